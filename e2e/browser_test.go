@@ -31,7 +31,8 @@ import (
 //go:embed testdata/axe-4.14.1.min.js
 var axe string
 
-// browser is the context of the one browser; journeys have windows of their own in it, without each other's cookies.
+// browser is the context of the one browser; journeys have windows of their own in it, without each
+// other's cookies.
 var browser context.Context
 
 func startBrowser() (func(), error) {
@@ -200,8 +201,9 @@ func replaced(err error) bool {
 	return strings.Contains(err.Error(), "Could not find node") || strings.Contains(err.Error(), "does not belong to the document") || strings.Contains(err.Error(), "No node")
 }
 
-// ready waits until the page and its scripts are there and nothing is being swapped, as a person does: what is pressed in that moment may be gone, and
-// chromedp reads a field's attributes while they change.
+// ready waits until the page and its scripts are there and nothing is being swapped, as a person
+// does: what is pressed in that moment may be gone, and chromedp reads a field's attributes while
+// they change.
 func (p *tab) ready() {
 	p.t.Helper()
 	p.until("the page at rest", `document.readyState === "complete" && !document.querySelector(".htmx-swapping, .htmx-settling")`)
@@ -236,7 +238,8 @@ func (p *tab) press(text string) {
 	p.do("pressing "+text, chromedp.ScrollIntoView(chromedp.Search(path)), chromedp.Click(chromedp.Search(path), chromedp.NodeVisible))
 }
 
-// pressSlowly is press by somebody who lets go after the part of the page around the button was drawn anew.
+// pressSlowly is press by somebody who lets go after the part of the page around the button was
+// drawn anew.
 func (p *tab) pressSlowly(text string) {
 	p.t.Helper()
 	p.ready()
@@ -384,7 +387,8 @@ func (p *tab) signIn(link string) {
 	p.until("the studies", `location.pathname === "/studies"`)
 }
 
-// newAdmin opens a page of an admin who is signed in already: by the same link, without looking at the pages on the way, which other journeys do.
+// newAdmin opens a page of an admin who is signed in already: by the same link, without looking at
+// the pages on the way, which other journeys do.
 func newAdmin(t *testing.T) *tab {
 	t.Helper()
 	stay := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
@@ -430,14 +434,16 @@ type violation struct {
 	} `json:"nodes"`
 }
 
-// audit lets axe look for what people with disabilities would stumble over, and checks the page's ids and width.
+// audit lets axe look for what people with disabilities would stumble over, and checks the page's
+// ids and width.
 func (p *tab) audit(what string) {
 	p.t.Helper()
 	p.axe(what, `["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"]`)
 	p.sound(what)
 }
 
-// contrast lets axe look for words that are hard to read: the colours are all that differs between the light page and the dark one.
+// contrast lets axe look for words that are hard to read: the colours are all that differs between
+// the light page and the dark one.
 func (p *tab) contrast(what string) {
 	p.t.Helper()
 	p.axe(what, `{type: "rule", values: ["color-contrast"]}`)
@@ -463,7 +469,8 @@ func (p *tab) axe(what, rules string) {
 	}
 }
 
-// sound checks that every id stands once and what is named is there, and that the page is no wider than its window.
+// sound checks that every id stands once and what is named is there, and that the page is no wider
+// than its window.
 func (p *tab) sound(what string) {
 	p.t.Helper()
 	if doubled := ask[[]string](p, doubledIDs); len(doubled) > 0 {

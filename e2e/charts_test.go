@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// framed is a script's frame number n of a chart: its element, its box in the window, where values stand in that, and from where to where its axes are seen.
+// framed is a script's frame number n of a chart: its element, its box in the window, where values
+// stand in that, and from where to where its axes are seen.
 func framed(chart string, n int) string {
 	return fmt.Sprintf(`((svg) => {
 		const box = svg.getBoundingClientRect(), zoom = svg.querySelector(".zoom"), ends = (name) => svg.dataset[name].split(" ").map(Number), part = (name, value) => (value - ends(name)[0]) / (ends(name)[1] - ends(name)[0]);
@@ -18,7 +19,8 @@ func framed(chart string, n int) string {
 	})(document.querySelectorAll("%s svg.frame")[%d])`, chart, n)
 }
 
-// mouse moves over a chart, from one place to another with the button down where there are two; x and y are expressions of frame, in pixels.
+// mouse moves over a chart, from one place to another with the button down where there are two; x
+// and y are expressions of frame, in pixels.
 func (p *tab) mouse(chart string, frame int, places ...[2]string) {
 	p.t.Helper()
 	var steps strings.Builder
@@ -50,7 +52,8 @@ func zoomTrials(p *tab, chart string, from, to int) []float64 {
 // squeezed is a text without its white space, which breaks lines where there is no room.
 func squeezed(text string) string { return strings.Join(strings.Fields(text), "") }
 
-// TestChartsAnswer: a chart says what is under the pointer, over all panels at once; it zooms, hides what is pressed in the legend, and opens a trial.
+// TestChartsAnswer: a chart says what is under the pointer, over all panels at once; it zooms,
+// hides what is pressed in the legend, and opens a trial.
 func TestChartsAnswer(t *testing.T) {
 	t.Parallel()
 	id := site.makeStudy(t, buffer("Pointed at"))
@@ -118,7 +121,8 @@ func TestChartsAnswer(t *testing.T) {
 	p.until("the trial's page", fmt.Sprintf(`location.pathname.endsWith("/trials/%d")`, first))
 }
 
-// TestWhatIsUnfoldedStaysSo: when the study changes, the numbers and the trust that somebody reads stay unfolded, also where they were fetched.
+// TestWhatIsUnfoldedStaysSo: when the study changes, the numbers and the trust that somebody reads
+// stay unfolded, also where they were fetched.
 func TestWhatIsUnfoldedStaysSo(t *testing.T) {
 	t.Parallel()
 	id := site.makeStudy(t, shaped("Unfolded", 1, 1))

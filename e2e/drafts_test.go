@@ -111,7 +111,8 @@ func TestWhatOnePersonTypedIsNotSavedByAnother(t *testing.T) {
 	p.forgive(false)
 }
 
-// A form that one person opened and another sends, with scripts and without, says whose it was and saves nothing until it is sent again.
+// A form that one person opened and another sends, with scripts and without, says whose it was and
+// saves nothing until it is sent again.
 func TestAFormIsSentByWhoeverOpenedIt(t *testing.T) {
 	t.Parallel()
 	for _, scripts := range []bool{true, false} {

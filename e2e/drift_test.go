@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// playDrifting goes on with a study whose yield falls by 9 from one trial on, with readings that scatter a little.
+// playDrifting goes on with a study whose yield falls by 9 from one trial on, with readings that
+// scatter a little.
 func (s *server) playDrifting(t *testing.T, id string, from, to, falls int) {
 	t.Helper()
 	for number := from; number <= to; number++ {
@@ -23,8 +24,9 @@ func (s *server) playDrifting(t *testing.T, id string, from, to, falls int) {
 	}
 }
 
-// TestADriftIsAnsweredByClicks: the page says that the process drifts and offers to look only at the trials since then; taking the offer changes the
-// algorithm, the next suggestion is made by it, and the ledger says why.
+// TestADriftIsAnsweredByClicks: the page says that the process drifts and offers to look only at
+// the trials since then; taking the offer changes the algorithm, the next suggestion is made by it,
+// and the ledger says why.
 func TestADriftIsAnsweredByClicks(t *testing.T) {
 	t.Parallel()
 	const falls = 16

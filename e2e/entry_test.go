@@ -12,7 +12,8 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// keyParts presses a key in the parts that a busy browser hears one by one, with meanwhile done between going down and giving its character.
+// keyParts presses a key in the parts that a busy browser hears one by one, with meanwhile done
+// between going down and giving its character.
 func (p *tab) keyParts(key rune, meanwhile func()) {
 	p.t.Helper()
 	for i, part := range kb.Encode(key) {
@@ -59,7 +60,8 @@ func (s *server) kinds(t *testing.T, id, kind string) int {
 	return count
 }
 
-// A key goes down, then gives its character: what Enter did with the first part must not count again with the second.
+// A key goes down, then gives its character: what Enter did with the first part must not count
+// again with the second.
 func TestEnterMovesOnAndSavesNothingEarly(t *testing.T) {
 	t.Parallel()
 	study := buffer("Enter")
@@ -88,13 +90,15 @@ func TestEnterMovesOnAndSavesNothingEarly(t *testing.T) {
 	}
 }
 
-// browsers that can move an element without taking it out, and, after a script, those that cannot and lose the cursor with it.
+// browsers that can move an element without taking it out, and, after a script, those that cannot
+// and lose the cursor with it.
 var browsers = []struct{ name, script string }{
 	{"moving", `0`},
 	{"taking out", `delete Element.prototype.moveBefore, delete DocumentFragment.prototype.moveBefore, delete Document.prototype.moveBefore, 0`},
 }
 
-// While somebody types on a slow machine, others' results arrive: each lets the page fetch its parts again.
+// While somebody types on a slow machine, others' results arrive: each lets the page fetch its
+// parts again.
 func TestTypingThroughRefreshes(t *testing.T) {
 	t.Parallel()
 	for _, browser := range browsers {
@@ -155,7 +159,8 @@ func TestUndoRightAfterSaving(t *testing.T) {
 	p.seesNot("Nothing of yours is saved")
 }
 
-// On a trial's own page an answer leads to the page again: what was saved is no draft any more, and undone it is one again, also after a reload.
+// On a trial's own page an answer leads to the page again: what was saved is no draft any more, and
+// undone it is one again, also after a reload.
 func TestUndoOnTheTrialsPage(t *testing.T) {
 	t.Parallel()
 	id := site.makeStudy(t, buffer("Undo on a page"))

@@ -2,7 +2,8 @@ package e2e
 
 import "testing"
 
-// TestNamesAreNoMarkup: names of whatever shape stand in charts as they are written: no link, nothing bold, no entity.
+// TestNamesAreNoMarkup: names of whatever shape stand in charts as they are written: no link,
+// nothing bold, no entity.
 func TestNamesAreNoMarkup(t *testing.T) {
 	t.Parallel()
 	id := site.makeStudy(t, map[string]any{

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// titration is a study of four parameters and two limits, one of them broken often, with that many results and one trial waiting.
+// titration is a study of four parameters and two limits, one of them broken often, with that many
+// results and one trial waiting.
 func titration(t *testing.T, trials int) string {
 	t.Helper()
 	id := site.makeStudy(t, map[string]any{
@@ -34,8 +35,9 @@ func titration(t *testing.T, trials int) string {
 	return id
 }
 
-// timed says how long a page took that was just opened: when it was first painted, when its first chart was drawn, how long the model's charts took from
-// being scrolled to, and its longest task. Times depend on the machine and what else it does, so they are told and not judged.
+// timed says how long a page took that was just opened: when it was first painted, when its first
+// chart was drawn, how long the model's charts took from being scrolled to, and its longest task.
+// Times depend on the machine and what else it does, so they are told and not judged.
 func (p *tab) timed(turn string) {
 	p.t.Helper()
 	ask[any](p, `window.longest = 0; new PerformanceObserver((list) => { for (const entry of list.getEntries()) window.longest = Math.max(window.longest, entry.duration) }).observe({type: "longtask", buffered: true}); 0`)
@@ -50,8 +52,9 @@ func (p *tab) timed(turn string) {
 		ask[float64](p, `Math.max(0, `+fmt.Sprintf(drawn, "slices")+` - window.sought)`), ask[float64](p, `window.longest`))
 }
 
-// TestAThousandTrialsStayLight: what a long study's page sends, fetches and draws stays small, one chart is drawn at a time, nothing jumps,
-// and the page is no longer than three windows. With -v it says how long it took.
+// TestAThousandTrialsStayLight: what a long study's page sends, fetches and draws stays small, one
+// chart is drawn at a time, nothing jumps, and the page is no longer than three windows. With -v it
+// says how long it took.
 func TestAThousandTrialsStayLight(t *testing.T) {
 	t.Parallel()
 	id := titration(t, 1000)

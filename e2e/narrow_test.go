@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestLongNamesFitAPhone walks the pages with names of a hundred characters and no place to break: none is wider than a phone.
+// TestLongNamesFitAPhone walks the pages with names of a hundred characters and no place to break:
+// none is wider than a phone.
 func TestLongNamesFitAPhone(t *testing.T) {
 	t.Parallel()
 	long := func(what string) string { return what + strings.Repeat("W", 100-len(what)) }

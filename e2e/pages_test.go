@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// look opens a page on a desk and on a phone and audits it, on the desk in the dark and on a huge screen too, and keeps its pictures when
-// HEADROOM_SCREENSHOTS is set.
+// look opens a page on a desk and on a phone and audits it, on the desk in the dark and on a huge
+// screen too, and keeps its pictures when HEADROOM_SCREENSHOTS is set.
 func (p *tab) look(name, path string) {
 	p.t.Helper()
 	guise := func(guise string, check func(what string)) {
@@ -34,7 +34,8 @@ func (p *tab) look(name, path string) {
 	p.size(1440, 1000)
 }
 
-// fingers finds what is pressed and lower than a finger needs; what stands below a chart is pressed less, and may be lower.
+// fingers finds what is pressed and lower than a finger needs; what stands below a chart is pressed
+// less, and may be lower.
 func (p *tab) fingers(what string) {
 	p.t.Helper()
 	if low := ask[[]string](p, `[...document.querySelectorAll("main button, main .button, main summary, .tools > a")]
@@ -44,7 +45,8 @@ func (p *tab) fingers(what string) {
 	}
 }
 
-// drawn waits until every section of the page has been scrolled to and fetched, and every chart drawn.
+// drawn waits until every section of the page has been scrolled to and fetched, and every chart
+// drawn.
 func (p *tab) drawn() {
 	p.t.Helper()
 	p.ready() // before, what is not read yet cannot be missed

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestASavedPictureStandsAlone: it carries the study's name, the moment, the head of the ledger and its whole caption.
+// TestASavedPictureStandsAlone: it carries the study's name, the moment, the head of the ledger and
+// its whole caption.
 func TestASavedPictureStandsAlone(t *testing.T) {
 	t.Parallel()
 	id := site.makeStudy(t, buffer("Picture of <b>this</b> study"))

@@ -2,7 +2,8 @@ package e2e
 
 import "testing"
 
-// TestScaleHint: while a range is typed the form says that it asks for a log scale, and leaves alone what is being typed elsewhere; a press does what it offers.
+// TestScaleHint: while a range is typed the form says that it asks for a log scale, and leaves
+// alone what is being typed elsewhere; a press does what it offers.
 func TestScaleHint(t *testing.T) {
 	t.Parallel()
 	p := newAdmin(t)

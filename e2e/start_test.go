@@ -5,8 +5,9 @@ import (
 	"testing"
 )
 
-// TestStart counts the clicks of somebody who has just been given the link to a fresh server, until the first suggestion stands on the page; then the
-// demo, its simulated lab and the reviewer's board.
+// TestStart counts the clicks of somebody who has just been given the link to a fresh server, until
+// the first suggestion stands on the page; then the demo, its simulated lab and the reviewer's
+// board.
 func TestStart(t *testing.T) {
 	t.Parallel()
 	own, err := start(filepath.Join(filepath.Dir(program), "fresh"), "127.0.0.1:0")

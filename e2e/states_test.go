@@ -13,7 +13,8 @@ import (
 // state is a study in one of the states that pages have to cope with.
 type state struct{ name, id string }
 
-// states seeds a study in every one of them; those that take long are small here, and as large as HEADROOM_LONG_STUDY says on demand.
+// states seeds a study in every one of them; those that take long are small here, and as large as
+// HEADROOM_LONG_STUDY says on demand.
 func (s *server) states(t *testing.T) []state {
 	t.Helper()
 	var list []state
@@ -92,7 +93,8 @@ func choicesOnly() map[string]any {
 	return definition
 }
 
-// told imports rows of a study made by shaped: settings spread by a simple sequence, readings that follow from them.
+// told imports rows of a study made by shaped: settings spread by a simple sequence, readings that
+// follow from them.
 func (s *server) told(t *testing.T, id string, parameters, limits, rows int) {
 	t.Helper()
 	var head []string
@@ -147,9 +149,10 @@ func (s *server) asks(t *testing.T, id string, count int) {
 	s.api(t, "POST", "/studies/"+id+"/ask", map[string]any{"count": count}, nil)
 }
 
-// TestEveryState opens the study's page in every state, on a desk and on a phone, and where there is most to be seen the board and the report too:
-// nothing on the console, nothing that axe objects to, no id twice, no page wider than its window. A viewer without rights is in TestRoles, every kind
-// of page in every guise in TestEveryPageInEveryGuise.
+// TestEveryState opens the study's page in every state, on a desk and on a phone, and where there
+// is most to be seen the board and the report too: nothing on the console, nothing that axe objects
+// to, no id twice, no page wider than its window. A viewer without rights is in TestRoles, every
+// kind of page in every guise in TestEveryPageInEveryGuise.
 func TestEveryState(t *testing.T) {
 	t.Parallel()
 	p := newTab(t, site.base)

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestVerdictSaysWhatTheAPISays: whoever opens the page sees the answer first, and every number of it is that of the API.
+// TestVerdictSaysWhatTheAPISays: whoever opens the page sees the answer first, and every number of
+// it is that of the API.
 func TestVerdictSaysWhatTheAPISays(t *testing.T) {
 	t.Parallel()
 	id := site.makeStudy(t, buffer("Verdict"))

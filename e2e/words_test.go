@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestALimitOfTwelveHundred: 1,200 is asked about, what it would do is seen before it is stored, and then it is 1200.
+// TestALimitOfTwelveHundred: 1,200 is asked about, what it would do is seen before it is stored,
+// and then it is 1200.
 func TestALimitOfTwelveHundred(t *testing.T) {
 	t.Parallel()
 	study := buffer("Twelve hundred")
@@ -53,7 +54,8 @@ func TestALimitOfTwelveHundred(t *testing.T) {
 	}
 }
 
-// TestFirstReadingsAreAskedAbout: a sign too many in the fourth reading, two numbers in one field, and one that can be read in two ways.
+// TestFirstReadingsAreAskedAbout: a sign too many in the fourth reading, two numbers in one field,
+// and one that can be read in two ways.
 func TestFirstReadingsAreAskedAbout(t *testing.T) {
 	t.Parallel()
 	study := buffer("First readings")

@@ -1,4 +1,5 @@
-// Package migrations holds the database's schema, one numbered step a file. A step that has been released is never edited.
+// Package migrations holds the database's schema, one numbered step a file. A step that has been
+// released is never edited.
 package migrations
 
 import (
@@ -9,7 +10,8 @@ import (
 	"strings"
 )
 
-// Files are the steps, named NUMBER_title.up.sql, each with its way back, NUMBER_title.down.sql, which says what it drops.
+// Files are the steps, named NUMBER_title.up.sql, each with its way back, NUMBER_title.down.sql,
+// which says what it drops.
 //
 //go:embed *.sql
 var Files embed.FS

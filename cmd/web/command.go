@@ -13,8 +13,9 @@ import (
 	"unicode/utf8"
 )
 
-// The list of commands is ours and Go's flag package reads the flags: spf13/cobra, with its pflag, knows no -seeds with one dash, which
-// every documented command has, and its 13 000 lines would take the place of 270 in this file and completion.go.
+// The list of commands is ours and Go's flag package reads the flags: spf13/cobra, with its pflag,
+// knows no -seeds with one dash, which every documented command has, and its 13 000 lines would
+// take the place of 270 in this file and completion.go.
 
 // command is something that the program can be asked for.
 type command struct {
@@ -144,7 +145,8 @@ func (one command) help() string {
 	return out.String()
 }
 
-// perform reads the command's flags, which may stand before, between or after its arguments, and does its work.
+// perform reads the command's flags, which may stand before, between or after its arguments, and
+// does its work.
 func (one command) perform(ctx context.Context, args []string) error {
 	set, do := one.flags()
 	var plain []string

@@ -17,8 +17,9 @@ func ran(ctx context.Context, name string, args []string) error {
 	return perform(ctx, append([]string{name}, args...))
 }
 
-// TestEveryCommandHelps: each has a help with every argument and flag, and one, as all of them, says it in three ways: on standard output, whatever the
-// settings are, and without a word of complaint.
+// TestEveryCommandHelps: each has a help with every argument and flag, and one, as all of them,
+// says it in three ways: on standard output, whatever the settings are, and without a word of
+// complaint.
 func TestEveryCommandHelps(t *testing.T) {
 	t.Parallel()
 	folder, broken := dbtest.Folder(t), []string{"HEADROOM_LISTEN=nonsense"}
@@ -62,7 +63,8 @@ func TestEveryCommandHelps(t *testing.T) {
 	}
 }
 
-// TestEveryCommandCountsItsArguments: one too few or one too many is refused in a line that shows how it is called.
+// TestEveryCommandCountsItsArguments: one too few or one too many is refused in a line that shows
+// how it is called.
 func TestEveryCommandCountsItsArguments(t *testing.T) {
 	t.Parallel()
 	for _, one := range commands() {
@@ -89,7 +91,8 @@ func TestVersionIsSaidInEveryForm(t *testing.T) {
 	}
 }
 
-// TestCompletion: bash offers every command, and every command's flags; the scripts of the other shells have them too.
+// TestCompletion: bash offers every command, and every command's flags; the scripts of the other
+// shells have them too.
 func TestCompletion(t *testing.T) {
 	t.Parallel()
 	scripts := map[string]string{}
@@ -132,7 +135,8 @@ func TestCompletion(t *testing.T) {
 	}
 }
 
-// TestFilesComeFromStandardInput: - stands for it wherever the simulator and the rehearsals read a file; restore and verify have their own tests.
+// TestFilesComeFromStandardInput: - stands for it wherever the simulator and the rehearsals read a
+// file; restore and verify have their own tests.
 func TestFilesComeFromStandardInput(t *testing.T) {
 	t.Parallel()
 	table := filepath.Join(filepath.Dir(specIn(t)), "own.csv")

@@ -17,7 +17,8 @@ import (
 	"headroom/internal/study"
 )
 
-// link prints a sign-in link, for an admin who lost their session or a server that no terminal sees.
+// link prints a sign-in link, for an admin who lost their session or a server that no terminal
+// sees.
 func link(ctx context.Context, c config, _ []string) error {
 	return withStore(ctx, c, func(store *db.DB) error {
 		first, err := store.Accounts.FirstAdmin(ctx)
@@ -63,7 +64,8 @@ func migrate(set *flag.FlagSet) action {
 	})
 }
 
-// standardStream stands for standard output, or input, in place of a file's name: a container's file system is read-only.
+// standardStream stands for standard output, or input, in place of a file's name: a container's
+// file system is read-only.
 const standardStream = "-"
 
 // openFile opens a file to read, or standard input.
@@ -87,7 +89,8 @@ func fromFile[T any](name string, read func(io.Reader) (T, error)) (content T, e
 	return content, err
 }
 
-// backup writes everything to a file that must not exist yet, whole or not at all, or to standard output.
+// backup writes everything to a file that must not exist yet, whole or not at all, or to standard
+// output.
 func backup(ctx context.Context, c config, args []string) error {
 	path := args[0]
 	if path == standardStream {

@@ -15,7 +15,8 @@ fish:  headroom completion fish | source
 
 The line goes into ~/.bashrc, ~/.zshrc or ~/.config/fish/config.fish.`
 
-// completion prints a shell's script: the commands, each with its flags, and files for everything else.
+// completion prints a shell's script: the commands, each with its flags, and files for everything
+// else.
 func completion(_ context.Context, args []string) error {
 	script := map[string]func() string{"bash": bashScript, "zsh": zshScript, "fish": fishScript}[args[0]]
 	if script == nil {

@@ -30,7 +30,8 @@ type config struct {
 // usualDatabaseWait is long enough for a database that is started together with the server.
 const usualDatabaseWait = 30 * time.Second
 
-// fallbackDataDir is used by root when the default folder lies where PostgreSQL's user may not go, as under /root.
+// fallbackDataDir is used by root when the default folder lies where PostgreSQL's user may not go,
+// as under /root.
 const fallbackDataDir = "/var/lib/headroom"
 
 func readConfig(env func(string) string) (config, error) {

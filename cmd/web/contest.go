@@ -117,7 +117,8 @@ func checkLabel(label string, used bool) error {
 	return nil
 }
 
-// byLabel reads what each player gets of a flag: all the same object, or one by label with "all" for the rest; @file reads a file.
+// byLabel reads what each player gets of a flag: all the same object, or one by label with "all"
+// for the rest; @file reads a file.
 func byLabel(players []player, flag, text string) ([]map[string]json.RawMessage, error) {
 	if path, ok := strings.CutPrefix(text, "@"); ok {
 		content, err := fromFile(path, io.ReadAll)

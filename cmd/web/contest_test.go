@@ -36,8 +36,9 @@ func contents(t *testing.T, out string) (all string) {
 	return all
 }
 
-// TestSimulationsJoin: more seeds, players and other experiments in the same folder are other games, which join those played before; a report is of what
-// was asked for, and the same however it came about.
+// TestSimulationsJoin: more seeds, players and other experiments in the same folder are other
+// games, which join those played before; a report is of what was asked for, and the same however it
+// came about.
 func TestSimulationsJoin(t *testing.T) {
 	t.Parallel()
 	whole, parts := filepath.Join(t.TempDir(), "whole"), filepath.Join(t.TempDir(), "parts")
@@ -61,7 +62,8 @@ func written(t *testing.T) string {
 	return path
 }
 
-// TestReadingsFile plays a table from a file as it plays the substitute that the file was written from.
+// TestReadingsFile plays a table from a file as it plays the substitute that the file was written
+// from.
 func TestReadingsFile(t *testing.T) {
 	t.Parallel()
 	args := []string{"-problem", "sensors", "-algorithm", "rpol-ucb", "-horizon", "20", "-seeds", "1"}
@@ -121,8 +123,8 @@ func gamesIn(t *testing.T, out string) map[string]time.Time {
 // times are what differs from run to run.
 var times = regexp.MustCompile(`(?m)^\| milliseconds.*$`)
 
-// TestRehearsalResumes stops a rehearsal after some games; going on must give what an uninterrupted one gives, and play only what is missing.
-// More algorithms join those played before.
+// TestRehearsalResumes stops a rehearsal after some games; going on must give what an uninterrupted
+// one gives, and play only what is missing. More algorithms join those played before.
 func TestRehearsalResumes(t *testing.T) {
 	t.Parallel()
 	whole, parts := filepath.Join(t.TempDir(), "whole"), filepath.Join(t.TempDir(), "parts")
@@ -264,7 +266,8 @@ func TestJudgeOutside(t *testing.T) {
 	}
 }
 
-// TestRehearseOutside: a tool outside joins the algorithms under its label; its games are kept until it calls itself something else.
+// TestRehearseOutside: a tool outside joins the algorithms under its label; its games are kept
+// until it calls itself something else.
 func TestRehearseOutside(t *testing.T) {
 	t.Parallel()
 	out, tool := filepath.Join(t.TempDir(), "out"), filepath.Join(t.TempDir(), "tool")
@@ -305,8 +308,8 @@ func TestRehearseOutside(t *testing.T) {
 	}
 }
 
-// TestJudge plays a part of the standard set and reads the table: a line a case, what telling gains in the line of
-// the case that is told, and the means below.
+// TestJudge plays a part of the standard set and reads the table: a line a case, what telling gains
+// in the line of the case that is told, and the means below.
 func TestJudge(t *testing.T) {
 	t.Parallel()
 	out := filepath.Join(t.TempDir(), "out")
@@ -322,7 +325,8 @@ func TestJudge(t *testing.T) {
 		if told := strings.Contains(lines[i], "% told ") || strings.HasPrefix(lines[i], "told ("); told != strings.HasSuffix(lines[i], "+0.000 ± 0.000") && !strings.HasPrefix(lines[i], "all (") {
 			t.Errorf("what telling gains stands in the wrong line: %s", lines[i])
 		}
-		// A wide terminal has 132 columns, and the longest name of the set, “reaction told threefold”, six characters more than the longest here.
+		// A wide terminal has 132 columns, and the longest name of the set, “reaction told
+		// threefold”, six characters more than the longest here.
 		if n := utf8.RuneCountInString(lines[i]); n > 132-6 {
 			t.Errorf("a line has %d characters", n)
 		}

@@ -22,8 +22,9 @@ const (
 	itsOwn
 )
 
-// withDatabase runs do with the URL of the database: the one that was set, the private one that another copy of this program runs, where that will do,
-// or a private one of its own, which is stopped after do.
+// withDatabase runs do with the URL of the database: the one that was set, the private one that
+// another copy of this program runs, where that will do, or a private one of its own, which is
+// stopped after do.
 func withDatabase(ctx context.Context, c config, whose owner, do func(url string) error) error {
 	if c.databaseURL != "" {
 		return do(c.databaseURL)
@@ -68,7 +69,8 @@ func withStore(ctx context.Context, c config, do func(store *db.DB) error) error
 // databasePace is how often a starting server asks for its database again.
 const databasePace = 500 * time.Millisecond
 
-// awaitStore is openStore for a server that is started together with its database: while that cannot be reached it asks again.
+// awaitStore is openStore for a server that is started together with its database: while that
+// cannot be reached it asks again.
 func awaitStore(ctx context.Context, c config, url string) (*db.DB, error) {
 	pace := time.NewTicker(databasePace)
 	defer pace.Stop()

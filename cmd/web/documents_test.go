@@ -15,7 +15,8 @@ var (
 	marks   = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
 )
 
-// TestLinksLead: what documents link to in this repository is there, and so is the heading that a link names.
+// TestLinksLead: what documents link to in this repository is there, and so is the heading that a
+// link names.
 func TestLinksLead(t *testing.T) {
 	t.Parallel()
 	links := 0
@@ -46,7 +47,8 @@ func TestLinksLead(t *testing.T) {
 	}
 }
 
-// hasHeading says whether a document has a heading to which the anchor leads: its letters in lower case, without marks, joined by hyphens.
+// hasHeading says whether a document has a heading to which the anchor leads: its letters in lower
+// case, without marks, joined by hyphens.
 func hasHeading(document, anchor string) bool {
 	for _, found := range heading.FindAllStringSubmatch(document, -1) {
 		if strings.ReplaceAll(marks.ReplaceAllString(strings.ToLower(found[1]), ""), " ", "-") == anchor {

@@ -68,7 +68,8 @@ func (w *world) rebuild() {
 	w.primary.RequireStandby()
 }
 
-// request asks the program, until it answers with something else than 503. A client waits a second for each answer.
+// request asks the program, until it answers with something else than 503. A client waits a second
+// for each answer.
 func (w *world) request(method, path, body, key string) (status int, text string) {
 	client, err := &http.Client{Timeout: time.Second}, error(nil)
 	for giveUp := time.Now().Add(2 * patience.Long); time.Now().Before(giveUp); time.Sleep(pace) {
@@ -135,7 +136,8 @@ func (w *world) holds(id string, last int) {
 	w.answers += last
 }
 
-// while has clients write, each to studies of its own, until the disaster is over, and wants everything there that they were told is stored.
+// while has clients write, each to studies of its own, until the disaster is over, and wants
+// everything there that they were told is stored.
 func (w *world) while(round int, disaster func()) {
 	w.t.Helper()
 	const clients = 3
@@ -157,7 +159,8 @@ func (w *world) while(round int, disaster func()) {
 	}
 }
 
-// client writes one result after another. It begins a new study before the model of one takes longer to fit than a client waits.
+// client writes one result after another. It begins a new study before the model of one takes
+// longer to fit than a client waits.
 func (w *world) client(name string, over <-chan struct{}, written map[string]int) {
 	for nth := 0; ; nth++ {
 		id, err := w.make(fmt.Sprintf("%s-%d", name, nth))
@@ -236,7 +239,8 @@ var disasters = []struct {
 	}},
 }
 
-// Whatever happens to the program, its primary and its standby while clients write: what they were told is stored is there, once.
+// Whatever happens to the program, its primary and its standby while clients write: what they were
+// told is stored is there, once.
 func TestDisasters(t *testing.T) {
 	t.Parallel()
 	rounds := 2 // package db tries each; here are the first two, in the whole program
@@ -275,7 +279,8 @@ func (w *world) version(id string) (version int) {
 	return now.Version
 }
 
-// refuses wants the program to say of every request why it has no database, on its pages, to programs and in /readyz.
+// refuses wants the program to say of every request why it has no database, on its pages, to
+// programs and in /readyz.
 func (w *world) refuses(id, why string) {
 	w.t.Helper()
 	for path, accept := range map[string]string{"/api/v1/studies/" + id: "", "/studies/" + id: "text/html", "/readyz": ""} {
@@ -302,8 +307,9 @@ func (w *world) cannotStart(why string) {
 	}
 }
 
-// A primary that hung and wakes, when another server has taken its place, is used by nobody: not by the server that runs, not by one that is started again, also
-// when it is the only one there, nor by one that knows nothing but sees both.
+// A primary that hung and wakes, when another server has taken its place, is used by nobody: not by
+// the server that runs, not by one that is started again, also when it is the only one there, nor
+// by one that knows nothing but sees both.
 func TestAnOldPrimaryIsRefused(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, false)
@@ -357,7 +363,8 @@ func TestAnOldPrimaryIsRefused(t *testing.T) {
 	w.holds(id, 1)
 }
 
-// A standby that had not received everything when it was made the primary is refused: what is missing was acknowledged.
+// A standby that had not received everything when it was made the primary is refused: what is
+// missing was acknowledged.
 func TestAPrimaryThatLacksSomethingIsRefused(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, false)

@@ -66,7 +66,8 @@ func (r *running) signal(sent syscall.Signal, state string) {
 	})
 }
 
-// pace is between two questions of whoever waits, who else would take the processor from what is waited for.
+// pace is between two questions of whoever waits, who else would take the processor from what is
+// waited for.
 const pace = 20 * time.Millisecond
 
 // eventually asks again and again until it is so.
@@ -80,8 +81,10 @@ func eventually(t *testing.T, what string, so func() bool) {
 	}
 }
 
-// Two servers on one database: one is frozen while it holds the lock under which trials are chosen, having read the study and not yet decided. The other
-// takes results as ever, refuses asks soon, and answers them when the lease is over. What the frozen one decides after it has thawed is not written.
+// Two servers on one database: one is frozen while it holds the lock under which trials are chosen,
+// having read the study and not yet decided. The other takes results as ever, refuses asks soon,
+// and answers them when the lease is over. What the frozen one decides after it has thawed is not
+// written.
 func TestAFrozenServerLosesItsStudyAndNothingElse(t *testing.T) {
 	t.Parallel()
 	database := ownDatabase(t)

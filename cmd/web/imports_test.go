@@ -14,7 +14,8 @@ import (
 	"testing"
 )
 
-// layers says which of our packages each of ours may import, most special first. A path stands for itself and all below it.
+// layers says which of our packages each of ours may import, most special first. A path stands for
+// itself and all below it.
 var layers = []struct {
 	path string
 	may  []string
@@ -127,7 +128,8 @@ func TestImportTableForbids(t *testing.T) {
 	}
 }
 
-// TestUnwatchedPackagesShareNothing: what make test builds without the race detector starts no goroutine, locks nothing and counts nothing for several.
+// TestUnwatchedPackagesShareNothing: what make test builds without the race detector starts no
+// goroutine, locks nothing and counts nothing for several.
 func TestUnwatchedPackagesShareNothing(t *testing.T) {
 	t.Parallel()
 	rules, err := os.ReadFile("../../Makefile")
@@ -162,8 +164,9 @@ func TestUnwatchedPackagesShareNothing(t *testing.T) {
 	}
 }
 
-// TestUnwatchedFunctionsShareNothing: a function that the race detector is told to pass over (go:norace), since it adds products up and does nothing else, starts and
-// sends nothing, and calls of other packages math alone.
+// TestUnwatchedFunctionsShareNothing: a function that the race detector is told to pass over
+// (go:norace), since it adds products up and does nothing else, starts and sends nothing, and calls
+// of other packages math alone.
 func TestUnwatchedFunctionsShareNothing(t *testing.T) {
 	t.Parallel()
 	unwatched := 0

@@ -1,4 +1,5 @@
-// Command headroom (cmd/web) is the whole program: the web server, and the few commands that look after its data.
+// Command headroom (cmd/web) is the whole program: the web server, and the few commands that look
+// after its data.
 package main
 
 import (

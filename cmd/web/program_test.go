@@ -43,7 +43,8 @@ func program(t *testing.T, folder string, settings []string, args ...string) *ex
 	ctx, cancel := context.WithTimeout(t.Context(), patience.Long)
 	t.Cleanup(cancel)
 	cmd := exec.CommandContext(ctx, self, args...)
-	// The race detector would have each of many programs wait a second at its end for races yet to come.
+	// The race detector would have each of many programs wait a second at its end for races yet to
+	// come.
 	cmd.Env = append([]string{asProgram + "=1", "GORACE=atexit_sleep_ms=20", "PATH=" + os.Getenv("PATH"), "TMPDIR=" + os.TempDir(),
 		"HEADROOM_LISTEN=127.0.0.1:0", "HEADROOM_DATA_DIR=" + folder}, settings...)
 	return cmd
@@ -159,7 +160,8 @@ func (r *running) interrupt() {
 
 const newStudy = `{"name": "kept", "parameters": [{"name": "x", "type": "real", "low": 0, "high": 1}], "objective": {"metric": "y", "direction": "maximize"}}`
 
-// The life of a server: first start, kill -9, start again, backup while it runs, orderly stop, restore elsewhere.
+// The life of a server: first start, kill -9, start again, backup while it runs, orderly stop,
+// restore elsewhere.
 func TestServerKeepsWhatItWasTold(t *testing.T) {
 	t.Parallel()
 	folder := dbtest.Folder(t)

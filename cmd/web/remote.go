@@ -30,10 +30,12 @@ import (
 	"headroom/internal/study/ledger"
 )
 
-// The commands that talk to a running server, here or elsewhere, as scripts do: they use its API and nothing else.
+// The commands that talk to a running server, here or elsewhere, as scripts do: they use its API
+// and nothing else.
 
 const (
-	// remoteTries is how often a request is made while the server cannot be reached or is starting; each goes under the same key.
+	// remoteTries is how often a request is made while the server cannot be reached or is starting;
+	// each goes under the same key.
 	remoteTries = 4
 	// remotePause is waited after the first of them, and twice as long after each other.
 	remotePause = 500 * time.Millisecond
@@ -90,7 +92,8 @@ func (c config) credentials() (string, error) {
 	return strings.TrimSpace(string(kept)), nil
 }
 
-// post has the server do something to a study, once however often it is asked, and reads what it answers into answer, or writes it as it is.
+// post has the server do something to a study, once however often it is asked, and reads what it
+// answers into answer, or writes it as it is.
 func (r *remote) post(ctx context.Context, id, name string, body, answer any) error {
 	text, err := json.Marshal(body)
 	if err != nil {
@@ -112,7 +115,8 @@ func (r *remote) post(ctx context.Context, id, name string, body, answer any) er
 	return json.Unmarshal(said, answer)
 }
 
-// send repeats a request that a starting or overtaxed server did not answer, under the same key, so that none counts twice. What the server refuses is an error.
+// send repeats a request that a starting or overtaxed server did not answer, under the same key, so
+// that none counts twice. What the server refuses is an error.
 func (r *remote) send(ctx context.Context, method, id, name string, body []byte) (*http.Response, error) {
 	key, pause := account.NewSecret(), remotePause
 	for try := 1; ; try++ {
@@ -210,7 +214,8 @@ func tellRemote(set *flag.FlagSet) action {
 	})
 }
 
-// readings reads METRIC=VALUE, and METRIC=VALUE±DEVIATION where the standard deviation is known (+- will do).
+// readings reads METRIC=VALUE, and METRIC=VALUE±DEVIATION where the standard deviation is known (+-
+// will do).
 func readings(words []string) (map[string]any, error) {
 	told := map[string]any{}
 	for _, word := range words {
@@ -264,8 +269,8 @@ func watchRemote(set *flag.FlagSet) action {
 	return remotely(set, func(ctx context.Context, r *remote, args []string) error { return r.watch(ctx, args[0], *after) })
 }
 
-// watch writes a line for each event of the study, those to come too, until it is interrupted or nobody reads on. A stream that breaks is
-// taken up again.
+// watch writes a line for each event of the study, those to come too, until it is interrupted or
+// nobody reads on. A stream that breaks is taken up again.
 func (r *remote) watch(ctx context.Context, id string, after int64) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -338,7 +343,8 @@ func (r *remote) writeTrial(trial remoteTrial) error {
 	return err
 }
 
-// health asks the server at HEADROOM_URL, or on HEADROOM_LISTEN as a container's health check does, whether it is ready.
+// health asks the server at HEADROOM_URL, or on HEADROOM_LISTEN as a container's health check does,
+// whether it is ready.
 func health(ctx context.Context, c config, _ []string) error {
 	ctx, cancel := context.WithTimeout(ctx, 4*time.Second)
 	defer cancel()
@@ -364,8 +370,8 @@ func health(ctx context.Context, c config, _ []string) error {
 // errReaderGone says that nobody reads what this program writes.
 var errReaderGone = errors.New("the reader of the output went away")
 
-// untilReaderGone waits until nobody can read what is written to file. Go ends a program that writes to a pipe without a reader, but one that
-// waits for something to write would not notice.
+// untilReaderGone waits until nobody can read what is written to file. Go ends a program that
+// writes to a pipe without a reader, but one that waits for something to write would not notice.
 func untilReaderGone(file *os.File) error {
 	ask := []unix.PollFd{{Fd: int32(file.Fd())}} // without events: errors and hang-ups are told unasked
 	for {

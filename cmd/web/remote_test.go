@@ -18,7 +18,8 @@ import (
 const limitedStudy = `{"name": "remote", "parameters": [{"name": "temperature", "type": "real", "low": 20, "high": 60}],
 	"objective": {"metric": "yield", "direction": "maximize"}, "constraints": [{"metric": "impurity", "op": "<=", "threshold": 0.5}]}`
 
-// A script of the shell: ask, tell, export and watch against a running server, the complaints included.
+// A script of the shell: ask, tell, export and watch against a running server, the complaints
+// included.
 func TestCommandsAskAServer(t *testing.T) {
 	t.Parallel()
 	folder := dbtest.Folder(t)
@@ -102,7 +103,8 @@ func TestCommandsAskAServer(t *testing.T) {
 		}
 		kinds = append(kinds, event.Kind)
 	}
-	// Nobody reads on, and nothing comes that it would notice by: it ends all the same, and quietly.
+	// Nobody reads on, and nothing comes that it would notice by: it ends all the same, and
+	// quietly.
 	if err := stream.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +127,8 @@ func TestCommandsAskAServer(t *testing.T) {
 	server.interrupt()
 }
 
-// What a server that is starting did not answer is asked for again, as the same request: under one key it counts once.
+// What a server that is starting did not answer is asked for again, as the same request: under one
+// key it counts once.
 func TestCommandsAskAgainUnderOneKey(t *testing.T) {
 	t.Parallel()
 	type request struct{ credentials, key, body string }

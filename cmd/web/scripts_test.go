@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// TestScriptsSayWhatIsMissing: a Go too old, an installation that nobody may make, and examples without a token are told in a sentence.
+// TestScriptsSayWhatIsMissing: a Go too old, an installation that nobody may make, and examples
+// without a token are told in a sentence.
 func TestScriptsSayWhatIsMissing(t *testing.T) {
 	t.Parallel()
 	tools := t.TempDir() // programs of another machine, before those of this

@@ -18,7 +18,8 @@ import (
 	"headroom/internal/study"
 )
 
-// Times that bound a connection. Long answers (event streams, waiting for a trial, large replays) lift the write deadline themselves.
+// Times that bound a connection. Long answers (event streams, waiting for a trial, large replays)
+// lift the write deadline themselves.
 const (
 	headerTimeout = 10 * time.Second
 	readTimeout   = 2 * time.Minute

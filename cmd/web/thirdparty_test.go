@@ -11,7 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestThirdPartyModulesAreNamed: THIRD_PARTY.md lists, with its licence, each module that is linked, and no other.
+// TestThirdPartyModulesAreNamed: THIRD_PARTY.md lists, with its licence, each module that is
+// linked, and no other.
 func TestThirdPartyModulesAreNamed(t *testing.T) {
 	t.Parallel()
 	linked, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", "{{with .Module}}{{if not .Main}}{{.Path}}{{end}}{{end}}", ".").Output()

@@ -1,8 +1,8 @@
-// Package account says who may do what: people and their sessions, API tokens, sign-in and invite links, and read-only
-// links to one study. It holds the types and the rules; package db keeps them.
+// Package account says who may do what: people and their sessions, API tokens, sign-in and invite
+// links, and read-only links to one study. It holds the types and the rules; package db keeps them.
 //
-// Every credential is an opaque secret of 130 random bits. Only its SHA-256 is stored, and it is found by an
-// indexed lookup of that hash, so nothing compares secrets byte by byte.
+// Every credential is an opaque secret of 130 random bits. Only its SHA-256 is stored, and it is
+// found by an indexed lookup of that hash, so nothing compares secrets byte by byte.
 package account
 
 import (
@@ -59,7 +59,8 @@ func (i Identity) By() string {
 	return i.Name
 }
 
-// MayRead says whether the study may be seen. A study the caller may not see must be answered like one that is not there.
+// MayRead says whether the study may be seen. A study the caller may not see must be answered like
+// one that is not there.
 func (i Identity) MayRead(studyID string) bool {
 	return i.Role.Includes(Viewer) && (i.StudyID == "" || i.StudyID == studyID)
 }
@@ -132,7 +133,8 @@ const (
 	Invite LinkKind = "invite"
 )
 
-// Share is a read-only link to one study. It may be opened by many people until it expires or is revoked.
+// Share is a read-only link to one study. It may be opened by many people until it expires or is
+// revoked.
 type Share struct {
 	ID        string     `json:"id"`
 	StudyID   string     `json:"study_id"`
@@ -144,12 +146,13 @@ type Share struct {
 	RevokedAt *time.Time `json:"revoked_at"`
 }
 
-// Store keeps accounts; db.Accounts is one. Methods that make a credential return its secret beside it, this once.
-// Writes check their input (*Invalid) and tell listeners, so that an open event stream of a caller whose
-// credential ended can close at once: it authenticates again when it hears of a change.
+// Store keeps accounts; db.Accounts is one. Methods that make a credential return its secret beside
+// it, this once. Writes check their input (*Invalid) and tell listeners, so that an open event
+// stream of a caller whose credential ended can close at once: it authenticates again when it hears
+// of a change.
 type Store interface {
-	// Authenticate recognises a token, session or share by its secret. ErrNoCredentials, ErrExpired.
-	// Each visit prolongs a session.
+	// Authenticate recognises a token, session or share by its secret. ErrNoCredentials,
+	// ErrExpired. Each visit prolongs a session.
 	Authenticate(ctx context.Context, secret string) (Identity, error)
 
 	CreateToken(ctx context.Context, by Identity, want NewToken) (Token, string, error)
@@ -157,8 +160,10 @@ type Store interface {
 	RevokeToken(ctx context.Context, id string) error // ErrNotFound
 
 	People(ctx context.Context) ([]Person, error) // by name
-	// SetRole and SetDisabled refuse to leave no admin (ErrLastAdmin). Disabling ends at once the person's sessions and what the person gave out: tokens, unused
-	// links, shares. Whoever is no admin any more loses, of what they gave out, unused links and tokens that may do more than their role.
+	// SetRole and SetDisabled refuse to leave no admin (ErrLastAdmin). Disabling ends at once the
+	// person's sessions and what the person gave out: tokens, unused links, shares. Whoever is no
+	// admin any more loses, of what they gave out, unused links and tokens that may do more than
+	// their role.
 	SetRole(ctx context.Context, personID string, role Role) error
 	SetDisabled(ctx context.Context, personID string, disabled bool) error
 
@@ -167,8 +172,8 @@ type Store interface {
 	CreateInvite(ctx context.Context, by Identity, want NewInvite) (Link, string, error)
 	Invites(ctx context.Context) ([]Link, error) // newest first
 	RevokeInvite(ctx context.Context, id string) error
-	// Look says what a link would do without using it up: browsers and mail programs fetch links unasked, so
-	// only a form's POST may redeem. ErrNoCredentials, ErrExpired, ErrUsed.
+	// Look says what a link would do without using it up: browsers and mail programs fetch links
+	// unasked, so only a form's POST may redeem. ErrNoCredentials, ErrExpired, ErrUsed.
 	Look(ctx context.Context, secret string) (Link, error)
 	// Redeem uses a link up and signs its person in; device is the browser's User-Agent.
 	Redeem(ctx context.Context, secret, device string) (Session, string, error)
@@ -181,11 +186,12 @@ type Store interface {
 	ForgetPINs(ctx context.Context, personID string) error // on every device
 	PINs(ctx context.Context, personID string) ([]PIN, error)
 	OnDevice(ctx context.Context, device string) ([]OnDevice, error) // by name
-	// ComeBack signs a person in by a PIN set on this device, and ends the session that the browser had; leaving is its id, "" for none. *WrongPIN.
+	// ComeBack signs a person in by a PIN set on this device, and ends the session that the browser
+	// had; leaving is its id, "" for none. *WrongPIN.
 	ComeBack(ctx context.Context, personID, device, pin, browser, leaving string) (Session, string, error)
 
-	// CreateShare makes a read-only link. Its secret is the credential itself: the page that the link opens
-	// authenticates it and sets it as a cookie.
+	// CreateShare makes a read-only link. Its secret is the credential itself: the page that the
+	// link opens authenticates it and sets it as a cookie.
 	CreateShare(ctx context.Context, by Identity, want NewShare) (Share, string, error)
 	Shares(ctx context.Context, studyID string) ([]Share, error) // newest first
 	RevokeShare(ctx context.Context, studyID, id string) error

@@ -9,7 +9,8 @@ import (
 )
 
 const (
-	// PINTries is how many wrong PINs of a person are looked at on a device; then they sign in by a link, and set it anew.
+	// PINTries is how many wrong PINs of a person are looked at on a device; then they sign in by a
+	// link, and set it anew.
 	PINTries = 5
 	// pinRounds of PBKDF2 with SHA-256 take about a tenth of a second.
 	pinRounds = 300_000
@@ -62,7 +63,8 @@ func RoleByPIN(role Role) Role {
 	return role
 }
 
-// DerivePIN is what is stored of a PIN (PBKDF2, RFC 8018). Its salt is a secret of the device, so that the database alone gives nothing to guess at.
+// DerivePIN is what is stored of a PIN (PBKDF2, RFC 8018). Its salt is a secret of the device, so
+// that the database alone gives nothing to guess at.
 func DerivePIN(pin, device, personID string) ([]byte, error) {
 	return pbkdf2.Key(sha256.New, pin, []byte(device+" "+personID), pinRounds, sha256.Size)
 }

@@ -26,7 +26,8 @@ func ParseRole(name string) (Role, error) {
 	return "", fmt.Errorf("%q is no role: use %s, %s or %s", name, Viewer, Operator, Admin)
 }
 
-// Includes says whether r may do all that other may. An unknown role includes nothing and is included in nothing.
+// Includes says whether r may do all that other may. An unknown role includes nothing and is
+// included in nothing.
 func (r Role) Includes(other Role) bool {
 	mine, theirs := slices.Index(Roles, r), slices.Index(Roles, other)
 	return theirs >= 0 && mine >= theirs

@@ -10,7 +10,8 @@ import (
 	"headroom/internal/account"
 )
 
-// Accounts is the account.Store. Its methods take part in the transaction of DB.Once when their context comes from there.
+// Accounts is the account.Store. Its methods take part in the transaction of DB.Once when their
+// context comes from there.
 type Accounts struct {
 	db *DB
 }
@@ -55,8 +56,8 @@ func (a *Accounts) Authenticate(ctx context.Context, secret string) (account.Ide
 	return who, nil
 }
 
-// noteUse keeps when a credential was last used; a session's use prolongs it. That need not outlive a crash, so its commit waits neither for the
-// disk nor for a standby.
+// noteUse keeps when a credential was last used; a session's use prolongs it. That need not outlive
+// a crash, so its commit waits neither for the disk nor for a standby.
 func (a *Accounts) noteUse(ctx context.Context, who account.Identity, now time.Time) error {
 	const hurry = ` FROM (SELECT set_config('synchronous_commit', 'off', true)) AS hurry`
 	q := a.db.pool // in no transaction that something else is stored in
@@ -73,8 +74,8 @@ func (a *Accounts) noteUse(ctx context.Context, who account.Identity, now time.T
 	return away(ctx, err)
 }
 
-// change runs a write and tells whoever serves a long answer to look at its caller again. Unlike those of studies
-// these notifications are part of the transaction: changes of accounts are rare.
+// change runs a write and tells whoever serves a long answer to look at its caller again. Unlike
+// those of studies these notifications are part of the transaction: changes of accounts are rare.
 func (a *Accounts) change(ctx context.Context, do func(tx pgx.Tx) error) error {
 	return a.db.transact(ctx, func(tx pgx.Tx) error {
 		if err := do(tx); err != nil {
@@ -92,7 +93,8 @@ func (a *Accounts) changeOne(ctx context.Context, statement string, args ...any)
 	})
 }
 
-// giving makes a credential by somebody, unless they have just lost the right to: what takes it waits for what is being given, and the other way round.
+// giving makes a credential by somebody, unless they have just lost the right to: what takes it
+// waits for what is being given, and the other way round.
 func (a *Accounts) giving(ctx context.Context, by account.Identity, make func(tx pgx.Tx) error) error {
 	return a.db.transact(ctx, func(tx pgx.Tx) error {
 		if err := alone(ctx, tx); err != nil {

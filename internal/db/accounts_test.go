@@ -423,8 +423,10 @@ func enters(t *testing.T, d *db.DB, by account.Identity, name string, role accou
 	return who
 }
 
-// TestWhoIsDisabledLeavesNothingBehind: tokens, those that were made with them, invites, sign-in links for others and share links end with the person; those of
-// others stay. What is refused stays refused when the person is let in again. Whoever is no admin any more loses what they could not have given.
+// TestWhoIsDisabledLeavesNothingBehind: tokens, those that were made with them, invites, sign-in
+// links for others and share links end with the person; those of others stay. What is refused stays
+// refused when the person is let in again. Whoever is no admin any more loses what they could not
+// have given.
 func TestWhoIsDisabledLeavesNothingBehind(t *testing.T) {
 	t.Parallel()
 	d, ctx := dbtest.New(t), t.Context()
@@ -498,7 +500,8 @@ func TestWhoIsDisabledLeavesNothingBehind(t *testing.T) {
 
 func second[A, B any](_ A, _ B, err error) error { return err }
 
-// TestTokensOfOneOwnerHaveNamesOfTheirOwn: two that are in force never have the same, ignoring case; one that has ended gives its name free.
+// TestTokensOfOneOwnerHaveNamesOfTheirOwn: two that are in force never have the same, ignoring
+// case; one that has ended gives its name free.
 func TestTokensOfOneOwnerHaveNamesOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	d, ctx := dbtest.New(t), t.Context()

@@ -9,8 +9,9 @@ import (
 	"headroom/internal/study/ledger"
 )
 
-// A write is one statement, and so one transaction in one round trip: the study's row, then, if that was written, the events and the answer
-// under the retry key. It returns how many rows of studies it wrote.
+// A write is one statement, and so one transaction in one round trip: the study's row, then, if
+// that was written, the events and the answer under the retry key. It returns how many rows of
+// studies it wrote.
 const (
 	insertRow = `
 		WITH row AS (

@@ -14,8 +14,9 @@ import (
 	"headroom/internal/study"
 )
 
-// away wraps err with study.ErrUnavailable when it says that the database cannot be reached or is going down, so that
-// callers can tell "try again" from a mistake. A caller who left keeps the error of its context.
+// away wraps err with study.ErrUnavailable when it says that the database cannot be reached or is
+// going down, so that callers can tell "try again" from a mistake. A caller who left keeps the
+// error of its context.
 func away(ctx context.Context, err error) error {
 	if err == nil || errors.Is(err, study.ErrUnavailable) {
 		return err
@@ -42,15 +43,16 @@ func lostConnection(err error) bool {
 		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) || errors.Is(err, puddle.ErrClosedPool)
 }
 
-// goingDown knows the SQLSTATE classes of a server that starts, stops, is full or is a standby: 08 connection exception, 53
-// insufficient resources, 55P03 what another has locked, 57 operator intervention, which includes a statement that took too long; 25P03, a transaction ended because nothing
-// happened in it; and 25006, a write sent to a standby. PostgreSQL manual, appendix A.
+// goingDown knows the SQLSTATE classes of a server that starts, stops, is full or is a standby: 08
+// connection exception, 53 insufficient resources, 55P03 what another has locked, 57 operator
+// intervention, which includes a statement that took too long; 25P03, a transaction ended because
+// nothing happened in it; and 25006, a write sent to a standby. PostgreSQL manual, appendix A.
 func goingDown(code string) bool {
 	return strings.HasPrefix(code, "08") || strings.HasPrefix(code, "53") || strings.HasPrefix(code, "57") || code == "55P03" || code == "25P03" || code == "25006"
 }
 
-// answered is what PostgreSQL says in err: its code, and the constraint that was broken. It is empty
-// where err comes from elsewhere.
+// answered is what PostgreSQL says in err: its code, and the constraint that was broken. It is
+// empty where err comes from elsewhere.
 func answered(err error) pgconn.PgError {
 	if said, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return *said

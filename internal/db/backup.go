@@ -16,9 +16,10 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// A backup is one gzip file of JSON lines: what it is, then of each table its name and columns followed by its rows, each an array of
-// PostgreSQL's text for the values, and last the SHA-256 of all lines before. It holds everything, and of credentials only
-// hashes. Any PostgreSQL can take it, as can any later version of this program.
+// A backup is one gzip file of JSON lines: what it is, then of each table its name and columns
+// followed by its rows, each an array of PostgreSQL's text for the values, and last the SHA-256 of
+// all lines before. It holds everything, and of credentials only hashes. Any PostgreSQL can take
+// it, as can any later version of this program.
 const (
 	backupFormat  = "headroom-backup"
 	backupVersion = 1

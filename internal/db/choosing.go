@@ -14,15 +14,17 @@ import (
 	"headroom/internal/turns"
 )
 
-// decisions makes decisions of one study follow one another: within this process by a queue in memory, among processes by a lock
-// in the database. Only the head of each queue holds a connection, one of a pool of their own: however many wait, writes find theirs free.
+// decisions makes decisions of one study follow one another: within this process by a queue in
+// memory, among processes by a lock in the database. Only the head of each queue holds a
+// connection, one of a pool of their own: however many wait, writes find theirs free.
 type decisions struct {
 	pool   *pgxpool.Pool
 	queues turns.Queues
 }
 
-// A choosing lock is a lease: PostgreSQL ends it when its holder has been silent for choosingLease, as one that is frozen is, or cut
-// off. Whoever waits for the lock gives up after lockTime, to be asked again.
+// A choosing lock is a lease: PostgreSQL ends it when its holder has been silent for choosingLease,
+// as one that is frozen is, or cut off. Whoever waits for the lock gives up after lockTime, to be
+// asked again.
 const (
 	choosingLease = 10 * time.Second
 	renewal       = choosingLease / 4
@@ -35,7 +37,8 @@ const tookTooLong = "57014"
 // errLeaseLost is why a decision was given up.
 var errLeaseLost = fmt.Errorf("the choosing lock was lost: %w", study.ErrUnavailable)
 
-// Choosing runs choose while holding the study's choosing lock. Should the lock be lost, choose's context ends.
+// Choosing runs choose while holding the study's choosing lock. Should the lock be lost, choose's
+// context ends.
 func (s *Studies) Choosing(ctx context.Context, id string, choose func(ctx context.Context) error) error {
 	leave, err := s.choosing.queues.Enter(ctx, id)
 	if err != nil {
@@ -49,7 +52,8 @@ func (s *Studies) Choosing(ctx context.Context, id string, choose func(ctx conte
 		}
 		return away(ctx, err)
 	}
-	// The lock lasts as long as this transaction, in which nothing else happens: choose reads and writes through the other pool.
+	// The lock lasts as long as this transaction, in which nothing else happens: choose reads and
+	// writes through the other pool.
 	defer unlock(lock)
 	return holding(ctx, lock, choose)
 }
@@ -62,7 +66,8 @@ func beginLocked(id string) string {
 		hashtext(convert_from(decode('%x', 'hex'), 'UTF8')))`, id)
 }
 
-// unlock gives the lock back. Should that fail the connection is closed, which gives it back too; what was chosen stands either way.
+// unlock gives the lock back. Should that fail the connection is closed, which gives it back too;
+// what was chosen stands either way.
 func unlock(lock pgx.Tx) {
 	ctx, cancel := context.WithTimeout(context.Background(), connectTimeout)
 	defer cancel()
@@ -89,7 +94,8 @@ func holding(ctx context.Context, lock pgx.Tx, choose func(ctx context.Context) 
 	return err
 }
 
-// renew says now and then that the holder of lock is alive, until what it holds the lock for is done.
+// renew says now and then that the holder of lock is alive, until what it holds the lock for is
+// done.
 func renew(ctx context.Context, lock pgx.Tx, done <-chan struct{}) error {
 	ticker := time.NewTicker(renewal)
 	defer ticker.Stop()

@@ -29,8 +29,8 @@ func (d *DB) cleanUp(ctx context.Context) {
 	}
 }
 
-// removeExpired removes old answers, ended sessions, PINs and links nobody used. Tokens and shares stay: people want to
-// see whom they once let in.
+// removeExpired removes old answers, ended sessions, PINs and links nobody used. Tokens and shares
+// stay: people want to see whom they once let in.
 func (d *DB) removeExpired(ctx context.Context, now time.Time) error {
 	batch := &pgx.Batch{}
 	batch.Queue(`DELETE FROM retries WHERE created_at < $1`, now.Add(-doneKept))

@@ -1,4 +1,5 @@
-// Package db keeps studies and accounts in PostgreSQL: one file per entity, its SQL beside its only caller.
+// Package db keeps studies and accounts in PostgreSQL: one file per entity, its SQL beside its only
+// caller.
 package db
 
 import (
@@ -24,8 +25,8 @@ var (
 	_ account.Store = (*Accounts)(nil)
 )
 
-// DB is an open database with the background work that belongs to it: a listener, a notifier, a cleaner.
-// Studies is the study.Store, Accounts the account.Store.
+// DB is an open database with the background work that belongs to it: a listener, a notifier, a
+// cleaner. Studies is the study.Store, Accounts the account.Store.
 type DB struct {
 	Studies  *Studies
 	Accounts *Accounts
@@ -43,33 +44,38 @@ type DB struct {
 	stop       context.CancelFunc
 }
 
-// Connections a server opens at most, all told, unless the URL says otherwise (pool_max_conns): well below PostgreSQL's default
-// limit of 100, so that two servers and a person with psql fit.
+// Connections a server opens at most, all told, unless the URL says otherwise (pool_max_conns):
+// well below PostgreSQL's default limit of 100, so that two servers and a person with psql fit.
 const (
 	maxConnections = 25
 	minConnections = 3 // one to listen, one to hold a choosing lock, one for everything else
 )
 
-// share divides a server's connections: one listens, a third of the others hold choosing locks, the rest read and write.
+// share divides a server's connections: one listens, a third of the others hold choosing locks, the
+// rest read and write.
 func share(connections int32) (general, choosing int32) {
 	choosing = max(1, (connections-1)/3)
 	return connections - 1 - choosing, choosing
 }
 
-// What bounds every wait for the database. A database that does not answer at all is noticed much sooner, by its pulse.
+// What bounds every wait for the database. A database that does not answer at all is noticed much
+// sooner, by its pulse.
 const (
-	// connectTimeout bounds a connection attempt at each server that the URL names, unless the URL says otherwise (connect_timeout).
+	// connectTimeout bounds a connection attempt at each server that the URL names, unless the URL
+	// says otherwise (connect_timeout).
 	connectTimeout = patience
-	// lockWait bounds how long a statement waits for what another has locked, unless the URL says otherwise (lock_timeout).
+	// lockWait bounds how long a statement waits for what another has locked, unless the URL says
+	// otherwise (lock_timeout).
 	lockWait = 5 * time.Second
 	// statementTime bounds a statement, unless the URL says otherwise (statement_timeout).
 	statementTime = 30 * time.Second
-	// idleTime bounds how long a transaction may wait for its program: one that has been frozen lets go of what it had locked.
+	// idleTime bounds how long a transaction may wait for its program: one that has been frozen
+	// lets go of what it had locked.
 	idleTime = 10 * time.Second
 )
 
-// Open connects to the database at url, which must have been migrated, and starts the background work. It remembers what it has seen of the database
-// until it is closed.
+// Open connects to the database at url, which must have been migrated, and starts the background
+// work. It remembers what it has seen of the database until it is closed.
 func Open(ctx context.Context, url string) (*DB, error) {
 	s, err := remember("")
 	if err != nil {
@@ -78,7 +84,8 @@ func Open(ctx context.Context, url string) (*DB, error) {
 	return s.open(ctx, url)
 }
 
-// Up migrates and opens the database at url. A server that goes back behind what stands in file of it, see Keep, is refused.
+// Up migrates and opens the database at url. A server that goes back behind what stands in file of
+// it, see Keep, is refused.
 func Up(ctx context.Context, url, file string) (*DB, error) {
 	s, err := remember(file)
 	if err != nil {
@@ -94,7 +101,8 @@ func Up(ctx context.Context, url, file string) (*DB, error) {
 	return s.open(ctx, url)
 }
 
-// Keep keeps what is seen of the database in Up's file, so that programs started later refuse what goes back behind it.
+// Keep keeps what is seen of the database in Up's file, so that programs started later refuse what
+// goes back behind it.
 func (d *DB) Keep() error {
 	if err := d.seen.save(); err != nil {
 		return fmt.Errorf("what is seen of the database cannot be kept, HEADROOM_DATA_DIR must be a folder that can be written to: %w", err)
@@ -199,7 +207,8 @@ func (d *DB) start() {
 	}
 }
 
-// Close ends the background work and closes every connection. Callers must have ended their requests.
+// Close ends the background work and closes every connection. Callers must have ended their
+// requests.
 func (d *DB) Close() {
 	d.stop()
 	d.background.Wait()
@@ -211,7 +220,8 @@ func (d *DB) closePools() {
 	d.pool.Close()
 }
 
-// transact runs do in a transaction: the one that Once put in ctx, else its own. Errors of a lost connection wrap study.ErrUnavailable.
+// transact runs do in a transaction: the one that Once put in ctx, else its own. Errors of a lost
+// connection wrap study.ErrUnavailable.
 func (d *DB) transact(ctx context.Context, do func(tx pgx.Tx) error) error {
 	if outer, ok := ctx.Value(transactionKey{}).(pgx.Tx); ok {
 		return away(ctx, do(outer))

@@ -33,7 +33,8 @@ func TestPoolsShareTheConnectionsOfTheURL(t *testing.T) {
 	}
 }
 
-// The fewest connections do for a crowd that asks and tells in many studies at once, and no more are opened.
+// The fewest connections do for a crowd that asks and tells in many studies at once, and no more
+// are opened.
 func TestFewConnectionsAreEnough(t *testing.T) {
 	t.Parallel()
 	url, ctx := dbtest.URL(t), t.Context()

@@ -13,15 +13,19 @@ import (
 	"headroom/internal/study"
 )
 
-// What PostgreSQL shows is not always what it promises to keep. Under synchronous replication a commit waits for the standby, and nobody sees it
-// meanwhile; but where the wait was cancelled, or the primary was started again, it stands there, and is lost with the primary. So nothing is told, to a client
-// that asks again or to one that looks, until a later commit of our own had its standby's word: standbys receive everything in its order.
+// What PostgreSQL shows is not always what it promises to keep. Under synchronous replication a
+// commit waits for the standby, and nobody sees it meanwhile; but where the wait was cancelled, or
+// the primary was started again, it stands there, and is lost with the primary. So nothing is told,
+// to a client that asks again or to one that looks, until a later commit of our own had its
+// standby's word: standbys receive everything in its order.
 
-// confirmTime is how long a commit is waited for, which under synchronous replication is for a standby's word.
+// confirmTime is how long a commit is waited for, which under synchronous replication is for a
+// standby's word.
 const confirmTime = 10 * time.Second
 
-// confirming bounds the wait for a commit, which goes on when the caller leaves: those who come after wait in memory for their turn at the study, and not
-// each on a connection for what this one has locked.
+// confirming bounds the wait for a commit, which goes on when the caller leaves: those who come
+// after wait in memory for their turn at the study, and not each on a connection for what this one
+// has locked.
 func confirming(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), confirmTime)
 }
@@ -32,7 +36,8 @@ var errUnconfirmed = fmt.Errorf("no standby has confirmed what was stored: %w", 
 // unconfirmedKey marks a connection whose commit did not get its standby's word.
 const unconfirmedKey = "headroom unconfirmed"
 
-// hearNotice hears that somebody ended a commit's wait for the standby, which PostgreSQL then reports as done.
+// hearNotice hears that somebody ended a commit's wait for the standby, which PostgreSQL then
+// reports as done.
 func hearNotice(conn *pgconn.PgConn, notice *pgconn.Notice) {
 	if notice.Routine == "SyncRepWaitForLSN" { // the message is in the server's language
 		conn.CustomData()[unconfirmedKey] = true
@@ -57,7 +62,8 @@ func (d *DB) write(ctx context.Context, do func(conn *pgxpool.Conn) error) error
 	return nil
 }
 
-// confirm returns nil once everything that could be read on a timeline will outlive a failover, as far as the database promises that.
+// confirm returns nil once everything that could be read on a timeline will outlive a failover, as
+// far as the database promises that.
 func (d *DB) confirm(ctx context.Context, timeline int64) error {
 	waiting, cancel := context.WithTimeout(ctx, confirmTime)
 	defer cancel()
@@ -71,8 +77,8 @@ func (d *DB) confirm(ctx context.Context, timeline int64) error {
 	return away(ctx, err)
 }
 
-// voucher returns what is asked of the ends of ledgers that are read after it: it returns nil once they are known to outlive a failover. What is read in a
-// transaction is vouched for by its commit.
+// voucher returns what is asked of the ends of ledgers that are read after it: it returns nil once
+// they are known to outlive a failover. What is read in a transaction is vouched for by its commit.
 func (d *DB) voucher(ctx context.Context) func(read map[string]study.Known) error {
 	if _, inside := ctx.Value(transactionKey{}).(pgx.Tx); inside {
 		return func(map[string]study.Known) error { return nil }

@@ -27,7 +27,8 @@ const ConfirmTime = confirmTime
 // SetClock sets the time that expiries are measured against.
 func (d *DB) SetClock(now func() time.Time) { d.now = now }
 
-// StopBackground ends the listener, the notifier and the cleaner, as if the program had died after a commit.
+// StopBackground ends the listener, the notifier and the cleaner, as if the program had died after
+// a commit.
 func (d *DB) StopBackground() {
 	d.stop()
 	d.background.Wait()

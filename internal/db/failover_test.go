@@ -21,7 +21,8 @@ import (
 // impatience is after how long a client in these tests gives up.
 const impatience = 700 * time.Millisecond
 
-// kept is a study on a pair of servers with a trial that waits for its result, as a client sees it who tells that result under one retry key.
+// kept is a study on a pair of servers with a trial that waits for its result, as a client sees it
+// who tells that result under one retry key.
 type kept struct {
 	t       *testing.T
 	d       *db.DB
@@ -82,7 +83,8 @@ func acknowledges(err error) bool {
 	return err == nil || errors.As(err, &first)
 }
 
-// shows reads the study in all the ways there are, each for so long, and says which of them show the result.
+// shows reads the study in all the ways there are, each for so long, and says which of them show
+// the result.
 func (k *kept) shows(patience time.Duration) (found []string, refused []error) {
 	k.t.Helper()
 	fresh := study.NewService(k.d.Studies, study.Options{}) // with nothing cached
@@ -166,8 +168,8 @@ func fail(pair *dbtest.Pair) {
 	pair.Standby.Promote()
 }
 
-// Under synchronous replication a commit that waits for its standby is not known to anybody: not to the client that asks again, not to one that looks. What
-// was there before can be read meanwhile.
+// Under synchronous replication a commit that waits for its standby is not known to anybody: not to
+// the client that asks again, not to one that looks. What was there before can be read meanwhile.
 func TestACommitWithoutItsStandbyIsToldToNobody(t *testing.T) {
 	t.Parallel()
 	pair := dbtest.NewPair(t, true)
@@ -207,7 +209,8 @@ func TestACommitWithoutItsStandbyIsToldToNobody(t *testing.T) {
 	k.holdsOnce()
 }
 
-// A commit whose wait was ended by somebody else, or by a restart of the primary, stands there and may still be lost: it is told when the standby has it.
+// A commit whose wait was ended by somebody else, or by a restart of the primary, stands there and
+// may still be lost: it is told when the standby has it.
 func TestALocalCommitIsToldWhenTheStandbyHasIt(t *testing.T) {
 	for name, end := range map[string]func(pair *dbtest.Pair){
 		"cancelled": func(pair *dbtest.Pair) {
@@ -262,7 +265,8 @@ func TestALocalCommitIsToldWhenTheStandbyHasIt(t *testing.T) {
 	}
 }
 
-// A primary that hangs, which takes connections and never answers, is given up for the standby that became primary, as a killed one is.
+// A primary that hangs, which takes connections and never answers, is given up for the standby that
+// became primary, as a killed one is.
 func TestFailover(t *testing.T) {
 	for name, leave := range map[string]func(*dbtest.Replica){"killed": (*dbtest.Replica).Kill, "hanging": (*dbtest.Replica).Freeze} {
 		t.Run(name, func(t *testing.T) {

@@ -19,10 +19,12 @@ import (
 	"headroom/internal/study/ledger"
 )
 
-// soon is how long anybody may wait for what does not answer before the test is over: without a limit of ours that is for ever.
+// soon is how long anybody may wait for what does not answer before the test is over: without a
+// limit of ours that is for ever.
 const soon = patience.Long
 
-// Whatever is asked of a frozen database is refused soon, what waits behind others too, and it works again once the database goes on.
+// Whatever is asked of a frozen database is refused soon, what waits behind others too, and it
+// works again once the database goes on.
 func TestFrozenDatabaseKeepsNobodyWaiting(t *testing.T) {
 	t.Parallel()
 	cluster := dbtest.Own(t)
@@ -88,10 +90,12 @@ func TestFrozenDatabaseKeepsNobodyWaiting(t *testing.T) {
 	}
 }
 
-// holderURL is the variable with which this test program is started to hold a choosing lock, in the database it names.
+// holderURL is the variable with which this test program is started to hold a choosing lock, in the
+// database it names.
 const holderURL = "HEADROOM_TEST_HOLD_CHOOSING"
 
-// holdForever is what that program does: it says "holding", and "lost" when it has learned that the lock is not its own any more.
+// holdForever is what that program does: it says "holding", and "lost" when it has learned that the
+// lock is not its own any more.
 func holdForever(url string) {
 	d, err := db.Open(context.Background(), url)
 	if err != nil {
@@ -108,7 +112,8 @@ func holdForever(url string) {
 	}
 }
 
-// A server that is frozen while it chooses gives the study up to others when its lease ends, and knows it when it goes on.
+// A server that is frozen while it chooses gives the study up to others when its lease ends, and
+// knows it when it goes on.
 func TestFrozenServerGivesItsStudyUp(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t)

@@ -24,7 +24,8 @@ type host struct {
 	port uint16
 }
 
-// ways are the attempts at connecting that config makes, in order: one server is tried with TLS and without where the URL leaves that open.
+// ways are the attempts at connecting that config makes, in order: one server is tried with TLS and
+// without where the URL leaves that open.
 func ways(config *pgconn.Config) []*pgconn.FallbackConfig {
 	return append([]*pgconn.FallbackConfig{{Host: config.Host, Port: config.Port, TLSConfig: config.TLSConfig}}, config.Fallbacks...)
 }
@@ -78,8 +79,9 @@ func (s *seen) connConfig(ctx context.Context, url string) (*pgx.ConnConfig, err
 // errNoCancel is why PostgreSQL is not asked to end a statement.
 var errNoCancel = errors.New("statements are not cancelled")
 
-// prepare makes config, with which the pools open a connection, try the server in use first. A statement that is given up is not cancelled, which is
-// what pgx would do: PostgreSQL would end a commit's wait for the standby and show everybody what may still be lost. It ends by PostgreSQL's
+// prepare makes config, with which the pools open a connection, try the server in use first. A
+// statement that is given up is not cancelled, which is what pgx would do: PostgreSQL would end a
+// commit's wait for the standby and show everybody what may still be lost. It ends by PostgreSQL's
 // own limits of time; the connection is closed.
 func (s *seen) prepare(_ context.Context, config *pgx.ConnConfig) error {
 	s.first(&config.Config)
@@ -106,8 +108,9 @@ type answer struct {
 	conn *pgx.Conn
 }
 
-// survey asks every server that config names who it is, where there are several: of two that take writes the one on the higher timeline is used,
-// whichever the URL names first, and the other one is refused aloud.
+// survey asks every server that config names who it is, where there are several: of two that take
+// writes the one on the higher timeline is used, whichever the URL names first, and the other one
+// is refused aloud.
 func (s *seen) survey(ctx context.Context, config *pgx.ConnConfig) {
 	named := hosts(&config.Config)
 	if len(named) == 1 {

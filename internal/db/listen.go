@@ -28,8 +28,9 @@ const (
 	lastBackoff  = 2 * time.Second
 )
 
-// Every heartbeat the listener asks for the versions of the studies that somebody watches: a writer may die between its commit and its
-// notice. A database that does not answer that within patience has lost its pulse; together they are how long a request may wait in vain.
+// Every heartbeat the listener asks for the versions of the studies that somebody watches: a writer
+// may die between its commit and its notice. A database that does not answer that within patience
+// has lost its pulse; together they are how long a request may wait in vain.
 const (
 	heartbeat = time.Second
 	patience  = 2500 * time.Millisecond
@@ -58,8 +59,9 @@ func newListener(config *pgx.ConnConfig, pulse *pulse, seen *seen) *listener {
 	return &listener{config: config, pulse: pulse, seen: seen, studies: map[string]*watched{}, accounts: map[chan struct{}]struct{}{}}
 }
 
-// Subscribe returns a channel that receives the study's newest seq after each change, or 0 after the listener
-// reconnected ("look for yourself"). Values not yet taken are replaced by newer ones. Call cancel when done.
+// Subscribe returns a channel that receives the study's newest seq after each change, or 0 after
+// the listener reconnected ("look for yourself"). Values not yet taken are replaced by newer ones.
+// Call cancel when done.
 func (d *DB) Subscribe(studyID string) (changes <-chan int64, cancel func()) {
 	l := d.listener
 	l.mutex.Lock()
@@ -81,8 +83,8 @@ func (d *DB) Subscribe(studyID string) (changes <-chan int64, cancel func()) {
 	}
 }
 
-// SubscribeAccounts returns a channel that is poked whenever a person, token, session or share changed, so that whoever
-// serves a long answer can authenticate its caller again.
+// SubscribeAccounts returns a channel that is poked whenever a person, token, session or share
+// changed, so that whoever serves a long answer can authenticate its caller again.
 func (d *DB) SubscribeAccounts() (pokes <-chan struct{}, cancel func()) {
 	l := d.listener
 	l.mutex.Lock()
@@ -140,7 +142,8 @@ func (l *listener) watch(ctx context.Context) {
 	}
 }
 
-// connect opens the connection that listens. Each server that is tried, and the survey of them before, takes its own time.
+// connect opens the connection that listens. Each server that is tried, and the survey of them
+// before, takes its own time.
 func (l *listener) connect(ctx context.Context) (conn *pgx.Conn, err error) {
 	attempts := time.Duration(1 + len(hosts(&l.config.Config)))
 	err = l.feel(ctx, attempts*l.config.ConnectTimeout+patience, func(ctx context.Context) error {
@@ -166,7 +169,8 @@ func hangUp(conn *pgx.Conn) {
 	_ = conn.Close(ctx)
 }
 
-// feel asks the database something, and knows from how long it takes whether there is a pulse. It gives up after most.
+// feel asks the database something, and knows from how long it takes whether there is a pulse. It
+// gives up after most.
 func (l *listener) feel(ctx context.Context, most time.Duration, ask func(ctx context.Context) error) error {
 	silent := time.AfterFunc(patience, l.pulse.lost)
 	within, cancel := context.WithTimeout(ctx, most)
@@ -201,8 +205,9 @@ func (l *listener) hearUntil(ctx context.Context, conn *pgx.Conn, then time.Time
 	}
 }
 
-// compare asks for the versions of the studies that somebody watches, and tells of those that no notice told of. The notices that came with the
-// answer are handed on before: no version is told before a change of accounts that was made before it.
+// compare asks for the versions of the studies that somebody watches, and tells of those that no
+// notice told of. The notices that came with the answer are handed on before: no version is told
+// before a change of accounts that was made before it.
 func (l *listener) compare(ctx context.Context, conn *pgx.Conn) error {
 	versions := map[string]int64{}
 	err := l.feel(ctx, patience, func(ctx context.Context) error {
@@ -281,8 +286,8 @@ func (l *listener) pokeAll() {
 	l.mutex.Unlock()
 }
 
-// replace puts value into a channel of capacity one, in place of one that was not taken. Its callers hold the
-// mutex, so nobody else sends.
+// replace puts value into a channel of capacity one, in place of one that was not taken. Its
+// callers hold the mutex, so nobody else sends.
 func replace[T any](channel chan T, value T) {
 	select {
 	case <-channel:

@@ -48,8 +48,8 @@ func awaitLockWait(t *testing.T, d *db.DB) {
 		WHERE datname = current_database() AND locktype = 'advisory' AND NOT granted`)
 }
 
-// hold locks rows until the returned function is called, once that many statements wait for them: so all of a crowd have started
-// before the first gets on.
+// hold locks rows until the returned function is called, once that many statements wait for them:
+// so all of a crowd have started before the first gets on.
 func hold(t *testing.T, d *db.DB, table string) (release func(waiting int)) {
 	t.Helper()
 	tx, err := d.Pool().Begin(t.Context())
@@ -105,7 +105,8 @@ func TestEveryServerHearsOfChanges(t *testing.T) {
 	}
 }
 
-// A writer may die between its commit and its notice: those who watch hear of it at the next heartbeat.
+// A writer may die between its commit and its notice: those who watch hear of it at the next
+// heartbeat.
 func TestChangesWithoutNoticeAreFound(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t)

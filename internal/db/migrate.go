@@ -16,8 +16,8 @@ import (
 	"headroom/migrations"
 )
 
-// Migrate brings the database at url to this program's schema; Open then fills in what a step left to be worked out from the
-// ledgers. It refuses a database that a newer program has migrated.
+// Migrate brings the database at url to this program's schema; Open then fills in what a step left
+// to be worked out from the ledgers. It refuses a database that a newer program has migrated.
 func Migrate(ctx context.Context, url string) error {
 	latest, err := migrations.Latest()
 	if err != nil {
@@ -26,7 +26,8 @@ func Migrate(ctx context.Context, url string) error {
 	return MigrateTo(ctx, url, latest)
 }
 
-// MigrateTo brings the database to schema version target, up or down; 0 is an empty database. What a step down drops is said in its file.
+// MigrateTo brings the database to schema version target, up or down; 0 is an empty database. What
+// a step down drops is said in its file.
 func MigrateTo(ctx context.Context, url string, target uint) error {
 	s, err := remember("")
 	if err != nil {
@@ -52,7 +53,8 @@ func (s *seen) migrateTo(ctx context.Context, url string, target uint) error {
 	if err := pool.PingContext(ctx); err != nil {
 		return away(ctx, err)
 	}
-	// Servers that start together migrate one after another: in the middle of a step the database looks interrupted.
+	// Servers that start together migrate one after another: in the middle of a step the database
+	// looks interrupted.
 	alone, err := pool.Conn(ctx)
 	if err != nil {
 		return away(ctx, err)

@@ -16,7 +16,8 @@ import (
 	"headroom/migrations"
 )
 
-// version1 is a backup that the program of schema 1 wrote: three studies with trials played, corrected, excluded, failed and waiting.
+// version1 is a backup that the program of schema 1 wrote: three studies with trials played,
+// corrected, excluded, failed and waiting.
 func version1(t *testing.T) []byte {
 	t.Helper()
 	file, err := os.ReadFile("testdata/version1.backup.gz")
@@ -50,7 +51,8 @@ func columns(t *testing.T, url string) []string {
 	return found
 }
 
-// wantCounts checks that the list shows of version1's studies what their ledgers say, and that the ledgers are whole.
+// wantCounts checks that the list shows of version1's studies what their ledgers say, and that the
+// ledgers are whole.
 func wantCounts(t *testing.T, url string) {
 	t.Helper()
 	d := open(t, url)
@@ -110,7 +112,8 @@ func studiesOfVersion1(t *testing.T) (service *study.Service, list []ledger.Summ
 	return service, list
 }
 
-// What an earlier program wrote can be taken out and taken in again, though definitions had fewer members then.
+// What an earlier program wrote can be taken out and taken in again, though definitions had fewer
+// members then.
 func TestStudiesOfVersion1MoveOn(t *testing.T) {
 	t.Parallel()
 	service, list := studiesOfVersion1(t)
@@ -135,7 +138,8 @@ func TestStudiesOfVersion1MoveOn(t *testing.T) {
 	}
 }
 
-// What an earlier program began goes on: results are told, trials asked for, and what was decided by its rules is said to be so, not taken for forged.
+// What an earlier program began goes on: results are told, trials asked for, and what was decided
+// by its rules is said to be so, not taken for forged.
 func TestStudiesOfVersion1GoOn(t *testing.T) {
 	t.Parallel()
 	service, list := studiesOfVersion1(t)
@@ -175,7 +179,8 @@ func TestStudiesOfVersion1GoOn(t *testing.T) {
 	}
 }
 
-// Down and up again, step by step and with data: the schemas are the same each time, and no ledger loses an entry.
+// Down and up again, step by step and with data: the schemas are the same each time, and no ledger
+// loses an entry.
 func TestMigrationsGoDownAndUpAgain(t *testing.T) {
 	t.Parallel()
 	url, ctx := dbtest.EmptyURL(t), t.Context()

@@ -11,8 +11,9 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// notifier sends NOTIFY for studies that changed, after their commit: inside the transaction NOTIFY would take a lock on the
-// whole database until the commit. One goroutine sends, so changes that come while it is busy go together.
+// notifier sends NOTIFY for studies that changed, after their commit: inside the transaction NOTIFY
+// would take a lock on the whole database until the commit. One goroutine sends, so changes that
+// come while it is busy go together.
 type notifier struct {
 	pool *pgxpool.Pool
 	wake chan struct{}
@@ -21,7 +22,8 @@ type notifier struct {
 	pending map[string]int64 // newest seq by study
 }
 
-// between is the least time from one announcement to the next: what changes meanwhile goes together.
+// between is the least time from one announcement to the next: what changes meanwhile goes
+// together.
 const between = 20 * time.Millisecond
 
 // lastWords bounds what is still sent when the program stops.

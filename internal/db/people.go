@@ -74,7 +74,8 @@ func (a *Accounts) takeBack(ctx context.Context, tx pgx.Tx, personID string, rol
 	return err
 }
 
-// SetDisabled shuts a person out and ends their sessions, links and all that they gave out, or lets them be invited in again by a sign-in link.
+// SetDisabled shuts a person out and ends their sessions, links and all that they gave out, or lets
+// them be invited in again by a sign-in link.
 func (a *Accounts) SetDisabled(ctx context.Context, personID string, disabled bool) error {
 	return a.changeAlone(ctx, func(tx pgx.Tx) error {
 		if !disabled {

@@ -52,7 +52,8 @@ func (a *Accounts) OnDevice(ctx context.Context, device string) ([]account.OnDev
 		account.Hash(device), a.db.now().Add(-account.SessionLife), account.PINTries)
 }
 
-// ComeBack signs a person in by their PIN on this device, and ends the session that the browser had.
+// ComeBack signs a person in by their PIN on this device, and ends the session that the browser
+// had.
 func (a *Accounts) ComeBack(ctx context.Context, personID, device, pin, browser, leaving string) (account.Session, string, error) {
 	var derived []byte
 	var wrong int

@@ -75,7 +75,8 @@ func TestPINBringsBackOnItsDeviceOnly(t *testing.T) {
 	refused(t, d, "a PIN that nobody used for half a year", admin.ID, tablet, "4711")
 }
 
-// However many try at once, few PINs are looked at; then the right one does not work either, until it is set anew.
+// However many try at once, few PINs are looked at; then the right one does not work either, until
+// it is set anew.
 func TestFewPINsAreTried(t *testing.T) {
 	t.Parallel()
 	d, ctx := dbtest.New(t), t.Context()

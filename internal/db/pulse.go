@@ -9,8 +9,9 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// pulse knows whether the database answers. A database that refuses says so by itself; one that is silent, as when it is frozen or the network is cut,
-// would keep everybody waiting. While the pulse is lost, what waits for the database ends, and what comes new is not begun.
+// pulse knows whether the database answers. A database that refuses says so by itself; one that is
+// silent, as when it is frozen or the network is cut, would keep everybody waiting. While the pulse
+// is lost, what waits for the database ends, and what comes new is not begun.
 //
 // Every statement, and every wait for a connection, passes here: pulse is the pools' tracer.
 type pulse struct {

@@ -22,11 +22,12 @@ import (
 // rowsAtOnce bounds how many rows one statement restores.
 const rowsAtOnce = 500
 
-// longestBackupLine bounds one row; the largest event holds a study of 10,000 candidates and 1000 × 1000 covariances.
+// longestBackupLine bounds one row; the largest event holds a study of 10,000 candidates and 1000 ×
+// 1000 covariances.
 const longestBackupLine = 256 << 20
 
-// Restore fills the empty database at url with a backup, and brings it to this program's schema. All of it or nothing
-// is stored; every ledger is checked before.
+// Restore fills the empty database at url with a backup, and brings it to this program's schema.
+// All of it or nothing is stored; every ledger is checked before.
 func Restore(ctx context.Context, url string, r io.Reader) error {
 	in, err := newBackupReader(r)
 	if err != nil {
@@ -48,7 +49,8 @@ func Restore(ctx context.Context, url string, r io.Reader) error {
 	return Migrate(ctx, url)
 }
 
-// restoreRows stores every row in one transaction, which ends well only if the file is whole and its ledgers are.
+// restoreRows stores every row in one transaction, which ends well only if the file is whole and
+// its ledgers are.
 func restoreRows(ctx context.Context, url string, in *backupReader) error {
 	conn, err := connect(ctx, url)
 	if err != nil {

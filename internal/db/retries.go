@@ -15,8 +15,8 @@ import (
 // doneKept is how long a request counts once under its key.
 const doneKept = 48 * time.Hour
 
-// claim makes later requests with the same key wait until this transaction ends, and finds what an earlier one did:
-// *study.AlreadyDone, or study.ErrReused when that was another request.
+// claim makes later requests with the same key wait until this transaction ends, and finds what an
+// earlier one did: *study.AlreadyDone, or study.ErrReused when that was another request.
 func claim(ctx context.Context, tx pgx.Tx, retry *study.Retry) error {
 	if retry == nil {
 		return nil
@@ -60,9 +60,9 @@ func doneColumns(retry study.Retry, done study.Done, now time.Time) []any {
 	return []any{retry.Caller, retry.Request, retry.Key, retry.Body.Sum(nil), done.Study, done.Version, done.Trials, done.Made, now}
 }
 
-// Before returns *study.AlreadyDone when the request was carried out before, study.ErrReused when its key was used for
-// another, else nil. Ask it before checking a request against the present state, which may have moved on
-// since then.
+// Before returns *study.AlreadyDone when the request was carried out before, study.ErrReused when
+// its key was used for another, else nil. Ask it before checking a request against the present
+// state, which may have moved on since then.
 func (d *DB) Before(ctx context.Context, retry *study.Retry) error {
 	if retry == nil {
 		return nil
@@ -77,10 +77,11 @@ func (d *DB) Before(ctx context.Context, retry *study.Retry) error {
 	return d.confirmDone(ctx, timeline, before)
 }
 
-// Once runs do at most once for a retry key, for writes that are not a study's (those pass Retry in study.Command): do's
-// writes through Accounts with the ctx it is given and what it returns as made commit together. That is stored without
-// secrets; do hands those to its caller by other means. Errors: *study.AlreadyDone, study.ErrReused, or do's own.
-// Without a retry key (nil) do's writes still commit together.
+// Once runs do at most once for a retry key, for writes that are not a study's (those pass Retry in
+// study.Command): do's writes through Accounts with the ctx it is given and what it returns as made
+// commit together. That is stored without secrets; do hands those to its caller by other means.
+// Errors: *study.AlreadyDone, study.ErrReused, or do's own. Without a retry key (nil) do's writes
+// still commit together.
 func (d *DB) Once(ctx context.Context, retry *study.Retry, do func(ctx context.Context) (made []byte, err error)) error {
 	return d.transact(ctx, func(tx pgx.Tx) error {
 		if err := claim(ctx, tx, retry); err != nil {

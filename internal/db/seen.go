@@ -22,12 +22,15 @@ import (
 	"headroom/internal/study"
 )
 
-// saveEvery is how often the versions seen are written to their file. A new timeline is written at once.
+// saveEvery is how often the versions seen are written to their file. A new timeline is written at
+// once.
 const saveEvery = 5 * time.Second
 
-// seen is what this program knows of a database that must never go back: the timeline that its servers were on, which PostgreSQL counts up each time that a
-// standby becomes the primary, and the end of each study's ledger as it was last read or written. A server that goes back behind that is refused. What
-// stands here is also known to outlive a failover, as far as the database promises that (see vouch).
+// seen is what this program knows of a database that must never go back: the timeline that its
+// servers were on, which PostgreSQL counts up each time that a standby becomes the primary, and the
+// end of each study's ledger as it was last read or written. A server that goes back behind that is
+// refused. What stands here is also known to outlive a failover, as far as the database promises
+// that (see vouch).
 type seen struct {
 	file     string // where a restart finds it again; "" for nowhere
 	saving   sync.Mutex
@@ -134,7 +137,8 @@ func raise(known, ends map[string]study.Known) (changed bool) {
 	return changed
 }
 
-// save writes what was seen, with what another program that keeps its own in the same file has seen.
+// save writes what was seen, with what another program that keeps its own in the same file has
+// seen.
 func (s *seen) save() error {
 	if s.file == "" {
 		return nil
@@ -209,7 +213,8 @@ func identityOf(ctx context.Context, conn *pgconn.PgConn) (identity, error) {
 // timelineKey is where a connection carries the timeline of its server.
 const timelineKey = "headroom timeline"
 
-// admit refuses a connection to a server that takes no writes or goes back behind what was seen. It is asked of every new connection.
+// admit refuses a connection to a server that takes no writes or goes back behind what was seen. It
+// is asked of every new connection.
 func (s *seen) admit(ctx context.Context, conn *pgconn.PgConn) error {
 	is, err := identityOf(ctx, conn)
 	if err != nil {
@@ -237,7 +242,8 @@ func (s *seen) admitAs(ctx context.Context, conn *pgconn.PgConn, is identity) er
 	return nil
 }
 
-// precedes checks a server's timeline, and returns what its ledgers must have unless they were looked at since it started.
+// precedes checks a server's timeline, and returns what its ledgers must have unless they were
+// looked at since it started.
 func (s *seen) precedes(is identity) (known map[string]study.Known, err error) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -284,7 +290,8 @@ func (s *seen) lacksNothing(ctx context.Context, conn *pgconn.PgConn, is identit
 	return nil
 }
 
-// use takes note of a server that goes back behind nothing. One on a new timeline has taken the place of the one before.
+// use takes note of a server that goes back behind nothing. One on a new timeline has taken the
+// place of the one before.
 func (s *seen) use(is identity) error {
 	s.mutex.Lock()
 	first := s.database == ""

@@ -102,8 +102,9 @@ func TestImportIsAllOrNothing(t *testing.T) {
 	}
 }
 
-// BenchmarkImportBundle imports an export of 47 MB into a program that holds nothing else. It reports by how much the memory in use grew at most
-// meanwhile, and by how much in the end: what the study itself needs.
+// BenchmarkImportBundle imports an export of 47 MB into a program that holds nothing else. It
+// reports by how much the memory in use grew at most meanwhile, and by how much in the end: what
+// the study itself needs.
 func BenchmarkImportBundle(b *testing.B) {
 	defer debug.SetGCPercent(debug.SetGCPercent(10)) // so that what is in use is little more than what is needed
 	text := func() []byte {

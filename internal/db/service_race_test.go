@@ -196,7 +196,8 @@ func TestCrowdCreatesStudies(t *testing.T) {
 	}
 }
 
-// unlocked is a store whose server has lost its choosing lock without knowing it: while it writes what it decided, another decides.
+// unlocked is a store whose server has lost its choosing lock without knowing it: while it writes
+// what it decided, another decides.
 type unlocked struct {
 	study.Store
 	meanwhile func()

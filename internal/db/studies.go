@@ -72,10 +72,12 @@ func (s *Studies) Create(ctx context.Context, id string, cmd study.Command, part
 	return err
 }
 
-// Write appends to a study what decide makes of the events after known: in one round trip if there are none, else while the study is locked.
+// Write appends to a study what decide makes of the events after known: in one round trip if there
+// are none, else while the study is locked.
 func (s *Studies) Write(ctx context.Context, id string, cmd study.Command, known study.Known, decide func(news []ledger.Event) (study.Append, error)) error {
 	if known.Version > 0 && (cmd.IfMatch == 0 || cmd.IfMatch == known.Version) {
-		// A refusal says little: the study may have changed, and a request that was answered before is refused too.
+		// A refusal says little: the study may have changed, and a request that was answered before
+		// is refused too.
 		if add, refused := decide(nil); refused == nil {
 			stored, err := s.appendIfUnmoved(ctx, id, cmd.Retry, known, add)
 			if stored || err != nil {
@@ -86,7 +88,8 @@ func (s *Studies) Write(ctx context.Context, id string, cmd study.Command, known
 	return s.writeLocked(ctx, id, cmd, known, decide)
 }
 
-// appendIfUnmoved stores add if the study's ledger still ends with known and the request was not answered before.
+// appendIfUnmoved stores add if the study's ledger still ends with known and the request was not
+// answered before.
 func (s *Studies) appendIfUnmoved(ctx context.Context, id string, retry *study.Retry, known study.Known, add study.Append) (stored bool, err error) {
 	if err := checkAppend(known, add); err != nil {
 		return false, err
@@ -162,9 +165,9 @@ func (s *Studies) announce(id string, end study.Known) {
 	s.db.notifier.changed(id, end.Version)
 }
 
-// lockStudy locks the study's row until the transaction ends and returns the end of its ledger with the events after known. One round
-// trip: each statement sees what was committed when its turn came, so the events are those of the locked row, and so is an answer
-// that the request had before.
+// lockStudy locks the study's row until the transaction ends and returns the end of its ledger with
+// the events after known. One round trip: each statement sees what was committed when its turn
+// came, so the events are those of the locked row, and so is an answer that the request had before.
 func lockStudy(ctx context.Context, tx pgx.Tx, id string, retry *study.Retry, known int64) (study.Known, []ledger.Event, error) {
 	var answered error
 	var last study.Known

@@ -85,7 +85,8 @@ func TestWriteGivesTheNewsAndChecksTheVersion(t *testing.T) {
 	}
 }
 
-// A caller that knows the study as it was is given the news, and what it made without them leaves no trace: whether it accepted or refused.
+// A caller that knows the study as it was is given the news, and what it made without them leaves
+// no trace: whether it accepted or refused.
 func TestWriteOfOldKnowledgeIsDecidedAgain(t *testing.T) {
 	t.Parallel()
 	d, ctx := dbtest.New(t), t.Context()
@@ -251,7 +252,8 @@ func TestRowFollowsTheLedger(t *testing.T) {
 	}
 }
 
-// Pages together give every study once, newest change first, also where several changed at the same instant.
+// Pages together give every study once, newest change first, also where several changed at the same
+// instant.
 func TestListGoesOnWhereAPageEnded(t *testing.T) {
 	t.Parallel()
 	d, ctx := dbtest.New(t), t.Context()

@@ -11,7 +11,8 @@ import (
 	"headroom/internal/study/ledger"
 )
 
-// Summaries lists studies, newest change first: one read of the studies' rows, of a page as many as it has.
+// Summaries lists studies, newest change first: one read of the studies' rows, of a page as many as
+// it has.
 func (s *Studies) Summaries(ctx context.Context, wanted study.Listing) ([]ledger.Summary, error) {
 	before, id := pgtype.Timestamptz{InfinityModifier: pgtype.Infinity, Valid: true}, ""
 	if wanted.After != nil {
@@ -39,8 +40,8 @@ const listStudies = `
 	WHERE (updated_at, id) < ($1, $2) AND ($3::text[] IS NULL OR id = ANY ($3)) AND ($4::text[] IS NULL OR state = ANY ($4))
 	ORDER BY updated_at DESC, id DESC LIMIT nullif($5::bigint, 0)`
 
-// count works out from the ledgers what stands on the rows of studies, where a migration left it open. A ledger that cannot
-// be folded leaves its study uncounted, and the server starts.
+// count works out from the ledgers what stands on the rows of studies, where a migration left it
+// open. A ledger that cannot be folded leaves its study uncounted, and the server starts.
 func (s *Studies) count(ctx context.Context) error {
 	ids, err := list(ctx, s.db.in(ctx), pgx.RowTo[string], `SELECT id FROM studies WHERE trials IS NULL ORDER BY id`)
 	if err != nil {

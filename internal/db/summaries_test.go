@@ -11,7 +11,8 @@ import (
 	"headroom/internal/study"
 )
 
-// manyStudies are the rows of 2,000 studies of 200 trials each, manyEvents their ledgers, an entry a trial.
+// manyStudies are the rows of 2,000 studies of 200 trials each, manyEvents their ledgers, an entry
+// a trial.
 const (
 	manyStudies = `
 		INSERT INTO studies (id, name, state, algorithm, version, hash, created_at, updated_at, trials, waiting, oldest_waiting, feasible, known, best)
@@ -36,7 +37,8 @@ func databaseOf(t testing.TB, statements ...string) *db.DB {
 	return d
 }
 
-// BenchmarkStudyList lists 2,000 studies of 200 trials: all, and pages of 100 at the start and far behind.
+// BenchmarkStudyList lists 2,000 studies of 200 trials: all, and pages of 100 at the start and far
+// behind.
 func BenchmarkStudyList(b *testing.B) {
 	d := databaseOf(b, manyStudies, manyEvents)
 	all, err := d.Studies.Summaries(b.Context(), study.Listing{})
@@ -59,7 +61,8 @@ func BenchmarkStudyList(b *testing.B) {
 	}
 }
 
-// A page is read from the index, from its place on: neither trials nor ledgers are read, nor the studies before it.
+// A page is read from the index, from its place on: neither trials nor ledgers are read, nor the
+// studies before it.
 func TestListReadsNoMoreThanItsPage(t *testing.T) {
 	t.Parallel()
 	d, ctx := databaseOf(t, manyStudies), t.Context()

@@ -10,8 +10,9 @@ import (
 	"headroom/internal/account"
 )
 
-// givenTokenID is the row of the admin token that servers are given. There is one, so that a new secret ends the old one; those that servers
-// made and keep in their data folders have rows of their own.
+// givenTokenID is the row of the admin token that servers are given. There is one, so that a new
+// secret ends the old one; those that servers made and keep in their data folders have rows of
+// their own.
 const givenTokenID = "admin"
 
 // theServer is who made admin tokens.
@@ -50,7 +51,8 @@ func (a *Accounts) CreateToken(ctx context.Context, by account.Identity, want ac
 	return token, secret, nil
 }
 
-// tokenNameIsFree makes sure that no token of the owner that is in force has the name: the ledger names its callers by it.
+// tokenNameIsFree makes sure that no token of the owner that is in force has the name: the ledger
+// names its callers by it.
 func tokenNameIsFree(ctx context.Context, tx pgx.Tx, owner, name string, now time.Time) error {
 	var taken bool
 	err := tx.QueryRow(ctx, `SELECT EXISTS (SELECT FROM tokens WHERE coalesce(owner, '') = $1 AND lower(name) = lower($2)
@@ -73,8 +75,9 @@ func (a *Accounts) RevokeToken(ctx context.Context, id string) error {
 	return a.changeOne(ctx, `UPDATE tokens SET revoked_at = coalesce(revoked_at, $2) WHERE id = $1`, id, a.db.now())
 }
 
-// EnsureAdmin makes a first person with the role admin when there is none, and returns the person who was admin first. Starting the program is
-// the right to be admin: who can do that owns the database.
+// EnsureAdmin makes a first person with the role admin when there is none, and returns the person
+// who was admin first. Starting the program is the right to be admin: who can do that owns the
+// database.
 func (a *Accounts) EnsureAdmin(ctx context.Context) (account.Person, error) {
 	var first account.Person
 	err := a.changeAlone(ctx, func(tx pgx.Tx) (err error) {
@@ -86,8 +89,9 @@ func (a *Accounts) EnsureAdmin(ctx context.Context) (account.Person, error) {
 	return first, err
 }
 
-// AdmitServer makes secret an admin token: the one that servers are given, which ends the one given before, or one that a server keeps for itself.
-// What was ended stays so, which is account.ErrExpired.
+// AdmitServer makes secret an admin token: the one that servers are given, which ends the one given
+// before, or one that a server keeps for itself. What was ended stays so, which is
+// account.ErrExpired.
 func (a *Accounts) AdmitServer(ctx context.Context, secret string, given bool) error {
 	hash := account.Hash(secret)
 	return a.changeAlone(ctx, func(tx pgx.Tx) error {

@@ -10,7 +10,8 @@ import (
 	"headroom/internal/study"
 )
 
-// KeepVerified remembers how verifying a study ended, unless a later version has been verified already.
+// KeepVerified remembers how verifying a study ended, unless a later version has been verified
+// already.
 func (s *Studies) KeepVerified(ctx context.Context, id string, outcome study.Verified) error {
 	text, err := json.Marshal(outcome)
 	if err != nil {

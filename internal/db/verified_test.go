@@ -7,7 +7,8 @@ import (
 	"headroom/internal/study"
 )
 
-// How a verification ended is known after a restart, and on every server; that of an earlier version does not take its place.
+// How a verification ended is known after a restart, and on every server; that of an earlier
+// version does not take its place.
 func TestAVerificationIsKnownToAllServers(t *testing.T) {
 	t.Parallel()
 	d := open(t, dbtest.URL(t))

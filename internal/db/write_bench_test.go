@@ -11,8 +11,9 @@ import (
 	"headroom/internal/study/ledger"
 )
 
-// BenchmarkTell compares telling through the service with a bare transaction of the same rows, on a server that keeps what it
-// commits, by the number of trials told before. Run it with -benchtime=10x.
+// BenchmarkTell compares telling through the service with a bare transaction of the same rows, on a
+// server that keeps what it commits, by the number of trials told before. Run it with
+// -benchtime=10x.
 func BenchmarkTell(b *testing.B) {
 	for _, trials := range []int{10, 300, 1000} {
 		b.Run(fmt.Sprintf("trials=%d", trials), func(b *testing.B) {

@@ -59,7 +59,8 @@ func TestWorkBehindRequestsLastsAsLongAsSomebodyComesBack(t *testing.T) {
 	})
 }
 
-// TestWhatLastsIsDoneForWhoAsksAgain: a client whose patience is shorter than the work has it after some attempts; one who never comes back has it given up.
+// TestWhatLastsIsDoneForWhoAsksAgain: a client whose patience is shorter than the work has it after
+// some attempts; one who never comes back has it given up.
 func TestWhatLastsIsDoneForWhoAsksAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -99,7 +100,8 @@ func TestWhatLastsIsDoneForWhoAsksAgain(t *testing.T) {
 	})
 }
 
-// TestWorkBehindRequestsTakesTurns: that of one study one after another, that of another at once; a failure is told to those who wait.
+// TestWorkBehindRequestsTakesTurns: that of one study one after another, that of another at once; a
+// failure is told to those who wait.
 func TestWorkBehindRequestsTakesTurns(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

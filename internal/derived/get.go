@@ -10,13 +10,15 @@ import (
 	"headroom/internal/turns"
 )
 
-// Work behind requests that nobody has asked for during leaseTime is given up; behindTime bounds all of it.
+// Work behind requests that nobody has asked for during leaseTime is given up; behindTime bounds
+// all of it.
 const (
 	leaseTime  = 20 * time.Second
 	behindTime = 30 * time.Minute
 )
 
-// flight is the working out of one thing, for all who wait for it. It ends when nobody does any more.
+// flight is the working out of one thing, for all who wait for it. It ends when nobody does any
+// more.
 type flight[S Source[S]] struct {
 	of      *version[S] // nil if that is not kept
 	since   time.Time
@@ -40,8 +42,9 @@ type work struct {
 	do     func(ctx context.Context) (any, error)
 }
 
-// Get returns what is derived from a version under the name what: as it is kept, else as compute makes it, once for all who wait. Compute's context is as urgent as
-// the most urgent of them, and ends when the last of them has left. An error, or a panic, is told to all and not kept.
+// Get returns what is derived from a version under the name what: as it is kept, else as compute
+// makes it, once for all who wait. Compute's context is as urgent as the most urgent of them, and
+// ends when the last of them has left. An error, or a panic, is told to all and not kept.
 func Get[T any, S Source[S]](ctx context.Context, s *Store[S], of S, what any, compute func(ctx context.Context) (T, error)) (T, error) {
 	return Fresh(ctx, s, of, what, 0, compute)
 }
@@ -51,8 +54,8 @@ func Fresh[T any, S Source[S]](ctx context.Context, s *Store[S], of S, what any,
 	return await[T](ctx, s, of, work{what, within, false, func(ctx context.Context) (any, error) { return compute(ctx) }})
 }
 
-// Lasting is Get of what takes longer than some wait for one answer: it goes on for leaseTime after the last of them has left, so that who asks again finds it
-// further, and one day done.
+// Lasting is Get of what takes longer than some wait for one answer: it goes on for leaseTime after
+// the last of them has left, so that who asks again finds it further, and one day done.
 func Lasting[T any, S Source[S]](ctx context.Context, s *Store[S], of S, what any, compute func(ctx context.Context) (T, error)) (T, error) {
 	return await[T](ctx, s, of, work{what, 0, true, func(ctx context.Context) (any, error) { return compute(ctx) }})
 }
@@ -74,9 +77,12 @@ func await[T any, S Source[S]](ctx context.Context, s *Store[S], of S, w work) (
 	return value.(T), nil
 }
 
-// Behind tells whether work, which goes by the name what, has been done on a version, having waited for that until ctx ends at the longest. Where it has not, it goes
-// on behind the request for as long as Behind is called for it every now and then, one work of a thing after another, each going on from what the one before it left: whoever
-// shows what comes of it comes back, and one who goes away takes nothing from the others. Since is when it began. The error is that of work, never that ctx has ended.
+// Behind tells whether work, which goes by the name what, has been done on a version, having waited
+// for that until ctx ends at the longest. Where it has not, it goes on behind the request for as
+// long as Behind is called for it every now and then, one work of a thing after another, each going
+// on from what the one before it left: whoever shows what comes of it comes back, and one who goes
+// away takes nothing from the others. Since is when it began. The error is that of work, never that
+// ctx has ended.
 func (s *Store[S]) Behind(ctx context.Context, of S, what any, do func(ctx context.Context) error) (ready bool, since time.Time, err error) {
 	id, _, _ := of.Identity()
 	inLine := func(ctx context.Context) error {

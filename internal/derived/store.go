@@ -1,6 +1,8 @@
-// Package derived keeps what is worked out from versions of things, as studies are: states, readouts, charts, rendered sections. Whoever wants something
-// that is not there waits for it together with all others who want the same (Get), or lets it be worked out behind his back (Behind). All of it can
-// be worked out again, and goes when there is no room: what is kept is bounded in bytes, what was used longest ago goes first.
+// Package derived keeps what is worked out from versions of things, as studies are: states,
+// readouts, charts, rendered sections. Whoever wants something that is not there waits for it
+// together with all others who want the same (Get), or lets it be worked out behind his back
+// (Behind). All of it can be worked out again, and goes when there is no room: what is kept is
+// bounded in bytes, what was used longest ago goes first.
 package derived
 
 import (
@@ -27,8 +29,9 @@ type Source[S any] interface {
 	BytesBeside(others ...S) int64
 }
 
-// How much is kept of one thing: so many versions, and beside the newest so many of older ones with something large derived from
-// them; of what else is derived from one thing that part of all room, so that whoever asks for ever more of one leaves the others theirs.
+// How much is kept of one thing: so many versions, and beside the newest so many of older ones with
+// something large derived from them; of what else is derived from one thing that part of all room,
+// so that whoever asks for ever more of one leaves the others theirs.
 const (
 	mostVersions = 32
 	mostBack     = 2
@@ -92,8 +95,9 @@ type key struct {
 	what    any
 }
 
-// New returns a store that holds at most limit bytes and lets so many compute at once. What is derived under the name large grows with the square of a version: of one
-// thing that of the newest version stays, and that of few others.
+// New returns a store that holds at most limit bytes and lets so many compute at once. What is
+// derived under the name large grows with the square of a version: of one thing that of the newest
+// version stays, and that of few others.
 func New[S Source[S]](limit int64, places int, large any, log *slog.Logger) *Store[S] {
 	return &Store[S]{
 		Turns: turns.New(places), Jobs: supervisor.New(log), large: large, limit: limit,
@@ -101,14 +105,15 @@ func New[S Source[S]](limit int64, places int, large any, log *slog.Logger) *Sto
 	}
 }
 
-// Compute runs numerical work, all of which goes through here: it waits for a processor and gives way between two slices of work, fairly among things, the most
-// urgent work first. Work must not call Compute, nor wait for what does.
+// Compute runs numerical work, all of which goes through here: it waits for a processor and gives
+// way between two slices of work, fairly among things, the most urgent work first. Work must not
+// call Compute, nor wait for what does.
 func (s *Store[S]) Compute(ctx context.Context, id string, work func(ctx context.Context) error) error {
 	return s.Turns.Do(ctx, id, func(ctx context.Context, pause turns.Pause) error { return work(checkpoint.With(ctx, pause)) })
 }
 
-// Draw lets work that shows what was computed take its turn among the computations, in steps between which others may go first. Steps must not call
-// Compute, nor wait for what does.
+// Draw lets work that shows what was computed take its turn among the computations, in steps
+// between which others may go first. Steps must not call Compute, nor wait for what does.
 func (s *Store[S]) Draw(ctx context.Context, id string, steps ...func() error) error {
 	return s.Compute(ctx, id, func(ctx context.Context) error {
 		for _, step := range steps {
@@ -170,7 +175,8 @@ func (t *thing[S]) find(number int64) (at int, there bool) {
 	return slices.BinarySearchFunc(t.versions, number, func(v *version[S], number int64) int { return cmp.Compare(v.number, number) })
 }
 
-// beside are the versions between which one stands at index at, or would: what neither of them shares with it, none does.
+// beside are the versions between which one stands at index at, or would: what neither of them
+// shares with it, none does.
 func (t *thing[S]) beside(at int) (neighbours []S) {
 	for _, v := range t.versions[max(at-1, 0):min(at+1, len(t.versions))] {
 		neighbours = append(neighbours, v.source)
@@ -178,7 +184,8 @@ func (t *thing[S]) beside(at int) (neighbours []S) {
 	return neighbours
 }
 
-// Newest returns what was derived under the name large from the highest version that has it, and that version.
+// Newest returns what was derived under the name large from the highest version that has it, and
+// that version.
 func Newest[T any, S Source[S]](s *Store[S], id string) (from S, value T, found bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -217,7 +224,8 @@ func (s *Store[S]) hold(v *version[S], by int) {
 	}
 }
 
-// keep keeps what was derived from a version, in place of what was there before, if the version is kept itself.
+// keep keeps what was derived from a version, in place of what was there before, if the version is
+// kept itself.
 func (s *Store[S]) keep(k key, value any, bytes int64) {
 	v := s.kept(k)
 	if v == nil {
@@ -247,7 +255,8 @@ func bytesOf(value any) int64 {
 	return entryBytes + memory.NewMeter().Of(value) + int64(reflect.TypeOf(value).Size())
 }
 
-// touch notes that something is used. A version comes before what was derived from it, so that this goes first.
+// touch notes that something is used. A version comes before what was derived from it, so that this
+// goes first.
 func (s *Store[S]) touch(place *list.Element) {
 	s.clock++
 	for _, place := range []*list.Element{place, place.Value.(*entry[S]).version.place} {
@@ -256,8 +265,10 @@ func (s *Store[S]) touch(place *list.Element) {
 	}
 }
 
-// fewLarge keeps something large of few versions beside v, from which it was derived just now. That of the newest stays to extend; that of the one which
-// was newest before goes, since the two share nearly everything; of the others the last stay. What is held goes only where all that takes more than half of the room.
+// fewLarge keeps something large of few versions beside v, from which it was derived just now. That
+// of the newest stays to extend; that of the one which was newest before goes, since the two share
+// nearly everything; of the others the last stay. What is held goes only where all that takes more
+// than half of the room.
 func (s *Store[S]) fewLarge(t *thing[S], v *version[S]) {
 	var before *version[S]
 	if len(t.large) > 0 {
@@ -298,8 +309,8 @@ func (s *Store[S]) fewSmall(t *thing[S]) {
 	}
 }
 
-// shrink drops what was used longest ago until the rest fits. What is held stays, beside a quarter of the limit for the others, and so does what was used last,
-// however large it is.
+// shrink drops what was used longest ago until the rest fits. What is held stays, beside a quarter
+// of the limit for the others, and so does what was used last, however large it is.
 func (s *Store[S]) shrink() {
 	most := s.limit / 4
 	for v := range s.held {
@@ -388,7 +399,8 @@ type Held struct {
 	Entries int
 }
 
-// Held tells how much is kept: of the versions themselves, under the name "versions", and of what was derived from them, by what its name says of its kind.
+// Held tells how much is kept: of the versions themselves, under the name "versions", and of what
+// was derived from them, by what its name says of its kind.
 func (s *Store[S]) Held() map[string]Held {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -14,7 +14,8 @@ import (
 	"headroom/internal/turns"
 )
 
-// page is a version of a document, of 1000 bytes of its own and 100 for each neighbour that it does not have.
+// page is a version of a document, of 1000 bytes of its own and 100 for each neighbour that it does
+// not have.
 type page struct {
 	id      string
 	version int64
@@ -93,7 +94,8 @@ func TestVersionsUsedLongestAgoGoFirst(t *testing.T) {
 	}
 }
 
-// What something is being derived from stays, with what was derived before, beside a quarter of the limit for others, and goes as anything else after that.
+// What something is being derived from stays, with what was derived before, beside a quarter of the
+// limit for others, and goes as anything else after that.
 func TestWhatIsHeldStays(t *testing.T) {
 	t.Parallel()
 	s := newStore(t, 16*1200)
@@ -129,8 +131,8 @@ func TestWhatIsHeldStays(t *testing.T) {
 	}
 }
 
-// Looking back and forth at a growing thing derives something large from many of its versions; few of them keep it, and those that somebody waits for as far
-// as there is room.
+// Looking back and forth at a growing thing derives something large from many of its versions; few
+// of them keep it, and those that somebody waits for as far as there is room.
 func TestFewVersionsKeepWhatIsLarge(t *testing.T) {
 	t.Parallel()
 	s := newStore(t, 1<<20)
@@ -175,7 +177,8 @@ func TestFewVersionsKeepWhatIsLarge(t *testing.T) {
 	keep(9, 11, 13, 19, 23) // the one that was derived first has gone
 }
 
-// What is large is needed by all else that is derived from a version: that does not stay without it.
+// What is large is needed by all else that is derived from a version: that does not stay without
+// it.
 func TestNothingStaysWithoutWhatIsLarge(t *testing.T) {
 	t.Parallel()
 	s := newStore(t, 16*1200)
@@ -188,7 +191,8 @@ func TestNothingStaysWithoutWhatIsLarge(t *testing.T) {
 	}
 }
 
-// Whoever asks for ever more of one thing leaves the others what is theirs, and of its own what was used last.
+// Whoever asks for ever more of one thing leaves the others what is theirs, and of its own what was
+// used last.
 func TestManySmallThingsLeaveTheOthersTheirs(t *testing.T) {
 	t.Parallel()
 	s := newStore(t, 16*10_000)
@@ -205,7 +209,8 @@ func TestManySmallThingsLeaveTheOthersTheirs(t *testing.T) {
 	}
 }
 
-// A property: what is said to be held is held, and no more than there is room for; what goes, goes before that from which it was derived.
+// A property: what is said to be held is held, and no more than there is room for; what goes, goes
+// before that from which it was derived.
 func TestWhatIsHeldIsCounted(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -311,7 +316,8 @@ func fits(t *rapid.T, s *Store[page]) {
 	}
 }
 
-// What is wanted by many at once is derived once, for as long as it is kept; errors and panics are told to all, and not kept.
+// What is wanted by many at once is derived once, for as long as it is kept; errors and panics are
+// told to all, and not kept.
 func TestWhatManyWantIsDerivedOnce(t *testing.T) {
 	t.Parallel()
 	s := newStore(t, 1<<20)
@@ -368,7 +374,8 @@ func TestWhatManyWantIsDerivedOnce(t *testing.T) {
 	}
 }
 
-// It goes on while one of those who wait for it is left, as urgent as the most urgent who came; when they all have gone it ends, and whoever comes then begins again.
+// It goes on while one of those who wait for it is left, as urgent as the most urgent who came;
+// when they all have gone it ends, and whoever comes then begins again.
 func TestItGoesOnWhileSomebodyWaits(t *testing.T) {
 	t.Parallel()
 	s := newStore(t, 1<<20)

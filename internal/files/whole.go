@@ -8,7 +8,8 @@ import (
 	"path/filepath"
 )
 
-// CreateWhole makes a file that only this user can read, whole or not at all. One that was there is replaced.
+// CreateWhole makes a file that only this user can read, whole or not at all. One that was there is
+// replaced.
 func CreateWhole(path string, write func(draft io.Writer) error) error {
 	draft, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".part-") // mode 0600
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"headroom/internal/http/request"
 )
 
-// Access is a route's audience. The Study… audiences are for routes with {id} in their pattern: a caller limited to
-// one study passes for that study and is told 404 for any other.
+// Access is a route's audience. The Study… audiences are for routes with {id} in their pattern: a
+// caller limited to one study passes for that study and is told 404 for any other.
 type Access int
 
 const (
@@ -30,7 +30,8 @@ const (
 	StudyAdmin                  // shares one study
 )
 
-// pageOf is the header by which a page says for whom it was made: what it asks in another's name is refused.
+// pageOf is the header by which a page says for whom it was made: what it asks in another's name is
+// refused.
 const pageOf = "X-Page-Of"
 
 // String names the audience for people.
@@ -60,8 +61,8 @@ func (a Access) role() account.Role {
 	return account.Viewer
 }
 
-// guard lets through only the audience of the route, and of them no more at once than there is room for. Whoever is let in, or is known and turned
-// away, is known to the error page too.
+// guard lets through only the audience of the route, and of them no more at once than there is room
+// for. Whoever is let in, or is known and turned away, is known to the error page too.
 func (s *Server) guard(rt route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		place := rt.place(&s.bounds)
@@ -116,7 +117,8 @@ func (s *Server) enter(rt route, r *http.Request) (*http.Request, error) {
 	return r, admit(rt.audience(r), who, request.StudyID(r))
 }
 
-// recognise finds out who is asking: by the Authorization header when there is one, else by the cookies.
+// recognise finds out who is asking: by the Authorization header when there is one, else by the
+// cookies.
 func (s *Server) recognise(r *http.Request, authenticate func(secret string) (account.Identity, error)) (account.Identity, error) {
 	secrets, err := s.credentials(r)
 	if err != nil {
@@ -158,7 +160,8 @@ func refused(err error) bool {
 	return errors.Is(err, account.ErrNoCredentials) || errors.Is(err, account.ErrExpired) || errors.Is(err, problem.SignIn) || errors.Is(err, problem.TooMany)
 }
 
-// authenticate recognises a token, session or share by its secret, and keeps an account of wrong ones.
+// authenticate recognises a token, session or share by its secret, and keeps an account of wrong
+// ones.
 func (s *Server) authenticate(r *http.Request, secret string) (who account.Identity, err error) {
 	err = s.guesses.look(r, secret, func() error {
 		who, err = s.Accounts.Authenticate(r.Context(), secret)
@@ -172,8 +175,8 @@ func clientAddress(r *http.Request) string {
 	return httprate.CanonicalizeIP(middleware.GetClientIP(r.Context()))
 }
 
-// admit is the rule of every audience. studyID is the study in the path, if the audience is that of one study. Strangers on
-// other than public routes never get here.
+// admit is the rule of every audience. studyID is the study in the path, if the audience is that of
+// one study. Strangers on other than public routes never get here.
 func admit(a Access, who account.Identity, studyID string) error {
 	switch {
 	case a == Public:
@@ -188,7 +191,8 @@ func admit(a Access, who account.Identity, studyID string) error {
 	return nil
 }
 
-// plain tells whether a path could name something: no stored identifier has control characters or broken UTF-8.
+// plain tells whether a path could name something: no stored identifier has control characters or
+// broken UTF-8.
 func plain(path string) bool {
 	return utf8.ValidString(path) && !strings.ContainsFunc(path, unicode.IsControl)
 }

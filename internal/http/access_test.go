@@ -33,7 +33,8 @@ const (
 	studyAdmin
 )
 
-// apiAudiences is who the contract lets use what of the API, written down a second time: a route that is not here, or differs, fails.
+// apiAudiences is who the contract lets use what of the API, written down a second time: a route
+// that is not here, or differs, fails.
 var apiAudiences = map[audience]string{
 	public:   "GET /healthz, GET /readyz, GET /share/{secret}, GET /api/v1/openapi.json, GET /api/v1/docs",
 	signedIn: "GET /api/v1/studies, GET /api/v1/algorithms",
@@ -80,8 +81,9 @@ var verdicts = map[string]map[audience]int{
 	"share of another":       {public: 0, signedIn: 0, viewer: 403, operator: 403, admin: 403, studyViewer: 404, studyOperator: 404, studyAdmin: 404},
 }
 
-// TestEveryRouteHasItsAudience, those of programs and those of browsers, none is missing from the lists above, and the document has those of programs: strangers, viewers and callers of other studies are kept
-// out of what is not for them.
+// TestEveryRouteHasItsAudience, those of programs and those of browsers, none is missing from the
+// lists above, and the document has those of programs: strangers, viewers and callers of other
+// studies are kept out of what is not for them.
 func TestEveryRouteHasItsAudience(t *testing.T) {
 	s := sitetest.Beside(t)
 	mine, other := s.NewStudy(sitetest.Screen), s.NewStudy(sitetest.Screen)
@@ -200,8 +202,9 @@ func TestOtherSitesCannotUseCookies(t *testing.T) {
 	}
 }
 
-// TestARightCredentialIsAlwaysLetIn: whoever tries wrong ones, from the address of all or with the beginning of a good one, is told to wait, and keeps
-// nobody out: not those who were let in before, not those who come for the first time, and no link either.
+// TestARightCredentialIsAlwaysLetIn: whoever tries wrong ones, from the address of all or with the
+// beginning of a good one, is told to wait, and keeps nobody out: not those who were let in before,
+// not those who come for the first time, and no link either.
 func TestARightCredentialIsAlwaysLetIn(t *testing.T) {
 	s := sitetest.Beside(t)
 	target, other, known := s.Token(account.Viewer, ""), s.Token(account.Viewer, ""), s.Token(account.Viewer, "")
@@ -229,8 +232,9 @@ func TestARightCredentialIsAlwaysLetIn(t *testing.T) {
 	s.Call("GET", "/share/"+share, "", nil).Want(303)
 }
 
-// TestUnknownCredentialsAreLookedAtFewAtATime: however many come at once from one address, one of them is being looked at; those who were let in before, and those
-// from elsewhere, do not wait for it.
+// TestUnknownCredentialsAreLookedAtFewAtATime: however many come at once from one address, one of
+// them is being looked at; those who were let in before, and those from elsewhere, do not wait for
+// it.
 func TestUnknownCredentialsAreLookedAtFewAtATime(t *testing.T) {
 	t.Parallel()
 	accounts := &slow{looking: make(chan struct{}), goOn: make(chan struct{})}

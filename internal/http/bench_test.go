@@ -44,7 +44,8 @@ func benchStudy(b *testing.B, s *sitetest.Site, n int) string {
 	return id
 }
 
-// benchSite is a site whose answers are not checked against the document, which takes longer than answering.
+// benchSite is a site whose answers are not checked against the document, which takes longer than
+// answering.
 func benchSite(b *testing.B) *sitetest.Site {
 	b.Helper()
 	s := sitetest.New(b)
@@ -112,8 +113,9 @@ func BenchmarkStudyPageAfterEntry(b *testing.B) {
 	}
 }
 
-// BenchmarkOpenBoards has boards open on one study of 100 trials. Each fetches its parts again when it hears of changes, gathered for as long as the page
-// gathers them, while one person enters a result a second. It reports the median and the 99th percentile of entering.
+// BenchmarkOpenBoards has boards open on one study of 100 trials. Each fetches its parts again when
+// it hears of changes, gathered for as long as the page gathers them, while one person enters a
+// result a second. It reports the median and the 99th percentile of entering.
 func BenchmarkOpenBoards(b *testing.B) {
 	for _, count := range []int{100, 300} {
 		b.Run(fmt.Sprintf("boards=%d", count), func(b *testing.B) { openBoards(b, count) })
@@ -160,7 +162,8 @@ func openBoards(b *testing.B, count int) {
 // gathered is how long a page gathers changes before it fetches its parts, as live.js has it.
 const gathered = 150 * time.Millisecond
 
-// watchBoard is one open board: it closes open once its stream is up, and fetches the parts of the page, which it leaves compressed, at every change.
+// watchBoard is one open board: it closes open once its stream is up, and fetches the parts of the
+// page, which it leaves compressed, at every change.
 func watchBoard(ctx context.Context, s *sitetest.Site, client *http.Client, cookie, id string, open chan struct{}) {
 	get := func(path string) (*http.Response, error) {
 		request := reviewing(ctx, s, id, cookie, path)
@@ -207,8 +210,9 @@ func watchBoard(ctx context.Context, s *sitetest.Site, client *http.Client, cook
 	}
 }
 
-// BenchmarkAsksBesideStreams has so many streams open on one study, of five visitors at one address, each of which hears of every change, while somebody asks and
-// tells. It reports the median and the 99th percentile of an ask.
+// BenchmarkAsksBesideStreams has so many streams open on one study, of five visitors at one
+// address, each of which hears of every change, while somebody asks and tells. It reports the
+// median and the 99th percentile of an ask.
 func BenchmarkAsksBesideStreams(b *testing.B) {
 	for _, count := range []int{0, 1000} {
 		b.Run(fmt.Sprintf("streams=%d", count), func(b *testing.B) { asksBesideStreams(b, count) })
@@ -260,8 +264,9 @@ func asksBesideStreams(b *testing.B, count int) {
 	b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, "ask-p50-ms")
 }
 
-// BenchmarkTellOverHTTP compares POST …/tell, with its signing in and its answer, with a bare transaction of the rows it writes, on a server that keeps
-// what it commits. Clients, server and PostgreSQL share the machine. Run it with -benchtime=10x.
+// BenchmarkTellOverHTTP compares POST …/tell, with its signing in and its answer, with a bare
+// transaction of the rows it writes, on a server that keeps what it commits. Clients, server and
+// PostgreSQL share the machine. Run it with -benchtime=10x.
 func BenchmarkTellOverHTTP(b *testing.B) {
 	const told = 300
 	url := dbtest.Own(b).URL(b)
@@ -299,7 +304,8 @@ func BenchmarkTellOverHTTP(b *testing.B) {
 	})
 }
 
-// longStudy is a study as people define them, of four settings and two limits under the default algorithm, with n trials told and one waiting.
+// longStudy is a study as people define them, of four settings and two limits under the default
+// algorithm, with n trials told and one waiting.
 func longStudy(b *testing.B, s *sitetest.Site, n int) string {
 	b.Helper()
 	id := s.NewStudy(`{"name": "Long", "parameters": [
@@ -327,8 +333,9 @@ func longStudy(b *testing.B, s *sitetest.Site, n int) string {
 	return id
 }
 
-// BenchmarkLongBoard is the board of a long study on a server that has nothing cached, opened as a browser does: its frame, then everything else as it
-// comes, then the report. It reports when each was there, and the longest of all answers.
+// BenchmarkLongBoard is the board of a long study on a server that has nothing cached, opened as a
+// browser does: its frame, then everything else as it comes, then the report. It reports when each
+// was there, and the longest of all answers.
 func BenchmarkLongBoard(b *testing.B) {
 	for _, n := range []int{1000, 5000, 10000} {
 		b.Run(fmt.Sprintf("trials=%d", n), func(b *testing.B) {
@@ -363,7 +370,8 @@ type opening struct {
 	all, longest time.Duration // since it was opened, and for one answer
 }
 
-// comes is how long an address takes until it has what it is asked for, being asked again four times a second.
+// comes is how long an address takes until it has what it is asked for, being asked again four
+// times a second.
 func (o *opening) comes(path string) (took time.Duration) {
 	again := time.NewTicker(time.Second / 4)
 	defer again.Stop()

@@ -13,7 +13,8 @@ import (
 	"headroom/internal/turns"
 )
 
-// bound is how much of something one credential, and one address, may hold at once. An address has more, since an institute can be behind it.
+// bound is how much of something one credential, and one address, may hold at once. An address has
+// more, since an institute can be behind it.
 type bound struct {
 	what                string
 	credential, address int // the most
@@ -22,8 +23,10 @@ type bound struct {
 	held map[string]int
 }
 
-// bounds keep one visitor from taking the server from all others. The numbers are several times what a lecture hall or a busy script needs. Without them
-// 6000 streams of one visitor made everybody's ask take 470 ms in place of 12, and 400 histories of 3000 rounds that nobody read held 1.9 GB.
+// bounds keep one visitor from taking the server from all others. The numbers are several times
+// what a lecture hall or a busy script needs. Without them 6000 streams of one visitor made
+// everybody's ask take 470 ms in place of 12, and 400 histories of 3000 rounds that nobody read
+// held 1.9 GB.
 type bounds struct {
 	requests *bound       // under way
 	open     *bound       // answers that stay open
@@ -123,10 +126,12 @@ func (h *heldBody) end() {
 	}
 }
 
-// A large answer is sent in pieces, each of which must be taken within the time that one to a stream may take; whoever does not read is cut.
+// A large answer is sent in pieces, each of which must be taken within the time that one to a
+// stream may take; whoever does not read is cut.
 const piece = 64 << 10
 
-// answer is one to a request that only reads. Nothing of it is sent before its first bytes are there, so that it can still be refused then.
+// answer is one to a request that only reads. Nothing of it is sent before its first bytes are
+// there, so that it can still be refused then.
 type answer struct {
 	http.ResponseWriter
 	control *http.ResponseController
@@ -136,7 +141,8 @@ type answer struct {
 	status  int    // said, and not sent
 }
 
-// answering waits for the place in which an answer is made, and returns what it is written to. end must be called.
+// answering waits for the place in which an answer is made, and returns what it is written to. end
+// must be called.
 func (b *bounds) answering(rt route, w http.ResponseWriter, r *http.Request) (out *answer, end func()) {
 	out = &answer{ResponseWriter: w, control: http.NewResponseController(w), r: r, unread: b.unread, made: nothing}
 	if who, known := request.Caller(r); known && rt.access.forStudy() && !rt.shared {

@@ -108,7 +108,8 @@ func (v *visits) letGo() {
 	v.wait.Wait()
 }
 
-// TestAnswersThatNobodyReadsAreBounded: large answers to one visitor that wait to be read take no more than their share of the memory; all others are served.
+// TestAnswersThatNobodyReadsAreBounded: large answers to one visitor that wait to be read take no
+// more than their share of the memory; all others are served.
 func TestAnswersThatNobodyReadsAreBounded(t *testing.T) {
 	s := sitetest.Beside(t)
 	id := s.NewStudy(sitetest.Screen)
@@ -194,7 +195,8 @@ func (u *unfinished) Read(into []byte) (int, error) {
 	return n, err
 }
 
-// TestBodiesOfOneVisitorAreBounded: bodies that do not end take no more than their share of the memory.
+// TestBodiesOfOneVisitorAreBounded: bodies that do not end take no more than their share of the
+// memory.
 func TestBodiesOfOneVisitorAreBounded(t *testing.T) {
 	s := sitetest.Beside(t)
 	id := s.NewStudy(sitetest.Screen)
@@ -231,7 +233,8 @@ func (h *held) Events(ctx context.Context, id string, after int64, limit int) ([
 	return h.Store.Events(ctx, id, after, limit)
 }
 
-// TestAnswersToOneVisitorAreMadeFewAtATime: what one visitor asks for at once is worked out a few at a time, and what others ask for is not kept waiting.
+// TestAnswersToOneVisitorAreMadeFewAtATime: what one visitor asks for at once is worked out a few
+// at a time, and what others ask for is not kept waiting.
 func TestAnswersToOneVisitorAreMadeFewAtATime(t *testing.T) {
 	t.Parallel()
 	store := &held{goOn: make(chan struct{})}

@@ -47,7 +47,8 @@ func TestDocumentIsSound(t *testing.T) {
 // clientsDocument is what the clients are generated from.
 const clientsDocument = "../../clients/openapi.json"
 
-// TestClientsDocumentIsTheServers: the clients in this repository are made from the document as the server gives it now.
+// TestClientsDocumentIsTheServers: the clients in this repository are made from the document as the
+// server gives it now.
 func TestClientsDocumentIsTheServers(t *testing.T) {
 	s := sitetest.Beside(t)
 	tree := s.API("GET", "/openapi.json?version=3.0", nil).Want(200).JSON()
@@ -173,7 +174,8 @@ func (st *story) shortened(value any) any {
 	return value
 }
 
-// TestExamplesAreTrue: the example of every operation in the OpenAPI document was sent to a server and answered like this.
+// TestExamplesAreTrue: the example of every operation in the OpenAPI document was sent to a server
+// and answered like this.
 func TestExamplesAreTrue(t *testing.T) {
 	t.Parallel()
 	st := &story{t: t, s: sitetest.New(t), raw: map[string]exchange{}}

@@ -12,8 +12,9 @@ import (
 	"headroom/internal/turns"
 )
 
-// How many wrong credentials that begin alike are just refused in a minute, as somebody's forgotten script sends them or whoever guesses at one; those after are
-// told to wait. What is guessed are 130 random bits: the numbers bound the work that strangers make, not their chances.
+// How many wrong credentials that begin alike are just refused in a minute, as somebody's forgotten
+// script sends them or whoever guesses at one; those after are told to wait. What is guessed are
+// 130 random bits: the numbers bound the work that strangers make, not their chances.
 const (
 	guessesAlike   = 60
 	guessingWindow = time.Minute
@@ -23,8 +24,9 @@ const (
 	mostUnknown    = 4 // credentials that were never seen good, looked at at once
 )
 
-// guesses keeps strangers that try credentials from being in the way of others. Every credential is looked at, so that a right one is good whatever
-// came before it; those that were good before at once, others in turn: one of an address at a time, and few in all.
+// guesses keeps strangers that try credentials from being in the way of others. Every credential is
+// looked at, so that a right one is good whatever came before it; those that were good before at
+// once, others in turn: one of an address at a time, and few in all.
 type guesses struct {
 	now       func() time.Time
 	addresses turns.Queues
@@ -40,7 +42,8 @@ func newGuesses() *guesses {
 	return &guesses{now: time.Now, unknown: turns.Queues{Places: mostUnknown}, wrong: map[string]int{}, recognised: map[[sha256.Size]byte]bool{}}
 }
 
-// look lets evaluate say whether a secret is good. One that is not, after many that began alike, is problem.TooMany.
+// look lets evaluate say whether a secret is good. One that is not, after many that began alike, is
+// problem.TooMany.
 func (g *guesses) look(r *http.Request, secret string, evaluate func() error) error {
 	digest := sha256.Sum256([]byte(secret))
 	if !g.knows(digest) {

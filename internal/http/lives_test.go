@@ -21,12 +21,13 @@ import (
 	"headroom/internal/optimizer/policy"
 )
 
-// usualLives is how many studies an ordinary test leads through whole lives; HEADROOM_LIVES says for how long to go on instead, as 1h, and from which
-// one on after a comma, as 1h,500.
+// usualLives is how many studies an ordinary test leads through whole lives; HEADROOM_LIVES says
+// for how long to go on instead, as 1h, and from which one on after a comma, as 1h,500.
 const usualLives = 15
 
-// TestWholeLives leads random studies of extreme but allowed numbers through random requests of every kind. Nothing that anybody reads of them may
-// fail, or show what is no number or no text; their ledgers verify, and what they export is taken in again.
+// TestWholeLives leads random studies of extreme but allowed numbers through random requests of
+// every kind. Nothing that anybody reads of them may fail, or show what is no number or no text;
+// their ledgers verify, and what they export is taken in again.
 func TestWholeLives(t *testing.T) {
 	s := sitetest.Beside(t)
 	began, first, long := time.Now(), uint64(1), time.Duration(0)
@@ -92,7 +93,8 @@ func one[V any](l *life, of ...V) V { return of[l.PCG.IntN(len(of))] }
 
 func (l *life) chance(share float64) bool { return l.PCG.Float64() < share }
 
-// number is one that is allowed, as a metric's value: mostly sensible, sometimes as large, as small or as near to others as can be.
+// number is one that is allowed, as a metric's value: mostly sensible, sometimes as large, as small
+// or as near to others as can be.
 func (l *life) number() float64 {
 	if l.chance(0.4) {
 		return float64(l.PCG.IntN(200))/10 - 5
@@ -100,10 +102,12 @@ func (l *life) number() float64 {
 	return one(l, 0, 1, -1, -1000, 1e-9, 1e-150, -1e-200, 1e-307, 3e-307, -2e-308, 5e-324, 1e30, -1e50, 1e99, 1e100, -1e100, 1e9, 1e9+1e-6, 0.1+0.2)
 }
 
-// poison is what no answer may show: what is no number, what is no text, and what a format string left behind.
+// poison is what no answer may show: what is no number, what is no text, and what a format string
+// left behind.
 var poison = regexp.MustCompile(`\bNaN\b|\b[+-]?Inf(inity)?\b|M-?Inf|%![a-zA-Z(]|\\u0001|\x01`)
 
-// poisoned is where a text has poison, nil where it has none: most have nothing that poison begins with, which is found faster.
+// poisoned is where a text has poison, nil where it has none: most have nothing that poison begins
+// with, which is found faster.
 func poisoned(text []byte) []int {
 	for _, sign := range []string{"NaN", "Inf", "%!", `\u0001`, "\x01"} {
 		if bytes.Contains(text, []byte(sign)) {
@@ -140,7 +144,8 @@ func (l *life) call(method, path string, body any) sitetest.Answer {
 	return a
 }
 
-// do makes a request to the API that may change something; whether it is accepted is not the question here.
+// do makes a request to the API that may change something; whether it is accepted is not the
+// question here.
 func (l *life) do(method, path string, body any) sitetest.Answer {
 	text, err := json.Marshal(body)
 	if err != nil {
@@ -298,7 +303,8 @@ func (l *life) live() {
 	l.hold()
 }
 
-// hold asks what must be true of every study: its ledger verifies, and what it exports is taken in again.
+// hold asks what must be true of every study: its ledger verifies, and what it exports is taken in
+// again.
 func (l *life) hold() {
 	at := "/api/v1/studies/" + l.id
 	verified := l.call("POST", at+"/verify", "{}")

@@ -18,9 +18,10 @@ import (
 	"headroom/internal/http/sitetest"
 )
 
-// BenchmarkMixedLoad is everything at once: six studies grow by asks and tells, their pages, states and boards are read, each is verified now and then and
-// copied by an import. An iteration is a second of it: run it with -benchtime=600x. It reports the program's resident memory after a tenth, a half and
-// all of the time, clients included, and what is reachable at the end.
+// BenchmarkMixedLoad is everything at once: six studies grow by asks and tells, their pages, states
+// and boards are read, each is verified now and then and copied by an import. An iteration is a
+// second of it: run it with -benchtime=600x. It reports the program's resident memory after a
+// tenth, a half and all of the time, clients included, and what is reachable at the end.
 func BenchmarkMixedLoad(b *testing.B) {
 	s := sitetest.On(b, dbtest.Own(b).URL(b))
 	s.Document = nil
@@ -96,7 +97,8 @@ func (l *mixedLoad) grow(ctx context.Context, b *testing.B, id string, client in
 	}
 }
 
-// look reads what people read; every so often it verifies the study and imports its table as a new one.
+// look reads what people read; every so often it verifies the study and imports its table as a new
+// one.
 func (l *mixedLoad) look(ctx context.Context, b *testing.B, id string) {
 	get := func(method, path, body string, headers ...string) string {
 		answer, err := l.client.Do(l.site.Request(ctx, method, path, l.site.Admin, nonEmpty(body), headers...))

@@ -17,8 +17,8 @@ import (
 	"headroom/internal/http/problem"
 )
 
-// contentPolicy lets pages use this server's own scripts, styles and pictures, and nothing else. Charts set style attributes
-// and export pictures, hence style-src-attr, data: and blob:.
+// contentPolicy lets pages use this server's own scripts, styles and pictures, and nothing else.
+// Charts set style attributes and export pictures, hence style-src-attr, data: and blob:.
 const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; style-src-attr 'unsafe-inline'; " +
 	"img-src 'self' data: blob:; connect-src 'self'; font-src 'self'; manifest-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 
@@ -51,7 +51,8 @@ func clientAddresses(proxies []string) (func(http.Handler) http.Handler, error) 
 	return middleware.ClientIPFromXFF(proxies...), nil
 }
 
-// observe writes the access log and counts requests by route. It never logs paths, which may hold a link's secret.
+// observe writes the access log and counts requests by route. It never logs paths, which may hold a
+// link's secret.
 func (s *Server) observe(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := time.Now()
@@ -72,7 +73,8 @@ func (s *Server) observe(next http.Handler) http.Handler {
 	})
 }
 
-// routePattern is the route that served r; requests that met none share one name, so that strangers cannot make metrics.
+// routePattern is the route that served r; requests that met none share one name, so that strangers
+// cannot make metrics.
 func routePattern(r *http.Request) string {
 	if pattern := chi.RouteContext(r.Context()).RoutePattern(); pattern != "" {
 		return pattern
@@ -118,7 +120,8 @@ func (s *Server) securityHeaders(next http.Handler) http.Handler {
 	})
 }
 
-// sameOrigin refuses unsafe requests that another site made a browser send. Scripts bring their token themselves.
+// sameOrigin refuses unsafe requests that another site made a browser send. Scripts bring their
+// token themselves.
 func (s *Server) sameOrigin(protection *http.CrossOriginProtection) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -149,8 +152,9 @@ func withoutDeadline(next http.Handler) http.Handler {
 	})
 }
 
-// inTurn answers a few requests of a study at a time. When something changes, hundreds of open pages ask for the same parts at the same moment; all at once
-// they would keep the processors and the database from whoever enters the next result.
+// inTurn answers a few requests of a study at a time. When something changes, hundreds of open
+// pages ask for the same parts at the same moment; all at once they would keep the processors and
+// the database from whoever enters the next result.
 func (s *Server) inTurn(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		leave, err := s.looking.Enter(r.Context(), chi.URLParam(r, "id"))

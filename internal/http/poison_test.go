@@ -10,7 +10,8 @@ import (
 	"headroom/internal/http/sitetest"
 )
 
-// readAll reads everything there is of a study, by program and by browser. What cannot be computed may be refused, never fail.
+// readAll reads everything there is of a study, by program and by browser. What cannot be computed
+// may be refused, never fail.
 func readAll(t *testing.T, s *sitetest.Site, id string, trials int) {
 	t.Helper()
 	api, page := "/api/v1/studies/"+id, "/studies/"+id
@@ -99,7 +100,8 @@ func TestSampledValuesAreBounded(t *testing.T) {
 	readAll(t, s, id, 2)
 }
 
-// TestAStudyWithoutAModelCanBeRead: a kernel under which the points cannot be told apart leaves the rest of the study to be seen.
+// TestAStudyWithoutAModelCanBeRead: a kernel under which the points cannot be told apart leaves the
+// rest of the study to be seen.
 func TestAStudyWithoutAModelCanBeRead(t *testing.T) {
 	s := sitetest.Beside(t)
 	id := s.NewStudy(`{"name": "Far out", "parameters": [{"name": "x", "type": "real", "low": 1e9, "high": 1000000005}], "objective": {"metric": "yield", "direction": "maximize"},
@@ -122,7 +124,8 @@ func TestAStudyWithoutAModelCanBeRead(t *testing.T) {
 // noText is what no database keeps as text.
 var noText = []string{"a\x00b", "a\xffb", "\x00", "\xed\xa0\x80"}
 
-// TestTextThatIsNoneIsTheCallersFault: the character U+0000 and what is not UTF-8 are refused wherever a text enters, and nothing fails of them.
+// TestTextThatIsNoneIsTheCallersFault: the character U+0000 and what is not UTF-8 are refused
+// wherever a text enters, and nothing fails of them.
 func TestTextThatIsNoneIsTheCallersFault(t *testing.T) {
 	s := sitetest.Beside(t)
 	id := s.NewStudy(sitetest.Screen)

@@ -183,7 +183,8 @@ func (rt route) byAllAtOnce() route {
 	return rt
 }
 
-// answersBriefly tells whether the answer is so short that compressing it costs more than sending it: what a change of the API answers.
+// answersBriefly tells whether the answer is so short that compressing it costs more than sending
+// it: what a change of the API answers.
 func (rt route) answersBriefly() bool { return rt.operation != nil && rt.operation.Writes }
 
 // onlyReads tells whether the answer can be refused when it is there: nothing has changed by then.
@@ -191,7 +192,8 @@ func (rt route) onlyReads() bool {
 	return !rt.staysOpen && !rt.anybody && (rt.method == http.MethodGet || rt.operation != nil && !rt.operation.Writes)
 }
 
-// place is what a request takes one of while it is under way, nil when it takes nothing from others.
+// place is what a request takes one of while it is under way, nil when it takes nothing from
+// others.
 func (rt route) place(b *bounds) *bound {
 	switch {
 	case rt.anybody:

@@ -1,6 +1,7 @@
-// Package http is the web server: one table of routes with who may call them, middlewares, sign-in, live streams, metrics, and errors as
-// pages or problems. Inside it, http.X is net/http's X, as in every other package of ours: a package never names itself. Package api
-// answers programs, package pages people, and package study knows the rules.
+// Package http is the web server: one table of routes with who may call them, middlewares, sign-in,
+// live streams, metrics, and errors as pages or problems. Inside it, http.X is net/http's X, as in
+// every other package of ours: a package never names itself. Package api answers programs, package
+// pages people, and package study knows the rules.
 package http
 
 import (
@@ -41,12 +42,14 @@ type Options struct {
 	Database  Database
 	PublicURL string       // where people reach the server: links, trusted origin, Secure cookies when https
 	Log       *slog.Logger // nil: slog.Default()
-	// TrustedProxies are the networks (CIDR) whose X-Forwarded-For is believed. Empty: the connection's address counts.
+	// TrustedProxies are the networks (CIDR) whose X-Forwarded-For is believed. Empty: the
+	// connection's address counts.
 	TrustedProxies []string
 	Version        string // of the program, for the OpenAPI document
 	// ModelPatience is how long the page of a long study waits for its model. 0: what is usual.
 	ModelPatience time.Duration
-	// Stopping is closed when the program shuts down: streams end then, so that the rest can drain. Nil: never.
+	// Stopping is closed when the program shuts down: streams end then, so that the rest can drain.
+	// Nil: never.
 	Stopping <-chan struct{}
 }
 

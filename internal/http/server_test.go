@@ -83,7 +83,8 @@ func TestLogNamesRequestsButNoSecrets(t *testing.T) {
 	sitetest.Lacks(t, log, secret, s.Admin)
 }
 
-// While the database is frozen every request that needs it is answered with 503 within 5 seconds, and those that do not need it as ever.
+// While the database is frozen every request that needs it is answered with 503 within 5 seconds,
+// and those that do not need it as ever.
 func TestFrozenDatabaseIsToldSoon(t *testing.T) {
 	t.Parallel()
 	cluster := dbtest.Own(t)

@@ -37,7 +37,8 @@ type stream struct {
 	stopping <-chan struct{}
 }
 
-// send writes text and makes sure that it leaves, once it is known that the caller may see it: nothing but that lets anything through.
+// send writes text and makes sure that it leaves, once it is known that the caller may see it:
+// nothing but that lets anything through.
 func (e *stream) send(text string) error {
 	if err := e.awaitWelcome(); err != nil {
 		return err
@@ -49,7 +50,8 @@ func (e *stream) send(text string) error {
 	return e.control.Flush()
 }
 
-// awaitWelcome returns when the caller is known to be welcome, or with an error when not any more. A database that is away keeps the stream waiting.
+// awaitWelcome returns when the caller is known to be welcome, or with an error when not any more.
+// A database that is away keeps the stream waiting.
 func (e *stream) awaitWelcome() error {
 	for {
 		select {
@@ -77,7 +79,8 @@ func (e *stream) awaitWelcome() error {
 	}
 }
 
-// events is GET …/events: the ledger from after Last-Event-ID on, then every event as it is written.
+// events is GET …/events: the ledger from after Last-Event-ID on, then every event as it is
+// written.
 func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 	sent, err := s.resumeAfter(r)
 	if err != nil {
@@ -108,7 +111,8 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 	})
 }
 
-// changes is the stream of pages: "changed" with the seq, as often as the study changes, so that they fetch what they show.
+// changes is the stream of pages: "changed" with the seq, as often as the study changes, so that
+// they fetch what they show.
 func (s *Server) changes(w http.ResponseWriter, r *http.Request) error {
 	sent, err := s.resumeAfter(r)
 	if err != nil {
@@ -142,8 +146,10 @@ func (s *Server) resumeAfter(r *http.Request) (int64, error) {
 	return after, err
 }
 
-// follow opens a stream and calls news first and whenever the study changed, with the seq that it is said to have reached or 0 when nobody
-// said, until the caller goes, the credential ends or the server stops. Errors before the first byte are answered; later ones end the stream, and the caller resumes.
+// follow opens a stream and calls news first and whenever the study changed, with the seq that it
+// is said to have reached or 0 when nobody said, until the caller goes, the credential ends or the
+// server stops. Errors before the first byte are answered; later ones end the stream, and the
+// caller resumes.
 func (s *Server) follow(w http.ResponseWriter, r *http.Request, news func(out *stream, heard int64) error) error {
 	changes, unsubscribe := s.Database.Subscribe(request.StudyID(r))
 	defer unsubscribe()
@@ -203,8 +209,9 @@ func (s *Server) untilExpiry(r *http.Request) (context.Context, context.CancelFu
 	return context.WithDeadline(r.Context(), who.ExpiresAt)
 }
 
-// stillWelcome is nil when the caller is known to have the right to see the study now, and study.ErrNotFound when it is known not to. Any other error says that
-// it cannot be known. It is no guess at a credential: this one was let in before.
+// stillWelcome is nil when the caller is known to have the right to see the study now, and
+// study.ErrNotFound when it is known not to. Any other error says that it cannot be known. It is no
+// guess at a credential: this one was let in before.
 func (s *Server) stillWelcome(r *http.Request) error {
 	who, err := s.recognise(r, func(secret string) (account.Identity, error) { return s.Accounts.Authenticate(r.Context(), secret) })
 	if refused(err) || err == nil && !who.MayRead(request.StudyID(r)) {

@@ -49,7 +49,8 @@ func TestLedgerAsStream(t *testing.T) {
 	s.API("GET", "/studies/nosuch/events", nil).Faults(404)
 }
 
-// TestStreamsOutliveTheServersTimeouts: the deadlines that bound other answers do not cut a stream or a wait.
+// TestStreamsOutliveTheServersTimeouts: the deadlines that bound other answers do not cut a stream
+// or a wait.
 func TestStreamsOutliveTheServersTimeouts(t *testing.T) {
 	s := sitetest.Beside(t)
 	id := s.NewStudy(sitetest.Screen)
@@ -100,7 +101,8 @@ func (c *countingStore) Version(ctx context.Context, id string) (int64, error) {
 	return c.Store.Version(ctx, id)
 }
 
-// TestNoticesAreBelieved: pages that hear that a study changed ask the store nothing to pass it on, and together once for what it became.
+// TestNoticesAreBelieved: pages that hear that a study changed ask the store nothing to pass it on,
+// and together once for what it became.
 func TestNoticesAreBelieved(t *testing.T) {
 	t.Parallel()
 	store := &countingStore{}
@@ -140,7 +142,8 @@ func TestNoticesAreBelieved(t *testing.T) {
 	sitetest.Same(t, "more questions about what is at hand", store.questions.Load()-before, asked)
 }
 
-// TestPartsDoNotStayBehind: a server that missed a change shows it to whoever heard of it elsewhere, and to whoever does not say.
+// TestPartsDoNotStayBehind: a server that missed a change shows it to whoever heard of it
+// elsewhere, and to whoever does not say.
 func TestPartsDoNotStayBehind(t *testing.T) {
 	s := sitetest.Beside(t)
 	id := s.NewStudy(sitetest.Screen)
@@ -158,7 +161,8 @@ func TestPartsDoNotStayBehind(t *testing.T) {
 	}
 }
 
-// admit makes an operator who is signed in, and returns who they are and the header with their cookie.
+// admit makes an operator who is signed in, and returns who they are and the header with their
+// cookie.
 func admit(t *testing.T, s *sitetest.Site, name string) (personID string, cookie []string) {
 	t.Helper()
 	session, secret, err := s.DB.Accounts.Redeem(t.Context(), s.Invite(name, account.Operator), "a browser")
@@ -166,8 +170,9 @@ func admit(t *testing.T, s *sitetest.Site, name string) (personID string, cookie
 	return session.PersonID, []string{"Cookie", "headroom=" + secret}
 }
 
-// TestNobodyHearsAfterRevocation: whatever a stream came in with, and however many wrong credentials that begin alike came before, no event that is
-// written after the credential ended reaches it.
+// TestNobodyHearsAfterRevocation: whatever a stream came in with, and however many wrong
+// credentials that begin alike came before, no event that is written after the credential ended
+// reaches it.
 func TestNobodyHearsAfterRevocation(t *testing.T) {
 	s := sitetest.Beside(t)
 	id := s.NewStudy(sitetest.Screen)
@@ -222,8 +227,9 @@ func (d *doubtful) Authenticate(ctx context.Context, secret string) (account.Ide
 	return d.Store.Authenticate(ctx, secret)
 }
 
-// TestNothingIsSentWhileItIsNotKnownWhoMayHear: a database that does not say whether a stream may stay keeps its events back. Who may hear gets them
-// all as soon as that is known, and who may not gets none.
+// TestNothingIsSentWhileItIsNotKnownWhoMayHear: a database that does not say whether a stream may
+// stay keeps its events back. Who may hear gets them all as soon as that is known, and who may not
+// gets none.
 func TestNothingIsSentWhileItIsNotKnownWhoMayHear(t *testing.T) {
 	t.Parallel()
 	accounts := &doubtful{}
@@ -261,7 +267,8 @@ func (w *watching) Subscribe(studyID string) (<-chan int64, func()) {
 	return w.Database.Subscribe(studyID)
 }
 
-// TestRevokedWaitIsNotAnswered: who waits for a trial and loses the right to see it meanwhile is not told of it.
+// TestRevokedWaitIsNotAnswered: who waits for a trial and loses the right to see it meanwhile is
+// not told of it.
 func TestRevokedWaitIsNotAnswered(t *testing.T) {
 	t.Parallel()
 	watched := &watching{}
@@ -281,7 +288,8 @@ func TestRevokedWaitIsNotAnswered(t *testing.T) {
 	}
 }
 
-// TestUndoIsForWhoSaved: somebody of the same name, a token of the same name, and whoever imports what was saved elsewhere, are somebody else.
+// TestUndoIsForWhoSaved: somebody of the same name, a token of the same name, and whoever imports
+// what was saved elsewhere, are somebody else.
 func TestUndoIsForWhoSaved(t *testing.T) {
 	s := sitetest.Beside(t)
 	id := s.NewStudy(sitetest.Screen)

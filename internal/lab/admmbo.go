@@ -25,15 +25,16 @@ const (
 	admmCandidates            = 2000
 )
 
-// admmbo is after Ariafar et al. (2019), ADMMBO: Bayesian optimization with unknown constraints using ADMM. It splits "least −f within every
-// limit" into copies z_j of x, and sweeps over
+// admmbo is after Ariafar et al. (2019), ADMMBO: Bayesian optimization with unknown constraints
+// using ADMM. It splits "least −f within every limit" into copies z_j of x, and sweeps over
 //
 //	x:   expected improvement on −f(x) + (mρ/2)‖x − z̄ + ȳ/ρ‖²,
 //	z_j: expected improvement on 1[g_j(z) > 0] + (ρ/2M)‖x − z + y_j/ρ‖²,
 //	y_j ← y_j + ρ(x − z_j),
 //
-// every evaluation a round; after the residuals are small it plays its incumbent x. Improvement is sought among space-filling
-// points, with the model of the experiment. An evaluation feeds only the function that its step is about.
+// every evaluation a round; after the residuals are small it plays its incumbent x. Improvement is
+// sought among space-filling points, with the model of the experiment. An evaluation feeds only the
+// function that its step is about.
 type admmbo struct {
 	in         *problems.Instance
 	candidates [][]float64
@@ -168,7 +169,8 @@ func (p *admmbo) mostPromising(ctx context.Context) ([]float64, error) {
 	return at, nil
 }
 
-// improvement is the expected excess of room over the step's contribution: E[room − f]⁺ of a normal, or of an indicator.
+// improvement is the expected excess of room over the step's contribution: E[room − f]⁺ of a
+// normal, or of an indicator.
 func (p *admmbo) improvement(room, mean, sd float64) float64 {
 	if sd == 0 {
 		return math.Max(room-p.contribution(mean), 0)

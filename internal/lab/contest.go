@@ -18,11 +18,13 @@ import (
 	"headroom/internal/view/chart"
 )
 
-// Contest is games of several players, who all meet the same in the same seeds, and a report of them.
+// Contest is games of several players, who all meet the same in the same seeds, and a report of
+// them.
 type Contest interface {
 	// Games are all games, checked.
 	Games() ([]Planned, error)
-	// Report says what came of the games kept in a folder, in files by name; the one named Page is to be shown.
+	// Report says what came of the games kept in a folder, in files by name; the one named Page is
+	// to be shown.
 	Report(folder string, games []Planned) (map[string][]byte, error)
 	Page() string
 }
@@ -129,7 +131,8 @@ type curve struct {
 	means []Estimate
 }
 
-// cellOf draws curves, with bands of their standard errors behind them where there are several games.
+// cellOf draws curves, with bands of their standard errors behind them where there are several
+// games.
 func cellOf(title, x string, curves []curve) chart.Panel {
 	cell := chart.Panel{Title: title, X: chart.Axis{Title: x, Whole: true}}
 	var lines []chart.Trace

@@ -19,12 +19,13 @@ type Experiment struct {
 	Algorithm string
 	Settings  map[string]json.RawMessage `json:",omitempty"`
 	Horizon   int                        `json:",omitempty"` // T
-	// Grid is the number of points along each continuous parameter among which the maximum is exact; 0 searches the
-	// continuous space as a study does.
+	// Grid is the number of points along each continuous parameter among which the maximum is
+	// exact; 0 searches the continuous space as a study does.
 	Grid  int  `json:",omitempty"`
 	Paper bool `json:",omitempty"` // absent settings and λ = 1 + 2/T as published
 	Fit   bool `json:",omitempty"` // outputs standardised and hyperparameters fitted, as a study does
-	// The model: a kernel name, its lengthscale in the problem's units, its variance, and λ, by default the noise variance.
+	// The model: a kernel name, its lengthscale in the problem's units, its variance, and λ, by
+	// default the noise variance.
 	Kernel         string   `json:",omitempty"`
 	Lengthscale    float64  `json:",omitempty"`
 	KernelVariance float64  `json:",omitempty"`
@@ -43,7 +44,8 @@ const rewardName = "reward"
 
 func metricsOf(in *problems.Instance) []string { return append([]string{rewardName}, in.Limits...) }
 
-// Algorithms lists what can be played: every algorithm of a study, and opponents that only the simulator plays.
+// Algorithms lists what can be played: every algorithm of a study, and opponents that only the
+// simulator plays.
 func Algorithms() []string {
 	var names []string
 	for _, d := range policy.Descriptions() {
@@ -193,7 +195,8 @@ func (e Experiment) config(in *problems.Instance, seed uint64) (*optimizer.Confi
 	return cfg, e.suits(in, cfg)
 }
 
-// mostDrawn is the largest number of arms for algorithms that draw whole functions, at O(M³) a round.
+// mostDrawn is the largest number of arms for algorithms that draw whole functions, at O(M³) a
+// round.
 const mostDrawn = 2000
 
 // suits tells whether the algorithm can be played on the problem.

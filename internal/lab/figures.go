@@ -20,11 +20,13 @@ type judged struct {
 type Figure struct {
 	Name, Title string
 	Of          func(g judged) float64 // NaN: it has no meaning in this game
-	// OwnUnit: it is in the unit of a metric, of which there is no mean over problems, and infinite where a game has found nothing.
+	// OwnUnit: it is in the unit of a metric, of which there is no mean over problems, and infinite
+	// where a game has found nothing.
 	OwnUnit bool
 }
 
-// Figures lists them. Settings are judged by their truth, whatever was read there; the rows at the start count as found.
+// Figures lists them. Settings are judged by their truth, whatever was read there; the rows at the
+// start count as found.
 var Figures = slices.Concat([]Figure{
 	{Name: "share", Title: "mean share of the best feasible value over the asks", Of: func(g judged) float64 { return mean(g.shares()) }},
 	{Name: "final", Title: "share at the end", Of: func(g judged) float64 { return last(g.shares()) }},
@@ -110,7 +112,8 @@ func (p *Problem) LimitFigures() []Figure {
 	return list
 }
 
-// shares are, after each ask, the share of the best feasible value found so far, 0 while there is none; nil where nothing is feasible at all.
+// shares are, after each ask, the share of the best feasible value found so far, 0 while there is
+// none; nil where nothing is feasible at all.
 func (g judged) shares() []float64 {
 	if !g.Scale.Any {
 		return nil
@@ -149,7 +152,8 @@ func last(values []float64) float64 {
 	return values[len(values)-1]
 }
 
-// asksTo counts the asks until the best feasible setting found is within a share of the best; one more than there were where it never is.
+// asksTo counts the asks until the best feasible setting found is within a share of the best; one
+// more than there were where it never is.
 func (g judged) asksTo(within float64) float64 {
 	if !g.Scale.Any {
 		return math.NaN()
@@ -185,7 +189,8 @@ func counting(is func(Trial) bool) func(judged) float64 {
 	return func(g judged) float64 { return count(g.Asks, is) }
 }
 
-// seeking counts the asks of a kind until one of them, itself not counted, is within 2 % of the best; all of them where none ever is.
+// seeking counts the asks of a kind until one of them, itself not counted, is within 2 % of the
+// best; all of them where none ever is.
 func seeking(is func(Trial) bool) func(judged) float64 {
 	return func(g judged) float64 {
 		until := g.asksTo(0.02)
@@ -219,7 +224,8 @@ func (g judged) failedAgain() float64 {
 	return again
 }
 
-// excesses are how far the asks lay beyond each limit, in standard deviations of its metric over the settings.
+// excesses are how far the asks lay beyond each limit, in standard deviations of its metric over
+// the settings.
 func (g judged) excesses() []float64 {
 	var list []float64
 	for _, c := range g.Study.Constraints {
@@ -241,7 +247,8 @@ func (g judged) beyond(c design.Constraint) []float64 {
 	return list
 }
 
-// feasibleFrom is the number of asks chosen before a feasible row was there: all of them if there never was one.
+// feasibleFrom is the number of asks chosen before a feasible row was there: all of them if there
+// never was one.
 func (g judged) feasibleFrom() int {
 	if i := slices.IndexFunc(g.trials(), Trial.found); i >= 0 {
 		return max(0, i-len(g.Start))
@@ -249,7 +256,8 @@ func (g judged) feasibleFrom() int {
 	return len(g.Asks)
 }
 
-// regret is the distance of the best feasible reward found from the best there is, +∞ when none was found.
+// regret is the distance of the best feasible reward found from the best there is, +∞ when none was
+// found.
 func (g judged) regret() float64 {
 	if !g.Scale.Any {
 		return math.NaN()
@@ -263,7 +271,8 @@ func (g judged) regret() float64 {
 	return g.Scale.Best - best
 }
 
-// covered is the share of readings inside the band that the product itself predicted for them, over all metrics.
+// covered is the share of readings inside the band that the product itself predicted for them, over
+// all metrics.
 func covered(of func(study.Calibration) (whose study.Coverage, share float64)) func(judged) float64 {
 	return func(g judged) float64 {
 		inside, all := 0.0, 0.0
@@ -289,7 +298,8 @@ func (g judged) milliseconds(quantile float64) float64 {
 // Verdict says what became of the recommendation.
 type Verdict string
 
-// Best is what cannot be told from the best feasible value: within 1e-9 of it among rows of a table, within 1 % of it on a continuous space.
+// Best is what cannot be told from the best feasible value: within 1e-9 of it among rows of a
+// table, within 1 % of it on a continuous space.
 const (
 	RecommendedBest       Verdict = "best"
 	RecommendedOther      Verdict = "feasible"
@@ -323,8 +333,8 @@ func (g judged) verdict(at Look) Verdict {
 	return RecommendedOther
 }
 
-// kept is the share of the best that is recommended, over that of the best feasible trial so far: 0 where nothing is recommended, or what breaks a
-// limit; NaN where nothing feasible was found.
+// kept is the share of the best that is recommended, over that of the best feasible trial so far: 0
+// where nothing is recommended, or what breaks a limit; NaN where nothing feasible was found.
 func (g judged) kept(at Look) float64 {
 	best := 0.0
 	for _, t := range g.trials()[:at.Trials] {
@@ -337,7 +347,8 @@ func (g judged) kept(at Look) float64 {
 	return g.share(t) / best
 }
 
-// lost is the distance of what is recommended from the best there is, +∞ where it breaks a limit or there is none.
+// lost is the distance of what is recommended from the best there is, +∞ where it breaks a limit or
+// there is none.
 func (g judged) lost(at Look) float64 {
 	if !g.Scale.Any {
 		return math.NaN()
@@ -348,7 +359,8 @@ func (g judged) lost(at Look) float64 {
 	return math.Inf(1)
 }
 
-// held is the share of the looks whose interval of the best value holds it; NaN where the best is not known, or no interval was told.
+// held is the share of the looks whose interval of the best value holds it; NaN where the best is
+// not known, or no interval was told.
 func (g judged) held() float64 {
 	inside, all := 0.0, 0.0
 	for _, at := range g.Looks {
@@ -365,7 +377,8 @@ func (g judged) enough() []Look {
 	return slices.DeleteFunc(slices.Clone(g.Looks), func(at Look) bool { return !at.Enough })
 }
 
-// mistaken is the share of them at which more was left, by the truth of what was recommended; NaN where it was never said.
+// mistaken is the share of them at which more was left, by the truth of what was recommended; NaN
+// where it was never said.
 func (g judged) mistaken() float64 {
 	wrong := 0.0
 	for _, at := range g.enough() {
@@ -374,7 +387,8 @@ func (g judged) mistaken() float64 {
 	return wrong / float64(len(g.enough()))
 }
 
-// stopped is the share of the best that a lab has which stops when it is told that little is left, and at the end where it never is.
+// stopped is the share of the best that a lab has which stops when it is told that little is left,
+// and at the end where it never is.
 func (g judged) stopped() float64 {
 	t, any := g.recommended(append(g.enough(), g.end())[0])
 	if !any || !g.Scale.Any {
@@ -383,8 +397,8 @@ func (g judged) stopped() float64 {
 	return g.share(t)
 }
 
-// Estimate is a mean over games with its standard error, s/√n, and the median. Games in which a figure has no meaning are left out;
-// N counts the others.
+// Estimate is a mean over games with its standard error, s/√n, and the median. Games in which a
+// figure has no meaning are left out; N counts the others.
 type Estimate struct {
 	Mean, Error, Median float64
 	N                   int
@@ -426,8 +440,8 @@ func (f Figure) values(games []judged) []float64 {
 	return list
 }
 
-// Paired estimates the difference a − b of games played from the same seeds, in the same order: the start rows and the noise, which they share,
-// drop out of it.
+// Paired estimates the difference a − b of games played from the same seeds, in the same order: the
+// start rows and the noise, which they share, drop out of it.
 func Paired(a, b []float64) Estimate {
 	differences := make([]float64, len(a))
 	for i := range a {
@@ -436,8 +450,8 @@ func Paired(a, b []float64) Estimate {
 	return estimateOf(differences)
 }
 
-// Over is the mean of independent estimates, one a problem, each of the same weight; its error is √(Σ s²) over their number. Problems where a figure
-// has no meaning are left out.
+// Over is the mean of independent estimates, one a problem, each of the same weight; its error is
+// √(Σ s²) over their number. Problems where a figure has no meaning are left out.
 func Over(estimates []Estimate) Estimate {
 	kept := slices.DeleteFunc(slices.Clone(estimates), func(e Estimate) bool { return math.IsNaN(e.Mean) })
 	var all Estimate

@@ -10,7 +10,8 @@ import (
 	"headroom/internal/study/design"
 )
 
-// ladder is a table of ten settings x = 1…10 whose yield is 10x; cost x is allowed up to 8, so that 80 is the best.
+// ladder is a table of ten settings x = 1…10 whose yield is 10x; cost x is allowed up to 8, so that
+// 80 is the best.
 func ladder(t testing.TB, direction string) *Problem {
 	t.Helper()
 	var rows []Row
@@ -117,7 +118,8 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
-// TestLooksAreJudged by the truth of what is recommended at each: a broken limit, the best found, a broken limit again, half of what was found.
+// TestLooksAreJudged by the truth of what is recommended at each: a broken limit, the best found, a
+// broken limit again, half of what was found.
 func TestLooksAreJudged(t *testing.T) {
 	t.Parallel()
 	p := ladder(t, "maximize")
@@ -136,7 +138,8 @@ func TestLooksAreJudged(t *testing.T) {
 	wantFigures(t, "nothing found", p, r, map[string]float64{"kept": math.NaN()})
 }
 
-// TestWhatIsSaidToBeLeftIsJudged: intervals by the best value there is, 80, "little is left" by the truth of what was recommended, and what a lab has that stops on it.
+// TestWhatIsSaidToBeLeftIsJudged: intervals by the best value there is, 80, "little is left" by the
+// truth of what was recommended, and what a lab has that stops on it.
 func TestWhatIsSaidToBeLeftIsJudged(t *testing.T) {
 	t.Parallel()
 	for _, direction := range []string{"maximize", "minimize"} {

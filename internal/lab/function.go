@@ -13,7 +13,8 @@ import (
 	"headroom/internal/study/design"
 )
 
-// function is a problem with a known optimum in the words of a study: a laboratory that answers by itself.
+// function is a problem with a known optimum in the words of a study: a laboratory that answers by
+// itself.
 type function struct {
 	problem problems.Problem
 	in      *problems.Instance
@@ -29,7 +30,8 @@ func newFunction(p problems.Problem, in *problems.Instance) function {
 		LimitUnits: make([]string, len(in.Limits)), Levels: make([]float64, len(in.Limits))}}
 }
 
-// functions are the problems that bring no prior of their own, settled once: some are drawn, or look for their best arm.
+// functions are the problems that bring no prior of their own, settled once: some are drawn, or
+// look for their best arm.
 var functions = sync.OnceValue(func() []function {
 	var list []function
 	for _, p := range problems.Menu() {
@@ -60,7 +62,8 @@ func (f function) Name() string { return f.problem.Name }
 // Summary says what it tests.
 func (f function) Summary() string { return f.problem.Summary }
 
-// Study is the definition with who answers, the rounds that are usually played, and the algorithm that is made for what the problem does.
+// Study is the definition with who answers, the rounds that are usually played, and the algorithm
+// that is made for what the problem does.
 func (f function) Study() design.Definition {
 	d := f.definition()
 	d.SimulatedLab, d.Algorithm.Horizon = f.problem.Name, f.problem.Horizon
@@ -129,7 +132,8 @@ func (f function) point(at design.Settings) []float64 {
 	return x
 }
 
-// metrics are those that are read, the objective's and the limits', in the order of the problem's noise.
+// metrics are those that are read, the objective's and the limits', in the order of the problem's
+// noise.
 func (f function) metrics() []string {
 	if f.in.Given != nil {
 		return []string{f.words.Objective}
@@ -271,7 +275,8 @@ func crashing() (*Problem, error) {
 	return p.Failing(crashWhere)
 }
 
-// Find makes the problem of that name. A made-up table may be followed by the number of its draw, as in made-mixed-7.
+// Find makes the problem of that name. A made-up table may be followed by the number of its draw,
+// as in made-mixed-7.
 func Find(name string) (*Problem, error) {
 	var names []string
 	for _, l := range Menu() {

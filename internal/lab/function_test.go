@@ -21,8 +21,9 @@ func functionNamed(t testing.TB, name string) function {
 	return functions()[at]
 }
 
-// TestFunctionsTellTheTruth: at its own optimum each has its reward, its limits (published points are rounded), and a share of 1; its study passes the
-// check with its own lab answering; and it is read with the noise that it declares.
+// TestFunctionsTellTheTruth: at its own optimum each has its reward, its limits (published points
+// are rounded), and a share of 1; its study passes the check with its own lab answering; and it is
+// read with the noise that it declares.
 func TestFunctionsTellTheTruth(t *testing.T) {
 	t.Parallel()
 	for _, l := range design.SimulatedLabs() {
@@ -88,7 +89,8 @@ func TestFunctionsInUnits(t *testing.T) {
 	}
 }
 
-// TestFunctionsKeepTheirSteps: what is drawn at the start is a setting that a study of the problem may have, on every axis.
+// TestFunctionsKeepTheirSteps: what is drawn at the start is a setting that a study of the problem
+// may have, on every axis.
 func TestFunctionsKeepTheirSteps(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"pressure-vessel", "speed-reducer"} {
@@ -105,7 +107,8 @@ func TestFunctionsKeepTheirSteps(t *testing.T) {
 	}
 }
 
-// answeredBy lets the lab of that name answer in a study of its own until it has answered so many trials, after those that were imported.
+// answeredBy lets the lab of that name answer in a study of its own until it has answered so many
+// trials, after those that were imported.
 func answeredBy(t *testing.T, name string, count int, imported string) (*study.Service, *ledger.Snapshot) {
 	t.Helper()
 	l, err := design.FindSimulatedLab(name)
@@ -134,7 +137,8 @@ func answeredBy(t *testing.T, name string, count int, imported string) (*study.S
 	return service, snap
 }
 
-// TestSimulatedLabIsLate: every reading is told after as many further trials as it is late, and what is not told yet is due later.
+// TestSimulatedLabIsLate: every reading is told after as many further trials as it is late, and
+// what is not told yet is due later.
 func TestSimulatedLabIsLate(t *testing.T) {
 	t.Parallel()
 	l := functionNamed(t, "sine-pocket-delayed")
@@ -187,7 +191,8 @@ func TestSimulatedLabDrifts(t *testing.T) {
 	}
 }
 
-// TestSimulatedLabBringsArrivals: the lab asks with the arrivals, from which the queue follows, reads the reward alone, and another algorithm can be asked on them.
+// TestSimulatedLabBringsArrivals: the lab asks with the arrivals, from which the queue follows,
+// reads the reward alone, and another algorithm can be asked on them.
 func TestSimulatedLabBringsArrivals(t *testing.T) {
 	t.Parallel()
 	service, snap := answeredBy(t, "queue", 6, "")
@@ -211,7 +216,8 @@ func TestSimulatedLabBringsArrivals(t *testing.T) {
 	}
 }
 
-// TestSimulatedLabMustFit: a study needs the parameters and metrics of the lab that is to answer in it.
+// TestSimulatedLabMustFit: a study needs the parameters and metrics of the lab that is to answer in
+// it.
 func TestSimulatedLabMustFit(t *testing.T) {
 	t.Parallel()
 	l, err := design.FindSimulatedLab("reaction")

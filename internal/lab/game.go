@@ -61,8 +61,8 @@ func (r *Record) trials() []Trial { return slices.Concat(r.Start, r.Asks) }
 // end is the last look.
 func (r *Record) end() Look { return r.Looks[len(r.Looks)-1] }
 
-// Key names a game by everything that decides how it goes: its configuration, the truth it plays against, the engine, and the program, which tells
-// builds of one engine apart.
+// Key names a game by everything that decides how it goes: its configuration, the truth it plays
+// against, the engine, and the program, which tells builds of one engine apart.
 func (g Game) Key(program string) (string, error) {
 	engine := optimizer.Engine
 	if g.Outside != nil {
@@ -121,7 +121,8 @@ func (g Game) Check() error {
 // cacheBytes bounds what one game keeps of its past.
 const cacheBytes = 64 << 20
 
-// Play plays the game on a ledger in memory, or with the program outside. asked, when not nil, is called after every ask.
+// Play plays the game on a ledger in memory, or with the program outside. asked, when not nil, is
+// called after every ask.
 func (g Game) Play(ctx context.Context, asked func()) (*Record, error) {
 	if g.Outside != nil {
 		return g.playOutside(ctx, asked)

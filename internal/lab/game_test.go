@@ -53,7 +53,8 @@ func settingsOf(trials []Trial) []design.Settings {
 	return list
 }
 
-// TestPairing: algorithms start from the same rows, and the nth reading of a setting is the same for all of them.
+// TestPairing: algorithms start from the same rows, and the nth reading of a setting is the same
+// for all of them.
 func TestPairing(t *testing.T) {
 	t.Parallel()
 	a := Game{Problem: problem(t, "made-uneven"), Algorithm: design.Algorithm{Name: "random"}, Start: 4, Asks: 25, Batch: 1, Noise: Noise{Kind: OwnNoise}, Seed: 9}
@@ -142,7 +143,8 @@ func TestKeyNamesEverything(t *testing.T) {
 	}
 }
 
-// TestLateResults looks at what each decision had seen: with two at once and a delay of two, the results of all requests but the last two.
+// TestLateResults looks at what each decision had seen: with two at once and a delay of two, the
+// results of all requests but the last two.
 func TestLateResults(t *testing.T) {
 	t.Parallel()
 	g := Game{Problem: problem(t, "gramacy"), Start: 2, Asks: 11, Batch: 2, Delay: 2, Noise: Noise{Kind: NoNoise}, Seed: 1}
@@ -175,7 +177,8 @@ func TestLateResults(t *testing.T) {
 	}
 }
 
-// TestPredictions: the product says how its predictions held, of as many readings as there can have been predictions, and asks take time.
+// TestPredictions: the product says how its predictions held, of as many readings as there can have
+// been predictions, and asks take time.
 func TestPredictions(t *testing.T) {
 	t.Parallel()
 	r := played(t, Game{Problem: problem(t, "gramacy"), Asks: 14, Batch: 1, Noise: Noise{Kind: OwnNoise}, Seed: 1})
@@ -222,7 +225,8 @@ func TestGameRefusals(t *testing.T) {
 	}
 }
 
-// TestLooks: what a long game says was recommended at 12 trials is what a game of 12 recommends at its end.
+// TestLooks: what a long game says was recommended at 12 trials is what a game of 12 recommends at
+// its end.
 func TestLooks(t *testing.T) {
 	t.Parallel()
 	g := Game{Problem: problem(t, "formulation"), Start: 3, Asks: 12, Batch: 1, Noise: Noise{Kind: OwnNoise}, Told: ToldTrue, Seed: 3}

@@ -12,7 +12,8 @@ import (
 	"headroom/internal/study/ledger"
 )
 
-// lab is a way in which laboratories work: what they look for, how their results come, and what ails them.
+// lab is a way in which laboratories work: what they look for, how their results come, and what
+// ails them.
 type lab struct {
 	name    string
 	problem string
@@ -52,7 +53,8 @@ func (b blind) choose(_ context.Context, count int) ([]*ledger.Trial, error) {
 	return trials, nil
 }
 
-// drifting adds to every reading of the objective a twentieth of its spread more than to the one before.
+// drifting adds to every reading of the objective a twentieth of its spread more than to the one
+// before.
 func drifting(p *Problem) {
 	read, readings := p.read, 0
 	objective := p.Study.Objective.Metric
@@ -83,8 +85,10 @@ var labs = []lab{
 	{name: "drift", problem: "made-mixture-4", change: drifting, noisy: true},
 }
 
-// TestManyKindsOfLab plays the default on each, and chance alone: it ends without an error, recommends nothing that breaks a limit where readings are exact,
-// and nothing at all where nothing is feasible; it is nowhere worse than chance by more than the spread of the seeds explains, and better by much over all.
+// TestManyKindsOfLab plays the default on each, and chance alone: it ends without an error,
+// recommends nothing that breaks a limit where readings are exact, and nothing at all where nothing
+// is feasible; it is nowhere worse than chance by more than the spread of the seeds explains, and
+// better by much over all.
 func TestManyKindsOfLab(t *testing.T) {
 	t.Parallel()
 	const seeds = 2

@@ -11,8 +11,8 @@ import (
 	"headroom/internal/study/design"
 )
 
-// Made-up tables. Each is a kind of laboratory; its draws differ in everything that chance decides, so that many of a kind can be
-// played: "made-mixed" is draw 1, "made-mixed-7" draw 7.
+// Made-up tables. Each is a kind of laboratory; its draws differ in everything that chance decides,
+// so that many of a kind can be played: "made-mixed" is draw 1, "made-mixed-7" draw 7.
 
 // kind is a kind of made-up table.
 type kind struct {
@@ -27,7 +27,8 @@ type kind struct {
 	mixture    int  // the first parameters share a total of 1
 }
 
-// limited is a limit's metric: the share of settings within it, and how far it pulls against the objective (their correlation).
+// limited is a limit's metric: the share of settings within it, and how far it pulls against the
+// objective (their correlation).
 type limited struct {
 	share, pull float64
 }
@@ -123,8 +124,8 @@ func (k kind) yield(z float64) float64 {
 	return 100 / (1 + math.Exp(1-1.2*z))
 }
 
-// readingsOf are the rows of a setting, and their standard deviation. Where there are several they spread by 2 to 60 % of the truth, another share at
-// each setting.
+// readingsOf are the rows of a setting, and their standard deviation. Where there are several they
+// spread by 2 to 60 % of the truth, another share at each setting.
 func (k kind) readingsOf(at design.Settings, truth Values, random *rand.Rand) (rows []Row, sd Values) {
 	if k.readings == 1 {
 		return []Row{{at, truth}}, nil
@@ -142,7 +143,8 @@ func (k kind) readingsOf(at design.Settings, truth Values, random *rand.Rand) (r
 	return rows, sd
 }
 
-// threshold lies halfway between two costs, with a share of them below it; below all of them for a share of 0.
+// threshold lies halfway between two costs, with a share of them below it; below all of them for a
+// share of 0.
 func threshold(costs []float64, share float64) float64 {
 	sorted := slices.Sorted(slices.Values(costs))
 	n := int(share * float64(len(sorted)))
@@ -170,7 +172,8 @@ func (k kind) points(random *rand.Rand) [][]float64 {
 	return points
 }
 
-// onSimplex makes shares of a total of 1, in thousandths, uniformly: the gaps between sorted uniform numbers.
+// onSimplex makes shares of a total of 1, in thousandths, uniformly: the gaps between sorted
+// uniform numbers.
 func onSimplex(u []float64) {
 	ends := append(slices.Clone(u[1:]), 1)
 	slices.Sort(ends)
@@ -221,12 +224,14 @@ func rounded(x float64) float64 {
 	return math.Round(x*unit) / unit
 }
 
-// surface is a random smooth function of settings in unit coordinates (a category's being its index),
+// surface is a random smooth function of settings in unit coordinates (a category's being its
+// index),
 //
 //	f(u) = Σ_w h_w cos(φ_w + Σ_k a_wk(u_k)),
 //
-// where a_wk is linear in a number and any value of a category. The first waves depend on one parameter each and are the highest, as main effects are in
-// most laboratories; at most matters parameters have an influence.
+// where a_wk is linear in a number and any value of a category. The first waves depend on one
+// parameter each and are the highest, as main effects are in most laboratories; at most matters
+// parameters have an influence.
 type surface struct{ waves []wave }
 
 type wave struct {

@@ -10,7 +10,8 @@ import (
 	"headroom/internal/study/design"
 )
 
-// Mishaps are what befalls trials by chance, each a share from 0 to 1. What fails because of its settings belongs to the problem: see Failing.
+// Mishaps are what befalls trials by chance, each a share from 0 to 1. What fails because of its
+// settings belongs to the problem: see Failing.
 type Mishaps struct {
 	Fail   float64 `json:"fail"`   // of the trials
 	Late   float64 `json:"late"`   // of the readings of a metric: told with the next results
@@ -34,7 +35,8 @@ func (m Mishaps) check() error {
 	return nil
 }
 
-// mishapStream keeps mishaps apart from noise: whoever reads a setting for the nth time meets the same mishap, and the same reading without it.
+// mishapStream keeps mishaps apart from noise: whoever reads a setting for the nth time meets the
+// same mishap, and the same reading without it.
 const mishapStream = 0x6d6973686170
 
 // befall decides what befalls the nth visit of a setting.
@@ -62,8 +64,8 @@ func (t Trial) toldAtOnce(metrics []string) []string {
 	return slices.DeleteFunc(slices.Clone(metrics), func(m string) bool { return slices.Contains(t.Late, m) || slices.Contains(t.Unread, m) })
 }
 
-// Failing is the problem where every trial fails whose settings keep a rule such as "x + z > 1.2". The best is the best of those that work; rows to begin
-// with are drawn among them.
+// Failing is the problem where every trial fails whose settings keep a rule such as "x + z > 1.2".
+// The best is the best of those that work; rows to begin with are drawn among them.
 func (p *Problem) Failing(where string) (*Problem, error) {
 	compiled, err := design.Compile(p.Study)
 	if err != nil {

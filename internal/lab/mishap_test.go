@@ -27,7 +27,8 @@ func withLedger(t *testing.T, g Game) (*Record, *ledger.Snapshot) {
 	return record, only(t, service)
 }
 
-// TestRegionFails: beyond x + z > 1.2 every trial fails and nothing is told of it, and elsewhere none does.
+// TestRegionFails: beyond x + z > 1.2 every trial fails and nothing is told of it, and elsewhere
+// none does.
 func TestRegionFails(t *testing.T) {
 	t.Parallel()
 	p := problem(t, "made-crash")
@@ -50,7 +51,8 @@ func TestRegionFails(t *testing.T) {
 	}
 }
 
-// TestCrashBest: of the settings that work none is better than the one at the edge, by a random search.
+// TestCrashBest: of the settings that work none is better than the one at the edge, by a random
+// search.
 func TestCrashBest(t *testing.T) {
 	t.Parallel()
 	p := problem(t, "made-crash")
@@ -93,8 +95,8 @@ func TestFailingTable(t *testing.T) {
 	}
 }
 
-// TestMishaps: a third of the trials fail by chance, a fifth of the readings are never told and a quarter with the next results; each of them for
-// every algorithm alike.
+// TestMishaps: a third of the trials fail by chance, a fifth of the readings are never told and a
+// quarter with the next results; each of them for every algorithm alike.
 func TestMishaps(t *testing.T) {
 	t.Parallel()
 	p := problem(t, "made-mixture")
@@ -119,7 +121,8 @@ func TestMishaps(t *testing.T) {
 			if was == slices.Contains(trial.Unread, metric) {
 				t.Errorf("%s of trial %d is told: %t, never to be told: %v", metric, one.Number, was, trial.Unread)
 			}
-			// The next request, of two trials, is chosen before what is late is told, and what is not late is told before it is chosen.
+			// The next request, of two trials, is chosen before what is late is told, and what is
+			// not late is told before it is chosen.
 			if next := len(r.Start) + i - i%2 + 2; was && next < len(snap.Trials) && isLate == (told.ToldSeq <= snap.Trials[next].Seen) {
 				t.Errorf("%s of trial %d, late: %t, is told at %d, the next trial saw %d", metric, one.Number, isLate, told.ToldSeq, snap.Trials[next].Seen)
 			}
@@ -142,7 +145,8 @@ func TestMishaps(t *testing.T) {
 	}
 }
 
-// TestMishapsAreJudged: what failed is not found, was not outside a limit, and counts again where something had failed before.
+// TestMishapsAreJudged: what failed is not found, was not outside a limit, and counts again where
+// something had failed before.
 func TestMishapsAreJudged(t *testing.T) {
 	t.Parallel()
 	p := ladder(t, "maximize")
@@ -164,7 +168,8 @@ func TestMishapRefusals(t *testing.T) {
 	}
 }
 
-// TestTold plays games and looks into the ledger: every reading, of the start and of the asks, stands there with the standard deviation that was to be told.
+// TestTold plays games and looks into the ledger: every reading, of the start and of the asks,
+// stands there with the standard deviation that was to be told.
 func TestTold(t *testing.T) {
 	t.Parallel()
 	lathe := problem(t, "machine")
@@ -212,8 +217,8 @@ func TestTold(t *testing.T) {
 	}
 }
 
-// TestDeviationIsTheNoise compares what is told with what readings do: over 20 settings of eight readings each their squares add up to what the standard
-// deviations say.
+// TestDeviationIsTheNoise compares what is told with what readings do: over 20 settings of eight
+// readings each their squares add up to what the standard deviations say.
 func TestDeviationIsTheNoise(t *testing.T) {
 	t.Parallel()
 	for name, noise := range map[string]Noise{"made-uneven": {Kind: OwnNoise}, "formulation": {Kind: OwnNoise}, "gramacy": {Gaussian, 0.2}} {
@@ -229,7 +234,8 @@ func TestDeviationIsTheNoise(t *testing.T) {
 				}
 			}
 		}
-		// The truth of a table is the mean of its eight readings, about which they spread by an eighth less.
+		// The truth of a table is the mean of its eight readings, about which they spread by an
+		// eighth less.
 		if ratio := square / n; ratio < 0.75 || ratio > 1.15 {
 			t.Errorf("%s: readings have %.3g times the variance that is told", name, ratio)
 		}

@@ -14,7 +14,8 @@ import (
 	"headroom/internal/optimizer"
 )
 
-// opponent is an algorithm that only the simulator plays, on continuous problems with limits learned from readings.
+// opponent is an algorithm that only the simulator plays, on continuous problems with limits
+// learned from readings.
 type opponent struct {
 	settings []string // names of the settings it takes
 	make     func(e Experiment, in *problems.Instance, seed uint64, settings map[string]float64) (player[move], error)
@@ -25,7 +26,8 @@ var opponents = map[string]opponent{
 	"oco-bandit": {[]string{"step", "exploration"}, newOCO},
 }
 
-// check tells what is wrong with an experiment for the opponent, or its settings, all of them positive numbers.
+// check tells what is wrong with an experiment for the opponent, or its settings, all of them
+// positive numbers.
 func (o opponent) check(e Experiment, in *problems.Instance) (settings map[string]float64, err error) {
 	if in.Arms != nil || in.Given != nil || in.Matrix != nil {
 		return nil, fmt.Errorf("%s plays continuous problems without a grid, with limits that are learned from readings", e.Algorithm)
@@ -47,13 +49,14 @@ func (o opponent) check(e Experiment, in *problems.Instance) (settings map[strin
 	return settings, nil
 }
 
-// oco is after Cao and Liu (2018), Online convex optimization with time-varying constraints and bandit feedback. On 𝒳 scaled to [−1,1]^d every
-// step plays v + εu and v − εu, u uniform on the sphere, and moves by
+// oco is after Cao and Liu (2018), Online convex optimization with time-varying constraints and
+// bandit feedback. On 𝒳 scaled to [−1,1]^d every step plays v + εu and v − εu, u uniform on the
+// sphere, and moves by
 //
 //	∇̂h = (d/2ε)(h(v + εu) − h(v − εu)) u,   v ← Π[v + η(∇̂f − Σ_j λ_j ∇̂g_j)],   λ_j ← [λ_j + η(g_j − ηλ_j)]⁺,
 //
-// Π onto [−(1−ε), 1−ε]^d, g_j the mean of the two readings. Settings: step η (0.1/√T by default), exploration ε (0.1). The original's
-// constants are not all known.
+// Π onto [−(1−ε), 1−ε]^d, g_j the mean of the two readings. Settings: step η (0.1/√T by default),
+// exploration ε (0.1). The original's constants are not all known.
 type oco struct {
 	random        *rand.Rand
 	step, radius  float64

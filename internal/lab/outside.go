@@ -16,8 +16,9 @@ import (
 	"headroom/internal/study/ledger"
 )
 
-// Outside is a program that plays in place of the service, so that other tools meet the same rows, the same noise and the same judge. It says and is
-// told lines of JSON; docs/comparison.md describes them.
+// Outside is a program that plays in place of the service, so that other tools meet the same rows,
+// the same noise and the same judge. It says and is told lines of JSON; docs/comparison.md
+// describes them.
 type Outside struct {
 	// Name is what the program calls itself, with the versions that decide how it plays.
 	Name     string
@@ -25,7 +26,8 @@ type Outside struct {
 	patience time.Duration // for one answer
 }
 
-// outsidePatience is far beyond what an answer takes: a program that gives none at all must not hold up a rehearsal for ever.
+// outsidePatience is far beyond what an answer takes: a program that gives none at all must not
+// hold up a rehearsal for ever.
 const outsidePatience = 10 * time.Minute
 
 // longestAnswer in bytes; 50 settings of 100 parameters need a tenth of it.
@@ -50,8 +52,9 @@ func newOutside(ctx context.Context, command []string, patience time.Duration) (
 	return o, c.end()
 }
 
-// key names what decides how a game with the program goes, beside the study: what it calls itself, and the rows to start from with their readings, by
-// which a change of the problem's truth or noise shows, since neither engine nor build of this program is in the key.
+// key names what decides how a game with the program goes, beside the study: what it calls itself,
+// and the rows to start from with their readings, by which a change of the problem's truth or noise
+// shows, since neither engine nor build of this program is in the key.
 func (o *Outside) key(g Game) string {
 	_, results := g.begun().rows()
 	text, err := json.Marshal([]any{o.command, o.Name, results})
@@ -93,7 +96,8 @@ type outsider struct {
 	next     message // what it has not been told yet
 }
 
-// message is what it is told, and asked: for Ask places, or for what it recommends where that is 0. Only the first has a study.
+// message is what it is told, and asked: for Ask places, or for what it recommends where that is 0.
+// Only the first has a study.
 type message struct {
 	Study  *design.Definition `json:"study,omitempty"`
 	Trials []outcome          `json:"trials"`

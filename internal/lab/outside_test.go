@@ -28,7 +28,8 @@ func tool(t testing.TB, command ...string) *Outside {
 	return o
 }
 
-// walker takes the candidates from the last to the first, recommends the second trial, and keeps what it was told in a file.
+// walker takes the candidates from the last to the first, recommends the second trial, and keeps
+// what it was told in a file.
 const walker = `
 import json, sys
 print(json.dumps({"player": "walker 1"}), flush=True)
@@ -61,8 +62,9 @@ func toldIn(t testing.TB, file string) []message {
 	return told
 }
 
-// TestOutsideIsTold compares every line that a program was told with the game as it is recorded: the study, the rows to start from, and after each
-// request the results that are not held back by the delay.
+// TestOutsideIsTold compares every line that a program was told with the game as it is recorded:
+// the study, the rows to start from, and after each request the results that are not held back by
+// the delay.
 func TestOutsideIsTold(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "told")
@@ -106,7 +108,8 @@ func TestOutsideIsTold(t *testing.T) {
 	}
 }
 
-// TestOutsideMishaps: a program is told what failed, and why, what is late with the next results, and of what is never told nothing.
+// TestOutsideMishaps: a program is told what failed, and why, what is late with the next results,
+// and of what is never told nothing.
 func TestOutsideMishaps(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "told")
@@ -139,7 +142,8 @@ func TestOutsideMishaps(t *testing.T) {
 	}
 }
 
-// lines plays as the players in scripts/compare do: rows in their order, telling on its standard output what it is told.
+// lines plays as the players in scripts/compare do: rows in their order, telling on its standard
+// output what it is told.
 const lines = `
 import sys
 sys.path.insert(0, "../../scripts/compare")
@@ -164,8 +168,8 @@ class Player:
 play("lines 1", Player)
 `
 
-// TestOutsideLines: the players that are published tell a tool of the trials whose readings have all come, and of those that failed, and recommend the
-// best that was read within all limits.
+// TestOutsideLines: the players that are published tell a tool of the trials whose readings have
+// all come, and of those that failed, and recommend the best that was read within all limits.
 func TestOutsideLines(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "told")
@@ -317,7 +321,8 @@ func TestOutsideStops(t *testing.T) {
 	}
 }
 
-// TestOutsideKey: a game with a tool outside is the same whatever plays inside, and another one when the tool, or what it meets, changes.
+// TestOutsideKey: a game with a tool outside is the same whatever plays inside, and another one
+// when the tool, or what it meets, changes.
 func TestOutsideKey(t *testing.T) {
 	t.Parallel()
 	key := func(program string, change func(g *Game)) string {

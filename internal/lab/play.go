@@ -10,27 +10,30 @@ import (
 	"headroom/internal/study/ledger"
 )
 
-// player decides where to measure: the optimizer, a study on the service, a program outside, or an opponent that only simulations have. A choice is
-// said in the words of its world.
+// player decides where to measure: the optimizer, a study on the service, a program outside, or an
+// opponent that only simulations have. A choice is said in the words of its world.
 type player[Choice any] interface {
 	choose(ctx context.Context, count int) ([]Choice, error)
 	// learn takes in what came of trials since the request before; perhaps nothing.
 	learn(ctx context.Context, told []outcome) error
 }
 
-// outcome is what came of a trial: readings, some of them perhaps later than others, or that it failed.
+// outcome is what came of a trial: readings, some of them perhaps later than others, or that it
+// failed.
 type outcome struct {
 	study.NumberedTelling
 	Failed Cause `json:"failed,omitempty"`
 }
 
-// world is what is measured. visit carries out a choice, which took so many seconds, and says what came of it, and so many requests late.
+// world is what is measured. visit carries out a choice, which took so many seconds, and says what
+// came of it, and so many requests late.
 type world[Choice any] interface {
 	visit(at Choice, seconds float64, tell func(late int, o outcome))
 }
 
-// play asks for trials, so many at once, until there are as many as wanted, and tells the player what came of them when it is due. It returns what is
-// still to be told, in its order. step, when not nil, is called after every trial.
+// play asks for trials, so many at once, until there are as many as wanted, and tells the player
+// what came of them when it is due. It returns what is still to be told, in its order. step, when
+// not nil, is called after every trial.
 func play[Choice any](ctx context.Context, w world[Choice], p player[Choice], trials, batch int, step func()) ([][]outcome, error) {
 	due := map[int][]outcome{}
 	for request, asked := 0, 0; asked < trials; request++ {

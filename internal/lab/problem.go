@@ -1,6 +1,8 @@
-// Package lab is the one laboratory whose truth is known: simulated labs that answer in studies, rehearsals, which play whole studies as a lab would and
-// judge how well they went, and simulations, which play one algorithm round by round. A study is rehearsed by the same service that the server runs, on a
-// ledger in memory, so that every decision is the one the server would have made; the same game and seed go the same way everywhere.
+// Package lab is the one laboratory whose truth is known: simulated labs that answer in studies,
+// rehearsals, which play whole studies as a lab would and judge how well they went, and
+// simulations, which play one algorithm round by round. A study is rehearsed by the same service
+// that the server runs, on a ledger in memory, so that every decision is the one the server would
+// have made; the same game and seed go the same way everywhere.
 package lab
 
 import (
@@ -17,18 +19,21 @@ import (
 // Problem is an experiment whose truth is known.
 type Problem struct {
 	Name string
-	// Study is what a lab would write down: parameters, candidates, objective and limits, without algorithm, model and seed.
+	// Study is what a lab would write down: parameters, candidates, objective and limits, without
+	// algorithm, model and seed.
 	Study design.Definition
 	// Scale says how far a value is from the best one that may be used.
 	Scale Scale
-	// Spread is each metric's standard deviation over the settings, the unit of noise that is added.
+	// Spread is each metric's standard deviation over the settings, the unit of noise that is
+	// added.
 	Spread Values
 
 	fingerprint string // names the truth: two problems with the same fingerprint read the same
 	metrics     []string
 	truth       func(at design.Settings) Values
 	read        func(at design.Settings, random *rand.Rand) Values
-	// own is the standard deviation of what read adds to the truth, by metric; nil where nobody knows it.
+	// own is the standard deviation of what read adds to the truth, by metric; nil where nobody
+	// knows it.
 	own  func(at design.Settings) Values
 	draw func(count int, random *rand.Rand) []design.Settings // rows to begin with
 	// fails tells whether a trial fails because of its settings; nil where none does.
@@ -40,8 +45,9 @@ type Problem struct {
 // Values are numbers by metric.
 type Values = map[string]float64
 
-// complete works out what follows from a problem's study and its truth at settings: every one of a table, a sample of a continuous space. best is
-// the best feasible value where it is known beforehand, NaN where the settings decide.
+// complete works out what follows from a problem's study and its truth at settings: every one of a
+// table, a sample of a continuous space. best is the best feasible value where it is known
+// beforehand, NaN where the settings decide.
 func (p *Problem) complete(settings []design.Settings, best float64) (*Problem, error) {
 	checked, err := p.Study.Check()
 	if err != nil {
@@ -131,7 +137,8 @@ var NoiseKinds = []string{OwnNoise, NoNoise, Gaussian, Outliers}
 // outlying is the share of readings that Outliers spoils, and by how much.
 const outlyingShare, outlyingSize = 0.1, 10
 
-// reading is the nth reading of a setting under a seed: the same for every algorithm that asks for it.
+// reading is the nth reading of a setting under a seed: the same for every algorithm that asks for
+// it.
 func (p *Problem) reading(at design.Settings, nth int, noise Noise, seed uint64) Values {
 	random := rand.New(rand.NewPCG(seed, hashOf(at, nth)))
 	if noise.Kind == OwnNoise {
@@ -151,8 +158,9 @@ func (p *Problem) reading(at design.Settings, nth int, noise Noise, seed uint64)
 	return v
 }
 
-// deviation is the standard deviation of what a reading adds to the truth, by metric: of outliers that of the readings that are not wrong, as an
-// instrument's maker states it. nil where nobody knows it.
+// deviation is the standard deviation of what a reading adds to the truth, by metric: of outliers
+// that of the readings that are not wrong, as an instrument's maker states it. nil where nobody
+// knows it.
 func (p *Problem) deviation(at design.Settings, noise Noise) Values {
 	switch {
 	case noise.Kind == OwnNoise && p.own == nil:
@@ -179,7 +187,8 @@ func hashOf(at design.Settings, nth int) uint64 {
 // nearly is the share of a parameter's range within which two settings count as the same.
 const nearly = 0.002
 
-// near tells whether two settings are nearly the same: on every axis within a share of its range. Two rows of a table are never.
+// near tells whether two settings are nearly the same: on every axis within a share of its range.
+// Two rows of a table are never.
 func (p *Problem) near(a, b design.Settings) bool {
 	if p.Study.Candidates != nil {
 		return a.Equal(b)
@@ -229,7 +238,8 @@ const (
 	Range   ScaleKind = "range"
 )
 
-// scaleOf takes the rewards at all settings known, and the best feasible one if it is known beforehand (else NaN).
+// scaleOf takes the rewards at all settings known, and the best feasible one if it is known
+// beforehand (else NaN).
 func (p *Problem) scaleOf(truths []Values, best float64) Scale {
 	s := Scale{Best: math.Inf(-1), Worst: math.Inf(1)}
 	low, high := math.Inf(1), math.Inf(-1)

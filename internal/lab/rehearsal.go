@@ -92,8 +92,8 @@ func (r Rehearsal) Report(folder string, games []Planned) (map[string][]byte, er
 	return out, err
 }
 
-// sharesFigure draws, for each problem where anything is feasible, the share of the best feasible value found after each ask: mean and standard error
-// over the seeds.
+// sharesFigure draws, for each problem where anything is feasible, the share of the best feasible
+// value found after each ask: mean and standard error over the seeds.
 func (r Rehearsal) sharesFigure(all []contest) []chart.Panel {
 	var cells []chart.Panel
 	for _, c := range all {
@@ -166,7 +166,8 @@ func (r Rehearsal) tableOf(out *bytes.Buffer, figures []Figure, all ...contest) 
 	}
 }
 
-// estimates are a figure of a label over problems, and its paired difference from the label that it is compared with.
+// estimates are a figure of a label over problems, and its paired difference from the label that it
+// is compared with.
 func (r Rehearsal) estimates(f Figure, all []contest, label string) (own, difference Estimate) {
 	var each, paired []Estimate
 	for _, c := range all {
@@ -179,8 +180,9 @@ func (r Rehearsal) estimates(f Figure, all []contest, label string) (own, differ
 // nothing stands where a figure has no meaning.
 const nothing = "–"
 
-// cell is a mean with its error, and the paired difference. In a metric's own unit it is a median, since a game that found or recommends nothing
-// feasible has no finite regret, and nothing over problems, whose units differ.
+// cell is a mean with its error, and the paired difference. In a metric's own unit it is a median,
+// since a game that found or recommends nothing feasible has no finite regret, and nothing over
+// problems, whose units differ.
 func (r Rehearsal) cell(f Figure, all []contest, label string) string {
 	own, difference := r.estimates(f, all, label)
 	switch {

@@ -19,8 +19,9 @@ type move struct {
 	draw        optimizer.Draw
 }
 
-// Play plays the experiment once. The seed settles the problem, the noise, the delays and the algorithm's draws, so that algorithms played with the
-// same seed meet the same problem, noise and delays. progress, when not nil, is called after every round.
+// Play plays the experiment once. The seed settles the problem, the noise, the delays and the
+// algorithm's draws, so that algorithms played with the same seed meet the same problem, noise and
+// delays. progress, when not nil, is called after every round.
 func (e Experiment) Play(ctx context.Context, seed uint64, progress func()) (*Curves, error) {
 	in, err := e.instance(seed)
 	if err != nil {
@@ -97,7 +98,8 @@ func (w *rounds) compareMixtures() error {
 	return nil
 }
 
-// known draws the constraint functions of the next round, where they are known everywhere before it.
+// known draws the constraint functions of the next round, where they are known everywhere before
+// it.
 func (w *rounds) known() optimizer.Known {
 	var k optimizer.Known
 	if w.in.Given == nil {
@@ -123,7 +125,8 @@ func (w *rounds) known() optimizer.Known {
 	return k
 }
 
-// visit adds the round to the curves and makes its readings, each metric's after a delay of its own.
+// visit adds the round to the curves and makes its readings, each metric's after a delay of its
+// own.
 func (w *rounds) visit(at move, _ float64, tell func(late int, o outcome)) {
 	t, x := len(w.curves.Rounds)+1, w.in.Point(at.place)
 	costs := w.in.CostsAt(t, x)
@@ -189,7 +192,8 @@ type Curves struct {
 // Quantity is a number that a simulation has after every round.
 type Quantity struct{ Name, Title string }
 
-// Quantities are sums over rounds 1..t except for the multiplier, with the true f and g, or the realised g where it is known before the round.
+// Quantities are sums over rounds 1..t except for the multiplier, with the true f and g, or the
+// realised g where it is known before the round.
 var Quantities = []Quantity{
 	{"regret", "regret"},                               // Σ (f* − f(x_s)), negative where violation pays
 	{"positive", "positive part of regret"},            // Σ [f* − f(x_s)]⁺

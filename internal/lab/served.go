@@ -18,7 +18,8 @@ type served struct {
 
 var by = study.Command{By: "rehearsal"}
 
-// begin imports the rows and tells what was read in them: a table has no place for standard deviations.
+// begin imports the rows and tells what was read in them: a table has no place for standard
+// deviations.
 func (s served) begin(ctx context.Context, rows []*ledger.Trial, results []outcome) error {
 	if len(rows) == 0 {
 		return nil
@@ -85,15 +86,18 @@ type Look struct {
 	Trials int `json:"trials"`
 	// Recommended is the trial recommended: the start's come first, counted from 1; 0 for none.
 	Recommended int `json:"recommended"`
-	// Best is the interval said to hold the best value within the limits; nil where nothing was said.
+	// Best is the interval said to hold the best value within the limits; nil where nothing was
+	// said.
 	Best *study.BestRange `json:"best,omitempty"`
-	// Enough tells that it was said that little is left to gain, no more than Little, in the objective's unit.
+	// Enough tells that it was said that little is left to gain, no more than Little, in the
+	// objective's unit.
 	Enough bool    `json:"enough,omitempty"`
 	Little float64 `json:"little,omitempty"`
 }
 
-// judge adds what the product says: what it recommends, and of what is left, at every look, and how its predictions held in the end. At a look it says
-// what it said when the next trial was asked for.
+// judge adds what the product says: what it recommends, and of what is left, at every look, and how
+// its predictions held in the end. At a look it says what it said when the next trial was asked
+// for.
 func (s served) judge(ctx context.Context, record *Record) error {
 	end, err := s.service.Snapshot(ctx, s.created.ID, 0)
 	if err != nil {

@@ -31,8 +31,9 @@ func games(t testing.TB) map[string]Game {
 	}
 }
 
-// TestServerDecidesTheSame plays games in memory, and then by hand against the service on PostgreSQL: import the start rows, ask, tell what the game's
-// readings were. Every decision and every fit must be the same, to the last bit.
+// TestServerDecidesTheSame plays games in memory, and then by hand against the service on
+// PostgreSQL: import the start rows, ask, tell what the game's readings were. Every decision and
+// every fit must be the same, to the last bit.
 func TestServerDecidesTheSame(t *testing.T) {
 	t.Parallel()
 	for name, g := range games(t) {
@@ -56,8 +57,9 @@ func TestServerDecidesTheSame(t *testing.T) {
 	}
 }
 
-// TestASlowServerDecidesTheSame plays a game on a service whose only processor is taken for a second at a time by somebody else: whatever a decision
-// needs comes late, and is waited for. Time is that of the test's own clock.
+// TestASlowServerDecidesTheSame plays a game on a service whose only processor is taken for a
+// second at a time by somebody else: whatever a decision needs comes late, and is waited for. Time
+// is that of the test's own clock.
 func TestASlowServerDecidesTheSame(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -140,7 +142,8 @@ func choiceOf(t *ledger.Trial) chosen {
 	return chosen{t.Parameters, t.Candidate, t.Origin, t.Seen, t.Decision}
 }
 
-// repeated plays the readings of a record on a service, written down anew from what a rehearsal promises.
+// repeated plays the readings of a record on a service, written down anew from what a rehearsal
+// promises.
 func repeated(t testing.TB, s *study.Service, g Game, record *Record) *ledger.Snapshot {
 	t.Helper()
 	by := study.Command{By: "rehearsal"}

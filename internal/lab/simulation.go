@@ -27,7 +27,8 @@ type Entry struct {
 	Experiment
 }
 
-// Games are checked, seed by seed, label by label. The engine is in their names, and the build of the program is not.
+// Games are checked, seed by seed, label by label. The engine is in their names, and the build of
+// the program is not.
 func (s Simulation) Games() ([]Planned, error) {
 	for _, name := range s.Plot {
 		if titled(strings.TrimSuffix(name, "/t")) == "" {
@@ -76,7 +77,8 @@ func (s Simulation) armed() bool {
 // Page is a table of the last round's figures.
 func (s Simulation) Page() string { return "summary.txt" }
 
-// simulated is an experiment with its finished seeds, and the estimates of each quantity at the rounds kept; those divided by t have names that end in /t.
+// simulated is an experiment with its finished seeds, and the estimates of each quantity at the
+// rounds kept; those divided by t have names that end in /t.
 type simulated struct {
 	Entry
 	all   []*Curves
@@ -106,7 +108,8 @@ func estimates(all []*Curves) map[string][]Estimate {
 	return means
 }
 
-// Report has every seed at the rounds kept, means over the seeds at some of these and after the last, and a figure.
+// Report has every seed at the rounds kept, means over the seeds at some of these and after the
+// last, and a figure.
 func (s Simulation) Report(folder string, games []Planned) (map[string][]byte, error) {
 	records, err := kept[Curves](folder, games)
 	if err != nil {

@@ -39,7 +39,8 @@ func curvesOf(t testing.TB, e Experiment, seed uint64) *Curves {
 	return run
 }
 
-// recordedGame is a game as it was played by an engine of the simulator's own, which kept the posterior over the arms up to date by itself.
+// recordedGame is a game as it was played by an engine of the simulator's own, which kept the
+// posterior over the arms up to date by itself.
 type recordedGame struct {
 	Experiment
 	Seed         uint64
@@ -60,8 +61,8 @@ func recordedGames(t testing.TB) (games []recordedGame) {
 	return games
 }
 
-// TestRecordedGames plays every algorithm on small grids, on time and late, and some on arms for so long that their covariance is kept in place of
-// a factor. The runs must be the recorded ones.
+// TestRecordedGames plays every algorithm on small grids, on time and late, and some on arms for so
+// long that their covariance is kept in place of a factor. The runs must be the recorded ones.
 func TestRecordedGames(t *testing.T) {
 	t.Parallel()
 	for _, g := range recordedGames(t) {
@@ -93,7 +94,8 @@ func TestRecordedGames(t *testing.T) {
 	}
 }
 
-// TestEveryProblem plays rpol-ucb on every problem for ten rounds: on its continuous space or its arms, as the menu says.
+// TestEveryProblem plays rpol-ucb on every problem for ten rounds: on its continuous space or its
+// arms, as the menu says.
 func TestEveryProblem(t *testing.T) {
 	t.Parallel()
 	for _, p := range problems.Menu() {
@@ -144,7 +146,8 @@ func TestEveryProblem(t *testing.T) {
 	}
 }
 
-// TestDeterminism plays a late, drawn and an opponent's game twice, and one of every algorithm of which none is recorded.
+// TestDeterminism plays a late, drawn and an opponent's game twice, and one of every algorithm of
+// which none is recorded.
 func TestDeterminism(t *testing.T) {
 	t.Parallel()
 	experiments := []Experiment{
@@ -182,8 +185,8 @@ func visited(w *rounds, x ...float64) (read Values, late map[string]int) {
 	return read, late
 }
 
-// TestSameWorld checks that algorithms meet the same noise and delays: two that play one place only in every other round read the same values there, and
-// as late everywhere.
+// TestSameWorld checks that algorithms meet the same noise and delays: two that play one place only
+// in every other round read the same values there, and as late everywhere.
 func TestSameWorld(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"sine-pocket-delayed", "sensors"} {
@@ -224,8 +227,9 @@ func (echo) visit(n int, _ float64, tell func(late int, o outcome)) {
 	tell(n, reads(-n, nil))
 }
 
-// TestLateReadings checks that a reading is told after as many further requests as it is late, in the order of the trials, and what is later than the
-// last request is left to be told, and that delays are drawn with the problem's mean.
+// TestLateReadings checks that a reading is told after as many further requests as it is late, in
+// the order of the trials, and what is later than the last request is left to be told, and that
+// delays are drawn with the problem's mean.
 func TestLateReadings(t *testing.T) {
 	t.Parallel()
 	l := &listener{}
@@ -257,8 +261,8 @@ func TestLateReadings(t *testing.T) {
 	}
 }
 
-// TestUnconstrainedViolates makes sure the simulator tells good from bad: the unconstrained reference must violate far more than rpol-ucb, and
-// rpol-ucb must come close to the optimum.
+// TestUnconstrainedViolates makes sure the simulator tells good from bad: the unconstrained
+// reference must violate far more than rpol-ucb, and rpol-ucb must come close to the optimum.
 func TestUnconstrainedViolates(t *testing.T) {
 	t.Parallel()
 	e := Experiment{Problem: "sine-pocket", Algorithm: "rpol-ucb", Grid: 31, Horizon: 300}
@@ -273,7 +277,8 @@ func TestUnconstrainedViolates(t *testing.T) {
 	}
 }
 
-// TestAveraged: a quantity's mean over seeds and its standard error, as a sum and divided by t; one seed has an error of 0.
+// TestAveraged: a quantity's mean over seeds and its standard error, as a sum and divided by t; one
+// seed has an error of 0.
 func TestAveraged(t *testing.T) {
 	t.Parallel()
 	var all []*Curves
@@ -299,8 +304,8 @@ func TestAveraged(t *testing.T) {
 	}
 }
 
-// TestMixturesAreReportedWhereThereAreArms: beside the regret stands that against the best mixture, which is left blank on a continuous space and in games kept by a program
-// that did not know it.
+// TestMixturesAreReportedWhereThereAreArms: beside the regret stands that against the best mixture,
+// which is left blank on a continuous space and in games kept by a program that did not know it.
 func TestMixturesAreReportedWhereThereAreArms(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -324,7 +329,8 @@ func TestMixturesAreReportedWhereThereAreArms(t *testing.T) {
 	}
 }
 
-// TestMixtureOfTheRound: the best mixture is that of the round's functions, and is worth more than the best arm where that pays.
+// TestMixtureOfTheRound: the best mixture is that of the round's functions, and is worth more than
+// the best arm where that pays.
 func TestMixtureOfTheRound(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -378,8 +384,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestOpponentsFindSomething checks that ADMMBO stops about when its authors' did on this problem, close to the pocket, and that the bandit
-// gradient method learns to keep the limit.
+// TestOpponentsFindSomething checks that ADMMBO stops about when its authors' did on this problem,
+// close to the pocket, and that the bandit gradient method learns to keep the limit.
 func TestOpponentsFindSomething(t *testing.T) {
 	t.Parallel()
 	reward, cost := 0.01, 0.0

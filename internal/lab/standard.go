@@ -12,18 +12,22 @@ import (
 type Case struct {
 	Name string
 	Game
-	// Untold names the case that differs in that nothing is told of the standard deviation of a reading; "" where there is none.
+	// Untold names the case that differs in that nothing is told of the standard deviation of a
+	// reading; "" where there is none.
 	Untold string
 }
 
-// standardFunctions have an optimum that is known, and a metric whose spread over the settings is of the size of its best value, so that noise can be
-// a share of it: that of the pressure vessel, the springs and Branin's function is many times as large.
+// standardFunctions have an optimum that is known, and a metric whose spread over the settings is
+// of the size of its best value, so that noise can be a share of it: that of the pressure vessel,
+// the springs and Branin's function is many times as large.
 var standardFunctions = []string{"gramacy", "gardner-1", "gardner-2", "rate-allocation", "hartmann6", "speed-reducer"}
 
-// crashAsks is how long the games against a region that crashes are: failing costs most in the beginning.
+// crashAsks is how long the games against a region that crashes are: failing costs most in the
+// beginning.
 const crashAsks = 16
 
-// Standard is the set that changes of the default are judged by: studies that start from nothing, as labs play them.
+// Standard is the set that changes of the default are judged by: studies that start from nothing,
+// as labs play them.
 func Standard(asks int) ([]Case, error) {
 	own := Noise{Kind: OwnNoise}
 	var list []Case
@@ -74,7 +78,8 @@ const (
 	demoSummary = "the demo study as a newcomer makes it, with what slips in its simulated lab; seed 7 is the very one"
 )
 
-// newDemo is the reaction that the demo study's own simulated lab answers, rather than this package: a rehearsal of it goes as the page's does.
+// newDemo is the reaction that the demo study's own simulated lab answers, rather than this
+// package: a rehearsal of it goes as the page's does.
 func newDemo() (*Problem, error) {
 	p, err := Find("reaction")
 	if err != nil {

@@ -13,13 +13,15 @@ import (
 	"headroom/internal/study/ledger"
 )
 
-// A short form of the standard set: faults that the default had, each of which these games would have shown.
+// A short form of the standard set: faults that the default had, each of which these games would
+// have shown.
 
 // oneInEight is how many asks before the best is found may go to settings that are known.
 const oneInEight = 1. / 8
 
-// TestToldNoiseDoesNotHurt plays the reaction as its lab reads it, told and not told how large the noise is: telling it finds the best in no fewer games,
-// and does not turn the search into readings of one setting. What is said to be left to gain holds.
+// TestToldNoiseDoesNotHurt plays the reaction as its lab reads it, told and not told how large the
+// noise is: telling it finds the best in no fewer games, and does not turn the search into readings
+// of one setting. What is said to be left to gain holds.
 func TestToldNoiseDoesNotHurt(t *testing.T) {
 	t.Parallel()
 	const seeds = 5
@@ -55,8 +57,8 @@ func TestToldNoiseDoesNotHurt(t *testing.T) {
 	}
 }
 
-// TestFailuresTeach: where a region crashes and the best lies at its edge, at most 5 of 16 asks fail, and none at settings that had failed; nor does any
-// on candidates, a third of which fail.
+// TestFailuresTeach: where a region crashes and the best lies at its edge, at most 5 of 16 asks
+// fail, and none at settings that had failed; nor does any on candidates, a third of which fail.
 func TestFailuresTeach(t *testing.T) {
 	t.Parallel()
 	table, err := problem(t, "made-mixed").Failing("temperature > 100")
@@ -84,7 +86,8 @@ func TestFailuresTeach(t *testing.T) {
 	}
 }
 
-// TestStandardSet: every case can be played; each has a name and a key of its own; a pair differs in what is told and in nothing else.
+// TestStandardSet: every case can be played; each has a name and a key of its own; a pair differs
+// in what is told and in nothing else.
 func TestStandardSet(t *testing.T) {
 	t.Parallel()
 	all, err := Standard(40)
@@ -137,8 +140,9 @@ func demo(t testing.TB, asks int, seed uint64) Game {
 	return Game{Problem: problem(t, "demo"), Asks: asks, Batch: 1, Noise: Noise{Kind: OwnNoise}, Told: ToldTrue, Seed: seed}
 }
 
-// TestDemo: a game of seed 7 is, trial by trial, what a newcomer's button makes, and goes on as well: within 40 trials it comes within 2 % of the best,
-// and does not ask one setting again and again.
+// TestDemo: a game of seed 7 is, trial by trial, what a newcomer's button makes, and goes on as
+// well: within 40 trials it comes within 2 % of the best, and does not ask one setting again and
+// again.
 func TestDemo(t *testing.T) {
 	t.Parallel()
 	g := demo(t, 40, 7)

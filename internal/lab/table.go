@@ -15,8 +15,8 @@ import (
 	"headroom/internal/study/design"
 )
 
-// Spec says how a table of recorded rows becomes a study. Parameters and metrics are named as their columns; bounds, choices and types
-// that are left out are taken from the rows.
+// Spec says how a table of recorded rows becomes a study. Parameters and metrics are named as their
+// columns; bounds, choices and types that are left out are taken from the rows.
 type Spec struct {
 	Name        string                  `json:"name"`
 	Table       string                  `json:"table,omitempty"` // path of the CSV file, relative to the spec's
@@ -186,8 +186,9 @@ func (t *recorded) describe(p *design.Parameter) error {
 	return nil
 }
 
-// newTable makes a problem of rows: the different settings are the candidates, in the order of their first row. Rows with the same settings are
-// readings of one setting, whose truth is their mean.
+// newTable makes a problem of rows: the different settings are the candidates, in the order of
+// their first row. Rows with the same settings are readings of one setting, whose truth is their
+// mean.
 func newTable(d design.Definition, rows []Row) (*Problem, error) {
 	index := map[string]int{}
 	var readings [][]Values

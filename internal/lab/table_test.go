@@ -108,7 +108,8 @@ func TestNoise(t *testing.T) {
 	}
 }
 
-// TestReadingsDiffer from visit to visit of a setting, from setting to setting and from seed to seed, and are the same otherwise.
+// TestReadingsDiffer from visit to visit of a setting, from setting to setting and from seed to
+// seed, and are the same otherwise.
 func TestReadingsDiffer(t *testing.T) {
 	t.Parallel()
 	p := ladder(t, "maximize")
@@ -147,7 +148,8 @@ func TestMadeTables(t *testing.T) {
 	}
 }
 
-// checkFeasible counts the settings within each limit, whose truth is the mean of readings where there are several.
+// checkFeasible counts the settings within each limit, whose truth is the mean of readings where
+// there are several.
 func checkFeasible(t *testing.T, k kind, p *Problem) {
 	t.Helper()
 	n := len(p.Study.Candidates)

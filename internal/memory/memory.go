@@ -14,8 +14,9 @@ type Meter struct {
 // NewMeter returns a meter that has seen nothing.
 func NewMeter() *Meter { return &Meter{seen: map[unsafe.Pointer]bool{}} }
 
-// Of returns the bytes that value leads to by pointers, slices, maps, strings and interfaces and that were not counted before. Functions and channels lead
-// nowhere. Maps are estimated from their entries. Strings are taken to be nobody else's.
+// Of returns the bytes that value leads to by pointers, slices, maps, strings and interfaces and
+// that were not counted before. Functions and channels lead nowhere. Maps are estimated from their
+// entries. Strings are taken to be nobody else's.
 func (m *Meter) Of(value any) int64 {
 	v := reflect.ValueOf(value)
 	if !v.IsValid() {
@@ -24,7 +25,8 @@ func (m *Meter) Of(value any) int64 {
 	return m.below(v)
 }
 
-// A map's entry has a control byte, and tables are on average some 70 % full; its header and directory come on top.
+// A map's entry has a control byte, and tables are on average some 70 % full; its header and
+// directory come on top.
 const (
 	mapHeader     = 48
 	entriesUnused = 1.4

@@ -1,6 +1,7 @@
-// Package mutation lets ordinary tests try their fuzz targets for a moment: with what the seeds become when bytes, numbers and
-// parts of them are changed at random. It does not see which code an input reaches, as go test -fuzz does, and so
-// needs no build of its own; go test -fuzz runs the same targets.
+// Package mutation lets ordinary tests try their fuzz targets for a moment: with what the seeds
+// become when bytes, numbers and parts of them are changed at random. It does not see which code an
+// input reaches, as go test -fuzz does, and so needs no build of its own; go test -fuzz runs the
+// same targets.
 package mutation
 
 import (
@@ -30,8 +31,9 @@ func (target *Target) Add(arguments ...any) {
 	target.F.Add(arguments...)
 }
 
-// Fuzz has check, a function as for testing.F.Fuzz, called with every seed and, where the test is not run with -fuzz, with
-// mutations of it for the seed's share of HEADROOM_FUZZ_TIME (100ms when unset). HEADROOM_FUZZ_SEED chooses other mutations.
+// Fuzz has check, a function as for testing.F.Fuzz, called with every seed and, where the test is
+// not run with -fuzz, with mutations of it for the seed's share of HEADROOM_FUZZ_TIME (100ms when
+// unset). HEADROOM_FUZZ_SEED chooses other mutations.
 func (target *Target) Fuzz(check any) {
 	target.Helper()
 	if flag.Lookup("test.fuzz").Value.String() != "" {

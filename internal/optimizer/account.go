@@ -19,8 +19,9 @@ type account struct {
 // Multipliers returns one per constraint, for the next decision, or nil for algorithms without.
 func (s *account) Multipliers() []float64 { return s.multipliers }
 
-// AtCeiling tells, per constraint, whether its multiplier for the next decision has reached the largest value the algorithm lets it
-// have (ρ of the primal-dual algorithms, kappa_max of penalty-noiseless); nil for algorithms without one.
+// AtCeiling tells, per constraint, whether its multiplier for the next decision has reached the
+// largest value the algorithm lets it have (ρ of the primal-dual algorithms, kappa_max of
+// penalty-noiseless); nil for algorithms without one.
 func (s *account) AtCeiling() []bool {
 	if s.traits.Ceiling == nil {
 		return nil
@@ -40,7 +41,8 @@ type moment struct {
 	slid    windows
 }
 
-// walk moves the multipliers through the rounds, from the first on that can move them otherwise than in the prior state.
+// walk moves the multipliers through the rounds, from the first on that can move them otherwise
+// than in the prior state.
 func (s *account) walk(ctx context.Context, prior *account) error {
 	first, q := 1, s.policy.Start()
 	scaled := s.scaledFrom()
@@ -97,7 +99,8 @@ func (s *account) step(ctx context.Context, t int, q []float64, m moment) ([]flo
 	return next, nil
 }
 
-// takeIn goes through rounds 1 to t once more for the costs that have waited until now, in their order and with their first scale.
+// takeIn goes through rounds 1 to t once more for the costs that have waited until now, in their
+// order and with their first scale.
 func (s *account) takeIn(ctx context.Context, t int, q []float64, scaled []int) ([]float64, error) {
 	others := make([]bool, len(scaled))
 	for j, from := range scaled {
@@ -154,7 +157,8 @@ func (s *account) costsSince(first, t, j int, m moment) []float64 {
 	return out
 }
 
-// ownEstimates is what decision t made of the point it chose, as the algorithm's multipliers need it.
+// ownEstimates is what decision t made of the point it chose, as the algorithm's multipliers need
+// it.
 func (s *account) ownEstimates(ctx context.Context, t int, q []float64, m moment) ([]float64, error) {
 	v, err := s.actingIn(ctx, m.regime, t, q, m.slid)
 	if err != nil {

@@ -6,7 +6,8 @@ import (
 	"slices"
 )
 
-// agreement is how far a history agrees with the one that the state it extends was made from: what depends on nothing later is the same.
+// agreement is how far a history agrees with the one that the state it extends was made from: what
+// depends on nothing later is the same.
 type agreement struct {
 	decision int   // the first whose data, model or draw may differ, or whose round may move the multipliers otherwise
 	seen     int   // the first that sees other data or waiting rounds, or is made elsewhere
@@ -52,8 +53,9 @@ func (s *evidence) listExcluded() []int {
 	return list
 }
 
-// firstEffect is the first decision or round that a change of round n's record can affect, and the first decision that sees it; 0 when nothing
-// changed. A reading moves the multipliers from the round on during which it was told, and is seen by the decisions after it.
+// firstEffect is the first decision or round that a change of round n's record can affect, and the
+// first decision that sees it; 0 when nothing changed. A reading moves the multipliers from the
+// round on during which it was told, and is seen by the decisions after it.
 func firstEffect(n int, a, b *Round) (decision, seen int) {
 	decision, seen = math.MaxInt, math.MaxInt
 	from := func(t, looking int) {

@@ -2,8 +2,9 @@ package optimizer
 
 import "sync/atomic"
 
-// appendOnly is a list (a persistent vector) that grows along a line of states: whoever appends first to the end of what there is does so in place, anybody else copies. Items are
-// never overwritten, so that reading needs no lock. The zero value is empty.
+// appendOnly is a list (a persistent vector) that grows along a line of states: whoever appends
+// first to the end of what there is does so in place, anybody else copies. Items are never
+// overwritten, so that reading needs no lock. The zero value is empty.
 type appendOnly[T any] struct {
 	items []T
 	end   *atomic.Int64 // of what has been written behind items

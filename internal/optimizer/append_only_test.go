@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestAppendOnlyLists grows many lists from beginnings of each other, at once; the race detector watches.
+// TestAppendOnlyLists grows many lists from beginnings of each other, at once; the race detector
+// watches.
 func TestAppendOnlyLists(t *testing.T) {
 	t.Parallel()
 	var trunk appendOnly[int]

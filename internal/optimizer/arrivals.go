@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// continuation are the readings of a metric that are in the data of a regime's last decision: the first known ones of a regression of the prior
-// state, and more.
+// continuation are the readings of a metric that are in the data of a regime's last decision: the
+// first known ones of a regression of the prior state, and more.
 type continuation struct {
 	before *group // nil for none
 	known  int
@@ -43,7 +43,8 @@ func (s *evidence) arrivals(metric int, m metricModel, until int) continuation {
 		byArrival(list)
 		return continuation{more: list}
 	}
-	// Up to the first change the order is as it was; from there on what was not touched, what was, and what is new is put in order.
+	// Up to the first change the order is as it was; from there on what was not touched, what was,
+	// and what is new is put in order.
 	n := before.seen(s.agreed.seen - 1)
 	for _, a := range before.order[n:] {
 		if _, touched := slices.BinarySearch(s.agreed.touched, a.round); !touched && a.round <= len(s.history.Rounds) {
@@ -65,8 +66,8 @@ func (s *evidence) arrivals(metric int, m metricModel, until int) continuation {
 	return continuation{before, n, list}
 }
 
-// arrivedBefore is the prior state's regression of a metric that had all its readings, if it was made with the same model and now all are
-// wanted, too; else nil.
+// arrivedBefore is the prior state's regression of a metric that had all its readings, if it was
+// made with the same model and now all are wanted, too; else nil.
 func (s *evidence) arrivedBefore(metric int, m metricModel, until int) *group {
 	if s.prior != nil && until > s.Round() {
 		last := s.prior.regimes[len(s.prior.regimes)-1]
@@ -109,7 +110,8 @@ func (s *task) chosenOrder(m metricModel, until int) []arrival {
 	return order
 }
 
-// completeOrder lists the included rounds by when the last reading that the penalised response needs was told.
+// completeOrder lists the included rounds by when the last reading that the penalised response
+// needs was told.
 func (s *task) completeOrder(m metricModel, until int) []arrival {
 	var order []arrival
 	for n := 1; n < until-1; n++ {
@@ -121,8 +123,8 @@ func (s *task) completeOrder(m metricModel, until int) []arrival {
 	return order
 }
 
-// pending lists the rounds in the window that are chosen, not closed, not excluded, and whose reading of the metric
-// decision t does not see.
+// pending lists the rounds in the window that are chosen, not closed, not excluded, and whose
+// reading of the metric decision t does not see.
 func (s *evidence) pending(t, metric int) []int {
 	regime := s.regimeAt(t)
 	read := regime.groups[regime.groupOf[metric]].seen(t)

@@ -14,8 +14,8 @@ import (
 	"headroom/internal/optimizer/search"
 )
 
-// smooth tells whether the next decision's score has slopes that can be followed: the algorithm and every kernel have some, and no coordinate
-// moves with others.
+// smooth tells whether the next decision's score has slopes that can be followed: the algorithm and
+// every kernel have some, and no coordinate moves with others.
 func (s *decision) smooth() bool {
 	if s.traits.Slopes == nil || s.arms != nil {
 		return false
@@ -33,8 +33,9 @@ func (s *decision) smooth() bool {
 	return true
 }
 
-// ascend leads starts that are allowed up along the slopes of the score, and polishes the best of them: little where slopes tell all, more where
-// some axis has levels or where the way up came to the edge of what is allowed. It returns them in the order of their scores.
+// ascend leads starts that are allowed up along the slopes of the score, and polishes the best of
+// them: little where slopes tell all, more where some axis has levels or where the way up came to
+// the edge of what is allowed. It returns them in the order of their scores.
 func (s *decision) ascend(problem search.Problem, climbers []climber, seed uint64) ([]climber, error) {
 	e := s.effort()
 	var ascents []search.Ascent
@@ -65,7 +66,8 @@ func (s *decision) ascend(problem search.Problem, climbers []climber, seed uint6
 	return risen, err
 }
 
-// slopes works out scores with their slopes along the unit coordinates. What does not depend on the place is worked out once.
+// slopes works out scores with their slopes along the unit coordinates. What does not depend on the
+// place is worked out once.
 type slopes struct {
 	state    *decision
 	known    Known
@@ -89,7 +91,8 @@ func (s *decision) slopes(known Known, draw Draw) *slopes {
 	return up
 }
 
-// rise scores points of the space on all cores, to the same bits as scoreAll, and gives the slopes of the scores along each coordinate.
+// rise scores points of the space on all cores, to the same bits as scoreAll, and gives the slopes
+// of the scores along each coordinate.
 func (up *slopes) rise(ctx context.Context) func(points [][]float64) ([]search.Score, []search.Slope, error) {
 	return func(points [][]float64) ([]search.Score, []search.Slope, error) {
 		places, inclined := asPlaces(points), make([]gp.Inclined, len(up.rows))
@@ -213,7 +216,8 @@ func (up *slopes) at(ctx context.Context, places []Place, inclined []gp.Inclined
 	return scores, along, nil
 }
 
-// alongInputs are the slopes of place n's score along the kernel inputs, by the chain rule: the score by means and deviations, these by the inputs.
+// alongInputs are the slopes of place n's score along the kernel inputs, by the chain rule: the
+// score by means and deviations, these by the inputs.
 func (up *slopes) alongInputs(n int, u []float64, inclined []gp.Inclined, input *policy.Input, by policy.Slopes) []float64 {
 	v := up.state.view
 	along := make([]float64, up.state.cfg.Space.width())
@@ -242,8 +246,8 @@ func (up *slopes) alongInputs(n int, u []float64, inclined []gp.Inclined, input 
 	return along
 }
 
-// addTarget adds, along the kernel inputs, the slopes at place n of what moves so much with the mean and with the
-// deviation of source i's target number m.
+// addTarget adds, along the kernel inputs, the slopes at place n of what moves so much with the
+// mean and with the deviation of source i's target number m.
 func (up *slopes) addTarget(to []float64, n, i, m int, inclined []gp.Inclined, input *policy.Input, byMean, bySD float64) {
 	v := up.state.view
 	k, estimate := v.sources[i].targets[m], input.Reward
@@ -258,7 +262,8 @@ func (up *slopes) addTarget(to []float64, n, i, m int, inclined []gp.Inclined, i
 	}
 }
 
-// alongUnits turns slopes along the kernel inputs at a point into those along its unit coordinates, 0 for a category.
+// alongUnits turns slopes along the kernel inputs at a point into those along its unit coordinates,
+// 0 for a category.
 func (s Space) alongUnits(u, inputs []float64) []float64 {
 	out := make([]float64, len(u))
 	at := 0

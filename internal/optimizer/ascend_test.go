@@ -7,7 +7,8 @@ import (
 	"headroom/internal/optimizer/search"
 )
 
-// hills are studies on continuous spaces whose score has slopes: three parameters of which one is on a log scale and one may be a category, with an incumbent.
+// hills are studies on continuous spaces whose score has slopes: three parameters of which one is
+// on a log scale and one may be a category, with an incumbent.
 func hills(t *testing.T, rounds int, category bool) *State {
 	t.Helper()
 	cfg := plain(t, 3, 2, func(c *Config) {
@@ -31,7 +32,8 @@ func hills(t *testing.T, rounds int, category bool) *State {
 	return s
 }
 
-// TestRiseIsTheScoreWithItsSlopes compares with scoreAll to the bit, and slopes with finite differences.
+// TestRiseIsTheScoreWithItsSlopes compares with scoreAll to the bit, and slopes with finite
+// differences.
 func TestRiseIsTheScoreWithItsSlopes(t *testing.T) {
 	t.Parallel()
 	for _, category := range []bool{false, true} {
@@ -88,7 +90,8 @@ func polledBest(t *testing.T, s *State, known Known) climber {
 	return climbers[0]
 }
 
-// TestAscentsFindWhatPollsFind compares the best of both searches: the new one may not fall short by more than verification would notice.
+// TestAscentsFindWhatPollsFind compares the best of both searches: the new one may not fall short
+// by more than verification would notice.
 func TestAscentsFindWhatPollsFind(t *testing.T) {
 	t.Parallel()
 	for _, category := range []bool{false, true} {

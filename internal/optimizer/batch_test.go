@@ -33,8 +33,8 @@ func TestABatchSpreads(t *testing.T) {
 	}
 }
 
-// TestWhatWasPlayedHasAScore: a search that climbs may come back to a place of a continuous space, so verification must find it allowed; one that looks at
-// a list passes it over.
+// TestWhatWasPlayedHasAScore: a search that climbs may come back to a place of a continuous space,
+// so verification must find it allowed; one that looks at a list passes it over.
 func TestWhatWasPlayedHasAScore(t *testing.T) {
 	t.Parallel()
 	s := hills(t, 12, false)

@@ -11,7 +11,8 @@ import (
 	"headroom/internal/optimizer/search"
 )
 
-// sizes are the studies benchmarked: rounds and parameters, one objective and two constraints on a fixed model.
+// sizes are the studies benchmarked: rounds and parameters, one objective and two constraints on a
+// fixed model.
 var sizes = []struct{ rounds, parameters int }{{100, 2}, {1000, 2}, {2000, 2}, {5000, 2}, {100, 6}, {1000, 4}, {1000, 6}, {2000, 6}, {5000, 6}}
 
 func eachSize(b *testing.B, run func(b *testing.B, cfg *Config, h *History)) {
@@ -93,8 +94,9 @@ func suggest(b *testing.B, s *State) {
 	}
 }
 
-// BenchmarkSamplers suggests with the algorithms that draw whole functions, over 2000 places of a continuous space and over 1728 candidates, all
-// metrics having one kernel or, as after fits, each its own.
+// BenchmarkSamplers suggests with the algorithms that draw whole functions, over 2000 places of a
+// continuous space and over 1728 candidates, all metrics having one kernel or, as after fits, each
+// its own.
 func BenchmarkSamplers(b *testing.B) {
 	spaces := []struct {
 		name string
@@ -136,10 +138,12 @@ func amongArms(cfg *Config, h *History) *History {
 	return h
 }
 
-// byDefault is a study as a lab gets it that touches no setting: log-cei, everything fitted, four parameters and two limits.
+// byDefault is a study as a lab gets it that touches no setting: log-cei, everything fitted, four
+// parameters and two limits.
 func byDefault(b *testing.B, arms int) *Config { return everythingFitted(b, "log-cei", arms) }
 
-// everythingFitted is a study of an algorithm at its default settings: everything fitted, four parameters and two limits.
+// everythingFitted is a study of an algorithm at its default settings: everything fitted, four
+// parameters and two limits.
 func everythingFitted(b *testing.B, algorithm string, arms int) *Config {
 	return plain(b, 4, 2, func(c *Config) {
 		c.Algorithm, c.Standardize, c.Fit = algorithm, true, true
@@ -153,15 +157,17 @@ func everythingFitted(b *testing.B, algorithm string, arms int) *Config {
 	}, `{}`)
 }
 
-// BenchmarkDefault45 tells the last of 45 trials and suggests the next, on a continuous space and among 1728 candidates, of numbers or with two choices among the four
-// parameters; the last fit was made from 44 readings, or from 40, so that another one is due first.
+// BenchmarkDefault45 tells the last of 45 trials and suggests the next, on a continuous space and
+// among 1728 candidates, of numbers or with two choices among the four parameters; the last fit was
+// made from 44 readings, or from 40, so that another one is due first.
 func BenchmarkDefault45(b *testing.B) {
 	b.Run("continuous", func(b *testing.B) { tellAndAsk45(b, byDefault(b, 0)) })
 	b.Run("candidates", func(b *testing.B) { tellAndAsk45(b, byDefault(b, 1728)) })
 	b.Run("choices", func(b *testing.B) { tellAndAsk45(b, withChoices(byDefault(b, 1728))) })
 }
 
-// BenchmarkDrawn45 does the same with the algorithm that draws whole functions over 1728 candidates, each metric having a kernel of its own.
+// BenchmarkDrawn45 does the same with the algorithm that draws whole functions over 1728
+// candidates, each metric having a kernel of its own.
 func BenchmarkDrawn45(b *testing.B) { tellAndAsk45(b, everythingFitted(b, "ckb-ts", 1728)) }
 
 func tellAndAsk45(b *testing.B, cfg *Config) {
@@ -211,7 +217,8 @@ func BenchmarkGain60(b *testing.B) {
 	}
 }
 
-// BenchmarkDefault1000 asks after 1000 trials: first after a restart, and after one more result. BenchmarkCholesky1000 is its measure.
+// BenchmarkDefault1000 asks after 1000 trials: first after a restart, and after one more result.
+// BenchmarkCholesky1000 is its measure.
 func BenchmarkDefault1000(b *testing.B) {
 	cfg := byDefault(b, 0)
 	h := played(cfg, 1000, 1)
@@ -229,7 +236,8 @@ func BenchmarkDefault1000(b *testing.B) {
 	})
 }
 
-// BenchmarkFit fits all three metrics after so many trials, of numbers or with two choices among the four parameters: what an ask waits for when a fit is due.
+// BenchmarkFit fits all three metrics after so many trials, of numbers or with two choices among
+// the four parameters: what an ask waits for when a fit is due.
 func BenchmarkFit(b *testing.B) {
 	for _, trials := range []int{45, 100, 300, 500, 1000} {
 		for name, cfg := range map[string]*Config{"numbers": byDefault(b, 0), "choices": withChoices(byDefault(b, 0))} {
@@ -254,7 +262,8 @@ func refit(b *testing.B, s *State) *State {
 	return sure(s.Extend(background, &h))
 }
 
-// family is a study of 2000 rounds under an algorithm: two parameters and two limits, each reading told in its own round, the last as well.
+// family is a study of 2000 rounds under an algorithm: two parameters and two limits, each reading
+// told in its own round, the last as well.
 func family(b *testing.B, algorithm string) (*Config, *History) {
 	b.Helper()
 	settings := map[string]string{"rpol-censored-ucb": `{"delay_window": 3, "response_bound": 0.1}`, "rpol-sw-ucb": `{"window": 100}`,
@@ -310,8 +319,9 @@ func BenchmarkAskFamilies(b *testing.B) {
 	}
 }
 
-// BenchmarkCrowd plays the rounds after 10,000 on candidates: one objective and two limits of one model, whose posterior over all candidates is
-// kept. Its covariance is folded every 64 readings, so give it 640 rounds.
+// BenchmarkCrowd plays the rounds after 10,000 on candidates: one objective and two limits of one
+// model, whose posterior over all candidates is kept. Its covariance is folded every 64 readings,
+// so give it 640 rounds.
 func BenchmarkCrowd(b *testing.B) {
 	const before, after = 10_000, 640
 	for _, side := range []int{10, 20, 32, 50} {

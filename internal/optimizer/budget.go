@@ -13,7 +13,8 @@ type Budget struct {
 	Now      float64 // the risk that the next decision may take
 }
 
-// Budgets returns how the risk of each limit stands for which one was asked, or of all together. The error is that of ctx.
+// Budgets returns how the risk of each limit stands for which one was asked, or of all together.
+// The error is that of ctx.
 func (s *account) Budgets(ctx context.Context) ([]Budget, error) {
 	var list []Budget
 	if len(s.next.allowances) == 0 {

@@ -29,7 +29,8 @@ func read(values ...float64) *History {
 	return h
 }
 
-// TestRiskIsABudget works the risk that is left out by hand: r + (r·n − k)/(T − t + 1), between r/10 and r.
+// TestRiskIsABudget works the risk that is left out by hand: r + (r·n − k)/(T − t + 1), between
+// r/10 and r.
 func TestRiskIsABudget(t *testing.T) {
 	t.Parallel()
 	wait := math.NaN()
@@ -70,7 +71,8 @@ func TestRiskIsABudget(t *testing.T) {
 	}
 }
 
-// TestRiskOfOneLimit holds only the limit that is named, each by itself those that are, and any of them for one number.
+// TestRiskOfOneLimit holds only the limit that is named, each by itself those that are, and any of
+// them for one number.
 func TestRiskOfOneLimit(t *testing.T) {
 	t.Parallel()
 	chosen := func(settings string) (a, b float64) {
@@ -107,7 +109,8 @@ func TestRiskOfOneLimit(t *testing.T) {
 	}
 }
 
-// TestBatchIsNotSaferThanItsTrials: a trial that waits takes the doubt from its surroundings, and has not said yet that they are within the limit.
+// TestBatchIsNotSaferThanItsTrials: a trial that waits takes the doubt from its surroundings, and
+// has not said yet that they are within the limit.
 func TestBatchIsNotSaferThanItsTrials(t *testing.T) {
 	t.Parallel()
 	cfg, h := cautiously(t, 1, 1, 40, `{"most_risk": 0.05}`), &History{}
@@ -125,7 +128,8 @@ func TestBatchIsNotSaferThanItsTrials(t *testing.T) {
 	}
 }
 
-// drawn is a study on 30 candidates whose two functions are drawn from the prior that it is modelled with. The objective rises with the cost.
+// drawn is a study on 30 candidates whose two functions are drawn from the prior that it is
+// modelled with. The objective rises with the cost.
 func drawnStudy(t *testing.T, random *rand.Rand, settings string) (cfg *Config, truth [][]float64) {
 	cfg = cautiously(t, 1, 1, 15, settings)
 	cfg.Standardize, cfg.Costs[0].Threshold = true, 1.3
@@ -163,8 +167,9 @@ func drawnStudy(t *testing.T, random *rand.Rand, settings string) (cfg *Config, 
 	return cfg, truth
 }
 
-// TestBudgetIsKeptWhereChancesAreRight plays functions drawn from the model's own prior: the trials beyond the limit are then as many as expected, which are at
-// most as many as allowed. Without the risk they are several times as many.
+// TestBudgetIsKeptWhereChancesAreRight plays functions drawn from the model's own prior: the trials
+// beyond the limit are then as many as expected, which are at most as many as allowed. Without the
+// risk they are several times as many.
 func TestBudgetIsKeptWhereChancesAreRight(t *testing.T) {
 	t.Parallel()
 	const games = 200

@@ -5,8 +5,9 @@ import (
 	"math"
 )
 
-// Calibrations returns one per metric. With standardised outputs, rounds decided before the metric had a centre and a scale
-// are left out: nothing was predicted in its units. The error is that of ctx.
+// Calibrations returns one per metric. With standardised outputs, rounds decided before the metric
+// had a centre and a scale are left out: nothing was predicted in its units. The error is that of
+// ctx.
 func (s *account) Calibrations(ctx context.Context) ([]Calibration, error) {
 	out := make([]Calibration, len(s.cfg.Metrics))
 	trace, err := s.Trace(ctx)

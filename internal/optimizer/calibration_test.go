@@ -28,7 +28,8 @@ func TestCalibrationCountsRepeatedSettingsApart(t *testing.T) {
 	}
 }
 
-// TestAReadingStillToComeDoesNotMakeASettingKnown tells the first reading at a point only after the second was chosen.
+// TestAReadingStillToComeDoesNotMakeASettingKnown tells the first reading at a point only after the
+// second was chosen.
 func TestAReadingStillToComeDoesNotMakeASettingKnown(t *testing.T) {
 	t.Parallel()
 	cfg := plain(t, 2, 0, nil, `{}`)

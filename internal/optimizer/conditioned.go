@@ -28,7 +28,8 @@ func (v *view) readings(g *group) []arrival {
 	return order
 }
 
-// condition works out the posterior of a source from the readings seen, responses giving those of its n-th target in their order.
+// condition works out the posterior of a source from the readings seen, responses giving those of
+// its n-th target in their order.
 func (v *view) condition(ctx context.Context, src *source, whitened func(rows *posterior.Rows, n int) []float64) error {
 	g := src.group
 	src.kernel = g.model.kernel
@@ -73,7 +74,8 @@ func (v *view) amongCandidates(ctx context.Context, src *source) (err error) {
 	return err
 }
 
-// byRows regresses a source among candidates on one point a candidate, whose reading is the mean of the candidate's own by their precision: the posterior is the same.
+// byRows regresses a source among candidates on one point a candidate, whose reading is the mean of
+// the candidate's own by their precision: the posterior is the same.
 func (v *view) byRows(ctx context.Context, src *source) (*posterior.Rows, error) {
 	order, answers := v.collapsed(src)
 	rows := &posterior.Rows{Read: len(order), Data: gp.NewData(src.group.function, v.inputWidth(src.kernel))}
@@ -86,7 +88,8 @@ func (v *view) byRows(ctx context.Context, src *source) (*posterior.Rows, error)
 	return rows, v.appendPending(ctx, &source{kernel: src.kernel, group: src.group, waiting: src.waiting}, rows)
 }
 
-// collapsed makes one reading of the readings of each arm, y = λ Σ y_s/λ_s with λ = 1/Σ (1/λ_s), per target of the source.
+// collapsed makes one reading of the readings of each arm, y = λ Σ y_s/λ_s with λ = 1/Σ (1/λ_s),
+// per target of the source.
 func (v *view) collapsed(src *source) (order []arrival, answers [][]float64) {
 	answers = make([][]float64, len(src.targets))
 	at := map[int]int{}
@@ -157,8 +160,9 @@ func (v *view) appendPending(ctx context.Context, src *source, rows *posterior.R
 	return err
 }
 
-// waitedBefore are the prior state's rows of the same readings and the first of the same pending points, how many, nil if there are none: whoever asks for
-// many trials in a row adds one to those that wait each time.
+// waitedBefore are the prior state's rows of the same readings and the first of the same pending
+// points, how many, nil if there are none: whoever asks for many trials in a row adds one to those
+// that wait each time.
 func (v *view) waitedBefore(src *source, rows *posterior.Rows) (waiting int, before *posterior.Rows) {
 	if v.prior == nil || rows.Of == nil || src.group.begun == nil || src.group.known != src.arrived {
 		return 0, nil

@@ -6,7 +6,8 @@ import (
 	"headroom/internal/optimizer/search"
 )
 
-// designTries bounds how many points of the sequence are tried for one that the input constraints allow.
+// designTries bounds how many points of the sequence are tried for one that the input constraints
+// allow.
 const designTries = 4096
 
 func (s *decision) designPlace(keeps func(Place) bool) (Place, bool) {
@@ -38,7 +39,8 @@ func (s *decision) designPlace(keeps func(Place) bool) (Place, bool) {
 	return s.anyPlace()
 }
 
-// designPoint is the point of the sequence whose turn it is: with arms as it comes, elsewhere the one that is allowed.
+// designPoint is the point of the sequence whose turn it is: with arms as it comes, elsewhere the
+// one that is allowed.
 func (s *decision) designPoint() []float64 {
 	t, d := s.Round(), len(s.cfg.Space.Dims)
 	if s.cfg.Space.Arms != nil {
@@ -51,7 +53,8 @@ func (s *decision) designPoint() []float64 {
 	return place.U
 }
 
-// nearestFreshArm is the arm nearest to u: among those that keep a rule and have not been tried, or are not spent, or are, and only then among the others.
+// nearestFreshArm is the arm nearest to u: among those that keep a rule and have not been tried, or
+// are not spent, or are, and only then among the others.
 func (s *decision) nearestFreshArm(u []float64, keeps func(Place) bool) (Place, bool) {
 	space := s.cfg.Space
 	tried := map[int]bool{}

@@ -2,7 +2,8 @@ package optimizer
 
 import "testing"
 
-// TestFirstDesignKeepsKnownLimits: a limit whose formula is known is kept from the first suggestion on, as long as some place keeps it.
+// TestFirstDesignKeepsKnownLimits: a limit whose formula is known is kept from the first suggestion
+// on, as long as some place keeps it.
 func TestFirstDesignKeepsKnownLimits(t *testing.T) {
 	t.Parallel()
 	for _, g := range grounds() {

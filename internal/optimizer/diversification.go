@@ -9,12 +9,16 @@ import (
 	"headroom/internal/optimizer/policy"
 )
 
-// A batch asked for when the best place has been found would lie there to the sixth digit: a waiting trial leaves its neighbours hardly any deviation, and the rest of the space
-// promises less still. Where so little is at stake, the next trial keeps at least leastDistance, in some unit coordinate, from every trial that waits, and goes where the limits
-// are kept with the probability that a recommendation needs: what is learned elsewhere should not be paid for with trials beyond a limit.
+// A batch asked for when the best place has been found would lie there to the sixth digit: a
+// waiting trial leaves its neighbours hardly any deviation, and the rest of the space promises less
+// still. Where so little is at stake, the next trial keeps at least leastDistance, in some unit
+// coordinate, from every trial that waits, and goes where the limits are kept with the probability
+// that a recommendation needs: what is learned elsewhere should not be paid for with trials beyond
+// a limit.
 const (
 	leastDistance = 0.02
-	// littleShare is the share of what has been gained so far, the difference between the incumbent's reward and the least one played, below which what a place promises is little.
+	// littleShare is the share of what has been gained so far, the difference between the
+	// incumbent's reward and the least one played, below which what a place promises is little.
 	littleShare = 1e-3
 
 	// Of diverse: the fewest space-filling points, and how many multiplications are spent on more.
@@ -32,7 +36,8 @@ func (s *decision) littleLeft(found maximum) bool {
 	return found.value < math.Log(littleShare*gained)
 }
 
-// nearPending tells of a place whether it lies within leastDistance of a trial that waits, in every unit coordinate.
+// nearPending tells of a place whether it lies within leastDistance of a trial that waits, in every
+// unit coordinate.
 func (s *decision) nearPending() func(Place) bool {
 	waiting, _ := s.underWay()
 	return func(p Place) bool {
@@ -40,8 +45,8 @@ func (s *decision) nearPending() func(Place) bool {
 	}
 }
 
-// diverse are space-filling points and points around the incumbent: the shortlist while there is one, else a list as long. Beyond some thousand rounds it is shorter, since each
-// costs O(n²).
+// diverse are space-filling points and points around the incumbent: the shortlist while there is
+// one, else a list as long. Beyond some thousand rounds it is shorter, since each costs O(n²).
 func (s *decision) diverse() []Place {
 	if s.shortlist != nil {
 		return s.shortlist.places
@@ -51,7 +56,8 @@ func (s *decision) diverse() []Place {
 	return s.placesOf(s.overhanging(count, seed), s.nearIncumbent(s.effort().near, seed))
 }
 
-// diversified is the best of the places not tried yet that lie apart from those that wait, and what was found where there is none.
+// diversified is the best of the places not tried yet that lie apart from those that wait, and what
+// was found where there is none.
 func (s *decision) diversified(ctx context.Context, known Known, found maximum) (maximum, error) {
 	at := s.diverse()
 	beside, tried, least := s.nearPending(), s.tried(), math.Log(safeEnough)

@@ -7,7 +7,8 @@ import (
 	"headroom/internal/optimizer/search"
 )
 
-// found is a study whose best place, on the edge of its limit, is known but for a thousandth: settings u ≤ ½ of the first parameter keep the limit, and the reward rises to there.
+// found is a study whose best place, on the edge of its limit, is known but for a thousandth:
+// settings u ≤ ½ of the first parameter keep the limit, and the reward rises to there.
 func found(t *testing.T) (*Config, *History) {
 	t.Helper()
 	cfg := plain(t, 2, 1, func(c *Config) {
@@ -43,7 +44,8 @@ func batch(t *testing.T, cfg *Config, h *History, count int) (decisions []Decisi
 	return decisions
 }
 
-// TestABatchAtAFoundPeakIsHeldApart: where little is left to gain, no trial of a batch lies beside another, and none but the first is risked beyond a limit.
+// TestABatchAtAFoundPeakIsHeldApart: where little is left to gain, no trial of a batch lies beside
+// another, and none but the first is risked beyond a limit.
 func TestABatchAtAFoundPeakIsHeldApart(t *testing.T) {
 	t.Parallel()
 	cfg, h := found(t)

@@ -96,8 +96,9 @@ func asked(cfg *Config, n int, random *rand.Rand) Round {
 	return r
 }
 
-// TestExtendFollowsEveryEdit lives through a study in which the past is changed again and again, a state extending the one before; each must be
-// what replay makes of its history: to the last bit, or to 1e-9 where a window slid.
+// TestExtendFollowsEveryEdit lives through a study in which the past is changed again and again, a
+// state extending the one before; each must be what replay makes of its history: to the last bit,
+// or to 1e-9 where a window slid.
 func TestExtendFollowsEveryEdit(t *testing.T) {
 	t.Parallel()
 	for _, name := range algorithms() {
@@ -172,8 +173,9 @@ func compare(t *testing.T, after string, same func(a, b float64) bool, got, want
 	}
 }
 
-// difference says how x and y differ where numbers are compared by same, or nothing. go-cmp words it, and is not asked before: under the race
-// detector it would cost more than all that is compared.
+// difference says how x and y differ where numbers are compared by same, or nothing. go-cmp words
+// it, and is not asked before: under the race detector it would cost more than all that is
+// compared.
 func difference(x, y any, same func(a, b float64) bool) string {
 	if alike(reflect.ValueOf(x), reflect.ValueOf(y), same) {
 		return ""

@@ -12,10 +12,11 @@ const (
 	overhang      = 0.1  // of the space-filling points beyond each side; see startingPlaces
 )
 
-// effort is how much a search may spend: starts that slopes lead up from, or that are polished coarsely where there are none, of which the best
-// are polished to the end, evaluations for each, those that are enough where slopes led to the top, and starting points near the incumbent at each
-// distance; and what a step uphill must bring to be followed by another. Where the score has kinks, how many starts go up to
-// the very top, and how many more are taken from there.
+// effort is how much a search may spend: starts that slopes lead up from, or that are polished
+// coarsely where there are none, of which the best are polished to the end, evaluations for each,
+// those that are enough where slopes led to the top, and starting points near the incumbent at each
+// distance; and what a step uphill must bring to be followed by another. Where the score has kinks,
+// how many starts go up to the very top, and how many more are taken from there.
 type effort struct {
 	ascents, coarse, fine, budget, settling, near int
 	least                                         float64
@@ -25,8 +26,9 @@ type effort struct {
 // fewRounds is up to how many rounds effort is not spared.
 const fewRounds = 300
 
-// effort falls as the data grow, since an evaluation costs O(n²): all of it up to fewRounds; beyond, about 25 million multiplications for
-// each parameter of a start, but at least 16 evaluations.
+// effort falls as the data grow, since an evaluation costs O(n²): all of it up to fewRounds;
+// beyond, about 25 million multiplications for each parameter of a start, but at least 16
+// evaluations.
 func (s *task) effort() effort { return s.effortFor(len(s.history.Rounds)) }
 
 // Hops are taken by hopsEach for each top that is looked around from.

@@ -10,8 +10,9 @@ import (
 	"headroom/internal/optimizer/posterior"
 )
 
-// estimate is the posterior of every target at some places, in modelled units, margins included. known gives the values
-// of given constraints: known(j, i) is constraint j at place i in metric units; nil leaves their means 0.
+// estimate is the posterior of every target at some places, in modelled units, margins included.
+// known gives the values of given constraints: known(j, i) is constraint j at place i in metric
+// units; nil leaves their means 0.
 func (v *view) estimate(ctx context.Context, at []Place, known func(j, i int) float64) ([]policy.Estimate, error) {
 	out := v.givenEstimates(at, known)
 	for i := range v.sources {
@@ -35,7 +36,8 @@ func (v *view) take(src *source, p posterior.Prediction, out []policy.Estimate) 
 	}
 }
 
-// givenEstimates are the estimates of the targets that are not regressed: a given constraint's value with certainty, otherwise 0.
+// givenEstimates are the estimates of the targets that are not regressed: a given constraint's
+// value with certainty, otherwise 0.
 func (v *view) givenEstimates(at []Place, known func(j, i int) float64) []policy.Estimate {
 	out := make([]policy.Estimate, len(v.targets))
 	for k, t := range v.targets {
@@ -70,7 +72,8 @@ func shift(values []float64, by float64) {
 	}
 }
 
-// meansAt are the posterior means of every target at some places, in O(n) a place; the estimates have no deviations.
+// meansAt are the posterior means of every target at some places, in O(n) a place; the estimates
+// have no deviations.
 func (v *view) meansAt(ctx context.Context, at []Place, known func(j, i int) float64) ([]policy.Estimate, error) {
 	out := v.givenEstimates(at, known)
 	for i := range v.sources {
@@ -88,8 +91,9 @@ func (v *view) meansAt(ctx context.Context, at []Place, known func(j, i int) flo
 	return out, nil
 }
 
-// played is the posterior of every target at the place of round t when decision t was made. Where that round's reading was the next to arrive,
-// it stands in the factor's row already, to the same bits.
+// played is the posterior of every target at the place of round t when decision t was made. Where
+// that round's reading was the next to arrive, it stands in the factor's row already, to the same
+// bits.
 func (v *view) played(ctx context.Context, t int, known func(j, i int) float64) ([]policy.Estimate, error) {
 	at := []Place{v.placeOf(t)}
 	out := v.givenEstimates(at, known)
@@ -181,7 +185,8 @@ func (v *view) points(k Kernel, at []Place) posterior.Points {
 	return p
 }
 
-// listOf is the list that the places are, all of it and in its order: the candidates, the shortlist or nil.
+// listOf is the list that the places are, all of it and in its order: the candidates, the shortlist
+// or nil.
 func (v *view) listOf(at []Place) *arms {
 	switch short := v.shortlist; {
 	case v.everyArm(at):
@@ -202,7 +207,8 @@ func (v *view) noiseAt(k int, at Place) float64 {
 	return m.noise.at(at, m.lambda)
 }
 
-// breaks is the chance that learned cost j is broken at place i, against the true limit, of which the estimates are; 0 of a given one.
+// breaks is the chance that learned cost j is broken at place i, against the true limit, of which
+// the estimates are; 0 of a given one.
 func (v *view) breaks(estimates []policy.Estimate, j, i int) float64 {
 	c, g := v.cfg.Costs[j], estimates[1+j]
 	if c.Knowledge == Given {
@@ -229,7 +235,8 @@ func (v *view) chances(estimates []policy.Estimate, places int, known [][]float6
 	return out
 }
 
-// readingSDs are the standard deviations, in metric units, of readings of target k's metric at places where the function has these estimates.
+// readingSDs are the standard deviations, in metric units, of readings of target k's metric at
+// places where the function has these estimates.
 func (v *view) readingSDs(k int, at []Place, estimate policy.Estimate) []float64 {
 	t, m := v.regime.transforms[k], v.model(v.targets[k].metric)
 	out := make([]float64, len(at))
@@ -243,14 +250,16 @@ func (v *view) readingSDs(k int, at []Place, estimate policy.Estimate) []float64
 // forecast is a prediction of one reading in modelled units: of its response, with the noise.
 type forecast struct{ mean, sd float64 }
 
-// ahead predicts the reading of round t's own point from what decision t expected of the function there.
+// ahead predicts the reading of round t's own point from what decision t expected of the function
+// there.
 func (v *view) ahead(t, k int, latent policy.Estimate) forecast {
 	metric := v.targets[k].metric
 	lambda := v.readingLambda(t, v.history.Rounds[t-1].Readings[metric], v.model(metric))
 	return forecast{latent.Mean[0] - v.transforms[k].shift, math.Sqrt(latent.SD[0]*latent.SD[0] + lambda)}
 }
 
-// residual is how many standard deviations round t's reading of target k's metric came out above its forecast; 0 without a reading.
+// residual is how many standard deviations round t's reading of target k's metric came out above
+// its forecast; 0 without a reading.
 func (v *view) residual(t, k int, f forecast) float64 {
 	r := v.history.Rounds[t-1].Readings[v.targets[k].metric]
 	if !r.Told {
@@ -268,7 +277,8 @@ func betaOf(v *view, k int) float64 {
 	return math.NaN()
 }
 
-// gainOf is γ of what the algorithm regresses for target k, or of the arrived readings where it regresses nothing.
+// gainOf is γ of what the algorithm regresses for target k, or of the arrived readings where it
+// regresses nothing.
 func gainOf(acted, shown *view, k int) float64 {
 	if acted.sourceOf[k] >= 0 {
 		return acted.gain[k]

@@ -8,7 +8,8 @@ import (
 	"headroom/internal/optimizer/posterior"
 )
 
-// evidence are the regressions of a study's readings, from which the view of every decision is made.
+// evidence are the regressions of a study's readings, from which the view of every decision is
+// made.
 type evidence struct {
 	*task
 	regimes  []*regime
@@ -19,8 +20,9 @@ type evidence struct {
 	agreed   agreement             // with prior
 }
 
-// regime is a stretch of decisions, from ≤ t < until, made with the same hyperparameters. Its regressions hold the readings
-// that its last decision sees, in the order of their arrival, so that each decision's data are a prefix.
+// regime is a stretch of decisions, from ≤ t < until, made with the same hyperparameters. Its
+// regressions hold the readings that its last decision sees, in the order of their arrival, so that
+// each decision's data are a prefix.
 type regime struct {
 	from, until int
 	models      []metricModel         // what is regressed, and decided by
@@ -78,8 +80,9 @@ func (s *evidence) samePoint(round int) bool {
 	return a.Arm == b.Arm && slices.Equal(a.Point, b.Point)
 }
 
-// scaledFrom is, for each cost, the first decision with a scale of its metric: 1 where outputs are as they are and for given costs, beyond
-// the next decision where there is none yet. A price in units that nothing is known of yet would depend on the unit.
+// scaledFrom is, for each cost, the first decision with a scale of its metric: 1 where outputs are
+// as they are and for given costs, beyond the next decision where there is none yet. A price in
+// units that nothing is known of yet would depend on the unit.
 func (s *evidence) scaledFrom() []int {
 	from := make([]int, len(s.cfg.Costs))
 	for j, c := range s.cfg.Costs {

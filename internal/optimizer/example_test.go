@@ -8,8 +8,9 @@ import (
 	"headroom/internal/optimizer/policy"
 )
 
-// A study of one setting: a yield that rises and a cost that rises with it, of which at most 0.5 is allowed. Three trials were made and read; the same
-// configuration and history give the same next trial everywhere.
+// A study of one setting: a yield that rises and a cost that rises with it, of which at most 0.5 is
+// allowed. Three trials were made and read; the same configuration and history give the same next
+// trial everywhere.
 func ExampleReplay() {
 	k := optimizer.Kernel{Name: "matern52", Lengthscales: []float64{0.3}, Variance: 1}
 	cfg := &optimizer.Config{

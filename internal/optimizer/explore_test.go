@@ -6,8 +6,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestOneRuleForBothIsThePublishedAlgorithm plays the primal-dual method with one rule of exploration for objective and limits: it decides, to the last bit, what the published
-// algorithm of that rule does.
+// TestOneRuleForBothIsThePublishedAlgorithm plays the primal-dual method with one rule of
+// exploration for objective and limits: it decides, to the last bit, what the published algorithm
+// of that rule does.
 func TestOneRuleForBothIsThePublishedAlgorithm(t *testing.T) {
 	t.Parallel()
 	for rule, algorithm := range map[string]string{"ucb": "ckb-ucb", "thompson": "ckb-ts", "random": "ckb-rand"} {
@@ -23,7 +24,8 @@ func TestOneRuleForBothIsThePublishedAlgorithm(t *testing.T) {
 	}
 }
 
-// TestPhasesAreRecorded: a decision and its trace say which T its constants followed from, 0 where that was planned.
+// TestPhasesAreRecorded: a decision and its trace say which T its constants followed from, 0 where
+// that was planned.
 func TestPhasesAreRecorded(t *testing.T) {
 	t.Parallel()
 	cfg := toyConfig(t, "ckb-ucb, doubling", grounds()[0], 1)

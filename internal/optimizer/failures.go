@@ -2,17 +2,19 @@ package optimizer
 
 import "slices"
 
-// spent are settings that are not suggested again by themselves: those of a trial that failed because of its settings, and those of one that failed by
-// chance or was abandoned until something new has been read. Otherwise an algorithm which learned nothing would ask for the same again. On a
-// continuous space what lies within spentReach of them counts as the same.
+// spent are settings that are not suggested again by themselves: those of a trial that failed
+// because of its settings, and those of one that failed by chance or was abandoned until something
+// new has been read. Otherwise an algorithm which learned nothing would ask for the same again. On
+// a continuous space what lies within spentReach of them counts as the same.
 type spent struct {
 	points  [][]float64 // unit coordinates
 	inputs  [][]float64 // of the points
 	inverse []float64   // 1/(length an input is measured by)
 }
 
-// spentReach is how near settings count as the same: as a share of the objective's lengthscales, or of a parameter's range where that is shorter, since
-// what hardly matters to the objective may be what fails.
+// spentReach is how near settings count as the same: as a share of the objective's lengthscales, or
+// of a parameter's range where that is shorter, since what hardly matters to the objective may be
+// what fails.
 const spentReach = 0.1
 
 // listSpent gathers the settings that the next decision leaves alone; nil where there are none.

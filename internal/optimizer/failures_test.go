@@ -20,7 +20,8 @@ func ended(cfg *Config, h *History, d Decision, cause Cause) *History {
 	return &History{Rounds: append(slices.Clip(h.Rounds), r)}
 }
 
-// TestWhatFailedIsNotAskedAgain lets trials end without results one after another: no algorithm asks for the same settings again.
+// TestWhatFailedIsNotAskedAgain lets trials end without results one after another: no algorithm
+// asks for the same settings again.
 func TestWhatFailedIsNotAskedAgain(t *testing.T) {
 	t.Parallel()
 	for i, a := range policy.Descriptions() {
@@ -61,8 +62,8 @@ func TestWhatFailedIsNotAskedAgain(t *testing.T) {
 	}
 }
 
-// TestWhatEndedByChanceComesBack: bad luck and lack of time say nothing of the settings, so that they are asked for again once something was read; what failed
-// because of its settings is not.
+// TestWhatEndedByChanceComesBack: bad luck and lack of time say nothing of the settings, so that
+// they are asked for again once something was read; what failed because of its settings is not.
 func TestWhatEndedByChanceComesBack(t *testing.T) {
 	t.Parallel()
 	for _, g := range []ground{grounds()[0], grounds()[2]} {

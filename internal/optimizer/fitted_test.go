@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// What is free takes the values of a fit, what is given stays, and a model counts as fitted when nothing free was left out.
+// What is free takes the values of a fit, what is given stays, and a model counts as fitted when
+// nothing free was left out.
 func TestAFitTakesForceWhereHyperparametersAreFree(t *testing.T) {
 	t.Parallel()
 	const given, fitted = 0.5, 0.1

@@ -9,8 +9,9 @@ import (
 	"headroom/internal/optimizer/kernel"
 )
 
-// When a metric's hyperparameters are fitted again: at every new reading up to fewReadings, which costs milliseconds and tells much; then when
-// they have grown by soonGrowth, and beyond manyReadings, where little changes and every fit is a regression more to keep, by lateGrowth.
+// When a metric's hyperparameters are fitted again: at every new reading up to fewReadings, which
+// costs milliseconds and tells much; then when they have grown by soonGrowth, and beyond
+// manyReadings, where little changes and every fit is a regression more to keep, by lateGrowth.
 const (
 	fewReadings  = 20
 	soonGrowth   = 1.1
@@ -18,9 +19,10 @@ const (
 	lateGrowth   = 1.5
 )
 
-// FitDue tells whether the next decision should be preceded by a fit: at the first decision with max(2, initial design) rounds past
-// and two readings of a metric, and, where hyperparameters are fitted, when a reading is new among few, when the readings have grown by a tenth,
-// of many by half, or when the past was rewritten.
+// FitDue tells whether the next decision should be preceded by a fit: at the first decision with
+// max(2, initial design) rounds past and two readings of a metric, and, where hyperparameters are
+// fitted, when a reading is new among few, when the readings have grown by a tenth, of many by
+// half, or when the past was rewritten.
 func (s *State) FitDue() bool {
 	for i := range s.cfg.Metrics {
 		if s.fitDue(i) {

@@ -17,22 +17,28 @@ import (
 //
 //	f* = max { f(x) : g_j(x) ≤ 0 for all j, p(x) ≥ v }
 //
-// over all x that may be chosen, f and g being draws from the posterior, p(x) the chance that a trial works at x, where failures taught it, 1 where one
-// gave a reading, and v uniform on [0, 1]: a place is one where trials work in p(x) of the draws, and in none of those in which a likelier place is not.
+// over all x that may be chosen, f and g being draws from the posterior, p(x) the chance that a
+// trial works at x, where failures taught it, 1 where one gave a reading, and v uniform on [0, 1]:
+// a place is one where trials work in p(x) of the draws, and in none of those in which a likelier
+// place is not.
 type Gain struct {
 	Low, High float64 // the central interval that holds f* with probability Level
 	Level     float64
-	// Feasible is the probability that some place is within every limit; Low and High are of the draws in which there is one.
+	// Feasible is the probability that some place is within every limit; Low and High are of the
+	// draws in which there is one.
 	Feasible float64
-	// Left are, for each share asked for, the probability that f* is better than f at the recommended place by more than that share of Unit; nil where nothing is recommended.
+	// Left are, for each share asked for, the probability that f* is better than f at the
+	// recommended place by more than that share of Unit; nil where nothing is recommended.
 	Left []ChanceLeft
-	// Unit is the size of the recommended place's posterior mean where that and all readings of the objective are of one sign, else, as the scale's 0 is then
-	// no measure of size, the distance from the least reading to the largest.
+	// Unit is the size of the recommended place's posterior mean where that and all readings of the
+	// objective are of one sign, else, as the scale's 0 is then no measure of size, the distance
+	// from the least reading to the largest.
 	Unit float64
 }
 
-// ChanceLeft is the probability that more than a share is left to gain, as the draws have it, and what it is at most: the upper end of the one-sided 95 % confidence interval
-// (Clopper and Pearson, 1934) that so many draws leave.
+// ChanceLeft is the probability that more than a share is left to gain, as the draws have it, and
+// what it is at most: the upper end of the one-sided 95 % confidence interval (Clopper and Pearson,
+// 1934) that so many draws leave.
 type ChanceLeft struct{ MoreThan, Chance, AtMost float64 }
 
 // chanceLeft is that of so many draws.
@@ -50,9 +56,10 @@ const gainLevel = 0.9
 // chanceAt is the chance of something at some places.
 type chanceAt func(ctx context.Context, at []Place) ([]float64, error)
 
-// Gain draws functions from the posterior (see paths) and takes the best place of each: among a finite set of promising places, and on a continuous space from there
-// up hill. ok is false before every metric has a reading and a scale,
-// and where no draw has a place within the limits. The standard error of a probability p is √(p(1 − p)/256). The error is that of ctx.
+// Gain draws functions from the posterior (see paths) and takes the best place of each: among a
+// finite set of promising places, and on a continuous space from there up hill. ok is false before
+// every metric has a reading and a scale, and where no draw has a place within the limits. The
+// standard error of a probability p is √(p(1 − p)/256). The error is that of ctx.
 func (s *decision) Gain(ctx context.Context, known Known, shares ...float64) (gain Gain, ok bool, err error) {
 	if s.works == nil {
 		return s.shown.gainWhere(ctx, known, nil, shares)
@@ -130,7 +137,8 @@ func (s *shown) gainWhere(ctx context.Context, known Known, works chanceAt, shar
 	return gain, true, nil
 }
 
-// quantile of sorted values, with the weights of their expected ranks (type 6 of Hyndman and Fan, 1996).
+// quantile of sorted values, with the weights of their expected ranks (type 6 of Hyndman and Fan,
+// 1996).
 func quantile(sorted []float64, p float64) float64 {
 	rank := p*float64(len(sorted)+1) - 1
 	below := min(max(int(math.Floor(rank)), 0), len(sorted)-1)
@@ -157,7 +165,8 @@ func (s *shown) unit(ctx context.Context, recommended int) (float64, error) {
 	return most - least, nil
 }
 
-// How many places a draw is looked at in, at first: some spread over the space, those played, and those that promise most, up to so many of each.
+// How many places a draw is looked at in, at first: some spread over the space, those played, and
+// those that promise most, up to so many of each.
 const (
 	spreadPlaces    = 48
 	playedPlaces    = 96
@@ -167,8 +176,9 @@ const (
 // optimism is how many standard deviations better than expected a place is thought of.
 const optimism = 2
 
-// contendersForBest are places where the best of a draw may lie; what is recommended is the first. They are, of all that may be chosen those that promise
-// most where everything comes out well by optimism, of those played likewise, and some spread over the space. Few are enough to be all.
+// contendersForBest are places where the best of a draw may lie; what is recommended is the first.
+// They are, of all that may be chosen those that promise most where everything comes out well by
+// optimism, of those played likewise, and some spread over the space. Few are enough to be all.
 func (s *shown) contendersForBest(ctx context.Context, known Known, works chanceAt, recommended int) ([]Place, error) {
 	var first, played, others []Place
 	var rounds []int
@@ -217,8 +227,10 @@ func (c chanceAt) of(ctx context.Context, at []Place) ([]float64, error) {
 	return c(ctx, at)
 }
 
-// mostPromising are at most so many places, in their order, that promise most: a reward optimism standard deviations above its mean where no cost as far below its own is beyond
-// its limit and trials are as likely to work as a normal number is to lie as far above its mean, else the smallest such excess.
+// mostPromising are at most so many places, in their order, that promise most: a reward optimism
+// standard deviations above its mean where no cost as far below its own is beyond its limit and
+// trials are as likely to work as a normal number is to lie as far above its mean, else the
+// smallest such excess.
 func (s *shown) mostPromising(ctx context.Context, at []Place, estimate func() ([]policy.Estimate, error), works chanceAt, most int) ([]Place, error) {
 	if len(at) <= most {
 		return at, nil
@@ -263,7 +275,8 @@ func (p *paths) bests(ctx context.Context) ([]float64, error) {
 	})
 }
 
-// pollsOfDraw is what the way up hill in a draw may cost, for each parameter: most of it is gained by the first few steps.
+// pollsOfDraw is what the way up hill in a draw may cost, for each parameter: most of it is gained
+// by the first few steps.
 const pollsOfDraw = 20
 
 // best is the largest reward within the limits of draw i, −∞ where there is none.

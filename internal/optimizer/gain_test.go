@@ -25,7 +25,8 @@ func gained(t *testing.T, s *State, shares ...float64) Gain {
 	return gain
 }
 
-// apartArms is a study of candidates so far apart that nothing is learned of one from another, the first of which was read: its reward is 0 and its cost −1.
+// apartArms is a study of candidates so far apart that nothing is learned of one from another, the
+// first of which was read: its reward is 0 and its cost −1.
 func apartArms(t *testing.T, arms int, change func(*Config)) *State {
 	t.Helper()
 	cfg := plain(t, 1, 1, func(c *Config) {
@@ -43,8 +44,9 @@ func apartArms(t *testing.T, arms int, change func(*Config)) *State {
 	return mustReplay(t, cfg, &History{Rounds: []Round{{Point: cfg.Space.Arms[0], Arm: 0, Suggested: true, Readings: readings[:len(cfg.Metrics)]}}})
 }
 
-// TestGainOfOneUnknownCandidate: beside a known candidate of reward 0 within the limit there is one whose reward and cost are standard normal. So the best is above r > 0 with
-// probability ½(1 − Φ(r)), and above 0 with ¼.
+// TestGainOfOneUnknownCandidate: beside a known candidate of reward 0 within the limit there is one
+// whose reward and cost are standard normal. So the best is above r > 0 with probability ½(1 −
+// Φ(r)), and above 0 with ¼.
 func TestGainOfOneUnknownCandidate(t *testing.T) {
 	t.Parallel()
 	gain := gained(t, apartArms(t, 2, nil), 0.001)
@@ -59,7 +61,8 @@ func TestGainOfOneUnknownCandidate(t *testing.T) {
 	}
 }
 
-// TestGainKnowsWhereTrialsWork: where trials work at the unknown candidate with a chance of 0.4, that part of what it promises is left.
+// TestGainKnowsWhereTrialsWork: where trials work at the unknown candidate with a chance of 0.4,
+// that part of what it promises is left.
 func TestGainKnowsWhereTrialsWork(t *testing.T) {
 	t.Parallel()
 	works := func(_ context.Context, at []Place) ([]float64, error) {
@@ -79,8 +82,9 @@ func TestGainKnowsWhereTrialsWork(t *testing.T) {
 	}
 }
 
-// TestNothingIsPromisedWhereTrialsFail: where what looks better lies beyond the edge of what works, less may be gained than the readings alone promise, and up to that edge more
-// than was found; a draw's best is a place that works in it.
+// TestNothingIsPromisedWhereTrialsFail: where what looks better lies beyond the edge of what works,
+// less may be gained than the readings alone promise, and up to that edge more than was found; a
+// draw's best is a place that works in it.
 func TestNothingIsPromisedWhereTrialsFail(t *testing.T) {
 	t.Parallel()
 	steep := func(u []float64) float64 { return 3*u[0] + 2*u[2] }
@@ -99,7 +103,8 @@ func TestNothingIsPromisedWhereTrialsFail(t *testing.T) {
 	}
 }
 
-// TestGainIsTheLargestOfManyNormals: of n independent standard normal rewards without a limit in the way, the p-quantile of the largest is Φ⁻¹(p^{1/n}).
+// TestGainIsTheLargestOfManyNormals: of n independent standard normal rewards without a limit in
+// the way, the p-quantile of the largest is Φ⁻¹(p^{1/n}).
 func TestGainIsTheLargestOfManyNormals(t *testing.T) {
 	t.Parallel()
 	const n = 20
@@ -112,7 +117,8 @@ func TestGainIsTheLargestOfManyNormals(t *testing.T) {
 	}
 }
 
-// TestGainOfAKnownTable: where every candidate has been read without noise, the best is known, and nothing is left.
+// TestGainOfAKnownTable: where every candidate has been read without noise, the best is known, and
+// nothing is left.
 func TestGainOfAKnownTable(t *testing.T) {
 	t.Parallel()
 	cfg := plain(t, 2, 1, func(c *Config) {
@@ -197,7 +203,8 @@ func TestClimbingADrawNeverLowersIt(t *testing.T) {
 	}
 }
 
-// TestGainIsTheSameExtended as replayed, to the last bit, with hyperparameters drawn around fitted ones.
+// TestGainIsTheSameExtended as replayed, to the last bit, with hyperparameters drawn around fitted
+// ones.
 func TestGainIsTheSameExtended(t *testing.T) {
 	t.Parallel()
 	cfg, h := hill(t, adaptive)
@@ -211,7 +218,8 @@ func TestGainIsTheSameExtended(t *testing.T) {
 	}
 }
 
-// TestGainKnowsNoUnits: with the objective and its limit in thousandths, the interval is a thousand times as wide and the chance is the same.
+// TestGainKnowsNoUnits: with the objective and its limit in thousandths, the interval is a thousand
+// times as wide and the chance is the same.
 func TestGainKnowsNoUnits(t *testing.T) {
 	t.Parallel()
 	of := func(unit float64) Gain {
@@ -232,7 +240,8 @@ func TestGainKnowsNoUnits(t *testing.T) {
 	}
 }
 
-// TestGainIsOfTheRecommendedValue: shares are of its size, or, where readings lie on both sides of 0, of their span.
+// TestGainIsOfTheRecommendedValue: shares are of its size, or, where readings lie on both sides of
+// 0, of their span.
 func TestGainIsOfTheRecommendedValue(t *testing.T) {
 	t.Parallel()
 	for _, shift := range []float64{-50, 0, 50} {
@@ -254,7 +263,8 @@ func TestGainIsOfTheRecommendedValue(t *testing.T) {
 	}
 }
 
-// TestChanceLeftIsBounded: with none of n draws the bound is 1 − 0.05^{1/n}, with all of them 1, and it is where so few draws are found with a probability of 5 %.
+// TestChanceLeftIsBounded: with none of n draws the bound is 1 − 0.05^{1/n}, with all of them 1,
+// and it is where so few draws are found with a probability of 5 %.
 func TestChanceLeftIsBounded(t *testing.T) {
 	t.Parallel()
 	if none, all := chanceLeft(0.01, 0), chanceLeft(0.01, draws); math.Abs(none.AtMost-(1-math.Pow(0.05, 1./draws))) > 1e-9 || none.Chance != 0 || all.AtMost != 1 || all.Chance != 1 {
@@ -266,7 +276,8 @@ func TestChanceLeftIsBounded(t *testing.T) {
 	}
 }
 
-// TestGainHasTheTailsOfTheFit: a draw of a model with ν degrees of freedom is scaled by τ, τ⁻² having mean 1.
+// TestGainHasTheTailsOfTheFit: a draw of a model with ν degrees of freedom is scaled by τ, τ⁻²
+// having mean 1.
 func TestGainHasTheTailsOfTheFit(t *testing.T) {
 	t.Parallel()
 	cfg, h := hill(t, adaptive)
@@ -281,7 +292,8 @@ func TestGainHasTheTailsOfTheFit(t *testing.T) {
 	}
 }
 
-// TestGainOfNothing: where no draw has a place within the limits, and before a metric has a reading, there is nothing to say.
+// TestGainOfNothing: where no draw has a place within the limits, and before a metric has a
+// reading, there is nothing to say.
 func TestGainOfNothing(t *testing.T) {
 	t.Parallel()
 	cfg, h := hill(t, nil)
@@ -298,7 +310,8 @@ func TestGainOfNothing(t *testing.T) {
 	}
 }
 
-// TestGainIsOfTheTrueLimit: a margin is the algorithm's, and changes nothing of what could be gained; a limit known beforehand leaves no doubt.
+// TestGainIsOfTheTrueLimit: a margin is the algorithm's, and changes nothing of what could be
+// gained; a limit known beforehand leaves no doubt.
 func TestGainIsOfTheTrueLimit(t *testing.T) {
 	t.Parallel()
 	cfg, h := hill(t, nil)
@@ -321,7 +334,8 @@ func TestGainIsOfTheTrueLimit(t *testing.T) {
 	}
 }
 
-// hill is a study of two parameters: the reward rises to a peak at (0.7, 0.4), the cost from left to right, its limit running through x = 0.55.
+// hill is a study of two parameters: the reward rises to a peak at (0.7, 0.4), the cost from left
+// to right, its limit running through x = 0.55.
 func hill(t *testing.T, change func(*Config)) (*Config, *History) {
 	t.Helper()
 	cfg := plain(t, 2, 1, change, `{}`)
@@ -338,7 +352,8 @@ func hill(t *testing.T, change func(*Config)) (*Config, *History) {
 	return cfg, h
 }
 
-// TestReadingsScatterMoreThanTheFunction: a reading has the function's uncertainty and its own noise, in the metric's units.
+// TestReadingsScatterMoreThanTheFunction: a reading has the function's uncertainty and its own
+// noise, in the metric's units.
 func TestReadingsScatterMoreThanTheFunction(t *testing.T) {
 	t.Parallel()
 	cfg, h := hill(t, nil)
@@ -351,7 +366,8 @@ func TestReadingsScatterMoreThanTheFunction(t *testing.T) {
 	}
 }
 
-// TestWhatHasNoRootEnds: where no function can be drawn the search for what to add to the covariance ends.
+// TestWhatHasNoRootEnds: where no function can be drawn the search for what to add to the
+// covariance ends.
 func TestWhatHasNoRootEnds(t *testing.T) {
 	t.Parallel()
 	k, err := kernel.New("matern52", []float64{1}, 1)

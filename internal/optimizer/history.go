@@ -38,10 +38,12 @@ func (s *task) told(metric int) []int {
 	return rounds
 }
 
-// Unread tells whether the next decision sees no reading of the metric, so that all that is believed of it is its prior.
+// Unread tells whether the next decision sees no reading of the metric, so that all that is
+// believed of it is its prior.
 func (s *task) Unread(metric int) bool { return len(s.told(metric)) == 0 }
 
-// readSince tells whether a reading that counts was told after decision t was made, which the next decision sees.
+// readSince tells whether a reading that counts was told after decision t was made, which the next
+// decision sees.
 func (s *task) readSince(t int) bool {
 	return slices.ContainsFunc(s.history.Rounds, func(r Round) bool {
 		return !r.Excluded && slices.ContainsFunc(r.Readings, func(reading Reading) bool { return reading.Revealed >= t && reading.seenAt(s.Round()) })
@@ -59,7 +61,8 @@ func (s *task) readAmong(rounds []int, t, metric int) bool {
 // placeWork is about how many multiplications of a solve take as long as comparing two places.
 const placeWork = 8
 
-// playedBefore lists for each round the rounds before it that were played at the same place. The error is that of ctx.
+// playedBefore lists for each round the rounds before it that were played at the same place. The
+// error is that of ctx.
 func (s *task) playedBefore(ctx context.Context) ([][]int, error) {
 	before := make([][]int, len(s.history.Rounds))
 	work := checkpoint.NewMeter(ctx)
@@ -98,8 +101,9 @@ func (s *task) readBeyond(n int) bool {
 	})
 }
 
-// readingsVary tells whether there is reason to believe that a second reading of the same settings would differ from the first: the noise of
-// some metric is given, or came with a reading, or two readings of the same settings differed.
+// readingsVary tells whether there is reason to believe that a second reading of the same settings
+// would differ from the first: the noise of some metric is given, or came with a reading, or two
+// readings of the same settings differed.
 func (s *task) readingsVary() bool {
 	for i, m := range s.cfg.Metrics {
 		if !s.cfg.Fit || !m.FreeNoise {
@@ -188,11 +192,13 @@ func (s *task) givenAt(t int) []float64 {
 	return out
 }
 
-// designed tells whether decision t, if it is the algorithm's, belongs to a first design of so many rounds.
+// designed tells whether decision t, if it is the algorithm's, belongs to a first design of so many
+// rounds.
 func (s *task) designed(t, design int) bool { return t <= design || design > 0 && s.blind(t) }
 
-// blind tells that a policy which weighs what was read would have nothing to weigh at decision t: its first design goes on until the first reading, so that a
-// plate of fifty asked for at once is fifty places.
+// blind tells that a policy which weighs what was read would have nothing to weigh at decision t:
+// its first design goes on until the first reading, so that a plate of fifty asked for at once is
+// fifty places.
 func (s *task) blind(t int) bool {
 	if s.traits.Incumbent == nil {
 		return false
@@ -214,8 +220,8 @@ func (s *task) chosenBefore(t int) []int {
 	return chosen
 }
 
-// beyond tells whether a reading of round n that decision t sees is beyond one of the limits, and whether that is known of the round. Readings of excluded
-// rounds count: they happened.
+// beyond tells whether a reading of round n that decision t sees is beyond one of the limits, and
+// whether that is known of the round. Readings of excluded rounds count: they happened.
 func (s *task) beyond(n, t int, costs []int) (broken, known bool) {
 	known = true
 	for _, j := range costs {
@@ -230,7 +236,8 @@ func (s *task) beyond(n, t int, costs []int) (broken, known bool) {
 	return false, known
 }
 
-// completed is the round during which the last reading of round n that any target needs was told, if the round is included and all were.
+// completed is the round during which the last reading of round n that any target needs was told,
+// if the round is included and all were.
 func (s *task) completed(n int) (last int, ok bool) {
 	r := &s.history.Rounds[n-1]
 	if r.Excluded {

@@ -9,11 +9,12 @@ import (
 	"headroom/internal/optimizer/posterior"
 )
 
-// predictedAtOnce is the posteriors of how many rounds are worked out together: a factor that does not fit into the processor's cache is passed over once
-// for all of them.
+// predictedAtOnce is the posteriors of how many rounds are worked out together: a factor that does
+// not fit into the processor's cache is passed over once for all of them.
 const predictedAtOnce = 384
 
-// inSample is how far the in-sample predictions have come: the posteriors shown, at the points of the first rounds, per target.
+// inSample is how far the in-sample predictions have come: the posteriors shown, at the points of
+// the first rounds, per target.
 type inSample struct {
 	mu        sync.Mutex
 	rounds    int
@@ -21,7 +22,8 @@ type inSample struct {
 	rewards   []float64 // expected at the points of all rounds; nil until they are asked for
 }
 
-// inSample returns the posteriors shown, at the points of all rounds. The error is that of ctx, later calls going on from there.
+// inSample returns the posteriors shown, at the points of all rounds. The error is that of ctx,
+// later calls going on from there.
 func (s *shown) inSample(ctx context.Context) ([]policy.Estimate, error) {
 	n := len(s.history.Rounds)
 	for {
@@ -131,7 +133,8 @@ func (s *shown) predictOwn(ctx context.Context, src *source, from int, at poster
 	return rows.PredictOwn(ctx, at, of)
 }
 
-// expectedExcess returns E[g_j⁺(x_s)] of round s = i+1 under the posterior shown, whose estimates at all rounds are given, in metric units.
+// expectedExcess returns E[g_j⁺(x_s)] of round s = i+1 under the posterior shown, whose estimates
+// at all rounds are given, in metric units.
 func (s *shown) expectedExcess(estimates []policy.Estimate) func(i, j int) float64 {
 	return func(i, j int) float64 {
 		c := s.cfg.Costs[j]

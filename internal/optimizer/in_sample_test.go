@@ -67,7 +67,8 @@ func compareLookingBack(t *testing.T, what string, s *State) {
 	}
 }
 
-// TestCalibrationsGiveWay: comparing thousands of places with each other is divided into slices as all work is.
+// TestCalibrationsGiveWay: comparing thousands of places with each other is divided into slices as
+// all work is.
 func TestCalibrationsGiveWay(t *testing.T) {
 	t.Parallel()
 	const n = 4000

@@ -10,7 +10,8 @@ import (
 	"headroom/internal/optimizer/posterior"
 )
 
-// incumbent is the played point x* that a decision compares the others with: the one that would be recommended.
+// incumbent is the played point x* that a decision compares the others with: the one that would be
+// recommended.
 type incumbent struct {
 	place  Place
 	round  int                    // the first that played it
@@ -21,8 +22,10 @@ type incumbent struct {
 	again  float64 // see policy.Rival
 }
 
-// findIncumbent takes the included round whose point would be recommended, of those whose reward the decision sees. Those that wait count too, with what is
-// expected of them: else the place that promises most would be asked for again and again in a batch, since its mean stays above that of all that was read.
+// findIncumbent takes the included round whose point would be recommended, of those whose reward
+// the decision sees. Those that wait count too, with what is expected of them: else the place that
+// promises most would be asked for again and again in a batch, since its mean stays above that of
+// all that was read.
 func (v *view) findIncumbent(ctx context.Context) error {
 	places, rounds := v.contenders()
 	if len(places) == 0 {
@@ -80,7 +83,8 @@ func (v *view) describeIncumbent(ctx context.Context) error {
 	return nil
 }
 
-// mostOthers is how many of the other points played, the most promising ones, are compared with x* for what reading it again is worth.
+// mostOthers is how many of the other points played, the most promising ones, are compared with x*
+// for what reading it again is worth.
 const mostOthers = 16
 
 // worthAgain works out what reading x* again is worth.
@@ -164,7 +168,8 @@ type contended struct {
 	estimates []policy.Estimate
 }
 
-// contendedBefore are the means that the prior state's next decision compared the points of these rounds by, if nothing was read since; else nil.
+// contendedBefore are the means that the prior state's next decision compared the points of these
+// rounds by, if nothing was read since; else nil.
 func (v *view) contendedBefore(rounds []int) []policy.Estimate {
 	if v.prior == nil || len(v.agreed.touched) > 0 || len(v.prior.next.sources) != len(v.sources) || !slices.Equal(v.prior.next.contended.rounds, rounds) {
 		return nil
@@ -182,7 +187,8 @@ func (v *view) contendedBefore(rounds []int) []policy.Estimate {
 	return v.prior.next.contended.estimates
 }
 
-// sameReadings tells whether a source goes on from another, of the state before, with the same readings.
+// sameReadings tells whether a source goes on from another, of the state before, with the same
+// readings.
 func sameReadings(before, now *source) bool {
 	is, isRows := now.Posterior.(*posterior.Rows)
 	was, wasRows := before.Posterior.(*posterior.Rows)
@@ -197,7 +203,8 @@ func (v *view) beside(i int) *posterior.Reference {
 	return v.incumbent.beside[i]
 }
 
-// rival is what an algorithm sees of x* beside some places; the covariances, per target, are to be filled in.
+// rival is what an algorithm sees of x* beside some places; the covariances, per target, are to be
+// filled in.
 func (v *view) rival(at []Place) *policy.Rival {
 	c := v.incumbent
 	if c == nil || c.beside == nil {

@@ -45,8 +45,8 @@ func (s *decision) inputFrom(ctx context.Context, at []Place, known func(j, i in
 	return input
 }
 
-// inputOf is the input of one place that was or is to be played. A policy that draws whole functions and whose draw was not
-// recorded draws at that place alone.
+// inputOf is the input of one place that was or is to be played. A policy that draws whole
+// functions and whose draw was not recorded draws at that place alone.
 func (s *decision) inputOf(ctx context.Context, at Place, known func(j, i int) float64, draw Draw) (*policy.Input, error) {
 	input, err := s.inputAt(ctx, []Place{at}, known, draw)
 	if err != nil {
@@ -55,7 +55,8 @@ func (s *decision) inputOf(ctx context.Context, at Place, known func(j, i int) f
 	return s.drawn(input)
 }
 
-// drawn completes the input of one place with the draw there of a policy that draws whole functions, where none was recorded.
+// drawn completes the input of one place with the draw there of a policy that draws whole
+// functions, where none was recorded.
 func (s *decision) drawn(input *policy.Input) (*policy.Input, error) {
 	var err error
 	if s.traits.Drawn != nil && len(input.Draw.Z) != len(s.targets) {
@@ -73,8 +74,10 @@ func (s *decision) score(input *policy.Input) (policy.Scores, error) {
 	return s.weigh(scores, input.Works), nil
 }
 
-// tooRisky tells of each place whether its chance to break a limit is larger than what is left of the risk asked for; nil where none was. The chance is the one
-// that the decision states, of the readings alone and as wide as is said: beside a trial that waits nothing is less risky before its result has come.
+// tooRisky tells of each place whether its chance to break a limit is larger than what is left of
+// the risk asked for; nil where none was. The chance is the one that the decision states, of the
+// readings alone and as wide as is said: beside a trial that waits nothing is less risky before its
+// result has come.
 func (s *decision) tooRisky(ctx context.Context, at []Place, estimates []policy.Estimate) ([]bool, error) {
 	if len(s.allowances) == 0 {
 		return nil, nil
@@ -147,8 +150,9 @@ func (s *decision) earlier(ctx context.Context, t int, at []Place, known func(j,
 	return then.inputAt(ctx, at, known, s.draw(t))
 }
 
-// teaches tells which of a list of places, candidates or a shortlist, a policy that avoids known ones may choose: those that are left, and were not played
-// or whose reading may differ from the last.
+// teaches tells which of a list of places, candidates or a shortlist, a policy that avoids known
+// ones may choose: those that are left, and were not played or whose reading may differ from the
+// last.
 func (s *decision) teaches() func(Place) bool {
 	if !s.traits.AvoidsKnown || s.cfg.Space.Arms == nil && s.shortlist == nil || s.readingsVary() {
 		return s.left

@@ -13,7 +13,8 @@ import (
 	"headroom/internal/optimizer/policy"
 )
 
-// TestDrawsEnd asks for draws of functions that the data determine, up to the rounding that a prior ten orders larger leaves.
+// TestDrawsEnd asks for draws of functions that the data determine, up to the rounding that a prior
+// ten orders larger leaves.
 func TestDrawsEnd(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -32,7 +33,8 @@ func TestDrawsEnd(t *testing.T) {
 			t.Fatalf("%s: %v", algorithm, err)
 		}
 		for k, z := range d.Draw.Z {
-			// (draw − μ)/σ is a normal number times the width; what rounding adds to σ must not carry it away.
+			// (draw − μ)/σ is a normal number times the width; what rounding adds to σ must not
+			// carry it away.
 			if !(z > -50 && z < 50) {
 				t.Errorf("%s: the draw of function %d lies %g deviations from its mean", algorithm, k, z)
 			}
@@ -105,7 +107,8 @@ func TestWorkEnds(t *testing.T) {
 	}
 }
 
-// TestReadingsGoOn ends looking back at one checkpoint after another, each call going on where the one before ended.
+// TestReadingsGoOn ends looking back at one checkpoint after another, each call going on where the
+// one before ended.
 func TestReadingsGoOn(t *testing.T) {
 	t.Parallel()
 	stop := errors.New("stop")
@@ -139,8 +142,8 @@ func TestReadingsGoOn(t *testing.T) {
 	}
 }
 
-// exactly compares numbers to the last bit, and lists of them at once: asked number by number, under the race detector, comparing costs more
-// than all that is compared.
+// exactly compares numbers to the last bit, and lists of them at once: asked number by number,
+// under the race detector, comparing costs more than all that is compared.
 var exactly = cmp.Options{
 	cmp.Comparer(sameBits),
 	cmp.Comparer(func(a, b []float64) bool { return slices.EqualFunc(a, b, sameBits) }),

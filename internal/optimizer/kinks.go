@@ -19,9 +19,10 @@ const (
 	hopLevels  = 4    // places of each coordinate, from 0 to 1, that are looked at from a top
 )
 
-// ascendKinks is ascend for scores with kinks, whose scale is that of the metrics: all starts go up until hardly more is
-// to be gained, so does what lies across the space from the highest and promises most, and the highest of all go to the
-// top. Polls around the best certify it. It returns climbers in the order of their scores.
+// ascendKinks is ascend for scores with kinks, whose scale is that of the metrics: all starts go up
+// until hardly more is to be gained, so does what lies across the space from the highest and
+// promises most, and the highest of all go to the top. Polls around the best certify it. It returns
+// climbers in the order of their scores.
 func (s *decision) ascendKinks(problem search.Problem, climbers []climber, seed uint64) ([]climber, error) {
 	e := s.effortFor(s.rows())
 	climbers = climbers[:min(e.ascents, len(climbers))]
@@ -81,8 +82,8 @@ func standing(ridges *search.Ridges, count int) (list []climber) {
 	return list
 }
 
-// certify polls closely around the best, at least once along the axes and once across them, where slopes tell all. Where they do not, or where polls
-// find something higher, it polishes.
+// certify polls closely around the best, at least once along the axes and once across them, where
+// slopes tell all. Where they do not, or where polls find something higher, it polishes.
 func (s *decision) certify(problem search.Problem, ridges *search.Ridges, risen []climber, seed uint64) ([]climber, error) {
 	e, d := s.effortFor(s.rows()), len(problem.Axes)
 	doubtful := slices.ContainsFunc(problem.Axes, func(a search.Axis) bool { return a.Levels > 0 }) || slices.ContainsFunc(ridges.Ascents, atEdge)
@@ -110,14 +111,14 @@ func (s *decision) rows() int {
 	return most
 }
 
-// atEdge tells whether an ascent ended where slopes may not tell all: at what is not allowed, or where the score
-// is cut, so that only its ties differ.
+// atEdge tells whether an ascent ended where slopes may not tell all: at what is not allowed, or
+// where the score is cut, so that only its ties differ.
 func atEdge(a search.Ascent) bool {
 	return a.Refused || a.Score.Tie != 0 && a.Score.Tie != a.Score.Value
 }
 
-// hops are the most promising places that differ from some tops in one coordinate. A score with kinks has many tops, in
-// corners and along sides.
+// hops are the most promising places that differ from some tops in one coordinate. A score with
+// kinks has many tops, in corners and along sides.
 func hops(problem search.Problem, tops []climber, count int) ([]climber, error) {
 	var points [][]float64
 	for _, top := range tops {
@@ -156,8 +157,8 @@ func across(axis search.Axis) (values []float64) {
 	return values
 }
 
-// addKink adds a kink of the score of place n to its slope: where that bends upwards, the slope on the side
-// where the place is, since no maximum lies on it.
+// addKink adds a kink of the score of place n to its slope: where that bends upwards, the slope on
+// the side where the place is, since no maximum lies on it.
 func (up *slopes) addKink(to *search.Slope, kink policy.Kink, n int, u []float64, inclined []gp.Inclined, input *policy.Input) {
 	s, height := up.state, kink.Height[n]
 	if kink.Price == 0 || kink.Price < 0 && height <= 0 {

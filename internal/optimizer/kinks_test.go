@@ -16,7 +16,8 @@ import (
 
 var kinkedStudies = flag.Int("kinked-studies", 40, "how many random studies the search along kinks is compared with polls on")
 
-// kinkedAlgorithms are those whose score is searched along its slopes, but for the default, with settings that let them start and make kinks.
+// kinkedAlgorithms are those whose score is searched along its slopes, but for the default, with
+// settings that let them start and make kinks.
 func kinkedAlgorithms() (list []string) {
 	for _, d := range policy.Descriptions() {
 		switch d.Name {
@@ -28,7 +29,8 @@ func kinkedAlgorithms() (list []string) {
 	return list
 }
 
-// randomKinks is a random study under an algorithm whose score has kinks, and its known constraints; where it is tight, estimates are cut that can be.
+// randomKinks is a random study under an algorithm whose score has kinks, and its known
+// constraints; where it is tight, estimates are cut that can be.
 func randomKinks(t *testing.T, seed uint64, tight bool) (*State, Known) {
 	t.Helper()
 	random := rand.New(rand.NewPCG(seed, 9))
@@ -117,7 +119,8 @@ func randomKinks(t *testing.T, seed uint64, tight bool) (*State, Known) {
 	return s, known
 }
 
-// TestKinksAreFollowedAsHighAsPollsGo compares the search along kinks with polls of the same starts, which it took the place of.
+// TestKinksAreFollowedAsHighAsPollsGo compares the search along kinks with polls of the same
+// starts, which it took the place of.
 func TestKinksAreFollowedAsHighAsPollsGo(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(*kinkedStudies) {
@@ -135,7 +138,8 @@ func TestKinksAreFollowedAsHighAsPollsGo(t *testing.T) {
 	}
 }
 
-// TestKinksRiseWithTheScore compares with scoreAll to the bit, and slopes, kinks among them and those of given costs, with differences.
+// TestKinksRiseWithTheScore compares with scoreAll to the bit, and slopes, kinks among them and
+// those of given costs, with differences.
 func TestKinksRiseWithTheScore(t *testing.T) {
 	t.Parallel()
 	above, given := 0, 0

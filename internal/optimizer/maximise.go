@@ -38,7 +38,8 @@ func (s *decision) highest(ctx context.Context, known Known) (maximum, error) {
 	return s.climb(ctx, s.startingPlaces(), known)
 }
 
-// climb screens the space, leads the best points found up hill, and polishes the best of those to the end.
+// climb screens the space, leads the best points found up hill, and polishes the best of those to
+// the end.
 func (s *decision) climb(ctx context.Context, at []Place, known Known) (maximum, error) {
 	draw := s.draw(s.Round())
 	if len(at) == 0 {
@@ -83,7 +84,8 @@ func (s *decision) climb(ctx context.Context, at []Place, known Known) (maximum,
 	return found, nil
 }
 
-// poll polishes starts coarsely, and the best of them to the end. It returns them in the order of their scores.
+// poll polishes starts coarsely, and the best of them to the end. It returns them in the order of
+// their scores.
 func (s *decision) poll(problem search.Problem, climbers []climber, seed uint64) ([]climber, error) {
 	e := s.effort()
 	climbers = climbers[:min(e.coarse, len(climbers))]
@@ -96,8 +98,10 @@ func (s *decision) poll(problem search.Problem, climbers []climber, seed uint64)
 	return climbers, err
 }
 
-// startingPlaces are like screeningPlaces, but spread over a box that reaches beyond the space, and drawn back to its sides: a maximum often lies
-// on a side or in a corner, where points from within hardly come. Of many points tried only the incumbent is among them: what lies around the others is known.
+// startingPlaces are like screeningPlaces, but spread over a box that reaches beyond the space, and
+// drawn back to its sides: a maximum often lies on a side or in a corner, where points from within
+// hardly come. Of many points tried only the incumbent is among them: what lies around the others
+// is known.
 func (s *decision) startingPlaces() []Place {
 	points := s.overhanging(screenPoints, s.cfg.Seed)
 	near := s.nearIncumbent(s.effort().near, s.draw(s.Round()).Seed)
@@ -107,8 +111,9 @@ func (s *decision) startingPlaces() []Place {
 	return s.placesOf(points, append(near, s.around.U))
 }
 
-// finitePlaces are the places that an algorithm which looks at all of them together chooses among on a continuous space: those it
-// proposes, else the screening points and the safe seeds. No place is listed twice.
+// finitePlaces are the places that an algorithm which looks at all of them together chooses among
+// on a continuous space: those it proposes, else the screening points and the safe seeds. No place
+// is listed twice.
 func (s *decision) finitePlaces(ctx context.Context, draw Draw) ([]Place, error) {
 	if s.traits.Propose != nil {
 		none, err := s.inputAt(ctx, nil, nil, draw)

@@ -9,8 +9,8 @@ import (
 	"headroom/internal/memory/memorytest"
 )
 
-// TestBytesAreThoseHeld compares what states say they hold with what the heap says: states of long histories, with factors of several regimes, and
-// states that share all but their end.
+// TestBytesAreThoseHeld compares what states say they hold with what the heap says: states of long
+// histories, with factors of several regimes, and states that share all but their end.
 func TestBytesAreThoseHeld(t *testing.T) {
 	for _, fits := range []int{0, 3} {
 		t.Run(fmt.Sprint(fits, " fits"), func(t *testing.T) {
@@ -35,7 +35,8 @@ func TestBytesAreThoseHeld(t *testing.T) {
 	}
 }
 
-// longHistory is a study of so many rounds whose hyperparameters were fitted so many times on the way.
+// longHistory is a study of so many rounds whose hyperparameters were fitted so many times on the
+// way.
 func longHistory(t *testing.T, rounds, fits int) (*Config, *History) {
 	t.Helper()
 	cfg := plain(t, 2, 2, func(cfg *Config) {

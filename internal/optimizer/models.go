@@ -62,8 +62,9 @@ func (m Metric) lambdaAt(scale float64) float64 {
 	return m.Lambda
 }
 
-// uninflated is the fit without inflation where the noise was told. Residuals are noise for the most part then, and how wide that is was told: they say little of how
-// wide the function's own uncertainty is, enough for what is said of it on average, and too little to decide by.
+// uninflated is the fit without inflation where the noise was told. Residuals are noise for the
+// most part then, and how wide that is was told: they say little of how wide the function's own
+// uncertainty is, enough for what is said of it on average, and too little to decide by.
 func (f Fit) uninflated() Fit {
 	f.Metrics = slices.Clone(f.Metrics)
 	for i := range f.Metrics {
@@ -112,8 +113,8 @@ func (f FittedMetric) told() float64 {
 	return 1
 }
 
-// take puts the hyperparameters of a fit in force that are free; what is given stays. The model is a fitted one when all lengthscales and
-// noise that are free, and something at all, was fitted.
+// take puts the hyperparameters of a fit in force that are free; what is given stays. The model is
+// a fitted one when all lengthscales and noise that are free, and something at all, was fitted.
 func (m *metricModel) take(f FittedMetric, free Metric) {
 	lengthscales, noise := free.FreeLengthscales && f.Lengthscales != nil, free.FreeNoise && f.Lambda > 0
 	variance := free.FreeVariance && f.Variance > 0
@@ -163,10 +164,12 @@ func sameKernel(a, b Kernel) bool {
 	return slices.Equal(a.Lengthscales, b.Lengthscales)
 }
 
-// leastNoise is the smallest noise variance that a told standard deviation can claim, in modelled units.
+// leastNoise is the smallest noise variance that a told standard deviation can claim, in modelled
+// units.
 const leastNoise = 1e-6
 
-// readingLambda is λ of round's reading: what was told with it, else what is known of it and of the settings.
+// readingLambda is λ of round's reading: what was told with it, else what is known of it and of the
+// settings.
 func (s *task) readingLambda(round int, r Reading, m metricModel) float64 {
 	if !s.cfg.Fit || r.SD <= 0 || !s.scaled(m) {
 		return m.noise.of(round, s.placeOf(round), m.lambda)

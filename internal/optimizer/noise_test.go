@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// lathe is a study of six settings, each read often: the cost is quiet at the second setting, close to its limit,
-// and at the fourth, beyond it, and noisy elsewhere.
+// lathe is a study of six settings, each read often: the cost is quiet at the second setting, close
+// to its limit, and at the fourth, beyond it, and noisy elsewhere.
 func lathe(t *testing.T, rounds int) (*Config, *History) {
 	t.Helper()
 	cfg := plain(t, 1, 1, func(c *Config) {
@@ -64,7 +64,8 @@ func TestNoiseIsFittedBySetting(t *testing.T) {
 	if len(whole.Fits[0].Metrics[0].Settings) != 0 {
 		t.Errorf("a metric without noise has noise by setting: %v", whole.Fits[0].Metrics[0].Settings)
 	}
-	// The quiet setting is known to be within its limit, which the noise of all together could not say.
+	// The quiet setting is known to be within its limit, which the noise of all together could not
+	// say.
 	at := cfg.Space.places()
 	if chances := sure(state.FeasibilityProbability(background, at, nil)); !(chances[1] > 0.9) || sure(state.Recommendation(background)) == 0 {
 		t.Errorf("chances %v, recommendation %d", chances, sure(state.Recommendation(background)))
@@ -75,7 +76,8 @@ func TestNoiseIsFittedBySetting(t *testing.T) {
 	}
 }
 
-// TestReadingsToldLaterHaveTheirSettingsNoise tells one more reading at the quiet setting after the fit.
+// TestReadingsToldLaterHaveTheirSettingsNoise tells one more reading at the quiet setting after the
+// fit.
 func TestReadingsToldLaterHaveTheirSettingsNoise(t *testing.T) {
 	t.Parallel()
 	cfg, h := lathe(t, 60)
@@ -138,7 +140,8 @@ func TestUnevenNoiseIsNotNarrowed(t *testing.T) {
 	}
 }
 
-// TestUndecided has noisy settings that are worth more than the quiet one even with their chance to break the limit: one is recommended, with how many readings would tell.
+// TestUndecided has noisy settings that are worth more than the quiet one even with their chance to
+// break the limit: one is recommended, with how many readings would tell.
 func TestUndecided(t *testing.T) {
 	t.Parallel()
 	cfg, h := lathe(t, 60)
@@ -174,7 +177,9 @@ func TestUndecided(t *testing.T) {
 	}
 }
 
-// TestNothingLikelyIsRecommended: what is more likely to break a limit than to keep it is no answer, and the most promising of it is undecided; nor is anything while a limit's metric was never read.
+// TestNothingLikelyIsRecommended: what is more likely to break a limit than to keep it is no
+// answer, and the most promising of it is undecided; nor is anything while a limit's metric was
+// never read.
 func TestNothingLikelyIsRecommended(t *testing.T) {
 	t.Parallel()
 	cfg, h := lathe(t, 60)
@@ -193,7 +198,8 @@ func TestNothingLikelyIsRecommended(t *testing.T) {
 	}
 }
 
-// TestADoubtfulIncumbentIsReadAgain: of settings whose readings vary, the one that is worth most with its chance is compared with, and reading it again is worth something while it is in doubt.
+// TestADoubtfulIncumbentIsReadAgain: of settings whose readings vary, the one that is worth most
+// with its chance is compared with, and reading it again is worth something while it is in doubt.
 func TestADoubtfulIncumbentIsReadAgain(t *testing.T) {
 	t.Parallel()
 	cfg, h := lathe(t, 60)
@@ -211,7 +217,9 @@ func TestADoubtfulIncumbentIsReadAgain(t *testing.T) {
 	}
 }
 
-// TestToldNoiseIsTheNoiseOfTheNextReading: where every reading comes with its standard deviation, the next one is expected to have it too, times the fitted factor, whatever residuals say of the rest of the model.
+// TestToldNoiseIsTheNoiseOfTheNextReading: where every reading comes with its standard deviation,
+// the next one is expected to have it too, times the fitted factor, whatever residuals say of the
+// rest of the model.
 func TestToldNoiseIsTheNoiseOfTheNextReading(t *testing.T) {
 	t.Parallel()
 	cfg, h := lathe(t, 40)
@@ -240,7 +248,8 @@ func TestToldNoiseIsTheNoiseOfTheNextReading(t *testing.T) {
 	}
 }
 
-// TestTheFactorOfToldNoiseHolds: a fit that found the variances told too small by a factor 4 stands for standard deviations told twice as large, to the bit.
+// TestTheFactorOfToldNoiseHolds: a fit that found the variances told too small by a factor 4 stands
+// for standard deviations told twice as large, to the bit.
 func TestTheFactorOfToldNoiseHolds(t *testing.T) {
 	t.Parallel()
 	var beliefs [2][]Belief
@@ -261,8 +270,9 @@ func TestTheFactorOfToldNoiseHolds(t *testing.T) {
 	}
 }
 
-// TestInflationIsNotDecidedByWhereNoiseWasTold: two fits that differ in inflation alone choose alike then, and what they say differs in width; where nothing was told the
-// decision knows of it, too.
+// TestInflationIsNotDecidedByWhereNoiseWasTold: two fits that differ in inflation alone choose
+// alike then, and what they say differs in width; where nothing was told the decision knows of it,
+// too.
 func TestInflationIsNotDecidedByWhereNoiseWasTold(t *testing.T) {
 	t.Parallel()
 	for _, told := range []float64{1, 0} {
@@ -298,7 +308,8 @@ func TestInflationIsNotDecidedByWhereNoiseWasTold(t *testing.T) {
 	}
 }
 
-// TestNothingIsRecommendedBeforeThereIsAScale: readings in units of which nothing is known yet say nothing of a setting.
+// TestNothingIsRecommendedBeforeThereIsAScale: readings in units of which nothing is known yet say
+// nothing of a setting.
 func TestNothingIsRecommendedBeforeThereIsAScale(t *testing.T) {
 	t.Parallel()
 	cfg, h := lathe(t, 12)
@@ -308,7 +319,8 @@ func TestNothingIsRecommendedBeforeThereIsAScale(t *testing.T) {
 	}
 }
 
-// TestExactReadingsBeyondALimitAreNoAnswer: the model smooths over a reading just beyond the limit; while nothing says that a second one would differ, it is taken at its word.
+// TestExactReadingsBeyondALimitAreNoAnswer: the model smooths over a reading just beyond the limit;
+// while nothing says that a second one would differ, it is taken at its word.
 func TestExactReadingsBeyondALimitAreNoAnswer(t *testing.T) {
 	t.Parallel()
 	cfg := plain(t, 1, 1, func(c *Config) {

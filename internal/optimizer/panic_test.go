@@ -10,7 +10,8 @@ import (
 // falls panics; its name must be found in the stack.
 func falls() { panic("down the stairs") }
 
-// TestPanicsBesideOthersReachTheCaller lets polishing, which is spread over the processors, panic there.
+// TestPanicsBesideOthersReachTheCaller lets polishing, which is spread over the processors, panic
+// there.
 func TestPanicsBesideOthersReachTheCaller(t *testing.T) {
 	t.Parallel()
 	problem := search.Problem{Axes: make([]search.Axis, 1), Score: func([][]float64) ([]search.Score, error) { falls(); return nil, nil }}

@@ -23,14 +23,19 @@ import (
 // draws is how many functions are drawn of each metric.
 const draws = 256
 
-// paths are functions drawn from the posterior: exactly, and jointly, at a finite set Z of places, and between them the mean of the process given the readings and the values
-// drawn there. With c(·, ·) the posterior covariance, A = k(X, X) + Λ, and L Lᵀ = c(Z, Z) + ε,
+// paths are functions drawn from the posterior: exactly, and jointly, at a finite set Z of places,
+// and between them the mean of the process given the readings and the values drawn there. With c(·,
+// ·) the posterior covariance, A = k(X, X) + Λ, and L Lᵀ = c(Z, Z) + ε,
 //
 //	f(Z) = μ(Z) + τ L ξ,   f(x) = μ(x) + c(x, Z) w,   w = τ L⁻ᵀ ξ,   c(x, Z) w = k(x, Z) w − k(x, X) A⁻¹ k(X, Z) w,
 //
-// ξ being normal, and τ² = c ν/χ²_ν, one for each metric and draw, c being what is said beyond what is regressed (view.width²), where predictions are Student-t with ν degrees of freedom, else τ² = c. So a path is the sum of n + |Z| kernels, as a
-// posterior mean is of n. (Wilson, Borovitskiy, Terenin, Mostowsky, Deisenroth: Pathwise Conditioning of Gaussian Processes, 2021, with the process at Z in place of random features,
-// which not every kernel has.) ξ belongs to the place and τ to the draw, not to the study's version: what is made of the draws changes as the posterior does, and not by chance.
+// ξ being normal, and τ² = c ν/χ²_ν, one for each metric and draw, c being what is said beyond what
+// is regressed (view.width²), where predictions are Student-t with ν degrees of freedom, else τ² =
+// c. So a path is the sum of n + |Z| kernels, as a posterior mean is of n. (Wilson, Borovitskiy,
+// Terenin, Mostowsky, Deisenroth: Pathwise Conditioning of Gaussian Processes, 2021, with the
+// process at Z in place of random features, which not every kernel has.) ξ belongs to the place and
+// τ to the draw, not to the study's version: what is made of the draws changes as the posterior
+// does, and not by chance.
 type paths struct {
 	state  *shown
 	known  Known
@@ -43,7 +48,8 @@ type paths struct {
 	needed []float64 // per draw, of places where trials work in it: see Gain
 }
 
-// path are the functions drawn of one metric, in turn from each of some sets of hyperparameters: which are the true ones is not known.
+// path are the functions drawn of one metric, in turn from each of some sets of hyperparameters:
+// which are the true ones is not known.
 type path struct {
 	targets []int
 	kernel  Kernel
@@ -113,7 +119,8 @@ func (p *paths) draw(ctx context.Context, of *path, metric int) error {
 	return inShares(len(of.sets), func(h int) error { return p.drawSet(ctx, of, h, xi, scales) })
 }
 
-// pathSets regress the targets of one metric with the fitted hyperparameters, or, where they come from a fit to few readings, with some drawn around them.
+// pathSets regress the targets of one metric with the fitted hyperparameters, or, where they come
+// from a fit to few readings, with some drawn around them.
 func (s *shown) pathSets(ctx context.Context, src *source, rows *posterior.Rows, targets []int) ([]pathSet, error) {
 	fitted := pathSet{data: rows.Data}
 	for _, k := range targets {
@@ -134,13 +141,15 @@ func (s *shown) pathSets(ctx context.Context, src *source, rows *posterior.Rows,
 	return sets, nil
 }
 
-// hyperparameterSets is how many sets of hyperparameters are drawn, and fewHyperparameters up to how many readings: with more they are known well enough.
+// hyperparameterSets is how many sets of hyperparameters are drawn, and fewHyperparameters up to
+// how many readings: with more they are known well enough.
 const (
 	hyperparameterSets = 16
 	fewHyperparameters = 150
 )
 
-// modelsAround are models of a metric with hyperparameters drawn from their posterior; none where they are not fitted or known well.
+// modelsAround are models of a metric with hyperparameters drawn from their posterior; none where
+// they are not fitted or known well.
 func (s *shown) modelsAround(metric int, src *source, rows *posterior.Rows) ([]metricModel, error) {
 	m := s.regime.models[metric]
 	if !m.fitted || !s.fittable(metric) || rows.Of == nil || rows.Read > fewHyperparameters {
@@ -249,11 +258,13 @@ func (set *pathSet) weigh(ctx context.Context, Z *kernel.Inputs, w [][]float64) 
 	return nil
 }
 
-// mostAdded is up to what power of a hundred, from 1e-10 of the largest variance on, something is added to a covariance that has no root.
+// mostAdded is up to what power of a hundred, from 1e-10 of the largest variance on, something is
+// added to a covariance that has no root.
 const mostAdded = 6
 
-// rootOf is L with L Lᵀ = c(X, X) + ε, ε being the least power of a hundred from 1e-10 of the largest variance on with which there is one. Where numbers are too far apart for any, the error is
-// factor.ErrNotPositiveDefinite.
+// rootOf is L with L Lᵀ = c(X, X) + ε, ε being the least power of a hundred from 1e-10 of the
+// largest variance on with which there is one. Where numbers are too far apart for any, the error
+// is factor.ErrNotPositiveDefinite.
 func rootOf(ctx context.Context, d *gp.Data, X *kernel.Inputs) (*factor.Cholesky, error) {
 	covariance, err := d.Covariance(ctx, X)
 	if err != nil {
@@ -336,7 +347,8 @@ func (s *shown) scales(metric int) []float64 {
 	return scales
 }
 
-// score judges a place by the targets' values there: it is allowed where every limit holds and trials work.
+// score judges a place by the targets' values there: it is allowed where every limit holds and
+// trials work.
 func score(values []float64, works bool) search.Score {
 	if !works || slices.ContainsFunc(values[1:], func(g float64) bool { return g > 0 }) {
 		return search.Score{Value: math.Inf(-1)}

@@ -127,12 +127,14 @@ func (s *task) keepsKnownLimits(known Known) func(Place) bool {
 	}
 }
 
-// placesOf are the space-filling points that are allowed, settled, and of some others those that are.
+// placesOf are the space-filling points that are allowed, settled, and of some others those that
+// are.
 func (s *task) placesOf(points, others [][]float64) []Place {
 	return asPlaces(append(s.cfg.Space.allowed(points, s.cfg.Seed), s.cfg.Space.settled(others)...))
 }
 
-// placesFrom are the space-filling points that are allowed, settled, and of some others and the points tried before those that are.
+// placesFrom are the space-filling points that are allowed, settled, and of some others and the
+// points tried before those that are.
 func (s *task) placesFrom(points [][]float64, others ...[]float64) []Place {
 	for _, r := range s.history.Rounds {
 		others = append(others, r.Point)

@@ -55,8 +55,8 @@ func toy(u []float64, round, costs int) []float64 {
 // givenValue is the toy's first cost as a formula.
 func givenValue(_ int, u []float64) float64 { return toy(u, 0, 1)[1] }
 
-// options are settings under which a round depends on others than it does without them. Each is played like an algorithm of its own, under the
-// algorithm's name with a comma and its own.
+// options are settings under which a round depends on others than it does without them. Each is
+// played like an algorithm of its own, under the algorithm's name with a comma and its own.
 var options = []struct {
 	name     string
 	settings map[string]any
@@ -159,8 +159,8 @@ func play(t *testing.T, cfg *Config, rounds int) (*History, []Decision) {
 	return h, decisions
 }
 
-// told is the history after decision d and its readings; the last metric of every third round and the first of every fifth come one
-// round late.
+// told is the history after decision d and its readings; the last metric of every third round and
+// the first of every fifth come one round late.
 func told(cfg *Config, h *History, d Decision) *History {
 	n := len(h.Rounds) + 1
 	next := &History{Rounds: slices.Clone(h.Rounds)}
@@ -215,7 +215,8 @@ func samples(cfg *Config) bool {
 	return sampler && cfg.Space.Arms == nil
 }
 
-// enough is how many rounds show all that an algorithm does: the toy's windows, epochs and restarts are shorter.
+// enough is how many rounds show all that an algorithm does: the toy's windows, epochs and restarts
+// are shorter.
 func enough(cfg *Config) int {
 	if samples(cfg) {
 		return 4
@@ -282,7 +283,8 @@ func within9(a, b float64) bool {
 	return a == b || math.Abs(a-b) <= 1e-9*math.Max(1, math.Abs(a)) || math.IsNaN(a) && math.IsNaN(b)
 }
 
-// checkLookingBack compares what replay says that earlier decisions acted on with what they did act on.
+// checkLookingBack compares what replay says that earlier decisions acted on with what they did act
+// on.
 func checkLookingBack(t *testing.T, state *State, h *History) {
 	t.Helper()
 	places := []Place{{U: h.Rounds[0].Point, Arm: h.Rounds[0].Arm}, {U: h.Rounds[2].Point, Arm: h.Rounds[2].Arm}}
@@ -341,7 +343,8 @@ func checkDecidedAgain(t *testing.T, cfg *Config, h *History, decisions []Decisi
 	}
 }
 
-// TestSamplesAreRecorded holds that the recorded draws give back what a Thompson sample was worth at the chosen point.
+// TestSamplesAreRecorded holds that the recorded draws give back what a Thompson sample was worth
+// at the chosen point.
 func TestSamplesAreRecorded(t *testing.T) {
 	t.Parallel()
 	_, decisions := play(t, toyConfig(t, "ckb-ts", grounds()[0], 2), 12)
@@ -354,7 +357,8 @@ func TestSamplesAreRecorded(t *testing.T) {
 	}
 }
 
-// TestHaltonSpreads tries every arm once before any twice, and takes the points of the sequence elsewhere.
+// TestHaltonSpreads tries every arm once before any twice, and takes the points of the sequence
+// elsewhere.
 func TestHaltonSpreads(t *testing.T) {
 	t.Parallel()
 	_, decisions := play(t, toyConfig(t, "halton", grounds()[0], 1), 40)
@@ -401,7 +405,8 @@ func TestRandomIsUniform(t *testing.T) {
 	}
 }
 
-// TestCorrectedIsToldRight corrects a reading, and excludes a round, in the middle; the state must be that of a history told right at once.
+// TestCorrectedIsToldRight corrects a reading, and excludes a round, in the middle; the state must
+// be that of a history told right at once.
 func TestCorrectedIsToldRight(t *testing.T) {
 	t.Parallel()
 	for _, name := range algorithms() {

@@ -27,21 +27,24 @@ func (s *shown) Models() []Model {
 
 func (s *shown) countShown(k int) int { return s.sources[s.sourceOf[k]].arrived }
 
-// Posterior returns one Belief per metric, from the data that arrived (in the algorithm's window, if it has one). A metric that
-// serves several raw constraints is regressed towards the threshold of the first. The error is that of ctx.
+// Posterior returns one Belief per metric, from the data that arrived (in the algorithm's window,
+// if it has one). A metric that serves several raw constraints is regressed towards the threshold
+// of the first. The error is that of ctx.
 func (s *shown) Posterior(ctx context.Context, at []Place) ([]Belief, error) {
 	beliefs, _, err := s.Believe(ctx, at, nil)
 	return beliefs, err
 }
 
-// FeasibilityProbability returns Π_j P(g_j(x) ≤ 0) (latent function, true thresholds); known, when not nil, holds for each
-// place one value per constraint in metric units for the Given ones, which otherwise are left out. The error is that of ctx.
+// FeasibilityProbability returns Π_j P(g_j(x) ≤ 0) (latent function, true thresholds); known, when
+// not nil, holds for each place one value per constraint in metric units for the Given ones, which
+// otherwise are left out. The error is that of ctx.
 func (s *shown) FeasibilityProbability(ctx context.Context, at []Place, known [][]float64) ([]float64, error) {
 	_, chances, err := s.Believe(ctx, at, known)
 	return chances, err
 }
 
-// Believe returns Posterior and FeasibilityProbability from one regression. The error is that of ctx.
+// Believe returns Posterior and FeasibilityProbability from one regression. The error is that of
+// ctx.
 func (s *shown) Believe(ctx context.Context, at []Place, known [][]float64) ([]Belief, []float64, error) {
 	estimates, err := s.estimate(ctx, at, nil)
 	if err != nil {
@@ -64,7 +67,8 @@ func (s *shown) Believe(ctx context.Context, at []Place, known [][]float64) ([]B
 	return beliefs, s.chances(estimates, len(at), known), nil
 }
 
-// quantile95 is the half width, in standard deviations, of the 95 % interval shown where fits name no degrees of freedom.
+// quantile95 is the half width, in standard deviations, of the 95 % interval shown where fits name
+// no degrees of freedom.
 const quantile95 = 1.96
 
 func beliefOf(t transform, mean, sd []float64, width, width95 float64) Belief {
@@ -80,19 +84,23 @@ func beliefOf(t transform, mean, sd []float64, width, width95 float64) Belief {
 	return b
 }
 
-// safeEnough is the feasibility probability from which a point counts as known to be within its limits.
+// safeEnough is the feasibility probability from which a point counts as known to be within its
+// limits.
 const safeEnough = 0.9
 
-// likelier is the feasibility probability that a recommendation needs: a point more likely to break a limit than to keep them all is no answer.
+// likelier is the feasibility probability that a recommendation needs: a point more likely to break
+// a limit than to keep them all is no answer.
 const likelier = 0.5
 
-// Recommendation returns the round of the told, included point that is worth most, or 0 if there is none,
+// Recommendation returns the round of the told, included point that is worth most, or 0 if there is
+// none,
 //
 //	argmax { P(x)·(μ_f(x) − m) : P(x) ≥ ½ },   P(x) = Π_j P(g_j(x) ≤ 0),
 //
-// and, while nothing says that a second reading would differ from the first, none that was read beyond a limit,
-// a broken limit counting as m, the least expected reward of such a point: what the next decision compares other places with, in metric units. There is none
-// before there is a scale and a reading of every metric. The error is that of ctx.
+// and, while nothing says that a second reading would differ from the first, none that was read
+// beyond a limit, a broken limit counting as m, the least expected reward of such a point: what the
+// next decision compares other places with, in metric units. There is none before there is a scale
+// and a reading of every metric. The error is that of ctx.
 func (s *shown) Recommendation(ctx context.Context) (int, error) {
 	if !s.modelStands() {
 		return 0, nil
@@ -139,7 +147,8 @@ func (s *shown) expectedRewards(estimate policy.Estimate) []float64 {
 	return rewards
 }
 
-// modelStands tells whether something can be said of every metric that decides: each has a scale, and a reading that counts.
+// modelStands tells whether something can be said of every metric that decides: each has a scale,
+// and a reading that counts.
 func (s *shown) modelStands() bool {
 	for i, m := range s.regime.models {
 		if !s.scaled(m) || len(s.told(i)) == 0 {
@@ -149,7 +158,8 @@ func (s *shown) modelStands() bool {
 	return true
 }
 
-// expectedReward is the posterior mean, in metric units and to be made large, of a reward with this estimate.
+// expectedReward is the posterior mean, in metric units and to be made large, of a reward with this
+// estimate.
 func (s *shown) expectedReward(mean, sd float64) float64 {
 	t := s.regime.transforms[0]
 	if t.warp == warp.Identity {

@@ -11,19 +11,22 @@ import (
 	"headroom/internal/optimizer/search"
 )
 
-// pricedAtOnce is how many places are predicted at a time on the way down from the most promising one.
+// pricedAtOnce is how many places are predicted at a time on the way down from the most promising
+// one.
 const pricedAtOnce = 64
 
 // Price is what one limit costs: the best expected reward by its threshold τ, all else as it is,
 //
 //	best(τ) = max { E f(x) : P(g_j(x) ≤ 0 for all j) ≥ 0.9, with g of the limit moved to τ },
 //
-// over the candidates, or over space-filling points and the points played, the best of them polished. It never falls as the limit is loosened. The slope at the
-// present threshold is the limit's multiplier in that problem (its shadow price).
+// over the candidates, or over space-filling points and the points played, the best of them
+// polished. It never falls as the limit is loosened. The slope at the present threshold is the
+// limit's multiplier in that problem (its shadow price).
 type Price struct {
 	Steps []PriceStep // by threshold, rising; none while some metric has no reading, and while those of the limit's do not differ
-	// Slope is (best(τ+h) − best(τ−h))/2h, in units of the objective for each of the limit's metric, h being a step; over one step where there is a best on one side
-	// only. HasSlope is false where neither is known.
+	// Slope is (best(τ+h) − best(τ−h))/2h, in units of the objective for each of the limit's
+	// metric, h being a step; over one step where there is a best on one side only. HasSlope is
+	// false where neither is known.
 	Slope    float64
 	HasSlope bool
 }
@@ -38,9 +41,11 @@ type PriceStep struct {
 
 const (
 	priceSteps = 5 // on each side of the threshold
-	// A step is at most this share of the standard deviation of the readings: more, and a peak is stepped over.
+	// A step is at most this share of the standard deviation of the readings: more, and a peak is
+	// stepped over.
 	priceStep = 0.25
-	// priceEffort is the share of a decision's search that polishing one step of the curve may take, each beginning from the one before.
+	// priceEffort is the share of a decision's search that polishing one step of the curve may
+	// take, each beginning from the one before.
 	priceEffort = 0.3
 )
 
@@ -53,7 +58,8 @@ type priced struct {
 	mean, dev float64 // of the moved one's response; where its value is given, its excess over the present threshold
 }
 
-// Price works out the curve of limit j. known gives the values of Given constraints. The error is that of ctx.
+// Price works out the curve of limit j. known gives the values of Given constraints. The error is
+// that of ctx.
 func (s *shown) Price(ctx context.Context, j int, known Known) (Price, error) {
 	var p Price
 	if !s.modelStands() {
@@ -101,7 +107,8 @@ func (s *shown) Price(ctx context.Context, j int, known Known) (Price, error) {
 	return p, nil
 }
 
-// pricedThresholds are the thresholds of limit j to look at: the present one and priceSteps on each side, at a distance of 1, 2 or 5 times a power of ten.
+// pricedThresholds are the thresholds of limit j to look at: the present one and priceSteps on each
+// side, at a distance of 1, 2 or 5 times a power of ten.
 func (s *shown) pricedThresholds(j int) []float64 {
 	c, count, mean, squares := s.cfg.Costs[j], 0.0, 0.0, 0.0
 	for n, r := range s.history.Rounds {
@@ -166,7 +173,8 @@ func (p Price) order(c Cost) []int {
 	return order
 }
 
-// worthPricing are the places where the means keep every limit, with limit j at a threshold, the highest expected reward first: a probability of 0.9 needs that.
+// worthPricing are the places where the means keep every limit, with limit j at a threshold, the
+// highest expected reward first: a probability of 0.9 needs that.
 func (s *shown) worthPricing(ctx context.Context, at []Place, j int, threshold float64, known Known) ([]Place, error) {
 	if len(at) == 0 {
 		return nil, nil
@@ -230,8 +238,9 @@ func (s *shown) kept(c priced, j int, threshold float64) float64 {
 	return c.others * below(c.mean-s.regime.transforms[1+j].response(threshold), c.dev, s.regime.models[cost.Metric].freedom)
 }
 
-// climbAlong polishes the best of each step on a continuous space, from the tightest threshold on: what is within one is within every looser one, so each begins from
-// the better of its own and the one before.
+// climbAlong polishes the best of each step on a continuous space, from the tightest threshold on:
+// what is within one is within every looser one, so each begins from the better of its own and the
+// one before.
 func (s *shown) climbAlong(ctx context.Context, j int, steps []PriceStep, best []*priced, known Known) error {
 	var before *priced
 	for _, i := range (Price{Steps: steps}).order(s.cfg.Costs[j]) {

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// bestOnGrid is the best reward of a study with one limit, moved to a threshold, among places with a chance of 0.9 to keep it.
+// bestOnGrid is the best reward of a study with one limit, moved to a threshold, among places with
+// a chance of 0.9 to keep it.
 func bestOnGrid(t *testing.T, state *State, at []Place, threshold float64) (best float64) {
 	t.Helper()
 	best = math.Inf(-1)
@@ -47,7 +48,8 @@ func checkPrice(t *testing.T, state *State, at []Place, p Price) {
 	}
 }
 
-// TestPriceOfALimit follows the side of a hill, under a ceiling and above a floor, upwards and downwards: the slope is the finite difference, and says which way the limit gives.
+// TestPriceOfALimit follows the side of a hill, under a ceiling and above a floor, upwards and
+// downwards: the slope is the finite difference, and says which way the limit gives.
 func TestPriceOfALimit(t *testing.T) {
 	t.Parallel()
 	for _, sign := range []float64{1, -1} {
@@ -77,7 +79,8 @@ func TestPriceOfALimit(t *testing.T) {
 	}
 }
 
-// TestLooseningNeverCosts: on rough ground, where a climb may end on a lesser hill, no looser limit has a lesser best.
+// TestLooseningNeverCosts: on rough ground, where a climb may end on a lesser hill, no looser limit
+// has a lesser best.
 func TestLooseningNeverCosts(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(6) {
@@ -97,7 +100,8 @@ func TestLooseningNeverCosts(t *testing.T) {
 	}
 }
 
-// TestPriceAmongCandidates is the best candidate's within each threshold, exactly, and nothing where no candidate is.
+// TestPriceAmongCandidates is the best candidate's within each threshold, exactly, and nothing
+// where no candidate is.
 func TestPriceAmongCandidates(t *testing.T) {
 	t.Parallel()
 	cfg, h := hill(t, nil)
@@ -147,7 +151,8 @@ func TestPriceOfWhatIsKnown(t *testing.T) {
 	}
 }
 
-// TestNoPrice: of readings that do not differ there is no scale to move a limit by, and where nothing keeps the limit no slope.
+// TestNoPrice: of readings that do not differ there is no scale to move a limit by, and where
+// nothing keeps the limit no slope.
 func TestNoPrice(t *testing.T) {
 	t.Parallel()
 	cfg, h := hill(t, nil)
@@ -167,7 +172,8 @@ func TestNoPrice(t *testing.T) {
 	}
 }
 
-// TestThresholdsAreRound: the steps of a curve are 1, 2 or 5 times a power of ten, whatever the metric's unit.
+// TestThresholdsAreRound: the steps of a curve are 1, 2 or 5 times a power of ten, whatever the
+// metric's unit.
 func TestThresholdsAreRound(t *testing.T) {
 	t.Parallel()
 	for _, unit := range []float64{1e-6, 1, 3, 1e9} {

@@ -14,7 +14,8 @@ func (s *task) fittable(metric int) bool {
 	return s.cfg.Fit && (m.FreeLengthscales || m.FreeNoise || m.FreeVariance) && m.Kernel.Name != "covariance"
 }
 
-// standard is the mean and the standard deviation (÷n) of the readings; the latter 1 if they are all equal.
+// standard is the mean and the standard deviation (÷n) of the readings; the latter 1 if they are
+// all equal.
 func (s *task) standard(metric int, rounds []int) (centre, scale float64) {
 	n := float64(len(rounds))
 	for _, r := range rounds {
@@ -35,8 +36,8 @@ func (s *task) standard(metric int, rounds []int) (centre, scale float64) {
 	return centre, scale
 }
 
-// toldNoise is the mean λ of the readings of these rounds where each came with its standard deviation, else 0: no reading is left then to fit the noise of the next one
-// from.
+// toldNoise is the mean λ of the readings of these rounds where each came with its standard
+// deviation, else 0: no reading is left then to fit the noise of the next one from.
 func (s *task) toldNoise(metric int, rounds []int, f FittedMetric) float64 {
 	m := metricModel{centre: f.Centre, scale: f.Scale, warp: f.warp(), told: f.told(), count: f.Count}
 	sum := 0.0
@@ -86,10 +87,11 @@ func (v *view) fitProblem(metric int, rounds []int, f FittedMetric) fit.Problem 
 	return p
 }
 
-// Prior medians of lengthscales. That of a number grows with the root of how many parameters there are, as distances do: otherwise, with many, every
-// point would be alone (Hvarfner, Hellsten, Nardi: Vanilla Bayesian Optimization Performs Great in High Dimensions, 2024). A category's
-// choices are √2 apart in one-hot inputs; with 0.3 they would share nothing (a matern52 correlation of 0.001), with √2 half (0.52) until
-// the readings say otherwise.
+// Prior medians of lengthscales. That of a number grows with the root of how many parameters there
+// are, as distances do: otherwise, with many, every point would be alone (Hvarfner, Hellsten,
+// Nardi: Vanilla Bayesian Optimization Performs Great in High Dimensions, 2024). A category's
+// choices are √2 apart in one-hot inputs; with 0.3 they would share nothing (a matern52 correlation
+// of 0.001), with √2 half (0.52) until the readings say otherwise.
 const (
 	rangeShare     = 0.2 // of a parameter's range, times √(number of parameters)
 	categoryMedian = math.Sqrt2
@@ -111,12 +113,14 @@ func (d Dim) priorLengthscale(parameters int) float64 {
 	return rangeShare * math.Sqrt(float64(parameters)) * d.inputRange()
 }
 
-// unwarpedNoise is λ from which readings that replicates show to be noisy are modelled as they are: a limit on a metric is one on the mean of its
-// readings, and the mean of warped readings would come out as their median.
+// unwarpedNoise is λ from which readings that replicates show to be noisy are modelled as they are:
+// a limit on a metric is one on the mean of its readings, and the mean of warped readings would
+// come out as their median.
 const unwarpedNoise = 0.1
 
-// fitNoise looks at the settings read more than once: it puts wrong readings, and the noise of settings where it differs, into f, and tells whether
-// noise is what readings differ by in a good part.
+// fitNoise looks at the settings read more than once: it puts wrong readings, and the noise of
+// settings where it differs, into f, and tells whether noise is what readings differ by in a good
+// part.
 func (v *view) fitNoise(ctx context.Context, metric int, rounds []int, f *FittedMetric) (noisy bool, err error) {
 	if !v.cfg.Metrics[metric].FreeNoise {
 		return false, nil
@@ -147,8 +151,8 @@ func (v *view) fitNoise(ctx context.Context, metric int, rounds []int, f *Fitted
 	return true, nil
 }
 
-// replicated are the readings of these rounds, standardised by f, and the first round with the same settings as each; −1 for a reading
-// that told its own noise.
+// replicated are the readings of these rounds, standardised by f, and the first round with the same
+// settings as each; −1 for a reading that told its own noise.
 func (s *task) replicated(metric int, rounds []int, f FittedMetric) (y []float64, settings []int) {
 	first := map[string]int{}
 	plain := transform{sign: 1, centre: f.Centre, scale: f.Scale, warp: warp.Identity}

@@ -43,7 +43,8 @@ func (s *decision) decision(ctx context.Context, at Place, known Known, draw Dra
 	return d, nil
 }
 
-// believed is the input of one place with what is believed there and at x* in place of what is decided by: the same means, and the widths that are said.
+// believed is the input of one place with what is believed there and at x* in place of what is
+// decided by: the same means, and the widths that are said.
 func (s *decision) believed(input *policy.Input, at Place) *policy.Input {
 	said, rival := *input, *input.Rival
 	said.Rival, said.Costs = &rival, slices.Clone(input.Costs)

@@ -23,7 +23,8 @@ func (s *evidence) regressAll(ctx context.Context) error {
 	return nil
 }
 
-// build works out the regressions of a regime, taking over what the prior state's worked out for the same rounds.
+// build works out the regressions of a regime, taking over what the prior state's worked out for
+// the same rounds.
 func (s *evidence) build(ctx context.Context, regime *regime) error {
 	if err := s.regressMetrics(ctx, regime); err != nil {
 		return err
@@ -99,7 +100,8 @@ func (s *evidence) whitenedBefore(k int, g *group, y []float64) []float64 {
 	return nil
 }
 
-// regress factorises K + Λ for a group's arrivals, unless they are taken in sequence, appending to a factor of the prior state that agrees with their beginning.
+// regress factorises K + Λ for a group's arrivals, unless they are taken in sequence, appending to
+// a factor of the prior state that agrees with their beginning.
 func (s *evidence) regress(ctx context.Context, g *group, inSequence bool) (err error) {
 	if g.function, err = s.function(g.model.kernel); err != nil || inSequence {
 		return err
@@ -117,7 +119,8 @@ func (s *evidence) regress(ctx context.Context, g *group, inSequence bool) (err 
 	return s.appendRounds(ctx, g.Data, g.model.kernel, g.order[g.known:])
 }
 
-// agreeing is the number of leading arrivals whose points and noise are the same in an earlier regression.
+// agreeing is the number of leading arrivals whose points and noise are the same in an earlier
+// regression.
 func (s *evidence) agreeing(old, now *group) int {
 	if old.Data == nil || !old.model.sameRegression(now.model) {
 		return 0
@@ -133,7 +136,8 @@ func (s *evidence) agreeing(old, now *group) int {
 	return n
 }
 
-// responses are target k's responses for the arrivals, in modelled units, going on from those of the prior state.
+// responses are target k's responses for the arrivals, in modelled units, going on from those of
+// the prior state.
 func (s *evidence) responses(regime *regime, k int, g *group) appendOnly[float64] {
 	metric := s.targets[k].metric
 	answer := func(a arrival) float64 {
@@ -154,7 +158,8 @@ func (s *evidence) responses(regime *regime, k int, g *group) appendOnly[float64
 	return y.append(more...)
 }
 
-// buildOwn works out the regressions of an algorithm that does not act on the arrived readings of each metric.
+// buildOwn works out the regressions of an algorithm that does not act on the arrived readings of
+// each metric.
 func (s *evidence) buildOwn(ctx context.Context, regime *regime) error {
 	regime.ownOf = make([]int, len(s.targets))
 	for k := range regime.ownOf {

@@ -8,29 +8,32 @@ import (
 	"headroom/internal/optimizer/policy"
 )
 
-// State is what an algorithm makes of a history: immutable, safe for concurrent use. It holds what is believed, what is decided of it, and the account of the rounds.
+// State is what an algorithm makes of a history: immutable, safe for concurrent use. It holds what
+// is believed, what is decided of it, and the account of the rounds.
 type State struct {
 	*account
 	*decision
 	*shown
 }
 
-// WithCheckpoint returns a context under which the optimizer calls hook between slices of at most some 10 ms of work, from one goroutine at a
-// time and without holding a lock that other work waits for: a caller who has a processor on loan can give way there. See
-// checkpoint.With for what the hook may do.
+// WithCheckpoint returns a context under which the optimizer calls hook between slices of at most
+// some 10 ms of work, from one goroutine at a time and without holding a lock that other work waits
+// for: a caller who has a processor on loan can give way there. See checkpoint.With for what the
+// hook may do.
 func WithCheckpoint(ctx context.Context, hook func(ctx context.Context) error) context.Context {
 	return checkpoint.With(ctx, hook)
 }
 
-// Replay plays history h into the algorithm of cfg and returns the state after it. cfg and h must be valid (package
-// design checks what people typed); a Config that cannot be computed with, such as a kernel matrix that is not
-// positive definite with its λ, is an error. So is that of ctx, which ends the work early.
+// Replay plays history h into the algorithm of cfg and returns the state after it. cfg and h must
+// be valid (package design checks what people typed); a Config that cannot be computed with, such
+// as a kernel matrix that is not positive definite with its λ, is an error. So is that of ctx,
+// which ends the work early.
 func Replay(ctx context.Context, cfg *Config, h *History) (*State, error) {
 	return replay(ctx, cfg, h, nil)
 }
 
-// Extend is Replay(cfg, h), reusing what prior worked out where h agrees with prior's history. The result is the
-// same to the last bit, except that sliding windows may differ by 1e-9.
+// Extend is Replay(cfg, h), reusing what prior worked out where h agrees with prior's history. The
+// result is the same to the last bit, except that sliding windows may differ by 1e-9.
 func (prior *State) Extend(ctx context.Context, h *History) (*State, error) {
 	return replay(ctx, prior.cfg, h, prior)
 }

@@ -75,7 +75,8 @@ func sameState(t rapid.TB, a, b *State) {
 	}
 }
 
-// TestExtendEqualsReplay checks that a cached state never differs from replay from nothing, whatever was rewritten.
+// TestExtendEqualsReplay checks that a cached state never differs from replay from nothing,
+// whatever was rewritten.
 func TestExtendEqualsReplay(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -95,7 +96,8 @@ func TestExtendEqualsReplay(t *testing.T) {
 	})
 }
 
-// TestPosteriorIgnoresTheOrderOfArrival checks that late readings end in the same posterior as punctual ones.
+// TestPosteriorIgnoresTheOrderOfArrival checks that late readings end in the same posterior as
+// punctual ones.
 func TestPosteriorIgnoresTheOrderOfArrival(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -141,7 +143,8 @@ func TestPendingTrialsAreNotRepeated(t *testing.T) {
 	}
 }
 
-// TestOddHistories plays histories that break careless arithmetic, with everything fitted as by default.
+// TestOddHistories plays histories that break careless arithmetic, with everything fitted as by
+// default.
 func TestOddHistories(t *testing.T) {
 	t.Parallel()
 	odd := map[string]func(i int, random *rand.Rand) (u []float64, value float64){
@@ -211,7 +214,8 @@ func finite(t *testing.T, values ...float64) {
 	}
 }
 
-// TestCalibrationStartsWithTheScale plays readings far from 0: predictions count from the first fit on.
+// TestCalibrationStartsWithTheScale plays readings far from 0: predictions count from the first fit
+// on.
 func TestCalibrationStartsWithTheScale(t *testing.T) {
 	t.Parallel()
 	cfg := plain(t, 2, 0, func(c *Config) { c.Standardize = true }, `{}`)

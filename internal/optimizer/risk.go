@@ -1,17 +1,21 @@
 package optimizer
 
-// The setting most_risk r of a limit, or of all together, is a budget over the trials that the model chooses, those of the first design and those that
-// people chose or brought being left out: nobody weighed their chances. Of T trials planned, with n of the model's told before decision t, k of them beyond
-// the limit, the decision may take a place whose chance to break it is at most
+// The setting most_risk r of a limit, or of all together, is a budget over the trials that the
+// model chooses, those of the first design and those that people chose or brought being left out:
+// nobody weighed their chances. Of T trials planned, with n of the model's told before decision t,
+// k of them beyond the limit, the decision may take a place whose chance to break it is at most
 //
 //	min(r, max(r/10, r + (r·n − k)/(T − t + 1))),
 //
-// what the earlier trials overdrew being spread over those that are left. Where they overdrew nothing it is r: chances not taken are not saved up, since
-// that would let the last trials break limits almost surely. So with chances that are what they say, r·N of N trials are expected beyond at most, and with
-// chances that are not, the trials beyond are answered by caution.
+// what the earlier trials overdrew being spread over those that are left. Where they overdrew
+// nothing it is r: chances not taken are not saved up, since that would let the last trials break
+// limits almost surely. So with chances that are what they say, r·N of N trials are expected beyond
+// at most, and with chances that are not, the trials beyond are answered by caution.
 
-// leastRisk is the share of most_risk that a decision may always take. A place without any risk is where everything is known: a study held to it would ask there
-// to its end. Trials beyond are a tenth as frequent as asked for then, even if the model is wrong about its chances by as much as a factor of ten.
+// leastRisk is the share of most_risk that a decision may always take. A place without any risk is
+// where everything is known: a study held to it would ask there to its end. Trials beyond are a
+// tenth as frequent as asked for then, even if the model is wrong about its chances by as much as a
+// factor of ten.
 const leastRisk = 0.1
 
 const mostRisk = "most_risk"

@@ -89,7 +89,8 @@ func (s *decision) scoreAll(ctx context.Context, at []Place, known Known, draw D
 	return scores, reason, nil
 }
 
-// order puts scores in the order that climbing needs: by rank, and fallbacks below everything allowed.
+// order puts scores in the order that climbing needs: by rank, and fallbacks below everything
+// allowed.
 func (s *decision) order(raw policy.Scores, at []Place) ([]search.Score, string) {
 	scores := make([]search.Score, len(at))
 	for i, p := range at {
@@ -158,8 +159,9 @@ func polish(problem search.Problem, climbers []climber, step, finest float64, bu
 	return work.Wait()
 }
 
-// effective resolves which places may be chosen: of those of the lowest rank that are left and would teach something, those the algorithm allows, else by
-// its fallback; if nothing would, of all that are left; and so on with the next rank.
+// effective resolves which places may be chosen: of those of the lowest rank that are left and
+// would teach something, those the algorithm allows, else by its fallback; if nothing would, of all
+// that are left; and so on with the next rank.
 func (s *decision) effective(scores policy.Scores, at []Place) (values []float64, allowed []bool, fellBack bool) {
 	ranked := make([]int, len(at))
 	for i, p := range at {
@@ -215,7 +217,8 @@ func allowing(places int, fits func(i int) bool, permitted []bool) (allowed []bo
 // tie is how close scores count as equal, times max(1, |largest|).
 const tie = 1e-9
 
-// Argmax is the lowest index among the largest values, ties going to the largest untruncated value; −1 if none is allowed.
+// Argmax is the lowest index among the largest values, ties going to the largest untruncated value;
+// −1 if none is allowed.
 func Argmax(values, untruncated []float64, allowed []bool, relative bool) int {
 	candidates := ties(values, nil, allowed, relative)
 	if untruncated != nil && len(candidates) > 1 {
@@ -227,7 +230,8 @@ func Argmax(values, untruncated []float64, allowed []bool, relative bool) int {
 	return candidates[0]
 }
 
-// ties lists, in order, the indices (among some, or all) whose values come within the tolerance of the largest.
+// ties lists, in order, the indices (among some, or all) whose values come within the tolerance of
+// the largest.
 func ties(values []float64, among []int, allowed []bool, relative bool) []int {
 	if among == nil {
 		for i := range values {

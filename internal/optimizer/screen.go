@@ -10,20 +10,23 @@ import (
 	"headroom/internal/optimizer/search"
 )
 
-// pruneFrom is the number of rounds from which screening prunes; below it every point is solved for.
+// pruneFrom is the number of rounds from which screening prunes; below it every point is solved
+// for.
 const pruneFrom = 200
 
-// screened are the places that are still in question, with the posterior means of every target there, exact to rounding, and per source v(x)ᵀv(x*) for
-// the incumbent x*, if there is one.
+// screened are the places that are still in question, with the posterior means of every target
+// there, exact to rounding, and per source v(x)ᵀv(x*) for the incumbent x*, if there is one.
 type screened struct {
 	at        []Place
 	means     [][]float64 // by target
 	explained [][]float64
 }
 
-// screen scores places and returns the leaders. Where a policy can say how large a score may be, places are screened by bounds: the variance
-// after the first m rows of the factor is at least the final one, so the bound it gives is at least the final score, and most
-// places are ruled out without a full solve. The best place is never ruled out; of the other leaders, lesser ones on their own hills may be.
+// screen scores places and returns the leaders. Where a policy can say how large a score may be,
+// places are screened by bounds: the variance after the first m rows of the factor is at least the
+// final one, so the bound it gives is at least the final score, and most places are ruled out
+// without a full solve. The best place is never ruled out; of the other leaders, lesser ones on
+// their own hills may be.
 func (s *decision) screen(ctx context.Context, at []Place, known Known, draw Draw) ([]climber, string, error) {
 	if !s.traits.RisesWithUncertainty && s.traits.Upper == nil || len(s.history.Rounds) < pruneFrom {
 		scores, reason, err := s.scoreAll(ctx, at, known, draw)
@@ -85,7 +88,8 @@ func (c screened) keep(bounds []search.Score, least search.Score) screened {
 	return kept
 }
 
-// prune keeps the places whose bound from the first rows of the factor reaches the best exact score among a few promising ones.
+// prune keeps the places whose bound from the first rows of the factor reaches the best exact score
+// among a few promising ones.
 func (s *decision) prune(ctx context.Context, from screened, rows int, known Known, draw Draw) (screened, error) {
 	bounds, err := s.boundAll(ctx, from, rows, known, draw)
 	if err != nil {
@@ -143,7 +147,8 @@ func (s *decision) boundAll(ctx context.Context, of screened, rows int, known Kn
 	return bounds, work.Wait()
 }
 
-// boundScores bounds the scores of places by the standard deviations that the first rows of each factor leave.
+// boundScores bounds the scores of places by the standard deviations that the first rows of each
+// factor leave.
 func (s *decision) boundScores(ctx context.Context, of screened, rows int, known Known, draw Draw) ([]search.Score, error) {
 	input := s.bareInput(draw)
 	estimates := s.givenEstimates(of.at, known.at(of.at))

@@ -9,25 +9,29 @@ import (
 	"headroom/internal/optimizer/posterior"
 )
 
-// Where there are many more readings than candidates, a regression keeps the posterior over all candidates in place of the rows of a factor: O(M²)
-// numbers and work a reading, however many there have been. The rounds are gone through in order, and what is wanted of earlier decisions is
-// noted on the way.
+// Where there are many more readings than candidates, a regression keeps the posterior over all
+// candidates in place of the rows of a factor: O(M²) numbers and work a reading, however many there
+// have been. The rounds are gone through in order, and what is wanted of earlier decisions is noted
+// on the way.
 
-// sequential is that posterior after the readings that the next decision sees, nil in a regime that is over, and what the regime's decisions expected.
+// sequential is that posterior after the readings that the next decision sees, nil in a regime that
+// is over, and what the regime's decisions expected.
 type sequential struct {
 	arms  *gp.Arms
 	from  int // decision of the first that is noted
 	noted appendOnly[posterior.Noted]
 }
 
-// From how many readings on candidates are regressed together: twice their number, as long as the factor's rows cost more; see docs/benchmarks.md.
+// From how many readings on candidates are regressed together: twice their number, as long as the
+// factor's rows cost more; see docs/benchmarks.md.
 const (
 	readingsAnArm = 2
 	leastReadings = 512
 )
 
-// inSequence tells whether so many readings of a regime are regressed by the posterior over all candidates. Algorithms that forget, or that act on
-// data of their own, need the rows; so does looking at rounds before the regime.
+// inSequence tells whether so many readings of a regime are regressed by the posterior over all
+// candidates. Algorithms that forget, or that act on data of their own, need the rows; so does
+// looking at rounds before the regime.
 func (s *evidence) inSequence(regime *regime, readings int) bool {
 	if s.arms == nil || s.traits.First != nil || s.traits.ActsOnOwnData() || s.traits.MovesByEstimate && regime.from > 1 && slices.Contains(s.scaledFrom(), regime.from) {
 		return false
@@ -117,8 +121,9 @@ func (s *evidence) narrowed(ctx context.Context, g *group, arms *gp.Arms, waitin
 	return arms, nil
 }
 
-// sequentialBefore is what the prior state had come to, where everything that it went through still holds, else the prior over the candidates; come
-// are the readings, by their position in the order, that are not in it yet.
+// sequentialBefore is what the prior state had come to, where everything that it went through still
+// holds, else the prior over the candidates; come are the readings, by their position in the order,
+// that are not in it yet.
 func (s *evidence) sequentialBefore(ctx context.Context, regime *regime, g *group, targets []int) (st *sequential, come []int, err error) {
 	for _, old := range s.priorRegimes() {
 		for _, before := range old.groups {
@@ -137,7 +142,8 @@ func (s *evidence) sequentialBefore(ctx context.Context, regime *regime, g *grou
 	return &sequential{arms: fresh, from: regime.from}, come, err
 }
 
-// continued is what a regression had come to of the prior state for one with the same kernel and noise; nil where what it went through does not hold.
+// continued is what a regression had come to of the prior state for one with the same kernel and
+// noise; nil where what it went through does not hold.
 func (s *evidence) continued(old *regime, before *group, regime *regime, g *group, targets []int) (st *sequential, come []int) {
 	first, known := regime.from-old.from, before.sequential.noted
 	for _, k := range targets {
@@ -161,8 +167,8 @@ func (s *evidence) continued(old *regime, before *group, regime *regime, g *grou
 	return &sequential{before.sequential.arms.Clone(), regime.from, known}, come
 }
 
-// added are the positions of the readings that a regression has beyond those of an earlier one, which begins with the same ones; not ok when it
-// lacks some, or has others.
+// added are the positions of the readings that a regression has beyond those of an earlier one,
+// which begins with the same ones; not ok when it lacks some, or has others.
 func added(old *regime, before *group, regime *regime, g *group, targets []int, same int) (come []int, ok bool) {
 	has := func(i, j int) bool {
 		return before.order[i] == g.order[j] &&

@@ -10,7 +10,8 @@ import (
 	"headroom/internal/optimizer/posterior"
 )
 
-// throng is a history of so many rounds on candidates, most readings told in their own round, some late, some never.
+// throng is a history of so many rounds on candidates, most readings told in their own round, some
+// late, some never.
 func throng(cfg *Config, n int, random *rand.Rand) *History {
 	h := &History{}
 	for t := 1; t <= n; t++ {
@@ -32,7 +33,8 @@ func few(arms int) ground {
 	return g
 }
 
-// byRowsInstead is the same study, with the same places but without a list of candidates, so that it is regressed by rows.
+// byRowsInstead is the same study, with the same places but without a list of candidates, so that
+// it is regressed by rows.
 func byRowsInstead(cfg *Config, h *History) (*Config, *History) {
 	plain := *cfg
 	plain.Space.Arms = nil
@@ -54,7 +56,8 @@ func crowds(t *testing.T) (names []string) {
 	return names
 }
 
-// TestSequentialAreRegressedAsRows compares the posterior over all candidates with that by the rows of a factor, through all that a state says.
+// TestSequentialAreRegressedAsRows compares the posterior over all candidates with that by the rows
+// of a factor, through all that a state says.
 func TestSequentialAreRegressedAsRows(t *testing.T) {
 	t.Parallel()
 	for i, algorithm := range crowds(t) {
@@ -131,7 +134,8 @@ func TestSequentialAreRegressedAsRows(t *testing.T) {
 	}
 }
 
-// TestSequentialFollowEveryEdit is TestExtendFollowsEveryEdit where readings are many: they are regressed over all candidates, or come to be.
+// TestSequentialFollowEveryEdit is TestExtendFollowsEveryEdit where readings are many: they are
+// regressed over all candidates, or come to be.
 func TestSequentialFollowEveryEdit(t *testing.T) {
 	t.Parallel()
 	for _, algorithm := range []string{"rpol-ucb", "ckb-ucb", "ckb-rand", "log-cei", "scgp-ucb"} {
@@ -171,7 +175,8 @@ func TestFirstScaleOfACrowd(t *testing.T) {
 	}
 }
 
-// within8 allows for what a thousand readings of the same places lose between two orders of summation.
+// within8 allows for what a thousand readings of the same places lose between two orders of
+// summation.
 func within8(a, b float64) bool {
 	return a == b || math.IsNaN(a) && math.IsNaN(b) || math.Abs(a-b) <= 1e-8*max(1, math.Abs(a))
 }

@@ -10,7 +10,8 @@ import (
 	"headroom/internal/optimizer/policy"
 )
 
-// joint prepares to draw targets' functions over some of the places, all if among is nil: μ + width·chol(Cov)·n.
+// joint prepares to draw targets' functions over some of the places, all if among is nil: μ +
+// width·chol(Cov)·n.
 func (v *view) joint(ctx context.Context, at []Place, among []int) (func(k int, width float64, normal func() float64) []float64, error) {
 	if among != nil {
 		all := at
@@ -35,8 +36,8 @@ func (v *view) joint(ctx context.Context, at []Place, among []int) (func(k int, 
 	}, err
 }
 
-// meansAndRoots are the means of every source's targets, and the roots of the posterior covariances over the places, worked out beside each other: who draws one
-// function draws them all.
+// meansAndRoots are the means of every source's targets, and the roots of the posterior covariances
+// over the places, worked out beside each other: who draws one function draws them all.
 func (v *view) meansAndRoots(ctx context.Context, at []Place) (means, roots [][][]float64, err error) {
 	means, roots = make([][][]float64, len(v.sources)), make([][][]float64, len(v.sources))
 	work := cores.New()
@@ -53,8 +54,8 @@ func (v *view) meansAndRoots(ctx context.Context, at []Place) (means, roots [][]
 	return means, roots, work.Wait()
 }
 
-// reread prepares target k's posterior at some of the places after one more reading at place x. With c(y) the posterior covariance of
-// places x and y, and s = c(x) + λ,
+// reread prepares target k's posterior at some of the places after one more reading at place x.
+// With c(y) the posterior covariance of places x and y, and s = c(x) + λ,
 //
 //	μ′(y) = μ(y) + c(y)(value − μ(x))/s,   σ′²(y) = σ²(y) − c(y)²/s.
 func (v *view) reread(ctx context.Context, at []Place, k int, among []int) (func(x int, value float64) policy.Estimate, error) {

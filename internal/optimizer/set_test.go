@@ -14,7 +14,8 @@ import (
 	"headroom/internal/optimizer/policy"
 )
 
-// stateOf plays a few rounds of an algorithm on arms and returns the state with what its next decision sees of all of them.
+// stateOf plays a few rounds of an algorithm on arms and returns the state with what its next
+// decision sees of all of them.
 func stateOf(t *testing.T, algorithm string, rounds int) (*State, *History, *policy.Input) {
 	t.Helper()
 	cfg := toyConfig(t, algorithm, grounds()[0], 2)
@@ -27,7 +28,8 @@ func stateOf(t *testing.T, algorithm string, rounds int) (*State, *History, *pol
 	return state, h, sure(state.decision.inputAt(background, places, toyKnown().at(places), state.draw(state.Round())))
 }
 
-// TestReread compares the posterior that one more reading would give with that of a history that has it.
+// TestReread compares the posterior that one more reading would give with that of a history that
+// has it.
 func TestReread(t *testing.T) {
 	t.Parallel()
 	state, h, input := stateOf(t, "safeopt", 7)
@@ -50,7 +52,8 @@ func TestReread(t *testing.T) {
 	}
 }
 
-// TestEarlier compares what an earlier decision is said to have seen with what a history of that length shows.
+// TestEarlier compares what an earlier decision is said to have seen with what a history of that
+// length shows.
 func TestEarlier(t *testing.T) {
 	t.Parallel()
 	state, h, input := stateOf(t, "stageopt", 9)
@@ -71,7 +74,8 @@ func TestEarlier(t *testing.T) {
 	}
 }
 
-// TestJoint draws many functions: their mean and covariance must be the posterior's, the latter times the square of the width.
+// TestJoint draws many functions: their mean and covariance must be the posterior's, the latter
+// times the square of the width.
 func TestJoint(t *testing.T) {
 	t.Parallel()
 	state, _, input := stateOf(t, "ckb-ts", 6)
@@ -109,7 +113,8 @@ func TestJoint(t *testing.T) {
 	within("covariance", product/draws-mean*otherMean, width*width*covariance[max(i, j)][min(i, j)], 0.05*width*width*math.Sqrt(covariance[i][i]*covariance[j][j]))
 }
 
-// TestSafePlaces holds that safe seeds are among the places of a continuous space, each place once, and that safe algorithms start there.
+// TestSafePlaces holds that safe seeds are among the places of a continuous space, each place once,
+// and that safe algorithms start there.
 func TestSafePlaces(t *testing.T) {
 	t.Parallel()
 	for _, algorithm := range []string{"safeopt", "stageopt", "sgp-ucb"} {
@@ -158,7 +163,8 @@ func TestQueueOfEstimates(t *testing.T) {
 	}
 }
 
-// TestForgetting compares algorithms that forget with a history that never had the forgotten rounds.
+// TestForgetting compares algorithms that forget with a history that never had the forgotten
+// rounds.
 func TestForgetting(t *testing.T) {
 	t.Parallel()
 	for algorithm, first := range map[string]int{"rpol-sw-ucb": 8, "ckb-sw-ucb": 8, "ckb-restart-ucb": 11, "penalty-noisy": 13} {
@@ -218,7 +224,8 @@ func TestCeiling(t *testing.T) {
 	}
 }
 
-// TestBoundsHold plays algorithms with the widths of the theory on a function of the assumed norm; their bounds must hold at every round.
+// TestBoundsHold plays algorithms with the widths of the theory on a function of the assumed norm;
+// their bounds must hold at every round.
 func TestBoundsHold(t *testing.T) {
 	t.Parallel()
 	for algorithm, own := range map[string]map[string]any{
@@ -257,8 +264,9 @@ func TestBoundsHold(t *testing.T) {
 	}
 }
 
-// TestRegretBoundIsOfTheDecisions: in units of the objective, whatever those are modelled in, the bound on
-// regret is Σ 2βσ of the decisions that the algorithm made, and of no others; it needs no limits.
+// TestRegretBoundIsOfTheDecisions: in units of the objective, whatever those are modelled in, the
+// bound on regret is Σ 2βσ of the decisions that the algorithm made, and of no others; it needs no
+// limits.
 func TestRegretBoundIsOfTheDecisions(t *testing.T) {
 	t.Parallel()
 	for _, costs := range []int{0, 2} {
@@ -296,7 +304,8 @@ func TestRegretBoundIsOfTheDecisions(t *testing.T) {
 	}
 }
 
-// TestBoundsFollowWhatWasRead compares bounds that readings and multipliers go into with their formulas.
+// TestBoundsFollowWhatWasRead compares bounds that readings and multipliers go into with their
+// formulas.
 func TestBoundsFollowWhatWasRead(t *testing.T) {
 	t.Parallel()
 	cfg := toyConfig(t, "scgp-ucb", grounds()[0], 1)

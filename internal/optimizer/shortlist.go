@@ -5,8 +5,10 @@ import (
 	"slices"
 )
 
-// While more than manyWaiting trials wait for their results, the search of a continuous space looks at a shortlist only and polishes nothing: one of so many
-// trials needs no fifth digit, and what is known of the listed places is carried from one decision to the next, at O(n) a place instead of O(n²).
+// While more than manyWaiting trials wait for their results, the search of a continuous space looks
+// at a shortlist only and polishes nothing: one of so many trials needs no fifth digit, and what is
+// known of the listed places is carried from one decision to the next, at O(n) a place instead of
+// O(n²).
 const (
 	manyWaiting = 8
 	listed      = 500 // space-filling points
@@ -14,15 +16,17 @@ const (
 	relisted    = 64  // readings from one list of space-filling points to the next
 )
 
-// shortlist are the incumbent, points around it and space-filling points, which change as readings come in, so that in time every place is looked at. It
-// depends on the readings and not on what waits: decisions made from the same readings share it.
+// shortlist are the incumbent, points around it and space-filling points, which change as readings
+// come in, so that in time every place is looked at. It depends on the readings and not on what
+// waits: decisions made from the same readings share it.
 type shortlist struct {
 	*arms
 	incumbent *Place
 	turn      int
 }
 
-// shorten returns the shortlist of the next decision, nil where the search needs none: that of the prior state, if it is the same.
+// shorten returns the shortlist of the next decision, nil where the search needs none: that of the
+// prior state, if it is the same.
 func (s *decision) shorten(prior *decision) *shortlist {
 	if s.arms != nil || s.traits.LooksAtAll || s.sourceOf[0] < 0 {
 		return nil
@@ -56,8 +60,8 @@ func (l *shortlist) same(o *shortlist) bool {
 	return l.incumbent == nil || slices.Equal(l.incumbent.U, o.incumbent.U)
 }
 
-// Points around the incumbent lie at a few distances, from a fifth of the range down. A narrow peak beside the best point known is missed by
-// points spread over the space.
+// Points around the incumbent lie at a few distances, from a fifth of the range down. A narrow peak
+// beside the best point known is missed by points spread over the space.
 const (
 	farthest    = 0.2
 	nearScales  = 5
@@ -67,7 +71,8 @@ const (
 // nearStream keeps these draws apart from others of the same seed.
 const nearStream = 0x6e656172
 
-// nearIncumbent scatters points around the incumbent, if there is one, as many at each of several scales. Half of the coordinates stay as they are.
+// nearIncumbent scatters points around the incumbent, if there is one, as many at each of several
+// scales. Half of the coordinates stay as they are.
 func (s *decision) nearIncumbent(each int, seed uint64) [][]float64 {
 	if s.around == nil {
 		return nil

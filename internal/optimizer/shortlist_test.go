@@ -9,8 +9,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestManyWaitingFollowEveryEdit asks for trial after trial while many wait, with edits of the past in between: states that carry on what was known of the
-// waiting trials and of the listed places must decide as those replayed from nothing do, to the last bit.
+// TestManyWaitingFollowEveryEdit asks for trial after trial while many wait, with edits of the past
+// in between: states that carry on what was known of the waiting trials and of the listed places
+// must decide as those replayed from nothing do, to the last bit.
 func TestManyWaitingFollowEveryEdit(t *testing.T) {
 	t.Parallel()
 	for _, algorithm := range []string{"log-cei", "rpol-ucb", "ckb-rand", "penalty-noisy"} {
@@ -55,7 +56,8 @@ func liveCrowded(t *testing.T, cfg *Config, random *rand.Rand) {
 	}
 }
 
-// TestShortlistChangesWithTheReadings: while nothing is read, decisions share one list; as readings come in, other places are listed.
+// TestShortlistChangesWithTheReadings: while nothing is read, decisions share one list; as readings
+// come in, other places are listed.
 func TestShortlistChangesWithTheReadings(t *testing.T) {
 	t.Parallel()
 	cfg := plain(t, 2, 1, nil, `{}`)

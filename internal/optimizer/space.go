@@ -64,7 +64,8 @@ func (d Dim) choices() int {
 	return 0
 }
 
-// unlike is the squared distance of two points in unit coordinates, two different choices being 1 apart: they have no order.
+// unlike is the squared distance of two points in unit coordinates, two different choices being 1
+// apart: they have no order.
 func (s Space) unlike(u, v []float64) float64 {
 	sum := 0.0
 	for k, d := range s.Dims {
@@ -78,8 +79,8 @@ func (s Space) unlike(u, v []float64) float64 {
 	return sum
 }
 
-// relabelled takes a point of a space-filling sequence to the arms' choices in the order in which the arms first have them, so that it
-// matters nowhere how choices are listed.
+// relabelled takes a point of a space-filling sequence to the arms' choices in the order in which
+// the arms first have them, so that it matters nowhere how choices are listed.
 func (s Space) relabelled(u []float64) []float64 {
 	v := slices.Clone(u)
 	for k, d := range s.Dims {
@@ -120,7 +121,8 @@ func (s Space) owners() []int {
 	return out
 }
 
-// categories says, for each kernel input, which categorical parameter it belongs to, −1 for a number.
+// categories says, for each kernel input, which categorical parameter it belongs to, −1 for a
+// number.
 func (s Space) categories() []int {
 	out := s.owners()
 	for i, k := range out {
@@ -131,7 +133,8 @@ func (s Space) categories() []int {
 	return out
 }
 
-// inputRange is the extent of a parameter in kernel inputs, which default lengthscales are a fraction of.
+// inputRange is the extent of a parameter in kernel inputs, which default lengthscales are a
+// fraction of.
 func (d Dim) inputRange() float64 {
 	if d.Kind == Categorical {
 		return 1
@@ -148,12 +151,14 @@ func (s Space) settle(u []float64) ([]float64, bool) {
 	return v, s.Settle == nil || s.Settle(v)
 }
 
-// fewest is the number of allowed points below which space-filling points do not show what there is.
+// fewest is the number of allowed points below which space-filling points do not show what there
+// is.
 const fewest = 100
 
-// allowed are space-filling points that are allowed, settled. Where there are hardly any, as of a mixture of many parts, they are taken to
-// where they leave a remainder; where that does not help, since input constraints leave next to nothing, others are found walking from points
-// that are known to be allowed.
+// allowed are space-filling points that are allowed, settled. Where there are hardly any, as of a
+// mixture of many parts, they are taken to where they leave a remainder; where that does not help,
+// since input constraints leave next to nothing, others are found walking from points that are
+// known to be allowed.
 func (s Space) allowed(points [][]float64, seed uint64) [][]float64 {
 	found := s.settled(points)
 	if len(found) < fewest && s.Fill != nil {
@@ -184,8 +189,9 @@ func (s Space) settled(points [][]float64) [][]float64 {
 	return found
 }
 
-// reach leaves points as they are where enough are allowed. Otherwise it draws each that is not allowed back towards one that is, to a place
-// on the way that is allowed, spread as evenly as points of a ball are along its radii.
+// reach leaves points as they are where enough are allowed. Otherwise it draws each that is not
+// allowed back towards one that is, to a place on the way that is allowed, spread as evenly as
+// points of a ball are along its radii.
 func (s Space) reach(points [][]float64, from []float64, seed uint64) [][]float64 {
 	if len(s.settled(points)) >= fewest {
 		return points
@@ -208,7 +214,8 @@ const reachStream = 0x7265616368
 // halvings is how closely farthest looks.
 const halvings = 20
 
-// farthest is a part of the way from an allowed point to another that leads to an allowed one, the whole allowed part of it on convex spaces.
+// farthest is a part of the way from an allowed point to another that leads to an allowed one, the
+// whole allowed part of it on convex spaces.
 func (s Space) farthest(from, to []float64) float64 {
 	low, high := 0.0, 1.0
 	for range halvings {

@@ -8,7 +8,8 @@ import (
 // ErrNoneAllowed is returned by Suggest when the algorithm may choose nothing.
 var ErrNoneAllowed = errors.New("the algorithm may choose none of the points")
 
-// Suggest makes the next decision. The error is ErrNoneAllowed when the algorithm may choose nothing, or ctx's.
+// Suggest makes the next decision. The error is ErrNoneAllowed when the algorithm may choose
+// nothing, or ctx's.
 func (s *decision) Suggest(ctx context.Context, known Known) (Decision, error) {
 	if err := ctx.Err(); err != nil {
 		return Decision{}, err
@@ -28,14 +29,16 @@ func (s *decision) Suggest(ctx context.Context, known Known) (Decision, error) {
 	return d, nil
 }
 
-// Own returns the decision record of a point that somebody else chose as the next round. The error is that of ctx.
+// Own returns the decision record of a point that somebody else chose as the next round. The error
+// is that of ctx.
 func (s *decision) Own(ctx context.Context, at Place, known Known) (Decision, error) {
 	d, err := s.decision(ctx, at, known, s.draw(s.Round()))
 	d.Reason = ReasonOwn
 	return d, err
 }
 
-// Acquisition returns what the next Suggest would maximise, at the given places. The error is that of ctx.
+// Acquisition returns what the next Suggest would maximise, at the given places. The error is that
+// of ctx.
 func (s *decision) Acquisition(ctx context.Context, at []Place, known Known) (Scores, error) {
 	input, err := s.inputAt(ctx, at, known.at(at), s.draw(s.Round()))
 	if err != nil {
@@ -59,8 +62,9 @@ func (s *evidence) decide(ctx context.Context, shown *shown, prior *decision) (*
 	return d, err
 }
 
-// firstDesign takes the next point of the scrambled Halton sequence that is allowed, or the arm nearest to it that has not been tried. What would break a
-// limit of known form is passed over as long as something else is left, and so are settings that are spent.
+// firstDesign takes the next point of the scrambled Halton sequence that is allowed, or the arm
+// nearest to it that has not been tried. What would break a limit of known form is passed over as
+// long as something else is left, and so are settings that are spent.
 func (s *decision) firstDesign(ctx context.Context, known Known) (Decision, error) {
 	place, ok := s.designPlace(s.keepsKnownLimits(known))
 	if !ok {

@@ -13,7 +13,8 @@ import (
 	"headroom/internal/optimizer/policy"
 )
 
-// plain is a study of d continuous parameters with one cost a metric, rpol-ucb with a constant width.
+// plain is a study of d continuous parameters with one cost a metric, rpol-ucb with a constant
+// width.
 func plain(t testing.TB, d, costs int, change func(*Config), settings string) *Config {
 	t.Helper()
 	cfg := &Config{Objective: Objective{Sign: 1}, Algorithm: "rpol-ucb", Horizon: 100, Seed: 7}
@@ -108,7 +109,8 @@ func grid(cfg *Config, side int) []Place {
 	return at
 }
 
-// TestSuggestionIsTheMaximum compares suggestions with dense grids: they must come within a thousandth of the acquisition's range.
+// TestSuggestionIsTheMaximum compares suggestions with dense grids: they must come within a
+// thousandth of the acquisition's range.
 func TestSuggestionIsTheMaximum(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -150,8 +152,8 @@ func TestSuggestionIsTheMaximum(t *testing.T) {
 	})
 }
 
-// TestLargeStudiesKeepTheirMaximum compares suggestions after a thousand rounds, where most places are ruled out by bounds and the search may
-// spend less, with a dense grid.
+// TestLargeStudiesKeepTheirMaximum compares suggestions after a thousand rounds, where most places
+// are ruled out by bounds and the search may spend less, with a dense grid.
 func TestLargeStudiesKeepTheirMaximum(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(2) {

@@ -8,7 +8,8 @@ import (
 	"headroom/internal/optimizer/warp"
 )
 
-// target is one function that the algorithm reasons about: the reward (target 0), or a cost (target 1+j).
+// target is one function that the algorithm reasons about: the reward (target 0), or a cost (target
+// 1+j).
 type target struct {
 	cost   int // index into Config.Costs; −1 for the reward
 	metric int // −1 when the value is given at the decision
@@ -31,8 +32,9 @@ func targets(cfg *Config) []target {
 //
 //	response = sign·w((value − centre)/scale),   target = response + shift,
 //
-// the response having prior mean 0. For a cost, −(shift − margin) is the response at the limit, so that
-// target − margin ≤ 0 exactly when the limit holds: w rises. The margin is the distance kept from the limit.
+// the response having prior mean 0. For a cost, −(shift − margin) is the response at the limit, so
+// that target − margin ≤ 0 exactly when the limit holds: w rises. The margin is the distance kept
+// from the limit.
 type transform struct {
 	sign, centre, scale float64
 	warp                warp.Warp
@@ -40,8 +42,9 @@ type transform struct {
 	blind               bool // readings are not looked at: the response is the prior's 0
 }
 
-// utmost is the largest size of a standardised reading and of a response, so that squares and products of two stay within a float64. Only
-// readings come near it that are a hundred orders of magnitude apart.
+// utmost is the largest size of a standardised reading and of a response, so that squares and
+// products of two stay within a float64. Only readings come near it that are a hundred orders of
+// magnitude apart.
 const utmost = 1e100
 
 func utmostly(x float64) float64 { return max(-utmost, min(x, utmost)) }
@@ -60,13 +63,15 @@ func (t transform) metric(response float64) float64 {
 	return t.centre + t.scale*t.warp.From(t.sign*response)
 }
 
-// moments are the mean and standard deviation, in metric units, of a value whose response is N(mean, sd²): see warp.Moments.
+// moments are the mean and standard deviation, in metric units, of a value whose response is
+// N(mean, sd²): see warp.Moments.
 func (t transform) moments(mean, sd float64) (m, s float64) {
 	m, s = t.warp.Moments(t.sign*mean, sd)
 	return t.centre + t.scale*m, t.scale * s
 }
 
-// band are the values, in metric units, whose responses lie width standard deviations beside the mean.
+// band are the values, in metric units, whose responses lie width standard deviations beside the
+// mean.
 func (t transform) band(mean, sd, width float64) (lower, upper float64) {
 	if t.warp == warp.Identity {
 		middle, reach := t.metric(mean), width*(t.scale*sd)
@@ -76,7 +81,8 @@ func (t transform) band(mean, sd, width float64) (lower, upper float64) {
 	return min(a, b), max(a, b)
 }
 
-// excess is E[g⁺] in metric units, g = sign·(value − threshold) for a value whose target is N(mean + margin, sd²).
+// excess is E[g⁺] in metric units, g = sign·(value − threshold) for a value whose target is N(mean
+// + margin, sd²).
 func (t transform) excess(mean, sd, threshold float64) float64 {
 	if t.warp == warp.Identity {
 		return t.scale * expectedPositive(mean, sd)
@@ -85,8 +91,8 @@ func (t transform) excess(mean, sd, threshold float64) float64 {
 	return expectAbove(limit+mean, sd, limit, func(response float64) float64 { return t.sign * (t.metric(response) - threshold) })
 }
 
-// expectAbove is E[f(U); U > from] for U ~ N(mean, sd²), by the 64-point Gauss–Legendre rule from there to 8 standard deviations above the
-// mean; what lies beyond has a probability of 1e-15.
+// expectAbove is E[f(U); U > from] for U ~ N(mean, sd²), by the 64-point Gauss–Legendre rule from
+// there to 8 standard deviations above the mean; what lies beyond has a probability of 1e-15.
 func expectAbove(mean, sd, from float64, f func(u float64) float64) float64 {
 	const reach = 8.0
 	low := max((from-mean)/max(sd, math.SmallestNonzeroFloat64), -reach)
@@ -101,8 +107,8 @@ func expectAbove(mean, sd, from float64, f func(u float64) float64) float64 {
 	}, low, reach, 64, quad.Legendre{}, 0)
 }
 
-// transform gives the map of target k under the hyperparameters m. Raw outputs have prior mean 0 for the reward and
-// for g; standardised ones have the metric's centre.
+// transform gives the map of target k under the hyperparameters m. Raw outputs have prior mean 0
+// for the reward and for g; standardised ones have the metric's centre.
 func (cfg *Config) transform(k target, m metricModel) transform {
 	t := transform{sign: k.sign, centre: m.centre, scale: m.scale, warp: m.warp}
 	if k.cost < 0 {

@@ -45,7 +45,8 @@ func (cfg *Config) Context() policy.Context {
 	return c
 }
 
-// DecisionSeed is the random seed of decision t, below 2⁵³ so that every JSON reader keeps it (SplitMix64 of study seed and round).
+// DecisionSeed is the random seed of decision t, below 2⁵³ so that every JSON reader keeps it
+// (SplitMix64 of study seed and round).
 func (cfg *Config) DecisionSeed(t int) uint64 {
 	z := cfg.Seed + uint64(t)*0x9e3779b97f4a7c15
 	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9
@@ -53,7 +54,8 @@ func (cfg *Config) DecisionSeed(t int) uint64 {
 	return (z ^ (z >> 31)) >> 11
 }
 
-// horizon is the T of the algorithm's constants in round t, 0 where it is the number of rounds planned.
+// horizon is the T of the algorithm's constants in round t, 0 where it is the number of rounds
+// planned.
 func (s *task) horizon(t int) int {
 	if s.traits.Horizon == nil {
 		return 0
@@ -72,7 +74,8 @@ func (s *task) targetOf(metric int) int {
 	return slices.IndexFunc(s.targets, func(t target) bool { return t.metric == metric })
 }
 
-// draw is what chance contributes to decision t: what was recorded, else its seed, from which numbers are drawn when they are needed.
+// draw is what chance contributes to decision t: what was recorded, else its seed, from which
+// numbers are drawn when they are needed.
 func (s *task) draw(t int) Draw {
 	d := Draw{Seed: s.cfg.DecisionSeed(t)}
 	if t <= len(s.history.Rounds) {
@@ -83,7 +86,8 @@ func (s *task) draw(t int) Draw {
 	return d
 }
 
-// scaled tells whether a metric's unit is known: outputs are modelled as they are, or a fit has given a scale.
+// scaled tells whether a metric's unit is known: outputs are modelled as they are, or a fit has
+// given a scale.
 func (s *task) scaled(m metricModel) bool { return !s.cfg.Standardize || m.count > 0 }
 
 func (s *task) function(k Kernel) (*kernel.Function, error) {

@@ -7,7 +7,8 @@ import (
 	"headroom/internal/optimizer/checkpoint"
 )
 
-// tracing is how far the trace has come. Callers that need it at the same time work on it in turns, a round each.
+// tracing is how far the trace has come. Callers that need it at the same time work on it in turns,
+// a round each.
 type tracing struct {
 	mu     sync.Mutex
 	rounds []RoundTrace
@@ -54,7 +55,8 @@ func (s *account) traceFurther(ctx context.Context) (done bool, err error) {
 		return false, ctx.Err()
 	}
 	if err != nil {
-		// What was regressed once can be again, so an error would have shown in Replay. Should it not, the round is traced without numbers.
+		// What was regressed once can be again, so an error would have shown in Replay. Should it
+		// not, the round is traced without numbers.
 		round = RoundTrace{Multipliers: round.Multipliers, Horizon: round.Horizon}
 	}
 	l.rounds = append(l.rounds, round)

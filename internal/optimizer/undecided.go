@@ -5,20 +5,24 @@ import (
 	"math"
 )
 
-// Undecided is a point of which it is not known enough that it is within every limit: what is recommended, where its feasibility probability is below 0.9, else one that looks better.
+// Undecided is a point of which it is not known enough that it is within every limit: what is
+// recommended, where its feasibility probability is below 0.9, else one that looks better.
 type Undecided struct {
 	Round  int // 0: there is none
 	Chance float64
-	// Readings is how many more of each metric there would tell, should they leave the means as they are: the least number with which the
-	// feasibility probability reaches 0.9; 0 where mostReadings would not do.
+	// Readings is how many more of each metric there would tell, should they leave the means as
+	// they are: the least number with which the feasibility probability reaches 0.9; 0 where
+	// mostReadings would not do.
 	Readings int
 }
 
 // mostReadings is how many further readings are thought of.
 const mostReadings = 1000
 
-// Undecided returns the recommended round if its point is not known enough to be within every limit, and otherwise that of the told, included point of the largest expected
-// reward, more than the recommended one's, among those where the mean of every cost is within its limit, if that is not known enough. The error is that of ctx.
+// Undecided returns the recommended round if its point is not known enough to be within every
+// limit, and otherwise that of the told, included point of the largest expected reward, more than
+// the recommended one's, among those where the mean of every cost is within its limit, if that is
+// not known enough. The error is that of ctx.
 func (s *shown) Undecided(ctx context.Context) (Undecided, error) {
 	recommended, err := s.Recommendation(ctx)
 	if err != nil || !s.modelStands() {
@@ -49,7 +53,8 @@ func (s *shown) Undecided(ctx context.Context) (Undecided, error) {
 	return found, nil
 }
 
-// readingsToTell is the least number of further readings after which the point of a round would be safe enough, 0 if there is none.
+// readingsToTell is the least number of further readings after which the point of a round would be
+// safe enough, 0 if there is none.
 func (s *shown) readingsToTell(round int) int {
 	low, high := 0, mostReadings
 	if s.chanceAfter(round, high, false) < safeEnough {
@@ -65,8 +70,9 @@ func (s *shown) readingsToTell(round int) int {
 	return high
 }
 
-// chanceAfter is the feasibility probability at the point of a round after n more readings of every metric there that leave the means as they are:
-// each cost's variance σ² becomes 1/(1/σ² + n/λ). With sure, the means count as the truth.
+// chanceAfter is the feasibility probability at the point of a round after n more readings of every
+// metric there that leave the means as they are: each cost's variance σ² becomes 1/(1/σ² + n/λ).
+// With sure, the means count as the truth.
 func (s *shown) chanceAfter(round, n int, sure bool) float64 {
 	chance := 1.0
 	for j, c := range s.cfg.Costs {

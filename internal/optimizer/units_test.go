@@ -25,9 +25,10 @@ type units struct {
 	extend              bool  // the state is extended round by round, not replayed
 }
 
-// TestUnitsDoNotMatter plays every algorithm on a small table in two units of every metric, thresholds moved along, and of every parameter, and
-// with the choices of a category listed in two orders, all at once. What is suggested, and
-// the multipliers, must be the same, also before the first fit and with late readings. (A constraint of known form is no metric: its unit stays.)
+// TestUnitsDoNotMatter plays every algorithm on a small table in two units of every metric,
+// thresholds moved along, and of every parameter, and with the choices of a category listed in two
+// orders, all at once. What is suggested, and the multipliers, must be the same, also before the
+// first fit and with late readings. (A constraint of known form is no metric: its unit stays.)
 func TestUnitsDoNotMatter(t *testing.T) {
 	t.Parallel()
 	none := []int{0, 1, 2, 3, 4}
@@ -69,7 +70,8 @@ func TestUnitsDoNotMatter(t *testing.T) {
 	}
 }
 
-// playTable plays 14 rounds on 30 arms and returns the arms and the multipliers before each round. Readings arrive late rounds after theirs.
+// playTable plays 14 rounds on 30 arms and returns the arms and the multipliers before each round.
+// Readings arrive late rounds after theirs.
 func playTable(t *testing.T, a policy.Description, settings, kernel string, late int, in units) (arms []int, multipliers [][]float64) {
 	t.Helper()
 	ctx := context.Background()
@@ -156,7 +158,8 @@ func playTable(t *testing.T, a policy.Description, settings, kernel string, late
 			t.Fatal(err)
 		}
 		if n == 2 && d.Place.Arm == arms[0] {
-			// Equal readings have no scale: whoever chooses the same arm twice at first is given another.
+			// Equal readings have no scale: whoever chooses the same arm twice at first is given
+			// another.
 			if d, err = state.Own(ctx, optimizer.Place{U: cfg.Space.Arms[7], Arm: 7}, known); err != nil {
 				t.Fatal(err)
 			}

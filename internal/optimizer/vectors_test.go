@@ -10,7 +10,8 @@ import (
 	"headroom/internal/optimizer/policy"
 )
 
-// vectors are numbers worked out by an independent implementation: 12 rounds of each algorithm on 25 arms.
+// vectors are numbers worked out by an independent implementation: 12 rounds of each algorithm on
+// 25 arms.
 type vectors struct {
 	T          int         `json:"T"`
 	Candidates [][]float64 `json:"candidates"`
@@ -146,7 +147,8 @@ func theoryAt(b, p, r float64) any {
 	return map[string]any{"schedule": "theory", "B": b, "R": r, "p": p}
 }
 
-// vectorConfig is the study of a vector: reward r to maximise, one cost c ≤ 0, which is given where it is sampled.
+// vectorConfig is the study of a vector: reward r to maximise, one cost c ≤ 0, which is given where
+// it is sampled.
 func vectorConfig(t *testing.T, v vectors, i int) *Config {
 	t.Helper()
 	a := v.Algorithms[i]
@@ -204,8 +206,8 @@ func TestVectors(t *testing.T) {
 	}
 }
 
-// replayVector feeds the recorded choices and readings, and compares what each next decision would use, from a state grown round by
-// round and from one replayed from nothing.
+// replayVector feeds the recorded choices and readings, and compares what each next decision would
+// use, from a state grown round by round and from one replayed from nothing.
 func replayVector(t *testing.T, v vectors, i int, cfg *Config) {
 	t.Helper()
 	a := v.Algorithms[i]
@@ -228,8 +230,9 @@ func replayVector(t *testing.T, v vectors, i int, cfg *Config) {
 	compareViolation(t, v, i)
 }
 
-// compareRound compares what the next decision of a state acts on. Where the algorithm regresses something else than the arrived
-// readings, the vector's posterior is that of its own regression, so it is read from the view that the decision acts on.
+// compareRound compares what the next decision of a state acts on. Where the algorithm regresses
+// something else than the arrived readings, the vector's posterior is that of its own regression,
+// so it is read from the view that the decision acts on.
 func compareRound(t *testing.T, state *State, want vectorRound, known Known, draw Draw) {
 	t.Helper()
 	n := state.Round()
@@ -283,7 +286,8 @@ func compareRound(t *testing.T, state *State, want vectorRound, known Known, dra
 	}
 }
 
-// compareViolation compares the violation of the noiseless table, by telling it in place of the readings.
+// compareViolation compares the violation of the noiseless table, by telling it in place of the
+// readings.
 func compareViolation(t *testing.T, v vectors, i int) {
 	t.Helper()
 	a := v.Algorithms[i]
@@ -333,7 +337,8 @@ func vectorHistory(t *testing.T, v vectors, i, n int) *History {
 	return h
 }
 
-// vectorReading is the reading of round s+1 that is told after the given number of rounds, seen from the end of round n.
+// vectorReading is the reading of round s+1 that is told after the given number of rounds, seen
+// from the end of round n.
 func vectorReading(value float64, s, n, delay int) Reading {
 	if s+1+delay > n {
 		return Reading{}

@@ -10,7 +10,8 @@ import (
 	"headroom/internal/optimizer/warp"
 )
 
-// view is what the algorithm acts on at decision t: per target a regression, how it is modelled, and γ.
+// view is what the algorithm acts on at decision t: per target a regression, how it is modelled,
+// and γ.
 type view struct {
 	*evidence
 	round       int
@@ -60,13 +61,14 @@ func (v *view) width(metric int) float64 {
 	return math.Sqrt(believed / regressed)
 }
 
-// acting returns the view of decision t under multipliers q: what has arrived, in the algorithm's window, and what is pending.
+// acting returns the view of decision t under multipliers q: what has arrived, in the algorithm's
+// window, and what is pending.
 func (s *evidence) acting(ctx context.Context, t int, q []float64, slid windows) (*view, error) {
 	return s.actingIn(ctx, s.regimeAt(t), t, q, slid)
 }
 
-// actingIn is acting with the hyperparameters of a regime. A metric without a scale yet is seen by its prior alone, centred on the limit: its
-// readings have units of which nothing is known.
+// actingIn is acting with the hyperparameters of a regime. A metric without a scale yet is seen by
+// its prior alone, centred on the limit: its readings have units of which nothing is known.
 func (s *evidence) actingIn(ctx context.Context, regime *regime, t int, q []float64, slid windows) (*view, error) {
 	v := &view{evidence: s, round: t, regime: regime, transforms: slices.Clone(regime.transforms), multipliers: q, slid: slid}
 	for k, target := range s.targets {
@@ -94,14 +96,16 @@ func (s *evidence) actingIn(ctx context.Context, regime *regime, t int, q []floa
 	return v, v.finish(ctx)
 }
 
-// observed returns the view that posteriors are shown from: arrived data in the window, nothing else.
+// observed returns the view that posteriors are shown from: arrived data in the window, nothing
+// else.
 func (s *evidence) observed(ctx context.Context, t int, slid windows) (*view, error) {
 	regime := s.regimeAt(t)
 	v := &view{evidence: s, round: t, regime: regime, transforms: regime.transforms, slid: slid, says: true}
 	return v, v.sourcesArrived(ctx, false)
 }
 
-// sourcesArrived gives each metric its arrived readings in the window, and its pending points after them.
+// sourcesArrived gives each metric its arrived readings in the window, and its pending points after
+// them.
 func (v *view) sourcesArrived(ctx context.Context, withPending bool) error {
 	v.sourceOf = make([]int, len(v.targets))
 	for k, t := range v.targets {
@@ -129,8 +133,8 @@ func (v *view) sourcesArrived(ctx context.Context, withPending bool) error {
 	return nil
 }
 
-// sourcesCensored puts every chosen point into K. Round n's response counts as its value if decision t sees it and it
-// came within the delay window, else as 0.
+// sourcesCensored puts every chosen point into K. Round n's response counts as its value if
+// decision t sees it and it came within the delay window, else as 0.
 func (v *view) sourcesCensored(ctx context.Context) error {
 	v.sourceOf = v.regime.ownOf
 	for i, g := range v.regime.own {

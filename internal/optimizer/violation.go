@@ -58,8 +58,8 @@ func (s *account) ViolationTrace(ctx context.Context) ([][]Violation, error) {
 	return trace, nil
 }
 
-// RegretBounds returns the algorithm's bound on the cumulative regret after each round, in units of the
-// objective; nil for algorithms without one. The error is that of ctx.
+// RegretBounds returns the algorithm's bound on the cumulative regret after each round, in units of
+// the objective; nil for algorithms without one. The error is that of ctx.
 func (s *account) RegretBounds(ctx context.Context) ([]float64, error) {
 	steps, err := s.footsteps(ctx, s.traits.RegretBound != nil)
 	if steps == nil || err != nil {
@@ -68,7 +68,8 @@ func (s *account) RegretBounds(ctx context.Context) ([]float64, error) {
 	return s.traits.RegretBound(steps), nil
 }
 
-// footsteps are what bounds need to know of the rounds; nil where they are not wanted, or there are none.
+// footsteps are what bounds need to know of the rounds; nil where they are not wanted, or there are
+// none.
 func (s *account) footsteps(ctx context.Context, wanted bool) ([]policy.Footstep, error) {
 	if !wanted || len(s.history.Rounds) == 0 {
 		return nil, nil
@@ -100,7 +101,8 @@ func (s *account) footstep(t int, trace RoundTrace) policy.Footstep {
 	return f
 }
 
-// costsAt are the costs at x_t in modelled units, as multipliers move by them, NaN where nothing counts.
+// costsAt are the costs at x_t in modelled units, as multipliers move by them, NaN where nothing
+// counts.
 func (s *account) costsAt(t int, regime *regime) []float64 {
 	out := make([]float64, len(s.cfg.Costs))
 	r := &s.history.Rounds[t-1]

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// BenchmarkWaiting makes one decision after another while many trials wait: each adds a trial without results to a state and suggests the next.
+// BenchmarkWaiting makes one decision after another while many trials wait: each adds a trial
+// without results to a state and suggests the next.
 func BenchmarkWaiting(b *testing.B) {
 	for _, size := range []struct{ told, waiting int }{{100, 1}, {100, 16}, {100, 200}, {400, 200}, {1000, 200}} {
 		b.Run(fmt.Sprintf("told=%d/waiting=%d", size.told, size.waiting), func(b *testing.B) {

@@ -21,7 +21,8 @@ func bent(t *testing.T, sign, margin float64, w warp.Warp) (*Config, *History) {
 	return cfg, h
 }
 
-// TestTheLimitMovesWithTheWarp compares the modelled limit, and what is shown, with the same study told in warped units and not warped.
+// TestTheLimitMovesWithTheWarp compares the modelled limit, and what is shown, with the same study
+// told in warped units and not warped.
 func TestTheLimitMovesWithTheWarp(t *testing.T) {
 	t.Parallel()
 	w := warp.Warp{Power: 0.6, Centre: -0.2, Scale: 1.3}
@@ -61,8 +62,8 @@ func TestTheLimitMovesWithTheWarp(t *testing.T) {
 	}
 }
 
-// TestALimitOverDecades: readings from 1 to 100,000 and a limit of 30. In their own unit nothing lies
-// between 3 and 300; by their ratios the model tells which settings keep the limit.
+// TestALimitOverDecades: readings from 1 to 100,000 and a limit of 30. In their own unit nothing
+// lies between 3 and 300; by their ratios the model tells which settings keep the limit.
 func TestALimitOverDecades(t *testing.T) {
 	t.Parallel()
 	for _, margin := range []float64{0, 0.05} {
@@ -102,7 +103,8 @@ func TestALimitOverDecades(t *testing.T) {
 	}
 }
 
-// TestExpectedExcessOfAWarpedCost compares the model's estimate of the violation with the mean over the band's own distribution.
+// TestExpectedExcessOfAWarpedCost compares the model's estimate of the violation with the mean over
+// the band's own distribution.
 func TestExpectedExcessOfAWarpedCost(t *testing.T) {
 	t.Parallel()
 	w := warp.Warp{Power: 1.4, Centre: 0.1, Scale: 1.1}
@@ -139,7 +141,8 @@ func TestACorrectionBeyondTheFittedReadings(t *testing.T) {
 	}
 }
 
-// TestFitsWidenByTheirOwnErrors tells readings that leave the predicted bands, and ones that stay well within.
+// TestFitsWidenByTheirOwnErrors tells readings that leave the predicted bands, and ones that stay
+// well within.
 func TestFitsWidenByTheirOwnErrors(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

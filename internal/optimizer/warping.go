@@ -24,12 +24,15 @@ func (s *task) standardised(metric int, rounds []int, f FittedMetric) []float64 
 	return z
 }
 
-// mostTurns is how often warpWithFit turns from the warp to the hyperparameters and back; it ends before where neither moves.
+// mostTurns is how often warpWithFit turns from the warp to the hyperparameters and back; it ends
+// before where neither moves.
 const mostTurns = 4
 
-// warpWithFit chooses the output warping together with the hyperparameters, where an interaction is among them: what adds up does not when it is warped, so that readings like a normal
-// sample are not what to look for. From the hyperparameters found under f's warp, it looks for those under none; from the better of both it goes on to the warp
-// that explains the readings best as the hyperparameters stand, and to the hyperparameters from there, in turn.
+// warpWithFit chooses the output warping together with the hyperparameters, where an interaction is
+// among them: what adds up does not when it is warped, so that readings like a normal sample are
+// not what to look for. From the hyperparameters found under f's warp, it looks for those under
+// none; from the better of both it goes on to the warp that explains the readings best as the
+// hyperparameters stand, and to the hyperparameters from there, in turn.
 func (v *view) warpWithFit(ctx context.Context, metric int, rounds []int, f FittedMetric, found fit.Result) (warp.Warp, fit.Result, error) {
 	candidates := warp.Candidates(v.standardised(metric, rounds, f), f.zero())
 	if candidates == nil {

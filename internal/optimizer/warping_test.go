@@ -7,7 +7,8 @@ import (
 	"headroom/internal/optimizer/warp"
 )
 
-// TestASumIsNotWarped: costs of two dear choices among cheap ones look least like a normal sample as they are, and yet add up as they are.
+// TestASumIsNotWarped: costs of two dear choices among cheap ones look least like a normal sample
+// as they are, and yet add up as they are.
 func TestASumIsNotWarped(t *testing.T) {
 	t.Parallel()
 	prices := [2][]float64{{0.02, 0.05, 0.04, 0.9, 0.03, 0.7}, {0.01, 0.05, 0.03, 0.2}}

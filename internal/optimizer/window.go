@@ -7,8 +7,9 @@ import (
 	"headroom/internal/optimizer/gp"
 )
 
-// windows remembers the last window of each regression while the rounds are gone through in order, so that each is made from the one
-// before: points that leave at its beginning are dropped in O(W²) instead of factorising the rest again in O(W³). It agrees with that to 1e-9.
+// windows remembers the last window of each regression while the rounds are gone through in order,
+// so that each is made from the one before: points that leave at its beginning are dropped in O(W²)
+// instead of factorising the rest again in O(W³). It agrees with that to 1e-9.
 type windows map[*group]window
 
 type window struct {
@@ -16,7 +17,8 @@ type window struct {
 	data  *gp.Data
 }
 
-// windowed conditions on the given readings of a regression, from the last window where that is remembered and begins alike.
+// windowed conditions on the given readings of a regression, from the last window where that is
+// remembered and begins alike.
 func (s *evidence) windowed(ctx context.Context, slid windows, g *group, order []arrival) (*gp.Data, error) {
 	last, ok := slid[g]
 	left := leaving(last.order, order)
@@ -40,8 +42,8 @@ func (s *evidence) remember(ctx context.Context, slid windows, g *group, order [
 	return data, err
 }
 
-// leaving is how many readings at the beginning of the last window have left, its rest being the beginning of the present one; all of
-// them and more where the windows do not continue each other.
+// leaving is how many readings at the beginning of the last window have left, its rest being the
+// beginning of the present one; all of them and more where the windows do not continue each other.
 func leaving(last, order []arrival) int {
 	for left := range last {
 		if rest := last[left:]; len(rest) <= len(order) && slices.Equal(rest, order[:len(rest)]) {

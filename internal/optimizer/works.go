@@ -12,8 +12,10 @@ import (
 	"headroom/internal/optimizer/probit"
 )
 
-// works is what failures taught: a probit Gaussian process on which settings worked, those of trials with a reading, and which failed because of their
-// settings. Trials that failed by chance, were abandoned, excluded or wait teach nothing. It is made from the outcomes alone, whatever was made of fewer of them.
+// works is what failures taught: a probit Gaussian process on which settings worked, those of
+// trials with a reading, and which failed because of their settings. Trials that failed by chance,
+// were abandoned, excluded or wait teach nothing. It is made from the outcomes alone, whatever was
+// made of fewer of them.
 type works struct {
 	model    *probit.Model
 	kernel   Kernel // of which the name says what inputs are
@@ -34,10 +36,14 @@ type Works struct {
 	Of     int // those and the trials that worked
 }
 
-// The prior of the probit model. The kernel is the product one of numbers and categories, with the prior median lengthscales of fits, or the candidates' own covariance; what is
-// free are one factor to the lengthscales and the latent standard deviation, found over a grid by the largest evidence and log-normal priors: what the objective's readings say
-// of its lengthscales says nothing of where trials fail. Whether a trial works mostly changes once along a parameter, and sharply: the median lengthscale is a range or two, the latent
-// function far beyond ±1 over most of it. The prior mean is that of a chance which the outcomes give with usualOutcomes more, of which usualFailures failed.
+// The prior of the probit model. The kernel is the product one of numbers and categories, with the
+// prior median lengthscales of fits, or the candidates' own covariance; what is free are one factor
+// to the lengthscales and the latent standard deviation, found over a grid by the largest evidence
+// and log-normal priors: what the objective's readings say of its lengthscales says nothing of
+// where trials fail. Whether a trial works mostly changes once along a parameter, and sharply: the
+// median lengthscale is a range or two, the latent function far beyond ±1 over most of it. The
+// prior mean is that of a chance which the outcomes give with usualOutcomes more, of which
+// usualFailures failed.
 const (
 	medianStretch, spreadStretch = 5, 0.5
 	medianLatent, spreadLatent   = 16, 0.7
@@ -46,12 +52,14 @@ const (
 	// mostOutcomes is how many trials take part, since the cost grows with their cube.
 	mostOutcomes = 150
 
-	// worksWeight is how often the chance that a trial works multiplies what is expected of it: what fails gains nothing, teaches nothing of the objective, and works less often
-	// than the model says of a place that was chosen because it looked good.
+	// worksWeight is how often the chance that a trial works multiplies what is expected of it:
+	// what fails gains nothing, teaches nothing of the objective, and works less often than the
+	// model says of a place that was chosen because it looked good.
 	worksWeight = 4
 
-	// A place is unlikely where a trial more probably fails than works, or, where trials fail so often that all places would be, with less than unlikelyShare of the chance of
-	// one of which nothing is known.
+	// A place is unlikely where a trial more probably fails than works, or, where trials fail so
+	// often that all places would be, with less than unlikelyShare of the chance of one of which
+	// nothing is known.
 	unlikely, unlikelyShare = 0.5, 0.75
 )
 
@@ -60,7 +68,8 @@ var (
 	latents   = []float64{4, 8, 16, 32}
 )
 
-// learnWorks makes what the next decision knows of where trials work; nil while none has failed because of its settings, and for published algorithms, which know of no such thing.
+// learnWorks makes what the next decision knows of where trials work; nil while none has failed
+// because of its settings, and for published algorithms, which know of no such thing.
 func (s *decision) learnWorks(ctx context.Context, prior *decision) (*works, error) {
 	k := Kernel{Name: "mixed"}
 	if own := s.cfg.Metrics[s.cfg.Objective.Metric].Kernel; own.Name == "covariance" {
@@ -150,8 +159,9 @@ func (o outcomes) same(other outcomes) bool {
 	return slices.Equal(o.worked, other.worked) && slices.EqualFunc(o.inputs, other.inputs, slices.Equal)
 }
 
-// telling are all outcomes where they are few. Of many, half of mostOutcomes are those nearest to one of the other kind, between which the edge lies, and half those farthest
-// from all taken before, one after another, which say what lies away from it; in their order.
+// telling are all outcomes where they are few. Of many, half of mostOutcomes are those nearest to
+// one of the other kind, between which the edge lies, and half those farthest from all taken
+// before, one after another, which say what lies away from it; in their order.
 func (o outcomes) telling(ctx context.Context, lengthscales []float64) (outcomes, error) {
 	n := len(o.worked)
 	if n <= mostOutcomes {
@@ -220,8 +230,9 @@ func (s *decision) worksAt(ctx context.Context, at []Place) (*policy.Estimate, e
 	return s.works.at(ctx, s.view, at)
 }
 
-// weigh lets scores know where trials work. To the logarithm of an expectation that of the chance is added, times worksWeight. Other scores stay as published, and unlikely
-// places are left until nothing else is.
+// weigh lets scores know where trials work. To the logarithm of an expectation that of the chance
+// is added, times worksWeight. Other scores stay as published, and unlikely places are left until
+// nothing else is.
 func (s *decision) weigh(scores policy.Scores, latent *policy.Estimate) policy.Scores {
 	if latent == nil {
 		return scores
@@ -243,7 +254,8 @@ func (s *decision) weigh(scores policy.Scores, latent *policy.Estimate) policy.S
 	return scores
 }
 
-// worksSlopes are the slopes, along the kernel inputs of places, of what weigh adds to their scores; nil where it adds nothing.
+// worksSlopes are the slopes, along the kernel inputs of places, of what weigh adds to their
+// scores; nil where it adds nothing.
 func (s *decision) worksSlopes(ctx context.Context, at []Place, latent *policy.Estimate) ([][]float64, error) {
 	if latent == nil || !s.traits.Expects {
 		return nil, nil
@@ -261,14 +273,16 @@ func (s *decision) worksSlopes(ctx context.Context, at []Place, latent *policy.E
 	return means, nil
 }
 
-// Works tells how many trials failed because of their settings and of how many, whether or not the algorithm takes account of it.
+// Works tells how many trials failed because of their settings and of how many, whether or not the
+// algorithm takes account of it.
 func (s *task) Works() Works {
 	all := s.outcomes(Kernel{})
 	return Works{Failed: all.failed(), Of: len(all.worked)}
 }
 
-// WorksChance is the chance that a trial works at each of some places, 1 where nothing has failed because of its settings or a published algorithm takes no account of it. The
-// error is that of ctx.
+// WorksChance is the chance that a trial works at each of some places, 1 where nothing has failed
+// because of its settings or a published algorithm takes no account of it. The error is that of
+// ctx.
 func (s *decision) WorksChance(ctx context.Context, at []Place) ([]float64, error) {
 	chances := slices.Repeat([]float64{1}, len(at))
 	latent, err := s.worksAt(ctx, at)

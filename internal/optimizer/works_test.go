@@ -9,8 +9,9 @@ import (
 	"headroom/internal/optimizer/search"
 )
 
-// crashes plays an experiment over [0, 1]³ that crashes where x + z > 1.2 and promises most beyond that, with noise; every trial ends before the next is asked for. It returns
-// how many asks failed, and the state after them.
+// crashes plays an experiment over [0, 1]³ that crashes where x + z > 1.2 and promises most beyond
+// that, with noise; every trial ends before the next is asked for. It returns how many asks failed,
+// and the state after them.
 func crashes(t *testing.T, arms [][]float64, seed uint64, promise func(u []float64) float64) (failed int, state *State) {
 	random := rand.New(rand.NewPCG(seed, 5))
 	cfg := plain(t, 3, 1, func(c *Config) {
@@ -47,7 +48,8 @@ func crashes(t *testing.T, arms [][]float64, seed uint64, promise func(u []float
 	return failed, state
 }
 
-// TestACrashRegionIsLearned: of 16 asks at most five fail, on average over five seeds, whether what lies beyond the edge looks a little or far better.
+// TestACrashRegionIsLearned: of 16 asks at most five fail, on average over five seeds, whether what
+// lies beyond the edge looks a little or far better.
 func TestACrashRegionIsLearned(t *testing.T) {
 	t.Parallel()
 	steep := func(u []float64) float64 { return 3*u[0] + 2*u[2] - 4*(u[0]-0.7)*(u[0]-0.7) - 3*(u[1]-0.3)*(u[1]-0.3) }
@@ -74,7 +76,8 @@ func TestACrashRegionIsLearned(t *testing.T) {
 	}
 }
 
-// failing lets those rounds of a history fail because of their settings for which the sum of two coordinates is large.
+// failing lets those rounds of a history fail because of their settings for which the sum of two
+// coordinates is large.
 func failing(h *History) *History {
 	out := &History{Rounds: slices.Clone(h.Rounds), Fits: h.Fits}
 	for i := range out.Rounds {
@@ -85,8 +88,9 @@ func failing(h *History) *History {
 	return out
 }
 
-// TestScoresKnowWhereTrialsWork: the default's score has the logarithm of the chance, worksWeight times, with its slopes, and screening by bounds keeps its best; where nothing
-// failed, or for a published algorithm, it is what it was.
+// TestScoresKnowWhereTrialsWork: the default's score has the logarithm of the chance, worksWeight
+// times, with its slopes, and screening by bounds keeps its best; where nothing failed, or for a
+// published algorithm, it is what it was.
 func TestScoresKnowWhereTrialsWork(t *testing.T) {
 	t.Parallel()
 	for _, category := range []bool{false, true} {
@@ -170,7 +174,8 @@ func checkSlopes(t *testing.T, s *State) {
 	}
 }
 
-// TestOutcomesThatTell: of many outcomes those at the edge and those far from it take part, whatever the order they were counted in.
+// TestOutcomesThatTell: of many outcomes those at the edge and those far from it take part,
+// whatever the order they were counted in.
 func TestOutcomesThatTell(t *testing.T) {
 	t.Parallel()
 	var all outcomes

@@ -17,8 +17,8 @@ import (
 	"headroom/internal/study/ledger"
 )
 
-// A ledger that comes from elsewhere has hashes that fit, which anybody can work out. What it holds must be what this study's own rules would
-// have written of requests, made one after another.
+// A ledger that comes from elsewhere has hashes that fit, which anybody can work out. What it holds
+// must be what this study's own rules would have written of requests, made one after another.
 
 const (
 	// clockSkew is how far ahead of this server's clock another one may have been.
@@ -33,10 +33,12 @@ const (
 	maxSeed = 1<<53 - 1
 )
 
-// escapedNUL is the character U+0000 in JSON, which PostgreSQL does not keep: an escape that is not itself escaped.
+// escapedNUL is the character U+0000 in JSON, which PostgreSQL does not keep: an escape that is not
+// itself escaped.
 var escapedNUL = regexp.MustCompile(`(?:^|[^\\])(?:\\\\)*\\u0000`)
 
-// admit returns what tells what stands against an event of the study now (nil before the first), which has come to that by the events before.
+// admit returns what tells what stands against an event of the study now (nil before the first),
+// which has come to that by the events before.
 func (s *Service) admit() func(now *ledger.Snapshot, e ledger.Event) error {
 	latest := s.options.Now().Add(clockSkew)
 	return func(now *ledger.Snapshot, e ledger.Event) error {
@@ -95,7 +97,8 @@ func admitted(now *ledger.Snapshot, e ledger.Event) error {
 	return errors.New("no such kind of event")
 }
 
-// admittedData lets again say what the rules make of the request that the data of e tell of, which must be the same.
+// admittedData lets again say what the rules make of the request that the data of e tell of, which
+// must be the same.
 func admittedData[Data any](e ledger.Event, again func(Data) (any, error)) error {
 	var data Data
 	if err := e.Decode(&data); err != nil {
@@ -135,8 +138,8 @@ func wordOfEngine(engine string) error {
 	return nil
 }
 
-// asWritten is a definition as it stands in a ledger, if what Check made of it differs only in what was left to defaults before events named the engine, or in settings that have
-// come since.
+// asWritten is a definition as it stands in a ledger, if what Check made of it differs only in what
+// was left to defaults before events named the engine, or in settings that have come since.
 func asWritten(written, checked design.Definition, engine string) design.Definition {
 	if engine == "" && design.Completes(written, checked) || engine != "" && sameDefinition(design.Grown(written), checked) {
 		return written
@@ -220,7 +223,8 @@ func admitCorrected(now *ledger.Snapshot, data ledger.CorrectedData) (any, error
 	return corrected, nil
 }
 
-// admitChosen checks everything about a choice but that it is the algorithm's, which verification is for.
+// admitChosen checks everything about a choice but that it is the algorithm's, which verification
+// is for.
 func admitChosen(now *ledger.Snapshot, data ledger.ChosenData) error {
 	if err := mayChoose(now); err != nil {
 		return err
@@ -275,8 +279,8 @@ func chosenPlace(c *design.Compiled, data ledger.ChosenData) (optimizer.Place, e
 	return there, nil
 }
 
-// admitKnown holds the known constraints' values against what follows from the settings and what was brought. A row of a table may bring them
-// itself where settings alone do not decide them.
+// admitKnown holds the known constraints' values against what follows from the settings and what
+// was brought. A row of a table may bring them itself where settings alone do not decide them.
 func admitKnown(c *design.Compiled, data ledger.ChosenData, place optimizer.Place) error {
 	known, faults := c.KnownAt(data.Parameters, place, data.Brought)
 	if data.Origin == ledger.Imported {
@@ -394,7 +398,8 @@ func checkFit(now *ledger.Snapshot, data ledger.FittedData) error {
 	return nil
 }
 
-// How far hyperparameters can be from 1, or from what they were before any fit. Fits do not come near it.
+// How far hyperparameters can be from 1, or from what they were before any fit. Fits do not come
+// near it.
 const mostFitted = 1e12
 
 // warps tells whether a warp is one that can be computed with.
@@ -432,7 +437,8 @@ func around(numbers, beside []float64) bool {
 	return true
 }
 
-// aroundOne tells whether numbers that are there, which 0 says they are not, are within mostFitted of 1.
+// aroundOne tells whether numbers that are there, which 0 says they are not, are within mostFitted
+// of 1.
 func aroundOne(numbers ...float64) bool {
 	return !slices.ContainsFunc(numbers, func(x float64) bool { return x != 0 && !(x >= 1/mostFitted && x <= mostFitted) })
 }
@@ -440,7 +446,8 @@ func aroundOne(numbers ...float64) bool {
 // isShare tells whether an interaction is one, 0 standing for none.
 func isShare(x float64) bool { return x >= 0 && x < 1 }
 
-// admissible tells whether lengthscales are positive and the other numbers not negative, all of a size to compute with.
+// admissible tells whether lengthscales are positive and the other numbers not negative, all of a
+// size to compute with.
 func admissible(lengthscales []float64, numbers ...float64) bool {
 	return !slices.ContainsFunc(lengthscales, func(l float64) bool { return !(l > 0 && design.Computable(l)) }) &&
 		!slices.ContainsFunc(numbers, func(x float64) bool { return !(x >= 0 && design.Computable(x)) })

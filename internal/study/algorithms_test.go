@@ -33,7 +33,8 @@ func ovenWith(a policy.Description) design.Definition {
 	return d
 }
 
-// TestEventsNameEverySetting: the events that define a study say all that is in force, of every algorithm, whoever left what out.
+// TestEventsNameEverySetting: the events that define a study say all that is in force, of every
+// algorithm, whoever left what out.
 func TestEventsNameEverySetting(t *testing.T) {
 	t.Parallel()
 	for _, a := range policy.Descriptions() {

@@ -42,7 +42,8 @@ func (s *Models) ruleAsk(ctx context.Context, cmd Command, snap *ledger.Snapshot
 	return s.ruleNext(ctx, cmd, &succession{snap: snap}, ask)
 }
 
-// ruleNext goes on with decisions made from one snapshot, of which those before may have been for others.
+// ruleNext goes on with decisions made from one snapshot, of which those before may have been for
+// others.
 func (s *Models) ruleNext(ctx context.Context, cmd Command, made *succession, ask Ask) (ruling, error) {
 	snap := made.snap
 	count := 1
@@ -162,8 +163,9 @@ func (s *Models) ruleOwn(ctx context.Context, cmd Command, snap *ledger.Snapshot
 	return ruled, err
 }
 
-// Forecast is the decision that would be recorded with a person's own choice were it begun now: what is expected of it, without anything being
-// stored. The study is given as well, which it was made from.
+// Forecast is the decision that would be recorded with a person's own choice were it begun now:
+// what is expected of it, without anything being stored. The study is given as well, which it was
+// made from.
 func (s *Service) Forecast(ctx context.Context, cmd Command, id string, own OwnTrial) (*ledger.Snapshot, *ledger.Decision, error) {
 	snap, err := s.latest(ctx, id)
 	if err != nil {
@@ -212,7 +214,8 @@ func (s *Models) rulePersonal(ctx context.Context, cmd Command, snap *ledger.Sna
 	return ruled, nil
 }
 
-// Replicate begins a trial with the settings of an earlier one. It returns the number of the new trial.
+// Replicate begins a trial with the settings of an earlier one. It returns the number of the new
+// trial.
 func (s *Service) Replicate(ctx context.Context, cmd Command, id string, number int) (*ledger.Snapshot, int, error) {
 	return first(s.choose(ctx, cmd, id, func(ctx context.Context, snap *ledger.Snapshot) (ruling, error) {
 		return s.ruleReplicate(ctx, cmd, snap, number)

@@ -11,9 +11,11 @@ import (
 	"headroom/internal/turns"
 )
 
-// Asks of one study that wait at the same time are answered together: the study is read once, after all of them came, and decided on from that, one
-// trial after another, as one ask for so many would. What is known of the readings and of the trials that wait is worked out once. Each ask is written by
-// itself, with its own author, retry key and answer, as soon as it is decided, so that one that is refused is refused alone.
+// Asks of one study that wait at the same time are answered together: the study is read once, after
+// all of them came, and decided on from that, one trial after another, as one ask for so many
+// would. What is known of the readings and of the trials that wait is worked out once. Each ask is
+// written by itself, with its own author, retry key and answer, as soon as it is decided, so that
+// one that is refused is refused alone.
 
 // asking is one caller's ask.
 type asking struct {
@@ -78,7 +80,8 @@ func (q *askings) back(id string, left []*asking) {
 	q.waiting[id] = append(slices.Clip(left), q.waiting[id]...)
 }
 
-// answeringTime bounds the answering of those who wait together; every single one gives up at its own time.
+// answeringTime bounds the answering of those who wait together; every single one gives up at its
+// own time.
 const answeringTime = 10 * time.Minute
 
 // askTogether asks together with whoever else waits.
@@ -131,11 +134,13 @@ type succession struct {
 	count   int // trials chosen so far
 }
 
-// atOnce is how long the lock is held for those who ask together, once the first of them has been answered, for whom all is worked out that the others share:
-// then other servers, and people with trials of their own, have their turn.
+// atOnce is how long the lock is held for those who ask together, once the first of them has been
+// answered, for whom all is worked out that the others share: then other servers, and people with
+// trials of their own, have their turn.
 const atOnce = 2 * time.Second
 
-// answerEach decides for each in turn, for as long as atOnce, and returns those who are left to another time. Its error is why others got no answer.
+// answerEach decides for each in turn, for as long as atOnce, and returns those who are left to
+// another time. Its error is why others got no answer.
 func (s *Service) answerEach(ctx context.Context, id string, all []*asking) (left []*asking, err error) {
 	err = s.store.Choosing(ctx, id, func(ctx context.Context) error {
 		snap, err := s.latest(ctx, id)
@@ -161,7 +166,8 @@ func (s *Service) answerEach(ctx context.Context, id string, all []*asking) (lef
 	return left, err
 }
 
-// answerNext decides and writes for one of them, within the time of its caller. An error is one that ends it for all.
+// answerNext decides and writes for one of them, within the time of its caller. An error is one
+// that ends it for all.
 func (s *Service) answerNext(ctx context.Context, made *succession, a *asking) error {
 	own, cancel := context.WithCancel(turns.With(a.ctx, turns.Choosing))
 	defer cancel()

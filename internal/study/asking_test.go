@@ -15,7 +15,8 @@ import (
 	"headroom/internal/study/ledger"
 )
 
-// gated is a store whose choosing lock is free once the gate opens, and which fails by a panic where “a fault” writes.
+// gated is a store whose choosing lock is free once the gate opens, and which fails by a panic
+// where “a fault” writes.
 type gated struct {
 	kept
 	gate chan struct{}
@@ -106,8 +107,9 @@ func (q *crowd) answers() (all []askedOf) {
 	return all
 }
 
-// TestAsksThatWaitAreAnsweredAsOneBatch: each gets the trials that it would have got in one ask for all of them, under its own name and with its own answer;
-// whose ask is refused, or who left, costs the others nothing.
+// TestAsksThatWaitAreAnsweredAsOneBatch: each gets the trials that it would have got in one ask for
+// all of them, under its own name and with its own answer; whose ask is refused, or who left, costs
+// the others nothing.
 func TestAsksThatWaitAreAnsweredAsOneBatch(t *testing.T) {
 	t.Parallel()
 	q := newCrowd(t)
@@ -163,7 +165,8 @@ func TestAsksThatWaitAreAnsweredAsOneBatch(t *testing.T) {
 	}
 }
 
-// TestAskSeesWhatWasToldBeforeIt: whoever comes while others are being answered is answered from the study as it was when it came, or later.
+// TestAskSeesWhatWasToldBeforeIt: whoever comes while others are being answered is answered from
+// the study as it was when it came, or later.
 func TestAskSeesWhatWasToldBeforeIt(t *testing.T) {
 	t.Parallel()
 	q := newCrowd(t)
@@ -196,7 +199,8 @@ func TestAsksAreAnsweredAgainAfterAPanic(t *testing.T) {
 	}
 }
 
-// TestTheLockIsNotHeldForLong: whoever is left when the turn is over is answered in the next one, before those who came meanwhile.
+// TestTheLockIsNotHeldForLong: whoever is left when the turn is over is answered in the next one,
+// before those who came meanwhile.
 func TestTheLockIsNotHeldForLong(t *testing.T) {
 	t.Parallel()
 	q := newCrowd(t)

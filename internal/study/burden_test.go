@@ -13,7 +13,8 @@ import (
 	"headroom/internal/study/ledger"
 )
 
-// locked is a store whose studies cannot be written to: what is refused for what it is must not get so far as to lock one.
+// locked is a store whose studies cannot be written to: what is refused for what it is must not get
+// so far as to lock one.
 type locked struct {
 	Store
 	events []ledger.Event
@@ -31,7 +32,8 @@ func (s locked) Choosing(context.Context, string, func(context.Context) error) e
 	return fmt.Errorf("the study was locked")
 }
 
-// TestWhatIsWrongIsToldInLittleAndWithoutALock: a command that is wrong in very many ways costs little and keeps nobody waiting.
+// TestWhatIsWrongIsToldInLittleAndWithoutALock: a command that is wrong in very many ways costs
+// little and keeps nobody waiting.
 func TestWhatIsWrongIsToldInLittleAndWithoutALock(t *testing.T) {
 	b := newBench(t, queue())
 	b.must(b.service.ruleOwn(t.Context(), Command{By: "Ana"}, b.snap, OwnTrial{Parameters: b.snap.Definition.Candidates[1],
@@ -174,7 +176,8 @@ func TestDefinitionsThatAreWrongInManyWays(t *testing.T) {
 	}
 }
 
-// toldInLittle: what is found wrong is told in little, and finding it allocates no more than so many MB.
+// toldInLittle: what is found wrong is told in little, and finding it allocates no more than so
+// many MB.
 func toldInLittle(t *testing.T, what string, most int, find func() error) {
 	t.Helper()
 	start := time.Now()

@@ -44,7 +44,8 @@ func (c *comparison) run(ctx context.Context) error {
 			return nil
 		case err != nil:
 			return err
-		// What was chosen is compared as it is written down: on a narrow range neighbouring settings lie far apart in unit coordinates.
+		// What was chosen is compared as it is written down: on a narrow range neighbouring
+		// settings lie far apart in unit coordinates.
 		case samePoint(compiled.Locate(compiled.Settings(again.Place), candidateOf(again.Place)), place):
 			c.compareNumbers(decisionRecord(compiled, state, again))
 			return nil
@@ -94,7 +95,8 @@ func scoreAt(ctx context.Context, state *optimizer.State, place optimizer.Place,
 	return finiteOrNil(scores.Values[0]), nil
 }
 
-// compareMaximum accepts a recorded point other than the replayed one if its acquisition comes near enough to the maximum.
+// compareMaximum accepts a recorded point other than the replayed one if its acquisition comes near
+// enough to the maximum.
 func (c *comparison) compareMaximum(ctx context.Context, state *optimizer.State, replayed ledger.Decision, again optimizer.Decision, known optimizer.Known) error {
 	if replayed.Acquisition == nil || !again.HasScore {
 		c.differ("parameters", c.chosen.Parameters, c.seen.snap.Compiled().Settings(again.Place))
@@ -110,11 +112,12 @@ func (c *comparison) compareMaximum(ctx context.Context, state *optimizer.State,
 	return nil
 }
 
-// logRange stands for the range of scores that are logarithms, whose smallest value means nothing: within the search tolerance of it, a
-// twentieth of what is maximised.
+// logRange stands for the range of scores that are logarithms, whose smallest value means nothing:
+// within the search tolerance of it, a twentieth of what is maximised.
 const logRange = 50
 
-// acquisitionRange is the maximum less the smallest value among the candidates, or among the points tried and probes spread over the space.
+// acquisitionRange is the maximum less the smallest value among the candidates, or among the points
+// tried and probes spread over the space.
 func (c *comparison) acquisitionRange(ctx context.Context, state *optimizer.State, known optimizer.Known, maximum float64) (float64, error) {
 	places := c.seen.snap.Compiled().Arms()
 	if places == nil {
@@ -183,7 +186,8 @@ func improvementOf(d *ledger.Decision) map[string]float64 {
 	return map[string]float64{fmt.Sprintf("over trial %d", d.Incumbent): *d.ExpectedImprovement}
 }
 
-// worksOf is the chance that the trial would work with what it was made from; empty where there is none.
+// worksOf is the chance that the trial would work with what it was made from; empty where there is
+// none.
 func worksOf(d *ledger.Decision) map[string]float64 {
 	if d.Works == nil {
 		return nil

@@ -9,8 +9,9 @@ import (
 	"headroom/internal/study/ledger"
 )
 
-// TestWhatScriptsTellIsDoubted: a reading far beside its prediction is taken, and stands in doubt at its trial until it is confirmed, corrected or taken
-// out of the data. It is not announced as the best until then.
+// TestWhatScriptsTellIsDoubted: a reading far beside its prediction is taken, and stands in doubt
+// at its trial until it is confirmed, corrected or taken out of the data. It is not announced as
+// the best until then.
 func TestWhatScriptsTellIsDoubted(t *testing.T) {
 	t.Parallel()
 	b := learnt(t)
@@ -81,7 +82,8 @@ func TestADoubtGoesWithItsReason(t *testing.T) {
 	readEverything(t, b)
 }
 
-// TestWhatFormsConfirmedIsNotDoubtedAgain: the telling keeps that whoever told it was asked, also in a ledger that comes from elsewhere.
+// TestWhatFormsConfirmedIsNotDoubtedAgain: the telling keeps that whoever told it was asked, also
+// in a ledger that comes from elsewhere.
 func TestWhatFormsConfirmedIsNotDoubtedAgain(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, oven())

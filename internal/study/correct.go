@@ -130,7 +130,8 @@ func mayConfirm(snap *ledger.Snapshot, number int) error {
 	return nil
 }
 
-// Close ends or sets aside a trial: kind is Failed (because of its settings), Abandoned, Excluded or Included.
+// Close ends or sets aside a trial: kind is Failed (because of its settings), Abandoned, Excluded
+// or Included.
 func (s *Service) Close(ctx context.Context, cmd Command, id string, kind ledger.Kind, number int, reason string) (*ledger.Snapshot, error) {
 	data := ledger.ClosedData{Number: number, Reason: reason}
 	if kind == ledger.Failed {

@@ -25,7 +25,8 @@ const (
 	columnNumber = "number"
 	columnStatus = "status"
 	columnNote   = "note"
-	// chosenBefore begins the titles of columns with settings that were chosen where others were used.
+	// chosenBefore begins the titles of columns with settings that were chosen where others were
+	// used.
 	chosenBefore = "chosen "
 )
 
@@ -37,7 +38,8 @@ const (
 	longestTitle = 2000
 )
 
-// importRow is one row of an imported table: a trial of a person's own with what was read in it, its settings as they will be kept.
+// importRow is one row of an imported table: a trial of a person's own with what was read in it,
+// its settings as they will be kept.
 type importRow struct {
 	Line int // in the file, from 1
 	OwnTrial
@@ -49,8 +51,9 @@ type importRow struct {
 	beyond design.Faults      // what would speak against choosing its settings, which were used all the same
 }
 
-// parseCSV reads an imported table. The error is *Invalid with every bad cell by line and column (locations like
-// "lines[12].yield"); unknown columns are a fault unless they are ignored, and are listed either way.
+// parseCSV reads an imported table. The error is *Invalid with every bad cell by line and column
+// (locations like "lines[12].yield"); unknown columns are a fault unless they are ignored, and are
+// listed either way.
 func parseCSV(c *design.Compiled, file io.Reader, opt ImportOptions) (rows []importRow, unknown []string, err error) {
 	text, err := readTable(file)
 	if err != nil {
@@ -156,7 +159,8 @@ func separated(text []byte, separator rune) *csv.Reader {
 	return cells
 }
 
-// howWritten finds out how a table writes numbers, where that is not said: as those show it that can be read in one way only.
+// howWritten finds out how a table writes numbers, where that is not said: as those show it that
+// can be read in one way only.
 func (t *table) howWritten(d design.Definition, text []byte, said design.Decimals) design.Marks {
 	var habit design.Habit
 	again := separated(text, t.separator)
@@ -372,8 +376,9 @@ func (t *table) readRow(c *design.Compiled, cells []string, line int) (row impor
 	return row, len(wrong) == 0
 }
 
-// place finds where a row lies. Settings of a trial that was run may lie where none may be chosen, and are kept as they are: when the row says which
-// others were chosen, when it has the status of a trial, as in an exported table, or when the whole table is said to be of such.
+// place finds where a row lies. Settings of a trial that was run may lie where none may be chosen,
+// and are kept as they are: when the row says which others were chosen, when it has the status of a
+// trial, as in an exported table, or when the whole table is said to be of such.
 func (t *table) place(c *design.Compiled, row *importRow, at string) (wrong design.Faults) {
 	if len(row.Chosen) > 0 {
 		return row.placeChosen(c, at, row.record || t.beyondBounds)
@@ -399,7 +404,8 @@ func (t *table) place(c *design.Compiled, row *importRow, at string) (wrong desi
 	return nil
 }
 
-// placeChosen places the settings that were chosen, and keeps beside them those used. Those of a trial that ran are kept as they are.
+// placeChosen places the settings that were chosen, and keeps beside them those used. Those of a
+// trial that ran are kept as they are.
 func (row *importRow) placeChosen(c *design.Compiled, at string, ran bool) (wrong design.Faults) {
 	chosen := row.Parameters.Clone()
 	maps.Copy(chosen, row.Chosen)
@@ -494,7 +500,8 @@ func (t *table) cellFault(line, i int, cell, format string, args ...any) {
 	t.faults.Add(fmt.Sprintf("lines[%d].%s", line, name), value, "line %d, column %s: %s", line, name, fmt.Sprintf(format, args...))
 }
 
-// number reads a number as the table writes them. One that can be read in two ways, where no other tells, is an error that says so.
+// number reads a number as the table writes them. One that can be read in two ways, where no other
+// tells, is an error that says so.
 func (t *table) number(cell string) (float64, error) { return design.ReadNumber(cell, t.marks) }
 
 // wrongNumber says what is wrong with a cell that should be a number, and what would be right.
@@ -505,8 +512,10 @@ func wrongNumber(cell string, err error, wanted string) string {
 	return fmt.Sprintf("%q is not a number; %s", design.Shorten(cell), wanted)
 }
 
-// WriteCSV writes the trials as a table that can be imported again, to the same settings, readings with their standard deviations and notes: blank cells are not measured. Where settings other than those chosen were used,
-// further columns have those that chosen tells of a trial; nil tells nothing.
+// WriteCSV writes the trials as a table that can be imported again, to the same settings, readings
+// with their standard deviations and notes: blank cells are not measured. Where settings other than
+// those chosen were used, further columns have those that chosen tells of a trial; nil tells
+// nothing.
 func WriteCSV(w io.Writer, d design.Definition, trials []*ledger.Trial, chosen func(number int) design.Settings) error {
 	out := csv.NewWriter(w)
 	titles := []string{columnNumber, columnStatus}
@@ -553,7 +562,8 @@ func settingCell(v design.Value) string {
 	return v.String()
 }
 
-// usedOtherwise are the parameters that some trial was run with at another value than the chosen one.
+// usedOtherwise are the parameters that some trial was run with at another value than the chosen
+// one.
 func usedOtherwise(d design.Definition, trials []*ledger.Trial, chosen func(int) design.Settings) (parameters []design.Parameter) {
 	for _, p := range d.Parameters {
 		differs := func(t *ledger.Trial) bool { return chosenCell(t, p, chosen) != "" }
@@ -575,11 +585,13 @@ func chosenCell(t *ledger.Trial, p design.Parameter, chosen func(int) design.Set
 	return ""
 }
 
-// formulaStarts are the characters after which a spreadsheet computes instead of showing a text; some take the full-width ones alike.
+// formulaStarts are the characters after which a spreadsheet computes instead of showing a text;
+// some take the full-width ones alike.
 const formulaStarts = "=+-@\t\r＝＋－＠"
 
-// harmless keeps a spreadsheet from computing a text: it puts an apostrophe before one that begins, after any apostrophes of its own
-// and what spreadsheets pass over, like a formula. plain takes it off again.
+// harmless keeps a spreadsheet from computing a text: it puts an apostrophe before one that begins,
+// after any apostrophes of its own and what spreadsheets pass over, like a formula. plain takes it
+// off again.
 func harmless(text string) string {
 	if beginsFormula(text) {
 		return "'" + text

@@ -10,7 +10,8 @@ import (
 	"headroom/internal/study/design"
 )
 
-// TestLargeTablesAreReadInLittleMore: whatever a large table holds, reading it takes little more than its bytes: limits are looked at on the way.
+// TestLargeTablesAreReadInLittleMore: whatever a large table holds, reading it takes little more
+// than its bytes: limits are looked at on the way.
 func TestLargeTablesAreReadInLittleMore(t *testing.T) {
 	const large = maxTable / 8 // who keeps too much of it does so of this too, and the race detector has less to watch
 	c := newBench(t, oven()).snap.Compiled()

@@ -16,7 +16,8 @@ const (
 	plusMinus = "±"
 )
 
-// keepLineEnds writes carriage returns before line feeds within quoted cells so that package csv, which reads CRLF as LF there, reads them as they are.
+// keepLineEnds writes carriage returns before line feeds within quoted cells so that package csv,
+// which reads CRLF as LF there, reads them as they are.
 func keepLineEnds(text []byte) []byte {
 	if !bytes.Contains(text, []byte("\r\n")) {
 		return text
@@ -82,7 +83,8 @@ func (t *table) readDeviation(row *importRow, i int, cell string) (float64, bool
 	return sd, true
 }
 
-// readDeviations reads the columns of standard deviations, once the readings are there that they belong to.
+// readDeviations reads the columns of standard deviations, once the readings are there that they
+// belong to.
 func (t *table) readDeviations(row *importRow, cells []string) {
 	for i, col := range t.columns {
 		cell := strings.TrimSpace(cells[i])
@@ -112,7 +114,8 @@ func (t *table) filled(metric string, cells []string) bool {
 	return i >= 0 && !notMeasured(strings.TrimSpace(cells[i]))
 }
 
-// metricColumns are the titles of the metrics' columns, and for each metric whether one with its standard deviations follows: where some were told, and the title is not another's.
+// metricColumns are the titles of the metrics' columns, and for each metric whether one with its
+// standard deviations follows: where some were told, and the title is not another's.
 func metricColumns(d design.Definition, trials []*ledger.Trial) (titles []string, deviations map[string]bool) {
 	deviations = map[string]bool{}
 	for _, m := range d.MetricNames() {
@@ -125,7 +128,8 @@ func metricColumns(d design.Definition, trials []*ledger.Trial) (titles []string
 	return titles, deviations
 }
 
-// readingCells are the cells of one metric: the value, and its standard deviation in a column of its own or, where that has none, beside it.
+// readingCells are the cells of one metric: the value, and its standard deviation in a column of
+// its own or, where that has none, beside it.
 func readingCells(t *ledger.Trial, metric string, column bool) []string {
 	value, deviation := "", ""
 	if measured, there := t.Metrics[metric]; there {

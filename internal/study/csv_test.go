@@ -212,7 +212,8 @@ func drawTrials(t *rapid.T, c *design.Compiled) []*ledger.Trial {
 	return trials
 }
 
-// A table of any trials, taken into a new study of the same definition, makes trials with the same settings, readings, standard deviations and notes, and the same table again.
+// A table of any trials, taken into a new study of the same definition, makes trials with the same
+// settings, readings, standard deviations and notes, and the same table again.
 func TestExportCanBeImportedAgain(t *testing.T) {
 	t.Parallel()
 	fresh := newBench(t, bufferScreen())
@@ -300,7 +301,8 @@ func TestReadingsWithStandardDeviations(t *testing.T) {
 	}
 }
 
-// A metric may have the name of another one's column of standard deviations; these stand beside the readings then.
+// A metric may have the name of another one's column of standard deviations; these stand beside the
+// readings then.
 func TestDeviationsWithoutAColumnOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	d := oven()
@@ -380,7 +382,8 @@ func FuzzImport(plain *testing.F) {
 	})
 }
 
-// An exported table holds settings used beyond the bounds beside those chosen, and can be imported as it is.
+// An exported table holds settings used beyond the bounds beside those chosen, and can be imported
+// as it is.
 func TestAnOvershootIsImportedAgain(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, oven())

@@ -11,7 +11,8 @@ import (
 	"headroom/internal/study/ledger"
 )
 
-// chooser makes decisions one after another on a history that grows in memory: each sees the earlier ones as pending.
+// chooser makes decisions one after another on a history that grows in memory: each sees the
+// earlier ones as pending.
 type chooser struct {
 	work     *derived.Store[*ledger.Snapshot] // in which it computes
 	id       string
@@ -108,7 +109,8 @@ func (c *chooser) keep(settings design.Settings, d optimizer.Decision, brought d
 	}
 	kept := decisionRecord(c.compiled, c.state, d)
 	kept.Seen = c.seen
-	// Settings are written in clean decimals; later decisions must see the point that the ledger gives back, to the last bit.
+	// Settings are written in clean decimals; later decisions must see the point that the ledger
+	// gives back, to the last bit.
 	return chosenPoint{settings, c.compiled.Locate(settings, candidateOf(d.Place)), kept, known}, nil
 }
 
@@ -184,7 +186,8 @@ func decisionRecord(c *design.Compiled, state *optimizer.State, d optimizer.Deci
 	return kept
 }
 
-// limitsRead tells whether there is a reading of every metric whose limits are learned: before, nothing is known of the chance to keep them all.
+// limitsRead tells whether there is a reading of every metric whose limits are learned: before,
+// nothing is known of the chance to keep them all.
 func limitsRead(c *design.Compiled, state *optimizer.State) bool {
 	return !slices.ContainsFunc(c.Config.Costs, func(cost optimizer.Cost) bool {
 		return cost.Knowledge == optimizer.Learned && state.Unread(cost.Metric)

@@ -63,7 +63,8 @@ func ruleEdit(edit ledger.EditedData) (ruling, error) {
 	return ruling{drafts: []ledger.Draft{{Kind: ledger.Edited, Data: edit}}}, nil
 }
 
-// Reconfigure changes the definition from the next decision on. It waits until no decision is being made.
+// Reconfigure changes the definition from the next decision on. It waits until no decision is being
+// made.
 func (s *Service) Reconfigure(ctx context.Context, cmd Command, id string, change design.Reconfiguration) (*ledger.Snapshot, error) {
 	var after *ledger.Snapshot
 	err := s.store.Choosing(ctx, id, func(ctx context.Context) error {

@@ -11,8 +11,9 @@ import (
 	"headroom/internal/study/ledger"
 )
 
-// TestReconfiguredCandidatesStayWithinTheCache: fifteen versions of a large table, each with a definition of its own, are held as far as the
-// cache's limit goes, and the heap holds no more than that. (Of 10,000 candidates, with a limit of 200 MiB, 162 were held; that takes a minute.)
+// TestReconfiguredCandidatesStayWithinTheCache: fifteen versions of a large table, each with a
+// definition of its own, are held as far as the cache's limit goes, and the heap holds no more than
+// that. (Of 10,000 candidates, with a limit of 200 MiB, 162 were held; that takes a minute.)
 func TestReconfiguredCandidatesStayWithinTheCache(t *testing.T) {
 	const parameters, candidates, limit = 50, 500, 10 << 20
 	d := design.Definition{Name: "Table", Objective: design.Objective{Metric: "y", Direction: "maximize"}, Constraints: []design.Constraint{{Metric: "g", Op: "<=", Threshold: 0}}, Seed: 7}

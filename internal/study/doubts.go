@@ -12,15 +12,16 @@ import (
 	"headroom/internal/study/ledger"
 )
 
-// Doubt is a value that whoever enters it should look at again, where it stands in a request, and why in words. A doubt refuses nothing: forms ask
-// it back, programs are not asked.
+// Doubt is a value that whoever enters it should look at again, where it stands in a request, and
+// why in words. A doubt refuses nothing: forms ask it back, programs are not asked.
 type Doubt struct {
 	Field string `json:"location"` // as of faults
 	Value string `json:"value"`
 	Text  string `json:"text"`
 }
 
-// Doubted names the doubts: a confirmation carries it, so that it confirms these values and no others.
+// Doubted names the doubts: a confirmation carries it, so that it confirms these values and no
+// others.
 func Doubted(doubts []Doubt) string {
 	if len(doubts) == 0 {
 		return ""
@@ -37,8 +38,8 @@ type Doubtful struct{ Doubts []Doubt }
 
 func (d *Doubtful) Error() string { return d.Doubts[0].Text }
 
-// askBack refuses doubts that whoever sends the command was not sure of, and tells whether they were of any. Programs are not asked: what is doubted
-// of what they tell stands at the trial.
+// askBack refuses doubts that whoever sends the command was not sure of, and tells whether they
+// were of any. Programs are not asked: what is doubted of what they tell stands at the trial.
 func askBack(cmd Command, judge func() []Doubt) (confirmed bool, err error) {
 	if cmd.Sure == nil {
 		return false, nil
@@ -50,7 +51,8 @@ func askBack(cmd Command, judge func() []Doubt) (confirmed bool, err error) {
 	return false, &Doubtful{doubts}
 }
 
-// confirmedBy notes with what is told that whoever tells it was asked about what is doubted, and was sure.
+// confirmedBy notes with what is told that whoever tells it was asked about what is doubted, and
+// was sure.
 func (r ruling) confirmedBy(cmd Command, judge func() []Doubt) (ruling, error) {
 	confirmed, err := askBack(cmd, judge)
 	for i, draft := range r.drafts {
@@ -66,7 +68,8 @@ func (r ruling) confirmedBy(cmd Command, judge func() []Doubt) (ruling, error) {
 	return r, err
 }
 
-// DoubtTelling judges results of a trial, by what its decision expected of them, and the settings it was run at.
+// DoubtTelling judges results of a trial, by what its decision expected of them, and the settings
+// it was run at.
 func DoubtTelling(snap *ledger.Snapshot, trial *ledger.Trial, told ledger.Telling) []Doubt {
 	run := trial
 	if told.Parameters != nil {
@@ -87,7 +90,8 @@ func DoubtCorrection(snap *ledger.Snapshot, trial *ledger.Trial, c Correction) [
 	return DoubtTelling(snap, trial, ledger.Telling{Metrics: readings, Parameters: c.Parameters})
 }
 
-// DoubtOwn judges a person's own point by the decision that would be recorded with it, nil if none is known.
+// DoubtOwn judges a person's own point by the decision that would be recorded with it, nil if none
+// is known.
 func DoubtOwn(snap *ledger.Snapshot, own OwnTrial, forecast *ledger.Decision) []Doubt {
 	doubts := asked(snap.DoubtReadings(0, own.Metrics, func(metric string) *ledger.Expected { return snap.ForetoldBy(forecast, metric) }))
 	if number := lastWith(snap, own.Parameters); number > 0 {

@@ -232,8 +232,9 @@ func TestUndoTakesBackOnesOwnLastTellingWithinAMinute(t *testing.T) {
 	b.must(ruleTell(b.snap, 1, yields(71.3)))
 }
 
-// TestProgramsAreNotAskedBack: what nobody asks to be doubted is not judged either, which would cost a look at every trial for each result told; forms
-// are asked until they confirm what is doubted, and nothing else.
+// TestProgramsAreNotAskedBack: what nobody asks to be doubted is not judged either, which would
+// cost a look at every trial for each result told; forms are asked until they confirm what is
+// doubted, and nothing else.
 func TestProgramsAreNotAskedBack(t *testing.T) {
 	t.Parallel()
 	if _, err := askBack(Command{}, func() []Doubt { t.Error("judged for nobody"); return nil }); err != nil {

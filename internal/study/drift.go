@@ -6,10 +6,12 @@ import (
 	"slices"
 )
 
-// A tabular CUSUM (Page 1954; Montgomery, Introduction to Statistical Quality Control): S⁺ = max(0, S⁺ + z − k), S⁻ = max(0, S⁻ − z − k), a drift being
-// signalled beyond h. With k = ½ a shift of one standard deviation shows soonest, after about 12 readings. No residual counts for more than 2: the
-// predictions of a young model are often far out once or twice, which is no drift, and so it takes four readings on one side at least. A process that
-// stands, with standard normal residuals, passes h = 5 about once in 850 readings.
+// A tabular CUSUM (Page 1954; Montgomery, Introduction to Statistical Quality Control): S⁺ = max(0,
+// S⁺ + z − k), S⁻ = max(0, S⁻ − z − k), a drift being signalled beyond h. With k = ½ a shift of one
+// standard deviation shows soonest, after about 12 readings. No residual counts for more than 2:
+// the predictions of a young model are often far out once or twice, which is no drift, and so it
+// takes four readings on one side at least. A process that stands, with standard normal residuals,
+// passes h = 5 about once in 850 readings.
 const (
 	CUSUMSlack      = 0.5
 	CUSUMLimit      = 5
@@ -17,7 +19,8 @@ const (
 	CUSUMFalseAlarm = 850 // readings of a process that stands, on average, until the limit is passed
 )
 
-// Drift is what a metric's one-step-ahead residuals, in standard deviations of a reading, say of a change with time.
+// Drift is what a metric's one-step-ahead residuals, in standard deviations of a reading, say of a
+// change with time.
 type Drift struct {
 	Numbers   []int // of the trials
 	Residuals []float64
@@ -27,13 +30,15 @@ type Drift struct {
 	Past      []Spell   // times that a sum was beyond the limit and came back from it, in the order they ended
 }
 
-// Spell is a time during which readings came out on one side again and again, until the model had caught up.
+// Spell is a time during which readings came out on one side again and again, until the model had
+// caught up.
 type Spell struct {
 	From, Until int // the trial from which the sum grew, and the last with which it was beyond the limit
 	Rising      bool
 }
 
-// DriftOf follows the CUSUM along residuals. A limit that the sum has come back from is no drift: the model has caught up.
+// DriftOf follows the CUSUM along residuals. A limit that the sum has come back from is no drift:
+// the model has caught up.
 func DriftOf(residuals []Residual) Drift {
 	var d Drift
 	var up, down sum
@@ -55,7 +60,8 @@ func DriftOf(residuals []Residual) Drift {
 	return d
 }
 
-// spells are the times that a sum has passed the limit and come back from it. From when it leaves 0 until it is there again it counts as one.
+// spells are the times that a sum has passed the limit and come back from it. From when it leaves 0
+// until it is there again it counts as one.
 func spells(numbers []int, sums []float64, rising bool) []Spell {
 	var list []Spell
 	var from, until int
@@ -82,7 +88,8 @@ func spells(numbers []int, sums []float64, rising bool) []Spell {
 	return list
 }
 
-// sum is one side of a CUSUM, and the trial from which it has grown: where the change is most likely to have come.
+// sum is one side of a CUSUM, and the trial from which it has grown: where the change is most
+// likely to have come.
 type sum struct {
 	value float64
 	from  int

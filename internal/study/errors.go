@@ -6,19 +6,21 @@ import (
 	"fmt"
 )
 
-// What can be wrong with a request beyond its form. Wrap them with fmt.Errorf("…: %w") to add the sentence that
-// people read; the HTTP layer turns them into a status.
+// What can be wrong with a request beyond its form. Wrap them with fmt.Errorf("…: %w") to add the
+// sentence that people read; the HTTP layer turns them into a status.
 var (
 	ErrNotFound = errors.New("not found")
 	ErrConflict = errors.New("conflict with the present state")
 	ErrStale    = errors.New("the study has changed since")
 	ErrTooLarge = errors.New("too large")
 	ErrReused   = errors.New("retry key used for another request")
-	// ErrUnavailable wraps what went wrong between here and the database; trying again later may help.
+	// ErrUnavailable wraps what went wrong between here and the database; trying again later may
+	// help.
 	ErrUnavailable = errors.New("the database is away")
 )
 
-// Behind is a database server that was refused as it goes back behind what was seen of the database. 503
+// Behind is a database server that was refused as it goes back behind what was seen of the
+// database. 503
 type Behind struct {
 	Sentence string // for anybody
 	Advice   string // for whoever runs the program: it names the server, and what to do
@@ -41,7 +43,8 @@ func conflict(format string, values ...any) error {
 	return &refusal{fmt.Sprintf(format, values...), ErrConflict}
 }
 
-// notComputable is a model that cannot be computed with the numbers as they are now; what ended the work early stays what it was.
+// notComputable is a model that cannot be computed with the numbers as they are now; what ended the
+// work early stays what it was.
 func notComputable(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() != nil {
 		return err

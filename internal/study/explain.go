@@ -19,7 +19,8 @@ type chosenBy struct {
 	unread       map[string]bool // metrics of which there is no reading yet
 }
 
-// explain says in plain words what a trial tries, what the model expects of it and why it was chosen.
+// explain says in plain words what a trial tries, what the model expects of it and why it was
+// chosen.
 func explain(d design.Definition, number int, p chosenPoint, who chosenBy) string {
 	tries := fmt.Sprintf("Trial %d tries %s", number, describeSettings(d, p.settings))
 	reason := optimizer.Reason(p.decision.Reason)
@@ -40,8 +41,8 @@ func explain(d design.Definition, number int, p chosenPoint, who chosenBy) strin
 	return sentence
 }
 
-// phase says whose T the algorithm's constants follow from, where it is not the number of trials planned:
-// a phase of T trials begins with trial T.
+// phase says whose T the algorithm's constants follow from, where it is not the number of trials
+// planned: a phase of T trials begins with trial T.
 func phase(horizon int) string {
 	if horizon == 0 {
 		return ""
@@ -75,7 +76,8 @@ func describeSettings(d design.Definition, s design.Settings) string {
 	return design.Listed(parts, "and")
 }
 
-// describeSetting writes "47 °C" when the unit tells which parameter is meant, "6 cycles" for a count (but "cycles 1"), else the name before the value.
+// describeSetting writes "47 °C" when the unit tells which parameter is meant, "6 cycles" for a
+// count (but "cycles 1"), else the name before the value.
 func describeSetting(d design.Definition, p design.Parameter, v design.Value) string {
 	value := design.WithUnit(design.FormatSetting(p, v), p.Unit, " ")
 	switch {
@@ -92,8 +94,9 @@ func unitIsUnique(d design.Definition, p design.Parameter) bool {
 	return !slices.ContainsFunc(d.Parameters, func(other design.Parameter) bool { return other.Name != p.Name && other.Unit == p.Unit })
 }
 
-// predictions lists the objective and every constraint: mean ± sd, the limit, and the chance to stay within it, or within all where there are several.
-// What nobody has measured yet has no number: it would be the prior's alone.
+// predictions lists the objective and every constraint: mean ± sd, the limit, and the chance to
+// stay within it, or within all where there are several. What nobody has measured yet has no
+// number: it would be the prior's alone.
 func predictions(d design.Definition, p chosenPoint, who chosenBy) string {
 	o := d.Objective
 	var parts []string
@@ -124,7 +127,8 @@ func predictions(d design.Definition, p chosenPoint, who chosenBy) string {
 	return strings.Join(parts, ", ")
 }
 
-// predictConstraint is what is expected of one limit; own tells that the decision's chance to stay within every limit is that of this one.
+// predictConstraint is what is expected of one limit; own tells that the decision's chance to stay
+// within every limit is that of this one.
 func predictConstraint(c design.Constraint, p chosenPoint, who chosenBy, own bool) string {
 	if value, ok := p.known[c.Name]; ok {
 		return fmt.Sprintf("%s %s (limit %s, known beforehand)", c.Name,
@@ -190,7 +194,8 @@ func because(d design.Definition, p chosenPoint, who chosenBy) string {
 	return fmt.Sprintf("Chosen by %s.", p.decision.Algorithm)
 }
 
-// improves says what a point promises over the best one so far, or that it has the best chance where none is known to be good.
+// improves says what a point promises over the best one so far, or that it has the best chance
+// where none is known to be good.
 func improves(d design.Definition, p chosenPoint, who chosenBy) string {
 	limits := limitNames(d)
 	compared := p.decision.ExpectedImprovement != nil
@@ -205,10 +210,12 @@ func improves(d design.Definition, p chosenPoint, who chosenBy) string {
 		d.Objective.Metric, over(d, p), limits)
 }
 
-// hardlyAny is the share of the prediction's standard deviation up to which an expected improvement is not worth a number.
+// hardlyAny is the share of the prediction's standard deviation up to which an expected improvement
+// is not worth a number.
 const hardlyAny = 1e-3
 
-// over is how much a point is expected to improve on the best one, counting no improvement where it is worse.
+// over is how much a point is expected to improve on the best one, counting no improvement where it
+// is worse.
 func over(d design.Definition, p chosenPoint) string {
 	gain := p.decision.ExpectedImprovement
 	if gain == nil {

@@ -30,8 +30,9 @@ func TestTheSentenceOfThePages(t *testing.T) {
 	}
 }
 
-// TestTheSentenceHasTheDecisionsChance: where several limits are learned, or one is known to be broken, the chance is the one for all of them that the
-// decision has, not each one's under another distribution.
+// TestTheSentenceHasTheDecisionsChance: where several limits are learned, or one is known to be
+// broken, the chance is the one for all of them that the decision has, not each one's under another
+// distribution.
 func TestTheSentenceHasTheDecisionsChance(t *testing.T) {
 	t.Parallel()
 	d := oven()

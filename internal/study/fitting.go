@@ -8,8 +8,10 @@ import (
 	"headroom/internal/study/ledger"
 )
 
-// fit makes the fit that is due at snap, however long that takes: which decision it serves first follows from the ledger alone, not from how busy the
-// machine is. An ask, and whoever looks at what would be expected, share it. Where none can be made it returns nil, and the model stays as it was.
+// fit makes the fit that is due at snap, however long that takes: which decision it serves first
+// follows from the ledger alone, not from how busy the machine is. An ask, and whoever looks at
+// what would be expected, share it. Where none can be made it returns nil, and the model stays as
+// it was.
 func (s *Models) fit(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State) (*ledger.FittedData, error) {
 	return derived.Lasting(ctx, s.Derived, snap, fitOf, func(ctx context.Context) (*ledger.FittedData, error) {
 		var fit optimizer.Fit

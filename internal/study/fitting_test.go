@@ -10,7 +10,8 @@ import (
 	"headroom/internal/study/ledger"
 )
 
-// A fit that is due is made once for each version: who asks what would be expected, and who asks for a trial after that, have the same one.
+// A fit that is due is made once for each version: who asks what would be expected, and who asks
+// for a trial after that, have the same one.
 func TestAFitThatIsDueIsMadeOnce(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, oven())
@@ -36,7 +37,8 @@ func TestAFitThatIsDueIsMadeOnce(t *testing.T) {
 	}
 }
 
-// What is given stays as it is given; what is fitted beside it is in force from the fit on, and no fit is made anew for want of the rest.
+// What is given stays as it is given; what is fitted beside it is in force from the fit on, and no
+// fit is made anew for want of the rest.
 func TestWhatIsFittedIsInForceBesideWhatIsGiven(t *testing.T) {
 	t.Parallel()
 	for name, model := range map[string]design.Model{

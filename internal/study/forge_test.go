@@ -75,8 +75,8 @@ func (b *bench) table(t *testing.T, text string) {
 	b.must(ruleImport(b.snap, b.snap, rows))
 }
 
-// TestLedgersOfBeforeASettingAreTakenIn takes a setting out of a ledger in which its algorithm comes and goes, as a program wrote it that did
-// not know the setting.
+// TestLedgersOfBeforeASettingAreTakenIn takes a setting out of a ledger in which its algorithm
+// comes and goes, as a program wrote it that did not know the setting.
 func TestLedgersOfBeforeASettingAreTakenIn(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, oven())
@@ -240,8 +240,8 @@ func without(object map[string]any, name string) map[string]any {
 	return other
 }
 
-// TestForgedLedgersAreRefused: whatever is changed in a ledger whose hashes are made to fit again, it is refused with the number of an event,
-// or it is such a study as one could have come to.
+// TestForgedLedgersAreRefused: whatever is changed in a ledger whose hashes are made to fit again,
+// it is refused with the number of an event, or it is such a study as one could have come to.
 func TestForgedLedgersAreRefused(t *testing.T) {
 	t.Parallel()
 	for name, b := range honest(t) {
@@ -315,8 +315,9 @@ func TestForgedLedgersAreRefused(t *testing.T) {
 	}
 }
 
-// forged are the events from the i-th on, which is changed, with hashes that fit again, and why they are not taken in; none where the change cannot be hashed.
-// What is refused at that event is hashed no further.
+// forged are the events from the i-th on, which is changed, with hashes that fit again, and why
+// they are not taken in; none where the change cannot be hashed. What is refused at that event is
+// hashed no further.
 func (b *bench) forged(t *testing.T, before *ledger.Snapshot, i int, change func(*ledger.Event)) (events []ledger.Event, refused error) {
 	t.Helper()
 	events = slices.Clone(b.events[:i+1])
@@ -333,7 +334,8 @@ func (b *bench) forged(t *testing.T, before *ledger.Snapshot, i int, change func
 	return events[i:], refusedAs(b, before, events[i:])
 }
 
-// wantUsable fails unless the study of a forged ledger that was taken in is one that can be read and gone on with.
+// wantUsable fails unless the study of a forged ledger that was taken in is one that can be read
+// and gone on with.
 func wantUsable(t *testing.T, b *bench, before *ledger.Snapshot, forged []ledger.Event, what string) {
 	t.Helper()
 	after, err := ledger.Fold(b.snap.ID, before, forged, nil)

@@ -8,16 +8,21 @@ import (
 	"headroom/internal/study/ledger"
 )
 
-// Gain is the best value of the objective within the limits as a random variable, in its unit: what the study could come to as far as the model knows.
+// Gain is the best value of the objective within the limits as a random variable, in its unit: what
+// the study could come to as far as the model knows.
 type Gain struct {
 	Best BestRange `json:"best"`
-	// Feasible is the chance that some settings are within every limit; Best and ChanceLeft are told for when there are.
+	// Feasible is the chance that some settings are within every limit; Best and ChanceLeft are
+	// told for when there are.
 	Feasible float64 `json:"feasible"`
-	// ChanceLeft are the chances, that of the study's target first, that more than a share is left to gain beyond the value that the model expects at the recommended settings; none where nothing is recommended.
+	// ChanceLeft are the chances, that of the study's target first, that more than a share is left
+	// to gain beyond the value that the model expects at the recommended settings; none where
+	// nothing is recommended.
 	ChanceLeft []ChanceLeft `json:"chance_left"`
 }
 
-// StopStatement is the chance that more than Within of the recommended value is left, held against the risk that the study's owner takes.
+// StopStatement is the chance that more than Within of the recommended value is left, held against
+// the risk that the study's owner takes.
 type StopStatement struct {
 	design.Stop
 	Chance  float64 `json:"chance"`
@@ -41,7 +46,8 @@ type BestRange struct {
 	Level float64 `json:"level"`
 }
 
-// ChanceLeft is the chance that more than MoreThan times Of, in the objective's unit, is left to gain; AtMost is what it is with a confidence of 95 %, so many functions having been drawn.
+// ChanceLeft is the chance that more than MoreThan times Of, in the objective's unit, is left to
+// gain; AtMost is what it is with a confidence of 95 %, so many functions having been drawn.
 type ChanceLeft struct {
 	MoreThan float64 `json:"more_than"`
 	Of       float64 `json:"of"`
@@ -49,7 +55,8 @@ type ChanceLeft struct {
 	AtMost   float64 `json:"at_most"`
 }
 
-// GainOf works out what could be gained from snap on; nil before the model stands, where no draw has settings within every limit, and where limits need values that come with a decision.
+// GainOf works out what could be gained from snap on; nil before the model stands, where no draw
+// has settings within every limit, and where limits need values that come with a decision.
 func (s *Models) GainOf(ctx context.Context, snap *ledger.Snapshot) (*Gain, error) {
 	return derived.Get(ctx, s.Derived, snap, gainOf, func(ctx context.Context) (*Gain, error) { return s.gain(ctx, snap) })
 }

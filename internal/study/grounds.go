@@ -11,7 +11,8 @@ import (
 	"headroom/internal/study/ledger"
 )
 
-// Grounds are what the bounds on violation and regret rest on: the theorem, and how its assumptions stand in a study.
+// Grounds are what the bounds on violation and regret rest on: the theorem, and how its assumptions
+// stand in a study.
 type Grounds struct {
 	policy.Theorem
 	Findings    []policy.Finding // one for each of its assumptions
@@ -46,8 +47,8 @@ const (
 	boundGrowth    = "growth"
 )
 
-// Worth is what kind of bound it is, and why, in words that the API and the pages share: a guarantee only while no assumption is known not to hold and the
-// figure is the theorem's own.
+// Worth is what kind of bound it is, and why, in words that the API and the pages share: a
+// guarantee only while no assumption is known not to hold and the figure is the theorem's own.
 func (g Grounds) Worth() (kind, why string) {
 	met, notMet, unknown := g.Tally()
 	switch {
@@ -72,7 +73,8 @@ func (g Grounds) sum(t optimizer.Tally) float64 {
 	return t.Hard
 }
 
-// GroundsOf holds the theorem of the study's algorithm against the study; nil for an algorithm that draws no bound.
+// GroundsOf holds the theorem of the study's algorithm against the study; nil for an algorithm that
+// draws no bound.
 func GroundsOf(snap *ledger.Snapshot, state Readout) *Grounds {
 	described, _ := policy.Find(snap.Definition.Algorithm.Name)
 	if described.Theorem == nil {
@@ -146,7 +148,8 @@ func countTrial(c *policy.Circumstances, t *ledger.Trial) {
 	}
 }
 
-// lateBy tells whether a modelled reading of the trial was not there when the next trial was chosen.
+// lateBy tells whether a modelled reading of the trial was not there when the next trial was
+// chosen.
 func lateBy(snap *ledger.Snapshot, t *ledger.Trial, next int64) bool {
 	for _, metric := range snap.Compiled().MetricNames {
 		if m, told := t.Metrics[metric]; !told || m.ToldSeq > next {
@@ -176,8 +179,8 @@ func reread(snap *ledger.Snapshot) (names []string) {
 	return names
 }
 
-// peak is the largest k(x, x) of a kernel in the space: its variance for stationary kernels, σ² max_i M[i][i] for a given covariance, and at most
-// σ² Σ_c max x_c²/ℓ_c² for a linear one.
+// peak is the largest k(x, x) of a kernel in the space: its variance for stationary kernels, σ²
+// max_i M[i][i] for a given covariance, and at most σ² Σ_c max x_c²/ℓ_c² for a linear one.
 func peak(k optimizer.Kernel, variance float64, dims []optimizer.Dim) float64 {
 	switch {
 	case k.Matrix != nil:

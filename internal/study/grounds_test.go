@@ -16,7 +16,8 @@ import (
 	"headroom/internal/study/ledger"
 )
 
-// provenOven is the oven with candidates, and all that the theorem of rpol-ucb asks of the settings.
+// provenOven is the oven with candidates, and all that the theorem of rpol-ucb asks of the
+// settings.
 func provenOven() design.Definition {
 	d := ovenWith(policy.Description{Name: "rpol-ucb"})
 	d.Algorithm.Settings = map[string]json.RawMessage{"beta": rawJSON(`{"schedule": "theory", "B": 2, "R": 0.1}`)}
@@ -46,7 +47,8 @@ func (b *bench) standings() map[string]policy.Finding {
 	return found
 }
 
-// wantStanding fails unless the assumption whose text contains about stands so, for a reason that contains because.
+// wantStanding fails unless the assumption whose text contains about stands so, for a reason that
+// contains because.
 func (b *bench) wantStanding(about string, want policy.Standing, because string) {
 	b.Helper()
 	for text, f := range b.standings() {
@@ -81,7 +83,8 @@ func (b *bench) wantWorth(kind, why string) {
 	}
 }
 
-// TestABoundRestsOnWhatTheStudyIs plays a study that meets its theorem as far as can be known, and then breaks one assumption after another.
+// TestABoundRestsOnWhatTheStudyIs plays a study that meets its theorem as far as can be known, and
+// then breaks one assumption after another.
 func TestABoundRestsOnWhatTheStudyIs(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, provenOven())
@@ -126,7 +129,8 @@ func TestABoundRestsOnWhatTheStudyIs(t *testing.T) {
 	b.wantStanding("chosen by the rule", policy.NotMet, "1 chosen by people, 1 imported")
 }
 
-// TestAFittedStudyRestsOnLess: the usual study meets neither the kernel, nor the units, nor the widths of the theorem.
+// TestAFittedStudyRestsOnLess: the usual study meets neither the kernel, nor the units, nor the
+// widths of the theorem.
 func TestAFittedStudyRestsOnLess(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, ovenWith(policy.Description{Name: "rpol-ucb"}))
@@ -193,8 +197,9 @@ func firstBeyond(d Drift) int {
 	return 0
 }
 
-// TestTheCUSUMKeepsItsFalseAlarmRate: readings of a process that stands take 850 until the limit is passed, on average, and those of one that shifts by
-// a standard deviation about 12. (Were residuals to count in full, 465 and 10.4 would be known: Montgomery, table 9.3, k = ½ and h = 5.)
+// TestTheCUSUMKeepsItsFalseAlarmRate: readings of a process that stands take 850 until the limit is
+// passed, on average, and those of one that shifts by a standard deviation about 12. (Were
+// residuals to count in full, 465 and 10.4 would be known: Montgomery, table 9.3, k = ½ and h = 5.)
 func TestTheCUSUMKeepsItsFalseAlarmRate(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(3, 0))
@@ -219,7 +224,8 @@ func TestTheCUSUMKeepsItsFalseAlarmRate(t *testing.T) {
 	}
 }
 
-// TestTwoReadingsFarOutAreNoDrift: a young model is often far out once or twice; a run of readings on one side is a drift, from the reading where it began.
+// TestTwoReadingsFarOutAreNoDrift: a young model is often far out once or twice; a run of readings
+// on one side is a drift, from the reading where it began.
 func TestTwoReadingsFarOutAreNoDrift(t *testing.T) {
 	t.Parallel()
 	list := []Residual{{1, 0.1}, {2, 8}, {3, 9}, {4, 0.2}}
@@ -262,7 +268,8 @@ func (b *bench) bounds() (ViolationOut, *RegretOut) {
 	return state.Violation["impurity"], state.Regret
 }
 
-// TestWhatIsLeftUnderABound: the bound less the sum that it is for, over the algorithm's own trials.
+// TestWhatIsLeftUnderABound: the bound less the sum that it is for, over the algorithm's own
+// trials.
 func TestWhatIsLeftUnderABound(t *testing.T) {
 	t.Parallel()
 	for name, settings := range map[string]string{"rpol-ucb": `{}`, "ckb-ucb": `{"slater": 0.5}`} {
@@ -306,7 +313,8 @@ func TestWhatIsLeftUnderABound(t *testing.T) {
 	}
 }
 
-// TestRegretRestsOnMore: the queue bounds violation whatever the slack; regret takes what the slack costs.
+// TestRegretRestsOnMore: the queue bounds violation whatever the slack; regret takes what the slack
+// costs.
 func TestRegretRestsOnMore(t *testing.T) {
 	t.Parallel()
 	d := provenOven()
@@ -322,7 +330,8 @@ func TestRegretRestsOnMore(t *testing.T) {
 	}
 }
 
-// TestExactReadingsAgree: a theorem on constraints read exactly is contradicted by settings that were read twice, and by a multiplier at its cap.
+// TestExactReadingsAgree: a theorem on constraints read exactly is contradicted by settings that
+// were read twice, and by a multiplier at its cap.
 func TestExactReadingsAgree(t *testing.T) {
 	t.Parallel()
 	d := provenOven()
@@ -342,8 +351,8 @@ func TestExactReadingsAgree(t *testing.T) {
 	b.wantStanding("without a largest value", policy.NotMet, "impurity has reached kappa_max")
 }
 
-// TestBoundsOnSampledLimits: of limits that are known before the choice a bound on the sum of their samples is told, never as a guarantee,
-// and one on regret where δ says what the slack costs.
+// TestBoundsOnSampledLimits: of limits that are known before the choice a bound on the sum of their
+// samples is told, never as a guarantee, and one on regret where δ says what the slack costs.
 func TestBoundsOnSampledLimits(t *testing.T) {
 	t.Parallel()
 	scgp, _ := policy.Find("scgp-ucb")

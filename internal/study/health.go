@@ -7,7 +7,8 @@ import (
 	"headroom/internal/study/ledger"
 )
 
-// Finding is something about a study that keeps it from doing as well as it could, and what would help.
+// Finding is something about a study that keeps it from doing as well as it could, and what would
+// help.
 type Finding struct {
 	Kind      string `json:"kind"` // "scale": a number is on a linear scale that belongs on a log one; "doubt": what was told of a trial looks like a slip
 	Parameter string `json:"parameter,omitempty"`

@@ -39,7 +39,8 @@ func TestAScaleThatDoesNotSuitIsFound(t *testing.T) {
 	}
 }
 
-// A table is looked at before it is imported, and what was imported afterwards: its levels speak where the bounds do not.
+// A table is looked at before it is imported, and what was imported afterwards: its levels speak
+// where the bounds do not.
 func TestImportedLevelsSpeakForAScale(t *testing.T) {
 	t.Parallel()
 	b := flow(t, "linear", 8)
@@ -61,7 +62,8 @@ func TestImportedLevelsSpeakForAScale(t *testing.T) {
 	}
 }
 
-// A scale is changed from the next decision on: what was decided before is verified under the scale of its time.
+// A scale is changed from the next decision on: what was decided before is verified under the scale
+// of its time.
 func TestAnotherScaleLeavesEarlierDecisionsAsTheyWere(t *testing.T) {
 	t.Parallel()
 	b := flow(t, "linear", 100)

@@ -26,7 +26,8 @@ func example(name string) (d design.Definition) {
 	return d
 }
 
-// bufferScreen is a study with every type of parameter but a remainder, and a metric with two limits.
+// bufferScreen is a study with every type of parameter but a remainder, and a metric with two
+// limits.
 func bufferScreen() design.Definition { return example("buffer-screen") }
 
 // mixture is three components that add up to 100.
@@ -66,7 +67,8 @@ func wantFault(t testing.TB, faults design.Faults, location, message string) {
 	}
 }
 
-// neededSettings are values of those settings of an algorithm that have no default in every study, as some of them have to be given.
+// neededSettings are values of those settings of an algorithm that have no default in every study,
+// as some of them have to be given.
 func neededSettings(a policy.Description) map[string]json.RawMessage {
 	given := map[string]json.RawMessage{}
 	for _, s := range a.Settings {

@@ -9,7 +9,8 @@ import (
 	"headroom/internal/study/ledger"
 )
 
-// Impact is what a correction, or a change of limits, bounds or settings, would change, before it is made. Pairs are before and after.
+// Impact is what a correction, or a change of limits, bounds or settings, would change, before it
+// is made. Pairs are before and after.
 type Impact struct {
 	Trial          *ledger.Trial              `json:"trial,omitempty"`   // that would be corrected, as it would be
 	Changes        []design.Change            `json:"changes,omitempty"` // of the definition
@@ -96,7 +97,8 @@ func (s *Service) preview(ctx context.Context, id string, rule func(now *ledger.
 	return before, after, impact, nil
 }
 
-// outlook is what the model makes of the study, and what would be suggested next; without them why, where the model cannot be computed.
+// outlook is what the model makes of the study, and what would be suggested next; without them why,
+// where the model cannot be computed.
 func (s *Models) outlook(ctx context.Context, snap *ledger.Snapshot) (readout Readout, next *design.Settings, why string, err error) {
 	state, err := s.state(ctx, snap)
 	if err == nil {
@@ -151,8 +153,8 @@ func decisionsAfter(snap *ledger.Snapshot, c Correction) int {
 	return count
 }
 
-// nextChoice is what the algorithm would choose now, with the model as it is; nil when it may choose nothing, or when the choice needs a context
-// that only the next ask brings.
+// nextChoice is what the algorithm would choose now, with the model as it is; nil when it may
+// choose nothing, or when the choice needs a context that only the next ask brings.
 func (s *Models) nextChoice(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State) (*design.Settings, error) {
 	known, faults := snap.Compiled().Known(design.Brought{})
 	if len(faults) > 0 {

@@ -10,8 +10,9 @@ import (
 	"headroom/internal/study/ledger"
 )
 
-// ImportOptions are those of an import. With BeyondBounds every row is taken to have been run with its settings, also with such as may not be chosen. Decimals say how the table
-// writes numbers, where that is known.
+// ImportOptions are those of an import. With BeyondBounds every row is taken to have been run with
+// its settings, also with such as may not be chosen. Decimals say how the table writes numbers,
+// where that is known.
 type ImportOptions struct {
 	DryRun, IgnoreUnknown, BeyondBounds bool
 	Decimals                            design.Decimals
@@ -30,7 +31,8 @@ type ImportResult struct {
 	Health []Finding `json:"health,omitempty"`
 }
 
-// ImportCSV takes in a table: each row a round of its own, chosen then told, in order; all rows or none.
+// ImportCSV takes in a table: each row a round of its own, chosen then told, in order; all rows or
+// none.
 func (s *Service) ImportCSV(ctx context.Context, cmd Command, id string, file io.Reader, opt ImportOptions) (ImportResult, error) {
 	snap, err := s.latest(ctx, id)
 	if err != nil {
@@ -121,7 +123,8 @@ func toldOfRow(c *design.Compiled, row importRow, number int) (ledger.ToldData, 
 	return told, faults
 }
 
-// knownIn gives a row's known constraints their values at settings: worked out where the settings decide them, else from the row's own column.
+// knownIn gives a row's known constraints their values at settings: worked out where the settings
+// decide them, else from the row's own column.
 func knownIn(c *design.Compiled, row importRow, settings design.Settings, place optimizer.Place) (map[string]float64, design.Faults) {
 	if known, faults := c.KnownAt(settings, place, design.Brought{}); len(faults) == 0 {
 		return known, nil

@@ -24,7 +24,8 @@ func trays(t *testing.T) *bench {
 	return b
 }
 
-// TestTheInteractionIsLedgerState: what a fit found is in its event, in force in the decisions after it, shown in the state, and verified.
+// TestTheInteractionIsLedgerState: what a fit found is in its event, in force in the decisions
+// after it, shown in the state, and verified.
 func TestTheInteractionIsLedgerState(t *testing.T) {
 	t.Parallel()
 	b := trays(t)
@@ -57,7 +58,8 @@ func TestTheInteractionIsLedgerState(t *testing.T) {
 	}
 }
 
-// TestInteractionsThatNoFitFinds: an imported fit has one between 0 and 1 or, as before there were any, none; and only under the kernel that has it.
+// TestInteractionsThatNoFitFinds: an imported fit has one between 0 and 1 or, as before there were
+// any, none; and only under the kernel that has it.
 func TestInteractionsThatNoFitFinds(t *testing.T) {
 	t.Parallel()
 	b := trays(t)

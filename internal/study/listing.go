@@ -18,8 +18,8 @@ type Listing struct {
 	Limit  int            // at most so many; 0 = all
 }
 
-// Mark is a place in the list of studies: right behind one that had this id and this last change. A study that changes moves to the front of
-// the list and disturbs no place behind it.
+// Mark is a place in the list of studies: right behind one that had this id and this last change. A
+// study that changes moves to the front of the list and disturbs no place behind it.
 type Mark struct {
 	UpdatedAt time.Time
 	ID        string
@@ -41,7 +41,8 @@ func ParseMark(text string) (Mark, error) {
 // latestMark is the end of the year 9999, in microseconds since 1970.
 const latestMark = 253402300799999999
 
-// Summaries lists a page of studies, and the mark behind which the next page goes on, nil at the end.
+// Summaries lists a page of studies, and the mark behind which the next page goes on, nil at the
+// end.
 func (s *Service) Summaries(ctx context.Context, list Listing) (page []ledger.Summary, next *Mark, err error) {
 	limit := list.Limit
 	if limit > 0 {

@@ -12,7 +12,8 @@ import (
 	"headroom/internal/study/ledger"
 )
 
-// Models are what algorithms and their models make of studies: what is believed, and what a rule may rule that needs to know it. They read no ledger and write none.
+// Models are what algorithms and their models make of studies: what is believed, and what a rule
+// may rule that needs to know it. They read no ledger and write none.
 type Models struct {
 	// Derived is what has been worked out, for who shows more of it than is said here.
 	Derived *derived.Store[*ledger.Snapshot]
@@ -51,8 +52,8 @@ type replayed struct {
 	err   error
 }
 
-// state returns what the algorithm makes of snap, worked out at most once for each version that is kept and, where possible, from the state of another version
-// of the study.
+// state returns what the algorithm makes of snap, worked out at most once for each version that is
+// kept and, where possible, from the state of another version of the study.
 func (s *Models) state(ctx context.Context, snap *ledger.Snapshot) (*optimizer.State, error) {
 	made, err := derived.Lasting(ctx, s.Derived, snap, stateOf, func(ctx context.Context) (made replayed, err error) {
 		err = s.Derived.Compute(ctx, snap.ID, func(ctx context.Context) (err error) {
@@ -84,8 +85,9 @@ func (s *Models) toExtend(snap *ledger.Snapshot) *optimizer.State {
 	return nil
 }
 
-// Prepare tells whether StateOf answers for snap from what is at hand, having waited for that until ctx ends, and since when it is being worked out; see
-// derived.Store.Behind. That there can be no model is an answer too.
+// Prepare tells whether StateOf answers for snap from what is at hand, having waited for that until
+// ctx ends, and since when it is being worked out; see derived.Store.Behind. That there can be no
+// model is an answer too.
 func (s *Models) Prepare(ctx context.Context, snap *ledger.Snapshot) (ready bool, since time.Time, err error) {
 	return s.Derived.Behind(ctx, snap, modelOf, func(ctx context.Context) error {
 		if _, err := s.StateOf(ctx, snap); !errors.Is(err, ErrConflict) {

@@ -34,7 +34,8 @@ func size(s *Service) (bytes int64, versions int) {
 	return bytes, s.Derived.Held()["versions"].Entries
 }
 
-// A service is led through every version of some studies, replayed; what it says it keeps is what the heap holds, and within its limit.
+// A service is led through every version of some studies, replayed; what it says it keeps is what
+// the heap holds, and within its limit.
 func TestNoMoreIsKeptThanTheLimit(t *testing.T) {
 	all := ledgers(t, 4, 25)
 	for _, limit := range []int64{1 << 30, 2 << 20, 600 << 10} {
@@ -108,7 +109,8 @@ func TestOneVersionIsReplayedOnceAndAStudyAsItMightBeApart(t *testing.T) {
 	}
 }
 
-// TestChartsOfOtherPlacesAreOthers: what is kept of a chart is found by all of its places, candidates among them.
+// TestChartsOfOtherPlacesAreOthers: what is kept of a chart is found by all of its places,
+// candidates among them.
 func TestChartsOfOtherPlacesAreOthers(t *testing.T) {
 	t.Parallel()
 	known := map[chartOf]bool{}

@@ -9,7 +9,8 @@ import (
 	"headroom/internal/study/ledger"
 )
 
-// readEverything asks for everything that pages and answers show, and fails unless all of it can be written as JSON.
+// readEverything asks for everything that pages and answers show, and fails unless all of it can be
+// written as JSON.
 func readEverything(t testing.TB, b *bench) {
 	t.Helper()
 	s, ctx, snap := b.service, b.Context(), b.snap

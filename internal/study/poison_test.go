@@ -19,7 +19,8 @@ func callers(err error) bool {
 	return err == nil || errors.As(err, &invalid) || errors.Is(err, ErrConflict) || errors.Is(err, ErrNotFound)
 }
 
-// readable reads what is shown of a study; the error is one that no caller should meet. What cannot be computed may be refused.
+// readable reads what is shown of a study; the error is one that no caller should meet. What cannot
+// be computed may be refused.
 func readable(ctx context.Context, s *Service, snap *ledger.Snapshot) error {
 	settings := snap.Compiled().Settings(snap.Compiled().Probes()[0])
 	for what, read := range map[string]func() (any, error){
@@ -47,7 +48,8 @@ func readable(ctx context.Context, s *Service, snap *ledger.Snapshot) error {
 	return nil
 }
 
-// poisoned is a study as one could become before known values were bounded: two decisions made under a context of 1e308.
+// poisoned is a study as one could become before known values were bounded: two decisions made
+// under a context of 1e308.
 func poisoned(t *testing.T) *bench {
 	d := oven()
 	d.Constraints = append(d.Constraints, design.Constraint{Metric: "load", Op: "<=", Threshold: -1e30, Expression: "w + 0*temperature", Context: []string{"w"}})
@@ -73,7 +75,8 @@ func (b *bench) ask0(t *testing.T, number int, w float64) {
 	b.must(ruling{drafts: []ledger.Draft{{Kind: ledger.Chosen, Data: chosen}}, numbers: []int{number}}, nil)
 }
 
-// TestAPoisonedStudyOpensAgain: what was accepted once is counted as the largest that is accepted now, and that is said.
+// TestAPoisonedStudyOpensAgain: what was accepted once is counted as the largest that is accepted
+// now, and that is said.
 func TestAPoisonedStudyOpensAgain(t *testing.T) {
 	t.Parallel()
 	b := poisoned(t)

@@ -18,11 +18,13 @@ type Price struct {
 	Threshold  float64     `json:"threshold"`
 	Unit       string      `json:"unit"`
 	Curve      []PriceStep `json:"curve"` // by threshold, rising; empty while some metric has no readings to tell by
-	// Slope is what the threshold is worth, in units of the objective for each of the metric: the limit's multiplier. Null where it is not known.
+	// Slope is what the threshold is worth, in units of the objective for each of the metric: the
+	// limit's multiplier. Null where it is not known.
 	Slope *float64 `json:"slope"`
 }
 
-// PriceStep is the best settings with a chance of 0.9 to stay within every limit, this one being moved to the threshold; all null where there are none.
+// PriceStep is the best settings with a chance of 0.9 to stay within every limit, this one being
+// moved to the threshold; all null where there are none.
 type PriceStep struct {
 	Threshold  float64          `json:"threshold"`
 	Best       *float64         `json:"best"` // expected objective there

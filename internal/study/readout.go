@@ -14,7 +14,8 @@ import (
 	"headroom/internal/study/ledger"
 )
 
-// What the replayed state says, in physical units, keyed by metric and constraint name. The JSON is that of the API.
+// What the replayed state says, in physical units, keyed by metric and constraint name. The JSON is
+// that of the API.
 
 // Readout is what the next decision would use, and what can be said of the study so far.
 type Readout struct {
@@ -26,7 +27,8 @@ type Readout struct {
 	AtCeiling      []string               `json:"at_ceiling"`  // constraints whose multiplier is as large as the algorithm lets it be
 	Calibration    map[string]Calibration `json:"calibration"`
 	Recommendation *Recommendation        `json:"recommendation"`
-	// Undecided is what is recommended, where it is not known enough to be within the limits, else what looks better without being known to be.
+	// Undecided is what is recommended, where it is not known enough to be within the limits, else
+	// what looks better without being known to be.
 	Undecided  *Undecided              `json:"undecided"`
 	Works      WorksState              `json:"works"`
 	Violation  map[string]ViolationOut `json:"violation"`
@@ -37,7 +39,8 @@ type Readout struct {
 	Health     []Finding               `json:"health"` // see Health
 }
 
-// WorksState is what is known of where trials work. Those that failed by chance, were abandoned, excluded or wait do not count.
+// WorksState is what is known of where trials work. Those that failed by chance, were abandoned,
+// excluded or wait do not count.
 type WorksState struct {
 	Failed int      `json:"failed"` // because of their settings
 	Of     int      `json:"of"`     // those and the trials that worked
@@ -53,13 +56,15 @@ type MetricState struct {
 	Scale           float64       `json:"scale"`
 	Fitted          bool          `json:"fitted"`
 	Count           int           `json:"count"`
-	// Freedom is the degrees of freedom of the bands, 0 for normal ones; Inflation the part of variance and lambda that earlier predictions'
-	// errors asked for; Warp how standardised readings are bent, null where they are not.
+	// Freedom is the degrees of freedom of the bands, 0 for normal ones; Inflation the part of
+	// variance and lambda that earlier predictions' errors asked for; Warp how standardised
+	// readings are bent, null where they are not.
 	Freedom   float64      `json:"freedom"`
 	Inflation float64      `json:"inflation"`
 	Warp      *ledger.Warp `json:"warp"`
-	// Where noise differs by setting, its standard deviation in the metric's units, by the first trial of each setting with replicates; and the
-	// trials whose readings their replicates contradict.
+	// Where noise differs by setting, its standard deviation in the metric's units, by the first
+	// trial of each setting with replicates; and the trials whose readings their replicates
+	// contradict.
 	NoiseBySetting []NoiseSD `json:"noise_by_setting"`
 	WrongReadings  []int     `json:"wrong_readings"`
 }
@@ -77,8 +82,9 @@ type KernelReadout struct {
 	Interaction  float64            `json:"interaction,omitempty"` // of anova: 0 a sum over the parameters, 1 their product
 }
 
-// Calibration compares one-step-ahead predictions with what was read: over all readings, and apart for settings read for the first time
-// and for repeated ones, of which more is known. Residuals are in standard deviations.
+// Calibration compares one-step-ahead predictions with what was read: over all readings, and apart
+// for settings read for the first time and for repeated ones, of which more is known. Residuals are
+// in standard deviations.
 type Calibration struct {
 	Coverage
 	New          Coverage `json:"new"`
@@ -89,13 +95,15 @@ type Calibration struct {
 	Residuals []Residual `json:"-"`
 }
 
-// Residual is how many standard deviations a trial's reading came out above its prediction, noise included.
+// Residual is how many standard deviations a trial's reading came out above its prediction, noise
+// included.
 type Residual struct {
 	Number int
 	Z      float64
 }
 
-// Coverage is how many readings there are and which share of them fell into the central bands predicted for them.
+// Coverage is how many readings there are and which share of them fell into the central bands
+// predicted for them.
 type Coverage struct {
 	Count      int     `json:"count"`
 	Coverage50 float64 `json:"coverage50"`
@@ -103,8 +111,8 @@ type Coverage struct {
 	Coverage95 float64 `json:"coverage95"`
 }
 
-// Undecided is settings of which Readings more would tell whether they can be recommended, should they leave the expected values as they are;
-// null when a thousand would not.
+// Undecided is settings of which Readings more would tell whether they can be recommended, should
+// they leave the expected values as they are; null when a thousand would not.
 type Undecided struct {
 	Recommendation
 	Readings *int `json:"readings"`
@@ -116,8 +124,8 @@ type Recommendation struct {
 	Believed
 }
 
-// Believed is what the model says of some settings, by metric: the value there without the noise of readings, with its central 95 % band, and the
-// standard deviation of a reading, noise included.
+// Believed is what the model says of some settings, by metric: the value there without the noise of
+// readings, with its central 95 % band, and the standard deviation of a reading, noise included.
 type Believed struct {
 	Mean                   map[string]float64 `json:"mean"`
 	SD                     map[string]float64 `json:"sd"`
@@ -140,16 +148,16 @@ type ViolationOut struct {
 	Risk      *Risk    `json:"risk,omitempty"`
 }
 
-// RegretOut is the bound on cumulative regret over the algorithm's own trials, in units of the objective,
-// and its worth as ViolationOut has it.
+// RegretOut is the bound on cumulative regret over the algorithm's own trials, in units of the
+// objective, and its worth as ViolationOut has it.
 type RegretOut struct {
 	Bound     *float64 `json:"bound"`
 	BoundKind string   `json:"bound_kind"`
 	BoundWhy  string   `json:"bound_why"`
 }
 
-// Posterior is what is believed at points. Where Unread names a metric, all that is said of it is its prior, and JSON has null in its place; so with the chance, where
-// the metric has a limit.
+// Posterior is what is believed at points. Where Unread names a metric, all that is said of it is
+// its prior, and JSON has null in its place; so with the chance, where the metric has a limit.
 type Posterior struct {
 	Metrics                map[string]Band `json:"metrics"`
 	FeasibilityProbability Series          `json:"feasibility_probability"`
@@ -221,8 +229,8 @@ type Choice struct {
 // mostPoints is how many points one request can ask about.
 const mostPoints = 10000
 
-// StateOf says what the algorithm makes of snap: what its next decision would use. It is worked out at most once for each version in the cache, and
-// to be read only.
+// StateOf says what the algorithm makes of snap: what its next decision would use. It is worked out
+// at most once for each version in the cache, and to be read only.
 func (s *Models) StateOf(ctx context.Context, snap *ledger.Snapshot) (Readout, error) {
 	state, err := s.state(ctx, snap)
 	if err != nil {
@@ -296,7 +304,8 @@ func readout(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State)
 	return out, nil
 }
 
-// failuresTeach tells whether there are failures because of settings, and an algorithm that learns from them.
+// failuresTeach tells whether there are failures because of settings, and an algorithm that learns
+// from them.
 func failuresTeach(snap *ledger.Snapshot, state *optimizer.State) bool {
 	return state.Works().Failed > 0 && !snap.Compiled().Config.Paper
 }
@@ -315,7 +324,8 @@ func worksState(ctx context.Context, snap *ledger.Snapshot, state *optimizer.Sta
 	return out, nil
 }
 
-// Notes are sentences on what a reader of the study's figures has to know: that nobody measured them, what the algorithm does not keep, what failed, and what is not computed as it was told,
+// Notes are sentences on what a reader of the study's figures has to know: that nobody measured
+// them, what the algorithm does not keep, what failed, and what is not computed as it was told,
 // values from before their size was bounded.
 func Notes(snap *ledger.Snapshot) []string {
 	notes := []string{}
@@ -529,7 +539,8 @@ func band(b optimizer.Belief) Band {
 	return Band{Mean: b.Mean, SD: b.SD, Lower: b.Lower, Upper: b.Upper, Lower95: b.Lower95, Upper95: b.Upper95}
 }
 
-// AcquisitionAt is what the next decision would maximise: at the given points, or at the candidates.
+// AcquisitionAt is what the next decision would maximise: at the given points, or at the
+// candidates.
 func (s *Models) AcquisitionAt(ctx context.Context, snap *ledger.Snapshot, q AcquisitionQuery) (Acquisition, error) {
 	places, known, err := acquisitionPlaces(snap.Compiled(), q)
 	if err != nil {

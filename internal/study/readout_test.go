@@ -61,8 +61,8 @@ func TestACovarianceKnowsOnlyItsCandidates(t *testing.T) {
 	}
 }
 
-// TestSlicesAndMapsHaveTheChanceThatATrialWorks once one has failed because of its settings: less at its settings than elsewhere, and nothing where the algorithm does
-// not learn from it.
+// TestSlicesAndMapsHaveTheChanceThatATrialWorks once one has failed because of its settings: less
+// at its settings than elsewhere, and nothing where the algorithm does not learn from it.
 func TestSlicesAndMapsHaveTheChanceThatATrialWorks(t *testing.T) {
 	t.Parallel()
 	for _, preset := range []string{"", "paper"} {

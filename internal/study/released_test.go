@@ -23,7 +23,8 @@ var record = flag.Bool("record", false, "record ledgers of the present engine be
 // released holds exported studies, those of one engine in files named after it. See its README.
 const released = "testdata/released"
 
-// playedForRelease are studies that make the engine work: one of the default with choices, a batch, a failure and corrections; and one of a published algorithm with fixed hyperparameters.
+// playedForRelease are studies that make the engine work: one of the default with choices, a batch,
+// a failure and corrections; and one of a published algorithm with fixed hyperparameters.
 func playedForRelease(t *testing.T) map[string]*bench {
 	t.Helper()
 	answer := func(b *bench, n int) {
@@ -61,8 +62,9 @@ func playedForRelease(t *testing.T) map[string]*bench {
 	return map[string]*bench{"standard": standard, "published": published}
 }
 
-// TestReleasedEnginesStand holds every recorded ledger to what was promised of it: a decision of the present engine is made again to the last bit, one of an engine that the
-// program no longer has is named so, and the study goes on.
+// TestReleasedEnginesStand holds every recorded ledger to what was promised of it: a decision of
+// the present engine is made again to the last bit, one of an engine that the program no longer has
+// is named so, and the study goes on.
 func TestReleasedEnginesStand(t *testing.T) {
 	t.Parallel()
 	ofThisEngine := filepath.Join(released, "engine-"+optimizer.Engine+"-")
@@ -155,7 +157,8 @@ func wantStanding(t *testing.T, text []byte) {
 	}
 }
 
-// wantTheSameDecisions asks again for all that was asked of the ledger, from what was seen then, and wants the same events, fits and decisions to the last bit. Sentences may be worded anew.
+// wantTheSameDecisions asks again for all that was asked of the ledger, from what was seen then,
+// and wants the same events, fits and decisions to the last bit. Sentences may be worded anew.
 func wantTheSameDecisions(t *testing.T, service *Service, events []ledger.Event) {
 	t.Helper()
 	var snap *ledger.Snapshot

@@ -5,7 +5,8 @@ import (
 	"headroom/internal/study/design"
 )
 
-// Risk is the account of most_risk, for one limit or for all together: how many of the trials that the model chooses may be beyond it, and how many are.
+// Risk is the account of most_risk, for one limit or for all together: how many of the trials that
+// the model chooses may be beyond it, and how many are.
 type Risk struct {
 	Most     float64 `json:"most"`     // share of them that may be
 	Trials   int     `json:"trials"`   // of the model's: made so far and still planned

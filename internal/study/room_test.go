@@ -11,8 +11,9 @@ import (
 	"headroom/internal/study/ledger"
 )
 
-// TestDecisionsOfSharedValuesVerify: decisions whose sampled values stand in another's event are replayed with them, also where a verification
-// goes on in between, and by whoever takes the ledger in.
+// TestDecisionsOfSharedValuesVerify: decisions whose sampled values stand in another's event are
+// replayed with them, also where a verification goes on in between, and by whoever takes the ledger
+// in.
 func TestDecisionsOfSharedValuesVerify(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, queue())
@@ -63,7 +64,8 @@ func TestDecisionsOfSharedValuesVerify(t *testing.T) {
 	}
 }
 
-// TestAFullLedgerGetsNoNewTrials: what waits can still be told, then nothing, and all of it can be read and taken out.
+// TestAFullLedgerGetsNoNewTrials: what waits can still be told, then nothing, and all of it can be
+// read and taken out.
 func TestAFullLedgerGetsNoNewTrials(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, oven())

@@ -1,5 +1,6 @@
-// Package study is the service: the rules by which a command becomes events, and what can be read of a study. Package design says
-// what a study is, package ledger what happened in it, package optimizer computes, package db keeps what is decided here.
+// Package study is the service: the rules by which a command becomes events, and what can be read
+// of a study. Package design says what a study is, package ledger what happened in it, package
+// optimizer computes, package db keeps what is decided here.
 package study
 
 import (
@@ -19,8 +20,9 @@ import (
 	"headroom/internal/turns"
 )
 
-// Service is what the program does with studies: every write goes through it, every page and answer reads from it.
-// All methods are safe for concurrent use. Writes return *Invalid for faulty input, the errors of errors.go, and *AlreadyDone.
+// Service is what the program does with studies: every write goes through it, every page and answer
+// reads from it. All methods are safe for concurrent use. Writes return *Invalid for faulty input,
+// the errors of errors.go, and *AlreadyDone.
 type Service struct {
 	*Models
 	store         Store
@@ -38,12 +40,13 @@ type Options struct {
 	CacheBytes int64            // for snapshots and replayed states; by default 1 GiB, and at most half of a limit given to the program's memory
 	Replays    int              // concurrent replays; default GOMAXPROCS
 	Log        *slog.Logger     // for what goes wrong in the background; default slog.Default()
-	// LargestLedger is how large a ledger may be that gets new trials, in bytes; default LargestLedger.
+	// LargestLedger is how large a ledger may be that gets new trials, in bytes; default
+	// LargestLedger.
 	LargestLedger int64
 }
 
-// LargestLedger bounds a ledger, in bytes of its events: one that large gets no new trials, and one that is an eighth larger nothing at all. It
-// can be read and exported as any other.
+// LargestLedger bounds a ledger, in bytes of its events: one that large gets no new trials, and one
+// that is an eighth larger nothing at all. It can be read and exported as any other.
 const LargestLedger = 256 << 20
 
 // NewService returns a service on store. Call Stop when done with it.
@@ -78,7 +81,8 @@ func mostCached() int64 {
 // Stop ends the work in the background and waits for it.
 func (s *Service) Stop() { s.Derived.Jobs.Stop() }
 
-// Snapshot returns the study after event at, or now when at is 0. at > version is *Invalid at location "at".
+// Snapshot returns the study after event at, or now when at is 0. at > version is *Invalid at
+// location "at".
 func (s *Service) Snapshot(ctx context.Context, id string, at int64) (*ledger.Snapshot, error) {
 	if at < 0 {
 		return nil, design.NewInvalid("at", "an event's number, 1 or more", at)
@@ -132,8 +136,9 @@ func (s *Service) latest(ctx context.Context, id string) (*ledger.Snapshot, erro
 	return s.foldNews(base, news)
 }
 
-// Since returns the study as it is, or as it was after event seen or later: a version that is at hand will do, for whoever names an event
-// has heard of it. Those who hear of it together read it once. seen 0 asks the store.
+// Since returns the study as it is, or as it was after event seen or later: a version that is at
+// hand will do, for whoever names an event has heard of it. Those who hear of it together read it
+// once. seen 0 asks the store.
 func (s *Service) Since(ctx context.Context, id string, seen int64) (*ledger.Snapshot, error) {
 	if seen <= 0 {
 		return s.latest(ctx, id)
@@ -175,7 +180,8 @@ func (s *Service) foldNews(base *ledger.Snapshot, news []ledger.Event) (*ledger.
 	return s.Derived.Put(snap), nil
 }
 
-// recent returns some version of the study, if possible without asking the store: a write brings it up to date.
+// recent returns some version of the study, if possible without asking the store: a write brings it
+// up to date.
 func (s *Service) recent(ctx context.Context, id string) (*ledger.Snapshot, error) {
 	if snap, found := s.Derived.UpTo(id, 0); found {
 		return snap, nil
@@ -188,7 +194,8 @@ func (s *Service) Events(ctx context.Context, id string, after int64, limit int)
 	return s.store.Events(ctx, id, after, limit)
 }
 
-// EventsOf returns the last events about trial number of snap, at most limit, in order, and how many were before them.
+// EventsOf returns the last events about trial number of snap, at most limit, in order, and how
+// many were before them.
 func (s *Service) EventsOf(ctx context.Context, snap *ledger.Snapshot, number, limit int) (events []ledger.Event, before int, err error) {
 	seqs := snap.EventsOf(number)
 	before = max(0, len(seqs)-limit)
@@ -206,14 +213,15 @@ func (s *Service) EventsOf(ctx context.Context, snap *ledger.Snapshot, number, l
 	return events, before, nil
 }
 
-// ruling is what a rule makes of a command: what to add to the ledger, and the trials concerned, in the order to answer them.
+// ruling is what a rule makes of a command: what to add to the ledger, and the trials concerned, in
+// the order to answer them.
 type ruling struct {
 	drafts  []ledger.Draft
 	numbers []int
 }
 
-// write lets decide rule on the study as it is, of which base is some version, and appends what it ruled. Writers of one study take turns, so
-// that each knows what the one before it wrote.
+// write lets decide rule on the study as it is, of which base is some version, and appends what it
+// ruled. Writers of one study take turns, so that each knows what the one before it wrote.
 func (s *Service) write(ctx context.Context, cmd Command, base *ledger.Snapshot, decide func(now *ledger.Snapshot) (ruling, error)) (*ledger.Snapshot, []int, error) {
 	leave, err := s.writing.Enter(ctx, base.ID)
 	if err != nil {
@@ -263,7 +271,8 @@ func (s *Service) append(cmd Command, id string, now *ledger.Snapshot, ruled rul
 	return appendTo(after, events, ruled.numbers), nil
 }
 
-// roomFor refuses what makes a ledger too large. Results of trials that are waiting still find room in one that gets no new trials.
+// roomFor refuses what makes a ledger too large. Results of trials that are waiting still find room
+// in one that gets no new trials.
 func (s *Service) roomFor(after *ledger.Snapshot, drafts []ledger.Draft) error {
 	most := s.options.LargestLedger
 	if !slices.ContainsFunc(drafts, func(d ledger.Draft) bool { return d.Kind == ledger.Chosen }) {
@@ -280,8 +289,9 @@ func appendTo(after *ledger.Snapshot, events []ledger.Event, numbers []int) Appe
 	return Append{Events: events, After: after, Done: &Done{Study: after.ID, Version: after.Version, Trials: numbers}}
 }
 
-// choose makes decisions of a study one after another: prepare works on the study as it is while no other decision is being made,
-// then its ruling is written. What prepare refuses is still offered to the store, which knows whether the request was carried out before.
+// choose makes decisions of a study one after another: prepare works on the study as it is while no
+// other decision is being made, then its ruling is written. What prepare refuses is still offered
+// to the store, which knows whether the request was carried out before.
 func (s *Service) choose(ctx context.Context, cmd Command, id string, prepare func(ctx context.Context, snap *ledger.Snapshot) (ruling, error)) (after *ledger.Snapshot, numbers []int, err error) {
 	ctx = turns.With(ctx, turns.Choosing)
 	err = s.store.Choosing(ctx, id, func(ctx context.Context) error {
@@ -299,7 +309,8 @@ func (s *Service) choose(ctx context.Context, cmd Command, id string, prepare fu
 	return after, numbers, err
 }
 
-// writeChoice writes what was prepared for a study as it was, after so many further trials of the same holder of the lock.
+// writeChoice writes what was prepared for a study as it was, after so many further trials of the
+// same holder of the lock.
 func (s *Service) writeChoice(ctx context.Context, cmd Command, snap *ledger.Snapshot, further int, prepared ruling, refused error) (*ledger.Snapshot, []int, error) {
 	return s.write(ctx, cmd, snap, func(now *ledger.Snapshot) (ruling, error) {
 		if refused != nil {

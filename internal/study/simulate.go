@@ -24,7 +24,8 @@ const (
 	mostRemembered  = 1000            // runs of which it is known how they ended
 )
 
-// Run is a simulated laboratory at work: it asks for trials like everybody and tells what its problem reads there.
+// Run is a simulated laboratory at work: it asks for trials like everybody and tells what its
+// problem reads there.
 type Run struct {
 	Wanted, Read int // trials
 	Going        bool
@@ -44,8 +45,9 @@ type simulations struct {
 	by map[string]*run
 }
 
-// Slip is something that goes wrong in a simulated laboratory on purpose, at trial Number, to show what becomes of it: Metric is told Factor times
-// too large and corrected at once, and with Exclude the trial is taken out. Reason says why.
+// Slip is something that goes wrong in a simulated laboratory on purpose, at trial Number, to show
+// what becomes of it: Metric is told Factor times too large and corrected at once, and with Exclude
+// the trial is taken out. Reason says why.
 type Slip struct {
 	Number  int
 	Metric  string
@@ -54,8 +56,9 @@ type Slip struct {
 	Reason  string
 }
 
-// Simulate lets the study's simulated laboratory answer: first the trials that wait, then such as it asks for, count in all. It works behind the
-// request and ends by itself; Simulated tells how far it is.
+// Simulate lets the study's simulated laboratory answer: first the trials that wait, then such as
+// it asks for, count in all. It works behind the request and ends by itself; Simulated tells how
+// far it is.
 func (s *Service) Simulate(ctx context.Context, cmd Command, id string, count int, slips ...Slip) error {
 	if count < 1 || count > mostSimulated {
 		return design.NewInvalid("count", fmt.Sprintf("a simulated lab runs 1 to %d trials at a time", mostSimulated), count)
@@ -101,8 +104,9 @@ func labOf(snap *ledger.Snapshot) (design.SimulatedLab, error) {
 	return design.FindSimulatedLab(name)
 }
 
-// SimulateOne lets a simulated laboratory answer one trial to its end, the first of those whose readings are due, and returns its number when it has. Where none
-// are, it asks for more trials: those of a laboratory whose readings come late wait until enough have been begun after them.
+// SimulateOne lets a simulated laboratory answer one trial to its end, the first of those whose
+// readings are due, and returns its number when it has. Where none are, it asks for more trials:
+// those of a laboratory whose readings come late wait until enough have been begun after them.
 func (s *Service) SimulateOne(ctx context.Context, by Command, lab design.SimulatedLab, id string, slips ...Slip) (number int, err error) {
 	snap, err := s.latest(ctx, id)
 	for err == nil {
@@ -144,7 +148,8 @@ func (s *Service) answer(ctx context.Context, by Command, id string, number int,
 	return snap, err
 }
 
-// nextToAnswer is the first waiting trial of which readings are due, nil where there is none, and whether others of it come later.
+// nextToAnswer is the first waiting trial of which readings are due, nil where there is none, and
+// whether others of it come later.
 func nextToAnswer(lab design.SimulatedLab, snap *ledger.Snapshot) (trial *ledger.Trial, due map[string]ledger.Reading, later bool) {
 	for _, t := range snap.Trials {
 		if !t.Waiting() {
@@ -157,7 +162,8 @@ func nextToAnswer(lab design.SimulatedLab, snap *ledger.Snapshot) (trial *ledger
 	return nil, nil, false
 }
 
-// readingsOf is what the laboratory reads of the metrics not yet told, the same whenever it is asked, of those that have come by now.
+// readingsOf is what the laboratory reads of the metrics not yet told, the same whenever it is
+// asked, of those that have come by now.
 func readingsOf(lab design.SimulatedLab, snap *ledger.Snapshot, t *ledger.Trial) (due map[string]ledger.Reading, later bool) {
 	random := rand.New(rand.NewPCG(snap.Definition.Seed, uint64(t.Number)))
 	due, sd := map[string]ledger.Reading{}, lab.StdDev()
@@ -183,7 +189,8 @@ func broughtBy(lab design.SimulatedLab, snap *ledger.Snapshot) design.Brought {
 	return lab.Brings(rand.New(rand.NewPCG(snap.Definition.Seed, ^uint64(len(snap.Trials)+1))))
 }
 
-// asDisplayed is a value with the digits that an instrument of that noise displays: two digits of the noise, six of the value without any.
+// asDisplayed is a value with the digits that an instrument of that noise displays: two digits of
+// the noise, six of the value without any.
 func asDisplayed(value, noise float64) float64 {
 	text := strconv.FormatFloat(value, 'g', 6, 64)
 	if noise > 0 {
@@ -196,7 +203,8 @@ func asDisplayed(value, noise float64) float64 {
 	return shown + 0 // −0 becomes 0
 }
 
-// Simulated is the study's last run of its simulated laboratory on this server; known is false when there was none.
+// Simulated is the study's last run of its simulated laboratory on this server; known is false when
+// there was none.
 func (s *Service) Simulated(id string) (last Run, known bool) {
 	s.simulations.on(id, func(r *run) { last, known = r.Run, true })
 	return last, known

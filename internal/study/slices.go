@@ -38,8 +38,8 @@ type Map struct {
 	Works    [][]float64 // see Posterior
 }
 
-// Slices is the posterior along each parameter through a point, what a mixture leaves following the others. There are none when the prior
-// knows only the candidates.
+// Slices is the posterior along each parameter through a point, what a mixture leaves following the
+// others. There are none when the prior knows only the candidates.
 func (s *Models) Slices(ctx context.Context, snap *ledger.Snapshot, through design.Settings, samples int) ([]Slice, error) {
 	if samples < 2 || samples > mostSamples {
 		return nil, design.NewInvalid("samples", fmt.Sprintf("2 to %d samples are possible", mostSamples), samples)
@@ -113,7 +113,8 @@ func mapAxis(c *design.Compiled, location, name string) (design.Parameter, error
 	return design.Parameter{}, design.NewInvalid(location, "a parameter that can be set is needed", name)
 }
 
-// viewed is the posterior at settings that a chart made up; a mixture's remainder may leave its range there.
+// viewed is the posterior at settings that a chart made up; a mixture's remainder may leave its
+// range there.
 func (s *Models) viewed(ctx context.Context, snap *ledger.Snapshot, points []design.Settings) (Posterior, error) {
 	if err := snap.Compiled().Overlook(points[0], "through").Err(); err != nil && !hasRemainder(snap.Definition) {
 		return Posterior{}, err
@@ -162,7 +163,8 @@ func moved(d design.Definition, settings, to design.Settings) design.Settings {
 	return out
 }
 
-// levels are the values of a parameter to look at: at most samples of them, evenly spread on its scale.
+// levels are the values of a parameter to look at: at most samples of them, evenly spread on its
+// scale.
 func levels(p design.Parameter, samples int) []design.Value {
 	if p.Type == design.Categorical {
 		values := make([]design.Value, len(p.Choices))

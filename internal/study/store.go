@@ -10,28 +10,33 @@ import (
 
 // Store keeps studies. Package db implements it on PostgreSQL.
 type Store interface {
-	// Create writes a new study whose events come in parts, each with the study after it and the last with what to store under
-	// the retry key. All are stored, in one transaction, or none, as when a part comes with an error, which is returned.
+	// Create writes a new study whose events come in parts, each with the study after it and the
+	// last with what to store under the retry key. All are stored, in one transaction, or none, as
+	// when a part comes with an error, which is returned.
 	Create(ctx context.Context, id string, cmd Command, parts iter.Seq2[Append, error]) error
 
-	// Write appends to a study what decide makes of the events after known, updates the study's row and stores what was done under the
-	// retry key: all in one transaction, after which it notifies listeners. It first takes the caller's word that nothing has
-	// happened since known, and has what decide makes of no news stored only if that is so; else, or when decide refuses, decide is
-	// called again with the news while the study is locked. So decide may be called twice, and its second call counts.
-	// Errors: ErrNotFound, ErrStale (cmd.IfMatch), ErrReused, *AlreadyDone, or whatever decide returned last (nothing is stored then).
+	// Write appends to a study what decide makes of the events after known, updates the study's row
+	// and stores what was done under the retry key: all in one transaction, after which it notifies
+	// listeners. It first takes the caller's word that nothing has happened since known, and has
+	// what decide makes of no news stored only if that is so; else, or when decide refuses, decide
+	// is called again with the news while the study is locked. So decide may be called twice, and
+	// its second call counts. Errors: ErrNotFound, ErrStale (cmd.IfMatch), ErrReused, *AlreadyDone,
+	// or whatever decide returned last (nothing is stored then).
 	Write(ctx context.Context, id string, cmd Command, known Known, decide func(news []ledger.Event) (Append, error)) error
 
-	// Choosing runs choose while holding the study's choosing lock, so that decisions of one study are made one after another,
-	// on all servers. Tells do not wait for it.
+	// Choosing runs choose while holding the study's choosing lock, so that decisions of one study
+	// are made one after another, on all servers. Tells do not wait for it.
 	Choosing(ctx context.Context, id string, choose func(ctx context.Context) error) error
 
-	// Events returns the events with after < seq, at most limit (0 = all), in order. ErrNotFound when there is no such study.
+	// Events returns the events with after < seq, at most limit (0 = all), in order. ErrNotFound
+	// when there is no such study.
 	Events(ctx context.Context, id string, after int64, limit int) ([]ledger.Event, error)
 
 	// Version returns the seq of the last event.
 	Version(ctx context.Context, id string) (int64, error)
 
-	// KeepVerified remembers how verifying a study ended, unless a later version has been verified already.
+	// KeepVerified remembers how verifying a study ended, unless a later version has been verified
+	// already.
 	KeepVerified(ctx context.Context, id string, outcome Verified) error
 
 	// Verified is how verifying a study ended last, nil if it was not verified yet.
@@ -65,18 +70,20 @@ type Command struct {
 	Author  string // who, as account.Identity.Caller has it
 	IfMatch int64  // refuse with ErrStale unless the study is at this version; 0 = any
 	Retry   *Retry // nil: each time counts
-	// Sure is for forms: what people confirmed of doubts, see Doubted. With other doubts than these, *Doubtful is returned and nothing stored.
-	// nil asks nothing back.
+	// Sure is for forms: what people confirmed of doubts, see Doubted. With other doubts than
+	// these, *Doubtful is returned and nothing stored. nil asks nothing back.
 	Sure *string
 }
 
-// Retry is a key under which a request of a caller counts once. Body sums up what was sent with it, once that is read.
+// Retry is a key under which a request of a caller counts once. Body sums up what was sent with it,
+// once that is read.
 type Retry struct {
 	Caller, Request, Key string
 	Body                 hash.Hash
 }
 
-// Done is what a request did: the study after it and the trials concerned, or what it made that is of no study.
+// Done is what a request did: the study after it and the trials concerned, or what it made that is
+// of no study.
 type Done struct {
 	Study   string
 	Version int64

@@ -54,8 +54,9 @@ func (s *Service) tell(ctx context.Context, cmd Command, id string, told []Numbe
 	return after, err
 }
 
-// sensible tells whether the tellings are such that the study could take them at some time: of metrics and parameters that it has, which
-// keep their names. What is not is refused before the study is locked, since it may be as large as a request. What is, is small.
+// sensible tells whether the tellings are such that the study could take them at some time: of
+// metrics and parameters that it has, which keep their names. What is not is refused before the
+// study is locked, since it may be as large as a request. What is, is small.
 func sensible(snap *ledger.Snapshot, told []NumberedTelling) bool {
 	if len(told) > mostTellings {
 		return false
@@ -146,8 +147,9 @@ func mayTell(snap *ledger.Snapshot) error {
 	return nil
 }
 
-// checkTelling returns the event's data, what is wrong with the telling itself, and what stands against it as the study is. before
-// names the metrics of the trial that the same request has told already.
+// checkTelling returns the event's data, what is wrong with the telling itself, and what stands
+// against it as the study is. before names the metrics of the trial that the same request has told
+// already.
 func checkTelling(snap *ledger.Snapshot, trial *ledger.Trial, t ledger.Telling, before map[string]bool) (ledger.ToldData, design.Faults, error) {
 	t.ObservedAt = ledger.InUTC(t.ObservedAt)
 	data := ledger.ToldData{Number: trial.Number, Telling: t}

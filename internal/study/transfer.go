@@ -16,13 +16,15 @@ import (
 // LargestBundle bounds an imported study, in bytes.
 const LargestBundle = 1 << 30
 
-// importsAtOnce is how many studies are imported at once: each is folded in memory, and holds a connection as long as its file takes to come.
+// importsAtOnce is how many studies are imported at once: each is folded in memory, and holds a
+// connection as long as its file takes to come.
 const importsAtOnce = 2
 
 // exportPage is how many events are read at a time for an export.
 const exportPage = 500
 
-// Export writes the study as it was at the snapshot, with its ledger up to there, as a ledger.Bundle.
+// Export writes the study as it was at the snapshot, with its ledger up to there, as a
+// ledger.Bundle.
 func (s *Service) Export(ctx context.Context, snap *ledger.Snapshot, w io.Writer) error {
 	head, err := json.Marshal(ledger.Bundle{Format: ledger.BundleFormat, Definition: snap.Definition, State: snap.State, Version: snap.Version, Hash: snap.Hash, Events: []ledger.Event{}})
 	if err != nil {
@@ -42,7 +44,8 @@ func (s *Service) Export(ctx context.Context, snap *ledger.Snapshot, w io.Writer
 		if err != nil {
 			return err
 		}
-		// Nothing is written before the first events are there, so that their absence can still be told.
+		// Nothing is written before the first events are there, so that their absence can still be
+		// told.
 		if _, err := w.Write(slices.Concat(before, text[1:len(text)-1])); err != nil { // without the brackets of a list
 			return err
 		}
@@ -52,8 +55,10 @@ func (s *Service) Export(ctx context.Context, snap *ledger.Snapshot, w io.Writer
 	return err
 }
 
-// ImportBundle makes a study of an exported one, with the same ledger, state and hashes. The file is read part by part, and each part is
-// stored before the next is read: all of them in one transaction, which ends well only if the bundle does. cmd.Retry.Body is asked for its sum after the last byte is read.
+// ImportBundle makes a study of an exported one, with the same ledger, state and hashes. The file
+// is read part by part, and each part is stored before the next is read: all of them in one
+// transaction, which ends well only if the bundle does. cmd.Retry.Body is asked for its sum after
+// the last byte is read.
 func (s *Service) ImportBundle(ctx context.Context, cmd Command, file io.Reader) (*ledger.Snapshot, error) {
 	leave, err := s.imports.Enter(ctx, "")
 	if err != nil {
@@ -88,7 +93,8 @@ func (s *Service) ImportBundle(ctx context.Context, cmd Command, file io.Reader)
 	return s.Derived.Put(after), nil
 }
 
-// part adds events of a bundle, which were read with err, to the study as it is after those before them.
+// part adds events of a bundle, which were read with err, to the study as it is after those before
+// them.
 func (s *Service) part(id string, before *ledger.Snapshot, events []ledger.Event, err error) (Append, error) {
 	if errors.Is(err, ledger.ErrMemberTooLarge) {
 		return Append{}, &refusal{"The study cannot be imported: " + err.Error() + ".", ErrTooLarge}
@@ -100,7 +106,8 @@ func (s *Service) part(id string, before *ledger.Snapshot, events []ledger.Event
 	return Append{Events: events, After: after}, err
 }
 
-// takeIn adds events that may have been written by anybody: each must be what the rules make of a request.
+// takeIn adds events that may have been written by anybody: each must be what the rules make of a
+// request.
 func (s *Service) takeIn(id string, before *ledger.Snapshot, events []ledger.Event) (*ledger.Snapshot, error) {
 	taking := ledger.Take(id, before, s.admit())
 	for _, e := range events {

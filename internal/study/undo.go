@@ -9,13 +9,14 @@ import (
 	"headroom/internal/study/ledger"
 )
 
-// UndoTime is for how long whoever told a result may take it back with one press. Later, a correction says why.
+// UndoTime is for how long whoever told a result may take it back with one press. Later, a
+// correction says why.
 const UndoTime = time.Minute
 
 const undoReason = "undone right after saving"
 
-// Undo takes back the caller's own last telling of a trial, by an event like a correction's: the readings are gone as if never told, and the settings
-// are again those before. A note stays.
+// Undo takes back the caller's own last telling of a trial, by an event like a correction's: the
+// readings are gone as if never told, and the settings are again those before. A note stays.
 func (s *Service) Undo(ctx context.Context, cmd Command, id string, number int) (*ledger.Snapshot, error) {
 	base, err := s.latest(ctx, id)
 	if err != nil {

@@ -14,8 +14,9 @@ import (
 // mostDifferences is how many differences are kept; beyond it a ledger is broken enough.
 const mostDifferences = 1000
 
-// verifier walks a ledger once, as far as it is given events, and knows what it found up to each of them. Two places move along the
-// ledger: the event it has walked to, and behind it the study as the last decision saw it.
+// verifier walks a ledger once, as far as it is given events, and knows what it found up to each of
+// them. Two places move along the ledger: the event it has walked to, and behind it the study as
+// the last decision saw it.
 type verifier struct {
 	last      ledger.Event // the last one walked; its Seq is 0 before the first
 	base      int64        // the event that the last decision had seen
@@ -111,8 +112,9 @@ func (v *verifier) checkHashes(events []ledger.Event) {
 // rest lets go of what the verifier computes with.
 func (v *verifier) rest() { v.kept = replaying{} }
 
-// walk goes on over the events that follow. It stops where ctx ends, to be called again with the events from there on; a ledger that cannot
-// be followed is a difference, and the rest of it is not looked at.
+// walk goes on over the events that follow. It stops where ctx ends, to be called again with the
+// events from there on; a ledger that cannot be followed is a difference, and the rest of it is not
+// looked at.
 func (v *verifier) walk(ctx context.Context, events []ledger.Event) error {
 	for _, e := range events {
 		if v.ended == 0 {
@@ -178,8 +180,9 @@ func (v *verifier) event(ctx context.Context, e ledger.Event) error {
 	return nil
 }
 
-// resume prepares to go on with the study as it was after the event that the last decision had seen (nil before the first decision), and the
-// events from there on to the last one walked, which were looked at before.
+// resume prepares to go on with the study as it was after the event that the last decision had seen
+// (nil before the first decision), and the events from there on to the last one walked, which were
+// looked at before.
 func (v *verifier) resume(snap *ledger.Snapshot, tail []ledger.Event) error {
 	v.kept = replaying{snap: snap, tail: tail}
 	if snap != nil {

@@ -27,7 +27,8 @@ func (p patient) Err() error {
 	return nil
 }
 
-// walkInParts verifies a ledger as callers do who leave at any moment: what was computed with is let go of and made again.
+// walkInParts verifies a ledger as callers do who leave at any moment: what was computed with is
+// let go of and made again.
 func walkInParts(t *testing.T, events []ledger.Event, random *rand.Rand) (v verifier, interrupted int) {
 	t.Helper()
 	patience := int64(50)
@@ -106,7 +107,8 @@ func TestVerifyingInPartsIsVerifyingAtOnce(t *testing.T) {
 	}
 }
 
-// TestWhatOtherEnginesDecidedIsNotReplayed has a study whose first suggestions are said to be another engine's: they are counted, not called different.
+// TestWhatOtherEnginesDecidedIsNotReplayed has a study whose first suggestions are said to be
+// another engine's: they are counted, not called different.
 func TestWhatOtherEnginesDecidedIsNotReplayed(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, oven())
@@ -142,7 +144,8 @@ func TestWhatOtherEnginesDecidedIsNotReplayed(t *testing.T) {
 	}
 }
 
-// The chain is checked across the parts too: nobody may set the clock back between them, or leave an event out.
+// The chain is checked across the parts too: nobody may set the clock back between them, or leave
+// an event out.
 func TestChainsAreCheckedAcrossParts(t *testing.T) {
 	t.Parallel()
 	events := played(t).events

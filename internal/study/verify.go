@@ -18,8 +18,9 @@ type Verification struct {
 	Checked      int          `json:"checked"`
 	Different    []Difference `json:"different"`
 	LedgerIntact bool         `json:"ledger_intact"`
-	// Rules tells whether the program still has the rules of every engine that decided; Unchecked counts the decisions of those it no longer has, which were not replayed,
-	// and GoneEngines names them.
+	// Rules tells whether the program still has the rules of every engine that decided; Unchecked
+	// counts the decisions of those it no longer has, which were not replayed, and GoneEngines
+	// names them.
 	Rules       string   `json:"rules" enum:"present,gone"`
 	Unchecked   int      `json:"unchecked"`
 	GoneEngines []string `json:"gone_engines,omitempty"`
@@ -46,16 +47,18 @@ type Verified struct {
 	At      time.Time `json:"at"`
 }
 
-// Verifying is how far the verification of a study is that goes on behind requests on this server, and how the last one ended.
+// Verifying is how far the verification of a study is that goes on behind requests on this server,
+// and how the last one ended.
 type Verifying struct {
 	Going  int64 // the version that is being verified, 0 for none
 	Walked int64 // the event to which it has come
 	Failed error // why the last attempt came to no outcome
 }
 
-// Verify checks the hashes of the study up to the snapshot and replays every decision from what it had seen, under the definition
-// then in force. What was verified before is not verified again: the walk goes on from there, also where a caller left in the middle of it.
-// The outcome is remembered for all servers.
+// Verify checks the hashes of the study up to the snapshot and replays every decision from what it
+// had seen, under the definition then in force. What was verified before is not verified again: the
+// walk goes on from there, also where a caller left in the middle of it. The outcome is remembered
+// for all servers.
 func (s *Service) Verify(ctx context.Context, snap *ledger.Snapshot) (Verification, error) {
 	ctx = turns.With(ctx, turns.Checking)
 	one := s.verifications.of(snap.ID)
@@ -72,10 +75,12 @@ func (s *Service) Verify(ctx context.Context, snap *ledger.Snapshot) (Verificati
 	return outcome, s.store.KeepVerified(ctx, snap.ID, Verified{outcome, snap.Version, snap.Hash, s.options.Now()})
 }
 
-// verifyTime bounds a verification behind requests; it can be asked for again, and goes on from where it was.
+// verifyTime bounds a verification behind requests; it can be asked for again, and goes on from
+// where it was.
 const verifyTime = 10 * time.Minute
 
-// VerifyBehind verifies as Verify does, behind the request; one of a study at a time. Verifying says how far it is.
+// VerifyBehind verifies as Verify does, behind the request; one of a study at a time. Verifying
+// says how far it is.
 func (s *Service) VerifyBehind(snap *ledger.Snapshot) error {
 	one := s.verifications.of(snap.ID)
 	if !one.begin(snap.Version) {
@@ -92,7 +97,8 @@ func (s *Service) VerifyBehind(snap *ledger.Snapshot) error {
 	return nil
 }
 
-// Verifying says how the study's verification stands, without waiting for one under way, and how the last one ended; nil if there was none.
+// Verifying says how the study's verification stands, without waiting for one under way, and how
+// the last one ended; nil if there was none.
 func (s *Service) Verifying(ctx context.Context, id string) (Verifying, *Verified, error) {
 	now := s.verifications.of(id).stands() // before the outcome is read, which is kept before the work ends: one that ends meanwhile is seen
 	last, err := s.store.Verified(ctx, id)
@@ -102,7 +108,8 @@ func (s *Service) Verifying(ctx context.Context, id string) (Verifying, *Verifie
 // eventsAtOnce is how many events a verification reads at a time.
 const eventsAtOnce = 500
 
-// verifyUpTo lets the study's verifier walk to the snapshot's version. Only while it walks does it hold what it computes with.
+// verifyUpTo lets the study's verifier walk to the snapshot's version. Only while it walks does it
+// hold what it computes with.
 func (s *Service) verifyUpTo(ctx context.Context, one *verification, snap *ledger.Snapshot) error {
 	v := &one.verifier
 	if v.walked() >= snap.Version {
@@ -152,7 +159,8 @@ func (s *Service) resume(ctx context.Context, id string, v *verifier) error {
 	return v.resume(base, tail)
 }
 
-// mostVerifications is how many studies' verifications are remembered, which takes some bytes a decision.
+// mostVerifications is how many studies' verifications are remembered, which takes some bytes a
+// decision.
 const mostVerifications = 1000
 
 // verifications remember how far each study was verified.
@@ -170,7 +178,8 @@ type verification struct {
 	now Verifying
 }
 
-// of is what is remembered of a study. Where there is too much, others that nothing goes on with make room.
+// of is what is remembered of a study. Where there is too much, others that nothing goes on with
+// make room.
 func (vs *verifications) of(id string) *verification {
 	vs.mu.Lock()
 	defer vs.mu.Unlock()

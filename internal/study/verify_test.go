@@ -9,7 +9,8 @@ import (
 	"headroom/internal/study/ledger"
 )
 
-// rewritten is the ledger of b with the data of decision number changed and every hash made anew, as a forger would.
+// rewritten is the ledger of b with the data of decision number changed and every hash made anew,
+// as a forger would.
 func (b *bench) rewritten(number int, change func(*ledger.ChosenData)) []ledger.Event {
 	b.Helper()
 	var forged []ledger.Event
@@ -149,7 +150,8 @@ func TestVerifyToleratesASearchThatEndsNearby(t *testing.T) {
 	}
 }
 
-// On a range so narrow that a float64 holds few values of it, what was chosen is compared as it is written down.
+// On a range so narrow that a float64 holds few values of it, what was chosen is compared as it is
+// written down.
 func TestAnHonestLedgerOnANarrowRangeIsVerified(t *testing.T) {
 	t.Parallel()
 	d := oven()

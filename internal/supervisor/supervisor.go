@@ -1,5 +1,5 @@
-// Package supervisor runs the work behind requests: every job recovers from its panics, is bounded by a time of its own, ends when the
-// program does, and is counted.
+// Package supervisor runs the work behind requests: every job recovers from its panics, is bounded
+// by a time of its own, ends when the program does, and is counted.
 package supervisor
 
 import (
@@ -43,8 +43,9 @@ func New(log *slog.Logger) *Supervisor {
 	return s
 }
 
-// Go runs job in the background with a context that ends after limit or when the supervisor stops, and hands what became of it to ended, if
-// that is not nil. It reports false, and runs nothing, once the supervisor stops. Kind groups jobs in the figures; subject says in the log what it was
+// Go runs job in the background with a context that ends after limit or when the supervisor stops,
+// and hands what became of it to ended, if that is not nil. It reports false, and runs nothing,
+// once the supervisor stops. Kind groups jobs in the figures; subject says in the log what it was
 // about.
 func (s *Supervisor) Go(kind, subject string, limit time.Duration, job func(ctx context.Context) error, ended func(error)) bool {
 	figures := s.begin(kind)
@@ -61,7 +62,8 @@ func (s *Supervisor) Go(kind, subject string, limit time.Duration, job func(ctx 
 	return true
 }
 
-// Do runs job as Go does, but for the caller, who waits for it: it ends with ctx too. Its error is ErrStopping once the supervisor stops.
+// Do runs job as Go does, but for the caller, who waits for it: it ends with ctx too. Its error is
+// ErrStopping once the supervisor stops.
 func (s *Supervisor) Do(ctx context.Context, kind, subject string, limit time.Duration, job func(ctx context.Context) error) error {
 	figures := s.begin(kind)
 	if figures == nil {

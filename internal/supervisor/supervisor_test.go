@@ -73,7 +73,8 @@ func TestStopEndsJobsAndBeginsNoMore(t *testing.T) {
 	})
 }
 
-// What is done for a caller ends with the caller, who has not failed by leaving, and is refused once the program stops.
+// What is done for a caller ends with the caller, who has not failed by leaving, and is refused
+// once the program stops.
 func TestWorkForACallerEndsWithThem(t *testing.T) {
 	t.Parallel()
 	s := supervisor.New(slog.New(slog.DiscardHandler))

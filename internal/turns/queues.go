@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// Queues let the callers of one study, or one address, pass one after another, or as many at once as there are Places, those of different ones at once. The zero
-// value is ready.
+// Queues let the callers of one study, or one address, pass one after another, or as many at once
+// as there are Places, those of different ones at once. The zero value is ready.
 type Queues struct {
 	Places int // for each; 0 stands for 1
 

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestQueuesHaveAsManyPlacesAsTheySay: the zero value has one, and other studies are not kept waiting.
+// TestQueuesHaveAsManyPlacesAsTheySay: the zero value has one, and other studies are not kept
+// waiting.
 func TestQueuesHaveAsManyPlacesAsTheySay(t *testing.T) {
 	t.Parallel()
 	for places, q := range map[int]*Queues{1: {}, 3: {Places: 3}} {

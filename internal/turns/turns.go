@@ -1,5 +1,6 @@
-// Package turns shares the processors among studies. Numerical work holds a place while it computes and gives it up, at points of its
-// own choosing, when its turn is over and others wait: so nobody's long computation keeps another study waiting for more than a turn.
+// Package turns shares the processors among studies. Numerical work holds a place while it computes
+// and gives it up, at points of its own choosing, when its turn is over and others wait: so
+// nobody's long computation keeps another study waiting for more than a turn.
 package turns
 
 import (
@@ -21,7 +22,8 @@ const (
 // String names the urgency for metrics.
 func (u Urgency) String() string { return [...]string{"choosing", "reading", "checking"}[u] }
 
-// Urgent says how urgent work is now, which is asked before each turn: somebody in a hurry may come to wait for what others began.
+// Urgent says how urgent work is now, which is asked before each turn: somebody in a hurry may come
+// to wait for what others began.
 type Urgent interface{ Now() Urgency }
 
 // Now makes an urgency one that stays.
@@ -45,7 +47,8 @@ func Of(ctx context.Context) Urgent {
 const (
 	// turn is how long work may go on while others wait.
 	turn = 10 * time.Millisecond
-	// anyonesGrant: every so many grants the one who has waited longest is served, however little urgent, so that nobody starves.
+	// anyonesGrant: every so many grants the one who has waited longest is served, however little
+	// urgent, so that nobody starves.
 	anyonesGrant = 8
 )
 
@@ -74,8 +77,8 @@ type request struct {
 	granted chan struct{}
 }
 
-// share is what a study has had of the processors, in virtual time: a study that comes new starts level with the least served one that
-// is there, so that nobody saves up turns by being away.
+// share is what a study has had of the processors, in virtual time: a study that comes new starts
+// level with the least served one that is there, so that nobody saves up turns by being away.
 type share struct {
 	used time.Duration
 	here int // pieces of work waiting or running
@@ -86,12 +89,13 @@ func New(places int) *Scheduler {
 	return &Scheduler{free: max(places, 1), studies: map[string]*share{}}
 }
 
-// Pause is called by work at points where it may be interrupted. When its turn is over and others wait it gives up the place and comes
-// back with one. It returns the error of ctx once that has ended; the work must then stop. It may be called from several goroutines of
-// one piece of work.
+// Pause is called by work at points where it may be interrupted. When its turn is over and others
+// wait it gives up the place and comes back with one. It returns the error of ctx once that has
+// ended; the work must then stop. It may be called from several goroutines of one piece of work.
 type Pause func(ctx context.Context) error
 
-// Do runs work for a study, as urgent as ctx says, once it has a place, and returns its error, or that of ctx if ctx ends before. Work must not call Do.
+// Do runs work for a study, as urgent as ctx says, once it has a place, and returns its error, or
+// that of ctx if ctx ends before. Work must not call Do.
 func (s *Scheduler) Do(ctx context.Context, study string, work func(ctx context.Context, pause Pause) error) error {
 	s.arrive(study)
 	defer s.leave(study)
@@ -202,7 +206,8 @@ func (s *Scheduler) grant() {
 	}
 }
 
-// next is the most urgent request, of the study that has computed least, the earliest of these; now and then the earliest of all.
+// next is the most urgent request, of the study that has computed least, the earliest of these; now
+// and then the earliest of all.
 func (s *Scheduler) next() *request {
 	best := s.waiting[0]
 	if s.grants%anyonesGrant == anyonesGrant-1 {

@@ -167,7 +167,8 @@ func TestWhoeverLeavesGivesThePlaceBack(t *testing.T) {
 	})
 }
 
-// Several goroutines of one piece of work pause together, and none of them goes on without the place.
+// Several goroutines of one piece of work pause together, and none of them goes on without the
+// place.
 func TestPausesOfOneWorkGoTogether(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -242,7 +243,8 @@ type growing struct{ now turns.Urgency }
 
 func (g *growing) Now() turns.Urgency { return g.now }
 
-// TestUrgencyMayGrow: of work that waits for its turn, and of work that has had one; each turn is counted as what it was given for.
+// TestUrgencyMayGrow: of work that waits for its turn, and of work that has had one; each turn is
+// counted as what it was given for.
 func TestUrgencyMayGrow(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

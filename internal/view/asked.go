@@ -22,7 +22,8 @@ type Asked struct {
 	Whole bool                // everything is asked for at once, however long it takes
 }
 
-// LongStudy is from how many trials on a page does not wait long for the model, which takes seconds or minutes to work out then.
+// LongStudy is from how many trials on a page does not wait long for the model, which takes seconds
+// or minutes to work out then.
 const LongStudy = 2000
 
 // Long tells whether the study is so long that its page does not wait for the model.
@@ -63,7 +64,8 @@ func (v Asked) link(part string, query url.Values) templates.Filter {
 // Without tells the sections drawn without the model from the others.
 func (v Facts) Without() string { return words.Either(v.Working, " without the model", "") }
 
-// ModelPart is the part of a page that says how the work on the model stands, and asks again until it is there.
+// ModelPart is the part of a page that says how the work on the model stands, and asks again until
+// it is there.
 const ModelPart = "model"
 
 // Work says how the work on the model stands; of a study that is not long, nothing is said.
@@ -102,15 +104,16 @@ func (v Facts) LedgerQuery() url.Values {
 	return kept
 }
 
-// pointless tells whether a place in a list, counted from its end, means no more than the list's beginning. What is no number has a point:
-// to be refused.
+// pointless tells whether a place in a list, counted from its end, means no more than the list's
+// beginning. What is no number has a point: to be refused.
 func pointless(place string, last int64) bool {
 	n, err := strconv.ParseInt(place, 10, 64)
 	return place == "" || err == nil && (n <= 0 || n > last)
 }
 
-// BeliefsQuery keeps what chooses the charts where that is not the usual choice: a metric, two parameters, and the settings of the point
-// that the slices pass through, with the trial that the form showed before somebody set them. The form says which parameters it had shown by itself;
+// BeliefsQuery keeps what chooses the charts where that is not the usual choice: a metric, two
+// parameters, and the settings of the point that the slices pass through, with the trial that the
+// form showed before somebody set them. The form says which parameters it had shown by itself;
 // those that stay so follow the model.
 func (v Facts) BeliefsQuery() url.Values {
 	d, kept := v.Snap.Definition, url.Values{}
@@ -146,7 +149,8 @@ func (v Facts) trialNamed(text string) *ledger.Trial {
 	return v.Snap.Trial(number)
 }
 
-// BoardSections are the sections of a board that show more of themselves in place, by name, with what of a query each depends on.
+// BoardSections are the sections of a board that show more of themselves in place, by name, with
+// what of a query each depends on.
 var BoardSections = map[string]func(Facts) url.Values{"beliefs": Facts.BeliefsQuery, "trials": Facts.TrialsQuery, "ledger": Facts.LedgerQuery}
 
 // BoardQuery is what of a query the board depends on.
@@ -158,7 +162,8 @@ func (v Facts) BoardQuery() url.Values {
 	return kept
 }
 
-// BoardAddress is that of the board with one section as it is asked for now, and the others as shown, the query of the page, has them.
+// BoardAddress is that of the board with one section as it is asked for now, and the others as
+// shown, the query of the page, has them.
 func (v Facts) BoardAddress(name string, shown url.Values) string {
 	others := v
 	others.Query = shown
@@ -173,7 +178,8 @@ func (v Facts) BoardAddress(name string, shown url.Values) string {
 	return withQuery(v.URL, v.atMoment(query))
 }
 
-// Later are the sections that the page fetches when they are seen, with what of its query each is to show.
+// Later are the sections that the page fetches when they are seen, with what of its query each is
+// to show.
 func (v Facts) Later() []templates.Later {
 	return []templates.Later{
 		{Name: "progress", Title: "How well are we doing?"},

@@ -68,7 +68,8 @@ func (v Facts) Beliefs() templates.Beliefs {
 	return section
 }
 
-// MapSamples is how many values of a parameter a map asks for: fewer beside choices, which have no order and so no values between.
+// MapSamples is how many values of a parameter a map asks for: fewer beside choices, which have no
+// order and so no values between.
 func (o Outlook) MapSamples() int {
 	if o.smooth() {
 		return 41
@@ -100,8 +101,8 @@ func (v Facts) NothingBelieved() string {
 	return "The model begins when the first few trials have shown how large the values are; its picture of each metric will then be drawn here."
 }
 
-// Outlook reads what to show from the query; what is missing or senseless is replaced by a good choice. It has the axes of a map once there are
-// slices.
+// Outlook reads what to show from the query; what is missing or senseless is replaced by a good
+// choice. It has the axes of a map once there are slices.
 func (v Facts) Outlook() Outlook {
 	d := v.Snap.Definition
 	o := Outlook{Facts: v, Others: v.Query.Get("others") == "yes", Metric: v.Query.Get("metric"), Metrics: v.metricsShown()}
@@ -130,7 +131,8 @@ func (v Facts) Outlook() Outlook {
 	return o
 }
 
-// chooseAxes takes the axes of the map that were asked for, or the two parameters along which the objective changes most.
+// chooseAxes takes the axes of the map that were asked for, or the two parameters along which the
+// objective changes most.
 func (o *Outlook) chooseAxes() {
 	influences := o.influences()
 	if len(influences) < 2 {
@@ -145,8 +147,8 @@ func (o *Outlook) chooseAxes() {
 	o.form.Values["usual.x"], o.form.Values["usual.y"] = []string{usualX}, []string{usualY}
 }
 
-// pinnedFrom is the trial whose settings the form showed when it was sent. Fields that still hold them were not set by the person,
-// and follow the recommendation.
+// pinnedFrom is the trial whose settings the form showed when it was sent. Fields that still hold
+// them were not set by the person, and follow the recommendation.
 func (o Outlook) pinnedFrom(now *ledger.Trial) design.Settings {
 	if trial := o.trialNamed(o.Query.Get("from")); trial != nil {
 		return trial.Parameters

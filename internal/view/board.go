@@ -153,7 +153,8 @@ func plainly(value any, written func(float64) string) string {
 // MostAmends is how many corrections and exclusions a board has, the newest.
 const MostAmends = 100
 
-// amends are what was changed afterwards, newest first, side by side with what was there: corrections, and trials taken out or in again.
+// amends are what was changed afterwards, newest first, side by side with what was there:
+// corrections, and trials taken out or in again.
 func (v Facts) amends() (templates.Amends, error) {
 	amends := templates.Amends{Before: v.Board.Unseen}
 	for _, event := range v.Board.Amended {

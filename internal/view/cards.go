@@ -43,7 +43,8 @@ func (v Facts) Next() templates.Next {
 	return next
 }
 
-// withTyped adds the cards of trials that wait no more but have something typed in them: a card with typed text does not leave by itself.
+// withTyped adds the cards of trials that wait no more but have something typed in them: a card
+// with typed text does not leave by itself.
 func (v Facts) withTyped(cards []templates.Card) []templates.Card {
 	for _, word := range strings.Split(v.Query.Get("typed"), ",") {
 		number, _ := strconv.Atoi(word)
@@ -225,7 +226,8 @@ func LimitLine(c design.Constraint) string {
 	return "limit " + words.Limit(c) + words.Either(c.Name != c.Metric, " ("+c.Name+")", "")
 }
 
-// MetricField is the field for the metric at that place among the told ones; metrics may have any name, fields not.
+// MetricField is the field for the metric at that place among the told ones; metrics may have any
+// name, fields not.
 func MetricField(i int) string { return fmt.Sprintf("metric.%d", i) }
 
 // SettingField is the field for the parameter at that place.

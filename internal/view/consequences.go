@@ -100,7 +100,8 @@ func (v Facts) ChangeConsequences(constraints []design.Constraint, impact study.
 	return out
 }
 
-// ForecastOf puts what a decision expects into words: readings, with their noise, and what is known beforehand by the limit's name.
+// ForecastOf puts what a decision expects into words: readings, with their noise, and what is known
+// beforehand by the limit's name.
 func ForecastOf(snap *ledger.Snapshot, decision *ledger.Decision, beforehand map[string]float64) *templates.Forecast {
 	d := snap.Definition
 	shown := &templates.Forecast{}

@@ -1,5 +1,6 @@
-// Package view turns what is known of a study into what its pages say. It is pure: from facts that somebody else loaded it makes the models
-// that package templates draws, every word, number and chart of them, and does nothing else. It knows no requests, no database and no clock.
+// Package view turns what is known of a study into what its pages say. It is pure: from facts that
+// somebody else loaded it makes the models that package templates draws, every word, number and
+// chart of them, and does nothing else. It knows no requests, no database and no clock.
 package view
 
 import (
@@ -15,8 +16,8 @@ import (
 	"headroom/internal/view/words"
 )
 
-// Facts are all that a page of a study is made from: what was asked for, the study, and the numbers that follow from it, as far as the page needs
-// them.
+// Facts are all that a page of a study is made from: what was asked for, the study, and the numbers
+// that follow from it, as far as the page needs them.
 type Facts struct {
 	Asked
 	Snap *ledger.Snapshot
@@ -24,7 +25,8 @@ type Facts struct {
 	Who  account.Identity // the viewer
 	Key  string           // the retry key of the viewer's forms, each of which is sent to an address of its own
 
-	// Working tells that the page does not wait for the model, which is still being worked out, since when.
+	// Working tells that the page does not wait for the model, which is still being worked out,
+	// since when.
 	Working bool
 	Since   time.Time
 
@@ -45,7 +47,8 @@ type Facts struct {
 	Run     LabRun
 }
 
-// limited tells whether there are limits at all: without them, every trial is within all of them, which says nothing.
+// limited tells whether there are limits at all: without them, every trial is within all of them,
+// which says nothing.
 func (v Facts) limited() bool { return len(v.Snap.Definition.Constraints) > 0 }
 
 // over tells whether no further trial will be asked for.
@@ -53,13 +56,14 @@ func (v Facts) over() bool {
 	return v.Snap.State == ledger.Finished || v.Snap.State == ledger.Archived
 }
 
-// unread lists the modelled metrics of which no included trial has a reading. Of them nothing is known but the prior, which is not shown.
+// unread lists the modelled metrics of which no included trial has a reading. Of them nothing is
+// known but the prior, which is not shown.
 func (v Facts) unread() []string {
 	return slices.DeleteFunc(Modelled(v.Snap.Definition), v.Snap.HasReading)
 }
 
-// ModelStands tells whether every metric has readings and a model in their units: before its first fit, a model that standardises has nothing but
-// its prior to say.
+// ModelStands tells whether every metric has readings and a model in their units: before its first
+// fit, a model that standardises has nothing but its prior to say.
 func (v Facts) ModelStands() bool {
 	return len(v.unread()) == 0 && !slices.ContainsFunc(Modelled(v.Snap.Definition), func(metric string) bool { return !v.scaled(metric) })
 }

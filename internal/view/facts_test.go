@@ -123,8 +123,8 @@ func (b *bench) fit() {
 	b.add(ledger.Fitted, data)
 }
 
-// facts are what a page is made from, with the figures that follow from the readings alone; recommended is the trial whose settings the model recommends, 0
-// for none.
+// facts are what a page is made from, with the figures that follow from the readings alone;
+// recommended is the trial whose settings the model recommends, 0 for none.
 func (b *bench) facts(recommended int) Facts {
 	v := Facts{Asked: Asked{Head: templates.StudyHead{ID: "bench", Operates: !b.reads, State: b.snap.State}, URL: "/studies/bench", Parts: true}, Snap: b.snap, Now: b.clock, Key: "person:ana key", Entries: b.events}
 	v.Readout = study.Readout{Version: b.snap.Version, Violation: map[string]study.ViolationOut{}, Metrics: map[string]study.MetricState{}}

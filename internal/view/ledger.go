@@ -16,7 +16,8 @@ import (
 	"headroom/web/templates"
 )
 
-// LedgerLines is how many entries are shown at a time, newestLines how many a study's page begins with.
+// LedgerLines is how many entries are shown at a time, newestLines how many a study's page begins
+// with.
 const LedgerLines, newestLines = 25, 4
 
 // LedgerShown is how many entries the page shows of those before one, the last entry being Snap's.
@@ -145,7 +146,8 @@ func changesWords(d design.Definition, changes []design.Change) string {
 	return strings.Join(parts, ", ")
 }
 
-// listedPath is the place of something in a list of a definition: the list, the item's name and what of it.
+// listedPath is the place of something in a list of a definition: the list, the item's name and
+// what of it.
 var listedPath = regexp.MustCompile(`^(constraints|parameters)\[(.*)\]\.(\w+)$`)
 
 // partNames say what of a listed thing was changed, as people name it.

@@ -11,8 +11,8 @@ import (
 	"headroom/web/templates"
 )
 
-// mapChart is one metric's mean over two parameters, with the chance to stay within every limit: as contours, or written in each cell where choices
-// have no order.
+// mapChart is one metric's mean over two parameters, with the chance to stay within every limit: as
+// contours, or written in each cell where choices have no order.
 func (o Outlook) mapChart() templates.Chart {
 	drawn := o.Map
 	d := o.Snap.Definition
@@ -126,8 +126,9 @@ func (o Outlook) observedOn() []chart.Trace {
 	return points.all()
 }
 
-// chances are what is known of how a trial over the map would end, and the words for a good end: within every limit where their model stands, and with a reading
-// where failures taught how likely that is.
+// chances are what is known of how a trial over the map would end, and the words for a good end:
+// within every limit where their model stands, and with a reading where failures taught how likely
+// that is.
 func (o Outlook) chances() (chance [][]float64, aim string) {
 	limits := len(o.Snap.Definition.Constraints) > 0 && o.ModelStands()
 	switch works := o.Map.Works; {

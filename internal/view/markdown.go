@@ -10,8 +10,8 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// descriptions turns Markdown into HTML. Raw HTML and dangerous addresses are left out by goldmark itself, pictures by withoutImages:
-// nothing in a description can reach another host.
+// descriptions turns Markdown into HTML. Raw HTML and dangerous addresses are left out by goldmark
+// itself, pictures by withoutImages: nothing in a description can reach another host.
 var descriptions = goldmark.New(goldmark.WithParserOptions(
 	parser.WithASTTransformers(util.Prioritized(withoutImages{}, 100)),
 ))

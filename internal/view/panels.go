@@ -20,8 +20,9 @@ const (
 	lesserHeight = 51
 )
 
-// Up to mostMarks trials every one has its mark. With more, marks are those of the newest trials and those that stand out; the rest is drawn as bars
-// that span the readings of a few trials each, so that nothing is left out.
+// Up to mostMarks trials every one has its mark. With more, marks are those of the newest trials
+// and those that stand out; the rest is drawn as bars that span the readings of a few trials each,
+// so that nothing is left out.
 const (
 	mostMarks   = 400
 	newestMarks = 60
@@ -34,7 +35,8 @@ type panelling struct {
 	limits [][]design.Constraint // as they stood when each trial was chosen
 	best   []int
 	sums   [][]optimizer.Tally // of each limit up to each trial
-	// In truth, where it is known: the best that could be had in each trial, and how far behind it they are on average.
+	// In truth, where it is known: the best that could be had in each trial, and how far behind it
+	// they are on average.
 	reachable, regret []float64
 	regretted         []float64 // the sum of how far the algorithm's own trials are behind it
 	notes             []string
@@ -93,7 +95,8 @@ type series struct {
 	first  []float64 // as first told, of those corrected since
 }
 
-// plot adds the readings of a metric; style says how a trial is marked and stands tells which trials keep a mark of their own among many.
+// plot adds the readings of a metric; style says how a trial is marked and stands tells which
+// trials keep a mark of their own among many.
 func (p *panelling) plot(metric string, style func(*ledger.Trial, float64) chart.Style, stands func(*ledger.Trial) bool) series {
 	s := series{points: noMarks(p.Snap.Definition)}
 	s.spans = chart.Trace{Name: "readings, lowest to highest", Style: chart.Spans}
@@ -167,7 +170,8 @@ func (p *panelling) plotWaiting(points *marks, t *ledger.Trial, metric string) {
 	}
 }
 
-// awaited is what a reading that waits was predicted to be, if anything was known when its trial was chosen.
+// awaited is what a reading that waits was predicted to be, if anything was known when its trial
+// was chosen.
 func (p *panelling) awaited(t *ledger.Trial, metric string) (mean float64, predicted bool) {
 	if !t.Waiting() || t.Decision == nil || !p.Snap.HasReading(metric) || !p.scaled(metric) {
 		return 0, false
@@ -176,7 +180,8 @@ func (p *panelling) awaited(t *ledger.Trial, metric string) (mean float64, predi
 	return mean, predicted
 }
 
-// within is the range in which to draw the series, with what must be seen; words say what lies beyond it.
+// within is the range in which to draw the series, with what must be seen; words say what lies
+// beyond it.
 func (s *series) within(metric string, must []float64) (within []float64, said string) {
 	within, above, below := robustRange(s.values, must)
 	for _, style := range []chart.Style{chart.Doubted, chart.Recommended} {
@@ -192,7 +197,8 @@ func (s *series) within(metric string, must []float64) (within []float64, said s
 	return within, said
 }
 
-// edged moves marks that lie beyond the range drawn to its edge, and says so. Where there is no range, it is theirs.
+// edged moves marks that lie beyond the range drawn to its edge, and says so. Where there is no
+// range, it is theirs.
 func edged(within []float64, marks ...chart.Trace) []float64 {
 	for _, trace := range marks {
 		for i, y := range trace.Y {
@@ -272,8 +278,8 @@ func (p *panelling) bestWords() string {
 	return text + ", the last one."
 }
 
-// quiet tells whether a limit needs no panel: never broken under any threshold it had, and no reading of five or more nearer to it than half of how far
-// all of them lie apart.
+// quiet tells whether a limit needs no panel: never broken under any threshold it had, and no
+// reading of five or more nearer to it than half of how far all of them lie apart.
 func (p *panelling) quiet(j int) (bool, string) {
 	now := p.Snap.Definition.Constraints[j]
 	var values []float64
@@ -394,8 +400,8 @@ func (p *panelling) violationPanel(c design.Constraint) (panel chart.Panel, said
 		Traces: drawable(bound, estimated, hard, soft)}, p.violationCaption(c, now)
 }
 
-// regretPanel is how far the algorithm's own trials can be behind what can be had, in sum, and how far they
-// are where that is known; it has no traces where no bound is drawn.
+// regretPanel is how far the algorithm's own trials can be behind what can be had, in sum, and how
+// far they are where that is known; it has no traces where no bound is drawn.
 func (p *panelling) regretPanel() (panel chart.Panel, said string) {
 	now, o := p.Readout.Regret, p.Snap.Definition.Objective
 	if now == nil || now.Bound == nil {
@@ -424,7 +430,8 @@ func (p *panelling) regretPanel() (panel chart.Panel, said string) {
 		Y: chart.Axis{Range: within}, Traces: drawable(bound, truth)}, p.regretCaption(*now, far)
 }
 
-// multiplierPanel is what breaking each of some limits costs in the eyes of the algorithm; it has no traces where nothing is priced.
+// multiplierPanel is what breaking each of some limits costs in the eyes of the algorithm; it has
+// no traces where nothing is priced.
 func (p *panelling) multiplierPanel(limits []int) (panel chart.Panel, notes []string) {
 	panel = chart.Panel{Title: "Price of breaking a limit (multiplier)", Height: lesserHeight, Traces: []chart.Trace{}}
 	var all []float64
@@ -466,7 +473,8 @@ func (p *panelling) brokenThen(number, j int) bool {
 	return there && broken(c, m.Value)
 }
 
-// multiplierWords say where a multiplier stands and what moved it: path[i] is what decision i+1 used, the last the next decision's.
+// multiplierWords say where a multiplier stands and what moved it: path[i] is what decision i+1
+// used, the last the next decision's.
 func multiplierWords(path []float64, brokenAt func(number int) bool, now float64, atCeiling bool) string {
 	text := fmt.Sprintf("the next decision weighs possible excess with %s.", words.Rough(now))
 	var rises, causes []int

@@ -73,7 +73,8 @@ func TestMultiplierWordsFollowFacts(t *testing.T) {
 	}
 }
 
-// What was told first is seen beside what it was corrected to, unless it is so far away that it would flatten everything else.
+// What was told first is seen beside what it was corrected to, unless it is so far away that it
+// would flatten everything else.
 func TestFirstValuesAreTakenIn(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -107,7 +108,8 @@ func TestWordsOfAMapFollowItsLines(t *testing.T) {
 	}
 }
 
-// TestTheChanceThatATrialWorksIsDrawn once failures taught it: along each parameter, with the trials that failed at its foot, and over two in the chance of a good end.
+// TestTheChanceThatATrialWorksIsDrawn once failures taught it: along each parameter, with the
+// trials that failed at its foot, and over two in the chance of a good end.
 func TestTheChanceThatATrialWorksIsDrawn(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, twoLimits)
@@ -148,7 +150,8 @@ func TestTheChanceThatATrialWorksIsDrawn(t *testing.T) {
 	}
 }
 
-// TestPriceWords say which way loosens a limit, what a step is worth in the objective's unit, and nothing of what is too little to tell.
+// TestPriceWords say which way loosens a limit, what a step is worth in the objective's unit, and
+// nothing of what is too little to tell.
 func TestPriceWords(t *testing.T) {
 	t.Parallel()
 	o := design.Objective{Metric: "yield", Direction: "maximize", Unit: "g"}

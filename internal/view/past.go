@@ -13,13 +13,15 @@ import (
 	"headroom/web/templates"
 )
 
-// Past is what a report takes from the ledger: limits as they stood, what was changed afterwards, and the entries in words.
+// Past is what a report takes from the ledger: limits as they stood, what was changed afterwards,
+// and the entries in words.
 type Past struct {
 	teller  teller
 	version int64 // up to which it is read
 	last    ledger.Event
 	chosen  int // trials begun so far
-	// limits are the thresholds of each constraint, each from the trial that was the next when it was set.
+	// limits are the thresholds of each constraint, each from the trial that was the next when it
+	// was set.
 	limits map[string][]threshold
 	amends [][]string
 	missed int        // amends that are not kept

@@ -68,7 +68,8 @@ func priceWords(o design.Objective, p study.Price) string {
 	return move + slopeWords(p, o) + "."
 }
 
-// littleBesideSD is the share of the standard deviation of what is expected that a difference is not worth a word.
+// littleBesideSD is the share of the standard deviation of what is expected that a difference is
+// not worth a word.
 const littleBesideSD = 0.05
 
 // slopeWords name the slope, the limit's multiplier, "" where it is none or unknown.

@@ -16,13 +16,15 @@ import (
 	"headroom/web/templates"
 )
 
-// tableAtOnce is up to how many trials the numbers behind the progress stand in the page; of more they are fetched when somebody opens them.
+// tableAtOnce is up to how many trials the numbers behind the progress stand in the page; of more
+// they are fetched when somebody opens them.
 const tableAtOnce = 60
 
 // mostLines is of how many trials a table has a line, the newest; a file has them all.
 const mostLines = 500
 
-// Progress is how well the study does: panels over the same trials, of the objective, each limit, its violation and its price.
+// Progress is how well the study does: panels over the same trials, of the objective, each limit,
+// its violation and its price.
 func (v Facts) Progress() templates.Progress {
 	progress := templates.Progress{Empty: v.Modelless}
 	if len(v.Snap.Trials) == 0 {
@@ -54,7 +56,8 @@ func (v Facts) ProgressTable() templates.Table {
 	return p.table(p.all())
 }
 
-// panelsOf are the panels of the objective, unless they go with others, and of the limits by their place.
+// panelsOf are the panels of the objective, unless they go with others, and of the limits by their
+// place.
 func (p *panelling) panelsOf(limits []int, first bool) chart.Drawing {
 	drawing := chart.Drawing{X: chart.Axis{Title: trialAxis, Whole: true, Range: []float64{0.5, float64(len(p.Snap.Trials)) + 1.5}}}
 	add := func(panel chart.Panel, notes ...string) {
@@ -96,11 +99,12 @@ func (p *panelling) noteQuiet() {
 	}
 }
 
-// mostLimits is how many limits are drawn at once. Where there are more, and more than one would be left over, the others are unfolded when somebody asks.
+// mostLimits is how many limits are drawn at once. Where there are more, and more than one would be
+// left over, the others are unfolded when somebody asks.
 const mostLimits = 3
 
-// byPressure are the limits that need panels, by their place in the study: those broken most often or else come nearest to, and the others where there
-// are many.
+// byPressure are the limits that need panels, by their place in the study: those broken most often
+// or else come nearest to, and the others where there are many.
 func (p *panelling) byPressure() (pressing, others []int) {
 	var broken []int
 	for j, c := range p.Snap.Definition.Constraints {
@@ -140,7 +144,8 @@ func (p *panelling) all() []int {
 	return limits
 }
 
-// framed completes a chart with what a picture of it says that somebody saves, study, moment and head of the ledger, and where its marks lead.
+// framed completes a chart with what a picture of it says that somebody saves, study, moment and
+// head of the ledger, and where its marks lead.
 func (v Facts) framed(c templates.Chart) templates.Chart {
 	d := &c.Drawing
 	d.Foot = fmt.Sprintf("%s · ledger entry %d, %s · head %s", v.Snap.Definition.Name, v.Snap.Version, words.Exact(v.Snap.UpdatedAt), v.Snap.Hash)
@@ -148,7 +153,8 @@ func (v Facts) framed(c templates.Chart) templates.Chart {
 	return c
 }
 
-// panelChart puts panels under one title, with their numbers behind them or the address where those are fetched.
+// panelChart puts panels under one title, with their numbers behind them or the address where those
+// are fetched.
 func (p *panelling) panelChart(id, title string, drawing chart.Drawing, limits []int) templates.Chart {
 	c := templates.Chart{ID: id, Title: title, Notes: p.notes, Beside: true, Drawing: drawing}
 	if len(p.Snap.Trials) > tableAtOnce && p.Fetches() {
@@ -239,7 +245,8 @@ func (p *panelling) table(limits []int) templates.Table {
 	return table
 }
 
-// violationCells are the sums so far, nothing of a limit that was never read, and nothing of the model before it stands.
+// violationCells are the sums so far, nothing of a limit that was never read, and nothing of the
+// model before it stands.
 func (p *panelling) violationCells(v study.ViolationOut, read bool) []string {
 	if !read {
 		return []string{"–", "–", "–", "–"}
@@ -283,7 +290,8 @@ var markNames = map[chart.Style]string{
 	chart.Original: "as first told", chart.Doubted: "in doubt",
 }
 
-// name is what a legend calls a mark. Where there are several limits, the same mark stands for one of them in its own panel and for all elsewhere.
+// name is what a legend calls a mark. Where there are several limits, the same mark stands for one
+// of them in its own panel and for all elsewhere.
 func (m *marks) name(style chart.Style) string {
 	switch {
 	case style == chart.Feasible && m.limits == 0:
@@ -373,7 +381,8 @@ func leftWords(now study.ViolationOut, unit string) string {
 	return fmt.Sprintf("Left under it: %s.", words.With(words.Rough(*now.Left), unit))
 }
 
-// regretCaption says what is bounded, how far and for what it is worth, and how it is in truth where that is known.
+// regretCaption says what is bounded, how far and for what it is worth, and how it is in truth
+// where that is known.
 func (p *panelling) regretCaption(now study.RegretOut, far bool) string {
 	unit, last := p.Snap.Definition.Objective.Unit, len(p.regretted)-1
 	caption := fmt.Sprintf("Regret is how far trials are behind the best that can be had%s, in sum. Over those that the algorithm chose itself its bound is %s (%s).",

@@ -22,7 +22,8 @@ func pointsOf(p chart.Panel, style chart.Style) (n int) {
 	return n
 }
 
-// TestAChangedLimitDoesNotRepaintHistory: each reading is judged by the limit of its time, which is drawn as it stood.
+// TestAChangedLimitDoesNotRepaintHistory: each reading is judged by the limit of its time, which is
+// drawn as it stood.
 func TestAChangedLimitDoesNotRepaintHistory(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, twoLimits)
@@ -49,7 +50,8 @@ func TestAChangedLimitDoesNotRepaintHistory(t *testing.T) {
 	}
 }
 
-// TestManyTrialsAreDrawnWithoutLying: every reading lies in a span, those that broke a limit have a mark, and the page says so.
+// TestManyTrialsAreDrawnWithoutLying: every reading lies in a span, those that broke a limit have a
+// mark, and the page says so.
 func TestManyTrialsAreDrawnWithoutLying(t *testing.T) {
 	t.Parallel()
 	const n, size = 450, 3
@@ -135,7 +137,8 @@ func TestQuietLimitsFold(t *testing.T) {
 	}
 }
 
-// TestProgressDrawsNothingOfThePrior: before a reading there is no chart, and before the model stands no estimate of its own beside what was read.
+// TestProgressDrawsNothingOfThePrior: before a reading there is no chart, and before the model
+// stands no estimate of its own beside what was read.
 func TestProgressDrawsNothingOfThePrior(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, twoLimits)
@@ -154,7 +157,8 @@ func TestProgressDrawsNothingOfThePrior(t *testing.T) {
 	says(t, "progress", captionOf(shown)+shown.Drawing.HTML("chart", "title"), []string{"Yield: no reading yet.", "limit broken in 1 of 1 trial", "Cumulative violation of impurity"}, []string{"allowing for noise", "model’s estimate of it"})
 }
 
-// TestManyLimitsStayCalm: of many limits, those that are broken most are drawn at once and the others stand folded, named with how often they were broken.
+// TestManyLimitsStayCalm: of many limits, those that are broken most are drawn at once and the
+// others stand folded, named with how often they were broken.
 func TestManyLimitsStayCalm(t *testing.T) {
 	t.Parallel()
 	var limits []string
@@ -194,7 +198,8 @@ func titlesOf(d chart.Drawing) string {
 	return strings.Join(list, "; ")
 }
 
-// TestLegendsSpeakOfTheLimitsThereAre: none is spoken of where there is none, and a mark that keeps one of two limits is not called within every limit.
+// TestLegendsSpeakOfTheLimitsThereAre: none is spoken of where there is none, and a mark that keeps
+// one of two limits is not called within every limit.
 func TestLegendsSpeakOfTheLimitsThereAre(t *testing.T) {
 	t.Parallel()
 	free := newBench(t, `{"name": "No limit", "parameters": [{"name": "x", "type": "real", "low": 0, "high": 1}], "objective": {"metric": "yield", "direction": "maximize"}, "algorithm": {"name": "random", "horizon": 20}, "seed": 7}`)

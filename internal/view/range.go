@@ -9,12 +9,14 @@ import (
 	"headroom/internal/view/words"
 )
 
-// How many interquartile ranges beyond the quartiles a reading may lie before the range of a chart leaves it out: early ones, of the first third, are
-// often far from where a study goes; late ones must be absurd, such as slips by a power of ten.
+// How many interquartile ranges beyond the quartiles a reading may lie before the range of a chart
+// leaves it out: early ones, of the first third, are often far from where a study goes; late ones
+// must be absurd, such as slips by a power of ten.
 const earlyFence, lateFence = 3, 15
 
-// robustRange is the range of a chart's y axis: that of the readings in their order, except outliers, so that they do not flatten everything else.
-// What must be seen is always inside. above and below count the readings left out.
+// robustRange is the range of a chart's y axis: that of the readings in their order, except
+// outliers, so that they do not flatten everything else. What must be seen is always inside. above
+// and below count the readings left out.
 func robustRange(readings, must []float64) (within []float64, above, below int) {
 	if len(readings)+len(must) == 0 {
 		return nil, 0, 0
@@ -53,8 +55,8 @@ func robustRange(readings, must []float64) (within []float64, above, below int) 
 	return []float64{low - room, high + room}, above, below
 }
 
-// takeIn widens a range by up to its own height on either side, so that values are seen that must not flatten the rest; beyond counts those that are
-// not.
+// takeIn widens a range by up to its own height on either side, so that values are seen that must
+// not flatten the rest; beyond counts those that are not.
 func takeIn(within, values []float64) (wider []float64, beyond int) {
 	if len(within) == 0 {
 		return within, 0

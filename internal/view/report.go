@@ -201,7 +201,8 @@ func (v reporting) expectedTable(answer templates.Answer, limits []templates.Lim
 	return table
 }
 
-// believedInWords is what the model says of some settings: each metric with its band, then the chance to stay within every limit where there are any.
+// believedInWords is what the model says of some settings: each metric with its band, then the
+// chance to stay within every limit where there are any.
 func believedInWords(expected []templates.Expected, chance *templates.Value) string {
 	var said []string
 	band := "model’s 95" + words.Thin + "% band without the noise of a reading"
@@ -216,7 +217,8 @@ func believedInWords(expected []templates.Expected, chance *templates.Value) str
 	return text
 }
 
-// reportedTrials are the trials that the report lists: all, or the newest and those of which something is to be said.
+// reportedTrials are the trials that the report lists: all, or the newest and those of which
+// something is to be said.
 func (v reporting) reportedTrials() []*ledger.Trial {
 	trials := v.Snap.Trials
 	if len(trials) <= mostReportTrials {
@@ -237,8 +239,8 @@ func (v reporting) reportedTrials() []*ledger.Trial {
 	return append(kept, trials[newest:]...)
 }
 
-// How many parameters and metrics have columns of their own on a sheet of paper, and how many letters their names may have in all where they are not
-// broken.
+// How many parameters and metrics have columns of their own on a sheet of paper, and how many
+// letters their names may have in all where they are not broken.
 const mostColumns, mostLetters = 7, 60
 
 // fitsApart tells whether these columns fit on a sheet of paper beside the rest.
@@ -252,8 +254,8 @@ func fitsApart(columns []templates.Column) bool {
 	return len(columns) <= mostColumns && letters <= mostLetters
 }
 
-// trialTable lists trials, newest first, as the page's table does: with what was told first where that was corrected, and what was chosen where other
-// settings were used.
+// trialTable lists trials, newest first, as the page's table does: with what was told first where
+// that was corrected, and what was chosen where other settings were used.
 func (v reporting) trialTable(trials []*ledger.Trial) (table templates.Table, note string) {
 	var list templates.Trials
 	newestFirst := slices.Clone(trials)
@@ -350,7 +352,8 @@ func figuresOf(d chart.Drawing) (list []Figure) {
 	return list
 }
 
-// believedFigures are the map of the page that nobody has changed, and what the model believes along each parameter.
+// believedFigures are the map of the page that nobody has changed, and what the model believes
+// along each parameter.
 func (v reporting) believedFigures() (list []Figure, note string) {
 	o := v.Outlook()
 	o.Metrics = o.metricsShown()
@@ -376,10 +379,12 @@ func (v reporting) believedFigures() (list []Figure, note string) {
 // alone is a small chart by itself.
 func alone(cell chart.Panel) chart.Drawing { return chart.Drawing{Cells: []chart.Panel{cell}} }
 
-// mapTableSide is how many values of each parameter the table of a map has: what fits on a sheet of paper.
+// mapTableSide is how many values of each parameter the table of a map has: what fits on a sheet of
+// paper.
 const mapTableSide = 6
 
-// mapTable has some of the map's values: a row for a value of one parameter, a column for one of the other.
+// mapTable has some of the map's values: a row for a value of one parameter, a column for one of
+// the other.
 func (o Outlook) mapTable() templates.Table {
 	px, py := parameter(o.Snap.Definition, o.X), parameter(o.Snap.Definition, o.Y)
 	rows, columns := spread(len(o.Map.Y)), spread(len(o.Map.X))

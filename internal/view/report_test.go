@@ -12,8 +12,8 @@ import (
 	"headroom/internal/study/ledger"
 )
 
-// TestTheReportDrawsThePagesCharts: every panel and slice of the page is a figure, which says what the page says of it and what its lines are; limits that
-// the page only names are drawn.
+// TestTheReportDrawsThePagesCharts: every panel and slice of the page is a figure, which says what
+// the page says of it and what its lines are; limits that the page only names are drawn.
 func TestTheReportDrawsThePagesCharts(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, twoLimits)
@@ -81,7 +81,8 @@ func TestAStudyInTheList(t *testing.T) {
 	}
 }
 
-// TestWordsOfVerification: what holds, what differs and what can no longer be replayed are three answers.
+// TestWordsOfVerification: what holds, what differs and what can no longer be replayed are three
+// answers.
 func TestWordsOfVerification(t *testing.T) {
 	t.Parallel()
 	snap := &ledger.Snapshot{ID: "k3v9x2m7qd4t", Version: 30, Hash: "9f86"}

@@ -21,7 +21,8 @@ type influence struct {
 	change    float64
 }
 
-// influences are the parameters in order of influence: the range of the expected objective along each, the others held at the point shown.
+// influences are the parameters in order of influence: the range of the expected objective along
+// each, the others held at the point shown.
 func (v Facts) influences() []influence {
 	var list []influence
 	for _, slice := range v.Slices {
@@ -117,7 +118,8 @@ func influenceWords(d design.Definition, influences []influence, held string) st
 	return fmt.Sprintf("Sorted by how much the expected %s changes from its lowest to its highest along each parameter%s: %s.", d.Objective.Metric, others, strings.Join(parts, ", "))
 }
 
-// sliceCell is one metric along one parameter; left counts the readings that are too far away to be drawn.
+// sliceCell is one metric along one parameter; left counts the readings that are too far away to be
+// drawn.
 func (o Outlook) sliceCell(metric string, slice study.Slice, band study.Band, most int) (cell chart.Panel, left int) {
 	d := o.Snap.Definition
 	p := parameter(d, slice.Parameter)
@@ -146,7 +148,8 @@ func sliceAxis(p design.Parameter) chart.Axis {
 	return x
 }
 
-// worksCell is the chance that a trial works along a parameter, and at the foot where trials failed because of their settings.
+// worksCell is the chance that a trial works along a parameter, and at the foot where trials failed
+// because of their settings.
 func (o Outlook) worksCell(slice study.Slice) chart.Panel {
 	const name = "Chance that a trial works"
 	p := parameter(o.Snap.Definition, slice.Parameter)
@@ -172,10 +175,12 @@ func failedBySettings(t *ledger.Trial) bool { return t.Cause == ledger.BySetting
 // mostFaded is about how many readings the slices draw in all.
 const mostFaded = 700
 
-// fadeLength is the distance, in ranges of the parameters, at which a reading has faded to three fifths; nothing is fainter than faintest.
+// fadeLength is the distance, in ranges of the parameters, at which a reading has faded to three
+// fifths; nothing is fainter than faintest.
 const fadeLength, faintest = 0.25, 0.1
 
-// faded are the readings over one parameter, fading with the distance of their other settings from the line.
+// faded are the readings over one parameter, fading with the distance of their other settings from
+// the line.
 func (o Outlook) faded(name, metric string, most int) (traces []chart.Trace, left int) {
 	type reading struct {
 		trial *ledger.Trial
@@ -214,7 +219,8 @@ func fadeAt(away float64) float64 {
 	return math.Round(100*math.Max(faintest, math.Exp(-away*away/(2*fadeLength*fadeLength)))) / 100
 }
 
-// distance is how far settings lie from the point in all parameters but one, each measured in its range; another choice is a whole range away.
+// distance is how far settings lie from the point in all parameters but one, each measured in its
+// range; another choice is a whole range away.
 func (o Outlook) distance(settings design.Settings, except string) float64 {
 	sum := 0.0
 	for _, p := range o.Snap.Definition.Parameters {
@@ -300,7 +306,8 @@ func (o Outlook) sliceTable(by map[string]study.Slice, influences []influence) t
 	return table
 }
 
-// chanceText is the chance to be within every limit; nothing is said of it while a limit's metric was never read.
+// chanceText is the chance to be within every limit; nothing is said of it while a limit's metric
+// was never read.
 func (o Outlook) chanceText(chance float64) string {
 	if !o.ModelStands() {
 		return "–"

@@ -53,7 +53,8 @@ func Findings(head templates.StudyHead, found []study.Finding) []templates.Findi
 	return shown
 }
 
-// inDoubt are the trials with something that nobody has confirmed yet, the first of them; more says how many others there are.
+// inDoubt are the trials with something that nobody has confirmed yet, the first of them; more says
+// how many others there are.
 func (v Facts) inDoubt() (shown []templates.Doubtful, more string) {
 	n := 0
 	for _, t := range v.Snap.Trials {
@@ -101,7 +102,8 @@ type LabRun struct {
 	Known bool
 }
 
-// SimulatedAtOnce is how many trials a press of the button lets the simulated lab run: a twentieth of those planned, 5 to 25.
+// SimulatedAtOnce is how many trials a press of the button lets the simulated lab run: a twentieth
+// of those planned, 5 to 25.
 func SimulatedAtOnce(d design.Definition) int { return min(max(5, d.Algorithm.Horizon/20), 25) }
 
 // Lab is the panel of a study's simulated lab; it is empty where a real one measures.

@@ -33,7 +33,8 @@ func Modelled(d design.Definition) []string {
 	return metricNames(d, func(m design.MetricInfo) bool { return m.Modelled })
 }
 
-// tableMetrics are all metrics that a trial can have a value of: those told, then those worked out when it is chosen.
+// tableMetrics are all metrics that a trial can have a value of: those told, then those worked out
+// when it is chosen.
 func tableMetrics(d design.Definition) []string {
 	return append(Told(d), metricNames(d, func(m design.MetricInfo) bool { return m.Known })...)
 }

@@ -77,7 +77,8 @@ func (v tried) metricFacts() []templates.MetricFact {
 	return facts
 }
 
-// foretold is the reading that a trial's decision expected of a metric, where the model had learnt the metric by then.
+// foretold is the reading that a trial's decision expected of a metric, where the model had learnt
+// the metric by then.
 func (v tried) foretold(metric, unit string) string {
 	chosen := *v.t
 	chosen.SettingsChanged = false
@@ -91,8 +92,8 @@ func (v tried) foretold(metric, unit string) string {
 	return words.Uncertain(expected.Mean, expected.SD, unit)
 }
 
-// foreseen tells whether a trial's decision knew anything of a metric: a reading, and in which units the model works. Its numbers are the prior's
-// alone where it did not.
+// foreseen tells whether a trial's decision knew anything of a metric: a reading, and in which
+// units the model works. Its numbers are the prior's alone where it did not.
 func (v tried) foreseen(metric string) bool {
 	read := slices.ContainsFunc(v.Snap.Trials, func(other *ledger.Trial) bool {
 		m, there := other.Metrics[metric]
@@ -211,7 +212,8 @@ func (v tried) chosenInstead() design.Settings {
 	return instead
 }
 
-// longestReason is how much of a doubt is kept as the reason for which a trial is excluded, in characters.
+// longestReason is how much of a doubt is kept as the reason for which a trial is excluded, in
+// characters.
 const longestReason = 500
 
 // inDoubt is what is doubted of a trial.
@@ -224,7 +226,8 @@ func (v tried) inDoubt() templates.Doubtful {
 	return d
 }
 
-// Sheet is a trial on paper: what to set, the limits, blanks to write in, and the address of its page.
+// Sheet is a trial on paper: what to set, the limits, blanks to write in, and the address of its
+// page.
 func (v Facts) Sheet(t *ledger.Trial, address string) (templates.SheetPage, error) {
 	code, err := qr.Encode(address, qr.M)
 	if err != nil {

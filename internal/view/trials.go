@@ -39,7 +39,8 @@ func TrialFilters() []string {
 	return list
 }
 
-// Trials is the table, newest first: of the trials that pass a filter those below a number, from the newest on where it is 0.
+// Trials is the table, newest first: of the trials that pass a filter those below a number, from
+// the newest on where it is 0.
 func (v Facts) Trials(chosen string, below int) templates.Trials {
 	table := templates.Trials{Total: len(v.Snap.Trials), Show: chosen, Below: below}
 	for _, f := range trialFilters {

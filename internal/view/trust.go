@@ -14,7 +14,8 @@ import (
 	"headroom/web/templates"
 )
 
-// fewPredictions is how many predicted readings there have to be before anything is said of how well they were predicted.
+// fewPredictions is how many predicted readings there have to be before anything is said of how
+// well they were predicted.
 const fewPredictions = 5
 
 // trusting is a study whose model somebody asks whether to trust.
@@ -49,7 +50,8 @@ func (v trusting) section() templates.Trust {
 	return t
 }
 
-// driftDoubt says that what the model expects may not hold any more, "" where no metric drifts or the algorithm looks only at the last trials.
+// driftDoubt says that what the model expects may not hold any more, "" where no metric drifts or
+// the algorithm looks only at the last trials.
 func (v trusting) driftDoubt() string {
 	if forgets(v.Readout.Algorithm) {
 		return ""
@@ -87,7 +89,8 @@ func trustInShort(t templates.Trust, drifted []drifting) (line string, look bool
 	return line + "; no sign of drift.", look
 }
 
-// calibrationWords count the readings that fell inside the band drawn before them, new settings apart from repeated ones.
+// calibrationWords count the readings that fell inside the band drawn before them, new settings
+// apart from repeated ones.
 func calibrationWords(metric string, c study.Calibration) []string {
 	lines := []string{design.Capitalised(metric) + ": " + coverageWords(c.Coverage)}
 	if c.New.Count > 0 && c.Repeated.Count > 0 {
@@ -111,8 +114,9 @@ const (
 // surprising is the chance below which a count speaks against bands that are right.
 const surprising = 0.025
 
-// calibrationVerdict judges how many of n readings fell inside bands that should hold 95 % of them, by the tails of the binomial distribution:
-// P(X ≤ inside) or P(X ≥ inside) below 0.025 speaks against them.
+// calibrationVerdict judges how many of n readings fell inside bands that should hold 95 % of them,
+// by the tails of the binomial distribution: P(X ≤ inside) or P(X ≥ inside) below 0.025 speaks
+// against them.
 func calibrationVerdict(inside, n int) string {
 	switch {
 	case n < fewPredictions:
@@ -143,7 +147,8 @@ type drifting struct {
 	metric string
 }
 
-// words say whether a metric drifts, and of a sum that went beyond the limit and came back that it did.
+// words say whether a metric drifts, and of a sum that went beyond the limit and came back that it
+// did.
 func (d drifting) inWords() string {
 	past := len(d.Past)
 	switch {

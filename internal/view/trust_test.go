@@ -8,8 +8,8 @@ import (
 	"headroom/web/templates"
 )
 
-// TestCalibrationVerdict: the tails of the binomial distribution decide, whose values are known: P(X ≤ 34 of 40) = 0.0139, P(X ≤ 35) = 0.0480 and
-// P(X = 100 of 100) = 0.0059 at 95 %.
+// TestCalibrationVerdict: the tails of the binomial distribution decide, whose values are known:
+// P(X ≤ 34 of 40) = 0.0139, P(X ≤ 35) = 0.0480 and P(X = 100 of 100) = 0.0059 at 95 %.
 func TestCalibrationVerdict(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -51,7 +51,8 @@ func TestDriftIsSeenWhereReadingsStayOnOneSide(t *testing.T) {
 	}
 }
 
-// TestWordsOfDriftFollowItsChart: of a sum that is drawn far beyond its limit it is never said that there was no sign of it.
+// TestWordsOfDriftFollowItsChart: of a sum that is drawn far beyond its limit it is never said that
+// there was no sign of it.
 func TestWordsOfDriftFollowItsChart(t *testing.T) {
 	t.Parallel()
 	var residuals []study.Residual

@@ -10,7 +10,8 @@ import (
 	"headroom/internal/view/words"
 )
 
-// posed is the simulated laboratory that answers, where the study has asked its problem as it stands all along, so that the problem's best settings are its own; else nil.
+// posed is the simulated laboratory that answers, where the study has asked its problem as it
+// stands all along, so that the problem's best settings are its own; else nil.
 func (p *panelling) posed() design.SimulatedLab {
 	d := p.Snap.Definition
 	lab, err := design.FindSimulatedLab(d.SimulatedLab)
@@ -28,7 +29,8 @@ func (p *panelling) posed() design.SimulatedLab {
 // truthName is what legends call what is true.
 const truthName = "the truth, which only the simulated lab knows"
 
-// trueAlong is a metric along a parameter as it is in truth at the next trial, nothing where nobody knows it or only listed settings can be played.
+// trueAlong is a metric along a parameter as it is in truth at the next trial, nothing where nobody
+// knows it or only listed settings can be played.
 func (o Outlook) trueAlong(metric, parameter string, at []design.Value) chart.Trace {
 	line := chart.Trace{Name: truthName, Style: chart.Truth}
 	lab, err := design.FindSimulatedLab(o.Snap.Definition.SimulatedLab)
@@ -45,11 +47,13 @@ func (o Outlook) trueAlong(metric, parameter string, at []design.Value) chart.Tr
 	return line
 }
 
-// behind are, for each trial, the best that could be had then, and how far those up to it are behind it on average, in truth:
+// behind are, for each trial, the best that could be had then, and how far those up to it are
+// behind it on average, in truth:
 //
 //	f*_t and R(t)/t = (1/t) Σ_{s≤t} (f*_s − f_s(x_s))
 //
-// and own is the sum over those that the algorithm chose and that count; nil where it is not known. Where limits were broken it may be negative.
+// and own is the sum over those that the algorithm chose and that count; nil where it is not known.
+// Where limits were broken it may be negative.
 func (p *panelling) behind() (best, average, own []float64) {
 	lab := p.posed()
 	if lab == nil {
@@ -68,7 +72,8 @@ func (p *panelling) behind() (best, average, own []float64) {
 	return best, average, own
 }
 
-// trueLines are the best that could be had over trials, and below it by R(t)/t the average; must are their ends, said what they come to.
+// trueLines are the best that could be had over trials, and below it by R(t)/t the average; must
+// are their ends, said what they come to.
 func (p *panelling) trueLines() (lines []chart.Trace, must []float64, said string) {
 	if len(p.regret) == 0 {
 		return nil, nil, ""
@@ -93,7 +98,8 @@ func (p *panelling) trueLines() (lines []chart.Trace, must []float64, said strin
 		words.With(words.Rough(p.reachable[last]), unit), within, words.With(words.Rough(max(behind, -behind)), unit), words.Either(behind < 0, " above, beyond a limit,", " behind"))
 }
 
-// averageLine is the average of a limit's metric over trials, drawn where the limit's own average excess V(t)/t has it.
+// averageLine is the average of a limit's metric over trials, drawn where the limit's own average
+// excess V(t)/t has it.
 func (p *panelling) averageLine(j int) chart.Trace {
 	line := chart.Trace{Name: "average of the trials so far", Style: chart.Second}
 	for i, sums := range p.sums {
@@ -106,13 +112,15 @@ func (p *panelling) averageLine(j int) chart.Trace {
 	return line
 }
 
-// averageOf is the threshold and V(t)/t = (1/t) Σ_{s≤t} g_s after trial i+1, in the metric's unit: the average of its readings.
+// averageOf is the threshold and V(t)/t = (1/t) Σ_{s≤t} g_s after trial i+1, in the metric's unit:
+// the average of its readings.
 func (p *panelling) averageOf(j, i int) float64 {
 	c, sum := p.Snap.Definition.Constraints[j], p.sums[i][j]
 	return c.Threshold + words.Either(c.Op == ">=", -1.0, 1.0)*sum.Balance/float64(sum.Known)
 }
 
-// averageWords say where the average stands, and what is left to spend before the sum of all trials breaks the limit.
+// averageWords say where the average stands, and what is left to spend before the sum of all trials
+// breaks the limit.
 func (p *panelling) averageWords(j int) string {
 	last := len(p.sums) - 1
 	c, sum := p.Snap.Definition.Constraints[j], p.sums[last][j]
@@ -134,7 +142,8 @@ func (p *panelling) averageWords(j int) string {
 	return said + "."
 }
 
-// between tells whether a trial, counted from 0, needs no point of its own in a running sum: those between lie between.
+// between tells whether a trial, counted from 0, needs no point of its own in a running sum: those
+// between lie between.
 func (p *panelling) between(i int) bool {
 	n := len(p.Snap.Trials)
 	return p.dense() && i%max(1, n/spans) != 0 && i+1 < n

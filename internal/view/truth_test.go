@@ -42,8 +42,9 @@ func init() {
 	design.ProvideSimulatedLabs(func() []design.SimulatedLab { return []design.SimulatedLab{known{}} })
 }
 
-// TestTruthStandsBesideReadings: where the lab knows it, the best of each trial and R(t)/t are said and drawn, and no more once the limit is another than
-// the problem's, or where somebody measures; what is true along a parameter is drawn all the same.
+// TestTruthStandsBesideReadings: where the lab knows it, the best of each trial and R(t)/t are said
+// and drawn, and no more once the limit is another than the problem's, or where somebody measures;
+// what is true along a parameter is drawn all the same.
 func TestTruthStandsBesideReadings(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, ofKnown)
@@ -78,7 +79,8 @@ func TestTruthStandsBesideReadings(t *testing.T) {
 	}
 }
 
-// TestAverageAgainstItsLimit: a limit that has a price says where its average stands and what is left to spend; one that has none does not.
+// TestAverageAgainstItsLimit: a limit that has a price says where its average stands and what is
+// left to spend; one that has none does not.
 func TestAverageAgainstItsLimit(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, ofKnown)
@@ -100,7 +102,8 @@ func TestAverageAgainstItsLimit(t *testing.T) {
 	says(t, "an overspent limit", said, []string{"(V(t)/t is 1 kWh): 4 kWh in sum is overspent, so that the 9 trials still planned may average 3.56 kWh or less."}, []string{"left to spend"})
 }
 
-// TestLongStudiesRunFaster: a press lets the lab run a twentieth of what is planned, no fewer than 5 trials and no more than a run may have.
+// TestLongStudiesRunFaster: a press lets the lab run a twentieth of what is planned, no fewer than
+// 5 trials and no more than a run may have.
 func TestLongStudiesRunFaster(t *testing.T) {
 	t.Parallel()
 	for horizon, want := range map[string]int{"13": 5, "350": 17, "10000": 25} {
@@ -111,7 +114,8 @@ func TestLongStudiesRunFaster(t *testing.T) {
 	}
 }
 
-// bounded says of every row that regret is bounded by 4 a trial, and of the last one that violation of a limit is by 9, of which left is left.
+// bounded says of every row that regret is bounded by 4 a trial, and of the last one that violation
+// of a limit is by 9, of which left is left.
 func bounded(v *Facts, limit string, left float64) {
 	why, nine := "growth rate only, because it is a test", 9.0
 	for i := range v.History {
@@ -124,8 +128,9 @@ func bounded(v *Facts, limit string, left float64) {
 	v.Readout.Violation[limit] = out
 }
 
-// TestRegretStandsBesideItsBound: the bound is drawn and said, in the objective's unit, and beside it the true regret of the algorithm's own trials where a
-// lab knows it; a bound that would flatten the truth is said only.
+// TestRegretStandsBesideItsBound: the bound is drawn and said, in the objective's unit, and beside
+// it the true regret of the algorithm's own trials where a lab knows it; a bound that would flatten
+// the truth is said only.
 func TestRegretStandsBesideItsBound(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, ofKnown)

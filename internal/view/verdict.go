@@ -14,13 +14,16 @@ import (
 	"headroom/web/templates"
 )
 
-// GainAtOnce is up to how many trials the page itself says how much could still be gained; with more, that is fetched once the page stands.
+// GainAtOnce is up to how many trials the page itself says how much could still be gained; with
+// more, that is fetched once the page stands.
 const GainAtOnce = 150
 
-// answering is a study whose answer is put into words: of its readout there is only what may be said.
+// answering is a study whose answer is put into words: of its readout there is only what may be
+// said.
 type answering struct{ Facts }
 
-// Verdict is the answer of the study: what to use, how sure that is, and what could still be gained.
+// Verdict is the answer of the study: what to use, how sure that is, and what could still be
+// gained.
 func (v Facts) Verdict() templates.Verdict {
 	a := answering{v}
 	verdict := templates.Verdict{Heading: "The answer so far", Lucky: a.lucky(), None: a.whyNone()}
@@ -218,7 +221,8 @@ func more(d design.Definition, u study.Undecided) string {
 	return text + words.Count(*u.Readings, "more reading", "more readings") + " there would tell, should they come out as expected."
 }
 
-// closest is the trial that breaks the limits least, and which of them binds; nil when some trial breaks none.
+// closest is the trial that breaks the limits least, and which of them binds; nil when some trial
+// breaks none.
 func (v answering) closest() *templates.Answer {
 	if feasible, known := v.Snap.Feasibility(); feasible > 0 || known == 0 {
 		return nil
@@ -245,7 +249,8 @@ func (v answering) closest() *templates.Answer {
 		Copy: copyText(d, nearest.Parameters), Words: said}
 }
 
-// worst is the limit that a trial breaks most, excesses being measured in the scale of what has been read of each metric.
+// worst is the limit that a trial breaks most, excesses being measured in the scale of what has
+// been read of each metric.
 func (v answering) worst(t *ledger.Trial) (binding design.Constraint, excess float64, known bool) {
 	excess = math.Inf(-1)
 	for _, c := range v.Snap.Definition.Constraints {
@@ -329,7 +334,8 @@ func (v answering) waitingWords(waiting int) string {
 	return text + "."
 }
 
-// GainWords say how much better it could still get; where that was not worked out, where to fetch it.
+// GainWords say how much better it could still get; where that was not worked out, where to fetch
+// it.
 func (v Facts) GainWords() templates.Gain {
 	switch {
 	case v.Modelless != "" || !v.ModelStands():
@@ -342,7 +348,8 @@ func (v Facts) GainWords() templates.Gain {
 	return gainOf(v.Snap.Definition, v.Gain)
 }
 
-// Foreseeable tells whether what a trial would be can be said before anybody brings what belongs to it.
+// Foreseeable tells whether what a trial would be can be said before anybody brings what belongs to
+// it.
 func (v Facts) Foreseeable() bool {
 	_, missing := v.Snap.Compiled().Known(design.Brought{})
 	return len(missing) == 0

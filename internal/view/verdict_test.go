@@ -47,7 +47,8 @@ func TestVerdictBeforeAndAfter(t *testing.T) {
 	}
 }
 
-// TestClosestWhileNothingIsWithinTheLimits names the least violating point and the limit that binds.
+// TestClosestWhileNothingIsWithinTheLimits names the least violating point and the limit that
+// binds.
 func TestClosestWhileNothingIsWithinTheLimits(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, twoLimits)
@@ -60,7 +61,8 @@ func TestClosestWhileNothingIsWithinTheLimits(t *testing.T) {
 	says(t, "the closest", closest.Words, []string{"Impurity binds: 5.1 %, 4.6 % beyond its limit of 0.5 %. Yield was 60 %."}, nil)
 }
 
-// TestWordsFollowHowTrialsEnded: nobody is told that failed trials have results, or that an ended study is still looking.
+// TestWordsFollowHowTrialsEnded: nobody is told that failed trials have results, or that an ended
+// study is still looking.
 func TestWordsFollowHowTrialsEnded(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, twoLimits)
@@ -86,7 +88,8 @@ func TestWordsFollowHowTrialsEnded(t *testing.T) {
 	says(t, "archived", page(), []string{"The study is archived"}, []string{"The answer so far"})
 }
 
-// TestWhoMayOnlyLookIsNotToldToWork: the reader of a study hears how it stands, not what to press or enter.
+// TestWhoMayOnlyLookIsNotToldToWork: the reader of a study hears how it stands, not what to press
+// or enter.
 func TestWhoMayOnlyLookIsNotToldToWork(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, twoLimits)
@@ -99,7 +102,8 @@ func TestWhoMayOnlyLookIsNotToldToWork(t *testing.T) {
 	}
 }
 
-// TestWithoutAModelTheReadingsSpeak: while a model is worked out, or there cannot be one, the verdict says why and how the limits stand.
+// TestWithoutAModelTheReadingsSpeak: while a model is worked out, or there cannot be one, the
+// verdict says why and how the limits stand.
 func TestWithoutAModelTheReadingsSpeak(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, twoLimits)
@@ -118,7 +122,8 @@ func TestWithoutAModelTheReadingsSpeak(t *testing.T) {
 	}
 }
 
-// TestWordsOfGain: little is left only where the chance that more is left is no larger than the target, which is named with it.
+// TestWordsOfGain: little is left only where the chance that more is left is no larger than the
+// target, which is named with it.
 func TestWordsOfGain(t *testing.T) {
 	t.Parallel()
 	left := func(chance, atMost float64) []study.ChanceLeft {

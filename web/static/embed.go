@@ -1,5 +1,5 @@
-// Package static holds what browsers fetch besides pages: styles, scripts and the vendored libraries listed, with versions
-// and checksums, in vendor/manifest.json.
+// Package static holds what browsers fetch besides pages: styles, scripts and the vendored
+// libraries listed, with versions and checksums, in vendor/manifest.json.
 package static
 
 import (
@@ -34,7 +34,8 @@ func LightColours() string {
 
 var stamps = stampAll()
 
-// URL is the address of an asset. It changes with the content, so browsers may keep the answer for good.
+// URL is the address of an asset. It changes with the content, so browsers may keep the answer for
+// good.
 func URL(path string) string {
 	stamp, ok := stamps[path]
 	if !ok {
@@ -43,7 +44,8 @@ func URL(path string) string {
 	return "/static/" + path + "?v=" + stamp
 }
 
-// Stamp is what the v of an asset's URL must be for the answer to be kept, "" when there is no such asset.
+// Stamp is what the v of an asset's URL must be for the answer to be kept, "" when there is no such
+// asset.
 func Stamp(path string) string { return stamps[path] }
 
 func stampAll() map[string]string {

@@ -16,8 +16,9 @@ const browsers = `AbortController Array Blob Boolean Date Error Image Intersecti
 	addEventListener document fetch getComputedStyle history htmx localStorage location navigator parseFloat performance print sessionStorage setInterval
 	setTimeout undefined`
 
-// TestScriptsNameWhatIsThere: every script parses, uses no name that nothing declares and declares none that nothing uses; and of the objects that they share
-// (headroom, drafts) they use what those have.
+// TestScriptsNameWhatIsThere: every script parses, uses no name that nothing declares and declares
+// none that nothing uses; and of the objects that they share (headroom, drafts) they use what those
+// have.
 func TestScriptsNameWhatIsThere(t *testing.T) {
 	t.Parallel()
 	paths, err := fs.Glob(files, "*.js")

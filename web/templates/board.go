@@ -33,8 +33,8 @@ type Board struct {
 	Ledger      Ledger
 }
 
-// section lets a section of the board fetch itself when the model is there, and stay as it is when the board around it is put in place, where what it
-// shows of the model is to stay until then.
+// section lets a section of the board fetch itself when the model is there, and stay as it is when
+// the board around it is put in place, where what it shows of the model is to stay until then.
 func (b Board) section(name string) templ.Attributes {
 	attributes := withForm(name, b.awaits(name))
 	if b.Keeps && name != "trials" {

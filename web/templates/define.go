@@ -28,7 +28,8 @@ type DefinePage struct {
 	Labs        []Option      // who measures, where a simulated lab could
 }
 
-// Scale says on which scale a number should be, and offers another than it is on; zero where nothing is to be said.
+// Scale says on which scale a number should be, and offers another than it is on; zero where
+// nothing is to be said.
 type Scale struct {
 	Says  string
 	Offer string // log or linear

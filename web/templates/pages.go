@@ -289,5 +289,6 @@ type BenchPage struct {
 	Next  Next
 }
 
-// SheetLine is a metric to be written down; Value is there, with a note on it, when it was saved already or is known beforehand.
+// SheetLine is a metric to be written down; Value is there, with a note on it, when it was saved
+// already or is known beforehand.
 type SheetLine struct{ Name, Unit, Limit, Value, Note string }

@@ -102,7 +102,8 @@ type Doubtful struct {
 	Operates bool
 }
 
-// Finding is something about a study that keeps it from doing as well as it could, and the way to what helps.
+// Finding is something about a study that keeps it from doing as well as it could, and the way to
+// what helps.
 type Finding struct{ Says, Offer, Label string }
 
 // Next is what to do next.

@@ -65,7 +65,8 @@ type LimitLine struct {
 	Room       string // "0.06 % inside", in words
 }
 
-// Risk is the account of the risk that was asked for: trials that may be beyond, are to be expected there, and are.
+// Risk is the account of the risk that was asked for: trials that may be beyond, are to be expected
+// there, and are.
 type Risk struct {
 	Words                    string
 	Allowed, Expected, SoFar Value

@@ -1,5 +1,5 @@
-// Package templates draws the pages: templ components and the view models they take. View models hold text that is ready to
-// be read; the handlers in package pages fill them in.
+// Package templates draws the pages: templ components and the view models they take. View models
+// hold text that is ready to be read; the handlers in package pages fill them in.
 package templates
 
 import (
@@ -133,7 +133,8 @@ type Chart struct {
 	Later   string // address of the table, when it is fetched once somebody opens it
 }
 
-// longestWhole is how long a word in a table may be so that it is never broken: more, and a sheet of paper could be too narrow for it.
+// longestWhole is how long a word in a table may be so that it is never broken: more, and a sheet
+// of paper could be too narrow for it.
 const longestWhole = 12
 
 // cell is the class of a cell of a table: a number, or words so long that they may be broken.

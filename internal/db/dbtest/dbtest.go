@@ -1,5 +1,5 @@
-// Package dbtest gives every test a database of its own on a real PostgreSQL: one server a test binary, one migrated template,
-// cloned for each test.
+// Package dbtest gives every test a database of its own on a real PostgreSQL: one server a test
+// binary, one migrated template, cloned for each test.
 package dbtest
 
 import (
@@ -18,8 +18,8 @@ import (
 	"headroom/internal/patience"
 )
 
-// Folder makes a folder that only this user may enter. t.TempDir would put it into another such folder, out of reach of the user that PostgreSQL runs as when
-// root runs the tests.
+// Folder makes a folder that only this user may enter. t.TempDir would put it into another such
+// folder, out of reach of the user that PostgreSQL runs as when root runs the tests.
 func Folder(t testing.TB) string {
 	t.Helper()
 	folder, err := os.MkdirTemp("", "headroom-test-")
@@ -48,7 +48,8 @@ type Cluster struct {
 // running is the server of this test binary.
 var running *Cluster
 
-// Main runs a package's tests with a PostgreSQL beside them: func TestMain(m *testing.M) { dbtest.Main(m) }.
+// Main runs a package's tests with a PostgreSQL beside them: func TestMain(m *testing.M) {
+// dbtest.Main(m) }.
 func Main(m *testing.M) { os.Exit(run(m)) }
 
 func run(m *testing.M) int {
@@ -72,7 +73,8 @@ func complain(err error) int {
 }
 
 func start(ctx context.Context, dir string, settings ...string) (*Cluster, error) {
-	// Whoever gets into the socket's folder, which is this user, is let in: a password costs each connection thousands of hashes.
+	// Whoever gets into the socket's folder, which is this user, is let in: a password costs each
+	// connection thousands of hashes.
 	trust := filepath.Join(dir, "trust.conf")
 	if err := os.WriteFile(trust, []byte("local all all trust\n"), 0o644); err != nil {
 		return nil, err
@@ -101,8 +103,9 @@ func (c *Cluster) stop() {
 	c.server.Stop()
 }
 
-// Own starts a server for one test alone, which may freeze it or needs other settings (PostgreSQL's own, name=value) than the
-// shared one. It keeps what it commits, as a real server does, and stops when the test ends.
+// Own starts a server for one test alone, which may freeze it or needs other settings (PostgreSQL's
+// own, name=value) than the shared one. It keeps what it commits, as a real server does, and stops
+// when the test ends.
 func Own(t testing.TB, settings ...string) *Cluster {
 	t.Helper()
 	c, err := start(t.Context(), Folder(t), settings...)

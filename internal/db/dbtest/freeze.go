@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// Freeze stops every process of the cluster by a signal, as a machine that hangs does: connections stay open, and nobody answers. The test's
-// end thaws what is still frozen.
+// Freeze stops every process of the cluster by a signal, as a machine that hangs does: connections
+// stay open, and nobody answers. The test's end thaws what is still frozen.
 func (c *Cluster) Freeze(t testing.TB) {
 	t.Helper()
 	t.Cleanup(func() { c.Thaw(t) })

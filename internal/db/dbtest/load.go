@@ -12,7 +12,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// The load under which writes are compared: so many clients on so many studies, each study with trials that wait for a result.
+// The load under which writes are compared: so many clients on so many studies, each study with
+// trials that wait for a result.
 const (
 	LoadStudies = 20
 	LoadWaiting = 200
@@ -28,9 +29,11 @@ type load struct {
 	done int // writes of each kind since the studies were made
 }
 
-// CompareWithBare measures how many writes a second tell reaches, and how many a bare transaction of the same rows reaches in the same run on the
-// database at url: in turns, so that both meet the same machine. share is the first over the second. fill makes LoadStudies studies with
-// LoadWaiting waiting trials each and returns their ids; tell reports the result of a study's i-th waiting trial, from 0 on.
+// CompareWithBare measures how many writes a second tell reaches, and how many a bare transaction
+// of the same rows reaches in the same run on the database at url: in turns, so that both meet the
+// same machine. share is the first over the second. fill makes LoadStudies studies with LoadWaiting
+// waiting trials each and returns their ids; tell reports the result of a study's i-th waiting
+// trial, from 0 on.
 func CompareWithBare(b *testing.B, url string, fill func() (ids []string), tell func(ctx context.Context, id string, i int) error) {
 	b.Helper()
 	l := &load{b: b}
@@ -70,7 +73,8 @@ func (l *load) begin(ids []string) {
 	l.ids, l.done = ids, 0
 }
 
-// transact writes what telling writes, prepared beforehand: begin, update the study's row, insert the event, commit.
+// transact writes what telling writes, prepared beforehand: begin, update the study's row, insert
+// the event, commit.
 func (l *load) transact(ctx context.Context, id string, i int) error {
 	seq, at, hash := 1_000_000+i, time.Now(), strings.Repeat("0", 64)
 	data := fmt.Sprintf(`{"metrics":{"impurity":{"value":0.31},"yield":{"value":71.25}},"number":%d}`, i)

@@ -18,8 +18,8 @@ import (
 	"headroom/internal/patience"
 )
 
-// Pair is two PostgreSQL servers, a primary and a standby that follows it, for a test alone, which may kill, freeze and promote them. Both
-// die with the test.
+// Pair is two PostgreSQL servers, a primary and a standby that follows it, for a test alone, which
+// may kill, freeze and promote them. Both die with the test.
 type Pair struct {
 	Primary, Standby *Replica
 }
@@ -102,7 +102,8 @@ func (r *Replica) Follow(primary *Replica) {
 	r.Start()
 }
 
-// Start starts the server, which does not run, and waits until it answers. What the machine itself loses in a crash may be lost.
+// Start starts the server, which does not run, and waits until it answers. What the machine itself
+// loses in a crash may be lost.
 func (r *Replica) Start() {
 	r.t.Helper()
 	log, err := os.OpenFile(filepath.Join(r.dir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
@@ -141,7 +142,8 @@ func (r *Replica) Kill() {
 func (r *Replica) Freeze() { r.t.Helper(); freeze(r.t, r.cmd.Process.Pid) }
 func (r *Replica) Thaw()   { r.t.Helper(); thaw(r.t, r.cmd.Process.Pid) }
 
-// Promote makes a standby a primary. It asks again and again: one that waited for it would be a reader whom the standby's replay waits for.
+// Promote makes a standby a primary. It asks again and again: one that waited for it would be a
+// reader whom the standby's replay waits for.
 func (r *Replica) Promote() {
 	r.t.Helper()
 	r.Execute(`SELECT pg_promote(false)`)

@@ -60,7 +60,8 @@ func openCluster(dir string) (cluster, error) {
 	return c, c.admitUser()
 }
 
-// findUser chooses whom the server runs as: this user, or, as PostgreSQL refuses to run as root, postgres or nobody.
+// findUser chooses whom the server runs as: this user, or, as PostgreSQL refuses to run as root,
+// postgres or nobody.
 func (c *cluster) findUser() error {
 	if os.Geteuid() != 0 {
 		return nil
@@ -158,7 +159,8 @@ func isNumber(s string) bool {
 	return err == nil
 }
 
-// admitUser lets the server's user into the data folder, where it may pass but not look around. The folders above are not ours to open.
+// admitUser lets the server's user into the data folder, where it may pass but not look around. The
+// folders above are not ours to open.
 func (c *cluster) admitUser() error {
 	if c.as == nil || c.mayEnter() == nil {
 		return nil
@@ -185,8 +187,9 @@ func (c *cluster) mayEnter() error {
 	return cmd.Run()
 }
 
-// Program prepares one of PostgreSQL's programs as the user of the private server in dir, which is made when it is missing, for who runs servers of
-// their own there, as tests do. It dies with this program.
+// Program prepares one of PostgreSQL's programs as the user of the private server in dir, which is
+// made when it is missing, for who runs servers of their own there, as tests do. It dies with this
+// program.
 func Program(ctx context.Context, dir, name string, args ...string) (*exec.Cmd, error) {
 	c, err := openCluster(dir)
 	if err != nil {
@@ -197,8 +200,8 @@ func Program(ctx context.Context, dir, name string, args ...string) (*exec.Cmd, 
 	return cmd, nil
 }
 
-// command prepares one of PostgreSQL's programs, as the server's user, apart from this program's terminal so that Ctrl-C
-// does not reach it.
+// command prepares one of PostgreSQL's programs, as the server's user, apart from this program's
+// terminal so that Ctrl-C does not reach it.
 func (c *cluster) command(ctx context.Context, name string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, filepath.Join(c.bin, name), args...)
 	cmd.Dir = "/"
@@ -207,8 +210,8 @@ func (c *cluster) command(ctx context.Context, name string, args ...string) *exe
 	return cmd
 }
 
-// create makes the cluster when there is none. It is made beside its place and then moved there whole, so that an
-// interrupted attempt leaves nothing that looks like a cluster.
+// create makes the cluster when there is none. It is made beside its place and then moved there
+// whole, so that an interrupted attempt leaves nothing that looks like a cluster.
 func (c *cluster) create(ctx context.Context) error {
 	if _, err := os.Stat(c.data); err == nil {
 		return nil

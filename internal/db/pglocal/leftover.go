@@ -27,7 +27,8 @@ var ErrNotRunning = errors.New("no private PostgreSQL is running")
 // pollEvery is how often a server that starts or stops is looked at.
 const pollEvery = 20 * time.Millisecond
 
-// Attach returns the URL of the private server that another copy of this program runs in dir, or ErrNotRunning.
+// Attach returns the URL of the private server that another copy of this program runs in dir, or
+// ErrNotRunning.
 func Attach(ctx context.Context, dir string) (string, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -48,7 +49,8 @@ func Attach(ctx context.Context, dir string) (string, error) {
 	return url, nil
 }
 
-// postmaster reads what a server wrote about itself: its process and the folder of its socket. ErrNotRunning when there is nothing.
+// postmaster reads what a server wrote about itself: its process and the folder of its socket.
+// ErrNotRunning when there is nothing.
 func (c *cluster) postmaster() (pid int, sockets string, err error) {
 	content, err := os.ReadFile(filepath.Join(c.data, "postmaster.pid"))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -68,8 +70,9 @@ func (c *cluster) postmaster() (pid int, sockets string, err error) {
 	return pid, strings.TrimSpace(lines[4]), nil
 }
 
-// stopLeftover stops a server whose program is gone. This process holds the folder's lock, so no other program wants it. The process
-// is only signalled when a server with this cluster's password answers on its socket: the number in the file may be somebody else's by now.
+// stopLeftover stops a server whose program is gone. This process holds the folder's lock, so no
+// other program wants it. The process is only signalled when a server with this cluster's password
+// answers on its socket: the number in the file may be somebody else's by now.
 func (c *cluster) stopLeftover(ctx context.Context) error {
 	pid, sockets, err := c.postmaster()
 	if errors.Is(err, ErrNotRunning) {
@@ -134,7 +137,8 @@ func awaitAnswer(ctx context.Context, url string, ended <-chan struct{}) error {
 	}
 }
 
-// leftoverStillThere knows PostgreSQL's words for a server of an earlier run that has not quite ended.
+// leftoverStillThere knows PostgreSQL's words for a server of an earlier run that has not quite
+// ended.
 func leftoverStillThere(complaint string) bool {
 	return strings.Contains(complaint, "postmaster.pid") || strings.Contains(complaint, "shared memory block")
 }

@@ -1,5 +1,6 @@
-// Package pglocal runs a private PostgreSQL server for this program alone: its files lie in the data folder, it listens on
-// a Unix socket in a folder of its own and wants a password that only the data folder knows.
+// Package pglocal runs a private PostgreSQL server for this program alone: its files lie in the
+// data folder, it listens on a Unix socket in a folder of its own and wants a password that only
+// the data folder knows.
 //
 //	DIR/lock             held while a program uses DIR
 //	DIR/postgres/        the cluster, with the file "password" beside PostgreSQL's own
@@ -24,7 +25,8 @@ import (
 const (
 	// startTimeout bounds a start, which may have to recover from a crash first.
 	startTimeout = 5 * time.Minute
-	// stopTimeout bounds an orderly stop; then the server is stopped at once, and recovers at its next start.
+	// stopTimeout bounds an orderly stop; then the server is stopped at once, and recovers at its
+	// next start.
 	stopTimeout = 60 * time.Second
 	// A server that died is started again after firstRestart, then ever later up to lastRestart.
 	firstRestart = 200 * time.Millisecond
@@ -50,8 +52,9 @@ type Server struct {
 	ended    chan struct{}       // closed when the server will not be started again
 }
 
-// Start starts the private server of the data folder dir, which is made when it is missing. It is started again should it die,
-// and it stops when this program does, even by kill -9. settings are PostgreSQL's own, name=value.
+// Start starts the private server of the data folder dir, which is made when it is missing. It is
+// started again should it die, and it stops when this program does, even by kill -9. settings are
+// PostgreSQL's own, name=value.
 func Start(ctx context.Context, dir string, settings ...string) (*Server, error) {
 	c, err := openCluster(dir)
 	if err != nil {
@@ -72,7 +75,8 @@ func Start(ctx context.Context, dir string, settings ...string) (*Server, error)
 	return s, nil
 }
 
-// prepare takes the folder, makes the cluster when there is none, and stops a server that outlived its program.
+// prepare takes the folder, makes the cluster when there is none, and stops a server that outlived
+// its program.
 func (s *Server) prepare(ctx context.Context) (err error) {
 	if s.lock, err = lockFolder(s.cluster.dir); err != nil {
 		return err
@@ -105,7 +109,8 @@ func (s *Server) cleanUp() {
 	}
 }
 
-// lockFolder takes dir for this process. The kernel gives the lock back when the process ends, however it ends.
+// lockFolder takes dir for this process. The kernel gives the lock back when the process ends,
+// however it ends.
 func lockFolder(dir string) (*os.File, error) {
 	file, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -131,8 +136,8 @@ func openLog(path string) (*os.File, error) {
 	return os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 }
 
-// supervise runs the server until Stop, starting it again when it dies. It keeps its thread: the kernel signals the server
-// when the thread that started it ends.
+// supervise runs the server until Stop, starting it again when it dies. It keeps its thread: the
+// kernel signals the server when the thread that started it ends.
 func (s *Server) supervise(ctx context.Context, started chan<- error) {
 	runtime.LockOSThread()
 	defer close(s.ended)

@@ -205,7 +205,8 @@ func TestClusterOfAnotherVersionIsNamed(t *testing.T) {
 	}
 }
 
-// As root, PostgreSQL's user is let into the data folder itself, but folders above it are not opened.
+// As root, PostgreSQL's user is let into the data folder itself, but folders above it are not
+// opened.
 func TestFolderOutOfReachIsNamed(t *testing.T) {
 	t.Parallel()
 	above := dbtest.Folder(t)

@@ -41,7 +41,8 @@ type shareRequest struct {
 	ExpiresAt *time.Time `json:"expires_at,omitempty"` // default: in 30 days
 }
 
-// creating makes a credential. It returns what is stored and repeated, and what the caller is told this once.
+// creating makes a credential. It returns what is stored and repeated, and what the caller is told
+// this once.
 type creating func(ctx context.Context, by account.Identity) (kept, told any, err error)
 
 // ofAccess are those that give out access.

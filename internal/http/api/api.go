@@ -1,5 +1,6 @@
-// Package api is /api/v1: strict JSON in, the service's answer out, and the OpenAPI document made from the same Go types. Which route
-// leads to which operation, and who may call it, package http says in its table.
+// Package api is /api/v1: strict JSON in, the service's answer out, and the OpenAPI document made
+// from the same Go types. Which route leads to which operation, and who may call it, package http
+// says in its table.
 package api
 
 import (
@@ -14,7 +15,8 @@ import (
 	"headroom/internal/study"
 )
 
-// Database is what the API needs of package db beyond the stores: answers kept under retry keys, and news of changes.
+// Database is what the API needs of package db beyond the stores: answers kept under retry keys,
+// and news of changes.
 type Database interface {
 	Subscribe(studyID string) (changes <-chan int64, cancel func())
 	Once(ctx context.Context, retry *study.Retry, do func(ctx context.Context) (made []byte, err error)) error
@@ -32,9 +34,11 @@ type Options struct {
 	Version       string // of the program
 	// Stopping is closed when the program shuts down: whoever waits for a trial is answered then.
 	Stopping <-chan struct{}
-	// StillWelcome is nil when whoever made a request that has taken long still has the right to its study.
+	// StillWelcome is nil when whoever made a request that has taken long still has the right to
+	// its study.
 	StillWelcome func(*http.Request) error
-	// Asks and Replays observe how many seconds choosing, and answering from the replayed state, take.
+	// Asks and Replays observe how many seconds choosing, and answering from the replayed state,
+	// take.
 	Asks, Replays prometheus.Observer
 }
 

@@ -156,8 +156,9 @@ func TestTheLoop(t *testing.T) {
 	checkPages(t, s, id)
 }
 
-// TestFailuresAreKnown: what failed because of its settings stands in the state and in the decisions after it, what failed by chance does not, and a published
-// algorithm says that it takes no account of it.
+// TestFailuresAreKnown: what failed because of its settings stands in the state and in the
+// decisions after it, what failed by chance does not, and a published algorithm says that it takes
+// no account of it.
 func TestFailuresAreKnown(t *testing.T) {
 	t.Parallel()
 	for preset, knows := range map[string]bool{"": true, `"paper"`: false} {
@@ -203,7 +204,8 @@ func TestFailuresAreKnown(t *testing.T) {
 	}
 }
 
-// checkCauses fails trial 5 and lets it come back: settings unless chance is said, the other cause corrects, and only what failed has one.
+// checkCauses fails trial 5 and lets it come back: settings unless chance is said, the other cause
+// corrects, and only what failed has one.
 func checkCauses(t *testing.T, s *sitetest.Site, base string) {
 	t.Helper()
 	fail, abandon := base+"/trials/5/fail", base+"/trials/5/abandon"
@@ -497,7 +499,8 @@ func TestReadingsSayWhatIsAbsent(t *testing.T) {
 	}
 }
 
-// Entry over the API: plausible bounds are kept and never refuse, settings used may lie beyond the bounds, and the last telling can be undone.
+// Entry over the API: plausible bounds are kept and never refuse, settings used may lie beyond the
+// bounds, and the last telling can be undone.
 func TestEntryOverTheAPI(t *testing.T) {
 	s := sitetest.Beside(t)
 	made := s.API("POST", "/studies", `{"name": "Entry", "parameters": [{"name": "x", "type": "real", "low": 0, "high": 1}], "seed": 1,

@@ -17,7 +17,8 @@ import (
 	"headroom/internal/study/design"
 )
 
-// readBody returns the whole body, which must be of one of the given media types; the router limits its size. An empty body has no type.
+// readBody returns the whole body, which must be of one of the given media types; the router limits
+// its size. An empty body has no type.
 func readBody(r *http.Request, mediaTypes ...string) ([]byte, error) {
 	body, err := io.ReadAll(r.Body)
 	var tooLarge *http.MaxBytesError
@@ -51,7 +52,8 @@ func checkMediaType(h http.Header, allowed []string) error {
 	return problem.New(http.StatusUnsupportedMediaType, fmt.Sprintf("Content-Type is %q; it must be %s in UTF-8.", h.Get("Content-Type"), strings.Join(allowed, " or ")))
 }
 
-// readJSON reads a request's body into the value that into points to and returns the body's bytes. An empty body stands for {}.
+// readJSON reads a request's body into the value that into points to and returns the body's bytes.
+// An empty body stands for {}.
 func readJSON(r *http.Request, into any) ([]byte, error) {
 	body, err := readBody(r, "application/json")
 	if err != nil {
@@ -63,8 +65,9 @@ func readJSON(r *http.Request, into any) ([]byte, error) {
 	return body, decodeJSON(r.Context(), body, into)
 }
 
-// decodeJSON is encoding/json made strict: one value in UTF-8, no unknown or differently cased fields, no key twice, no
-// null where there must be a value, no number too large to compute with. It names faults by their path.
+// decodeJSON is encoding/json made strict: one value in UTF-8, no unknown or differently cased
+// fields, no key twice, no null where there must be a value, no number too large to compute with.
+// It names faults by their path.
 func decodeJSON(ctx context.Context, text []byte, into any) error {
 	if !utf8.Valid(text) {
 		return problem.Malformed("body", "", "The body is not UTF-8.")

@@ -131,8 +131,8 @@ var requestTypes = []reflect.Type{
 	reflect.TypeFor[pointsRequest](), reflect.TypeFor[compareRequest](), reflect.TypeFor[study.AcquisitionQuery](),
 }
 
-// FuzzDecodeJSON: whatever is sent, the decoder accepts only what encoding/json reads alike without unknown fields, and
-// otherwise says where the fault is.
+// FuzzDecodeJSON: whatever is sent, the decoder accepts only what encoding/json reads alike without
+// unknown fields, and otherwise says where the fault is.
 func FuzzDecodeJSON(plain *testing.F) {
 	f := mutation.Of(plain)
 	for i := range requestTypes {
@@ -220,7 +220,8 @@ func hostile() map[string]struct {
 	}
 }
 
-// TestASmallRequestIsNeverLarge: what is wrong with a request is told in little, whatever and however much it is.
+// TestASmallRequestIsNeverLarge: what is wrong with a request is told in little, whatever and
+// however much it is.
 func TestASmallRequestIsNeverLarge(t *testing.T) {
 	for name, attack := range hostile() {
 		t.Run(name, func(t *testing.T) {
@@ -249,7 +250,8 @@ func TestASmallRequestIsNeverLarge(t *testing.T) {
 	}
 }
 
-// TestNamesAreToldWhole: a name as long as names may be is told whole, where it stands and what is wrong with it.
+// TestNamesAreToldWhole: a name as long as names may be is told whole, where it stands and what is
+// wrong with it.
 func TestNamesAreToldWhole(t *testing.T) {
 	t.Parallel()
 	longest := strings.Repeat("ж", 200)
@@ -287,7 +289,8 @@ func TestACallerWhoHasGoneIsNotReadOn(t *testing.T) {
 	}
 }
 
-// TestEveryTypeThatReadsItselfIsKnown: the walk must know what a type takes whose JSON is not that of its fields.
+// TestEveryTypeThatReadsItselfIsKnown: the walk must know what a type takes whose JSON is not that
+// of its fields.
 func TestEveryTypeThatReadsItselfIsKnown(t *testing.T) {
 	t.Parallel()
 	unmarshaler, seen := reflect.TypeFor[json.Unmarshaler](), map[reflect.Type]bool{}
@@ -323,11 +326,12 @@ type sent struct {
 	text []byte
 }
 
-// large is a quarter of what a body may have: who keeps too much of it does so of this too, and the race detector has less to watch.
+// large is a quarter of what a body may have: who keeps too much of it does so of this too, and the
+// race detector has less to watch.
 const large = request.MaxBody / 4
 
-// largest are bodies of that size: of each type of list, of object, and of value of any form that occurs in requests one, filled with the least that
-// it holds.
+// largest are bodies of that size: of each type of list, of object, and of value of any form that
+// occurs in requests one, filled with the least that it holds.
 func largest() map[string]sent {
 	var into reflect.Type
 	bodies, seen := map[string]sent{}, map[reflect.Type]bool{}
@@ -417,7 +421,8 @@ func leasts(t reflect.Type) []string {
 	return []string{`""`}
 }
 
-// TestLargeBodiesAreReadInLittleMore: whatever a large body holds, reading it takes little more than its bytes: limits are looked at on the way.
+// TestLargeBodiesAreReadInLittleMore: whatever a large body holds, reading it takes little more
+// than its bytes: limits are looked at on the way.
 func TestLargeBodiesAreReadInLittleMore(t *testing.T) {
 	for shape, sent := range largest() {
 		if len(sent.text) > large || len(sent.text) < large-100 {
@@ -443,7 +448,8 @@ const aStudy = `{"name": "Buffer screen",
 	"constraints": [{"metric": "impurity", "op": "<=", "threshold": 0.5, "unit": "%"}],
 	"algorithm": {"name": "rpol-ucb", "horizon": 20}, "seed": 7}`
 
-// TestRequestSchemasAgreeWithDecoder: what the decoder says about these bodies, the documented schema says too.
+// TestRequestSchemasAgreeWithDecoder: what the decoder says about these bodies, the documented
+// schema says too.
 func TestRequestSchemasAgreeWithDecoder(t *testing.T) {
 	t.Parallel()
 	a := New(Options{PublicURL: &url.URL{}, Studies: &study.Service{}})

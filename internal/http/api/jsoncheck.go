@@ -14,12 +14,15 @@ import (
 	"headroom/internal/study/design"
 )
 
-// jsonCheck walks valid JSON along the Go type it is meant for and collects what is wrong with it. It looks at every token once and
-// says where it is only when there is something to say, so that a walk takes linear time. It ends early when more would not be told,
-// when a value is nested too deep or has too many items, or when the caller has gone: nothing is made of a text before its walk has ended well.
+// jsonCheck walks valid JSON along the Go type it is meant for and collects what is wrong with it.
+// It looks at every token once and says where it is only when there is something to say, so that a
+// walk takes linear time. It ends early when more would not be told, when a value is nested too
+// deep or has too many items, or when the caller has gone: nothing is made of a text before its
+// walk has ended well.
 //
-// Neither encoding/json, of either version, nor a validator of JSON Schema does this: the first stop at the first fault, where a person
-// wants to hear of every field; the second name all faults, and all of a million of them.
+// Neither encoding/json, of either version, nor a validator of JSON Schema does this: the first
+// stop at the first fault, where a person wants to hear of every field; the second name all faults,
+// and all of a million of them.
 type jsonCheck struct {
 	ctx        context.Context
 	read       *json.Decoder
@@ -30,7 +33,8 @@ type jsonCheck struct {
 	duplicates design.Faults
 }
 
-// step is one on the way to a value: into a member of an object, or, without a key, to an item of a list.
+// step is one on the way to a value: into a member of an object, or, without a key, to an item of a
+// list.
 type step struct {
 	key   string
 	index int
@@ -38,8 +42,8 @@ type step struct {
 
 const noKey = "\x00" // no key: NUL is refused
 
-// How deep objects and lists may stand in one another, and how much each may hold: no list of a request is longer than that of the candidates, and no
-// object has nearly as many members.
+// How deep objects and lists may stand in one another, and how much each may hold: no list of a
+// request is longer than that of the candidates, and no object has nearly as many members.
 const (
 	deepest     = 64
 	mostItems   = 10_000
@@ -216,7 +220,8 @@ func (c *jsonCheck) array(t reflect.Type) {
 	}
 }
 
-// number checks a number against t and that it is of a size to compute with. What is in free form is known better by those who read it.
+// number checks a number against t and that it is of a size to compute with. What is in free form
+// is known better by those who read it.
 func (c *jsonCheck) number(n json.Number, t reflect.Type) {
 	value, err := strconv.ParseFloat(n.String(), 64)
 	if err != nil || math.Abs(value) > design.Largest && !isFree(t) {

@@ -21,11 +21,13 @@ type Operation struct {
 	Summary string
 	Tag     string
 	Query   []queryParameter
-	// Body is a value of the type that the body is read into, nil when there is none. BodyType is its media type when that is not JSON.
+	// Body is a value of the type that the body is read into, nil when there is none. BodyType is
+	// its media type when that is not JSON.
 	Body         any
 	BodyType     string
 	BodyOptional bool
-	// Status and Answer are those of success, 200 unless it is said; AnswerType is the media type when that is not JSON.
+	// Status and Answer are those of success, 200 unless it is said; AnswerType is the media type
+	// when that is not JSON.
 	Status     int
 	Answer     any
 	AnswerType string
@@ -36,7 +38,8 @@ type Operation struct {
 	// Light marks a change for which nothing is worked out: its write finds out whether it was
 	// carried out before (study.Store's Write), so the database is not asked ahead of it.
 	Light bool
-	// StaysOpen marks answers that may take long to come to an end: no write deadline, no compression.
+	// StaysOpen marks answers that may take long to come to an end: no write deadline, no
+	// compression.
 	StaysOpen bool
 }
 
@@ -62,7 +65,8 @@ type oneOf []any
 
 type object = map[string]any
 
-// Publish makes the OpenAPI document of the routes, and once somebody asks for them its other forms.
+// Publish makes the OpenAPI document of the routes, and once somebody asks for them its other
+// forms.
 func (a *API) Publish(routes []Route) (err error) {
 	a.document30 = sync.OnceValues(func() ([]byte, error) { return inVersion30(a.document) })
 	a.page = sync.OnceValues(func() ([]byte, error) { return docsPage(routes) })
@@ -188,8 +192,9 @@ func inVersion30(document []byte) ([]byte, error) {
 	return json.Marshal(asVersion30(tree))
 }
 
-// asVersion30 is an OpenAPI 3.1 document as generators that know only 3.0 read it: what may be null says so with `nullable` instead of
-// with the type "null", and a value of several types says nothing of its type.
+// asVersion30 is an OpenAPI 3.1 document as generators that know only 3.0 read it: what may be null
+// says so with `nullable` instead of with the type "null", and a value of several types says
+// nothing of its type.
 func asVersion30(document any) any {
 	switch node := document.(type) {
 	case []any:
@@ -233,7 +238,8 @@ func nullableType(schema object) {
 	}
 }
 
-// nullableChoice turns {"anyOf": [X, {"type": "null"}]} into {"allOf": [X], "nullable": true}. A choice between several types says nothing.
+// nullableChoice turns {"anyOf": [X, {"type": "null"}]} into {"allOf": [X], "nullable": true}. A
+// choice between several types says nothing.
 func nullableChoice(schema object) {
 	choices, there := schema["anyOf"].([]any)
 	if !there {
@@ -262,8 +268,9 @@ func without(list []any, drop func(any) bool) []any {
 	return rest
 }
 
-// examplesText holds a request and its answer for every operation, by the operation's id. A test plays them against a server as one
-// story and writes them anew: they are what was really sent and answered.
+// examplesText holds a request and its answer for every operation, by the operation's id. A test
+// plays them against a server as one story and writes them anew: they are what was really sent and
+// answered.
 //
 //go:embed examples.json
 var examplesText []byte

@@ -10,8 +10,8 @@ import (
 	"headroom/internal/http/sitetest"
 )
 
-// TestWhatWasNeverReadIsNull: of a metric without a single reading there is no number anywhere, nor is there one of the chance to keep a limit on it. Once it is
-// read there are both.
+// TestWhatWasNeverReadIsNull: of a metric without a single reading there is no number anywhere, nor
+// is there one of the chance to keep a limit on it. Once it is read there are both.
 func TestWhatWasNeverReadIsNull(t *testing.T) {
 	t.Parallel()
 	for name, algorithm := range map[string]string{"paper's": `"algorithm": {"name": "rpol-ucb", "horizon": 20}`, "default": `"algorithm": {"name": "log-cei", "horizon": 20}`} {
@@ -74,8 +74,9 @@ func TestWhatWasNeverReadIsNull(t *testing.T) {
 	}
 }
 
-// TestPriceOfALimit reads the curve as programs do: it rises as the limit is loosened, its slope is its finite difference, each step is what the posterior says of its
-// settings, and it can be looked back at.
+// TestPriceOfALimit reads the curve as programs do: it rises as the limit is loosened, its slope is
+// its finite difference, each step is what the posterior says of its settings, and it can be looked
+// back at.
 func TestPriceOfALimit(t *testing.T) {
 	s := sitetest.Beside(t)
 	id := s.NewStudy(sitetest.Screen)

@@ -15,7 +15,8 @@ import (
 	"headroom/internal/study/ledger"
 )
 
-// schemas makes JSON Schemas (2020-12) of Go types, the same types that decodeJSON and encoding/json work on.
+// schemas makes JSON Schemas (2020-12) of Go types, the same types that decodeJSON and
+// encoding/json work on.
 type schemas struct {
 	named object                  // finished, by name
 	types map[string]reflect.Type // whose they are
@@ -46,7 +47,8 @@ func (s *schemas) answer(value any) object {
 	return object{"anyOf": list}
 }
 
-// of is the schema of t; request says in which direction: requests refuse unknown fields, answers may gain some.
+// of is the schema of t; request says in which direction: requests refuse unknown fields, answers
+// may gain some.
 func (s *schemas) of(t reflect.Type, request bool) object {
 	switch t {
 	case timeType:

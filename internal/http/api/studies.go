@@ -111,7 +111,8 @@ var limitParameter = queryParameter{"limit", fmt.Sprintf("At most so many; defau
 
 func limitIn(q *request.Query) int64 { return q.Whole("limit", 1, maxPage, maxPage) }
 
-// reading is the operation that reads one study, at ?at: 304 when the caller has that version, else what answer makes of it and of what was asked in the query.
+// reading is the operation that reads one study, at ?at: 304 when the caller has that version, else
+// what answer makes of it and of what was asked in the query.
 func reading[Q, T any](a *API, operation Operation, ask func(*request.Query) Q, answer func(ctx context.Context, snap *ledger.Snapshot, asked Q) (T, error)) Operation {
 	var none T
 	operation.Query, operation.Answer = append(operation.Query, atParameter), none
@@ -248,7 +249,8 @@ func download(w http.ResponseWriter, snap *ledger.Snapshot, mediaType, extension
 	w.Header().Set("Content-Disposition", fmt.Sprintf(`attachment; filename="study-%s.%s"`, snap.ID, extension))
 }
 
-// patientWriter writes an answer for as long as somebody takes it, beyond the server's own time limit.
+// patientWriter writes an answer for as long as somebody takes it, beyond the server's own time
+// limit.
 type patientWriter struct {
 	w       io.Writer
 	control *http.ResponseController
@@ -261,10 +263,12 @@ func (p *patientWriter) Write(text []byte) (int, error) {
 	return p.w.Write(text)
 }
 
-// transferPatience is how long one side of a transfer may keep the other waiting for the next bytes.
+// transferPatience is how long one side of a transfer may keep the other waiting for the next
+// bytes.
 const transferPatience = 30 * time.Second
 
-// importBundle reads the body while it is stored. What it is a repetition of is only known at its end, by its sum.
+// importBundle reads the body while it is stored. What it is a repetition of is only known at its
+// end, by its sum.
 func (a *API) importBundle(w http.ResponseWriter, r *http.Request) error {
 	if err := checkMediaType(r.Header, []string{"application/json"}); err != nil {
 		return err

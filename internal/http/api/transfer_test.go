@@ -48,8 +48,8 @@ func TestTableGoesOutAndIn(t *testing.T) {
 	}
 }
 
-// TestOvershootsGoOutAndIn: a trial that ran beyond the bounds comes back with the exported table as it was; another row there is refused unless
-// it is said to have been run so.
+// TestOvershootsGoOutAndIn: a trial that ran beyond the bounds comes back with the exported table
+// as it was; another row there is refused unless it is said to have been run so.
 func TestOvershootsGoOutAndIn(t *testing.T) {
 	s := sitetest.Beside(t)
 	ran := s.NewStudy(sitetest.Screen)

@@ -12,7 +12,8 @@ import (
 	"headroom/internal/http/sitetest"
 )
 
-// publishedVectors are rounds worked out by an independent implementation, with the study that plays them.
+// publishedVectors are rounds worked out by an independent implementation, with the study that
+// plays them.
 type publishedVectors struct {
 	T          int         `json:"T"`
 	Candidates [][]float64 `json:"candidates"`
@@ -40,14 +41,16 @@ type publishedVectors struct {
 	} `json:"algorithms"`
 }
 
-// TestVectorsThroughTheAPI plays the vectors of several algorithms as a script would and compares /state, /acquisition and /posterior.
+// TestVectorsThroughTheAPI plays the vectors of several algorithms as a script would and compares
+// /state, /acquisition and /posterior.
 func TestVectorsThroughTheAPI(t *testing.T) {
 	t.Parallel()
 	data, err := os.ReadFile("../../optimizer/testdata/algorithms.json")
 	sitetest.Must(t, err)
 	var v publishedVectors
 	sitetest.Must(t, json.Unmarshal(data, &v))
-	// The algorithm and its settings by the name of the vectors, whose own parameters stand in for {their names}.
+	// The algorithm and its settings by the name of the vectors, whose own parameters stand in for
+	// {their names}.
 	settings := map[string][2]string{
 		"rpol_ucb_theory": {"rpol-ucb", `{"beta": {"default": {"schedule": "theory", "B": {B_f}, "R": {R}, "p": {p}}, "cost": {"schedule": "theory", "B": {B_g}, "R": {R}, "p": {p}}}}`},
 		"rpol_ucb_pair":   {"rpol-ucb", `{"beta": {"gain": {"schedule": "constant", "value": {value_f}}, "cost": {"schedule": "constant", "value": {value_g}}}}`},
@@ -148,7 +151,8 @@ func TestVectorsThroughTheAPI(t *testing.T) {
 				}
 				query["parameters"] = candidates[want.Index]
 				s.API("POST", at+"/trials", query).Want(201)
-				// What has arrived by the end of this round is told now, late readings of earlier trials included.
+				// What has arrived by the end of this round is told now, late readings of earlier
+				// trials included.
 				for earlier := range n + 1 {
 					told := map[string]any{}
 					if earlier+delay(a.Params["delay_f"], earlier) == n {

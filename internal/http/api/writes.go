@@ -25,7 +25,8 @@ type reply struct {
 // renders makes an answer of the study afterwards and the trials concerned.
 type renders = func(after *ledger.Snapshot, numbers []int) reply
 
-// changing is the operation that reads a Q, changes a study by it and answers with what render makes of the study afterwards.
+// changing is the operation that reads a Q, changes a study by it and answers with what render
+// makes of the study afterwards.
 func changing[Q any](a *API, render renders, operation Operation,
 	do func(r *http.Request, cmd study.Command, given Q) (*ledger.Snapshot, []int, error),
 ) Operation {
@@ -42,8 +43,9 @@ func changing[Q any](a *API, render renders, operation Operation,
 	return operation
 }
 
-// write is the way every change of a study takes: it makes the command, lets do carry it out, and answers with what render makes of
-// the study afterwards and the trials concerned. A request that was carried out before ends here, whatever the study has become since.
+// write is the way every change of a study takes: it makes the command, lets do carry it out, and
+// answers with what render makes of the study afterwards and the trials concerned. A request that
+// was carried out before ends here, whatever the study has become since.
 func (a *API) write(w http.ResponseWriter, r *http.Request, body []byte, operation Operation, render renders,
 	do func(study.Command) (after *ledger.Snapshot, numbers []int, err error),
 ) error {
@@ -59,7 +61,8 @@ func (a *API) write(w http.ResponseWriter, r *http.Request, body []byte, operati
 	return a.answer(w, r, cmp.Or(operation.Status, http.StatusOK), render, after, numbers, err)
 }
 
-// answer answers a change: what was carried out before under the same key, with the same answer, since the study as it was then says it.
+// answer answers a change: what was carried out before under the same key, with the same answer,
+// since the study as it was then says it.
 func (a *API) answer(w http.ResponseWriter, r *http.Request, status int, render renders, after *ledger.Snapshot, numbers []int, err error) error {
 	var first *study.AlreadyDone
 	if errors.As(err, &first) {
@@ -148,7 +151,8 @@ func ifMatch(r *http.Request) (int64, error) {
 	return version, nil
 }
 
-// writeJSON answers with value. It is rendered whole before a byte is sent, so that a failure can still be told.
+// writeJSON answers with value. It is rendered whole before a byte is sent, so that a failure can
+// still be told.
 func writeJSON(w http.ResponseWriter, status int, value any) error {
 	body, err := json.Marshal(value)
 	if err != nil {
@@ -163,7 +167,8 @@ func writeJSON(w http.ResponseWriter, status int, value any) error {
 // etag is the strong entity tag of a study's version.
 func etag(version int64) string { return `"` + strconv.FormatInt(version, 10) + `"` }
 
-// unchanged sets the ETag of what is about to be read and, when the caller has it already, answers 304.
+// unchanged sets the ETag of what is about to be read and, when the caller has it already, answers
+// 304.
 func unchanged(w http.ResponseWriter, r *http.Request, version int64) bool {
 	tag := etag(version)
 	w.Header().Set("ETag", tag)

@@ -19,8 +19,8 @@ import (
 	"headroom/web/templates"
 )
 
-// BoardPage is the reviewer's board: the study without entry. It follows the study as it goes on, and the slider on top moves it in place to how it
-// was after any event of its ledger.
+// BoardPage is the reviewer's board: the study without entry. It follows the study as it goes on,
+// and the slider on top moves it in place to how it was after any event of its ledger.
 func (s *Site) BoardPage(w http.ResponseWriter, r *http.Request, current view.Facts) error {
 	now := current.Snap
 	v, err := s.boardVisit(r, now)
@@ -82,7 +82,8 @@ func boardPart(v view.Facts, name string) string { return "board" + strconv.Form
 // boardLater are the other sections of a board that it fetches once it stands.
 var boardLater = []string{view.ModelPart, "status", "verdict", "gain", "progress", "progress-table"}
 
-// BoardPart is one section of the board at a moment. Where the reader has chosen what it shows, the browser's address is told to say so.
+// BoardPart is one section of the board at a moment. Where the reader has chosen what it shows, the
+// browser's address is told to say so.
 func (s *Site) BoardPart(w http.ResponseWriter, r *http.Request, current view.Facts) error {
 	name := chi.URLParam(r, "part")
 	_, chosen := view.BoardSections[name]
@@ -122,7 +123,8 @@ func (s *Site) board(ctx context.Context, v view.Facts, now *ledger.Snapshot) (t
 	return v.Content(trials)
 }
 
-// Verify verifies the study. With scripts the page shows how far it is; without them it is answered when it is done.
+// Verify verifies the study. With scripts the page shows how far it is; without them it is answered
+// when it is done.
 func (s *Site) Verify(w http.ResponseWriter, r *http.Request, v view.Facts, _ *typed) submission {
 	return submission{
 		do: func(study.Command) error {

@@ -26,8 +26,9 @@ func linkOf(t *testing.T, page, id string) (address, part string) {
 	return html.UnescapeString(href[1]), html.UnescapeString(get[1])
 }
 
-// Older trials, older entries and other axes come in place on the board, at its moment; the browser's address then says all that is shown, and opens the
-// same without scripts. A change of the study leaves them as they are.
+// Older trials, older entries and other axes come in place on the board, at its moment; the
+// browser's address then says all that is shown, and opens the same without scripts. A change of
+// the study leaves them as they are.
 func TestTheBoardShowsMoreInPlace(t *testing.T) {
 	s := sitetest.Beside(t)
 	study := toldStudy(s)
@@ -66,7 +67,8 @@ func TestTheBoardShowsMoreInPlace(t *testing.T) {
 	s.Call("GET", study+"/board/trials?below=x", s.Admin, nil).Want(422)
 }
 
-// busySite is a site whose one place to compute can be taken: nothing is worked out until it is given back.
+// busySite is a site whose one place to compute can be taken: nothing is worked out until it is
+// given back.
 func busySite(t *testing.T) (s *sitetest.Site, take func() (giveBack func())) {
 	t.Helper()
 	var service *study.Service
@@ -96,7 +98,8 @@ func longStudy(s *sitetest.Site) string {
 
 const worked = "is being worked out"
 
-// arrived waits until the model of a page is there, and wants the sections that wait for it to be told.
+// arrived waits until the model of a page is there, and wants the sections that wait for it to be
+// told.
 func arrived(t *testing.T, s *sitetest.Site, part string) {
 	t.Helper()
 	sitetest.Eventually(t, "the model is there", func() bool {
@@ -109,7 +112,8 @@ func arrived(t *testing.T, s *sitetest.Site, part string) {
 	})
 }
 
-// fetched is a part as it comes once it is drawn, which may be after the page was told to ask again.
+// fetched is a part as it comes once it is drawn, which may be after the page was told to ask
+// again.
 func fetched(t *testing.T, s *sitetest.Site, part string) (answer sitetest.Answer) {
 	t.Helper()
 	sitetest.Eventually(t, part+" comes", func() bool {
@@ -122,7 +126,8 @@ func fetched(t *testing.T, s *sitetest.Site, part string) (answer sitetest.Answe
 	return answer
 }
 
-// TestALongStudyShowsBeforeItsModel: a page does not wait for thousands of trials to be worked out; what needs them comes once they are.
+// TestALongStudyShowsBeforeItsModel: a page does not wait for thousands of trials to be worked out;
+// what needs them comes once they are.
 func TestALongStudyShowsBeforeItsModel(t *testing.T) {
 	t.Parallel()
 	s, take := busySite(t)
@@ -144,7 +149,8 @@ func TestALongStudyShowsBeforeItsModel(t *testing.T) {
 	sitetest.Lacks(t, s.Page(study), worked)
 }
 
-// TestALongBoardShowsBeforeItsModel, at present and at a moment of the past: the frame and all that the ledger alone says.
+// TestALongBoardShowsBeforeItsModel, at present and at a moment of the past: the frame and all that
+// the ledger alone says.
 func TestALongBoardShowsBeforeItsModel(t *testing.T) {
 	t.Parallel()
 	s, take := busySite(t)
@@ -183,7 +189,8 @@ func curveOn(s *sitetest.Site, study string, n int) {
 	curve(s, strings.TrimPrefix(study, "/studies/"), n, 0, "yield", "impurity", "pressure")
 }
 
-// TestABoardKeepsItsChartsWhileTheModelFollows: a new result leaves what a long study's board shows of the model until the next is there.
+// TestABoardKeepsItsChartsWhileTheModelFollows: a new result leaves what a long study's board shows
+// of the model until the next is there.
 func TestABoardKeepsItsChartsWhileTheModelFollows(t *testing.T) {
 	t.Parallel()
 	s, take := busySite(t)
@@ -200,7 +207,8 @@ func TestABoardKeepsItsChartsWhileTheModelFollows(t *testing.T) {
 	s.Call("GET", study+"/board", s.Admin, nil, "HX-Request", "true").Want(200).Lacks("hx-preserve")
 }
 
-// TestWithoutScriptsALongStudyIsWaitedFor: the page that fetches nothing has all, as soon as the model is there; a short study never does without.
+// TestWithoutScriptsALongStudyIsWaitedFor: the page that fetches nothing has all, as soon as the
+// model is there; a short study never does without.
 func TestWithoutScriptsALongStudyIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	s, take := busySite(t)

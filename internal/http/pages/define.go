@@ -15,7 +15,8 @@ import (
 	"headroom/web/templates"
 )
 
-// newStudyDraft names what a browser keeps of an unfinished form; forms filled in from something else keep theirs apart.
+// newStudyDraft names what a browser keeps of an unfinished form; forms filled in from something
+// else keep theirs apart.
 const newStudyDraft = "new-study"
 
 // draftOf names the draft of a form.
@@ -230,7 +231,8 @@ var ways = []way{
 		why: "Looks in a region around the best settings so far, which moves and shrinks, since nobody can look everywhere in so many directions."},
 }
 
-// wayTo is the answer that leads to the form's algorithm and settings, the default where none is chosen yet.
+// wayTo is the answer that leads to the form's algorithm and settings, the default where none is
+// chosen yet.
 func wayTo(values url.Values) string {
 	name := values.Get("algorithm.name")
 	if name == "" {
@@ -254,7 +256,8 @@ func (w way) shows(values url.Values) bool {
 	return true
 }
 
-// takeWay puts the algorithm of the answer into the form, if the answer is another than the one that the form was drawn with.
+// takeWay puts the algorithm of the answer into the form, if the answer is another than the one
+// that the form was drawn with.
 func takeWay(values url.Values) {
 	chosen := values.Get("way")
 	at := slices.IndexFunc(ways, func(w way) bool { return w.name == chosen })
@@ -275,7 +278,8 @@ func takeWay(values url.Values) {
 	}
 }
 
-// fillWay draws the question with the answer that the form stands at. What a way asks for stands beside it, and no second time below.
+// fillWay draws the question with the answer that the form stands at. What a way asks for stands
+// beside it, and no second time below.
 func fillWay(page *templates.DefinePage, values url.Values) {
 	now := wayTo(values)
 	values.Set("way", now)
@@ -312,7 +316,8 @@ func askedInput(in templates.Input) templates.Input {
 	return in
 }
 
-// scalesOf says of each line of a form, as far as it is filled in, on which scale the number will be or should be.
+// scalesOf says of each line of a form, as far as it is filled in, on which scale the number will
+// be or should be.
 func scalesOf(values url.Values) []templates.Scale {
 	t := newTyped(cloned(values))
 	d := t.definition()
@@ -350,7 +355,8 @@ func rescale(values url.Values, do string) bool {
 	return true
 }
 
-// offerLog fills the form with a log scale for the parameter, and the reason. It says what was filled in, "" where nothing speaks for it.
+// offerLog fills the form with a log scale for the parameter, and the reason. It says what was
+// filled in, "" where nothing speaks for it.
 func offerLog(values url.Values, snap *ledger.Snapshot, name string) string {
 	at := slices.IndexFunc(study.Health(snap), func(f study.Finding) bool { return f.Kind == "scale" && f.Parameter == name })
 	if at < 0 {

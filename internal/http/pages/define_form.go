@@ -13,7 +13,8 @@ import (
 	"headroom/internal/view/words"
 )
 
-// lists are those of the form of a study, of which a line in which all fields but the chosen ones are empty is blank.
+// lists are those of the form of a study, of which a line in which all fields but the chosen ones
+// are empty is blank.
 var lists = []string{"parameters", "constraints", "recorded_metrics"}
 
 var chosenFields = []string{"type", "scale", "op"}
@@ -30,7 +31,8 @@ func (row formRow) blank() bool {
 	return true
 }
 
-// mostRows is more lines than any list of a study has. What was sent beyond them would only be counted, and drawn again.
+// mostRows is more lines than any list of a study has. What was sent beyond them would only be
+// counted, and drawn again.
 const mostRows = 100
 
 // rowsOf reads the lines of a list in order.
@@ -148,7 +150,8 @@ func (t *typed) lines(name string) []string {
 	return lines
 }
 
-// plausible reads the lowest and the highest plausible value of a metric; nil when neither is given.
+// plausible reads the lowest and the highest plausible value of a metric; nil when neither is
+// given.
 func (t *typed) plausible(at string) []float64 {
 	low, high := at+"plausible.0", at+"plausible.1"
 	if t.text(low) == "" && t.text(high) == "" {
@@ -203,7 +206,8 @@ func (s sheet) fill(row formRow, column int) {
 
 var indexInPath = regexp.MustCompile(`\[(\d+)\]`)
 
-// defineNames turns the path of a fault in a definition into the field it is about: the longest part of the path that is one.
+// defineNames turns the path of a fault in a definition into the field it is about: the longest
+// part of the path that is one.
 func defineNames(fields map[string]bool) func(string) string {
 	return func(path string) string {
 		name := strings.Replace(indexInPath.ReplaceAllString(path, ".$1"), "algorithm.settings.", "settings.", 1)
@@ -220,7 +224,8 @@ func defineNames(fields map[string]bool) func(string) string {
 	}
 }
 
-// jsonText is what a field shows of a JSON value: text and numbers plainly, lists by commas, the rest as JSON.
+// jsonText is what a field shows of a JSON value: text and numbers plainly, lists by commas, the
+// rest as JSON.
 func jsonText(raw json.RawMessage) string {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {
@@ -277,7 +282,8 @@ func (t *typed) numbersJSON(name string, before json.RawMessage) json.RawMessage
 	return json.RawMessage("[" + strings.Join(written, ",") + "]")
 }
 
-// field is a field of the form of a study, bound to the place in a definition that it shows and fills.
+// field is a field of the form of a study, bound to the place in a definition that it shows and
+// fills.
 type field struct {
 	name string
 	show func() string
@@ -330,8 +336,9 @@ func plausibleFields(at string, into *[]float64) []field {
 	}
 }
 
-// studyFields are the fields of a definition's form in their order, but for those of the algorithm's settings, the candidates and the seed, which are read from
-// more than a field of their own. What each holds, and what of it can be changed later, is said here and nowhere else.
+// studyFields are the fields of a definition's form in their order, but for those of the
+// algorithm's settings, the candidates and the seed, which are read from more than a field of their
+// own. What each holds, and what of it can be changed later, is said here and nowhere else.
 func studyFields(d *design.Definition) []field {
 	fields := []field{textField("name", &d.Name).fixed(), textField("description", &d.Description).fixed()}
 	for i := range d.Parameters {

@@ -26,7 +26,8 @@ func rested(t *testing.T, s *sitetest.Site, study string) []any {
 	return s.API("GET", study+"/trials?limit=100", nil).Want(200).JSON()["trials"].([]any)
 }
 
-// A fresh server makes the demo: through the service, as everybody's events, with a slip, an exclusion and nothing waiting; the list shows it.
+// A fresh server makes the demo: through the service, as everybody's events, with a slip, an
+// exclusion and nothing waiting; the list shows it.
 func TestDemoIsMadeAsStudiesAre(t *testing.T) {
 	s := sitetest.Beside(t)
 	list := s.Page("/studies")
@@ -57,8 +58,8 @@ func TestDemoIsMadeAsStudiesAre(t *testing.T) {
 	s.Call("GET", study, s.Admin, nil).Want(200).Says("Nobody measures here", "Simulated: the readings come from")
 }
 
-// The simulated lab first answers what waits, then asks; it runs 5 trials, only in a study that has one, only for those who may, and only while
-// the study is open.
+// The simulated lab first answers what waits, then asks; it runs 5 trials, only in a study that has
+// one, only for those who may, and only while the study is open.
 func TestSimulatedLabRuns(t *testing.T) {
 	s := sitetest.Beside(t)
 	id := s.NewStudy(`{"name": "Beam", "simulated_lab": "gramacy", "parameters": [{"name": "x1", "type": "real", "low": 0, "high": 1}, {"name": "x2", "type": "real", "low": 0, "high": 1}],
@@ -152,7 +153,8 @@ func htmlText(text string) string {
 	return strings.NewReplacer("&lt;", "<", "&gt;", ">", "&#34;", `"`, "&#39;", "'", "&amp;", "&").Replace(text)
 }
 
-// Each answer to how an experiment goes sets its algorithm and settings and says why; what a person chose under Advanced stays.
+// Each answer to how an experiment goes sets its algorithm and settings and says why; what a person
+// chose under Advanced stays.
 func TestWaysChooseAlgorithms(t *testing.T) {
 	s := sitetest.Beside(t)
 	form := url.Values{"do": {"refresh"}, "way.was": {"usual"}, "algorithm.name": {"log-cei"}, "algorithm.drawn": {"log-cei"},
@@ -210,7 +212,8 @@ func wideForm(scale string) url.Values {
 		"parameters.0.scale": {scale}, "objective.metric": {"y"}, "objective.direction": {"maximize"}, "algorithm.name": {"log-cei"}, "algorithm.horizon": {"20"}}
 }
 
-// TestTheFormSaysWhichScaleSuits while it is filled in, and a button beside the scale does what it says and leaves the rest as it was typed.
+// TestTheFormSaysWhichScaleSuits while it is filled in, and a button beside the scale does what it
+// says and leaves the rest as it was typed.
 func TestTheFormSaysWhichScaleSuits(t *testing.T) {
 	s := sitetest.Beside(t)
 	press := func(form url.Values, do string) string {
@@ -249,7 +252,8 @@ func with(form url.Values, name, value string) url.Values {
 	return form
 }
 
-// TestAScaleIsPutRight: a study whose scale does not suit says so on top, to those who can change it; the way from there leads to a form that is filled in.
+// TestAScaleIsPutRight: a study whose scale does not suit says so on top, to those who can change
+// it; the way from there leads to a form that is filled in.
 func TestAScaleIsPutRight(t *testing.T) {
 	s := sitetest.Beside(t)
 	made := func(scale string) string {

@@ -47,8 +47,8 @@ func formError(err error) error {
 	return problem.Malformed("body", "", "The form cannot be read.")
 }
 
-// marksOf are the marks that whoever sent the request is known to write numbers with: pages show decimal points, and where the reader's language
-// has decimal commas, these.
+// marksOf are the marks that whoever sent the request is known to write numbers with: pages show
+// decimal points, and where the reader's language has decimal commas, these.
 func marksOf(r *http.Request) design.Marks {
 	tags, _, err := language.ParseAcceptLanguage(r.Header.Get("Accept-Language"))
 	if err == nil && len(tags) > 0 && strings.Contains(message.NewPrinter(tags[0]).Sprint(numbers.Decimal(0.5)), ",") {
@@ -57,8 +57,8 @@ func marksOf(r *http.Request) design.Marks {
 	return design.Marks{Decimal: '.'}
 }
 
-// typed is a form being read: values taken from it, faults found on the way. What it holds is kept as typed, so that nothing is lost
-// when something is wrong.
+// typed is a form being read: values taken from it, faults found on the way. What it holds is kept
+// as typed, so that nothing is lost when something is wrong.
 type typed struct {
 	values  url.Values
 	faults  map[string]string
@@ -83,7 +83,8 @@ func newTyped(values url.Values) *typed {
 	return t
 }
 
-// offer asks which of two readings of a number is meant, by buttons that put it into field into and press again what was pressed.
+// offer asks which of two readings of a number is meant, by buttons that put it into field into and
+// press again what was pressed.
 func (t *typed) offer(name, into string, readings ...templates.Option) {
 	for _, o := range readings {
 		t.meant[name] = append(t.meant[name], templates.Option{Value: t.pressed() + " " + o.Value + " " + into, Label: o.Label})
@@ -114,7 +115,8 @@ func (t *typed) fault(name, message string) {
 // number reads an optional number; nil when the field is empty or faulty.
 func (t *typed) number(name string) *float64 { return t.numberLike(name, nil) }
 
-// numberLike is number where fits, unless it is nil, tells whether a value is as those before: it decides between two readings if it can.
+// numberLike is number where fits, unless it is nil, tells whether a value is as those before: it
+// decides between two readings if it can.
 func (t *typed) numberLike(name string, fits func(float64) bool) *float64 {
 	text := t.text(name)
 	if text == "" {
@@ -213,8 +215,9 @@ func (t *typed) err() error {
 	return &design.Invalid{Faults: faults}
 }
 
-// place puts an error of the domain beside the fields it is about; names turns a fault's field into the form's, "" when the form has no
-// such field, and is nil when the page shows faults in a way of its own. It returns false when the error needs a page of its own.
+// place puts an error of the domain beside the fields it is about; names turns a fault's field into
+// the form's, "" when the form has no such field, and is nil when the page shows faults in a way of
+// its own. It returns false when the error needs a page of its own.
 func (t *typed) place(err error, names func(field string) string) bool {
 	if err == nil {
 		return true
@@ -267,17 +270,19 @@ type submission struct {
 	// to is the page to see then. done shows something else.
 	to   string
 	done func() error
-	// names turns the field of a fault into the form's, "" when the form has no such field; nil when again
-	// shows faults in a way of its own.
+	// names turns the field of a fault into the form's, "" when the form has no such field; nil
+	// when again shows faults in a way of its own.
 	names func(field string) string
-	// again shows the form again with what was typed and what is wrong; nil lets that have a page of its own.
+	// again shows the form again with what was typed and what is wrong; nil lets that have a page
+	// of its own.
 	again func(templates.Form) error
 	// doubted shows the form again with what is odd about it; nil for forms without such values.
 	doubted func(templates.Form, []study.Doubt) error
 }
 
-// submit is the way of every form: what was typed is read, becomes a command with the form's own retry key, and is answered: by the page
-// to see next, or by the form again with its faults. Sending the same form twice counts as having worked.
+// submit is the way of every form: what was typed is read, becomes a command with the form's own
+// retry key, and is answered: by the page to see next, or by the form again with its faults.
+// Sending the same form twice counts as having worked.
 func submit(w http.ResponseWriter, r *http.Request, read func(*typed) submission) error {
 	form, err := readForm(r)
 	if err != nil {
@@ -315,8 +320,8 @@ func (asked submission) answer(w http.ResponseWriter, r *http.Request) error {
 	return GoTo(w, r, asked.to)
 }
 
-// previewed is what asked carries out where the form was sent from the preview of these values, at this moment of the study; else it is that preview, which look
-// makes and draw shows.
+// previewed is what asked carries out where the form was sent from the preview of these values, at
+// this moment of the study; else it is that preview, which look makes and draw shows.
 func (asked submission) previewed(form *typed, snap *ledger.Snapshot, done string, look func() (*templates.Consequences, error), draw func(*templates.Consequences) error) submission {
 	shown, seen := form.asShown(snap.Hash), form.text("shown")
 	last := seen != "" && slices.Contains([]string{"save", "correct"}, form.pressed())
@@ -346,8 +351,8 @@ func newKey(r *http.Request) string {
 
 func keyOf(who account.Identity) string { return who.Caller() + " " + rand.Text() }
 
-// ofAnother refuses a form that somebody else had opened, since nobody's typing is saved in another's name unless they send it themselves:
-// the form becomes the caller's, to be sent again.
+// ofAnother refuses a form that somebody else had opened, since nobody's typing is saved in
+// another's name unless they send it themselves: the form becomes the caller's, to be sent again.
 func ofAnother(r *http.Request, values url.Values) error {
 	who, _ := request.Caller(r)
 	owner, _, named := strings.Cut(values.Get("key"), " ")
@@ -371,7 +376,8 @@ func command(r *http.Request, values url.Values) study.Command {
 	return cmd
 }
 
-// withoutButtons is what a form says, whichever button sent it: a saving that was asked back is the same request as one that was not.
+// withoutButtons is what a form says, whichever button sent it: a saving that was asked back is the
+// same request as one that was not.
 func withoutButtons(values url.Values) url.Values {
 	said := url.Values{}
 	for name, list := range values {

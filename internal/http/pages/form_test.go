@@ -102,7 +102,8 @@ func TestLinesComeAndGo(t *testing.T) {
 	}
 }
 
-// TestDefaultsAreInWords: a form says of a setting what it is when nothing is typed as people would, an object by its kind and what belongs to it.
+// TestDefaultsAreInWords: a form says of a setting what it is when nothing is typed as people
+// would, an object by its kind and what belongs to it.
 func TestDefaultsAreInWords(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{`2.5`: "2.5", `{"kind": "constant", "value": 2}`: "constant, value 2"} {
@@ -112,7 +113,8 @@ func TestDefaultsAreInWords(t *testing.T) {
 	}
 }
 
-// TestTheLargestFormIsReadInLittleMore: whatever a form of the largest size holds, reading it takes little more than its bytes; so do the sheets in it.
+// TestTheLargestFormIsReadInLittleMore: whatever a form of the largest size holds, reading it takes
+// little more than its bytes; so do the sheets in it.
 func TestTheLargestFormIsReadInLittleMore(t *testing.T) {
 	upTo := func(before, text string) string {
 		return before + strings.Repeat(text, (request.MaxBody-len(before))/len(text))
@@ -214,7 +216,8 @@ func TestAFormReadsWhatItShows(t *testing.T) {
 	}
 }
 
-// A form of changes changes what it has fields for; the rest stays as the study has it, whatever is sent.
+// A form of changes changes what it has fields for; the rest stays as the study has it, whatever is
+// sent.
 func TestAFormOfChangesKeepsWhatIsFixed(t *testing.T) {
 	t.Parallel()
 	study := rich()

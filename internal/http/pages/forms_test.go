@@ -33,7 +33,8 @@ func events(t *testing.T, s *sitetest.Site, study string) int {
 	return len(s.API("GET", study+"/ledger", nil).Want(200).JSON()["events"].([]any))
 }
 
-// TestFaultyFormsComeBackAsTyped: every form that is refused stands there again, with what was typed, the fault beside its field, and nothing stored.
+// TestFaultyFormsComeBackAsTyped: every form that is refused stands there again, with what was
+// typed, the fault beside its field, and nothing stored.
 func TestFaultyFormsComeBackAsTyped(t *testing.T) {
 	s := sitetest.Beside(t)
 	study := newTrial(s)
@@ -88,7 +89,8 @@ func TestReconfiguringChangesWhatWasTyped(t *testing.T) {
 	}
 }
 
-// TestFormSentTwiceWorksOnce: the second sending is led to the same place, and nothing is stored again.
+// TestFormSentTwiceWorksOnce: the second sending is led to the same place, and nothing is stored
+// again.
 func TestFormSentTwiceWorksOnce(t *testing.T) {
 	s := sitetest.Beside(t)
 	study := newTrial(s)
@@ -124,7 +126,8 @@ func TestFormSentTwiceWorksOnce(t *testing.T) {
 	}
 }
 
-// TestAnotherFormUnderTheSameKeyIsRefused: a key that was used for something else does not pass for having worked.
+// TestAnotherFormUnderTheSameKeyIsRefused: a key that was used for something else does not pass for
+// having worked.
 func TestAnotherFormUnderTheSameKeyIsRefused(t *testing.T) {
 	s := sitetest.Beside(t)
 	study := newTrial(s)
@@ -149,7 +152,8 @@ func TestPartsAreAnsweredInPlace(t *testing.T) {
 	sitetest.Same(t, "sent to", post(s, study+"/edit", url.Values{"name": {"Other"}, "state": {"open"}}, inPlace...).Want(204).Header.Get("HX-Redirect"), study+"?done=edited")
 }
 
-// TestRowsBeyondTheBoundsAreAskedBack: a table may tell of a trial that ran where none may be chosen, once somebody says so.
+// TestRowsBeyondTheBoundsAreAskedBack: a table may tell of a trial that ran where none may be
+// chosen, once somebody says so.
 func TestRowsBeyondTheBoundsAreAskedBack(t *testing.T) {
 	s := sitetest.Beside(t)
 	study := newTrial(s)
@@ -200,8 +204,9 @@ func TestOddValuesAreAskedBackOnce(t *testing.T) {
 	}
 }
 
-// TestAPointIsForetoldWithWhatIsKnownOfIt: a limit that follows from the settings and from what a trial brings stands in the forecast, and what could still
-// be gained is not denied where it depends on that.
+// TestAPointIsForetoldWithWhatIsKnownOfIt: a limit that follows from the settings and from what a
+// trial brings stands in the forecast, and what could still be gained is not denied where it
+// depends on that.
 func TestAPointIsForetoldWithWhatIsKnownOfIt(t *testing.T) {
 	s := sitetest.Beside(t)
 	id := s.NewStudy(`{"name": "Power", "parameters": [{"name": "x", "type": "real", "low": 0, "high": 10}], "objective": {"metric": "yield", "direction": "maximize"},
@@ -231,7 +236,8 @@ func meant(page string) map[string]string {
 // weighed has a limit of 500 g, beside which neither 1.2 g nor 1200 g is odd.
 var weighed = strings.NewReplacer(`"%"`, `"g"`, "0.5", "500").Replace(sitetest.Screen)
 
-// TestNumbersThatCanBeReadInTwoWaysAreAskedAbout: wherever a number is typed, nothing is stored until one of the two was pressed; then that one is.
+// TestNumbersThatCanBeReadInTwoWaysAreAskedAbout: wherever a number is typed, nothing is stored
+// until one of the two was pressed; then that one is.
 func TestNumbersThatCanBeReadInTwoWaysAreAskedAbout(t *testing.T) {
 	s := sitetest.Beside(t)
 	study := newTrialOf(s, weighed)
@@ -274,7 +280,8 @@ func reading(s *sitetest.Site, study, number, metric string) any {
 	return read.(map[string]any)["value"]
 }
 
-// TestTheReadersLanguageAndOtherReadingsDecide what they can decide, and what a form was filled in with is not asked about.
+// TestTheReadersLanguageAndOtherReadingsDecide what they can decide, and what a form was filled in
+// with is not asked about.
 func TestTheReadersLanguageAndOtherReadingsDecide(t *testing.T) {
 	s := sitetest.Beside(t)
 	study := newTrialOf(s, weighed)
@@ -343,8 +350,8 @@ func twice(t *testing.T, s *sitetest.Site, path string, form url.Values) sitetes
 	return post(s, path, form)
 }
 
-// TestAChangedLimitShowsFirstWhatItDoes: what becomes of the trials, and nothing stored until it was seen; nor when something else was typed, or told
-// meanwhile.
+// TestAChangedLimitShowsFirstWhatItDoes: what becomes of the trials, and nothing stored until it
+// was seen; nor when something else was typed, or told meanwhile.
 func TestAChangedLimitShowsFirstWhatItDoes(t *testing.T) {
 	s := sitetest.Beside(t)
 	study := newTrial(s)

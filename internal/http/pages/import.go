@@ -100,7 +100,8 @@ func doubtfulRows(doubts []study.Doubt) templates.Doubts {
 	return shown
 }
 
-// askDecimals asks which mark is decimal in the table of a field, if a fault is that one of its numbers can be read in two ways.
+// askDecimals asks which mark is decimal in the table of a field, if a fault is that one of its
+// numbers can be read in two ways.
 func (t *typed) askDecimals(name string, faults []templates.FileFault) {
 	for _, fault := range faults {
 		_, err := design.ReadNumber(fault.Value, design.Marks{})

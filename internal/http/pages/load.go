@@ -24,7 +24,8 @@ const (
 	picture                     // what it believes of each metric
 )
 
-// load gets the facts that are needed. Of a study without trials, and while the model is not waited for, it has none to get of the model.
+// load gets the facts that are needed. Of a study without trials, and while the model is not waited
+// for, it has none to get of the model.
 func (s *Site) load(ctx context.Context, v *view.Facts, needed needs) error {
 	if needed&labRun != 0 {
 		v.Run.Run, v.Run.Known = s.Studies.Simulated(v.Snap.ID)
@@ -74,7 +75,8 @@ func loadGain(ctx context.Context, studies *study.Service, v *view.Facts) (err e
 	return err
 }
 
-// loadPicture gets slices through the point that is looked at, the map of the two parameters that matter most or are asked for, and what goes with them.
+// loadPicture gets slices through the point that is looked at, the map of the two parameters that
+// matter most or are asked for, and what goes with them.
 func loadPicture(ctx context.Context, studies *study.Service, v *view.Facts) (err error) {
 	if v.NothingBelieved() != "" {
 		return nil
@@ -120,7 +122,8 @@ func loadChoices(ctx context.Context, studies *study.Service, v *view.Facts) err
 	return nil
 }
 
-// loadBoard gets what a board has beside the sections of a study's page; now is the study as it is now.
+// loadBoard gets what a board has beside the sections of a study's page; now is the study as it is
+// now.
 func (s *Site) loadBoard(ctx context.Context, v *view.Facts, now *ledger.Snapshot) error {
 	if err := s.loadVerification(ctx, v, now); err != nil {
 		return err

@@ -1,5 +1,6 @@
-// Package pages is what people see: pages and forms, the words and numbers in them. Handlers turn what the service says into view
-// models of package templates, and forms into commands. Which route leads to which handler, and for whom, package http says in its table.
+// Package pages is what people see: pages and forms, the words and numbers in them. Handlers turn
+// what the service says into view models of package templates, and forms into commands. Which route
+// leads to which handler, and for whom, package http says in its table.
 package pages
 
 import (
@@ -27,7 +28,8 @@ type Options struct {
 	Studies   *study.Service
 	Accounts  account.Store
 	PublicURL *url.URL // where people reach the server
-	// ModelPatience is how long the page of a long study waits for its model, before it is shown without. 0: 300 ms.
+	// ModelPatience is how long the page of a long study waits for its model, before it is shown
+	// without. 0: 300 ms.
 	ModelPatience time.Duration
 }
 
@@ -44,7 +46,8 @@ func New(options Options) *Site {
 	return &Site{Options: options}
 }
 
-// People are the pages of people: who may come in, in which browsers they are, and the links and tokens that they gave out.
+// People are the pages of people: who may come in, in which browsers they are, and the links and
+// tokens that they gave out.
 type People struct{ Options }
 
 // People are the site's.
@@ -53,7 +56,8 @@ func (s *Site) People() People { return People{s.Options} }
 // handler answers a request, or says why not.
 type handler = func(http.ResponseWriter, *http.Request) error
 
-// Of answers with the study in the path, as it is after the event that the page has heard of, or later.
+// Of answers with the study in the path, as it is after the event that the page has heard of, or
+// later.
 func (s *Site) Of(page func(http.ResponseWriter, *http.Request, view.Facts) error) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		seen, err := request.Seen(r)
@@ -124,8 +128,8 @@ func beHTML(w http.ResponseWriter) {
 // isPart tells whether htmx asks for a part of a page.
 func isPart(r *http.Request) bool { return r.Header.Get("HX-Request") == "true" }
 
-// letPartsFollow makes the other parts of the page fetch themselves, as they are after the study has become as given; nil is for the store
-// to say.
+// letPartsFollow makes the other parts of the page fetch themselves, as they are after the study
+// has become as given; nil is for the store to say.
 func letPartsFollow(w http.ResponseWriter, after *ledger.Snapshot) {
 	trigger := "changed"
 	if after != nil {
@@ -139,7 +143,8 @@ func newPage(r *http.Request, title, width string) templates.Page {
 	return templates.Page{Title: title, Width: width, Viewer: viewerOf(r), Switch: switchURL(r), Now: time.Now(), Done: doneSentence[r.URL.Query().Get("done")]}
 }
 
-// switchURL is where somebody else comes back by their PIN and then to this page, "" where nobody can.
+// switchURL is where somebody else comes back by their PIN and then to this page, "" where nobody
+// can.
 func switchURL(r *http.Request) string {
 	if !slices.ContainsFunc(r.Cookies(), func(c *http.Cookie) bool { return strings.HasSuffix(c.Name, "headroom-device") }) {
 		return ""

@@ -22,7 +22,8 @@ func (s People) PeoplePage(w http.ResponseWriter, r *http.Request) error {
 	return s.showPeople(w, r, http.StatusOK, func(*templates.PeoplePage) {})
 }
 
-// showPeople draws the page of people and tokens; change puts a form with its faults or a new secret into it.
+// showPeople draws the page of people and tokens; change puts a form with its faults or a new
+// secret into it.
 func (s People) showPeople(w http.ResponseWriter, r *http.Request, status int, change func(*templates.PeoplePage)) error {
 	page := templates.PeoplePage{Page: newPage(r, "People and tokens", "medium")}
 	page.Invite.Values = url.Values{"invite.role": {string(account.Operator)}}
@@ -191,7 +192,8 @@ func (s People) Enable(w http.ResponseWriter, r *http.Request, _ *typed) submiss
 	return s.changePerson(w, r, "enabled", func(id string) error { return s.Accounts.SetDisabled(r.Context(), id, false) })
 }
 
-// changePerson changes the person in the path; that somebody must stay admin is said above the list.
+// changePerson changes the person in the path; that somebody must stay admin is said above the
+// list.
 func (s People) changePerson(w http.ResponseWriter, r *http.Request, done string, change func(id string) error) submission {
 	return submission{
 		do:    func(study.Command) error { return change(chi.URLParam(r, "person")) },

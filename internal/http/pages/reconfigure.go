@@ -16,7 +16,8 @@ import (
 	"headroom/web/templates"
 )
 
-// ReconfigurePage is the form that changes limits, bounds, units, what has run out, the algorithm and the model.
+// ReconfigurePage is the form that changes limits, bounds, units, what has run out, the algorithm
+// and the model.
 func (s *Site) ReconfigurePage(w http.ResponseWriter, r *http.Request, v view.Facts) error {
 	values := definitionValues(chosen(v.Snap))
 	values.Set("key", newKey(r))
@@ -34,14 +35,15 @@ func (s *Site) ReconfigurePage(w http.ResponseWriter, r *http.Request, v view.Fa
 	return showReconfigure(w, r, http.StatusOK, v, page)
 }
 
-// chosen is the study's definition as forms show it: a field is blank where the study has what a new one would have.
+// chosen is the study's definition as forms show it: a field is blank where the study has what a
+// new one would have.
 func chosen(snap *ledger.Snapshot) design.Definition { return snap.Compiled().Chosen(snap.Definition) }
 
 // leastWindow is the fewest trials that a window is offered for.
 const leastWindow = 10
 
-// offerWindow fills the form with the algorithm that looks only at the last trials, those since the process seems to have moved where that is known,
-// and with the reason. It says what was filled in.
+// offerWindow fills the form with the algorithm that looks only at the last trials, those since the
+// process seems to have moved where that is known, and with the reason. It says what was filled in.
 func offerWindow(values url.Values, snap *ledger.Snapshot, since string) string {
 	values.Set("way", driftWay)
 	takeWay(values)
@@ -63,7 +65,8 @@ func texts(values []design.Value) []string {
 	return out
 }
 
-// showReconfigure draws the form. What cannot be changed is shown from the study, whatever was sent.
+// showReconfigure draws the form. What cannot be changed is shown from the study, whatever was
+// sent.
 func showReconfigure(w http.ResponseWriter, r *http.Request, status int, v view.Facts, page templates.DefinePage) error {
 	there := chosen(v.Snap)
 	shown := url.Values(maps.Clone(page.Form.Values))

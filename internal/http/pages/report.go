@@ -42,8 +42,9 @@ func (s *Site) Report(w http.ResponseWriter, r *http.Request, current view.Facts
 	return show(w, r, http.StatusOK, templates.ReportView(report))
 }
 
-// reportBehind tells whether a report can be made from what is at hand, having given that a moment. A long study's is worked out behind a browser's
-// request, which shows how it goes meanwhile; programs wait, and end the work when they leave.
+// reportBehind tells whether a report can be made from what is at hand, having given that a moment.
+// A long study's is worked out behind a browser's request, which shows how it goes meanwhile;
+// programs wait, and end the work when they leave.
 func (s *Site) reportBehind(r *http.Request, v *view.Facts, now *ledger.Snapshot) (ready bool, err error) {
 	if !v.Long() || !strings.Contains(r.Header.Get("Accept"), "text/html") {
 		return true, nil

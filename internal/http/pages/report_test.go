@@ -28,7 +28,8 @@ func reviewed(s *sitetest.Site) string {
 	return study
 }
 
-// The report is one file that asks nobody for anything, names what it shows, and has the numbers of the API.
+// The report is one file that asks nobody for anything, names what it shows, and has the numbers of
+// the API.
 func TestReportIsOneFile(t *testing.T) {
 	s := sitetest.Beside(t)
 	study := reviewed(s)
@@ -79,7 +80,8 @@ func wantUniqueIDs(t *testing.T, page string) {
 	}
 }
 
-// The report of a moment shows that moment: nothing that came later. Whoever reads the study gets it: a viewer and a share link; the share of another study does not.
+// The report of a moment shows that moment: nothing that came later. Whoever reads the study gets
+// it: a viewer and a share link; the share of another study does not.
 func TestReportOfAMoment(t *testing.T) {
 	s := sitetest.Beside(t)
 	study := reviewed(s)
@@ -96,7 +98,8 @@ func TestReportOfAMoment(t *testing.T) {
 	sitetest.Says(t, reportOf(s, empty), "Nothing has been tried yet.", "No trial was made.")
 }
 
-// The board has what was corrected and taken out side by side, the head's hash, and follows the study; a moment of the past does not.
+// The board has what was corrected and taken out side by side, the head's hash, and follows the
+// study; a moment of the past does not.
 func TestBoardShowsWhatWasChanged(t *testing.T) {
 	s := sitetest.Beside(t)
 	study := reviewed(s)
@@ -109,7 +112,8 @@ func TestBoardShowsWhatWasChanged(t *testing.T) {
 	sitetest.Lacks(t, part, "<html", "swapped", "changed from:body")
 }
 
-// A verification behind the page says how far it is, then what came of it, with the hash it came to; a new entry is told of.
+// A verification behind the page says how far it is, then what came of it, with the hash it came
+// to; a new entry is told of.
 func TestVerifyingShowsItsProgress(t *testing.T) {
 	s := sitetest.Beside(t)
 	study := reviewed(s)
@@ -153,7 +157,8 @@ func reportOf(s *sitetest.Site, id string) string {
 	return html.UnescapeString(s.Page("/studies/" + id + "/report"))
 }
 
-// The report answers as the page does, in every state: what is over is not "yet", what comes closest is named, and no chart is drawn of nothing.
+// The report answers as the page does, in every state: what is over is not "yet", what comes
+// closest is named, and no chart is drawn of nothing.
 func TestTheReportAnswersAsThePage(t *testing.T) {
 	s := sitetest.Beside(t)
 	id := s.NewStudy(screened)
@@ -202,7 +207,8 @@ func TestNoWordOfLimitsWithoutAny(t *testing.T) {
 	s.Call("GET", "/studies/"+id+"/board?"+url.Values{"show": {"feasible"}}.Encode(), s.Admin, nil).Want(200)
 }
 
-// An error page says what is wrong once, in the words of the page, and what would be right, and lets whoever is signed in go on as from any page.
+// An error page says what is wrong once, in the words of the page, and what would be right, and
+// lets whoever is signed in go on as from any page.
 func TestErrorPagesSayWhatWouldBeRight(t *testing.T) {
 	s := sitetest.Beside(t)
 	viewer := s.Token(account.Viewer, "")
@@ -216,7 +222,8 @@ func TestErrorPagesSayWhatWouldBeRight(t *testing.T) {
 	}
 }
 
-// The numbers behind the charts have nothing from the prior alone, and no sum of what was never read.
+// The numbers behind the charts have nothing from the prior alone, and no sum of what was never
+// read.
 func TestNumbersBehindChartsAreOfReadings(t *testing.T) {
 	s := sitetest.Beside(t)
 	id := s.NewStudy(screened)
@@ -235,7 +242,8 @@ func TestNumbersBehindChartsAreOfReadings(t *testing.T) {
 	for _, cell := range regexp.MustCompile(`<td[^>]*>([^<]*)</td>`).FindAllStringSubmatch(row[1], -1) {
 		cells = append(cells, cell[1])
 	}
-	// Trial, result, yield, best; impurity, its limit and three sums, its bound; pressure, its limit and as many.
+	// Trial, result, yield, best; impurity, its limit and three sums, its bound; pressure, its
+	// limit and as many.
 	if len(cells) != 16 || cells[6] == "–" || cells[8] != "–" || strings.Join(cells[12:], "") != "––––" {
 		t.Errorf("the first line is %q", cells)
 	}
@@ -253,7 +261,8 @@ func figureOf(t *testing.T, report, title string) string {
 	return ""
 }
 
-// The report has the map of the page: colours, contours of the chance, readings, the star, and a table whose numbers are those of the API.
+// The report has the map of the page: colours, contours of the chance, readings, the star, and a
+// table whose numbers are those of the API.
 func TestTheReportHasTheMap(t *testing.T) {
 	s := sitetest.Beside(t)
 	continuous := strings.Replace(sitetest.Screen, `{"name": "catalyst", "type": "categorical", "choices": ["A", "B"]}`, `{"name": "salt", "type": "real", "low": 0, "high": 10, "unit": "mM"}`, 1)
@@ -296,7 +305,8 @@ func TestTheReportHasTheMap(t *testing.T) {
 	}
 }
 
-// Charts over trials mark corrections, exclusions, changes of limits and refits; a trial that was taken out has a mark of its own.
+// Charts over trials mark corrections, exclusions, changes of limits and refits; a trial that was
+// taken out has a mark of its own.
 func TestTheReportMarksWhatWasChanged(t *testing.T) {
 	s := sitetest.Beside(t)
 	study := reviewed(s)
@@ -321,7 +331,8 @@ func TestTheReportMarksWhatWasChanged(t *testing.T) {
 	sitetest.Says(t, report, "Calibration and drift")
 }
 
-// wantStrict fails unless every element is closed in its order, no attribute stands twice, and every time has its zone.
+// wantStrict fails unless every element is closed in its order, no attribute stands twice, and
+// every time has its zone.
 func wantStrict(t *testing.T, report string) {
 	t.Helper()
 	closed := regexp.MustCompile(`<(meta|br|hr|col)((?:\s[^>]*[^/>])?)>`).ReplaceAllString(strings.TrimPrefix(report, "<!doctype html>"), "<$1$2/>")

@@ -141,7 +141,8 @@ func showSettings(values url.Values, algorithm design.Algorithm) {
 	}
 }
 
-// settingsOf reads the settings of an algorithm. One whose fields stand as before showed them stays as it was.
+// settingsOf reads the settings of an algorithm. One whose fields stand as before showed them stays
+// as it was.
 func (t *typed) settingsOf(algorithm string, before design.Algorithm) map[string]json.RawMessage {
 	if before.Name != algorithm {
 		before = design.Algorithm{Name: algorithm}

@@ -14,7 +14,8 @@ import (
 	"headroom/web/templates"
 )
 
-// sheet is a table pasted from a spreadsheet: names in the first row, one combination in each further row.
+// sheet is a table pasted from a spreadsheet: names in the first row, one combination in each
+// further row.
 type sheet struct {
 	names, units []string
 	rows         [][]string
@@ -22,7 +23,8 @@ type sheet struct {
 	marks        design.Marks
 }
 
-// The longest row of a sheet, in bytes, and the most rows below the first: as many as a study has candidates.
+// The longest row of a sheet, in bytes, and the most rows below the first: as many as a study has
+// candidates.
 const (
 	longestRow       = 64 << 10
 	mostCombinations = 10_000
@@ -30,7 +32,8 @@ const (
 
 var errLongRow = fmt.Errorf("a row is longer than %d kB", longestRow>>10)
 
-// rationed reads no more than its ration until it is given another: a reader of tables makes all cells of a row before it hands on the first.
+// rationed reads no more than its ration until it is given another: a reader of tables makes all
+// cells of a row before it hands on the first.
 type rationed struct {
 	text   *strings.Reader
 	ration int
@@ -74,8 +77,9 @@ func (t *typed) sheet(name string) *sheet {
 	return &s
 }
 
-// readSheet reads what was pasted. Tabs, semicolons or commas stand between columns, whichever the first row has. How numbers are written is said, or
-// the table shows it; else that follows from what separates columns, and with tabs from the reader's language.
+// readSheet reads what was pasted. Tabs, semicolons or commas stand between columns, whichever the
+// first row has. How numbers are written is said, or the table shows it; else that follows from
+// what separates columns, and with tabs from the reader's language.
 func readSheet(text string, language design.Marks, said design.Decimals) (sheet, error) {
 	in := &rationed{text: strings.NewReader(strings.ReplaceAll(text, "\r\n", "\n")), ration: longestRow}
 	reader := csv.NewReader(in)
@@ -174,7 +178,8 @@ func (s *sheet) add(row []string) error {
 	return nil
 }
 
-// tell finds out which columns hold texts. A number that can be read in two ways, in a column of numbers, is an error.
+// tell finds out which columns hold texts. A number that can be read in two ways, in a column of
+// numbers, is an error.
 func (s *sheet) tell() error {
 	for i, name := range s.names {
 		var either error

@@ -26,7 +26,8 @@ func SignIn(w http.ResponseWriter, r *http.Request, status int) error {
 	return show(w, r, status, templates.SignInView(newPage(r, "Sign in", "narrow")))
 }
 
-// Switch shows who can come back in this browser by their PIN; wrong is what became of the last one.
+// Switch shows who can come back in this browser by their PIN; wrong is what became of the last
+// one.
 func Switch(w http.ResponseWriter, r *http.Request, status int, here []account.OnDevice, to string, wrong *account.WrongPIN) error {
 	page := templates.SwitchPage{Page: newPage(r, "Who is here?", "narrow"), To: to, Chosen: r.PostFormValue("person")}
 	page.Switch = ""
@@ -55,7 +56,8 @@ func initials(name string) string {
 	return letters
 }
 
-// Link says what a single-use link would do. Only its button uses the link up, since mail programs open links unasked.
+// Link says what a single-use link would do. Only its button uses the link up, since mail programs
+// open links unasked.
 func Link(w http.ResponseWriter, r *http.Request, link account.Link) error {
 	page := templates.LinkPage{Page: newPage(r, "Sign in", "narrow"), Usable: true, Action: r.URL.Path, Heading: "Sign in as " + link.Name, Button: "Sign in"}
 	page.Text = "This link works once. Press the button in the browser that you want to use."

@@ -71,7 +71,8 @@ func start(r *http.Request) templates.Start {
 	return offer
 }
 
-// simulationValues fills the form of a new study from a problem of the simulator; answers says whether its simulated lab answers too.
+// simulationValues fills the form of a new study from a problem of the simulator; answers says
+// whether its simulated lab answers too.
 func simulationValues(name string, answers bool) (url.Values, error) {
 	lab, err := design.FindSimulatedLab(name)
 	if err != nil {

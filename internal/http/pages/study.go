@@ -34,7 +34,8 @@ func (s *Site) StudyPage(w http.ResponseWriter, r *http.Request, v view.Facts) e
 	return s.showStudy(w, r, http.StatusOK, v, nil)
 }
 
-// BenchPage is what is waiting, and nothing else: for whoever stands at the bench with a phone or a tablet.
+// BenchPage is what is waiting, and nothing else: for whoever stands at the bench with a phone or a
+// tablet.
 func (s *Site) BenchPage(w http.ResponseWriter, r *http.Request, v view.Facts) error {
 	page := templates.BenchPage{Page: newPage(r, "Bench of "+v.Head.Name, "bench"), Study: v.Head, Next: v.Next()}
 	page.Live = liveOf(v.Snap)
@@ -104,7 +105,8 @@ func trialsOf(v view.Facts) (templates.Trials, error) {
 type part struct {
 	needs needs
 	draw  func(v view.Facts) (templ.Component, error)
-	// query is what of a query the section depends on, in one form for all that mean the same; nothing else of it reaches draw. nil: nothing.
+	// query is what of a query the section depends on, in one form for all that mean the same;
+	// nothing else of it reaches draw. nil: nothing.
 	query func(v view.Facts) url.Values
 	// personal sections have forms with keys of their own, and are not shared.
 	personal bool
@@ -176,8 +178,9 @@ func (s *Site) StudyPart(w http.ResponseWriter, r *http.Request, v view.Facts) e
 	return s.showPart(w, r, v.Snap, v, name, name, "")
 }
 
-// showPart answers with the section of that name, which is kept under key while the study is as now, once what it needs is there. The browser's address
-// is told to be that one, unless it is empty.
+// showPart answers with the section of that name, which is kept under key while the study is as
+// now, once what it needs is there. The browser's address is told to be that one, unless it is
+// empty.
 func (s *Site) showPart(w http.ResponseWriter, r *http.Request, now *ledger.Snapshot, v view.Facts, name, key, address string) error {
 	part := parts[name]
 	if name == view.ModelPart {
@@ -218,8 +221,9 @@ type partKey struct {
 // Kind groups rendered parts in the server's figures.
 func (partKey) Kind() string { return "rendered" }
 
-// showShared answers with a section of a study as it is now that is the same for everybody with the same rights. When a result comes in, everybody who looks at the study
-// asks for the same sections at the same moment; each is worked out, rendered and compressed once.
+// showShared answers with a section of a study as it is now that is the same for everybody with the
+// same rights. When a result comes in, everybody who looks at the study asks for the same sections
+// at the same moment; each is worked out, rendered and compressed once.
 func (s *Site) showShared(w http.ResponseWriter, r *http.Request, now *ledger.Snapshot, key partKey, section func(ctx context.Context) (templ.Component, error)) error {
 	drawn, err := derived.Fresh(r.Context(), s.Studies.Derived, now, key, shareFor, func(ctx context.Context) (asset, error) {
 		fresh, err := section(ctx)
@@ -254,7 +258,8 @@ func (s *Site) awaitModel(ctx context.Context, v *view.Facts) error {
 	return err
 }
 
-// showWork answers whoever waits for the model. Once it is there, the sections that need it are told.
+// showWork answers whoever waits for the model. Once it is there, the sections that need it are
+// told.
 func (s *Site) showWork(w http.ResponseWriter, r *http.Request, v view.Facts) error {
 	if err := s.awaitModel(r.Context(), &v); err != nil {
 		return err
@@ -265,8 +270,9 @@ func (s *Site) showWork(w http.ResponseWriter, r *http.Request, v view.Facts) er
 	return show(w, r, http.StatusOK, templates.ModelWork(v.Work()))
 }
 
-// drawnBehind tells whether a section that needs the model can be drawn from what is at hand, having given it a moment. Of a long study what a slow
-// one needs beyond the model is worked out behind the request too.
+// drawnBehind tells whether a section that needs the model can be drawn from what is at hand,
+// having given it a moment. Of a long study what a slow one needs beyond the model is worked out
+// behind the request too.
 func (s *Site) drawnBehind(ctx context.Context, name string, v view.Facts) (ready bool, err error) {
 	if !v.Long() || v.Working || !parts[name].slow {
 		return !v.Working, nil
@@ -280,8 +286,8 @@ func (s *Site) drawnBehind(ctx context.Context, name string, v view.Facts) (read
 	return ready, err
 }
 
-// leaveAsIs lets what a page shows stay until there is something better. What waits for the model is told when that is there; what waits for more
-// asks again.
+// leaveAsIs lets what a page shows stay until there is something better. What waits for the model
+// is told when that is there; what waits for more asks again.
 func leaveAsIs(w http.ResponseWriter, v view.Facts, err error) error {
 	if err != nil {
 		return err

@@ -74,7 +74,8 @@ func heap() int64 {
 	return int64(now.HeapAlloc)
 }
 
-// TestPartsShowWhatTheQueryAsksFor: what a part depends on reaches it, also when another part of the same study was kept.
+// TestPartsShowWhatTheQueryAsksFor: what a part depends on reaches it, also when another part of
+// the same study was kept.
 func TestPartsShowWhatTheQueryAsksFor(t *testing.T) {
 	s := sitetest.Beside(t)
 	study := toldStudy(s)
@@ -90,7 +91,8 @@ func TestPartsShowWhatTheQueryAsksFor(t *testing.T) {
 	s.Call("GET", study+"/parts/nosuch", s.Admin, nil).Want(404)
 }
 
-// TestTrialPageReadsItsOwnEvents: however much happens afterwards, the page of a trial reads what is about it.
+// TestTrialPageReadsItsOwnEvents: however much happens afterwards, the page of a trial reads what
+// is about it.
 func TestTrialPageReadsItsOwnEvents(t *testing.T) {
 	t.Parallel()
 	store := &weighedStore{}
@@ -225,7 +227,8 @@ func TestVerdictEqualsTheAPI(t *testing.T) {
 	}
 }
 
-// TestWhenToStop follows the target that the owner sets: the chance of the API is of that share, and held against that risk.
+// TestWhenToStop follows the target that the owner sets: the chance of the API is of that share,
+// and held against that risk.
 func TestWhenToStop(t *testing.T) {
 	s := sitetest.Beside(t)
 	id := s.NewStudy(screened)
@@ -256,7 +259,8 @@ func TestWhenToStop(t *testing.T) {
 	s.API("POST", base+"/reconfigure", `{"stop": {"within": 0.01, "risk": 1.5}, "reason": "x"}`).Faults(422, "body.stop.risk")
 }
 
-// TestRiskAccountEqualsTheAPI: what may be beyond each limit, or any, is said on the page as the API has it, of the trials that the model chose.
+// TestRiskAccountEqualsTheAPI: what may be beyond each limit, or any, is said on the page as the
+// API has it, of the trials that the model chose.
 func TestRiskAccountEqualsTheAPI(t *testing.T) {
 	s := sitetest.Beside(t)
 	for most, limits := range map[string][]string{`{"impurity": 0.1, "pressure": 0.5}`: {"impurity", "pressure"}, `0.2`: {""}} {
@@ -295,7 +299,8 @@ func TestRiskAccountEqualsTheAPI(t *testing.T) {
 	}
 }
 
-// TestTheChanceThatATrialWorks stands beside the recommendation once settings have failed, as the API has it.
+// TestTheChanceThatATrialWorks stands beside the recommendation once settings have failed, as the
+// API has it.
 func TestTheChanceThatATrialWorks(t *testing.T) {
 	s := sitetest.Beside(t)
 	id := s.NewStudy(screened)
@@ -314,7 +319,8 @@ func TestTheChanceThatATrialWorks(t *testing.T) {
 	sitetest.Says(t, reportOf(s, id), words)
 }
 
-// influenced is a study in which y depends on the second parameter far more than on the first, and on a choice.
+// influenced is a study in which y depends on the second parameter far more than on the first, and
+// on a choice.
 const influenced = `{"name": "Influence",
 	"parameters": [{"name": "weak", "type": "real", "low": 0, "high": 1}, {"name": "strong", "type": "real", "low": 0, "high": 1}, {"name": "kind", "type": "categorical", "choices": ["A", "B"]}],
 	"objective": {"metric": "yield", "direction": "maximize", "unit": "%"},
@@ -342,7 +348,8 @@ func chartIn(t *testing.T, page, id string) string {
 	return found
 }
 
-// TestParametersStandInOrderOfInfluence: the slices are sorted, the map opens on the first two, points fade, and a metric without a reading has no slice.
+// TestParametersStandInOrderOfInfluence: the slices are sorted, the map opens on the first two,
+// points fade, and a metric without a reading has no slice.
 func TestParametersStandInOrderOfInfluence(t *testing.T) {
 	s := sitetest.Beside(t)
 	at := influencedStudy(s)
@@ -377,7 +384,8 @@ func TestChoicesAreAGridOfValues(t *testing.T) {
 	}
 }
 
-// TestWhatOnlyTheSumKeeps is said on the page and in the report of a study whose algorithm mixes, and on no other's.
+// TestWhatOnlyTheSumKeeps is said on the page and in the report of a study whose algorithm mixes,
+// and on no other's.
 func TestWhatOnlyTheSumKeeps(t *testing.T) {
 	s := sitetest.Beside(t)
 	const said = "may break a limit in many trials where mixing settings from both sides of it pays; the sum over all trials is what it keeps"

@@ -79,7 +79,8 @@ func (t *typed) firstAsked(metrics []string) string {
 	return view.MetricField(0)
 }
 
-// settings reads a field for each parameter; nil when the form has none of them. base fills what it has not.
+// settings reads a field for each parameter; nil when the form has none of them. base fills what it
+// has not.
 func (t *typed) settings(d design.Definition, base design.Settings) design.Settings {
 	settings, any := design.Settings{}, false
 	for i, p := range d.Parameters {
@@ -123,7 +124,8 @@ func (t *typed) settings(d design.Definition, base design.Settings) design.Setti
 	return settings
 }
 
-// formNames turns the fields of faults in a telling, a correction or an own trial into the names of fields.
+// formNames turns the fields of faults in a telling, a correction or an own trial into the names of
+// fields.
 func formNames(d design.Definition) func(string) string {
 	return func(field string) string {
 		if name, ok := strings.CutPrefix(field, "metrics."); ok {
@@ -165,7 +167,8 @@ func (s *Site) tellAgain(w http.ResponseWriter, r *http.Request, v view.Facts, t
 	return s.showTrial(w, r, http.StatusUnprocessableEntity, v, trial, func(page *templates.TrialPage) { page.Card.Entry = entry })
 }
 
-// afterTelling shows the study again, or lets its parts fetch themselves. after is nil when the form had been sent before.
+// afterTelling shows the study again, or lets its parts fetch themselves. after is nil when the
+// form had been sent before.
 func (s *Site) afterTelling(w http.ResponseWriter, r *http.Request, number int, after *ledger.Snapshot) error {
 	w.Header().Set("X-Saved", strconv.Itoa(number))
 	if isPart(r) {
@@ -352,7 +355,8 @@ func doubtful(doubts []study.Doubt, names func(field string) string) templates.D
 	return shown
 }
 
-// asShown names what a form said when its preview was made, and what else the preview was made from: what is carried out later must be the same.
+// asShown names what a form said when its preview was made, and what else the preview was made
+// from: what is carried out later must be the same.
 func (t *typed) asShown(from string) string {
 	said := strings.ReplaceAll(withoutButtons(t.values).Encode(), "%0D%0A", "%0A") // browsers end lines in their own way
 	sum := sha256.Sum256([]byte(from + "\x00" + said))

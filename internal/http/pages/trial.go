@@ -100,7 +100,8 @@ func (s *Site) Undo(w http.ResponseWriter, r *http.Request, v view.Facts, trial 
 	}
 }
 
-// PrintSheet is a trial on paper: what to set, the limits, blanks to write in, and the way back to its page.
+// PrintSheet is a trial on paper: what to set, the limits, blanks to write in, and the way back to
+// its page.
 func (s *Site) PrintSheet(w http.ResponseWriter, r *http.Request, v view.Facts, trial *ledger.Trial) error {
 	page, err := v.Sheet(trial, s.PublicURL.JoinPath(view.TrialURL(v.Snap.ID, trial.Number)).String())
 	if err != nil {
@@ -171,7 +172,8 @@ func (s *Site) Correct(w http.ResponseWriter, r *http.Request, v view.Facts, tri
 	})
 }
 
-// correction reads the form: only what differs from what is kept is corrected, an emptied result is taken back.
+// correction reads the form: only what differs from what is kept is corrected, an emptied result is
+// taken back.
 func (t *typed) correction(snap *ledger.Snapshot, trial *ledger.Trial) study.Correction {
 	d := snap.Definition
 	t.kept = keptValues(d, trial)

@@ -44,7 +44,8 @@ func TestALimitOnTheObjectiveIsShownWithItsOwnEstimate(t *testing.T) {
 	}
 }
 
-// TestATrialTellsItsPhase: where nobody knows how many trials there will be, a trial's page says which T it was decided with; elsewhere it says nothing of it.
+// TestATrialTellsItsPhase: where nobody knows how many trials there will be, a trial's page says
+// which T it was decided with; elsewhere it says nothing of it.
 func TestATrialTellsItsPhase(t *testing.T) {
 	s := sitetest.Beside(t)
 	for _, horizon := range []string{"planned", "doubling"} {
@@ -64,8 +65,8 @@ func TestATrialTellsItsPhase(t *testing.T) {
 	}
 }
 
-// TestATrialChosenBlindlyHasNoPredictions: what nobody had read when it was chosen has no number, no chance and no estimate; later trials have them,
-// each ± with its name.
+// TestATrialChosenBlindlyHasNoPredictions: what nobody had read when it was chosen has no number,
+// no chance and no estimate; later trials have them, each ± with its name.
 func TestATrialChosenBlindlyHasNoPredictions(t *testing.T) {
 	s := sitetest.Beside(t)
 	id := s.NewStudy(screened)
@@ -86,7 +87,8 @@ func TestATrialChosenBlindlyHasNoPredictions(t *testing.T) {
 	sitetest.Says(t, last, "Chance to stay within every limit", "without the noise of a reading", "noise included", "at the settings chosen")
 }
 
-// TestWhyATrialFailed: one press says whether the settings or bad luck made a trial fail, the page says so, and it can be said otherwise afterwards.
+// TestWhyATrialFailed: one press says whether the settings or bad luck made a trial fail, the page
+// says so, and it can be said otherwise afterwards.
 func TestWhyATrialFailed(t *testing.T) {
 	s := sitetest.Beside(t)
 	study := newTrial(s)
@@ -112,7 +114,8 @@ func TestWhyATrialFailed(t *testing.T) {
 	post(s, address+"/close", url.Values{"kind": {"failed"}, "reason": {"x"}}).Want(400)
 }
 
-// The sheet on paper has what to set, each metric with its limit and a blank or what was saved, and a code that opens the trial's page.
+// The sheet on paper has what to set, each metric with its limit and a blank or what was saved, and
+// a code that opens the trial's page.
 func TestThePrintSheet(t *testing.T) {
 	s := sitetest.Beside(t)
 	study := toldStudy(s)
@@ -151,8 +154,10 @@ func TestThePrintSheet(t *testing.T) {
 	sitetest.Says(t, page, address)
 }
 
-// The theorem behind a bound stands on the page, on the board and in the report, each assumption with how it stands here, and in the API's description
-// of the algorithm in the same words; API and pages call a bound a guarantee only while no assumption is known not to hold, else say why not in the same words.
+// The theorem behind a bound stands on the page, on the board and in the report, each assumption
+// with how it stands here, and in the API's description of the algorithm in the same words; API and
+// pages call a bound a guarantee only while no assumption is known not to hold, else say why not in
+// the same words.
 func TestTheTheoremBehindABound(t *testing.T) {
 	s := sitetest.Beside(t)
 	proven := strings.Replace(sitetest.Screen, `"seed": 7`, `"model": {"outputs": "raw", "fit": "fixed"}, "seed": 7`, 1)

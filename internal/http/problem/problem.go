@@ -1,4 +1,5 @@
-// Package problem says what a caller is told about an error: a problem of RFC 9457, which programs read and pages show.
+// Package problem says what a caller is told about an error: a problem of RFC 9457, which programs
+// read and pages show.
 package problem
 
 import (
@@ -30,14 +31,16 @@ func New(status int, detail string, faults ...design.Fault) *Problem {
 	return &Problem{Title: http.StatusText(status), Status: status, Detail: detail, Errors: design.Faults(faults).Bounded()}
 }
 
-// Malformed is a request that cannot be read at all, because of a field of its body, query or header.
+// Malformed is a request that cannot be read at all, because of a field of its body, query or
+// header.
 func Malformed(place, field, detail string) *Problem {
 	p := New(http.StatusBadRequest, detail, design.Fault{Field: field, Message: detail})
 	p.place = place
 	return p
 }
 
-// InQuery says of what is invalid that it stood in the query; what else is invalid stood in the body.
+// InQuery says of what is invalid that it stood in the query; what else is invalid stood in the
+// body.
 func InQuery(err error) error {
 	var faulty *design.Invalid
 	if errors.As(err, &faulty) {
@@ -64,7 +67,8 @@ var (
 	OneStudy    = New(http.StatusForbidden, "What you came in with is for one study and nothing else.")
 	NoPerson    = New(http.StatusForbidden, "Only people have devices; tokens and share links have none.")
 	FullSignIn  = New(http.StatusForbidden, "This needs a sign-in by a link; a PIN, a token or a share link does not do.")
-	// AnothersPage is what a page that was made for somebody else is told. It loads anew as the caller's.
+	// AnothersPage is what a page that was made for somebody else is told. It loads anew as the
+	// caller's.
 	AnothersPage = New(http.StatusConflict, "Somebody else is signed in in this browser by now. The page has to be loaded again.")
 	SignIn       = New(http.StatusUnauthorized, "This needs valid credentials: a signed-in browser, or the header “Authorization: Bearer TOKEN”.")
 	TooMany      = &Problem{Title: http.StatusText(http.StatusTooManyRequests), Status: http.StatusTooManyRequests, RetryAfter: 60,

@@ -98,7 +98,8 @@ func (q *Query) Yes(name string) bool {
 	return text == "true"
 }
 
-// Among returns the words given, in one parameter with commas or in several, each of which must be one of allowed.
+// Among returns the words given, in one parameter with commas or in several, each of which must be
+// one of allowed.
 func Among[T ~string](q *Query, name string, allowed ...T) []T {
 	var words []T
 	for word := range strings.FieldsFuncSeq(strings.Join(q.values[name], ","), func(r rune) bool { return r == ',' }) {

@@ -86,7 +86,8 @@ func FuzzQuery(plain *testing.F) {
 	})
 }
 
-// TestTheLongestQueryIsReadInLittleMore: a query as long as a header may be takes little more than its bytes.
+// TestTheLongestQueryIsReadInLittleMore: a query as long as a header may be takes little more than
+// its bytes.
 func TestTheLongestQueryIsReadInLittleMore(t *testing.T) {
 	const longest = 64 << 10 // headers, in the program
 	var names strings.Builder

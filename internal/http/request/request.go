@@ -1,4 +1,5 @@
-// Package request reads what all requests have alike: who is asking, which study and trial the path names, the query.
+// Package request reads what all requests have alike: who is asking, which study and trial the path
+// names, the query.
 package request
 
 import (
@@ -31,7 +32,8 @@ func Caller(r *http.Request) (who account.Identity, ok bool) {
 	return who, ok
 }
 
-// Studies are the studies that the caller may know of: nil for all, else the one the caller is limited to.
+// Studies are the studies that the caller may know of: nil for all, else the one the caller is
+// limited to.
 func Studies(r *http.Request) []string {
 	if who, _ := Caller(r); who.StudyID != "" {
 		return []string{who.StudyID}
@@ -47,7 +49,8 @@ func At(r *http.Request) (int64, error) {
 	return Asked(r, func(q *Query) int64 { return q.Whole("at", 1, MaxSeq, 0) })
 }
 
-// Seen is the ledger event that the caller has heard of, 0 when it is for the store to say how far the study is.
+// Seen is the ledger event that the caller has heard of, 0 when it is for the store to say how far
+// the study is.
 func Seen(r *http.Request) (int64, error) {
 	return Asked(r, func(q *Query) int64 { return q.Whole("seen", 0, MaxSeq, 0) })
 }

@@ -20,7 +20,8 @@ type Document struct {
 	*described
 }
 
-// described is what all sites of a test binary, which have the same routes, share of it, as the first of them served it.
+// described is what all sites of a test binary, which have the same routes, share of it, as the
+// first of them served it.
 type described struct {
 	tree     map[string]any
 	mu       sync.Mutex // of the compiler, which keeps what it has compiled

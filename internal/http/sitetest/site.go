@@ -1,4 +1,5 @@
-// Package sitetest gives tests the whole site on a database of its own, and holds every answer of the API against the OpenAPI document.
+// Package sitetest gives tests the whole site on a database of its own, and holds every answer of
+// the API against the OpenAPI document.
 package sitetest
 
 import (
@@ -159,7 +160,8 @@ type Answer struct {
 	t      testing.TB
 }
 
-// Call makes a request as token (none when empty). body is text, or a value to send as JSON, or nil. headers come in pairs.
+// Call makes a request as token (none when empty). body is text, or a value to send as JSON, or
+// nil. headers come in pairs.
 func (s *Site) Call(method, path, token string, body any, headers ...string) Answer {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), patience.Long)
@@ -176,7 +178,8 @@ func (s *Site) Call(method, path, token string, body any, headers ...string) Ans
 	return out
 }
 
-// NoRedirects is a client that stays where it is sent from, and asks for answers that are not compressed.
+// NoRedirects is a client that stays where it is sent from, and asks for answers that are not
+// compressed.
 var NoRedirects = &http.Client{
 	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	Transport:     &http.Transport{DisableCompression: true},
@@ -244,7 +247,8 @@ func Must(t testing.TB, err error) {
 	}
 }
 
-// Faults returns the problem's errors, location → message, after checking its form, and that something is wrong at each of the places named.
+// Faults returns the problem's errors, location → message, after checking its form, and that
+// something is wrong at each of the places named.
 func (a Answer) Faults(status int, at ...string) map[string]string {
 	a.t.Helper()
 	a.Want(status)
@@ -331,7 +335,8 @@ func At(t testing.TB, value any, path string) any {
 	return value
 }
 
-// Has fails the test unless the body has the values, each behind its path; a path that is not there is null.
+// Has fails the test unless the body has the values, each behind its path; a path that is not there
+// is null.
 func (a Answer) Has(wants ...any) Answer {
 	a.t.Helper()
 	body := a.JSON()

@@ -38,7 +38,8 @@ func (s *Site) Listen(path, secret string, headers ...string) *Stream {
 	return out
 }
 
-// line returns the next line that says something, unless the stream has ended; in vain is what is said when none comes in time.
+// line returns the next line that says something, unless the stream has ended; in vain is what is
+// said when none comes in time.
 func (l *Stream) line(deadline <-chan time.Time, inVain string) (line string, open bool) {
 	l.t.Helper()
 	for {

@@ -3,7 +3,8 @@ package problems
 import "math"
 
 var classicProblems = []Problem{
-	// Minus the Branin–Hoo function within (x₁ − 2.5)² + (x₂ − 7.5)² ≤ 50. Of its three minima 0.397887 only (π, 2.275) is inside.
+	// Minus the Branin–Hoo function within (x₁ − 2.5)² + (x₂ − 7.5)² ≤ 50. Of its three minima
+	// 0.397887 only (π, 2.275) is inside.
 	{Name: "branin", Horizon: 100, Source: "Gelbart, Snoek, Adams (2014): Branin–Hoo within a disk",
 		Summary: "three equal minima, one of them within the limit",
 		in: Instance{
@@ -14,7 +15,8 @@ var classicProblems = []Problem{
 			Optima: []Optimum{{1, -braninHoo(math.Pi, 2.275), []float64{math.Pi, 2.275}}},
 			Safe:   [][]float64{{2.5, 7.5}},
 		}},
-	// Minus cos 2x cos y + sin x, within cos x cos y − sin x sin y ≤ 0.5. Its minimum −2 is at (3π/2, 0).
+	// Minus cos 2x cos y + sin x, within cos x cos y − sin x sin y ≤ 0.5. Its minimum −2 is at
+	// (3π/2, 0).
 	{Name: "gardner-1", Horizon: 100, Source: "Gardner et al. (2014), first problem",
 		Summary: "several pockets, the best on the edge of the space",
 		in: Instance{
@@ -28,7 +30,8 @@ var classicProblems = []Problem{
 	{Name: "gardner-2", Horizon: 100, Source: "Gardner et al. (2014), second problem",
 		Summary: "two small pockets within the limit, readings without noise",
 		in:      sine(nil, 0, firstPhase)},
-	// −x₁ − x₂, within 3/2 − x₁ − 2x₂ − ½ sin(2π(x₁² − 2x₂)) ≤ 0 and x₁² + x₂² ≤ 3/2. The best point lies on the first limit.
+	// −x₁ − x₂, within 3/2 − x₁ − 2x₂ − ½ sin(2π(x₁² − 2x₂)) ≤ 0 and x₁² + x₂² ≤ 3/2. The best
+	// point lies on the first limit.
 	{Name: "gramacy", Horizon: 100, Source: "Gramacy et al. (2016), section 2.2",
 		Summary: "a straight objective, and a wavy limit that holds two of three pockets back",
 		in: Instance{

@@ -63,7 +63,8 @@ var engineeringProblems = []Problem{
 			Optima: []Optimum{{1, -0.0126652328, []float64{0.0516890614, 0.3567177470, 11.2889653}}},
 			Safe:   [][]float64{{0.055, 0.4, 11}},
 		}},
-	// A bar of length L welded to a wall, loaded by P at its end: weld thickness h and length l, bar height t and thickness b, in inches.
+	// A bar of length L welded to a wall, loaded by P at its end: weld thickness h and length l,
+	// bar height t and thickness b, in inches.
 	{Name: "welded-beam", Horizon: 200, Source: "Rao (1996); Coello, Montes (2002), problem 1",
 		Summary: "cost of a beam, four parameters, seven limits in units from inches to pounds per square inch",
 		in: Instance{

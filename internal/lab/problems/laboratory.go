@@ -2,13 +2,15 @@ package problems
 
 import "math"
 
-// Laboratory is how an instance's numbers are called where somebody measures them. A reading of the objective is f(x), one of limit j is
-// g_j(x) + Levels[j], both with noise: the limit holds while the reading is at most the level.
+// Laboratory is how an instance's numbers are called where somebody measures them. A reading of the
+// objective is f(x), one of limit j is g_j(x) + Levels[j], both with noise: the limit holds while
+// the reading is at most the level.
 type Laboratory struct {
 	Title, Objective, Unit string
 	AxisUnits, LimitUnits  []string
 	Levels                 []float64
-	// Remainder, when not empty, names what the axes leave of 100: they are shares of a mixture, in per cent.
+	// Remainder, when not empty, names what the axes leave of 100: they are shares of a mixture, in
+	// per cent.
 	Remainder string
 }
 
@@ -27,8 +29,8 @@ var laboratoryProblems = []Problem{
 				LimitUnits: []string{"%"}, Levels: []float64{2}},
 			Noise: readWith(0.6, 0.05),
 		}},
-	// An emulsion of oil in water. It keeps longest with enough surfactant for its oil and with a thick water phase, which polymer and oil make too
-	// thick to pour.
+	// An emulsion of oil in water. It keeps longest with enough surfactant for its oil and with a
+	// thick water phase, which polymer and oil make too thick to pour.
 	{Name: "formulation", Horizon: 40, Source: "made up after the rules of thumb of emulsions",
 		Summary: "stability of a mixture of four, a limit on its viscosity, readings with noise",
 		in: Instance{
@@ -45,8 +47,9 @@ var laboratoryProblems = []Problem{
 				LimitUnits: []string{"mPa·s"}, Levels: []float64{250}, Remainder: "water"},
 			Noise: readWith(1.2, 6),
 		}},
-	// A lathe. A part takes its cutting time ∝ 1/(v·f) and its share of a tool change, tools lasting T ∝ v^{−4} f^{−2.5} minutes; the tool is
-	// heated by v^{0.7} f^{0.4} and cooled by the coolant, of which too much costs time to clear away.
+	// A lathe. A part takes its cutting time ∝ 1/(v·f) and its share of a tool change, tools
+	// lasting T ∝ v^{−4} f^{−2.5} minutes; the tool is heated by v^{0.7} f^{0.4} and cooled by the
+	// coolant, of which too much costs time to clear away.
 	{Name: "machine", Horizon: 40, Source: "Taylor's tool life with made-up constants, F. W. Taylor: On the Art of Cutting Metals (1907)",
 		Summary: "parts per hour of a lathe, a limit on the temperature of its tool, readings with noise",
 		in: Instance{
@@ -76,7 +79,8 @@ func readWith(deviations ...float64) (noise []Noise) {
 	return noise
 }
 
-// reacted is what there is of B and C, in per cent. With the rates k₁ and k₂, both after Arrhenius and quickened by the catalyst, after time t there is
+// reacted is what there is of B and C, in per cent. With the rates k₁ and k₂, both after Arrhenius
+// and quickened by the catalyst, after time t there is
 //
 //	B = k₁/(k₂ − k₁)·(e^{−k₁t} − e^{−k₂t}),   C = 1 − e^{−k₁t} − B.
 //

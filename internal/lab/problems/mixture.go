@@ -9,13 +9,13 @@ import (
 	"gonum.org/v1/gonum/optimize/convex/lp"
 )
 
-// Mixture is what the best mixture of arms is worth in round t, E_π* f of Zhou and Ji (2022, Section 2),
-// with which their regret R₊ compares: the linear program
+// Mixture is what the best mixture of arms is worth in round t, E_π* f of Zhou and Ji (2022,
+// Section 2), with which their regret R₊ compares: the linear program
 //
 //	max Σ_i π_i f(x_i)   over   π ≥ 0, Σ_i π_i = 1, Σ_i π_i g_j(x_i) ≤ 0 for all j,
 //
-// solved by the simplex method. It is at least the value of the best arm within the limits, and needs one
-// arm more than there are limits at most. There has to be an arm within all limits.
+// solved by the simplex method. It is at least the value of the best arm within the limits, and
+// needs one arm more than there are limits at most. There has to be an arm within all limits.
 func (in *Instance) Mixture(t int) (float64, error) {
 	best, err := in.bestArm(t)
 	if err != nil {

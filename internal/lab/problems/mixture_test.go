@@ -34,7 +34,8 @@ func bestOfTwo(rewards []float64, costs [][]float64) float64 {
 	return best
 }
 
-// TestMixture compares with every pair of arms where there is one limit, and with what is known where there are two.
+// TestMixture compares with every pair of arms where there is one limit, and with what is known
+// where there are two.
 func TestMixture(t *testing.T) {
 	t.Parallel()
 	mixture := func(rewards []float64, costs [][]float64) float64 {

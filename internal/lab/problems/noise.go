@@ -26,7 +26,8 @@ func Gaussian(variance float64) Noise {
 	return Noise{variance, func(random *rand.Rand, _ []float64) float64 { return sd * random.NormFloat64() }}
 }
 
-// freedom is the number of degrees of freedom of heavy-tailed noise: the fewest whole ones with a finite variance.
+// freedom is the number of degrees of freedom of heavy-tailed noise: the fewest whole ones with a
+// finite variance.
 const freedom = 3
 
 // student is Student's t with 3 degrees of freedom, scaled to the variance.
@@ -65,7 +66,8 @@ func NoiseOf(kind string, variance float64) (Noise, error) {
 	return []func(float64) Noise{Gaussian, student, uniform}[at](variance), nil
 }
 
-// Poisson draws a Poisson number of the given mean by multiplying uniforms (Knuth), for means up to some hundreds.
+// Poisson draws a Poisson number of the given mean by multiplying uniforms (Knuth), for means up to
+// some hundreds.
 func Poisson(random *rand.Rand, mean float64) int {
 	limit, product, count := math.Exp(-mean), 1.0, 0
 	for {

@@ -72,7 +72,8 @@ func (in *Instance) Point(at optimizer.Place) []float64 {
 	return x
 }
 
-// SafePlaces are the places of the safe points; among arms, the nearest ones that are within the limits.
+// SafePlaces are the places of the safe points; among arms, the nearest ones that are within the
+// limits.
 func (in *Instance) SafePlaces(s optimizer.Space) []optimizer.Place {
 	var places []optimizer.Place
 	for _, x := range in.Safe {

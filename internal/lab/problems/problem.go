@@ -1,6 +1,8 @@
-// Package problems holds test problems with known optima. It is pure: no input or output, no clock; the same seed draws the same problem everywhere.
+// Package problems holds test problems with known optima. It is pure: no input or output, no clock;
+// the same seed draws the same problem everywhere.
 //
-// Every problem maximises a reward f(x) over x ∈ 𝒳 within the limits g_j(x) ≤ 0; a published minimisation is negated. Points are in the problem's own units.
+// Every problem maximises a reward f(x) over x ∈ 𝒳 within the limits g_j(x) ≤ 0; a published
+// minimisation is negated. Points are in the problem's own units.
 package problems
 
 import (
@@ -18,7 +20,8 @@ type Problem struct {
 	Source  string // where it is published
 	Summary string // what it tests, one sentence
 	Horizon int    // T usually played
-	// TakesReadings tells that the arms come from a table of readings, a substitute standing in for the published one.
+	// TakesReadings tells that the arms come from a table of readings, a substitute standing in for
+	// the published one.
 	TakesReadings bool
 
 	in    Instance                           // where chance draws nothing
@@ -54,18 +57,20 @@ type Instance struct {
 	// Reward is f and Costs writes g_j to g, as they are in round t, without noise.
 	Reward func(t int, x []float64) float64
 	Costs  func(t int, x, g []float64)
-	// Given, when not nil, is how the constraint functions g_t are known everywhere before round t is chosen; their expectation is Costs.
+	// Given, when not nil, is how the constraint functions g_t are known everywhere before round t
+	// is chosen; their expectation is Costs.
 	Given *Given
 	Noise []Noise // of a reading: the reward's, then each cost's
 	Delay float64 // mean of the Poisson distributed number of rounds until a reading arrives, each metric's by itself
-	// Kernel, its lengthscale in units of 𝒳 and its variance are a model that suits the functions; Matrix, when not nil, is the
-	// arms' prior covariance instead.
+	// Kernel, its lengthscale in units of 𝒳 and its variance are a model that suits the functions;
+	// Matrix, when not nil, is the arms' prior covariance instead.
 	Kernel      string
 	Lengthscale float64
 	Variance    float64
 	Matrix      [][]float64
 	Lambda      float64 // λ of every metric; 0 for its noise variance
-	// Fitted tells that no model suits beforehand: outputs are standardised and hyperparameters fitted.
+	// Fitted tells that no model suits beforehand: outputs are standardised and hyperparameters
+	// fitted.
 	Fitted bool
 	Optima []Optimum   // in order of From
 	Safe   [][]float64 // points known to be within the limits, for the algorithms that start from some
@@ -98,8 +103,9 @@ func Find(name string) (Problem, error) {
 	return Problem{}, fmt.Errorf("there is no problem %q; there are %s", name, strings.Join(names, ", "))
 }
 
-// New settles the problem's functions. The seed matters where they are drawn at random; readings, nil for the substitute, where
-// they come from a table, and then prior, nil for the same table, is where the prior covariance comes from.
+// New settles the problem's functions. The seed matters where they are drawn at random; readings,
+// nil for the substitute, where they come from a table, and then prior, nil for the same table, is
+// where the prior covariance comes from.
 func (p Problem) New(seed uint64, readings, prior *Readings) (*Instance, error) {
 	if (readings != nil || prior != nil) && !p.TakesReadings {
 		return nil, fmt.Errorf("%s takes no table of readings", p.Name)
@@ -138,8 +144,8 @@ func (in *Instance) Optimum(t int) Optimum {
 	return best
 }
 
-// StandsStill tells whether the problem is one that a laboratory could have: its functions do not change over the rounds, readings come at
-// once, and it brings no prior of its own.
+// StandsStill tells whether the problem is one that a laboratory could have: its functions do not
+// change over the rounds, readings come at once, and it brings no prior of its own.
 func (in *Instance) StandsStill() bool {
 	return in.Given == nil && in.Delay == 0 && in.Matrix == nil && len(in.Optima) == 1
 }
@@ -154,8 +160,8 @@ func (in *Instance) CostsAt(t int, x []float64) []float64 {
 // largestGrid bounds the number of points of a grid.
 const largestGrid = 200_000
 
-// Grid returns the instance played on a grid of side points along each continuous parameter, stepped ones keeping their steps. The
-// optima are the best grid points.
+// Grid returns the instance played on a grid of side points along each continuous parameter,
+// stepped ones keeping their steps. The optima are the best grid points.
 func (in *Instance) Grid(side int) (*Instance, error) {
 	if in.Arms != nil {
 		return nil, fmt.Errorf("this problem has arms already; it takes no grid")

@@ -34,7 +34,8 @@ var published = map[string][]float64{
 	"welded-beam": {-1.724852}, "gramacy": {-0.599788}, "queue": {-4. / 17},
 }
 
-// TestOptima checks that every optimum is reached at its point, lies within the limits and, where it is published, is the published one.
+// TestOptima checks that every optimum is reached at its point, lies within the limits and, where
+// it is published, is the published one.
 func TestOptima(t *testing.T) {
 	t.Parallel()
 	for _, p := range Menu() {
@@ -65,8 +66,8 @@ func TestOptima(t *testing.T) {
 	}
 }
 
-// TestNoBetterPoint searches for points better than the optimum: on dense grids where there are few parameters, else by random moves from the
-// optimum and from anywhere.
+// TestNoBetterPoint searches for points better than the optimum: on dense grids where there are few
+// parameters, else by random moves from the optimum and from anywhere.
 func TestNoBetterPoint(t *testing.T) {
 	t.Parallel()
 	for _, p := range Menu() {
@@ -106,7 +107,8 @@ func densest(t *testing.T, in *Instance, o Optimum) float64 {
 	return wandering(in, o)
 }
 
-// wandering keeps the best point within the limits among random moves of many sizes from the optimum, and from random points.
+// wandering keeps the best point within the limits among random moves of many sizes from the
+// optimum, and from random points.
 func wandering(in *Instance, o Optimum) float64 {
 	random := rand.New(rand.NewPCG(5, 0))
 	best := math.Inf(-1)
@@ -244,8 +246,8 @@ func TestRKHS(t *testing.T) {
 	}
 }
 
-// TestNorms works out lower bounds of the sine functions' norms in the kernel's space, √(yᵀK⁻¹y) on a grid of 16×16 points: what an honest B
-// of the published confidence widths has to be at least.
+// TestNorms works out lower bounds of the sine functions' norms in the kernel's space, √(yᵀK⁻¹y) on
+// a grid of 16×16 points: what an honest B of the published confidence widths has to be at least.
 func TestNorms(t *testing.T) {
 	t.Parallel()
 	grid, err := instance(t, "sine-pocket", 1).Grid(16)

@@ -95,11 +95,13 @@ func (r *Readings) Write(w io.Writer) error {
 	return lines.Error()
 }
 
-// fromReadings plays a table: f = column means, a reading's noise = a random row − mean, g = −f + h with noise of another row,
-// the arms' prior covariance the correlation of the columns. The prior's variance is the mean of f², so that it spans the values there are.
+// fromReadings plays a table: f = column means, a reading's noise = a random row − mean, g = −f + h
+// with noise of another row, the arms' prior covariance the correlation of the columns. The prior's
+// variance is the mean of f², so that it spans the values there are.
 //
-// With a table for the prior it plays as the originals do (Chowdhury, Gopalan: On Kernelized Multi-armed Bandits, 2017): the covariance is the correlation
-// of that table's columns, the readings played are divided by their largest mean, and λ = 1.
+// With a table for the prior it plays as the originals do (Chowdhury, Gopalan: On Kernelized
+// Multi-armed Bandits, 2017): the covariance is the correlation of that table's columns, the
+// readings played are divided by their largest mean, and λ = 1.
 func fromReadings(o options, substitute func() *Readings, limit func(best float64) float64) (*Instance, error) {
 	table := o.readings
 	if table == nil {
@@ -148,7 +150,8 @@ func fromReadings(o options, substitute func() *Readings, limit func(best float6
 	return in, nil
 }
 
-// suits tells what keeps r from being the prior of the readings played: its columns must be theirs, in their order.
+// suits tells what keeps r from being the prior of the readings played: its columns must be theirs,
+// in their order.
 func (r *Readings) suits(played *Readings) error {
 	if slices.Equal(r.Names, played.Names) {
 		return nil

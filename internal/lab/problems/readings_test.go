@@ -43,7 +43,8 @@ func table(names []string, pattern [3][]float64) *Readings {
 	return r
 }
 
-// TestPriorReadings: the prior covariance is the correlation of one table, what is played the other one divided by its largest mean, with λ = 1.
+// TestPriorReadings: the prior covariance is the correlation of one table, what is played the other
+// one divided by its largest mean, with λ = 1.
 func TestPriorReadings(t *testing.T) {
 	names := []string{"a", "b", "c"}
 	played := table(names, [3][]float64{{100, 210, 400}, {130, 190, 370}, {70, 200, 430}}) // means 100, 200, 400

@@ -34,9 +34,10 @@ const (
 	rkhsTries = 1000
 )
 
-// rkhs draws f = Σ_i a_i k(·, x_i), a_i uniform on [−1,1] and the x_i the arms themselves, k squared exponential with ℓ = 0.2, and g the
-// same way or as −f + share·B, B = max |f|. Functions without an arm that keeps the limit by 0.1·B are drawn again: the published
-// description does not say what was done about them.
+// rkhs draws f = Σ_i a_i k(·, x_i), a_i uniform on [−1,1] and the x_i the arms themselves, k
+// squared exponential with ℓ = 0.2, and g the same way or as −f + share·B, B = max |f|. Functions
+// without an arm that keeps the limit by 0.1·B are drawn again: the published description does not
+// say what was done about them.
 func rkhs(seed uint64, share float64) (*Instance, error) {
 	random := rand.New(rand.NewPCG(seed, 0x726b6873))
 	for range rkhsTries {

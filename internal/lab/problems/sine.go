@@ -26,7 +26,8 @@ var firstPhase = phase{
 	func(x, y float64) float64 { return math.Sin(x)*math.Sin(y) + 0.95 },
 }
 
-// In the second phase the best point lies on x₂ = 0, in the third on x₁ = 0, where the limit is reached.
+// In the second phase the best point lies on x₂ = 0, in the third on x₁ = 0, where the limit is
+// reached.
 var secondX, thirdY = math.Pi - math.Asin(0.5/-math.Sin(5)), math.Asin(0.95 / -math.Sin(5))
 
 var secondPhase = phase{

@@ -9,8 +9,9 @@ import (
 // substituteSeed settles both tables for good.
 const substituteSeed = 20221122
 
-// SubstituteSensors is a made-up table in the shape of the light sensors' (41 sensors, 601 moments), which may not be passed on: sensors
-// scattered over a floor of 40 m × 30 m, brighter near a row of windows, following the day together, each with autocorrelated noise of its own.
+// SubstituteSensors is a made-up table in the shape of the light sensors' (41 sensors, 601
+// moments), which may not be passed on: sensors scattered over a floor of 40 m × 30 m, brighter
+// near a row of windows, following the day together, each with autocorrelated noise of its own.
 func SubstituteSensors() *Readings {
 	const sensors, moments = 41, 601
 	random := rand.New(rand.NewPCG(substituteSeed, 1))
@@ -36,8 +37,9 @@ func SubstituteSensors() *Readings {
 	return table
 }
 
-// SubstitutePrices is a made-up table in the shape of the stock prices' (29 stocks, 822 days): prices that revert slowly to a level of their
-// own, driven by a common market and own shocks, both with Student's t of 3 degrees of freedom.
+// SubstitutePrices is a made-up table in the shape of the stock prices' (29 stocks, 822 days):
+// prices that revert slowly to a level of their own, driven by a common market and own shocks, both
+// with Student's t of 3 degrees of freedom.
 func SubstitutePrices() *Readings {
 	const stocks, days = 29, 822
 	random := rand.New(rand.NewPCG(substituteSeed, 2))

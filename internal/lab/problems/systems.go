@@ -6,8 +6,8 @@ import (
 )
 
 var systemProblems = []Problem{
-	// Its optimum lies on the budget; it was found by nested search over the sigmoid servers' rates, the logarithmic ones following from equal marginal
-	// utility per cost.
+	// Its optimum lies on the budget; it was found by nested search over the sigmoid servers'
+	// rates, the logarithmic ones following from equal marginal utility per cost.
 	{Name: "rate-allocation", Horizon: 350, Source: "Shi, Eryilmaz (2022), section E.2: data rates of four servers; constants reconstructed",
 		Summary: "four data rates, utility against an electricity budget",
 		in: Instance{
@@ -21,9 +21,10 @@ var systemProblems = []Problem{
 			Optima: []Optimum{{1, 2.8188737837, []float64{1.6544152, 0.9686810, 1.3177152, 0.1895603}}},
 			Safe:   [][]float64{{0.5, 0.5, 0.5, 0.5}},
 		}},
-	// Node i has the share x_i ∈ [0,1] of its processors: it then serves h₁ = 3x₁, h₂ = 2x₂ jobs a round for an energy of x₁² + x₂²/2. With
-	// ω_t ~ Poisson(2) jobs arriving, g_t(x) = ω_t − h₁ − h₂ is known before round t is chosen. Spending least energy for 3x₁ + 2x₂ = 2 gives
-	// x = (6, 8)/17 and f* = −4/17.
+	// Node i has the share x_i ∈ [0,1] of its processors: it then serves h₁ = 3x₁, h₂ = 2x₂ jobs a
+	// round for an energy of x₁² + x₂²/2. With ω_t ~ Poisson(2) jobs arriving, g_t(x) = ω_t − h₁ −
+	// h₂ is known before round t is chosen. Spending least energy for 3x₁ + 2x₂ = 2 gives x = (6,
+	// 8)/17 and f* = −4/17.
 	{Name: "queue", Horizon: 500, Source: "Zhou, Ji: Provably Efficient Bayesian Optimization with Unknown Constraints (2022), appendix A: two computing nodes; rates and energies reconstructed",
 		Summary: "energy of two computing nodes that must serve random arrivals known before each round",
 		in: Instance{
@@ -42,10 +43,12 @@ var systemProblems = []Problem{
 		}},
 }
 
-// Constants of the utilities, reconstructed: the published ones refer to a work that could not be consulted.
+// Constants of the utilities, reconstructed: the published ones refer to a work that could not be
+// consulted.
 const utilityRate, utilityShift = 5.0, 1.0
 
-// sigmoidUtility is c(1/(1 + e^{−a(x−b)}) + d) and logarithmicUtility c(ln(ax + b) + d), with c and d such that U(0) = 0 and U(2) = 1.
+// sigmoidUtility is c(1/(1 + e^{−a(x−b)}) + d) and logarithmicUtility c(ln(ax + b) + d), with c and
+// d such that U(0) = 0 and U(2) = 1.
 func sigmoidUtility(x float64) float64 {
 	at := func(x float64) float64 { return 1 / (1 + math.Exp(-utilityRate*(x-utilityShift))) }
 	return (at(x) - at(0)) / (at(2) - at(0))

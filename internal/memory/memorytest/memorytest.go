@@ -11,7 +11,8 @@ func Held() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// Allocated is how many bytes do allocates in all, which is never less than it holds at once. Nothing else may run beside it.
+// Allocated is how many bytes do allocates in all, which is never less than it holds at once.
+// Nothing else may run beside it.
 func Allocated(do func()) int {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

@@ -1,5 +1,5 @@
-// Package checkpoint divides long work into slices, so that it ends soon after its context and can give way to other work between
-// two of them. It knows no clock: who sets the hook does.
+// Package checkpoint divides long work into slices, so that it ends soon after its context and can
+// give way to other work between two of them. It knows no clock: who sets the hook does.
 package checkpoint
 
 import (
@@ -7,7 +7,8 @@ import (
 	"sync"
 )
 
-// Slice is about how many multiplications of the optimizer's inner loops fit into a slice: well below 10 ms on a processor of our time.
+// Slice is about how many multiplications of the optimizer's inner loops fit into a slice: well
+// below 10 ms on a processor of our time.
 const Slice = 20_000_000
 
 type key struct{}
@@ -18,12 +19,15 @@ type gate struct {
 	hook func(context.Context) error
 }
 
-// With returns a context whose work calls hook between slices of at most some 10 ms of computing on one processor, and often much sooner, so a
-// hook that measures the time since it last gave way costs next to nothing. A hook may wait as long as it likes, for instance for a processor
-// to be free again; it must return when its context ends. An error ends the work with that error, leaving everything as it was.
+// With returns a context whose work calls hook between slices of at most some 10 ms of computing on
+// one processor, and often much sooner, so a hook that measures the time since it last gave way
+// costs next to nothing. A hook may wait as long as it likes, for instance for a processor to be
+// free again; it must return when its context ends. An error ends the work with that error, leaving
+// everything as it was.
 //
-// The hook is never called by two goroutines at once: while it waits, other goroutines of the same work come to rest at their own next
-// checkpoint. No lock that other work waits for is held while it is called.
+// The hook is never called by two goroutines at once: while it waits, other goroutines of the same
+// work come to rest at their own next checkpoint. No lock that other work waits for is held while
+// it is called.
 func With(ctx context.Context, hook func(ctx context.Context) error) context.Context {
 	return context.WithValue(ctx, key{}, &gate{hook: hook})
 }
@@ -42,10 +46,12 @@ func Reach(ctx context.Context) error {
 	return g.hook(ctx)
 }
 
-// Without returns a context that ends with ctx and has no hook, for slices that must not be divided.
+// Without returns a context that ends with ctx and has no hook, for slices that must not be
+// divided.
 func Without(ctx context.Context) context.Context { return context.WithValue(ctx, key{}, (*gate)(nil)) }
 
-// Meter counts the work of one goroutine and ends a slice whenever enough of it has been done. A nil Meter never does.
+// Meter counts the work of one goroutine and ends a slice whenever enough of it has been done. A
+// nil Meter never does.
 type Meter struct {
 	ctx  context.Context // of the one call that the meter is made for
 	done int

@@ -39,8 +39,9 @@ func (g *Group) Go(piece func() error) {
 	})
 }
 
-// Wait waits for all pieces and returns the first error. When a piece has panicked, so does Wait, with what that piece panicked with and its
-// stack: whoever recovers from the panics of the whole work meets those of its pieces, too.
+// Wait waits for all pieces and returns the first error. When a piece has panicked, so does Wait,
+// with what that piece panicked with and its stack: whoever recovers from the panics of the whole
+// work meets those of its pieces, too.
 func (g *Group) Wait() error {
 	err := g.work.Wait()
 	if g.cause != "" {

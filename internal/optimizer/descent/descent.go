@@ -1,7 +1,9 @@
-// Package descent follows a smooth function downhill inside a box by projected BFGS: coordinates at a bound that want to leave stay there, the
-// others move along −H g, H being the inverse Hessian as learned so far (Nocedal & Wright, Numerical Optimization, 6.1 and 16.7).
+// Package descent follows a smooth function downhill inside a box by projected BFGS: coordinates at
+// a bound that want to leave stay there, the others move along −H g, H being the inverse Hessian as
+// learned so far (Nocedal & Wright, Numerical Optimization, 6.1 and 16.7).
 //
-// A Descent asks for one value after another and does not work them out, so that those of many descents can be worked out together.
+// A Descent asks for one value after another and does not work them out, so that those of many
+// descents can be worked out together.
 package descent
 
 import (
@@ -49,7 +51,8 @@ func (d *Descent) Next() []float64 { return d.trial }
 // Best is the best point found and its value; nil when none had a finite one.
 func (d *Descent) Best() (at []float64, value float64) { return d.at, d.value }
 
-// Tell answers Next with the value there, +∞ where there is none. The gradient there is only asked for when the descent goes there.
+// Tell answers Next with the value there, +∞ where there is none. The gradient there is only asked
+// for when the descent goes there.
 func (d *Descent) Tell(value float64, gradient func() []float64) {
 	switch {
 	case d.at == nil && !(value < math.Inf(1)):
@@ -76,7 +79,8 @@ func (d *Descent) arrive(value float64, gradient []float64) {
 	d.turn()
 }
 
-// shorten tries less of the direction: the parabola through both values and the slope says how much, within reason.
+// shorten tries less of the direction: the parabola through both values and the slope says how
+// much, within reason.
 func (d *Descent) shorten(value float64) {
 	d.step *= shorter(value-d.value, d.promised)
 	if d.shortened++; d.shortened == mostHalves || !d.propose() {
@@ -84,7 +88,8 @@ func (d *Descent) shorten(value float64) {
 	}
 }
 
-// shorter is by how much to shorten a step that brought a change where its gradient promised another.
+// shorter is by how much to shorten a step that brought a change where its gradient promised
+// another.
 func shorter(change, promised float64) float64 {
 	if math.IsInf(change, 1) {
 		return 0.5
@@ -114,7 +119,8 @@ func (d *Descent) turn() {
 	}
 }
 
-// turnBack follows a direction that led nowhere: what was learned of the curvature misleads, so it goes once more along the gradient.
+// turnBack follows a direction that led nowhere: what was learned of the curvature misleads, so it
+// goes once more along the gradient.
 func (d *Descent) turnBack() {
 	d.trial = nil
 	if d.curvature != nil {
@@ -123,7 +129,8 @@ func (d *Descent) turnBack() {
 	}
 }
 
-// propose asks for the point at the present share of the direction, unless the way there does not lead down.
+// propose asks for the point at the present share of the direction, unless the way there does not
+// lead down.
 func (d *Descent) propose() bool {
 	d.trial, d.promised = make([]float64, len(d.at)), 0
 	for i, x := range d.at {
@@ -198,8 +205,8 @@ func (c *inverseHessian) descend(gradient []float64, free []bool, longest float6
 	return direction
 }
 
-// learn brings in that the gradient changed by y over the step s:
-// H ← (I − s yᵀ/ρ) H (I − y sᵀ/ρ) + s sᵀ/ρ with ρ = sᵀy, starting from H = ρ/(yᵀy) I. A step over which the curvature was not
+// learn brings in that the gradient changed by y over the step s: H ← (I − s yᵀ/ρ) H (I − y sᵀ/ρ) +
+// s sᵀ/ρ with ρ = sᵀy, starting from H = ρ/(yᵀy) I. A step over which the curvature was not
 // positive teaches nothing.
 func (c *inverseHessian) learn(s, y []float64) *inverseHessian {
 	rho := product(s, y)

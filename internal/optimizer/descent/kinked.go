@@ -22,13 +22,13 @@ type Local struct {
 //
 //	min_d  gᵀd + ½ dᵀBd + Σ_k p_k [h_k + a_kᵀd]⁺   between the bounds,
 //
-// g and a_k being the gradients of f and h_k, B the Hessian of f + Σ_k λ_k h_k as learned so far, and
-// λ_k ∈ [0, p_k] the program's multipliers: it follows one smooth piece of the function until it meets
-// a kink, and moves along a kink as long as that holds it. A full step along the tangent of a kink
-// that bends may miss it, and is corrected once by what h_k came out as there.
+// g and a_k being the gradients of f and h_k, B the Hessian of f + Σ_k λ_k h_k as learned so far,
+// and λ_k ∈ [0, p_k] the program's multipliers: it follows one smooth piece of the function until
+// it meets a kink, and moves along a kink as long as that holds it. A full step along the tangent
+// of a kink that bends may miss it, and is corrected once by what h_k came out as there.
 //
-// See Fletcher (1987), Practical Methods of Optimization, 14.4, and Nocedal & Wright (2006), Numerical
-// Optimization, 18.5 and, for B, procedure 18.2.
+// See Fletcher (1987), Practical Methods of Optimization, 14.4, and Nocedal & Wright (2006),
+// Numerical Optimization, 18.5 and, for B, procedure 18.2.
 type Kinked struct {
 	limits    Limits
 	low, high []float64
@@ -68,7 +68,8 @@ func (d *Kinked) Resume(least float64) {
 	}
 }
 
-// Tell answers Next with the value there, +∞ where there is none, and what the function is like there.
+// Tell answers Next with the value there, +∞ where there is none, and what the function is like
+// there.
 func (d *Kinked) Tell(value float64, local func() Local) {
 	switch {
 	case d.at == nil && !(value < math.Inf(1)):
@@ -106,12 +107,12 @@ func (d *Kinked) arrive(value float64, there Local) {
 	d.turn()
 }
 
-// straight is the share of the gradient by which it counts as changing over the longest step where it
-// changes less, so that directions can be told from rounding.
+// straight is the share of the gradient by which it counts as changing over the longest step where
+// it changes less, so that directions can be told from rounding.
 const straight = 1e-6
 
-// learn tells B how the gradient of f + Σ λ_k h_k changed over the step or, so that it stays positive
-// definite, a mean of that and of what B itself expected (Powell's damping).
+// learn tells B how the gradient of f + Σ λ_k h_k changed over the step or, so that it stays
+// positive definite, a mean of that and of what B itself expected (Powell's damping).
 func (d *Kinked) learn(there Local) {
 	s := difference(d.trial, d.at)
 	y := difference(there.lagrangian(d.way.multipliers), d.here.lagrangian(d.way.multipliers))
@@ -164,7 +165,8 @@ func (d *Kinked) turn() {
 	}
 }
 
-// program is the one whose solution leads from the best point on, by what heights the kinks have there.
+// program is the one whose solution leads from the best point on, by what heights the kinks have
+// there.
 func (d *Kinked) program(heights []float64) program {
 	p := program{gradient: d.here.Gradient, inverse: d.curvature}
 	for k, kink := range d.here.Kinks {
@@ -220,8 +222,8 @@ func (d *Kinked) settled(i int, v float64) float64 {
 	return v
 }
 
-// correct leads a full step that was missed by the bend of kinks to where these are by what their heights
-// were there.
+// correct leads a full step that was missed by the bend of kinks to where these are by what their
+// heights were there.
 func (d *Kinked) correct(value float64, heights []float64) {
 	s := difference(d.trial, d.at)
 	for k, kink := range d.here.Kinks {
@@ -235,8 +237,8 @@ func (d *Kinked) correct(value float64, heights []float64) {
 	}
 }
 
-// shorten tries less of the way along the tangents: the parabola through both values and the slope says
-// how much, within reason.
+// shorten tries less of the way along the tangents: the parabola through both values and the slope
+// says how much, within reason.
 func (d *Kinked) shorten(value float64) {
 	if d.tangent != nil {
 		d.way, value, d.tangent = *d.tangent, d.missed, nil

@@ -101,8 +101,8 @@ func lowerNear(random *rand.Rand, k kinked, x []float64, value float64) float64 
 	return most
 }
 
-// TestKinkedEndsWhereNothingIsLower follows random functions, bent up or down, of which it may leave one in fifty to the polls that
-// certify a search.
+// TestKinkedEndsWhereNothingIsLower follows random functions, bent up or down, of which it may
+// leave one in fifty to the polls that certify a search.
 func TestKinkedEndsWhereNothingIsLower(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))
@@ -129,7 +129,8 @@ func TestKinkedEndsWhereNothingIsLower(t *testing.T) {
 	}
 }
 
-// valley is (1 − x)² + 10·|y − x²|, whose lowest points beside (1, 1) lie on a bent kink; with z free to move and w not.
+// valley is (1 − x)² + 10·|y − x²|, whose lowest points beside (1, 1) lie on a bent kink; with z
+// free to move and w not.
 func valley(x []float64) (float64, descent.Local) {
 	across := x[1] - x[0]*x[0]
 	up := descent.Kink{Price: 10, Height: across, Slopes: []float64{-2 * x[0], 1, 0}}

@@ -31,9 +31,9 @@ type dual struct {
 	step   []float64 // −B⁻¹(g + Aᵀλ)
 }
 
-// solve maximises the dual along one multiplier after another, and then along all those together that
-// are between their bounds, until nothing moves (Moré & Toraldo, On the solution of large quadratic
-// programming problems with bound constraints, 1991).
+// solve maximises the dual along one multiplier after another, and then along all those together
+// that are between their bounds, until nothing moves (Moré & Toraldo, On the solution of large
+// quadratic programming problems with bound constraints, 1991).
 func (p program) solve() solution {
 	n := len(p.gradient)
 	d := dual{p, make([][]float64, len(p.kinks)), make([]float64, len(p.kinks)), make([]float64, len(p.kinks)), make([]float64, n)}
@@ -78,8 +78,8 @@ func (d *dual) follow() {
 // height is that of a kink after the step.
 func (d *dual) height(k int) float64 { return d.kinks[k].Height + product(d.kinks[k].Slopes, d.step) }
 
-// sweep moves one multiplier after another to where the dual is largest along it, and tells how far the
-// step's coordinates moved at most.
+// sweep moves one multiplier after another to where the dual is largest along it, and tells how far
+// the step's coordinates moved at most.
 func (d *dual) sweep() (most float64) {
 	for k, kink := range d.kinks {
 		if d.steep[k] <= 0 {
@@ -96,8 +96,8 @@ func (d *dual) sweep() (most float64) {
 	return most
 }
 
-// face moves the multipliers between their bounds towards where the dual is largest while the others stay, as
-// far as the first bound, and tells whether it came to one.
+// face moves the multipliers between their bounds towards where the dual is largest while the
+// others stay, as far as the first bound, and tells whether it came to one.
 func (d *dual) face() bool {
 	var free []int
 	for k, kink := range d.kinks {
@@ -135,8 +135,8 @@ func (d *dual) face() bool {
 	return first >= 0
 }
 
-// solveSmall solves A x = b in place by A = L D Lᵀ, the lower triangle of A becoming L and D; where nothing
-// is left of a pivot its x is 0.
+// solveSmall solves A x = b in place by A = L D Lᵀ, the lower triangle of A becoming L and D; where
+// nothing is left of a pivot its x is 0.
 func solveSmall(a [][]float64, b []float64) {
 	for i, row := range a {
 		whole := row[i]

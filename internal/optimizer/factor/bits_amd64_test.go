@@ -8,7 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestAssemblyAgreesWithGoToTheBit compares the inner loops on numbers of very different size, where any other order of summation shows.
+// TestAssemblyAgreesWithGoToTheBit compares the inner loops on numbers of very different size,
+// where any other order of summation shows.
 func TestAssemblyAgreesWithGoToTheBit(t *testing.T) {
 	t.Parallel()
 	// The machine running the tests must have the instructions for the comparison to mean anything.

@@ -1,8 +1,9 @@
-// Package factor keeps the Cholesky factor of a symmetric positive definite matrix that grows a row at a time, and solves
-// with it.
+// Package factor keeps the Cholesky factor of a symmetric positive definite matrix that grows a row
+// at a time, and solves with it.
 //
-// All sums are taken in one order (see Dot), so a factor grown row by row, in blocks, or from nothing is the same
-// to the last bit on every machine, and so are solves of one or of many right-hand sides.
+// All sums are taken in one order (see Dot), so a factor grown row by row, in blocks, or from
+// nothing is the same to the last bit on every machine, and so are solves of one or of many
+// right-hand sides.
 package factor
 
 import (
@@ -16,13 +17,15 @@ import (
 	"headroom/internal/optimizer/cores"
 )
 
-// ErrNotPositiveDefinite tells that a matrix has no Cholesky factor: a pivot came out zero, negative or not a number.
+// ErrNotPositiveDefinite tells that a matrix has no Cholesky factor: a pivot came out zero,
+// negative or not a number.
 var ErrNotPositiveDefinite = errors.New("the matrix is not positive definite")
 
-// Cholesky is the lower triangle L with L Lᵀ = A, kept by rows, so that the factor of a leading block of A is a
-// prefix. The zero value is the factor of the empty matrix. Rows once worked out are never overwritten and are shared by all
-// prefixes: taking one is free, and a prefix that is appended to copies pointers, not numbers. Reading is safe for many
-// goroutines, changing one Cholesky is not. Do not copy a Cholesky; take a Prefix.
+// Cholesky is the lower triangle L with L Lᵀ = A, kept by rows, so that the factor of a leading
+// block of A is a prefix. The zero value is the factor of the empty matrix. Rows once worked out
+// are never overwritten and are shared by all prefixes: taking one is free, and a prefix that is
+// appended to copies pointers, not numbers. Reading is safe for many goroutines, changing one
+// Cholesky is not. Do not copy a Cholesky; take a Prefix.
 type Cholesky struct {
 	rows [][]float64 // row i has i+1 entries
 }
@@ -42,15 +45,16 @@ func (c *Cholesky) Row(i int) []float64 { return c.rows[i] }
 // Prefix returns the factor of the leading n×n block.
 func (c *Cholesky) Prefix(n int) *Cholesky { return &Cholesky{c.rows[:n:n]} }
 
-// Append grows A by one row and column: row holds A[n,0..n], its last entry the diagonal. It costs O(n²). On an
-// error, ErrNotPositiveDefinite, c is unchanged.
+// Append grows A by one row and column: row holds A[n,0..n], its last entry the diagonal. It costs
+// O(n²). On an error, ErrNotPositiveDefinite, c is unchanged.
 func (c *Cholesky) Append(row []float64) error {
 	return c.AppendRows(context.Background(), [][]float64{row})
 }
 
-// AppendRows appends one row after another, row i of them holding at least A[n+i,0..n+i]. The factor is the same to the last bit
-// as if they were appended one by one, but works on many rows at once. It reaches checkpoints on the way. On an error, that of ctx or
-// ErrNotPositiveDefinite, c is unchanged.
+// AppendRows appends one row after another, row i of them holding at least A[n+i,0..n+i]. The
+// factor is the same to the last bit as if they were appended one by one, but works on many rows at
+// once. It reaches checkpoints on the way. On an error, that of ctx or ErrNotPositiveDefinite, c is
+// unchanged.
 func (c *Cholesky) AppendRows(ctx context.Context, rows [][]float64) error {
 	return c.appendRows(ctx, rows, 1, copyRows)
 }
@@ -109,7 +113,8 @@ func adoptRows(n int, rows [][]float64) [][]float64 {
 	return own
 }
 
-// Triangle returns count rows of zeros of a lower triangle, the first of them row n, which has n+1 entries. Each starts on a cache line.
+// Triangle returns count rows of zeros of a lower triangle, the first of them row n, which has n+1
+// entries. Each starts on a cache line.
 func Triangle(n, count int) [][]float64 {
 	const line = 8
 	size := 0
@@ -139,7 +144,8 @@ func Square(n int) [][]float64 {
 // sharedFrom is from how many rows on the next ones are worth sharing among cores.
 const sharedFrom = 256
 
-// solveShared solves the next few rows of A with the rows of L that there are, some of them on each core, for which there is a meter.
+// solveShared solves the next few rows of A with the rows of L that there are, some of them on each
+// core, for which there is a meter.
 func (c *Cholesky) solveShared(work []*checkpoint.Meter, rows [][]float64) error {
 	shares := min(len(work), len(rows)/3)
 	if c.Len() < sharedFrom || shares <= 1 {
@@ -153,8 +159,9 @@ func (c *Cholesky) solveShared(work []*checkpoint.Meter, rows [][]float64) error
 	return group.Wait()
 }
 
-// factorise turns the next few rows of A, in place, into those of L, solved with the rows of L before them: row i of L solves
-// L[:i] v = A[i,:i], and L[i,i]² = A[i,i] − vᵀv. Finished rows are put to use on the rest four at a time.
+// factorise turns the next few rows of A, in place, into those of L, solved with the rows of L
+// before them: row i of L solves L[:i] v = A[i,:i], and L[i,i]² = A[i,i] − vᵀv. Finished rows are
+// put to use on the rest four at a time.
 func (c *Cholesky) factorise(work *checkpoint.Meter, rows [][]float64) error {
 	for len(rows) > 0 {
 		n := c.Len()

@@ -6,9 +6,10 @@ import "math"
 //
 //	Σ a_i b_i = (s₀ + s₁) + (s₂ + s₃),   s_l = Σ_{i ≡ l mod 4} a_i b_i,
 //
-// each s_l starting at 0 and taking its products by ascending i with one rounding each (fused multiply-add).
-// Four lanes are what one vector register holds; the order does not depend on the machine, on how many sums are
-// worked out together, or on where a sum is interrupted and taken up again, so the bits are always the same.
+// each s_l starting at 0 and taking its products by ascending i with one rounding each (fused
+// multiply-add). Four lanes are what one vector register holds; the order does not depend on the
+// machine, on how many sums are worked out together, or on where a sum is interrupted and taken up
+// again, so the bits are always the same.
 
 // lanes is the number of partial sums s_l.
 const lanes = 4
@@ -19,7 +20,8 @@ type partial [lanes]float64
 // total adds the lanes up.
 func (s *partial) total() float64 { return (s[0] + s[1]) + (s[2] + s[3]) }
 
-// Dot returns Σ a_i b_i over the length of a in the order of this package; b must be at least as long.
+// Dot returns Σ a_i b_i over the length of a in the order of this package; b must be at least as
+// long.
 //
 //go:norace
 func Dot(a, b []float64) float64 {
@@ -41,7 +43,8 @@ func inLanes(a, b []float64) partial {
 	return s[0]
 }
 
-// Axpy adds alpha·x to y, y_i ← alpha x_i + y_i with one rounding each; y must be at least as long as x.
+// Axpy adds alpha·x to y, y_i ← alpha x_i + y_i with one rounding each; y must be at least as long
+// as x.
 //
 //go:norace
 func Axpy(alpha float64, x, y []float64) {

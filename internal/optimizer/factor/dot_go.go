@@ -5,7 +5,8 @@ import (
 	"unsafe"
 )
 
-// The pure Go forms of the inner loops. n is a positive multiple of lanes; every pointer leads to n numbers.
+// The pure Go forms of the inner loops. n is a positive multiple of lanes; every pointer leads to n
+// numbers.
 
 // dot1Go adds the products of a and b to the lanes of s.
 func dot1Go(s *[1]partial, a, b *float64, n int) {

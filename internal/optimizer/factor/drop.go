@@ -3,9 +3,9 @@ package factor
 import "math"
 
 // DropFirst removes the first row and column of A in O(n²). With L = [l₀₀ 0; l M], the rest of A is
-// M Mᵀ + l lᵀ, and the new factor comes from M by rotating l into it (Golub & Van Loan, Matrix Computations, 6.5.4).
-// It agrees with the factor worked out from nothing to rounding, not to the bit. Prefixes
-// taken before keep the rows they have.
+// M Mᵀ + l lᵀ, and the new factor comes from M by rotating l into it (Golub & Van Loan, Matrix
+// Computations, 6.5.4). It agrees with the factor worked out from nothing to rounding, not to the
+// bit. Prefixes taken before keep the rows they have.
 func (c *Cholesky) DropFirst() {
 	n := c.Len() - 1
 	if n < 0 {

@@ -8,8 +8,9 @@ import (
 	"headroom/internal/optimizer/cores"
 )
 
-// Gram writes the products of all pairs of rows, dst[i][j] = Σ_k rows[i][k] rows[j][k] for j ≤ i, in the order of Dot. Rows
-// have one length; dst[i] has at least i+1 entries. It works on all cores and reaches checkpoints on the way; on an error, that of ctx, dst is useless.
+// Gram writes the products of all pairs of rows, dst[i][j] = Σ_k rows[i][k] rows[j][k] for j ≤ i,
+// in the order of Dot. Rows have one length; dst[i] has at least i+1 entries. It works on all cores
+// and reaches checkpoints on the way; on an error, that of ctx, dst is useless.
 func Gram(ctx context.Context, dst, rows [][]float64) error {
 	shares, group := cores.Count(), cores.New()
 	if len(rows) < sharedFrom {
@@ -35,15 +36,16 @@ func Products(dst, a, b [][]float64) {
 	}
 }
 
-// strip is the groups of four rows of a product that begin at first, first + stride, first + 2 stride, ….
+// strip is the groups of four rows of a product that begin at first, first + stride, first + 2
+// stride, ….
 type strip struct{ first, stride int }
 
 // every is all rows.
 var every = strip{0, 4}
 
-// Inverse writes the lower triangle of A⁻¹ = L⁻ᵀ L⁻¹ to dst, whose row i has at least i+1 entries. It costs about
-// as much as the factor did twice over, in one slice: it is for some hundred rows. It works in
-// room, a Square of n rows.
+// Inverse writes the lower triangle of A⁻¹ = L⁻ᵀ L⁻¹ to dst, whose row i has at least i+1 entries.
+// It costs about as much as the factor did twice over, in one slice: it is for some hundred rows.
+// It works in room, a Square of n rows.
 func (c *Cholesky) Inverse(dst, room [][]float64) {
 	// Row j of columns is column j of L⁻¹, which is zero before entry j. Zeros at the end change no
 	// sum, and whole lanes are summed faster.
@@ -76,7 +78,8 @@ func (c *Cholesky) solveUnits(units [][]float64, first int) {
 	rest.solvePanelFrom(nil, B, len(units), rest.Len())
 }
 
-// gram is Gram for a strip; rising tells that row i is zero before entry i, so that those products need not be formed.
+// gram is Gram for a strip; rising tells that row i is zero before entry i, so that those products
+// need not be formed.
 func gram(work *checkpoint.Meter, dst, rows [][]float64, of strip, rising bool) error {
 	for i := of.first; i < len(rows); i += of.stride {
 		height := min(4, len(rows)-i)

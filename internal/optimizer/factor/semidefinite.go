@@ -8,14 +8,16 @@ import (
 	"headroom/internal/optimizer/checkpoint"
 )
 
-// jitter is what SemidefiniteRoot adds to the diagonal, in units of the largest variance: enough for rounding, and in a draw no more
-// than 3e-5 of the widest standard deviation.
+// jitter is what SemidefiniteRoot adds to the diagonal, in units of the largest variance: enough
+// for rounding, and in a draw no more than 3e-5 of the widest standard deviation.
 const jitter = 1e-9
 
-// SemidefiniteRoot returns rows l with l_i·l_j = A_ij + 1e-9·max(diag A)·[i = j] for a symmetric positive semidefinite A, whose
-// lower triangle given makes, to be written to. Places that the data determine, or that repeat, make A singular. Where
-// rounding outweighs even that, as in a posterior covariance whose prior was ten orders larger, A is made once more and it returns the rows of PivotedRoot. It works on all
-// cores and reaches checkpoints on the way; the error is that of ctx or of given.
+// SemidefiniteRoot returns rows l with l_i·l_j = A_ij + 1e-9·max(diag A)·[i = j] for a symmetric
+// positive semidefinite A, whose lower triangle given makes, to be written to. Places that the data
+// determine, or that repeat, make A singular. Where rounding outweighs even that, as in a posterior
+// covariance whose prior was ten orders larger, A is made once more and it returns the rows of
+// PivotedRoot. It works on all cores and reaches checkpoints on the way; the error is that of ctx
+// or of given.
 func SemidefiniteRoot(ctx context.Context, given func() ([][]float64, error)) ([][]float64, error) {
 	a, err := given()
 	if err != nil || lift(a) == 0 {
@@ -64,10 +66,11 @@ func symmetric(triangle [][]float64) [][]float64 {
 	return a
 }
 
-// PivotedRoot returns the rows of an M×r matrix l with l lᵀ = A up to the rounding error that A was given with, r being its numerical rank. It
-// takes the largest remaining variance as the next pivot, and always ends: when that is 1e-9 of the first, or when some remaining
-// covariance is larger than it, which in a semidefinite matrix cannot be, so that what remains is error. A, of which only the part
-// that is symmetric counts, is left as it is.
+// PivotedRoot returns the rows of an M×r matrix l with l lᵀ = A up to the rounding error that A was
+// given with, r being its numerical rank. It takes the largest remaining variance as the next
+// pivot, and always ends: when that is 1e-9 of the first, or when some remaining covariance is
+// larger than it, which in a semidefinite matrix cannot be, so that what remains is error. A, of
+// which only the part that is symmetric counts, is left as it is.
 //
 // See Higham (2002), Accuracy and Stability of Numerical Algorithms, 10.3.
 func PivotedRoot(ctx context.Context, a [][]float64) ([][]float64, error) {

@@ -54,7 +54,8 @@ func TestSemidefiniteRoot(t *testing.T) {
 	}
 }
 
-// TestRootOfRoundedCovariance disturbs a covariance by more than any jitter in proportion to it could mend: what is left of a large prior.
+// TestRootOfRoundedCovariance disturbs a covariance by more than any jitter in proportion to it
+// could mend: what is left of a large prior.
 func TestRootOfRoundedCovariance(t *testing.T) {
 	t.Parallel()
 	for _, rounding := range []float64{1e-12, 1e-7, 1e-4} {
@@ -101,7 +102,8 @@ func TestPivotedRoot(t *testing.T) {
 	}
 }
 
-// TestLongWorkCanEnd stops every long function at its first checkpoint, and counts that there are enough of them.
+// TestLongWorkCanEnd stops every long function at its first checkpoint, and counts that there are
+// enough of them.
 func TestLongWorkCanEnd(t *testing.T) {
 	t.Parallel()
 	const n = 800

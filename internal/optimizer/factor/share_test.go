@@ -8,7 +8,8 @@ import (
 	"headroom/internal/optimizer/factor"
 )
 
-// TestSharedWorkGivesTheSameBits compares work on all cores, on one, and a row at a time, on enough rows to be shared and summed over in several stretches.
+// TestSharedWorkGivesTheSameBits compares work on all cores, on one, and a row at a time, on enough
+// rows to be shared and summed over in several stretches.
 func TestSharedWorkGivesTheSameBits(t *testing.T) {
 	t.Parallel()
 	const n = 820
@@ -44,7 +45,8 @@ func TestSharedWorkGivesTheSameBits(t *testing.T) {
 	}
 }
 
-// TestPrefixesGrowAtOnce lets goroutines append to prefixes of one factor; the race detector watches.
+// TestPrefixesGrowAtOnce lets goroutines append to prefixes of one factor; the race detector
+// watches.
 func TestPrefixesGrowAtOnce(t *testing.T) {
 	t.Parallel()
 	rows := definite(rand.New(rand.NewPCG(1, 2)), 60)

@@ -7,22 +7,24 @@ import (
 	"headroom/internal/optimizer/checkpoint"
 )
 
-// panelRows is how many right-hand sides pass over a row of L while both stay in the processor's cache.
+// panelRows is how many right-hand sides pass over a row of L while both stay in the processor's
+// cache.
 const panelRows = 48
 
 // SolveLower solves L v = b for the leading len(b) rows, writing v to dst (which may be b).
 func (c *Cholesky) SolveLower(dst, b []float64) { c.SolveLowerFrom(dst, b, 0) }
 
-// SolveLowerFrom solves L v = b when dst already holds the first from entries of v, in the same way to the last
-// bit. Only b[from:] is read.
+// SolveLowerFrom solves L v = b when dst already holds the first from entries of v, in the same way
+// to the last bit. Only b[from:] is read.
 func (c *Cholesky) SolveLowerFrom(dst, b []float64, from int) {
 	dst = dst[:len(b)]
 	copy(dst[from:], b[from:])
 	c.solveFrom(dst, from)
 }
 
-// SolveLowerMany solves L v = b in place for every b of B, each for its own leading len(b) rows and to the same
-// bits as SolveLower. It reaches checkpoints on the way; on an error, that of ctx, B is useless.
+// SolveLowerMany solves L v = b in place for every b of B, each for its own leading len(b) rows and
+// to the same bits as SolveLower. It reaches checkpoints on the way; on an error, that of ctx, B is
+// useless.
 func (c *Cholesky) SolveLowerMany(ctx context.Context, B [][]float64) error {
 	return c.SolveLowerManyFrom(ctx, B, 0)
 }
@@ -47,7 +49,8 @@ func (c *Cholesky) SolveLowerManyFrom(ctx context.Context, B [][]float64, from i
 	return nil
 }
 
-// solvePanelFrom solves L v = b in place up to entry n of every b, whose entries before from are solved already.
+// solvePanelFrom solves L v = b in place up to entry n of every b, whose entries before from are
+// solved already.
 func (c *Cholesky) solvePanelFrom(work *checkpoint.Meter, B [][]float64, from, n int) error {
 	j := min((from+3)&^3, n)
 	for _, b := range B {
@@ -68,7 +71,8 @@ func (c *Cholesky) solvePanelFrom(work *checkpoint.Meter, B [][]float64, from, n
 	return nil
 }
 
-// solveFrom solves L v = b in place for the leading len(b) rows, b already holding the first from entries of v.
+// solveFrom solves L v = b in place for the leading len(b) rows, b already holding the first from
+// entries of v.
 func (c *Cholesky) solveFrom(b []float64, from int) {
 	j := from
 	for ; j < len(b) && j&3 != 0; j++ {
@@ -89,7 +93,8 @@ func (c *Cholesky) solveRow(b []float64, j int) {
 	b[j] = (b[j] - Dot(row[:j], b)) / row[j]
 }
 
-// tile is four rows of L, the first of them a multiple of four so that the sums over the columns before it fill whole lanes.
+// tile is four rows of L, the first of them a multiple of four so that the sums over the columns
+// before it fill whole lanes.
 type tile [4][]float64
 
 func (c *Cholesky) tile(j int) tile {
@@ -107,7 +112,8 @@ func (t *tile) solve1(b []float64, j int) {
 	t.finish(b[j:j+4], j, &s)
 }
 
-// stretch is how many columns are summed over at a time: those of a tile and of three right-hand sides fit into the processor's nearest cache.
+// stretch is how many columns are summed over at a time: those of a tile and of three right-hand
+// sides fit into the processor's nearest cache.
 const stretch = 384
 
 // solveMany solves the tile's four rows, j to j+3, for right-hand sides of which sums has four
@@ -150,7 +156,8 @@ func (t *tile) add(sums []partial, B [][]float64, from, length int) int {
 	return 1
 }
 
-// finish takes the sums over columns before j on through the tile's own triangle: b holds entries j to j+3.
+// finish takes the sums over columns before j on through the tile's own triangle: b holds entries j
+// to j+3.
 //
 //go:norace
 func (t *tile) finish(b []float64, j int, s *[4]partial) {
@@ -181,8 +188,9 @@ func (c *Cholesky) SolveUpper(dst, b []float64) {
 	c.solveUpper(nil, [][]float64{dst})
 }
 
-// SolveUpperMany solves Lᵀ x = b in place for every b of B, all of one length and to the same bits as SolveUpper, passing over L once for all of
-// them. It reaches checkpoints on the way; on an error, that of ctx, B is useless.
+// SolveUpperMany solves Lᵀ x = b in place for every b of B, all of one length and to the same bits
+// as SolveUpper, passing over L once for all of them. It reaches checkpoints on the way; on an
+// error, that of ctx, B is useless.
 func (c *Cholesky) SolveUpperMany(ctx context.Context, B [][]float64) error {
 	return c.solveUpper(checkpoint.NewMeter(ctx), B)
 }

@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// Sums takes M sums of products at once, a term of each at a time: sum i is Σ_s a_s x_s[i], to the same bits as Dot(a, x[i]).
+// Sums takes M sums of products at once, a term of each at a time: sum i is Σ_s a_s x_s[i], to the
+// same bits as Dot(a, x[i]).
 type Sums struct {
 	lanes [lanes][]float64
 	terms int

@@ -6,10 +6,13 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Around returns hyperparameters drawn from the Laplace approximation of their posterior at the problem's start, which should be its mode: normal in θ with the inverse of
-// the Hessian of the negative log posterior as covariance, one draw for each pair of z and −z, z from normals, of which each call should give a standard normal number. Directions in which the
-// Hessian is flatter than the widest prior count as that prior: the posterior is no wider. What is fixed stays. It costs two gradients for each θ that is free; where
-// the kernel matrix is not positive definite it returns none.
+// Around returns hyperparameters drawn from the Laplace approximation of their posterior at the
+// problem's start, which should be its mode: normal in θ with the inverse of the Hessian of the
+// negative log posterior as covariance, one draw for each pair of z and −z, z from normals, of
+// which each call should give a standard normal number. Directions in which the Hessian is flatter
+// than the widest prior count as that prior: the posterior is no wider. What is fixed stays. It
+// costs two gradients for each θ that is free; where the kernel matrix is not positive definite it
+// returns none.
 func Around(problem Problem, count int, normal func() float64) ([]Result, error) {
 	if err := problem.complete(); err != nil {
 		return nil, err

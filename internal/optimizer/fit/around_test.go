@@ -8,8 +8,9 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// TestAroundHasTheCurvatureOfThePosterior: with one θ free its draws are normal about the mode with one over the second derivative of the negative log posterior as variance, which the
-// posterior itself tells; z and −z come in pairs.
+// TestAroundHasTheCurvatureOfThePosterior: with one θ free its draws are normal about the mode with
+// one over the second derivative of the negative log posterior as variance, which the posterior
+// itself tells; z and −z come in pairs.
 func TestAroundHasTheCurvatureOfThePosterior(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))

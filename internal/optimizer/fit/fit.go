@@ -1,12 +1,15 @@
-// Package fit finds the maximum a posteriori hyperparameters of a Gaussian process: lengthscales, noise variance, the
-// kernel's variance and, of an anova kernel, its interaction. Where every reading told its own noise, a factor of what was told stands in the place of the noise variance.
+// Package fit finds the maximum a posteriori hyperparameters of a Gaussian process: lengthscales,
+// noise variance, the kernel's variance and, of an anova kernel, its interaction. Where every
+// reading told its own noise, a factor of what was told stands in the place of the noise variance.
 //
 // With A = σ² C(ℓ) + Λ, L Lᵀ = A and α = A⁻¹y, it maximises
 //
 //	−½ yᵀα − Σ ln L_ii − (n/2) ln 2π − ½ Σ_g (ln ℓ_g − ln m_g)²/s_ℓ² − ½ (ln λ − ln m_λ)²/s_λ² + p ln σ² − q σ² − ½ (logit a − logit m_a)²/s_a²
 //
-// over ln ℓ, ln λ, ln σ² and logit a = ln(a/(1 − a)): log-normal priors of ℓ and λ, with the mode taken in logarithms, where it does not depend on units, the density
-// of Gamma(p + 1, q) for σ², and a logit-normal one for the interaction a. Gradients are exact, ½ tr((ααᵀ − A⁻¹) ∂A/∂θ) (Rasmussen & Williams, equation 5.9).
+// over ln ℓ, ln λ, ln σ² and logit a = ln(a/(1 − a)): log-normal priors of ℓ and λ, with the mode
+// taken in logarithms, where it does not depend on units, the density of Gamma(p + 1, q) for σ²,
+// and a logit-normal one for the interaction a. Gradients are exact, ½ tr((ααᵀ − A⁻¹) ∂A/∂θ)
+// (Rasmussen & Williams, equation 5.9).
 package fit
 
 import (
@@ -20,37 +23,43 @@ import (
 
 // The priors. Readings are standardised, so λ is the share of their variance that is noise.
 const (
-	// spreadLengthscale is s_ℓ: 95 % of lengthscales within a factor 7 of the median, 0.06 to 2.8 ranges with four parameters, so that a
-	// parameter that does not matter can be seen not to. With 1.25 good rows of tables were found later.
+	// spreadLengthscale is s_ℓ: 95 % of lengthscales within a factor 7 of the median, 0.06 to 2.8
+	// ranges with four parameters, so that a parameter that does not matter can be seen not to.
+	// With 1.25 good rows of tables were found later.
 	spreadLengthscale = 1
-	// medianNoise m_λ is a noise sd of 22 % of the readings' own; spreadNoise s_λ leaves 0.003 to 0.95 within 95 %, so a few dozen
-	// readings overrule it.
+	// medianNoise m_λ is a noise sd of 22 % of the readings' own; spreadNoise s_λ leaves 0.003 to
+	// 0.95 within 95 %, so a few dozen readings overrule it.
 	medianNoise = 0.05
 	spreadNoise = 1.5
-	// spreadTold takes the place of s_λ for the factor of noise variances told, whose median is 1: 95 % of standard deviations told within a factor 3 of the true ones.
+	// spreadTold takes the place of s_λ for the factor of noise variances told, whose median is 1:
+	// 95 % of standard deviations told within a factor 3 of the true ones.
 	spreadTold = 1.12
-	// The kernel's variance exceeds the readings' own where these lie closer together than a lengthscale. ln σ² − σ² is the logarithm of
-	// Gamma(2, 1), largest at 1.
+	// The kernel's variance exceeds the readings' own where these lie closer together than a
+	// lengthscale. ln σ² − σ² is the logarithm of Gamma(2, 1), largest at 1.
 	shapeVariance, rateVariance = 1, 1
-	// m_a is kernel.MedianInteraction: with ½ tables were predicted worse from few readings. spreadInteraction s_a leaves 0.02 to 0.86 within 95 %.
+	// m_a is kernel.MedianInteraction: with ½ tables were predicted worse from few readings.
+	// spreadInteraction s_a leaves 0.02 to 0.86 within 95 %.
 	spreadInteraction = 1.5
 )
 
 // Limits of the search.
 const (
-	// LeastNoise is the smallest λ, fitted or told: below it the factor gains nothing but rounding error.
+	// LeastNoise is the smallest λ, fitted or told: below it the factor gains nothing but rounding
+	// error.
 	LeastNoise = 1e-6
 	mostNoise  = 10
-	// farTold bounds the factor of noise variances told, either way: standard deviations are wrong by a factor 10 at most.
+	// farTold bounds the factor of noise variances told, either way: standard deviations are wrong
+	// by a factor 10 at most.
 	farTold = 100
 	// leastVariance and mostVariance bound a free σ².
 	leastVariance, mostVariance = 0.01, 100
 	// farInteraction bounds |logit a|: beyond it a kernel is a sum or a product to all purposes.
 	farInteraction = 5
-	// farLengthscale is how many times a lengthscale may exceed its median or fall below it; beyond it a parameter does not matter
-	// at all, or every point is alone.
+	// farLengthscale is how many times a lengthscale may exceed its median or fall below it; beyond
+	// it a parameter does not matter at all, or every point is alone.
 	farLengthscale = 50
-	// MostPoints is how many readings take part; see subset for which. An ask waits for its fit, and what that costs grows with the cube.
+	// MostPoints is how many readings take part; see subset for which. An ask waits for its fit,
+	// and what that costs grows with the cube.
 	MostPoints = 250
 )
 
@@ -58,9 +67,11 @@ const (
 type Problem struct {
 	Kernel string      // se, matern12, matern32, matern52, mixed, anova or linear
 	Inputs [][]float64 // n points of p coordinates, by arrival
-	// Dims says, for each coordinate, which lengthscale it belongs to, counted from 0: the one-hot coordinates of a category share one.
+	// Dims says, for each coordinate, which lengthscale it belongs to, counted from 0: the one-hot
+	// coordinates of a category share one.
 	Dims []int
-	// Categories says which category each coordinate belongs to, −1 for a number; nil: all are numbers.
+	// Categories says which category each coordinate belongs to, −1 for a number; nil: all are
+	// numbers.
 	Categories []int
 	Y          []float64 // n readings, standardised, prior mean 0
 	NoiseSD    []float64 // told standard deviations in the units of Y, 0 where none was told; nil: none at all. They hold unless all are told and the noise is free
@@ -71,8 +82,9 @@ type Problem struct {
 	Variance                                                   float64 // σ² where it is fixed, and where searches start; 0 stands for 1
 }
 
-// Start holds hyperparameters to start from, such as those of the previous fit; Lengthscales nil, Lambda 0 and Interaction 0 stand for the
-// prior medians, Told 0 for 1 and Variance 0 for the problem's.
+// Start holds hyperparameters to start from, such as those of the previous fit; Lengthscales nil,
+// Lambda 0 and Interaction 0 stand for the prior medians, Told 0 for 1 and Variance 0 for the
+// problem's.
 type Start struct {
 	Lengthscales []float64
 	Lambda       float64
@@ -92,9 +104,9 @@ type Result struct {
 	Evaluations  int     // of the posterior, over all starts
 }
 
-// MAP returns the best of the modes that several starts lead to. It is deterministic: the same problem gives the same bits on
-// one machine. When ctx ends it returns the best of the starts that finished, or the error of ctx if none has. Other errors name the
-// field that cannot be used.
+// MAP returns the best of the modes that several starts lead to. It is deterministic: the same
+// problem gives the same bits on one machine. When ctx ends it returns the best of the starts that
+// finished, or the error of ctx if none has. Other errors name the field that cannot be used.
 func MAP(ctx context.Context, problem Problem) (Result, error) {
 	return search(ctx, problem, func(starts [][]float64) [][]float64 { return starts })
 }
@@ -136,13 +148,15 @@ func search(ctx context.Context, problem Problem, from func(starts [][]float64) 
 	return result, nil
 }
 
-// Climb returns the mode that a search from the problem's start leads to, without looking elsewhere; otherwise it is as MAP.
+// Climb returns the mode that a search from the problem's start leads to, without looking
+// elsewhere; otherwise it is as MAP.
 func Climb(ctx context.Context, problem Problem) (Result, error) {
 	return search(ctx, problem, func(starts [][]float64) [][]float64 { return starts[:1] })
 }
 
-// LogPosteriors are what MAP would maximise at the problem's start, were the readings these; nil where the kernel matrix is not positive definite. There may be no more than
-// MostPoints readings. It costs O(n²) for each, after one factor.
+// LogPosteriors are what MAP would maximise at the problem's start, were the readings these; nil
+// where the kernel matrix is not positive definite. There may be no more than MostPoints readings.
+// It costs O(n²) for each, after one factor.
 func LogPosteriors(problem Problem, readings [][]float64) ([]float64, error) {
 	if err := problem.complete(); err != nil {
 		return nil, err

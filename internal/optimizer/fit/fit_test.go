@@ -16,7 +16,8 @@ import (
 	"headroom/internal/optimizer/kernel"
 )
 
-// drawn is n readings drawn from a Gaussian process with matern52, the lengthscales given and noise variance lambda.
+// drawn is n readings drawn from a Gaussian process with matern52, the lengthscales given and noise
+// variance lambda.
 func drawn(seed uint64, n int, lengthscales []float64, lambda float64) fit.Problem {
 	random := rand.New(rand.NewPCG(seed, 1))
 	p := fit.Problem{Kernel: "matern52", FreeLengthscales: true, FreeNoise: true}
@@ -48,7 +49,8 @@ func scaled(p fit.Problem) bool {
 	return p.FreeNoise && p.NoiseSD != nil && !slices.Contains(p.NoiseSD, 0)
 }
 
-// dense is gonum's factor of the kernel matrix with noise variance lambda, or the one told; lambda multiplies that where all told theirs.
+// dense is gonum's factor of the kernel matrix with noise variance lambda, or the one told; lambda
+// multiplies that where all told theirs.
 func dense(p fit.Problem, lengthscales []float64, lambda, variance float64) *mat.Cholesky {
 	each := make([]float64, len(p.Dims))
 	for c, g := range p.Dims {
@@ -250,7 +252,8 @@ func TestToldNoise(t *testing.T) {
 			t.Errorf("standard deviations told %g times theirs: factor %g, of the true ones %g", times, wrong.Told, told.Told)
 		}
 	}
-	// Told noise below the floor counts as the floor. The readings are smooth but for noise of about that size.
+	// Told noise below the floor counts as the floor. The readings are smooth but for noise of
+	// about that size.
 	random := rand.New(rand.NewPCG(5, 5))
 	for i, x := range p.Inputs {
 		p.Y[i] = math.Sin(5*x[0]) + math.Sqrt(fit.LeastNoise)*random.NormFloat64()

@@ -8,7 +8,8 @@ import (
 	"headroom/internal/optimizer/kernel"
 )
 
-// wavy is a problem with three coordinates, the last two a category's, some told noise, and a repeated point.
+// wavy is a problem with three coordinates, the last two a category's, some told noise, and a
+// repeated point.
 func wavy(n int, name string) Problem {
 	random := rand.New(rand.NewPCG(7, uint64(n)))
 	p := Problem{Kernel: name, Dims: []int{0, 1, 1}, Categories: []int{-1, 1, 1}, Median: []float64{0.3, 0.6}, FreeLengthscales: true, FreeNoise: true, FreeVariance: true, FreeInteraction: true, Variance: 1.3}

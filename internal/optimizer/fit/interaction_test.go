@@ -8,7 +8,8 @@ import (
 	"headroom/internal/optimizer/fit"
 )
 
-// recipes is n readings of value at three categories of four, three and three choices and a number, chosen at random.
+// recipes is n readings of value at three categories of four, three and three choices and a number,
+// chosen at random.
 func recipes(n int, value func(choices [3]int, u float64) float64) fit.Problem {
 	random := rand.New(rand.NewPCG(11, 3))
 	p := fit.Problem{Kernel: "anova", Median: []float64{math.Sqrt2, math.Sqrt2, math.Sqrt2, 0.4}, FreeLengthscales: true, FreeNoise: true, FreeVariance: true, FreeInteraction: true}
@@ -68,7 +69,8 @@ func TestAnInteractionThatIsFixedStays(t *testing.T) {
 	}
 }
 
-// TestClimbStartsWhereItIsTold: from a mode it stays there, and what it is worth there is what MAP says.
+// TestClimbStartsWhereItIsTold: from a mode it stays there, and what it is worth there is what MAP
+// says.
 func TestClimbStartsWhereItIsTold(t *testing.T) {
 	t.Parallel()
 	p := recipes(25, func(choices [3]int, u float64) float64 { return float64(choices[0]*choices[1]) + u })

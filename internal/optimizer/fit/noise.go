@@ -14,15 +14,17 @@ type Replicates struct {
 	Squares float64 // Σ (y − ȳ)²
 }
 
-// Noise is how noise variances differ between settings: σ² is Freedom·Typical/χ² with that many degrees of freedom, the conjugate prior of a
-// variance. With infinite Freedom all settings have the variance Typical.
+// Noise is how noise variances differ between settings: σ² is Freedom·Typical/χ² with that many
+// degrees of freedom, the conjugate prior of a variance. With infinite Freedom all settings have
+// the variance Typical.
 type Noise struct{ Freedom, Typical float64 }
 
 // Of is the noise variance at a setting,
 //
 //	(d Typical + Σ (y − ȳ)²) / (d + n − 1),   d = Freedom:
 //
-// the more readings, the more it is its own (Smyth, Linear Models and Empirical Bayes Methods, 2004: the moderated variance).
+// the more readings, the more it is its own (Smyth, Linear Models and Empirical Bayes Methods,
+// 2004: the moderated variance).
 func (n Noise) Of(r Replicates) float64 {
 	if math.IsInf(n.Freedom, 1) {
 		return n.Typical
@@ -30,13 +32,14 @@ func (n Noise) Of(r Replicates) float64 {
 	return max((n.Freedom*n.Typical+r.Squares)/(n.Freedom+r.Freedom), LeastNoise)
 }
 
-// FitNoise finds how the noise differs between the settings of these replicates. Where Bartlett's test finds that it does, these are the Freedom and
-// Typical with the largest
+// FitNoise finds how the noise differs between the settings of these replicates. Where Bartlett's
+// test finds that it does, these are the Freedom and Typical with the largest
 //
 //	Σ [ln Γ((d+ν)/2) − ln Γ(d/2) + d/2 ln(d s) − (d+ν)/2 ln(d s + S)] − ½ (ln s − ln around)²,
 //
-// S = Squares, ν = their Freedom, d = Freedom of 1 or 2 (settings that differ are not made alike), s = Typical, around being the noise variance that the readings as a whole
-// have; else it is that variance everywhere: a few replicates always differ somewhat.
+// S = Squares, ν = their Freedom, d = Freedom of 1 or 2 (settings that differ are not made alike),
+// s = Typical, around being the noise variance that the readings as a whole have; else it is that
+// variance everywhere: a few replicates always differ somewhat.
 func FitNoise(groups []Group, around float64) Noise {
 	best, most := Noise{math.Inf(1), around}, math.Inf(-1)
 	if !differ(groups) {
@@ -59,8 +62,9 @@ const (
 	coincidence = 0.01 // the probability below which variances that differ so much are not taken for chance
 )
 
-// differ is Bartlett's test of equal variances (Properties of Sufficiency and Statistical Tests, 1937): with s² = Squares/Freedom of each of k groups
-// and p² of all together, n the sum of their freedoms ν,
+// differ is Bartlett's test of equal variances (Properties of Sufficiency and Statistical Tests,
+// 1937): with s² = Squares/Freedom of each of k groups and p² of all together, n the sum of their
+// freedoms ν,
 //
 //	(n ln p² − Σ ν ln s²) / (1 + (Σ 1/ν − 1/n) / (3(k−1)))
 //
@@ -82,7 +86,8 @@ func differ(groups []Group) bool {
 	return distuv.ChiSquared{K: k - 1}.Survival(statistic) < coincidence
 }
 
-// likelihood is the logarithm of what the replicates' sums of squares have, less terms that are the same for every Noise.
+// likelihood is the logarithm of what the replicates' sums of squares have, less terms that are the
+// same for every Noise.
 func (n Noise) likelihood(groups []Group) float64 {
 	sum := 0.0
 	for _, g := range groups {
@@ -94,17 +99,20 @@ func (n Noise) likelihood(groups []Group) float64 {
 	return sum
 }
 
-// What makes a reading wrong: that it lies this many standard deviations from the median of the others at its setting, of which there
-// are two or more, and this many times as far as any other reading lies from its own; the noise being known from this many degrees of
-// freedom without it. Settings may differ in noise, so the deviations alone would condemn the honest readings of a noisy setting among quiet ones.
+// What makes a reading wrong: that it lies this many standard deviations from the median of the
+// others at its setting, of which there are two or more, and this many times as far as any other
+// reading lies from its own; the noise being known from this many degrees of freedom without it.
+// Settings may differ in noise, so the deviations alone would condemn the honest readings of a
+// noisy setting among quiet ones.
 const (
 	wrongDeviations = 6
 	wrongTimes      = 3
 	wrongFreedom    = 4
 )
 
-// Wrong finds readings that their replicates contradict. settings says which setting each reading belongs to, −1 for none; the answer is, for
-// each reading, its squared distance from the median of the others there if it is wrong, else 0.
+// Wrong finds readings that their replicates contradict. settings says which setting each reading
+// belongs to, −1 for none; the answer is, for each reading, its squared distance from the median of
+// the others there if it is wrong, else 0.
 func Wrong(y []float64, settings []int) []float64 {
 	wrong := make([]float64, len(y))
 	for {
@@ -127,7 +135,8 @@ func Wrong(y []float64, settings []int) []float64 {
 	}
 }
 
-// farthest is the reading that lies farthest from the median of two or more others at its setting, wrong ones left aside; the first of equals.
+// farthest is the reading that lies farthest from the median of two or more others at its setting,
+// wrong ones left aside; the first of equals.
 func farthest(y []float64, settings []int, wrong []float64) (reading int, square float64) {
 	together := map[int][]int{}
 	for i, s := range settings {
@@ -169,7 +178,8 @@ type Group struct {
 	Replicates
 }
 
-// Groups are the replicates of every setting with two or more readings, in the order of their first ones, wrong ones left out.
+// Groups are the replicates of every setting with two or more readings, in the order of their first
+// ones, wrong ones left out.
 func Groups(y []float64, settings []int, wrong []float64) []Group {
 	at, sums := map[int]int{}, []float64{}
 	var groups []Group

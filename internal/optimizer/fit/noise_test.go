@@ -90,7 +90,8 @@ func TestAWrongReadingIsFound(t *testing.T) {
 	}
 }
 
-// TestAReadingOfAnotherKindIsNotWrong has two settings among quiet ones where a reading comes out high, as from another place on the workpiece.
+// TestAReadingOfAnotherKindIsNotWrong has two settings among quiet ones where a reading comes out
+// high, as from another place on the workpiece.
 func TestAReadingOfAnotherKindIsNotWrong(t *testing.T) {
 	t.Parallel()
 	var y []float64

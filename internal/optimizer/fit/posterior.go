@@ -9,9 +9,10 @@ import (
 	"headroom/internal/optimizer/kernel"
 )
 
-// posterior is the negative log posterior of θ = (ln ℓ_1, …, ln ℓ_G, ln λ, ln σ², logit a), of which only the free ones may move. Where every reading told its noise, the logarithm of
-// the factor of what was told stands for ln λ. It keeps the
-// factor of the θ evaluated last, for the gradient.
+// posterior is the negative log posterior of θ = (ln ℓ_1, …, ln ℓ_G, ln λ, ln σ², logit a), of
+// which only the free ones may move. Where every reading told its noise, the logarithm of the
+// factor of what was told stands for ln λ. It keeps the factor of the θ evaluated last, for the
+// gradient.
 type posterior struct {
 	problem *Problem
 	inputs  *kernel.Inputs
@@ -101,8 +102,9 @@ func (s Start) logit() float64 {
 
 func logit(share float64) float64 { return math.Log(share / (1 - share)) }
 
-// starts are where to search from: the previous hyperparameters, the prior medians, and short and long lengthscales with much and
-// little noise, since the same readings may be explained by a wiggly function or by noise.
+// starts are where to search from: the previous hyperparameters, the prior medians, and short and
+// long lengthscales with much and little noise, since the same readings may be explained by a
+// wiggly function or by noise.
 func (p *posterior) starts() [][]float64 {
 	var starts [][]float64
 	median, _ := p.noisePrior()
@@ -176,7 +178,8 @@ func (p *posterior) hyperparameters(theta []float64) Result {
 	return at
 }
 
-// value returns the negative log posterior at θ, +∞ where the kernel matrix is not positive definite.
+// value returns the negative log posterior at θ, +∞ where the kernel matrix is not positive
+// definite.
 func (p *posterior) value(theta []float64) float64 {
 	now := p.hyperparameters(theta)
 	k, err := p.problem.function(now)
@@ -197,7 +200,8 @@ func (p *posterior) value(theta []float64) float64 {
 	return value + p.penalty(theta)
 }
 
-// unexplained is the negative log density of readings under the factor L of A; it leaves L⁻¹y in weights.
+// unexplained is the negative log density of readings under the factor L of A; it leaves L⁻¹y in
+// weights.
 func (p *posterior) unexplained(L *factor.Cholesky, y []float64) float64 {
 	z := p.weights
 	L.SolveLower(z, y)
@@ -234,7 +238,8 @@ func (p *posterior) penalty(theta []float64) float64 {
 	return sum
 }
 
-// prior is the negative log prior of θ_i, without its constant, and its slope; both are 0 where θ_i is fixed.
+// prior is the negative log prior of θ_i, without its constant, and its slope; both are 0 where θ_i
+// is fixed.
 func (p *posterior) prior(i int, theta float64) (value, slope float64) {
 	G := len(p.problem.Median)
 	switch {
@@ -283,8 +288,8 @@ func normal(theta, mean, spread float64) (value, slope float64) {
 	return 0.5 * deviation * deviation, deviation / spread
 }
 
-// gradient returns the derivatives of the negative log posterior at the θ evaluated last, 0 for what is fixed:
-// −½ tr(W ∂A/∂θ) with W = ααᵀ − A⁻¹.
+// gradient returns the derivatives of the negative log posterior at the θ evaluated last, 0 for
+// what is fixed: −½ tr(W ∂A/∂θ) with W = ααᵀ − A⁻¹.
 func (p *posterior) gradient() []float64 {
 	G := len(p.problem.Median)
 	gradient := make([]float64, G+3)
@@ -343,13 +348,15 @@ func (p *posterior) addLengthscales(gradient []float64, inverse [][]float64) {
 	}
 }
 
-// number tells whether coordinate c is one to the kernel, as those of categories are but for mixed and anova.
+// number tells whether coordinate c is one to the kernel, as those of categories are but for mixed
+// and anova.
 func (p *posterior) number(c int) bool {
 	return p.kernel.Categories() == nil || p.problem.Categories == nil || p.problem.Categories[c] < 0
 }
 
-// addChoices is addLengthscales for the categories of a mixed or an anova kernel, ∂K_ij being a multiple of K_ij, with its constant, where i and j differ in them; and for the
-// interaction of an anova kernel, ∂a/∂ logit a being a(1 − a). On the diagonal K depends on neither.
+// addChoices is addLengthscales for the categories of a mixed or an anova kernel, ∂K_ij being a
+// multiple of K_ij, with its constant, where i and j differ in them; and for the interaction of an
+// anova kernel, ∂a/∂ logit a being a(1 − a). On the diagonal K depends on neither.
 func (p *posterior) addChoices(gradient []float64, inverse [][]float64) {
 	values, slopes, mixing := make([]float64, len(p.y)), make([]float64, len(p.y)), 0.0
 	for i := range p.y {
@@ -389,8 +396,9 @@ func differing(values, chosen []float64) float64 {
 	return sum
 }
 
-// spread writes the part of ∂K_ij/∂ln ℓ that all coordinates share, for j ≤ i: see coordinate for the rest. A stationary
-// kernel does not move on the diagonal; the linear kernel's diagonal counts half, as pairs off it count twice in the trace.
+// spread writes the part of ∂K_ij/∂ln ℓ that all coordinates share, for j ≤ i: see coordinate for
+// the rest. A stationary kernel does not move on the diagonal; the linear kernel's diagonal counts
+// half, as pairs off it count twice in the trace.
 func (p *posterior) spread(row []float64, i int) {
 	if p.kernel.Stationary() {
 		p.kernel.Slopes(row, p.inputs.Row(i), p.inputs.Prefix(i+1))

@@ -2,9 +2,10 @@ package fit
 
 import "math"
 
-// subset returns which readings take part in a fit, in order: all of them up to MostPoints. Of more, the latest half of
-// MostPoints, which lie where the study looks now and often close together, so they tell the noise; and, from the
-// earlier ones, those farthest from all chosen so far in prior lengthscales, one after another, which tell the lengthscales.
+// subset returns which readings take part in a fit, in order: all of them up to MostPoints. Of
+// more, the latest half of MostPoints, which lie where the study looks now and often close
+// together, so they tell the noise; and, from the earlier ones, those farthest from all chosen so
+// far in prior lengthscales, one after another, which tell the lengthscales.
 func subset(inputs [][]float64, medians []float64, dims []int) []int {
 	n := len(inputs)
 	chosen := make([]bool, n)

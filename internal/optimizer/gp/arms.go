@@ -11,13 +11,14 @@ import (
 	"headroom/internal/optimizer/kernel"
 )
 
-// Arms keeps the whole posterior over M arms, means μ_r of the responses and covariance Σ, at O(M²) a reading however many
-// there have been. A reading y of arm i with noise variance λ moves them by
+// Arms keeps the whole posterior over M arms, means μ_r of the responses and covariance Σ, at O(M²)
+// a reading however many there have been. A reading y of arm i with noise variance λ moves them by
 //
 //	s = Σ_ii + λ,   g = Σ_·i,   μ_r ← μ_r + g (y_r − μ_ri)/s,   Σ ← Σ − g gᵀ/s.
 //
-// The last readings' shares u = g/√s are kept apart and taken off the matrix many at a time, which is several times faster. Changing one Arms is
-// not safe for many goroutines; clones share what they do not change.
+// The last readings' shares u = g/√s are kept apart and taken off the matrix many at a time, which
+// is several times faster. Changing one Arms is not safe for many goroutines; clones share what
+// they do not change.
 type Arms struct {
 	base      [][]float64 // Σ without the last readings; never written to once made
 	shares    [][]float64 // u of the last readings, Σ = base − Σ_s u_s u_sᵀ
@@ -30,8 +31,8 @@ type Arms struct {
 // foldAfter is how many readings are taken off the matrix at once.
 const foldAfter = 64
 
-// NewArms returns the prior over the arms X for a number of responses that are read together. It reaches checkpoints on the way; the error
-// is that of ctx.
+// NewArms returns the prior over the arms X for a number of responses that are read together. It
+// reaches checkpoints on the way; the error is that of ctx.
 func NewArms(ctx context.Context, k *kernel.Function, X *kernel.Inputs, responses int) (*Arms, error) {
 	work := checkpoint.NewMeter(ctx)
 	a := &Arms{base: matrix(X.Len(), X.Len()), means: matrix(responses, X.Len()), variances: make([]float64, X.Len())}
@@ -45,9 +46,10 @@ func NewArms(ctx context.Context, k *kernel.Function, X *kernel.Inputs, response
 	return a, nil
 }
 
-// Update takes in one reading of arm i with noise variance lambda > 0, ys holding one value per response.
-// A nil ys is a pending trial: the covariance shrinks, the means stay. It reaches checkpoints on the way. On an error, that of ctx or what is
-// wrong with the reading, a is unchanged.
+// Update takes in one reading of arm i with noise variance lambda > 0, ys holding one value per
+// response. A nil ys is a pending trial: the covariance shrinks, the means stay. It reaches
+// checkpoints on the way. On an error, that of ctx or what is wrong with the reading, a is
+// unchanged.
 func (a *Arms) Update(ctx context.Context, i int, ys []float64, lambda float64) error {
 	if i < 0 || i >= a.Len() {
 		return fmt.Errorf("arm %d does not exist; there are %d", i+1, a.Len())
@@ -88,12 +90,14 @@ func (a *Arms) fold(ctx context.Context) error {
 	return err
 }
 
-// Len is the number M of arms, Count the number of readings taken in, Gain their information gain in nats.
+// Len is the number M of arms, Count the number of readings taken in, Gain their information gain
+// in nats.
 func (a *Arms) Len() int      { return len(a.base) }
 func (a *Arms) Count() int    { return a.count }
 func (a *Arms) Gain() float64 { return a.gain }
 
-// Means returns the M posterior means of response r, Variances the M latent variances; both to be read only.
+// Means returns the M posterior means of response r, Variances the M latent variances; both to be
+// read only.
 func (a *Arms) Means(r int) []float64 { return a.means[r] }
 func (a *Arms) Variances() []float64  { return a.variances }
 
@@ -116,8 +120,8 @@ func (a *Arms) Covariances(i int) []float64 {
 	return row
 }
 
-// Covariance returns the M×M posterior covariance, symmetric to the last bit. It costs O(M²) and reaches checkpoints on the way; the error is
-// that of ctx.
+// Covariance returns the M×M posterior covariance, symmetric to the last bit. It costs O(M²) and
+// reaches checkpoints on the way; the error is that of ctx.
 func (a *Arms) Covariance(ctx context.Context) ([][]float64, error) {
 	work := checkpoint.NewMeter(ctx)
 	M := a.Len()

@@ -10,7 +10,8 @@ import (
 	"headroom/internal/optimizer/kernel"
 )
 
-// laboratory is n readings of a function of two coordinates under matern52, and M places to predict.
+// laboratory is n readings of a function of two coordinates under matern52, and M places to
+// predict.
 func laboratory(b tester, n, M int) (d *gp.Data, y []float64, X *kernel.Inputs) {
 	b.Helper()
 	k, err := kernel.New("matern52", []float64{0.3, 0.3}, 1)

@@ -1,14 +1,15 @@
 // Package gp regresses a function on noisy readings with a Gaussian process of prior mean 0.
 //
-// For points X, readings y with noise variances Λ = diag(λ), and prior covariance k, with K = k(X, X) and L Lᵀ = K + Λ:
+// For points X, readings y with noise variances Λ = diag(λ), and prior covariance k, with K = k(X,
+// X) and L Lᵀ = K + Λ:
 //
 //	z = L⁻¹ y,   v(x) = L⁻¹ k(X, x)
 //	mean(x) = v(x)ᵀ z,   variance(x) = k(x, x) − v(x)ᵀ v(x)
 //	information gain = ½ ln det(I + Λ^{−½} K Λ^{−½}) = Σ ln L_ss − ½ Σ ln λ_s
 //
-// (Rasmussen & Williams, Gaussian Processes for Machine Learning, algorithm 2.1). Variances are those of the latent function,
-// without noise. Because row s of L knows only the points before it, one factor holds the posterior of every
-// round at once.
+// (Rasmussen & Williams, Gaussian Processes for Machine Learning, algorithm 2.1). Variances are
+// those of the latent function, without noise. Because row s of L knows only the points before it,
+// one factor holds the posterior of every round at once.
 package gp
 
 import (
@@ -22,9 +23,10 @@ import (
 	"headroom/internal/optimizer/kernel"
 )
 
-// Data are the points that condition a posterior, in the order their readings arrived, with their noise and one
-// factor L. Readings themselves are kept outside, as z, so that metrics with the same points share one Data. Reading is safe for
-// many goroutines, changing one Data is not; a prefix never changes.
+// Data are the points that condition a posterior, in the order their readings arrived, with their
+// noise and one factor L. Readings themselves are kept outside, as z, so that metrics with the same
+// points share one Data. Reading is safe for many goroutines, changing one Data is not; a prefix
+// never changes.
 type Data struct {
 	kernel *kernel.Function
 	inputs *kernel.Inputs
@@ -56,13 +58,15 @@ func (d *Data) Noise(i int) float64 { return d.noise[i] }
 // Factor is L, to be read only.
 func (d *Data) Factor() *factor.Cholesky { return d.factor }
 
-// Append adds a point whose reading has noise variance lambda > 0. It costs O(n²). On an error d is unchanged.
+// Append adds a point whose reading has noise variance lambda > 0. It costs O(n²). On an error d is
+// unchanged.
 func (d *Data) Append(x []float64, lambda float64) error {
 	return d.AppendAll(context.Background(), [][]float64{x}, []float64{lambda})
 }
 
-// AppendAll adds points in order, to the same bits as Append does one by one, but faster and on all cores. It reaches checkpoints on the way. The error is
-// that of ctx, or says which point cannot be used and why; d is then unchanged.
+// AppendAll adds points in order, to the same bits as Append does one by one, but faster and on all
+// cores. It reaches checkpoints on the way. The error is that of ctx, or says which point cannot be
+// used and why; d is then unchanged.
 func (d *Data) AppendAll(ctx context.Context, xs [][]float64, lambdas []float64) error {
 	if len(xs) != len(lambdas) {
 		return fmt.Errorf("%d points have %d noise variances", len(xs), len(lambdas))
@@ -87,7 +91,8 @@ func (d *Data) AppendAll(ctx context.Context, xs [][]float64, lambdas []float64)
 	return nil
 }
 
-// rowsAtOnce is how many rows of K + Λ there are at a time beside the factor, which thousands of points fill with hundreds of megabytes already.
+// rowsAtOnce is how many rows of K + Λ there are at a time beside the factor, which thousands of
+// points fill with hundreds of megabytes already.
 const rowsAtOnce = 384
 
 // appendRows adds points, with a row each, to inputs and factor.
@@ -129,7 +134,8 @@ func (d *Data) addGains(from int) {
 	}
 }
 
-// Prefix returns the first n points, sharing memory with d, at no cost. It may be appended to: d does not notice.
+// Prefix returns the first n points, sharing memory with d, at no cost. It may be appended to: d
+// does not notice.
 func (d *Data) Prefix(n int) *Data {
 	return &Data{d.kernel, d.inputs.Prefix(n), d.noise[:n:n], d.gains[:n:n], d.factor.Prefix(n)}
 }
@@ -153,8 +159,9 @@ func (d *Data) Gain(n int) float64 {
 	return d.gains[n-1]
 }
 
-// Whiten returns z = L⁻¹ y for the first len(y) points. When z already holds the first entries of the answer, only
-// the rest is worked out, in O(n) an entry and to the same bits; z itself is left as it is.
+// Whiten returns z = L⁻¹ y for the first len(y) points. When z already holds the first entries of
+// the answer, only the rest is worked out, in O(n) an entry and to the same bits; z itself is left
+// as it is.
 func (d *Data) Whiten(z, y []float64) []float64 {
 	whole := make([]float64, len(y))
 	copy(whole, z)
@@ -162,14 +169,15 @@ func (d *Data) Whiten(z, y []float64) []float64 {
 	return whole
 }
 
-// AheadMean returns the mean predicted for point i from the points before it, Σ_{s<i} L_is z_s; z may be
-// shorter than i, the points after its end then having no reading.
+// AheadMean returns the mean predicted for point i from the points before it, Σ_{s<i} L_is z_s; z
+// may be shorter than i, the points after its end then having no reading.
 func (d *Data) AheadMean(i int, z []float64) float64 {
 	return factor.Dot(z[:min(i, len(z))], d.factor.Row(i))
 }
 
-// AheadVariance returns the latent variance predicted for point i from the points before it, L_ii² − λ_i. It is worked out as
-// k(x_i, x_i) − Σ_{s<i} L_is², which does not cancel and has the bits of Predict on the first i points.
+// AheadVariance returns the latent variance predicted for point i from the points before it, L_ii²
+// − λ_i. It is worked out as k(x_i, x_i) − Σ_{s<i} L_is², which does not cancel and has the bits of
+// Predict on the first i points.
 func (d *Data) AheadVariance(i int) float64 {
 	return d.variance(d.inputs.Row(i), d.factor.Row(i)[:i])
 }

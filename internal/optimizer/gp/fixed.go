@@ -8,8 +8,9 @@ import (
 	"headroom/internal/optimizer/kernel"
 )
 
-// Fixed keeps the solutions v(X_i) at M fixed points, so that their posterior costs O(nM) after a reading instead of O(n²M), to the same bits.
-// It takes 8nM bytes. Fixed is immutable; what is made from it shares its rows.
+// Fixed keeps the solutions v(X_i) at M fixed points, so that their posterior costs O(nM) after a
+// reading instead of O(n²M), to the same bits. It takes 8nM bytes. Fixed is immutable; what is made
+// from it shares its rows.
 type Fixed struct {
 	points  *kernel.Inputs
 	rows    [][]float64  // row s holds v_s of every point
@@ -39,11 +40,12 @@ func (f *Fixed) Prefix(n int) *Fixed {
 	return prefix
 }
 
-// fewRows is up to how many rows are added one by one, or an eighth of those there are: many at a time are worked out faster from the beginning.
+// fewRows is up to how many rows are added one by one, or an eighth of those there are: many at a
+// time are worked out faster from the beginning.
 const fewRows = 8
 
-// Extend returns the solutions for d, f being those of a prefix of d. It costs O(nM) a row and reaches checkpoints on the way; the error is that
-// of ctx.
+// Extend returns the solutions for d, f being those of a prefix of d. It costs O(nM) a row and
+// reaches checkpoints on the way; the error is that of ctx.
 func (f *Fixed) Extend(ctx context.Context, d *Data) (*Fixed, error) {
 	grown := &Fixed{f.points, f.rows[:f.Len():f.Len()], f.squares.Clone()}
 	if missing := d.Len() - f.Len(); missing > max(fewRows, f.Len()/8) {
@@ -91,8 +93,8 @@ func (f *Fixed) solve(ctx context.Context, d *Data) ([][]float64, error) {
 	})
 }
 
-// Predict returns the posterior means, one slice per response, and the latent variances at the points, to the same bits as PredictMany of the
-// data that f was made for.
+// Predict returns the posterior means, one slice per response, and the latent variances at the
+// points, to the same bits as PredictMany of the data that f was made for.
 func (f *Fixed) Predict(ctx context.Context, d *Data, zs [][]float64) (means [][]float64, variances []float64, err error) {
 	work := checkpoint.NewMeter(ctx)
 	M := f.points.Len()

@@ -12,7 +12,8 @@ import (
 	"headroom/internal/optimizer/gp"
 )
 
-// TestFixedIsPredictMany grows the solutions at fixed points in random steps, forgets some and grows again; they must predict to the same bits.
+// TestFixedIsPredictMany grows the solutions at fixed points in random steps, forgets some and
+// grows again; they must predict to the same bits.
 func TestFixedIsPredictMany(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -16,7 +16,8 @@ import (
 	"headroom/internal/optimizer/kernel"
 )
 
-// scene is a random regression problem: n points, some of them repeated, with their own noise variances, and readings.
+// scene is a random regression problem: n points, some of them repeated, with their own noise
+// variances, and readings.
 type scene struct {
 	kernel  *kernel.Function
 	points  [][]float64
@@ -162,7 +163,8 @@ func TestPredictOwnIsPredictMany(t *testing.T) {
 	})
 }
 
-// TestManyPointsNeedLittleBesideTheirFactor: what thousands of points take in memory is their factor, not twice as much.
+// TestManyPointsNeedLittleBesideTheirFactor: what thousands of points take in memory is their
+// factor, not twice as much.
 func TestManyPointsNeedLittleBesideTheirFactor(t *testing.T) {
 	const n = 2000
 	k, err := kernel.New("matern52", []float64{0.3, 0.3}, 1)
@@ -192,7 +194,8 @@ func TestManyPointsNeedLittleBesideTheirFactor(t *testing.T) {
 	}
 }
 
-// TestInclineIsPredictManyWithItsGradients compares with PredictMany to the bit, and gradients with finite differences.
+// TestInclineIsPredictManyWithItsGradients compares with PredictMany to the bit, and gradients with
+// finite differences.
 func TestInclineIsPredictManyWithItsGradients(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -326,7 +329,8 @@ func TestBranchesOfAPrefixGoTheirOwnWays(t *testing.T) {
 	})
 }
 
-// TestVariancesWithoutNoise looks where rounding alone decides the sign: at points whose readings have next to no noise.
+// TestVariancesWithoutNoise looks where rounding alone decides the sign: at points whose readings
+// have next to no noise.
 func TestVariancesWithoutNoise(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(400) {
@@ -408,7 +412,8 @@ func TestCovarianceIsJoint(t *testing.T) {
 		d, X := s.data(t), s.places()
 		covariance := covarianceOf(t, d, X)
 		_, variances := predictMany(t, d, X, nil)
-		// Conditioning on one more point moves variances by its covariance: σ²_c − cov(c, i)²/(σ²_i + λ).
+		// Conditioning on one more point moves variances by its covariance: σ²_c − cov(c, i)²/(σ²_i
+		// + λ).
 		i := rapid.IntRange(0, X.Len()-1).Draw(t, "i")
 		const lambda = 0.1
 		more := d.Prefix(d.Len())

@@ -9,10 +9,12 @@ import (
 	"headroom/internal/optimizer/kernel"
 )
 
-// In this file every z is L⁻¹y of one response. A z shorter than the data leaves the points after its end without
-// a reading: like pending trials, they shrink the variance and leave the mean alone.
+// In this file every z is L⁻¹y of one response. A z shorter than the data leaves the points after
+// its end without a reading: like pending trials, they shrink the variance and leave the mean
+// alone.
 
-// blockPoints is how many points are predicted at a time; with 1000 data their solutions fill a megabyte.
+// blockPoints is how many points are predicted at a time; with 1000 data their solutions fill a
+// megabyte.
 const blockPoints = 96
 
 // kernelWork is about how many multiplications of a solve take as long as one covariance.
@@ -28,8 +30,8 @@ func (d *Data) Predict(x []float64, zs ...[]float64) (means []float64, variance 
 	return means, d.variance(x, v)
 }
 
-// Solve returns v(x) = L⁻¹k(X, x), so that the posterior covariance of the latent function at x and x′ is k(x, x′) − v(x)ᵀv(x′), and v(x)
-// as a z gives v(x′)ᵀv(x) as a mean at x′. It costs O(n²).
+// Solve returns v(x) = L⁻¹k(X, x), so that the posterior covariance of the latent function at x and
+// x′ is k(x, x′) − v(x)ᵀv(x′), and v(x) as a z gives v(x′)ᵀv(x) as a mean at x′. It costs O(n²).
 func (d *Data) Solve(x []float64) []float64 {
 	v := make([]float64, d.Len())
 	d.kernel.Row(v, x, d.inputs)
@@ -37,14 +39,15 @@ func (d *Data) Solve(x []float64) []float64 {
 	return v
 }
 
-// variance is k(x,x) − vᵀv, at least 0. Adding data adds to vᵀv without changing the terms before, and rounding is
-// monotone, so it never rises.
+// variance is k(x,x) − vᵀv, at least 0. Adding data adds to vᵀv without changing the terms before,
+// and rounding is monotone, so it never rises.
 func (d *Data) variance(x, v []float64) float64 {
 	return max(0, d.kernel.Diagonal(x)-factor.Dot(v, v))
 }
 
-// PredictMany returns the posterior means, one slice per response, and the latent variances at the points X, to the same bits as
-// Predict. It costs O(n²) a point and reaches checkpoints on the way; the error is that of ctx.
+// PredictMany returns the posterior means, one slice per response, and the latent variances at the
+// points X, to the same bits as Predict. It costs O(n²) a point and reaches checkpoints on the way;
+// the error is that of ctx.
 func (d *Data) PredictMany(ctx context.Context, X *kernel.Inputs, zs [][]float64) (means [][]float64, variances []float64, err error) {
 	means, variances = matrix(len(zs), X.Len()), make([]float64, X.Len())
 	err = d.solveBlocks(ctx, X, func(i int, v []float64) {
@@ -56,8 +59,9 @@ func (d *Data) PredictMany(ctx context.Context, X *kernel.Inputs, zs [][]float64
 	return means, variances, err
 }
 
-// PredictOwn is PredictMany at the data's own points of these indices, in ascending order: to the same bits, and over all points in a third of the
-// work, since v(x_s) begins with what row s of L has before its diagonal,
+// PredictOwn is PredictMany at the data's own points of these indices, in ascending order: to the
+// same bits, and over all points in a third of the work, since v(x_s) begins with what row s of L
+// has before its diagonal,
 //
 //	L v(x_s) = (K + Λ) e_s − λ_s e_s,   so   v(x_s)_j = L_sj for j < s.
 func (d *Data) PredictOwn(ctx context.Context, own []int, zs [][]float64) (means [][]float64, variances []float64, err error) {
@@ -118,7 +122,8 @@ func (d *Data) solveBlocks(ctx context.Context, X *kernel.Inputs, use func(i int
 	return nil
 }
 
-// solveShared is solveBlocks on all cores: use is called from several goroutines, for different points.
+// solveShared is solveBlocks on all cores: use is called from several goroutines, for different
+// points.
 func (d *Data) solveShared(ctx context.Context, X *kernel.Inputs, use func(i int, v []float64)) error {
 	return shared(X.Len(), func(from, to int) error {
 		return d.solveBlocks(ctx, X.Slice(from, to), func(i int, v []float64) { use(from+i, v) })
@@ -134,8 +139,9 @@ func shared(n int, stretch func(from, to int) error) error {
 	return work.Wait()
 }
 
-// MeanMany returns the posterior means, one slice per response, at the points X in O(n) a point. They are k(x, X) L⁻ᵀz and agree with
-// Predict to rounding. It reaches checkpoints on the way; the error is that of ctx.
+// MeanMany returns the posterior means, one slice per response, at the points X in O(n) a point.
+// They are k(x, X) L⁻ᵀz and agree with Predict to rounding. It reaches checkpoints on the way; the
+// error is that of ctx.
 func (d *Data) MeanMany(ctx context.Context, X *kernel.Inputs, zs [][]float64) ([][]float64, error) {
 	work := checkpoint.NewMeter(ctx)
 	const height = 4
@@ -195,8 +201,9 @@ func (in Inclined) Part(from, to int) Inclined {
 //
 //	∂mean/∂x = Σ_s (L⁻ᵀz)_s ∂k(x, X_s)/∂x,   ∂variance/∂x = −2 Σ_s (L⁻ᵀv(x))_s ∂k(x, X_s)/∂x
 //
-// for a stationary kernel. backward holds L⁻ᵀz for each z, both as long as there are data, of which there must be some. It costs O(n²) a point and reaches checkpoints on the way;
-// the error is that of ctx.
+// for a stationary kernel. backward holds L⁻ᵀz for each z, both as long as there are data, of which
+// there must be some. It costs O(n²) a point and reaches checkpoints on the way; the error is that
+// of ctx.
 func (d *Data) Incline(ctx context.Context, X *kernel.Inputs, zs, backward [][]float64) (Inclined, error) {
 	out := NewInclined(len(zs), X.Len())
 	return out, d.InclineInto(ctx, out, X, zs, backward)
@@ -233,8 +240,9 @@ func (d *Data) InclineInto(ctx context.Context, out Inclined, X *kernel.Inputs, 
 	return nil
 }
 
-// Covariance returns the joint posterior covariance of the latent function at the M points X, the lower triangle of an M×M matrix: row i has i+1 entries. It costs
-// O(n²M + nM²) and reaches checkpoints on the way; the error is that of ctx.
+// Covariance returns the joint posterior covariance of the latent function at the M points X, the
+// lower triangle of an M×M matrix: row i has i+1 entries. It costs O(n²M + nM²) and reaches
+// checkpoints on the way; the error is that of ctx.
 func (d *Data) Covariance(ctx context.Context, X *kernel.Inputs) ([][]float64, error) {
 	M := X.Len()
 	solved := matrix(M, (d.Len()+3)&^3) // zeros at the end change no sum, and whole lanes are summed faster
@@ -252,7 +260,8 @@ func (d *Data) Covariance(ctx context.Context, X *kernel.Inputs) ([][]float64, e
 	return posterior, work.Wait()
 }
 
-// leave turns what the data explain into the posterior covariance, in the rows first, first + stride, first + 2 stride, ….
+// leave turns what the data explain into the posterior covariance, in the rows first, first +
+// stride, first + 2 stride, ….
 func (d *Data) leave(work *checkpoint.Meter, explained [][]float64, X *kernel.Inputs, first, stride int) error {
 	prior := make([]float64, X.Len())
 	for i := first; i < X.Len(); i += stride {

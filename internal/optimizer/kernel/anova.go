@@ -9,19 +9,25 @@ import (
 //
 //	k(x, x′) = σ² (Π_c (1 − a + a k_c) − (1 − a)^C) / (1 − (1 − a)^C),
 //
-// the product over C factors: one for all numbers together, k_c = m(w), and two for each category, one for each of the coordinates in which two choices differ, k_c = 1
-// where they are the same and m(1/ℓ_c) else; m and w as in the mixed kernel. Multiplied out it is a sum over the sets of factors, a set of j weighing aʲ(1 − a)^{C−j}, and the set of
-// none, a constant, taken off: standardised readings have no mean to explain. So the interaction a, within (0, 1), says how much of the variance is what several
-// parameters do together: k is the plain product at a = 1, and near 0 it becomes σ² (Σ_c k_c)/C, under which what a parameter does is the same wherever the others are.
-// (Duvenaud, Nickisch, Rasmussen: Additive Gaussian Processes, 2011; ANOVA kernels as in mixed.go.)
+// the product over C factors: one for all numbers together, k_c = m(w), and two for each category,
+// one for each of the coordinates in which two choices differ, k_c = 1 where they are the same and
+// m(1/ℓ_c) else; m and w as in the mixed kernel. Multiplied out it is a sum over the sets of
+// factors, a set of j weighing aʲ(1 − a)^{C−j}, and the set of none, a constant, taken off:
+// standardised readings have no mean to explain. So the interaction a, within (0, 1), says how much
+// of the variance is what several parameters do together: k is the plain product at a = 1, and near
+// 0 it becomes σ² (Σ_c k_c)/C, under which what a parameter does is the same wherever the others
+// are. (Duvenaud, Nickisch, Rasmussen: Additive Gaussian Processes, 2011; ANOVA kernels as in
+// mixed.go.)
 
 // Anova is the name of the only kernel that has an interaction.
 const Anova = "anova"
 
-// MedianInteraction is the interaction of a kernel that New made, and the prior median of fits. It leans to sums, as what laboratories read does.
+// MedianInteraction is the interaction of a kernel that New made, and the prior median of fits. It
+// leans to sums, as what laboratories read does.
 const MedianInteraction = 0.25
 
-// WithInteraction returns an anova kernel with another interaction, 0 < a < 1; the error says when it is none. Other kernels have no interaction and return themselves.
+// WithInteraction returns an anova kernel with another interaction, 0 < a < 1; the error says when
+// it is none. Other kernels have no interaction and return themselves.
 func (f *Function) WithInteraction(a float64) (*Function, error) {
 	if f.form != anova {
 		return f, nil
@@ -73,7 +79,8 @@ func (f *Function) together(dst, x []float64, X *Inputs) {
 	}
 }
 
-// Constant is what k lacks of being proportional to a product: k + Constant changes with the lengthscale of a category as Category.Slope says.
+// Constant is what k lacks of being proportional to a product: k + Constant changes with the
+// lengthscale of a category as Category.Slope says.
 func (f *Function) Constant() float64 {
 	if f.form != anova {
 		return 0
@@ -81,8 +88,8 @@ func (f *Function) Constant() float64 {
 	return float64(f.constant * f.scale)
 }
 
-// RowAndSlopes writes k(x, X_i) to row[i], to the same bits as Row, and ∂k/∂a to slopes[i], for an anova kernel. With P the product, L = ∂ ln P/∂a, s = σ²/(1 − (1 − a)^C) and
-// D = C (1 − a)^{C−1},
+// RowAndSlopes writes k(x, X_i) to row[i], to the same bits as Row, and ∂k/∂a to slopes[i], for an
+// anova kernel. With P the product, L = ∂ ln P/∂a, s = σ²/(1 − (1 − a)^C) and D = C (1 − a)^{C−1},
 //
 //	∂k/∂a = s (P L + D) − k D/(1 − (1 − a)^C).
 func (f *Function) RowAndSlopes(row, slopes, x []float64, X *Inputs) {

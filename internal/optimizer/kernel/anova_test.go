@@ -11,7 +11,8 @@ import (
 	"headroom/internal/optimizer/kernel"
 )
 
-// recipe is a space of numbers and categories: which category each coordinate belongs to, −1 for a number, and the lengthscale of each.
+// recipe is a space of numbers and categories: which category each coordinate belongs to, −1 for a
+// number, and the lengthscale of each.
 type recipe struct {
 	categories   []int
 	lengthscales []float64
@@ -58,7 +59,8 @@ func (r recipe) anova(t rapid.TB, variance, a float64) *kernel.Function {
 	return k
 }
 
-// factors are the k_c between two points: the numbers', where there are some, and those of the two coordinates in which two choices can differ.
+// factors are the k_c between two points: the numbers', where there are some, and those of the two
+// coordinates in which two choices can differ.
 func (r recipe) factors(x, y []float64) (factors []float64) {
 	matern := func(w float64) float64 {
 		return (1 + math.Sqrt(5)*w + 5*w*w/3) * math.Exp(-math.Sqrt(5)*w)
@@ -85,7 +87,8 @@ func (r recipe) factors(x, y []float64) (factors []float64) {
 	return factors
 }
 
-// formula is the anova kernel multiplied out: the sum over the sets of factors but the empty one, a set of j weighing aʲ(1 − a)^{C−j}.
+// formula is the anova kernel multiplied out: the sum over the sets of factors but the empty one, a
+// set of j weighing aʲ(1 − a)^{C−j}.
 func (r recipe) formula(x, y []float64, variance, a float64) float64 {
 	factors := r.factors(x, y)
 	sum, weights := 0.0, 0.0
@@ -128,7 +131,8 @@ func TestAnovaIsTheSumOverSetsOfFactors(t *testing.T) {
 	})
 }
 
-// TestAnovaBetweenItsEnds: near 0 it is the mean of the factors' kernels, near 1 their product, and half way the mixed kernel's product over the choices, up to the constant.
+// TestAnovaBetweenItsEnds: near 0 it is the mean of the factors' kernels, near 1 their product, and
+// half way the mixed kernel's product over the choices, up to the constant.
 func TestAnovaBetweenItsEnds(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

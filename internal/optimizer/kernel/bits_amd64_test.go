@@ -8,7 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The machine running the tests must have the instructions for these comparisons to mean anything; every amd64 server does.
+// The machine running the tests must have the instructions for these comparisons to mean anything;
+// every amd64 server does.
 func needFast(t *testing.T) {
 	t.Helper()
 	if !fast {

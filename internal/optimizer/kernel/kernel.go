@@ -1,5 +1,5 @@
-// Package kernel evaluates prior covariances. With w = √Σ_c ((x_c − x′_c)/ℓ_c)², the distance after dividing each
-// coordinate by its lengthscale, and σ² the variance:
+// Package kernel evaluates prior covariances. With w = √Σ_c ((x_c − x′_c)/ℓ_c)², the distance after
+// dividing each coordinate by its lengthscale, and σ² the variance:
 //
 //	se        σ² e^{−w²/2}
 //	matern12  σ² e^{−w}
@@ -10,8 +10,8 @@
 //	linear    σ² Σ_c x_c x′_c / ℓ_c²
 //	covariance  σ² M[i][j], the inputs being arm numbers i and j
 //
-// (Rasmussen & Williams, Gaussian Processes for Machine Learning, chapter 4.) Values are the same to the last bit
-// on every machine, one at a time or a row at a time.
+// (Rasmussen & Williams, Gaussian Processes for Machine Learning, chapter 4.) Values are the same
+// to the last bit on every machine, one at a time or a row at a time.
 package kernel
 
 import (
@@ -50,8 +50,8 @@ type Function struct {
 	interaction, constant, slope, scale float64
 }
 
-// New returns the kernel of that name with one lengthscale per input coordinate. The error names what is wrong: an unknown
-// name, a lengthscale or variance that is not a positive number.
+// New returns the kernel of that name with one lengthscale per input coordinate. The error names
+// what is wrong: an unknown name, a lengthscale or variance that is not a positive number.
 func New(name string, lengthscales []float64, variance float64) (*Function, error) {
 	known := slices.Index(Names, name)
 	if known < 0 {
@@ -78,12 +78,14 @@ func New(name string, lengthscales []float64, variance float64) (*Function, erro
 }
 
 // roundingShare is how far below zero, relative to the largest variance, an eigenvalue may lie for
-// a matrix to count as positive semidefinite: sample covariances written with some ten digits are that far off.
+// a matrix to count as positive semidefinite: sample covariances written with some ten digits are
+// that far off.
 const roundingShare = 1e-9
 
-// NewCovariance returns the kernel of a given covariance between arms, σ² = variance times the matrix; inputs are
-// vectors of one coordinate, the arm's index. The matrix must be square, finite, symmetric and positive semidefinite, the
-// last two up to rounding; the error says which entry is not.
+// NewCovariance returns the kernel of a given covariance between arms, σ² = variance times the
+// matrix; inputs are vectors of one coordinate, the arm's index. The matrix must be square, finite,
+// symmetric and positive semidefinite, the last two up to rounding; the error says which entry is
+// not.
 func NewCovariance(matrix [][]float64, variance float64) (*Function, error) {
 	if err := checkVariance(variance); err != nil {
 		return nil, err
@@ -146,8 +148,8 @@ func (f *Function) Coordinates() int {
 	return len(f.inverse)
 }
 
-// Check tells what is wrong with an input vector: a wrong number of coordinates, one that is not finite, or an arm
-// that does not exist. The other methods take vectors that pass.
+// Check tells what is wrong with an input vector: a wrong number of coordinates, one that is not
+// finite, or an arm that does not exist. The other methods take vectors that pass.
 func (f *Function) Check(x []float64) error {
 	if len(x) != f.Coordinates() {
 		return fmt.Errorf("it has %d coordinates; the kernel takes %d", len(x), f.Coordinates())
@@ -253,8 +255,9 @@ func (f form) numeric() form {
 //
 //	∂k/∂ln ℓ_c = slope · (x_c − x′_c)²/ℓ_c².
 //
-// Where points coincide under matern12, whose slope has a pole there, it writes 0: the derivative itself is 0. It must not
-// be called on linear and covariance kernels. Of a mixed or an anova kernel they are the slopes of the numbers.
+// Where points coincide under matern12, whose slope has a pole there, it writes 0: the derivative
+// itself is 0. It must not be called on linear and covariance kernels. Of a mixed or an anova
+// kernel they are the slopes of the numbers.
 func (f *Function) Slopes(dst []float64, x []float64, X *Inputs) {
 	dst = dst[:X.Len()]
 	if len(dst) == 0 {
@@ -287,8 +290,9 @@ func (f *Function) Slopes(dst []float64, x []float64, X *Inputs) {
 	}
 }
 
-// Gradients writes, for each list of weights, Σ_i w_i ∂k(x, X_i)/∂x_c to dst[c], for a stationary kernel; X must not be empty. Where points coincide under
-// matern12, which has a kink there, the derivative is taken as 0.
+// Gradients writes, for each list of weights, Σ_i w_i ∂k(x, X_i)/∂x_c to dst[c], for a stationary
+// kernel; X must not be empty. Where points coincide under matern12, which has a kink there, the
+// derivative is taken as 0.
 func (f *Function) Gradients(dst [][]float64, x []float64, X *Inputs, weights [][]float64) {
 	slopes := make([]float64, X.Len())
 	f.Slopes(slopes, x, X)

@@ -75,7 +75,8 @@ func TestRowAndAtFollowTheFormula(t *testing.T) {
 	})
 }
 
-// TestMixedFollowsTheFormula: numbers by their distance, each category that differs by a factor of its own.
+// TestMixedFollowsTheFormula: numbers by their distance, each category that differs by a factor of
+// its own.
 func TestMixedFollowsTheFormula(t *testing.T) {
 	t.Parallel()
 	m := func(w float64) float64 { return (1 + math.Sqrt(5)*w + 5*w*w/3) * math.Exp(-math.Sqrt(5)*w) }

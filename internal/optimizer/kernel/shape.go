@@ -21,7 +21,8 @@ func squaredDistancesGo(dst, x, inverse, ys []float64, stride int) {
 	}
 }
 
-// The pure Go forms of the inner loops; those in assembly take the same steps on four values at a time.
+// The pure Go forms of the inner loops; those in assembly take the same steps on four values at a
+// time.
 
 // The shapes, each turning squared distances w² into σ² times the correlation, in place.
 

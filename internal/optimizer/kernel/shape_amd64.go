@@ -9,7 +9,8 @@ var (
 	wide = fast && cpu.X86.HasAVX512F
 )
 
-// constants are those of shape_amd64.s, four times each to fill a register. Their order is the assembly's.
+// constants are those of shape_amd64.s, four times each to fill a register. Their order is the
+// assembly's.
 //
 //lint:ignore U1000 the assembly reads it
 var constants = fourTimes(append([]float64{

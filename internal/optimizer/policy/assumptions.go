@@ -28,7 +28,8 @@ func trials(n int) string {
 // short is a number as a sentence has it.
 func short(x float64) string { return strconv.FormatFloat(x, 'g', 4, 64) }
 
-// stated writes one number of each metric's theory width; untold are the metrics whose width has no B and R.
+// stated writes one number of each metric's theory width; untold are the metrics whose width has no
+// B and R.
 func (c Circumstances) stated(of func(Beta) float64) (text string, untold []string) {
 	var parts []string
 	for _, metric := range c.Metrics {
@@ -104,7 +105,8 @@ var (
 			return met("outputs are raw")
 		}}
 
-	// 1 < λ ≤ 1 + 2/T gives ½ ln det((1+η)I + K) ≤ γ + 1 in Theorem 2 of Chowdhury and Gopalan (2017), from which the width is.
+	// 1 < λ ≤ 1 + 2/T gives ½ ln det((1+η)I + K) ≤ γ + 1 in Theorem 2 of Chowdhury and Gopalan
+	// (2017), from which the width is.
 	regulariser = Assumption{
 		Text: "The regulariser is λ = 1 + 2/T (or nearer to 1 from above), as in the result of Chowdhury and Gopalan (2017, Theorem 2) that the width is taken from.",
 		judge: func(c Circumstances) Finding {
@@ -195,7 +197,8 @@ var (
 			return met("nothing was imported")
 		}}
 
-	// rule: each summand of the rectified bound needs the rule's choice of its own round, and no other round's.
+	// rule: each summand of the rectified bound needs the rule's choice of its own round, and no
+	// other round's.
 	rectifiedRule = Assumption{
 		Text: "Every trial that the sum counts was chosen by the rule. Own and imported trials are not counted.",
 		judge: func(c Circumstances) Finding {
@@ -208,7 +211,8 @@ var (
 			return met("%s chosen otherwise, and not counted", trials(c.Own+c.Imported))
 		}}
 
-	// The multipliers move at every round, whoever chose it, so the sums of the primal-dual proofs run over all rounds.
+	// The multipliers move at every round, whoever chose it, so the sums of the primal-dual proofs
+	// run over all rounds.
 	everyRoundByRule = Assumption{
 		Text: "Every trial was chosen by the rule: the proof sums over all rounds in which the multipliers moved.",
 		judge: func(c Circumstances) Finding {
@@ -255,7 +259,8 @@ const (
 // primalDualRegret is what the proofs of Theorem 1 (at φ = 0) and of appendices E and F bound.
 const primalDualRegret = "the regret Σ_s [E f(π*) − f(x_s)] behind the best mixture of settings that keeps every limit and its margin, by Σ_s 2β^f σ^f(x_s) + n Σ_k (G_k + ε_k)²/(2V_k) + 2Bn max_k ε_k/δ over n rounds, with probability 1 − p"
 
-// slater is Slater's condition with the cap on the multiplier that goes with it. With slack the proof works on g + ε, so that δ − ε stands for δ.
+// slater is Slater's condition with the cap on the multiplier that goes with it. With slack the
+// proof works on g + ε, so that δ − ε stands for δ.
 var slater = Assumption{
 	Text: "Some mixture of settings keeps every limit by δ, with the margin that is kept (Slater’s condition), and the cap on the multiplier is large enough for it: ρ ≥ 4B/(δ − ε).",
 	judge: func(c Circumstances) Finding {
@@ -315,8 +320,8 @@ var cuts = Assumption{
 		return met("they are cut no closer than the norms that are assumed")
 	}}
 
-// ofObjective is an assumption held against the objective alone, in words of its own: for algorithms that
-// model nothing else.
+// ofObjective is an assumption held against the objective alone, in words of its own: for
+// algorithms that model nothing else.
 func ofObjective(text string, a Assumption) Assumption {
 	return Assumption{Text: text, judge: func(c Circumstances) Finding {
 		var uneven []string

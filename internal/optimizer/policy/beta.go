@@ -12,8 +12,9 @@ import (
 //	constant: Value;  sqrt_log: Value·√ln(1+t);  theory: the algorithm's own formula with B, R and p;
 //	srinivas: √(2B² + 300 γ_t ln³((m+1)t/p)), m the number of constraints.
 //
-// The last is the width of Srinivas, Krause, Kakade and Seeger (2010), Theorems 3 and 6, whose β_t is its
-// square, over m+1 functions: it holds for a norm of at most B and noise of at most √λ in size.
+// The last is the width of Srinivas, Krause, Kakade and Seeger (2010), Theorems 3 and 6, whose β_t
+// is its square, over m+1 functions: it holds for a norm of at most B and noise of at most √λ in
+// size.
 type Beta struct {
 	Schedule string
 	Value    float64
@@ -88,7 +89,8 @@ func newWidths(c Context, s Settings) widths {
 	return w
 }
 
-// each returns β_t per target; theory gives the paper's formula for target k from its B, R, p, γ_t and λ.
+// each returns β_t per target; theory gives the paper's formula for target k from its B, R, p, γ_t
+// and λ.
 func (w widths) each(in Width, theory func(k int, b Beta, gain, lambda float64) float64) []float64 {
 	beta := make([]float64, len(w.of))
 	for k, b := range w.of {

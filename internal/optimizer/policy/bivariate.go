@@ -13,7 +13,8 @@ const (
 	leastChance = 1e-12
 )
 
-// rules are Gauss–Legendre rules on [−1, 1], for integrals up to a correlation of that size. What they leave is below 1e-6 up to .99 (TestChanceGiven).
+// rules are Gauss–Legendre rules on [−1, 1], for integrals up to a correlation of that size. What
+// they leave is below 1e-6 up to .99 (TestChanceGiven).
 var rules = [3]rule{newRule(0.3, 6), newRule(0.75, 12), newRule(1, 20)}
 
 type rule struct {
@@ -31,11 +32,13 @@ func bind(correlation float64) float64 {
 	return max(-mostCorrelated, min(correlation, mostCorrelated))
 }
 
-// chanceGiven is Φ₂(a, b; r)/Φ(a), the probability that B ≤ b where A ≤ a, for standard normal A and B of correlation r, at least leastChance:
+// chanceGiven is Φ₂(a, b; r)/Φ(a), the probability that B ≤ b where A ≤ a, for standard normal A
+// and B of correlation r, at least leastChance:
 //
 //	Φ₂(a, b; r) = Φ(a)Φ(b) + (1/2π) ∫₀^{asin r} exp(−(a² + b² − 2ab sin θ)/(2 cos² θ)) dθ
 //
-// (Drezner, Wesolowsky, On the Computation of the Bivariate Normal Integral, 1990). Φ(a) is taken into the exponent, so that the quotient keeps its digits in the tails.
+// (Drezner, Wesolowsky, On the Computation of the Bivariate Normal Integral, 1990). Φ(a) is taken
+// into the exponent, so that the quotient keeps its digits in the tails.
 func chanceGiven(a, b, r float64) float64 {
 	if r == 0 || math.IsInf(a, 0) || math.IsInf(b, 0) {
 		return max(normal(b), leastChance)

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// walked are three rounds under two limits, the second one somebody's own. Objective units are 2 modelled
-// ones, those of the limits 3 and 5.
+// walked are three rounds under two limits, the second one somebody's own. Objective units are 2
+// modelled ones, those of the limits 3 and 5.
 func walked() []Footstep {
 	scale := []float64{2, 3, 5}
 	return []Footstep{
@@ -20,8 +20,8 @@ func walked() []Footstep {
 	}
 }
 
-// TestBoundsInClosedForm compares bounds with the papers' formulas worked out by hand. 2βσ of the objective
-// is 1 in the first round and 0.6 in the third.
+// TestBoundsInClosedForm compares bounds with the papers' formulas worked out by hand. 2βσ of the
+// objective is 1 in the first round and 0.6 in the third.
 func TestBoundsInClosedForm(t *testing.T) {
 	t.Parallel()
 	const cuts = `"objective_bound": 2, "constraint_bound": {"limit1": 1, "limit2": 3}, "multiplier_cap": 9, ` +
@@ -75,7 +75,8 @@ func TestBoundsInClosedForm(t *testing.T) {
 	}
 }
 
-// TestBoundsOfWaitingRounds: rounds that wait for a reading do not count where readings are in the bound.
+// TestBoundsOfWaitingRounds: rounds that wait for a reading do not count where readings are in the
+// bound.
 func TestBoundsOfWaitingRounds(t *testing.T) {
 	t.Parallel()
 	rounds := walked()

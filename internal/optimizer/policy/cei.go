@@ -11,8 +11,8 @@ var cei = Description{
 	build:    func(Context, Settings) Policy { return improvement{} },
 }
 
-// improvement is x_t = argmax EI(x)·Π_j P(g_j(x) ≤ 0), EI over the largest reward told of an included round with every reading told and
-// within its limit; before there is one, Π_j P alone.
+// improvement is x_t = argmax EI(x)·Π_j P(g_j(x) ≤ 0), EI over the largest reward told of an
+// included round with every reading told and within its limit; before there is one, Π_j P alone.
 type improvement struct{ unbanded }
 
 func (improvement) Traits() Traits { return Traits{LooksBack: true} }
@@ -33,7 +33,8 @@ func (improvement) Score(s *Input) (Scores, error) {
 
 func (improvement) Estimates(s *Input, i int) []float64 { return means(s, i) }
 
-// incumbent is the largest reward of an included round with every reading told and within its limit.
+// incumbent is the largest reward of an included round with every reading told and within its
+// limit.
 func incumbent(past []Past) (best float64, any bool) {
 	best = math.Inf(-1)
 	for _, p := range past {

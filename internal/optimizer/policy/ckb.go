@@ -58,7 +58,8 @@ func practicalSlack(c Context, _ Settings, _ string) (float64, bool) {
 	return 0, true
 }
 
-// ckbWith are the settings of a primal-dual algorithm, its own ones between the width and the common ones.
+// ckbWith are the settings of a primal-dual algorithm, its own ones between the width and the
+// common ones.
 func ckbWith(own ...Setting) []Setting {
 	return settings(append(append([]Setting{betaSetting}, own...), ckbSettings...)...)
 }
@@ -104,7 +105,8 @@ func primalDual(more ...Assumption) []Assumption {
 		stationary, unchanged, prompt, uncorrected, everyRoundByRule, exactMaximum}, more...)
 }
 
-// ckb is the primal-dual method for constrained kernelized bandits with optimistic estimates f_t = μ+βσ, g_t = μ−βσ:
+// ckb is the primal-dual method for constrained kernelized bandits with optimistic estimates f_t =
+// μ+βσ, g_t = μ−βσ:
 //
 //	f̄ = clip(f_t, ±B),  ḡ_j = clip(g_{j,t}, ±G_j),  x_t = argmax f̄ − Σ_j φ_j ḡ_j,
 //	φ_j ← clip(φ_j + (ḡ_j(x_t) + ε_j)/V_j, 0, ρ_j),   φ_j = 0 at first,
@@ -227,8 +229,8 @@ func (a ckb) Step(phi []float64, r *Revealed) []float64 {
 	return next
 }
 
-// violationBound bounds the soft violation [Σ_s g_j(x_s)]⁺ over suggested rounds s = 1..n. The proof of Zhou and Ji's Theorem 1, written for
-// several constraints and with the slack, gives
+// violationBound bounds the soft violation [Σ_s g_j(x_s)]⁺ over suggested rounds s = 1..n. The
+// proof of Zhou and Ji's Theorem 1, written for several constraints and with the slack, gives
 //
 //	χ_n = Σ_s 2β^f σ^f(x_s) + Σ_k [ρ_k Σ_s 2β^{g_k} σ^{g_k}(x_s) + V_k ρ_k²/2 + n(G_k + ε_k)²/(2V_k)],
 //	[Σ_s g_j(x_s)]⁺ ≤ [2χ_n/ρ_j − n ε_j]⁺   if ρ_j ≥ 4B/δ,
@@ -261,8 +263,8 @@ func (a ckb) violationBound(j int, rounds []Footstep) []float64 {
 //
 //	R_+(n) ≤ Σ_s 2β^f σ^f(x_s) + n Σ_k (G_k + ε_k)²/(2V_k) + 2Bn max_k ε_k/δ.
 //
-// Where no δ is given the last term is left out: the mixture then is the best of those that keep the slack.
-// The drift of a virtual queue (their appendix F, terms 1 to 4) comes to the same.
+// Where no δ is given the last term is left out: the mixture then is the best of those that keep
+// the slack. The drift of a virtual queue (their appendix F, terms 1 to 4) comes to the same.
 func (a ckb) regretBound(rounds []Footstep) []float64 {
 	perRound := 0.0
 	for k := range a.cap {

@@ -26,7 +26,8 @@ func explorationOf(name, rule, what, symbol string) Setting {
 			"thompson, a random draw of the function; random, bounds of a random width"}
 }
 
-// whereExplored holds an assumption that only one rule of exploration needs against those that are used.
+// whereExplored holds an assumption that only one rule of exploration needs against those that are
+// used.
 func whereExplored(rule string, needed Assumption) Assumption {
 	return Assumption{Text: needed.Text, judge: func(c Circumstances) Finding {
 		if c.Settings.Text("explore_objective") != rule && c.Settings.Text("explore_limits") != rule {

@@ -67,7 +67,8 @@ func (a lyapunov) Step(queue []float64, r *Revealed) []float64 {
 	return next
 }
 
-// violationBound follows from the queue itself: Q_{n+1} ≥ Σ_s (ḡ_j(x_s) + ε_j) and g − ḡ ≤ 2βσ, so over the rounds s = 1..n
+// violationBound follows from the queue itself: Q_{n+1} ≥ Σ_s (ḡ_j(x_s) + ε_j) and g − ḡ ≤ 2βσ, so
+// over the rounds s = 1..n
 //
 //	[Σ_s g_j(x_s)]⁺ ≤ [Q_{j,n} + G_j + ε_j + Σ_s 2β^{g_j} σ^{g_j}(x_s) − n ε_j]⁺,
 //

@@ -7,8 +7,9 @@ import (
 	"reflect"
 )
 
-// Complete checks raw against the algorithm's description and returns it with every setting written out: one that was left out as the defaults have it now, null where it
-// is not used. What was given as one value stays as it was written. Complete settings are complete already.
+// Complete checks raw against the algorithm's description and returns it with every setting written
+// out: one that was left out as the defaults have it now, null where it is not used. What was given
+// as one value stays as it was written. Complete settings are complete already.
 func Complete(algorithm string, raw map[string]json.RawMessage, c Context) (map[string]json.RawMessage, []Fault) {
 	d, ok := Find(algorithm)
 	if !ok {
@@ -145,7 +146,8 @@ func asJSON(value any) json.RawMessage {
 	return text
 }
 
-// Chosen are those of whole settings that the defaults of now would not say: completed, they are whole again.
+// Chosen are those of whole settings that the defaults of now would not say: completed, they are
+// whole again.
 func Chosen(algorithm string, whole map[string]json.RawMessage, c Context) map[string]json.RawMessage {
 	d, _ := Find(algorithm)
 	chosen := maps.Clone(whole)

@@ -62,7 +62,8 @@ func drawStudied(t *rapid.T) (Description, map[string]json.RawMessage, Context) 
 	return d, raw, study
 }
 
-// TestCompleteSettingsNeedNoDefaults changes every default, and what they depend on, under settings that were written out: nothing may be read otherwise.
+// TestCompleteSettingsNeedNoDefaults changes every default, and what they depend on, under settings
+// that were written out: nothing may be read otherwise.
 func TestCompleteSettingsNeedNoDefaults(t *testing.T) {
 	t.Parallel()
 	taken := map[string]bool{}
@@ -106,7 +107,8 @@ func TestCompleteSettingsNeedNoDefaults(t *testing.T) {
 	}
 }
 
-// TestReadingMissesWhatIsNotWrittenOut: a setting that is not there is no reason to take the default of now.
+// TestReadingMissesWhatIsNotWrittenOut: a setting that is not there is no reason to take the
+// default of now.
 func TestReadingMissesWhatIsNotWrittenOut(t *testing.T) {
 	t.Parallel()
 	study := studyOf(1)
@@ -129,7 +131,8 @@ func TestWorkedOutOfRange(t *testing.T) {
 	}
 }
 
-// TestStoredSettingsGrow: whole settings of before there was one go on as they were, whatever its default becomes.
+// TestStoredSettingsGrow: whole settings of before there was one go on as they were, whatever its
+// default becomes.
 func TestStoredSettingsGrow(t *testing.T) {
 	t.Parallel()
 	study := studyOf(1)

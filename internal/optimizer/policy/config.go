@@ -15,8 +15,8 @@ var config = Description{
 	},
 }
 
-// optimisticSearch is x_t = argmax u_f over {x: l_{g_j}(x) ≤ 0 for all j}, u = μ+βσ and l = μ−βσ; if there is none,
-// argmin_x max_j l_{g_j}(x), or nothing.
+// optimisticSearch is x_t = argmax u_f over {x: l_{g_j}(x) ≤ 0 for all j}, u = μ+βσ and l = μ−βσ;
+// if there is none, argmin_x max_j l_{g_j}(x), or nothing.
 type optimisticSearch struct {
 	unpriced
 	widths

@@ -14,12 +14,14 @@ type Description struct {
 	Summary  string // when to use it, one sentence
 	Beware   string // what one who runs it has to know of it, a sentence; "" for nothing
 	Settings []Setting
-	// Theorem is what was proved of the bound that the algorithm draws, nil for one that draws none.
+	// Theorem is what was proved of the bound that the algorithm draws, nil for one that draws
+	// none.
 	Theorem *Theorem
 	// What a study must offer before the algorithm can run.
 	NeedsGivenConstraint bool // at least one known-form or sampled constraint
 	NeedsSafeSeeds       bool
-	// Compares: it says how much a place improves on the best one so far, where one is likely to be within the limits.
+	// Compares: it says how much a place improves on the best one so far, where one is likely to be
+	// within the limits.
 	Compares bool
 	// ForDrift: it looks only at the last trials, for functions that change with time.
 	ForDrift bool
@@ -46,7 +48,8 @@ const (
 	Points   SettingType = "points"   // a list of parameter objects
 )
 
-// Per says whether a setting may be an object keyed by metric or constraint name, with "default" for the rest.
+// Per says whether a setting may be an object keyed by metric or constraint name, with "default"
+// for the rest.
 type Per string
 
 const (
@@ -55,7 +58,8 @@ const (
 	PerConstraint Per = "constraint"
 )
 
-// Setting is one thing that can be set about an algorithm. Low and High are nil where there is no limit.
+// Setting is one thing that can be set about an algorithm. Low and High are nil where there is no
+// limit.
 type Setting struct {
 	Name         string
 	Type         SettingType
@@ -67,16 +71,18 @@ type Setting struct {
 	Choices      []string
 	Meaning      string
 	Paper        any // the value with preset "paper"; nil = Default
-	// Once is what whole settings mean that were written before there was this one; nil for one that
-	// has been there from the first.
+	// Once is what whole settings mean that were written before there was this one; nil for one
+	// that has been there from the first.
 	Once any
 
-	// workOut is the value of an absent setting without Default, for each name that it may be keyed by ("" for one of the study), from settings that have
-	// one or stand before it; false where it is not used. Nil where an absent setting never is.
+	// workOut is the value of an absent setting without Default, for each name that it may be keyed
+	// by ("" for one of the study), from settings that have one or stand before it; false where it
+	// is not used. Nil where an absent setting never is.
 	workOut func(c Context, s Settings, name string) (float64, bool)
 }
 
-// LeftToUser is the Paper of a setting for which the papers have no value: it is asked for, in these words, unless it follows from what was given.
+// LeftToUser is the Paper of a setting for which the papers have no value: it is asked for, in
+// these words, unless it follows from what was given.
 type LeftToUser string
 
 // Context is what the meaning of an absent setting depends on.
@@ -150,7 +156,8 @@ func designSetting(means string, rounds func(dimensions int) int) Setting {
 // clearMargin is the practical margin of rectified learning: at 0 it ends just outside the limit.
 const clearMargin = 0.05
 
-// keepingClear are the settings with clearMargin for limits without a margin. What is known before the choice needs none.
+// keepingClear are the settings with clearMargin for limits without a margin. What is known before
+// the choice needs none.
 func keepingClear(list []Setting) []Setting {
 	for i := range list {
 		if list[i].Name == "margin" {

@@ -24,9 +24,10 @@ var horizonSetting = Setting{Name: "horizon", Type: Text, Default: plannedHorizo
 const phases = 31
 
 // doubling is the doubling trick of Zhou and Ji's Remark 2: the algorithm in phases i = 0, 1, 2, …
-// of 2ⁱ rounds, the constants of each being those of T = 2ⁱ. At the beginning of each the multipliers
-// are what they are at first and, unless readings are reused, so are the data and γ. Started afresh,
-// each phase may fail by itself, so phase i has p/((i+1)(i+2)) for its p: the sum over i is p.
+// of 2ⁱ rounds, the constants of each being those of T = 2ⁱ. At the beginning of each the
+// multipliers are what they are at first and, unless readings are reused, so are the data and γ.
+// Started afresh, each phase may fail by itself, so phase i has p/((i+1)(i+2)) for its p: the sum
+// over i is p.
 type doubling struct {
 	phases []Policy
 	reuse  bool
@@ -68,8 +69,8 @@ func (s Settings) sharing(n float64) Settings {
 	return s
 }
 
-// lastHorizon is the T of the last round's constants. Where readings are reused, it is how many there
-// may be by then, which λ has to suit.
+// lastHorizon is the T of the last round's constants. Where readings are reused, it is how many
+// there may be by then, which λ has to suit.
 func (c Circumstances) lastHorizon() int {
 	switch c.Settings.Text("horizon") {
 	case doublingAfresh:
@@ -138,7 +139,8 @@ func (a doubling) regretBound(rounds []Footstep) []float64 {
 	return a.overPhases(rounds, func(t Traits, phase []Footstep) []float64 { return t.RegretBound(phase) })
 }
 
-// overPhases is what each phase's algorithm bounds over its rounds, added to that of the phases before.
+// overPhases is what each phase's algorithm bounds over its rounds, added to that of the phases
+// before.
 func (a doubling) overPhases(rounds []Footstep, bound func(Traits, []Footstep) []float64) []float64 {
 	out := make([]float64, 0, len(rounds))
 	for i, before := 0, 0.0; len(out) < len(rounds); i++ {

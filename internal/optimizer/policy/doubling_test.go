@@ -47,7 +47,8 @@ func TestDoubling(t *testing.T) {
 	equal(t, "price", sure(queue.Score(s)).Value, []float64{1 - 3/(4*4/2.0)*0.5})
 }
 
-// TestDoubledBoundAddsUp: the bound over phases is the sum of what the algorithm with each phase's T has for its rounds.
+// TestDoubledBoundAddsUp: the bound over phases is the sum of what the algorithm with each phase's
+// T has for its rounds.
 func TestDoubledBoundAddsUp(t *testing.T) {
 	t.Parallel()
 	const settings = theory + `, "constraint_bound": 3, "multiplier_cap": 2`
@@ -74,7 +75,8 @@ func TestDoubledBoundAddsUp(t *testing.T) {
 	equal(t, "bound on regret", doubled.RegretBound(steps), regret)
 }
 
-// TestDoublingNeedsNoHorizon: the theorem that asks for T is content with phases, and λ is held against the T in force.
+// TestDoublingNeedsNoHorizon: the theorem that asks for T is content with phases, and λ is held
+// against the T in force.
 func TestDoublingNeedsNoHorizon(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

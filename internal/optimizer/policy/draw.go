@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// drawing is what drawFunctions drew last over a Set: an algorithm scores by it and then asks what was drawn at the place it chose.
+// drawing is what drawFunctions drew last over a Set: an algorithm scores by it and then asks what
+// was drawn at the place it chose.
 type drawing struct {
 	seed  uint64
 	width []float64

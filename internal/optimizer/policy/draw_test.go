@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestFunctionsAreDrawnOnce scores places and asks what was drawn at the chosen one; other places and another seed are drawn anew.
+// TestFunctionsAreDrawnOnce scores places and asks what was drawn at the chosen one; other places
+// and another seed are drawn anew.
 func TestFunctionsAreDrawnOnce(t *testing.T) {
 	t.Parallel()
 	s := line(1, filled(4, 0), filled(4, 1), filled(4, 0), filled(4, 1))

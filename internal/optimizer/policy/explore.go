@@ -13,8 +13,8 @@ const (
 	randomExploration = "random"   // f_t = μ + Zσ, g_t = μ − Zσ, one Z per function and round
 )
 
-// explorer is ckb whose estimates come from a rule of exploration for the reward, A_f, and one for the
-// costs, A_g (Zhou and Ji, Algorithm 1), independently of each other.
+// explorer is ckb whose estimates come from a rule of exploration for the reward, A_f, and one for
+// the costs, A_g (Zhou and Ji, Algorithm 1), independently of each other.
 type explorer struct {
 	ckb
 	rules        []string // per target
@@ -35,9 +35,9 @@ func newExplorer(c Context, s Settings, objective, limits string) explorer {
 
 func (a explorer) has(rule string) bool { return slices.Contains(a.rules, rule) }
 
-// Traits: there is no guarantee where anything is drawn, since Theorem 1 is for upper confidence bounds,
-// and Theorem 2 only says that the same rate holds up to logarithms. A drawn width may be negative, so
-// the score does not always rise with the uncertainty.
+// Traits: there is no guarantee where anything is drawn, since Theorem 1 is for upper confidence
+// bounds, and Theorem 2 only says that the same rate holds up to logarithms. A drawn width may be
+// negative, so the score does not always rise with the uncertainty.
 func (a explorer) Traits() Traits {
 	t := a.ckb.Traits()
 	switch {
@@ -88,8 +88,8 @@ func (a explorer) Score(s *Input) (Scores, error) {
 	return scores, nil
 }
 
-// explore returns, per target, the function drawn over all places, nil where none is, and the width of
-// its bound elsewhere, β or Z.
+// explore returns, per target, the function drawn over all places, nil where none is, and the width
+// of its bound elsewhere, β or Z.
 func (a explorer) explore(s *Input) (functions [][]float64, widths []float64, err error) {
 	functions = make([][]float64, len(a.rules))
 	switch {
@@ -135,8 +135,9 @@ func (a explorer) Estimates(s *Input, i int) []float64 {
 	return a.cut(drawnAt(s, z, i))
 }
 
-// draws are the Z of a decision: β itself, or a standard normal number per function times β, or β times
-// the point that a uniform number picks. The numbers are others than those that functions are drawn by.
+// draws are the Z of a decision: β itself, or a standard normal number per function times β, or β
+// times the point that a uniform number picks. The numbers are others than those that functions are
+// drawn by.
 func (a explorer) draws(seed uint64, beta []float64) []float64 {
 	stream := uint64(0)
 	if a.has(thompsonSampling) {

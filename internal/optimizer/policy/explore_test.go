@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestRulesOfExploration: each function's estimate comes from the rule that was named for it, and is recorded so that it needs no second draw.
+// TestRulesOfExploration: each function's estimate comes from the rule that was named for it, and
+// is recorded so that it needs no second draw.
 func TestRulesOfExploration(t *testing.T) {
 	t.Parallel()
 	const seed = 9

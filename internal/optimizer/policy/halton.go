@@ -11,7 +11,8 @@ var halton = Description{
 	build:    func(Context, Settings) Policy { return spread{} },
 }
 
-// spread takes the next point of the scrambled Halton sequence, or the place nearest to it, untried places first.
+// spread takes the next point of the scrambled Halton sequence, or the place nearest to it, untried
+// places first.
 type spread struct{ unbanded }
 
 func (a spread) Traits() Traits {
@@ -20,7 +21,8 @@ func (a spread) Traits() Traits {
 
 func (spread) propose(s *Input) [][]float64 { return [][]float64{s.Set.Design()} }
 
-// Score is the squared distance to the point, negated; a place tried before counts as further away than any untried one.
+// Score is the squared distance to the point, negated; a place tried before counts as further away
+// than any untried one.
 func (spread) Score(s *Input) (Scores, error) {
 	target := s.Set.Design()
 	scores := Scores{Value: make([]float64, len(s.Set.Points)), Relative: true, Reason: Space}

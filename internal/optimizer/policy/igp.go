@@ -20,7 +20,8 @@ func (a igp) Beta(w Width) []float64            { return a.width(w, 1, 1) }
 func (igp) Score(s *Input) (Scores, error)      { return upperScores(s), nil }
 func (igp) Estimates(s *Input, i int) []float64 { return upperEstimate(s, i) }
 
-// objectiveWidth is the schedule of an algorithm that regresses one response with the objective's model.
+// objectiveWidth is the schedule of an algorithm that regresses one response with the objective's
+// model.
 type objectiveWidth struct{ schedule widths }
 
 func newObjectiveWidth(c Context, s Settings) objectiveWidth {

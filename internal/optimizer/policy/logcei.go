@@ -27,7 +27,8 @@ var mostRiskSetting = Setting{Name: "most_risk", Type: Number, Per: PerConstrain
 	Meaning: "largest chance of breaking a limit that a suggestion may have while there is one with less, and the share of the model’s trials that may break it: when more have, the next are safer. " +
 		"One number is for all limits together, an object gives each limit that it names one of its own"}
 
-// checkRisk refuses a risk for a limit whose value is known at the decision: it is kept wherever that is possible.
+// checkRisk refuses a risk for a limit whose value is known at the decision: it is kept wherever
+// that is possible.
 func checkRisk(c Context, s Settings) []Fault {
 	var faults []Fault
 	for j, name := range c.Constraints {
@@ -38,13 +39,16 @@ func checkRisk(c Context, s Settings) []Fault {
 	return faults
 }
 
-// cautious asks where a reading is worth most: see reading.go for P(x)·s·h(d/s), which without noise is constrained expected improvement. In logarithms,
+// cautious asks where a reading is worth most: see reading.go for P(x)·s·h(d/s), which without
+// noise is constrained expected improvement. In logarithms,
 //
 //	x_t = argmax ln(s h(d/s)) + ω Σ_j ln P(g_j(x) ≤ 0),
 //
-// ω being the caution w among candidates and w/2 on a continuous space, where a place just beyond a limit has neighbours within it that a reading tells about. x* itself counts
-// with what a reading there could show about the others. Given costs are limits to keep, not chances, and a place where a limit is at more risk than is left of it is not
-// chosen; before anything was read, Σ_j ln P alone counts.
+// ω being the caution w among candidates and w/2 on a continuous space, where a place just beyond a
+// limit has neighbours within it that a reading tells about. x* itself counts with what a reading
+// there could show about the others. Given costs are limits to keep, not chances, and a place where
+// a limit is at more risk than is left of it is not chosen; before anything was read, Σ_j ln P
+// alone counts.
 type cautious struct {
 	unbanded
 	weight float64 // ω
@@ -65,8 +69,10 @@ func (a cautious) Traits() Traits {
 	return Traits{AvoidsKnown: true, Expects: true, Incumbent: likelyBest, Again: again, Upper: a.upper, Slopes: a.slopes}
 }
 
-// upper bounds the score as far as deviations alone move it: the chance to keep a limit rises with its deviation where the mean is beyond it, and is at most 1 where it is not; what is
-// gained rises with the deviation of the reward. R is taken as the deviations of the input have it: its own least value, P(x*), would rule out hardly any place.
+// upper bounds the score as far as deviations alone move it: the chance to keep a limit rises with
+// its deviation where the mean is beyond it, and is at most 1 where it is not; what is gained rises
+// with the deviation of the reward. R is taken as the deviations of the input have it: its own
+// least value, P(x*), would rule out hardly any place.
 func (a cautious) upper(s *Input) Scores {
 	bound := *s
 	bound.Rival, bound.Costs = nil, make([]Estimate, len(s.Costs))
@@ -92,7 +98,8 @@ func (a cautious) upper(s *Input) Scores {
 	return scores
 }
 
-// mostAhead is d and s of place i, which it puts into beside, with the largest s that smaller deviations of the reward could leave.
+// mostAhead is d and s of place i, which it puts into beside, with the largest s that smaller
+// deviations of the reward could leave.
 func (s *Input) mostAhead(beside *pair, i int) (mean, deviation float64) {
 	beside.take(s, i)
 	mean, _, _ = beside.ahead(s.Given, s.Rival.Least)
@@ -105,8 +112,9 @@ func (s *Input) mostAhead(beside *pair, i int) (mean, deviation float64) {
 // mostLooked is how many points played are looked at closely for the incumbent.
 const mostLooked = 100
 
-// likelyBest is the point played of the largest W(x) = P(x)·(μ(x) − m). played has means alone; look gives the input of one of them. A mean beyond its limit leaves at
-// most an even chance, so that few have to be looked at.
+// likelyBest is the point played of the largest W(x) = P(x)·(μ(x) − m). played has means alone;
+// look gives the input of one of them. A mean beyond its limit leaves at most an even chance, so
+// that few have to be looked at.
 func likelyBest(played *Input, look func(i int) (*Input, error)) (int, error) {
 	least := slices.Min(played.Reward.Mean)
 	most := make([]float64, len(played.Reward.Mean))
@@ -158,7 +166,8 @@ func (a cautious) scores(s *Input) Scores {
 	return scores
 }
 
-// logGain is ln(s h(d/s)) of place i, which it puts into beside, and what stands in its place at x*.
+// logGain is ln(s h(d/s)) of place i, which it puts into beside, and what stands in its place at
+// x*.
 func (s *Input) logGain(beside *pair, i int) float64 {
 	if s.Rival.Itself[i] {
 		return math.Log(s.Rival.Again)
@@ -168,8 +177,8 @@ func (s *Input) logGain(beside *pair, i int) float64 {
 	return logExpectedImprovement(mean, math.Abs(deviation))
 }
 
-// logChance is Σ_j ln P(g_j ≤ 0) at place i over the learned costs, less how far given costs are beyond their limit, and whether they are
-// within.
+// logChance is Σ_j ln P(g_j ≤ 0) at place i over the learned costs, less how far given costs are
+// beyond their limit, and whether they are within.
 func logChance(s *Input, i int) (logChance float64, within bool) {
 	within = true
 	for j, g := range s.Costs {

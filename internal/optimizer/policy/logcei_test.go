@@ -9,8 +9,9 @@ import (
 	"testing"
 )
 
-// TestLogTails compares with integrals worked out to 50 digits by double exponential quadrature in decimal arithmetic:
-// Φ(−x) = φ(x) ∫₀^∞ e^{−xt−t²/2} dt and h(−x) = φ(x) ∫₀^∞ t e^{−xt−t²/2} dt, without the continued fraction.
+// TestLogTails compares with integrals worked out to 50 digits by double exponential quadrature in
+// decimal arithmetic: Φ(−x) = φ(x) ∫₀^∞ e^{−xt−t²/2} dt and h(−x) = φ(x) ∫₀^∞ t e^{−xt−t²/2} dt,
+// without the continued fraction.
 func TestLogTails(t *testing.T) {
 	t.Parallel()
 	file, err := os.Open("testdata/log_tails.csv")
@@ -58,13 +59,15 @@ func TestLogTailsRise(t *testing.T) {
 	}
 }
 
-// certain is a rival that is known, beside places with these deviations: what readings without noise leave.
+// certain is a rival that is known, beside places with these deviations: what readings without
+// noise leave.
 func certain(reward, cost, least float64, places int) *Rival {
 	none := func() [][]float64 { return [][]float64{make([]float64, places), make([]float64, places)} }
 	return &Rival{Mean: []float64{reward, cost}, SD: make([]float64, 2), Least: least, Together: none(), Noise: none(), Itself: make([]bool, places)}
 }
 
-// TestWithoutNoiseItIsExpectedImprovement compares with the plain product where that does not underflow, and orders points where it does.
+// TestWithoutNoiseItIsExpectedImprovement compares with the plain product where that does not
+// underflow, and orders points where it does.
 func TestWithoutNoiseItIsExpectedImprovement(t *testing.T) {
 	t.Parallel()
 	a := made(t, "log-cei", `{}`, studyOf(1))
@@ -127,7 +130,8 @@ func TestMostRisk(t *testing.T) {
 	}
 }
 
-// TestMostRiskIsOneNumberOrOneForEachLimit also refuses what can be no risk, and one for a limit that is known beforehand.
+// TestMostRiskIsOneNumberOrOneForEachLimit also refuses what can be no risk, and one for a limit
+// that is known beforehand.
 func TestMostRiskIsOneNumberOrOneForEachLimit(t *testing.T) {
 	t.Parallel()
 	study := studyOf(2)
@@ -146,7 +150,8 @@ func TestMostRiskIsOneNumberOrOneForEachLimit(t *testing.T) {
 	}
 }
 
-// TestGivenCostsAreKept treats a cost known beforehand as a limit, whatever may be gained beyond it.
+// TestGivenCostsAreKept treats a cost known beforehand as a limit, whatever may be gained beyond
+// it.
 func TestGivenCostsAreKept(t *testing.T) {
 	t.Parallel()
 	a := made(t, "log-cei", `{}`, studyOf(1))
@@ -160,7 +165,8 @@ func TestGivenCostsAreKept(t *testing.T) {
 	}
 }
 
-// TestLikelyBest weighs a reward with the chance to have it: a lucky reading makes no incumbent, and no chance is so low that nothing is compared with.
+// TestLikelyBest weighs a reward with the chance to have it: a lucky reading makes no incumbent,
+// and no chance is so low that nothing is compared with.
 func TestLikelyBest(t *testing.T) {
 	t.Parallel()
 	chances, looks := []float64{1, 0.4, 0.9, 1}, 0

@@ -2,9 +2,11 @@ package policy
 
 import "math"
 
-// The logarithms of a normal distribution's tails. What follows keeps its digits where e^{−z²/2} has long underflowed, so that points that
-// are hopeless can still be told apart (Ament, Daulton, Eriksson, Balandat, Bakshy: Unexpected Improvements to Expected Improvement for
-// Bayesian Optimization, 2023). With φ and Φ the standard normal density and distribution function, and for z = −x < 0 Mills' ratio
+// The logarithms of a normal distribution's tails. What follows keeps its digits where e^{−z²/2}
+// has long underflowed, so that points that are hopeless can still be told apart (Ament, Daulton,
+// Eriksson, Balandat, Bakshy: Unexpected Improvements to Expected Improvement for Bayesian
+// Optimization, 2023). With φ and Φ the standard normal density and distribution function, and for
+// z = −x < 0 Mills' ratio
 //
 //	R(x) = Φ(−x)/φ(x) = 1/(x + c(x)),   c(x) = 1/(x + 2/(x + 3/(x + …)))
 //
@@ -14,7 +16,8 @@ import "math"
 //	h(−x) = φ(x) − xΦ(−x) = φ(x) (1 − xR) = φ(x) c/(x + c).
 
 const (
-	// farTail is the x from which the continued fraction is used; 60 terms of it are exact to rounding there.
+	// farTail is the x from which the continued fraction is used; 60 terms of it are exact to
+	// rounding there.
 	farTail      = 4
 	laplaceTerms = 60
 )
@@ -34,7 +37,8 @@ func laplace(x float64) float64 {
 	return c
 }
 
-// logNormal is ln Φ(z). Its error is within 1e-13 of the result's size for |z| ≤ 1e6 and beyond, down to −∞ for z = −∞.
+// logNormal is ln Φ(z). Its error is within 1e-13 of the result's size for |z| ≤ 1e6 and beyond,
+// down to −∞ for z = −∞.
 func logNormal(z float64) float64 {
 	switch {
 	case z > 0:
@@ -48,7 +52,8 @@ func logNormal(z float64) float64 {
 	return logDensity(x) - math.Log(x+laplace(x))
 }
 
-// logImprovement is ln h(z), h(z) = E[max(N(z, 1), 0)] = φ(z) + zΦ(z). Its error is within 1e-13 of max(1, |ln h|) for |z| ≤ 1e6 and beyond.
+// logImprovement is ln h(z), h(z) = E[max(N(z, 1), 0)] = φ(z) + zΦ(z). Its error is within 1e-13 of
+// max(1, |ln h|) for |z| ≤ 1e6 and beyond.
 func logImprovement(z float64) float64 {
 	switch {
 	case z > -farTail:

@@ -18,7 +18,8 @@ func penaltySettings(own ...Setting) []Setting {
 	return settings(append(list, own...)...)
 }
 
-// epochs is GP-UCB on one penalised response, in L = ⌈T/S⌉ epochs of S rounds. Theory has the p of its width shared out among the epochs.
+// epochs is GP-UCB on one penalised response, in L = ⌈T/S⌉ epochs of S rounds. Theory has the p of
+// its width shared out among the epochs.
 type epochs struct {
 	objectiveWidth
 	length int     // S
@@ -56,7 +57,8 @@ func (epochs) Score(s *Input) (Scores, error) {
 // Estimates is the optimistic estimate of the penalised response.
 func (epochs) Estimates(s *Input, i int) []float64 { return upperEstimate(s, i) }
 
-// step moves each multiplier at the end of an epoch by the mean of the costs of the epoch told by then; without any it stays.
+// step moves each multiplier at the end of an epoch by the mean of the costs of the epoch told by
+// then; without any it stays.
 func (a epochs) step(kappa []float64, r *Revealed, move func(j int, kappa, mean float64) float64) []float64 {
 	next := append([]float64(nil), kappa...)
 	if r.Round%a.length != 0 {
@@ -76,15 +78,16 @@ func (a epochs) step(kappa []float64, r *Revealed, move func(j int, kappa, mean 
 	return next
 }
 
-// What Theorems 1 and 2 of Shi and Eryilmaz assume alike. One response is regressed, with the objective's
-// kernel, λ and width.
+// What Theorems 1 and 2 of Shi and Eryilmaz assume alike. One response is regressed, with the
+// objective's kernel, λ and width.
 var (
 	penalisedNorm = ofObjective(
 		"The penalised response of every epoch lies in the space of functions of the objective’s kernel, with a norm of at most B (Assumptions 3 and 5).", boundedNorm)
 	penalisedKernel = ofObjective("The kernel of the objective is at most 1 everywhere: k(x, x) ≤ 1.", unitKernel)
 	penalisedNoise  = ofObjective("The noise of the objective is independent and alike from reading to reading, and no wider than a normal distribution of deviation R (R-sub-Gaussian).", subGaussian)
 
-	// As regulariser, with the S rounds of an epoch for T, over which the published algorithm regresses.
+	// As regulariser, with the S rounds of an epoch for T, over which the published algorithm
+	// regresses.
 	epochRegulariser = Assumption{
 		Text: "The regulariser is λ = 1 + 2/S (or nearer to 1 from above), S being the rounds of an epoch, as in the result of Chowdhury and Gopalan (2017, Theorem 2) that the width is taken from.",
 		judge: func(c Circumstances) Finding {

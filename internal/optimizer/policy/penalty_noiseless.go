@@ -22,9 +22,10 @@ var penaltyNoiseless = Description{
 	},
 }
 
-// noiseless regresses F = r − Σ_j κ_j (ψ(c_j) − 1); κ_j = 1 at first and κ_j ← min(κ_j ψ(mean of c_j over the epoch), κ_max);
-// theory β_t = B + R√(2(γ_t + 1 + ln(L/p))). Within an epoch F is maximised by IGP-UCB or, as Remark 1 of Shi
-// and Eryilmaz allows, by GP-TS (Chowdhury and Gopalan, 2017): F_t ~ GP(μ, β²k_t), with ln(2L/p) in the width.
+// noiseless regresses F = r − Σ_j κ_j (ψ(c_j) − 1); κ_j = 1 at first and κ_j ← min(κ_j ψ(mean of
+// c_j over the epoch), κ_max); theory β_t = B + R√(2(γ_t + 1 + ln(L/p))). Within an epoch F is
+// maximised by IGP-UCB or, as Remark 1 of Shi and Eryilmaz allows, by GP-TS (Chowdhury and Gopalan,
+// 2017): F_t ~ GP(μ, β²k_t), with ln(2L/p) in the width.
 type noiseless struct {
 	epochs
 	psi     Psi

@@ -30,8 +30,8 @@ var penaltyNoisy = Description{
 	},
 }
 
-// noisy regresses F = r − Σ_j κ_j c_j; κ_j = 0 at first and κ_j ← [κ_j + μ_j·(mean of c_j over the epoch)]⁺;
-// theory β_t = B + R√(1 + Σ_j κ_j²)·√(2(γ_t + 1 + ln(2L/p))).
+// noisy regresses F = r − Σ_j κ_j c_j; κ_j = 0 at first and κ_j ← [κ_j + μ_j·(mean of c_j over the
+// epoch)]⁺; theory β_t = B + R√(1 + Σ_j κ_j²)·√(2(γ_t + 1 + ln(2L/p))).
 type noisy struct {
 	epochs
 	step []float64 // μ per cost
@@ -64,20 +64,21 @@ func (a noisy) Step(kappa []float64, r *Revealed) []float64 {
 	return a.epochs.step(kappa, r, func(j int, k, mean float64) float64 { return positive(k + a.step[j]*mean) })
 }
 
-// allowance is what the noise of one epoch's costs comes to, N = 2R(√(4mS) + √(S ln(2L/p))): the event
-// G_l in Shi and Eryilmaz's proof of Theorem 2, in which √(Σ_j (Σ_s ε_{j,s})²) ≤ N. By Doob's inequality
-// it is also that of a part of the epoch. False for a schedule without R.
+// allowance is what the noise of one epoch's costs comes to, N = 2R(√(4mS) + √(S ln(2L/p))): the
+// event G_l in Shi and Eryilmaz's proof of Theorem 2, in which √(Σ_j (Σ_s ε_{j,s})²) ≤ N. By Doob's
+// inequality it is also that of a part of the epoch. False for a schedule without R.
 func (a noisy) allowance() (float64, bool) {
 	b, length := a.schedule.of[0], float64(a.length)
 	return 2 * b.R * (math.Sqrt(4*float64(a.costs)*length) + math.Sqrt(length*math.Log(2*a.count/b.P))), b.Schedule == "theory"
 }
 
-// regretBound is (25) with Σ_s 2βσ(x_s) for its right-hand side, over all epochs, and with c = g + ε for
-// g, where Σ_s Σ_j κ_j ε_{j,s} ≤ ‖κ‖N by G_l:
+// regretBound is (25) with Σ_s 2βσ(x_s) for its right-hand side, over all epochs, and with c = g +
+// ε for g, where Σ_s Σ_j κ_j ε_{j,s} ≤ ‖κ‖N by G_l:
 //
 //	Σ_s [f(x*) − f(x_s)] ≤ Σ_s [2βσ(x_s) − Σ_j κ_j c_j(x_s)] + Σ_l ‖κ_l‖N.
 //
-// The proof bounds −Σ_s Σ_j κ_j c_j(x_s) further, by (28). Rounds that wait for a reading do not count.
+// The proof bounds −Σ_s Σ_j κ_j c_j(x_s) further, by (28). Rounds that wait for a reading do not
+// count.
 func (a noisy) regretBound(rounds []Footstep) []float64 {
 	noise, known := a.allowance()
 	if !known {
@@ -102,8 +103,8 @@ func (a noisy) regretBound(rounds []Footstep) []float64 {
 	return out
 }
 
-// violationBound is (27) for one constraint: κ_{l+1} ≥ κ_l + μ Σ_s c(x_s)/S over the S rounds of epoch l, and
-// κ_1 = 0, so in epoch l, with c = g + ε and G of each epoch,
+// violationBound is (27) for one constraint: κ_{l+1} ≥ κ_l + μ Σ_s c(x_s)/S over the S rounds of
+// epoch l, and κ_1 = 0, so in epoch l, with c = g + ε and G of each epoch,
 //
 //	[Σ_s g_j(x_s)]⁺ ≤ [S κ_{j,l}/μ_j + Σ_{s in l} c_j(x_s) + lN]⁺.
 func (a noisy) violationBound(j int, rounds []Footstep) []float64 {

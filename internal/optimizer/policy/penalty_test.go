@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestSamplingWithinAnEpoch: the penalised response alone is drawn, once, and recorded so that it needs no second draw.
+// TestSamplingWithinAnEpoch: the penalised response alone is drawn, once, and recorded so that it
+// needs no second draw.
 func TestSamplingWithinAnEpoch(t *testing.T) {
 	t.Parallel()
 	a := made(t, "penalty-noiseless", `{"acquisition": "thompson"}`, studyOf(1))

@@ -1,20 +1,23 @@
 // Package policy holds the algorithms, one small file each that reads like its pseudo-code.
 //
-// Everything is in modelled units: a reward to maximise and costs that hold when g ≤ 0, margins included. Functions are numbered
-// as targets: 0 is the reward, 1+j is cost j.
+// Everything is in modelled units: a reward to maximise and costs that hold when g ≤ 0, margins
+// included. Functions are numbered as targets: 0 is the reward, 1+j is cost j.
 package policy
 
-// Policy is one algorithm with its settings. Policies are immutable; all that moves is in their arguments.
+// Policy is one algorithm with its settings. Policies are immutable; all that moves is in their
+// arguments.
 type Policy interface {
 	// Traits returns what the algorithm is.
 	Traits() Traits
 	// Start returns the multipliers of round 1, one per cost, or nil for an algorithm without.
 	Start() []float64
-	// Beta returns β_t per target, or only for the first targets, or nil, where an algorithm has no confidence width.
+	// Beta returns β_t per target, or only for the first targets, or nil, where an algorithm has no
+	// confidence width.
 	Beta(w Width) []float64
 	// Score returns the acquisition at the places of the input. The error is one of the Set.
 	Score(s *Input) (Scores, error)
-	// Estimates returns what the acquisition made of place i: the reward's estimate, then each cost's.
+	// Estimates returns what the acquisition made of place i: the reward's estimate, then each
+	// cost's.
 	Estimates(s *Input, i int) []float64
 	// Step returns the multipliers of round t+1 from those of round t; it does not write to q.
 	Step(q []float64, r *Revealed) []float64
@@ -37,11 +40,14 @@ type Input struct {
 	Multipliers []float64
 	Reward      Estimate
 	Costs       []Estimate
-	// Rival is what the places are compared with; nil for algorithms without an incumbent, and while there is none.
+	// Rival is what the places are compared with; nil for algorithms without an incumbent, and
+	// while there is none.
 	Rival *Rival
-	// Works is the latent function of whether trials work at the places, which the state adds to the scores; nil while none has failed because of its settings.
+	// Works is the latent function of whether trials work at the places, which the state adds to
+	// the scores; nil while none has failed because of its settings.
 	Works *Estimate
-	// TooRisky[i]: the chance to break a limit at place i is larger than what is left of the risk asked for; nil where none was.
+	// TooRisky[i]: the chance to break a limit at place i is larger than what is left of the risk
+	// asked for; nil where none was.
 	TooRisky []bool
 	Given    []bool // per cost: its value is known at the decision
 	Draw     Draw
@@ -49,7 +55,8 @@ type Input struct {
 	Set      *Set   // for algorithms that look at the whole set of candidates; nil for the others
 }
 
-// Rival is the incumbent x*, the point that would be recommended, beside the places of the input. Slices are per target.
+// Rival is the incumbent x*, the point that would be recommended, beside the places of the input.
+// Slices are per target.
 type Rival struct {
 	Mean, SD []float64   // the posterior at x*
 	Together [][]float64 // the posterior covariance of the target at each place and at x*
@@ -59,7 +66,8 @@ type Rival struct {
 	Again    float64     // what reading x* once more is worth, over its chance to keep all limits, in units of the reward
 }
 
-// Estimate is a posterior at the places of the input: mean and standard deviation of the latent function. A cost whose value is given has SD 0.
+// Estimate is a posterior at the places of the input: mean and standard deviation of the latent
+// function. A cost whose value is given has SD 0.
 type Estimate struct{ Mean, SD []float64 }
 
 // Past is one earlier round as decision t sees it.
@@ -72,33 +80,41 @@ type Past struct {
 	Costs     []float64 // likewise
 }
 
-// Set is the finite list of places of the input, for algorithms that compare or draw over all of them. What is worked out only when it is asked for may fail, when nobody waits
-// for it any more.
+// Set is the finite list of places of the input, for algorithms that compare or draw over all of
+// them. What is worked out only when it is asked for may fail, when nobody waits for it any more.
 type Set struct {
 	Points [][]float64 // unit coordinates
 	Seeds  []int       // indices of the safe seeds
 	Free   []bool      // free[k]: parameter k is one that can be varied
 	// Choices[k] is the number of choices of a categorical parameter, 0 of any other.
 	Choices []int
-	// Known[i]: place i was played, and nothing says that another reading there would teach anything.
+	// Known[i]: place i was played, and nothing says that another reading there would teach
+	// anything.
 	Known []bool
-	// Unlike is how far apart two points are: the squared distance in unit coordinates, two different choices being 1 apart whatever their order.
+	// Unlike is how far apart two points are: the squared distance in unit coordinates, two
+	// different choices being 1 apart whatever their order.
 	Unlike func(u, v []float64) float64
-	// Joint prepares to draw functions over some of the places, all if among is nil: what it returns draws the target's latent function there
-	// from its posterior widened by width: μ + width·chol(Cov)·n, n standard normal numbers from source.
+	// Joint prepares to draw functions over some of the places, all if among is nil: what it
+	// returns draws the target's latent function there from its posterior widened by width: μ +
+	// width·chol(Cov)·n, n standard normal numbers from source.
 	Joint func(among []int) (func(target int, width float64, normal func() float64) []float64, error)
-	// Reread prepares to say what one more reading of the target would change at some of the places: the function it returns
-	// gives the posterior there if a reading equal to value were added at place x.
+	// Reread prepares to say what one more reading of the target would change at some of the
+	// places: the function it returns gives the posterior there if a reading equal to value were
+	// added at place x.
 	Reread func(target int, among []int) (func(x int, value float64) Estimate, error)
-	// Distance between two places in kernel inputs, the euclidean norm that Lipschitz constants refer to.
+	// Distance between two places in kernel inputs, the euclidean norm that Lipschitz constants
+	// refer to.
 	Distance func(i, j int) float64
-	// Earlier returns what the decision of an earlier round saw of the same places; given constraints keep their present values.
+	// Earlier returns what the decision of an earlier round saw of the same places; given
+	// constraints keep their present values.
 	Earlier func(round int) (*Input, error)
 	// Design is the point of the space-filling sequence whose turn it is, in unit coordinates.
 	Design func() []float64
-	// Reach draws points back towards one that is allowed, where hardly any of them are; nil where all are allowed.
+	// Reach draws points back towards one that is allowed, where hardly any of them are; nil where
+	// all are allowed.
 	Reach func(points [][]float64, from []float64) [][]float64
-	// Pause is called between pieces of long work; an error ends the work, since nobody waits for it any more.
+	// Pause is called between pieces of long work; an error ends the work, since nobody waits for
+	// it any more.
 	Pause func() error
 
 	last *drawing
@@ -115,10 +131,12 @@ type Scores struct {
 	Value []float64
 	// Untruncated breaks ties of Value; nil where nothing is truncated.
 	Untruncated []float64
-	// Allowed is nil when every place may be chosen. Where none may be, Fallback, if not nil, is maximised instead.
+	// Allowed is nil when every place may be chosen. Where none may be, Fallback, if not nil, is
+	// maximised instead.
 	Allowed  []bool
 	Fallback []float64
-	// Unlikely places hardly work and are chosen only where no other is left; nil for none. An algorithm leaves it to the state.
+	// Unlikely places hardly work and are chosen only where no other is left; nil for none. An
+	// algorithm leaves it to the state.
 	Unlikely []bool
 	// Logarithmic tells that differences of values are ratios of what is maximised.
 	Logarithmic bool
@@ -131,9 +149,11 @@ type Scores struct {
 type Revealed struct {
 	Round    int
 	Excluded bool
-	// Costs[j] holds the readings of cost j told during round t, of whatever round; excluded rounds' are left out.
+	// Costs[j] holds the readings of cost j told during round t, of whatever round; excluded
+	// rounds' are left out.
 	Costs [][]float64
-	// Own[j] is the estimate of cost j at x_t made before round t's data (as Estimates gives it); nil unless the policy moves by estimate.
+	// Own[j] is the estimate of cost j at x_t made before round t's data (as Estimates gives it);
+	// nil unless the policy moves by estimate.
 	Own []float64
 	// Given[j] is the value of cost j at x_t where it was known at the decision.
 	Given []float64

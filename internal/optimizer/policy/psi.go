@@ -8,7 +8,8 @@ import (
 // largestPsi keeps one reading far beyond a limit from overflowing the regression.
 const largestPsi = 1e12
 
-// Psi is the penalty function of penalty-noiseless: ψ(x) = 1 for x ≤ 0, else e^{ax} or (ax+1)ⁿ, up to 10¹².
+// Psi is the penalty function of penalty-noiseless: ψ(x) = 1 for x ≤ 0, else e^{ax} or (ax+1)ⁿ, up
+// to 10¹².
 type Psi struct {
 	Form  string  `json:"form"`
 	Rate  float64 `json:"rate"`            // a > 0

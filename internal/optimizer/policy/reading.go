@@ -2,30 +2,39 @@ package policy
 
 import "math"
 
-// What a reading is worth. Were the study to end now, the lab would use the played setting x* of the largest worth
+// What a reading is worth. Were the study to end now, the lab would use the played setting x* of
+// the largest worth
 //
 //	W(x) = P(x)·(μ_f(x) − m),   P(x) = Π_j P(g_j(x) ≤ 0),
 //
-// a broken limit counting as m, the least mean reward of a setting played. A reading at x moves means and deviations, so that another setting may come to be worth
-// more: its value is E[W′(x) − W′(x*)]⁺, W′ being what W will be then. This is the knowledge gradient (Frazier, Powell, Dayanik, The Knowledge-Gradient Policy for
-// Correlated Normal Beliefs, 2009) under limits (Ungredda, Branke, Bayesian Optimisation for Constrained Problems, 2021), between the place and x*.
+// a broken limit counting as m, the least mean reward of a setting played. A reading at x moves
+// means and deviations, so that another setting may come to be worth more: its value is E[W′(x) −
+// W′(x*)]⁺, W′ being what W will be then. This is the knowledge gradient (Frazier, Powell, Dayanik,
+// The Knowledge-Gradient Policy for Correlated Normal Beliefs, 2009) under limits (Ungredda,
+// Branke, Bayesian Optimisation for Constrained Problems, 2021), between the place and x*.
 //
-// With v the variance of f at x, λ the noise of a reading there, c the covariance of f(x) and f(x*), and Z standard normal, the means of f move to μ(x) + v Z/√(v+λ) and
-// μ(x*) + c Z/√(v+λ). The chances move to P′. Weighed by P′(x),
+// With v the variance of f at x, λ the noise of a reading there, c the covariance of f(x) and
+// f(x*), and Z standard normal, the means of f move to μ(x) + v Z/√(v+λ) and μ(x*) + c Z/√(v+λ).
+// The chances move to P′. Weighed by P′(x),
 //
 //	E[W′(x) − W′(x*)]⁺ = P(x)·E_{P′(x)}[(μ′(x) − m) − (P′(x*)/P′(x))·(μ′(x*) − m)]⁺,
 //
-// where the ratio is taken as R, that of the means of P′(x*) and P′(x) under the same weights, a product over the limits of
+// where the ratio is taken as R, that of the means of P′(x*) and P′(x) under the same weights, a
+// product over the limits of
 //
 //	E_{P′(x)}[P′(x*)] = Φ₂(t, t*; ρκ)/Φ(t),   E_{P′(x)}[P′(x)] = Φ₂(t, t; κ)/Φ(t),   κ = σ²/(σ² + λ),
 //
-// t = −μ/σ being how far g at x keeps its limit, t* how far at x*, and ρ their correlation. So the value is
+// t = −μ/σ being how far g at x keeps its limit, t* how far at x*, and ρ their correlation. So the
+// value is
 //
 //	P(x)·s·h(d/s),   d = (μ(x) − m) − R·(μ(x*) − m),   s = |v − min(R, 1) c|/√(v+λ),   h(z) = φ(z) + zΦ(z).
 //
-// (An R above 1 would have it that x* can be worth less than nothing.) Without noise κ is 1 and x* known: R is 1, and this is constrained expected improvement. Towards x*, R goes to 1 and s to 0 whatever the noise.
+// (An R above 1 would have it that x* can be worth less than nothing.) Without noise κ is 1 and x*
+// known: R is 1, and this is constrained expected improvement. Towards x*, R goes to 1 and s to 0
+// whatever the noise.
 
-// pair is a place x and another beside it: means and deviations per target, the covariances of both, and λ of one more reading at x.
+// pair is a place x and another beside it: means and deviations per target, the covariances of
+// both, and λ of one more reading at x.
 type pair struct {
 	mean, sd, otherMean, otherSD []float64
 	together, noise              []float64
@@ -87,7 +96,8 @@ func (p *pair) ahead(given []bool, least float64) (mean, deviation, chances floa
 	return mean, deviation, chances
 }
 
-// ExpectedGain is s·h(d/s) of place i: by how much a reading there may raise the reward of what is recommended, if the place keeps its limits.
+// ExpectedGain is s·h(d/s) of place i: by how much a reading there may raise the reward of what is
+// recommended, if the place keeps its limits.
 func ExpectedGain(s *Input, i int) float64 {
 	p := newPair(1 + len(s.Costs))
 	p.take(s, i)
@@ -95,7 +105,8 @@ func ExpectedGain(s *Input, i int) float64 {
 	return ExpectedImprovement(mean, math.Abs(deviation))
 }
 
-// again is what one more reading at x* is worth, over P(x*): that one of the others of the input comes to be worth more than it,
+// again is what one more reading at x* is worth, over P(x*): that one of the others of the input
+// comes to be worth more than it,
 //
 //	E[W′(x) − W′(x*)]⁺ = E[W′(x*) − W′(x)]⁺ − (W(x*) − W(x)),
 //

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestChanceGiven compares with ∫ φ(x) Φ((b − r x)/√(1−r²)) dx/Φ(a) over x ≤ a by the trapezoidal rule, and with what is known in closed form.
+// TestChanceGiven compares with ∫ φ(x) Φ((b − r x)/√(1−r²)) dx/Φ(a) over x ≤ a by the trapezoidal
+// rule, and with what is known in closed form.
 func TestChanceGiven(t *testing.T) {
 	t.Parallel()
 	for _, a := range []float64{-9, -3, -0.5, 0, 1, 4} {
@@ -56,7 +57,8 @@ func TestSlopesOfChance(t *testing.T) {
 	}
 }
 
-// simulated is E[W′(x) − W′(x*)]⁺ of a pair with one cost by drawing readings at x, the other value being the standard error.
+// simulated is E[W′(x) − W′(x*)]⁺ of a pair with one cost by drawing readings at x, the other value
+// being the standard error.
 func simulated(random *rand.Rand, p *pair, least float64) (mean, deviation float64) {
 	const draws = 40000
 	worth := func(mu, cost, sd float64) float64 { return normal(ratio(-cost, sd)) * (mu - least) }
@@ -76,8 +78,9 @@ func simulated(random *rand.Rand, p *pair, least float64) (mean, deviation float
 	return mean, math.Sqrt((square/draws - mean*mean) / draws)
 }
 
-// TestTheValueOfAReading draws readings and compares. The ratio of chances being taken at its mean, the closed form lacks what its variation is worth, which is most where limits read
-// with more noise than they are uncertain: it stays below what it stands for, and makes up most of it.
+// TestTheValueOfAReading draws readings and compares. The ratio of chances being taken at its mean,
+// the closed form lacks what its variation is worth, which is most where limits read with more
+// noise than they are uncertain: it stays below what it stands for, and makes up most of it.
 func TestTheValueOfAReading(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(5, 5))
@@ -100,7 +103,8 @@ func TestTheValueOfAReading(t *testing.T) {
 	}
 }
 
-// TestReadingBesideTheIncumbentTeachesNothing goes towards x*, where everything is known of x that is known there.
+// TestReadingBesideTheIncumbentTeachesNothing goes towards x*, where everything is known of x that
+// is known there.
 func TestReadingBesideTheIncumbentTeachesNothing(t *testing.T) {
 	t.Parallel()
 	s := line(0, []float64{2}, []float64{0.3}, []float64{-0.4}, []float64{0.5})
@@ -114,8 +118,9 @@ func TestReadingBesideTheIncumbentTeachesNothing(t *testing.T) {
 	}
 }
 
-// TestReadingAgain has an incumbent that keeps its limit with an even chance, and another, worth less, that is sure. A reading without noise tells: in half of the cases the lab
-// would use the other then.
+// TestReadingAgain has an incumbent that keeps its limit with an even chance, and another, worth
+// less, that is sure. A reading without noise tells: in half of the cases the lab would use the
+// other then.
 func TestReadingAgain(t *testing.T) {
 	t.Parallel()
 	s := line(0, []float64{1}, []float64{0}, []float64{-5}, []float64{0.001})

@@ -17,8 +17,8 @@ var rpolUCB = Description{
 	build: func(c Context, s Settings) Policy { return newRPOL(c, s) },
 }
 
-// rpolBeta offers the width of Srinivas and others too, which Guo, Zhu and Liu name beside the improved one
-// that has taken its place: Theorem 1 needs no more of a width than Condition 1.
+// rpolBeta offers the width of Srinivas and others too, which Guo, Zhu and Liu name beside the
+// improved one that has taken its place: Theorem 1 needs no more of a width than Condition 1.
 var rpolBeta = func() Setting {
 	s := betaSetting
 	s.Choices = append(slices.Clone(s.Choices), "srinivas")
@@ -89,7 +89,8 @@ func (a rpol) Step(q []float64, r *Revealed) []float64 {
 	return next
 }
 
-// violationBound is the violation bound in the proof of Guo, Zhu and Liu's Theorem 1 with the Q actually used, over suggested rounds:
+// violationBound is the violation bound in the proof of Guo, Zhu and Liu's Theorem 1 with the Q
+// actually used, over suggested rounds:
 //
 //	Σ_s [2β^g σ^g(x_s) + (2β^f σ^f(x_s) + 2B_f)/Q_s],
 //
@@ -98,8 +99,8 @@ func (a rpol) violationBound(j int, rounds []Footstep) []float64 {
 	return a.bound(j, rounds, Footstep.spread)
 }
 
-// regretBound is the bound on regret of the same theorem, Σ_s e^f(x_s) with e^f = 2β^f σ^f: at x* no
-// limit is broken even optimistically, so the rule's choice has f̂(x_s) ≥ f̂(x*) ≥ f(x*).
+// regretBound is the bound on regret of the same theorem, Σ_s e^f(x_s) with e^f = 2β^f σ^f: at x*
+// no limit is broken even optimistically, so the rule's choice has f̂(x_s) ≥ f̂(x*) ≥ f(x*).
 func (a rpol) regretBound(rounds []Footstep) []float64 {
 	return summed(rounds, func(r Footstep) float64 { return r.spread(0) })
 }

@@ -54,7 +54,8 @@ var independentDelays = Assumption{
 		return unknown("readings of %s were late, and why is not recorded", trials(c.Late))
 	}}
 
-// censored is rpol on responses r̃_{s,t} that are r_s when it came with a delay of at most m, else 0, all chosen points being in K:
+// censored is rpol on responses r̃_{s,t} that are r_s when it came with a delay of at most m, else
+// 0, all chosen points being in K:
 //
 //	f̂ = μ^f + v^f σ^f,   ǧ = μ^g − v^g σ^g,   v_t = B_r Σ_{s=max(1,t−m)}^{t−1} σ_t(x_s) + β_t,
 //	theory β_t = B + (R + B_r)√(2(γ_t + 1 + ln(2(m+1)/p))) with m constraints.
@@ -83,7 +84,8 @@ func newCensored(c Context, s Settings) censored {
 	return a
 }
 
-// Traits: there is no guarantee, since the bound would have to be divided by the probability that a reading comes in time, which nobody knows.
+// Traits: there is no guarantee, since the bound would have to be divided by the probability that a
+// reading comes in time, which nobody knows.
 func (a censored) Traits() Traits {
 	t := a.rpol.Traits()
 	t.Censoring = &Censoring{Window: a.window, Widen: a.widen}

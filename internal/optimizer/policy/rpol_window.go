@@ -149,7 +149,8 @@ func (a sliding) slopes(s *Input) Slopes { return a.rpol.slopes(a.drifted(s)) }
 
 func (a sliding) Estimates(s *Input, i int) []float64 { return a.rpol.Estimates(a.drifted(s), i) }
 
-// violationBound is rpol's with the error of the window added: Γ widens each of the bands once more on either side, 2βσ becoming 2βσ + 2Γ.
+// violationBound is rpol's with the error of the window added: Γ widens each of the bands once more
+// on either side, 2βσ becoming 2βσ + 2Γ.
 func (a sliding) violationBound(j int, rounds []Footstep) []float64 {
 	return a.bound(j, rounds, a.spread)
 }

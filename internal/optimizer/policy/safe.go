@@ -7,11 +7,13 @@ var safeSettings = []Setting{betaSetting,
 	{Name: "lipschitz", Type: Number, Low: limit(0), LowExclusive: true, DefaultMeans: "not used: a point is safe when its own band says so",
 		Meaning: "L: the constraints change by at most this much per unit of distance in kernel inputs; points are then safe by their distance to safe ones"}}
 
-// safe is what algorithms share that only choose points believed to be within every limit: u = μ+βσ, l = μ−βσ, and the safe set
+// safe is what algorithms share that only choose points believed to be within every limit: u =
+// μ+βσ, l = μ−βσ, and the safe set
 //
 //	S = seeds ∪ {x: u_{g_j}(x) ≤ 0 for all j},
 //
-// or, with a Lipschitz constant L, what the seeds lead to: x ∈ S and u_{g_j}(x) + L‖x − x′‖ ≤ 0 for all j put x′ into S.
+// or, with a Lipschitz constant L, what the seeds lead to: x ∈ S and u_{g_j}(x) + L‖x − x′‖ ≤ 0 for
+// all j put x′ into S.
 type safe struct {
 	unpriced
 	widths
@@ -90,8 +92,9 @@ func widest(s *Input, first, last int) []float64 {
 	return w
 }
 
-// expanders marks the points of S whose optimistic reading l_g would make some point outside S safe. A point outside with some
-// l_{g_j} > 0 is left out: a reading moves its u_{g_j} no lower than l_{g_j}.
+// expanders marks the points of S whose optimistic reading l_g would make some point outside S
+// safe. A point outside with some l_{g_j} > 0 is left out: a reading moves its u_{g_j} no lower
+// than l_{g_j}.
 func (a safe) expanders(s *Input, in []bool) ([]bool, error) {
 	expands := make([]bool, len(in))
 	lowest := worstOf(s, negated(s.Beta))

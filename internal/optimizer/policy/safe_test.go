@@ -65,7 +65,8 @@ func TestSafeSetByDistance(t *testing.T) {
 	s := line(1, filled(5, 0), filled(5, 1), []float64{-2, -1.6, 0.3, -9, -9}, filled(5, 0.5))
 	s.Set.Seeds = []int{0}
 	a := made(t, "safeopt", `{"beta": 1, "lipschitz": 1}`, studyOf(1)).(safeSearch)
-	// From the seed, u = −1.5 reaches 1; from there u = −1.1 reaches 2, whose own u = 0.8 reaches nothing.
+	// From the seed, u = −1.5 reaches 1; from there u = −1.1 reaches 2, whose own u = 0.8 reaches
+	// nothing.
 	in := sure(a.members(s))
 	if !same(in, []bool{true, true, true, false, false}) {
 		t.Errorf("reaches %v", in)

@@ -12,7 +12,8 @@ var safeOpt = Description{
 	build:          func(c Context, s Settings) Policy { return safeSearch{newSafe(c, s)} },
 }
 
-// safeSearch chooses, among the maximisers M = {x ∈ S: u_f(x) ≥ max_S l_f} and the expanders G, the point whose band is widest.
+// safeSearch chooses, among the maximisers M = {x ∈ S: u_f(x) ≥ max_S l_f} and the expanders G, the
+// point whose band is widest.
 type safeSearch struct{ safe }
 
 func (a safeSearch) Score(s *Input) (Scores, error) {

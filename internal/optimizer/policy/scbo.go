@@ -17,15 +17,19 @@ var scbo = Description{
 	build:    func(c Context, s Settings) Policy { return trustRegion{design: s.InitialDesign()} },
 }
 
-// trustRegion draws f and all g jointly over the places in a region of length L around the incumbent and takes the best that is feasible in
-// the draw, else the one with the least Σ_j [g_j]⁺. A place is in the region when none of its numbers is further than L/2 from the incumbent's,
-// in unit coordinates, and at most ⌈L·C⌉ of its C categories differ (Wan, Nguyen, Ha, Ru, Lu, Osborne: Think Global and Act Local, 2021:
-// Hamming distance); how choices are listed matters nowhere. Places that are known are left out while there are others.
+// trustRegion draws f and all g jointly over the places in a region of length L around the
+// incumbent and takes the best that is feasible in the draw, else the one with the least Σ_j
+// [g_j]⁺. A place is in the region when none of its numbers is further than L/2 from the
+// incumbent's, in unit coordinates, and at most ⌈L·C⌉ of its C categories differ (Wan, Nguyen, Ha,
+// Ru, Lu, Osborne: Think Global and Act Local, 2021: Hamming distance); how choices are listed
+// matters nowhere. Places that are known are left out while there are others.
 //
-// The incumbent is the past round with the largest reward among those within every limit, else with the least Σ_j [c_j]⁺. L is 0.8 at
-// first, doubles, up to 1.6, after 10 rounds in a row that improved the incumbent and halves after d in a row that did not. Below 2⁻⁷ the
-// search starts again: as many space-filling rounds as at first, then a region around the best of what came since. The model keeps what
-// was read before. All of this is worked out from the readings, so there is nothing to record.
+// The incumbent is the past round with the largest reward among those within every limit, else with
+// the least Σ_j [c_j]⁺. L is 0.8 at first, doubles, up to 1.6, after 10 rounds in a row that
+// improved the incumbent and halves after d in a row that did not. Below 2⁻⁷ the search starts
+// again: as many space-filling rounds as at first, then a region around the best of what came
+// since. The model keeps what was read before. All of this is worked out from the readings, so
+// there is nothing to record.
 type trustRegion struct {
 	unbanded
 	design int // rounds of the first design, which do not move L
@@ -124,8 +128,9 @@ func (r region) changes(categories int) int {
 // choiceOf is the index of the choice that a unit coordinate stands for.
 func choiceOf(u float64, choices int) int { return min(max(int(u*float64(choices)), 0), choices-1) }
 
-// propose fills the region with Halton points, each of which changes every coordinate of the incumbent with probability min(1, 20/d), of
-// the categories no more than the region allows, draws them back to the incumbent where hardly any are allowed, and adds the points tried before.
+// propose fills the region with Halton points, each of which changes every coordinate of the
+// incumbent with probability min(1, 20/d), of the categories no more than the region allows, draws
+// them back to the incumbent where hardly any are allowed, and adds the points tried before.
 func (a trustRegion) propose(s *Input) [][]float64 {
 	r := a.region(s)
 	if r.opening > 0 {
@@ -198,11 +203,12 @@ func (a trustRegion) Score(s *Input) (Scores, error) {
 	return scores, nil
 }
 
-// considered is the largest number of places that functions are drawn over; of more, as many are taken at random.
+// considered is the largest number of places that functions are drawn over; of more, as many are
+// taken at random.
 const considered = 1000
 
-// among lists the places to choose from: those of the region that are not known yet; if there are none, those anywhere; if all are known,
-// those of the region.
+// among lists the places to choose from: those of the region that are not known yet; if there are
+// none, those anywhere; if all are known, those of the region.
 func (r region) among(s *Input) []int {
 	var inside, fresh, both []int
 	for i, u := range s.Set.Points {

@@ -148,7 +148,8 @@ func (a scgp) schedules(t int) (price, slack float64) {
 	return a.price * root, a.slack / root
 }
 
-// violationBound is the first step of the proof of Theorem 4: Q_{t+1} ≥ Q_t + g_t(x_t) + ε_t and Q_1 = 0, so
+// violationBound is the first step of the proof of Theorem 4: Q_{t+1} ≥ Q_t + g_t(x_t) + ε_t and
+// Q_1 = 0, so
 //
 //	Σ_{s≤n} g_{j,s}(x_s) ≤ Q_{j,n+1} − Σ_{s≤n} ε_s.
 func (a scgp) violationBound(j int, rounds []Footstep) []float64 {
@@ -164,9 +165,9 @@ func (a scgp) violationBound(j int, rounds []Footstep) []float64 {
 	return out
 }
 
-// regretBound is what stands under the expectation in the proof of Theorem 4: its (22) with T2 ≤ 0 and
-// T3 ≤ 2β^f σ^f(x_s), 2B min(ε_s/δ, 1) for T1, and Lemma 4 before (G + ε)² is put for (g + ε)² and
-// t(G + ε)ε for Q(ε − δ). The sum of −Δ(s)/V_s is at most 0, since V_s grows:
+// regretBound is what stands under the expectation in the proof of Theorem 4: its (22) with T2 ≤ 0
+// and T3 ≤ 2β^f σ^f(x_s), 2B min(ε_s/δ, 1) for T1, and Lemma 4 before (G + ε)² is put for (g + ε)²
+// and t(G + ε)ε for Q(ε − δ). The sum of −Δ(s)/V_s is at most 0, since V_s grows:
 //
 //	Σ_s [2β^f σ^f(x_s) + 2B min(ε_s/δ, 1) + Σ_k ((g_{k,s}(x_s) + ε_s)²/2 + Q_{k,s} [ε_s − δ]⁺)/V_s].
 //

@@ -32,7 +32,8 @@ func (k keyed[T]) at(name string) (T, bool) {
 	return k.rest, k.set
 }
 
-// Number returns the setting for name (a metric or constraint; "" for settings of the study) and whether it is set.
+// Number returns the setting for name (a metric or constraint; "" for settings of the study) and
+// whether it is set.
 func (s Settings) Number(setting, name string) (float64, bool) { return s.numbers[setting].at(name) }
 
 // Value is Number, 0 for a setting that is not used.
@@ -95,7 +96,8 @@ func Resolve(algorithm string, raw map[string]json.RawMessage, c Context) (Setti
 	return Read(algorithm, whole, c)
 }
 
-// Read reads settings that Complete wrote. It takes nothing from defaults, so that they may change: a setting that is not written out is a fault.
+// Read reads settings that Complete wrote. It takes nothing from defaults, so that they may change:
+// a setting that is not written out is a fault.
 func Read(algorithm string, whole map[string]json.RawMessage, c Context) (Settings, []Fault) {
 	d, ok := Find(algorithm)
 	if !ok {

@@ -218,7 +218,8 @@ func anyJSON() *rapid.Generator[string] {
 	})
 }
 
-// TestAnySettings resolves arbitrary JSON: either it names a fault, or the algorithm works with it without a panic or a number that is none.
+// TestAnySettings resolves arbitrary JSON: either it names a fault, or the algorithm works with it
+// without a panic or a number that is none.
 func TestAnySettings(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -260,7 +261,8 @@ func TestAnySettings(t *testing.T) {
 	})
 }
 
-// TestPracticalMargin keeps rectified learning clear of learned limits, unless it is told otherwise, outputs are raw, or as published.
+// TestPracticalMargin keeps rectified learning clear of learned limits, unless it is told
+// otherwise, outputs are raw, or as published.
 func TestPracticalMargin(t *testing.T) {
 	t.Parallel()
 	study := studyOf(3)
@@ -289,7 +291,8 @@ func TestPracticalMargin(t *testing.T) {
 	equal(t, "log-cei", margins("log-cei", `{}`, study), make([]float64, 3))
 }
 
-// TestPublishedBounds: as published, estimates are cut at the B and G of their widths, ρ = 4B/δ has the same B, and waiting trials do not count.
+// TestPublishedBounds: as published, estimates are cut at the B and G of their widths, ρ = 4B/δ has
+// the same B, and waiting trials do not count.
 func TestPublishedBounds(t *testing.T) {
 	t.Parallel()
 	paper := studyOf(2)

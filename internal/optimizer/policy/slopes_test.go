@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestScoresRiseAlongTheirSlopes compares the slopes of scores, kinks included, with differences; estimates are far beyond what is cut as well.
+// TestScoresRiseAlongTheirSlopes compares the slopes of scores, kinks included, with differences;
+// estimates are far beyond what is cut as well.
 func TestScoresRiseAlongTheirSlopes(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(3, 0))

@@ -12,10 +12,12 @@ var stageOpt = Description{
 	build:          func(c Context, s Settings) Policy { return stages{newSafe(c, s)} },
 }
 
-// stages chooses the expander whose constraints' band is widest while t ≤ T0 = min(T/10, 100) and S has grown, beyond the largest it
-// was, within the last 10 rounds; then argmax_S u_f, also when nothing expands.
+// stages chooses the expander whose constraints' band is widest while t ≤ T0 = min(T/10, 100) and S
+// has grown, beyond the largest it was, within the last 10 rounds; then argmax_S u_f, also when
+// nothing expands.
 //
-// How large S was is worked out anew from what each earlier decision saw, so there is nothing to record.
+// How large S was is worked out anew from what each earlier decision saw, so there is nothing to
+// record.
 type stages struct{ safe }
 
 // patience is how many rounds without growth end the first stage.

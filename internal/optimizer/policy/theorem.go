@@ -12,7 +12,8 @@ type Theorem struct {
 	Soft bool
 	// Regret says which regret is bounded, and by what.
 	Regret string
-	// Short says how far the figures that are drawn fall short of what was proved; "" where they are just that.
+	// Short says how far the figures that are drawn fall short of what was proved; "" where they
+	// are just that.
 	Short       string
 	Assumptions []Assumption
 	ForRegret   []Assumption // what the bound on regret needs beside them
@@ -42,7 +43,8 @@ type Finding struct {
 	Because  string
 }
 
-// Circumstances are what is known of a study that assumptions are held against. Numbers count trials, unless said otherwise.
+// Circumstances are what is known of a study that assumptions are held against. Numbers count
+// trials, unless said otherwise.
 type Circumstances struct {
 	Context
 	Settings Settings
@@ -66,7 +68,7 @@ type Circumstances struct {
 	Drifted []string  // metrics whose readings have come out on one side again and again
 	Watched int       // readings looked at for drift
 
-	// Reread are the constraints of which the same settings were read differently, looked for when a
-	// theorem asks.
+	// Reread are the constraints of which the same settings were read differently, looked for when
+	// a theorem asks.
 	Reread func() []string
 }

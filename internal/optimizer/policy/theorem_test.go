@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// withTheory are the settings of an algorithm that draws a bound: what it needs, widths from theory, and some of its own.
+// withTheory are the settings of an algorithm that draws a bound: what it needs, widths from
+// theory, and some of its own.
 func withTheory(d Description, own ...string) string {
 	parts := append([]string{theory}, own...)
 	if needed[d.Name] != "" && !slices.Contains(own, needed[d.Name]) {
@@ -52,7 +53,8 @@ func broken(d Description, c Circumstances) (list []string) {
 	return list
 }
 
-// TestEveryBoundNamesItsTheorem: an algorithm that draws a bound says what was proved, and none of the others does.
+// TestEveryBoundNamesItsTheorem: an algorithm that draws a bound says what was proved, and none of
+// the others does.
 func TestEveryBoundNamesItsTheorem(t *testing.T) {
 	t.Parallel()
 	drawn := 0
@@ -77,7 +79,8 @@ func TestEveryBoundNamesItsTheorem(t *testing.T) {
 	}
 }
 
-// TestAssumptionsAreHeldAgainstTheStudy changes one thing at a time in a study that contradicts nothing, and expects the assumptions that name it.
+// TestAssumptionsAreHeldAgainstTheStudy changes one thing at a time in a study that contradicts
+// nothing, and expects the assumptions that name it.
 func TestAssumptionsAreHeldAgainstTheStudy(t *testing.T) {
 	t.Parallel()
 	forgetful := []string{"ckb-sw-ucb", "ckb-restart-ucb"}
@@ -186,7 +189,8 @@ func TestDriftWithinTheWindow(t *testing.T) {
 	}
 }
 
-// TestBoundedNoiseAsksForNoLambda: the width of Srinivas and others holds with whatever bounds the noise for √λ.
+// TestBoundedNoiseAsksForNoLambda: the width of Srinivas and others holds with whatever bounds the
+// noise for √λ.
 func TestBoundedNoiseAsksForNoLambda(t *testing.T) {
 	t.Parallel()
 	d, _ := Find("rpol-ucb")
@@ -203,7 +207,8 @@ func TestBoundedNoiseAsksForNoLambda(t *testing.T) {
 	}
 }
 
-// TestAssumptionsOfPenalties: what the theorems on epochs of one penalised response ask beside the others.
+// TestAssumptionsOfPenalties: what the theorems on epochs of one penalised response ask beside the
+// others.
 func TestAssumptionsOfPenalties(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

@@ -5,64 +5,75 @@ import (
 	"slices"
 )
 
-// Traits are what an algorithm is, and what it can do beyond what every algorithm does; a function it does not have is nil. An algorithm
-// made from another takes that one's traits and changes what differs.
+// Traits are what an algorithm is, and what it can do beyond what every algorithm does; a function
+// it does not have is nil. An algorithm made from another takes that one's traits and changes what
+// differs.
 type Traits struct {
 	// LooksBack: it needs Input.Past.
 	LooksBack bool
-	// LooksAtAll: it needs Input.Set. It scores a finite set as a whole, so on a continuous space a fixed space-filling set stands in for
-	// the space, unless it proposes one.
+	// LooksAtAll: it needs Input.Set. It scores a finite set as a whole, so on a continuous space a
+	// fixed space-filling set stands in for the space, unless it proposes one.
 	LooksAtAll bool
 	// RisesWithUncertainty: its score at a place never falls when a standard deviation there rises.
 	RisesWithUncertainty bool
 	// MovesByEstimate: its multipliers move by the estimate at the chosen point, Revealed.Own.
 	MovesByEstimate bool
-	// AvoidsKnown: it does not choose a candidate again while no reading has shown that it would teach anything.
+	// AvoidsKnown: it does not choose a candidate again while no reading has shown that it would
+	// teach anything.
 	AvoidsKnown bool
-	// Expects: its score is the logarithm of an expectation, to which that of the chance that a trial works at the place is added. Where readings told
-	// their noise it is one under the model as it was fitted, whatever inflation widens or narrows what is said of it.
+	// Expects: its score is the logarithm of an expectation, to which that of the chance that a
+	// trial works at the place is added. Where readings told their noise it is one under the model
+	// as it was fitted, whatever inflation widens or narrows what is said of it.
 	Expects bool
 
-	// Upper returns scores that are at least those of Score whenever every deviation is at most the one of the input, for an algorithm whose
-	// score may fall when a deviation rises; nil where none is known.
+	// Upper returns scores that are at least those of Score whenever every deviation is at most the
+	// one of the input, for an algorithm whose score may fall when a deviation rises; nil where
+	// none is known.
 	Upper func(s *Input) Scores
-	// Slopes returns the derivatives of the scores by the means and deviations of the input, for an algorithm whose score is smooth in them wherever
-	// a place is allowed, but for kinks; nil for others. Where a deviation is 0, so are its derivatives.
+	// Slopes returns the derivatives of the scores by the means and deviations of the input, for an
+	// algorithm whose score is smooth in them wherever a place is allowed, but for kinks; nil for
+	// others. Where a deviation is 0, so are its derivatives.
 	Slopes func(s *Input) Slopes
-	// First returns the earliest round whose data enter decision t; nil for an algorithm that never forgets.
+	// First returns the earliest round whose data enter decision t; nil for an algorithm that never
+	// forgets.
 	First func(t int) int
-	// Incumbent returns which of the points played, whose posterior means are in the input (no deviations), the others are compared with as
-	// Input.Rival, −1 for none; look gives the input of one of them with its deviations. Again returns what reading it once more is worth, beside
+	// Incumbent returns which of the points played, whose posterior means are in the input (no
+	// deviations), the others are compared with as Input.Rival, −1 for none; look gives the input
+	// of one of them with its deviations. Again returns what reading it once more is worth, beside
 	// others played that are in the input, noise being λ of a reading there per target.
 	Incumbent func(played *Input, look func(i int) (*Input, error)) (int, error)
 	Again     func(others *Input, noise []float64) float64
 	// Draws returns Draw.Z, one number per function, for a seed and the widths β_t.
 	Draws func(seed uint64, beta []float64) []float64
-	// Drawn returns, of an algorithm that draws whole functions, the standardised draws (draw − μ)/σ at the chosen place i, to keep
-	// as Draw.Z.
+	// Drawn returns, of an algorithm that draws whole functions, the standardised draws (draw −
+	// μ)/σ at the chosen place i, to keep as Draw.Z.
 	Drawn func(s *Input, i int) ([]float64, error)
-	// Propose lists, on a continuous space, the points that an algorithm which looks at all wants to choose among. s has no places.
+	// Propose lists, on a continuous space, the points that an algorithm which looks at all wants
+	// to choose among. s has no places.
 	Propose func(s *Input) [][]float64
 	// Censoring: responses count as 0 until they arrive, and for good when they come late.
 	Censoring *Censoring
-	// Response returns the one response F(r, c; κ) that the algorithm regresses in place of reward and costs; a round has it once all its
-	// metrics are told.
+	// Response returns the one response F(r, c; κ) that the algorithm regresses in place of reward
+	// and costs; a round has it once all its metrics are told.
 	Response func(reward float64, costs, multipliers []float64) float64
 	// Ceiling returns the largest value that a cost's multiplier can have.
 	Ceiling func(cost int) float64
 	// Horizon returns the T of a round's constants; nil where it is the number of rounds planned.
 	Horizon func(round int) int
-	// Bound returns the bound on cost j's cumulative violation after each of the rounds, in metric units; nil where the settings do not say what it takes.
+	// Bound returns the bound on cost j's cumulative violation after each of the rounds, in metric
+	// units; nil where the settings do not say what it takes.
 	Bound func(j int, rounds []Footstep) []float64
 	// RegretBound returns the bound on cumulative regret after each of the rounds, in units of the
 	// objective; nil where the settings do not say what it takes.
 	RegretBound func(rounds []Footstep) []float64
 }
 
-// ActsOnOwnData tells whether the algorithm's regressions are others than the arrived readings' of each metric.
+// ActsOnOwnData tells whether the algorithm's regressions are others than the arrived readings' of
+// each metric.
 func (t Traits) ActsOnOwnData() bool { return t.Censoring != nil || t.Response != nil }
 
-// Earliest is the earliest round whose data enter decision t, 1 for an algorithm that never forgets.
+// Earliest is the earliest round whose data enter decision t, 1 for an algorithm that never
+// forgets.
 func (t Traits) Earliest(decision int) int {
 	if t.First == nil {
 		return 1
@@ -70,8 +81,9 @@ func (t Traits) Earliest(decision int) int {
 	return max(t.First(decision), 1)
 }
 
-// Slopes are derivatives of scores, each estimate holding at place i those of the score there by its mean and by its deviation, and Together, per target,
-// those by the covariance with the rival; nil where Input.Rival is. They are those of what the score is without its kinks.
+// Slopes are derivatives of scores, each estimate holding at place i those of the score there by
+// its mean and by its deviation, and Together, per target, those by the covariance with the rival;
+// nil where Input.Rival is. They are those of what the score is without its kinks.
 type Slopes struct {
 	Reward   Estimate
 	Costs    []Estimate
@@ -79,8 +91,9 @@ type Slopes struct {
 	Kinks    []Kink
 }
 
-// Kink is a term −Price·[h]⁺ of a score. At place i h is Height[i]; it moves by ByMean with the mean of
-// the target there and by BySD with its deviation. Where Price is negative the score bends upwards.
+// Kink is a term −Price·[h]⁺ of a score. At place i h is Height[i]; it moves by ByMean with the
+// mean of the target there and by BySD with its deviation. Where Price is negative the score bends
+// upwards.
 type Kink struct {
 	Target       int
 	Price        float64
@@ -105,9 +118,10 @@ type Censoring struct {
 	Widen func(beta, sums []float64) []float64
 }
 
-// Footstep is what a bound needs to know of one round; slices are per target. SD is σ(x_s) of the decision, Scale
-// brings a modelled quantity to metric units. Per cost there are the multipliers of the decision, and
-// After the round, and what was read or known of the costs at x_s, in modelled units, NaN if nothing.
+// Footstep is what a bound needs to know of one round; slices are per target. SD is σ(x_s) of the
+// decision, Scale brings a modelled quantity to metric units. Per cost there are the multipliers of
+// the decision, and After the round, and what was read or known of the costs at x_s, in modelled
+// units, NaN if nothing.
 type Footstep struct {
 	Suggested                     bool
 	Beta, SD, Gain, Lambda, Scale []float64

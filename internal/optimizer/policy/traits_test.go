@@ -30,7 +30,8 @@ var needed = map[string]string{
 	"penalty-noiseless": `"reuse": false`, "safeopt": `"safe_seeds": [{}]`, "stageopt": `"safe_seeds": [{}]`, "sgp-ucb": `"safe_seeds": [{}]`,
 }
 
-// ordinary makes an algorithm with the settings it needs and, where it has one, a width from theory.
+// ordinary makes an algorithm with the settings it needs and, where it has one, a width from
+// theory.
 func ordinary(t *testing.T, d Description) Policy {
 	t.Helper()
 	study := studyOf(1)
@@ -90,7 +91,8 @@ func TestTraits(t *testing.T) {
 	}
 }
 
-// A policy that says its score rises with uncertainty is screened by upper bounds of the deviation, so it must never fall.
+// A policy that says its score rises with uncertainty is screened by upper bounds of the deviation,
+// so it must never fall.
 func TestScoresRiseWithUncertainty(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 0))
@@ -128,7 +130,8 @@ func valueOf(s Scores) float64 {
 	return s.Fallback[0]
 }
 
-// someRival draws what the places of the input are compared with, of correlations that a posterior could have.
+// someRival draws what the places of the input are compared with, of correlations that a posterior
+// could have.
 func someRival(random *rand.Rand, s *Input) *Rival {
 	r := &Rival{Least: -3}
 	for k, e := range append([]Estimate{s.Reward}, s.Costs...) {
@@ -144,7 +147,8 @@ func someRival(random *rand.Rand, s *Input) *Rival {
 	return r
 }
 
-// shrink makes the deviations of the input smaller: with a rival that of the reward alone, as far as the covariance lets it.
+// shrink makes the deviations of the input smaller: with a rival that of the reward alone, as far
+// as the covariance lets it.
 func shrink(random *rand.Rand, s *Input) {
 	for k, e := range append([]Estimate{s.Reward}, s.Costs...) {
 		if k > 0 && s.Rival != nil {
@@ -160,7 +164,8 @@ func shrink(random *rand.Rand, s *Input) {
 	}
 }
 
-// TestUpperScores holds that what an algorithm says its score is at most is never exceeded by the score with smaller deviations.
+// TestUpperScores holds that what an algorithm says its score is at most is never exceeded by the
+// score with smaller deviations.
 func TestUpperScores(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(2, 0))

@@ -2,8 +2,8 @@ package policy
 
 import "math"
 
-// LogChance is ln Φ(h/√(1 + v)), the logarithm of the chance of a yes where the latent function of a probit model has mean h and variance v, with its derivatives
-// by both: with u = h/√(1 + v),
+// LogChance is ln Φ(h/√(1 + v)), the logarithm of the chance of a yes where the latent function of
+// a probit model has mean h and variance v, with its derivatives by both: with u = h/√(1 + v),
 //
 //	∂/∂h = φ(u)/(Φ(u) √(1 + v)),   ∂/∂v = −u φ(u)/(2 Φ(u) (1 + v)).
 func LogChance(h, v float64) (value, byMean, byVariance float64) {

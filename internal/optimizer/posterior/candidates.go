@@ -8,14 +8,16 @@ import (
 	"headroom/internal/optimizer/gp"
 )
 
-// Candidates is the posterior over all candidates, or, at a decision that is long past, what was noted of the one that it chose.
+// Candidates is the posterior over all candidates, or, at a decision that is long past, what was
+// noted of the one that it chose.
 type Candidates struct {
 	Arms      *gp.Arms // from the readings; nil at a decision long past
 	Narrowed  *gp.Arms // with the points that wait
 	Noted     *Noted   // in place of them; nil for a present decision
 	Waiting   bool     // whether points wait
 	Functions int
-	// ByRows regresses the readings by the rows of a factor, for what is asked beyond the candidates.
+	// ByRows regresses the readings by the rows of a factor, for what is asked beyond the
+	// candidates.
 	ByRows func(context.Context) (*Rows, error)
 }
 

@@ -1,6 +1,9 @@
-// Package posterior is what readings say of latent functions at any place. The functions of one posterior share their kernel and the points and noise of their
-// readings, so their variances and covariances are one. It is worked out by the rows of a factor (Rows), or, where there are many more readings than candidates, over
-// all candidates at once (Candidates). Values are responses in modelled units, of prior mean 0. Errors are those of the context, but for numbers that cannot be computed with.
+// Package posterior is what readings say of latent functions at any place. The functions of one
+// posterior share their kernel and the points and noise of their readings, so their variances and
+// covariances are one. It is worked out by the rows of a factor (Rows), or, where there are many
+// more readings than candidates, over all candidates at once (Candidates). Values are responses in
+// modelled units, of prior mean 0. Errors are those of the context, but for numbers that cannot be
+// computed with.
 package posterior
 
 import (
@@ -16,9 +19,11 @@ type Posterior interface {
 	Gain() float64
 	// Predict predicts the functions at points, beside a reference or, for nil, not.
 	Predict(ctx context.Context, at Points, beside *Reference) (Prediction, error)
-	// Means are those of every function alone, in O(n) a point, from the readings alone: they are the same whatever waits.
+	// Means are those of every function alone, in O(n) a point, from the readings alone: they are
+	// the same whatever waits.
 	Means(ctx context.Context, at Points) ([][]float64, error)
-	// Played is what was expected of the functions at the point of this round, to the same bits as Predict, if it is at hand; else the means are nil.
+	// Played is what was expected of the functions at the point of this round, to the same bits as
+	// Predict, if it is at hand; else the means are nil.
 	Played(round int) (means []float64, variance float64)
 	// Covariance is the joint covariance at points, its lower triangle.
 	Covariance(ctx context.Context, at Points) ([][]float64, error)
@@ -34,11 +39,13 @@ type Posterior interface {
 type Points struct {
 	Inputs *kernel.Inputs
 	Arms   []int // which candidates they are; nil where one is none
-	// Listed: they are all of a list that is asked for again and again, the candidates or others, Inputs being the same each time.
+	// Listed: they are all of a list that is asked for again and again, the candidates or others,
+	// Inputs being the same each time.
 	Listed bool
 }
 
-// Prediction is what is made of some points: the functions' means, their latent variance, and the covariance with the reference, if there is one.
+// Prediction is what is made of some points: the functions' means, their latent variance, and the
+// covariance with the reference, if there is one.
 type Prediction struct {
 	Means               [][]float64
 	Variances, Together []float64
@@ -51,10 +58,12 @@ type Reference struct {
 	solved []float64 // v(x*) = L⁻¹k(X, x*), so that the covariance of f(x) and f(x*) is k(x, x*) − v(x)ᵀv(x*); nil without rows
 }
 
-// MostKept is how many numbers are kept at most of a list's solutions, or of the posterior over all candidates: 64 MB. Beyond it the points are solved for each time.
+// MostKept is how many numbers are kept at most of a list's solutions, or of the posterior over all
+// candidates: 64 MB. Beyond it the points are solved for each time.
 const MostKept = 8 << 20
 
-// Regression is all rows of the readings that a posterior conditions on the first of, and what is kept of lists of points there.
+// Regression is all rows of the readings that a posterior conditions on the first of, and what is
+// kept of lists of points there.
 type Regression struct {
 	Data *gp.Data
 	Kept Solutions

@@ -14,7 +14,8 @@ import (
 // falls panics; its name must be found in the stack.
 func falls() { panic("down the stairs") }
 
-// TestPanicsBesideOthersReachTheCaller lets a prediction that is spread over the processors panic there.
+// TestPanicsBesideOthersReachTheCaller lets a prediction that is spread over the processors panic
+// there.
 func TestPanicsBesideOthersReachTheCaller(t *testing.T) {
 	t.Parallel()
 	defer func() {
@@ -26,7 +27,8 @@ func TestPanicsBesideOthersReachTheCaller(t *testing.T) {
 	t.Errorf("returns %v", err)
 }
 
-// bench is one history in both forms: readings of two functions on five candidates, and points that wait at two of them.
+// bench is one history in both forms: readings of two functions on five candidates, and points that
+// wait at two of them.
 func bench(t *testing.T) (both map[string]Posterior, all Points) {
 	t.Helper()
 	random, must := rand.New(rand.NewPCG(1, 2)), func(err error) {
@@ -65,7 +67,8 @@ func bench(t *testing.T) (both map[string]Posterior, all Points) {
 	return map[string]Posterior{"rows": rows, "candidates": &Candidates{Arms: arms, Narrowed: narrowed, Waiting: true, Functions: 2, ByRows: byRows}}, all
 }
 
-// TestBothSayTheSame asks both forms of one posterior everything, among the candidates and elsewhere.
+// TestBothSayTheSame asks both forms of one posterior everything, among the candidates and
+// elsewhere.
 func TestBothSayTheSame(t *testing.T) {
 	t.Parallel()
 	both, all := bench(t)
@@ -106,7 +109,8 @@ func TestBothSayTheSame(t *testing.T) {
 	}
 }
 
-// TestWhatIsKeptChangesNothing predicts at a list, by what is kept of it, and at the same points as none; and at the readings' own points.
+// TestWhatIsKeptChangesNothing predicts at a list, by what is kept of it, and at the same points as
+// none; and at the readings' own points.
 func TestWhatIsKeptChangesNothing(t *testing.T) {
 	t.Parallel()
 	both, all := bench(t)

@@ -21,7 +21,8 @@ type Rows struct {
 	waiting *Solutions // of lists, with the points that wait; nil without any
 }
 
-// Narrow makes room for points that wait behind the readings. It goes on from a posterior of the same readings that has the first of those points, if there is one.
+// Narrow makes room for points that wait behind the readings. It goes on from a posterior of the
+// same readings that has the first of those points, if there is one.
 func (r *Rows) Narrow(before *Rows) {
 	r.waiting = &Solutions{}
 	if before == nil {
@@ -99,8 +100,9 @@ func (r *Rows) Played(round int) (means []float64, variance float64) {
 	return means, r.Of.Data.AheadVariance(r.Read)
 }
 
-// PredictOwn predicts at points of which some are readings it conditions on: row n stands at point of[n], or, where that is none of the points, elsewhere. For
-// its own the rows of the factor are the first part of the answer.
+// PredictOwn predicts at points of which some are readings it conditions on: row n stands at point
+// of[n], or, where that is none of the points, elsewhere. For its own the rows of the factor are
+// the first part of the answer.
 func (r *Rows) PredictOwn(ctx context.Context, at Points, of []int) (Prediction, error) {
 	var rows, own, others []int
 	read := make([]bool, at.Inputs.Len())
@@ -188,7 +190,8 @@ func (r *Rows) Beside(x *Reference) [][]float64 {
 	return append(r.Z[:len(r.Z):len(r.Z)], solved)
 }
 
-// Together are the covariances of the functions at the reference with those at points, of which v(x)ᵀv(x*) is explained.
+// Together are the covariances of the functions at the reference with those at points, of which
+// v(x)ᵀv(x*) is explained.
 func (r *Rows) Together(x *Reference, at *kernel.Inputs, explained []float64) []float64 {
 	covariances := make([]float64, at.Len())
 	r.Data.Kernel().Row(covariances, x.Inputs.Row(0), at)

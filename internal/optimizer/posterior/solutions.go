@@ -16,7 +16,8 @@ type Solutions struct {
 	own   *gp.Own
 }
 
-// of returns the solutions for all rows of data. Callers that ask at the same time may do the same work.
+// of returns the solutions for all rows of data. Callers that ask at the same time may do the same
+// work.
 func (c *Solutions) of(ctx context.Context, points *kernel.Inputs, data *gp.Data) (*gp.Fixed, error) {
 	fixed := c.upTo(data.Len())
 	if fixed == nil || fixed.Points() != points {

@@ -1,13 +1,17 @@
-// Package probit learns from outcomes that are yes or no: a latent function h with a Gaussian process prior of constant mean m and covariance k, and
+// Package probit learns from outcomes that are yes or no: a latent function h with a Gaussian
+// process prior of constant mean m and covariance k, and
 //
 //	P(yes at x | h) = Φ(h(x)),   Φ the standard normal distribution function.
 //
-// Given outcomes y_i = ±1 at points X, the posterior of h is approximated by the normal one of Laplace's method, around the mode ĥ of
+// Given outcomes y_i = ±1 at points X, the posterior of h is approximated by the normal one of
+// Laplace's method, around the mode ĥ of
 //
 //	Ψ(h) = Σ_i ln Φ(y_i h_i) − ½ (h − m)ᵀ K⁻¹ (h − m),   K = k(X, X),
 //
-// which is concave (Rasmussen & Williams, Gaussian Processes for Machine Learning, algorithms 3.1 and 3.2). With g = ∇ Σ ln Φ(y h) and W = −∇∇ Σ ln Φ(y h) at a point h, a
-// Newton step is the regression (package gp) of the responses h − m + W⁻¹ g with noise variances W⁻¹, and the posterior is that of the last step. So
+// which is concave (Rasmussen & Williams, Gaussian Processes for Machine Learning, algorithms 3.1
+// and 3.2). With g = ∇ Σ ln Φ(y h) and W = −∇∇ Σ ln Φ(y h) at a point h, a Newton step is the
+// regression (package gp) of the responses h − m + W⁻¹ g with noise variances W⁻¹, and the
+// posterior is that of the last step. So
 //
 //	mean(x) = m + k(x, X)(K + W⁻¹)⁻¹(ĥ − m + W⁻¹ g),   variance(x) = k(x, x) − k(x, X)(K + W⁻¹)⁻¹k(X, x),
 //	P(yes at x) = Φ(mean/√(1 + variance)).
@@ -40,8 +44,9 @@ const (
 	leastCurvature = 1e-10
 )
 
-// Fit returns the posterior after outcomes yes at the points of these inputs, at least one, under prior mean m. It costs O(n³) a step, some six steps, and reaches
-// checkpoints on the way; the error is that of ctx, or of a covariance that cannot be computed with.
+// Fit returns the posterior after outcomes yes at the points of these inputs, at least one, under
+// prior mean m. It costs O(n³) a step, some six steps, and reaches checkpoints on the way; the
+// error is that of ctx, or of a covariance that cannot be computed with.
 func Fit(ctx context.Context, k *kernel.Function, inputs [][]float64, yes []bool, m float64) (*Model, error) {
 	n := len(inputs)
 	X := kernel.InputsOf(inputs)
@@ -94,7 +99,8 @@ func (p point) psi(yes []bool, m float64) float64 {
 // halvings bounds how often a step that leads down is halved.
 const halvings = 20
 
-// towards goes to the point of these weights, or half as far and so on, until Ψ is larger; Ψ being concave, some part of the way leads up.
+// towards goes to the point of these weights, or half as far and so on, until Ψ is larger; Ψ being
+// concave, some part of the way leads up.
 func (p point) towards(weights []float64, covariances [][]float64, yes []bool, m float64) point {
 	next := point{h: make([]float64, len(p.h)), weights: make([]float64, len(p.h))}
 	for part, tries := 1.0, 0; ; part, tries = part/2, tries+1 {
@@ -135,10 +141,12 @@ func signed(v float64, yes bool) float64 {
 	return -v
 }
 
-// Evidence approximates the logarithm of the probability of the outcomes under the prior, Ψ(ĥ) − ½ ln det(I + W^½ K W^½) (equation 3.32), in nats.
+// Evidence approximates the logarithm of the probability of the outcomes under the prior, Ψ(ĥ) − ½
+// ln det(I + W^½ K W^½) (equation 3.32), in nats.
 func (model *Model) Evidence() float64 { return model.evidence }
 
-// Predict returns mean and variance of h at the points X, in O(n²) a point; the error is that of ctx.
+// Predict returns mean and variance of h at the points X, in O(n²) a point; the error is that of
+// ctx.
 func (model *Model) Predict(ctx context.Context, X *kernel.Inputs) (means, variances []float64, err error) {
 	of, variances, err := model.data.PredictMany(ctx, X, [][]float64{model.z})
 	if err != nil {
@@ -150,7 +158,8 @@ func (model *Model) Predict(ctx context.Context, X *kernel.Inputs) (means, varia
 	return of[0], variances, nil
 }
 
-// Gradients returns the gradients of mean and variance of h by the coordinates of the points X, for a stationary kernel. The error is that of ctx.
+// Gradients returns the gradients of mean and variance of h by the coordinates of the points X, for
+// a stationary kernel. The error is that of ctx.
 func (model *Model) Gradients(ctx context.Context, X *kernel.Inputs) (means, variances [][]float64, err error) {
 	inclined, err := model.data.Incline(ctx, X, [][]float64{model.z}, [][]float64{model.backward})
 	if err != nil {

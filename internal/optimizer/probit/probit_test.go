@@ -41,7 +41,8 @@ func (model *Model) at(t testing.TB, x ...float64) (means, variances []float64) 
 	return means, variances
 }
 
-// TestOneOutcome compares with the exact posterior of one outcome: its evidence is Φ(y m/√(1 + σ²)), its predictions follow by integrating over h.
+// TestOneOutcome compares with the exact posterior of one outcome: its evidence is Φ(y m/√(1 +
+// σ²)), its predictions follow by integrating over h.
 func TestOneOutcome(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -70,7 +71,8 @@ func TestOneOutcome(t *testing.T) {
 	})
 }
 
-// TestTheModeIsOne checks the condition that the mode meets, ĥ − m = K ∇ Σ ln Φ(y ĥ), for outcomes that agree and that contradict each other.
+// TestTheModeIsOne checks the condition that the mode meets, ĥ − m = K ∇ Σ ln Φ(y ĥ), for outcomes
+// that agree and that contradict each other.
 func TestTheModeIsOne(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -104,7 +106,8 @@ func TestTheModeIsOne(t *testing.T) {
 	})
 }
 
-// TestOutcomesTeach: the chance rises where it worked, falls where it failed, less far away; exchanging yes and no mirrors it.
+// TestOutcomesTeach: the chance rises where it worked, falls where it failed, less far away;
+// exchanging yes and no mirrors it.
 func TestOutcomesTeach(t *testing.T) {
 	t.Parallel()
 	inputs, yes := [][]float64{{0.2}, {0.8}}, []bool{true, false}

@@ -11,17 +11,19 @@ import (
 type Ascent struct {
 	U     []float64
 	Score Score
-	// Refused tells that a point on the way was not allowed or of a higher rank, so that what was found may lie at the edge of what is, where slopes say little.
+	// Refused tells that a point on the way was not allowed or of a higher rank, so that what was
+	// found may lie at the edge of what is, where slopes say little.
 	Refused bool
 	// Joined tells that it went no further because it had come near to another that stands higher.
 	Joined bool
 }
 
-// joined is how near, in every coordinate, a point comes to a higher one to be taken for another on its way to the same top.
+// joined is how near, in every coordinate, a point comes to a higher one to be taken for another on
+// its way to the same top.
 const joined = 0.02
 
-// Slope is how a value v(x) − Σ_k p_k [h_k(x)]⁺ changes around a point: Along holds the slopes of v along every
-// axis, Kinks the other terms.
+// Slope is how a value v(x) − Σ_k p_k [h_k(x)]⁺ changes around a point: Along holds the slopes of v
+// along every axis, Kinks the other terms.
 type Slope struct {
 	Along []float64
 	Kinks []descent.Kink
@@ -49,8 +51,10 @@ func (c smoothClimb) Tell(value float64, local func() descent.Local) {
 	c.Descent.Tell(value, func() []float64 { return local().Gradient })
 }
 
-// Ascend moves allowed points uphill along the slopes of their value, which Rise gives and which has no kinks, on the axes that are continuous, until a step brings
-// less than least. All are worked out together, a step of each at a time; one that joins a higher one goes no further. The error is that of Rise.
+// Ascend moves allowed points uphill along the slopes of their value, which Rise gives and which
+// has no kinks, on the axes that are continuous, until a step brings less than least. All are
+// worked out together, a step of each at a time; one that joins a higher one goes no further. The
+// error is that of Rise.
 func (p Problem) Ascend(from []Ascent, least float64) error {
 	climbs := make([]climb, len(from))
 	for i, a := range from {
@@ -64,7 +68,8 @@ func limits(least float64) descent.Limits {
 	return descent.Limits{Flat: 1e-5, Least: least, Steps: 40, First: 0.05, Longest: 0.25}
 }
 
-// Ridges are ascents of a problem whose values have kinks. They can be joined by others on the way, and go on where they stopped.
+// Ridges are ascents of a problem whose values have kinks. They can be joined by others on the way,
+// and go on where they stopped.
 type Ridges struct {
 	Problem Problem
 	Ascents []Ascent
@@ -130,7 +135,8 @@ func (p Problem) ascend(from []Ascent, climbs []climb) error {
 	}
 }
 
-// nextSteps are the points that the climbs ask for next, and whose they are; those that are not allowed are refused at once.
+// nextSteps are the points that the climbs ask for next, and whose they are; those that are not
+// allowed are refused at once.
 func (p Problem) nextSteps(climbs []climb, from []Ascent) (points [][]float64, whose []int) {
 	for i, climb := range climbs {
 		if from[i].Joined = hasJoined(from, i); from[i].Joined {
@@ -148,7 +154,8 @@ func (p Problem) nextSteps(climbs []climb, from []Ascent) (points [][]float64, w
 	return points, whose
 }
 
-// hasJoined tells whether an ascent has come near to one that stands higher, or as high and comes before it.
+// hasJoined tells whether an ascent has come near to one that stands higher, or as high and comes
+// before it.
 func hasJoined(all []Ascent, i int) bool {
 	for j, other := range all {
 		higher := other.Score.Value > all[i].Score.Value || other.Score.Value == all[i].Score.Value && j < i

@@ -9,7 +9,8 @@ import (
 	"headroom/internal/optimizer/search"
 )
 
-// twoTops is −100 (x − 0.25)² (x − 0.8)² − y² with its slopes, highest at (0.25, 0) and (0.8, 0); asked counts the points.
+// twoTops is −100 (x − 0.25)² (x − 0.8)² − y² with its slopes, highest at (0.25, 0) and (0.8, 0);
+// asked counts the points.
 func twoTops(asked *int, allowed func(u []float64) bool) func(points [][]float64) ([]search.Score, []search.Slope, error) {
 	return func(points [][]float64) ([]search.Score, []search.Slope, error) {
 		var scores []search.Score
@@ -86,7 +87,8 @@ func TestAscendLeavesLevelsAndRefusesWhatIsNotAllowed(t *testing.T) {
 	}
 }
 
-// TestRidgesAreFollowed leads two starts up a roof whose ridge runs across the axes, −8·|y − 0.7x − 0.1| − (x − 0.62)², lets a third join them, and goes on to the top.
+// TestRidgesAreFollowed leads two starts up a roof whose ridge runs across the axes, −8·|y − 0.7x −
+// 0.1| − (x − 0.62)², lets a third join them, and goes on to the top.
 func TestRidgesAreFollowed(t *testing.T) {
 	t.Parallel()
 	asked := 0

@@ -1,4 +1,5 @@
-// Package search finds maxima without derivatives: space-filling points to start from, and a polish that follows kinks.
+// Package search finds maxima without derivatives: space-filling points to start from, and a polish
+// that follows kinks.
 package search
 
 import (
@@ -12,8 +13,8 @@ import (
 // haltonStream keeps the scrambling apart from other draws of the same seed.
 const haltonStream = 0x68616c746f6e
 
-// Halton returns n points of the scrambled Halton sequence in [0,1)^d. The same seed gives the same points, and fewer points are
-// a prefix of more.
+// Halton returns n points of the scrambled Halton sequence in [0,1)^d. The same seed gives the same
+// points, and fewer points are a prefix of more.
 //
 // See Owen (2017), A randomized Halton algorithm in R.
 func Halton(n, d int, seed uint64) [][]float64 {

@@ -5,7 +5,8 @@ import (
 	"math/rand/v2"
 )
 
-// Score orders points: those of the lowest Rank first, of them an allowed one before any that is not, then by Value, then by Tie.
+// Score orders points: those of the lowest Rank first, of them an allowed one before any that is
+// not, then by Value, then by Tie.
 type Score struct {
 	Rank    int
 	Allowed bool
@@ -42,13 +43,15 @@ type Problem struct {
 	Settle func(u []float64) bool
 	// Score scores many points at once.
 	Score func(points [][]float64) ([]Score, error)
-	// Rise is Score with how the values change around the points, for Ascend; nil where they have no slopes.
+	// Rise is Score with how the values change around the points, for Ascend; nil where they have
+	// no slopes.
 	Rise func(points [][]float64) ([]Score, []Slope, error)
 }
 
-// Polish improves start, whose score is known, by polling around it: along every axis and, because a maximum often lies on a kink that
-// runs across the axes, along randomly turned orthogonal directions. The step doubles after a success and halves
-// after some failures until it is below finest or the evaluations are used up. It returns the best point found, or the error of Score.
+// Polish improves start, whose score is known, by polling around it: along every axis and, because
+// a maximum often lies on a kink that runs across the axes, along randomly turned orthogonal
+// directions. The step doubles after a success and halves after some failures until it is below
+// finest or the evaluations are used up. It returns the best point found, or the error of Score.
 //
 // See Audet & Dennis (2006), Mesh adaptive direct search.
 func (p Problem) Polish(start []float64, score Score, step, finest float64, evaluations int, seed uint64) ([]float64, Score, error) {
@@ -80,8 +83,8 @@ func (p Problem) Polish(start []float64, score Score, step, finest float64, eval
 	return best, score, nil
 }
 
-// patience is how many polls in a row must fail before the step halves. On a kink the directions that lead upwards fill a narrow
-// cone, which one turned basis easily misses.
+// patience is how many polls in a row must fail before the step halves. On a kink the directions
+// that lead upwards fill a narrow cone, which one turned basis easily misses.
 const patience = 4
 
 // poll lists the allowed points around best.

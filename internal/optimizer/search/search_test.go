@@ -91,8 +91,9 @@ func TestPolishKeepsToWhatCanBeChosen(t *testing.T) {
 	}
 }
 
-// TestWalkSpreadsOverWhatIsLeft: a simplex of eight numbers, of which one point of the cube in 40,000 is a part, and where the mean of a
-// number is 1/9 and of its square 2/90; one of two choices, half as much of it being allowed.
+// TestWalkSpreadsOverWhatIsLeft: a simplex of eight numbers, of which one point of the cube in
+// 40,000 is a part, and where the mean of a number is 1/9 and of its square 2/90; one of two
+// choices, half as much of it being allowed.
 func TestWalkSpreadsOverWhatIsLeft(t *testing.T) {
 	t.Parallel()
 	const n = 8

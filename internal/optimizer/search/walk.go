@@ -9,12 +9,14 @@ import (
 // walkStream keeps the walk apart from other draws of the same seed.
 const walkStream = 0x77616c6b
 
-// Walk returns n points spread over what settle allows of the unit cube, however small a part of it that is, walking from allowed points in
-// turn: each step goes to a point drawn from the line through the present one along an axis, along two axes against each other (which keeps
-// sums) or along all of them, the line being cut back where a draw is not allowed. There are none without a point to start from.
+// Walk returns n points spread over what settle allows of the unit cube, however small a part of it
+// that is, walking from allowed points in turn: each step goes to a point drawn from the line
+// through the present one along an axis, along two axes against each other (which keeps sums) or
+// along all of them, the line being cut back where a draw is not allowed. There are none without a
+// point to start from.
 //
-// See Smith (1984), Efficient Monte Carlo procedures for generating points uniformly distributed over bounded regions (hit and run), and
-// Neal (2003), Slice sampling (the cutting back).
+// See Smith (1984), Efficient Monte Carlo procedures for generating points uniformly distributed
+// over bounded regions (hit and run), and Neal (2003), Slice sampling (the cutting back).
 func Walk(axes []Axis, settle func(u []float64) bool, from [][]float64, n int, seed uint64) [][]float64 {
 	w := walker{axes: axes, settle: settle, random: rand.New(rand.NewPCG(seed, walkStream))}
 	for k, axis := range axes {

@@ -1,13 +1,14 @@
-// Package warp bends readings so that a Gaussian process suits them, by the transform of Yeo and Johnson (Biometrika 87, 2000):
+// Package warp bends readings so that a Gaussian process suits them, by the transform of Yeo and
+// Johnson (Biometrika 87, 2000):
 //
 //	ψ_p(z) = ((1+z)^p − 1)/p            z ≥ 0, p ≠ 0        ln(1+z)    p = 0
 //	         −((1−z)^{2−p} − 1)/(2−p)   z < 0, p ≠ 2        −ln(1−z)   p = 2
 //
-// with z a standardised reading, so that no unit matters. ψ_p rises, with slope 1 at 0, and ψ_1 is the identity. For p
-// between 0 and 2 it takes every value, so its inverse is defined everywhere.
+// with z a standardised reading, so that no unit matters. ψ_p rises, with slope 1 at 0, and ψ_1 is
+// the identity. For p between 0 and 2 it takes every value, so its inverse is defined everywhere.
 //
-// Readings of one sign that reach over decades are compared by their ratios instead: by ψ_0 of
-// (z − Origin)/Unit, which is their logarithm as far below the least of them as they reach above it.
+// Readings of one sign that reach over decades are compared by their ratios instead: by ψ_0 of (z −
+// Origin)/Unit, which is their logarithm as far below the least of them as they reach above it.
 package warp
 
 import (
@@ -17,8 +18,8 @@ import (
 	"gonum.org/v1/gonum/integrate/quad"
 )
 
-// Warp is w(z) = (ψ_Power((z − Origin)/Unit) − Centre)/Scale. Power lies in [0, 2], Scale is positive,
-// and so is Unit, of which 0 stands for 1.
+// Warp is w(z) = (ψ_Power((z − Origin)/Unit) − Centre)/Scale. Power lies in [0, 2], Scale is
+// positive, and so is Unit, of which 0 stands for 1.
 type Warp struct{ Power, Centre, Scale, Origin, Unit float64 }
 
 // Logarithmic tells whether w is that of the logarithm of readings.
@@ -35,8 +36,9 @@ func (w Warp) input(z float64) float64 {
 // Identity changes nothing.
 var Identity = Warp{Power: 1, Scale: 1}
 
-// Candidates lists the powers up to a fourth root of one tail or the other, and Fit chooses among those up to a square root. At a logarithm, the mean of a wide posterior would be far
-// from its median.
+// Candidates lists the powers up to a fourth root of one tail or the other, and Fit chooses among
+// those up to a square root. At a logarithm, the mean of a wide posterior would be far from its
+// median.
 const (
 	leastPower = 0.25
 	mostPower  = 1.75
@@ -50,15 +52,17 @@ const (
 //
 //	−n ln Scale + Σ ln dψ_p/dz − (p − 1)²/(2·0.5²),
 //
-// how it stretches the readings, as a logarithm, with the prior of its power: what is added to the logarithm of the warped readings' density.
+// how it stretches the readings, as a logarithm, with the prior of its power: what is added to the
+// logarithm of the warped readings' density.
 type Candidate struct {
 	Warp
 	LogStretch float64
 }
 
-// Candidates are the warps of the powers 0.25, 0.3, …, 1.75, and, where all readings lie above zero, the
-// z of the value 0, their logarithm, which has the prior of power 0; each with the warped readings' mean
-// and standard deviation (÷n) as Centre and Scale; none for readings that are all equal.
+// Candidates are the warps of the powers 0.25, 0.3, …, 1.75, and, where all readings lie above
+// zero, the z of the value 0, their logarithm, which has the prior of power 0; each with the warped
+// readings' mean and standard deviation (÷n) as Centre and Scale; none for readings that are all
+// equal.
 func Candidates(z []float64, zero float64) []Candidate {
 	var all []Candidate
 	for step := range int(math.Round((mostPower-leastPower)/powerStep)) + 1 {
@@ -78,8 +82,8 @@ func penalty(power float64) float64 {
 	return deviation * deviation / 2
 }
 
-// logarithms is the candidate ln(z − zero), if there is one: with d the distances of the readings above
-// zero and Unit = (min d)²/max d, ψ_0((z − zero − Unit)/Unit) = ln(d/Unit) for d ≥ Unit.
+// logarithms is the candidate ln(z − zero), if there is one: with d the distances of the readings
+// above zero and Unit = (min d)²/max d, ψ_0((z − zero − Unit)/Unit) = ln(d/Unit) for d ≥ Unit.
 func logarithms(z []float64, zero float64) []Candidate {
 	least, most := slices.Min(z)-zero, slices.Max(z)-zero
 	unit := least * (least / most)
@@ -99,8 +103,9 @@ func logarithms(z []float64, zero float64) []Candidate {
 	return []Candidate{{w, likelihood - float64(len(z))*math.Log(unit) - penalty(w.Power)}}
 }
 
-// Fit is the candidate of the powers from 0.5 to 1.5, or the logarithm, that makes readings z most like a normal sample, the one with the largest LogStretch: the profile likelihood with the prior. It is
-// the identity for readings that are all equal.
+// Fit is the candidate of the powers from 0.5 to 1.5, or the logarithm, that makes readings z most
+// like a normal sample, the one with the largest LogStretch: the profile likelihood with the prior.
+// It is the identity for readings that are all equal.
 func Fit(z []float64, zero float64) Warp {
 	best, most := Identity, math.Inf(-1)
 	for _, c := range Candidates(z, zero) {
@@ -111,7 +116,8 @@ func Fit(z []float64, zero float64) Warp {
 	return best
 }
 
-// standardised is the warp of that power whose readings have mean 0 and variance 1, and its log likelihood up to a constant.
+// standardised is the warp of that power whose readings have mean 0 and variance 1, and its log
+// likelihood up to a constant.
 func standardised(z []float64, power float64) (w Warp, likelihood float64) {
 	n := float64(len(z))
 	w.Power = power
@@ -203,7 +209,8 @@ func unpower(u, p float64) float64 {
 	return math.Expm1(math.Log1p(p*u) / p)
 }
 
-// Nodes and weights of the Gauss–Hermite rule: ∫ f(x) φ(x) dx ≈ Σ weight_i f(node_i), exact for polynomials of degree 63.
+// Nodes and weights of the Gauss–Hermite rule: ∫ f(x) φ(x) dx ≈ Σ weight_i f(node_i), exact for
+// polynomials of degree 63.
 var nodes, weights = func() (x, w []float64) {
 	x, w = make([]float64, 32), make([]float64, 32)
 	quad.Hermite{}.FixedLocations(x, w, math.Inf(-1), math.Inf(1))
@@ -224,9 +231,9 @@ func (w Warp) Expect(mean, sd float64, f func(z float64) float64) float64 {
 }
 
 // Moments are the mean and the standard deviation of w⁻¹(U) for U ~ N(mean, sd²): exact for the
-// identity, else by Expect's rule. Those of a logarithm are made by tails that nobody believes in, a mean
-// of e^{sd²/2} times the median: of a logarithm they are the median, and half the central interval of
-// two standard deviations.
+// identity, else by Expect's rule. Those of a logarithm are made by tails that nobody believes in,
+// a mean of e^{sd²/2} times the median: of a logarithm they are the median, and half the central
+// interval of two standard deviations.
 func (w Warp) Moments(mean, sd float64) (m, s float64) {
 	switch {
 	case w == Identity:

@@ -62,7 +62,8 @@ func TestTheIdentityChangesNoBit(t *testing.T) {
 
 func TestMoments(t *testing.T) {
 	t.Parallel()
-	// With power 0 and a mean far above 0, w⁻¹ is e^u − 1 of a normal u: the moments of a log-normal variable.
+	// With power 0 and a mean far above 0, w⁻¹ is e^u − 1 of a normal u: the moments of a
+	// log-normal variable.
 	m, s := Warp{Power: 0, Scale: 1}.Moments(4, 0.5)
 	mean := math.Exp(4 + 0.125)
 	if sd := mean * math.Sqrt(math.Exp(0.25)-1); math.Abs(m+1-mean) > 1e-9*mean || math.Abs(s-sd) > 1e-9*sd {
@@ -127,8 +128,8 @@ func TestFit(t *testing.T) {
 	}
 }
 
-// TestDecadesAreALogarithm: readings above zero that reach over decades are compared by their ratios,
-// in any unit; readings of a narrow range, or of which one lies below zero, are not.
+// TestDecadesAreALogarithm: readings above zero that reach over decades are compared by their
+// ratios, in any unit; readings of a narrow range, or of which one lies below zero, are not.
 func TestDecadesAreALogarithm(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(5, 6))

@@ -30,7 +30,8 @@ type Reconfiguration struct {
 	Reason           string             `json:"reason"`
 }
 
-// Apply returns d with the changes. A list of parameters or constraints may leave out those that stay.
+// Apply returns d with the changes. A list of parameters or constraints may leave out those that
+// stay.
 func (change Reconfiguration) Apply(d Definition) (Definition, Faults) {
 	var faults Faults
 	if n, there := len(change.Parameters), len(d.Parameters); n > there {
@@ -99,7 +100,8 @@ func (change Reconfiguration) Apply(d Definition) (Definition, Faults) {
 	return d, faults
 }
 
-// SameShape refuses a definition that past trials would not fit: other parameters, types, choices taken away, other metrics.
+// SameShape refuses a definition that past trials would not fit: other parameters, types, choices
+// taken away, other metrics.
 func SameShape(before, after Definition) error {
 	if len(before.Parameters) != len(after.Parameters) || len(before.Constraints) != len(after.Constraints) ||
 		len(before.Candidates) != len(after.Candidates) {

@@ -8,7 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestApplyChangesWhatIsNamed: parts are found by name, a limit without one by its metric; what is left out stays.
+// TestApplyChangesWhatIsNamed: parts are found by name, a limit without one by its metric; what is
+// left out stays.
 func TestApplyChangesWhatIsNamed(t *testing.T) {
 	t.Parallel()
 	d := bufferScreen()
@@ -54,7 +55,8 @@ func TestNoSpaceWithoutAUnit(t *testing.T) {
 	}
 }
 
-// TestViewpointsAreSettings: settings that cannot be read are no place to look from, and a covariance of candidates knows no others.
+// TestViewpointsAreSettings: settings that cannot be read are no place to look from, and a
+// covariance of candidates knows no others.
 func TestViewpointsAreSettings(t *testing.T) {
 	t.Parallel()
 	c := mustCompile(t, bufferScreen())
@@ -84,7 +86,8 @@ func TestViewpointsAreSettings(t *testing.T) {
 	}
 }
 
-// TestEditDistanceIsThatOfTheWholeTable as far as it is looked at, against the table of Wagner and Fischer (1974).
+// TestEditDistanceIsThatOfTheWholeTable as far as it is looked at, against the table of Wagner and
+// Fischer (1974).
 func TestEditDistanceIsThatOfTheWholeTable(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

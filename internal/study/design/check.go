@@ -15,7 +15,8 @@ const (
 	maxDescription = 100_000 // characters
 	maxUnit        = 50      // characters
 	maxHorizon     = 1_000_000
-	// MaxSeed is the largest seed: beyond it JSON readers that hold numbers as float64 would change it.
+	// MaxSeed is the largest seed: beyond it JSON readers that hold numbers as float64 would change
+	// it.
 	MaxSeed = 1<<53 - 1
 
 	defaultAlgorithm = "log-cei"
@@ -32,13 +33,14 @@ const (
 	inputsUnit    = "unit"
 	inputsRaw     = "raw"
 	defaultKernel = "matern52"
-	// kernelOfChoices is the default where some parameter is a category and hyperparameters are fitted.
+	// kernelOfChoices is the default where some parameter is a category and hyperparameters are
+	// fitted.
 	kernelOfChoices = kernel.Anova
 	kernelOfMatrix  = "covariance"
 )
 
-// Check returns the definition complete, with its defaults written out, or *Invalid naming every fault. A seed is not
-// drawn here. A definition that Check returned passes Check unchanged.
+// Check returns the definition complete, with its defaults written out, or *Invalid naming every
+// fault. A seed is not drawn here. A definition that Check returned passes Check unchanged.
 func (d Definition) Check() (Definition, error) {
 	c := checker{d: d, taken: map[string]string{}}
 	c.general()
@@ -161,7 +163,8 @@ func (c *checker) word(word *string, location string, words ...string) {
 	}
 }
 
-// modelWords writes out the model's defaults and checks its words; its numbers are checked where they are resolved.
+// modelWords writes out the model's defaults and checks its words; its numbers are checked where
+// they are resolved.
 func (c *checker) modelWords() {
 	m := &c.d.Model
 	for _, raw := range []*[]byte{(*[]byte)(&m.Kernel), (*[]byte)(&m.Lengthscales), (*[]byte)(&m.Variance), (*[]byte)(&m.Lambda), (*[]byte)(&m.NoiseVariance)} {
@@ -187,8 +190,8 @@ func (c *checker) modelWords() {
 	}
 }
 
-// kernel is the default. Where hyperparameters are fitted and there are choices, what numbers and other choices do is learned from all of them together, and how far it
-// adds up is fitted.
+// kernel is the default. Where hyperparameters are fitted and there are choices, what numbers and
+// other choices do is learned from all of them together, and how far it adds up is fitted.
 func (c *checker) kernel() string {
 	if c.d.Model.Fit == fitMAP && slices.ContainsFunc(c.d.Parameters, func(p Parameter) bool { return p.Type == Categorical }) {
 		return kernelOfChoices
@@ -196,7 +199,8 @@ func (c *checker) kernel() string {
 	return defaultKernel
 }
 
-// warp is written out where readings can be bent: a fit chooses how, and only standardised readings have no unit.
+// warp is written out where readings can be bent: a fit chooses how, and only standardised readings
+// have no unit.
 func (c *checker) warp(m *Model) {
 	const at = "model.warp"
 	switch {

@@ -165,7 +165,8 @@ func (c *checker) recorded() {
 	}
 }
 
-// plausible checks the lowest and the highest value of a metric that need no second look; nil says nothing.
+// plausible checks the lowest and the highest value of a metric that need no second look; nil says
+// nothing.
 func (c *checker) plausible(bounds []float64, at string) {
 	switch {
 	case bounds == nil:

@@ -35,7 +35,8 @@ func CheckText(text string) string {
 	return ""
 }
 
-// CheckName reports what makes text unfit as the name of a study, parameter, metric or choice, or "".
+// CheckName reports what makes text unfit as the name of a study, parameter, metric or choice, or
+// "".
 func CheckName(text string) string {
 	switch {
 	case text == "":
@@ -52,7 +53,8 @@ func CheckName(text string) string {
 	return ""
 }
 
-// claim takes a name for what, e.g. "a parameter", and finds fault with one that cannot be used. Each name of a study is used once, ignoring case.
+// claim takes a name for what, e.g. "a parameter", and finds fault with one that cannot be used.
+// Each name of a study is used once, ignoring case.
 func (c *checker) claim(name, what, location string) {
 	if wrong := CheckName(name); wrong != "" {
 		c.faults.Add(location, name, "the name %s", wrong)
@@ -86,7 +88,8 @@ func isIdentifier(name string) bool {
 // expressionWords mean something else in expressions.
 var expressionWords = []string{"and", "or", "not", "in", "matches", "contains", "startsWith", "endsWith", "let", "if", "else", "true", "false", "nil"}
 
-// closest returns the name that was probably meant, or "": one that differs in case only, or by one or two slips.
+// closest returns the name that was probably meant, or "": one that differs in case only, or by one
+// or two slips.
 func closest(name string, names []string) string {
 	if len(name) > maxName*utf8.UTFMax {
 		return ""
@@ -107,8 +110,9 @@ func closest(name string, names []string) string {
 // mostSlips is how many slips are forgiven in a name.
 const mostSlips = 2
 
-// editDistance is the Levenshtein distance, the least number of characters inserted, deleted or replaced, as far as it is at most
-// mostSlips: anything larger is mostSlips + 1. Only the cells so near to the diagonal are worked out, which takes linear time.
+// editDistance is the Levenshtein distance, the least number of characters inserted, deleted or
+// replaced, as far as it is at most mostSlips: anything larger is mostSlips + 1. Only the cells so
+// near to the diagonal are worked out, which takes linear time.
 func editDistance(a, b string) int {
 	const far = mostSlips + 1
 	from, to := []rune(a), []rune(b)

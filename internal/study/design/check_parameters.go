@@ -9,7 +9,8 @@ import (
 const (
 	maxChoices     = 1000
 	maxWholeNumber = 1 << 53 // every whole number up to it is a float64
-	// leastRange is how far apart bounds must be, relative to their size, for floating point to tell settings apart.
+	// leastRange is how far apart bounds must be, relative to their size, for floating point to
+	// tell settings apart.
 	leastRange = 1e-9
 	// leastNumber is the smallest that floating point holds to all its digits.
 	leastNumber = 0x1p-1022

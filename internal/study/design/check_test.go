@@ -79,7 +79,8 @@ func TestCheckDefaultsOfTheModel(t *testing.T) {
 	}
 }
 
-// TestWhatAFitMayMove lists, for models as written, whether the kernel's variance is fitted and readings are bent.
+// TestWhatAFitMayMove lists, for models as written, whether the kernel's variance is fitted and
+// readings are bent.
 func TestWhatAFitMayMove(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -324,7 +325,8 @@ func TestCheckOfCandidates(t *testing.T) {
 	})
 }
 
-// A formula is not at fault for a context that nobody has brought yet, unless no context could help.
+// A formula is not at fault for a context that nobody has brought yet, unless no context could
+// help.
 func TestCheckTriesContexts(t *testing.T) {
 	t.Parallel()
 	for expression, good := range map[string]bool{"x/omega": true, "sqrt(omega - 50)": true, "ln(omega)*x": true, "omega + 1/x": false, "omega*ln(-1 - x)": false} {

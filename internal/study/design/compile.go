@@ -11,7 +11,8 @@ import (
 	"headroom/internal/optimizer/policy"
 )
 
-// Compiled is a checked definition made ready to compute with. It is immutable and safe for concurrent use.
+// Compiled is a checked definition made ready to compute with. It is immutable and safe for
+// concurrent use.
 type Compiled struct {
 	Def             Definition
 	Config          *optimizer.Config
@@ -35,10 +36,12 @@ const (
 	MetricKnown                      // worked out at the decision; telling it is a conflict
 )
 
-// Compile makes a checked definition ready to compute with. It takes nothing from defaults: what is not written out is an error.
+// Compile makes a checked definition ready to compute with. It takes nothing from defaults: what is
+// not written out is an error.
 func Compile(d Definition) (*Compiled, error) { return compileStored(d, false) }
 
-// Complete writes out what a definition left to defaults that was stored before all of it was written out, as they are now.
+// Complete writes out what a definition left to defaults that was stored before all of it was
+// written out, as they are now.
 func Complete(d Definition) (Definition, error) {
 	if d.Stop == nil {
 		usual := UsualStop()
@@ -51,8 +54,8 @@ func Complete(d Definition) (Definition, error) {
 	return c.Def, nil
 }
 
-// Grown is a stored definition with the settings of its algorithm that have come since it was written, each
-// as all was before it.
+// Grown is a stored definition with the settings of its algorithm that have come since it was
+// written, each as all was before it.
 func Grown(d Definition) Definition {
 	d.Algorithm.Settings = policy.Grown(d.Algorithm.Name, d.Algorithm.Settings)
 	return d
@@ -72,7 +75,8 @@ func compileStored(d Definition, completes bool) (*Compiled, error) {
 	return b.out, nil
 }
 
-// Chosen is d, of which c was compiled, without what the defaults of now would say of it: checked, it is whole again.
+// Chosen is d, of which c was compiled, without what the defaults of now would say of it: checked,
+// it is whole again.
 func (c *Compiled) Chosen(d Definition) Definition {
 	d.Algorithm.Settings = policy.Chosen(d.Algorithm.Name, d.Algorithm.Settings, c.Config.Context())
 	if *d.Stop == UsualStop() {
@@ -90,7 +94,8 @@ func (c *Compiled) Chosen(d Definition) Definition {
 	return d
 }
 
-// compiler compiles a definition whose parameters and names are in order, noting faults in what is left to check.
+// compiler compiles a definition whose parameters and names are in order, noting faults in what is
+// left to check.
 type compiler struct {
 	out    *Compiled
 	faults *Faults
@@ -159,7 +164,8 @@ func (b *compiler) limits() {
 	c.space.sample(c.arms)
 }
 
-// Condition reads a comparison over the parameters, such as an input constraint is, and tells where it holds.
+// Condition reads a comparison over the parameters, such as an input constraint is, and tells where
+// it holds.
 func (c *Compiled) Condition(text string) (holds func(Settings) bool, err error) {
 	limit, err := parseComparison(text, c.space.variables(nil))
 	if err != nil {

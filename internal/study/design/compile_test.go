@@ -199,7 +199,8 @@ func TestKnownConstraintIsNeeded(t *testing.T) {
 	}
 }
 
-// TestCondition: a comparison holds by the settings' own numbers, a remainder's too, and is refused in the words of an input constraint.
+// TestCondition: a comparison holds by the settings' own numbers, a remainder's too, and is refused
+// in the words of an input constraint.
 func TestCondition(t *testing.T) {
 	t.Parallel()
 	c := mustCompile(t, mixture())

@@ -19,7 +19,8 @@ func Completes(written, whole Definition) bool {
 	return err == nil && !slices.ContainsFunc(changes, func(c Change) bool { return string(c.Before) != "null" || !onceLeftOut.MatchString(c.Path) })
 }
 
-// completeModel writes out what the model left to defaults: the numbers themselves where they are fixed, where fits begin otherwise.
+// completeModel writes out what the model left to defaults: the numbers themselves where they are
+// fixed, where fits begin otherwise.
 func (b *compiler) completeModel(given givenModel) {
 	c, m := b.out, &b.out.Def.Model
 	lacking := func(given func(metric string) bool) []string {

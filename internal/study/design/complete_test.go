@@ -29,7 +29,8 @@ func drawModel(t *rapid.T) Model {
 	}
 }
 
-// whole are a definition's settings that may be left out, each under its path; the words of the model have always been written out.
+// whole are a definition's settings that may be left out, each under its path; the words of the
+// model have always been written out.
 func whole(t interface{ Fatal(...any) }, d Definition) map[string]any {
 	tree, err := asTree(d)
 	if err != nil {
@@ -46,8 +47,9 @@ func whole(t interface{ Fatal(...any) }, d Definition) map[string]any {
 	return parts
 }
 
-// TestNothingIsLeftToDefaults takes one setting after another from a checked definition: without any of them it cannot be computed with. So whatever the defaults will
-// be, a study that has them all written out is what it was.
+// TestNothingIsLeftToDefaults takes one setting after another from a checked definition: without
+// any of them it cannot be computed with. So whatever the defaults will be, a study that has them
+// all written out is what it was.
 func TestNothingIsLeftToDefaults(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -102,7 +104,8 @@ func TestNothingIsLeftToDefaults(t *testing.T) {
 	})
 }
 
-// TestDefaultsFollowWhatTheyComeFrom: what a study has by default follows a change of the horizon or of the fit; what somebody chose stays.
+// TestDefaultsFollowWhatTheyComeFrom: what a study has by default follows a change of the horizon
+// or of the fit; what somebody chose stays.
 func TestDefaultsFollowWhatTheyComeFrom(t *testing.T) {
 	t.Parallel()
 	d := example("oven")

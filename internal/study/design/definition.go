@@ -1,6 +1,6 @@
-// Package design is what a study is and may be: its definition as a person describes it, the checks it must pass, and the
-// definition made ready to compute with: settings to coordinates and back, constraints to costs, model words to priors. It knows
-// nothing of what happens in a study.
+// Package design is what a study is and may be: its definition as a person describes it, the checks
+// it must pass, and the definition made ready to compute with: settings to coordinates and back,
+// constraints to costs, model words to priors. It knows nothing of what happens in a study.
 package design
 
 import (
@@ -8,7 +8,8 @@ import (
 )
 
 // Definition is a study as a person describes it. Its JSON is that of the API; a Definition that
-// passed Check is complete: names are unique, and every setting in force is written out, so that no default is taken when it is read again.
+// passed Check is complete: names are unique, and every setting in force is written out, so that no
+// default is taken when it is read again.
 type Definition struct {
 	Name             string           `json:"name"`
 	Description      string           `json:"description,omitempty"`
@@ -25,7 +26,8 @@ type Definition struct {
 	Stop *Stop `json:"stop,omitempty"`
 	// Unavailable lists settings that have run out ("out of ligand X"), by parameter.
 	Unavailable map[string][]Value `json:"unavailable,omitempty"`
-	// SimulatedLab names the problem of the simulator that answers instead of a laboratory, "" for a real one.
+	// SimulatedLab names the problem of the simulator that answers instead of a laboratory, "" for
+	// a real one.
 	SimulatedLab string `json:"simulated_lab,omitempty"`
 }
 
@@ -53,7 +55,8 @@ type Parameter struct {
 	Of      []string      `json:"of,omitempty"`
 }
 
-// Value is a parameter's value: a finite number, or the text of a choice. Its JSON is a number or a string.
+// Value is a parameter's value: a finite number, or the text of a choice. Its JSON is a number or a
+// string.
 type Value struct {
 	Number float64
 	Text   string
@@ -68,8 +71,8 @@ type Objective struct {
 	Metric    string `json:"metric"`
 	Direction string `json:"direction"` // maximize or minimize
 	Unit      string `json:"unit,omitempty"`
-	// Plausible are the lowest and the highest value that need no second look: what lies outside is asked back when it is entered, and never
-	// refused.
+	// Plausible are the lowest and the highest value that need no second look: what lies outside is
+	// asked back when it is entered, and never refused.
 	Plausible []float64 `json:"plausible,omitempty"`
 }
 
@@ -82,20 +85,23 @@ type Constraint struct {
 	Unit      string  `json:"unit,omitempty"`
 	// Plausible is of the metric, see Objective; limits that share one agree on it.
 	Plausible []float64 `json:"plausible,omitempty"`
-	// Expression gives the metric's value from the parameters and the Context of the decision instead of readings.
+	// Expression gives the metric's value from the parameters and the Context of the decision
+	// instead of readings.
 	Expression string   `json:"expression,omitempty"`
 	Context    []string `json:"context,omitempty"`
 	// Sampled: each decision brings the metric's value at every candidate.
 	Sampled bool `json:"sampled,omitempty"`
 }
 
-// Stop says when little enough is left to gain: when more than Within of the recommended value is left with a chance of at most Risk.
+// Stop says when little enough is left to gain: when more than Within of the recommended value is
+// left with a chance of at most Risk.
 type Stop struct {
 	Within float64 `json:"within"` // share of the recommended value
 	Risk   float64 `json:"risk"`
 }
 
-// UsualStop is the stop of a study for which none was said, one in a hundred with a chance of one in twenty.
+// UsualStop is the stop of a study for which none was said, one in a hundred with a chance of one
+// in twenty.
 func UsualStop() Stop { return Stop{Within: 0.01, Risk: 0.05} }
 
 // RecordedMetric is kept but not modelled.
@@ -113,8 +119,9 @@ type Algorithm struct {
 	Settings map[string]json.RawMessage `json:"settings,omitempty"`
 }
 
-// Model says how metrics are modelled. Kernel, Lengthscales, Variance, Lambda and NoiseVariance may each be an object by metric
-// name with "default", so they stay as written here; Check verifies them.
+// Model says how metrics are modelled. Kernel, Lengthscales, Variance, Lambda and NoiseVariance may
+// each be an object by metric name with "default", so they stay as written here; Check verifies
+// them.
 type Model struct {
 	Kernel        json.RawMessage `json:"kernel,omitempty"`
 	Inputs        string          `json:"inputs,omitempty"` // unit or raw
@@ -146,7 +153,8 @@ type MetricInfo struct {
 	Plausible   []float64    // the lowest and the highest value that need no second look; nil where nobody said
 }
 
-// Metrics lists the metrics of a checked definition: the objective, the constraints' metrics, the recorded ones.
+// Metrics lists the metrics of a checked definition: the objective, the constraints' metrics, the
+// recorded ones.
 func (d Definition) Metrics() []MetricInfo {
 	all := []MetricInfo{{Name: d.Objective.Metric, Unit: d.Objective.Unit, Modelled: true, IsObjective: true, Plausible: d.Objective.Plausible}}
 	index := map[string]int{d.Objective.Metric: 0}

@@ -14,11 +14,12 @@ import (
 	"github.com/expr-lang/expr/parser"
 )
 
-// maxExpressionLength, in characters, bounds what a person can make the server compute for every candidate point.
+// maxExpressionLength, in characters, bounds what a person can make the server compute for every
+// candidate point.
 const maxExpressionLength = 1000
 
-// formula is arithmetic over a row of numbers. It is pure, allocates nothing and is safe for concurrent use. Where it has
-// no value (division by zero, overflow) the result is not finite.
+// formula is arithmetic over a row of numbers. It is pure, allocates nothing and is safe for
+// concurrent use. Where it has no value (division by zero, overflow) the result is not finite.
 type formula func(x []float64) float64
 
 // variables are the names a formula may use and where their values stand in the row.
@@ -50,7 +51,8 @@ func (c comparison) sides(x []float64) (left, right float64, defined bool) {
 	return left, right, Finite(left) && Finite(right)
 }
 
-// holds tells whether the comparison holds at x, forgiving slack of rounding. It does not hold where it has no value.
+// holds tells whether the comparison holds at x, forgiving slack of rounding. It does not hold
+// where it has no value.
 func (c comparison) holds(x []float64, slack float64) bool {
 	left, right, defined := c.sides(x)
 	switch {
@@ -136,7 +138,8 @@ func readingError(err error) error {
 	return fmt.Errorf("it cannot be read: %w", err)
 }
 
-// compileNode turns the few kinds of node that are arithmetic into a formula and refuses everything else.
+// compileNode turns the few kinds of node that are arithmetic into a formula and refuses everything
+// else.
 func compileNode(node ast.Node, v variables) (formula, error) {
 	switch n := node.(type) {
 	case *ast.IntegerNode:

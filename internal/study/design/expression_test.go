@@ -116,7 +116,8 @@ func TestComparisons(t *testing.T) {
 	}
 }
 
-// Every identifier can be used in an expression, and nothing else that checkText allows parses as one name.
+// Every identifier can be used in an expression, and nothing else that checkText allows parses as
+// one name.
 func TestIdentifiersAreThoseOfExpressions(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"x", "omega", "ω", "温度", "x_1", "_", "count", "len", "sum", "e", "duration", "größe"} {

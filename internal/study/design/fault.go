@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// Fault is one thing wrong with what was given. Field is a path in it such as "parameters[1].high", "" for the whole.
+// Fault is one thing wrong with what was given. Field is a path in it such as "parameters[1].high",
+// "" for the whole.
 type Fault struct {
 	Field   string `json:"location"`
 	Message string `json:"message"`
@@ -35,7 +36,8 @@ func NewInvalid(field, message string, value any) error {
 	return Faults{{Field: field, Message: message, Value: value}}.Err()
 }
 
-// What an answer tells of faults is enough to mend the request by, and never large, whatever was sent.
+// What an answer tells of faults is enough to mend the request by, and never large, whatever was
+// sent.
 const (
 	MostFaults     = 100
 	longestMessage = 1000 // bytes
@@ -90,7 +92,8 @@ func (f Fault) bounded() Fault {
 	return Fault{cutText(f.Field, longestField), cutText(f.Message, longestMessage), boundedValue(f.Value)}
 }
 
-// boundedValue is what was sent as far as it is short: a long text is cut, and what else is long is left out.
+// boundedValue is what was sent as far as it is short: a long text is cut, and what else is long is
+// left out.
 func boundedValue(value any) any {
 	switch v := value.(type) {
 	case nil:
@@ -121,7 +124,8 @@ func cutText(text string, longest int) string {
 	return strings.ToValidUTF8(text[:longest-len(more)], "") + more
 }
 
-// Shorten keeps what is told of a name readable: names of the longest are told whole, longer texts are cut.
+// Shorten keeps what is told of a name readable: names of the longest are told whole, longer texts
+// are cut.
 func Shorten(text string) string {
 	n := 0
 	for i := range text {

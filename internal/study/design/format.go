@@ -16,12 +16,14 @@ const significantDigits = 6
 // digitsHeld is how many digits a float64 holds, to which alone it can be written.
 const digitsHeld = 16
 
-// FormatNumber writes x, with at most six significant digits after rounding, without trailing zeros.
+// FormatNumber writes x, with at most six significant digits after rounding, without trailing
+// zeros.
 func FormatNumber(x float64) string {
 	return trimZeros(FormatFixed(x, significantDigits-1-ExponentOf(x)))
 }
 
-// FormatBrief writes x with two significant digits, larger numbers to the unit, without trailing zeros.
+// FormatBrief writes x with two significant digits, larger numbers to the unit, without trailing
+// zeros.
 func FormatBrief(x float64) string { return trimZeros(FormatFixed(x, max(0, 1-ExponentOf(x)))) }
 
 // FormatValue writes value and sd rounded to the digits of sd that mean something, one or two.
@@ -34,8 +36,9 @@ func FormatValue(value, sd float64) (number, deviation string) {
 	return FormatFixed(value, decimals), FormatFixed(sd, decimals)
 }
 
-// decimalsFor is the number of decimals to which a number with standard deviation sd means something; negative ones are
-// zeros before the point. It keeps two digits of an sd that starts below 3.55 and one of others, so that 0.96 is written 1.0 (the rule of the Particle Data Group).
+// decimalsFor is the number of decimals to which a number with standard deviation sd means
+// something; negative ones are zeros before the point. It keeps two digits of an sd that starts
+// below 3.55 and one of others, so that 0.96 is written 1.0 (the rule of the Particle Data Group).
 func decimalsFor(sd float64) int {
 	if !(sd > 0) || !Finite(sd) {
 		return significantDigits
@@ -55,7 +58,8 @@ func formatLike(x, sd float64) string {
 	return FormatFixed(x, min(decimalsFor(sd), digitsHeld-1-ExponentOf(x)))
 }
 
-// FormatSetting writes a parameter's value: to the decimals of its step, or to a thousandth of its range.
+// FormatSetting writes a parameter's value: to the decimals of its step, or to a thousandth of its
+// range.
 func FormatSetting(p Parameter, v Value) string {
 	if v.IsText {
 		return v.Text
@@ -88,7 +92,8 @@ func FormatPercent(probability float64) string {
 // thinSpace is U+202F, which does not break.
 const thinSpace = "\u202f"
 
-// Typeset makes a formatted number ready for a page: a true minus sign, and thin spaces between thousands from five digits on.
+// Typeset makes a formatted number ready for a page: a true minus sign, and thin spaces between
+// thousands from five digits on.
 func Typeset(number string) string {
 	sign := ""
 	if rest, negative := strings.CutPrefix(number, "-"); negative {
@@ -123,7 +128,8 @@ func WithUnit(number, unit, space string) string {
 	return number + space + unit
 }
 
-// ExponentOf is ⌊log₁₀|x|⌋, exact at powers of ten, down to the smallest numbers; 0 of 0 and of what is not finite.
+// ExponentOf is ⌊log₁₀|x|⌋, exact at powers of ten, down to the smallest numbers; 0 of 0 and of
+// what is not finite.
 func ExponentOf(x float64) int {
 	_, exponent := decimal(x)
 	return exponent
@@ -138,7 +144,8 @@ func decimal(x float64) (digits string, exponent int) {
 	return digits, 0
 }
 
-// Scaled is x·10^power, rounded once. Unlike a product with math.Pow it is right where 10^power is no float64, as near 1e-310 or 1e308.
+// Scaled is x·10^power, rounded once. Unlike a product with math.Pow it is right where 10^power is
+// no float64, as near 1e-310 or 1e308.
 func Scaled(x float64, power int) float64 {
 	digits, exponent := decimal(x)
 	scaled, err := strconv.ParseFloat(digits+"e"+strconv.Itoa(exponent+power), 64)
@@ -156,8 +163,8 @@ func Rounded(x float64, decimals int) float64 {
 // unknownNumber is written for what is no number.
 const unknownNumber = "–"
 
-// FormatFixed rounds x to decimals (negative: to tens, hundreds…) and writes it without an exponent; never "-0", and never what is no number. All
-// that people read is written through it.
+// FormatFixed rounds x to decimals (negative: to tens, hundreds…) and writes it without an
+// exponent; never "-0", and never what is no number. All that people read is written through it.
 func FormatFixed(x float64, decimals int) string {
 	if !Finite(x) {
 		return unknownNumber
@@ -179,7 +186,8 @@ func trimZeros(number string) string {
 	return strings.TrimRight(strings.TrimRight(number, "0"), ".")
 }
 
-// FormatLimit writes a limit with the decimals of the prediction beside it, unless that would round it.
+// FormatLimit writes a limit with the decimals of the prediction beside it, unless that would round
+// it.
 func FormatLimit(threshold, sd float64) string {
 	exact := FormatNumber(threshold)
 	like := formatLike(threshold, sd)

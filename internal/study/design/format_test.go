@@ -55,7 +55,8 @@ func TestSettingsAreWrittenAsTheyCanBeSet(t *testing.T) {
 	}
 }
 
-// TestCapitalised: a sentence or a title begins with a capital, whatever comes after its first word, unless that has capitals of its own.
+// TestCapitalised: a sentence or a title begins with a capital, whatever comes after its first
+// word, unless that has capitals of its own.
 func TestCapitalised(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{"pressure (MPa)": "Pressure (MPa)", "yield": "Yield", "pH (1)": "pH (1)", "mRNA left": "mRNA left", "ähnlich": "Ähnlich",

@@ -23,7 +23,8 @@ func example(name string) (d Definition) {
 	return d
 }
 
-// bufferScreen is a study with every type of parameter but a remainder, and a metric with two limits.
+// bufferScreen is a study with every type of parameter but a remainder, and a metric with two
+// limits.
 func bufferScreen() Definition { return example("buffer-screen") }
 
 // mixture is three components that add up to 100.

@@ -10,8 +10,9 @@ import (
 	"headroom/internal/optimizer"
 )
 
-// Brought is what a caller brings with a decision for the constraints whose value is known then: the context that expressions need, by
-// name, and the values of sampled metrics, one number per candidate, by metric.
+// Brought is what a caller brings with a decision for the constraints whose value is known then:
+// the context that expressions need, by name, and the values of sampled metrics, one number per
+// candidate, by metric.
 type Brought struct {
 	Context          map[string]float64   `json:"context,omitempty"`
 	ConstraintValues map[string][]float64 `json:"constraint_values,omitempty"`
@@ -33,7 +34,8 @@ func (c *Compiled) Known(brought Brought) (optimizer.Known, Faults) {
 	return c.KnownFor(places, brought)
 }
 
-// KnownFor is Known where sampled values hold one number for each of the given places instead of each candidate.
+// KnownFor is Known where sampled values hold one number for each of the given places instead of
+// each candidate.
 func (c *Compiled) KnownFor(places []optimizer.Place, brought Brought) (optimizer.Known, Faults) {
 	var f Faults
 	c.checkContext(brought.Context, Largest, &f)
@@ -44,7 +46,8 @@ func (c *Compiled) KnownFor(places []optimizer.Place, brought Brought) (optimize
 	return c.tell(places, brought, &f), f
 }
 
-// KnownThen is Known for a decision of the past: numbers that were accepted when larger ones were count as the largest of now.
+// KnownThen is Known for a decision of the past: numbers that were accepted when larger ones were
+// count as the largest of now.
 func (c *Compiled) KnownThen(brought Brought) (optimizer.Known, error) {
 	places := c.Arms()
 	var f, unused Faults
@@ -56,7 +59,8 @@ func (c *Compiled) KnownThen(brought Brought) (optimizer.Known, error) {
 	return c.tell(places, brought, &unused), nil
 }
 
-// tell works out the known constraints' values, saturated, and notes where they are not to be computed with.
+// tell works out the known constraints' values, saturated, and notes where they are not to be
+// computed with.
 func (c *Compiled) tell(places []optimizer.Place, brought Brought, f *Faults) optimizer.Known {
 	if len(c.given) == 0 {
 		return optimizer.Known{}
@@ -131,8 +135,8 @@ func uncomputable(v float64) string {
 	return fmt.Sprintf("is %g, and numbers up to 1e100 in size are possible,", v)
 }
 
-// saturated is the metric's value as a decision computes with it. Where the known form has none, it breaks the limit by far: a search must
-// stay away from there.
+// saturated is the metric's value as a decision computes with it. Where the known form has none, it
+// breaks the limit by far: a search must stay away from there.
 func (g givenCost) saturated(v float64) float64 {
 	switch {
 	case Finite(v):
@@ -185,7 +189,8 @@ func (c *Compiled) KnownAt(s Settings, place optimizer.Place, brought Brought) (
 	return out, nil
 }
 
-// KnownInOrder are known constraints' values, given by constraint name, in the order of the study and saturated, nil when there are none.
+// KnownInOrder are known constraints' values, given by constraint name, in the order of the study
+// and saturated, nil when there are none.
 func (d Definition) KnownInOrder(known map[string]float64) []float64 {
 	if len(known) == 0 {
 		return nil
@@ -197,8 +202,9 @@ func (d Definition) KnownInOrder(known map[string]float64) []float64 {
 	return costs
 }
 
-// KnownOfSettings tabulates the known constraints at settings placed in the space, one row per point in the order of the study, where
-// settings alone decide them; otherwise, and without such constraints, nil.
+// KnownOfSettings tabulates the known constraints at settings placed in the space, one row per
+// point in the order of the study, where settings alone decide them; otherwise, and without such
+// constraints, nil.
 func (c *Compiled) KnownOfSettings(places []optimizer.Place, points []Settings) [][]float64 {
 	if len(c.given) == 0 {
 		return nil
@@ -246,7 +252,8 @@ func (c *Compiled) checkContext(context map[string]float64, largest float64, f *
 	}
 }
 
-// checkValues compares the sampled values that were brought with what is needed: count numbers for each sampled metric.
+// checkValues compares the sampled values that were brought with what is needed: count numbers for
+// each sampled metric.
 func (c *Compiled) checkValues(values map[string][]float64, count int, largest float64, f *Faults) {
 	var needed []string
 	for _, g := range c.given {
@@ -276,7 +283,8 @@ func (c *Compiled) checkValues(values map[string][]float64, count int, largest f
 	}
 }
 
-// sortedByKey ranges over m in the order of its keys, so that messages come in the same order every time.
+// sortedByKey ranges over m in the order of its keys, so that messages come in the same order every
+// time.
 func sortedByKey[V any](m map[string]V) iter.Seq2[string, V] {
 	return func(yield func(string, V) bool) {
 		for _, key := range slices.Sorted(maps.Keys(m)) {

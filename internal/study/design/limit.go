@@ -11,16 +11,19 @@ func (c Constraint) cost() optimizer.Cost {
 	return optimizer.Cost{Name: c.Name, Sign: sign, Threshold: c.Threshold}
 }
 
-// Excess is g = value − threshold for ≤ and threshold − value for ≥, in the metric's units: how far value is beyond the limit.
+// Excess is g = value − threshold for ≤ and threshold − value for ≥, in the metric's units: how far
+// value is beyond the limit.
 func (c Constraint) Excess(value float64) float64 { return c.cost().Excess(value) }
 
 // Holds tells whether value is within the limit, g ≤ 0.
 func (c Constraint) Holds(value float64) bool { return c.Excess(value) <= 0 }
 
-// Given tells whether the constraint's value is known when a decision is made, instead of being learned.
+// Given tells whether the constraint's value is known when a decision is made, instead of being
+// learned.
 func (c Constraint) Given() bool { return c.Expression != "" || c.Sampled }
 
-// Headroom is the distance of value to the nearest limit on metric, min_j −g_j; nil when nothing limits it.
+// Headroom is the distance of value to the nearest limit on metric, min_j −g_j; nil when nothing
+// limits it.
 func (d Definition) Headroom(metric string, value float64) *float64 {
 	var nearest *float64
 	for _, c := range d.Constraints {

@@ -10,13 +10,16 @@ func (s *space) shares() bool {
 	return slices.ContainsFunc(s.axes, func(a axis) bool { return a.Type == Remainder })
 }
 
-// fill is optimizer.Space.Fill: it takes a point of the unit cube, in place, to one at which the parts of every total leave a remainder within
-// its bounds. Part by part, u says where in what is possible the part lies. With n parts to go, of which S can still be given away beyond their lows
-// and the remainder's, the part above its low x is drawn from the density (S − x)ⁿ⁻¹ cut to what is possible,
+// fill is optimizer.Space.Fill: it takes a point of the unit cube, in place, to one at which the
+// parts of every total leave a remainder within its bounds. Part by part, u says where in what is
+// possible the part lies. With n parts to go, of which S can still be given away beyond their lows
+// and the remainder's, the part above its low x is drawn from the density (S − x)ⁿ⁻¹ cut to what is
+// possible,
 //
 //	P(x ≤ z) = 1 − (1 − z/S)ⁿ,
 //
-// which spreads evenly spread points evenly over the simplex, as long as no part's high and no remainder's high cuts into it.
+// which spreads evenly spread points evenly over the simplex, as long as no part's high and no
+// remainder's high cuts into it.
 func (s *space) fill(u []float64) {
 	r := s.rows.Get().(*row)
 	defer s.rows.Put(r)
@@ -32,7 +35,8 @@ func (s *space) fill(u []float64) {
 	}
 }
 
-// share gives a total away to its parts; those that took part in another one before keep what they have.
+// share gives a total away to its parts; those that took part in another one before keep what they
+// have.
 func (s *space) share(a *axis, x, u []float64, shared []bool) {
 	left := *a.Total
 	var parts []int
@@ -56,7 +60,8 @@ func (s *space) share(a *axis, x, u []float64, shared []bool) {
 	}
 }
 
-// cutSimplex is the z in [least, most] at which a share u of what the density (total − z)ⁿ⁻¹ puts there lies below.
+// cutSimplex is the z in [least, most] at which a share u of what the density (total − z)ⁿ⁻¹ puts
+// there lies below.
 func cutSimplex(u, least, most, total float64, n int) float64 {
 	if !(total > 0) {
 		return least
@@ -66,7 +71,8 @@ func cutSimplex(u, least, most, total float64, n int) float64 {
 	return math.Max(least, math.Min(total*(1-math.Pow(above, 1/float64(n))), most))
 }
 
-// within is the value that can be set nearest to z above the low, of those between least and most if there is one.
+// within is the value that can be set nearest to z above the low, of those between least and most
+// if there is one.
 func (a *axis) within(least, most, z float64) float64 {
 	x := math.Max(a.low, math.Min(math.Max(least, math.Min(a.low+z, most)), a.high))
 	if a.step == 0 {

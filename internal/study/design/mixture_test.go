@@ -21,7 +21,8 @@ func parts(n int) Definition {
 	return d
 }
 
-// TestFillSpreadsOverTheSimplex: every part of n is 1/n on average, its square 2/(n(n+1)), and more than half in 2^{1−n} of the mixtures.
+// TestFillSpreadsOverTheSimplex: every part of n is 1/n on average, its square 2/(n(n+1)), and more
+// than half in 2^{1−n} of the mixtures.
 func TestFillSpreadsOverTheSimplex(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{2, 3, 7, 12} {
@@ -50,7 +51,8 @@ func TestFillSpreadsOverTheSimplex(t *testing.T) {
 	}
 }
 
-// TestFillKeepsWithinBounds: with bounds, steps and two totals of their own, wherever a mixture exists it is met.
+// TestFillKeepsWithinBounds: with bounds, steps and two totals of their own, wherever a mixture
+// exists it is met.
 func TestFillKeepsWithinBounds(t *testing.T) {
 	t.Parallel()
 	met := 0

@@ -12,7 +12,8 @@ import (
 )
 
 const (
-	// usualLengthscale of each range is the lengthscale of a parameter that was given none, usualVariance the variance of a kernel.
+	// usualLengthscale of each range is the lengthscale of a parameter that was given none,
+	// usualVariance the variance of a kernel.
 	usualLengthscale = 0.3
 	usualVariance    = 1
 	// Limits that keep squares and quotients of hyperparameters finite.
@@ -24,7 +25,8 @@ const (
 	mostNoise        = 1e30
 )
 
-// byMetric is a model setting: one value for all metrics, or one for each, with a default for the rest.
+// byMetric is a model setting: one value for all metrics, or one for each, with a default for the
+// rest.
 type byMetric[T any] struct {
 	rest *T
 	by   map[string]*T
@@ -47,7 +49,8 @@ type modelReader struct {
 	stored  bool // what is read was accepted once
 }
 
-// readKeyed reads a setting that may be one value or an object by metric. isOne tells an object that is itself one value.
+// readKeyed reads a setting that may be one value or an object by metric. isOne tells an object
+// that is itself one value.
 func readKeyed[T any](r modelReader, raw json.RawMessage, location string, isOne func(map[string]json.RawMessage) bool, one func(json.RawMessage, string) *T) byMetric[T] {
 	if absent(raw) {
 		return byMetric[T]{}
@@ -155,7 +158,8 @@ func (r modelReader) kernel(raw json.RawMessage, location string) *kernelChoice 
 	return r.covariance(k, location)
 }
 
-// numbers are rows of which every entry is there; nil when one is not. In stored definitions an entry that is not there has always been 0.
+// numbers are rows of which every entry is there; nil when one is not. In stored definitions an
+// entry that is not there has always been 0.
 func (r modelReader) numbers(rows [][]*float64, location string) [][]float64 {
 	matrix := make([][]float64, len(rows))
 	for i, row := range rows {
@@ -284,7 +288,8 @@ func extentOf(d optimizer.Dim) float64 {
 	return d.High - d.Low
 }
 
-// isByParameter tells an object of lengthscales by parameter from one by metric: names are unique over both.
+// isByParameter tells an object of lengthscales by parameter from one by metric: names are unique
+// over both.
 func (r modelReader) isByParameter(m map[string]json.RawMessage) bool {
 	for name := range m {
 		if name == "default" || slices.Contains(r.metrics, name) {
@@ -340,13 +345,15 @@ func (b *compiler) models() {
 		}
 		b.lengthscales(&metric, given.lengths, m.Start)
 		b.noise(&metric, given.lambdas.at(name), given.noises.at(name), m.Start)
-		// A noise that is given is one for all readings as they are; bent, it would differ between them.
+		// A noise that is given is one for all readings as they are; bent, it would differ between
+		// them.
 		metric.Warp = m.Warp == warpYeoJohnson && metric.FreeNoise && metric.Kernel.Matrix == nil
 		c.Config.Metrics = append(c.Config.Metrics, metric)
 	}
 }
 
-// missing notes what a stored definition does not say; in one that is made, what keeps it from being completed is a fault already.
+// missing notes what a stored definition does not say; in one that is made, what keeps it from
+// being completed is a fault already.
 func (b *compiler) missing(part, metric string) {
 	if b.stored {
 		b.faults.Add("model."+part, nil, "is not written out for %s", metric)

@@ -7,10 +7,12 @@ import (
 	"strings"
 )
 
-// Numbers that people write, in forms and in tables, have a decimal point or a decimal comma, and perhaps marks or spaces between thousands. A
-// lone mark before exactly three digits may be either: 1,200 is 1.2 to some and 1200 to others. It is never guessed at.
+// Numbers that people write, in forms and in tables, have a decimal point or a decimal comma, and
+// perhaps marks or spaces between thousands. A lone mark before exactly three digits may be either:
+// 1,200 is 1.2 to some and 1200 to others. It is never guessed at.
 
-// Marks are what somebody, or a table, is known to write numbers with: '.' or ',', 0 where that is not known.
+// Marks are what somebody, or a table, is known to write numbers with: '.' or ',', 0 where that is
+// not known.
 type Marks struct{ Decimal, Thousands rune }
 
 // PointDecimal and CommaDecimal leave nothing open.
@@ -24,8 +26,8 @@ const (
 	DecimalComma Decimals = "comma"
 )
 
-// MarksBeside are what is known of numbers in a table by what separates its columns: commas leave decimals the point, and semicolons are there
-// because decimals have the comma.
+// MarksBeside are what is known of numbers in a table by what separates its columns: commas leave
+// decimals the point, and semicolons are there because decimals have the comma.
 func MarksBeside(separator rune) Marks {
 	switch separator {
 	case ',':
@@ -111,8 +113,9 @@ func misspelt(part, text string) error {
 	return errNotDecimal
 }
 
-// ReadNumber reads a number as people write it: with decimal point or comma, and marks or spaces before groups of three digits. Where its own text
-// does not decide, known does, and else the error is an *AmbiguousNumber.
+// ReadNumber reads a number as people write it: with decimal point or comma, and marks or spaces
+// before groups of three digits. Where its own text does not decide, known does, and else the error
+// is an *AmbiguousNumber.
 func ReadNumber(text string, known Marks) (float64, error) {
 	n, err := split(text)
 	if err != nil {
@@ -148,8 +151,8 @@ func (h *Habit) Note(text string) {
 	h.comma = h.comma || n.decimal == ',' || n.thousands == '.'
 }
 
-// Marks are those that the table is said to have, or that its numbers show, or before where they show none. Where they contradict each other, nothing
-// is known.
+// Marks are those that the table is said to have, or that its numbers show, or before where they
+// show none. Where they contradict each other, nothing is known.
 func (h Habit) Marks(said Decimals, before Marks) Marks {
 	switch {
 	case said == DecimalPoint:

@@ -78,7 +78,8 @@ func TestTheOtherNumbersOfATableDecide(t *testing.T) {
 	}
 }
 
-// What the program itself writes is read back as it was, whichever mark the reader writes decimals with; or it is asked about.
+// What the program itself writes is read back as it was, whichever mark the reader writes decimals
+// with; or it is asked about.
 func TestWrittenNumbersAreReadBackOrAskedAbout(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

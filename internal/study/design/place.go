@@ -6,9 +6,9 @@ import (
 	"headroom/internal/optimizer"
 )
 
-// Place turns settings into unit coordinates. It returns the settings as they will be kept: steps rounded, a
-// remainder filled in. With candidates it is the first one with equal settings. What has run out may still be placed.
-// Faults are located under location, e.g. "parameters".
+// Place turns settings into unit coordinates. It returns the settings as they will be kept: steps
+// rounded, a remainder filled in. With candidates it is the first one with equal settings. What has
+// run out may still be placed. Faults are located under location, e.g. "parameters".
 func (c *Compiled) Place(s Settings, location string) (Settings, optimizer.Place, Faults) {
 	var f Faults
 	finiteSet := c.arms != nil
@@ -53,8 +53,9 @@ func (c *Compiled) Probes() []optimizer.Place {
 	return places
 }
 
-// Locate is Place for settings that were accepted once: bounds and limits may have been changed since, so the
-// coordinates may lie outside the unit cube. candidate is the index kept with the trial, nil without candidates.
+// Locate is Place for settings that were accepted once: bounds and limits may have been changed
+// since, so the coordinates may lie outside the unit cube. candidate is the index kept with the
+// trial, nil without candidates.
 func (c *Compiled) Locate(s Settings, candidate *int) optimizer.Place {
 	if candidate != nil {
 		return c.arm(*candidate)

@@ -12,8 +12,8 @@ const (
 	maxProbesKept = 200
 )
 
-// sample tries points all over the space, or all candidates: it measures how large the numbers are that each limit
-// compares, and keeps some allowed points for expressions to be tried at.
+// sample tries points all over the space, or all candidates: it measures how large the numbers are
+// that each limit compares, and keeps some allowed points for expressions to be tried at.
 func (s *space) sample(arms [][]float64) {
 	s.scales = make([]float64, len(s.limits))
 	visit := func(x []float64) {
@@ -124,7 +124,8 @@ func (s *space) settled(u []float64) []float64 {
 // along returns the physical values that can be set nearest to point k of the recurrence.
 func (s *space) along(k int) []float64 { return s.settled(s.recurrence(k)) }
 
-// recurrence returns point k of an additive recurrence that fills the space evenly in any dimension,
+// recurrence returns point k of an additive recurrence that fills the space evenly in any
+// dimension,
 //
 //	u_i = frac(½ + (k+1) φ^{−i−1}),   φ^{d+1} = φ + 1,
 //
@@ -150,8 +151,9 @@ func recurrenceSteps(d int) []float64 {
 	return steps
 }
 
-// verify tries what Check alone needs to know: that every expression has a value wherever it will be asked for one, that
-// something can be suggested at all, and (in models) that matrices are covariances.
+// verify tries what Check alone needs to know: that every expression has a value wherever it will
+// be asked for one, that something can be suggested at all, and (in models) that matrices are
+// covariances.
 func (b *compiler) verify(costsGood bool) {
 	s := b.out.space
 	if len(*b.faults) > 0 {
@@ -212,7 +214,8 @@ func (b *compiler) verifyLimits() {
 	}
 }
 
-// contextTrials are numbers that stand for a context not known yet; an expression is at fault where none of them gives it a value.
+// contextTrials are numbers that stand for a context not known yet; an expression is at fault where
+// none of them gives it a value.
 var contextTrials = []float64{1, 0.5, 7, 100, 1e4, 0, -1, -100}
 
 // verifyForms reports known forms that have no value somewhere in the space.
@@ -238,7 +241,8 @@ func (b *compiler) verifyForms() {
 	}
 }
 
-// try is the value at x under a context for which it can be computed with, or else under the last one tried.
+// try is the value at x under a context for which it can be computed with, or else under the last
+// one tried.
 func (g givenCost) try(x []float64) (v float64) {
 	var r row
 	copy(r[:], x)

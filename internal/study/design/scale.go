@@ -12,17 +12,19 @@ const (
 	ScaleLog    = "log"
 )
 
-// A number spans decades when its highest value is decades times its lowest, and fewLevels or more values of its own tell how it is spaced
-// from aDecade on. Both are ratios, which no unit changes; how it is spaced is a comparison of two ratios, so nothing has to be chosen for it.
+// A number spans decades when its highest value is decades times its lowest, and fewLevels or more
+// values of its own tell how it is spaced from aDecade on. Both are ratios, which no unit changes;
+// how it is spaced is a comparison of two ratios, so nothing has to be chosen for it.
 const (
 	decades   = 100
 	aDecade   = 10
 	fewLevels = 4
 )
 
-// WhyLog says why a real or integer parameter belongs on a log scale, "" where nothing speaks for one. Levels are the values that it takes in a list of
-// candidates or in a table, in any order and any number of times; none where all values between its bounds are possible. Levels decide by their spacing:
-// people who place them apart by factors expect a factor to do the same everywhere.
+// WhyLog says why a real or integer parameter belongs on a log scale, "" where nothing speaks for
+// one. Levels are the values that it takes in a list of candidates or in a table, in any order and
+// any number of times; none where all values between its bounds are possible. Levels decide by
+// their spacing: people who place them apart by factors expect a factor to do the same everywhere.
 func WhyLog(p Parameter, levels []float64) string {
 	if p.Type != Real && p.Type != Integer || p.Step != nil || p.Low == nil || p.High == nil || !(*p.Low > 0) || !(*p.High > *p.Low) {
 		return ""
@@ -41,14 +43,18 @@ func WhyLog(p Parameter, levels []float64) string {
 	return ""
 }
 
-// spacedByRatio tells whether the ratios of neighbours are more nearly constant than their differences: whether the steps between the logarithms of ascending
-// positive levels vary less, relative to their mean, than those between the levels, and less than those between values that fell anywhere: such steps have an exponential
-// distribution, whose coefficient of variation is 1. So a column that was merely measured, crowded at its low end, is not taken for levels that somebody chose.
+// spacedByRatio tells whether the ratios of neighbours are more nearly constant than their
+// differences: whether the steps between the logarithms of ascending positive levels vary less,
+// relative to their mean, than those between the levels, and less than those between values that
+// fell anywhere: such steps have an exponential distribution, whose coefficient of variation is 1.
+// So a column that was merely measured, crowded at its low end, is not taken for levels that
+// somebody chose.
 func spacedByRatio(levels []float64) bool {
 	return variation(levels, math.Log) < min(1, variation(levels, func(x float64) float64 { return x }))
 }
 
-// variation is the coefficient of variation of the steps between ascending levels, after a transformation: their standard deviation (÷n) over their mean. It has no unit.
+// variation is the coefficient of variation of the steps between ascending levels, after a
+// transformation: their standard deviation (÷n) over their mean. It has no unit.
 func variation(levels []float64, of func(float64) float64) float64 {
 	steps := float64(len(levels) - 1)
 	mean := (of(levels[len(levels)-1]) - of(levels[0])) / steps
@@ -60,7 +66,8 @@ func variation(levels []float64, of func(float64) float64) float64 {
 	return math.Sqrt(square)
 }
 
-// LevelsOf are the numbers that a parameter takes in the list of candidates; none where there is no list.
+// LevelsOf are the numbers that a parameter takes in the list of candidates; none where there is no
+// list.
 func (d Definition) LevelsOf(name string) []float64 { return Levels(d.Candidates, name) }
 
 // Levels are the numbers that a parameter takes in a table.
@@ -74,8 +81,8 @@ func Levels(rows []Settings, name string) []float64 {
 	return levels
 }
 
-// WhyLog is WhyLog of a parameter of d that takes these values. Whoever fixes the model, or gives lengthscales, has a scale in mind; and parts of a mixture are
-// amounts that add up.
+// WhyLog is WhyLog of a parameter of d that takes these values. Whoever fixes the model, or gives
+// lengthscales, has a scale in mind; and parts of a mixture are amounts that add up.
 func (d Definition) WhyLog(p Parameter, levels []float64) string {
 	m := d.Model
 	if d.Algorithm.Preset != "" || m.Fit == fitFixed || m.Inputs == inputsRaw || !absent(m.Lengthscales) {
@@ -87,8 +94,8 @@ func (d Definition) WhyLog(p Parameter, levels []float64) string {
 	return WhyLog(p, levels)
 }
 
-// ScaleOf is the scale that a number of d is put on: the one that is said, else log where something speaks for it and nobody chose a
-// kernel.
+// ScaleOf is the scale that a number of d is put on: the one that is said, else log where something
+// speaks for it and nobody chose a kernel.
 func (d Definition) ScaleOf(p Parameter) string {
 	switch {
 	case p.Scale != "":

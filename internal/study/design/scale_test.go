@@ -49,7 +49,8 @@ func TestWhyLog(t *testing.T) {
 	}
 }
 
-// Neither the unit nor the order of levels, nor how often they stand in a table, changes how they are spaced; and a step that is repeated is found.
+// Neither the unit nor the order of levels, nor how often they stand in a table, changes how they
+// are spaced; and a step that is repeated is found.
 func TestSpacingHasNoUnit(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -78,7 +79,8 @@ func TestSpacingHasNoUnit(t *testing.T) {
 	})
 }
 
-// A scale that nobody said is chosen once, when the study is made, and written out; what somebody said, or described a model on, stays.
+// A scale that nobody said is chosen once, when the study is made, and written out; what somebody
+// said, or described a model on, stays.
 func TestAScaleThatNobodySaid(t *testing.T) {
 	t.Parallel()
 	d := Definition{Name: "x", Objective: Objective{Metric: "y", Direction: "maximize"}}

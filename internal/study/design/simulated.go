@@ -15,16 +15,18 @@ type SimulatedLab interface {
 	Study() Definition
 	// Brings is what is known before a trial, if anything has to be.
 	Brings(random *rand.Rand) Brought
-	// Read is a reading of every metric that is read at the settings, in the trial of that number; StdDev is the standard deviation of the noise in it.
+	// Read is a reading of every metric that is read at the settings, in the trial of that number;
+	// StdDev is the standard deviation of the noise in it.
 	Read(number int, at Settings, random *rand.Rand) map[string]SimulatedReading
 	StdDev() map[string]float64
-	// Truth is every metric's value there without noise, where a metric is known before a trial, what is to be expected of it. Best are the best
-	// settings within the limits of Study.
+	// Truth is every metric's value there without noise, where a metric is known before a trial,
+	// what is to be expected of it. Best are the best settings within the limits of Study.
 	Truth(number int, at Settings) map[string]float64
 	Best(number int) Settings
 }
 
-// SimulatedReading is a reading of one metric that is told when Late further trials have been begun.
+// SimulatedReading is a reading of one metric that is told when Late further trials have been
+// begun.
 type SimulatedReading struct {
 	Value float64
 	Late  int
@@ -33,7 +35,8 @@ type SimulatedReading struct {
 // provided lists the simulated laboratories of this program.
 var provided = func() []SimulatedLab { return nil }
 
-// ProvideSimulatedLabs says which there are, in the order to offer them. internal/lab does so for every program that imports it, before main begins.
+// ProvideSimulatedLabs says which there are, in the order to offer them. internal/lab does so for
+// every program that imports it, before main begins.
 func ProvideSimulatedLabs(list func() []SimulatedLab) { provided = list }
 
 // SimulatedLabs lists them.
@@ -75,7 +78,8 @@ func (d Definition) lacks(lab SimulatedLab) string {
 	return strings.Join(list, ", ")
 }
 
-// Poses tells whether the study asks the problem of a simulated lab as it stands: the same space, objective and limits, so that the best settings of both are the same.
+// Poses tells whether the study asks the problem of a simulated lab as it stands: the same space,
+// objective and limits, so that the best settings of both are the same.
 func (d Definition) Poses(lab SimulatedLab) bool {
 	own := lab.Study()
 	like := func(p, q *float64) bool { return p == q || p != nil && q != nil && *p == *q }

@@ -11,8 +11,9 @@ import (
 	"headroom/internal/optimizer"
 )
 
-// Rounding forgiven when a point is held against limits, relative to the numbers that the limit compares. People's
-// points get more of it than searched ones, so that a suggestion written down in clean decimals is still allowed.
+// Rounding forgiven when a point is held against limits, relative to the numbers that the limit
+// compares. People's points get more of it than searched ones, so that a suggestion written down in
+// clean decimals is still allowed.
 const (
 	searchSlack = 1e-12
 	personSlack = 1e-9
@@ -26,7 +27,8 @@ const (
 // row holds the physical values of a point and the context's numbers.
 type row [maxParameters + maxContext]float64
 
-// axis is one parameter between its physical values and the unit interval. A choice's physical value is its index.
+// axis is one parameter between its physical values and the unit interval. A choice's physical
+// value is its index.
 type axis struct {
 	Parameter
 	low, high  float64
@@ -376,8 +378,9 @@ type reading struct {
 	beyond bool // values may lie beyond the bounds, as far as a model makes sense of them: they were used
 }
 
-// read turns settings into physical values, reporting every setting that is missing, unknown, of the wrong kind or out of
-// range. A missing remainder is filled in, and any remainder is set to exactly what the others leave. x is of use only if ok.
+// read turns settings into physical values, reporting every setting that is missing, unknown, of
+// the wrong kind or out of range. A missing remainder is filled in, and any remainder is set to
+// exactly what the others leave. x is of use only if ok.
 func (s *space) read(settings Settings, location string, how reading, f *Faults) (x []float64, ok bool) {
 	before := len(*f)
 	x = make([]float64, len(s.axes))
@@ -479,8 +482,8 @@ func (a *axis) read(v Value, location string, how reading, f *Faults) float64 {
 	return v.Number + 0
 }
 
-// furthest is how many times the range of a parameter a value that was used may lie beyond it. Further away no model knows anything, and sums
-// lose their meaning.
+// furthest is how many times the range of a parameter a value that was used may lie beyond it.
+// Further away no model knows anything, and sums lose their meaning.
 const furthest = 10
 
 // reach refuses a value that lies too far beyond the bounds to compute with.
@@ -492,7 +495,8 @@ func (a *axis) reach(x float64, location string, f *Faults) {
 	}
 }
 
-// Wanted says, for a message, what values a parameter of the study takes; "" when there is no such parameter.
+// Wanted says, for a message, what values a parameter of the study takes; "" when there is no such
+// parameter.
 func (c *Compiled) Wanted(parameter string) string {
 	i, known := c.space.index[parameter]
 	if !known {

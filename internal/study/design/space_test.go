@@ -83,7 +83,8 @@ func TestSettingsRoundTrip(t *testing.T) {
 	})
 }
 
-// TestLargeSettingsAreClean: where a unit is finer than floating point is, decimals are counted before the point.
+// TestLargeSettingsAreClean: where a unit is finer than floating point is, decimals are counted
+// before the point.
 func TestLargeSettingsAreClean(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -45,7 +45,8 @@ func (v Value) MarshalJSON() ([]byte, error) {
 	return []byte(formatNumber(v.Number)), nil
 }
 
-// String is the value as people read it: the shortest text that gives the same number back, or the choice.
+// String is the value as people read it: the shortest text that gives the same number back, or the
+// choice.
 func (v Value) String() string {
 	if v.IsText {
 		return v.Text
@@ -59,8 +60,8 @@ func (s Settings) Equal(other Settings) bool { return maps.Equal(s, other) }
 // Clone returns a copy that shares nothing.
 func (s Settings) Clone() Settings { return maps.Clone(s) }
 
-// Largest is the largest size of a number that enters a study: squares of it, products of two and sums of a study's worth of them stay
-// within what a float64 can hold.
+// Largest is the largest size of a number that enters a study: squares of it, products of two and
+// sums of a study's worth of them stay within what a float64 can hold.
 const Largest = 1e100
 
 // Finite tells whether x is neither NaN nor infinite.
@@ -69,10 +70,12 @@ func Finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
 // Computable tells whether x is a number that a study can compute with.
 func Computable(x float64) bool { return math.Abs(x) <= Largest }
 
-// Saturated is x, as large in size as a study can compute with: a ledger may hold larger numbers from before they were refused.
+// Saturated is x, as large in size as a study can compute with: a ledger may hold larger numbers
+// from before they were refused.
 func Saturated(x float64) float64 { return math.Max(-Largest, math.Min(x, Largest)) }
 
-// formatNumber writes the shortest decimal that reads back as x, without an exponent where people would write none.
+// formatNumber writes the shortest decimal that reads back as x, without an exponent where people
+// would write none.
 func formatNumber(x float64) string {
 	if size := math.Abs(x); size != 0 && (size < 1e-6 || size >= 1e21) {
 		return strconv.FormatFloat(x, 'e', -1, 64)
@@ -82,7 +85,8 @@ func formatNumber(x float64) string {
 
 var errNotANumber = errors.New("not a finite decimal number")
 
-// ParseNumber reads a decimal number. Unlike strconv it refuses infinities, NaN, hexadecimal and underscores.
+// ParseNumber reads a decimal number. Unlike strconv it refuses infinities, NaN, hexadecimal and
+// underscores.
 func ParseNumber(text string) (float64, error) {
 	for _, r := range text {
 		switch {

@@ -7,8 +7,8 @@ import (
 	"headroom/internal/optimizer"
 )
 
-// PlaceUsed is Place for settings that were really used: a step does not round them, and they may lie beyond the bounds and break the rules
-// for what may be chosen, since an overshoot happens.
+// PlaceUsed is Place for settings that were really used: a step does not round them, and they may
+// lie beyond the bounds and break the rules for what may be chosen, since an overshoot happens.
 func (c *Compiled) PlaceUsed(s Settings, location string) (Settings, optimizer.Place, Faults) {
 	if c.arms != nil {
 		return c.Place(s, location)
@@ -21,8 +21,9 @@ func (c *Compiled) PlaceUsed(s Settings, location string) (Settings, optimizer.P
 	return c.space.exactly(x), optimizer.Place{U: c.space.units(x), Arm: -1}, nil
 }
 
-// viewpoint is where the model is looked at: any settings within the parameters' ranges, whether they may be tried or not. With
-// candidates it is the one with equal settings, and with an arms' covariance it must be one.
+// viewpoint is where the model is looked at: any settings within the parameters' ranges, whether
+// they may be tried or not. With candidates it is the one with equal settings, and with an arms'
+// covariance it must be one.
 func (c *Compiled) viewpoint(s Settings, location string, how reading) (optimizer.Place, Faults) {
 	var f Faults
 	x, good := c.space.read(s, location, how, &f)
@@ -41,7 +42,8 @@ func (c *Compiled) viewpoint(s Settings, location string, how reading) (optimize
 	return optimizer.Place{U: c.space.units(x), Arm: -1}, nil
 }
 
-// OnlyArms tells whether some metric's prior is a covariance of the candidates, which knows no other points.
+// OnlyArms tells whether some metric's prior is a covariance of the candidates, which knows no
+// other points.
 func (c *Compiled) OnlyArms() bool {
 	return slices.ContainsFunc(c.Config.Metrics, func(m optimizer.Metric) bool { return m.Kernel.Name == "covariance" })
 }
@@ -51,7 +53,8 @@ func (c *Compiled) Viewpoints(points []Settings, location string) ([]optimizer.P
 	return eachPlaced(points, location, func(s Settings, at string) (optimizer.Place, Faults) { return c.viewpoint(s, at, reading{}) })
 }
 
-// Overlook tells what is wrong with settings to draw charts through: they may be of a trial that ended up beyond the bounds.
+// Overlook tells what is wrong with settings to draw charts through: they may be of a trial that
+// ended up beyond the bounds.
 func (c *Compiled) Overlook(s Settings, location string) Faults {
 	_, faults := c.viewpoint(s, location, reading{beyond: true})
 	return faults

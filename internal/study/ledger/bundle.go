@@ -10,8 +10,8 @@ import (
 // BundleFormat names the form of Bundle.
 const BundleFormat = "headroom-study/1"
 
-// Bundle is a study with its ledger, as export.json writes it and ImportBundle reads it. The events alone say everything; the rest
-// is for people, and must agree with them.
+// Bundle is a study with its ledger, as export.json writes it and ImportBundle reads it. The events
+// alone say everything; the rest is for people, and must agree with them.
 type Bundle struct {
 	Format     string            `json:"format"` // BundleFormat
 	Definition design.Definition `json:"definition"`
@@ -21,7 +21,8 @@ type Bundle struct {
 	Events     []Event           `json:"events"`
 }
 
-// Check tells what stands against the ledger being whole: its chain, and the version and hash at its end.
+// Check tells what stands against the ledger being whole: its chain, and the version and hash at
+// its end.
 func (b Bundle) Check() error {
 	if len(b.Events) == 0 {
 		return errors.New("the ledger is empty")

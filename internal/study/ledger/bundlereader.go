@@ -9,8 +9,8 @@ import (
 	"headroom/internal/study/design"
 )
 
-// What a BundleReader hands on at once, and the largest member that it takes in: an event can hold a request's body, many times
-// over where an ask for several trials brought its values along.
+// What a BundleReader hands on at once, and the largest member that it takes in: an event can hold
+// a request's body, many times over where an ask for several trials brought its values along.
 const (
 	eventsAtOnce  = 500
 	bytesAtOnce   = 4 << 20
@@ -19,11 +19,12 @@ const (
 	mostMembers   = 1_000
 )
 
-// ErrMemberTooLarge is what a BundleReader says of an event, or a definition, that it cannot take in.
+// ErrMemberTooLarge is what a BundleReader says of an event, or a definition, that it cannot take
+// in.
 var ErrMemberTooLarge = fmt.Errorf("one of its events is larger than %d MiB", largestMember>>20)
 
-// BundleReader reads an exported study part by part, and checks on the way that it is whole: every hash follows from what stands before it, and the
-// last event is the one that the bundle names.
+// BundleReader reads an exported study part by part, and checks on the way that it is whole: every
+// hash follows from what stands before it, and the last event is the one that the bundle names.
 type BundleReader struct {
 	in      *rationed
 	decoder *json.Decoder
@@ -40,8 +41,9 @@ func NewBundleReader(file io.Reader) *BundleReader {
 	return &BundleReader{in: in, decoder: json.NewDecoder(in), seen: map[string]bool{}, last: link{hash: noHash}}
 }
 
-// Next returns the next events, at least one, and io.EOF when the bundle has ended well. What is wrong with the bundle is *design.Invalid; what stands in the way of reading it is
-// the error of encoding/json or of the file, or ErrMemberTooLarge.
+// Next returns the next events, at least one, and io.EOF when the bundle has ended well. What is
+// wrong with the bundle is *design.Invalid; what stands in the way of reading it is the error of
+// encoding/json or of the file, or ErrMemberTooLarge.
 func (r *BundleReader) Next() ([]Event, error) {
 	if !r.inside && !r.ended {
 		if err := r.open(); err != nil {
@@ -114,7 +116,8 @@ func (r *BundleReader) check() error {
 	return nil
 }
 
-// Describes tells what stands against the bundle's definition and state, where it has them, being those of the study that its events make.
+// Describes tells what stands against the bundle's definition and state, where it has them, being
+// those of the study that its events make.
 func (r *BundleReader) Describes(after *Snapshot) error {
 	switch {
 	case r.seen["definition"] && !design.Completes(r.head.Definition, after.Definition):
@@ -182,8 +185,8 @@ func (r *BundleReader) events() ([]Event, error) {
 	return events, nil
 }
 
-// value reads the next value, as strictly as the ledger does: no name twice, no member unknown, no number beyond a float64. Nothing is made of one that holds
-// more values than an event can.
+// value reads the next value, as strictly as the ledger does: no name twice, no member unknown, no
+// number beyond a float64. Nothing is made of one that holds more values than an event can.
 func (r *BundleReader) value(into any) error {
 	var text json.RawMessage
 	if err := r.decoder.Decode(&text); err != nil {

@@ -14,7 +14,8 @@ import (
 	"headroom/internal/study/design"
 )
 
-// exported is eventful's study as it is exported, by member, and how a bundle is written of members.
+// exported is eventful's study as it is exported, by member, and how a bundle is written of
+// members.
 func exported(t testing.TB) map[string]string {
 	b := eventful(t)
 	members := map[string]string{}

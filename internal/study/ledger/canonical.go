@@ -13,14 +13,16 @@ import (
 	"unicode/utf8"
 )
 
-// canonicalJSON rewrites a JSON text in the one form of RFC 8785 (JSON Canonicalization Scheme): no spaces, members sorted by
-// the UTF-16 code units of their names, the shortest numbers that ECMAScript prints, the fewest escapes. It refuses
-// what I-JSON refuses: names used twice, text that is not Unicode, numbers beyond a float64, anything after the value.
+// canonicalJSON rewrites a JSON text in the one form of RFC 8785 (JSON Canonicalization Scheme): no
+// spaces, members sorted by the UTF-16 code units of their names, the shortest numbers that
+// ECMAScript prints, the fewest escapes. It refuses what I-JSON refuses: names used twice, text
+// that is not Unicode, numbers beyond a float64, anything after the value.
 func canonicalJSON(text []byte) ([]byte, error) {
 	return canonicalWithin(text, math.MaxInt, math.MaxInt)
 }
 
-// canonicalWithin is canonicalJSON of a text in which no list and no object holds more than so many values.
+// canonicalWithin is canonicalJSON of a text in which no list and no object holds more than so many
+// values.
 func canonicalWithin(text []byte, items, members int) ([]byte, error) {
 	if !utf8.Valid(text) {
 		return nil, errors.New("the text is not UTF-8")
@@ -204,8 +206,8 @@ func (c *canonical) sort(begin int, members []member) error {
 	return nil
 }
 
-// compareUTF16 compares by UTF-16 code units. That is the order of the bytes of UTF-8, but for characters beyond U+FFFF, whose surrogates come
-// before U+E000.
+// compareUTF16 compares by UTF-16 code units. That is the order of the bytes of UTF-8, but for
+// characters beyond U+FFFF, whose surrogates come before U+E000.
 func compareUTF16(a, b string) int {
 	if !beyondBMP(a) && !beyondBMP(b) {
 		return strings.Compare(a, b)
@@ -213,7 +215,8 @@ func compareUTF16(a, b string) int {
 	return slices.Compare(utf16.Encode([]rune(a)), utf16.Encode([]rune(b)))
 }
 
-// beyondBMP tells whether s has a character beyond U+FFFF, which UTF-8 writes in four bytes, the first of them 0xF0 or above.
+// beyondBMP tells whether s has a character beyond U+FFFF, which UTF-8 writes in four bytes, the
+// first of them 0xF0 or above.
 func beyondBMP(s string) bool {
 	for i := range len(s) {
 		if s[i] >= 0xf0 {
@@ -223,7 +226,8 @@ func beyondBMP(s string) bool {
 	return false
 }
 
-// appendString writes the escapes of ECMAScript's JSON.stringify and every other character as itself.
+// appendString writes the escapes of ECMAScript's JSON.stringify and every other character as
+// itself.
 func appendString(out []byte, s string) []byte {
 	const hex = "0123456789abcdef"
 	out = append(out, '"')
@@ -252,8 +256,9 @@ func appendString(out []byte, s string) []byte {
 	return append(out, '"')
 }
 
-// appendNumber writes a number as ECMAScript's Number::toString does: the shortest digits that give the same
-// float64 back, positional from 1e-6 up to 1e21, otherwise with an exponent without leading zeros.
+// appendNumber writes a number as ECMAScript's Number::toString does: the shortest digits that give
+// the same float64 back, positional from 1e-6 up to 1e21, otherwise with an exponent without
+// leading zeros.
 func appendNumber(out []byte, number string) ([]byte, error) {
 	x, err := strconv.ParseFloat(number, 64)
 	if err != nil {
@@ -272,8 +277,8 @@ func appendNumber(out []byte, number string) ([]byte, error) {
 	return out, nil
 }
 
-// loneSurrogate returns the place of a \uD800–\uDFFF escape that is not half of a pair, or −1. The decoder would quietly
-// replace it, so that two different texts would have one hash.
+// loneSurrogate returns the place of a \uD800–\uDFFF escape that is not half of a pair, or −1. The
+// decoder would quietly replace it, so that two different texts would have one hash.
 func loneSurrogate(text []byte) int {
 	for i := 0; i+1 < len(text); i++ {
 		if text[i] != '\\' {

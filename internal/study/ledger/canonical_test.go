@@ -101,7 +101,8 @@ func TestCanonicalJSONKeepsTheValue(t *testing.T) {
 	})
 }
 
-// drawJSON writes any JSON value, with spaces, escapes and all kinds of numbers, sometimes with a fault.
+// drawJSON writes any JSON value, with spaces, escapes and all kinds of numbers, sometimes with a
+// fault.
 func drawJSON(t *rapid.T, depth int) string {
 	space := rapid.SampledFrom([]string{"", "", " ", "\n\t"}).Draw(t, "space")
 	text := func() string {
@@ -166,7 +167,8 @@ func TestCanonicalJSONIsThatOfTheSlowWay(t *testing.T) {
 	}
 }
 
-// slowCanonicalJSON does the same token by token, with the standard library doing the reading: what the fast way is held against.
+// slowCanonicalJSON does the same token by token, with the standard library doing the reading: what
+// the fast way is held against.
 func slowCanonicalJSON(text []byte) ([]byte, error) {
 	if !utf8.Valid(text) {
 		return nil, errors.New("the text is not UTF-8")

@@ -16,7 +16,8 @@ import (
 // noHash stands for the hash before the first event.
 var noHash = strings.Repeat("0", 2*sha256.Size)
 
-// Draft is an event before it has its place in a ledger. Data is what goes with Kind, such as ToldData.
+// Draft is an event before it has its place in a ledger. Data is what goes with Kind, such as
+// ToldData.
 type Draft struct {
 	Kind Kind
 	Data any
@@ -29,8 +30,9 @@ type link struct {
 	hash string
 }
 
-// Next makes events of drafts that continue the ledger of snap (nil before its first event): numbered, timed and hashed. Time never
-// goes back within a study, even if the clock does. Sampled values that the ledger has are named by their hash.
+// Next makes events of drafts that continue the ledger of snap (nil before its first event):
+// numbered, timed and hashed. Time never goes back within a study, even if the clock does. Sampled
+// values that the ledger has are named by their hash.
 func Next(snap *Snapshot, now time.Time, by string, drafts ...Draft) ([]Event, error) {
 	last, short := link{hash: noHash}, shortener{hashes: map[*float64]string{}}
 	if snap != nil {
@@ -91,7 +93,8 @@ func hashEvent(previous string, e Event) (string, error) {
 	return hex.EncodeToString(sum[:]), nil
 }
 
-// CheckChain checks the numbering, times and hashes of a whole ledger. The error names the first event that does not fit.
+// CheckChain checks the numbering, times and hashes of a whole ledger. The error names the first
+// event that does not fit.
 func CheckChain(events []Event) error { return CheckContinues(0, noHash, events) }
 
 // CheckContinues checks the same of events that follow event seq, which has that hash.

@@ -29,7 +29,8 @@ func TestChainIsHashedAsTheContractSays(t *testing.T) {
 	if err := CheckChain(events); err != nil {
 		t.Error(err)
 	}
-	// What a reader outside sees gives the same hash: the printed event without its hash, canonical.
+	// What a reader outside sees gives the same hash: the printed event without its hash,
+	// canonical.
 	printed, err := json.Marshal(events[0])
 	if err != nil || !strings.Contains(string(printed), `"at":"2026-11-02T07:05:30.12Z"`) {
 		t.Errorf("printed as %s (%v)", printed, err)

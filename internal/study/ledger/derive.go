@@ -2,7 +2,8 @@ package ledger
 
 import "headroom/internal/study/design"
 
-// derive works out what of trial i follows from its readings, its settings and the present definition.
+// derive works out what of trial i follows from its readings, its settings and the present
+// definition.
 func (snap *Snapshot) derive(i int) {
 	t, r := snap.Trials[i], snap.records[i]
 	if r.place.U == nil {
@@ -46,13 +47,15 @@ func (t *Trial) progress(modelled []string) Status {
 	}
 }
 
-// value is the value of constraint c in trial i, told or known beforehand and saturated, if it is known by now.
+// value is the value of constraint c in trial i, told or known beforehand and saturated, if it is
+// known by now.
 func (snap *Snapshot) value(i int, c design.Constraint) (float64, bool) {
 	m, ok := snap.Trials[i].Metrics[c.Metric]
 	return design.Saturated(m.Value), ok
 }
 
-// Saturated lists the trials whose value of a metric is too large to compute with: in sums and models it counts as the largest that is not.
+// Saturated lists the trials whose value of a metric is too large to compute with: in sums and
+// models it counts as the largest that is not.
 func (snap *Snapshot) Saturated(metric string) (numbers []int) {
 	for _, t := range snap.Trials {
 		if m, told := t.Metrics[metric]; told && !design.Computable(m.Value) {

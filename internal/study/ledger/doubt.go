@@ -7,8 +7,8 @@ import (
 	"headroom/internal/study/design"
 )
 
-// A reading is doubted, never refused, when it looks like a slip of whoever typed it. This file holds the rule for one value; which values are
-// judged, and the words, are the service's.
+// A reading is doubted, never refused, when it looks like a slip of whoever typed it. This file
+// holds the rule for one value; which values are judged, and the words, are the service's.
 
 // Expected is the prediction of a reading, its noise included, in the metric's unit.
 type Expected struct{ Mean, SD float64 }
@@ -25,33 +25,42 @@ type Doubt struct {
 	Meant       *Slip     // what would fit, if a likely slip leads from there to the value
 }
 
-// Slip is a common mistake with a number: what was probably meant, and the power of ten between the two, 0 when only the sign is another.
+// Slip is a common mistake with a number: what was probably meant, and the power of ten between the
+// two, 0 when only the sign is another.
 type Slip struct {
 	Meant float64
 	Power int // typed = meant · 10^Power
 }
 
 const (
-	// mostSD is how many standard deviations of a reading a value may lie beside its prediction; within easySD it is not looked at again.
+	// mostSD is how many standard deviations of a reading a value may lie beside its prediction;
+	// within easySD it is not looked at again.
 	mostSD, easySD = 4, 2
-	// outOfReach is how many standard deviations beside its prediction at most one reading in a hundred lies, whatever their distribution is like (the
-	// inequality of Bienaymé and Chebyshev: 1/k²). Programs make no slips, and a young model is often surprised by more than mostSD.
+	// outOfReach is how many standard deviations beside its prediction at most one reading in a
+	// hundred lies, whatever their distribution is like (the inequality of Bienaymé and Chebyshev:
+	// 1/k²). Programs make no slips, and a young model is often surprised by more than mostSD.
 	outOfReach = 10
-	// fewestToJudge is how many values must be known before the model, or their range, can make a new one look odd.
+	// fewestToJudge is how many values must be known before the model, or their range, can make a
+	// new one look odd.
 	fewestToJudge = 4
-	// fewestForPowers is how many values must be known before a new one can be another power of ten.
+	// fewestForPowers is how many values must be known before a new one can be another power of
+	// ten.
 	fewestForPowers = 2
-	// farOutside is how many times as large as the largest, or as small as the smallest reading, a value is when a power of ten comes to mind.
+	// farOutside is how many times as large as the largest, or as small as the smallest reading, a
+	// value is when a power of ten comes to mind.
 	farOutside = 3
 	mostPowers = 3
 )
 
-// firstSteps are for so many values known, all before there is a model, how many times their spread a further one may lie beyond them: so far, were all
-// drawn alike from a normal distribution, 1 in 100 lies, and 1 in 10, which is odd enough where a slip leads there from among the others
-// (TestFirstReadingsAreSeldomDoubted draws them). Two values may be of one setting and say nothing of the others, so they do not suffice without a slip.
+// firstSteps are for so many values known, all before there is a model, how many times their spread
+// a further one may lie beyond them: so far, were all drawn alike from a normal distribution, 1 in
+// 100 lies, and 1 in 10, which is odd enough where a slip leads there from among the others
+// (TestFirstReadingsAreSeldomDoubted draws them). Two values may be of one setting and say nothing
+// of the others, so they do not suffice without a slip.
 var firstSteps = map[int]struct{ odd, slip float64 }{2: {math.Inf(1), 4.97}, 3: {5.52, 1.27}}
 
-// Likely tells whether a value of a metric is like its other readings, or as expected: more than that it would not be doubted.
+// Likely tells whether a value of a metric is like its other readings, or as expected: more than
+// that it would not be doubted.
 func (snap *Snapshot) Likely(t *Trial, metric string, value float64) bool {
 	if expected := snap.Foretold(t, metric); expected != nil {
 		return expected.fits(value)
@@ -59,8 +68,8 @@ func (snap *Snapshot) Likely(t *Trial, metric string, value float64) bool {
 	return snap.Range(metric, t.Number).around(value)
 }
 
-// judge doubts a value of a metric; nil when it looks as it should. known is what other readings range over, expected nil where no model has
-// learnt the metric.
+// judge doubts a value of a metric; nil when it looks as it should. known is what other readings
+// range over, expected nil where no model has learnt the metric.
 func judge(value float64, m design.MetricInfo, expected *Expected, known Range) *Doubt {
 	doubt, fits, plausible := Doubt{}, known.around, m.Plausible
 	if len(plausible) == 2 && (value < plausible[0] || value > plausible[1]) {
@@ -127,7 +136,8 @@ func judge(value float64, m design.MetricInfo, expected *Expected, known Range) 
 // share is what per cent of a whole can be.
 var share = Range{Count: 2, Low: 0, High: 100}
 
-// limitsOf is what the limits of a metric range over, but for those at 0, which say nothing of its size.
+// limitsOf is what the limits of a metric range over, but for those at 0, which say nothing of its
+// size.
 func limitsOf(m design.MetricInfo) Range {
 	r := RangeOf()
 	for _, c := range m.Constraints {
@@ -138,8 +148,8 @@ func limitsOf(m design.MetricInfo) Range {
 	return r
 }
 
-// exchanged tells whether x and y, told of two metrics whose other readings range over those, look as if each were the other's: neither is of the sign and
-// size of its own, and each of the other's.
+// exchanged tells whether x and y, told of two metrics whose other readings range over those, look
+// as if each were the other's: neither is of the sign and size of its own, and each of the other's.
 func exchanged(x, y float64, ofX, ofY Range) bool {
 	return !ofX.near(x) && !ofY.near(y) && ofX.near(y) && ofY.near(x)
 }
@@ -216,8 +226,8 @@ func (r Range) or(limits Range) Range {
 // beyondBy is how far beyond the values x lies, 0 among them.
 func (r Range) beyondBy(x float64) float64 { return max(x-r.High, r.Low-x, 0) }
 
-// slack is how far beyond an end that cannot be passed noise may well carry a reading: half of how far apart the readings lie, or half of their limit
-// where they are too few to tell.
+// slack is how far beyond an end that cannot be passed noise may well carry a reading: half of how
+// far apart the readings lie, or half of their limit where they are too few to tell.
 func (r Range) slack(limits Range) float64 {
 	switch {
 	case r.Count > 1:
@@ -236,7 +246,8 @@ func (r Range) within(other Range) bool {
 	return r.Count == 0 || other.holds(r.Low) && other.holds(r.High)
 }
 
-// near tells whether x has a sign that they have, and is neither several times as large as all of them nor as small.
+// near tells whether x has a sign that they have, and is neither several times as large as all of
+// them nor as small.
 func (r Range) near(x float64) bool {
 	if r.Count == 0 || x < 0 && r.Low >= 0 || x > 0 && r.High <= 0 {
 		return false
@@ -248,8 +259,9 @@ func (r Range) near(x float64) bool {
 	return math.Abs(x) <= farOutside*r.most() && math.Abs(x) >= least/farOutside
 }
 
-// stepsTo is how far beyond the values x lies, in units of how far they lie apart: of themselves or, where all have one sign, of their logarithms,
-// whichever is less. It is 0 for x among them, and where they do not lie apart.
+// stepsTo is how far beyond the values x lies, in units of how far they lie apart: of themselves
+// or, where all have one sign, of their logarithms, whichever is less. It is 0 for x among them,
+// and where they do not lie apart.
 func (r Range) stepsTo(x float64) float64 {
 	if !r.beyond(x) || r.High == r.Low {
 		return 0
@@ -268,7 +280,8 @@ func (r Range) stepsTo(x float64) float64 {
 func (r Range) beyond(x float64) bool { return r.Count > 0 && (x < r.Low || x > r.High) }
 func (r Range) holds(x float64) bool  { return r.Low <= x && x <= r.High }
 
-// around tells whether x lies within the readings, or about as near to them as they are to each other, and has no sign that none of them has.
+// around tells whether x lies within the readings, or about as near to them as they are to each
+// other, and has no sign that none of them has.
 func (r Range) around(x float64) bool {
 	if r.Count == 0 || x < 0 && r.Low >= 0 || x > 0 && r.High <= 0 {
 		return false
@@ -280,7 +293,8 @@ func (r Range) around(x float64) bool {
 	return r.Low-room <= x && x <= r.High+room
 }
 
-// farFrom tells whether x lies further outside the readings than twice their spread; where all are equal, than their size.
+// farFrom tells whether x lies further outside the readings than twice their spread; where all are
+// equal, than their size.
 func (r Range) farFrom(x float64) bool {
 	room := 2 * (r.High - r.Low)
 	if room == 0 {
@@ -289,7 +303,8 @@ func (r Range) farFrom(x float64) bool {
 	return x > r.High+room || x < r.Low-room
 }
 
-// otherPower tells whether x is of another size, or sign, than all readings, and a slip leads to it from among them.
+// otherPower tells whether x is of another size, or sign, than all readings, and a slip leads to it
+// from among them.
 func (r Range) otherPower(x float64, fits func(float64) bool) bool {
 	if r.Count < fewestForPowers || r.Low <= 0 && r.High >= 0 {
 		return false
@@ -319,8 +334,8 @@ func slipOf(x float64, fits func(float64) bool) *Slip {
 	return nil
 }
 
-// Foretold is what the decision of a trial expected of a metric's reading; nil without one, when the trial was run at other settings, or when
-// the model had not learnt the metric by then.
+// Foretold is what the decision of a trial expected of a metric's reading; nil without one, when
+// the trial was run at other settings, or when the model had not learnt the metric by then.
 func (snap *Snapshot) Foretold(t *Trial, metric string) *Expected {
 	if t.SettingsChanged || t.Decision == nil || !snap.learnt(metric, t.Number) {
 		return nil
@@ -360,7 +375,8 @@ func (d *Decision) Expects(metric string) *Expected {
 	return &Expected{mean, sd}
 }
 
-// ForetoldBy is Foretold for a trial that has not begun, by the decision that would be recorded with it.
+// ForetoldBy is Foretold for a trial that has not begun, by the decision that would be recorded
+// with it.
 func (snap *Snapshot) ForetoldBy(d *Decision, metric string) *Expected {
 	if d == nil || !snap.learnt(metric, len(snap.Trials)+1) {
 		return nil

@@ -46,7 +46,8 @@ func TestTheFirstReadingsAreJudged(t *testing.T) {
 	}
 }
 
-// Programs make no slips: only what is far from all readings, or ten deviations from its prediction, is grave when they tell it.
+// Programs make no slips: only what is far from all readings, or ten deviations from its
+// prediction, is grave when they tell it.
 func TestWhatIsGraveNoMatterWhoTells(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -77,8 +78,9 @@ func TestExchangedReadingsAreSeen(t *testing.T) {
 	}
 }
 
-// TestFirstReadingsAreSeldomDoubted: of honest studies' first four readings, drawn from distributions of all kinds, it is counted how often one is asked
-// about. The levels that the rule is made from hold exactly for the normal one.
+// TestFirstReadingsAreSeldomDoubted: of honest studies' first four readings, drawn from
+// distributions of all kinds, it is counted how often one is asked about. The levels that the rule
+// is made from hold exactly for the normal one.
 func TestFirstReadingsAreSeldomDoubted(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(3, 17))

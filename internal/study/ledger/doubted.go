@@ -9,7 +9,8 @@ import (
 	"headroom/internal/study/design"
 )
 
-// Doubted is something told of a trial that looks like a slip, with what was expected instead and why in words.
+// Doubted is something told of a trial that looks like a slip, with what was expected instead and
+// why in words.
 type Doubted struct {
 	Metric    string    `json:"metric,omitempty"`
 	Parameter string    `json:"parameter,omitempty"` // where it is a setting used
@@ -24,7 +25,8 @@ func (t *Trial) Doubted(metric string) bool {
 	return slices.ContainsFunc(t.Doubts, func(d Doubted) bool { return d.Metric == metric })
 }
 
-// DoubtReading doubts one reading, by what other readings range over and what was expected of it, nil where no model has learnt the metric.
+// DoubtReading doubts one reading, by what other readings range over and what was expected of it,
+// nil where no model has learnt the metric.
 func (snap *Snapshot) DoubtReading(metric string, value float64, expected *Expected, known Range) *Doubted {
 	for _, m := range snap.Definition.Metrics() {
 		if m.Name != metric {
@@ -37,7 +39,8 @@ func (snap *Snapshot) DoubtReading(metric string, value float64, expected *Expec
 	return nil
 }
 
-// DoubtReadings doubts what is told of trial number, 0 for one that has not begun: each reading, and whether two of them were exchanged.
+// DoubtReadings doubts what is told of trial number, 0 for one that has not begun: each reading,
+// and whether two of them were exchanged.
 func (snap *Snapshot) DoubtReadings(number int, told map[string]Reading, expected func(metric string) *Expected) []Doubted {
 	var doubts []Doubted
 	for _, m := range snap.Definition.Metrics() {
@@ -55,8 +58,8 @@ func (snap *Snapshot) DoubtReadings(number int, told map[string]Reading, expecte
 	return doubts
 }
 
-// exchangedWith is the metric that a reading seems to be of, when the one told of that seems to be of this, which ranges over of. Where a model expects
-// readings, it must expect neither.
+// exchangedWith is the metric that a reading seems to be of, when the one told of that seems to be
+// of this, which ranges over of. Where a model expects readings, it must expect neither.
 func (snap *Snapshot) exchangedWith(number int, m design.MetricInfo, told map[string]Reading, expected func(metric string) *Expected) (other string, of Range) {
 	of = snap.Range(m.Name, number).or(limitsOf(m))
 	unexpected := func(metric string) bool {
@@ -72,7 +75,8 @@ func (snap *Snapshot) exchangedWith(number int, m design.MetricInfo, told map[st
 	return "", of
 }
 
-// DoubtSettings doubts settings used instead of those chosen: what lies beyond the bounds may have happened, and may be a slip.
+// DoubtSettings doubts settings used instead of those chosen: what lies beyond the bounds may have
+// happened, and may be a slip.
 func DoubtSettings(d design.Definition, chosen, used design.Settings) []Doubted {
 	var doubts []Doubted
 	for _, p := range d.Parameters {
@@ -131,8 +135,8 @@ func (doubt *Doubt) range95(known Range) []float64 {
 	return []float64{known.Low, known.High}
 }
 
-// words say why a value is doubted and what may have been meant: "Yield 712 %? The highest so far is 75 %. 71.2 % would fit: was the decimal
-// point meant elsewhere?"
+// words say why a value is doubted and what may have been meant: "Yield 712 %? The highest so far
+// is 75 %. 71.2 % would fit: was the decimal point meant elsewhere?"
 func (doubt *Doubt) words(m design.MetricInfo, value float64) string {
 	text := []string{design.Capitalised(m.Name) + " " + amount(value, m.Unit) + "?"}
 	if p := doubt.Implausible; p != nil {

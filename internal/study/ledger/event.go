@@ -1,5 +1,5 @@
-// Package ledger is what happens in a study: events in a hash-chained order that nobody changes, and the study as it stands after
-// any of them, which is a pure function of the events up to there.
+// Package ledger is what happens in a study: events in a hash-chained order that nobody changes,
+// and the study as it stands after any of them, which is a pure function of the events up to there.
 package ledger
 
 import (
@@ -41,12 +41,13 @@ type Event struct {
 	Kind Kind            `json:"kind"`
 	Data json.RawMessage `json:"data"`
 	Hash string          `json:"hash"`
-	// Author is who wrote it here, as account.Identity.Caller has it, "" when that was elsewhere or is not known. It is no part of the ledger: names are for
-	// people, and two can have the same.
+	// Author is who wrote it here, as account.Identity.Caller has it, "" when that was elsewhere or
+	// is not known. It is no part of the ledger: names are for people, and two can have the same.
 	Author string `json:"-"`
 }
 
-// Decode reads the event's data into what goes with its kind, refusing members that do not belong there.
+// Decode reads the event's data into what goes with its kind, refusing members that do not belong
+// there.
 func (e Event) Decode(into any) error { return decodeExactly(e.Data, into) }
 
 // Says tells whether the event's data are those, as they are hashed.
@@ -66,7 +67,8 @@ func (e Event) Says(data any) (bool, error) {
 // CreatedData starts a study.
 type CreatedData struct {
 	Definition design.Definition `json:"definition"`
-	// Engine is the version of the optimizer whose defaults are written out in Definition; "" where none are, as before they were.
+	// Engine is the version of the optimizer whose defaults are written out in Definition; "" where
+	// none are, as before they were.
 	Engine string `json:"engine,omitempty"`
 }
 
@@ -77,7 +79,8 @@ type EditedData struct {
 	State       *State  `json:"state,omitempty"`
 }
 
-// ReconfiguredData replaces the definition from the next decision on; Before and After hold what changed, by path.
+// ReconfiguredData replaces the definition from the next decision on; Before and After hold what
+// changed, by path.
 type ReconfiguredData struct {
 	Definition design.Definition `json:"definition"`
 	Engine     string            `json:"engine,omitempty"` // see CreatedData
@@ -94,11 +97,13 @@ type ChosenData struct {
 	ReplicateOf int             `json:"replicate_of,omitempty"`
 	Note        string          `json:"note,omitempty"`
 	Decision    *Decision       `json:"decision,omitempty"`
-	// Seen is the last event the decision was made from, Engine the version of the optimizer that made it.
+	// Seen is the last event the decision was made from, Engine the version of the optimizer that
+	// made it.
 	Seen   int64  `json:"seen"`
 	Engine string `json:"engine"`
 	design.Brought
-	// ValueHashes name, by metric, sampled values that an earlier event of the ledger brought; see hashValues.
+	// ValueHashes name, by metric, sampled values that an earlier event of the ledger brought; see
+	// hashValues.
 	ValueHashes map[string]string `json:"constraint_values_sha256,omitempty"`
 	// KnownValues are the known constraints' values at the point, by constraint name.
 	KnownValues map[string]float64 `json:"known_values,omitempty"`
@@ -113,8 +118,9 @@ const (
 	Imported  Origin = "imported"
 )
 
-// Decision is what the algorithm saw and chose, as kept with the trial and shown by the API. Maps are keyed by metric or
-// constraint name; mean and sd are physical, beta, multipliers, estimates and acquisition are in modelled units.
+// Decision is what the algorithm saw and chose, as kept with the trial and shown by the API. Maps
+// are keyed by metric or constraint name; mean and sd are physical, beta, multipliers, estimates
+// and acquisition are in modelled units.
 type Decision struct {
 	Seen                   int64                  `json:"seen"`
 	Engine                 string                 `json:"engine"`
@@ -160,15 +166,17 @@ type MetricModel struct {
 	Interaction  float64   `json:"interaction,omitempty"` // of an anova kernel
 	Centre       float64   `json:"centre"`
 	Scale        float64   `json:"scale"`
-	// Warp bends standardised readings, Inflation is the part of variance and lambda that earlier predictions' errors ask for, Freedom the
-	// degrees of freedom of the bands; absent: none, 1 and normal bands.
+	// Warp bends standardised readings, Inflation is the part of variance and lambda that earlier
+	// predictions' errors ask for, Freedom the degrees of freedom of the bands; absent: none, 1 and
+	// normal bands.
 	Warp      *Warp   `json:"warp,omitempty"`
 	Inflation float64 `json:"inflation,omitempty"`
 	Freedom   float64 `json:"freedom,omitempty"`
 }
 
-// Warp bends standardised readings z to (ψ(x) − centre)/scale, ψ being the transform of Yeo and Johnson
-// with that power and x = z or, of readings that are compared by their ratios, (z − origin)/unit.
+// Warp bends standardised readings z to (ψ(x) − centre)/scale, ψ being the transform of Yeo and
+// Johnson with that power and x = z or, of readings that are compared by their ratios, (z −
+// origin)/unit.
 type Warp struct {
 	Power  float64 `json:"power"`
 	Centre float64 `json:"centre"`
@@ -177,7 +185,8 @@ type Warp struct {
 	Unit   float64 `json:"unit,omitempty"`
 }
 
-// NoiseAt is the noise of a trial's reading, or of all readings with its settings, in modelled units.
+// NoiseAt is the noise of a trial's reading, or of all readings with its settings, in modelled
+// units.
 type NoiseAt struct {
 	Number int     `json:"number"`
 	Lambda float64 `json:"lambda"`
@@ -210,7 +219,8 @@ func WarpOf(w warp.Warp) *Warp {
 	return &kept
 }
 
-// Telling is what is reported of a trial: readings, and the settings actually used when they differ from those chosen.
+// Telling is what is reported of a trial: readings, and the settings actually used when they differ
+// from those chosen.
 type Telling struct {
 	Metrics    map[string]Reading `json:"metrics"`
 	Parameters design.Settings    `json:"parameters,omitempty"`
@@ -310,7 +320,8 @@ const (
 // Known tells whether c is a cause that failures have.
 func (c Cause) Known() bool { return c == BySettings || c == ByChance }
 
-// OrSettings is the cause of a failure: the settings where nothing was said, as in ledgers of before there were causes.
+// OrSettings is the cause of a failure: the settings where nothing was said, as in ledgers of
+// before there were causes.
 func (c Cause) OrSettings() Cause {
 	if c == "" {
 		return BySettings
@@ -326,8 +337,8 @@ type FittedData struct {
 	Metrics map[string]FittedMetric `json:"metrics"`
 }
 
-// FittedMetric is one metric's share of a fit; Lengthscales nil and Lambda 0 when only centre and scale were taken.
-// Kernel, Inputs and Outputs name what they belong to.
+// FittedMetric is one metric's share of a fit; Lengthscales nil and Lambda 0 when only centre and
+// scale were taken. Kernel, Inputs and Outputs name what they belong to.
 type FittedMetric struct {
 	Kernel       string    `json:"kernel"`
 	Inputs       string    `json:"inputs"`
@@ -336,14 +347,16 @@ type FittedMetric struct {
 	Scale        float64   `json:"scale"`
 	Lengthscales []float64 `json:"lengthscales,omitempty"`
 	Lambda       float64   `json:"lambda,omitempty"`
-	// Absent from fits that left the kernel's variance, the interaction, the readings and the bands as they were.
+	// Absent from fits that left the kernel's variance, the interaction, the readings and the bands
+	// as they were.
 	Variance    float64 `json:"variance,omitempty"`
 	Interaction float64 `json:"interaction,omitempty"` // of an anova kernel
 	Warp        *Warp   `json:"warp,omitempty"`
 	Told        float64 `json:"told,omitempty"`      // multiplies the noise variances told with readings
 	Inflation   float64 `json:"inflation,omitempty"` // multiplies variance and lambda
 	Freedom     float64 `json:"freedom,omitempty"`   // degrees of freedom of the bands
-	// Where noise differs by setting: lambda of every setting with replicates, named by its first trial, and of readings that their replicates contradict.
+	// Where noise differs by setting: lambda of every setting with replicates, named by its first
+	// trial, and of readings that their replicates contradict.
 	NoiseBySetting []NoiseAt `json:"noise_by_setting,omitempty"`
 	WrongReadings  []NoiseAt `json:"wrong_readings,omitempty"`
 	Count          int       `json:"count"`

@@ -14,9 +14,10 @@ import (
 	"headroom/internal/study/design"
 )
 
-// Fold adds events to the study as it was after them, prior (nil before the first). prior is left as it is. An event that makes
-// no sense where it stands is an error naming its seq. like, when not nil, is another snapshot of the same study
-// whose compiled definition is taken over if it is the same one.
+// Fold adds events to the study as it was after them, prior (nil before the first). prior is left
+// as it is. An event that makes no sense where it stands is an error naming its seq. like, when not
+// nil, is another snapshot of the same study whose compiled definition is taken over if it is the
+// same one.
 func Fold(id string, prior *Snapshot, events []Event, like *Snapshot) (*Snapshot, error) {
 	if len(events) == 0 {
 		if prior == nil {
@@ -144,8 +145,8 @@ func (b *builder) created(data CreatedData) error {
 	return nil
 }
 
-// whole is a definition as an event has it, completed where that was not done when the event was made, and
-// with the settings that have come since.
+// whole is a definition as an event has it, completed where that was not done when the event was
+// made, and with the settings that have come since.
 func whole(d design.Definition, engine string) (design.Definition, error) {
 	if engine != "" {
 		return design.Grown(d), nil
@@ -244,7 +245,8 @@ func (b *builder) settle(i int, settings design.Settings, candidate *int, known 
 	return nil
 }
 
-// touch returns the index of trial number, which may be written to from now on: it is prior's no more.
+// touch returns the index of trial number, which may be written to from now on: it is prior's no
+// more.
 func (b *builder) touch(number int) (int, error) {
 	i := number - 1
 	if i < 0 || i >= len(b.snap.Trials) {
@@ -329,8 +331,9 @@ func (b *builder) ranges() map[string]Range {
 	return b.snap.ranges
 }
 
-// doubt judges what is being told of trial i by what was known before, of which what is grave stands in doubt: people are asked about the rest when they
-// type it. Rows of tables are judged together when they are imported, and what a simulated lab makes up is right.
+// doubt judges what is being told of trial i by what was known before, of which what is grave
+// stands in doubt: people are asked about the rest when they type it. Rows of tables are judged
+// together when they are imported, and what a simulated lab makes up is right.
 func (b *builder) doubt(i int, readings map[string]Reading, used design.Settings) {
 	t := b.snap.Trials[i]
 	if t.Origin == Imported || b.snap.Definition.SimulatedLab != "" {

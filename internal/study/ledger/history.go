@@ -8,8 +8,8 @@ import (
 	"headroom/internal/study/design"
 )
 
-// History is the study as the algorithm of c sees it: every trial a round, readings where they were revealed,
-// corrected values as if they had been told right.
+// History is the study as the algorithm of c sees it: every trial a round, readings where they were
+// revealed, corrected values as if they had been told right.
 func (snap *Snapshot) History(c *design.Compiled) *optimizer.History {
 	seen := make([]int64, len(snap.Trials))
 	for i := range snap.Trials {
@@ -36,13 +36,14 @@ func (snap *Snapshot) History(c *design.Compiled) *optimizer.History {
 	return &optimizer.History{Rounds: rounds, Fits: FitsUnder(c, snap.Fits), Rewritten: snap.fitted > 0 && snap.rewritten > snap.fitted}
 }
 
-// decidedBefore is the number of decisions made from events before seq, which is the round during which event seq was revealed.
-// seen, by decision, never decreases.
+// decidedBefore is the number of decisions made from events before seq, which is the round during
+// which event seq was revealed. seen, by decision, never decreases.
 func decidedBefore(seen []int64, seq int64) int {
 	return sort.Search(len(seen), func(i int) bool { return seen[i] >= seq })
 }
 
-// closedDuring turns spells of events into spells of decisions: decision t knew of the closing if it saw its event.
+// closedDuring turns spells of events into spells of decisions: decision t knew of the closing if
+// it saw its event.
 func closedDuring(seen []int64, spells []spell) []optimizer.Spell {
 	var closed []optimizer.Spell
 	for _, s := range spells {
@@ -57,7 +58,8 @@ func closedDuring(seen []int64, spells []spell) []optimizer.Spell {
 	return closed
 }
 
-// Draw is the recorded chance of a decision, which may be nil; numbers that another algorithm drew mean nothing to this one.
+// Draw is the recorded chance of a decision, which may be nil; numbers that another algorithm drew
+// mean nothing to this one.
 func (d *Decision) Draw(algorithm string) optimizer.Draw {
 	switch {
 	case d == nil:
@@ -68,8 +70,9 @@ func (d *Decision) Draw(algorithm string) optimizer.Draw {
 	return optimizer.Draw{Seed: d.RandomSeed, Z: d.Draws}
 }
 
-// FitsUnder keeps of recorded fits what still means something under the model in force: all of it in the same outputs, but
-// hyperparameters only of the same kernel and inputs. Which of them are free is for the optimizer to know.
+// FitsUnder keeps of recorded fits what still means something under the model in force: all of it
+// in the same outputs, but hyperparameters only of the same kernel and inputs. Which of them are
+// free is for the optimizer to know.
 func FitsUnder(c *design.Compiled, recorded []FittedData) []optimizer.Fit {
 	fits := make([]optimizer.Fit, 0, len(recorded))
 	for _, f := range recorded {

@@ -31,7 +31,8 @@ func TestReadingsAreRevealedInTheRoundOfTheLastDecisionThatMissedThem(t *testing
 			t.Errorf("yield of trial %d was revealed during round %d, want %d", number, got, want)
 		}
 	}
-	// A tell that comes while decision 6 is being made belongs to round 6: decision 6 has not seen it.
+	// A tell that comes while decision 6 is being made belongs to round 6: decision 6 has not seen
+	// it.
 	sixth := b.chosen(b.snap.Version)
 	b.tell(5, map[string]float64{"yield": 5})
 	if got := b.yieldRevealed(5); got != 5 {

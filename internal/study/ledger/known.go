@@ -2,8 +2,9 @@ package ledger
 
 import "encoding/json"
 
-// Numbers are numbers by metric. Of a metric that was never read there is none: what a model says of it is its prior, no knowledge. Where Numbers stand beside the names of all
-// metrics, such a metric is null in JSON.
+// Numbers are numbers by metric. Of a metric that was never read there is none: what a model says
+// of it is its prior, no knowledge. Where Numbers stand beside the names of all metrics, such a
+// metric is null in JSON.
 type Numbers map[string]float64
 
 // UnmarshalJSON leaves out what is null.

@@ -8,7 +8,8 @@ import (
 	"headroom/internal/memory/memorytest"
 )
 
-// TestLargeMembersAreReadInLittleMore: whatever a bundle holds in a member of the largest size, reading it takes little more than its bytes.
+// TestLargeMembersAreReadInLittleMore: whatever a bundle holds in a member of the largest size,
+// reading it takes little more than its bytes.
 func TestLargeMembersAreReadInLittleMore(t *testing.T) {
 	const room = largestMember / 16 // who keeps too much of it does so of this too, and the race detector has less to watch
 	var names strings.Builder

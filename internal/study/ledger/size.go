@@ -11,7 +11,8 @@ func (snap *Snapshot) Identity() (id string, version int64, hash string) {
 	return snap.ID, snap.Version, snap.Hash
 }
 
-// BytesBeside is the memory that snap holds and none of others does, which are other versions of the same study. It costs little where little differs.
+// BytesBeside is the memory that snap holds and none of others does, which are other versions of
+// the same study. It costs little where little differs.
 func (snap *Snapshot) BytesBeside(others ...*Snapshot) int64 {
 	m := memory.NewMeter()
 	if len(others) == 0 {
@@ -45,8 +46,8 @@ func (snap *Snapshot) BytesBeside(others ...*Snapshot) int64 {
 	return bytes
 }
 
-// trialBeside is BytesBeside of the trial at index i, which was touched together with its record or not at all. What a touched trial took over from
-// another version's counts as that one's.
+// trialBeside is BytesBeside of the trial at index i, which was touched together with its record or
+// not at all. What a touched trial took over from another version's counts as that one's.
 func (snap *Snapshot) trialBeside(m *memory.Meter, i int, others []*Snapshot) int64 {
 	for _, other := range others {
 		if i < len(other.Trials) && other.Trials[i] == snap.Trials[i] {

@@ -8,8 +8,8 @@ import (
 	"headroom/internal/study/design"
 )
 
-// Snapshot is a study as it was after one ledger event: the fold of the events up to Version. It is immutable and
-// shared; nobody may write to what it holds.
+// Snapshot is a study as it was after one ledger event: the fold of the events up to Version. It is
+// immutable and shared; nobody may write to what it holds.
 type Snapshot struct {
 	ID         string
 	Definition design.Definition
@@ -129,7 +129,8 @@ func (snap *Snapshot) Place(number int) optimizer.Place { return snap.records[nu
 // KnownValues are the values of known constraints at trial number's settings, by constraint name.
 func (snap *Snapshot) KnownValues(number int) map[string]float64 { return snap.records[number-1].known }
 
-// SameDefinition tells whether what matters to the algorithm was defined by the same event of the same study in both.
+// SameDefinition tells whether what matters to the algorithm was defined by the same event of the
+// same study in both.
 func (snap *Snapshot) SameDefinition(other *Snapshot) bool { return snap.defined == other.defined }
 
 // Brought is what the caller brought when the trial was chosen.
@@ -151,8 +152,9 @@ func (snap *Snapshot) WaitingTrials() []Trial {
 	return waiting
 }
 
-// BestSoFar gives, for each trial, the number of the best trial up to it: the best told objective among
-// included trials known to be within every limit; 0 while there is none. The earlier wins a tie.
+// BestSoFar gives, for each trial, the number of the best trial up to it: the best told objective
+// among included trials known to be within every limit; 0 while there is none. The earlier wins a
+// tie.
 func (snap *Snapshot) BestSoFar() []int {
 	best, bestValue := 0, 0.0
 	running := make([]int, len(snap.Trials))
@@ -165,7 +167,8 @@ func (snap *Snapshot) BestSoFar() []int {
 	return running
 }
 
-// ViolationSoFar gives, for each trial and constraint (in the order of the study), the violation up to it.
+// ViolationSoFar gives, for each trial and constraint (in the order of the study), the violation up
+// to it.
 func (snap *Snapshot) ViolationSoFar() [][]optimizer.Tally {
 	constraints := snap.Definition.Constraints
 	now, running := make([]optimizer.Tally, len(constraints)), make([][]optimizer.Tally, len(snap.Trials))
@@ -183,7 +186,8 @@ func (snap *Snapshot) ViolationSoFar() [][]optimizer.Tally {
 // Chosen are the settings that trial number was begun with; Trial.Parameters are those used.
 func (snap *Snapshot) Chosen(number int) design.Settings { return snap.records[number-1].chosen }
 
-// HasReading tells whether there is a reading of the metric that a model may learn from. Until then nothing is known of it but the prior.
+// HasReading tells whether there is a reading of the metric that a model may learn from. Until then
+// nothing is known of it but the prior.
 func (snap *Snapshot) HasReading(metric string) bool {
 	return slices.ContainsFunc(snap.Trials, func(t *Trial) bool {
 		_, told := t.Metrics[metric]

@@ -2,7 +2,8 @@ package ledger
 
 import "time"
 
-// Summary is one line of the list of studies. It stands on the study's row in the store, so that lists read neither trials nor ledgers.
+// Summary is one line of the list of studies. It stands on the study's row in the store, so that
+// lists read neither trials nor ledgers.
 type Summary struct {
 	ID            string     `json:"id"`
 	Name          string     `json:"name"`

@@ -2,16 +2,16 @@ package ledger
 
 import "fmt"
 
-// Taking is a ledger that is taken in from elsewhere, event by event. What Fold believes, having been written by this program, is asked about
-// here before it is believed.
+// Taking is a ledger that is taken in from elsewhere, event by event. What Fold believes, having
+// been written by this program, is asked about here before it is believed.
 type Taking struct {
 	b     *builder
 	prior *Snapshot
 	admit func(now *Snapshot, e Event) error
 }
 
-// Take goes on from prior, nil before the first event. admit tells what stands against the next event of the study as it is before it, nil
-// before the first; it must not keep what it is shown.
+// Take goes on from prior, nil before the first event. admit tells what stands against the next
+// event of the study as it is before it, nil before the first; it must not keep what it is shown.
 func Take(id string, prior *Snapshot, admit func(now *Snapshot, e Event) error) *Taking {
 	return &Taking{newBuilder(id, prior), prior, admit}
 }

@@ -29,7 +29,8 @@ func counted(snap *Snapshot) (c tally) {
 	return c
 }
 
-// After any events the tally, kept from event to event, is what counting all trials gives; so it is after folding them all at once.
+// After any events the tally, kept from event to event, is what counting all trials gives; so it is
+// after folding them all at once.
 func TestTallyIsWhatCountingGives(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {

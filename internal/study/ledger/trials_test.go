@@ -12,7 +12,8 @@ import (
 // queue is a study of candidates with one limit of known form and one sampled.
 func queue(t testing.TB) design.Definition { return example(t, "queue") }
 
-// placedAt fails unless trial 1 of an oven lies at these settings, for people and for the algorithm.
+// placedAt fails unless trial 1 of an oven lies at these settings, for people and for the
+// algorithm.
 func (b *bench) placedAt(what string, temperature, share float64) {
 	b.Helper()
 	trial, point := b.snap.Trial(1), b.round(1).Point

@@ -2,8 +2,8 @@ package ledger
 
 import "headroom/internal/study/design"
 
-// Turn is an event from which on something else holds for trials or readings that are there already: corrections, exclusions, reconfigurations and
-// fits. Charts over trials mark them.
+// Turn is an event from which on something else holds for trials or readings that are there
+// already: corrections, exclusions, reconfigurations and fits. Charts over trials mark them.
 type Turn struct {
 	Seq    int64
 	Kind   Kind
@@ -20,7 +20,8 @@ func (b *builder) turn(number int, reason string) {
 		Number: number, Reason: reason, Limits: b.snap.Definition.Constraints})
 }
 
-// LimitsThrough gives, for each trial, the constraints as they stood when it was chosen, in the order of the study.
+// LimitsThrough gives, for each trial, the constraints as they stood when it was chosen, in the
+// order of the study.
 func (snap *Snapshot) LimitsThrough() [][]design.Constraint {
 	limits := make([][]design.Constraint, len(snap.Trials))
 	next, now := 0, snap.Definition.Constraints

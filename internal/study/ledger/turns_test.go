@@ -6,7 +6,8 @@ import (
 	"headroom/internal/study/design"
 )
 
-// TestTurnsAndLimitsAsTheyStood: what changed the rules is listed in order, and each trial keeps the limit under which it was chosen.
+// TestTurnsAndLimitsAsTheyStood: what changed the rules is listed in order, and each trial keeps
+// the limit under which it was chosen.
 func TestTurnsAndLimitsAsTheyStood(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, oven(t))

@@ -9,13 +9,15 @@ import (
 	"math"
 )
 
-// Sampled values are large, and the trials of one request share them. A ledger holds them once: the event that brings them first has the
-// numbers, later ones their hash. An event's own hash covers what it says, and that covers the numbers.
+// Sampled values are large, and the trials of one request share them. A ledger holds them once: the
+// event that brings them first has the numbers, later ones their hash. An event's own hash covers
+// what it says, and that covers the numbers.
 
 // valuesByHash are the sampled values that a ledger's events brought, by hashValues.
 type valuesByHash map[string][]float64
 
-// hashValues returns hex SHA-256 of the numbers as IEEE 754 doubles, 8 bytes each, the lowest byte first; −0 counts as 0.
+// hashValues returns hex SHA-256 of the numbers as IEEE 754 doubles, 8 bytes each, the lowest byte
+// first; −0 counts as 0.
 func hashValues(values []float64) string {
 	text := make([]byte, 0, 8*len(values))
 	for _, x := range values {
@@ -25,8 +27,8 @@ func hashValues(values []float64) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Resolver puts the values back into choices that name them by their hash, going through a ledger's choices in order. The zero value begins
-// before the first.
+// Resolver puts the values back into choices that name them by their hash, going through a ledger's
+// choices in order. The zero value begins before the first.
 type Resolver struct {
 	values valuesByHash
 	shared bool // with a snapshot, which nobody may write to
@@ -55,7 +57,8 @@ func (r *Resolver) Resolve(data ChosenData) (ChosenData, error) {
 	return data, nil
 }
 
-// keep remembers values, and returns those of the same content that were there before, so that they are held once.
+// keep remembers values, and returns those of the same content that were there before, so that they
+// are held once.
 func (r *Resolver) keep(hash string, values []float64) []float64 {
 	if before, known := r.values[hash]; known {
 		return before
@@ -70,7 +73,8 @@ func (r *Resolver) keep(hash string, values []float64) []float64 {
 	return values
 }
 
-// shortener is the inverse: it names values by their hash where an earlier event of the ledger has them.
+// shortener is the inverse: it names values by their hash where an earlier event of the ledger has
+// them.
 type shortener struct {
 	kept   Resolver
 	hashes map[*float64]string // of values that the choices at hand share

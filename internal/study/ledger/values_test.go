@@ -16,7 +16,8 @@ func brings(number int, values ...float64) ChosenData {
 		Brought:    design.Brought{Context: map[string]float64{"omega": 2}, ConstraintValues: map[string][]float64{"backlog": values}}}
 }
 
-// TestSampledValuesStandOnceInALedger: where they come first; later events name them, whoever brings them and whatever came between.
+// TestSampledValuesStandOnceInALedger: where they come first; later events name them, whoever
+// brings them and whatever came between.
 func TestSampledValuesStandOnceInALedger(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, queue(t))
@@ -24,7 +25,8 @@ func TestSampledValuesStandOnceInALedger(t *testing.T) {
 	for i, values := range contents {
 		b.add(Chosen, brings(i+1, append([]float64{}, values...)...))
 	}
-	// python3 -c 'import struct, hashlib; print(hashlib.sha256(struct.pack("<4d", 0, 2, 3, 4)).hexdigest())'
+	// python3 -c 'import struct, hashlib; print(hashlib.sha256(struct.pack("<4d", 0, 2, 3,
+	// 4)).hexdigest())'
 	const first = "ee17261ef1250e6e1666d33c6c8ee89e9cc8d87ec1844e605ff2a70ec10c2c85"
 	for i, event := range b.events[1:] {
 		text := string(event.Data)
@@ -63,7 +65,8 @@ func TestSampledValuesStandOnceInALedger(t *testing.T) {
 	b.refuses("values that are named and brought", Draft{Chosen, twice})
 }
 
-// TestLedgersThatRepeatValuesAreRead: earlier programs wrote the values with every trial. They are held once.
+// TestLedgersThatRepeatValuesAreRead: earlier programs wrote the values with every trial. They are
+// held once.
 func TestLedgersThatRepeatValuesAreRead(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, queue(t))
@@ -87,7 +90,8 @@ func TestLedgersThatRepeatValuesAreRead(t *testing.T) {
 	}
 }
 
-// TestALargeAskIsWrittenOnce: fifty trials with ten sampled metrics of ten thousand candidates take hardly more room than one.
+// TestALargeAskIsWrittenOnce: fifty trials with ten sampled metrics of ten thousand candidates take
+// hardly more room than one.
 func TestALargeAskIsWrittenOnce(t *testing.T) {
 	t.Parallel()
 	values := map[string][]float64{}

@@ -62,7 +62,8 @@ func number(value any) float64 {
 // far is how many lengths of an axis beyond its end things are still drawn at their place.
 const far = 1000
 
-// at is where a value stands, 0 at the low end and 1 at the high one; a choice stands in the middle of its part.
+// at is where a value stands, 0 at the low end and 1 at the high one; a choice stands in the middle
+// of its part.
 func (s scale) at(value any) float64 {
 	if s.categories != nil {
 		name, _ := value.(string)
@@ -120,7 +121,8 @@ func (s scale) ticks(a Axis, most int) (list []tick) {
 	return list
 }
 
-// logTicks are whole powers of ten where there are a few of them, else ones, twos and fives, else even steps.
+// logTicks are whole powers of ten where there are a few of them, else ones, twos and fives, else
+// even steps.
 func (s scale) logTicks(a Axis, most int, add func([]float64, func(float64) string)) {
 	first, last := int(math.Ceil(math.Log10(s.low)-1e-9)), int(math.Floor(math.Log10(s.high)+1e-9))
 	if last-first >= 2 {
@@ -160,7 +162,8 @@ func even(low, high float64, about int) (list []float64) {
 	return list
 }
 
-// times10 is digits times a power of ten, rounded once, also where that power itself is too small a number.
+// times10 is digits times a power of ten, rounded once, also where that power itself is too small a
+// number.
 func times10(digits float64, power int) float64 {
 	x, err := strconv.ParseFloat(strconv.FormatFloat(digits, 'f', 0, 64)+"e"+strconv.Itoa(power), 64)
 	if err != nil {
@@ -169,10 +172,12 @@ func times10(digits float64, power int) float64 {
 	return x
 }
 
-// finestStep is the least step between ticks: the smallest numbers there are have no digits for finer ones.
+// finestStep is the least step between ticks: the smallest numbers there are have no digits for
+// finer ones.
 const finestStep = 1e-321
 
-// tidyStep is that of 1, 2, 5 and 10 times a power of ten which is nearest to a step on a logarithmic scale.
+// tidyStep is that of 1, 2, 5 and 10 times a power of ten which is nearest to a step on a
+// logarithmic scale.
 func tidyStep(step float64) (times float64, power int) {
 	power = int(math.Floor(math.Log10(step)))
 	switch over := step / times10(1, power); {
@@ -186,7 +191,8 @@ func tidyStep(step float64) (times float64, power int) {
 	return 1, power
 }
 
-// alike is how to write the ticks of an axis: all with equally many decimals, or with the same power of ten.
+// alike is how to write the ticks of an axis: all with equally many decimals, or with the same
+// power of ten.
 func alike(ticks []float64) func(float64) string {
 	most, step := 0.0, 0.0
 	for i, x := range ticks {
@@ -232,7 +238,8 @@ func widthOf(text string, size float64) float64 {
 	return sum * size
 }
 
-// spaced are the ticks whose words do not touch those before them on an axis of so many pixels. inward keeps the words of the outer ones inside.
+// spaced are the ticks whose words do not touch those before them on an axis of so many pixels.
+// inward keeps the words of the outer ones inside.
 func spaced(ticks []tick, width, size float64) (list []tick) {
 	end := math.Inf(-1)
 	for _, one := range ticks {

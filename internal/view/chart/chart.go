@@ -1,7 +1,9 @@
-// Package chart is the one model of charts, and how they are drawn: for pages, reports and saved pictures alike.
+// Package chart is the one model of charts, and how they are drawn: for pages, reports and saved
+// pictures alike.
 package chart
 
-// Drawing is a chart: a map, panels one above the other, or cells side by side. Its texts are plain: nothing in them is markup, and \n breaks a line.
+// Drawing is a chart: a map, panels one above the other, or cells side by side. Its texts are
+// plain: nothing in them is markup, and \n breaks a line.
 type Drawing struct {
 	X       Axis // of the map, or of all panels, which are hovered and zoomed together
 	Y       Axis // of the map
@@ -82,8 +84,9 @@ type Trace struct {
 	Fade  []float64 // how much of each mark is seen
 }
 
-// Limit is a threshold as it stood at each trial, drawn as a dashed line with its value at its end; the side that breaks it is hatched. It holds Y[i]
-// from X[i] on, to the end of the axis. Without X it holds all along.
+// Limit is a threshold as it stood at each trial, drawn as a dashed line with its value at its end;
+// the side that breaks it is hatched. It holds Y[i] from X[i] on, to the end of the axis. Without X
+// it holds all along.
 type Limit struct {
 	X     []float64
 	Y     []float64
@@ -101,7 +104,8 @@ type Surface struct {
 	Chance   [][]float64 // of a good end
 	Aim      string      // of what it is the chance, as in "the chance to …"
 	Cells    [][]string  // written in the cells of a grid
-	// What hovering says: the settings, what is expected there with a note on its ±, and the chance, in words.
+	// What hovering says: the settings, what is expected there with a note on its ±, and the
+	// chance, in words.
 	AtX     []string
 	AtY     []string
 	Text    [][]string

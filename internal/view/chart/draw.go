@@ -10,8 +10,9 @@ import (
 	"strings"
 )
 
-// A chart is HTML around pictures in SVG that are as wide as they are given room: places are parts of the width and the height, while words, marks and
-// lines keep their size. So one picture serves every window, and to zoom is to stretch what lies within its frame.
+// A chart is HTML around pictures in SVG that are as wide as they are given room: places are parts
+// of the width and the height, while words, marks and lines keep their size. So one picture serves
+// every window, and to zoom is to stretch what lies within its frame.
 
 // sheet is a chart as it is written.
 type sheet struct {
@@ -23,7 +24,8 @@ type sheet struct {
 	styles map[string]Style // of names
 }
 
-// HTML is the drawing for a page in which the id is nobody else's, labelled by the elements given for those who do not see it.
+// HTML is the drawing for a page in which the id is nobody else's, labelled by the elements given
+// for those who do not see it.
 func (d Drawing) HTML(id, labelledBy string) string {
 	s := &sheet{id: id, styles: map[string]Style{}}
 	kind := "map"
@@ -76,7 +78,8 @@ type frame struct {
 	class          string
 }
 
-// About how many pixels frames and small ones are wide, at least, in a wide window and in a narrow one.
+// About how many pixels frames and small ones are wide, at least, in a wide window and in a narrow
+// one.
 var frameWidths, smallWidths = [2]float64{620, 260}, [2]float64{190, 120}
 
 const leftWords, wordSize = 50, 12
@@ -179,7 +182,8 @@ func windows(which string) string {
 	return ` class="` + which + `"`
 }
 
-// fitted is a text as an element holds it, cut off where it does not go into so many pixels, and whole on hover then.
+// fitted is a text as an element holds it, cut off where it does not go into so many pixels, and
+// whole on hover then.
 func fitted(text string, width float64) string {
 	short := cut(text, width, wordSize)
 	if short == text {
@@ -200,10 +204,12 @@ func short(x float64, decimals int) string {
 	return text
 }
 
-// percent is a part of the width or the height, of which a place within the zoom counts from the left or from above.
+// percent is a part of the width or the height, of which a place within the zoom counts from the
+// left or from above.
 func percent(part float64) string { return short(100*part, 2) + "%" }
 
-// side is the length of both sides of a plane that is stretched over a frame, in which paths are drawn.
+// side is the length of both sides of a plane that is stretched over a frame, in which paths are
+// drawn.
 const side = 1000
 
 func (f frame) px(value any) string { return short(side*f.x.at(value), 1) }
@@ -214,7 +220,8 @@ func (s *sheet) path(d, attributes, more string) {
 	fmt.Fprintf(s, `<svg viewBox="0 0 %[1]d %[1]d" preserveAspectRatio="none" %[2]s><path d="%[3]s" %[4]s/></svg>`, side, more, d, attributes)
 }
 
-// said are the attributes by which what is drawn answers: its name, its kind, and what is said of each of its places.
+// said are the attributes by which what is drawn answers: its name, its kind, and what is said of
+// each of its places.
 func said(t Trace, kind string, texts []string) string {
 	of := fmt.Sprintf(`data-name="%s" data-kind="%s"`, html.EscapeString(t.Name), kind)
 	if len(texts) > 0 {
@@ -356,7 +363,8 @@ func (s *sheet) marks(f frame, t Trace) {
 	fmt.Fprintf(s, `<g %s%s>%s</g>`, of, opacity, marks.String())
 }
 
-// limit is a line of steps, from the left edge where it begins nowhere; the side that breaks it is hatched. Its value is written last, over all else.
+// limit is a line of steps, from the left edge where it begins nowhere; the side that breaks it is
+// hatched. Its value is written last, over all else.
 func (s *sheet) limit(f frame, limit Limit) (label string) {
 	s.name(limitName, Threshold)
 	from := func(i int) any {
@@ -403,7 +411,8 @@ func (s *sheet) limit(f frame, limit Limit) (label string) {
 // limitName is what the legend calls the limit of a panel.
 const limitName = "limit"
 
-// limitLabel stands above its line where values above break it, as long as there is room; on the other side where marks are in the way and that is free.
+// limitLabel stands above its line where values above break it, as long as there is room; on the
+// other side where marks are in the way and that is free.
 func (s *sheet) limitLabel(f frame, limit Limit) string {
 	size := 13.0
 	if f.small {

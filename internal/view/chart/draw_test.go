@@ -43,7 +43,8 @@ func wellFormed(t interface{ Fatalf(string, ...any) }, drawn string) {
 	}
 }
 
-// A chart of everything there is draws each of it differently, is labelled, and names it in the legend.
+// A chart of everything there is draws each of it differently, is labelled, and names it in the
+// legend.
 func TestChartDrawsEverything(t *testing.T) {
 	t.Parallel()
 	x, y := values(1, 2, 3), values(1, 3, 2)
@@ -102,7 +103,8 @@ func TestNamesAreNoMarkup(t *testing.T) {
 	}
 }
 
-// However large, small or near to each other numbers are, they are drawn at places that can be written down.
+// However large, small or near to each other numbers are, they are drawn at places that can be
+// written down.
 func TestChartOfExtremesIsDrawn(t *testing.T) {
 	t.Parallel()
 	extremes := []float64{0, 1, -1, 71.2, 5e-324, 1e-307, 3e-307, -2e-308, 1e-200, 1e-160, 1e30, 1e99, 1e100, -1e100, 1e9, 1e9 + 1e-6}
@@ -130,7 +132,8 @@ func TestChartOfExtremesIsDrawn(t *testing.T) {
 	})
 }
 
-// Marks beyond the range are not drawn, and those of hundreds are smaller; of each kind the look is written down once.
+// Marks beyond the range are not drawn, and those of hundreds are smaller; of each kind the look is
+// written down once.
 func TestMarksKeepToTheirRange(t *testing.T) {
 	t.Parallel()
 	axis := Axis{Range: []float64{0, 1}}
@@ -149,13 +152,15 @@ func TestMarksKeepToTheirRange(t *testing.T) {
 	if many, crowded := marksOf(crowd + 1); many != crowd+1 || !strings.Contains(drawn, "a4.5,4.5 ") || !strings.Contains(crowded, "a2.25,2.25 ") {
 		t.Errorf("%d marks of a crowd, or as large as ever", many)
 	}
-	// What lies far beyond the range, as a line that leaves it, keeps a place that can be written down.
+	// What lies far beyond the range, as a line that leaves it, keeps a place that can be written
+	// down.
 	if steep := one(axis, axis, nil, Trace{Style: Line, X: values(0, 1), Y: values(0, 1e100)}).HTML("id", "title"); !strings.Contains(steep, `d="M0,1000L1000,-999000"`) {
 		t.Errorf("a line out of sight is drawn as %s", steep)
 	}
 }
 
-// What is drawn stands where its numbers are: marks in parts of the frame, lines on the plane that is stretched over it.
+// What is drawn stands where its numbers are: marks in parts of the frame, lines on the plane that
+// is stretched over it.
 func TestThingsStandAtTheirNumbers(t *testing.T) {
 	t.Parallel()
 	d := one(Axis{Range: []float64{0, 4}}, Axis{Range: []float64{0, 10}}, []Limit{{X: []float64{0, 2}, Y: []float64{5, 2}, Label: "limit 2", Above: true}},
@@ -173,7 +178,8 @@ func TestThingsStandAtTheirNumbers(t *testing.T) {
 	}
 }
 
-// Ticks of an axis have the same decimals, a true minus, and a power of ten where they are very large or small; those of a count are whole.
+// Ticks of an axis have the same decimals, a true minus, and a power of ten where they are very
+// large or small; those of a count are whole.
 func TestTicks(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -235,7 +241,8 @@ func TestTicksKeepClear(t *testing.T) {
 	}
 }
 
-// A contour of a distance from the middle is a circle: one closed line, everywhere as far away as its level says. Of a slope it is a straight line.
+// A contour of a distance from the middle is a circle: one closed line, everywhere as far away as
+// its level says. Of a slope it is a straight line.
 func TestContours(t *testing.T) {
 	t.Parallel()
 	const n = 41
@@ -297,7 +304,8 @@ func TestContours(t *testing.T) {
 	})
 }
 
-// A figure stands alone: it has its title, its cells and each name once, bands below lines in the colour of theirs, and nothing that needs a page.
+// A figure stands alone: it has its title, its cells and each name once, bands below lines in the
+// colour of theirs, and nothing that needs a page.
 func TestFigureStandsAlone(t *testing.T) {
 	t.Parallel()
 	x, y := values(1, 50, 100), values(2, 0.5, 1)

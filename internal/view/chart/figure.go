@@ -16,7 +16,8 @@ const (
 	figureBorder, figureWords = 12, 13
 )
 
-// Figure is cells as an SVG file for documents, which stands alone: on white, with its colours written out, and nothing in it that answers a pointer.
+// Figure is cells as an SVG file for documents, which stands alone: on white, with its colours
+// written out, and nothing in it that answers a pointer.
 func Figure(title string, cells []Panel) []byte {
 	s := &sheet{id: "figure", styles: map[string]Style{}}
 	columns := max(1, min(len(cells), figureColumns))
@@ -67,7 +68,8 @@ var inked = func() *strings.Replacer {
 // seriesColours are Okabe and Ito's, told apart by colour-blind readers.
 var seriesColours = []string{"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"}
 
-// Series is how line number i of a figure looks, one with Low and High in place of Y its band. More than there are colours repeat them dashed.
+// Series is how line number i of a figure looks, one with Low and High in place of Y its band. More
+// than there are colours repeat them dashed.
 func Series(i int) Style { return Style(fmt.Sprintf("series%d", i%(2*len(seriesColours)))) }
 
 func init() {

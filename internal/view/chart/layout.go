@@ -57,13 +57,15 @@ func (s *sheet) axisTitle(title string) {
 	fmt.Fprintf(s, `<div class="axis">%s</div>`, html.EscapeString(title))
 }
 
-// wideColumns is how many cells stand side by side where there is room, and narrowColumns where there is little.
+// wideColumns is how many cells stand side by side where there is room, and narrowColumns where
+// there is little.
 const wideColumns, narrowColumns = 4, 2
 
 // cellHeight is that of cells in pixels, aloneHeight that of one that stands alone.
 const cellHeight, aloneHeight = 80, 170
 
-// cells stand side by side. Those of one group stand in rows of their own; where that is one row each, the columns share the lowest axis.
+// cells stand side by side. Those of one group stand in rows of their own; where that is one row
+// each, the columns share the lowest axis.
 func (s *sheet) cells(cells []Panel) {
 	groups := [][]Panel{}
 	most := 0

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// look is how a mark is drawn around its place: shape first, then colour. Colours are the page's own variables, so that a chart follows light, dark and paper.
+// look is how a mark is drawn around its place: shape first, then colour. Colours are the page's
+// own variables, so that a chart follows light, dark and paper.
 type look struct {
 	outline    func(r float64) string
 	r          float64
@@ -46,7 +47,8 @@ func plus(r float64) string    { return level(r) + upright(r) }
 func upright(r float64) string { return fmt.Sprintf("M0,%gV%g", -r, r) }
 func level(r float64) string   { return fmt.Sprintf("M%g,0H%g", -r, r) }
 
-// polygon has its corners on one circle, every other one on a smaller circle where inner is less than 1.
+// polygon has its corners on one circle, every other one on a smaller circle where inner is less
+// than 1.
 func polygon(corners int, turn, inner float64) func(r float64) string {
 	return func(r float64) string {
 		var d strings.Builder
@@ -74,7 +76,8 @@ func (l look) attributes() string {
 	return fmt.Sprintf(`fill="var(--%s)" stroke="var(--%s)"`, l.fill, l.edge)
 }
 
-// crowded is the look where hundreds stand: smaller, and without the edge that would cover neighbours.
+// crowded is the look where hundreds stand: smaller, and without the edge that would cover
+// neighbours.
 func (l look) crowded() look {
 	l.r /= 2
 	if l.fill != "" {

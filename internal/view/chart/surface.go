@@ -18,7 +18,8 @@ import (
 // Pixels of a map's height, and of the room that its parts have beside it.
 const mapHeight, mapTitle, barLeft, barWidth = 330, 72, 14, 12
 
-// plane draws a map of two parameters: colour is the mean, lines are chances, marks on top. Beside it stands what the colours mean.
+// plane draws a map of two parameters: colour is the mean, lines are chances, marks on top. Beside
+// it stands what the colours mean.
 func (s *sheet) plane(d Drawing) {
 	d.X.Range, d.Y.Range = nil, nil
 	f := frame{x: scaleOf(d.X, d.Surface.X), y: scaleOf(d.Y, d.Surface.Y), xAxis: d.X, yAxis: d.Y, xWords: "all", yWords: "all", traces: d.Traces, surface: d.Surface, height: mapHeight}
@@ -26,7 +27,8 @@ func (s *sheet) plane(d Drawing) {
 	s.axisTitle(d.X.Title)
 }
 
-// cividis are twelve steps of the map of that name (Nuñez, Anderton, Renslow 2018), alike to the colour-blind, dark for low.
+// cividis are twelve steps of the map of that name (Nuñez, Anderton, Renslow 2018), alike to the
+// colour-blind, dark for low.
 var cividis = []color.RGBA{
 	{0x00, 0x20, 0x4d, 0xff}, {0x00, 0x30, 0x6f, 0xff}, {0x2a, 0x40, 0x6c, 0xff}, {0x48, 0x52, 0x6b, 0xff}, {0x5e, 0x62, 0x6e, 0xff}, {0x72, 0x73, 0x74, 0xff},
 	{0x87, 0x84, 0x79, 0xff}, {0x9e, 0x96, 0x77, 0xff}, {0xb6, 0xa9, 0x71, 0xff}, {0xd0, 0xbe, 0x67, 0xff}, {0xea, 0xd3, 0x57, 0xff}, {0xff, 0xea, 0x46, 0xff},
@@ -68,7 +70,8 @@ func (s *sheet) surface(f frame) {
 	}
 }
 
-// spread is where the first value of an axis stands, and how far apart they are: they are evenly spread, and each in the middle of its part.
+// spread is where the first value of an axis stands, and how far apart they are: they are evenly
+// spread, and each in the middle of its part.
 func spread(axis scale, values []any) (first, step float64) {
 	first = axis.at(values[0])
 	return first, (axis.at(values[len(values)-1]) - first) / float64(max(1, len(values)-1))
@@ -168,14 +171,16 @@ func (s *sheet) chances(f frame) {
 	s.WriteString(labels.String())
 }
 
-// crossing is a border between two neighbours of a grid, that to the right of a place or that above it, through which a contour goes.
+// crossing is a border between two neighbours of a grid, that to the right of a place or that above
+// it, through which a contour goes.
 type crossing struct {
 	column, row int
 	up          bool
 }
 
-// contours are the lines at a level through a grid of values, in its columns and rows, by marching squares (Lorensen and Cline 1987, in two dimensions):
-// through each square of four neighbours the line goes straight.
+// contours are the lines at a level through a grid of values, in its columns and rows, by marching
+// squares (Lorensen and Cline 1987, in two dimensions): through each square of four neighbours the
+// line goes straight.
 func contours(values [][]float64, level float64) (paths [][][2]float64) {
 	next := map[crossing][]crossing{}
 	var order []crossing
@@ -186,7 +191,8 @@ func contours(values [][]float64, level float64) (paths [][][2]float64) {
 	over := func(i, j int) bool { return values[i][j] >= level }
 	for i := range len(values) - 1 {
 		for j := range len(values[i]) - 1 {
-			// Borders around the square, one after the other, that the level lies between the ends of.
+			// Borders around the square, one after the other, that the level lies between the ends
+			// of.
 			var cut []crossing
 			for _, border := range []struct {
 				crossing

@@ -1,4 +1,5 @@
-// Package words writes numbers, quantities and moments as pages do, and has the small words that sentences about them need.
+// Package words writes numbers, quantities and moments as pages do, and has the small words that
+// sentences about them need.
 package words
 
 import (
@@ -21,7 +22,8 @@ func Number(x float64) string {
 	return design.Typeset(design.FormatNumber(x))
 }
 
-// Numbers of the size Large and larger, and smaller ones than Small, are written with a power of ten.
+// Numbers of the size Large and larger, and smaller ones than Small, are written with a power of
+// ten.
 const Large, Small = 1e7, 1e-4
 
 // powerOf is the power of ten that a number is written with, 0 for none.
@@ -77,7 +79,8 @@ func Alike(sd float64) func(float64) string {
 	}
 }
 
-// Column writes the numbers of a column with equally many decimals: as many as the one that needs most.
+// Column writes the numbers of a column with equally many decimals: as many as the one that needs
+// most.
 func Column(values []float64) func(float64) string {
 	decimals := 0
 	for _, x := range values {
@@ -179,7 +182,8 @@ func AxisName(name, unit string) string {
 	return name + " (" + unit + ")"
 }
 
-// Sentence begins with a capital where it begins with a word, not with a symbol, and ends with a full stop.
+// Sentence begins with a capital where it begins with a word, not with a symbol, and ends with a
+// full stop.
 func Sentence(text string) string {
 	if first := text[0]; 'a' <= first && first <= 'z' {
 		text = string(first-'a'+'A') + text[1:]
@@ -193,7 +197,8 @@ func Limit(c design.Constraint) string { return Sign(c.Op) + " " + Quantity(c.Th
 // Sign is how a limit's comparison is written.
 func Sign(op string) string { return Either(op == ">=", "≥", "≤") }
 
-// mostZeros is beyond what power of ten settings are written with it: there would be more zeros than a float64 has digits.
+// mostZeros is beyond what power of ten settings are written with it: there would be more zeros
+// than a float64 has digits.
 const mostZeros = 15
 
 // Setting is the value of a parameter.
@@ -210,7 +215,8 @@ func Setting(p design.Parameter, v design.Value) string {
 // logDigits is how many digits a value on a log scale is written with, as FormatSetting does.
 const logDigits = 4
 
-// Settings writes values of a parameter with equally many decimals, as many as its usual form needs, or on a log scale with equally many digits.
+// Settings writes values of a parameter with equally many decimals, as many as its usual form
+// needs, or on a log scale with equally many digits.
 func Settings(p design.Parameter, values []design.Value) func(design.Value) string {
 	var decimals int
 	for _, value := range values {
@@ -261,7 +267,8 @@ func span(d time.Duration) string {
 	return strconv.Itoa(max(1, int(d.Minutes()))) + Thin + "min"
 }
 
-// ForSoLong says for how long something has been going on, as the end of a sentence; nothing of what has just begun.
+// ForSoLong says for how long something has been going on, as the end of a sentence; nothing of
+// what has just begun.
 func ForSoLong(d time.Duration) string {
 	switch {
 	case d < 2*time.Second:

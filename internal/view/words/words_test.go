@@ -41,7 +41,8 @@ func TestNumbersAsPagesShowThem(t *testing.T) {
 	}
 }
 
-// TestColumnsHaveEquallyManyDecimals: trailing zeros are kept, so that figures stand under each other.
+// TestColumnsHaveEquallyManyDecimals: trailing zeros are kept, so that figures stand under each
+// other.
 func TestColumnsHaveEquallyManyDecimals(t *testing.T) {
 	t.Parallel()
 	show := Column([]float64{60.25, 71.2, 80})

@@ -180,35 +180,36 @@ func (p *panelling) awaited(t *ledger.Trial, metric string) (mean float64, predi
 	return mean, predicted
 }
 
-// within is the range in which to draw the series, with what must be seen; words say what lies
-// beyond it.
-func (s *series) within(metric string, must []float64) (within []float64, said string) {
-	within, above, below := robustRange(s.values, must)
+// axis is the one on which to draw the series, with what must be seen; words say what lies beyond
+// its range.
+func (p *panelling) axis(metric string, s series, must []float64) (axis chart.Axis, said string) {
+	m := p.measureOf(metric, s.values, s.first, must)
+	within, above, below := robustRange(m.all(s.values), m.all(must))
 	for _, style := range []chart.Style{chart.Doubted, chart.Recommended} {
 		if trace := s.points.traces[style]; trace != nil {
-			within = edged(within, *trace)
+			within = edged(m, within, *trace)
 		}
 	}
 	said = prefixed(design.Capitalised(metric), beyondWords(above, below))
-	within, beyond := takeIn(within, s.first)
+	within, beyond := takeIn(within, m.all(s.first))
 	if beyond > 0 {
 		said = strings.TrimSpace(said + fmt.Sprintf(" %s: %s corrected since, as first told, beyond the range drawn.", design.Capitalised(metric), words.Count(beyond, "reading", "readings")))
 	}
-	return within, said
+	return m.axis(within), said
 }
 
-// edged moves marks that lie beyond the range drawn to its edge, and says so. Where there is no
-// range, it is theirs.
-func edged(within []float64, marks ...chart.Trace) []float64 {
+// edged moves marks that lie beyond the range drawn, as they are measured, to its edge, and says
+// so. Where there is no range, it is theirs.
+func edged(m measure, within []float64, marks ...chart.Trace) []float64 {
 	for _, trace := range marks {
 		for i, y := range trace.Y {
-			value := y.(float64)
+			value := m.to(y.(float64))
 			if len(within) == 0 {
 				within, _, _ = robustRange(nil, []float64{value})
 			}
 			room := 0.03 * (within[1] - within[0])
 			if at := min(max(value, within[0]+room), within[1]-room); at != value {
-				trace.Y[i] = at
+				trace.Y[i] = m.from(at)
 				trace.Text[i] += ", beyond the range drawn"
 			}
 		}
@@ -249,8 +250,8 @@ func (p *panelling) bestPanel() (panel chart.Panel, best, beyond string) {
 		s.points.add(chart.Recommended, r.Number, mean, fmt.Sprintf("%s of the recommended settings, expected %s (± one standard deviation, without the noise of a reading)",
 			o.Metric, words.Uncertain(mean, r.SD[o.Metric], o.Unit)), r.Number)
 	}
-	within, beyond := s.within(o.Metric, must)
-	return chart.Panel{Title: words.AxisName(design.Capitalised(o.Metric), o.Unit), Height: bestHeight, Y: chart.Axis{Range: within}, Traces: s.traces(append(truth, line)...)}, strings.TrimSpace(p.bestWords() + " " + said), beyond
+	axis, beyond := p.axis(o.Metric, s, must)
+	return chart.Panel{Title: words.AxisName(design.Capitalised(o.Metric), o.Unit), Height: bestHeight, Y: axis, Traces: s.traces(append(truth, line)...)}, strings.TrimSpace(p.bestWords() + " " + said), beyond
 }
 
 func prefixed(name, said string) string {
@@ -320,12 +321,12 @@ func (p *panelling) limitPanel(j int) (panel chart.Panel, said, beyond string) {
 	if _, priced := p.Readout.Multipliers[now.Name]; priced {
 		lines, said = append(lines, p.averageLine(j)), said+" "+p.averageWords(j)
 	}
-	within, beyond := s.within(now.Metric, path.Y)
+	axis, beyond := p.axis(now.Metric, s, path.Y)
 	title := words.AxisName(design.Capitalised(now.Metric), now.Unit) + " and its limit"
 	if now.Name != now.Metric {
 		title += ", " + now.Name
 	}
-	return chart.Panel{Title: title, Height: limitHeight, Y: chart.Axis{Range: within}, Traces: s.traces(lines...), Limits: []chart.Limit{path}}, said, beyond
+	return chart.Panel{Title: title, Height: limitHeight, Y: axis, Traces: s.traces(lines...), Limits: []chart.Limit{path}}, said, beyond
 }
 
 // limitPath is the threshold as it stood at each trial; the next one is under the limit of now.

@@ -73,6 +73,31 @@ func TestMultiplierWordsFollowFacts(t *testing.T) {
 	}
 }
 
+// A metric whose model compares readings by their ratios is drawn so, and none of them is beyond the
+// range. A limit or reading of 0 has no place there.
+func TestRatiosAreDrawn(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, twoLimits)
+	for i, impurity := range []float64{40, 20, 3, 0.3, 30, 0.2, 0.4, 0.45, 0.3} {
+		b.tell(b.ask(float64(i)/10), map[string]float64{"yield": 60, "impurity": impurity, "pressure": 2})
+	}
+	v := b.facts(0)
+	v.Readout.Metrics["impurity"] = study.MetricState{Warp: &ledger.Warp{Scale: 1, Unit: 1e-6}}
+	panel, _, beyond := v.panelling().limitPanel(0)
+	if y := panel.Y; !y.Log || !(y.Range[0] > 0 && y.Range[0] < 0.2 && y.Range[1] > 40 && y.Range[1] < 1000) || beyond != "" {
+		t.Errorf("impurity is drawn on %+v; %s", panel.Y, beyond)
+	}
+	if panel, _, _ := v.panelling().limitPanel(1); panel.Y.Log {
+		t.Error("pressure is drawn by its ratios")
+	}
+	b.limit(0, 0)
+	v = b.facts(0)
+	v.Readout.Metrics["impurity"] = study.MetricState{Warp: &ledger.Warp{Scale: 1, Unit: 1e-6}}
+	if panel, _, _ := v.panelling().limitPanel(0); panel.Y.Log {
+		t.Error("a limit of 0 is drawn on a logarithmic axis")
+	}
+}
+
 // What was told first is seen beside what it was corrected to, unless it is so far away that it
 // would flatten everything else.
 func TestFirstValuesAreTakenIn(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"headroom/internal/view/chart"
 	"headroom/internal/view/words"
 )
 
@@ -13,6 +14,51 @@ import (
 // leaves it out: early ones, of the first third, are often far from where a study goes; late ones
 // must be absurd, such as slips by a power of ten.
 const earlyFence, lateFence = 3, 15
+
+// measure is how values lie on an axis: as they are, or by their logarithms.
+type measure struct {
+	log      bool
+	to, from func(float64) float64
+}
+
+var (
+	asTheyAre = measure{false, func(x float64) float64 { return x }, func(x float64) float64 { return x }}
+	byRatios  = measure{true, math.Log, math.Exp}
+)
+
+// all is where values lie.
+func (m measure) all(values []float64) []float64 {
+	out := make([]float64, len(values))
+	for i, x := range values {
+		out[i] = m.to(x)
+	}
+	return out
+}
+
+// measureOf is how a metric's values lie on the axes of charts: by their logarithms where its model
+// compares them so, and all that is drawn lies above 0.
+func (v Facts) measureOf(metric string, drawn ...[]float64) measure {
+	warp := v.Readout.Metrics[metric].Warp
+	if warp == nil || !(warp.Unit > 0) {
+		return asTheyAre
+	}
+	for _, values := range drawn {
+		if slices.ContainsFunc(values, func(x float64) bool { return !(x > 0) }) {
+			return asTheyAre
+		}
+	}
+	return byRatios
+}
+
+// axis is one on which values lie so, and reach from the first to the last of the range, none where
+// there is nothing to draw.
+func (m measure) axis(within []float64) chart.Axis {
+	if len(within) == 0 {
+		return chart.Axis{}
+	}
+	low, high := m.from(within[0]), m.from(within[1])
+	return chart.Axis{Range: []float64{low, high}, Log: m.log, Plain: m.log && low >= words.Small && high < words.Large}
+}
 
 // robustRange is the range of a chart's y axis: that of the readings in their order, except
 // outliers, so that they do not flatten everything else. What must be seen is always inside. above

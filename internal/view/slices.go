@@ -75,10 +75,11 @@ func (o Outlook) sliceGrid() templates.Chart {
 		for _, limit := range limitsOn(d, metric) {
 			all = append(all, limit.Y...)
 		}
-		within, _, _ := robustRange(nil, all)
-		edged(within, doubted...)
+		m := o.measureOf(metric, all)
+		within, _, _ := robustRange(nil, m.all(all))
+		edged(m, within, doubted...)
 		for i := first; i < len(cells); i++ {
-			cells[i].Y.Range = within
+			cells[i].Y = m.axis(within)
 		}
 	}
 	for _, along := range influences {

@@ -99,7 +99,7 @@ const likelier = 0.5
 //
 // and, while nothing says that a second reading would differ from the first, none that was read
 // beyond a limit, a broken limit counting as m, the least expected reward of such a point: what the
-// next decision compares other places with, in metric units. There is none before there is a scale
+// next decision compares other places with, in units of expectedReward. There is none before there is a scale
 // and a reading of every metric. The error is that of ctx.
 func (s *shown) Recommendation(ctx context.Context) (int, error) {
 	if !s.modelStands() {
@@ -158,11 +158,12 @@ func (s *shown) modelStands() bool {
 	return true
 }
 
-// expectedReward is the posterior mean, in metric units and to be made large, of a reward with this
-// estimate.
+// expectedReward is the posterior mean of a reward with this estimate, to be made large: in metric
+// units, or, where the objective's readings are compared by their ratios, by its logarithm, in which
+// twice as little is worth the same wherever it is.
 func (s *shown) expectedReward(mean, sd float64) float64 {
 	t := s.regime.transforms[0]
-	if t.warp == warp.Identity {
+	if t.warp == warp.Identity || t.warp.Logarithmic() {
 		return mean
 	}
 	value, _ := t.moments(mean, sd)

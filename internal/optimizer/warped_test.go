@@ -2,6 +2,7 @@ package optimizer
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"headroom/internal/optimizer/warp"
@@ -100,6 +101,52 @@ func TestALimitOverDecades(t *testing.T) {
 		if finite(t, b.Mean[0], b.SD[0], b.Upper95[0]); !(b.Lower95[1] > -1 && b.Mean[0] > 1e4 && b.Mean[0] < 1e6) {
 			t.Errorf("expected are %v to %v, from %v", b.Mean[1], b.Mean[0], b.Lower95[1])
 		}
+	}
+}
+
+// TestWorthOverDecades: where a cost to be made small reaches over decades, from 2000 to 6000 is as much
+// as from 6000 to 18,000, and not a hundredth of what the worst reading lies away.
+func TestWorthOverDecades(t *testing.T) {
+	t.Parallel()
+	differ := 0
+	for seed := range uint64(40) {
+		cfg := plain(t, 2, 1, adaptive, `{}`)
+		cfg.Objective.Sign, cfg.Metrics[0].Warp = -1, true
+		h := played(cfg, 12, 100+seed)
+		for i := range h.Rounds {
+			value := &h.Rounds[i].Readings[0].Value
+			*value = math.Exp(3 * *value)
+		}
+		w := warp.Warp{Scale: 1.5, Origin: -0.1999, Unit: 1e-4} // ln(1000 value) of values centred at 2 and scaled by 10
+		h.Fits = []Fit{{From: 13, Metrics: []FittedMetric{{Set: true, Centre: 2, Scale: 10, Lengthscales: []float64{0.4, 0.6}, Lambda: 0.02, Variance: 1, Warp: w, Count: 12},
+			{Set: true, Scale: 1, Lengthscales: []float64{0.4, 0.6}, Lambda: 0.05, Variance: 1, Count: 12}}}}
+		s := mustReplay(t, cfg, h)
+		var at []Place
+		for _, r := range h.Rounds {
+			at = append(at, Place{U: r.Point, Arm: -1})
+		}
+		believed := sure(s.Posterior(background, at))[0].Mean
+		chances := sure(s.FeasibilityProbability(background, at, nil))
+		best := func(reward func(cost float64) float64) int {
+			most, round, worst := math.Inf(-1), 0, slices.Max(believed)
+			for i, cost := range believed {
+				within := h.Rounds[i].Readings[1].Value <= cfg.Costs[0].Threshold
+				if worth := chances[i] * (reward(cost) - reward(worst)); within && chances[i] >= 0.5 && worth > most {
+					most, round = worth, i+1
+				}
+			}
+			return round
+		}
+		want := best(func(cost float64) float64 { return -math.Log(cost) })
+		if want != best(func(cost float64) float64 { return -cost }) {
+			differ++
+		}
+		if got := sure(s.Recommendation(background)); got != want {
+			t.Errorf("seed %d: trial %d is recommended, worth most is %d", seed, got, want)
+		}
+	}
+	if differ == 0 {
+		t.Error("no study tells ratios from differences")
 	}
 }
 

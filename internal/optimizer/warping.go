@@ -2,6 +2,7 @@ package optimizer
 
 import (
 	"context"
+	"math"
 
 	"headroom/internal/optimizer/fit"
 	"headroom/internal/optimizer/warp"
@@ -9,11 +10,23 @@ import (
 
 // fitWarp warps the readings, standardised by f, to be most like a normal sample.
 func (s *task) fitWarp(metric int, rounds []int, f FittedMetric) warp.Warp {
-	return warp.Fit(s.standardised(metric, rounds, f), f.zero())
+	return warp.Fit(s.standardised(metric, rounds, f), s.zero(metric, rounds, f))
 }
 
-// zero is the value 0 as f centres and scales it.
-func (f FittedMetric) zero() float64 { return -f.Centre / f.Scale }
+// straight is the largest told deviation, as a part of its reading, over which a logarithm is a
+// straight line, to 5 %: beyond it the noise told of a reading says little of the noise of its logarithm.
+const straight = 0.1
+
+// zero is the value 0 as f centres and scales it, from which logarithms are taken; −∞ where the noise
+// told of a reading forbids it.
+func (s *task) zero(metric int, rounds []int, f FittedMetric) float64 {
+	for _, n := range rounds {
+		if r := s.history.Rounds[n-1].Readings[metric]; r.SD > straight*r.Value {
+			return math.Inf(-1)
+		}
+	}
+	return -f.Centre / f.Scale
+}
 
 // standardised are the readings as f centres and scales them.
 func (s *task) standardised(metric int, rounds []int, f FittedMetric) []float64 {
@@ -34,7 +47,7 @@ const mostTurns = 4
 // none; from the better of both it goes on to the warp that explains the readings best as the
 // hyperparameters stand, and to the hyperparameters from there, in turn.
 func (v *view) warpWithFit(ctx context.Context, metric int, rounds []int, f FittedMetric, found fit.Result) (warp.Warp, fit.Result, error) {
-	candidates := warp.Candidates(v.standardised(metric, rounds, f), f.zero())
+	candidates := warp.Candidates(v.standardised(metric, rounds, f), v.zero(metric, rounds, f))
 	if candidates == nil {
 		return f.Warp, found, nil
 	}

@@ -1,6 +1,7 @@
 package optimizer
 
 import (
+	"math"
 	"testing"
 
 	"headroom/internal/optimizer/policy"
@@ -43,6 +44,31 @@ func TestWhatMultipliesIsALogarithm(t *testing.T) {
 	}
 	if f := fittedCosts(t, "mixed", below); f.Warp.Power != 0.5 {
 		t.Errorf("under a kernel without interaction a product less 2 is warped by %+v", f.Warp)
+	}
+}
+
+// TestToldNoiseOfALogarithm: a deviation told that is small beside its reading is one of the logarithm,
+// too; one that is half of it is not, and the readings are left as told.
+func TestToldNoiseOfALogarithm(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		sd   float64
+		want bool
+	}{{0.05, true}, {0.5, false}} {
+		cfg := plain(t, 1, 0, adaptive, `{}`)
+		cfg.Metrics[0].Warp = true
+		h := played(cfg, 12, 3)
+		for i := range h.Rounds {
+			h.Rounds[i].Readings[0].Value = math.Pow(10, 4*h.Rounds[i].Point[0])
+			h.Rounds[i].Readings[0].SD = c.sd
+		}
+		f, err := mustReplay(t, cfg, h).FitNow(background)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := f.Metrics[0].Warp.Logarithmic(); got != c.want {
+			t.Errorf("readings from 1 to 10,000, each ± %g: logarithmic is %v", c.sd, got)
+		}
 	}
 }
 

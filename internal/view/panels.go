@@ -183,7 +183,7 @@ func (p *panelling) awaited(t *ledger.Trial, metric string) (mean float64, predi
 // axis is the one on which to draw the series, with what must be seen; words say what lies beyond
 // its range.
 func (p *panelling) axis(metric string, s series, must []float64) (axis chart.Axis, said string) {
-	m := p.measureOf(metric, s.values, s.first, must)
+	m := measureOf(p.Readout.Metrics[metric], s.values, s.first, must)
 	within, above, below := robustRange(m.all(s.values), m.all(must))
 	for _, style := range []chart.Style{chart.Doubted, chart.Recommended} {
 		if trace := s.points.traces[style]; trace != nil {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"headroom/internal/study"
 	"headroom/internal/view/chart"
 	"headroom/internal/view/words"
 )
@@ -37,8 +38,8 @@ func (m measure) all(values []float64) []float64 {
 
 // measureOf is how a metric's values lie on the axes of charts: by their logarithms where its model
 // compares them so, and all that is drawn lies above 0.
-func (v Facts) measureOf(metric string, drawn ...[]float64) measure {
-	warp := v.Readout.Metrics[metric].Warp
+func measureOf(metric study.MetricState, drawn ...[]float64) measure {
+	warp := metric.Warp
 	if warp == nil || !(warp.Unit > 0) {
 		return asTheyAre
 	}

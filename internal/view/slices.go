@@ -75,7 +75,7 @@ func (o Outlook) sliceGrid() templates.Chart {
 		for _, limit := range limitsOn(d, metric) {
 			all = append(all, limit.Y...)
 		}
-		m := o.measureOf(metric, all)
+		m := measureOf(o.Readout.Metrics[metric], all)
 		within, _, _ := robustRange(nil, m.all(all))
 		edged(m, within, doubted...)
 		for i := first; i < len(cells); i++ {

@@ -45,6 +45,7 @@ func TestDoubling(t *testing.T) {
 	s := line(0, []float64{1}, []float64{0}, []float64{0.5}, []float64{0})
 	s.Round, s.Multipliers = 16, []float64{3}
 	equal(t, "price", sure(queue.Score(s)).Value, []float64{1 - 3/(4*4/2.0)*0.5})
+	equal(t, "slope along the cost", queue.Traits().Slopes(s).Costs[0].Mean, []float64{-3 / (4 * 4 / 2.0)})
 }
 
 // TestDoubledBoundAddsUp: the bound over phases is the sum of what the algorithm with each phase's

@@ -321,6 +321,7 @@ func (p *tab) sees(text string) {
 // seesNot asserts that a text is nowhere on the page.
 func (p *tab) seesNot(text string) {
 	p.t.Helper()
+	p.until("a page", `document.body`) // there is none while one is left for the next
 	if ask[bool](p, fmt.Sprintf(`document.body.innerText.replace(/\s+/g, " ").includes(%s)`, quoted(text))) {
 		p.t.Errorf("the page says %q", text)
 	}

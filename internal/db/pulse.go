@@ -30,7 +30,11 @@ func newPulse() *pulse {
 }
 
 // lost ends what waits for the database; found lets begin again. Both may be said again and again.
-func (p *pulse) lost() { p.now(); p.lose() }
+func (p *pulse) lost() {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	p.lose()
+}
 
 func (p *pulse) found() {
 	p.mutex.Lock()

@@ -147,6 +147,9 @@ func TestStoredSettingsGrow(t *testing.T) {
 		t.Errorf("what was always written out is missed: %v", faults)
 	}
 	other, _ := Complete("ckb-ucb", map[string]json.RawMessage{"horizon": json.RawMessage(`"doubling"`)}, study)
+	if grown := Grown("ckb-ucb", nil); len(grown) != 1 {
+		t.Errorf("no settings at all grow to %v", grown)
+	}
 	if grown := Grown("ckb-ucb", other); !agree(grown, other) {
 		t.Errorf("%s has become %s", other, grown)
 	}

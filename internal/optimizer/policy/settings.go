@@ -73,7 +73,9 @@ func Grown(algorithm string, whole map[string]json.RawMessage) map[string]json.R
 	d, _ := Find(algorithm)
 	for _, s := range d.Settings {
 		if _, written := whole[s.Name]; !written && s.Once != nil {
-			whole = maps.Clone(whole)
+			if whole = maps.Clone(whole); whole == nil { // whoever forges a ledger leaves out all
+				whole = map[string]json.RawMessage{}
+			}
 			whole[s.Name] = asJSON(s.Once)
 		}
 	}

@@ -51,29 +51,25 @@ func (a explorer) Traits() Traits {
 
 // upper is the score with [Z]⁺: where Z < 0 the estimate is at best the mean.
 func (a explorer) upper(s *Input) Scores {
-	wide := *s
-	wide.Draw.Z = make([]float64, len(s.Draw.Z))
+	widths := make([]float64, len(s.Draw.Z))
 	for k, z := range s.Draw.Z {
-		wide.Draw.Z[k] = positive(z)
+		widths[k] = positive(z)
 	}
-	return a.bounded(&wide, wide.Draw.Z)
+	return a.scored(s, make([][]float64, len(widths)), widths)
 }
 
 func (a explorer) slopes(s *Input) Slopes { return a.lagrangianSlopes(s, s.Draw.Z, s.Multipliers) }
-
-// bounded is the score with bounds of these widths for every function.
-func (a explorer) bounded(s *Input, widths []float64) Scores {
-	scores := a.lagrangian(upper(s.Reward, widths[0]),
-		func(j int) []float64 { return lower(s.Costs[j], widths[1+j]) }, s.Multipliers)
-	scores.Reason = Sample
-	return scores
-}
 
 func (a explorer) Score(s *Input) (Scores, error) {
 	functions, widths, err := a.explore(s)
 	if err != nil {
 		return Scores{}, err
 	}
+	return a.scored(s, functions, widths), nil
+}
+
+// scored is the score with these functions, and bounds of these widths where there is none.
+func (a explorer) scored(s *Input, functions [][]float64, widths []float64) Scores {
 	estimate := func(k int, bound func(Estimate, float64) []float64, e Estimate) []float64 {
 		if functions[k] != nil {
 			return functions[k]
@@ -85,7 +81,7 @@ func (a explorer) Score(s *Input) (Scores, error) {
 	if a.has(thompsonSampling) || a.has(randomExploration) {
 		scores.Reason = Sample
 	}
-	return scores, nil
+	return scores
 }
 
 // explore returns, per target, the function drawn over all places, nil where none is, and the width

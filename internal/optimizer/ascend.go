@@ -106,27 +106,22 @@ func (up *slopes) rise(ctx context.Context) func(points [][]float64) ([]search.S
 			}
 		}
 		scores, along := make([]search.Score, len(places)), make([]search.Slope, len(places))
-		work, shares := cores.New(), min(cores.Count(), len(places))
-		for share := range shares {
-			from, to := share*len(places)/shares, (share+1)*len(places)/shares
-			work.Go(func() error {
-				some := make([]gp.Inclined, len(inclined))
-				for i := range some {
-					some[i] = inclined[i].Part(from, to)
-					if large {
-						continue
-					}
-					if err := up.incline(ctx, i, places[from:to], some[i]); err != nil {
-						return err
-					}
+		return scores, along, cores.Stretches(len(places), func(from, to int) error {
+			some := make([]gp.Inclined, len(inclined))
+			for i := range some {
+				some[i] = inclined[i].Part(from, to)
+				if large {
+					continue
 				}
-				values, slopes, err := up.at(ctx, places[from:to], some)
-				copy(scores[from:to], values)
-				copy(along[from:to], slopes)
-				return err
-			})
-		}
-		return scores, along, work.Wait()
+				if err := up.incline(ctx, i, places[from:to], some[i]); err != nil {
+					return err
+				}
+			}
+			values, slopes, err := up.at(ctx, places[from:to], some)
+			copy(scores[from:to], values)
+			copy(along[from:to], slopes)
+			return err
+		})
 	}
 }
 

@@ -135,16 +135,12 @@ func (c screened) part(from, to int) screened {
 
 // boundAll is boundScores on all cores; a place's bound does not depend on the others.
 func (s *decision) boundAll(ctx context.Context, of screened, rows int, known Known, draw Draw) ([]search.Score, error) {
-	bounds, work, shares := make([]search.Score, len(of.at)), cores.New(), min(cores.Count(), len(of.at))
-	for share := range shares {
-		from, to := share*len(of.at)/shares, (share+1)*len(of.at)/shares
-		work.Go(func() error {
-			some, err := s.boundScores(ctx, of.part(from, to), rows, known, draw)
-			copy(bounds[from:to], some)
-			return err
-		})
-	}
-	return bounds, work.Wait()
+	bounds := make([]search.Score, len(of.at))
+	return bounds, cores.Stretches(len(of.at), func(from, to int) error {
+		some, err := s.boundScores(ctx, of.part(from, to), rows, known, draw)
+		copy(bounds[from:to], some)
+		return err
+	})
 }
 
 // boundScores bounds the scores of places by the standard deviations that the first rows of each

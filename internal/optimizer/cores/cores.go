@@ -49,3 +49,13 @@ func (g *Group) Wait() error {
 	}
 	return err
 }
+
+// Stretches cuts n pieces of work into a stretch for each processor, as even as may be and none of
+// them empty, and does those beside each other. It returns the first error.
+func Stretches(n int, stretch func(from, to int) error) error {
+	g, shares := New(), min(Count(), n)
+	for share := range shares {
+		g.Go(func() error { return stretch(share*n/shares, (share+1)*n/shares) })
+	}
+	return g.Wait()
+}

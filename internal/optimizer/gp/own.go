@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"headroom/internal/optimizer/checkpoint"
+	"headroom/internal/optimizer/cores"
 	"headroom/internal/optimizer/factor"
 )
 
@@ -76,7 +77,7 @@ func solveOwn(ctx context.Context, d *Data, known int) ([][]float64, error) {
 	for i := range own {
 		own[i] = i
 	}
-	return rows, shared(len(own), func(from, to int) error {
+	return rows, cores.Stretches(len(own), func(from, to int) error {
 		return d.solveBlocksOwn(ctx, own[from:to], func(n int, v []float64) {
 			i := from + n
 			for s := max(known, i); s < len(v); s++ {

@@ -125,18 +125,9 @@ func (d *Data) solveBlocks(ctx context.Context, X *kernel.Inputs, use func(i int
 // solveShared is solveBlocks on all cores: use is called from several goroutines, for different
 // points.
 func (d *Data) solveShared(ctx context.Context, X *kernel.Inputs, use func(i int, v []float64)) error {
-	return shared(X.Len(), func(from, to int) error {
+	return cores.Stretches(X.Len(), func(from, to int) error {
 		return d.solveBlocks(ctx, X.Slice(from, to), func(i int, v []float64) { use(from+i, v) })
 	})
-}
-
-// shared does a stretch of n pieces of work on each core.
-func shared(n int, stretch func(from, to int) error) error {
-	work, shares := cores.New(), cores.Count()
-	for share := range shares {
-		work.Go(func() error { return stretch(share*n/shares, (share+1)*n/shares) })
-	}
-	return work.Wait()
 }
 
 // MeanMany returns the posterior means, one slice per response, at the points X in O(n) a point.

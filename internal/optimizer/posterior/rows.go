@@ -231,25 +231,19 @@ func solving(d *gp.Data) int { return d.Len() * (kernelWork + d.Len()/2) }
 // onAllCores predicts a share of the points, each so much work, on each core. Points are
 // independent of each other, so the result is the same to the last bit.
 func onAllCores(points, work, functions int, predict func(from, to int) (means [][]float64, variances []float64, err error)) (Prediction, error) {
-	shares := min(cores.Count(), points)
-	if points*work < splitFrom || shares <= 1 {
+	if points*work < splitFrom || min(cores.Count(), points) <= 1 {
 		means, variances, err := predict(0, points)
 		return Prediction{Means: means, Variances: variances}, err
 	}
 	out := unpredicted(functions, points)
-	pieces := cores.New()
-	for share := range shares {
-		from, to := share*points/shares, (share+1)*points/shares
-		pieces.Go(func() error {
-			means, variances, err := predict(from, to)
-			copy(out.Variances[from:], variances)
-			for r, values := range means {
-				copy(out.Means[r][from:], values)
-			}
-			return err
-		})
-	}
-	return out, pieces.Wait()
+	return out, cores.Stretches(points, func(from, to int) error {
+		means, variances, err := predict(from, to)
+		copy(out.Variances[from:], variances)
+		for r, values := range means {
+			copy(out.Means[r][from:], values)
+		}
+		return err
+	})
 }
 
 // unpredicted has room for the predictions of so many functions at so many points.

@@ -217,6 +217,27 @@ func BenchmarkGain60(b *testing.B) {
 	}
 }
 
+// BenchmarkGain1000 says what could be gained after 1000 trials, all metrics having one fixed kernel
+// or each its own fitted one.
+func BenchmarkGain1000(b *testing.B) {
+	for _, model := range []struct {
+		name string
+		cfg  *Config
+	}{{"fixed", plain(b, 4, 2, func(*Config) {}, `{}`)}, {"fitted", byDefault(b, 0)}} {
+		b.Run(model.name, func(b *testing.B) {
+			s := mustReplay(b, model.cfg, played(model.cfg, 1000, 1))
+			if model.cfg.Fit {
+				s = refit(b, s)
+			}
+			for b.Loop() {
+				if _, _, err := s.Gain(background, Known{}, 0.01); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
 // BenchmarkDefault1000 asks after 1000 trials: first after a restart, and after one more result.
 // BenchmarkCholesky1000 is its measure.
 func BenchmarkDefault1000(b *testing.B) {

@@ -160,12 +160,18 @@ func pathsAreThePosterior(t *testing.T, change func(*Config)) {
 	p := sure(state.drawPaths(background, at, Known{}, nil))
 	some := append(at[:20:20], asPlaces(candidates(20, 2))...)
 	estimates := sure(state.shown.estimate(background, some, nil))
-	row, values := make([]float64, p.longest()), make([]float64, 2)
+	var points [][]float64
+	for _, place := range some {
+		points = append(points, place.U)
+	}
+	follows := make([][][]float64, draws)
+	for i := range follows {
+		follows[i] = p.follower(i)(points)
+	}
 	for n, place := range some {
 		var drawn [2][]float64
 		for i := range draws {
-			p.follow(i, place.U, row, values)
-			for k, v := range values {
+			for k, v := range follows[i][n] {
 				drawn[k] = append(drawn[k], v)
 				if n < 20 && math.Abs(v-p.values[k][i][n]) > 1e-3 {
 					t.Fatalf("draw %d of target %d is %g at a place where it was drawn as %g", i, k, v, p.values[k][i][n])
@@ -377,7 +383,8 @@ func TestWhatHasNoRootEnds(t *testing.T) {
 	X := kernel.NewInputs(1)
 	X.Append([]float64{math.NaN()})
 	X.Append([]float64{0.5})
-	if _, err := rootOf(background, gp.NewData(k, 1), X); !errors.Is(err, factor.ErrNotPositiveDefinite) {
+	d := gp.NewData(k, 1)
+	if _, err := rootOf(background, d, X, sure(d.Solved(background, X))); !errors.Is(err, factor.ErrNotPositiveDefinite) {
 		t.Errorf("a covariance that is no number has a root: %v", err)
 	}
 }

@@ -61,7 +61,7 @@ type pathSet struct {
 	data    *gp.Data
 	answers [][]float64    // per target: z = L⁻¹ y
 	points  *kernel.Inputs // X, then Z
-	means   [][]float64    // per target: A⁻¹ y
+	means   [][]float64    // per target: A⁻¹ y, then zeros
 	weights [][]float64    // per draw of the set: −A⁻¹ k(X, Z) w, then w
 }
 
@@ -193,7 +193,11 @@ func (s *shown) regressed(ctx context.Context, src *source, m metricModel, targe
 func (p *paths) drawSet(ctx context.Context, of *path, h int, xi [][]float64, scales []float64) error {
 	s, set := p.state, &of.sets[h]
 	Z := s.points(of.kernel, p.at).Inputs
-	root, err := rootOf(ctx, set.data, Z)
+	solved, err := set.data.Solved(ctx, Z)
+	if err != nil {
+		return err
+	}
+	root, err := rootOf(ctx, set.data, Z, solved)
 	if err != nil {
 		return err
 	}
@@ -225,48 +229,55 @@ func (p *paths) drawSet(ctx context.Context, of *path, h int, xi [][]float64, sc
 			w[i][n] *= scales[h+i*len(of.sets)]
 		}
 	}
-	return set.weigh(ctx, Z, w)
+	return set.weigh(ctx, Z, solved, w)
 }
 
-// weigh makes weights of w.
-func (set *pathSet) weigh(ctx context.Context, Z *kernel.Inputs, w [][]float64) error {
-	data := set.data
-	for _, z := range set.answers {
-		set.means = append(set.means, data.Backward(z))
+// weigh makes weights of w: with V = L⁻¹ k(X, Z), which is solved by rows, −A⁻¹ k(X, Z) w is −L⁻ᵀ V w.
+func (set *pathSet) weigh(ctx context.Context, Z *kernel.Inputs, solved, w [][]float64) error {
+	n := set.data.Len()
+	set.points = set.data.Inputs().Prefix(n)
+	for i := range Z.Len() {
+		set.points.Append(Z.Row(i))
 	}
-	set.points = data.Inputs().Prefix(data.Len())
-	for n := range Z.Len() {
-		set.points.Append(Z.Row(n))
+	set.means = matrix(len(set.answers), set.points.Len())
+	for t, z := range set.answers {
+		copy(set.means[t], set.data.Backward(z))
 	}
-	set.weights = matrix(len(w), data.Len())
-	row := make([]float64, Z.Len())
-	for r := range data.Len() {
-		data.Kernel().Row(row, data.Inputs().Row(r), Z)
-		for i := range w {
-			set.weights[i][r] = -factor.Dot(row, w[i])
+	taken := matrix(n, len(solved)) // −V
+	for i, v := range solved {
+		for r := range n {
+			taken[r][i] = -v[r]
 		}
 	}
-	if err := data.Factor().SolveLowerMany(ctx, set.weights); err != nil {
-		return err
-	}
-	if err := data.Factor().SolveUpperMany(ctx, set.weights); err != nil {
-		return err
-	}
-	for i := range w {
-		set.weights[i] = append(set.weights[i], w[i]...)
-	}
-	return nil
+	set.weights = matrix(len(w), set.points.Len())
+	return cores.Stretches(len(w), func(from, to int) error {
+		weights := make([][]float64, to-from)
+		for r := 0; r < n; r += 4 {
+			for i := range weights {
+				weights[i] = set.weights[from+i][r:n]
+			}
+			factor.Products(weights, taken[r:min(r+4, n)], w[from:to])
+			if err := checkpoint.Reach(ctx); err != nil {
+				return err
+			}
+		}
+		for i := range weights {
+			weights[i] = set.weights[from+i][:n]
+			copy(set.weights[from+i][n:], w[from+i])
+		}
+		return set.data.Factor().SolveUpperMany(ctx, weights)
+	})
 }
 
 // mostAdded is up to what power of a hundred, from 1e-10 of the largest variance on, something is
 // added to a covariance that has no root.
 const mostAdded = 6
 
-// rootOf is L with L Lᵀ = c(X, X) + ε, ε being the least power of a hundred from 1e-10 of the
+// rootOf is L with L Lᵀ = c(X, X) + ε, solved being d.Solved of X, ε being the least power of a hundred from 1e-10 of the
 // largest variance on with which there is one. Where numbers are too far apart for any, the error
 // is factor.ErrNotPositiveDefinite.
-func rootOf(ctx context.Context, d *gp.Data, X *kernel.Inputs) (*factor.Cholesky, error) {
-	covariance, err := d.Covariance(ctx, X)
+func rootOf(ctx context.Context, d *gp.Data, X *kernel.Inputs, solved [][]float64) (*factor.Cholesky, error) {
+	covariance, err := d.CovarianceFrom(ctx, X, solved)
 	if err != nil {
 		return nil, err
 	}
@@ -370,51 +381,73 @@ func (p *paths) scores(i int) []search.Score {
 
 // scorer judges other places by draw i.
 func (p *paths) scorer(ctx context.Context, i int) func(points [][]float64) ([]search.Score, error) {
-	values := make([]float64, len(p.values))
-	row := make([]float64, p.longest())
+	follow := p.follower(i)
 	return func(points [][]float64) ([]search.Score, error) {
 		scores := make([]search.Score, len(points))
 		chances, err := p.works.of(ctx, asPlaces(points))
 		if err != nil {
 			return nil, err
 		}
-		for n, u := range points {
-			for j, c := range p.state.cfg.Costs {
-				if c.Knowledge == Given {
-					values[1+j] = c.Excess(p.known.At(j, u))
-				}
-			}
-			p.follow(i, u, row, values)
+		for n, values := range follow(points) {
 			scores[n] = score(values, chances[n] >= p.needed[i])
 		}
 		return scores, checkpoint.Reach(ctx)
 	}
 }
 
-// longest is the largest number of kernels that a path is the sum of.
-func (p *paths) longest() int {
-	most := 0
-	for _, of := range p.of {
-		most = max(most, of.sets[0].points.Len())
+// together is how many points' kernels are summed beside each other.
+const together = 4
+
+// follower gives the values of draw i at points, one of each target.
+func (p *paths) follower(i int) func(points [][]float64) [][]float64 {
+	sums := make([][][]float64, len(p.of)) // per metric: the weights of each target's mean, then those of the draw
+	longest := 0
+	for m := range p.of {
+		set := p.of[m].set(i)
+		sums[m] = append(slices.Clip(set.means), set.weights[i/len(p.of[m].sets)])
+		longest = max(longest, set.points.Len())
 	}
-	return most
+	rows := matrix(together, longest)
+	return func(points [][]float64) [][]float64 {
+		values := matrix(len(points), len(p.values))
+		for n, u := range points {
+			for j, c := range p.state.cfg.Costs {
+				if c.Knowledge == Given {
+					values[n][1+j] = c.Excess(p.known.At(j, u))
+				}
+			}
+		}
+		for first := 0; first < len(points); first += together {
+			some := points[first:min(first+together, len(points))]
+			p.follow(i, some, sums, rows[:len(some)], values[first:])
+		}
+		return values
+	}
 }
 
-// follow writes the values of draw i at u; row is to be written to.
-func (p *paths) follow(i int, u, row, values []float64) {
+// set is the set of hyperparameters with which draw i was drawn.
+func (p *path) set(i int) *pathSet { return &p.sets[i%len(p.sets)] }
+
+// follow writes the values of draw i at a few points; rows are to be written to.
+func (p *paths) follow(i int, points [][]float64, sums [][][]float64, rows, values [][]float64) {
 	s := p.state
-	var rowOf *gp.Data // metrics of one regression have the same covariances
+	var rowsOf *gp.Data // metrics of one regression have the same covariances
 	for m := range p.of {
 		of := &p.of[m]
-		set := &of.sets[i%len(of.sets)]
-		row := row[:set.points.Len()]
-		if set.data != rowOf {
-			rowOf = set.data
-			rowOf.Kernel().Row(row, s.kernelInput(of.kernel, Place{U: u, Arm: -1}), set.points)
+		set := of.set(i)
+		if set.data != rowsOf {
+			rowsOf = set.data
+			for n, u := range points {
+				rows[n] = rows[n][:set.points.Len()]
+				rowsOf.Kernel().Row(rows[n], s.kernelInput(of.kernel, Place{U: u, Arm: -1}), set.points)
+			}
 		}
-		deviation := factor.Dot(set.weights[i/len(of.sets)], row)
+		summed := matrix(len(sums[m]), len(points))
+		factor.Products(summed, rows, sums[m])
 		for t, k := range of.targets {
-			values[k] = factor.Dot(set.means[t], row) + s.regime.transforms[k].shift - s.margin(k) + s.targets[k].sign*deviation
+			for n, deviation := range summed[len(of.targets)] {
+				values[n][k] = summed[t][n] + s.regime.transforms[k].shift - s.margin(k) + s.targets[k].sign*deviation
+			}
 		}
 	}
 }

@@ -235,12 +235,23 @@ func (d *Data) InclineInto(ctx context.Context, out Inclined, X *kernel.Inputs, 
 // lower triangle of an M×M matrix: row i has i+1 entries. It costs O(n²M + nM²) and reaches
 // checkpoints on the way; the error is that of ctx.
 func (d *Data) Covariance(ctx context.Context, X *kernel.Inputs) ([][]float64, error) {
-	M := X.Len()
-	solved := matrix(M, (d.Len()+3)&^3) // zeros at the end change no sum, and whole lanes are summed faster
-	if err := d.solveShared(ctx, X, func(i int, v []float64) { copy(solved[i], v) }); err != nil {
+	solved, err := d.Solved(ctx, X)
+	if err != nil {
 		return nil, err
 	}
-	posterior := factor.Triangle(0, M)
+	return d.CovarianceFrom(ctx, X, solved)
+}
+
+// Solved returns v(x) = L⁻¹ k(X, x) of the M points X, a row each, with zeros at the end that fill
+// whole lanes. It costs O(n²M); checkpoints and error are those of Covariance.
+func (d *Data) Solved(ctx context.Context, X *kernel.Inputs) ([][]float64, error) {
+	solved := matrix(X.Len(), (d.Len()+3)&^3) // zeros at the end change no sum, and whole lanes are summed faster
+	return solved, d.solveShared(ctx, X, func(i int, v []float64) { copy(solved[i], v) })
+}
+
+// CovarianceFrom is Covariance where what Solved returns is at hand, in O(nM²).
+func (d *Data) CovarianceFrom(ctx context.Context, X *kernel.Inputs, solved [][]float64) ([][]float64, error) {
+	posterior := factor.Triangle(0, X.Len())
 	if err := factor.Gram(ctx, posterior, solved); err != nil {
 		return nil, err
 	}

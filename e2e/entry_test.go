@@ -231,6 +231,25 @@ func TestSomebodyElseWasQuicker(t *testing.T) {
 	}
 }
 
+// A completed trial's card that stays for what was typed in another tab leaves with that.
+func TestWhatAnotherTabDropsLeavesHereToo(t *testing.T) {
+	t.Parallel()
+	id := site.makeStudy(t, buffer("Dropped elsewhere"))
+	site.ask(t, id, 1)
+	one := newAdmin(t)
+	one.open("/studies/" + id)
+	one.listening()
+	two := one.another()
+	two.open("/studies/" + id)
+	two.listening()
+	two.fill(result(1, 0), "61.5")
+	site.tell(t, id, 1, map[string]any{"yield": 63.5, "impurity": 0.3})
+	two.sees("What you typed is not saved")
+	one.until("what the other tab holds", `document.querySelector("#card-1 [data-drop]") && document.querySelector("#card-1 [data-typed]")`)
+	two.press("Drop what I typed")
+	one.until("the card gone", `!document.querySelector("#card-1")`)
+}
+
 func TestDoubtIsOfOneValueAndNeverConfirmedByEnter(t *testing.T) {
 	t.Parallel()
 	study := buffer("Doubt")

@@ -98,14 +98,10 @@ const drafts = {
         else if (mine.unsent) form.dataset.then = "send";
       }
       drafts.notes(form);
-      const card = form.closest(".card");
-      if (!card?.querySelector("[data-drop]") || form.querySelector("[data-typed]") || drafts.typedIn(form, drafts.values(form)).length > 0) continue;
-      drafts.remove(drafts.key(form.dataset.draft)); // all of it is saved
-      headroom.withdraw(card);
     }
   },
 
-  // notes says beside a form what else was typed in it.
+  // notes says beside a form what else was typed in it. The card of a trial that somebody completed leaves when nothing is typed in it any more, here or in another tab.
   notes(form) {
     for (const note of form.querySelectorAll("[data-typed]")) note.remove();
     for (const kept of drafts.list().filter((kept) => kept.draft === form.dataset.draft)) {
@@ -116,6 +112,10 @@ const drafts = {
         drafts.note(form, ["You typed this ", kept, "; it is not saved yet."], [["Start anew", () => { drafts.remove(kept.key); headroom.anew(); }]]);
       }
     }
+    const card = form.closest(".card");
+    if (!card?.querySelector("[data-drop]") || form.querySelector("[data-typed]") || drafts.typedIn(form, drafts.values(form)).length > 0) return;
+    drafts.remove(drafts.key(form.dataset.draft)); // all of it is saved
+    headroom.withdraw(card);
   },
 
   note(form, [before, kept, after], presses) {

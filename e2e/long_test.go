@@ -64,7 +64,7 @@ func TestAThousandTrialsStayLight(t *testing.T) {
 		p.open("/studies/" + id)
 		p.timed(turn)
 	}
-	ask[any](p, `window.moved = 0; new PerformanceObserver((list) => { for (const entry of list.getEntries()) if (!entry.hadRecentInput) window.moved += entry.value }).observe({type: "layout-shift", buffered: true}); 0`)
+	ask[any](p, `window.moved = 0; window.movers = []; new PerformanceObserver((list) => { for (const entry of list.getEntries()) if (!entry.hadRecentInput) { window.moved += entry.value; window.movers.push(entry.sources.map(({node}) => node?.id || node?.className || node?.nodeName).join(" ")) } }).observe({type: "layout-shift", buffered: true}); 0`)
 	p.drawn()
 
 	for _, entry := range []struct{ what, of string }{{"the page", "navigation"}, {"everything fetched", "resource"}} {
@@ -86,9 +86,37 @@ func TestAThousandTrialsStayLight(t *testing.T) {
 		t.Errorf("a chart of a thousand trials has %d elements", elements)
 	}
 	if moved := ask[float64](p, `window.moved`); moved > 0.1 {
-		t.Errorf("the layout shifts by %.3f", moved)
+		t.Errorf("the layout shifts by %.3f: %s", moved, ask[string](p, `window.movers.join("; ")`))
 	}
 	if height := ask[int](p, `document.documentElement.scrollHeight`); height >= 3000 {
 		t.Errorf("with one trial waiting the page is %d pixels high", height)
+	}
+}
+
+// TestACardThatComesInPartsStaysWhereItIs: a slow connection brings the fields of a waiting trial
+// after its settings and its reason.
+func TestACardThatComesInPartsStaysWhereItIs(t *testing.T) {
+	t.Parallel()
+	id := titration(t, 12)
+	p := newAdmin(t)
+	p.size(1440, 900)
+	p.open("/studies/" + id)
+	ask[any](p, `(async () => {
+		const page = (await (await fetch(location.href)).text()).replace(/<script.*?<\/script>/gs, ""), cut = page.indexOf('<div class="card-entry">');
+		const frame = document.body.appendChild(document.createElement("iframe"));
+		frame.style = "width: 1440px; height: 900px";
+		const arriving = frame.contentDocument;
+		arriving.open();
+		arriving.write(page.slice(0, cut));
+		await Promise.all([...arriving.querySelectorAll("link[rel=stylesheet]")].map((link) => link.sheet || new Promise((loaded) => link.addEventListener("load", loaded))));
+		const place = () => arriving.querySelector(".why-more").getBoundingClientRect().top - arriving.querySelector(".card").getBoundingClientRect().top;
+		const before = place();
+		arriving.write(page.slice(cut));
+		arriving.close();
+		window.places = [before, place()];
+	})(), 0`)
+	p.until("the page in parts", `window.places`)
+	if places := ask[[]float64](p, `window.places`); places[0] < 50 || places[0] != places[1] {
+		t.Errorf("the reason of a trial stands %.0f pixels below the card's top, and %.0f once its fields have come", places[0], places[1])
 	}
 }

@@ -28,15 +28,15 @@ var layers = []struct {
 	{"headroom/internal/memory", nil},
 	{"headroom/internal/mutation", nil},
 	{"headroom/internal/patience", nil},
-	{"headroom/internal/turns", nil},
+	{"headroom/internal/scheduler", nil},
 	{"headroom/internal/supervisor", nil},
-	{"headroom/internal/derived", []string{"headroom/internal/memory", "headroom/internal/turns", "headroom/internal/supervisor", "headroom/internal/optimizer/checkpoint"}},
-	{"headroom/internal/study", []string{"headroom/internal/study", "headroom/internal/optimizer", "headroom/internal/derived", "headroom/internal/turns", "headroom/internal/supervisor"}},
+	{"headroom/internal/derived", []string{"headroom/internal/memory", "headroom/internal/scheduler", "headroom/internal/supervisor", "headroom/internal/optimizer/checkpoint"}},
+	{"headroom/internal/study", []string{"headroom/internal/study", "headroom/internal/optimizer", "headroom/internal/derived", "headroom/internal/scheduler", "headroom/internal/supervisor"}},
 	{"headroom/internal/lab/problems", []string{"headroom/internal/optimizer"}},
 	{"headroom/internal/lab", []string{"headroom/internal/lab", "headroom/internal/study", "headroom/internal/optimizer", "headroom/internal/files", "headroom/internal/view/chart"}},
 	{"headroom/migrations", nil},
 	{"headroom/internal/db/dbtest", []string{"headroom/internal/db", "headroom/internal/patience"}},
-	{"headroom/internal/db", []string{"headroom/internal/db", "headroom/internal/study", "headroom/internal/account", "headroom/internal/files", "headroom/internal/turns", "headroom/migrations"}},
+	{"headroom/internal/db", []string{"headroom/internal/db", "headroom/internal/study", "headroom/internal/account", "headroom/internal/files", "headroom/internal/scheduler", "headroom/migrations"}},
 	{"headroom/web/static", nil},
 	{"headroom/web/templates", []string{"headroom/web", "headroom/internal/view/chart", "headroom/internal/study", "headroom/internal/account"}},
 	{"headroom/internal/view/chart", []string{"headroom/internal/view/words"}},
@@ -47,7 +47,7 @@ var layers = []struct {
 	{"headroom/internal/http/api", []string{"headroom/internal/http/problem", "headroom/internal/http/request", "headroom/web/static", "headroom/internal/study", "headroom/internal/account", "headroom/internal/optimizer"}},
 	{"headroom/internal/http/pages", []string{"headroom/internal/http/problem", "headroom/internal/http/request", "headroom/web", "headroom/internal/study", "headroom/internal/account", "headroom/internal/optimizer", "headroom/internal/view", "headroom/internal/derived"}},
 	{"headroom/internal/http/sitetest", []string{"headroom/internal"}}, // the whole site, for tests
-	{"headroom/internal/http", []string{"headroom/internal/http/api", "headroom/internal/http/pages", "headroom/internal/http/problem", "headroom/internal/http/request", "headroom/internal/study", "headroom/internal/turns", "headroom/internal/account"}},
+	{"headroom/internal/http", []string{"headroom/internal/http/api", "headroom/internal/http/pages", "headroom/internal/http/problem", "headroom/internal/http/request", "headroom/internal/study", "headroom/internal/scheduler", "headroom/internal/account"}},
 	{"headroom/cmd", []string{"headroom"}},
 	{"headroom/e2e", nil}, // its tests alone need others
 }

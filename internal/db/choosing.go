@@ -10,8 +10,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"headroom/internal/scheduler"
 	"headroom/internal/study"
-	"headroom/internal/turns"
 )
 
 // decisions makes decisions of one study follow one another: within this process by a queue in
@@ -19,7 +19,7 @@ import (
 // connection, one of a pool of their own: however many wait, writes find theirs free.
 type decisions struct {
 	pool   *pgxpool.Pool
-	queues turns.Queues
+	queues scheduler.Queues
 }
 
 // A choosing lock is a lease: PostgreSQL ends it when its holder has been silent for choosingLease,

@@ -10,7 +10,7 @@ import (
 
 	"headroom/internal/http/problem"
 	"headroom/internal/http/request"
-	"headroom/internal/turns"
+	"headroom/internal/scheduler"
 )
 
 // bound is how much of something one credential, and one address, may hold at once. An address has
@@ -28,11 +28,11 @@ type bound struct {
 // everybody's ask take 470 ms in place of 12, and 400 histories of 3000 rounds that nobody read
 // held 1.9 GB.
 type bounds struct {
-	requests *bound       // under way
-	open     *bound       // answers that stay open
-	bodies   *bound       // bytes of requests
-	unread   *bound       // bytes of large answers that are being sent
-	making   turns.Queues // of one credential, so many large answers are worked out at once, and the others in turn
+	requests *bound           // under way
+	open     *bound           // answers that stay open
+	bodies   *bound           // bytes of requests
+	unread   *bound           // bytes of large answers that are being sent
+	making   scheduler.Queues // of one credential, so many large answers are worked out at once, and the others in turn
 }
 
 func newBounds() bounds {
@@ -44,7 +44,7 @@ func newBounds() bounds {
 		open:     atMost("answers that stay open", 300, 1000),
 		bodies:   atMost("bytes of requests under way", 64<<20, 256<<20),
 		unread:   atMost("bytes of answers that were not read yet", 64<<20, 256<<20),
-		making:   turns.Queues{Places: max(8, 2*runtime.GOMAXPROCS(0))},
+		making:   scheduler.Queues{Places: max(8, 2*runtime.GOMAXPROCS(0))},
 	}
 }
 

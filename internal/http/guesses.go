@@ -9,7 +9,7 @@ import (
 
 	"headroom/internal/account"
 	"headroom/internal/http/problem"
-	"headroom/internal/turns"
+	"headroom/internal/scheduler"
 )
 
 // How many wrong credentials that begin alike are just refused in a minute, as somebody's forgotten
@@ -29,8 +29,8 @@ const (
 // once, others in turn: one of an address at a time, and few in all.
 type guesses struct {
 	now       func() time.Time
-	addresses turns.Queues
-	unknown   turns.Queues // of all addresses
+	addresses scheduler.Queues
+	unknown   scheduler.Queues // of all addresses
 
 	mu         sync.Mutex
 	since      time.Time
@@ -39,7 +39,7 @@ type guesses struct {
 }
 
 func newGuesses() *guesses {
-	return &guesses{now: time.Now, unknown: turns.Queues{Places: mostUnknown}, wrong: map[string]int{}, recognised: map[[sha256.Size]byte]bool{}}
+	return &guesses{now: time.Now, unknown: scheduler.Queues{Places: mostUnknown}, wrong: map[string]int{}, recognised: map[[sha256.Size]byte]bool{}}
 }
 
 // look lets evaluate say whether a secret is good. One that is not, after many that began alike, is

@@ -24,8 +24,8 @@ import (
 	"headroom/internal/http/api"
 	"headroom/internal/http/pages"
 	"headroom/internal/http/problem"
+	"headroom/internal/scheduler"
 	"headroom/internal/study"
-	"headroom/internal/turns"
 )
 
 // Database is what the server needs of package db beyond the stores.
@@ -60,7 +60,7 @@ type Server struct {
 	secure    bool
 	metrics   *metrics
 	guesses   *guesses
-	looking   turns.Queues // see inTurn
+	looking   scheduler.Queues // see inTurn
 	bounds    bounds
 }
 
@@ -81,7 +81,7 @@ func New(options Options) (http.Handler, error) {
 		metrics:   newMetrics(),
 		guesses:   newGuesses(),
 		bounds:    newBounds(),
-		looking:   turns.Queues{Places: 2 * runtime.GOMAXPROCS(0)},
+		looking:   scheduler.Queues{Places: 2 * runtime.GOMAXPROCS(0)},
 	}
 	programs := api.New(api.Options{
 		Studies: s.Studies, Accounts: s.Accounts, Database: s.Database, PublicURL: public, SessionCookie: s.cookieName(sessionCookie),

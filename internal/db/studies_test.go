@@ -15,10 +15,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"headroom/internal/db/dbtest"
-	"headroom/internal/patience"
 	"headroom/internal/study"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
+	"headroom/internal/testwait"
 )
 
 func TestEventsComeBackAsTheyWere(t *testing.T) {
@@ -474,7 +474,7 @@ func TestChoosingIsSerialAndBlocksNoWrites(t *testing.T) {
 		})
 	}
 	receive(t, entered)
-	write, cancel := context.WithTimeout(ctx, patience.Long)
+	write, cancel := context.WithTimeout(ctx, testwait.Timeout)
 	defer cancel()
 	if err := d.Studies.Write(write, "one", study.Command{}, known(before), func([]ledger.Event) (study.Append, error) { return l.noted(before, `{"name":"a"}`), nil }); err != nil {
 		t.Fatalf("a write waited for the choosers: %v", err)

@@ -30,7 +30,7 @@ const (
 			SELECT row.id, e.seq, e.at, e.by, e.kind, e.data::json, e.hash, $23
 			FROM row, unnest($16::bigint[], $17::timestamptz[], $18::text[], $19::text[], $20::text[], $21::text[]) AS e (seq, at, by, kind, data, hash))`
 	insertDone = `, done AS (
-			INSERT INTO retries (caller, request, key, body_hash, study_id, version, trials, made, created_at)
+			INSERT INTO idempotency_keys (caller, request, key, body_hash, study_id, version, trials, made, created_at)
 			SELECT $24, $25, $26, $27, $28, $29, $30, $31, $32 FROM row)`
 	countRows = `
 		SELECT count(*) FROM row`

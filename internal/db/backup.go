@@ -29,7 +29,7 @@ const (
 var backupTables = []struct{ name, order string }{
 	{"studies", "id"},
 	{"events", "study_id, seq"},
-	{"retries", "created_at, caller, request, key"},
+	{"idempotency_keys", "created_at, caller, request, key"},
 	{"people", "created_at, id"},
 	{"tokens", "created_at, id"},
 	{"sessions", "created_at, id"},

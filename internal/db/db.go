@@ -155,11 +155,7 @@ func (s *seen) open(ctx context.Context, url string) (*DB, error) {
 	}
 	d.Studies = &Studies{db: d, choosing: &decisions{pool: choosingPool}}
 	d.Accounts = &Accounts{db: d}
-	err = d.Ready(ctx)
-	if err == nil {
-		err = d.Studies.count(ctx)
-	}
-	if err != nil {
+	if err := d.Ready(ctx); err != nil {
 		d.closePools()
 		return nil, err
 	}

@@ -16,8 +16,8 @@ import (
 	"headroom/migrations"
 )
 
-// Migrate brings the database at url to this program's schema; Open then fills in what a step left
-// to be worked out from the ledgers. It refuses a database that a newer program has migrated.
+// Migrate brings the database at url to this program's schema. It refuses a database that a newer
+// program has migrated.
 func Migrate(ctx context.Context, url string) error {
 	latest, err := migrations.Latest()
 	if err != nil {

@@ -35,7 +35,7 @@ func claim(ctx context.Context, tx pgx.Tx, retry *study.Retry) error {
 // queueLookup finds what a request did before.
 func queueLookup(batch *pgx.Batch, retry *study.Retry, before *error) {
 	batch.Queue(`
-		SELECT body_hash, study_id, version, trials, made FROM retries
+		SELECT body_hash, study_id, version, trials, made FROM idempotency_keys
 		WHERE caller = $1 AND request = $2 AND key = $3`, retry.Caller, retry.Request, retry.Key,
 	).QueryRow(func(row pgx.Row) error {
 		var hash []byte
@@ -92,7 +92,7 @@ func (d *DB) Once(ctx context.Context, retry *study.Retry, do func(ctx context.C
 			return err
 		}
 		_, err = tx.Exec(ctx, `
-			INSERT INTO retries (caller, request, key, body_hash, study_id, version, trials, made, created_at)
+			INSERT INTO idempotency_keys (caller, request, key, body_hash, study_id, version, trials, made, created_at)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`, doneColumns(*retry, study.Done{Made: made}, d.now())...)
 		return err
 	})

@@ -61,7 +61,7 @@ func (s *Studies) Create(ctx context.Context, id string, cmd study.Command, part
 	switch answered(err).ConstraintName {
 	case "studies_pkey":
 		return fmt.Errorf("a study %s exists already: %w", id, study.ErrConflict)
-	case "retries_pkey":
+	case "idempotency_keys_pkey":
 		if before := s.db.Before(ctx, cmd.Retry); before != nil {
 			return before
 		}
@@ -100,7 +100,7 @@ func (s *Studies) appendIfUnmoved(ctx context.Context, id string, retry *study.R
 		stored, err = s.execute(confirmed, conn, appending(updateRow, id, known.Hash, retry, add, s.db.now()))
 		return err
 	})
-	if answered(err).ConstraintName == "retries_pkey" {
+	if answered(err).ConstraintName == "idempotency_keys_pkey" {
 		return false, nil
 	}
 	if stored && err == nil {

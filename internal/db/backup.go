@@ -73,7 +73,7 @@ func (d *DB) Backup(ctx context.Context, w io.Writer) error {
 		return nil
 	})
 	if err != nil {
-		return away(ctx, err)
+		return unavailable(ctx, err)
 	}
 	return out.close()
 }

@@ -47,10 +47,10 @@ func (s *Studies) Choosing(ctx context.Context, id string, choose func(ctx conte
 	defer leave()
 	lock, err := s.choosing.pool.BeginTx(ctx, pgx.TxOptions{BeginQuery: beginLocked(id)})
 	if err != nil {
-		if answered(err).Code == tookTooLong && ctx.Err() == nil {
+		if pgError(err).Code == tookTooLong && ctx.Err() == nil {
 			return fmt.Errorf("another server has been choosing for the study for more than %v: %w", lockTime, study.ErrUnavailable)
 		}
-		return away(ctx, err)
+		return unavailable(ctx, err)
 	}
 	// The lock lasts as long as this transaction, in which nothing else happens: choose reads and
 	// writes through the other pool.

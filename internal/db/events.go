@@ -21,7 +21,7 @@ func (s *Studies) Events(ctx context.Context, id string, after int64, limit int)
 	vouch := s.db.voucher(ctx)
 	results := s.db.in(ctx).SendBatch(ctx, batch)
 	if err := results.Close(); err != nil && !errors.Is(err, pgx.ErrNoRows) {
-		return nil, away(ctx, err)
+		return nil, unavailable(ctx, err)
 	}
 	if !exists {
 		return nil, noStudy(id)

@@ -57,7 +57,7 @@ func restoreRows(ctx context.Context, url string, in *backupReader) error {
 		return err
 	}
 	defer conn.Close(context.WithoutCancel(ctx))
-	return away(ctx, pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+	return unavailable(ctx, pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
 		if err := in.restoreTables(ctx, tx); err != nil {
 			return err
 		}
@@ -69,16 +69,12 @@ func restoreRows(ctx context.Context, url string, in *backupReader) error {
 }
 
 func connect(ctx context.Context, url string) (*pgx.Conn, error) {
-	s, err := remember("")
-	if err != nil {
-		return nil, err
-	}
-	config, err := s.connConfig(ctx, url)
+	config, err := newFence("").connConfig(ctx, url)
 	if err != nil {
 		return nil, err
 	}
 	conn, err := pgx.ConnectConfig(ctx, config)
-	return conn, away(ctx, err)
+	return conn, unavailable(ctx, err)
 }
 
 // requireEmpty refuses a database that holds anything of ours.
@@ -98,7 +94,7 @@ func requireEmpty(ctx context.Context, url string) error {
 		}
 		var filled bool
 		if err := conn.QueryRow(ctx, `SELECT EXISTS (SELECT FROM `+table.name+`)`).Scan(&filled); err != nil {
-			return away(ctx, err)
+			return unavailable(ctx, err)
 		}
 		if filled {
 			return fmt.Errorf("the database is not empty (it has %s): restore into a new database or data folder", table.name)

@@ -58,7 +58,7 @@ func (s *Studies) Create(ctx context.Context, id string, cmd study.Command, part
 	if refused != nil {
 		return refused
 	}
-	switch answered(err).ConstraintName {
+	switch pgError(err).ConstraintName {
 	case "studies_pkey":
 		return fmt.Errorf("a study %s exists already: %w", id, study.ErrConflict)
 	case "idempotency_keys_pkey":
@@ -100,13 +100,13 @@ func (s *Studies) appendIfUnmoved(ctx context.Context, id string, retry *study.R
 		stored, err = s.execute(confirmed, conn, appending(updateRow, id, known.Hash, retry, add, s.db.now()))
 		return err
 	})
-	if answered(err).ConstraintName == "idempotency_keys_pkey" {
+	if pgError(err).ConstraintName == "idempotency_keys_pkey" {
 		return false, nil
 	}
 	if stored && err == nil {
 		s.announce(id, end(add))
 	}
-	return stored, away(ctx, err)
+	return stored, unavailable(ctx, err)
 }
 
 // writeLocked lets decide look at the news while the study's row is locked.
@@ -161,7 +161,7 @@ func (s *Studies) execute(ctx context.Context, q querier, do statement) (stored 
 
 // announce tells listeners up to where a ledger is stored.
 func (s *Studies) announce(id string, end study.Known) {
-	s.db.seen.note(map[string]study.Known{id: end})
+	s.db.fence.note(map[string]study.Known{id: end})
 	s.db.notifier.changed(id, end.Version)
 }
 
@@ -203,7 +203,7 @@ func (s *Studies) Version(ctx context.Context, id string) (int64, error) {
 	case errors.Is(err, pgx.ErrNoRows):
 		return 0, noStudy(id)
 	case err != nil:
-		return 0, away(ctx, err)
+		return 0, unavailable(ctx, err)
 	}
 	return end.Version, vouch(map[string]study.Known{id: end})
 }

@@ -70,9 +70,9 @@ func (d *DB) Before(ctx context.Context, retry *study.Retry) error {
 	var before error
 	batch := &pgx.Batch{}
 	queueLookup(batch, retry, &before)
-	timeline := d.seen.timeline()
+	timeline := d.fence.timeline()
 	if err := d.pool.SendBatch(ctx, batch).Close(); err != nil {
-		return away(ctx, err)
+		return unavailable(ctx, err)
 	}
 	return d.confirmDone(ctx, timeline, before)
 }

@@ -27,7 +27,7 @@ type asked struct {
 	err            error
 }
 
-// ask asks for a trial of a study under a retry key.
+// ask asks for a trial of a study under an idempotency key.
 func (r *running) ask(study, key string) (a asked) {
 	a.status, a.text, a.err = r.try(http.DefaultClient, http.MethodPost, "/api/v1/studies/"+study+"/ask", sharedToken, "{}", "Idempotency-Key", key)
 	var answer struct{ Trials []struct{ Number int } }

@@ -10,7 +10,7 @@ import (
 )
 
 // A write is one statement, and so one transaction in one round trip: the study's row, then, if
-// that was written, the events and the answer under the retry key. It returns how many rows of
+// that was written, the events and the answer under the idempotency key. It returns how many rows of
 // studies it wrote.
 const (
 	insertRow = `
@@ -43,7 +43,7 @@ type statement struct {
 }
 
 // appending writes add. row is insertRow or updateRow, last the argument that only it has.
-func appending(row, id string, last any, retry *study.Retry, add study.Append, at time.Time) statement {
+func appending(row, id string, last any, key *study.IdempotencyKey, add study.Append, at time.Time) statement {
 	now := add.After.Summary()
 	s := statement{row + insertEvents, []any{
 		id, now.Name, string(now.State), now.Algorithm, now.Version, add.After.Hash, now.UpdatedAt,
@@ -53,9 +53,9 @@ func appending(row, id string, last any, retry *study.Retry, add study.Append, a
 		author = add.Events[0].Author
 	}
 	s.arguments = append(append(s.arguments, eventColumns(add.Events)...), last, author)
-	if retry != nil && add.Done != nil {
+	if key != nil && add.Done != nil {
 		s.sql += insertDone
-		s.arguments = append(s.arguments, doneColumns(*retry, *add.Done, at)...)
+		s.arguments = append(s.arguments, doneColumns(*key, *add.Done, at)...)
 	}
 	s.sql += countRows
 	return s

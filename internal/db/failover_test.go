@@ -22,7 +22,7 @@ import (
 const impatience = 700 * time.Millisecond
 
 // kept is a study on a pair of servers with a trial that waits for its result, as a client sees it
-// who tells that result under one retry key.
+// who tells that result under one idempotency key.
 type kept struct {
 	t       *testing.T
 	d       *db.DB
@@ -61,8 +61,8 @@ func (k *kept) tell(patience time.Duration) error { return k.tellUnder("k", pati
 func (k *kept) tellUnder(key string, patience time.Duration) error {
 	ctx, giveUp := context.WithTimeout(k.t.Context(), patience)
 	defer giveUp()
-	retry := &study.Retry{Caller: "token:a", Request: "POST /tell", Key: key, Body: sha256.New()}
-	_, err := k.service.Tell(ctx, study.Command{By: "Ana", Retry: retry}, k.id, k.number, ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: 71.25}}})
+	under := &study.IdempotencyKey{Caller: "token:a", Request: "POST /tell", Key: key, Body: sha256.New()}
+	_, err := k.service.Tell(ctx, study.Command{By: "Ana", Key: under}, k.id, k.number, ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: 71.25}}})
 	return err
 }
 
@@ -70,8 +70,8 @@ func (k *kept) tellUnder(key string, patience time.Duration) error {
 func (k *kept) token(patience time.Duration) error {
 	ctx, giveUp := context.WithTimeout(k.t.Context(), patience)
 	defer giveUp()
-	retry := &study.Retry{Caller: "token:a", Request: "POST /tokens", Key: "k", Body: sha256.New()}
-	return k.d.Once(ctx, retry, func(ctx context.Context) ([]byte, error) {
+	key := &study.IdempotencyKey{Caller: "token:a", Request: "POST /tokens", Key: "k", Body: sha256.New()}
+	return k.d.Once(ctx, key, func(ctx context.Context) ([]byte, error) {
 		_, _, err := k.d.Accounts.CreateToken(ctx, terminal, account.NewToken{Name: "Robot", Role: account.Viewer})
 		return nil, err
 	})

@@ -48,7 +48,7 @@ func (s *Studies) Create(ctx context.Context, id string, cmd study.Command, part
 			if last == nothing {
 				row, argument = insertRow, part.After.CreatedAt
 			}
-			if _, err := s.execute(ctx, tx, appending(row, id, argument, cmd.Retry, part, s.db.now())); err != nil {
+			if _, err := s.execute(ctx, tx, appending(row, id, argument, cmd.Key, part, s.db.now())); err != nil {
 				return err
 			}
 			last = end(part)
@@ -62,7 +62,7 @@ func (s *Studies) Create(ctx context.Context, id string, cmd study.Command, part
 	case "studies_pkey":
 		return fmt.Errorf("a study %s exists already: %w", id, study.ErrConflict)
 	case "idempotency_keys_pkey":
-		if before := s.db.Before(ctx, cmd.Retry); before != nil {
+		if before := s.db.Before(ctx, cmd.Key); before != nil {
 			return before
 		}
 	}
@@ -79,7 +79,7 @@ func (s *Studies) Write(ctx context.Context, id string, cmd study.Command, known
 		// A refusal says little: the study may have changed, and a request that was answered before
 		// is refused too.
 		if add, refused := decide(nil); refused == nil {
-			stored, err := s.appendIfUnmoved(ctx, id, cmd.Retry, known, add)
+			stored, err := s.appendIfUnmoved(ctx, id, cmd.Key, known, add)
 			if stored || err != nil {
 				return err
 			}
@@ -90,14 +90,14 @@ func (s *Studies) Write(ctx context.Context, id string, cmd study.Command, known
 
 // appendIfUnmoved stores add if the study's ledger still ends with known and the request was not
 // answered before.
-func (s *Studies) appendIfUnmoved(ctx context.Context, id string, retry *study.Retry, known study.Known, add study.Append) (stored bool, err error) {
+func (s *Studies) appendIfUnmoved(ctx context.Context, id string, key *study.IdempotencyKey, known study.Known, add study.Append) (stored bool, err error) {
 	if err := checkAppend(known, add); err != nil {
 		return false, err
 	}
 	err = s.db.write(ctx, func(conn *pgxpool.Conn) (err error) {
 		confirmed, cancel := confirming(ctx)
 		defer cancel()
-		stored, err = s.execute(confirmed, conn, appending(updateRow, id, known.Hash, retry, add, s.db.now()))
+		stored, err = s.execute(confirmed, conn, appending(updateRow, id, known.Hash, key, add, s.db.now()))
 		return err
 	})
 	if pgError(err).ConstraintName == "idempotency_keys_pkey" {
@@ -117,7 +117,7 @@ func (s *Studies) writeLocked(ctx context.Context, id string, cmd study.Command,
 	vouch := s.db.voucher(ctx)
 	err := s.db.transact(ctx, func(tx pgx.Tx) (err error) {
 		var news []ledger.Event
-		last, news, err = lockStudy(ctx, tx, id, cmd.Retry, known.Version)
+		last, news, err = lockStudy(ctx, tx, id, cmd.Key, known.Version)
 		if err != nil {
 			return err
 		}
@@ -130,7 +130,7 @@ func (s *Studies) writeLocked(ctx context.Context, id string, cmd study.Command,
 		if err := checkAppend(last, add); err != nil {
 			return err
 		}
-		_, err = s.execute(ctx, tx, appending(updateRow, id, last.Hash, cmd.Retry, add, s.db.now()))
+		_, err = s.execute(ctx, tx, appending(updateRow, id, last.Hash, cmd.Key, add, s.db.now()))
 		return err
 	})
 	if refused != nil {
@@ -168,7 +168,7 @@ func (s *Studies) announce(id string, end study.Known) {
 // lockStudy locks the study's row until the transaction ends and returns the end of its ledger with
 // the events after known. One round trip: each statement sees what was committed when its turn
 // came, so the events are those of the locked row, and so is an answer that the request had before.
-func lockStudy(ctx context.Context, tx pgx.Tx, id string, retry *study.Retry, known int64) (study.Known, []ledger.Event, error) {
+func lockStudy(ctx context.Context, tx pgx.Tx, id string, key *study.IdempotencyKey, known int64) (study.Known, []ledger.Event, error) {
 	var answered error
 	var last study.Known
 	var news []ledger.Event
@@ -176,8 +176,8 @@ func lockStudy(ctx context.Context, tx pgx.Tx, id string, retry *study.Retry, kn
 	batch.Queue(`SELECT version, hash FROM studies WHERE id = $1 FOR NO KEY UPDATE`, id).QueryRow(func(row pgx.Row) error {
 		return row.Scan(&last.Version, &last.Hash)
 	})
-	if retry != nil {
-		queueLookup(batch, retry, &answered)
+	if key != nil {
+		queueLookup(batch, key, &answered)
 	}
 	queueEvents(batch, id, known, 0, &news)
 	err := tx.SendBatch(ctx, batch).Close()

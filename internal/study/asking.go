@@ -14,7 +14,7 @@ import (
 // Asks of one study that wait at the same time are answered together: the study is read once, after
 // all of them came, and decided on from that, one trial after another, as one ask for so many
 // would. What is known of the readings and of the trials that wait is worked out once. Each ask is
-// written by itself, with its own author, retry key and answer, as soon as it is decided, so that
+// written by itself, with its own author, idempotency key and answer, as soon as it is decided, so that
 // one that is refused is refused alone.
 
 // asking is one caller's ask.

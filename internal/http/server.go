@@ -59,9 +59,9 @@ type Server struct {
 	publicURL *url.URL
 	secure    bool
 	metrics   *metrics
-	guesses   *guesses
+	throttle  *throttle
 	looking   scheduler.Queues // see inTurn
-	bounds    bounds
+	quotas    quotas
 }
 
 // New makes the handler of the whole site.
@@ -79,8 +79,8 @@ func New(options Options) (http.Handler, error) {
 		publicURL: public,
 		secure:    public.Scheme == "https",
 		metrics:   newMetrics(),
-		guesses:   newGuesses(),
-		bounds:    newBounds(),
+		throttle:  newThrottle(),
+		quotas:    newQuotas(),
 		looking:   scheduler.Queues{Places: 2 * runtime.GOMAXPROCS(0)},
 	}
 	programs := api.New(api.Options{

@@ -51,6 +51,9 @@ func goingDown(code string) bool {
 	return strings.HasPrefix(code, "08") || strings.HasPrefix(code, "53") || strings.HasPrefix(code, "57") || code == "55P03" || code == "25P03" || code == "25006"
 }
 
+// undefinedTable is PostgreSQL's code of a table that is not there.
+const undefinedTable = "42P01"
+
 // pgError is what PostgreSQL says in err: its code, and the constraint that was broken. It is
 // empty where err comes from elsewhere.
 func pgError(err error) pgconn.PgError {

@@ -267,7 +267,7 @@ func (f *fence) hasAll(ctx context.Context, conn *pgconn.PgConn, is identity, kn
 		FROM json_to_recordset($1) AS seen (id text, "Version" bigint, "Hash" text) LEFT JOIN events e ON e.study_id = seen.id AND e.seq = seen."Version"
 		WHERE e.hash IS DISTINCT FROM seen."Hash" ORDER BY seen.id LIMIT 1`, [][]byte{text}, nil, nil, nil).Read()
 	switch {
-	case pgError(missing.Err).Code == "42P01":
+	case pgError(missing.Err).Code == undefinedTable:
 		return f.behind(is, "it has no studies, and there were "+strconv.Itoa(len(known)))
 	case missing.Err != nil:
 		return missing.Err

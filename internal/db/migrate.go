@@ -118,7 +118,7 @@ func (d *DB) Ready(ctx context.Context) error {
 	var dirty bool
 	err = d.pool.QueryRow(ctx, `SELECT version, dirty FROM schema_migrations`).Scan(&present, &dirty)
 	switch {
-	case pgError(err).Code == "42P01", errors.Is(err, pgx.ErrNoRows):
+	case pgError(err).Code == undefinedTable, errors.Is(err, pgx.ErrNoRows):
 		return fmt.Errorf("the database has not been migrated: %w", study.ErrUnavailable)
 	case err != nil:
 		return unavailable(ctx, err)

@@ -23,7 +23,7 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
-	"headroom/internal/patience"
+	"headroom/internal/testwait"
 )
 
 // This is the one file that knows chromedp.
@@ -186,7 +186,7 @@ func (p *tab) forgive(yes bool) {
 
 func (p *tab) do(what string, steps ...chromedp.Action[chromedp.Void]) {
 	p.t.Helper()
-	ctx, cancel := context.WithTimeout(p.ctx, patience.Long)
+	ctx, cancel := context.WithTimeout(p.ctx, testwait.Timeout)
 	defer cancel()
 	err := chromedp.Do(ctx, steps...)
 	for err != nil && replaced(err) { // by a refresh, between finding an element and using it
@@ -283,7 +283,7 @@ func (p *tab) choose(selector, value string) {
 // ask evaluates an expression in the page.
 func ask[T any](p *tab, expression string) T {
 	p.t.Helper()
-	ctx, cancel := context.WithTimeout(p.ctx, patience.Long)
+	ctx, cancel := context.WithTimeout(p.ctx, testwait.Timeout)
 	defer cancel()
 	value, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression))
 	if err != nil {
@@ -295,8 +295,8 @@ func ask[T any](p *tab, expression string) T {
 // until waits for an expression of the page to become true. Pages may be left meanwhile.
 func (p *tab) until(what, expression string) {
 	p.t.Helper()
-	err := eventually(patience.Long, func() error {
-		ctx, cancel := context.WithTimeout(p.ctx, patience.Long/10)
+	err := eventually(testwait.Timeout, func() error {
+		ctx, cancel := context.WithTimeout(p.ctx, testwait.Timeout/10)
 		defer cancel()
 		ok, err := chromedp.Run(ctx, chromedp.Evaluate[bool]("Boolean("+expression+")"))
 		if err != nil {
@@ -411,7 +411,7 @@ func newAdmin(t *testing.T) *tab {
 // shot keeps a picture of the whole page in screenshots/.
 func (p *tab) shot(name string) {
 	p.t.Helper()
-	ctx, cancel := context.WithTimeout(p.ctx, patience.Long)
+	ctx, cancel := context.WithTimeout(p.ctx, testwait.Timeout)
 	defer cancel()
 	picture, err := chromedp.Run(ctx, chromedp.FullScreenshot(100))
 	if err != nil {
@@ -452,7 +452,7 @@ func (p *tab) contrast(what string) {
 
 func (p *tab) axe(what, rules string) {
 	p.t.Helper()
-	ctx, cancel := context.WithTimeout(p.ctx, patience.Long)
+	ctx, cancel := context.WithTimeout(p.ctx, testwait.Timeout)
 	defer cancel()
 	run := `axe.run(document, {runOnly: ` + rules + `, resultTypes: ["violations"]}).then((r) => JSON.stringify(r.violations))`
 	found, err := chromedp.Run(ctx, chromedp.Evaluate[string](axe+";"+run, chromedp.EvalAwaitPromise))

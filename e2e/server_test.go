@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/patience"
+	"headroom/internal/testwait"
 )
 
 const adminToken = "headroom_E2EADMINTOKENE2EADMINTOKE"
@@ -116,7 +116,7 @@ func (s *server) api(t *testing.T, method, path string, in, out any) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), patience.Long)
+	ctx, cancel := context.WithTimeout(t.Context(), testwait.Timeout)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, method, s.base+"/api/v1"+path, bytes.NewReader(body))
 	if err != nil {

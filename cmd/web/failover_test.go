@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"headroom/internal/db/dbtest"
-	"headroom/internal/patience"
+	"headroom/internal/testwait"
 )
 
 // roundsVariable is how many disasters TestDisasters goes through.
@@ -72,7 +72,7 @@ func (w *world) rebuild() {
 // for each answer.
 func (w *world) request(method, path, body, key string) (status int, text string) {
 	client, err := &http.Client{Timeout: time.Second}, error(nil)
-	for giveUp := time.Now().Add(2 * patience.Long); time.Now().Before(giveUp); time.Sleep(pace) {
+	for giveUp := time.Now().Add(2 * testwait.Timeout); time.Now().Before(giveUp); time.Sleep(pace) {
 		status, text, err = w.server.Load().try(client, method, path, sharedToken, body, "Idempotency-Key", key)
 		if err == nil && status != http.StatusServiceUnavailable {
 			return status, text

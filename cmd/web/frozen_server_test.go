@@ -15,7 +15,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"headroom/internal/db/dbtest"
-	"headroom/internal/patience"
+	"headroom/internal/testwait"
 )
 
 const sharedToken = "a token that both servers were given"
@@ -27,7 +27,7 @@ type asked struct {
 	err            error
 }
 
-// ask asks for a trial of a study under a retry key.
+// ask asks for a trial of a study under an idempotency key.
 func (r *running) ask(study, key string) (a asked) {
 	a.status, a.text, a.err = r.try(http.DefaultClient, http.MethodPost, "/api/v1/studies/"+study+"/ask", sharedToken, "{}", "Idempotency-Key", key)
 	var answer struct{ Trials []struct{ Number int } }
@@ -47,7 +47,7 @@ func (r *running) askUntilAnswered(study, key string) (a asked, refusals int) {
 			r.t.Fatal(a.err)
 		case a.status == http.StatusCreated:
 			return a, refusals
-		case a.status != http.StatusServiceUnavailable || time.Since(begin) > patience.Long:
+		case a.status != http.StatusServiceUnavailable || time.Since(begin) > testwait.Timeout:
 			r.t.Fatalf("after %v an ask got %d: %s", time.Since(begin), a.status, a.text)
 		}
 		time.Sleep(pace)
@@ -73,7 +73,7 @@ const pace = 20 * time.Millisecond
 // eventually asks again and again until it is so.
 func eventually(t *testing.T, what string, so func() bool) {
 	t.Helper()
-	for giveUp := time.Now().Add(patience.Long); !so(); {
+	for giveUp := time.Now().Add(testwait.Timeout); !so(); {
 		if time.Now().After(giveUp) {
 			t.Fatalf("in vain: %s", what)
 		}

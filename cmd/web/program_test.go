@@ -19,7 +19,7 @@ import (
 
 	"headroom/internal/db/dbtest"
 	"headroom/internal/db/pglocal"
-	"headroom/internal/patience"
+	"headroom/internal/testwait"
 )
 
 // asProgram tells this test binary to be the program itself.
@@ -40,7 +40,7 @@ func program(t *testing.T, folder string, settings []string, args ...string) *ex
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), patience.Long)
+	ctx, cancel := context.WithTimeout(t.Context(), testwait.Timeout)
 	t.Cleanup(cancel)
 	cmd := exec.CommandContext(ctx, self, args...)
 	// The race detector would have each of many programs wait a second at its end for races yet to

@@ -43,7 +43,7 @@ type Identity struct {
 	ByPIN     bool      // a session begun by a PIN, which makes no admin and no further sign-in
 }
 
-// Caller names the caller in the scope of retry keys. A person keeps theirs over sessions.
+// Caller names the caller in the scope of idempotency keys. A person keeps theirs over sessions.
 func (i Identity) Caller() string {
 	if i.Kind == BySession {
 		return "person:" + i.PersonID

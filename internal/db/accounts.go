@@ -38,7 +38,7 @@ func (a *Accounts) Authenticate(ctx context.Context, secret string) (account.Ide
 	case errors.Is(err, pgx.ErrNoRows):
 		return account.Identity{}, account.ErrNoCredentials
 	case err != nil:
-		return account.Identity{}, away(ctx, err)
+		return account.Identity{}, unavailable(ctx, err)
 	case ended || (expires != nil && !expires.After(now)):
 		return account.Identity{}, account.ErrExpired
 	}
@@ -71,7 +71,7 @@ func (a *Accounts) noteUse(ctx context.Context, who account.Identity, now time.T
 		_, err = q.Exec(ctx, `UPDATE sessions SET last_seen = $2, expires_at = least($3, created_at + $4)`+hurry+` WHERE id = $1`,
 			who.ID, now, now.Add(account.SessionIdleLife), account.SessionLife)
 	}
-	return away(ctx, err)
+	return unavailable(ctx, err)
 }
 
 // change runs a write and tells whoever serves a long answer to look at its caller again. Unlike

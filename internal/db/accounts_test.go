@@ -329,12 +329,12 @@ func TestServersWithTokensOfTheirOwnLetEachOtherBe(t *testing.T) {
 func TestOnceMakesOneToken(t *testing.T) {
 	t.Parallel()
 	d, ctx := dbtest.New(t), t.Context()
-	retry := &study.Retry{Caller: "person:a", Request: "POST /api/v1/tokens", Key: "k", Body: sha256.New()}
+	key := &study.IdempotencyKey{Caller: "person:a", Request: "POST /api/v1/tokens", Key: "k", Body: sha256.New()}
 	var wait sync.WaitGroup
 	results := make([]error, 10)
 	for i := range results {
 		wait.Go(func() {
-			results[i] = d.Once(ctx, retry, func(ctx context.Context) ([]byte, error) {
+			results[i] = d.Once(ctx, key, func(ctx context.Context) ([]byte, error) {
 				awaitLockWait(t, d) // another one has come and waits
 				_, _, err := d.Accounts.CreateToken(ctx, terminal, account.NewToken{Name: "robot", Role: account.Viewer})
 				return []byte("made"), err
@@ -355,7 +355,7 @@ func TestOnceMakesOneToken(t *testing.T) {
 	if tokens, err := d.Accounts.Tokens(ctx); err != nil || made != 1 || len(tokens) != 1 {
 		t.Fatalf("made %d, stored %d, %v", made, len(tokens), err)
 	}
-	failing := *retry
+	failing := *key
 	failing.Key = "fails"
 	want := errors.New("no")
 	err := d.Once(ctx, &failing, func(ctx context.Context) ([]byte, error) {

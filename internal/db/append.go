@@ -10,7 +10,7 @@ import (
 )
 
 // A write is one statement, and so one transaction in one round trip: the study's row, then, if
-// that was written, the events and the answer under the retry key. It returns how many rows of
+// that was written, the events and the answer under the idempotency key. It returns how many rows of
 // studies it wrote.
 const (
 	insertRow = `
@@ -30,7 +30,7 @@ const (
 			SELECT row.id, e.seq, e.at, e.by, e.kind, e.data::json, e.hash, $23
 			FROM row, unnest($16::bigint[], $17::timestamptz[], $18::text[], $19::text[], $20::text[], $21::text[]) AS e (seq, at, by, kind, data, hash))`
 	insertDone = `, done AS (
-			INSERT INTO retries (caller, request, key, body_hash, study_id, version, trials, made, created_at)
+			INSERT INTO idempotency_keys (caller, request, key, body_hash, study_id, version, trials, made, created_at)
 			SELECT $24, $25, $26, $27, $28, $29, $30, $31, $32 FROM row)`
 	countRows = `
 		SELECT count(*) FROM row`
@@ -43,7 +43,7 @@ type statement struct {
 }
 
 // appending writes add. row is insertRow or updateRow, last the argument that only it has.
-func appending(row, id string, last any, retry *study.Retry, add study.Append, at time.Time) statement {
+func appending(row, id string, last any, key *study.IdempotencyKey, add study.Append, at time.Time) statement {
 	now := add.After.Summary()
 	s := statement{row + insertEvents, []any{
 		id, now.Name, string(now.State), now.Algorithm, now.Version, add.After.Hash, now.UpdatedAt,
@@ -53,9 +53,9 @@ func appending(row, id string, last any, retry *study.Retry, add study.Append, a
 		author = add.Events[0].Author
 	}
 	s.arguments = append(append(s.arguments, eventColumns(add.Events)...), last, author)
-	if retry != nil && add.Done != nil {
+	if key != nil && add.Done != nil {
 		s.sql += insertDone
-		s.arguments = append(s.arguments, doneColumns(*retry, *add.Done, at)...)
+		s.arguments = append(s.arguments, doneColumns(*key, *add.Done, at)...)
 	}
 	s.sql += countRows
 	return s

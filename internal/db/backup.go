@@ -16,20 +16,21 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// A backup is one gzip file of JSON lines: what it is, then of each table its name and columns
-// followed by its rows, each an array of PostgreSQL's text for the values, and last the SHA-256 of
-// all lines before. It holds everything, and of credentials only hashes. Any PostgreSQL can take
-// it, as can any later version of this program.
+// A backup is one gzip file of lines: what it is as JSON, then of each table its name and columns as
+// JSON, its rows as PostgreSQL's COPY writes them and a line \., and last the SHA-256 of all lines
+// before. It holds everything, and of credentials only hashes. Any PostgreSQL can take it, as can
+// any later version of this program.
 const (
 	backupFormat  = "headroom-backup"
 	backupVersion = 1
+	endOfRows     = `\.`
 )
 
 // backupTables in an order in which rows only refer to earlier ones.
 var backupTables = []struct{ name, order string }{
 	{"studies", "id"},
 	{"events", "study_id, seq"},
-	{"retries", "created_at, caller, request, key"},
+	{"idempotency_keys", "created_at, caller, request, key"},
 	{"people", "created_at, id"},
 	{"tokens", "created_at, id"},
 	{"sessions", "created_at, id"},
@@ -38,7 +39,7 @@ var backupTables = []struct{ name, order string }{
 	{"shares", "created_at, id"},
 }
 
-// backupLine is one line; rows are bare arrays.
+// backupLine is one line that is no row.
 type backupLine struct {
 	Format  string     `json:"format,omitempty"`
 	Version int        `json:"version,omitempty"`
@@ -51,6 +52,8 @@ type backupLine struct {
 
 // Backup writes everything, as it was at one instant, to w.
 func (d *DB) Backup(ctx context.Context, w io.Writer) error {
+	ctx = d.listener.breaker.bound(ctx) // copying is not traced
+	defer release(ctx)
 	out := newBackupWriter(w)
 	snapshot := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
 	err := pgx.BeginTxFunc(ctx, d.pool, snapshot, func(tx pgx.Tx) error {
@@ -73,41 +76,35 @@ func (d *DB) Backup(ctx context.Context, w io.Writer) error {
 		return nil
 	})
 	if err != nil {
-		return away(ctx, err)
+		return unavailable(ctx, err)
 	}
 	return out.close()
 }
 
 func backUpTable(ctx context.Context, tx pgx.Tx, out *backupWriter, table, order string) error {
-	columns, err := columnsOf(ctx, tx, table)
+	columns, err := list(ctx, tx, pgx.RowTo[string], `
+		SELECT attname::text FROM pg_attribute WHERE attrelid = $1::regclass AND attnum > 0 AND NOT attisdropped ORDER BY attnum`, table)
 	if err != nil {
 		return err
 	}
-	names, texts := make([]string, len(columns)), make([]string, len(columns))
-	for i, c := range columns {
-		names[i], texts[i] = c.name, pgx.Identifier{c.name}.Sanitize()+"::text"
-	}
-	if err := out.line(backupLine{Table: table, Columns: names}); err != nil {
+	if err := out.line(backupLine{Table: table, Columns: columns}); err != nil {
 		return err
 	}
-	rows, err := tx.Query(ctx, fmt.Sprintf(`SELECT json_build_array(%s)::text FROM %s ORDER BY %s`, strings.Join(texts, ", "), table, order))
-	if err != nil {
+	rows := fmt.Sprintf(`COPY (SELECT %s FROM %s ORDER BY %s) TO STDOUT`, identifiers(columns), table, order)
+	if _, err := tx.Conn().PgConn().CopyTo(ctx, out.lines, rows); err != nil {
 		return err
 	}
-	var row string
-	_, err = pgx.ForEachRow(rows, []any{&row}, func() error { return out.write([]byte(row)) })
+	_, err = out.lines.WriteString(endOfRows + "\n")
 	return err
 }
 
-// column is a table's column with its SQL type.
-type column struct{ name, kind string }
-
-func columnsOf(ctx context.Context, q querier, table string) ([]column, error) {
-	return list(ctx, q, func(row pgx.CollectableRow) (c column, err error) {
-		return c, row.Scan(&c.name, &c.kind)
-	}, `
-		SELECT attname::text, format_type(atttypid, atttypmod) FROM pg_attribute
-		WHERE attrelid = to_regclass($1) AND attnum > 0 AND NOT attisdropped ORDER BY attnum`, table)
+// identifiers are names as SQL lists them.
+func identifiers(names []string) string {
+	quoted := make([]string, len(names))
+	for i, name := range names {
+		quoted[i] = pgx.Identifier{name}.Sanitize()
+	}
+	return strings.Join(quoted, ", ")
 }
 
 // backupWriter writes lines and sums them up.
@@ -122,20 +119,7 @@ func newBackupWriter(w io.Writer) *backupWriter {
 	return &backupWriter{packed: packed, sum: sum, lines: bufio.NewWriter(io.MultiWriter(packed, sum))}
 }
 
-func (b *backupWriter) line(l backupLine) error {
-	text, err := json.Marshal(l)
-	if err != nil {
-		return err
-	}
-	return b.write(text)
-}
-
-func (b *backupWriter) write(text []byte) error {
-	if _, err := b.lines.Write(text); err != nil {
-		return err
-	}
-	return b.lines.WriteByte('\n')
-}
+func (b *backupWriter) line(l backupLine) error { return json.NewEncoder(b.lines).Encode(l) }
 
 // close writes the sum, which says that the file is whole.
 func (b *backupWriter) close() error {

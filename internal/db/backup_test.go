@@ -61,8 +61,8 @@ func filled(t *testing.T) *db.DB {
 	l, before := createStudy(t, d, "one")
 	add := l.noted(before, `{"description":"tab\t \\N \u0000 µ","numbers":[1e-7,0.1]}`)
 	add.Done = &study.Done{Study: "one", Version: 2, Trials: []int{1, 12}, Made: []byte{0, 255, 10}}
-	retry := &study.Retry{Caller: "a", Request: "POST /", Key: "k", Body: sha256.New()}
-	if err := write(t, d, "one", before, study.Command{Retry: retry}, add); err != nil {
+	key := &study.IdempotencyKey{Caller: "a", Request: "POST /", Key: "k", Body: sha256.New()}
+	if err := write(t, d, "one", before, study.Command{Key: key}, add); err != nil {
 		t.Fatal(err)
 	}
 	admin := firstAdmin(t, d)

@@ -10,8 +10,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"headroom/internal/scheduler"
 	"headroom/internal/study"
-	"headroom/internal/turns"
 )
 
 // decisions makes decisions of one study follow one another: within this process by a queue in
@@ -19,7 +19,7 @@ import (
 // connection, one of a pool of their own: however many wait, writes find theirs free.
 type decisions struct {
 	pool   *pgxpool.Pool
-	queues turns.Queues
+	queues scheduler.Queues
 }
 
 // A choosing lock is a lease: PostgreSQL ends it when its holder has been silent for choosingLease,
@@ -47,10 +47,10 @@ func (s *Studies) Choosing(ctx context.Context, id string, choose func(ctx conte
 	defer leave()
 	lock, err := s.choosing.pool.BeginTx(ctx, pgx.TxOptions{BeginQuery: beginLocked(id)})
 	if err != nil {
-		if answered(err).Code == tookTooLong && ctx.Err() == nil {
+		if pgError(err).Code == tookTooLong && ctx.Err() == nil {
 			return fmt.Errorf("another server has been choosing for the study for more than %v: %w", lockTime, study.ErrUnavailable)
 		}
-		return away(ctx, err)
+		return unavailable(ctx, err)
 	}
 	// The lock lasts as long as this transaction, in which nothing else happens: choose reads and
 	// writes through the other pool.

@@ -33,7 +33,7 @@ func (d *DB) cleanUp(ctx context.Context) {
 // stay: people want to see whom they once let in.
 func (d *DB) removeExpired(ctx context.Context, now time.Time) error {
 	batch := &pgx.Batch{}
-	batch.Queue(`DELETE FROM retries WHERE created_at < $1`, now.Add(-doneKept))
+	batch.Queue(`DELETE FROM idempotency_keys WHERE created_at < $1`, now.Add(-doneKept))
 	batch.Queue(`DELETE FROM sessions WHERE expires_at < $1`, now)
 	batch.Queue(`DELETE FROM pins WHERE last_used < $1`, now.Add(-account.SessionLife))
 	batch.Queue(`DELETE FROM links WHERE kind = 'sign_in' AND expires_at < $1`, now)

@@ -17,7 +17,6 @@ import (
 
 	"headroom/internal/account"
 	"headroom/internal/study"
-	"headroom/migrations"
 )
 
 var (
@@ -32,8 +31,7 @@ type DB struct {
 	Accounts *Accounts
 
 	pool     *pgxpool.Pool
-	pulse    *pulse
-	seen     *seen
+	fence    *fence
 	vouching chan struct{} // has room for whoever has the database confirm what was read
 	listener *listener
 	notifier *notifier
@@ -59,11 +57,11 @@ func share(connections int32) (general, choosing int32) {
 }
 
 // What bounds every wait for the database. A database that does not answer at all is noticed much
-// sooner, by its pulse.
+// sooner, by its breaker.
 const (
 	// connectTimeout bounds a connection attempt at each server that the URL names, unless the URL
 	// says otherwise (connect_timeout).
-	connectTimeout = patience
+	connectTimeout = answerTimeout
 	// lockWait bounds how long a statement waits for what another has locked, unless the URL says
 	// otherwise (lock_timeout).
 	lockWait = 5 * time.Second
@@ -77,58 +75,50 @@ const (
 // Open connects to the database at url, which must have been migrated, and starts the background
 // work. It remembers what it has seen of the database until it is closed.
 func Open(ctx context.Context, url string) (*DB, error) {
-	s, err := remember("")
-	if err != nil {
-		return nil, err
-	}
-	return s.open(ctx, url)
+	return newFence("").open(ctx, url)
 }
 
 // Up migrates and opens the database at url. A server that goes back behind what stands in file of
 // it, see Keep, is refused.
 func Up(ctx context.Context, url, file string) (*DB, error) {
-	s, err := remember(file)
-	if err != nil {
+	f := newFence(file)
+	if err := f.load(); err != nil {
 		return nil, err
 	}
-	latest, err := migrations.Latest()
-	if err != nil {
-		return nil, err
-	}
-	if err := s.migrateTo(ctx, url, latest); err != nil {
+	if err := f.migrate(ctx, url); err != nil {
 		return nil, fmt.Errorf("the database cannot be used: %w", err)
 	}
-	return s.open(ctx, url)
+	return f.open(ctx, url)
 }
 
 // Keep keeps what is seen of the database in Up's file, so that programs started later refuse what
 // goes back behind it.
 func (d *DB) Keep() error {
-	if err := d.seen.save(); err != nil {
+	if err := d.fence.save(); err != nil {
 		return fmt.Errorf("what is seen of the database cannot be kept, HEADROOM_DATA_DIR must be a folder that can be written to: %w", err)
 	}
-	d.background.Go(func() { d.seen.keep(d.running) })
+	d.background.Go(func() { d.fence.keep(d.running) })
 	return nil
 }
 
-func (s *seen) open(ctx context.Context, url string) (*DB, error) {
+func (f *fence) open(ctx context.Context, url string) (*DB, error) {
 	config, err := poolConfig(url)
 	if err != nil {
 		return nil, err
 	}
-	s.survey(ctx, config.ConnConfig)
-	pulse := newPulse()
-	s.risen = pulse.lost
-	config.ConnConfig.Tracer, config.PingTimeout = pulse, patience
-	config.ConnConfig.ValidateConnect, config.ConnConfig.OnNotice, config.BeforeConnect = s.admit, hearNotice, s.prepare
+	f.findPrimary(ctx, config.ConnConfig)
+	breaker := newBreaker()
+	f.promotion = breaker.open
+	config.ConnConfig.Tracer, config.PingTimeout = breaker, answerTimeout
+	config.ConnConfig.ValidateConnect, config.ConnConfig.OnNotice, config.BeforeConnect = f.admit, hearNotice, f.prepare
 	config.AfterConnect = func(_ context.Context, conn *pgx.Conn) error { // every time is read in UTC, as ledgers have it
 		codec := &pgtype.TimestamptzCodec{ScanLocation: time.UTC}
 		conn.TypeMap().RegisterType(&pgtype.Type{Name: "timestamptz", OID: pgtype.TimestamptzOID, Codec: codec})
 		return nil
 	}
-	config.PrepareConn = func(_ context.Context, conn *pgx.Conn) (bool, error) { return s.stands(conn), nil }
+	config.PrepareConn = func(_ context.Context, conn *pgx.Conn) (bool, error) { return f.current(conn), nil }
 	config.ShouldPing = func(_ context.Context, idle pgxpool.ShouldPingParams) bool {
-		return idle.IdleDuration > time.Second && s.stands(idle.Conn) // of another server it is not used anyway
+		return idle.IdleDuration > time.Second && f.current(idle.Conn) // of another server it is not used anyway
 	}
 	choosing := config.Copy()
 	config.MaxConns, choosing.MaxConns = share(config.MaxConns)
@@ -137,29 +127,24 @@ func (s *seen) open(ctx context.Context, url string) (*DB, error) {
 	choosing.ConnConfig.RuntimeParams["idle_in_transaction_session_timeout"] = milliseconds(choosingLease)
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
-		return nil, away(ctx, err)
+		return nil, unavailable(ctx, err)
 	}
 	choosingPool, err := pgxpool.NewWithConfig(ctx, choosing)
 	if err != nil {
 		pool.Close()
-		return nil, away(ctx, err)
+		return nil, unavailable(ctx, err)
 	}
 	d := &DB{
 		pool:     pool,
-		pulse:    pulse,
-		seen:     s,
+		fence:    f,
 		vouching: make(chan struct{}, 1),
-		listener: newListener(config.ConnConfig, pulse, s),
+		listener: newListener(config.ConnConfig, breaker, f),
 		notifier: newNotifier(pool),
 		now:      func() time.Time { return time.Now().UTC() },
 	}
 	d.Studies = &Studies{db: d, choosing: &decisions{pool: choosingPool}}
 	d.Accounts = &Accounts{db: d}
-	err = d.Ready(ctx)
-	if err == nil {
-		err = d.Studies.count(ctx)
-	}
-	if err != nil {
+	if err := d.Ready(ctx); err != nil {
 		d.closePools()
 		return nil, err
 	}
@@ -224,9 +209,9 @@ func (d *DB) closePools() {
 // connection wrap study.ErrUnavailable.
 func (d *DB) transact(ctx context.Context, do func(tx pgx.Tx) error) error {
 	if outer, ok := ctx.Value(transactionKey{}).(pgx.Tx); ok {
-		return away(ctx, do(outer))
+		return unavailable(ctx, do(outer))
 	}
-	timeline := d.seen.timeline()
+	timeline := d.fence.timeline()
 	err := d.write(ctx, func(conn *pgxpool.Conn) error {
 		tx, err := conn.Begin(ctx)
 		if err != nil {
@@ -240,7 +225,7 @@ func (d *DB) transact(ctx context.Context, do func(tx pgx.Tx) error) error {
 		defer cancel()
 		return tx.Commit(confirmed)
 	})
-	return d.confirmDone(ctx, timeline, away(ctx, err))
+	return d.confirmDone(ctx, timeline, unavailable(ctx, err))
 }
 
 // transactionKey finds the transaction that Once put in a context.
@@ -266,8 +251,8 @@ func (d *DB) in(ctx context.Context) querier {
 func list[T any](ctx context.Context, q querier, scan pgx.RowToFunc[T], sql string, args ...any) ([]T, error) {
 	rows, err := q.Query(ctx, sql, args...)
 	if err != nil {
-		return nil, away(ctx, err)
+		return nil, unavailable(ctx, err)
 	}
 	found, err := pgx.CollectRows(rows, scan)
-	return found, away(ctx, err)
+	return found, unavailable(ctx, err)
 }

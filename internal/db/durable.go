@@ -71,10 +71,10 @@ func (d *DB) confirm(ctx context.Context, timeline int64) error {
 		_, err := conn.Exec(waiting, `SELECT pg_logical_emit_message(true, 'headroom', '') WHERE current_setting('synchronous_standby_names') <> ''`)
 		return err
 	})
-	if err == nil && d.seen.timeline() != timeline {
+	if err == nil && d.fence.timeline() != timeline {
 		err = errUnconfirmed // another server was asked than was read
 	}
-	return away(ctx, err)
+	return unavailable(ctx, err)
 }
 
 // voucher returns what is asked of the ends of ledgers that are read after it: it returns nil once
@@ -83,9 +83,9 @@ func (d *DB) voucher(ctx context.Context) func(read map[string]study.Known) erro
 	if _, inside := ctx.Value(transactionKey{}).(pgx.Tx); inside {
 		return func(map[string]study.Known) error { return nil }
 	}
-	timeline := d.seen.timeline()
+	timeline := d.fence.timeline()
 	return func(read map[string]study.Known) error {
-		if d.seen.knows(read) {
+		if d.fence.knows(read) {
 			return nil
 		}
 		waiting, cancel := context.WithTimeout(ctx, confirmTime)
@@ -94,14 +94,14 @@ func (d *DB) voucher(ctx context.Context) func(read map[string]study.Known) erro
 		case d.vouching <- struct{}{}:
 			defer func() { <-d.vouching }()
 		case <-waiting.Done():
-			return away(ctx, waiting.Err())
+			return unavailable(ctx, waiting.Err())
 		}
-		if d.seen.knows(read) {
+		if d.fence.knows(read) {
 			return nil
 		}
 		err := d.confirm(waiting, timeline)
 		if err == nil {
-			d.seen.note(read)
+			d.fence.note(read)
 		}
 		return err
 	}

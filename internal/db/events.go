@@ -21,7 +21,7 @@ func (s *Studies) Events(ctx context.Context, id string, after int64, limit int)
 	vouch := s.db.voucher(ctx)
 	results := s.db.in(ctx).SendBatch(ctx, batch)
 	if err := results.Close(); err != nil && !errors.Is(err, pgx.ErrNoRows) {
-		return nil, away(ctx, err)
+		return nil, unavailable(ctx, err)
 	}
 	if !exists {
 		return nil, noStudy(id)
@@ -50,16 +50,11 @@ func scanEvent(row pgx.CollectableRow) (ledger.Event, error) {
 	return e, err
 }
 
-// CheckLedger reads a study's ledger back and checks it from the first event to the last. It asks
-// for what every schema has: a backup of an earlier one is checked before it is brought up to date.
+// CheckLedger reads a study's ledger back and checks it from the first event to the last.
 func (s *Studies) CheckLedger(ctx context.Context, id string) error {
-	rows, err := s.db.in(ctx).Query(ctx, `SELECT seq, at, by, kind, data, hash, '' FROM events WHERE study_id = $1 ORDER BY seq`, id)
+	events, err := s.Events(ctx, id, 0, 0)
 	if err != nil {
-		return away(ctx, err)
-	}
-	events, err := pgx.CollectRows(rows, scanEvent)
-	if err != nil {
-		return away(ctx, err)
+		return err
 	}
 	if err := ledger.CheckChain(events); err != nil {
 		return fmt.Errorf("study %s: %w", id, err)

@@ -13,16 +13,16 @@ import (
 	"headroom/internal/account"
 	"headroom/internal/db"
 	"headroom/internal/db/dbtest"
-	"headroom/internal/patience"
 	"headroom/internal/study"
 	"headroom/internal/study/ledger"
+	"headroom/internal/testwait"
 )
 
 // impatience is after how long a client in these tests gives up.
 const impatience = 700 * time.Millisecond
 
 // kept is a study on a pair of servers with a trial that waits for its result, as a client sees it
-// who tells that result under one retry key.
+// who tells that result under one idempotency key.
 type kept struct {
 	t       *testing.T
 	d       *db.DB
@@ -61,8 +61,8 @@ func (k *kept) tell(patience time.Duration) error { return k.tellUnder("k", pati
 func (k *kept) tellUnder(key string, patience time.Duration) error {
 	ctx, giveUp := context.WithTimeout(k.t.Context(), patience)
 	defer giveUp()
-	retry := &study.Retry{Caller: "token:a", Request: "POST /tell", Key: key, Body: sha256.New()}
-	_, err := k.service.Tell(ctx, study.Command{By: "Ana", Retry: retry}, k.id, k.number, ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: 71.25}}})
+	under := &study.IdempotencyKey{Caller: "token:a", Request: "POST /tell", Key: key, Body: sha256.New()}
+	_, err := k.service.Tell(ctx, study.Command{By: "Ana", Key: under}, k.id, k.number, ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: 71.25}}})
 	return err
 }
 
@@ -70,8 +70,8 @@ func (k *kept) tellUnder(key string, patience time.Duration) error {
 func (k *kept) token(patience time.Duration) error {
 	ctx, giveUp := context.WithTimeout(k.t.Context(), patience)
 	defer giveUp()
-	retry := &study.Retry{Caller: "token:a", Request: "POST /tokens", Key: "k", Body: sha256.New()}
-	return k.d.Once(ctx, retry, func(ctx context.Context) ([]byte, error) {
+	key := &study.IdempotencyKey{Caller: "token:a", Request: "POST /tokens", Key: "k", Body: sha256.New()}
+	return k.d.Once(ctx, key, func(ctx context.Context) ([]byte, error) {
 		_, _, err := k.d.Accounts.CreateToken(ctx, terminal, account.NewToken{Name: "Robot", Role: account.Viewer})
 		return nil, err
 	})
@@ -126,8 +126,8 @@ func (k *kept) shows(patience time.Duration) (found []string, refused []error) {
 // tellUntilAcknowledged repeats what got no answer, as scripts do.
 func (k *kept) tellUntilAcknowledged() {
 	k.t.Helper()
-	for giveUp := time.Now().Add(patience.Long); ; {
-		err := k.tell(patience.Long)
+	for giveUp := time.Now().Add(testwait.Timeout); ; {
+		err := k.tell(testwait.Timeout)
 		if acknowledges(err) {
 			return
 		}
@@ -141,7 +141,7 @@ func (k *kept) tellUntilAcknowledged() {
 func (k *kept) holdsOnce() {
 	k.t.Helper()
 	events, err := k.d.Studies.Events(k.t.Context(), k.id, 0, 0)
-	for giveUp := time.Now().Add(patience.Long); errors.Is(err, study.ErrUnavailable) && time.Now().Before(giveUp); {
+	for giveUp := time.Now().Add(testwait.Timeout); errors.Is(err, study.ErrUnavailable) && time.Now().Before(giveUp); {
 		events, err = k.d.Studies.Events(k.t.Context(), k.id, 0, 0)
 	}
 	if err != nil {
@@ -187,7 +187,7 @@ func TestACommitWithoutItsStandbyIsToldToNobody(t *testing.T) {
 		t.Errorf("without a standby nobody can come in: %v", err)
 	}
 	patient, begin := make(chan error, 1), time.Now()
-	go func() { patient <- k.tell(patience.Long) }()
+	go func() { patient <- k.tell(testwait.Timeout) }()
 	for range 2 {
 		if err := other.tell(impatience); acknowledges(err) {
 			t.Errorf("without a standby the client is told %v", err)
@@ -228,8 +228,8 @@ func TestALocalCommitIsToldWhenTheStandbyHasIt(t *testing.T) {
 				t.Fatal(err)
 			}
 			writes := []func() error{
-				func() error { return k.tell(patience.Long) },
-				func() error { return k.token(patience.Long) },
+				func() error { return k.tell(testwait.Timeout) },
+				func() error { return k.token(testwait.Timeout) },
 				func() error { return k.d.Accounts.SetPIN(t.Context(), admin, "a tablet", "4711", "") },
 				func() error { return k.d.Accounts.ForgetPINs(t.Context(), admin) },
 			}
@@ -317,7 +317,7 @@ func TestAnOwnerOfTheDatabaseSuffices(t *testing.T) {
 	if found, refused := k.shows(soon); len(found) != 4 || len(refused) > 0 {
 		t.Errorf("the result is shown by %q and refused with %v", found, refused)
 	}
-	if err := k.tell(patience.Long); !acknowledges(err) {
+	if err := k.tell(testwait.Timeout); !acknowledges(err) {
 		t.Error(err)
 	}
 }

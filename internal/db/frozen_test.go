@@ -14,14 +14,14 @@ import (
 
 	"headroom/internal/db"
 	"headroom/internal/db/dbtest"
-	"headroom/internal/patience"
 	"headroom/internal/study"
 	"headroom/internal/study/ledger"
+	"headroom/internal/testwait"
 )
 
 // soon is how long anybody may wait for what does not answer before the test is over: without a
 // limit of ours that is for ever.
-const soon = patience.Long
+const soon = testwait.Timeout
 
 // Whatever is asked of a frozen database is refused soon, what waits behind others too, and it
 // works again once the database goes on.
@@ -75,7 +75,7 @@ func TestFrozenDatabaseKeepsNobodyWaiting(t *testing.T) {
 	}
 	cluster.Thaw(t)
 	for name, do := range things {
-		for giveUp := time.Now().Add(patience.Long); ; {
+		for giveUp := time.Now().Add(testwait.Timeout); ; {
 			err := do(t.Context())
 			if err == nil {
 				break

@@ -15,8 +15,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// surveyEvery is how often the servers of a URL that names several are asked who they are.
-const surveyEvery = 5 * time.Second
+// findPrimaryEvery is how often the servers of a URL that names several are asked who they are.
+const findPrimaryEvery = 5 * time.Second
 
 // host is one of the servers that a URL names.
 type host struct {
@@ -48,10 +48,10 @@ func hosts(config *pgconn.Config) (found []host) {
 }
 
 // first makes config try the server in use before the others.
-func (s *seen) first(config *pgconn.Config) {
-	s.mutex.Lock()
-	used := s.host
-	s.mutex.Unlock()
+func (f *fence) first(config *pgconn.Config) {
+	f.mutex.Lock()
+	used := f.host
+	f.mutex.Unlock()
 	others := ways(config)
 	var mine []*pgconn.FallbackConfig
 	others = slices.DeleteFunc(others, func(way *pgconn.FallbackConfig) bool {
@@ -64,15 +64,15 @@ func (s *seen) first(config *pgconn.Config) {
 }
 
 // connConfig reads url for a single connection, to the server in use of those that it names.
-func (s *seen) connConfig(ctx context.Context, url string) (*pgx.ConnConfig, error) {
+func (f *fence) connConfig(ctx context.Context, url string) (*pgx.ConnConfig, error) {
 	config, err := pgx.ParseConfig(url)
 	if err != nil {
 		return nil, fmt.Errorf("HEADROOM_DATABASE_URL: %w", err)
 	}
 	prepareConfig(&config.Config)
-	s.survey(ctx, config)
-	s.first(&config.Config)
-	config.ValidateConnect = s.admit
+	f.findPrimary(ctx, config)
+	f.first(&config.Config)
+	config.ValidateConnect = f.admit
 	return config, nil
 }
 
@@ -83,8 +83,8 @@ var errNoCancel = errors.New("statements are not cancelled")
 // statement that is given up is not cancelled, which is what pgx would do: PostgreSQL would end a
 // commit's wait for the standby and show everybody what may still be lost. It ends by PostgreSQL's
 // own limits of time; the connection is closed.
-func (s *seen) prepare(_ context.Context, config *pgx.ConnConfig) error {
-	s.first(&config.Config)
+func (f *fence) prepare(_ context.Context, config *pgx.ConnConfig) error {
+	f.first(&config.Config)
 	dial, admit := config.DialFunc, config.ValidateConnect
 	var connected atomic.Bool
 	config.ValidateConnect = func(ctx context.Context, conn *pgconn.PgConn) error {
@@ -108,10 +108,10 @@ type answer struct {
 	conn *pgx.Conn
 }
 
-// survey asks every server that config names who it is, where there are several: of two that take
+// findPrimary asks every server that config names who it is, where there are several: of two that take
 // writes the one on the higher timeline is used, whichever the URL names first, and the other one
 // is refused aloud.
-func (s *seen) survey(ctx context.Context, config *pgx.ConnConfig) {
+func (f *fence) findPrimary(ctx context.Context, config *pgx.ConnConfig) {
 	named := hosts(&config.Config)
 	if len(named) == 1 {
 		return
@@ -124,19 +124,19 @@ func (s *seen) survey(ctx context.Context, config *pgx.ConnConfig) {
 	asking.Wait()
 	answers = slices.DeleteFunc(answers, func(a *answer) bool { return a == nil })
 	slices.SortStableFunc(answers, func(a, b *answer) int {
-		return cmp.Or(cmp.Compare(s.lastSeen(b.database), s.lastSeen(a.database)), cmp.Compare(b.timeline, a.timeline))
+		return cmp.Or(cmp.Compare(f.lastSeen(b.database), f.lastSeen(a.database)), cmp.Compare(b.timeline, a.timeline))
 	})
 	chosen := false
 	for _, a := range answers {
-		admitting, cancel := context.WithTimeout(ctx, patience)
-		err := s.admitAs(admitting, a.conn.PgConn(), a.identity)
+		admitting, cancel := context.WithTimeout(ctx, answerTimeout)
+		err := f.admitAs(admitting, a.conn.PgConn(), a.identity)
 		cancel()
 		if err == nil && !chosen {
-			s.mutex.Lock()
-			s.host, chosen = a.host, true
-			s.mutex.Unlock()
+			f.mutex.Lock()
+			f.host, chosen = a.host, true
+			f.mutex.Unlock()
 		}
-		hangUp(a.conn)
+		closeConn(a.conn)
 	}
 }
 
@@ -153,18 +153,18 @@ func askHost(ctx context.Context, config *pgx.ConnConfig, one host) *answer {
 	}
 	is, err := identityOf(asking, conn.PgConn())
 	if err != nil {
-		hangUp(conn)
+		closeConn(conn)
 		return nil
 	}
 	return &answer{one, is, conn}
 }
 
 // lastSeen is the timeline that a database was seen on, 0 when it never was.
-func (s *seen) lastSeen(database string) int64 {
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	if past := s.all[database]; past != nil {
-		return past.Timeline
+func (f *fence) lastSeen(database string) int64 {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	if high := f.all[database]; high != nil {
+		return high.Timeline
 	}
 	return 0
 }

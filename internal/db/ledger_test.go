@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"headroom/internal/db"
-	"headroom/internal/patience"
 	"headroom/internal/study"
 	"headroom/internal/study/ledger"
+	"headroom/internal/testwait"
 )
 
 // book makes events by hand, so that these tests do not lean on how package study makes them.
@@ -90,7 +90,7 @@ func receive[T any](t *testing.T, channel <-chan T) T {
 	select {
 	case value := <-channel:
 		return value
-	case <-time.After(patience.Long):
+	case <-time.After(testwait.Timeout):
 		t.Fatal("nothing came")
 		panic("unreachable")
 	}

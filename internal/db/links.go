@@ -52,7 +52,7 @@ func (a *Accounts) addLink(ctx context.Context, by account.Identity, l account.L
 		return err
 	})
 	if err != nil {
-		return account.Link{}, "", away(ctx, err)
+		return account.Link{}, "", unavailable(ctx, err)
 	}
 	return l, secret, nil
 }

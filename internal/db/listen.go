@@ -29,18 +29,18 @@ const (
 )
 
 // Every heartbeat the listener asks for the versions of the studies that somebody watches: a writer
-// may die between its commit and its notice. A database that does not answer that within patience
-// has lost its pulse; together they are how long a request may wait in vain.
+// may die between its commit and its notice. A database that does not answer that within
+// answerTimeout opens the breaker; together they are how long a request may wait in vain.
 const (
-	heartbeat = time.Second
-	patience  = 2500 * time.Millisecond
+	heartbeat     = time.Second
+	answerTimeout = 2500 * time.Millisecond
 )
 
 // listener is the one connection that hears of changes, and hands them to whoever subscribed.
 type listener struct {
-	config *pgx.ConnConfig
-	pulse  *pulse
-	seen   *seen
+	config  *pgx.ConnConfig
+	breaker *breaker
+	fence   *fence
 
 	mutex    sync.Mutex
 	studies  map[string]*watched
@@ -53,10 +53,10 @@ type watched struct {
 	subscribers map[chan int64]struct{}
 }
 
-func newListener(config *pgx.ConnConfig, pulse *pulse, seen *seen) *listener {
+func newListener(config *pgx.ConnConfig, breaker *breaker, fence *fence) *listener {
 	config = config.Copy()
-	config.Tracer = nil // it feels the pulse itself
-	return &listener{config: config, pulse: pulse, seen: seen, studies: map[string]*watched{}, accounts: map[chan struct{}]struct{}{}}
+	config.Tracer = nil // it trips the breaker itself
+	return &listener{config: config, breaker: breaker, fence: fence, studies: map[string]*watched{}, accounts: map[chan struct{}]struct{}{}}
 }
 
 // Subscribe returns a channel that receives the study's newest seq after each change, or 0 after
@@ -110,7 +110,7 @@ func (l *listener) run(ctx context.Context) {
 			backoff = firstBackoff
 		}
 		slog.Warn("lost the connection that listens for changes", "error", err, "retry_in", backoff)
-		pause(ctx, backoff)
+		sleepAbout(ctx, backoff)
 		backoff = min(2*backoff, lastBackoff)
 	}
 }
@@ -121,9 +121,9 @@ func (l *listener) listen(ctx context.Context) (connected bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	defer hangUp(conn)
+	defer closeConn(conn)
 	l.pokeAll() // for what was missed while nobody listened
-	for l.seen.stands(conn) {
+	for l.fence.current(conn) {
 		if err := l.compare(ctx, conn); err != nil {
 			return true, err
 		}
@@ -137,19 +137,19 @@ func (l *listener) listen(ctx context.Context) (connected bool, err error) {
 // watch looks now and then which of several servers is the primary.
 func (l *listener) watch(ctx context.Context) {
 	for ctx.Err() == nil {
-		rest(ctx, surveyEvery)
-		l.seen.survey(ctx, l.config)
+		sleep(ctx, findPrimaryEvery)
+		l.fence.findPrimary(ctx, l.config)
 	}
 }
 
-// connect opens the connection that listens. Each server that is tried, and the survey of them
+// connect opens the connection that listens. Each server that is tried, and the search for the primary
 // before, takes its own time.
 func (l *listener) connect(ctx context.Context) (conn *pgx.Conn, err error) {
 	attempts := time.Duration(1 + len(hosts(&l.config.Config)))
-	err = l.feel(ctx, attempts*l.config.ConnectTimeout+patience, func(ctx context.Context) error {
-		l.seen.survey(ctx, l.config)
+	err = l.probe(ctx, attempts*l.config.ConnectTimeout+answerTimeout, func(ctx context.Context) error {
+		l.fence.findPrimary(ctx, l.config)
 		config := l.config.Copy()
-		l.seen.first(&config.Config)
+		l.fence.first(&config.Config)
 		if conn, err = pgx.ConnectConfig(ctx, config); err != nil {
 			return err
 		}
@@ -157,29 +157,29 @@ func (l *listener) connect(ctx context.Context) (conn *pgx.Conn, err error) {
 		return err
 	})
 	if err != nil && conn != nil {
-		hangUp(conn)
+		closeConn(conn)
 	}
 	return conn, err
 }
 
-// hangUp closes a connection that may lead nowhere any more.
-func hangUp(conn *pgx.Conn) {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+// closeConn closes a connection that may lead nowhere any more.
+func closeConn(conn *pgx.Conn) {
+	ctx, cancel := context.WithTimeout(context.Background(), answerTimeout)
 	defer cancel()
 	_ = conn.Close(ctx)
 }
 
-// feel asks the database something, and knows from how long it takes whether there is a pulse. It
+// probe asks the database something, and opens the breaker where it does not answer in time. It
 // gives up after most.
-func (l *listener) feel(ctx context.Context, most time.Duration, ask func(ctx context.Context) error) error {
-	silent := time.AfterFunc(patience, l.pulse.lost)
+func (l *listener) probe(ctx context.Context, most time.Duration, ask func(ctx context.Context) error) error {
+	silent := time.AfterFunc(answerTimeout, l.breaker.open)
 	within, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
 	err := ask(within)
 	inTime := silent.Stop()
 	switch {
 	case err == nil:
-		l.pulse.found()
+		l.breaker.reset()
 	case ctx.Err() == nil && !inTime:
 		return fmt.Errorf("%w: %w", errSilent, err)
 	}
@@ -188,16 +188,16 @@ func (l *listener) feel(ctx context.Context, most time.Duration, ask func(ctx co
 
 // hearUntil hands on notifications until then.
 func (l *listener) hearUntil(ctx context.Context, conn *pgx.Conn, then time.Time) error {
-	patience, cancel := context.WithDeadline(ctx, then)
+	hearing, cancel := context.WithDeadline(ctx, then)
 	defer cancel()
 	for {
-		heard, err := conn.WaitForNotification(patience)
+		heard, err := conn.WaitForNotification(hearing)
 		switch {
 		case err == nil && heard.Channel == studyChannel:
 			l.hearOfStudy(heard.Payload)
 		case err == nil:
 			l.tellAccounts()
-		case patience.Err() != nil && ctx.Err() == nil && !conn.IsClosed():
+		case hearing.Err() != nil && ctx.Err() == nil && !conn.IsClosed():
 			return nil
 		default:
 			return err
@@ -210,7 +210,7 @@ func (l *listener) hearUntil(ctx context.Context, conn *pgx.Conn, then time.Time
 // before a change of accounts that was made before it.
 func (l *listener) compare(ctx context.Context, conn *pgx.Conn) error {
 	versions := map[string]int64{}
-	err := l.feel(ctx, patience, func(ctx context.Context) error {
+	err := l.probe(ctx, answerTimeout, func(ctx context.Context) error {
 		rows, err := conn.Query(ctx, `SELECT id, version FROM studies WHERE id = ANY ($1)`, l.watchedStudies())
 		if err != nil {
 			return err
@@ -296,11 +296,11 @@ func replace[T any](channel chan T, value T) {
 	channel <- value
 }
 
-// pause waits about d, or until ctx ends. The spread keeps servers from coming back all at once.
-func pause(ctx context.Context, d time.Duration) { rest(ctx, d/2+rand.N(d/2+1)) }
+// sleepAbout waits about d, or until ctx ends. The spread keeps servers from coming back all at once.
+func sleepAbout(ctx context.Context, d time.Duration) { sleep(ctx, d/2+rand.N(d/2+1)) }
 
-// rest waits d, or until ctx ends.
-func rest(ctx context.Context, d time.Duration) {
+// sleep waits d, or until ctx ends.
+func sleep(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

@@ -8,9 +8,9 @@ import (
 
 	"headroom/internal/db"
 	"headroom/internal/db/dbtest"
-	"headroom/internal/patience"
 	"headroom/internal/study"
 	"headroom/internal/study/ledger"
+	"headroom/internal/testwait"
 )
 
 func open(t testing.TB, url string) *db.DB {
@@ -28,7 +28,7 @@ func until(t *testing.T, d *db.DB, what, query string) {
 	t.Helper()
 	again := time.NewTicker(5 * time.Millisecond)
 	defer again.Stop()
-	for giveUp := time.Now().Add(patience.Long); time.Now().Before(giveUp); <-again.C {
+	for giveUp := time.Now().Add(testwait.Timeout); time.Now().Before(giveUp); <-again.C {
 		var yes bool
 		if err := d.Pool().QueryRow(t.Context(), query).Scan(&yes); err != nil {
 			t.Error(err)

@@ -16,27 +16,27 @@ import (
 	"headroom/migrations"
 )
 
-// Migrate brings the database at url to this program's schema; Open then fills in what a step left
-// to be worked out from the ledgers. It refuses a database that a newer program has migrated.
+// Migrate brings the database at url to this program's schema. It refuses a database that a newer
+// program has migrated.
 func Migrate(ctx context.Context, url string) error {
-	latest, err := migrations.Latest()
-	if err != nil {
-		return err
-	}
-	return MigrateTo(ctx, url, latest)
+	return newFence("").migrate(ctx, url)
 }
 
 // MigrateTo brings the database to schema version target, up or down; 0 is an empty database. What
 // a step down drops is said in its file.
 func MigrateTo(ctx context.Context, url string, target uint) error {
-	s, err := remember("")
+	return newFence("").migrateTo(ctx, url, target)
+}
+
+func (f *fence) migrate(ctx context.Context, url string) error {
+	latest, err := migrations.Latest()
 	if err != nil {
 		return err
 	}
-	return s.migrateTo(ctx, url, target)
+	return f.migrateTo(ctx, url, latest)
 }
 
-func (s *seen) migrateTo(ctx context.Context, url string, target uint) error {
+func (f *fence) migrateTo(ctx context.Context, url string, target uint) error {
 	latest, err := migrations.Latest()
 	if err != nil {
 		return err
@@ -44,38 +44,38 @@ func (s *seen) migrateTo(ctx context.Context, url string, target uint) error {
 	if target > latest {
 		return fmt.Errorf("there is no schema %d: the last one is %d", target, latest)
 	}
-	config, err := s.connConfig(ctx, url)
+	config, err := f.connConfig(ctx, url)
 	if err != nil {
 		return err
 	}
 	pool := stdlib.OpenDB(*config)
 	defer pool.Close()
 	if err := pool.PingContext(ctx); err != nil {
-		return away(ctx, err)
+		return unavailable(ctx, err)
 	}
 	// Servers that start together migrate one after another: in the middle of a step the database
 	// looks interrupted.
 	alone, err := pool.Conn(ctx)
 	if err != nil {
-		return away(ctx, err)
+		return unavailable(ctx, err)
 	}
 	defer alone.Close()
 	if _, err := alone.ExecContext(ctx, `SELECT pg_advisory_lock(hashtext('headroom migration'))`); err != nil {
-		return away(ctx, err)
+		return unavailable(ctx, err)
 	}
 	defer func() {
 		_, _ = alone.ExecContext(context.WithoutCancel(ctx), `SELECT pg_advisory_unlock(hashtext('headroom migration'))`)
 	}()
 	steps, err := newMigrate(pool)
 	if err != nil {
-		return away(ctx, err)
+		return unavailable(ctx, err)
 	}
 	defer steps.Close()
 	present, dirty, err := steps.Version()
 	switch {
 	case errors.Is(err, migrate.ErrNilVersion):
 	case err != nil:
-		return away(ctx, err)
+		return unavailable(ctx, err)
 	case dirty:
 		return fmt.Errorf("migration %d of the database was interrupted: restore a backup, or mend it by hand and set schema_migrations", present)
 	case present > latest:
@@ -87,7 +87,7 @@ func (s *seen) migrateTo(ctx context.Context, url string, target uint) error {
 		err = steps.Migrate(target)
 	}
 	if err != nil && !errors.Is(err, migrate.ErrNoChange) {
-		return away(ctx, fmt.Errorf("migrating the database: %w", err))
+		return unavailable(ctx, fmt.Errorf("migrating the database: %w", err))
 	}
 	return nil
 }
@@ -118,10 +118,10 @@ func (d *DB) Ready(ctx context.Context) error {
 	var dirty bool
 	err = d.pool.QueryRow(ctx, `SELECT version, dirty FROM schema_migrations`).Scan(&present, &dirty)
 	switch {
-	case answered(err).Code == "42P01", errors.Is(err, pgx.ErrNoRows):
+	case pgError(err).Code == undefinedTable, errors.Is(err, pgx.ErrNoRows):
 		return fmt.Errorf("the database has not been migrated: %w", study.ErrUnavailable)
 	case err != nil:
-		return away(ctx, err)
+		return unavailable(ctx, err)
 	case present > latest:
 		return newerDatabase(present, latest)
 	case dirty || present < latest:

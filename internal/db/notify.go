@@ -71,7 +71,7 @@ func (n *notifier) run(ctx context.Context) {
 			return
 		case <-n.wake:
 			n.sendPending(ctx)
-			rest(ctx, between)
+			sleep(ctx, between)
 		}
 	}
 }
@@ -89,7 +89,7 @@ func (n *notifier) sendPending(ctx context.Context) {
 			return
 		}
 		slog.Warn("changes could not be announced", "error", err, "retry_in", backoff)
-		pause(ctx, backoff)
+		sleepAbout(ctx, backoff)
 	}
 }
 
@@ -104,5 +104,5 @@ func (n *notifier) send(ctx context.Context, changes map[string]int64) error {
 	// An announcement need not outlive a crash, so its commit does not wait for the disk.
 	_, err := n.pool.Exec(ctx, `
 		SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, payload) FROM unnest($2::text[]) AS payload`, studyChannel, payloads)
-	return away(ctx, err)
+	return unavailable(ctx, err)
 }

@@ -41,7 +41,7 @@ func onePerson(ctx context.Context, q querier, condition string, args ...any) (a
 func (a *Accounts) addPerson(ctx context.Context, q querier, name string, role account.Role) (account.Person, error) {
 	p := account.Person{ID: account.NewID(), Name: name, Role: role, CreatedAt: a.db.now()}
 	_, err := q.Exec(ctx, `INSERT INTO people (id, name, role, created_at) VALUES ($1, $2, $3, $4)`, p.ID, p.Name, p.Role, p.CreatedAt)
-	if answered(err).ConstraintName == "people_by_name" {
+	if pgError(err).ConstraintName == "people_by_name" {
 		return p, account.ErrNameTaken
 	}
 	return p, err
@@ -129,5 +129,5 @@ func (a *Accounts) nameIsFree(ctx context.Context, name string) error {
 	if err == nil && taken {
 		err = account.ErrNameTaken
 	}
-	return away(ctx, err)
+	return unavailable(ctx, err)
 }

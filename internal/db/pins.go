@@ -66,7 +66,7 @@ func (a *Accounts) ComeBack(ctx context.Context, personID, device, pin, browser,
 	case errors.Is(err, pgx.ErrNoRows):
 		return account.Session{}, "", &account.WrongPIN{}
 	case err != nil:
-		return account.Session{}, "", away(ctx, err)
+		return account.Session{}, "", unavailable(ctx, err)
 	}
 	tried, err := account.DerivePIN(pin, device, personID)
 	if err != nil {

@@ -3,6 +3,7 @@ package db
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"context"
 	"crypto/sha256"
@@ -12,15 +13,11 @@ import (
 	"fmt"
 	"hash"
 	"io"
-	"strings"
 
 	"github.com/jackc/pgx/v5"
 
 	"headroom/migrations"
 )
-
-// rowsAtOnce bounds how many rows one statement restores.
-const rowsAtOnce = 500
 
 // longestBackupLine bounds one row; the largest event holds a study of 10,000 candidates and 1000 ×
 // 1000 covariances.
@@ -57,7 +54,7 @@ func restoreRows(ctx context.Context, url string, in *backupReader) error {
 		return err
 	}
 	defer conn.Close(context.WithoutCancel(ctx))
-	return away(ctx, pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+	return unavailable(ctx, pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
 		if err := in.restoreTables(ctx, tx); err != nil {
 			return err
 		}
@@ -69,16 +66,12 @@ func restoreRows(ctx context.Context, url string, in *backupReader) error {
 }
 
 func connect(ctx context.Context, url string) (*pgx.Conn, error) {
-	s, err := remember("")
-	if err != nil {
-		return nil, err
-	}
-	config, err := s.connConfig(ctx, url)
+	config, err := newFence("").connConfig(ctx, url)
 	if err != nil {
 		return nil, err
 	}
 	conn, err := pgx.ConnectConfig(ctx, config)
-	return conn, away(ctx, err)
+	return conn, unavailable(ctx, err)
 }
 
 // requireEmpty refuses a database that holds anything of ours.
@@ -89,18 +82,13 @@ func requireEmpty(ctx context.Context, url string) error {
 	}
 	defer conn.Close(context.WithoutCancel(ctx))
 	for _, table := range backupTables {
-		columns, err := columnsOf(ctx, conn, table.name)
-		if err != nil {
-			return err
-		}
-		if len(columns) == 0 {
-			continue // no such table
-		}
 		var filled bool
-		if err := conn.QueryRow(ctx, `SELECT EXISTS (SELECT FROM `+table.name+`)`).Scan(&filled); err != nil {
-			return away(ctx, err)
-		}
-		if filled {
+		err := conn.QueryRow(ctx, `SELECT EXISTS (SELECT FROM `+table.name+`)`).Scan(&filled)
+		switch {
+		case pgError(err).Code == undefinedTable:
+		case err != nil:
+			return unavailable(ctx, err)
+		case filled:
 			return fmt.Errorf("the database is not empty (it has %s): restore into a new database or data folder", table.name)
 		}
 	}
@@ -125,20 +113,20 @@ func newBackupReader(r io.Reader) (*backupReader, error) {
 
 var errCutShort = errors.New("the backup is cut short: its last line is missing")
 
-// next returns the next line, valid until the one after it is read.
+// next returns the next line, valid until the one after it is read, and sums it up unless it is the
+// last.
 func (b *backupReader) next() ([]byte, error) {
 	if b.lines.Scan() {
+		if line := b.lines.Bytes(); !bytes.HasPrefix(line, []byte(`{"sha256":`)) {
+			b.sum.Write(line)
+			b.sum.Write([]byte{'\n'})
+		}
 		return b.lines.Bytes(), nil
 	}
 	if err := b.lines.Err(); err != nil {
 		return nil, fmt.Errorf("the backup cannot be read: %w", err)
 	}
 	return nil, errCutShort
-}
-
-func (b *backupReader) addToSum(line []byte) {
-	b.sum.Write(line)
-	b.sum.Write([]byte{'\n'})
 }
 
 // header reads the first line and refuses what this program cannot restore.
@@ -148,7 +136,6 @@ func (b *backupReader) header() (backupLine, error) {
 	if err != nil {
 		return first, err
 	}
-	b.addToSum(line)
 	if err := json.Unmarshal(line, &first); err != nil || first.Format != backupFormat {
 		return first, errors.New("this is not a backup of headroom")
 	}
@@ -165,20 +152,9 @@ func (b *backupReader) header() (backupLine, error) {
 
 // restoreTables stores rows until the last line, and compares the sum.
 func (b *backupReader) restoreTables(ctx context.Context, tx pgx.Tx) error {
-	var into *tableRestorer
 	for {
 		line, err := b.next()
 		if err != nil {
-			return err
-		}
-		if bytes.HasPrefix(line, []byte("[")) {
-			b.addToSum(line)
-			if err := into.add(ctx, line); err != nil {
-				return err
-			}
-			continue
-		}
-		if err := into.flush(ctx); err != nil {
 			return err
 		}
 		var head backupLine
@@ -188,9 +164,11 @@ func (b *backupReader) restoreTables(ctx context.Context, tx pgx.Tx) error {
 		if head.SHA256 != "" {
 			return b.compareSum(head.SHA256)
 		}
-		b.addToSum(line)
-		if into, err = newTableRestorer(ctx, tx, head); err != nil {
-			return err
+		rows := &rowReader{backup: b}
+		into := fmt.Sprintf(`COPY %s (%s) FROM STDIN`, pgx.Identifier{head.Table}.Sanitize(), identifiers(head.Columns))
+		_, err = tx.Conn().PgConn().CopyFrom(ctx, rows, into)
+		if err = cmp.Or(rows.failed, err); err != nil {
+			return fmt.Errorf("restoring %s: %w", head.Table, err)
 		}
 	}
 }
@@ -202,72 +180,25 @@ func (b *backupReader) compareSum(want string) error {
 	return nil
 }
 
-// tableRestorer stores the rows of one table, many at a time.
-type tableRestorer struct {
-	tx        pgx.Tx
-	table     string
-	statement string
-	values    [][]*string // by column
+// rowReader reads the rows of one table.
+type rowReader struct {
+	backup *backupReader
+	line   bytes.Buffer // what is left of it
+	failed error        // why there is no next line, which PostgreSQL would say less well
 }
 
-func newTableRestorer(ctx context.Context, tx pgx.Tx, head backupLine) (*tableRestorer, error) {
-	present, err := columnsOf(ctx, tx, head.Table)
-	if err != nil {
-		return nil, err
-	}
-	kinds := map[string]string{}
-	for _, c := range present {
-		kinds[c.name] = c.kind
-	}
-	var names, casts, arrays, aliases []string
-	for i, name := range head.Columns {
-		kind, known := kinds[name]
-		if !known {
-			return nil, fmt.Errorf("the backup is damaged: there is no column %q.%q", head.Table, name)
+func (r *rowReader) Read(into []byte) (int, error) {
+	if r.line.Len() == 0 {
+		line, err := r.backup.next()
+		if err != nil {
+			r.failed = err
+			return 0, err
 		}
-		names = append(names, pgx.Identifier{name}.Sanitize())
-		casts = append(casts, fmt.Sprintf("c%d::%s", i, kind))
-		arrays = append(arrays, fmt.Sprintf("$%d::text[]", i+1))
-		aliases = append(aliases, fmt.Sprintf("c%d", i))
+		if string(line) == endOfRows {
+			return 0, io.EOF
+		}
+		r.line.Write(line)
+		r.line.WriteByte('\n')
 	}
-	return &tableRestorer{
-		tx: tx, table: head.Table, values: make([][]*string, len(head.Columns)),
-		statement: fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM unnest(%s) AS row (%s)", pgx.Identifier{head.Table}.Sanitize(),
-			strings.Join(names, ", "), strings.Join(casts, ", "), strings.Join(arrays, ", "), strings.Join(aliases, ", ")),
-	}, nil
-}
-
-func (t *tableRestorer) add(ctx context.Context, line []byte) error {
-	if t == nil {
-		return errors.New("the backup is damaged: a row comes before its table")
-	}
-	var row []*string
-	if err := json.Unmarshal(line, &row); err != nil || len(row) != len(t.values) {
-		return fmt.Errorf("the backup is damaged: a row of %s has %d values for %d columns", t.table, len(row), len(t.values))
-	}
-	for i, value := range row {
-		t.values[i] = append(t.values[i], value)
-	}
-	if len(t.values[0]) < rowsAtOnce {
-		return nil
-	}
-	return t.flush(ctx)
-}
-
-// flush stores the rows added so far.
-func (t *tableRestorer) flush(ctx context.Context) error {
-	if t == nil || len(t.values) == 0 || len(t.values[0]) == 0 {
-		return nil
-	}
-	arguments := make([]any, len(t.values))
-	for i := range t.values {
-		arguments[i] = t.values[i]
-	}
-	if _, err := t.tx.Exec(ctx, t.statement, arguments...); err != nil {
-		return fmt.Errorf("restoring %s: %w", t.table, err)
-	}
-	for i := range t.values {
-		t.values[i] = t.values[i][:0]
-	}
-	return nil
+	return r.line.Read(into)
 }

@@ -88,13 +88,13 @@ func TestImportIsAllOrNothing(t *testing.T) {
 			t.Errorf("%s: imported", name)
 		}
 	}
-	retry := &study.Retry{Caller: "a", Request: "POST /", Key: "k", Body: sha256.New()}
-	made, err := s.ImportBundle(t.Context(), study.Command{By: "Bo", Retry: retry}, strings.NewReader(text))
+	key := &study.IdempotencyKey{Caller: "a", Request: "POST /", Key: "k", Body: sha256.New()}
+	made, err := s.ImportBundle(t.Context(), study.Command{By: "Bo", Key: key}, strings.NewReader(text))
 	if err != nil || made.Hash != snap.Hash || len(made.Trials) != 400 {
 		t.Fatalf("made %v, %v", made, err)
 	}
 	var before *study.AlreadyDone
-	if _, err := s.ImportBundle(t.Context(), study.Command{By: "Bo", Retry: retry}, strings.NewReader(text)); !errors.As(err, &before) || before.Done.Study != made.ID || before.Done.Version != made.Version {
+	if _, err := s.ImportBundle(t.Context(), study.Command{By: "Bo", Key: key}, strings.NewReader(text)); !errors.As(err, &before) || before.Done.Study != made.ID || before.Done.Version != made.Version {
 		t.Fatalf("again: %v", err)
 	}
 	if all, _, err := s.Summaries(t.Context(), study.Listing{}); err != nil || len(all) != 2 || all[0].Trials != 400 || all[1].Trials != 400 {

@@ -162,9 +162,9 @@ func TestCrowdTellsTheSameTrial(t *testing.T) {
 func TestCrowdRetriesOneAsk(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	retry := &study.Retry{Caller: "token:a", Request: "POST /ask", Key: "k", Body: sha256.New()}
+	key := &study.IdempotencyKey{Caller: "token:a", Request: "POST /ask", Key: "k", Body: sha256.New()}
 	for _, err := range b.atOnce(func(_ int, s *study.Service) error {
-		_, _, err := s.Ask(t.Context(), study.Command{By: "Ana", Retry: retry}, b.id, study.Ask{})
+		_, _, err := s.Ask(t.Context(), study.Command{By: "Ana", Key: key}, b.id, study.Ask{})
 		return err
 	}) {
 		var first *study.AlreadyDone

@@ -358,8 +358,8 @@ func TestRetriesAndStaleWrites(t *testing.T) {
 	t.Parallel()
 	s, ctx := newService(t), t.Context()
 	snap := create(t, s, reactor())
-	retry := &study.Retry{Caller: "ana", Request: "POST /ask", Key: "1", Body: sha256.New()}
-	if _, _, err := s.Ask(ctx, study.Command{By: "Ana", Retry: retry, IfMatch: 1}, snap.ID, study.Ask{}); err != nil {
+	key := &study.IdempotencyKey{Caller: "ana", Request: "POST /ask", Key: "1", Body: sha256.New()}
+	if _, _, err := s.Ask(ctx, study.Command{By: "Ana", Key: key, IfMatch: 1}, snap.ID, study.Ask{}); err != nil {
 		t.Fatal(err)
 	}
 	paused := ledger.Paused
@@ -367,7 +367,7 @@ func TestRetriesAndStaleWrites(t *testing.T) {
 		t.Fatal(err)
 	}
 	// The first answer comes again although asking is no longer possible.
-	_, _, err := s.Ask(ctx, study.Command{By: "Ana", Retry: retry}, snap.ID, study.Ask{})
+	_, _, err := s.Ask(ctx, study.Command{By: "Ana", Key: key}, snap.ID, study.Ask{})
 	var again *study.AlreadyDone
 	if !errors.As(err, &again) || again.Done.Study != snap.ID || again.Done.Version != 2 || !slices.Equal(again.Done.Trials, []int{1}) {
 		t.Fatalf("got %v", err)

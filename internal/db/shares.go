@@ -24,11 +24,11 @@ func (a *Accounts) CreateShare(ctx context.Context, by account.Identity, want ac
 			share.ID, account.Hash(secret), share.StudyID, share.Name, share.By, share.CreatedAt, share.ExpiresAt, by.OwnerID)
 		return err
 	})
-	if answered(err).ConstraintName == "shares_study_id_fkey" {
+	if pgError(err).ConstraintName == "shares_study_id_fkey" {
 		return account.Share{}, "", account.ErrNotFound
 	}
 	if err != nil {
-		return account.Share{}, "", away(ctx, err)
+		return account.Share{}, "", unavailable(ctx, err)
 	}
 	return share, secret, nil
 }

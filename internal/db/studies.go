@@ -48,7 +48,7 @@ func (s *Studies) Create(ctx context.Context, id string, cmd study.Command, part
 			if last == nothing {
 				row, argument = insertRow, part.After.CreatedAt
 			}
-			if _, err := s.execute(ctx, tx, appending(row, id, argument, cmd.Retry, part, s.db.now())); err != nil {
+			if _, err := s.execute(ctx, tx, appending(row, id, argument, cmd.Key, part, s.db.now())); err != nil {
 				return err
 			}
 			last = end(part)
@@ -58,11 +58,11 @@ func (s *Studies) Create(ctx context.Context, id string, cmd study.Command, part
 	if refused != nil {
 		return refused
 	}
-	switch answered(err).ConstraintName {
+	switch pgError(err).ConstraintName {
 	case "studies_pkey":
 		return fmt.Errorf("a study %s exists already: %w", id, study.ErrConflict)
-	case "retries_pkey":
-		if before := s.db.Before(ctx, cmd.Retry); before != nil {
+	case "idempotency_keys_pkey":
+		if before := s.db.Before(ctx, cmd.Key); before != nil {
 			return before
 		}
 	}
@@ -79,7 +79,7 @@ func (s *Studies) Write(ctx context.Context, id string, cmd study.Command, known
 		// A refusal says little: the study may have changed, and a request that was answered before
 		// is refused too.
 		if add, refused := decide(nil); refused == nil {
-			stored, err := s.appendIfUnmoved(ctx, id, cmd.Retry, known, add)
+			stored, err := s.appendIfUnmoved(ctx, id, cmd.Key, known, add)
 			if stored || err != nil {
 				return err
 			}
@@ -90,23 +90,23 @@ func (s *Studies) Write(ctx context.Context, id string, cmd study.Command, known
 
 // appendIfUnmoved stores add if the study's ledger still ends with known and the request was not
 // answered before.
-func (s *Studies) appendIfUnmoved(ctx context.Context, id string, retry *study.Retry, known study.Known, add study.Append) (stored bool, err error) {
+func (s *Studies) appendIfUnmoved(ctx context.Context, id string, key *study.IdempotencyKey, known study.Known, add study.Append) (stored bool, err error) {
 	if err := checkAppend(known, add); err != nil {
 		return false, err
 	}
 	err = s.db.write(ctx, func(conn *pgxpool.Conn) (err error) {
 		confirmed, cancel := confirming(ctx)
 		defer cancel()
-		stored, err = s.execute(confirmed, conn, appending(updateRow, id, known.Hash, retry, add, s.db.now()))
+		stored, err = s.execute(confirmed, conn, appending(updateRow, id, known.Hash, key, add, s.db.now()))
 		return err
 	})
-	if answered(err).ConstraintName == "retries_pkey" {
+	if pgError(err).ConstraintName == "idempotency_keys_pkey" {
 		return false, nil
 	}
 	if stored && err == nil {
 		s.announce(id, end(add))
 	}
-	return stored, away(ctx, err)
+	return stored, unavailable(ctx, err)
 }
 
 // writeLocked lets decide look at the news while the study's row is locked.
@@ -117,7 +117,7 @@ func (s *Studies) writeLocked(ctx context.Context, id string, cmd study.Command,
 	vouch := s.db.voucher(ctx)
 	err := s.db.transact(ctx, func(tx pgx.Tx) (err error) {
 		var news []ledger.Event
-		last, news, err = lockStudy(ctx, tx, id, cmd.Retry, known.Version)
+		last, news, err = lockStudy(ctx, tx, id, cmd.Key, known.Version)
 		if err != nil {
 			return err
 		}
@@ -130,7 +130,7 @@ func (s *Studies) writeLocked(ctx context.Context, id string, cmd study.Command,
 		if err := checkAppend(last, add); err != nil {
 			return err
 		}
-		_, err = s.execute(ctx, tx, appending(updateRow, id, last.Hash, cmd.Retry, add, s.db.now()))
+		_, err = s.execute(ctx, tx, appending(updateRow, id, last.Hash, cmd.Key, add, s.db.now()))
 		return err
 	})
 	if refused != nil {
@@ -161,14 +161,14 @@ func (s *Studies) execute(ctx context.Context, q querier, do statement) (stored 
 
 // announce tells listeners up to where a ledger is stored.
 func (s *Studies) announce(id string, end study.Known) {
-	s.db.seen.note(map[string]study.Known{id: end})
+	s.db.fence.note(map[string]study.Known{id: end})
 	s.db.notifier.changed(id, end.Version)
 }
 
 // lockStudy locks the study's row until the transaction ends and returns the end of its ledger with
 // the events after known. One round trip: each statement sees what was committed when its turn
 // came, so the events are those of the locked row, and so is an answer that the request had before.
-func lockStudy(ctx context.Context, tx pgx.Tx, id string, retry *study.Retry, known int64) (study.Known, []ledger.Event, error) {
+func lockStudy(ctx context.Context, tx pgx.Tx, id string, key *study.IdempotencyKey, known int64) (study.Known, []ledger.Event, error) {
 	var answered error
 	var last study.Known
 	var news []ledger.Event
@@ -176,8 +176,8 @@ func lockStudy(ctx context.Context, tx pgx.Tx, id string, retry *study.Retry, kn
 	batch.Queue(`SELECT version, hash FROM studies WHERE id = $1 FOR NO KEY UPDATE`, id).QueryRow(func(row pgx.Row) error {
 		return row.Scan(&last.Version, &last.Hash)
 	})
-	if retry != nil {
-		queueLookup(batch, retry, &answered)
+	if key != nil {
+		queueLookup(batch, key, &answered)
 	}
 	queueEvents(batch, id, known, 0, &news)
 	err := tx.SendBatch(ctx, batch).Close()
@@ -203,7 +203,7 @@ func (s *Studies) Version(ctx context.Context, id string) (int64, error) {
 	case errors.Is(err, pgx.ErrNoRows):
 		return 0, noStudy(id)
 	case err != nil:
-		return 0, away(ctx, err)
+		return 0, unavailable(ctx, err)
 	}
 	return end.Version, vouch(map[string]study.Known{id: end})
 }

@@ -15,10 +15,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"headroom/internal/db/dbtest"
-	"headroom/internal/patience"
 	"headroom/internal/study"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
+	"headroom/internal/testwait"
 )
 
 func TestEventsComeBackAsTheyWere(t *testing.T) {
@@ -365,16 +365,16 @@ func TestRetriesHaveOneEffect(t *testing.T) {
 	t.Parallel()
 	d, ctx := dbtest.New(t), t.Context()
 	l, before := createStudy(t, d, "one")
-	retry := study.Retry{Caller: "token:a", Request: "POST /api/v1/studies/one/ask", Key: "k", Body: sha256.New()}
+	key := study.IdempotencyKey{Caller: "token:a", Request: "POST /api/v1/studies/one/ask", Key: "k", Body: sha256.New()}
 	add := l.noted(before, `{"name":"a"}`)
 	add.Done = &study.Done{Study: "one", Version: 2, Trials: []int{3, 4}}
-	ask := func(retry study.Retry) error { return write(t, d, "one", before, study.Command{Retry: &retry}, add) }
+	ask := func(key study.IdempotencyKey) error { return write(t, d, "one", before, study.Command{Key: &key}, add) }
 	var wait sync.WaitGroup
 	var effects, answered atomic.Int32
 	for range 20 {
 		wait.Go(func() {
 			var first *study.AlreadyDone
-			switch err := ask(retry); {
+			switch err := ask(key); {
 			case err == nil:
 				effects.Add(1)
 			case errors.As(err, &first):
@@ -391,7 +391,7 @@ func TestRetriesHaveOneEffect(t *testing.T) {
 	if effects.Load() != 1 || answered.Load() != 19 {
 		t.Fatalf("%d effects, %d answers again", effects.Load(), answered.Load())
 	}
-	other := retry
+	other := key
 	other.Body = sha256.New()
 	other.Body.Write([]byte("another"))
 	if err := ask(other); !errors.Is(err, study.ErrReused) {
@@ -400,12 +400,12 @@ func TestRetriesHaveOneEffect(t *testing.T) {
 	if err := d.Before(ctx, &other); !errors.Is(err, study.ErrReused) {
 		t.Fatalf("another body got %v", err)
 	}
-	stranger := retry
+	stranger := key
 	stranger.Caller = "token:b"
 	if err := d.Before(ctx, &stranger); err != nil {
 		t.Fatalf("another caller got %v", err)
 	}
-	stale := study.Command{Retry: &retry, IfMatch: 1}
+	stale := study.Command{Key: &key, IfMatch: 1}
 	var first *study.AlreadyDone
 	if err := write(t, d, "one", add.After, stale, add); !errors.As(err, &first) {
 		t.Fatalf("the answer comes before If-Match, but got %v", err)
@@ -413,13 +413,13 @@ func TestRetriesHaveOneEffect(t *testing.T) {
 	if err := d.RemoveExpired(ctx, time.Now().Add(47*time.Hour)); err != nil {
 		t.Fatal(err)
 	}
-	if err := d.Before(ctx, &retry); !errors.As(err, &first) {
+	if err := d.Before(ctx, &key); !errors.As(err, &first) {
 		t.Fatalf("after 47 hours got %v", err)
 	}
 	if err := d.RemoveExpired(ctx, time.Now().Add(49*time.Hour)); err != nil {
 		t.Fatal(err)
 	}
-	if err := d.Before(ctx, &retry); err != nil {
+	if err := d.Before(ctx, &key); err != nil {
 		t.Fatalf("after 49 hours got %v", err)
 	}
 }
@@ -427,13 +427,13 @@ func TestRetriesHaveOneEffect(t *testing.T) {
 func TestConcurrentCreatesUnderOneKeyMakeOneStudy(t *testing.T) {
 	t.Parallel()
 	d, ctx := dbtest.New(t), t.Context()
-	retry := &study.Retry{Caller: "token:a", Request: "POST /api/v1/studies", Key: "k", Body: sha256.New()}
+	key := &study.IdempotencyKey{Caller: "token:a", Request: "POST /api/v1/studies", Key: "k", Body: sha256.New()}
 	var wait sync.WaitGroup
 	for i := range 20 {
 		wait.Go(func() {
 			first := newBook().created()
 			first.Done = &study.Done{Study: "one"}
-			err := d.Studies.Create(ctx, string(rune('a'+i)), study.Command{Retry: retry}, study.InOnePart(first))
+			err := d.Studies.Create(ctx, string(rune('a'+i)), study.Command{Key: key}, study.InOnePart(first))
 			var before *study.AlreadyDone
 			if err != nil && !errors.As(err, &before) {
 				t.Error(err)
@@ -474,7 +474,7 @@ func TestChoosingIsSerialAndBlocksNoWrites(t *testing.T) {
 		})
 	}
 	receive(t, entered)
-	write, cancel := context.WithTimeout(ctx, patience.Long)
+	write, cancel := context.WithTimeout(ctx, testwait.Timeout)
 	defer cancel()
 	if err := d.Studies.Write(write, "one", study.Command{}, known(before), func([]ledger.Event) (study.Append, error) { return l.noted(before, `{"name":"a"}`), nil }); err != nil {
 		t.Fatalf("a write waited for the choosers: %v", err)

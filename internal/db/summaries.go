@@ -2,7 +2,6 @@ package db
 
 import (
 	"context"
-	"log/slog"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
@@ -35,38 +34,10 @@ func (s *Studies) Summaries(ctx context.Context, wanted study.Listing) ([]ledger
 }
 
 const listStudies = `
-	SELECT id, name, state, algorithm, version, created_at, updated_at, coalesce(trials, 0), waiting, oldest_waiting, feasible, known, best, limits, simulated_lab, hash
+	SELECT id, name, state, algorithm, version, created_at, updated_at, trials, waiting, oldest_waiting, feasible, known, best, limits, simulated_lab, hash
 	FROM studies
 	WHERE (updated_at, id) < ($1, $2) AND ($3::text[] IS NULL OR id = ANY ($3)) AND ($4::text[] IS NULL OR state = ANY ($4))
 	ORDER BY updated_at DESC, id DESC LIMIT nullif($5::bigint, 0)`
-
-// count works out from the ledgers what stands on the rows of studies, where a migration left it
-// open. A ledger that cannot be folded leaves its study uncounted, and the server starts.
-func (s *Studies) count(ctx context.Context) error {
-	ids, err := list(ctx, s.db.in(ctx), pgx.RowTo[string], `SELECT id FROM studies WHERE trials IS NULL ORDER BY id`)
-	if err != nil {
-		return err
-	}
-	for _, id := range ids {
-		events, err := s.Events(ctx, id, 0, 0)
-		if err != nil {
-			return err
-		}
-		now, err := ledger.Summarise(id, events)
-		if err != nil {
-			slog.Error("the trials of a study cannot be counted", "study", id, "error", err)
-			continue
-		}
-		// A server that wrote to the study meanwhile has counted it.
-		if _, err := s.db.in(ctx).Exec(ctx, `
-			UPDATE studies SET trials = $3, waiting = $4, oldest_waiting = $5, feasible = $6, known = $7, best = $8
-			WHERE id = $1 AND version = $2`,
-			id, now.Version, now.Trials, now.Waiting, now.OldestWaiting, now.Feasible, now.Known, now.Best); err != nil {
-			return away(ctx, err)
-		}
-	}
-	return nil
-}
 
 // CheckLedgers checks every study's ledger from its first event to its last.
 func (d *DB) CheckLedgers(ctx context.Context) (checked int, err error) {

@@ -15,10 +15,10 @@ import (
 // a trial.
 const (
 	manyStudies = `
-		INSERT INTO studies (id, name, state, algorithm, version, hash, created_at, updated_at, trials, waiting, oldest_waiting, feasible, known, best)
+		INSERT INTO studies (id, name, state, algorithm, version, hash, created_at, updated_at, trials, waiting, oldest_waiting, feasible, known, best, limits, simulated_lab)
 		SELECT 'study' || i, 'Study ' || i, 'open', 'rpol-ucb', 200, repeat('0', 64), timestamptz '2026-01-01' + i * interval '1 minute',
 			timestamptz '2026-02-01' + (i * 7919 % 2000) * interval '1 minute', 200, 2, timestamptz '2026-02-01', 100, 198,
-			'{"number":17,"metric":"yield","value":71.2,"unit":"%"}' FROM generate_series(1, 2000) AS i`
+			'{"number":17,"metric":"yield","value":71.2,"unit":"%"}', '[]', '' FROM generate_series(1, 2000) AS i`
 	manyEvents = `
 		INSERT INTO events (study_id, seq, at, by, kind, data, hash)
 		SELECT 'study' || i, n, timestamptz '2026-02-01', 'Ana', 'told', '{"metrics":{"impurity":{"value":0.31},"yield":{"value":71.25}},"number":1}', repeat('0', 64)

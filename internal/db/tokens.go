@@ -42,11 +42,11 @@ func (a *Accounts) CreateToken(ctx context.Context, by account.Identity, want ac
 			token.ID, account.Hash(secret), token.Name, token.Role, token.StudyID, token.By, token.CreatedAt, token.ExpiresAt, by.OwnerID)
 		return err
 	})
-	if answered(err).ConstraintName == "tokens_study_id_fkey" {
+	if pgError(err).ConstraintName == "tokens_study_id_fkey" {
 		return account.Token{}, "", &account.Invalid{Field: "study_id", Message: "there is no such study"}
 	}
 	if err != nil {
-		return account.Token{}, "", away(ctx, err)
+		return account.Token{}, "", unavailable(ctx, err)
 	}
 	return token, secret, nil
 }

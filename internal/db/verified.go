@@ -18,7 +18,7 @@ func (s *Studies) KeepVerified(ctx context.Context, id string, outcome study.Ver
 		return err
 	}
 	_, err = s.db.in(ctx).Exec(ctx, `UPDATE studies SET verified = $2 WHERE id = $1 AND coalesce((verified ->> 'version')::bigint, 0) <= $3`, id, text, outcome.Version)
-	return away(ctx, err)
+	return unavailable(ctx, err)
 }
 
 // Verified is how verifying a study ended last, nil if it was not verified yet.
@@ -28,5 +28,5 @@ func (s *Studies) Verified(ctx context.Context, id string) (*study.Verified, err
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil, noStudy(id)
 	}
-	return last, away(ctx, err)
+	return last, unavailable(ctx, err)
 }

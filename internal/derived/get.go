@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"headroom/internal/scheduler"
 	"headroom/internal/supervisor"
-	"headroom/internal/turns"
 )
 
 // Work behind requests that nobody has asked for during leaseTime is given up; behindTime bounds
@@ -32,7 +32,7 @@ type flight[S Source[S]] struct {
 }
 
 // Now is how urgent the most urgent of those who wait is.
-func (f *flight[S]) Now() turns.Urgency { return turns.Urgency(f.urgency.Load()) }
+func (f *flight[S]) Now() scheduler.Urgency { return scheduler.Urgency(f.urgency.Load()) }
 
 // work is a way to something.
 type work struct {
@@ -125,11 +125,11 @@ func (s *Store[S]) join(ctx context.Context, of S, w work) (value any, f *flight
 			return e.value, nil
 		}
 	}
-	urgency := int64(turns.Of(ctx).Now())
+	urgency := int64(scheduler.Of(ctx).Now())
 	if f = s.flights[k]; f == nil || f.waiting == 0 {
 		f = &flight[S]{of: v, since: time.Now(), done: make(chan struct{})}
 		f.urgency.Store(urgency)
-		own, end := context.WithCancel(turns.With(context.Background(), f)) // with nothing of whoever asks: it is for all
+		own, end := context.WithCancel(scheduler.With(context.Background(), f)) // with nothing of whoever asks: it is for all
 		f.end, s.flights[k] = end, f
 		s.hold(v, 1)
 		go s.fly(own, k, f, w.do)

@@ -17,8 +17,8 @@ import (
 
 	"headroom/internal/memory"
 	"headroom/internal/optimizer/checkpoint"
+	"headroom/internal/scheduler"
 	"headroom/internal/supervisor"
-	"headroom/internal/turns"
 )
 
 // Source is a version of something, from which other things are derived.
@@ -43,8 +43,8 @@ const entryBytes = 300
 
 // Store keeps versions and what was derived from them. Its methods are safe for concurrent use.
 type Store[S Source[S]] struct {
-	Turns *turns.Scheduler       // who computes next
-	Jobs  *supervisor.Supervisor // the work that goes on behind requests
+	Scheduler *scheduler.Scheduler   // who computes next
+	Jobs      *supervisor.Supervisor // the work that goes on behind requests
 
 	large any   // see New
 	limit int64 // of bytes
@@ -56,7 +56,7 @@ type Store[S Source[S]] struct {
 	things  map[string]*thing[S] // by id
 	flights map[key]*flight[S]
 	held    map[*version[S]]int // versions from which something is being derived, by how often
-	lines   turns.Queues        // of what is worked out behind requests, by id
+	lines   scheduler.Queues    // of what is worked out behind requests, by id
 }
 
 // thing is what is kept of one.
@@ -100,7 +100,7 @@ type key struct {
 // version stays, and that of few others.
 func New[S Source[S]](limit int64, places int, large any, log *slog.Logger) *Store[S] {
 	return &Store[S]{
-		Turns: turns.New(places), Jobs: supervisor.New(log), large: large, limit: limit,
+		Scheduler: scheduler.New(places), Jobs: supervisor.New(log), large: large, limit: limit,
 		recent: list.New(), things: map[string]*thing[S]{}, flights: map[key]*flight[S]{}, held: map[*version[S]]int{},
 	}
 }
@@ -109,7 +109,7 @@ func New[S Source[S]](limit int64, places int, large any, log *slog.Logger) *Sto
 // way between two slices of work, fairly among things, the most urgent work first. Work must not
 // call Compute, nor wait for what does.
 func (s *Store[S]) Compute(ctx context.Context, id string, work func(ctx context.Context) error) error {
-	return s.Turns.Do(ctx, id, func(ctx context.Context, pause turns.Pause) error { return work(checkpoint.With(ctx, pause)) })
+	return s.Scheduler.Do(ctx, id, func(ctx context.Context, yield scheduler.Yield) error { return work(checkpoint.With(ctx, yield)) })
 }
 
 // Draw lets work that shows what was computed take its turn among the computations, in steps

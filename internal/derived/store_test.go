@@ -11,7 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"headroom/internal/turns"
+	"headroom/internal/scheduler"
 )
 
 // page is a version of a document, of 1000 bytes of its own and 100 for each neighbour that it does
@@ -379,7 +379,7 @@ func TestWhatManyWantIsDerivedOnce(t *testing.T) {
 func TestItGoesOnWhileSomebodyWaits(t *testing.T) {
 	t.Parallel()
 	s := newStore(t, 1<<20)
-	begun, slow, urgent := make(chan context.Context), make(chan struct{}), turns.Reading
+	begun, slow, urgent := make(chan context.Context), make(chan struct{}), scheduler.Reading
 	get := func(ctx context.Context) chan error {
 		answer := make(chan error, 1)
 		go func() {
@@ -403,13 +403,13 @@ func TestItGoesOnWhileSomebodyWaits(t *testing.T) {
 	first, leaveFirst := context.WithCancel(t.Context())
 	one := get(first)
 	work := <-begun
-	if urgent = turns.Of(work).Now(); urgent != turns.Reading {
+	if urgent = scheduler.Of(work).Now(); urgent != scheduler.Reading {
 		t.Errorf("it is begun as %v", urgent)
 	}
-	second, leaveSecond := context.WithCancel(turns.With(t.Context(), turns.Choosing))
+	second, leaveSecond := context.WithCancel(scheduler.With(t.Context(), scheduler.Choosing))
 	two := get(second)
 	waits(2)
-	if urgent = turns.Of(work).Now(); urgent != turns.Choosing {
+	if urgent = scheduler.Of(work).Now(); urgent != scheduler.Choosing {
 		t.Errorf("somebody who chooses waits for it, and it is %v", urgent)
 	}
 	leaveFirst()

@@ -65,7 +65,7 @@ func (a Access) role() account.Role {
 // for. Whoever is let in, or is known and turned away, is known to the error page too.
 func (s *Server) guard(rt route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		place := rt.place(&s.bounds)
+		place := rt.place(&s.quotas)
 		leave, err := place.ofAddress(r, 1)
 		defer leave()
 		if err == nil {
@@ -76,12 +76,12 @@ func (s *Server) guard(rt route) http.Handler {
 			defer leave()
 		}
 		if err == nil && !rt.anybody && !rt.streams() {
-			body := &heldBody{ReadCloser: r.Body, r: r, bodies: s.bounds.bodies}
+			body := &heldBody{ReadCloser: r.Body, r: r, bodies: s.quotas.bodies}
 			defer body.end()
 			r.Body = body
 		}
 		if err == nil && rt.onlyReads() {
-			out, end := s.bounds.answering(rt, w, r)
+			out, end := s.quotas.answering(rt, w, r)
 			defer end()
 			w = out
 		}
@@ -163,7 +163,7 @@ func refused(err error) bool {
 // authenticate recognises a token, session or share by its secret, and keeps an account of wrong
 // ones.
 func (s *Server) authenticate(r *http.Request, secret string) (who account.Identity, err error) {
-	err = s.guesses.look(r, secret, func() error {
+	err = s.throttle.look(r, secret, func() error {
 		who, err = s.Accounts.Authenticate(r.Context(), secret)
 		return err
 	})

@@ -91,13 +91,13 @@ func (s serviceFigures) Collect(metrics chan<- prometheus.Metric) {
 		gauge(cacheBytes, float64(held.Bytes), kind)
 		gauge(cacheHolds, float64(held.Entries), kind)
 	}
-	for urgency, f := range s.studies.Derived.Turns.Figures() {
+	for urgency, f := range s.studies.Derived.Scheduler.Counts() {
 		gauge(turnsNow, float64(f.Running), urgency.String(), "running")
 		gauge(turnsNow, float64(f.Waiting), urgency.String(), "waiting")
-		counter(turnsTaken, float64(f.Turns), urgency.String())
+		counter(turnsTaken, float64(f.Slices), urgency.String())
 		counter(computed, f.Computed.Seconds(), urgency.String())
 	}
-	for kind, f := range s.studies.Derived.Jobs.Figures() {
+	for kind, f := range s.studies.Derived.Jobs.Counts() {
 		gauge(jobsRunning, float64(f.Running), kind)
 		counter(jobsTook, f.Took.Seconds(), kind)
 		for outcome, count := range map[string]int{"done": f.Done, "failed": f.Failed, "timed out": f.TimedOut, "panicked": f.Panicked} {

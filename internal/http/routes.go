@@ -194,14 +194,14 @@ func (rt route) onlyReads() bool {
 
 // place is what a request takes one of while it is under way, nil when it takes nothing from
 // others.
-func (rt route) place(b *bounds) *bound {
+func (rt route) place(q *quotas) *quota {
 	switch {
 	case rt.anybody:
 		return nil
 	case rt.staysOpen:
-		return b.open
+		return q.open
 	}
-	return b.requests
+	return q.requests
 }
 
 // streams tells whether the body is taken in part by part, and not held.

@@ -24,8 +24,8 @@ import (
 	"headroom/internal/http/api"
 	"headroom/internal/http/pages"
 	"headroom/internal/http/problem"
+	"headroom/internal/scheduler"
 	"headroom/internal/study"
-	"headroom/internal/turns"
 )
 
 // Database is what the server needs of package db beyond the stores.
@@ -59,9 +59,9 @@ type Server struct {
 	publicURL *url.URL
 	secure    bool
 	metrics   *metrics
-	guesses   *guesses
-	looking   turns.Queues // see inTurn
-	bounds    bounds
+	throttle  *throttle
+	looking   scheduler.Queues // see inTurn
+	quotas    quotas
 }
 
 // New makes the handler of the whole site.
@@ -79,9 +79,9 @@ func New(options Options) (http.Handler, error) {
 		publicURL: public,
 		secure:    public.Scheme == "https",
 		metrics:   newMetrics(),
-		guesses:   newGuesses(),
-		bounds:    newBounds(),
-		looking:   turns.Queues{Places: 2 * runtime.GOMAXPROCS(0)},
+		throttle:  newThrottle(),
+		quotas:    newQuotas(),
+		looking:   scheduler.Queues{Places: 2 * runtime.GOMAXPROCS(0)},
 	}
 	programs := api.New(api.Options{
 		Studies: s.Studies, Accounts: s.Accounts, Database: s.Database, PublicURL: public, SessionCookie: s.cookieName(sessionCookie),

@@ -13,7 +13,7 @@ import (
 	"headroom/internal/account"
 	"headroom/internal/db/dbtest"
 	"headroom/internal/http/sitetest"
-	"headroom/internal/patience"
+	"headroom/internal/testwait"
 )
 
 func TestEveryAnswerIsGuarded(t *testing.T) {
@@ -123,14 +123,14 @@ func TestFrozenDatabaseIsToldSoon(t *testing.T) {
 		var wait sync.WaitGroup
 		for _, r := range requests {
 			wait.Go(func() {
-				if status, took := ask(r.method, r.path, r.body, r.accept); status != 503 || took > patience.Long {
+				if status, took := ask(r.method, r.path, r.body, r.accept); status != 503 || took > testwait.Timeout {
 					t.Errorf("wave %d: %s %s was answered with %d after %v", wave, r.method, r.path, status, took)
 				}
 			})
 		}
 		for _, path := range []string{"/healthz", "/static/app.css"} {
 			wait.Go(func() {
-				if status, took := ask("GET", path, "", ""); status != 200 || took > patience.Long {
+				if status, took := ask("GET", path, "", ""); status != 200 || took > testwait.Timeout {
 					t.Errorf("wave %d: %s was answered with %d after %v", wave, path, status, took)
 				}
 			})

@@ -22,7 +22,7 @@ func (s *Server) signInPage(w http.ResponseWriter, r *http.Request) error {
 func (s *Server) linkPage(w http.ResponseWriter, r *http.Request) error {
 	secret := chi.URLParam(r, "secret")
 	var link account.Link
-	err := s.guesses.look(r, secret, func() (err error) {
+	err := s.throttle.look(r, secret, func() (err error) {
 		link, err = s.Accounts.Look(r.Context(), secret)
 		return err
 	})
@@ -37,7 +37,7 @@ func (s *Server) useLink(w http.ResponseWriter, r *http.Request) error {
 	link := chi.URLParam(r, "secret")
 	var session account.Session
 	var secret string
-	err := s.guesses.look(r, link, func() (err error) {
+	err := s.throttle.look(r, link, func() (err error) {
 		session, secret, err = s.Accounts.Redeem(r.Context(), link, r.UserAgent())
 		return err
 	})

@@ -18,8 +18,8 @@ import (
 const (
 	// heartbeat keeps proxies from closing a quiet stream, and finds callers that have gone.
 	heartbeat = 15 * time.Second
-	// patience is how long one write to a stream may take.
-	patience = 10 * time.Second
+	// writeTime is how long one write to a stream may take.
+	writeTime = 10 * time.Second
 	// lookAgain is how long a stream waits before it asks anew whether its caller may stay.
 	lookAgain = time.Second
 	// streamPage is how many events are read at a time.
@@ -43,7 +43,7 @@ func (e *stream) send(text string) error {
 	if err := e.awaitWelcome(); err != nil {
 		return err
 	}
-	e.control.SetWriteDeadline(time.Now().Add(patience))
+	e.control.SetWriteDeadline(time.Now().Add(writeTime))
 	if _, err := e.w.Write([]byte(text)); err != nil {
 		return err
 	}

@@ -10,7 +10,7 @@ import (
 	"headroom/internal/study/ledger"
 )
 
-// book is a study.Store of one study in memory, for a game that is played and forgotten. Retry keys
+// book is a study.Store of one study in memory, for a game that is played and forgotten. Idempotency keys
 // are not kept, since nobody calls it over a network, and a list of studies is that study, whatever
 // is wanted.
 type book struct {

@@ -6,15 +6,15 @@ import (
 	"sync"
 	"time"
 
+	"headroom/internal/scheduler"
 	"headroom/internal/study/ledger"
 	"headroom/internal/supervisor"
-	"headroom/internal/turns"
 )
 
 // Asks of one study that wait at the same time are answered together: the study is read once, after
 // all of them came, and decided on from that, one trial after another, as one ask for so many
 // would. What is known of the readings and of the trials that wait is worked out once. Each ask is
-// written by itself, with its own author, retry key and answer, as soon as it is decided, so that
+// written by itself, with its own author, idempotency key and answer, as soon as it is decided, so that
 // one that is refused is refused alone.
 
 // asking is one caller's ask.
@@ -112,7 +112,7 @@ func (s *Service) serve(id string) {
 		}
 	}
 	answer := func(ctx context.Context) error {
-		left, err := s.answerEach(turns.With(ctx, turns.Choosing), id, all)
+		left, err := s.answerEach(scheduler.With(ctx, scheduler.Choosing), id, all)
 		s.asks.back(id, left)
 		all = all[:len(all)-len(left)]
 		unanswered(err)
@@ -169,7 +169,7 @@ func (s *Service) answerEach(ctx context.Context, id string, all []*asking) (lef
 // answerNext decides and writes for one of them, within the time of its caller. An error is one
 // that ends it for all.
 func (s *Service) answerNext(ctx context.Context, made *succession, a *asking) error {
-	own, cancel := context.WithCancel(turns.With(a.ctx, turns.Choosing))
+	own, cancel := context.WithCancel(scheduler.With(a.ctx, scheduler.Choosing))
 	defer cancel()
 	defer context.AfterFunc(ctx, cancel)()
 	before := made.clone()

@@ -6,9 +6,9 @@ import (
 	"fmt"
 
 	"headroom/internal/optimizer"
+	"headroom/internal/scheduler"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
-	"headroom/internal/turns"
 )
 
 // mostCompared is how many algorithms one comparison can name.
@@ -60,7 +60,7 @@ func compileWith(d design.Definition, algorithm design.Algorithm) (*design.Compi
 func (s *Models) choiceOf(ctx context.Context, snap *ledger.Snapshot, c *design.Compiled, known optimizer.Known, brought design.Brought) (Choice, error) {
 	var state *optimizer.State
 	var d optimizer.Decision
-	err := s.Derived.Compute(turns.With(ctx, turns.Checking), snap.ID, func(ctx context.Context) (err error) {
+	err := s.Derived.Compute(scheduler.With(ctx, scheduler.Checking), snap.ID, func(ctx context.Context) (err error) {
 		if state, err = optimizer.Replay(ctx, c.Config, snap.History(c)); err == nil {
 			d, err = state.Suggest(ctx, known)
 		}

@@ -13,7 +13,7 @@ var (
 	ErrConflict = errors.New("conflict with the present state")
 	ErrStale    = errors.New("the study has changed since")
 	ErrTooLarge = errors.New("too large")
-	ErrReused   = errors.New("retry key used for another request")
+	ErrReused   = errors.New("idempotency key used for another request")
 	// ErrUnavailable wraps what went wrong between here and the database; trying again later may
 	// help.
 	ErrUnavailable = errors.New("the database is away")

@@ -15,9 +15,9 @@ import (
 	"time"
 
 	"headroom/internal/derived"
+	"headroom/internal/scheduler"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
-	"headroom/internal/turns"
 )
 
 // Service is what the program does with studies: every write goes through it, every page and answer
@@ -28,8 +28,8 @@ type Service struct {
 	store         Store
 	options       Options
 	verifications verifications
-	imports       turns.Queues // of all studies that are being imported
-	writing       turns.Queues
+	imports       scheduler.Queues // of all studies that are being imported
+	writing       scheduler.Queues
 	asks          askings
 	simulations   simulations
 }
@@ -68,7 +68,7 @@ func NewService(store Store, options Options) *Service {
 	}
 	return &Service{
 		Models: &Models{derived.New[*ledger.Snapshot](options.CacheBytes, options.Replays, stateOf, options.Log), options.Log},
-		store:  store, options: options, verifications: verifications{byID: map[string]*verification{}}, imports: turns.Queues{Places: importsAtOnce},
+		store:  store, options: options, verifications: verifications{byID: map[string]*verification{}}, imports: scheduler.Queues{Places: importsAtOnce},
 	}
 }
 
@@ -293,7 +293,7 @@ func appendTo(after *ledger.Snapshot, events []ledger.Event, numbers []int) Appe
 // other decision is being made, then its ruling is written. What prepare refuses is still offered
 // to the store, which knows whether the request was carried out before.
 func (s *Service) choose(ctx context.Context, cmd Command, id string, prepare func(ctx context.Context, snap *ledger.Snapshot) (ruling, error)) (after *ledger.Snapshot, numbers []int, err error) {
-	ctx = turns.With(ctx, turns.Choosing)
+	ctx = scheduler.With(ctx, scheduler.Choosing)
 	err = s.store.Choosing(ctx, id, func(ctx context.Context) error {
 		snap, err := s.latest(ctx, id)
 		if err != nil {

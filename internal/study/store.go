@@ -11,12 +11,12 @@ import (
 // Store keeps studies. Package db implements it on PostgreSQL.
 type Store interface {
 	// Create writes a new study whose events come in parts, each with the study after it and the
-	// last with what to store under the retry key. All are stored, in one transaction, or none, as
+	// last with what to store under the idempotency key. All are stored, in one transaction, or none, as
 	// when a part comes with an error, which is returned.
 	Create(ctx context.Context, id string, cmd Command, parts iter.Seq2[Append, error]) error
 
 	// Write appends to a study what decide makes of the events after known, updates the study's row
-	// and stores what was done under the retry key: all in one transaction, after which it notifies
+	// and stores what was done under the idempotency key: all in one transaction, after which it notifies
 	// listeners. It first takes the caller's word that nothing has happened since known, and has
 	// what decide makes of no news stored only if that is so; else, or when decide refuses, decide
 	// is called again with the news while the study is locked. So decide may be called twice, and
@@ -61,23 +61,23 @@ func InOnePart(first Append) iter.Seq2[Append, error] {
 type Append struct {
 	Events []ledger.Event
 	After  *ledger.Snapshot // the study with the events folded in; its row is brought up to it
-	Done   *Done            // stored under the retry key, when there is one
+	Done   *Done            // stored under the idempotency key, when there is one
 }
 
 // Command is how a write enters.
 type Command struct {
-	By      string // who, as the ledger names them
-	Author  string // who, as account.Identity.Caller has it
-	IfMatch int64  // refuse with ErrStale unless the study is at this version; 0 = any
-	Retry   *Retry // nil: each time counts
+	By      string          // who, as the ledger names them
+	Author  string          // who, as account.Identity.Caller has it
+	IfMatch int64           // refuse with ErrStale unless the study is at this version; 0 = any
+	Key     *IdempotencyKey // nil: each time counts
 	// Sure is for forms: what people confirmed of doubts, see Doubted. With other doubts than
 	// these, *Doubtful is returned and nothing stored. nil asks nothing back.
 	Sure *string
 }
 
-// Retry is a key under which a request of a caller counts once. Body sums up what was sent with it,
+// IdempotencyKey is a key under which a request of a caller counts once. Body sums up what was sent with it,
 // once that is read.
-type Retry struct {
+type IdempotencyKey struct {
 	Caller, Request, Key string
 	Body                 hash.Hash
 }
@@ -91,7 +91,7 @@ type Done struct {
 	Made    []byte
 }
 
-// AlreadyDone is returned, as an error, when a retry key was used for the same request before.
+// AlreadyDone is returned, as an error, when an idempotency key was used for the same request before.
 type AlreadyDone struct{ Done Done }
 
 func (*AlreadyDone) Error() string { return "this request was carried out before" }

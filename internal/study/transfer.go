@@ -57,7 +57,7 @@ func (s *Service) Export(ctx context.Context, snap *ledger.Snapshot, w io.Writer
 
 // ImportBundle makes a study of an exported one, with the same ledger, state and hashes. The file
 // is read part by part, and each part is stored before the next is read: all of them in one
-// transaction, which ends well only if the bundle does. cmd.Retry.Body is asked for its sum after
+// transaction, which ends well only if the bundle does. cmd.Key.Body is asked for its sum after
 // the last byte is read.
 func (s *Service) ImportBundle(ctx context.Context, cmd Command, file io.Reader) (*ledger.Snapshot, error) {
 	leave, err := s.imports.Enter(ctx, "")
@@ -83,7 +83,7 @@ func (s *Service) ImportBundle(ctx context.Context, cmd Command, file io.Reader)
 			yield(Append{}, err)
 			return
 		}
-		if cmd.Retry != nil { // what was done is known when the whole file is
+		if cmd.Key != nil { // what was done is known when the whole file is
 			yield(appendTo(after, nil, nil), nil)
 		}
 	}

@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"headroom/internal/scheduler"
 	"headroom/internal/study/ledger"
-	"headroom/internal/turns"
 )
 
 // Verification says how replaying a ledger ended.
@@ -60,7 +60,7 @@ type Verifying struct {
 // walk goes on from there, also where a caller left in the middle of it. The outcome is remembered
 // for all servers.
 func (s *Service) Verify(ctx context.Context, snap *ledger.Snapshot) (Verification, error) {
-	ctx = turns.With(ctx, turns.Checking)
+	ctx = scheduler.With(ctx, scheduler.Checking)
 	one := s.verifications.of(snap.ID)
 	select {
 	case one.turn <- struct{}{}:

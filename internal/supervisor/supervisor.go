@@ -20,11 +20,11 @@ type Supervisor struct {
 
 	mu    sync.Mutex
 	all   sync.WaitGroup
-	kinds map[string]*Figures
+	kinds map[string]*Counts
 }
 
-// Figures count the jobs of one kind.
-type Figures struct {
+// Counts count the jobs of one kind.
+type Counts struct {
 	Running                          int
 	Done, Failed, TimedOut, Panicked int
 	Took                             time.Duration // all jobs that have ended, added up
@@ -38,23 +38,23 @@ var ErrPanicked = errors.New("the job panicked")
 
 // New returns a supervisor that logs to log what goes wrong.
 func New(log *slog.Logger) *Supervisor {
-	s := &Supervisor{log: log, kinds: map[string]*Figures{}}
+	s := &Supervisor{log: log, kinds: map[string]*Counts{}}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	return s
 }
 
 // Go runs job in the background with a context that ends after limit or when the supervisor stops,
 // and hands what became of it to ended, if that is not nil. It reports false, and runs nothing,
-// once the supervisor stops. Kind groups jobs in the figures; subject says in the log what it was
+// once the supervisor stops. Kind groups jobs in the counts; subject says in the log what it was
 // about.
 func (s *Supervisor) Go(kind, subject string, limit time.Duration, job func(ctx context.Context) error, ended func(error)) bool {
-	figures := s.begin(kind)
-	if figures == nil {
+	counts := s.begin(kind)
+	if counts == nil {
 		return false
 	}
 	go func() {
 		defer s.all.Done()
-		err := s.run(s.ctx, figures, kind, subject, limit, job)
+		err := s.run(s.ctx, counts, kind, subject, limit, job)
 		if ended != nil {
 			ended(err)
 		}
@@ -65,34 +65,34 @@ func (s *Supervisor) Go(kind, subject string, limit time.Duration, job func(ctx 
 // Do runs job as Go does, but for the caller, who waits for it: it ends with ctx too. Its error is
 // ErrStopping once the supervisor stops.
 func (s *Supervisor) Do(ctx context.Context, kind, subject string, limit time.Duration, job func(ctx context.Context) error) error {
-	figures := s.begin(kind)
-	if figures == nil {
+	counts := s.begin(kind)
+	if counts == nil {
 		return ErrStopping
 	}
 	defer s.all.Done()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(s.ctx, cancel)()
-	return s.run(ctx, figures, kind, subject, limit, job)
+	return s.run(ctx, counts, kind, subject, limit, job)
 }
 
-func (s *Supervisor) run(wanted context.Context, figures *Figures, kind, subject string, limit time.Duration, job func(ctx context.Context) error) error {
+func (s *Supervisor) run(wanted context.Context, counts *Counts, kind, subject string, limit time.Duration, job func(ctx context.Context) error) error {
 	ctx, cancel := context.WithTimeout(wanted, limit)
 	defer cancel()
 	start := time.Now()
 	err := Recovered(ctx, job)
-	s.end(figures, kind, subject, err, time.Since(start), wanted.Err() == nil)
+	s.end(counts, kind, subject, err, time.Since(start), wanted.Err() == nil)
 	return err
 }
 
-func (s *Supervisor) begin(kind string) *Figures {
+func (s *Supervisor) begin(kind string) *Counts {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.ctx.Err() != nil {
 		return nil
 	}
 	if s.kinds[kind] == nil {
-		s.kinds[kind] = &Figures{}
+		s.kinds[kind] = &Counts{}
 	}
 	s.kinds[kind].Running++
 	s.all.Add(1)
@@ -109,23 +109,23 @@ func Recovered(ctx context.Context, job func(ctx context.Context) error) (err er
 	return job(ctx)
 }
 
-func (s *Supervisor) end(figures *Figures, kind, subject string, err error, took time.Duration, wanted bool) {
+func (s *Supervisor) end(counts *Counts, kind, subject string, err error, took time.Duration, wanted bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	figures.Running--
-	figures.Took += took
+	counts.Running--
+	counts.Took += took
 	switch {
 	case err == nil || !wanted:
-		figures.Done++
+		counts.Done++
 		return
 	case errors.Is(err, ErrPanicked):
-		figures.Panicked++
+		counts.Panicked++
 		s.log.Error("a job panicked", "job", kind, "subject", subject, "error", err)
 	case errors.Is(err, context.DeadlineExceeded):
-		figures.TimedOut++
+		counts.TimedOut++
 		s.log.Warn("a job took too long and was ended", "job", kind, "subject", subject, "took", took)
 	default:
-		figures.Failed++
+		counts.Failed++
 		s.log.Warn("a job failed", "job", kind, "subject", subject, "error", err)
 	}
 }
@@ -138,11 +138,11 @@ func (s *Supervisor) Stop() {
 	s.all.Wait()
 }
 
-// Figures are those of every kind of job so far.
-func (s *Supervisor) Figures() map[string]Figures {
+// Counts are those of every kind of job so far.
+func (s *Supervisor) Counts() map[string]Counts {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	by := make(map[string]Figures, len(s.kinds))
+	by := make(map[string]Counts, len(s.kinds))
 	for kind, f := range s.kinds {
 		by[kind] = *f
 	}

@@ -32,13 +32,13 @@ func TestJobsEndInTheirOwnWays(t *testing.T) {
 			}
 			synctest.Wait()
 		}
-		if f := s.Figures()["slow"]; f.Running != 1 {
+		if f := s.Counts()["slow"]; f.Running != 1 {
 			t.Errorf("under way: %+v", f)
 		}
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
-		want := map[string]supervisor.Figures{"fine": {Done: 1}, "failed": {Failed: 1}, "panics": {Panicked: 1}, "slow": {TimedOut: 1, Took: time.Second}}
-		for kind, f := range s.Figures() {
+		want := map[string]supervisor.Counts{"fine": {Done: 1}, "failed": {Failed: 1}, "panics": {Panicked: 1}, "slow": {TimedOut: 1, Took: time.Second}}
+		for kind, f := range s.Counts() {
 			if f != want[kind] {
 				t.Errorf("%s: %+v, want %+v", kind, f, want[kind])
 			}
@@ -67,7 +67,7 @@ func TestStopEndsJobsAndBeginsNoMore(t *testing.T) {
 		if s.Go("fit", "", time.Hour, func(context.Context) error { return nil }, nil) {
 			t.Error("a job began after the stop")
 		}
-		if f := s.Figures()["fit"]; f.Failed != 0 || f.Running != 0 {
+		if f := s.Counts()["fit"]; f.Failed != 0 || f.Running != 0 {
 			t.Errorf("a job that was ended by the stop counts as %+v", f)
 		}
 	})
@@ -84,7 +84,7 @@ func TestWorkForACallerEndsWithThem(t *testing.T) {
 		<-ctx.Done()
 		return ctx.Err()
 	})
-	if f := s.Figures()["part"]; !errors.Is(err, context.Canceled) || f.Done != 1 || f.Failed != 0 || f.Running != 0 {
+	if f := s.Counts()["part"]; !errors.Is(err, context.Canceled) || f.Done != 1 || f.Failed != 0 || f.Running != 0 {
 		t.Errorf("left: %v, %+v", err, f)
 	}
 	s.Stop()

@@ -23,7 +23,7 @@ type Facts struct {
 	Snap *ledger.Snapshot
 	Now  time.Time
 	Who  account.Identity // the viewer
-	Key  string           // the retry key of the viewer's forms, each of which is sent to an address of its own
+	Key  string           // the idempotency key of the viewer's forms, each of which is sent to an address of its own
 
 	// Working tells that the page does not wait for the model, which is still being worked out,
 	// since when.

@@ -15,7 +15,7 @@ import (
 
 	"headroom/internal/db"
 	"headroom/internal/db/pglocal"
-	"headroom/internal/patience"
+	"headroom/internal/testwait"
 )
 
 // Folder makes a folder that only this user may enter. t.TempDir would put it into another such
@@ -156,7 +156,7 @@ func (c *Cluster) URL(t testing.TB) string {
 func (c *Cluster) create(t testing.TB, how string) string {
 	t.Helper()
 	name := fmt.Sprintf("test_%d", c.count.Add(1))
-	ctx, cancel := context.WithTimeout(t.Context(), patience.Long)
+	ctx, cancel := context.WithTimeout(t.Context(), testwait.Timeout)
 	defer cancel()
 	if _, err := c.admin.Exec(ctx, "CREATE DATABASE "+name+how); err != nil {
 		t.Fatal(err)

@@ -15,7 +15,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"headroom/internal/db/pglocal"
-	"headroom/internal/patience"
+	"headroom/internal/testwait"
 )
 
 // Pair is two PostgreSQL servers, a primary and a standby that follows it, for a test alone, which
@@ -161,7 +161,7 @@ func (r *Replica) Execute(sql string, args ...any) {
 // Await asks until the answer is true.
 func (r *Replica) Await(sql string, args ...any) {
 	r.t.Helper()
-	for giveUp := time.Now().Add(patience.Long); ; {
+	for giveUp := time.Now().Add(testwait.Timeout); ; {
 		var so bool
 		err := r.ask(func(ctx context.Context, conn *pgx.Conn) error { return conn.QueryRow(ctx, sql, args...).Scan(&so) })
 		if so {
@@ -176,7 +176,7 @@ func (r *Replica) Await(sql string, args ...any) {
 }
 
 func (r *Replica) ask(do func(ctx context.Context, conn *pgx.Conn) error) error {
-	ctx, cancel := context.WithTimeout(context.Background(), patience.Long)
+	ctx, cancel := context.WithTimeout(context.Background(), testwait.Timeout)
 	defer cancel()
 	conn, err := pgx.Connect(ctx, URLOf(r))
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 
 	"headroom/internal/db/dbtest"
 	"headroom/internal/db/pglocal"
-	"headroom/internal/patience"
+	"headroom/internal/testwait"
 )
 
 // childFolder tells this test binary to be a program that runs a private server and is then killed.
@@ -67,7 +67,7 @@ func eventually(t *testing.T, url, statement string) string {
 	var err error
 	again := time.NewTicker(20 * time.Millisecond)
 	defer again.Stop()
-	for giveUp := time.Now().Add(patience.Long); time.Now().Before(giveUp); <-again.C {
+	for giveUp := time.Now().Add(testwait.Timeout); time.Now().Before(giveUp); <-again.C {
 		var text string
 		if text, err = query(t.Context(), url, statement); err == nil {
 			return text

@@ -95,7 +95,7 @@ func (a *API) ofAccess() operations {
 	}
 }
 
-// making is the operation that makes a credential at most once for a retry key.
+// making is the operation that makes a credential at most once for an idempotency key.
 func making[Q any](a *API, operation Operation, prepare func(r *http.Request, given Q) (creating, error)) Operation {
 	var none Q
 	operation.Body, operation.Status, operation.Writes = none, http.StatusCreated, true
@@ -109,11 +109,11 @@ func making[Q any](a *API, operation Operation, prepare func(r *http.Request, gi
 		if err != nil {
 			return err
 		}
-		retry, err := a.retry(r, body)
+		key, err := readKey(r, body)
 		var answer any
 		if err == nil {
 			who, _ := request.Caller(r)
-			err = a.Database.Once(r.Context(), retry, func(ctx context.Context) ([]byte, error) {
+			err = a.Database.Once(r.Context(), key, func(ctx context.Context) ([]byte, error) {
 				kept, told, err := create(ctx, who)
 				if err != nil {
 					return nil, err

@@ -15,12 +15,12 @@ import (
 	"headroom/internal/study"
 )
 
-// Database is what the API needs of package db beyond the stores: answers kept under retry keys,
+// Database is what the API needs of package db beyond the stores: answers kept under idempotency keys,
 // and news of changes.
 type Database interface {
 	Subscribe(studyID string) (changes <-chan int64, cancel func())
-	Once(ctx context.Context, retry *study.Retry, do func(ctx context.Context) (made []byte, err error)) error
-	Before(ctx context.Context, retry *study.Retry) error
+	Once(ctx context.Context, key *study.IdempotencyKey, do func(ctx context.Context) (made []byte, err error)) error
+	Before(ctx context.Context, key *study.IdempotencyKey) error
 }
 
 // Options are what the API is made of.

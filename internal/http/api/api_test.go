@@ -13,9 +13,9 @@ import (
 
 	"headroom/internal/account"
 	"headroom/internal/http/sitetest"
-	"headroom/internal/patience"
 	"headroom/internal/study"
 	"headroom/internal/study/ledger"
+	"headroom/internal/testwait"
 )
 
 // trialList is a list of trials as programs read it.
@@ -434,7 +434,7 @@ func TestWaitingForATrial(t *testing.T) {
 	select {
 	case a := <-waited:
 		a.Want(200).Has("status", "completed")
-	case <-time.After(patience.Long):
+	case <-time.After(testwait.Timeout):
 		t.Error("no answer although the trial is complete")
 	}
 	s.API("GET", path+"?wait=61", nil).Faults(422, "query.wait")

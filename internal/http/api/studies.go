@@ -273,15 +273,14 @@ func (a *API) importBundle(w http.ResponseWriter, r *http.Request) error {
 	if err := checkMediaType(r.Header, []string{"application/json"}); err != nil {
 		return err
 	}
-	key, err := idempotencyKey(r.Header)
+	key, err := readKey(r, nil)
 	if err != nil {
 		return err
 	}
 	who, _ := request.Caller(r)
-	cmd, body := study.Command{By: who.By()}, io.Reader(&patientReader{r.Body, http.NewResponseController(w)})
-	if key != "" {
-		cmd.Retry = retryOf(r, key)
-		body = io.TeeReader(body, cmd.Retry.Body)
+	cmd, body := study.Command{By: who.By(), Key: key}, io.Reader(&patientReader{r.Body, http.NewResponseController(w)})
+	if key != nil {
+		body = io.TeeReader(body, key.Body)
 	}
 	after, err := a.Studies.ImportBundle(r.Context(), cmd, body)
 	return a.answer(w, r, http.StatusCreated, madeStudy, after, nil, unreadable(err))

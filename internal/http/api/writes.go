@@ -2,7 +2,6 @@ package api
 
 import (
 	"cmp"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -51,7 +50,7 @@ func (a *API) write(w http.ResponseWriter, r *http.Request, body []byte, operati
 ) error {
 	cmd, err := a.command(r, body)
 	if err == nil && !operation.Light {
-		err = a.Database.Before(r.Context(), cmd.Retry)
+		err = a.Database.Before(r.Context(), cmd.Key)
 	}
 	var after *ledger.Snapshot
 	var numbers []int
@@ -80,44 +79,27 @@ func (a *API) answer(w http.ResponseWriter, r *http.Request, status int, render 
 	return writeJSON(w, status, out.body)
 }
 
-// command builds how a write enters: who, against which version, and under which retry key.
+// command builds how a write enters: who, against which version, and under which idempotency key.
 func (a *API) command(r *http.Request, body []byte) (study.Command, error) {
 	who, _ := request.Caller(r)
 	version, err := ifMatch(r)
 	if err != nil {
 		return study.Command{}, err
 	}
-	retry, err := readRetry(r, body)
+	key, err := readKey(r, body)
 	if err != nil {
 		return study.Command{}, err
 	}
-	return study.Command{By: who.By(), Author: who.Caller(), IfMatch: version, Retry: retry}, nil
+	return study.Command{By: who.By(), Author: who.Caller(), IfMatch: version, Key: key}, nil
 }
 
-// retry is readRetry; its error says what this request did if it came before.
-func (a *API) retry(r *http.Request, body []byte) (*study.Retry, error) {
-	retry, err := readRetry(r, body)
-	if err == nil {
-		err = a.Database.Before(r.Context(), retry)
-	}
-	return retry, err
-}
-
-// readRetry reads Idempotency-Key; nil when there is none.
-func readRetry(r *http.Request, body []byte) (*study.Retry, error) {
-	key, err := idempotencyKey(r.Header)
-	if err != nil || key == "" {
+// readKey reads Idempotency-Key, under which what is sent counts once; nil when there is none.
+func readKey(r *http.Request, sent []byte) (*study.IdempotencyKey, error) {
+	text, err := idempotencyKey(r.Header)
+	if err != nil || text == "" {
 		return nil, err
 	}
-	retry := retryOf(r, key)
-	retry.Body.Write(body)
-	return retry, nil
-}
-
-// retryOf is a key of the request, whose body is yet to be written into its sum.
-func retryOf(r *http.Request, key string) *study.Retry {
-	who, _ := request.Caller(r)
-	return &study.Retry{Caller: who.Caller(), Request: r.Method + " " + r.URL.Path, Key: key, Body: sha256.New()}
+	return request.Key(r, text, sent), nil
 }
 
 // idempotencyKey returns the key, "" when the header is absent.

@@ -2,7 +2,6 @@ package pages
 
 import (
 	"crypto/rand"
-	"crypto/sha256"
 	"errors"
 	"net/http"
 	"net/url"
@@ -281,7 +280,7 @@ type submission struct {
 }
 
 // submit is the way of every form: what was typed is read, becomes a command with the form's own
-// retry key, and is answered: by the page to see next, or by the form again with its faults.
+// idempotency key, and is answered: by the page to see next, or by the form again with its faults.
 // Sending the same form twice counts as having worked.
 func submit(w http.ResponseWriter, r *http.Request, read func(*typed) submission) error {
 	form, err := readForm(r)
@@ -367,12 +366,9 @@ func ofAnother(r *http.Request, values url.Values) error {
 func command(r *http.Request, values url.Values) study.Command {
 	who, _ := request.Caller(r)
 	cmd := study.Command{By: who.By(), Author: who.Caller()}
-	key := values.Get("key")
-	if key == "" || len(key) > 255 {
-		return cmd
+	if key := values.Get("key"); key != "" && len(key) <= 255 {
+		cmd.Key = request.Key(r, key, []byte(withoutButtons(values).Encode()))
 	}
-	cmd.Retry = &study.Retry{Caller: who.Caller(), Request: r.Method + " " + r.URL.Path, Key: key, Body: sha256.New()}
-	cmd.Retry.Body.Write([]byte(withoutButtons(values).Encode()))
 	return cmd
 }
 

@@ -4,6 +4,7 @@ package request
 
 import (
 	"context"
+	"crypto/sha256"
 	"net/http"
 	"strconv"
 
@@ -11,6 +12,7 @@ import (
 
 	"headroom/internal/account"
 	"headroom/internal/http/problem"
+	"headroom/internal/study"
 )
 
 // MaxBody is the largest body, in bytes.
@@ -39,6 +41,15 @@ func Studies(r *http.Request) []string {
 		return []string{who.StudyID}
 	}
 	return nil
+}
+
+// Key is the key under which a request counts once with what was sent with it, as far as that is
+// read.
+func Key(r *http.Request, text string, sent []byte) *study.IdempotencyKey {
+	who, _ := Caller(r)
+	key := &study.IdempotencyKey{Caller: who.Caller(), Request: r.Method + " " + r.URL.Path, Key: text, Body: sha256.New()}
+	key.Body.Write(sent)
+	return key
 }
 
 // StudyID is the study in the path.

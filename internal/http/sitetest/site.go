@@ -27,8 +27,8 @@ import (
 	server "headroom/internal/http"
 	"headroom/internal/http/problem"
 	_ "headroom/internal/lab" // for simulated labs
-	"headroom/internal/patience"
 	"headroom/internal/study"
+	"headroom/internal/testwait"
 )
 
 // Site is the real server on a database of its own.
@@ -164,7 +164,7 @@ type Answer struct {
 // nil. headers come in pairs.
 func (s *Site) Call(method, path, token string, body any, headers ...string) Answer {
 	s.t.Helper()
-	ctx, cancel := context.WithTimeout(s.t.Context(), patience.Long)
+	ctx, cancel := context.WithTimeout(s.t.Context(), testwait.Timeout)
 	defer cancel()
 	response, err := NoRedirects.Do(s.Request(ctx, method, path, token, body, headers...))
 	Must(s.t, err)
@@ -405,7 +405,7 @@ func (s *Site) NewStudy(definition string) string {
 // Eventually polls until true, for what other goroutines do.
 func Eventually(t testing.TB, what string, done func() bool) {
 	t.Helper()
-	deadline, tick := time.After(patience.Long), time.NewTicker(10*time.Millisecond)
+	deadline, tick := time.After(testwait.Timeout), time.NewTicker(10*time.Millisecond)
 	defer tick.Stop()
 	for !done() {
 		select {
@@ -430,7 +430,7 @@ func (s *Site) Share(id string) string {
 // Knock makes a request and returns the status without reading the body, which may be a stream.
 func (s *Site) Knock(method, path, secret string) int {
 	s.t.Helper()
-	ctx, cancel := context.WithTimeout(s.t.Context(), patience.Long)
+	ctx, cancel := context.WithTimeout(s.t.Context(), testwait.Timeout)
 	defer cancel()
 	response, err := NoRedirects.Do(s.Request(ctx, method, path, secret, nil))
 	Must(s.t, err)

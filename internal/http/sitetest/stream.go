@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/patience"
+	"headroom/internal/testwait"
 )
 
 // Stream reads an event stream line by line.
@@ -57,7 +57,7 @@ func (l *Stream) line(deadline <-chan time.Time, inVain string) (line string, op
 // Next returns the next line that says something.
 func (l *Stream) Next() string {
 	l.t.Helper()
-	line, open := l.line(time.After(patience.Long), "the stream is silent")
+	line, open := l.line(time.After(testwait.Timeout), "the stream is silent")
 	if !open {
 		l.t.Fatal("the stream ended")
 	}
@@ -80,7 +80,7 @@ func says(line string) bool { return !slices.Contains([]string{"", ":", "retry: 
 // UntilEnd waits until the server ends the stream, and returns what it still said.
 func (l *Stream) UntilEnd() (said []string) {
 	l.t.Helper()
-	deadline := time.After(patience.Long)
+	deadline := time.After(testwait.Timeout)
 	for {
 		line, open := l.line(deadline, "the stream did not end")
 		if !open {

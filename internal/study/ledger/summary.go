@@ -58,12 +58,3 @@ func (snap *Snapshot) Summary() Summary {
 	}
 	return s
 }
-
-// Summarise folds a whole ledger to the study's line in a list.
-func Summarise(id string, events []Event) (Summary, error) {
-	snap, err := Fold(id, nil, events, nil)
-	if err != nil {
-		return Summary{}, err
-	}
-	return snap.Summary(), nil
-}

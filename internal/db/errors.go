@@ -14,10 +14,10 @@ import (
 	"headroom/internal/study"
 )
 
-// away wraps err with study.ErrUnavailable when it says that the database cannot be reached or is
+// unavailable wraps err with study.ErrUnavailable when it says that the database cannot be reached or is
 // going down, so that callers can tell "try again" from a mistake. A caller who left keeps the
 // error of its context.
-func away(ctx context.Context, err error) error {
+func unavailable(ctx context.Context, err error) error {
 	if err == nil || errors.Is(err, study.ErrUnavailable) {
 		return err
 	}
@@ -25,7 +25,7 @@ func away(ctx context.Context, err error) error {
 		return err
 	}
 	if errors.Is(err, context.Canceled) && ctx.Err() == nil {
-		err = errSilent // nobody but the pulse ends what a caller still waits for
+		err = errSilent // nobody but the breaker ends what a caller still waits for
 	}
 	if errors.Is(err, errSilent) || lostConnection(err) {
 		return fmt.Errorf("%w: %w", study.ErrUnavailable, err)
@@ -51,9 +51,12 @@ func goingDown(code string) bool {
 	return strings.HasPrefix(code, "08") || strings.HasPrefix(code, "53") || strings.HasPrefix(code, "57") || code == "55P03" || code == "25P03" || code == "25006"
 }
 
-// answered is what PostgreSQL says in err: its code, and the constraint that was broken. It is
+// undefinedTable is PostgreSQL's code of a table that is not there.
+const undefinedTable = "42P01"
+
+// pgError is what PostgreSQL says in err: its code, and the constraint that was broken. It is
 // empty where err comes from elsewhere.
-func answered(err error) pgconn.PgError {
+func pgError(err error) pgconn.PgError {
 	if said, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return *said
 	}

@@ -1,4 +1,4 @@
-package turns_test
+package scheduler_test
 
 import (
 	"context"
@@ -9,15 +9,15 @@ import (
 	"testing/synctest"
 	"time"
 
-	"headroom/internal/turns"
+	"headroom/internal/scheduler"
 )
 
-// compute holds a place for so many slices of 5 ms, pausing between them.
-func compute(slices int) func(ctx context.Context, pause turns.Pause) error {
-	return func(ctx context.Context, pause turns.Pause) error {
+// compute holds a place for so many slices of 5 ms, yielding between them.
+func compute(slices int) func(ctx context.Context, yield scheduler.Yield) error {
+	return func(ctx context.Context, yield scheduler.Yield) error {
 		for range slices {
 			time.Sleep(5 * time.Millisecond) // of the test's own clock
-			if err := pause(ctx); err != nil {
+			if err := yield(ctx); err != nil {
 				return err
 			}
 		}
@@ -28,13 +28,13 @@ func compute(slices int) func(ctx context.Context, pause turns.Pause) error {
 func TestLongWorkKeepsNobodyWaiting(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := turns.New(1)
+		s := scheduler.New(1)
 		long := make(chan error, 1)
-		go func() { long <- s.Do(turns.With(t.Context(), turns.Checking), "verified", compute(2000)) }()
+		go func() { long <- s.Do(scheduler.With(t.Context(), scheduler.Checking), "verified", compute(2000)) }()
 		synctest.Wait()
 		for range 20 {
 			start := time.Now()
-			if err := s.Do(turns.With(t.Context(), turns.Choosing), "bench", compute(1)); err != nil {
+			if err := s.Do(scheduler.With(t.Context(), scheduler.Choosing), "bench", compute(1)); err != nil {
 				t.Fatal(err)
 			}
 			if waited := time.Since(start); waited > 20*time.Millisecond {
@@ -50,13 +50,13 @@ func TestLongWorkKeepsNobodyWaiting(t *testing.T) {
 func TestStudiesShareEvenly(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := turns.New(1)
+		s := scheduler.New(1)
 		var mu sync.Mutex
 		done := map[string]time.Time{}
 		var all sync.WaitGroup
 		run := func(study string) {
 			all.Go(func() {
-				if err := s.Do(turns.With(t.Context(), turns.Reading), study, compute(20)); err != nil {
+				if err := s.Do(scheduler.With(t.Context(), scheduler.Reading), study, compute(20)); err != nil {
 					t.Error(err)
 				}
 				mu.Lock()
@@ -84,25 +84,25 @@ func TestStudiesShareEvenly(t *testing.T) {
 func TestUrgentWorkComesFirstAndNobodyStarves(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := turns.New(1)
+		s := scheduler.New(1)
 		ctx, stop := context.WithCancel(t.Context())
 		var all sync.WaitGroup
 		for _, study := range []string{"a", "b", "c"} { // choosing without end
 			all.Go(func() {
 				for ctx.Err() == nil {
-					_ = s.Do(turns.With(ctx, turns.Choosing), study, compute(1))
+					_ = s.Do(scheduler.With(ctx, scheduler.Choosing), study, compute(1))
 				}
 			})
 		}
 		synctest.Wait()
 		start := time.Now()
-		if err := s.Do(turns.With(ctx, turns.Checking), "d", compute(4)); err != nil {
+		if err := s.Do(scheduler.With(ctx, scheduler.Checking), "d", compute(4)); err != nil {
 			t.Fatal(err)
 		}
 		if took := time.Since(start); took > 500*time.Millisecond {
 			t.Errorf("20 ms of checking beside others' choosing took %v", took)
 		}
-		if f := s.Figures()[turns.Choosing]; f.Turns < 5 || f.Running != 1 {
+		if f := s.Counts()[scheduler.Choosing]; f.Slices < 5 || f.Running != 1 {
 			t.Errorf("choosing beside it: %+v", f)
 		}
 		stop()
@@ -113,19 +113,19 @@ func TestUrgentWorkComesFirstAndNobodyStarves(t *testing.T) {
 func TestTheOrderOfThoseWhoWait(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := turns.New(1)
+		s := scheduler.New(1)
 		hold, order := make(chan struct{}), []string{}
 		var all sync.WaitGroup
 		all.Go(func() {
-			_ = s.Do(turns.With(t.Context(), turns.Reading), "first", func(context.Context, turns.Pause) error { <-hold; return nil })
+			_ = s.Do(scheduler.With(t.Context(), scheduler.Reading), "first", func(context.Context, scheduler.Yield) error { <-hold; return nil })
 		})
 		synctest.Wait()
 		for _, w := range []struct {
 			study   string
-			urgency turns.Urgency
-		}{{"check", turns.Checking}, {"read", turns.Reading}, {"choose", turns.Choosing}} {
+			urgency scheduler.Urgency
+		}{{"check", scheduler.Checking}, {"read", scheduler.Reading}, {"choose", scheduler.Choosing}} {
 			all.Go(func() {
-				_ = s.Do(turns.With(t.Context(), w.urgency), w.study, func(context.Context, turns.Pause) error { order = append(order, w.study); return nil })
+				_ = s.Do(scheduler.With(t.Context(), w.urgency), w.study, func(context.Context, scheduler.Yield) error { order = append(order, w.study); return nil })
 			})
 			synctest.Wait()
 		}
@@ -140,12 +140,12 @@ func TestTheOrderOfThoseWhoWait(t *testing.T) {
 func TestWhoeverLeavesGivesThePlaceBack(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := turns.New(1)
+		s := scheduler.New(1)
 		ctx, cancel := context.WithCancel(t.Context())
 		left := make(chan error, 2)
-		go func() { left <- s.Do(turns.With(ctx, turns.Checking), "a", compute(1000)) }()
+		go func() { left <- s.Do(scheduler.With(ctx, scheduler.Checking), "a", compute(1000)) }()
 		synctest.Wait()
-		go func() { left <- s.Do(turns.With(ctx, turns.Checking), "b", compute(1000)) }()
+		go func() { left <- s.Do(scheduler.With(ctx, scheduler.Checking), "b", compute(1000)) }()
 		time.Sleep(100 * time.Millisecond)
 		cancel()
 		for range 2 {
@@ -153,13 +153,13 @@ func TestWhoeverLeavesGivesThePlaceBack(t *testing.T) {
 				t.Errorf("left with %v", err)
 			}
 		}
-		if err := s.Do(turns.With(ctx, turns.Choosing), "c", compute(1)); !errors.Is(err, context.Canceled) {
+		if err := s.Do(scheduler.With(ctx, scheduler.Choosing), "c", compute(1)); !errors.Is(err, context.Canceled) {
 			t.Errorf("came with an ended context and got %v", err)
 		}
-		if err := s.Do(turns.With(t.Context(), turns.Choosing), "c", compute(1)); err != nil {
+		if err := s.Do(scheduler.With(t.Context(), scheduler.Choosing), "c", compute(1)); err != nil {
 			t.Fatal(err)
 		}
-		for u, f := range s.Figures() {
+		for u, f := range s.Counts() {
 			if f.Running != 0 || f.Waiting != 0 {
 				t.Errorf("%v after all have left: %+v", u, f)
 			}
@@ -167,12 +167,12 @@ func TestWhoeverLeavesGivesThePlaceBack(t *testing.T) {
 	})
 }
 
-// Several goroutines of one piece of work pause together, and none of them goes on without the
+// Several goroutines of one piece of work yield together, and none of them goes on without the
 // place.
-func TestPausesOfOneWorkGoTogether(t *testing.T) {
+func TestYieldsOfOneWorkGoTogether(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := turns.New(1)
+		s := scheduler.New(1)
 		var mu sync.Mutex
 		active := map[string]int{}
 		enter := func(study string, by int) {
@@ -185,12 +185,12 @@ func TestPausesOfOneWorkGoTogether(t *testing.T) {
 		}
 		var all sync.WaitGroup
 		all.Go(func() {
-			_ = s.Do(turns.With(t.Context(), turns.Reading), "wide", func(ctx context.Context, pause turns.Pause) error {
+			_ = s.Do(scheduler.With(t.Context(), scheduler.Reading), "wide", func(ctx context.Context, yield scheduler.Yield) error {
 				for range 50 {
 					var parts sync.WaitGroup
 					for range 4 {
 						parts.Go(func() {
-							if pause(ctx) == nil {
+							if yield(ctx) == nil {
 								enter("wide", 1)
 								time.Sleep(5 * time.Millisecond)
 								enter("wide", -1)
@@ -204,7 +204,7 @@ func TestPausesOfOneWorkGoTogether(t *testing.T) {
 		})
 		synctest.Wait()
 		for range 10 {
-			_ = s.Do(turns.With(t.Context(), turns.Choosing), "other", func(context.Context, turns.Pause) error {
+			_ = s.Do(scheduler.With(t.Context(), scheduler.Choosing), "other", func(context.Context, scheduler.Yield) error {
 				enter("other", 1)
 				time.Sleep(5 * time.Millisecond)
 				enter("other", -1)
@@ -219,17 +219,17 @@ func TestPausesOfOneWorkGoTogether(t *testing.T) {
 func TestNewcomersStartLevel(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := turns.New(1)
+		s := scheduler.New(1)
 		var there time.Duration
 		var all sync.WaitGroup
 		start := time.Now()
 		all.Go(func() {
-			_ = s.Do(turns.With(t.Context(), turns.Reading), "there", compute(220)) // 1.1 s, the last 0.1 s of it beside the newcomer
+			_ = s.Do(scheduler.With(t.Context(), scheduler.Reading), "there", compute(220)) // 1.1 s, the last 0.1 s of it beside the newcomer
 			there = time.Since(start)
 		})
 		time.Sleep(time.Second)
 		for range 3 {
-			all.Go(func() { _ = s.Do(turns.With(t.Context(), turns.Reading), "newcomer", compute(200)) })
+			all.Go(func() { _ = s.Do(scheduler.With(t.Context(), scheduler.Reading), "newcomer", compute(200)) })
 		}
 		all.Wait()
 		if there > 1300*time.Millisecond {
@@ -239,21 +239,21 @@ func TestNewcomersStartLevel(t *testing.T) {
 }
 
 // growing is an urgency that changes.
-type growing struct{ now turns.Urgency }
+type growing struct{ now scheduler.Urgency }
 
-func (g *growing) Now() turns.Urgency { return g.now }
+func (g *growing) Now() scheduler.Urgency { return g.now }
 
-// TestUrgencyMayGrow: of work that waits for its turn, and of work that has had one; each turn is
+// TestUrgencyMayGrow: of work that waits for its slice, and of work that has had one; each slice is
 // counted as what it was given for.
 func TestUrgencyMayGrow(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s, work := turns.New(1), &growing{turns.Checking}
+		s, work := scheduler.New(1), &growing{scheduler.Checking}
 		hold, order := make(chan struct{}), []string{}
 		var all sync.WaitGroup
-		do := func(urgent turns.Urgent, study string) {
+		do := func(urgent scheduler.Urgent, study string) {
 			all.Go(func() {
-				_ = s.Do(turns.With(t.Context(), urgent), study, func(ctx context.Context, pause turns.Pause) error {
+				_ = s.Do(scheduler.With(t.Context(), urgent), study, func(ctx context.Context, yield scheduler.Yield) error {
 					if study == "first" {
 						<-hold
 					}
@@ -263,20 +263,20 @@ func TestUrgencyMayGrow(t *testing.T) {
 			})
 			synctest.Wait()
 		}
-		do(turns.Reading, "first")
-		do(turns.Reading, "reads")
+		do(scheduler.Reading, "first")
+		do(scheduler.Reading, "reads")
 		do(work, "grows")
-		if f := s.Figures(); f[turns.Checking].Waiting != 1 {
+		if f := s.Counts(); f[scheduler.Checking].Waiting != 1 {
 			t.Errorf("before: %+v", f)
 		}
-		work.now = turns.Choosing
-		if f := s.Figures(); f[turns.Checking].Waiting != 0 || f[turns.Choosing].Waiting != 1 {
+		work.now = scheduler.Choosing
+		if f := s.Counts(); f[scheduler.Checking].Waiting != 0 || f[scheduler.Choosing].Waiting != 1 {
 			t.Errorf("after: %+v", f)
 		}
 		close(hold)
 		all.Wait()
-		if want := []string{"first", "grows", "reads"}; !slices.Equal(order, want) || s.Figures()[turns.Choosing].Turns != 1 || s.Figures()[turns.Choosing].Running != 0 {
-			t.Errorf("served %v, want %v; %+v", order, want, s.Figures())
+		if want := []string{"first", "grows", "reads"}; !slices.Equal(order, want) || s.Counts()[scheduler.Choosing].Slices != 1 || s.Counts()[scheduler.Choosing].Running != 0 {
+			t.Errorf("served %v, want %v; %+v", order, want, s.Counts())
 		}
 	})
 }

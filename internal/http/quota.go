@@ -10,12 +10,12 @@ import (
 
 	"headroom/internal/http/problem"
 	"headroom/internal/http/request"
-	"headroom/internal/turns"
+	"headroom/internal/scheduler"
 )
 
-// bound is how much of something one credential, and one address, may hold at once. An address has
+// quota is how much of something one credential, and one address, may hold at once. An address has
 // more, since an institute can be behind it.
-type bound struct {
+type quota struct {
 	what                string
 	credential, address int // the most
 
@@ -23,75 +23,75 @@ type bound struct {
 	held map[string]int
 }
 
-// bounds keep one visitor from taking the server from all others. The numbers are several times
+// quotas keep one visitor from taking the server from all others. The numbers are several times
 // what a lecture hall or a busy script needs. Without them 6000 streams of one visitor made
 // everybody's ask take 470 ms in place of 12, and 400 histories of 3000 rounds that nobody read
 // held 1.9 GB.
-type bounds struct {
-	requests *bound       // under way
-	open     *bound       // answers that stay open
-	bodies   *bound       // bytes of requests
-	unread   *bound       // bytes of large answers that are being sent
-	making   turns.Queues // of one credential, so many large answers are worked out at once, and the others in turn
+type quotas struct {
+	requests *quota           // under way
+	open     *quota           // answers that stay open
+	bodies   *quota           // bytes of requests
+	unread   *quota           // bytes of large answers that are being sent
+	making   scheduler.Queues // of one credential, so many large answers are worked out at once, and the others in turn
 }
 
-func newBounds() bounds {
-	atMost := func(what string, credential, address int) *bound {
-		return &bound{what: what, credential: credential, address: address, held: map[string]int{}}
+func newQuotas() quotas {
+	atMost := func(what string, credential, address int) *quota {
+		return &quota{what: what, credential: credential, address: address, held: map[string]int{}}
 	}
-	return bounds{
+	return quotas{
 		requests: atMost("requests under way", 250, 1000),
 		open:     atMost("answers that stay open", 300, 1000),
 		bodies:   atMost("bytes of requests under way", 64<<20, 256<<20),
 		unread:   atMost("bytes of answers that were not read yet", 64<<20, 256<<20),
-		making:   turns.Queues{Places: max(8, 2*runtime.GOMAXPROCS(0))},
+		making:   scheduler.Queues{Places: max(8, 2*runtime.GOMAXPROCS(0))},
 	}
 }
 
 // ofAddress takes n for the address of a request, to be given back; nil takes nothing.
-func (b *bound) ofAddress(r *http.Request, n int) (give func(), err error) {
-	if b == nil {
+func (q *quota) ofAddress(r *http.Request, n int) (give func(), err error) {
+	if q == nil {
 		return nothing, nil
 	}
-	return b.take("address", clientAddress(r), b.address, n)
+	return q.take("address", clientAddress(r), q.address, n)
 }
 
 // ofCredential takes n for the credential of a request, if that is known.
-func (b *bound) ofCredential(r *http.Request, n int) (give func(), err error) {
+func (q *quota) ofCredential(r *http.Request, n int) (give func(), err error) {
 	who, known := request.Caller(r)
 	if !known {
 		return nothing, nil
 	}
-	return b.take("credential", who.Caller(), b.credential, n)
+	return q.take("credential", who.Caller(), q.credential, n)
 }
 
 func nothing() {}
 
 // take takes n for somebody who may have most; one thing alone may be larger.
-func (b *bound) take(kind, name string, most, n int) (give func(), err error) {
+func (q *quota) take(kind, name string, most, n int) (give func(), err error) {
 	holder := kind + " " + name
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if held := b.held[holder]; held > 0 && held+n > most {
-		return nothing, problem.TooMuch(fmt.Sprintf("There are too many %s: %d for this %s, and at most %d are possible at once. Wait until some have ended.", b.what, held, kind, most))
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if held := q.held[holder]; held > 0 && held+n > most {
+		return nothing, problem.TooMuch(fmt.Sprintf("There are too many %s: %d for this %s, and at most %d are possible at once. Wait until some have ended.", q.what, held, kind, most))
 	}
-	b.held[holder] += n
+	q.held[holder] += n
 	return func() {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		if b.held[holder] -= n; b.held[holder] <= 0 {
-			delete(b.held, holder)
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		if q.held[holder] -= n; q.held[holder] <= 0 {
+			delete(q.held, holder)
 		}
 	}, nil
 }
 
 // both takes n for the address and the credential of a request.
-func (b *bound) both(r *http.Request, n int) (give func(), err error) {
-	address, err := b.ofAddress(r, n)
+func (q *quota) both(r *http.Request, n int) (give func(), err error) {
+	address, err := q.ofAddress(r, n)
 	if err != nil {
 		return nothing, err
 	}
-	credential, err := b.ofCredential(r, n)
+	credential, err := q.ofCredential(r, n)
 	if err != nil {
 		address()
 		return nothing, err
@@ -103,7 +103,7 @@ func (b *bound) both(r *http.Request, n int) (give func(), err error) {
 type heldBody struct {
 	io.ReadCloser
 	r      *http.Request
-	bodies *bound
+	bodies *quota
 	give   []func()
 }
 
@@ -136,17 +136,17 @@ type answer struct {
 	http.ResponseWriter
 	control *http.ResponseController
 	r       *http.Request
-	unread  *bound
+	unread  *quota
 	made    func() // is called when the first bytes are there
 	status  int    // said, and not sent
 }
 
 // answering waits for the place in which an answer is made, and returns what it is written to. end
 // must be called.
-func (b *bounds) answering(rt route, w http.ResponseWriter, r *http.Request) (out *answer, end func()) {
-	out = &answer{ResponseWriter: w, control: http.NewResponseController(w), r: r, unread: b.unread, made: nothing}
+func (q *quotas) answering(rt route, w http.ResponseWriter, r *http.Request) (out *answer, end func()) {
+	out = &answer{ResponseWriter: w, control: http.NewResponseController(w), r: r, unread: q.unread, made: nothing}
 	if who, known := request.Caller(r); known && rt.access.forStudy() && !rt.shared {
-		if leave, err := b.making.Enter(r.Context(), who.Caller()); err == nil { // else the caller has gone, as the handler sees
+		if leave, err := q.making.Enter(r.Context(), who.Caller()); err == nil { // else the caller has gone, as the handler sees
 			out.made = sync.OnceFunc(leave)
 		}
 	}
@@ -166,7 +166,7 @@ func (a *answer) Write(text []byte) (int, error) {
 	a.send()
 	sent := 0
 	for len(text)-sent > piece {
-		_ = a.control.SetWriteDeadline(time.Now().Add(patience)) // who cannot set it keeps the server's own
+		_ = a.control.SetWriteDeadline(time.Now().Add(writeTime)) // who cannot set it keeps the server's own
 		n, err := a.ResponseWriter.Write(text[sent : sent+piece])
 		if sent += n; err != nil {
 			return sent, err

@@ -1,7 +1,7 @@
-// Package turns shares the processors among studies. Numerical work holds a place while it computes
-// and gives it up, at points of its own choosing, when its turn is over and others wait: so
-// nobody's long computation keeps another study waiting for more than a turn.
-package turns
+// Package scheduler shares the processors among studies. Numerical work holds a place while it computes
+// and gives it up, at points of its own choosing, when its time slice is over and others wait: so
+// nobody's long computation keeps another study waiting for more than a slice.
+package scheduler
 
 import (
 	"context"
@@ -22,7 +22,7 @@ const (
 // String names the urgency for metrics.
 func (u Urgency) String() string { return [...]string{"choosing", "reading", "checking"}[u] }
 
-// Urgent says how urgent work is now, which is asked before each turn: somebody in a hurry may come
+// Urgent says how urgent work is now, which is asked before each slice: somebody in a hurry may come
 // to wait for what others began.
 type Urgent interface{ Now() Urgency }
 
@@ -45,8 +45,8 @@ func Of(ctx context.Context) Urgent {
 }
 
 const (
-	// turn is how long work may go on while others wait.
-	turn = 10 * time.Millisecond
+	// timeSlice is how long work may go on while others wait.
+	timeSlice = 10 * time.Millisecond
 	// anyonesGrant: every so many grants the one who has waited longest is served, however little
 	// urgent, so that nobody starves.
 	anyonesGrant = 8
@@ -59,13 +59,13 @@ type Scheduler struct {
 	grants  int
 	waiting []*request // in the order in which they came
 	studies map[string]*share
-	figures [urgencies]Figures
+	counts  [urgencies]Counts
 }
 
-// Figures count what was done with one urgency.
-type Figures struct {
+// Counts count what was done with one urgency.
+type Counts struct {
 	Waiting, Running int
-	Turns            int           // taken so far
+	Slices           int           // taken so far
 	Computed         time.Duration // places held so far
 }
 
@@ -78,7 +78,7 @@ type request struct {
 }
 
 // share is what a study has had of the processors, in virtual time: a study that comes new starts
-// level with the least served one that is there, so that nobody saves up turns by being away.
+// level with the least served one that is there, so that nobody saves up slices by being away.
 type share struct {
 	used time.Duration
 	here int // pieces of work waiting or running
@@ -89,14 +89,14 @@ func New(places int) *Scheduler {
 	return &Scheduler{free: max(places, 1), studies: map[string]*share{}}
 }
 
-// Pause is called by work at points where it may be interrupted. When its turn is over and others
+// Yield is called by work at points where it may be interrupted. When its time slice is over and others
 // wait it gives up the place and comes back with one. It returns the error of ctx once that has
 // ended; the work must then stop. It may be called from several goroutines of one piece of work.
-type Pause func(ctx context.Context) error
+type Yield func(ctx context.Context) error
 
 // Do runs work for a study, as urgent as ctx says, once it has a place, and returns its error, or
 // that of ctx if ctx ends before. Work must not call Do.
-func (s *Scheduler) Do(ctx context.Context, study string, work func(ctx context.Context, pause Pause) error) error {
+func (s *Scheduler) Do(ctx context.Context, study string, work func(ctx context.Context, yield Yield) error) error {
 	s.arrive(study)
 	defer s.leave(study)
 	urgency, err := s.take(ctx, study)
@@ -105,7 +105,7 @@ func (s *Scheduler) Do(ctx context.Context, study string, work func(ctx context.
 	}
 	held := &holding{scheduler: s, study: study, urgency: urgency, since: time.Now(), own: make(chan struct{}, 1)}
 	defer held.end()
-	return work(ctx, held.pause)
+	return work(ctx, held.yield)
 }
 
 // holding is a place in use.
@@ -114,12 +114,12 @@ type holding struct {
 	study     string
 	urgency   Urgency
 
-	own   chan struct{} // held by the goroutine that pauses, so that all goroutines of one work pause together
-	since time.Time     // the turn began
+	own   chan struct{} // held by the goroutine that yields, so that all goroutines of one work yield together
+	since time.Time     // the slice began
 	lost  bool          // ctx ended while waiting to come back
 }
 
-func (h *holding) pause(ctx context.Context) error {
+func (h *holding) yield(ctx context.Context) error {
 	h.own <- struct{}{}
 	defer func() { <-h.own }()
 	if err := ctx.Err(); err != nil {
@@ -128,7 +128,7 @@ func (h *holding) pause(ctx context.Context) error {
 	if h.lost {
 		return context.Canceled
 	}
-	if time.Since(h.since) < turn {
+	if time.Since(h.since) < timeSlice {
 		return nil
 	}
 	if !h.scheduler.yields(h) {
@@ -147,7 +147,7 @@ func (h *holding) end() {
 	}
 }
 
-// yields gives the place up if somebody waits for one; else the next turn begins at once.
+// yields gives the place up if somebody waits for one; else the next slice begins at once.
 func (s *Scheduler) yields(h *holding) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -199,9 +199,9 @@ func (s *Scheduler) grant() {
 		s.free--
 		s.grants++
 		r.urgency = r.urgent.Now()
-		f := &s.figures[r.urgency]
+		f := &s.counts[r.urgency]
 		f.Running++
-		f.Turns++
+		f.Slices++
 		close(r.granted)
 	}
 }
@@ -230,18 +230,18 @@ func (s *Scheduler) drop(r *request) {
 	}
 }
 
-// account adds the turn that ends now to what its study has had.
+// account adds the slice that ends now to what its study has had.
 func (s *Scheduler) account(h *holding) {
 	now := time.Now()
 	took := now.Sub(h.since)
 	h.since = now
 	s.studies[h.study].used += took
-	s.figures[h.urgency].Computed += took
+	s.counts[h.urgency].Computed += took
 }
 
 func (s *Scheduler) release(h *holding) {
 	s.account(h)
-	s.figures[h.urgency].Running--
+	s.counts[h.urgency].Running--
 	s.free++
 	s.grant()
 }
@@ -277,12 +277,12 @@ func (s *Scheduler) leave(study string) {
 	}
 }
 
-// Figures tells what is going on, by urgency.
-func (s *Scheduler) Figures() map[Urgency]Figures {
+// Counts tells what is going on, by urgency.
+func (s *Scheduler) Counts() map[Urgency]Counts {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	by := map[Urgency]Figures{}
-	for u, f := range s.figures {
+	by := map[Urgency]Counts{}
+	for u, f := range s.counts {
 		by[Urgency(u)] = f
 	}
 	for _, r := range s.waiting {

@@ -1,0 +1,334 @@
+package db
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"maps"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"headroom/internal/files"
+	"headroom/internal/study"
+)
+
+// saveEvery is how often the versions seen are written to their file. A new timeline is written at
+// once.
+const saveEvery = 5 * time.Second
+
+// fence keeps out a database server that goes back behind what was seen. It knows the timeline that
+// the servers were on, which PostgreSQL counts up each time that a standby becomes the primary, and
+// the end of each study's ledger as it was last read or written. What stands here is also known to
+// outlive a failover, as far as the database promises that (see voucher).
+type fence struct {
+	file      string // where a restart finds it again; "" for nowhere
+	saving    sync.Mutex
+	promoted  chan struct{} // has something when a new timeline is to be saved
+	promotion func()        // called when the servers known so far are not to be used any more
+
+	mutex    sync.Mutex
+	all      map[string]*highWater // by database
+	database string                // the one that this program uses; "" until a server was admitted
+	admitted identity              // the server that was last found to go back behind nothing
+	host     host                  // the one to connect to first
+	refused  map[string]string
+	changed  bool
+}
+
+// highWater is what was seen of one database.
+type highWater struct {
+	Timeline int64                  `json:"timeline"`
+	Studies  map[string]study.Known `json:"studies"`
+}
+
+// identity is what a server says of itself.
+type identity struct {
+	address  string
+	database string // the cluster's system identifier, which copies of it share, and the number of the database in it
+	standby  bool
+	timeline int64
+	started  string
+}
+
+// newFence is one that has seen nothing, and keeps nothing where file is "".
+func newFence(file string) *fence {
+	return &fence{file: file, promoted: make(chan struct{}, 1), promotion: func() {}, all: map[string]*highWater{}, refused: map[string]string{}}
+}
+
+// load takes note of what a program that keeps it in the same file has seen.
+func (f *fence) load() error {
+	if f.file == "" {
+		return nil
+	}
+	text, err := os.ReadFile(f.file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	var kept map[string]*highWater
+	if err == nil {
+		err = json.Unmarshal(text, &kept)
+	}
+	if err != nil {
+		return fmt.Errorf("%s, which keeps what was seen of the database, cannot be read: %w", f.file, err)
+	}
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	for database, other := range kept {
+		mine := f.of(database)
+		mine.Timeline = max(mine.Timeline, other.Timeline)
+		raise(mine.Studies, other.Studies)
+	}
+	return nil
+}
+
+// of is what was seen of a database, here of the one in use. Their callers hold the mutex.
+func (f *fence) of(database string) *highWater {
+	if f.all[database] == nil {
+		f.all[database] = &highWater{Studies: map[string]study.Known{}}
+	}
+	return f.all[database]
+}
+
+func (f *fence) here() *highWater { return f.of(f.database) }
+
+// timeline is the highest one seen.
+func (f *fence) timeline() int64 {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	return f.here().Timeline
+}
+
+// knows says whether everything in read is known to outlive a failover.
+func (f *fence) knows(read map[string]study.Known) bool {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	known := f.here().Studies
+	for id, end := range read {
+		if known[id].Version < end.Version {
+			return false
+		}
+	}
+	return true
+}
+
+// note takes note of ledgers that outlive a failover.
+func (f *fence) note(ends map[string]study.Known) {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	f.changed = raise(f.here().Studies, ends) || f.changed
+}
+
+// raise brings known up to ends.
+func raise(known, ends map[string]study.Known) (changed bool) {
+	for id, end := range ends {
+		if known[id].Version < end.Version {
+			known[id], changed = end, true
+		}
+	}
+	return changed
+}
+
+// save writes what was seen, with what another program that keeps its own in the same file has
+// seen.
+func (f *fence) save() error {
+	if f.file == "" {
+		return nil
+	}
+	f.saving.Lock()
+	defer f.saving.Unlock()
+	if err := f.load(); err != nil {
+		return err
+	}
+	f.mutex.Lock()
+	text, err := json.MarshalIndent(f.all, "", " ")
+	f.changed = false
+	f.mutex.Unlock()
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(f.file), 0o700); err != nil {
+		return err
+	}
+	return files.CreateWhole(f.file, func(draft io.Writer) error { _, err := draft.Write(text); return err })
+}
+
+// keep saves what has changed, now and then and at the end, and what cannot be saved again later.
+func (f *fence) keep(ctx context.Context) {
+	for failed := false; ctx.Err() == nil; {
+		select {
+		case <-ctx.Done():
+		case <-time.After(saveEvery):
+		case <-f.promoted:
+		}
+		f.mutex.Lock()
+		changed := f.changed
+		f.mutex.Unlock()
+		if !changed && !failed {
+			continue
+		}
+		err := f.save()
+		if failed = err != nil; failed {
+			slog.Error("what was seen of the database cannot be kept", "error", err)
+		}
+	}
+}
+
+// identify asks a server who it is. A standby has no timeline of its own yet.
+const identify = `
+	SELECT (SELECT system_identifier FROM pg_control_system()) || '/' || (SELECT oid FROM pg_database WHERE datname = current_database()),
+		pg_is_in_recovery(), CASE WHEN pg_is_in_recovery() THEN '0' ELSE left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) END, pg_postmaster_start_time()`
+
+func identityOf(ctx context.Context, conn *pgconn.PgConn) (identity, error) {
+	results, err := conn.Exec(ctx, identify).ReadAll()
+	if err != nil {
+		return identity{}, err
+	}
+	said := results[0].Rows[0]
+	timeline, err := strconv.ParseInt(string(said[2]), 16, 64) // a WAL file's name begins with it
+	return identity{conn.Conn().RemoteAddr().String(), string(said[0]), string(said[1]) == "t", timeline, string(said[3])}, err
+}
+
+// timelineKey is where a connection carries the timeline of its server.
+const timelineKey = "headroom timeline"
+
+// admit refuses a connection to a server that takes no writes or goes back behind what was seen. It
+// is asked of every new connection.
+func (f *fence) admit(ctx context.Context, conn *pgconn.PgConn) error {
+	is, err := identityOf(ctx, conn)
+	if err != nil {
+		return err
+	}
+	return f.admitAs(ctx, conn, is)
+}
+
+func (f *fence) admitAs(ctx context.Context, conn *pgconn.PgConn, is identity) error {
+	if is.standby {
+		return fmt.Errorf("%s is a standby, which takes no writes: %w", is.address, study.ErrUnavailable)
+	}
+	known, err := f.checkTimeline(is)
+	if err == nil && len(known) > 0 {
+		err = f.hasAll(ctx, conn, is, known)
+	}
+	if err == nil {
+		err = f.use(is)
+	}
+	if err != nil {
+		f.logRefusal(is, err)
+		return err
+	}
+	conn.CustomData()[timelineKey] = is.timeline
+	return nil
+}
+
+// checkTimeline checks a server's timeline, and returns what its ledgers must have unless they were
+// looked at since it started.
+func (f *fence) checkTimeline(is identity) (known map[string]study.Known, err error) {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	if f.database != "" && is.database != f.database {
+		return nil, f.behind(is, "it has another database than the one that this program began with")
+	}
+	high := f.all[is.database]
+	if high == nil || is == f.admitted {
+		return nil, nil
+	}
+	if is.timeline < high.Timeline {
+		return nil, f.behind(is, fmt.Sprintf("it is on timeline %d, and timeline %d was seen: it was the primary before another server was made that", is.timeline, high.Timeline))
+	}
+	return maps.Clone(high.Studies), nil
+}
+
+// hasAll checks that each ledger has the event that it ended with.
+func (f *fence) hasAll(ctx context.Context, conn *pgconn.PgConn, is identity, known map[string]study.Known) error {
+	type end struct {
+		ID string `json:"id"`
+		study.Known
+	}
+	ends := make([]end, 0, len(known))
+	for id, one := range known {
+		ends = append(ends, end{id, one})
+	}
+	text, err := json.Marshal(ends)
+	if err != nil {
+		return err
+	}
+	missing := conn.ExecParams(ctx, `
+		SELECT seen.id, seen."Version", coalesce((SELECT version FROM studies WHERE id = seen.id), 0)
+		FROM json_to_recordset($1) AS seen (id text, "Version" bigint, "Hash" text) LEFT JOIN events e ON e.study_id = seen.id AND e.seq = seen."Version"
+		WHERE e.hash IS DISTINCT FROM seen."Hash" ORDER BY seen.id LIMIT 1`, [][]byte{text}, nil, nil, nil).Read()
+	switch {
+	case pgError(missing.Err).Code == undefinedTable:
+		return f.behind(is, "it has no studies, and there were "+strconv.Itoa(len(known)))
+	case missing.Err != nil:
+		return missing.Err
+	case len(missing.Rows) > 0:
+		row := missing.Rows[0]
+		return f.behind(is, fmt.Sprintf("study %s was seen at version %s, and stands at version %s there without that event", row[0], row[1], row[2]))
+	}
+	return nil
+}
+
+// use takes note of a server that goes back behind nothing. One on a new timeline has taken the
+// place of the one before.
+func (f *fence) use(is identity) error {
+	f.mutex.Lock()
+	first := f.database == ""
+	f.database = is.database
+	high := f.here()
+	before := high.Timeline
+	if is.timeline >= before {
+		f.admitted, high.Timeline, f.changed = is, is.timeline, f.changed || is.timeline > before
+		delete(f.refused, is.address)
+	}
+	f.mutex.Unlock()
+	switch {
+	case is.timeline < before:
+		return f.behind(is, "another server was made the primary meanwhile")
+	case is.timeline > before && !first:
+		slog.Warn("another server is the primary now", "server", is.address, "timeline", is.timeline)
+		f.promotion()
+		select {
+		case f.promoted <- struct{}{}:
+		default: // it is known already
+		}
+	}
+	return nil
+}
+
+// behind says why a server is refused, and what a person does about it.
+func (f *fence) behind(is identity, why string) error {
+	undo := "start this program again"
+	if f.file != "" {
+		undo = "stop this program, remove " + f.file + " and start it again"
+	}
+	return &study.Behind{
+		Sentence: fmt.Sprintf("The database server is refused: %s. What was stored would be missing there.", why),
+		Advice:   fmt.Sprintf("It is %s. Let a server be reached that has what was stored, and make this one its standby; only if that is lost for good, %s.", is.address, undo),
+	}
+}
+
+// logRefusal logs why a server is refused, once.
+func (f *fence) logRefusal(is identity, err error) {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	var behind *study.Behind
+	if errors.As(err, &behind) && f.refused[is.address] != err.Error() {
+		f.refused[is.address] = err.Error()
+		slog.Error("a database server is refused", "server", is.address, "timeline", is.timeline, "error", err)
+	}
+}
+
+// current says whether a connection leads to the server that is in use.
+func (f *fence) current(conn *pgx.Conn) bool {
+	return conn.PgConn().CustomData()[timelineKey] == f.timeline()
+}

@@ -1,0 +1,139 @@
+-- A study. What lists show of it stands on its row, written with each event: all columns but verified follow from the ledger.
+CREATE TABLE studies (
+    id             text PRIMARY KEY,
+    name           text        NOT NULL,
+    state          text        NOT NULL,
+    algorithm      text        NOT NULL,
+    version        bigint      NOT NULL, -- seq of the last event
+    hash           text        NOT NULL, -- of the last event
+    created_at     timestamptz NOT NULL,
+    updated_at     timestamptz NOT NULL,
+    trials         integer     NOT NULL,
+    waiting        integer     NOT NULL, -- suggested or partial
+    oldest_waiting timestamptz,          -- when the oldest of those was chosen
+    feasible       integer     NOT NULL, -- within every limit
+    known          integer     NOT NULL, -- of which it is known whether they are
+    best           json,                 -- {"number", "metric", "value", "unit"}; null: none within every limit
+    limits         json        NOT NULL, -- [{"name", "metric", "op", "threshold", "unit"}]
+    simulated_lab  text        NOT NULL, -- the test problem that answers, '' where a laboratory does
+    verified       json                  -- how verifying it ended last, on whichever server: the outcome, the version, its hash, and when; null: not yet
+);
+-- Pages of the list go on from the last change and id of the page before: both in one direction.
+CREATE INDEX studies_last_change ON studies (updated_at, id);
+
+-- A study's ledger. data is json, not jsonb: jsonb would rewrite numbers and member order, and the hash is over the text.
+CREATE TABLE events (
+    study_id text        NOT NULL REFERENCES studies (id),
+    seq      bigint      NOT NULL CHECK (seq > 0),
+    at       timestamptz NOT NULL,
+    by       text        NOT NULL,
+    kind     text        NOT NULL,
+    data     json        NOT NULL,
+    hash     text        NOT NULL CHECK (hash ~ '^[0-9a-f]{64}$'),
+    author   text        NOT NULL DEFAULT '', -- who wrote it by identity, '' where that was elsewhere; no part of the ledger, and in no hash
+    PRIMARY KEY (study_id, seq)
+);
+
+CREATE FUNCTION refuse_change_of_ledger() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    RAISE EXCEPTION 'the ledger is append-only: % of events refused', TG_OP USING ERRCODE = 'restrict_violation';
+END
+$$;
+CREATE TRIGGER events_are_append_only BEFORE UPDATE OR DELETE ON events
+    FOR EACH ROW EXECUTE FUNCTION refuse_change_of_ledger();
+CREATE TRIGGER events_are_never_emptied BEFORE TRUNCATE ON events
+    FOR EACH STATEMENT EXECUTE FUNCTION refuse_change_of_ledger();
+
+-- What was done under an Idempotency-Key, from which whoever asks again is answered anew. A row is written with the effect it tells of.
+CREATE TABLE idempotency_keys (
+    caller     text        NOT NULL,
+    request    text        NOT NULL,
+    key        text        NOT NULL,
+    body_hash  bytea       NOT NULL,
+    study_id   text        NOT NULL, -- '' where it was none
+    version    bigint      NOT NULL, -- of the study afterwards
+    trials     bigint[],             -- concerned
+    made       bytea,                -- a credential without its secret, as JSON
+    created_at timestamptz NOT NULL,
+    PRIMARY KEY (caller, request, key)
+);
+CREATE INDEX idempotency_keys_oldest ON idempotency_keys (created_at);
+
+CREATE TABLE people (
+    id          text PRIMARY KEY,
+    name        text        NOT NULL,
+    role        text        NOT NULL CHECK (role IN ('viewer', 'operator', 'admin')),
+    created_at  timestamptz NOT NULL,
+    disabled_at timestamptz
+);
+CREATE UNIQUE INDEX people_by_name ON people (lower(name));
+
+-- Of every credential only the SHA-256 is kept. Its owner is the person who answers for it, who made it or the token that made it: names are for
+-- people, and two can have the same. Null: the server, or nobody who is known.
+CREATE TABLE tokens (
+    id         text PRIMARY KEY,
+    hash       bytea       NOT NULL UNIQUE CHECK (length(hash) = 32),
+    name       text        NOT NULL,
+    role       text        NOT NULL CHECK (role IN ('viewer', 'operator', 'admin')),
+    study_id   text REFERENCES studies (id), -- null: every study
+    by         text        NOT NULL,
+    owner      text REFERENCES people (id),
+    created_at timestamptz NOT NULL,
+    expires_at timestamptz,
+    last_used  timestamptz,
+    revoked_at timestamptz
+);
+
+CREATE TABLE sessions (
+    id         text PRIMARY KEY,
+    hash       bytea       NOT NULL UNIQUE CHECK (length(hash) = 32),
+    person_id  text        NOT NULL REFERENCES people (id),
+    device     text        NOT NULL,
+    by_pin     boolean     NOT NULL,
+    created_at timestamptz NOT NULL,
+    last_seen  timestamptz NOT NULL,
+    expires_at timestamptz NOT NULL
+);
+CREATE INDEX sessions_of_person ON sessions (person_id);
+
+-- By a PIN a person comes back on a device on which they have signed in fully before. It is kept as derived from the PIN and the device's
+-- secret, which only the device has: what is here gives nothing to guess at.
+CREATE TABLE pins (
+    device    bytea       NOT NULL CHECK (length(device) = 32), -- SHA-256 of the device's secret
+    person_id text        NOT NULL REFERENCES people (id),
+    derived   bytea       NOT NULL CHECK (length(derived) = 32),
+    browser   text        NOT NULL, -- the device's own description of itself
+    wrong     integer     NOT NULL DEFAULT 0, -- PINs tried since the last right one
+    last_used timestamptz NOT NULL,
+    PRIMARY KEY (device, person_id)
+);
+CREATE INDEX pins_of_person ON pins (person_id);
+
+CREATE TABLE links (
+    id         text PRIMARY KEY,
+    hash       bytea       NOT NULL UNIQUE CHECK (length(hash) = 32),
+    kind       text        NOT NULL CHECK (kind IN ('sign_in', 'invite')),
+    person_id  text REFERENCES people (id), -- an invite's once it is used
+    name       text        NOT NULL,
+    role       text        NOT NULL CHECK (role IN ('viewer', 'operator', 'admin')),
+    by         text        NOT NULL,
+    owner      text REFERENCES people (id),
+    created_at timestamptz NOT NULL,
+    expires_at timestamptz NOT NULL,
+    used_at    timestamptz,
+    revoked_at timestamptz
+);
+
+CREATE TABLE shares (
+    id         text PRIMARY KEY,
+    hash       bytea       NOT NULL UNIQUE CHECK (length(hash) = 32),
+    study_id   text        NOT NULL REFERENCES studies (id),
+    name       text        NOT NULL,
+    by         text        NOT NULL,
+    owner      text REFERENCES people (id),
+    created_at timestamptz NOT NULL,
+    expires_at timestamptz NOT NULL,
+    last_used  timestamptz,
+    revoked_at timestamptz
+);
+CREATE INDEX shares_of_study ON shares (study_id);

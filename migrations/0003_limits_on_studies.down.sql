@@ -1,3 +1,0 @@
-ALTER TABLE studies
-    DROP COLUMN limits,
-    DROP COLUMN simulated_lab;

@@ -117,7 +117,7 @@ func wantStanding(t *testing.T, text []byte) {
 	wantTheSameDecisions(t, b.service, bundle.Events)
 	b.clock, b.events = b.snap.UpdatedAt, slices.Clone(bundle.Events)
 	b.ask(1)
-	if v, err := verifyEvents(t.Context(), b.events, ledger.CheckChain(b.events)); err != nil || !v.OK || v.Checked != decided+1 {
+	if v, err := verifyEvents(t.Context(), b.events); err != nil || !v.OK || v.Checked != decided+1 {
 		t.Errorf("gone on with: %+v, %v", v, err)
 	}
 }

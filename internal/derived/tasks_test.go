@@ -89,17 +89,17 @@ func TestTasksGoOnByThemselves(t *testing.T) {
 func TestTasksThatGoOnAreNotForgotten(t *testing.T) {
 	t.Parallel()
 	var book taskBook
-	begin := func(id string) *running {
+	begin := func(kind, id string) *running {
 		t.Helper()
 		one := &running{Progress{Going: true}, func() {}}
-		if err := book.begin(Task{Kind: "work"}, id, one); err != nil {
+		if err := book.begin(Task{Kind: kind}, id, one); err != nil {
 			t.Fatal(err)
 		}
 		return one
 	}
-	going := begin("going")
+	going := begin("work", "going")
 	for i := range 2 * mostTasks {
-		book.end(begin(fmt.Sprint(i)), nil)
+		book.end(begin("other", fmt.Sprint(i)), nil)
 	}
 	if len(book.last) > mostTasks || book.last[taskKey{"work", "going"}] != going {
 		t.Errorf("%d are known", len(book.last))

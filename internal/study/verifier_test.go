@@ -47,7 +47,7 @@ func TestVerifyingGoesOnFromWhatIsRemembered(t *testing.T) {
 		forged.events[i].Data = again[0].Data // its hash no longer holds either
 	}
 	for name, b := range map[string]*bench{"honest": honest, "forged": &forged} {
-		store, interrupted, random := &kept{bench: b}, 0, rand.New(rand.NewPCG(1, 2))
+		store, interrupted, remembered, random := &kept{bench: b}, 0, 0, rand.New(rand.NewPCG(1, 2))
 		for verified, patience := false, int64(40); !verified; patience *= 2 { // or a long decision would never be come through
 			server := NewService(store, Options{})
 			var left atomic.Int64
@@ -61,12 +61,16 @@ func TestVerifyingGoesOnFromWhatIsRemembered(t *testing.T) {
 				t.Fatal(err)
 			}
 			server.Stop()
-			if verified = err == nil; !verified {
-				interrupted++
+			if verified = err == nil; verified {
+				continue
+			}
+			interrupted++
+			if last := store.verified; last != nil && last.Version > 0 {
+				remembered++
 			}
 		}
-		if interrupted < 3 {
-			t.Errorf("%s: only %d interruptions", name, interrupted)
+		if interrupted < 3 || remembered < 1 {
+			t.Errorf("%s: %d interruptions, and something remembered after %d", name, interrupted, remembered)
 		}
 		whole, err := verifyEvents(t.Context(), b.events)
 		if err != nil {

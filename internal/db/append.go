@@ -77,7 +77,7 @@ func checkAppend(known study.Known, add study.Append) error {
 	if add.After == nil {
 		return errors.New("an append must come with the study after it")
 	}
-	if err := ledger.CheckContinues(known.Version, known.Hash, add.Events); err != nil {
+	if err := ledger.CheckContinues(ledger.Event{Seq: known.Version, Hash: known.Hash}, add.Events); err != nil {
 		return fmt.Errorf("the ledger would break: %w", err)
 	}
 	end := known

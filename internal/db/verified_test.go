@@ -17,7 +17,7 @@ func TestAVerificationIsKnownToAllServers(t *testing.T) {
 	last := func() *study.Verified {
 		t.Helper()
 		now, last, err := other.Verifying(t.Context(), created.ID)
-		if err != nil || now.Going != 0 {
+		if err != nil || now.Going {
 			t.Fatalf("it goes on: %+v, %v", now, err)
 		}
 		return last

@@ -57,6 +57,8 @@ type Store[S Source[S]] struct {
 	flights map[key]*flight[S]
 	held    map[*version[S]]int // versions from which something is being derived, by how often
 	lines   scheduler.Queues    // of what is worked out behind requests, by id
+
+	tasks taskBook
 }
 
 // thing is what is kept of one.

@@ -11,7 +11,6 @@ import (
 	"headroom/internal/optimizer"
 	"headroom/internal/optimizer/policy"
 	"headroom/internal/study/design"
-	"headroom/internal/study/ledger"
 )
 
 // ovenWith is the oven on a grid of candidates, with what the algorithm needs.
@@ -107,7 +106,7 @@ func playExplainAndVerify(t *testing.T, a policy.Description, setting string, wo
 			x := asked.Parameters["temperature"].Number / 60
 			b.tell(asked.Number, map[string]float64{"yield": 70 + 20*x - 30*x*x, "impurity": x * x})
 		}
-		v, err := verifyEvents(t.Context(), b.events, ledger.CheckChain(b.events))
+		v, err := verifyEvents(t.Context(), b.events)
 		if text, _ := json.Marshal(v); err != nil || !v.OK || v.Checked != len(b.snap.Trials) {
 			t.Errorf("%v %s", err, text)
 		}

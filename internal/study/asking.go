@@ -1,9 +1,9 @@
 package study
 
 import (
+	"cmp"
 	"context"
-	"slices"
-	"sync"
+	"errors"
 	"time"
 
 	"headroom/internal/scheduler"
@@ -19,65 +19,23 @@ import (
 
 // asking is one caller's ask.
 type asking struct {
-	ctx     context.Context // the caller's
-	cmd     Command
-	ask     Ask
-	done    chan struct{} // closed when what follows is known
+	ctx  context.Context // the caller's
+	cmd  Command
+	ask  Ask
+	came chan answer // holds one; the first is read
+}
+
+type answer struct {
 	after   *ledger.Snapshot
 	numbers []int
 	err     error
 }
 
 func (a *asking) answer(after *ledger.Snapshot, numbers []int, err error) {
-	a.after, a.numbers, a.err = after, numbers, err
-	close(a.done)
-}
-
-func (a *asking) answered() bool {
 	select {
-	case <-a.done:
-		return true
-	default:
-		return false
+	case a.came <- answer{after, numbers, err}:
+	default: // it has its answer
 	}
-}
-
-// askings are the asks that wait, by study. A study that is listed has a job that answers them.
-type askings struct {
-	mutex   sync.Mutex
-	waiting map[string][]*asking
-}
-
-// join puts an ask in the queue of its study, and tells whether it is to begin the job.
-func (q *askings) join(id string, a *asking) (first bool) {
-	q.mutex.Lock()
-	defer q.mutex.Unlock()
-	if q.waiting == nil {
-		q.waiting = map[string][]*asking{}
-	}
-	_, served := q.waiting[id]
-	q.waiting[id] = append(q.waiting[id], a)
-	return !served
-}
-
-// take returns all that wait; if nobody does, the study's job ends.
-func (q *askings) take(id string) []*asking {
-	q.mutex.Lock()
-	defer q.mutex.Unlock()
-	all := q.waiting[id]
-	if len(all) == 0 {
-		delete(q.waiting, id)
-		return nil
-	}
-	q.waiting[id] = nil
-	return all
-}
-
-// back puts those first in the queue who were taken from it.
-func (q *askings) back(id string, left []*asking) {
-	q.mutex.Lock()
-	defer q.mutex.Unlock()
-	q.waiting[id] = append(slices.Clip(left), q.waiting[id]...)
 }
 
 // answeringTime bounds the answering of those who wait together; every single one gives up at its
@@ -86,45 +44,32 @@ const answeringTime = 10 * time.Minute
 
 // askTogether asks together with whoever else waits.
 func (s *Service) askTogether(ctx context.Context, cmd Command, id string, ask Ask) (*ledger.Snapshot, []int, error) {
-	mine := &asking{ctx: ctx, cmd: cmd, ask: ask, done: make(chan struct{})}
-	if s.asks.join(id, mine) {
-		s.serve(id)
-	}
+	mine := &asking{ctx, cmd, ask, make(chan answer, 1)}
+	s.asks.Join(id, mine, func(all []*asking) []*asking { return s.answerAll(id, all) })
 	select {
-	case <-mine.done:
-		return mine.after, mine.numbers, mine.err
+	case got := <-mine.came:
+		return got.after, got.numbers, got.err
 	case <-ctx.Done():
 		return nil, nil, ctx.Err()
 	}
 }
 
-// serve answers, behind the requests, all who wait, and again those who came meanwhile.
-func (s *Service) serve(id string) {
-	all := s.asks.take(id)
-	if all == nil {
-		return
-	}
-	unanswered := func(err error) {
-		for _, a := range all {
-			if !a.answered() {
-				a.answer(nil, nil, err)
-			}
-		}
-	}
+// answerAll answers all who wait, behind the requests, and returns those who are left to another
+// time.
+func (s *Service) answerAll(id string, all []*asking) (left []*asking) {
+	var refused error
 	answer := func(ctx context.Context) error {
-		left, err := s.answerEach(scheduler.With(ctx, scheduler.Choosing), id, all)
-		s.asks.back(id, left)
-		all = all[:len(all)-len(left)]
-		unanswered(err)
+		left, refused = s.answerEach(scheduler.With(ctx, scheduler.Choosing), id, all)
 		return nil
 	}
-	ended := func(err error) {
-		unanswered(err) // it panicked
-		s.serve(id)
+	err := s.Derived.Jobs.Do(context.Background(), "asks", id, answeringTime, answer)
+	if errors.Is(err, supervisor.ErrStopping) { // the server waits for its requests only
+		err = supervisor.Recovered(all[0].ctx, answer)
 	}
-	if !s.Derived.Jobs.Go("asks", id, answeringTime, answer, ended) { // the server stops, and waits for its requests only
-		ended(supervisor.Recovered(all[0].ctx, answer))
+	for _, a := range all[:len(all)-len(left)] {
+		a.answer(nil, nil, cmp.Or(err, refused))
 	}
+	return left
 }
 
 // succession are the decisions made one after another from one snapshot.

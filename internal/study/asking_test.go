@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -18,12 +18,14 @@ import (
 // gated is a store whose choosing lock is free once the gate opens, and which fails by a panic
 // where “a fault” writes.
 type gated struct {
-	kept
-	gate chan struct{}
-	done map[string]Done // by who wrote
+	*kept
+	entered chan struct{} // hears of everybody who comes for the lock
+	gate    chan struct{}
+	done    map[string]Done // by who wrote
 }
 
 func (g gated) Choosing(ctx context.Context, _ string, choose func(context.Context) error) error {
+	g.entered <- struct{}{}
 	<-g.gate
 	return choose(ctx)
 }
@@ -54,15 +56,15 @@ type askedOf struct {
 // crowd are callers who ask while the first holds the turn, so that all others wait together.
 type crowd struct {
 	bench *bench
-	gate  chan struct{}
-	done  map[string]Done
+	store gated
 	came  []chan askedOf
 }
 
 func newCrowd(t *testing.T) *crowd {
 	t.Helper()
-	q := &crowd{bench: readyBench(t), gate: make(chan struct{}), done: map[string]Done{}}
-	q.bench.service.store = gated{kept{bench: q.bench}, q.gate, q.done}
+	q := &crowd{bench: readyBench(t)}
+	q.store = gated{&kept{bench: q.bench}, make(chan struct{}, 10), make(chan struct{}), map[string]Done{}}
+	q.bench.service.store = q.store
 	return q
 }
 
@@ -77,30 +79,38 @@ func readyBench(t *testing.T) *bench {
 	return b
 }
 
-// ask joins the queue, behind those before it.
+// ask joins the queue, behind those before it. The first is taken at once.
 func (q *crowd) ask(ctx context.Context, cmd Command, ask Ask) {
-	q.came = append(q.came, q.join(ctx, cmd, ask, len(q.came))) // the first is taken at once
+	if q.came = append(q.came, q.join(ctx, cmd, ask)); len(q.came) == 1 {
+		<-q.store.entered
+	}
 }
 
-// join asks, and returns once so many wait.
-func (q *crowd) join(ctx context.Context, cmd Command, ask Ask, wait int) chan askedOf {
-	s, came := q.bench.service, make(chan askedOf, 1)
+// join asks, and returns once the ask waits with the others.
+func (q *crowd) join(ctx context.Context, cmd Command, ask Ask) chan askedOf {
+	came, waits := make(chan askedOf, 1), make(chan struct{})
 	go func() {
-		after, numbers, err := s.Ask(ctx, cmd, "bench", ask)
+		after, numbers, err := q.bench.service.Ask(waiting{ctx, sync.OnceFunc(func() { close(waits) })}, cmd, "bench", ask)
 		came <- askedOf{after, numbers, err}
 	}()
-	for joined := false; !joined; runtime.Gosched() {
-		s.asks.mutex.Lock()
-		waiting, served := s.asks.waiting["bench"]
-		joined = served && len(waiting) == wait
-		s.asks.mutex.Unlock()
-	}
+	<-waits
 	return came
+}
+
+// waiting tells when somebody waits for its end.
+type waiting struct {
+	context.Context
+	tell func()
+}
+
+func (w waiting) Done() <-chan struct{} {
+	w.tell()
+	return w.Context.Done()
 }
 
 // answers opens the gate.
 func (q *crowd) answers() (all []askedOf) {
-	close(q.gate)
+	close(q.store.gate)
 	for _, came := range q.came {
 		all = append(all, <-came)
 	}
@@ -156,11 +166,11 @@ func TestAsksThatWaitAreAnsweredAsOneBatch(t *testing.T) {
 	}
 	for name, numbers := range map[string][]int{"Ben": {7}, "Fay": {8, 9, 10}, "Gus": {11}} {
 		want := Done{Study: "bench", Version: version - 11 + int64(numbers[len(numbers)-1]), Trials: numbers}
-		if diff := cmp.Diff(want, q.done[name]); diff != "" {
+		if diff := cmp.Diff(want, q.store.done[name]); diff != "" {
 			t.Errorf("%s did %s", name, diff)
 		}
 	}
-	if outcome, err := verifyEvents(t.Context(), q.bench.events, ledger.CheckChain(q.bench.events)); err != nil || !outcome.OK || outcome.Checked != 11 {
+	if outcome, err := verifyEvents(t.Context(), q.bench.events); err != nil || !outcome.OK || outcome.Checked != 11 {
 		t.Errorf("verified: %+v, %v", outcome, err)
 	}
 }
@@ -206,9 +216,9 @@ func TestTheLockIsNotHeldForLong(t *testing.T) {
 	q := newCrowd(t)
 	clock, turns, late := q.bench.clock, 0, make(chan askedOf)
 	q.bench.service.options.Now = func() time.Time { clock = clock.Add(atOnce); return clock }
-	q.bench.service.store = counted{gated{kept{bench: q.bench}, q.gate, q.done}, func() {
+	q.bench.service.store = counted{q.store, func() {
 		if turns++; turns == 2 {
-			late = q.join(t.Context(), Command{By: "latecomer"}, Ask{}, 1)
+			late = q.join(t.Context(), Command{By: "latecomer"}, Ask{})
 		}
 	}}
 	for i := range 6 {

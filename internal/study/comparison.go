@@ -2,8 +2,10 @@ package study
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 
 	"headroom/internal/optimizer"
@@ -20,13 +22,13 @@ const (
 // comparison holds one recorded decision against its replay.
 type comparison struct {
 	chosen    ledger.ChosenData
-	seen      *replaying
+	seen      *verifier
 	different []Difference
 }
 
 // run replays the decision and notes what differs.
 func (c *comparison) run(ctx context.Context) error {
-	state, err := c.seen.replayed(ctx, c.chosen.Number)
+	state, err := c.seen.stateAt(ctx, c.chosen.Number)
 	if err != nil {
 		return err
 	}
@@ -47,8 +49,7 @@ func (c *comparison) run(ctx context.Context) error {
 		// What was chosen is compared as it is written down: on a narrow range neighbouring
 		// settings lie far apart in unit coordinates.
 		case samePoint(compiled.Locate(compiled.Settings(again.Place), candidateOf(again.Place)), place):
-			c.compareNumbers(decisionRecord(compiled, state, again))
-			return nil
+			return c.compareNumbers(decisionRecord(compiled, state, again))
 		}
 		return c.elsewhere(ctx, state, place, known, again)
 	}
@@ -56,8 +57,7 @@ func (c *comparison) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c.compareNumbers(decisionRecord(compiled, state, own))
-	return nil
+	return c.compareNumbers(decisionRecord(compiled, state, own))
 }
 
 // elsewhere compares a decision whose replay chooses another point.
@@ -70,7 +70,9 @@ func (c *comparison) elsewhere(ctx context.Context, state *optimizer.State, plac
 	if replayed.Acquisition, err = scoreAt(ctx, state, place, known); err != nil {
 		return err
 	}
-	c.compareNumbers(replayed)
+	if err := c.compareNumbers(replayed); err != nil {
+		return err
+	}
 	return c.compareMaximum(ctx, state, replayed, again, known)
 }
 
@@ -146,118 +148,72 @@ func (c *comparison) acquisitionRange(ctx context.Context, state *optimizer.Stat
 }
 
 // compareNumbers notes every recorded number that the replay does not give again.
-func (c *comparison) compareNumbers(replayed ledger.Decision) {
-	stored := c.chosen.Decision
-	c.compareMaps("beta", stored.Beta, replayed.Beta)
-	c.compareMaps("multipliers", stored.Multipliers, replayed.Multipliers)
-	c.compareMaps("mean", stored.Mean, replayed.Mean)
-	c.compareMaps("sd", stored.SD, replayed.SD)
-	c.compareMaps("estimates", stored.Estimates, replayed.Estimates)
-	c.compareMaps("feasibility_probability", chanceOf(stored), chanceOf(&replayed))
-	c.compareMaps("expected_improvement", improvementOf(stored), improvementOf(&replayed))
-	c.compareMaps("works", worksOf(stored), worksOf(&replayed))
-	if stored.Horizon != replayed.Horizon {
-		c.differ("horizon", stored.Horizon, replayed.Horizon)
+func (c *comparison) compareNumbers(replayed ledger.Decision) error {
+	if c.chosen.Decision.RandomSeed != replayed.RandomSeed {
+		c.differ("random_seed", c.chosen.Decision.RandomSeed, replayed.RandomSeed)
 	}
-	if stored.RandomSeed != replayed.RandomSeed {
-		c.differ("random_seed", stored.RandomSeed, replayed.RandomSeed)
+	stored, err := numbersOf(*c.chosen.Decision)
+	if err != nil {
+		return err
 	}
-	switch {
-	case stored.Acquisition == nil && replayed.Acquisition == nil:
-	case stored.Acquisition == nil || replayed.Acquisition == nil || !agrees(*stored.Acquisition, *replayed.Acquisition):
-		c.differ("acquisition", stored.Acquisition, replayed.Acquisition)
+	again, err := numbersOf(replayed)
+	if err != nil {
+		return err
 	}
-	c.compareModels(stored.Model, replayed.Model)
-}
-
-// chanceOf is the probability of keeping all limits; empty where nothing is known of it.
-func chanceOf(d *ledger.Decision) map[string]float64 {
-	if d.FeasibilityProbability == nil {
-		return nil
-	}
-	return map[string]float64{"": *d.FeasibilityProbability}
-}
-
-// improvementOf is the expected improvement by the trial it is over; empty where there is none.
-func improvementOf(d *ledger.Decision) map[string]float64 {
-	if d.ExpectedImprovement == nil {
-		return nil
-	}
-	return map[string]float64{fmt.Sprintf("over trial %d", d.Incumbent): *d.ExpectedImprovement}
-}
-
-// worksOf is the chance that the trial would work with what it was made from; empty where there is
-// none.
-func worksOf(d *ledger.Decision) map[string]float64 {
-	if d.Works == nil {
-		return nil
-	}
-	return map[string]float64{"chance": d.Works.Chance, "failed": float64(d.Works.Failed), "of": float64(d.Works.Of)}
-}
-
-func (c *comparison) compareModels(stored, replayed map[string]ledger.MetricModel) {
-	for _, name := range sortedKeys(stored) {
-		a, b := stored[name], replayed[name]
-		at := "model." + name + "."
-		if a.Kernel != b.Kernel {
-			c.differ(at+"kernel", a.Kernel, b.Kernel)
-		}
-		c.compareMaps(at[:len(at)-1], modelNumbers(a), modelNumbers(b))
-		if len(a.Lengthscales) != len(b.Lengthscales) {
-			c.differ(at+"lengthscales", a.Lengthscales, b.Lengthscales)
-			continue
-		}
-		for i := range a.Lengthscales {
-			if !agrees(a.Lengthscales[i], b.Lengthscales[i]) {
-				c.differ(at+"lengthscales", a.Lengthscales, b.Lengthscales)
-				break
-			}
+	both := maps.Clone(stored)
+	maps.Copy(both, again)
+	for _, field := range sortedKeys(both) {
+		if a, b := stored[field], again[field]; !agree(a, b) {
+			c.differ(field, a, b)
 		}
 	}
+	return nil
 }
 
-// modelNumbers are the hyperparameters that are one number each.
-func modelNumbers(m ledger.MetricModel) map[string]float64 {
-	numbers := map[string]float64{"variance": m.Variance, "lambda": m.Lambda, "centre": m.Centre, "scale": m.Scale,
-		"inflation": m.Inflation, "freedom": m.Freedom, "interaction": m.Interaction}
-	if m.Warp != nil {
-		numbers["warp.power"], numbers["warp.centre"], numbers["warp.scale"] = m.Warp.Power, m.Warp.Centre, m.Warp.Scale
-		numbers["warp.origin"], numbers["warp.unit"] = m.Warp.Origin, m.Warp.Unit
+// numbersOf are what a decision records that follows from what it had seen, by its path in JSON;
+// what is null has none.
+func numbersOf(d ledger.Decision) (map[string]any, error) {
+	text, err := json.Marshal(d)
+	if err != nil {
+		return nil, err
 	}
-	return numbers
+	var tree map[string]any
+	if err := json.Unmarshal(text, &tree); err != nil {
+		return nil, err
+	}
+	for _, other := range []string{"seen", "engine", "algorithm", "runner_up", "random_seed", "draws", "reason", "because"} {
+		delete(tree, other)
+	}
+	numbers := map[string]any{}
+	for field, value := range tree {
+		flatten(numbers, field, value)
+	}
+	return numbers, nil
 }
 
-func (c *comparison) compareMaps(field string, stored, replayed map[string]float64) {
-	names := map[string]bool{}
-	for name := range stored {
-		names[name] = true
-	}
-	for name := range replayed {
-		names[name] = true
-	}
-	for _, name := range sortedKeys(names) {
-		a, hasA := stored[name]
-		b, hasB := replayed[name]
-		if hasA && hasB && agrees(a, b) {
-			continue
+func flatten(into map[string]any, path string, value any) {
+	switch value := value.(type) {
+	case map[string]any:
+		for name, v := range value {
+			flatten(into, path+"."+name, v)
 		}
-		at := field
-		if name != "" {
-			at += "." + name
+	case []any:
+		for i, v := range value {
+			flatten(into, fmt.Sprintf("%s[%d]", path, i), v)
 		}
-		c.differ(at, numberOrNil(a, hasA), numberOrNil(b, hasB))
+	case nil:
+	default:
+		into[path] = value
 	}
 }
 
-func numberOrNil(x float64, there bool) any {
-	if !there {
-		return nil
-	}
-	return x
+func agree(stored, replayed any) bool {
+	a, isNumber := stored.(float64)
+	b, isNumberToo := replayed.(float64)
+	return isNumber && isNumberToo && agrees(a, b) || !isNumber && stored == replayed
 }
 
 func agrees(stored, replayed float64) bool {
-	stored, replayed = design.Saturated(stored), design.Saturated(replayed)
 	return math.Abs(stored-replayed) <= numberTolerance*max(1, math.Abs(stored))
 }
 

@@ -15,7 +15,7 @@ import (
 func TestWhatScriptsTellIsDoubted(t *testing.T) {
 	t.Parallel()
 	b := learnt(t)
-	b.service.store = kept{bench: b}
+	b.service.store = &kept{bench: b}
 	best, expected := b.snap.Best().Number, b.snap.Foretold(b.snap.Trial(9), "yield")
 	absurd := expected.Mean + 265*expected.SD
 	b.must(ruleTell(b.snap, 9, ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: absurd}, "impurity": {Value: 0.45}}}))
@@ -87,7 +87,7 @@ func TestADoubtGoesWithItsReason(t *testing.T) {
 func TestWhatFormsConfirmedIsNotDoubtedAgain(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, oven())
-	b.service.store = kept{bench: b}
+	b.service.store = &kept{bench: b}
 	b.ask(1)
 	odd := ""
 	_, err := b.service.Tell(t.Context(), Command{By: "Ana", Sure: &odd}, "bench", 1, yields(721))

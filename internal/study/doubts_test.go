@@ -163,10 +163,20 @@ func TestAnOvershootIsRecordedAndLivedWith(t *testing.T) {
 // kept is a store of one study in memory.
 type kept struct {
 	Store
-	bench *bench
+	bench    *bench
+	verified *Verified
 }
 
-func (k kept) Events(_ context.Context, _ string, after int64, limit int) ([]ledger.Event, error) {
+func (k *kept) Verified(context.Context, string) (*Verified, error) { return k.verified, nil }
+
+func (k *kept) KeepVerified(ctx context.Context, _ string, outcome Verified) error {
+	if k.verified == nil || k.verified.Version <= outcome.Version {
+		k.verified = &outcome
+	}
+	return ctx.Err()
+}
+
+func (k *kept) Events(_ context.Context, _ string, after int64, limit int) ([]ledger.Event, error) {
 	events := k.bench.events[after:]
 	if limit > 0 && limit < len(events) {
 		events = events[:limit]
@@ -174,7 +184,7 @@ func (k kept) Events(_ context.Context, _ string, after int64, limit int) ([]led
 	return events, nil
 }
 
-func (k kept) Write(_ context.Context, _ string, _ Command, _ Known, decide func([]ledger.Event) (Append, error)) error {
+func (k *kept) Write(_ context.Context, _ string, _ Command, _ Known, decide func([]ledger.Event) (Append, error)) error {
 	appended, err := decide(nil)
 	if err == nil {
 		k.bench.events, k.bench.snap = append(k.bench.events, appended.Events...), appended.After
@@ -185,7 +195,7 @@ func (k kept) Write(_ context.Context, _ string, _ Command, _ Known, decide func
 func TestUndoTakesBackOnesOwnLastTellingWithinAMinute(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, oven())
-	b.service.store = kept{bench: b}
+	b.service.store = &kept{bench: b}
 	b.service.options.Now = func() time.Time { return b.clock }
 	undo := func(author string, number int) error {
 		_, err := b.service.Undo(t.Context(), Command{By: "Ana", Author: author}, "bench", number)

@@ -83,7 +83,7 @@ func TestAnotherScaleLeavesEarlierDecisionsAsTheyWere(t *testing.T) {
 		t.Errorf("trial 1 stays at %v of the range", u)
 	}
 	play()
-	outcome, err := verifyEvents(t.Context(), b.events, nil)
+	outcome, err := verifyEvents(t.Context(), b.events)
 	if err != nil || !outcome.OK || outcome.Checked != 14 {
 		t.Errorf("%+v, %v", outcome, err)
 	}

@@ -43,7 +43,7 @@ func TestTheInteractionIsLedgerState(t *testing.T) {
 			t.Errorf("%s: interaction %g fitted, %g in the decision, %g in the state", metric, fitted.Interaction, decided, shown)
 		}
 	}
-	honest, err := verifyEvents(t.Context(), b.events, ledger.CheckChain(b.events))
+	honest, err := verifyEvents(t.Context(), b.events)
 	if err != nil || !honest.OK {
 		t.Errorf("%v %+v", err, honest)
 	}
@@ -52,7 +52,7 @@ func TestTheInteractionIsLedgerState(t *testing.T) {
 		m.Interaction /= 2
 		c.Decision.Model["impurity"] = m
 	})
-	v, err := verifyEvents(t.Context(), forged, ledger.CheckChain(forged))
+	v, err := verifyEvents(t.Context(), forged)
 	if err != nil || v.OK || len(v.Different) != 1 || v.Different[0].Field != "model.impurity.interaction" {
 		t.Errorf("another interaction in a decision: %v %+v", err, v)
 	}

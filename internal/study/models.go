@@ -29,13 +29,14 @@ const (
 	modelOf // that the two are there
 	fitOf
 	gainOf
+	verificationOf
 	ledgerOf // and latestOf: the study itself, read from nothing and from what is kept
 	latestOf
 )
 
 // Kind groups them in the server's figures.
 func (d derivation) Kind() string {
-	return [...]string{"states", "readouts", "models", "fits", "gains", "ledgers", "ledgers"}[d]
+	return [...]string{"states", "readouts", "models", "fits", "gains", "verifications", "ledgers", "ledgers"}[d]
 }
 
 type (

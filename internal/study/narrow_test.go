@@ -8,7 +8,6 @@ import (
 
 	"headroom/internal/optimizer/policy"
 	"headroom/internal/study/design"
-	"headroom/internal/study/ledger"
 )
 
 // recipe has n parts that add up to 1, or n that add up to no more than 1.
@@ -71,7 +70,7 @@ func TestSpacesOfWhichNextToNothingIsAllowed(t *testing.T) {
 				if a.Name != "log-cei" { // that the others verify is TestEveryAlgorithmPlaysExplainsAndVerifies
 					return
 				}
-				v, err := verifyEvents(t.Context(), b.events, ledger.CheckChain(b.events))
+				v, err := verifyEvents(t.Context(), b.events)
 				if text, _ := json.Marshal(v); err != nil || !v.OK || v.Checked != 6 {
 					t.Errorf("%v %s", err, text)
 				}

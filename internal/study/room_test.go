@@ -32,30 +32,21 @@ func TestDecisionsOfSharedValuesVerify(t *testing.T) {
 	if inline != 1 {
 		t.Errorf("%d events hold the values", inline)
 	}
-	v, err := verifyEvents(t.Context(), b.events, ledger.CheckChain(b.events))
+	v, err := verifyEvents(t.Context(), b.events)
 	if text, _ := json.Marshal(v); err != nil || !v.OK || v.Checked != 9 {
 		t.Errorf("%v %s", err, text)
 	}
-	for cut := range b.events { // resumed after every event
-		var interrupted verifier
-		if err := interrupted.walk(t.Context(), b.events[:cut]); err != nil {
+	for cut, e := range b.events { // gone on from after every event
+		before, err := verifyEvents(t.Context(), b.events[:cut])
+		if err != nil {
 			t.Fatal(err)
 		}
-		base := interrupted.base
-		interrupted.rest()
-		var snap *ledger.Snapshot
-		if base > 0 {
-			snap = b.upTo(t, int(base))
-		}
-		if err := interrupted.resume(snap, b.events[base:cut]); err != nil {
+		v := newVerifier(&Verified{Verification: before, Version: e.Seq - 1})
+		if err := v.walk(t.Context(), b.events); err != nil {
 			t.Fatal(err)
 		}
-		if err := interrupted.walk(t.Context(), b.events[cut:]); err != nil {
-			t.Fatal(err)
-		}
-		interrupted.finish()
-		if got := interrupted.outcome(int64(len(b.events))); !got.OK || got.Checked != 9 {
-			t.Errorf("resumed after %d events: %+v", cut, got)
+		if got := v.outcome(); !got.OK || got.Checked != 9 {
+			t.Errorf("after %d events: %+v", cut, got)
 		}
 	}
 	after, err := b.service.takeIn(newID(), nil, b.events)

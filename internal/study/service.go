@@ -6,6 +6,7 @@ package study
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"log/slog"
 	"runtime"
@@ -18,6 +19,7 @@ import (
 	"headroom/internal/scheduler"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
+	"headroom/internal/supervisor"
 )
 
 // Service is what the program does with studies: every write goes through it, every page and answer
@@ -25,14 +27,15 @@ import (
 // the errors of errors.go, and *AlreadyDone.
 type Service struct {
 	*Models
-	store         Store
-	options       Options
-	verifications verifications
-	imports       scheduler.Queues // of all studies that are being imported
-	writing       scheduler.Queues
-	asks          askings
-	simulations   simulations
+	store   Store
+	options Options
+	imports scheduler.Queues // of all studies that are being imported
+	writing scheduler.Queues
+	asks    derived.Together[*asking]
 }
+
+// Progress is how a verification or a simulated laboratory stands that goes on behind requests.
+type Progress = derived.Progress
 
 // Options of a Service; the zero value is useful.
 type Options struct {
@@ -68,7 +71,7 @@ func NewService(store Store, options Options) *Service {
 	}
 	return &Service{
 		Models: &Models{derived.New[*ledger.Snapshot](options.CacheBytes, options.Replays, stateOf, options.Log), options.Log},
-		store:  store, options: options, verifications: verifications{byID: map[string]*verification{}}, imports: scheduler.Queues{Places: importsAtOnce},
+		store:  store, options: options, imports: scheduler.Queues{Places: importsAtOnce},
 	}
 }
 
@@ -211,6 +214,25 @@ func (s *Service) EventsOf(ctx context.Context, snap *ledger.Snapshot, number, l
 		events, seqs = append(events, read...), seqs[run:]
 	}
 	return events, before, nil
+}
+
+// eventsUpTo returns the next events of the ledger up to the snapshot, some hundreds at most.
+func (s *Service) eventsUpTo(ctx context.Context, snap *ledger.Snapshot, after int64) ([]ledger.Event, error) {
+	const most = 500
+	events, err := s.store.Events(ctx, snap.ID, after, int(min(most, snap.Version-after)))
+	if err == nil && len(events) == 0 {
+		err = fmt.Errorf("study %s: the ledger ends at event %d instead of %d", snap.ID, after, snap.Version)
+	}
+	return events, err
+}
+
+// begin lets work go on behind requests as the study's task.
+func (s *Service) begin(task derived.Task, id string, wanted int64, work func(ctx context.Context) error) error {
+	err := s.Derived.Begin(task, id, wanted, work)
+	if errors.Is(err, supervisor.ErrStopping) {
+		return fmt.Errorf("the server is stopping: %w", ErrUnavailable)
+	}
+	return err
 }
 
 // ruling is what a rule makes of a command: what to add to the ledger, and the trials concerned, in

@@ -9,41 +9,19 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strconv"
-	"sync"
 	"time"
 
+	"headroom/internal/derived"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
 )
 
-// Bounds on simulated laboratories.
-const (
-	mostSimulated   = 25              // trials of one run
-	mostSimulations = 4               // runs at once
-	simulationTime  = 5 * time.Minute // of one run
-	mostRemembered  = 1000            // runs of which it is known how they ended
-)
+// mostSimulated bounds the trials of one run.
+const mostSimulated = 25
 
-// Run is a simulated laboratory at work: it asks for trials like everybody and tells what its
-// problem reads there.
-type Run struct {
-	Wanted, Read int // trials
-	Going        bool
-	Stopped      bool   // because somebody said so
-	Trouble      string // why it ended early, "" if it did not
-}
-
-// run is one under way, or ended.
-type run struct {
-	Run
-	cancel context.CancelFunc
-}
-
-// simulations are the runs by study. The zero value is ready.
-type simulations struct {
-	mu sync.Mutex
-	by map[string]*run
-}
+// simulating is a simulated laboratory at work: it asks for trials like everybody and tells what
+// its problem reads there. Its progress counts trials.
+var simulating = derived.Task{Kind: "simulated lab", Limit: 5 * time.Minute, AtOnce: 4}
 
 // Slip is something that goes wrong in a simulated laboratory on purpose, at trial Number, to show
 // what becomes of it: Metric is told Factor times too large and corrected at once, and with Exclude
@@ -74,25 +52,23 @@ func (s *Service) Simulate(ctx context.Context, cmd Command, id string, count in
 	if err := mayChoose(snap); err != nil {
 		return err
 	}
-	if err := s.simulations.begin(id, count); err != nil {
-		return err
-	}
 	by := Command{By: cmd.By + " (simulated lab)"}
-	started := s.Derived.Jobs.Go("simulated lab", id, simulationTime, func(ctx context.Context) error {
-		return s.simulations.during(ctx, id, func(ctx context.Context) error {
-			for range count {
-				if _, err := s.SimulateOne(ctx, by, lab, id, slips...); err != nil {
-					return err
-				}
+	err = s.begin(simulating, id, int64(count), func(ctx context.Context) error {
+		for range count {
+			if _, err := s.SimulateOne(ctx, by, lab, id, slips...); err != nil {
+				return err
 			}
-			return nil
-		})
-	}, func(err error) { s.simulations.end(id, err) })
-	if !started {
-		s.simulations.end(id, ErrUnavailable)
-		return fmt.Errorf("the server is stopping: %w", ErrUnavailable)
+		}
+		return nil
+	})
+	switch {
+	case errors.Is(err, derived.ErrGoing):
+		going, _ := s.Simulated(id)
+		return conflict("The simulated lab is at work already: %d of %d trials.", going.Done, going.Wanted)
+	case errors.Is(err, derived.ErrBusy):
+		return conflict("%d simulated labs are at work on this server, which is the most at once. Try again in a minute.", simulating.AtOnce)
 	}
-	return nil
+	return err
 }
 
 // labOf is the study's simulated laboratory.
@@ -116,7 +92,7 @@ func (s *Service) SimulateOne(ctx context.Context, by Command, lab design.Simula
 			continue
 		}
 		if !later {
-			s.simulations.on(id, func(r *run) { r.Read++ }) // before they are told: whoever hears of the last finds the run complete
+			s.Derived.Advance(simulating, id, 1) // before they are told: whoever hears of the last finds the run complete
 		}
 		var slip Slip
 		if at := slices.IndexFunc(slips, func(slip Slip) bool { return slip.Number == trial.Number }); at >= 0 {
@@ -205,80 +181,9 @@ func asDisplayed(value, noise float64) float64 {
 
 // Simulated is the study's last run of its simulated laboratory on this server; known is false when
 // there was none.
-func (s *Service) Simulated(id string) (last Run, known bool) {
-	s.simulations.on(id, func(r *run) { last, known = r.Run, true })
-	return last, known
+func (s *Service) Simulated(id string) (last Progress, known bool) {
+	return s.Derived.Progress(simulating, id)
 }
 
 // StopSimulating ends the study's run, if one is under way, after the trial it is at.
-func (s *Service) StopSimulating(id string) {
-	s.simulations.on(id, func(r *run) {
-		if r.Going {
-			r.Stopped = true
-			r.cancel()
-		}
-	})
-}
-
-// on looks at the study's last run, if there was one.
-func (all *simulations) on(id string, do func(r *run)) {
-	all.mu.Lock()
-	defer all.mu.Unlock()
-	if r := all.by[id]; r != nil {
-		do(r)
-	}
-}
-
-// begin notes a run, unless the study has one or the server enough.
-func (all *simulations) begin(id string, count int) error {
-	all.mu.Lock()
-	defer all.mu.Unlock()
-	going := 0
-	for _, r := range all.by {
-		if r.Going {
-			going++
-		}
-	}
-	switch r := all.by[id]; {
-	case r != nil && r.Going:
-		return conflict("The simulated lab is at work already: %d of %d trials.", r.Read, r.Wanted)
-	case going >= mostSimulations:
-		return conflict("%d simulated labs are at work on this server, which is the most at once. Try again in a minute.", going)
-	}
-	if all.by == nil {
-		all.by = map[string]*run{}
-	}
-	for known, r := range all.by {
-		if len(all.by) >= mostRemembered && !r.Going {
-			delete(all.by, known)
-		}
-	}
-	all.by[id] = &run{Run{Wanted: count, Going: true}, func() {}}
-	return nil
-}
-
-// during lets StopSimulating end work.
-func (all *simulations) during(ctx context.Context, id string, work func(ctx context.Context) error) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	all.on(id, func(r *run) {
-		if r.cancel = cancel; r.Stopped {
-			cancel()
-		}
-	})
-	err := work(ctx)
-	all.on(id, func(r *run) {
-		if r.Stopped && errors.Is(err, context.Canceled) {
-			err = nil
-		}
-	})
-	return err
-}
-
-func (all *simulations) end(id string, err error) {
-	all.on(id, func(r *run) {
-		if r.Going = false; err != nil {
-			r.Trouble = err.Error()
-		}
-	})
-}
+func (s *Service) StopSimulating(id string) { s.Derived.Stop(simulating, id) }

@@ -20,9 +20,6 @@ const LargestBundle = 1 << 30
 // connection as long as its file takes to come.
 const importsAtOnce = 2
 
-// exportPage is how many events are read at a time for an export.
-const exportPage = 500
-
 // Export writes the study as it was at the snapshot, with its ledger up to there, as a
 // ledger.Bundle.
 func (s *Service) Export(ctx context.Context, snap *ledger.Snapshot, w io.Writer) error {
@@ -33,12 +30,9 @@ func (s *Service) Export(ctx context.Context, snap *ledger.Snapshot, w io.Writer
 	tail := []byte("]}") // the events come between
 	before := bytes.TrimSuffix(head, tail)
 	for after := int64(0); after < snap.Version; {
-		events, err := s.Events(ctx, snap.ID, after, int(min(exportPage, snap.Version-after)))
+		events, err := s.eventsUpTo(ctx, snap, after)
 		if err != nil {
 			return err
-		}
-		if len(events) == 0 {
-			return fmt.Errorf("study %s: the ledger ends at event %d instead of %d", snap.ID, after, snap.Version)
 		}
 		text, err := json.Marshal(events)
 		if err != nil {

@@ -3,7 +3,6 @@ package study
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"slices"
 	"sync/atomic"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"headroom/internal/optimizer"
 	"headroom/internal/study/ledger"
 )
 
@@ -27,50 +27,14 @@ func (p patient) Err() error {
 	return nil
 }
 
-// walkInParts verifies a ledger as callers do who leave at any moment: what was computed with is
-// let go of and made again.
-func walkInParts(t *testing.T, events []ledger.Event, random *rand.Rand) (v verifier, interrupted int) {
-	t.Helper()
-	patience := int64(50)
-	for v.walked() < int64(len(events)) {
-		before := v.walked()
-		var left atomic.Int64
-		left.Store(random.Int64N(patience))
-		to := min(len(events), int(v.walked())+1+random.IntN(8))
-		err := v.next(patient{t.Context(), &left}, events[v.walked():to])
-		if err != nil {
-			if !errors.Is(err, context.Canceled) {
-				t.Fatal(err)
-			}
-			interrupted++
-		}
-		patience *= 4 // or a long decision would never be come through
-		if v.walked() > before {
-			patience = 50
-		}
-		base, walked := v.base, v.walked()
-		if v.rest(); walked == 0 || v.ended != 0 {
-			continue
-		}
-		var snap *ledger.Snapshot
-		if base > 0 {
-			if snap, err = ledger.Fold("parts", nil, events[:base], nil); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if err := v.resume(snap, slices.Clone(events[base:walked])); err != nil {
-			t.Fatal(err)
-		}
-	}
-	v.finish()
-	return v, interrupted
-}
-
-func TestVerifyingInPartsIsVerifyingAtOnce(t *testing.T) {
+// TestVerifyingGoesOnFromWhatIsRemembered: callers who leave at any moment, and servers that are
+// restarted, come to what verifying at once finds.
+func TestVerifyingGoesOnFromWhatIsRemembered(t *testing.T) {
 	t.Parallel()
-	honest := played(t).events
-	forged := slices.Clone(honest)
-	for i, e := range forged {
+	honest := played(t)
+	forged := *honest
+	forged.events = slices.Clone(honest.events)
+	for i, e := range forged.events {
 		var chosen ledger.ChosenData
 		if e.Kind != ledger.Chosen || e.Decode(&chosen) != nil || chosen.Number%4 != 0 {
 			continue
@@ -80,30 +44,91 @@ func TestVerifyingInPartsIsVerifyingAtOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		forged[i].Data = again[0].Data // its hash no longer holds either
+		forged.events[i].Data = again[0].Data // its hash no longer holds either
 	}
-	for name, events := range map[string][]ledger.Event{"honest": honest, "forged": forged} {
-		random := rand.New(rand.NewPCG(1, 2))
-		parts, interrupted := walkInParts(t, events, random)
-		if interrupted < 3 {
-			t.Errorf("%s: only %d interruptions", name, interrupted)
-		}
-		for n := len(events); n > 0; n -= 5 { // what was found up to each event is what the ledger to there gives
-			whole, err := verifyEvents(t.Context(), events[:n], nil)
-			if err != nil {
+	for name, b := range map[string]*bench{"honest": honest, "forged": &forged} {
+		store, interrupted, remembered, random := &kept{bench: b}, 0, 0, rand.New(rand.NewPCG(1, 2))
+		for verified, patience := false, int64(40); !verified; patience *= 2 { // or a long decision would never be come through
+			server := NewService(store, Options{})
+			var left atomic.Int64
+			left.Store(random.Int64N(patience))
+			v := newVerifier(store.verified)
+			if store.verified != nil && !store.verified.OK {
+				v = newVerifier(nil)
+			}
+			err := server.verifyPart(patient{t.Context(), &left}, v, b.snap)
+			if err != nil && !errors.Is(err, context.Canceled) {
 				t.Fatal(err)
 			}
-			got := parts.outcome(int64(n))
-			intact := ledger.CheckChain(events[:n]) == nil
-			if got.LedgerIntact != intact {
-				t.Errorf("%s, %d events: intact %v, want %v", name, n, got.LedgerIntact, intact)
+			server.Stop()
+			if verified = err == nil; verified {
+				continue
 			}
-			got.LedgerIntact, got.Different = whole.LedgerIntact, slices.DeleteFunc(got.Different, func(d Difference) bool { return d.Field == "ledger" })
-			got.OK = len(got.Different) == 0
-			if diff := cmp.Diff(whole, got); diff != "" {
-				t.Errorf("%s, %d events: %s", name, n, diff)
+			interrupted++
+			if last := store.verified; last != nil && last.Version > 0 {
+				remembered++
 			}
 		}
+		if interrupted < 3 || remembered < 1 {
+			t.Errorf("%s: %d interruptions, and something remembered after %d", name, interrupted, remembered)
+		}
+		whole, err := verifyEvents(t.Context(), b.events)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(whole, store.verified.Verification); diff != "" || store.verified.Version != b.snap.Version || whole.OK != (name == "honest") {
+			t.Errorf("%s, up to event %d of %d: %s", name, store.verified.Version, b.snap.Version, diff)
+		}
+	}
+}
+
+// TestWhatIsRememberedIsGoneOnFromOnlyWhereItHolds: another server goes on from an outcome of the
+// same ledger and engine that found nothing wrong, and looks at everything else anew.
+func TestWhatIsRememberedIsGoneOnFromOnlyWhereItHolds(t *testing.T) {
+	t.Parallel()
+	b := played(t)
+	remembered := Verified{Verification{OK: true, Checked: 100, LedgerIntact: true, Rules: RulesPresent}, 15, b.events[14].Hash, optimizer.Engine, b.clock}
+	decided := 0 // after that
+	for _, e := range b.events[15:] {
+		if e.Kind == ledger.Chosen {
+			decided++
+		}
+	}
+	for name, c := range map[string]struct {
+		change  func(*Verified)
+		at      int64
+		checked int
+	}{
+		"as it is":        {func(*Verified) {}, b.snap.Version, 100 + decided},
+		"another ledger":  {func(v *Verified) { v.Hash = b.events[13].Hash }, b.snap.Version, 10},
+		"another engine":  {func(v *Verified) { v.Engine = "9" }, b.snap.Version, 10},
+		"of what differs": {func(v *Verified) { v.OK = false }, b.snap.Version, 10},
+		"a later version": {func(*Verified) {}, 2, 1},
+	} {
+		last := remembered
+		c.change(&last)
+		server := NewService(&kept{bench: b, verified: &last}, Options{})
+		snap, err := ledger.Fold("bench", nil, b.events[:c.at], nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found, err := server.Verify(t.Context(), snap)
+		if err != nil || !found.OK || found.Checked != c.checked {
+			t.Errorf("%s: %+v, %v, want %d checked", name, found, err, c.checked)
+		}
+		_, known, err := server.Verifying(t.Context(), "bench")
+		if err != nil || known.Version != max(c.at, 15) {
+			t.Errorf("%s: remembered up to %d, %v", name, known.Version, err)
+		}
+		server.Stop()
+	}
+	other := slices.Clone(b.events)
+	other[4].By = "a forger" // of what was verified before
+	b.events = other
+	server := NewService(&kept{bench: b, verified: &remembered}, Options{})
+	defer server.Stop()
+	if found, err := server.Verify(t.Context(), b.snap); err != nil || found.OK || found.LedgerIntact {
+		t.Errorf("what was changed since: %+v, %v", found, err)
 	}
 }
 
@@ -134,7 +159,7 @@ func TestWhatOtherEnginesDecidedIsNotReplayed(t *testing.T) {
 		checked, beyond int
 		rules           string
 	}{"as it was": {b.events, 6, 0, RulesPresent}, "begun by an older engine": {rehashed(t, older, 0), 4, 2, RulesGone}} {
-		found, err := verifyEvents(t.Context(), c.events, nil)
+		found, err := verifyEvents(t.Context(), c.events)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -156,40 +181,12 @@ func TestChainsAreCheckedAcrossParts(t *testing.T) {
 			return next
 		},
 	} {
-		var v verifier
-		if err := v.next(t.Context(), events[:8]); err != nil {
-			t.Fatal(err)
+		v := newVerifier(nil)
+		if err := v.walk(t.Context(), events[:8]); err != nil || !v.outcome().LedgerIntact {
+			t.Fatalf("%+v, %v", v.outcome(), err)
 		}
-		if err := v.next(t.Context(), change(slices.Clone(events[8:12]))); err != nil {
-			t.Fatal(err)
-		}
-		if v.outcome(8).LedgerIntact == false || v.outcome(12).LedgerIntact {
-			t.Errorf("%s: intact up to 8: %v, up to 12: %v", name, v.outcome(8).LedgerIntact, v.outcome(12).LedgerIntact)
-		}
-	}
-}
-
-// Where too many verifications are remembered, those that go on stay.
-func TestVerificationsThatGoOnAreNotForgotten(t *testing.T) {
-	t.Parallel()
-	all := verifications{byID: map[string]*verification{}}
-	going := all.of("going")
-	if !going.begin(7) || going.begin(8) {
-		t.Error("one may begin, and no other meanwhile")
-	}
-	for i := range 3 * mostVerifications {
-		all.of(fmt.Sprint(i))
-	}
-	if len(all.byID) > mostVerifications || all.of("going") != going {
-		t.Errorf("%d are remembered", len(all.byID))
-	}
-	for _, goesOn := range []func(){func() { going.begin(9) }, func() { going.progressed(&verifier{}) }} {
-		going.end(context.DeadlineExceeded)
-		if now := going.stands(); now.Going != 0 || !errors.Is(now.Failed, context.DeadlineExceeded) {
-			t.Errorf("ended as %+v", now)
-		}
-		if goesOn(); going.stands().Failed != nil {
-			t.Error("what goes on is still said to have failed")
+		if err := v.walk(t.Context(), change(slices.Clone(events[8:12]))); err != nil || v.outcome().LedgerIntact {
+			t.Errorf("%s: %+v, %v", name, v.outcome(), err)
 		}
 	}
 }

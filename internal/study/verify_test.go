@@ -71,7 +71,7 @@ func TestVerifyFindsForgedDecisions(t *testing.T) {
 		},
 	} {
 		events := b.rewritten(9, change)
-		v, err := verifyEvents(t.Context(), events, ledger.CheckChain(events))
+		v, err := verifyEvents(t.Context(), events)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -84,7 +84,7 @@ func TestVerifyFindsForgedDecisions(t *testing.T) {
 			t.Errorf("%s: %s", field, text)
 		}
 	}
-	v, err := verifyEvents(t.Context(), b.events, ledger.CheckChain(b.events))
+	v, err := verifyEvents(t.Context(), b.events)
 	if err != nil || !v.OK || v.Checked != 10 {
 		t.Errorf("%v %+v", err, v)
 	}
@@ -117,7 +117,7 @@ func TestVerifyRefusesAChoiceThatIsNotTheBest(t *testing.T) {
 	kept.Seen, kept.Reason = b.snap.Version, "trade-off"
 	p := chosenPoint{settings: settings, place: place, decision: kept}
 	b.must(ruling{drafts: []ledger.Draft{{Kind: ledger.Chosen, Data: p.event(11, ledger.Suggested, design.Brought{})}}}, nil)
-	v, err := verifyEvents(t.Context(), b.events, ledger.CheckChain(b.events))
+	v, err := verifyEvents(t.Context(), b.events)
 	if err != nil || len(v.Different) != 1 || v.Different[0].Number != 11 || v.Different[0].Field != "acquisition" {
 		text, _ := json.Marshal(v)
 		t.Errorf("%v %s", err, text)
@@ -144,7 +144,7 @@ func TestVerifyToleratesASearchThatEndsNearby(t *testing.T) {
 	kept.Seen, kept.Reason = b.snap.Version, "trade-off"
 	p := chosenPoint{settings: settings, place: place, decision: kept}
 	b.must(ruling{drafts: []ledger.Draft{{Kind: ledger.Chosen, Data: p.event(11, ledger.Suggested, design.Brought{})}}}, nil)
-	if v, err := verifyEvents(t.Context(), b.events, ledger.CheckChain(b.events)); err != nil || !v.OK {
+	if v, err := verifyEvents(t.Context(), b.events); err != nil || !v.OK {
 		text, _ := json.Marshal(v)
 		t.Errorf("%v %s", err, text)
 	}
@@ -161,7 +161,7 @@ func TestAnHonestLedgerOnANarrowRangeIsVerified(t *testing.T) {
 		b.ask(1)
 		b.tell(i+1, map[string]float64{"yield": float64(i * i % 5), "impurity": 0.1 * float64(i)})
 	}
-	v, err := verifyEvents(t.Context(), b.events, ledger.CheckChain(b.events))
+	v, err := verifyEvents(t.Context(), b.events)
 	if err != nil || !v.OK || v.Checked != 8 {
 		t.Errorf("%+v, %v", v, err)
 	}

@@ -98,7 +98,7 @@ func Line(one ledger.Summary, now time.Time) templates.StudyLine {
 
 // LabRun is how far a study's simulated lab is with what it was last asked for.
 type LabRun struct {
-	study.Run
+	study.Progress
 	Known bool
 }
 
@@ -120,15 +120,15 @@ func (v Facts) Lab() templates.Lab {
 			panel.Noise = append(panel.Noise, metric+" ± "+words.With(words.Brief(sd), UnitOf(d, metric)))
 		}
 	}
-	wanted := words.Count(v.Run.Wanted, "trial", "trials")
+	wanted := words.Count(int(v.Run.Wanted), "trial", "trials")
 	switch {
 	case !v.Run.Known:
 	case v.Run.Going:
-		panel.Text = fmt.Sprintf("It is at work: %d of %s read.", v.Run.Read, wanted)
-	case v.Run.Trouble != "":
-		panel.Text = fmt.Sprintf("It ended after %d of %s: %s", v.Run.Read, wanted, v.Run.Trouble)
+		panel.Text = fmt.Sprintf("It is at work: %d of %s read.", v.Run.Done, wanted)
+	case v.Run.Failed != nil:
+		panel.Text = fmt.Sprintf("It ended after %d of %s: %s", v.Run.Done, wanted, v.Run.Failed)
 	case v.Run.Stopped:
-		panel.Text = fmt.Sprintf("It was stopped after %d of %s.", v.Run.Read, wanted)
+		panel.Text = fmt.Sprintf("It was stopped after %d of %s.", v.Run.Done, wanted)
 	default:
 		panel.Text = fmt.Sprintf("It has run %s.", wanted)
 	}

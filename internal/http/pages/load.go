@@ -28,7 +28,7 @@ const (
 // for, it has none to get of the model.
 func (s *Site) load(ctx context.Context, v *view.Facts, needed needs) error {
 	if needed&labRun != 0 {
-		v.Run.Run, v.Run.Known = s.Studies.Simulated(v.Snap.ID)
+		v.Run.Progress, v.Run.Known = s.Studies.Simulated(v.Snap.ID)
 	}
 	if needed&entries != 0 {
 		if err := loadEntries(ctx, s.Studies, v); err != nil {
@@ -153,17 +153,20 @@ func (s *Site) loadBoard(ctx context.Context, v *view.Facts, now *ledger.Snapsho
 
 // loadVerification gets how a verification of the study stands, and the ledger as it is now.
 func (s *Site) loadVerification(ctx context.Context, v *view.Facts, now *ledger.Snapshot) error {
-	going, last, err := s.Studies.Verifying(ctx, now.ID)
-	shown := view.Verification{Going: going.Going, Walked: min(going.Walked, going.Going)}
+	under, last, err := s.Studies.Verifying(ctx, now.ID)
+	shown := view.Verification{Walked: under.Done}
+	if under.Going {
+		shown.Going = under.Wanted
+	}
 	if last != nil {
 		shown.Outcome, shown.Version, shown.Hash, shown.At, shown.Known = last.Verification, last.Version, last.Hash, last.At, true
 	}
 	switch {
-	case going.Failed == nil:
-	case errors.Is(going.Failed, context.DeadlineExceeded):
+	case under.Failed == nil:
+	case errors.Is(under.Failed, context.DeadlineExceeded):
 		shown.Trouble = "It took too long and was paused; press again, and it goes on from where it is."
 	default:
-		shown.Trouble = "It could not be finished: " + going.Failed.Error() + ". Press again, and it goes on from where it is."
+		shown.Trouble = "It could not be finished: " + under.Failed.Error() + ". Press again, and it goes on from where it is."
 	}
 	v.Board.Entries, v.Board.Hash, v.Board.Verification = now.Version, now.Hash, shown
 	return err

@@ -115,7 +115,7 @@ func (s *Site) Simulate(w http.ResponseWriter, r *http.Request, v view.Facts, fo
 			}
 			return GoTo(w, r, "/studies/"+v.Snap.ID+"#lab")
 		}
-		v.Run.Run, v.Run.Known = s.Studies.Simulated(v.Snap.ID)
+		v.Run.Progress, v.Run.Known = s.Studies.Simulated(v.Snap.ID)
 		panel := v.Lab()
 		panel.Fault = again.General
 		return show(w, r, http.StatusOK, templates.LabPanel(panel))

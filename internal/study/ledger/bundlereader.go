@@ -32,13 +32,13 @@ type BundleReader struct {
 	inside  bool            // within the list of events
 	ended   bool
 	head    Bundle // all but the events
-	last    link
+	last    Event  // the last one read
 }
 
 // NewBundleReader reads from file, once, and no more of it at a time than it must.
 func NewBundleReader(file io.Reader) *BundleReader {
 	in := &rationed{file: file}
-	return &BundleReader{in: in, decoder: json.NewDecoder(in), seen: map[string]bool{}, last: link{hash: noHash}}
+	return &BundleReader{in: in, decoder: json.NewDecoder(in), seen: map[string]bool{}}
 }
 
 // Next returns the next events, at least one, and io.EOF when the bundle has ended well. What is
@@ -57,11 +57,11 @@ func (r *BundleReader) Next() ([]Event, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := CheckContinues(r.last.seq, r.last.hash, events); err != nil {
+	if err := CheckContinues(r.last, events); err != nil {
 		return nil, design.NewInvalid("events", err.Error(), nil)
 	}
 	if n := len(events); n > 0 {
-		r.last = link{seq: events[n-1].Seq, at: events[n-1].At, hash: events[n-1].Hash}
+		r.last = events[n-1]
 	}
 	if !r.decoder.More() {
 		return events, r.close()
@@ -99,19 +99,11 @@ func (r *BundleReader) close() error {
 	if _, err := r.decoder.Token(); !errors.Is(err, io.EOF) {
 		return notABundle(errors.New("something follows it"))
 	}
-	return r.check()
-}
-
-// check compares what the bundle says of itself with its events.
-func (r *BundleReader) check() error {
-	switch {
-	case r.head.Format == "":
+	if r.head.Format == "" {
 		return design.NewInvalid("format", "is missing", nil)
-	case r.last.seq == 0:
-		return design.NewInvalid("events", "the ledger is empty", nil)
-	case r.head.Version != r.last.seq || r.head.Hash != r.last.hash:
-		return design.NewInvalid("events", fmt.Sprintf("the ledger ends with event %d and hash %s, but should end with event %d and hash %s",
-			r.last.seq, r.last.hash, r.head.Version, r.head.Hash), nil)
+	}
+	if err := r.head.EndsWith(r.last); err != nil {
+		return design.NewInvalid("events", err.Error(), nil)
 	}
 	return nil
 }
@@ -120,7 +112,7 @@ func (r *BundleReader) check() error {
 // those of the study that its events make.
 func (r *BundleReader) Describes(after *Snapshot) error {
 	switch {
-	case r.seen["definition"] && !design.Completes(r.head.Definition, after.Definition):
+	case r.seen["definition"] && !r.head.Definition.Same(after.Definition):
 		return design.NewInvalid("definition", "is not the one that the events lead to", nil)
 	case r.seen["state"] && r.head.State != after.State:
 		return design.NewInvalid("state", fmt.Sprintf("is not the one that the events lead to, %s", after.State), r.head.State)

@@ -198,7 +198,7 @@ func FuzzBundle(plain *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		events, err := readAll(strings.NewReader(text))
 		if err == nil {
-			err = CheckContinues(0, noHash, events)
+			err = CheckChain(events)
 			if err != nil {
 				t.Errorf("it was read, though %v", err)
 			}

@@ -23,20 +23,14 @@ type Draft struct {
 	Data any
 }
 
-// link is the end of a ledger, which the next event continues.
-type link struct {
-	seq  int64
-	at   time.Time
-	hash string
-}
-
 // Next makes events of drafts that continue the ledger of snap (nil before its first event):
 // numbered, timed and hashed. Time never goes back within a study, even if the clock does. Sampled
 // values that the ledger has are named by their hash.
 func Next(snap *Snapshot, now time.Time, by string, drafts ...Draft) ([]Event, error) {
-	last, short := link{hash: noHash}, shortener{hashes: map[*float64]string{}}
+	var last Event
+	short := shortener{hashes: map[*float64]string{}}
 	if snap != nil {
-		last, short.kept = link{seq: snap.Version, at: snap.UpdatedAt, hash: snap.Hash}, snap.Resolver()
+		last, short.kept = Event{Seq: snap.Version, At: snap.UpdatedAt, Hash: snap.Hash}, snap.Resolver()
 	}
 	drafts = slices.Clone(drafts)
 	for i, d := range drafts {
@@ -48,10 +42,10 @@ func Next(snap *Snapshot, now time.Time, by string, drafts ...Draft) ([]Event, e
 }
 
 // chain makes events of drafts, continuing last.
-func chain(last link, now time.Time, by string, drafts ...Draft) ([]Event, error) {
+func chain(last Event, now time.Time, by string, drafts ...Draft) ([]Event, error) {
 	at := now.UTC().Truncate(time.Microsecond)
-	if at.Before(last.at) {
-		at = last.at
+	if at.Before(last.At) {
+		at = last.At
 	}
 	events := make([]Event, 0, len(drafts))
 	for _, d := range drafts {
@@ -59,18 +53,22 @@ func chain(last link, now time.Time, by string, drafts ...Draft) ([]Event, error
 		if err != nil {
 			return nil, fmt.Errorf("%s event: %w", d.Kind, err)
 		}
-		event := Event{Seq: last.seq + 1, At: at, By: by, Kind: d.Kind, Data: data}
-		if event.Hash, err = hashEvent(last.hash, event); err != nil {
+		event := Event{Seq: last.Seq + 1, At: at, By: by, Kind: d.Kind, Data: data}
+		if event.Hash, err = hashEvent(last, event); err != nil {
 			return nil, fmt.Errorf("%s event: %w", d.Kind, err)
 		}
 		events = append(events, event)
-		last = link{seq: event.Seq, at: at, hash: event.Hash}
+		last = event
 	}
 	return events, nil
 }
 
-// hashEvent returns hex SHA-256(previous ‖ RFC 8785 JSON of {seq, at, by, kind, data}).
-func hashEvent(previous string, e Event) (string, error) {
+// hashEvent returns hex SHA-256(hash of the one before ‖ RFC 8785 JSON of {seq, at, by, kind, data}).
+func hashEvent(before, e Event) (string, error) {
+	previous := before.Hash
+	if before.Seq == 0 {
+		previous = noHash
+	}
 	data, err := canonicalJSON(e.Data)
 	if err != nil {
 		return "", err
@@ -95,26 +93,26 @@ func hashEvent(previous string, e Event) (string, error) {
 
 // CheckChain checks the numbering, times and hashes of a whole ledger. The error names the first
 // event that does not fit.
-func CheckChain(events []Event) error { return CheckContinues(0, noHash, events) }
+func CheckChain(events []Event) error { return CheckContinues(Event{}, events) }
 
-// CheckContinues checks the same of events that follow event seq, which has that hash.
-func CheckContinues(seq int64, hash string, events []Event) error {
-	last := link{seq: seq, hash: hash}
+// CheckContinues checks the same of events that follow last, of which its number, time and hash
+// count.
+func CheckContinues(last Event, events []Event) error {
 	for _, e := range events {
-		if e.Seq != last.seq+1 {
-			return fmt.Errorf("event %d: follows event %d", e.Seq, last.seq)
+		if e.Seq != last.Seq+1 {
+			return fmt.Errorf("event %d: follows event %d", e.Seq, last.Seq)
 		}
-		if e.At.Before(last.at) {
+		if e.At.Before(last.At) {
 			return fmt.Errorf("event %d: is earlier than the one before it", e.Seq)
 		}
-		hash, err := hashEvent(last.hash, e)
+		hash, err := hashEvent(last, e)
 		if err != nil {
 			return fmt.Errorf("event %d: %w", e.Seq, err)
 		}
 		if hash != e.Hash {
 			return fmt.Errorf("event %d: its hash is %s, but its content gives %s", e.Seq, e.Hash, hash)
 		}
-		last = link{seq: e.Seq, at: e.At, hash: e.Hash}
+		last = e
 	}
 	return nil
 }

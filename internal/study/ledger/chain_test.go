@@ -12,7 +12,7 @@ import (
 func TestChainIsHashedAsTheContractSays(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 11, 2, 8, 5, 30, 120000999, time.FixedZone("", 3600))
-	events, err := chain(link{hash: noHash}, at, "Ana <ana@lab>", Draft{Edited, EditedData{Name: pointer("µ & <b>")}}, Draft{Failed, ClosedData{3, "x", BySettings}})
+	events, err := chain(Event{}, at, "Ana <ana@lab>", Draft{Edited, EditedData{Name: pointer("µ & <b>")}}, Draft{Failed, ClosedData{3, "x", BySettings}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +40,7 @@ func TestChainIsHashedAsTheContractSays(t *testing.T) {
 func TestTimeNeverGoesBack(t *testing.T) {
 	t.Parallel()
 	last := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	events, err := chain(link{seq: 4, at: last, hash: noHash}, last.Add(-time.Hour), "Ana", Draft{Failed, ClosedData{1, "x", BySettings}})
+	events, err := chain(Event{Seq: 4, At: last, Hash: noHash}, last.Add(-time.Hour), "Ana", Draft{Failed, ClosedData{1, "x", BySettings}})
 	if err != nil || !events[0].At.Equal(last) || events[0].Seq != 5 {
 		t.Fatalf("%v %+v", err, events)
 	}
@@ -50,7 +50,7 @@ func TestCheckChainFindsEveryChange(t *testing.T) {
 	t.Parallel()
 	make4 := func() []Event {
 		now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-		events, err := chain(link{hash: noHash}, now, "Ana", Draft{Failed, ClosedData{1, "a", BySettings}}, Draft{Failed, ClosedData{2, "b", BySettings}},
+		events, err := chain(Event{}, now, "Ana", Draft{Failed, ClosedData{1, "a", BySettings}}, Draft{Failed, ClosedData{2, "b", BySettings}},
 			Draft{Failed, ClosedData{3, "c", BySettings}}, Draft{Failed, ClosedData{4, "d", BySettings}})
 		if err != nil {
 			t.Fatal(err)

@@ -1,0 +1,138 @@
+package derived
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"headroom/internal/supervisor"
+)
+
+// Task is a kind of work that goes on behind requests whether or not anybody waits for it, one of
+// the kind at a thing: what it has come to is asked for by the kind and the thing's id.
+type Task struct {
+	Kind   string
+	Limit  time.Duration // of one
+	AtOnce int           // at so many things, 0 for any number
+}
+
+// Progress is how a task stands, or ended.
+type Progress struct {
+	Wanted, Done int64 // in whatever the task counts
+	Going        bool
+	Stopped      bool  // because somebody said so
+	Failed       error // why it ended early, if it did
+}
+
+// Why a task is not begun.
+var (
+	ErrGoing = errors.New("it goes on already")
+	ErrBusy  = errors.New("it goes on at as many things as it may")
+)
+
+// mostTasks is how many tasks are known that have ended.
+const mostTasks = 2000
+
+// taskBook is the last task of each kind at each thing.
+type taskBook struct {
+	mutex sync.Mutex
+	last  map[taskKey]*running
+}
+
+type taskKey struct{ kind, id string }
+
+type running struct {
+	Progress
+	stop context.CancelFunc
+}
+
+// Begin lets work go on as the thing's task. The error is ErrGoing, ErrBusy or
+// supervisor.ErrStopping; nothing is begun then.
+func (s *Store[S]) Begin(task Task, id string, wanted int64, work func(ctx context.Context) error) error {
+	stopped, stop := context.WithCancel(context.Background())
+	one := &running{Progress{Wanted: wanted, Going: true}, stop}
+	if err := s.tasks.begin(task, id, one); err != nil {
+		return err
+	}
+	begun := s.Jobs.Go(task.Kind, id, task.Limit, func(ctx context.Context) error {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		defer context.AfterFunc(stopped, cancel)()
+		err := work(ctx)
+		if stopped.Err() != nil && errors.Is(err, context.Canceled) {
+			return nil
+		}
+		return err
+	}, func(err error) { s.tasks.end(one, err) })
+	if !begun {
+		s.tasks.end(one, supervisor.ErrStopping)
+		return supervisor.ErrStopping
+	}
+	return nil
+}
+
+// Progress tells of the thing's last task; known is false where there was none.
+func (s *Store[S]) Progress(task Task, id string) (last Progress, known bool) {
+	s.tasks.with(task, id, func(one *running) { last, known = one.Progress, true })
+	return last, known
+}
+
+// Advance notes that so much more of the thing's task is done, if one goes on.
+func (s *Store[S]) Advance(task Task, id string, by int64) {
+	s.tasks.with(task, id, func(one *running) {
+		if one.Going {
+			one.Done += by
+		}
+	})
+}
+
+// Stop ends the thing's task, if one goes on.
+func (s *Store[S]) Stop(task Task, id string) {
+	s.tasks.with(task, id, func(one *running) {
+		if one.Going {
+			one.Stopped = true
+			one.stop()
+		}
+	})
+}
+
+func (b *taskBook) with(task Task, id string, do func(one *running)) {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	if one := b.last[taskKey{task.Kind, id}]; one != nil {
+		do(one)
+	}
+}
+
+func (b *taskBook) begin(task Task, id string, one *running) error {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	key, going := taskKey{task.Kind, id}, 0
+	if before := b.last[key]; before != nil && before.Going {
+		return ErrGoing
+	}
+	for other, last := range b.last {
+		switch {
+		case last.Going && other.kind == task.Kind:
+			going++
+		case !last.Going && len(b.last) >= mostTasks:
+			delete(b.last, other)
+		}
+	}
+	if task.AtOnce > 0 && going >= task.AtOnce {
+		return ErrBusy
+	}
+	if b.last == nil {
+		b.last = map[taskKey]*running{}
+	}
+	b.last[key] = one
+	return nil
+}
+
+func (b *taskBook) end(one *running, err error) {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	one.stop()
+	one.Going, one.Failed = false, err
+}

@@ -112,8 +112,7 @@ func studiesOfVersion1(t *testing.T) (service *study.Service, list []ledger.Summ
 	return service, list
 }
 
-// What an earlier program wrote can be taken out and taken in again, though definitions had fewer
-// members then.
+// What was restored can be taken out and taken in again.
 func TestStudiesOfVersion1MoveOn(t *testing.T) {
 	t.Parallel()
 	service, list := studiesOfVersion1(t)

@@ -6,13 +6,11 @@ import (
 	"math"
 	"regexp"
 	"slices"
-	"strings"
 	"time"
 	"unicode/utf8"
 
 	"headroom/internal/optimizer"
 	"headroom/internal/optimizer/kernel"
-	"headroom/internal/optimizer/policy"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
 )
@@ -63,7 +61,7 @@ func admitted(now *ledger.Snapshot, e ledger.Event) error {
 	case ledger.Created:
 		return admittedData(e, admitCreated)
 	case ledger.Edited:
-		return admittedData(e, admitEdited)
+		return admittedData(e, func(data ledger.EditedData) (any, error) { return onlyDraft(ruleEdit(data)) })
 	case ledger.Reconfigured:
 		return admittedData(e, func(data ledger.ReconfiguredData) (any, error) { return admitReconfigured(now, data) })
 	case ledger.Chosen:
@@ -80,16 +78,8 @@ func admitted(now *ledger.Snapshot, e ledger.Event) error {
 	case ledger.Corrected:
 		return admittedData(e, func(data ledger.CorrectedData) (any, error) { return admitCorrected(now, data) })
 	case ledger.Failed, ledger.Abandoned, ledger.Excluded, ledger.Included:
-		return admittedData(e, func(data ledger.ClosedData) (any, error) {
-			if e.Kind != ledger.Failed || data.Cause != "" {
-				return onlyDraft(ruleClose(now, e.Kind, data))
-			}
-			said := data // by a program that knew of no causes
-			data.Cause = data.Cause.OrSettings()
-			_, err := ruleClose(now, e.Kind, data)
-			return said, err
-		})
-	case ledger.Confirmed: // of what the rules of the time doubted
+		return admittedData(e, func(data ledger.ClosedData) (any, error) { return onlyDraft(ruleClose(now, e.Kind, data)) })
+	case ledger.Confirmed:
 		return admittedData(e, func(data ledger.ConfirmedData) (any, error) { return data, mayConfirm(now, data.Number) })
 	case ledger.Fitted:
 		return admittedData(e, func(data ledger.FittedData) (any, error) { return data, admitFitted(now, data) })
@@ -128,45 +118,15 @@ func admitCreated(data ledger.CreatedData) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return ledger.CreatedData{Definition: asWritten(data.Definition, checked, data.Engine), Engine: data.Engine}, wordOfEngine(data.Engine)
+	return ledger.CreatedData{Definition: checked, Engine: data.Engine}, wordOfEngine(data.Engine)
 }
 
 func wordOfEngine(engine string) error {
-	if !isWord(engine) {
+	if engine == "" || !isWord(engine) {
 		return errors.New("no engine is called so")
 	}
 	return nil
 }
-
-// asWritten is a definition as it stands in a ledger, if what Check made of it differs only in what
-// was left to defaults before events named the engine, or in settings that have come since.
-func asWritten(written, checked design.Definition, engine string) design.Definition {
-	if engine == "" && design.Completes(written, checked) || engine != "" && sameDefinition(design.Grown(written), checked) {
-		return written
-	}
-	return checked
-}
-
-func sameDefinition(a, b design.Definition) bool {
-	changes, err := design.Differences(a, b)
-	return err == nil && len(changes) == 0
-}
-
-// admitEdited takes names that could be given before they were held to the rules of the others.
-func admitEdited(edit ledger.EditedData) (any, error) {
-	if edit.Name != nil && strings.TrimSpace(*edit.Name) != "" && utf8.RuneCountInString(*edit.Name) <= maximalOldName && design.CheckText(*edit.Name) == "" {
-		named := edit
-		named.Name = nil
-		if edit.Description == nil && edit.State == nil {
-			return edit, nil
-		}
-		_, err := ruleEdit(named)
-		return edit, err
-	}
-	return onlyDraft(ruleEdit(edit))
-}
-
-const maximalOldName = 200 // characters
 
 func admitReconfigured(now *ledger.Snapshot, data ledger.ReconfiguredData) (any, error) {
 	after := data.Definition
@@ -181,25 +141,17 @@ func admitReconfigured(now *ledger.Snapshot, data ledger.ReconfiguredData) (any,
 	}
 	reconfigured := would.(ledger.ReconfiguredData)
 	reconfigured.Engine = data.Engine
-	reconfigured.Definition = asWritten(after, reconfigured.Definition, data.Engine)
-	if data.Engine == "" { // what was written of the changes left out what neither definition wrote out
-		reconfigured.Changes = data.Changes
-	}
-	reconfigured.Changes = slices.DeleteFunc(reconfigured.Changes, func(c design.Change) bool {
-		setting, is := strings.CutPrefix(c.Path, "algorithm.settings.")
-		return is && policy.CameLater(setting) && !slices.ContainsFunc(data.Changes, func(told design.Change) bool { return told.Path == c.Path })
-	})
 	return reconfigured, wordOfEngine(data.Engine)
 }
 
-// admitTold takes times as they are written: they were kept in the zone they came in.
+// admitTold believes that whoever told it was asked about what is doubted.
 func admitTold(now *ledger.Snapshot, data ledger.ToldData) (any, error) {
 	would, err := onlyDraft(ruleTell(now, data.Number, data.Telling))
 	if err != nil {
 		return nil, err
 	}
 	told := would.(ledger.ToldData)
-	told.ObservedAt, told.Confirmed = data.ObservedAt, data.Confirmed
+	told.Confirmed = data.Confirmed
 	return told, nil
 }
 

@@ -257,7 +257,6 @@ func numberOrNil(x float64, there bool) any {
 }
 
 func agrees(stored, replayed float64) bool {
-	stored, replayed = design.Saturated(stored), design.Saturated(replayed)
 	return math.Abs(stored-replayed) <= numberTolerance*max(1, math.Abs(stored))
 }
 

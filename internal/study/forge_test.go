@@ -1,8 +1,11 @@
 package study
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"sort"
 	"strings"
@@ -10,7 +13,6 @@ import (
 	"time"
 
 	"headroom/internal/mutation"
-	"headroom/internal/optimizer/policy"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
 )
@@ -39,8 +41,7 @@ func honest(t *testing.T) map[string]*bench {
 	limit.Threshold = 0.45
 	b.must(ruleReconfigure(b.snap, design.Reconfiguration{Constraints: []design.Constraint{limit}, Reason: "stricter"}))
 	b.must(ruleEdit(ledger.EditedData{Name: pointer("Oven 2"), Description: pointer("*hot*"), State: pointer(ledger.Paused)}))
-	zoned := ledger.ToldData{Number: 9, Telling: ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: 61}}, ObservedAt: pointer(time.Date(2026, 3, 1, 8, 0, 0, 0, time.FixedZone("", 19800)))}}
-	b.must(ruling{drafts: []ledger.Draft{{Kind: ledger.Told, Data: zoned}}}, nil) // as earlier programs kept times
+	b.must(ruleTell(b.snap, 9, ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: 61}}, ObservedAt: pointer(time.Date(2026, 3, 1, 8, 0, 0, 0, time.FixedZone("", 19800)))}))
 	all["oven"] = b
 
 	b = newBench(t, queue())
@@ -73,58 +74,6 @@ func (b *bench) table(t *testing.T, text string) {
 		t.Fatal(err)
 	}
 	b.must(ruleImport(b.snap, b.snap, rows))
-}
-
-// TestLedgersOfBeforeASettingAreTakenIn takes a setting out of a ledger in which its algorithm
-// comes and goes, as a program wrote it that did not know the setting.
-func TestLedgersOfBeforeASettingAreTakenIn(t *testing.T) {
-	t.Parallel()
-	b := newBench(t, oven())
-	for i, name := range []string{"ckb-ucb", "config", "ckb-restart-ucb", "penalty-noiseless"} {
-		b.ask(1)
-		b.tell(i+1, map[string]float64{"yield": 60 + float64(i), "impurity": 0.3})
-		settings := map[string]json.RawMessage{}
-		if name == "ckb-restart-ucb" {
-			settings["restart_every"] = json.RawMessage("3")
-		}
-		b.must(ruleReconfigure(b.snap, design.Reconfiguration{Algorithm: &design.Algorithm{Name: name, Horizon: 20, Settings: settings}, Reason: "another"}))
-	}
-	old := slices.Clone(b.events)
-	for i, e := range old {
-		var data map[string]any
-		if e.Kind != ledger.Reconfigured {
-			continue
-		}
-		if err := json.Unmarshal(e.Data, &data); err != nil {
-			t.Fatal(err)
-		}
-		settings := data["definition"].(map[string]any)["algorithm"].(map[string]any)["settings"].(map[string]any)
-		changes := data["changes"].([]any)
-		for name := range settings {
-			if policy.CameLater(name) {
-				delete(settings, name)
-			}
-		}
-		data["changes"] = slices.DeleteFunc(changes, func(c any) bool {
-			name, _ := strings.CutPrefix(c.(map[string]any)["path"].(string), "algorithm.settings.")
-			return policy.CameLater(name)
-		})
-		if len(data["changes"].([]any)) == len(changes) {
-			t.Fatalf("event %d changes no setting that came later: %v", e.Seq, changes)
-		}
-		text, err := json.Marshal(data)
-		if err != nil {
-			t.Fatal(err)
-		}
-		old[i].Data = text
-	}
-	after, err := b.service.takeIn(newID(), nil, rehashed(t, old, 0))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !sameDefinition(after.Definition, b.snap.Definition) {
-		t.Errorf("it is now\n%+v\nand was\n%+v", after.Definition, b.snap.Definition)
-	}
 }
 
 // rehashed makes the hashes of events fit again, from the i-th on.
@@ -382,4 +331,39 @@ func (b *bench) upTo(t *testing.T, i int) *ledger.Snapshot {
 		t.Fatal(err)
 	}
 	return snap
+}
+
+// callers tells whether err is none, or one that a caller is told of as their own.
+func callers(err error) bool {
+	var invalid *design.Invalid
+	return err == nil || errors.As(err, &invalid) || errors.Is(err, ErrConflict) || errors.Is(err, ErrNotFound)
+}
+
+// readable reads what is shown of a study; the error is one that no caller should meet. What cannot
+// be computed may be refused.
+func readable(ctx context.Context, s *Service, snap *ledger.Snapshot) error {
+	settings := snap.Compiled().Settings(snap.Compiled().Probes()[0])
+	for what, read := range map[string]func() (any, error){
+		"state":     func() (any, error) { return s.StateOf(ctx, snap) },
+		"history":   func() (any, error) { return s.HistoryOf(ctx, snap) },
+		"posterior": func() (any, error) { return s.PosteriorAt(ctx, snap, []design.Settings{settings}) },
+		"slices":    func() (any, error) { return s.Slices(ctx, snap, settings, 3) },
+		"acquisition": func() (any, error) {
+			return s.AcquisitionAt(ctx, snap, AcquisitionQuery{Points: []design.Settings{settings}, Brought: design.Brought{Context: map[string]float64{"w": 1}}})
+		},
+		"trials":    func() (any, error) { return snap.Trials, nil },
+		"summary":   func() (any, error) { return snap.Summary(), nil },
+		"violation": func() (any, error) { return snap.ViolationSoFar(), nil },
+		"best":      func() (any, error) { return snap.BestSoFar(), nil },
+		"table":     func() (any, error) { return nil, WriteCSV(io.Discard, snap.Definition, snap.Trials, snap.Chosen) },
+	} {
+		value, err := read()
+		if errors.Is(err, ErrConflict) && !strings.Contains(err.Error(), "cannot be computed") || err != nil && !callers(err) {
+			return fmt.Errorf("%s: %w", what, err)
+		}
+		if _, err := json.Marshal(value); err != nil {
+			return fmt.Errorf("%s: %w", what, err)
+		}
+	}
+	return nil
 }

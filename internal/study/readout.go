@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"strconv"
 
 	"headroom/internal/derived"
 	"headroom/internal/optimizer"
@@ -325,8 +324,7 @@ func worksState(ctx context.Context, snap *ledger.Snapshot, state *optimizer.Sta
 }
 
 // Notes are sentences on what a reader of the study's figures has to know: that nobody measured
-// them, what the algorithm does not keep, what failed, and what is not computed as it was told,
-// values from before their size was bounded.
+// them, what the algorithm does not keep, and what failed.
 func Notes(snap *ledger.Snapshot) []string {
 	notes := []string{}
 	if lab := snap.Definition.SimulatedLab; lab != "" {
@@ -348,29 +346,7 @@ func Notes(snap *ledger.Snapshot) []string {
 		}
 		notes = append(notes, fmt.Sprintf("%d of %d trials failed because of their settings; %s.", failed, len(snap.Trials), said))
 	}
-	for _, metric := range snap.Definition.MetricNames() {
-		if numbers := snap.Saturated(metric); len(numbers) > 0 {
-			notes = append(notes, fmt.Sprintf("%s of %s is beyond 1e100 in size; in every sum and in the model it counts as 1e100.", metric, TrialsInWords(numbers)))
-		}
-	}
 	return notes
-}
-
-// TrialsInWords names trials, the first of them when there are many.
-func TrialsInWords(numbers []int) string {
-	if len(numbers) == 1 {
-		return fmt.Sprintf("trial %d", numbers[0])
-	}
-	const most = 5
-	var words []string
-	for i, number := range numbers {
-		if i == most-1 && len(numbers) > most {
-			words = append(words, fmt.Sprintf("%d more", len(numbers)-i))
-			break
-		}
-		words = append(words, strconv.Itoa(number))
-	}
-	return "trials " + design.Listed(words, "and")
 }
 
 func metricState(d design.Definition, m optimizer.Model) MetricState {

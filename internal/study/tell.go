@@ -151,7 +151,9 @@ func mayTell(snap *ledger.Snapshot) error {
 // against it as the study is. before names the metrics of the trial that the same request has told
 // already.
 func checkTelling(snap *ledger.Snapshot, trial *ledger.Trial, t ledger.Telling, before map[string]bool) (ledger.ToldData, design.Faults, error) {
-	t.ObservedAt = ledger.InUTC(t.ObservedAt)
+	if t.ObservedAt != nil {
+		t.ObservedAt = new(t.ObservedAt.UTC())
+	}
 	data := ledger.ToldData{Number: trial.Number, Telling: t}
 	faults := checkNote(t.Note)
 	if len(t.Metrics) == 0 && t.Parameters == nil && t.Note == "" {

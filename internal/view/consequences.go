@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"headroom/internal/study"
@@ -80,10 +81,10 @@ func (v Facts) ChangeConsequences(constraints []design.Constraint, impact study.
 	})
 	said := []string{design.Capitalised(changesWords(v.Snap.Definition, impact.Changes)) + "."}
 	if len(broken) > 0 {
-		said = append(said, design.Capitalised(study.TrialsInWords(broken))+" would break a limit.")
+		said = append(said, design.Capitalised(trialsInWords(broken))+" would break a limit.")
 	}
 	if len(within) > 0 {
-		said = append(said, design.Capitalised(study.TrialsInWords(within))+" would be within every limit.")
+		said = append(said, design.Capitalised(trialsInWords(within))+" would be within every limit.")
 	}
 	if len(broken)+len(within) == 0 && len(v.Snap.Trials) > 0 && len(constraints) > 0 {
 		said = append(said, "Every trial would stand to the limits as it does.")
@@ -126,4 +127,21 @@ func ForecastOf(snap *ledger.Snapshot, decision *ledger.Decision, beforehand map
 		}
 	}
 	return shown
+}
+
+// trialsInWords names trials, the first of them when there are many.
+func trialsInWords(numbers []int) string {
+	if len(numbers) == 1 {
+		return fmt.Sprintf("trial %d", numbers[0])
+	}
+	const most = 5
+	var words []string
+	for i, number := range numbers {
+		if i == most-1 && len(numbers) > most {
+			words = append(words, fmt.Sprintf("%d more", len(numbers)-i))
+			break
+		}
+		words = append(words, strconv.Itoa(number))
+	}
+	return "trials " + design.Listed(words, "and")
 }

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"headroom/internal/optimizer"
-	"headroom/internal/study"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
 	"headroom/internal/view/chart"
@@ -499,11 +498,11 @@ func multiplierWords(path []float64, brokenAt func(number int) bool, now float64
 	case len(rises) == steps && kept > 0:
 		text += " It rises with every trial by itself, as the algorithm’s schedule says, whether the limit is broken or not."
 	case kept == 0:
-		text += " It rose because the limit was broken at " + study.TrialsInWords(causes) + "."
+		text += " It rose because the limit was broken at " + trialsInWords(causes) + "."
 	case len(causes) == 0:
-		text += " It rose after " + study.TrialsInWords(rises) + ", whose readings kept the limit: the model’s estimate there moved it."
+		text += " It rose after " + trialsInWords(rises) + ", whose readings kept the limit: the model’s estimate there moved it."
 	default:
-		text += " It rose because the limit was broken at " + study.TrialsInWords(causes) + fmt.Sprintf(", and %s by the model’s estimate.", words.Count(kept, "time", "times"))
+		text += " It rose because the limit was broken at " + trialsInWords(causes) + fmt.Sprintf(", and %s by the model’s estimate.", words.Count(kept, "time", "times"))
 	}
 	if falls > 0 && len(rises) > 0 {
 		text += " It fell again where there was room."

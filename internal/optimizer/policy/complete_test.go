@@ -130,27 +130,3 @@ func TestWorkedOutOfRange(t *testing.T) {
 		t.Errorf("faults %v", faults)
 	}
 }
-
-// TestStoredSettingsGrow: whole settings of before there was one go on as they were, whatever its
-// default becomes.
-func TestStoredSettingsGrow(t *testing.T) {
-	t.Parallel()
-	study := studyOf(1)
-	whole, _ := Complete("ckb-ucb", nil, study)
-	stored := maps.Clone(whole)
-	delete(stored, "horizon")
-	if grown := Grown("ckb-ucb", stored); !agree(grown, whole) || len(stored) != len(whole)-1 {
-		t.Errorf("%s, stored as %s, has grown to %s", whole, stored, grown)
-	}
-	delete(stored, "slack")
-	if _, faults := Read("ckb-ucb", Grown("ckb-ucb", stored), study); len(faults) != 1 || faults[0].Path != "slack" {
-		t.Errorf("what was always written out is missed: %v", faults)
-	}
-	other, _ := Complete("ckb-ucb", map[string]json.RawMessage{"horizon": json.RawMessage(`"doubling"`)}, study)
-	if grown := Grown("ckb-ucb", nil); len(grown) != 1 {
-		t.Errorf("no settings at all grow to %v", grown)
-	}
-	if grown := Grown("ckb-ucb", other); !agree(grown, other) {
-		t.Errorf("%s has become %s", other, grown)
-	}
-}

@@ -71,9 +71,6 @@ type Setting struct {
 	Choices      []string
 	Meaning      string
 	Paper        any // the value with preset "paper"; nil = Default
-	// Once is what whole settings mean that were written before there was this one; nil for one
-	// that has been there from the first.
-	Once any
 
 	// workOut is the value of an absent setting without Default, for each name that it may be keyed
 	// by ("" for one of the study), from settings that have one or stand before it; false where it

@@ -14,7 +14,7 @@ const (
 
 // horizonSetting belongs to algorithms whose constants follow from T.
 var horizonSetting = Setting{Name: "horizon", Type: Text, Default: plannedHorizon,
-	Once: plannedHorizon, Choices: []string{plannedHorizon, doublingAfresh, doublingReuse},
+	Choices: []string{plannedHorizon, doublingAfresh, doublingReuse},
 	Meaning: "T in the algorithm’s constants: planned, the number of trials planned; " +
 		"doubling, for a number that nobody knows: phases of 1, 2, 4, … trials, " +
 		"each with its length for T and started afresh, readings, multipliers and all; " +

@@ -9,7 +9,7 @@ var penaltyNoiseless = Description{
 	Summary:  "When the constraints are read exactly: one model of the penalised objective, the penalty growing from epoch to epoch.",
 	Settings: penaltySettings(
 		Setting{Name: "psi", Type: Form, Default: Psi{Form: "exponential", Rate: 1}, Meaning: "ψ: e^{rate·c} or (rate·c + 1)^power for a cost c above its limit, 1 within it"},
-		Setting{Name: "acquisition", Type: Text, Default: upperBounds, Once: upperBounds, Choices: []string{upperBounds, thompsonSampling},
+		Setting{Name: "acquisition", Type: Text, Default: upperBounds, Choices: []string{upperBounds, thompsonSampling},
 			Meaning: "how a trial within an epoch is chosen: ucb, by the optimistic bound of the penalised response; thompson, by a random draw of it"},
 		Setting{Name: "kappa_max", Type: Number, Default: 1e6, Low: limit(1), High: limit(1e12), Meaning: "largest multiplier"}),
 	Theorem: &Theorem{Name: "Theorem 1", Paper: penaltyPaper, Year: 2022, Soft: true,

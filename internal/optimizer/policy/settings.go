@@ -3,7 +3,6 @@ package policy
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -65,28 +64,6 @@ func (s Settings) PendingNarrows() bool { return s.Text("pending") != "ignore" }
 func (s Settings) BetaFor(metric string) Beta {
 	b, _ := s.betas.at(metric)
 	return b
-}
-
-// Grown is whole settings with those that have come since they were written, each as all was before
-// it: what is stored stays what it was.
-func Grown(algorithm string, whole map[string]json.RawMessage) map[string]json.RawMessage {
-	d, _ := Find(algorithm)
-	for _, s := range d.Settings {
-		if _, written := whole[s.Name]; !written && s.Once != nil {
-			if whole = maps.Clone(whole); whole == nil { // whoever forges a ledger leaves out all
-				whole = map[string]json.RawMessage{}
-			}
-			whole[s.Name] = asJSON(s.Once)
-		}
-	}
-	return whole
-}
-
-// CameLater tells of a setting of any algorithm that whole settings may lack, being of before it.
-func CameLater(name string) bool {
-	return slices.ContainsFunc(registry, func(d Description) bool {
-		return slices.ContainsFunc(d.Settings, func(s Setting) bool { return s.Name == name && s.Once != nil })
-	})
 }
 
 // Resolve completes raw and reads what comes of it.

@@ -147,6 +147,12 @@ func Differences(before, after Definition) ([]Change, error) {
 	return appendDifferences(nil, "", a, b)
 }
 
+// Same tells whether two definitions say the same, however that is written.
+func (d Definition) Same(other Definition) bool {
+	changes, err := Differences(d, other)
+	return err == nil && len(changes) == 0
+}
+
 func asTree(d Definition) (tree any, err error) {
 	text, err := json.Marshal(d)
 	if err == nil {

@@ -38,33 +38,10 @@ const (
 
 // Compile makes a checked definition ready to compute with. It takes nothing from defaults: what is
 // not written out is an error.
-func Compile(d Definition) (*Compiled, error) { return compileStored(d, false) }
-
-// Complete writes out what a definition left to defaults that was stored before all of it was
-// written out, as they are now.
-func Complete(d Definition) (Definition, error) {
-	if d.Stop == nil {
-		usual := UsualStop()
-		d.Stop = &usual
-	}
-	c, err := compileStored(d, true)
-	if err != nil {
-		return Definition{}, err
-	}
-	return c.Def, nil
-}
-
-// Grown is a stored definition with the settings of its algorithm that have come since it was
-// written, each as all was before it.
-func Grown(d Definition) Definition {
-	d.Algorithm.Settings = policy.Grown(d.Algorithm.Name, d.Algorithm.Settings)
-	return d
-}
-
-func compileStored(d Definition, completes bool) (*Compiled, error) {
+func Compile(d Definition) (*Compiled, error) {
 	var f Faults
 	b := newCompiler(d, &f)
-	b.stored, b.completes = true, completes
+	b.stored = true
 	b.space()
 	b.costs()
 	b.models()

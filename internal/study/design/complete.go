@@ -4,20 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
-	"regexp"
 	"slices"
 
 	"headroom/internal/optimizer"
 )
-
-// onceLeftOut are the paths of what definitions left to defaults before all of it was written out.
-var onceLeftOut = regexp.MustCompile(`^(algorithm\.settings|model|stop)(\.|$)`)
-
-// Completes tells whether whole is written, but for what was once left to defaults.
-func Completes(written, whole Definition) bool {
-	changes, err := Differences(written, whole)
-	return err == nil && !slices.ContainsFunc(changes, func(c Change) bool { return string(c.Before) != "null" || !onceLeftOut.MatchString(c.Path) })
-}
 
 // completeModel writes out what the model left to defaults: the numbers themselves where they are
 // fixed, where fits begin otherwise.

@@ -120,7 +120,7 @@ func (r *BundleReader) check() error {
 // those of the study that its events make.
 func (r *BundleReader) Describes(after *Snapshot) error {
 	switch {
-	case r.seen["definition"] && !design.Completes(r.head.Definition, after.Definition):
+	case r.seen["definition"] && !r.head.Definition.Same(after.Definition):
 		return design.NewInvalid("definition", "is not the one that the events lead to", nil)
 	case r.seen["state"] && r.head.State != after.State:
 		return design.NewInvalid("state", fmt.Sprintf("is not the one that the events lead to, %s", after.State), r.head.State)

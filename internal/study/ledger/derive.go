@@ -1,7 +1,5 @@
 package ledger
 
-import "headroom/internal/study/design"
-
 // derive works out what of trial i follows from its readings, its settings and the present
 // definition.
 func (snap *Snapshot) derive(i int) {
@@ -13,7 +11,7 @@ func (snap *Snapshot) derive(i int) {
 		t.Status = t.progress(snap.compiled.MetricNames)
 	}
 	for name, m := range t.Metrics {
-		m.Headroom = snap.Definition.Headroom(name, design.Saturated(m.Value))
+		m.Headroom = snap.Definition.Headroom(name, m.Value)
 		t.Metrics[name] = m
 	}
 	t.Feasible = snap.feasible(i)
@@ -47,33 +45,15 @@ func (t *Trial) progress(modelled []string) Status {
 	}
 }
 
-// value is the value of constraint c in trial i, told or known beforehand and saturated, if it is
-// known by now.
-func (snap *Snapshot) value(i int, c design.Constraint) (float64, bool) {
-	m, ok := snap.Trials[i].Metrics[c.Metric]
-	return design.Saturated(m.Value), ok
-}
-
-// Saturated lists the trials whose value of a metric is too large to compute with: in sums and
-// models it counts as the largest that is not.
-func (snap *Snapshot) Saturated(metric string) (numbers []int) {
-	for _, t := range snap.Trials {
-		if m, told := t.Metrics[metric]; told && !design.Computable(m.Value) {
-			numbers = append(numbers, t.Number)
-		}
-	}
-	return numbers
-}
-
 // feasible is nil while the value of any constraint is unknown.
 func (snap *Snapshot) feasible(i int) *bool {
 	holds := true
 	for _, c := range snap.Definition.Constraints {
-		v, ok := snap.value(i, c)
+		m, ok := snap.Trials[i].Metrics[c.Metric]
 		if !ok {
 			return nil
 		}
-		holds = holds && c.Holds(v)
+		holds = holds && c.Holds(m.Value)
 	}
 	return &holds
 }

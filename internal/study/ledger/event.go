@@ -67,9 +67,7 @@ func (e Event) Says(data any) (bool, error) {
 // CreatedData starts a study.
 type CreatedData struct {
 	Definition design.Definition `json:"definition"`
-	// Engine is the version of the optimizer whose defaults are written out in Definition; "" where
-	// none are, as before they were.
-	Engine string `json:"engine,omitempty"`
+	Engine     string            `json:"engine"` // the version of the optimizer whose defaults are written out in Definition
 }
 
 // EditedData changes what does not touch the algorithm. Nil fields stay.
@@ -83,7 +81,7 @@ type EditedData struct {
 // changed, by path.
 type ReconfiguredData struct {
 	Definition design.Definition `json:"definition"`
-	Engine     string            `json:"engine,omitempty"` // see CreatedData
+	Engine     string            `json:"engine"` // see CreatedData
 	Changes    []design.Change   `json:"changes"`
 	Reason     string            `json:"reason"`
 }
@@ -228,15 +226,6 @@ type Telling struct {
 	Note       string             `json:"note,omitempty"`
 }
 
-// InUTC is the time as people of all zones are told it; nil stays nil.
-func InUTC(at *time.Time) *time.Time {
-	if at == nil {
-		return nil
-	}
-	utc := at.UTC()
-	return &utc
-}
-
 // ToldData is a telling of trial Number, with what follows from it.
 type ToldData struct {
 	Number int `json:"number"`
@@ -319,15 +308,6 @@ const (
 
 // Known tells whether c is a cause that failures have.
 func (c Cause) Known() bool { return c == BySettings || c == ByChance }
-
-// OrSettings is the cause of a failure: the settings where nothing was said, as in ledgers of
-// before there were causes.
-func (c Cause) OrSettings() Cause {
-	if c == "" {
-		return BySettings
-	}
-	return c
-}
 
 // FittedData records hyperparameters in force from decision From on.
 type FittedData struct {

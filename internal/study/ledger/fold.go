@@ -136,22 +136,9 @@ func decodeExactly(text []byte, into any) error {
 
 func (b *builder) created(data CreatedData) error {
 	b.snap.CreatedAt = b.last.At
-	whole, err := whole(data.Definition, data.Engine)
-	if err != nil {
-		return err
-	}
-	b.define(whole)
+	b.define(data.Definition)
 	b.turn(0, "")
 	return nil
-}
-
-// whole is a definition as an event has it, completed where that was not done when the event was
-// made, and with the settings that have come since.
-func whole(d design.Definition, engine string) (design.Definition, error) {
-	if engine != "" {
-		return design.Grown(d), nil
-	}
-	return design.Complete(d)
 }
 
 func (b *builder) define(d design.Definition) {
@@ -177,11 +164,7 @@ func (b *builder) edited(data EditedData) error {
 }
 
 func (b *builder) reconfigured(data ReconfiguredData) error {
-	before := b.snap.Definition
-	after, err := whole(data.Definition, data.Engine)
-	if err != nil {
-		return err
-	}
+	before, after := b.snap.Definition, data.Definition
 	if err := design.SameShape(before, after); err != nil {
 		return err
 	}
@@ -299,7 +282,7 @@ func (b *builder) told(data ToldData) error {
 		if _, told := t.Metrics[name]; told {
 			return fmt.Errorf("%s of trial %d is already there", name, t.Number)
 		}
-		t.Metrics[name] = Measurement{Value: reading.Value, StdDev: reading.StdDev, ObservedAt: InUTC(data.ObservedAt),
+		t.Metrics[name] = Measurement{Value: reading.Value, StdDev: reading.StdDev, ObservedAt: data.ObservedAt,
 			ToldAt: b.last.At, By: b.last.By, ToldSeq: b.last.Seq, Author: b.last.Author}
 		if !t.Excluded {
 			ranges[name] = b.snap.Range(name, 0).With(RangeOf(reading.Value))
@@ -452,7 +435,6 @@ func (b *builder) closed(data ClosedData) error {
 	t, r := b.snap.Trials[i], b.snap.records[i]
 	status, cause := StatusAbandoned, optimizer.Abandoned
 	if b.last.Kind == Failed {
-		data.Cause = data.Cause.OrSettings()
 		if !data.Cause.Known() {
 			return fmt.Errorf("trial %d failed by %q", t.Number, data.Cause)
 		}

@@ -22,9 +22,9 @@ func (snap *Snapshot) History(c *design.Compiled) *optimizer.History {
 		own := readings[i*len(c.MetricNames) : (i+1)*len(c.MetricNames) : (i+1)*len(c.MetricNames)]
 		for k, name := range c.MetricNames {
 			if m, told := t.Metrics[name]; told {
-				own[k] = optimizer.Reading{Told: true, Value: design.Saturated(m.Value), Revealed: decidedBefore(seen, m.ToldSeq)}
+				own[k] = optimizer.Reading{Told: true, Value: m.Value, Revealed: decidedBefore(seen, m.ToldSeq)}
 				if m.StdDev != nil {
-					own[k].SD = design.Saturated(*m.StdDev)
+					own[k].SD = *m.StdDev
 				}
 			}
 		}

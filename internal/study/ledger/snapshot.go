@@ -174,8 +174,8 @@ func (snap *Snapshot) ViolationSoFar() [][]optimizer.Tally {
 	now, running := make([]optimizer.Tally, len(constraints)), make([][]optimizer.Tally, len(snap.Trials))
 	for i := range snap.Trials {
 		for j, c := range constraints {
-			if v, known := snap.value(i, c); known {
-				now[j].Add(c.Excess(v))
+			if m, known := snap.Trials[i].Metrics[c.Metric]; known {
+				now[j].Add(c.Excess(m.Value))
 			}
 		}
 		running[i] = slices.Clone(now)

@@ -196,20 +196,15 @@ func (s *shown) contendersForBest(ctx context.Context, known Known, works chance
 		others = s.allowedArms()
 	}
 	at := slices.Concat(first, others[:min(spreadPlaces, len(others))])
-	for _, some := range []struct {
-		of       []Place
-		most     int
-		estimate func() ([]policy.Estimate, error)
-	}{
-		{played, playedPlaces, func() ([]policy.Estimate, error) { return s.inSampleOf(ctx, rounds, known.at(played)) }},
-		{others, promisingPlaces, func() ([]policy.Estimate, error) { return s.estimate(ctx, others, known.at(others)) }},
-	} {
-		best, err := s.mostPromising(ctx, some.of, some.estimate, works, some.most)
-		if err != nil {
-			return nil, err
-		}
-		at = append(at, best...)
+	best, err := s.mostPromising(ctx, played, rounds, known, works, playedPlaces)
+	if err != nil {
+		return nil, err
 	}
+	at = append(at, best...)
+	if best, err = s.mostPromising(ctx, others, nil, known, works, promisingPlaces); err != nil {
+		return nil, err
+	}
+	at = append(at, best...)
 	listed := map[string]bool{}
 	return slices.DeleteFunc(at, func(p Place) bool {
 		name := string(bitsOf(p.U))
@@ -227,26 +222,89 @@ func (c chanceAt) of(ctx context.Context, at []Place) ([]float64, error) {
 	return c(ctx, at)
 }
 
-// mostPromising are at most so many places, in their order, that promise most: a reward optimism
-// standard deviations above its mean where no cost as far below its own is beyond its limit and
-// trials are as likely to work as a normal number is to lie as far above its mean, else the
-// smallest such excess.
-func (s *shown) mostPromising(ctx context.Context, at []Place, estimate func() ([]policy.Estimate, error), works chanceAt, most int) ([]Place, error) {
+// mostPromising are at most so many places, in their order, that promise most; rounds are those that
+// played them, if any did. After many rounds the others are looked at from the highest bound on,
+// and only until none that is left can promise as much.
+func (s *shown) mostPromising(ctx context.Context, at []Place, rounds []int, known Known, works chanceAt, most int) ([]Place, error) {
 	if len(at) <= most {
 		return at, nil
-	}
-	estimates, err := estimate()
-	if err != nil {
-		return nil, err
 	}
 	chances, err := works.of(ctx, at)
 	if err != nil {
 		return nil, err
 	}
+	order, step := indices(len(at)), len(at)
+	var bounds []search.Score
+	if rounds == nil && s.arms == nil && len(s.history.Rounds) >= pruneFrom {
+		estimates, err := s.boundEstimates(ctx, at, known)
+		if err != nil {
+			return nil, err
+		}
+		bounds = s.promises(estimates, chances)
+		order, step = byPromise(bounds), most
+	}
+	var scores []search.Score // of the first in that order
+	for len(scores) < len(at) {
+		some := order[len(scores):min(len(scores)+step, len(at))]
+		estimates, err := s.estimatesOf(ctx, of(at, some), of(rounds, some), known)
+		if err != nil {
+			return nil, err
+		}
+		scores = append(scores, s.promises(estimates, of(chances, some))...)
+		if n := len(scores); n < len(at) && scores[byPromise(scores)[most-1]].Above(bounds[order[n]]) {
+			break
+		}
+	}
+	best := of(order, byPromise(scores)[:most])
+	slices.Sort(best)
+	return of(at, best), nil
+}
+
+// estimatesOf is estimate, of places that rounds played by what is known of those.
+func (s *shown) estimatesOf(ctx context.Context, at []Place, rounds []int, known Known) ([]policy.Estimate, error) {
+	if rounds != nil {
+		return s.inSampleOf(ctx, rounds, known.at(at))
+	}
+	return s.estimate(ctx, at, known.at(at))
+}
+
+// boundingShare is the share of the rows of a factor that deviations are bounded by.
+const boundingShare = 4
+
+// boundEstimates is estimate with the deviations that the first rows of each factor leave, which
+// are at least as large and take a sixteenth of the work.
+func (s *shown) boundEstimates(ctx context.Context, at []Place, known Known) ([]policy.Estimate, error) {
+	estimates, err := s.meansAt(ctx, at, known.at(at))
+	if err != nil {
+		return nil, err
+	}
+	for k := range estimates {
+		estimates[k].SD = make([]float64, len(at))
+	}
+	for i := range s.sources {
+		src := &s.sources[i]
+		rows, err := src.Rows(ctx)
+		if err != nil {
+			return nil, err
+		}
+		variances, err := rows.VariancesAfter(ctx, rows.Data.Len()/boundingShare, s.points(src.kernel, at))
+		if err != nil {
+			return nil, err
+		}
+		for _, k := range src.targets {
+			estimates[k].SD = roots(variances, s.width(s.targets[k].metric))
+		}
+	}
+	return estimates, nil
+}
+
+// promises are what places promise: a reward optimism standard deviations above its mean where no
+// cost as far below its own is beyond its limit and trials are as likely to work as a normal number
+// is to lie as far above its mean, else the smallest such excess. They rise with the deviations.
+func (s *shown) promises(estimates []policy.Estimate, chances []float64) []search.Score {
 	least := distuv.UnitNormal.CDF(-optimism)
-	scores, order := make([]search.Score, len(at)), make([]int, len(at))
-	for i := range at {
-		order[i] = i
+	scores := make([]search.Score, len(chances))
+	for i := range scores {
 		worst := 0.0
 		for k := 1; k < len(estimates); k++ {
 			worst = max(worst, estimates[k].Mean[i]-s.margin(k)-optimism*estimates[k].SD[i])
@@ -256,46 +314,33 @@ func (s *shown) mostPromising(ctx context.Context, at []Place, estimate func() (
 			scores[i].Value = estimates[0].Mean[i] + optimism*estimates[0].SD[i]
 		}
 	}
+	return scores
+}
+
+// byPromise are the indices of scores, the best first.
+func byPromise(scores []search.Score) []int {
+	order := indices(len(scores))
 	slices.SortStableFunc(order, func(a, b int) int { return byScore(climber{score: scores[a]}, climber{score: scores[b]}) })
-	order = order[:most]
-	slices.Sort(order)
-	some := make([]Place, most)
-	for n, i := range order {
-		some[n] = at[i]
-	}
-	return some, nil
+	return order
 }
 
-// bests are the largest rewards within the limits, draw by draw, −∞ where there is none.
-func (p *paths) bests(ctx context.Context) ([]float64, error) {
-	best := make([]float64, draws)
-	return best, inShares(draws, func(i int) (err error) {
-		best[i], err = p.best(ctx, i)
-		return err
-	})
+// indices are 0 to n−1.
+func indices(n int) []int {
+	list := make([]int, n)
+	for i := range list {
+		list[i] = i
+	}
+	return list
 }
 
-// pollsOfDraw is what the way up hill in a draw may cost, for each parameter: most of it is gained
-// by the first few steps.
-const pollsOfDraw = 20
-
-// best is the largest reward within the limits of draw i, −∞ where there is none.
-func (p *paths) best(ctx context.Context, i int) (float64, error) {
-	s := p.state
-	top := leaders(p.at, p.scores(i), 1)[0]
-	if s.arms == nil {
-		problem := search.Problem{Axes: s.cfg.Space.axes(), Settle: s.cfg.Space.Settle, Score: p.scorer(ctx, i)}
-		var err error
-		if _, top.score, err = problem.Polish(top.u, top.score, s.spacing()/2, s.spacing()/64, pollsOfDraw*len(top.u), s.cfg.Seed); err != nil {
-			return 0, err
-		}
+// of are the elements of a list, nil of nil, with some indices.
+func of[T any](list []T, some []int) []T {
+	if list == nil {
+		return nil
 	}
-	return reward(top.score), nil
-}
-
-func reward(score search.Score) float64 {
-	if !score.Allowed {
-		return math.Inf(-1)
+	out := make([]T, len(some))
+	for n, i := range some {
+		out[n] = list[i]
 	}
-	return score.Value
+	return out
 }

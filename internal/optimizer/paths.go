@@ -51,18 +51,29 @@ type paths struct {
 // path are the functions drawn of one metric, in turn from each of some sets of hyperparameters:
 // which are the true ones is not known.
 type path struct {
+	metric  int
 	targets []int
 	kernel  Kernel
 	sets    []pathSet
+	xi      [][]float64 // ξ per draw and place, which weights are made in
+	scales  []float64   // τ per draw
 }
 
 // pathSet are the functions drawn with one set of hyperparameters.
 type pathSet struct {
-	data    *gp.Data
+	*basis
 	answers [][]float64    // per target: z = L⁻¹ y
 	points  *kernel.Inputs // X, then Z
 	means   [][]float64    // per target: A⁻¹ y, then zeros
 	weights [][]float64    // per draw of the set: −A⁻¹ k(X, Z) w, then w
+}
+
+// basis is what metrics of one regression have in common.
+type basis struct {
+	data   *gp.Data
+	inputs *kernel.Inputs   // Z
+	solved [][]float64      // per place of Z: v(z) = L⁻¹ k(X, z)
+	root   *factor.Cholesky // of c(Z, Z)
 }
 
 // drawPaths draws functions of every metric at places.
@@ -75,54 +86,73 @@ func (s *shown) drawPaths(ctx context.Context, at []Place, known Known, works ch
 		p.needed[i] = (float64(part) + 0.5) / draws
 	}
 	given := s.givenEstimates(at, known.at(at))
-	of := make([]*path, len(s.cfg.Metrics))
+	of := make([]path, len(s.cfg.Metrics))
 	for k, t := range s.targets {
 		p.values[k] = matrix(draws, len(at))
-		if t.metric < 0 {
-			for i := range p.values[k] {
-				for n, mean := range given[k].Mean {
-					p.values[k][i][n] = mean - s.margin(k)
-				}
+		if t.metric >= 0 {
+			of[t.metric].metric, of[t.metric].targets = t.metric, append(of[t.metric].targets, k)
+			continue
+		}
+		for i := range p.values[k] {
+			for n, mean := range given[k].Mean {
+				p.values[k][i][n] = mean - s.margin(k)
 			}
-			continue
 		}
-		if of[t.metric] == nil {
-			of[t.metric] = &path{}
-		}
-		of[t.metric].targets = append(of[t.metric].targets, k)
 	}
-	for metric, path := range of {
-		if path == nil {
-			continue
-		}
-		if err := p.draw(ctx, path, metric); err != nil {
-			return nil, err
-		}
-		p.of = append(p.of, *path)
-	}
-	return p, nil
+	p.of = slices.DeleteFunc(of, func(o path) bool { return o.targets == nil })
+	return p, p.draw(ctx)
 }
 
-// draw draws the functions of one metric.
-func (p *paths) draw(ctx context.Context, of *path, metric int) error {
-	s := p.state
-	src := &s.sources[s.sourceOf[of.targets[0]]]
+// draw draws the functions of every metric.
+func (p *paths) draw(ctx context.Context) error {
+	if err := inShares(len(p.of), func(m int) error { return p.regress(ctx, &p.of[m]) }); err != nil {
+		return err
+	}
+	var bases []*basis
+	var pieces []func() error
+	for m := range p.of {
+		of := &p.of[m]
+		for h := range of.sets {
+			set := &of.sets[h]
+			if known := slices.IndexFunc(bases, func(b *basis) bool { return b.data == set.data }); known >= 0 {
+				set.basis = bases[known]
+			} else {
+				set.inputs = p.state.points(of.kernel, p.at).Inputs
+				bases = append(bases, set.basis)
+			}
+			pieces = append(pieces, func() error { return p.drawSet(ctx, of, h) })
+		}
+	}
+	if err := inShares(len(bases), func(n int) error { return bases[n].solve(ctx) }); err != nil {
+		return err
+	}
+	return inShares(len(pieces), func(n int) error { return pieces[n]() })
+}
+
+// regress makes ready what functions of a metric are drawn from.
+func (p *paths) regress(ctx context.Context, of *path) error {
+	src := &p.state.sources[p.state.sourceOf[of.targets[0]]]
 	rows, err := src.Rows(ctx)
 	if err != nil {
 		return err
 	}
-	of.kernel = src.kernel
-	if of.sets, err = s.pathSets(ctx, src, rows, of.targets); err != nil {
-		return err
+	of.kernel, of.xi, of.scales = src.kernel, p.normals(of.metric), p.state.scales(of.metric)
+	of.sets, err = p.state.pathSets(ctx, src, rows, of.targets)
+	return err
+}
+
+// solve works out the covariance over Z.
+func (b *basis) solve(ctx context.Context) (err error) {
+	if b.solved, err = b.data.Solved(ctx, b.inputs); err == nil {
+		b.root, err = rootOf(ctx, b.data, b.inputs, b.solved)
 	}
-	xi, scales := p.normals(metric), s.scales(metric)
-	return inShares(len(of.sets), func(h int) error { return p.drawSet(ctx, of, h, xi, scales) })
+	return err
 }
 
 // pathSets regress the targets of one metric with the fitted hyperparameters, or, where they come
 // from a fit to few readings, with some drawn around them.
 func (s *shown) pathSets(ctx context.Context, src *source, rows *posterior.Rows, targets []int) ([]pathSet, error) {
-	fitted := pathSet{data: rows.Data}
+	fitted := pathSet{basis: &basis{data: rows.Data}}
 	for _, k := range targets {
 		fitted.answers = append(fitted.answers, rows.Z[slices.Index(src.targets, k)])
 	}
@@ -179,7 +209,7 @@ func (s *shown) regressed(ctx context.Context, src *source, m metricModel, targe
 	for i, a := range order {
 		order[i].lambda = s.readingLambda(a.round, s.history.Rounds[a.round-1].Readings[s.targets[targets[0]].metric], m)
 	}
-	set.data = gp.NewData(function, s.inputWidth(m.kernel))
+	set.basis = &basis{data: gp.NewData(function, s.inputWidth(m.kernel))}
 	if err := s.appendRounds(ctx, set.data, m.kernel, order); err != nil {
 		return set, err
 	}
@@ -190,97 +220,105 @@ func (s *shown) regressed(ctx context.Context, src *source, m metricModel, targe
 }
 
 // drawSet draws every draw that falls to one set of hyperparameters.
-func (p *paths) drawSet(ctx context.Context, of *path, h int, xi [][]float64, scales []float64) error {
-	s, set := p.state, &of.sets[h]
-	Z := s.points(of.kernel, p.at).Inputs
-	solved, err := set.data.Solved(ctx, Z)
-	if err != nil {
-		return err
-	}
-	root, err := rootOf(ctx, set.data, Z, solved)
-	if err != nil {
-		return err
-	}
-	means, err := set.data.MeanMany(ctx, Z, set.answers)
+func (p *paths) drawSet(ctx context.Context, of *path, h int) error {
+	s, set, count := p.state, &of.sets[h], len(of.sets)
+	means, err := set.data.MeanMany(ctx, set.inputs, set.answers)
 	if err != nil {
 		return err
 	}
 	var w [][]float64
-	for i := h; i < draws; i += len(of.sets) {
-		w = append(w, xi[i])
-		for n := range p.at {
-			deviation := scales[i] * factor.Dot(root.Row(n), xi[i])
-			for t, k := range of.targets {
-				p.values[k][i][n] = means[t][n] + s.regime.transforms[k].shift - s.margin(k) + s.targets[k].sign*deviation
+	for i := h; i < draws; i += count {
+		w = append(w, of.xi[i])
+	}
+	for d, deviations := range timesAll(set.root, w) {
+		i := h + d*count
+		for t, k := range of.targets {
+			level := s.regime.transforms[k].shift - s.margin(k)
+			for n, mean := range means[t] {
+				p.values[k][i][n] = mean + level + s.targets[k].sign*of.scales[i]*deviations[n]
 			}
 		}
-		if err := checkpoint.Reach(ctx); err != nil {
-			return err
-		}
 	}
-	if s.arms != nil {
-		return nil
-	}
-	if err := root.SolveUpperMany(ctx, w); err != nil {
+	if err := checkpoint.Reach(ctx); err != nil || s.arms != nil {
 		return err
 	}
-	for i := range w {
-		for n := range w[i] {
-			w[i][n] *= scales[h+i*len(of.sets)]
+	if err := set.root.SolveUpperMany(ctx, w); err != nil {
+		return err
+	}
+	for d := range w {
+		for n := range w[d] {
+			w[d][n] *= of.scales[h+d*count]
 		}
 	}
-	return set.weigh(ctx, Z, solved, w)
+	return set.weigh(ctx, w)
 }
 
-// weigh makes weights of w: with V = L⁻¹ k(X, Z), which is solved by rows, −A⁻¹ k(X, Z) w is −L⁻ᵀ V w.
-func (set *pathSet) weigh(ctx context.Context, Z *kernel.Inputs, solved, w [][]float64) error {
+// timesAll is L ξ of every ξ.
+func timesAll(L *factor.Cholesky, xi [][]float64) [][]float64 {
+	const height = 4
+	out, tall := matrix(len(xi), L.Len()), matrix(height, L.Len())
+	first, to := make([][]float64, len(xi)), make([][]float64, len(xi))
+	for r := 0; r < L.Len(); r += height {
+		end := min(r+height, L.Len())
+		rows := tall[:end-r]
+		for i := range rows {
+			rows[i] = rows[i][:end]
+			copy(rows[i], L.Row(r+i)) // zeros follow
+		}
+		for d := range xi {
+			first[d], to[d] = xi[d][:end], out[d][r:end]
+		}
+		factor.Products(to, rows, first)
+	}
+	return out
+}
+
+// weigh makes the weights of every mean and draw, of which w is given: with V = L⁻¹ k(X, Z), which is
+// solved by rows, −A⁻¹ k(X, Z) w is −L⁻ᵀ V w.
+func (set *pathSet) weigh(ctx context.Context, w [][]float64) error {
 	n := set.data.Len()
 	set.points = set.data.Inputs().Prefix(n)
-	for i := range Z.Len() {
-		set.points.Append(Z.Row(i))
+	for i := range set.inputs.Len() {
+		set.points.Append(set.inputs.Row(i))
 	}
-	set.means = matrix(len(set.answers), set.points.Len())
+	set.means, set.weights = matrix(len(set.answers), set.points.Len()), matrix(len(w), set.points.Len())
 	for t, z := range set.answers {
 		copy(set.means[t], set.data.Backward(z))
 	}
-	taken := matrix(n, len(solved)) // −V
-	for i, v := range solved {
+	taken := matrix(n, len(set.solved)) // −V
+	for i, v := range set.solved {
 		for r := range n {
 			taken[r][i] = -v[r]
 		}
 	}
-	set.weights = matrix(len(w), set.points.Len())
 	return cores.Stretches(len(w), func(from, to int) error {
 		weights := make([][]float64, to-from)
-		for r := 0; r < n; r += 4 {
-			for i := range weights {
-				weights[i] = set.weights[from+i][r:n]
-			}
-			factor.Products(weights, taken[r:min(r+4, n)], w[from:to])
-			if err := checkpoint.Reach(ctx); err != nil {
-				return err
-			}
+		for d := range weights {
+			weights[d] = set.weights[from+d][:n]
+			copy(set.weights[from+d][n:], w[from+d])
 		}
-		for i := range weights {
-			weights[i] = set.weights[from+i][:n]
-			copy(set.weights[from+i][n:], w[from+i])
-		}
+		factor.Products(weights, taken, w[from:to])
 		return set.data.Factor().SolveUpperMany(ctx, weights)
 	})
+}
+
+// rootOf is L with L Lᵀ = c(X, X) + ε, solved being d.Solved of X.
+func rootOf(ctx context.Context, d *gp.Data, X *kernel.Inputs, solved [][]float64) (*factor.Cholesky, error) {
+	covariance, err := d.CovarianceFrom(ctx, X, solved)
+	if err != nil {
+		return nil, err
+	}
+	return raisedRoot(ctx, covariance)
 }
 
 // mostAdded is up to what power of a hundred, from 1e-10 of the largest variance on, something is
 // added to a covariance that has no root.
 const mostAdded = 6
 
-// rootOf is L with L Lᵀ = c(X, X) + ε, solved being d.Solved of X, ε being the least power of a hundred from 1e-10 of the
-// largest variance on with which there is one. Where numbers are too far apart for any, the error
-// is factor.ErrNotPositiveDefinite.
-func rootOf(ctx context.Context, d *gp.Data, X *kernel.Inputs, solved [][]float64) (*factor.Cholesky, error) {
-	covariance, err := d.CovarianceFrom(ctx, X, solved)
-	if err != nil {
-		return nil, err
-	}
+// raisedRoot is L with L Lᵀ = C + ε for the lower triangle of a covariance C, which it changes, ε
+// being the least power of a hundred from 1e-10 of the largest variance on with which there is one.
+// Where numbers are too far apart for any, the error is factor.ErrNotPositiveDefinite.
+func raisedRoot(ctx context.Context, covariance [][]float64) (*factor.Cholesky, error) {
 	largest := math.SmallestNonzeroFloat64
 	for i, row := range covariance {
 		largest = max(largest, row[i])
@@ -367,86 +405,108 @@ func score(values []float64, works bool) search.Score {
 	return search.Score{Allowed: true, Value: values[0]}
 }
 
-// scores judges the places of Z by draw i.
-func (p *paths) scores(i int) []search.Score {
-	scores, values := make([]search.Score, len(p.at)), make([]float64, len(p.values))
-	for n := range scores {
+// top is the highest of the places of Z by draw i.
+func (p *paths) top(i int) climber {
+	var top climber
+	values := make([]float64, len(p.values))
+	for n, place := range p.at {
 		for k := range p.values {
 			values[k] = p.values[k][i][n]
 		}
-		scores[n] = score(values, p.chance[n] >= p.needed[i])
+		if is := score(values, p.chance[n] >= p.needed[i]); n == 0 || is.Above(top.score) {
+			top = climber{place.U, is}
+		}
 	}
-	return scores
+	return top
 }
 
-// scorer judges other places by draw i.
-func (p *paths) scorer(ctx context.Context, i int) func(points [][]float64) ([]search.Score, error) {
-	follow := p.follower(i)
-	return func(points [][]float64) ([]search.Score, error) {
-		scores := make([]search.Score, len(points))
-		chances, err := p.works.of(ctx, asPlaces(points))
-		if err != nil {
+// judge judges points by the values of draw i there.
+func (p *paths) judge(ctx context.Context, i int, points, values [][]float64) ([]search.Score, error) {
+	var chances []float64
+	if p.works != nil {
+		var err error
+		if chances, err = p.works(ctx, asPlaces(points)); err != nil {
 			return nil, err
 		}
-		for n, values := range follow(points) {
-			scores[n] = score(values, chances[n] >= p.needed[i])
-		}
-		return scores, checkpoint.Reach(ctx)
 	}
+	scores := make([]search.Score, len(points))
+	for n := range scores {
+		scores[n] = score(values[n], p.works == nil || chances[n] >= p.needed[i])
+	}
+	return scores, nil
 }
 
 // together is how many points' kernels are summed beside each other.
 const together = 4
 
-// follower gives the values of draw i at points, one of each target.
-func (p *paths) follower(i int) func(points [][]float64) [][]float64 {
-	sums := make([][][]float64, len(p.of)) // per metric: the weights of each target's mean, then those of the draw
+// follow gives the values at points of some draws with the same hyperparameters, per draw, point and
+// target.
+func (p *paths) follow(ctx context.Context, some []int, points [][]float64) ([][][]float64, error) {
+	values := make([][][]float64, len(some))
+	for d := range values {
+		values[d] = p.givenValues(points)
+	}
+	sums := make([][][]float64, len(p.of)) // per metric: the weights of each target's mean, then those of the draws
 	longest := 0
 	for m := range p.of {
-		set := p.of[m].set(i)
-		sums[m] = append(slices.Clip(set.means), set.weights[i/len(p.of[m].sets)])
+		set := p.of[m].set(some[0])
+		sums[m] = slices.Clone(set.means)
+		for _, i := range some {
+			sums[m] = append(sums[m], set.weights[i/len(p.of[m].sets)])
+		}
 		longest = max(longest, set.points.Len())
 	}
 	rows := matrix(together, longest)
-	return func(points [][]float64) [][]float64 {
-		values := matrix(len(points), len(p.values))
-		for n, u := range points {
-			for j, c := range p.state.cfg.Costs {
-				if c.Knowledge == Given {
-					values[n][1+j] = c.Excess(p.known.At(j, u))
-				}
+	for first := 0; first < len(points); first += together {
+		p.followFew(some, points, first, sums, rows, values)
+		if err := checkpoint.Reach(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return values, nil
+}
+
+// givenValues has room for the values of a draw at points, with those of given constraints.
+func (p *paths) givenValues(points [][]float64) [][]float64 {
+	values := matrix(len(points), len(p.values))
+	for n, u := range points {
+		for j, c := range p.state.cfg.Costs {
+			if c.Knowledge == Given {
+				values[n][1+j] = c.Excess(p.known.At(j, u))
 			}
 		}
-		for first := 0; first < len(points); first += together {
-			some := points[first:min(first+together, len(points))]
-			p.follow(i, some, sums, rows[:len(some)], values[first:])
-		}
-		return values
 	}
+	return values
 }
 
 // set is the set of hyperparameters with which draw i was drawn.
 func (p *path) set(i int) *pathSet { return &p.sets[i%len(p.sets)] }
 
-// follow writes the values of draw i at a few points; rows are to be written to.
-func (p *paths) follow(i int, points [][]float64, sums [][][]float64, rows, values [][]float64) {
+// followFew writes the values of draws at a few points, from number first on; rows are to be written
+// to.
+func (p *paths) followFew(some []int, points [][]float64, first int, sums [][][]float64, rows [][]float64, values [][][]float64) {
 	s := p.state
+	inputs := s.features(asPlaces(points[first:min(first+together, len(points))]))
+	rows = rows[:len(inputs)]
 	var rowsOf *gp.Data // metrics of one regression have the same covariances
 	for m := range p.of {
 		of := &p.of[m]
-		set := of.set(i)
+		set := of.set(some[0])
 		if set.data != rowsOf {
 			rowsOf = set.data
-			for n, u := range points {
+			for n, x := range inputs {
 				rows[n] = rows[n][:set.points.Len()]
-				rowsOf.Kernel().Row(rows[n], s.kernelInput(of.kernel, Place{U: u, Arm: -1}), set.points)
+				rowsOf.Kernel().Row(rows[n], x, set.points)
 			}
 		}
-		summed := matrix(len(sums[m]), len(points))
+		summed := matrix(len(sums[m]), len(inputs))
 		factor.Products(summed, rows, sums[m])
 		for t, k := range of.targets {
-			for n, deviation := range summed[len(of.targets)] {
-				values[n][k] = summed[t][n] + s.regime.transforms[k].shift - s.margin(k) + s.targets[k].sign*deviation
+			level := s.regime.transforms[k].shift - s.margin(k)
+			for d := range some {
+				for n, deviation := range summed[len(of.targets)+d] {
+					values[d][first+n][k] = summed[t][n] + level + s.targets[k].sign*deviation
+				}
 			}
 		}
 	}

@@ -22,15 +22,18 @@ func Gram(ctx context.Context, dst, rows [][]float64) error {
 	return group.Wait()
 }
 
-// Products writes Dot(a[r], b[c]) to dst[c][r] for rows of one length, up to four a.
+// Products writes Dot(a[r], b[c]) to dst[c][r] for rows of one length.
 func Products(dst, a, b [][]float64) {
-	for first := 0; first < len(b); first += 6 {
-		some := b[first:min(first+6, len(b))]
-		var s [24]partial
-		products(&s, a, some, 0)
-		for c := range some {
-			for r := range a {
-				dst[first+c][r] = s[4*c+r].total()
+	for top := 0; top < len(a); top += 4 {
+		rows := a[top:min(top+4, len(a))]
+		for first := 0; first < len(b); first += 6 {
+			some := b[first:min(first+6, len(b))]
+			var s [24]partial
+			products(&s, rows, some, 0)
+			for c := range some {
+				for r := range rows {
+					dst[first+c][top+r] = s[4*c+r].total()
+				}
 			}
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"slices"
 
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
@@ -220,5 +219,13 @@ func ended(trial *ledger.Trial) string {
 	return string(trial.Status)
 }
 
-// sortedKeys makes what people are told independent of the order of a map.
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+// DoubtCorrection judges what a correction puts in place of what was told.
+func DoubtCorrection(snap *ledger.Snapshot, trial *ledger.Trial, c Correction) []Doubt {
+	readings := map[string]ledger.Reading{}
+	for name, after := range c.Metrics {
+		if after != nil {
+			readings[name] = *after
+		}
+	}
+	return DoubtTelling(snap, trial, ledger.Telling{Metrics: readings, Parameters: c.Parameters})
+}

@@ -235,13 +235,6 @@ func (s *Service) begin(task derived.Task, id string, wanted int64, work func(ct
 	return err
 }
 
-// ruling is what a rule makes of a command: what to add to the ledger, and the trials concerned, in
-// the order to answer them.
-type ruling struct {
-	drafts  []ledger.Draft
-	numbers []int
-}
-
 // write lets decide rule on the study as it is, of which base is some version, and appends what it
 // ruled. Writers of one study take turns, so that each knows what the one before it wrote.
 func (s *Service) write(ctx context.Context, cmd Command, base *ledger.Snapshot, decide func(now *ledger.Snapshot) (ruling, error)) (*ledger.Snapshot, []int, error) {

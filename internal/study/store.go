@@ -95,3 +95,10 @@ type Done struct {
 type AlreadyDone struct{ Done Done }
 
 func (*AlreadyDone) Error() string { return "this request was carried out before" }
+
+// ruling is what a rule makes of a command: what to add to the ledger, and the trials concerned, in
+// the order to answer them.
+type ruling struct {
+	drafts  []ledger.Draft
+	numbers []int
+}

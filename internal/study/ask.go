@@ -1,6 +1,7 @@
 package study
 
 import (
+	"cmp"
 	"context"
 	"maps"
 
@@ -10,7 +11,7 @@ import (
 
 // Ask lets the algorithm choose. It returns the numbers of the new trials.
 func (s *Service) Ask(ctx context.Context, cmd Command, id string, ask Ask) (*ledger.Snapshot, []int, error) {
-	if !ask.Little() { // see sensible
+	if !ask.Little() { // see change
 		snap, err := s.recent(ctx, id)
 		if err == nil {
 			_, err = s.ruleAsk(ctx, cmd, snap, ask)
@@ -26,7 +27,7 @@ func (s *Service) AddTrial(ctx context.Context, cmd Command, id string, own OwnT
 	if err != nil {
 		return nil, 0, err
 	}
-	if !sensibleMetrics(base, own.Metrics) || !base.Compiled().Names(own.Parameters) || !own.Little() { // see sensible
+	if !hasAll(base, own.Metrics, own.Parameters) || !own.Little() { // see change
 		_, err := s.ruleOwn(ctx, cmd, base, own)
 		return nil, 0, err
 	}
@@ -61,9 +62,7 @@ func (s *Models) ruleOwn(ctx context.Context, cmd Command, snap *ledger.Snapshot
 		}
 		wrong, err := checkMetric(snap, &ledger.Trial{Number: len(snap.Trials) + 1}, name, own.Metrics[name], false)
 		faults = append(faults, wrong...)
-		if refused == nil {
-			refused = err
-		}
+		refused = cmp.Or(refused, err)
 	}
 	if err := faults.Err(); err != nil {
 		return ruling{}, err
@@ -107,9 +106,9 @@ func (s *Models) ruleReplicate(ctx context.Context, cmd Command, snap *ledger.Sn
 	if err := mayChoose(snap); err != nil {
 		return ruling{}, err
 	}
-	trial := snap.Trial(number)
-	if trial == nil {
-		return ruling{}, notFound("%s", noSuchTrial(snap, number))
+	trial, err := trialOf(snap, number)
+	if err != nil {
+		return ruling{}, err
 	}
 	settings, place, faults := snap.Compiled().Place(trial.Parameters, "parameters")
 	if len(faults) > 0 {

@@ -25,12 +25,8 @@ func (s *Models) StateOf(ctx context.Context, snap *ledger.Snapshot) (Readout, e
 }
 
 func (s *Models) readout(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State) (Readout, error) {
-	return derived.Get(ctx, s.Derived, snap, readoutOf, func(ctx context.Context) (out Readout, err error) {
-		err = s.Derived.Compute(ctx, snap.ID, func(ctx context.Context) (err error) {
-			out, err = readout(ctx, snap, state)
-			return err
-		})
-		return out, err
+	return derived.Get(ctx, s.Derived, snap, readoutOf, func(ctx context.Context) (Readout, error) {
+		return compute(ctx, s.Derived, snap.ID, func(ctx context.Context) (Readout, error) { return readout(ctx, snap, state) })
 	})
 }
 
@@ -280,11 +276,7 @@ func (s *Models) AcquisitionAt(ctx context.Context, snap *ledger.Snapshot, q Acq
 		return Acquisition{}, err
 	}
 	c := snap.Compiled()
-	var scores optimizer.Scores
-	err = s.Derived.Compute(ctx, snap.ID, func(ctx context.Context) (err error) {
-		scores, err = state.Acquisition(ctx, places, known)
-		return err
-	})
+	scores, err := compute(ctx, s.Derived, snap.ID, func(ctx context.Context) (optimizer.Scores, error) { return state.Acquisition(ctx, places, known) })
 	if err != nil {
 		return Acquisition{}, err
 	}

@@ -55,13 +55,10 @@ func (s *Models) chooser(ctx context.Context, snap *ledger.Snapshot) (*chooser, 
 }
 
 func (c *chooser) extend(ctx context.Context) error {
-	err := c.work.Compute(ctx, c.id, func(ctx context.Context) error {
-		state, err := c.state.Extend(ctx, c.history)
-		if err == nil {
-			c.state = state
-		}
-		return err
-	})
+	state, err := compute(ctx, c.work, c.id, func(ctx context.Context) (*optimizer.State, error) { return c.state.Extend(ctx, c.history) })
+	if err == nil {
+		c.state = state
+	}
 	return notComputable(ctx, err)
 }
 
@@ -72,11 +69,7 @@ func (c *chooser) suggest(ctx context.Context, known optimizer.Known, brought de
 			return chosenPoint{}, err
 		}
 	}
-	var d optimizer.Decision
-	err := c.work.Compute(ctx, c.id, func(ctx context.Context) (err error) {
-		d, err = c.state.Suggest(ctx, known)
-		return err
-	})
+	d, err := compute(ctx, c.work, c.id, func(ctx context.Context) (optimizer.Decision, error) { return c.state.Suggest(ctx, known) })
 	if errors.Is(err, optimizer.ErrNoneAllowed) {
 		return chosenPoint{}, conflict("No setting may be chosen now: %s allows none of them. Raise a limit, make settings available again, or change the algorithm.", c.compiled.Def.Algorithm.Name)
 	}
@@ -92,11 +85,7 @@ func (c *chooser) suggest(ctx context.Context, known optimizer.Known, brought de
 
 // own records what the algorithm makes of a person's choice.
 func (c *chooser) own(ctx context.Context, p personal) (chosenPoint, error) {
-	var d optimizer.Decision
-	err := c.work.Compute(ctx, c.id, func(ctx context.Context) (err error) {
-		d, err = c.state.Own(ctx, p.place, p.known)
-		return err
-	})
+	d, err := compute(ctx, c.work, c.id, func(ctx context.Context) (optimizer.Decision, error) { return c.state.Own(ctx, p.place, p.known) })
 	if err != nil {
 		return chosenPoint{}, notComputable(ctx, err)
 	}

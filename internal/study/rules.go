@@ -35,6 +35,32 @@ func mayTell(snap *ledger.Snapshot) error {
 	return nil
 }
 
+// mayTellOf is the trial of that number, of which something may be told.
+func mayTellOf(snap *ledger.Snapshot, number int) (*ledger.Trial, error) {
+	if err := mayTell(snap); err != nil {
+		return nil, err
+	}
+	return trialOf(snap, number)
+}
+
+func trialOf(snap *ledger.Snapshot, number int) (*ledger.Trial, error) {
+	trial := snap.Trial(number)
+	if trial == nil {
+		return nil, notFound("%s", noSuchTrial(snap, number))
+	}
+	return trial, nil
+}
+
+// hasAll tells whether the study has such metrics and parameters, which keep their names.
+func hasAll[V any](snap *ledger.Snapshot, metrics map[string]V, parameters design.Settings) bool {
+	for name := range metrics {
+		if snap.Compiled().Metric(name) == design.MetricUnknown {
+			return false
+		}
+	}
+	return snap.Compiled().Names(parameters)
+}
+
 // mustBeTold refuses a metric whose value comes with the decision.
 func mustBeTold(snap *ledger.Snapshot, name string) error {
 	if kind := snap.Compiled().Metric(name); kind == design.MetricKnown {

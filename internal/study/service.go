@@ -267,6 +267,25 @@ func (s *Service) write(ctx context.Context, cmd Command, base *ledger.Snapshot,
 	return s.Derived.Put(after), numbers, nil
 }
 
+// change lets rule rule on the study as it is, and writes what it ruled. What could be of the study
+// at no time, as sensible tells of some version of it, is refused before the study is locked: it
+// may be as large as a request. What could be is small.
+func (s *Service) change(ctx context.Context, cmd Command, id string, sensible func(base *ledger.Snapshot) bool, rule func(now *ledger.Snapshot) (ruling, error)) (*ledger.Snapshot, error) {
+	base, err := s.recent(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if !sensible(base) {
+		_, err := rule(base)
+		return nil, err
+	}
+	after, _, err := s.write(ctx, cmd, base, rule)
+	return after, err
+}
+
+// always is sensible what is small, whatever it says.
+func always(*ledger.Snapshot) bool { return true }
+
 // append turns a ruling on the study now (nil before its first event) into what the store writes.
 func (s *Service) append(cmd Command, id string, now *ledger.Snapshot, ruled ruling) (Append, error) {
 	events, err := ledger.Next(now, s.options.Now(), cmd.By, ruled.drafts...)

@@ -19,6 +19,18 @@ const (
 // columnKind is what a column holds.
 type columnKind int
 
+const (
+	columnUnknown columnKind = iota
+	columnIgnored
+	columnOfStatus
+	columnParameter
+	columnChosen
+	columnMetric
+	columnGiven // a metric that is known when a decision is made
+	columnDeviation
+	columnOfNotes
+)
+
 type column struct {
 	title     string // as in the file
 	name      string // the parameter's or metric's own name
@@ -135,18 +147,6 @@ func deviationOf(d design.Definition, name string) (metric string, found bool) {
 	}
 	return "", false
 }
-
-const (
-	columnUnknown columnKind = iota
-	columnIgnored
-	columnOfStatus
-	columnParameter
-	columnChosen
-	columnMetric
-	columnGiven // a metric that is known when a decision is made
-	columnDeviation
-	columnOfNotes
-)
 
 // pending is what people write for a result that is not there yet.
 const pending = "PENDING"

@@ -1,6 +1,7 @@
 package study
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -32,55 +33,24 @@ func (s *Service) TellMany(ctx context.Context, cmd Command, id string, told []N
 }
 
 func (s *Service) tell(ctx context.Context, cmd Command, id string, told []NumberedTelling, rule func(now *ledger.Snapshot) (ruling, error)) (*ledger.Snapshot, error) {
-	base, err := s.recent(ctx, id)
-	if err != nil {
-		return nil, err
+	sensible := func(base *ledger.Snapshot) bool {
+		return len(told) <= mostTellings && !slices.ContainsFunc(told, func(t NumberedTelling) bool {
+			return !hasAll(base, t.Metrics, t.Parameters) || len(checkNote(t.Note)) > 0
+		})
 	}
-	if !sensible(base, told) {
-		_, err := rule(base)
-		return nil, err
-	}
-	after, _, err := s.write(ctx, cmd, base, rule)
-	return after, err
-}
-
-// sensible tells whether the tellings are such that the study could take them at some time: of
-// metrics and parameters that it has, which keep their names. What is not is refused before the
-// study is locked, since it may be as large as a request. What is, is small.
-func sensible(snap *ledger.Snapshot, told []NumberedTelling) bool {
-	if len(told) > mostTellings {
-		return false
-	}
-	for _, t := range told {
-		if !sensibleMetrics(snap, t.Metrics) || !snap.Compiled().Names(t.Parameters) || len(checkNote(t.Note)) > 0 {
-			return false
-		}
-	}
-	return true
-}
-
-func sensibleMetrics[V any](snap *ledger.Snapshot, metrics map[string]V) bool {
-	for name := range metrics {
-		if snap.Compiled().Metric(name) == design.MetricUnknown {
-			return false
-		}
-	}
-	return true
+	return s.change(ctx, cmd, id, sensible, rule)
 }
 
 func ruleTell(snap *ledger.Snapshot, number int, told ledger.Telling) (ruling, error) {
-	if err := mayTell(snap); err != nil {
+	trial, err := mayTellOf(snap, number)
+	if err != nil {
 		return ruling{}, err
-	}
-	trial := snap.Trial(number)
-	if trial == nil {
-		return ruling{}, notFound("%s", noSuchTrial(snap, number))
 	}
 	data, faults, refused := checkTelling(snap, trial, told, nil)
 	if err := faults.Err(); err != nil {
 		return ruling{}, err
 	}
-	return ruling{drafts: []ledger.Draft{{Kind: ledger.Told, Data: data}}, numbers: []int{number}}, refused
+	return ruleOf(ledger.Told, number, data), refused
 }
 
 // ruleTellMany accepts results of trials, each in turn, or none of them.
@@ -116,9 +86,7 @@ func ruleTellMany(snap *ledger.Snapshot, told []NumberedTelling) (ruling, error)
 		for name := range telling.Metrics {
 			before[trial.Number][name] = true
 		}
-		if refused == nil {
-			refused = err
-		}
+		refused = cmp.Or(refused, err)
 		ruled.drafts = append(ruled.drafts, ledger.Draft{Kind: ledger.Told, Data: data})
 		if !slices.Contains(ruled.numbers, trial.Number) {
 			ruled.numbers = append(ruled.numbers, trial.Number)
@@ -149,9 +117,7 @@ func checkTelling(snap *ledger.Snapshot, trial *ledger.Trial, t ledger.Telling, 
 		}
 		wrong, err := checkMetric(snap, trial, name, t.Metrics[name], before[name])
 		faults = append(faults, wrong...)
-		if refused == nil {
-			refused = err
-		}
+		refused = cmp.Or(refused, err)
 	}
 	if t.Parameters != nil {
 		used, wrong := settingsUsed(snap, trial, t.Parameters)

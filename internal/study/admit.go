@@ -80,7 +80,10 @@ func admitted(now *ledger.Snapshot, e ledger.Event) error {
 	case ledger.Failed, ledger.Abandoned, ledger.Excluded, ledger.Included:
 		return admittedData(e, func(data ledger.ClosedData) (any, error) { return onlyDraft(ruleClose(now, e.Kind, data)) })
 	case ledger.Confirmed:
-		return admittedData(e, func(data ledger.ConfirmedData) (any, error) { return data, mayConfirm(now, data.Number) })
+		return admittedData(e, func(data ledger.ConfirmedData) (any, error) {
+			_, err := mayTellOf(now, data.Number)
+			return data, err
+		})
 	case ledger.Fitted:
 		return admittedData(e, func(data ledger.FittedData) (any, error) { return data, admitFitted(now, data) })
 	}

@@ -1,34 +1,17 @@
 package study
 
 import (
+	"cmp"
 	"context"
-	"fmt"
+	"maps"
 
-	"headroom/internal/optimizer"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
 )
 
-// maximalCount is the number of suggestions in one request.
-const maximalCount = 50
-
-// Ask asks for Count suggestions, each a round of its own.
-type Ask struct {
-	Count *int `json:"count,omitempty"` // 1 to 50; nil means 1
-	design.Brought
-}
-
-// OwnTrial is a person's own choice, with results if they are there already.
-type OwnTrial struct {
-	Parameters design.Settings           `json:"parameters"`
-	Metrics    map[string]ledger.Reading `json:"metrics,omitempty"`
-	Note       string                    `json:"note,omitempty"`
-	design.Brought
-}
-
 // Ask lets the algorithm choose. It returns the numbers of the new trials.
 func (s *Service) Ask(ctx context.Context, cmd Command, id string, ask Ask) (*ledger.Snapshot, []int, error) {
-	if !ask.Little() { // see sensible
+	if !ask.Little() { // see change
 		snap, err := s.recent(ctx, id)
 		if err == nil {
 			_, err = s.ruleAsk(ctx, cmd, snap, ask)
@@ -38,79 +21,13 @@ func (s *Service) Ask(ctx context.Context, cmd Command, id string, ask Ask) (*le
 	return s.askTogether(ctx, cmd, id, ask)
 }
 
-func (s *Models) ruleAsk(ctx context.Context, cmd Command, snap *ledger.Snapshot, ask Ask) (ruling, error) {
-	return s.ruleNext(ctx, cmd, &succession{snap: snap}, ask)
-}
-
-// ruleNext goes on with decisions made from one snapshot, of which those before may have been for
-// others.
-func (s *Models) ruleNext(ctx context.Context, cmd Command, made *succession, ask Ask) (ruling, error) {
-	snap := made.snap
-	count := 1
-	if ask.Count != nil {
-		count = *ask.Count
-	}
-	if count < 1 || count > maximalCount {
-		return ruling{}, design.NewInvalid("count", fmt.Sprintf("between 1 and %d trials can be asked for at once", maximalCount), count)
-	}
-	if err := mayChoose(snap); err != nil {
-		return ruling{}, err
-	}
-	known, faults := snap.Compiled().Known(ask.Brought)
-	err := faults.Err()
-	if err != nil {
-		return ruling{}, err
-	}
-	if made.chooser == nil {
-		if made.chooser, err = s.chooser(ctx, snap); err != nil {
-			return ruling{}, err
-		}
-	}
-	c := made.chooser
-	ruled := c.begin()
-	for range count {
-		point, err := c.suggest(ctx, known, ask.Brought)
-		if err != nil {
-			return ruling{}, err
-		}
-		made.count++
-		number := len(snap.Trials) + made.count
-		point.decision.Because = explain(c.compiled.Def, number, point, chosenBy{by: cmd.By, withinLimits: c.told, unread: unread(snap)})
-		ruled.add(number, point.event(number, ledger.Suggested, ask.Brought))
-	}
-	return ruled, nil
-}
-
-// begin puts the fit, if one was made, before the decisions that use it.
-func (c *chooser) begin() ruling {
-	var ruled ruling
-	if c.fit != nil {
-		ruled.drafts = append(ruled.drafts, ledger.Draft{Kind: ledger.Fitted, Data: *c.fit})
-		c.fit = nil
-	}
-	return ruled
-}
-
-func (r *ruling) add(number int, data ledger.ChosenData) {
-	r.drafts = append(r.drafts, ledger.Draft{Kind: ledger.Chosen, Data: data})
-	r.numbers = append(r.numbers, number)
-}
-
-// mayChoose refuses new trials unless the study is open.
-func mayChoose(snap *ledger.Snapshot) error {
-	if snap.State == ledger.Open {
-		return nil
-	}
-	return conflict("The study is %s; new trials are possible only while it is open. Set its state to open first.", snap.State)
-}
-
 // AddTrial adds a person's own choice. It returns the number of the new trial.
 func (s *Service) AddTrial(ctx context.Context, cmd Command, id string, own OwnTrial) (*ledger.Snapshot, int, error) {
 	base, err := s.recent(ctx, id)
 	if err != nil {
 		return nil, 0, err
 	}
-	if !sensibleMetrics(base, own.Metrics) || !base.Compiled().Names(own.Parameters) || !own.Little() { // see sensible
+	if !hasAll(base, own.Metrics, own.Parameters) || !own.Little() { // see change
 		_, err := s.ruleOwn(ctx, cmd, base, own)
 		return nil, 0, err
 	}
@@ -145,9 +62,7 @@ func (s *Models) ruleOwn(ctx context.Context, cmd Command, snap *ledger.Snapshot
 		}
 		wrong, err := checkMetric(snap, &ledger.Trial{Number: len(snap.Trials) + 1}, name, own.Metrics[name], false)
 		faults = append(faults, wrong...)
-		if refused == nil {
-			refused = err
-		}
+		refused = cmp.Or(refused, err)
 	}
 	if err := faults.Err(); err != nil {
 		return ruling{}, err
@@ -178,42 +93,6 @@ func (s *Service) Forecast(ctx context.Context, cmd Command, id string, own OwnT
 	return snap, ruled.decision(), nil
 }
 
-// decision is what the first trial that was ruled to begin would record.
-func (r ruling) decision() *ledger.Decision {
-	for _, draft := range r.drafts {
-		if chosen, is := draft.Data.(ledger.ChosenData); is {
-			return chosen.Decision
-		}
-	}
-	return nil
-}
-
-// personal is a trial that a person begins, placed in the space.
-type personal struct {
-	OwnTrial
-	place       optimizer.Place
-	known       optimizer.Known
-	replicateOf int
-}
-
-func (s *Models) rulePersonal(ctx context.Context, cmd Command, snap *ledger.Snapshot, p personal) (ruling, error) {
-	c, err := s.chooser(ctx, snap)
-	if err != nil {
-		return ruling{}, err
-	}
-	point, err := c.own(ctx, p)
-	if err != nil {
-		return ruling{}, err
-	}
-	number := len(snap.Trials) + 1
-	point.decision.Because = explain(c.compiled.Def, number, point, chosenBy{by: cmd.By, replicateOf: p.replicateOf, withinLimits: c.told, unread: unread(snap)})
-	data := point.event(number, ledger.Manual, p.Brought)
-	data.Note, data.ReplicateOf = p.Note, p.replicateOf
-	ruled := c.begin()
-	ruled.add(number, data)
-	return ruled, nil
-}
-
 // Replicate begins a trial with the settings of an earlier one. It returns the number of the new
 // trial.
 func (s *Service) Replicate(ctx context.Context, cmd Command, id string, number int) (*ledger.Snapshot, int, error) {
@@ -227,9 +106,9 @@ func (s *Models) ruleReplicate(ctx context.Context, cmd Command, snap *ledger.Sn
 	if err := mayChoose(snap); err != nil {
 		return ruling{}, err
 	}
-	trial := snap.Trial(number)
-	if trial == nil {
-		return ruling{}, notFound("%s", noSuchTrial(snap, number))
+	trial, err := trialOf(snap, number)
+	if err != nil {
+		return ruling{}, err
 	}
 	settings, place, faults := snap.Compiled().Place(trial.Parameters, "parameters")
 	if len(faults) > 0 {
@@ -240,4 +119,24 @@ func (s *Models) ruleReplicate(ctx context.Context, cmd Command, snap *ledger.Sn
 		return ruling{}, conflict("Trial %d cannot be repeated as it was: %s.", number, faults[0].Message)
 	}
 	return s.rulePersonal(ctx, cmd, snap, personal{OwnTrial: OwnTrial{Parameters: settings, Brought: trial.Brought()}, place: place, known: known, replicateOf: number})
+}
+
+// DoubtOwn judges a person's own point by the decision that would be recorded with it, nil if none
+// is known.
+func DoubtOwn(snap *ledger.Snapshot, own OwnTrial, forecast *ledger.Decision) []Doubt {
+	doubts := asked(snap.DoubtReadings(0, own.Metrics, func(metric string) *ledger.Expected { return snap.ForetoldBy(forecast, metric) }))
+	if number := lastWith(snap, own.Parameters); number > 0 {
+		doubts = append(doubts, Doubt{"parameters", describe(snap.Definition, own.Parameters), replicateText(number)})
+	}
+	return doubts
+}
+
+// lastWith is the last trial run at exactly these settings, 0 if none was.
+func lastWith(snap *ledger.Snapshot, settings design.Settings) int {
+	for i := len(snap.Trials) - 1; i >= 0; i-- {
+		if len(settings) > 0 && maps.Equal(snap.Trials[i].Parameters, settings) {
+			return i + 1
+		}
+	}
+	return 0
 }

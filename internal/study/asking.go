@@ -72,13 +72,6 @@ func (s *Service) answerAll(id string, all []*asking) (left []*asking) {
 	return left
 }
 
-// succession are the decisions made one after another from one snapshot.
-type succession struct {
-	snap    *ledger.Snapshot
-	chooser *chooser
-	count   int // trials chosen so far
-}
-
 // atOnce is how long the lock is held for those who ask together, once the first of them has been
 // answered, for whom all is worked out that the others share: then other servers, and people with
 // trials of their own, have their turn.
@@ -131,14 +124,4 @@ func (s *Service) answerNext(ctx context.Context, made *succession, a *asking) e
 	}
 	a.answer(after, numbers, err)
 	return nil
-}
-
-// clone is what to go back to when a decision is not written.
-func (m *succession) clone() succession {
-	kept := *m
-	if m.chooser != nil {
-		c := *m.chooser
-		kept.chooser = &c
-	}
-	return kept
 }

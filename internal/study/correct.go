@@ -1,10 +1,10 @@
 package study
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
-	"slices"
 
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
@@ -20,31 +20,22 @@ type Correction struct {
 
 // Correct changes what was told of a trial. The ledger keeps both values and the reason.
 func (s *Service) Correct(ctx context.Context, cmd Command, id string, c Correction) (*ledger.Snapshot, error) {
-	base, err := s.recent(ctx, id)
-	if err != nil {
-		return nil, err
+	sensible := func(base *ledger.Snapshot) bool {
+		return hasAll(base, c.Metrics, c.Parameters) && len(checkReason(c.Reason)) == 0
 	}
-	if !sensibleMetrics(base, c.Metrics) || !base.Compiled().Names(c.Parameters) || len(checkReason(c.Reason)) > 0 { // see sensible
-		_, err := ruleCorrect(base, c)
-		return nil, err
-	}
-	after, _, err := s.write(ctx, cmd, base, func(now *ledger.Snapshot) (ruling, error) {
+	return s.change(ctx, cmd, id, sensible, func(now *ledger.Snapshot) (ruling, error) {
 		ruled, err := ruleCorrect(now, c)
 		if err != nil {
 			return ruled, err
 		}
 		return ruled.confirmedBy(cmd, func() []Doubt { return DoubtCorrection(now, now.Trial(c.Number), c) })
 	})
-	return after, err
 }
 
 func ruleCorrect(snap *ledger.Snapshot, c Correction) (ruling, error) {
-	if err := mayTell(snap); err != nil {
+	trial, err := mayTellOf(snap, c.Number)
+	if err != nil {
 		return ruling{}, err
-	}
-	trial := snap.Trial(c.Number)
-	if trial == nil {
-		return ruling{}, notFound("%s", noSuchTrial(snap, c.Number))
 	}
 	data := ledger.CorrectedData{Number: c.Number, Reason: c.Reason}
 	faults := checkReason(c.Reason)
@@ -58,9 +49,7 @@ func ruleCorrect(snap *ledger.Snapshot, c Correction) (ruling, error) {
 		}
 		value, wrong, err := correctedValue(snap, trial, name, c.Metrics[name])
 		faults = append(faults, wrong...)
-		if refused == nil {
-			refused = err
-		}
+		refused = cmp.Or(refused, err)
 		if data.Metrics == nil {
 			data.Metrics = map[string]ledger.CorrectedValue{}
 		}
@@ -78,7 +67,7 @@ func ruleCorrect(snap *ledger.Snapshot, c Correction) (ruling, error) {
 	if err := faults.Err(); err != nil {
 		return ruling{}, err
 	}
-	return ruling{drafts: []ledger.Draft{{Kind: ledger.Corrected, Data: data}}, numbers: []int{c.Number}}, refused
+	return ruleOf(ledger.Corrected, c.Number, data), refused
 }
 
 func correctedValue(snap *ledger.Snapshot, trial *ledger.Trial, name string, after *ledger.Reading) (ledger.CorrectedValue, design.Faults, error) {
@@ -104,30 +93,13 @@ func correctedValue(snap *ledger.Snapshot, trial *ledger.Trial, name string, aft
 
 // Confirm says that what is doubted of a trial is right. It stays said.
 func (s *Service) Confirm(ctx context.Context, cmd Command, id string, number int) (*ledger.Snapshot, error) {
-	base, err := s.recent(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	after, _, err := s.write(ctx, cmd, base, func(now *ledger.Snapshot) (ruling, error) {
-		if err := mayConfirm(now, number); err != nil {
-			return ruling{}, err
+	return s.change(ctx, cmd, id, always, func(now *ledger.Snapshot) (ruling, error) {
+		trial, err := mayTellOf(now, number)
+		if err == nil && len(trial.Doubts) == 0 {
+			err = conflict("Nothing about trial %d is in doubt.", number)
 		}
-		if len(now.Trial(number).Doubts) == 0 {
-			return ruling{}, conflict("Nothing about trial %d is in doubt.", number)
-		}
-		return ruling{drafts: []ledger.Draft{{Kind: ledger.Confirmed, Data: ledger.ConfirmedData{Number: number}}}, numbers: []int{number}}, nil
+		return ruleOf(ledger.Confirmed, number, ledger.ConfirmedData{Number: number}), err
 	})
-	return after, err
-}
-
-func mayConfirm(snap *ledger.Snapshot, number int) error {
-	if err := mayTell(snap); err != nil {
-		return err
-	}
-	if snap.Trial(number) == nil {
-		return notFound("%s", noSuchTrial(snap, number))
-	}
-	return nil
 }
 
 // Close ends or sets aside a trial: kind is Failed (because of its settings), Abandoned, Excluded
@@ -149,29 +121,18 @@ func (s *Service) close(ctx context.Context, cmd Command, id string, kind ledger
 	if err := checkClosing(kind, data).Err(); err != nil {
 		return nil, err
 	}
-	base, err := s.recent(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	after, _, err := s.write(ctx, cmd, base, func(now *ledger.Snapshot) (ruling, error) { return ruleClose(now, kind, data) })
-	return after, err
+	return s.change(ctx, cmd, id, always, func(now *ledger.Snapshot) (ruling, error) { return ruleClose(now, kind, data) })
 }
 
 func ruleClose(snap *ledger.Snapshot, kind ledger.Kind, data ledger.ClosedData) (ruling, error) {
-	if err := mayTell(snap); err != nil {
+	trial, err := mayTellOf(snap, data.Number)
+	if err != nil {
 		return ruling{}, err
-	}
-	trial := snap.Trial(data.Number)
-	if trial == nil {
-		return ruling{}, notFound("%s", noSuchTrial(snap, data.Number))
 	}
 	if err := checkClosing(kind, data).Err(); err != nil {
 		return ruling{}, err
 	}
-	if err := mayClose(trial, kind, data.Cause); err != nil {
-		return ruling{}, err
-	}
-	return ruling{drafts: []ledger.Draft{{Kind: kind, Data: data}}, numbers: []int{data.Number}}, nil
+	return ruleOf(kind, data.Number, data), mayClose(trial, kind, data.Cause)
 }
 
 // checkClosing finds what is wrong with what is said of a closing.
@@ -220,5 +181,13 @@ func ended(trial *ledger.Trial) string {
 	return string(trial.Status)
 }
 
-// sortedKeys makes what people are told independent of the order of a map.
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+// DoubtCorrection judges what a correction puts in place of what was told.
+func DoubtCorrection(snap *ledger.Snapshot, trial *ledger.Trial, c Correction) []Doubt {
+	readings := map[string]ledger.Reading{}
+	for name, after := range c.Metrics {
+		if after != nil {
+			readings[name] = *after
+		}
+	}
+	return DoubtTelling(snap, trial, ledger.Telling{Metrics: readings, Parameters: c.Parameters})
+}

@@ -3,6 +3,7 @@ package study
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"headroom/internal/derived"
@@ -54,13 +55,10 @@ func (s *Models) chooser(ctx context.Context, snap *ledger.Snapshot) (*chooser, 
 }
 
 func (c *chooser) extend(ctx context.Context) error {
-	err := c.work.Compute(ctx, c.id, func(ctx context.Context) error {
-		state, err := c.state.Extend(ctx, c.history)
-		if err == nil {
-			c.state = state
-		}
-		return err
-	})
+	state, err := compute(ctx, c.work, c.id, func(ctx context.Context) (*optimizer.State, error) { return c.state.Extend(ctx, c.history) })
+	if err == nil {
+		c.state = state
+	}
 	return notComputable(ctx, err)
 }
 
@@ -71,11 +69,7 @@ func (c *chooser) suggest(ctx context.Context, known optimizer.Known, brought de
 			return chosenPoint{}, err
 		}
 	}
-	var d optimizer.Decision
-	err := c.work.Compute(ctx, c.id, func(ctx context.Context) (err error) {
-		d, err = c.state.Suggest(ctx, known)
-		return err
-	})
+	d, err := compute(ctx, c.work, c.id, func(ctx context.Context) (optimizer.Decision, error) { return c.state.Suggest(ctx, known) })
 	if errors.Is(err, optimizer.ErrNoneAllowed) {
 		return chosenPoint{}, conflict("No setting may be chosen now: %s allows none of them. Raise a limit, make settings available again, or change the algorithm.", c.compiled.Def.Algorithm.Name)
 	}
@@ -91,11 +85,7 @@ func (c *chooser) suggest(ctx context.Context, known optimizer.Known, brought de
 
 // own records what the algorithm makes of a person's choice.
 func (c *chooser) own(ctx context.Context, p personal) (chosenPoint, error) {
-	var d optimizer.Decision
-	err := c.work.Compute(ctx, c.id, func(ctx context.Context) (err error) {
-		d, err = c.state.Own(ctx, p.place, p.known)
-		return err
-	})
+	d, err := compute(ctx, c.work, c.id, func(ctx context.Context) (optimizer.Decision, error) { return c.state.Own(ctx, p.place, p.known) })
 	if err != nil {
 		return chosenPoint{}, notComputable(ctx, err)
 	}
@@ -135,14 +125,6 @@ func (p chosenPoint) event(number int, origin ledger.Origin, brought design.Brou
 		Seen: p.decision.Seen, Engine: p.decision.Engine,
 		Brought: brought, KnownValues: p.known,
 	}
-}
-
-func candidateOf(place optimizer.Place) *int {
-	if place.Arm < 0 {
-		return nil
-	}
-	arm := place.Arm
-	return &arm
 }
 
 // decisionRecord keys the numbers of a decision by metric and constraint.
@@ -211,4 +193,141 @@ func keyed(names []string, values []float64) map[string]float64 {
 		}
 	}
 	return by
+}
+
+// succession are the decisions made one after another from one snapshot.
+type succession struct {
+	snap    *ledger.Snapshot
+	chooser *chooser
+	count   int // trials chosen so far
+}
+
+// clone is what to go back to when a decision is not written.
+func (m *succession) clone() succession {
+	kept := *m
+	if m.chooser != nil {
+		c := *m.chooser
+		kept.chooser = &c
+	}
+	return kept
+}
+
+// ruleNext goes on with decisions made from one snapshot, of which those before may have been for
+// others.
+func (s *Models) ruleNext(ctx context.Context, cmd Command, made *succession, ask Ask) (ruling, error) {
+	snap := made.snap
+	count := 1
+	if ask.Count != nil {
+		count = *ask.Count
+	}
+	if count < 1 || count > maximalCount {
+		return ruling{}, design.NewInvalid("count", fmt.Sprintf("between 1 and %d trials can be asked for at once", maximalCount), count)
+	}
+	if err := mayChoose(snap); err != nil {
+		return ruling{}, err
+	}
+	known, faults := snap.Compiled().Known(ask.Brought)
+	err := faults.Err()
+	if err != nil {
+		return ruling{}, err
+	}
+	if made.chooser == nil {
+		if made.chooser, err = s.chooser(ctx, snap); err != nil {
+			return ruling{}, err
+		}
+	}
+	c := made.chooser
+	ruled := c.begin()
+	for range count {
+		point, err := c.suggest(ctx, known, ask.Brought)
+		if err != nil {
+			return ruling{}, err
+		}
+		made.count++
+		number := len(snap.Trials) + made.count
+		point.decision.Because = explain(c.compiled.Def, number, point, chosenBy{by: cmd.By, withinLimits: c.told, unread: unread(snap)})
+		ruled.add(number, point.event(number, ledger.Suggested, ask.Brought))
+	}
+	return ruled, nil
+}
+
+func (s *Models) ruleAsk(ctx context.Context, cmd Command, snap *ledger.Snapshot, ask Ask) (ruling, error) {
+	return s.ruleNext(ctx, cmd, &succession{snap: snap}, ask)
+}
+
+// begin puts the fit, if one was made, before the decisions that use it.
+func (c *chooser) begin() ruling {
+	var ruled ruling
+	if c.fit != nil {
+		ruled.drafts = append(ruled.drafts, ledger.Draft{Kind: ledger.Fitted, Data: *c.fit})
+		c.fit = nil
+	}
+	return ruled
+}
+
+func (r *ruling) add(number int, data ledger.ChosenData) {
+	r.drafts = append(r.drafts, ledger.Draft{Kind: ledger.Chosen, Data: data})
+	r.numbers = append(r.numbers, number)
+}
+
+// decision is what the first trial that was ruled to begin would record.
+func (r ruling) decision() *ledger.Decision {
+	for _, draft := range r.drafts {
+		if chosen, is := draft.Data.(ledger.ChosenData); is {
+			return chosen.Decision
+		}
+	}
+	return nil
+}
+
+// personal is a trial that a person begins, placed in the space.
+type personal struct {
+	OwnTrial
+	place       optimizer.Place
+	known       optimizer.Known
+	replicateOf int
+}
+
+func (s *Models) rulePersonal(ctx context.Context, cmd Command, snap *ledger.Snapshot, p personal) (ruling, error) {
+	c, err := s.chooser(ctx, snap)
+	if err != nil {
+		return ruling{}, err
+	}
+	point, err := c.own(ctx, p)
+	if err != nil {
+		return ruling{}, err
+	}
+	number := len(snap.Trials) + 1
+	point.decision.Because = explain(c.compiled.Def, number, point, chosenBy{by: cmd.By, replicateOf: p.replicateOf, withinLimits: c.told, unread: unread(snap)})
+	data := point.event(number, ledger.Manual, p.Brought)
+	data.Note, data.ReplicateOf = p.Note, p.replicateOf
+	ruled := c.begin()
+	ruled.add(number, data)
+	return ruled, nil
+}
+
+// Ask asks for Count suggestions, each a round of its own.
+type Ask struct {
+	Count *int `json:"count,omitempty"` // 1 to 50; nil means 1
+	design.Brought
+}
+
+// OwnTrial is a person's own choice, with results if they are there already.
+type OwnTrial struct {
+	Parameters design.Settings           `json:"parameters"`
+	Metrics    map[string]ledger.Reading `json:"metrics,omitempty"`
+	Note       string                    `json:"note,omitempty"`
+	design.Brought
+}
+
+// maximalCount is the number of suggestions in one request.
+const maximalCount = 50
+
+// unread are the study's metrics of which there is no reading yet.
+func unread(snap *ledger.Snapshot) map[string]bool {
+	names := map[string]bool{}
+	for _, metric := range snap.Definition.MetricNames() {
+		names[metric] = !snap.HasReading(metric)
+	}
+	return names
 }

@@ -31,12 +31,7 @@ func (s *Service) Edit(ctx context.Context, cmd Command, id string, edit ledger.
 	if err != nil {
 		return nil, err
 	}
-	base, err := s.recent(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	after, _, err := s.write(ctx, cmd, base, func(*ledger.Snapshot) (ruling, error) { return ruled, nil })
-	return after, err
+	return s.change(ctx, cmd, id, always, func(*ledger.Snapshot) (ruling, error) { return ruled, nil })
 }
 
 func ruleEdit(edit ledger.EditedData) (ruling, error) {
@@ -67,12 +62,8 @@ func ruleEdit(edit ledger.EditedData) (ruling, error) {
 // made.
 func (s *Service) Reconfigure(ctx context.Context, cmd Command, id string, change design.Reconfiguration) (*ledger.Snapshot, error) {
 	var after *ledger.Snapshot
-	err := s.store.Choosing(ctx, id, func(ctx context.Context) error {
-		base, err := s.recent(ctx, id)
-		if err != nil {
-			return err
-		}
-		after, _, err = s.write(ctx, cmd, base, func(now *ledger.Snapshot) (ruling, error) { return ruleReconfigure(now, change) })
+	err := s.store.Choosing(ctx, id, func(ctx context.Context) (err error) {
+		after, err = s.change(ctx, cmd, id, always, func(now *ledger.Snapshot) (ruling, error) { return ruleReconfigure(now, change) })
 		return err
 	})
 	return after, err

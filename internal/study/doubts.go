@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"maps"
 	"strconv"
 	"strings"
 
@@ -79,82 +78,6 @@ func DoubtTelling(snap *ledger.Snapshot, trial *ledger.Trial, told ledger.Tellin
 	return asked(append(doubts, ledger.DoubtSettings(snap.Definition, trial.Parameters, told.Parameters)...))
 }
 
-// DoubtCorrection judges what a correction puts in place of what was told.
-func DoubtCorrection(snap *ledger.Snapshot, trial *ledger.Trial, c Correction) []Doubt {
-	readings := map[string]ledger.Reading{}
-	for name, after := range c.Metrics {
-		if after != nil {
-			readings[name] = *after
-		}
-	}
-	return DoubtTelling(snap, trial, ledger.Telling{Metrics: readings, Parameters: c.Parameters})
-}
-
-// DoubtOwn judges a person's own point by the decision that would be recorded with it, nil if none
-// is known.
-func DoubtOwn(snap *ledger.Snapshot, own OwnTrial, forecast *ledger.Decision) []Doubt {
-	doubts := asked(snap.DoubtReadings(0, own.Metrics, func(metric string) *ledger.Expected { return snap.ForetoldBy(forecast, metric) }))
-	if number := lastWith(snap, own.Parameters); number > 0 {
-		doubts = append(doubts, Doubt{"parameters", describe(snap.Definition, own.Parameters), replicateText(number)})
-	}
-	return doubts
-}
-
-// doubtRows judges the rows of a table by the readings there are and by each other.
-func doubtRows(snap *ledger.Snapshot, rows []importRow) []Doubt {
-	var doubts []Doubt
-	for _, metric := range snap.Definition.MetricNames() {
-		var values []float64
-		var lines []int
-		for _, row := range rows {
-			if reading, there := row.Metrics[metric]; there {
-				values, lines = append(values, reading.Value), append(lines, row.Line)
-			}
-		}
-		known := snap.Range(metric, 0)
-		for i, others := range ledger.RangesWithout(values) {
-			if doubt := snap.DoubtReading(metric, values[i], nil, known.With(others)); doubt != nil && len(doubts) < mostDoubts {
-				doubts = append(doubts, Doubt{fmt.Sprintf("lines[%d].%s", lines[i], metric), exactly(values[i]), doubt.Why})
-			}
-		}
-	}
-	for _, row := range rows {
-		for _, fault := range row.beyond {
-			if len(doubts) < mostDoubts {
-				doubts = append(doubts, doubtBeyond(snap, row, fault))
-			}
-		}
-	}
-	with := map[string]int{}
-	for _, t := range snap.Trials {
-		with[describe(snap.Definition, t.Parameters)] = t.Number
-	}
-	for _, row := range rows {
-		for _, doubt := range ledger.DoubtSettings(snap.Definition, row.Parameters, row.Used) {
-			if len(doubts) < mostDoubts {
-				doubts = append(doubts, Doubt{fmt.Sprintf("lines[%d].%s", row.Line, doubt.Parameter), exactly(doubt.Value), doubt.Why})
-			}
-		}
-		if number := with[describe(snap.Definition, row.Parameters)]; number > 0 && len(doubts) < mostDoubts {
-			doubts = append(doubts, Doubt{fmt.Sprintf("lines[%d]", row.Line), describe(snap.Definition, row.Parameters), replicateText(number)})
-		}
-	}
-	return doubts
-}
-
-// doubtBeyond asks whether a row was really run with settings that may not be chosen.
-func doubtBeyond(snap *ledger.Snapshot, row importRow, fault design.Fault) Doubt {
-	what, of := strings.CutPrefix(fault.Field, fmt.Sprintf("lines[%d].", row.Line))
-	if !of {
-		settings := describe(snap.Definition, row.Parameters)
-		return Doubt{fault.Field, settings, fmt.Sprintf("%s %s. Was it really run so?", settings, fault.Message)}
-	}
-	return Doubt{fault.Field, fmt.Sprint(fault.Value), fmt.Sprintf("%s: %s. Was it really run so?", design.Capitalised(what), fault.Message)}
-}
-
-// mostDoubts is how many are told of at once.
-const mostDoubts = 100
-
 // elsewhere is a trial whose decision says nothing about where it was run.
 func elsewhere(t *ledger.Trial) *ledger.Trial {
 	run := *t
@@ -173,16 +96,6 @@ func asked(doubts []ledger.Doubted) []Doubt {
 		list = append(list, Doubt{at, exactly(d.Value), d.Why})
 	}
 	return list
-}
-
-// lastWith is the last trial run at exactly these settings, 0 if none was.
-func lastWith(snap *ledger.Snapshot, settings design.Settings) int {
-	for i := len(snap.Trials) - 1; i >= 0; i-- {
-		if len(settings) > 0 && maps.Equal(snap.Trials[i].Parameters, settings) {
-			return i + 1
-		}
-	}
-	return 0
 }
 
 func replicateText(number int) string {

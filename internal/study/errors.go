@@ -7,7 +7,7 @@ import (
 )
 
 // What can be wrong with a request beyond its form. Wrap them with fmt.Errorf("…: %w") to add the
-// sentence that people read; the HTTP layer turns them into a status.
+// sentence that people read.
 var (
 	ErrNotFound = errors.New("not found")
 	ErrConflict = errors.New("conflict with the present state")
@@ -20,7 +20,7 @@ var (
 )
 
 // Behind is a database server that was refused as it goes back behind what was seen of the
-// database. 503
+// database.
 type Behind struct {
 	Sentence string // for anybody
 	Advice   string // for whoever runs the program: it names the server, and what to do

@@ -8,7 +8,6 @@ import (
 	"headroom/internal/optimizer"
 	"headroom/internal/optimizer/policy"
 	"headroom/internal/study/design"
-	"headroom/internal/study/ledger"
 )
 
 // chosenBy is what the sentence about a decision needs to know beside its numbers.
@@ -48,15 +47,6 @@ func phase(horizon int) string {
 		return ""
 	}
 	return fmt.Sprintf(" The algorithm’s constants are those of T = %d, the length of the phase that began with trial %d.", horizon, horizon)
-}
-
-// unread are the study's metrics of which there is no reading yet.
-func unread(snap *ledger.Snapshot) map[string]bool {
-	names := map[string]bool{}
-	for _, metric := range snap.Definition.MetricNames() {
-		names[metric] = !snap.HasReading(metric)
-	}
-	return names
 }
 
 // mostSettings is how many settings a sentence names; the card above it shows them all.

@@ -14,11 +14,7 @@ import (
 // it was.
 func (s *Models) fit(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State) (*ledger.FittedData, error) {
 	return derived.Lasting(ctx, s.Derived, snap, fitOf, func(ctx context.Context) (*ledger.FittedData, error) {
-		var fit optimizer.Fit
-		err := s.Derived.Compute(ctx, snap.ID, func(ctx context.Context) (err error) {
-			fit, err = state.FitNow(ctx)
-			return err
-		})
+		fit, err := compute(ctx, s.Derived, snap.ID, state.FitNow)
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}

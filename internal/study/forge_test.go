@@ -311,13 +311,8 @@ func wantUsable(t *testing.T, b *bench, before *ledger.Snapshot, forged []ledger
 
 // refusedAs is why a ledger is not taken in.
 func refusedAs(b *bench, before *ledger.Snapshot, events []ledger.Event) error {
-	taking := ledger.Take(b.snap.ID, before, b.service.admit())
-	for _, e := range events {
-		if err := taking.Add(e); err != nil {
-			return err
-		}
-	}
-	return nil
+	_, err := ledger.FoldAdmitted(b.snap.ID, before, events, b.service.admit())
+	return err
 }
 
 // upTo is the study before its i-th event, nil before the first.

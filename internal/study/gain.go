@@ -71,17 +71,15 @@ func (s *Models) gain(ctx context.Context, snap *ledger.Snapshot) (*Gain, error)
 	if err != nil {
 		return nil, err
 	}
-	var out *Gain
-	err = s.Derived.Compute(ctx, snap.ID, func(ctx context.Context) error {
+	return compute(ctx, s.Derived, snap.ID, func(ctx context.Context) (*Gain, error) {
 		found, ok, err := state.Gain(ctx, known, snap.Definition.Stop.Within)
 		if err != nil || !ok {
-			return err
+			return nil, err
 		}
-		out = &Gain{Best: BestRange{found.Low, found.High, found.Level}, Feasible: found.Feasible, ChanceLeft: []ChanceLeft{}}
+		out := &Gain{Best: BestRange{found.Low, found.High, found.Level}, Feasible: found.Feasible, ChanceLeft: []ChanceLeft{}}
 		for _, left := range found.Left {
 			out.ChanceLeft = append(out.ChanceLeft, ChanceLeft{left.MoreThan, found.Unit, left.Chance, left.AtMost})
 		}
-		return nil
+		return out, nil
 	})
-	return out, err
 }

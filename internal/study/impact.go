@@ -160,11 +160,7 @@ func (s *Models) nextChoice(ctx context.Context, snap *ledger.Snapshot, state *o
 	if len(faults) > 0 {
 		return nil, nil
 	}
-	var d optimizer.Decision
-	err := s.Derived.Compute(ctx, snap.ID, func(ctx context.Context) (err error) {
-		d, err = state.Suggest(ctx, known)
-		return err
-	})
+	d, err := compute(ctx, s.Derived, snap.ID, func(ctx context.Context) (optimizer.Decision, error) { return state.Suggest(ctx, known) })
 	if errors.Is(err, optimizer.ErrNoneAllowed) {
 		return nil, nil
 	}

@@ -4,19 +4,12 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strings"
 
 	"headroom/internal/optimizer"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
 )
-
-// ImportOptions are those of an import. With BeyondBounds every row is taken to have been run with
-// its settings, also with such as may not be chosen. Decimals say how the table writes numbers,
-// where that is known.
-type ImportOptions struct {
-	DryRun, IgnoreUnknown, BeyondBounds bool
-	Decimals                            design.Decimals
-}
 
 // ImportResult says what was, or would be, imported.
 type ImportResult struct {
@@ -143,3 +136,58 @@ func knownIn(c *design.Compiled, row importRow, settings design.Settings, place 
 	}
 	return known, f
 }
+
+// doubtRows judges the rows of a table by the readings there are and by each other.
+func doubtRows(snap *ledger.Snapshot, rows []importRow) []Doubt {
+	var doubts []Doubt
+	for _, metric := range snap.Definition.MetricNames() {
+		var values []float64
+		var lines []int
+		for _, row := range rows {
+			if reading, there := row.Metrics[metric]; there {
+				values, lines = append(values, reading.Value), append(lines, row.Line)
+			}
+		}
+		known := snap.Range(metric, 0)
+		for i, others := range ledger.RangesWithout(values) {
+			if doubt := snap.DoubtReading(metric, values[i], nil, known.With(others)); doubt != nil && len(doubts) < mostDoubts {
+				doubts = append(doubts, Doubt{fmt.Sprintf("lines[%d].%s", lines[i], metric), exactly(values[i]), doubt.Why})
+			}
+		}
+	}
+	for _, row := range rows {
+		for _, fault := range row.beyond {
+			if len(doubts) < mostDoubts {
+				doubts = append(doubts, doubtBeyond(snap, row, fault))
+			}
+		}
+	}
+	with := map[string]int{}
+	for _, t := range snap.Trials {
+		with[describe(snap.Definition, t.Parameters)] = t.Number
+	}
+	for _, row := range rows {
+		for _, doubt := range ledger.DoubtSettings(snap.Definition, row.Parameters, row.Used) {
+			if len(doubts) < mostDoubts {
+				doubts = append(doubts, Doubt{fmt.Sprintf("lines[%d].%s", row.Line, doubt.Parameter), exactly(doubt.Value), doubt.Why})
+			}
+		}
+		if number := with[describe(snap.Definition, row.Parameters)]; number > 0 && len(doubts) < mostDoubts {
+			doubts = append(doubts, Doubt{fmt.Sprintf("lines[%d]", row.Line), describe(snap.Definition, row.Parameters), replicateText(number)})
+		}
+	}
+	return doubts
+}
+
+// doubtBeyond asks whether a row was really run with settings that may not be chosen.
+func doubtBeyond(snap *ledger.Snapshot, row importRow, fault design.Fault) Doubt {
+	what, of := strings.CutPrefix(fault.Field, fmt.Sprintf("lines[%d].", row.Line))
+	if !of {
+		settings := describe(snap.Definition, row.Parameters)
+		return Doubt{fault.Field, settings, fmt.Sprintf("%s %s. Was it really run so?", settings, fault.Message)}
+	}
+	return Doubt{fault.Field, fmt.Sprint(fault.Value), fmt.Sprintf("%s: %s. Was it really run so?", design.Capitalised(what), fault.Message)}
+}
+
+// mostDoubts is how many are told of at once.
+const mostDoubts = 100

@@ -25,7 +25,7 @@ type Mark struct {
 	ID        string
 }
 
-// String is the mark as it stands in a URL: microseconds since 1970, a dot, the id.
+// String is the mark as one word: microseconds since 1970, a dot, the id.
 func (m Mark) String() string { return strconv.FormatInt(m.UpdatedAt.UnixMicro(), 10) + "." + m.ID }
 
 // ParseMark reads what String wrote.

@@ -47,6 +47,15 @@ type (
 func (priceAt) Kind() string { return "prices" }
 func (chartOf) Kind() string { return "charts" }
 
+// compute runs numerical work about a study in its turn.
+func compute[T any](ctx context.Context, in *derived.Store[*ledger.Snapshot], id string, work func(ctx context.Context) (T, error)) (made T, err error) {
+	err = in.Compute(ctx, id, func(ctx context.Context) (err error) {
+		made, err = work(ctx)
+		return err
+	})
+	return made, err
+}
+
 // replayed is what came of a replay: a state, or why there can be none.
 type replayed struct {
 	state *optimizer.State
@@ -57,14 +66,12 @@ type replayed struct {
 // kept and, where possible, from the state of another version of the study.
 func (s *Models) state(ctx context.Context, snap *ledger.Snapshot) (*optimizer.State, error) {
 	made, err := derived.Lasting(ctx, s.Derived, snap, stateOf, func(ctx context.Context) (made replayed, err error) {
-		err = s.Derived.Compute(ctx, snap.ID, func(ctx context.Context) (err error) {
+		made.state, err = compute(ctx, s.Derived, snap.ID, func(ctx context.Context) (*optimizer.State, error) {
 			history := snap.History(snap.Compiled())
 			if prior := s.toExtend(snap); prior != nil {
-				made.state, err = prior.Extend(ctx, history)
-			} else {
-				made.state, err = optimizer.Replay(ctx, snap.Compiled().Config, history)
+				return prior.Extend(ctx, history)
 			}
-			return err
+			return optimizer.Replay(ctx, snap.Compiled().Config, history)
 		})
 		if ctx.Err() != nil {
 			return made, ctx.Err()

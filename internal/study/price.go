@@ -52,13 +52,9 @@ func (s *Models) PriceOf(ctx context.Context, snap *ledger.Snapshot, name string
 	if err != nil {
 		return Price{}, err
 	}
-	return derived.Get(ctx, s.Derived, snap, priceAt(c.ConstraintNames[j]), func(ctx context.Context) (price Price, err error) {
-		err = s.Derived.Compute(ctx, snap.ID, func(ctx context.Context) error {
-			worked, err := state.Price(ctx, j, known)
-			price = priceOf(c, j, worked)
-			return err
-		})
-		return price, err
+	return derived.Get(ctx, s.Derived, snap, priceAt(c.ConstraintNames[j]), func(ctx context.Context) (Price, error) {
+		worked, err := compute(ctx, s.Derived, snap.ID, func(ctx context.Context) (optimizer.Price, error) { return state.Price(ctx, j, known) })
+		return priceOf(c, j, worked), err
 	})
 }
 

@@ -235,13 +235,6 @@ func (s *Service) begin(task derived.Task, id string, wanted int64, work func(ct
 	return err
 }
 
-// ruling is what a rule makes of a command: what to add to the ledger, and the trials concerned, in
-// the order to answer them.
-type ruling struct {
-	drafts  []ledger.Draft
-	numbers []int
-}
-
 // write lets decide rule on the study as it is, of which base is some version, and appends what it
 // ruled. Writers of one study take turns, so that each knows what the one before it wrote.
 func (s *Service) write(ctx context.Context, cmd Command, base *ledger.Snapshot, decide func(now *ledger.Snapshot) (ruling, error)) (*ledger.Snapshot, []int, error) {
@@ -273,6 +266,25 @@ func (s *Service) write(ctx context.Context, cmd Command, base *ledger.Snapshot,
 	}
 	return s.Derived.Put(after), numbers, nil
 }
+
+// change lets rule rule on the study as it is, and writes what it ruled. What could be of the study
+// at no time, as sensible tells of some version of it, is refused before the study is locked: it
+// may be as large as a request. What could be is small.
+func (s *Service) change(ctx context.Context, cmd Command, id string, sensible func(base *ledger.Snapshot) bool, rule func(now *ledger.Snapshot) (ruling, error)) (*ledger.Snapshot, error) {
+	base, err := s.recent(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if !sensible(base) {
+		_, err := rule(base)
+		return nil, err
+	}
+	after, _, err := s.write(ctx, cmd, base, rule)
+	return after, err
+}
+
+// always is sensible what is small, whatever it says.
+func always(*ledger.Snapshot) bool { return true }
 
 // append turns a ruling on the study now (nil before its first event) into what the store writes.
 func (s *Service) append(cmd Command, id string, now *ledger.Snapshot, ruled ruling) (Append, error) {

@@ -95,3 +95,15 @@ type Done struct {
 type AlreadyDone struct{ Done Done }
 
 func (*AlreadyDone) Error() string { return "this request was carried out before" }
+
+// ruleOf rules one event about a trial.
+func ruleOf(kind ledger.Kind, number int, data any) ruling {
+	return ruling{drafts: []ledger.Draft{{Kind: kind, Data: data}}, numbers: []int{number}}
+}
+
+// ruling is what a rule makes of a command: what to add to the ledger, and the trials concerned, in
+// the order to answer them.
+type ruling struct {
+	drafts  []ledger.Draft
+	numbers []int
+}

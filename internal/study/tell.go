@@ -1,22 +1,13 @@
 package study
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
-	"strings"
-	"unicode/utf8"
 
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
-)
-
-// Limits on what people write and what instruments read.
-const (
-	maximalNote   = 10000 // characters
-	maximalReason = 1000
-	// mostTellings is how many trials one request can tell of: as many as a table has rows.
-	mostTellings = maxRows
 )
 
 // NumberedTelling is a telling among several.
@@ -42,55 +33,24 @@ func (s *Service) TellMany(ctx context.Context, cmd Command, id string, told []N
 }
 
 func (s *Service) tell(ctx context.Context, cmd Command, id string, told []NumberedTelling, rule func(now *ledger.Snapshot) (ruling, error)) (*ledger.Snapshot, error) {
-	base, err := s.recent(ctx, id)
-	if err != nil {
-		return nil, err
+	sensible := func(base *ledger.Snapshot) bool {
+		return len(told) <= mostTellings && !slices.ContainsFunc(told, func(t NumberedTelling) bool {
+			return !hasAll(base, t.Metrics, t.Parameters) || len(checkNote(t.Note)) > 0
+		})
 	}
-	if !sensible(base, told) {
-		_, err := rule(base)
-		return nil, err
-	}
-	after, _, err := s.write(ctx, cmd, base, rule)
-	return after, err
-}
-
-// sensible tells whether the tellings are such that the study could take them at some time: of
-// metrics and parameters that it has, which keep their names. What is not is refused before the
-// study is locked, since it may be as large as a request. What is, is small.
-func sensible(snap *ledger.Snapshot, told []NumberedTelling) bool {
-	if len(told) > mostTellings {
-		return false
-	}
-	for _, t := range told {
-		if !sensibleMetrics(snap, t.Metrics) || !snap.Compiled().Names(t.Parameters) || len(checkNote(t.Note)) > 0 {
-			return false
-		}
-	}
-	return true
-}
-
-func sensibleMetrics[V any](snap *ledger.Snapshot, metrics map[string]V) bool {
-	for name := range metrics {
-		if snap.Compiled().Metric(name) == design.MetricUnknown {
-			return false
-		}
-	}
-	return true
+	return s.change(ctx, cmd, id, sensible, rule)
 }
 
 func ruleTell(snap *ledger.Snapshot, number int, told ledger.Telling) (ruling, error) {
-	if err := mayTell(snap); err != nil {
+	trial, err := mayTellOf(snap, number)
+	if err != nil {
 		return ruling{}, err
-	}
-	trial := snap.Trial(number)
-	if trial == nil {
-		return ruling{}, notFound("%s", noSuchTrial(snap, number))
 	}
 	data, faults, refused := checkTelling(snap, trial, told, nil)
 	if err := faults.Err(); err != nil {
 		return ruling{}, err
 	}
-	return ruling{drafts: []ledger.Draft{{Kind: ledger.Told, Data: data}}, numbers: []int{number}}, refused
+	return ruleOf(ledger.Told, number, data), refused
 }
 
 // ruleTellMany accepts results of trials, each in turn, or none of them.
@@ -126,9 +86,7 @@ func ruleTellMany(snap *ledger.Snapshot, told []NumberedTelling) (ruling, error)
 		for name := range telling.Metrics {
 			before[trial.Number][name] = true
 		}
-		if refused == nil {
-			refused = err
-		}
+		refused = cmp.Or(refused, err)
 		ruled.drafts = append(ruled.drafts, ledger.Draft{Kind: ledger.Told, Data: data})
 		if !slices.Contains(ruled.numbers, trial.Number) {
 			ruled.numbers = append(ruled.numbers, trial.Number)
@@ -138,13 +96,6 @@ func ruleTellMany(snap *ledger.Snapshot, told []NumberedTelling) (ruling, error)
 		return ruling{}, err
 	}
 	return ruled, refused
-}
-
-func mayTell(snap *ledger.Snapshot) error {
-	if snap.State == ledger.Archived {
-		return conflict("The study is archived; nothing can be told or corrected. Set its state to open, paused or finished first.")
-	}
-	return nil
 }
 
 // checkTelling returns the event's data, what is wrong with the telling itself, and what stands
@@ -166,9 +117,7 @@ func checkTelling(snap *ledger.Snapshot, trial *ledger.Trial, t ledger.Telling, 
 		}
 		wrong, err := checkMetric(snap, trial, name, t.Metrics[name], before[name])
 		faults = append(faults, wrong...)
-		if refused == nil {
-			refused = err
-		}
+		refused = cmp.Or(refused, err)
 	}
 	if t.Parameters != nil {
 		used, wrong := settingsUsed(snap, trial, t.Parameters)
@@ -191,76 +140,4 @@ func checkMetric(snap *ledger.Snapshot, trial *ledger.Trial, name string, readin
 		return nil, conflict("%s of trial %d has been told already. To change it, use the corrections of the trial.", name, trial.Number)
 	}
 	return nil, nil
-}
-
-// checkMetricName returns a fault for a name that is no metric of the study.
-func checkMetricName(snap *ledger.Snapshot, name string) design.Faults {
-	if snap.Compiled().Metric(name) != design.MetricUnknown {
-		return nil
-	}
-	return design.Faults{{Field: "metrics." + design.Shorten(name), Message: design.UnknownName("metric", name, snap.Definition.MetricNames())}}
-}
-
-// mustBeTold refuses a metric whose value comes with the decision.
-func mustBeTold(snap *ledger.Snapshot, name string) error {
-	if kind := snap.Compiled().Metric(name); kind == design.MetricKnown {
-		return conflict("%s is worked out from the settings when a trial is chosen; it cannot be told.", name)
-	}
-	return nil
-}
-
-// checkReading refuses what is not a finite number of reasonable size.
-func checkReading(metric string, r ledger.Reading) (faults design.Faults) {
-	at := "metrics." + design.Shorten(metric)
-	if !design.Computable(r.Value) {
-		faults.Add(at, nil, "a finite number of at most 1e100 in size is needed")
-	}
-	if r.StdDev != nil && !(*r.StdDev > 0 && *r.StdDev <= design.Largest) {
-		faults.Add(at+".stddev", nil, "a standard deviation above 0 is needed; leave it out when it is not known")
-	}
-	return faults
-}
-
-func checkNote(note string) (faults design.Faults) {
-	if n := utf8.RuneCountInString(note); n > maximalNote {
-		faults.Add("note", nil, "at most %d characters are kept, these are %d", maximalNote, n)
-	}
-	if wrong := design.CheckText(note); wrong != "" {
-		faults.Add("note", nil, "%s", wrong)
-	}
-	return faults
-}
-
-func checkReason(reason string) (faults design.Faults) {
-	n := utf8.RuneCountInString(reason)
-	switch {
-	case strings.TrimSpace(reason) == "":
-		faults.Add("reason", nil, "a reason is needed; the ledger keeps it")
-	case n > maximalReason:
-		faults.Add("reason", nil, "at most %d characters are kept, these are %d", maximalReason, n)
-	case design.CheckText(reason) != "":
-		faults.Add("reason", nil, "%s", design.CheckText(reason))
-	}
-	return faults
-}
-
-func noSuchTrial(snap *ledger.Snapshot, number int) string {
-	return fmt.Sprintf("There is no trial %d; the study has %d.", number, len(snap.Trials))
-}
-
-// usedSettings are settings placed in the space, with what follows from them.
-type usedSettings struct {
-	settings  design.Settings
-	candidate *int
-	known     map[string]float64
-}
-
-// settingsUsed places the settings that were used in a trial instead of those chosen.
-func settingsUsed(snap *ledger.Snapshot, trial *ledger.Trial, settings design.Settings) (usedSettings, design.Faults) {
-	placed, place, faults := snap.Compiled().PlaceUsed(settings, "parameters")
-	if len(faults) > 0 {
-		return usedSettings{}, faults
-	}
-	known, faults := snap.Compiled().KnownAt(placed, place, trial.Brought())
-	return usedSettings{placed, candidateOf(place), known}, faults
 }

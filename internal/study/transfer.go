@@ -103,11 +103,13 @@ func (s *Service) part(id string, before *ledger.Snapshot, events []ledger.Event
 // takeIn adds events that may have been written by anybody: each must be what the rules make of a
 // request.
 func (s *Service) takeIn(id string, before *ledger.Snapshot, events []ledger.Event) (*ledger.Snapshot, error) {
-	taking := ledger.Take(id, before, s.admit())
-	for _, e := range events {
-		if err := taking.Add(e); err != nil {
-			return nil, design.NewInvalid(fmt.Sprintf("events[%d]", e.Seq-1), err.Error(), nil)
-		}
+	admit, at := s.admit(), int64(0)
+	after, err := ledger.FoldAdmitted(id, before, events, func(now *ledger.Snapshot, e ledger.Event) error {
+		at = e.Seq - 1
+		return admit(now, e)
+	})
+	if err != nil {
+		return nil, design.NewInvalid(fmt.Sprintf("events[%d]", at), err.Error(), nil)
 	}
-	return taking.Study()
+	return after, nil
 }

@@ -40,8 +40,8 @@ type telling struct {
 }
 
 func (s *Service) lastTelling(ctx context.Context, snap *ledger.Snapshot, number int) (*telling, error) {
-	if snap.Trial(number) == nil {
-		return nil, notFound("%s", noSuchTrial(snap, number))
+	if _, err := trialOf(snap, number); err != nil {
+		return nil, err
 	}
 	events, _, err := s.EventsOf(ctx, snap, number, 1)
 	if err != nil {

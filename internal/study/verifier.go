@@ -10,34 +10,6 @@ import (
 	"headroom/internal/study/ledger"
 )
 
-// Verification says how replaying a ledger ended.
-type Verification struct {
-	OK           bool         `json:"ok"`
-	Checked      int          `json:"checked"`
-	Different    []Difference `json:"different"`
-	LedgerIntact bool         `json:"ledger_intact"`
-	// Rules tells whether the program still has the rules of every engine that decided; Unchecked
-	// counts the decisions of those it no longer has, which were not replayed, and GoneEngines
-	// names them.
-	Rules       string   `json:"rules" enum:"present,gone"`
-	Unchecked   int      `json:"unchecked"`
-	GoneEngines []string `json:"gone_engines,omitempty"`
-}
-
-// What Verification.Rules says.
-const (
-	RulesPresent = "present"
-	RulesGone    = "gone"
-)
-
-// Difference is what a replay does not give again.
-type Difference struct {
-	Number   int    `json:"number"`
-	Field    string `json:"field"`
-	Stored   any    `json:"stored"`
-	Replayed any    `json:"replayed"`
-}
-
 // mostDifferences is how many differences are kept; beyond it a ledger is broken enough.
 const mostDifferences = 1000
 
@@ -206,11 +178,4 @@ func (v *verifier) stateAt(ctx context.Context, number int) (*optimizer.State, e
 	}
 	v.under = c
 	return v.state, err
-}
-
-// verifyEvents verifies a whole ledger.
-func verifyEvents(ctx context.Context, events []ledger.Event) (Verification, error) {
-	v := newVerifier(nil)
-	err := v.walk(ctx, events)
-	return v.outcome(), err
 }

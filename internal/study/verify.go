@@ -14,15 +14,6 @@ import (
 	"headroom/internal/study/ledger"
 )
 
-// Verified is how verifying a study ended, on whichever server.
-type Verified struct {
-	Verification
-	Version int64     `json:"version"`
-	Hash    string    `json:"hash"`   // of the ledger's last event then
-	Engine  string    `json:"engine"` // of the program that verified it
-	At      time.Time `json:"at"`
-}
-
 // verifying is a verification behind requests; its progress counts events. It can be asked for
 // again, and goes on from where it was.
 var verifying = derived.Task{Kind: "verification", Limit: 10 * time.Minute}
@@ -118,4 +109,11 @@ func VerifyBundle(ctx context.Context, text []byte) (Verification, error) {
 	}
 	v.intact(bundle.EndsWith(v.last))
 	return v.outcome(), nil
+}
+
+// verifyEvents verifies a whole ledger.
+func verifyEvents(ctx context.Context, events []ledger.Event) (Verification, error) {
+	v := newVerifier(nil)
+	err := v.walk(ctx, events)
+	return v.outcome(), err
 }

@@ -19,6 +19,18 @@ import (
 // nil, is another snapshot of the same study whose compiled definition is taken over if it is the
 // same one.
 func Fold(id string, prior *Snapshot, events []Event, like *Snapshot) (*Snapshot, error) {
+	return fold(id, prior, events, like, nil)
+}
+
+// FoldAdmitted is Fold of events that anybody may have written. What Fold believes, having been
+// written by this program, is asked about before it is believed: admit tells what stands against
+// the next event of the study as it is before it, nil before the first; it must not keep what it is
+// shown.
+func FoldAdmitted(id string, prior *Snapshot, events []Event, admit func(now *Snapshot, e Event) error) (*Snapshot, error) {
+	return fold(id, prior, events, nil, admit)
+}
+
+func fold(id string, prior *Snapshot, events []Event, like *Snapshot, admit func(now *Snapshot, e Event) error) (*Snapshot, error) {
 	if len(events) == 0 {
 		if prior == nil {
 			return nil, errors.New("a ledger starts with its created event")
@@ -27,11 +39,11 @@ func Fold(id string, prior *Snapshot, events []Event, like *Snapshot) (*Snapshot
 	}
 	b := newBuilder(id, prior)
 	for _, e := range events {
-		if err := b.add(e); err != nil {
+		if err := b.next(e, admit); err != nil {
 			return nil, fmt.Errorf("event %d (%s): %w", e.Seq, e.Kind, err)
 		}
 	}
-	return b.publish(prior, like)
+	return b.snap, b.catchUp(like)
 }
 
 // builder is a snapshot in the making. What prior holds is shared until it is written to.
@@ -65,6 +77,24 @@ func (b *builder) nameMetrics() {
 	for _, name := range b.snap.Definition.MetricNames() {
 		b.names[name] = true
 	}
+}
+
+// next adds an event, if admit, when it is not nil, admits it.
+func (b *builder) next(e Event, admit func(now *Snapshot, e Event) error) error {
+	if admit == nil {
+		return b.add(e)
+	}
+	var now *Snapshot
+	if b.snap.Version > 0 {
+		now = b.snap
+	}
+	if err := admit(now, e); err != nil {
+		return err
+	}
+	if err := b.add(e); err != nil {
+		return err
+	}
+	return b.catchUp(nil)
 }
 
 func (b *builder) add(e Event) error {
@@ -483,15 +513,6 @@ func (b *builder) fit(data FittedData) error {
 	b.turn(0, "")
 	b.snap.fitted = b.last.Seq
 	return nil
-}
-
-// publish finishes the snapshot.
-func (b *builder) publish(prior, like *Snapshot) (*Snapshot, error) {
-	if err := b.catchUp(like); err != nil {
-		return nil, err
-	}
-	b.snap.recount(prior, b.touched)
-	return b.snap, nil
 }
 
 // catchUp compiles a new definition and works out what follows from readings and limits.

@@ -24,8 +24,7 @@ type Snapshot struct {
 	Turns      []Turn // in the order of the ledger, its first event among them
 
 	compiled  *design.Compiled
-	records   []*record // trial number n at index n−1
-	tally     tally
+	records   []*record        // trial number n at index n−1
 	values    valuesByHash     // brought by choices
 	defined   int64            // seq of the event that set the definition's algorithmic part
 	rewritten int64            // seq of the last event that changed the past or the model, after which earlier fits no longer apply
@@ -165,6 +164,40 @@ func (snap *Snapshot) BestSoFar() []int {
 		running[i] = best
 	}
 	return running
+}
+
+// score is the objective's value of trial i, if the trial may be the best: it is included, known to
+// be within every limit, and not in doubt.
+func (snap *Snapshot) score(i int) (value float64, counts bool) {
+	t := snap.Trials[i]
+	if t.Excluded || t.Feasible == nil || !*t.Feasible || len(t.Doubts) > 0 {
+		return 0, false
+	}
+	m, told := t.Metrics[snap.Definition.Objective.Metric]
+	return m.Value, told
+}
+
+// Best is the best trial so far, nil while none is known to be within every limit.
+func (snap *Snapshot) Best() *Trial {
+	if len(snap.Trials) == 0 {
+		return nil
+	}
+	running := snap.BestSoFar()
+	return snap.Trial(running[len(running)-1])
+}
+
+// Feasibility counts the trials known to be within every limit, and those of which it is known
+// whether they are.
+func (snap *Snapshot) Feasibility() (feasible, known int) {
+	for _, t := range snap.Trials {
+		if t.Feasible == nil {
+			continue
+		}
+		if known++; *t.Feasible {
+			feasible++
+		}
+	}
+	return feasible, known
 }
 
 // ViolationSoFar gives, for each trial and constraint (in the order of the study), the violation up

@@ -47,10 +47,14 @@ func (snap *Snapshot) Summary() Summary {
 	for _, c := range snap.Definition.Constraints {
 		s.Limits = append(s.Limits, Limit{c.Name, c.Metric, c.Op, c.Threshold, c.Unit})
 	}
-	s.Waiting, s.Feasible, s.Known = snap.tally.waiting, snap.tally.feasible, snap.tally.known
-	if t := snap.Trial(snap.tally.oldestWaiting); t != nil {
-		created := t.CreatedAt
-		s.OldestWaiting = &created
+	s.Feasible, s.Known = snap.Feasibility()
+	for _, t := range snap.Trials {
+		if !t.Waiting() {
+			continue
+		}
+		if s.Waiting++; s.Waiting == 1 {
+			s.OldestWaiting = &t.CreatedAt
+		}
 	}
 	if t := snap.Best(); t != nil {
 		objective := snap.Definition.Objective

@@ -10,24 +10,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"headroom/internal/optimizer"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
-)
-
-// pending is what people write for a result that is not there yet.
-const pending = "PENDING"
-
-const (
-	columnNumber = "number"
-	columnStatus = "status"
-	columnNote   = "note"
-	// chosenBefore begins the titles of columns with settings that were chosen where others were
-	// used.
-	chosenBefore = "chosen "
 )
 
 const (
@@ -115,29 +102,6 @@ func readTable(file io.Reader) ([]byte, error) {
 	return keepLineEnds(text), nil
 }
 
-// columnKind is what a column holds.
-type columnKind int
-
-const (
-	columnUnknown columnKind = iota
-	columnIgnored
-	columnOfStatus
-	columnParameter
-	columnChosen
-	columnMetric
-	columnGiven // a metric that is known when a decision is made
-	columnDeviation
-	columnOfNotes
-)
-
-type column struct {
-	title     string // as in the file
-	name      string // the parameter's or metric's own name
-	kind      columnKind
-	parameter int    // index into the study's
-	metric    string // whose standard deviations the column has
-}
-
 // table is a table being read.
 type table struct {
 	cells        *csv.Reader
@@ -180,17 +144,6 @@ func (t *table) howWritten(d design.Definition, text []byte, said design.Decimal
 	return habit.Marks(said, design.MarksBeside(t.separator))
 }
 
-// ofNumbers tells whether a column holds numbers.
-func (col column) ofNumbers(d design.Definition) bool {
-	switch col.kind {
-	case columnMetric, columnGiven, columnDeviation:
-		return true
-	case columnParameter, columnChosen:
-		return d.Parameters[col.parameter].Type != design.Categorical
-	}
-	return false
-}
-
 func readHeader(c *design.Compiled, text []byte, separator rune) table {
 	cells := separated(text, separator)
 	t := table{cells: cells, separator: separator, wide: checkWidth(text, separator)}
@@ -221,46 +174,6 @@ func (t table) better(other table) bool {
 		return t.wide != nil
 	}
 	return len(t.columns) > len(other.columns)
-}
-
-// columnOf finds what a title means, ignoring case.
-func columnOf(d design.Definition, title string) column {
-	name := plain(strings.TrimSpace(title))
-	col := column{title: title, name: name}
-	switch design.FoldCase(name) {
-	case design.FoldCase(columnNumber):
-		col.kind = columnIgnored
-		return col
-	case design.FoldCase(columnStatus):
-		col.kind = columnOfStatus
-		return col
-	case design.FoldCase(columnNote):
-		col.kind = columnOfNotes
-		return col
-	}
-	for i, p := range d.Parameters {
-		if design.FoldCase(p.Name) == design.FoldCase(name) {
-			return column{title: title, name: p.Name, kind: columnParameter, parameter: i}
-		}
-	}
-	for _, m := range d.Metrics() {
-		if design.FoldCase(m.Name) != design.FoldCase(name) {
-			continue
-		}
-		if m.Known {
-			return column{title: title, name: m.Name, kind: columnGiven}
-		}
-		return column{title: title, name: m.Name, kind: columnMetric}
-	}
-	for i, p := range d.Parameters {
-		if design.FoldCase(chosenBefore+p.Name) == design.FoldCase(name) {
-			return column{title: title, name: chosenBefore + p.Name, kind: columnChosen, parameter: i}
-		}
-	}
-	if metric, found := deviationOf(d, name); found {
-		return column{title: title, name: metric + deviationAfter, kind: columnDeviation, metric: metric}
-	}
-	return col
 }
 
 // checkHeader reports a header that cannot be used and returns the titles that mean nothing.
@@ -304,14 +217,6 @@ func (t *table) checkHeader(c *design.Compiled, ignoreUnknown bool) (unknown []s
 
 func (t *table) has(name string) bool {
 	return slices.ContainsFunc(t.columns, func(col column) bool { return col.kind != columnUnknown && col.name == name })
-}
-
-func columnNames(d design.Definition) []string {
-	var names []string
-	for _, p := range d.Parameters {
-		names = append(names, p.Name)
-	}
-	return append(append(names, d.MetricNames()...), columnNumber, columnStatus, columnNote)
 }
 
 func (t *table) unreadable(err error) {
@@ -512,108 +417,128 @@ func wrongNumber(cell string, err error, wanted string) string {
 	return fmt.Sprintf("%q is not a number; %s", design.Shorten(cell), wanted)
 }
 
-// WriteCSV writes the trials as a table that can be imported again, to the same settings, readings
-// with their standard deviations and notes: blank cells are not measured. Where settings other than
-// those chosen were used, further columns have those that chosen tells of a trial; nil tells
-// nothing.
-func WriteCSV(w io.Writer, d design.Definition, trials []*ledger.Trial, chosen func(number int) design.Settings) error {
-	out := csv.NewWriter(w)
-	titles := []string{columnNumber, columnStatus}
-	for _, p := range d.Parameters {
-		titles = append(titles, harmless(p.Name))
+// keepLineEnds writes carriage returns before line feeds within quoted cells so that package csv,
+// which reads CRLF as LF there, reads them as they are.
+func keepLineEnds(text []byte) []byte {
+	if !bytes.Contains(text, []byte("\r\n")) {
+		return text
 	}
-	metrics, deviations := metricColumns(d, trials)
-	titles = append(append(titles, metrics...), columnNote)
-	otherwise := usedOtherwise(d, trials, chosen)
-	for _, p := range otherwise {
-		titles = append(titles, harmless(chosenBefore+p.Name))
-	}
-	if err := out.Write(titles); err != nil {
-		return err
-	}
-	for _, t := range trials {
-		cells := cellsOf(t, d, deviations)
-		for _, p := range otherwise {
-			cells = append(cells, chosenCell(t, p, chosen))
+	kept, quoted := make([]byte, 0, len(text)), false
+	for i, c := range text {
+		if c == '"' {
+			quoted = !quoted
 		}
-		if err := out.Write(cells); err != nil {
-			return err
+		if quoted && c == '\n' && i > 0 && text[i-1] == '\r' {
+			kept = append(kept, '\r')
 		}
+		kept = append(kept, c)
 	}
-	out.Flush()
-	return out.Error()
+	return kept
 }
 
-func cellsOf(t *ledger.Trial, d design.Definition, deviations map[string]bool) []string {
-	cells := []string{strconv.Itoa(t.Number), string(t.Status)}
-	for _, p := range d.Parameters {
-		cells = append(cells, settingCell(t.Parameters[p.Name]))
+// readReading reads the cell of a metric: a value, or a value ± its standard deviation.
+func (t *table) readReading(row *importRow, i int, cell string) {
+	name := t.columns[i].name
+	text, deviation, told := strings.Cut(cell, plusMinus)
+	value, good := t.readNumber(row, i, strings.TrimSpace(text))
+	reading := ledger.Reading{Value: value}
+	if good && told {
+		var sd float64
+		sd, good = t.readDeviation(row, i, strings.TrimSpace(deviation))
+		reading.StdDev = &sd
 	}
-	for _, m := range d.MetricNames() {
-		cells = append(cells, readingCells(t, m, deviations[m])...)
+	if good {
+		row.Metrics[name] = reading
 	}
-	return append(cells, harmless(t.Note))
 }
 
-func settingCell(v design.Value) string {
-	if v.IsText {
-		return harmless(v.Text)
+func (t *table) readNumber(row *importRow, i int, cell string) (float64, bool) {
+	value, err := t.number(cell)
+	switch {
+	case err != nil:
+		t.cellFault(row.Line, i, cell, "%s", wrongNumber(cell, err, "leave it blank or write "+pending+" if it is not measured"))
+	case !design.Computable(value):
+		t.cellFault(row.Line, i, cell, "a finite number of at most 1e100 in size is needed")
+	default:
+		return value, true
 	}
-	return v.String()
+	return 0, false
 }
 
-// usedOtherwise are the parameters that some trial was run with at another value than the chosen
-// one.
-func usedOtherwise(d design.Definition, trials []*ledger.Trial, chosen func(int) design.Settings) (parameters []design.Parameter) {
-	for _, p := range d.Parameters {
-		differs := func(t *ledger.Trial) bool { return chosenCell(t, p, chosen) != "" }
-		if columnOf(d, chosenBefore+p.Name).kind == columnChosen && slices.ContainsFunc(trials, differs) {
-			parameters = append(parameters, p)
+func (t *table) readDeviation(row *importRow, i int, cell string) (float64, bool) {
+	sd, err := t.number(cell)
+	if err != nil || !(sd > 0 && sd <= design.Largest) {
+		t.cellFault(row.Line, i, cell, "%q is no standard deviation; leave it blank where none is known, else write a number above 0", design.Shorten(cell))
+		return 0, false
+	}
+	return sd, true
+}
+
+// readDeviations reads the columns of standard deviations, once the readings are there that they
+// belong to.
+func (t *table) readDeviations(row *importRow, cells []string) {
+	for i, col := range t.columns {
+		cell := strings.TrimSpace(cells[i])
+		if col.kind != columnDeviation || notMeasured(cell) {
+			continue
 		}
-	}
-	return parameters
-}
-
-// chosenCell is the value chosen for a parameter, "" where it is the one used.
-func chosenCell(t *ledger.Trial, p design.Parameter, chosen func(int) design.Settings) string {
-	if chosen == nil || !t.SettingsChanged {
-		return ""
-	}
-	if value := chosen(t.Number)[p.Name]; value != t.Parameters[p.Name] {
-		return settingCell(value)
-	}
-	return ""
-}
-
-// formulaStarts are the characters after which a spreadsheet computes instead of showing a text;
-// some take the full-width ones alike.
-const formulaStarts = "=+-@\t\r＝＋－＠"
-
-// harmless keeps a spreadsheet from computing a text: it puts an apostrophe before one that begins,
-// after any apostrophes of its own and what spreadsheets pass over, like a formula. plain takes it
-// off again.
-func harmless(text string) string {
-	if beginsFormula(text) {
-		return "'" + text
-	}
-	return text
-}
-
-func plain(cell string) string {
-	if strings.HasPrefix(cell, "'") && beginsFormula(cell) {
-		return cell[1:]
-	}
-	return cell
-}
-
-func beginsFormula(text string) bool {
-	for _, r := range text {
-		if strings.ContainsRune(formulaStarts, r) {
-			return true
-		}
-		if r != '\'' && !unicode.IsSpace(r) && !unicode.In(r, unicode.Cc, unicode.Cf) {
-			return false
+		reading, there := row.Metrics[col.metric]
+		sd, good := t.readDeviation(row, i, cell)
+		switch {
+		case !good:
+		case !there && t.filled(col.metric, cells): // with what is a fault already
+		case !there:
+			t.cellFault(row.Line, i, cell, "belongs to a reading of %s, and there is none", col.metric)
+		case reading.StdDev != nil && *reading.StdDev != sd:
+			t.cellFault(row.Line, i, cell, "is another standard deviation than the one beside the value of %s", col.metric)
+		default:
+			row.Metrics[col.metric] = ledger.Reading{Value: reading.Value, StdDev: &sd}
 		}
 	}
-	return false
+}
+
+func notMeasured(cell string) bool { return cell == "" || strings.EqualFold(cell, pending) }
+
+// filled tells whether something stands in the column of a metric.
+func (t *table) filled(metric string, cells []string) bool {
+	i := slices.IndexFunc(t.columns, func(col column) bool { return col.kind == columnMetric && col.name == metric })
+	return i >= 0 && !notMeasured(strings.TrimSpace(cells[i]))
+}
+
+// tooWide is a record of a table with more cells than are possible. It is found before the table is
+// read: a reader of tables makes all cells of a record before it hands on the first.
+type tooWide struct{ line int }
+
+func (e *tooWide) Error() string {
+	return fmt.Sprintf("line %d has more than %d cells; at most %d columns are possible", e.line, maxColumns, maxColumns)
+}
+
+// checkWidth returns the first record that is too wide. Quotes hold separators and line ends as
+// encoding/csv has it; where quotes are wrong it reads no further than this does.
+func checkWidth(text []byte, separator rune) *tooWide {
+	line, begun, cells, quoted := 1, 1, 1, false
+	for _, b := range text {
+		switch {
+		case b == '"':
+			quoted = !quoted
+		case b == '\n':
+			line++
+			if !quoted {
+				begun, cells = line, 1
+			}
+		case rune(b) == separator && !quoted:
+			if cells++; cells > maxColumns {
+				return &tooWide{begun}
+			}
+		}
+	}
+	return nil
+}
+
+// ImportOptions are those of an import. With BeyondBounds every row is taken to have been run with
+// its settings, also with such as may not be chosen. Decimals say how the table writes numbers,
+// where that is known.
+type ImportOptions struct {
+	DryRun, IgnoreUnknown, BeyondBounds bool
+	Decimals                            design.Decimals
 }

@@ -9,45 +9,21 @@ import (
 	"headroom/internal/study/design"
 )
 
-// counted is the tally of all trials, looked at one by one.
-func counted(snap *Snapshot) (c tally) {
-	for i, t := range snap.Trials {
-		if t.Waiting() {
-			c.waiting++
-			if c.oldestWaiting == 0 {
-				c.oldestWaiting = t.Number
-			}
-		}
-		if t.Feasible != nil {
-			c.known++
-			if *t.Feasible {
-				c.feasible++
-			}
-		}
-		c.best = snap.BestSoFar()[i]
-	}
-	return c
-}
-
-// After any events the tally, kept from event to event, is what counting all trials gives; so it is
-// after folding them all at once.
-func TestTallyIsWhatCountingGives(t *testing.T) {
+// After any events a study is what folding them all at once gives.
+func TestFoldingStepByStepIsFoldingAtOnce(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
 		b := newBench(t, oven(t))
 		b.choose(2)
 		for range rapid.IntRange(1, 25).Draw(r, "events") {
 			happen(r, b)
-			if diff := cmp.Diff(counted(b.snap), b.snap.tally, cmp.AllowUnexported(tally{})); diff != "" {
-				r.Fatalf("after event %d (-counted +kept)\n%s", b.snap.Version, diff)
+			whole, err := Fold("bench", nil, b.events, nil)
+			if err != nil {
+				r.Fatal(err)
 			}
-		}
-		whole, err := Fold("bench", nil, b.events, nil)
-		if err != nil {
-			r.Fatal(err)
-		}
-		if diff := cmp.Diff(b.snap.tally, whole.tally, cmp.AllowUnexported(tally{})); diff != "" {
-			r.Fatalf("(-step by step +in one go)\n%s", diff)
+			if diff := cmp.Diff(whole.Summary(), b.snap.Summary()) + cmp.Diff(whole.Trials, b.snap.Trials); diff != "" {
+				r.Fatalf("after event %d (-at once +step by step)\n%s", b.snap.Version, diff)
+			}
 		}
 	})
 }

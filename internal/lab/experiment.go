@@ -201,7 +201,7 @@ const mostDrawn = 2000
 
 // suits tells whether the algorithm can be played on the problem.
 func (e Experiment) suits(in *problems.Instance, cfg *optimizer.Config) error {
-	p, _ := policy.New(cfg.Algorithm, cfg.Context(), cfg.Settings)
+	p, _ := policy.Build(cfg.Algorithm, cfg.Context(), cfg.Settings)
 	all := policy.Descriptions()
 	d := all[slices.IndexFunc(all, func(d policy.Description) bool { return d.Name == e.Algorithm })]
 	switch {

@@ -210,7 +210,7 @@ func TestEveryAlgorithmPlays(t *testing.T) {
 
 // samples tells whether a decision draws functions over thousands of places, which takes long.
 func samples(cfg *Config) bool {
-	p, _ := policy.New(cfg.Algorithm, cfg.Context(), cfg.Settings)
+	p, _ := policy.Build(cfg.Algorithm, cfg.Context(), cfg.Settings)
 	sampler := p.Traits().Drawn != nil
 	return sampler && cfg.Space.Arms == nil
 }

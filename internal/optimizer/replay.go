@@ -39,7 +39,7 @@ func (prior *State) Extend(ctx context.Context, h *History) (*State, error) {
 }
 
 func replay(ctx context.Context, cfg *Config, h *History, prior *State) (*State, error) {
-	p, ok := policy.New(cfg.Algorithm, cfg.Context(), cfg.Settings)
+	p, ok := policy.Build(cfg.Algorithm, cfg.Context(), cfg.Settings)
 	if !ok {
 		return nil, fmt.Errorf("there is no algorithm %q", cfg.Algorithm)
 	}

@@ -49,7 +49,7 @@ func made(t *testing.T, algorithm, settings string, c Context) Policy {
 	if len(faults) > 0 {
 		t.Fatalf("%s %s: %v", algorithm, settings, faults)
 	}
-	p, _ := New(algorithm, c, s)
+	p, _ := Build(algorithm, c, s)
 	return p
 }
 

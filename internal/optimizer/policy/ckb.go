@@ -72,7 +72,7 @@ func ckbCheck(c Context, s Settings) []Fault {
 			}
 		}
 	}
-	if _, ok := s.Number("slater", ""); !c.Paper || ok {
+	if !c.Paper || s.has("slater") {
 		return nil
 	}
 	for _, name := range c.Constraints {
@@ -90,7 +90,7 @@ var ckbUCB = Description{
 	Summary:  "When violation in one trial may be paid back by another: keeps the average of every limit, not each trial.",
 	Beware:   keepsTheSum,
 	Settings: ckbWith(),
-	Theorem:  &Theorem{Name: "Theorem 1", Paper: primalDualPaper, Year: 2022, Bounds: primalDualSum, Soft: true, Regret: primalDualRegret, Assumptions: primalDual(), ForRegret: []Assumption{slackPaid}},
+	Theorem:  primalDualTheorem(""),
 	check:    ckbCheck,
 	build:    phased(func(c Context, s Settings) Policy { return newCKB(c, s) }),
 }
@@ -98,10 +98,43 @@ var ckbUCB = Description{
 // keepsTheSum is what a method does that competes with the best mixture of settings.
 const keepsTheSum = "The algorithm may break a limit in many trials where mixing settings from both sides of it pays; the sum over all trials is what it keeps."
 
+// The primal-dual paper.
+const (
+	primalDualPaper = "Zhou, Ji: On Kernelized Multi-Armed Bandits with Constraints"
+	primalDualSum   = "the soft violation [Σ_s g(x_s)]⁺ of each limit, in which distance kept pays back excess, by [2χ/ρ − nε]⁺ over n rounds, χ = Σ_s 2β^f σ^f(x_s) + Σ_k [ρ_k Σ_s 2β^{g_k} σ^{g_k}(x_s) + V_k ρ_k²/2 + n(G_k + ε_k)²/(2V_k)], with probability 1 − p"
+	// What the proofs of Theorem 1 (at φ = 0) and of appendices E and F bound.
+	primalDualRegret = "the regret Σ_s [E f(π*) − f(x_s)] behind the best mixture of settings that keeps every limit and its margin, by Σ_s 2β^f σ^f(x_s) + n Σ_k (G_k + ε_k)²/(2V_k) + 2Bn max_k ε_k/δ over n rounds, with probability 1 − p"
+)
+
+// primalDualTheorem is Theorem 1, and how far the figures fall short of it.
+func primalDualTheorem(short string, more ...Assumption) *Theorem {
+	return &Theorem{Name: "Theorem 1", Paper: primalDualPaper, Year: 2022, Bounds: primalDualSum, Soft: true, Regret: primalDualRegret, Short: short,
+		Assumptions: primalDual(more...), ForRegret: []Assumption{slackPaid}}
+}
+
+// forgetful is Theorem 1 for an algorithm that forgets.
+func forgetful() *Theorem {
+	return primalDualTheorem("The theorem is one for functions that stay the same, and for an algorithm that forgets nothing: the figure shows a rate.", remembers)
+}
+
+var remembers = Assumption{
+	"Nothing that was told is forgotten.",
+	func(Circumstances) Finding { return notMet("the algorithm forgets on purpose, to follow a drift") }}
+
+// primalDualRate is Theorem 2, of algorithms that draw.
+func primalDualRate(name string, more ...Assumption) *Theorem {
+	const asUCB = ": up to constants and logarithms as that of upper confidence bounds"
+	return &Theorem{Name: name, Paper: primalDualPaper, Year: 2022, Soft: true,
+		Bounds:      "how fast the soft violation [Σ_s g(x_s)]⁺ of each limit grows, in which distance kept pays back excess" + asUCB,
+		Regret:      "how fast the regret Σ_s [E f(π*) − f(x_s)] behind the best mixture of settings that keeps every limit and its margin grows" + asUCB,
+		Short:       "The theorem hides its constants, so no sum follows from it: the figure is that of Theorem 1 for upper confidence bounds, and shows a rate.",
+		Assumptions: primalDual(more...), ForRegret: []Assumption{slackPaid}}
+}
+
 // primalDual is what Zhou and Ji's theorems assume, and more.
 func primalDual(more ...Assumption) []Assumption {
 	return append([]Assumption{
-		boundedNorm, unitKernel, subGaussian, slater, cuts, givenKernel, fixedUnits, theoryWidths(improvedWidth), regulariser, withinHorizon,
+		boundedNorm, unitKernel, subGaussian, slater, cutWide, givenKernel, fixedUnits, theoryWidths(improvedWidth), regulariser, withinHorizon,
 		stationary, unchanged, prompt, uncorrected, everyRoundByRule, exactMaximum}, more...)
 }
 
@@ -114,26 +147,28 @@ func primalDual(more ...Assumption) []Assumption {
 // the estimate being the one made before round t's data.
 type ckb struct {
 	widths
-	bound            float64   // B
-	bounds           []float64 // G per cost
-	cap, step, slack []float64 // ρ, V, ε per cost
-	truncate         bool
-	slater           float64 // δ, 0 where it is not given
+	bound            float64    // B
+	bounds           []float64  // G per cost
+	cap, step, slack []float64  // ρ, V, ε per cost
+	cuts             []interval // ±B, ±G; none where nothing is truncated
+	slater           float64    // δ, 0 where it is not given
 }
 
 func newCKB(c Context, s Settings) ckb {
-	a := ckb{widths: newWidths(c, s), bound: s.Value("objective_bound", ""), truncate: s.Flag("truncate")}
+	a := ckb{widths: newWidths(c, s), bound: s.Value("objective_bound", ""), bounds: s.each("constraint_bound", c.Constraints), cap: s.each("multiplier_cap", c.Constraints),
+		slack: s.each("slack", c.Constraints), slater: s.Value("slater", "")}
 	for _, name := range c.Constraints {
-		a.bounds = append(a.bounds, s.Value("constraint_bound", name))
-		a.cap = append(a.cap, s.Value("multiplier_cap", name))
 		step, planned := s.Number("step", name)
 		if !planned {
 			step = publishedStep(c, s, name)
 		}
 		a.step = append(a.step, step)
-		a.slack = append(a.slack, s.Value("slack", name))
 	}
-	a.slater, _ = s.Number("slater", "")
+	if s.Flag("truncate") {
+		for _, bound := range append([]float64{a.bound}, a.bounds...) {
+			a.cuts = append(a.cuts, plusMinus(bound))
+		}
+	}
 	return a
 }
 
@@ -143,90 +178,24 @@ func (a ckb) Traits() Traits {
 
 func (a ckb) Start() []float64 { return make([]float64, len(a.bounds)) }
 
+// lagrangian is f̄ − Σ_j φ_j ḡ_j of bounds of these widths.
+func (a ckb) lagrangian(s *Input, widths []float64) bands {
+	return bands{widths, s.Multipliers, a.cuts}
+}
+
 func (a ckb) Score(s *Input) (Scores, error) {
-	return a.lagrangian(upper(s.Reward, s.Beta[0]), func(j int) []float64 { return lower(s.Costs[j], s.Beta[1+j]) }, s.Multipliers), nil
+	l := a.lagrangian(s, s.Beta)
+	return l.truncated(l.edges(s)), nil
 }
 
-// lagrangian is f̄ − Σ_j φ_j ḡ_j, ties broken by the same without truncation.
-func (a ckb) lagrangian(f []float64, g func(j int) []float64, phi []float64) Scores {
-	scores := Scores{Value: make([]float64, len(f)), Untruncated: append([]float64(nil), f...), Reason: TradeOff}
-	for i, v := range f {
-		scores.Value[i] = a.cutReward(v)
-	}
-	for j := range a.bounds {
-		for i, v := range g(j) {
-			scores.Value[i] -= phi[j] * a.cutCost(j, v)
-			scores.Untruncated[i] -= phi[j] * v
-		}
-	}
-	return scores
-}
+func (a ckb) slopes(s *Input) Slopes { return a.lagrangian(s, s.Beta).slopes(s) }
 
-func (a ckb) slopes(s *Input) Slopes { return a.lagrangianSlopes(s, s.Beta, s.Multipliers) }
-
-// lagrangianSlopes are those of the lagrangian of μ + βσ and μ − βσ.
-func (a ckb) lagrangianSlopes(s *Input, beta, phi []float64) Slopes {
-	out := linear(s, beta[0])
-	if a.truncate {
-		out.Kinks = cut(0, s.Reward, beta[0], 1, a.bound)
-	}
-	for j, g := range s.Costs {
-		for i := range g.Mean {
-			out.Costs[j].Mean[i], out.Costs[j].SD[i] = -phi[j], phi[j]*beta[1+j]
-		}
-		if a.truncate {
-			out.Kinks = append(out.Kinks, cut(1+j, g, -beta[1+j], -phi[j], a.bounds[j])...)
-		}
-	}
-	return out
-}
-
-// cut are the kinks by which weight·clip(v, ±B), v = μ + βσ, differs from weight·v:
-//
-//	clip(v, ±B) = v − [v − B]⁺ + [−B − v]⁺.
-func cut(target int, e Estimate, beta, weight, bound float64) []Kink {
-	above, below := upper(e, beta), make([]float64, len(e.Mean))
-	for i, v := range above {
-		above[i], below[i] = v-bound, -bound-v
-	}
-	return []Kink{{target, weight, above, 1, beta}, {target, -weight, below, -1, -beta}}
-}
-
-func (a ckb) cutReward(v float64) float64 {
-	if !a.truncate {
-		return v
-	}
-	return clip(v, -a.bound, a.bound)
-}
-
-func (a ckb) cutCost(j int, v float64) float64 {
-	if !a.truncate {
-		return v
-	}
-	return clip(v, -a.bounds[j], a.bounds[j])
-}
-
-func (a ckb) Estimates(s *Input, i int) []float64 { return a.cut(optimistic(s, i)) }
-
-func (a ckb) cut(v []float64) []float64 {
-	v[0] = a.cutReward(v[0])
-	for j := range a.bounds {
-		v[1+j] = a.cutCost(j, v[1+j])
-	}
-	return v
-}
+func (a ckb) Estimates(s *Input, i int) []float64 { return a.lagrangian(s, s.Beta).at(s, i) }
 
 func (a ckb) ceiling(cost int) float64 { return a.cap[cost] }
 
 func (a ckb) Step(phi []float64, r *Revealed) []float64 {
-	next := append([]float64(nil), phi...)
-	if r.Excluded {
-		return next
-	}
-	for j := range next {
-		next[j] = clip(phi[j]+(r.Own[j]+a.slack[j])/a.step[j], 0, a.cap[j])
-	}
-	return next
+	return r.moved(phi, func(j int, phi float64) float64 { return clip(phi+(r.Own[j]+a.slack[j])/a.step[j], 0, a.cap[j]) })
 }
 
 // violationBound bounds the soft violation [Σ_s g_j(x_s)]⁺ over suggested rounds s = 1..n. The
@@ -237,9 +206,8 @@ func (a ckb) Step(phi []float64, r *Revealed) []float64 {
 //
 // with the widths and deviations of the decisions themselves, thus with γ as realised.
 func (a ckb) violationBound(j int, rounds []Footstep) []float64 {
-	out := make([]float64, len(rounds))
 	n, deviations := 0.0, 0.0
-	for i, r := range rounds {
+	return figured(rounds, func(_ int, r Footstep) float64 {
 		if r.Suggested {
 			n++
 			deviations += 2 * r.Beta[0] * r.SD[0]
@@ -252,9 +220,8 @@ func (a ckb) violationBound(j int, rounds []Footstep) []float64 {
 			estimate := a.bounds[k] + a.slack[k]
 			chi += a.step[k]*rho*rho/2 + n*estimate*estimate/(2*a.step[k])
 		}
-		out[i] = r.Scale[1+j] * positive(2*chi/a.cap[j]-n*a.slack[j])
-	}
-	return out
+		return r.Scale[1+j] * positive(2*chi/a.cap[j]-n*a.slack[j])
+	})
 }
 
 // regretBound bounds regret behind the best mixture of settings, R_+ of Zhou and Ji, over suggested
@@ -274,5 +241,66 @@ func (a ckb) regretBound(rounds []Footstep) []float64 {
 	if a.slater > 0 && len(a.slack) > 0 {
 		perRound += 2 * a.bound * slices.Max(a.slack) / a.slater
 	}
-	return summed(rounds, func(r Footstep) float64 { return r.spread(0) + perRound })
+	return summed(0, rounds, func(_ int, r Footstep) float64 { return r.spread(0) + perRound })
 }
+
+// slater is Slater's condition with the cap on the multiplier that goes with it. With slack the
+// proof works on g + ε, so that δ − ε stands for δ.
+var slater = Assumption{
+	"Some mixture of settings keeps every limit by δ, with the margin that is kept (Slater’s condition), and the cap on the multiplier is large enough for it: ρ ≥ 4B/(δ − ε).",
+	func(c Circumstances) Finding {
+		a := newCKB(c.Context, c.Settings)
+		delta, given := c.Settings.Number("slater", "")
+		if !given {
+			return unknown("no δ is given, so that nothing says whether ρ is large enough")
+		}
+		norm := math.Max(a.bound, a.of[0].B)
+		for j, rho := range a.cap {
+			if a.slack[j] >= delta {
+				return notMet("the slack %s of %s leaves nothing of δ = %s", short(a.slack[j]), c.Constraints[j], short(delta))
+			}
+			if least := 4 * norm / (delta - a.slack[j]); rho < least*(1-1e-9) {
+				return notMet("ρ of %s is %s; with B = %s and δ = %s it must be at least %s", c.Constraints[j], short(rho), short(norm), short(delta), short(least))
+			}
+		}
+		return unknown("δ is set to %s; readings cannot prove that some settings keep it", short(delta))
+	}}
+
+// slackPaid is what Claim 1 of Zhou and Ji needs, that a slack ε costs at most 2Bε/δ a round.
+var slackPaid = Assumption{
+	"A slack ε is one that some mixture of settings can keep (ε ≤ δ): regret is bounded behind what can be had with it, which is at most 2Bε/δ a round behind the best.",
+	func(c Circumstances) Finding {
+		a := newCKB(c.Context, c.Settings)
+		for j, slack := range a.slack {
+			switch {
+			case slack == 0:
+			case a.slater == 0:
+				return notMet("no δ is given that would say what the slack %s of %s costs, so that regret is counted behind what keeps it", short(slack), c.Constraints[j])
+			case slack > a.slater:
+				return notMet("the slack %s of %s is larger than δ = %s", short(slack), c.Constraints[j], short(a.slater))
+			}
+		}
+		if slices.Max(append(a.slack, 0)) == 0 {
+			return met("there is no slack")
+		}
+		return unknown("δ is set to %s; readings cannot prove that some settings keep it", short(a.slater))
+	}}
+
+// cutWide is that estimates are cut no closer than the functions go.
+var cutWide = Assumption{
+	"Estimates are cut at ±B and ±G, and no response goes beyond: |f| ≤ B, |g| ≤ G.",
+	func(c Circumstances) Finding {
+		a := newCKB(c.Context, c.Settings)
+		if a.cuts == nil {
+			return notMet("estimates are not cut")
+		}
+		for j, g := range a.bounds {
+			if norm := a.of[1+j].B; a.of[1+j].Schedule != "theory" || norm > g {
+				return unknown("G of %s is %s; readings cannot prove that nothing goes beyond", c.Constraints[j], short(g))
+			}
+		}
+		if a.of[0].Schedule != "theory" || a.of[0].B > a.bound {
+			return unknown("B is %s; readings cannot prove that nothing goes beyond", short(a.bound))
+		}
+		return met("they are cut no closer than the norms that are assumed")
+	}}

@@ -11,10 +11,8 @@ var ckbAny = Description{
 	Settings: ckbWith(slices.Concat([]Setting{
 		explorationOf("explore_objective", thompsonSampling, "the objective is", "A_f"),
 		explorationOf("explore_limits", upperBounds, "the limits are", "A_g")}, randomWidths)...),
-	Theorem: &Theorem{Name: "Theorem 2 with Corollaries 1 and 2", Paper: primalDualPaper, Year: 2022, Bounds: primalDualRate,
-		Soft: true, Regret: primalDualRegretRate, ForRegret: []Assumption{slackPaid},
-		Assumptions: primalDual(whereExplored(thompsonSampling, deterministicBest), whereExplored(randomExploration, normalWidths)), Short: hiddenConstants},
-	check: ckbCheck,
+	Theorem: primalDualRate("Theorem 2 with Corollaries 1 and 2", whereExplored(thompsonSampling, deterministicBest), whereExplored(randomExploration, normalWidths)),
+	check:   ckbCheck,
 	build: phased(func(c Context, s Settings) Policy {
 		return newExplorer(c, s, s.Text("explore_objective"), s.Text("explore_limits"))
 	}),
@@ -29,7 +27,7 @@ func explorationOf(name, rule, what, symbol string) Setting {
 // whereExplored holds an assumption that only one rule of exploration needs against those that are
 // used.
 func whereExplored(rule string, needed Assumption) Assumption {
-	return Assumption{Text: needed.Text, judge: func(c Circumstances) Finding {
+	return Assumption{needed.Text, func(c Circumstances) Finding {
 		if c.Settings.Text("explore_objective") != rule && c.Settings.Text("explore_limits") != rule {
 			return met("nothing is explored by a rule that needs it")
 		}

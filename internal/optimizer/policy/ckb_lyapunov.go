@@ -9,7 +9,7 @@ var ckbLyapunov = Description{
 	Settings: lyapunovSettings(),
 	Theorem: &Theorem{Name: "Appendix F, by the growth of the virtual queue", Paper: primalDualPaper, Year: 2022,
 		Bounds: "the soft violation [Σ_s g(x_s)]⁺ of each limit, in which distance kept pays back excess, by [Q_n + G + ε + Σ_s 2β^g σ^g(x_s) − nε]⁺ over n rounds, with probability 1 − p",
-		Assumptions: []Assumption{boundedNorm, unitKernel, subGaussian, cuts, givenKernel, fixedUnits, theoryWidths(improvedWidth), regulariser, withinHorizon,
+		Assumptions: []Assumption{boundedNorm, unitKernel, subGaussian, cutWide, givenKernel, fixedUnits, theoryWidths(improvedWidth), regulariser, withinHorizon,
 			stationary, unchanged, prompt, uncorrected, everyRoundByRule},
 		Soft: true, Regret: primalDualRegret, ForRegret: []Assumption{slackPaid, exactMaximum}},
 	check: ckbCheck,
@@ -57,14 +57,7 @@ func (a lyapunov) Traits() Traits {
 }
 
 func (a lyapunov) Step(queue []float64, r *Revealed) []float64 {
-	next := append([]float64(nil), queue...)
-	if r.Excluded {
-		return next
-	}
-	for j := range next {
-		next[j] = positive(queue[j] + r.Own[j] + a.slack[j])
-	}
-	return next
+	return r.moved(queue, func(j int, queue float64) float64 { return positive(queue + r.Own[j] + a.slack[j]) })
 }
 
 // violationBound follows from the queue itself: Q_{n+1} ≥ Σ_s (ḡ_j(x_s) + ε_j) and g − ḡ ≤ 2βσ, so
@@ -74,14 +67,12 @@ func (a lyapunov) Step(queue []float64, r *Revealed) []float64 {
 //
 // Q_{j,n} + G_j + ε_j standing for Q_{j,n+1}, which it exceeds.
 func (a lyapunov) violationBound(j int, rounds []Footstep) []float64 {
-	out := make([]float64, len(rounds))
 	n, deviations := 0.0, 0.0
-	for i, r := range rounds {
+	return figured(rounds, func(_ int, r Footstep) float64 {
 		if r.Suggested {
 			n++
 			deviations += 2 * r.Beta[1+j] * r.SD[1+j]
 		}
-		out[i] = r.Scale[1+j] * positive(r.Multipliers[j]+a.bounds[j]+a.slack[j]+deviations-n*a.slack[j])
-	}
-	return out
+		return r.Scale[1+j] * positive(r.Multipliers[j]+a.bounds[j]+a.slack[j]+deviations-n*a.slack[j])
+	})
 }

@@ -7,7 +7,7 @@ var ckbRand = Description{
 	Summary:  "Primal-dual with one random width per function and round: the variety of Thompson sampling at the cost of confidence bounds.",
 	Beware:   keepsTheSum,
 	Settings: ckbWith(randomWidths...),
-	Theorem:  &Theorem{Name: "Theorem 2 with Corollary 2", Paper: primalDualPaper, Year: 2022, Bounds: primalDualRate, Soft: true, Regret: primalDualRegretRate, ForRegret: []Assumption{slackPaid}, Assumptions: primalDual(normalWidths), Short: hiddenConstants},
+	Theorem:  primalDualRate("Theorem 2 with Corollary 2", normalWidths),
 	check:    ckbCheck,
 	build: phased(func(c Context, s Settings) Policy {
 		return newExplorer(c, s, randomExploration, randomExploration)
@@ -24,8 +24,8 @@ var randomWidths = []Setting{
 
 // normalWidths is the distribution that the corollary is proved for.
 var normalWidths = Assumption{
-	Text: "Widths are drawn from N(0, β²).",
-	judge: func(c Circumstances) Finding {
+	"Widths are drawn from N(0, β²).",
+	func(c Circumstances) Finding {
 		if from := c.Settings.Text("distribution"); from != "gaussian" {
 			return unknown("they are drawn from the distribution %s, for which the paper only sketches the proof (Appendix C)", from)
 		}

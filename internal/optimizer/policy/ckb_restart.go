@@ -9,8 +9,7 @@ var ckbRestart = Description{
 	Settings: ckbWith(
 		Setting{Name: "restart_every", Type: Integer, Low: limit(1), High: limit(1e6), DefaultMeans: "none: must be given", Meaning: "H: data and information gain start afresh before rounds H+1, 2H+1, …"},
 		Setting{Name: "reset_multiplier", Type: Boolean, Default: false, Meaning: "whether the multipliers go back to 0 as well"}),
-	Theorem: &Theorem{Name: "Theorem 1", Paper: primalDualPaper, Year: 2022, Bounds: primalDualSum, Soft: true, Regret: primalDualRegret, ForRegret: []Assumption{slackPaid}, Assumptions: primalDual(remembers),
-		Short: "The theorem is one for functions that stay the same, and for an algorithm that forgets nothing: the figure shows a rate."},
+	Theorem:  forgetful(),
 	ForDrift: true,
 	check: func(c Context, s Settings) []Fault {
 		return append(ckbCheck(c, s), required(s, "restart_every", "say after how many rounds to start afresh")...)
@@ -40,6 +39,3 @@ func (a restarting) Step(phi []float64, r *Revealed) []float64 {
 	}
 	return a.ckb.Step(phi, r)
 }
-
-// epochStart is the first round of the epoch of the given length that round t belongs to.
-func epochStart(t, length int) int { return (t-1)/length*length + 1 }

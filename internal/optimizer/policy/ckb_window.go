@@ -7,8 +7,7 @@ var ckbSW = Description{
 	Summary:  "For drifting functions when violation may be paid back over time: ckb-ucb on the last W rounds.",
 	Beware:   keepsTheSum,
 	Settings: ckbWith(windowSetting),
-	Theorem: &Theorem{Name: "Theorem 1", Paper: primalDualPaper, Year: 2022, Bounds: primalDualSum, Soft: true, Regret: primalDualRegret, ForRegret: []Assumption{slackPaid}, Assumptions: primalDual(remembers),
-		Short: "The theorem is one for functions that stay the same, and for an algorithm that forgets nothing: the figure shows a rate."},
+	Theorem:  forgetful(),
 	ForDrift: true,
 	check: func(c Context, s Settings) []Fault {
 		return append(ckbCheck(c, s), required(s, "window", "say how many of the last rounds count")...)
@@ -31,9 +30,4 @@ func (a windowed) Traits() Traits {
 	t := a.ckb.Traits()
 	t.First = lastRounds(a.window)
 	return t
-}
-
-// lastRounds forgets all but the last rounds.
-func lastRounds(window int) func(t int) int {
-	return func(t int) int { return max(1, t-window) }
 }

@@ -5,19 +5,10 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+	"slices"
 )
 
-// Complete checks raw against the algorithm's description and returns it with every setting written
-// out: one that was left out as the defaults have it now, null where it is not used. What was given
-// as one value stays as it was written. Complete settings are complete already.
-func Complete(algorithm string, raw map[string]json.RawMessage, c Context) (map[string]json.RawMessage, []Fault) {
-	d, ok := Find(algorithm)
-	if !ok {
-		return nil, noSuchAlgorithm(algorithm)
-	}
-	return d.complete(raw, c)
-}
-
+// complete checks raw and writes every setting out.
 func (d Description) complete(raw map[string]json.RawMessage, c Context) (map[string]json.RawMessage, []Fault) {
 	r := d.resolve(raw, c, false)
 	if len(r.faults) > 0 {
@@ -45,35 +36,21 @@ func (d Description) complete(raw map[string]json.RawMessage, c Context) (map[st
 // known tells whether a setting has a value for every name, given or worked out.
 func (r *resolver) known(s Setting) bool {
 	r.workOut(s)
-	for _, name := range r.names(s) {
-		_, number := r.out.Number(s.Name, name)
-		_, width := r.out.betas.at(name)
-		if !number && (s.Type != Schedule || !width) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(r.names(s), func(name string) bool { return r.out.values[s.Name].at(name) == nil })
 }
 
-// workOut gives an absent setting the value that follows from the others.
+// workOut gives an absent setting the value that follows from the others: one for all names where
+// it is the same.
 func (r *resolver) workOut(s Setting) {
-	k := r.out.numbers[s.Name]
-	if s.workOut == nil || k.set {
+	k := r.out.values[s.Name]
+	if s.workOut == nil || k.rest != nil {
 		return
 	}
-	if s.Per == PerStudy {
-		if v, used := s.workOut(r.context, r.out, ""); used {
-			k.rest, k.set = r.workedOut(s, v), true
-		}
-		r.out.numbers[s.Name] = k
-		return
-	}
-	by, alike := maps.Clone(k.by), k.by == nil
-	if by == nil {
-		by = map[string]float64{}
-	}
+	by, alike := map[string]any{}, k.by == nil
+	maps.Copy(by, k.by)
+	var last any
 	for _, name := range r.names(s) {
-		if _, given := by[name]; given {
+		if _, given := k.by[name]; given {
 			continue
 		}
 		v, used := s.workOut(r.context, r.out, name)
@@ -81,60 +58,36 @@ func (r *resolver) workOut(s Setting) {
 			alike = false
 			continue
 		}
-		alike = alike && (len(by) == 0 || v == k.rest)
-		by[name], k.rest = r.workedOut(s, v), v
+		if good := new(resolver); !good.sensible("", v) || !good.inRange(s, "", v) { // it must be what could be given
+			r.fault(s.Name, "is worked out as %v from the others, which is out of range; give it, or change them", v)
+		}
+		alike = alike && (last == nil || last == v)
+		by[name], last = v, v
 	}
 	switch {
 	case len(by) == 0:
-	case alike: // one value for all
-		k.set = true
+	case alike:
+		k.rest = last
 	default:
-		k.by, k.rest = by, 0
+		k.by = by
 	}
-	r.out.numbers[s.Name] = k
-}
-
-// workedOut is v, which must be what could be given.
-func (r *resolver) workedOut(s Setting, v float64) float64 {
-	if good := new(resolver); !good.sensible("", v) || !good.inRange(s, "", v) {
-		r.fault(s.Name, "is worked out as %v from the others, which is out of range; give it, or change them", v)
-	}
-	return v
+	r.out.values[s.Name] = k
 }
 
 // written is a setting as it is kept.
 func (r *resolver) written(s Setting, raw json.RawMessage) json.RawMessage {
-	if !absent(raw) && asObject(raw) == nil {
-		return raw
-	}
-	switch s.Type {
-	case Number, Integer:
-		return writtenKeyed(r.out.numbers[s.Name])
-	case Schedule:
-		return writtenKeyed(r.out.betas)
-	case Boolean:
-		return asJSON(r.out.flags[s.Name])
-	case Text:
-		return asJSON(r.out.texts[s.Name])
-	case Form:
-		return asJSON(r.out.psi)
-	}
-	return asJSON(nil)
-}
-
-func writtenKeyed[T any](k keyed[T]) json.RawMessage {
+	k := r.out.values[s.Name]
 	switch {
-	case k.by != nil:
-		all := map[string]T{}
-		if k.set {
-			all["default"] = k.rest
-		}
-		maps.Copy(all, k.by)
-		return asJSON(all)
-	case k.set:
+	case !absent(raw) && asObject(raw) == nil:
+		return raw
+	case k.by == nil:
 		return asJSON(k.rest)
 	}
-	return asJSON(nil)
+	all := maps.Clone(k.by)
+	if k.rest != nil {
+		all["default"] = k.rest
+	}
+	return asJSON(all)
 }
 
 // asJSON writes checked values.
@@ -146,10 +99,8 @@ func asJSON(value any) json.RawMessage {
 	return text
 }
 
-// Chosen are those of whole settings that the defaults of now would not say: completed, they are
-// whole again.
-func Chosen(algorithm string, whole map[string]json.RawMessage, c Context) map[string]json.RawMessage {
-	d, _ := Find(algorithm)
+// chosen are those of whole settings that the defaults of now would not say.
+func (d Description) chosen(whole map[string]json.RawMessage, c Context) map[string]json.RawMessage {
 	chosen := maps.Clone(whole)
 	for _, s := range d.Settings {
 		kept := chosen[s.Name]

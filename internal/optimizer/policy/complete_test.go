@@ -69,7 +69,7 @@ func TestCompleteSettingsNeedNoDefaults(t *testing.T) {
 	taken := map[string]bool{}
 	rapid.Check(t, func(t *rapid.T) {
 		d, raw, study := drawStudied(t)
-		whole, faults := Complete(d.Name, raw, study)
+		whole, faults := Completed(d.Name, raw, study)
 		if len(faults) > 0 {
 			return
 		}
@@ -87,12 +87,12 @@ func TestCompleteSettingsNeedNoDefaults(t *testing.T) {
 		if before, after := d.build(study, now), d.build(later, then); !reflect.DeepEqual(before, after) {
 			t.Fatalf("%s with %s is\n%+v\nand with other defaults\n%+v", d.Name, raw, before, after)
 		}
-		again, faults := Complete(d.Name, whole, study)
+		again, faults := Completed(d.Name, whole, study)
 		if len(faults) > 0 || !agree(again, whole) {
 			t.Fatalf("%s: %s completed again is %s, %v", d.Name, whole, again, faults)
 		}
 		chosen := Chosen(d.Name, whole, study)
-		again, faults = Complete(d.Name, chosen, study)
+		again, faults = Completed(d.Name, chosen, study)
 		if len(faults) > 0 || !agree(again, whole) {
 			t.Fatalf("%s: of %s was chosen %s, which completes to %s, %v", d.Name, whole, chosen, again, faults)
 		}
@@ -112,7 +112,7 @@ func TestCompleteSettingsNeedNoDefaults(t *testing.T) {
 func TestReadingMissesWhatIsNotWrittenOut(t *testing.T) {
 	t.Parallel()
 	study := studyOf(1)
-	whole, _ := Complete("rpol-ucb", nil, study)
+	whole, _ := Completed("rpol-ucb", nil, study)
 	for name := range whole {
 		part := maps.Clone(whole)
 		delete(part, name)
@@ -125,7 +125,7 @@ func TestReadingMissesWhatIsNotWrittenOut(t *testing.T) {
 // TestWorkedOutOfRange refuses what could not be given either.
 func TestWorkedOutOfRange(t *testing.T) {
 	t.Parallel()
-	_, faults := Complete("ckb-ucb", map[string]json.RawMessage{"constraint_bound": json.RawMessage("1e12"), "multiplier_cap": json.RawMessage("1e-6")}, studyOf(1))
+	_, faults := Completed("ckb-ucb", map[string]json.RawMessage{"constraint_bound": json.RawMessage("1e12"), "multiplier_cap": json.RawMessage("1e-6")}, studyOf(1))
 	if len(faults) != 1 || faults[0].Path != "step" {
 		t.Errorf("faults %v", faults)
 	}

@@ -54,18 +54,26 @@ func phased(build func(Context, Settings) Policy) func(Context, Settings) Policy
 
 // plannedHorizon tells whether T is the number of rounds planned.
 func (s Settings) plannedHorizon() bool {
-	horizon, doubles := s.texts["horizon"]
-	return !doubles || horizon == plannedHorizon
+	horizon := s.Text("horizon")
+	return horizon == "" || horizon == plannedHorizon
 }
 
 // sharing is the settings with the failure probability of every width divided by n.
 func (s Settings) sharing(n float64) Settings {
-	s.betas.rest.P /= n
-	s.betas.by = maps.Clone(s.betas.by)
-	for name, b := range s.betas.by {
-		b.P /= n
-		s.betas.by[name] = b
+	shared := func(width any) any {
+		if b, is := width.(Beta); is {
+			b.P /= n
+			return b
+		}
+		return width
 	}
+	widths := s.values[betaSetting.Name]
+	widths.rest, widths.by = shared(widths.rest), maps.Clone(widths.by)
+	for name, b := range widths.by {
+		widths.by[name] = shared(b)
+	}
+	s.values = maps.Clone(s.values)
+	s.values[betaSetting.Name] = widths
 	return s
 }
 

@@ -5,15 +5,6 @@ import (
 	"slices"
 )
 
-// drawing is what drawFunctions drew last over a Set: an algorithm scores by it and then asks what
-// was drawn at the place it chose.
-type drawing struct {
-	seed  uint64
-	width []float64
-	among []int
-	drawn [][]float64
-}
-
 func (d *drawing) is(seed uint64, width []float64, among []int) bool {
 	return d != nil && d.seed == seed && slices.Equal(d.width, width) && (d.among == nil) == (among == nil) && slices.Equal(d.among, among)
 }
@@ -53,19 +44,10 @@ func drawFunctions(s *Input, width []float64, among []int, of []bool) ([][]float
 // replay has them without drawing again; 0 of others.
 func standardised(s *Input, drawn [][]float64, i, n int) []float64 {
 	z := make([]float64, len(drawn))
-	for k, e := range append([]Estimate{s.Reward}, s.Costs...) {
+	for k, e := range s.targets() {
 		if drawn[k] != nil && e.SD[i] > 0 {
 			z[k] = (drawn[k][n] - e.Mean[i]) / e.SD[i]
 		}
 	}
 	return z
-}
-
-// drawnAt is μ + zσ of the first targets at place i, as many as there are z.
-func drawnAt(s *Input, z []float64, i int) []float64 {
-	v := make([]float64, len(z))
-	for k, e := range append([]Estimate{s.Reward}, s.Costs...)[:len(z)] {
-		v[k] = e.Mean[i] + z[k]*e.SD[i]
-	}
-	return v
 }

@@ -8,23 +8,22 @@ var epbo = Description{
 	Settings: settings(betaSetting,
 		Setting{Name: "penalty", Type: Number, Default: 1.0, Low: limit(0), Meaning: "ρ: the price of optimistic violation"}),
 	build: func(c Context, s Settings) Policy {
-		return exactPenalty{widths: newWidths(c, s), penalty: s.Value("penalty", "")}
+		return exactPenalty{newWidths(c, s), s.Value("penalty", "")}
 	},
 }
 
 // exactPenalty is x_t = argmax u_f − ρ Σ_j [l_{g_j}]⁺, u = μ+βσ and l = μ−βσ.
 type exactPenalty struct {
-	unpriced
 	widths
-	penalty float64
+	penalty float64 // ρ
 }
 
 func (a exactPenalty) Traits() Traits { return Traits{RisesWithUncertainty: true, Slopes: a.slopes} }
 
-func (a exactPenalty) prices(s *Input) []float64 { return filled(len(s.Costs), a.penalty) }
+func (a exactPenalty) acquisition(s *Input) bands {
+	return bands{s.Beta, filled(len(s.Costs), a.penalty), rectified(len(s.Costs))}
+}
 
-func (a exactPenalty) Score(s *Input) (Scores, error) { return rectified(s, a.prices(s)), nil }
+func (a exactPenalty) Score(s *Input) (Scores, error) { return a.acquisition(s).scores(s), nil }
 
-func (a exactPenalty) slopes(s *Input) Slopes { return rectifiedSlopes(s, a.prices(s)) }
-
-func (exactPenalty) Estimates(s *Input, i int) []float64 { return optimistic(s, i) }
+func (a exactPenalty) slopes(s *Input) Slopes { return a.acquisition(s).slopes(s) }

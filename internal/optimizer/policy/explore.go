@@ -58,7 +58,7 @@ func (a explorer) upper(s *Input) Scores {
 	return a.scored(s, make([][]float64, len(widths)), widths)
 }
 
-func (a explorer) slopes(s *Input) Slopes { return a.lagrangianSlopes(s, s.Draw.Z, s.Multipliers) }
+func (a explorer) slopes(s *Input) Slopes { return a.lagrangian(s, s.Draw.Z).slopes(s) }
 
 func (a explorer) Score(s *Input) (Scores, error) {
 	functions, widths, err := a.explore(s)
@@ -70,14 +70,14 @@ func (a explorer) Score(s *Input) (Scores, error) {
 
 // scored is the score with these functions, and bounds of these widths where there is none.
 func (a explorer) scored(s *Input, functions [][]float64, widths []float64) Scores {
-	estimate := func(k int, bound func(Estimate, float64) []float64, e Estimate) []float64 {
-		if functions[k] != nil {
-			return functions[k]
+	l := a.lagrangian(s, widths)
+	estimates := l.edges(s)
+	for k, f := range functions {
+		if f != nil {
+			estimates[k] = f
 		}
-		return bound(e, widths[k])
 	}
-	scores := a.lagrangian(estimate(0, upper, s.Reward),
-		func(j int) []float64 { return estimate(1+j, lower, s.Costs[j]) }, s.Multipliers)
+	scores := l.truncated(estimates)
 	if a.has(thompsonSampling) || a.has(randomExploration) {
 		scores.Reason = Sample
 	}
@@ -128,7 +128,7 @@ func (a explorer) Estimates(s *Input, i int) []float64 {
 			z[k] = -z[k]
 		}
 	}
-	return a.cut(drawnAt(s, z, i))
+	return a.lagrangian(s, z).cutAll(s.at(i, z))
 }
 
 // draws are the Z of a decision: β itself, or a standard normal number per function times β, or β

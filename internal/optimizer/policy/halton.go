@@ -8,22 +8,22 @@ var halton = Description{
 	Feedback: "none",
 	Summary:  "Spreads the trials evenly: for a map of the space rather than for its best point.",
 	Settings: settings(),
-	build:    func(Context, Settings) Policy { return spread{} },
+	build:    func(Context, Settings) Policy { return spaceFilling{} },
 }
 
-// spread takes the next point of the scrambled Halton sequence, or the place nearest to it, untried
+// spaceFilling takes the next point of the scrambled Halton sequence, or the place nearest to it, untried
 // places first.
-type spread struct{ unbanded }
+type spaceFilling struct{ plain }
 
-func (a spread) Traits() Traits {
+func (a spaceFilling) Traits() Traits {
 	return Traits{LooksBack: true, LooksAtAll: true, Propose: a.propose}
 }
 
-func (spread) propose(s *Input) [][]float64 { return [][]float64{s.Set.Design()} }
+func (spaceFilling) propose(s *Input) [][]float64 { return [][]float64{s.Set.Design()} }
 
 // Score is the squared distance to the point, negated; a place tried before counts as further away
 // than any untried one.
-func (spread) Score(s *Input) (Scores, error) {
+func (spaceFilling) Score(s *Input) (Scores, error) {
 	target := s.Set.Design()
 	scores := Scores{Value: make([]float64, len(s.Set.Points)), Relative: true, Reason: Space}
 	for i, point := range s.Set.Points {
@@ -34,5 +34,3 @@ func (spread) Score(s *Input) (Scores, error) {
 	}
 	return scores, nil
 }
-
-func (spread) Estimates(s *Input, i int) []float64 { return means(s, i) }

@@ -32,7 +32,7 @@ var mostRiskSetting = Setting{Name: "most_risk", Type: Number, Per: PerConstrain
 func checkRisk(c Context, s Settings) []Fault {
 	var faults []Fault
 	for j, name := range c.Constraints {
-		if _, named := s.numbers["most_risk"].by[name]; named && c.CostMetrics[j] == "" {
+		if _, named := s.values["most_risk"].by[name]; named && c.CostMetrics[j] == "" {
 			faults = append(faults, Fault{"most_risk." + name, name + " is known before a trial is chosen, so there is no risk to bound: it is kept wherever some setting keeps it"})
 		}
 	}
@@ -50,7 +50,7 @@ func checkRisk(c Context, s Settings) []Fault {
 // a limit is at more risk than is left of it is not chosen; before anything was read, Σ_j ln P
 // alone counts.
 type cautious struct {
-	unbanded
+	plain
 	weight float64 // ω
 }
 
@@ -177,21 +177,6 @@ func (s *Input) logGain(beside *pair, i int) float64 {
 	return logExpectedImprovement(mean, math.Abs(deviation))
 }
 
-// logChance is Σ_j ln P(g_j ≤ 0) at place i over the learned costs, less how far given costs are
-// beyond their limit, and whether they are within.
-func logChance(s *Input, i int) (logChance float64, within bool) {
-	within = true
-	for j, g := range s.Costs {
-		if s.Given[j] {
-			within = within && g.Mean[i] <= 0
-			logChance -= leastLog * positive(g.Mean[i])
-			continue
-		}
-		logChance += logNormal(ratio(-g.Mean[i], g.SD[i]))
-	}
-	return bounded(logChance), within
-}
-
 // slopes are, with z = mean/s of the lead and u = −mean/s of a cost,
 //
 //	∂ ln EI/∂mean = Φ(z)/(s h(z)),   ∂ ln EI/∂s = φ(z)/(s h(z)),
@@ -226,13 +211,3 @@ func (a cautious) slopes(s *Input) Slopes {
 	}
 	return out
 }
-
-// noEstimates are zeros for n places.
-func noEstimates(n int) Estimate { return Estimate{Mean: make([]float64, n), SD: make([]float64, n)} }
-
-// leastLog bounds logarithms of 0, so that scores can be told apart and added.
-const leastLog = 1e100
-
-func bounded(v float64) float64 { return math.Max(v, -leastLog) }
-
-func (cautious) Estimates(s *Input, i int) []float64 { return means(s, i) }

@@ -1,6 +1,9 @@
 package policy
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 const (
 	penaltyPaper  = "Shi, Eryilmaz: A Bayesian Approach for Stochastic Continuum-armed Bandit with Long-term Constraints"
@@ -21,23 +24,16 @@ func penaltySettings(own ...Setting) []Setting {
 // epochs is GP-UCB on one penalised response, in L = ⌈T/S⌉ epochs of S rounds. Theory has the p of
 // its width shared out among the epochs.
 type epochs struct {
-	objectiveWidth
+	widths
 	length int     // S
 	count  float64 // L
 	reuse  bool
 	costs  int
 }
 
-// rootHorizon is ⌈√T⌉.
-func rootHorizon(c Context, _ Settings, _ string) (float64, bool) {
-	return math.Ceil(math.Sqrt(float64(c.Horizon))), true
-}
-
 func newEpochs(c Context, s Settings) epochs {
-	horizon := float64(c.Horizon)
 	length := s.Value("epoch_length", "")
-	return epochs{objectiveWidth: newObjectiveWidth(c, s), length: int(length), count: math.Ceil(horizon / length),
-		reuse: s.Flag("reuse"), costs: len(c.Constraints)}
+	return epochs{objectiveWidth(c, s), int(length), math.Ceil(float64(c.Horizon) / length), s.Flag("reuse"), len(c.Constraints)}
 }
 
 func (a epochs) Traits() Traits {
@@ -53,9 +49,6 @@ func (epochs) Score(s *Input) (Scores, error) {
 	scores.Reason = TradeOff
 	return scores, nil
 }
-
-// Estimates is the optimistic estimate of the penalised response.
-func (epochs) Estimates(s *Input, i int) []float64 { return upperEstimate(s, i) }
 
 // step moves each multiplier at the end of an epoch by the mean of the costs of the epoch told by
 // then; without any it stays.
@@ -78,6 +71,16 @@ func (a epochs) step(kappa []float64, r *Revealed, move func(j int, kappa, mean 
 	return next
 }
 
+// ofObjective is an assumption held against the objective alone, in words of its own: for
+// algorithms that model nothing else.
+func ofObjective(text string, a Assumption) Assumption {
+	return Assumption{text, func(c Circumstances) Finding {
+		c.Uneven = slices.DeleteFunc(slices.Clone(c.Uneven), func(metric string) bool { return metric != c.Metrics[0] })
+		c.Metrics, c.Lambda, c.Peak = c.Metrics[:1], c.Lambda[:1], c.Peak[:1]
+		return a.judge(c)
+	}}
+}
+
 // What Theorems 1 and 2 of Shi and Eryilmaz assume alike. One response is regressed, with the
 // objective's kernel, λ and width.
 var (
@@ -89,35 +92,31 @@ var (
 	// As regulariser, with the S rounds of an epoch for T, over which the published algorithm
 	// regresses.
 	epochRegulariser = Assumption{
-		Text: "The regulariser is λ = 1 + 2/S (or nearer to 1 from above), S being the rounds of an epoch, as in the result of Chowdhury and Gopalan (2017, Theorem 2) that the width is taken from.",
-		judge: func(c Circumstances) Finding {
-			a := newEpochs(c.Context, c.Settings)
-			if lambda := c.Lambda[0]; lambda <= 1 || lambda > (1+2/float64(a.length))*(1+1e-9) {
-				return notMet("λ is %s, not 1 + 2/S", short(lambda))
-			}
-			return met("with S = %d", a.length)
+		"The regulariser is λ = 1 + 2/S (or nearer to 1 from above), S being the rounds of an epoch, as in the result of Chowdhury and Gopalan (2017, Theorem 2) that the width is taken from.",
+		func(c Circumstances) Finding {
+			length := newEpochs(c.Context, c.Settings).length
+			return met("with S = %d", length).unless(!regularises(c.Lambda[0], length), "λ is %s, not 1 + 2/S", short(c.Lambda[0]))
 		}}
 
 	freshEpochs = Assumption{
-		Text: "Every epoch regresses its own rounds alone.",
-		judge: func(c Circumstances) Finding {
-			if c.Settings.Flag("reuse") {
-				return notMet("rounds of earlier epochs keep counting (reuse), for which nothing was proved")
-			}
-			return met("earlier ones are not looked at")
+		"Every epoch regresses its own rounds alone.",
+		func(c Circumstances) Finding {
+			return met("earlier ones are not looked at").
+				unless(c.Settings.Flag("reuse"), "rounds of earlier epochs keep counting (reuse), for which nothing was proved")
 		}}
 )
 
 // penalisedWidths is that the width follows the formula.
 func penalisedWidths(formula string) Assumption {
 	return Assumption{
-		Text: "The width is the theorem’s: β_t = " + formula + ".",
-		judge: func(c Circumstances) Finding {
+		"The width is the theorem’s: β_t = " + formula + ".",
+		func(c Circumstances) Finding {
 			c.Metrics = c.Metrics[:1]
 			if f := theoryWidths(formula).judge(c); f.Standing == NotMet {
 				return f
 			}
-			return met("with S = %d and L = %s", newEpochs(c.Context, c.Settings).length, short(newEpochs(c.Context, c.Settings).count))
+			a := newEpochs(c.Context, c.Settings)
+			return met("with S = %d and L = %s", a.length, short(a.count))
 		}}
 }
 

@@ -18,7 +18,8 @@ var penaltyNoiseless = Description{
 		Assumptions: penalised("B + R√(2(γ_t + 1 + ln(L/p)))",
 			exactLimits, boundedGap, uncapped, optimisticEpochs)},
 	build: func(c Context, s Settings) Policy {
-		return noiseless{newEpochs(c, s), s.Psi(), s.Value("kappa_max", ""), s.Text("acquisition") == thompsonSampling}
+		psi, _ := settingOf[Psi](s, "psi", "")
+		return noiseless{newEpochs(c, s), psi, s.Value("kappa_max", ""), s.Text("acquisition") == thompsonSampling}
 	},
 }
 
@@ -75,16 +76,16 @@ func (a noiseless) Estimates(s *Input, i int) []float64 {
 	if !a.samples {
 		return a.epochs.Estimates(s, i)
 	}
-	return drawnAt(s, s.Draw.Z[:1], i)
+	return s.at(i, s.Draw.Z[:1])
 }
 
 func (a noiseless) Start() []float64 { return filled(a.costs, 1) }
 
 func (a noiseless) Beta(w Width) []float64 {
 	if a.samples {
-		return a.width(w, 1, 2*a.count)
+		return a.improved(w, 1, 2*a.count)
 	}
-	return a.width(w, 1, a.count)
+	return a.improved(w, 1, a.count)
 }
 
 func (a noiseless) respond(reward float64, costs, kappa []float64) float64 {
@@ -103,7 +104,7 @@ func (a noiseless) Step(kappa []float64, r *Revealed) []float64 {
 //
 //	Σ_s [f(x*) − f(x_s) + Σ_j κ_j (ψ(g_j(x_s)) − 1)] ≤ Σ_s 2βσ(x_s).
 func (a noiseless) regretBound(rounds []Footstep) []float64 {
-	return summed(rounds, func(r Footstep) float64 { return r.spread(0) })
+	return summed(0, rounds, func(_ int, r Footstep) float64 { return r.spread(0) })
 }
 
 // violationBound is (22) with Δ = f(x**) − f(x*) ≤ 2B: by convexity (18), κ's growth (19) and
@@ -114,54 +115,45 @@ func (a noiseless) regretBound(rounds []Footstep) []float64 {
 // After part of an epoch that is as if the rest of its rounds were at the limit, where ψ = 1. A
 // schedule that states no B has β in its place.
 func (a noiseless) violationBound(j int, rounds []Footstep) []float64 {
-	out := make([]float64, len(rounds))
 	length, sum := float64(a.length), 0.0
-	for i, r := range rounds {
+	return figured(rounds, func(_ int, r Footstep) float64 {
 		if r.Suggested {
-			sum += 2*a.schedule.of[0].norm(r.Beta[0]) + r.spread(0)
+			sum += 2*a.of[0].norm(r.Beta[0]) + r.spread(0)
 		}
-		out[i] = r.Scale[1+j] * length * a.psi.Inverse(1+sum/length)
-	}
-	return out
+		return r.Scale[1+j] * length * a.psi.Inverse(1+sum/length)
+	})
 }
 
 // exactLimits is that constraints are read without noise.
 var exactLimits = Assumption{
-	Text: "Constraints are read without noise.",
-	judge: func(c Circumstances) Finding {
-		if reread := c.Reread(); len(reread) > 0 {
-			return notMet("the same settings were read differently: %s", strings.Join(reread, ", "))
-		}
-		return unknown("no settings were read differently, which proves nothing of others")
+	"Constraints are read without noise.",
+	func(c Circumstances) Finding {
+		reread := c.Reread()
+		return unknown("no settings were read differently, which proves nothing of others").
+			unless(len(reread) > 0, "the same settings were read differently: %s", strings.Join(reread, ", "))
 	}}
 
 // boundedGap is what the figure puts for the theorem's Δ.
 var boundedGap = Assumption{
-	Text: "The objective stays within ±B, so that the best settings of all are better by 2B at most than the best within every limit (the theorem itself asks only that this be finite).",
-	judge: func(c Circumstances) Finding {
+	"The objective stays within ±B, so that the best settings of all are better by 2B at most than the best within every limit (the theorem itself asks only that this be finite).",
+	func(c Circumstances) Finding {
 		b := c.Settings.BetaFor(c.Metrics[0])
-		if b.Schedule != "theory" {
-			return notMet("no B is given for %s", c.Metrics[0])
-		}
-		return unknown("B is set to %s; readings cannot prove that the objective goes no further", short(b.B))
+		return unknown("B is set to %s; readings cannot prove that the objective goes no further", short(b.B)).
+			unless(b.Schedule != "theory", "no B is given for %s", c.Metrics[0])
 	}}
 
 // uncapped is that kappa_max, which is not the paper's, has changed nothing.
 var uncapped = Assumption{
-	Text: "Multipliers grow without a largest value.",
-	judge: func(c Circumstances) Finding {
-		if len(c.Capped) > 0 {
-			return notMet("that of %s has reached kappa_max", strings.Join(c.Capped, ", "))
-		}
-		return met("none has reached kappa_max")
+	"Multipliers grow without a largest value.",
+	func(c Circumstances) Finding {
+		return met("none has reached kappa_max").
+			unless(len(c.Capped) > 0, "that of %s has reached kappa_max", strings.Join(c.Capped, ", "))
 	}}
 
 // optimisticEpochs is that an epoch is IGP-UCB's.
 var optimisticEpochs = Assumption{
-	Text: "Within an epoch each trial maximises the optimistic bound of the penalised response (IGP-UCB).",
-	judge: func(c Circumstances) Finding {
-		if c.Settings.Text("acquisition") == thompsonSampling {
-			return notMet("it maximises a random draw; Remark 1 says that a similar result holds, without its constants")
-		}
-		return met("it does")
+	"Within an epoch each trial maximises the optimistic bound of the penalised response (IGP-UCB).",
+	func(c Circumstances) Finding {
+		return met("it does").unless(c.Settings.Text("acquisition") == thompsonSampling,
+			"it maximises a random draw; Remark 1 says that a similar result holds, without its constants")
 	}}

@@ -22,11 +22,7 @@ var penaltyNoisy = Description{
 		Assumptions: penalised("B + R√(1 + Σκ²)·√(2(γ_t + 1 + ln(2L/p)))",
 			alikeNoise, boundedResponses, wideSlater)},
 	build: func(c Context, s Settings) Policy {
-		a := noisy{epochs: newEpochs(c, s)}
-		for _, name := range c.Constraints {
-			a.step = append(a.step, s.Value("step", name))
-		}
-		return a
+		return noisy{newEpochs(c, s), s.each("step", c.Constraints)}
 	},
 }
 
@@ -50,7 +46,7 @@ func (a noisy) Beta(w Width) []float64 {
 	for _, k := range w.Multipliers {
 		squares += k * k
 	}
-	return a.width(w, math.Sqrt(squares), 2*a.count)
+	return a.improved(w, math.Sqrt(squares), 2*a.count)
 }
 
 func (noisy) respond(reward float64, costs, kappa []float64) float64 {
@@ -68,7 +64,7 @@ func (a noisy) Step(kappa []float64, r *Revealed) []float64 {
 // event G_l in Shi and Eryilmaz's proof of Theorem 2, in which √(Σ_j (Σ_s ε_{j,s})²) ≤ N. By Doob's
 // inequality it is also that of a part of the epoch. False for a schedule without R.
 func (a noisy) allowance() (float64, bool) {
-	b, length := a.schedule.of[0], float64(a.length)
+	b, length := a.of[0], float64(a.length)
 	return 2 * b.R * (math.Sqrt(4*float64(a.costs)*length) + math.Sqrt(length*math.Log(2*a.count/b.P))), b.Schedule == "theory"
 }
 
@@ -84,23 +80,21 @@ func (a noisy) regretBound(rounds []Footstep) []float64 {
 	if !known {
 		return nil
 	}
-	out := make([]float64, len(rounds))
-	sum, epoch := 0.0, 0
-	for i, r := range rounds {
-		if r.Suggested && r.complete() {
-			term, squares := r.spread(0), 0.0
-			for j, kappa := range r.Multipliers {
-				term -= kappa * r.Costs[j]
-				squares += kappa * kappa
-			}
-			if start := epochStart(i+1, a.length); start != epoch {
-				epoch, term = start, term+math.Sqrt(squares)*noise
-			}
-			sum += r.Scale[0] * term
+	epoch := 0
+	return summed(0, rounds, func(i int, r Footstep) float64 {
+		if !r.complete() {
+			return 0
 		}
-		out[i] = sum
-	}
-	return out
+		term, squares := r.spread(0), 0.0
+		for j, kappa := range r.Multipliers {
+			term -= kappa * r.Costs[j]
+			squares += kappa * kappa
+		}
+		if start := epochStart(i+1, a.length); start != epoch {
+			epoch, term = start, term+math.Sqrt(squares)*noise
+		}
+		return term
+	})
 }
 
 // violationBound is (27) for one constraint: κ_{l+1} ≥ κ_l + μ Σ_s c(x_s)/S over the S rounds of
@@ -112,9 +106,8 @@ func (a noisy) violationBound(j int, rounds []Footstep) []float64 {
 	if !known {
 		return nil
 	}
-	out := make([]float64, len(rounds))
 	sum, length := 0.0, float64(a.length)
-	for i, r := range rounds {
+	return figured(rounds, func(i int, r Footstep) float64 {
 		begun := i / a.length // epochs before that of round i+1
 		if i%a.length == 0 {
 			sum = 0
@@ -122,15 +115,14 @@ func (a noisy) violationBound(j int, rounds []Footstep) []float64 {
 		if r.Suggested && !math.IsNaN(r.Costs[j]) {
 			sum += r.Costs[j]
 		}
-		out[i] = r.Scale[1+j] * positive(length*r.Multipliers[j]/a.step[j]+sum+float64(1+begun)*noise)
-	}
-	return out
+		return r.Scale[1+j] * positive(length*r.Multipliers[j]/a.step[j]+sum+float64(1+begun)*noise)
+	})
 }
 
 // alikeNoise is Assumption 4.
 var alikeNoise = Assumption{
-	Text: "The noise of the constraints’ readings is as that of the objective’s, with the same R.",
-	judge: func(c Circumstances) Finding {
+	"The noise of the constraints’ readings is as that of the objective’s, with the same R.",
+	func(c Circumstances) Finding {
 		for _, metric := range c.Uneven {
 			if slices.Contains(c.CostMetrics, metric) {
 				return notMet("repeated settings show that the noise of %s differs from one to another", metric)
@@ -141,13 +133,13 @@ var alikeNoise = Assumption{
 
 // boundedResponses is Assumption 6.
 var boundedResponses = Assumption{
-	Text:  "Objective and constraints are bounded (by constants Q and M that the figures do not need).",
-	judge: func(Circumstances) Finding { return unknown("no number of readings can show it") }}
+	"Objective and constraints are bounded (by constants Q and M that the figures do not need).",
+	func(Circumstances) Finding { return unknown("no number of readings can show it") }}
 
 // wideSlater is Assumption 7 with what Theorem 2 asks of its ε.
 var wideSlater = Assumption{
-	Text: "Some settings keep every limit by ε > 4R√(2γ_S + 2 + 2 ln(2L/p))·√((S+2)γ_S)/S + 2R(√(4m/S) + √(ln(2L/p)/S)), which keeps κ bounded (the figures have the κ themselves).",
-	judge: func(c Circumstances) Finding {
+	"Some settings keep every limit by ε > 4R√(2γ_S + 2 + 2 ln(2L/p))·√((S+2)γ_S)/S + 2R(√(4m/S) + √(ln(2L/p)/S)), which keeps κ bounded (the figures have the κ themselves).",
+	func(c Circumstances) Finding {
 		b, a := c.Settings.BetaFor(c.Metrics[0]), newEpochs(c.Context, c.Settings)
 		if b.Schedule != "theory" {
 			return unknown("no R is given that would say how much it is")

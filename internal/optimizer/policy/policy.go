@@ -4,6 +4,11 @@
 // included. Functions are numbered as targets: 0 is the reward, 1+j is cost j.
 package policy
 
+import (
+	"math"
+	"slices"
+)
+
 // Policy is one algorithm with its settings. Policies are immutable; all that moves is in their
 // arguments.
 type Policy interface {
@@ -23,140 +28,139 @@ type Policy interface {
 	Step(q []float64, r *Revealed) []float64
 }
 
-// Width is what β_t may depend on.
-type Width struct {
-	Round       int       // t
-	Gain        []float64 // γ_t per target, realised information gain of the data seen
-	Lambda      []float64 // λ per target
-	Multipliers []float64
+// plain is what an algorithm is that says no more than its score: without multipliers, confidence
+// widths and traits.
+type plain struct{}
+
+func (plain) Traits() Traits                          { return Traits{} }
+func (plain) Start() []float64                        { return nil }
+func (plain) Beta(Width) []float64                    { return nil }
+func (plain) Estimates(s *Input, i int) []float64     { return means(s, i) }
+func (plain) Step(q []float64, _ *Revealed) []float64 { return nil }
+
+// Traits are what an algorithm is, and what it can do beyond what every algorithm does; a function
+// it does not have is nil. An algorithm made from another takes that one's traits and changes what
+// differs.
+type Traits struct {
+	// LooksBack: it needs Input.Past.
+	LooksBack bool
+	// LooksAtAll: it needs Input.Set. It scores a finite set as a whole, so on a continuous space a
+	// fixed space-filling set stands in for the space, unless it proposes one.
+	LooksAtAll bool
+	// RisesWithUncertainty: its score at a place never falls when a standard deviation there rises.
+	RisesWithUncertainty bool
+	// MovesByEstimate: its multipliers move by the estimate at the chosen point, Revealed.Own.
+	MovesByEstimate bool
+	// AvoidsKnown: it does not choose a candidate again while no reading has shown that it would
+	// teach anything.
+	AvoidsKnown bool
+	// Expects: its score is the logarithm of an expectation, to which that of the chance that a
+	// trial works at the place is added. Where readings told their noise it is one under the model
+	// as it was fitted, whatever inflation widens or narrows what is said of it.
+	Expects bool
+
+	// Upper returns scores that are at least those of Score whenever every deviation is at most the
+	// one of the input, for an algorithm whose score may fall when a deviation rises; nil where
+	// none is known.
+	Upper func(s *Input) Scores
+	// Slopes returns the derivatives of the scores by the means and deviations of the input, for an
+	// algorithm whose score is smooth in them wherever a place is allowed, but for kinks; nil for
+	// others. Where a deviation is 0, so are its derivatives.
+	Slopes func(s *Input) Slopes
+	// First returns the earliest round whose data enter decision t; nil for an algorithm that never
+	// forgets.
+	First func(t int) int
+	// Incumbent returns which of the points played, whose posterior means are in the input (no
+	// deviations), the others are compared with as Input.Rival, −1 for none; look gives the input
+	// of one of them with its deviations. Again returns what reading it once more is worth, beside
+	// others played that are in the input, noise being λ of a reading there per target.
+	Incumbent func(played *Input, look func(i int) (*Input, error)) (int, error)
+	Again     func(others *Input, noise []float64) float64
+	// Draws returns Draw.Z, one number per function, for a seed and the widths β_t.
+	Draws func(seed uint64, beta []float64) []float64
+	// Drawn returns, of an algorithm that draws whole functions, the standardised draws (draw −
+	// μ)/σ at the chosen place i, to keep as Draw.Z.
+	Drawn func(s *Input, i int) ([]float64, error)
+	// Propose lists, on a continuous space, the points that an algorithm which looks at all wants
+	// to choose among. s has no places.
+	Propose func(s *Input) [][]float64
+	// Censoring: responses count as 0 until they arrive, and for good when they come late.
+	Censoring *Censoring
+	// Response returns the one response F(r, c; κ) that the algorithm regresses in place of reward
+	// and costs; a round has it once all its metrics are told.
+	Response func(reward float64, costs, multipliers []float64) float64
+	// Ceiling returns the largest value that a cost's multiplier can have.
+	Ceiling func(cost int) float64
+	// Horizon returns the T of a round's constants; nil where it is the number of rounds planned.
+	Horizon func(round int) int
+	// Bound returns the bound on cost j's cumulative violation after each of the rounds, in metric
+	// units; nil where the settings do not say what it takes.
+	Bound func(j int, rounds []Footstep) []float64
+	// RegretBound returns the bound on cumulative regret after each of the rounds, in units of the
+	// objective; nil where the settings do not say what it takes.
+	RegretBound func(rounds []Footstep) []float64
 }
 
-// Input is the acquisition’s: what an algorithm sees when it decides round t.
-type Input struct {
-	Round       int // t
-	Horizon     int // T
-	Beta        []float64
-	Lambda      []float64 // λ per target
-	Multipliers []float64
-	Reward      Estimate
-	Costs       []Estimate
-	// Rival is what the places are compared with; nil for algorithms without an incumbent, and
-	// while there is none.
-	Rival *Rival
-	// Works is the latent function of whether trials work at the places, which the state adds to
-	// the scores; nil while none has failed because of its settings.
-	Works *Estimate
-	// TooRisky[i]: the chance to break a limit at place i is larger than what is left of the risk
-	// asked for; nil where none was.
-	TooRisky []bool
-	Given    []bool // per cost: its value is known at the decision
-	Draw     Draw
-	Past     []Past // rounds 1..t−1, for algorithms that look at past readings; nil for the others
-	Set      *Set   // for algorithms that look at the whole set of candidates; nil for the others
+// ActsOnOwnData tells whether the algorithm's regressions are others than the arrived readings' of
+// each metric.
+func (t Traits) ActsOnOwnData() bool { return t.Censoring != nil || t.Response != nil }
+
+// Earliest is the earliest round whose data enter decision t, 1 for an algorithm that never
+// forgets.
+func (t Traits) Earliest(decision int) int {
+	if t.First == nil {
+		return 1
+	}
+	return max(t.First(decision), 1)
 }
 
-// Rival is the incumbent x*, the point that would be recommended, beside the places of the input.
-// Slices are per target.
-type Rival struct {
-	Mean, SD []float64   // the posterior at x*
-	Together [][]float64 // the posterior covariance of the target at each place and at x*
-	Noise    [][]float64 // λ of one more reading of the target at each place
-	Least    float64     // the least mean reward of a point played: what breaking a limit counts as
-	Itself   []bool      // which of the places are x*
-	Again    float64     // what reading x* once more is worth, over its chance to keep all limits, in units of the reward
+// Censoring is how late responses count.
+type Censoring struct {
+	Window int // m: a reading with delay > m counts as 0
+	// Widen returns the width v_t from β_t and Σ_{s=max(1,t−m)}^{t−1} σ_t(x_s), per target.
+	Widen func(beta, sums []float64) []float64
 }
 
-// Estimate is a posterior at the places of the input: mean and standard deviation of the latent
-// function. A cost whose value is given has SD 0.
-type Estimate struct{ Mean, SD []float64 }
-
-// Past is one earlier round as decision t sees it.
-type Past struct {
-	Point     []float64
-	Suggested bool
-	Excluded  bool
-	Complete  bool      // every target's reading is seen
-	Reward    float64   // the reading, when Complete
-	Costs     []float64 // likewise
+// Footstep is what a bound needs to know of one round; slices are per target. SD is σ(x_s) of the
+// decision, Scale brings a modelled quantity to metric units. Per cost there are the multipliers of
+// the decision, and After the round, and what was read or known of the costs at x_s, in modelled
+// units, NaN if nothing.
+type Footstep struct {
+	Suggested                     bool
+	Beta, SD, Gain, Lambda, Scale []float64
+	Multipliers, After, Costs     []float64
 }
 
-// Set is the finite list of places of the input, for algorithms that compare or draw over all of
-// them. What is worked out only when it is asked for may fail, when nobody waits for it any more.
-type Set struct {
-	Points [][]float64 // unit coordinates
-	Seeds  []int       // indices of the safe seeds
-	Free   []bool      // free[k]: parameter k is one that can be varied
-	// Choices[k] is the number of choices of a categorical parameter, 0 of any other.
-	Choices []int
-	// Known[i]: place i was played, and nothing says that another reading there would teach
-	// anything.
-	Known []bool
-	// Unlike is how far apart two points are: the squared distance in unit coordinates, two
-	// different choices being 1 apart whatever their order.
-	Unlike func(u, v []float64) float64
-	// Joint prepares to draw functions over some of the places, all if among is nil: what it
-	// returns draws the target's latent function there from its posterior widened by width: μ +
-	// width·chol(Cov)·n, n standard normal numbers from source.
-	Joint func(among []int) (func(target int, width float64, normal func() float64) []float64, error)
-	// Reread prepares to say what one more reading of the target would change at some of the
-	// places: the function it returns gives the posterior there if a reading equal to value were
-	// added at place x.
-	Reread func(target int, among []int) (func(x int, value float64) Estimate, error)
-	// Distance between two places in kernel inputs, the euclidean norm that Lipschitz constants
-	// refer to.
-	Distance func(i, j int) float64
-	// Earlier returns what the decision of an earlier round saw of the same places; given
-	// constraints keep their present values.
-	Earlier func(round int) (*Input, error)
-	// Design is the point of the space-filling sequence whose turn it is, in unit coordinates.
-	Design func() []float64
-	// Reach draws points back towards one that is allowed, where hardly any of them are; nil where
-	// all are allowed.
-	Reach func(points [][]float64, from []float64) [][]float64
-	// Pause is called between pieces of long work; an error ends the work, since nobody waits for
-	// it any more.
-	Pause func() error
+// spread is 2βσ of target k: how far its band's edge can be from the function.
+func (f Footstep) spread(k int) float64 { return 2 * f.Beta[k] * f.SD[k] }
 
-	last *drawing
+// complete tells whether every cost is known.
+func (f Footstep) complete() bool { return !slices.ContainsFunc(f.Costs, math.IsNaN) }
+
+// summed adds up a term of each suggested round, in units of a target.
+func summed(target int, rounds []Footstep, term func(i int, r Footstep) float64) []float64 {
+	sum := 0.0
+	return figured(rounds, func(i int, r Footstep) float64 {
+		if r.Suggested {
+			sum += r.Scale[target] * term(i, r)
+		}
+		return sum
+	})
 }
 
-// Draw is what chance contributes to a decision.
-type Draw struct {
-	Seed uint64
-	Z    []float64
+// figured is what a bound comes to after each round.
+func figured(rounds []Footstep, after func(i int, r Footstep) float64) []float64 {
+	out := make([]float64, len(rounds))
+	for i, r := range rounds {
+		out[i] = after(i, r)
+	}
+	return out
 }
 
-// Scores is an acquisition over the places of the input.
-type Scores struct {
-	Value []float64
-	// Untruncated breaks ties of Value; nil where nothing is truncated.
-	Untruncated []float64
-	// Allowed is nil when every place may be chosen. Where none may be, Fallback, if not nil, is
-	// maximised instead.
-	Allowed  []bool
-	Fallback []float64
-	// Unlikely places hardly work and are chosen only where no other is left; nil for none. An
-	// algorithm leaves it to the state.
-	Unlikely []bool
-	// Logarithmic tells that differences of values are ratios of what is maximised.
-	Logarithmic bool
-	// Relative ties compare to |max| alone instead of max(1, |max|).
-	Relative bool
-	Reason   string
-}
+// epochStart is the first round of the epoch of the given length that round t belongs to.
+func epochStart(t, length int) int { return (t-1)/length*length + 1 }
 
-// Revealed is what round t brought, for the multipliers.
-type Revealed struct {
-	Round    int
-	Excluded bool
-	// Costs[j] holds the readings of cost j told during round t, of whatever round; excluded
-	// rounds' are left out.
-	Costs [][]float64
-	// Own[j] is the estimate of cost j at x_t made before round t's data (as Estimates gives it);
-	// nil unless the policy moves by estimate.
-	Own []float64
-	// Given[j] is the value of cost j at x_t where it was known at the decision.
-	Given []float64
-	// Since returns the readings of cost j of rounds first..t that were told by the end of round t.
-	Since func(first, j int) []float64
+// lastRounds forgets all but the last rounds.
+func lastRounds(window int) func(t int) int {
+	return func(t int) int { return max(1, t-window) }
 }

@@ -1,9 +1,6 @@
 package policy
 
-import (
-	"encoding/json"
-	"math"
-)
+import "math"
 
 // largestPsi keeps one reading far beyond a limit from overflowing the regression.
 const largestPsi = 1e12
@@ -33,25 +30,4 @@ func (p Psi) Inverse(y float64) float64 {
 		return (math.Pow(y, 1/p.Power) - 1) / p.Rate
 	}
 	return math.Log(y) / p.Rate
-}
-
-func (r *resolver) resolvePsi(s Setting, raw json.RawMessage) Psi {
-	p, _ := r.fallback(s).(Psi)
-	if absent(raw) {
-		return p
-	}
-	p = Psi{Rate: 1, Power: 2}
-	word, given, ok := r.object(s.Name, raw, "form", map[string]*float64{"rate": &p.Rate, "power": &p.Power})
-	if !ok {
-		return p
-	}
-	p.Form = word
-	r.want(word == "exponential" || word == "polynomial", s.Name+".form", "must be exponential or polynomial")
-	r.want(p.Rate > 0, s.Name+".rate", "must be above 0")
-	r.want(p.Power > 1, s.Name+".power", "must be above 1")
-	if word == "exponential" {
-		r.want(!given["power"], s.Name+".power", "belongs to the polynomial form")
-		p.Power = 0
-	}
-	return p
 }

@@ -12,7 +12,7 @@ var randomSearch = Description{
 }
 
 // uniform gives every place a random score.
-type uniform struct{ unbanded }
+type uniform struct{ plain }
 
 func (a uniform) Traits() Traits { return Traits{LooksAtAll: true, Propose: a.propose} }
 
@@ -39,5 +39,3 @@ func (uniform) Score(s *Input) (Scores, error) {
 	}
 	return scores, nil
 }
-
-func (uniform) Estimates(s *Input, i int) []float64 { return means(s, i) }

@@ -170,3 +170,23 @@ func slopesAhead(s *Input, p *pair, i int, out *Slopes) {
 		}
 	}
 }
+
+// logChance is Σ_j ln P(g_j ≤ 0) at place i over the learned costs, less how far given costs are
+// beyond their limit, and whether they are within.
+func logChance(s *Input, i int) (logChance float64, within bool) {
+	within = true
+	for j, g := range s.Costs {
+		if s.Given[j] {
+			within = within && g.Mean[i] <= 0
+			logChance -= leastLog * positive(g.Mean[i])
+			continue
+		}
+		logChance += logNormal(ratio(-g.Mean[i], g.SD[i]))
+	}
+	return bounded(logChance), within
+}
+
+// leastLog bounds logarithms of 0, so that scores can be told apart and added.
+const leastLog = 1e100
+
+func bounded(v float64) float64 { return math.Max(v, -leastLog) }

@@ -29,6 +29,13 @@ var rpolBeta = func() Setting {
 var etaSetting = Setting{Name: "eta", Type: Number, Default: 1.0, Low: limit(0),
 	Meaning: "least price of violation at the end of round t, as a multiple of √t"}
 
+// The rectified papers' theorem, and what all its variants assume.
+const (
+	rectifiedPaper  = "Guo, Zhu, Liu: Rectified Pessimistic-Optimistic Learning for Stochastic Continuum-armed Bandit with Constraints"
+	rectifiedRegret = "the regret Σ_s [f(x*) − f(x_s)] behind the best settings within every limit and the margin that is kept, by Σ_s 2β^f σ^f(x_s) with the β and σ of the decisions themselves, with probability 1 − p"
+	rectifiedSum    = "the cumulative violation Σ_s [g(x_s)]⁺ of each limit, by Σ_s [2β^g σ^g(x_s) + (2β^f σ^f(x_s) + 2B_f)/Q_s] with the Q, β and σ of the decisions themselves, with probability 1 − p"
+)
+
 // rpol is rectified pessimistic-optimistic learning:
 //
 //	f̂ = μ^f + β^f σ^f,   ǧ_j = μ^{g_j} − β^{g_j} σ^{g_j},   x_t = argmax f̂ − Σ_j Q_j [ǧ_j]⁺,
@@ -49,32 +56,12 @@ func (a rpol) Traits() Traits {
 
 func (a rpol) Start() []float64 { return filled(a.costs, 1) }
 
-func (a rpol) Score(s *Input) (Scores, error) { return rectified(s, s.Multipliers), nil }
+// acquisition is f̂ − Σ_j Q_j [ǧ_j]⁺.
+func (a rpol) acquisition(s *Input) bands { return bands{s.Beta, s.Multipliers, rectified(a.costs)} }
 
-// rectified is μ+βσ of the reward less the priced optimistic violation, Σ_j price_j [μ−βσ]⁺.
-func rectified(s *Input, prices []float64) Scores {
-	scores := Scores{Value: upper(s.Reward, s.Beta[0]), Reason: TradeOff}
-	for j, g := range s.Costs {
-		for i, optimistic := range lower(g, s.Beta[1+j]) {
-			scores.Value[i] -= prices[j] * positive(optimistic)
-		}
-	}
-	return scores
-}
+func (a rpol) Score(s *Input) (Scores, error) { return a.acquisition(s).scores(s), nil }
 
-func (rpol) slopes(s *Input) Slopes { return rectifiedSlopes(s, s.Multipliers) }
-
-// rectifiedSlopes are those of rectified.
-func rectifiedSlopes(s *Input, prices []float64) Slopes {
-	out := linear(s, s.Beta[0])
-	for j, g := range s.Costs {
-		beta := s.Beta[1+j]
-		out.Kinks = append(out.Kinks, Kink{1 + j, prices[j], lower(g, beta), 1, -beta})
-	}
-	return out
-}
-
-func (rpol) Estimates(s *Input, i int) []float64 { return optimistic(s, i) }
+func (a rpol) slopes(s *Input) Slopes { return a.acquisition(s).slopes(s) }
 
 func (a rpol) Step(q []float64, r *Revealed) []float64 {
 	floor := a.eta * math.Sqrt(float64(r.Round))
@@ -102,18 +89,35 @@ func (a rpol) violationBound(j int, rounds []Footstep) []float64 {
 // regretBound is the bound on regret of the same theorem, Σ_s e^f(x_s) with e^f = 2β^f σ^f: at x*
 // no limit is broken even optimistically, so the rule's choice has f̂(x_s) ≥ f̂(x*) ≥ f(x*).
 func (a rpol) regretBound(rounds []Footstep) []float64 {
-	return summed(rounds, func(r Footstep) float64 { return r.spread(0) })
+	return summed(0, rounds, func(_ int, r Footstep) float64 { return r.spread(0) })
 }
 
 // bound is Σ_s [e^g + (e^f + 2B_f)/Q_s], e being the error of the band of target k in a round.
 func (a rpol) bound(j int, rounds []Footstep, e func(r Footstep, k int) float64) []float64 {
-	out := make([]float64, len(rounds))
-	sum := 0.0
-	for i, r := range rounds {
-		if r.Suggested {
-			sum += r.Scale[1+j] * (e(r, 1+j) + (e(r, 0)+2*a.of[0].norm(r.Beta[0]))/r.Multipliers[j])
-		}
-		out[i] = sum
-	}
-	return out
+	return summed(1+j, rounds, func(_ int, r Footstep) float64 {
+		return e(r, 1+j) + (e(r, 0)+2*a.of[0].norm(r.Beta[0]))/r.Multipliers[j]
+	})
 }
+
+// rectifiedRule: each summand of the rectified bound needs the rule's choice of its own round, and
+// no other round's.
+var rectifiedRule = Assumption{
+	"Every trial that the sum counts was chosen by the rule. Own and imported trials are not counted.",
+	func(c Circumstances) Finding {
+		switch {
+		case c.Spread > 0:
+			return notMet("%s of the first design were spread over the space instead", trials(c.Spread))
+		case c.Moved > 0:
+			return notMet("%s tried at other settings than those chosen", trials(c.Moved))
+		}
+		return met("%s chosen otherwise, and not counted", trials(c.Own+c.Imported))
+	}}
+
+var untouchedRows = Assumption{
+	"Rows brought from elsewhere were not picked by how they turned out.",
+	func(c Circumstances) Finding {
+		if c.Imported > 0 {
+			return unknown("%s imported, and how they were picked is not recorded", trials(c.Imported))
+		}
+		return met("nothing was imported")
+	}}

@@ -33,8 +33,8 @@ var rpolCensored = Description{
 
 // responsesBounded is that B_r bounds what is read with probability 1 − 2/T.
 var responsesBounded = Assumption{
-	Text: "Readings are at most B_r = B + R√(2 ln T), by which the widths grow.",
-	judge: func(c Circumstances) Finding {
+	"Readings are at most B_r = B + R√(2 ln T), by which the widths grow.",
+	func(c Circumstances) Finding {
 		a := newCensored(c.Context, c.Settings)
 		for k, b := range a.of {
 			if least := b.B + b.R*math.Sqrt(2*math.Log(float64(c.Horizon))); a.learned[k] && (b.Schedule != "theory" || a.response[k] < least*(1-1e-9)) {
@@ -46,8 +46,8 @@ var responsesBounded = Assumption{
 
 // independentDelays takes the place of prompt readings.
 var independentDelays = Assumption{
-	Text: "Delays are independent of everything else, and alike from reading to reading.",
-	judge: func(c Circumstances) Finding {
+	"Delays are independent of everything else, and alike from reading to reading.",
+	func(c Circumstances) Finding {
 		if c.Late == 0 {
 			return met("no reading was late")
 		}
@@ -75,12 +75,8 @@ func publishedResponse(c Context, s Settings, metric string) (float64, bool) {
 }
 
 func newCensored(c Context, s Settings) censored {
-	a := censored{rpol: newRPOL(c, s), window: int(s.Value("delay_window", "")), response: make([]float64, len(c.Constraints)+1)}
-	for k, metric := range append([]string{c.Metrics[0]}, c.CostMetrics...) {
-		if a.learned[k] {
-			a.response[k] = s.Value("response_bound", metric)
-		}
-	}
+	a := censored{rpol: newRPOL(c, s), window: int(s.Value("delay_window", ""))}
+	a.response = a.values(c, s, "response_bound")
 	return a
 }
 

@@ -31,8 +31,8 @@ var rpolSW = Description{
 
 // boundedDrift takes the place of functions that stay the same.
 var boundedDrift = Assumption{
-	Text: "Within any window the responses change by no more than Γ allows for: Γ ≥ (1/λ)√(2W(1+λ)γ_T)·Σ‖f_s − f_{s+1}‖.",
-	judge: func(c Circumstances) Finding {
+	"Within any window the responses change by no more than Γ allows for: Γ ≥ (1/λ)√(2W(1+λ)γ_T)·Σ‖f_s − f_{s+1}‖.",
+	func(c Circumstances) Finding {
 		a := newSliding(c.Context, c.Settings)
 		for k := range a.drift {
 			if a.learned[k] && a.drift[k] == 0 && a.perRound[k] == 0 {
@@ -44,11 +44,9 @@ var boundedDrift = Assumption{
 
 func checkWindow(c Context, s Settings) []Fault {
 	var faults []Fault
-	_, gain := s.Number("gamma_T", "")
-	_, window := s.Number("window", "")
-	_, budget := s.Number("variation_budget", "")
+	gain, window := s.has("gamma_T"), s.has("window")
 	switch {
-	case !window && !budget:
+	case !window && !s.has("variation_budget"):
 		faults = append(faults, Fault{"window", "say how many of the last rounds count, or give variation_budget and gamma_T"})
 	case !window && !gain:
 		faults = append(faults, Fault{"gamma_T", "variation_budget sets the window only together with gamma_T"})
@@ -82,13 +80,7 @@ type sliding struct {
 
 func newSliding(c Context, s Settings) sliding {
 	a := sliding{rpol: newRPOL(c, s), horizon: float64(c.Horizon), gain: s.Value("gamma_T", ""), window: int(s.Value("window", ""))}
-	for k, metric := range append([]string{c.Metrics[0]}, c.CostMetrics...) {
-		drift, perRound := 0.0, 0.0
-		if a.learned[k] {
-			drift, perRound = s.Value("drift_width", metric), s.Value("drift_per_round", metric)
-		}
-		a.drift, a.perRound = append(a.drift, drift), append(a.perRound, perRound)
-	}
+	a.drift, a.perRound = a.values(c, s, "drift_width"), a.values(c, s, "drift_per_round")
 	return a
 }
 
@@ -162,5 +154,5 @@ func (a sliding) spread(r Footstep, k int) float64 {
 
 // regretBound is Σ_s [2β^f σ^f(x_s) + 2Γ^f].
 func (a sliding) regretBound(rounds []Footstep) []float64 {
-	return summed(rounds, func(r Footstep) float64 { return a.spread(r, 0) })
+	return summed(0, rounds, func(_ int, r Footstep) float64 { return a.spread(r, 0) })
 }

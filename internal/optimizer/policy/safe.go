@@ -15,7 +15,6 @@ var safeSettings = []Setting{betaSetting,
 // or, with a Lipschitz constant L, what the seeds lead to: x ∈ S and u_{g_j}(x) + L‖x − x′‖ ≤ 0 for
 // all j put x′ into S.
 type safe struct {
-	unpriced
 	widths
 	lipschitz float64 // 0: not used
 }
@@ -27,7 +26,7 @@ func newSafe(c Context, s Settings) safe {
 func (safe) Traits() Traits { return Traits{LooksAtAll: true} }
 
 // Estimates are the upper ones: a point is safe when even they are within the limit.
-func (safe) Estimates(s *Input, i int) []float64 { return pessimistic(s, i) }
+func (safe) Estimates(s *Input, i int) []float64 { return s.at(i, s.Beta) }
 
 // members marks the safe set.
 func (a safe) members(s *Input) ([]bool, error) {
@@ -72,19 +71,10 @@ func worstOf(s *Input, widths []float64) []float64 {
 	return worst
 }
 
-// pessimistic is the upper estimate of the reward and of each cost at place i.
-func pessimistic(s *Input, i int) []float64 {
-	v := []float64{s.Reward.Mean[i] + s.Beta[0]*s.Reward.SD[i]}
-	for j, g := range s.Costs {
-		v = append(v, g.Mean[i]+s.Beta[1+j]*g.SD[i])
-	}
-	return v
-}
-
 // widest is the width u − l of the band at every place, the largest over targets first to last.
 func widest(s *Input, first, last int) []float64 {
 	w := make([]float64, len(s.Reward.Mean))
-	for k, e := range append([]Estimate{s.Reward}, s.Costs...)[first : last+1] {
+	for k, e := range s.targets()[first : last+1] {
 		for i, sd := range e.SD {
 			w[i] = max(w[i], 2*s.Beta[first+k]*sd)
 		}
@@ -152,12 +142,4 @@ func (a safe) rereading(s *Input, among []int) (func(x int) bool, error) {
 		}
 		return slices.Contains(unsafe, false)
 	}, nil
-}
-
-func negated(v []float64) []float64 {
-	out := make([]float64, len(v))
-	for i := range v {
-		out[i] = -v[i]
-	}
-	return out
 }

@@ -31,7 +31,7 @@ var scbo = Description{
 // since. The model keeps what was read before. All of this is worked out from the readings, so
 // there is nothing to record.
 type trustRegion struct {
-	unbanded
+	plain
 	design int // rounds of the first design, which do not move L
 }
 
@@ -251,4 +251,4 @@ func (a trustRegion) drawn(s *Input, i int) ([]float64, error) {
 	return standardised(s, drawn, i, n), nil
 }
 
-func (trustRegion) Estimates(s *Input, i int) []float64 { return drawnAt(s, s.Draw.Z, i) }
+func (trustRegion) Estimates(s *Input, i int) []float64 { return s.at(i, s.Draw.Z) }

@@ -36,13 +36,11 @@ func checkSCGP(c Context, s Settings) []Fault {
 			return []Fault{{"", "scgp-ucb needs to know every constraint before it chooses; " + c.Constraints[j] + " is learned from readings"}}
 		}
 	}
-	_, slater := s.Number("slater", "")
-	_, scaled := s.Number("penalty_scale", "")
 	switch {
-	case slater:
+	case s.has("slater"):
 	case s.Text("variant") == "ii":
 		return []Fault{{"slater", "variant ii takes its ε_t from δ: give it"}}
-	case c.Paper && !scaled:
+	case c.Paper && !s.has("penalty_scale"):
 		return []Fault{{"slater", "the published V_t is δ√t/(8B): give δ, or penalty_scale"}}
 	}
 	return nil
@@ -73,11 +71,10 @@ func publishedPrice(_ Context, s Settings, _ string) (float64, bool) {
 }
 
 func newSCGP(c Context, s Settings) scgp {
-	a := scgp{widths: newWidths(c, s), bound: s.Value("objective_bound", ""), costs: len(c.Constraints), price: s.Value("penalty_scale", ""), slack: 1}
+	a := scgp{widths: newWidths(c, s), bound: s.Value("objective_bound", ""), costs: len(c.Constraints), price: s.Value("penalty_scale", ""), slack: 1, slater: s.Value("slater", "")}
 	if s.Text("variant") == "ii" {
-		a.slack = s.Value("slater", "") / 2
+		a.slack = a.slater / 2
 	}
-	a.slater, _ = s.Number("slater", "")
 	return a
 }
 
@@ -90,56 +87,28 @@ func (a scgp) Start() []float64 { return make([]float64, a.costs) }
 // Beta is the objective's alone: the constraints need no learning.
 func (a scgp) Beta(w Width) []float64 { return a.widths.Beta(w)[:1] }
 
-func (a scgp) Score(s *Input) (Scores, error) {
-	scores := Scores{Untruncated: upper(s.Reward, s.Beta[0]), Reason: TradeOff}
-	scores.Value = make([]float64, len(scores.Untruncated))
-	for i, v := range scores.Untruncated {
-		scores.Value[i] = clip(v, -a.bound, a.bound)
-	}
-	for j, g := range s.Costs {
-		price := a.priceOf(s, j)
-		for i, v := range g.Mean {
-			penalty := price * v
-			scores.Value[i] -= penalty
-			scores.Untruncated[i] -= penalty
-		}
-	}
-	return scores, nil
-}
-
-// priceOf is Q_j/V_t.
-func (a scgp) priceOf(s *Input, j int) float64 {
+// lagrangian is clip(μ+βσ, ±B) − Σ_j (Q_j/V_t) g_{j,t}.
+func (a scgp) lagrangian(s *Input) bands {
 	price, _ := a.schedules(s.Round)
-	return s.Multipliers[j] / price
-}
-
-func (a scgp) slopes(s *Input) Slopes {
-	out := linear(s, s.Beta[0])
-	out.Kinks = cut(0, s.Reward, s.Beta[0], 1, a.bound)
-	for j, g := range out.Costs {
-		for i := range g.Mean {
-			g.Mean[i] = -a.priceOf(s, j)
-		}
+	b := bands{append([]float64{s.Beta[0]}, make([]float64, a.costs)...), make([]float64, a.costs), []interval{plusMinus(a.bound)}}
+	for j, queue := range s.Multipliers {
+		b.prices[j] = queue / price
 	}
-	return out
+	return b
 }
 
-func (a scgp) Estimates(s *Input, i int) []float64 {
-	v := means(s, i)
-	v[0] = clip(s.Reward.Mean[i]+s.Beta[0]*s.Reward.SD[i], -a.bound, a.bound)
-	return v
+func (a scgp) Score(s *Input) (Scores, error) {
+	l := a.lagrangian(s)
+	return l.truncated(l.edges(s)), nil
 }
+
+func (a scgp) slopes(s *Input) Slopes { return a.lagrangian(s).slopes(s) }
+
+func (a scgp) Estimates(s *Input, i int) []float64 { return a.lagrangian(s).at(s, i) }
 
 func (a scgp) Step(queue []float64, r *Revealed) []float64 {
-	next := append([]float64(nil), queue...)
-	if r.Excluded {
-		return next
-	}
 	_, slack := a.schedules(r.Round)
-	for j := range next {
-		next[j] = positive(queue[j] + r.Given[j] + slack)
-	}
-	return next
+	return r.moved(queue, func(j int, queue float64) float64 { return positive(queue + r.Given[j] + slack) })
 }
 
 // schedules are V_t and ε_t.
@@ -153,16 +122,14 @@ func (a scgp) schedules(t int) (price, slack float64) {
 //
 //	Σ_{s≤n} g_{j,s}(x_s) ≤ Q_{j,n+1} − Σ_{s≤n} ε_s.
 func (a scgp) violationBound(j int, rounds []Footstep) []float64 {
-	out := make([]float64, len(rounds))
 	slack := 0.0
-	for i, r := range rounds {
+	return figured(rounds, func(i int, r Footstep) float64 {
 		if r.Suggested {
 			_, epsilon := a.schedules(i + 1)
 			slack += epsilon
 		}
-		out[i] = r.Scale[1+j] * positive(r.After[j]-slack)
-	}
-	return out
+		return r.Scale[1+j] * positive(r.After[j]-slack)
+	})
 }
 
 // regretBound is what stands under the expectation in the proof of Theorem 4: its (22) with T2 ≤ 0
@@ -176,33 +143,30 @@ func (a scgp) regretBound(rounds []Footstep) []float64 {
 	if a.slater == 0 {
 		return nil
 	}
-	out := make([]float64, len(rounds))
-	sum := 0.0
-	for i, r := range rounds {
-		if r.Suggested && r.complete() {
-			price, slack := a.schedules(i + 1)
-			term := r.spread(0) + 2*a.bound*min(slack/a.slater, 1)
-			for k, g := range r.Costs {
-				term += ((g+slack)*(g+slack)/2 + r.Multipliers[k]*positive(slack-a.slater)) / price
-			}
-			sum += r.Scale[0] * term
+	return summed(0, rounds, func(i int, r Footstep) float64 {
+		if !r.complete() {
+			return 0
 		}
-		out[i] = sum
-	}
-	return out
+		price, slack := a.schedules(i + 1)
+		term := r.spread(0) + 2*a.bound*min(slack/a.slater, 1)
+		for k, g := range r.Costs {
+			term += ((g+slack)*(g+slack)/2 + r.Multipliers[k]*positive(slack-a.slater)) / price
+		}
+		return term
+	})
 }
 
 // sampledLimits are Assumptions 5 and 6 of the theorem.
 var sampledLimits = Assumption{
-	Text: "The limits of each round are a sample of its own, alike from round to round and independent of everything else, and never beyond ±G.",
-	judge: func(Circumstances) Finding {
+	"The limits of each round are a sample of its own, alike from round to round and independent of everything else, and never beyond ±G.",
+	func(Circumstances) Finding {
 		return unknown("how the samples come about is not recorded")
 	}}
 
 // slaterOnAverage is Slater's condition for the mean of the samples.
 var slaterOnAverage = Assumption{
-	Text: "Some mixture of settings keeps every limit and its margin by δ ≤ 1 on average (Slater’s condition).",
-	judge: func(c Circumstances) Finding {
+	"Some mixture of settings keeps every limit and its margin by δ ≤ 1 on average (Slater’s condition).",
+	func(c Circumstances) Finding {
 		switch delta, given := c.Settings.Number("slater", ""); {
 		case !given:
 			return notMet("no δ is given, which ε and V are made from")
@@ -215,8 +179,8 @@ var slaterOnAverage = Assumption{
 
 // objectiveCut is that the objective's estimate is cut no closer than the objective goes.
 var objectiveCut = Assumption{
-	Text: "The estimate of the objective is cut at ±B, and the objective goes no further: |f| ≤ B.",
-	judge: func(c Circumstances) Finding {
+	"The estimate of the objective is cut at ±B, and the objective goes no further: |f| ≤ B.",
+	func(c Circumstances) Finding {
 		a := newSCGP(c.Context, c.Settings)
 		if a.of[0].Schedule != "theory" || a.of[0].B > a.bound {
 			return unknown("B is %s; readings cannot prove that the objective goes no further", short(a.bound))
@@ -226,8 +190,8 @@ var objectiveCut = Assumption{
 
 // publishedSchedules are V_t and ε_t as Theorem 4 has them; ε_t is not settable.
 var publishedSchedules = Assumption{
-	Text: "V_t and ε_t are the theorem’s: ε_t = 1/√t and V_t = δ√t/(8B), or ε_t = δ/(2√t) and V_t = δ²√t/(16B).",
-	judge: func(c Circumstances) Finding {
+	"V_t and ε_t are the theorem’s: ε_t = 1/√t and V_t = δ√t/(8B), or ε_t = δ/(2√t) and V_t = δ²√t/(16B).",
+	func(c Circumstances) Finding {
 		a := newSCGP(c.Context, c.Settings)
 		factor := 8 * a.bound / a.slater
 		if c.Settings.Text("variant") == "ii" {

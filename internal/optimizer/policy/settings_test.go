@@ -240,7 +240,7 @@ func TestAnySettings(t *testing.T) {
 		if len(faults) > 0 {
 			return
 		}
-		p, _ := New(d.Name, study, s)
+		p, _ := Build(d.Name, study, s)
 		q := p.Start()
 		w := Width{Round: 3, Gain: filled(3, 1), Lambda: filled(3, 0.5), Multipliers: q}
 		for _, v := range slices.Concat(q, p.Beta(w)) {

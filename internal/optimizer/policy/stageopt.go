@@ -68,13 +68,3 @@ func (a stages) stalled(s *Input, in []bool) (bool, error) {
 	}
 	return false, nil
 }
-
-func count(marked []bool) int {
-	n := 0
-	for _, m := range marked {
-		if m {
-			n++
-		}
-	}
-	return n
-}

@@ -1,5 +1,10 @@
 package policy
 
+import (
+	"fmt"
+	"strconv"
+)
+
 // Theorem is what was proved about the bounds on violation and regret that an algorithm draws, for
 // whoever has to judge whether they hold.
 type Theorem struct {
@@ -42,6 +47,34 @@ type Finding struct {
 	Standing Standing
 	Because  string
 }
+
+func met(format string, args ...any) Finding    { return Finding{Met, fmt.Sprintf(format, args...)} }
+func notMet(format string, args ...any) Finding { return Finding{NotMet, fmt.Sprintf(format, args...)} }
+func unknown(format string, args ...any) Finding {
+	return Finding{Unknown, fmt.Sprintf(format, args...)}
+}
+
+// unless is the finding where the assumption is not broken.
+func (f Finding) unless(broken bool, format string, args ...any) Finding {
+	if broken {
+		return notMet(format, args...)
+	}
+	return f
+}
+
+// trials counts them in words.
+func trials(n int) string {
+	switch n {
+	case 0:
+		return "no trial"
+	case 1:
+		return "1 trial"
+	}
+	return strconv.Itoa(n) + " trials"
+}
+
+// short is a number as a sentence has it.
+func short(x float64) string { return strconv.FormatFloat(x, 'g', 4, 64) }
 
 // Circumstances are what is known of a study that assumptions are held against. Numbers count
 // trials, unless said otherwise.

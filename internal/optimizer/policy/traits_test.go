@@ -24,30 +24,27 @@ func describe(d Description, t Traits) string {
 	return strings.Join(words, " ")
 }
 
-// needed are the settings that algorithms cannot do without, with widths from theory.
-var needed = map[string]string{
-	"rpol-censored-ucb": `"delay_window": 2`, "rpol-sw-ucb": `"window": 3`, "ckb-restart-ucb": `"restart_every": 3`, "ckb-sw-ucb": `"window": 3`,
-	"penalty-noiseless": `"reuse": false`, "safeopt": `"safe_seeds": [{}]`, "stageopt": `"safe_seeds": [{}]`, "sgp-ucb": `"safe_seeds": [{}]`,
+// withTheory are an algorithm's widths from theory, settings that none can do without that has them,
+// and some of its own.
+func withTheory(d Description, own ...string) string {
+	var parts []string
+	for _, s := range d.Settings {
+		if set := map[string]string{"beta": theory, "delay_window": `"delay_window": 2`, "window": `"window": 3`, "restart_every": `"restart_every": 3`,
+			"reuse": `"reuse": false`, "safe_seeds": `"safe_seeds": [{}]`}[s.Name]; set != "" {
+			parts = append(parts, set)
+		}
+	}
+	return "{" + strings.Join(append(parts, own...), ", ") + "}"
 }
 
-// ordinary makes an algorithm with the settings it needs and, where it has one, a width from
-// theory.
+// ordinary makes an algorithm with them.
 func ordinary(t *testing.T, d Description) Policy {
 	t.Helper()
 	study := studyOf(1)
 	if d.NeedsGivenConstraint {
 		study = knownBefore(study)
 	}
-	var parts []string
-	for _, s := range d.Settings {
-		if s.Name == "beta" {
-			parts = append(parts, theory)
-		}
-	}
-	if needed[d.Name] != "" {
-		parts = append(parts, needed[d.Name])
-	}
-	return made(t, d.Name, "{"+strings.Join(parts, ", ")+"}", study)
+	return made(t, d.Name, withTheory(d), study)
 }
 
 func TestTraits(t *testing.T) {
@@ -66,7 +63,7 @@ func TestTraits(t *testing.T) {
 		"ckb-sw-ucb":        "rises estimate forgets drift capped bounded",
 		"scgp-ucb":          "rises bounded",
 		"penalty-noiseless": "rises guaranteed forgets penalised capped bounded",
-		"penalty-noisy":     "rises guaranteed penalised bounded",
+		"penalty-noisy":     "rises guaranteed forgets penalised bounded",
 		"igp-ucb":           "rises",
 		"config":            "rises",
 		"epbo":              "rises",

@@ -274,7 +274,7 @@ func (b *compiler) settings() {
 	const at = "algorithm.settings"
 	whole, settings, wrong := c.Def.Algorithm.Settings, policy.Settings{}, []policy.Fault(nil)
 	if b.completes {
-		whole, wrong = policy.Complete(c.Def.Algorithm.Name, whole, c.Config.Context())
+		whole, wrong = policy.Completed(c.Def.Algorithm.Name, whole, c.Config.Context())
 	}
 	if len(wrong) == 0 {
 		c.Def.Algorithm.Settings = whole

@@ -73,3 +73,38 @@ func logExpectedImprovement(gain, sd float64) float64 {
 	}
 	return math.Log(sd) + logImprovement(gain/sd)
 }
+
+// LogChance is ln Φ(h/√(1 + v)), the logarithm of the chance of a yes where the latent function of
+// a probit model has mean h and variance v, with its derivatives by both: with u = h/√(1 + v),
+//
+//	∂/∂h = φ(u)/(Φ(u) √(1 + v)),   ∂/∂v = −u φ(u)/(2 Φ(u) (1 + v)).
+func LogChance(h, v float64) (value, byMean, byVariance float64) {
+	root := math.Sqrt(1 + v)
+	u := h / root
+	value = logNormal(u)
+	slope := math.Exp(logDensity(u) - value)
+	return value, slope / root, -u * slope / (2 * (1 + v))
+}
+
+// ExpectedImprovement is E[max(N(gain, sd²), 0)] = gain·Φ(gain/sd) + sd·φ(gain/sd).
+func ExpectedImprovement(gain, sd float64) float64 {
+	if sd == 0 {
+		return positive(gain)
+	}
+	z := gain / sd
+	return positive(gain*normal(z) + sd*math.Exp(-z*z/2)/math.Sqrt(2*math.Pi))
+}
+
+// normal is Φ(z), the standard normal distribution function.
+func normal(z float64) float64 { return 0.5 * math.Erfc(-z/math.Sqrt2) }
+
+// ratio is a/sd; for sd = 0 it is infinite, at a = 0 positively so.
+func ratio(a, sd float64) float64 {
+	switch {
+	case sd > 0:
+		return a / sd
+	case a >= 0:
+		return math.Inf(1)
+	}
+	return math.Inf(-1)
+}

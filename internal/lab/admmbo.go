@@ -11,6 +11,7 @@ import (
 	"headroom/internal/optimizer"
 	"headroom/internal/optimizer/gp"
 	"headroom/internal/optimizer/kernel"
+	"headroom/internal/optimizer/policy"
 	"headroom/internal/optimizer/search"
 )
 
@@ -103,7 +104,7 @@ func (p *admmbo) quadratic(at []float64) float64 {
 	if p.step > 0 {
 		j := p.step - 1
 		for k := range at {
-			sum += square(p.x[k] - at[k] + p.y[j][k]/p.rho)
+			sum += squared(p.x[k] - at[k] + p.y[j][k]/p.rho)
 		}
 		return p.rho / (2 * admmInfeasible) * sum
 	}
@@ -112,7 +113,7 @@ func (p *admmbo) quadratic(at []float64) float64 {
 		for j := range p.z {
 			centre += (p.z[j][k] - p.y[j][k]/p.rho) / m
 		}
-		sum += square(at[k] - centre)
+		sum += squared(at[k] - centre)
 	}
 	return m * p.rho / 2 * sum
 }
@@ -172,15 +173,14 @@ func (p *admmbo) mostPromising(ctx context.Context) ([]float64, error) {
 // improvement is the expected excess of room over the step's contribution: E[room − f]⁺ of a
 // normal, or of an indicator.
 func (p *admmbo) improvement(room, mean, sd float64) float64 {
-	if sd == 0 {
+	switch {
+	case p.step == 0:
+		return policy.ExpectedImprovement(room-mean, sd)
+	case sd == 0:
 		return math.Max(room-p.contribution(mean), 0)
 	}
-	if p.step > 0 {
-		infeasible := 0.5 * math.Erfc(-mean/(sd*math.Sqrt2))
-		return (1-infeasible)*math.Max(room, 0) + infeasible*math.Max(room-1, 0)
-	}
-	z := (room - mean) / sd
-	return (room-mean)*0.5*math.Erfc(-z/math.Sqrt2) + sd*math.Exp(-z*z/2)/math.Sqrt(2*math.Pi)
+	infeasible := 0.5 * math.Erfc(-mean/(sd*math.Sqrt2))
+	return (1-infeasible)*math.Max(room, 0) + infeasible*math.Max(room-1, 0)
 }
 
 func (p *admmbo) learn(_ context.Context, told []outcome) error {
@@ -188,7 +188,7 @@ func (p *admmbo) learn(_ context.Context, told []outcome) error {
 		return nil
 	}
 	f := p.function()
-	value := values(told)[metricsOf(p.in)[p.step]]
+	value := readingsIn(told)[metricsOf(p.in)[p.step]]
 	if p.step == 0 {
 		value = -value
 	}
@@ -228,8 +228,8 @@ func (p *admmbo) finishSweep() {
 	primal, dual, size := 0.0, 0.0, 0.0
 	for j := range p.z {
 		for k := range p.x {
-			primal += square(p.x[k] - p.z[j][k])
-			dual += square(p.rho * (p.z[j][k] - p.before[j][k]))
+			primal += squared(p.x[k] - p.z[j][k])
+			dual += squared(p.rho * (p.z[j][k] - p.before[j][k]))
 		}
 		size = math.Max(size, math.Max(floats.Norm(p.x, 2), floats.Norm(p.z[j], 2)))
 	}
@@ -246,4 +246,4 @@ func (p *admmbo) finishSweep() {
 	p.sweep++
 }
 
-func square(v float64) float64 { return v * v }
+func squared(v float64) float64 { return v * v }

@@ -1,20 +1,12 @@
 package lab
 
 import (
-	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/csv"
-	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
-	"strconv"
 
-	"headroom/internal/files"
 	"headroom/internal/view/chart"
 )
 
@@ -63,17 +55,11 @@ func (p Planned) Play(ctx context.Context, folder string, step func()) error {
 	return Write(p.file(folder), content)
 }
 
-// Write writes a file whole or not at all, for everybody to read.
-func Write(path string, content []byte) error {
-	err := files.CreateWhole(path, func(draft io.Writer) error { _, err := draft.Write(content); return err })
-	return errors.Join(err, os.Chmod(path, 0o644))
-}
-
 // who played what.
 type who struct{ of, label string }
 
-// kept reads the records of games, in their order.
-func kept[Record any](folder string, games []Planned) (map[who][]*Record, error) {
+// recordsOf reads the records of games, in their order.
+func recordsOf[Record any](folder string, games []Planned) (map[who][]*Record, error) {
 	all := map[who][]*Record{}
 	for _, p := range games {
 		content, err := os.ReadFile(p.file(folder))
@@ -88,40 +74,6 @@ func kept[Record any](folder string, games []Planned) (map[who][]*Record, error)
 		all[of] = append(all[of], record)
 	}
 	return all, nil
-}
-
-// digest is a short name of what can be written as JSON.
-func digest(of any) (string, error) {
-	text, err := json.Marshal(of)
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:16]), err
-}
-
-// table is rows as CSV.
-func table(rows [][]string) []byte {
-	var out bytes.Buffer
-	_ = csv.NewWriter(&out).WriteAll(rows) // a buffer never fails
-	return out.Bytes()
-}
-
-func indented(object any) ([]byte, error) {
-	content, err := json.MarshalIndent(object, "", "  ")
-	return append(content, '\n'), err
-}
-
-func number(v float64) string { return strconv.FormatFloat(v, 'g', 8, 64) }
-
-// along estimates step by step from lists of as many steps, one a game.
-func along(games [][]float64) []Estimate {
-	list := make([]Estimate, len(games[0]))
-	for t := range list {
-		column := make([]float64, len(games))
-		for i, steps := range games {
-			column[i] = steps[t]
-		}
-		list[t] = estimateOf(column)
-	}
-	return list
 }
 
 // curve is what a label came to, step by step.

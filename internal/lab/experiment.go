@@ -39,39 +39,6 @@ type Experiment struct {
 	Prior    *problems.Readings `json:"PriorTable,omitempty"` // readings whose correlation is the prior covariance; nil for those played
 }
 
-// rewardName is the name of the reward's metric; each cost's metric has its limit's name.
-const rewardName = "reward"
-
-func metricsOf(in *problems.Instance) []string { return append([]string{rewardName}, in.Limits...) }
-
-// Algorithms lists what can be played: every algorithm of a study, and opponents that only the
-// simulator plays.
-func Algorithms() []string {
-	var names []string
-	for _, d := range policy.Descriptions() {
-		names = append(names, d.Name)
-	}
-	for name := range opponents {
-		names = append(names, name)
-	}
-	slices.Sort(names[len(names)-len(opponents):])
-	return names
-}
-
-// Check tells what is wrong with an experiment without playing it.
-func (e Experiment) Check() error {
-	in, err := e.instance(1)
-	if err != nil {
-		return err
-	}
-	if opponent, ok := opponents[e.Algorithm]; ok {
-		_, err = opponent.check(e, in)
-		return err
-	}
-	_, err = e.config(in, 1)
-	return err
-}
-
 // T is the number of rounds played.
 func (e Experiment) T() int {
 	if e.Horizon > 0 {
@@ -177,9 +144,6 @@ func (e Experiment) config(in *problems.Instance, seed uint64) (*optimizer.Confi
 		}
 	}
 	cfg.SafeSeeds = in.SafePlaces(cfg.Space)
-	if !slices.Contains(Algorithms(), e.Algorithm) {
-		return nil, fmt.Errorf("there is no algorithm %q; there are %s", e.Algorithm, strings.Join(Algorithms(), ", "))
-	}
 	var faults []policy.Fault
 	var wrong []string
 	cfg.Settings, faults = policy.Resolve(e.Algorithm, e.Settings, cfg.Context())
@@ -202,8 +166,7 @@ const mostDrawn = 2000
 // suits tells whether the algorithm can be played on the problem.
 func (e Experiment) suits(in *problems.Instance, cfg *optimizer.Config) error {
 	p, _ := policy.Build(cfg.Algorithm, cfg.Context(), cfg.Settings)
-	all := policy.Descriptions()
-	d := all[slices.IndexFunc(all, func(d policy.Description) bool { return d.Name == e.Algorithm })]
+	d, _ := policy.Find(e.Algorithm)
 	switch {
 	case p.Traits().Drawn != nil && len(in.Arms) > mostDrawn:
 		return fmt.Errorf("%s draws whole functions, which takes too long over %d arms; it needs a grid of at most %d", e.Algorithm, len(in.Arms), mostDrawn)

@@ -31,15 +31,15 @@ var Figures = slices.Concat([]Figure{
 	{Name: "share", Title: "mean share of the best feasible value over the asks", Of: func(g judged) float64 { return mean(g.shares()) }},
 	{Name: "final", Title: "share at the end", Of: func(g judged) float64 { return last(g.shares()) }},
 }, within(0.05), within(0.02), within(0.01), []Figure{
-	{Name: "infeasible", Title: "asks outside a limit", Of: counting(outside)},
-	{Name: "before", Title: "of them before a feasible row was known", Of: func(g judged) float64 { return count(g.Asks[:g.feasibleFrom()], outside) }},
-	{Name: "after", Title: "of them after", Of: func(g judged) float64 { return count(g.Asks[g.feasibleFrom():], outside) }},
-	{Name: "seeking", Title: "of them until within 2 % of the best", Of: seeking(outside)},
+	{Name: "infeasible", Title: "asks outside a limit", Of: counting(Trial.outside)},
+	{Name: "before", Title: "of them before a feasible row was known", Of: func(g judged) float64 { return countIf(g.Asks[:g.feasibleFrom()], Trial.outside) }},
+	{Name: "after", Title: "of them after", Of: func(g judged) float64 { return countIf(g.Asks[g.feasibleFrom():], Trial.outside) }},
+	{Name: "seeking", Title: "of them until within 2 % of the best", Of: seeking(Trial.outside)},
 	{Name: "excess", Title: "largest excess beyond a limit, in standard deviations of its metric over the settings", Of: func(g judged) float64 { return slices.Max(append(g.excesses(), 0)) }},
 	{Name: "excesses", Title: "sum of all such excesses", Of: func(g judged) float64 { return sum(g.excesses()) }},
-	{Name: "repeats", Title: "asks within .002 of the ranges of an earlier one (in a table: to known rows)", Of: counting(known)},
-	{Name: "rereading", Title: "of them until within 2 % of the best", Of: seeking(known)},
-	{Name: "failed", Title: "asks that failed", Of: counting(failed)},
+	{Name: "repeats", Title: "asks within .002 of the ranges of an earlier one (in a table: to known rows)", Of: counting(Trial.repeats)},
+	{Name: "rereading", Title: "of them until within 2 % of the best", Of: seeking(Trial.repeats)},
+	{Name: "failed", Title: "asks that failed", Of: counting(Trial.fails)},
 	{Name: "again", Title: "of them at settings that had failed before", Of: judged.failedAgain},
 	{Name: "regret", Title: "regret of the best feasible setting", OwnUnit: true, Of: judged.regret},
 }, lookFigures(), []Figure{
@@ -63,7 +63,7 @@ func within(share float64) []Figure {
 			if !g.Scale.Any {
 				return math.NaN()
 			}
-			return indicator(near(last(g.shares()), share))
+			return indicator(comesNear(last(g.shares()), share))
 		}},
 	}
 }
@@ -134,24 +134,6 @@ func (g judged) share(t Trial) float64 {
 	return g.Scale.Share(g.reward(t.Truth))
 }
 
-// mean is NaN of nothing.
-func mean(values []float64) float64 { return sum(values) / float64(len(values)) }
-
-func sum(values []float64) float64 {
-	total := 0.0
-	for _, v := range values {
-		total += v
-	}
-	return total
-}
-
-func last(values []float64) float64 {
-	if len(values) == 0 {
-		return math.NaN()
-	}
-	return values[len(values)-1]
-}
-
 // asksTo counts the asks until the best feasible setting found is within a share of the best; one
 // more than there were where it never is.
 func (g judged) asksTo(within float64) float64 {
@@ -159,15 +141,15 @@ func (g judged) asksTo(within float64) float64 {
 		return math.NaN()
 	}
 	for i, t := range g.trials() {
-		if near(g.share(t), within) {
+		if comesNear(g.share(t), within) {
 			return float64(max(0, i+1-len(g.Start)))
 		}
 	}
 	return float64(len(g.Asks) + 1)
 }
 
-// near leaves room for rounding.
-func near(share, within float64) bool { return share >= 1-within-1e-12 }
+// comesNear leaves room for rounding.
+func comesNear(share, within float64) bool { return share >= 1-within-1e-12 }
 
 func indicator(is bool) float64 {
 	if is {
@@ -176,7 +158,7 @@ func indicator(is bool) float64 {
 	return 0
 }
 
-func count(trials []Trial, is func(Trial) bool) float64 {
+func countIf(trials []Trial, is func(Trial) bool) float64 {
 	n := 0.0
 	for _, t := range trials {
 		n += indicator(is(t))
@@ -186,7 +168,7 @@ func count(trials []Trial, is func(Trial) bool) float64 {
 
 // counting counts the asks of a kind.
 func counting(is func(Trial) bool) func(judged) float64 {
-	return func(g judged) float64 { return count(g.Asks, is) }
+	return func(g judged) float64 { return countIf(g.Asks, is) }
 }
 
 // seeking counts the asks of a kind until one of them, itself not counted, is within 2 % of the
@@ -197,26 +179,16 @@ func seeking(is func(Trial) bool) func(judged) float64 {
 		if math.IsNaN(until) {
 			return until
 		}
-		return count(g.Asks[:max(0, int(until)-1)], is)
+		return countIf(g.Asks[:max(0, int(until)-1)], is)
 	}
 }
-
-// found tells of a trial whose settings could be used.
-func (t Trial) found() bool { return t.Feasible && t.Failed == "" }
-
-// outside tells of a trial that ran outside a limit: nothing is measured in one that fails.
-func outside(t Trial) bool { return !t.Feasible && t.Failed == "" }
-
-func known(t Trial) bool { return t.Known }
-
-func failed(t Trial) bool { return t.Failed != "" }
 
 // failedAgain counts the asks that failed nearly where an earlier one had.
 func (g judged) failedAgain() float64 {
 	var before []Trial
 	again := 0.0
 	for _, t := range g.Asks {
-		if failed(t) {
+		if t.fails() {
 			again += indicator(slices.ContainsFunc(before, func(other Trial) bool { return g.near(t.Settings, other.Settings) }))
 			before = append(before, t)
 		}
@@ -240,7 +212,7 @@ func (g judged) excesses() []float64 {
 func (g judged) beyond(c design.Constraint) []float64 {
 	var list []float64
 	for _, t := range g.Asks {
-		if excess := c.Excess(t.Truth[c.Metric]); excess > 0 && !failed(t) {
+		if excess := c.Excess(t.Truth[c.Metric]); excess > 0 && !t.fails() {
 			list = append(list, excess)
 		}
 	}
@@ -397,40 +369,6 @@ func (g judged) stopped() float64 {
 	return g.share(t)
 }
 
-// Estimate is a mean over games with its standard error, s/√n, and the median. Games in which a
-// figure has no meaning are left out; N counts the others.
-type Estimate struct {
-	Mean, Error, Median float64
-	N                   int
-}
-
-// estimateOf estimates from one value a game.
-func estimateOf(values []float64) Estimate {
-	kept := slices.DeleteFunc(slices.Clone(values), math.IsNaN)
-	e := Estimate{Mean: math.NaN(), Error: math.NaN(), Median: math.NaN(), N: len(kept)}
-	if e.N == 0 {
-		return e
-	}
-	n := float64(e.N)
-	e.Mean = 0
-	for _, v := range kept {
-		e.Mean += v / n
-	}
-	if e.N > 1 && !math.IsInf(e.Mean, 0) {
-		square := 0.0
-		for _, v := range kept {
-			square += (v - e.Mean) * (v - e.Mean)
-		}
-		e.Error = math.Sqrt(square / (n * (n - 1)))
-	}
-	slices.Sort(kept)
-	low, high := kept[(e.N-1)/2], kept[e.N/2]
-	if e.Median = low; high != low {
-		e.Median = low + (high-low)/2
-	}
-	return e
-}
-
 // values are one figure of many games.
 func (f Figure) values(games []judged) []float64 {
 	list := make([]float64, len(games))
@@ -438,33 +376,4 @@ func (f Figure) values(games []judged) []float64 {
 		list[i] = f.Of(g)
 	}
 	return list
-}
-
-// Paired estimates the difference a − b of games played from the same seeds, in the same order: the
-// start rows and the noise, which they share, drop out of it.
-func Paired(a, b []float64) Estimate {
-	differences := make([]float64, len(a))
-	for i := range a {
-		differences[i] = a[i] - b[i]
-	}
-	return estimateOf(differences)
-}
-
-// Over is the mean of independent estimates, one a problem, each of the same weight; its error is
-// √(Σ s²) over their number. Problems where a figure has no meaning are left out.
-func Over(estimates []Estimate) Estimate {
-	kept := slices.DeleteFunc(slices.Clone(estimates), func(e Estimate) bool { return math.IsNaN(e.Mean) })
-	var all Estimate
-	square, n := 0.0, float64(len(kept))
-	for _, e := range kept {
-		all.N += e.N
-		all.Mean += e.Mean / n
-		all.Median += e.Median / n
-		square += e.Error * e.Error
-	}
-	if n == 0 {
-		return estimateOf(nil)
-	}
-	all.Error = math.Sqrt(square) / n
-	return all
 }

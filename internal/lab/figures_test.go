@@ -23,7 +23,7 @@ func ladder(t testing.TB, direction string) *Problem {
 		rows = append(rows, Row{design.Settings{"x": design.NumberValue(x)}, Values{"yield": value, "cost": x}})
 	}
 	p, err := newTable(design.Definition{
-		Name: "ladder", Parameters: []design.Parameter{numeric("x", 1, 10)},
+		Name: "ladder", Parameters: []design.Parameter{ranging("x", 1, 10)},
 		Objective:   design.Objective{Metric: "yield", Direction: direction},
 		Constraints: []design.Constraint{{Metric: "cost", Op: "<=", Threshold: 8, Unit: "g"}},
 	}, rows)
@@ -95,7 +95,7 @@ func TestFigures(t *testing.T) {
 	})
 	wantFigures(t, "there from the start", p, walk(p, []int{8}, 1), map[string]float64{"share": 1, "to5": 0, "to1": 0})
 	// At 95 % and 99 % of the best, rounding aside.
-	if !near(0.95, 0.05) || near(0.949, 0.05) || !near(0.99, 0.01) {
+	if !comesNear(0.95, 0.05) || comesNear(0.949, 0.05) || !comesNear(0.99, 0.01) {
 		t.Error("within 5 % is not 95 % of the best")
 	}
 }

@@ -30,43 +30,13 @@ type Game struct {
 	Outside   *Outside // plays in place of the service, whose algorithm and model it ignores
 }
 
-// Trial is one trial played.
-type Trial struct {
-	Settings design.Settings `json:"settings"`
-	Read     Values          `json:"read"`
-	Told     Values          `json:"told,omitempty"` // standard deviations told with it
-	Truth    Values          `json:"truth"`
-	Feasible bool            `json:"feasible"` // in truth
-	Failed   Cause           `json:"failed,omitempty"`
-	Late     []string        `json:"late,omitempty"`   // metrics told with the next results
-	Unread   []string        `json:"unread,omitempty"` // metrics never told
-	Known    bool            `json:"known"`            // the setting, or one that is nearly the same, had been tried or asked for before
-	Reason   string          `json:"reason,omitempty"`
-	Seconds  float64         `json:"seconds"` // its share of the request
-}
-
-// Record is a game played.
-type Record struct {
-	Seed  uint64  `json:"seed"`
-	Start []Trial `json:"start"`
-	Asks  []Trial `json:"asks"`
-	Looks []Look  `json:"looks"` // at what the product says, the last at the end
-	// Shown is the calibration that the product shows at the end, by metric.
-	Shown map[string]study.Calibration `json:"shown"`
-}
-
-// trials are all trials by number, from 1.
-func (r *Record) trials() []Trial { return slices.Concat(r.Start, r.Asks) }
-
-// end is the last look.
-func (r *Record) end() Look { return r.Looks[len(r.Looks)-1] }
-
 // Key names a game by everything that decides how it goes: its configuration, the truth it plays
 // against, the engine, and the program, which tells builds of one engine apart.
 func (g Game) Key(program string) (string, error) {
 	engine := optimizer.Engine
 	if g.Outside != nil {
-		engine, program = "", g.Outside.key(g)
+		_, start := g.begun().rows()
+		engine, program = "", g.Outside.key(start)
 	}
 	return digest(struct {
 		Engine, Program, Truth                 string
@@ -249,4 +219,37 @@ func telling(number int, t Trial, of []string) outcome {
 		metrics[name] = reading
 	}
 	return reads(number, metrics)
+}
+
+func (g Game) playOutside(ctx context.Context, asked func()) (*Record, error) {
+	checked, err := g.definition().Check()
+	if err != nil {
+		return nil, err
+	}
+	compiled, err := design.Compile(checked)
+	if err != nil {
+		return nil, err
+	}
+	c, err := g.Outside.start(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer c.kill()
+	if c.name != g.Outside.Name {
+		return nil, fmt.Errorf("it calls itself %q now, and %q before", c.name, g.Outside.Name)
+	}
+	record, err := g.playWith(ctx, &outsider{conversation: c, compiled: compiled, next: message{Study: &compiled.Def, Trials: []outcome{}}}, asked)
+	if err != nil {
+		return nil, err
+	}
+	return record, c.end()
+}
+
+// Case is a game that an algorithm and a seed complete.
+type Case struct {
+	Name string
+	Game
+	// Untold names the case that differs in that nothing is told of the standard deviation of a
+	// reading; "" where there is none.
+	Untold string
 }

@@ -132,7 +132,7 @@ func TestKeyNamesEverything(t *testing.T) {
 	// The truth alone: the same study, another reading.
 	row := Row{design.Settings{"x": design.NumberValue(1)}, Values{"y": 1}}
 	far := Row{design.Settings{"x": design.NumberValue(2)}, Values{"y": 2}}
-	d := design.Definition{Name: "two", Parameters: []design.Parameter{numeric("x", 1, 2)}, Objective: design.Objective{Metric: "y", Direction: "maximize"}}
+	d := design.Definition{Name: "two", Parameters: []design.Parameter{ranging("x", 1, 2)}, Objective: design.Objective{Metric: "y", Direction: "maximize"}}
 	for _, y := range []float64{1, 1.5} {
 		row.Values = Values{"y": y}
 		p, err := newTable(d, []Row{row, far})
@@ -248,7 +248,7 @@ func TestNear(t *testing.T) {
 	at := func(x, cure float64, solvent string) design.Settings {
 		return design.Settings{"x": design.NumberValue(x), "cure": design.NumberValue(cure), "solvent": design.TextValue(solvent)}
 	}
-	d := design.Definition{Name: "near", Parameters: []design.Parameter{numeric("x", 0, 10), logarithmic("cure", 1, 1000), choices("solvent", 2)}}
+	d := design.Definition{Name: "near", Parameters: []design.Parameter{ranging("x", 0, 10), logarithmic("cure", 1, 1000), category("solvent", 2)}}
 	p := &Problem{Study: d}
 	from := at(5, 10, "solvent A")
 	for what, c := range map[string]struct {

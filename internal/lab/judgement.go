@@ -1,11 +1,9 @@
 package lab
 
 import (
-	"bytes"
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 )
 
 // Judgement is a rehearsal of the standard set, in one table.
@@ -23,51 +21,48 @@ func (j Judgement) Report(folder string, games []Planned) (map[string][]byte, er
 	return map[string][]byte{"table.txt": j.standardTable(all), "games.csv": table(j.gameRows(all)), "asks.csv": table(j.askRows(all))}, nil
 }
 
-// standardColumn is a column of the table: figures beside each other under one heading.
-type standardColumn struct {
-	heading string
-	figures []string
-	below   []string // a heading for each
-	format  string
-}
-
-var standardColumns = []standardColumn{
-	{"share", []string{"share"}, nil, "%6.3f"},
-	{"in 2%", []string{"in2"}, nil, "%6.2f"},
-	{"asks", []string{"to2"}, nil, "%5.1f"},
-	{"outside", []string{"infeasible", "seeking"}, []string{"all", "till"}, "%5.1f"},
-	{"excess", []string{"excesses"}, nil, "%7.2f"},
-	{"repeats", []string{"repeats", "rereading"}, []string{"all", "till"}, "%5.1f"},
-	{"failed", []string{"failed", "again"}, []string{"all", "same"}, "%5.1f"},
-	{"kept at", []string{"kept12", "kept24", "kept"}, []string{"12", "24", "end"}, "%5.2f"},
-	{"wrong", []string{"wrong"}, nil, "%6.2f"},
-	{"held", []string{"held"}, nil, "%5.2f"},
-	{"little left", []string{"enough", "mistaken"}, []string{"said", "wrong"}, "%6.2f"},
+// standardColumns are the figures of the table under their headings, some beside each other under
+// one.
+var standardColumns = []struct{ heading, below, figure, format string }{
+	{"share", "", "share", "%.3f"},
+	{"in 2%", "", "in2", "%.2f"},
+	{"asks", "", "to2", "%.1f"},
+	{"outside", "all", "infeasible", "%.1f"},
+	{"", "till", "seeking", "%.1f"},
+	{"excess", "", "excesses", "%.2f"},
+	{"repeats", "all", "repeats", "%.1f"},
+	{"", "till", "rereading", "%.1f"},
+	{"failed", "all", "failed", "%.1f"},
+	{"", "same", "again", "%.1f"},
+	{"kept at", "12", "kept12", "%.2f"},
+	{"", "24", "kept24", "%.2f"},
+	{"", "end", "kept", "%.2f"},
+	{"wrong", "", "wrong", "%.2f"},
+	{"held", "", "held", "%.2f"},
+	{"little left", "said", "enough", "%.2f"},
+	{"", "wrong", "mistaken", "%.2f"},
 }
 
 // standardTable has a line a case and label, and the means over the cases below.
 func (j Judgement) standardTable(all []contest) []byte {
-	told := slices.DeleteFunc(slices.Clone(all), func(c contest) bool { return untoldOf(c, all) == nil })
-	var untold []contest
-	for _, c := range told {
-		untold = append(untold, *untoldOf(c, all))
+	headings, below := []string{fmt.Sprintf("%d seeds", j.Seeds)}, []string{""}
+	for _, c := range standardColumns {
+		headings, below = append(headings, c.heading), append(below, c.below)
 	}
-	type line struct {
-		name, label string
-		cases       []contest
-	}
-	var lines []line
-	width := 0
+	rows := [][]string{append(headings, "told gains"), append(below, "")}
 	add := func(name, label string, cases []contest) {
 		if len(j.Entrants) > 1 {
 			name += ", " + label
 		}
-		lines = append(lines, line{name, label, cases})
+		rows = append(rows, append([]string{name}, standardCells(cases, all, label)...))
 	}
+	var told, untold []contest
 	for _, c := range all {
 		for _, e := range j.Entrants {
 			add(c.Name, e.Label, []contest{c})
-			width = max(width, len(lines[len(lines)-1].name))
+		}
+		if without := untoldOf(c, all); without != nil {
+			told, untold = append(told, c), append(untold, *without)
 		}
 	}
 	for _, e := range j.Entrants {
@@ -77,42 +72,25 @@ func (j Judgement) standardTable(all []contest) []byte {
 			}
 		}
 	}
-	var out, below bytes.Buffer
-	fmt.Fprintf(&out, "%-*s", width, fmt.Sprintf("%d seeds", j.Seeds))
-	fmt.Fprintf(&below, "%-*s", width, "")
-	for _, c := range standardColumns {
-		each := len(fmt.Sprintf(c.format, 0.))
-		fmt.Fprintf(&out, "%*s", each*len(c.figures), c.heading)
-		for i := range c.figures {
-			fmt.Fprintf(&below, "%*s", each, append(c.below, "")[min(i, len(c.below))])
-		}
-	}
-	fmt.Fprintf(&out, "%15s\n%s\n", "told gains", strings.TrimRight(below.String(), " "))
-	for _, l := range lines {
-		fmt.Fprintf(&out, "%-*s%s\n", width, l.name, standardCells(l.cases, all, l.label))
-	}
-	return out.Bytes()
+	return aligned(rows)
 }
 
 // standardCells are the figures of a label over cases, and what telling gains in them.
-func standardCells(cases, all []contest, label string) string {
-	var line strings.Builder
+func standardCells(cases, all []contest, label string) []string {
+	var row []string
 	for _, column := range standardColumns {
-		for _, name := range column.figures {
-			var each []Estimate
-			for _, c := range cases {
-				each = append(each, estimateOf(figureNamed(name).values(c.games[label])))
-			}
-			value := Over(each).Mean
-			text := fmt.Sprintf(column.format, value)
-			switch {
-			case math.IsNaN(value):
-				text = fmt.Sprintf("%*s", len(text), nothing)
-			case value == 0:
-				text = fmt.Sprintf("%*d", len(text), 0)
-			}
-			line.WriteString(text)
+		var each []Estimate
+		for _, c := range cases {
+			each = append(each, estimateOf(figureNamed(column.figure).values(c.games[label])))
 		}
+		cell := nothing
+		switch value := Over(each).Mean; {
+		case value == 0:
+			cell = "0"
+		case !math.IsNaN(value):
+			cell = fmt.Sprintf(column.format, value)
+		}
+		row = append(row, cell)
 	}
 	var gains []Estimate
 	for _, c := range cases {
@@ -121,13 +99,14 @@ func standardCells(cases, all []contest, label string) string {
 			gains = append(gains, Paired(share.values(c.games[label]), share.values(untold.games[label])))
 		}
 	}
-	if gain := Over(gains); gain.N > 0 {
-		fmt.Fprintf(&line, " %+.3f", gain.Mean)
-		if !math.IsNaN(gain.Error) {
-			fmt.Fprintf(&line, " ± %.3f", gain.Error)
+	gain := ""
+	if all := Over(gains); all.N > 0 {
+		gain = fmt.Sprintf("%+.3f", all.Mean)
+		if !math.IsNaN(all.Error) {
+			gain += fmt.Sprintf(" ± %.3f", all.Error)
 		}
 	}
-	return line.String()
+	return append(row, gain)
 }
 
 // untoldOf is the same case where nothing is told; nil where it is not played.

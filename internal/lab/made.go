@@ -35,19 +35,19 @@ type limited struct {
 
 var kinds = []kind{
 	{name: "made-mixed", summary: "categories and numbers, a cost that rises with the yield, 15 % of 720 settings within it",
-		parameters: []design.Parameter{choices("ligand", 10), choices("base", 3), choices("solvent", 3), numeric("temperature", 60, 120), numeric("concentration", 0.05, 0.2)},
+		parameters: []design.Parameter{category("ligand", 10), category("base", 3), category("solvent", 3), ranging("temperature", 60, 120), ranging("concentration", 0.05, 0.2)},
 		levels:     3, limits: []limited{{0.15, 0.3}}, readings: 1},
 	{name: "made-uneven", summary: "20 settings with eight readings each, whose spread differs thirtyfold; a quarter within the limit",
-		parameters: []design.Parameter{numeric("speed", 100, 400), numeric("feed", 0.05, 0.15), numeric("depth", 0.5, 1.5)},
+		parameters: []design.Parameter{ranging("speed", 100, 400), ranging("feed", 0.05, 0.15), ranging("depth", 0.5, 1.5)},
 		rows:       20, limits: []limited{{0.25, 0.6}}, readings: 8},
 	{name: "made-hopeless", summary: "a limit that nothing keeps",
-		parameters: []design.Parameter{numeric("temperature", 20, 80), numeric("time", 1, 60), choices("solvent", 4)},
+		parameters: []design.Parameter{ranging("temperature", 20, 80), ranging("time", 1, 60), category("solvent", 4)},
 		levels:     6, limits: []limited{{0, 0.5}}, readings: 1},
 	{name: "made-categories", summary: "categories only, four fifths of the yields 0 or 100, one limit",
-		parameters: []design.Parameter{choices("catalyst", 12), choices("ligand", 8), choices("additive", 5)},
+		parameters: []design.Parameter{category("catalyst", 12), category("ligand", 8), category("additive", 5)},
 		limits:     []limited{{0.4, 0.2}}, readings: 1, plateau: true},
 	{name: "made-mixture", summary: "parts of a recipe that sum to 1 and a cure time on a log scale, two limits",
-		parameters: []design.Parameter{numeric("resin", 0, 1), numeric("filler", 0, 1), numeric("hardener", 0, 1), logarithmic("cure", 1, 1000)},
+		parameters: []design.Parameter{ranging("resin", 0, 1), ranging("filler", 0, 1), ranging("hardener", 0, 1), logarithmic("cure", 1, 1000)},
 		rows:       300, mixture: 3, limits: []limited{{0.4, 0.3}, {0.5, -0.2}}, readings: 1},
 	{name: "made-wide", summary: "20 parameters of which six matter, 400 settings, one limit",
 		parameters: many(20), rows: 400, limits: []limited{{0.3, 0.3}}, readings: 1},
@@ -57,17 +57,17 @@ var kinds = []kind{
 		parameters: many(1), rows: 200, readings: 1},
 }
 
-func numeric(name string, low, high float64) design.Parameter {
+func ranging(name string, low, high float64) design.Parameter {
 	return design.Parameter{Name: name, Type: design.Real, Low: &low, High: &high}
 }
 
 func logarithmic(name string, low, high float64) design.Parameter {
-	p := numeric(name, low, high)
+	p := ranging(name, low, high)
 	p.Scale = "log"
 	return p
 }
 
-func choices(name string, count int) design.Parameter {
+func category(name string, count int) design.Parameter {
 	p := design.Parameter{Name: name, Type: design.Categorical}
 	for i := range count {
 		p.Choices = append(p.Choices, fmt.Sprintf("%s %c", name, 'A'+i))
@@ -78,7 +78,7 @@ func choices(name string, count int) design.Parameter {
 func many(count int) []design.Parameter {
 	var list []design.Parameter
 	for i := range count {
-		list = append(list, numeric(fmt.Sprintf("x%d", i+1), 0, 1))
+		list = append(list, ranging(fmt.Sprintf("x%d", i+1), 0, 1))
 	}
 	return list
 }
@@ -298,12 +298,10 @@ func (s surface) at(u []float64) float64 {
 // standardised are the values at points, with mean 0 and standard deviation 1.
 func standardised(points [][]float64, s surface) []float64 {
 	values := make([]float64, len(points))
-	truths := make([]Values, len(points))
 	for i, u := range points {
 		values[i] = s.at(u)
-		truths[i] = Values{"": values[i]}
 	}
-	centre, size := mean(values), spread([]string{""}, truths)[""]
+	centre, size := mean(values), deviation(values)
 	for i := range values {
 		values[i] = (values[i] - centre) / size
 	}

@@ -110,7 +110,7 @@ func onSphere(random *rand.Rand, d int) []float64 {
 
 // learn moves once both ends of the ray are read.
 func (p *oco) learn(_ context.Context, told []outcome) error {
-	readings := values(told)
+	readings := readingsIn(told)
 	if p.second = !p.second; p.second {
 		p.firstReadings = readings
 		return nil

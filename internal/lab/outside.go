@@ -55,37 +55,12 @@ func newOutside(ctx context.Context, command []string, patience time.Duration) (
 // key names what decides how a game with the program goes, beside the study: what it calls itself,
 // and the rows to start from with their readings, by which a change of the problem's truth or noise
 // shows, since neither engine nor build of this program is in the key.
-func (o *Outside) key(g Game) string {
-	_, results := g.begun().rows()
-	text, err := json.Marshal([]any{o.command, o.Name, results})
+func (o *Outside) key(start []outcome) string {
+	text, err := json.Marshal([]any{o.command, o.Name, start})
 	if err != nil {
 		panic(err) // readings are finite
 	}
 	return string(text)
-}
-
-func (g Game) playOutside(ctx context.Context, asked func()) (*Record, error) {
-	checked, err := g.definition().Check()
-	if err != nil {
-		return nil, err
-	}
-	compiled, err := design.Compile(checked)
-	if err != nil {
-		return nil, err
-	}
-	c, err := g.Outside.start(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer c.kill()
-	if c.name != g.Outside.Name {
-		return nil, fmt.Errorf("it calls itself %q now, and %q before", c.name, g.Outside.Name)
-	}
-	record, err := g.playWith(ctx, &outsider{conversation: c, compiled: compiled, next: message{Study: &compiled.Def, Trials: []outcome{}}}, asked)
-	if err != nil {
-		return nil, err
-	}
-	return record, c.end()
 }
 
 // outsider is a study in the hands of the program outside.

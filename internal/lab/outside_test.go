@@ -250,7 +250,7 @@ func TestOutsideRefusals(t *testing.T) {
 	row := func(x float64) Row {
 		return Row{design.Settings{"x": design.NumberValue(x)}, Values{"y": x}}
 	}
-	p, err := newTable(design.Definition{Name: "three", Parameters: []design.Parameter{numeric("x", 1, 3)}, Objective: design.Objective{Metric: "y", Direction: "maximize"}},
+	p, err := newTable(design.Definition{Name: "three", Parameters: []design.Parameter{ranging("x", 1, 3)}, Objective: design.Objective{Metric: "y", Direction: "maximize"}},
 		[]Row{row(1), row(2), row(3)})
 	if err != nil {
 		t.Fatal(err)

@@ -5,9 +5,6 @@ import (
 	"maps"
 	"slices"
 	"time"
-
-	"headroom/internal/study"
-	"headroom/internal/study/ledger"
 )
 
 // player decides where to measure: the optimizer, a study on the service, a program outside, or an
@@ -16,13 +13,6 @@ type player[Choice any] interface {
 	choose(ctx context.Context, count int) ([]Choice, error)
 	// learn takes in what came of trials since the request before; perhaps nothing.
 	learn(ctx context.Context, told []outcome) error
-}
-
-// outcome is what came of a trial: readings, some of them perhaps later than others, or that it
-// failed.
-type outcome struct {
-	study.NumberedTelling
-	Failed Cause `json:"failed,omitempty"`
 }
 
 // world is what is measured. visit carries out a choice, which took so many seconds, and says what
@@ -64,20 +54,4 @@ func play[Choice any](ctx context.Context, w world[Choice], p player[Choice], tr
 		rest = append(rest, due[request])
 	}
 	return rest, nil
-}
-
-// reads is the outcome of a trial that was read.
-func reads(number int, metrics map[string]ledger.Reading) outcome {
-	return outcome{NumberedTelling: study.NumberedTelling{Number: number, Telling: ledger.Telling{Metrics: metrics}}}
-}
-
-// values are all readings of outcomes, by metric.
-func values(told []outcome) Values {
-	all := Values{}
-	for _, o := range told {
-		for name, reading := range o.Metrics {
-			all[name] = reading.Value
-		}
-	}
-	return all
 }

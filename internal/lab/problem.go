@@ -6,10 +6,10 @@
 package lab
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"hash/fnv"
-	"maps"
 	"math"
 	"math/rand/v2"
 
@@ -61,7 +61,14 @@ func (p *Problem) complete(settings []design.Settings, best float64) (*Problem, 
 		}
 	}
 	truths := p.truths(settings)
-	p.Spread, p.Scale = spread(p.metrics, truths), p.scaleOf(truths, best)
+	p.Spread, p.Scale = Values{}, p.scaleOf(truths, best)
+	for _, m := range p.metrics {
+		values := make([]float64, len(truths))
+		for i, v := range truths {
+			values[i] = v[m]
+		}
+		p.Spread[m] = deviation(values)
+	}
 	return p, nil
 }
 
@@ -84,21 +91,6 @@ func (p *Problem) truths(settings []design.Settings) []Values {
 	return truths
 }
 
-// spread is the standard deviation of each metric.
-func spread(metrics []string, truths []Values) Values {
-	out := Values{}
-	for _, m := range metrics {
-		mean, square := 0.0, 0.0
-		for i, v := range truths {
-			step := v[m] - mean
-			mean += step / float64(i+1)
-			square += step * (v[m] - mean)
-		}
-		out[m] = math.Sqrt(square / float64(max(1, len(truths))))
-	}
-	return out
-}
-
 // feasible tells whether values keep every limit.
 func (p *Problem) feasible(v Values) bool {
 	for _, c := range p.Study.Constraints {
@@ -115,73 +107,6 @@ func (p *Problem) reward(v Values) float64 {
 		return -v[p.Study.Objective.Metric]
 	}
 	return v[p.Study.Objective.Metric]
-}
-
-// Noise says what a reading adds to the truth.
-type Noise struct {
-	Kind string  `json:"kind"` // one of NoiseKinds
-	Size float64 `json:"size"` // in standard deviations of the metric over the settings
-}
-
-// Kinds of noise.
-const (
-	OwnNoise = "own"      // the problem's: a real reading of the setting drawn from the table, or the simulator's noise
-	NoNoise  = "none"     // the true value
-	Gaussian = "gaussian" // N(0, Size²) added to the true value
-	Outliers = "outliers" // as Gaussian, and one reading in ten is wrong by ten times as much
-)
-
-// NoiseKinds lists them.
-var NoiseKinds = []string{OwnNoise, NoNoise, Gaussian, Outliers}
-
-// outlying is the share of readings that Outliers spoils, and by how much.
-const outlyingShare, outlyingSize = 0.1, 10
-
-// reading is the nth reading of a setting under a seed: the same for every algorithm that asks for
-// it.
-func (p *Problem) reading(at design.Settings, nth int, noise Noise, seed uint64) Values {
-	random := rand.New(rand.NewPCG(seed, hashOf(at, nth)))
-	if noise.Kind == OwnNoise {
-		return p.read(at, random)
-	}
-	v := maps.Clone(p.truth(at))
-	if noise.Kind == NoNoise {
-		return v
-	}
-	for _, m := range p.metrics {
-		size := noise.Size * p.Spread[m]
-		if noise.Kind == Outliers && random.Float64() < outlyingShare {
-			size *= outlyingSize
-		}
-		v[m] += size * random.NormFloat64()
-	}
-	return v
-}
-
-// deviation is the standard deviation of what a reading adds to the truth, by metric: of outliers
-// that of the readings that are not wrong, as an instrument's maker states it. nil where nobody
-// knows it.
-func (p *Problem) deviation(at design.Settings, noise Noise) Values {
-	switch {
-	case noise.Kind == OwnNoise && p.own == nil:
-		return nil
-	case noise.Kind == OwnNoise:
-		return p.own(at)
-	}
-	sd := Values{}
-	for _, m := range p.metrics {
-		if noise.Kind != NoNoise {
-			sd[m] = noise.Size * p.Spread[m]
-		}
-	}
-	return sd
-}
-
-// hashOf tells readings apart.
-func hashOf(at design.Settings, nth int) uint64 {
-	h := fnv.New64a()
-	fmt.Fprintf(h, "%s %d", keyOf(at), nth)
-	return h.Sum64()
 }
 
 // nearly is the share of a parameter's range within which two settings count as the same.
@@ -296,3 +221,13 @@ func (s Scale) String() string {
 	}
 	return fmt.Sprintf("Share is the %s to the best feasible reward %.6g.", s.Kind, s.Best)
 }
+
+// digest is a short name of what can be written as JSON.
+func digest(of any) (string, error) {
+	text, err := json.Marshal(of)
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:16]), err
+}
+
+// rewardName is the name of the reward's metric; each cost's metric has its limit's name.
+const rewardName = "reward"

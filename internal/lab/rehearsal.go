@@ -7,7 +7,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 
 	"headroom/internal/study/design"
 	"headroom/internal/view/chart"
@@ -64,7 +63,7 @@ type contest struct {
 }
 
 func (r Rehearsal) read(folder string, games []Planned) ([]contest, error) {
-	records, err := kept[Record](folder, games)
+	records, err := recordsOf[Record](folder, games)
 	var all []contest
 	for _, c := range r.Cases {
 		one := contest{c, map[string][]judged{}}
@@ -135,11 +134,11 @@ func (r Rehearsal) page(all []contest) []byte {
 	}
 	for _, c := range all {
 		fmt.Fprintf(&out, "\n## %s\n\n%s\n\n", c.Name, c.Problem.Scale)
-		r.tableOf(&out, c.figures(), c)
+		out.WriteString(r.tableOf(c.figures(), c))
 	}
 	if len(all) > 1 {
 		fmt.Fprintf(&out, "\n## All %d problems\n\nMeans over the problems, each of the same weight.\n\n", len(all))
-		r.tableOf(&out, Figures, all...)
+		out.WriteString(r.tableOf(Figures, all...))
 	}
 	return out.Bytes()
 }
@@ -147,23 +146,22 @@ func (r Rehearsal) page(all []contest) []byte {
 // figures are those of all problems and the problem's own.
 func (c contest) figures() []Figure { return slices.Concat(Figures, c.Problem.LimitFigures()) }
 
-// tableOf writes figures down and labels across, and leaves out figures that no label has.
-func (r Rehearsal) tableOf(out *bytes.Buffer, figures []Figure, all ...contest) {
-	fmt.Fprint(out, "| |")
+// tableOf has figures down and labels across, and leaves out figures that no label has.
+func (r Rehearsal) tableOf(figures []Figure, all ...contest) string {
+	rows := [][]string{{""}}
 	for _, e := range r.Entrants {
-		fmt.Fprintf(out, " %s |", e.Label)
+		rows[0] = append(rows[0], e.Label)
 	}
-	fmt.Fprintf(out, "\n|---|%s\n", strings.Repeat("---|", len(r.Entrants)))
 	for _, f := range figures {
-		line, any := fmt.Sprintf("| %s |", f.Title), false
+		row := []string{f.Title}
 		for _, e := range r.Entrants {
-			cell := r.cell(f, all, e.Label)
-			line, any = line+" "+cell+" |", any || cell != nothing
+			row = append(row, r.cell(f, all, e.Label))
 		}
-		if any {
-			fmt.Fprintln(out, line)
+		if slices.ContainsFunc(row[1:], func(cell string) bool { return cell != nothing }) {
+			rows = append(rows, row)
 		}
 	}
+	return markdown(rows)
 }
 
 // estimates are a figure of a label over problems, and its paired difference from the label that it
@@ -176,9 +174,6 @@ func (r Rehearsal) estimates(f Figure, all []contest, label string) (own, differ
 	}
 	return Over(each), Over(paired)
 }
-
-// nothing stands where a figure has no meaning.
-const nothing = "–"
 
 // cell is a mean with its error, and the paired difference. In a metric's own unit it is a median,
 // since a game that found or recommends nothing feasible has no finite regret, and nothing over
@@ -203,14 +198,6 @@ func (r Rehearsal) cell(f Figure, all []contest, label string) string {
 	return text
 }
 
-// plusMinus is nothing for a single game, which has no error.
-func plusMinus(deviation float64) string {
-	if math.IsNaN(deviation) {
-		return ""
-	}
-	return fmt.Sprintf(" ± %.2g", deviation)
-}
-
 // estimate is an Estimate that JSON can hold: by itself, and against the label compared with.
 type estimate struct {
 	Mean    *float64  `json:"mean"`
@@ -222,13 +209,6 @@ type estimate struct {
 
 func jsonOf(e Estimate) *estimate {
 	return &estimate{finiteOnly(e.Mean), finiteOnly(e.Error), finiteOnly(e.Median), e.N, nil}
-}
-
-func finiteOnly(x float64) *float64 {
-	if math.IsNaN(x) || math.IsInf(x, 0) {
-		return nil
-	}
-	return &x
 }
 
 func (r Rehearsal) summary(all []contest) ([]byte, error) {

@@ -1,8 +1,6 @@
 package lab
 
 import (
-	"context"
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -17,45 +15,6 @@ type move struct {
 	place       optimizer.Place
 	multipliers []float64
 	draw        optimizer.Draw
-}
-
-// Play plays the experiment once. The seed settles the problem, the noise, the delays and the
-// algorithm's draws, so that algorithms played with the same seed meet the same problem, noise and
-// delays. progress, when not nil, is called after every round.
-func (e Experiment) Play(ctx context.Context, seed uint64, progress func()) (*Curves, error) {
-	in, err := e.instance(seed)
-	if err != nil {
-		return nil, err
-	}
-	w := newRounds(in, seed)
-	if err := w.compareMixtures(); err != nil {
-		return nil, err
-	}
-	p, err := e.player(w, seed)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := play(ctx, w, p, e.T(), 1, progress); err != nil {
-		return nil, fmt.Errorf("round %d: %w", len(w.curves.Rounds)+1, err)
-	}
-	w.curves.Optimum = in.Optimum(e.T()).Value
-	return w.curves, nil
-}
-
-// player makes the algorithm ready.
-func (e Experiment) player(w *rounds, seed uint64) (player[move], error) {
-	if opponent, ok := opponents[e.Algorithm]; ok {
-		settings, err := opponent.check(e, w.in)
-		if err != nil {
-			return nil, err
-		}
-		return opponent.make(e, w.in, seed, settings)
-	}
-	cfg, err := e.config(w.in, seed)
-	if err != nil {
-		return nil, err
-	}
-	return newEngine(cfg, w)
 }
 
 // rounds is the world of a simulation.
@@ -240,3 +199,5 @@ func (c *Curves) Few() *Curves {
 	}
 	return few
 }
+
+func metricsOf(in *problems.Instance) []string { return append([]string{rewardName}, in.Limits...) }

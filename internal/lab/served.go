@@ -78,23 +78,6 @@ func (a answered) choose(ctx context.Context, _ int) ([]*ledger.Trial, error) {
 	return []*ledger.Trial{snap.Trial(number)}, nil
 }
 
-// lookAt are the numbers of trials after which somebody looks at the study, before the end.
-var lookAt = []int{12, 24, 40}
-
-// Look is what the product says when a study has so many trials, those that are waiting among them.
-type Look struct {
-	Trials int `json:"trials"`
-	// Recommended is the trial recommended: the start's come first, counted from 1; 0 for none.
-	Recommended int `json:"recommended"`
-	// Best is the interval said to hold the best value within the limits; nil where nothing was
-	// said.
-	Best *study.BestRange `json:"best,omitempty"`
-	// Enough tells that it was said that little is left to gain, no more than Little, in the
-	// objective's unit.
-	Enough bool    `json:"enough,omitempty"`
-	Little float64 `json:"little,omitempty"`
-}
-
 // judge adds what the product says: what it recommends, and of what is left, at every look, and how
 // its predictions held in the end. At a look it says what it said when the next trial was asked
 // for.

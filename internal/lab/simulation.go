@@ -1,16 +1,14 @@
 package lab
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"headroom/internal/optimizer"
+	"headroom/internal/optimizer/policy"
 	"headroom/internal/view/chart"
 )
 
@@ -85,8 +83,8 @@ type simulated struct {
 	means map[string][]Estimate
 }
 
-// estimates are over seeds; a single one has a standard error of 0.
-func estimates(all []*Curves) map[string][]Estimate {
+// estimated are means over seeds; a single one has a standard error of 0.
+func estimated(all []*Curves) map[string][]Estimate {
 	means := map[string][]Estimate{}
 	for _, q := range Quantities {
 		sums, averages := make([][]float64, len(all)), make([][]float64, len(all))
@@ -111,14 +109,14 @@ func estimates(all []*Curves) map[string][]Estimate {
 // Report has every seed at the rounds kept, means over the seeds at some of these and after the
 // last, and a figure.
 func (s Simulation) Report(folder string, games []Planned) (map[string][]byte, error) {
-	records, err := kept[Curves](folder, games)
+	records, err := recordsOf[Curves](folder, games)
 	if err != nil {
 		return nil, err
 	}
 	var all []simulated
 	for _, e := range s.Entries {
 		curves := records[who{e.Problem, e.Label}]
-		all = append(all, simulated{e, curves, estimates(curves)})
+		all = append(all, simulated{e, curves, estimated(curves)})
 	}
 	out := map[string][]byte{"runs.csv": table(runRows(all)), "summary.csv": table(summaryRows(all)), "summary.txt": s.final(all), "figure.svg": s.figure(all)}
 	out["summary.json"], err = indented(summaries(all))
@@ -150,14 +148,6 @@ func runRows(all []simulated) [][]string {
 	return rows
 }
 
-// written is a number of a quantity, nothing of one that has no meaning.
-func written(v float64, digits int) string {
-	if math.IsNaN(v) {
-		return ""
-	}
-	return strconv.FormatFloat(v, 'g', digits, 64)
-}
-
 // summaryEvery leaves out of the summary most of the rounds that are kept.
 const summaryEvery = 4
 
@@ -185,18 +175,18 @@ func summaryRows(all []simulated) [][]string {
 	return rows
 }
 
-// summary is what was played, and its figures after the last round.
-type summary struct {
+// simulationSummary is what was played, and its figures after the last round.
+type simulationSummary struct {
 	Experiment  Experiment                    `json:"experiment"`
 	Seeds       int                           `json:"seeds"`
 	MeanOptimum float64                       `json:"mean_optimum"`
 	Final       map[string]map[string]float64 `json:"final"`
 }
 
-func summaries(all []simulated) map[string]summary {
-	out := map[string]summary{}
+func summaries(all []simulated) map[string]simulationSummary {
+	out := map[string]simulationSummary{}
 	for _, e := range all {
-		one := summary{e.spelled(), len(e.all), 0, map[string]map[string]float64{}}
+		one := simulationSummary{e.spelled(), len(e.all), 0, map[string]map[string]float64{}}
 		for _, c := range e.all {
 			one.MeanOptimum += c.Optimum / float64(len(e.all))
 		}
@@ -244,20 +234,87 @@ func titled(name string) string {
 
 // final is a table of the last round's figures, mean ± standard error.
 func (s Simulation) final(all []simulated) []byte {
-	var out bytes.Buffer
-	w := tabwriter.NewWriter(&out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(w, "%s, T = %d, %d seeds\tregret/t\tR₊/t\thard\tsoft\tsum of g\trounds in violation\t\n", all[0].Problem, all[0].T(), s.Seeds)
+	rows := [][]string{{fmt.Sprintf("%s, T = %d, %d seeds", all[0].Problem, all[0].T(), s.Seeds), "regret/t", "R₊/t", "hard", "soft", "sum of g", "rounds in violation"}}
 	for _, e := range all {
-		fmt.Fprintf(w, "%s\t", e.Label)
+		row := []string{e.Label}
 		for _, name := range []string{"regret/t", "regret_plus/t", "hard", "soft", "balance", "violated"} {
-			if e.atEnd(name).N == 0 { // a space that is continuous has no mixture of arms
-				fmt.Fprint(w, "–\t")
-				continue
+			cell := nothing // a space that is continuous has no mixture of arms
+			if last := e.atEnd(name); last.N > 0 {
+				cell = fmt.Sprintf("%.4g ± %.2g", last.Mean, last.Error)
 			}
-			fmt.Fprintf(w, "%.4g ± %.2g\t", e.atEnd(name).Mean, e.atEnd(name).Error)
+			row = append(row, cell)
 		}
-		fmt.Fprintln(w)
+		rows = append(rows, row)
 	}
-	_ = w.Flush() // a buffer never fails
-	return out.Bytes()
+	return aligned(rows)
+}
+
+// Algorithms lists what can be played: every algorithm of a study, and opponents that only the
+// simulator plays.
+func Algorithms() []string {
+	var names []string
+	for _, d := range policy.Descriptions() {
+		names = append(names, d.Name)
+	}
+	for name := range opponents {
+		names = append(names, name)
+	}
+	slices.Sort(names[len(names)-len(opponents):])
+	return names
+}
+
+// Check tells what is wrong with an experiment without playing it.
+func (e Experiment) Check() error {
+	in, err := e.instance(1)
+	if err != nil {
+		return err
+	}
+	if !slices.Contains(Algorithms(), e.Algorithm) {
+		return fmt.Errorf("there is no algorithm %q; there are %s", e.Algorithm, strings.Join(Algorithms(), ", "))
+	}
+	if opponent, ok := opponents[e.Algorithm]; ok {
+		_, err = opponent.check(e, in)
+		return err
+	}
+	_, err = e.config(in, 1)
+	return err
+}
+
+// Play plays the experiment once. The seed settles the problem, the noise, the delays and the
+// algorithm's draws, so that algorithms played with the same seed meet the same problem, noise and
+// delays. progress, when not nil, is called after every round.
+func (e Experiment) Play(ctx context.Context, seed uint64, progress func()) (*Curves, error) {
+	in, err := e.instance(seed)
+	if err != nil {
+		return nil, err
+	}
+	w := newRounds(in, seed)
+	if err := w.compareMixtures(); err != nil {
+		return nil, err
+	}
+	p, err := e.player(w, seed)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := play(ctx, w, p, e.T(), 1, progress); err != nil {
+		return nil, fmt.Errorf("round %d: %w", len(w.curves.Rounds)+1, err)
+	}
+	w.curves.Optimum = in.Optimum(e.T()).Value
+	return w.curves, nil
+}
+
+// player makes the algorithm ready.
+func (e Experiment) player(w *rounds, seed uint64) (player[move], error) {
+	if opponent, ok := opponents[e.Algorithm]; ok {
+		settings, err := opponent.check(e, w.in)
+		if err != nil {
+			return nil, err
+		}
+		return opponent.make(e, w.in, seed, settings)
+	}
+	cfg, err := e.config(w.in, seed)
+	if err != nil {
+		return nil, err
+	}
+	return newEngine(cfg, w)
 }

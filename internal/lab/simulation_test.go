@@ -290,13 +290,13 @@ func TestAveraged(t *testing.T) {
 			c.Values[q.Name] = c.Values["hard"]
 		}
 	}
-	means := estimates(all)
+	means := estimated(all)
 	sum, average := means["hard"][1], means["hard/t"][1]
 	// sd 16, over √3
 	if want := 16 / math.Sqrt(3); math.Abs(sum.Mean-24) > 1e-12 || math.Abs(average.Mean-6) > 1e-12 || math.Abs(sum.Error-want) > 1e-12 || math.Abs(average.Error-want/4) > 1e-12 {
 		t.Errorf("got %v and %v, want 24 ± %v and a quarter of it", sum, average, want)
 	}
-	if one := estimates(all[:1])["hard"][1]; one.Mean != 8 || one.Error != 0 {
+	if one := estimated(all[:1])["hard"][1]; one.Mean != 8 || one.Error != 0 {
 		t.Errorf("one seed gives %v", one)
 	}
 	if kept := Kept(10_000); kept[0] != 1 || kept[len(kept)-1] != 10_000 || len(kept) != 201 {
@@ -314,7 +314,7 @@ func TestMixturesAreReportedWhereThereAreArms(t *testing.T) {
 	}{{13, `ckb-ucb +-?[0-9.]+ ± 0 +[0-9.]+ ± 0 `}, {0, `ckb-ucb +-?[0-9.]+ ± 0 +– `}} {
 		e := Entry{"ckb-ucb", Experiment{Problem: "sine-pocket", Algorithm: "ckb-ucb", Horizon: 6, Grid: c.grid}}
 		curves := []*Curves{curvesOf(t, e.Experiment, 1).Few()}
-		all := []simulated{{e, curves, estimates(curves)}}
+		all := []simulated{{e, curves, estimated(curves)}}
 		if text := string(Simulation{Seeds: 1}.final(all)); !regexp.MustCompile(c.want).MatchString(text) || !strings.Contains(text, "R₊/t") {
 			t.Errorf("of a grid of %d is said\n%s", c.grid, text)
 		}

@@ -4,18 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-
-	"headroom/internal/study"
 )
-
-// Case is a game that an algorithm and a seed complete.
-type Case struct {
-	Name string
-	Game
-	// Untold names the case that differs in that nothing is told of the standard deviation of a
-	// reading; "" where there is none.
-	Untold string
-}
 
 // standardFunctions have an optimum that is known, and a metric whose spread over the settings is
 // of the size of its best value, so that noise can be a share of it: that of the pressure vessel,
@@ -71,26 +60,6 @@ func Standard(asks int) ([]Case, error) {
 		}
 	}
 	return list, trouble
-}
-
-const (
-	demoName    = "demo"
-	demoSummary = "the demo study as a newcomer makes it, with what slips in its simulated lab; seed 7 is the very one"
-)
-
-// newDemo is the reaction that the demo study's own simulated lab answers, rather than this
-// package: a rehearsal of it goes as the page's does.
-func newDemo() (*Problem, error) {
-	p, err := Find("reaction")
-	if err != nil {
-		return nil, err
-	}
-	p.Name = demoName
-	if p.Study, err = study.Demo(); err != nil {
-		return nil, err
-	}
-	p.Study, err = p.Study.Check()
-	return p, err
 }
 
 // checkDemo refuses what the demo's lab does not do.

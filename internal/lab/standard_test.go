@@ -73,7 +73,7 @@ func TestFailuresTeach(t *testing.T) {
 			games = append(games, Game{Problem: p, Asks: 16, Batch: 1, Noise: Noise{Kind: OwnNoise}, Seed: seed + 1})
 		}
 		for _, r := range allPlayed(t, games...) {
-			fails = append(fails, count(r.Asks, failed))
+			fails = append(fails, countIf(r.Asks, Trial.fails))
 			again += figures(p, r)["again"]
 		}
 		t.Logf("%s: %v of 16 asks fail, %v of all at settings that had failed", p.Name, fails, again)

@@ -39,7 +39,7 @@ var standardColumns = []struct{ heading, below, figure, format string }{
 	{"", "end", "kept", "%.2f"},
 	{"wrong", "", "wrong", "%.2f"},
 	{"held", "", "held", "%.2f"},
-	{"little left", "said", "enough", "%.2f"},
+	{"enough", "said", "enough", "%.2f"},
 	{"", "wrong", "mistaken", "%.2f"},
 }
 
@@ -72,7 +72,7 @@ func (j Judgement) standardTable(all []contest) []byte {
 			}
 		}
 	}
-	return aligned(rows)
+	return aligned(1, rows)
 }
 
 // standardCells are the figures of a label over cases, and what telling gains in them.

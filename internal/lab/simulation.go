@@ -246,7 +246,7 @@ func (s Simulation) final(all []simulated) []byte {
 		}
 		rows = append(rows, row)
 	}
-	return aligned(rows)
+	return aligned(2, rows)
 }
 
 // Algorithms lists what can be played: every algorithm of a study, and opponents that only the

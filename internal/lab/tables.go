@@ -23,19 +23,26 @@ func table(rows [][]string) []byte {
 	return out.Bytes()
 }
 
-// aligned is rows as text, the first column flush left and the others right.
-func aligned(rows [][]string) []byte {
+// aligned is rows as text, so many spaces between them: the first column flush left and the others
+// right. In the first row a heading takes the room of those without one behind it.
+func aligned(gap int, rows [][]string) []byte {
 	widths := make([]int, len(rows[0]))
-	for _, row := range rows {
+	for n, row := range rows {
 		for i, cell := range row {
-			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+			if n > 0 || i+1 == len(row) || row[i+1] != "" {
+				widths[i] = max(widths[i], utf8.RuneCountInString(cell)+gap)
+			}
 		}
 	}
 	var out bytes.Buffer
-	for _, row := range rows {
-		line := fmt.Sprintf("%-*s", widths[0], row[0])
-		for i, cell := range row[1:] {
-			line += fmt.Sprintf("  %*s", widths[1+i], cell)
+	for n, row := range rows {
+		line := fmt.Sprintf("%-*s", widths[0]-gap, row[0])
+		for i := 1; i < len(row); i++ {
+			cell, width := row[i], widths[i]
+			for ; n == 0 && i+1 < len(row) && row[i+1] == ""; i++ {
+				width += widths[i+1]
+			}
+			line += fmt.Sprintf("%*s", width, cell)
 		}
 		fmt.Fprintln(&out, strings.TrimRight(line, " "))
 	}
@@ -46,7 +53,11 @@ func aligned(rows [][]string) []byte {
 func markdown(rows [][]string) string {
 	var out strings.Builder
 	for i, row := range rows {
-		fmt.Fprintf(&out, "| %s |\n", strings.Join(row, " | "))
+		line := "|"
+		for _, cell := range row {
+			line += strings.TrimRight(" "+cell, " ") + " |"
+		}
+		fmt.Fprintln(&out, line)
 		if i == 0 {
 			fmt.Fprintln(&out, strings.Repeat("|---", len(row))+"|")
 		}

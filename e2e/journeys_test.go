@@ -227,7 +227,7 @@ func TestWithoutScripts(t *testing.T) {
 	}
 	p.open("/studies/new")
 	p.fill("#f-name", "By hand")
-	p.click(`button[value="add-constraint"]`)
+	p.click(`button[value="add-constraints"]`)
 	p.until("a second limit", `document.querySelector("#f-constraints_1_metric")`)
 	if got := p.value("#f-name"); got != "By hand" {
 		t.Errorf("the name became %q", got)

@@ -45,7 +45,8 @@ var layers = []struct {
 	{"headroom/internal/http/problem", []string{"headroom/internal/study", "headroom/internal/account"}},
 	{"headroom/internal/http/request", []string{"headroom/internal/http/problem", "headroom/internal/study", "headroom/internal/account"}},
 	{"headroom/internal/http/api", []string{"headroom/internal/http/problem", "headroom/internal/http/request", "headroom/web/static", "headroom/internal/study", "headroom/internal/account", "headroom/internal/optimizer"}},
-	{"headroom/internal/http/pages", []string{"headroom/internal/http/problem", "headroom/internal/http/request", "headroom/web", "headroom/internal/study", "headroom/internal/account", "headroom/internal/optimizer", "headroom/internal/view", "headroom/internal/derived"}},
+	{"headroom/internal/http/forms", []string{"headroom/internal/http/problem", "headroom/internal/http/request", "headroom/web/templates", "headroom/internal/study", "headroom/internal/account", "headroom/internal/optimizer", "headroom/internal/view"}},
+	{"headroom/internal/http/pages", []string{"headroom/internal/http/forms", "headroom/internal/http/problem", "headroom/internal/http/request", "headroom/web", "headroom/internal/study", "headroom/internal/account", "headroom/internal/optimizer", "headroom/internal/view", "headroom/internal/derived"}},
 	{"headroom/internal/http/sitetest", []string{"headroom/internal"}}, // the whole site, for tests
 	{"headroom/internal/http", []string{"headroom/internal/http/api", "headroom/internal/http/pages", "headroom/internal/http/problem", "headroom/internal/http/request", "headroom/internal/study", "headroom/internal/scheduler", "headroom/internal/account"}},
 	{"headroom/cmd", []string{"headroom"}},
@@ -114,6 +115,7 @@ func TestImportTableForbids(t *testing.T) {
 		"headroom/internal/http":         {"headroom/internal/db"},
 		"headroom/internal/http/api":     {"headroom/web/templates", "headroom/internal/http/pages"},
 		"headroom/internal/http/pages":   {"headroom/internal/http/api", "headroom/internal/http"},
+		"headroom/internal/http/forms":   {"headroom/internal/http/pages", "headroom/internal/derived"},
 		"headroom/internal/http/request": {"headroom/internal/http"},
 		"headroom/internal/db":           {"headroom/internal/http"},
 		"headroom/internal/account":      {"headroom/internal/study", "headroom/internal/study/design"},

@@ -9,23 +9,45 @@ type DefinePage struct {
 	Reconfigure bool
 	Offered     string // what was filled in for the reader, "" when nothing was
 	Form        Form
-	Parameters  []string // the types of the rows
-	Scales      []Scale  // what is to be said of the scales of the rows
-	Constraints []string // "learned", "known" or "sampled" for each row
-	Recorded    int
-	Algorithms  []Option
-	Summary     string // of the chosen algorithm
-	Source      string
-	Settings    []SettingGroup
-	Kernels     []Option
-	Advanced    bool // the fold is open
 	Key         string
-	Preview     *Consequences // of a change
-	Draft       string        // what the browser calls its copy of the unfinished form
-	Ways        []Option      // answers to how the experiment goes
-	Why         string        // the present answer leads to this algorithm
-	Asked       []Input       // settings that the present answer asks for
-	Labs        []Option      // who measures, where a simulated lab could
+	Draft       string // what the browser calls its copy of the unfinished form
+	Preview     *Consequences
+	// The form, part by part.
+	About       []Input
+	Parameters  []FormLine
+	Candidates  Input
+	Objective   FormLine
+	Stop        []Input
+	Constraints []FormLine
+	Recorded    []FormLine
+	Lab         []Input  // who measures, where a simulated lab could
+	Ways        []Option // answers to how the experiment goes
+	Why         string   // the present answer leads to this algorithm
+	Asked       []Input  // settings that the present answer asks for
+	Chosen      Option   // the algorithm
+	Summary     string   // of it
+	Source      string
+	Advanced    bool // the fold is open
+	Algorithm   []Input
+	Settings    []SettingGroup
+	Model       []Input
+	Rules       Input
+	Reason      Input // of a change
+}
+
+// The lists of the form, whose lines come and go.
+const Parameters, Constraints, Recorded = "parameters", "constraints", "recorded_metrics"
+
+// FormLine is a line of a form.
+type FormLine struct {
+	List       string // that it is a line of
+	Kind, Name string
+	Class      string   // of what is said of it where it cannot be changed
+	Fixed      []string // fields that cannot be changed
+	Inputs     []Input
+	Plausible  []Input // folded away: the ends between which a metric's values need no second look
+	Calculated []Input // folded away: where a limit is calculated
+	Scale      Scale   // what is to be said of the scale
 }
 
 // Scale says on which scale a number should be, and offers another than it is on; zero where
@@ -38,12 +60,9 @@ type Scale struct {
 
 // SettingGroup is one setting of the algorithm with its inputs.
 type SettingGroup struct {
-	Name    string
 	Title   string
 	Meaning string
 	Inputs  []Input
 }
 
-func rowName(list string, row int, field string) string {
-	return list + "." + strconv.Itoa(row) + "." + field
-}
+func (l FormLine) at(row int) string { return l.List + "." + strconv.Itoa(row) }

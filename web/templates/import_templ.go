@@ -261,17 +261,17 @@ func ImportView(p ImportPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = Field(p.Form, Input{Name: "text", Label: "Rows", Kind: "area"}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = Field(p.Form, p.Rows).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			if p.Form.Fault("text") == "" {
-				templ_7745c5c3_Err = meantButtons(p.Form, "text").Render(ctx, templ_7745c5c3_Buffer)
+			if p.Form.Fault(p.Rows.Name) == "" {
+				templ_7745c5c3_Err = meantButtons(p.Form, p.Rows.Name).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = Field(p.Form, Input{Name: "ignore", Label: "Leave out columns that belong to nothing here", Kind: "check"}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = Field(p.Form, p.Ignore).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

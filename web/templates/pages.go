@@ -87,6 +87,7 @@ type OwnPage struct {
 	Settings []Input
 	Metrics  []Input
 	Context  []Input
+	Note     Input
 	Key      string
 	Forecast *Forecast
 	Doubts   Doubts
@@ -110,6 +111,7 @@ type CorrectPage struct {
 	Form     Form
 	Metrics  []Input
 	Settings []Input
+	Reason   Input
 	Preview  *Consequences
 	Key      string
 }
@@ -138,6 +140,8 @@ type ImportPage struct {
 	Page
 	Study   StudyHead
 	Form    Form
+	Rows    Input // the field of the rows
+	Ignore  Input
 	Columns string
 	Example string
 	Faults  []FileFault
@@ -157,7 +161,7 @@ type PeoplePage struct {
 	People  []PersonLine
 	Invites []InviteLine
 	Tokens  []TokenLine
-	Studies []Option
+	Roles   []Option
 	Invite  Form
 	Token   Form
 	Secret  *Secret

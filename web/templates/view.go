@@ -3,6 +3,7 @@
 package templates
 
 import (
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -44,6 +45,7 @@ type Live struct {
 
 // Form is what a person typed, and what is wrong with it by field name.
 type Form struct {
+	Inputs []Input // its fields; none where the page has them part by part
 	Values map[string][]string
 	Errors map[string]string
 	// Meant are, by field, the buttons that say which of two readings of a number is meant.
@@ -64,6 +66,22 @@ func (f Form) Value(name string) string {
 
 // Fault returns what is wrong with a field, "" when nothing is.
 func (f Form) Fault(name string) string { return f.Errors[name] }
+
+// Like is what was typed into a form with the fields of another.
+func (f Form) Like(other Form) Form {
+	f.Inputs = other.Inputs
+	return f
+}
+
+// AnyFault tells whether something is wrong with one of the fields.
+func (f Form) AnyFault(inputs []Input) bool {
+	return slices.ContainsFunc(inputs, func(in Input) bool { return f.Fault(in.Name) != "" })
+}
+
+// Touched tells whether something is typed into one of the fields, or wrong with it.
+func (f Form) Touched(inputs []Input) bool {
+	return f.AnyFault(inputs) || slices.ContainsFunc(inputs, func(in Input) bool { return f.Value(in.Name) != "" })
+}
 
 // Faulty tells whether anything is wrong.
 func (f Form) Faulty() bool { return len(f.Errors) > 0 || f.General != "" }

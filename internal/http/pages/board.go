@@ -11,6 +11,7 @@ import (
 	"github.com/a-h/templ"
 	"github.com/go-chi/chi/v5"
 
+	"headroom/internal/http/forms"
 	"headroom/internal/http/problem"
 	"headroom/internal/http/request"
 	"headroom/internal/study"
@@ -125,7 +126,7 @@ func (s *Site) board(ctx context.Context, v view.Facts, now *ledger.Snapshot) (t
 
 // Verify verifies the study. With scripts the page shows how far it is; without them it is answered
 // when it is done.
-func (s *Site) Verify(w http.ResponseWriter, r *http.Request, v view.Facts, _ *typed) submission {
+func (s *Site) Verify(w http.ResponseWriter, r *http.Request, v view.Facts, _ *forms.Typed) submission {
 	return submission{
 		do: func(study.Command) error {
 			if isPart(r) {

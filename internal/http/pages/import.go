@@ -1,13 +1,14 @@
 package pages
 
 import (
+	"cmp"
 	"errors"
-	"io"
 	"net/http"
 	"net/url"
 	"regexp"
 	"strings"
 
+	"headroom/internal/http/forms"
 	"headroom/internal/study"
 	"headroom/internal/study/design"
 	"headroom/internal/view"
@@ -20,6 +21,8 @@ func (s *Site) ImportPage(w http.ResponseWriter, r *http.Request, v view.Facts) 
 }
 
 func showImport(w http.ResponseWriter, r *http.Request, status int, v view.Facts, page templates.ImportPage) error {
+	inputs := forms.NewImport(new(string), new(bool)).Inputs()
+	page.Rows, page.Ignore = inputs[0], inputs[1]
 	d := v.Snap.Definition
 	page.Page, page.Study, page.Key = newPage(r, "Import results", "medium"), v.Head, page.Form.Value("key")
 	var names, cells []string
@@ -45,13 +48,18 @@ func exampleCell(p design.Parameter) string {
 }
 
 // Import checks rows, or imports them.
-func (s *Site) Import(w http.ResponseWriter, r *http.Request, v view.Facts, form *typed) submission {
-	rows, unread := importedText(r, form.values)
-	form.values.Set("text", rows) // the next press of a button has them too
+func (s *Site) Import(w http.ResponseWriter, r *http.Request, v view.Facts, form *forms.Typed) submission {
+	var rows string
+	options := study.ImportOptions{DryRun: form.Pressed() != "import", BeyondBounds: true, Decimals: form.Decimals()} // beyond bounds is doubted
+	fields := forms.NewImport(&rows, &options.IgnoreUnknown)
+	fields.Read(form)
+	field := fields[0].Name
+	uploaded, unread := forms.Upload(r)
+	rows = cmp.Or(uploaded, rows)
+	form.Values.Set(field, rows) // the next press of a button has them too
 	if unread == nil && strings.TrimSpace(rows) == "" {
-		form.fault("text", "choose a file above, or paste rows here")
+		form.Fault(field, "choose a file above, or paste rows here")
 	}
-	options := study.ImportOptions{DryRun: form.pressed() != "import", IgnoreUnknown: form.text("ignore") != "", BeyondBounds: true, Decimals: form.decimals()} // beyond bounds is doubted
 	var page templates.ImportPage
 	asked := submission{
 		do: func(cmd study.Command) error {
@@ -61,7 +69,11 @@ func (s *Site) Import(w http.ResponseWriter, r *http.Request, v view.Facts, form
 			result, err := s.Studies.ImportCSV(r.Context(), cmd, v.Snap.ID, strings.NewReader(rows), options)
 			page.Ready = "All good: " + words.Count(result.Rows, "row is", "rows are") + " ready to be imported. Press Import."
 			page.Unknown, page.Faults = result.UnknownColumns, fileFaults(err)
-			form.askDecimals("text", page.Faults)
+			for _, fault := range page.Faults {
+				if form.AsksDecimals(field, fault.Value) {
+					break
+				}
+			}
 			page.Found = view.Findings(v.Head, result.Health)
 			if len(result.Doubts) > 0 {
 				page.Ready, page.Doubts = oddRows, doubtfulRows(result.Doubts)
@@ -70,6 +82,9 @@ func (s *Site) Import(w http.ResponseWriter, r *http.Request, v view.Facts, form
 		},
 		to: "/studies/" + v.Snap.ID + "?done=imported#trials",
 		again: func(form templates.Form) error {
+			if page.Faults != nil {
+				form.General = "" // they stand in a table
+			}
 			return showImport(w, r, http.StatusUnprocessableEntity, v, templates.ImportPage{Form: form, Faults: page.Faults})
 		},
 	}
@@ -78,7 +93,7 @@ func (s *Site) Import(w http.ResponseWriter, r *http.Request, v view.Facts, form
 	}
 	if options.DryRun {
 		asked.done = func() error {
-			page.Form = form.shown()
+			page.Form = form.Shown()
 			return showImport(w, r, http.StatusOK, v, page)
 		}
 	}
@@ -98,39 +113,6 @@ func doubtfulRows(doubts []study.Doubt) templates.Doubts {
 		shown.List = append(shown.List, templates.Doubt{Text: text})
 	}
 	return shown
-}
-
-// askDecimals asks which mark is decimal in the table of a field, if a fault is that one of its
-// numbers can be read in two ways.
-func (t *typed) askDecimals(name string, faults []templates.FileFault) {
-	for _, fault := range faults {
-		_, err := design.ReadNumber(fault.Value, design.Marks{})
-		if two := (*design.AmbiguousNumber)(nil); errors.As(err, &two) {
-			t.offerDecimals(name, two)
-			return
-		}
-	}
-}
-
-// importedText is the file, or else what was pasted.
-func importedText(r *http.Request, values url.Values) (string, error) {
-	file, _, err := r.FormFile("file")
-	pasted := strings.ReplaceAll(values.Get("text"), "\r\n", "\n") // as browsers send every line end
-	if errors.Is(err, http.ErrMissingFile) || errors.Is(err, http.ErrNotMultipart) {
-		return pasted, nil
-	}
-	if err != nil {
-		return "", formError(err)
-	}
-	defer file.Close()
-	content, err := io.ReadAll(file)
-	if err != nil {
-		return "", formError(err)
-	}
-	if len(content) == 0 {
-		return pasted, nil
-	}
-	return strings.TrimPrefix(strings.ToValidUTF8(string(content), "\ufffd"), "\ufeff"), nil
 }
 
 var lineField = regexp.MustCompile(`^lines\[(\d+)\](?:\.(.*))?$`)

@@ -15,6 +15,7 @@ import (
 	"github.com/a-h/templ"
 
 	"headroom/internal/account"
+	"headroom/internal/http/forms"
 	"headroom/internal/http/problem"
 	"headroom/internal/http/request"
 	"headroom/internal/study"
@@ -88,23 +89,23 @@ func (s *Site) OfTrial(page func(http.ResponseWriter, *http.Request, view.Facts,
 }
 
 // Form answers a form, which read says what to do with.
-func Form(read func(http.ResponseWriter, *http.Request, *typed) submission) handler {
+func Form(read func(http.ResponseWriter, *http.Request, *forms.Typed) submission) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		return submit(w, r, func(form *typed) submission { return read(w, r, form) })
+		return submit(w, r, func(form *forms.Typed) submission { return read(w, r, form) })
 	}
 }
 
 // FormOf answers a form about the study in the path.
-func (s *Site) FormOf(read func(http.ResponseWriter, *http.Request, view.Facts, *typed) submission) handler {
+func (s *Site) FormOf(read func(http.ResponseWriter, *http.Request, view.Facts, *forms.Typed) submission) handler {
 	return s.Of(func(w http.ResponseWriter, r *http.Request, v view.Facts) error {
-		return submit(w, r, func(form *typed) submission { return read(w, r, v, form) })
+		return submit(w, r, func(form *forms.Typed) submission { return read(w, r, v, form) })
 	})
 }
 
 // FormOfTrial answers a form about the trial in the path.
-func (s *Site) FormOfTrial(read func(http.ResponseWriter, *http.Request, view.Facts, *ledger.Trial, *typed) submission) handler {
+func (s *Site) FormOfTrial(read func(http.ResponseWriter, *http.Request, view.Facts, *ledger.Trial, *forms.Typed) submission) handler {
 	return s.OfTrial(func(w http.ResponseWriter, r *http.Request, v view.Facts, trial *ledger.Trial) error {
-		return submit(w, r, func(form *typed) submission { return read(w, r, v, trial, form) })
+		return submit(w, r, func(form *forms.Typed) submission { return read(w, r, v, trial, form) })
 	})
 }
 

@@ -2,13 +2,13 @@ package pages
 
 import (
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
 	"github.com/go-chi/chi/v5"
 
 	"headroom/internal/account"
+	"headroom/internal/http/forms"
 	"headroom/internal/http/problem"
 	"headroom/internal/http/request"
 	"headroom/internal/study"
@@ -26,8 +26,9 @@ func (s People) PeoplePage(w http.ResponseWriter, r *http.Request) error {
 // secret into it.
 func (s People) showPeople(w http.ResponseWriter, r *http.Request, status int, change func(*templates.PeoplePage)) error {
 	page := templates.PeoplePage{Page: newPage(r, "People and tokens", "medium")}
-	page.Invite.Values = url.Values{"invite.role": {string(account.Operator)}}
-	page.Token.Values = url.Values{"token.role": {string(account.Operator)}}
+	page.Roles = forms.Roles()
+	invite := forms.NewInvite(&account.NewInvite{Role: account.Operator})
+	page.Invite = templates.Form{Inputs: invite.Inputs(), Values: invite.Show()}
 	for _, fill := range []func(*http.Request, *templates.PeoplePage) error{s.listPeople, s.listInvites, s.listTokensOn} {
 		if err := fill(r, &page); err != nil {
 			return err
@@ -80,10 +81,10 @@ func (s People) listTokensOn(r *http.Request, page *templates.PeoplePage) error 
 		return err
 	}
 	names := map[string]string{"": "every study"}
-	page.Studies = []templates.Option{{Value: "", Label: "every study"}}
+	options := []templates.Option{{Value: "", Label: "every study"}}
 	for _, one := range studies {
 		names[one.ID] = one.Name
-		page.Studies = append(page.Studies, templates.Option{Value: one.ID, Label: one.Name})
+		options = append(options, templates.Option{Value: one.ID, Label: one.Name})
 	}
 	tokens, err := s.Accounts.Tokens(r.Context())
 	for _, t := range tokens {
@@ -96,6 +97,8 @@ func (s People) listTokensOn(r *http.Request, page *templates.PeoplePage) error 
 		}
 		page.Tokens = append(page.Tokens, line)
 	}
+	token := forms.NewToken(options, &account.NewToken{Role: account.Operator})
+	page.Token = templates.Form{Inputs: token.Inputs(), Values: token.Show()}
 	return err
 }
 
@@ -113,28 +116,25 @@ func making[T any](r *http.Request, make func(by account.Identity) (T, string, e
 	}
 }
 
-// orAgain shows the form again where something is wrong.
-func (asked submission) orAgain(names func(string) string, again func(templates.Form) error) submission {
-	asked.names, asked.again = names, again
+// orAgain shows the form with these fields again where something is wrong.
+func (asked submission) orAgain(fields forms.Fields, again func(templates.Form) error) submission {
+	asked.fields, asked.again = fields, again
 	return asked
 }
 
 // InvitePerson makes an invite link, shown once.
-func (s People) InvitePerson(w http.ResponseWriter, r *http.Request, form *typed) submission {
-	want := account.NewInvite{Name: form.text("invite.name"), Role: account.Role(form.text("invite.role"))}
+func (s People) InvitePerson(w http.ResponseWriter, r *http.Request, form *forms.Typed) submission {
+	var want account.NewInvite
+	fields := forms.NewInvite(&want)
+	fields.Read(form)
 	asked := making(r, func(by account.Identity) (account.Link, string, error) {
 		return s.Accounts.CreateInvite(r.Context(), by, want)
 	}, func(_ account.Link, secret string) error {
 		return s.showSecret(w, r, s.linkSecret("Invite link for "+want.Name, secret, "Send it to them. It works once, within seven days, and cannot be shown again."))
 	})
-	return asked.orAgain(under("invite."), func(form templates.Form) error {
-		return s.showPeople(w, r, http.StatusUnprocessableEntity, func(page *templates.PeoplePage) { page.Invite = form })
+	return asked.orAgain(fields, func(form templates.Form) error {
+		return s.showPeople(w, r, http.StatusUnprocessableEntity, func(page *templates.PeoplePage) { page.Invite = form.Like(page.Invite) })
 	})
-}
-
-// under is the field of a form whose fields are named as those of the API's body, behind a word.
-func under(word string) func(location string) string {
-	return func(field string) string { return word + field }
 }
 
 // showSecret shows the people with something that is told this once.
@@ -143,7 +143,7 @@ func (s People) showSecret(w http.ResponseWriter, r *http.Request, secret *templ
 }
 
 // RevokeInvite ends an invite that has not been used.
-func (s People) RevokeInvite(w http.ResponseWriter, r *http.Request, _ *typed) submission {
+func (s People) RevokeInvite(w http.ResponseWriter, r *http.Request, _ *forms.Typed) submission {
 	return submission{
 		do: func(study.Command) error { return s.Accounts.RevokeInvite(r.Context(), chi.URLParam(r, "link")) },
 		to: "/people?done=revoked",
@@ -151,20 +151,22 @@ func (s People) RevokeInvite(w http.ResponseWriter, r *http.Request, _ *typed) s
 }
 
 // MakeToken makes a token, shown once.
-func (s People) MakeToken(w http.ResponseWriter, r *http.Request, form *typed) submission {
-	want := account.NewToken{Name: form.text("token.name"), Role: account.Role(form.text("token.role")), StudyID: form.text("token.study_id"), ExpiresAt: form.day("token.expires_at")}
+func (s People) MakeToken(w http.ResponseWriter, r *http.Request, form *forms.Typed) submission {
+	var want account.NewToken
+	fields := forms.NewToken(nil, &want)
+	fields.Read(form)
 	asked := making(r, func(by account.Identity) (account.Token, string, error) {
 		return s.Accounts.CreateToken(r.Context(), by, want)
 	}, func(_ account.Token, secret string) error {
 		return s.showSecret(w, r, &templates.Secret{Title: "Token “" + want.Name + "”", Text: secret, Help: "Copy it now: it cannot be shown again. Scripts send it as “Authorization: Bearer …”."})
 	})
-	return asked.orAgain(under("token."), func(form templates.Form) error {
-		return s.showPeople(w, r, http.StatusUnprocessableEntity, func(page *templates.PeoplePage) { page.Token = form })
+	return asked.orAgain(fields, func(form templates.Form) error {
+		return s.showPeople(w, r, http.StatusUnprocessableEntity, func(page *templates.PeoplePage) { page.Token = form.Like(page.Token) })
 	})
 }
 
 // RevokeToken ends a token.
-func (s People) RevokeToken(w http.ResponseWriter, r *http.Request, _ *typed) submission {
+func (s People) RevokeToken(w http.ResponseWriter, r *http.Request, _ *forms.Typed) submission {
 	return submission{
 		do: func(study.Command) error { return s.Accounts.RevokeToken(r.Context(), chi.URLParam(r, "token")) },
 		to: "/people?done=revoked",
@@ -172,9 +174,9 @@ func (s People) RevokeToken(w http.ResponseWriter, r *http.Request, _ *typed) su
 }
 
 // ChangeRole gives somebody another role.
-func (s People) ChangeRole(w http.ResponseWriter, r *http.Request, form *typed) submission {
+func (s People) ChangeRole(w http.ResponseWriter, r *http.Request, form *forms.Typed) submission {
 	return s.changePerson(w, r, "role", func(id string) error {
-		role, err := account.ParseRole(form.text("role"))
+		role, err := account.ParseRole(form.Text("role"))
 		if err != nil {
 			return problem.Malformed("body", "role", err.Error())
 		}
@@ -183,12 +185,12 @@ func (s People) ChangeRole(w http.ResponseWriter, r *http.Request, form *typed) 
 }
 
 // Disable ends somebody's access for now.
-func (s People) Disable(w http.ResponseWriter, r *http.Request, _ *typed) submission {
+func (s People) Disable(w http.ResponseWriter, r *http.Request, _ *forms.Typed) submission {
 	return s.changePerson(w, r, "disabled", func(id string) error { return s.Accounts.SetDisabled(r.Context(), id, true) })
 }
 
 // Enable gives it back.
-func (s People) Enable(w http.ResponseWriter, r *http.Request, _ *typed) submission {
+func (s People) Enable(w http.ResponseWriter, r *http.Request, _ *forms.Typed) submission {
 	return s.changePerson(w, r, "enabled", func(id string) error { return s.Accounts.SetDisabled(r.Context(), id, false) })
 }
 
@@ -196,9 +198,8 @@ func (s People) Enable(w http.ResponseWriter, r *http.Request, _ *typed) submiss
 // list.
 func (s People) changePerson(w http.ResponseWriter, r *http.Request, done string, change func(id string) error) submission {
 	return submission{
-		do:    func(study.Command) error { return change(chi.URLParam(r, "person")) },
-		to:    "/people?done=" + done,
-		names: nowhere,
+		do: func(study.Command) error { return change(chi.URLParam(r, "person")) },
+		to: "/people?done=" + done,
 		again: func(form templates.Form) error {
 			return s.showPeople(w, r, http.StatusConflict, func(page *templates.PeoplePage) { page.Error = design.Capitalised(form.General) + "." })
 		},
@@ -206,7 +207,7 @@ func (s People) changePerson(w http.ResponseWriter, r *http.Request, done string
 }
 
 // LinkPerson makes a sign-in link for somebody who is locked out.
-func (s People) LinkPerson(w http.ResponseWriter, r *http.Request, _ *typed) submission {
+func (s People) LinkPerson(w http.ResponseWriter, r *http.Request, _ *forms.Typed) submission {
 	return making(r, func(by account.Identity) (account.Link, string, error) {
 		return s.Accounts.CreateSignInLink(r.Context(), by, chi.URLParam(r, "person"))
 	}, func(link account.Link, secret string) error {
@@ -215,8 +216,12 @@ func (s People) LinkPerson(w http.ResponseWriter, r *http.Request, _ *typed) sub
 }
 
 func (s People) SharesPage(w http.ResponseWriter, r *http.Request) error {
-	form := templates.Form{Values: url.Values{"expires_at": {time.Now().Add(account.UsualShareLife).UTC().Format(time.DateOnly)}}}
-	return s.showShares(w, r, http.StatusOK, form, nil)
+	return s.showShares(w, r, http.StatusOK, shareUntil(time.Now().Add(account.UsualShareLife)), nil)
+}
+
+// shareUntil is the form of a link that ends then.
+func shareUntil(end time.Time) templates.Form {
+	return templates.Form{Values: forms.NewShare(&account.NewShare{ExpiresAt: end}).Show()}
 }
 
 func (s People) showShares(w http.ResponseWriter, r *http.Request, status int, form templates.Form, secret *templates.Secret) error {
@@ -228,6 +233,7 @@ func (s People) showShares(w http.ResponseWriter, r *http.Request, status int, f
 	if err != nil {
 		return err
 	}
+	form.Inputs = forms.NewShare(&account.NewShare{}).Inputs()
 	page := templates.SharesPage{Page: newPage(r, "Share "+snap.Definition.Name, "medium"), Study: studyHead(r, snap), Form: form, Secret: secret}
 	for _, share := range shares {
 		page.Shares = append(page.Shares, templates.ShareLine{Share: share, Expires: view.Stamp(share.ExpiresAt, page.Now), Used: view.OptionalStamp(share.LastUsed, page.Now)})
@@ -236,24 +242,21 @@ func (s People) showShares(w http.ResponseWriter, r *http.Request, status int, f
 }
 
 // MakeShare makes a read-only link, shown once.
-func (s People) MakeShare(w http.ResponseWriter, r *http.Request, form *typed) submission {
-	want := account.NewShare{StudyID: request.StudyID(r), Name: form.text("name")}
-	if at := form.day("expires_at"); at != nil {
-		want.ExpiresAt = *at
-	} else if form.ok() {
-		form.fault("expires_at", "choose the day it ends")
-	}
+func (s People) MakeShare(w http.ResponseWriter, r *http.Request, form *forms.Typed) submission {
+	want := account.NewShare{StudyID: request.StudyID(r)}
+	fields := forms.NewShare(&want)
+	fields.Read(form)
 	asked := making(r, func(by account.Identity) (account.Share, string, error) {
 		return s.Accounts.CreateShare(r.Context(), by, want)
 	}, func(_ account.Share, secret string) error {
 		made := &templates.Secret{Title: "Link for " + want.Name, Text: s.PublicURL.JoinPath("share", secret).String(), Help: "Send it to them. It cannot be shown again."}
-		return s.showShares(w, r, http.StatusOK, templates.Form{Values: url.Values{"expires_at": {form.text("expires_at")}}}, made)
+		return s.showShares(w, r, http.StatusOK, shareUntil(want.ExpiresAt), made)
 	})
-	return asked.orAgain(itself, func(form templates.Form) error { return s.showShares(w, r, http.StatusUnprocessableEntity, form, nil) })
+	return asked.orAgain(fields, func(form templates.Form) error { return s.showShares(w, r, http.StatusUnprocessableEntity, form, nil) })
 }
 
 // RevokeShare ends a read-only link.
-func (s People) RevokeShare(w http.ResponseWriter, r *http.Request, _ *typed) submission {
+func (s People) RevokeShare(w http.ResponseWriter, r *http.Request, _ *forms.Typed) submission {
 	id := request.StudyID(r)
 	return submission{
 		do: func(study.Command) error { return s.Accounts.RevokeShare(r.Context(), id, chi.URLParam(r, "share")) },
@@ -317,7 +320,7 @@ func deviceName(agent string) string {
 }
 
 // LinkMyDevice makes a link by which the same person signs in elsewhere.
-func (s People) LinkMyDevice(w http.ResponseWriter, r *http.Request, _ *typed) submission {
+func (s People) LinkMyDevice(w http.ResponseWriter, r *http.Request, _ *forms.Typed) submission {
 	return making(r, func(account.Identity) (link account.Link, secret string, err error) {
 		who, err := person(r)
 		if err == nil && who.ByPIN {
@@ -340,7 +343,7 @@ func (s People) linkSecret(title, secret, help string) *templates.Secret {
 }
 
 // EndSession signs one of the person's browsers out.
-func (s People) EndSession(_ http.ResponseWriter, r *http.Request, _ *typed) submission {
+func (s People) EndSession(_ http.ResponseWriter, r *http.Request, _ *forms.Typed) submission {
 	return submission{
 		do: func(study.Command) error {
 			who, err := person(r)

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/url"
 
+	"headroom/internal/http/forms"
 	"headroom/internal/http/problem"
 	"headroom/internal/http/request"
 	"headroom/internal/study"
@@ -82,13 +83,13 @@ func simulationValues(name string, answers bool) (url.Values, error) {
 	if !answers {
 		d.SimulatedLab = ""
 	}
-	values := definitionValues(d)
+	values := forms.Showing(d)
 	values.Set("lab", name)
 	return values, nil
 }
 
 // MakeDemo makes the demo study and lets its simulated lab fill it.
-func (s *Site) MakeDemo(w http.ResponseWriter, r *http.Request, _ *typed) submission {
+func (s *Site) MakeDemo(w http.ResponseWriter, r *http.Request, _ *forms.Typed) submission {
 	var made string
 	return submission{
 		do: func(cmd study.Command) error {
@@ -107,7 +108,7 @@ func (s *Site) MakeDemo(w http.ResponseWriter, r *http.Request, _ *typed) submis
 }
 
 // Simulate lets the study's simulated lab run some trials, or stops it.
-func (s *Site) Simulate(w http.ResponseWriter, r *http.Request, v view.Facts, form *typed) submission {
+func (s *Site) Simulate(w http.ResponseWriter, r *http.Request, v view.Facts, form *forms.Typed) submission {
 	show := func(again templates.Form) error {
 		if !isPart(r) {
 			if again.Faulty() {
@@ -122,14 +123,13 @@ func (s *Site) Simulate(w http.ResponseWriter, r *http.Request, v view.Facts, fo
 	}
 	return submission{
 		do: func(cmd study.Command) error {
-			if form.pressed() == "stop" {
+			if form.Pressed() == "stop" {
 				s.Studies.StopSimulating(v.Snap.ID)
 				return nil
 			}
 			return s.Studies.Simulate(r.Context(), cmd, v.Snap.ID, view.SimulatedAtOnce(v.Snap.Definition))
 		},
 		done:  func() error { return show(templates.Form{}) },
-		names: nowhere,
 		again: show,
 	}
 }

@@ -1,8 +1,7 @@
 package pages
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
+	"cmp"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -10,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"headroom/internal/http/forms"
 	"headroom/internal/http/request"
 	"headroom/internal/study"
 	"headroom/internal/study/design"
@@ -19,135 +19,25 @@ import (
 )
 
 // Tell saves what was measured. Values that look wrong are asked back once.
-func (s *Site) Tell(w http.ResponseWriter, r *http.Request, v view.Facts, trial *ledger.Trial, form *typed) submission {
-	telling, names := form.telling(v.Snap, trial), formNames(v.Snap.Definition)
+func (s *Site) Tell(w http.ResponseWriter, r *http.Request, v view.Facts, trial *ledger.Trial, form *forms.Typed) submission {
+	table := forms.OfTrial(v.Snap, trial)
+	telling, fields := form.Telling(table), table.All()
 	var after *ledger.Snapshot
 	return submission{
 		do: func(cmd study.Command) (err error) {
 			after, err = s.Studies.Tell(r.Context(), cmd, v.Snap.ID, trial.Number, telling)
 			return err
 		},
-		done:  func() error { return s.afterTelling(w, r, trial.Number, after) },
-		names: names,
+		done:   func() error { return s.afterTelling(w, r, trial.Number, after) },
+		fields: fields,
 		again: func(form templates.Form) error { // beside what others saved of the trial meanwhile
 			return s.OfTrial(func(w http.ResponseWriter, r *http.Request, v view.Facts, trial *ledger.Trial) error {
 				return s.tellAgain(w, r, v, trial, form, templates.Doubts{})
 			})(w, r)
 		},
 		doubted: func(form templates.Form, doubts []study.Doubt) error {
-			return s.tellAgain(w, r, v, trial, form, doubtful(doubts, names))
+			return s.tellAgain(w, r, v, trial, form, doubtful(doubts, fields))
 		},
-	}
-}
-
-// telling reads the entry form of a trial.
-func (t *typed) telling(snap *ledger.Snapshot, trial *ledger.Trial) ledger.Telling {
-	d := snap.Definition
-	telling := ledger.Telling{Metrics: t.readings(snap, trial), Note: t.text("note")}
-	if used := t.settings(d, trial.Parameters); used != nil && !used.Equal(trial.Parameters) {
-		telling.Parameters = used
-	}
-	if t.ok() && len(telling.Metrics) == 0 && telling.Parameters == nil && telling.Note == "" {
-		t.fault(t.firstAsked(view.Told(d)), "type the value that was measured")
-	}
-	return telling
-}
-
-// readings reads what was typed of a trial's metrics.
-func (t *typed) readings(snap *ledger.Snapshot, trial *ledger.Trial) map[string]ledger.Reading {
-	read := map[string]ledger.Reading{}
-	for i, metric := range view.Told(snap.Definition) {
-		if x := t.numberLike(view.MetricField(i), likeOthers(snap, trial, metric)); x != nil {
-			read[metric] = ledger.Reading{Value: *x}
-		}
-	}
-	return read
-}
-
-// likeOthers tells whether a value is like the other readings of a metric.
-func likeOthers(snap *ledger.Snapshot, trial *ledger.Trial, metric string) func(float64) bool {
-	return func(x float64) bool { return snap.Likely(trial, metric, x) }
-}
-
-// firstAsked is the first of the metrics' fields that the form has.
-func (t *typed) firstAsked(metrics []string) string {
-	for i := range metrics {
-		if t.values.Has(view.MetricField(i)) {
-			return view.MetricField(i)
-		}
-	}
-	return view.MetricField(0)
-}
-
-// settings reads a field for each parameter; nil when the form has none of them. base fills what it
-// has not.
-func (t *typed) settings(d design.Definition, base design.Settings) design.Settings {
-	settings, any := design.Settings{}, false
-	for i, p := range d.Parameters {
-		name := view.SettingField(i)
-		if !t.values.Has(name) {
-			if value, there := base[p.Name]; there {
-				settings[p.Name] = value
-			}
-			continue
-		}
-		any = true
-		if kept, there := base[p.Name]; there && t.text(name) == design.FormatSetting(p, kept) {
-			settings[p.Name] = kept // as it was shown, which may be rounded
-			continue
-		}
-		if p.Type == design.Categorical && t.values.Get(name) == "" {
-			t.fault(name, "choose one")
-			continue
-		}
-		if p.Type == design.Categorical {
-			settings[p.Name] = design.TextValue(t.values.Get(name))
-			continue
-		}
-		if t.text(name) == "" {
-			if p.Type != design.Remainder {
-				t.fault(name, "a value is needed")
-			}
-			continue
-		}
-		var allowed func(float64) bool
-		if p.Low != nil && p.High != nil {
-			allowed = func(x float64) bool { return *p.Low <= x && x <= *p.High }
-		}
-		if x := t.numberLike(name, allowed); x != nil {
-			settings[p.Name] = design.NumberValue(*x)
-		}
-	}
-	if !any {
-		return nil
-	}
-	return settings
-}
-
-// formNames turns the fields of faults in a telling, a correction or an own trial into the names of
-// fields.
-func formNames(d design.Definition) func(string) string {
-	return func(field string) string {
-		if name, ok := strings.CutPrefix(field, "metrics."); ok {
-			name = strings.TrimSuffix(name, ".stddev")
-			if i := slices.Index(view.Told(d), name); i >= 0 {
-				return view.MetricField(i)
-			}
-		}
-		if name, ok := strings.CutPrefix(field, "parameters."); ok {
-			for i, p := range d.Parameters {
-				if p.Name == name {
-					return view.SettingField(i)
-				}
-			}
-		}
-		if name, ok := strings.CutPrefix(field, "context."); ok {
-			return "context." + name
-		}
-		if field == "note" || field == "reason" {
-			return field
-		}
-		return ""
 	}
 }
 
@@ -198,20 +88,18 @@ func currentPath(r *http.Request) string {
 }
 
 // Ask asks for the next trials.
-func (s *Site) Ask(w http.ResponseWriter, r *http.Request, v view.Facts, form *typed) submission {
-	ask := study.Ask{Count: new(form.whole("count", 1)), Brought: design.Brought{Context: form.context(v.Snap.Definition)}}
+func (s *Site) Ask(w http.ResponseWriter, r *http.Request, v view.Facts, form *forms.Typed) submission {
+	count := form.Whole("count", 1)
+	ask := study.Ask{Count: &count, Brought: design.Brought{Context: form.Context(forms.OfNewTrial(v.Snap))}}
 	return submission{
 		do: func(cmd study.Command) error {
 			_, _, err := s.Studies.Ask(r.Context(), cmd, v.Snap.ID, ask)
 			return err
 		},
-		done:  func() error { return s.afterAsking(w, r) },
-		names: nowhere,
-		again: func(shown templates.Form) error {
-			for _, name := range form.order { // the form has no room beside its fields
-				shown.General = strings.TrimPrefix(shown.General+"; "+form.faults[name], "; ")
-			}
-			return s.askAgain(w, r, v, shown)
+		done: func() error { return s.afterAsking(w, r) },
+		again: func(templates.Form) error {
+			form.AllGeneral() // it has no room beside its fields
+			return s.askAgain(w, r, v, form.Shown())
 		},
 	}
 }
@@ -236,97 +124,59 @@ func (s *Site) afterAsking(w http.ResponseWriter, r *http.Request) error {
 	})(w, r)
 }
 
-// context reads the values that limits of known form need.
-func (t *typed) context(d design.Definition) map[string]float64 {
-	var context map[string]float64
-	for _, in := range view.ContextInputs(d) {
-		value := t.required(in.Name, in.Label+" is needed")
-		if context == nil {
-			context = map[string]float64{}
-		}
-		context[in.Label] = value
-	}
-	return context
-}
-
 // OwnPage is a form for a person's own point.
 func (s *Site) OwnPage(w http.ResponseWriter, r *http.Request, v view.Facts) error {
-	return s.showOwn(w, r, http.StatusOK, v, templates.Form{Values: map[string][]string{}}, nil)
+	return showOwn(w, r, http.StatusOK, v, templates.OwnPage{})
 }
 
-func (s *Site) showOwn(w http.ResponseWriter, r *http.Request, status int, v view.Facts, form templates.Form, change func(*templates.OwnPage)) error {
-	d := v.Snap.Definition
-	page := templates.OwnPage{Page: newPage(r, "My own point", "medium"), Study: v.Head, Form: form, Key: form.Value("key"), Context: view.ContextInputs(d)}
-	if page.Key == "" {
-		page.Key = newKey(r)
-	}
-	for i, p := range d.Parameters {
-		in := view.SettingInput(view.SettingField(i), p)
-		if in.Kind == "select" {
-			in.Options = slices.Insert(in.Options, 0, templates.Option{Label: "choose…"}) // nobody's choice is made for them
-		}
-		page.Settings = append(page.Settings, in)
-	}
-	for i, metric := range view.Told(d) {
-		in := templates.Input{Name: view.MetricField(i), Label: metric, Unit: view.UnitOf(d, metric), Kind: "number"}
-		for _, c := range d.Constraints {
-			if c.Metric == metric {
-				in.Help = strings.TrimPrefix(in.Help+", "+view.LimitLine(c), ", ")
-			}
-		}
-		page.Metrics = append(page.Metrics, in)
-	}
-	if change != nil {
-		change(&page)
-	}
+func showOwn(w http.ResponseWriter, r *http.Request, status int, v view.Facts, page templates.OwnPage) error {
+	form := forms.OfNewTrial(v.Snap)
+	page.Page, page.Study, page.Key = newPage(r, "My own point", "medium"), v.Head, cmp.Or(page.Form.Value("key"), v.Key)
+	page.Settings, page.Context, page.Metrics, page.Note = form.Settings.Inputs(), form.Context.Inputs(), form.Metrics.Inputs(), form.Note.Input
 	return show(w, r, status, templates.OwnView(page))
 }
 
 // AddOwn makes a person's own point a trial, once what is expected of it was seen.
-func (s *Site) AddOwn(w http.ResponseWriter, r *http.Request, v view.Facts, form *typed) submission {
-	names := formNames(v.Snap.Definition)
-	own := form.own(v.Snap)
+func (s *Site) AddOwn(w http.ResponseWriter, r *http.Request, v view.Facts, form *forms.Typed) submission {
+	table := forms.OfNewTrial(v.Snap)
+	own, fields := form.Own(table), table.All()
 	asked := submission{
 		do: func(cmd study.Command) error {
 			_, _, err := s.Studies.AddTrial(r.Context(), cmd, v.Snap.ID, own)
 			return err
 		},
-		to:    "/studies/" + v.Snap.ID + "?done=own&saved=" + url.QueryEscape(v.Snap.ID+"/own") + "#next",
-		names: names,
+		to:     "/studies/" + v.Snap.ID + "?done=own&saved=" + url.QueryEscape(v.Snap.ID+"/own") + "#next",
+		fields: fields,
 		again: func(form templates.Form) error {
-			return s.showOwn(w, r, http.StatusUnprocessableEntity, v, form, nil)
+			return showOwn(w, r, http.StatusUnprocessableEntity, v, templates.OwnPage{Form: form})
 		},
 	}
-	expect := func(status int) error { return s.showForecast(w, r, status, form, own) }
+	expect := func(status int) error { return s.showForecast(w, r, status, form, fields, own) }
 	asked.doubted = func(templates.Form, []study.Doubt) error { return expect(http.StatusUnprocessableEntity) }
-	switch seen := form.text("shown"); {
-	case form.pressed() == "forecast":
+	switch seen := form.Text("shown"); {
+	case form.Pressed() == "forecast":
 		asked.do, asked.done = nil, func() error { return expect(http.StatusOK) }
-	case seen != "" && seen != form.asShown(""):
+	case seen != "" && seen != form.AsShown(""):
 		asked.do, asked.done = nil, func() error { return expect(http.StatusUnprocessableEntity) }
 	}
 	return asked
 }
 
 // showForecast shows the form again with what is expected of the point, and what is odd about it.
-func (s *Site) showForecast(w http.ResponseWriter, r *http.Request, status int, form *typed, own study.OwnTrial) error {
+func (s *Site) showForecast(w http.ResponseWriter, r *http.Request, status int, form *forms.Typed, fields forms.Fields, own study.OwnTrial) error {
 	who, _ := request.Caller(r)
 	snap, forecast, err := s.Studies.Forecast(r.Context(), study.Command{By: who.By()}, request.StudyID(r), own)
-	if snap == nil {
+	if snap == nil || !placed(err, form, fields) {
 		return err
 	}
-	names := formNames(snap.Definition)
+	page := templates.OwnPage{Form: form.Shown()}
 	if err != nil {
-		if !form.place(err, names) {
-			return err
-		}
-		return s.showOwn(w, r, http.StatusUnprocessableEntity, visiting(r, snap), form.shown(), nil)
+		return showOwn(w, r, http.StatusUnprocessableEntity, visiting(r, snap), page)
 	}
-	return s.showOwn(w, r, status, visiting(r, snap), form.shown(), func(page *templates.OwnPage) {
-		page.Doubts = doubtful(study.DoubtOwn(snap, own, forecast), names)
-		page.Forecast = view.ForecastOf(snap, forecast, knownAt(snap, own))
-		page.Forecast.Shown = form.asShown("")
-	})
+	page.Doubts = doubtful(study.DoubtOwn(snap, own, forecast), fields)
+	page.Forecast = view.ForecastOf(snap, forecast, knownAt(snap, own))
+	page.Forecast.Shown = form.AsShown("")
+	return showOwn(w, r, status, visiting(r, snap), page)
 }
 
 // knownAt are the limits' metrics that need no model, at a person's own point, by the limit's name.
@@ -339,26 +189,11 @@ func knownAt(snap *ledger.Snapshot, own study.OwnTrial) map[string]float64 {
 	return values
 }
 
-func (t *typed) own(snap *ledger.Snapshot) study.OwnTrial {
-	d := snap.Definition
-	return study.OwnTrial{
-		Parameters: t.settings(d, nil), Note: t.text("note"), Brought: design.Brought{Context: t.context(d)}, Metrics: t.readings(snap, &ledger.Trial{}),
-	}
-}
-
-// doubtful is what a form shows of doubts; names turns their fields into the form's.
-func doubtful(doubts []study.Doubt, names func(field string) string) templates.Doubts {
+// doubtful is what a form with these fields shows of doubts.
+func doubtful(doubts []study.Doubt, fields forms.Fields) templates.Doubts {
 	shown := templates.Doubts{Sure: study.Doubted(doubts)}
 	for _, d := range doubts {
-		shown.List = append(shown.List, templates.Doubt{Field: names(d.Field), Text: d.Text})
+		shown.List = append(shown.List, templates.Doubt{Field: fields.NameOf(d.Field), Text: d.Text})
 	}
 	return shown
-}
-
-// asShown names what a form said when its preview was made, and what else the preview was made
-// from: what is carried out later must be the same.
-func (t *typed) asShown(from string) string {
-	said := strings.ReplaceAll(withoutButtons(t.values).Encode(), "%0D%0A", "%0A") // browsers end lines in their own way
-	sum := sha256.Sum256([]byte(from + "\x00" + said))
-	return hex.EncodeToString(sum[:12])
 }

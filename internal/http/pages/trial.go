@@ -3,13 +3,12 @@ package pages
 import (
 	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 
+	"headroom/internal/http/forms"
 	"headroom/internal/http/problem"
 	"headroom/internal/study"
-	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
 	"headroom/internal/view"
 	"headroom/web/templates"
@@ -38,14 +37,16 @@ func (s *Site) showTrial(w http.ResponseWriter, r *http.Request, status int, v v
 }
 
 // Close ends a trial or sets it aside.
-func (s *Site) Close(w http.ResponseWriter, r *http.Request, v view.Facts, trial *ledger.Trial, form *typed) submission {
+func (s *Site) Close(w http.ResponseWriter, r *http.Request, v view.Facts, trial *ledger.Trial, form *forms.Typed) submission {
+	var kind, reason string
+	fields := forms.NewClosing(&kind, &reason)
+	fields.Read(form)
 	to := view.TrialURL(v.Snap.ID, trial.Number) + "?done=closed"
-	if form.text("kind") == string(ledger.Confirmed) {
+	if ledger.Kind(kind) == ledger.Confirmed {
 		to = "/studies/" + v.Snap.ID + "?done=confirmed"
 	}
 	return submission{
 		do: func(cmd study.Command) (err error) {
-			kind, reason := form.text("kind"), form.text("reason")
 			switch {
 			case ledger.Kind(kind) == ledger.Confirmed:
 				_, err = s.Studies.Confirm(r.Context(), cmd, v.Snap.ID, trial.Number)
@@ -58,8 +59,8 @@ func (s *Site) Close(w http.ResponseWriter, r *http.Request, v view.Facts, trial
 			}
 			return err
 		},
-		to:    to,
-		names: itself,
+		to:     to,
+		fields: fields,
 		again: func(form templates.Form) error {
 			return s.showTrial(w, r, http.StatusUnprocessableEntity, v, trial, func(page *templates.TrialPage) { page.Closing = form })
 		},
@@ -67,7 +68,7 @@ func (s *Site) Close(w http.ResponseWriter, r *http.Request, v view.Facts, trial
 }
 
 // Replicate asks for the same settings again.
-func (s *Site) Replicate(w http.ResponseWriter, r *http.Request, v view.Facts, trial *ledger.Trial, _ *typed) submission {
+func (s *Site) Replicate(w http.ResponseWriter, r *http.Request, v view.Facts, trial *ledger.Trial, _ *forms.Typed) submission {
 	return submission{
 		do: func(cmd study.Command) error {
 			_, _, err := s.Studies.Replicate(r.Context(), cmd, v.Snap.ID, trial.Number)
@@ -78,7 +79,7 @@ func (s *Site) Replicate(w http.ResponseWriter, r *http.Request, v view.Facts, t
 }
 
 // Undo takes back what the viewer saved of a trial just now.
-func (s *Site) Undo(w http.ResponseWriter, r *http.Request, v view.Facts, trial *ledger.Trial, _ *typed) submission {
+func (s *Site) Undo(w http.ResponseWriter, r *http.Request, v view.Facts, trial *ledger.Trial, _ *forms.Typed) submission {
 	var after *ledger.Snapshot
 	return submission{
 		do: func(cmd study.Command) (err error) {
@@ -113,38 +114,28 @@ func (s *Site) PrintSheet(w http.ResponseWriter, r *http.Request, v view.Facts, 
 
 // CorrectPage is the form in which a trial is corrected, filled in with what is kept.
 func (s *Site) CorrectPage(w http.ResponseWriter, r *http.Request, v view.Facts, trial *ledger.Trial) error {
-	values := keptValues(v.Snap.Definition, trial)
+	values := forms.OfTrial(v.Snap, trial).Kept()
 	values.Set("key", newKey(r))
 	return showCorrect(w, r, http.StatusOK, v, trial, templates.Form{Values: values}, nil)
 }
 
-// keptValues are a trial's results as a form shows them to be corrected.
-func keptValues(d design.Definition, trial *ledger.Trial) url.Values {
-	values := url.Values{}
-	for i, metric := range view.Told(d) {
-		if m, there := trial.Metrics[metric]; there {
-			values.Set(view.MetricField(i), exactly(m.Value))
-		}
-	}
-	return values
-}
-
 func showCorrect(w http.ResponseWriter, r *http.Request, status int, v view.Facts, t *ledger.Trial, form templates.Form, preview *templates.Consequences) error {
-	d := v.Snap.Definition
-	page := templates.CorrectPage{Page: newPage(r, fmt.Sprintf("Correct trial %d", t.Number), "medium"), Study: v.Head, Number: t.Number, Form: form, Preview: preview, Key: form.Value("key")}
-	for i, metric := range view.Told(d) {
-		if m, there := t.Metrics[metric]; there {
-			page.Metrics = append(page.Metrics, templates.Input{Name: view.MetricField(i), Label: metric, Unit: view.UnitOf(d, metric), Kind: "number", Help: "now " + v.Measured(metric, m)})
+	table := forms.OfTrial(v.Snap, t)
+	page := templates.CorrectPage{Page: newPage(r, fmt.Sprintf("Correct trial %d", t.Number), "medium"), Study: v.Head, Number: t.Number, Form: form, Preview: preview,
+		Key: form.Value("key"), Settings: view.UsedInputs(v.Snap.Definition, t.Parameters, form.Values), Reason: table.Reason.Input}
+	for _, in := range table.Metrics.Inputs() {
+		if m, there := t.Metrics[in.Label]; there {
+			in.Help = "now " + v.Measured(in.Label, m)
+			page.Metrics = append(page.Metrics, in)
 		}
 	}
-	page.Settings = view.UsedInputs(d, t.Parameters, form.Values)
 	return show(w, r, status, templates.CorrectView(page))
 }
 
 // Correct previews a correction, or makes it.
-func (s *Site) Correct(w http.ResponseWriter, r *http.Request, v view.Facts, trial *ledger.Trial, form *typed) submission {
-	names := formNames(v.Snap.Definition)
-	correction := form.correction(v.Snap, trial)
+func (s *Site) Correct(w http.ResponseWriter, r *http.Request, v view.Facts, trial *ledger.Trial, form *forms.Typed) submission {
+	table := forms.OfTrial(v.Snap, trial)
+	correction, fields := form.Correction(table), table.All()
 	doubts := study.DoubtCorrection(v.Snap, trial, correction)
 	asked := submission{
 		do: func(cmd study.Command) error {
@@ -153,8 +144,8 @@ func (s *Site) Correct(w http.ResponseWriter, r *http.Request, v view.Facts, tri
 			_, err := s.Studies.Correct(r.Context(), cmd, v.Snap.ID, correction)
 			return err
 		},
-		to:    view.TrialURL(v.Snap.ID, trial.Number) + "?done=corrected",
-		names: names,
+		to:     view.TrialURL(v.Snap.ID, trial.Number) + "?done=corrected",
+		fields: fields,
 		again: func(form templates.Form) error {
 			return showCorrect(w, r, http.StatusUnprocessableEntity, v, trial, form, nil)
 		},
@@ -165,41 +156,9 @@ func (s *Site) Correct(w http.ResponseWriter, r *http.Request, v view.Facts, tri
 			return nil, err
 		}
 		preview := v.CorrectionConsequences(impact)
-		preview.Doubts = doubtful(doubts, names)
+		preview.Doubts = doubtful(doubts, fields)
 		return preview, nil
 	}, func(preview *templates.Consequences) error {
-		return showCorrect(w, r, http.StatusOK, v, trial, form.shown(), preview)
+		return showCorrect(w, r, http.StatusOK, v, trial, form.Shown(), preview)
 	})
-}
-
-// correction reads the form: only what differs from what is kept is corrected, an emptied result is
-// taken back.
-func (t *typed) correction(snap *ledger.Snapshot, trial *ledger.Trial) study.Correction {
-	d := snap.Definition
-	t.kept = keptValues(d, trial)
-	c := study.Correction{Number: trial.Number, Reason: t.text("reason"), Metrics: map[string]*ledger.Reading{}}
-	for i, metric := range view.Told(d) {
-		m, there := trial.Metrics[metric]
-		if !there || !t.values.Has(view.MetricField(i)) {
-			continue
-		}
-		if t.text(view.MetricField(i)) == "" {
-			c.Metrics[metric] = nil
-			continue
-		}
-		if x := t.numberLike(view.MetricField(i), likeOthers(snap, trial, metric)); x != nil && *x != m.Value {
-			c.Metrics[metric] = &ledger.Reading{Value: *x, StdDev: m.StdDev}
-		}
-	}
-	if used := t.settings(d, trial.Parameters); used != nil && !used.Equal(trial.Parameters) {
-		c.Parameters = used
-	}
-	if t.ok() && len(c.Metrics) == 0 && c.Parameters == nil {
-		i := slices.IndexFunc(view.Told(d), func(metric string) bool { _, there := trial.Metrics[metric]; return there })
-		t.fault(view.MetricField(max(i, 0)), "nothing differs from what is kept; change what is wrong")
-	}
-	if c.Reason == "" {
-		t.fault("reason", "say why, so that others can follow")
-	}
-	return c
 }

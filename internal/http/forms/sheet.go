@@ -1,4 +1,4 @@
-package pages
+package forms
 
 import (
 	"encoding/csv"
@@ -51,10 +51,11 @@ func (r *rationed) Read(into []byte) (int, error) {
 // decimalField says, where a table does not, which mark its numbers write decimals with.
 const decimalField = "decimal"
 
-func (t *typed) decimals() design.Decimals { return design.Decimals(t.text(decimalField)) }
+// Decimals are what was said of how a table in the form writes decimals.
+func (t *Typed) Decimals() design.Decimals { return design.Decimals(t.Text(decimalField)) }
 
 // offerDecimals asks which mark is decimal in the table of a field, by one of its numbers.
-func (t *typed) offerDecimals(name string, two *design.AmbiguousNumber) {
+func (t *Typed) offerDecimals(name string, two *design.AmbiguousNumber) {
 	comma, point := templates.Option{Value: string(design.DecimalComma)}, templates.Option{Value: string(design.DecimalPoint)}
 	comma.Label, point.Label = exactly(two.Decimal), exactly(two.Thousands)
 	if !strings.Contains(two.Text, ",") {
@@ -65,16 +66,27 @@ func (t *typed) offerDecimals(name string, two *design.AmbiguousNumber) {
 }
 
 // sheet reads what was pasted into a field, nil when that is faulty.
-func (t *typed) sheet(name string) *sheet {
-	s, err := readSheet(t.values.Get(name), t.marks, t.decimals())
+func (t *Typed) sheet(name string) *sheet {
+	s, err := readSheet(t.Values.Get(name), t.marks, t.Decimals())
 	if two := (*design.AmbiguousNumber)(nil); errors.As(err, &two) {
 		t.offerDecimals(name, two)
 	}
 	if err != nil {
-		t.fault(name, err.Error())
+		t.Fault(name, err.Error())
 		return nil
 	}
 	return &s
+}
+
+// AsksDecimals asks which mark is decimal in the table of a field, if one of its values is a number
+// that can be read in two ways, and tells whether it is.
+func (t *Typed) AsksDecimals(name, value string) bool {
+	_, err := design.ReadNumber(value, design.Marks{})
+	two, either := errors.AsType[*design.AmbiguousNumber](err)
+	if either {
+		t.offerDecimals(name, two)
+	}
+	return either
 }
 
 // readSheet reads what was pasted. Tabs, semicolons or commas stand between columns, whichever the

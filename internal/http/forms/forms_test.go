@@ -1,4 +1,4 @@
-package pages
+package forms
 
 import (
 	"bytes"
@@ -57,22 +57,35 @@ func TestSheetTellsChoicesAndRanges(t *testing.T) {
 	}
 }
 
+// TestFaultsFindTheirFields: a fault stands beside the field of the longest part of its path; what is
+// about no field stands above the form.
 func TestFaultsFindTheirFields(t *testing.T) {
 	t.Parallel()
-	name := defineNames(map[string]bool{"name": true, "parameters.1.high": true, "parameters.1.name": true, "constraints.0.metric": true, "settings.beta.schedule": true, "settings.beta.value": true, "settings.eta": true, "candidates": true})
+	values := Showing(rich())
+	values.Set("algorithm.name", "ckb-ucb")
+	_, fields := Of(values, design.PointDecimal).definition()
 	for location, want := range map[string]string{
 		"name":                               "name",
 		"parameters[1].high":                 "parameters.1.high",
 		"parameters[1]":                      "parameters.1.name",
+		"parameters[2].choices[1]":           "parameters.2.choices",
+		"parameters[11]":                     "",
+		"parameters":                         "",
 		"constraints[0]":                     "constraints.0.metric",
+		"constraints[0].plausible":           "constraints.0.plausible.0",
+		"constraints[0].context[1]":          "constraints.0.context",
+		"objective":                          "objective.metric",
+		"algorithm.settings":                 "algorithm.name",
 		"algorithm.settings.beta":            "settings.beta.schedule",
 		"algorithm.settings.beta.value":      "settings.beta.value",
-		"algorithm.settings.eta":             "settings.eta",
+		"algorithm.settings.slater":          "settings.slater",
+		"model.kernel.matrix[3]":             "model.kernel",
+		"model.start":                        "",
 		"candidates[17].temperature":         "candidates",
 		"nothing":                            "",
-		"algorithm.settings.nothing.of.this": "",
+		"algorithm.settings.nothing.of.this": "algorithm.name",
 	} {
-		if got := name(location); got != want {
+		if got := fields.NameOf(location); got != want {
 			t.Errorf("a fault at %s is shown at %q, want %q", location, got, want)
 		}
 	}
@@ -80,23 +93,27 @@ func TestFaultsFindTheirFields(t *testing.T) {
 
 func TestLinesComeAndGo(t *testing.T) {
 	t.Parallel()
-	values := url.Values{"name": {"x"}}
-	setRows(values, "parameters", []formRow{{"name": "a", "type": "real"}, {"type": "real"}, {"name": "c", "type": "real"}})
-	if !rearrange(values, "remove-parameters.0") || values.Get("parameters.1.name") != "c" {
-		t.Errorf("removing the first line left %v", values)
+	form := Of(url.Values{"name": {"x"}}, design.PointDecimal)
+	press := func(do string) bool {
+		form.Values.Set("do", do)
+		return form.Rearrange()
 	}
-	if !rearrange(values, "add-constraint") || values.Get("constraints.0.op") != "<=" {
-		t.Errorf("adding a limit left %v", values)
+	setRows(form.Values, parameters, []row{{"name": "a", "type": "real"}, {"type": "real"}, {"name": "c", "type": "real"}})
+	if !press("remove-parameters.0") || form.Values.Get("parameters.1.name") != "c" {
+		t.Errorf("removing the first line left %v", form.Values)
 	}
-	dropBlank(values)
-	if rows := rowsOf(values, "parameters"); len(rows) != 1 || rows[0]["name"] != "c" {
+	if !press("add-constraints") || form.Values.Get("constraints.0.op") != "<=" {
+		t.Errorf("adding a limit left %v", form.Values)
+	}
+	dropBlank(form.Values)
+	if rows := rowsOf(form.Values, parameters); len(rows) != 1 || rows[0]["name"] != "c" {
 		t.Errorf("without blank lines there are %v", rows)
 	}
-	if len(rowsOf(values, "constraints")) != 0 {
+	if len(rowsOf(form.Values, constraints)) != 0 {
 		t.Error("the blank limit stayed")
 	}
-	for _, do := range []string{"", "save", "remove-parameters.7", "remove-nothing.0", "remove-parameters.-1"} {
-		if rearrange(values, do) {
+	for _, do := range []string{"", "save", "remove-parameters.7", "remove-nothing.0", "remove-parameters.-1", "add-nothing", "log-parameters.7"} {
+		if press(do) {
 			t.Errorf("%q rearranged lines", do)
 		}
 	}
@@ -145,7 +162,7 @@ func TestTheLargestFormIsReadInLittleMore(t *testing.T) {
 	} {
 		r := httptest.NewRequest(http.MethodPost, "/", strings.NewReader(sent.text))
 		r.Header.Set("Content-Type", sent.kind)
-		check(shape, len(sent.text), func() error { _, err := readForm(r); return err })
+		check(shape, len(sent.text), func() error { _, err := Read(r); return err })
 	}
 	for shape, text := range map[string]string{
 		"a sheet of commas":               upTo("", "a,"),
@@ -172,7 +189,7 @@ func TestADeclinedWarpStaysDeclined(t *testing.T) {
 	sent := url.Values{"model.fit": {"fixed"}, "model.outputs": {"standardize"}, "model.inputs": {"unit"}}
 	for before, want := range map[string]string{design.WarpNone: design.WarpNone, "yeo_johnson": "", "": ""} {
 		d := design.Definition{Model: design.Model{Warp: before}}
-		newTyped(sent).fill(&d, true)
+		Of(sent, design.PointDecimal).fill(table{d: &d, values: sent, changes: true, reason: new(string)})
 		if got := d.Model.Warp; got != want {
 			t.Errorf("after %q the form says %q, want %q", before, got, want)
 		}
@@ -206,9 +223,9 @@ func rich() design.Definition {
 func TestAFormReadsWhatItShows(t *testing.T) {
 	t.Parallel()
 	want := rich()
-	form := newTyped(definitionValues(want))
-	got := form.definition()
-	if want.Seed = got.Seed; !form.ok() {
+	form := Of(Showing(want), design.PointDecimal)
+	got, _ := form.definition()
+	if want.Seed = got.Seed; !form.OK() {
 		t.Fatalf("%v", form.faults)
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -221,16 +238,16 @@ func TestAFormReadsWhatItShows(t *testing.T) {
 func TestAFormOfChangesKeepsWhatIsFixed(t *testing.T) {
 	t.Parallel()
 	study := rich()
-	other := definitionValues(study)
+	other := ShowingChanges(study, "")
 	for _, name := range []string{"name", "parameters.0.name", "parameters.2.choices", "objective.metric", "constraints.0.metric", "constraints.0.expression", "constraints.0.name", "recorded_metrics.0.unit", "simulated_lab"} {
 		other.Set(name, "something else")
 	}
 	for name, text := range map[string]string{"parameters.0.type": "integer", "parameters.0.step": "7", "parameters.0.high": "70", "constraints.0.threshold": "2", "model.fit": "marginal_likelihood", "stop.within": "", "reason": "x"} {
 		other.Set(name, text)
 	}
-	form := newTyped(other)
-	change := form.reconfiguration(study)
-	if !form.ok() {
+	form := Of(other, design.PointDecimal)
+	change, _ := form.Changes(study)
+	if !form.OK() {
 		t.Fatalf("%v", form.faults)
 	}
 	want := rich()

@@ -1,0 +1,440 @@
+package forms
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"headroom/internal/optimizer/policy"
+	"headroom/internal/study/design"
+	"headroom/internal/view"
+	"headroom/internal/view/words"
+	"headroom/web/templates"
+)
+
+// Fields by which others are drawn.
+const algorithmField, presetField, kernelField = "algorithm.name", "algorithm.preset", "model.kernel"
+
+// Selects of the form of a study.
+var (
+	types      = []templates.Option{{Value: "real", Label: "real number"}, {Value: "integer", Label: "whole number"}, {Value: "categorical", Label: "choice"}, {Value: "remainder", Label: "what the others leave"}}
+	scales     = []templates.Option{{Value: design.ScaleLinear, Label: "linear"}, {Value: design.ScaleLog, Label: "logarithmic"}}
+	directions = []templates.Option{{Value: "maximize", Label: "as high as possible"}, {Value: "minimize", Label: "as low as possible"}}
+	operators  = []templates.Option{{Value: "<=", Label: "≤ at most"}, {Value: ">=", Label: "≥ at least"}}
+	presets    = []templates.Option{{Label: "practical"}, {Value: "paper", Label: "as published"}}
+	fits       = []templates.Option{{Label: "default"}, {Value: "marginal_likelihood", Label: "fitted to the data"}, {Value: "fixed", Label: "fixed"}}
+	outputs    = []templates.Option{{Label: "default"}, {Value: "standardize", Label: "standardised"}, {Value: "raw", Label: "as they are"}}
+	inputs     = []templates.Option{{Label: "default"}, {Value: "unit", Label: "scaled to 0…1"}, {Value: "raw", Label: "as they are"}}
+)
+
+// table makes the form of a definition, whose fields show and fill it: of one to be made, or of
+// changes to one that is there.
+type table struct {
+	d       *design.Definition
+	values  url.Values // what was typed, on which some choices depend
+	changes bool
+	reason  *string // for changes
+}
+
+// studyForm are the fields of that form, part by part.
+type studyForm struct {
+	about, objective, stop, algorithm, model Fields
+	parameters, constraints, recorded        []Fields // line by line
+	candidates, lab, rules, reason           Field
+}
+
+// all are in the order of the page, but for those of the algorithm's settings.
+func (f studyForm) all() Fields {
+	lines := func(list []Fields) Fields { return slices.Concat(list...) }
+	whole := slices.Concat(f.about, lines(f.parameters), Fields{f.candidates}, f.objective, f.stop, lines(f.constraints), lines(f.recorded),
+		Fields{f.lab}, f.algorithm, f.model, Fields{f.rules})
+	if f.reason.read != nil {
+		whole = append(whole, f.reason)
+	}
+	return whole
+}
+
+// once are fields that are filled when the study is made, and fixed afterwards.
+func (b table) once(fields ...Field) Fields {
+	for i := range fields {
+		fields[i].fixed = b.changes
+	}
+	return fields
+}
+
+// hint is an example in an empty field, on forms of what is not there yet only.
+func (b table) hint(example string) string { return words.Either(b.changes, "", example) }
+
+// form is the whole form but for the algorithm's settings. What each field holds, how it is drawn,
+// and what of it can be changed later is said here and nowhere else.
+func (b table) form() studyForm {
+	d := b.d
+	rules := templates.Input{Label: "Rules for the settings", Kind: "area", Help: "One a line, such as temperature + 2*cycles <= 70"}
+	lab := templates.Input{Label: "Who measures", Options: labs(b.values.Get("lab")), Help: "A simulated lab answers by itself with made-up readings; the study says so everywhere."}
+	form := studyForm{
+		about: b.once(
+			text("name", templates.Input{Label: "Name", Required: true, Placeholder: "Buffer screen"}, &d.Name),
+			text("description", templates.Input{Label: "Description", Kind: "area", Help: "What it is about, in Markdown if you like. Can be changed at any time."}, &d.Description)),
+		candidates: b.once(at("candidates", templates.Input{Label: "Combinations", Kind: "area"}, func() string { return candidatesText(d) },
+			func(*Typed, string) {}))[0], // they are read before, since lines of parameters follow from them
+		objective: b.objective(), stop: b.stop(), algorithm: b.algorithm(), model: b.model(),
+		lab:   b.once(choice("simulated_lab", lab, &d.SimulatedLab))[0],
+		rules: at("input_constraints", rules, func() string { return strings.Join(d.InputConstraints, "\n") }, func(t *Typed, name string) { d.InputConstraints = t.lines(name) }),
+	}
+	if b.changes {
+		form.reason = Reason("Everybody can read it in the ledger.", b.reason)
+	}
+	for i := range d.Parameters {
+		form.parameters = append(form.parameters, b.parameter(i, &d.Parameters[i]))
+	}
+	for i := range d.Constraints {
+		form.constraints = append(form.constraints, b.constraint(indexed(constraints, i), &d.Constraints[i]))
+	}
+	for i := range d.RecordedMetrics {
+		form.recorded = append(form.recorded, b.recorded(indexed(recorded, i), &d.RecordedMetrics[i]))
+	}
+	return form
+}
+
+func (b table) objective() Fields {
+	o := &b.d.Objective
+	fields := b.once(
+		text("objective.metric", templates.Input{Label: "Metric", Class: "w4", Required: true, Placeholder: "yield"}, &o.Metric).of("objective"),
+		choice("objective.direction", templates.Input{Label: "Wanted", Class: "w4", Options: directions}, &o.Direction))
+	fields = append(fields, text("objective.unit", templates.Input{Label: "Unit", Class: "w4", Placeholder: b.hint("%")}, &o.Unit))
+	return append(fields, ends("objective", b.hint, &o.Plausible)...)
+}
+
+func (b table) stop() Fields {
+	stop := b.d.Stop
+	if stop == nil {
+		stop = &design.Stop{}
+	}
+	return Fields{
+		percent("stop.within", templates.Input{Label: "Left, % of the recommended value", Class: "w3", Placeholder: "1"}, &stop.Within),
+		percent("stop.risk", templates.Input{Label: "Risk that more is left, %", Class: "w3", Placeholder: "5"}, &stop.Risk),
+	}
+}
+
+func (b table) recorded(path string, m *design.RecordedMetric) Fields {
+	fields := b.once(
+		text(path+".metric", templates.Input{Label: "Metric", Class: "w6"}, &m.Metric).of(path),
+		text(path+".unit", templates.Input{Label: "Unit", Class: "w4"}, &m.Unit))
+	return append(fields, ends(path, b.hint, &m.Plausible)...)
+}
+
+func indexed(list string, i int) string { return fmt.Sprintf("%s[%d]", list, i) }
+
+func (b table) parameter(i int, p *design.Parameter) Fields {
+	path := indexed(parameters, i)
+	fields := b.once(
+		text(path+".name", templates.Input{Label: "Parameter", Class: "w3", Placeholder: "temperature"}, &p.Name).of(path),
+		choice(path+".type", templates.Input{Label: "Kind", Options: types, Refreshes: true}, &p.Type))
+	switch p.Type {
+	case design.Categorical:
+		fields = append(fields, b.once(list(path+".choices", templates.Input{Label: "Choices", Class: "w4", Help: "separated by commas", Placeholder: "A, B, C"}, &p.Choices))...)
+		if b.changes {
+			fields = append(fields, b.unavailable(i, p))
+		}
+		return fields
+	case design.Remainder:
+		fields = append(fields,
+			number(path+".total", templates.Input{Label: "Total", Class: "w1", Placeholder: "100"}, &p.Total),
+			list(path+".of", templates.Input{Label: "minus", Class: "w2", Help: "parameters, by commas"}, &p.Of))
+	}
+	fields = append(fields,
+		number(path+".low", templates.Input{Label: "Lowest", Class: "w1"}, &p.Low),
+		number(path+".high", templates.Input{Label: "Highest", Class: "w1"}, &p.High),
+		text(path+".unit", templates.Input{Label: "Unit", Class: "w1", Placeholder: b.hint("°C")}, &p.Unit))
+	if p.Type == design.Real || p.Type == design.Integer {
+		suits := append([]templates.Option{{Label: "as suits it"}}, scales...)
+		if b.changes {
+			suits = scales
+		}
+		fields = append(fields, choice(path+".scale", templates.Input{Label: "Scale", Options: suits}, &p.Scale))
+	}
+	if p.Type == design.Real {
+		fields = append(fields, b.once(number(path+".step", templates.Input{Label: "Step", Class: "w1", Placeholder: "any"}, &p.Step))...)
+	}
+	return fields
+}
+
+// unavailable are the choices that cannot be used for now.
+func (b table) unavailable(i int, p *design.Parameter) Field {
+	in := templates.Input{Label: "Run out", Class: "w6", Help: "Choices that cannot be used for now, separated by commas. All: " + strings.Join(p.Choices, ", ")}
+	show := func() string {
+		var out []string
+		for _, v := range b.d.Unavailable[p.Name] {
+			out = append(out, v.String())
+		}
+		return strings.Join(out, ", ")
+	}
+	return at(indexed("unavailable", i)+".choices", in, show, func(t *Typed, name string) {
+		delete(b.d.Unavailable, p.Name)
+		for _, choice := range t.list(name) {
+			if !slices.Contains(p.Choices, choice) {
+				t.Fault(name, fmt.Sprintf("%s is none of the choices", choice))
+				continue
+			}
+			b.d.Unavailable[p.Name] = append(b.d.Unavailable[p.Name], design.TextValue(choice))
+		}
+	})
+}
+
+func (b table) constraint(path string, c *design.Constraint) Fields {
+	threshold := templates.Input{Label: "Limit", Kind: "number", Placeholder: b.hint("0.5")}
+	fields := append(b.once(
+		text(path+".metric", templates.Input{Label: "Metric", Class: "w3", Placeholder: "impurity"}, &c.Metric).of(path),
+		choice(path+".op", templates.Input{Label: "Must be", Options: operators}, &c.Op)),
+		at(path+".threshold", threshold, func() string { return exactly(c.Threshold) }, func(t *Typed, name string) { c.Threshold = t.required(name, "write the limit") }),
+		text(path+".unit", templates.Input{Label: "Unit", Class: "w1", Placeholder: b.hint("%")}, &c.Unit))
+	fields = append(fields, b.once(text(path+".name", templates.Input{Label: "Name", Class: "w3", Placeholder: "as the metric"}, &c.Name))...)
+	fields = append(fields, ends(path, b.hint, &c.Plausible)...)
+	known := b.once(
+		text(path+".expression", templates.Input{Label: "Formula", Help: "from the parameters, such as 3*flow + 2*cycles", Class: "wide"}, &c.Expression),
+		list(path+".context", templates.Input{Label: "Values brought with each trial", Help: "names in the formula that are no parameters, by commas"}, &c.Context),
+		check(path+".sampled", templates.Input{Label: "Its value at each combination comes with every request (API)"}, &c.Sampled))
+	for i := range known {
+		known[i].fold = calculated
+	}
+	return append(fields, known...)
+}
+
+func (b table) algorithm() Fields {
+	a := &b.d.Algorithm
+	var algorithms []templates.Option
+	for _, one := range policy.Descriptions() {
+		algorithms = append(algorithms, templates.Option{Value: one.Name, Label: one.Title})
+	}
+	horizon := templates.Input{Label: "Trials planned", Help: "horizon T; going past it is allowed", Kind: "number", Placeholder: "100"}
+	return Fields{
+		choice(algorithmField, templates.Input{Label: "Algorithm", Options: algorithms, Refreshes: true}, &a.Name).of("algorithm"),
+		at("algorithm.horizon", horizon, func() string { return words.Either(a.Horizon > 0, strconv.Itoa(a.Horizon), "") }, func(t *Typed, name string) { a.Horizon = t.Whole(name, 0) }),
+		choice(presetField, templates.Input{Label: "Defaults", Options: presets}, &a.Preset),
+	}
+}
+
+func (b table) model() Fields {
+	d, m := b.d, &b.d.Model
+	kernel := templates.Input{Label: "Kernel", Kind: "select", Options: b.kernels()}
+	fields := Fields{
+		at(kernelField, kernel, func() string { return jsonText(m.Kernel) }, func(t *Typed, name string) {
+			if said := t.Text(name); said != "" && said != jsonText(m.Kernel) {
+				m.Kernel = asJSON(said)
+			}
+		}),
+		choice("model.fit", templates.Input{Label: "Hyperparameters", Options: fits}, &m.Fit),
+		choice("model.outputs", templates.Input{Label: "Values are modelled", Options: outputs}, &m.Outputs),
+		choice("model.inputs", templates.Input{Label: "Parameters enter", Options: inputs}, &m.Inputs),
+		numbers("model.lengthscales", templates.Input{Label: "Lengthscales", Placeholder: "worked out", Help: "one number, or one a parameter, by commas"}, &m.Lengthscales),
+		numbers("model.noise_variance", templates.Input{Label: "Noise variance", Kind: "number", Placeholder: "worked out", Help: "in the metric’s units, squared"}, &m.NoiseVariance),
+		numbers("model.lambda", templates.Input{Label: "Regulariser λ", Kind: "number", Placeholder: "worked out"}, &m.Lambda),
+	}
+	seed := templates.Input{Label: "Seed", Kind: "number", Help: "makes the random parts repeatable", Placeholder: "chosen"}
+	if !b.changes {
+		fields = append(fields, at("seed", seed, func() string { return "" }, func(t *Typed, name string) { d.Seed = t.seed(name) }))
+	}
+	return fields
+}
+
+// kernels are those to choose from, one of another kind as it is among them.
+func (b table) kernels() []templates.Option {
+	var options []templates.Option
+	if !b.changes {
+		options = []templates.Option{{Label: "as suits the parameters"}}
+	}
+	for _, name := range []string{"matern52", "mixed", "anova", "matern32", "matern12", "se", "linear"} {
+		options = append(options, templates.Option{Value: name, Label: name})
+	}
+	if now := b.values.Get(kernelField); !slices.ContainsFunc(options, func(o templates.Option) bool { return o.Value == now }) {
+		options = append(options, templates.Option{Value: now, Label: "as it is"})
+	}
+	return options
+}
+
+// labs are who may measure, where the form was filled in from a simulated lab.
+func labs(problem string) []templates.Option {
+	if problem == "" {
+		return nil
+	}
+	return []templates.Option{{Label: "a laboratory"}, {Value: problem, Label: "a simulated lab: " + problem}}
+}
+
+// seed is the number typed, a random one where there is none.
+func (t *Typed) seed(name string) uint64 {
+	text := t.Text(name)
+	if text == "" {
+		return rand.Uint64N(1 << 32)
+	}
+	seed, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		t.Fault(name, "write a whole number, 0 or more")
+	}
+	return seed
+}
+
+// Reason is why something is changed.
+func Reason(help string, into *string) Field {
+	return at("reason", templates.Input{Label: "Reason", Required: true, Help: help}, func() string { return *into }, func(t *Typed, name string) {
+		if *into = t.Text(name); *into == "" {
+			t.Fault(name, "say why, so that others can follow")
+		}
+	})
+}
+
+// NewStudy reads the form of a new study.
+func (t *Typed) NewStudy() (design.Definition, Fields) {
+	dropBlank(t.Values)
+	return t.definition()
+}
+
+func (t *Typed) definition() (design.Definition, Fields) {
+	combinations := t.combinations()
+	empty := len(rowsOf(t.Values, parameters)) == 0
+	if empty {
+		setRows(t.Values, parameters, []row{newRow[parameters]})
+	}
+	d := shaped(t.Values)
+	d.Candidates = combinations
+	b := table{d: &d, values: t.Values}
+	if empty {
+		t.Fault(b.form().parameters[0][0].Name, "name at least one thing that you can set")
+	}
+	fields := t.fill(b)
+	if empty { // of a line that is only drawn nothing is missing
+		d.Parameters = nil
+	}
+	return d, fields
+}
+
+// shaped is a definition with as many lines as the form has, of the types that they say.
+func shaped(values url.Values) (d design.Definition) {
+	for _, line := range rowsOf(values, parameters) {
+		d.Parameters = append(d.Parameters, design.Parameter{Type: design.ParameterType(strings.TrimSpace(line["type"]))})
+	}
+	for range rowsOf(values, constraints) {
+		d.Constraints = append(d.Constraints, design.Constraint{})
+	}
+	for range rowsOf(values, recorded) {
+		d.RecordedMetrics = append(d.RecordedMetrics, design.RecordedMetric{})
+	}
+	return d
+}
+
+// Changes reads the form of changes to a study; what it has no field for stays.
+func (t *Typed) Changes(there design.Definition) (design.Reconfiguration, Fields) {
+	t.kept = ShowingChanges(there, "")
+	d := there
+	d.Parameters, d.Constraints, d.RecordedMetrics = slices.Clone(d.Parameters), slices.Clone(d.Constraints), slices.Clone(d.RecordedMetrics)
+	d.Unavailable = map[string][]design.Value{}
+	maps.Copy(d.Unavailable, there.Unavailable)
+	var reason string
+	fields := t.fill(table{d: &d, values: t.Values, changes: true, reason: &reason})
+	return design.Reconfiguration{
+		Reason: reason, Unavailable: d.Unavailable, Parameters: d.Parameters, Constraints: d.Constraints, Objective: &d.Objective,
+		RecordedMetrics: d.RecordedMetrics, Algorithm: &d.Algorithm, Model: &d.Model, InputConstraints: &d.InputConstraints, Stop: d.Stop,
+	}, fields
+}
+
+// fill reads the form into a definition, and returns all its fields.
+func (t *Typed) fill(b table) Fields {
+	d, before, stop := b.d, *b.d, design.UsualStop()
+	d.Stop = &stop
+	fields := b.form().all()
+	fields.Read(t)
+	d.Algorithm.Settings = t.settingsOf(d.Algorithm.Name, before.Algorithm)
+	if d.Model.Fit != before.Model.Fit {
+		d.Model.Start = nil
+	}
+	if d.Model.Warp != design.WarpNone { // declined stays declined; else fit and outputs say whether readings are bent
+		d.Model.Warp = ""
+	}
+	for _, setting := range view.Algorithm(d.Algorithm.Name).Settings {
+		fields = append(fields, settingFields(setting, t.Values)...)
+	}
+	return fields
+}
+
+// Showing is what the form of a new study that is like d is filled in with.
+func Showing(d design.Definition) url.Values { return table{d: &d}.showing() }
+
+// ShowingChanges is what the form of changes to a study is filled in with, where they lead to d.
+func ShowingChanges(d design.Definition, reason string) url.Values {
+	return table{d: &d, changes: true, reason: &reason}.showing()
+}
+
+func (b table) showing() url.Values {
+	values := b.form().all().Show()
+	values.Set("lab", b.d.SimulatedLab)
+	showSettings(values, b.d.Algorithm)
+	return values
+}
+
+// Blank is what the form of a new study begins with.
+func Blank() url.Values {
+	values := Showing(design.Definition{Objective: design.Objective{Direction: "maximize"}})
+	setRows(values, parameters, []row{newRow[parameters], newRow[parameters]})
+	setRows(values, constraints, []row{newRow[constraints]})
+	return values
+}
+
+// combinations reads the pasted candidates and fills in the parameters they tell of.
+func (t *Typed) combinations() []design.Settings {
+	const field = "candidates"
+	if t.Text(field) == "" {
+		return nil
+	}
+	pasted := t.sheet(field)
+	if pasted == nil {
+		return nil
+	}
+	rows := rowsOf(t.Values, parameters)
+	for i, name := range pasted.names {
+		at := slices.IndexFunc(rows, func(r row) bool { return strings.EqualFold(strings.TrimSpace(r["name"]), name) })
+		if at < 0 {
+			rows = append(rows, row{"name": name, "unit": pasted.units[i]})
+			at = len(rows) - 1
+		}
+		pasted.names[i] = strings.TrimSpace(rows[at]["name"])
+		pasted.fill(rows[at], i)
+	}
+	setRows(t.Values, parameters, rows)
+	return pasted.candidates()
+}
+
+// fill completes a parameter's line from a column: what the person wrote stays.
+func (s sheet) fill(line row, column int) {
+	kind, choices, low, high := s.column(column)
+	if line["type"] == "" || kind == design.Categorical {
+		line["type"] = string(kind)
+	}
+	said := row{"low": exactly(low), "high": exactly(high)}
+	if kind == design.Categorical {
+		said = row{"choices": strings.Join(choices, ", ")}
+	}
+	for name, text := range said {
+		if line[name] == "" {
+			line[name] = text
+		}
+	}
+}
+
+// candidatesText is the candidates as they could have been pasted.
+func candidatesText(d *design.Definition) string {
+	if len(d.Candidates) == 0 {
+		return ""
+	}
+	lines := make([]string, 1+len(d.Candidates))
+	for i, p := range d.Parameters {
+		tab := "\t"[:min(i, 1)]
+		lines[0] += tab + p.Name
+		for k, candidate := range d.Candidates {
+			lines[1+k] += tab + candidate[p.Name].String()
+		}
+	}
+	return strings.Join(lines, "\n")
+}

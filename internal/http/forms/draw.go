@@ -1,0 +1,123 @@
+package forms
+
+import (
+	"cmp"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+
+	"headroom/internal/study/design"
+	"headroom/internal/view"
+	"headroom/web/templates"
+)
+
+// DrawNew works out what the form of a new study looks like from what it holds.
+func DrawNew(page *templates.DefinePage) {
+	values := url.Values(page.Form.Values)
+	d := shaped(values)
+	table{d: &d, values: values}.draw(page)
+	page.Draft = Draft(values)
+	fillWay(page, values)
+}
+
+// DrawChanges does so for the form of changes to a study. What cannot be changed is shown from the
+// study, whatever was sent.
+func DrawChanges(page *templates.DefinePage, there design.Definition) {
+	values := url.Values(maps.Clone(page.Form.Values))
+	b := table{d: &there, values: values, changes: true}
+	for _, f := range b.form().all() {
+		if f.fixed {
+			values.Set(f.Name, f.show())
+		}
+	}
+	page.Form.Values, page.Reconfigure, page.Advanced = values, true, true
+	b.draw(page)
+}
+
+func (b table) draw(page *templates.DefinePage) {
+	form, values := b.form(), b.values
+	said, _ := Of(cloned(values), design.Marks{Decimal: '.'}).definition()
+	page.About, page.Stop, page.Algorithm, page.Model = form.about.Inputs(), form.stop.Inputs(), form.algorithm.Inputs(), form.model.Inputs()
+	page.Candidates, page.Rules, page.Reason = form.candidates.Input, form.rules.Input, form.reason.Input
+	if len(form.lab.Options) > 0 {
+		page.Lab = Fields{form.lab}.Inputs()
+	}
+	page.Objective = form.objective.line("", "w6", labelOf(directions, said.Objective.Direction), said.Objective.Metric)
+	for i, fields := range form.parameters {
+		p := said.Parameters[i]
+		line := fields.line(parameters, "w3", labelOf(types, string(p.Type)), p.Name)
+		line.Scale = scaleOf(said, p)
+		page.Parameters = append(page.Parameters, line)
+	}
+	for i, fields := range form.constraints {
+		c := said.Constraints[i]
+		page.Constraints = append(page.Constraints, fields.line(constraints, "w4", c.Metric+" "+labelOf(operators, c.Op), cmp.Or(c.Name, c.Metric)))
+	}
+	for i, fields := range form.recorded {
+		page.Recorded = append(page.Recorded, fields.line(recorded, "w6", "", said.RecordedMetrics[i].Metric))
+	}
+	algorithm := view.Algorithm(values.Get(algorithmField))
+	page.Chosen = templates.Option{Value: algorithm.Name, Label: algorithm.Title}
+	page.Summary, page.Source, page.Settings = algorithm.Advice(), algorithm.Source, settingGroups(algorithm, values)
+	for _, group := range page.Settings {
+		page.Advanced = page.Advanced || page.Form.AnyFault(group.Inputs)
+	}
+	page.Advanced = page.Advanced || page.Form.AnyFault(slices.Concat(page.Algorithm, page.Model, []templates.Input{page.Rules}))
+}
+
+// line is the line of a list that has these fields; where they are fixed, it says its kind and name.
+func (fields Fields) line(list, class, kind, name string) templates.FormLine {
+	line := templates.FormLine{List: list, Class: class, Kind: kind, Name: name, Inputs: fields.within(open), Plausible: fields.within(plausible), Calculated: fields.within(calculated)}
+	for _, f := range fields {
+		if f.fixed {
+			line.Fixed = append(line.Fixed, f.Name)
+		}
+	}
+	return line
+}
+
+// labelOf is how a list says a value.
+func labelOf(options []templates.Option, value string) string {
+	for _, o := range options {
+		if o.Value == value {
+			return o.Label
+		}
+	}
+	return value
+}
+
+// scaleOf says on which scale a parameter will be or should be, as far as its line is filled in.
+func scaleOf(d design.Definition, p design.Parameter) templates.Scale {
+	why := d.WhyLog(p, d.LevelsOf(p.Name))
+	switch {
+	case why == "" || p.Scale == design.ScaleLog:
+		return templates.Scale{}
+	case d.ScaleOf(p) == design.ScaleLog:
+		return templates.Scale{Says: "This will be on a logarithmic scale: " + why + ".", Offer: design.ScaleLinear, Label: "Keep it linear"}
+	}
+	return templates.Scale{Says: "This belongs on a logarithmic scale: " + why + ".", Offer: design.ScaleLog, Label: "Make it logarithmic"}
+}
+
+func cloned(values url.Values) url.Values {
+	copied := url.Values{}
+	for name, list := range values {
+		copied[name] = slices.Clone(list)
+	}
+	return copied
+}
+
+// newStudyDraft names what a browser keeps of an unfinished form; forms filled in from something
+// else keep theirs apart.
+const newStudyDraft = "new-study"
+
+// Draft is the name of the draft of a form.
+func Draft(values url.Values) string {
+	if name := values.Get("draft"); strings.HasPrefix(name, newStudyDraft) {
+		return name
+	}
+	return newStudyDraft
+}
+
+// KeepApart gives the draft of a form that was filled in from something a name of its own.
+func KeepApart(values url.Values, from string) { values.Set("draft", newStudyDraft+"-"+from) }

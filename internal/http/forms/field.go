@@ -1,0 +1,255 @@
+package forms
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"headroom/internal/study/design"
+	"headroom/internal/view/words"
+	"headroom/web/templates"
+)
+
+// Field is one field of a form: how it is drawn, the path of what it is about, and the place that it
+// shows and fills.
+type Field struct {
+	templates.Input
+	path  string
+	whole string // a fault of which it shows, too, "" for none
+	fold  fold
+	fixed bool // shown as text, and never read
+	show  func() string
+	read  func(t *Typed, name string)
+}
+
+// fold is what a field is folded away under.
+type fold int
+
+const (
+	open fold = iota
+	plausible
+	calculated
+)
+
+var indexInPath = regexp.MustCompile(`\[(\d+)\]`)
+
+// at is a field about what stands at path, which names it too.
+func at(path string, in templates.Input, show func() string, read func(t *Typed, name string)) Field {
+	in.Name = indexInPath.ReplaceAllString(path, ".$1")
+	return Field{Input: in, path: path, show: show, read: read}
+}
+
+// of is the field as the one that also shows what is wrong with the whole that it is a part of.
+func (f Field) of(whole string) Field {
+	f.whole = whole
+	return f
+}
+
+// under is the field with its name behind a word, where a page has several forms.
+func (f Field) under(word string) Field {
+	f.Name = word + "." + f.Name
+	return f
+}
+
+// Fields are the fields of a form, in the order of the page.
+type Fields []Field
+
+// Read fills the places of all fields.
+func (fields Fields) Read(t *Typed) {
+	for _, f := range fields {
+		if !f.fixed {
+			f.read(t, f.Name)
+		}
+	}
+}
+
+// Show is what a form is filled in with to say what stands in their places.
+func (fields Fields) Show() url.Values {
+	values := url.Values{}
+	for _, f := range fields {
+		values.Set(f.Name, f.show())
+	}
+	return values
+}
+
+// Inputs are the fields as they are drawn.
+func (fields Fields) Inputs() []templates.Input {
+	var inputs []templates.Input
+	for _, f := range fields {
+		if !f.fixed {
+			inputs = append(inputs, f.Input)
+		}
+	}
+	return inputs
+}
+
+// within are those of a fold.
+func (fields Fields) within(of fold) []templates.Input {
+	return slices.DeleteFunc(slices.Clone(fields), func(f Field) bool { return f.fold != of }).Inputs()
+}
+
+// NameOf is the field that a fault at that path is about: that of the longest part of the path that
+// one has, "" where none has any.
+func (fields Fields) NameOf(path string) string {
+	for ; path != ""; path = path[:max(0, strings.LastIndexAny(path, ".["))] {
+		if i := slices.IndexFunc(fields, func(f Field) bool { return f.path == path || f.whole == path }); i >= 0 {
+			return fields[i].Name
+		}
+	}
+	return ""
+}
+
+func text[T ~string](path string, in templates.Input, into *T) Field {
+	return at(path, in, func() string { return string(*into) }, func(t *Typed, name string) { *into = T(strings.ReplaceAll(t.Text(name), "\r\n", "\n")) })
+}
+
+func choice[T ~string](path string, in templates.Input, into *T) Field {
+	in.Kind = "select"
+	return text(path, in, into)
+}
+
+func check(path string, in templates.Input, into *bool) Field {
+	in.Kind = "check"
+	return at(path, in, func() string { return words.Either(*into, "yes", "") }, func(t *Typed, name string) { *into = t.Text(name) != "" })
+}
+
+func number(path string, in templates.Input, into **float64) Field {
+	in.Kind = "number"
+	return at(path, in, func() string { return plainNumber(*into) }, func(t *Typed, name string) { *into = t.number(name) })
+}
+
+func list(path string, in templates.Input, into *[]string) Field {
+	return at(path, in, func() string { return strings.Join(*into, ", ") }, func(t *Typed, name string) { *into = t.list(name) })
+}
+
+func day(path string, in templates.Input, into **time.Time) Field {
+	in.Kind = "date"
+	return at(path, in, func() string { return "" }, func(t *Typed, name string) { *into = t.day(name) })
+}
+
+// percent shows a share in per cent; left blank, it stays what it is.
+func percent(path string, in templates.Input, into *float64) Field {
+	in.Kind = "number"
+	show := func() string { return words.Either(*into > 0, words.InPercent(*into), "") }
+	return at(path, in, show, func(t *Typed, name string) {
+		x := t.number(name)
+		if x == nil {
+			return
+		}
+		if *x <= 0 { // 0 would be taken for a blank field
+			t.Fault(name, "write a number above 0, or nothing for the usual one")
+		}
+		*into = *x / 100
+	})
+}
+
+// numbers shows JSON that is a number or several.
+func numbers(path string, in templates.Input, into *json.RawMessage) Field {
+	return at(path, in, func() string { return jsonText(*into) }, func(t *Typed, name string) { *into = t.numbersJSON(name, *into) })
+}
+
+// ends are the lowest and the highest plausible value of a metric; hint shows an example.
+func ends(path string, hint func(string) string, into *[]float64) Fields {
+	fields := make(Fields, 2)
+	for i, said := range [...][2]string{{"Lowest plausible", "0"}, {"Highest plausible", "100"}} {
+		in := templates.Input{Label: said[0], Kind: "number", Class: "w3", Placeholder: hint(said[1])}
+		fields[i] = at(fmt.Sprintf("%s.plausible[%d]", path, i), in, func() string {
+			if i < len(*into) {
+				return exactly((*into)[i])
+			}
+			return ""
+		}, func(*Typed, string) {})
+		fields[i].fold = plausible
+	}
+	low, high := fields[0].Name, fields[1].Name
+	fields[0] = fields[0].of(path + ".plausible")
+	fields[0].read = func(t *Typed, _ string) { // both at once
+		*into = nil
+		if t.Text(low) != "" || t.Text(high) != "" {
+			const both = "give both ends, or neither"
+			*into = []float64{t.required(low, both), t.required(high, both)}
+		}
+	}
+	return fields
+}
+
+func plainNumber(x *float64) string {
+	if x == nil {
+		return ""
+	}
+	return exactly(*x)
+}
+
+// jsonText is what a field shows of a JSON value: text and numbers plainly, lists by commas, the
+// rest as JSON.
+func jsonText(raw json.RawMessage) string {
+	var text string
+	if json.Unmarshal(raw, &text) == nil {
+		return text
+	}
+	var numbers []json.Number
+	if json.Unmarshal(raw, &numbers) == nil {
+		parts := make([]string, len(numbers))
+		for i, n := range numbers {
+			parts[i] = n.String()
+		}
+		return strings.Join(parts, ", ")
+	}
+	return string(raw)
+}
+
+// typedJSON reads JSON that somebody wrote as it stands.
+func (t *Typed) typedJSON(name string) json.RawMessage {
+	text := t.Text(name)
+	if !json.Valid([]byte(text)) {
+		t.Fault(name, "this is not JSON")
+		return nil
+	}
+	return json.RawMessage(text)
+}
+
+// numbersJSON reads one number, several separated by commas, or JSON.
+func (t *Typed) numbersJSON(name string, before json.RawMessage) json.RawMessage {
+	text := t.Text(name)
+	switch {
+	case text == "":
+		return nil
+	case text == jsonText(before):
+		return before
+	case strings.HasPrefix(text, "{"):
+		return t.typedJSON(name)
+	}
+	parts := strings.FieldsFunc(text, func(r rune) bool { return r == ';' || r == ' ' })
+	if len(parts) == 1 {
+		parts = strings.Split(text, ",")
+	}
+	var written []string
+	for _, part := range parts {
+		if part = strings.Trim(part, ", []"); part == "" {
+			continue
+		}
+		x, err := design.ReadNumber(part, t.marks)
+		if err != nil {
+			t.Fault(name, err.Error())
+			return nil
+		}
+		written = append(written, exactly(x))
+	}
+	if len(written) == 1 {
+		return json.RawMessage(written[0])
+	}
+	return json.RawMessage("[" + strings.Join(written, ",") + "]")
+}
+
+// asJSON writes numbers and texts that a form held.
+func asJSON(value any) json.RawMessage {
+	raw, err := json.Marshal(value)
+	if err != nil {
+		panic(fmt.Sprintf("forms: a form's value has no JSON: %v", err)) // only finite numbers and texts get here
+	}
+	return raw
+}

@@ -1,0 +1,219 @@
+package forms
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+
+	"headroom/internal/optimizer/policy"
+	"headroom/internal/study/design"
+	"headroom/internal/view"
+	"headroom/web/templates"
+)
+
+// The fields of an algorithm's settings are drawn and read by the algorithm's own description.
+
+// allSettings begins the names of their fields.
+const allSettings = "settings."
+
+// partsOf are the fields of a setting that is an object, the word that names its kind first.
+func partsOf(setting policy.Setting) (word string, kinds, numbers []string) {
+	switch setting.Type {
+	case policy.Schedule:
+		return "schedule", setting.Choices, []string{"value", "B", "R", "p"}
+	case policy.Form:
+		return "form", []string{"exponential", "polynomial"}, []string{"rate", "power"}
+	}
+	return "", nil, nil
+}
+
+// settingField is a field of a setting, or of a part of it.
+func settingField(path string, in templates.Input) Field {
+	in.Name = allSettings + path
+	return Field{Input: in, path: "algorithm." + allSettings + path}
+}
+
+// settingFields are the fields of a setting, as it is typed now.
+func settingFields(setting policy.Setting, values url.Values) Fields {
+	if text := values.Get(allSettings + setting.Name); strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[") {
+		return Fields{settingField(setting.Name, templates.Input{Label: "value", Kind: "area", Help: "as JSON, by name"})}
+	}
+	if word, kinds, numbers := partsOf(setting); word != "" {
+		kind := settingField(setting.Name+"."+word, templates.Input{Label: word, Kind: "select", Options: withDefault(kinds)})
+		fields := Fields{kind.of("algorithm." + allSettings + setting.Name)}
+		for _, part := range numbers {
+			fields = append(fields, settingField(setting.Name+"."+part, templates.Input{Label: part, Kind: "number"}))
+		}
+		return fields
+	}
+	in := templates.Input{Label: "value", Kind: "number", Placeholder: "default"}
+	switch setting.Type {
+	case policy.Boolean:
+		in.Kind, in.Options = "select", []templates.Option{{Value: "", Label: "default"}, {Value: "true", Label: "yes"}, {Value: "false", Label: "no"}}
+	case policy.Text:
+		in.Kind, in.Options = "select", withDefault(setting.Choices)
+	case policy.Points:
+		in.Kind, in.Help = "area", "paste from a spreadsheet: parameter names in the first row, one point in each further row"
+	}
+	if setting.Per != policy.PerStudy && setting.Type != policy.Points {
+		in.Help = "One value for all, or JSON by " + string(setting.Per) + `, such as {"default": 1}`
+	}
+	return Fields{settingField(setting.Name, in)}
+}
+
+func withDefault(names []string) []templates.Option {
+	options := []templates.Option{{Value: "", Label: "default"}}
+	for _, name := range names {
+		options = append(options, templates.Option{Value: name, Label: spaced(name)})
+	}
+	return options
+}
+
+func spaced(name string) string { return strings.ReplaceAll(name, "_", " ") }
+
+// settingGroups are the inputs for an algorithm's settings.
+func settingGroups(a policy.Description, values url.Values) []templates.SettingGroup {
+	var groups []templates.SettingGroup
+	for _, setting := range a.Settings {
+		group := templates.SettingGroup{Title: design.Capitalised(spaced(setting.Name)), Meaning: settingMeaning(setting), Inputs: settingFields(setting, values).Inputs()}
+		if setting.Name == "margin" {
+			group.Title = "Stay clear of the limit (margin)"
+		}
+		if len(group.Inputs) == 1 {
+			in := &group.Inputs[0]
+			in.Label, in.Help = group.Title, strings.TrimSpace(group.Meaning+" "+in.Help)
+		}
+		groups = append(groups, group)
+	}
+	return groups
+}
+
+func settingMeaning(setting policy.Setting) string {
+	meaning := design.Capitalised(setting.Meaning)
+	switch {
+	case setting.DefaultMeans != "":
+		meaning += ". Default: " + setting.DefaultMeans
+	case setting.Default != nil:
+		meaning += ". Default: " + plainSetting(asJSON(setting.Default))
+	}
+	return meaning + "."
+}
+
+// plainSetting is a setting's value in words: "constant, value 2".
+func plainSetting(raw json.RawMessage) string {
+	var object map[string]any
+	if json.Unmarshal(raw, &object) != nil {
+		return jsonText(raw)
+	}
+	var said []string
+	for _, name := range slices.Sorted(maps.Keys(object)) {
+		if text, ok := object[name].(string); ok {
+			said = append([]string{text}, said...)
+		} else {
+			said = append(said, fmt.Sprintf("%s %v", name, object[name]))
+		}
+	}
+	return strings.Join(said, ", ")
+}
+
+// showSettings fills the fields of the settings from a definition.
+func showSettings(values url.Values, algorithm design.Algorithm) {
+	for _, setting := range view.Algorithm(algorithm.Name).Settings {
+		raw, given := algorithm.Settings[setting.Name]
+		if !given {
+			continue
+		}
+		word, _, numbers := partsOf(setting)
+		var parts map[string]json.RawMessage
+		if word == "" || json.Unmarshal(raw, &parts) != nil || parts[word] == nil {
+			values.Set(allSettings+setting.Name, jsonText(raw))
+			continue
+		}
+		for _, part := range append([]string{word}, numbers...) {
+			if value, there := parts[part]; there {
+				values.Set(allSettings+setting.Name+"."+part, jsonText(value))
+			}
+		}
+	}
+}
+
+// settingsOf reads the settings of an algorithm. One whose fields stand as before showed them stays
+// as it was.
+func (t *Typed) settingsOf(algorithm string, before design.Algorithm) map[string]json.RawMessage {
+	if before.Name != algorithm {
+		before = design.Algorithm{Name: algorithm}
+	}
+	shown, settings := url.Values{}, map[string]json.RawMessage{}
+	showSettings(shown, before)
+	for _, setting := range view.Algorithm(algorithm).Settings {
+		raw := t.setting(setting)
+		if t.as(shown, allSettings+setting.Name) {
+			raw = before.Settings[setting.Name]
+		}
+		if raw != nil {
+			settings[setting.Name] = raw
+		}
+	}
+	if len(settings) == 0 {
+		return nil
+	}
+	return settings
+}
+
+// as tells whether the fields of a setting hold what they were shown with.
+func (t *Typed) as(shown url.Values, name string) bool {
+	for field := range t.Values {
+		if (field == name || strings.HasPrefix(field, name+".")) && t.Text(field) != shown.Get(field) {
+			return false
+		}
+	}
+	return true
+}
+
+// setting reads one setting; nil leaves it at its default.
+func (t *Typed) setting(setting policy.Setting) json.RawMessage {
+	name := allSettings + setting.Name
+	text := t.Text(name)
+	if word, _, numbers := partsOf(setting); word != "" && text == "" {
+		return t.objectSetting(name, word, numbers)
+	}
+	switch {
+	case text == "":
+		return nil
+	case strings.HasPrefix(text, "{"), strings.HasPrefix(text, "["):
+		return t.typedJSON(name)
+	case setting.Type == policy.Points:
+		if pasted := t.sheet(name); pasted != nil {
+			return asJSON(pasted.candidates())
+		}
+	case setting.Type == policy.Boolean:
+		return json.RawMessage(text)
+	case setting.Type == policy.Text:
+		return asJSON(text)
+	default:
+		if x := t.number(name); x != nil {
+			return asJSON(*x)
+		}
+	}
+	return nil
+}
+
+func (t *Typed) objectSetting(name, word string, numbers []string) json.RawMessage {
+	kind := t.Text(name + "." + word)
+	object := map[string]any{word: kind}
+	for _, part := range numbers {
+		if x := t.number(name + "." + part); x != nil {
+			object[part] = *x
+			if kind == "" {
+				t.Fault(name+"."+word, "choose which "+word+" the values belong to")
+			}
+		}
+	}
+	if kind == "" {
+		return nil
+	}
+	return asJSON(object)
+}

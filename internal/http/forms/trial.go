@@ -1,0 +1,197 @@
+package forms
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+
+	"headroom/internal/study"
+	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
+	"headroom/internal/view"
+	"headroom/web/templates"
+)
+
+// Trial is the form of a trial: its settings, what has to be brought with them, its results, and
+// what else is said of it.
+type Trial struct {
+	snap                       *ledger.Snapshot
+	trial                      *ledger.Trial // whose results are told or corrected; one without anything for a new one
+	Settings, Context, Metrics Fields
+	Note, Reason               Field
+}
+
+// OfTrial is the form of a trial that is there.
+func OfTrial(snap *ledger.Snapshot, trial *ledger.Trial) Trial {
+	d := snap.Definition
+	form := Trial{snap: snap, trial: trial, Note: Field{Input: templates.Input{Name: "note", Label: "Note"}, path: "note"}}
+	form.Reason = Reason("Such as “typo” or “instrument was not calibrated”. Everybody can read it.", new(string))
+	for i, p := range d.Parameters {
+		form.Settings = append(form.Settings, Field{Input: view.SettingInput(view.SettingField(i), p), path: "parameters." + p.Name})
+	}
+	for _, in := range view.ContextInputs(d) {
+		form.Context = append(form.Context, Field{Input: in, path: "context." + in.Label})
+	}
+	for i, metric := range view.Told(d) {
+		in := templates.Input{Name: view.MetricField(i), Label: metric, Unit: view.UnitOf(d, metric), Kind: "number"}
+		for _, c := range d.Constraints {
+			if c.Metric == metric {
+				in.Help = strings.TrimPrefix(in.Help+", "+view.LimitLine(c), ", ")
+			}
+		}
+		form.Metrics = append(form.Metrics, Field{Input: in, path: "metrics." + metric})
+	}
+	return form
+}
+
+// OfNewTrial is the form of a person's own point.
+func OfNewTrial(snap *ledger.Snapshot) Trial {
+	form := OfTrial(snap, &ledger.Trial{})
+	for i, f := range form.Settings {
+		if f.Kind == "select" {
+			form.Settings[i].Options = slices.Insert(f.Options, 0, templates.Option{Label: "choose…"}) // nobody's choice is made for them
+		}
+	}
+	return form
+}
+
+// All are the fields in the order of the page.
+func (form Trial) All() Fields {
+	return slices.Concat(form.Settings, form.Context, form.Metrics, Fields{form.Note, form.Reason})
+}
+
+// Telling reads the entry form of a trial.
+func (t *Typed) Telling(form Trial) ledger.Telling {
+	telling := ledger.Telling{Metrics: t.readings(form), Parameters: t.used(form), Note: t.Text(form.Note.Name)}
+	if t.OK() && len(telling.Metrics) == 0 && telling.Parameters == nil && telling.Note == "" {
+		asked := slices.IndexFunc(form.Metrics, func(f Field) bool { return t.Values.Has(f.Name) })
+		t.Fault(form.Metrics[max(0, asked)].Name, "type the value that was measured")
+	}
+	return telling
+}
+
+// Own reads a person's own point.
+func (t *Typed) Own(form Trial) study.OwnTrial {
+	return study.OwnTrial{Parameters: t.settings(form), Note: t.Text(form.Note.Name), Brought: design.Brought{Context: t.Context(form)}, Metrics: t.readings(form)}
+}
+
+// Context reads the values that limits of known form need.
+func (t *Typed) Context(form Trial) map[string]float64 {
+	var context map[string]float64
+	for _, f := range form.Context {
+		value := t.required(f.Name, f.Label+" is needed")
+		if context == nil {
+			context = map[string]float64{}
+		}
+		context[f.Label] = value
+	}
+	return context
+}
+
+// Kept fills the form with the results that a trial has.
+func (form Trial) Kept() url.Values {
+	values := url.Values{}
+	for _, f := range form.Metrics {
+		if m, there := form.trial.Metrics[f.Label]; there {
+			values.Set(f.Name, exactly(m.Value))
+		}
+	}
+	return values
+}
+
+// Correction reads the form in which a trial is corrected: only what differs from what is kept is
+// corrected, an emptied result is taken back.
+func (t *Typed) Correction(form Trial) study.Correction {
+	trial := form.trial
+	t.kept = form.Kept()
+	c := study.Correction{Number: trial.Number, Metrics: map[string]*ledger.Reading{}}
+	for _, f := range form.Metrics {
+		m, there := trial.Metrics[f.Label]
+		if !there || !t.Values.Has(f.Name) {
+			continue
+		}
+		if t.Text(f.Name) == "" {
+			c.Metrics[f.Label] = nil
+		} else if x := t.reading(form, f); x != nil && *x != m.Value {
+			c.Metrics[f.Label] = &ledger.Reading{Value: *x, StdDev: m.StdDev}
+		}
+	}
+	c.Parameters = t.used(form)
+	if t.OK() && len(c.Metrics) == 0 && c.Parameters == nil {
+		first := slices.IndexFunc(form.Metrics, func(f Field) bool { return t.kept.Has(f.Name) })
+		t.Fault(form.Metrics[max(0, first)].Name, "nothing differs from what is kept; change what is wrong")
+	}
+	Fields{Reason("", &c.Reason)}.Read(t)
+	return c
+}
+
+// reading reads a value of a metric; that it is like the metric's other readings tells between two
+// ways to read it.
+func (t *Typed) reading(form Trial, metric Field) *float64 {
+	return t.numberLike(metric.Name, func(x float64) bool { return form.snap.Likely(form.trial, metric.Label, x) })
+}
+
+// readings reads what was typed of a trial's metrics.
+func (t *Typed) readings(form Trial) map[string]ledger.Reading {
+	read := map[string]ledger.Reading{}
+	for _, f := range form.Metrics {
+		if x := t.reading(form, f); x != nil {
+			read[f.Label] = ledger.Reading{Value: *x}
+		}
+	}
+	return read
+}
+
+// used are the settings that were used instead of those of the trial; nil where they are the same.
+func (t *Typed) used(form Trial) design.Settings {
+	if used := t.settings(form); !used.Equal(form.trial.Parameters) {
+		return used
+	}
+	return nil
+}
+
+// settings reads a field for each parameter; nil when the form has none of them. What it has not is
+// as the trial has it.
+func (t *Typed) settings(form Trial) design.Settings {
+	settings, some := design.Settings{}, false
+	for i, p := range form.snap.Definition.Parameters {
+		kept, there := form.trial.Parameters[p.Name]
+		name := form.Settings[i].Name
+		typed := t.Values.Has(name)
+		some = some || typed
+		switch {
+		case there && (!typed || t.Text(name) == design.FormatSetting(p, kept)):
+			settings[p.Name] = kept // as it was shown, which may be rounded
+		case typed:
+			if value := t.value(name, p); value != nil {
+				settings[p.Name] = *value
+			}
+		}
+	}
+	if !some {
+		return nil
+	}
+	return settings
+}
+
+// value reads a value of a parameter; nil where there is none, which only a remainder may have.
+func (t *Typed) value(name string, p design.Parameter) *design.Value {
+	text := t.Values.Get(name)
+	switch categorical := p.Type == design.Categorical; {
+	case categorical && text == "":
+		t.Fault(name, "choose one")
+	case categorical:
+		return new(design.TextValue(text))
+	case t.Text(name) != "":
+		var allowed func(float64) bool
+		if p.Low != nil && p.High != nil {
+			allowed = func(x float64) bool { return *p.Low <= x && x <= *p.High }
+		}
+		if x := t.numberLike(name, allowed); x != nil {
+			return new(design.NumberValue(*x))
+		}
+	case p.Type != design.Remainder:
+		t.Fault(name, "a value is needed")
+	}
+	return nil
+}

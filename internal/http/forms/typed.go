@@ -1,0 +1,234 @@
+// Package forms is what people type: a table of fields for each form, by which it is drawn, filled
+// in and read, and by which what is wrong finds its field.
+package forms
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"headroom/internal/study/design"
+	"headroom/web/templates"
+)
+
+// Typed is a form being read: values taken from it, faults found on the way. What it holds is kept
+// as typed, so that nothing is lost when something is wrong.
+type Typed struct {
+	Values  url.Values
+	faults  map[string]string
+	order   []string // of the faults
+	general []string // what is wrong with the whole
+	marks   design.Marks
+	kept    url.Values                    // what fields were filled in with: as it stands there, it needs no reading
+	meant   map[string][]templates.Option // for fields whose number can be read in two ways, the buttons that say which is meant
+}
+
+// Of is the form that holds these values, whose sender writes numbers with these marks.
+func Of(values url.Values, marks design.Marks) *Typed {
+	t := &Typed{Values: values, faults: map[string]string{}, marks: marks, meant: map[string][]templates.Option{}}
+	t.takeMeant()
+	for name, texts := range values {
+		for i, text := range texts {
+			if design.CheckText(text) != "" {
+				texts[i] = strings.ToValidUTF8(strings.ReplaceAll(text, "\x00", ""), "\ufffd")
+				t.Fault(name, "something here was no text and is taken out; look whether the rest is right")
+			}
+		}
+	}
+	return t
+}
+
+// offer asks which of two readings of a number is meant, by buttons that put it into field into and
+// press again what was pressed.
+func (t *Typed) offer(name, into string, readings ...templates.Option) {
+	for _, o := range readings {
+		t.meant[name] = append(t.meant[name], templates.Option{Value: t.Pressed() + " " + o.Value + " " + into, Label: o.Label})
+	}
+}
+
+// takeMeant does what such a button says.
+func (t *Typed) takeMeant() {
+	if said := strings.SplitN(t.Values.Get("meant"), " ", 3); len(said) == 3 {
+		t.Values.Set("do", said[0])
+		t.Values.Set(said[2], said[1])
+	}
+	t.Values.Del("meant")
+}
+
+// Pressed is which of the form's buttons sent it.
+func (t *Typed) Pressed() string { return t.Values.Get("do") }
+
+// Text is what was typed into a field.
+func (t *Typed) Text(name string) string { return strings.TrimSpace(t.Values.Get(name)) }
+
+// Fault notes what is wrong with a field, the first thing only.
+func (t *Typed) Fault(name, message string) {
+	if _, known := t.faults[name]; !known {
+		t.faults[name] = message
+		t.order = append(t.order, name)
+	}
+}
+
+// number reads an optional number; nil when the field is empty or faulty.
+func (t *Typed) number(name string) *float64 { return t.numberLike(name, nil) }
+
+// numberLike is number where fits, unless it is nil, tells whether a value is as those before: it
+// decides between two readings if it can.
+func (t *Typed) numberLike(name string, fits func(float64) bool) *float64 {
+	text := t.Text(name)
+	if text == "" {
+		return nil
+	}
+	marks := t.marks
+	if text == t.kept.Get(name) {
+		marks = design.PointDecimal
+	}
+	x, err := design.ReadNumber(text, marks)
+	if two := (*design.AmbiguousNumber)(nil); errors.As(err, &two) {
+		switch {
+		case fits == nil || fits(two.Decimal) == fits(two.Thousands):
+			// in the reader's own way of writing, so that it is not asked about again
+			t.offer(name, name, templates.Option{Value: strings.ReplaceAll(exactly(two.Decimal), ".", string(t.marks.Decimal)), Label: exactly(two.Decimal)},
+				templates.Option{Value: exactly(two.Thousands), Label: exactly(two.Thousands)})
+		case fits(two.Decimal):
+			return &two.Decimal
+		default:
+			return &two.Thousands
+		}
+	}
+	if err != nil {
+		t.Fault(name, err.Error())
+		return nil
+	}
+	return &x
+}
+
+func exactly(x float64) string { return design.NumberValue(x).String() }
+
+// required reads a number that must be there.
+func (t *Typed) required(name, missing string) float64 {
+	if t.Text(name) == "" {
+		t.Fault(name, missing)
+		return 0
+	}
+	if x := t.number(name); x != nil {
+		return *x
+	}
+	return 0
+}
+
+// day reads a date as its end; nil when the field is empty.
+func (t *Typed) day(name string) *time.Time {
+	text := t.Text(name)
+	if text == "" {
+		return nil
+	}
+	at, err := time.Parse(time.DateOnly, text)
+	if err != nil {
+		t.Fault(name, "write a date such as 2027-01-31")
+		return nil
+	}
+	end := at.Add(24*time.Hour - time.Second)
+	return &end
+}
+
+// Whole reads an optional whole number, absent when the field is empty.
+func (t *Typed) Whole(name string, absent int) int {
+	text := t.Text(name)
+	if text == "" {
+		return absent
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fault(name, "write a whole number")
+		return absent
+	}
+	return n
+}
+
+// list reads texts separated by commas, semicolons or line ends.
+func (t *Typed) list(name string) []string {
+	return filled(strings.FieldsFunc(t.Values.Get(name), func(r rune) bool { return r == ',' || r == ';' || r == '\n' || r == '\r' }))
+}
+
+// lines are the texts of an area, one a line.
+func (t *Typed) lines(name string) []string { return filled(strings.Split(t.Values.Get(name), "\n")) }
+
+// filled are the texts without the spaces around them, and without empty ones.
+func filled(texts []string) []string {
+	var items []string
+	for _, text := range texts {
+		if text = strings.TrimSpace(text); text != "" {
+			items = append(items, text)
+		}
+	}
+	return items
+}
+
+// OK tells whether nothing is wrong so far.
+func (t *Typed) OK() bool { return len(t.faults) == 0 }
+
+// Err is what is wrong, for a form that is not shown again.
+func (t *Typed) Err() error {
+	var faults design.Faults
+	for _, name := range t.order {
+		faults = append(faults, design.Fault{Field: name, Message: t.faults[name]})
+	}
+	return faults.Err()
+}
+
+// Place puts faults beside the fields that they are about, and those that are about none above the
+// form.
+func (t *Typed) Place(faults []design.Fault, fields Fields) {
+	for _, fault := range faults {
+		if name := fields.NameOf(fault.Field); name != "" {
+			t.Fault(name, fault.Message)
+		} else {
+			t.general = append(t.general, fault.String())
+		}
+	}
+}
+
+// General notes what is wrong with the form as a whole.
+func (t *Typed) General(message string) { t.general = append(t.general, message) }
+
+// AllGeneral says above the form what is wrong with its fields, for one that has no room beside
+// them.
+func (t *Typed) AllGeneral() {
+	for _, name := range t.order {
+		t.General(t.faults[name])
+	}
+}
+
+// Shown is what the page shows again.
+func (t *Typed) Shown() templates.Form {
+	form := templates.Form{Values: t.Values, Errors: t.faults, Meant: t.meant, General: strings.Join(t.general, "; ")}
+	if len(t.order) > 0 {
+		form.First = t.order[0]
+	}
+	return form
+}
+
+// Said is what the form says, whichever button sent it: a saving that was asked back is the same
+// request as one that was not.
+func (t *Typed) Said() string {
+	said := url.Values{}
+	for name, list := range t.Values {
+		if name != "key" && name != "do" && name != "sure" && name != "shown" {
+			said[name] = list
+		}
+	}
+	return said.Encode()
+}
+
+// AsShown names what the form said when its preview was made, and what else the preview was made
+// from: what is carried out later must be the same.
+func (t *Typed) AsShown(from string) string {
+	said := strings.ReplaceAll(t.Said(), "%0D%0A", "%0A") // browsers end lines in their own way
+	sum := sha256.Sum256([]byte(from + "\x00" + said))
+	return hex.EncodeToString(sum[:12])
+}

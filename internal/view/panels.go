@@ -302,7 +302,7 @@ func (p *panelling) quiet(j int) (bool, string) {
 	if len(values) == 0 {
 		return true, constraintTitle(now) + ": no reading yet."
 	}
-	if len(values) < 5 || nearest < 0.5*(slices.Max(values)-slices.Min(values)) {
+	if p.Paper || len(values) < 5 || nearest < 0.5*(slices.Max(values)-slices.Min(values)) {
 		return false, ""
 	}
 	return true, fmt.Sprintf("%s: never broken and far from it, so not drawn; the closest reading was %s at trial %d, %s inside.", constraintTitle(now),

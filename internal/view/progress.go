@@ -149,7 +149,9 @@ func (p *panelling) all() []int {
 func (v Facts) framed(c templates.Chart) templates.Chart {
 	d := &c.Drawing
 	d.Foot = fmt.Sprintf("%s · ledger entry %d, %s · head %s", v.Snap.Definition.Name, v.Snap.Version, words.Exact(v.Snap.UpdatedAt), v.Snap.Hash)
-	d.Trials = strings.TrimSuffix(TrialURL(v.Snap.ID, 0), "0")
+	if c.Paper = v.Paper; !v.Paper {
+		d.Trials = strings.TrimSuffix(TrialURL(v.Snap.ID, 0), "0")
+	}
 	return c
 }
 
@@ -189,20 +191,20 @@ func (p *panelling) denseWords() string {
 func (p *panelling) table(limits []int) templates.Table {
 	d := p.Snap.Definition
 	o := d.Objective
-	table := templates.Table{Head: []templates.Column{{Name: "Trial", Number: true}, {Name: "Result"}, {Name: design.Capitalised(o.Metric), Unit: o.Unit, Number: true}, {Name: "Best so far", Unit: o.Unit, Number: true}}}
+	table := templates.Table{Head: []templates.Column{number("Trial", ""), column("Result"), number(design.Capitalised(o.Metric), o.Unit), number("Best so far", o.Unit)}}
 	if len(p.regret) > 0 {
-		table.Head = append(table.Head, templates.Column{Name: "Best in truth", Unit: o.Unit, Number: true}, templates.Column{Name: "behind it on average, R(t)/t", Unit: o.Unit, Number: true})
+		table.Head = append(table.Head, number("Best in truth", o.Unit), number("behind it on average, R(t)/t", o.Unit))
 	}
 	if p.Readout.Regret != nil {
-		table.Head = append(table.Head, templates.Column{Name: "Bound on regret so far", Unit: o.Unit, Number: true})
+		table.Head = append(table.Head, number("Bound on regret so far", o.Unit))
 	}
 	for _, j := range limits {
 		c := d.Constraints[j]
-		table.Head = append(table.Head, templates.Column{Name: design.Capitalised(c.Metric), Unit: c.Unit, Number: true}, templates.Column{Name: "Limit then", Unit: c.Unit, Number: true},
-			templates.Column{Name: "Violation so far, hard", Unit: c.Unit, Number: true}, templates.Column{Name: "soft", Unit: c.Unit, Number: true},
-			templates.Column{Name: "model’s estimate", Unit: c.Unit, Number: true}, templates.Column{Name: "bound", Unit: c.Unit, Number: true})
+		table.Head = append(table.Head, number(design.Capitalised(c.Metric), c.Unit), number("Limit then", c.Unit),
+			number("Violation so far, hard", c.Unit), number("soft", c.Unit),
+			number("model’s estimate", c.Unit), number("bound", c.Unit))
 		if _, priced := p.Readout.Multipliers[c.Name]; priced {
-			table.Head = append(table.Head, templates.Column{Name: "Average so far", Unit: c.Unit, Number: true}, templates.Column{Name: "Multiplier", Number: true})
+			table.Head = append(table.Head, number("Average so far", c.Unit), number("Multiplier", ""))
 		}
 	}
 	show := p.metricColumns()

@@ -142,7 +142,6 @@ func (o Outlook) sliceCell(metric string, slice study.Slice, band study.Band, mo
 
 func sliceAxis(p design.Parameter) chart.Axis {
 	x := axisOf(p)
-	x.Whole = p.Type == design.Integer
 	if x.Whole {
 		x.Range = []float64{*p.Low - 0.4, *p.High + 0.4}
 	}
@@ -270,17 +269,17 @@ func (o Outlook) sliceWords(metric string, by map[string]study.Slice, influences
 // sliceTable is the numbers behind the slices.
 func (o Outlook) sliceTable(by map[string]study.Slice, influences []influence) templates.Table {
 	d := o.Snap.Definition
-	table := templates.Table{Head: []templates.Column{{Name: "Along"}, {Name: "At", Number: true}}}
+	table := templates.Table{Head: []templates.Column{column("Along"), number("At", "")}}
 	for _, metric := range o.Metrics {
 		unit := UnitOf(d, metric)
-		table.Head = append(table.Head, templates.Column{Name: "Expected " + metric, Unit: unit, Number: true}, templates.Column{Name: "95 % from", Unit: unit, Number: true}, templates.Column{Name: "to", Unit: unit, Number: true})
+		table.Head = append(table.Head, number("Expected " + metric, unit), number("95 % from", unit), number("to", unit))
 	}
 	if len(d.Constraints) > 0 {
-		table.Head = append(table.Head, templates.Column{Name: "Chance within every limit", Number: true})
+		table.Head = append(table.Head, number("Chance within every limit", ""))
 	}
 	works := slices.ContainsFunc(o.Slices, func(s study.Slice) bool { return s.Works != nil })
 	if works {
-		table.Head = append(table.Head, templates.Column{Name: "Chance that it works", Number: true})
+		table.Head = append(table.Head, number("Chance that it works", ""))
 	}
 	for _, along := range influences {
 		slice, p := by[along.parameter], parameter(d, along.parameter)

@@ -47,6 +47,7 @@ func (v trusting) section() templates.Trust {
 	}
 	t.Theorem = v.theorem()
 	t.Summary, t.Open = trustInShort(t, drifted)
+	t.Open = t.Open || v.Paper
 	return t
 }
 
@@ -176,7 +177,7 @@ func (v trusting) driftChart(list []drifting) templates.Chart {
 	styles := []chart.Style{chart.Step, chart.Second, chart.Estimate, chart.Bound}
 	residuals := chart.Panel{Title: "Residual (standard deviations)", Height: limitHeight}
 	sums := chart.Panel{Title: "Its sum on either side (CUSUM)", Height: limitHeight}
-	table := templates.Table{Head: []templates.Column{{Name: "Metric"}, {Name: "Trial", Number: true}, {Name: "Residual", Number: true}, {Name: "CUSUM up", Number: true}, {Name: "CUSUM down", Number: true}}}
+	table := templates.Table{Head: []templates.Column{column("Metric"), number("Trial", ""), number("Residual", ""), number("CUSUM up", ""), number("CUSUM down", "")}}
 	var zs, ss []float64
 	for i, d := range list {
 		style := chart.Style(fmt.Sprintf("metric%d", i%4))
@@ -233,7 +234,7 @@ func (v trusting) theorem() *templates.Theorem {
 	shown := templates.Theorem{
 		Source:      fmt.Sprintf("%s (%s, %d).", grounds.Name, grounds.Paper, grounds.Year),
 		Short:       grounds.Short,
-		Assumptions: templates.Table{Head: []templates.Column{{Name: "Here"}, {Name: "The theorem assumes"}, {Name: "Why"}}},
+		Assumptions: templates.Table{Head: []templates.Column{column("Here"), column("The theorem assumes"), column("Why")}},
 	}
 	var drawn []string
 	if len(figures) > 0 {

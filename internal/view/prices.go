@@ -92,7 +92,7 @@ func (v Facts) priceChart() *templates.Chart {
 	d := v.Snap.Definition
 	var cells []chart.Panel
 	notes := []string{priceMeaning(d.Objective) + " Dashed: the limit as it is."}
-	table := templates.Table{Head: []templates.Column{column("Limit"), number("At", ""), number("Best expected " + d.Objective.Metric, d.Objective.Unit),
+	table := templates.Table{Head: []templates.Column{column("Limit"), number("At", ""), number("Best expected "+d.Objective.Metric, d.Objective.Unit),
 		number("±", d.Objective.Unit), column("With")}}
 	var all []float64
 	for _, p := range v.Prices {

@@ -272,7 +272,7 @@ func (o Outlook) sliceTable(by map[string]study.Slice, influences []influence) t
 	table := templates.Table{Head: []templates.Column{column("Along"), number("At", "")}}
 	for _, metric := range o.Metrics {
 		unit := UnitOf(d, metric)
-		table.Head = append(table.Head, number("Expected " + metric, unit), number("95 % from", unit), number("to", unit))
+		table.Head = append(table.Head, number("Expected "+metric, unit), number("95 % from", unit), number("to", unit))
 	}
 	if len(d.Constraints) > 0 {
 		table.Head = append(table.Head, number("Chance within every limit", ""))

@@ -138,6 +138,29 @@ func number(name, unit string) templates.Column {
 }
 func column(name string) templates.Column { return templates.Column{Name: name} }
 
+// columns are a table column by column, each with what it says of a row.
+type columns struct {
+	head  []templates.Column
+	cells []func(row int) string
+}
+
+func (c *columns) add(head templates.Column, cell func(row int) string) {
+	c.head, c.cells = append(c.head, head), append(c.cells, cell)
+}
+
+// rows is the table of some rows.
+func (c *columns) rows(from, to int) templates.Table {
+	table := templates.Table{Head: c.head}
+	for row := from; row < to; row++ {
+		var line []string
+		for _, cell := range c.cells {
+			line = append(line, cell(row))
+		}
+		table.Rows = append(table.Rows, line)
+	}
+	return table
+}
+
 // stamp is a moment of a study, exact on paper, where no time passes.
 func (v Facts) stamp(at time.Time) templates.Stamp {
 	stamp := Stamp(at, v.Now)

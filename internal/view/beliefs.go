@@ -142,7 +142,7 @@ func (o *Outlook) chooseAxes() {
 		return
 	}
 	names := axisNames(o.Snap.Definition)
-	usualX, usualY := influences[0].parameter, influences[1].parameter
+	usualX, usualY := influences[0].Parameter, influences[1].Parameter
 	if o.X, o.Y = o.Query.Get("x"), o.Query.Get("y"); !slices.Contains(names, o.X) || !slices.Contains(names, o.Y) || o.X == o.Y {
 		o.X, o.Y = usualX, usualY
 	}

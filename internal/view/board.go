@@ -28,21 +28,28 @@ type BoardFacts struct {
 func (v Facts) Content(trials templates.Trials) (templates.Board, error) {
 	board := templates.Board{
 		Study: v.Head, Description: Markdown(v.Snap.Definition.Description), At: v.Snap.Version, Last: v.Board.Entries, Past: v.At > 0, Hash: v.Snap.Hash,
-		Moment: v.stamp(v.Board.Last.At), Work: v.Work(), Status: v.Status(), Verdict: v.Verdict(), Trials: trials, Verified: v.Verified(),
+		Moment: v.stamp(v.Board.Last.At), Work: v.Work(), Status: v.Status(), Verdict: v.Verdict(), Verified: v.Verified(),
 	}
 	entry, err := v.entryOf(v.Board.Last)
 	if err != nil {
 		return board, err
 	}
 	board.Event = entry.By + " " + entry.Text + "."
-	if !v.Working {
-		board.Progress, board.Beliefs = v.Progress(), v.Beliefs()
-	}
 	if board.Amends, err = v.amends(); err != nil {
 		return board, err
 	}
-	board.Ledger, err = v.Ledger()
+	board.Whole, err = v.Below(trials)
 	return board, err
+}
+
+// Below is everything below the next trial, with the table of trials that is asked for.
+func (v Facts) Below(trials templates.Trials) (templates.Whole, error) {
+	list, err := v.Ledger()
+	whole := templates.Whole{Trials: trials, Ledger: list}
+	if !v.Working {
+		whole.Progress, whole.Beliefs = v.Progress(), v.Beliefs()
+	}
+	return whole, err
 }
 
 // Verification is what is known of verifying a study: the last outcome, and what is under way.

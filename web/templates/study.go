@@ -63,7 +63,7 @@ func (w Work) trigger() string {
 	return strings.Join(when, ", ")
 }
 
-// Whole is what lies below the next trial.
+// Whole is what lies below the next trial, on a study's page as on its board.
 type Whole struct {
 	Progress Progress
 	Beliefs  Beliefs

@@ -20,6 +20,7 @@ type Asked struct {
 	At    int64               // the moment that links keep to, 0 for now
 	Parts bool                // the page fetches its parts one by one
 	Whole bool                // everything is asked for at once, however long it takes
+	Paper bool                // it is a file: nothing in it can be pressed, chosen or followed
 }
 
 // LongStudy is from how many trials on a page does not wait long for the model, which takes seconds

@@ -38,7 +38,10 @@ type Outlook struct {
 
 // Beliefs is what the model believes: a map of two parameters and a slice along each.
 func (v Facts) Beliefs() templates.Beliefs {
-	section := templates.Beliefs{Action: v.URL, At: v.At, Part: v.partURL("beliefs", nil)}
+	section := templates.Beliefs{At: v.At, Part: v.partURL("beliefs", nil)}
+	if !v.Paper {
+		section.Action = v.URL
+	}
 	if section.Empty = v.NothingBelieved(); section.Empty != "" {
 		return section
 	}
@@ -62,7 +65,7 @@ func (v Facts) Beliefs() templates.Beliefs {
 	section.Trust = trusting{v}.section()
 	if o.Others {
 		section.Others = o.choices(section.Map)
-	} else {
+	} else if !v.Paper {
 		section.OthersPart = v.partURL("beliefs", url.Values{"others": {"yes"}})
 	}
 	return section
@@ -139,7 +142,7 @@ func (o *Outlook) chooseAxes() {
 		return
 	}
 	names := axisNames(o.Snap.Definition)
-	usualX, usualY := influences[0].parameter, influences[1].parameter
+	usualX, usualY := influences[0].Parameter, influences[1].Parameter
 	if o.X, o.Y = o.Query.Get("x"), o.Query.Get("y"); !slices.Contains(names, o.X) || !slices.Contains(names, o.Y) || o.X == o.Y {
 		o.X, o.Y = usualX, usualY
 	}
@@ -231,8 +234,9 @@ func plotValue(v design.Value) any {
 	return v.Number
 }
 
+// axisOf is the axis of a parameter.
 func axisOf(p design.Parameter) chart.Axis {
-	axis := chart.Axis{Title: words.AxisName(p.Name, p.Unit), Log: p.Scale == "log", Categories: p.Choices}
+	axis := chart.Axis{Title: words.AxisName(p.Name, p.Unit), Log: p.Scale == "log", Categories: p.Choices, Whole: p.Type == design.Integer}
 	axis.Plain = axis.Log && *p.Low >= words.Small && *p.High < words.Large
 	return axis
 }

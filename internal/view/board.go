@@ -28,21 +28,28 @@ type BoardFacts struct {
 func (v Facts) Content(trials templates.Trials) (templates.Board, error) {
 	board := templates.Board{
 		Study: v.Head, Description: Markdown(v.Snap.Definition.Description), At: v.Snap.Version, Last: v.Board.Entries, Past: v.At > 0, Hash: v.Snap.Hash,
-		Moment: Stamp(v.Board.Last.At, v.Now), Work: v.Work(), Status: v.Status(), Verdict: v.Verdict(), Trials: trials, Verified: v.Verified(),
+		Moment: v.stamp(v.Board.Last.At), Work: v.Work(), Status: v.Status(), Verdict: v.Verdict(), Verified: v.Verified(),
 	}
-	entry, err := v.teller().entryOf(v.Board.Last)
+	entry, err := v.entryOf(v.Board.Last)
 	if err != nil {
 		return board, err
 	}
 	board.Event = entry.By + " " + entry.Text + "."
-	if !v.Working {
-		board.Progress, board.Beliefs = v.Progress(), v.Beliefs()
-	}
 	if board.Amends, err = v.amends(); err != nil {
 		return board, err
 	}
-	board.Ledger, err = v.Ledger()
+	board.Whole, err = v.Below(trials)
 	return board, err
+}
+
+// Below is everything below the next trial, with the table of trials that is asked for.
+func (v Facts) Below(trials templates.Trials) (templates.Whole, error) {
+	list, err := v.Ledger()
+	whole := templates.Whole{Trials: trials, Ledger: list}
+	if !v.Working {
+		whole.Progress, whole.Beliefs = v.Progress(), v.Beliefs()
+	}
+	return whole, err
 }
 
 // Verification is what is known of verifying a study: the last outcome, and what is under way.
@@ -64,7 +71,7 @@ func (v Facts) Verified() templates.Verified {
 	if !last.Known {
 		return shown
 	}
-	shown.OK, shown.At, shown.Hash = last.Outcome.OK, Stamp(last.At, v.Now), last.Hash
+	shown.OK, shown.At, shown.Hash = last.Outcome.OK, v.stamp(last.At), last.Hash
 	shown.Text = fmt.Sprintf("up to ledger entry %d: %s replayed.", last.Version, words.Count(last.Outcome.Checked, "decision", "decisions"))
 	if gone := goneWords(last.Outcome); gone != "" {
 		shown.Text, shown.Partly = shown.Text+" "+design.Capitalised(gone)+".", true
@@ -74,30 +81,6 @@ func (v Facts) Verified() templates.Verified {
 	}
 	shown.Different = differences(last.Outcome)
 	return shown
-}
-
-// verificationLines say when the study was verified last, and how far.
-func (v reporting) verificationLines() []string {
-	last := v.Board.Verification
-	if !last.Known {
-		return []string{"not verified yet. Export the study with its ledger and verify it with: headroom verify FILE"}
-	}
-	outcome := "does not verify"
-	gone := goneWords(last.Outcome)
-	switch {
-	case last.Outcome.OK && gone != "":
-		outcome = "verified in part"
-	case last.Outcome.OK:
-		outcome = "verified"
-	}
-	line := fmt.Sprintf("%s %s up to ledger entry %d: %s replayed, hash %s", outcome, words.Exact(last.At), last.Version, words.Count(last.Outcome.Checked, "decision", "decisions"), last.Hash)
-	if gone != "" {
-		line += "; " + gone
-	}
-	if last.Version < v.Snap.Version {
-		line += fmt.Sprintf("; the %s after that not yet", words.Count(int(v.Snap.Version-last.Version), "entry", "entries"))
-	}
-	return append([]string{line + "."}, differences(last.Outcome)...)
 }
 
 // differences say what does not come out as the ledger has it.
@@ -150,15 +133,18 @@ func plainly(value any, written func(float64) string) string {
 	return fmt.Sprint(value)
 }
 
-// MostAmends is how many corrections and exclusions a board has, the newest.
-const MostAmends = 100
+// mostAmends is how many corrections, exclusions and changes a board has, the newest.
+const mostAmends = 100
+
+// MostAmends is how many of them are shown.
+func (v Facts) MostAmends() int { return words.Either(v.Paper, mostReportAmends, mostAmends) }
 
 // amends are what was changed afterwards, newest first, side by side with what was there:
-// corrections, and trials taken out or in again.
+// corrections, trials taken out or in again, and changes of the study.
 func (v Facts) amends() (templates.Amends, error) {
 	amends := templates.Amends{Before: v.Board.Unseen}
 	for _, event := range v.Board.Amended {
-		lines, err := v.teller().amendsOf(event)
+		lines, err := v.amendsOf(event)
 		if err != nil {
 			return amends, err
 		}
@@ -169,7 +155,7 @@ func (v Facts) amends() (templates.Amends, error) {
 
 // Amends tells whether a turn of a study takes back or changes what was there.
 func Amends(turn ledger.Turn) bool {
-	return turn.Kind == ledger.Corrected || turn.Kind == ledger.Excluded || turn.Kind == ledger.Included
+	return slices.Contains([]ledger.Kind{ledger.Corrected, ledger.Excluded, ledger.Included, ledger.Reconfigured}, turn.Kind)
 }
 
 func corrected(t *ledger.Trial) bool {
@@ -182,19 +168,20 @@ func corrected(t *ledger.Trial) bool {
 }
 
 // amendsOf are the lines that one event makes in the table.
-func (v teller) amendsOf(event ledger.Event) ([]templates.Amend, error) {
-	line := templates.Amend{At: clocked(event.At, v.now), By: event.By}
+func (v Facts) amendsOf(event ledger.Event) ([]templates.Amend, error) {
+	line := templates.Amend{At: v.clocked(event.At), By: event.By}
 	switch event.Kind {
+	case ledger.Reconfigured:
+		data, err := eventData[ledger.ReconfiguredData](event)
+		line.What, line.After, line.Reason = "the study", changesWords(data.Definition, data.Changes), data.Reason
+		return []templates.Amend{line}, err
 	case ledger.Corrected:
 		data, err := eventData[ledger.CorrectedData](event)
-		if err != nil {
-			return nil, err
-		}
-		line.Number, line.URL, line.Reason = data.Number, TrialURL(v.id, data.Number), data.Reason
-		return v.correctionLines(data, line), nil
+		line.Number, line.URL, line.Reason = data.Number, v.trialURL(data.Number), data.Reason
+		return v.correctionLines(data, line), err
 	case ledger.Excluded, ledger.Included:
 		data, err := eventData[ledger.ClosedData](event)
-		line.Number, line.URL, line.Reason = data.Number, TrialURL(v.id, data.Number), data.Reason
+		line.Number, line.URL, line.Reason = data.Number, v.trialURL(data.Number), data.Reason
 		line.What, line.Before, line.After = "the trial", "counted", "taken out"
 		if event.Kind == ledger.Included {
 			line.Before, line.After = line.After, line.Before
@@ -204,9 +191,9 @@ func (v teller) amendsOf(event ledger.Event) ([]templates.Amend, error) {
 	return nil, nil
 }
 
-func (v teller) correctionLines(data ledger.CorrectedData, line templates.Amend) []templates.Amend {
+func (v Facts) correctionLines(data ledger.CorrectedData, line templates.Amend) []templates.Amend {
 	var lines []templates.Amend
-	for _, metric := range inOrder(v.d, data.Metrics) {
+	for _, metric := range inOrder(v.Snap.Definition, data.Metrics) {
 		value, one := data.Metrics[metric], line
 		one.What = metric
 		one.Before, one.After = v.readingWords(metric, value.Before), v.readingWords(metric, value.After)
@@ -214,15 +201,15 @@ func (v teller) correctionLines(data ledger.CorrectedData, line templates.Amend)
 	}
 	if data.Parameters != nil {
 		line.What = "settings"
-		line.Before, line.After = settingsLine(v.d, data.Parameters.Before), settingsLine(v.d, data.Parameters.After)
+		line.Before, line.After = settingsLine(v.Snap.Definition, data.Parameters.Before), settingsLine(v.Snap.Definition, data.Parameters.After)
 		lines = append(lines, line)
 	}
 	return lines
 }
 
-func (v teller) readingWords(metric string, reading *ledger.Reading) string {
+func (v Facts) readingWords(metric string, reading *ledger.Reading) string {
 	if reading == nil {
 		return "no value"
 	}
-	return words.Quantity(reading.Value, UnitOf(v.d, metric))
+	return words.Quantity(reading.Value, UnitOf(v.Snap.Definition, metric))
 }

@@ -76,7 +76,7 @@ func (v tried) endOf() *templates.Ended {
 			last = m
 		}
 	}
-	return &templates.Ended{Mark: v.markOf(v.t), Words: "Completed by " + last.By, At: Stamp(last.ToldAt, v.Now)}
+	return &templates.Ended{Mark: v.markOf(v.t), Words: "Completed by " + last.By, At: v.stamp(last.ToldAt)}
 }
 
 // idle says how the trials ended, for when none waits.
@@ -116,7 +116,7 @@ func ContextInputs(d design.Definition) []templates.Input {
 func (v tried) card() templates.Card {
 	d := v.Snap.Definition
 	card := templates.Card{
-		Study: v.Head, Number: v.t.Number, Origin: originWords(v.t.Origin), Created: Stamp(v.t.CreatedAt, v.Now), By: v.t.By, Note: v.t.Note,
+		Study: v.Head, Number: v.t.Number, Origin: originWords(v.t.Origin), Created: v.stamp(v.t.CreatedAt), By: v.t.By, Note: v.t.Note,
 		ReplicateOf: v.t.ReplicateOf, Settings: settingsOf(d, v.t.Parameters), Why: whyOf(v.t),
 	}
 	for _, was := range settingsOf(d, v.chosenInstead()) {
@@ -125,7 +125,7 @@ func (v tried) card() templates.Card {
 			card.Settings[at].Was = words.With(was.Value, was.Unit)
 		}
 	}
-	card.Copy = copyText(d, v.t.Parameters)
+	card.Copy = v.copyText(v.t.Parameters)
 	for _, metric := range tableMetrics(d) {
 		if m, there := v.t.Metrics[metric]; there {
 			card.Told = append(card.Told, v.toldValue(metric, m))
@@ -157,10 +157,13 @@ func (v tried) toldValue(metric string, m ledger.Measurement) templates.ToldValu
 	return shown
 }
 
-// copyText is the settings as two rows of a spreadsheet.
-func copyText(d design.Definition, values design.Settings) string {
+// copyText is the settings as two rows of a spreadsheet, "" on paper.
+func (v Facts) copyText(values design.Settings) string {
+	if v.Paper {
+		return ""
+	}
 	var names, cells []string
-	for _, p := range d.Parameters {
+	for _, p := range v.Snap.Definition.Parameters {
 		if value, there := values[p.Name]; there {
 			names = append(names, words.AxisName(p.Name, p.Unit))
 			cells = append(cells, value.String())
@@ -180,7 +183,7 @@ func (v Facts) Entry(t *ledger.Trial, form templates.Form) templates.Entry {
 	asked := []string{string(v.Snap.State)}
 	for i, metric := range Told(d) {
 		if m, there := t.Metrics[metric]; there {
-			told := templates.Meanwhile{Field: MetricField(i), Name: metric, Theirs: v.Measured(metric, m), By: m.By, At: Stamp(m.ToldAt, v.Now)}
+			told := templates.Meanwhile{Field: MetricField(i), Name: metric, Theirs: v.Measured(metric, m), By: m.By, At: v.stamp(m.ToldAt)}
 			told.Mine = strings.TrimSpace(cmp.Or(form.Value(MetricField(i)), form.Value("mine."+MetricField(i))))
 			if m.By == v.Who.By() {
 				told.Saved = design.NumberValue(m.Value).String()

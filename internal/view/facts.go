@@ -12,7 +12,6 @@ import (
 	"headroom/internal/study"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
-	"headroom/internal/view/chart"
 	"headroom/internal/view/words"
 )
 
@@ -143,17 +142,6 @@ func endWords(status ledger.Status, n int) string {
 		return "was not run"
 	}
 	return "were not run"
-}
-
-// markOf is the shape that says how a trial stands.
-func (v Facts) markOf(t *ledger.Trial) string {
-	switch {
-	case t.Waiting() && (t.Feasible == nil || !v.limited()):
-		return string(chart.Waiting)
-	case !v.limited() && t.Status != ledger.StatusCompleted:
-		return string(chart.Unknown)
-	}
-	return string(styleOf(t))
 }
 
 // StateWords say how a trial stands.

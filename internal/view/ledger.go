@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
@@ -22,6 +21,9 @@ const LedgerLines, newestLines = 25, 4
 
 // LedgerShown is how many entries the page shows of those before one, the last entry being Snap's.
 func (v Facts) LedgerShown(before int64) int {
+	if v.Paper {
+		return mostReportLedger
+	}
 	if v.Parts && before > v.Snap.Version {
 		return newestLines
 	}
@@ -31,8 +33,11 @@ func (v Facts) LedgerShown(before int64) int {
 // Ledger is what happened last, in plain words, newest first.
 func (v Facts) Ledger() (templates.Ledger, error) {
 	entries, err := v.entries()
-	list := templates.Ledger{Entries: entries}
-	if v.Earlier > 0 {
+	list := templates.Ledger{Entries: entries, Paper: v.Paper}
+	switch {
+	case v.Earlier > 0 && v.Paper:
+		list.Note = fmt.Sprintf("The newest %d of %d entries; the export has all of them.", len(entries), v.Snap.Version)
+	case v.Earlier > 0:
 		list.Older = v.link("ledger", url.Values{"before": {strconv.Itoa(v.Earlier + 1)}})
 	}
 	return list, err
@@ -41,7 +46,7 @@ func (v Facts) Ledger() (templates.Ledger, error) {
 // entries are the entries at hand in words, newest first.
 func (v Facts) entries() (list []templates.LedgerEntry, err error) {
 	for _, event := range slices.Backward(v.Entries) {
-		entry, err := v.teller().entryOf(event)
+		entry, err := v.entryOf(event)
 		if err != nil {
 			return nil, err
 		}
@@ -50,18 +55,9 @@ func (v Facts) entries() (list []templates.LedgerEntry, err error) {
 	return list, nil
 }
 
-// teller puts what happened in a study into words.
-type teller struct {
-	id  string
-	d   design.Definition
-	now time.Time
-}
-
-func (v Facts) teller() teller { return teller{v.Snap.ID, v.Snap.Definition, v.Now} }
-
 // entryOf puts one event into words.
-func (v teller) entryOf(event ledger.Event) (templates.LedgerEntry, error) {
-	entry := templates.LedgerEntry{Seq: event.Seq, At: clocked(event.At, v.now), By: event.By, Hash: event.Hash}
+func (v Facts) entryOf(event ledger.Event) (templates.LedgerEntry, error) {
+	entry := templates.LedgerEntry{Seq: event.Seq, At: v.clocked(event.At), By: event.By, Hash: event.Hash}
 	var err error
 	entry.Text, entry.Reason, err = v.inWords(event)
 	if event.Kind == ledger.Fitted {
@@ -71,7 +67,7 @@ func (v teller) entryOf(event ledger.Event) (templates.LedgerEntry, error) {
 }
 
 // inWords say what an event did, and why.
-func (v teller) inWords(event ledger.Event) (text, reason string, err error) {
+func (v Facts) inWords(event ledger.Event) (text, reason string, err error) {
 	switch event.Kind {
 	case ledger.Created:
 		return "made the study", "", nil
@@ -201,24 +197,24 @@ func chosenWords(data ledger.ChosenData) string {
 	return fmt.Sprintf("asked for trial %d", data.Number)
 }
 
-func (v teller) toldWords(data ledger.ToldData) string {
+func (v Facts) toldWords(data ledger.ToldData) string {
 	var parts []string
-	for _, metric := range inOrder(v.d, data.Metrics) {
-		parts = append(parts, metric+" "+words.Quantity(data.Metrics[metric].Value, UnitOf(v.d, metric)))
+	for _, metric := range inOrder(v.Snap.Definition, data.Metrics) {
+		parts = append(parts, metric+" "+words.Quantity(data.Metrics[metric].Value, UnitOf(v.Snap.Definition, metric)))
 	}
 	text := fmt.Sprintf("saved %s of trial %d", strings.Join(parts, ", "), data.Number)
 	if len(parts) == 0 {
 		text = fmt.Sprintf("added to trial %d", data.Number)
 	}
 	if data.Parameters != nil {
-		text += " with the settings really used: " + settingsLine(v.d, data.Parameters)
+		text += " with the settings really used: " + settingsLine(v.Snap.Definition, data.Parameters)
 	}
 	return text
 }
 
-func (v teller) correctedWords(data ledger.CorrectedData) string {
+func (v Facts) correctedWords(data ledger.CorrectedData) string {
 	var parts []string
-	for _, metric := range inOrder(v.d, data.Metrics) {
+	for _, metric := range inOrder(v.Snap.Definition, data.Metrics) {
 		value := data.Metrics[metric]
 		switch {
 		case value.After == nil && value.Before != nil:
@@ -228,7 +224,7 @@ func (v teller) correctedWords(data ledger.CorrectedData) string {
 		}
 	}
 	if data.Parameters != nil {
-		parts = append(parts, fmt.Sprintf("corrected the settings of trial %d to %s", data.Number, settingsLine(v.d, data.Parameters.After)))
+		parts = append(parts, fmt.Sprintf("corrected the settings of trial %d to %s", data.Number, settingsLine(v.Snap.Definition, data.Parameters.After)))
 	}
 	return strings.Join(parts, " and ")
 }

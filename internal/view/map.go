@@ -14,40 +14,40 @@ import (
 // mapChart is one metric's mean over two parameters, with the chance to stay within every limit: as
 // contours, or written in each cell where choices have no order.
 func (o Outlook) mapChart() templates.Chart {
-	drawn := o.Map
 	d := o.Snap.Definition
-	px, py := parameter(d, o.X), parameter(d, o.Y)
-	unit := UnitOf(d, o.Metric)
 	chance, aim := o.chances()
-	surface := chart.Surface{Smooth: o.smooth(), Mean: shortRows(drawn.Mean[o.Metric]), MeanName: words.AxisName(o.Metric, unit)}
+	surface := o.surface(chance, aim)
+	drawing := chart.Drawing{X: axisOf(parameter(d, o.X)), Y: axisOf(parameter(d, o.Y)), Surface: &surface}
+	if surface.Smooth {
+		drawing.Traces = o.observedOn()
+	} else {
+		drawing.X, drawing.Y = gridAxis(drawing.X, surface.X), gridAxis(drawing.Y, surface.Y)
+	}
+	shown := o.framed(templates.Chart{ID: "chart-map-" + shortHash([]string{o.Metric, o.X, o.Y}), Title: design.Capitalised(o.Metric) + " over " + o.X + " and " + o.Y,
+		Caption: o.mapCaption(chance, aim), Table: o.mapTable(chance, aim), Drawing: drawing})
+	if o.Paper {
+		shown.Printed = shown.Table
+	}
+	return shown
+}
+
+// surface is what is drawn of the map below the marks.
+func (o Outlook) surface(chance [][]float64, aim string) chart.Surface {
+	d, drawn, unit := o.Snap.Definition, o.Map, UnitOf(o.Snap.Definition, o.Metric)
+	surface := chart.Surface{Smooth: o.smooth(), Mean: shortRows(drawn.Mean[o.Metric]), MeanName: words.AxisName(o.Metric, unit), Note: "(± one standard deviation, without the noise of a reading)"}
 	if chance != nil {
 		surface.Chance, surface.Aim = shortRows(chance), aim
 	}
-	surface.Note = "(± one standard deviation, without the noise of a reading)"
-	for _, x := range drawn.X {
-		surface.X, surface.AtX = append(surface.X, o.mapValue(x, surface.Smooth, px)), append(surface.AtX, o.X+" "+words.Setting(px, x))
-	}
-	for _, y := range drawn.Y {
-		surface.Y, surface.AtY = append(surface.Y, o.mapValue(y, surface.Smooth, py)), append(surface.AtY, o.Y+" "+words.Setting(py, y))
-	}
-	table := templates.Table{Head: []templates.Column{{Name: o.X, Unit: px.Unit, Number: true}, {Name: o.Y, Unit: py.Unit, Number: true}, {Name: "Expected " + o.Metric, Unit: unit, Number: true}, {Name: "Chance " + aim, Number: true}}}
-	bi, bj := 0, 0
-	step := words.Either(surface.Smooth, 5, 1)
-	for i, y := range drawn.Y {
+	surface.X, surface.AtX = mapValues(drawn.X, surface.Smooth, parameter(d, o.X))
+	surface.Y, surface.AtY = mapValues(drawn.Y, surface.Smooth, parameter(d, o.Y))
+	for i := range drawn.Y {
 		line, cells, fits := make([]string, len(drawn.X)), make([]string, len(drawn.X)), make([]string, len(drawn.X))
-		for j, x := range drawn.X {
+		for j := range drawn.X {
 			mean, sd := drawn.Mean[o.Metric][i][j], drawn.SD[o.Metric][i][j]
-			cells[j], fits[j] = words.Alike(sd)(mean), "–"
-			line[j] = words.Uncertain(mean, sd, unit)
+			line[j], cells[j] = words.Uncertain(mean, sd, unit), words.Alike(sd)(mean)
 			if chance != nil {
 				fits[j] = words.Percent(chance[i][j])
 				cells[j] += "\n" + fits[j]
-				if chance[i][j] > chance[bi][bj] {
-					bi, bj = i, j
-				}
-			}
-			if i%step == 0 && j%step == 0 {
-				table.Rows = append(table.Rows, []string{words.Setting(px, x), words.Setting(py, y), words.Alike(sd)(mean), fits[j]})
 			}
 		}
 		surface.Text = append(surface.Text, line)
@@ -58,44 +58,78 @@ func (o Outlook) mapChart() templates.Chart {
 			surface.Cells = append(surface.Cells, cells)
 		}
 	}
-	caption := fmt.Sprintf("Colour is the expected %s", o.Metric)
-	if len(axisNames(d)) > 2 {
-		caption += ", the other settings held " + o.Held
-	}
-	caption += "."
+	return surface
+}
+
+// mapCaption says what the colours and lines of the map are, and where the chance is best.
+func (o Outlook) mapCaption(chance [][]float64, aim string) string {
+	d := o.Snap.Definition
+	caption := "Colour is the expected " + o.Metric + words.Either(len(axisNames(d)) > 2, ", the other settings held "+o.Held, "") + "."
 	switch {
-	case chance != nil && surface.Smooth:
-		caption += " " + chanceWords(chance, aim) + fmt.Sprintf("; it is best, %s, at %s %s and %s %s.", words.Percent(chance[bi][bj]),
-			o.X, words.With(words.Setting(px, drawn.X[bj]), px.Unit), o.Y, words.With(words.Setting(py, drawn.Y[bi]), py.Unit))
+	case chance != nil && o.smooth():
+		i, j := highest(chance)
+		px, py := parameter(d, o.X), parameter(d, o.Y)
+		caption += " " + chanceWords(chance, aim) + fmt.Sprintf("; it is best, %s, at %s %s and %s %s.", words.Percent(chance[i][j]),
+			o.X, words.With(words.Setting(px, o.Map.X[j]), px.Unit), o.Y, words.With(words.Setting(py, o.Map.Y[i]), py.Unit))
 	case chance != nil:
 		caption += " Below it stands the chance " + aim + ". Choices have no order, so nothing is drawn between them."
 	}
 	if len(d.Constraints) > 0 && !o.ModelStands() {
 		caption += " " + design.Capitalised(design.Listed(o.unread(), "and")) + " " + words.IsOrAre(len(o.unread())) + " without a reading, so nothing is said of the limits."
 	}
-	if chance != nil && drawn.Works == nil && slices.ContainsFunc(o.Snap.Trials, failedBySettings) {
+	if chance != nil && o.Map.Works == nil && slices.ContainsFunc(o.Snap.Trials, failedBySettings) {
 		caption += " That a trial may fail is not counted in this chance."
 	}
-	title := design.Capitalised(o.Metric) + " over " + o.X + " and " + o.Y
-	x, y := axisOf(px), axisOf(py)
-	x.Whole, y.Whole = px.Type == design.Integer, py.Type == design.Integer
-	if !surface.Smooth {
-		x, y = gridAxis(x, surface.X), gridAxis(y, surface.Y)
-	}
-	var traces []chart.Trace
-	if surface.Smooth {
-		traces = o.observedOn()
-	}
-	return o.framed(templates.Chart{ID: "chart-map-" + shortHash([]string{o.Metric, o.X, o.Y}), Title: title, Caption: caption, Table: table,
-		Drawing: chart.Drawing{X: x, Y: y, Traces: traces, Surface: &surface}})
+	return caption
 }
 
-// mapValue is a value on an axis of the map: in words, where the map is a grid of cells.
-func (o Outlook) mapValue(value design.Value, smooth bool, p design.Parameter) any {
-	if smooth {
-		return plotValue(value)
+// highest is the row and the column of the largest value.
+func highest(rows [][]float64) (bi, bj int) {
+	for i, row := range rows {
+		for j, x := range row {
+			if x > rows[bi][bj] {
+				bi, bj = i, j
+			}
+		}
 	}
-	return words.Setting(p, value)
+	return bi, bj
+}
+
+// mapStep is between the values of a parameter that the table of a map has, where they have an
+// order: what fits on a sheet of paper.
+const mapStep = 5
+
+// mapTable has the map's values: a row for a value of one parameter, a column for one of the other.
+func (o Outlook) mapTable(chance [][]float64, aim string) templates.Table {
+	px, py := parameter(o.Snap.Definition, o.X), parameter(o.Snap.Definition, o.Y)
+	step := words.Either(o.smooth(), mapStep, 1)
+	what := "Expected " + words.AxisName(o.Metric, UnitOf(o.Snap.Definition, o.Metric)) + words.Either(chance == nil, "", " (chance "+aim+")")
+	table := templates.Table{Head: []templates.Column{{Name: what + ": " + o.Y + " ↓, " + o.X + " →", Unit: py.Unit}}}
+	for j := 0; j < len(o.Map.X); j += step {
+		table.Head = append(table.Head, number(words.Setting(px, o.Map.X[j]), px.Unit))
+	}
+	for i := (len(o.Map.Y) - 1) / step * step; i >= 0; i -= step {
+		row := []string{words.Setting(py, o.Map.Y[i])}
+		for j := 0; j < len(o.Map.X); j += step {
+			cell := words.Alike(o.Map.SD[o.Metric][i][j])(o.Map.Mean[o.Metric][i][j])
+			if chance != nil {
+				cell += " (" + words.Terse(words.Percent(chance[i][j])) + ")"
+			}
+			row = append(row, cell)
+		}
+		table.Rows = append(table.Rows, row)
+	}
+	return table
+}
+
+// mapValues are those of an axis of the map, in words where the map is a grid of cells, and what
+// pointing at them says.
+func mapValues(values []design.Value, smooth bool, p design.Parameter) (places []any, said []string) {
+	for _, value := range values {
+		text := words.Setting(p, value)
+		places, said = append(places, words.Either[any](smooth, plotValue(value), text)), append(said, p.Name+" "+text)
+	}
+	return places, said
 }
 
 // gridAxis is an axis of cells.

@@ -47,6 +47,15 @@ func (v Facts) panelling() *panelling {
 	return p
 }
 
+// denseWords say what is drawn of many trials.
+func (p *panelling) denseWords() string {
+	if !p.dense() {
+		return ""
+	}
+	return fmt.Sprintf("Of %s, single marks are the newest %d, those that broke a limit and those that were the best so far; each grey bar spans all readings of %s, lowest to highest.",
+		words.Count(len(p.Snap.Trials), "trial", "trials"), newestMarks, words.Count((len(p.Snap.Trials)+spans-1)/spans, "trial", "trials"))
+}
+
 // note adds sentences to the caption.
 func (p *panelling) note(sentences ...string) {
 	for _, sentence := range sentences {
@@ -58,33 +67,6 @@ func (p *panelling) note(sentences ...string) {
 
 // dense tells whether there are too many trials for a mark each.
 func (p *panelling) dense() bool { return len(p.Snap.Trials) > mostMarks }
-
-// styleUnder is the mark of a trial under the limits of its time.
-func styleUnder(limits []design.Constraint, t *ledger.Trial) chart.Style {
-	if t.Excluded {
-		return chart.Excluded
-	}
-	if t.Feasible == nil {
-		return chart.Unknown
-	}
-	for _, c := range limits {
-		if m, there := t.Metrics[c.Metric]; there && broken(c, m.Value) {
-			return chart.Violated
-		}
-	}
-	return chart.Feasible
-}
-
-// readingUnder is the mark of a reading under one limit as it stood.
-func readingUnder(limit design.Constraint, t *ledger.Trial, value float64) chart.Style {
-	switch {
-	case t.Excluded:
-		return chart.Excluded
-	case broken(limit, value):
-		return chart.Violated
-	}
-	return chart.Feasible
-}
 
 // series collects one metric's readings over trials: marks, or spans where there are many.
 type series struct {
@@ -197,25 +179,6 @@ func (p *panelling) axis(metric string, s series, must []float64) (axis chart.Ax
 	return m.axis(within), said
 }
 
-// edged moves marks that lie beyond the range drawn, as they are measured, to its edge, and says
-// so. Where there is no range, it is theirs.
-func edged(m measure, within []float64, marks ...chart.Trace) []float64 {
-	for _, trace := range marks {
-		for i, y := range trace.Y {
-			value := m.to(y.(float64))
-			if len(within) == 0 {
-				within, _, _ = robustRange(nil, []float64{value})
-			}
-			room := 0.03 * (within[1] - within[0])
-			if at := min(max(value, within[0]+room), within[1]-room); at != value {
-				trace.Y[i] = m.from(at)
-				trace.Text[i] += ", beyond the range drawn"
-			}
-		}
-	}
-	return within
-}
-
 // traces are all that there is to draw of a series.
 func (s *series) traces(lines ...chart.Trace) []chart.Trace {
 	return append(drawable(append([]chart.Trace{s.spans}, lines...)...), s.points.all()...)
@@ -238,7 +201,7 @@ func (p *panelling) bestPanel() (panel chart.Panel, best, beyond string) {
 	s := p.plot(o.Metric, func(t *ledger.Trial, _ float64) chart.Style { return styleUnder(p.limits[t.Number-1], t) }, func(t *ledger.Trial) bool { return improved[t.Number] })
 	truth, must, said := p.trueLines()
 	if n := len(line.Y); n > 0 {
-		held(len(p.Snap.Trials), &line)
+		p.hold(&line)
 		must = append(must, line.Y[n].(float64))
 	}
 	if r := p.recommended(); r != nil {
@@ -301,7 +264,7 @@ func (p *panelling) quiet(j int) (bool, string) {
 	if len(values) == 0 {
 		return true, constraintTitle(now) + ": no reading yet."
 	}
-	if len(values) < 5 || nearest < 0.5*(slices.Max(values)-slices.Min(values)) {
+	if p.Paper || len(values) < 5 || nearest < 0.5*(slices.Max(values)-slices.Min(values)) {
 		return false, ""
 	}
 	return true, fmt.Sprintf("%s: never broken and far from it, so not drawn; the closest reading was %s at trial %d, %s inside.", constraintTitle(now),
@@ -369,65 +332,144 @@ func (p *panelling) limitWords(j int) string {
 	return text
 }
 
-// violationPanel is how far a limit was exceeded in sum.
-func (p *panelling) violationPanel(c design.Constraint) (panel chart.Panel, said string) {
-	hard := chart.Trace{Name: "violation so far (hard)", Style: chart.Step}
-	soft := chart.Trace{Name: "with margin paying back (soft)", Style: chart.Second}
-	estimated := chart.Trace{Name: "model’s estimate of it", Style: chart.Estimate}
-	bound := chart.Trace{Name: "algorithm’s bound", Style: chart.Bound}
-	now := p.Readout.Violation[c.Name]
-	var all []float64
-	for i, row := range p.History {
-		if p.between(i) {
-			continue
-		}
-		v := row.Violation[c.Name]
-		push(&hard, row.Number, &v.Hard)
-		push(&soft, row.Number, &v.Soft)
-		all = append(all, v.Hard, v.Soft)
-		if v.Estimated != nil && p.ModelStands() {
-			push(&estimated, row.Number, v.Estimated)
-			all = append(all, *v.Estimated)
-		}
-		if v.Bound != nil && !dwarfs(now) {
-			push(&bound, row.Number, v.Bound)
-			all = append(all, *v.Bound)
+// sum is a figure so far over trials: at gives it after trial i+1, nil where it is not known.
+type sum struct {
+	name  string
+	style chart.Style
+	at    func(i int) *float64
+}
+
+// line is the sum as it is drawn, holding what it came to until the next trial, and its values.
+func (p *panelling) line(s sum) (line chart.Trace, values []float64) {
+	line = chart.Trace{Name: s.name, Style: s.style}
+	for i := range p.Snap.Trials {
+		if y := s.at(i); y != nil && !p.between(i) {
+			line.X, line.Y, values = append(line.X, i+1), append(line.Y, words.SixDigits(*y)), append(values, *y)
 		}
 	}
-	held(len(p.Snap.Trials), &hard, &soft, &estimated, &bound)
-	within, _, _ := robustRange(nil, append(all, 0))
-	return chart.Panel{Title: "Cumulative violation of " + words.AxisName(c.Name, c.Unit), Height: lesserHeight, Y: chart.Axis{Range: within},
-		Traces: drawable(bound, estimated, hard, soft)}, p.violationCaption(c, now)
+	p.hold(&line)
+	return line, values
+}
+
+// hold lets a line hold what it came to until the next trial.
+func (p *panelling) hold(line *chart.Trace) {
+	if n := len(line.X); n > 0 {
+		line.X, line.Y = append(line.X, len(p.Snap.Trials)+1), append(line.Y, line.Y[n-1])
+	}
+}
+
+// between tells whether a trial, counted from 0, needs no point of its own in a running sum: those
+// between lie between.
+func (p *panelling) between(i int) bool {
+	n := len(p.Snap.Trials)
+	return p.dense() && i%max(1, n/spans) != 0 && i+1 < n
+}
+
+// sumPanel draws sums so far, from 0 on.
+func (p *panelling) sumPanel(title string, sums ...sum) chart.Panel {
+	var lines []chart.Trace
+	all := []float64{0}
+	for _, s := range sums {
+		line, values := p.line(s)
+		lines, all = append(lines, line), append(all, values...)
+	}
+	within, _, _ := robustRange(nil, all)
+	return chart.Panel{Title: title, Height: lesserHeight, Y: chart.Axis{Range: within}, Traces: drawable(lines...)}
+}
+
+// violationPanel is how far a limit was exceeded in sum.
+func (p *panelling) violationPanel(c design.Constraint) (panel chart.Panel, said string) {
+	now, stands := p.Readout.Violation[c.Name], p.ModelStands()
+	known := func(fact bool, of func(study.ViolationOut) *float64) func(i int) *float64 {
+		return func(i int) *float64 { return words.Either(fact, of(p.History[i].Violation[c.Name]), nil) }
+	}
+	return p.sumPanel("Cumulative violation of "+words.AxisName(c.Name, c.Unit),
+		sum{"algorithm’s bound", chart.Bound, known(!dwarfs(now), func(v study.ViolationOut) *float64 { return v.Bound })},
+		sum{"model’s estimate of it", chart.Estimate, known(stands, func(v study.ViolationOut) *float64 { return v.Estimated })},
+		sum{"violation so far (hard)", chart.Step, known(true, func(v study.ViolationOut) *float64 { return &v.Hard })},
+		sum{"with margin paying back (soft)", chart.Second, known(true, func(v study.ViolationOut) *float64 { return &v.Soft })}), p.violationCaption(c, now)
+}
+
+func (p *panelling) violationCaption(c design.Constraint, now study.ViolationOut) string {
+	_, known := p.brokenIn(c)
+	caption := fmt.Sprintf("Violation of "+c.Name+": readings exceeded the limit by %s%s in sum, %s%s per trial, over %s, at most %s%s in one (hard); counting margin against it leaves %s%s (soft).",
+		words.Rough(now.Hard), words.UnitAfter(c.Unit), words.Rough(now.Hard/float64(max(1, known))), words.UnitAfter(c.Unit), words.Count(now.Rounds, "trial", "trials"), words.Rough(now.Largest), words.UnitAfter(c.Unit), words.Rough(now.Soft), words.UnitAfter(c.Unit))
+	if now.Hard == 0 {
+		caption = "Violation of " + c.Name + ": no reading has exceeded the limit so far."
+	}
+	if now.Estimated != nil && p.ModelStands() {
+		caption += fmt.Sprintf(" The model, allowing for noise, estimates %s%s.", words.Rough(*now.Estimated), words.UnitAfter(c.Unit))
+	}
+	if now.Bound != nil {
+		caption += fmt.Sprintf(" The algorithm’s bound, on the trials it chose itself, is %s%s (%s).", words.Rough(*now.Bound), words.UnitAfter(c.Unit), *now.BoundWhy)
+		if dwarfs(now) {
+			caption += " It is too far away to be drawn beside them."
+		}
+		caption = strings.TrimSpace(caption + " " + leftWords(now, c.Unit))
+	}
+	return caption
+}
+
+// leftWords say what is left under a bound.
+func leftWords(now study.ViolationOut, unit string) string {
+	switch {
+	case now.Left == nil:
+		return ""
+	case *now.Left < 0:
+		return fmt.Sprintf("Left under it: nothing; readings, noise and all, are beyond it by %s.", words.With(words.Rough(-*now.Left), unit))
+	}
+	return fmt.Sprintf("Left under it: %s.", words.With(words.Rough(*now.Left), unit))
+}
+
+// dwarfs tells whether the bound is so far away that drawing it would flatten everything else.
+func dwarfs(now study.ViolationOut) bool {
+	return now.Bound != nil && *now.Bound > 10*max(now.Hard, now.Soft)
 }
 
 // regretPanel is how far the algorithm's own trials can be behind what can be had, in sum, and how
 // far they are where that is known; it has no traces where no bound is drawn.
 func (p *panelling) regretPanel() (panel chart.Panel, said string) {
-	now, o := p.Readout.Regret, p.Snap.Definition.Objective
+	now := p.Readout.Regret
 	if now == nil || now.Bound == nil {
 		return panel, ""
 	}
-	bound := chart.Trace{Name: "algorithm’s bound", Style: chart.Bound}
-	truth := chart.Trace{Name: "regret so far, in truth", Style: chart.Step}
 	far := len(p.regretted) > 0 && *now.Bound > 10*slices.Max(p.regretted)
-	all := []float64{0}
-	for i, row := range p.History {
-		if p.between(i) {
-			continue
-		}
-		if !far && row.Regret != nil && row.Regret.Bound != nil {
-			push(&bound, row.Number, row.Regret.Bound)
-			all = append(all, *row.Regret.Bound)
-		}
-		if i < len(p.regretted) {
-			push(&truth, row.Number, &p.regretted[i])
-			all = append(all, p.regretted[i])
-		}
+	return p.sumPanel("Cumulative regret of "+words.AxisName(p.Snap.Definition.Objective.Metric, p.Snap.Definition.Objective.Unit),
+		sum{"algorithm’s bound", chart.Bound, func(i int) *float64 {
+			if r := p.History[i].Regret; r != nil && !far {
+				return r.Bound
+			}
+			return nil
+		}},
+		sum{"regret so far, in truth", chart.Step, func(i int) *float64 {
+			if i < len(p.regretted) {
+				return &p.regretted[i]
+			}
+			return nil
+		}}), p.regretCaption(*now, far)
+}
+
+// regretCaption says what is bounded, how far and for what it is worth, and how it is in truth
+// where that is known.
+func (p *panelling) regretCaption(now study.RegretOut, far bool) string {
+	unit, last := p.Snap.Definition.Objective.Unit, len(p.regretted)-1
+	caption := fmt.Sprintf("Regret is how far trials are behind the best that can be had%s, in sum. Over those that the algorithm chose itself its bound is %s (%s).",
+		words.Either(p.limited(), " within the limits", ""), words.With(words.Rough(*now.Bound), unit), now.BoundWhy)
+	if p.keepsMargins() {
+		caption += " The bound counts from the best that keeps the margins too."
 	}
-	held(len(p.Snap.Trials), &bound, &truth)
-	within, _, _ := robustRange(nil, all)
-	return chart.Panel{Title: "Cumulative regret of " + words.AxisName(o.Metric, o.Unit), Height: lesserHeight,
-		Y: chart.Axis{Range: within}, Traces: drawable(bound, truth)}, p.regretCaption(*now, far)
+	if last >= 0 {
+		caption += fmt.Sprintf(" In truth, which only the simulated lab knows, it is %s.", words.With(words.Rough(p.regretted[last]), unit))
+	}
+	if far {
+		caption += " The bound is too far away to be drawn beside it."
+	}
+	return caption
+}
+
+// keepsMargins tells whether the algorithm stays clear of a limit by a margin.
+func (p *panelling) keepsMargins() bool {
+	return slices.ContainsFunc(p.Snap.Compiled().Config.Costs, func(c optimizer.Cost) bool { return c.Margin > 0 })
 }
 
 // multiplierPanel is what breaking each of some limits costs in the eyes of the algorithm; it has

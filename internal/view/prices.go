@@ -92,8 +92,8 @@ func (v Facts) priceChart() *templates.Chart {
 	d := v.Snap.Definition
 	var cells []chart.Panel
 	notes := []string{priceMeaning(d.Objective) + " Dashed: the limit as it is."}
-	table := templates.Table{Head: []templates.Column{{Name: "Limit"}, {Name: "At", Number: true}, {Name: "Best expected " + d.Objective.Metric, Unit: d.Objective.Unit, Number: true},
-		{Name: "±", Unit: d.Objective.Unit, Number: true}, {Name: "With"}}}
+	table := templates.Table{Head: []templates.Column{column("Limit"), number("At", ""), number("Best expected "+d.Objective.Metric, d.Objective.Unit),
+		number("±", d.Objective.Unit), column("With")}}
 	var all []float64
 	for _, p := range v.Prices {
 		_, ys := curveOf(p)

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"headroom/internal/optimizer"
 	"headroom/internal/study"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
@@ -144,15 +143,6 @@ func (p *panelling) all() []int {
 	return limits
 }
 
-// framed completes a chart with what a picture of it says that somebody saves, study, moment and
-// head of the ledger, and where its marks lead.
-func (v Facts) framed(c templates.Chart) templates.Chart {
-	d := &c.Drawing
-	d.Foot = fmt.Sprintf("%s · ledger entry %d, %s · head %s", v.Snap.Definition.Name, v.Snap.Version, words.Exact(v.Snap.UpdatedAt), v.Snap.Hash)
-	d.Trials = strings.TrimSuffix(TrialURL(v.Snap.ID, 0), "0")
-	return c
-}
-
 // panelChart puts panels under one title, with their numbers behind them or the address where those
 // are fetched.
 func (p *panelling) panelChart(id, title string, drawing chart.Drawing, limits []int) templates.Chart {
@@ -165,97 +155,62 @@ func (p *panelling) panelChart(id, title string, drawing chart.Drawing, limits [
 	return p.framed(c)
 }
 
-// shortRows are rows of numbers to the digits that a chart can show.
-func shortRows(rows [][]float64) [][]float64 {
-	short := make([][]float64, len(rows))
-	for i, row := range rows {
-		for _, x := range row {
-			short[i] = append(short[i], words.SixDigits(x))
-		}
-	}
-	return short
-}
-
-// denseWords say what is drawn of many trials.
-func (p *panelling) denseWords() string {
-	if !p.dense() {
-		return ""
-	}
-	return fmt.Sprintf("Of %s, single marks are the newest %d, those that broke a limit and those that were the best so far; each grey bar spans all readings of %s, lowest to highest.",
-		words.Count(len(p.Snap.Trials), "trial", "trials"), newestMarks, words.Count((len(p.Snap.Trials)+spans-1)/spans, "trial", "trials"))
-}
+const trialAxis = "trial"
 
 // table is the numbers behind the panels of some limits, of the newest trials where there are many.
 func (p *panelling) table(limits []int) templates.Table {
-	d := p.Snap.Definition
-	o := d.Objective
-	table := templates.Table{Head: []templates.Column{{Name: "Trial", Number: true}, {Name: "Result"}, {Name: design.Capitalised(o.Metric), Unit: o.Unit, Number: true}, {Name: "Best so far", Unit: o.Unit, Number: true}}}
-	if len(p.regret) > 0 {
-		table.Head = append(table.Head, templates.Column{Name: "Best in truth", Unit: o.Unit, Number: true}, templates.Column{Name: "behind it on average, R(t)/t", Unit: o.Unit, Number: true})
-	}
-	if p.Readout.Regret != nil {
-		table.Head = append(table.Head, templates.Column{Name: "Bound on regret so far", Unit: o.Unit, Number: true})
-	}
-	for _, j := range limits {
-		c := d.Constraints[j]
-		table.Head = append(table.Head, templates.Column{Name: design.Capitalised(c.Metric), Unit: c.Unit, Number: true}, templates.Column{Name: "Limit then", Unit: c.Unit, Number: true},
-			templates.Column{Name: "Violation so far, hard", Unit: c.Unit, Number: true}, templates.Column{Name: "soft", Unit: c.Unit, Number: true},
-			templates.Column{Name: "model’s estimate", Unit: c.Unit, Number: true}, templates.Column{Name: "bound", Unit: c.Unit, Number: true})
-		if _, priced := p.Readout.Multipliers[c.Name]; priced {
-			table.Head = append(table.Head, templates.Column{Name: "Average so far", Unit: c.Unit, Number: true}, templates.Column{Name: "Multiplier", Number: true})
-		}
-	}
-	show := p.metricColumns()
-	cell := func(t *ledger.Trial, metric string) string {
-		if m, there := t.Metrics[metric]; there {
-			return show[metric](m.Value)
+	o, show := p.Snap.Definition.Objective, p.metricColumns()
+	reading := func(t *ledger.Trial, metric string) string {
+		if t != nil {
+			if m, there := t.Metrics[metric]; there {
+				return show[metric](m.Value)
+			}
 		}
 		return "–"
 	}
-	for i, t := range p.Snap.Trials {
-		if i < len(p.Snap.Trials)-mostLines {
-			continue
-		}
-		best := "–"
-		if p.best[i] > 0 {
-			best = cell(p.Snap.Trial(p.best[i]), o.Metric)
-		}
-		line := []string{strconv.Itoa(t.Number), p.StateWords(t), cell(t, o.Metric), best}
-		if len(p.regret) > 0 {
-			line = append(line, words.Rough(p.reachable[i]), words.Rough(p.regret[i]))
-		}
-		if p.Readout.Regret != nil {
-			line = append(line, words.RoughOr(p.History[i].Regret.Bound))
-		}
-		for _, j := range limits {
-			c := d.Constraints[j]
-			v := p.History[i].Violation[c.Name]
-			line = append(line, cell(t, c.Metric), words.Number(p.limits[i][j].Threshold))
-			line = append(line, p.violationCells(v, p.Snap.HasReading(c.Metric))...)
-			if _, priced := p.Readout.Multipliers[c.Name]; priced {
-				average := "–"
-				if p.sums[i][j].Known > 0 {
-					average = words.Rough(p.averageOf(j, i))
-				}
-				line = append(line, average, words.Rough(p.History[i].Multipliers[c.Name]))
-			}
-		}
-		table.Rows = append(table.Rows, line)
+	var table columns
+	table.add(number("Trial", ""), func(i int) string { return strconv.Itoa(i + 1) })
+	table.add(column("Result"), func(i int) string { return p.StateWords(p.Snap.Trials[i]) })
+	table.add(number(design.Capitalised(o.Metric), o.Unit), func(i int) string { return reading(p.Snap.Trials[i], o.Metric) })
+	table.add(number("Best so far", o.Unit), func(i int) string { return reading(p.Snap.Trial(p.best[i]), o.Metric) })
+	if len(p.regret) > 0 {
+		table.add(number("Best in truth", o.Unit), func(i int) string { return words.Rough(p.reachable[i]) })
+		table.add(number("behind it on average, R(t)/t", o.Unit), func(i int) string { return words.Rough(p.regret[i]) })
 	}
-	return table
+	if p.Readout.Regret != nil {
+		table.add(number("Bound on regret so far", o.Unit), func(i int) string { return words.RoughOr(p.History[i].Regret.Bound) })
+	}
+	for _, j := range limits {
+		c := p.Snap.Definition.Constraints[j]
+		table.add(number(design.Capitalised(c.Metric), c.Unit), func(i int) string { return reading(p.Snap.Trials[i], c.Metric) })
+		table.add(number("Limit then", c.Unit), func(i int) string { return words.Number(p.limits[i][j].Threshold) })
+		p.violationColumns(&table, c)
+		if _, priced := p.Readout.Multipliers[c.Name]; priced {
+			table.add(number("Average so far", c.Unit), func(i int) string { return words.RoughOr(p.averageOf(j, i)) })
+			table.add(number("Multiplier", ""), func(i int) string { return words.Rough(p.History[i].Multipliers[c.Name]) })
+		}
+	}
+	return table.rows(max(0, len(p.Snap.Trials)-mostLines), len(p.Snap.Trials))
 }
 
-// violationCells are the sums so far, nothing of a limit that was never read, and nothing of the
+// violationColumns are the sums so far, nothing of a limit that was never read, and nothing of the
 // model before it stands.
-func (p *panelling) violationCells(v study.ViolationOut, read bool) []string {
-	if !read {
-		return []string{"–", "–", "–", "–"}
+func (p *panelling) violationColumns(table *columns, c design.Constraint) {
+	read, stands := p.Snap.HasReading(c.Metric), p.ModelStands()
+	for _, sum := range []struct {
+		name string
+		said bool
+		of   func(study.ViolationOut) *float64
+	}{
+		{"Violation so far, hard", read, func(v study.ViolationOut) *float64 { return &v.Hard }},
+		{"soft", read, func(v study.ViolationOut) *float64 { return &v.Soft }},
+		{"model’s estimate", read && stands, func(v study.ViolationOut) *float64 { return v.Estimated }},
+		{"bound", read, func(v study.ViolationOut) *float64 { return v.Bound }},
+	} {
+		table.add(number(sum.name, c.Unit), func(i int) string {
+			return words.RoughOr(words.Either(sum.said, sum.of(p.History[i].Violation[c.Name]), nil))
+		})
 	}
-	cells := []string{words.Rough(v.Hard), words.Rough(v.Soft), "–", words.RoughOr(v.Bound)}
-	if p.ModelStands() {
-		cells[2] = words.RoughOr(v.Estimated)
-	}
-	return cells
 }
 
 // metricColumns write each metric's readings with equally many decimals.
@@ -271,158 +226,4 @@ func (p *panelling) metricColumns() map[string]func(float64) string {
 		show[metric] = words.Column(values)
 	}
 	return show
-}
-
-const trialAxis = "trial"
-
-// marks collects points by shape.
-type marks struct {
-	limits int  // that the study has, which a legend names
-	places bool // marks stand where trials are, not at what is expected of them
-	traces map[chart.Style]*chart.Trace
-	fade   float64 // how much is seen of the marks added from now on, 0 for all
-}
-
-func noMarks(d design.Definition) marks { return marks{limits: len(d.Constraints)} }
-
-var markNames = map[chart.Style]string{
-	chart.Unknown: "not known yet", chart.Waiting: "waiting", chart.Recommended: "recommended", chart.Excluded: "excluded",
-	chart.Original: "as first told", chart.Doubted: "in doubt",
-}
-
-// name is what a legend calls a mark. Where there are several limits, the same mark stands for one
-// of them in its own panel and for all elsewhere.
-func (m *marks) name(style chart.Style) string {
-	switch {
-	case style == chart.Feasible && m.limits == 0:
-		return "a reading"
-	case style == chart.Feasible && m.limits == 1:
-		return "within the limit"
-	case style == chart.Feasible:
-		return "within limits"
-	case style == chart.Violated && m.limits == 1:
-		return "limit broken"
-	case style == chart.Violated:
-		return "a limit broken"
-	case !m.places && (style == chart.Waiting || style == chart.Recommended):
-		return markNames[style] + " (expected)"
-	case m.places && style == chart.Unknown:
-		return "failed, or not known yet"
-	}
-	return markNames[style]
-}
-
-func (m *marks) add(style chart.Style, x, y any, text string, trial int) {
-	if m.traces == nil {
-		m.traces = map[chart.Style]*chart.Trace{}
-	}
-	trace := m.traces[style]
-	if trace == nil {
-		trace = &chart.Trace{Name: m.name(style), Style: style}
-		m.traces[style] = trace
-	}
-	trace.X, trace.Y = append(trace.X, x), append(trace.Y, y)
-	trace.Text, trace.Trial = append(trace.Text, text), append(trace.Trial, trial)
-	if m.fade > 0 {
-		trace.Fade = append(trace.Fade, m.fade)
-	}
-}
-
-// all returns the traces in a fixed order, so that colours and legends stay where they are.
-func (m *marks) all() []chart.Trace {
-	traces := []chart.Trace{}
-	for _, style := range []chart.Style{chart.Original, chart.Unknown, chart.Feasible, chart.Violated, chart.Excluded, chart.Doubted, chart.Waiting, chart.Recommended} {
-		if trace := m.traces[style]; trace != nil {
-			traces = append(traces, *trace)
-		}
-	}
-	return traces
-}
-
-// styleOf is the mark of a trial whose value is known.
-func styleOf(t *ledger.Trial) chart.Style {
-	switch {
-	case t.Feasible == nil:
-		return chart.Unknown
-	case *t.Feasible:
-		return chart.Feasible
-	}
-	return chart.Violated
-}
-
-func (p *panelling) violationCaption(c design.Constraint, now study.ViolationOut) string {
-	_, known := p.brokenIn(c)
-	caption := fmt.Sprintf("Violation of "+c.Name+": readings exceeded the limit by %s%s in sum, %s%s per trial, over %s, at most %s%s in one (hard); counting margin against it leaves %s%s (soft).",
-		words.Rough(now.Hard), words.UnitAfter(c.Unit), words.Rough(now.Hard/float64(max(1, known))), words.UnitAfter(c.Unit), words.Count(now.Rounds, "trial", "trials"), words.Rough(now.Largest), words.UnitAfter(c.Unit), words.Rough(now.Soft), words.UnitAfter(c.Unit))
-	if now.Hard == 0 {
-		caption = "Violation of " + c.Name + ": no reading has exceeded the limit so far."
-	}
-	if now.Estimated != nil && p.ModelStands() {
-		caption += fmt.Sprintf(" The model, allowing for noise, estimates %s%s.", words.Rough(*now.Estimated), words.UnitAfter(c.Unit))
-	}
-	if now.Bound != nil {
-		caption += fmt.Sprintf(" The algorithm’s bound, on the trials it chose itself, is %s%s (%s).", words.Rough(*now.Bound), words.UnitAfter(c.Unit), *now.BoundWhy)
-		if dwarfs(now) {
-			caption += " It is too far away to be drawn beside them."
-		}
-		caption = strings.TrimSpace(caption + " " + leftWords(now, c.Unit))
-	}
-	return caption
-}
-
-// leftWords say what is left under a bound.
-func leftWords(now study.ViolationOut, unit string) string {
-	switch {
-	case now.Left == nil:
-		return ""
-	case *now.Left < 0:
-		return fmt.Sprintf("Left under it: nothing; readings, noise and all, are beyond it by %s.", words.With(words.Rough(-*now.Left), unit))
-	}
-	return fmt.Sprintf("Left under it: %s.", words.With(words.Rough(*now.Left), unit))
-}
-
-// regretCaption says what is bounded, how far and for what it is worth, and how it is in truth
-// where that is known.
-func (p *panelling) regretCaption(now study.RegretOut, far bool) string {
-	unit, last := p.Snap.Definition.Objective.Unit, len(p.regretted)-1
-	caption := fmt.Sprintf("Regret is how far trials are behind the best that can be had%s, in sum. Over those that the algorithm chose itself its bound is %s (%s).",
-		words.Either(p.limited(), " within the limits", ""), words.With(words.Rough(*now.Bound), unit), now.BoundWhy)
-	if p.keepsMargins() {
-		caption += " The bound counts from the best that keeps the margins too."
-	}
-	if last >= 0 {
-		caption += fmt.Sprintf(" In truth, which only the simulated lab knows, it is %s.", words.With(words.Rough(p.regretted[last]), unit))
-	}
-	if far {
-		caption += " The bound is too far away to be drawn beside it."
-	}
-	return caption
-}
-
-// keepsMargins tells whether the algorithm stays clear of a limit by a margin.
-func (p *panelling) keepsMargins() bool {
-	return slices.ContainsFunc(p.Snap.Compiled().Config.Costs, func(c optimizer.Cost) bool { return c.Margin > 0 })
-}
-
-// dwarfs tells whether the bound is so far away that drawing it would flatten everything else.
-func dwarfs(now study.ViolationOut) bool {
-	return now.Bound != nil && *now.Bound > 10*max(now.Hard, now.Soft)
-}
-
-// push adds a point when there is one.
-func push(trace *chart.Trace, x int, y *float64) {
-	if y != nil {
-		trace.X, trace.Y = append(trace.X, x), append(trace.Y, words.SixDigits(*y))
-	}
-}
-
-// drawable drops traces without points.
-func drawable(traces ...chart.Trace) []chart.Trace {
-	kept := []chart.Trace{}
-	for _, trace := range traces {
-		if len(trace.X) > 0 {
-			kept = append(kept, trace)
-		}
-	}
-	return kept
 }

@@ -10,11 +10,13 @@ import (
 	"headroom/internal/study"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
+	"headroom/web/templates"
 )
 
-// TestTheReportDrawsThePagesCharts: every panel and slice of the page is a figure, which says what
-// the page says of it and what its lines are; limits that the page only names are drawn.
-func TestTheReportDrawsThePagesCharts(t *testing.T) {
+// TestTheReportIsThePageOnPaper: its charts are the page's, with what they say and what their lines
+// are, and a limit that the page only names is drawn; nothing in it can be pressed or leads to the
+// server.
+func TestTheReportIsThePageOnPaper(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, twoLimits)
 	b.curve(12, 0, "yield", "impurity", "pressure")
@@ -31,41 +33,34 @@ func TestTheReportDrawsThePagesCharts(t *testing.T) {
 	}
 	along.Feasible = []float64{1, 1, 0.5, 0.2, 0}
 	v.Slices = []study.Slice{along}
-	past := v.NewPast()
+	page := v.Progress().Chart
+	v.Paper, v.Whole, v.Head.Operates, v.Gained, v.Entries = true, true, false, true, b.events
+	v.Board.Entries, v.Board.Last = b.snap.Version, b.events[len(b.events)-1]
 	for _, event := range b.events {
-		if err := past.Take(event); err != nil {
-			t.Fatal(err)
+		if event.Kind == ledger.Excluded || event.Kind == ledger.Reconfigured {
+			v.Board.Amended = append(v.Board.Amended, event)
 		}
 	}
-	report, figures, err := v.Report(past)
+	report, err := v.Report()
 	if err != nil {
 		t.Fatal(err)
 	}
-	var titles, captions []string
-	drawings := ""
-	for i, f := range figures {
-		titles, captions = append(titles, f.Title), append(captions, f.Caption)
-		drawn := f.Drawing.HTML("chart", "title")
-		for _, change := range []string{"change of a limit", "exclusion", "model refitted"} {
-			if strings.Contains(drawn, `data-name="`+change+`"`) != (i < 4) {
-				t.Errorf("%s: is a %s marked? It must be in the charts over trials alone", f.Title, change)
-			}
-		}
-		drawings += drawn
+	shown := report.Progress.Chart
+	if want := "Yield (%); Impurity (%) and its limit; Cumulative violation of impurity (%); Pressure (bar) and its limit"; titlesOf(shown.Drawing) != want {
+		t.Errorf("the panels are %q", titlesOf(shown.Drawing))
 	}
-	want := []string{"Yield (%)", "Impurity (%) and its limit", "Cumulative violation of impurity (%)", "Pressure (bar) and its limit", "Yield (%) along x", "Impurity (%) along x", "Pressure (bar) along x"}
-	if !slices.Equal(titles, want) {
-		t.Errorf("the figures are %q", titles)
-	}
-	all := strings.Join(captions, "\n")
-	for _, note := range v.Progress().Chart.Notes {
-		if !strings.Contains(note, "not drawn") && !strings.Contains(all, note) {
-			t.Errorf("no figure says %q", note)
+	for _, note := range page.Notes {
+		if !strings.Contains(note, "not drawn") && !slices.Contains(shown.Notes, note) {
+			t.Errorf("the report does not say %q", note)
 		}
 	}
-	says(t, "the captions", all, []string{"held as in trial 8"}, nil)
-	says(t, "the legends", drawings, []string{">best within today’s limits so far<", ">violation so far (hard)<", ">with margin paying back (soft)<", ">limit<", ">model’s 95 % band<", ">expected<"}, []string{"<button"})
-	says(t, "the report", whole(report), []string{"0.5 % before trial 13", "Recommended: the settings of trial 8", "the trial counted taken out pump"}, []string{"of 12 trials: the newest"})
+	var drawn strings.Builder
+	if err := templates.ReportView(report).Render(t.Context(), &drawn); err != nil {
+		t.Fatal(err)
+	}
+	says(t, "the report", drawn.String(), []string{"· 0.5 % before trial 13", "Recommended: the settings of trial 8", "<s class=\"was\">counted</s>", "<b>taken out</b>", "pump", `data-name="change of a limit"`, `data-name="exclusion"`, `data-name="model refitted"`,
+		"Slices through the recommended point, trial 8", ">Yield (%)<", ">best within today’s limits so far<", ">violation so far (hard)<", ">with margin paying back (soft)<", ">limit<", ">model’s 95 % band<", ">expected<", "by the limits as they are now"},
+		[]string{"<button", "<form", "<a ", "hx-get", "of 12 trials: the newest", "far from it, so not drawn"})
 }
 
 func TestAStudyInTheList(t *testing.T) {
@@ -118,10 +113,11 @@ func TestWordsOfVerification(t *testing.T) {
 		if shown.OK != c.ok || shown.Partly != c.partly || !strings.Contains(shown.Text, c.text) || !slices.Equal(shown.Different, c.different) {
 			t.Errorf("%s: %+v", name, shown)
 		}
-		words := map[string]string{"holds": "verified 2", "gone": "verified in part ", "differs": "does not verify "}[name]
-		if lines := (reporting{Facts: v}).verificationLines(); !strings.HasPrefix(lines[0], words) {
-			t.Errorf("%s: %q", name, lines)
+		var line strings.Builder
+		if err := templates.VerifiedLine(shown).Render(t.Context(), &line); err != nil {
+			t.Fatal(err)
 		}
+		says(t, name, line.String(), []string{map[string]string{"holds": "<b>verified <", "gone": "<b>verified in part <", "differs": "<b>does not verify ✗ <"}[name]}, nil)
 	}
 }
 

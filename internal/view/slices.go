@@ -15,108 +15,110 @@ import (
 	"headroom/web/templates"
 )
 
-// influence is how much the objective changes along a parameter.
-type influence struct {
-	parameter string
-	change    float64
+// influences are the slices in order of influence: by how much the expected objective changes along
+// each parameter, the others held at the point shown.
+func (v Facts) influences() []study.Slice {
+	return slices.SortedStableFunc(slices.Values(v.Slices), func(a, b study.Slice) int { return cmp.Compare(v.influence(b), v.influence(a)) })
 }
 
-// influences are the parameters in order of influence: the range of the expected objective along
-// each, the others held at the point shown.
-func (v Facts) influences() []influence {
-	var list []influence
-	for _, slice := range v.Slices {
-		change := 0.0
-		if band, there := slice.Metrics[v.Snap.Definition.Objective.Metric]; there && len(band.Mean) > 0 {
-			low, high := extremes(band.Mean)
-			change = band.Mean[high] - band.Mean[low]
-		}
-		list = append(list, influence{slice.Parameter, change})
+// influence is the range of the expected objective along a slice.
+func (v Facts) influence(along study.Slice) float64 {
+	mean := along.Metrics[v.Snap.Definition.Objective.Metric].Mean
+	if len(mean) == 0 {
+		return 0
 	}
-	slices.SortStableFunc(list, func(a, b influence) int { return cmp.Compare(b.change, a.change) })
-	return list
+	low, high := extremes(mean)
+	return mean[high] - mean[low]
 }
 
 // sliceGrid is a slice of each metric shown along each parameter, the most influential first.
 func (o Outlook) sliceGrid() templates.Chart {
-	d := o.Snap.Definition
-	influences := o.influences()
-	byName := map[string]study.Slice{}
-	for _, slice := range o.Slices {
-		byName[slice.Parameter] = slice
-	}
-	most := max(20, mostFaded/max(1, len(o.Metrics)*len(influences)))
+	along := o.influences()
+	most := max(20, mostFaded/max(1, len(o.Metrics)*len(along)))
 	var cells []chart.Panel
 	left := 0
 	for _, metric := range o.Metrics {
-		first := len(cells)
-		var all []float64
-		var doubted []chart.Trace
-		for _, along := range influences {
-			slice := byName[along.parameter]
-			band, there := slice.Metrics[metric]
-			if !there {
-				continue
-			}
-			cell, out := o.sliceCell(metric, slice, band, most)
-			left += out
-			cells = append(cells, cell)
-			all = append(append(all, band.Lower95...), band.Upper95...)
-			for _, trace := range cell.Traces {
-				if trace.Style == chart.Doubted {
-					doubted = append(doubted, trace)
-					continue
-				}
-				for _, y := range trace.Y {
-					all = append(all, y.(float64))
-				}
-			}
-		}
-		for _, limit := range limitsOn(d, metric) {
-			all = append(all, limit.Y...)
-		}
-		m := measureOf(o.Readout.Metrics[metric], all)
-		within, _, _ := robustRange(nil, m.all(all))
-		edged(m, within, doubted...)
-		for i := first; i < len(cells); i++ {
-			cells[i].Y = m.axis(within)
-		}
+		row, out := o.sliceRow(metric, along, most)
+		cells, left = append(cells, row...), left+out
 	}
-	for _, along := range influences {
-		if slice := byName[along.parameter]; slice.Works != nil {
+	for _, slice := range along {
+		if slice.Works != nil {
 			cells = append(cells, o.worksCell(slice))
 		}
 	}
-	notes := []string{influenceWords(d, influences, o.Held)}
-	points := "Points are the readings; they fade with the distance of their other settings from the line."
-	switch {
-	case len(d.Parameters) == 1 && left > 0:
-		points = "Points are some of the readings."
-	case len(d.Parameters) == 1:
-		points = "Points are the readings."
-	case left > 0:
-		points = "Points are the readings nearest to each line; they fade with the distance of their other settings from it."
+	notes := []string{o.influenceWords(along), "The band is the model’s 95" + words.Thin + "% band of the true value, without the noise of a reading. " + pointsWords(len(o.Snap.Definition.Parameters), left),
+		o.sliceWords(o.Metrics[0], along)}
+	if o.Paper && len(o.Metrics) < len(o.metricsShown()) {
+		notes = append(notes, "The study’s page has those of the other metrics.")
 	}
-	notes = append(notes, "The band is the model’s 95"+words.Thin+"% band of the true value, without the noise of a reading. "+points)
-	notes = append(notes, o.sliceWords(o.Metrics[0], byName, influences))
-	return o.framed(templates.Chart{ID: "chart-slices", Title: "Slices " + o.Through, Notes: notes, Table: o.sliceTable(byName, influences), Drawing: chart.Drawing{Cells: cells}})
+	return o.framed(templates.Chart{ID: "chart-slices", Title: "Slices " + o.Through, Notes: notes, Table: o.sliceTable(along), Drawing: chart.Drawing{Cells: cells}})
+}
+
+// sliceRow is the cells of a metric, on axes that all it shows goes into; left counts the readings
+// that are too far away to be drawn.
+func (o Outlook) sliceRow(metric string, along []study.Slice, most int) (cells []chart.Panel, left int) {
+	var all []float64
+	var doubted []chart.Trace
+	for _, slice := range along {
+		band, there := slice.Metrics[metric]
+		if !there {
+			continue
+		}
+		cell, out := o.sliceCell(metric, slice, band, most)
+		cells, left = append(cells, cell), left+out
+		all = slices.Concat(all, band.Lower95, band.Upper95)
+		for _, trace := range cell.Traces {
+			if trace.Style == chart.Doubted {
+				doubted = append(doubted, trace)
+				continue
+			}
+			for _, y := range trace.Y {
+				all = append(all, y.(float64))
+			}
+		}
+	}
+	for _, limit := range limitsOn(o.Snap.Definition, metric) {
+		all = append(all, limit.Y...)
+	}
+	m := measureOf(o.Readout.Metrics[metric], all)
+	within, _, _ := robustRange(nil, m.all(all))
+	edged(m, within, doubted...)
+	for i := range cells {
+		cells[i].Y = m.axis(within)
+	}
+	return cells, left
+}
+
+// pointsWords say what the points beside so many parameters' lines are, where some were left out.
+func pointsWords(parameters, left int) string {
+	switch {
+	case parameters == 1 && left > 0:
+		return "Points are some of the readings."
+	case parameters == 1:
+		return "Points are the readings."
+	case left > 0:
+		return "Points are the readings nearest to each line; they fade with the distance of their other settings from it."
+	}
+	return "Points are the readings; they fade with the distance of their other settings from the line."
 }
 
 // influenceWords say in which order the parameters stand and by what.
-func influenceWords(d design.Definition, influences []influence, held string) string {
-	if len(d.Parameters) == 1 && len(influences) == 1 {
-		return fmt.Sprintf("From its lowest to its highest the expected %s changes by %s.", d.Objective.Metric, words.With(words.Rough(influences[0].change), d.Objective.Unit))
+func (o Outlook) influenceWords(along []study.Slice) string {
+	objective := o.Snap.Definition.Objective
+	changes := func(slice study.Slice) string { return words.With(words.Rough(o.influence(slice)), objective.Unit) }
+	if len(o.Snap.Definition.Parameters) == 1 && len(along) == 1 {
+		return fmt.Sprintf("From its lowest to its highest the expected %s changes by %s.", objective.Metric, changes(along[0]))
 	}
 	var parts []string
-	for _, along := range influences {
-		parts = append(parts, along.parameter+" "+words.With(words.Rough(along.change), d.Objective.Unit))
+	for _, slice := range along {
+		parts = append(parts, slice.Parameter+" "+changes(slice))
 	}
 	const most = 8
 	if len(parts) > most {
-		parts = append(parts[:most], fmt.Sprintf("%d more", len(influences)-most))
+		parts = append(parts[:most], fmt.Sprintf("%d more", len(along)-most))
 	}
-	others := words.Either(len(influences) > 1, ", the others held "+held, "")
-	return fmt.Sprintf("Sorted by how much the expected %s changes from its lowest to its highest along each parameter%s: %s.", d.Objective.Metric, others, strings.Join(parts, ", "))
+	others := words.Either(len(along) > 1, ", the others held "+o.Held, "")
+	return fmt.Sprintf("Sorted by how much the expected %s changes from its lowest to its highest along each parameter%s: %s.", objective.Metric, others, strings.Join(parts, ", "))
 }
 
 // sliceCell is one metric along one parameter; left counts the readings that are too far away to be
@@ -142,7 +144,6 @@ func (o Outlook) sliceCell(metric string, slice study.Slice, band study.Band, mo
 
 func sliceAxis(p design.Parameter) chart.Axis {
 	x := axisOf(p)
-	x.Whole = p.Type == design.Integer
 	if x.Whole {
 		x.Range = []float64{*p.Low - 0.4, *p.High + 0.4}
 	}
@@ -244,76 +245,63 @@ func (o Outlook) distance(settings design.Settings, except string) float64 {
 	return math.Sqrt(sum)
 }
 
-// sliceWords say where along the lines a metric is best.
-func (o Outlook) sliceWords(metric string, by map[string]study.Slice, influences []influence) string {
+// sliceWords say where along the first lines a metric is best.
+func (o Outlook) sliceWords(metric string, along []study.Slice) string {
 	d := o.Snap.Definition
-	word := "highest"
 	lowest := metric == d.Objective.Metric && d.Objective.Direction == "minimize" || isLimited(d, metric, "<=")
-	if lowest {
-		word = "lowest"
-	}
 	var parts []string
-	for _, along := range influences {
-		slice := by[along.parameter]
+	for _, slice := range along[:min(4, len(along))] {
 		band := slice.Metrics[metric]
 		low, high := extremes(band.Mean)
 		best := words.Either(lowest, low, high)
-		p := parameter(d, along.parameter)
+		p := parameter(d, slice.Parameter)
 		parts = append(parts, fmt.Sprintf("%s at %s %s", words.Alike(band.SD[best])(band.Mean[best]), p.Name, words.With(words.Setting(p, slice.At[best]), p.Unit)))
-		if len(parts) == 4 {
-			break
-		}
 	}
-	return fmt.Sprintf("Expected %s along these lines is %s: %s.", words.AxisName(metric, UnitOf(d, metric)), word, strings.Join(parts, ", "))
+	return fmt.Sprintf("Expected %s along these lines is %s: %s.", words.AxisName(metric, UnitOf(d, metric)), words.Either(lowest, "lowest", "highest"), strings.Join(parts, ", "))
 }
 
-// sliceTable is the numbers behind the slices.
-func (o Outlook) sliceTable(by map[string]study.Slice, influences []influence) templates.Table {
+// sliceTable is the numbers behind the slices, some of those of long ones.
+func (o Outlook) sliceTable(along []study.Slice) templates.Table {
 	d := o.Snap.Definition
-	table := templates.Table{Head: []templates.Column{{Name: "Along"}, {Name: "At", Number: true}}}
+	type place struct {
+		study.Slice
+		i int
+	}
+	var places []place
+	for _, slice := range along {
+		step := words.Either(len(slice.At) > 30, 6, 1)
+		for i := 0; i < len(slice.At); i += step {
+			places = append(places, place{slice, i})
+		}
+	}
+	var table columns
+	add := func(head templates.Column, cell func(at place) string) {
+		table.add(head, func(row int) string { return cell(places[row]) })
+	}
+	add(column("Along"), func(at place) string { return at.Parameter })
+	add(number("At", ""), func(at place) string {
+		p := parameter(d, at.Parameter)
+		return words.With(words.Settings(p, at.At)(at.At[at.i]), p.Unit)
+	})
 	for _, metric := range o.Metrics {
 		unit := UnitOf(d, metric)
-		table.Head = append(table.Head, templates.Column{Name: "Expected " + metric, Unit: unit, Number: true}, templates.Column{Name: "95 % from", Unit: unit, Number: true}, templates.Column{Name: "to", Unit: unit, Number: true})
-	}
-	if len(d.Constraints) > 0 {
-		table.Head = append(table.Head, templates.Column{Name: "Chance within every limit", Number: true})
-	}
-	works := slices.ContainsFunc(o.Slices, func(s study.Slice) bool { return s.Works != nil })
-	if works {
-		table.Head = append(table.Head, templates.Column{Name: "Chance that it works", Number: true})
-	}
-	for _, along := range influences {
-		slice, p := by[along.parameter], parameter(d, along.parameter)
-		at := words.Settings(p, slice.At)
-		for i, value := range slice.At {
-			if len(slice.At) > 30 && i%6 != 0 {
-				continue
+		value := func(of func(study.Band) []float64) func(at place) string {
+			return func(at place) string {
+				band := at.Metrics[metric]
+				return words.Alike(slices.Min(band.SD))(of(band)[at.i])
 			}
-			line := []string{p.Name, words.With(at(value), p.Unit)}
-			for _, metric := range o.Metrics {
-				band := slice.Metrics[metric]
-				show := words.Alike(slices.Min(band.SD))
-				line = append(line, show(band.Mean[i]), show(band.Lower95[i]), show(band.Upper95[i]))
-			}
-			if len(d.Constraints) > 0 {
-				line = append(line, o.chanceText(slice.Feasible[i]))
-			}
-			if works {
-				line = append(line, words.Percent(slice.Works[i]))
-			}
-			table.Rows = append(table.Rows, line)
 		}
+		add(number("Expected "+metric, unit), value(func(b study.Band) []float64 { return b.Mean }))
+		add(number("95 % from", unit), value(func(b study.Band) []float64 { return b.Lower95 }))
+		add(number("to", unit), value(func(b study.Band) []float64 { return b.Upper95 }))
 	}
-	return table
-}
-
-// chanceText is the chance to be within every limit; nothing is said of it while a limit's metric
-// was never read.
-func (o Outlook) chanceText(chance float64) string {
-	if !o.ModelStands() {
-		return "–"
+	if len(d.Constraints) > 0 { // nothing is said of it while a limit's metric was never read
+		add(number("Chance within every limit", ""), func(at place) string { return words.Either(o.ModelStands(), words.Percent(at.Feasible[at.i]), "–") })
 	}
-	return words.Percent(chance)
+	if slices.ContainsFunc(along, func(s study.Slice) bool { return s.Works != nil }) {
+		add(number("Chance that it works", ""), func(at place) string { return words.Percent(at.Works[at.i]) })
+	}
+	return table.rows(0, len(places))
 }
 
 func limitsOn(d design.Definition, metric string) []chart.Limit {

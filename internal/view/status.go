@@ -18,10 +18,10 @@ import (
 func (v Facts) Status() templates.Status {
 	d := v.Snap.Definition
 	summary := v.Snap.Summary()
-	strip := templates.Status{Study: v.Head, Version: v.Snap.Version, Still: v.At > 0, Trial: trialCount(summary.Trials, d.Algorithm.Horizon)}
+	strip := templates.Status{Study: v.Head, Version: v.Snap.Version, Still: v.At > 0 || v.Paper, Trial: trialCount(summary.Trials, d.Algorithm.Horizon)}
 	if summary.Waiting > 0 {
 		strip.Waiting = strconv.Itoa(summary.Waiting) + " waiting"
-		strip.Oldest = Stamp(*summary.OldestWaiting, v.Now)
+		strip.Oldest = v.stamp(*summary.OldestWaiting)
 	}
 	if v.Head.Operates && !strip.Still {
 		strip.Found = Findings(v.Head, study.Health(v.Snap))

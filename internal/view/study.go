@@ -132,11 +132,56 @@ func OptionalStamp(at *time.Time, now time.Time) templates.Stamp {
 	return Stamp(*at, now)
 }
 
-// clocked is a moment in a list: the time of day instead of how long ago.
-func clocked(at, now time.Time) templates.Stamp {
-	stamp := Stamp(at, now)
-	stamp.Ago = words.Clock(at, now)
+// number and column are columns of a table, of numbers and of words.
+func number(name, unit string) templates.Column {
+	return templates.Column{Name: name, Unit: unit, Number: true}
+}
+func column(name string) templates.Column { return templates.Column{Name: name} }
+
+// columns are a table column by column, each with what it says of a row.
+type columns struct {
+	head  []templates.Column
+	cells []func(row int) string
+}
+
+func (c *columns) add(head templates.Column, cell func(row int) string) {
+	c.head, c.cells = append(c.head, head), append(c.cells, cell)
+}
+
+// rows is the table of some rows.
+func (c *columns) rows(from, to int) templates.Table {
+	table := templates.Table{Head: c.head}
+	for row := from; row < to; row++ {
+		var line []string
+		for _, cell := range c.cells {
+			line = append(line, cell(row))
+		}
+		table.Rows = append(table.Rows, line)
+	}
+	return table
+}
+
+// stamp is a moment of a study, exact on paper, where no time passes.
+func (v Facts) stamp(at time.Time) templates.Stamp {
+	stamp := Stamp(at, v.Now)
+	if v.Paper {
+		stamp.Ago = at.UTC().Format("2 Jan 2006 15:04:05 UTC")
+	}
 	return stamp
+}
+
+// clocked is a moment in a list: the time of day instead of how long ago.
+func (v Facts) clocked(at time.Time) templates.Stamp {
+	stamp := v.stamp(at)
+	if !v.Paper {
+		stamp.Ago = words.Clock(at, v.Now)
+	}
+	return stamp
+}
+
+// trialURL is where a page leads for a trial, nowhere from paper.
+func (v Facts) trialURL(n int) string {
+	return words.Either(v.Paper, "", TrialURL(v.Snap.ID, n))
 }
 
 // TrialURL is the address of a trial.

@@ -58,7 +58,7 @@ func (v tried) metricFacts() []templates.MetricFact {
 			continue
 		}
 		unit := UnitOf(d, metric)
-		fact := templates.MetricFact{Name: metric, Value: v.Measured(metric, m), By: m.By, At: Stamp(m.ToldAt, v.Now), Predicted: "–", Limit: "–", Headroom: "–"}
+		fact := templates.MetricFact{Name: metric, Value: v.Measured(metric, m), By: m.By, At: v.stamp(m.ToldAt), Predicted: "–", Limit: "–", Headroom: "–"}
 		if m.Known {
 			fact.By = ""
 		}
@@ -164,7 +164,7 @@ func (v tried) decisionFacts() (facts []templates.Fact) {
 }
 
 func modelTable(d design.Definition, decision *ledger.Decision) templates.Table {
-	table := templates.Table{Head: []templates.Column{{Name: "Metric"}, {Name: "Kernel"}, {Name: "Lengthscales"}, {Name: "Variance", Number: true}, {Name: "λ", Number: true}, {Name: "Centre", Number: true}, {Name: "Scale", Number: true}}}
+	table := templates.Table{Head: []templates.Column{column("Metric"), column("Kernel"), column("Lengthscales"), number("Variance", ""), number("λ", ""), number("Centre", ""), number("Scale", "")}}
 	if decision == nil {
 		return table
 	}
@@ -218,7 +218,7 @@ const longestReason = 500
 
 // inDoubt is what is doubted of a trial.
 func (v tried) inDoubt() templates.Doubtful {
-	d := templates.Doubtful{Number: v.t.Number, URL: TrialURL(v.Snap.ID, v.t.Number), Operates: v.Head.Operates && v.At == 0 && v.Snap.State != ledger.Archived}
+	d := templates.Doubtful{Number: v.t.Number, URL: v.trialURL(v.t.Number), Operates: v.Head.Operates && v.At == 0 && v.Snap.State != ledger.Archived}
 	for _, doubt := range v.t.Doubts {
 		d.Says = append(d.Says, doubt.Why)
 	}

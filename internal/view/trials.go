@@ -3,6 +3,8 @@ package view
 import (
 	"fmt"
 	"net/url"
+	"slices"
+	"strings"
 
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
@@ -40,20 +42,14 @@ func TrialFilters() []string {
 }
 
 // Trials is the table, newest first: of the trials that pass a filter those below a number, from
-// the newest on where it is 0.
+// the newest on where it is 0. On paper it has all that a report lists.
 func (v Facts) Trials(chosen string, below int) templates.Trials {
-	table := templates.Trials{Total: len(v.Snap.Trials), Show: chosen, Below: below}
-	for _, f := range trialFilters {
-		current := f.word == chosen
-		if current {
-			listing{Facts: v}.fill(&table, f.keep, chosen, below)
-		}
-		if f.ofLimits && !current && !v.limited() {
-			continue
-		}
-		filter := listing{Facts: v}.link(f.word, 0)
-		filter.Label, filter.Current = f.label, current
-		table.Filters = append(table.Filters, filter)
+	table := templates.Trials{Total: len(v.Snap.Trials), Show: chosen, Below: below, Paper: v.Paper}
+	l := listing{Facts: v}
+	if v.Paper {
+		l.fillPaper(&table)
+	} else {
+		l.filters(&table, chosen, below)
 	}
 	if best := v.recommended(); best != nil && !v.Working {
 		for i := range table.Rows {
@@ -61,6 +57,39 @@ func (v Facts) Trials(chosen string, below int) templates.Trials {
 		}
 	}
 	return table
+}
+
+// filters offers what to show, and puts what is chosen into the table.
+func (l listing) filters(table *templates.Trials, chosen string, below int) {
+	for _, f := range trialFilters {
+		current := f.word == chosen
+		if current {
+			l.fill(table, f.keep, chosen, below)
+		}
+		if f.ofLimits && !current && !l.limited() {
+			continue
+		}
+		filter := l.link(f.word, 0)
+		filter.Label, filter.Current = f.label, current
+		table.Filters = append(table.Filters, filter)
+	}
+}
+
+// fillPaper puts the trials of a report into the table, in columns that fit on a sheet of paper.
+func (l listing) fillPaper(table *templates.Trials) {
+	trials := slices.Clone(l.reportedTrials())
+	slices.Reverse(trials)
+	l.list(table, trials)
+	table.Folded = !fitApart(slices.Concat(table.Settings, table.Metrics))
+	for i, t := range trials {
+		table.Rows[i].Note = strings.Trim(t.Note+"; "+t.Reason, "; ")
+	}
+	if len(trials) < len(l.Snap.Trials) {
+		table.Shown = fmt.Sprintf("%d of %d trials: the newest, and of the others those recommended, best, corrected or taken out. The export as CSV has all of them.", len(trials), len(l.Snap.Trials))
+	}
+	if slices.ContainsFunc(l.Snap.Turns, func(turn ledger.Turn) bool { return limitChanges(l.Snap.Turns[0].Limits, turn.Limits) != "" }) {
+		table.Note = strings.TrimSpace(table.Note + " The results are by the limits as they are now.")
+	}
 }
 
 // fill puts one page of trials into the table.
@@ -112,7 +141,7 @@ type listing struct {
 // list puts trials into a table.
 func (l listing) list(table *templates.Trials, trials []*ledger.Trial) {
 	for _, p := range l.Snap.Definition.Parameters {
-		table.Settings = append(table.Settings, templates.Column{Name: p.Name, Unit: p.Unit, Number: true})
+		table.Settings = append(table.Settings, number(p.Name, p.Unit))
 		var shown []design.Value
 		for _, t := range trials {
 			if value, there := t.Parameters[p.Name]; there {
@@ -145,8 +174,8 @@ func (l listing) list(table *templates.Trials, trials []*ledger.Trial) {
 
 func (l listing) row(t *ledger.Trial) templates.TrialRow {
 	row := templates.TrialRow{
-		Number: t.Number, URL: TrialURL(l.Snap.ID, t.Number), Mark: l.markOf(t), State: l.StateWords(t), Excluded: t.Excluded,
-		Note: t.Note, When: Stamp(t.CreatedAt, l.Now),
+		Number: t.Number, URL: l.trialURL(t.Number), Mark: l.markOf(t), State: l.StateWords(t), Excluded: t.Excluded,
+		Note: t.Note, When: l.stamp(t.CreatedAt),
 	}
 	chosen := l.of(t).chosenInstead()
 	for i, p := range l.Snap.Definition.Parameters {

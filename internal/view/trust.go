@@ -47,6 +47,7 @@ func (v trusting) section() templates.Trust {
 	}
 	t.Theorem = v.theorem()
 	t.Summary, t.Open = trustInShort(t, drifted)
+	t.Open = t.Open || v.Paper
 	return t
 }
 
@@ -173,44 +174,54 @@ func forgets(name string) bool {
 
 // driftChart draws the residuals over trials, and their CUSUM against its limit.
 func (v trusting) driftChart(list []drifting) templates.Chart {
-	styles := []chart.Style{chart.Step, chart.Second, chart.Estimate, chart.Bound}
 	residuals := chart.Panel{Title: "Residual (standard deviations)", Height: limitHeight}
 	sums := chart.Panel{Title: "Its sum on either side (CUSUM)", Height: limitHeight}
-	table := templates.Table{Head: []templates.Column{{Name: "Metric"}, {Name: "Trial", Number: true}, {Name: "Residual", Number: true}, {Name: "CUSUM up", Number: true}, {Name: "CUSUM down", Number: true}}}
-	var zs, ss []float64
+	table := templates.Table{Head: []templates.Column{column("Metric"), number("Trial", ""), number("Residual", ""), number("CUSUM up", ""), number("CUSUM down", "")}}
+	var zs []float64
+	ss := []float64{study.CUSUMLimit + 1, -study.CUSUMLimit - 1}
 	for i, d := range list {
-		style := chart.Style(fmt.Sprintf("metric%d", i%4))
-		points := chart.Trace{Name: d.metric, Style: style}
-		up := chart.Trace{Name: "CUSUM of " + d.metric, Style: styles[i%4]}
-		down := chart.Trace{Name: up.Name, Style: up.Style}
-		size := max(1, len(d.Numbers)/mostMarks)
+		points, up, down := d.traces(i)
+		residuals.Traces, sums.Traces = append(residuals.Traces, points), append(sums.Traces, up, down)
+		zs, ss = append(zs, d.Residuals...), append(ss, d.Up...)
 		for j, number := range d.Numbers {
-			if size == 1 || j >= len(d.Numbers)-mostMarks {
-				points.X, points.Y = append(points.X, number), append(points.Y, words.SixDigits(d.Residuals[j]))
-				points.Text = append(points.Text, fmt.Sprintf("%s %+.1f standard deviations", d.metric, d.Residuals[j]))
-			}
-			up.X, up.Y = append(up.X, number), append(up.Y, words.SixDigits(d.Up[j]))
-			down.X, down.Y = append(down.X, number), append(down.Y, words.SixDigits(-d.Down[j]))
-			zs, ss = append(zs, d.Residuals[j]), append(ss, d.Up[j], -d.Down[j])
-			if j == len(d.Numbers)-1 { // the last holds to the end of its trial
-				up.X, up.Y = append(up.X, number+1), append(up.Y, up.Y[j])
-				down.X, down.Y = append(down.X, number+1), append(down.Y, down.Y[j])
-			}
-			if len(d.Numbers) <= tableAtOnce || j >= len(d.Numbers)-tableAtOnce {
-				table.Rows = append(table.Rows, []string{d.metric, fmt.Sprint(number), words.Fixed(d.Residuals[j], 2), words.Fixed(d.Up[j], 2), words.Fixed(d.Down[j], 2)})
+			ss = append(ss, -d.Down[j])
+			if j >= len(d.Numbers)-tableAtOnce {
+				table.Rows = append(table.Rows, []string{d.metric, strconv.Itoa(number), words.Fixed(d.Residuals[j], 2), words.Fixed(d.Up[j], 2), words.Fixed(d.Down[j], 2)})
 			}
 		}
-		residuals.Traces = append(residuals.Traces, points)
-		sums.Traces = append(sums.Traces, up, down)
 	}
 	residuals.Y.Range, _, _ = robustRange(zs, []float64{-3, 3})
-	sums.Y.Range, _, _ = robustRange(nil, append(ss, study.CUSUMLimit+1, -study.CUSUMLimit-1))
+	sums.Y.Range, _, _ = robustRange(nil, ss)
 	sums.Limits = []chart.Limit{{X: []float64{0.5}, Y: []float64{study.CUSUMLimit}, Label: strconv.Itoa(study.CUSUMLimit), Above: true}}
 	ends := []float64{0.5, float64(len(v.Snap.Trials)) + 1.5}
 	sums.Traces = append(sums.Traces, chart.Trace{Name: "limit", Style: chart.Threshold, X: []any{ends[0], ends[1]}, Y: []any{-study.CUSUMLimit, -study.CUSUMLimit}})
 	drawing := chart.Drawing{X: chart.Axis{Title: trialAxis, Whole: true, Range: ends}, Panels: []chart.Panel{residuals, sums}}
 	caption := "Residual: each point is a reading minus what was predicted for it beforehand, in standard deviations of a reading (noise included). The sum below grows when readings come out on one side again and again; beyond 5 or −5 the process has probably drifted: one that stands gets there by chance about once in " + strconv.Itoa(study.CUSUMFalseAlarm) + " readings."
 	return v.framed(templates.Chart{ID: "chart-drift", Title: "Readings against their predictions", Caption: caption, Table: table, Drawing: drawing})
+}
+
+// traces are the residuals of metric number i, the newest where they are many, and their sums on
+// either side, the last of which hold to the end of its trial.
+func (d drifting) traces(i int) (points, up, down chart.Trace) {
+	style := []chart.Style{chart.Step, chart.Second, chart.Estimate, chart.Bound}[i%4]
+	points = chart.Trace{Name: d.metric, Style: chart.Style(fmt.Sprintf("metric%d", i%4))}
+	up = chart.Trace{Name: "CUSUM of " + d.metric, Style: style}
+	down = up
+	add := func(line *chart.Trace, x int, y float64) {
+		line.X, line.Y = append(line.X, x), append(line.Y, words.SixDigits(y))
+	}
+	last := len(d.Numbers) - 1
+	for j, number := range d.Numbers {
+		if len(d.Numbers) < 2*mostMarks || j > last-mostMarks {
+			add(&points, number, d.Residuals[j])
+			points.Text = append(points.Text, fmt.Sprintf("%s %+.1f standard deviations", d.metric, d.Residuals[j]))
+		}
+		add(&up, number, d.Up[j])
+		add(&down, number, -d.Down[j])
+	}
+	add(&up, d.Numbers[last]+1, d.Up[last])
+	add(&down, d.Numbers[last]+1, -d.Down[last])
+	return points, up, down
 }
 
 // standingMarks say how an assumption stands, by a shape before the words.
@@ -233,7 +244,7 @@ func (v trusting) theorem() *templates.Theorem {
 	shown := templates.Theorem{
 		Source:      fmt.Sprintf("%s (%s, %d).", grounds.Name, grounds.Paper, grounds.Year),
 		Short:       grounds.Short,
-		Assumptions: templates.Table{Head: []templates.Column{{Name: "Here"}, {Name: "The theorem assumes"}, {Name: "Why"}}},
+		Assumptions: templates.Table{Head: []templates.Column{column("Here"), column("The theorem assumes"), column("Why")}},
 	}
 	var drawn []string
 	if len(figures) > 0 {

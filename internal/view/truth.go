@@ -78,45 +78,33 @@ func (p *panelling) trueLines() (lines []chart.Trace, must []float64, said strin
 	if len(p.regret) == 0 {
 		return nil, nil, ""
 	}
-	best := chart.Trace{Name: "best that can be had, in truth", Style: chart.Truth}
-	mean := chart.Trace{Name: "average of the trials so far, in truth", Style: chart.Second}
+	best, reachable := p.line(sum{"best that can be had, in truth", chart.Truth, func(i int) *float64 { return &p.reachable[i] }})
+	mean, _ := p.line(sum{"average of the trials so far, in truth", chart.Second, func(i int) *float64 { y := p.reachable[i] - p.regret[i]; return &y }})
 	last, unit := len(p.regret)-1, p.Snap.Definition.Objective.Unit
-	for i := range p.regret {
-		if !p.between(i) {
-			y := p.reachable[i] - p.regret[i]
-			push(&best, i+1, &p.reachable[i])
-			push(&mean, i+1, &y)
-			must = append(must, p.reachable[i])
-		}
-	}
-	held(len(p.Snap.Trials), &best, &mean)
 	behind, within := p.regret[last], "within the limits"
 	if slices.ContainsFunc(p.Snap.Definition.Constraints, design.Constraint.Given) { // known anew for each trial
 		within += " on average"
 	}
-	return []chart.Trace{best, mean}, append(must, p.reachable[last]-behind), fmt.Sprintf("In truth %s can be had %s; on average per trial those so far are %s%s it (R(t)/t).",
+	return []chart.Trace{best, mean}, append(reachable, p.reachable[last]-behind), fmt.Sprintf("In truth %s can be had %s; on average per trial those so far are %s%s it (R(t)/t).",
 		words.With(words.Rough(p.reachable[last]), unit), within, words.With(words.Rough(max(behind, -behind)), unit), words.Either(behind < 0, " above, beyond a limit,", " behind"))
 }
 
 // averageLine is the average of a limit's metric over trials, drawn where the limit's own average
 // excess V(t)/t has it.
 func (p *panelling) averageLine(j int) chart.Trace {
-	line := chart.Trace{Name: "average of the trials so far", Style: chart.Second}
-	for i, sums := range p.sums {
-		if sum := sums[j]; sum.Known > 0 && !p.between(i) {
-			y := p.averageOf(j, i)
-			push(&line, i+1, &y)
-		}
-	}
-	held(len(p.Snap.Trials), &line)
+	line, _ := p.line(sum{"average of the trials so far", chart.Second, func(i int) *float64 { return p.averageOf(j, i) }})
 	return line
 }
 
 // averageOf is the threshold and V(t)/t = (1/t) Σ_{s≤t} g_s after trial i+1, in the metric's unit:
-// the average of its readings.
-func (p *panelling) averageOf(j, i int) float64 {
+// the average of its readings, nil where there is none.
+func (p *panelling) averageOf(j, i int) *float64 {
 	c, sum := p.Snap.Definition.Constraints[j], p.sums[i][j]
-	return c.Threshold + words.Either(c.Op == ">=", -1.0, 1.0)*sum.Balance/float64(sum.Known)
+	if sum.Known == 0 {
+		return nil
+	}
+	average := c.Threshold + words.Either(c.Op == ">=", -1.0, 1.0)*sum.Balance/float64(sum.Known)
+	return &average
 }
 
 // averageWords say where the average stands, and what is left to spend before the sum of all trials
@@ -127,7 +115,7 @@ func (p *panelling) averageWords(j int) string {
 	if sum.Known == 0 {
 		return ""
 	}
-	said := fmt.Sprintf("On average %s is %s per trial against its limit of %s (V(t)/t is %s): ", c.Metric, words.With(words.Rough(p.averageOf(j, last)), c.Unit),
+	said := fmt.Sprintf("On average %s is %s per trial against its limit of %s (V(t)/t is %s): ", c.Metric, words.With(words.RoughOr(p.averageOf(j, last)), c.Unit),
 		words.Quantity(c.Threshold, c.Unit), words.With(words.Rough(sum.Balance/float64(sum.Known)), c.Unit))
 	if sum.Balance > 0 {
 		said += words.With(words.Rough(sum.Balance), c.Unit) + " in sum is overspent"
@@ -140,20 +128,4 @@ func (p *panelling) averageWords(j int) string {
 			words.With(words.Rough(c.Threshold+share), c.Unit), words.Either(c.Op == ">=", "more", "less"))
 	}
 	return said + "."
-}
-
-// between tells whether a trial, counted from 0, needs no point of its own in a running sum: those
-// between lie between.
-func (p *panelling) between(i int) bool {
-	n := len(p.Snap.Trials)
-	return p.dense() && i%max(1, n/spans) != 0 && i+1 < n
-}
-
-// held lets lines hold what they came to until the next trial.
-func held(trials int, lines ...*chart.Trace) {
-	for _, line := range lines {
-		if n := len(line.X); n > 0 {
-			line.X, line.Y = append(slices.Clip(line.X), trials+1), append(line.Y, line.Y[n-1])
-		}
-	}
 }

@@ -116,7 +116,7 @@ func (v answering) lucky() *templates.Lucky {
 	}
 	o := v.Snap.Definition.Objective
 	value := best.Metrics[o.Metric].Value
-	return &templates.Lucky{Number: best.Number, URL: TrialURL(v.Snap.ID, best.Number), What: v.luckyWords(), Value: *valued(words.Quantity(value, o.Unit), value)}
+	return &templates.Lucky{Number: best.Number, URL: v.trialURL(best.Number), What: v.luckyWords(), Value: *valued(words.Quantity(value, o.Unit), value)}
 }
 
 func (v answering) luckyWords() string {
@@ -132,7 +132,7 @@ func valued(text string, x float64) *templates.Value {
 // answer is what the model says of settings that were tried.
 func (v answering) answer(r study.Recommendation) *templates.Answer {
 	d := v.Snap.Definition
-	answer := &templates.Answer{Number: r.Number, URL: TrialURL(v.Snap.ID, r.Number), Settings: settingsOf(d, r.Parameters), Copy: copyText(d, r.Parameters)}
+	answer := &templates.Answer{Number: r.Number, URL: v.trialURL(r.Number), Settings: settingsOf(d, r.Parameters), Copy: v.copyText(r.Parameters)}
 	for _, metric := range v.metricsShown() {
 		answer.Expected = append(answer.Expected, v.expected(metric, r.Believed))
 	}
@@ -155,8 +155,11 @@ func (v answering) expected(metric string, b study.Believed) templates.Expected 
 // limitLines say how each limit stands.
 func (v answering) limitLines() []templates.LimitLine {
 	var lines []templates.LimitLine
-	for _, c := range v.Snap.Definition.Constraints {
+	for j, c := range v.Snap.Definition.Constraints {
 		line := templates.LimitLine{Name: c.Name, Asks: asks(c), Mark: string(chart.Feasible)}
+		if v.Paper {
+			line.Before = v.limitBefore(j)
+		}
 		broken, known := v.brokenIn(c)
 		line.Count = "broken in " + strconv.Itoa(broken) + " of " + words.Count(known, "trial", "trials")
 		if broken > 0 {
@@ -178,6 +181,17 @@ func (v answering) limitLines() []templates.LimitLine {
 		lines = append(lines, line)
 	}
 	return lines
+}
+
+// limitBefore says how a limit stood before it was changed, "" where it never was.
+func (v Facts) limitBefore(j int) string {
+	var said []string
+	for i, turn := range v.Snap.Turns[1:] {
+		if was := v.Snap.Turns[i].Limits[j]; was.Threshold != turn.Limits[j].Threshold {
+			said = append(said, fmt.Sprintf("%s before trial %d", words.Quantity(was.Threshold, was.Unit), turn.After+1))
+		}
+	}
+	return strings.Join(said, "; ")
 }
 
 // riskOf is the account of the risk that was asked for with a limit, nil where none was.
@@ -245,8 +259,8 @@ func (v answering) closest() *templates.Answer {
 	if objective, told := nearest.Metrics[d.Objective.Metric]; told && binding.Metric != d.Objective.Metric {
 		said += fmt.Sprintf(" %s was %s.", design.Capitalised(d.Objective.Metric), v.Measured(d.Objective.Metric, objective))
 	}
-	return &templates.Answer{Number: nearest.Number, URL: TrialURL(v.Snap.ID, nearest.Number), Settings: settingsOf(d, nearest.Parameters),
-		Copy: copyText(d, nearest.Parameters), Words: said}
+	return &templates.Answer{Number: nearest.Number, URL: v.trialURL(nearest.Number), Settings: settingsOf(d, nearest.Parameters),
+		Copy: v.copyText(nearest.Parameters), Words: said}
 }
 
 // worst is the limit that a trial breaks most, excesses being measured in the scale of what has

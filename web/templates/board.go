@@ -26,11 +26,8 @@ type Board struct {
 	Event       string // what event At was
 	Verified    Verified
 	Verdict     Verdict
-	Progress    Progress
-	Beliefs     Beliefs
-	Trials      Trials
-	Amends      Amends
-	Ledger      Ledger
+	Whole
+	Amends Amends
 }
 
 // section lets a section of the board fetch itself when the model is there, and stay as it is when

@@ -63,7 +63,7 @@ func (w Work) trigger() string {
 	return strings.Join(when, ", ")
 }
 
-// Whole is what lies below the next trial.
+// Whole is what lies below the next trial, on a study's page as on its board.
 type Whole struct {
 	Progress Progress
 	Beliefs  Beliefs
@@ -245,7 +245,7 @@ type Beliefs struct {
 	Axes       [2]Input
 	Metric     Input
 	At         int64
-	Action     string
+	Action     string // of the form that chooses what is drawn, "" where nothing can be chosen
 	Part       string // address of the part alone, "" when the whole page has to be fetched
 }
 
@@ -293,6 +293,8 @@ type Trials struct {
 	Shown    string // "1–50 of 312"
 	Note     string // what the numbers' ± is, where some have one
 	Total    int
+	Paper    bool // in a file: nothing can be chosen
+	Folded   bool // all settings stand in one column and all readings in another, as on narrow paper
 }
 
 // Filter is one choice of what to list.
@@ -328,6 +330,8 @@ type Cell struct {
 type Ledger struct {
 	Entries []LedgerEntry
 	Older   Filter
+	Paper   bool   // in a file: each entry says its number and hash
+	Note    string // how many others there are, in a file
 }
 
 // LedgerEntry is one event.

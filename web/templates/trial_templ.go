@@ -663,7 +663,7 @@ func TrialView(p TrialPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ledgerLines(p.History).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ledgerLines(p.History, false).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -57,6 +57,7 @@ type Lucky struct {
 type LimitLine struct {
 	Name, Asks string
 	Count      string // "broken in 2 of 19 trials"
+	Before     string // how it stood, on paper
 	Mark       string
 	Violation  *Value // sum of excesses; nil while there is none
 	Largest    *Value // excess; nil where it is the sum

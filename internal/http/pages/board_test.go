@@ -245,6 +245,6 @@ func TestTheReportOfALongStudySaysThatItIsBeingMade(t *testing.T) {
 		return answer.Status == 200
 	})
 	for _, direct := range []string{made, string(s.Call("GET", study+"/report", s.Admin, nil).Want(200).Body)} {
-		sitetest.Says(t, direct, "<figure>", "of 2000 trials")
+		sitetest.Says(t, direct, "<figure ", "of 2000 trials")
 	}
 }

@@ -55,6 +55,9 @@ func (s *Site) load(ctx context.Context, v *view.Facts, needed needs) error {
 	return err
 }
 
+// eventsAtOnce is how many entries are read at a time.
+const eventsAtOnce = 500
+
 // loadEntries gets a page of the ledger, the one that ends before the entry that the query names.
 func loadEntries(ctx context.Context, studies *study.Service, v *view.Facts) (err error) {
 	q := request.QueryOf(v.LedgerQuery())
@@ -63,7 +66,14 @@ func loadEntries(ctx context.Context, studies *study.Service, v *view.Facts) (er
 		return err
 	}
 	v.Earlier = max(0, int(before)-1-v.LedgerShown(before))
-	v.Entries, err = studies.Events(ctx, v.Snap.ID, int64(v.Earlier), int(before)-1-v.Earlier)
+	for after := int64(v.Earlier); err == nil && after < before-1; after = int64(v.Earlier + len(v.Entries)) {
+		var read []ledger.Event
+		read, err = studies.Events(ctx, v.Snap.ID, after, int(min(eventsAtOnce, before-1-after)))
+		if len(read) == 0 {
+			break
+		}
+		v.Entries = append(v.Entries, read...)
+	}
 	return err
 }
 
@@ -138,7 +148,7 @@ func (s *Site) loadBoard(ctx context.Context, v *view.Facts, now *ledger.Snapsho
 		if !view.Amends(turn) {
 			continue
 		}
-		if len(v.Board.Amended) == view.MostAmends {
+		if len(v.Board.Amended) == v.MostAmends() {
 			v.Board.Unseen++
 			continue
 		}
@@ -170,28 +180,4 @@ func (s *Site) loadVerification(ctx context.Context, v *view.Facts, now *ledger.
 	}
 	v.Board.Entries, v.Board.Hash, v.Board.Verification = now.Version, now.Hash, shown
 	return err
-}
-
-// eventsAtOnce is how many entries a report reads at a time.
-const eventsAtOnce = 500
-
-// readPast walks the ledger up to the version shown.
-func readPast(ctx context.Context, studies *study.Service, v view.Facts) (*view.Past, error) {
-	past := v.NewPast()
-	for after := int64(0); after < v.Snap.Version; {
-		events, err := studies.Events(ctx, v.Snap.ID, after, int(min(eventsAtOnce, v.Snap.Version-after)))
-		if err != nil {
-			return nil, err
-		}
-		if len(events) == 0 {
-			return nil, errors.New("study " + v.Snap.ID + ": the ledger ends before the version shown")
-		}
-		for _, event := range events {
-			if err := past.Take(event); err != nil {
-				return nil, err
-			}
-		}
-		after = events[len(events)-1].Seq
-	}
-	return past, nil
 }

@@ -2,10 +2,10 @@ package pages
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"mime"
 	"net/http"
-	"strconv"
 	"strings"
 
 	"headroom/internal/http/request"
@@ -39,7 +39,7 @@ func (s *Site) Report(w http.ResponseWriter, r *http.Request, current view.Facts
 	name := mime.FormatMediaType("inline", map[string]string{"filename": fmt.Sprintf("%s, entry %d.html", fileName(v.Head.Name), v.Snap.Version)})
 	w.Header().Set("Content-Disposition", name)
 	w.Header().Set("Content-Security-Policy", reportPolicy)
-	return show(w, r, http.StatusOK, templates.ReportView(report))
+	return s.Studies.Derived.Draw(r.Context(), v.Snap.ID, func() error { return show(w, r, http.StatusOK, templates.ReportView(report)) })
 }
 
 // reportBehind tells whether a report can be made from what is at hand, having given that a moment.
@@ -76,32 +76,11 @@ func fileName(name string) string {
 	}, name)
 }
 
-// report makes the report: all is loaded, then worded, then each chart drawn in its turn.
+// report makes the report: all is loaded, then worded.
 func (s *Site) report(ctx context.Context, v view.Facts, now *ledger.Snapshot) (templates.Report, error) {
-	v.Whole, v.Query = true, nil // nothing can be fetched later, or chosen
-	past, err := readPast(ctx, s.Studies, v)
-	if err != nil {
+	v.Whole, v.Paper, v.Query, v.Head.Operates = true, true, nil, false // nothing can be fetched later, or chosen
+	if err := errors.Join(s.load(ctx, &v, readout|gain|history|picture|entries), s.loadBoard(ctx, &v, now)); err != nil {
 		return templates.Report{}, err
 	}
-	if err := s.load(ctx, &v, readout|gain|history|picture); err != nil {
-		return templates.Report{}, err
-	}
-	if err := s.loadVerification(ctx, &v, now); err != nil {
-		return templates.Report{}, err
-	}
-	report, figures, err := v.Report(past)
-	if err != nil {
-		return report, err
-	}
-	report.Figures = make([]templates.ReportFigure, len(figures))
-	steps := make([]func() error, len(figures))
-	for i, one := range figures {
-		steps[i] = func() error {
-			id := "figure-" + strconv.Itoa(i+1)
-			one.Drawing.Trials = "" // nothing in a file leads to the server
-			report.Figures[i] = templates.ReportFigure{ID: id, Title: one.Title, Chart: one.Drawing.HTML(id+"-chart", id), Caption: one.Caption, Table: one.Table}
-			return nil
-		}
-	}
-	return report, s.Studies.Derived.Draw(ctx, v.Snap.ID, steps...)
+	return v.Report()
 }

@@ -47,7 +47,7 @@ func TestReportIsOneFile(t *testing.T) {
 	state := s.API("GET", study+"/state", nil).Want(200).JSON()
 	for _, want := range map[string]string{
 		"the head's hash": snap["hash"].(string), "the version": fmt.Sprintf("entry %v of %v", snap["version"], snap["version"]),
-		"the verification": "verified ", "the first value": "(first told 71.2)", "the correction's reason": "digits &lt;swapped&gt;", "the exclusion": "the stirrer stood still",
+		"the verification": "verified ", "the first value": `<s class="was" title="as first told">71.2</s>`, "the correction's reason": "digits &lt;swapped&gt;", "the exclusion": "the stirrer stood still",
 		"the limit before": "before trial 9", "whose limits": "The results are by the limits as they are now.", "the change in words": "limit of impurity from 0.5 to 0.4",
 	} {
 		sitetest.Says(t, report, want)
@@ -57,7 +57,7 @@ func TestReportIsOneFile(t *testing.T) {
 	}
 	drawings := regexp.MustCompile(`(?s)<div role="img".*?</div></div>`).FindAllString(report, -1)
 	figures := strings.Count(report, "<figure")
-	if figures < 5 || len(drawings) != figures {
+	if figures < 3 || len(drawings) != figures {
 		t.Errorf("%d figures, %d of them drawn", figures, len(drawings))
 	}
 	for _, drawing := range drawings {
@@ -168,7 +168,7 @@ func TestTheReportAnswersAsThePage(t *testing.T) {
 	s.API("POST", "/studies/"+id+"/trials/1/fail", `{"reason": "pump"}`).Want(200)
 	curve(s, id, 8, 5, "yield", "impurity", "pressure")
 	settled(s, id, 9)
-	sitetest.Says(t, reportOf(s, id), ">The answer so far<", "Nothing can be recommended yet: no settings tried are more likely to stay within every limit than to break one", "Closest to the limits: trial 2, with x ", "binds: 5.1")
+	sitetest.Says(t, reportOf(s, id), ">The answer so far<", "Nothing can be recommended yet: no settings tried are more likely to stay within every limit than to break one", "Closest to the limits: trial 2<", "binds: 5.1")
 	s.API("PATCH", "/studies/"+id, `{"state": "finished"}`).Want(200)
 	sitetest.Says(t, reportOf(s, id), ">The answer<", "This study is finished.", "Nothing could be recommended: no settings tried are more likely to stay within every limit than to break one")
 	sitetest.Lacks(t, reportOf(s, id), "recommended yet")
@@ -184,7 +184,7 @@ func TestTheReportHasWhatWasChosen(t *testing.T) {
 	id := s.NewStudy(screened)
 	chosen := s.API("POST", "/studies/"+id+"/ask", nil).Want(201).JSON()["trials"].([]any)[0].(map[string]any)["parameters"].(map[string]any)["x"].(float64)
 	s.API("POST", "/studies/"+id+"/trials/1/tell", `{"metrics": {"yield": 50, "impurity": 0.2, "pressure": 1}, "parameters": {"x": 0.123}}`).Want(200)
-	used := regexp.MustCompile(`<td[^>]*>0\.123\d* \(chosen (0\.\d+)\)</td>`).FindStringSubmatch(reportOf(s, id))
+	used := regexp.MustCompile(`<td[^>]*>0\.123\d*\s*<span[^>]*>chosen (0\.\d+)</span></td>`).FindStringSubmatch(reportOf(s, id))
 	if used == nil {
 		t.Fatal("the report does not say beside 0.123 what was chosen")
 	}
@@ -201,7 +201,7 @@ func TestNoWordOfLimitsWithoutAny(t *testing.T) {
 	settled(s, id, 8)
 	for _, at := range []string{"report", "board"} {
 		text := html.UnescapeString(s.Page("/studies/" + id + "/" + at))
-		sitetest.Says(t, text, ">measured<")
+		sitetest.Says(t, text, ">measured")
 		sitetest.Lacks(t, text, ">within limits<", ">Within limits<", ">Limit broken<", "Distance to the limit")
 	}
 	s.Call("GET", "/studies/"+id+"/board?"+url.Values{"show": {"feasible"}}.Encode(), s.Admin, nil).Want(200)
@@ -253,7 +253,7 @@ func TestNumbersBehindChartsAreOfReadings(t *testing.T) {
 func figureOf(t *testing.T, report, title string) string {
 	t.Helper()
 	for _, figure := range regexp.MustCompile(`(?s)<figure[ >].*?</figure>`).FindAllString(report, -1) {
-		if strings.Contains(figure, ". "+title) {
+		if strings.Contains(figure, ">"+title) {
 			return figure
 		}
 	}
@@ -285,7 +285,7 @@ func TestTheReportHasTheMap(t *testing.T) {
 	row := regexp.MustCompile(`(?s)<tbody>\s*<tr>.*?</tr>`).FindString(figure)
 	head := regexp.MustCompile(`<th[^>]*class="number"[^>]*>\s*([^<\s]+)`).FindAllStringSubmatch(figure, -1)
 	cells := cell.FindAllStringSubmatch(row, -1)
-	if len(cells) != 7 || len(head) != 6 || !strings.Contains(figure, "temperature") {
+	if len(cells) != 10 || len(head) != 9 || !strings.Contains(figure, "temperature") {
 		t.Fatalf("the map's table has %d columns and %d heads", len(cells), len(head))
 	}
 	across, up := "salt", "temperature"
@@ -328,7 +328,7 @@ func TestTheReportMarksWhatWasChanged(t *testing.T) {
 			t.Errorf("has the report %s? It must have the light colours and no others", variable)
 		}
 	}
-	sitetest.Says(t, report, "Calibration and drift")
+	sitetest.Says(t, report, "Can the bands be trusted? (calibration)", "Has the process drifted?")
 }
 
 // wantStrict fails unless every element is closed in its order, no attribute stands twice, and
@@ -336,6 +336,7 @@ func TestTheReportMarksWhatWasChanged(t *testing.T) {
 func wantStrict(t *testing.T, report string) {
 	t.Helper()
 	closed := regexp.MustCompile(`<(meta|br|hr|col)((?:\s[^>]*[^/>])?)>`).ReplaceAllString(strings.TrimPrefix(report, "<!doctype html>"), "<$1$2/>")
+	closed = regexp.MustCompile(`(\s(?:open|data-[a-z-]+))([\s>])`).ReplaceAllString(closed, `$1=""$2`) // attributes that are there or not
 	decoder := xml.NewDecoder(strings.NewReader(closed))
 	decoder.Entity = xml.HTMLEntity
 	elements := 0
@@ -364,12 +365,6 @@ func wantStrict(t *testing.T, report string) {
 	}
 	text := regexp.MustCompile(`<[^>]*>`).ReplaceAllString(report, "\x00")
 	zoned := regexp.MustCompile(`\d\d:\d\d(:\d\d)?( UTC)?`)
-	for _, table := range regexp.MustCompile(`(?s)<table>.*?</table>`).FindAllString(report, -1) {
-		if zoned.MatchString(table) && !strings.Contains(table, "(UTC)") {
-			t.Errorf("a table has times without a zone: %.200s", table)
-		}
-		text = strings.Replace(text, regexp.MustCompile(`<[^>]*>`).ReplaceAllString(table, "\x00"), "", 1)
-	}
 	for _, at := range zoned.FindAllString(text, -1) {
 		if !strings.HasSuffix(at, " UTC") {
 			t.Errorf("the time %s has no zone", at)

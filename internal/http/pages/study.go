@@ -83,8 +83,8 @@ func wholeOf(v view.Facts) (*templates.Whole, error) {
 	if err != nil {
 		return nil, err
 	}
-	list, err := v.Ledger()
-	return &templates.Whole{Progress: v.Progress(), Beliefs: v.Beliefs(), Trials: trials, Ledger: list}, err
+	whole, err := v.Below(trials)
+	return &whole, err
 }
 
 // trialsOf is the table of the trials that are asked for.

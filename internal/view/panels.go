@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"headroom/internal/optimizer"
+	"headroom/internal/study"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
 	"headroom/internal/view/chart"

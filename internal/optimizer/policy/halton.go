@@ -16,7 +16,7 @@ var halton = Description{
 type spread struct{ unbanded }
 
 func (a spread) Traits() Traits {
-	return Traits{LooksBack: true, LooksAtAll: true, Propose: a.propose}
+	return Traits{LooksBack: true, LooksAtAll: true, Blind: true, Propose: a.propose}
 }
 
 func (spread) propose(s *Input) [][]float64 { return [][]float64{s.Set.Design()} }

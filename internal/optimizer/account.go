@@ -171,7 +171,7 @@ func (s *account) ownEstimates(ctx context.Context, t int, q []float64, m moment
 		return nil, err
 	}
 	then := &decision{view: v}
-	input, err := then.drawn(then.inputFrom(ctx, []Place{s.placeOf(t)}, known, s.draw(t), estimates))
+	input, err := then.drawn(ctx, then.inputFrom(ctx, []Place{s.placeOf(t)}, known, s.draw(t), estimates), s.placeOf(t), known)
 	if err != nil {
 		return nil, err
 	}

@@ -283,9 +283,9 @@ func refit(b *testing.B, s *State) *State {
 	return sure(s.Extend(background, &h))
 }
 
-// family is a study of 2000 rounds under an algorithm: two parameters and two limits, each reading
-// told in its own round, the last as well.
-func family(b *testing.B, algorithm string) (*Config, *History) {
+// family is a study of so many rounds under an algorithm: two parameters and two limits, each
+// reading told in its own round, the last as well.
+func family(b *testing.B, algorithm string, rounds int) (*Config, *History) {
 	b.Helper()
 	settings := map[string]string{"rpol-censored-ucb": `{"delay_window": 3, "response_bound": 0.1}`, "rpol-sw-ucb": `{"window": 100}`,
 		"ckb-sw-ucb": `{"window": 100}`, "ckb-restart-ucb": `{"restart_every": 100}`}
@@ -303,7 +303,7 @@ func family(b *testing.B, algorithm string) (*Config, *History) {
 			}
 		}
 	}, raw)
-	h := played(cfg, 2000, 1)
+	h := played(cfg, rounds, 1)
 	for i := range h.Rounds {
 		h.Rounds[i].Costs = []float64{-0.1, 0.1}
 	}
@@ -314,7 +314,7 @@ func family(b *testing.B, algorithm string) (*Config, *History) {
 func BenchmarkTellFamilies(b *testing.B) {
 	for _, a := range policy.Descriptions() {
 		b.Run(a.Name, func(b *testing.B) {
-			cfg, h := family(b, a.Name)
+			cfg, h := family(b, a.Name, 2000)
 			s := mustReplay(b, cfg, seenAt(h, len(h.Rounds)))
 			sure(s.Trace(background))
 			for b.Loop() {
@@ -324,19 +324,21 @@ func BenchmarkTellFamilies(b *testing.B) {
 	}
 }
 
-// BenchmarkAskFamilies suggests the round after.
+// BenchmarkAskFamilies suggests the round after 100, 1000 and 2000.
 func BenchmarkAskFamilies(b *testing.B) {
 	for _, a := range policy.Descriptions() {
-		b.Run(a.Name, func(b *testing.B) {
-			cfg, h := family(b, a.Name)
-			s := mustReplay(b, cfg, h)
-			known := Known{At: func(j int, u []float64) float64 { return u[j] - 0.5 }}
-			for b.Loop() {
-				if _, err := s.Suggest(background, known); err != nil {
-					b.Fatal(err)
+		for _, rounds := range []int{100, 1000, 2000} {
+			b.Run(fmt.Sprintf("%s/rounds=%d", a.Name, rounds), func(b *testing.B) {
+				cfg, h := family(b, a.Name, rounds)
+				s := mustReplay(b, cfg, h)
+				known := Known{At: func(j int, u []float64) float64 { return u[j] - 0.5 }}
+				for b.Loop() {
+					if _, err := s.Suggest(background, known); err != nil {
+						b.Fatal(err)
+					}
 				}
-			}
-		})
+			})
+		}
 	}
 }
 

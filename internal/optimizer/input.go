@@ -52,17 +52,84 @@ func (s *decision) inputOf(ctx context.Context, at Place, known func(j, i int) f
 	if err != nil {
 		return nil, err
 	}
-	return s.drawn(input)
+	return s.drawn(ctx, input, at, known)
 }
 
 // drawn completes the input of one place with the draw there of a policy that draws whole
 // functions, where none was recorded.
-func (s *decision) drawn(input *policy.Input) (*policy.Input, error) {
-	var err error
-	if s.traits.Drawn != nil && len(input.Draw.Z) != len(s.targets) {
-		input.Draw.Z, err = s.traits.Drawn(input, 0)
+func (s *decision) drawn(ctx context.Context, input *policy.Input, at Place, known func(j, i int) float64) (*policy.Input, error) {
+	if s.traits.Drawn == nil || len(input.Draw.Z) == len(s.targets) {
+		return input, nil
 	}
+	if widths := s.traits.Functions(input); widths != nil {
+		d, err := s.drawing(ctx, []Place{at}, known, input, widths)
+		if err == nil {
+			err = d.draw(ctx, []int{0})
+		}
+		if err != nil {
+			return nil, err
+		}
+		d.show(input, []int{0})
+	}
+	input.Draw.Z = s.drawnAt(input, 0)
+	return input, nil
+}
+
+// drawnAt is what is recorded of functions drawn, at place i; 0 where none were.
+func (s *decision) drawnAt(input *policy.Input, i int) []float64 {
+	if input.Functions == nil {
+		return make([]float64, len(s.targets))
+	}
+	return s.traits.Drawn(input, i)
+}
+
+// unseen is what the algorithm knows of some places without estimates.
+func (s *decision) unseen(ctx context.Context, at []Place, known func(j, i int) float64, draw Draw) (*policy.Input, error) {
+	input := s.inputFrom(ctx, at, known, draw, make([]policy.Estimate, len(s.targets)))
+	var err error
+	input.Works, err = s.worksAt(ctx, at)
 	return input, err
+}
+
+// choices are the places, by their index and in ascending order, that the algorithm chooses among,
+// and what it sees there. Of places over which it draws functions those are left out that would not
+// be chosen, unless all are asked for.
+func (s *decision) choices(ctx context.Context, at []Place, known func(j, i int) float64, draw Draw, all bool) (of []int, input *policy.Input, err error) {
+	of = indices(len(at))
+	if !s.traits.Blind && s.traits.Considers == nil && s.traits.Functions == nil {
+		input, err = s.inputAt(ctx, at, known, draw)
+		return of, input, err
+	}
+	unseen, err := s.unseen(ctx, at, known, draw)
+	if err != nil || s.traits.Functions == nil {
+		return of, unseen, err
+	}
+	if s.traits.Considers != nil {
+		of = s.traits.Considers(unseen)
+	}
+	of = s.foremost(of, at, unseen.Works)
+	some, knownOf := pick(at, of), func(j, i int) float64 { return known(j, of[i]) }
+	widths := s.traits.Functions(unseen)
+	if widths == nil || len(of) == 0 {
+		input, err = s.unseen(ctx, some, knownOf, draw)
+		return of, input, err
+	}
+	drawn, input, err := s.drawOver(ctx, some, knownOf, unseen, widths, all)
+	return pick(of, drawn), input, err
+}
+
+// foremost are the places of the lowest rank that may be chosen.
+func (s *decision) foremost(of []int, at []Place, works *policy.Estimate) []int {
+	scores := s.weigh(policy.Scores{}, works)
+	for rank := range ranks {
+		for _, usable := range s.usables() {
+			fits := func(i int) bool { return s.rank(scores, at[i], i) == rank && usable(at[i]) }
+			if some := slices.DeleteFunc(slices.Clone(of), func(i int) bool { return !fits(i) }); len(some) > 0 {
+				return some
+			}
+		}
+	}
+	return nil
 }
 
 // score is the algorithm's acquisition at the places of the input.
@@ -122,9 +189,6 @@ func (s *decision) set(ctx context.Context, at []Place, known func(j, i int) flo
 		if i := slices.IndexFunc(at, func(p Place) bool { return samePlace(p, seed) }); i >= 0 {
 			set.Seeds = append(set.Seeds, i)
 		}
-	}
-	set.Joint = func(among []int) (func(k int, width float64, normal func() float64) []float64, error) {
-		return s.joint(ctx, at, among)
 	}
 	set.Reread = func(k int, among []int) (func(x int, value float64) policy.Estimate, error) {
 		return s.reread(ctx, at, k, among)

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"headroom/internal/optimizer/checkpoint"
+	"headroom/internal/optimizer/policy"
 	"headroom/internal/optimizer/search"
 )
 
@@ -116,10 +117,7 @@ func (s *decision) startingPlaces() []Place {
 // is listed twice.
 func (s *decision) finitePlaces(ctx context.Context, draw Draw) ([]Place, error) {
 	if s.traits.Propose != nil {
-		none, err := s.inputAt(ctx, nil, nil, draw)
-		if err != nil {
-			return nil, err
-		}
+		none := s.inputFrom(ctx, nil, nil, draw, make([]policy.Estimate, len(s.targets)))
 		if at := s.allowedPlaces(s.traits.Propose(none)); len(at) > 0 {
 			return at, nil
 		}

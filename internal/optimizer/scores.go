@@ -37,10 +37,14 @@ func (s *decision) bestWhere(ctx context.Context, at []Place, known Known, suits
 		return maximum{}, ErrNoneAllowed
 	}
 	draw := s.draw(s.Round())
-	input, err := s.inputAt(ctx, at, known.at(at), draw)
+	of, input, err := s.choices(ctx, at, known.at(at), draw, false)
 	if err != nil {
 		return maximum{}, err
 	}
+	if len(of) == 0 {
+		return maximum{}, ErrNoneAllowed
+	}
+	at = pick(at, of)
 	scores, err := s.score(input)
 	if err != nil {
 		return maximum{}, err
@@ -55,9 +59,7 @@ func (s *decision) bestWhere(ctx context.Context, at []Place, known Known, suits
 	}
 	found := maximum{place: at[chosen], value: values[chosen], reason: reason(scores.Reason, fellBack), draw: draw}
 	if s.traits.Drawn != nil {
-		if found.draw.Z, err = s.traits.Drawn(input, chosen); err != nil {
-			return maximum{}, err
-		}
+		found.draw.Z = s.drawnAt(input, chosen)
 	}
 	for i, p := range at { // beside the best of a continuous space lie others that are hardly another choice
 		allowed[i] = allowed[i] && i != chosen && (p.Arm >= 0 || distinct(p.U, at[chosen].U))
@@ -94,19 +96,25 @@ func (s *decision) scoreAll(ctx context.Context, at []Place, known Known, draw D
 func (s *decision) order(raw policy.Scores, at []Place) ([]search.Score, string) {
 	scores := make([]search.Score, len(at))
 	for i, p := range at {
-		scores[i] = search.Score{Rank: s.rank(raw, p, i), Allowed: raw.Allowed == nil || raw.Allowed[i], Value: raw.Value[i]}
-		if !scores[i].Allowed {
-			scores[i].Value = math.Inf(-1)
-			if raw.Fallback != nil {
-				scores[i].Value = raw.Fallback[i]
-			} else {
-				scores[i].Rank = ranks
-			}
-		} else if raw.Untruncated != nil {
-			scores[i].Tie = raw.Untruncated[i]
-		}
+		scores[i] = ordered(raw, i)
+		scores[i].Rank = max(scores[i].Rank, s.rank(raw, p, i))
 	}
 	return scores, raw.Reason
+}
+
+// ordered is score i in that order, among places of one rank.
+func ordered(raw policy.Scores, i int) search.Score {
+	score := search.Score{Allowed: raw.Allowed == nil || raw.Allowed[i], Value: raw.Value[i]}
+	switch {
+	case score.Allowed && raw.Untruncated != nil:
+		score.Tie = raw.Untruncated[i]
+	case score.Allowed:
+	case raw.Fallback != nil:
+		score.Value = raw.Fallback[i]
+	default:
+		score.Value, score.Rank = math.Inf(-1), ranks
+	}
+	return score
 }
 
 func byScore(a, b climber) int {
@@ -167,9 +175,8 @@ func (s *decision) effective(scores policy.Scores, at []Place) (values []float64
 	for i, p := range at {
 		ranked[i] = s.rank(scores, p, i)
 	}
-	usables := []func(Place) bool{s.teaches(), s.left}
 	for rank := range ranks {
-		for _, usable := range usables {
+		for _, usable := range s.usables() {
 			fits := func(i int) bool { return ranked[i] == rank && usable(at[i]) }
 			if allowed, any := allowing(len(at), fits, scores.Allowed); any {
 				return scores.Value, allowed, false
@@ -184,6 +191,9 @@ func (s *decision) effective(scores policy.Scores, at []Place) (values []float64
 	}
 	return scores.Value, make([]bool, len(at)), false
 }
+
+// usables tell which places may be chosen, one after another where none may be.
+func (s *decision) usables() []func(Place) bool { return []func(Place) bool{s.teaches(), s.left} }
 
 // A place of a higher rank is chosen only where none of a lower one may be.
 const (

@@ -1,16 +1,13 @@
 package optimizer
 
 import (
-	"fmt"
 	"maps"
 	"math"
-	"math/rand/v2"
 	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
-	"headroom/internal/optimizer/factor"
 	"headroom/internal/optimizer/policy"
 )
 
@@ -72,45 +69,6 @@ func TestEarlier(t *testing.T) {
 			t.Errorf("decision %d had the seeds %v, said to have %v", n, want.Set.Seeds, got.Set.Seeds)
 		}
 	}
-}
-
-// TestJoint draws many functions: their mean and covariance must be the posterior's, the latter
-// times the square of the width.
-func TestJoint(t *testing.T) {
-	t.Parallel()
-	state, _, input := stateOf(t, "ckb-ts", 6)
-	const width, draws = 1.5, 40000
-	source := rand.New(rand.NewPCG(5, 0))
-	i, j := 8, 9
-	var sum, square, product, other float64
-	joint := sure(input.Set.Joint(nil))
-	for range draws {
-		f := joint(0, width, source.NormFloat64)
-		sum, other = sum+f[i], other+f[j]
-		square, product = square+f[i]*f[i], product+f[i]*f[j]
-	}
-	mean, otherMean := sum/draws, other/draws
-	src := &state.next.sources[state.next.sourceOf[0]]
-	covariance := sure(src.Covariance(background, state.next.points(src.kernel, state.cfg.Space.places())))
-	within := func(what string, got, want, tolerance float64) {
-		if math.Abs(got-want) > tolerance {
-			t.Errorf("%s of the draws is %g, want %g", what, got, want)
-		}
-	}
-	root := sure(factor.SemidefiniteRoot(background, func() ([][]float64, error) {
-		return src.Covariance(background, state.next.points(src.kernel, state.cfg.Space.places()))
-	}))
-	var normals []float64
-	f := joint(0, width, func() float64 {
-		normals = append(normals, source.NormFloat64())
-		return normals[len(normals)-1]
-	})
-	for c, row := range root {
-		within(fmt.Sprint("place ", c), f[c], input.Reward.Mean[c]+width*factor.Dot(row, normals), 1e-9)
-	}
-	within("mean", mean, input.Reward.Mean[i], 5*width*input.Reward.SD[i]/math.Sqrt(draws))
-	within("variance", square/draws-mean*mean, width*width*covariance[i][i], 0.05*width*width*covariance[i][i])
-	within("covariance", product/draws-mean*otherMean, width*width*covariance[max(i, j)][min(i, j)], 0.05*width*width*math.Sqrt(covariance[i][i]*covariance[j][j]))
 }
 
 // TestSafePlaces holds that safe seeds are among the places of a continuous space, each place once,

@@ -40,16 +40,24 @@ func (s *decision) Own(ctx context.Context, at Place, known Known) (Decision, er
 // Acquisition returns what the next Suggest would maximise, at the given places. The error is that
 // of ctx.
 func (s *decision) Acquisition(ctx context.Context, at []Place, known Known) (Scores, error) {
-	input, err := s.inputAt(ctx, at, known.at(at), s.draw(s.Round()))
-	if err != nil {
-		return Scores{}, err
+	of, input, err := s.choices(ctx, at, known.at(at), s.draw(s.Round()), true)
+	out := Scores{Values: make([]float64, len(at)), Allowed: make([]bool, len(at)), Argmax: -1}
+	if err != nil || len(of) == 0 {
+		return out, err
 	}
 	scores, err := s.score(input)
 	if err != nil {
 		return Scores{}, err
 	}
-	values, allowed, _ := s.effective(scores, at)
-	return Scores{Values: values, Logarithmic: scores.Logarithmic, Allowed: allowed, Argmax: Argmax(values, scores.Untruncated, allowed, scores.Relative)}, nil
+	values, allowed, _ := s.effective(scores, pick(at, of))
+	for n, i := range of {
+		out.Values[i], out.Allowed[i] = values[n], allowed[n]
+	}
+	if best := Argmax(values, scores.Untruncated, allowed, scores.Relative); best >= 0 {
+		out.Argmax = of[best]
+	}
+	out.Logarithmic = scores.Logarithmic
+	return out, nil
 }
 
 // decide prepares the next decision.

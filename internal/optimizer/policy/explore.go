@@ -42,7 +42,11 @@ func (a explorer) Traits() Traits {
 	t := a.ckb.Traits()
 	switch {
 	case a.has(thompsonSampling):
-		t.LooksAtAll, t.RisesWithUncertainty, t.Drawn, t.Slopes = true, false, a.drawn, nil
+		t.LooksAtAll, t.RisesWithUncertainty, t.Slopes = true, false, nil
+		t.Functions, t.Weights, t.Drawn = a.functions, a.weights, a.drawn
+		if a.has(randomExploration) {
+			t.Upper = a.upper
+		}
 	case a.has(randomExploration):
 		t.RisesWithUncertainty, t.Draws, t.Upper, t.Slopes = false, a.draws, a.upper, a.slopes
 	}
@@ -51,28 +55,24 @@ func (a explorer) Traits() Traits {
 
 // upper is the score with [Z]⁺: where Z < 0 the estimate is at best the mean.
 func (a explorer) upper(s *Input) Scores {
-	widths := make([]float64, len(s.Draw.Z))
-	for k, z := range s.Draw.Z {
+	widths := slices.Clone(a.widthsOf(s))
+	for k, z := range widths {
 		widths[k] = positive(z)
 	}
-	return a.scored(s, make([][]float64, len(widths)), widths)
+	return a.scored(s, widths)
 }
 
 func (a explorer) slopes(s *Input) Slopes { return a.lagrangian(s, s.Draw.Z).slopes(s) }
 
 func (a explorer) Score(s *Input) (Scores, error) {
-	functions, widths, err := a.explore(s)
-	if err != nil {
-		return Scores{}, err
-	}
-	return a.scored(s, functions, widths), nil
+	return a.scored(s, a.widthsOf(s)), nil
 }
 
-// scored is the score with these functions, and bounds of these widths where there is none.
-func (a explorer) scored(s *Input, functions [][]float64, widths []float64) Scores {
+// scored is the score with the functions drawn, and bounds of these widths where there is none.
+func (a explorer) scored(s *Input, widths []float64) Scores {
 	l := a.lagrangian(s, widths)
 	estimates := l.edges(s)
-	for k, f := range functions {
+	for k, f := range s.Functions {
 		if f != nil {
 			estimates[k] = f
 		}
@@ -84,37 +84,39 @@ func (a explorer) scored(s *Input, functions [][]float64, widths []float64) Scor
 	return scores
 }
 
-// explore returns, per target, the function drawn over all places, nil where none is, and the width
-// of its bound elsewhere, β or Z.
-func (a explorer) explore(s *Input) (functions [][]float64, widths []float64, err error) {
-	functions = make([][]float64, len(a.rules))
+// functions are those of Thompson sampling, whose width is β.
+func (a explorer) functions(s *Input) []float64 {
+	widths := make([]float64, len(a.rules))
+	for k, rule := range a.rules {
+		if rule == thompsonSampling {
+			widths[k] = s.Beta[k]
+		}
+	}
+	return widths
+}
+
+func (a explorer) weights(s *Input) []float64 { return append([]float64{1}, s.Multipliers...) }
+
+// widthsOf are those of the bounds, β or Z, per target.
+func (a explorer) widthsOf(s *Input) []float64 {
 	switch {
 	case a.has(thompsonSampling):
-		sampled := make([]bool, len(a.rules))
-		for k, rule := range a.rules {
-			sampled[k] = rule == thompsonSampling
-		}
-		functions, err = drawFunctions(s, s.Beta, nil, sampled)
-		return functions, a.draws(s.Draw.Seed, s.Beta), err
+		return a.draws(s.Draw.Seed, s.Beta)
 	case a.has(randomExploration):
-		return functions, s.Draw.Z, nil
+		return s.Draw.Z
 	}
-	return functions, s.Beta, nil
+	return s.Beta
 }
 
 // drawn is what Z is at place i: of a function that was drawn there (f − μ)/σ, else the width.
-func (a explorer) drawn(s *Input, i int) ([]float64, error) {
-	functions, widths, err := a.explore(s)
-	if err != nil {
-		return nil, err
-	}
-	z := standardised(s, functions, i, i)
+func (a explorer) drawn(s *Input, i int) []float64 {
+	z, widths := standardised(s, i), a.widthsOf(s)
 	for k := range z {
-		if functions[k] == nil {
+		if s.Functions[k] == nil {
 			z[k] = widths[k]
 		}
 	}
-	return z, nil
+	return z
 }
 
 // Estimates are μ + Zσ with the recorded Z, and μ − Zσ for a cost that was bounded.

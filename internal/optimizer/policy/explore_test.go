@@ -10,17 +10,9 @@ import (
 func TestRulesOfExploration(t *testing.T) {
 	t.Parallel()
 	const seed = 9
-	var asked []int
 	input := func() *Input {
 		s := line(2, []float64{1, 2}, []float64{0.5, 0.25}, []float64{0.5, 3}, []float64{0.5, 1})
-		s.Draw.Seed, asked = seed, nil
-		s.Set.Joint = func([]int) (func(int, float64, func() float64) []float64, error) {
-			return func(k int, width float64, normal func() float64) []float64 {
-				asked = append(asked, k)
-				e := append([]Estimate{s.Reward}, s.Costs...)[k]
-				return []float64{e.Mean[0] + width*e.SD[0]*normal(), e.Mean[1] + width*e.SD[1]*normal()}
-			}, nil
-		}
+		s.Draw.Seed = seed
 		return s
 	}
 	function := func(mean, sd []float64) []float64 { // the first that the seed draws
@@ -55,15 +47,25 @@ func TestRulesOfExploration(t *testing.T) {
 			s.Draw.Z = traits.Draws(seed, s.Beta)
 		}
 		s.Multipliers = []float64{0.5}
+		var asked []int
+		if traits.Functions != nil {
+			s.Functions = make([][]float64, 2)
+			for k, width := range traits.Functions(s) {
+				if width == 2 {
+					asked, s.Functions[k] = append(asked, k), [][]float64{test.f, test.g}[k]
+				}
+			}
+			equal(t, name+", weights", traits.Weights(s), []float64{1, 0.5})
+		}
 		scores := sure(a.Score(s))
 		equal(t, name, scores.Value, []float64{test.f[0] - 0.5*test.g[0], test.f[1] - 0.5*test.g[1]})
 		if scores.Reason != test.reason {
 			t.Errorf("%s is chosen by the rule %q", name, scores.Reason)
 		}
 		if traits.Drawn != nil {
-			s.Draw.Z = sure(traits.Drawn(s, 1))
+			s.Draw.Z = traits.Drawn(s, 1)
 		}
-		s.Set = nil // nothing is drawn again
+		s.Set, s.Functions = nil, nil // nothing is drawn again
 		equal(t, name+", estimates", a.Estimates(s, 1), []float64{test.f[1], test.g[1]})
 		if len(asked) != len(test.drawn) || len(asked) > 0 && asked[0] != test.drawn[0] {
 			t.Errorf("%s draws the functions %v, want %v", name, asked, test.drawn)

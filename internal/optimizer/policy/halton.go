@@ -16,7 +16,7 @@ var halton = Description{
 type spaceFilling struct{ plain }
 
 func (a spaceFilling) Traits() Traits {
-	return Traits{LooksBack: true, LooksAtAll: true, Propose: a.propose}
+	return Traits{LooksBack: true, LooksAtAll: true, Blind: true, Propose: a.propose}
 }
 
 func (spaceFilling) propose(s *Input) [][]float64 { return [][]float64{s.Set.Design()} }

@@ -28,8 +28,10 @@ type Input struct {
 	TooRisky []bool
 	Given    []bool // per cost: its value is known at the decision
 	Draw     Draw
-	Past     []Past // rounds 1..t−1, for algorithms that look at past readings; nil for the others
-	Set      *Set   // for algorithms that look at the whole set of candidates; nil for the others
+	// Functions holds per target the function drawn over the places; nil where none is.
+	Functions [][]float64
+	Past      []Past // rounds 1..t−1, for algorithms that look at past readings; nil for the others
+	Set       *Set   // for algorithms that look at the whole set of candidates; nil for the others
 }
 
 // Rival is the incumbent x*, the point that would be recommended, beside the places of the input.
@@ -95,10 +97,6 @@ type Set struct {
 	// Unlike is how far apart two points are: the squared distance in unit coordinates, two
 	// different choices being 1 apart whatever their order.
 	Unlike func(u, v []float64) float64
-	// Joint prepares to draw functions over some of the places, all if among is nil: what it
-	// returns draws the target's latent function there from its posterior widened by width: μ +
-	// width·chol(Cov)·n, n standard normal numbers from source.
-	Joint func(among []int) (func(target int, width float64, normal func() float64) []float64, error)
 	// Reread prepares to say what one more reading of the target would change at some of the
 	// places: the function it returns gives the posterior there if a reading equal to value were
 	// added at place x.
@@ -117,17 +115,6 @@ type Set struct {
 	// Pause is called between pieces of long work; an error ends the work, since nobody waits for
 	// it any more.
 	Pause func() error
-
-	last *drawing
-}
-
-// drawing is what drawFunctions drew last over a Set: an algorithm scores by it and then asks what
-// was drawn at the place it chose.
-type drawing struct {
-	seed  uint64
-	width []float64
-	among []int
-	drawn [][]float64
 }
 
 // Draw is what chance contributes to a decision.

@@ -39,7 +39,8 @@ func (a noiseless) Traits() Traits {
 	t.Response, t.Ceiling = a.respond, func(int) float64 { return a.max }
 	t.Bound, t.RegretBound = a.violationBound, a.regretBound
 	if a.samples {
-		t.LooksAtAll, t.RisesWithUncertainty, t.Drawn, t.Slopes = true, false, a.drawn, nil
+		t.LooksAtAll, t.RisesWithUncertainty, t.Slopes = true, false, nil
+		t.Functions, t.Weights, t.Drawn = a.functions, a.functions, a.drawn
 	}
 	return t
 }
@@ -48,28 +49,18 @@ func (a noiseless) Score(s *Input) (Scores, error) {
 	if !a.samples {
 		return a.epochs.Score(s)
 	}
-	drawn, err := a.sample(s)
-	if err != nil {
-		return Scores{}, err
-	}
-	return Scores{Value: drawn[0], Reason: Sample}, nil
+	return Scores{Value: s.Functions[0], Reason: Sample}, nil
 }
 
-// sample draws F over all places, the reward's response; nothing is drawn of the costs.
-func (a noiseless) sample(s *Input) ([][]float64, error) {
-	of := make([]bool, 1+a.costs)
-	of[0] = true
-	return drawFunctions(s, s.Beta, nil, of)
+// functions is F, the reward's response; nothing is drawn of the costs.
+func (a noiseless) functions(s *Input) []float64 {
+	widths := make([]float64, 1+a.costs)
+	widths[0] = s.Beta[0]
+	return widths
 }
 
 // drawn is (F_t − μ)/σ at place i, and 0 for each cost.
-func (a noiseless) drawn(s *Input, i int) ([]float64, error) {
-	drawn, err := a.sample(s)
-	if err != nil {
-		return nil, err
-	}
-	return standardised(s, drawn, i, i), nil
-}
+func (a noiseless) drawn(s *Input, i int) []float64 { return standardised(s, i) }
 
 // Estimates is what F_t was taken for.
 func (a noiseless) Estimates(s *Input, i int) []float64 {

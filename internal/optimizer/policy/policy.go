@@ -47,6 +47,8 @@ type Traits struct {
 	// LooksAtAll: it needs Input.Set. It scores a finite set as a whole, so on a continuous space a
 	// fixed space-filling set stands in for the space, unless it proposes one.
 	LooksAtAll bool
+	// Blind: its score looks at no estimate.
+	Blind bool
 	// RisesWithUncertainty: its score at a place never falls when a standard deviation there rises.
 	RisesWithUncertainty bool
 	// MovesByEstimate: its multipliers move by the estimate at the chosen point, Revealed.Own.
@@ -78,9 +80,20 @@ type Traits struct {
 	Again     func(others *Input, noise []float64) float64
 	// Draws returns Draw.Z, one number per function, for a seed and the widths β_t.
 	Draws func(seed uint64, beta []float64) []float64
-	// Drawn returns, of an algorithm that draws whole functions, the standardised draws (draw −
-	// μ)/σ at the chosen place i, to keep as Draw.Z.
-	Drawn func(s *Input, i int) ([]float64, error)
+	// Functions returns, of an algorithm that draws whole functions f_k ~ GP(μ, w²k_t), jointly over
+	// the places and independent of each other, the widths w per target, 0 where it draws none; nil
+	// where it draws nothing. Its score rises with the reward's function and falls with the costs'.
+	// The input has no estimates yet.
+	Functions func(s *Input) []float64
+	// Weights returns what its score adds up the functions with, per target, before it cuts them; nil
+	// where the score is no such sum.
+	Weights func(s *Input) []float64
+	// Drawn returns, of such an algorithm, the standardised draws (draw − μ)/σ at place i, to keep
+	// as Draw.Z.
+	Drawn func(s *Input, i int) []float64
+	// Considers lists the places of the input that the algorithm chooses among, by what it knows
+	// without estimates, in ascending order; nil where it looks at all of them.
+	Considers func(s *Input) []int
 	// Propose lists, on a continuous space, the points that an algorithm which looks at all wants
 	// to choose among. s has no places.
 	Propose func(s *Input) [][]float64

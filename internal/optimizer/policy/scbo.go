@@ -36,7 +36,7 @@ type trustRegion struct {
 }
 
 func (a trustRegion) Traits() Traits {
-	return Traits{LooksBack: true, LooksAtAll: true, AvoidsKnown: true, Propose: a.propose, Drawn: a.drawn}
+	return Traits{LooksBack: true, LooksAtAll: true, AvoidsKnown: true, Propose: a.propose, Considers: a.considers, Functions: a.functions, Drawn: a.drawn}
 }
 
 const (
@@ -172,33 +172,30 @@ func (a trustRegion) propose(s *Input) [][]float64 {
 	return points
 }
 
+// functions are those of all targets, as wide as they are believed to be; none while the places
+// only fill the space.
+func (a trustRegion) functions(s *Input) []float64 {
+	if a.region(s).opening > 0 {
+		return nil
+	}
+	return filled(1+len(s.Costs), 1)
+}
+
 func (a trustRegion) Score(s *Input) (Scores, error) {
-	r := a.region(s)
-	among := r.among(s)
-	scores := Scores{Value: make([]float64, len(s.Set.Points)), Allowed: make([]bool, len(s.Set.Points)), Reason: Sample}
-	if r.opening > 0 {
-		scores.Reason = Space
-		for _, i := range among {
-			scores.Value[i], scores.Allowed[i] = -s.Set.Unlike(s.Set.Points[i], s.Set.Design()), true
+	if s.Functions == nil {
+		scores := Scores{Reason: Space}
+		for _, u := range s.Set.Points {
+			scores.Value = append(scores.Value, -s.Set.Unlike(u, s.Set.Design()))
 		}
 		return scores, nil
 	}
-	drawn, err := drawFunctions(s, filled(1+len(s.Costs), 1), among, nil)
-	if err != nil {
-		return scores, err
-	}
-	violation := make([]float64, len(s.Set.Points))
-	for n, i := range among {
-		for _, g := range drawn[1:] {
-			violation[i] -= positive(g[n])
+	f := s.Functions[0]
+	scores := Scores{Value: f, Allowed: make([]bool, len(f)), Fallback: make([]float64, len(f)), Reason: Sample}
+	for i := range f {
+		for _, g := range s.Functions[1:] {
+			scores.Fallback[i] -= positive(g[i])
 		}
-		scores.Value[i], scores.Allowed[i] = drawn[0][n], violation[i] == 0
-	}
-	if count(scores.Allowed) == 0 {
-		scores.Value = violation
-		for _, i := range among {
-			scores.Allowed[i] = true
-		}
+		scores.Allowed[i] = scores.Fallback[i] == 0
 	}
 	return scores, nil
 }
@@ -207,9 +204,10 @@ func (a trustRegion) Score(s *Input) (Scores, error) {
 // taken at random.
 const considered = 1000
 
-// among lists the places to choose from: those of the region that are not known yet; if there are
-// none, those anywhere; if all are known, those of the region.
-func (r region) among(s *Input) []int {
+// considers lists the places to choose from: those of the region that are not known yet; if there
+// are none, those anywhere; if all are known, those of the region.
+func (a trustRegion) considers(s *Input) []int {
+	r := a.region(s)
 	var inside, fresh, both []int
 	for i, u := range s.Set.Points {
 		within := r.opening > 0 || r.contains(u, s.Set)
@@ -237,18 +235,6 @@ func (r region) among(s *Input) []int {
 	return nil
 }
 
-func (a trustRegion) drawn(s *Input, i int) ([]float64, error) {
-	r := a.region(s)
-	among := r.among(s)
-	n := slices.Index(among, i)
-	if r.opening > 0 || n < 0 {
-		return make([]float64, 1+len(s.Costs)), nil
-	}
-	drawn, err := drawFunctions(s, filled(1+len(s.Costs), 1), among, nil)
-	if err != nil {
-		return nil, err
-	}
-	return standardised(s, drawn, i, n), nil
-}
+func (trustRegion) drawn(s *Input, i int) []float64 { return standardised(s, i) }
 
 func (trustRegion) Estimates(s *Input, i int) []float64 { return s.at(i, s.Draw.Z) }

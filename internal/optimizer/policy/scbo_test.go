@@ -2,6 +2,7 @@ package policy
 
 import (
 	"math"
+	"slices"
 	"testing"
 )
 
@@ -73,46 +74,36 @@ func TestTrustRegion(t *testing.T) {
 func TestTrustRegionScores(t *testing.T) {
 	t.Parallel()
 	s := line(1, filled(4, 0), filled(4, 1), filled(4, 0), filled(4, 1))
-	drawn := [][]float64{{1, 2, 3, 4}, {-1, -1, 0.5, -1}}
-	s.Set.Joint = func(among []int) (func(int, float64, func() float64) []float64, error) {
-		return func(target int, width float64, _ func() float64) []float64 {
-			if width != 1 {
-				t.Errorf("draws with a width of %g", width)
-			}
-			var some []float64
-			for _, i := range among {
-				some = append(some, drawn[target][i])
-			}
-			return some
-		}, nil
-	}
 	s.Past = []Past{{Point: []float64{0}, Complete: true, Costs: []float64{-1}}}
 	for range 2 { // two failures of one parameter each: a side of 0.2
 		s.Past = append(s.Past, Past{Point: []float64{0.3}, Complete: true, Suggested: true, Reward: -1, Costs: []float64{-1}})
 	}
 	a := trustRegion{}
+	equal(t, "widths", a.functions(s), []float64{1, 1})
+	s.Functions = [][]float64{{1, 2}, {-1, 0.5}}
 	scores := sure(a.Score(s))
-	if !same(scores.Allowed, []bool{true, true, false, false}) || scores.Value[1] != 2 {
-		t.Errorf("allows %v with %v", scores.Allowed, scores.Value)
-	}
-	drawn[1], s.Draw.Seed = []float64{0.7, 0.2, -1, -1}, s.Draw.Seed+1
-	scores = sure(a.Score(s))
-	if !same(scores.Allowed, []bool{true, true, false, false}) {
+	if !same(scores.Allowed, []bool{true, false}) {
 		t.Errorf("allows %v", scores.Allowed)
 	}
-	equal(t, "least violation", scores.Value, []float64{-0.7, -0.2, 0, 0})
-	s.Set.Known = []bool{true, false, false, false}
-	if scores = sure(a.Score(s)); !same(scores.Allowed, []bool{false, true, false, false}) {
-		t.Errorf("allows %v, the first of which is known", scores.Allowed)
+	equal(t, "reward", scores.Value, []float64{1, 2})
+	equal(t, "least violation", scores.Fallback, []float64{0, -0.5})
+	equal(t, "draws", a.drawn(&Input{Reward: s.Reward, Costs: s.Costs, Functions: s.Functions}, 1), []float64{2, 0.5})
+	for _, c := range []struct {
+		known []bool
+		want  []int
+	}{
+		{[]bool{false, false, false, false}, []int{0, 1}}, // the region
+		{[]bool{true, false, false, false}, []int{1}},
+		{[]bool{true, true, false, false}, []int{2, 3}}, // all of the region is known
+		{[]bool{true, true, true, true}, []int{0, 1}},
+	} {
+		if s.Set.Known = c.known; !slices.Equal(a.considers(s), c.want) {
+			t.Errorf("considers %v of %v, want %v", a.considers(s), c.known, c.want)
+		}
 	}
-	s.Set.Known = []bool{true, true, false, false}
-	if scores = sure(a.Score(s)); !same(scores.Allowed, []bool{false, false, true, true}) {
-		t.Errorf("allows %v when all of the region is known", scores.Allowed)
-	}
-	s.Set.Known = []bool{true, true, true, true}
-	if scores = sure(a.Score(s)); !same(scores.Allowed, []bool{true, true, false, false}) {
-		t.Errorf("allows %v when everything is known", scores.Allowed)
-	}
+	s.Functions, s.Set.Design = nil, func() []float64 { return []float64{0.2} }
+	s.Set.Unlike = func(u, v []float64) float64 { return math.Abs(u[0] - v[0]) }
+	equal(t, "spread", sure(a.Score(s)).Value, []float64{-0.2, -0.1, 0, -0.1})
 }
 
 // TestTrustRegionOfCategories counts how many categories differ, however they are numbered.

@@ -14,7 +14,7 @@ func describe(d Description, t Traits) string {
 		word string
 	}{
 		{t.LooksBack, "back"}, {t.LooksAtAll, "all"}, {t.RisesWithUncertainty, "rises"}, {t.MovesByEstimate, "estimate"}, {d.Theorem != nil && d.Theorem.Short == "", "guaranteed"},
-		{t.First != nil, "forgets"}, {d.ForDrift, "drift"}, {t.Draws != nil, "numbers"}, {t.Drawn != nil, "functions"}, {t.AvoidsKnown, "new"}, {t.Incumbent != nil || d.Compares, "compares"}, {t.Incumbent != nil != d.Compares, "only half"}, {t.MovesByEstimate != (d.Beware != ""), "breaks limits unsaid"}, {t.Upper != nil, "bounds scores"}, {t.Propose != nil, "proposes"},
+		{t.First != nil, "forgets"}, {d.ForDrift, "drift"}, {t.Draws != nil, "numbers"}, {t.Drawn != nil, "functions"}, {t.AvoidsKnown, "new"}, {t.Incumbent != nil || d.Compares, "compares"}, {t.Incumbent != nil != d.Compares, "only half"}, {t.MovesByEstimate != (d.Beware != ""), "breaks limits unsaid"}, {t.Upper != nil, "bounds scores"}, {t.Propose != nil, "proposes"}, {t.Blind, "blind"}, {(t.Functions != nil) != (t.Drawn != nil), "half drawn"}, {t.Considers != nil, "considers"},
 		{t.Censoring != nil, "censored"}, {t.Response != nil, "penalised"}, {t.Ceiling != nil, "capped"}, {t.Bound != nil, "bounded"}, {(t.RegretBound != nil) != (t.Bound != nil), "one of two bounds"},
 	} {
 		if w.is {
@@ -68,12 +68,12 @@ func TestTraits(t *testing.T) {
 		"config":            "rises",
 		"epbo":              "rises",
 		"cei":               "back",
-		"scbo":              "back all functions new proposes",
+		"scbo":              "back all functions new proposes considers",
 		"safeopt":           "all",
 		"stageopt":          "all",
 		"sgp-ucb":           "all",
-		"random":            "all proposes",
-		"halton":            "back all proposes",
+		"random":            "all proposes blind",
+		"halton":            "back all proposes blind",
 	}
 	for _, d := range Descriptions() {
 		if expected, listed := want[d.Name]; !listed {

@@ -88,18 +88,6 @@ func (c *Candidates) Played(round int) (means []float64, variance float64) {
 	return nil, 0
 }
 
-// Covariance is the joint covariance at points.
-func (c *Candidates) Covariance(ctx context.Context, at Points) ([][]float64, error) {
-	if c.Arms != nil && at.Arms != nil && at.Listed {
-		return c.Narrowed.Covariance(ctx)
-	}
-	rows, err := c.ByRows(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return rows.Covariance(ctx, at)
-}
-
 // Covariances prepares those of one point with some others.
 func (c *Candidates) Covariances(ctx context.Context, at Points, among []int) (func(x int) []float64, error) {
 	if c.Arms == nil || at.Arms == nil {

@@ -25,8 +25,6 @@ type Posterior interface {
 	// Played is what was expected of the functions at the point of this round, to the same bits as
 	// Predict, if it is at hand; else the means are nil.
 	Played(round int) (means []float64, variance float64)
-	// Covariance is the joint covariance at points, its lower triangle.
-	Covariance(ctx context.Context, at Points) ([][]float64, error)
 	// Covariances prepares those of one point with some others.
 	Covariances(ctx context.Context, at Points, among []int) (func(x int) []float64, error)
 	// Refer makes the first point one to compare others with.

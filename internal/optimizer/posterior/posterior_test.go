@@ -94,10 +94,6 @@ func TestBothSayTheSame(t *testing.T) {
 			if len(means) != 2 || len(prediction.Together) != at.Inputs.Len() {
 				t.Fatalf("%s of %s: %d functions, %d covariances", form, name, len(means), len(prediction.Together))
 			}
-			covariance, err := p.Covariance(t.Context(), at)
-			for i, row := range covariance {
-				add(err, row[:i+1])
-			}
 			some, err := p.Covariances(t.Context(), at, []int{0})
 			add(err, some(at.Inputs.Len()-1))
 		}

@@ -158,7 +158,7 @@ func (r *Rows) predictRows(ctx context.Context, rows []int) (Prediction, error) 
 	return out, nil
 }
 
-// Covariance is the joint covariance at points.
+// Covariance is the joint covariance at points, its lower triangle.
 func (r *Rows) Covariance(ctx context.Context, at Points) ([][]float64, error) {
 	return r.Data.Covariance(ctx, at.Inputs)
 }

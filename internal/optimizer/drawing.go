@@ -1,0 +1,497 @@
+package optimizer
+
+import (
+	"context"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"headroom/internal/optimizer/checkpoint"
+	"headroom/internal/optimizer/cores"
+	"headroom/internal/optimizer/factor"
+	"headroom/internal/optimizer/gp"
+	"headroom/internal/optimizer/kernel"
+	"headroom/internal/optimizer/policy"
+	"headroom/internal/optimizer/posterior"
+	"headroom/internal/optimizer/search"
+)
+
+// Drawing functions jointly over places, one after another. What was drawn is as a reading without
+// noise: with L Lᵀ the covariance of the readings and of the places drawn before x, row L_x that of
+// x and n standard normal, the function f ~ GP(μ, w²k_t) is there
+//
+//	f(x) = Σ_s L_xs z_s + L_xx w n,   and z_x = w n,
+//
+// whatever the order. So only those places need to be drawn that may still be chosen: given what
+// was drawn, f(x) is normal with the mean m(x) = v(x)ᵀz and a deviation of at most w σ′(x), σ′ being
+// what a few of the readings and the places drawn leave. A place is ruled out when it would be
+// outdone even if its functions were ruledOut deviations in its favour, each of them or, where the
+// score adds them up with weights c and perhaps cuts them, their sum:
+//
+//	score(f) − score(m) ≤ Σ_k |c_k| [f_k − m_k]⁺,   of which the deviation is √Σ_k (c_k w_k σ′_k)².
+//
+// The chance of more is some 10⁻⁹: over thousands of places fewer than one decision in a hundred
+// thousand would be another.
+const (
+	ruledOut   = 6
+	firstDrawn = 48  // places drawn before the first are ruled out, then twice as many, up to
+	mostDrawn  = 192 // at a time; whatever is left then is drawn
+	worthwhile = 0.9 // so is what is left when more than this share of the places was not ruled out
+	fewPlaces  = 256 // that are drawn all at once
+	choice     = 4   // how many times as many places the next to be drawn are picked from
+	fewRows    = 128 // readings by which deviations are bounded
+
+	// drawnNoise is the noise of what was drawn, in units of the prior variance: enough for rounding.
+	drawnNoise = 1e-11
+)
+
+// drawing draws the functions of some targets over places.
+type drawing struct {
+	*decision
+	at        []Place
+	blind     *policy.Input // without estimates
+	known     func(j, i int) float64
+	given     []policy.Estimate // of targets that are not regressed
+	widths    []float64
+	normal    *rand.Rand
+	of        []*drawn    // per source
+	functions [][]float64 // per target, of which some were drawn
+}
+
+// drawn is one source with the places drawn after its readings.
+type drawn struct {
+	*source
+	inputs *kernel.Inputs // of all places
+	all    posterior.Rows
+	few    posterior.Rows // the first of the readings, and the places drawn
+	before []float64      // the variances that the first of the readings leave, where some target is not drawn
+}
+
+// drawing prepares to draw functions of the targets over places, by their widths and the seed of
+// the input.
+func (s *decision) drawing(ctx context.Context, at []Place, known func(j, i int) float64, blind *policy.Input, widths []float64) (*drawing, error) {
+	d := &drawing{decision: s, at: at, blind: blind, known: known, given: s.givenEstimates(at, known), widths: widths,
+		normal: rand.New(rand.NewPCG(blind.Draw.Seed, 0)), functions: make([][]float64, len(s.targets))}
+	for k, width := range widths {
+		switch {
+		case width == 0:
+		case s.sourceOf[k] < 0:
+			d.functions[k] = d.given[k].Mean
+		default:
+			d.functions[k] = make([]float64, len(at))
+		}
+	}
+	for i := range s.sources {
+		src := &s.sources[i]
+		rows, err := src.Rows(ctx)
+		if err != nil {
+			return nil, err
+		}
+		one := &drawn{source: src, inputs: s.points(src.kernel, at).Inputs,
+			all: posterior.Rows{Data: rows.Data.Clone()}, few: posterior.Rows{Data: rows.Data.Prefix(min(fewRows, rows.Read))}}
+		for _, z := range rows.Z {
+			one.all.Z = append(one.all.Z, slices.Clone(z))
+		}
+		if slices.ContainsFunc(one.targets, func(k int) bool { return widths[k] == 0 }) {
+			p, err := one.few.Predict(ctx, posterior.Points{Inputs: one.inputs}, nil)
+			if err != nil {
+				return nil, err
+			}
+			one.before = p.Variances
+		}
+		d.of = append(d.of, one)
+	}
+	return d, nil
+}
+
+// drawOver draws functions over those of the places that may be chosen, or over all. It returns
+// which they are, in ascending order, and what the algorithm sees there.
+func (s *decision) drawOver(
+	ctx context.Context, at []Place, known func(j, i int) float64, blind *policy.Input, widths []float64, all bool,
+) (chosen []int, input *policy.Input, err error) {
+	d, err := s.drawing(ctx, at, known, blind, widths)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := checkpoint.Reach(ctx); err != nil {
+		return nil, nil, err
+	}
+	left, size := indices(len(at)), firstDrawn
+	if len(at) <= fewPlaces {
+		size = 2 * mostDrawn
+	}
+	for ; len(left) > 0; size *= 2 {
+		picks := left
+		if size <= mostDrawn {
+			before := len(left)
+			if picks, left, err = d.next(ctx, left, chosen, size); err != nil {
+				return nil, nil, err
+			}
+			if len(chosen) > 0 && float64(len(picks)+len(left)) > worthwhile*float64(before) {
+				picks = append(picks, left...)
+			}
+		}
+		if err = d.draw(ctx, picks); err != nil {
+			return nil, nil, err
+		}
+		chosen = append(chosen, picks...)
+		left = without(left, picks)
+	}
+	if rest := without(indices(len(at)), chosen); all {
+		if err = d.draw(ctx, rest); err != nil {
+			return nil, nil, err
+		}
+		chosen = append(chosen, rest...)
+	}
+	slices.Sort(chosen)
+	input, err = s.inputAt(ctx, pick(at, chosen), func(j, i int) float64 { return known(j, chosen[i]) }, Draw{Seed: blind.Draw.Seed, Z: blind.Draw.Z})
+	if err == nil {
+		d.show(input, chosen)
+	}
+	return chosen, input, err
+}
+
+// show adds the functions at the places of an input.
+func (d *drawing) show(input *policy.Input, places []int) {
+	input.Functions = make([][]float64, len(d.functions))
+	for k, f := range d.functions {
+		if f != nil {
+			input.Functions[k] = pick(f, places)
+		}
+	}
+}
+
+// draw draws the functions at some places.
+func (d *drawing) draw(ctx context.Context, places []int) error {
+	normal := make([][]float64, len(d.targets))
+	for k := range normal {
+		normal[k] = make([]float64, len(places))
+		for p := range places {
+			if d.sourceOf[k] >= 0 && d.widths[k] != 0 {
+				normal[k][p] = d.widths[k] * d.normal.NormFloat64()
+			}
+		}
+	}
+	work := cores.New()
+	for _, one := range d.of {
+		work.Go(func() error {
+			rows, err := add(ctx, one.all.Data, one.inputs, places)
+			for p, row := range rows {
+				for n, k := range one.targets {
+					if len(row) > len(one.all.Z[n]) {
+						one.all.Z[n] = append(one.all.Z[n], normal[k][p])
+					}
+					if d.widths[k] != 0 {
+						d.functions[k][places[p]] = d.transforms[k].shift + factor.Dot(row, one.all.Z[n])
+					}
+				}
+			}
+			return err
+		})
+	}
+	return work.Wait()
+}
+
+// add appends places to data and returns L_x of each; of a place that the others determine it
+// appends nothing, and returns L_x without L_xx.
+func add(ctx context.Context, data *gp.Data, inputs *kernel.Inputs, places []int) (rows [][]float64, err error) {
+	var xs [][]float64
+	var noise []float64
+	for _, i := range places {
+		xs, noise = append(xs, inputs.Row(i)), append(noise, drawnNoise*data.Kernel().Diagonal(inputs.Row(i)))
+	}
+	before := data.Len()
+	switch err := data.AppendAll(ctx, xs, noise); {
+	case err == nil:
+		for r := before; r < data.Len(); r++ {
+			rows = append(rows, data.Factor().Row(r))
+		}
+		return rows, nil
+	case !errors.Is(err, factor.ErrNotPositiveDefinite):
+		return nil, err
+	case len(places) == 1:
+		return [][]float64{data.Solve(xs[0])}, nil
+	}
+	if rows, err = add(ctx, data, inputs, places[:len(places)/2]); err != nil {
+		return nil, err
+	}
+	more, err := add(ctx, data, inputs, places[len(places)/2:])
+	return append(rows, more...), err
+}
+
+// bounded are places, with the means of their functions given what was drawn, per target, and the
+// best that their scores can be.
+type bounded struct {
+	of     []int
+	means  [][]float64
+	scores []search.Score
+}
+
+// pick are the places at these positions.
+func (b bounded) pick(positions []int) bounded {
+	part := bounded{pick(b.of, positions), make([][]float64, len(b.means)), pick(b.scores, positions)}
+	for k, means := range b.means {
+		part.means[k] = pick(means, positions)
+	}
+	return part
+}
+
+// next says which places are drawn next, and which are left with them.
+func (d *drawing) next(ctx context.Context, left, chosen []int, size int) (picks, rest []int, err error) {
+	of, err := d.bound(ctx, left)
+	if err != nil {
+		return nil, nil, err
+	}
+	least := search.Score{Rank: ranks}
+	if len(chosen) > 0 {
+		if least, err = d.least(ctx, chosen); err != nil {
+			return nil, nil, err
+		}
+	}
+	positions := slices.DeleteFunc(indices(len(left)), func(i int) bool { return outdone(of.scores[i], least) })
+	if rest = pick(left, positions); len(rest) <= size {
+		return rest, nil, nil
+	}
+	slices.SortStableFunc(positions, func(a, b int) int { return byScore(climber{score: of.scores[a]}, climber{score: of.scores[b]}) })
+	picks, err = d.pickFrom(ctx, of.pick(positions[:min(choice*size, len(positions))]), size)
+	return picks, without(rest, picks), err
+}
+
+// bound bounds the scores of places.
+func (d *drawing) bound(ctx context.Context, places []int) (bounded, error) {
+	b, variances := bounded{of: places, means: make([][]float64, len(d.targets))}, make([][]float64, len(d.of))
+	for k, e := range d.given {
+		if d.sourceOf[k] < 0 {
+			b.means[k] = pick(e.Mean, places)
+		}
+	}
+	for i, one := range d.of {
+		at := posterior.Points{Inputs: one.inputsOf(places)}
+		one.all.Read = one.all.Data.Len()
+		means, err := one.all.Means(ctx, at)
+		if err != nil {
+			return b, err
+		}
+		for n, k := range one.targets {
+			shift(means[n], d.transforms[k].shift)
+			b.means[k] = means[n]
+		}
+		p, err := one.few.Predict(ctx, at, nil)
+		if err != nil {
+			return b, err
+		}
+		variances[i] = p.Variances
+	}
+	var err error
+	b.scores, err = d.best(places, b.means, variances)
+	return b, err
+}
+
+func (o *drawn) inputsOf(places []int) *kernel.Inputs {
+	some := kernel.NewInputs(o.inputs.Coordinates())
+	for _, i := range places {
+		some.Append(o.inputs.Row(i))
+	}
+	return some
+}
+
+// best is the best that scores can be at places with these means per target and, of what is drawn,
+// variances per source.
+func (d *drawing) best(places []int, means, variances [][]float64) ([]search.Score, error) {
+	input, favoured := *d.blind, make([][]float64, len(means))
+	estimates, n := make([]policy.Estimate, len(means)), len(means[0])
+	input.Functions = make([][]float64, len(means))
+	sums := make([]float64, n)
+	var weights []float64
+	if d.traits.Weights != nil {
+		weights = d.traits.Weights(d.blind)
+	}
+	for k, mean := range means {
+		estimates[k] = policy.Estimate{Mean: mean, SD: make([]float64, n)}
+		if i := d.sourceOf[k]; i >= 0 && d.widths[k] == 0 {
+			estimates[k].SD = roots(pick(d.of[i].before, places), 1)
+		} else if i >= 0 {
+			estimates[k].SD = roots(variances[i], 1)
+		}
+		if d.widths[k] == 0 {
+			continue
+		}
+		input.Functions[k], favoured[k] = mean, slices.Clone(mean)
+		sign := 1.0
+		if k > 0 {
+			sign = -1
+		}
+		factor.Axpy(sign*ruledOut*d.widths[k], estimates[k].SD, favoured[k])
+		for i, sd := range estimates[k].SD {
+			if weights != nil {
+				sd *= weights[k] * d.widths[k]
+				sums[i] += sd * sd
+			}
+		}
+	}
+	input.Reward, input.Costs = estimates[0], estimates[1:]
+	usual, err := d.standings(&input, d.traits.Upper)
+	if err != nil {
+		return nil, err
+	}
+	input.Functions = favoured
+	scores, err := d.standings(&input, d.traits.Upper)
+	if err != nil || weights == nil {
+		return scores, err
+	}
+	for i := range scores {
+		above := ruledOut * math.Sqrt(sums[i])
+		scores[i].Value, scores[i].Tie = min(scores[i].Value, usual[i].Value+above), min(scores[i].Tie, usual[i].Tie+above)
+	}
+	return scores, nil
+}
+
+// standings are the scores of an input, all places being of one rank.
+func (d *drawing) standings(input *policy.Input, upper func(*policy.Input) policy.Scores) ([]search.Score, error) {
+	var raw policy.Scores
+	var err error
+	if upper != nil {
+		raw = upper(input)
+	} else if raw, err = d.policy.Score(input); err != nil {
+		return nil, err
+	}
+	scores := make([]search.Score, len(raw.Value))
+	for i := range scores {
+		scores[i] = ordered(raw, i)
+	}
+	return scores, nil
+}
+
+// least is the score of the best place drawn that is another choice than the best: what is below it
+// is neither chosen nor comes next.
+func (d *drawing) least(ctx context.Context, chosen []int) (search.Score, error) {
+	input, at := *d.blind, pick(d.at, chosen)
+	if slices.Contains(d.widths, 0) { // bounds of the other targets need their estimates
+		estimates, err := d.estimate(ctx, at, func(j, i int) float64 { return d.known(j, chosen[i]) })
+		if err != nil {
+			return search.Score{}, err
+		}
+		input.Reward, input.Costs = estimates[0], estimates[1:]
+	}
+	d.show(&input, chosen)
+	scores, err := d.standings(&input, nil)
+	if err != nil {
+		return search.Score{}, err
+	}
+	first, least := 0, search.Score{Rank: ranks}
+	for i, score := range scores {
+		if score.Above(scores[first]) {
+			first = i
+		}
+	}
+	for i, score := range scores {
+		if i != first && (at[i].Arm >= 0 || distinct(at[i].U, at[first].U)) && score.Above(least) {
+			least = score
+		}
+	}
+	return least, nil
+}
+
+// outdone tells whether the best that a score can be does not reach another, ties included.
+func outdone(best, score search.Score) bool {
+	below := score
+	below.Value -= tie * math.Max(1, math.Abs(score.Value))
+	below.Tie = math.Inf(-1)
+	return below.Above(best) || best.Value == score.Value && score.Above(best)
+}
+
+// pickFrom takes, one after another, the place whose score can be best, given that those before it
+// will be drawn.
+func (d *drawing) pickFrom(ctx context.Context, of bounded, size int) ([]int, error) {
+	left, variances := make([]*remainder, len(d.of)), make([][]float64, len(d.of))
+	for i, one := range d.of {
+		covariance, err := one.few.Covariance(ctx, posterior.Points{Inputs: one.inputsOf(of.of)})
+		if err != nil {
+			return nil, err
+		}
+		left[i] = newRemainder(covariance)
+		variances[i] = left[i].variances
+	}
+	var taken []int
+	for len(taken) < size {
+		if err := checkpoint.Reach(ctx); err != nil {
+			return nil, err
+		}
+		scores, err := d.best(of.of, of.means, variances)
+		if err != nil {
+			return nil, err
+		}
+		next := -1
+		for i, score := range scores {
+			if (next < 0 || score.Above(scores[next])) && !slices.Contains(taken, i) {
+				next = i
+			}
+		}
+		taken = append(taken, next)
+		for _, one := range left {
+			one.take(next)
+		}
+	}
+	picks := pick(of.of, taken)
+	for _, one := range d.of {
+		if _, err := add(ctx, one.few.Data, one.inputs, picks); err != nil {
+			return nil, err
+		}
+	}
+	return picks, nil
+}
+
+// remainder is what the values at some of the places leave of a covariance.
+type remainder struct {
+	covariance [][]float64 // at first, its lower triangle
+	variances  []float64
+	taken      [][]float64 // u of each value, by which the covariance lost u uᵀ
+}
+
+func newRemainder(covariance [][]float64) *remainder {
+	r := &remainder{covariance: covariance}
+	for i, row := range covariance {
+		r.variances = append(r.variances, row[i])
+	}
+	return r
+}
+
+// take takes off what the value at place x says of the others.
+func (r *remainder) take(x int) {
+	variance, u := r.variances[x], make([]float64, len(r.variances))
+	if !(variance > 0) {
+		return
+	}
+	copy(u, r.covariance[x][:x+1])
+	for i := x + 1; i < len(u); i++ {
+		u[i] = r.covariance[i][x]
+	}
+	for _, before := range r.taken {
+		factor.Axpy(-before[x], before, u)
+	}
+	for i := range u {
+		u[i] /= math.Sqrt(variance)
+		r.variances[i] = max(0, r.variances[i]-u[i]*u[i])
+	}
+	r.variances[x] = 0
+	r.taken = append(r.taken, u)
+}
+
+// without are the numbers of a list that are not in another.
+func without(list, others []int) []int {
+	gone := map[int]bool{}
+	for _, i := range others {
+		gone[i] = true
+	}
+	return slices.DeleteFunc(slices.Clone(list), func(i int) bool { return gone[i] })
+}
+
+// pick are the values with these indices.
+func pick[T any](from []T, indices []int) []T {
+	values := make([]T, len(indices))
+	for i, n := range indices {
+		values[i] = from[n]
+	}
+	return values
+}

@@ -1,0 +1,133 @@
+package optimizer
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"headroom/internal/optimizer/factor"
+	"headroom/internal/optimizer/policy"
+)
+
+// drawnAll draws the functions of a state over places under a seed.
+func drawnAll(t *testing.T, s *State, at []Place, widths []float64, seed uint64, orders ...[]int) [][]float64 {
+	t.Helper()
+	blind := &policy.Input{Draw: policy.Draw{Seed: seed}}
+	d := sure(s.decision.drawing(background, at, toyKnown().at(at), blind, widths))
+	for _, places := range orders {
+		if err := d.draw(background, places); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return d.functions
+}
+
+// TestDrawsHaveTheirLaw draws many functions, the places in two orders: mean and covariance must be
+// the posterior's, the latter times the square of the width, and functions independent.
+func TestDrawsHaveTheirLaw(t *testing.T) {
+	t.Parallel()
+	state, _, input := stateOf(t, "ckb-ts", 6)
+	at := state.cfg.Space.places()
+	src := &state.next.sources[state.next.sourceOf[0]]
+	covariance := sure(sure(src.Rows(background)).Covariance(background, state.next.points(src.kernel, at)))
+	widths := []float64{1.5, 1, 2}
+	const draws = 20000
+	some := []int{3, 8, 9, 14, 30}
+	for name, orders := range map[string][][]int{"ascending": {some}, "in two parts": {{30, 9}, {14, 3, 8}}} {
+		sums := map[string]float64{}
+		for seed := range uint64(draws) {
+			f := drawnAll(t, state, at, widths, seed, orders...)
+			for a, i := range some {
+				sums[fmt.Sprint("mean ", i)] += f[0][i] - input.Reward.Mean[i]
+				sums[fmt.Sprint("other ", i)] += (f[0][i] - input.Reward.Mean[i]) * (f[1][i] - input.Costs[0].Mean[i])
+				for _, j := range some[:a+1] {
+					sums[fmt.Sprint(i, j)] += (f[0][i] - input.Reward.Mean[i]) * (f[0][j] - input.Reward.Mean[j])
+				}
+			}
+		}
+		within := func(what string, want, sd float64) {
+			t.Helper()
+			if got := sums[what] / draws; math.Abs(got-want) > 5*sd/math.Sqrt(draws) {
+				t.Errorf("%s: %s of the draws is %g, want %g", name, what, got, want)
+			}
+		}
+		w := widths[0] * widths[0]
+		for a, i := range some {
+			sd := math.Sqrt(covariance[i][i])
+			within(fmt.Sprint("mean ", i), 0, widths[0]*sd)
+			within(fmt.Sprint("other ", i), 0, widths[0]*widths[1]*sd*input.Costs[0].SD[i])
+			for _, j := range some[:a+1] {
+				c := covariance[i][j]
+				within(fmt.Sprint(i, j), w*c, w*math.Sqrt(covariance[i][i]*covariance[j][j]+c*c))
+			}
+		}
+	}
+}
+
+// TestDrawIsTheRoot: drawn in ascending order, a function is its mean and the root of its
+// covariance times the normal numbers, up to what rounding needs.
+func TestDrawIsTheRoot(t *testing.T) {
+	t.Parallel()
+	state, _, input := stateOf(t, "ckb-ts", 6)
+	at := state.cfg.Space.places()
+	src := &state.next.sources[state.next.sourceOf[0]]
+	root := sure(factor.New(sure(sure(src.Rows(background)).Covariance(background, state.next.points(src.kernel, at)))))
+	const width = 1.5
+	d := sure(state.decision.drawing(background, at, toyKnown().at(at), &policy.Input{Draw: policy.Draw{Seed: 5}}, []float64{width, 0, 0}))
+	if err := d.draw(background, indices(len(at))); err != nil {
+		t.Fatal(err)
+	}
+	again := sure(state.decision.drawing(background, at, toyKnown().at(at), &policy.Input{Draw: policy.Draw{Seed: 5}}, []float64{width, 0, 0}))
+	normals := make([]float64, len(at))
+	for i := range normals {
+		normals[i] = again.normal.NormFloat64()
+	}
+	for i := range at {
+		if want := input.Reward.Mean[i] + width*factor.Dot(root.Row(i), normals); math.Abs(d.functions[0][i]-want) > 1e-5 {
+			t.Errorf("place %d is drawn as %g, want %g", i, d.functions[0][i], want)
+		}
+	}
+}
+
+// TestRuledOutWouldNotBeChosen draws over the places that may be chosen, and over all: the choice is
+// the same.
+func TestRuledOutWouldNotBeChosen(t *testing.T) {
+	t.Parallel()
+	for _, algorithm := range []string{"ckb-ts", "scbo", "ckb", "penalty-noiseless"} {
+		settings := map[string]string{"ckb": `{"explore_objective": "thompson", "explore_limits": "random"}`, "penalty-noiseless": `{"acquisition": "thompson"}`}[algorithm]
+		if settings == "" {
+			settings = `{}`
+		}
+		for _, rounds := range []int{20, 90, 300} {
+			fewest := math.MaxInt
+			for seed := range uint64(6) {
+				cfg := plain(t, 2, 2, func(c *Config) {
+					c.Algorithm, c.Seed = algorithm, seed
+					c.Space.Arms = candidates(900, 2)
+					c.Metrics[seed%3].Kernel.Variance += float64(seed % 2) // some have kernels of their own
+				}, settings)
+				s := mustReplay(t, cfg, amongArms(cfg, played(cfg, rounds, seed)))
+				chosen, all := sure(s.Suggest(background, Known{})), sure(s.Acquisition(background, s.arms.places, Known{}))
+				first, next := all.Argmax, -1
+				for i, value := range all.Values {
+					if i != first && all.Allowed[i] && (next < 0 || value > all.Values[next]) {
+						next = i
+					}
+				}
+				same := chosen.Place.Arm == first && chosen.Acquisition == all.Values[first] && (chosen.RunnerUp == nil) == (next < 0)
+				if !same || next >= 0 && (chosen.RunnerUp.Place.Arm != next || chosen.RunnerUp.Acquisition != all.Values[next]) {
+					t.Errorf("%s, %d rounds, seed %d: %d with %v comes before %v, of all %d with %v before %d with %v", algorithm, rounds, seed,
+						chosen.Place.Arm, chosen.Acquisition, chosen.RunnerUp, first, all.Values[first], next, all.Values[max(next, 0)])
+				}
+				of, _, err := s.choices(background, s.arms.places, Known{}.at(s.arms.places), s.draw(s.Round()), false)
+				if err != nil {
+					t.Fatal(err)
+				}
+				fewest = min(fewest, len(of))
+			}
+			if fewest > 450 && algorithm != "scbo" {
+				t.Errorf("%s, %d rounds: at least %d of 900 places are drawn", algorithm, rounds, fewest)
+			}
+		}
+	}
+}

@@ -3,7 +3,10 @@ package optimizer
 import (
 	"fmt"
 	"math"
+	"slices"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"headroom/internal/optimizer/factor"
 	"headroom/internal/optimizer/policy"
@@ -129,5 +132,39 @@ func TestRuledOutWouldNotBeChosen(t *testing.T) {
 				t.Errorf("%s, %d rounds: at least %d of 900 places are drawn", algorithm, rounds, fewest)
 			}
 		}
+	}
+}
+
+// TestAskedOfFewIsAskedOfAll: the places that safe algorithms do not work out further would neither
+// be chosen nor come next.
+func TestAskedOfFewIsAskedOfAll(t *testing.T) {
+	t.Parallel()
+	explored := 0
+	for _, algorithm := range []string{"safeopt", "stageopt"} {
+		for seed := range uint64(12) {
+			cfg := plain(t, 2, 1, func(c *Config) {
+				c.Algorithm, c.Seed, c.Horizon = algorithm, seed, 1000
+				c.Space.Arms = candidates(150, 2)
+				c.Costs[0].Threshold = 0.1 * float64(seed)
+				c.SafeSeeds = []Place{{U: c.Space.Arms[0], Arm: 0}, {U: c.Space.Arms[5], Arm: 5}}
+			}, `{}`)
+			s := mustReplay(t, cfg, amongArms(cfg, played(cfg, 8+int(seed), seed)))
+			chosen, all := sure(s.Suggest(background, Known{})), sure(s.Acquisition(background, s.arms.places, Known{}))
+			if chosen.Reason == ReasonExplore {
+				explored++
+			}
+			var wanted *RunnerUp
+			allowed := slices.Clone(all.Allowed)
+			allowed[all.Argmax] = false
+			if next := Argmax(all.Values, nil, allowed, false); next >= 0 {
+				wanted = &RunnerUp{s.arms.places[next], all.Values[next]}
+			}
+			if chosen.Place.Arm != all.Argmax || !cmp.Equal(chosen.RunnerUp, wanted) {
+				t.Errorf("%s, seed %d: %d comes before %+v, of all %d before %+v", algorithm, seed, chosen.Place.Arm, chosen.RunnerUp, all.Argmax, wanted)
+			}
+		}
+	}
+	if explored < 12 {
+		t.Errorf("%d decisions explored", explored)
 	}
 }

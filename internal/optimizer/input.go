@@ -190,9 +190,11 @@ func (s *decision) set(ctx context.Context, at []Place, known func(j, i int) flo
 			set.Seeds = append(set.Seeds, i)
 		}
 	}
-	set.Reread = func(k int, among []int) (func(x int, value float64) policy.Estimate, error) {
-		return s.reread(ctx, at, k, among)
+	set.Covariances = func(k int, among []int) (func(x int) []float64, error) {
+		src := &s.sources[s.sourceOf[k]]
+		return src.Covariances(ctx, s.points(src.kernel, at), among)
 	}
+	set.Noise = func(k, x int) float64 { return s.noiseAt(k, at[x]) }
 	features := sync.OnceValue(func() [][]float64 { return s.features(at) })
 	set.Distance = func(i, j int) float64 { return distance(features()[i], features()[j]) }
 	set.Earlier = func(t int) (*policy.Input, error) { return s.earlier(ctx, t, at, known) }

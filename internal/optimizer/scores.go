@@ -49,6 +49,9 @@ func (s *decision) bestWhere(ctx context.Context, at []Place, known Known, suits
 	if err != nil {
 		return maximum{}, err
 	}
+	if err := s.askFurther(scores, at, false); err != nil {
+		return maximum{}, err
+	}
 	values, allowed, fellBack := s.effective(scores, at)
 	for i := range at {
 		allowed[i] = allowed[i] && suits(scores, i)
@@ -68,6 +71,48 @@ func (s *decision) bestWhere(ctx context.Context, at []Place, known Known, suits
 		found.runnerUp = &RunnerUp{Place: at[second], Acquisition: values[second]}
 	}
 	return found, nil
+}
+
+// askFurther asks which places are allowed after all, from the largest score down, until no more
+// could be chosen or come next, or of all.
+func (s *decision) askFurther(scores policy.Scores, at []Place, all bool) error {
+	if scores.AllowedAfterAll == nil {
+		return nil
+	}
+	order, found := indices(len(at)), []int{}
+	slices.SortStableFunc(order, func(a, b int) int {
+		return cmp.Or(cmp.Compare(s.rank(scores, at[a], a), s.rank(scores, at[b], b)), cmp.Compare(scores.Value[b], scores.Value[a]))
+	})
+	for _, i := range order {
+		if !all && s.decided(scores, at, found, i) {
+			break
+		}
+		if !scores.Allowed[i] && s.left(at[i]) {
+			var err error
+			if scores.Allowed[i], err = scores.AllowedAfterAll(i); err != nil {
+				return err
+			}
+		}
+		if scores.Allowed[i] && s.left(at[i]) {
+			found = append(found, i)
+		}
+	}
+	return nil
+}
+
+// decided tells whether, of the places found, one will be chosen and another come next whether or
+// not place i is allowed.
+func (s *decision) decided(scores policy.Scores, at []Place, found []int, i int) bool {
+	if len(found) == 0 {
+		return false
+	}
+	if s.rank(scores, at[i], i) > s.rank(scores, at[found[0]], found[0]) {
+		return true
+	}
+	value, chosen := scores.Value, slices.Min(ties(scores.Value, found, scores.Allowed, scores.Relative))
+	return slices.ContainsFunc(found, func(f int) bool {
+		return f != chosen && (at[f].Arm >= 0 || distinct(at[f].U, at[chosen].U)) && value[i] < value[f]-tie*math.Max(1, math.Abs(value[f]))
+	})
 }
 
 func reason(usual string, fellBack bool) string {

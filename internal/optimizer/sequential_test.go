@@ -118,7 +118,7 @@ func TestSequentialAreRegressedAsRows(t *testing.T) {
 					return
 				}
 				among := []int{2, 5}
-				check("reread", sure(input.Set.Reread(0, among))(3, 0.4), sure(other.Set.Reread(0, among))(3, 0.4))
+				check("covariances", sure(input.Set.Covariances(0, among))(3), sure(other.Set.Covariances(0, among))(3))
 				check("earlier", sure(input.Set.Earlier(530)).Reward, sure(other.Set.Earlier(530)).Reward)
 			})
 		}

@@ -42,7 +42,7 @@ func TestReread(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := sure(after.decision.estimate(background, state.cfg.Space.places(), nil))[1+cost]
-	got := sure(input.Set.Reread(1+cost, among))(x, value)
+	got := input.Costs[cost].Reread(x, value, input.Set.Noise(1+cost, x), among, sure(input.Set.Covariances(1+cost, among))(x))
 	for i, y := range among {
 		near(t, 8, "reread mean", got.Mean[i], want.Mean[y])
 		near(t, 8, "reread sd", got.SD[i], want.SD[y])

@@ -49,6 +49,9 @@ func (s *decision) Acquisition(ctx context.Context, at []Place, known Known) (Sc
 	if err != nil {
 		return Scores{}, err
 	}
+	if err := s.askFurther(scores, pick(at, of), true); err != nil {
+		return out, err
+	}
 	values, allowed, _ := s.effective(scores, pick(at, of))
 	for n, i := range of {
 		out.Values[i], out.Allowed[i] = values[n], allowed[n]

@@ -97,10 +97,10 @@ type Set struct {
 	// Unlike is how far apart two points are: the squared distance in unit coordinates, two
 	// different choices being 1 apart whatever their order.
 	Unlike func(u, v []float64) float64
-	// Reread prepares to say what one more reading of the target would change at some of the
-	// places: the function it returns gives the posterior there if a reading equal to value were
-	// added at place x.
-	Reread func(target int, among []int) (func(x int, value float64) Estimate, error)
+	// Covariances prepares the posterior covariances of the target at one place with some of them;
+	// Noise is λ of one more reading of it at place x.
+	Covariances func(target int, among []int) (func(x int) []float64, error)
+	Noise       func(target, x int) float64
 	// Distance between two places in kernel inputs, the euclidean norm that Lipschitz constants
 	// refer to.
 	Distance func(i, j int) float64
@@ -129,9 +129,11 @@ type Scores struct {
 	// Untruncated breaks ties of Value; nil where nothing is truncated.
 	Untruncated []float64
 	// Allowed is nil when every place may be chosen. Where none may be, Fallback, if not nil, is
-	// maximised instead.
-	Allowed  []bool
-	Fallback []float64
+	// maximised instead. AllowedAfterAll, if not nil, tells of a place that is not allowed whether it
+	// is after all, which takes long: it is asked of as few places as possible.
+	Allowed         []bool
+	AllowedAfterAll func(i int) (bool, error)
+	Fallback        []float64
 	// Unlikely places hardly work and are chosen only where no other is left; nil for none. An
 	// algorithm leaves it to the state.
 	Unlikely []bool

@@ -1,6 +1,9 @@
 package policy
 
-import "slices"
+import (
+	"math"
+	"slices"
+)
 
 var safeSettings = []Setting{betaSetting,
 	{Name: "safe_seeds", Type: Points, DefaultMeans: "none: must be given", Meaning: "points known to be within every limit, from which safe ones are reached"},
@@ -82,11 +85,10 @@ func widest(s *Input, first, last int) []float64 {
 	return w
 }
 
-// expanders marks the points of S whose optimistic reading l_g would make some point outside S
-// safe. A point outside with some l_{g_j} > 0 is left out: a reading moves its u_{g_j} no lower
-// than l_{g_j}.
-func (a safe) expanders(s *Input, in []bool) ([]bool, error) {
-	expands := make([]bool, len(in))
+// expanders tells of a place whether it is one of S whose optimistic reading l_g would make some
+// point outside S safe. A point outside with some l_{g_j} > 0 is left out: a reading moves its
+// u_{g_j} no lower than l_{g_j}.
+func (a safe) expanders(s *Input, in []bool) (func(x int) (bool, error), error) {
 	lowest := worstOf(s, negated(s.Beta))
 	var outside []int
 	for y, l := range lowest {
@@ -94,19 +96,56 @@ func (a safe) expanders(s *Input, in []bool) ([]bool, error) {
 			outside = append(outside, y)
 		}
 	}
-	if len(outside) == 0 {
-		return expands, nil
-	}
 	would := a.rereading
 	if a.lipschitz > 0 {
 		would = a.reaching
+	} else {
+		outside = withinReach(s, in, outside)
+	}
+	if len(outside) == 0 {
+		return func(int) (bool, error) { return false, nil }, nil
 	}
 	does, err := would(s, outside)
-	for x := 0; x < len(in) && err == nil; x++ {
-		expands[x] = in[x] && does(x)
-		err = s.Set.Pause()
+	asked := map[int]bool{}
+	return func(x int) (bool, error) {
+		if _, done := asked[x]; !done && in[x] {
+			if err := s.Set.Pause(); err != nil {
+				return false, err
+			}
+			asked[x] = does(x)
+		}
+		return asked[x], nil
+	}, err
+}
+
+// rounding is what a bound allows for.
+const rounding = 1e-9
+
+// withinReach are the places that a reading of S could make safe if it were perfectly correlated
+// with them: with q the share of a place's variance that a reading there takes away, u_g(y) then is
+// at least
+//
+//	μ + βσ(√(1 − q) − q),
+//
+// which falls with q; here it is the largest in S.
+func withinReach(s *Input, in []bool, outside []int) []int {
+	left := slices.Clone(outside)
+	for j, g := range s.Costs {
+		if s.Given[j] {
+			continue
+		}
+		share, beta := 0.0, s.Beta[1+j]
+		for x, sd := range g.SD {
+			if in[x] && sd > 0 {
+				share = max(share, sd*sd/(sd*sd+s.Set.Noise(1+j, x)))
+			}
+		}
+		left = slices.DeleteFunc(left, func(y int) bool {
+			band := beta * g.SD[y]
+			return g.Mean[y]+band*(math.Sqrt(1-share)-share) > rounding*(1+math.Abs(g.Mean[y])+band)
+		})
 	}
-	return expands, err
+	return left
 }
 
 // reaching tells of a place x whether l_g there would make one of the places safe by its distance.
@@ -119,27 +158,42 @@ func (a safe) reaching(s *Input, among []int) (func(x int) bool, error) {
 
 // rereading tells of a place x whether readings of l_g there would make one of the places safe.
 func (a safe) rereading(s *Input, among []int) (func(x int) bool, error) {
-	readers := make([]func(x int, value float64) Estimate, len(s.Costs))
+	covariances := make([]func(x int) []float64, len(s.Costs))
 	for j := range s.Costs {
 		if s.Given[j] {
-			continue
+			continue // its value is known, and within the limit where l_g is
 		}
 		var err error
-		if readers[j], err = s.Set.Reread(1+j, among); err != nil {
+		if covariances[j], err = s.Set.Covariances(1+j, among); err != nil {
 			return nil, err
 		}
 	}
 	return func(x int) bool {
 		unsafe := make([]bool, len(among))
-		for j, read := range readers {
-			if read == nil {
-				continue // its value is known, and within the limit where l_g is
+		for j, with := range covariances {
+			if with == nil {
+				continue
 			}
 			g, beta := s.Costs[j], s.Beta[1+j]
-			for i, u := range upper(read(x, g.Mean[x]-beta*g.SD[x]), beta) {
+			after := g.Reread(x, g.Mean[x]-beta*g.SD[x], s.Set.Noise(1+j, x), among, with(x))
+			for i, u := range upper(after, beta) {
 				unsafe[i] = unsafe[i] || u > 0
 			}
 		}
 		return slices.Contains(unsafe, false)
 	}, nil
+}
+
+// Reread is the estimate at some of the places after one more reading at place x, with noise λ. With
+// c(y) the posterior covariance of places x and y, and s = σ²(x) + λ,
+//
+//	μ′(y) = μ(y) + c(y)(value − μ(x))/s,   σ′²(y) = σ²(y) − c(y)²/s.
+func (e Estimate) Reread(x int, value, noise float64, among []int, c []float64) Estimate {
+	total := e.SD[x]*e.SD[x] + noise
+	after := noEstimates(len(among))
+	for i, y := range among {
+		after.Mean[i] = e.Mean[y] + c[i]*(value-e.Mean[x])/total
+		after.SD[i] = math.Sqrt(max(0, e.SD[y]*e.SD[y]-c[i]*c[i]/total))
+	}
+	return after
 }

@@ -2,6 +2,8 @@ package policy
 
 import (
 	"math"
+	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -11,19 +13,16 @@ func TestSafeSet(t *testing.T) {
 	cost, costSD := []float64{-1, -2, -0.4, 0.1, 5}, []float64{0.5, 0.5, 0.5, 0.5, 0.5}
 	s := line(1, mean, sd, cost, costSD)
 	s.Set.Seeds = []int{4}
-	s.Set.Reread = func(target int, among []int) (func(x int, value float64) Estimate, error) {
-		if target != 1 || len(among) != 2 || among[0] != 2 || among[1] != 3 {
+	s.Set.Noise = func(int, int) float64 { return 0.75 }
+	s.Set.Covariances = func(target int, among []int) (func(x int) []float64, error) {
+		if target != 1 || !slices.Equal(among, []int{2}) { // at 3 the mean alone is above 0
 			t.Errorf("asks about target %d at %v", target, among)
 		}
-		return func(x int, value float64) Estimate {
-			if math.Abs(value-(cost[x]-0.5)) > 1e-15 {
-				t.Errorf("reads %g at %d", value, x)
-			}
-			after := Estimate{Mean: []float64{cost[2], cost[3]}, SD: []float64{0.5, 0.5}}
+		return func(x int) []float64 {
 			if x == 1 {
-				after.SD[0] = 0.4 // a reading at 1 makes 2 safe
+				return []float64{0.2} // a reading of −2.5 at 1 makes 2 safe
 			}
-			return after
+			return []float64{0}
 		}, nil
 	}
 	a := made(t, "safeopt", `{"beta": 1}`, studyOf(1)).(safeSearch)
@@ -31,18 +30,18 @@ func TestSafeSet(t *testing.T) {
 	if want := []bool{true, true, false, false, true}; !same(in, want) {
 		t.Errorf("the safe set is %v, want %v", in, want)
 	}
-	if g := sure(a.expanders(s, in)); !same(g, []bool{false, true, false, false, false}) {
+	if g := marked(sure(a.expanders(s, in)), 5); !same(g, []bool{false, true, false, false, false}) {
 		t.Errorf("expanders are %v", g)
 	}
 	scores := sure(a.Score(s)) // of S = {0, 1, 4}, only 4 could be best; the lower bound there is 3.1
-	if !same(scores.Allowed, []bool{false, true, false, false, true}) {
-		t.Errorf("maximisers and expanders are %v", scores.Allowed)
+	if !same(scores.Allowed, []bool{false, false, false, false, true}) || !sure(scores.AllowedAfterAll(1)) || sure(scores.AllowedAfterAll(0)) || sure(scores.AllowedAfterAll(2)) {
+		t.Errorf("maximisers are %v, expanders %v", scores.Allowed, marked(scores.AllowedAfterAll, 5))
 	}
 	equal(t, "width", scores.Value, []float64{1, 1, 1, 1, 1.8})
 
 	stage := made(t, "stageopt", `{"beta": 1}`, studyOf(1))
-	if first := sure(stage.Score(s)); !same(first.Allowed, []bool{false, true, false, false, false}) || first.Reason != Explore {
-		t.Errorf("the first stage allows %v", first.Allowed)
+	if first := sure(stage.Score(s)); count(first.Allowed) > 0 || !same(marked(first.AllowedAfterAll, 5), []bool{false, true, false, false, false}) || first.Reason != Explore {
+		t.Errorf("the first stage allows %v", marked(first.AllowedAfterAll, 5))
 	} else {
 		equal(t, "width of the constraint", first.Value, filled(5, 1))
 	}
@@ -60,6 +59,39 @@ func TestSafeSet(t *testing.T) {
 	}
 }
 
+// marked are the first places of which something is so.
+func marked(is func(i int) (bool, error), places int) (list []bool) {
+	for i := range places {
+		list = append(list, sure(is(i)))
+	}
+	return list
+}
+
+// TestNothingBeyondReachIsMadeSafe reads at one place what could be read there at best, under every
+// covariance that two places can have: what is left out as beyond reach stays unsafe.
+func TestNothingBeyondReachIsMadeSafe(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(4, 0))
+	left, made := 0, 0
+	for range 20000 {
+		s := line(2, filled(2, 0), filled(2, 1), []float64{-2, random.NormFloat64()}, []float64{random.Float64(), random.Float64()})
+		noise := 0.5 * random.Float64() * random.Float64()
+		s.Set.Noise = func(int, int) float64 { return noise }
+		g := s.Costs[0]
+		c := g.SD[0] * g.SD[1] * math.Cos(math.Pi*random.Float64()*random.Float64())
+		after := g.Reread(0, g.Mean[0]-2*g.SD[0], noise, []int{1}, []float64{c})
+		safe := after.Mean[0]+2*after.SD[0] <= 0
+		out := len(withinReach(s, []bool{true, false}, []int{1})) == 0
+		if safe && out {
+			t.Fatalf("%+v with a covariance of %g is beyond reach, and made safe", g, c)
+		}
+		left, made = left+count([]bool{out}), made+count([]bool{safe})
+	}
+	if left < 4000 || made < 4000 {
+		t.Errorf("%d are left out, %d made safe", left, made)
+	}
+}
+
 func TestSafeSetByDistance(t *testing.T) {
 	t.Parallel()
 	s := line(1, filled(5, 0), filled(5, 1), []float64{-2, -1.6, 0.3, -9, -9}, filled(5, 0.5))
@@ -72,7 +104,7 @@ func TestSafeSetByDistance(t *testing.T) {
 		t.Errorf("reaches %v", in)
 	}
 	// Optimistically l = −2.5 and −2.1 reach no further than 2 steps: 0 → 2, 1 → 3; 2 has l = −0.2.
-	if g := sure(a.expanders(s, in)); !same(g, []bool{false, true, false, false, false}) {
+	if g := marked(sure(a.expanders(s, in)), 5); !same(g, []bool{false, true, false, false, false}) {
 		t.Errorf("expanders are %v", g)
 	}
 }

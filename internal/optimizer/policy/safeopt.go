@@ -21,15 +21,15 @@ func (a safeSearch) Score(s *Input) (Scores, error) {
 	if err != nil {
 		return Scores{}, err
 	}
-	allowed, err := a.expanders(s, in)
-	best := math.Inf(-1)
+	expands, err := a.expanders(s, in)
+	allowed, best := make([]bool, len(in)), math.Inf(-1)
 	for i, l := range lower(s.Reward, s.Beta[0]) {
 		if in[i] {
 			best = math.Max(best, l)
 		}
 	}
 	for i, u := range upper(s.Reward, s.Beta[0]) {
-		allowed[i] = allowed[i] || in[i] && u >= best
+		allowed[i] = in[i] && u >= best
 	}
-	return Scores{Value: widest(s, 0, len(s.Costs)), Allowed: allowed, Reason: Explore}, err
+	return Scores{Value: widest(s, 0, len(s.Costs)), Allowed: allowed, AllowedAfterAll: expands, Reason: Explore}, err
 }

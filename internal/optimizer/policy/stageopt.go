@@ -1,6 +1,10 @@
 package policy
 
-import "math"
+import (
+	"cmp"
+	"math"
+	"slices"
+)
 
 var stageOpt = Description{
 	Name: "stageopt", Title: "Safe exploration in two stages",
@@ -33,14 +37,32 @@ func (a stages) Score(s *Input) (Scores, error) {
 		over, err = a.stalled(s, in)
 	}
 	if !over && err == nil {
-		var allowed []bool
-		if allowed, err = a.expanders(s, in); count(allowed) > 0 {
-			return Scores{Value: widest(s, 1, len(s.Costs)), Allowed: allowed, Reason: Explore}, err
+		scores := Scores{Value: widest(s, 1, len(s.Costs)), Allowed: make([]bool, len(in)), Reason: Explore}
+		if scores.AllowedAfterAll, err = a.expanders(s, in); err == nil {
+			var some bool
+			if some, err = anyOf(scores); some {
+				return scores, err
+			}
 		}
 	}
 	scores := upperScores(s)
 	scores.Allowed = in
 	return scores, err
+}
+
+// anyOf tells whether some place is allowed after all; it asks of those with large scores first.
+func anyOf(scores Scores) (bool, error) {
+	order := make([]int, len(scores.Value))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(scores.Value[b], scores.Value[a]) })
+	for _, i := range order {
+		if is, err := scores.AllowedAfterAll(i); is || err != nil {
+			return is, err
+		}
+	}
+	return false, nil
 }
 
 // stalled tells whether, at this or an earlier decision, S had not grown for 10 rounds.

@@ -124,12 +124,8 @@ func (s *decision) drawOver(
 	for ; len(left) > 0; size *= 2 {
 		picks := left
 		if size <= mostDrawn {
-			before := len(left)
 			if picks, left, err = d.next(ctx, left, chosen, size); err != nil {
 				return nil, nil, err
-			}
-			if len(chosen) > 0 && float64(len(picks)+len(left)) > worthwhile*float64(before) {
-				picks = append(picks, left...)
 			}
 		}
 		if err = d.draw(ctx, picks); err != nil {
@@ -250,7 +246,8 @@ func (d *drawing) next(ctx context.Context, left, chosen []int, size int) (picks
 		}
 	}
 	positions := slices.DeleteFunc(indices(len(left)), func(i int) bool { return outdone(of.scores[i], least) })
-	if rest = pick(left, positions); len(rest) <= size {
+	rest = pick(left, positions)
+	if len(rest) <= size || len(chosen) > 0 && float64(len(rest)) > worthwhile*float64(len(left)) {
 		return rest, nil, nil
 	}
 	slices.SortStableFunc(positions, func(a, b int) int { return byScore(climber{score: of.scores[a]}, climber{score: of.scores[b]}) })

@@ -98,17 +98,16 @@ const rowsAtOnce = 384
 // appendRows adds points, with a row each, to inputs and factor.
 func (d *Data) appendRows(ctx context.Context, work *checkpoint.Meter, xs [][]float64, lambdas []float64) error {
 	n := d.Len()
-	rows := make([][]float64, len(xs))
+	rows := factor.Triangle(n, len(xs))
 	for i, x := range xs {
 		d.inputs.Append(x)
-		rows[i] = make([]float64, n+i+1)
 		d.kernel.Row(rows[i], x, d.inputs)
 		rows[i][n+i] += lambdas[i]
 		if err := work.Spend(kernelWork * (n + i)); err != nil {
 			return err
 		}
 	}
-	err := d.factor.AppendShared(ctx, rows)
+	err := d.factor.Adopt(ctx, rows)
 	if errors.Is(err, factor.ErrNotPositiveDefinite) {
 		return fmt.Errorf("the kernel and noise variances of the points do not fit together; a larger noise variance helps: %w", err)
 	}

@@ -53,7 +53,7 @@ func (s *decision) diverse() []Place {
 	}
 	n, seed := len(s.history.Rounds), s.draw(s.Round()).Seed
 	count := min(listed, max(fewestDiverse, diverseWork/(n*n)))
-	return s.placesOf(s.overhanging(count, seed), s.nearIncumbent(s.effort().near, seed))
+	return s.placesOf(s.cfg.overhanging(count, seed), s.nearIncumbent(s.effort().near, seed))
 }
 
 // diversified is the best of the places not tried yet that lie apart from those that wait, and what

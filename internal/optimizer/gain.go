@@ -191,7 +191,7 @@ func (s *shown) contendersForBest(ctx context.Context, known Known, works chance
 		}
 	}
 	if s.arms == nil {
-		others = s.placesOf(s.overhanging(screenPoints, s.cfg.Seed), nil)
+		others = s.amidSpread(nil)
 	} else {
 		others = s.allowedArms()
 	}

@@ -248,7 +248,7 @@ func TestBoundsLeaveOutNothingThatPromises(t *testing.T) {
 	t.Parallel()
 	cfg := plain(t, 2, 1, nil, `{}`)
 	s := mustReplay(t, cfg, played(cfg, pruneFrom, 1)).shown
-	at := s.placesOf(s.overhanging(screenPoints, cfg.Seed), nil)
+	at := s.amidSpread(nil)
 	all := s.promises(sure(s.estimate(background, at, nil)), slices.Repeat([]float64{1}, len(at)))
 	want := byPromise(all)[:promisingPlaces]
 	slices.Sort(want)

@@ -104,12 +104,11 @@ func (s *decision) poll(problem search.Problem, climbers []climber, seed uint64)
 // hardly come. Of many points tried only the incumbent is among them: what lies around the others
 // is known.
 func (s *decision) startingPlaces() []Place {
-	points := s.overhanging(screenPoints, s.cfg.Seed)
 	near := s.nearIncumbent(s.effort().near, s.draw(s.Round()).Seed)
 	if near == nil || len(s.history.Rounds) <= fewRounds {
-		return s.placesFrom(points, near...)
+		return s.amidSpread(append(near, s.pointsPlayed()...))
 	}
-	return s.placesOf(points, append(near, s.around.U))
+	return s.amidSpread(append(near, s.around.U))
 }
 
 // finitePlaces are the places that an algorithm which looks at all of them together chooses among

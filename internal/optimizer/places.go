@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync"
 
 	"headroom/internal/optimizer/kernel"
 	"headroom/internal/optimizer/search"
@@ -133,13 +134,12 @@ func (s *task) placesOf(points, others [][]float64) []Place {
 	return asPlaces(append(s.cfg.Space.allowed(points, s.cfg.Seed), s.cfg.Space.settled(others)...))
 }
 
-// placesFrom are the space-filling points that are allowed, settled, and of some others and the
-// points tried before those that are.
-func (s *task) placesFrom(points [][]float64, others ...[]float64) []Place {
+// pointsPlayed are the points tried before.
+func (s *task) pointsPlayed() (points [][]float64) {
 	for _, r := range s.history.Rounds {
-		others = append(others, r.Point)
+		points = append(points, r.Point)
 	}
-	return s.placesOf(points, others)
+	return points
 }
 
 // allowedPlaces settles points and keeps the allowed ones, each once.
@@ -158,7 +158,7 @@ func (s *task) allowedPlaces(points [][]float64) []Place {
 
 // screeningPlaces are the space-filling points that are allowed, and the points tried before.
 func (s *task) screeningPlaces() []Place {
-	return s.placesFrom(search.Halton(screenPoints, len(s.cfg.Space.Dims), s.cfg.Seed))
+	return s.placesOf(search.Halton(screenPoints, len(s.cfg.Space.Dims), s.cfg.Seed), s.pointsPlayed())
 }
 
 // anyPlace is an allowed point of a finer search, for spaces that the sequence hardly meets.
@@ -170,9 +170,23 @@ func (s *task) anyPlace() (Place, bool) {
 	return places[s.Round()%len(places)], true
 }
 
+// spread are overhanging points that are allowed, the same in every round.
+type spread struct {
+	once   sync.Once
+	points [][]float64
+}
+
+// amidSpread are the points of the spread, and of some others those that are allowed.
+func (s *task) amidSpread(others [][]float64) []Place {
+	s.spread.once.Do(func() {
+		s.spread.points = s.cfg.Space.allowed(s.cfg.overhanging(screenPoints, s.cfg.Seed), s.cfg.Seed)
+	})
+	return asPlaces(slices.Concat(s.spread.points, s.cfg.Space.settled(others)))
+}
+
 // overhanging are points spread over a box that reaches beyond the space, drawn back to its sides.
-func (s *task) overhanging(count int, seed uint64) [][]float64 {
-	points := search.Halton(count, len(s.cfg.Space.Dims), seed)
+func (cfg *Config) overhanging(count int, seed uint64) [][]float64 {
+	points := search.Halton(count, len(cfg.Space.Dims), seed)
 	for _, u := range points {
 		for k := range u {
 			u[k] = min(max((1+2*overhang)*u[k]-overhang, 0), 1)

@@ -47,9 +47,9 @@ func replay(ctx context.Context, cfg *Config, h *History, prior *State) (*State,
 	e := &evidence{task: given}
 	if prior == nil {
 		prior = &State{}
-		given.arms = cfg.Space.newArms()
+		given.arms, given.spread = cfg.Space.newArms(), new(spread)
 	} else {
-		given.arms, e.prior = prior.arms, prior.evidence
+		given.arms, given.spread, e.prior = prior.arms, prior.spread, prior.evidence
 	}
 	if err := e.regressAll(ctx); err != nil {
 		return nil, err

@@ -45,7 +45,7 @@ func (s *decision) shorten(prior *decision) *shortlist {
 		near = append([][]float64{list.incumbent.U}, near...)
 	}
 	space := s.cfg.Space
-	places := asPlaces(append(space.settled(near), space.allowed(s.overhanging(listed, seed), seed)...))
+	places := asPlaces(append(space.settled(near), space.allowed(s.cfg.overhanging(listed, seed), seed)...))
 	if len(places) == 0 {
 		return nil
 	}

@@ -18,6 +18,7 @@ type task struct {
 	settings policy.Settings
 	targets  []target
 	arms     *arms
+	spread   *spread
 }
 
 // Round is the number of the next decision.

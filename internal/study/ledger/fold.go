@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"headroom/internal/optimizer"
+	"headroom/internal/optimizer/cores"
 	"headroom/internal/study/design"
 )
 
@@ -38,12 +39,25 @@ func fold(id string, prior *Snapshot, events []Event, like *Snapshot, admit func
 		return prior, nil
 	}
 	b := newBuilder(id, prior)
-	for _, e := range events {
-		if err := b.next(e, admit); err != nil {
+	for i, apply := range b.decodeAll(events) {
+		e := events[i]
+		if err := b.next(e, apply, admit); err != nil {
 			return nil, fmt.Errorf("event %d (%s): %w", e.Seq, e.Kind, err)
 		}
 	}
 	return b.snap, b.catchUp(like)
+}
+
+// decodeAll decodes the data of events on all cores, and returns what each does to the study.
+func (b *builder) decodeAll(events []Event) []func() error {
+	does := make([]func() error, len(events))
+	_ = cores.Stretches(len(events), func(from, to int) error { // what cannot be decoded fails in its turn
+		for i := from; i < to; i++ {
+			does[i] = b.decode(events[i])
+		}
+		return nil
+	})
+	return does
 }
 
 // builder is a snapshot in the making. What prior holds is shared until it is written to.
@@ -79,10 +93,10 @@ func (b *builder) nameMetrics() {
 	}
 }
 
-// next adds an event, if admit, when it is not nil, admits it.
-func (b *builder) next(e Event, admit func(now *Snapshot, e Event) error) error {
+// next adds an event, which apply does to the study, if admit, when it is not nil, admits it.
+func (b *builder) next(e Event, apply func() error, admit func(now *Snapshot, e Event) error) error {
 	if admit == nil {
-		return b.add(e)
+		return b.add(e, apply)
 	}
 	var now *Snapshot
 	if b.snap.Version > 0 {
@@ -91,13 +105,13 @@ func (b *builder) next(e Event, admit func(now *Snapshot, e Event) error) error 
 	if err := admit(now, e); err != nil {
 		return err
 	}
-	if err := b.add(e); err != nil {
+	if err := b.add(e, apply); err != nil {
 		return err
 	}
 	return b.catchUp(nil)
 }
 
-func (b *builder) add(e Event) error {
+func (b *builder) add(e Event, apply func() error) error {
 	snap := b.snap
 	switch {
 	case e.Seq != snap.Version+1:
@@ -108,47 +122,50 @@ func (b *builder) add(e Event) error {
 		return errors.New("a ledger starts with its only created event")
 	}
 	b.last = e
-	if err := b.apply(e); err != nil {
+	if err := apply(); err != nil {
 		return err
 	}
 	snap.Version, snap.Hash, snap.UpdatedAt, snap.Bytes = e.Seq, e.Hash, e.At, snap.Bytes+int64(len(e.Data))
 	return nil
 }
 
-func (b *builder) apply(e Event) error {
+// decode decodes the data of an event, and returns what it does to the study.
+func (b *builder) decode(e Event) func() error {
 	switch e.Kind {
 	case Created:
-		return applied(e, b.created)
+		return decoded(e, b.created)
 	case Edited:
-		return applied(e, b.edited)
+		return decoded(e, b.edited)
 	case Reconfigured:
-		return applied(e, b.reconfigured)
+		return decoded(e, b.reconfigured)
 	case Chosen:
-		return applied(e, b.chosen)
+		return decoded(e, b.chosen)
 	case Told:
-		return applied(e, b.told)
+		return decoded(e, b.told)
 	case Corrected:
-		return applied(e, b.corrected)
+		return decoded(e, b.corrected)
 	case Failed, Abandoned:
-		return applied(e, b.closed)
+		return decoded(e, b.closed)
 	case Excluded, Included:
-		return applied(e, b.setExcluded)
+		return decoded(e, b.setExcluded)
 	case Confirmed:
-		return applied(e, b.confirmed)
+		return decoded(e, b.confirmed)
 	case Fitted:
-		return applied(e, b.fit)
+		return decoded(e, b.fit)
 	default:
-		return errors.New("no such kind of event")
+		return func() error { return errors.New("no such kind of event") }
 	}
 }
 
-// applied decodes the data of e and hands them on.
-func applied[Data any](e Event, apply func(Data) error) error {
+func decoded[Data any](e Event, apply func(Data) error) func() error {
 	var data Data
-	if err := e.Decode(&data); err != nil {
-		return err
+	err := e.Decode(&data)
+	return func() error {
+		if err != nil {
+			return err
+		}
+		return apply(data)
 	}
-	return apply(data)
 }
 
 // decodeExactly refuses unknown members and trailing text.

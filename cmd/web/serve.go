@@ -10,6 +10,8 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"runtime"
+	"runtime/debug"
 	"syscall"
 	"time"
 
@@ -70,8 +72,16 @@ func serveUntil(ctx context.Context, c config, wantsLink bool) error {
 	})
 }
 
+// ballast is memory that is reserved and never touched, so that no page of it is ever real. The
+// garbage collector waits until as much has been made anew as is in use; where that is some
+// megabytes, as on a server of small studies, it would run several times during an ask.
+func ballast() []byte { return make([]byte, min(mostBallast, debug.SetMemoryLimit(-1)/16)) }
+
+const mostBallast = 64 << 20
+
 // answer answers requests until ctx ends, and then lets those under way finish.
 func answer(ctx context.Context, c config, listener net.Listener, store *db.DB, public string) error {
+	defer runtime.KeepAlive(ballast())
 	studies := study.NewService(store.Studies, study.Options{})
 	defer studies.Stop()
 	stopping := make(chan struct{})

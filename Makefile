@@ -41,7 +41,7 @@ UNWATCHED := gonum.org/... crypto/internal/fips140/... $(addprefix headroom/inte
 # Each parser's fuzz target is tried with random mutations of its seeds for two seconds, other ones at every commit. What go vet finds, check has found. Where
 # packages wait for a browser or for servers, one more than there are processors computes. The race detector would let each program sleep a second at its end.
 test: tools check
-	GORACE=atexit_sleep_ms=20 HEADROOM_FUZZ_TIME=2s HEADROOM_FUZZ_SEED=$(VERSION) go test -race $(UNWATCHED:%=-gcflags=%=-race=false) -vet=off -timeout 20m \
+	GORACE=atexit_sleep_ms=20 GOGC=400 HEADROOM_FUZZ_TIME=2s HEADROOM_FUZZ_SEED=$(VERSION) go test -race $(UNWATCHED:%=-gcflags=%=-race=false) -vet=off -timeout 20m \
 		-p $$(($$(getconf _NPROCESSORS_ONLN) + 1)) ./...
 
 tools:

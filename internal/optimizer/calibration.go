@@ -18,6 +18,7 @@ func (s *account) Calibrations(ctx context.Context) ([]Calibration, error) {
 	if err != nil {
 		return nil, err
 	}
+	known := map[float64]bands{} // by degrees of freedom
 	for i := range out {
 		for n, r := range s.history.Rounds {
 			regime := s.regimeAt(n + 1)
@@ -25,7 +26,13 @@ func (s *account) Calibrations(ctx context.Context) ([]Calibration, error) {
 			if r.Excluded || !r.Readings[i].Told || trace[n].Ahead == nil || unscaled {
 				continue
 			}
-			out[i].add(n+1, trace[n].residuals[i], regime.models[i].freedom, s.readAmong(before[n], n+1, i))
+			freedom := regime.models[i].freedom
+			central, found := known[freedom]
+			if !found {
+				central = bandsOf(freedom)
+				known[freedom] = central
+			}
+			out[i].add(n+1, trace[n].residuals[i], central, s.readAmong(before[n], n+1, i))
 		}
 		for _, c := range []*Coverage{&out[i].Coverage, &out[i].New, &out[i].Repeated} {
 			c.divide()
@@ -34,29 +41,33 @@ func (s *account) Calibrations(ctx context.Context) ([]Calibration, error) {
 	return out, nil
 }
 
-func (c *Calibration) add(round int, residual, freedom float64, repeated bool) {
+func (c *Calibration) add(round int, residual float64, central bands, repeated bool) {
 	c.Residuals = append(c.Residuals, residual)
 	c.ResidualRounds = append(c.ResidualRounds, round)
-	c.Coverage.add(residual, freedom)
+	c.Coverage.add(residual, central)
 	if repeated {
-		c.Repeated.add(residual, freedom)
+		c.Repeated.add(residual, central)
 	} else {
-		c.New.add(residual, freedom)
+		c.New.add(residual, central)
 	}
 }
 
-// add counts one residual, in which of the central bands of its distribution it lies.
-func (c *Coverage) add(residual, freedom float64) {
-	inside := func(share float64) float64 {
-		if math.Abs(residual) <= half(share, freedom) {
-			return 1
-		}
-		return 0
-	}
+// bands are the half widths, in standard deviations, of the central bands of residuals that hold
+// half of them, 80 % and 95 %.
+type bands [3]float64
+
+func bandsOf(freedom float64) bands {
+	return bands{half(0.5, freedom), half(0.8, freedom), half(0.95, freedom)}
+}
+
+// add counts one residual, in which of the central bands it lies.
+func (c *Coverage) add(residual float64, central bands) {
 	c.Count++
-	c.Coverage50 += inside(0.5)
-	c.Coverage80 += inside(0.8)
-	c.Coverage95 += inside(0.95)
+	for i, count := range []*float64{&c.Coverage50, &c.Coverage80, &c.Coverage95} {
+		if math.Abs(residual) <= central[i] {
+			*count++
+		}
+	}
 }
 
 func (c *Coverage) divide() {

@@ -57,7 +57,7 @@ func TestStart(t *testing.T) {
 	p.press("Verify")
 	p.sees("✓")
 	p.press("Report in one file")
-	p.sees("Hash of that entry")
+	p.sees("Head of the ledger")
 	p.audit("report")
 
 	p.before(`document.addEventListener("readystatechange", () => { const slider = document.getElementById("at"); if (document.readyState === "interactive") slider.value = 7 })`)

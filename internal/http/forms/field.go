@@ -212,7 +212,8 @@ func (t *Typed) typedJSON(name string) json.RawMessage {
 	return json.RawMessage(text)
 }
 
-// numbersJSON reads one number, several separated by commas, or JSON.
+// numbersJSON reads one number, several separated by commas, or JSON. A comma within what can be one
+// number is a decimal one for whoever writes numbers so.
 func (t *Typed) numbersJSON(name string, before json.RawMessage) json.RawMessage {
 	text := t.Text(name)
 	switch {
@@ -225,7 +226,10 @@ func (t *Typed) numbersJSON(name string, before json.RawMessage) json.RawMessage
 	}
 	parts := strings.FieldsFunc(text, func(r rune) bool { return r == ';' || r == ' ' })
 	if len(parts) == 1 {
-		parts = strings.Split(text, ",")
+		_, err := design.ReadNumber(text, t.marks)
+		if t.marks.Decimal != ',' || err != nil {
+			parts = strings.Split(text, ",")
+		}
 	}
 	var written []string
 	for _, part := range parts {

@@ -263,3 +263,27 @@ func TestAFormOfChangesKeepsWhatIsFixed(t *testing.T) {
 		t.Errorf("the study itself was changed: %s", diff)
 	}
 }
+
+// TestNumbersByCommas: a comma is a decimal one for whoever writes it so, and else stands between
+// two numbers.
+func TestNumbersByCommas(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		typed string
+		marks design.Marks
+		want  string
+	}{
+		{"0,5", design.CommaDecimal, "0.5"},
+		{"0,5", design.PointDecimal, "[0,5]"},
+		{"0.5,2", design.PointDecimal, "[0.5,2]"},
+		{"0.5,2", design.CommaDecimal, "[0.5,2]"},
+		{"0,5; 2", design.CommaDecimal, "[0.5,2]"},
+		{"0,5, 2", design.CommaDecimal, "[0.5,2]"},
+		{"1,2,3", design.CommaDecimal, "[1,2,3]"},
+	} {
+		form := Of(url.Values{"model.lengthscales": {c.typed}}, c.marks)
+		if got := form.numbersJSON("model.lengthscales", nil); string(got) != c.want {
+			t.Errorf("%q is read as %s, want %s", c.typed, got, c.want)
+		}
+	}
+}

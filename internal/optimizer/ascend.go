@@ -36,7 +36,7 @@ func (s *decision) smooth() bool {
 // ascend leads starts that are allowed up along the slopes of the score, and polishes the best of
 // them: little where slopes tell all, more where some axis has levels or where the way up came to
 // the edge of what is allowed. It returns them in the order of their scores.
-func (s *decision) ascend(problem search.Problem, climbers []climber, seed uint64) ([]climber, error) {
+func (s climbing) ascend(problem search.Problem, climbers []climber) ([]climber, error) {
 	e := s.effort()
 	var ascents []search.Ascent
 	for _, c := range climbers[:min(e.ascents, len(climbers))] {
@@ -61,7 +61,7 @@ func (s *decision) ascend(problem search.Problem, climbers []climber, seed uint6
 		}
 	}
 	slices.SortStableFunc(risen, byScore)
-	err := polish(problem, risen[:min(e.fine, len(risen))], s.spacing()/8, finestStep, budget, seed)
+	err := polish(problem, risen[:min(e.fine, len(risen))], s.spacing()/8, finestStep, budget, s.chance.Seed+starts)
 	slices.SortStableFunc(risen, byScore)
 	return risen, err
 }
@@ -69,16 +69,14 @@ func (s *decision) ascend(problem search.Problem, climbers []climber, seed uint6
 // slopes works out scores with their slopes along the unit coordinates. What does not depend on the
 // place is worked out once.
 type slopes struct {
-	state    *decision
-	known    Known
-	draw     Draw
+	climbing
 	rows     []*posterior.Rows // per source
 	zs       [][][]float64     // per source: what means are taken of, z of every target and v(x*) last, where there is an incumbent
 	backward [][][]float64     // per source: L⁻ᵀz of them
 }
 
-func (s *decision) slopes(known Known, draw Draw) *slopes {
-	up := &slopes{state: s, known: known, draw: draw}
+func (s climbing) slopes() *slopes {
+	up := &slopes{climbing: s}
 	for i := range s.sources {
 		rows := s.sources[i].Posterior.(*posterior.Rows) // since it is smooth
 		zs := rows.Beside(s.beside(i))
@@ -130,7 +128,7 @@ func (up *slopes) incline(ctx context.Context, source int, places []Place, out g
 	if err := checkpoint.Reach(ctx); err != nil {
 		return err
 	}
-	inputs := up.state.points(up.state.sources[source].kernel, places).Inputs
+	inputs := up.decision.points(up.decision.sources[source].kernel, places).Inputs
 	return up.rows[source].Data.InclineInto(ctx, out, inputs, up.zs[source], up.backward[source])
 }
 
@@ -158,8 +156,8 @@ func (up *slopes) inclineBySource(ctx context.Context, places []Place, out []gp.
 
 // at are the scores with their slopes at places where the posterior is this.
 func (up *slopes) at(ctx context.Context, places []Place, inclined []gp.Inclined) ([]search.Score, []search.Slope, error) {
-	s := up.state
-	input := s.bareInput(up.draw)
+	s := up.decision
+	input := s.bareInput(up.chance)
 	estimates := s.givenEstimates(places, up.known.at(places))
 	input.Rival = s.rival(places)
 	for i := range s.sources {
@@ -214,8 +212,8 @@ func (up *slopes) at(ctx context.Context, places []Place, inclined []gp.Inclined
 // alongInputs are the slopes of place n's score along the kernel inputs, by the chain rule: the
 // score by means and deviations, these by the inputs.
 func (up *slopes) alongInputs(n int, u []float64, inclined []gp.Inclined, input *policy.Input, by policy.Slopes) []float64 {
-	v := up.state.view
-	along := make([]float64, up.state.cfg.Space.width())
+	v := up.decision.view
+	along := make([]float64, up.decision.cfg.Space.width())
 	for i := range v.sources {
 		src := &v.sources[i]
 		for m, k := range src.targets {
@@ -233,7 +231,7 @@ func (up *slopes) alongInputs(n int, u []float64, inclined []gp.Inclined, input 
 		for _, k := range src.targets {
 			slope += by.Together[k][n]
 		}
-		x, gradient := up.state.kernelInput(src.kernel, Place{U: u, Arm: -1}), make([]float64, len(along))
+		x, gradient := up.decision.kernelInput(src.kernel, Place{U: u, Arm: -1}), make([]float64, len(along))
 		up.rows[i].Data.Kernel().Gradients([][]float64{gradient}, x, v.beside(i).Inputs, [][]float64{{1}})
 		factor.Axpy(slope, gradient, along)
 		factor.Axpy(-slope, means[len(up.rows[i].Z)], along)
@@ -244,7 +242,7 @@ func (up *slopes) alongInputs(n int, u []float64, inclined []gp.Inclined, input 
 // addTarget adds, along the kernel inputs, the slopes at place n of what moves so much with the
 // mean and with the deviation of source i's target number m.
 func (up *slopes) addTarget(to []float64, n, i, m int, inclined []gp.Inclined, input *policy.Input, byMean, bySD float64) {
-	v := up.state.view
+	v := up.decision.view
 	k, estimate := v.sources[i].targets[m], input.Reward
 	if k > 0 {
 		estimate = input.Costs[k-1]

@@ -38,18 +38,17 @@ func TestRiseIsTheScoreWithItsSlopes(t *testing.T) {
 	t.Parallel()
 	for _, category := range []bool{false, true} {
 		s := hills(t, 40, category)
-		draw := s.draw(s.Round())
 		var points [][]float64
 		for _, u := range search.Halton(20, 3, 5) {
 			if v, ok := s.cfg.Space.settle(u); ok {
 				points = append(points, v)
 			}
 		}
-		scores, slopes, err := s.slopes(Known{}, draw).rise(background)(points)
+		scores, slopes, err := s.climbing(Known{}).slopes().rise(background)(points)
 		if err != nil {
 			t.Fatal(err)
 		}
-		want, _, err := s.scoreAll(background, asPlaces(points), Known{}, draw)
+		want, _, err := s.climbing(Known{}).scoreAll(background, asPlaces(points))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -62,7 +61,7 @@ func TestRiseIsTheScoreWithItsSlopes(t *testing.T) {
 				up, down := append([]float64{}, u...), append([]float64{}, u...)
 				up[k] += step
 				down[k] -= step
-				beside, _, err := s.scoreAll(background, asPlaces([][]float64{up, down}), Known{}, draw)
+				beside, _, err := s.climbing(Known{}).scoreAll(background, asPlaces([][]float64{up, down}))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -77,16 +76,15 @@ func TestRiseIsTheScoreWithItsSlopes(t *testing.T) {
 // polledBest is the best place that polls find from the starts that slopes would lead up from.
 func polledBest(t *testing.T, s *State, known Known) climber {
 	t.Helper()
-	draw := s.draw(s.Round())
-	climbers, _, err := s.screen(background, s.startingPlaces(), known, draw)
+	climbers, _, err := s.climbing(known).screen(background, s.startingPlaces())
 	if err != nil {
 		t.Fatal(err)
 	}
 	problem := search.Problem{Axes: s.cfg.Space.axes(), Settle: s.cfg.Space.Settle, Score: func(points [][]float64) ([]search.Score, error) {
-		scores, _, err := s.scoreAll(background, asPlaces(points), known, draw)
+		scores, _, err := s.climbing(known).scoreAll(background, asPlaces(points))
 		return scores, err
 	}}
-	climbers = sure(s.poll(problem, climbers, draw.Seed))
+	climbers = sure(s.climbing(known).poll(problem, climbers))
 	return climbers[0]
 }
 

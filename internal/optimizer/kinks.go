@@ -23,7 +23,7 @@ const (
 // until hardly more is to be gained, so does what lies across the space from the highest and
 // promises most, and the highest of all go to the top. Polls around the best certify it. It returns
 // climbers in the order of their scores.
-func (s *decision) ascendKinks(problem search.Problem, climbers []climber, seed uint64) ([]climber, error) {
+func (s climbing) ascendKinks(problem search.Problem, climbers []climber) ([]climber, error) {
 	e := s.effortFor(s.rows())
 	climbers = climbers[:min(e.ascents, len(climbers))]
 	ridges := &search.Ridges{Problem: problem}
@@ -49,7 +49,7 @@ func (s *decision) ascendKinks(problem search.Problem, climbers []climber, seed 
 	if len(risen) == 0 {
 		return climbers, nil
 	}
-	return s.certify(problem, ridges, risen, seed)
+	return s.certify(problem, ridges, risen)
 }
 
 // extent is how large the highest score is, and by how much scores of allowed climbers differ.
@@ -84,8 +84,8 @@ func standing(ridges *search.Ridges, count int) (list []climber) {
 
 // certify polls closely around the best, at least once along the axes and once across them, where
 // slopes tell all. Where they do not, or where polls find something higher, it polishes.
-func (s *decision) certify(problem search.Problem, ridges *search.Ridges, risen []climber, seed uint64) ([]climber, error) {
-	e, d := s.effortFor(s.rows()), len(problem.Axes)
+func (s climbing) certify(problem search.Problem, ridges *search.Ridges, risen []climber) ([]climber, error) {
+	e, d, seed := s.effortFor(s.rows()), len(problem.Axes), s.chance.Seed+starts
 	doubtful := slices.ContainsFunc(problem.Axes, func(a search.Axis) bool { return a.Levels > 0 }) || slices.ContainsFunc(ridges.Ascents, atEdge)
 	if !doubtful {
 		top := risen[0].u
@@ -103,7 +103,7 @@ func (s *decision) certify(problem search.Problem, ridges *search.Ridges, risen 
 }
 
 // rows is how many data the largest regression has.
-func (s *decision) rows() int {
+func (s climbing) rows() int {
 	most := 0
 	for i := range s.sources {
 		most = max(most, len(s.sources[i].rounds))
@@ -160,7 +160,7 @@ func across(axis search.Axis) (values []float64) {
 // addKink adds a kink of the score of place n to its slope: where that bends upwards, the slope on
 // the side where the place is, since no maximum lies on it.
 func (up *slopes) addKink(to *search.Slope, kink policy.Kink, n int, u []float64, inclined []gp.Inclined, input *policy.Input) {
-	s, height := up.state, kink.Height[n]
+	s, height := up.decision, kink.Height[n]
 	if kink.Price == 0 || kink.Price < 0 && height <= 0 {
 		return
 	}
@@ -187,7 +187,7 @@ const givenStep = 1e-6
 
 // givenSlopes are those of a given cost along the unit coordinates, by differences.
 func (up *slopes) givenSlopes(j int, u []float64) []float64 {
-	s := up.state
+	s := up.decision
 	along := make([]float64, len(u))
 	for k, d := range s.cfg.Space.Dims {
 		if d.Kind == Categorical || d.Levels > 0 {

@@ -145,13 +145,12 @@ func TestKinksRiseWithTheScore(t *testing.T) {
 	above, given := 0, 0
 	for seed := range uint64(100) {
 		s, known := randomKinks(t, seed, seed%2 == 0)
-		draw := s.draw(s.Round())
 		var points [][]float64
 		for _, u := range search.Halton(6, len(s.cfg.Space.Dims), seed) {
 			u, _ = s.cfg.Space.settle(u)
 			points = append(points, u)
 		}
-		scores, slopes, err := s.slopes(known, draw).rise(background)(points)
+		scores, slopes, err := s.climbing(known).slopes().rise(background)(points)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -193,6 +192,6 @@ func TestKinksRiseWithTheScore(t *testing.T) {
 
 // scored are the scores of points, each by itself.
 func scored(s *State, points [][]float64, known Known) ([]search.Score, error) {
-	scores, _, err := s.scoreAll(background, asPlaces(points), known, s.draw(s.Round()))
+	scores, _, err := s.climbing(known).scoreAll(background, asPlaces(points))
 	return scores, err
 }

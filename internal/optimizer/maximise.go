@@ -36,17 +36,26 @@ func (s *decision) highest(ctx context.Context, known Known) (maximum, error) {
 			return found, err
 		}
 	}
-	return s.climb(ctx, s.startingPlaces(), known)
+	return s.climbing(known).climb(ctx, s.startingPlaces())
 }
+
+// climbing is the search for the highest score on a continuous space, with what is known of the given
+// costs and what chance contributes.
+type climbing struct {
+	*decision
+	known  Known
+	chance Draw
+}
+
+func (s *decision) climbing(known Known) climbing { return climbing{s, known, s.draw(s.Round())} }
 
 // climb screens the space, leads the best points found up hill, and polishes the best of those to
 // the end.
-func (s *decision) climb(ctx context.Context, at []Place, known Known) (maximum, error) {
-	draw := s.draw(s.Round())
+func (s climbing) climb(ctx context.Context, at []Place) (maximum, error) {
 	if len(at) == 0 {
 		return maximum{}, ErrNoneAllowed
 	}
-	climbers, reasonGiven, err := s.screen(ctx, at, known, draw)
+	climbers, reasonGiven, err := s.screen(ctx, at)
 	if err != nil {
 		return maximum{}, err
 	}
@@ -55,18 +64,18 @@ func (s *decision) climb(ctx context.Context, at []Place, known Known) (maximum,
 			if err := checkpoint.Reach(ctx); err != nil {
 				return nil, err
 			}
-			scores, _, err := s.scoreAll(ctx, asPlaces(points), known, draw)
+			scores, _, err := s.scoreAll(ctx, asPlaces(points))
 			return scores, err
 		}}
 	switch climbing := climbers[0].score.Allowed && s.smooth(); {
 	case !climbing:
-		climbers, err = s.poll(problem, climbers, draw.Seed)
+		climbers, err = s.poll(problem, climbers)
 	case s.traits.Expects:
-		problem.Rise = s.slopes(known, draw).rise(ctx)
-		climbers, err = s.ascend(problem, climbers, draw.Seed+starts)
+		problem.Rise = s.slopes().rise(ctx)
+		climbers, err = s.ascend(problem, climbers)
 	default:
-		problem.Rise = s.slopes(known, draw).rise(ctx)
-		climbers, err = s.ascendKinks(problem, climbers, draw.Seed+starts)
+		problem.Rise = s.slopes().rise(ctx)
+		climbers, err = s.ascendKinks(problem, climbers)
 	}
 	if err != nil {
 		return maximum{}, err
@@ -75,7 +84,7 @@ func (s *decision) climb(ctx context.Context, at []Place, known Known) (maximum,
 	if !top.score.Allowed && math.IsInf(top.score.Value, -1) {
 		return maximum{}, ErrNoneAllowed
 	}
-	found := maximum{place: Place{U: top.u, Arm: -1}, value: top.score.Value, draw: draw, reason: reason(reasonGiven, !top.score.Allowed)}
+	found := maximum{place: Place{U: top.u, Arm: -1}, value: top.score.Value, draw: s.chance, reason: reason(reasonGiven, !top.score.Allowed)}
 	for _, c := range climbers[1:] {
 		if distinct(c.u, top.u) {
 			found.runnerUp = &RunnerUp{Place: Place{U: c.u, Arm: -1}, Acquisition: c.score.Value}
@@ -87,8 +96,8 @@ func (s *decision) climb(ctx context.Context, at []Place, known Known) (maximum,
 
 // poll polishes starts coarsely, and the best of them to the end. It returns them in the order of
 // their scores.
-func (s *decision) poll(problem search.Problem, climbers []climber, seed uint64) ([]climber, error) {
-	e := s.effort()
+func (s climbing) poll(problem search.Problem, climbers []climber) ([]climber, error) {
+	e, seed := s.effort(), s.chance.Seed
 	climbers = climbers[:min(e.coarse, len(climbers))]
 	if err := polish(problem, climbers, s.spacing(), s.spacing()/16, e.budget/4, seed); err != nil {
 		return nil, err

@@ -123,8 +123,8 @@ func reason(usual string, fellBack bool) string {
 }
 
 // scoreAll scores places for climbing.
-func (s *decision) scoreAll(ctx context.Context, at []Place, known Known, draw Draw) ([]search.Score, string, error) {
-	input, err := s.inputAt(ctx, at, known.at(at), draw)
+func (s climbing) scoreAll(ctx context.Context, at []Place) ([]search.Score, string, error) {
+	input, err := s.inputAt(ctx, at, s.known.at(at), s.chance)
 	if err != nil {
 		return nil, "", err
 	}

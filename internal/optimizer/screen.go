@@ -27,9 +27,9 @@ type screened struct {
 // final one, so the bound it gives is at least the final score, and most places are ruled out
 // without a full solve. The best place is never ruled out; of the other leaders, lesser ones on
 // their own hills may be.
-func (s *decision) screen(ctx context.Context, at []Place, known Known, draw Draw) ([]climber, string, error) {
+func (s climbing) screen(ctx context.Context, at []Place) ([]climber, string, error) {
 	if !s.traits.RisesWithUncertainty && s.traits.Upper == nil || len(s.history.Rounds) < pruneFrom {
-		scores, reason, err := s.scoreAll(ctx, at, known, draw)
+		scores, reason, err := s.scoreAll(ctx, at)
 		return leaders(at, scores, mostAscents), reason, err
 	}
 	left, err := s.screenMeans(ctx, at)
@@ -37,16 +37,16 @@ func (s *decision) screen(ctx context.Context, at []Place, known Known, draw Dra
 		return nil, "", err
 	}
 	for rows := 64; rows < len(s.history.Rounds); rows *= 4 {
-		if left, err = s.prune(ctx, left, rows, known, draw); err != nil {
+		if left, err = s.prune(ctx, left, rows); err != nil {
 			return nil, "", err
 		}
 	}
-	scores, reason, err := s.scoreAll(ctx, left.at, known, draw)
+	scores, reason, err := s.scoreAll(ctx, left.at)
 	return leaders(left.at, scores, mostAscents), reason, err
 }
 
 // screenMeans works out what is known of all places in O(n) each.
-func (s *decision) screenMeans(ctx context.Context, at []Place) (screened, error) {
+func (s climbing) screenMeans(ctx context.Context, at []Place) (screened, error) {
 	all := screened{at: at, means: make([][]float64, len(s.targets)), explained: make([][]float64, len(s.sources))}
 	for i := range s.sources {
 		src := &s.sources[i]
@@ -90,8 +90,8 @@ func (c screened) keep(bounds []search.Score, least search.Score) screened {
 
 // prune keeps the places whose bound from the first rows of the factor reaches the best exact score
 // among a few promising ones.
-func (s *decision) prune(ctx context.Context, from screened, rows int, known Known, draw Draw) (screened, error) {
-	bounds, err := s.boundAll(ctx, from, rows, known, draw)
+func (s climbing) prune(ctx context.Context, from screened, rows int) (screened, error) {
+	bounds, err := s.boundAll(ctx, from, rows)
 	if err != nil {
 		return from, err
 	}
@@ -104,7 +104,7 @@ func (s *decision) prune(ctx context.Context, from screened, rows int, known Kno
 	for _, i := range order[:min(4*starts, len(order))] {
 		probe = append(probe, from.at[i])
 	}
-	exact, _, err := s.scoreAll(ctx, probe, known, draw)
+	exact, _, err := s.scoreAll(ctx, probe)
 	if err != nil {
 		return from, err
 	}
@@ -134,10 +134,10 @@ func (c screened) part(from, to int) screened {
 }
 
 // boundAll is boundScores on all cores; a place's bound does not depend on the others.
-func (s *decision) boundAll(ctx context.Context, of screened, rows int, known Known, draw Draw) ([]search.Score, error) {
+func (s climbing) boundAll(ctx context.Context, of screened, rows int) ([]search.Score, error) {
 	bounds := make([]search.Score, len(of.at))
 	return bounds, cores.Stretches(len(of.at), func(from, to int) error {
-		some, err := s.boundScores(ctx, of.part(from, to), rows, known, draw)
+		some, err := s.boundScores(ctx, of.part(from, to), rows)
 		copy(bounds[from:to], some)
 		return err
 	})
@@ -145,9 +145,9 @@ func (s *decision) boundAll(ctx context.Context, of screened, rows int, known Kn
 
 // boundScores bounds the scores of places by the standard deviations that the first rows of each
 // factor leave.
-func (s *decision) boundScores(ctx context.Context, of screened, rows int, known Known, draw Draw) ([]search.Score, error) {
-	input := s.bareInput(draw)
-	estimates := s.givenEstimates(of.at, known.at(of.at))
+func (s climbing) boundScores(ctx context.Context, of screened, rows int) ([]search.Score, error) {
+	input := s.bareInput(s.chance)
+	estimates := s.givenEstimates(of.at, s.known.at(of.at))
 	input.Rival = s.rival(of.at)
 	for i := range s.sources {
 		src := &s.sources[i]

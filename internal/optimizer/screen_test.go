@@ -15,11 +15,11 @@ func TestScreeningKeepsTheBest(t *testing.T) {
 			t.Fatal("no round is an incumbent")
 		}
 		at := state.startingPlaces()
-		scores, _, err := state.scoreAll(background, at, Known{}, state.draw(state.Round()))
+		scores, _, err := state.climbing(Known{}).scoreAll(background, at)
 		if err != nil {
 			t.Fatal(err)
 		}
-		list, _, err := state.screen(background, at, Known{}, state.draw(state.Round()))
+		list, _, err := state.climbing(Known{}).screen(background, at)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -30,8 +30,8 @@ func TestScreeningKeepsTheBest(t *testing.T) {
 		if algorithm != "log-cei" {
 			continue
 		}
-		left := sure(state.screenMeans(background, at))
-		if left = sure(state.prune(background, left, 64, Known{}, state.draw(state.Round()))); len(left.at) > 2*len(at)/3 {
+		left := sure(state.climbing(Known{}).screenMeans(background, at))
+		if left = sure(state.climbing(Known{}).prune(background, left, 64)); len(left.at) > 2*len(at)/3 {
 			t.Errorf("%s: %d of %d places are left after the first bound", algorithm, len(left.at), len(at))
 		}
 	}

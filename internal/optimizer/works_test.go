@@ -102,12 +102,11 @@ func TestScoresKnowWhereTrialsWork(t *testing.T) {
 			}
 			checkSlopes(t, s)
 			at := s.startingPlaces()
-			draw := s.draw(s.Round())
-			all, _, err := s.scoreAll(background, at, Known{}, draw)
+			all, _, err := s.climbing(Known{}).scoreAll(background, at)
 			if err != nil {
 				t.Fatal(err)
 			}
-			left, _, err := s.screen(background, at, Known{}, draw)
+			left, _, err := s.climbing(Known{}).screen(background, at)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -142,14 +141,13 @@ func TestScoresKnowWhereTrialsWork(t *testing.T) {
 // checkSlopes compares the slopes of the score with differences.
 func checkSlopes(t *testing.T, s *State) {
 	t.Helper()
-	draw := s.draw(s.Round())
 	var points [][]float64
 	for _, u := range search.Halton(12, 3, 5) {
 		if v, ok := s.cfg.Space.settle(u); ok && !s.isSpent(Place{U: v, Arm: -1}) {
 			points = append(points, v)
 		}
 	}
-	_, slopes, err := s.slopes(Known{}, draw).rise(background)(points)
+	_, slopes, err := s.climbing(Known{}).slopes().rise(background)(points)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,7 +157,7 @@ func checkSlopes(t *testing.T, s *State) {
 			up, down := slices.Clone(u), slices.Clone(u)
 			up[k] += step
 			down[k] -= step
-			beside, _, err := s.scoreAll(background, asPlaces([][]float64{up, down}), Known{}, draw)
+			beside, _, err := s.climbing(Known{}).scoreAll(background, asPlaces([][]float64{up, down}))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"headroom/internal/study"
 	"headroom/internal/study/design"
@@ -13,16 +12,6 @@ import (
 	"headroom/internal/view/words"
 	"headroom/web/templates"
 )
-
-// BoardFacts are what a board and a report are made from beside the rest.
-type BoardFacts struct {
-	Entries      int64          // of the ledger as it is now
-	Hash         string         // of the last of them
-	Last         ledger.Event   // of the moment shown
-	Amended      []ledger.Event // corrections, exclusions and inclusions, newest first
-	Unseen       int            // how many of these were before
-	Verification Verification
-}
 
 // Content is everything below the board's slider, with the table of trials that is asked for.
 func (v Facts) Content(trials templates.Trials) (templates.Board, error) {
@@ -50,18 +39,6 @@ func (v Facts) Below(trials templates.Trials) (templates.Whole, error) {
 		whole.Progress, whole.Beliefs = v.Progress(), v.Beliefs()
 	}
 	return whole, err
-}
-
-// Verification is what is known of verifying a study: the last outcome, and what is under way.
-type Verification struct {
-	Known   bool // there is an outcome
-	Outcome study.Verification
-	Version int64  // that it is of
-	Hash    string // of the ledger's last event then
-	At      time.Time
-	Going   int64  // the version that is being verified now, 0 for none
-	Walked  int64  // how far that is
-	Trouble string // why the last attempt came to no outcome
 }
 
 // Verified puts the last verification into words.
@@ -133,8 +110,9 @@ func plainly(value any, written func(float64) string) string {
 	return fmt.Sprint(value)
 }
 
-// mostAmends is how many corrections, exclusions and changes a board has, the newest.
-const mostAmends = 100
+// mostAmends is how many corrections, exclusions and changes a board has, the newest;
+// mostReportAmends how many a report.
+const mostAmends, mostReportAmends = 100, 500
 
 // MostAmends is how many of them are shown.
 func (v Facts) MostAmends() int { return words.Either(v.Paper, mostReportAmends, mostAmends) }
@@ -158,15 +136,6 @@ func Amends(turn ledger.Turn) bool {
 	return slices.Contains([]ledger.Kind{ledger.Corrected, ledger.Excluded, ledger.Included, ledger.Reconfigured}, turn.Kind)
 }
 
-func corrected(t *ledger.Trial) bool {
-	for _, m := range t.Metrics {
-		if m.Corrected {
-			return true
-		}
-	}
-	return false
-}
-
 // amendsOf are the lines that one event makes in the table.
 func (v Facts) amendsOf(event ledger.Event) ([]templates.Amend, error) {
 	line := templates.Amend{At: v.clocked(event.At), By: event.By}
@@ -178,7 +147,7 @@ func (v Facts) amendsOf(event ledger.Event) ([]templates.Amend, error) {
 	case ledger.Corrected:
 		data, err := eventData[ledger.CorrectedData](event)
 		line.Number, line.URL, line.Reason = data.Number, v.trialURL(data.Number), data.Reason
-		return v.correctionLines(data, line), err
+		return correctionLines(v.Snap.Definition, data, line), err
 	case ledger.Excluded, ledger.Included:
 		data, err := eventData[ledger.ClosedData](event)
 		line.Number, line.URL, line.Reason = data.Number, v.trialURL(data.Number), data.Reason
@@ -191,25 +160,25 @@ func (v Facts) amendsOf(event ledger.Event) ([]templates.Amend, error) {
 	return nil, nil
 }
 
-func (v Facts) correctionLines(data ledger.CorrectedData, line templates.Amend) []templates.Amend {
+func correctionLines(d design.Definition, data ledger.CorrectedData, line templates.Amend) []templates.Amend {
 	var lines []templates.Amend
-	for _, metric := range inOrder(v.Snap.Definition, data.Metrics) {
+	for _, metric := range inOrder(d, data.Metrics) {
 		value, one := data.Metrics[metric], line
 		one.What = metric
-		one.Before, one.After = v.readingWords(metric, value.Before), v.readingWords(metric, value.After)
+		one.Before, one.After = readingWords(d, metric, value.Before), readingWords(d, metric, value.After)
 		lines = append(lines, one)
 	}
 	if data.Parameters != nil {
 		line.What = "settings"
-		line.Before, line.After = settingsLine(v.Snap.Definition, data.Parameters.Before), settingsLine(v.Snap.Definition, data.Parameters.After)
+		line.Before, line.After = settingsLine(d, data.Parameters.Before), settingsLine(d, data.Parameters.After)
 		lines = append(lines, line)
 	}
 	return lines
 }
 
-func (v Facts) readingWords(metric string, reading *ledger.Reading) string {
+func readingWords(d design.Definition, metric string, reading *ledger.Reading) string {
 	if reading == nil {
 		return "no value"
 	}
-	return words.Quantity(reading.Value, UnitOf(v.Snap.Definition, metric))
+	return words.Quantity(reading.Value, UnitOf(d, metric))
 }

@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 
-	"headroom/internal/study"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
 	"headroom/internal/view/words"
@@ -23,16 +22,16 @@ const mostCards = 50
 func (v Facts) Next() templates.Next {
 	d := v.Snap.Definition
 	next := templates.Next{Study: v.Head, AskKey: v.Key, Any: len(v.Snap.Trials) > 0, FirstLeft: v.Snap.Compiled().Config.Settings.InitialDesign() - len(v.Snap.Trials), Context: ContextInputs(d)}
-	next.Ask.Values, next.Idle = map[string][]string{}, v.idle()
+	next.Ask.Values, next.Idle = map[string][]string{}, idle(v.Snap.Trials)
 	waiting := v.Snap.WaitingTrials()
 	for i := range waiting[:min(mostCards, len(waiting))] {
-		next.Cards = append(next.Cards, v.of(&waiting[i]).card())
+		next.Cards = append(next.Cards, v.Of(&waiting[i]).card())
 	}
 	next.More = max(0, len(waiting)-mostCards)
 	next.Cards = v.withTyped(next.Cards)
 	if v.Head.Operates {
 		for _, t := range v.Snap.Trials {
-			next.Saved = append(next.Saved, v.of(t).savedJustNow()...)
+			next.Saved = append(next.Saved, v.Of(t).savedJustNow()...)
 		}
 	}
 	feasible, known := v.Snap.Feasibility()
@@ -56,45 +55,13 @@ func (v Facts) withTyped(cards []templates.Card) []templates.Card {
 		if there {
 			continue
 		}
-		card := v.of(t).card()
+		card := v.Of(t).card()
 		if !t.Waiting() {
-			card.Ended = v.of(t).endOf()
+			card.Ended = v.Of(t).endOf()
 		}
 		cards = slices.Insert(cards, at, card)
 	}
 	return cards
-}
-
-// endOf says how a trial came to wait no more.
-func (v tried) endOf() *templates.Ended {
-	if v.t.Status != ledger.StatusCompleted {
-		return &templates.Ended{Mark: v.markOf(v.t), Words: cmp.Or(v.reasonLine(), design.Capitalised(v.StateWords(v.t))) + "."}
-	}
-	var last ledger.Measurement
-	for _, m := range v.t.Metrics {
-		if m.ToldSeq > last.ToldSeq {
-			last = m
-		}
-	}
-	return &templates.Ended{Mark: v.markOf(v.t), Words: "Completed by " + last.By, At: v.stamp(last.ToldAt)}
-}
-
-// idle says how the trials ended, for when none waits.
-func (v Facts) idle() string {
-	if said := v.fruitless(); said != "" {
-		return design.Capitalised(said) + "."
-	}
-	read := len(v.Snap.Trials)
-	var others []string
-	for _, status := range []ledger.Status{ledger.StatusFailed, ledger.StatusAbandoned} {
-		if n := v.ended(status); n > 0 {
-			others, read = append(others, strconv.Itoa(n)+" "+endWords(status, n)), read-n
-		}
-	}
-	if len(others) == 0 {
-		return "Every trial has its results."
-	}
-	return words.Count(read, "trial has its", "trials have their") + " results, " + design.Listed(others, "and") + "."
 }
 
 // ContextInputs are the values that limits of known form need with each trial.
@@ -113,7 +80,7 @@ func ContextInputs(d design.Definition) []templates.Input {
 }
 
 // card is one waiting trial, or any trial on its own page.
-func (v tried) card() templates.Card {
+func (v Tried) card() templates.Card {
 	d := v.Snap.Definition
 	card := templates.Card{
 		Study: v.Head, Number: v.t.Number, Origin: originWords(v.t.Origin), Created: v.stamp(v.t.CreatedAt), By: v.t.By, Note: v.t.Note,
@@ -131,20 +98,13 @@ func (v tried) card() templates.Card {
 			card.Told = append(card.Told, v.toldValue(metric, m))
 		}
 	}
-	card.Entry = v.Entry(v.t, templates.Form{Values: map[string][]string{}})
+	card.Entry = v.Entry(templates.Form{Values: map[string][]string{}})
 	card.Entry.Keep = true
 	return card
 }
 
-func whyOf(t *ledger.Trial) string {
-	if t.Decision != nil && t.Decision.Because != "" {
-		return t.Decision.Because
-	}
-	return fmt.Sprintf("Trial %d was chosen by %s.", t.Number, t.By)
-}
-
-func (v tried) toldValue(metric string, m ledger.Measurement) templates.ToldValue {
-	shown := templates.ToldValue{Name: metric, Value: v.Measured(metric, m), Mark: "unknown"}
+func (v Tried) toldValue(metric string, m ledger.Measurement) templates.ToldValue {
+	shown := templates.ToldValue{Name: metric, Value: Measured(v.Snap.Definition, metric, m), Mark: "unknown"}
 	if m.Headroom != nil {
 		shown.Mark = "feasible"
 		if *m.Headroom < 0 {
@@ -173,8 +133,8 @@ func (v Facts) copyText(values design.Settings) string {
 }
 
 // Entry is the form for what is still to be told of a trial. Its id changes with what it asks for.
-func (v Facts) Entry(t *ledger.Trial, form templates.Form) templates.Entry {
-	d := v.Snap.Definition
+func (v Tried) Entry(form templates.Form) templates.Entry {
+	d, t := v.Snap.Definition, v.t
 	entry := templates.Entry{Form: form, Key: form.Value("key")}
 	if entry.Key == "" {
 		entry.Key = v.Key
@@ -183,13 +143,13 @@ func (v Facts) Entry(t *ledger.Trial, form templates.Form) templates.Entry {
 	asked := []string{string(v.Snap.State)}
 	for i, metric := range Told(d) {
 		if m, there := t.Metrics[metric]; there {
-			told := templates.Meanwhile{Field: MetricField(i), Name: metric, Theirs: v.Measured(metric, m), By: m.By, At: v.stamp(m.ToldAt)}
+			told := templates.Meanwhile{Field: MetricField(i), Name: metric, Theirs: Measured(v.Snap.Definition, metric, m), By: m.By, At: v.stamp(m.ToldAt)}
 			told.Mine = strings.TrimSpace(cmp.Or(form.Value(MetricField(i)), form.Value("mine."+MetricField(i))))
 			if m.By == v.Who.By() {
 				told.Saved = design.NumberValue(m.Value).String()
 			}
 			entry.Meanwhile = append(entry.Meanwhile, told)
-			asked = append(asked, metric, v.Measured(metric, m))
+			asked = append(asked, metric, Measured(v.Snap.Definition, metric, m))
 			continue
 		}
 		known := metricOf(d, metric)
@@ -209,19 +169,6 @@ func (v Facts) Entry(t *ledger.Trial, form templates.Form) templates.Entry {
 	}
 	entry.ID = fmt.Sprintf("entry-%d-%s", t.Number, shortHash(asked))
 	return entry
-}
-
-// savedJustNow is what the viewer saved of a trial within the last minute, to be undone.
-func (v tried) savedJustNow() []templates.Saved {
-	metrics, left := study.Undoable(v.Snap, v.t, v.Who.Caller(), v.Now)
-	if len(metrics) == 0 {
-		return nil
-	}
-	var values []string
-	for _, metric := range metrics {
-		values = append(values, metric+" "+v.Measured(metric, v.t.Metrics[metric]))
-	}
-	return []templates.Saved{{Number: v.t.Number, Text: strings.Join(values, ", "), Left: int(left.Seconds()) + 1, Key: v.Key}}
 }
 
 // LimitLine is a limit beside the field of its metric.
@@ -271,15 +218,4 @@ func SettingInput(name string, p design.Parameter) templates.Input {
 func shortHash(said []string) string {
 	sum := sha256.Sum256([]byte(strings.Join(said, "\x00")))
 	return hex.EncodeToString(sum[:6])
-}
-
-// originWords say who chose a trial.
-func originWords(o ledger.Origin) string {
-	switch o {
-	case ledger.Suggested:
-		return "suggested"
-	case ledger.Manual:
-		return "a person’s choice"
-	}
-	return string(o)
 }

@@ -15,9 +15,9 @@ import (
 )
 
 // CorrectionConsequences puts what a correction would change into words.
-func (v Facts) CorrectionConsequences(impact study.Impact) *templates.Consequences {
-	out := v.consequences(v.Snap.Definition.Constraints, impact)
-	out.Summary = fmt.Sprintf("Trial %d would be: %s.", impact.Trial.Number, v.StateWords(impact.Trial))
+func CorrectionConsequences(snap *ledger.Snapshot, impact study.Impact) *templates.Consequences {
+	out := consequences(snap, snap.Definition.Constraints, impact)
+	out.Summary = fmt.Sprintf("Trial %d would be: %s.", impact.Trial.Number, stateWords(snap.Definition, impact.Trial))
 	made := fmt.Sprintf(" %s made from the old value; they keep what they recorded.", words.Count(impact.DecisionsAfter, "decision was", "decisions were"))
 	out.Summary += words.Either(impact.DecisionsAfter == 0, " No decision was made from the old value.", made)
 	if len(out.Changes) == 0 {
@@ -27,14 +27,14 @@ func (v Facts) CorrectionConsequences(impact study.Impact) *templates.Consequenc
 }
 
 // consequences lists what a change would change, constraints being those afterwards.
-func (v Facts) consequences(constraints []design.Constraint, impact study.Impact) *templates.Consequences {
-	d, out := v.Snap.Definition, templates.Consequences{}
+func consequences(snap *ledger.Snapshot, constraints []design.Constraint, impact study.Impact) *templates.Consequences {
+	d, out := snap.Definition, templates.Consequences{}
 	add := func(name, before, after string) {
 		if before != after {
 			out.Changes = append(out.Changes, templates.BeforeAfter{Name: name, Before: before, After: after})
 		}
 	}
-	was, would, trials := impact.Trials[0], impact.Trials[1], len(v.Snap.Trials)
+	was, would, trials := impact.Trials[0], impact.Trials[1], len(snap.Trials)
 	of := func(n int) string { return fmt.Sprintf("%d of %d", n, trials) }
 	add("Trials within every limit", of(was.Within), of(would.Within))
 	add("Trials that break a limit", of(was.Broken), of(would.Broken))
@@ -65,8 +65,8 @@ func nextText(d design.Definition, next *design.Settings) string {
 }
 
 // ChangeConsequences puts what a change of limits, bounds or settings would change into words.
-func (v Facts) ChangeConsequences(constraints []design.Constraint, impact study.Impact) *templates.Consequences {
-	out := v.consequences(constraints, impact)
+func ChangeConsequences(snap *ledger.Snapshot, constraints []design.Constraint, impact study.Impact) *templates.Consequences {
+	out := consequences(snap, constraints, impact)
 	var broken, within []int
 	for _, t := range impact.Turned {
 		switch {
@@ -79,14 +79,14 @@ func (v Facts) ChangeConsequences(constraints []design.Constraint, impact study.
 	slices.SortStableFunc(impact.Changes, func(a, b design.Change) int { // limits and bounds first
 		return cmp.Compare(strings.Count(b.Path, "["), strings.Count(a.Path, "["))
 	})
-	said := []string{design.Capitalised(changesWords(v.Snap.Definition, impact.Changes)) + "."}
+	said := []string{design.Capitalised(changesWords(snap.Definition, impact.Changes)) + "."}
 	if len(broken) > 0 {
 		said = append(said, design.Capitalised(trialsInWords(broken))+" would break a limit.")
 	}
 	if len(within) > 0 {
 		said = append(said, design.Capitalised(trialsInWords(within))+" would be within every limit.")
 	}
-	if len(broken)+len(within) == 0 && len(v.Snap.Trials) > 0 && len(constraints) > 0 {
+	if len(broken)+len(within) == 0 && len(snap.Trials) > 0 && len(constraints) > 0 {
 		said = append(said, "Every trial would stand to the limits as it does.")
 	}
 	if impact.Withheld != "" {

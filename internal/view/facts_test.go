@@ -126,7 +126,7 @@ func (b *bench) fit() {
 // facts are what a page is made from, with the figures that follow from the readings alone;
 // recommended is the trial whose settings the model recommends, 0 for none.
 func (b *bench) facts(recommended int) Facts {
-	v := Facts{Asked: Asked{Head: templates.StudyHead{ID: "bench", Operates: !b.reads, State: b.snap.State}, URL: "/studies/bench", Parts: true}, Snap: b.snap, Now: b.clock, Key: "person:ana key", Entries: b.events}
+	v := Facts{Asked: Asked{Now: b.clock, Head: templates.StudyHead{ID: "bench", Operates: !b.reads, State: b.snap.State}, URL: "/studies/bench", Parts: true}, Snap: b.snap, Key: "person:ana key", Entries: b.events}
 	v.Readout = study.Readout{Version: b.snap.Version, Violation: map[string]study.ViolationOut{}, Metrics: map[string]study.MetricState{}}
 	for i, running := range b.snap.ViolationSoFar() {
 		row := study.HistoryRow{Number: i + 1, Violation: map[string]study.ViolationOut{}}

@@ -16,8 +16,8 @@ import (
 )
 
 // LedgerLines is how many entries are shown at a time, newestLines how many a study's page begins
-// with.
-const LedgerLines, newestLines = 25, 4
+// with, mostReportLedger how many a report has.
+const LedgerLines, newestLines, mostReportLedger = 25, 4, 1500
 
 // LedgerShown is how many entries the page shows of those before one, the last entry being Snap's.
 func (v Facts) LedgerShown(before int64) int {
@@ -59,15 +59,15 @@ func (v Facts) entries() (list []templates.LedgerEntry, err error) {
 func (v Facts) entryOf(event ledger.Event) (templates.LedgerEntry, error) {
 	entry := templates.LedgerEntry{Seq: event.Seq, At: v.clocked(event.At), By: event.By, Hash: event.Hash}
 	var err error
-	entry.Text, entry.Reason, err = v.inWords(event)
+	entry.Text, entry.Reason, err = eventWords(v.Snap.Definition, event)
 	if event.Kind == ledger.Fitted {
 		entry.By = "The model" // nobody asked for it: it was due
 	}
 	return entry, err
 }
 
-// inWords say what an event did, and why.
-func (v Facts) inWords(event ledger.Event) (text, reason string, err error) {
+// eventWords say what an event did, and why.
+func eventWords(d design.Definition, event ledger.Event) (text, reason string, err error) {
 	switch event.Kind {
 	case ledger.Created:
 		return "made the study", "", nil
@@ -82,10 +82,10 @@ func (v Facts) inWords(event ledger.Event) (text, reason string, err error) {
 		return chosenWords(data), data.Note, err
 	case ledger.Told:
 		data, err := eventData[ledger.ToldData](event)
-		return v.toldWords(data) + sureWords(data.Confirmed), data.Note, err
+		return toldWords(d, data) + sureWords(data.Confirmed), data.Note, err
 	case ledger.Corrected:
 		data, err := eventData[ledger.CorrectedData](event)
-		return v.correctedWords(data) + sureWords(data.Confirmed), data.Reason, err
+		return correctedWords(d, data) + sureWords(data.Confirmed), data.Reason, err
 	case ledger.Confirmed:
 		data, err := eventData[ledger.ConfirmedData](event)
 		return fmt.Sprintf("said that what was doubted of trial %d is right", data.Number), "", err
@@ -197,24 +197,24 @@ func chosenWords(data ledger.ChosenData) string {
 	return fmt.Sprintf("asked for trial %d", data.Number)
 }
 
-func (v Facts) toldWords(data ledger.ToldData) string {
+func toldWords(d design.Definition, data ledger.ToldData) string {
 	var parts []string
-	for _, metric := range inOrder(v.Snap.Definition, data.Metrics) {
-		parts = append(parts, metric+" "+words.Quantity(data.Metrics[metric].Value, UnitOf(v.Snap.Definition, metric)))
+	for _, metric := range inOrder(d, data.Metrics) {
+		parts = append(parts, metric+" "+words.Quantity(data.Metrics[metric].Value, UnitOf(d, metric)))
 	}
 	text := fmt.Sprintf("saved %s of trial %d", strings.Join(parts, ", "), data.Number)
 	if len(parts) == 0 {
 		text = fmt.Sprintf("added to trial %d", data.Number)
 	}
 	if data.Parameters != nil {
-		text += " with the settings really used: " + settingsLine(v.Snap.Definition, data.Parameters)
+		text += " with the settings really used: " + settingsLine(d, data.Parameters)
 	}
 	return text
 }
 
-func (v Facts) correctedWords(data ledger.CorrectedData) string {
+func correctedWords(d design.Definition, data ledger.CorrectedData) string {
 	var parts []string
-	for _, metric := range inOrder(v.Snap.Definition, data.Metrics) {
+	for _, metric := range inOrder(d, data.Metrics) {
 		value := data.Metrics[metric]
 		switch {
 		case value.After == nil && value.Before != nil:
@@ -224,7 +224,7 @@ func (v Facts) correctedWords(data ledger.CorrectedData) string {
 		}
 	}
 	if data.Parameters != nil {
-		parts = append(parts, fmt.Sprintf("corrected the settings of trial %d to %s", data.Number, settingsLine(v.Snap.Definition, data.Parameters.After)))
+		parts = append(parts, fmt.Sprintf("corrected the settings of trial %d to %s", data.Number, settingsLine(d, data.Parameters.After)))
 	}
 	return strings.Join(parts, " and ")
 }

@@ -11,6 +11,9 @@ import (
 	"headroom/web/templates"
 )
 
+// mostObservations is how many observations a map of the model shows, the newest.
+const mostObservations = 400
+
 // mapChart is one metric's mean over two parameters, with the chance to stay within every limit: as
 // contours, or written in each cell where choices have no order.
 func (o Outlook) mapChart() templates.Chart {
@@ -74,8 +77,8 @@ func (o Outlook) mapCaption(chance [][]float64, aim string) string {
 	case chance != nil:
 		caption += " Below it stands the chance " + aim + ". Choices have no order, so nothing is drawn between them."
 	}
-	if len(d.Constraints) > 0 && !o.ModelStands() {
-		caption += " " + design.Capitalised(design.Listed(o.unread(), "and")) + " " + words.IsOrAre(len(o.unread())) + " without a reading, so nothing is said of the limits."
+	if len(d.Constraints) > 0 && !ModelStands(o.Snap) {
+		caption += " " + design.Capitalised(design.Listed(unread(o.Snap), "and")) + " " + words.IsOrAre(len(unread(o.Snap))) + " without a reading, so nothing is said of the limits."
 	}
 	if chance != nil && o.Map.Works == nil && slices.ContainsFunc(o.Snap.Trials, failedBySettings) {
 		caption += " That a trial may fail is not counted in this chance."
@@ -151,7 +154,7 @@ func (o Outlook) observedOn() []chart.Trace {
 		if t.Excluded {
 			continue
 		}
-		style, text := chart.Style(o.markOf(t)), fmt.Sprintf("Trial %d: %s", t.Number, o.StateWords(t))
+		style, text := chart.Style(markOf(o.Snap.Definition, t)), fmt.Sprintf("Trial %d: %s", t.Number, stateWords(o.Snap.Definition, t))
 		points.add(style, plotValue(t.Parameters[o.X]), plotValue(t.Parameters[o.Y]), text, t.Number)
 	}
 	if recommended := o.recommended(); recommended != nil {
@@ -164,7 +167,7 @@ func (o Outlook) observedOn() []chart.Trace {
 // within every limit where their model stands, and with a reading where failures taught how likely
 // that is.
 func (o Outlook) chances() (chance [][]float64, aim string) {
-	limits := len(o.Snap.Definition.Constraints) > 0 && o.ModelStands()
+	limits := len(o.Snap.Definition.Constraints) > 0 && ModelStands(o.Snap)
 	switch works := o.Map.Works; {
 	case works == nil && limits:
 		return o.Map.Feasible, "to stay within every limit"

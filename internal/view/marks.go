@@ -86,17 +86,6 @@ func (m *marks) all() []chart.Trace {
 	return traces
 }
 
-// styleOf is the mark of a trial whose value is known.
-func styleOf(t *ledger.Trial) chart.Style {
-	switch {
-	case t.Feasible == nil:
-		return chart.Unknown
-	case *t.Feasible:
-		return chart.Feasible
-	}
-	return chart.Violated
-}
-
 // styleUnder is the mark of a trial under the limits of its time.
 func styleUnder(limits []design.Constraint, t *ledger.Trial) chart.Style {
 	if t.Excluded {
@@ -122,17 +111,6 @@ func readingUnder(limit design.Constraint, t *ledger.Trial, value float64) chart
 		return chart.Violated
 	}
 	return chart.Feasible
-}
-
-// markOf is the shape that says how a trial stands.
-func (v Facts) markOf(t *ledger.Trial) string {
-	switch {
-	case t.Waiting() && (t.Feasible == nil || !v.limited()):
-		return string(chart.Waiting)
-	case !v.limited() && t.Status != ledger.StatusCompleted:
-		return string(chart.Unknown)
-	}
-	return string(styleOf(t))
 }
 
 // edged moves marks that lie beyond the range drawn, as they are measured, to its edge, and says

@@ -102,7 +102,7 @@ func (p *panelling) plot(metric string, style func(*ledger.Trial, float64) chart
 			continue
 		}
 		if t.Doubted(metric) && !t.Excluded {
-			s.points.add(chart.Doubted, t.Number, m.Value, metric+" "+p.Measured(metric, m)+", in doubt", t.Number)
+			s.points.add(chart.Doubted, t.Number, m.Value, metric+" "+Measured(p.Snap.Definition, metric, m)+", in doubt", t.Number)
 			continue
 		}
 		s.values = append(s.values, m.Value)
@@ -115,7 +115,7 @@ func (p *panelling) plot(metric string, style func(*ledger.Trial, float64) chart
 		any = true
 		if !p.dense() || i >= len(p.Snap.Trials)-newestMarks || stands(t) {
 			mark := style(t, m.Value)
-			s.points.add(mark, t.Number, m.Value, metric+" "+p.Measured(metric, m)+p.thenWords(mark), t.Number)
+			s.points.add(mark, t.Number, m.Value, metric+" "+Measured(p.Snap.Definition, metric, m)+p.thenWords(mark), t.Number)
 		}
 		if m.Corrected && m.Original != nil {
 			s.first = append(s.first, *m.Original)
@@ -155,7 +155,7 @@ func (p *panelling) plotWaiting(points *marks, t *ledger.Trial, metric string) {
 // awaited is what a reading that waits was predicted to be, if anything was known when its trial
 // was chosen.
 func (p *panelling) awaited(t *ledger.Trial, metric string) (mean float64, predicted bool) {
-	if !t.Waiting() || t.Decision == nil || !p.Snap.HasReading(metric) || !p.scaled(metric) {
+	if !t.Waiting() || t.Decision == nil || !p.Snap.HasReading(metric) || !scaled(p.Snap, metric) {
 		return 0, false
 	}
 	mean, predicted = t.Decision.Mean[metric]
@@ -230,7 +230,7 @@ func (p *panelling) bestWords() string {
 	switch {
 	case best == nil && len(p.Snap.Definition.Constraints) == 0:
 		return "No " + o.Metric + " has been measured yet."
-	case best == nil && p.over():
+	case best == nil && p.Snap.State.Over():
 		return "No trial was found to be within every limit."
 	case best == nil:
 		return "No trial is known to be within every limit yet."
@@ -269,7 +269,7 @@ func (p *panelling) quiet(j int) (bool, string) {
 		return false, ""
 	}
 	return true, fmt.Sprintf("%s: never broken and far from it, so not drawn; the closest reading was %s at trial %d, %s inside.", constraintTitle(now),
-		p.Measured(now.Metric, p.Snap.Trial(at).Metrics[now.Metric]), at, words.With(words.Rough(nearest), now.Unit))
+		Measured(p.Snap.Definition, now.Metric, p.Snap.Trial(at).Metrics[now.Metric]), at, words.With(words.Rough(nearest), now.Unit))
 }
 
 // limitPanel is a limit's metric over trials, against the limit as it stood.
@@ -326,8 +326,8 @@ func (p *panelling) limitWords(j int) string {
 	}
 	extreme := words.Either(now.Op == ">=", "lowest", "highest")
 	text := fmt.Sprintf("%s: limit broken in %d of %s; %s %s at trial %d.", design.Capitalised(now.Name), then, words.Count(known, "trial", "trials"), extreme,
-		p.Measured(now.Metric, p.Snap.Trial(worst).Metrics[now.Metric]), worst)
-	if today, _ := p.brokenIn(now); today != then {
+		Measured(p.Snap.Definition, now.Metric, p.Snap.Trial(worst).Metrics[now.Metric]), worst)
+	if today, _ := brokenIn(p.Snap.Trials, now); today != then {
 		text += fmt.Sprintf(" Each is judged by the limit of its time; by today’s, %s, it is %d.", words.Quantity(now.Threshold, now.Unit), today)
 	}
 	return text
@@ -380,7 +380,7 @@ func (p *panelling) sumPanel(title string, sums ...sum) chart.Panel {
 
 // violationPanel is how far a limit was exceeded in sum.
 func (p *panelling) violationPanel(c design.Constraint) (panel chart.Panel, said string) {
-	now, stands := p.Readout.Violation[c.Name], p.ModelStands()
+	now, stands := p.Readout.Violation[c.Name], ModelStands(p.Snap)
 	known := func(fact bool, of func(study.ViolationOut) *float64) func(i int) *float64 {
 		return func(i int) *float64 { return words.Either(fact, of(p.History[i].Violation[c.Name]), nil) }
 	}
@@ -392,13 +392,13 @@ func (p *panelling) violationPanel(c design.Constraint) (panel chart.Panel, said
 }
 
 func (p *panelling) violationCaption(c design.Constraint, now study.ViolationOut) string {
-	_, known := p.brokenIn(c)
+	_, known := brokenIn(p.Snap.Trials, c)
 	caption := fmt.Sprintf("Violation of "+c.Name+": readings exceeded the limit by %s%s in sum, %s%s per trial, over %s, at most %s%s in one (hard); counting margin against it leaves %s%s (soft).",
 		words.Rough(now.Hard), words.UnitAfter(c.Unit), words.Rough(now.Hard/float64(max(1, known))), words.UnitAfter(c.Unit), words.Count(now.Rounds, "trial", "trials"), words.Rough(now.Largest), words.UnitAfter(c.Unit), words.Rough(now.Soft), words.UnitAfter(c.Unit))
 	if now.Hard == 0 {
 		caption = "Violation of " + c.Name + ": no reading has exceeded the limit so far."
 	}
-	if now.Estimated != nil && p.ModelStands() {
+	if now.Estimated != nil && ModelStands(p.Snap) {
 		caption += fmt.Sprintf(" The model, allowing for noise, estimates %s%s.", words.Rough(*now.Estimated), words.UnitAfter(c.Unit))
 	}
 	if now.Bound != nil {
@@ -455,7 +455,7 @@ func (p *panelling) regretPanel() (panel chart.Panel, said string) {
 func (p *panelling) regretCaption(now study.RegretOut, far bool) string {
 	unit, last := p.Snap.Definition.Objective.Unit, len(p.regretted)-1
 	caption := fmt.Sprintf("Regret is how far trials are behind the best that can be had%s, in sum. Over those that the algorithm chose itself its bound is %s (%s).",
-		words.Either(p.limited(), " within the limits", ""), words.With(words.Rough(*now.Bound), unit), now.BoundWhy)
+		words.Either(limited(p.Snap.Definition), " within the limits", ""), words.With(words.Rough(*now.Bound), unit), now.BoundWhy)
 	if p.keepsMargins() {
 		caption += " The bound counts from the best that keeps the margins too."
 	}

@@ -39,7 +39,7 @@ func (v Facts) Progress() templates.Progress {
 		progress.Empty = strings.Join(p.notes, " ") + " What comes in will be drawn here."
 		return progress
 	}
-	title := words.Either(!v.limited(), "Readings over trials", "Readings, limits and violation over trials")
+	title := words.Either(!limited(v.Snap.Definition), "Readings over trials", "Readings, limits and violation over trials")
 	progress.Chart = p.panelChart("chart-progress", title, drawing, slices.DeleteFunc(p.all(), func(j int) bool { return slices.Contains(others, j) }))
 	if len(others) > 0 {
 		p.notes = nil
@@ -107,7 +107,7 @@ const mostLimits = 3
 func (p *panelling) byPressure() (pressing, others []int) {
 	var broken []int
 	for j, c := range p.Snap.Definition.Constraints {
-		n, _ := p.brokenIn(c)
+		n, _ := brokenIn(p.Snap.Trials, c)
 		broken = append(broken, n)
 		if quiet, _ := p.quiet(j); !quiet {
 			pressing = append(pressing, j)
@@ -127,7 +127,7 @@ func (p *panelling) moreWords(limits []int) string {
 	var names []string
 	for _, j := range limits {
 		c := p.Snap.Definition.Constraints[j]
-		broken, known := p.brokenIn(c)
+		broken, known := brokenIn(p.Snap.Trials, c)
 		said := words.Either(broken > 0, fmt.Sprintf("broken in %d of %d", broken, known), "never broken")
 		names = append(names, c.Name+" ("+said+")")
 	}
@@ -170,7 +170,7 @@ func (p *panelling) table(limits []int) templates.Table {
 	}
 	var table columns
 	table.add(number("Trial", ""), func(i int) string { return strconv.Itoa(i + 1) })
-	table.add(column("Result"), func(i int) string { return p.StateWords(p.Snap.Trials[i]) })
+	table.add(column("Result"), func(i int) string { return stateWords(p.Snap.Definition, p.Snap.Trials[i]) })
 	table.add(number(design.Capitalised(o.Metric), o.Unit), func(i int) string { return reading(p.Snap.Trials[i], o.Metric) })
 	table.add(number("Best so far", o.Unit), func(i int) string { return reading(p.Snap.Trial(p.best[i]), o.Metric) })
 	if len(p.regret) > 0 {
@@ -196,7 +196,7 @@ func (p *panelling) table(limits []int) templates.Table {
 // violationColumns are the sums so far, nothing of a limit that was never read, and nothing of the
 // model before it stands.
 func (p *panelling) violationColumns(table *columns, c design.Constraint) {
-	read, stands := p.Snap.HasReading(c.Metric), p.ModelStands()
+	read, stands := p.Snap.HasReading(c.Metric), ModelStands(p.Snap)
 	for _, sum := range []struct {
 		name string
 		said bool

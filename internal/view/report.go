@@ -4,20 +4,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"headroom/internal/optimizer/policy"
 	"headroom/internal/study/design"
-	"headroom/internal/study/ledger"
 	"headroom/internal/view/words"
 	"headroom/web/templates"
-)
-
-// Bounds on a report, so that it stays a file that people can open and print.
-const (
-	mostReportTrials = 1000 // lines of the table of trials
-	mostReportLedger = 1500 // entries of the ledger
-	mostReportAmends = 500  // corrections, exclusions and changes
 )
 
 // Report is the study in one file: the sections of its board, as paper has them, and what it is.
@@ -73,41 +64,4 @@ func studyFacts(d design.Definition) []templates.Fact {
 func Algorithm(name string) policy.Description {
 	all := policy.Descriptions()
 	return all[max(0, slices.IndexFunc(all, func(a policy.Description) bool { return a.Name == name }))]
-}
-
-// reportedTrials are the trials that the report lists: all, or the newest and those of which
-// something is to be said.
-func (v Facts) reportedTrials() []*ledger.Trial {
-	trials := v.Snap.Trials
-	if len(trials) <= mostReportTrials {
-		return trials
-	}
-	recommended := v.recommended()
-	special := func(t *ledger.Trial) bool {
-		best := v.Snap.Best()
-		return t.Excluded || t.SettingsChanged || corrected(t) || best != nil && best.Number == t.Number || recommended != nil && recommended.Number == t.Number
-	}
-	newest := len(trials) - mostReportTrials/2
-	var kept []*ledger.Trial
-	for _, t := range trials[:newest] {
-		if len(kept) < mostReportTrials/2 && special(t) {
-			kept = append(kept, t)
-		}
-	}
-	return append(kept, trials[newest:]...)
-}
-
-// How many parameters and metrics have columns of their own on a sheet of paper, and how many
-// letters their names may have in all where they are not broken.
-const mostColumns, mostLetters = 7, 60
-
-// fitApart tells whether these columns fit on a sheet of paper beside the rest.
-func fitApart(columns []templates.Column) bool {
-	letters := 0
-	for _, column := range columns {
-		for _, word := range strings.Fields(column.Name) {
-			letters += utf8.RuneCountInString(word)
-		}
-	}
-	return len(columns) <= mostColumns && letters <= mostLetters
 }

@@ -15,25 +15,9 @@ import (
 	"headroom/web/templates"
 )
 
-// influences are the slices in order of influence: by how much the expected objective changes along
-// each parameter, the others held at the point shown.
-func (v Facts) influences() []study.Slice {
-	return slices.SortedStableFunc(slices.Values(v.Slices), func(a, b study.Slice) int { return cmp.Compare(v.influence(b), v.influence(a)) })
-}
-
-// influence is the range of the expected objective along a slice.
-func (v Facts) influence(along study.Slice) float64 {
-	mean := along.Metrics[v.Snap.Definition.Objective.Metric].Mean
-	if len(mean) == 0 {
-		return 0
-	}
-	low, high := extremes(mean)
-	return mean[high] - mean[low]
-}
-
 // sliceGrid is a slice of each metric shown along each parameter, the most influential first.
 func (o Outlook) sliceGrid() templates.Chart {
-	along := o.influences()
+	along := influences(o.Slices, o.Snap.Definition.Objective.Metric)
 	most := max(20, mostFaded/max(1, len(o.Metrics)*len(along)))
 	var cells []chart.Panel
 	left := 0
@@ -48,7 +32,7 @@ func (o Outlook) sliceGrid() templates.Chart {
 	}
 	notes := []string{o.influenceWords(along), "The band is the model’s 95" + words.Thin + "% band of the true value, without the noise of a reading. " + pointsWords(len(o.Snap.Definition.Parameters), left),
 		o.sliceWords(o.Metrics[0], along)}
-	if o.Paper && len(o.Metrics) < len(o.metricsShown()) {
+	if o.Paper && len(o.Metrics) < len(metricsShown(o.Snap)) {
 		notes = append(notes, "The study’s page has those of the other metrics.")
 	}
 	return o.framed(templates.Chart{ID: "chart-slices", Title: "Slices " + o.Through, Notes: notes, Table: o.sliceTable(along), Drawing: chart.Drawing{Cells: cells}})
@@ -105,7 +89,9 @@ func pointsWords(parameters, left int) string {
 // influenceWords say in which order the parameters stand and by what.
 func (o Outlook) influenceWords(along []study.Slice) string {
 	objective := o.Snap.Definition.Objective
-	changes := func(slice study.Slice) string { return words.With(words.Rough(o.influence(slice)), objective.Unit) }
+	changes := func(slice study.Slice) string {
+		return words.With(words.Rough(influence(slice, objective.Metric)), objective.Unit)
+	}
 	if len(o.Snap.Definition.Parameters) == 1 && len(along) == 1 {
 		return fmt.Sprintf("From its lowest to its highest the expected %s changes by %s.", objective.Metric, changes(along[0]))
 	}
@@ -166,7 +152,7 @@ func (o Outlook) worksCell(slice study.Slice) chart.Panel {
 	for _, t := range o.Snap.Trials {
 		if failedBySettings(t) {
 			failed.X, failed.Y, failed.Fade = append(failed.X, plotValue(t.Parameters[p.Name])), append(failed.Y, 0.0), append(failed.Fade, fadeAt(o.distance(t.Parameters, p.Name)))
-			failed.Text, failed.Trial = append(failed.Text, fmt.Sprintf("Trial %d: %s", t.Number, o.StateWords(t))), append(failed.Trial, t.Number)
+			failed.Text, failed.Trial = append(failed.Text, fmt.Sprintf("Trial %d: %s", t.Number, stateWords(o.Snap.Definition, t))), append(failed.Trial, t.Number)
 		}
 	}
 	return chart.Panel{Group: name, Title: name + " (%)", X: sliceAxis(p), Y: chart.Axis{Range: []float64{-4, 104}}, Traces: []chart.Trace{chance, failed}}
@@ -202,7 +188,7 @@ func (o Outlook) faded(name, metric string, most int) (traces []chart.Trace, lef
 	for _, r := range list {
 		m := r.trial.Metrics[metric]
 		points.fade = fadeAt(r.away)
-		style, text := styleOf(r.trial), fmt.Sprintf("Trial %d: %s", r.trial.Number, o.Measured(metric, m))
+		style, text := styleOf(r.trial), fmt.Sprintf("Trial %d: %s", r.trial.Number, Measured(o.Snap.Definition, metric, m))
 		if r.trial.Doubted(metric) {
 			style, text = chart.Doubted, text+", in doubt"
 		}
@@ -296,7 +282,9 @@ func (o Outlook) sliceTable(along []study.Slice) templates.Table {
 		add(number("to", unit), value(func(b study.Band) []float64 { return b.Upper95 }))
 	}
 	if len(d.Constraints) > 0 { // nothing is said of it while a limit's metric was never read
-		add(number("Chance within every limit", ""), func(at place) string { return words.Either(o.ModelStands(), words.Percent(at.Feasible[at.i]), "–") })
+		add(number("Chance within every limit", ""), func(at place) string {
+			return words.Either(ModelStands(o.Snap), words.Percent(at.Feasible[at.i]), "–")
+		})
 	}
 	if slices.ContainsFunc(along, func(s study.Slice) bool { return s.Works != nil }) {
 		add(number("Chance that it works", ""), func(at place) string { return words.Percent(at.Works[at.i]) })
@@ -317,17 +305,4 @@ func limitsOn(d design.Definition, metric string) []chart.Limit {
 // isLimited tells whether a metric other than the objective has a limit of that kind.
 func isLimited(d design.Definition, metric, op string) bool {
 	return metric != d.Objective.Metric && slices.ContainsFunc(d.Constraints, func(c design.Constraint) bool { return c.Metric == metric && c.Op == op })
-}
-
-// extremes are the places of the smallest and the largest value.
-func extremes(values []float64) (low, high int) {
-	for i, x := range values {
-		if x < values[low] {
-			low = i
-		}
-		if x > values[high] {
-			high = i
-		}
-	}
-	return low, high
 }

@@ -27,7 +27,7 @@ func (v Facts) Status() templates.Status {
 		strip.Found = Findings(v.Head, study.Health(v.Snap))
 	}
 	strip.Doubtful, strip.MoreDoubtful = v.inDoubt()
-	if feasible, known := v.Snap.Feasibility(); known > 0 && v.limited() {
+	if feasible, known := v.Snap.Feasibility(); known > 0 && limited(v.Snap.Definition) {
 		strip.Feasible = strconv.Itoa(feasible) + " of " + strconv.Itoa(known) + " within every limit"
 	}
 	switch {
@@ -62,7 +62,7 @@ func (v Facts) inDoubt() (shown []templates.Doubtful, more string) {
 			continue
 		}
 		if n++; n <= mostInDoubt {
-			shown = append(shown, v.of(t).inDoubt())
+			shown = append(shown, v.Of(t).inDoubt())
 		}
 	}
 	if n > mostInDoubt {
@@ -96,12 +96,6 @@ func Line(one ledger.Summary, now time.Time) templates.StudyLine {
 	return line
 }
 
-// LabRun is how far a study's simulated lab is with what it was last asked for.
-type LabRun struct {
-	study.Progress
-	Known bool
-}
-
 // SimulatedAtOnce is how many trials a press of the button lets the simulated lab run: a twentieth
 // of those planned, 5 to 25.
 func SimulatedAtOnce(d design.Definition) int { return min(max(5, d.Algorithm.Horizon/20), 25) }
@@ -133,4 +127,20 @@ func (v Facts) Lab() templates.Lab {
 		panel.Text = fmt.Sprintf("It has run %s.", wanted)
 	}
 	return panel
+}
+
+// ModelPart is the part of a page that says how the work on the model stands, and asks again until
+// it is there.
+const ModelPart = "model"
+
+// Work says how the work on the model stands; of a study that is not long, nothing is said.
+func (v Facts) Work() templates.Work {
+	if !v.Long() {
+		return templates.Work{}
+	}
+	work := templates.Work{Part: v.laterPart(ModelPart), Follows: v.Parts, Going: v.Working, Whole: withQuery(v.URL, v.atMoment(url.Values{"whole": {"yes"}}))}
+	if v.Working {
+		work.Words = "The model of " + words.Count(len(v.Snap.Trials), "trial", "trials") + " is being worked out" + words.ForSoLong(v.Now.Sub(v.Since)) + ". What it says will appear here by itself."
+	}
+	return work
 }

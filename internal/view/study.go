@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
 	"headroom/internal/view/words"
 	"headroom/web/templates"
 )
@@ -72,6 +73,72 @@ func axisNames(d design.Definition) []string {
 		}
 	}
 	return names
+}
+
+// limited tells whether there are limits at all: without them, every trial is within all of them,
+// which says nothing.
+func limited(d design.Definition) bool { return len(d.Constraints) > 0 }
+
+// unread lists the modelled metrics of which no included trial has a reading. Of them nothing is
+// known but the prior, which is not shown.
+func unread(snap *ledger.Snapshot) []string {
+	return slices.DeleteFunc(Modelled(snap.Definition), snap.HasReading)
+}
+
+// ModelStands tells whether every metric has readings and a model in their units: before its first
+// fit, a model that standardises has nothing but its prior to say.
+func ModelStands(snap *ledger.Snapshot) bool {
+	return len(unread(snap)) == 0 && !slices.ContainsFunc(Modelled(snap.Definition), func(metric string) bool { return !scaled(snap, metric) })
+}
+
+// scaled tells whether a metric's model knows how large its values are.
+func scaled(snap *ledger.Snapshot, metric string) bool {
+	return !snap.Compiled().Config.Standardize || slices.ContainsFunc(snap.Fits, func(fit ledger.FittedData) bool { _, in := fit.Metrics[metric]; return in })
+}
+
+// metricsShown are the modelled metrics with a reading, the objective first.
+func metricsShown(snap *ledger.Snapshot) []string {
+	shown := []string{snap.Definition.Objective.Metric}
+	for _, metric := range Modelled(snap.Definition) {
+		if metric != shown[0] {
+			shown = append(shown, metric)
+		}
+	}
+	return slices.DeleteFunc(shown, func(metric string) bool { return !snap.HasReading(metric) || !scaled(snap, metric) })
+}
+
+// Foreseeable tells whether what a trial would be can be said before anybody brings what belongs to
+// it.
+func Foreseeable(snap *ledger.Snapshot) bool {
+	_, missing := snap.Compiled().Known(design.Brought{})
+	return len(missing) == 0
+}
+
+// brokenIn counts the trials that broke a limit as it stands now, and those of which that is known.
+func brokenIn(trials []*ledger.Trial, c design.Constraint) (n, known int) {
+	for _, t := range trials {
+		if m, there := t.Metrics[c.Metric]; there {
+			known++
+			if broken(c, m.Value) {
+				n++
+			}
+		}
+	}
+	return n, known
+}
+
+// broken tells whether a value is outside the limit.
+func broken(c design.Constraint, value float64) bool { return c.Excess(value) > 0 }
+
+// ended counts the trials of that status.
+func ended(trials []*ledger.Trial, status ledger.Status) int {
+	n := 0
+	for _, t := range trials {
+		if t.Status == status {
+			n++
+		}
+	}
+	return n
 }
 
 // asks says what a limit asks of which metric.
@@ -159,29 +226,6 @@ func (c *columns) rows(from, to int) templates.Table {
 		table.Rows = append(table.Rows, line)
 	}
 	return table
-}
-
-// stamp is a moment of a study, exact on paper, where no time passes.
-func (v Facts) stamp(at time.Time) templates.Stamp {
-	stamp := Stamp(at, v.Now)
-	if v.Paper {
-		stamp.Ago = at.UTC().Format("2 Jan 2006 15:04:05 UTC")
-	}
-	return stamp
-}
-
-// clocked is a moment in a list: the time of day instead of how long ago.
-func (v Facts) clocked(at time.Time) templates.Stamp {
-	stamp := v.stamp(at)
-	if !v.Paper {
-		stamp.Ago = words.Clock(at, v.Now)
-	}
-	return stamp
-}
-
-// trialURL is where a page leads for a trial, nowhere from paper.
-func (v Facts) trialURL(n int) string {
-	return words.Either(v.Paper, "", TrialURL(v.Snap.ID, n))
 }
 
 // TrialURL is the address of a trial.

@@ -14,20 +14,20 @@ import (
 	"headroom/web/templates"
 )
 
-// Trial is one trial with everything behind it.
-func (v Facts) Trial(t *ledger.Trial) (templates.TrialPage, error) {
-	d := v.of(t)
+// Page is one trial with everything behind it.
+func (v Tried) Page() (templates.TrialPage, error) {
+	t := v.t
 	shown := templates.TrialPage{
-		Study: v.Head, Card: d.card(), State: v.StateWords(t), Mark: v.markOf(t), Excluded: t.Excluded, Reason: d.reasonLine(), Waiting: t.Waiting(),
+		Study: v.Head, Card: v.card(), State: stateWords(v.Snap.Definition, t), Mark: markOf(v.Snap.Definition, t), Excluded: t.Excluded, Reason: v.reasonLine(), Waiting: t.Waiting(),
 		Ended: t.Status == ledger.StatusFailed || t.Status == ledger.StatusAbandoned, Because: whyOf(t), Key: v.Key, Previous: t.Number - 1,
-		Metrics: d.metricFacts(), Facts: d.decisionFacts(), Model: modelTable(v.Snap.Definition, t.Decision),
+		Metrics: v.metricFacts(), Facts: v.decisionFacts(), Model: modelTable(v.Snap.Definition, t.Decision),
 	}
 	if len(t.Doubts) > 0 && !t.Excluded {
-		doubtful := d.inDoubt()
+		doubtful := v.inDoubt()
 		shown.Doubtful = &doubtful
 	}
 	if v.Head.Operates {
-		shown.Saved = d.savedJustNow()
+		shown.Saved = v.savedJustNow()
 	}
 	if t.Number < len(v.Snap.Trials) {
 		shown.Following = t.Number + 1
@@ -40,16 +40,8 @@ func (v Facts) Trial(t *ledger.Trial) (templates.TrialPage, error) {
 	return shown, err
 }
 
-// tried is a trial of a study, for what is said of it alone.
-type tried struct {
-	Facts
-	t *ledger.Trial
-}
-
-func (v Facts) of(t *ledger.Trial) tried { return tried{v, t} }
-
 // metricFacts are a trial's readings beside what was predicted for them.
-func (v tried) metricFacts() []templates.MetricFact {
+func (v Tried) metricFacts() []templates.MetricFact {
 	d := v.Snap.Definition
 	var facts []templates.MetricFact
 	for _, metric := range tableMetrics(d) {
@@ -58,7 +50,7 @@ func (v tried) metricFacts() []templates.MetricFact {
 			continue
 		}
 		unit := UnitOf(d, metric)
-		fact := templates.MetricFact{Name: metric, Value: v.Measured(metric, m), By: m.By, At: v.stamp(m.ToldAt), Predicted: "–", Limit: "–", Headroom: "–"}
+		fact := templates.MetricFact{Name: metric, Value: Measured(v.Snap.Definition, metric, m), By: m.By, At: v.stamp(m.ToldAt), Predicted: "–", Limit: "–", Headroom: "–"}
 		if m.Known {
 			fact.By = ""
 		}
@@ -79,7 +71,7 @@ func (v tried) metricFacts() []templates.MetricFact {
 
 // foretold is the reading that a trial's decision expected of a metric, where the model had learnt
 // the metric by then.
-func (v tried) foretold(metric, unit string) string {
+func (v Tried) foretold(metric, unit string) string {
 	chosen := *v.t
 	chosen.SettingsChanged = false
 	expected := v.Snap.Foretold(&chosen, metric)
@@ -94,7 +86,7 @@ func (v tried) foretold(metric, unit string) string {
 
 // foreseen tells whether a trial's decision knew anything of a metric: a reading, and in which
 // units the model works. Its numbers are the prior's alone where it did not.
-func (v tried) foreseen(metric string) bool {
+func (v Tried) foreseen(metric string) bool {
 	read := slices.ContainsFunc(v.Snap.Trials, func(other *ledger.Trial) bool {
 		m, there := other.Metrics[metric]
 		return there && m.ToldSeq <= v.t.Decision.Seen
@@ -106,7 +98,7 @@ func (v tried) foreseen(metric string) bool {
 }
 
 // decisionFacts are the numbers behind a decision, but of metrics that it was blind to.
-func (v tried) decisionFacts() (facts []templates.Fact) {
+func (v Tried) decisionFacts() (facts []templates.Fact) {
 	d, decision := v.Snap.Definition, v.t.Decision
 	if decision == nil {
 		return nil
@@ -189,61 +181,24 @@ func modelTable(d design.Definition, decision *ledger.Decision) templates.Table 
 	return table
 }
 
-// reasonLine is why a trial ended as it did, or was excluded.
-func (v tried) reasonLine() string {
-	if v.t.Reason == "" {
-		return ""
-	}
-	said := words.Either(v.t.Cause == ledger.BySettings && !v.t.Excluded, "failed because of its settings", v.StateWords(v.t))
-	return design.Capitalised(said) + ": " + v.t.Reason
-}
-
-// chosenInstead are the settings that were chosen for a trial where others were used.
-func (v tried) chosenInstead() design.Settings {
-	instead := design.Settings{}
-	if !v.t.SettingsChanged {
-		return instead
-	}
-	for name, value := range v.Snap.Chosen(v.t.Number) {
-		if value != v.t.Parameters[name] {
-			instead[name] = value
-		}
-	}
-	return instead
-}
-
-// longestReason is how much of a doubt is kept as the reason for which a trial is excluded, in
-// characters.
-const longestReason = 500
-
-// inDoubt is what is doubted of a trial.
-func (v tried) inDoubt() templates.Doubtful {
-	d := templates.Doubtful{Number: v.t.Number, URL: v.trialURL(v.t.Number), Operates: v.Head.Operates && v.At == 0 && v.Snap.State != ledger.Archived}
-	for _, doubt := range v.t.Doubts {
-		d.Says = append(d.Says, doubt.Why)
-	}
-	d.Reason = words.Shorten("In doubt: "+strings.Join(d.Says, " "), longestReason)
-	return d
-}
-
 // Sheet is a trial on paper: what to set, the limits, blanks to write in, and the address of its
 // page.
-func (v Facts) Sheet(t *ledger.Trial, address string) (templates.SheetPage, error) {
+func (v Tried) Sheet(address string) (templates.SheetPage, error) {
 	code, err := qr.Encode(address, qr.M)
 	if err != nil {
 		return templates.SheetPage{}, err
 	}
 	d := v.Snap.Definition
-	sheet := templates.SheetPage{Study: v.Head, Card: v.of(t).card(), Address: address, Code: modules(code), Size: code.Size + 2*quietZone, Printed: words.Exact(v.Now)}
+	sheet := templates.SheetPage{Study: v.Head, Card: v.card(), Address: address, Code: modules(code), Size: code.Size + 2*quietZone, Printed: words.Exact(v.Now)}
 	for _, c := range d.Constraints {
-		if m, there := t.Metrics[c.Metric]; there && m.Known {
-			sheet.Lines = append(sheet.Lines, templates.SheetLine{Name: c.Metric, Limit: limitsText(d, c.Metric), Value: v.Measured(c.Metric, m), Note: "known beforehand"})
+		if m, there := v.t.Metrics[c.Metric]; there && m.Known {
+			sheet.Lines = append(sheet.Lines, templates.SheetLine{Name: c.Metric, Limit: limitsText(d, c.Metric), Value: Measured(v.Snap.Definition, c.Metric, m), Note: "known beforehand"})
 		}
 	}
 	for _, metric := range Told(d) {
 		line := templates.SheetLine{Name: metric, Unit: UnitOf(d, metric), Limit: limitsText(d, metric)}
-		if m, there := t.Metrics[metric]; there {
-			line.Value, line.Note = v.Measured(metric, m), "saved already"
+		if m, there := v.t.Metrics[metric]; there {
+			line.Value, line.Note = Measured(v.Snap.Definition, metric, m), "saved already"
 		}
 		sheet.Lines = append(sheet.Lines, line)
 	}

@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
@@ -66,7 +67,7 @@ func (l listing) filters(table *templates.Trials, chosen string, below int) {
 		if current {
 			l.fill(table, f.keep, chosen, below)
 		}
-		if f.ofLimits && !current && !l.limited() {
+		if f.ofLimits && !current && !limited(l.Snap.Definition) {
 			continue
 		}
 		filter := l.link(f.word, 0)
@@ -147,7 +148,7 @@ func (l listing) list(table *templates.Trials, trials []*ledger.Trial) {
 			if value, there := t.Parameters[p.Name]; there {
 				shown = append(shown, value)
 			}
-			if value, instead := l.of(t).chosenInstead()[p.Name]; instead {
+			if value, instead := l.Of(t).chosenInstead()[p.Name]; instead {
 				shown = append(shown, value)
 			}
 		}
@@ -174,10 +175,10 @@ func (l listing) list(table *templates.Trials, trials []*ledger.Trial) {
 
 func (l listing) row(t *ledger.Trial) templates.TrialRow {
 	row := templates.TrialRow{
-		Number: t.Number, URL: l.trialURL(t.Number), Mark: l.markOf(t), State: l.StateWords(t), Excluded: t.Excluded,
+		Number: t.Number, URL: l.trialURL(t.Number), Mark: markOf(l.Snap.Definition, t), State: stateWords(l.Snap.Definition, t), Excluded: t.Excluded,
 		Note: t.Note, When: l.stamp(t.CreatedAt),
 	}
-	chosen := l.of(t).chosenInstead()
+	chosen := l.Of(t).chosenInstead()
 	for i, p := range l.Snap.Definition.Parameters {
 		value, there := t.Parameters[p.Name]
 		cell := templates.Cell{Missing: !there}
@@ -205,4 +206,54 @@ func (l listing) row(t *ledger.Trial) templates.TrialRow {
 		row.Metrics = append(row.Metrics, cell)
 	}
 	return row
+}
+
+// mostReportTrials bounds the table of a report, so that it stays a file that people can open and
+// print.
+const mostReportTrials = 1000
+
+// reportedTrials are the trials that the report lists: all, or the newest and those of which
+// something is to be said.
+func (v Facts) reportedTrials() []*ledger.Trial {
+	trials := v.Snap.Trials
+	if len(trials) <= mostReportTrials {
+		return trials
+	}
+	recommended := v.recommended()
+	special := func(t *ledger.Trial) bool {
+		best := v.Snap.Best()
+		return t.Excluded || t.SettingsChanged || corrected(t) || best != nil && best.Number == t.Number || recommended != nil && recommended.Number == t.Number
+	}
+	newest := len(trials) - mostReportTrials/2
+	var kept []*ledger.Trial
+	for _, t := range trials[:newest] {
+		if len(kept) < mostReportTrials/2 && special(t) {
+			kept = append(kept, t)
+		}
+	}
+	return append(kept, trials[newest:]...)
+}
+
+func corrected(t *ledger.Trial) bool {
+	for _, m := range t.Metrics {
+		if m.Corrected {
+			return true
+		}
+	}
+	return false
+}
+
+// How many parameters and metrics have columns of their own on a sheet of paper, and how many
+// letters their names may have in all where they are not broken.
+const mostColumns, mostLetters = 7, 60
+
+// fitApart tells whether these columns fit on a sheet of paper beside the rest.
+func fitApart(columns []templates.Column) bool {
+	letters := 0
+	for _, column := range columns {
+		for _, word := range strings.Fields(column.Name) {
+			letters += utf8.RuneCountInString(word)
+		}
+	}
+	return len(columns) <= mostColumns && letters <= mostLetters
 }

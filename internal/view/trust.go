@@ -25,7 +25,7 @@ type trusting struct{ Facts }
 func (v trusting) section() templates.Trust {
 	var t templates.Trust
 	var drifted []drifting
-	for _, metric := range v.metricsShown() {
+	for _, metric := range metricsShown(v.Snap) {
 		c := v.Readout.Calibration[metric]
 		if c.Count < fewPredictions {
 			continue
@@ -34,7 +34,7 @@ func (v trusting) section() templates.Trust {
 		d := drifting{study.DriftOf(c.Residuals), metric}
 		drifted = append(drifted, d)
 		line := templates.Drift{Text: d.inWords()}
-		if d.Since > 0 && v.Head.Operates && !v.over() && !forgets(v.Readout.Algorithm) {
+		if d.Since > 0 && v.Head.Operates && !v.Snap.State.Over() && !forgets(v.Readout.Algorithm) {
 			line.Offer = v.Head.URL("/reconfigure?way=drift&since=" + strconv.Itoa(d.Since))
 		}
 		t.Drifts = append(t.Drifts, line)
@@ -57,7 +57,7 @@ func (v trusting) driftDoubt() string {
 	if forgets(v.Readout.Algorithm) {
 		return ""
 	}
-	for _, metric := range v.metricsShown() {
+	for _, metric := range metricsShown(v.Snap) {
 		c := v.Readout.Calibration[metric]
 		if d := (drifting{study.DriftOf(c.Residuals), metric}); c.Count >= fewPredictions && d.Since > 0 {
 			return strings.TrimSuffix(d.inWords(), ".") + ": the process may have drifted, and what is expected here rests on older readings too."

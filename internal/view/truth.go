@@ -122,7 +122,7 @@ func (p *panelling) averageWords(j int) string {
 	} else {
 		said += "where margin pays for excess, " + words.With(words.Rough(-sum.Balance), c.Unit) + " in sum is left to spend"
 	}
-	if left := p.Snap.Definition.Algorithm.Horizon - sum.Known; left > 0 && !p.over() {
+	if left := p.Snap.Definition.Algorithm.Horizon - sum.Known; left > 0 && !p.Snap.State.Over() {
 		share := words.Either(c.Op == ">=", 1.0, -1.0) * sum.Balance / float64(left)
 		said += fmt.Sprintf(", so that the %s still planned may average %s or %s", words.Count(left, "trial", "trials"),
 			words.With(words.Rough(c.Threshold+share), c.Unit), words.Either(c.Op == ">=", "more", "less"))

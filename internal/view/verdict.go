@@ -27,7 +27,7 @@ type answering struct{ Facts }
 func (v Facts) Verdict() templates.Verdict {
 	a := answering{v}
 	verdict := templates.Verdict{Heading: "The answer so far", Lucky: a.lucky(), None: a.whyNone()}
-	if v.over() {
+	if v.Snap.State.Over() {
 		verdict.Heading = "The answer"
 	}
 	switch {
@@ -35,7 +35,7 @@ func (v Facts) Verdict() templates.Verdict {
 		a.Readout = study.Readout{}
 	case verdict.None != "":
 		a.Readout.Recommendation = nil
-		if !v.ModelStands() {
+		if !ModelStands(v.Snap) {
 			a.Readout.Undecided = nil
 		}
 	}
@@ -79,9 +79,9 @@ func (v answering) recommend(verdict *templates.Verdict) {
 
 // whyNone says why nothing can be recommended, "" when something is.
 func (v answering) whyNone() string {
-	nothing := words.Either(v.over(), "Nothing could be recommended", "Nothing can be recommended yet")
+	nothing := words.Either(v.Snap.State.Over(), "Nothing could be recommended", "Nothing can be recommended yet")
 	switch {
-	case len(v.Snap.Trials) == 0 && v.over():
+	case len(v.Snap.Trials) == 0 && v.Snap.State.Over():
 		return "Nothing was tried."
 	case len(v.Snap.Trials) == 0:
 		return "Nothing has been tried yet."
@@ -90,15 +90,15 @@ func (v answering) whyNone() string {
 	case v.Modelless != "":
 		return v.Modelless
 	}
-	missing := v.unread()
+	missing := unread(v.Snap)
 	switch {
-	case len(missing) > 0 && v.fruitless() != "":
-		return nothing + ": " + v.fruitless() + "."
+	case len(missing) > 0 && fruitless(v.Snap.Trials) != "":
+		return nothing + ": " + fruitless(v.Snap.Trials) + "."
 	case len(missing) > 0:
 		return nothing + ": " + design.Listed(missing, "and") + " " + words.IsOrAre(len(missing)) + " without a reading."
-	case !v.ModelStands() && v.over():
+	case !ModelStands(v.Snap) && v.Snap.State.Over():
 		return nothing + ": the study ended before the model had begun."
-	case !v.ModelStands():
+	case !ModelStands(v.Snap):
 		return nothing + ": the model begins when the first few trials have shown how large the values are."
 	case v.Readout.Recommendation == nil && len(v.Snap.Definition.Constraints) == 0:
 		return nothing + "."
@@ -121,7 +121,7 @@ func (v answering) lucky() *templates.Lucky {
 
 func (v answering) luckyWords() string {
 	word := words.Either(v.Snap.Definition.Objective.Direction == "minimize", "Lowest", "Highest")
-	return word + " single reading" + words.Either(v.limited(), " within the limits", "")
+	return word + " single reading" + words.Either(limited(v.Snap.Definition), " within the limits", "")
 }
 
 // valued is a number as people read it, with itself.
@@ -133,7 +133,7 @@ func valued(text string, x float64) *templates.Value {
 func (v answering) answer(r study.Recommendation) *templates.Answer {
 	d := v.Snap.Definition
 	answer := &templates.Answer{Number: r.Number, URL: v.trialURL(r.Number), Settings: settingsOf(d, r.Parameters), Copy: v.copyText(r.Parameters)}
-	for _, metric := range v.metricsShown() {
+	for _, metric := range metricsShown(v.Snap) {
 		answer.Expected = append(answer.Expected, v.expected(metric, r.Believed))
 	}
 	if len(d.Constraints) > 0 {
@@ -158,9 +158,9 @@ func (v answering) limitLines() []templates.LimitLine {
 	for j, c := range v.Snap.Definition.Constraints {
 		line := templates.LimitLine{Name: c.Name, Asks: asks(c), Mark: string(chart.Feasible)}
 		if v.Paper {
-			line.Before = v.limitBefore(j)
+			line.Before = limitBefore(v.Snap.Turns, j)
 		}
-		broken, known := v.brokenIn(c)
+		broken, known := brokenIn(v.Snap.Trials, c)
 		line.Count = "broken in " + strconv.Itoa(broken) + " of " + words.Count(known, "trial", "trials")
 		if broken > 0 {
 			line.Mark = string(chart.Violated)
@@ -184,10 +184,10 @@ func (v answering) limitLines() []templates.LimitLine {
 }
 
 // limitBefore says how a limit stood before it was changed, "" where it never was.
-func (v Facts) limitBefore(j int) string {
+func limitBefore(turns []ledger.Turn, j int) string {
 	var said []string
-	for i, turn := range v.Snap.Turns[1:] {
-		if was := v.Snap.Turns[i].Limits[j]; was.Threshold != turn.Limits[j].Threshold {
+	for i, turn := range turns[1:] {
+		if was := turns[i].Limits[j]; was.Threshold != turn.Limits[j].Threshold {
 			said = append(said, fmt.Sprintf("%s before trial %d", words.Quantity(was.Threshold, was.Unit), turn.After+1))
 		}
 	}
@@ -254,10 +254,10 @@ func (v answering) closest() *templates.Answer {
 		return nil
 	}
 	m := nearest.Metrics[binding.Metric]
-	said := fmt.Sprintf("%s binds: %s, %s beyond its limit of %s.", design.Capitalised(binding.Name), v.Measured(binding.Metric, m),
+	said := fmt.Sprintf("%s binds: %s, %s beyond its limit of %s.", design.Capitalised(binding.Name), Measured(v.Snap.Definition, binding.Metric, m),
 		words.Quantity(words.Unsubtracted(binding.Excess(m.Value), m.Value), binding.Unit), words.Quantity(binding.Threshold, binding.Unit))
 	if objective, told := nearest.Metrics[d.Objective.Metric]; told && binding.Metric != d.Objective.Metric {
-		said += fmt.Sprintf(" %s was %s.", design.Capitalised(d.Objective.Metric), v.Measured(d.Objective.Metric, objective))
+		said += fmt.Sprintf(" %s was %s.", design.Capitalised(d.Objective.Metric), Measured(v.Snap.Definition, d.Objective.Metric, objective))
 	}
 	return &templates.Answer{Number: nearest.Number, URL: v.trialURL(nearest.Number), Settings: settingsOf(d, nearest.Parameters),
 		Copy: v.copyText(nearest.Parameters), Words: said}
@@ -287,7 +287,7 @@ func (v answering) worst(t *ledger.Trial) (binding design.Constraint, excess flo
 func (v answering) toDo() string {
 	summary := v.Snap.Summary()
 	switch {
-	case !v.Head.Operates && !v.over():
+	case !v.Head.Operates && !v.Snap.State.Over():
 		return v.watching(summary.Waiting)
 	case v.Snap.State == ledger.Finished && v.Readout.Recommendation != nil:
 		return "The study is finished: these settings are its answer."
@@ -301,10 +301,10 @@ func (v answering) toDo() string {
 		return v.waitingWords(summary.Waiting)
 	case v.Snap.State == ledger.Paused:
 		return "The study is paused. Open it again to ask for more trials."
-	case v.ended(ledger.StatusFailed) > 0 && v.fruitless() != "":
-		return design.Capitalised(v.fruitless()) + ". Find out why, then ask for the next."
-	case v.Readout.Version > 0 && len(v.unread()) > 0:
-		return "Measure " + design.Listed(v.unread(), "and") + " in the next trial, or add " + words.ItOrThem(len(v.unread())) + " to one that was made."
+	case ended(v.Snap.Trials, ledger.StatusFailed) > 0 && fruitless(v.Snap.Trials) != "":
+		return design.Capitalised(fruitless(v.Snap.Trials)) + ". Find out why, then ask for the next."
+	case v.Readout.Version > 0 && len(unread(v.Snap)) > 0:
+		return "Measure " + design.Listed(unread(v.Snap), "and") + " in the next trial, or add " + words.ItOrThem(len(unread(v.Snap))) + " to one that was made."
 	case few(v.Readout.Undecided) && v.Readout.Recommendation != nil && v.Readout.Recommendation.Number == v.Readout.Undecided.Number:
 		return fmt.Sprintf("Repeat trial %d: %s would tell whether it can be used.", v.Readout.Undecided.Number, words.Count(*v.Readout.Undecided.Readings, "more reading", "more readings"))
 	case few(v.Readout.Undecided):
@@ -352,21 +352,14 @@ func (v answering) waitingWords(waiting int) string {
 // it.
 func (v Facts) GainWords() templates.Gain {
 	switch {
-	case v.Modelless != "" || !v.ModelStands():
+	case v.Modelless != "" || !ModelStands(v.Snap):
 		return templates.Gain{}
-	case !v.Foreseeable():
+	case !Foreseeable(v.Snap):
 		return templates.Gain{Words: "That depends on what each trial brings with it, so it cannot be said beforehand."}
 	case !v.Gained:
 		return templates.Gain{Later: v.laterPart("gain")}
 	}
 	return gainOf(v.Snap.Definition, v.Gain)
-}
-
-// Foreseeable tells whether what a trial would be can be said before anybody brings what belongs to
-// it.
-func (v Facts) Foreseeable() bool {
-	_, missing := v.Snap.Compiled().Known(design.Brought{})
-	return len(missing) == 0
 }
 
 // gainOf says what the best may be, and what it would risk to stop.

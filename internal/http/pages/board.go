@@ -38,14 +38,14 @@ func (s *Site) BoardPage(w http.ResponseWriter, r *http.Request, current view.Fa
 			v.Query = shownQuery(r) // the study has changed: the reader's place stays
 			part += " following"
 		}
-		v.Query = v.BoardQuery()
+		v.Query = view.BoardQuery(v.Query, v.Snap)
 		return s.showShared(w, r, now, partKey{v.Head, part, v.Query.Encode()}, func(ctx context.Context) (templ.Component, error) {
 			board, err := s.board(ctx, v, now)
 			board.Keeps = follows && v.Working
 			return templates.BoardContent(board), err
 		})
 	}
-	v.Query = v.BoardQuery()
+	v.Query = view.BoardQuery(v.Query, v.Snap)
 	page := templates.BoardPage{Page: newPage(r, v.Head.Name, "")}
 	page.Charts, page.Live = true, liveOf(now)
 	if page.Board, err = s.board(r.Context(), v, now); err != nil {

@@ -60,7 +60,7 @@ const eventsAtOnce = 500
 
 // loadEntries gets a page of the ledger, the one that ends before the entry that the query names.
 func loadEntries(ctx context.Context, studies *study.Service, v *view.Facts) (err error) {
-	q := request.QueryOf(v.LedgerQuery())
+	q := request.QueryOf(view.LedgerQuery(v.Query, v.Snap))
 	before := q.Whole("before", 1, v.Snap.Version, v.Snap.Version+1)
 	if err := q.Err(); err != nil {
 		return err
@@ -78,7 +78,7 @@ func loadEntries(ctx context.Context, studies *study.Service, v *view.Facts) (er
 }
 
 func loadGain(ctx context.Context, studies *study.Service, v *view.Facts) (err error) {
-	if v.ModelStands() && v.Foreseeable() {
+	if view.ModelStands(v.Snap) && view.Foreseeable(v.Snap) {
 		v.Gain, err = studies.GainOf(ctx, v.Snap)
 		v.Gained = true
 	}
@@ -100,7 +100,7 @@ func loadPicture(ctx context.Context, studies *study.Service, v *view.Facts) (er
 			return err
 		}
 	}
-	if v.ModelStands() && v.Foreseeable() {
+	if view.ModelStands(v.Snap) && view.Foreseeable(v.Snap) {
 		for _, c := range v.Snap.Definition.Constraints {
 			price, err := studies.PriceOf(ctx, v.Snap, c.Name)
 			if err != nil {
@@ -119,7 +119,7 @@ func loadPicture(ctx context.Context, studies *study.Service, v *view.Facts) (er
 
 // loadChoices asks other algorithms, but those that the study does not suit.
 func loadChoices(ctx context.Context, studies *study.Service, v *view.Facts) error {
-	for _, name := range v.OtherAlgorithms() {
+	for _, name := range view.OtherAlgorithms(v.Snap.Definition) {
 		found, err := studies.Compare(ctx, v.Snap, []design.Algorithm{{Name: name}})
 		if unsuited := (*design.Invalid)(nil); errors.As(err, &unsuited) {
 			continue

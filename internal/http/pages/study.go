@@ -26,7 +26,7 @@ func visiting(r *http.Request, snap *ledger.Snapshot) view.Facts {
 	head := studyHead(r, snap)
 	who, _ := request.Caller(r)
 	query := r.URL.Query()
-	return view.Facts{Snap: snap, Now: time.Now(), Who: who, Key: newKey(r), Asked: view.Asked{Head: head, URL: head.URL(""), Query: query, Parts: true, Whole: query.Has("whole")}}
+	return view.Facts{Snap: snap, Who: who, Key: newKey(r), Asked: view.Asked{Head: head, Now: time.Now(), URL: head.URL(""), Query: query, Parts: true, Whole: query.Has("whole")}}
 }
 
 // StudyPage is the study, top to bottom.
@@ -89,7 +89,7 @@ func wholeOf(v view.Facts) (*templates.Whole, error) {
 
 // trialsOf is the table of the trials that are asked for.
 func trialsOf(v view.Facts) (templates.Trials, error) {
-	q := request.QueryOf(v.TrialsQuery())
+	q := request.QueryOf(view.TrialsQuery(v.Query, v.Snap))
 	chosen, _ := q.One("show")
 	below := q.Whole("below", 0, int64(len(v.Snap.Trials)), 0)
 	if err := q.Err(); err != nil {
@@ -107,7 +107,7 @@ type part struct {
 	draw  func(v view.Facts) (templ.Component, error)
 	// query is what of a query the section depends on, in one form for all that mean the same;
 	// nothing else of it reaches draw. nil: nothing.
-	query func(v view.Facts) url.Values
+	query func(asked url.Values, snap *ledger.Snapshot) url.Values
 	// personal sections have forms with keys of their own, and are not shared.
 	personal bool
 	// modelled sections are nothing without the model: of a long study they come when it is there.
@@ -122,8 +122,8 @@ var parts = map[string]part{
 	"gain":    {needs: gain, modelled: true, slow: true, draw: drawn(func(v view.Facts) templ.Component { return templates.GainPart(v.GainWords()) })},
 	"status":  {needs: readout, draw: drawn(func(v view.Facts) templ.Component { return templates.StatusStrip(v.Status()) })},
 	"lab":     {needs: labRun, personal: true, draw: drawn(func(v view.Facts) templ.Component { return templates.LabPanel(v.Lab()) })},
-	"next":    {query: view.Facts.TypedQuery, personal: true, draw: drawn(func(v view.Facts) templ.Component { return templates.NextSection(v.Next()) })},
-	"bench":   {query: view.Facts.TypedQuery, personal: true, draw: drawn(func(v view.Facts) templ.Component { return templates.BenchSection(v.Next()) })},
+	"next":    {query: view.TypedQuery, personal: true, draw: drawn(func(v view.Facts) templ.Component { return templates.NextSection(v.Next()) })},
+	"bench":   {query: view.TypedQuery, personal: true, draw: drawn(func(v view.Facts) templ.Component { return templates.BenchSection(v.Next()) })},
 	"progress": {needs: history, modelled: true, draw: drawn(func(v view.Facts) templ.Component {
 		return templates.ProgressSection(v.Progress())
 	})},
@@ -133,14 +133,14 @@ var parts = map[string]part{
 		}
 		return templates.NewestLines(v.ProgressTable(), len(v.Snap.Trials), v.Head)
 	})},
-	"beliefs": {needs: picture, query: view.Facts.BeliefsQuery, modelled: true, slow: true, draw: drawn(func(v view.Facts) templ.Component {
+	"beliefs": {needs: picture, query: view.BeliefsQuery, modelled: true, slow: true, draw: drawn(func(v view.Facts) templ.Component {
 		return templates.BeliefsSection(v.Beliefs())
 	})},
-	"trials": {needs: readout, query: view.Facts.TrialsQuery, draw: func(v view.Facts) (templ.Component, error) {
+	"trials": {needs: readout, query: view.TrialsQuery, draw: func(v view.Facts) (templ.Component, error) {
 		trials, err := trialsOf(v)
 		return templates.TrialsSection(trials), err
 	}},
-	"ledger": {needs: entries, query: view.Facts.LedgerQuery, draw: func(v view.Facts) (templ.Component, error) {
+	"ledger": {needs: entries, query: view.LedgerQuery, draw: func(v view.Facts) (templ.Component, error) {
 		list, err := v.Ledger()
 		return templates.LedgerSection(list), err
 	}},
@@ -156,7 +156,7 @@ func (p part) asked(v view.Facts) url.Values {
 	if p.query == nil {
 		return nil
 	}
-	return p.query(v)
+	return p.query(v.Query, v.Snap)
 }
 
 // section is what loads what a section needs and draws it.

@@ -46,7 +46,7 @@ func (s *Site) tellAgain(w http.ResponseWriter, r *http.Request, v view.Facts, t
 	if first := doubts.First(); form.First == "" {
 		form.First = first
 	}
-	entry := v.Entry(trial, form)
+	entry := v.Of(trial).Entry(form)
 	entry.Doubts = doubts
 	if slices.ContainsFunc(entry.Meanwhile, func(m templates.Meanwhile) bool { return m.Mine != "" }) {
 		entry.Form.General = "Nothing of yours is saved yet: somebody else saved a result of this trial meanwhile."

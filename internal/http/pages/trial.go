@@ -25,7 +25,7 @@ func (s *Site) showTrial(w http.ResponseWriter, r *http.Request, status int, v v
 	if v.Entries, v.Earlier, err = s.Studies.EventsOf(r.Context(), v.Snap, t.Number, view.LedgerLines); err != nil {
 		return err
 	}
-	page, err := v.Trial(t)
+	page, err := v.Of(t).Page()
 	if err != nil {
 		return err
 	}
@@ -104,7 +104,7 @@ func (s *Site) Undo(w http.ResponseWriter, r *http.Request, v view.Facts, trial 
 // PrintSheet is a trial on paper: what to set, the limits, blanks to write in, and the way back to
 // its page.
 func (s *Site) PrintSheet(w http.ResponseWriter, r *http.Request, v view.Facts, trial *ledger.Trial) error {
-	page, err := v.Sheet(trial, s.PublicURL.JoinPath(view.TrialURL(v.Snap.ID, trial.Number)).String())
+	page, err := v.Of(trial).Sheet(s.PublicURL.JoinPath(view.TrialURL(v.Snap.ID, trial.Number)).String())
 	if err != nil {
 		return err
 	}
@@ -125,7 +125,7 @@ func showCorrect(w http.ResponseWriter, r *http.Request, status int, v view.Fact
 		Key: form.Value("key"), Settings: view.UsedInputs(v.Snap.Definition, t.Parameters, form.Values), Reason: table.Reason.Input}
 	for _, in := range table.Metrics.Inputs() {
 		if m, there := t.Metrics[in.Label]; there {
-			in.Help = "now " + v.Measured(in.Label, m)
+			in.Help = "now " + view.Measured(v.Snap.Definition, in.Label, m)
 			page.Metrics = append(page.Metrics, in)
 		}
 	}
@@ -155,7 +155,7 @@ func (s *Site) Correct(w http.ResponseWriter, r *http.Request, v view.Facts, tri
 		if err != nil {
 			return nil, err
 		}
-		preview := v.CorrectionConsequences(impact)
+		preview := view.CorrectionConsequences(v.Snap, impact)
 		preview.Doubts = doubtful(doubts, fields)
 		return preview, nil
 	}, func(preview *templates.Consequences) error {

@@ -14,3 +14,6 @@ const (
 func (s State) Valid() bool {
 	return s == Open || s == Paused || s == Finished || s == Archived
 }
+
+// Over tells whether no further trial will be asked for.
+func (s State) Over() bool { return s == Finished || s == Archived }

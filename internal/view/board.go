@@ -43,20 +43,21 @@ func (v Facts) Below(trials templates.Trials) (templates.Whole, error) {
 
 // Verified puts the last verification into words.
 func (v Facts) Verified() templates.Verified {
-	last := v.Board.Verification
-	shown := templates.Verified{Study: v.Head, Known: last.Known, Trouble: last.Trouble, Head: v.Board.Hash, Events: v.Board.Entries, Going: last.Going, Walked: last.Walked}
-	if !last.Known {
+	is := v.Board.Verification
+	last := is.Last
+	shown := templates.Verified{Study: v.Head, Known: last != nil, Trouble: is.Trouble, Head: v.Board.Hash, Events: v.Board.Entries, Going: is.Going, Walked: is.Walked}
+	if last == nil {
 		return shown
 	}
-	shown.OK, shown.At, shown.Hash = last.Outcome.OK, v.stamp(last.At), last.Hash
-	shown.Text = fmt.Sprintf("up to ledger entry %d: %s replayed.", last.Version, words.Count(last.Outcome.Checked, "decision", "decisions"))
-	if gone := goneWords(last.Outcome); gone != "" {
+	shown.OK, shown.At, shown.Hash = last.OK, v.stamp(last.At), last.Hash
+	shown.Text = fmt.Sprintf("up to ledger entry %d: %s replayed.", last.Version, words.Count(last.Checked, "decision", "decisions"))
+	if gone := goneWords(last.Verification); gone != "" {
 		shown.Text, shown.Partly = shown.Text+" "+design.Capitalised(gone)+".", true
 	}
 	if since := v.Board.Entries - last.Version; since > 0 {
 		shown.Since = words.Count(int(since), "entry has", "entries have") + " been added since."
 	}
-	shown.Different = differences(last.Outcome)
+	shown.Different = differences(last.Verification)
 	return shown
 }
 

@@ -55,16 +55,12 @@ type BoardFacts struct {
 	Verification Verification
 }
 
-// Verification is what is known of verifying a study: the last outcome, and what is under way.
+// Verification is what is known of verifying a study.
 type Verification struct {
-	Known   bool // there is an outcome
-	Outcome study.Verification
-	Version int64  // that it is of
-	Hash    string // of the ledger's last event then
-	At      time.Time
-	Going   int64  // the version that is being verified now, 0 for none
-	Walked  int64  // how far that is
-	Trouble string // why the last attempt came to no outcome
+	Last    *study.Verified // nil before the first outcome
+	Going   int64           // the version that is being verified now, 0 for none
+	Walked  int64           // how far that is
+	Trouble string          // why the last attempt came to no outcome
 }
 
 // LabRun is how far a study's simulated lab is with what it was last asked for.

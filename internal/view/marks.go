@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"headroom/internal/study/design"
@@ -134,13 +135,7 @@ func edged(m measure, within []float64, marks ...chart.Trace) []float64 {
 
 // drawable drops traces without points.
 func drawable(traces ...chart.Trace) []chart.Trace {
-	kept := []chart.Trace{}
-	for _, trace := range traces {
-		if len(trace.X) > 0 {
-			kept = append(kept, trace)
-		}
-	}
-	return kept
+	return slices.DeleteFunc(traces, func(trace chart.Trace) bool { return len(trace.X) == 0 })
 }
 
 // shortRows are rows of numbers to the digits that a chart can show.

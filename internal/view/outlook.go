@@ -91,21 +91,7 @@ func influence(along study.Slice, objective string) float64 {
 	if len(mean) == 0 {
 		return 0
 	}
-	low, high := extremes(mean)
-	return mean[high] - mean[low]
-}
-
-// extremes are the places of the smallest and the largest value.
-func extremes(values []float64) (low, high int) {
-	for i, x := range values {
-		if x < values[low] {
-			low = i
-		}
-		if x > values[high] {
-			high = i
-		}
-	}
-	return low, high
+	return slices.Max(mean) - slices.Min(mean)
 }
 
 // pinnedFrom is the trial whose settings the form showed when it was sent. Fields that still hold

@@ -3,6 +3,7 @@ package view
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"headroom/internal/study"
 	"headroom/internal/study/design"
@@ -121,8 +122,7 @@ func (v Facts) priceChart() *templates.Chart {
 
 // spanned is a range with some room around values, of which there is one.
 func spanned(values []float64) (low, high float64) {
-	i, j := extremes(values)
-	low, high = values[i], values[j]
+	low, high = slices.Min(values), slices.Max(values)
 	room := 0.08 * (high - low)
 	if room == 0 {
 		room = math.Max(math.Abs(low), 1) * 0.01

@@ -108,7 +108,7 @@ func TestWordsOfVerification(t *testing.T) {
 			t.Fatal(err)
 		}
 		now := time.Now()
-		v := Facts{Asked: Asked{Now: now}, Snap: snap, Board: BoardFacts{Entries: snap.Version, Hash: snap.Hash, Verification: Verification{Known: true, Outcome: kept, Version: snap.Version, Hash: snap.Hash, At: now}}}
+		v := Facts{Asked: Asked{Now: now}, Snap: snap, Board: BoardFacts{Entries: snap.Version, Hash: snap.Hash, Verification: Verification{Last: &study.Verified{Verification: kept, Version: snap.Version, Hash: snap.Hash, At: now}}}}
 		shown := v.Verified()
 		if shown.OK != c.ok || shown.Partly != c.partly || !strings.Contains(shown.Text, c.text) || !slices.Equal(shown.Different, c.different) {
 			t.Errorf("%s: %+v", name, shown)

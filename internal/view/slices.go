@@ -238,8 +238,7 @@ func (o Outlook) sliceWords(metric string, along []study.Slice) string {
 	var parts []string
 	for _, slice := range along[:min(4, len(along))] {
 		band := slice.Metrics[metric]
-		low, high := extremes(band.Mean)
-		best := words.Either(lowest, low, high)
+		best := slices.Index(band.Mean, words.Either(lowest, slices.Min(band.Mean), slices.Max(band.Mean)))
 		p := parameter(d, slice.Parameter)
 		parts = append(parts, fmt.Sprintf("%s at %s %s", words.Alike(band.SD[best])(band.Mean[best]), p.Name, words.With(words.Setting(p, slice.At[best]), p.Unit)))
 	}

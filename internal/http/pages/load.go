@@ -164,12 +164,9 @@ func (s *Site) loadBoard(ctx context.Context, v *view.Facts, now *ledger.Snapsho
 // loadVerification gets how a verification of the study stands, and the ledger as it is now.
 func (s *Site) loadVerification(ctx context.Context, v *view.Facts, now *ledger.Snapshot) error {
 	under, last, err := s.Studies.Verifying(ctx, now.ID)
-	shown := view.Verification{Walked: under.Done}
+	shown := view.Verification{Last: last, Walked: under.Done}
 	if under.Going {
 		shown.Going = under.Wanted
-	}
-	if last != nil {
-		shown.Outcome, shown.Version, shown.Hash, shown.At, shown.Known = last.Verification, last.Version, last.Hash, last.At, true
 	}
 	switch {
 	case under.Failed == nil:

@@ -34,8 +34,8 @@ func (c *comparison) run(ctx context.Context) error {
 	}
 	compiled := c.seen.snap.Compiled()
 	place := compiled.Locate(c.chosen.Parameters, c.chosen.Candidate)
-	known, err := compiled.KnownThen(c.chosen.Brought)
-	if err != nil {
+	known, wrong := compiled.Known(c.chosen.Brought)
+	if err := wrong.Err(); err != nil {
 		return err
 	}
 	if c.chosen.Decision.Reason != string(optimizer.ReasonOwn) {

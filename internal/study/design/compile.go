@@ -41,7 +41,6 @@ const (
 func Compile(d Definition) (*Compiled, error) {
 	var f Faults
 	b := newCompiler(d, &f)
-	b.stored = true
 	b.space()
 	b.costs()
 	b.models()
@@ -76,7 +75,6 @@ func (c *Compiled) Chosen(d Definition) Definition {
 type compiler struct {
 	out    *Compiled
 	faults *Faults
-	stored bool // the definition was accepted once
 	// completes: what is left to defaults is written out; else it is a fault.
 	completes bool
 }

@@ -75,7 +75,7 @@ func (c *Compiled) completed(m Model) Model {
 	out := &Compiled{Def: c.Def, Config: c.Config, MetricNames: c.MetricNames, space: c.space, arms: c.arms}
 	out.Def.Model = m
 	var faults Faults
-	b := compiler{out: out, faults: &faults, stored: true}
+	b := compiler{out: out, faults: &faults}
 	b.completeModel(b.readModel())
 	return out.Def.Model
 }

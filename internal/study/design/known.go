@@ -37,26 +37,12 @@ func (c *Compiled) Known(brought Brought) (optimizer.Known, Faults) {
 // KnownFor is Known where sampled values hold one number for each of the given places instead of
 // each candidate.
 func (c *Compiled) KnownFor(places []optimizer.Place, brought Brought) (optimizer.Known, Faults) {
-	var f Faults
-	c.checkContext(brought.Context, Largest, &f)
-	c.checkValues(brought.ConstraintValues, len(places), Largest, &f)
-	if len(f) > 0 {
-		return optimizer.Known{}, f
+	faults := c.checkBrought(brought, len(places))
+	if len(faults) > 0 {
+		return optimizer.Known{}, faults
 	}
-	return c.tell(places, brought, &f), f
-}
-
-// KnownThen is Known for a decision of the past: numbers that were accepted when larger ones were
-// count as the largest of now.
-func (c *Compiled) KnownThen(brought Brought) (optimizer.Known, error) {
-	places := c.Arms()
-	var f, unused Faults
-	c.checkContext(brought.Context, math.MaxFloat64, &f)
-	c.checkValues(brought.ConstraintValues, len(places), math.MaxFloat64, &f)
-	if err := f.Err(); err != nil {
-		return optimizer.Known{}, err
-	}
-	return c.tell(places, brought, &unused), nil
+	known := c.tell(places, brought, &faults)
+	return known, faults
 }
 
 // tell works out the known constraints' values, saturated, and notes where they are not to be
@@ -73,7 +59,7 @@ func (c *Compiled) tell(places []optimizer.Place, brought Brought, f *Faults) op
 		if g.Sampled {
 			known.Arms[g.cost] = make([]float64, len(c.arms))
 			for i, p := range places {
-				known.Arms[g.cost][p.Arm] = Saturated(brought.ConstraintValues[g.Metric][i])
+				known.Arms[g.cost][p.Arm] = brought.ConstraintValues[g.Metric][i]
 			}
 		} else {
 			known.Arms[g.cost] = c.tabulate(g, brought.Context, f)
@@ -135,12 +121,12 @@ func uncomputable(v float64) string {
 	return fmt.Sprintf("is %g, and numbers up to 1e100 in size are possible,", v)
 }
 
-// saturated is the metric's value as a decision computes with it. Where the known form has none, it
-// breaks the limit by far: a search must stay away from there.
+// saturated is the metric's value as a decision computes with it, at most Largest in size. Where the
+// known form has none, it breaks the limit by far: a search must stay away from there.
 func (g givenCost) saturated(v float64) float64 {
 	switch {
 	case Finite(v):
-		return Saturated(v)
+		return math.Max(-Largest, math.Min(v, Largest))
 	case g.Op == ">=":
 		return -Largest
 	}
@@ -163,9 +149,7 @@ func (g givenCost) complete(r *row, n int, context map[string]float64) []float64
 
 // KnownAt returns the known constraints' metric values at one point, by constraint name.
 func (c *Compiled) KnownAt(s Settings, place optimizer.Place, brought Brought) (map[string]float64, Faults) {
-	var f Faults
-	c.checkContext(brought.Context, Largest, &f)
-	c.checkValues(brought.ConstraintValues, len(c.arms), Largest, &f)
+	f := c.checkBrought(brought, len(c.arms))
 	if len(f) > 0 || len(c.given) == 0 {
 		return nil, f
 	}
@@ -189,15 +173,15 @@ func (c *Compiled) KnownAt(s Settings, place optimizer.Place, brought Brought) (
 	return out, nil
 }
 
-// KnownInOrder are known constraints' values, given by constraint name, in the order of the study
-// and saturated, nil when there are none.
+// KnownInOrder are known constraints' values, given by constraint name, in the order of the study,
+// nil when there are none.
 func (d Definition) KnownInOrder(known map[string]float64) []float64 {
 	if len(known) == 0 {
 		return nil
 	}
 	costs := make([]float64, len(d.Constraints))
 	for j, c := range d.Constraints {
-		costs[j] = Saturated(known[c.Name])
+		costs[j] = known[c.Name]
 	}
 	return costs
 }
@@ -225,8 +209,16 @@ func (b Brought) Little() bool {
 	return len(b.Context) <= maxContext && len(b.ConstraintValues) <= maxMetrics
 }
 
-// checkContext compares the context that was brought with what the expressions need.
-func (c *Compiled) checkContext(context map[string]float64, largest float64, f *Faults) {
+// checkBrought compares what was brought with what is needed, of which each sampled metric needs
+// count numbers.
+func (c *Compiled) checkBrought(brought Brought, count int) Faults {
+	var f Faults
+	c.checkContext(brought.Context, &f)
+	c.checkValues(brought.ConstraintValues, count, &f)
+	return f
+}
+
+func (c *Compiled) checkContext(context map[string]float64, f *Faults) {
 	var needed []string
 	for _, g := range c.given {
 		for _, name := range g.Context {
@@ -246,15 +238,13 @@ func (c *Compiled) checkContext(context map[string]float64, largest float64, f *
 		switch {
 		case !slices.Contains(needed, name):
 			f.Add(at, v, "%s", UnknownName("context", name, needed))
-		case !(math.Abs(v) <= largest):
-			f.Add(at, nil, "must be a finite number of at most %g in size", largest)
+		case !Computable(v):
+			f.Add(at, nil, "must be a finite number of at most %g in size", Largest)
 		}
 	}
 }
 
-// checkValues compares the sampled values that were brought with what is needed: count numbers for
-// each sampled metric.
-func (c *Compiled) checkValues(values map[string][]float64, count int, largest float64, f *Faults) {
+func (c *Compiled) checkValues(values map[string][]float64, count int, f *Faults) {
 	var needed []string
 	for _, g := range c.given {
 		if !g.Sampled || slices.Contains(needed, g.Metric) {
@@ -269,8 +259,8 @@ func (c *Compiled) checkValues(values map[string][]float64, count int, largest f
 		case len(brought) != count:
 			f.Add(at, len(brought), "has %d numbers; give %d, one per point in order", len(brought), count)
 		}
-		if i := slices.IndexFunc(brought, func(v float64) bool { return !(math.Abs(v) <= largest) }); i >= 0 {
-			f.Add(fmt.Sprintf("%s[%d]", at, i), nil, "must be a finite number of at most %g in size", largest)
+		if i := slices.IndexFunc(brought, func(v float64) bool { return !Computable(v) }); i >= 0 {
+			f.Add(fmt.Sprintf("%s[%d]", at, i), nil, "must be a finite number of at most %g in size", Largest)
 		}
 	}
 	for name := range sortedByKey(values) {

@@ -46,7 +46,6 @@ type modelReader struct {
 	metrics []string // modelled ones
 	arms    int      // number of candidates, 0 without
 	faults  *Faults
-	stored  bool // what is read was accepted once
 }
 
 // readKeyed reads a setting that may be one value or an object by metric. isOne tells an object
@@ -158,20 +157,17 @@ func (r modelReader) kernel(raw json.RawMessage, location string) *kernelChoice 
 	return r.covariance(k, location)
 }
 
-// numbers are rows of which every entry is there; nil when one is not. In stored definitions an
-// entry that is not there has always been 0.
+// numbers are rows of which every entry is there; nil when one is not.
 func (r modelReader) numbers(rows [][]*float64, location string) [][]float64 {
 	matrix := make([][]float64, len(rows))
 	for i, row := range rows {
 		matrix[i] = make([]float64, len(row))
 		for j, x := range row {
-			switch {
-			case x != nil:
-				matrix[i][j] = *x
-			case !r.stored:
+			if x == nil {
 				r.faults.Add(fmt.Sprintf("%s[%d][%d]", location, i, j), nil, "must be a number, not null")
 				return nil
 			}
+			matrix[i][j] = *x
 		}
 	}
 	return matrix
@@ -308,7 +304,7 @@ type givenModel struct {
 
 func (b *compiler) readModel() givenModel {
 	c, m := b.out, b.out.Def.Model
-	r := modelReader{axes: c.space.axes, dims: c.Config.Space.Dims, metrics: c.MetricNames, arms: len(c.arms), faults: b.faults, stored: b.stored}
+	r := modelReader{axes: c.space.axes, dims: c.Config.Space.Dims, metrics: c.MetricNames, arms: len(c.arms), faults: b.faults}
 	return givenModel{
 		kernels:   readKeyed(r, m.Kernel, "model.kernel", isKernel, r.kernel),
 		lengths:   readKeyed(r, m.Lengthscales, "model.lengthscales", r.isByParameter, r.lengthscales),
@@ -352,10 +348,10 @@ func (b *compiler) models() {
 	}
 }
 
-// missing notes what a stored definition does not say; in one that is made, what keeps it from
-// being completed is a fault already.
+// missing notes what a complete definition does not say; in one that is completed, what keeps it
+// from being so is a fault already.
 func (b *compiler) missing(part, metric string) {
-	if b.stored {
+	if !b.completes {
 		b.faults.Add("model."+part, nil, "is not written out for %s", metric)
 	}
 }

@@ -70,10 +70,6 @@ func Finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
 // Computable tells whether x is a number that a study can compute with.
 func Computable(x float64) bool { return math.Abs(x) <= Largest }
 
-// Saturated is x, as large in size as a study can compute with: a ledger may hold larger numbers
-// from before they were refused.
-func Saturated(x float64) float64 { return math.Max(-Largest, math.Min(x, Largest)) }
-
 // formatNumber writes the shortest decimal that reads back as x, without an exponent where people
 // would write none.
 func formatNumber(x float64) string {

@@ -3,17 +3,13 @@ package design
 import (
 	"fmt"
 	"slices"
-	"strings"
-	"unicode"
 	"unicode/utf8"
 
-	"headroom/internal/optimizer/kernel"
 	"headroom/internal/optimizer/policy"
 )
 
 const (
 	maxDescription = 100_000 // characters
-	maxUnit        = 50      // characters
 	maxHorizon     = 1_000_000
 	// MaxSeed is the largest seed: beyond it JSON readers that hold numbers as float64 would change
 	// it.
@@ -21,22 +17,6 @@ const (
 
 	defaultAlgorithm = "log-cei"
 	defaultHorizon   = 100
-	presetPaper      = "paper"
-
-	fitFixed       = "fixed"
-	fitMAP         = "marginal_likelihood"
-	warpYeoJohnson = "yeo_johnson"
-	// WarpNone models readings as they are.
-	WarpNone      = "none"
-	outputsRaw    = "raw"
-	outputsScaled = "standardize"
-	inputsUnit    = "unit"
-	inputsRaw     = "raw"
-	defaultKernel = "matern52"
-	// kernelOfChoices is the default where some parameter is a category and hyperparameters are
-	// fitted.
-	kernelOfChoices = kernel.Anova
-	kernelOfMatrix  = "covariance"
 )
 
 // Check returns the definition complete, with its defaults written out, or *Invalid naming every
@@ -65,20 +45,6 @@ func (d Definition) Check() (Definition, error) {
 	return c.d, c.faults.Err()
 }
 
-// checker goes through a definition part by part, writing out defaults. It changes only copies.
-type checker struct {
-	d      Definition
-	taken  map[string]string // by folded name, what has it
-	faults Faults
-}
-
-// part runs check and tells whether it found nothing wrong.
-func (c *checker) part(check func()) bool {
-	before := len(c.faults)
-	check()
-	return len(c.faults) == before
-}
-
 func (c *checker) general() {
 	if wrong := CheckName(c.d.Name); wrong != "" {
 		c.faults.Add("name", c.d.Name, "the study's name %s", wrong)
@@ -97,15 +63,6 @@ func CheckDescription(text string) string {
 		return fmt.Sprintf("has %d characters; at most %d are allowed", n, maxDescription)
 	}
 	return CheckText(text)
-}
-
-func (c *checker) unit(unit, location string) {
-	switch {
-	case utf8.RuneCountInString(unit) > maxUnit:
-		c.faults.Add(location, unit, "a unit has at most %d characters", maxUnit)
-	case strings.ContainsFunc(unit, unicode.IsControl):
-		c.faults.Add(location, unit, "must not contain tabs, line breaks or other control characters")
-	}
 }
 
 func (c *checker) algorithm() {
@@ -147,20 +104,6 @@ func algorithmNames() []string {
 		names = append(names, a.Name)
 	}
 	return names
-}
-
-// word checks a choice among words; the first is the default.
-func (c *checker) word(word *string, location string, words ...string) {
-	if *word == "" {
-		*word = words[0]
-	}
-	if !slices.Contains(words, *word) {
-		optional := ""
-		if words[0] == "" {
-			optional = " or left out"
-		}
-		c.faults.Add(location, *word, "must be %s%s", orList(words), optional)
-	}
 }
 
 // modelWords writes out the model's defaults and checks its words; its numbers are checked where
@@ -211,22 +154,4 @@ func (c *checker) warp(m *Model) {
 	default:
 		c.word(&m.Warp, at, "", WarpNone)
 	}
-}
-
-// absent tells whether an optional JSON value was left out.
-func absent(raw []byte) bool { return len(raw) == 0 || string(raw) == "null" }
-
-// orList writes choices for a sentence: "a", "b" or "c"; an empty word is not mentioned.
-func orList(words []string) string {
-	var quoted []string
-	for _, w := range words {
-		if w != "" {
-			quoted = append(quoted, `"`+w+`"`)
-		}
-	}
-	last := len(quoted) - 1
-	if last < 1 {
-		return strings.Join(quoted, "")
-	}
-	return strings.Join(quoted[:last], ", ") + " or " + quoted[last]
 }

@@ -6,7 +6,6 @@ import (
 )
 
 const (
-	maxMetrics     = 20
 	maxConstraints = 50
 )
 

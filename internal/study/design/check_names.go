@@ -8,8 +8,6 @@ import (
 	"unicode/utf8"
 )
 
-const maxName = 200 // characters
-
 // reserved words have a meaning of their own where names are keys or columns.
 var reserved = []string{"default", "schedule", "name", "form", "number", "status", "note"}
 
@@ -51,6 +49,45 @@ func CheckName(text string) string {
 		return "must not contain tabs, line breaks or other control characters"
 	}
 	return ""
+}
+
+// checker goes through a definition part by part, writing out defaults. It changes only copies.
+type checker struct {
+	d      Definition
+	taken  map[string]string // by folded name, what has it
+	faults Faults
+}
+
+// part runs check and tells whether it found nothing wrong.
+func (c *checker) part(check func()) bool {
+	before := len(c.faults)
+	check()
+	return len(c.faults) == before
+}
+
+// word checks a choice among words; the first is the default.
+func (c *checker) word(word *string, location string, words ...string) {
+	if *word == "" {
+		*word = words[0]
+	}
+	if !slices.Contains(words, *word) {
+		optional := ""
+		if words[0] == "" {
+			optional = " or left out"
+		}
+		c.faults.Add(location, *word, "must be %s%s", orList(words), optional)
+	}
+}
+
+const maxUnit = 50 // characters
+
+func (c *checker) unit(unit, location string) {
+	switch {
+	case utf8.RuneCountInString(unit) > maxUnit:
+		c.faults.Add(location, unit, "a unit has at most %d characters", maxUnit)
+	case strings.ContainsFunc(unit, unicode.IsControl):
+		c.faults.Add(location, unit, "must not contain tabs, line breaks or other control characters")
+	}
 }
 
 // claim takes a name for what, e.g. "a parameter", and finds fault with one that cannot be used.

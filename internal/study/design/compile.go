@@ -1,39 +1,12 @@
 package design
 
 import (
-	"encoding/binary"
 	"encoding/json"
 	"fmt"
-	"math"
 	"slices"
 
 	"headroom/internal/optimizer"
 	"headroom/internal/optimizer/policy"
-)
-
-// Compiled is a checked definition made ready to compute with. It is immutable and safe for
-// concurrent use.
-type Compiled struct {
-	Def             Definition
-	Config          *optimizer.Config
-	MetricNames     []string // order of Config.Metrics: the objective's, then those of learned constraints
-	ConstraintNames []string // order of Config.Costs
-
-	space    *space
-	arms     [][]float64    // candidates' physical values
-	armIndex map[string]int // by the bytes of the physical values; the first of equal ones
-	given    []givenCost
-	metrics  []MetricInfo
-}
-
-// MetricKind says where a metric's values come from.
-type MetricKind int
-
-const (
-	MetricUnknown  MetricKind = iota // no such metric
-	MetricModelled                   // told, and modelled
-	MetricRecorded                   // told and kept
-	MetricKnown                      // worked out at the decision; telling it is a conflict
 )
 
 // Compile makes a checked definition ready to compute with. It takes nothing from defaults: what is
@@ -68,27 +41,6 @@ func (c *Compiled) Chosen(d Definition) Definition {
 		}
 	}
 	return d
-}
-
-// compiler compiles a definition whose parameters and names are in order, noting faults in what is
-// left to check.
-type compiler struct {
-	out    *Compiled
-	faults *Faults
-	// completes: what is left to defaults is written out; else it is a fault.
-	completes bool
-}
-
-func newCompiler(d Definition, f *Faults) *compiler {
-	c := &Compiled{Def: d, Config: &optimizer.Config{
-		Algorithm:   d.Algorithm.Name,
-		Horizon:     d.Algorithm.Horizon,
-		Seed:        d.Seed,
-		Standardize: d.Model.Outputs == outputsScaled,
-		Fit:         d.Model.Fit == fitMAP,
-		Paper:       d.Algorithm.Preset == presetPaper,
-	}}
-	return &compiler{out: c, faults: f}
 }
 
 // space makes Config.Space: axes, input constraints and candidates.
@@ -149,10 +101,7 @@ func (c *Compiled) Condition(text string) (holds func(Settings) bool, err error)
 	return func(at Settings) bool { return limit.holds(c.space.lookup(at), 0) }, nil
 }
 
-const (
-	maxCandidates = 10_000
-	maxMatrixArms = 1000
-)
+const maxCandidates = 10_000
 
 func (b *compiler) candidates() {
 	c := b.out
@@ -184,15 +133,6 @@ func (b *compiler) candidates() {
 func has(m map[string]int, key string) bool {
 	_, ok := m[key]
 	return ok
-}
-
-// keyOf makes physical values comparable.
-func keyOf(x []float64) string {
-	key := make([]byte, 0, 8*len(x))
-	for _, v := range x {
-		key = binary.LittleEndian.AppendUint64(key, math.Float64bits(v))
-	}
-	return string(key)
 }
 
 func (b *compiler) unavailable() {
@@ -321,20 +261,4 @@ func (b *compiler) safeSeeds(at string, needed bool) {
 		}
 		b.out.Config.SafeSeeds = append(b.out.Config.SafeSeeds, place)
 	}
-}
-
-// Metric tells what kind of metric name is.
-func (c *Compiled) Metric(name string) MetricKind {
-	for _, m := range c.metrics {
-		switch {
-		case m.Name != name:
-		case m.Modelled:
-			return MetricModelled
-		case m.Known:
-			return MetricKnown
-		default:
-			return MetricRecorded
-		}
-	}
-	return MetricUnknown
 }

@@ -5,6 +5,8 @@ package design
 
 import (
 	"encoding/json"
+
+	"headroom/internal/optimizer/kernel"
 )
 
 // Definition is a study as a person describes it. Its JSON is that of the API; a Definition that
@@ -92,6 +94,10 @@ type Constraint struct {
 	// Sampled: each decision brings the metric's value at every candidate.
 	Sampled bool `json:"sampled,omitempty"`
 }
+
+// Given tells whether the constraint's value is known when a decision is made, instead of being
+// learned.
+func (c Constraint) Given() bool { return c.Expression != "" || c.Sampled }
 
 // Stop says when little enough is left to gain: when more than Within of the recommended value is
 // left with a chance of at most Risk.
@@ -197,3 +203,25 @@ func (d Definition) MetricNames() []string {
 	}
 	return names
 }
+
+// The words of a definition.
+const (
+	presetPaper    = "paper"
+	fitFixed       = "fixed"
+	fitMAP         = "marginal_likelihood"
+	warpYeoJohnson = "yeo_johnson"
+	// WarpNone models readings as they are.
+	WarpNone      = "none"
+	outputsRaw    = "raw"
+	outputsScaled = "standardize"
+	inputsUnit    = "unit"
+	inputsRaw     = "raw"
+	defaultKernel = "matern52"
+	// kernelOfChoices is the default where some parameter is a category and hyperparameters are
+	// fitted.
+	kernelOfChoices = kernel.Anova
+	kernelOfMatrix  = "covariance"
+)
+
+// absent tells whether an optional JSON value was left out.
+func absent(raw []byte) bool { return len(raw) == 0 || string(raw) == "null" }

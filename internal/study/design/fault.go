@@ -3,6 +3,9 @@ package design
 import (
 	"encoding/json"
 	"fmt"
+	"iter"
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -124,6 +127,8 @@ func cutText(text string, longest int) string {
 	return strings.ToValidUTF8(text[:longest-len(more)], "") + more
 }
 
+const maxName = 200 // characters
+
 // Shorten keeps what is told of a name readable: names of the longest are told whole, longer texts
 // are cut.
 func Shorten(text string) string {
@@ -148,4 +153,31 @@ func listed(names []string) string {
 		text += fmt.Sprintf(" and %d more", more)
 	}
 	return text
+}
+
+// sortedByKey ranges over m in the order of its keys, so that messages come in the same order every
+// time.
+func sortedByKey[V any](m map[string]V) iter.Seq2[string, V] {
+	return func(yield func(string, V) bool) {
+		for _, key := range slices.Sorted(maps.Keys(m)) {
+			if !yield(key, m[key]) {
+				return
+			}
+		}
+	}
+}
+
+// orList writes choices for a sentence: "a", "b" or "c"; an empty word is not mentioned.
+func orList(words []string) string {
+	var quoted []string
+	for _, w := range words {
+		if w != "" {
+			quoted = append(quoted, `"`+w+`"`)
+		}
+	}
+	last := len(quoted) - 1
+	if last < 1 {
+		return strings.Join(quoted, "")
+	}
+	return strings.Join(quoted[:last], ", ") + " or " + quoted[last]
 }

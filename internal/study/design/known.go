@@ -2,7 +2,6 @@ package design
 
 import (
 	"fmt"
-	"iter"
 	"maps"
 	"math"
 	"slices"
@@ -16,13 +15,6 @@ import (
 type Brought struct {
 	Context          map[string]float64   `json:"context,omitempty"`
 	ConstraintValues map[string][]float64 `json:"constraint_values,omitempty"`
-}
-
-// givenCost is a constraint whose metric is known when a decision is made.
-type givenCost struct {
-	cost int // index into Config.Costs
-	Constraint
-	value formula // of parameters and context; nil when sampled
 }
 
 // Known makes the values of known-form and sampled constraints for one decision.
@@ -269,18 +261,6 @@ func (c *Compiled) checkValues(values map[string][]float64, count int, f *Faults
 		}
 		if !slices.Contains(needed, name) {
 			f.Add("constraint_values."+Shorten(name), nil, "%s", UnknownName("sampled metric", name, needed))
-		}
-	}
-}
-
-// sortedByKey ranges over m in the order of its keys, so that messages come in the same order every
-// time.
-func sortedByKey[V any](m map[string]V) iter.Seq2[string, V] {
-	return func(yield func(string, V) bool) {
-		for _, key := range slices.Sorted(maps.Keys(m)) {
-			if !yield(key, m[key]) {
-				return
-			}
 		}
 	}
 }

@@ -18,10 +18,6 @@ func (c Constraint) Excess(value float64) float64 { return c.cost().Excess(value
 // Holds tells whether value is within the limit, g ≤ 0.
 func (c Constraint) Holds(value float64) bool { return c.Excess(value) <= 0 }
 
-// Given tells whether the constraint's value is known when a decision is made, instead of being
-// learned.
-func (c Constraint) Given() bool { return c.Expression != "" || c.Sampled }
-
 // Headroom is the distance of value to the nearest limit on metric, min_j −g_j; nil when nothing
 // limits it.
 func (d Definition) Headroom(metric string, value float64) *float64 {

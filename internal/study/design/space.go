@@ -22,6 +22,7 @@ const (
 const (
 	maxParameters = 50
 	maxContext    = 50
+	maxMetrics    = 20
 )
 
 // row holds the physical values of a point and the context's numbers.
@@ -188,6 +189,19 @@ func newSpace(parameters []Parameter, gone map[string][]Value) *space {
 		s.axes = append(s.axes, newAxis(p, s.index, gone[p.Name]))
 	}
 	return s
+}
+
+// recurrenceSteps are the powers φ^{−i−1} of a recurrence in d dimensions.
+func recurrenceSteps(d int) []float64 {
+	phi := 2.0
+	for range 40 {
+		phi = math.Pow(1+phi, 1/float64(d+1))
+	}
+	steps := make([]float64, d)
+	for i := range steps {
+		steps[i] = math.Pow(phi, -float64(i+1))
+	}
+	return steps
 }
 
 func (s *space) names() []string {
@@ -407,16 +421,6 @@ func (s *space) read(settings Settings, location string, how reading, f *Faults)
 	}
 	s.readRemainders(x, settings, location, how, f)
 	return x, len(*f) == before
-}
-
-// Names tells whether the settings are of parameters that the study has.
-func (c *Compiled) Names(s Settings) bool {
-	for name := range s {
-		if _, known := c.space.index[name]; !known {
-			return false
-		}
-	}
-	return true
 }
 
 func (s *space) readRemainders(x []float64, settings Settings, location string, how reading, f *Faults) {

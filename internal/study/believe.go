@@ -76,10 +76,10 @@ func readout(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State)
 	for k, calibration := range calibrations {
 		out.Calibration[c.MetricNames[k]] = calibrated(calibration)
 	}
-	grounds := GroundsOf(snap, out)
-	out.Violation = violations(snap, violated, grounds)
+	theorem := TheoremOf(snap, out)
+	out.Violation = violations(snap, violated, theorem)
 	if n := len(regret); n > 0 {
-		out.Regret = regretOut(regret[n-1], grounds)
+		out.Regret = regretOut(regret[n-1], theorem)
 	}
 	out.account(c, budgets)
 	return out, nil
@@ -146,14 +146,14 @@ func calibrated(c optimizer.Calibration) Calibration {
 }
 
 // violations are told with what a bound rests on, nil where none is drawn.
-func violations(snap *ledger.Snapshot, by []optimizer.Violation, grounds *Grounds) map[string]ViolationOut {
+func violations(snap *ledger.Snapshot, by []optimizer.Violation, theorem *Theorem) map[string]ViolationOut {
 	out := map[string]ViolationOut{}
 	for j, v := range by {
 		told := ViolationOut{Soft: v.Soft, Hard: v.Hard, Largest: v.Largest, Rounds: v.Rounds, Estimated: finiteOrNil(v.Estimated)}
 		if v.HasBound {
-			kind, why := grounds.Worth()
+			kind, why := theorem.Worth()
 			told.Bound, told.BoundKind, told.BoundWhy = finiteOrNil(v.Bound), &kind, &why
-			told.Left = finiteOrNil(v.Bound - grounds.sum(v.Bounded))
+			told.Left = finiteOrNil(v.Bound - theorem.sum(v.Bounded))
 		}
 		k := snap.Definition.Constraints[j]
 		if !k.Given() && !snap.HasReading(k.Metric) {
@@ -164,8 +164,8 @@ func violations(snap *ledger.Snapshot, by []optimizer.Violation, grounds *Ground
 	return out
 }
 
-func regretOut(bound float64, grounds *Grounds) *RegretOut {
-	kind, why := grounds.OnRegret().Worth()
+func regretOut(bound float64, theorem *Theorem) *RegretOut {
+	kind, why := theorem.OnRegret().Worth()
 	return &RegretOut{finiteOrNil(bound), kind, why}
 }
 

@@ -57,13 +57,13 @@ func (s *Models) HistoryOf(ctx context.Context, snap *ledger.Snapshot) ([]Histor
 	if err != nil {
 		return nil, err
 	}
-	grounds := GroundsOf(snap, readout) // as they stand now: what breaks a proof breaks it for every row
+	theorem := TheoremOf(snap, readout) // as they stand now: what breaks a proof breaks it for every row
 	rows := make([]HistoryRow, len(snap.Trials))
 	for i := range snap.Trials {
 		rows[i] = historyRow(snap, i, trace[i])
-		rows[i].Violation = violations(snap, running[i], grounds)
+		rows[i].Violation = violations(snap, running[i], theorem)
 		if regret != nil {
-			rows[i].Regret = regretOut(regret[i], grounds)
+			rows[i].Regret = regretOut(regret[i], theorem)
 		}
 	}
 	return rows, nil

@@ -235,40 +235,40 @@ func (v trusting) theorem() *templates.Theorem {
 			figures = append(figures, strings.TrimSuffix(fmt.Sprintf("%s%s for %s. %s", words.Rough(*now.Bound), words.UnitAfter(c.Unit), c.Name, leftWords(now, c.Unit)), "."))
 		}
 	}
-	grounds, regret := study.GroundsOf(v.Snap, v.Readout), v.Readout.Regret
+	theorem, regret := study.TheoremOf(v.Snap, v.Readout), v.Readout.Regret
 	bounded := regret != nil && regret.Bound != nil
-	if grounds == nil || len(figures) == 0 && !bounded {
+	if theorem == nil || len(figures) == 0 && !bounded {
 		return nil
 	}
-	whole := *grounds
+	whole := *theorem
 	shown := templates.Theorem{
-		Source:      fmt.Sprintf("%s (%s, %d).", grounds.Name, grounds.Paper, grounds.Year),
-		Short:       grounds.Short,
+		Source:      fmt.Sprintf("%s (%s, %d).", theorem.Name, theorem.Paper, theorem.Year),
+		Short:       theorem.Short,
 		Assumptions: templates.Table{Head: []templates.Column{column("Here"), column("The theorem assumes"), column("Why")}},
 	}
 	var drawn []string
 	if len(figures) > 0 {
 		drawn = append(drawn, "violation")
-		shown.Bounds = "It bounds " + grounds.Bounds + "."
-		shown.Here = "Here, over the trials that the algorithm chose itself: " + strings.Join(figures, "; ") + ". " + verdictOn(*grounds, "violation")
+		shown.Bounds = "It bounds " + theorem.Bounds + "."
+		shown.Here = "Here, over the trials that the algorithm chose itself: " + strings.Join(figures, "; ") + ". " + verdictOn(*theorem, "violation")
 	}
 	if bounded {
-		drawn, whole = append(drawn, "regret"), grounds.OnRegret()
-		shown.Regret = "It bounds " + grounds.Regret + "."
+		drawn, whole = append(drawn, "regret"), theorem.OnRegret()
+		shown.Regret = "It bounds " + theorem.Regret + "."
 		shown.RegretHere = fmt.Sprintf("Here, over the same trials: %s. %s", words.With(words.Rough(*regret.Bound), v.Snap.Definition.Objective.Unit), verdictOn(whole, "regret"))
 	}
-	met, notMet, unknown := whole.Tally()
+	met, notMet, unknown := whole.Counts()
 	shown.Summary = fmt.Sprintf("What %s on %s rest on? Of %d assumptions %d are met here, %d are not, and %d cannot be known.",
 		words.Either(len(drawn) == 1, "does the bound", "do the bounds"), design.Listed(drawn, "and"), len(whole.Findings), met, notMet, unknown)
 	for i, finding := range whole.Findings {
-		text := words.Either(i < len(grounds.Findings), "", "For the bound on regret: ") + whole.Assumptions[i].Text
+		text := words.Either(i < len(theorem.Findings), "", "For the bound on regret: ") + whole.Assumptions[i].Text
 		shown.Assumptions.Rows = append(shown.Assumptions.Rows, []string{standingMarks[finding.Standing], text, words.Sentence(finding.Because)})
 	}
 	return &shown
 }
 
 // verdictOn says what the figure for violation or regret is worth.
-func verdictOn(grounds study.Grounds, of string) string {
-	_, notMet, _ := grounds.Tally()
-	return words.Either(notMet == 0 && grounds.Short == "", "It holds if what cannot be known holds.", "It shows how "+of+" grows with trials, and is no promise.")
+func verdictOn(theorem study.Theorem, of string) string {
+	_, notMet, _ := theorem.Counts()
+	return words.Either(notMet == 0 && theorem.Short == "", "It holds if what cannot be known holds.", "It shows how "+of+" grows with trials, and is no promise.")
 }

@@ -25,33 +25,33 @@ func provenOven() design.Definition {
 	return d
 }
 
-// standings are the assumptions of a study's theorem by the beginning of their text.
-func (b *bench) standings() map[string]policy.Finding {
+// findings are the assumptions of a study's theorem by the beginning of their text.
+func (b *bench) findings() map[string]policy.Finding {
 	b.Helper()
 	state, err := b.service.StateOf(b.Context(), b.snap)
 	if err != nil {
 		b.Fatal(err)
 	}
-	grounds := GroundsOf(b.snap, state)
-	if grounds == nil || len(grounds.Findings) != len(grounds.Assumptions) {
-		b.Fatalf("the bound rests on %+v", grounds)
+	theorem := TheoremOf(b.snap, state)
+	if theorem == nil || len(theorem.Findings) != len(theorem.Assumptions) {
+		b.Fatalf("the bound rests on %+v", theorem)
 	}
 	found := map[string]policy.Finding{}
-	for i, f := range grounds.Findings {
-		found[grounds.Assumptions[i].Text] = f
+	for i, f := range theorem.Findings {
+		found[theorem.Assumptions[i].Text] = f
 	}
-	met, notMet, unknown := grounds.Tally()
-	if met+notMet+unknown != len(grounds.Findings) {
-		b.Errorf("%d + %d + %d assumptions of %d", met, notMet, unknown, len(grounds.Findings))
+	met, notMet, unknown := theorem.Counts()
+	if met+notMet+unknown != len(theorem.Findings) {
+		b.Errorf("%d + %d + %d assumptions of %d", met, notMet, unknown, len(theorem.Findings))
 	}
 	return found
 }
 
-// wantStanding fails unless the assumption whose text contains about stands so, for a reason that
+// wantFinding fails unless the assumption whose text contains about stands so, for a reason that
 // contains because.
-func (b *bench) wantStanding(about string, want policy.Standing, because string) {
+func (b *bench) wantFinding(about string, want policy.Standing, because string) {
 	b.Helper()
-	for text, f := range b.standings() {
+	for text, f := range b.findings() {
 		if strings.Contains(text, about) {
 			if f.Standing != want || !strings.Contains(f.Because, because) {
 				b.Errorf("%s: %s, %s; want %s, %s", about, f.Standing, f.Because, want, because)
@@ -92,41 +92,41 @@ func TestABoundRestsOnWhatTheStudyIs(t *testing.T) {
 		b.ask(1)
 		b.tell(i+1, map[string]float64{"yield": 0.2 * float64(i%3), "impurity": 0.1 * float64(i)})
 	}
-	for text, f := range b.standings() {
+	for text, f := range b.findings() {
 		if f.Standing == policy.NotMet {
 			t.Errorf("in a study that contradicts nothing: %s %s", text, f.Because)
 		}
 	}
-	b.wantStanding("Some settings are within", policy.Unknown, "6 trials read within every limit")
-	b.wantStanding("maximises the acquisition", policy.Met, "every candidate")
-	b.wantStanding("before the next trial", policy.Met, "")
+	b.wantFinding("Some settings are within", policy.Unknown, "6 trials read within every limit")
+	b.wantFinding("maximises the acquisition", policy.Met, "every candidate")
+	b.wantFinding("before the next trial", policy.Met, "")
 	b.wantWorth("guarantee", "a guarantee, if what cannot be known holds: 4 of the 16 assumptions of its theorem")
 	b.ask(2) // trial 7 waits while 8 is chosen
-	b.wantStanding("before the next trial", policy.NotMet, "1 trial")
+	b.wantFinding("before the next trial", policy.NotMet, "1 trial")
 	b.wantWorth("growth", "growth rate only, because 1 trial had a reading told only after the next one was chosen")
 	b.tell(7, map[string]float64{"yield": 0.3, "impurity": 0.2})
 	b.tell(8, map[string]float64{"yield": 0.3, "impurity": 0.2})
-	b.wantStanding("before the next trial", policy.NotMet, "1 trial")
+	b.wantFinding("before the next trial", policy.NotMet, "1 trial")
 
 	b.must(ruleCorrect(b.snap, Correction{Number: 2, Metrics: map[string]*ledger.Reading{"yield": {Value: 0.1}}, Reason: "typo"}))
 	b.must(ruleClose(b.snap, ledger.Excluded, ledger.ClosedData{Number: 3, Reason: "spilled"}))
-	b.wantStanding("readings that count now", policy.NotMet, "1 trial corrected, 1 taken out")
+	b.wantFinding("readings that count now", policy.NotMet, "1 trial corrected, 1 taken out")
 
-	b.wantStanding("chosen by the rule", policy.Met, "no trial")
+	b.wantFinding("chosen by the rule", policy.Met, "no trial")
 	b.must(b.service.ruleOwn(t.Context(), Command{By: "Ana"}, b.snap, OwnTrial{Parameters: b.snap.Definition.Candidates[1]}))
-	b.wantStanding("chosen by the rule", policy.Met, "1 trial chosen otherwise")
-	b.wantStanding("Rows brought from elsewhere", policy.Met, "")
+	b.wantFinding("chosen by the rule", policy.Met, "1 trial chosen otherwise")
+	b.wantFinding("Rows brought from elsewhere", policy.Met, "")
 	b.table(t, "temperature,cycles,yield,impurity\n20,1,0.2,0.1\n")
-	b.wantStanding("Rows brought from elsewhere", policy.Unknown, "1 trial")
-	b.wantStanding("chosen by the rule", policy.Met, "2 trials chosen otherwise")
+	b.wantFinding("Rows brought from elsewhere", policy.Unknown, "1 trial")
+	b.wantFinding("chosen by the rule", policy.Met, "2 trials chosen otherwise")
 
-	b.wantStanding("those of the first round", policy.Met, "")
+	b.wantFinding("those of the first round", policy.Met, "")
 	widths := map[string]json.RawMessage{"beta": b.snap.Definition.Algorithm.Settings["beta"]}
 	b.must(ruleReconfigure(b.snap, design.Reconfiguration{Algorithm: &design.Algorithm{Name: "ckb-ucb", Horizon: 5, Settings: widths}, Reason: "averages will do"}))
-	b.wantStanding("those of the first round", policy.NotMet, "10 trials")
-	b.wantStanding("no more rounds than T", policy.NotMet, "10 trials where 5")
-	b.wantStanding("Slater", policy.Unknown, "no δ is given")
-	b.wantStanding("chosen by the rule", policy.NotMet, "1 chosen by people, 1 imported")
+	b.wantFinding("those of the first round", policy.NotMet, "10 trials")
+	b.wantFinding("no more rounds than T", policy.NotMet, "10 trials where 5")
+	b.wantFinding("Slater", policy.Unknown, "no δ is given")
+	b.wantFinding("chosen by the rule", policy.NotMet, "1 chosen by people, 1 imported")
 }
 
 // TestAFittedStudyRestsOnLess: the usual study meets neither the kernel, nor the units, nor the
@@ -138,10 +138,10 @@ func TestAFittedStudyRestsOnLess(t *testing.T) {
 		b.ask(1)
 		b.tell(i+1, map[string]float64{"yield": float64(i % 5), "impurity": 0.1 * float64(i)})
 	}
-	b.wantStanding("given before the first reading", policy.NotMet, "fitted")
-	b.wantStanding("modelled as they are told", policy.NotMet, "standardised")
-	b.wantStanding("The widths are", policy.NotMet, "a constant")
-	b.wantStanding("chosen by the rule", policy.NotMet, "4 trials of the first design")
+	b.wantFinding("given before the first reading", policy.NotMet, "fitted")
+	b.wantFinding("modelled as they are told", policy.NotMet, "standardised")
+	b.wantFinding("The widths are", policy.NotMet, "a constant")
+	b.wantFinding("chosen by the rule", policy.NotMet, "4 trials of the first design")
 	b.wantWorth("growth", "growth rate only, because no B is given for yield, impurity; 8 of the 16 assumptions of its theorem are not met")
 	d := provenOven()
 	d.Algorithm.Name = "ckb-ts"
@@ -152,7 +152,7 @@ func TestAFittedStudyRestsOnLess(t *testing.T) {
 	b = newBench(t, ovenWith(policy.Description{Name: "log-cei"}))
 	b.ask(1)
 	state, err := b.service.StateOf(t.Context(), b.snap)
-	if err != nil || GroundsOf(b.snap, state) != nil {
+	if err != nil || TheoremOf(b.snap, state) != nil {
 		t.Errorf("%v, and a theorem for an algorithm that draws no bound", err)
 	}
 }
@@ -344,11 +344,11 @@ func TestExactReadingsAgree(t *testing.T) {
 	}
 	own(1, 0.2)
 	own(2, 0.2)
-	b.wantStanding("read without noise", policy.Unknown, "")
-	b.wantStanding("without a largest value", policy.Met, "")
+	b.wantFinding("read without noise", policy.Unknown, "")
+	b.wantFinding("without a largest value", policy.Met, "")
 	own(3, 20)
-	b.wantStanding("read without noise", policy.NotMet, "impurity")
-	b.wantStanding("without a largest value", policy.NotMet, "impurity has reached kappa_max")
+	b.wantFinding("read without noise", policy.NotMet, "impurity")
+	b.wantFinding("without a largest value", policy.NotMet, "impurity has reached kappa_max")
 }
 
 // TestBoundsOnSampledLimits: of limits that are known before the choice a bound on the sum of their

@@ -11,24 +11,24 @@ import (
 	"headroom/internal/study/ledger"
 )
 
-// Grounds are what the bounds on violation and regret rest on: the theorem, and how its assumptions
-// stand in a study.
-type Grounds struct {
+// Theorem is what the bounds on violation and regret rest on, with how its assumptions stand in a
+// study.
+type Theorem struct {
 	policy.Theorem
-	Findings    []policy.Finding // one for each of its assumptions
-	RegretFinds []policy.Finding // one for each of those that the bound on regret needs beside them
+	Findings       []policy.Finding // one for each of its assumptions
+	RegretFindings []policy.Finding // one for each of those that the bound on regret needs beside them
 }
 
-// OnRegret are the grounds of the bound on regret, all of its assumptions together.
-func (g Grounds) OnRegret() Grounds {
-	g.Assumptions = slices.Concat(g.Assumptions, g.ForRegret)
-	g.Findings = slices.Concat(g.Findings, g.RegretFinds)
-	return g
+// OnRegret is what the bound on regret rests on, all of its assumptions together.
+func (t Theorem) OnRegret() Theorem {
+	t.Assumptions = slices.Concat(t.Assumptions, t.ForRegret)
+	t.Findings = slices.Concat(t.Findings, t.RegretFindings)
+	return t
 }
 
-// Tally counts the assumptions by how they stand.
-func (g Grounds) Tally() (met, notMet, unknown int) {
-	for _, f := range g.Findings {
+// Counts are how many assumptions stand how.
+func (t Theorem) Counts() (met, notMet, unknown int) {
+	for _, f := range t.Findings {
 		switch f.Standing {
 		case policy.Met:
 			met++
@@ -49,46 +49,46 @@ const (
 
 // Worth is what kind of bound it is, and why, in words that the API and the pages share: a
 // guarantee only while no assumption is known not to hold and the figure is the theorem's own.
-func (g Grounds) Worth() (kind, why string) {
-	met, notMet, unknown := g.Tally()
+func (t Theorem) Worth() (kind, why string) {
+	met, notMet, unknown := t.Counts()
 	switch {
 	case notMet > 0:
-		first := slices.IndexFunc(g.Findings, func(f policy.Finding) bool { return f.Standing == policy.NotMet })
-		why = "growth rate only, because " + g.Findings[first].Because
+		first := slices.IndexFunc(t.Findings, func(f policy.Finding) bool { return f.Standing == policy.NotMet })
+		why = "growth rate only, because " + t.Findings[first].Because
 		if notMet > 1 {
 			why += fmt.Sprintf("; %d of the %d assumptions of its theorem are not met", notMet, met+notMet+unknown)
 		}
 		return boundGrowth, why
-	case g.Short != "":
-		return boundGrowth, "growth rate only, because " + strings.TrimSuffix(strings.ToLower(g.Short[:1])+g.Short[1:], ".")
+	case t.Short != "":
+		return boundGrowth, "growth rate only, because " + strings.TrimSuffix(strings.ToLower(t.Short[:1])+t.Short[1:], ".")
 	}
 	return boundGuarantee, fmt.Sprintf("a guarantee, if what cannot be known holds: %d of the %d assumptions of its theorem", unknown, met+unknown)
 }
 
 // sum is the one that the theorem bounds.
-func (g Grounds) sum(t optimizer.Tally) float64 {
-	if g.Soft {
-		return t.Soft
+func (t Theorem) sum(v optimizer.Tally) float64 {
+	if t.Soft {
+		return v.Soft
 	}
-	return t.Hard
+	return v.Hard
 }
 
-// GroundsOf holds the theorem of the study's algorithm against the study; nil for an algorithm that
+// TheoremOf holds the theorem of the study's algorithm against the study; nil for an algorithm that
 // draws no bound.
-func GroundsOf(snap *ledger.Snapshot, state Readout) *Grounds {
+func TheoremOf(snap *ledger.Snapshot, state Readout) *Theorem {
 	described, _ := policy.Find(snap.Definition.Algorithm.Name)
 	if described.Theorem == nil {
 		return nil
 	}
 	known := circumstances(snap, state)
-	g := &Grounds{Theorem: *described.Theorem}
-	for _, a := range g.Assumptions {
-		g.Findings = append(g.Findings, a.Judge(known))
+	t := &Theorem{Theorem: *described.Theorem}
+	for _, a := range t.Assumptions {
+		t.Findings = append(t.Findings, a.Judge(known))
 	}
-	for _, a := range g.ForRegret {
-		g.RegretFinds = append(g.RegretFinds, a.Judge(known))
+	for _, a := range t.ForRegret {
+		t.RegretFindings = append(t.RegretFindings, a.Judge(known))
 	}
-	return g
+	return t
 }
 
 func circumstances(snap *ledger.Snapshot, state Readout) policy.Circumstances {

@@ -53,7 +53,7 @@ type MetricState struct {
 	Count           int           `json:"count"`
 	// Freedom is the degrees of freedom of the bands, 0 for normal ones; Inflation the part of
 	// variance and lambda that earlier predictions' errors asked for; Warp how standardised
-	// readings are bent, null where they are not.
+	// readings are warped, null where they are not.
 	Freedom   float64      `json:"freedom"`
 	Inflation float64      `json:"inflation"`
 	Warp      *ledger.Warp `json:"warp"`

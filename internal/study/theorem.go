@@ -96,12 +96,12 @@ func circumstances(snap *ledger.Snapshot, state Readout) policy.Circumstances {
 	c := policy.Circumstances{Context: config.Context(), Settings: config.Settings, Listed: config.Space.Arms != nil,
 		Rounds: len(snap.Trials), Capped: state.AtCeiling, Reread: func() []string { return reread(snap) }}
 	corrected := map[int]bool{}
-	for _, turn := range snap.Turns {
-		switch turn.Kind {
+	for _, revision := range snap.Revisions {
+		switch revision.Kind {
 		case ledger.Reconfigured:
-			c.Reconfigured = turn.After
+			c.Reconfigured = revision.After
 		case ledger.Corrected:
-			corrected[turn.Number] = true
+			corrected[revision.Number] = true
 		}
 	}
 	c.Corrected = len(corrected)

@@ -132,9 +132,9 @@ func (v Facts) amends() (templates.Amends, error) {
 	return amends, nil
 }
 
-// Amends tells whether a turn of a study takes back or changes what was there.
-func Amends(turn ledger.Turn) bool {
-	return slices.Contains([]ledger.Kind{ledger.Corrected, ledger.Excluded, ledger.Included, ledger.Reconfigured}, turn.Kind)
+// Amends tells whether a revision of a study takes back or changes what was there.
+func Amends(revision ledger.Revision) bool {
+	return slices.Contains([]ledger.Kind{ledger.Corrected, ledger.Excluded, ledger.Included, ledger.Reconfigured}, revision.Kind)
 }
 
 // amendsOf are the lines that one event makes in the table.

@@ -556,8 +556,8 @@ func multiplierWords(path []float64, brokenAt func(number int) bool, now float64
 	return text
 }
 
-// turnNames are how the legend calls the marks on the axis.
-var turnNames = map[ledger.Kind]string{ledger.Corrected: "correction", ledger.Excluded: "exclusion", ledger.Included: "inclusion",
+// revisionNames are how the legend calls the marks on the axis.
+var revisionNames = map[ledger.Kind]string{ledger.Corrected: "correction", ledger.Excluded: "exclusion", ledger.Included: "inclusion",
 	ledger.Reconfigured: "change of settings", ledger.Fitted: "model refitted"}
 
 const limitChanged = "change of a limit"
@@ -571,25 +571,25 @@ func (p *panelling) events() []chart.Event {
 	}
 	at, counts := map[place]int{}, []int{}
 	var list []chart.Event
-	for i, turn := range p.Snap.Turns {
-		kind, marked := turnNames[turn.Kind]
+	for i, revision := range p.Snap.Revisions {
+		kind, marked := revisionNames[revision.Kind]
 		if !marked {
 			continue
 		}
-		text := p.turnWords(turn)
-		if turn.Kind == ledger.Reconfigured {
-			if changed := limitChanges(p.Snap.Turns[i-1].Limits, turn.Limits); changed != "" {
+		text := p.revisionWords(revision)
+		if revision.Kind == ledger.Reconfigured {
+			if changed := limitChanges(p.Snap.Revisions[i-1].Limits, revision.Limits); changed != "" {
 				kind, text = limitChanged, changed
 			}
 		}
-		here := place{kind, turn.After / size}
+		here := place{kind, revision.After / size}
 		if n, there := at[here]; there {
 			counts[n]++
 			list[n].Text = fmt.Sprintf("%d × %s, the first: %s", counts[n], kind, firstOf(list[n].Text))
 			continue
 		}
 		at[here], counts = len(list), append(counts, 1)
-		list = append(list, chart.Event{X: float64(turn.After) + 0.5, Kind: kind, Text: text})
+		list = append(list, chart.Event{X: float64(revision.After) + 0.5, Kind: kind, Text: text})
 	}
 	return list
 }
@@ -602,11 +602,12 @@ func firstOf(text string) string {
 	return text
 }
 
-func (p *panelling) turnWords(turn ledger.Turn) string {
-	when := fmt.Sprintf(" after trial %d", turn.After)
-	text := words.Either(turn.Number > 0, fmt.Sprintf("%s of trial %d%s", turnNames[turn.Kind], turn.Number, when), turnNames[turn.Kind]+when)
-	if turn.Reason != "" {
-		text += ": " + turn.Reason
+func (p *panelling) revisionWords(revision ledger.Revision) string {
+	when := fmt.Sprintf(" after trial %d", revision.After)
+	name := revisionNames[revision.Kind]
+	text := words.Either(revision.Number > 0, fmt.Sprintf("%s of trial %d%s", name, revision.Number, when), name+when)
+	if revision.Reason != "" {
+		text += ": " + revision.Reason
 	}
 	return text
 }

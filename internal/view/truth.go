@@ -18,8 +18,8 @@ func (p *panelling) posed() design.SimulatedLab {
 	if err != nil {
 		return nil
 	}
-	for _, turn := range p.Snap.Turns {
-		if d.Constraints = turn.Limits; (turn.Kind == ledger.Created || turn.Kind == ledger.Reconfigured) && !d.Poses(lab) {
+	for _, revision := range p.Snap.Revisions {
+		if d.Constraints = revision.Limits; (revision.Kind == ledger.Created || revision.Kind == ledger.Reconfigured) && !d.Poses(lab) {
 			return nil
 		}
 	}

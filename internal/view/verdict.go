@@ -158,7 +158,7 @@ func (v answering) limitLines() []templates.LimitLine {
 	for j, c := range v.Snap.Definition.Constraints {
 		line := templates.LimitLine{Name: c.Name, Asks: asks(c), Mark: string(chart.Feasible)}
 		if v.Paper {
-			line.Before = limitBefore(v.Snap.Turns, j)
+			line.Before = limitBefore(v.Snap.Revisions, j)
 		}
 		broken, known := brokenIn(v.Snap.Trials, c)
 		line.Count = "broken in " + strconv.Itoa(broken) + " of " + words.Count(known, "trial", "trials")
@@ -184,11 +184,11 @@ func (v answering) limitLines() []templates.LimitLine {
 }
 
 // limitBefore says how a limit stood before it was changed, "" where it never was.
-func limitBefore(turns []ledger.Turn, j int) string {
+func limitBefore(revisions []ledger.Revision, j int) string {
 	var said []string
-	for i, turn := range turns[1:] {
-		if was := turns[i].Limits[j]; was.Threshold != turn.Limits[j].Threshold {
-			said = append(said, fmt.Sprintf("%s before trial %d", words.Quantity(was.Threshold, was.Unit), turn.After+1))
+	for i, revision := range revisions[1:] {
+		if was := revisions[i].Limits[j]; was.Threshold != revision.Limits[j].Threshold {
+			said = append(said, fmt.Sprintf("%s before trial %d", words.Quantity(was.Threshold, was.Unit), revision.After+1))
 		}
 	}
 	return strings.Join(said, "; ")

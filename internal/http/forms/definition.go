@@ -350,7 +350,7 @@ func (t *Typed) fill(b table) Fields {
 	if d.Model.Fit != before.Model.Fit {
 		d.Model.Start = nil
 	}
-	if d.Model.Warp != design.WarpNone { // declined stays declined; else fit and outputs say whether readings are bent
+	if d.Model.Warp != design.WarpNone { // declined stays declined; else fit and outputs say whether readings are warped
 		d.Model.Warp = ""
 	}
 	for _, setting := range view.Algorithm(d.Algorithm.Name).Settings {

@@ -143,16 +143,16 @@ func (s *Site) loadBoard(ctx context.Context, v *view.Facts, now *ledger.Snapsho
 		return err
 	}
 	v.Board.Last = last[0]
-	for i := len(v.Snap.Turns) - 1; i >= 0; i-- {
-		turn := v.Snap.Turns[i]
-		if !view.Amends(turn) {
+	for i := len(v.Snap.Revisions) - 1; i >= 0; i-- {
+		revision := v.Snap.Revisions[i]
+		if !view.Amends(revision) {
 			continue
 		}
 		if len(v.Board.Amended) == v.MostAmends() {
 			v.Board.Unseen++
 			continue
 		}
-		event, err := s.Studies.Events(ctx, v.Snap.ID, turn.Seq-1, 1)
+		event, err := s.Studies.Events(ctx, v.Snap.ID, revision.Seq-1, 1)
 		if err != nil {
 			return err
 		}

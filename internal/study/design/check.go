@@ -142,7 +142,7 @@ func (c *checker) kernel() string {
 	return defaultKernel
 }
 
-// warp is written out where readings can be bent: a fit chooses how, and only standardised readings
+// warp is written out where readings can be warped: a fit chooses how, and only standardised readings
 // have no unit.
 func (c *checker) warp(m *Model) {
 	const at = "model.warp"

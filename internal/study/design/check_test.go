@@ -80,7 +80,7 @@ func TestCheckDefaultsOfTheModel(t *testing.T) {
 }
 
 // TestWhatAFitMayMove lists, for models as written, whether the kernel's variance is fitted and
-// readings are bent.
+// readings are warped.
 func TestWhatAFitMayMove(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

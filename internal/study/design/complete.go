@@ -36,7 +36,7 @@ func (b *compiler) models() {
 		}
 		b.lengthscales(&metric, given.lengths, m.Start)
 		b.noise(&metric, given.lambdas.at(name), given.noises.at(name), m.Start)
-		// A noise that is given is one for all readings as they are; bent, it would differ between
+		// A noise that is given is one for all readings as they are; warped, it would differ between
 		// them.
 		metric.Warp = m.Warp == warpYeoJohnson && metric.FreeNoise && metric.Kernel.Matrix == nil
 		c.Config.Metrics = append(c.Config.Metrics, metric)

@@ -353,7 +353,7 @@ func (snap *Snapshot) learnt(metric string, number int) bool {
 	return false
 }
 
-// Expects is the reading that a decision expects, to first order where readings are bent:
+// Expects is the reading that a decision expects, to first order where readings are warped:
 //
 //	sd² = sd_latent² + λ·(scale / w′(z))², z = (mean − centre)/scale.
 //

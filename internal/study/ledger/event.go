@@ -164,7 +164,7 @@ type MetricModel struct {
 	Interaction  float64   `json:"interaction,omitempty"` // of an anova kernel
 	Centre       float64   `json:"centre"`
 	Scale        float64   `json:"scale"`
-	// Warp bends standardised readings, Inflation is the part of variance and lambda that earlier
+	// Warp transforms standardised readings, Inflation is the part of variance and lambda that earlier
 	// predictions' errors ask for, Freedom the degrees of freedom of the bands; absent: none, 1 and
 	// normal bands.
 	Warp      *Warp   `json:"warp,omitempty"`
@@ -172,7 +172,7 @@ type MetricModel struct {
 	Freedom   float64 `json:"freedom,omitempty"`
 }
 
-// Warp bends standardised readings z to (ψ(x) − centre)/scale, ψ being the transform of Yeo and
+// Warp transforms standardised readings z to (ψ(x) − centre)/scale, ψ being the transform of Yeo and
 // Johnson with that power and x = z or, of readings that are compared by their ratios, (z −
 // origin)/unit.
 type Warp struct {

@@ -79,7 +79,7 @@ func newBuilder(id string, prior *Snapshot) *builder {
 		snap = &shared
 		snap.Trials = slices.Clone(prior.Trials)
 		snap.records = slices.Clone(prior.records)
-		snap.Fits, snap.Turns = slices.Clip(prior.Fits), slices.Clip(prior.Turns)
+		snap.Fits, snap.Revisions = slices.Clip(prior.Fits), slices.Clip(prior.Revisions)
 	}
 	b := &builder{snap: snap, touched: map[int]bool{}, stale: map[int]bool{}, compiled: snap.defined, resolver: snap.Resolver()}
 	b.nameMetrics()
@@ -184,7 +184,7 @@ func decodeExactly(text []byte, into any) error {
 func (b *builder) created(data CreatedData) error {
 	b.snap.CreatedAt = b.last.At
 	b.define(data.Definition)
-	b.turn(0, "")
+	b.revise(0, "")
 	return nil
 }
 
@@ -221,7 +221,7 @@ func (b *builder) reconfigured(data ReconfiguredData) error {
 		b.snap.rewritten = b.last.Seq
 	}
 	b.define(after)
-	b.turn(0, data.Reason)
+	b.revise(0, data.Reason)
 	return nil
 }
 
@@ -443,7 +443,7 @@ func (b *builder) corrected(data CorrectedData) error {
 		b.doubt(i, after, used)
 	}
 	b.snap.rewritten = b.last.Seq
-	b.turn(data.Number, data.Reason)
+	b.revise(data.Number, data.Reason)
 	return nil
 }
 
@@ -513,7 +513,7 @@ func (b *builder) setExcluded(data ClosedData) error {
 	}
 	t.Excluded, t.Reason, b.snap.ranges = excluded, data.Reason, nil
 	b.snap.rewritten = b.last.Seq
-	b.turn(data.Number, data.Reason)
+	b.revise(data.Number, data.Reason)
 	return nil
 }
 
@@ -527,7 +527,7 @@ func (b *builder) fit(data FittedData) error {
 		}
 	}
 	b.snap.Fits = append(b.snap.Fits, data)
-	b.turn(0, "")
+	b.revise(0, "")
 	b.snap.fitted = b.last.Seq
 	return nil
 }

@@ -20,8 +20,8 @@ type Snapshot struct {
 	UpdatedAt  time.Time
 	Trials     []*Trial // trial number n at index n−1; versions share those that no event between them touched
 	Fits       []FittedData
-	Bytes      int64  // of the events’ data
-	Turns      []Turn // in the order of the ledger, its first event among them
+	Bytes      int64      // of the events’ data
+	Revisions  []Revision // in the order of the ledger, its first event among them
 
 	compiled  *design.Compiled
 	records   []*record        // trial number n at index n−1

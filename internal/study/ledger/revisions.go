@@ -2,9 +2,9 @@ package ledger
 
 import "headroom/internal/study/design"
 
-// Turn is an event from which on something else holds for trials or readings that are there
+// Revision is an event from which on something else holds for trials or readings that are there
 // already: corrections, exclusions, reconfigurations and fits. Charts over trials mark them.
-type Turn struct {
+type Revision struct {
 	Seq    int64
 	Kind   Kind
 	By     string
@@ -14,9 +14,9 @@ type Turn struct {
 	Limits []design.Constraint
 }
 
-// turn notes the event being added.
-func (b *builder) turn(number int, reason string) {
-	b.snap.Turns = append(b.snap.Turns, Turn{Seq: b.last.Seq, Kind: b.last.Kind, By: b.last.By, After: len(b.snap.Trials),
+// revise notes the event being added.
+func (b *builder) revise(number int, reason string) {
+	b.snap.Revisions = append(b.snap.Revisions, Revision{Seq: b.last.Seq, Kind: b.last.Kind, By: b.last.By, After: len(b.snap.Trials),
 		Number: number, Reason: reason, Limits: b.snap.Definition.Constraints})
 }
 
@@ -26,8 +26,8 @@ func (snap *Snapshot) LimitsThrough() [][]design.Constraint {
 	limits := make([][]design.Constraint, len(snap.Trials))
 	next, now := 0, snap.Definition.Constraints
 	for i, t := range snap.Trials {
-		for ; next < len(snap.Turns) && snap.Turns[next].Seq < t.ChosenSeq; next++ {
-			now = snap.Turns[next].Limits
+		for ; next < len(snap.Revisions) && snap.Revisions[next].Seq < t.ChosenSeq; next++ {
+			now = snap.Revisions[next].Limits
 		}
 		limits[i] = now
 	}

@@ -6,9 +6,9 @@ import (
 	"headroom/internal/study/design"
 )
 
-// TestTurnsAndLimitsAsTheyStood: what changed the rules is listed in order, and each trial keeps
+// TestRevisionsAndLimitsAsTheyStood: what changed the rules is listed in order, and each trial keeps
 // the limit under which it was chosen.
-func TestTurnsAndLimitsAsTheyStood(t *testing.T) {
+func TestRevisionsAndLimitsAsTheyStood(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, oven(t))
 	limit := b.snap.Definition.Constraints[0].Threshold
@@ -23,17 +23,17 @@ func TestTurnsAndLimitsAsTheyStood(t *testing.T) {
 	b.correct(1, &Reading{Value: 71})
 	b.close(Excluded, 1, "wrong batch")
 	var kinds []Kind
-	for _, turn := range b.snap.Turns {
-		kinds = append(kinds, turn.Kind)
+	for _, revision := range b.snap.Revisions {
+		kinds = append(kinds, revision.Kind)
 	}
 	if len(kinds) != 4 || kinds[0] != Created || kinds[1] != Reconfigured || kinds[2] != Corrected || kinds[3] != Excluded {
 		t.Fatalf("%v", kinds)
 	}
-	if last := b.snap.Turns[3]; last.Number != 1 || last.Reason != "wrong batch" || last.After != 2 || last.By != "Ana" {
+	if last := b.snap.Revisions[3]; last.Number != 1 || last.Reason != "wrong batch" || last.After != 2 || last.By != "Ana" {
 		t.Errorf("%+v", last)
 	}
-	if len(before.Turns) != 2 {
-		t.Errorf("an earlier version has %d turns", len(before.Turns))
+	if len(before.Revisions) != 2 {
+		t.Errorf("an earlier version has %d revisions", len(before.Revisions))
 	}
 	through := b.snap.LimitsThrough()
 	if through[0][0].Threshold != limit || through[1][0].Threshold != limit/2 {

@@ -10,15 +10,22 @@ import (
 	"headroom/internal/study/ledger"
 )
 
-// A fit that is due is made once for each version: who asks what would be expected, and who asks
-// for a trial after that, have the same one.
-func TestAFitThatIsDueIsMadeOnce(t *testing.T) {
-	t.Parallel()
+// fitDue is a study with so many readings that its first fit is due.
+func fitDue(t *testing.T) *bench {
+	t.Helper()
 	b := newBench(t, oven())
 	for i := range 8 {
 		b.ask(1)
 		b.tell(i+1, map[string]float64{"yield": float64(i * i % 7), "impurity": 0.1 * float64(i)})
 	}
+	return b
+}
+
+// A fit that is due is made once for each version: who asks what would be expected, and who asks
+// for a trial after that, have the same one.
+func TestAFitThatIsDueIsMadeOnce(t *testing.T) {
+	t.Parallel()
+	b := fitDue(t)
 	chooser := func() *chooser {
 		c, err := b.service.chooser(t.Context(), b.snap)
 		if err != nil {
@@ -90,11 +97,7 @@ func TestWhatIsFittedIsInForceBesideWhatIsGiven(t *testing.T) {
 
 func TestARewrittenPastMakesAFitDue(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, oven())
-	for i := range 8 {
-		b.ask(1)
-		b.tell(i+1, map[string]float64{"yield": float64(i * i % 7), "impurity": 0.1 * float64(i)})
-	}
+	b := fitDue(t)
 	b.ask(1)
 	if len(b.snap.Fits) == 0 {
 		t.Fatal("no fit was made")

@@ -25,13 +25,24 @@ func provenOven() design.Definition {
 	return d
 }
 
-// findings are the assumptions of a study's theorem by the beginning of their text.
-func (b *bench) findings() map[string]policy.Finding {
+// shown are the state and its history.
+func (b *bench) shown() (Readout, []HistoryRow) {
 	b.Helper()
 	state, err := b.service.StateOf(b.Context(), b.snap)
 	if err != nil {
 		b.Fatal(err)
 	}
+	rows, err := b.service.HistoryOf(b.Context(), b.snap)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return state, rows
+}
+
+// findings are the assumptions of a study's theorem by the beginning of their text.
+func (b *bench) findings() map[string]policy.Finding {
+	b.Helper()
+	state, _ := b.shown()
 	theorem := TheoremOf(b.snap, state)
 	if theorem == nil || len(theorem.Findings) != len(theorem.Assumptions) {
 		b.Fatalf("the bound rests on %+v", theorem)
@@ -65,14 +76,7 @@ func (b *bench) wantFinding(about string, want policy.Standing, because string) 
 // wantWorth fails unless state and history call the bound on impurity so, in these words.
 func (b *bench) wantWorth(kind, why string) {
 	b.Helper()
-	state, err := b.service.StateOf(b.Context(), b.snap)
-	if err != nil {
-		b.Fatal(err)
-	}
-	rows, err := b.service.HistoryOf(b.Context(), b.snap)
-	if err != nil {
-		b.Fatal(err)
-	}
+	state, rows := b.shown()
 	for _, v := range []ViolationOut{state.Violation["impurity"], rows[0].Violation["impurity"], rows[len(rows)-1].Violation["impurity"]} {
 		if v.BoundKind == nil || v.BoundWhy == nil {
 			b.Fatalf("a bound of no kind: %+v", v)
@@ -254,14 +258,7 @@ func sixTold(t *testing.T, d design.Definition) *bench {
 // bounds are what state and the last row of the history say of impurity and regret.
 func (b *bench) bounds() (ViolationOut, *RegretOut) {
 	b.Helper()
-	state, err := b.service.StateOf(b.Context(), b.snap)
-	if err != nil {
-		b.Fatal(err)
-	}
-	rows, err := b.service.HistoryOf(b.Context(), b.snap)
-	if err != nil {
-		b.Fatal(err)
-	}
+	state, rows := b.shown()
 	if diff := cmp.Diff(state.Regret, rows[len(rows)-1].Regret); diff != "" {
 		b.Errorf("state and history differ: %s", diff)
 	}

@@ -1,6 +1,7 @@
 package study
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"os"
@@ -10,6 +11,7 @@ import (
 
 	"headroom/internal/optimizer/policy"
 	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
 )
 
 func pointer[T any](v T) *T { return &v }
@@ -83,3 +85,10 @@ func neededSettings(a policy.Description) map[string]json.RawMessage {
 }
 
 func rawJSON(text string) json.RawMessage { return json.RawMessage(text) }
+
+// verifyEvents verifies a whole ledger.
+func verifyEvents(ctx context.Context, events []ledger.Event) (Verification, error) {
+	v := newVerifier(nil)
+	err := v.walk(ctx, events)
+	return v.outcome(), err
+}

@@ -110,10 +110,3 @@ func VerifyBundle(ctx context.Context, text []byte) (Verification, error) {
 	v.intact(bundle.EndsWith(v.last))
 	return v.outcome(), nil
 }
-
-// verifyEvents verifies a whole ledger.
-func verifyEvents(ctx context.Context, events []ledger.Event) (Verification, error) {
-	v := newVerifier(nil)
-	err := v.walk(ctx, events)
-	return v.outcome(), err
-}

@@ -45,7 +45,8 @@ func (v Facts) Below(trials templates.Trials) (templates.Whole, error) {
 func (v Facts) Verified() templates.Verified {
 	is := v.Board.Verification
 	last := is.Last
-	shown := templates.Verified{Study: v.Head, Known: last != nil, Trouble: is.Trouble, Head: v.Board.Hash, Events: v.Board.Entries, Going: is.Going, Walked: is.Walked}
+	shown := templates.Verified{Study: v.Head, Known: last != nil, Trouble: is.Trouble, Going: is.Going, Walked: is.Walked,
+		Head: v.Board.Hash, Events: v.Board.Entries}
 	if last == nil {
 		return shown
 	}

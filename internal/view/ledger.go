@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/url"
@@ -155,10 +156,7 @@ func changeName(d design.Definition, path string) (name, unit string) {
 	if found == nil {
 		return strings.ReplaceAll(strings.ReplaceAll(path, ".", " "), "_", " "), ""
 	}
-	part := partNames[found[3]]
-	if part == "" {
-		part = found[3] + " of"
-	}
+	part := cmp.Or(partNames[found[3]], found[3]+" of")
 	for _, c := range d.Constraints {
 		if found[1] == "constraints" && c.Name == found[2] && found[3] == "threshold" {
 			unit = c.Unit

@@ -78,7 +78,8 @@ func (o Outlook) mapCaption(chance [][]float64, aim string) string {
 		caption += " Below it stands the chance " + aim + ". Choices have no order, so nothing is drawn between them."
 	}
 	if len(d.Constraints) > 0 && !ModelStands(o.Snap) {
-		caption += " " + design.Capitalised(design.Listed(unread(o.Snap), "and")) + " " + words.IsOrAre(len(unread(o.Snap))) + " without a reading, so nothing is said of the limits."
+		missing := unread(o.Snap)
+		caption += " " + design.Capitalised(design.Listed(missing, "and")) + " " + words.IsOrAre(len(missing)) + " without a reading, so nothing is said of the limits."
 	}
 	if chance != nil && o.Map.Works == nil && slices.ContainsFunc(o.Snap.Trials, failedBySettings) {
 		caption += " That a trial may fail is not counted in this chance."

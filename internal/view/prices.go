@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -78,11 +79,7 @@ func slopeWords(p study.Price, o design.Objective) string {
 	if p.Slope == nil || *p.Slope == 0 {
 		return ""
 	}
-	for1 := p.Unit
-	if for1 == "" {
-		for1 = "unit"
-	}
-	return fmt.Sprintf(" (slope, the limit’s multiplier: %s for each %s of %s)", words.With(words.Brief(*p.Slope), o.Unit), for1, p.Metric)
+	return fmt.Sprintf(" (slope, the limit’s multiplier: %s for each %s of %s)", words.With(words.Brief(*p.Slope), o.Unit), cmp.Or(p.Unit, "unit"), p.Metric)
 }
 
 // priceChart draws the curves side by side; nil where there is none.

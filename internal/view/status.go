@@ -88,10 +88,8 @@ func Line(one ledger.Summary, now time.Time) templates.StudyLine {
 		line.Limits = append(line.Limits, limit.Metric+" "+words.Sign(limit.Op)+" "+words.Quantity(limit.Threshold, limit.Unit))
 	}
 	if one.Known > 0 && len(one.Limits) > 0 {
-		line.Feasible, line.FeasibleMark = fmt.Sprintf("feasible %d of %d", one.Feasible, one.Known), string(chart.Feasible)
-		if one.Feasible == 0 {
-			line.FeasibleMark = string(chart.Violated)
-		}
+		line.Feasible = fmt.Sprintf("feasible %d of %d", one.Feasible, one.Known)
+		line.FeasibleMark = string(words.Either(one.Feasible == 0, chart.Violated, chart.Feasible))
 	}
 	return line
 }

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -16,11 +17,11 @@ import (
 
 // Page is one trial with everything behind it.
 func (v Tried) Page() (templates.TrialPage, error) {
-	t := v.t
+	t, d := v.t, v.Snap.Definition
 	shown := templates.TrialPage{
-		Study: v.Head, Card: v.card(), State: stateWords(v.Snap.Definition, t), Mark: markOf(v.Snap.Definition, t), Excluded: t.Excluded, Reason: v.reasonLine(), Waiting: t.Waiting(),
+		Study: v.Head, Card: v.card(), State: stateWords(d, t), Mark: markOf(d, t), Excluded: t.Excluded, Reason: v.reasonLine(), Waiting: t.Waiting(),
 		Ended: t.Status == ledger.StatusFailed || t.Status == ledger.StatusAbandoned, Because: whyOf(t), Key: v.Key, Previous: t.Number - 1,
-		Metrics: v.metricFacts(), Facts: v.decisionFacts(), Model: modelTable(v.Snap.Definition, t.Decision),
+		Metrics: v.metricFacts(), Facts: v.decisionFacts(), Model: modelTable(d, t.Decision),
 	}
 	if len(t.Doubts) > 0 && !t.Excluded {
 		doubtful := v.inDoubt()
@@ -50,16 +51,13 @@ func (v Tried) metricFacts() []templates.MetricFact {
 			continue
 		}
 		unit := UnitOf(d, metric)
-		fact := templates.MetricFact{Name: metric, Value: Measured(v.Snap.Definition, metric, m), By: m.By, At: v.stamp(m.ToldAt), Predicted: "–", Limit: "–", Headroom: "–"}
+		fact := templates.MetricFact{Name: metric, Value: Measured(d, metric, m), By: m.By, At: v.stamp(m.ToldAt),
+			Predicted: v.foretold(metric, unit), Limit: cmp.Or(limitsText(d, metric), "–"), Headroom: "–"}
 		if m.Known {
 			fact.By = ""
 		}
 		if m.Corrected && m.Original != nil {
 			fact.Original = words.Number(*m.Original)
-		}
-		fact.Predicted = v.foretold(metric, unit)
-		if limit := limitsText(d, metric); limit != "" {
-			fact.Limit = limit
 		}
 		if m.Headroom != nil {
 			fact.Headroom, fact.Broken = words.Quantity(*m.Headroom, unit), *m.Headroom < 0
@@ -192,13 +190,13 @@ func (v Tried) Sheet(address string) (templates.SheetPage, error) {
 	sheet := templates.SheetPage{Study: v.Head, Card: v.card(), Address: address, Code: modules(code), Size: code.Size + 2*quietZone, Printed: words.Exact(v.Now)}
 	for _, c := range d.Constraints {
 		if m, there := v.t.Metrics[c.Metric]; there && m.Known {
-			sheet.Lines = append(sheet.Lines, templates.SheetLine{Name: c.Metric, Limit: limitsText(d, c.Metric), Value: Measured(v.Snap.Definition, c.Metric, m), Note: "known beforehand"})
+			sheet.Lines = append(sheet.Lines, templates.SheetLine{Name: c.Metric, Limit: limitsText(d, c.Metric), Value: Measured(d, c.Metric, m), Note: "known beforehand"})
 		}
 	}
 	for _, metric := range Told(d) {
 		line := templates.SheetLine{Name: metric, Unit: UnitOf(d, metric), Limit: limitsText(d, metric)}
 		if m, there := v.t.Metrics[metric]; there {
-			line.Value, line.Note = Measured(v.Snap.Definition, metric, m), "saved already"
+			line.Value, line.Note = Measured(d, metric, m), "saved already"
 		}
 		sheet.Lines = append(sheet.Lines, line)
 	}

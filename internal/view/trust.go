@@ -24,15 +24,9 @@ type trusting struct{ Facts }
 // section is how far the model's bands can be trusted, and whether the process has drifted.
 func (v trusting) section() templates.Trust {
 	var t templates.Trust
-	var drifted []drifting
-	for _, metric := range metricsShown(v.Snap) {
-		c := v.Readout.Calibration[metric]
-		if c.Count < fewPredictions {
-			continue
-		}
-		t.Calibrations = append(t.Calibrations, calibrationWords(metric, c)...)
-		d := drifting{study.DriftOf(c.Residuals), metric}
-		drifted = append(drifted, d)
+	drifted := v.drifts()
+	for _, d := range drifted {
+		t.Calibrations = append(t.Calibrations, calibrationWords(d.metric, v.Readout.Calibration[d.metric])...)
 		line := templates.Drift{Text: d.inWords()}
 		if d.Since > 0 && v.Head.Operates && !v.Snap.State.Over() && !forgets(v.Readout.Algorithm) {
 			line.Offer = v.Head.URL("/reconfigure?way=drift&since=" + strconv.Itoa(d.Since))
@@ -51,15 +45,24 @@ func (v trusting) section() templates.Trust {
 	return t
 }
 
+// drifts are what the residuals say of each metric of which enough readings were predicted.
+func (v trusting) drifts() (list []drifting) {
+	for _, metric := range metricsShown(v.Snap) {
+		if c := v.Readout.Calibration[metric]; c.Count >= fewPredictions {
+			list = append(list, drifting{study.DriftOf(c.Residuals), metric})
+		}
+	}
+	return list
+}
+
 // driftDoubt says that what the model expects may not hold any more, "" where no metric drifts or
 // the algorithm looks only at the last trials.
 func (v trusting) driftDoubt() string {
 	if forgets(v.Readout.Algorithm) {
 		return ""
 	}
-	for _, metric := range metricsShown(v.Snap) {
-		c := v.Readout.Calibration[metric]
-		if d := (drifting{study.DriftOf(c.Residuals), metric}); c.Count >= fewPredictions && d.Since > 0 {
+	for _, d := range v.drifts() {
+		if d.Since > 0 {
 			return strings.TrimSuffix(d.inWords(), ".") + ": the process may have drifted, and what is expected here rests on older readings too."
 		}
 	}

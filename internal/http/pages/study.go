@@ -26,7 +26,8 @@ func visiting(r *http.Request, snap *ledger.Snapshot) view.Facts {
 	head := studyHead(r, snap)
 	who, _ := request.Caller(r)
 	query := r.URL.Query()
-	return view.Facts{Snap: snap, Who: who, Key: newKey(r), Asked: view.Asked{Head: head, Now: time.Now(), URL: head.URL(""), Query: query, Parts: true, Whole: query.Has("whole")}}
+	asked := view.Asked{Head: head, Now: time.Now(), URL: head.URL(""), Query: query, Parts: true, Whole: query.Has("whole")}
+	return view.Facts{Snap: snap, Who: who, Key: newKey(r), Asked: asked}
 }
 
 // StudyPage is the study, top to bottom.

@@ -60,11 +60,7 @@ const (
 
 // Known tells whether s is a status that trials have.
 func (s Status) Known() bool {
-	switch s {
-	case StatusSuggested, StatusPartial, StatusCompleted, StatusFailed, StatusAbandoned:
-		return true
-	}
-	return false
+	return slices.Contains([]Status{StatusSuggested, StatusPartial, StatusCompleted, StatusFailed, StatusAbandoned}, s)
 }
 
 // Trial is one round as it stands now. Its JSON is that of the API.

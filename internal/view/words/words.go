@@ -286,6 +286,3 @@ func Shorten(text string, most int) string {
 	}
 	return text
 }
-
-// Unbroken keeps a text in one line.
-func Unbroken(text string) string { return strings.ReplaceAll(text, " ", "\u00a0") }

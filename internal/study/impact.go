@@ -14,7 +14,7 @@ import (
 type Impact struct {
 	Trial          *ledger.Trial              `json:"trial,omitempty"`   // that would be corrected, as it would be
 	Changes        []design.Change            `json:"changes,omitempty"` // of the definition
-	Trials         [2]Feasibility             `json:"trials"`
+	Trials         [2]Standing                `json:"trials"`
 	Turned         []TurnedTrial              `json:"turned"` // those of which it would be otherwise whether they are within every limit
 	Multipliers    map[string][2]float64      `json:"multipliers"`
 	Violation      map[string][2]ViolationOut `json:"violation"`
@@ -26,8 +26,8 @@ type Impact struct {
 	Withheld       string                     `json:"withheld,omitempty"` // why nothing can be said of the model
 }
 
-// Feasibility counts trials by whether they are within every limit.
-type Feasibility struct {
+// Standing counts trials by whether they are within every limit.
+type Standing struct {
 	Within  int `json:"within"`
 	Broken  int `json:"broken"`
 	Unknown int `json:"unknown"` // not every limit's metric was read
@@ -82,7 +82,7 @@ func (s *Service) preview(ctx context.Context, id string, rule func(now *ledger.
 		return nil, nil, Impact{}, err
 	}
 	impact = Impact{
-		Trials: [2]Feasibility{feasibility(before), feasibility(after)}, Turned: turned(before, after),
+		Trials: [2]Standing{standing(before), standing(after)}, Turned: turned(before, after),
 		Multipliers: map[string][2]float64{}, Violation: map[string][2]ViolationOut{},
 		Recommendation: [2]*Recommendation{was.Recommendation, would.Recommendation}, NextBefore: next, NextAfter: nextThen, Refitted: would.FitPending, Withheld: whyThen,
 	}
@@ -114,9 +114,9 @@ func (s *Models) outlook(ctx context.Context, snap *ledger.Snapshot) (readout Re
 	return readout, next, "", err
 }
 
-func feasibility(snap *ledger.Snapshot) Feasibility {
+func standing(snap *ledger.Snapshot) Standing {
 	within, known := snap.Feasibility()
-	return Feasibility{Within: within, Broken: known - within, Unknown: len(snap.Trials) - known}
+	return Standing{Within: within, Broken: known - within, Unknown: len(snap.Trials) - known}
 }
 
 func turned(before, after *ledger.Snapshot) []TurnedTrial {

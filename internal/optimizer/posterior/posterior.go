@@ -60,6 +60,10 @@ type Reference struct {
 // candidates: 64 MB. Beyond it the points are solved for each time.
 const MostKept = 8 << 20
 
+// KeepsOwn tells whether what is believed at the points of n readings themselves is kept, as many
+// numbers as the factor of those rows has.
+func KeepsOwn(n int) bool { return n*(n+1)/2 <= MostKept }
+
 // Regression is all rows of the readings that a posterior conditions on the first of, and what is
 // kept of lists of points there.
 type Regression struct {

@@ -28,13 +28,13 @@ func keptOf(s *State) map[gp.Key]gp.Piece {
 // kept of it after it had been asked.
 func keptStudy(t *testing.T) (*Config, *History, map[gp.Key]gp.Piece) {
 	t.Helper()
-	cfg, h := longHistory(t, keptFrom+100, 0)
-	fit := Fit{From: keptFrom + 50}
+	cfg, h := longHistory(t, KeptFrom+100, 0)
+	fit := Fit{From: KeptFrom + 50}
 	for range cfg.Metrics {
 		fit.Metrics = append(fit.Metrics, FittedMetric{Set: true, Scale: 1, Count: 9, Lambda: 0.1, Lengthscales: []float64{0.3, 0.4}})
 	}
 	h.Fits = []Fit{fit}
-	s := mustReplay(t, cfg, &History{Rounds: h.Rounds[:keptFrom+90], Fits: h.Fits})
+	s := mustReplay(t, cfg, &History{Rounds: h.Rounds[:KeptFrom+90], Fits: h.Fits})
 	sure(s.Recommendation(background))
 	return cfg, h, keptOf(s)
 }
@@ -73,7 +73,7 @@ func sameKept(t *testing.T, cfg *Config, h *History, pieces map[gp.Key]gp.Piece)
 func TestWhatWasKeptIsTakenUp(t *testing.T) {
 	t.Parallel()
 	cfg, h, pieces := keptStudy(t)
-	const first, second = (keptFrom + 48) &^ 7, (keptFrom + 89) &^ 7 // rows of the two regimes, in whole pieces
+	const first, second = (KeptFrom + 48) &^ 7, (KeptFrom + 89) &^ 7 // rows of the two regimes, in whole pieces
 	for name, c := range map[string]struct {
 		change func(h *History)
 		want   int
@@ -137,7 +137,7 @@ func TestWhatWasKeptIsNotBelieved(t *testing.T) {
 		c.Metrics[2].Lambda *= 1.01
 	}, `{}`)
 	of := func(c *Config) (keys []gp.Key, list []gp.Piece) {
-		for key, piece := range mustReplay(t, c, &History{Rounds: h.Rounds[:keptFrom+90]}).Pieces() {
+		for key, piece := range mustReplay(t, c, &History{Rounds: h.Rounds[:KeptFrom+90]}).Pieces() {
 			keys, list = append(keys, key), append(list, piece)
 		}
 		return keys, list
@@ -148,7 +148,7 @@ func TestWhatWasKeptIsNotBelieved(t *testing.T) {
 	for i, key := range keys {
 		stale[key] = others[i]
 	}
-	if taken, wrong := sameKept(t, cfg, &History{Rounds: h.Rounds[:keptFrom+90]}, stale); taken > 0 || len(wrong) == 0 {
+	if taken, wrong := sameKept(t, cfg, &History{Rounds: h.Rounds[:KeptFrom+90]}, stale); taken > 0 || len(wrong) == 0 {
 		t.Errorf("%d rows of another study are taken up, %d pieces refused", taken, len(wrong))
 	}
 }

@@ -19,6 +19,10 @@ type Resources struct {
 // 23,000 readings.
 const MostRoom = 2 << 30
 
+// MostListed is how many candidates a study lists at most for the posterior over all of them, which
+// takes the place of rows where readings are many.
+const MostListed = 2896 // its square is posterior.MostKept
+
 func (r Resources) room() int64 {
 	if r.Room <= 0 {
 		return MostRoom
@@ -60,16 +64,16 @@ func (s *evidence) checkRoom() error {
 	return nil
 }
 
-// keptFrom is from how many readings on a regression is worth keeping: reading it takes less time
+// KeptFrom is from how many readings on a regression is worth keeping: reading it takes less time
 // than working it out again; see docs/benchmarks.md.
-const keptFrom = 1024
+const KeptFrom = 1024
 
 // Pieces are what is worth keeping of the state, so that a later one need not work it out again.
 func (s *State) Pieces() iter.Seq2[gp.Key, gp.Piece] {
 	return func(yield func(gp.Key, gp.Piece) bool) {
 		for _, regime := range s.regimes {
 			for _, g := range slices.Concat(regime.groups, regime.own) {
-				if g.Data == nil || g.Data.Len() < keptFrom {
+				if g.Data == nil || g.Data.Len() < KeptFrom {
 					continue
 				}
 				for key, piece := range g.Data.Pieces(Engine, g.Kept.Own()) {

@@ -55,6 +55,9 @@ func NewKept(rules string, pieces map[Key]Piece) *Kept { return &Kept{Rules: rul
 
 // Wrong are the keys of what was refused so far.
 func (k *Kept) Wrong() []Key {
+	if k == nil {
+		return nil
+	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return slices.Clone(k.wrong)

@@ -2,6 +2,7 @@ package optimizer
 
 import (
 	"errors"
+	"maps"
 	"math"
 	"reflect"
 	"slices"
@@ -23,6 +24,9 @@ func keptOf(s *State) map[gp.Key]gp.Piece {
 	}
 	return kept
 }
+
+// sharedPieces are what is worth keeping of a state, in its own memory.
+func sharedPieces(s *State) map[gp.Key]gp.Piece { return maps.Collect(s.Pieces()) }
 
 // keptStudy is a state with regressions before and after a fit that are worth keeping, and what was
 // kept of it after it had been asked.

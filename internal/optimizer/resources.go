@@ -66,7 +66,7 @@ func (s *evidence) checkRoom() error {
 
 // KeptFrom is from how many readings on a regression is worth keeping: reading it takes less time
 // than working it out again; see docs/benchmarks.md.
-const KeptFrom = 1024
+const KeptFrom = 1536
 
 // Pieces are what is worth keeping of the state, so that a later one need not work it out again.
 func (s *State) Pieces() iter.Seq2[gp.Key, gp.Piece] {

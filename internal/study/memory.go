@@ -53,13 +53,13 @@ func tooLarge(err error) error {
 	n := float64(refused.Readings)
 	minutes := math.Ceil(float64(refused.Regressions) * n * n * n / 3 / workAMinute)
 	return conflict("The model of so many readings is too large to be worked out: %d regressions of up to %d readings would take %s of memory and about %g minutes, and a model may take %s here. "+
-		"Results can still be told and imported, and everything read and exported; to choose trials, exclude readings that tell little more, list candidates (a model of at most %d keeps a size of its own), "+
-		"take an algorithm that forgets (one with a window or restarts), or go on in a copy of the study with the newest trials.",
+		"Results can still be told and imported, and the ledger read and exported. To choose trials, exclude readings that tell little more, go on in a copy of the study "+
+		"with fewer of its trials, or list candidates: the model of %d or fewer does not grow with the readings.",
 		refused.Regressions, refused.Readings, gibibytes(refused.Bytes), minutes, gibibytes(refused.Room), optimizer.MostListed)
 }
 
-// workAMinute is about how many products a factorisation takes in a minute on two processors of our
-// time.
+// workAMinute is about how many operations of a factorisation, n³/3 of n rows, take a minute on two
+// processors of our time.
 const workAMinute = 60 * 30e9
 
 func gibibytes(bytes int64) string { return fmt.Sprintf("%.1f GiB", float64(bytes)/(1<<30)) }

@@ -92,7 +92,7 @@ func (s *Models) state(ctx context.Context, snap *ledger.Snapshot) (*optimizer.S
 		if ctx.Err() != nil {
 			return made, ctx.Err()
 		}
-		s.refuse(snap.ID, with.Kept.Wrong())
+		s.refuse(ctx, snap.ID, with.Kept.Wrong())
 		made.err = notComputable(ctx, err)
 		s.keepLater(snap)
 		return made, nil

@@ -79,17 +79,19 @@ func (s *Models) kept(ctx context.Context, snap *ledger.Snapshot) *gp.Kept {
 	if err != nil && ctx.Err() == nil {
 		s.log.Warn("the rows that were kept of a study cannot be read; they are worked out anew", "study", snap.ID, "error", err)
 	}
-	s.refuse(snap.ID, damaged)
+	s.refuse(ctx, snap.ID, damaged)
 	return optimizer.NewKept(pieces)
 }
 
 // refuse throws away what is kept of a study, where some of it is not what it stands for.
-func (s *Models) refuse(id string, wrong []gp.Key) {
+func (s *Models) refuse(ctx context.Context, id string, wrong []gp.Key) {
 	if len(wrong) == 0 {
 		return
 	}
 	s.log.Warn("rows that were kept of a study are not those that follow from its ledger; they are thrown away and worked out anew", "study", id, "pieces", len(wrong))
-	s.Derived.Jobs.Go("shelving", id, shelvingTime, func(ctx context.Context) error { return s.shelved.shelf.Forget(ctx, id) }, nil)
+	if err := s.shelved.shelf.Forget(ctx, id); err != nil {
+		s.log.Warn("rows that were kept of a study cannot be thrown away", "study", id, "error", err)
+	}
 }
 
 // pieceOf reads rows, unless they are damaged.

@@ -30,7 +30,7 @@ func (d *DB) KeptRows() *KeptRows { return &KeptRows{d, mostRowsOfStudy, mostRow
 func (k *KeptRows) Each(ctx context.Context, id string, use func(study.KeptRows)) error {
 	rows, err := k.db.in(ctx).Query(ctx, `SELECT key, first, sum, numbers FROM kept_rows WHERE study_id = $1`, id)
 	if err != nil {
-		return away(ctx, err)
+		return unavailable(ctx, err)
 	}
 	var key, sum []byte
 	var numbers pgtype.DriverBytes
@@ -40,7 +40,7 @@ func (k *KeptRows) Each(ctx context.Context, id string, use func(study.KeptRows)
 		use(one)
 		return nil
 	})
-	return away(ctx, err)
+	return unavailable(ctx, err)
 }
 
 // Keep makes what is kept of a study these rows, as far as there is room for them, in place of all
@@ -89,7 +89,7 @@ func (k *KeptRows) insert(ctx context.Context, id string, rows study.KeptRows) e
 	_, err := k.db.in(ctx).Exec(ctx, `
 		INSERT INTO kept_rows (study_id, key, first, numbers, sum, kept_at) VALUES ($1, $2, $3, $4, $5, $6)
 		ON CONFLICT DO NOTHING`, id, rows.Key[:], rows.First, rows.Numbers, rows.Sum[:], k.db.now())
-	return away(ctx, err)
+	return unavailable(ctx, err)
 }
 
 // forget removes rows of a study that are no longer wanted.
@@ -102,13 +102,13 @@ func (k *KeptRows) forget(ctx context.Context, id string, gone map[study.RowsKey
 		keys = append(keys, key[:])
 	}
 	_, err := k.db.in(ctx).Exec(ctx, `DELETE FROM kept_rows WHERE study_id = $1 AND key = ANY ($2)`, id, keys)
-	return away(ctx, err)
+	return unavailable(ctx, err)
 }
 
 // Forget removes all that is kept of a study.
 func (k *KeptRows) Forget(ctx context.Context, id string) error {
 	_, err := k.db.in(ctx).Exec(ctx, `DELETE FROM kept_rows WHERE study_id = $1`, id)
-	return away(ctx, err)
+	return unavailable(ctx, err)
 }
 
 // makeRoom removes what is kept of the studies of which nothing was kept for longest.
@@ -120,5 +120,5 @@ func (k *KeptRows) makeRoom(ctx context.Context) error {
 			SELECT study_id, sum(bytes) OVER (ORDER BY last DESC, study_id) AS bytes FROM sizes
 		)
 		DELETE FROM kept_rows USING reaching WHERE kept_rows.study_id = reaching.study_id AND reaching.bytes > $1`, k.all)
-	return away(ctx, err)
+	return unavailable(ctx, err)
 }

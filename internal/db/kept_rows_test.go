@@ -17,10 +17,10 @@ import (
 	"headroom/internal/db"
 	"headroom/internal/db/dbtest"
 	"headroom/internal/optimizer"
-	"headroom/internal/patience"
 	"headroom/internal/study"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
+	"headroom/internal/testwait"
 )
 
 // shelf counts what a server reads of the rows that were kept.
@@ -118,7 +118,7 @@ func pieces(t *testing.T, d *db.DB, id string) (count int) {
 
 func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	for end := time.Now().Add(patience.Long); !holds(); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(testwait.Timeout); !holds(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal(what, "does not come")
 		}
@@ -150,7 +150,8 @@ func TestAServerThatStartsReadsWhatWasKept(t *testing.T) {
 		{"nothing", `SELECT`, false},
 		{"damaged bytes", `UPDATE kept_rows SET numbers = set_byte(numbers, 100, get_byte(numbers, 100) # 1)`, false},
 		{"cut short", `UPDATE kept_rows SET numbers = substr(numbers, 1, length(numbers) - 8)`, true},
-		{"a forged last row", `UPDATE kept_rows SET numbers = set_byte(numbers, length(numbers) - 9, get_byte(numbers, length(numbers) - 9) # 1)`, true},
+		{"a forged last row",
+			`UPDATE kept_rows SET numbers = set_byte(numbers, length(numbers) - 9, get_byte(numbers, length(numbers) - 9) # 1)`, true},
 		{"others' rows", `UPDATE kept_rows SET numbers = other.numbers FROM kept_rows other WHERE other.first = kept_rows.first AND other.key <> kept_rows.key`, true},
 	} {
 		if _, err := d.Pool().Exec(t.Context(), c.damage); err != nil {
@@ -244,8 +245,8 @@ func TestWhatIsKeptIsBounded(t *testing.T) {
 	want("two 1", "two 2", "two 3", "three 7", "three 8", "three 9")
 	keep("two", 9, 0)
 	want("three 7", "three 8", "three 9")
-	if _, err := d.Pool().Exec(t.Context(), `INSERT INTO studies (id, name, state, algorithm, version, hash, created_at, updated_at)
-		SELECT 'four', name, state, algorithm, version, hash, created_at, updated_at FROM studies WHERE id = 'one'`); err != nil {
+	if _, err := d.Pool().Exec(t.Context(), `INSERT INTO studies
+		SELECT (jsonb_populate_record(studies, '{"id": "four"}')).* FROM studies WHERE id = 'one'`); err != nil {
 		t.Fatal(err)
 	}
 	keep("four", 1, 1)

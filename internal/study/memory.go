@@ -52,9 +52,10 @@ func tooLarge(err error) error {
 	}
 	n := float64(refused.Readings)
 	minutes := math.Ceil(float64(refused.Regressions) * n * n * n / 3 / workAMinute)
-	return conflict("The model of so many readings is too large to be worked out: %d regressions of up to %d readings would take %s of memory and about %g minutes, and a model may take %s here. "+
-		"Results can still be told and imported, and the ledger read and exported. To choose trials, exclude readings that tell little more, go on in a copy of the study "+
-		"with fewer of its trials, or list candidates: the model of %d or fewer does not grow with the readings.",
+	return conflict("The model of so many readings is too large to be worked out: %d regressions of up to %d readings would take %s of memory "+
+		"and about %g minutes, and a model may take %s here. Results can still be told and imported, and the ledger read and exported. "+
+		"To choose trials, exclude readings that tell little more, go on in a copy of the study with fewer of its trials, or list candidates: "+
+		"the model of %d or fewer does not grow with the readings.",
 		refused.Regressions, refused.Readings, gibibytes(refused.Bytes), minutes, gibibytes(refused.Room), optimizer.MostListed)
 }
 

@@ -88,7 +88,8 @@ func (s *Models) refuse(ctx context.Context, id string, wrong []gp.Key) {
 	if len(wrong) == 0 {
 		return
 	}
-	s.log.Warn("rows that were kept of a study are not those that follow from its ledger; they are thrown away and worked out anew", "study", id, "pieces", len(wrong))
+	s.log.Warn("rows that were kept of a study are not those that follow from its ledger; they are thrown away and worked out anew",
+		"study", id, "pieces", len(wrong))
 	if err := s.shelved.shelf.Forget(ctx, id); err != nil {
 		s.log.Warn("rows that were kept of a study cannot be thrown away", "study", id, "error", err)
 	}

@@ -152,7 +152,8 @@ func TestAServerThatStartsReadsWhatWasKept(t *testing.T) {
 		{"cut short", `UPDATE kept_rows SET numbers = substr(numbers, 1, length(numbers) - 8)`, true},
 		{"a forged last row",
 			`UPDATE kept_rows SET numbers = set_byte(numbers, length(numbers) - 9, get_byte(numbers, length(numbers) - 9) # 1)`, true},
-		{"others' rows", `UPDATE kept_rows SET numbers = other.numbers FROM kept_rows other WHERE other.first = kept_rows.first AND other.key <> kept_rows.key`, true},
+		{"others' rows",
+			`UPDATE kept_rows SET numbers = other.numbers FROM kept_rows other WHERE other.first = kept_rows.first AND other.key <> kept_rows.key`, true},
 	} {
 		if _, err := d.Pool().Exec(t.Context(), c.damage); err != nil {
 			t.Fatal(err)

@@ -132,11 +132,7 @@ func (s *evidence) regress(ctx context.Context, g *group, inSequence bool) (err 
 			g.Kept.Take(&old.Kept, same)
 		}
 	}
-	if err := s.appendRounds(ctx, g.Data, g.model.kernel, g.order[g.known:], s.kept); err != nil {
-		return err
-	}
-	g.Kept.TakeUp(g.Data, s.kept)
-	return nil
+	return s.appendRounds(ctx, g.Data, g.model.kernel, g.order[g.known:], s.kept)
 }
 
 // agreeing is the number of leading arrivals whose points and noise are the same in an earlier

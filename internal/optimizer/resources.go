@@ -64,9 +64,10 @@ func (s *evidence) checkRoom() error {
 	return nil
 }
 
-// KeptFrom is from how many readings on a regression is worth keeping: reading it takes less time
-// than working it out again; see docs/benchmarks.md.
-const KeptFrom = 1536
+// KeptFrom is from how many readings on a regression is worth keeping: reading its rows, which are
+// n², takes as long at 1500 as working them out, which is n³, and at 2000 three quarters of that; see
+// docs/benchmarks.md.
+const KeptFrom = 2048
 
 // Pieces are what is worth keeping of the state, so that a later one need not work it out again.
 func (s *State) Pieces() iter.Seq2[gp.Key, gp.Piece] {
@@ -76,7 +77,7 @@ func (s *State) Pieces() iter.Seq2[gp.Key, gp.Piece] {
 				if g.Data == nil || g.Data.Len() < KeptFrom {
 					continue
 				}
-				for key, piece := range g.Data.Pieces(Engine, g.Kept.Own()) {
+				for key, piece := range g.Data.Pieces(Engine) {
 					if !yield(key, piece) {
 						return
 					}

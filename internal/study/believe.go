@@ -26,7 +26,6 @@ func (s *Models) StateOf(ctx context.Context, snap *ledger.Snapshot) (Readout, e
 
 func (s *Models) readout(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State) (Readout, error) {
 	return derived.Get(ctx, s.Derived, snap, readoutOf, func(ctx context.Context) (Readout, error) {
-		defer s.keepLater(snap) // the trials' own points have been asked for
 		return compute(ctx, s.Derived, snap.ID, func(ctx context.Context) (Readout, error) { return readout(ctx, snap, state) })
 	})
 }

@@ -12,32 +12,26 @@ import (
 	"headroom/internal/optimizer/factor"
 )
 
-// The rows of L, and of the solutions at the data's own points, can be kept outside and taken up
-// again, which costs reading them instead of n³. They are kept in pieces, each under a key of all
-// that its rows are a function of: the kernel, and the points and noise up to its last row. So data
-// that begin alike share their first pieces, and what is kept of others is never found.
+// The rows of L can be kept outside and taken up again, which costs reading them instead of n³. They
+// are kept in pieces, each under a key of all that its rows are a function of: the kernel, and the
+// points and noise up to its last row. So data that begin alike share their first pieces, and what
+// is kept of others is never found.
 
 // Key is the key of a piece.
 type Key [sha256.Size]byte
 
-// Piece are rows of a lower triangle, From and those that follow.
+// Piece are rows of L, From and those that follow.
 type Piece struct {
 	From int
 	Rows [][]float64 // row i has i+1 entries
 }
 
-// A piece has largestPiece rows, or at the end of a triangle, where it grows, half as many again and
+// A piece has largestPiece rows, or at the end, where L grows, half as many again and
 // again, and not less than smallestPiece: few rows are left over, and each is kept anew a few times
 // only.
 const (
 	largestPiece  = 256
 	smallestPiece = 8
-)
-
-// The triangles.
-const (
-	rowsOfFactor = "L"
-	rowsOfOwn    = "v at own points"
 )
 
 // Kept is what was kept of states before. What turns out to be something else than what it stands
@@ -69,8 +63,8 @@ func (k *Kept) refuse(key Key) {
 	k.wrong = append(k.wrong, key)
 }
 
-// next is the piece that begins with row from of a triangle, the largest there is; keys are those
-// of the triangle's pieces by the row after their last one.
+// next is the piece that begins with row from, the largest there is; keys are those of pieces by the
+// row after their last one.
 func (k *Kept) next(keys map[int]Key, from int) (key Key, piece Piece, found bool) {
 	for size := largestPiece; size >= smallestPiece; size /= 2 {
 		key, possible := keys[from+size]
@@ -97,10 +91,10 @@ func (p Piece) whole(from, size int) bool {
 	return true
 }
 
-// keys are those of the pieces of a triangle, by the row after their last one.
-func (d *Data) keys(rules, triangle string) map[int]Key {
+// keys are those of pieces, by the row after their last one.
+func (d *Data) keys(rules string) map[int]Key {
 	keys, sum := map[int]Key{}, sha256.New()
-	_, _ = io.WriteString(sum, rules+"\n"+triangle+"\n")
+	_, _ = io.WriteString(sum, rules+"\n")
 	d.kernel.Identify(sum)
 	var row []byte
 	for i := range d.noise {
@@ -116,9 +110,10 @@ func (d *Data) keys(rules, triangle string) map[int]Key {
 	return keys
 }
 
-// piecesOf cuts rows into pieces.
-func piecesOf(keys map[int]Key, rows [][]float64) iter.Seq2[Key, Piece] {
+// Pieces are what can be kept of the data, under the keys that those rules make.
+func (d *Data) Pieces(rules string) iter.Seq2[Key, Piece] {
 	return func(yield func(Key, Piece) bool) {
+		keys, rows := d.keys(rules), d.factor.Rows()
 		for from := 0; ; {
 			size := largestPiece
 			for size >= smallestPiece && from+size > len(rows) {
@@ -128,26 +123,6 @@ func piecesOf(keys map[int]Key, rows [][]float64) iter.Seq2[Key, Piece] {
 				return
 			}
 			from += size
-		}
-	}
-}
-
-// Pieces are what can be kept of the data and of the solutions at their points, under the keys that
-// those rules make.
-func (d *Data) Pieces(rules string, own *Own) iter.Seq2[Key, Piece] {
-	return func(yield func(Key, Piece) bool) {
-		for key, piece := range piecesOf(d.keys(rules, rowsOfFactor), d.factor.Rows()) {
-			if !yield(key, piece) {
-				return
-			}
-		}
-		if own.Len() == 0 {
-			return
-		}
-		for key, piece := range piecesOf(d.keys(rules, rowsOfOwn), own.Rows()) {
-			if !yield(key, piece) {
-				return
-			}
 		}
 	}
 }
@@ -163,7 +138,7 @@ func (d *Data) takeUp(kept *Kept, xs [][]float64, lambdas []float64) int {
 	for _, x := range xs {
 		all.inputs.Append(x)
 	}
-	keys := all.keys(kept.Rules, rowsOfFactor)
+	keys := all.keys(kept.Rules)
 	for {
 		n := all.factor.Len()
 		key, piece, found := kept.next(keys, n)
@@ -194,27 +169,4 @@ func (d *Data) follows(L *factor.Cholesky, i int) bool {
 
 func sameBits(a, b []float64) bool {
 	return slices.EqualFunc(a, b, func(x, y float64) bool { return math.Float64bits(x) == math.Float64bits(y) })
-}
-
-// TakeUpOwn are the solutions at the data's own points as far as they were kept. The last row, which
-// all before it have a part in, is worked out anew.
-func (d *Data) TakeUpOwn(kept *Kept) *Own {
-	own := new(Own)
-	if kept == nil || len(kept.pieces) == 0 {
-		return own
-	}
-	keys := d.keys(kept.Rules, rowsOfOwn)
-	for {
-		key, piece, found := kept.next(keys, own.Len())
-		if !found {
-			return own
-		}
-		grown := &Own{rows: append(own.rows[:own.Len():own.Len()], piece.Rows...)}
-		last := grown.Len() - 1
-		if !sameBits(grown.Prefix(last).row(d, last), grown.rows[last]) {
-			kept.refuse(key)
-			return own
-		}
-		own = grown
-	}
 }

@@ -127,6 +127,3 @@ func (o *Own) Predict(
 	}
 	return means, variances, nil
 }
-
-// Rows are all rows, to be read only.
-func (o *Own) Rows() [][]float64 { return o.rows }

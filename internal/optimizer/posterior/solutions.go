@@ -40,19 +40,6 @@ func (c *Solutions) ofOwn(ctx context.Context, data *gp.Data) (*gp.Own, error) {
 	return own, err
 }
 
-// Own is what is kept of the readings' own points.
-func (c *Solutions) Own() *gp.Own {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.own == nil {
-		return new(gp.Own)
-	}
-	return c.own
-}
-
-// TakeUp takes up what was kept outside of the points of data.
-func (c *Solutions) TakeUp(data *gp.Data, kept *gp.Kept) { c.keepOwn(data.TakeUpOwn(kept)) }
-
 // Take takes over what another keeps of the first n rows.
 func (c *Solutions) Take(from *Solutions, n int) {
 	c.keep(from.upTo(n))
@@ -80,8 +67,12 @@ func (c *Solutions) keep(fixed *gp.Fixed) {
 
 // ownUpTo is what is kept of the points of the first n rows.
 func (c *Solutions) ownUpTo(n int) *gp.Own {
-	own := c.Own()
-	return own.Prefix(min(n, own.Len()))
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.own == nil {
+		return new(gp.Own)
+	}
+	return c.own.Prefix(min(n, c.own.Len()))
 }
 
 // keepOwn takes what has been worked out, unless more is kept.

@@ -39,5 +39,5 @@ func (d *DB) RemoveExpired(ctx context.Context, now time.Time) error {
 	return d.removeExpired(ctx, now)
 }
 
-// BoundedRows keeps so many bytes of rows of each study, and of all.
-func (d *DB) BoundedRows(each, all int64) *KeptRows { return &KeptRows{d, each, all} }
+// BoundedRows keeps so many bytes of rows.
+func (d *DB) BoundedRows(most int64) *KeptRows { return &KeptRows{d, most} }

@@ -10,21 +10,18 @@ import (
 	"headroom/internal/study"
 )
 
-// How many bytes are kept of the rows of one study, and of all; those of the studies whose rows were
-// kept longest ago go first.
-const (
-	mostRowsOfStudy = 2 << 30
-	mostRowsOfAll   = 4 * mostRowsOfStudy
-)
+// mostRows is how many bytes of rows are kept in all, as much as one model may have; those of the
+// studies whose rows were kept longest ago go first.
+const mostRows = 2 << 30
 
 // KeptRows is the study.Shelf. Its table is no part of a backup.
 type KeptRows struct {
-	db        *DB
-	each, all int64 // bytes
+	db   *DB
+	most int64 // bytes
 }
 
 // KeptRows keeps rows of what is worked out from studies.
-func (d *DB) KeptRows() *KeptRows { return &KeptRows{d, mostRowsOfStudy, mostRowsOfAll} }
+func (d *DB) KeptRows() *KeptRows { return &KeptRows{d, mostRows} }
 
 // Each calls use with all that is kept of a study; the numbers are overwritten afterwards.
 func (k *KeptRows) Each(ctx context.Context, id string, use func(study.KeptRows)) error {
@@ -50,7 +47,7 @@ func (k *KeptRows) Keep(ctx context.Context, id string, wanted iter.Seq2[study.R
 	if err != nil {
 		return err
 	}
-	left := k.each
+	left := k.most
 	for key, rows := range wanted {
 		size, known := there[key]
 		if delete(there, key); known {
@@ -119,6 +116,6 @@ func (k *KeptRows) makeRoom(ctx context.Context) error {
 		), reaching AS (
 			SELECT study_id, sum(bytes) OVER (ORDER BY last DESC, study_id) AS bytes FROM sizes
 		)
-		DELETE FROM kept_rows USING reaching WHERE kept_rows.study_id = reaching.study_id AND reaching.bytes > $1`, k.all)
+		DELETE FROM kept_rows USING reaching WHERE kept_rows.study_id = reaching.study_id AND reaching.bytes > $1`, k.most)
 	return unavailable(ctx, err)
 }

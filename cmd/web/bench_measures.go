@@ -7,8 +7,11 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"headroom/internal/optimizer"
 )
 
 // measure is something that headroom bench measures; it may make more than one line.
@@ -149,10 +152,17 @@ func (s benchStudy) read(ctx context.Context, path string) error {
 	return s.call(ctx, http.MethodGet, "/"+s.id+path, jsonKind, "", nil)
 }
 
+// quiet is how long a server is left alone before it is replaced, so that it has kept what it keeps
+// of a long study behind the requests.
+const quiet = 8 * time.Second
+
 // askAfterRestart asks a server that has nothing at hand, as often as the bench is told to; each
 // trial is told before the next.
 func (b *bench) askAfterRestart(ctx context.Context, s *site) (took, error) {
 	return b.rounds(ctx, s, fixedModel, b.trials, func(t *took, study benchStudy) error {
+		if b.trials >= optimizer.KeptFrom {
+			time.Sleep(quiet)
+		}
 		if err := s.restart(ctx); err != nil {
 			return err
 		}

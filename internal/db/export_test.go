@@ -38,3 +38,6 @@ func (d *DB) StopBackground() {
 func (d *DB) RemoveExpired(ctx context.Context, now time.Time) error {
 	return d.removeExpired(ctx, now)
 }
+
+// BoundedRows keeps so many bytes of rows.
+func (d *DB) BoundedRows(most int64) *KeptRows { return &KeptRows{d, most} }

@@ -3,12 +3,15 @@ package derived
 import (
 	"context"
 	"errors"
+	"fmt"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+	"weak"
 )
 
 // behind calls Behind and does not wait.
@@ -97,6 +100,43 @@ func TestWhatLastsIsDoneForWhoAsksAgain(t *testing.T) {
 		if synctest.Wait(); ended.Load() != 1 {
 			t.Error("work that nobody came back for goes on")
 		}
+	})
+}
+
+// TestWhatIsNotKeptIsLetGoOf, although the runtime keeps stopped timers for a while among others.
+func TestWhatIsNotKeptIsLetGoOf(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore(t, 1<<20)
+		defer s.Jobs.Stop()
+		endless := func(id string) {
+			impatient, cancel := context.WithCancel(t.Context())
+			cancel()
+			if _, err := Lasting(impatient, s, page{id, 1, ""}, "fit", func(ctx context.Context) (string, error) {
+				<-ctx.Done()
+				return "", ctx.Err()
+			}); err == nil {
+				t.Error("endless work was done")
+			}
+			time.Sleep(time.Second) // of the test's own clock
+		}
+		for i := range 5 {
+			endless(fmt.Sprint("before ", i))
+		}
+		value, err := Lasting(t.Context(), s, page{"not kept", 1, ""}, "fit", func(context.Context) (*[1 << 16]byte, error) {
+			for i := range 5 {
+				endless(fmt.Sprint("meanwhile ", i))
+			}
+			return new([1 << 16]byte), nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		led := weak.Make(value)
+		if runtime.GC(); led.Value() != nil {
+			t.Error("what is neither kept nor asked for any more is still in memory")
+		}
+		time.Sleep(2 * leaseTime) // of the test's own clock
 	})
 }
 

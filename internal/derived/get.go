@@ -145,7 +145,8 @@ func (s *Store[S]) join(ctx context.Context, of S, w work) (value any, f *flight
 	return nil, f
 }
 
-// leave ends a flight for which nobody waits any more; what it is derived from need not stay then.
+// leave ends a flight for which nobody waits any more; what it is derived from need not stay then,
+// nor what has come of it, to which the runtime's timers would lead for as long as the lease was.
 func (s *Store[S]) leave(f *flight[S]) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -156,19 +157,21 @@ func (s *Store[S]) left(f *flight[S]) {
 	if f.waiting--; f.waiting == 0 {
 		f.end()
 		s.hold(f.of, -1)
+		f.of, f.value = nil, nil
 		s.shrink()
 	}
 }
 
 func (s *Store[S]) fly(ctx context.Context, k key, f *flight[S], do func(ctx context.Context) (any, error)) {
 	defer close(f.done)
+	var value any
 	err := supervisor.Recovered(ctx, func(ctx context.Context) (err error) {
-		f.value, err = do(ctx)
+		value, err = do(ctx)
 		return err
 	})
 	var bytes int64
-	if f.err = err; err == nil {
-		bytes = bytesOf(f.value)
+	if err == nil {
+		bytes = bytesOf(value)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -176,8 +179,8 @@ func (s *Store[S]) fly(ctx context.Context, k key, f *flight[S], do func(ctx con
 		return
 	}
 	delete(s.flights, k)
-	if err == nil {
-		s.keep(k, f.value, bytes)
+	if f.value, f.err = value, err; err == nil {
+		s.keep(k, value, bytes)
 	}
 	if f.lease != nil && f.lease.Stop() { // who comes back finds what is kept
 		s.left(f)

@@ -79,7 +79,7 @@ func (v *view) amongCandidates(ctx context.Context, src *source) (err error) {
 func (v *view) byRows(ctx context.Context, src *source) (*posterior.Rows, error) {
 	order, answers := v.collapsed(src)
 	rows := &posterior.Rows{Read: len(order), Data: gp.NewData(src.group.function, v.inputWidth(src.kernel))}
-	if err := v.appendRounds(ctx, rows.Data, src.kernel, order); err != nil {
+	if err := v.appendRounds(ctx, rows.Data, src.kernel, order, nil); err != nil {
 		return nil, err
 	}
 	for _, y := range answers {
@@ -153,7 +153,7 @@ func (v *view) appendPending(ctx context.Context, src *source, rows *posterior.R
 	known, before := v.waitedBefore(src, rows)
 	rows.Narrow(before)
 	src.rounds = append(src.rounds, src.waiting...)
-	err := v.appendRounds(ctx, rows.Data, m.kernel, order[known:])
+	err := v.appendRounds(ctx, rows.Data, m.kernel, order[known:], nil)
 	for n, z := range rows.Z {
 		rows.Z[n] = append(z[:rows.Read:rows.Read], make([]float64, len(order))...)
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"sort"
 
+	"headroom/internal/optimizer/gp"
 	"headroom/internal/optimizer/kernel"
 	"headroom/internal/optimizer/posterior"
 )
@@ -18,6 +19,7 @@ type evidence struct {
 	next     *view                 // what the next decision acts on
 	prior    *evidence             // while building only
 	agreed   agreement             // with prior
+	kept     *gp.Kept              // of earlier states, while building only; nil for nothing
 }
 
 // regime is a stretch of decisions, from ≤ t < until, made with the same hyperparameters. Its
@@ -39,6 +41,7 @@ type regime struct {
 // group is a regression shared by the metrics of equal kernel, noise and arrived rounds.
 type group struct {
 	model    metricModel
+	metric   int // the first one of them
 	function *kernel.Function
 	order    []arrival
 	arrivals appendOnly[arrival] // order, to go on from
@@ -103,7 +106,7 @@ func (s *evidence) scaledFrom() []int {
 
 // letGo forgets the prior state once nothing more is taken from it.
 func (s *evidence) letGo() {
-	s.prior = nil
+	s.prior, s.kept = nil, nil
 	for _, regime := range s.regimes {
 		for _, g := range slices.Concat(regime.groups, regime.own) {
 			g.begun, g.came = nil, continuation{}

@@ -210,7 +210,7 @@ func (s *shown) regressed(ctx context.Context, src *source, m metricModel, targe
 		order[i].lambda = s.readingLambda(a.round, s.history.Rounds[a.round-1].Readings[s.targets[targets[0]].metric], m)
 	}
 	set.basis = &basis{data: gp.NewData(function, s.inputWidth(m.kernel))}
-	if err := s.appendRounds(ctx, set.data, m.kernel, order); err != nil {
+	if err := s.appendRounds(ctx, set.data, m.kernel, order, nil); err != nil {
 		return set, err
 	}
 	for _, k := range targets {

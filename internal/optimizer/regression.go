@@ -16,6 +16,13 @@ func (s *evidence) regressAll(ctx context.Context) error {
 	s.agreed = s.agree()
 	s.excluded = s.listExcluded()
 	for _, regime := range s.regimes {
+		s.groupMetrics(regime)
+		s.groupOwn(regime)
+	}
+	if err := s.checkRoom(); err != nil {
+		return err
+	}
+	for _, regime := range s.regimes {
 		if err := s.build(ctx, regime); err != nil {
 			return err
 		}
@@ -58,29 +65,33 @@ func (s *evidence) build(ctx context.Context, regime *regime) error {
 			return err
 		}
 	}
-	return s.buildOwn(ctx, regime)
+	for _, g := range regime.own {
+		if err := s.regress(ctx, g, false); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// regressMetrics makes the distinct regressions of the metrics, on all cores.
-func (s *evidence) regressMetrics(ctx context.Context, regime *regime) error {
+// groupMetrics lists the distinct regressions of the metrics.
+func (s *evidence) groupMetrics(regime *regime) {
 	regime.groupOf = make([]int, len(s.cfg.Metrics))
-	work := cores.New()
 	for i, m := range regime.models {
 		came := s.arrivals(i, m, regime.until)
-		found := slices.IndexFunc(regime.groups, func(g *group) bool { return g.model.sameRegression(m) && g.came.same(came) })
-		if found < 0 {
-			found = len(regime.groups)
+		regime.groupOf[i] = slices.IndexFunc(regime.groups, func(g *group) bool { return g.model.sameRegression(m) && g.came.same(came) })
+		if regime.groupOf[i] < 0 {
 			order := came.order()
-			g := &group{model: m, order: order.items, arrivals: order, came: came}
-			regime.groups = append(regime.groups, g)
-			work.Go(func() error {
-				if err := s.regress(ctx, g, s.inSequence(regime, len(g.order))); err != nil {
-					return fmt.Errorf("metric %s: %w", s.cfg.Metrics[i].Name, err)
-				}
-				return nil
-			})
+			regime.groupOf[i] = len(regime.groups)
+			regime.groups = append(regime.groups, &group{model: m, metric: i, order: order.items, arrivals: order, came: came})
 		}
-		regime.groupOf[i] = found
+	}
+}
+
+// regressMetrics makes the regressions of the metrics, on all cores.
+func (s *evidence) regressMetrics(ctx context.Context, regime *regime) error {
+	work := cores.New()
+	for _, g := range regime.groups {
+		work.Go(func() error { return s.regress(ctx, g, s.inSequence(regime, len(g.order))) })
 	}
 	return work.Wait()
 }
@@ -103,6 +114,11 @@ func (s *evidence) whitenedBefore(k int, g *group, y []float64) []float64 {
 // regress factorises K + Λ for a group's arrivals, unless they are taken in sequence, appending to
 // a factor of the prior state that agrees with their beginning.
 func (s *evidence) regress(ctx context.Context, g *group, inSequence bool) (err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("metric %s: %w", s.cfg.Metrics[g.metric].Name, err)
+		}
+	}()
 	if g.function, err = s.function(g.model.kernel); err != nil || inSequence {
 		return err
 	}
@@ -116,7 +132,7 @@ func (s *evidence) regress(ctx context.Context, g *group, inSequence bool) (err 
 			g.Kept.Take(&old.Kept, same)
 		}
 	}
-	return s.appendRounds(ctx, g.Data, g.model.kernel, g.order[g.known:])
+	return s.appendRounds(ctx, g.Data, g.model.kernel, g.order[g.known:], s.kept)
 }
 
 // agreeing is the number of leading arrivals whose points and noise are the same in an earlier
@@ -158,9 +174,9 @@ func (s *evidence) responses(regime *regime, k int, g *group) appendOnly[float64
 	return y.append(more...)
 }
 
-// buildOwn works out the regressions of an algorithm that does not act on the arrived readings of
-// each metric.
-func (s *evidence) buildOwn(ctx context.Context, regime *regime) error {
+// groupOwn lists the regressions of an algorithm that does not act on the arrived readings of each
+// metric.
+func (s *evidence) groupOwn(regime *regime) {
 	regime.ownOf = make([]int, len(s.targets))
 	for k := range regime.ownOf {
 		regime.ownOf[k] = -1
@@ -168,32 +184,22 @@ func (s *evidence) buildOwn(ctx context.Context, regime *regime) error {
 	switch {
 	case s.traits.Censoring != nil:
 		for k, t := range s.targets {
-			if t.metric < 0 {
-				continue
-			}
-			if err := s.addOwn(ctx, regime, k, s.chosenOrder(regime.models[t.metric], regime.until)); err != nil {
-				return err
+			if t.metric >= 0 {
+				s.addOwn(regime, k, s.chosenOrder(regime.models[t.metric], regime.until))
 			}
 		}
 	case s.traits.Response != nil:
-		return s.addOwn(ctx, regime, 0, s.completeOrder(regime.models[s.targets[0].metric], regime.until))
+		s.addOwn(regime, 0, s.completeOrder(regime.models[s.targets[0].metric], regime.until))
 	}
-	return nil
 }
 
-// addOwn regresses target k on the points in that order, with its metric's model.
-func (s *evidence) addOwn(ctx context.Context, regime *regime, k int, order []arrival) error {
+// addOwn has target k regressed on the points in that order, with its metric's model.
+func (s *evidence) addOwn(regime *regime, k int, order []arrival) {
 	metric := s.targets[k].metric
 	m := regime.models[metric]
 	regime.ownOf[k] = slices.IndexFunc(regime.own, func(g *group) bool { return g.model.sameRegression(m) })
-	if regime.ownOf[k] >= 0 {
-		return nil
+	if regime.ownOf[k] < 0 {
+		regime.ownOf[k] = len(regime.own)
+		regime.own = append(regime.own, &group{model: m, metric: metric, order: order})
 	}
-	g := &group{model: m, order: order}
-	if err := s.regress(ctx, g, false); err != nil {
-		return fmt.Errorf("metric %s: %w", s.cfg.Metrics[metric].Name, err)
-	}
-	regime.ownOf[k] = len(regime.own)
-	regime.own = append(regime.own, g)
-	return nil
 }

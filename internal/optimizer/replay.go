@@ -29,22 +29,27 @@ func WithCheckpoint(ctx context.Context, hook func(ctx context.Context) error) c
 // as a kernel matrix that is not positive definite with its λ, is an error. So is that of ctx,
 // which ends the work early.
 func Replay(ctx context.Context, cfg *Config, h *History) (*State, error) {
-	return replay(ctx, cfg, h, nil)
+	return ReplayWithin(ctx, cfg, h, Resources{})
+}
+
+// ReplayWithin is Replay with what there is to work with.
+func ReplayWithin(ctx context.Context, cfg *Config, h *History, with Resources) (*State, error) {
+	return replay(ctx, cfg, h, nil, with)
 }
 
 // Extend is Replay(cfg, h), reusing what prior worked out where h agrees with prior's history. The
 // result is the same to the last bit, except that sliding windows may differ by 1e-9.
 func (prior *State) Extend(ctx context.Context, h *History) (*State, error) {
-	return replay(ctx, prior.cfg, h, prior)
+	return replay(ctx, prior.cfg, h, prior, Resources{Room: prior.room})
 }
 
-func replay(ctx context.Context, cfg *Config, h *History, prior *State) (*State, error) {
+func replay(ctx context.Context, cfg *Config, h *History, prior *State, with Resources) (*State, error) {
 	p, ok := policy.Build(cfg.Algorithm, cfg.Context(), cfg.Settings)
 	if !ok {
 		return nil, fmt.Errorf("there is no algorithm %q", cfg.Algorithm)
 	}
-	given := &task{cfg: cfg, history: h, policy: p, traits: p.Traits(), settings: cfg.Settings, targets: targets(cfg)}
-	e := &evidence{task: given}
+	given := &task{cfg: cfg, history: h, policy: p, traits: p.Traits(), settings: cfg.Settings, targets: targets(cfg), room: with.room()}
+	e := &evidence{task: given, kept: with.Kept}
 	if prior == nil {
 		prior = &State{}
 		given.arms, given.spread = cfg.Space.newArms(), new(spread)

@@ -19,6 +19,7 @@ type task struct {
 	targets  []target
 	arms     *arms
 	spread   *spread
+	room     int64 // bytes that the model may take
 }
 
 // Round is the number of the next decision.
@@ -121,12 +122,12 @@ func (s *task) kernelInput(k Kernel, at Place) []float64 {
 	return s.cfg.Space.features(at.U)
 }
 
-func (s *task) appendRounds(ctx context.Context, d *gp.Data, k Kernel, order []arrival) error {
+func (s *task) appendRounds(ctx context.Context, d *gp.Data, k Kernel, order []arrival, kept *gp.Kept) error {
 	xs := make([][]float64, len(order))
 	lambdas := make([]float64, len(order))
 	for i, a := range order {
 		r := s.history.Rounds[a.round-1]
 		xs[i], lambdas[i] = s.kernelInput(k, Place{r.Point, r.Arm}), a.lambda
 	}
-	return d.AppendAll(ctx, xs, lambdas)
+	return d.AppendKept(ctx, xs, lambdas, kept)
 }

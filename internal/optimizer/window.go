@@ -35,7 +35,7 @@ func (s *evidence) windowed(ctx context.Context, slid windows, g *group, order [
 
 // remember appends the readings that have come and keeps the window for the next one.
 func (s *evidence) remember(ctx context.Context, slid windows, g *group, order []arrival, data *gp.Data, come []arrival) (*gp.Data, error) {
-	err := s.appendRounds(ctx, data, g.model.kernel, come)
+	err := s.appendRounds(ctx, data, g.model.kernel, come, nil)
 	if err == nil && slid != nil {
 		slid[g] = window{order, data}
 	}

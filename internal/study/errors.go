@@ -49,6 +49,9 @@ func notComputable(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() != nil {
 		return err
 	}
+	if refused := tooLarge(err); refused != nil {
+		return refused
+	}
 	return conflict("The model cannot be computed: %v. Change the model or its settings.", err)
 }
 

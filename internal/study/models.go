@@ -18,6 +18,13 @@ type Models struct {
 	// Derived is what has been worked out, for who shows more of it than is said here.
 	Derived *derived.Store[*ledger.Snapshot]
 	log     *slog.Logger
+	room    room
+	shelved shelved
+}
+
+func newModels(options Options) *Models {
+	work := derived.New[*ledger.Snapshot](options.CacheBytes, options.Replays, stateOf, options.Log)
+	return &Models{Derived: work, log: options.Log, room: newRoom(), shelved: shelved{shelf: options.Shelf}}
 }
 
 // Names of what is derived from a snapshot.
@@ -66,17 +73,28 @@ type replayed struct {
 // kept and, where possible, from the state of another version of the study.
 func (s *Models) state(ctx context.Context, snap *ledger.Snapshot) (*optimizer.State, error) {
 	made, err := derived.Lasting(ctx, s.Derived, snap, stateOf, func(ctx context.Context) (made replayed, err error) {
+		with := optimizer.Resources{Room: s.room.bytes}
+		if s.toExtend(snap) == nil {
+			leave, err := s.room.enter(ctx, snap)
+			if err != nil {
+				return made, err
+			}
+			defer leave()
+			with.Kept = s.kept(ctx, snap)
+		}
 		made.state, err = compute(ctx, s.Derived, snap.ID, func(ctx context.Context) (*optimizer.State, error) {
 			history := snap.History(snap.Compiled())
 			if prior := s.toExtend(snap); prior != nil {
 				return prior.Extend(ctx, history)
 			}
-			return optimizer.Replay(ctx, snap.Compiled().Config, history)
+			return optimizer.ReplayWithin(ctx, snap.Compiled().Config, history, with)
 		})
 		if ctx.Err() != nil {
 			return made, ctx.Err()
 		}
+		s.refuse(ctx, snap.ID, with.Kept.Wrong())
 		made.err = notComputable(ctx, err)
+		s.keepLater(snap)
 		return made, nil
 	})
 	if err != nil {

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -46,6 +45,8 @@ type Options struct {
 	// LargestLedger is how large a ledger may be that gets new trials, in bytes; default
 	// LargestLedger.
 	LargestLedger int64
+	// Shelf keeps rows of models, so that a server that starts need not work them out; nil for none.
+	Shelf Shelf
 }
 
 // LargestLedger bounds a ledger, in bytes of its events: one that large gets no new trials, and one
@@ -70,15 +71,9 @@ func NewService(store Store, options Options) *Service {
 		options.Log = slog.Default()
 	}
 	return &Service{
-		Models: &Models{derived.New[*ledger.Snapshot](options.CacheBytes, options.Replays, stateOf, options.Log), options.Log},
+		Models: newModels(options),
 		store:  store, options: options, imports: scheduler.Queues{Places: importsAtOnce},
 	}
-}
-
-// mostCached is 1 GiB, or half of what the program may use at all (GOMEMLIMIT) where that is less.
-func mostCached() int64 {
-	const unlimited = -1 // asks what the limit is, and changes nothing
-	return min(1<<30, debug.SetMemoryLimit(unlimited)/2)
 }
 
 // Stop ends the work in the background and waits for it.

@@ -96,7 +96,7 @@ func On(t testing.TB, url string, change ...func(*server.Options)) *Site {
 // Server is the whole program's handler on the site's database, with nothing cached.
 func (s *Site) Server(change ...func(*server.Options)) http.Handler {
 	s.t.Helper()
-	service := study.NewService(s.DB.Studies, study.Options{})
+	service := study.NewService(s.DB.Studies, study.Options{Shelf: s.DB.KeptRows()})
 	s.t.Cleanup(service.Stop)
 	options := server.Options{
 		Studies: service, Accounts: s.DB.Accounts, Database: s.DB, PublicURL: "http://headroom.test", Version: "test",

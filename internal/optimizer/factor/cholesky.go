@@ -42,6 +42,12 @@ func (c *Cholesky) Len() int { return len(c.rows) }
 // Row returns L[i,0..i], to be read only.
 func (c *Cholesky) Row(i int) []float64 { return c.rows[i] }
 
+// Rows are all rows, to be read only.
+func (c *Cholesky) Rows() [][]float64 { return c.rows }
+
+// TakeUp appends rows of L that were worked out before, which it takes on trust.
+func (c *Cholesky) TakeUp(rows [][]float64) { c.rows = append(c.rows, rows...) }
+
 // Prefix returns the factor of the leading n×n block.
 func (c *Cholesky) Prefix(n int) *Cholesky { return &Cholesky{c.rows[:n:n]} }
 

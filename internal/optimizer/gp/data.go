@@ -68,6 +68,12 @@ func (d *Data) Append(x []float64, lambda float64) error {
 // cores. It reaches checkpoints on the way. The error is that of ctx, or says which point cannot be
 // used and why; d is then unchanged.
 func (d *Data) AppendAll(ctx context.Context, xs [][]float64, lambdas []float64) error {
+	return d.AppendKept(ctx, xs, lambdas, nil)
+}
+
+// AppendKept is AppendAll, which takes up the rows of the first points, where there are none yet,
+// from what was kept of them.
+func (d *Data) AppendKept(ctx context.Context, xs [][]float64, lambdas []float64, kept *Kept) error {
 	if len(xs) != len(lambdas) {
 		return fmt.Errorf("%d points have %d noise variances", len(xs), len(lambdas))
 	}
@@ -78,6 +84,8 @@ func (d *Data) AppendAll(ctx context.Context, xs [][]float64, lambdas []float64)
 		}
 	}
 	grown := d.Prefix(n)
+	taken := grown.takeUp(kept, xs, lambdas)
+	n, xs, lambdas = n+taken, xs[taken:], lambdas[taken:]
 	work := checkpoint.NewMeter(ctx)
 	for i := 0; i < len(xs); i += rowsAtOnce {
 		until := min(len(xs), i+rowsAtOnce)

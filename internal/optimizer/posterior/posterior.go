@@ -60,6 +60,14 @@ type Reference struct {
 // candidates: 64 MB. Beyond it the points are solved for each time.
 const MostKept = 8 << 20
 
+// mostOwn is how many numbers are kept at most of the solutions at the readings' own points: 128 MB,
+// those of 5,792 readings.
+const mostOwn = 16 << 20
+
+// KeepsOwn tells whether the solutions at the points of n readings themselves are kept, as many
+// numbers as the factor of those rows has. Beyond it they are solved for each time, in O(n³).
+func KeepsOwn(n int) bool { return n*(n+1)/2 <= mostOwn }
+
 // Regression is all rows of the readings that a posterior conditions on the first of, and what is
 // kept of lists of points there.
 type Regression struct {

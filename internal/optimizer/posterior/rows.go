@@ -135,7 +135,7 @@ func (r *Rows) PredictOwn(ctx context.Context, at Points, of []int) (Prediction,
 // where that is not too much.
 func (r *Rows) predictRows(ctx context.Context, rows []int) (Prediction, error) {
 	n := r.Data.Len()
-	if len(rows) == 0 || r.Of == nil || r.waiting != nil || n*(n+1)/2 > MostKept {
+	if len(rows) == 0 || r.Of == nil || r.waiting != nil || !KeepsOwn(n) {
 		return onAllCores(len(rows), solving(r.Data), len(r.Z), func(from, to int) ([][]float64, []float64, error) {
 			return r.Data.PredictOwn(ctx, rows[from:to], r.Z)
 		})

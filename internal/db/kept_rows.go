@@ -1,0 +1,121 @@
+package db
+
+import (
+	"context"
+	"iter"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"headroom/internal/study"
+)
+
+// mostRows is how many bytes of rows are kept in all, as much as one model may have; those of the
+// studies whose rows were kept longest ago go first.
+const mostRows = 2 << 30
+
+// KeptRows is the study.Shelf. Its table is no part of a backup.
+type KeptRows struct {
+	db   *DB
+	most int64 // bytes
+}
+
+// KeptRows keeps rows of what is worked out from studies.
+func (d *DB) KeptRows() *KeptRows { return &KeptRows{d, mostRows} }
+
+// Each calls use with all that is kept of a study; the numbers are overwritten afterwards.
+func (k *KeptRows) Each(ctx context.Context, id string, use func(study.KeptRows)) error {
+	rows, err := k.db.in(ctx).Query(ctx, `SELECT key, first, sum, numbers FROM kept_rows WHERE study_id = $1`, id)
+	if err != nil {
+		return unavailable(ctx, err)
+	}
+	var key, sum []byte
+	var numbers pgtype.DriverBytes
+	var one study.KeptRows
+	_, err = pgx.ForEachRow(rows, []any{&key, &one.First, &sum, &numbers}, func() error {
+		one.Key, one.Sum, one.Numbers = study.RowsKey(key), study.RowsKey(sum), numbers
+		use(one)
+		return nil
+	})
+	return unavailable(ctx, err)
+}
+
+// Keep makes what is kept of a study these rows, as far as there is room for them, in place of all
+// that was.
+func (k *KeptRows) Keep(ctx context.Context, id string, wanted iter.Seq2[study.RowsKey, func() study.KeptRows]) error {
+	there, err := k.keys(ctx, id)
+	if err != nil {
+		return err
+	}
+	left := k.most
+	for key, rows := range wanted {
+		size, known := there[key]
+		if delete(there, key); known {
+			left -= size
+			continue
+		}
+		made := rows()
+		if left -= int64(len(made.Numbers)); left < 0 {
+			break
+		}
+		if err := k.insert(ctx, id, made); err != nil {
+			return err
+		}
+	}
+	if err := k.forget(ctx, id, there); err != nil {
+		return err
+	}
+	return k.makeRoom(ctx)
+}
+
+// keys are the keys of what is kept of a study, with how many bytes each has.
+func (k *KeptRows) keys(ctx context.Context, id string) (map[study.RowsKey]int64, error) {
+	there := map[study.RowsKey]int64{}
+	_, err := list(ctx, k.db.in(ctx), func(row pgx.CollectableRow) (size int64, err error) {
+		var key []byte
+		err = row.Scan(&key, &size)
+		if err == nil {
+			there[study.RowsKey(key)] = size
+		}
+		return size, err
+	}, `SELECT key, octet_length(numbers) FROM kept_rows WHERE study_id = $1`, id)
+	return there, err
+}
+
+func (k *KeptRows) insert(ctx context.Context, id string, rows study.KeptRows) error {
+	_, err := k.db.in(ctx).Exec(ctx, `
+		INSERT INTO kept_rows (study_id, key, first, numbers, sum, kept_at) VALUES ($1, $2, $3, $4, $5, $6)
+		ON CONFLICT DO NOTHING`, id, rows.Key[:], rows.First, rows.Numbers, rows.Sum[:], k.db.now())
+	return unavailable(ctx, err)
+}
+
+// forget removes rows of a study that are no longer wanted.
+func (k *KeptRows) forget(ctx context.Context, id string, gone map[study.RowsKey]int64) error {
+	if len(gone) == 0 {
+		return nil
+	}
+	var keys [][]byte
+	for key := range gone {
+		keys = append(keys, key[:])
+	}
+	_, err := k.db.in(ctx).Exec(ctx, `DELETE FROM kept_rows WHERE study_id = $1 AND key = ANY ($2)`, id, keys)
+	return unavailable(ctx, err)
+}
+
+// Forget removes all that is kept of a study.
+func (k *KeptRows) Forget(ctx context.Context, id string) error {
+	_, err := k.db.in(ctx).Exec(ctx, `DELETE FROM kept_rows WHERE study_id = $1`, id)
+	return unavailable(ctx, err)
+}
+
+// makeRoom removes what is kept of the studies of which nothing was kept for longest.
+func (k *KeptRows) makeRoom(ctx context.Context) error {
+	_, err := k.db.in(ctx).Exec(ctx, `
+		WITH sizes AS (
+			SELECT study_id, sum(octet_length(numbers)) AS bytes, max(kept_at) AS last FROM kept_rows GROUP BY study_id
+		), reaching AS (
+			SELECT study_id, sum(bytes) OVER (ORDER BY last DESC, study_id) AS bytes FROM sizes
+		)
+		DELETE FROM kept_rows USING reaching WHERE kept_rows.study_id = reaching.study_id AND reaching.bytes > $1`, k.most)
+	return unavailable(ctx, err)
+}

@@ -109,7 +109,7 @@ func (f *fence) open(ctx context.Context, url string) (*DB, error) {
 	f.findPrimary(ctx, config.ConnConfig)
 	breaker := newBreaker()
 	f.promotion = breaker.open
-	config.ConnConfig.Tracer, config.PingTimeout = breaker, answerTimeout
+	config.ConnConfig.Tracer, config.PingTimeout = breaker, config.ConnConfig.ConnectTimeout
 	config.ConnConfig.ValidateConnect, config.ConnConfig.OnNotice, config.BeforeConnect = f.admit, hearNotice, f.prepare
 	config.AfterConnect = func(_ context.Context, conn *pgx.Conn) error { // every time is read in UTC, as ledgers have it
 		codec := &pgtype.TimestamptzCodec{ScanLocation: time.UTC}

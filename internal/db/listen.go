@@ -30,7 +30,8 @@ const (
 
 // Every heartbeat the listener asks for the versions of the studies that somebody watches: a writer
 // may die between its commit and its notice. A database that does not answer that within
-// answerTimeout opens the breaker; together they are how long a request may wait in vain.
+// answerTimeout, unless the URL says otherwise (connect_timeout), opens the breaker; together they
+// are how long a request may wait in vain.
 const (
 	heartbeat     = time.Second
 	answerTimeout = 2500 * time.Millisecond
@@ -146,7 +147,7 @@ func (l *listener) watch(ctx context.Context) {
 // before, takes its own time.
 func (l *listener) connect(ctx context.Context) (conn *pgx.Conn, err error) {
 	attempts := time.Duration(1 + len(hosts(&l.config.Config)))
-	err = l.probe(ctx, attempts*l.config.ConnectTimeout+answerTimeout, func(ctx context.Context) error {
+	err = l.probe(ctx, (attempts+1)*l.config.ConnectTimeout, func(ctx context.Context) error {
 		l.fence.findPrimary(ctx, l.config)
 		config := l.config.Copy()
 		l.fence.first(&config.Config)
@@ -172,7 +173,7 @@ func closeConn(conn *pgx.Conn) {
 // probe asks the database something, and opens the breaker where it does not answer in time. It
 // gives up after most.
 func (l *listener) probe(ctx context.Context, most time.Duration, ask func(ctx context.Context) error) error {
-	silent := time.AfterFunc(answerTimeout, l.breaker.open)
+	silent := time.AfterFunc(l.config.ConnectTimeout, l.breaker.open)
 	within, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
 	err := ask(within)
@@ -210,7 +211,7 @@ func (l *listener) hearUntil(ctx context.Context, conn *pgx.Conn, then time.Time
 // before a change of accounts that was made before it.
 func (l *listener) compare(ctx context.Context, conn *pgx.Conn) error {
 	versions := map[string]int64{}
-	err := l.probe(ctx, answerTimeout, func(ctx context.Context) error {
+	err := l.probe(ctx, l.config.ConnectTimeout, func(ctx context.Context) error {
 		rows, err := conn.Query(ctx, `SELECT id, version FROM studies WHERE id = ANY ($1)`, l.watchedStudies())
 		if err != nil {
 			return err

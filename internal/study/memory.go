@@ -51,16 +51,24 @@ func tooLarge(err error) error {
 		return nil
 	}
 	n := float64(refused.Readings)
-	minutes := math.Ceil(float64(refused.Regressions) * n * n * n / 3 / workAMinute)
+	long := "less than a minute"
+	if minutes := math.Ceil(float64(refused.Regressions) * n * n * n / 3 / workAMinute); minutes > 1 {
+		long = fmt.Sprintf("about %g minutes", minutes)
+	}
 	return conflict("The model of so many readings is too large to be worked out: %d regressions of up to %d readings would take %s of memory "+
-		"and about %g minutes, and a model may take %s here. Results can still be told and imported, and the ledger read and exported. "+
+		"and %s, and a model may take %s here. Results can still be told and imported, and the ledger read and exported. "+
 		"To choose trials, exclude readings that tell little more, go on in a copy of the study with fewer of its trials, or list candidates: "+
 		"the model of %d or fewer does not grow with the readings.",
-		refused.Regressions, refused.Readings, gibibytes(refused.Bytes), minutes, gibibytes(refused.Room), optimizer.MostListed)
+		refused.Regressions, refused.Readings, amount(refused.Bytes), long, amount(refused.Room), optimizer.MostListed)
 }
 
 // workAMinute is about how many operations of a factorisation, n³/3 of n rows, take a minute on two
 // processors of our time.
 const workAMinute = 60 * 30e9
 
-func gibibytes(bytes int64) string { return fmt.Sprintf("%.1f GiB", float64(bytes)/(1<<30)) }
+func amount(bytes int64) string {
+	if bytes < 1<<30 {
+		return fmt.Sprintf("%.1f MiB", float64(bytes)/(1<<20))
+	}
+	return fmt.Sprintf("%.1f GiB", float64(bytes)/(1<<30))
+}

@@ -6,14 +6,13 @@ import (
 	"encoding/binary"
 	"iter"
 	"math"
-	"sync"
+	"slices"
 	"time"
 
 	"headroom/internal/derived"
 	"headroom/internal/optimizer"
 	"headroom/internal/optimizer/factor"
 	"headroom/internal/optimizer/gp"
-	"headroom/internal/scheduler"
 	"headroom/internal/study/ledger"
 )
 
@@ -51,13 +50,10 @@ const (
 	readingTime   = 20 * time.Second
 )
 
-// shelved is what is under way between the models and their shelf.
+// shelved is the way from the models to their shelf.
 type shelved struct {
-	shelf Shelf // nil for none
-	turns scheduler.Queues
-
-	mu   sync.Mutex
-	soon map[string]bool // studies whose rows are about to be put on the shelf
+	shelf  Shelf                    // nil for none
+	wanted derived.Together[string] // studies with rows to put there
 }
 
 // kept is what the shelf has of a study that is long enough.
@@ -135,42 +131,26 @@ func rowsOf(key gp.Key, piece gp.Piece) KeptRows {
 }
 
 // keepLater has what is worth keeping of a study's newest state put on the shelf after a while,
-// behind the requests, once for all that ask for it meanwhile.
+// behind the requests, one study after another and once for all that ask for it meanwhile.
 func (s *Models) keepLater(snap *ledger.Snapshot) {
-	if s.shelved.shelf == nil || len(snap.Trials) < optimizer.KeptFrom || !s.shelved.begin(snap.ID) {
+	if s.shelved.shelf == nil || len(snap.Trials) < optimizer.KeptFrom {
 		return
 	}
-	s.Derived.Jobs.Go("shelving", snap.ID, shelvingTime, func(ctx context.Context) error {
-		select {
-		case <-ctx.Done():
-		case <-time.After(shelvingPause):
+	s.shelved.wanted.Join("", snap.ID, func(ids []string) (left []string) {
+		slices.Sort(ids)
+		for _, id := range slices.Compact(ids) {
+			// What fails is in the log, and worked out again.
+			_ = s.Derived.Jobs.Do(context.Background(), "shelving", id, shelvingTime, func(ctx context.Context) error {
+				select {
+				case <-ctx.Done():
+					return ctx.Err()
+				case <-time.After(shelvingPause):
+					return s.keep(ctx, id)
+				}
+			})
 		}
-		leave, err := s.shelved.turns.Enter(ctx, "") // one study after another
-		if err != nil {
-			s.shelved.taken(snap.ID)
-			return err
-		}
-		defer leave()
-		s.shelved.taken(snap.ID)
-		return s.keep(ctx, snap.ID)
-	}, nil)
-}
-
-func (s *shelved) begin(id string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.soon == nil {
-		s.soon = map[string]bool{}
-	}
-	before := s.soon[id]
-	s.soon[id] = true
-	return !before
-}
-
-func (s *shelved) taken(id string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.soon, id)
+		return nil
+	})
 }
 
 // keep puts what is worth keeping of a study's newest state on the shelf.

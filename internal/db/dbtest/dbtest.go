@@ -127,10 +127,18 @@ func New(t testing.TB) *db.DB {
 	return d
 }
 
-// URL makes a fresh, migrated, empty database, which is dropped when the test ends.
+// URL makes a fresh, migrated, empty database, which is dropped when the test ends. On the server
+// that tests share nothing is frozen: on a busy machine it may take its time to answer.
 func URL(t testing.TB) string {
 	t.Helper()
-	return shared(t).URL(t)
+	u, err := url.Parse(shared(t).URL(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	query := u.Query()
+	query.Set("connect_timeout", "60")
+	u.RawQuery = query.Encode()
+	return u.String()
 }
 
 // EmptyURL makes a database without any tables, which is dropped when the test ends.

@@ -12,10 +12,13 @@ import (
 	"headroom/internal/optimizer/gp"
 )
 
+// keptFrom is from how many readings on rows are kept here: two whole pieces and more.
+const keptFrom = 512
+
 // keptOf are copies of what is worth keeping of a state.
 func keptOf(s *State) map[gp.Key]gp.Piece {
 	kept := map[gp.Key]gp.Piece{}
-	for key, piece := range s.Pieces() {
+	for key, piece := range s.Pieces(keptFrom) {
 		rows := slices.Clone(piece.Rows)
 		for i := range rows {
 			rows[i] = slices.Clone(rows[i])
@@ -26,19 +29,19 @@ func keptOf(s *State) map[gp.Key]gp.Piece {
 }
 
 // sharedPieces are what is worth keeping of a state, in its own memory.
-func sharedPieces(s *State) map[gp.Key]gp.Piece { return maps.Collect(s.Pieces()) }
+func sharedPieces(s *State) map[gp.Key]gp.Piece { return maps.Collect(s.Pieces(keptFrom)) }
 
 // keptStudy is a state with regressions before and after a fit that are worth keeping, and what was
 // kept of it after it had been asked.
 func keptStudy(t *testing.T) (*Config, *History, map[gp.Key]gp.Piece) {
 	t.Helper()
-	cfg, h := longHistory(t, KeptFrom+100, 0)
-	fit := Fit{From: KeptFrom + 50}
+	cfg, h := longHistory(t, keptFrom+100, 0)
+	fit := Fit{From: keptFrom + 50}
 	for range cfg.Metrics {
 		fit.Metrics = append(fit.Metrics, FittedMetric{Set: true, Scale: 1, Count: 9, Lambda: 0.1, Lengthscales: []float64{0.3, 0.4}})
 	}
 	h.Fits = []Fit{fit}
-	s := mustReplay(t, cfg, &History{Rounds: h.Rounds[:KeptFrom+90], Fits: h.Fits})
+	s := mustReplay(t, cfg, &History{Rounds: h.Rounds[:keptFrom+90], Fits: h.Fits})
 	sure(s.Recommendation(background))
 	return cfg, h, keptOf(s)
 }
@@ -75,14 +78,14 @@ func sameKept(t *testing.T, cfg *Config, h *History, pieces map[gp.Key]gp.Piece)
 func TestWhatWasKeptIsTakenUp(t *testing.T) {
 	t.Parallel()
 	cfg, h, pieces := keptStudy(t)
-	const first, second = (KeptFrom + 48) &^ 7, (KeptFrom + 89) &^ 7 // rows of the two regimes, in whole pieces
+	const first, second = (keptFrom + 48) &^ 7, (keptFrom + 89) &^ 7 // rows of the two regimes, in whole pieces
 	for name, c := range map[string]struct {
 		change func(h *History)
 		want   int
 	}{
 		"the rounds that follow":     {func(*History) {}, first + second},
 		"an early reading corrected": {func(h *History) { h.Rounds[3].Readings[0].Value++ }, first + second},
-		"a round excluded":           {func(h *History) { h.Rounds[600].Excluded = true }, 2 * 512},
+		"a round excluded":           {func(h *History) { h.Rounds[300].Excluded = true }, 2 * 256},
 		"the first round excluded":   {func(h *History) { h.Rounds[0].Excluded = true }, 0},
 		"another lengthscale, by a hair": {func(h *History) {
 			for i := range h.Fits[0].Metrics {
@@ -139,7 +142,7 @@ func TestWhatWasKeptIsNotBelieved(t *testing.T) {
 		c.Metrics[2].Lambda *= 1.01
 	}, `{}`)
 	of := func(c *Config) (keys []gp.Key, list []gp.Piece) {
-		for key, piece := range mustReplay(t, c, &History{Rounds: h.Rounds[:KeptFrom+90]}).Pieces() {
+		for key, piece := range mustReplay(t, c, &History{Rounds: h.Rounds[:keptFrom+90]}).Pieces(keptFrom) {
 			keys, list = append(keys, key), append(list, piece)
 		}
 		return keys, list
@@ -150,7 +153,7 @@ func TestWhatWasKeptIsNotBelieved(t *testing.T) {
 	for i, key := range keys {
 		stale[key] = others[i]
 	}
-	if taken, wrong := sameKept(t, cfg, &History{Rounds: h.Rounds[:KeptFrom+90]}, stale); taken > 0 || len(wrong) == 0 {
+	if taken, wrong := sameKept(t, cfg, &History{Rounds: h.Rounds[:keptFrom+90]}, stale); taken > 0 || len(wrong) == 0 {
 		t.Errorf("%d rows of another study are taken up, %d pieces refused", taken, len(wrong))
 	}
 }

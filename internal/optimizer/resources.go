@@ -69,12 +69,13 @@ func (s *evidence) checkRoom() error {
 // docs/benchmarks.md.
 const KeptFrom = 2048
 
-// Pieces are what is worth keeping of the state, so that a later one need not work it out again.
-func (s *State) Pieces() iter.Seq2[gp.Key, gp.Piece] {
+// Pieces are what can be kept of the state's regressions from so many readings on, so that a later
+// one need not work it out again.
+func (s *State) Pieces(from int) iter.Seq2[gp.Key, gp.Piece] {
 	return func(yield func(gp.Key, gp.Piece) bool) {
 		for _, regime := range s.regimes {
 			for _, g := range slices.Concat(regime.groups, regime.own) {
-				if g.Data == nil || g.Data.Len() < KeptFrom {
+				if g.Data == nil || g.Data.Len() < from {
 					continue
 				}
 				for key, piece := range g.Data.Pieces(Engine) {

@@ -160,7 +160,7 @@ func (s *Models) keep(ctx context.Context, id string) error {
 		return nil
 	}
 	return s.shelved.shelf.Keep(ctx, id, func(yield func(RowsKey, func() KeptRows) bool) {
-		for key, piece := range newest.state.Pieces() {
+		for key, piece := range newest.state.Pieces(optimizer.KeptFrom) {
 			if !yield(key, func() KeptRows { return rowsOf(key, piece) }) {
 				return
 			}

@@ -69,7 +69,7 @@ func beginLocked(id string) string {
 // unlock gives the lock back. Should that fail the connection is closed, which gives it back too;
 // what was chosen stands either way.
 func unlock(lock pgx.Tx) {
-	ctx, cancel := context.WithTimeout(context.Background(), connectTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), answerTimeout)
 	defer cancel()
 	_ = lock.Rollback(ctx)
 }

@@ -59,9 +59,9 @@ func share(connections int32) (general, choosing int32) {
 // What bounds every wait for the database. A database that does not answer at all is noticed much
 // sooner, by its breaker.
 const (
-	// connectTimeout bounds a connection attempt at each server that the URL names, unless the URL
-	// says otherwise (connect_timeout).
-	connectTimeout = answerTimeout
+	// answerTimeout bounds a connection attempt at each server that the URL names, and every wait for
+	// an answer after which the breaker opens, unless the URL says otherwise (connect_timeout).
+	answerTimeout = 2500 * time.Millisecond
 	// lockWait bounds how long a statement waits for what another has locked, unless the URL says
 	// otherwise (lock_timeout).
 	lockWait = 5 * time.Second
@@ -178,7 +178,7 @@ func milliseconds(d time.Duration) string { return strconv.FormatInt(d.Milliseco
 
 func prepareConfig(config *pgconn.Config) {
 	if config.ConnectTimeout == 0 || config.ConnectTimeout > time.Minute {
-		config.ConnectTimeout = connectTimeout
+		config.ConnectTimeout = answerTimeout
 	}
 	config.RuntimeParams["application_name"] = "headroom"
 	config.RuntimeParams["timezone"] = "UTC"

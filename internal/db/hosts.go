@@ -128,7 +128,7 @@ func (f *fence) findPrimary(ctx context.Context, config *pgx.ConnConfig) {
 	})
 	chosen := false
 	for _, a := range answers {
-		admitting, cancel := context.WithTimeout(ctx, answerTimeout)
+		admitting, cancel := context.WithTimeout(ctx, config.ConnectTimeout)
 		err := f.admitAs(admitting, a.conn.PgConn(), a.identity)
 		cancel()
 		if err == nil && !chosen {

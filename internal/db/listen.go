@@ -30,12 +30,8 @@ const (
 
 // Every heartbeat the listener asks for the versions of the studies that somebody watches: a writer
 // may die between its commit and its notice. A database that does not answer that within
-// answerTimeout, unless the URL says otherwise (connect_timeout), opens the breaker; together they
-// are how long a request may wait in vain.
-const (
-	heartbeat     = time.Second
-	answerTimeout = 2500 * time.Millisecond
-)
+// answerTimeout opens the breaker; together they are how long a request may wait in vain.
+const heartbeat = time.Second
 
 // listener is the one connection that hears of changes, and hands them to whoever subscribed.
 type listener struct {

@@ -1,0 +1,31 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestHowLongAnAnswerMayTakeIsTheURLs: a database that is silent for longer opens the breaker.
+func TestHowLongAnAnswerMayTakeIsTheURLs(t *testing.T) {
+	t.Parallel()
+	for url, want := range map[string]time.Duration{"postgres://db/x": answerTimeout, "postgres://db/x?connect_timeout=60": time.Minute} {
+		config, err := poolConfig(url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		synctest.Test(t, func(t *testing.T) {
+			l := newListener(config.ConnConfig, newBreaker(), newFence(""))
+			opened, start := l.breaker.now(), time.Now()
+			err := l.probe(t.Context(), time.Hour, func(context.Context) error {
+				<-opened.Done()
+				return errors.New("too late")
+			})
+			if took := time.Since(start); took != want || !errors.Is(err, errSilent) {
+				t.Errorf("%s: given up after %v with %v", url, took, err)
+			}
+		})
+	}
+}

@@ -25,10 +25,12 @@ run: bin/headroom
 	[ -n "$${HEADROOM_DATABASE_URL:-}" ] || scripts/install postgresql
 	exec bin/headroom
 
-# templ components and the API's document become Go; what they become is committed, so that running needs no generator.
+# Templates become Go and the API's document a Python client; what they become is committed, so that running needs no generator. The client is made where
+# what it was made from, or it, is not as its sums say.
 generate: | enough-go
-	go tool templ generate
-	cd clients/python && go tool oapi-codegen -config generate.yaml ../openapi.json
+	go run ./web/generate
+	cd clients/python && { sha256sum --status -c made.sha256 || { go run github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@v2.8.2 \
+	-config generate.yaml ../openapi.json && sha256sum ../openapi.json generate.yaml templates/* headroom_api.py >made.sha256; }; }
 
 # quick is for whoever changed a line: it tests what the change is in.
 quick: generate

@@ -262,7 +262,8 @@ func (p *tab) fill(selector, text string) {
 	field := chromedp.CSS(selector)
 	p.do("finding "+selector, chromedp.ScrollIntoView(field), chromedp.WaitVisible(field))
 	ask[any](p, fmt.Sprintf(`document.querySelector(%q).value = ""; 0`, selector))
-	p.do("filling "+selector, chromedp.SendKeys(field, text))
+	// chromedp's SendKeys reads an element's attributes beside the goroutine that hears of their changes.
+	p.do("filling "+selector, chromedp.Focus(field), chromedp.KeyEvent(text))
 }
 
 // keys types into whatever has the focus.

@@ -37,13 +37,15 @@ quick: generate
 	scripts/quick
 
 # The race detector would slow numerical loops tenfold. It does not watch those of gonum, Go's own hashes (every connection to PostgreSQL and every PIN
-# takes thousands), and packages that start nothing beside their caller and share nothing (TestUnwatchedPackagesShareNothing).
+# takes thousands), and packages that start nothing beside their caller and share nothing (TestUnwatchedPackagesShareNothing). What checks reads what was
+# compiled so, too, and nothing is compiled twice.
 UNWATCHED := gonum.org/... crypto/internal/fips140/... $(addprefix headroom/internal/optimizer/,descent fit kernel policy probit search warp)
+RACE := -race $(UNWATCHED:%=-gcflags=%=-race=false)
 
 # Each parser's fuzz target is tried with random mutations of its seeds for two seconds, other ones at every commit. What go vet finds, check has found. Where
 # packages wait for a browser or for servers, one more than there are processors computes. The race detector would let each program sleep a second at its end.
 test: tools check
-	GORACE=atexit_sleep_ms=20 GOGC=400 HEADROOM_FUZZ_TIME=2s HEADROOM_FUZZ_SEED=$(VERSION) go test -race $(UNWATCHED:%=-gcflags=%=-race=false) -vet=off -timeout 20m \
+	GORACE=atexit_sleep_ms=20 GOGC=400 HEADROOM_FUZZ_TIME=2s HEADROOM_FUZZ_SEED=$(VERSION) go test $(RACE) -vet=off -timeout 20m \
 		-p $$(($$(getconf _NPROCESSORS_ONLN) + 1)) ./...
 
 tools:
@@ -55,8 +57,9 @@ check:
 	sha256sum --quiet -c <<<"$$sums" || { echo 'The generated code was stale; it is made anew now: commit it.'; exit 1; }
 	go mod tidy -diff
 	unformatted=$$(gofmt -l cmd internal migrations web e2e); [ -z "$$unformatted" ] || { echo "Not formatted: $$unformatted"; exit 1; }
-	go vet ./...
-	go tool staticcheck ./...
+	scripts/install gcc
+	go vet $(RACE) ./...
+	GOFLAGS="$${GOFLAGS:-} $(RACE)" "$$(go tool -n staticcheck)" ./...
 
 # fuzz looks longer than the tests do, and by the code that inputs reach, for what a parser cannot take: ten minutes each.
 fuzz:

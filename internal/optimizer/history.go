@@ -91,6 +91,11 @@ func (s *task) readBeyond(n int) bool {
 // would differ from the first: the noise of some metric is given, or came with a reading, or two
 // readings of the same settings differed.
 func (s *task) readingsVary() bool {
+	s.varies.Do(func() { s.vary = s.readingsDiffer() })
+	return s.vary
+}
+
+func (s *task) readingsDiffer() bool {
 	for i, m := range s.cfg.Metrics {
 		if !s.cfg.Fit || !m.FreeNoise {
 			return true

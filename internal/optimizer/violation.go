@@ -44,7 +44,7 @@ func (s *account) ViolationTrace(ctx context.Context) ([][]Violation, error) {
 		for i := range n {
 			if excess, ok := s.excess(i+1, c, j); ok {
 				v.Add(excess)
-				v.Estimated += expected(i, j)
+				v.Estimated += expected[i][j]
 				if bound != nil && steps[i].Suggested {
 					v.Bounded.Add(excess)
 				}

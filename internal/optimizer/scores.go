@@ -27,7 +27,8 @@ type climber struct {
 	score search.Score
 }
 
-// scoredPlaces are those of a finite list that the algorithm chooses among, and what it makes of them.
+// scoredPlaces are those of a finite list that the algorithm chooses among, and what it makes of
+// them.
 type scoredPlaces struct {
 	at       []Place
 	draw     Draw
@@ -38,7 +39,8 @@ type scoredPlaces struct {
 	fellBack bool
 }
 
-// scoreList scores a finite list. The error is ErrNoneAllowed where there is nothing to choose among.
+// scoreList scores a finite list. The error is ErrNoneAllowed where there is nothing to choose
+// among.
 func (s *decision) scoreList(ctx context.Context, at []Place, known Known) (*scoredPlaces, error) {
 	if len(at) == 0 {
 		return nil, ErrNoneAllowed

@@ -61,7 +61,8 @@ func fillAtRandom(random *rand.Rand, v reflect.Value) {
 	case reflect.Int:
 		v.SetInt(int64(random.IntN(3) * random.IntN(1e6)))
 	case reflect.Float64:
-		v.SetFloat([]float64{0, math.Copysign(0, -1), 1, 1e-6, 1e-7, 1e21, -1e20, 0.1, math.MaxFloat64, random.NormFloat64() * math.Pow(10, float64(random.IntN(60)-30))}[random.IntN(10)])
+		anySize := random.NormFloat64() * math.Pow(10, float64(random.IntN(60)-30))
+		v.SetFloat([]float64{0, math.Copysign(0, -1), 1, 1e-6, 1e-7, 1e21, -1e20, 0.1, math.MaxFloat64, anySize}[random.IntN(10)])
 	default:
 		panic("a row has a field of a kind that is not filled in here: " + v.Kind().String())
 	}

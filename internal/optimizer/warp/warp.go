@@ -222,9 +222,9 @@ var nodes, weights = func() (x, w []float64) {
 }()
 
 // Moments are the mean and the standard deviation of w⁻¹(U) for U ~ N(mean, sd²): exact for the
-// identity, else by a rule of 32 points. Those of a logarithm are made by tails that nobody believes in,
-// a mean of e^{sd²/2} times the median: of a logarithm they are the median, and half the central
-// interval of two standard deviations.
+// identity, else by a rule of 32 points. Those of a logarithm are made by tails that nobody
+// believes in, a mean of e^{sd²/2} times the median: of a logarithm they are the median, and half
+// the central interval of two standard deviations.
 func (w Warp) Moments(mean, sd float64) (m, s float64) {
 	switch {
 	case w == Identity:

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"headroom/internal/db"
 	"headroom/internal/db/dbtest"
 	"headroom/internal/study"
@@ -228,4 +230,136 @@ func TestDecisionIsGivenUpWhenAnotherCameFirst(t *testing.T) {
 	if snap := b.intact(t); len(snap.Trials) != 1 {
 		t.Fatalf("there are %d trials", len(snap.Trials))
 	}
+}
+
+// failing is a store whose choosing lock is free once the gate opens, and of which writes of some
+// numbers fail in the database.
+type failing struct {
+	study.Store
+	entered, gate chan struct{} // entered hears of who comes for the lock
+	fail          map[int]func(ctx context.Context, cmd *study.Command) context.Context
+	writes        int
+}
+
+func (f *failing) Choosing(ctx context.Context, id string, choose func(ctx context.Context) error) error {
+	f.entered <- struct{}{}
+	<-f.gate
+	return f.Store.Choosing(ctx, id, choose)
+}
+
+func (f *failing) Write(ctx context.Context, id string, cmd study.Command, known study.Known, decide func([]ledger.Event) (study.Append, error)) error {
+	f.writes++
+	if fail := f.fail[f.writes]; fail != nil {
+		ctx = fail(ctx, &cmd)
+	}
+	return f.Store.Write(ctx, id, cmd, known, decide)
+}
+
+// joining tells when its caller has joined those who wait.
+type joining struct {
+	context.Context
+	joined func()
+}
+
+func (j joining) Done() <-chan struct{} {
+	j.joined()
+	return j.Context.Done()
+}
+
+// TestWhatIsNotWrittenIsNotBuiltOn: a decision is made while the one before it is written. Where
+// that fails, the ledger is as if it had not been asked for.
+func TestWhatIsNotWrittenIsNotBuiltOn(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	used := &study.IdempotencyKey{Caller: "token:a", Request: "POST /ask", Key: "k", Body: sha256.New()}
+	b.tellSome(t, b.id, used)
+	store := &failing{Store: b.stores[0].Studies, entered: make(chan struct{}, 2), gate: make(chan struct{})}
+	store.fail = map[int]func(context.Context, *study.Command) context.Context{
+		3: func(ctx context.Context, cmd *study.Command) context.Context { cmd.Key = used; return ctx },
+		5: func(ctx context.Context, cmd *study.Command) context.Context { cmd.IfMatch = 1; return ctx },
+		6: func(ctx context.Context, _ *study.Command) context.Context { return gone(ctx) },
+	}
+	const asks, fail = 9, 3
+	overlapping := study.NewService(store, study.Options{})
+	t.Cleanup(overlapping.Stop)
+	came := make(chan error, asks)
+	for i := range asks {
+		joined := make(chan struct{})
+		go func() {
+			_, _, err := overlapping.Ask(joining{t.Context(), sync.OnceFunc(func() { close(joined) })}, ana, b.id, study.Ask{})
+			came <- err
+		}()
+		<-joined
+		if i == 0 {
+			<-store.entered // alone, so that the others wait together
+		}
+	}
+	close(store.gate)
+	var before, stale, left int
+	for range asks {
+		var done *study.AlreadyDone
+		switch err := <-came; {
+		case errors.As(err, &done):
+			before++
+		case errors.Is(err, study.ErrStale):
+			stale++
+		case errors.Is(err, context.Canceled):
+			left++
+		case err != nil:
+			t.Error(err)
+		}
+	}
+	if before != 1 || stale != 1 || left != 1 {
+		t.Errorf("%d had been carried out before, %d were stale and %d left, want one each", before, stale, left)
+	}
+	b.intact(t)
+	alone, err := b.services[1].Create(t.Context(), ana, definition())
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.tellSome(t, alone.ID, nil)
+	for _, count := range []int{1, asks - fail - 1} {
+		if _, _, err := b.services[1].Ask(t.Context(), ana, alone.ID, study.Ask{Count: &count}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if diff := cmp.Diff(b.said(t, alone.ID), b.said(t, b.id)); diff != "" {
+		t.Errorf("without the asks that failed, and with them: %s", diff)
+	}
+}
+
+// gone is the context of a caller who has left.
+func gone(ctx context.Context) context.Context {
+	ctx, leave := context.WithCancel(ctx)
+	leave()
+	return ctx
+}
+
+// tellSome asks for some trials and tells their results, the first under a key.
+func (b *bench) tellSome(t *testing.T, id string, key *study.IdempotencyKey) {
+	t.Helper()
+	for n := range 4 {
+		_, numbers, err := b.services[1].Ask(t.Context(), study.Command{By: "Ana", Key: key}, id, study.Ask{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		key = nil
+		readings := map[string]ledger.Reading{"y": {Value: float64(n % 3)}, "c": {Value: float64(n) / crowd}}
+		if _, err := b.services[1].Tell(t.Context(), ana, id, numbers[0], ledger.Telling{Metrics: readings}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// said is what the events of a study say.
+func (b *bench) said(t *testing.T, id string) (all []string) {
+	t.Helper()
+	events, err := b.stores[1].Studies.Events(t.Context(), id, 0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range events {
+		all = append(all, string(e.Data))
+	}
+	return all
 }

@@ -8,11 +8,11 @@ import (
 
 // Meter adds up values. What several of them share, or one holds twice, is counted once.
 type Meter struct {
-	seen map[unsafe.Pointer]bool
+	seen map[unsafe.Pointer]struct{}
 }
 
 // NewMeter returns a meter that has seen nothing.
-func NewMeter() *Meter { return &Meter{seen: map[unsafe.Pointer]bool{}} }
+func NewMeter() *Meter { return &Meter{seen: map[unsafe.Pointer]struct{}{}} }
 
 // Of returns the bytes that value leads to by pointers, slices, maps, strings and interfaces and
 // that were not counted before. Functions and channels lead nowhere. Maps are estimated from their
@@ -92,11 +92,9 @@ func (m *Meter) entries(v reflect.Value) (bytes int64) {
 
 // first says whether the memory at p is new to the meter.
 func (m *Meter) first(p unsafe.Pointer) bool {
-	if m.seen[p] {
-		return false
-	}
-	m.seen[p] = true
-	return true
+	before := len(m.seen)
+	m.seen[p] = struct{}{}
+	return len(m.seen) > before
 }
 
 // leads says whether values of a type can lead to other memory.

@@ -3,6 +3,7 @@ package optimizer
 import (
 	"context"
 	"slices"
+	"sync"
 
 	"headroom/internal/optimizer/checkpoint"
 	"headroom/internal/optimizer/policy"
@@ -14,6 +15,12 @@ type account struct {
 	shown       *shown
 	multipliers []float64 // of the next decision
 	trace       tracing
+
+	// What is made of the trace when it is first asked for.
+	stepped    sync.Once
+	steps      []policy.Footstep
+	violated   sync.Once
+	violations [][]Violation
 }
 
 // Multipliers returns one per constraint, for the next decision, or nil for algorithms without.

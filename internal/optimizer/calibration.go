@@ -14,10 +14,6 @@ func (s *account) Calibrations(ctx context.Context) ([]Calibration, error) {
 	if err != nil {
 		return nil, err
 	}
-	before, err := s.playedBefore(ctx)
-	if err != nil {
-		return nil, err
-	}
 	known := map[float64]bands{} // by degrees of freedom
 	for i := range out {
 		for n, r := range s.history.Rounds {
@@ -32,7 +28,7 @@ func (s *account) Calibrations(ctx context.Context) ([]Calibration, error) {
 				central = bandsOf(freedom)
 				known[freedom] = central
 			}
-			out[i].add(n+1, trace[n].residuals[i], central, s.readAmong(before[n], n+1, i))
+			out[i].add(n+1, trace[n].residuals[i], central, s.readAmong(trace[n].before, n+1, i))
 		}
 		for _, c := range []*Coverage{&out[i].Coverage, &out[i].New, &out[i].Repeated} {
 			c.divide()

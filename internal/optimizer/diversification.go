@@ -59,10 +59,18 @@ func (s *decision) diverse() []Place {
 // diversified is the best of the places not tried yet that lie apart from those that wait, and what
 // was found where there is none.
 func (s *decision) diversified(ctx context.Context, known Known, found maximum) (maximum, error) {
-	at := s.diverse()
+	among := found.among
+	if among == nil {
+		var err error
+		if among, err = s.scoreList(ctx, s.diverse(), known); errors.Is(err, ErrNoneAllowed) {
+			return found, nil
+		} else if err != nil {
+			return maximum{}, err
+		}
+	}
 	beside, tried, least := s.nearPending(), s.tried(), math.Log(safeEnough)
-	elsewhere, err := s.bestWhere(ctx, at, known, func(scores policy.Scores, i int) bool {
-		return scores.Allowed[i] && scores.Fallback[i] >= least && !beside(at[i]) && !tried(at[i])
+	elsewhere, err := s.bestWhere(among, func(i int) bool {
+		return among.scores.Allowed[i] && among.scores.Fallback[i] >= least && !beside(among.at[i]) && !tried(among.at[i])
 	})
 	if errors.Is(err, ErrNoneAllowed) {
 		return found, nil

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"headroom/internal/optimizer/cores"
 	"headroom/internal/optimizer/kernel"
 	"headroom/internal/optimizer/policy"
 	"headroom/internal/optimizer/posterior"
@@ -15,14 +16,34 @@ import (
 // units; nil leaves their means 0.
 func (v *view) estimate(ctx context.Context, at []Place, known func(j, i int) float64) ([]policy.Estimate, error) {
 	out := v.givenEstimates(at, known)
-	for i := range v.sources {
+	return out, v.eachSource(func(i int) error {
 		p, err := v.sources[i].Predict(ctx, v.points(v.sources[i].kernel, at), nil)
-		if err != nil {
-			return nil, err
+		if err == nil {
+			v.take(&v.sources[i], p, out)
 		}
-		v.take(&v.sources[i], p, out)
+		return err
+	})
+}
+
+// manyRows is how many rows a factor has that takes longer to pass over than to wait for others to
+// do so beside it.
+const manyRows = 256
+
+// eachSource does something with every source, on all cores where they are large.
+func (v *view) eachSource(do func(i int) error) error {
+	if len(v.sources) < 2 || v.sources[0].arrived < manyRows {
+		for i := range v.sources {
+			if err := do(i); err != nil {
+				return err
+			}
+		}
+		return nil
 	}
-	return out, nil
+	work := cores.New()
+	for i := range v.sources {
+		work.Go(func() error { return do(i) })
+	}
+	return work.Wait()
 }
 
 // take turns what a source predicts into estimates of its targets.

@@ -1,13 +1,10 @@
 package optimizer
 
 import (
-	"context"
 	"encoding/binary"
 	"fmt"
 	"math"
 	"slices"
-
-	"headroom/internal/optimizer/checkpoint"
 )
 
 // ending is the spell during which decision t finds the round failed or abandoned, if it does.
@@ -58,26 +55,15 @@ func (s *task) readAmong(rounds []int, t, metric int) bool {
 	})
 }
 
-// placeWork is about how many multiplications of a solve take as long as comparing two places.
-const placeWork = 8
-
-// playedBefore lists for each round the rounds before it that were played at the same place. The
-// error is that of ctx.
-func (s *task) playedBefore(ctx context.Context) ([][]int, error) {
-	before := make([][]int, len(s.history.Rounds))
-	work := checkpoint.NewMeter(ctx)
-	for n := range before {
-		here := s.placeOf(n + 1)
-		for t := 1; t <= n; t++ {
-			if samePlace(s.placeOf(t), here) {
-				before[n] = append(before[n], t)
-			}
-		}
-		if err := work.Spend(placeWork * n); err != nil {
-			return nil, err
+// playedBefore lists the rounds before t that were played at the same place.
+func (s *task) playedBefore(t int) (rounds []int) {
+	here := s.placeOf(t)
+	for n := 1; n < t; n++ {
+		if samePlace(s.placeOf(n), here) {
+			rounds = append(rounds, n)
 		}
 	}
-	return before, nil
+	return rounds
 }
 
 // excess is g_j of a round's reading in metric units, against the true threshold.
@@ -105,6 +91,11 @@ func (s *task) readBeyond(n int) bool {
 // would differ from the first: the noise of some metric is given, or came with a reading, or two
 // readings of the same settings differed.
 func (s *task) readingsVary() bool {
+	s.varies.Do(func() { s.vary = s.readingsDiffer() })
+	return s.vary
+}
+
+func (s *task) readingsDiffer() bool {
 	for i, m := range s.cfg.Metrics {
 		if !s.cfg.Fit || !m.FreeNoise {
 			return true

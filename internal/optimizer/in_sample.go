@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"headroom/internal/optimizer/checkpoint"
+	"headroom/internal/optimizer/cores"
 	"headroom/internal/optimizer/policy"
 	"headroom/internal/optimizer/posterior"
 )
@@ -109,15 +110,14 @@ func (s *shown) predictRounds(ctx context.Context, from, until int) ([]policy.Es
 		at = append(at, s.placeOf(t))
 	}
 	out := s.givenEstimates(at, nil)
-	for i := range s.sources {
+	return out, s.eachSource(func(i int) error {
 		src := &s.sources[i]
 		p, err := s.predictOwn(ctx, src, from, s.points(src.kernel, at))
-		if err != nil {
-			return nil, err
+		if err == nil {
+			s.take(src, p, out)
 		}
-		s.take(src, p, out)
-	}
-	return out, nil
+		return err
+	})
 }
 
 // predictOwn is what a source predicts at the points of the rounds from+1 on.
@@ -134,15 +134,28 @@ func (s *shown) predictOwn(ctx context.Context, src *source, from int, at poster
 }
 
 // expectedExcess returns E[g_j⁺(x_s)] of round s = i+1 under the posterior shown, whose estimates
-// at all rounds are given, in metric units.
-func (s *shown) expectedExcess(estimates []policy.Estimate) func(i, j int) float64 {
-	return func(i, j int) float64 {
-		c := s.cfg.Costs[j]
-		if c.Knowledge == Given {
-			return max(c.Excess(s.history.Rounds[i].Costs[j]), 0)
+// at all rounds are given, in metric units, as [i][j].
+func (s *shown) expectedExcess(estimates []policy.Estimate) [][]float64 {
+	out := make([][]float64, len(s.history.Rounds))
+	onCores(len(out), func(i int) {
+		for j, c := range s.cfg.Costs {
+			if c.Knowledge == Given {
+				out[i] = append(out[i], max(c.Excess(s.history.Rounds[i].Costs[j]), 0))
+				continue
+			}
+			e, t := estimates[1+j], s.regime.transforms[1+j]
+			out[i] = append(out[i], t.excess(e.Mean[i]-t.margin, e.SD[i], c.Threshold))
 		}
-		e := estimates[1+j]
-		t := s.regime.transforms[1+j]
-		return t.excess(e.Mean[i]-t.margin, e.SD[i], c.Threshold)
-	}
+	})
+	return out
+}
+
+// onCores does something short for each of n indices, on all cores.
+func onCores(n int, do func(i int)) {
+	_ = cores.Stretches(n, func(from, to int) error {
+		for i := from; i < to; i++ {
+			do(i)
+		}
+		return nil
+	})
 }

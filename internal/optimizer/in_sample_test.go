@@ -1,12 +1,7 @@
 package optimizer
 
 import (
-	"context"
-	"math"
 	"testing"
-	"time"
-
-	"headroom/internal/optimizer/checkpoint"
 )
 
 // TestLookingBackIsThePosteriorThere: at the points of all rounds, those whose readings wait, came
@@ -64,26 +59,5 @@ func compareLookingBack(t *testing.T, what string, s *State) {
 				t.Errorf("%s, target %d, round %d: %v ± %v looking back, %v ± %v there", what, k, i+1, found[k].Mean[i], found[k].SD[i], want[k].Mean[i], want[k].SD[i])
 			}
 		}
-	}
-}
-
-// TestCalibrationsGiveWay: comparing thousands of places with each other is divided into slices as
-// all work is.
-func TestCalibrationsGiveWay(t *testing.T) {
-	t.Parallel()
-	const n = 4000
-	h := &History{Rounds: make([]Round, n)}
-	for i := range h.Rounds {
-		_, u := math.Modf(0.618 * float64(i))
-		h.Rounds[i] = Round{Point: []float64{u, u}, Arm: -1}
-	}
-	reached := 0
-	ctx := checkpoint.With(t.Context(), func(context.Context) error { reached++; return nil })
-	begun := time.Now()
-	if _, err := (&task{history: h}).playedBefore(ctx); err != nil {
-		t.Fatal(err)
-	}
-	if reached == 0 {
-		t.Errorf("%d places are compared for %v without a checkpoint", n, time.Since(begun))
 	}
 }

@@ -77,10 +77,11 @@ func (v *view) describeIncumbent(ctx context.Context) error {
 	for _, e := range estimates {
 		c.mean, c.sd = append(c.mean, e.Mean[0]), append(c.sd, e.SD[0])
 	}
-	for i := range v.sources {
-		c.beside = append(c.beside, v.sources[i].Refer(v.points(v.sources[i].kernel, at)))
-	}
-	return nil
+	c.beside = make([]*posterior.Reference, len(v.sources))
+	return v.eachSource(func(i int) error {
+		c.beside[i] = v.sources[i].Refer(v.points(v.sources[i].kernel, at))
+		return nil
+	})
 }
 
 // mostOthers is how many of the other points played, the most promising ones, are compared with x*
@@ -232,15 +233,15 @@ func (v *view) compare(ctx context.Context, at []Place, known func(j, i int) flo
 		return out, nil, err
 	}
 	out := v.givenEstimates(at, known)
-	for i := range v.sources {
+	return out, rival, v.eachSource(func(i int) error {
 		p, err := v.sources[i].Predict(ctx, v.points(v.sources[i].kernel, at), v.incumbent.beside[i])
 		if err != nil {
-			return nil, nil, err
+			return err
 		}
 		v.take(&v.sources[i], p, out)
 		for _, k := range v.sources[i].targets {
 			rival.Together[k] = p.Together
 		}
-	}
-	return out, rival, nil
+		return nil
+	})
 }

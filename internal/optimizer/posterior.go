@@ -139,10 +139,11 @@ func (s *shown) expectedRewards(estimate policy.Estimate) []float64 {
 	if rewards := s.soFar.expected(); rewards != nil {
 		return rewards
 	}
-	rewards := make([]float64, len(s.history.Rounds))
-	for _, n := range s.told(s.cfg.Objective.Metric) {
+	rewards, told := make([]float64, len(s.history.Rounds)), s.told(s.cfg.Objective.Metric)
+	onCores(len(told), func(i int) {
+		n := told[i]
 		rewards[n-1] = s.expectedReward(estimate.Mean[n-1], estimate.SD[n-1])
-	}
+	})
 	s.soFar.expect(rewards)
 	return rewards
 }
@@ -166,8 +167,7 @@ func (s *shown) expectedReward(mean, sd float64) float64 {
 	if t.warp == warp.Identity || t.warp.Logarithmic() {
 		return mean
 	}
-	value, _ := t.moments(mean, sd)
-	return t.sign * value
+	return t.sign * (t.centre + t.scale*t.warp.Mean(t.sign*mean, sd))
 }
 
 // shown is what is told of the posterior: from arrived data in the window, nothing else.

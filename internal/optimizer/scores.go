@@ -18,6 +18,7 @@ type maximum struct {
 	runnerUp *RunnerUp
 	reason   string
 	draw     Draw
+	among    *scoredPlaces // nil where it was climbed to
 }
 
 // climber is one polished start.
@@ -26,49 +27,71 @@ type climber struct {
 	score search.Score
 }
 
-// best takes the largest score of a finite list.
-func (s *decision) best(ctx context.Context, at []Place, known Known) (maximum, error) {
-	return s.bestWhere(ctx, at, known, func(policy.Scores, int) bool { return true })
+// scoredPlaces are those of a finite list that the algorithm chooses among, and what it makes of
+// them.
+type scoredPlaces struct {
+	at       []Place
+	draw     Draw
+	input    *policy.Input
+	scores   policy.Scores
+	values   []float64
+	allowed  []bool
+	fellBack bool
 }
 
-// bestWhere is best of the places, by their index, that also suit.
-func (s *decision) bestWhere(ctx context.Context, at []Place, known Known, suits func(scores policy.Scores, i int) bool) (maximum, error) {
+// scoreList scores a finite list. The error is ErrNoneAllowed where there is nothing to choose
+// among.
+func (s *decision) scoreList(ctx context.Context, at []Place, known Known) (*scoredPlaces, error) {
 	if len(at) == 0 {
-		return maximum{}, ErrNoneAllowed
+		return nil, ErrNoneAllowed
 	}
-	draw := s.draw(s.Round())
-	of, input, err := s.choices(ctx, at, known.at(at), draw, false)
+	l := &scoredPlaces{draw: s.draw(s.Round())}
+	of, input, err := s.choices(ctx, at, known.at(at), l.draw, false)
 	if err != nil {
-		return maximum{}, err
+		return nil, err
 	}
 	if len(of) == 0 {
-		return maximum{}, ErrNoneAllowed
+		return nil, ErrNoneAllowed
 	}
-	at = pick(at, of)
-	scores, err := s.score(input)
+	l.at, l.input = pick(at, of), input
+	if l.scores, err = s.score(input); err != nil {
+		return nil, err
+	}
+	if err := s.askFurther(l.scores, l.at, false); err != nil {
+		return nil, err
+	}
+	l.values, l.allowed, l.fellBack = s.effective(l.scores, l.at)
+	return l, nil
+}
+
+// best takes the largest score of a finite list.
+func (s *decision) best(ctx context.Context, at []Place, known Known) (maximum, error) {
+	l, err := s.scoreList(ctx, at, known)
 	if err != nil {
 		return maximum{}, err
 	}
-	if err := s.askFurther(scores, at, false); err != nil {
-		return maximum{}, err
+	return s.bestWhere(l, func(int) bool { return true })
+}
+
+// bestWhere takes the largest score of the places, by their index, that also suit.
+func (s *decision) bestWhere(l *scoredPlaces, suits func(i int) bool) (maximum, error) {
+	allowed := slices.Clone(l.allowed)
+	for i := range allowed {
+		allowed[i] = allowed[i] && suits(i)
 	}
-	values, allowed, fellBack := s.effective(scores, at)
-	for i := range at {
-		allowed[i] = allowed[i] && suits(scores, i)
-	}
-	chosen := Argmax(values, scores.Untruncated, allowed, scores.Relative)
+	chosen := Argmax(l.values, l.scores.Untruncated, allowed, l.scores.Relative)
 	if chosen < 0 {
 		return maximum{}, ErrNoneAllowed
 	}
-	found := maximum{place: at[chosen], value: values[chosen], reason: reason(scores.Reason, fellBack), draw: draw}
+	found := maximum{place: l.at[chosen], value: l.values[chosen], reason: reason(l.scores.Reason, l.fellBack), draw: l.draw, among: l}
 	if s.traits.Drawn != nil {
-		found.draw.Z = s.drawnAt(input, chosen)
+		found.draw.Z = s.drawnAt(l.input, chosen)
 	}
-	for i, p := range at { // beside the best of a continuous space lie others that are hardly another choice
-		allowed[i] = allowed[i] && i != chosen && (p.Arm >= 0 || distinct(p.U, at[chosen].U))
+	for i, p := range l.at { // beside the best of a continuous space lie others that are hardly another choice
+		allowed[i] = allowed[i] && i != chosen && (p.Arm >= 0 || distinct(p.U, l.at[chosen].U))
 	}
-	if second := Argmax(values, scores.Untruncated, allowed, scores.Relative); second >= 0 {
-		found.runnerUp = &RunnerUp{Place: at[second], Acquisition: values[second]}
+	if second := Argmax(l.values, l.scores.Untruncated, allowed, l.scores.Relative); second >= 0 {
+		found.runnerUp = &RunnerUp{Place: l.at[second], Acquisition: l.values[second]}
 	}
 	return found, nil
 }

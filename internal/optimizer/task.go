@@ -3,6 +3,7 @@ package optimizer
 import (
 	"context"
 	"slices"
+	"sync"
 
 	"headroom/internal/optimizer/gp"
 	"headroom/internal/optimizer/kernel"
@@ -20,6 +21,9 @@ type task struct {
 	arms     *arms
 	spread   *spread
 	room     int64 // bytes that the model may take
+
+	varies sync.Once
+	vary   bool // see readingsVary
 }
 
 // Round is the number of the next decision.

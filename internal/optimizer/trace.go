@@ -65,7 +65,7 @@ func (s *account) traceFurther(ctx context.Context) (done bool, err error) {
 
 // traceRound looks back at decision t.
 func (s *account) traceRound(ctx context.Context, t int, slid windows) (RoundTrace, error) {
-	trace := RoundTrace{Multipliers: s.path.items[t-1], Horizon: s.horizon(t)}
+	trace := RoundTrace{Multipliers: s.path.items[t-1], Horizon: s.horizon(t), before: s.playedBefore(t)}
 	shown, err := s.observed(ctx, t, slid)
 	if err != nil {
 		return trace, err

@@ -21,11 +21,6 @@ func (s *account) Violations(ctx context.Context) ([]Violation, error) {
 
 // ViolationTrace returns the running figures, [round][constraint]. The error is that of ctx.
 func (s *account) ViolationTrace(ctx context.Context) ([][]Violation, error) {
-	n := len(s.history.Rounds)
-	trace := make([][]Violation, n)
-	for i := range trace {
-		trace[i] = make([]Violation, len(s.cfg.Costs))
-	}
 	steps, err := s.footsteps(ctx, s.traits.Bound != nil)
 	if err != nil {
 		return nil, err
@@ -34,7 +29,16 @@ func (s *account) ViolationTrace(ctx context.Context) ([][]Violation, error) {
 	if err != nil {
 		return nil, err
 	}
-	expected := s.shown.expectedExcess(estimates)
+	s.violated.Do(func() { s.violations = s.violationTrace(steps, s.shown.expectedExcess(estimates)) })
+	return s.violations, nil
+}
+
+func (s *account) violationTrace(steps []policy.Footstep, expected [][]float64) [][]Violation {
+	n := len(s.history.Rounds)
+	trace := make([][]Violation, n)
+	for i := range trace {
+		trace[i] = make([]Violation, len(s.cfg.Costs))
+	}
 	for j, c := range s.cfg.Costs {
 		var v Violation
 		var bound []float64
@@ -44,7 +48,7 @@ func (s *account) ViolationTrace(ctx context.Context) ([][]Violation, error) {
 		for i := range n {
 			if excess, ok := s.excess(i+1, c, j); ok {
 				v.Add(excess)
-				v.Estimated += expected(i, j)
+				v.Estimated += expected[i][j]
 				if bound != nil && steps[i].Suggested {
 					v.Bounded.Add(excess)
 				}
@@ -55,7 +59,7 @@ func (s *account) ViolationTrace(ctx context.Context) ([][]Violation, error) {
 			trace[i][j] = v
 		}
 	}
-	return trace, nil
+	return trace
 }
 
 // RegretBounds returns the algorithm's bound on the cumulative regret after each round, in units of
@@ -78,11 +82,13 @@ func (s *account) footsteps(ctx context.Context, wanted bool) ([]policy.Footstep
 	if err != nil {
 		return nil, err
 	}
-	steps := make([]policy.Footstep, len(trace))
-	for i, t := range trace {
-		steps[i] = s.footstep(i+1, t)
-	}
-	return steps, nil
+	s.stepped.Do(func() {
+		s.steps = make([]policy.Footstep, len(trace))
+		for i, t := range trace {
+			s.steps[i] = s.footstep(i+1, t)
+		}
+	})
+	return s.steps, nil
 }
 
 // footstep is what bounds need to know of one round.

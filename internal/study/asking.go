@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"headroom/internal/scheduler"
@@ -14,8 +15,8 @@ import (
 // Asks of one study that wait at the same time are answered together: the study is read once, after
 // all of them came, and decided on from that, one trial after another, as one ask for so many
 // would. What is known of the readings and of the trials that wait is worked out once. Each ask is
-// written by itself, with its own author, idempotency key and answer, as soon as it is decided, so that
-// one that is refused is refused alone.
+// written by itself, with its own author, idempotency key and answer, as soon as it is decided, and
+// while the next is; one that is refused is refused alone.
 
 // asking is one caller's ask.
 type asking struct {
@@ -60,6 +61,9 @@ func (s *Service) answerAll(id string, all []*asking) (left []*asking) {
 	var refused error
 	answer := func(ctx context.Context) error {
 		left, refused = s.answerEach(scheduler.With(ctx, scheduler.Choosing), id, all)
+		if errors.Is(refused, supervisor.ErrPanicked) {
+			return refused
+		}
 		return nil
 	}
 	err := s.Derived.Jobs.Do(context.Background(), "asks", id, answeringTime, answer)
@@ -73,7 +77,7 @@ func (s *Service) answerAll(id string, all []*asking) (left []*asking) {
 }
 
 // atOnce is how long the lock is held for those who ask together, once the first of them has been
-// answered, for whom all is worked out that the others share: then other servers, and people with
+// decided for, for whom all is worked out that the others share: then other servers, and people with
 // trials of their own, have their turn.
 const atOnce = 2 * time.Second
 
@@ -85,43 +89,86 @@ func (s *Service) answerEach(ctx context.Context, id string, all []*asking) (lef
 		if err != nil {
 			return err
 		}
-		made := succession{snap: snap}
-		var first time.Time // when the first was answered
-		for i, a := range all {
-			if i > 0 && s.options.Now().Sub(first) > atOnce {
-				left = all[i:]
-				return nil
+		one := s.decide(ctx, all[0], succession{snap: snap})
+		until := s.options.Now().Add(atOnce)
+		for left = all[1:]; one != nil; {
+			var next *asking
+			if len(left) > 0 && !s.options.Now().After(until) {
+				next, left = left[0], left[1:]
 			}
-			if err := s.answerNext(ctx, &made, a); err != nil {
+			if one, err = s.writeWhileNext(ctx, one, next); err != nil {
 				return err
-			}
-			if i == 0 {
-				first = s.options.Now()
 			}
 		}
 		return nil
 	})
-	return left, err
+	if err != nil {
+		return nil, err
+	}
+	return left, nil
 }
 
-// answerNext decides and writes for one of them, within the time of its caller. An error is one
-// that ends it for all.
-func (s *Service) answerNext(ctx context.Context, made *succession, a *asking) error {
+// decided is an ask with what was decided for it.
+type decided struct {
+	*asking
+	before, after succession // that it was decided from, and that the next one is
+	ruled         ruling
+	refused       error
+}
+
+// within is the caller's context, which ends with ctx as well.
+func (a *asking) within(ctx context.Context) (own context.Context, end func()) {
 	own, cancel := context.WithCancel(scheduler.With(a.ctx, scheduler.Choosing))
-	defer cancel()
-	defer context.AfterFunc(ctx, cancel)()
-	before := made.clone()
-	prepared, refused := s.ruleNext(own, a.cmd, made, a.ask)
+	stop := context.AfterFunc(ctx, cancel)
+	return own, func() { stop(); cancel() }
+}
+
+// decide decides for one of them, within the time of its caller.
+func (s *Service) decide(ctx context.Context, a *asking, before succession) *decided {
+	ctx, end := a.within(ctx)
+	defer end()
+	d := &decided{asking: a, before: before, after: before.clone()}
+	if d.ruled, d.refused = s.ruleNext(ctx, a.cmd, &d.after, a.ask); d.refused != nil {
+		d.after = before
+	}
+	return d
+}
+
+// writeWhileNext writes what was decided for one of them, and decides for the next meanwhile, if
+// there is one: as if it were written, and once more if it is not. An error is one that ends it for
+// all.
+func (s *Service) writeWhileNext(ctx context.Context, one *decided, next *asking) (following *decided, err error) {
+	var writing sync.WaitGroup
+	defer writing.Wait() // also where deciding panics
+	written := false
+	writing.Go(func() {
+		err = supervisor.Recovered(ctx, func(ctx context.Context) (err error) {
+			written, err = s.writeDecided(ctx, one)
+			return err
+		})
+	})
+	if next != nil {
+		following = s.decide(ctx, next, one.after)
+	}
+	writing.Wait()
+	if err == nil && next != nil && !written && one.refused == nil {
+		following = s.decide(ctx, next, one.before)
+	}
+	return following, err
+}
+
+// writeDecided writes what was decided for one of them, and tells its caller, within whose time. An
+// error is one that ends it for all.
+func (s *Service) writeDecided(ctx context.Context, d *decided) (written bool, err error) {
+	own, end := d.within(ctx)
+	defer end()
 	after, numbers, err := (*ledger.Snapshot)(nil), []int(nil), own.Err()
 	if err == nil {
-		after, numbers, err = s.writeChoice(own, a.cmd, made.snap, before.count, prepared, refused)
-	}
-	if err != nil {
-		*made = before
+		after, numbers, err = s.writeChoice(own, d.cmd, d.before.snap, d.before.count, d.ruled, d.refused)
 	}
 	if err != nil && ctx.Err() != nil {
-		return ctx.Err()
+		return false, ctx.Err()
 	}
-	a.answer(after, numbers, err)
-	return nil
+	d.answer(after, numbers, err)
+	return err == nil, nil
 }

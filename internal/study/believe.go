@@ -76,10 +76,10 @@ func readout(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State)
 	for k, calibration := range calibrations {
 		out.Calibration[c.MetricNames[k]] = calibrated(calibration)
 	}
-	theorem := TheoremOf(snap, out)
-	out.Violation = violations(snap, violated, theorem)
+	bounds := boundsOf(TheoremOf(snap, out))
+	out.Violation = bounds.violations(snap, violated)
 	if n := len(regret); n > 0 {
-		out.Regret = regretOut(regret[n-1], theorem)
+		out.Regret = bounds.regret(regret[n-1])
 	}
 	out.account(c, budgets)
 	return out, nil
@@ -145,15 +145,28 @@ func calibrated(c optimizer.Calibration) Calibration {
 	return out
 }
 
-// violations are told with what a bound rests on, nil where none is drawn.
-func violations(snap *ledger.Snapshot, by []optimizer.Violation, theorem *Theorem) map[string]ViolationOut {
-	out := map[string]ViolationOut{}
+// bounds are told with what they rest on.
+type bounds struct {
+	*Theorem              // nil where none are drawn
+	onViolation, onRegret struct{ kind, why string }
+}
+
+func boundsOf(theorem *Theorem) *bounds {
+	b := &bounds{Theorem: theorem}
+	if theorem != nil {
+		b.onViolation.kind, b.onViolation.why = theorem.Worth()
+		b.onRegret.kind, b.onRegret.why = theorem.OnRegret().Worth()
+	}
+	return b
+}
+
+func (b *bounds) violations(snap *ledger.Snapshot, by []optimizer.Violation) map[string]ViolationOut {
+	out := make(map[string]ViolationOut, len(by))
 	for j, v := range by {
 		told := ViolationOut{Soft: v.Soft, Hard: v.Hard, Largest: v.Largest, Rounds: v.Rounds, Estimated: finiteOrNil(v.Estimated)}
 		if v.HasBound {
-			kind, why := theorem.Worth()
-			told.Bound, told.BoundKind, told.BoundWhy = finiteOrNil(v.Bound), &kind, &why
-			told.Left = finiteOrNil(v.Bound - theorem.sum(v.Bounded))
+			told.Bound, told.BoundKind, told.BoundWhy = finiteOrNil(v.Bound), &b.onViolation.kind, &b.onViolation.why
+			told.Left = finiteOrNil(v.Bound - b.sum(v.Bounded))
 		}
 		k := snap.Definition.Constraints[j]
 		if !k.Given() && !snap.HasReading(k.Metric) {
@@ -164,9 +177,8 @@ func violations(snap *ledger.Snapshot, by []optimizer.Violation, theorem *Theore
 	return out
 }
 
-func regretOut(bound float64, theorem *Theorem) *RegretOut {
-	kind, why := theorem.OnRegret().Worth()
-	return &RegretOut{finiteOrNil(bound), kind, why}
+func (b *bounds) regret(bound float64) *RegretOut {
+	return &RegretOut{finiteOrNil(bound), b.onRegret.kind, b.onRegret.why}
 }
 
 func recommendation(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State) (*Recommendation, error) {

@@ -57,13 +57,13 @@ func (s *Models) HistoryOf(ctx context.Context, snap *ledger.Snapshot) ([]Histor
 	if err != nil {
 		return nil, err
 	}
-	theorem := TheoremOf(snap, readout) // as they stand now: what breaks a proof breaks it for every row
+	bounds := boundsOf(TheoremOf(snap, readout)) // as they stand now: what breaks a proof breaks it for every row
 	rows := make([]HistoryRow, len(snap.Trials))
 	for i := range snap.Trials {
 		rows[i] = historyRow(snap, i, trace[i])
-		rows[i].Violation = violations(snap, running[i], theorem)
+		rows[i].Violation = bounds.violations(snap, running[i])
 		if regret != nil {
-			rows[i].Regret = regretOut(regret[i], theorem)
+			rows[i].Regret = bounds.regret(regret[i])
 		}
 	}
 	return rows, nil

@@ -18,6 +18,7 @@ import (
 	"math"
 	"slices"
 
+	"headroom/internal/optimizer/cores"
 	"headroom/internal/optimizer/kernel"
 )
 
@@ -104,9 +105,9 @@ type Result struct {
 	Evaluations  int     // of the posterior, over all starts
 }
 
-// MAP returns the best of the modes that several starts lead to. It is deterministic: the same
-// problem gives the same bits on one machine. When ctx ends it returns the best of the starts that
-// finished, or the error of ctx if none has. Other errors name the field that cannot be used.
+// MAP returns the best of the modes that several starts lead to, on all cores. It is deterministic:
+// the same problem gives the same bits on one machine. Its error is that of ctx, or names the field
+// that cannot be used.
 func MAP(ctx context.Context, problem Problem) (Result, error) {
 	return search(ctx, problem, func(starts [][]float64) [][]float64 { return starts })
 }
@@ -124,23 +125,27 @@ func search(ctx context.Context, problem Problem, from func(starts [][]float64) 
 	if err := problem.complete(); err != nil {
 		return Result{}, err
 	}
-	posterior := newPosterior(&problem)
+	posterior, work := newPosterior(&problem), cores.New()
+	starts := from(posterior.starts())
+	modes := make([]mode, len(starts))
+	for i, start := range starts {
+		work.Go(func() (err error) {
+			modes[i], err = minimise(ctx, posterior.another(), start)
+			return err
+		})
+	}
+	if err := work.Wait(); err != nil {
+		return Result{}, err
+	}
 	var best mode
 	evaluations := 0
-	for _, start := range from(posterior.starts()) {
-		found, err := minimise(ctx, posterior, start)
+	for _, found := range modes {
 		evaluations += found.evaluations
-		if err != nil {
-			break
-		}
-		if best.at == nil || found.value < best.value {
+		if found.at != nil && (best.at == nil || found.value < best.value) {
 			best = found
 		}
 	}
 	if best.at == nil {
-		if err := ctx.Err(); err != nil {
-			return Result{}, err
-		}
 		return Result{}, fmt.Errorf("no hyperparameters near the prior give a positive definite kernel matrix")
 	}
 	result := posterior.hyperparameters(best.at)

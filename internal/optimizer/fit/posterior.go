@@ -46,11 +46,17 @@ func newPosterior(problem *Problem) *posterior {
 			p.columns[c] = append(p.columns[c], v)
 		}
 	}
-	p.rows, p.inverse, p.room = factor.Triangle(0, len(p.y)), factor.Triangle(0, len(p.y)), factor.Square(len(p.y))
 	p.scaled = problem.FreeNoise && !slices.Contains(p.told, 0)
-	p.weights = make([]float64, len(p.y))
 	p.setBounds()
-	return p
+	return p.another()
+}
+
+// another is the same posterior, to be evaluated beside p.
+func (p *posterior) another() *posterior {
+	other, n := *p, len(p.y)
+	other.rows, other.inverse, other.room = factor.Triangle(0, n), factor.Triangle(0, n), factor.Square(n)
+	other.weights = make([]float64, n)
+	return &other
 }
 
 // setBounds says how far each θ may move.

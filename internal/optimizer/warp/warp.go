@@ -221,19 +221,10 @@ var nodes, weights = func() (x, w []float64) {
 	return x, w
 }()
 
-// Expect is E[f(w⁻¹(U))] for U ~ N(mean, sd²), by the 32-point Gauss–Hermite rule.
-func (w Warp) Expect(mean, sd float64, f func(z float64) float64) float64 {
-	sum := 0.0
-	for i, x := range nodes {
-		sum += weights[i] * f(w.From(mean+sd*x))
-	}
-	return sum
-}
-
 // Moments are the mean and the standard deviation of w⁻¹(U) for U ~ N(mean, sd²): exact for the
-// identity, else by Expect's rule. Those of a logarithm are made by tails that nobody believes in,
-// a mean of e^{sd²/2} times the median: of a logarithm they are the median, and half the central
-// interval of two standard deviations.
+// identity, else by a rule of 32 points. Those of a logarithm are made by tails that nobody
+// believes in, a mean of e^{sd²/2} times the median: of a logarithm they are the median, and half
+// the central interval of two standard deviations.
 func (w Warp) Moments(mean, sd float64) (m, s float64) {
 	switch {
 	case w == Identity:
@@ -241,7 +232,27 @@ func (w Warp) Moments(mean, sd float64) (m, s float64) {
 	case w.Logarithmic():
 		return w.From(mean), (w.From(mean+sd) - w.From(mean-sd)) / 2
 	}
-	m = w.Expect(mean, sd, func(z float64) float64 { return z })
-	variance := w.Expect(mean, sd, func(z float64) float64 { return (z - m) * (z - m) })
+	var z [32]float64
+	m, variance := w.mean(mean, sd, &z), 0.0
+	for i, z := range z {
+		variance += weights[i] * ((z - m) * (z - m))
+	}
 	return m, math.Sqrt(variance)
+}
+
+// Mean is that of Moments alone, which takes half as long.
+func (w Warp) Mean(mean, sd float64) float64 {
+	if w == Identity || w.Logarithmic() {
+		return w.From(mean)
+	}
+	return w.mean(mean, sd, new([32]float64))
+}
+
+// mean is E[w⁻¹(U)] by the 32-point Gauss–Hermite rule, with w⁻¹ at its nodes.
+func (w Warp) mean(mean, sd float64, z *[32]float64) (m float64) {
+	for i, x := range nodes {
+		z[i] = w.From(mean + sd*x)
+		m += weights[i] * z[i]
+	}
+	return m
 }

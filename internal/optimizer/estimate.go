@@ -14,9 +14,9 @@ import (
 // known gives the values of given constraints: known(j, i) is constraint j at place i in metric
 // units; nil leaves their means 0.
 func (v *view) estimate(ctx context.Context, at []Place, known func(j, i int) float64) ([]policy.Estimate, error) {
-	out := v.givenEstimates(at, known)
+	out, points := v.givenEstimates(at, known), v.seen(at)
 	for i := range v.sources {
-		p, err := v.sources[i].Predict(ctx, v.points(v.sources[i].kernel, at), nil)
+		p, err := v.sources[i].Predict(ctx, points(v.sources[i].kernel), nil)
 		if err != nil {
 			return nil, err
 		}
@@ -75,10 +75,10 @@ func shift(values []float64, by float64) {
 // meansAt are the posterior means of every target at some places, in O(n) a place; the estimates
 // have no deviations.
 func (v *view) meansAt(ctx context.Context, at []Place, known func(j, i int) float64) ([]policy.Estimate, error) {
-	out := v.givenEstimates(at, known)
+	out, points := v.givenEstimates(at, known), v.seen(at)
 	for i := range v.sources {
 		src := &v.sources[i]
-		means, err := src.Means(ctx, v.points(src.kernel, at))
+		means, err := src.Means(ctx, points(src.kernel))
 		if err != nil {
 			return nil, err
 		}
@@ -165,6 +165,19 @@ func (v *view) outcome(n int) (reward float64, costs []float64, ok bool) {
 	return reward, costs, true
 }
 
+// seen are places as the regressions see them, by their kernel, those that see the same being given
+// the same.
+func (v *view) seen(at []Place) func(k Kernel) posterior.Points {
+	points := map[bool]posterior.Points{}
+	return func(k Kernel) posterior.Points {
+		byIndex := k.Name == "covariance"
+		if _, known := points[byIndex]; !known {
+			points[byIndex] = v.points(k, at)
+		}
+		return points[byIndex]
+	}
+}
+
 // points are places as a regression with that kernel sees them.
 func (v *view) points(k Kernel, at []Place) posterior.Points {
 	var p posterior.Points
@@ -179,6 +192,7 @@ func (v *view) points(k Kernel, at []Place) posterior.Points {
 		return p
 	}
 	p.Inputs = kernel.NewInputs(v.inputWidth(k))
+	p.Inputs.Reserve(len(at))
 	for _, place := range at {
 		p.Inputs.Append(v.kernelInput(k, place))
 	}

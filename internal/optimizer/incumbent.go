@@ -231,9 +231,9 @@ func (v *view) compare(ctx context.Context, at []Place, known func(j, i int) flo
 		out, err := v.estimate(ctx, at, known)
 		return out, nil, err
 	}
-	out := v.givenEstimates(at, known)
+	out, points := v.givenEstimates(at, known), v.seen(at)
 	for i := range v.sources {
-		p, err := v.sources[i].Predict(ctx, v.points(v.sources[i].kernel, at), v.incumbent.beside[i])
+		p, err := v.sources[i].Predict(ctx, points(v.sources[i].kernel), v.incumbent.beside[i])
 		if err != nil {
 			return nil, nil, err
 		}

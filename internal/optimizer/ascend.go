@@ -9,6 +9,7 @@ import (
 	"headroom/internal/optimizer/cores"
 	"headroom/internal/optimizer/factor"
 	"headroom/internal/optimizer/gp"
+	"headroom/internal/optimizer/kernel"
 	"headroom/internal/optimizer/policy"
 	"headroom/internal/optimizer/posterior"
 	"headroom/internal/optimizer/search"
@@ -89,129 +90,206 @@ func (s climbing) slopes() *slopes {
 	return up
 }
 
-// rise scores points of the space on all cores, to the same bits as scoreAll, and gives the slopes
-// of the scores along each coordinate.
-func (up *slopes) rise(ctx context.Context) func(points [][]float64) ([]search.Score, []search.Slope, error) {
-	return func(points [][]float64) ([]search.Score, []search.Slope, error) {
-		places, inclined := asPlaces(points), make([]gp.Inclined, len(up.rows))
-		for i := range inclined {
-			inclined[i] = gp.NewInclined(len(up.zs[i]), len(points))
+// rise scores points of the space on all cores, to the same bits as scoreAll, and tells the slopes of
+// the scores along each coordinate at those that are asked for.
+func (up *slopes) rise(ctx context.Context) func(points [][]float64) ([]search.Score, func(of []int) ([]search.Slope, error), error) {
+	return func(points [][]float64) ([]search.Score, func(of []int) ([]search.Slope, error), error) {
+		at := up.footing(asPlaces(points))
+		for i, rows := range up.rows {
+			at.posterior[i] = gp.NewInclined(len(up.zs[i]), len(points), rows.Data.Len())
 		}
-		large := up.rows[0].Data.Len() >= largeFrom
-		if large {
-			if err := up.inclineBySource(ctx, places, inclined); err != nil {
-				return nil, nil, err
-			}
-		}
-		scores, along := make([]search.Score, len(places)), make([]search.Slope, len(places))
-		return scores, along, cores.Stretches(len(places), func(from, to int) error {
-			some := make([]gp.Inclined, len(inclined))
-			for i := range some {
-				some[i] = inclined[i].Part(from, to)
-				if large {
-					continue
-				}
-				if err := up.incline(ctx, i, places[from:to], some[i]); err != nil {
-					return err
-				}
-			}
-			values, slopes, err := up.at(ctx, places[from:to], some)
-			copy(scores[from:to], values)
-			copy(along[from:to], slopes)
+		scores := make([]search.Score, len(points))
+		err := up.share(ctx, len(points), func(source, from, to int) error {
+			part := at.part(from, to)
+			return up.rows[source].Data.InclineInto(ctx, part.posterior[source], part.inputs[source], up.zs[source])
+		}, func(from, to int) error {
+			some, err := up.scoreFrom(ctx, at.part(from, to))
+			copy(scores[from:to], some)
 			return err
 		})
+		return scores, func(of []int) ([]search.Slope, error) { return up.along(ctx, up.of(at, of)) }, err
 	}
 }
 
-// incline works out the posterior of a source at some places, with its slopes.
-func (up *slopes) incline(ctx context.Context, source int, places []Place, out gp.Inclined) error {
-	if err := checkpoint.Reach(ctx); err != nil {
-		return err
-	}
-	inputs := up.decision.points(up.decision.sources[source].kernel, places).Inputs
-	return up.rows[source].Data.InclineInto(ctx, out, inputs, up.zs[source], up.backward[source])
+// footing is the posterior at some places, per source.
+type footing struct {
+	places    []Place
+	inputs    []*kernel.Inputs
+	posterior []gp.Inclined
 }
 
-// largeFrom is from how many rows on a factor, of a megabyte and more, does not stay in a core's
-// cache from one step to the next.
-const largeFrom = 512
+// footing has room for the posterior at some places.
+func (up *slopes) footing(at []Place) footing {
+	f := footing{places: at, posterior: make([]gp.Inclined, len(up.rows))}
+	for _, points := range up.seen(at) {
+		f.inputs = append(f.inputs, points.Inputs)
+	}
+	return f
+}
 
-// inclineBySource is incline of every source on all cores, for large factors. What takes longest is
-// to fetch them: each core passes over those of its own sources for all
-// places, and only over what then is left for some of the places.
-func (up *slopes) inclineBySource(ctx context.Context, places []Place, out []gp.Inclined) error {
+// of is that of some of the places.
+func (up *slopes) of(f footing, places []int) footing {
+	of := up.footing(pick(f.places, places))
+	for i, p := range f.posterior {
+		of.posterior[i] = p.Of(places)
+	}
+	return of
+}
+
+// part is that of places from to to−1, in the same memory.
+func (f footing) part(from, to int) footing {
+	part := footing{places: f.places[from:to]}
+	for i, p := range f.posterior {
+		part.inputs, part.posterior = append(part.inputs, f.inputs[i].Slice(from, to)), append(part.posterior, p.Part(from, to))
+	}
+	return part
+}
+
+const (
+	// largeFrom is from how many rows on a factor, of a megabyte and more, does not stay in a core's
+	// cache from one step to the next.
+	largeFrom = 512
+	// littleWork is up to how many multiplications are done before another core has been woken.
+	littleWork = 3_000_000
+	// scoring is about how many take as long as what a score takes beside the posterior.
+	scoring = 40_000
+)
+
+// share does something of each source, and then something else, at so many places: where that is
+// much, on all cores. What takes longest with large factors is to fetch them: each core passes over
+// those of its own sources for all places, and only over what then is left for some of the places.
+func (up *slopes) share(ctx context.Context, places int, ofSource func(source, from, to int) error, then func(from, to int) error) error {
+	reach := func(source, from, to int) error {
+		if err := checkpoint.Reach(ctx); err != nil {
+			return err
+		}
+		return ofSource(source, from, to)
+	}
+	all := func(from, to int) error {
+		for i := range up.rows {
+			if err := reach(i, from, to); err != nil {
+				return err
+			}
+		}
+		return then(from, to)
+	}
+	switch n := up.rows[0].Data.Len(); {
+	case places == 0:
+		return nil
+	case places*(scoring+len(up.rows)*n*n) < littleWork:
+		return all(0, places)
+	case n < largeFrom:
+		return cores.Stretches(places, all)
+	}
 	work, count := cores.New(), cores.Count()
 	for i := range up.rows {
 		pieces := 1
 		if i >= len(up.rows)/count*count {
-			pieces = min(count, len(places))
+			pieces = min(count, places)
 		}
 		for piece := range pieces {
-			from, to := piece*len(places)/pieces, (piece+1)*len(places)/pieces
-			work.Go(func() error { return up.incline(ctx, i, places[from:to], out[i].Part(from, to)) })
+			work.Go(func() error { return reach(i, piece*places/pieces, (piece+1)*places/pieces) })
 		}
 	}
-	return work.Wait()
+	if err := work.Wait(); err != nil {
+		return err
+	}
+	return then(0, places)
 }
 
-// at are the scores with their slopes at places where the posterior is this.
-func (up *slopes) at(ctx context.Context, places []Place, inclined []gp.Inclined) ([]search.Score, []search.Slope, error) {
-	s := up.decision
-	input := s.bareInput(up.chance)
-	estimates := s.givenEstimates(places, up.known.at(places))
-	input.Rival = s.rival(places)
-	for i := range s.sources {
-		src, rows := &s.sources[i], up.rows[i]
-		s.take(src, posterior.Prediction{Means: inclined[i].Means[:len(rows.Z)], Variances: inclined[i].Variances}, estimates)
+// scoreFrom are the scores at places from the posterior there.
+func (up *slopes) scoreFrom(ctx context.Context, at footing) ([]search.Score, error) {
+	input, err := up.input(ctx, at)
+	if err != nil {
+		return nil, err
+	}
+	if input.TooRisky, err = up.tooRisky(ctx, at.places, slices.Concat([]policy.Estimate{input.Reward}, input.Costs)); err != nil {
+		return nil, err
+	}
+	raw, err := up.score(input)
+	if err != nil {
+		return nil, err
+	}
+	scores, _ := up.order(raw, at.places)
+	return scores, nil
+}
+
+// input is what the algorithm sees there of where the score changes to.
+func (up *slopes) input(ctx context.Context, at footing) (*policy.Input, error) {
+	input := up.bareInput(up.chance)
+	estimates := up.givenEstimates(at.places, up.known.at(at.places))
+	input.Rival = up.decision.rival(at.places)
+	for i, rows := range up.rows {
+		src, p := &up.sources[i], posterior.Prediction{Variances: at.posterior[i].Variances}
+		for _, means := range at.posterior[i].Means {
+			p.Means = append(p.Means, slices.Clone(means))
+		}
+		up.take(src, p, estimates)
 		if input.Rival == nil {
 			continue
 		}
-		together := rows.Together(s.beside(i), s.points(src.kernel, places).Inputs, inclined[i].Means[len(rows.Z)])
+		together := rows.Together(up.beside(i), at.inputs[i], p.Means[len(rows.Z)])
 		for _, k := range src.targets {
 			input.Rival.Together[k] = together
 		}
 	}
 	input.Reward, input.Costs = estimates[0], estimates[1:]
 	var err error
-	if input.TooRisky, err = s.tooRisky(ctx, places, estimates); err != nil {
-		return nil, nil, err
+	input.Works, err = up.worksAt(ctx, at.places)
+	return input, err
+}
+
+// along are the slopes of the scores at places, with which the posterior there is used up.
+func (up *slopes) along(ctx context.Context, at footing) ([]search.Slope, error) {
+	along, gradients := make([]search.Slope, len(at.places)), make([]gp.Gradients, len(up.rows))
+	for i := range gradients {
+		gradients[i] = gp.NewGradients(len(at.places))
 	}
-	if input.Works, err = s.worksAt(ctx, places); err != nil {
-		return nil, nil, err
-	}
-	working, err := s.worksSlopes(ctx, places, input.Works)
+	return along, up.share(ctx, len(at.places), func(source, from, to int) error {
+		part := at.part(from, to)
+		return up.rows[source].Data.GradientsInto(ctx, gradients[source].Part(from, to), part.inputs[source], part.posterior[source], up.backward[source])
+	}, func(from, to int) error {
+		some := make([]gp.Gradients, len(gradients))
+		for i, g := range gradients {
+			some[i] = g.Part(from, to)
+		}
+		return up.incline(ctx, along[from:to], at.part(from, to), some)
+	})
+}
+
+// incline writes the slopes at places where the posterior and its gradients are these.
+func (up *slopes) incline(ctx context.Context, along []search.Slope, at footing, gradients []gp.Gradients) error {
+	input, err := up.input(ctx, at)
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
-	raw, err := s.score(input)
+	working, err := up.worksSlopes(ctx, at.places, input.Works)
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
-	scores, _ := s.order(raw, places)
-	by := s.traits.Slopes(input)
-	along := make([]search.Slope, len(places))
-	for n, place := range places {
+	by := up.traits.Slopes(input)
+	for n, place := range at.places {
 		u := place.U
-		inputs := up.alongInputs(n, u, inclined, input, by)
+		inputs := up.alongInputs(n, u, gradients, input, by)
 		if working != nil {
 			factor.Axpy(1, working[n], inputs)
 		}
-		along[n].Along = s.cfg.Space.alongUnits(u, inputs)
+		along[n].Along = up.cfg.Space.alongUnits(u, inputs)
 		for j, g := range by.Costs {
-			if v := s.sourceOf[1+j]; v < 0 && g.Mean[n] != 0 {
+			if v := up.sourceOf[1+j]; v < 0 && g.Mean[n] != 0 {
 				factor.Axpy(g.Mean[n], up.givenSlopes(j, u), along[n].Along)
 			}
 		}
 		for _, kink := range by.Kinks {
-			up.addKink(&along[n], kink, n, u, inclined, input)
+			up.addKink(&along[n], kink, n, u, gradients, input)
 		}
 	}
-	return scores, along, nil
+	return nil
 }
 
 // alongInputs are the slopes of place n's score along the kernel inputs, by the chain rule: the
 // score by means and deviations, these by the inputs.
-func (up *slopes) alongInputs(n int, u []float64, inclined []gp.Inclined, input *policy.Input, by policy.Slopes) []float64 {
+func (up *slopes) alongInputs(n int, u []float64, gradients []gp.Gradients, input *policy.Input, by policy.Slopes) []float64 {
 	v := up.decision.view
 	along := make([]float64, up.decision.cfg.Space.width())
 	for i := range v.sources {
@@ -221,12 +299,12 @@ func (up *slopes) alongInputs(n int, u []float64, inclined []gp.Inclined, input 
 			if k > 0 {
 				slope = by.Costs[k-1]
 			}
-			up.addTarget(along, n, i, m, inclined, input, slope.Mean[n], slope.SD[n])
+			up.addTarget(along, n, i, m, gradients, input, slope.Mean[n], slope.SD[n])
 		}
 		if by.Together == nil {
 			continue
 		}
-		means := inclined[i].MeanGradients[n]
+		means := gradients[i].Means[n]
 		slope := 0.0
 		for _, k := range src.targets {
 			slope += by.Together[k][n]
@@ -241,17 +319,17 @@ func (up *slopes) alongInputs(n int, u []float64, inclined []gp.Inclined, input 
 
 // addTarget adds, along the kernel inputs, the slopes at place n of what moves so much with the
 // mean and with the deviation of source i's target number m.
-func (up *slopes) addTarget(to []float64, n, i, m int, inclined []gp.Inclined, input *policy.Input, byMean, bySD float64) {
+func (up *slopes) addTarget(to []float64, n, i, m int, gradients []gp.Gradients, input *policy.Input, byMean, bySD float64) {
 	v := up.decision.view
 	k, estimate := v.sources[i].targets[m], input.Reward
 	if k > 0 {
 		estimate = input.Costs[k-1]
 	}
 	if !v.transforms[k].blind {
-		factor.Axpy(byMean, inclined[i].MeanGradients[n][m], to)
+		factor.Axpy(byMean, gradients[i].Means[n][m], to)
 	}
 	if sd := estimate.SD[n]; sd > 0 {
-		factor.Axpy(bySD/(2*sd), inclined[i].VarianceGradients[n], to)
+		factor.Axpy(bySD/(2*sd), gradients[i].Variances[n], to)
 	}
 }
 

@@ -44,10 +44,11 @@ func TestRiseIsTheScoreWithItsSlopes(t *testing.T) {
 				points = append(points, v)
 			}
 		}
-		scores, slopes, err := s.climbing(Known{}).slopes().rise(background)(points)
+		scores, slopesAt, err := s.climbing(Known{}).slopes().rise(background)(points)
 		if err != nil {
 			t.Fatal(err)
 		}
+		slopes := sure(slopesAt(indices(len(points))))
 		want, _, err := s.climbing(Known{}).scoreAll(background, asPlaces(points))
 		if err != nil {
 			t.Fatal(err)

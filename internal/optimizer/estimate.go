@@ -15,9 +15,9 @@ import (
 // known gives the values of given constraints: known(j, i) is constraint j at place i in metric
 // units; nil leaves their means 0.
 func (v *view) estimate(ctx context.Context, at []Place, known func(j, i int) float64) ([]policy.Estimate, error) {
-	out := v.givenEstimates(at, known)
+	out, points := v.givenEstimates(at, known), v.seen(at)
 	return out, v.eachSource(func(i int) error {
-		p, err := v.sources[i].Predict(ctx, v.points(v.sources[i].kernel, at), nil)
+		p, err := v.sources[i].Predict(ctx, points[i], nil)
 		if err == nil {
 			v.take(&v.sources[i], p, out)
 		}
@@ -96,10 +96,10 @@ func shift(values []float64, by float64) {
 // meansAt are the posterior means of every target at some places, in O(n) a place; the estimates
 // have no deviations.
 func (v *view) meansAt(ctx context.Context, at []Place, known func(j, i int) float64) ([]policy.Estimate, error) {
-	out := v.givenEstimates(at, known)
+	out, points := v.givenEstimates(at, known), v.seen(at)
 	for i := range v.sources {
 		src := &v.sources[i]
-		means, err := src.Means(ctx, v.points(src.kernel, at))
+		means, err := src.Means(ctx, points[i])
 		if err != nil {
 			return nil, err
 		}
@@ -186,6 +186,20 @@ func (v *view) outcome(n int) (reward float64, costs []float64, ok bool) {
 	return reward, costs, true
 }
 
+// seen are places as each source sees them, those that see the same being given the same.
+func (v *view) seen(at []Place) []posterior.Points {
+	points, all := map[bool]posterior.Points{}, make([]posterior.Points, len(v.sources))
+	for i := range v.sources {
+		k := v.sources[i].kernel
+		byIndex := k.Name == "covariance"
+		if _, known := points[byIndex]; !known {
+			points[byIndex] = v.points(k, at)
+		}
+		all[i] = points[byIndex]
+	}
+	return all
+}
+
 // points are places as a regression with that kernel sees them.
 func (v *view) points(k Kernel, at []Place) posterior.Points {
 	var p posterior.Points
@@ -200,6 +214,7 @@ func (v *view) points(k Kernel, at []Place) posterior.Points {
 		return p
 	}
 	p.Inputs = kernel.NewInputs(v.inputWidth(k))
+	p.Inputs.Reserve(len(at))
 	for _, place := range at {
 		p.Inputs.Append(v.kernelInput(k, place))
 	}

@@ -232,9 +232,9 @@ func (v *view) compare(ctx context.Context, at []Place, known func(j, i int) flo
 		out, err := v.estimate(ctx, at, known)
 		return out, nil, err
 	}
-	out := v.givenEstimates(at, known)
+	out, points := v.givenEstimates(at, known), v.seen(at)
 	return out, rival, v.eachSource(func(i int) error {
-		p, err := v.sources[i].Predict(ctx, v.points(v.sources[i].kernel, at), v.incumbent.beside[i])
+		p, err := v.sources[i].Predict(ctx, points[i], v.incumbent.beside[i])
 		if err != nil {
 			return err
 		}

@@ -159,7 +159,7 @@ func across(axis search.Axis) (values []float64) {
 
 // addKink adds a kink of the score of place n to its slope: where that bends upwards, the slope on
 // the side where the place is, since no maximum lies on it.
-func (up *slopes) addKink(to *search.Slope, kink policy.Kink, n int, u []float64, inclined []gp.Inclined, input *policy.Input) {
+func (up *slopes) addKink(to *search.Slope, kink policy.Kink, n int, u []float64, gradients []gp.Gradients, input *policy.Input) {
 	s, height := up.decision, kink.Height[n]
 	if kink.Price == 0 || kink.Price < 0 && height <= 0 {
 		return
@@ -167,7 +167,7 @@ func (up *slopes) addKink(to *search.Slope, kink policy.Kink, n int, u []float64
 	var along []float64
 	if i := s.sourceOf[kink.Target]; i >= 0 {
 		inputs := make([]float64, s.cfg.Space.width())
-		up.addTarget(inputs, n, i, slices.Index(s.sources[i].targets, kink.Target), inclined, input, kink.ByMean, kink.BySD)
+		up.addTarget(inputs, n, i, slices.Index(s.sources[i].targets, kink.Target), gradients, input, kink.ByMean, kink.BySD)
 		along = s.cfg.Space.alongUnits(u, inputs)
 	} else {
 		along = up.givenSlopes(kink.Target-1, u)

@@ -150,10 +150,11 @@ func TestKinksRiseWithTheScore(t *testing.T) {
 			u, _ = s.cfg.Space.settle(u)
 			points = append(points, u)
 		}
-		scores, slopes, err := s.climbing(known).slopes().rise(background)(points)
+		scores, slopesAt, err := s.climbing(known).slopes().rise(background)(points)
 		if err != nil {
 			t.Fatal(err)
 		}
+		slopes := sure(slopesAt(indices(len(points))))
 		want := sure(scored(s, points, known))
 		for i, u := range points {
 			if scores[i] != want[i] {

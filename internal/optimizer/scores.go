@@ -185,11 +185,14 @@ func ordered(raw policy.Scores, i int) search.Score {
 	return score
 }
 
-func byScore(a, b climber) int {
+func byScore(a, b climber) int { return higher(a.score, b.score) }
+
+// higher orders scores, the higher first.
+func higher(a, b search.Score) int {
 	switch {
-	case a.score.Above(b.score):
+	case a.Above(b):
 		return -1
-	case b.score.Above(a.score):
+	case b.Above(a):
 		return 1
 	}
 	return 0
@@ -197,21 +200,8 @@ func byScore(a, b climber) int {
 
 // leaders are the best scored places, no two of them alike.
 func leaders(at []Place, scores []search.Score, count int) []climber {
-	order := make([]int, len(at))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int {
-		if scores[a].Above(scores[b]) {
-			return -1
-		}
-		if scores[b].Above(scores[a]) {
-			return 1
-		}
-		return cmp.Compare(a, b)
-	})
 	var list []climber
-	for _, i := range order {
+	for _, i := range descending(scores) {
 		if len(list) == count {
 			break
 		}

@@ -10,148 +10,262 @@ import (
 	"headroom/internal/optimizer/search"
 )
 
-// pruneFrom is the number of rounds from which screening prunes; below it every point is solved
-// for.
-const pruneFrom = 200
+const (
+	// pruneFrom is the number of rounds from which screening prunes; below it every point is solved
+	// for.
+	pruneFrom = 200
+	// promising is how many places are looked at closely first where a bound says how large scores
+	// may be; probed are those whose scores others have to reach.
+	promising, probed = 256, 4 * starts
+)
 
-// screened are the places that are still in question, with the posterior means of every target
-// there, exact to rounding, and per source v(x)ᵀv(x*) for the incumbent x*, if there is one.
-type screened struct {
+// screening is what is known of places that a search may begin at.
+type screening struct {
+	climbing
 	at        []Place
-	means     [][]float64 // by target
-	explained [][]float64
+	means     [][]float64 // posterior means, exact to rounding, by target
+	explained [][]float64 // by source: v(x)ᵀv(x*) for the incumbent x*, if there is one
+	scores    map[int]search.Score
+	reason    string
 }
 
 // screen scores places and returns the leaders. Where a policy can say how large a score may be,
-// places are screened by bounds: the variance after the first m rows of the factor is at least the
-// final one, so the bound it gives is at least the final score, and most places are ruled out
-// without a full solve. The best place is never ruled out; of the other leaders, lesser ones on
-// their own hills may be.
+// most places are ruled out without it.
 func (s climbing) screen(ctx context.Context, at []Place) ([]climber, string, error) {
-	if !s.traits.RisesWithUncertainty && s.traits.Upper == nil || len(s.history.Rounds) < pruneFrom {
-		scores, reason, err := s.scoreAll(ctx, at)
-		return leaders(at, scores, mostAscents), reason, err
-	}
-	left, err := s.screenMeans(ctx, at)
+	all := &screening{climbing: s, at: at, scores: map[int]search.Score{}}
+	left, err := all.left(ctx)
 	if err != nil {
 		return nil, "", err
 	}
-	for rows := 64; rows < len(s.history.Rounds); rows *= 4 {
-		if left, err = s.prune(ctx, left, rows); err != nil {
-			return nil, "", err
-		}
-	}
-	scores, reason, err := s.scoreAll(ctx, left.at)
-	return leaders(left.at, scores, mostAscents), reason, err
+	scores, err := all.scored(ctx, left)
+	return leaders(pick(at, left), scores, mostAscents), all.reason, err
 }
 
-// screenMeans works out what is known of all places in O(n) each.
-func (s climbing) screenMeans(ctx context.Context, at []Place) (screened, error) {
-	all := screened{at: at, means: make([][]float64, len(s.targets)), explained: make([][]float64, len(s.sources))}
-	for i := range s.sources {
-		src := &s.sources[i]
-		rows, err := src.Rows(ctx)
+// left are the places whose scores matter.
+func (s *screening) left(ctx context.Context) ([]int, error) {
+	left := indices(len(s.at))
+	switch bounded := s.traits.RisesWithUncertainty || s.traits.Upper != nil; {
+	case bounded && len(s.history.Rounds) >= pruneFrom:
+		err := s.screenMeans(ctx)
+		for rows := 64; err == nil && rows < len(s.history.Rounds); rows *= 4 {
+			left, err = s.prune(ctx, left, rows)
+		}
+		return left, err
+	case s.traits.Above != nil:
+		return s.leading(ctx, left)
+	}
+	return left, nil
+}
+
+// scored are the scores of some of the places, each worked out once.
+func (s *screening) scored(ctx context.Context, some []int) ([]search.Score, error) {
+	var missing []int
+	for _, i := range some {
+		if _, known := s.scores[i]; !known {
+			missing = append(missing, i)
+		}
+	}
+	if len(missing) > 0 {
+		scores, reason, err := s.scoreAll(ctx, pick(s.at, missing))
 		if err != nil {
-			return all, err
+			return nil, err
 		}
-		of, explained, err := rows.MeansBeside(ctx, s.points(src.kernel, at), s.beside(i))
+		s.reason = reason
+		for n, i := range missing {
+			s.scores[i] = scores[n]
+		}
+	}
+	scores := make([]search.Score, len(some))
+	for n, i := range some {
+		scores[n] = s.scores[i]
+	}
+	return scores, nil
+}
+
+// leading are the places, in their order, that have all leaders among them: the others' bounds are
+// below the last of these.
+func (s *screening) leading(ctx context.Context, all []int) ([]int, error) {
+	bounds, err := s.bounds(ctx, all, s.whole, s.roughly)
+	if err != nil {
+		return nil, err
+	}
+	order := descending(bounds)
+	for count := promising; count < len(all); count *= 2 {
+		some := slices.Sorted(slices.Values(order[:count]))
+		scores, err := s.scored(ctx, some)
 		if err != nil {
-			return all, err
+			return nil, err
 		}
-		for n, k := range src.targets {
-			all.means[k] = of[n]
+		if list := leaders(pick(s.at, some), scores, mostAscents); len(list) == mostAscents && list[mostAscents-1].score.Above(bounds[order[count]]) {
+			return some, nil
 		}
-		all.explained[i] = explained
 	}
 	return all, nil
 }
 
-// keep leaves out the places whose bound is below a score.
-func (c screened) keep(bounds []search.Score, least search.Score) screened {
-	kept := screened{means: make([][]float64, len(c.means)), explained: make([][]float64, len(c.explained))}
-	for i, bound := range bounds {
-		if least.Above(bound) {
-			continue
+// screenMeans works out what is known of all places in O(n) each.
+func (s *screening) screenMeans(ctx context.Context) error {
+	s.means, s.explained = make([][]float64, len(s.targets)), make([][]float64, len(s.sources))
+	points := s.seen(s.at)
+	for i := range s.sources {
+		src := &s.sources[i]
+		rows, err := src.Rows(ctx)
+		if err != nil {
+			return err
 		}
-		kept.at = append(kept.at, c.at[i])
-		for k := range c.means {
-			if c.means[k] != nil {
-				kept.means[k] = append(kept.means[k], c.means[k][i])
-			}
+		of, explained, err := rows.MeansBeside(ctx, points[i], s.beside(i))
+		if err != nil {
+			return err
 		}
-		for k := range c.explained {
-			if c.explained[k] != nil {
-				kept.explained[k] = append(kept.explained[k], c.explained[k][i])
-			}
+		for n, k := range src.targets {
+			s.means[k] = of[n]
 		}
+		s.explained[i] = explained
 	}
-	return kept
+	return nil
 }
 
 // prune keeps the places whose bound from the first rows of the factor reaches the best exact score
-// among a few promising ones.
-func (s climbing) prune(ctx context.Context, from screened, rows int) (screened, error) {
-	bounds, err := s.boundAll(ctx, from, rows)
+// among a few promising ones: the variance after the first m rows is at least the final one, so the
+// bound it gives is at least the final score, and most places are ruled out without a full solve.
+// The best place is never ruled out; of the other leaders, lesser ones on their own hills may be.
+func (s *screening) prune(ctx context.Context, left []int, rows int) ([]int, error) {
+	after := func(ctx context.Context, of []int) (*policy.Input, error) { return s.after(ctx, of, rows) }
+	bound, known := s.closely, len(left)
+	if s.traits.Above != nil {
+		bound, known = s.roughly, 0
+	}
+	bounds, err := s.bounds(ctx, left, after, bound)
 	if err != nil {
-		return from, err
+		return nil, err
 	}
-	order := make([]int, len(from.at))
-	for i := range order {
-		order[i] = i
+	order := descending(bounds)
+	closer := func(count int) error {
+		if count <= known {
+			return nil
+		}
+		some := order[known:count]
+		known = count
+		list, err := s.bounds(ctx, pick(left, some), after, s.closely)
+		for n, bound := range list {
+			bounds[some[n]] = bound
+		}
+		return err
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return byScore(climber{score: bounds[a]}, climber{score: bounds[b]}) })
-	var probe []Place
-	for _, i := range order[:min(4*starts, len(order))] {
-		probe = append(probe, from.at[i])
-	}
-	exact, _, err := s.scoreAll(ctx, probe)
+	probe, err := s.probe(bounds, order, closer)
 	if err != nil {
-		return from, err
+		return nil, err
 	}
-	list := leaders(probe, exact, starts)
+	exact, err := s.scored(ctx, pick(left, probe))
+	if err != nil {
+		return nil, err
+	}
+	list := leaders(pick(s.at, pick(left, probe)), exact, starts)
 	least := list[min(2*s.effort().fine, len(list))-1].score // twice as many as are polished to the end
 	least.Value -= 1e-9 * math.Max(1, math.Abs(least.Value))
 	least.Tie = math.Inf(-1)
-	kept := from.keep(bounds, least)
-	if len(kept.at) == 0 { // a bound that falls short of what it bounds says nothing: see Upper of policy.Traits
-		return from, nil
+	count := known
+	for count < len(order) && !least.Above(bounds[order[count]]) {
+		count++
+	}
+	if err := closer(count); err != nil {
+		return nil, err
+	}
+	var kept []int
+	for n, i := range left {
+		if !least.Above(bounds[n]) {
+			kept = append(kept, i)
+		}
+	}
+	if len(kept) == 0 { // a bound that falls short of what it bounds says nothing: see Upper of policy.Traits
+		return left, nil
 	}
 	return kept, nil
 }
 
-// part are the places from from to to−1.
-func (c screened) part(from, to int) screened {
-	part := func(values [][]float64) [][]float64 {
-		some := make([][]float64, len(values))
-		for k, v := range values {
-			if v != nil {
-				some[k] = v[from:to]
-			}
+// probe are the places of the largest close bounds; closer bounds the first so many of the order of
+// rough ones closely.
+func (s *screening) probe(bounds []search.Score, order []int, closer func(count int) error) ([]int, error) {
+	for count := 2 * probed; ; count *= 2 {
+		count = min(count, len(order))
+		if err := closer(count); err != nil {
+			return nil, err
 		}
-		return some
+		first := slices.Sorted(slices.Values(order[:count]))
+		slices.SortStableFunc(first, func(a, b int) int { return higher(bounds[a], bounds[b]) })
+		first = first[:min(probed, count)]
+		if count == len(order) || bounds[first[len(first)-1]].Above(bounds[order[count]]) {
+			return first, nil
+		}
 	}
-	return screened{at: c.at[from:to], means: part(c.means), explained: part(c.explained)}
 }
 
-// boundAll is boundScores on all cores; a place's bound does not depend on the others.
-func (s climbing) boundAll(ctx context.Context, of screened, rows int) ([]search.Score, error) {
-	bounds := make([]search.Score, len(of.at))
-	return bounds, cores.Stretches(len(of.at), func(from, to int) error {
-		some, err := s.boundScores(ctx, of.part(from, to), rows)
-		copy(bounds[from:to], some)
+// descending is the order of scores, the largest first.
+func descending(scores []search.Score) []int {
+	order := indices(len(scores))
+	slices.SortStableFunc(order, func(a, b int) int { return higher(scores[a], scores[b]) })
+	return order
+}
+
+// bounds are those of the scores of some places by what is known of them, worked out on all cores; a
+// place's bound does not depend on the others.
+func (s *screening) bounds(ctx context.Context, of []int, known func(context.Context, []int) (*policy.Input, error),
+	bound func(*policy.Input) (policy.Scores, error)) ([]search.Score, error) {
+	bounds := make([]search.Score, len(of))
+	return bounds, cores.Stretches(len(of), func(from, to int) error {
+		input, err := known(ctx, of[from:to])
+		if err != nil {
+			return err
+		}
+		at := pick(s.at, of[from:to])
+		if input.Works, err = s.worksAt(ctx, at); err != nil {
+			return err
+		}
+		raw, err := bound(input)
+		if err == nil {
+			some, _ := s.order(s.weigh(raw, input.Works), at)
+			copy(bounds[from:to], some)
+		}
 		return err
 	})
 }
 
-// boundScores bounds the scores of places by the standard deviations that the first rows of each
-// factor leave.
-func (s climbing) boundScores(ctx context.Context, of screened, rows int) ([]search.Score, error) {
+// roughly is the bound that takes least.
+func (s *screening) roughly(input *policy.Input) (policy.Scores, error) {
+	return s.traits.Above(input), nil
+}
+
+// closely is the closest bound that the policy knows.
+func (s *screening) closely(input *policy.Input) (policy.Scores, error) {
+	if s.traits.Upper != nil {
+		return s.traits.Upper(input), nil
+	}
+	return s.policy.Score(input)
+}
+
+// whole is the input of some places.
+func (s *screening) whole(ctx context.Context, of []int) (*policy.Input, error) {
+	at := pick(s.at, of)
 	input := s.bareInput(s.chance)
-	estimates := s.givenEstimates(of.at, s.known.at(of.at))
-	input.Rival = s.rival(of.at)
+	estimates, rival, err := s.compare(ctx, at, s.known.at(at))
+	if err != nil {
+		return nil, err
+	}
+	input.Reward, input.Costs, input.Rival = estimates[0], estimates[1:], rival
+	return input, nil
+}
+
+// after is the input of some places with the standard deviations that the first rows of each factor
+// leave.
+func (s *screening) after(ctx context.Context, of []int, rows int) (*policy.Input, error) {
+	at := pick(s.at, of)
+	input := s.bareInput(s.chance)
+	estimates := s.givenEstimates(at, s.known.at(at))
+	input.Rival = s.rival(at)
+	seen := s.seen(at)
 	for i := range s.sources {
 		src := &s.sources[i]
-		points := s.points(src.kernel, of.at)
+		points := seen[i]
 		left, err := src.Rows(ctx)
 		if err != nil {
 			return nil, err
@@ -162,28 +276,17 @@ func (s climbing) boundScores(ctx context.Context, of screened, rows int) ([]sea
 		}
 		sd := roots(variances, 1)
 		for _, k := range src.targets {
-			mean := slices.Clone(of.means[k])
+			mean := pick(s.means[k], of)
 			shift(mean, s.transforms[k].shift)
 			estimates[k] = policy.Estimate{Mean: mean, SD: sd}
 		}
 		if input.Rival != nil {
-			together := left.Together(s.beside(i), points.Inputs, of.explained[i])
+			together := left.Together(s.beside(i), points.Inputs, pick(s.explained[i], of))
 			for _, k := range src.targets {
 				input.Rival.Together[k] = together
 			}
 		}
 	}
 	input.Reward, input.Costs = estimates[0], estimates[1:]
-	var err error
-	if input.Works, err = s.worksAt(ctx, of.at); err != nil {
-		return nil, err
-	}
-	var raw policy.Scores
-	if s.traits.Upper != nil {
-		raw = s.weigh(s.traits.Upper(input), input.Works)
-	} else if raw, err = s.score(input); err != nil {
-		return nil, err
-	}
-	scores, _ := s.order(raw, of.at)
-	return scores, nil
+	return input, nil
 }

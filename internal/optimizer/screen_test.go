@@ -2,7 +2,10 @@ package optimizer
 
 import (
 	"math"
+	"slices"
 	"testing"
+
+	"headroom/internal/optimizer/search"
 )
 
 // TestScreeningKeepsTheBest compares screening by bounds with scoring every place.
@@ -30,9 +33,37 @@ func TestScreeningKeepsTheBest(t *testing.T) {
 		if algorithm != "log-cei" {
 			continue
 		}
-		left := sure(state.climbing(Known{}).screenMeans(background, at))
-		if left = sure(state.climbing(Known{}).prune(background, left, 64)); len(left.at) > 2*len(at)/3 {
-			t.Errorf("%s: %d of %d places are left after the first bound", algorithm, len(left.at), len(at))
+		all := &screening{climbing: state.climbing(Known{}), at: at, scores: map[int]search.Score{}}
+		if err := all.screenMeans(background); err != nil {
+			t.Fatal(err)
+		}
+		if left := sure(all.prune(background, indices(len(at)), 64)); len(left) > 2*len(at)/3 {
+			t.Errorf("%s: %d of %d places are left after the first bound", algorithm, len(left), len(at))
+		}
+	}
+}
+
+// TestScreeningKeepsAllLeaders compares the starts of a search with those that scores of all places
+// give, while no place is ruled out by fewer rows.
+func TestScreeningKeepsAllLeaders(t *testing.T) {
+	t.Parallel()
+	for _, settings := range []string{`{}`, `{"most_risk": 0.1}`, `{"caution": 4}`} {
+		for _, rounds := range []int{8, 40, 150} {
+			state := mustReplay(t, plain(t, 3, 2, func(c *Config) { c.Algorithm = "log-cei" }, settings), played(plain(t, 3, 2, nil, `{}`), rounds, 5))
+			at, s := state.startingPlaces(), state.climbing(Known{})
+			scores, _, err := s.scoreAll(background, at)
+			if err != nil {
+				t.Fatal(err)
+			}
+			list, _, err := s.screen(background, at)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for n, want := range leaders(at, scores, mostAscents) {
+				if len(list) <= n || list[n].score != want.score || !slices.Equal(list[n].u, want.u) {
+					t.Errorf("%s, %d rounds: start %d of %d is not %+v", settings, rounds, n, len(list), want)
+				}
+			}
 		}
 	}
 }

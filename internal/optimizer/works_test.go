@@ -147,10 +147,11 @@ func checkSlopes(t *testing.T, s *State) {
 			points = append(points, v)
 		}
 	}
-	_, slopes, err := s.climbing(Known{}).slopes().rise(background)(points)
+	_, slopesAt, err := s.climbing(Known{}).slopes().rise(background)(points)
 	if err != nil {
 		t.Fatal(err)
 	}
+	slopes := sure(slopesAt(indices(len(points))))
 	for i, u := range points {
 		for k := range u {
 			const step = 1e-6

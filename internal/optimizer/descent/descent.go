@@ -51,8 +51,17 @@ func (d *Descent) Next() []float64 { return d.trial }
 // Best is the best point found and its value; nil when none had a finite one.
 func (d *Descent) Best() (at []float64, value float64) { return d.at, d.value }
 
-// Tell answers Next with the value there, +∞ where there is none. The gradient there is only asked
-// for when the descent goes there.
+// Wants tells whether Tell would ask for the gradient where the value is this: the descent goes on
+// from there.
+func (d *Descent) Wants(value float64) bool {
+	if d.at == nil {
+		return value < math.Inf(1)
+	}
+	return value <= d.value+sufficient*d.promised && !(d.value-value < d.limits.Least)
+}
+
+// Tell answers Next with the value there, +∞ where there is none. The gradient there is asked for
+// only when the descent goes on from there.
 func (d *Descent) Tell(value float64, gradient func() []float64) {
 	switch {
 	case d.at == nil && !(value < math.Inf(1)):
@@ -61,21 +70,21 @@ func (d *Descent) Tell(value float64, gradient func() []float64) {
 		d.at, d.value, d.gradient = d.trial, value, gradient()
 		d.turn()
 	case value <= d.value+sufficient*d.promised:
-		d.arrive(value, gradient())
+		d.arrive(value, gradient)
 	default:
 		d.shorten(value)
 	}
 }
 
 // arrive takes the step.
-func (d *Descent) arrive(value float64, gradient []float64) {
-	gained := d.value - value
-	d.curvature = d.curvature.learn(difference(d.trial, d.at), difference(gradient, d.gradient))
-	d.at, d.value, d.gradient = d.trial, value, gradient
-	if gained < d.limits.Least {
-		d.trial = nil
+func (d *Descent) arrive(value float64, gradient func() []float64) {
+	if d.value-value < d.limits.Least {
+		d.at, d.value, d.trial = d.trial, value, nil
 		return
 	}
+	there := gradient()
+	d.curvature = d.curvature.learn(difference(d.trial, d.at), difference(there, d.gradient))
+	d.at, d.value, d.gradient = d.trial, value, there
 	d.turn()
 }
 

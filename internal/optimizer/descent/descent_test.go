@@ -9,11 +9,16 @@ import (
 
 var limits = descent.Limits{Flat: 1e-8, Steps: 200, First: 0.1, Longest: 0.5}
 
-// follow works a descent out and counts the values asked for.
-func follow(d *descent.Descent, value func(x []float64) float64, gradient func(x []float64) []float64) (asked int) {
+// follow works a descent out and counts the values asked for. It asks for gradients where it says so.
+func follow(t *testing.T, d *descent.Descent, value func(x []float64) float64, gradient func(x []float64) []float64) (asked int) {
+	t.Helper()
 	for x := d.Next(); x != nil; x = d.Next() {
 		asked++
-		d.Tell(value(x), func() []float64 { return gradient(x) })
+		wants, told := d.Wants(value(x)), false
+		d.Tell(value(x), func() []float64 { told = true; return gradient(x) })
+		if wants != told {
+			t.Errorf("at %v, value number %d, it wants a gradient: %v; it asks: %v", x, asked, wants, told)
+		}
 	}
 	return asked
 }
@@ -36,7 +41,7 @@ func TestDescentFindsTheLowestPoint(t *testing.T) {
 		"with one that is fixed": {[]float64{-1, 0}, []float64{-2, 0}, []float64{2, 0}, []float64{lowestAtZero, 0}},
 	} {
 		d := descent.New(c.start, c.low, c.high, limits)
-		asked := follow(d, rosenbrock, rosenbrockSlopes)
+		asked := follow(t, d, rosenbrock, rosenbrockSlopes)
 		at, value := d.Best()
 		if math.Abs(at[0]-c.want[0]) > 1e-6 || math.Abs(at[1]-c.want[1]) > 1e-6 || value != rosenbrock(at) {
 			t.Errorf("%s: it ends at %v with %g, want %v", name, at, value, c.want)
@@ -59,12 +64,12 @@ func TestDescentGoesAroundWhatHasNoValue(t *testing.T) {
 		return -x[0]
 	}
 	d := descent.New([]float64{0}, []float64{0}, []float64{1}, limits)
-	follow(d, wall, func([]float64) []float64 { return []float64{-1} })
+	follow(t, d, wall, func([]float64) []float64 { return []float64{-1} })
 	if at, _ := d.Best(); at[0] > 0.3 || at[0] < 0.2999 {
 		t.Errorf("a wall at 0.3 stops it at %v", at)
 	}
 	d = descent.New([]float64{0.5}, []float64{0}, []float64{1}, limits)
-	if asked := follow(d, wall, nil); asked != 1 {
+	if asked := follow(t, d, wall, nil); asked != 1 {
 		t.Errorf("%d values were asked for from a start without one", asked)
 	}
 	if at, _ := d.Best(); at != nil {
@@ -77,7 +82,7 @@ func TestDescentEndsWhereLittleIsGained(t *testing.T) {
 	short := limits
 	short.Least = 1e-3
 	far, near := descent.New([]float64{-1, 1}, []float64{-2, -2}, []float64{2, 2}, limits), descent.New([]float64{-1, 1}, []float64{-2, -2}, []float64{2, 2}, short)
-	if all, few := follow(far, rosenbrock, rosenbrockSlopes), follow(near, rosenbrock, rosenbrockSlopes); few >= all {
+	if all, few := follow(t, far, rosenbrock, rosenbrockSlopes), follow(t, near, rosenbrock, rosenbrockSlopes); few >= all {
 		t.Errorf("%d values with a least gain, %d without", few, all)
 	}
 }

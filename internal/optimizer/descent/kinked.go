@@ -68,6 +68,9 @@ func (d *Kinked) Resume(least float64) {
 	}
 }
 
+// Wants tells whether Tell may ask what the function is like where the value is this.
+func (d *Kinked) Wants(value float64) bool { return value < math.Inf(1) }
+
 // Tell answers Next with the value there, +∞ where there is none, and what the function is like
 // there.
 func (d *Kinked) Tell(value float64, local func() Local) {

@@ -205,8 +205,11 @@ func TestInclineIsPredictManyWithItsGradients(t *testing.T) {
 			return
 		}
 		zs := [][]float64{d.Whiten(nil, s.y), d.Solve(X.Row(0))}
-		inclined, err := d.Incline(t.Context(), X, zs, [][]float64{d.Backward(zs[0]), d.Backward(zs[1])})
-		if err != nil {
+		inclined, gradients := gp.NewInclined(2, X.Len(), d.Len()), gp.NewGradients(X.Len())
+		if err := d.InclineInto(t.Context(), inclined, X, zs); err != nil {
+			t.Fatal(err)
+		}
+		if err := d.GradientsInto(t.Context(), gradients, X, inclined, [][]float64{d.Backward(zs[0]), d.Backward(zs[1])}); err != nil {
 			t.Fatal(err)
 		}
 		means, variances := predictMany(t, d, X, zs)
@@ -226,7 +229,7 @@ func TestInclineIsPredictManyWithItsGradients(t *testing.T) {
 					around.Append(x)
 				}
 				m, v := predictMany(t, d, around, zs)
-				got := []float64{inclined.MeanGradients[i][0][c], inclined.MeanGradients[i][1][c], inclined.VarianceGradients[i][c]}
+				got := []float64{gradients.Means[i][0][c], gradients.Means[i][1][c], gradients.Variances[i][c]}
 				want := []float64{(m[0][0] - m[0][1]) / (2 * step), (m[1][0] - m[1][1]) / (2 * step), (v[0] - v[1]) / (2 * step)}
 				for k := range got {
 					if math.Abs(got[k]-want[k]) > 1e-3*(1+math.Abs(want[k])) {

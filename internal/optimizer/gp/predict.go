@@ -164,68 +164,92 @@ func (d *Data) Backward(z []float64) []float64 {
 	return weights
 }
 
-// Inclined is a posterior with its gradients by the coordinates of the point.
+// Inclined is a posterior at some points, of which the gradients can be told.
 type Inclined struct {
 	Means     [][]float64 // per response and point
 	Variances []float64
 
-	MeanGradients     [][][]float64 // per point, response and coordinate
-	VarianceGradients [][]float64   // per point and coordinate
+	solved [][]float64 // v(x), per point
 }
 
-// NewInclined has room for the posterior of some responses at some points.
-func NewInclined(responses, points int) Inclined {
-	return Inclined{Means: matrix(responses, points), Variances: make([]float64, points),
-		MeanGradients: make([][][]float64, points), VarianceGradients: make([][]float64, points)}
+// NewInclined has room for the posterior of some responses at some points, from so many data.
+func NewInclined(responses, points, data int) Inclined {
+	return Inclined{matrix(responses, points), make([]float64, points), matrix(points, data)}
 }
 
 // Part is that of points from to to−1, in the same memory.
 func (in Inclined) Part(from, to int) Inclined {
-	part := Inclined{Variances: in.Variances[from:to], MeanGradients: in.MeanGradients[from:to], VarianceGradients: in.VarianceGradients[from:to]}
+	part := Inclined{Variances: in.Variances[from:to], solved: in.solved[from:to]}
 	for _, means := range in.Means {
 		part.Means = append(part.Means, means[from:to])
 	}
 	return part
 }
 
-// Incline returns the posterior at the points X to the same bits as PredictMany, with
-//
-//	∂mean/∂x = Σ_s (L⁻ᵀz)_s ∂k(x, X_s)/∂x,   ∂variance/∂x = −2 Σ_s (L⁻ᵀv(x))_s ∂k(x, X_s)/∂x
-//
-// for a stationary kernel. backward holds L⁻ᵀz for each z, both as long as there are data, of which
-// there must be some. It costs O(n²) a point and reaches checkpoints on the way; the error is that
-// of ctx.
-func (d *Data) Incline(ctx context.Context, X *kernel.Inputs, zs, backward [][]float64) (Inclined, error) {
-	out := NewInclined(len(zs), X.Len())
-	return out, d.InclineInto(ctx, out, X, zs, backward)
+// Of is that of some points.
+func (in Inclined) Of(points []int) Inclined {
+	of := Inclined{Means: matrix(len(in.Means), len(points))}
+	for n, i := range points {
+		of.Variances, of.solved = append(of.Variances, in.Variances[i]), append(of.solved, in.solved[i])
+		for r, means := range in.Means {
+			of.Means[r][n] = means[i]
+		}
+	}
+	return of
 }
 
-// InclineInto is Incline, written to out.
-func (d *Data) InclineInto(ctx context.Context, out Inclined, X *kernel.Inputs, zs, backward [][]float64) error {
-	p, block := X.Coordinates(), matrix(X.Len(), d.Len())
-	for i, v := range block {
+// InclineInto writes the posterior at the points X to out, to the same bits as PredictMany. It costs
+// O(n²) a point and reaches checkpoints on the way; the error is that of ctx.
+func (d *Data) InclineInto(ctx context.Context, out Inclined, X *kernel.Inputs, zs [][]float64) error {
+	for i, v := range out.solved {
 		d.kernel.Row(v, X.Row(i), d.inputs)
 	}
-	if err := d.factor.SolveLowerMany(ctx, block); err != nil {
+	if err := d.factor.SolveLowerMany(ctx, out.solved); err != nil {
 		return err
 	}
-	for i, v := range block {
+	for i, v := range out.solved {
 		for r, z := range zs {
 			out.Means[r][i] = factor.Dot(z, v)
 		}
 		out.Variances[i] = d.variance(X.Row(i), v)
 	}
-	if err := d.factor.SolveUpperMany(ctx, block); err != nil {
+	return nil
+}
+
+// Gradients are those of a posterior by the coordinates of each point.
+type Gradients struct {
+	Means     [][][]float64 // per point, response and coordinate
+	Variances [][]float64   // per point and coordinate
+}
+
+// NewGradients has room for those of so many points.
+func NewGradients(points int) Gradients {
+	return Gradients{make([][][]float64, points), make([][]float64, points)}
+}
+
+// Part are those of points from to to−1, in the same memory.
+func (g Gradients) Part(from, to int) Gradients {
+	return Gradients{g.Means[from:to], g.Variances[from:to]}
+}
+
+// GradientsInto writes to out, at the points X that at was worked out for,
+//
+//	∂mean/∂x = Σ_s (L⁻ᵀz)_s ∂k(x, X_s)/∂x,   ∂variance/∂x = −2 Σ_s (L⁻ᵀv(x))_s ∂k(x, X_s)/∂x
+//
+// for a stationary kernel, with which at is used up. backward holds L⁻ᵀz for each z, as long as there
+// are data, of which there must be some. Costs and error are those of InclineInto.
+func (d *Data) GradientsInto(ctx context.Context, out Gradients, X *kernel.Inputs, at Inclined, backward [][]float64) error {
+	if err := d.factor.SolveUpperMany(ctx, at.solved); err != nil {
 		return err
 	}
 	weights := append(backward[:len(backward):len(backward)], nil)
-	for i, w := range block {
-		gradients := matrix(len(weights), p)
+	for i, w := range at.solved {
+		gradients := matrix(len(weights), X.Coordinates())
 		weights[len(backward)] = w
 		d.kernel.Gradients(gradients, X.Row(i), d.inputs, weights)
-		out.MeanGradients[i], out.VarianceGradients[i] = gradients[:len(backward)], gradients[len(backward)]
-		for c := range p {
-			out.VarianceGradients[i][c] *= -2
+		out.Means[i], out.Variances[i] = gradients[:len(backward)], gradients[len(backward)]
+		for c := range out.Variances[i] {
+			out.Variances[i][c] *= -2
 		}
 	}
 	return nil

@@ -1,6 +1,9 @@
 package kernel
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Inputs are n input vectors of p coordinates, row after row, and once more coordinate after
 // coordinate, as distances take them. They grow at the end; a prefix shares
@@ -22,6 +25,14 @@ func NewInputs(p int) *Inputs {
 		panic(fmt.Sprintf("kernel: inputs of %d coordinates", p))
 	}
 	return &Inputs{p: p}
+}
+
+// Reserve makes room for n vectors.
+func (X *Inputs) Reserve(n int) {
+	X.values = slices.Grow(X.values, max(0, n*X.p-len(X.values)))
+	if X.shared || n > X.stride {
+		X.grow(X.Len(), n)
+	}
 }
 
 // InputsOf returns the rows as Inputs; there must be at least one.
@@ -46,7 +57,7 @@ func (X *Inputs) Append(x []float64) {
 	}
 	n := X.Len()
 	if X.shared || n == X.stride {
-		X.grow(n)
+		X.grow(n, max(2*n, 8))
 	}
 	for c, v := range x {
 		X.columns[c*X.stride+n] = v
@@ -54,9 +65,8 @@ func (X *Inputs) Append(x []float64) {
 	X.values = append(X.values, x...)
 }
 
-// grow makes columns of its own, with room for as many vectors again.
-func (X *Inputs) grow(n int) {
-	stride := max(2*n, 8)
+// grow makes columns of its own for the n vectors, with room for stride.
+func (X *Inputs) grow(n, stride int) {
 	columns := make([]float64, X.p*stride)
 	for c := range X.p {
 		copy(columns[c*stride:], X.columns[c*X.stride:][:n])

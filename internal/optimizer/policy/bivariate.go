@@ -64,12 +64,26 @@ func chanceGiven(a, b, r float64) float64 {
 	return max(leastChance, min(normal(b)+half*sum/(2*math.Pi), 1))
 }
 
-// slopesOfChance are the derivatives of ln chanceGiven by a, b and r.
-func slopesOfChance(a, b, r float64) (byA, byB, byR float64) {
+// leastChanceGiven is at most chanceGiven: the integral, and each of the sums that stand for it, has
+// the sign of r, and of its exponents none is above −a²/2 or −b²/2, nor, where a and b have one sign
+// and r the other, above the sum of both.
+func leastChanceGiven(a, b, r float64) float64 {
+	if r >= 0 || math.IsInf(a, 0) || math.IsInf(b, 0) {
+		return max(normal(b), leastChance)
+	}
+	size := max(a*a, b*b)
+	if a*b >= 0 {
+		size = a*a + b*b
+	}
+	return max(normal(b)+r/4*math.Exp(-size/2-logNormal(a)), leastChance)
+}
+
+// slopesOfChance are the derivatives of ln chanceGiven, whose value is given, by a, b and r.
+func slopesOfChance(a, b, r, value float64) (byA, byB, byR float64) {
 	if math.IsInf(a, 0) || math.IsInf(b, 0) {
 		return 0, 0, 0
 	}
-	value, scale, rest := chanceGiven(a, b, r), logNormal(a), math.Sqrt(1-r*r)
+	scale, rest := logNormal(a), math.Sqrt(1-r*r)
 	byA = math.Exp(logDensity(a)-scale) * (normal((b-r*a)/rest)/value - 1)
 	byB = math.Exp(logDensity(b)-scale+logNormal((a-r*b)/rest)) / value
 	byR = math.Exp(-(a*a+b*b-2*r*a*b)/(2*rest*rest)-scale) / (2 * math.Pi * rest * value)

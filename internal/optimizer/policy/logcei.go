@@ -66,14 +66,27 @@ func newCautious(c Context, s Settings) cautious {
 }
 
 func (a cautious) Traits() Traits {
-	return Traits{AvoidsKnown: true, Expects: true, Incumbent: likelyBest, Again: again, Upper: a.upper, Slopes: a.slopes}
+	return Traits{AvoidsKnown: true, Expects: true, Incumbent: likelyBest, Again: again, Upper: a.upper, Above: a.above, Slopes: a.slopes}
 }
 
 // upper bounds the score as far as deviations alone move it: the chance to keep a limit rises with
 // its deviation where the mean is beyond it, and is at most 1 where it is not; what is gained rises
 // with the deviation of the reward. R is taken as the deviations of the input have it: its own
 // least value, P(x*), would rule out hardly any place.
-func (a cautious) upper(s *Input) Scores {
+func (a cautious) upper(s *Input) Scores { return a.bound(s, s.mostAhead) }
+
+// above leaves out of upper what R takes: of the means of P′(x*) and P′(x) that it is the ratio of
+// one is taken for the least that it may be, the other for 1.
+func (a cautious) above(s *Input) Scores {
+	scores := a.bound(s, s.farAhead)
+	for i, v := range scores.Value {
+		scores.Value[i] += 1e-9 * math.Max(1, math.Abs(v)) // what is lost by rounding
+	}
+	return scores
+}
+
+// bound is upper with d and s of a place as ahead has them.
+func (a cautious) bound(s *Input, ahead func(beside *pair, i int) (mean, deviation float64)) Scores {
 	bound := *s
 	bound.Rival, bound.Costs = nil, make([]Estimate, len(s.Costs))
 	for j, g := range s.Costs {
@@ -90,7 +103,7 @@ func (a cautious) upper(s *Input) Scores {
 		for i := range scores.Value {
 			gain := math.Log(r.Again)
 			if !r.Itself[i] {
-				gain = logExpectedImprovement(s.mostAhead(beside, i))
+				gain = logExpectedImprovement(ahead(beside, i))
 			}
 			scores.Value[i] = bounded(gain + scores.Value[i])
 		}
@@ -103,10 +116,23 @@ func (a cautious) upper(s *Input) Scores {
 func (s *Input) mostAhead(beside *pair, i int) (mean, deviation float64) {
 	beside.take(s, i)
 	mean, _, _ = beside.ahead(s.Given, s.Rival.Least)
-	if variance := beside.sd[0] * beside.sd[0]; variance > 0 {
-		deviation = max(variance, math.Abs(variance-beside.together[0])) / math.Sqrt(variance+beside.noise[0])
+	return mean, beside.mostDeviation()
+}
+
+// farAhead is mostAhead with the least R.
+func (s *Input) farAhead(beside *pair, i int) (mean, deviation float64) {
+	beside.take(s, i)
+	if beside.otherMean[0] < s.Rival.Least {
+		return s.mostAhead(beside, i)
 	}
-	return mean, deviation
+	least := 1.0
+	for j, given := range s.Given {
+		if !given {
+			t, other, _, together := beside.bounds(j)
+			least *= leastChanceGiven(t, other, together)
+		}
+	}
+	return beside.lead(s.Rival.Least, least), beside.mostDeviation()
 }
 
 // mostLooked is how many points played are looked at closely for the incumbent.

@@ -65,6 +65,9 @@ type Traits struct {
 	// one of the input, for an algorithm whose score may fall when a deviation rises; nil where
 	// none is known.
 	Upper func(s *Input) Scores
+	// Above returns scores that are at least those of Upper, and of Score, without what takes long
+	// of them; nil where they take no longer.
+	Above func(s *Input) Scores
 	// Slopes returns the derivatives of the scores by the means and deviations of the input, for an
 	// algorithm whose score is smooth in them wherever a place is allowed, but for kinks; nil for
 	// others. Where a deviation is 0, so are its derivatives.

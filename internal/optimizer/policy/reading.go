@@ -34,16 +34,18 @@ import "math"
 // whatever the noise.
 
 // pair is a place x and another beside it: means and deviations per target, the covariances of
-// both, and λ of one more reading at x.
+// both, and λ of one more reading at x; and, once ahead has been asked for, the means of P′(x*) and
+// P′(x) that R is made of.
 type pair struct {
 	mean, sd, otherMean, otherSD []float64
 	together, noise              []float64
+	other, own                   []float64
 }
 
 // newPair has room for so many targets.
 func newPair(targets int) *pair {
 	of := func() []float64 { return make([]float64, targets) }
-	return &pair{of(), of(), of(), of(), of(), of()}
+	return &pair{of(), of(), of(), of(), of(), of(), of(), of()}
 }
 
 // take puts place i of the input beside x* into p.
@@ -64,7 +66,7 @@ func (p *pair) take(s *Input, i int) {
 
 // swapped is p with the places exchanged; noise is that of a reading at the other place.
 func (p *pair) swapped(noise []float64) *pair {
-	return &pair{mean: p.otherMean, sd: p.otherSD, otherMean: p.mean, otherSD: p.sd, together: p.together, noise: noise}
+	return &pair{p.otherMean, p.otherSD, p.mean, p.sd, p.together, noise, p.other, p.own}
 }
 
 // bounds are t and t*, κ and ρκ of cost j.
@@ -86,14 +88,29 @@ func (p *pair) ahead(given []bool, least float64) (mean, deviation, chances floa
 	for j := range given {
 		if !given[j] {
 			t, other, own, together := p.bounds(j)
-			chances *= chanceGiven(t, other, together) / chanceGiven(t, t, own)
+			p.other[1+j], p.own[1+j] = chanceGiven(t, other, together), chanceGiven(t, t, own)
+			chances *= p.other[1+j] / p.own[1+j]
 		}
 	}
-	mean = (p.mean[0] - least) - chances*(p.otherMean[0]-least)
+	mean = p.lead(least, chances)
 	if variance := p.sd[0] * p.sd[0]; variance > 0 {
 		deviation = (variance - min(chances, 1)*p.together[0]) / math.Sqrt(variance+p.noise[0])
 	}
 	return mean, deviation, chances
+}
+
+// lead is d where R is this.
+func (p *pair) lead(least, chances float64) float64 {
+	return (p.mean[0] - least) - chances*(p.otherMean[0]-least)
+}
+
+// mostDeviation is the largest s that smaller deviations of the reward, and any R, could leave.
+func (p *pair) mostDeviation() float64 {
+	variance := p.sd[0] * p.sd[0]
+	if variance == 0 {
+		return 0
+	}
+	return max(variance, math.Abs(variance-p.together[0])) / math.Sqrt(variance+p.noise[0])
 }
 
 // ExpectedGain is s·h(d/s) of place i: by how much a reading there may raise the reward of what is
@@ -157,8 +174,8 @@ func slopesAhead(s *Input, p *pair, i int, out *Slopes) {
 			continue
 		}
 		t, other, own, together := p.bounds(j)
-		a, _, byTogether := slopesOfChance(t, other, together)
-		b, c, byOwn := slopesOfChance(t, t, own)
+		a, _, byTogether := slopesOfChance(t, other, together, p.other[1+j])
+		b, c, byOwn := slopesOfChance(t, t, own, p.own[1+j])
 		byT := byLogChances * (a - b - c)
 		noise := p.noise[1+j]
 		all := sd*sd + noise

@@ -25,6 +25,13 @@ func TestChanceGiven(t *testing.T) {
 			}
 		}
 	}
+	random := rand.New(rand.NewPCG(5, 5))
+	for range 20000 {
+		a, b, r := 3*random.NormFloat64(), 3*random.NormFloat64(), bind(2.2*random.Float64()-1.1)
+		if least, got := leastChanceGiven(a, b, r), chanceGiven(a, b, r); least > got*(1+1e-12) {
+			t.Fatalf("Φ₂(%g, %g; %g)/Φ(%g) is %g, and said to be at least %g", a, b, r, a, got, least)
+		}
+	}
 	if got := chanceGiven(0, 0, 0.5); math.Abs(got-2.0/3) > 1e-12 {
 		t.Errorf("Φ₂(0, 0; ½)/Φ(0) is %g, want 2/3", got)
 	}
@@ -41,7 +48,7 @@ func TestSlopesOfChance(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 3))
 	for range 500 {
 		a, b, r := 2*random.NormFloat64(), 2*random.NormFloat64(), 1.9*random.Float64()-0.95
-		byA, byB, byR := slopesOfChance(a, b, r)
+		byA, byB, byR := slopesOfChance(a, b, r, chanceGiven(a, b, r))
 		const step = 1e-5
 		log := func(a, b, r float64) float64 { return math.Log(chanceGiven(a, b, r)) }
 		if chanceGiven(a, b, r) < 1e-6 {

@@ -162,7 +162,7 @@ func shrink(random *rand.Rand, s *Input) {
 }
 
 // TestUpperScores holds that what an algorithm says its score is at most is never exceeded by the
-// score with smaller deviations.
+// score with smaller deviations, nor what it says of that without taking long by either.
 func TestUpperScores(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(2, 0))
@@ -176,6 +176,12 @@ func TestUpperScores(t *testing.T) {
 			}
 			s.Draw.Z = []float64{2 * random.NormFloat64(), 2 * random.NormFloat64()}
 			upper := a.Traits().Upper(s)
+			if a.Traits().Above != nil {
+				above, score := a.Traits().Above(s), sure(a.Score(s))
+				if allowed(above) != allowed(upper) || valueOf(above) < valueOf(upper) || allowed(score) && valueOf(above) < valueOf(score) {
+					t.Fatalf("%s: %g is said to be above %g and %g: %+v, rival %+v", settings, valueOf(above), valueOf(upper), valueOf(score), s, s.Rival)
+				}
+			}
 			shrink(random, s)
 			score := sure(a.Score(s))
 			if allowed(score) && !allowed(upper) || allowed(score) == allowed(upper) && valueOf(score) > valueOf(upper)+1e-12*max(1, -valueOf(upper)) {

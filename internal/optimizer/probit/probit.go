@@ -161,13 +161,13 @@ func (model *Model) Predict(ctx context.Context, X *kernel.Inputs) (means, varia
 // Gradients returns the gradients of mean and variance of h by the coordinates of the points X, for
 // a stationary kernel. The error is that of ctx.
 func (model *Model) Gradients(ctx context.Context, X *kernel.Inputs) (means, variances [][]float64, err error) {
-	inclined, err := model.data.Incline(ctx, X, [][]float64{model.z}, [][]float64{model.backward})
-	if err != nil {
+	at, by := gp.NewInclined(0, X.Len(), model.data.Len()), gp.NewGradients(X.Len())
+	if err := model.data.InclineInto(ctx, at, X, nil); err != nil {
 		return nil, nil, err
 	}
-	means = make([][]float64, X.Len())
-	for i := range means {
-		means[i] = inclined.MeanGradients[i][0]
+	err = model.data.GradientsInto(ctx, by, X, at, [][]float64{model.backward})
+	for _, mean := range by.Means {
+		means = append(means, mean[0])
 	}
-	return means, inclined.VarianceGradients, nil
+	return means, by.Variances, err
 }

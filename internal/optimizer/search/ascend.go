@@ -41,6 +41,7 @@ func (s Slope) down() descent.Local {
 // climb is a descent of a value turned upside down.
 type climb interface {
 	Next() []float64
+	Wants(value float64) bool
 	Tell(value float64, local func() descent.Local)
 }
 
@@ -121,16 +122,28 @@ func (p Problem) ascend(from []Ascent, climbs []climb) error {
 		if err != nil {
 			return err
 		}
+		values, around, wanted := make([]float64, len(points)), make([]Slope, len(points)), []int{}
 		for n, i := range whose {
+			values[n] = -scores[n].Value
 			if !scores[n].Allowed || scores[n].Rank > from[i].Score.Rank {
-				from[i].Refused = true
-				climbs[i].Tell(math.Inf(1), nil)
-				continue
+				from[i].Refused, values[n] = true, math.Inf(1)
 			}
-			if scores[n].Above(from[i].Score) {
+			if climbs[i].Wants(values[n]) {
+				wanted = append(wanted, n)
+			}
+		}
+		some, err := slopes(wanted)
+		if err != nil {
+			return err
+		}
+		for k, n := range wanted {
+			around[n] = some[k]
+		}
+		for n, i := range whose {
+			if values[n] < math.Inf(1) && scores[n].Above(from[i].Score) {
 				from[i].U, from[i].Score = points[n], scores[n]
 			}
-			climbs[i].Tell(-scores[n].Value, slopes[n].down)
+			climbs[i].Tell(values[n], around[n].down)
 		}
 	}
 }

@@ -11,8 +11,8 @@ import (
 
 // twoTops is −100 (x − 0.25)² (x − 0.8)² − y² with its slopes, highest at (0.25, 0) and (0.8, 0);
 // asked counts the points.
-func twoTops(asked *int, allowed func(u []float64) bool) func(points [][]float64) ([]search.Score, []search.Slope, error) {
-	return func(points [][]float64) ([]search.Score, []search.Slope, error) {
+func twoTops(asked *int, allowed func(u []float64) bool) func(points [][]float64) ([]search.Score, func(of []int) ([]search.Slope, error), error) {
+	return func(points [][]float64) ([]search.Score, func(of []int) ([]search.Slope, error), error) {
 		var scores []search.Score
 		var slopes []search.Slope
 		for _, u := range points {
@@ -21,7 +21,17 @@ func twoTops(asked *int, allowed func(u []float64) bool) func(points [][]float64
 			scores = append(scores, search.Score{Allowed: allowed(u), Value: -100*a*a*b*b - u[1]*u[1]})
 			slopes = append(slopes, search.Slope{Along: []float64{-200 * a * b * (a + b), -2 * u[1]}})
 		}
-		return scores, slopes, nil
+		return scores, some(slopes), nil
+	}
+}
+
+// some tells slopes of those that are asked for.
+func some(all []search.Slope) func(of []int) ([]search.Slope, error) {
+	return func(of []int) (list []search.Slope, err error) {
+		for _, n := range of {
+			list = append(list, all[n])
+		}
+		return list, nil
 	}
 }
 
@@ -81,7 +91,9 @@ func TestAscendLeavesLevelsAndRefusesWhatIsNotAllowed(t *testing.T) {
 	if err := problem.Ascend(ascents, 1e-12); err != nil || !ascents[0].Refused || ascents[0].U[0] >= 0.2 {
 		t.Errorf("at an edge of the space it ends at %+v, %v", ascents[0], err)
 	}
-	problem.Rise = func([][]float64) ([]search.Score, []search.Slope, error) { return nil, nil, stop }
+	problem.Rise = func([][]float64) ([]search.Score, func(of []int) ([]search.Slope, error), error) {
+		return nil, nil, stop
+	}
 	if err := problem.Ascend(ascents, 1e-12); !errors.Is(err, stop) {
 		t.Errorf("an error of Rise comes back as %v", err)
 	}
@@ -92,7 +104,9 @@ func TestAscendLeavesLevelsAndRefusesWhatIsNotAllowed(t *testing.T) {
 func TestRidgesAreFollowed(t *testing.T) {
 	t.Parallel()
 	asked := 0
-	rise := func(points [][]float64) (scores []search.Score, slopes []search.Slope, err error) {
+	rise := func(points [][]float64) ([]search.Score, func(of []int) ([]search.Slope, error), error) {
+		var scores []search.Score
+		var slopes []search.Slope
 		for _, u := range points {
 			asked++
 			across, along := u[1]-0.7*u[0]-0.1, u[0]-0.62
@@ -100,7 +114,7 @@ func TestRidgesAreFollowed(t *testing.T) {
 			slopes = append(slopes, search.Slope{Along: []float64{-2 * along, 0}, Kinks: []descent.Kink{
 				{Price: 8, Height: across, Slopes: []float64{-0.7, 1}}, {Price: 8, Height: -across, Slopes: []float64{0.7, -1}}}})
 		}
-		return scores, slopes, nil
+		return scores, some(slopes), nil
 	}
 	ridges := &search.Ridges{Problem: search.Problem{Axes: make([]search.Axis, 2), Rise: rise}}
 	add := func(u ...float64) {

@@ -43,9 +43,9 @@ type Problem struct {
 	Settle func(u []float64) bool
 	// Score scores many points at once.
 	Score func(points [][]float64) ([]Score, error)
-	// Rise is Score with how the values change around the points, for Ascend; nil where they have
-	// no slopes.
-	Rise func(points [][]float64) ([]Score, []Slope, error)
+	// Rise is Score that can tell how the values change around some of the points, by their numbers
+	// and once, for Ascend; nil where they have no slopes.
+	Rise func(points [][]float64) ([]Score, func(of []int) ([]Slope, error), error)
 }
 
 // Polish improves start, whose score is known, by polling around it: along every axis and, because

@@ -39,7 +39,7 @@ quick: generate
 # The race detector would slow numerical loops tenfold. It does not watch those of gonum, Go's own hashes (every connection to PostgreSQL and every PIN
 # takes thousands), and packages that start nothing beside their caller and share nothing (TestUnwatchedPackagesShareNothing). What checks reads what was
 # compiled so, too, and nothing is compiled twice.
-UNWATCHED := gonum.org/... crypto/internal/fips140/... $(addprefix headroom/internal/optimizer/,descent fit kernel policy probit search warp)
+UNWATCHED := gonum.org/... crypto/internal/fips140/... $(addprefix headroom/internal/optimizer/,descent kernel policy probit search warp)
 RACE := -race $(UNWATCHED:%=-gcflags=%=-race=false)
 
 # Each parser's fuzz target is tried with random mutations of its seeds for two seconds, other ones at every commit. What go vet finds, check has found. Where

@@ -60,9 +60,10 @@ func TestRoundTrips(t *testing.T) {
 	}
 }
 
-// afterwards begins what nobody waits for: the lock of an ask that was answered is given back, and
-// changes are announced.
-var afterwards = []string{"rollback", "SELECT set_config('synchronous_commit', 'off', true), pg_notify("}
+// afterwards begins what nobody waits for: the lock of an ask that was answered is given back,
+// changes are announced, and a listener that has heard nothing for a second asks what it may have
+// missed.
+var afterwards = []string{"rollback", "SELECT set_config('synchronous_commit', 'off', true), pg_notify(", "SELECT id, version FROM studies WHERE id = ANY"}
 
 // tap is what a program and PostgreSQL say to each other on all their connections.
 type tap struct {

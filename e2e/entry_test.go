@@ -250,6 +250,43 @@ func TestWhatAnotherTabDropsLeavesHereToo(t *testing.T) {
 	one.until("the card gone", `!document.querySelector("#card-1")`)
 }
 
+// TestWhatIsTypedWhileAnAnswerIsOnItsWayStays: whoever sees their slip once they have sent it goes
+// on typing; the answer, with its doubts of what was sent, takes neither the text nor the cursor.
+func TestWhatIsTypedWhileAnAnswerIsOnItsWayStays(t *testing.T) {
+	t.Parallel()
+	study := buffer("Typed meanwhile")
+	study["objective"].(map[string]any)["plausible"] = []float64{0, 100}
+	id := site.makeStudy(t, study)
+	site.ask(t, id, 1)
+	p := newAdmin(t)
+	p.open("/studies/" + id)
+	p.fill(result(1, 0), "712")
+	p.fill(result(1, 1), "0.3")
+	ask[any](p, `(() => {
+		const send = XMLHttpRequest.prototype.send;
+		XMLHttpRequest.prototype.send = function (body) {
+			if (body) XMLHttpRequest.prototype.send = send;
+			window.letGo = () => send.call(this, body);
+			if (!body) letGo();
+		};
+	})(); 0`)
+	p.press("Save result")
+	p.until("the result being sent", `document.querySelector("form.entry.htmx-request")`)
+	p.fill(result(1, 0), "7")
+	ask[any](p, `letGo(); 0`)
+	p.sees("Yield 712 %? Plausible is 0 to 100 %.")
+	p.ready()
+	p.keys("1.2")
+	if got := p.value(result(1, 0)); got != "71.2" {
+		t.Errorf("the field holds %q", got)
+	}
+	if got := p.value(result(1, 1)); got != "0.3" {
+		t.Errorf("the other field holds %q", got)
+	}
+	p.press("Save anyway")
+	p.sees("Saved · trial 1: yield 71.2 %")
+}
+
 func TestDoubtIsOfOneValueAndNeverConfirmedByEnter(t *testing.T) {
 	t.Parallel()
 	study := buffer("Doubt")

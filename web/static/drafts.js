@@ -85,12 +85,17 @@ const drafts = {
     return rows && form.hasAttribute("hx-post");
   },
 
-  // arrive gives the forms that have just come what was typed in them before. An answer to a form holds what is newer.
+  // since is what was typed in a form after it was sent.
+  since: (form) => Object.fromEntries(Object.entries(drafts.values(form)).filter(([name, value]) => form.sent && value !== form.sent[name])),
+
+  // arrive gives the forms that have just come what was typed in them before. The answer to a form holds what is newer, but for what was typed
+  // while it was on its way.
   arrive(answered) {
     for (const form of document.querySelectorAll("form[data-draft]:not([data-restored])")) {
       form.dataset.restored = "yes";
       const mine = drafts.read(drafts.key(form.dataset.draft));
-      if (form.dataset.draft === answered) {
+      if (form.dataset.draft === answered?.dataset.draft) {
+        drafts.fill(form, drafts.since(answered));
         form.dataset.answer = "";
         drafts.save(form, mine && { at: mine.at });
       } else if (mine && !form.querySelector("[aria-invalid], [role=alert]")) {
@@ -212,7 +217,8 @@ document.addEventListener("input", (event) => {
 });
 
 // Fields are filled in before the cursor goes back to them (page.js); what needs htmx waits until it knows the form.
-document.addEventListener("htmx:afterSwap", (event) => drafts.arrive(event.detail.requestConfig?.elt.dataset?.draft));
+document.addEventListener("htmx:beforeSend", ({ detail }) => { if (detail.elt.dataset?.draft) detail.elt.sent = drafts.values(detail.elt); });
+document.addEventListener("htmx:afterSwap", (event) => drafts.arrive(event.detail.requestConfig?.elt));
 document.addEventListener("htmx:load", (event) => {
   drafts.arrive();
   for (const form of event.detail.elt.querySelectorAll("form[data-then]")) {

@@ -167,15 +167,16 @@ document.addEventListener("htmx:load", (event) => {
   for (const fold of event.detail.elt.querySelectorAll("details[open][hx-get]")) htmx.trigger(fold, "toggle");
 });
 
-// After a form was redrawn, the cursor goes to its first fault, once.
-function toFault(root) {
+// After a form was redrawn, the cursor goes to its first fault, once; not from under the hands of somebody who went on meanwhile.
+function toFault(root, busy) {
   const first = root.querySelector?.("[autofocus]");
   if (!first) return;
+  first.removeAttribute("autofocus");
+  if (busy) return;
   first.focus();
   first.select?.();
-  first.removeAttribute("autofocus");
 }
-document.addEventListener("htmx:afterSettle", (event) => toFault(event.detail.elt));
+document.addEventListener("htmx:afterSettle", (event) => toFault(event.detail.elt, sent && sent.pressed !== pressed));
 toFault(document);
 
 // What the server refused is told until the next thing is tried.

@@ -3,6 +3,7 @@ package design
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 
@@ -146,9 +147,7 @@ func (c *Compiled) completeSetting(raw json.RawMessage, lacking []string, value 
 		return asJSON(value)
 	}
 	by := map[string]json.RawMessage{}
-	for name, given := range object(raw) {
-		by[name] = given
-	}
+	maps.Copy(by, object(raw))
 	for _, name := range lacking {
 		by[name] = asJSON(value)
 	}

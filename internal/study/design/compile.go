@@ -117,7 +117,7 @@ func (b *compiler) candidates() {
 	c.armIndex = make(map[string]int, len(whole))
 	for i, candidate := range c.Def.Candidates {
 		if b.faults.Full() {
-			c.arms = nil
+			c.arms, c.armIndex = nil, nil
 			return
 		}
 		x, _ := c.space.read(candidate, fmt.Sprintf("candidates[%d]", i), reading{}, b.faults)

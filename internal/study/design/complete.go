@@ -157,7 +157,7 @@ func (c *Compiled) completeSetting(raw json.RawMessage, lacking []string, value 
 func asJSON(value any) json.RawMessage {
 	text, err := json.Marshal(value)
 	if err != nil {
-		panic(fmt.Sprintf("design: a model's setting has no JSON: %v", err)) // they are finite numbers and names
+		panic(fmt.Sprintf("design: a value of a definition has no JSON: %v", err)) // they are finite numbers, names and what came from JSON
 	}
 	return text
 }

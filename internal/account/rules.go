@@ -1,6 +1,7 @@
 package account
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -40,19 +41,11 @@ type NewToken struct {
 
 // Check returns *Invalid for the first faulty field.
 func (n NewToken) Check(now time.Time) error {
-	if err := checkName(n.Name); err != nil {
-		return err
-	}
-	if err := checkRole(n.Role); err != nil {
-		return err
-	}
+	var reach error
 	if n.StudyID != "" && n.Role == Admin {
-		return &Invalid{"role", "a token for one study is operator or viewer: an admin is admin of everything"}
+		reach = &Invalid{"role", "a token for one study is operator or viewer: an admin is admin of everything"}
 	}
-	if n.ExpiresAt != nil && !n.ExpiresAt.After(now) {
-		return &Invalid{"expires_at", "lies in the past"}
-	}
-	return nil
+	return cmp.Or(checkName(n.Name), CheckRole(n.Role), reach, checkExpiry(n.ExpiresAt, now, 0))
 }
 
 // NewInvite is an invite to be made.
@@ -64,16 +57,7 @@ type NewInvite struct {
 
 // Check returns *Invalid for the first faulty field.
 func (n NewInvite) Check(now time.Time) error {
-	if err := checkName(n.Name); err != nil {
-		return err
-	}
-	if err := checkRole(n.Role); err != nil {
-		return err
-	}
-	if n.ExpiresAt == nil {
-		return nil
-	}
-	return checkExpiry(*n.ExpiresAt, now, LongestInvite)
+	return cmp.Or(checkName(n.Name), CheckRole(n.Role), checkExpiry(n.ExpiresAt, now, LongestInvite))
 }
 
 // NewShare is a read-only link to be made.
@@ -85,10 +69,7 @@ type NewShare struct {
 
 // Check returns *Invalid for the first faulty field.
 func (n NewShare) Check(now time.Time) error {
-	if err := checkName(n.Name); err != nil {
-		return err
-	}
-	return checkExpiry(n.ExpiresAt, now, LongestShare)
+	return cmp.Or(checkName(n.Name), checkExpiry(&n.ExpiresAt, now, LongestShare))
 }
 
 func checkName(name string) error {
@@ -105,18 +86,22 @@ func checkName(name string) error {
 	return nil
 }
 
-func checkRole(role Role) error {
+// CheckRole returns *Invalid for what is no role.
+func CheckRole(role Role) error {
 	if _, err := ParseRole(string(role)); err != nil {
 		return &Invalid{"role", err.Error()}
 	}
 	return nil
 }
 
-func checkExpiry(at, now time.Time, longest time.Duration) error {
-	if !at.After(now) {
+// checkExpiry refuses an end that has been, or is further away than longest, where that is not 0.
+func checkExpiry(at *time.Time, now time.Time, longest time.Duration) error {
+	switch {
+	case at == nil:
+		return nil
+	case !at.After(now):
 		return &Invalid{"expires_at", "lies in the past"}
-	}
-	if at.After(now.Add(longest)) {
+	case longest > 0 && at.After(now.Add(longest)):
 		return &Invalid{"expires_at", fmt.Sprintf("is more than %d days away", int(longest.Hours()/24))}
 	}
 	return nil

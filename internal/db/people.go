@@ -49,8 +49,8 @@ func (a *Accounts) addPerson(ctx context.Context, q querier, name string, role a
 
 // SetRole changes what a person may do, from their next request on.
 func (a *Accounts) SetRole(ctx context.Context, personID string, role account.Role) error {
-	if _, err := account.ParseRole(string(role)); err != nil {
-		return &account.Invalid{Field: "role", Message: err.Error()}
+	if err := account.CheckRole(role); err != nil {
+		return err
 	}
 	return a.changeAlone(ctx, func(tx pgx.Tx) error {
 		if role != account.Admin {

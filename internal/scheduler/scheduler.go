@@ -5,6 +5,7 @@ package scheduler
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 )
@@ -142,9 +143,12 @@ func (h *holding) yield(ctx context.Context) error {
 func (h *holding) end() {
 	h.own <- struct{}{}
 	defer func() { <-h.own }()
-	if !h.lost {
-		h.scheduler.give(h)
+	if h.lost {
+		return
 	}
+	h.scheduler.mu.Lock()
+	defer h.scheduler.mu.Unlock()
+	h.scheduler.release(h)
 }
 
 // yields gives the place up if somebody waits for one; else the next slice begins at once.
@@ -157,12 +161,6 @@ func (s *Scheduler) yields(h *holding) bool {
 	}
 	s.release(h)
 	return true
-}
-
-func (s *Scheduler) give(h *holding) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.release(h)
 }
 
 // take waits for a place, and says as how urgent it was given.
@@ -222,12 +220,8 @@ func (s *Scheduler) next() *request {
 }
 
 func (s *Scheduler) drop(r *request) {
-	for i, other := range s.waiting {
-		if other == r {
-			s.waiting = append(s.waiting[:i], s.waiting[i+1:]...)
-			return
-		}
-	}
+	at := slices.Index(s.waiting, r)
+	s.waiting = slices.Delete(s.waiting, at, at+1)
 }
 
 // account adds the slice that ends now to what its study has had.

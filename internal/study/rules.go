@@ -54,7 +54,7 @@ func trialOf(snap *ledger.Snapshot, number int) (*ledger.Trial, error) {
 // hasAll tells whether the study has such metrics and parameters, which keep their names.
 func hasAll[V any](snap *ledger.Snapshot, metrics map[string]V, parameters design.Settings) bool {
 	for name := range metrics {
-		if snap.Compiled().Metric(name) == design.MetricUnknown {
+		if _, there := snap.Compiled().Metric(name); !there {
 			return false
 		}
 	}
@@ -63,7 +63,7 @@ func hasAll[V any](snap *ledger.Snapshot, metrics map[string]V, parameters desig
 
 // mustBeTold refuses a metric whose value comes with the decision.
 func mustBeTold(snap *ledger.Snapshot, name string) error {
-	if kind := snap.Compiled().Metric(name); kind == design.MetricKnown {
+	if m, _ := snap.Compiled().Metric(name); m.Known {
 		return conflict("%s is worked out from the settings when a trial is chosen; it cannot be told.", name)
 	}
 	return nil
@@ -71,7 +71,7 @@ func mustBeTold(snap *ledger.Snapshot, name string) error {
 
 // checkMetricName returns a fault for a name that is no metric of the study.
 func checkMetricName(snap *ledger.Snapshot, name string) design.Faults {
-	if snap.Compiled().Metric(name) != design.MetricUnknown {
+	if _, there := snap.Compiled().Metric(name); there {
 		return nil
 	}
 	return design.Faults{{Field: "metrics." + design.Shorten(name), Message: design.UnknownName("metric", name, snap.Definition.MetricNames())}}

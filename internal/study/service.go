@@ -4,6 +4,7 @@
 package study
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -58,18 +59,10 @@ func NewService(store Store, options Options) *Service {
 	if options.Now == nil {
 		options.Now = time.Now
 	}
-	if options.LargestLedger <= 0 {
-		options.LargestLedger = LargestLedger
-	}
-	if options.CacheBytes <= 0 {
-		options.CacheBytes = mostCached()
-	}
-	if options.Replays <= 0 {
-		options.Replays = runtime.GOMAXPROCS(0)
-	}
-	if options.Log == nil {
-		options.Log = slog.Default()
-	}
+	options.LargestLedger = cmp.Or(options.LargestLedger, LargestLedger)
+	options.CacheBytes = cmp.Or(options.CacheBytes, mostCached())
+	options.Replays = cmp.Or(options.Replays, runtime.GOMAXPROCS(0))
+	options.Log = cmp.Or(options.Log, slog.Default())
 	return &Service{
 		Models: newModels(options),
 		store:  store, options: options, imports: scheduler.Queues{Places: importsAtOnce},
@@ -131,7 +124,7 @@ func (s *Service) latest(ctx context.Context, id string) (*ledger.Snapshot, erro
 	if err != nil {
 		return nil, err
 	}
-	return s.foldNews(base, news)
+	return s.foldNews(id, base, news)
 }
 
 // Since returns the study as it is, or as it was after event seen or later: a version that is at
@@ -161,19 +154,15 @@ func (s *Service) load(ctx context.Context, id string) (*ledger.Snapshot, error)
 		if len(events) == 0 {
 			return nil, fmt.Errorf("study %s: %w", design.Shorten(id), ErrNotFound)
 		}
-		return s.foldNews(&ledger.Snapshot{ID: id}, events)
+		return s.foldNews(id, nil, events)
 	})
 }
 
-// foldNews adds events to base, which may be a study without any, and keeps the result.
-func (s *Service) foldNews(base *ledger.Snapshot, news []ledger.Event) (*ledger.Snapshot, error) {
-	prior := base
-	if base.Version == 0 {
-		prior = nil
-	}
-	snap, err := ledger.Fold(base.ID, prior, news, nil)
+// foldNews adds events to base, nil before the first of them, and keeps the result.
+func (s *Service) foldNews(id string, base *ledger.Snapshot, news []ledger.Event) (*ledger.Snapshot, error) {
+	snap, err := ledger.Fold(id, base, news, nil)
 	if err != nil {
-		return nil, fmt.Errorf("study %s: %w", base.ID, err)
+		return nil, fmt.Errorf("study %s: %w", id, err)
 	}
 	return s.Derived.Put(snap), nil
 }

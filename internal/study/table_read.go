@@ -111,7 +111,7 @@ type table struct {
 	columns      []column
 	known        int // columns that mean something
 	broken       error
-	wide         *tooWide
+	wide         int // the first line with too many cells, 0 for none
 	faults       design.Faults
 }
 
@@ -147,7 +147,7 @@ func (t *table) howWritten(d design.Definition, text []byte, said design.Decimal
 func readHeader(c *design.Compiled, text []byte, separator rune) table {
 	cells := separated(text, separator)
 	t := table{cells: cells, separator: separator, wide: checkWidth(text, separator)}
-	if t.wide != nil {
+	if t.wide > 0 {
 		return t
 	}
 	var titles []string
@@ -170,16 +170,16 @@ func (t table) better(other table) bool {
 	switch {
 	case t.known != other.known:
 		return t.known > other.known
-	case (t.wide != nil) != (other.wide != nil):
-		return t.wide != nil
+	case (t.wide > 0) != (other.wide > 0):
+		return t.wide > 0
 	}
 	return len(t.columns) > len(other.columns)
 }
 
 // checkHeader reports a header that cannot be used and returns the titles that mean nothing.
 func (t *table) checkHeader(c *design.Compiled, ignoreUnknown bool) (unknown []string) {
-	if t.wide != nil {
-		t.faults.Add(fmt.Sprintf("lines[%d]", t.wide.line), nil, "%s", t.wide)
+	if t.wide > 0 {
+		t.faults.Add(fmt.Sprintf("lines[%d]", t.wide), nil, "line %d has more than %d cells; at most %d columns are possible", t.wide, maxColumns, maxColumns)
 		return nil
 	}
 	if errors.Is(t.broken, io.EOF) {
@@ -505,17 +505,11 @@ func (t *table) filled(metric string, cells []string) bool {
 	return i >= 0 && !notMeasured(strings.TrimSpace(cells[i]))
 }
 
-// tooWide is a record of a table with more cells than are possible. It is found before the table is
-// read: a reader of tables makes all cells of a record before it hands on the first.
-type tooWide struct{ line int }
-
-func (e *tooWide) Error() string {
-	return fmt.Sprintf("line %d has more than %d cells; at most %d columns are possible", e.line, maxColumns, maxColumns)
-}
-
-// checkWidth returns the first record that is too wide. Quotes hold separators and line ends as
-// encoding/csv has it; where quotes are wrong it reads no further than this does.
-func checkWidth(text []byte, separator rune) *tooWide {
+// checkWidth returns the line at which the first record begins that has more cells than are
+// possible, 0 for none. It is asked before the table is read: a reader of tables makes all cells of
+// a record before it hands on the first. Quotes hold separators and line ends as encoding/csv has
+// it; where quotes are wrong it reads no further than this does.
+func checkWidth(text []byte, separator rune) int {
 	line, begun, cells, quoted := 1, 1, 1, false
 	for _, b := range text {
 		switch {
@@ -528,11 +522,11 @@ func checkWidth(text []byte, separator rune) *tooWide {
 			}
 		case rune(b) == separator && !quoted:
 			if cells++; cells > maxColumns {
-				return &tooWide{begun}
+				return begun
 			}
 		}
 	}
-	return nil
+	return 0
 }
 
 // ImportOptions are those of an import. With BeyondBounds every row is taken to have been run with

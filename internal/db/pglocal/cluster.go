@@ -2,6 +2,7 @@ package pglocal
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -12,6 +13,8 @@ import (
 	"os/exec"
 	"os/user"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -24,12 +27,11 @@ const (
 
 // cluster is the files of a private server, and the programs and the user that serve them.
 type cluster struct {
-	dir   string // the data folder, absolute
-	data  string // PostgreSQL's own folder in it
-	bin   string // folder of initdb and postgres
-	major string // "15"
-	as    *syscall.Credential
-	user  string
+	dir  string // the data folder, absolute
+	data string // PostgreSQL's own folder in it
+	bin  string // folder of initdb and postgres
+	as   *syscall.Credential
+	user string
 }
 
 // ErrUnreachable says that the user whom the server runs as cannot get to the data folder.
@@ -95,7 +97,7 @@ func (c *cluster) findPrograms() error {
 	}
 	for _, one := range installed {
 		if made == "" || one.major == made {
-			c.bin, c.major = one.bin, one.major
+			c.bin = one.bin
 			return nil
 		}
 	}
@@ -127,15 +129,21 @@ func installations() []installation {
 	return found
 }
 
-// newestFirst lists the folders that match pattern, by the number in their name.
+// newestFirst lists the folders that match pattern, by the first number in each, greatest first.
 func newestFirst(pattern string) []string {
 	folders, err := filepath.Glob(pattern)
 	if err != nil {
 		return nil
 	}
-	sortByNumber(folders)
+	number := func(path string) int {
+		n, _ := strconv.Atoi(digits.FindString(path))
+		return n
+	}
+	slices.SortStableFunc(folders, func(a, b string) int { return cmp.Compare(number(b), number(a)) })
 	return folders
 }
+
+var digits = regexp.MustCompile(`\d+`)
 
 // majorOf asks the programs in bin for their major version; "" when they are not all there.
 func majorOf(bin string) string {
@@ -242,6 +250,11 @@ func (c *cluster) create(ctx context.Context) error {
 		return err
 	}
 	return os.Rename(draft, c.data)
+}
+
+func lastLine(said []byte) string {
+	said = bytes.TrimSpace(said)
+	return string(said[bytes.LastIndexByte(said, '\n')+1:])
 }
 
 // socketPrefix begins the names of socket folders.

@@ -1,8 +1,6 @@
 package pglocal
 
 import (
-	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,8 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -161,20 +157,4 @@ func lastComplaint(path string, from int64) string {
 		}
 	}
 	return complaint
-}
-
-func lastLine(said []byte) string {
-	said = bytes.TrimSpace(said)
-	return string(said[bytes.LastIndexByte(said, '\n')+1:])
-}
-
-var digits = regexp.MustCompile(`\d+`)
-
-// sortByNumber sorts paths by the first number in each, greatest first.
-func sortByNumber(paths []string) {
-	number := func(path string) int {
-		n, _ := strconv.Atoi(digits.FindString(path))
-		return n
-	}
-	slices.SortStableFunc(paths, func(a, b string) int { return cmp.Compare(number(b), number(a)) })
 }

@@ -144,7 +144,7 @@ func Differences(before, after Definition) ([]Change, error) {
 	if err != nil {
 		return nil, err
 	}
-	return appendDifferences(nil, "", a, b)
+	return appendDifferences(nil, "", a, b), nil
 }
 
 // Same tells whether two definitions say the same, however that is written.
@@ -161,54 +161,36 @@ func asTree(d Definition) (tree any, err error) {
 	return tree, err
 }
 
-func appendDifferences(changes []Change, path string, a, b any) ([]Change, error) {
+func appendDifferences(changes []Change, path string, a, b any) []Change {
 	before, isObject := a.(map[string]any)
 	after, isObjectToo := b.(map[string]any)
 	if isObject && isObjectToo {
 		return differencesByName(changes, path, before, after)
 	}
 	if list, other, ok := sameLists(a, b); ok {
-		var err error
 		for i := range list {
-			if changes, err = appendDifferences(changes, fmt.Sprintf("%s[%s]", path, itemName(list[i], i)), list[i], other[i]); err != nil {
-				return nil, err
-			}
+			changes = appendDifferences(changes, fmt.Sprintf("%s[%s]", path, itemName(list[i], i)), list[i], other[i])
 		}
-		return changes, nil
+		return changes
 	}
-	was, err := json.Marshal(a)
-	if err != nil {
-		return nil, err
-	}
-	is, err := json.Marshal(b)
-	if err != nil {
-		return nil, err
-	}
+	was, is := asJSON(a), asJSON(b)
 	if bytes.Equal(was, is) {
-		return changes, nil
+		return changes
 	}
-	return append(changes, Change{Path: path, Before: was, After: is}), nil
+	return append(changes, Change{Path: path, Before: was, After: is})
 }
 
-func differencesByName(changes []Change, path string, before, after map[string]any) ([]Change, error) {
-	names := map[string]bool{}
-	for name := range before {
-		names[name] = true
-	}
-	for name := range after {
-		names[name] = true
-	}
-	var err error
-	for name := range sortedByKey(names) {
+func differencesByName(changes []Change, path string, before, after map[string]any) []Change {
+	both := maps.Clone(before)
+	maps.Copy(both, after)
+	for name := range sortedByKey(both) {
 		at := name
 		if path != "" {
 			at = path + "." + name
 		}
-		if changes, err = appendDifferences(changes, at, before[name], after[name]); err != nil {
-			return nil, err
-		}
+		changes = appendDifferences(changes, at, before[name], after[name])
 	}
-	return changes, nil
+	return changes
 }
 
 // sameLists tells whether a and b are lists of equally many objects, which are compared one by one.

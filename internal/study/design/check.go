@@ -70,8 +70,11 @@ func (c *checker) algorithm() {
 	if a.Name == "" {
 		a.Name = defaultAlgorithm
 	}
-	names := algorithmNames()
-	if !slices.Contains(names, a.Name) {
+	if _, there := policy.Find(a.Name); !there {
+		var names []string
+		for _, one := range policy.Descriptions() {
+			names = append(names, one.Name)
+		}
 		c.faults.Add("algorithm.name", a.Name, "%s", UnknownName("algorithm", a.Name, names))
 	}
 	c.word(&a.Preset, "algorithm.preset", "", presetPaper)
@@ -96,14 +99,6 @@ func (c *checker) stop() {
 	if !(target.Risk > 0 && target.Risk < 1) {
 		c.faults.Add("stop.risk", target.Risk, "must be a chance between 0 and 1, such as 0.05")
 	}
-}
-
-func algorithmNames() []string {
-	var names []string
-	for _, a := range policy.Descriptions() {
-		names = append(names, a.Name)
-	}
-	return names
 }
 
 // modelWords writes out the model's defaults and checks its words; its numbers are checked where

@@ -117,22 +117,17 @@ func (b *compiler) candidates() {
 	c.armIndex = make(map[string]int, len(whole))
 	for i, candidate := range c.Def.Candidates {
 		if b.faults.Full() {
-			c.arms = nil
+			c.arms, c.armIndex = nil, nil
 			return
 		}
 		x, _ := c.space.read(candidate, fmt.Sprintf("candidates[%d]", i), reading{}, b.faults)
 		c.arms[i] = x
 		whole[i] = c.space.exactly(x)
-		if key := keyOf(x); !has(c.armIndex, key) {
-			c.armIndex[key] = i
+		if _, listed := c.armIndex[keyOf(x)]; !listed {
+			c.armIndex[keyOf(x)] = i
 		}
 	}
 	c.Def.Candidates = whole
-}
-
-func has(m map[string]int, key string) bool {
-	_, ok := m[key]
-	return ok
 }
 
 func (b *compiler) unavailable() {
@@ -204,19 +199,18 @@ func (b *compiler) given(i int, k Constraint) {
 // settings resolves the algorithm's settings and what the algorithm needs of the study.
 func (b *compiler) settings() {
 	c := b.out
-	algorithms := policy.Descriptions()
-	found := slices.IndexFunc(algorithms, func(a policy.Description) bool { return a.Name == c.Def.Algorithm.Name })
-	if found < 0 {
+	algorithm, there := policy.Find(c.Def.Algorithm.Name)
+	if !there {
 		return // Check has said so
 	}
 	const at = "algorithm.settings"
 	whole, settings, wrong := c.Def.Algorithm.Settings, policy.Settings{}, []policy.Fault(nil)
 	if b.completes {
-		whole, wrong = policy.Completed(c.Def.Algorithm.Name, whole, c.Config.Context())
+		whole, wrong = policy.Completed(algorithm.Name, whole, c.Config.Context())
 	}
 	if len(wrong) == 0 {
 		c.Def.Algorithm.Settings = whole
-		settings, wrong = policy.Read(c.Def.Algorithm.Name, whole, c.Config.Context())
+		settings, wrong = policy.Read(algorithm.Name, whole, c.Config.Context())
 	}
 	for _, fault := range wrong {
 		location := at
@@ -231,10 +225,10 @@ func (b *compiler) settings() {
 			c.Config.Costs[i].Margin = settings.Margin(c.ConstraintNames[i])
 		}
 	}
-	if algorithms[found].NeedsGivenConstraint && len(c.given) == 0 {
-		b.faults.Add("algorithm.name", c.Def.Algorithm.Name, "%s needs at least one constraint of known form: give one an expression, or sampled values", c.Def.Algorithm.Name)
+	if algorithm.NeedsGivenConstraint && len(c.given) == 0 {
+		b.faults.Add("algorithm.name", algorithm.Name, "%s needs at least one constraint of known form: give one an expression, or sampled values", algorithm.Name)
 	}
-	b.safeSeeds(at+".safe_seeds", algorithms[found].NeedsSafeSeeds)
+	b.safeSeeds(at+".safe_seeds", algorithm.NeedsSafeSeeds)
 }
 
 // maxSafeSeeds keeps the list one that a person wrote.

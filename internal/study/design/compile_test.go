@@ -36,14 +36,15 @@ func TestCostsAndMetrics(t *testing.T) {
 	if c.Config.Objective != (optimizer.Objective{Metric: 0, Sign: -1}) || c.Config.Seed != 7 || c.Config.Algorithm != "log-cei" || c.Config.Horizon != 100 {
 		t.Errorf("config %+v", c.Config)
 	}
-	for name, kind := range map[string]MetricKind{"yield": MetricModelled, "pH": MetricModelled, "heat": MetricKnown, "colour": MetricRecorded, "pH low": MetricUnknown} {
-		if got := c.Metric(name); got != kind {
-			t.Errorf("%s is of kind %v, want %v", name, got, kind)
+	type kind struct{ there, modelled, known bool }
+	for name, want := range map[string]kind{"yield": {true, true, false}, "pH": {true, true, false}, "heat": {true, false, true}, "colour": {true, false, false}, "pH low": {}} {
+		if m, there := c.Metric(name); (kind{there, m.Modelled, m.Known}) != want {
+			t.Errorf("%s is %+v, %v, want %+v", name, m, there, want)
 		}
 	}
 	for wrong, meant := range map[string]string{"Yield": "yield", "PH": "pH", "impurty": "impurity", "pressure": ""} {
-		if got := closest(wrong, d.MetricNames()); c.Metric(wrong) != MetricUnknown || got != meant {
-			t.Errorf("%s: kind %v, meant %q, want %q", wrong, c.Metric(wrong), got, meant)
+		if _, there := c.Metric(wrong); there || closest(wrong, d.MetricNames()) != meant {
+			t.Errorf("%s: there %v, meant %q, want %q", wrong, there, closest(wrong, d.MetricNames()), meant)
 		}
 	}
 	var names []string
@@ -53,7 +54,7 @@ func TestCostsAndMetrics(t *testing.T) {
 	if !slices.Equal(names, []string{"yield", "impurity", "pH", "heat", "colour"}) {
 		t.Errorf("all metrics %v", names)
 	}
-	if m := c.metrics[0]; !m.IsObjective || !m.Modelled || m.Unit != "%" || len(m.Constraints) != 1 {
+	if m := c.metrics[0]; !m.Modelled || m.Unit != "%" || len(m.Constraints) != 1 {
 		t.Errorf("the objective's metric %+v", m)
 	}
 	if m := c.metrics[3]; !m.Known || m.Modelled {

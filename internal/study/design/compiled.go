@@ -1,6 +1,10 @@
 package design
 
-import "headroom/internal/optimizer"
+import (
+	"slices"
+
+	"headroom/internal/optimizer"
+)
 
 // Compiled is a checked definition made ready to compute with. It is immutable and safe for
 // concurrent use.
@@ -24,30 +28,13 @@ type givenCost struct {
 	value formula // of parameters and context; nil when sampled
 }
 
-// MetricKind says where a metric's values come from.
-type MetricKind int
-
-const (
-	MetricUnknown  MetricKind = iota // no such metric
-	MetricModelled                   // told, and modelled
-	MetricRecorded                   // told and kept
-	MetricKnown                      // worked out at the decision; telling it is a conflict
-)
-
-// Metric tells what kind of metric name is.
-func (c *Compiled) Metric(name string) MetricKind {
-	for _, m := range c.metrics {
-		switch {
-		case m.Name != name:
-		case m.Modelled:
-			return MetricModelled
-		case m.Known:
-			return MetricKnown
-		default:
-			return MetricRecorded
-		}
+// Metric describes the metric of that name, if there is one.
+func (c *Compiled) Metric(name string) (m MetricInfo, there bool) {
+	i := slices.IndexFunc(c.metrics, func(m MetricInfo) bool { return m.Name == name })
+	if i < 0 {
+		return m, false
 	}
-	return MetricUnknown
+	return c.metrics[i], true
 }
 
 // compiler compiles a definition whose parameters and names are in order, noting faults in what is

@@ -3,6 +3,7 @@ package design
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 
@@ -146,9 +147,7 @@ func (c *Compiled) completeSetting(raw json.RawMessage, lacking []string, value 
 		return asJSON(value)
 	}
 	by := map[string]json.RawMessage{}
-	for name, given := range object(raw) {
-		by[name] = given
-	}
+	maps.Copy(by, object(raw))
 	for _, name := range lacking {
 		by[name] = asJSON(value)
 	}
@@ -158,7 +157,7 @@ func (c *Compiled) completeSetting(raw json.RawMessage, lacking []string, value 
 func asJSON(value any) json.RawMessage {
 	text, err := json.Marshal(value)
 	if err != nil {
-		panic(fmt.Sprintf("design: a model's setting has no JSON: %v", err)) // they are finite numbers and names
+		panic(fmt.Sprintf("design: a value of a definition has no JSON: %v", err)) // they are finite numbers, names and what came from JSON
 	}
 	return text
 }

@@ -153,8 +153,7 @@ type MetricInfo struct {
 	Name        string
 	Unit        string
 	Modelled    bool
-	Known       bool // of known form or sampled: its value comes with the decision
-	IsObjective bool
+	Known       bool         // of known form or sampled: its value comes with the decision
 	Constraints []Constraint // the limits on it
 	Plausible   []float64    // the lowest and the highest value that need no second look; nil where nobody said
 }
@@ -162,7 +161,7 @@ type MetricInfo struct {
 // Metrics lists the metrics of a checked definition: the objective, the constraints' metrics, the
 // recorded ones.
 func (d Definition) Metrics() []MetricInfo {
-	all := []MetricInfo{{Name: d.Objective.Metric, Unit: d.Objective.Unit, Modelled: true, IsObjective: true, Plausible: d.Objective.Plausible}}
+	all := []MetricInfo{{Name: d.Objective.Metric, Unit: d.Objective.Unit, Modelled: true, Plausible: d.Objective.Plausible}}
 	index := map[string]int{d.Objective.Metric: 0}
 	for _, k := range d.Constraints {
 		i, listed := index[k.Metric]

@@ -1,11 +1,12 @@
 package design
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
-	"sort"
 	"strings"
 	"unicode/utf8"
 
@@ -29,12 +30,7 @@ type variables struct {
 }
 
 func (v variables) names() []string {
-	names := make([]string, 0, len(v.index))
-	for name := range v.index {
-		names = append(names, name)
-	}
-	sort.Slice(names, func(i, j int) bool { return v.index[names[i]] < v.index[names[j]] })
-	return names
+	return slices.SortedFunc(maps.Keys(v.index), func(a, b string) int { return cmp.Compare(v.index[a], v.index[b]) })
 }
 
 // comparison is one limit on settings, left ≤ right (or left < right).

@@ -175,9 +175,5 @@ func orList(words []string) string {
 			quoted = append(quoted, `"`+w+`"`)
 		}
 	}
-	last := len(quoted) - 1
-	if last < 1 {
-		return strings.Join(quoted, "")
-	}
-	return strings.Join(quoted[:last], ", ") + " or " + quoted[last]
+	return Listed(quoted, "or")
 }

@@ -36,26 +36,15 @@ func FormatValue(value, sd float64) (number, deviation string) {
 	return FormatFixed(value, decimals), FormatFixed(sd, decimals)
 }
 
-// decimalsFor is the number of decimals to which a number with standard deviation sd means
+// decimalsFor is the number of decimals to which a number with standard deviation sd > 0 means
 // something; negative ones are zeros before the point. It keeps two digits of an sd that starts
 // below 3.55 and one of others, so that 0.96 is written 1.0 (the rule of the Particle Data Group).
 func decimalsFor(sd float64) int {
-	if !(sd > 0) || !Finite(sd) {
-		return significantDigits
-	}
 	m := ExponentOf(sd)
 	if Scaled(sd, -m) < 3.55 {
 		return 1 - m
 	}
 	return -m
-}
-
-// formatLike writes x with as many decimals as value has in FormatValue(value, sd).
-func formatLike(x, sd float64) string {
-	if !(sd > 0) || !Finite(sd) || !Finite(x) {
-		return FormatNumber(x)
-	}
-	return FormatFixed(x, min(decimalsFor(sd), digitsHeld-1-ExponentOf(x)))
 }
 
 // FormatSetting writes a parameter's value: to the decimals of its step, or to a thousandth of its
@@ -190,7 +179,7 @@ func trimZeros(number string) string {
 // it.
 func FormatLimit(threshold, sd float64) string {
 	exact := FormatNumber(threshold)
-	like := formatLike(threshold, sd)
+	like, _ := FormatValue(threshold, sd)
 	if trimZeros(like) == exact {
 		return like
 	}

@@ -12,25 +12,44 @@ import (
 // rounded, a remainder filled in. With candidates it is the first one with equal settings. What has
 // run out may still be placed. Faults are located under location, e.g. "parameters".
 func (c *Compiled) Place(s Settings, location string) (Settings, optimizer.Place, Faults) {
-	var f Faults
-	finiteSet := c.arms != nil
-	x, good := c.space.read(s, location, reading{round: !finiteSet}, &f)
-	if !good {
-		return nil, optimizer.Place{Arm: -1}, f
+	return c.place(s, location, reading{round: true})
+}
+
+// PlaceUsed is Place for settings that were really used: a step does not round them, and they may
+// lie beyond the bounds and break the rules for what may be chosen, since an overshoot happens.
+func (c *Compiled) PlaceUsed(s Settings, location string) (Settings, optimizer.Place, Faults) {
+	return c.place(s, location, reading{beyond: true})
+}
+
+func (c *Compiled) place(s Settings, location string, how reading) (Settings, optimizer.Place, Faults) {
+	if c.arms != nil {
+		how = reading{}
 	}
-	if finiteSet {
-		arm, listed := c.armIndex[keyOf(x)]
-		if !listed {
-			f.Add(location, s, "is not one of the %d candidates", len(c.arms))
-			return nil, optimizer.Place{Arm: -1}, f
-		}
+	var f Faults
+	x, good := c.space.read(s, location, how, &f)
+	if !good {
+		return nil, nowhere, f
+	}
+	if arm, listed := c.armIndex[keyOf(x)]; listed {
 		return c.Def.Candidates[arm].Clone(), c.arm(arm), nil
 	}
-	if i := c.space.broken(x, personSlack); i >= 0 {
-		f.Add(location, s, "breaks the input constraint %s", c.space.limits[i].explain(x))
-		return nil, optimizer.Place{Arm: -1}, f
+	if c.arms != nil {
+		f.Add(location, s, "is not one of the %d candidates", len(c.arms))
+		return nil, nowhere, f
 	}
-	return c.space.exactly(x), optimizer.Place{U: c.space.units(x), Arm: -1}, nil
+	if i := c.space.broken(x, personSlack); i >= 0 && !how.beyond {
+		f.Add(location, s, "breaks the input constraint %s", c.space.limits[i].explain(x))
+		return nil, nowhere, f
+	}
+	return c.space.exactly(x), c.at(x), nil
+}
+
+// nowhere is the place of settings that have none.
+var nowhere = optimizer.Place{Arm: -1}
+
+// at is the place of physical values that are no candidate's.
+func (c *Compiled) at(x []float64) optimizer.Place {
+	return optimizer.Place{U: c.space.units(x), Arm: -1}
 }
 
 func (c *Compiled) arm(i int) optimizer.Place {
@@ -50,7 +69,7 @@ func (c *Compiled) Arms() []optimizer.Place {
 func (c *Compiled) Probes() []optimizer.Place {
 	places := make([]optimizer.Place, len(c.space.probes))
 	for i, x := range c.space.probes {
-		places[i] = optimizer.Place{U: c.space.units(x), Arm: -1}
+		places[i] = c.at(x)
 	}
 	return places
 }
@@ -62,7 +81,7 @@ func (c *Compiled) Locate(s Settings, candidate *int) optimizer.Place {
 	if candidate != nil {
 		return c.arm(*candidate)
 	}
-	return optimizer.Place{U: c.space.units(c.space.lookup(s)), Arm: -1}
+	return c.at(c.space.lookup(s))
 }
 
 // Settings turns unit coordinates back into physical values that a person can set.

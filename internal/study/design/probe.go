@@ -1,8 +1,6 @@
 package design
 
-import (
-	"math"
-)
+import "math"
 
 const (
 	probePoints   = 400    // spread over the space to try expressions at
@@ -22,23 +20,20 @@ func (s *space) sample(arms [][]float64) {
 			}
 		}
 	}
-	if arms != nil {
-		for _, x := range arms {
-			visit(x)
-		}
-		for _, x := range arms {
-			s.keep(x)
-		}
-		return
+	points := arms
+	if arms == nil {
+		points = s.spread(probePoints)
 	}
-	points := s.spread(probePoints)
 	for _, x := range points {
 		visit(x)
 	}
 	for _, x := range points {
-		if s.inBounds(x) {
+		if arms != nil || s.inBounds(x) {
 			s.keep(x)
 		}
+	}
+	if arms != nil {
+		return
 	}
 	for k := 0; s.shares() && k < probePoints; k++ {
 		s.keepFilled(k)

@@ -38,19 +38,9 @@ func (b *compiler) verify(costsGood bool) {
 func (b *compiler) anyAvailable() bool {
 	s := b.out.space
 	if arms := b.out.Config.Space.Available; arms != nil {
-		for _, available := range arms {
-			if available {
-				return true
-			}
-		}
-		return false
+		return slices.Contains(arms, true)
 	}
-	for i := range s.axes {
-		if a := &s.axes[i]; a.levels > 0 && len(a.gone) >= a.levels {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(s.axes, func(a axis) bool { return a.levels > 0 && len(a.gone) >= a.levels })
 }
 
 // verifyLimits reports input constraints that have no value somewhere in the space.

@@ -7,20 +7,6 @@ import (
 	"headroom/internal/optimizer"
 )
 
-// PlaceUsed is Place for settings that were really used: a step does not round them, and they may
-// lie beyond the bounds and break the rules for what may be chosen, since an overshoot happens.
-func (c *Compiled) PlaceUsed(s Settings, location string) (Settings, optimizer.Place, Faults) {
-	if c.arms != nil {
-		return c.Place(s, location)
-	}
-	var f Faults
-	x, good := c.space.read(s, location, reading{beyond: true}, &f)
-	if !good {
-		return nil, optimizer.Place{Arm: -1}, f
-	}
-	return c.space.exactly(x), optimizer.Place{U: c.space.units(x), Arm: -1}, nil
-}
-
 // viewpoint is where the model is looked at: any settings within the parameters' ranges, whether
 // they may be tried or not. With candidates it is the one with equal settings, and with an arms'
 // covariance it must be one.
@@ -28,18 +14,16 @@ func (c *Compiled) viewpoint(s Settings, location string, how reading) (optimize
 	var f Faults
 	x, good := c.space.read(s, location, how, &f)
 	if !good {
-		return optimizer.Place{Arm: -1}, f
+		return nowhere, f
 	}
-	if c.arms != nil {
-		if arm, listed := c.armIndex[keyOf(x)]; listed {
-			return c.arm(arm), nil
-		}
-		if c.OnlyArms() {
-			f.Add(location, s, "is not one of the %d candidates, and their covariance says nothing about other settings", len(c.arms))
-			return optimizer.Place{Arm: -1}, f
-		}
+	if arm, listed := c.armIndex[keyOf(x)]; listed {
+		return c.arm(arm), nil
 	}
-	return optimizer.Place{U: c.space.units(x), Arm: -1}, nil
+	if c.OnlyArms() {
+		f.Add(location, s, "is not one of the %d candidates, and their covariance says nothing about other settings", len(c.arms))
+		return nowhere, f
+	}
+	return c.at(x), nil
 }
 
 // OnlyArms tells whether some metric's prior is a covariance of the candidates, which knows no

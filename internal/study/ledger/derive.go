@@ -1,5 +1,7 @@
 package ledger
 
+import "slices"
+
 // derive works out what of trial i follows from its readings, its settings and the present
 // definition.
 func (snap *Snapshot) derive(i int) {
@@ -24,25 +26,24 @@ func (r record) isClosed() bool {
 
 // progress is the status of a trial that is neither failed nor abandoned.
 func (t *Trial) progress(modelled []string) Status {
-	missing, told := 0, 0
-	for _, name := range modelled {
-		if _, ok := t.Metrics[name]; !ok {
-			missing++
-		}
-	}
-	for _, m := range t.Metrics {
-		if !m.Known {
-			told++
-		}
-	}
 	switch {
-	case missing == 0:
+	case !slices.ContainsFunc(modelled, func(name string) bool { return !t.has(name) }):
 		return StatusCompleted
-	case told > 0:
+	case t.anyTold():
 		return StatusPartial
 	default:
 		return StatusSuggested
 	}
+}
+
+// anyTold tells whether there is a value that did not come with the decision.
+func (t *Trial) anyTold() bool {
+	for _, m := range t.Metrics {
+		if !m.Known {
+			return true
+		}
+	}
+	return false
 }
 
 // feasible is nil while the value of any constraint is unknown.

@@ -314,7 +314,7 @@ func (b *builder) told(data ToldData) error {
 		if err := b.settle(i, data.Parameters, data.Candidate, data.KnownValues); err != nil {
 			return err
 		}
-		if b.anyTold(i) {
+		if t.anyTold() {
 			b.snap.rewritten = b.last.Seq
 		}
 	}
@@ -336,7 +336,10 @@ func (b *builder) told(data ToldData) error {
 		}
 	}
 	if data.Note != "" {
-		t.Note = joinNotes(t.Note, data.Note)
+		if t.Note != "" {
+			t.Note += "\n"
+		}
+		t.Note += data.Note
 	}
 	if r.isClosed() {
 		r.spells[len(r.spells)-1].to, t.Cause = b.last.Seq, ""
@@ -388,22 +391,6 @@ func (b *builder) confirmed(data ConfirmedData) error {
 		b.snap.Trials[i].Doubts = nil
 	}
 	return err
-}
-
-func joinNotes(before, more string) string {
-	if before == "" {
-		return more
-	}
-	return before + "\n" + more
-}
-
-func (b *builder) anyTold(i int) bool {
-	for _, m := range b.snap.Trials[i].Metrics {
-		if !m.Known {
-			return true
-		}
-	}
-	return false
 }
 
 func (b *builder) corrected(data CorrectedData) error {

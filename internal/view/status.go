@@ -114,7 +114,7 @@ func (v Facts) Lab() templates.Lab {
 	}
 	wanted := words.Count(int(v.Run.Wanted), "trial", "trials")
 	switch {
-	case !v.Run.Known:
+	case v.Run.Wanted == 0:
 	case v.Run.Going:
 		panel.Text = fmt.Sprintf("It is at work: %d of %s read.", v.Run.Done, wanted)
 	case v.Run.Failed != nil:

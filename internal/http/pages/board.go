@@ -113,15 +113,10 @@ func shownQuery(r *http.Request) url.Values {
 
 // board is everything below the slider.
 func (s *Site) board(ctx context.Context, v view.Facts, now *ledger.Snapshot) (templates.Board, error) {
-	err := errors.Join(s.load(ctx, &v, readout|quickGain|history|picture|entries), s.loadBoard(ctx, &v, now))
-	if err != nil {
+	if err := errors.Join(s.load(ctx, &v, readout|quickGain|history|picture|entries|listed), s.loadBoard(ctx, &v, now)); err != nil {
 		return templates.Board{}, err
 	}
-	trials, err := trialsOf(v)
-	if err != nil {
-		return templates.Board{}, err
-	}
-	return v.Content(trials)
+	return v.Content()
 }
 
 // Verify verifies the study. With scripts the page shows how far it is; without them it is answered

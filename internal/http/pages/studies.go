@@ -116,7 +116,9 @@ func (s *Site) Simulate(w http.ResponseWriter, r *http.Request, v view.Facts, fo
 			}
 			return GoTo(w, r, "/studies/"+v.Snap.ID+"#lab")
 		}
-		v.Run.Progress, v.Run.Known = s.Studies.Simulated(v.Snap.ID)
+		if err := s.load(r.Context(), &v, labRun); err != nil {
+			return err
+		}
 		panel := v.Lab()
 		panel.Fault = again.General
 		return show(w, r, http.StatusOK, templates.LabPanel(panel))

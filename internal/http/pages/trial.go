@@ -21,8 +21,7 @@ func (s *Site) TrialPage(w http.ResponseWriter, r *http.Request, v view.Facts, t
 
 // showTrial draws the page of a trial; change may put a form with its faults into it.
 func (s *Site) showTrial(w http.ResponseWriter, r *http.Request, status int, v view.Facts, t *ledger.Trial, change func(*templates.TrialPage)) error {
-	var err error
-	if v.Entries, v.Earlier, err = s.Studies.EventsOf(r.Context(), v.Snap, t.Number, view.LedgerLines); err != nil {
+	if err := s.loadEntriesOf(r.Context(), &v, t); err != nil {
 		return err
 	}
 	page, err := v.Of(t).Page()

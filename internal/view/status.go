@@ -48,7 +48,7 @@ func trialCount(n, horizon int) string {
 func Findings(head templates.StudyHead, found []study.Finding) []templates.Finding {
 	var shown []templates.Finding
 	for _, f := range found {
-		shown = append(shown, templates.Finding{Says: f.Says, Offer: head.URL("/reconfigure?log=" + url.QueryEscape(f.Parameter)), Label: "Make it logarithmic"})
+		shown = append(shown, templates.Finding{Says: f.Says, Offer: head.URL("/reconfigure?log=" + url.QueryEscape(f.Parameter))})
 	}
 	return shown
 }

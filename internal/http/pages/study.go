@@ -36,9 +36,9 @@ func (s *Site) StudyPage(w http.ResponseWriter, r *http.Request, v view.Facts) e
 // BenchPage is what is waiting, and nothing else: for whoever stands at the bench with a phone or a
 // tablet.
 func (s *Site) BenchPage(w http.ResponseWriter, r *http.Request, v view.Facts) error {
-	page := templates.BenchPage{Page: newPage(r, "Bench of "+v.Head.Name, "bench"), Study: v.Head, Next: v.Next()}
+	page := newPage(r, "Bench of "+v.Head.Name, "bench")
 	page.Live = liveOf(v.Snap)
-	return show(w, r, http.StatusOK, templates.BenchView(page))
+	return show(w, r, http.StatusOK, templates.BenchView(page, v.Next()))
 }
 
 // liveOf is the stream of what happens in a study from now on.

@@ -121,7 +121,7 @@ func (s *Site) CorrectPage(w http.ResponseWriter, r *http.Request, v view.Facts,
 func showCorrect(w http.ResponseWriter, r *http.Request, status int, v view.Facts, t *ledger.Trial, form templates.Form, preview *templates.Consequences) error {
 	table := forms.OfTrial(v.Snap, t)
 	page := templates.CorrectPage{Page: newPage(r, fmt.Sprintf("Correct trial %d", t.Number), "medium"), Study: v.Head, Number: t.Number, Form: form, Preview: preview,
-		Key: form.Value("key"), Settings: view.UsedInputs(v.Snap.Definition, t.Parameters, form.Values), Reason: table.Reason.Input}
+		Settings: view.UsedInputs(v.Snap.Definition, t.Parameters, form.Values), Reason: table.Reason.Input}
 	for _, in := range table.Metrics.Inputs() {
 		if m, there := t.Metrics[in.Label]; there {
 			in.Help = "now " + view.Measured(v.Snap.Definition, in.Label, m)

@@ -144,10 +144,7 @@ func pinned(p design.Parameter, text string) (design.Value, error) {
 // MapSamples is how many values of a parameter a map asks for: fewer beside choices, which have no
 // order and so no values between.
 func (o Outlook) MapSamples() int {
-	if o.smooth() {
-		return 41
-	}
-	return 7
+	return words.Either(o.smooth(), 41, 7)
 }
 
 // smooth tells whether both axes of the map have an order.

@@ -282,7 +282,8 @@ func (p *panelling) limitPanel(j int) (panel chart.Panel, said, beyond string) {
 	path := p.limitPath(j)
 	said, lines := p.limitWords(j), []chart.Trace(nil)
 	if _, priced := p.Readout.Multipliers[now.Name]; priced {
-		lines, said = append(lines, p.averageLine(j)), said+" "+p.averageWords(j)
+		average, _ := p.line(sum{"average of the trials so far", chart.Second, func(i int) *float64 { return p.averageOf(j, i) }})
+		lines, said = append(lines, average), said+" "+p.averageWords(j)
 	}
 	axis, beyond := p.axis(now.Metric, s, path.Y)
 	title := words.AxisName(design.Capitalised(now.Metric), now.Unit) + " and its limit"
@@ -569,7 +570,7 @@ func (p *panelling) events() []chart.Event {
 		kind string
 		bin  int
 	}
-	at, counts := map[place]int{}, []int{}
+	at, counts, first := map[place]int{}, []int{}, []string{} // of each mark in the list
 	var list []chart.Event
 	for i, revision := range p.Snap.Revisions {
 		kind, marked := revisionNames[revision.Kind]
@@ -585,21 +586,13 @@ func (p *panelling) events() []chart.Event {
 		here := place{kind, revision.After / size}
 		if n, there := at[here]; there {
 			counts[n]++
-			list[n].Text = fmt.Sprintf("%d × %s, the first: %s", counts[n], kind, firstOf(list[n].Text))
+			list[n].Text = fmt.Sprintf("%d × %s, the first: %s", counts[n], kind, first[n])
 			continue
 		}
-		at[here], counts = len(list), append(counts, 1)
+		at[here], counts, first = len(list), append(counts, 1), append(first, text)
 		list = append(list, chart.Event{X: float64(revision.After) + 0.5, Kind: kind, Text: text})
 	}
 	return list
-}
-
-func firstOf(text string) string {
-	_, first, merged := strings.Cut(text, ", the first: ")
-	if merged {
-		return first
-	}
-	return text
 }
 
 func (p *panelling) revisionWords(revision ledger.Revision) string {

@@ -55,11 +55,7 @@ func gaveOut(p account.Person) string {
 		one, many string
 	}{{p.Tokens, "the token", "the tokens"}, {p.Links, "the unused link for", "the unused links for"}, {p.Shares, "the share link for", "the share links for"}} {
 		if n := len(given.names); n > 0 {
-			words := given.many
-			if n == 1 {
-				words = given.one
-			}
-			parts = append(parts, words+" “"+strings.Join(given.names, "”, “")+"”")
+			parts = append(parts, words.Either(n == 1, given.one, given.many)+" “"+strings.Join(given.names, "”, “")+"”")
 		}
 	}
 	return strings.Join(parts, "; ")

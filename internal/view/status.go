@@ -18,7 +18,10 @@ import (
 func (v Facts) Status() templates.Status {
 	d := v.Snap.Definition
 	summary := v.Snap.Summary()
-	strip := templates.Status{Study: v.Head, Version: v.Snap.Version, Still: v.At > 0 || v.Paper, Trial: trialCount(summary.Trials, d.Algorithm.Horizon)}
+	strip := templates.Status{Study: v.Head, Version: v.Snap.Version, Still: v.At > 0 || v.Paper, Trial: fmt.Sprintf("trial %d of %d", summary.Trials, d.Algorithm.Horizon)}
+	if summary.Trials == 0 {
+		strip.Trial = fmt.Sprintf("no trials yet, %d planned", d.Algorithm.Horizon)
+	}
 	if summary.Waiting > 0 {
 		strip.Waiting = strconv.Itoa(summary.Waiting) + " waiting"
 		strip.Oldest = v.stamp(*summary.OldestWaiting)
@@ -38,10 +41,6 @@ func (v Facts) Status() templates.Status {
 		strip.Refitting, strip.Notes = v.Readout.FitPending && v.Snap.State == ledger.Open, v.Readout.Notes
 	}
 	return strip
-}
-
-func trialCount(n, horizon int) string {
-	return words.Either(n == 0, fmt.Sprintf("no trials yet, %d planned", horizon), fmt.Sprintf("trial %d of %d", n, horizon))
 }
 
 // Findings are what is found in a study, each with the way to what helps.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -36,7 +37,7 @@ const fallbackDataDir = "/var/lib/headroom"
 
 func readConfig(env func(string) string) (config, error) {
 	c := config{
-		listen:      env("HEADROOM_LISTEN"),
+		listen:      cmp.Or(env("HEADROOM_LISTEN"), "127.0.0.1:8080"),
 		publicURL:   strings.TrimRight(env("HEADROOM_PUBLIC_URL"), "/"),
 		databaseURL: env("HEADROOM_DATABASE_URL"),
 		dataDir:     env("HEADROOM_DATA_DIR"),
@@ -49,9 +50,6 @@ func readConfig(env func(string) string) (config, error) {
 	var err error
 	if c.databaseWait, err = durationOr(env("HEADROOM_DATABASE_WAIT"), usualDatabaseWait); err != nil {
 		return c, fmt.Errorf("HEADROOM_DATABASE_WAIT must look like 30s or 2m: %w", err)
-	}
-	if c.listen == "" {
-		c.listen = "127.0.0.1:8080"
 	}
 	for network := range strings.SplitSeq(env("HEADROOM_TRUSTED_PROXIES"), ",") {
 		if network = strings.TrimSpace(network); network != "" {
@@ -100,10 +98,7 @@ func (c config) folder() (string, error) {
 
 // server is what the commands that ask a server ask.
 func (c config) server() string {
-	if c.serverURL != "" {
-		return c.serverURL
-	}
-	return c.public(c.listen)
+	return cmp.Or(c.serverURL, c.public(c.listen))
 }
 
 // public is where people reach a server that listens on address.

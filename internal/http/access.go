@@ -162,12 +162,8 @@ func refused(err error) bool {
 
 // authenticate recognises a token, session or share by its secret, and keeps an account of wrong
 // ones.
-func (s *Server) authenticate(r *http.Request, secret string) (who account.Identity, err error) {
-	err = s.throttle.look(r, secret, func() error {
-		who, err = s.Accounts.Authenticate(r.Context(), secret)
-		return err
-	})
-	return who, err
+func (s *Server) authenticate(r *http.Request, secret string) (account.Identity, error) {
+	return look(s.throttle, r, secret, s.Accounts.Authenticate)
 }
 
 // clientAddress is the address that limits count by.

@@ -1,13 +1,11 @@
 package http
 
 import (
-	"net/http"
 	"strconv"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"headroom/internal/study"
 )
@@ -54,10 +52,6 @@ func knownMethod(method string) string {
 		return method
 	}
 	return "other"
-}
-
-func (m *metrics) handler() http.Handler {
-	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{DisableCompression: true})
 }
 
 // serviceFigures shows what the service computes and holds.

@@ -1,6 +1,7 @@
 package http
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
@@ -59,7 +60,7 @@ func (s *Server) observe(next http.Handler) http.Handler {
 		seen := middleware.NewWrapResponseWriter(w, r.ProtoMajor)
 		next.ServeHTTP(seen, r)
 		status, took := max(seen.Status(), http.StatusOK), time.Since(start)
-		pattern := routePattern(r)
+		pattern := cmp.Or(chi.RouteContext(r.Context()).RoutePattern(), "(none)") // one name for all that met none, so that strangers cannot make metrics
 		s.metrics.request(r.Method, pattern, status, took)
 		s.Log.LogAttrs(r.Context(), slog.LevelInfo, "request",
 			slog.String("request", requestID(r)),
@@ -71,15 +72,6 @@ func (s *Server) observe(next http.Handler) http.Handler {
 			slog.Duration("took", took),
 			slog.String("client", middleware.GetClientIP(r.Context())))
 	})
-}
-
-// routePattern is the route that served r; requests that met none share one name, so that strangers
-// cannot make metrics.
-func routePattern(r *http.Request) string {
-	if pattern := chi.RouteContext(r.Context()).RoutePattern(); pattern != "" {
-		return pattern
-	}
-	return "(none)"
 }
 
 // recoverPanics turns a panic into a 500 that tells nothing; the log has the rest.

@@ -19,6 +19,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 	"github.com/go-chi/chi/v5/middleware"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"headroom/internal/account"
 	"headroom/internal/http/api"
@@ -190,7 +191,7 @@ func (s *Server) ready(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *Server) figures(w http.ResponseWriter, r *http.Request) error {
-	s.metrics.handler().ServeHTTP(w, r)
+	promhttp.HandlerFor(s.metrics.registry, promhttp.HandlerOpts{DisableCompression: true}).ServeHTTP(w, r)
 	return nil
 }
 

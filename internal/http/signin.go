@@ -1,6 +1,7 @@
 package http
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"strings"
@@ -20,12 +21,7 @@ func (s *Server) signInPage(w http.ResponseWriter, r *http.Request) error {
 
 // linkPage says what a single-use link would do.
 func (s *Server) linkPage(w http.ResponseWriter, r *http.Request) error {
-	secret := chi.URLParam(r, "secret")
-	var link account.Link
-	err := s.throttle.look(r, secret, func() (err error) {
-		link, err = s.Accounts.Look(r.Context(), secret)
-		return err
-	})
+	link, err := look(s.throttle, r, chi.URLParam(r, "secret"), s.Accounts.Look)
 	if err != nil {
 		return pages.DeadLink(w, r, err)
 	}
@@ -34,12 +30,10 @@ func (s *Server) linkPage(w http.ResponseWriter, r *http.Request) error {
 
 // useLink uses a link up and signs the browser in.
 func (s *Server) useLink(w http.ResponseWriter, r *http.Request) error {
-	link := chi.URLParam(r, "secret")
-	var session account.Session
 	var secret string
-	err := s.throttle.look(r, link, func() (err error) {
-		session, secret, err = s.Accounts.Redeem(r.Context(), link, r.UserAgent())
-		return err
+	session, err := look(s.throttle, r, chi.URLParam(r, "secret"), func(ctx context.Context, link string) (session account.Session, err error) {
+		session, secret, err = s.Accounts.Redeem(ctx, link, r.UserAgent())
+		return session, err
 	})
 	if err != nil {
 		return pages.DeadLink(w, r, err)

@@ -1,6 +1,7 @@
 package http
 
 import (
+	"context"
 	"crypto/sha256"
 	"net/http"
 	"strings"
@@ -45,28 +46,28 @@ func newThrottle() *throttle {
 	}
 }
 
-// look lets evaluate say whether a secret is good. One that is not, after many that began alike, is
-// problem.TooMany.
-func (t *throttle) look(r *http.Request, secret string, evaluate func() error) error {
+// look lets evaluate say whether a secret is good, and of what. One that is not, after many that
+// began alike, is problem.TooMany.
+func look[T any](t *throttle, r *http.Request, secret string, evaluate func(ctx context.Context, secret string) (T, error)) (found T, err error) {
 	digest := sha256.Sum256([]byte(secret))
 	if !t.recognises(digest) {
 		leave, err := t.addresses.Enter(r.Context(), clientAddress(r))
 		if err != nil {
-			return err
+			return found, err
 		}
 		defer leave()
 		goOn, err := t.unknown.Enter(r.Context(), "")
 		if err != nil {
-			return err
+			return found, err
 		}
 		defer goOn()
 	}
-	err := evaluate()
+	found, err = evaluate(r.Context(), secret)
 	t.remember(digest, err)
 	if refused(err) && t.wrong.OnLimit(nil, r, beginningOf(secret)) {
-		return problem.TooMany
+		return found, problem.TooMany
 	}
-	return err
+	return found, err
 }
 
 func beginningOf(secret string) string {

@@ -99,14 +99,14 @@ func OtherAlgorithms(d design.Definition) []string {
 }
 
 // choices are what other algorithms would do next, as points on the map and in words.
-func (o Outlook) choices(onto *templates.Chart) []templates.OtherChoice {
+func (o Outlook) choices(onto *templates.Chart) []templates.Fact {
 	if len(o.Choices) == 0 {
-		return []templates.OtherChoice{{Name: "None", Text: "The other algorithms cannot choose here without being told more."}}
+		return []templates.Fact{{Name: "None", Value: "The other algorithms cannot choose here without being told more."}}
 	}
-	var list []templates.OtherChoice
+	var list []templates.Fact
 	points := chart.Trace{Name: "other algorithms’ next", Style: chart.Other}
 	for _, choice := range o.Choices {
-		list = append(list, templates.OtherChoice{Name: choice.Name, Text: choice.Because})
+		list = append(list, templates.Fact{Name: choice.Name, Value: choice.Because})
 		if choice.Parameters == nil || onto == nil || !onto.Drawing.Surface.Smooth {
 			continue
 		}

@@ -13,8 +13,8 @@ import (
 	"headroom/web/templates"
 )
 
-// Content is everything below the board's slider, with the table of trials that is asked for.
-func (v Facts) Content(trials templates.Trials) (templates.Board, error) {
+// Content is everything below the board's slider.
+func (v Facts) Content() (templates.Board, error) {
 	board := templates.Board{
 		Study: v.Head, Description: Markdown(v.Snap.Definition.Description), At: v.Snap.Version, Last: v.Board.Entries, Past: v.At > 0, Hash: v.Snap.Hash,
 		Moment: v.stamp(v.Board.Last.At), Work: v.Work(), Status: v.Status(), Verdict: v.Verdict(), Verified: v.Verified(),
@@ -27,14 +27,14 @@ func (v Facts) Content(trials templates.Trials) (templates.Board, error) {
 	if board.Amends, err = v.amends(); err != nil {
 		return board, err
 	}
-	board.Whole, err = v.Below(trials)
+	board.Whole, err = v.BelowNext()
 	return board, err
 }
 
-// Below is everything below the next trial, with the table of trials that is asked for.
-func (v Facts) Below(trials templates.Trials) (templates.Whole, error) {
+// BelowNext is everything below the next trial.
+func (v Facts) BelowNext() (templates.Whole, error) {
 	list, err := v.Ledger()
-	whole := templates.Whole{Trials: trials, Ledger: list}
+	whole := templates.Whole{Trials: v.Trials(), Ledger: list}
 	if !v.Working {
 		whole.Progress, whole.Beliefs = v.Progress(), v.Beliefs()
 	}
@@ -45,8 +45,16 @@ func (v Facts) Below(trials templates.Trials) (templates.Whole, error) {
 func (v Facts) Verified() templates.Verified {
 	is := v.Board.Verification
 	last := is.Last
-	shown := templates.Verified{Study: v.Head, Known: last != nil, Trouble: is.Trouble, Going: is.Going, Walked: is.Walked,
-		Head: v.Board.Hash, Events: v.Board.Entries}
+	shown := templates.Verified{Study: v.Head, Known: last != nil, Walked: is.Done, Head: v.Board.Hash, Events: v.Board.Entries}
+	if is.Going {
+		shown.Going = is.Wanted
+	}
+	switch {
+	case is.Paused:
+		shown.Trouble = "It took too long and was paused; press again, and it goes on from where it is."
+	case is.Failed != nil:
+		shown.Trouble = "It could not be finished: " + is.Failed.Error() + ". Press again, and it goes on from where it is."
+	}
 	if last == nil {
 		return shown
 	}

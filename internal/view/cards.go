@@ -200,9 +200,7 @@ func SettingInput(name string, p design.Parameter) templates.Input {
 	switch {
 	case p.Type == design.Categorical:
 		in.Kind = "select"
-		for _, choice := range p.Choices {
-			in.Options = append(in.Options, templates.Option{Value: choice, Label: choice})
-		}
+		in.Options = optionsOf(p.Choices)
 	case p.Type == design.Remainder && p.Total != nil:
 		in.Help = fmt.Sprintf("what is left of %s", words.Quantity(*p.Total, p.Unit))
 	case p.Low != nil && p.High != nil:

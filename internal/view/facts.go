@@ -41,8 +41,10 @@ type Facts struct {
 
 	Entries []ledger.Event // of the ledger's list or a trial's history, oldest first
 	Earlier int            // how many entries are before them
+	Show    string         // which trials are listed, a word of TrialFilters
+	Below   int            // below which number, 0 from the newest on
 	Board   BoardFacts
-	Run     LabRun
+	Run     study.Progress // of the simulated lab with what it was last asked for, zero where that was nothing
 }
 
 // BoardFacts are what a board and a report are made from beside the rest.
@@ -57,16 +59,9 @@ type BoardFacts struct {
 
 // Verification is what is known of verifying a study.
 type Verification struct {
-	Last    *study.Verified // nil before the first outcome
-	Going   int64           // the version that is being verified now, 0 for none
-	Walked  int64           // how far that is
-	Trouble string          // why the last attempt came to no outcome
-}
-
-// LabRun is how far a study's simulated lab is with what it was last asked for.
-type LabRun struct {
-	study.Progress
-	Known bool
+	study.Progress                 // of the one under way, and why the one before came to no outcome
+	Paused         bool            // since it took too long
+	Last           *study.Verified // nil before the first outcome
 }
 
 // recommended is what the model recommends, nil while it does not stand.

@@ -2,6 +2,7 @@ package view
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -129,7 +130,7 @@ func pinned(p design.Parameter, text string) (design.Value, error) {
 		if slices.Contains(p.Choices, text) {
 			return design.TextValue(text), nil
 		}
-		return design.Value{}, fmt.Errorf("choose one of the list")
+		return design.Value{}, errors.New("choose one of the list")
 	}
 	x, err := design.ReadNumber(text, design.Marks{Decimal: '.'})
 	if err != nil {
@@ -144,10 +145,7 @@ func pinned(p design.Parameter, text string) (design.Value, error) {
 // MapSamples is how many values of a parameter a map asks for: fewer beside choices, which have no
 // order and so no values between.
 func (o Outlook) MapSamples() int {
-	if o.smooth() {
-		return 41
-	}
-	return 7
+	return words.Either(o.smooth(), 41, 7)
 }
 
 // smooth tells whether both axes of the map have an order.

@@ -172,7 +172,9 @@ func (p *panelling) axis(metric string, s series, must []float64) (axis chart.Ax
 			within = edged(m, within, *trace)
 		}
 	}
-	said = prefixed(design.Capitalised(metric), beyondWords(above, below))
+	if said = beyondWords(above, below); said != "" {
+		said = design.Capitalised(metric) + ": " + said
+	}
 	within, beyond := takeIn(within, m.all(s.first))
 	if beyond > 0 {
 		said = strings.TrimSpace(said + fmt.Sprintf(" %s: %s corrected since, as first told, beyond the range drawn.", design.Capitalised(metric), words.Count(beyond, "reading", "readings")))
@@ -215,13 +217,6 @@ func (p *panelling) bestPanel() (panel chart.Panel, best, beyond string) {
 	}
 	axis, beyond := p.axis(o.Metric, s, must)
 	return chart.Panel{Title: words.AxisName(design.Capitalised(o.Metric), o.Unit), Height: bestHeight, Y: axis, Traces: s.traces(append(truth, line)...)}, strings.TrimSpace(p.bestWords() + " " + said), beyond
-}
-
-func prefixed(name, said string) string {
-	if said == "" {
-		return ""
-	}
-	return name + ": " + said
 }
 
 func (p *panelling) bestWords() string {
@@ -282,7 +277,8 @@ func (p *panelling) limitPanel(j int) (panel chart.Panel, said, beyond string) {
 	path := p.limitPath(j)
 	said, lines := p.limitWords(j), []chart.Trace(nil)
 	if _, priced := p.Readout.Multipliers[now.Name]; priced {
-		lines, said = append(lines, p.averageLine(j)), said+" "+p.averageWords(j)
+		average, _ := p.line(sum{"average of the trials so far", chart.Second, func(i int) *float64 { return p.averageOf(j, i) }})
+		lines, said = append(lines, average), said+" "+p.averageWords(j)
 	}
 	axis, beyond := p.axis(now.Metric, s, path.Y)
 	title := words.AxisName(design.Capitalised(now.Metric), now.Unit) + " and its limit"
@@ -456,7 +452,7 @@ func (p *panelling) regretCaption(now study.RegretOut, far bool) string {
 	unit, last := p.Snap.Definition.Objective.Unit, len(p.regretted)-1
 	caption := fmt.Sprintf("Regret is how far trials are behind the best that can be had%s, in sum. Over those that the algorithm chose itself its bound is %s (%s).",
 		words.Either(limited(p.Snap.Definition), " within the limits", ""), words.With(words.Rough(*now.Bound), unit), now.BoundWhy)
-	if p.keepsMargins() {
+	if slices.ContainsFunc(p.Snap.Compiled().Config.Costs, func(c optimizer.Cost) bool { return c.Margin > 0 }) {
 		caption += " The bound counts from the best that keeps the margins too."
 	}
 	if last >= 0 {
@@ -466,11 +462,6 @@ func (p *panelling) regretCaption(now study.RegretOut, far bool) string {
 		caption += " The bound is too far away to be drawn beside it."
 	}
 	return caption
-}
-
-// keepsMargins tells whether the algorithm stays clear of a limit by a margin.
-func (p *panelling) keepsMargins() bool {
-	return slices.ContainsFunc(p.Snap.Compiled().Config.Costs, func(c optimizer.Cost) bool { return c.Margin > 0 })
 }
 
 // multiplierPanel is what breaking each of some limits costs in the eyes of the algorithm; it has
@@ -569,7 +560,7 @@ func (p *panelling) events() []chart.Event {
 		kind string
 		bin  int
 	}
-	at, counts := map[place]int{}, []int{}
+	at, counts, first := map[place]int{}, []int{}, []string{} // of each mark in the list
 	var list []chart.Event
 	for i, revision := range p.Snap.Revisions {
 		kind, marked := revisionNames[revision.Kind]
@@ -585,21 +576,13 @@ func (p *panelling) events() []chart.Event {
 		here := place{kind, revision.After / size}
 		if n, there := at[here]; there {
 			counts[n]++
-			list[n].Text = fmt.Sprintf("%d × %s, the first: %s", counts[n], kind, firstOf(list[n].Text))
+			list[n].Text = fmt.Sprintf("%d × %s, the first: %s", counts[n], kind, first[n])
 			continue
 		}
-		at[here], counts = len(list), append(counts, 1)
+		at[here], counts, first = len(list), append(counts, 1), append(first, text)
 		list = append(list, chart.Event{X: float64(revision.After) + 0.5, Kind: kind, Text: text})
 	}
 	return list
-}
-
-func firstOf(text string) string {
-	_, first, merged := strings.Cut(text, ", the first: ")
-	if merged {
-		return first
-	}
-	return text
 }
 
 func (p *panelling) revisionWords(revision ledger.Revision) string {

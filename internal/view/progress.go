@@ -60,7 +60,6 @@ func (v Facts) ProgressTable() templates.Table {
 func (p *panelling) panelsOf(limits []int, first bool) chart.Drawing {
 	drawing := chart.Drawing{X: chart.Axis{Title: trialAxis, Whole: true, Range: []float64{0.5, float64(len(p.Snap.Trials)) + 1.5}}}
 	add := func(panel chart.Panel, notes ...string) {
-		panel.Caption = strings.Join(slices.DeleteFunc(notes, func(note string) bool { return note == "" }), " ")
 		drawing.Panels = append(drawing.Panels, panel)
 		p.note(notes...)
 	}

@@ -208,7 +208,7 @@ func TestLegendsSpeakOfTheLimitsThereAre(t *testing.T) {
 	free.ask(0.7)
 	free.ask(0.8)
 	free.end(ledger.Failed, 4)
-	rows := free.facts(0).Trials("", 0).Rows
+	rows := free.facts(0).Trials().Rows
 	for i, want := range []string{"unknown failed", "waiting waiting", "feasible measured", "feasible measured"} {
 		if got := rows[i].Mark + " " + rows[i].State; got != want {
 			t.Errorf("trial %d is %s, want %s", rows[i].Number, got, want)

@@ -1,7 +1,6 @@
 package view
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -146,5 +145,5 @@ func beyondWords(above, below int) string {
 	if len(parts) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s.", strings.Join(parts, ", "))
+	return strings.Join(parts, ", ") + "."
 }

@@ -13,7 +13,7 @@ import (
 
 // Report is the study in one file: the sections of its board, as paper has them, and what it is.
 func (v Facts) Report() (templates.Report, error) {
-	board, err := v.Content(v.Trials("", 0))
+	board, err := v.Content()
 	d := v.Snap.Definition
 	return templates.Report{Board: board, Made: words.Exact(v.Now), Parameters: parameterTable(d), Facts: studyFacts(d)}, err
 }

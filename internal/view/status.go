@@ -18,7 +18,10 @@ import (
 func (v Facts) Status() templates.Status {
 	d := v.Snap.Definition
 	summary := v.Snap.Summary()
-	strip := templates.Status{Study: v.Head, Version: v.Snap.Version, Still: v.At > 0 || v.Paper, Trial: trialCount(summary.Trials, d.Algorithm.Horizon)}
+	strip := templates.Status{Study: v.Head, Version: v.Snap.Version, Still: v.At > 0 || v.Paper, Trial: fmt.Sprintf("trial %d of %d", summary.Trials, d.Algorithm.Horizon)}
+	if summary.Trials == 0 {
+		strip.Trial = fmt.Sprintf("no trials yet, %d planned", d.Algorithm.Horizon)
+	}
 	if summary.Waiting > 0 {
 		strip.Waiting = strconv.Itoa(summary.Waiting) + " waiting"
 		strip.Oldest = v.stamp(*summary.OldestWaiting)
@@ -40,15 +43,11 @@ func (v Facts) Status() templates.Status {
 	return strip
 }
 
-func trialCount(n, horizon int) string {
-	return words.Either(n == 0, fmt.Sprintf("no trials yet, %d planned", horizon), fmt.Sprintf("trial %d of %d", n, horizon))
-}
-
 // Findings are what is found in a study, each with the way to what helps.
 func Findings(head templates.StudyHead, found []study.Finding) []templates.Finding {
 	var shown []templates.Finding
 	for _, f := range found {
-		shown = append(shown, templates.Finding{Says: f.Says, Offer: head.URL("/reconfigure?log=" + url.QueryEscape(f.Parameter)), Label: "Make it logarithmic"})
+		shown = append(shown, templates.Finding{Says: f.Says, Offer: head.URL("/reconfigure?log=" + url.QueryEscape(f.Parameter))})
 	}
 	return shown
 }
@@ -114,7 +113,7 @@ func (v Facts) Lab() templates.Lab {
 	}
 	wanted := words.Count(int(v.Run.Wanted), "trial", "trials")
 	switch {
-	case !v.Run.Known:
+	case v.Run.Wanted == 0:
 	case v.Run.Going:
 		panel.Text = fmt.Sprintf("It is at work: %d of %s read.", v.Run.Done, wanted)
 	case v.Run.Failed != nil:

@@ -163,18 +163,15 @@ func modelTable(d design.Definition, decision *ledger.Decision) templates.Table 
 		if !there {
 			continue
 		}
-		lengthscales := ""
-		for i, l := range m.Lengthscales {
-			if i > 0 {
-				lengthscales += ", "
-			}
-			lengthscales += words.Rough(l)
+		var lengthscales []string
+		for _, l := range m.Lengthscales {
+			lengthscales = append(lengthscales, words.Rough(l))
 		}
 		kernel := m.Kernel
 		if m.Interaction > 0 {
 			kernel += ", interaction " + words.Rough(m.Interaction)
 		}
-		table.Rows = append(table.Rows, []string{metric, kernel, lengthscales, words.Rough(m.Variance), words.Rough(m.Lambda), words.Rough(m.Centre), words.Rough(m.Scale)})
+		table.Rows = append(table.Rows, []string{metric, kernel, strings.Join(lengthscales, ", "), words.Rough(m.Variance), words.Rough(m.Lambda), words.Rough(m.Centre), words.Rough(m.Scale)})
 	}
 	return table
 }

@@ -42,15 +42,14 @@ func TrialFilters() []string {
 	return list
 }
 
-// Trials is the table, newest first: of the trials that pass a filter those below a number, from
-// the newest on where it is 0. On paper it has all that a report lists.
-func (v Facts) Trials(chosen string, below int) templates.Trials {
-	table := templates.Trials{Total: len(v.Snap.Trials), Show: chosen, Below: below, Paper: v.Paper}
+// Trials is the table, newest first: those asked for, on paper all that a report lists.
+func (v Facts) Trials() templates.Trials {
+	table := templates.Trials{Total: len(v.Snap.Trials), Show: v.Show, Below: v.Below, Paper: v.Paper}
 	l := listing{Facts: v}
 	if v.Paper {
 		l.fillPaper(&table)
 	} else {
-		l.filters(&table, chosen, below)
+		l.filters(&table)
 	}
 	if best := v.recommended(); best != nil && !v.Working {
 		for i := range table.Rows {
@@ -61,11 +60,11 @@ func (v Facts) Trials(chosen string, below int) templates.Trials {
 }
 
 // filters offers what to show, and puts what is chosen into the table.
-func (l listing) filters(table *templates.Trials, chosen string, below int) {
+func (l listing) filters(table *templates.Trials) {
 	for _, f := range trialFilters {
-		current := f.word == chosen
+		current := f.word == l.Show
 		if current {
-			l.fill(table, f.keep, chosen, below)
+			l.fill(table, f.keep)
 		}
 		if f.ofLimits && !current && !limited(l.Snap.Definition) {
 			continue
@@ -96,7 +95,7 @@ func (l listing) fillPaper(table *templates.Trials) {
 }
 
 // fill puts one page of trials into the table.
-func (v listing) fill(table *templates.Trials, keep func(*ledger.Trial) bool, chosen string, below int) {
+func (v listing) fill(table *templates.Trials, keep func(*ledger.Trial) bool) {
 	matching, before := 0, 0
 	var listed []*ledger.Trial
 	for i := len(v.Snap.Trials) - 1; i >= 0; i-- {
@@ -106,7 +105,7 @@ func (v listing) fill(table *templates.Trials, keep func(*ledger.Trial) bool, ch
 		}
 		matching++
 		switch {
-		case below > 0 && t.Number >= below:
+		case v.Below > 0 && t.Number >= v.Below:
 			before++
 		case len(listed) < tablePage:
 			listed = append(listed, t)
@@ -115,10 +114,10 @@ func (v listing) fill(table *templates.Trials, keep func(*ledger.Trial) bool, ch
 	v.list(table, listed)
 	table.Shown = fmt.Sprintf("%d–%d of %s, newest first", before+1, before+len(table.Rows), words.Count(matching, "trial", "trials"))
 	if before+len(table.Rows) < matching {
-		table.Older = v.link(chosen, listed[len(listed)-1].Number)
+		table.Older = v.link(v.Show, listed[len(listed)-1].Number)
 	}
 	if before > 0 {
-		table.Newer = v.link(chosen, 0)
+		table.Newer = v.link(v.Show, 0)
 	}
 }
 

@@ -89,13 +89,6 @@ func (p *panelling) trueLines() (lines []chart.Trace, must []float64, said strin
 		words.With(words.Rough(p.reachable[last]), unit), within, words.With(words.Rough(max(behind, -behind)), unit), words.Either(behind < 0, " above, beyond a limit,", " behind"))
 }
 
-// averageLine is the average of a limit's metric over trials, drawn where the limit's own average
-// excess V(t)/t has it.
-func (p *panelling) averageLine(j int) chart.Trace {
-	line, _ := p.line(sum{"average of the trials so far", chart.Second, func(i int) *float64 { return p.averageOf(j, i) }})
-	return line
-}
-
 // averageOf is the threshold and V(t)/t = (1/t) Σ_{s≤t} g_s after trial i+1, in the metric's unit:
 // the average of its readings, nil where there is none.
 func (p *panelling) averageOf(j, i int) *float64 {

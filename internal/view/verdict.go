@@ -116,12 +116,8 @@ func (v answering) lucky() *templates.Lucky {
 	}
 	o := v.Snap.Definition.Objective
 	value := best.Metrics[o.Metric].Value
-	return &templates.Lucky{Number: best.Number, URL: v.trialURL(best.Number), What: v.luckyWords(), Value: *valued(words.Quantity(value, o.Unit), value)}
-}
-
-func (v answering) luckyWords() string {
-	word := words.Either(v.Snap.Definition.Objective.Direction == "minimize", "Lowest", "Highest")
-	return word + " single reading" + words.Either(limited(v.Snap.Definition), " within the limits", "")
+	what := words.Either(o.Direction == "minimize", "Lowest", "Highest") + " single reading" + words.Either(limited(v.Snap.Definition), " within the limits", "")
+	return &templates.Lucky{Number: best.Number, URL: v.trialURL(best.Number), What: what, Value: *valued(words.Quantity(value, o.Unit), value)}
 }
 
 // valued is a number as people read it, with itself.

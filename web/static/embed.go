@@ -7,14 +7,16 @@ import (
 	"embed"
 	"encoding/hex"
 	"io/fs"
+	"iter"
+	"maps"
 	"strings"
 )
 
 //go:embed *.css *.js *.svg vendor
 var files embed.FS
 
-// Files are the assets by path, as URL names them.
-func Files() fs.FS { return files }
+// Paths are those of all assets, as URL names them.
+func Paths() iter.Seq[string] { return maps.Keys(stamps) }
 
 // Text is the content of an asset, for a page that must stand alone.
 func Text(path string) string {

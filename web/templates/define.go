@@ -9,7 +9,6 @@ type DefinePage struct {
 	Reconfigure bool
 	Offered     string // what was filled in for the reader, "" when nothing was
 	Form        Form
-	Key         string
 	Draft       string // what the browser calls its copy of the unfinished form
 	Preview     *Consequences
 	// The form, part by part.

@@ -113,7 +113,6 @@ type CorrectPage struct {
 	Settings []Input
 	Reason   Input
 	Preview  *Consequences
-	Key      string
 }
 
 // Consequences is what a correction would change.
@@ -127,13 +126,6 @@ type Consequences struct {
 
 // BeforeAfter is one thing that would change.
 type BeforeAfter struct{ Name, Before, After string }
-
-// EditPage changes name, description and state.
-type EditPage struct {
-	Page
-	Study StudyHead
-	Form  Form
-}
 
 // ImportPage brings results in from a spreadsheet.
 type ImportPage struct {
@@ -149,7 +141,6 @@ type ImportPage struct {
 	Ready   string // what would be imported
 	Doubts  Doubts
 	Found   []Finding
-	Key     string
 }
 
 // FileFault is one thing wrong with a file.
@@ -260,8 +251,8 @@ type Start struct {
 	Problems []Option // of the simulator
 }
 
-// Example is a template of a study.
-type Example struct{ Title, Text, URL string }
+// Example is a template of a study, made of a problem of the simulator.
+type Example struct{ Problem, Title, Text string }
 
 // Lab is a study's simulated laboratory; Problem is empty where a real one measures.
 type Lab struct {
@@ -284,13 +275,6 @@ type SheetPage struct {
 	Code    string // the address as the path of a QR code, Size modules wide
 	Size    int
 	Printed string
-}
-
-// BenchPage is what is waiting, and nothing else.
-type BenchPage struct {
-	Page
-	Study StudyHead
-	Next  Next
 }
 
 // SheetLine is a metric to be written down; Value is there, with a note on it, when it was saved

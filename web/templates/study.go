@@ -102,9 +102,9 @@ type Doubtful struct {
 	Operates bool
 }
 
-// Finding is something about a study that keeps it from doing as well as it could, and the way to
-// what helps.
-type Finding struct{ Says, Offer, Label string }
+// Finding is a scale that keeps a study from doing as well as it could, and the way to the one that
+// helps.
+type Finding struct{ Says, Offer string }
 
 // Next is what to do next.
 type Next struct {
@@ -237,7 +237,7 @@ type Beliefs struct {
 	Map        *Chart
 	Prices     *Chart // of moving limits
 	Trust      Trust
-	Others     []OtherChoice
+	Others     []Fact // what other algorithms would do next
 	OthersPart string // address that adds them
 	Form       Form
 	Set        bool // somebody chose what is shown
@@ -248,9 +248,6 @@ type Beliefs struct {
 	Action     string // of the form that chooses what is drawn, "" where nothing can be chosen
 	Part       string // address of the part alone, "" when the whole page has to be fetched
 }
-
-// OtherChoice is what another algorithm would do next.
-type OtherChoice struct{ Name, Text string }
 
 // Trust is how far the model's bands can be trusted, and whether the process has drifted.
 type Trust struct {

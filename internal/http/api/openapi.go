@@ -1,12 +1,14 @@
 package api
 
 import (
+	"cmp"
 	_ "embed"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"reflect"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -127,15 +129,11 @@ func operationObject(rt Route, schemas *schemas) object {
 		operation["security"] = []object{}
 	}
 	if rt.Body != nil {
-		media := "application/json"
-		if rt.BodyType != "" {
-			media = rt.BodyType
-		}
 		content := object{"schema": schemas.of(reflect.TypeOf(rt.Body), true)}
-		if example := exampleOf(rt).Request; example != nil {
+		if example := examples[rt.Name].Request; example != nil {
 			content["example"] = example
 		}
-		operation["requestBody"] = object{"required": !rt.BodyOptional, "content": object{media: content}}
+		operation["requestBody"] = object{"required": !rt.BodyOptional, "content": object{cmp.Or(rt.BodyType, "application/json"): content}}
 	}
 	return operation
 }
@@ -145,15 +143,11 @@ func success(rt Route, schemas *schemas) object {
 	if rt.Answer == nil {
 		return out
 	}
-	media := "application/json"
-	if rt.AnswerType != "" {
-		media = rt.AnswerType
-	}
 	content := object{"schema": schemas.answer(rt.Answer)}
-	if example := exampleOf(rt).Answer; example != nil {
+	if example := examples[rt.Name].Answer; example != nil {
 		content["example"] = example
 	}
-	out["content"] = object{media: content}
+	out["content"] = object{cmp.Or(rt.AnswerType, "application/json"): content}
 	return out
 }
 
@@ -215,55 +209,31 @@ func asVersion30(document any) any {
 		if _, whole := out["openapi"].(string); whole {
 			out["openapi"] = "3.0.3"
 		}
-		nullableType(out)
-		nullableChoice(out)
+		if types, several := out["type"].([]any); several {
+			if rest := withoutNull(out, "type", types); len(rest) == 1 {
+				out["type"] = rest[0]
+			}
+		}
+		if choices, there := out["anyOf"].([]any); there {
+			if rest := withoutNull(out, "anyOf", choices); len(rest) == 1 {
+				out["allOf"] = rest
+			}
+		}
 		return out
 	}
 	return document
 }
 
-// nullableType turns {"type": ["string", "null"]} into {"type": "string", "nullable": true}.
-func nullableType(schema object) {
-	types, several := schema["type"].([]any)
-	if !several {
-		return
-	}
-	rest := without(types, func(name any) bool { return name == "null" })
-	delete(schema, "type")
-	if len(rest) < len(types) {
-		schema["nullable"] = true
-	}
-	if len(rest) == 1 {
-		schema["type"] = rest[0]
-	}
-}
-
-// nullableChoice turns {"anyOf": [X, {"type": "null"}]} into {"allOf": [X], "nullable": true}. A
-// choice between several types says nothing.
-func nullableChoice(schema object) {
-	choices, there := schema["anyOf"].([]any)
-	if !there {
-		return
-	}
-	rest := without(choices, func(choice any) bool {
-		named, ok := choice.(object)
-		return ok && named["type"] == "null"
+// withoutNull takes a list of alternatives out of a schema, which says by itself then whether null
+// was one of them, and returns the others: one of them can stand in the list's place.
+func withoutNull(schema object, name string, list []any) []any {
+	rest := slices.DeleteFunc(slices.Clone(list), func(one any) bool {
+		named, _ := one.(object)
+		return one == "null" || named["type"] == "null"
 	})
-	delete(schema, "anyOf")
-	if len(rest) < len(choices) {
+	delete(schema, name)
+	if len(rest) < len(list) {
 		schema["nullable"] = true
-	}
-	if len(rest) == 1 {
-		schema["allOf"] = rest
-	}
-}
-
-func without(list []any, drop func(any) bool) []any {
-	var rest []any
-	for _, item := range list {
-		if !drop(item) {
-			rest = append(rest, item)
-		}
 	}
 	return rest
 }
@@ -288,5 +258,3 @@ var examples = func() map[string]example {
 	}
 	return all
 }()
-
-func exampleOf(rt Route) example { return examples[rt.Name] }

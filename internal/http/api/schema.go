@@ -1,7 +1,9 @@
 package api
 
 import (
+	"cmp"
 	"encoding/json"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -82,20 +84,25 @@ func (s *schemas) of(t reflect.Type, request bool) object {
 	return scalar(t.Kind())
 }
 
+// scalars are the kinds of values without parts: the schema of each, and what it takes in words.
+var scalars = map[reflect.Kind]struct {
+	schema object
+	wanted string
+}{
+	reflect.Int:     {object{"type": "integer", "format": "int64"}, "a whole number"},
+	reflect.Int64:   {object{"type": "integer", "format": "int64"}, "a whole number"},
+	reflect.Uint64:  {object{"type": "integer", "format": "int64", "minimum": 0}, "a whole number that is not negative"},
+	reflect.Float64: {object{"type": "number", "format": "double"}, "a number"},
+	reflect.Bool:    {object{"type": "boolean"}, "true or false"},
+	reflect.String:  {object{"type": "string"}, "text"},
+}
+
 func scalar(kind reflect.Kind) object {
-	switch kind {
-	case reflect.Int, reflect.Int64:
-		return object{"type": "integer", "format": "int64"}
-	case reflect.Uint64:
-		return object{"type": "integer", "format": "int64", "minimum": 0}
-	case reflect.Float64:
-		return object{"type": "number", "format": "double"}
-	case reflect.Bool:
-		return object{"type": "boolean"}
-	case reflect.String:
-		return object{"type": "string"}
+	known, there := scalars[kind]
+	if !there {
+		panic("server: no schema for " + kind.String())
 	}
-	panic("server: no schema for " + kind.String())
+	return maps.Clone(known.schema)
 }
 
 // structure is a reference to the schema of struct type t, which is made the first time it is met.
@@ -148,12 +155,9 @@ func orNull(schema object) object {
 		return schema
 	}
 	if one, ok := schema["type"].(string); ok && schema["enum"] == nil {
-		nullable := object{}
-		for key, value := range schema {
-			nullable[key] = value
-		}
-		nullable["type"] = []string{one, "null"}
-		return nullable
+		either := maps.Clone(schema)
+		either["type"] = []string{one, "null"}
+		return either
 	}
 	return object{"anyOf": []object{schema, {"type": "null"}}}
 }
@@ -248,19 +252,8 @@ func wanted(t reflect.Type) string {
 	case valueType:
 		return "a number or the name of a choice"
 	}
-	switch t.Kind() {
-	case reflect.Int, reflect.Int64:
-		return "a whole number"
-	case reflect.Uint64:
-		return "a whole number that is not negative"
-	case reflect.Float64:
-		return "a number"
-	case reflect.String:
-		return "text"
-	case reflect.Bool:
-		return "true or false"
-	case reflect.Slice:
+	if t.Kind() == reflect.Slice {
 		return "a list"
 	}
-	return "an object"
+	return cmp.Or(scalars[t.Kind()].wanted, "an object")
 }

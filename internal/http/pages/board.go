@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 
@@ -35,7 +34,7 @@ func (s *Site) BoardPage(w http.ResponseWriter, r *http.Request, current view.Fa
 		part := boardPart(v, "") + v.Without()
 		follows := r.Header.Get("HX-Trigger") == boardMoment
 		if follows {
-			v.Query = shownQuery(r) // the study has changed: the reader's place stays
+			v.Query = sentFrom(r).Query() // the study has changed: the reader's place stays
 			part += " following"
 		}
 		v.Query = view.BoardQuery(v.Query, v.Snap)
@@ -58,22 +57,24 @@ func (s *Site) BoardPage(w http.ResponseWriter, r *http.Request, current view.Fa
 const boardMoment = "board-moment"
 
 // atMoment is the study at the moment that the request asks for, 0 being now.
-func (s *Site) atMoment(r *http.Request, now *ledger.Snapshot) (v view.Facts, at int64, err error) {
-	at, err = request.At(r)
+func (s *Site) atMoment(r *http.Request, now *ledger.Snapshot) (v view.Facts, err error) {
+	at, err := request.At(r)
 	snap := now
 	if err == nil && at > 0 {
 		snap, err = s.Studies.Snapshot(r.Context(), now.ID, at)
 	}
 	if err != nil {
-		return v, 0, err
+		return v, err
 	}
-	return visiting(r, snap), at, nil
+	v = visiting(r, snap)
+	v.At = at
+	return v, nil
 }
 
 // boardVisit is the same as a board shows it.
 func (s *Site) boardVisit(r *http.Request, now *ledger.Snapshot) (view.Facts, error) {
-	v, at, err := s.atMoment(r, now)
-	v.Head.Operates, v.Parts, v.URL, v.At = false, false, v.Head.URL("/board"), at
+	v, err := s.atMoment(r, now)
+	v.Head.Operates, v.Parts, v.URL = false, false, v.Head.URL("/board")
 	return v, err
 }
 
@@ -97,31 +98,17 @@ func (s *Site) BoardPart(w http.ResponseWriter, r *http.Request, current view.Fa
 	}
 	address := ""
 	if chosen {
-		address = v.BoardAddress(name, shownQuery(r))
+		address = v.BoardAddress(name, sentFrom(r).Query())
 	}
 	return s.showPart(w, r, current.Snap, v, name, boardPart(v, name), address)
 }
 
-// shownQuery is the query of the page that sent the request.
-func shownQuery(r *http.Request) url.Values {
-	shown, err := url.Parse(r.Header.Get("HX-Current-URL"))
-	if err != nil {
-		return nil
-	}
-	return shown.Query()
-}
-
 // board is everything below the slider.
 func (s *Site) board(ctx context.Context, v view.Facts, now *ledger.Snapshot) (templates.Board, error) {
-	err := errors.Join(s.load(ctx, &v, readout|quickGain|history|picture|entries), s.loadBoard(ctx, &v, now))
-	if err != nil {
+	if err := errors.Join(s.load(ctx, &v, readout|quickGain|history|picture|entries|listed), s.loadBoard(ctx, &v, now)); err != nil {
 		return templates.Board{}, err
 	}
-	trials, err := trialsOf(v)
-	if err != nil {
-		return templates.Board{}, err
-	}
-	return v.Content(trials)
+	return v.Content()
 }
 
 // Verify verifies the study. With scripts the page shows how far it is; without them it is answered

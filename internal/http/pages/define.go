@@ -43,7 +43,7 @@ func showNew(w http.ResponseWriter, r *http.Request, status int, page templates.
 
 // showDefine shows the form, alone when htmx asks for it.
 func showDefine(w http.ResponseWriter, r *http.Request, status int, title string, page templates.DefinePage) error {
-	page.Page, page.Key = newPage(r, title, "medium"), page.Form.Value("key")
+	page.Page = newPage(r, title, "medium")
 	if isPart(r) {
 		return show(w, r, status, templates.DefineForm(page))
 	}

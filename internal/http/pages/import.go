@@ -24,7 +24,7 @@ func showImport(w http.ResponseWriter, r *http.Request, status int, v view.Facts
 	inputs := forms.NewImport(new(string), new(bool)).Inputs()
 	page.Rows, page.Ignore = inputs[0], inputs[1]
 	d := v.Snap.Definition
-	page.Page, page.Study, page.Key = newPage(r, "Import results", "medium"), v.Head, page.Form.Value("key")
+	page.Page, page.Study = newPage(r, "Import results", "medium"), v.Head
 	var names, cells []string
 	for _, p := range d.Parameters {
 		names, cells = append(names, p.Name), append(cells, exampleCell(p))
@@ -76,7 +76,7 @@ func (s *Site) Import(w http.ResponseWriter, r *http.Request, v view.Facts, form
 			}
 			page.Found = view.Findings(v.Head, result.Health)
 			if len(result.Doubts) > 0 {
-				page.Ready, page.Doubts = oddRows, doubtfulRows(result.Doubts)
+				page.Ready, page.Doubts = oddRows, doubtful(result.Doubts, fields)
 			}
 			return err
 		},
@@ -89,7 +89,7 @@ func (s *Site) Import(w http.ResponseWriter, r *http.Request, v view.Facts, form
 		},
 	}
 	asked.doubted = func(form templates.Form, doubts []study.Doubt) error {
-		return showImport(w, r, http.StatusUnprocessableEntity, v, templates.ImportPage{Form: form, Ready: oddRows, Doubts: doubtfulRows(doubts)})
+		return showImport(w, r, http.StatusUnprocessableEntity, v, templates.ImportPage{Form: form, Ready: oddRows, Doubts: doubtful(doubts, fields)})
 	}
 	if options.DryRun {
 		asked.done = func() error {
@@ -102,19 +102,7 @@ func (s *Site) Import(w http.ResponseWriter, r *http.Request, v view.Facts, form
 
 const oddRows = "The rows can be imported, but some of it looks odd."
 
-// doubtfulRows are doubts by line.
-func doubtfulRows(doubts []study.Doubt) templates.Doubts {
-	shown := templates.Doubts{Sure: study.Doubted(doubts)}
-	for _, d := range doubts {
-		text := d.Text
-		if at := lineField.FindStringSubmatch(d.Field); at != nil {
-			text = "Line " + at[1] + ": " + text
-		}
-		shown.List = append(shown.List, templates.Doubt{Text: text})
-	}
-	return shown
-}
-
+// lineField is a place in a table that was sent: its line, and the column where it is about one.
 var lineField = regexp.MustCompile(`^lines\[(\d+)\](?:\.(.*))?$`)
 
 // fileFaults are what is wrong with the rows, by line and column.

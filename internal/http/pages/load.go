@@ -3,7 +3,9 @@ package pages
 import (
 	"context"
 	"errors"
+	"slices"
 
+	"headroom/internal/http/problem"
 	"headroom/internal/http/request"
 	"headroom/internal/study"
 	"headroom/internal/study/design"
@@ -17,6 +19,7 @@ type needs uint
 const (
 	entries   needs = 1 << iota // of the ledger
 	labRun                      // how far the simulated lab is
+	listed                      // which trials are asked for
 	readout                     // what the model says now
 	history                     // what it said at each trial
 	quickGain                   // how much is left to gain, unless the page fetches that later
@@ -28,7 +31,12 @@ const (
 // for, it has none to get of the model.
 func (s *Site) load(ctx context.Context, v *view.Facts, needed needs) error {
 	if needed&labRun != 0 {
-		v.Run.Progress, v.Run.Known = s.Studies.Simulated(v.Snap.ID)
+		v.Run, _ = s.Studies.Simulated(v.Snap.ID)
+	}
+	if needed&listed != 0 {
+		if err := loadListed(v); err != nil {
+			return err
+		}
 	}
 	if needed&entries != 0 {
 		if err := loadEntries(ctx, s.Studies, v); err != nil {
@@ -55,6 +63,20 @@ func (s *Site) load(ctx context.Context, v *view.Facts, needed needs) error {
 	return err
 }
 
+// loadListed reads from the query which trials are asked for.
+func loadListed(v *view.Facts) error {
+	q := request.QueryOf(view.TrialsQuery(v.Query, v.Snap))
+	v.Show, _ = q.One("show")
+	v.Below = int(q.Whole("below", 0, int64(len(v.Snap.Trials)), 0))
+	if err := q.Err(); err != nil {
+		return err
+	}
+	if !slices.Contains(view.TrialFilters(), v.Show) {
+		return problem.InQuery(design.NewInvalid("show", "must be one of the filters above the table", v.Show))
+	}
+	return nil
+}
+
 // eventsAtOnce is how many entries are read at a time.
 const eventsAtOnce = 500
 
@@ -74,6 +96,12 @@ func loadEntries(ctx context.Context, studies *study.Service, v *view.Facts) (er
 		}
 		v.Entries = append(v.Entries, read...)
 	}
+	return err
+}
+
+// loadEntriesOf gets the newest entries of the ledger about a trial.
+func (s *Site) loadEntriesOf(ctx context.Context, v *view.Facts, t *ledger.Trial) (err error) {
+	v.Entries, v.Earlier, err = s.Studies.EventsOf(ctx, v.Snap, t.Number, view.LedgerLines)
 	return err
 }
 
@@ -164,17 +192,7 @@ func (s *Site) loadBoard(ctx context.Context, v *view.Facts, now *ledger.Snapsho
 // loadVerification gets how a verification of the study stands, and the ledger as it is now.
 func (s *Site) loadVerification(ctx context.Context, v *view.Facts, now *ledger.Snapshot) error {
 	under, last, err := s.Studies.Verifying(ctx, now.ID)
-	shown := view.Verification{Last: last, Walked: under.Done}
-	if under.Going {
-		shown.Going = under.Wanted
-	}
-	switch {
-	case under.Failed == nil:
-	case errors.Is(under.Failed, context.DeadlineExceeded):
-		shown.Trouble = "It took too long and was paused; press again, and it goes on from where it is."
-	default:
-		shown.Trouble = "It could not be finished: " + under.Failed.Error() + ". Press again, and it goes on from where it is."
-	}
-	v.Board.Entries, v.Board.Hash, v.Board.Verification = now.Version, now.Hash, shown
+	v.Board.Entries, v.Board.Hash = now.Version, now.Hash
+	v.Board.Verification = view.Verification{Progress: under, Paused: errors.Is(under.Failed, context.DeadlineExceeded), Last: last}
 	return err
 }

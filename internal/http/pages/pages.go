@@ -129,6 +129,15 @@ func beHTML(w http.ResponseWriter) {
 // isPart tells whether htmx asks for a part of a page.
 func isPart(r *http.Request) bool { return r.Header.Get("HX-Request") == "true" }
 
+// sentFrom is the address of the page that htmx sends from.
+func sentFrom(r *http.Request) *url.URL {
+	page, err := url.Parse(r.Header.Get("HX-Current-URL"))
+	if err != nil {
+		return &url.URL{}
+	}
+	return page
+}
+
 // letPartsFollow makes the other parts of the page fetch themselves, as they are after the study
 // has become as given; nil is for the store to say.
 func letPartsFollow(w http.ResponseWriter, after *ledger.Snapshot) {

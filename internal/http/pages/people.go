@@ -55,11 +55,7 @@ func gaveOut(p account.Person) string {
 		one, many string
 	}{{p.Tokens, "the token", "the tokens"}, {p.Links, "the unused link for", "the unused links for"}, {p.Shares, "the share link for", "the share links for"}} {
 		if n := len(given.names); n > 0 {
-			words := given.many
-			if n == 1 {
-				words = given.one
-			}
-			parts = append(parts, words+" “"+strings.Join(given.names, "”, “")+"”")
+			parts = append(parts, words.Either(n == 1, given.one, given.many)+" “"+strings.Join(given.names, "”, “")+"”")
 		}
 	}
 	return strings.Join(parts, "; ")
@@ -102,8 +98,9 @@ func (s People) listTokensOn(r *http.Request, page *templates.PeoplePage) error 
 	return err
 }
 
-// making makes something whose secret tell shows this once.
-func making[T any](r *http.Request, make func(by account.Identity) (T, string, error), tell func(made T, secret string) error) submission {
+// making makes something whose secret tell shows this once; again, where there is one, shows the
+// form with these fields where something is wrong.
+func making[T any](r *http.Request, fields forms.Fields, make func(by account.Identity) (T, string, error), tell func(made T, secret string) error, again func(templates.Form) error) submission {
 	var made T
 	var secret string
 	return submission{
@@ -112,14 +109,10 @@ func making[T any](r *http.Request, make func(by account.Identity) (T, string, e
 			made, secret, err = make(who)
 			return err
 		},
-		done: func() error { return tell(made, secret) },
+		done:   func() error { return tell(made, secret) },
+		fields: fields,
+		again:  again,
 	}
-}
-
-// orAgain shows the form with these fields again where something is wrong.
-func (asked submission) orAgain(fields forms.Fields, again func(templates.Form) error) submission {
-	asked.fields, asked.again = fields, again
-	return asked
 }
 
 // InvitePerson makes an invite link, shown once.
@@ -127,12 +120,11 @@ func (s People) InvitePerson(w http.ResponseWriter, r *http.Request, form *forms
 	var want account.NewInvite
 	fields := forms.NewInvite(&want)
 	fields.Read(form)
-	asked := making(r, func(by account.Identity) (account.Link, string, error) {
+	return making(r, fields, func(by account.Identity) (account.Link, string, error) {
 		return s.Accounts.CreateInvite(r.Context(), by, want)
 	}, func(_ account.Link, secret string) error {
 		return s.showSecret(w, r, s.linkSecret("Invite link for "+want.Name, secret, "Send it to them. It works once, within seven days, and cannot be shown again."))
-	})
-	return asked.orAgain(fields, func(form templates.Form) error {
+	}, func(form templates.Form) error {
 		return s.showPeople(w, r, http.StatusUnprocessableEntity, func(page *templates.PeoplePage) { page.Invite = form.Like(page.Invite) })
 	})
 }
@@ -155,12 +147,11 @@ func (s People) MakeToken(w http.ResponseWriter, r *http.Request, form *forms.Ty
 	var want account.NewToken
 	fields := forms.NewToken(nil, &want)
 	fields.Read(form)
-	asked := making(r, func(by account.Identity) (account.Token, string, error) {
+	return making(r, fields, func(by account.Identity) (account.Token, string, error) {
 		return s.Accounts.CreateToken(r.Context(), by, want)
 	}, func(_ account.Token, secret string) error {
 		return s.showSecret(w, r, &templates.Secret{Title: "Token “" + want.Name + "”", Text: secret, Help: "Copy it now: it cannot be shown again. Scripts send it as “Authorization: Bearer …”."})
-	})
-	return asked.orAgain(fields, func(form templates.Form) error {
+	}, func(form templates.Form) error {
 		return s.showPeople(w, r, http.StatusUnprocessableEntity, func(page *templates.PeoplePage) { page.Token = form.Like(page.Token) })
 	})
 }
@@ -208,11 +199,11 @@ func (s People) changePerson(w http.ResponseWriter, r *http.Request, done string
 
 // LinkPerson makes a sign-in link for somebody who is locked out.
 func (s People) LinkPerson(w http.ResponseWriter, r *http.Request, _ *forms.Typed) submission {
-	return making(r, func(by account.Identity) (account.Link, string, error) {
+	return making(r, nil, func(by account.Identity) (account.Link, string, error) {
 		return s.Accounts.CreateSignInLink(r.Context(), by, chi.URLParam(r, "person"))
 	}, func(link account.Link, secret string) error {
 		return s.showSecret(w, r, s.linkSecret("Sign-in link for "+link.Name, secret, "Send it to them. It works once, within "+minutes(account.SignInLinkLife)+"."))
-	})
+	}, nil)
 }
 
 func (s People) SharesPage(w http.ResponseWriter, r *http.Request) error {
@@ -246,13 +237,12 @@ func (s People) MakeShare(w http.ResponseWriter, r *http.Request, form *forms.Ty
 	want := account.NewShare{StudyID: request.StudyID(r)}
 	fields := forms.NewShare(&want)
 	fields.Read(form)
-	asked := making(r, func(by account.Identity) (account.Share, string, error) {
+	return making(r, fields, func(by account.Identity) (account.Share, string, error) {
 		return s.Accounts.CreateShare(r.Context(), by, want)
 	}, func(_ account.Share, secret string) error {
 		made := &templates.Secret{Title: "Link for " + want.Name, Text: s.PublicURL.JoinPath("share", secret).String(), Help: "Send it to them. It cannot be shown again."}
 		return s.showShares(w, r, http.StatusOK, shareUntil(want.ExpiresAt), made)
-	})
-	return asked.orAgain(fields, func(form templates.Form) error { return s.showShares(w, r, http.StatusUnprocessableEntity, form, nil) })
+	}, func(form templates.Form) error { return s.showShares(w, r, http.StatusUnprocessableEntity, form, nil) })
 }
 
 // RevokeShare ends a read-only link.
@@ -321,7 +311,7 @@ func deviceName(agent string) string {
 
 // LinkMyDevice makes a link by which the same person signs in elsewhere.
 func (s People) LinkMyDevice(w http.ResponseWriter, r *http.Request, _ *forms.Typed) submission {
-	return making(r, func(account.Identity) (link account.Link, secret string, err error) {
+	return making(r, nil, func(account.Identity) (link account.Link, secret string, err error) {
 		who, err := person(r)
 		if err == nil && who.ByPIN {
 			err = problem.FullSignIn
@@ -332,7 +322,7 @@ func (s People) LinkMyDevice(w http.ResponseWriter, r *http.Request, _ *forms.Ty
 		return s.Accounts.CreateSignInLink(r.Context(), who, who.PersonID)
 	}, func(_ account.Link, secret string) error {
 		return s.showAccount(w, r, s.linkSecret("Your sign-in link", secret, "Open it on the other device within "+minutes(account.SignInLinkLife)+". It works once."))
-	})
+	}, nil)
 }
 
 func minutes(d time.Duration) string { return words.Count(int(d.Minutes()), "minute", "minutes") }

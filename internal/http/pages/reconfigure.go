@@ -109,7 +109,7 @@ func (s *Site) EditPage(w http.ResponseWriter, r *http.Request, v view.Facts) er
 
 func showEdit(w http.ResponseWriter, r *http.Request, status int, v view.Facts, form templates.Form) error {
 	form.Inputs = editing(v.Snap).fields().Inputs()
-	return show(w, r, status, templates.EditView(templates.EditPage{Page: newPage(r, "Name and state", "narrow"), Study: v.Head, Form: form}))
+	return show(w, r, status, templates.EditView(newPage(r, "Name and state", "narrow"), v.Head, form))
 }
 
 // edited are the parts of a study that its editing changes.

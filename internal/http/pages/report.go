@@ -21,7 +21,7 @@ const reportPolicy = "default-src 'none'; style-src 'unsafe-inline'; img-src dat
 // Report is the study in one file, as it is or as it was after an event.
 func (s *Site) Report(w http.ResponseWriter, r *http.Request, current view.Facts) error {
 	now := current.Snap
-	v, _, err := s.atMoment(r, now)
+	v, err := s.atMoment(r, now)
 	if err != nil {
 		return err
 	}

@@ -3,7 +3,6 @@ package pages
 import (
 	"bytes"
 	"compress/gzip"
-	"io/fs"
 	"mime"
 	"net/http"
 	"path"
@@ -20,20 +19,13 @@ import (
 type asset struct{ plain, packed []byte }
 
 // assets are compressed once, when the first is asked for.
-var assets = sync.OnceValues(func() (map[string]asset, error) {
-	all := make(map[string]asset)
-	err := fs.WalkDir(static.Files(), ".", func(name string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
-			return err
-		}
-		plain, err := fs.ReadFile(static.Files(), name)
-		if err != nil {
-			return err
-		}
+var assets = sync.OnceValue(func() map[string]asset {
+	all := map[string]asset{}
+	for name := range static.Paths() {
+		plain := []byte(static.Text(name))
 		all[name] = asset{plain, packed(plain)}
-		return nil
-	})
-	return all, err
+	}
+	return all
 })
 
 func packed(plain []byte) []byte {
@@ -46,12 +38,8 @@ func packed(plain []byte) []byte {
 
 // StaticFile serves an asset. Its address names its content, so browsers may keep it for good.
 func (s *Site) StaticFile(w http.ResponseWriter, r *http.Request) error {
-	all, err := assets()
-	if err != nil {
-		return err
-	}
 	name := chi.URLParam(r, "*")
-	file, there := all[name]
+	file, there := assets()[name]
 	if !there {
 		return problem.NoSuchThing
 	}

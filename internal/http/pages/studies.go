@@ -50,22 +50,16 @@ func (s *Site) StudiesPage(w http.ResponseWriter, r *http.Request) error {
 	return show(w, r, http.StatusOK, templates.StudiesView(page))
 }
 
-// example is a study to start from.
-type example struct{ problem, title, text string }
-
-// examples are the templates that are offered.
-var examples = []example{
-	{"reaction", "Reaction", "Yield as high as possible by temperature, time and catalyst, with a limit on an impurity."},
-	{"formulation", "Formulation", "A mixture of four parts that adds up to 100 %, as stable as possible, with a limit on its viscosity."},
-	{"machine", "Machine settings", "Parts an hour by speed, feed and coolant, with a limit on the temperature of the tool."},
+// examples are studies to start from, by the problem that each template is of.
+var examples = []templates.Example{
+	{Problem: "reaction", Title: "Reaction", Text: "Yield as high as possible by temperature, time and catalyst, with a limit on an impurity."},
+	{Problem: "formulation", Title: "Formulation", Text: "A mixture of four parts that adds up to 100 %, as stable as possible, with a limit on its viscosity."},
+	{Problem: "machine", Title: "Machine settings", Text: "Parts an hour by speed, feed and coolant, with a limit on the temperature of the tool."},
 }
 
 // start is what the list of studies offers to begin with.
 func start(r *http.Request) templates.Start {
-	offer := templates.Start{Key: newKey(r)}
-	for _, e := range examples {
-		offer.Examples = append(offer.Examples, templates.Example{Title: e.title, Text: e.text, URL: "/studies/new?" + url.Values{"template": {e.problem}}.Encode()})
-	}
+	offer := templates.Start{Key: newKey(r), Examples: examples}
 	for _, lab := range design.SimulatedLabs() {
 		offer.Problems = append(offer.Problems, templates.Option{Value: lab.Name(), Label: lab.Name() + ": " + lab.Summary()})
 	}
@@ -116,7 +110,9 @@ func (s *Site) Simulate(w http.ResponseWriter, r *http.Request, v view.Facts, fo
 			}
 			return GoTo(w, r, "/studies/"+v.Snap.ID+"#lab")
 		}
-		v.Run.Progress, v.Run.Known = s.Studies.Simulated(v.Snap.ID)
+		if err := s.load(r.Context(), &v, labRun); err != nil {
+			return err
+		}
 		panel := v.Lab()
 		panel.Fault = again.General
 		return show(w, r, http.StatusOK, templates.LabPanel(panel))

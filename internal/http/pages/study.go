@@ -5,7 +5,6 @@ import (
 	"context"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"time"
 
@@ -15,7 +14,6 @@ import (
 	"headroom/internal/derived"
 	"headroom/internal/http/problem"
 	"headroom/internal/http/request"
-	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
 	"headroom/internal/view"
 	"headroom/web/templates"
@@ -38,9 +36,9 @@ func (s *Site) StudyPage(w http.ResponseWriter, r *http.Request, v view.Facts) e
 // BenchPage is what is waiting, and nothing else: for whoever stands at the bench with a phone or a
 // tablet.
 func (s *Site) BenchPage(w http.ResponseWriter, r *http.Request, v view.Facts) error {
-	page := templates.BenchPage{Page: newPage(r, "Bench of "+v.Head.Name, "bench"), Study: v.Head, Next: v.Next()}
+	page := newPage(r, "Bench of "+v.Head.Name, "bench")
 	page.Live = liveOf(v.Snap)
-	return show(w, r, http.StatusOK, templates.BenchView(page))
+	return show(w, r, http.StatusOK, templates.BenchView(page, v.Next()))
 }
 
 // liveOf is the stream of what happens in a study from now on.
@@ -56,7 +54,7 @@ func (s *Site) showStudy(w http.ResponseWriter, r *http.Request, status int, v v
 	}
 	needed := labRun | readout | quickGain
 	if v.Whole {
-		needed |= history | picture | entries
+		needed |= history | picture | entries | listed
 	}
 	if err := s.load(r.Context(), &v, needed); err != nil {
 		return err
@@ -65,41 +63,18 @@ func (s *Site) showStudy(w http.ResponseWriter, r *http.Request, status int, v v
 		Next: v.Next(), Lab: v.Lab(), Status: v.Status(), Verdict: v.Verdict()}
 	page.Charts, page.Live = true, liveOf(v.Snap)
 	if v.Whole {
-		page.Whole, err = wholeOf(v)
+		whole, err := v.BelowNext()
+		if err != nil {
+			return err
+		}
+		page.Whole = &whole
 	} else {
 		page.Later = v.Later()
-	}
-	if err != nil {
-		return err
 	}
 	if change != nil {
 		change(&page)
 	}
 	return show(w, r, status, templates.StudyView(page))
-}
-
-// wholeOf is everything below the next trial.
-func wholeOf(v view.Facts) (*templates.Whole, error) {
-	trials, err := trialsOf(v)
-	if err != nil {
-		return nil, err
-	}
-	whole, err := v.Below(trials)
-	return &whole, err
-}
-
-// trialsOf is the table of the trials that are asked for.
-func trialsOf(v view.Facts) (templates.Trials, error) {
-	q := request.QueryOf(view.TrialsQuery(v.Query, v.Snap))
-	chosen, _ := q.One("show")
-	below := q.Whole("below", 0, int64(len(v.Snap.Trials)), 0)
-	if err := q.Err(); err != nil {
-		return templates.Trials{}, err
-	}
-	if !slices.Contains(view.TrialFilters(), chosen) {
-		return templates.Trials{}, problem.InQuery(design.NewInvalid("show", "must be one of the filters above the table", chosen))
-	}
-	return v.Trials(chosen, int(below)), nil
 }
 
 // part is a section of the study page, fetched again when the study has changed.
@@ -137,10 +112,7 @@ var parts = map[string]part{
 	"beliefs": {needs: picture, query: view.BeliefsQuery, modelled: true, slow: true, draw: drawn(func(v view.Facts) templ.Component {
 		return templates.BeliefsSection(v.Beliefs())
 	})},
-	"trials": {needs: readout, query: view.TrialsQuery, draw: func(v view.Facts) (templ.Component, error) {
-		trials, err := trialsOf(v)
-		return templates.TrialsSection(trials), err
-	}},
+	"trials": {needs: listed | readout, query: view.TrialsQuery, draw: drawn(func(v view.Facts) templ.Component { return templates.TrialsSection(v.Trials()) })},
 	"ledger": {needs: entries, query: view.LedgerQuery, draw: func(v view.Facts) (templ.Component, error) {
 		list, err := v.Ledger()
 		return templates.LedgerSection(list), err

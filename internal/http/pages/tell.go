@@ -75,16 +75,7 @@ func (s *Site) afterTelling(w http.ResponseWriter, r *http.Request, number int, 
 
 // onStudyPage tells whether htmx sends from the page of the study.
 func onStudyPage(r *http.Request) bool {
-	return strings.HasSuffix(strings.TrimSuffix(currentPath(r), "/bench"), "/studies/"+request.StudyID(r))
-}
-
-// currentPath is the path of the page that htmx sends from.
-func currentPath(r *http.Request) string {
-	page, err := url.Parse(r.Header.Get("HX-Current-URL"))
-	if err != nil {
-		return ""
-	}
-	return page.Path
+	return strings.HasSuffix(strings.TrimSuffix(sentFrom(r).Path, "/bench"), "/studies/"+request.StudyID(r))
 }
 
 // Ask asks for the next trials.
@@ -189,11 +180,15 @@ func knownAt(snap *ledger.Snapshot, own study.OwnTrial) map[string]float64 {
 	return values
 }
 
-// doubtful is what a form with these fields shows of doubts.
+// doubtful is what a form with these fields shows of doubts, those of a table by line.
 func doubtful(doubts []study.Doubt, fields forms.Fields) templates.Doubts {
 	shown := templates.Doubts{Sure: study.Doubted(doubts)}
 	for _, d := range doubts {
-		shown.List = append(shown.List, templates.Doubt{Field: fields.NameOf(d.Field), Text: d.Text})
+		text := d.Text
+		if at := lineField.FindStringSubmatch(d.Field); at != nil {
+			text = "Line " + at[1] + ": " + text
+		}
+		shown.List = append(shown.List, templates.Doubt{Field: fields.NameOf(d.Field), Text: text})
 	}
 	return shown
 }

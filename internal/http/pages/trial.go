@@ -21,8 +21,7 @@ func (s *Site) TrialPage(w http.ResponseWriter, r *http.Request, v view.Facts, t
 
 // showTrial draws the page of a trial; change may put a form with its faults into it.
 func (s *Site) showTrial(w http.ResponseWriter, r *http.Request, status int, v view.Facts, t *ledger.Trial, change func(*templates.TrialPage)) error {
-	var err error
-	if v.Entries, v.Earlier, err = s.Studies.EventsOf(r.Context(), v.Snap, t.Number, view.LedgerLines); err != nil {
+	if err := s.loadEntriesOf(r.Context(), &v, t); err != nil {
 		return err
 	}
 	page, err := v.Of(t).Page()
@@ -122,7 +121,7 @@ func (s *Site) CorrectPage(w http.ResponseWriter, r *http.Request, v view.Facts,
 func showCorrect(w http.ResponseWriter, r *http.Request, status int, v view.Facts, t *ledger.Trial, form templates.Form, preview *templates.Consequences) error {
 	table := forms.OfTrial(v.Snap, t)
 	page := templates.CorrectPage{Page: newPage(r, fmt.Sprintf("Correct trial %d", t.Number), "medium"), Study: v.Head, Number: t.Number, Form: form, Preview: preview,
-		Key: form.Value("key"), Settings: view.UsedInputs(v.Snap.Definition, t.Parameters, form.Values), Reason: table.Reason.Input}
+		Settings: view.UsedInputs(v.Snap.Definition, t.Parameters, form.Values), Reason: table.Reason.Input}
 	for _, in := range table.Metrics.Inputs() {
 		if m, there := t.Metrics[in.Label]; there {
 			in.Help = "now " + view.Measured(v.Snap.Definition, in.Label, m)

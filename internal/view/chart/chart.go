@@ -25,8 +25,6 @@ type Panel struct {
 	Y      Axis
 	Traces []Trace
 	Limits []Limit
-	// Caption is what it shows today; a page writes those of all panels together.
-	Caption string
 }
 
 // Event is a mark on the axis: something that happened between two trials.

@@ -71,7 +71,7 @@ func (v *view) warpWithFit(ctx context.Context, metric int, rounds []int, f Fitt
 	// under is the problem with a candidate, to go on from what was found.
 	under := func(i int) fit.Problem {
 		p := problems[i]
-		p.Start = fit.Start{Lengthscales: found.Lengthscales, Lambda: found.Lambda, Told: found.Told, Variance: found.Variance, Interaction: found.Interaction}
+		p.Start = found.Hyperparameters
 		return p
 	}
 	try := func(i int) (better bool, err error) {

@@ -111,15 +111,10 @@ func (s *account) footstep(t int, trace RoundTrace) policy.Footstep {
 // counts.
 func (s *account) costsAt(t int, regime *regime) []float64 {
 	out := make([]float64, len(s.cfg.Costs))
-	r := &s.history.Rounds[t-1]
-	for j, c := range s.cfg.Costs {
+	for j := range out {
 		out[j] = math.NaN()
-		switch k := s.targets[1+j].metric; {
-		case r.Excluded:
-		case k < 0:
-			out[j] = c.given(r.Costs[j])
-		case r.Readings[k].Told:
-			out[j] = regime.transforms[1+j].function(r.Readings[k].Value)
+		if g, _, known := s.costAt(t, j, regime); known {
+			out[j] = g
 		}
 	}
 	return out

@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -77,10 +78,7 @@ func (e Experiment) instance(seed uint64) (*problems.Instance, error) {
 
 // vary replaces what the experiment sets otherwise.
 func (e Experiment) vary(in *problems.Instance) error {
-	kind := e.Noise
-	if kind == "" {
-		kind = "gaussian"
-	}
+	kind := cmp.Or(e.Noise, "gaussian")
 	in.Noise = slices.Clone(in.Noise)
 	for i := range in.Noise {
 		variance := e.CostNoise

@@ -250,14 +250,13 @@ func (p *Problem) checkHyperparameters() error {
 			return fmt.Errorf("starting lengthscale %d is %g; it must be positive", g+1, l)
 		}
 	}
-	if p.Start.Variance != 0 && !positive(p.Start.Variance) {
-		return fmt.Errorf("the starting variance is %g; it must be positive", p.Start.Variance)
-	}
-	if p.Start.Lambda != 0 && !positive(p.Start.Lambda) {
-		return fmt.Errorf("the starting noise variance is %g; it must be positive", p.Start.Lambda)
-	}
-	if p.Start.Told != 0 && !positive(p.Start.Told) {
-		return fmt.Errorf("the starting factor of noise told is %g; it must be positive", p.Start.Told)
+	for _, start := range []struct {
+		what  string
+		value float64
+	}{{"variance", p.Start.Variance}, {"noise variance", p.Start.Lambda}, {"factor of noise told", p.Start.Told}} {
+		if start.value != 0 && !positive(start.value) {
+			return fmt.Errorf("the starting %s is %g; it must be positive", start.what, start.value)
+		}
 	}
 	if !p.FreeNoise && p.Start.Lambda == 0 {
 		return fmt.Errorf("the noise variance is neither free nor given")

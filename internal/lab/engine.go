@@ -51,7 +51,7 @@ func (e *engine) choose(ctx context.Context, _ int) ([]move, error) {
 		}
 	}
 	e.history.Rounds = append(e.history.Rounds, round)
-	return []move{{d.Place, d.Multipliers, d.Draw}}, nil
+	return []move{{d.Place, d.Multipliers}}, nil
 }
 
 // learn notes readings as told, leaving histories that states have been made of as they are.

@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -77,10 +78,7 @@ func (e Experiment) instance(seed uint64) (*problems.Instance, error) {
 
 // vary replaces what the experiment sets otherwise.
 func (e Experiment) vary(in *problems.Instance) error {
-	kind := e.Noise
-	if kind == "" {
-		kind = "gaussian"
-	}
+	kind := cmp.Or(e.Noise, "gaussian")
 	in.Noise = slices.Clone(in.Noise)
 	for i := range in.Noise {
 		variance := e.CostNoise
@@ -144,19 +142,20 @@ func (e Experiment) config(in *problems.Instance, seed uint64) (*optimizer.Confi
 		}
 	}
 	cfg.SafeSeeds = in.SafePlaces(cfg.Space)
-	var faults []policy.Fault
+	algorithm, _ := policy.Find(e.Algorithm) // Check has looked for it
+	settings, faults := algorithm.Resolve(e.Settings, cfg.Context())
 	var wrong []string
-	cfg.Settings, faults = policy.Resolve(e.Algorithm, e.Settings, cfg.Context())
 	for _, f := range faults {
 		wrong = append(wrong, strings.TrimSpace(f.Path+": "+f.Message))
 	}
 	if wrong != nil {
 		return nil, fmt.Errorf("settings of %s: %s", e.Algorithm, strings.Join(wrong, "; "))
 	}
+	cfg.Settings = settings
 	for j := range cfg.Costs {
-		cfg.Costs[j].Margin = cfg.Settings.Margin(cfg.Costs[j].Name)
+		cfg.Costs[j].Margin = settings.Margin(cfg.Costs[j].Name)
 	}
-	return cfg, e.suits(in, cfg)
+	return cfg, e.suits(algorithm, in, cfg)
 }
 
 // mostDrawn is the largest number of arms for algorithms that draw whole functions, at O(M³) a
@@ -164,16 +163,14 @@ func (e Experiment) config(in *problems.Instance, seed uint64) (*optimizer.Confi
 const mostDrawn = 2000
 
 // suits tells whether the algorithm can be played on the problem.
-func (e Experiment) suits(in *problems.Instance, cfg *optimizer.Config) error {
-	p, _ := policy.Build(cfg.Algorithm, cfg.Context(), cfg.Settings)
-	d, _ := policy.Find(e.Algorithm)
-	switch {
-	case p.Traits().Drawn != nil && len(in.Arms) > mostDrawn:
-		return fmt.Errorf("%s draws whole functions, which takes too long over %d arms; it needs a grid of at most %d", e.Algorithm, len(in.Arms), mostDrawn)
+func (e Experiment) suits(d policy.Description, in *problems.Instance, cfg *optimizer.Config) error {
+	switch traits := d.Build(cfg.Context(), cfg.Settings).Traits(); {
+	case traits.Drawn != nil && len(in.Arms) > mostDrawn:
+		return fmt.Errorf("%s draws whole functions, which takes too long over %d arms; it needs a grid of at most %d", d.Name, len(in.Arms), mostDrawn)
 	case d.NeedsGivenConstraint && in.Given == nil:
-		return fmt.Errorf("%s needs a constraint known before each round, as the problem queue has", e.Algorithm)
+		return fmt.Errorf("%s needs a constraint known before each round, as the problem queue has", d.Name)
 	case d.NeedsSafeSeeds && len(cfg.SafeSeeds) == 0:
-		return fmt.Errorf("%s needs safe seeds, and %s has none on this grid", e.Algorithm, e.Problem)
+		return fmt.Errorf("%s needs safe seeds, and %s has none on this grid", d.Name, e.Problem)
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package lab
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -86,6 +87,17 @@ func (g Game) Check() error {
 	}
 	_, err := g.definition().Check()
 	return err
+}
+
+// checkDemo refuses what the demo's lab does not do.
+func (g Game) checkDemo() error {
+	if g.Problem.Study.SimulatedLab == "" {
+		return nil
+	}
+	if g.Outside != nil || g.Start != 0 || g.Batch != 1 || g.Delay != 0 || g.Noise.Kind != OwnNoise || g.Told != ToldTrue || g.Mishaps != (Mishaps{}) {
+		return errors.New("the demo's own lab answers it, and no tool outside: it starts from nothing (-start 0), one trial at a time, with its own noise, tells it (-told true), and nothing fails or is late")
+	}
+	return nil
 }
 
 // cacheBytes bounds what one game keeps of its past.

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
 )
 
 // Mishaps are what befalls trials by chance, each a share from 0 to 1. What fails because of its
@@ -44,9 +45,9 @@ func (m Mishaps) befall(t *Trial, p *Problem, nth int, seed uint64) {
 	}
 	switch {
 	case p.fails != nil && p.fails(t.Settings):
-		t.Failed = BySettings
+		t.Failed = ledger.BySettings
 	case chance < m.Fail:
-		t.Failed = ByChance
+		t.Failed = ledger.ByChance
 	}
 }
 

@@ -38,7 +38,7 @@ func TestRegionFails(t *testing.T) {
 		beyond := trial.Settings["x"].Number+trial.Settings["z"].Number > 1.2
 		one := snap.Trials[i]
 		switch {
-		case beyond && (trial.Failed != BySettings || one.Status != ledger.StatusFailed || len(one.Metrics) > 0 || i < len(r.Start)):
+		case beyond && (trial.Failed != ledger.BySettings || one.Status != ledger.StatusFailed || len(one.Metrics) > 0 || i < len(r.Start)):
 			t.Errorf("trial %d at %v is %s: %+v", i+1, trial.Settings, one.Status, trial)
 		case !beyond && (trial.Failed != "" || one.Status != ledger.StatusCompleted):
 			t.Errorf("trial %d at %v is %s, failed by %q", i+1, trial.Settings, one.Status, trial.Failed)
@@ -106,7 +106,7 @@ func TestMishaps(t *testing.T) {
 	var failed, unread, late, readings float64
 	for i, trial := range r.Asks {
 		one := snap.Trials[len(r.Start)+i]
-		if failed += indicator(trial.Failed == ByChance); trial.Failed != "" {
+		if failed += indicator(trial.Failed == ledger.ByChance); trial.Failed != "" {
 			if one.Status != ledger.StatusFailed {
 				t.Errorf("trial %d is %s", one.Number, one.Status)
 			}
@@ -151,7 +151,7 @@ func TestMishapsAreJudged(t *testing.T) {
 	t.Parallel()
 	p := ladder(t, "maximize")
 	r := walk(p, []int{2}, 8, 8, 10, 4)
-	for i, cause := range []Cause{ByChance, BySettings, ByChance} {
+	for i, cause := range []ledger.Cause{ledger.ByChance, ledger.BySettings, ledger.ByChance} {
 		r.Asks[i].Failed = cause
 	}
 	wantFigures(t, "failures", p, r, map[string]float64{"failed": 3, "again": 1, "infeasible": 0, "excesses": 0, "final": 0.5, "regret": 40})

@@ -17,6 +17,7 @@ import (
 
 	"headroom/internal/study"
 	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
 )
 
 func tool(t testing.TB, command ...string) *Outside {
@@ -120,7 +121,7 @@ func TestOutsideMishaps(t *testing.T) {
 	for i, trial := range record.Asks {
 		want, late = append(want, late...), nil
 		if trial.Failed != "" {
-			want = append(want, outcome{study.NumberedTelling{Number: i + 1}, ByChance})
+			want = append(want, outcome{study.NumberedTelling{Number: i + 1}, ledger.ByChance})
 			continue
 		}
 		if now := trial.toldAtOnce(g.Problem.metrics); len(now) > 0 {

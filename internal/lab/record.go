@@ -14,8 +14,8 @@ type Trial struct {
 	Read     Values          `json:"read"`
 	Told     Values          `json:"told,omitempty"` // standard deviations told with it
 	Truth    Values          `json:"truth"`
-	Feasible bool            `json:"feasible"` // in truth
-	Failed   Cause           `json:"failed,omitempty"`
+	Feasible bool            `json:"feasible"`         // in truth
+	Failed   ledger.Cause    `json:"failed,omitempty"` // "" where it did not
 	Late     []string        `json:"late,omitempty"`   // metrics told with the next results
 	Unread   []string        `json:"unread,omitempty"` // metrics never told
 	Known    bool            `json:"known"`            // the setting, or one that is nearly the same, had been tried or asked for before
@@ -38,14 +38,6 @@ func (t Trial) fails() bool { return t.Failed != "" }
 func (t Trial) toldAtOnce(metrics []string) []string {
 	return slices.DeleteFunc(slices.Clone(metrics), func(m string) bool { return slices.Contains(t.Late, m) || slices.Contains(t.Unread, m) })
 }
-
-// Cause is why a trial failed, "" where it did not.
-type Cause string
-
-const (
-	BySettings Cause = "settings"
-	ByChance   Cause = "chance"
-)
 
 // Record is a game played.
 type Record struct {
@@ -84,7 +76,7 @@ type Look struct {
 // failed.
 type outcome struct {
 	study.NumberedTelling
-	Failed Cause `json:"failed,omitempty"`
+	Failed ledger.Cause `json:"failed,omitempty"`
 }
 
 // reads is the outcome of a trial that was read.

@@ -14,7 +14,6 @@ import (
 type move struct {
 	place       optimizer.Place
 	multipliers []float64
-	draw        optimizer.Draw
 }
 
 // rounds is the world of a simulation.

@@ -1,7 +1,6 @@
 package lab
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 )
@@ -60,15 +59,4 @@ func Standard(asks int) ([]Case, error) {
 		}
 	}
 	return list, trouble
-}
-
-// checkDemo refuses what the demo's lab does not do.
-func (g Game) checkDemo() error {
-	if g.Problem.Study.SimulatedLab == "" {
-		return nil
-	}
-	if g.Outside != nil || g.Start != 0 || g.Batch != 1 || g.Delay != 0 || g.Noise.Kind != OwnNoise || g.Told != ToldTrue || g.Mishaps != (Mishaps{}) {
-		return errors.New("the demo's own lab answers it, and no tool outside: it starts from nothing (-start 0), one trial at a time, with its own noise, tells it (-told true), and nothing fails or is late")
-	}
-	return nil
 }

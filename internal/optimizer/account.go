@@ -127,21 +127,34 @@ func (s *account) takeIn(ctx context.Context, t int, q []float64, scaled []int) 
 func (s *account) costs(t int, m moment) [][]float64 {
 	out := make([][]float64, len(s.cfg.Costs))
 	for j := range s.cfg.Costs {
-		k := s.targets[1+j]
-		switch r := &s.history.Rounds[t-1]; {
-		case m.waiting[j]:
-			continue
-		case k.metric < 0:
-			if !r.Excluded {
-				out[j] = []float64{s.cfg.Costs[j].given(r.Costs[j])}
-			}
+		if m.waiting[j] {
 			continue
 		}
-		for _, a := range s.tellings(k.metric, t) {
-			out[j] = append(out[j], m.regime.transforms[1+j].function(s.history.Rounds[a.round-1].Readings[k.metric].Value))
+		told := []arrival{{round: t}}
+		if metric := s.targets[1+j].metric; metric >= 0 {
+			told = s.tellings(metric, t)
+		}
+		for _, a := range told {
+			if g, _, known := s.costAt(a.round, j, m.regime); known {
+				out[j] = append(out[j], g)
+			}
 		}
 	}
 	return out
+}
+
+// costAt is cost j of round n in modelled units, by the end of which round it was known, and whether
+// it is and counts.
+func (s *account) costAt(n, j int, regime *regime) (g float64, since int, known bool) {
+	r, k := &s.history.Rounds[n-1], s.targets[1+j].metric
+	switch {
+	case r.Excluded:
+		return 0, 0, false
+	case k < 0:
+		return s.cfg.Costs[j].given(r.Costs[j]), n, true
+	}
+	reading := r.Readings[k]
+	return regime.transforms[1+j].function(reading.Value), reading.Revealed, reading.Told
 }
 
 // costsSince are the readings of cost j of rounds first..t told by the end of round t.
@@ -151,14 +164,8 @@ func (s *account) costsSince(first, t, j int, m moment) []float64 {
 	}
 	var out []float64
 	for n := first; n <= t; n++ {
-		r := &s.history.Rounds[n-1]
-		if r.Excluded {
-			continue
-		}
-		if metric := s.targets[1+j].metric; metric < 0 {
-			out = append(out, s.cfg.Costs[j].given(r.Costs[j]))
-		} else if reading := r.Readings[metric]; reading.Told && reading.Revealed <= t {
-			out = append(out, m.regime.transforms[1+j].function(reading.Value))
+		if g, since, known := s.costAt(n, j, m.regime); known && since <= t {
+			out = append(out, g)
 		}
 	}
 	return out

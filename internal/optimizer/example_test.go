@@ -20,7 +20,8 @@ func ExampleReplay() {
 		Costs:     []optimizer.Cost{{Name: "cost", Metric: 1, Sign: 1, Threshold: 0.5}},
 		Algorithm: "cei", Horizon: 20, Seed: 1,
 	}
-	cfg.Settings, _ = policy.Resolve(cfg.Algorithm, nil, cfg.Context())
+	algorithm, _ := policy.Find(cfg.Algorithm)
+	cfg.Settings, _ = algorithm.Resolve(nil, cfg.Context())
 	history := &optimizer.History{}
 	for i, u := range []float64{0.1, 0.3, 0.9} {
 		read := func(value float64) optimizer.Reading {

@@ -7,6 +7,7 @@ import (
 	"headroom/internal/optimizer/cores"
 	"headroom/internal/optimizer/fit"
 	"headroom/internal/optimizer/kernel"
+	"headroom/internal/optimizer/warp"
 )
 
 // When a metric's hyperparameters are fitted again: at every new reading up to fewReadings, which
@@ -91,7 +92,7 @@ func (s *State) fitMetric(ctx context.Context, metric int) (FittedMetric, error)
 		return f, err
 	}
 	if s.cfg.Metrics[metric].Warp && !noisy {
-		f.Warp = s.fitWarp(metric, rounds, f)
+		f.Warp = warp.Fit(s.standardised(metric, rounds, f), s.zero(metric, rounds, f))
 	}
 	result, err := fit.MAP(ctx, s.next.fitProblem(metric, rounds, f))
 	if err == nil && f.Warp.Scale > 0 && s.cfg.Metrics[metric].Kernel.Name == kernel.Anova && len(rounds) <= fit.MostPoints {

@@ -210,8 +210,7 @@ func TestEveryAlgorithmPlays(t *testing.T) {
 
 // samples tells whether a decision draws functions over thousands of places, which takes long.
 func samples(cfg *Config) bool {
-	p, _ := policy.Build(cfg.Algorithm, cfg.Context(), cfg.Settings)
-	sampler := p.Traits().Drawn != nil
+	sampler := described(cfg.Algorithm).Build(cfg.Context(), cfg.Settings).Traits().Drawn != nil
 	return sampler && cfg.Space.Arms == nil
 }
 

@@ -30,9 +30,6 @@ func (s *task) standard(metric int, rounds []int) (centre, scale float64) {
 	if scale <= 1e-14*math.Abs(centre) {
 		scale = 1
 	}
-	if scale == 0 {
-		scale = 1
-	}
 	return centre, scale
 }
 
@@ -58,7 +55,7 @@ func (v *view) fitProblem(metric int, rounds []int, f FittedMetric) fit.Problem 
 	a := v.cfg.transform(v.targets[k], metricModel{centre: f.Centre, scale: f.Scale, warp: f.warp()})
 	p := fit.Problem{Kernel: m.Kernel.Name, Dims: v.cfg.Space.owners(), Categories: v.cfg.Space.categories(), Variance: m.Kernel.Variance,
 		FreeLengthscales: m.FreeLengthscales, FreeNoise: m.FreeNoise, FreeVariance: m.FreeVariance, FreeInteraction: true,
-		Start: fit.Start{Lengthscales: now.kernel.Lengthscales, Lambda: m.lambdaAt(f.Scale), Interaction: now.kernel.Interaction}}
+		Start: fit.Hyperparameters{Lengthscales: now.kernel.Lengthscales, Lambda: m.lambdaAt(f.Scale), Interaction: now.kernel.Interaction}}
 	if now.fitted && m.FreeNoise {
 		p.Start.Lambda = now.lambda / now.inflation
 	}
@@ -100,17 +97,13 @@ const (
 // priorLengthscales are the prior medians of every parameter's lengthscale.
 func (s Space) priorLengthscales() (medians []float64) {
 	for _, d := range s.Dims {
-		medians = append(medians, d.priorLengthscale(len(s.Dims)))
+		median := categoryMedian
+		if d.Kind != Categorical {
+			median = rangeShare * math.Sqrt(float64(len(s.Dims))) * d.inputRange()
+		}
+		medians = append(medians, median)
 	}
 	return medians
-}
-
-// priorLengthscale is the prior median of the lengthscale of one of so many parameters.
-func (d Dim) priorLengthscale(parameters int) float64 {
-	if d.Kind == Categorical {
-		return categoryMedian
-	}
-	return rangeShare * math.Sqrt(float64(parameters)) * d.inputRange()
 }
 
 // unwarpedNoise is λ from which readings that replicates show to be noisy are modelled as they are:

@@ -44,10 +44,11 @@ func (prior *State) Extend(ctx context.Context, h *History) (*State, error) {
 }
 
 func replay(ctx context.Context, cfg *Config, h *History, prior *State, with Resources) (*State, error) {
-	p, ok := policy.Build(cfg.Algorithm, cfg.Context(), cfg.Settings)
+	described, ok := policy.Find(cfg.Algorithm)
 	if !ok {
 		return nil, fmt.Errorf("there is no algorithm %q", cfg.Algorithm)
 	}
+	p := described.Build(cfg.Context(), cfg.Settings)
 	given := &task{cfg: cfg, history: h, policy: p, traits: p.Traits(), settings: cfg.Settings, targets: targets(cfg), room: with.room()}
 	e := &evidence{task: given, kept: with.Kept}
 	if prior == nil {

@@ -38,7 +38,7 @@ func plain(t testing.TB, d, costs int, change func(*Config), settings string) *C
 		t.Fatal(err)
 	}
 	var faults []policy.Fault
-	if cfg.Settings, faults = policy.Resolve(cfg.Algorithm, raw, cfg.Context()); len(faults) > 0 {
+	if cfg.Settings, faults = described(cfg.Algorithm).Resolve(raw, cfg.Context()); len(faults) > 0 {
 		t.Fatal(faults)
 	}
 	return cfg

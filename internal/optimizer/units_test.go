@@ -118,7 +118,7 @@ func playTable(t *testing.T, a policy.Description, settings, kernel string, late
 		}
 	}
 	var faults []policy.Fault
-	if cfg.Settings, faults = policy.Resolve(a.Name, raw, cfg.Context()); len(faults) > 0 {
+	if cfg.Settings, faults = a.Resolve(raw, cfg.Context()); len(faults) > 0 {
 		t.Fatal(faults)
 	}
 	var known optimizer.Known

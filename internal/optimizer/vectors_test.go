@@ -185,7 +185,7 @@ func resolved(t *testing.T, cfg *Config, settings map[string]any) policy.Setting
 			t.Fatal(err)
 		}
 	}
-	out, faults := policy.Resolve(cfg.Algorithm, raw, cfg.Context())
+	out, faults := described(cfg.Algorithm).Resolve(raw, cfg.Context())
 	if len(faults) > 0 {
 		t.Fatal(faults)
 	}

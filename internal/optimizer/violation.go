@@ -7,6 +7,33 @@ import (
 	"headroom/internal/optimizer/policy"
 )
 
+// Excess is how far a metric's value is beyond the limit, in metric units; the limit holds when it
+// is not positive:
+//
+//	g = Sign·(value − Threshold)
+func (c Cost) Excess(value float64) float64 { return c.Sign * (value - c.Threshold) }
+
+// Tally adds up how far one limit was broken by the trials whose value is known, in metric units.
+// Excluded trials count: they happened.
+//
+//	Balance = Σ g,  Soft = [Σ g]⁺,  Hard = Σ [g]⁺,  Largest = max [g]⁺,  Rounds = #{g > 0},  Known = #{g}
+type Tally struct {
+	Balance, Soft, Hard, Largest float64
+	Rounds, Known                int
+}
+
+// Add counts one more trial, beyond the limit by g.
+func (t *Tally) Add(g float64) {
+	t.Known++
+	t.Balance += g
+	t.Soft = max(t.Balance, 0)
+	if g > 0 {
+		t.Hard += g
+		t.Largest = max(t.Largest, g)
+		t.Rounds++
+	}
+}
+
 // Violations returns one per constraint, after all rounds. The error is that of ctx.
 func (s *account) Violations(ctx context.Context) ([]Violation, error) {
 	trace, err := s.ViolationTrace(ctx)
@@ -111,15 +138,10 @@ func (s *account) footstep(t int, trace RoundTrace) policy.Footstep {
 // counts.
 func (s *account) costsAt(t int, regime *regime) []float64 {
 	out := make([]float64, len(s.cfg.Costs))
-	r := &s.history.Rounds[t-1]
-	for j, c := range s.cfg.Costs {
+	for j := range out {
 		out[j] = math.NaN()
-		switch k := s.targets[1+j].metric; {
-		case r.Excluded:
-		case k < 0:
-			out[j] = c.given(r.Costs[j])
-		case r.Readings[k].Told:
-			out[j] = regime.transforms[1+j].function(r.Readings[k].Value)
+		if g, _, known := s.costAt(t, j, regime); known {
+			out[j] = g
 		}
 	}
 	return out

@@ -8,11 +8,6 @@ import (
 	"headroom/internal/optimizer/warp"
 )
 
-// fitWarp warps the readings, standardised by f, to be most like a normal sample.
-func (s *task) fitWarp(metric int, rounds []int, f FittedMetric) warp.Warp {
-	return warp.Fit(s.standardised(metric, rounds, f), s.zero(metric, rounds, f))
-}
-
 // straight is the largest told deviation, as a part of its reading, over which a logarithm is a
 // straight line, to 5 %: beyond it the noise told of a reading says little of the noise of its logarithm.
 const straight = 0.1
@@ -71,7 +66,7 @@ func (v *view) warpWithFit(ctx context.Context, metric int, rounds []int, f Fitt
 	// under is the problem with a candidate, to go on from what was found.
 	under := func(i int) fit.Problem {
 		p := problems[i]
-		p.Start = fit.Start{Lengthscales: found.Lengthscales, Lambda: found.Lambda, Told: found.Told, Variance: found.Variance, Interaction: found.Interaction}
+		p.Start = found.Hyperparameters
 		return p
 	}
 	try := func(i int) (better bool, err error) {

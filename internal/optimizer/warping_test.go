@@ -4,7 +4,6 @@ import (
 	"math"
 	"testing"
 
-	"headroom/internal/optimizer/policy"
 	"headroom/internal/optimizer/warp"
 )
 
@@ -87,7 +86,7 @@ func fittedCosts(t *testing.T, kernel string, price func(a, b int) float64) Fitt
 		Space: Space{Dims: []Dim{{Kind: Categorical, Choices: 6}, {Kind: Categorical, Choices: 4}}},
 		Metrics: []Metric{{Name: "cost", Lambda: 1, FreeLengthscales: true, FreeNoise: true, FreeVariance: true, Warp: true,
 			Kernel: Kernel{Name: kernel, Variance: 1, Lengthscales: []float64{1, 1}}}}}
-	cfg.Settings, _ = policy.Resolve(cfg.Algorithm, nil, cfg.Context())
+	cfg.Settings, _ = described(cfg.Algorithm).Resolve(nil, cfg.Context())
 	f, err := mustReplay(t, cfg, &History{Rounds: twentyRounds(price)}).FitNow(t.Context())
 	if err != nil {
 		t.Fatal(err)

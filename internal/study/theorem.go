@@ -93,7 +93,7 @@ func TheoremOf(snap *ledger.Snapshot, state Readout) *Theorem {
 
 func circumstances(snap *ledger.Snapshot, state Readout) policy.Circumstances {
 	config := snap.Compiled().Config
-	c := policy.Circumstances{Context: config.Context(), Settings: config.Settings, Listed: config.Space.Arms != nil,
+	c := policy.Circumstances{Context: config.Context(), Settings: config.Settings,
 		Rounds: len(snap.Trials), Capped: state.AtCeiling, Reread: func() []string { return reread(snap) }}
 	corrected := map[int]bool{}
 	for _, revision := range snap.Revisions {

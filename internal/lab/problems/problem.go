@@ -24,15 +24,8 @@ type Problem struct {
 	// the published one.
 	TakesReadings bool
 
-	in    Instance                           // where chance draws nothing
-	build func(o options) (*Instance, error) // else
-}
-
-// options are what an instance is drawn from.
-type options struct {
-	seed     uint64
-	readings *Readings // nil for the substitute
-	prior    *Readings // from which the prior covariance comes; nil for the readings played
+	in    Instance                                                        // where chance draws nothing
+	build func(seed uint64, readings, prior *Readings) (*Instance, error) // else
 }
 
 // Axis is one parameter of 𝒳.
@@ -111,7 +104,7 @@ func (p Problem) New(seed uint64, readings, prior *Readings) (*Instance, error) 
 		return nil, fmt.Errorf("%s takes no table of readings", p.Name)
 	}
 	if p.build != nil {
-		return p.build(options{seed, readings, prior})
+		return p.build(seed, readings, prior)
 	}
 	in := p.in
 	if in.Kernel == "" {

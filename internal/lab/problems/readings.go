@@ -14,13 +14,13 @@ import (
 var readingProblems = []Problem{
 	{Name: "sensors", Horizon: 10_000, TakesReadings: true, Source: "Zhou, Ji (2022), section 5: light sensors of the CMU Intelligent Workplace, h = B/2",
 		Summary: "which of some sensors reads highest on average, from a table of readings",
-		build: func(o options) (*Instance, error) {
-			return fromReadings(o, SubstituteSensors, func(best float64) float64 { return best / 2 })
+		build: func(_ uint64, table, prior *Readings) (*Instance, error) {
+			return fromReadings(table, prior, SubstituteSensors, func(best float64) float64 { return best / 2 })
 		}},
 	{Name: "finance", Horizon: 10_000, TakesReadings: true, Source: "Zhou, Ji (2022), section 5: adjusted closing prices of 29 stocks, h = 100",
 		Summary: "which of some stocks is dearest on average, from a table of prices with heavy tails",
-		build: func(o options) (*Instance, error) {
-			return fromReadings(o, SubstitutePrices, func(float64) float64 { return 100 })
+		build: func(_ uint64, table, prior *Readings) (*Instance, error) {
+			return fromReadings(table, prior, SubstitutePrices, func(float64) float64 { return 100 })
 		}},
 }
 
@@ -102,16 +102,15 @@ func (r *Readings) Write(w io.Writer) error {
 // With a table for the prior it plays as the originals do (Chowdhury, Gopalan: On Kernelized
 // Multi-armed Bandits, 2017): the covariance is the correlation of that table's columns, the
 // readings played are divided by their largest mean, and λ = 1.
-func fromReadings(o options, substitute func() *Readings, limit func(best float64) float64) (*Instance, error) {
-	table := o.readings
+func fromReadings(table, prior *Readings, substitute func() *Readings, limit func(best float64) float64) (*Instance, error) {
 	if table == nil {
 		table = substitute()
 	}
 	means, residuals := table.centred()
 	h, variance, lambda := limit(slices.Max(means)), meanSquare([][]float64{means}), 0.0
 	before, varying := table, residuals
-	if o.prior != nil {
-		if err := o.prior.suits(table); err != nil {
+	if prior != nil {
+		if err := prior.suits(table); err != nil {
 			return nil, err
 		}
 		largest := slices.Max(means)
@@ -121,7 +120,7 @@ func fromReadings(o options, substitute func() *Readings, limit func(best float6
 		h /= largest
 		divide(largest, append([][]float64{means}, residuals...)...)
 		variance, lambda = 1, 1
-		before = o.prior
+		before = prior
 		_, varying = before.centred()
 	}
 	matrix, err := correlation(before.Names, varying)

@@ -11,13 +11,13 @@ import (
 var rkhsProblems = []Problem{
 	{Name: "rkhs-100", Horizon: 10_000, Source: "Zhou, Ji (2022), section 5, with an independent constraint",
 		Summary: "100 arms, f and g two independent draws from a space of smooth functions",
-		build:   func(o options) (*Instance, error) { return rkhs(o.seed, independent) }},
+		build:   func(seed uint64, _, _ *Readings) (*Instance, error) { return rkhs(seed, independent) }},
 	{Name: "rkhs-100-quarter", Horizon: 10_000, Source: "Zhou, Ji (2022), section 5; its earlier version, appendix F.1",
 		Summary: "100 arms, g = −f + B/4: what is good is also within the limit",
-		build:   func(o options) (*Instance, error) { return rkhs(o.seed, 0.25) }},
+		build:   func(seed uint64, _, _ *Readings) (*Instance, error) { return rkhs(seed, 0.25) }},
 	{Name: "rkhs-100-half", Horizon: 10_000, Source: "the same with h = B/2",
 		Summary: "100 arms, g = −f + B/2: what is good is also within the limit",
-		build:   func(o options) (*Instance, error) { return rkhs(o.seed, 0.5) }},
+		build:   func(seed uint64, _, _ *Readings) (*Instance, error) { return rkhs(seed, 0.5) }},
 }
 
 const (

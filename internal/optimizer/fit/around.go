@@ -13,7 +13,7 @@ import (
 // than the widest prior count as that prior: the posterior is no wider. What is fixed stays. It
 // costs two gradients for each θ that is free; where the kernel matrix is not positive definite it
 // returns none.
-func Around(problem Problem, count int, normal func() float64) ([]Result, error) {
+func Around(problem Problem, count int, normal func() float64) ([]Hyperparameters, error) {
 	if err := problem.complete(); err != nil {
 		return nil, err
 	}
@@ -35,7 +35,7 @@ func Around(problem Problem, count int, normal func() float64) ([]Result, error)
 	}
 	var directions mat.Dense
 	eigen.VectorsTo(&directions)
-	draws := make([]Result, 0, count)
+	draws := make([]Hyperparameters, 0, count)
 	step := make([]float64, len(free))
 	for len(draws) < count {
 		clear(step)

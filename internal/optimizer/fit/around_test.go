@@ -14,7 +14,7 @@ import (
 func TestAroundHasTheCurvatureOfThePosterior(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))
-	problem := Problem{Kernel: "matern52", Dims: []int{0}, Median: []float64{0.3}, FreeNoise: true, Start: Start{Lengthscales: []float64{0.3}}}
+	problem := Problem{Kernel: "matern52", Dims: []int{0}, Median: []float64{0.3}, FreeNoise: true, Start: Hyperparameters{Lengthscales: []float64{0.3}}}
 	for i := range 40 {
 		x := float64(i) / 39
 		problem.Inputs, problem.Y = append(problem.Inputs, []float64{x}), append(problem.Y, math.Sin(6*x)+0.2*random.NormFloat64())

@@ -13,12 +13,15 @@
 package fit
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
 	"slices"
 
+	"headroom/internal/optimizer/checkpoint"
 	"headroom/internal/optimizer/cores"
+	"headroom/internal/optimizer/descent"
 	"headroom/internal/optimizer/kernel"
 )
 
@@ -79,28 +82,25 @@ type Problem struct {
 	Median     []float64 // prior median of each lengthscale, in the units of Inputs
 	// What may move. What may not stays as Start has it.
 	FreeLengthscales, FreeNoise, FreeVariance, FreeInteraction bool
-	Start                                                      Start
-	Variance                                                   float64 // σ² where it is fixed, and where searches start; 0 stands for 1
+	// Start is where to start from, such as the hyperparameters of the previous fit; Lengthscales nil,
+	// Lambda 0 and Interaction 0 stand for the prior medians, Told 0 for 1 and Variance 0 for the
+	// problem's.
+	Start    Hyperparameters
+	Variance float64 // σ² where it is fixed, and where searches start; 0 stands for 1
 }
 
-// Start holds hyperparameters to start from, such as those of the previous fit; Lengthscales nil,
-// Lambda 0 and Interaction 0 stand for the prior medians, Told 0 for 1 and Variance 0 for the
-// problem's.
-type Start struct {
-	Lengthscales []float64
-	Lambda       float64
-	Told         float64 // see Result
-	Variance     float64
-	Interaction  float64 // of an anova kernel
-}
-
-// Result is the best mode found.
-type Result struct {
+// Hyperparameters are what is fitted.
+type Hyperparameters struct {
 	Lengthscales []float64
 	Lambda       float64
 	Variance     float64
 	Interaction  float64 // 0 but for an anova kernel
 	Told         float64 // the factor of the noise variances told, where it was fitted in the place of Lambda, else 0
+}
+
+// Result is the best mode found.
+type Result struct {
+	Hyperparameters
 	LogPosterior float64 // nats, without the priors' constants
 	Evaluations  int     // of the posterior, over all starts
 }
@@ -114,9 +114,7 @@ func MAP(ctx context.Context, problem Problem) (Result, error) {
 
 // complete fills in the kernel's variance and checks the rest.
 func (p *Problem) complete() error {
-	if p.Variance == 0 {
-		p.Variance = 1
-	}
+	p.Variance = cmp.Or(p.Variance, 1)
 	return p.check()
 }
 
@@ -148,9 +146,32 @@ func search(ctx context.Context, problem Problem, from func(starts [][]float64) 
 	if best.at == nil {
 		return Result{}, fmt.Errorf("no hyperparameters near the prior give a positive definite kernel matrix")
 	}
-	result := posterior.hyperparameters(best.at)
-	result.LogPosterior, result.Evaluations = -best.value, evaluations
-	return result, nil
+	return Result{posterior.hyperparameters(best.at), -best.value, evaluations}, nil
+}
+
+// mode is where a search ended.
+type mode struct {
+	at          []float64
+	value       float64
+	evaluations int
+}
+
+// limits of one search, in log units: hyperparameters are then within about 0.1 % of the mode.
+var limits = descent.Limits{Flat: 1e-3, Steps: 60, First: 0.5, Longest: 1.5}
+
+// minimise follows the posterior downhill from start inside its bounds. The error is that of ctx.
+func minimise(ctx context.Context, p *posterior, start []float64) (mode, error) {
+	var m mode
+	search := descent.New(start, p.low, p.high, limits)
+	for theta := search.Next(); theta != nil; theta = search.Next() {
+		if err := checkpoint.Reach(ctx); err != nil {
+			return m, err
+		}
+		m.evaluations++
+		search.Tell(p.value(theta), p.gradient)
+	}
+	m.at, m.value = search.Best()
+	return m, nil
 }
 
 // Climb returns the mode that a search from the problem's start leads to, without looking
@@ -229,14 +250,13 @@ func (p *Problem) checkHyperparameters() error {
 			return fmt.Errorf("starting lengthscale %d is %g; it must be positive", g+1, l)
 		}
 	}
-	if p.Start.Variance != 0 && !positive(p.Start.Variance) {
-		return fmt.Errorf("the starting variance is %g; it must be positive", p.Start.Variance)
-	}
-	if p.Start.Lambda != 0 && !positive(p.Start.Lambda) {
-		return fmt.Errorf("the starting noise variance is %g; it must be positive", p.Start.Lambda)
-	}
-	if p.Start.Told != 0 && !positive(p.Start.Told) {
-		return fmt.Errorf("the starting factor of noise told is %g; it must be positive", p.Start.Told)
+	for _, start := range []struct {
+		what  string
+		value float64
+	}{{"variance", p.Start.Variance}, {"noise variance", p.Start.Lambda}, {"factor of noise told", p.Start.Told}} {
+		if start.value != 0 && !positive(start.value) {
+			return fmt.Errorf("the starting %s is %g; it must be positive", start.what, start.value)
+		}
 	}
 	if !p.FreeNoise && p.Start.Lambda == 0 {
 		return fmt.Errorf("the noise variance is neither free nor given")

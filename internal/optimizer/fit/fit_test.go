@@ -271,7 +271,7 @@ func TestToldNoise(t *testing.T) {
 func TestWhatIsFixedStays(t *testing.T) {
 	t.Parallel()
 	p := drawn(6, 30, []float64{0.4, 0.4}, 0.1)
-	p.Start = fit.Start{Lengthscales: []float64{0.123, 4.56}, Lambda: 1.0 / 3}
+	p.Start = fit.Hyperparameters{Lengthscales: []float64{0.123, 4.56}, Lambda: 1.0 / 3}
 	p.FreeLengthscales = false
 	got := mustFit(t, p)
 	if !slices.Equal(got.Lengthscales, p.Start.Lengthscales) || got.Lambda == p.Start.Lambda {
@@ -307,7 +307,7 @@ func TestAWarmStartIsUsed(t *testing.T) {
 	t.Parallel()
 	p := drawn(8, 60, []float64{0.3, 0.3}, 0.05)
 	cold := mustFit(t, p)
-	p.Start = fit.Start{Lengthscales: cold.Lengthscales, Lambda: cold.Lambda, Variance: cold.Variance}
+	p.Start = fit.Hyperparameters{Lengthscales: cold.Lengthscales, Lambda: cold.Lambda, Variance: cold.Variance}
 	warm := mustFit(t, p)
 	if warm.Evaluations != cold.Evaluations+1 || warm.LogPosterior < cold.LogPosterior {
 		t.Errorf("from the mode itself %+v, from nothing %+v", warm, cold)

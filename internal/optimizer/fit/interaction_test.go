@@ -75,7 +75,7 @@ func TestClimbStartsWhereItIsTold(t *testing.T) {
 	t.Parallel()
 	p := recipes(25, func(choices [3]int, u float64) float64 { return float64(choices[0]*choices[1]) + u })
 	mode := mustFit(t, p)
-	p.Start = fit.Start{Lengthscales: mode.Lengthscales, Lambda: mode.Lambda, Variance: mode.Variance, Interaction: mode.Interaction}
+	p.Start = mode.Hyperparameters
 	other := make([]float64, len(p.Y))
 	for i, y := range p.Y {
 		other[i] = y * y

@@ -1,6 +1,7 @@
 package fit
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -61,49 +62,34 @@ func (p *posterior) another() *posterior {
 
 // setBounds says how far each θ may move.
 func (p *posterior) setBounds() {
-	for g, median := range p.problem.Median {
-		low, high := math.Log(median/farLengthscale), math.Log(median*farLengthscale)
-		if !p.problem.FreeLengthscales {
-			low = math.Log(median)
-			if p.problem.Start.Lengthscales != nil {
-				low = math.Log(p.problem.Start.Lengthscales[g])
-			}
-			high = low
+	bound := func(free bool, low, high, fixed float64) {
+		if !free {
+			low, high = fixed, fixed
 		}
 		p.low, p.high = append(p.low, low), append(p.high, high)
 	}
+	fixed := p.problem.Start.Lengthscales
+	if fixed == nil {
+		fixed = p.problem.Median
+	}
+	for g, median := range p.problem.Median {
+		bound(p.problem.FreeLengthscales, math.Log(median/farLengthscale), math.Log(median*farLengthscale), math.Log(fixed[g]))
+	}
 	low, high := math.Log(LeastNoise), math.Log(mostNoise)
-	switch {
-	case p.scaled:
+	if p.scaled {
 		low, high = math.Log(max(1./farTold, LeastNoise/slices.Min(p.told))), math.Log(farTold)
-	case !p.problem.FreeNoise:
-		low = math.Log(p.problem.Start.Lambda)
-		high = low
 	}
-	p.low, p.high = append(p.low, low), append(p.high, high)
-	low, high = math.Log(leastVariance), math.Log(mostVariance)
-	if !p.problem.FreeVariance {
-		low = math.Log(p.problem.Variance)
-		high = low
-	}
-	p.low, p.high = append(p.low, low), append(p.high, high)
-	low, high = -farInteraction, farInteraction
-	if !p.problem.mixes() {
-		low = p.problem.Start.logit()
-		high = low
-	}
-	p.low, p.high = append(p.low, low), append(p.high, high)
+	bound(p.problem.FreeNoise, low, high, math.Log(p.problem.Start.Lambda))
+	bound(p.problem.FreeVariance, math.Log(leastVariance), math.Log(mostVariance), math.Log(p.problem.Variance))
+	bound(p.problem.mixes(), -farInteraction, farInteraction, p.problem.Start.logit())
 }
 
 // mixes tells whether there is an interaction to fit.
 func (p *Problem) mixes() bool { return p.FreeInteraction && p.Kernel == kernel.Anova }
 
 // logit is that of the interaction, of the prior median where it is not said.
-func (s Start) logit() float64 {
-	if s.Interaction == 0 {
-		return logit(kernel.MedianInteraction)
-	}
-	return logit(s.Interaction)
+func (h Hyperparameters) logit() float64 {
+	return logit(cmp.Or(h.Interaction, kernel.MedianInteraction))
 }
 
 func logit(share float64) float64 { return math.Log(share / (1 - share)) }
@@ -131,20 +117,14 @@ func (p *posterior) starts() [][]float64 {
 		starts = append(starts, start)
 	}
 	if before := p.problem.Start; before.Lengthscales != nil || before.Lambda != 0 || before.Told != 0 {
-		lengthscales, lambda, variance := before.Lengthscales, before.Lambda, before.Variance
+		lengthscales, lambda := before.Lengthscales, before.Lambda
 		if lengthscales == nil {
 			lengthscales = p.problem.Median
 		}
 		if p.scaled {
 			lambda = before.Told
 		}
-		if lambda == 0 {
-			lambda = median
-		}
-		if variance == 0 {
-			variance = p.problem.Variance
-		}
-		add(lengthscales, 1, lambda, variance, before.logit())
+		add(lengthscales, 1, cmp.Or(lambda, median), cmp.Or(before.Variance, p.problem.Variance), before.logit())
 	}
 	add(p.problem.Median, 1, median, p.problem.Variance, logit(kernel.MedianInteraction))
 	add(p.problem.Median, 0.4, median/10, p.problem.Variance, logit(kernel.MedianInteraction))
@@ -153,9 +133,9 @@ func (p *posterior) starts() [][]float64 {
 }
 
 // hyperparameters are ℓ, λ, σ² and a at θ; those that are fixed come back as they were given.
-func (p *posterior) hyperparameters(theta []float64) Result {
+func (p *posterior) hyperparameters(theta []float64) Hyperparameters {
 	G := len(p.problem.Median)
-	at := Result{Lengthscales: make([]float64, G), Lambda: math.Exp(theta[G]), Variance: math.Exp(theta[G+1])}
+	at := Hyperparameters{Lengthscales: make([]float64, G), Lambda: math.Exp(theta[G]), Variance: math.Exp(theta[G+1])}
 	for g := range at.Lengthscales {
 		at.Lengthscales[g] = math.Exp(theta[g])
 	}
@@ -219,7 +199,7 @@ func (p *posterior) unexplained(L *factor.Cholesky, y []float64) float64 {
 }
 
 // function is the kernel with these hyperparameters.
-func (p *Problem) function(at Result) (*kernel.Function, error) {
+func (p *Problem) function(at Hyperparameters) (*kernel.Function, error) {
 	each := make([]float64, len(p.Dims))
 	for c, g := range p.Dims {
 		each[c] = at.Lengthscales[g]
@@ -273,7 +253,7 @@ func (p *posterior) noisePrior() (median, spread float64) {
 }
 
 // noise is λ of reading i.
-func (p *posterior) noise(i int, at Result) float64 {
+func (p *posterior) noise(i int, at Hyperparameters) float64 {
 	switch {
 	case p.scaled:
 		return p.told[i] * at.Told

@@ -211,7 +211,7 @@ func (f *Function) fill(dst, x []float64, X *Inputs) {
 		f.together(dst, x, X)
 	default:
 		f.distances(dst, x, X)
-		shape(f.form.numeric(), dst, f.variance)
+		shape(f.form, dst, f.variance)
 		f.choose(dst, x, X)
 	}
 }
@@ -241,14 +241,6 @@ func (f *Function) products(dst, x, ys []float64) {
 		}
 		dst[i] = f.variance * sum
 	}
-}
-
-// numeric is the form in the numbers.
-func (f form) numeric() form {
-	if f == mixed {
-		return matern52
-	}
-	return f
 }
 
 // Slopes writes −2 ∂k/∂(w²) between x and X_i to dst[i], so that for a stationary kernel

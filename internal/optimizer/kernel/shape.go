@@ -21,48 +21,28 @@ func squaredDistancesGo(dst, x, inverse, ys []float64, stride int) {
 	}
 }
 
-// The pure Go forms of the inner loops; those in assembly take the same steps on four values at a
-// time.
-
-// The shapes, each turning squared distances w² into σ² times the correlation, in place.
-
-func squaredExponentialGo(values []float64, variance float64) {
-	for i, w2 := range values {
-		values[i] = variance * exp(-0.5*w2)
-	}
-}
-
-func matern12Go(values []float64, variance float64) {
-	for i, w2 := range values {
-		values[i] = variance * exp(-math.Sqrt(w2))
-	}
-}
-
-func matern32Go(values []float64, variance float64) {
-	for i, w2 := range values {
-		s := math.Sqrt(float64(3 * w2))
-		values[i] = float64(variance*(1+s)) * exp(-s)
-	}
-}
-
-func matern52Go(values []float64, variance float64) {
-	for i, w2 := range values {
-		t := float64(5 * w2) // s²
-		s := math.Sqrt(t)
-		values[i] = float64(variance*math.FMA(t, 1./3, 1+s)) * exp(-s)
-	}
-}
-
-// shapeGo turns squared distances into covariances of a stationary form, in place.
+// shapeGo turns squared distances w² into σ² times the correlation of a stationary form in the
+// numbers, in place. The loops in assembly take the same steps on several values at a time.
 func shapeGo(form form, values []float64, variance float64) {
 	switch form {
 	case squaredExponential:
-		squaredExponentialGo(values, variance)
+		for i, w2 := range values {
+			values[i] = variance * exp(-0.5*w2)
+		}
 	case matern12:
-		matern12Go(values, variance)
+		for i, w2 := range values {
+			values[i] = variance * exp(-math.Sqrt(w2))
+		}
 	case matern32:
-		matern32Go(values, variance)
-	case matern52:
-		matern52Go(values, variance)
+		for i, w2 := range values {
+			s := math.Sqrt(float64(3 * w2))
+			values[i] = float64(variance*(1+s)) * exp(-s)
+		}
+	case matern52, mixed:
+		for i, w2 := range values {
+			t := float64(5 * w2) // s²
+			s := math.Sqrt(t)
+			values[i] = float64(variance*math.FMA(t, 1./3, 1+s)) * exp(-s)
+		}
 	}
 }

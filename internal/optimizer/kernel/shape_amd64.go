@@ -95,7 +95,7 @@ func shapeAVX2(form form, values []float64, variance float64) {
 		matern12AVX2(&values[0], variance, len(values))
 	case matern32:
 		matern32AVX2(&values[0], variance, len(values))
-	case matern52:
+	case matern52, mixed:
 		matern52AVX2(&values[0], variance, len(values))
 	}
 }
@@ -108,7 +108,7 @@ func shapeAVX512(form form, values []float64, variance float64) {
 		matern12AVX512(&values[0], variance, len(values))
 	case matern32:
 		matern32AVX512(&values[0], variance, len(values))
-	case matern52:
+	case matern52, mixed:
 		matern52AVX512(&values[0], variance, len(values))
 	}
 }

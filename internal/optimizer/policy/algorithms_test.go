@@ -32,7 +32,8 @@ func settle(t *testing.T, algorithm, settings string, c Context) (Settings, []Fa
 	if err := json.Unmarshal([]byte(settings), &raw); err != nil {
 		t.Fatal(err)
 	}
-	return Resolve(algorithm, raw, c)
+	d, _ := Find(algorithm)
+	return d.Resolve(raw, c)
 }
 
 // sure returns a value that comes without an error.
@@ -49,8 +50,8 @@ func made(t *testing.T, algorithm, settings string, c Context) Policy {
 	if len(faults) > 0 {
 		t.Fatalf("%s %s: %v", algorithm, settings, faults)
 	}
-	p, _ := Build(algorithm, c, s)
-	return p
+	d, _ := Find(algorithm)
+	return d.Build(c, s)
 }
 
 func equal(t *testing.T, what string, got, want []float64) {

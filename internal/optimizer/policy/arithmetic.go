@@ -1,12 +1,8 @@
 package policy
 
-func filled(n int, v float64) []float64 {
-	s := make([]float64, n)
-	for i := range s {
-		s[i] = v
-	}
-	return s
-}
+import "slices"
+
+func filled(n int, v float64) []float64 { return slices.Repeat([]float64{v}, n) }
 
 func negated(v []float64) []float64 {
 	out := make([]float64, len(v))

@@ -26,7 +26,6 @@ type restarting struct {
 	reset bool
 }
 
-// Traits: there is no guarantee, since the bound is for functions that stay the same.
 func (a restarting) Traits() Traits {
 	t := a.ckb.Traits()
 	t.First = func(t int) int { return epochStart(t, a.every) }

@@ -25,7 +25,6 @@ type windowed struct {
 	window int
 }
 
-// Traits: there is no guarantee, since the bound is for functions that stay the same.
 func (a windowed) Traits() Traits {
 	t := a.ckb.Traits()
 	t.First = lastRounds(a.window)

@@ -8,8 +8,10 @@ import (
 	"slices"
 )
 
-// complete checks raw and writes every setting out.
-func (d Description) complete(raw map[string]json.RawMessage, c Context) (map[string]json.RawMessage, []Fault) {
+// Completed checks raw and returns it with every setting written out: one that was left out as the
+// defaults have it now, null where it is not used. What was given as one value stays as it was
+// written. Complete settings are complete already.
+func (d Description) Completed(raw map[string]json.RawMessage, c Context) (map[string]json.RawMessage, []Fault) {
 	r := d.resolve(raw, c, false)
 	if len(r.faults) > 0 {
 		return nil, r.faults
@@ -99,13 +101,14 @@ func asJSON(value any) json.RawMessage {
 	return text
 }
 
-// chosen are those of whole settings that the defaults of now would not say.
-func (d Description) chosen(whole map[string]json.RawMessage, c Context) map[string]json.RawMessage {
+// Chosen are those of whole settings that the defaults of now would not say: completed, they are
+// whole again.
+func (d Description) Chosen(whole map[string]json.RawMessage, c Context) map[string]json.RawMessage {
 	chosen := maps.Clone(whole)
 	for _, s := range d.Settings {
 		kept := chosen[s.Name]
 		delete(chosen, s.Name)
-		if again, faults := d.complete(chosen, c); len(faults) > 0 || !agree(again, whole) {
+		if again, faults := d.Completed(chosen, c); len(faults) > 0 || !agree(again, whole) {
 			chosen[s.Name] = kept
 		}
 	}

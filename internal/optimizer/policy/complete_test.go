@@ -69,7 +69,7 @@ func TestCompleteSettingsNeedNoDefaults(t *testing.T) {
 	taken := map[string]bool{}
 	rapid.Check(t, func(t *rapid.T) {
 		d, raw, study := drawStudied(t)
-		whole, faults := Completed(d.Name, raw, study)
+		whole, faults := d.Completed(raw, study)
 		if len(faults) > 0 {
 			return
 		}
@@ -79,20 +79,20 @@ func TestCompleteSettingsNeedNoDefaults(t *testing.T) {
 		}
 		later := study
 		later.Paper, later.Standardized, later.Fitted, later.Dimensions = !study.Paper, !study.Standardized, !study.Fitted, study.Dimensions+5
-		now, faults := d.read(whole, study)
-		then, wrong := otherDefaults(d).read(whole, later)
+		now, faults := d.Read(whole, study)
+		then, wrong := otherDefaults(d).Read(whole, later)
 		if len(faults) > 0 || len(wrong) > 0 || !reflect.DeepEqual(now, then) {
 			t.Fatalf("%s with %s, written out as %s, is read as\n%+v %v\nand with other defaults as\n%+v %v", d.Name, raw, whole, now, faults, then, wrong)
 		}
 		if before, after := d.build(study, now), d.build(later, then); !reflect.DeepEqual(before, after) {
 			t.Fatalf("%s with %s is\n%+v\nand with other defaults\n%+v", d.Name, raw, before, after)
 		}
-		again, faults := Completed(d.Name, whole, study)
+		again, faults := d.Completed(whole, study)
 		if len(faults) > 0 || !agree(again, whole) {
 			t.Fatalf("%s: %s completed again is %s, %v", d.Name, whole, again, faults)
 		}
-		chosen := Chosen(d.Name, whole, study)
-		again, faults = Completed(d.Name, chosen, study)
+		chosen := d.Chosen(whole, study)
+		again, faults = d.Completed(chosen, study)
 		if len(faults) > 0 || !agree(again, whole) {
 			t.Fatalf("%s: of %s was chosen %s, which completes to %s, %v", d.Name, whole, chosen, again, faults)
 		}
@@ -112,11 +112,11 @@ func TestCompleteSettingsNeedNoDefaults(t *testing.T) {
 func TestReadingMissesWhatIsNotWrittenOut(t *testing.T) {
 	t.Parallel()
 	study := studyOf(1)
-	whole, _ := Completed("rpol-ucb", nil, study)
+	whole, _ := rpolUCB.Completed(nil, study)
 	for name := range whole {
 		part := maps.Clone(whole)
 		delete(part, name)
-		if _, faults := Read("rpol-ucb", part, study); len(faults) != 1 || faults[0].Path != name {
+		if _, faults := rpolUCB.Read(part, study); len(faults) != 1 || faults[0].Path != name {
 			t.Errorf("without %s: %v", name, faults)
 		}
 	}
@@ -125,7 +125,7 @@ func TestReadingMissesWhatIsNotWrittenOut(t *testing.T) {
 // TestWorkedOutOfRange refuses what could not be given either.
 func TestWorkedOutOfRange(t *testing.T) {
 	t.Parallel()
-	_, faults := Completed("ckb-ucb", map[string]json.RawMessage{"constraint_bound": json.RawMessage("1e12"), "multiplier_cap": json.RawMessage("1e-6")}, studyOf(1))
+	_, faults := ckbUCB.Completed(map[string]json.RawMessage{"constraint_bound": json.RawMessage("1e12"), "multiplier_cap": json.RawMessage("1e-6")}, studyOf(1))
 	if len(faults) != 1 || faults[0].Path != "step" {
 		t.Errorf("faults %v", faults)
 	}

@@ -116,10 +116,14 @@ func (a doubling) Traits() Traits {
 		t.Slopes = func(s *Input) Slopes { return a.at(s.Round).Traits().Slopes(s) }
 	}
 	if t.Bound != nil {
-		t.Bound = a.violationBound
+		t.Bound = func(j int, rounds []Footstep) []float64 {
+			return a.overPhases(rounds, func(t Traits, phase []Footstep) []float64 { return t.Bound(j, phase) })
+		}
 	}
 	if t.RegretBound != nil {
-		t.RegretBound = a.regretBound
+		t.RegretBound = func(rounds []Footstep) []float64 {
+			return a.overPhases(rounds, func(t Traits, phase []Footstep) []float64 { return t.RegretBound(phase) })
+		}
 	}
 	t.Horizon = func(round int) int { return phaseStart(phaseOf(round)) }
 	return t
@@ -136,19 +140,9 @@ func (a doubling) Step(q []float64, r *Revealed) []float64 {
 	return a.at(r.Round).Step(q, r)
 }
 
-// violationBound adds up the bounds of the phases: [Σ_s g(x_s)]⁺ over all rounds is at most the sum
-// of that over each phase.
-func (a doubling) violationBound(j int, rounds []Footstep) []float64 {
-	return a.overPhases(rounds, func(t Traits, phase []Footstep) []float64 { return t.Bound(j, phase) })
-}
-
-// regretBound adds up the bounds of the phases, as regret does.
-func (a doubling) regretBound(rounds []Footstep) []float64 {
-	return a.overPhases(rounds, func(t Traits, phase []Footstep) []float64 { return t.RegretBound(phase) })
-}
-
 // overPhases is what each phase's algorithm bounds over its rounds, added to that of the phases
-// before.
+// before: [Σ_s g(x_s)]⁺ over all rounds is at most the sum of that over each phase, and regret adds
+// up.
 func (a doubling) overPhases(rounds []Footstep, bound func(Traits, []Footstep) []float64) []float64 {
 	out := make([]float64, 0, len(rounds))
 	for i, before := 0, 0.0; len(out) < len(rounds); i++ {

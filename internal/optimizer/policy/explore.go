@@ -35,9 +35,7 @@ func newExplorer(c Context, s Settings, objective, limits string) explorer {
 
 func (a explorer) has(rule string) bool { return slices.Contains(a.rules, rule) }
 
-// Traits: there is no guarantee where anything is drawn, since Theorem 1 is for upper confidence
-// bounds, and Theorem 2 only says that the same rate holds up to logarithms. A drawn width may be
-// negative, so the score does not always rise with the uncertainty.
+// Traits: a drawn width may be negative, so the score does not always rise with the uncertainty.
 func (a explorer) Traits() Traits {
 	t := a.ckb.Traits()
 	switch {

@@ -40,7 +40,7 @@ func (a noiseless) Traits() Traits {
 	t.Bound, t.RegretBound = a.violationBound, a.regretBound
 	if a.samples {
 		t.LooksAtAll, t.RisesWithUncertainty, t.Slopes = true, false, nil
-		t.Functions, t.Weights, t.Drawn = a.functions, a.functions, a.drawn
+		t.Functions, t.Weights, t.Drawn = a.functions, a.functions, standardised
 	}
 	return t
 }
@@ -58,9 +58,6 @@ func (a noiseless) functions(s *Input) []float64 {
 	widths[0] = s.Beta[0]
 	return widths
 }
-
-// drawn is (F_t − μ)/σ at place i, and 0 for each cost.
-func (a noiseless) drawn(s *Input, i int) []float64 { return standardised(s, i) }
 
 // Estimates is what F_t was taken for.
 func (a noiseless) Estimates(s *Input, i int) []float64 {

@@ -9,7 +9,18 @@ import (
 	"strings"
 )
 
-func (d Description) read(whole map[string]json.RawMessage, c Context) (Settings, []Fault) {
+// Resolve completes raw and reads what comes of it.
+func (d Description) Resolve(raw map[string]json.RawMessage, c Context) (Settings, []Fault) {
+	whole, faults := d.Completed(raw, c)
+	if len(faults) > 0 {
+		return Settings{}, faults
+	}
+	return d.Read(whole, c)
+}
+
+// Read reads settings that Completed wrote. It takes nothing from defaults, so that they may change:
+// a setting that is not written out is a fault.
+func (d Description) Read(whole map[string]json.RawMessage, c Context) (Settings, []Fault) {
 	r := d.resolve(whole, c, true)
 	return r.out, r.faults
 }

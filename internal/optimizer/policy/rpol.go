@@ -51,7 +51,9 @@ func newRPOL(c Context, s Settings) rpol {
 }
 
 func (a rpol) Traits() Traits {
-	return Traits{RisesWithUncertainty: true, Slopes: a.slopes, Bound: a.violationBound, RegretBound: a.regretBound}
+	t := Traits{RisesWithUncertainty: true, Slopes: a.slopes}
+	t.Bound, t.RegretBound = a.bounds(Footstep.spread)
+	return t
 }
 
 func (a rpol) Start() []float64 { return filled(a.costs, 1) }
@@ -76,27 +78,23 @@ func (a rpol) Step(q []float64, r *Revealed) []float64 {
 	return next
 }
 
-// violationBound is the violation bound in the proof of Guo, Zhu and Liu's Theorem 1 with the Q
-// actually used, over suggested rounds:
+// bounds are those of Guo, Zhu and Liu's Theorem 1, over suggested rounds and with the Q actually
+// used, e being the error of a target's band in a round: on violation, from its proof,
 //
-//	Σ_s [2β^g σ^g(x_s) + (2β^f σ^f(x_s) + 2B_f)/Q_s],
+//	Σ_s [e^g(x_s) + (e^f(x_s) + 2B_f)/Q_s],
 //
-// where a schedule that states no B_f has β^f in its place.
-func (a rpol) violationBound(j int, rounds []Footstep) []float64 {
-	return a.bound(j, rounds, Footstep.spread)
-}
-
-// regretBound is the bound on regret of the same theorem, Σ_s e^f(x_s) with e^f = 2β^f σ^f: at x*
-// no limit is broken even optimistically, so the rule's choice has f̂(x_s) ≥ f̂(x*) ≥ f(x*).
-func (a rpol) regretBound(rounds []Footstep) []float64 {
-	return summed(0, rounds, func(_ int, r Footstep) float64 { return r.spread(0) })
-}
-
-// bound is Σ_s [e^g + (e^f + 2B_f)/Q_s], e being the error of the band of target k in a round.
-func (a rpol) bound(j int, rounds []Footstep, e func(r Footstep, k int) float64) []float64 {
-	return summed(1+j, rounds, func(_ int, r Footstep) float64 {
-		return e(r, 1+j) + (e(r, 0)+2*a.of[0].norm(r.Beta[0]))/r.Multipliers[j]
-	})
+// where a schedule that states no B_f has β^f in its place, and on regret Σ_s e^f(x_s): at x* no
+// limit is broken even optimistically, so the rule's choice has f̂(x_s) ≥ f̂(x*) ≥ f(x*).
+func (a rpol) bounds(e func(r Footstep, k int) float64) (violation func(j int, rounds []Footstep) []float64, regret func(rounds []Footstep) []float64) {
+	violation = func(j int, rounds []Footstep) []float64 {
+		return summed(1+j, rounds, func(_ int, r Footstep) float64 {
+			return e(r, 1+j) + (e(r, 0)+2*a.of[0].norm(r.Beta[0]))/r.Multipliers[j]
+		})
+	}
+	regret = func(rounds []Footstep) []float64 {
+		return summed(0, rounds, func(_ int, r Footstep) float64 { return e(r, 0) })
+	}
+	return violation, regret
 }
 
 // rectifiedRule: each summand of the rectified bound needs the rule's choice of its own round, and

@@ -80,8 +80,6 @@ func newCensored(c Context, s Settings) censored {
 	return a
 }
 
-// Traits: there is no guarantee, since the bound would have to be divided by the probability that a
-// reading comes in time, which nobody knows.
 func (a censored) Traits() Traits {
 	t := a.rpol.Traits()
 	t.Censoring = &Censoring{Window: a.window, Widen: a.widen}

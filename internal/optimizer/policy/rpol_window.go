@@ -93,7 +93,7 @@ func publishedWindow(c Context, s Settings, _ string) (float64, bool) {
 func (a sliding) Traits() Traits {
 	t := a.rpol.Traits()
 	t.First, t.Slopes = lastRounds(a.window), a.slopes
-	t.Bound, t.RegretBound = a.violationBound, a.regretBound
+	t.Bound, t.RegretBound = a.bounds(a.spread)
 	return t
 }
 
@@ -141,18 +141,7 @@ func (a sliding) slopes(s *Input) Slopes { return a.rpol.slopes(a.drifted(s)) }
 
 func (a sliding) Estimates(s *Input, i int) []float64 { return a.rpol.Estimates(a.drifted(s), i) }
 
-// violationBound is rpol's with the error of the window added: Γ widens each of the bands once more
-// on either side, 2βσ becoming 2βσ + 2Γ.
-func (a sliding) violationBound(j int, rounds []Footstep) []float64 {
-	return a.bound(j, rounds, a.spread)
-}
-
-// spread is 2βσ + 2Γ of target k.
+// spread is 2βσ + 2Γ of target k: the error of the window widens its band once more on either side.
 func (a sliding) spread(r Footstep, k int) float64 {
 	return r.spread(k) + 2*a.widening(k, r.Lambda[k])
-}
-
-// regretBound is Σ_s [2β^f σ^f(x_s) + 2Γ^f].
-func (a sliding) regretBound(rounds []Footstep) []float64 {
-	return summed(0, rounds, func(_ int, r Footstep) float64 { return a.spread(r, 0) })
 }

@@ -36,7 +36,7 @@ type trustRegion struct {
 }
 
 func (a trustRegion) Traits() Traits {
-	return Traits{LooksBack: true, LooksAtAll: true, AvoidsKnown: true, Propose: a.propose, Considers: a.considers, Functions: a.functions, Drawn: a.drawn}
+	return Traits{LooksBack: true, LooksAtAll: true, AvoidsKnown: true, Propose: a.propose, Considers: a.considers, Functions: a.functions, Drawn: standardised}
 }
 
 const (
@@ -234,7 +234,5 @@ func (a trustRegion) considers(s *Input) []int {
 	}
 	return nil
 }
-
-func (trustRegion) drawn(s *Input, i int) []float64 { return standardised(s, i) }
 
 func (trustRegion) Estimates(s *Input, i int) []float64 { return s.at(i, s.Draw.Z) }

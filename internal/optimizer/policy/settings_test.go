@@ -135,9 +135,6 @@ func TestFaults(t *testing.T) {
 	if _, faults := settle(t, "scgp-ucb", `{}`, studyOf(1)); len(faults) != 1 || !strings.Contains(faults[0].Message, "limit1") {
 		t.Errorf("scgp-ucb with a learned constraint: %v", faults)
 	}
-	if _, faults := settle(t, "simulated-annealing", `{}`, studyOf(1)); len(faults) != 1 {
-		t.Errorf("an unknown algorithm: %v", faults)
-	}
 }
 
 // TestDescriptions holds what the API, the form and the documentation rely on.
@@ -187,7 +184,7 @@ func TestDefaultsRoundTrip(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, faults := Resolve(d.Name, map[string]json.RawMessage{setting.Name: value}, studyOf(1))
+			_, faults := d.Resolve(map[string]json.RawMessage{setting.Name: value}, studyOf(1))
 			for _, f := range faults {
 				if strings.HasPrefix(f.Path, setting.Name) {
 					t.Errorf("%s refuses its own default %s = %s: %s", d.Name, setting.Name, value, f.Message)
@@ -236,11 +233,11 @@ func TestAnySettings(t *testing.T) {
 				raw[s.Name] = json.RawMessage(anyJSON().Draw(t, s.Name+" value"))
 			}
 		}
-		s, faults := Resolve(d.Name, raw, study)
+		s, faults := d.Resolve(raw, study)
 		if len(faults) > 0 {
 			return
 		}
-		p, _ := Build(d.Name, study, s)
+		p := d.Build(study, s)
 		q := p.Start()
 		w := Width{Round: 3, Gain: filled(3, 1), Lambda: filled(3, 0.5), Multipliers: q}
 		for _, v := range slices.Concat(q, p.Beta(w)) {

@@ -81,7 +81,6 @@ func short(x float64) string { return strconv.FormatFloat(x, 'g', 4, 64) }
 type Circumstances struct {
 	Context
 	Settings Settings
-	Listed   bool // candidates are listed: the best of them is found by looking at all
 
 	Rounds       int // trials begun
 	Spread       int // suggested to fill the space, before the algorithm chose

@@ -24,7 +24,8 @@ func ideal(t *testing.T, d Description, own ...string) Circumstances {
 	if len(faults) > 0 {
 		t.Fatalf("%s: %v", d.Name, faults)
 	}
-	return Circumstances{Context: context, Settings: s, Listed: true, Rounds: 40, Within: 12, Watched: 60,
+	context.Listed = true
+	return Circumstances{Context: context, Settings: s, Rounds: 40, Within: 12, Watched: 60,
 		Lambda: filled(len(context.Metrics), 1.04), Peak: filled(len(context.Metrics), 1),
 		Reread: func() []string { return nil }}
 }

@@ -27,7 +27,8 @@ func Compile(d Definition) (*Compiled, error) {
 // Chosen is d, of which c was compiled, without what the defaults of now would say of it: checked,
 // it is whole again.
 func (c *Compiled) Chosen(d Definition) Definition {
-	d.Algorithm.Settings = policy.Chosen(d.Algorithm.Name, d.Algorithm.Settings, c.Config.Context())
+	algorithm, _ := policy.Find(d.Algorithm.Name)
+	d.Algorithm.Settings = algorithm.Chosen(d.Algorithm.Settings, c.Config.Context())
 	if *d.Stop == UsualStop() {
 		d.Stop = nil
 	}
@@ -199,18 +200,18 @@ func (b *compiler) given(i int, k Constraint) {
 // settings resolves the algorithm's settings and what the algorithm needs of the study.
 func (b *compiler) settings() {
 	c := b.out
-	algorithm, there := policy.Find(c.Def.Algorithm.Name)
-	if !there {
+	algorithm, known := policy.Find(c.Def.Algorithm.Name)
+	if !known {
 		return // Check has said so
 	}
 	const at = "algorithm.settings"
 	whole, settings, wrong := c.Def.Algorithm.Settings, policy.Settings{}, []policy.Fault(nil)
 	if b.completes {
-		whole, wrong = policy.Completed(algorithm.Name, whole, c.Config.Context())
+		whole, wrong = algorithm.Completed(whole, c.Config.Context())
 	}
 	if len(wrong) == 0 {
 		c.Def.Algorithm.Settings = whole
-		settings, wrong = policy.Read(algorithm.Name, whole, c.Config.Context())
+		settings, wrong = algorithm.Read(whole, c.Config.Context())
 	}
 	for _, fault := range wrong {
 		location := at
@@ -226,7 +227,7 @@ func (b *compiler) settings() {
 		}
 	}
 	if algorithm.NeedsGivenConstraint && len(c.given) == 0 {
-		b.faults.Add("algorithm.name", algorithm.Name, "%s needs at least one constraint of known form: give one an expression, or sampled values", algorithm.Name)
+		b.faults.Add("algorithm.name", c.Def.Algorithm.Name, "%s needs at least one constraint of known form: give one an expression, or sampled values", c.Def.Algorithm.Name)
 	}
 	b.safeSeeds(at+".safe_seeds", algorithm.NeedsSafeSeeds)
 }

@@ -262,14 +262,7 @@ func TestWhatIsTypedWhileAnAnswerIsOnItsWayStays(t *testing.T) {
 	p.open("/studies/" + id)
 	p.fill(result(1, 0), "712")
 	p.fill(result(1, 1), "0.3")
-	ask[any](p, `(() => {
-		const send = XMLHttpRequest.prototype.send;
-		XMLHttpRequest.prototype.send = function (body) {
-			if (body) XMLHttpRequest.prototype.send = send;
-			window.letGo = () => send.call(this, body);
-			if (!body) letGo();
-		};
-	})(); 0`)
+	p.holdNext()
 	p.press("Save result")
 	p.until("the result being sent", `document.querySelector("form.entry.htmx-request")`)
 	p.fill(result(1, 0), "7")
@@ -285,6 +278,34 @@ func TestWhatIsTypedWhileAnAnswerIsOnItsWayStays(t *testing.T) {
 	}
 	p.press("Save anyway")
 	p.sees("Saved · trial 1: yield 71.2 %")
+
+	// The next result is typed while the first is saved.
+	site.ask(t, id, 1)
+	p.until("the card of trial 2", fmt.Sprintf(`document.querySelector(%q)`, result(2, 0)))
+	p.fill(result(2, 0), "63")
+	p.holdNext()
+	p.press("Save result")
+	p.until("the result being sent", `document.querySelector("form.entry.htmx-request")`)
+	p.fill(result(2, 1), "0.")
+	ask[any](p, `letGo(); 0`)
+	p.sees("Saved · trial 2: yield 63 %")
+	p.until("the cursor in the next result", fmt.Sprintf(`document.querySelector(%q) && document.activeElement.matches(%q)`, result(2, 0)+"[data-saved]", result(2, 1)))
+	p.keys("25")
+	if got := p.value(result(2, 1)); got != "0.25" {
+		t.Errorf("the next result's field holds %q", got)
+	}
+}
+
+// holdNext lets the next form that is sent wait until the page calls letGo().
+func (p *tab) holdNext() {
+	ask[any](p, `(() => {
+		const send = XMLHttpRequest.prototype.send;
+		XMLHttpRequest.prototype.send = function (body) {
+			if (body) XMLHttpRequest.prototype.send = send;
+			window.letGo = () => send.call(this, body);
+			if (!body) letGo();
+		};
+	})(); 0`)
 }
 
 func TestDoubtIsOfOneValueAndNeverConfirmedByEnter(t *testing.T) {

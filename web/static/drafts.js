@@ -69,7 +69,7 @@ const drafts = {
     let rows = false;
     for (const [name, value] of Object.entries(fields)) {
       const field = drafts.field(form, name);
-      if (!field) rows ||= /^(parameters|constraints|recorded_metrics)\.\d+\./.test(name);
+      if (!field) rows ||= drafts.lines.test(name);
       else if (field instanceof RadioNodeList) {
         if (field[0].type !== "radio" || field.value === value) continue;
         field.value = value;
@@ -85,8 +85,15 @@ const drafts = {
     return rows && form.hasAttribute("hx-post");
   },
 
-  // since is what was typed in a form after it was sent.
-  since: (form) => Object.fromEntries(Object.entries(drafts.values(form)).filter(([name, value]) => form.sent && value !== form.sent[name])),
+  // lines are fields that come as many times as a person likes.
+  lines: /^(parameters|constraints|recorded_metrics)\.\d+\./,
+
+  // since is what was typed in a form after it was sent, and has its place in the answer: where a line was taken out, others have its number.
+  since(form, answer) {
+    const fields = Object.entries(drafts.values(form));
+    const shifted = fields.some(([name]) => drafts.lines.test(name) && !drafts.field(answer, name));
+    return Object.fromEntries(fields.filter(([name, value]) => form.sent && value !== form.sent[name] && !(shifted && drafts.lines.test(name))));
+  },
 
   // arrive gives the forms that have just come what was typed in them before. The answer to a form holds what is newer, but for what was typed
   // while it was on its way.
@@ -95,7 +102,7 @@ const drafts = {
       form.dataset.restored = "yes";
       const mine = drafts.read(drafts.key(form.dataset.draft));
       if (form.dataset.draft === answered?.dataset.draft) {
-        drafts.fill(form, drafts.since(answered));
+        drafts.fill(form, drafts.since(answered, form));
         form.dataset.answer = "";
         drafts.save(form, mine && { at: mine.at });
       } else if (mine && !form.querySelector("[aria-invalid], [role=alert]")) {
@@ -176,13 +183,14 @@ const drafts = {
 
   sent: (draft) => "headroom sent " + JSON.stringify([draft, drafts.person]),
 
-  // done drops what is saved by now, and keeps it for whoever undoes that, perhaps after a reload.
-  done(draft) {
+  // done drops what is saved by now, and keeps it for whoever undoes that, perhaps after a reload. What was typed since stays.
+  done(draft, since) {
     const kept = drafts.read(drafts.key(draft));
     try {
       if (kept) sessionStorage.setItem(drafts.sent(draft), JSON.stringify(kept.fields));
     } catch { /* it can be typed again */ }
-    drafts.remove(drafts.key(draft));
+    if (since && Object.keys(since).length > 0) drafts.store(drafts.key(draft), { name: document.body.dataset.signedIn, at: Date.now(), fields: since });
+    else drafts.remove(drafts.key(draft));
   },
 
   // again puts back what was saved and then undone, for a form with a key of its own.

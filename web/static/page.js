@@ -115,14 +115,17 @@ document.addEventListener("htmx:afterRequest", (event) => {
 document.addEventListener("htmx:load", (event) => headroom.prepare(event.detail.elt));
 
 // A part that is fetched again keeps the cursor where it is, also in browsers that lose it when they move an element. Where its place has gone,
-// it goes to the heading, or on to the next result when that was saved and nothing pressed since; never is it lost to the page as a whole.
+// it goes to the heading, or on to the next result when that was saved and nothing pressed since; never is it lost to the page as a whole. From
+// the heading it goes back when its place does.
 let cursor = null;
+let landed = ""; // the id of that heading, once it was put there
+const aground = (element) => !element || element === document.body || (landed && element.id === landed);
 let pressed = 0;
 let sent = null; // the form sent last, and what was pressed until then
 for (const kind of ["keydown", "pointerdown"]) document.addEventListener(kind, (event) => { pressed += !event.repeat; }, true);
 function remember(submitted) {
   const field = document.activeElement;
-  const lost = !field || field === document.body;
+  const lost = aground(field);
   if (lost && cursor && (cursor.submitted === submitted || !cursor.field.isConnected)) return; // its button was disabled, or its form has gone
   cursor = lost ? null : { field, id: field.id, from: field.selectionStart, to: field.selectionEnd, submitted };
 }
@@ -132,11 +135,14 @@ document.addEventListener("submit", (event) => {
 }, true);
 document.addEventListener("htmx:beforeSwap", (event) => remember(event.detail.elt));
 function regain() {
-  if (!cursor || (document.activeElement && document.activeElement !== document.body)) return;
+  if (!cursor || !aground(document.activeElement)) return;
   const field = cursor.field.isConnected ? cursor.field : cursor.id && document.getElementById(cursor.id);
+  if (!field && document.activeElement?.id) return; // it is at the heading
   if (field) field.focus({ preventScroll: true });
-  if (!field || document.activeElement === document.body) headroom.land(sent?.form.matches("form.entry, form.ask") && sent.form === cursor.submitted && sent.pressed === pressed);
-  else if (typeof cursor.from === "number" && field.setSelectionRange) field.setSelectionRange(cursor.from, cursor.to);
+  if (!field || document.activeElement === document.body) {
+    headroom.land(sent?.form.matches("form.entry, form.ask") && sent.form === cursor.submitted && sent.pressed === pressed);
+    landed = document.activeElement.matches("input") ? "" : document.activeElement.id;
+  } else if (typeof cursor.from === "number" && field.setSelectionRange) field.setSelectionRange(cursor.from, cursor.to);
 }
 document.addEventListener("htmx:afterSwap", regain);
 document.addEventListener("htmx:afterRequest", regain);

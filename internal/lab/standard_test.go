@@ -160,7 +160,7 @@ func TestDemo(t *testing.T) {
 	if err := s.Simulate(t.Context(), study.Command{By: "Ana"}, made.ID, study.DemoTrials, study.DemoSlips...); err != nil {
 		t.Fatal(err)
 	}
-	for run, _ := s.Simulated(made.ID); run.Going; run, _ = s.Simulated(made.ID) {
+	for run := s.Simulated(made.ID); run.Going; run = s.Simulated(made.ID) {
 		time.Sleep(5 * time.Millisecond)
 	}
 	want := only(t, s)

@@ -141,7 +141,7 @@ func (s *decision) drawOver(
 		chosen = append(chosen, rest...)
 	}
 	slices.Sort(chosen)
-	input, err = s.inputAt(ctx, pick(at, chosen), func(j, i int) float64 { return known(j, chosen[i]) }, Draw{Seed: blind.Draw.Seed, Z: blind.Draw.Z})
+	input, err = s.inputAt(ctx, pick(at, chosen), func(j, i int) float64 { return known(j, chosen[i]) }, blind.Draw)
 	if err == nil {
 		d.show(input, chosen)
 	}

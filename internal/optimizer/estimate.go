@@ -140,8 +140,7 @@ func (v *view) played(ctx context.Context, t int, known func(j, i int) float64) 
 
 // bareInput is an input of no places yet.
 func (v *view) bareInput(draw Draw) *policy.Input {
-	input := &policy.Input{Round: v.round, Horizon: v.cfg.Horizon, Beta: v.beta, Lambda: v.lambda, Multipliers: v.multipliers,
-		Draw: policy.Draw{Seed: draw.Seed, Z: draw.Z}}
+	input := &policy.Input{Round: v.round, Horizon: v.cfg.Horizon, Beta: v.beta, Lambda: v.lambda, Multipliers: v.multipliers, Draw: draw}
 	if v.traits.Draws != nil && len(draw.Z) != len(v.targets) {
 		input.Draw.Z = v.traits.Draws(draw.Seed, v.beta)
 	}

@@ -16,11 +16,7 @@ func (s *decision) maximise(ctx context.Context, known Known) (maximum, error) {
 		return s.best(ctx, s.arms.places, known)
 	}
 	if s.traits.LooksAtAll {
-		at, err := s.finitePlaces(ctx, s.draw(s.Round()))
-		if err != nil {
-			return maximum{}, err
-		}
-		return s.best(ctx, at, known)
+		return s.best(ctx, s.finitePlaces(ctx, s.draw(s.Round())), known)
 	}
 	found, err := s.highest(ctx, known)
 	if err == nil && s.littleLeft(found) {
@@ -123,11 +119,11 @@ func (s *decision) startingPlaces() []Place {
 // finitePlaces are the places that an algorithm which looks at all of them together chooses among
 // on a continuous space: those it proposes, else the screening points and the safe seeds. No place
 // is listed twice.
-func (s *decision) finitePlaces(ctx context.Context, draw Draw) ([]Place, error) {
+func (s *decision) finitePlaces(ctx context.Context, draw Draw) []Place {
 	if s.traits.Propose != nil {
 		none := s.inputFrom(ctx, nil, nil, draw, make([]policy.Estimate, len(s.targets)))
 		if at := s.allowedPlaces(s.traits.Propose(none)); len(at) > 0 {
-			return at, nil
+			return at
 		}
 	}
 	var points [][]float64
@@ -137,5 +133,5 @@ func (s *decision) finitePlaces(ctx context.Context, draw Draw) ([]Place, error)
 	for _, p := range s.screeningPlaces() {
 		points = append(points, p.U)
 	}
-	return s.allowedPlaces(points), nil
+	return s.allowedPlaces(points)
 }

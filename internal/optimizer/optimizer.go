@@ -186,13 +186,7 @@ type Reading struct {
 }
 
 // Draw records the randomness of one decision, so that replay never draws again.
-type Draw struct {
-	Seed uint64
-	// Z, when the algorithm draws one number per function: the objective's first, then one per
-	// constraint; f_t(x) = μ + Z₀σ, g_t(x) = μ − Z_jσ. For an algorithm that draws whole functions:
-	// (draw − μ)/σ at the chosen point.
-	Z []float64
-}
+type Draw = policy.Draw
 
 // Fit holds hyperparameters fitted to the data, in force from decision From on.
 type Fit struct {

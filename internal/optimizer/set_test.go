@@ -85,7 +85,7 @@ func TestSafePlaces(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		places := sure(state.finitePlaces(background, state.draw(6)))
+		places := state.finitePlaces(background, state.draw(6))
 		seeds := 0
 		for i, p := range places {
 			if samePlace(p, cfg.SafeSeeds[0]) {

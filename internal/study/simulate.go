@@ -63,7 +63,7 @@ func (s *Service) Simulate(ctx context.Context, cmd Command, id string, count in
 	})
 	switch {
 	case errors.Is(err, derived.ErrGoing):
-		going, _ := s.Simulated(id)
+		going := s.Simulated(id)
 		return conflict("The simulated lab is at work already: %d of %d trials.", going.Done, going.Wanted)
 	case errors.Is(err, derived.ErrBusy):
 		return conflict("%d simulated labs are at work on this server, which is the most at once. Try again in a minute.", simulating.AtOnce)
@@ -179,10 +179,11 @@ func asDisplayed(value, noise float64) float64 {
 	return shown + 0 // −0 becomes 0
 }
 
-// Simulated is the study's last run of its simulated laboratory on this server; known is false when
-// there was none.
-func (s *Service) Simulated(id string) (last Progress, known bool) {
-	return s.Derived.Progress(simulating, id)
+// Simulated is the study's last run of its simulated laboratory on this server, of which nothing was
+// wanted when there was none.
+func (s *Service) Simulated(id string) Progress {
+	last, _ := s.Derived.Progress(simulating, id)
+	return last
 }
 
 // StopSimulating ends the study's run, if one is under way, after the trial it is at.

@@ -31,7 +31,7 @@ const (
 // for, it has none to get of the model.
 func (s *Site) load(ctx context.Context, v *view.Facts, needed needs) error {
 	if needed&labRun != 0 {
-		v.Run, _ = s.Studies.Simulated(v.Snap.ID)
+		v.Run = s.Studies.Simulated(v.Snap.ID)
 	}
 	if needed&listed != 0 {
 		if err := loadListed(v); err != nil {

@@ -120,7 +120,10 @@ type Set struct {
 // Draw is what chance contributes to a decision.
 type Draw struct {
 	Seed uint64
-	Z    []float64
+	// Z, when the algorithm draws one number per function: the objective's first, then one per
+	// constraint; f_t(x) = μ + Z₀σ, g_t(x) = μ − Z_jσ. For an algorithm that draws whole functions:
+	// (draw − μ)/σ at the chosen point.
+	Z []float64
 }
 
 // standardised is (draw − μ)/σ of every target drawn at place i, so that replay has them without

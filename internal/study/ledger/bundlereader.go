@@ -130,7 +130,7 @@ func (r *BundleReader) members() error {
 		}
 		name, _ := token.(string)
 		if r.seen[name] {
-			return design.NewInvalid(""+name, "stands twice", nil)
+			return design.NewInvalid(name, "stands twice", nil)
 		}
 		r.seen[name] = true
 		if name == "events" {
@@ -148,7 +148,7 @@ func (r *BundleReader) members() error {
 func (r *BundleReader) member(name string) error {
 	into := map[string]any{"format": &r.head.Format, "definition": &r.head.Definition, "state": &r.head.State, "version": &r.head.Version, "hash": &r.head.Hash}[name]
 	if into == nil {
-		return design.NewInvalid(""+name, "there is no such field", nil)
+		return design.NewInvalid(name, "there is no such field", nil)
 	}
 	if err := r.value(into); err != nil {
 		return err

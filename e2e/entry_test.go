@@ -294,6 +294,18 @@ func TestWhatIsTypedWhileAnAnswerIsOnItsWayStays(t *testing.T) {
 	if got := p.value(result(2, 1)); got != "0.25" {
 		t.Errorf("the next result's field holds %q", got)
 	}
+
+	// What is saved is complete by the time that it is corrected: both stand beside each other.
+	p.holdNext()
+	p.press("Save result")
+	p.until("the result being sent", `document.querySelector("form.entry.htmx-request")`)
+	p.fill(result(2, 1), "0.35")
+	ask[any](p, `letGo(); 0`)
+	p.sees("What you typed is not saved; it stands below, beside what was.")
+	p.sees("correct what is saved")
+	if got := p.value(result(2, 1)); got != "0.35" {
+		t.Errorf("beside what is saved the field holds %q", got)
+	}
 }
 
 // holdNext lets the next form that is sent wait until the page calls letGo().

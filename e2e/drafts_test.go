@@ -385,3 +385,28 @@ func (p *tab) choosePerson(name string) {
 	path := fmt.Sprintf(`//label[contains(normalize-space(.), %q)]`, name)
 	p.do("choosing "+name, chromedp.Click(chromedp.Search(path), chromedp.NodeVisible))
 }
+
+// TestTextTypedWhileALineIsTakenOutFallsOnNoOther: the answer numbers lines anew.
+func TestTextTypedWhileALineIsTakenOutFallsOnNoOther(t *testing.T) {
+	t.Parallel()
+	p := newAdmin(t)
+	p.open("/studies/new")
+	p.press("+ Add a parameter")
+	p.until("a third line", `document.querySelector("#f-parameters_2_name")`)
+	for i, name := range []string{"a", "b", "c"} {
+		p.fill(fmt.Sprintf("#f-parameters_%d_name", i), name)
+	}
+	p.holdNext("remove-parameters.0")
+	p.click(`button[value="remove-parameters.0"]`)
+	p.until("the form being sent", `window.letGo`)
+	p.fill("#f-name", "Lines")
+	p.fill("#f-parameters_1_name", "other")
+	ask[any](p, `letGo(); 0`)
+	p.until("two lines", `!document.querySelector("#f-parameters_2_name")`)
+	p.ready()
+	for field, want := range map[string]string{"#f-name": "Lines", "#f-parameters_0_name": "b", "#f-parameters_1_name": "c"} {
+		if got := p.value(field); got != want {
+			t.Errorf("%s holds %q, not %q", field, got, want)
+		}
+	}
+}

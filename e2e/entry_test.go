@@ -262,9 +262,9 @@ func TestWhatIsTypedWhileAnAnswerIsOnItsWayStays(t *testing.T) {
 	p.open("/studies/" + id)
 	p.fill(result(1, 0), "712")
 	p.fill(result(1, 1), "0.3")
-	p.holdNext()
+	p.holdNext("metric")
 	p.press("Save result")
-	p.until("the result being sent", `document.querySelector("form.entry.htmx-request")`)
+	p.until("the result being sent", `window.letGo`)
 	p.fill(result(1, 0), "7")
 	ask[any](p, `letGo(); 0`)
 	p.sees("Yield 712 %? Plausible is 0 to 100 %.")
@@ -283,9 +283,9 @@ func TestWhatIsTypedWhileAnAnswerIsOnItsWayStays(t *testing.T) {
 	site.ask(t, id, 1)
 	p.until("the card of trial 2", fmt.Sprintf(`document.querySelector(%q)`, result(2, 0)))
 	p.fill(result(2, 0), "63")
-	p.holdNext()
+	p.holdNext("metric")
 	p.press("Save result")
-	p.until("the result being sent", `document.querySelector("form.entry.htmx-request")`)
+	p.until("the result being sent", `window.letGo`)
 	p.fill(result(2, 1), "0.")
 	ask[any](p, `letGo(); 0`)
 	p.sees("Saved · trial 2: yield 63 %")
@@ -296,9 +296,9 @@ func TestWhatIsTypedWhileAnAnswerIsOnItsWayStays(t *testing.T) {
 	}
 
 	// What is saved is complete by the time that it is corrected: both stand beside each other.
-	p.holdNext()
+	p.holdNext("metric")
 	p.press("Save result")
-	p.until("the result being sent", `document.querySelector("form.entry.htmx-request")`)
+	p.until("the result being sent", `window.letGo`)
 	p.fill(result(2, 1), "0.35")
 	ask[any](p, `letGo(); 0`)
 	p.sees("What you typed is not saved; it stands below, beside what was.")
@@ -308,16 +308,19 @@ func TestWhatIsTypedWhileAnAnswerIsOnItsWayStays(t *testing.T) {
 	}
 }
 
-// holdNext lets the next form that is sent wait until the page calls letGo().
-func (p *tab) holdNext() {
-	ask[any](p, `(() => {
+// holdNext lets the next form that is sent with such a text in it wait until the page calls letGo(),
+// which there is then.
+func (p *tab) holdNext(with string) {
+	p.t.Helper()
+	ask[any](p, fmt.Sprintf(`(() => {
 		const send = XMLHttpRequest.prototype.send;
+		delete window.letGo;
 		XMLHttpRequest.prototype.send = function (body) {
-			if (body) XMLHttpRequest.prototype.send = send;
+			if (!body?.includes(%q)) return send.call(this, body);
+			XMLHttpRequest.prototype.send = send;
 			window.letGo = () => send.call(this, body);
-			if (!body) letGo();
 		};
-	})(); 0`)
+	})(); 0`, with))
 }
 
 func TestDoubtIsOfOneValueAndNeverConfirmedByEnter(t *testing.T) {

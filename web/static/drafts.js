@@ -92,7 +92,7 @@ const drafts = {
   since(form, answer) {
     const fields = Object.entries(drafts.values(form));
     const shifted = fields.some(([name]) => drafts.lines.test(name) && !drafts.field(answer, name));
-    return Object.fromEntries(fields.filter(([name, value]) => form.sent && value !== form.sent[name] && !(shifted && drafts.lines.test(name))));
+    return Object.fromEntries(fields.filter(([name, value]) => form.sentFields && value !== form.sentFields[name] && !(shifted && drafts.lines.test(name))));
   },
 
   // arrive gives the forms that have just come what was typed in them before. The answer to a form holds what is newer, but for what was typed
@@ -225,7 +225,7 @@ document.addEventListener("input", (event) => {
 });
 
 // Fields are filled in before the cursor goes back to them (page.js); what needs htmx waits until it knows the form.
-document.addEventListener("htmx:beforeSend", ({ detail }) => { if (detail.elt.dataset?.draft) detail.elt.sent = drafts.values(detail.elt); });
+document.addEventListener("htmx:beforeSend", ({ detail }) => { if (detail.elt.dataset?.draft) detail.elt.sentFields = drafts.values(detail.elt); });
 document.addEventListener("htmx:afterSwap", (event) => drafts.arrive(event.detail.requestConfig?.elt));
 document.addEventListener("htmx:load", (event) => {
   drafts.arrive();

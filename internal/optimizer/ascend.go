@@ -71,28 +71,28 @@ func (s climbing) ascend(problem search.Problem, climbers []climber) ([]climber,
 // place is worked out once.
 type slopes struct {
 	climbing
-	rows     []*posterior.Rows // per source
-	zs       [][][]float64     // per source: what means are taken of, z of every target and v(x*) last, where there is an incumbent
-	backward [][][]float64     // per source: L⁻ᵀz of them
+	rows    []*posterior.Rows // per source
+	zs      [][][]float64     // per source: what means are taken of, z of every target and v(x*) last, where there is an incumbent
+	weights [][][]float64     // per source, of them
 }
 
-func (s climbing) slopes() *slopes {
+func (s climbing) slopes(ctx context.Context) (*slopes, error) {
 	up := &slopes{climbing: s}
 	for i := range s.sources {
 		rows := s.sources[i].Posterior.(*posterior.Rows) // since it is smooth
-		zs := rows.Beside(s.beside(i))
-		backward := make([][]float64, len(zs))
-		for n, z := range zs {
-			backward[n] = rows.Data.Backward(z)
+		weights, err := rows.Weights(ctx, s.beside(i))
+		if err != nil {
+			return nil, err
 		}
-		up.rows, up.zs, up.backward = append(up.rows, rows), append(up.zs, zs), append(up.backward, backward)
+		up.rows, up.zs, up.weights = append(up.rows, rows), append(up.zs, rows.Beside(s.beside(i))), append(up.weights, weights)
 	}
-	return up
+	return up, nil
 }
 
-// rise scores points of the space on all cores, to the same bits as scoreAll, and tells the slopes of
-// the scores along each coordinate at those that are asked for.
-func (up *slopes) rise(ctx context.Context) func(points [][]float64) ([]search.Score, func(of []int) ([]search.Slope, error), error) {
+// rise returns what scores points of the space on all cores, to the same bits as scoreAll, and tells
+// the slopes of the scores along each coordinate at those that are asked for.
+func (s climbing) rise(ctx context.Context) (func(points [][]float64) ([]search.Score, func(of []int) ([]search.Slope, error), error), error) {
+	up, err := s.slopes(ctx)
 	return func(points [][]float64) ([]search.Score, func(of []int) ([]search.Slope, error), error) {
 		at := up.footing(asPlaces(points))
 		for i, rows := range up.rows {
@@ -108,7 +108,7 @@ func (up *slopes) rise(ctx context.Context) func(points [][]float64) ([]search.S
 			return err
 		})
 		return scores, func(of []int) ([]search.Slope, error) { return up.along(ctx, up.of(at, of)) }, err
-	}
+	}, err
 }
 
 // footing is the posterior at some places, per source.
@@ -247,7 +247,7 @@ func (up *slopes) along(ctx context.Context, at footing) ([]search.Slope, error)
 	}
 	return along, up.share(ctx, len(at.places), func(source, from, to int) error {
 		part := at.part(from, to)
-		return up.rows[source].Data.GradientsInto(ctx, gradients[source].Part(from, to), part.inputs[source], part.posterior[source], up.backward[source])
+		return up.rows[source].Data.GradientsInto(ctx, gradients[source].Part(from, to), part.inputs[source], part.posterior[source], up.weights[source])
 	}, func(from, to int) error {
 		some := make([]gp.Gradients, len(gradients))
 		for i, g := range gradients {

@@ -44,7 +44,7 @@ func TestRiseIsTheScoreWithItsSlopes(t *testing.T) {
 				points = append(points, v)
 			}
 		}
-		scores, slopesAt, err := s.climbing(Known{}).slopes().rise(background)(points)
+		scores, slopesAt, err := sure(s.climbing(Known{}).rise(background))(points)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -19,6 +19,15 @@ type source struct {
 	waiting []int // pending rounds
 }
 
+// among is at which of some places, by their rounds, its rows stand.
+func (src *source) among(place func(round int) int) []int {
+	of := make([]int, len(src.rounds))
+	for row, round := range src.rounds {
+		of[row] = place(round)
+	}
+	return of
+}
+
 // readings are the rounds seen, of the regression, in the algorithm's window.
 func (v *view) readings(g *group) []arrival {
 	order := g.order[:g.seen(v.round)]

@@ -265,8 +265,8 @@ func (d *drawing) bound(ctx context.Context, places []int) (bounded, error) {
 	}
 	for i, one := range d.of {
 		at := posterior.Points{Inputs: one.inputsOf(places)}
-		one.all.Read = one.all.Data.Len()
-		means, err := one.all.Means(ctx, at)
+		drawn := posterior.Rows{Data: one.all.Data, Z: one.all.Z, Read: one.all.Data.Len()}
+		means, err := drawn.Means(ctx, at)
 		if err != nil {
 			return b, err
 		}

@@ -96,20 +96,65 @@ func shift(values []float64, by float64) {
 // meansAt are the posterior means of every target at some places, in O(n) a place; the estimates
 // have no deviations.
 func (v *view) meansAt(ctx context.Context, at []Place, known func(j, i int) float64) ([]policy.Estimate, error) {
-	out, points := v.givenEstimates(at, known), v.seen(at)
-	for i := range v.sources {
-		src := &v.sources[i]
-		means, err := src.Means(ctx, points[i])
-		if err != nil {
-			return nil, err
+	return v.means(at, known, func(src *source, points posterior.Points) ([][]float64, error) { return src.Means(ctx, points) })
+}
+
+// meansOf is meansAt at the places of some rounds, in ascending order, many of them read.
+func (v *view) meansOf(ctx context.Context, rounds []int) ([]policy.Estimate, error) {
+	at := make([]Place, len(rounds))
+	for i, round := range rounds {
+		at[i] = v.placeOf(round)
+	}
+	out, err := v.means(at, v.costsOf(rounds), func(src *source, points posterior.Points) ([][]float64, error) {
+		rows, ok := src.Posterior.(*posterior.Rows)
+		if !ok {
+			return src.Means(ctx, points)
 		}
+		return rows.MeansOf(ctx, points, src.among(func(round int) int {
+			if i, found := slices.BinarySearch(rounds, round); found {
+				return i
+			}
+			return -1
+		}))
+	})
+	if err != nil {
+		return nil, err
+	}
+	first := map[int]int{}
+	for i, round := range rounds {
+		place := v.firstAt(round)
+		if _, again := first[place]; !again {
+			first[place] = i
+		}
+		v.repeat(out, i, out, first[place])
+	}
+	return out, nil
+}
+
+// repeat has the i-th of some places be expected what the one that is the same as it, number first,
+// is: what is summed in another order differs by rounding, which must not choose between
+// replicates.
+func (v *view) repeat(to []policy.Estimate, i int, of []policy.Estimate, first int) {
+	for k := range v.targets {
+		if v.sourceOf[k] >= 0 {
+			to[k].Mean[i] = of[k].Mean[first]
+		}
+	}
+}
+
+// means are those that every source has at some places.
+func (v *view) means(at []Place, known func(j, i int) float64, of func(src *source, points posterior.Points) ([][]float64, error)) ([]policy.Estimate, error) {
+	out, points := v.givenEstimates(at, known), v.seen(at)
+	return out, v.eachSource(func(i int) error {
+		src := &v.sources[i]
+		means, err := of(src, points[i])
 		for n, mean := range means {
 			k := src.targets[n]
 			shift(mean, v.transforms[k].shift)
 			out[k] = policy.Estimate{Mean: mean}
 		}
-	}
-	return out, nil
+		return err
+	})
 }
 
 // played is the posterior of every target at the place of round t when decision t was made. Where
@@ -255,7 +300,7 @@ func (v *view) breaks(estimates []policy.Estimate, j, i int) float64 {
 // chances are the feasibility probabilities at places with these estimates.
 func (v *view) chances(estimates []policy.Estimate, places int, known [][]float64) []float64 {
 	out := make([]float64, places)
-	for i := range out {
+	onCores(places, func(i int) {
 		out[i] = 1
 		for j, c := range v.cfg.Costs {
 			switch {
@@ -266,7 +311,7 @@ func (v *view) chances(estimates []policy.Estimate, places int, known [][]float6
 				out[i] = 0
 			}
 		}
-	}
+	})
 	return out
 }
 

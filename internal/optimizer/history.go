@@ -117,6 +117,21 @@ func (s *task) readingsDiffer() bool {
 	return false
 }
 
+// firstAt is the first round that was played where round t was.
+func (s *task) firstAt(t int) int {
+	s.compared.Do(func() {
+		played := make(map[string]int, len(s.history.Rounds))
+		for i, r := range s.history.Rounds {
+			at := string(bitsOf(r.Point))
+			if _, again := played[at]; !again {
+				played[at] = i + 1
+			}
+			s.first = append(s.first, played[at])
+		}
+	})
+	return s.first[t-1]
+}
+
 // tried tells which places a round that counts has tried or asked for.
 func (s *task) tried() func(Place) bool {
 	key := func(u []float64) string { return string(bitsOf(u)) }

@@ -20,7 +20,6 @@ type inSample struct {
 	mu        sync.Mutex
 	rounds    int
 	estimates []policy.Estimate
-	rewards   []float64 // expected at the points of all rounds; nil until they are asked for
 }
 
 // inSample returns the posteriors shown, at the points of all rounds. The error is that of ctx,
@@ -33,7 +32,7 @@ func (s *shown) inSample(ctx context.Context) ([]policy.Estimate, error) {
 			return estimates, nil
 		}
 		until := min(n, from+predictedAtOnce)
-		further, err := s.predictRounds(ctx, from, until)
+		further, err := s.predictRounds(ctx, from, until, estimates)
 		if err != nil {
 			return nil, err
 		}
@@ -76,19 +75,6 @@ func (l *inSample) known(targets int) (rounds int, estimates []policy.Estimate) 
 	return l.rounds, l.estimates
 }
 
-// expected are the rewards expected, if they were asked for before; expect keeps them.
-func (l *inSample) expected() []float64 {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.rewards
-}
-
-func (l *inSample) expect(rewards []float64) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.rewards = rewards
-}
-
 // add keeps the posteriors of the rounds from+1 to until, unless somebody else was first.
 func (l *inSample) add(from, until int, further []policy.Estimate) {
 	l.mu.Lock()
@@ -103,34 +89,43 @@ func (l *inSample) add(from, until int, further []policy.Estimate) {
 	l.rounds, l.estimates = until, longer
 }
 
-// predictRounds returns the posteriors shown at the points of the rounds from+1 to until.
-func (s *shown) predictRounds(ctx context.Context, from, until int) ([]policy.Estimate, error) {
+// predictRounds returns the posteriors shown at the points of the rounds from+1 to until; those of the
+// rounds before are known.
+func (s *shown) predictRounds(ctx context.Context, from, until int, known []policy.Estimate) ([]policy.Estimate, error) {
 	at := make([]Place, 0, until-from)
 	for t := from + 1; t <= until; t++ {
 		at = append(at, s.placeOf(t))
 	}
 	out := s.givenEstimates(at, nil)
-	return out, s.eachSource(func(i int) error {
+	err := s.eachSource(func(i int) error {
 		src := &s.sources[i]
-		p, err := s.predictOwn(ctx, src, from, s.points(src.kernel, at))
+		p, err := s.predictRows(ctx, src, from, s.points(src.kernel, at))
 		if err == nil {
 			s.take(src, p, out)
 		}
 		return err
 	})
+	if err != nil {
+		return nil, err
+	}
+	for i := range at {
+		switch first := s.firstAt(from + i + 1); {
+		case first <= from:
+			s.repeat(out, i, known, first-1)
+		default:
+			s.repeat(out, i, out, first-1-from)
+		}
+	}
+	return out, nil
 }
 
-// predictOwn is what a source predicts at the points of the rounds from+1 on.
-func (s *shown) predictOwn(ctx context.Context, src *source, from int, at posterior.Points) (posterior.Prediction, error) {
+// predictRows is what a source predicts at the points of the rounds from+1 on.
+func (s *shown) predictRows(ctx context.Context, src *source, from int, at posterior.Points) (posterior.Prediction, error) {
 	rows, ok := src.Posterior.(*posterior.Rows)
 	if !ok || rows.Of == nil {
 		return src.Predict(ctx, at, nil)
 	}
-	of := make([]int, len(src.rounds))
-	for row, round := range src.rounds {
-		of[row] = round - from - 1
-	}
-	return rows.PredictOwn(ctx, at, of)
+	return rows.PredictOf(ctx, at, src.among(func(round int) int { return round - from - 1 }))
 }
 
 // expectedExcess returns E[g_j⁺(x_s)] of round s = i+1 under the posterior shown, whose estimates

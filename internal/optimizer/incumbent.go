@@ -34,7 +34,7 @@ func (v *view) findIncumbent(ctx context.Context) error {
 	estimates := v.contendedBefore(rounds)
 	var err error
 	if estimates == nil {
-		if estimates, err = v.meansAt(ctx, places, v.costsOf(rounds)); err != nil {
+		if estimates, err = v.meansOf(ctx, rounds); err != nil {
 			return err
 		}
 	}

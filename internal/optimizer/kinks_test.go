@@ -150,7 +150,7 @@ func TestKinksRiseWithTheScore(t *testing.T) {
 			u, _ = s.cfg.Space.settle(u)
 			points = append(points, u)
 		}
-		scores, slopesAt, err := s.climbing(known).slopes().rise(background)(points)
+		scores, slopesAt, err := sure(s.climbing(known).rise(background))(points)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -63,14 +63,18 @@ func (s climbing) climb(ctx context.Context, at []Place) (maximum, error) {
 			scores, _, err := s.scoreAll(ctx, asPlaces(points))
 			return scores, err
 		}}
-	switch climbing := climbers[0].score.Allowed && s.smooth(); {
+	climbing := climbers[0].score.Allowed && s.smooth()
+	if climbing {
+		if problem.Rise, err = s.rise(ctx); err != nil {
+			return maximum{}, err
+		}
+	}
+	switch {
 	case !climbing:
 		climbers, err = s.poll(problem, climbers)
 	case s.traits.Expects:
-		problem.Rise = s.slopes().rise(ctx)
 		climbers, err = s.ascend(problem, climbers)
 	default:
-		problem.Rise = s.slopes().rise(ctx)
 		climbers, err = s.ascendKinks(problem, climbers)
 	}
 	if err != nil {

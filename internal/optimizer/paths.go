@@ -62,7 +62,7 @@ type path struct {
 // pathSet are the functions drawn with one set of hyperparameters.
 type pathSet struct {
 	*basis
-	answers [][]float64    // per target: z = L⁻¹ y
+	read    [][]float64    // per target: A⁻¹ y
 	points  *kernel.Inputs // X, then Z
 	means   [][]float64    // per target: A⁻¹ y, then zeros
 	weights [][]float64    // per draw of the set: −A⁻¹ k(X, Z) w, then w
@@ -152,9 +152,13 @@ func (b *basis) solve(ctx context.Context) (err error) {
 // pathSets regress the targets of one metric with the fitted hyperparameters, or, where they come
 // from a fit to few readings, with some drawn around them.
 func (s *shown) pathSets(ctx context.Context, src *source, rows *posterior.Rows, targets []int) ([]pathSet, error) {
+	weights, err := rows.Weights(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
 	fitted := pathSet{basis: &basis{data: rows.Data}}
 	for _, k := range targets {
-		fitted.answers = append(fitted.answers, rows.Z[slices.Index(src.targets, k)])
+		fitted.read = append(fitted.read, weights[slices.Index(src.targets, k)])
 	}
 	models, err := s.modelsAround(s.targets[targets[0]].metric, src, rows)
 	if err != nil || len(models) == 0 {
@@ -213,16 +217,18 @@ func (s *shown) regressed(ctx context.Context, src *source, m metricModel, targe
 	if err := s.appendRounds(ctx, set.data, m.kernel, order, nil); err != nil {
 		return set, err
 	}
+	var zs [][]float64
 	for _, k := range targets {
-		set.answers = append(set.answers, set.data.Whiten(nil, s.regime.answers[k].items[:src.arrived]))
+		zs = append(zs, set.data.Whiten(nil, s.regime.answers[k].items[:src.arrived]))
 	}
-	return set, nil
+	set.read, err = set.data.Weights(ctx, zs)
+	return set, err
 }
 
 // drawSet draws every draw that falls to one set of hyperparameters.
 func (p *paths) drawSet(ctx context.Context, of *path, h int) error {
 	s, set, count := p.state, &of.sets[h], len(of.sets)
-	means, err := set.data.MeanMany(ctx, set.inputs, set.answers)
+	means, err := set.data.MeanMany(ctx, set.inputs, set.read)
 	if err != nil {
 		return err
 	}
@@ -281,9 +287,9 @@ func (set *pathSet) weigh(ctx context.Context, w [][]float64) error {
 	for i := range set.inputs.Len() {
 		set.points.Append(set.inputs.Row(i))
 	}
-	set.means, set.weights = matrix(len(set.answers), set.points.Len()), matrix(len(w), set.points.Len())
-	for t, z := range set.answers {
-		copy(set.means[t], set.data.Backward(z))
+	set.means, set.weights = matrix(len(set.read), set.points.Len()), matrix(len(w), set.points.Len())
+	for t, weights := range set.read {
+		copy(set.means[t], weights[:n])
 	}
 	taken := matrix(n, len(set.solved)) // −V
 	for i, v := range set.solved {

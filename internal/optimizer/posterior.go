@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"slices"
+	"sync"
 
 	"headroom/internal/optimizer/policy"
 	"headroom/internal/optimizer/warp"
@@ -109,6 +110,12 @@ func (s *shown) Recommendation(ctx context.Context) (int, error) {
 	if err != nil {
 		return 0, err
 	}
+	s.recommending.Do(func() { s.recommended = s.recommend(estimates) })
+	return s.recommended, nil
+}
+
+// recommend is Recommendation, with the estimates at the points of all rounds.
+func (s *shown) recommend(estimates []policy.Estimate) int {
 	var known [][]float64
 	if slices.ContainsFunc(s.cfg.Costs, func(c Cost) bool { return c.Knowledge == Given }) {
 		for _, r := range s.history.Rounds {
@@ -130,22 +137,21 @@ func (s *shown) Recommendation(ctx context.Context) (int, error) {
 			most, round = worth, n
 		}
 	}
-	return round, nil
+	return round
 }
 
 // expectedRewards are the expected rewards at the points of all rounds whose reward was told, of
 // which the estimate is given.
 func (s *shown) expectedRewards(estimate policy.Estimate) []float64 {
-	if rewards := s.soFar.expected(); rewards != nil {
-		return rewards
-	}
-	rewards, told := make([]float64, len(s.history.Rounds)), s.told(s.cfg.Objective.Metric)
-	onCores(len(told), func(i int) {
-		n := told[i]
-		rewards[n-1] = s.expectedReward(estimate.Mean[n-1], estimate.SD[n-1])
+	s.expecting.Do(func() {
+		rewards, told := make([]float64, len(s.history.Rounds)), s.told(s.cfg.Objective.Metric)
+		onCores(len(told), func(i int) {
+			n := told[i]
+			rewards[n-1] = s.expectedReward(estimate.Mean[n-1], estimate.SD[n-1])
+		})
+		s.rewards = rewards
 	})
-	s.soFar.expect(rewards)
-	return rewards
+	return s.rewards
 }
 
 // modelStands tells whether something can be said of every metric that decides: each has a scale,
@@ -174,6 +180,11 @@ func (s *shown) expectedReward(mean, sd float64) float64 {
 type shown struct {
 	*view
 	soFar inSample
+
+	expecting    sync.Once
+	rewards      []float64 // see expectedRewards
+	recommending sync.Once
+	recommended  int // see Recommendation
 }
 
 // margin is what target k lies above its value at the true limit.

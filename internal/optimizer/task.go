@@ -24,6 +24,9 @@ type task struct {
 
 	varies sync.Once
 	vary   bool // see readingsVary
+
+	compared sync.Once
+	first    []int // see firstAt
 }
 
 // Round is the number of the next decision.

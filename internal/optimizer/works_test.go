@@ -147,7 +147,7 @@ func checkSlopes(t *testing.T, s *State) {
 			points = append(points, v)
 		}
 	}
-	_, slopesAt, err := s.climbing(Known{}).slopes().rise(background)(points)
+	_, slopesAt, err := sure(s.climbing(Known{}).rise(background))(points)
 	if err != nil {
 		t.Fatal(err)
 	}

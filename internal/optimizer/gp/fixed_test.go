@@ -52,6 +52,8 @@ func TestPosteriorsCanEnd(t *testing.T) {
 	ctx := checkpoint.With(t.Context(), func(context.Context) error { return stop })
 	d, y, X := laboratory(t, 1000, 2000)
 	zs := [][]float64{d.Whiten(nil, y)}
+	many := slices.Repeat(zs, 50) // whole lengths of which take long enough
+	weights := weightsOf(t, d, many)
 	points, lambdas := make([][]float64, d.Len()), make([]float64, d.Len())
 	for i := range points {
 		points[i], lambdas[i] = d.Inputs().Row(i), d.Noise(i)
@@ -63,7 +65,9 @@ func TestPosteriorsCanEnd(t *testing.T) {
 	for name, work := range map[string]func() error{
 		"AppendAll":   func() error { return gp.NewData(d.Kernel(), 2).AppendAll(ctx, points, lambdas) },
 		"PredictMany": func() error { _, _, err := d.PredictMany(ctx, X, zs); return err },
-		"MeanMany":    func() error { _, err := d.MeanMany(ctx, X, zs); return err },
+		"MeanMany":    func() error { _, err := d.MeanMany(ctx, X, weights); return err },
+		"Weights":     func() error { _, err := d.Weights(ctx, many); return err },
+		"OwnMeans":    func() error { _, err := d.OwnMeans(ctx, many, weights); return err },
 		"Covariance":  func() error { _, err := d.Covariance(ctx, X); return err },
 		"Conditioned": func() error { _, err := d.Conditioned(ctx, X); return err },
 		"Fixed":       func() error { _, err := gp.NewFixed(X).Extend(ctx, d); return err },

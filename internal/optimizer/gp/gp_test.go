@@ -64,11 +64,20 @@ func predictMany(t tester, d *gp.Data, X *kernel.Inputs, zs [][]float64) ([][]fl
 
 func meanMany(t tester, d *gp.Data, X *kernel.Inputs, zs [][]float64) [][]float64 {
 	t.Helper()
-	means, err := d.MeanMany(t.Context(), X, zs)
+	means, err := d.MeanMany(t.Context(), X, weightsOf(t, d, zs))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return means
+}
+
+func weightsOf(t tester, d *gp.Data, zs [][]float64) [][]float64 {
+	t.Helper()
+	weights, err := d.Weights(t.Context(), zs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return weights
 }
 
 func covarianceOf(t tester, d *gp.Data, X *kernel.Inputs) [][]float64 {
@@ -137,29 +146,37 @@ func TestPredictManyIsPredict(t *testing.T) {
 	})
 }
 
-// TestPredictOwnIsPredictMany at any of the data's own points, to the bit.
-func TestPredictOwnIsPredictMany(t *testing.T) {
+// TestOwnPointsArePredictMany at any of the data's own points: variances to the bit, means, with some
+// readings missing at the end, to rounding.
+func TestOwnPointsArePredictMany(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawScene(t, 1e-3)
 		d := s.data(t)
 		z := d.Whiten(nil, s.y)
-		means, variances := predictMany(t, d, d.Inputs(), [][]float64{z})
+		zs := [][]float64{z, z[:rapid.IntRange(0, d.Len()).Draw(t, "told")]}
+		means, variances := predictMany(t, d, d.Inputs(), zs)
 		var own []int
 		for i := range d.Len() {
 			if rapid.Bool().Draw(t, "asked for") {
 				own = append(own, i)
 			}
 		}
-		ownMeans, ownVariances, err := d.PredictOwn(context.Background(), own, [][]float64{z})
+		ownVariances, err := d.OwnVariances(t.Context(), own)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for n, i := range own {
-			if ownMeans[0][n] != means[0][i] || ownVariances[n] != variances[i] {
-				t.Fatalf("point %d: %v, %v as its own, %v, %v as any", i, ownMeans[0][n], ownVariances[n], means[0][i], variances[i])
+			if ownVariances[n] != variances[i] {
+				t.Fatalf("the variance of point %d: %v as its own, %v as any", i, ownVariances[n], variances[i])
 			}
 		}
+		ownMeans, err := d.OwnMeans(t.Context(), zs, weightsOf(t, d, zs))
+		if err != nil {
+			t.Fatal(err)
+		}
+		near(t, "means at its own points", ownMeans[0], means[0], 1e-9)
+		near(t, "means without the last readings", ownMeans[1], means[1], 1e-9)
 	})
 }
 
@@ -209,7 +226,7 @@ func TestInclineIsPredictManyWithItsGradients(t *testing.T) {
 		if err := d.InclineInto(t.Context(), inclined, X, zs); err != nil {
 			t.Fatal(err)
 		}
-		if err := d.GradientsInto(t.Context(), gradients, X, inclined, [][]float64{d.Backward(zs[0]), d.Backward(zs[1])}); err != nil {
+		if err := d.GradientsInto(t.Context(), gradients, X, inclined, weightsOf(t, d, zs)); err != nil {
 			t.Fatal(err)
 		}
 		means, variances := predictMany(t, d, X, zs)

@@ -8,9 +8,9 @@ import (
 	"headroom/internal/optimizer/factor"
 )
 
-// Own keeps the solutions v(x_i) at the data's own points, so that the posterior there costs O(n²)
+// Own keeps the solutions v(x_i) at the data's own points, so that the variances there cost O(n²)
 // after a reading instead of O(n³), to the same bits. What row i of L has before its diagonal
-// begins v(x_i) (see PredictOwn), so that only v_s(x_i) with s ≥ i is kept: 4n² bytes. Own is
+// begins v(x_i) (see OwnVariances), so that only v_s(x_i) with s ≥ i is kept: 4n² bytes. Own is
 // immutable; what is made from it shares its rows. The zero value is that of no data.
 type Own struct {
 	rows    [][]float64  // row s holds v_s of the points 0 to s
@@ -99,31 +99,12 @@ func (o *Own) addSquares(d *Data, known int) {
 	}
 }
 
-// Predict returns the posterior means, one slice per response, and the latent variances at the
-// data's own points from to to−1, to the same bits as PredictOwn of the data that o was made for.
-// It costs O(n) a point and reaches checkpoints on the way; the error is that of ctx.
-func (o *Own) Predict(
-	ctx context.Context, d *Data, from, to int, zs [][]float64,
-) (means [][]float64, variances []float64, err error) {
-	work := checkpoint.NewMeter(ctx)
-	means, variances = matrix(len(zs), to-from), make([]float64, to-from)
-	for r, z := range zs {
-		sums := factor.NewSums(to - from)
-		for i := from; i < to; i++ {
-			sums.Begin(i-from, z[:min(i, len(z))], d.factor.Row(i))
-		}
-		for s, row := range o.rows[:min(len(z), o.Len())] {
-			sums.Add(z[s], row[min(from, s+1):min(to, s+1)])
-			if err := work.Spend(to - from); err != nil {
-				return nil, nil, err
-			}
-		}
-		for i := range means[r] {
-			means[r][i] = sums.Total(i)
-		}
-	}
+// Variances returns the latent variances at the data's own points from to to−1, to the same bits as
+// OwnVariances of the data that o was made for.
+func (o *Own) Variances(d *Data, from, to int) []float64 {
+	variances := make([]float64, to-from)
 	for i := range variances {
 		variances[i] = max(0, d.kernel.Diagonal(d.inputs.Row(from+i))-o.squares.Total(from+i))
 	}
-	return means, variances, nil
+	return variances
 }

@@ -59,20 +59,36 @@ func (d *Data) PredictMany(ctx context.Context, X *kernel.Inputs, zs [][]float64
 	return means, variances, err
 }
 
-// PredictOwn is PredictMany at the data's own points of these indices, in ascending order: to the
-// same bits, and over all points in a third of the work, since v(x_s) begins with what row s of L
-// has before its diagonal,
+// OwnVariances are those of PredictMany at the data's own points of these indices, in ascending
+// order: to the same bits, and over all points in a third of the work, since v(x_s) begins with what
+// row s of L has before its diagonal,
 //
 //	L v(x_s) = (K + Λ) e_s − λ_s e_s,   so   v(x_s)_j = L_sj for j < s.
-func (d *Data) PredictOwn(ctx context.Context, own []int, zs [][]float64) (means [][]float64, variances []float64, err error) {
-	means, variances = matrix(len(zs), len(own)), make([]float64, len(own))
-	err = d.solveBlocksOwn(ctx, own, func(i int, v []float64) {
-		for r, z := range zs {
-			means[r][i] = factor.Dot(z, v)
-		}
+func (d *Data) OwnVariances(ctx context.Context, own []int) ([]float64, error) {
+	variances := make([]float64, len(own))
+	return variances, d.solveBlocksOwn(ctx, own, func(i int, v []float64) {
 		variances[i] = d.variance(d.inputs.Row(own[i]), v)
 	})
-	return means, variances, err
+}
+
+// OwnMeans returns the posterior means at the data's own points, one slice per response, whose z
+// and Weights are given. It costs O(n²) a response, without a covariance,
+//
+//	K (K + Λ)⁻¹y = y − Λ (K + Λ)⁻¹y,   y = L z,
+//
+// and agrees with Predict to rounding. It reaches checkpoints on the way; the error is that of ctx.
+func (d *Data) OwnMeans(ctx context.Context, zs, weights [][]float64) ([][]float64, error) {
+	work, means := checkpoint.NewMeter(ctx), matrix(len(zs), d.Len())
+	for i := range d.Len() {
+		row := d.factor.Row(i)[:i+1]
+		for r, z := range zs {
+			means[r][i] = factor.Dot(z[:min(len(z), len(row))], row) - d.noise[i]*weights[r][i]
+		}
+		if err := work.Spend(len(zs) * len(row)); err != nil {
+			return nil, err
+		}
+	}
+	return means, nil
 }
 
 // solveBlocksOwn calls use with v(x_own[i]) for each i in turn; v is overwritten afterwards.
@@ -130,16 +146,16 @@ func (d *Data) solveShared(ctx context.Context, X *kernel.Inputs, use func(i int
 	})
 }
 
-// MeanMany returns the posterior means, one slice per response, at the points X in O(n) a point.
-// They are k(x, X) L⁻ᵀz and agree with Predict to rounding. It reaches checkpoints on the way; the
-// error is that of ctx.
-func (d *Data) MeanMany(ctx context.Context, X *kernel.Inputs, zs [][]float64) ([][]float64, error) {
+// MeanMany returns the posterior means, one slice per response, whose Weights are given, at the
+// points X in O(n) a point. They agree with Predict to rounding. It reaches checkpoints on the way;
+// the error is that of ctx.
+func (d *Data) MeanMany(ctx context.Context, X *kernel.Inputs, weights [][]float64) ([][]float64, error) {
 	work := checkpoint.NewMeter(ctx)
 	const height = 4
-	whole := (d.Len() + 3) &^ 3 // zeros at the end change no sum, and whole lanes are summed faster
-	means, weights, rows, some := matrix(len(zs), X.Len()), matrix(len(zs), whole), matrix(height, whole), make([][]float64, len(zs))
-	for r, z := range zs {
-		copy(weights[r], d.Backward(z))
+	whole := wholeLanes(d.Len())
+	means, rows, some, cut := matrix(len(weights), X.Len()), matrix(height, whole), make([][]float64, len(weights)), make([][]float64, len(weights))
+	for r, w := range weights {
+		cut[r] = w[:whole]
 	}
 	for i := 0; i < X.Len(); i += height {
 		rows = rows[:min(height, X.Len()-i)]
@@ -149,20 +165,29 @@ func (d *Data) MeanMany(ctx context.Context, X *kernel.Inputs, zs [][]float64) (
 		for r := range some {
 			some[r] = means[r][i:]
 		}
-		factor.Products(some, rows, weights)
-		if err := work.Spend(len(rows) * (kernelWork + len(zs)) * whole); err != nil {
+		factor.Products(some, rows, cut)
+		if err := work.Spend(len(rows) * (kernelWork + len(weights)) * whole); err != nil {
 			return nil, err
 		}
 	}
 	return means, nil
 }
 
-// Backward returns L⁻ᵀz, so that the mean at x is k(x, X) L⁻ᵀz.
-func (d *Data) Backward(z []float64) []float64 {
-	weights := make([]float64, len(z))
-	d.factor.SolveUpper(weights, z)
-	return weights
+// Weights returns (K + Λ)⁻¹y = L⁻ᵀz of each z, so that the mean at x is k(x, X) (K + Λ)⁻¹y, with
+// zeros at the end that fill whole lanes. It costs O(n²) each and reaches checkpoints on the way;
+// the error is that of ctx.
+func (d *Data) Weights(ctx context.Context, zs [][]float64) ([][]float64, error) {
+	weights, solved := matrix(len(zs), wholeLanes(d.Len())), make([][]float64, len(zs))
+	for r, z := range zs {
+		copy(weights[r], z)
+		solved[r] = weights[r][:d.Len()]
+	}
+	return weights, d.factor.SolveUpperMany(ctx, solved)
 }
+
+// wholeLanes is the length from which nothing is left when sums are taken by lanes: zeros at the
+// end change no sum, and whole lanes are summed faster.
+func wholeLanes(n int) int { return (n + 3) &^ 3 }
 
 // Inclined is a posterior at some points, of which the gradients can be told.
 type Inclined struct {
@@ -236,18 +261,21 @@ func (g Gradients) Part(from, to int) Gradients {
 //
 //	∂mean/∂x = Σ_s (L⁻ᵀz)_s ∂k(x, X_s)/∂x,   ∂variance/∂x = −2 Σ_s (L⁻ᵀv(x))_s ∂k(x, X_s)/∂x
 //
-// for a stationary kernel, with which at is used up. backward holds L⁻ᵀz for each z, as long as there
-// are data, of which there must be some. Costs and error are those of InclineInto.
-func (d *Data) GradientsInto(ctx context.Context, out Gradients, X *kernel.Inputs, at Inclined, backward [][]float64) error {
+// for a stationary kernel, with which at is used up, Weights of each z, and some data. Costs and
+// error are those of InclineInto.
+func (d *Data) GradientsInto(ctx context.Context, out Gradients, X *kernel.Inputs, at Inclined, weights [][]float64) error {
 	if err := d.factor.SolveUpperMany(ctx, at.solved); err != nil {
 		return err
 	}
-	weights := append(backward[:len(backward):len(backward)], nil)
+	all, responses := make([][]float64, len(weights)+1), len(weights)
+	for r, w := range weights {
+		all[r] = w[:d.Len()]
+	}
 	for i, w := range at.solved {
-		gradients := matrix(len(weights), X.Coordinates())
-		weights[len(backward)] = w
-		d.kernel.Gradients(gradients, X.Row(i), d.inputs, weights)
-		out.Means[i], out.Variances[i] = gradients[:len(backward)], gradients[len(backward)]
+		gradients := matrix(len(all), X.Coordinates())
+		all[responses] = w
+		d.kernel.Gradients(gradients, X.Row(i), d.inputs, all)
+		out.Means[i], out.Variances[i] = gradients[:responses], gradients[responses]
 		for c := range out.Variances[i] {
 			out.Variances[i][c] *= -2
 		}
@@ -269,7 +297,7 @@ func (d *Data) Covariance(ctx context.Context, X *kernel.Inputs) ([][]float64, e
 // Solved returns v(x) = L⁻¹ k(X, x) of the M points X, a row each, with zeros at the end that fill
 // whole lanes. It costs O(n²M); checkpoints and error are those of Covariance.
 func (d *Data) Solved(ctx context.Context, X *kernel.Inputs) ([][]float64, error) {
-	solved := matrix(X.Len(), (d.Len()+3)&^3) // zeros at the end change no sum, and whole lanes are summed faster
+	solved := matrix(X.Len(), wholeLanes(d.Len()))
 	return solved, d.solveShared(ctx, X, func(i int, v []float64) { copy(solved[i], v) })
 }
 

@@ -3,6 +3,7 @@ package posterior
 import (
 	"context"
 	"slices"
+	"sync"
 
 	"headroom/internal/optimizer/cores"
 	"headroom/internal/optimizer/gp"
@@ -19,6 +20,10 @@ type Rows struct {
 	Next int         // the round of the regression's reading after them; 0 for none
 
 	waiting *Solutions // of lists, with the points that wait; nil without any
+
+	mu      sync.Mutex
+	weights [][]float64 // gp.Data.Weights of Z; nil until they are asked for
+	own     [][]float64 // gp.Data.OwnMeans; nil until they are asked for
 }
 
 // Narrow makes room for points that wait behind the readings. It goes on from a posterior of the
@@ -65,22 +70,57 @@ func (r *Rows) predict(ctx context.Context, at Points, zs [][]float64) (p Predic
 	return p, err
 }
 
-// Means are those of every function alone.
+// Means are those of every function alone; points that wait have no weight.
 func (r *Rows) Means(ctx context.Context, at Points) ([][]float64, error) {
-	read := make([][]float64, len(r.Z))
-	for n, z := range r.Z {
-		read[n] = z[:r.Read]
+	weights, err := r.Weights(ctx, nil)
+	if err != nil {
+		return nil, err
 	}
-	return means(ctx, r.Data.Prefix(r.Read), at.Inputs, read)
+	return means(ctx, r.Data.Prefix(r.Read), at.Inputs, weights)
 }
 
 // MeansBeside are the means, and v(x)ᵀv(x*) for a reference x*, nil without one.
 func (r *Rows) MeansBeside(ctx context.Context, at Points, beside *Reference) (of [][]float64, explained []float64, err error) {
-	of, err = means(ctx, r.Data, at.Inputs, r.Beside(beside))
+	weights, err := r.Weights(ctx, beside)
+	if err != nil {
+		return nil, nil, err
+	}
+	of, err = means(ctx, r.Data, at.Inputs, weights)
 	if err == nil && beside != nil {
 		of, explained = of[:len(r.Z)], of[len(r.Z)]
 	}
 	return of, explained, err
+}
+
+// Weights are gp.Data.Weights of what means are taken of beside a reference, or, for nil, without.
+func (r *Rows) Weights(ctx context.Context, beside *Reference) (weights [][]float64, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.weights == nil {
+		if r.weights, err = r.Data.Weights(ctx, r.Z); err != nil {
+			r.weights = nil
+			return nil, err
+		}
+	}
+	if beside == nil {
+		return r.weights, nil
+	}
+	of, err := r.Data.Weights(ctx, r.Beside(beside)[len(r.Z):])
+	return append(r.weights[:len(r.Z):len(r.Z)], of...), err
+}
+
+// ownMeans are the means at the points of the rows.
+func (r *Rows) ownMeans(ctx context.Context) ([][]float64, error) {
+	weights, err := r.Weights(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.own == nil {
+		r.own, err = r.Data.OwnMeans(ctx, r.Z, weights)
+	}
+	return r.own, err
 }
 
 // VariancesAfter are what the first rows alone leave of the variances, at least those of all.
@@ -100,62 +140,89 @@ func (r *Rows) Played(round int) (means []float64, variance float64) {
 	return means, r.Of.Data.AheadVariance(r.Read)
 }
 
-// PredictOwn predicts at points of which some are readings it conditions on: row n stands at point
-// of[n], or, where that is none of the points, elsewhere. For its own the rows of the factor are
-// the first part of the answer.
-func (r *Rows) PredictOwn(ctx context.Context, at Points, of []int) (Prediction, error) {
-	var rows, own, others []int
-	read := make([]bool, at.Inputs.Len())
-	for row, i := range of {
-		if 0 <= i && i < len(read) {
-			rows, own, read[i] = append(rows, row), append(own, i), true
-		}
-	}
-	elsewhere := Points{Inputs: kernel.NewInputs(at.Inputs.Coordinates())}
-	for i, there := range read {
-		if !there {
-			others = append(others, i)
-			elsewhere.Inputs.Append(at.Inputs.Row(i))
-		}
-	}
-	out := unpredicted(len(r.Z), len(read))
-	p, err := r.predictRows(ctx, rows)
-	if err != nil {
-		return out, err
-	}
-	out.put(own, p)
-	if p, err = r.Predict(ctx, elsewhere, nil); err != nil {
-		return out, err
-	}
-	out.put(others, p)
-	return out, nil
+// apart are points, by their indices, of which some are a posterior's own, those of its rows, and
+// the others elsewhere.
+type apart struct {
+	own, rows, others []int
+	elsewhere         Points
 }
 
-// predictRows predicts at the points of some rows, in ascending order, by what is kept of them
+// apart tells the points that are its own, row n standing at point of[n], from the others.
+func (r *Rows) apart(at Points, of []int) apart {
+	points, read := apart{elsewhere: Points{Inputs: kernel.NewInputs(at.Inputs.Coordinates())}}, make([]bool, at.Inputs.Len())
+	for row, i := range of {
+		if 0 <= i && i < len(read) {
+			points.own, points.rows, read[i] = append(points.own, i), append(points.rows, row), true
+		}
+	}
+	for i, there := range read {
+		if !there {
+			points.others = append(points.others, i)
+			points.elsewhere.Inputs.Append(at.Inputs.Row(i))
+		}
+	}
+	return points
+}
+
+// MeansOf are the means at points of which some are readings it conditions on: row n stands at
+// point of[n], or, where that is none of the points, elsewhere. At its own they cost O(n²) together.
+func (r *Rows) MeansOf(ctx context.Context, at Points, of []int) ([][]float64, error) {
+	points := r.apart(at, of)
+	own, err := r.ownMeans(ctx)
+	if err != nil {
+		return nil, err
+	}
+	elsewhere, err := r.Means(ctx, points.elsewhere)
+	if err != nil {
+		return nil, err
+	}
+	out := unpredicted(len(r.Z), at.Inputs.Len())
+	for n, means := range out.Means {
+		put(means, points.own, pick(own[n], points.rows))
+		put(means, points.others, elsewhere[n])
+	}
+	return out.Means, nil
+}
+
+// PredictOf predicts at points as MeansOf takes them. For its own the rows of the factor are the
+// first part of the variances.
+func (r *Rows) PredictOf(ctx context.Context, at Points, of []int) (p Prediction, err error) {
+	points := r.apart(at, of)
+	if p.Means, err = r.MeansOf(ctx, at, of); err != nil {
+		return p, err
+	}
+	own, err := r.ownVariances(ctx, points.rows)
+	if err != nil {
+		return p, err
+	}
+	elsewhere, err := r.predict(ctx, points.elsewhere, nil)
+	p.Variances = make([]float64, at.Inputs.Len())
+	put(p.Variances, points.own, own)
+	put(p.Variances, points.others, elsewhere.Variances)
+	return p, err
+}
+
+// ownVariances are those at the points of some rows, in ascending order, by what is kept of them
 // where that is not too much.
-func (r *Rows) predictRows(ctx context.Context, rows []int) (Prediction, error) {
+func (r *Rows) ownVariances(ctx context.Context, rows []int) ([]float64, error) {
 	n := r.Data.Len()
 	if len(rows) == 0 || r.Of == nil || r.waiting != nil || !KeepsOwn(n) {
-		return onAllCores(len(rows), solving(r.Data), len(r.Z), func(from, to int) ([][]float64, []float64, error) {
-			return r.Data.PredictOwn(ctx, rows[from:to], r.Z)
+		p, err := onAllCores(len(rows), solving(r.Data), 0, func(from, to int) ([][]float64, []float64, error) {
+			variances, err := r.Data.OwnVariances(ctx, rows[from:to])
+			return nil, variances, err
 		})
+		return p.Variances, err
 	}
 	own, err := r.Of.Kept.ofOwn(ctx, r.Data)
 	if err != nil {
-		return Prediction{}, err
+		return nil, err
 	}
-	out, first := unpredicted(len(r.Z), len(rows)), rows[0]
-	means, variances, err := own.Predict(ctx, r.Data, first, rows[len(rows)-1]+1, r.Z)
-	if err != nil {
-		return out, err
-	}
+	first := rows[0]
+	variances, all := make([]float64, len(rows)), own.Variances(r.Data, first, rows[len(rows)-1]+1)
 	for i, row := range rows {
-		out.Variances[i] = variances[row-first]
-		for n := range means {
-			out.Means[n][i] = means[n][row-first]
-		}
+		variances[i] = all[row-first]
 	}
-	return out, nil
+	return variances, nil
 }
 
 // Covariance is the joint covariance at points, its lower triangle.
@@ -210,9 +277,9 @@ func predictMany(ctx context.Context, d *gp.Data, at *kernel.Inputs, zs [][]floa
 	return onAllCores(at.Len(), solving(d), len(zs), func(from, to int) ([][]float64, []float64, error) { return d.PredictMany(ctx, at.Slice(from, to), zs) })
 }
 
-func means(ctx context.Context, d *gp.Data, at *kernel.Inputs, zs [][]float64) ([][]float64, error) {
-	p, err := onAllCores(at.Len(), kernelWork*d.Len(), len(zs), func(from, to int) ([][]float64, []float64, error) {
-		some, err := d.MeanMany(ctx, at.Slice(from, to), zs)
+func means(ctx context.Context, d *gp.Data, at *kernel.Inputs, weights [][]float64) ([][]float64, error) {
+	p, err := onAllCores(at.Len(), kernelWork*d.Len(), len(weights), func(from, to int) ([][]float64, []float64, error) {
+		some, err := d.MeanMany(ctx, at.Slice(from, to), weights)
 		return some, nil, err
 	})
 	return p.Means, err
@@ -255,12 +322,9 @@ func unpredicted(functions, points int) Prediction {
 	return p
 }
 
-// put takes over what was predicted at the points with these indices.
-func (p Prediction) put(indices []int, at Prediction) {
+// put writes values to those with these indices.
+func put(to []float64, indices []int, values []float64) {
 	for n, i := range indices {
-		p.Variances[i] = at.Variances[n]
-		for r := range p.Means {
-			p.Means[r][i] = at.Means[r][n]
-		}
+		to[i] = values[n]
 	}
 }

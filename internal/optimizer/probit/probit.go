@@ -31,7 +31,7 @@ type Model struct {
 	data     *gp.Data
 	mean     float64 // m
 	z        []float64
-	backward []float64 // L⁻ᵀz
+	weights  [][]float64 // of z alone, see gp.Data.Weights
 	evidence float64
 }
 
@@ -65,7 +65,7 @@ func Fit(ctx context.Context, k *kernel.Function, inputs [][]float64, yes []bool
 		if err := model.regress(ctx, k, inputs, yes, now); err != nil {
 			return nil, err
 		}
-		next := now.towards(model.backward, covariances, yes, m)
+		next := now.towards(model.weights[0], covariances, yes, m)
 		gain := next.value - now.value
 		if gain > 0 {
 			now = next
@@ -130,8 +130,9 @@ func (model *Model) regress(ctx context.Context, k *kernel.Function, inputs [][]
 		return err
 	}
 	model.z = model.data.Whiten(nil, responses)
-	model.backward = model.data.Backward(model.z)
-	return nil
+	var err error
+	model.weights, err = model.data.Weights(ctx, [][]float64{model.z})
+	return err
 }
 
 func signed(v float64, yes bool) float64 {
@@ -165,7 +166,7 @@ func (model *Model) Gradients(ctx context.Context, X *kernel.Inputs) (means, var
 	if err := model.data.InclineInto(ctx, at, X, nil); err != nil {
 		return nil, nil, err
 	}
-	err = model.data.GradientsInto(ctx, by, X, at, [][]float64{model.backward})
+	err = model.data.GradientsInto(ctx, by, X, at, model.weights)
 	for _, mean := range by.Means {
 		means = append(means, mean[0])
 	}

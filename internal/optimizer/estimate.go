@@ -126,18 +126,21 @@ func (v *view) meansOf(ctx context.Context, rounds []int) ([]policy.Estimate, er
 		if _, again := first[place]; !again {
 			first[place] = i
 		}
-		v.repeat(out, i, out, first[place])
+		v.repeat(out, i, first[place])
 	}
 	return out, nil
 }
 
-// repeat has the i-th of some places be expected what the one that is the same as it, number first,
-// is: what is summed in another order differs by rounding, which must not choose between
-// replicates.
-func (v *view) repeat(to []policy.Estimate, i int, of []policy.Estimate, first int) {
+// repeat has estimates at place i be those at the first place that is the same: what is summed in
+// another order differs by rounding, which must not choose between replicates.
+func (v *view) repeat(estimates []policy.Estimate, i, first int) {
 	for k := range v.targets {
-		if v.sourceOf[k] >= 0 {
-			to[k].Mean[i] = of[k].Mean[first]
+		if v.sourceOf[k] < 0 {
+			continue
+		}
+		e := estimates[k]
+		if e.Mean[i] = e.Mean[first]; e.SD != nil {
+			e.SD[i] = e.SD[first]
 		}
 	}
 }

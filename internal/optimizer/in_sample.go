@@ -2,45 +2,48 @@ package optimizer
 
 import (
 	"context"
-	"sync"
 
-	"headroom/internal/optimizer/checkpoint"
 	"headroom/internal/optimizer/cores"
 	"headroom/internal/optimizer/policy"
 	"headroom/internal/optimizer/posterior"
 )
 
-// predictedAtOnce is the posteriors of how many rounds are worked out together: a factor that does
-// not fit into the processor's cache is passed over once for all of them.
-const predictedAtOnce = 384
-
-// inSample is how far the in-sample predictions have come: the posteriors shown, at the points of
-// the first rounds, per target.
-type inSample struct {
-	mu        sync.Mutex
-	rounds    int
-	estimates []policy.Estimate
+// inSample returns the posteriors shown, at the points of all rounds, per target. The error is that
+// of ctx.
+func (s *shown) inSample(ctx context.Context) ([]policy.Estimate, error) {
+	return s.lookedBack.Get(ctx, s.lookBack)
 }
 
-// inSample returns the posteriors shown, at the points of all rounds. The error is that of ctx,
-// later calls going on from there.
-func (s *shown) inSample(ctx context.Context) ([]policy.Estimate, error) {
-	n := len(s.history.Rounds)
-	for {
-		from, estimates := s.soFar.known(len(s.targets))
-		if from == n {
-			return estimates, nil
-		}
-		until := min(n, from+predictedAtOnce)
-		further, err := s.predictRounds(ctx, from, until, estimates)
-		if err != nil {
-			return nil, err
-		}
-		s.soFar.add(from, until, further)
-		if err := checkpoint.Reach(ctx); err != nil {
-			return nil, err
-		}
+func (s *shown) lookBack(ctx context.Context) ([]policy.Estimate, error) {
+	var at []Place
+	for t := range s.history.Rounds {
+		at = append(at, s.placeOf(t+1))
 	}
+	out, points := s.givenEstimates(at, nil), s.seen(at)
+	err := s.eachSource(func(i int) error {
+		src := &s.sources[i]
+		p, err := src.predictRounds(ctx, points[i])
+		if err == nil {
+			s.take(src, p, out)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	for i := range at {
+		s.repeat(out, i, s.firstAt(i+1)-1)
+	}
+	return out, nil
+}
+
+// predictRounds is what a source predicts at the points of all rounds.
+func (src *source) predictRounds(ctx context.Context, at posterior.Points) (posterior.Prediction, error) {
+	rows, ok := src.Posterior.(*posterior.Rows)
+	if !ok || rows.Of == nil {
+		return src.Predict(ctx, at, nil)
+	}
+	return rows.PredictOf(ctx, at, src.among(func(round int) int { return round - 1 }))
 }
 
 // inSampleOf is estimate at the points of these rounds, to the same bits, by what is known of all.
@@ -63,69 +66,6 @@ func (s *shown) inSampleOf(ctx context.Context, rounds []int, known func(j, i in
 		}
 	}
 	return out, nil
-}
-
-// known are the posteriors of the rounds looked at.
-func (l *inSample) known(targets int) (rounds int, estimates []policy.Estimate) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.estimates == nil {
-		l.estimates = make([]policy.Estimate, targets)
-	}
-	return l.rounds, l.estimates
-}
-
-// add keeps the posteriors of the rounds from+1 to until, unless somebody else was first.
-func (l *inSample) add(from, until int, further []policy.Estimate) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.rounds != from {
-		return
-	}
-	longer := make([]policy.Estimate, len(further))
-	for k, e := range further {
-		longer[k] = policy.Estimate{Mean: append(l.estimates[k].Mean, e.Mean...), SD: append(l.estimates[k].SD, e.SD...)}
-	}
-	l.rounds, l.estimates = until, longer
-}
-
-// predictRounds returns the posteriors shown at the points of the rounds from+1 to until; those of the
-// rounds before are known.
-func (s *shown) predictRounds(ctx context.Context, from, until int, known []policy.Estimate) ([]policy.Estimate, error) {
-	at := make([]Place, 0, until-from)
-	for t := from + 1; t <= until; t++ {
-		at = append(at, s.placeOf(t))
-	}
-	out := s.givenEstimates(at, nil)
-	err := s.eachSource(func(i int) error {
-		src := &s.sources[i]
-		p, err := s.predictRows(ctx, src, from, s.points(src.kernel, at))
-		if err == nil {
-			s.take(src, p, out)
-		}
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	for i := range at {
-		switch first := s.firstAt(from + i + 1); {
-		case first <= from:
-			s.repeat(out, i, known, first-1)
-		default:
-			s.repeat(out, i, out, first-1-from)
-		}
-	}
-	return out, nil
-}
-
-// predictRows is what a source predicts at the points of the rounds from+1 on.
-func (s *shown) predictRows(ctx context.Context, src *source, from int, at posterior.Points) (posterior.Prediction, error) {
-	rows, ok := src.Posterior.(*posterior.Rows)
-	if !ok || rows.Of == nil {
-		return src.Predict(ctx, at, nil)
-	}
-	return rows.PredictOf(ctx, at, src.among(func(round int) int { return round - from - 1 }))
 }
 
 // expectedExcess returns E[g_j⁺(x_s)] of round s = i+1 under the posterior shown, whose estimates

@@ -163,7 +163,7 @@ func TestTooLargeModelsAreRefused(t *testing.T) {
 	t.Parallel()
 	cfg, h := longHistory(t, 100, 1)
 	bytes := func(n int64) int64 { return 4 * n * (n + 1) }
-	need := bytes(48) + 3*2*bytes(99) // one before the fit, and now three with as much for their own points
+	need := bytes(48) + 3*bytes(99) // one before the fit, and now three
 	s, err := ReplayWithin(background, cfg, &History{Rounds: h.Rounds[:99], Fits: h.Fits}, Resources{Room: need})
 	if err != nil {
 		t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 
+	"headroom/internal/optimizer/checkpoint"
 	"headroom/internal/optimizer/policy"
 	"headroom/internal/optimizer/warp"
 )
@@ -179,7 +180,7 @@ func (s *shown) expectedReward(mean, sd float64) float64 {
 // shown is what is told of the posterior: from arrived data in the window, nothing else.
 type shown struct {
 	*view
-	soFar inSample
+	lookedBack checkpoint.Once[[]policy.Estimate] // see inSample
 
 	expecting    sync.Once
 	rewards      []float64 // see expectedRewards

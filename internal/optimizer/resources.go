@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"headroom/internal/optimizer/gp"
-	"headroom/internal/optimizer/posterior"
 )
 
 // Resources are what a replay has to work with. None of them changes a bit of what comes of it.
@@ -41,21 +40,17 @@ func (e *TooLarge) Error() string {
 	return fmt.Sprintf("%d regressions of up to %d readings take %d bytes, and there are %d", e.Regressions, e.Readings, e.Bytes, e.Room)
 }
 
-// checkRoom refuses a model that would take more memory than it may, before any of it is worked out: a
-// triangle of rows for each regression, and of the present ones another for their own points.
+// checkRoom refuses a model that would take more memory than it may, before any of it is worked
+// out: a triangle of rows for each regression.
 func (s *evidence) checkRoom() error {
 	need := TooLarge{Room: s.room}
-	for i, regime := range s.regimes {
+	for _, regime := range s.regimes {
 		for _, g := range slices.Concat(regime.groups, regime.own) {
 			n := len(g.order)
 			if s.inSequence(regime, n) {
 				continue
 			}
-			triangle := 4 * int64(n) * int64(n+1)
-			need.Readings, need.Regressions, need.Bytes = max(need.Readings, n), need.Regressions+1, need.Bytes+triangle
-			if i == len(s.regimes)-1 && posterior.KeepsOwn(n) {
-				need.Bytes += triangle
-			}
+			need.Readings, need.Regressions, need.Bytes = max(need.Readings, n), need.Regressions+1, need.Bytes+4*int64(n)*int64(n+1)
 		}
 	}
 	if need.Bytes > need.Room {

@@ -3,6 +3,8 @@ package optimizer
 import (
 	"context"
 	"math"
+
+	"headroom/internal/optimizer/policy"
 )
 
 // Undecided is a point of which it is not known enough that it is within every limit: what is
@@ -36,32 +38,32 @@ func (s *shown) Undecided(ctx context.Context) (Undecided, error) {
 	best, found := math.Inf(-1), Undecided{}
 	if recommended > 0 {
 		best = rewards[recommended-1]
-		found = Undecided{Round: recommended, Chance: s.chanceAfter(recommended, 0, false)}
+		found = Undecided{Round: recommended, Chance: s.chanceAfter(estimates, recommended, 0, false)}
 	}
 	if recommended == 0 || found.Chance >= safeEnough {
 		found = Undecided{}
 		for _, n := range s.told(s.cfg.Objective.Metric) {
-			chance := s.chanceAfter(n, 0, false)
-			if rewards[n-1] > best && chance < safeEnough && s.chanceAfter(n, 0, true) > 0 {
+			chance := s.chanceAfter(estimates, n, 0, false)
+			if rewards[n-1] > best && chance < safeEnough && s.chanceAfter(estimates, n, 0, true) > 0 {
 				best, found = rewards[n-1], Undecided{Round: n, Chance: chance}
 			}
 		}
 	}
 	if found.Round > 0 {
-		found.Readings = s.readingsToTell(found.Round)
+		found.Readings = s.readingsToTell(estimates, found.Round)
 	}
 	return found, nil
 }
 
 // readingsToTell is the least number of further readings after which the point of a round would be
 // safe enough, 0 if there is none.
-func (s *shown) readingsToTell(round int) int {
+func (s *shown) readingsToTell(estimates []policy.Estimate, round int) int {
 	low, high := 0, mostReadings
-	if s.chanceAfter(round, high, false) < safeEnough {
+	if s.chanceAfter(estimates, round, high, false) < safeEnough {
 		return 0
 	}
 	for high-low > 1 {
-		if middle := (low + high) / 2; s.chanceAfter(round, middle, false) >= safeEnough {
+		if middle := (low + high) / 2; s.chanceAfter(estimates, round, middle, false) >= safeEnough {
 			high = middle
 		} else {
 			low = middle
@@ -73,7 +75,7 @@ func (s *shown) readingsToTell(round int) int {
 // chanceAfter is the feasibility probability at the point of a round after n more readings of every
 // metric there that leave the means as they are: each cost's variance σ² becomes 1/(1/σ² + n/λ).
 // With sure, the means count as the truth.
-func (s *shown) chanceAfter(round, n int, sure bool) float64 {
+func (s *shown) chanceAfter(estimates []policy.Estimate, round, n int, sure bool) float64 {
 	chance := 1.0
 	for j, c := range s.cfg.Costs {
 		if c.Knowledge == Given {
@@ -82,7 +84,7 @@ func (s *shown) chanceAfter(round, n int, sure bool) float64 {
 			}
 			continue
 		}
-		m, e := s.model(c.Metric), s.soFar.estimates[1+j]
+		m, e := s.model(c.Metric), estimates[1+j]
 		mean, variance := e.Mean[round-1]-s.regime.transforms[1+j].margin, e.SD[round-1]*e.SD[round-1]
 		if variance > 0 && !sure {
 			variance = 1 / (1/variance + float64(n)/m.noise.at(s.placeOf(round), m.lambda))

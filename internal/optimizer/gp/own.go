@@ -2,109 +2,72 @@ package gp
 
 import (
 	"context"
+	"slices"
 
 	"headroom/internal/optimizer/checkpoint"
 	"headroom/internal/optimizer/cores"
-	"headroom/internal/optimizer/factor"
 )
 
-// Own keeps the solutions v(x_i) at the data's own points, so that the variances there cost O(n²)
-// after a reading instead of O(n³), to the same bits. What row i of L has before its diagonal
-// begins v(x_i) (see OwnVariances), so that only v_s(x_i) with s ≥ i is kept: 4n² bytes. Own is
-// immutable; what is made from it shares its rows. The zero value is that of no data.
-type Own struct {
-	rows    [][]float64  // row s holds v_s of the points 0 to s
-	squares *factor.Sums // Σ_s v_s², per point; nil until they are wanted
-}
+// Own are the latent variances at the data's own points, which cost O(n²) after a reading and n
+// numbers to keep. With a_i = k(x_i, x_i) − Σ_{s<i} L_is², what the points before leave there,
+//
+//	v(x_i) = Lᵀe_i − λ_i L⁻¹e_i,   so   variance(x_i) = λ_i a_i/L_ii² − Σ_{s>i} (λ_i (L⁻¹)_si)²,
+//
+// of which each row of L⁻¹ takes a term from those before it. Own is immutable. The zero value is
+// that of no data.
+type Own struct{ variances []float64 }
 
 // Len is the number n of data.
-func (o *Own) Len() int { return len(o.rows) }
+func (o *Own) Len() int { return len(o.variances) }
 
-// Prefix returns the solutions for the first n data at their own points.
-func (o *Own) Prefix(n int) *Own {
-	if n == o.Len() {
-		return o
-	}
-	return &Own{rows: o.rows[:n:n]}
-}
+// Variance returns the latent variance at point i of the data that o was made for. It agrees with
+// Predict to rounding, and never rises.
+func (o *Own) Variance(i int) float64 { return max(0, o.variances[i]) }
 
-// Extend returns the solutions for d, o being those of a prefix of d. It costs O(n²) a row and
-// reaches checkpoints on the way; the error is that of ctx.
+// Extend returns the variances for d, o being those of the first points of d, to the same bits
+// however many there were. It costs O(n²) a point and reaches checkpoints on the way; the error is
+// that of ctx.
 func (o *Own) Extend(ctx context.Context, d *Data) (*Own, error) {
-	known := o.Len()
-	grown := &Own{rows: o.rows[:known:known]}
-	if o.squares != nil {
-		grown.squares = o.squares.Clone()
+	grown, n := &Own{slices.Grow(slices.Clone(o.variances), d.Len()-o.Len())}, d.Len()
+	for s := o.Len(); s < n; s++ {
+		L := d.factor.Row(s)[s]
+		grown.variances = append(grown.variances, d.noise[s]*d.AheadVariance(s)/(L*L))
 	}
-	if missing := d.Len() - known; missing > max(fewRows, known/8) {
-		rows, err := solveOwn(ctx, d, known)
-		if err != nil {
+	work, rows := checkpoint.NewMeter(ctx), matrix(min(n-o.Len(), blockPoints), n)
+	for first := o.Len(); first < n; first += blockPoints {
+		last := min(n, first+blockPoints)
+		some := rows[:last-first]
+		if err := d.inverse(ctx, some, first); err != nil {
 			return nil, err
 		}
-		grown.rows = append(grown.rows, rows...)
-	}
-	work := checkpoint.NewMeter(ctx)
-	for s := grown.Len(); s < d.Len(); s++ {
-		grown.rows = append(grown.rows, grown.row(d, s))
-		if err := work.Spend((s + kernelWork) * s); err != nil {
+		for r, row := range some {
+			grown.narrow(d.noise, row[:first+r])
+		}
+		if err := work.Spend(len(some) * last); err != nil {
 			return nil, err
 		}
 	}
-	grown.addSquares(d, known)
 	return grown, nil
 }
 
-// row is v_s of the points 0 to s, (k(x_s, x_i) − Σ_{r<s} L_sr v_r(x_i))/L_ss.
-func (o *Own) row(d *Data, s int) []float64 {
-	v, L, sums := make([]float64, s+1), d.factor.Row(s), factor.NewSums(s+1)
-	d.kernel.Row(v, d.inputs.Row(s), d.inputs.Prefix(s+1))
-	for i := range v {
-		sums.Begin(i, L[:i], d.factor.Row(i))
+// narrow takes off what one row of L⁻¹, up to its diagonal, does.
+func (o *Own) narrow(noise, row []float64) {
+	for i, x := range row {
+		o.variances[i] -= (noise[i] * x) * (noise[i] * x)
 	}
-	for r, row := range o.rows {
-		sums.Add(L[r], row)
-	}
-	for i := range v {
-		v[i] = (v[i] - sums.Total(i)) / L[s]
-	}
-	return v
 }
 
-// solveOwn works out the rows from known on, for many points at a time on all cores.
-func solveOwn(ctx context.Context, d *Data, known int) ([][]float64, error) {
-	rows := factor.Triangle(known, d.Len()-known)
-	own := make([]int, d.Len())
-	for i := range own {
-		own[i] = i
+// inverse writes rows first, first + 1, … of L⁻¹, each L⁻ᵀe_s up to its diagonal and 0 behind.
+func (d *Data) inverse(ctx context.Context, rows [][]float64, first int) error {
+	for r, row := range rows {
+		clear(row)
+		row[first+r] = 1
 	}
-	return rows, cores.Stretches(len(own), func(from, to int) error {
-		return d.solveBlocksOwn(ctx, own[from:to], func(n int, v []float64) {
-			i := from + n
-			for s := max(known, i); s < len(v); s++ {
-				rows[s-known][i] = v[s]
-			}
-		})
+	return cores.Stretches(len(rows), func(from, to int) error {
+		cut := make([][]float64, to-from)
+		for r := range cut {
+			cut[r] = rows[from+r][:first+to]
+		}
+		return d.factor.SolveUpperMany(ctx, cut)
 	})
-}
-
-// addSquares adds the squares of the rows from known on, or of all where none were added yet.
-func (o *Own) addSquares(d *Data, known int) {
-	if o.squares == nil {
-		o.squares, known = factor.NewSums(0), 0
-	}
-	for s := known; s < o.Len(); s++ {
-		L := d.factor.Row(s)
-		o.squares.Append(L, L)
-		o.squares.AddSquares(o.rows[s])
-	}
-}
-
-// Variances returns the latent variances at the data's own points from to to−1, to the same bits as
-// OwnVariances of the data that o was made for.
-func (o *Own) Variances(d *Data, from, to int) []float64 {
-	variances := make([]float64, to-from)
-	for i := range variances {
-		variances[i] = max(0, d.kernel.Diagonal(d.inputs.Row(from+i))-o.squares.Total(from+i))
-	}
-	return variances
 }

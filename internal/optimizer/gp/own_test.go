@@ -1,7 +1,7 @@
 package gp_test
 
 import (
-	"slices"
+	"math"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -9,33 +9,61 @@ import (
 	"headroom/internal/optimizer/gp"
 )
 
-// TestOwnIsPredictMany grows the solutions at the data's own points in random steps, forgets some
-// and grows again; they must predict to the same bits as what knows nothing of it, at any stretch
-// of the points.
+// TestOwnIsPredictMany grows the variances at the data's own points in random steps: they must be
+// those of what knows nothing of it to rounding, those of all points at once to the bit, and never
+// rise.
 func TestOwnIsPredictMany(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawScene(t, 1e-3)
 		d := s.data(t)
-		own := new(gp.Own)
-		var err error
-		for _, n := range []int{rapid.IntRange(0, d.Len()).Draw(t, "first"), rapid.IntRange(0, d.Len()).Draw(t, "then"), d.Len()} {
-			if own, err = own.Prefix(min(n, own.Len())).Extend(t.Context(), d.Prefix(n)); err != nil {
-				t.Fatal(err)
-			}
-			if own.Len() != n {
-				t.Fatalf("%d of %d data", own.Len(), n)
-			}
-			if n == 0 {
-				continue
-			}
-			from := rapid.IntRange(0, n-1).Draw(t, "from")
-			to := rapid.IntRange(from+1, n).Draw(t, "to")
-			data := d.Prefix(n)
-			_, want := predictMany(t, data, data.Inputs().Slice(from, to), nil)
-			if !slices.Equal(own.Variances(data, from, to), want) {
-				t.Fatalf("from %d to %d of %d data their own points differ", from, to, n)
+		grown := new(gp.Own)
+		for n := 0; n < d.Len(); {
+			n = min(d.Len(), n+rapid.IntRange(1, 120).Draw(t, "more"))
+			before, data := grown, d.Prefix(n)
+			grown = ownOf(t, before, data)
+			fresh := ownOf(t, new(gp.Own), data)
+			_, want := predictMany(t, data, data.Inputs(), nil)
+			for i := range n {
+				is := grown.Variance(i)
+				if is != fresh.Variance(i) || math.Abs(is-want[i]) > 1e-9 {
+					t.Fatalf("variance of point %d of %d: %v grown, %v at once, want %v", i, n, is, fresh.Variance(i), want[i])
+				}
+				if i < before.Len() && is > before.Variance(i) {
+					t.Fatalf("the variance of point %d rises from %v to %v", i, before.Variance(i), is)
+				}
 			}
 		}
 	})
+}
+
+// TestOwnKnowsNoScale: beside readings of hardly any noise there is one of so much that it tells
+// nothing: its point's variance is what the others leave.
+func TestOwnKnowsNoScale(t *testing.T) {
+	t.Parallel()
+	d, _, _ := laboratory(t, 40, 1)
+	for _, noise := range []float64{1e-6, 1e6, 1e16} {
+		data := d.Clone()
+		x := []float64{0.123, 0.456}
+		_, before := data.Predict(x)
+		if err := data.Append(x, noise); err != nil {
+			t.Fatal(err)
+		}
+		if err := data.Append([]float64{0.9, 0.1}, 1e-6); err != nil {
+			t.Fatal(err)
+		}
+		_, want := data.Predict(x)
+		if is := ownOf(t, new(gp.Own), data).Variance(40); math.Abs(is-want) > 1e-9*before {
+			t.Errorf("with noise %g the variance is %v, want %v", noise, is, want)
+		}
+	}
+}
+
+func ownOf(t tester, o *gp.Own, d *gp.Data) *gp.Own {
+	t.Helper()
+	grown, err := o.Extend(t.Context(), d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return grown
 }

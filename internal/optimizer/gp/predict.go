@@ -59,18 +59,6 @@ func (d *Data) PredictMany(ctx context.Context, X *kernel.Inputs, zs [][]float64
 	return means, variances, err
 }
 
-// OwnVariances are those of PredictMany at the data's own points of these indices, in ascending
-// order: to the same bits, and over all points in a third of the work, since v(x_s) begins with what
-// row s of L has before its diagonal,
-//
-//	L v(x_s) = (K + Λ) e_s − λ_s e_s,   so   v(x_s)_j = L_sj for j < s.
-func (d *Data) OwnVariances(ctx context.Context, own []int) ([]float64, error) {
-	variances := make([]float64, len(own))
-	return variances, d.solveBlocksOwn(ctx, own, func(i int, v []float64) {
-		variances[i] = d.variance(d.inputs.Row(own[i]), v)
-	})
-}
-
 // OwnMeans returns the posterior means at the data's own points, one slice per response, whose z
 // and Weights are given. It costs O(n²) a response, without a covariance,
 //
@@ -89,31 +77,6 @@ func (d *Data) OwnMeans(ctx context.Context, zs, weights [][]float64) ([][]float
 		}
 	}
 	return means, nil
-}
-
-// solveBlocksOwn calls use with v(x_own[i]) for each i in turn; v is overwritten afterwards.
-func (d *Data) solveBlocksOwn(ctx context.Context, own []int, use func(i int, v []float64)) error {
-	work := checkpoint.NewMeter(ctx)
-	block := matrix(min(blockPoints, len(own)), d.Len())
-	for first := 0; first < len(own); first += blockPoints {
-		points := own[first:min(len(own), first+blockPoints)]
-		block = block[:len(points)]
-		from := points[0]
-		for i, v := range block {
-			copy(v, d.factor.Row(points[i])[:from])
-			d.kernel.Row(v[from:], d.inputs.Row(points[i]), d.inputs.Slice(from, d.Len()))
-			if err := work.Spend(kernelWork * (d.Len() - from)); err != nil {
-				return err
-			}
-		}
-		if err := d.factor.SolveLowerManyFrom(ctx, block, from); err != nil {
-			return err
-		}
-		for i, v := range block {
-			use(first+i, v)
-		}
-	}
-	return nil
 }
 
 // solveBlocks calls use with v(X_i) for each point in turn; v is overwritten afterwards.

@@ -9,6 +9,7 @@ package posterior
 import (
 	"context"
 
+	"headroom/internal/optimizer/checkpoint"
 	"headroom/internal/optimizer/gp"
 	"headroom/internal/optimizer/kernel"
 )
@@ -54,19 +55,13 @@ type Reference struct {
 	Inputs *kernel.Inputs // of it alone
 	arm    int
 	solved []float64 // v(x*) = L⁻¹k(X, x*), so that the covariance of f(x) and f(x*) is k(x, x*) − v(x)ᵀv(x*); nil without rows
+
+	weights checkpoint.Once[[][]float64] // gp.Data.Weights of v(x*)
 }
 
 // MostKept is how many numbers are kept at most of a list's solutions, or of the posterior over all
 // candidates: 64 MB. Beyond it the points are solved for each time.
 const MostKept = 8 << 20
-
-// mostOwn is how many numbers are kept at most of the solutions at the readings' own points: 128 MB,
-// those of 5,792 readings.
-const mostOwn = 16 << 20
-
-// KeepsOwn tells whether the solutions at the points of n readings themselves are kept, as many
-// numbers as the factor of those rows has. Beyond it they are solved for each time, in O(n³).
-func KeepsOwn(n int) bool { return n*(n+1)/2 <= mostOwn }
 
 // Regression is all rows of the readings that a posterior conditions on the first of, and what is
 // kept of lists of points there.

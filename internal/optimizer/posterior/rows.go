@@ -3,8 +3,8 @@ package posterior
 import (
 	"context"
 	"slices"
-	"sync"
 
+	"headroom/internal/optimizer/checkpoint"
 	"headroom/internal/optimizer/cores"
 	"headroom/internal/optimizer/gp"
 	"headroom/internal/optimizer/kernel"
@@ -21,9 +21,8 @@ type Rows struct {
 
 	waiting *Solutions // of lists, with the points that wait; nil without any
 
-	mu      sync.Mutex
-	weights [][]float64 // gp.Data.Weights of Z; nil until they are asked for
-	own     [][]float64 // gp.Data.OwnMeans; nil until they are asked for
+	weights checkpoint.Once[[][]float64] // gp.Data.Weights of Z
+	own     checkpoint.Once[[][]float64] // gp.Data.OwnMeans
 }
 
 // Narrow makes room for points that wait behind the readings. It goes on from a posterior of the
@@ -93,34 +92,26 @@ func (r *Rows) MeansBeside(ctx context.Context, at Points, beside *Reference) (o
 }
 
 // Weights are gp.Data.Weights of what means are taken of beside a reference, or, for nil, without.
-func (r *Rows) Weights(ctx context.Context, beside *Reference) (weights [][]float64, err error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.weights == nil {
-		if r.weights, err = r.Data.Weights(ctx, r.Z); err != nil {
-			r.weights = nil
-			return nil, err
-		}
+func (r *Rows) Weights(ctx context.Context, beside *Reference) ([][]float64, error) {
+	weights, err := r.weights.Get(ctx, func(ctx context.Context) ([][]float64, error) { return r.Data.Weights(ctx, r.Z) })
+	if err != nil || beside == nil {
+		return weights, err
 	}
-	if beside == nil {
-		return r.weights, nil
-	}
-	of, err := r.Data.Weights(ctx, r.Beside(beside)[len(r.Z):])
-	return append(r.weights[:len(r.Z):len(r.Z)], of...), err
+	of, err := beside.weights.Get(ctx, func(ctx context.Context) ([][]float64, error) {
+		return r.Data.Weights(ctx, r.Beside(beside)[len(r.Z):])
+	})
+	return append(weights[:len(r.Z):len(r.Z)], of...), err
 }
 
 // ownMeans are the means at the points of the rows.
 func (r *Rows) ownMeans(ctx context.Context) ([][]float64, error) {
-	weights, err := r.Weights(ctx, nil)
-	if err != nil {
-		return nil, err
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.own == nil {
-		r.own, err = r.Data.OwnMeans(ctx, r.Z, weights)
-	}
-	return r.own, err
+	return r.own.Get(ctx, func(ctx context.Context) ([][]float64, error) {
+		weights, err := r.Weights(ctx, nil)
+		if err != nil {
+			return nil, err
+		}
+		return r.Data.OwnMeans(ctx, r.Z, weights)
+	})
 }
 
 // VariancesAfter are what the first rows alone leave of the variances, at least those of all.
@@ -184,45 +175,32 @@ func (r *Rows) MeansOf(ctx context.Context, at Points, of []int) ([][]float64, e
 	return out.Means, nil
 }
 
-// PredictOf predicts at points as MeansOf takes them. For its own the rows of the factor are the
-// first part of the variances.
+// PredictOf predicts at points as MeansOf takes them. At its own, variances too cost O(n²) together
+// after a reading.
 func (r *Rows) PredictOf(ctx context.Context, at Points, of []int) (p Prediction, err error) {
 	points := r.apart(at, of)
 	if p.Means, err = r.MeansOf(ctx, at, of); err != nil {
 		return p, err
 	}
-	own, err := r.ownVariances(ctx, points.rows)
+	own, err := r.ownVariances(ctx)
 	if err != nil {
 		return p, err
 	}
 	elsewhere, err := r.predict(ctx, points.elsewhere, nil)
 	p.Variances = make([]float64, at.Inputs.Len())
-	put(p.Variances, points.own, own)
+	for n, i := range points.own {
+		p.Variances[i] = own.Variance(points.rows[n])
+	}
 	put(p.Variances, points.others, elsewhere.Variances)
 	return p, err
 }
 
-// ownVariances are those at the points of some rows, in ascending order, by what is kept of them
-// where that is not too much.
-func (r *Rows) ownVariances(ctx context.Context, rows []int) ([]float64, error) {
-	n := r.Data.Len()
-	if len(rows) == 0 || r.Of == nil || r.waiting != nil || !KeepsOwn(n) {
-		p, err := onAllCores(len(rows), solving(r.Data), 0, func(from, to int) ([][]float64, []float64, error) {
-			variances, err := r.Data.OwnVariances(ctx, rows[from:to])
-			return nil, variances, err
-		})
-		return p.Variances, err
+// ownVariances are those at the points of the rows, by what is kept of the readings.
+func (r *Rows) ownVariances(ctx context.Context) (*gp.Own, error) {
+	if r.Of == nil || r.waiting != nil {
+		return new(gp.Own).Extend(ctx, r.Data)
 	}
-	own, err := r.Of.Kept.ofOwn(ctx, r.Data)
-	if err != nil {
-		return nil, err
-	}
-	first := rows[0]
-	variances, all := make([]float64, len(rows)), own.Variances(r.Data, first, rows[len(rows)-1]+1)
-	for i, row := range rows {
-		variances[i] = all[row-first]
-	}
-	return variances, nil
+	return r.Of.Kept.ofOwn(ctx, r.Data)
 }
 
 // Covariance is the joint covariance at points, its lower triangle.

@@ -8,8 +8,8 @@ import (
 	"headroom/internal/optimizer/kernel"
 )
 
-// Solutions keeps the solutions of a list of points, and of the readings' own points, for the rows
-// of a regression as far as they have been asked for.
+// Solutions keeps the solutions of a list of points, and the variances at the readings' own points,
+// for the rows of a regression as far as they have been asked for.
 type Solutions struct {
 	mu    sync.Mutex
 	fixed *gp.Fixed
@@ -30,7 +30,7 @@ func (c *Solutions) of(ctx context.Context, points *kernel.Inputs, data *gp.Data
 	return fixed, err
 }
 
-// ofOwn returns the solutions of the points of all rows of data. Callers that ask at the same time
+// ofOwn returns the variances at the points of all rows of data. Callers that ask at the same time
 // may do the same work.
 func (c *Solutions) ofOwn(ctx context.Context, data *gp.Data) (*gp.Own, error) {
 	own, err := c.ownUpTo(data.Len()).Extend(ctx, data)
@@ -65,14 +65,14 @@ func (c *Solutions) keep(fixed *gp.Fixed) {
 	}
 }
 
-// ownUpTo is what is kept of the points of the first n rows.
+// ownUpTo is what is kept of the points of the first n rows: nothing where later rows took part.
 func (c *Solutions) ownUpTo(n int) *gp.Own {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.own == nil {
+	if c.own == nil || c.own.Len() > n {
 		return new(gp.Own)
 	}
-	return c.own.Prefix(min(n, c.own.Len()))
+	return c.own
 }
 
 // keepOwn takes what has been worked out, unless more is kept.

@@ -66,7 +66,7 @@ func (s *evidence) build(ctx context.Context, regime *regime) error {
 		}
 	}
 	for _, g := range regime.own {
-		if err := s.regress(ctx, g, false); err != nil {
+		if err := s.regress(ctx, regime, g, false); err != nil {
 			return err
 		}
 	}
@@ -91,7 +91,7 @@ func (s *evidence) groupMetrics(regime *regime) {
 func (s *evidence) regressMetrics(ctx context.Context, regime *regime) error {
 	work := cores.New()
 	for _, g := range regime.groups {
-		work.Go(func() error { return s.regress(ctx, g, s.inSequence(regime, len(g.order))) })
+		work.Go(func() error { return s.regress(ctx, regime, g, s.inSequence(regime, len(g.order))) })
 	}
 	return work.Wait()
 }
@@ -112,8 +112,8 @@ func (s *evidence) whitenedBefore(k int, g *group, y []float64) []float64 {
 }
 
 // regress factorises K + Λ for a group's arrivals, unless they are taken in sequence, appending to
-// a factor of the prior state that agrees with their beginning.
-func (s *evidence) regress(ctx context.Context, g *group, inSequence bool) (err error) {
+// a factor of the prior state or of an earlier regime that agrees with their beginning.
+func (s *evidence) regress(ctx context.Context, regime *regime, g *group, inSequence bool) (err error) {
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("metric %s: %w", s.cfg.Metrics[g.metric].Name, err)
@@ -123,28 +123,34 @@ func (s *evidence) regress(ctx context.Context, g *group, inSequence bool) (err 
 		return err
 	}
 	g.Data = gp.NewData(g.function, s.inputWidth(g.model.kernel))
-	for _, regime := range s.priorRegimes() {
+	g.begin(s.priorRegimes(), s.samePoint)
+	g.begin(s.regimes[:slices.Index(s.regimes, regime)], func(int) bool { return true })
+	return s.appendRounds(ctx, g.Data, g.model.kernel, g.order[g.known:], s.kept)
+}
+
+// begin takes over the longest beginning that a regression of those regimes has in common with it.
+func (g *group) begin(regimes []*regime, samePoint func(round int) bool) {
+	for _, regime := range regimes {
 		for _, old := range slices.Concat(regime.groups, regime.own) {
-			same := s.agreeing(old, g)
+			same := agreeing(old, g, samePoint)
 			if same > g.known {
 				g.function, g.Data, g.begun, g.known = old.function, old.Data.Prefix(same), old, same
 			}
 			g.Kept.Take(&old.Kept, same)
 		}
 	}
-	return s.appendRounds(ctx, g.Data, g.model.kernel, g.order[g.known:], s.kept)
 }
 
 // agreeing is the number of leading arrivals whose points and noise are the same in an earlier
 // regression.
-func (s *evidence) agreeing(old, now *group) int {
+func agreeing(old, now *group, samePoint func(round int) bool) int {
 	if old.Data == nil || !old.model.sameRegression(now.model) {
 		return 0
 	}
 	n := 0
 	for n < len(old.order) && n < len(now.order) {
 		a, b := old.order[n], now.order[n]
-		if a.round != b.round || a.lambda != b.lambda || !s.samePoint(a.round) {
+		if a.round != b.round || a.lambda != b.lambda || !samePoint(a.round) {
 			break
 		}
 		n++

@@ -234,3 +234,26 @@ func TestCalibrationStartsWithTheScale(t *testing.T) {
 		}
 	}
 }
+
+// TestRegimesShareTheirRows: where fits change the scale of a metric and not its regression, one
+// factor holds the rows of all, from nothing too.
+func TestRegimesShareTheirRows(t *testing.T) {
+	t.Parallel()
+	cfg := plain(t, 2, 1, func(c *Config) { c.Standardize = true }, `{}`)
+	h := played(cfg, 40, 1)
+	for _, from := range []int{10, 20, 30} {
+		scale := FittedMetric{Set: true, Scale: float64(from), Count: from - 1, Lambda: cfg.Metrics[0].Lambda, Lengthscales: cfg.Metrics[0].Kernel.Lengthscales}
+		h.Fits = append(h.Fits, Fit{From: from, Metrics: []FittedMetric{scale, scale}})
+	}
+	s := mustReplay(t, cfg, h)
+	if len(s.regimes) != 4 {
+		t.Fatalf("%d regimes", len(s.regimes))
+	}
+	rows := s.regimes[3].groups[0].Data.Factor()
+	for i, regime := range s.regimes {
+		of := regime.groups[0].Data.Factor()
+		if len(regime.groups) != 1 || &of.Row(of.Len() - 1)[0] != &rows.Row(of.Len() - 1)[0] {
+			t.Errorf("regime %d has %d regressions with rows of their own", i, len(regime.groups))
+		}
+	}
+}

@@ -59,7 +59,7 @@ func withSite(ctx context.Context, do func(s *site) error) (err error) {
 	return errors.Join(do(s), s.stop())
 }
 
-// start starts a server with nothing at hand.
+// start starts a server with nothing at hand, and returns once it answers.
 func (s *site) start(ctx context.Context) error {
 	c := config{listen: "127.0.0.1:0"}
 	listener, err := net.Listen("tcp", c.listen)
@@ -75,7 +75,16 @@ func (s *site) start(ctx context.Context) error {
 		s.client.CloseIdleConnections()
 		return <-ended
 	}
-	return nil
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.address+"/readyz", nil)
+	if err != nil {
+		return err
+	}
+	response, err := s.client.Do(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	return refused(response)
 }
 
 // restart replaces the server by one with nothing at hand.

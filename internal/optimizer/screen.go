@@ -25,6 +25,7 @@ type screening struct {
 	at        []Place
 	means     [][]float64 // posterior means, exact to rounding, by target
 	explained [][]float64 // by source: v(x)ᵀv(x*) for the incumbent x*, if there is one
+	own       [][]int     // by source: the row that stands at a place, −1 for none; nil with an incumbent
 	scores    map[int]search.Score
 	reason    string
 }
@@ -105,24 +106,59 @@ func (s *screening) leading(ctx context.Context, all []int) ([]int, error) {
 
 // screenMeans works out what is known of all places in O(n) each.
 func (s *screening) screenMeans(ctx context.Context) error {
-	s.means, s.explained = make([][]float64, len(s.targets)), make([][]float64, len(s.sources))
-	points := s.seen(s.at)
+	s.means, s.explained, s.own = make([][]float64, len(s.targets)), make([][]float64, len(s.sources)), make([][]int, len(s.sources))
+	points, where := s.seen(s.at), s.whereRounds()
 	for i := range s.sources {
 		src := &s.sources[i]
 		rows, err := src.Rows(ctx)
 		if err != nil {
 			return err
 		}
-		of, explained, err := rows.MeansBeside(ctx, points[i], s.beside(i))
+		var of [][]float64
+		if where == nil {
+			of, s.explained[i], err = rows.MeansBeside(ctx, points[i], s.beside(i))
+		} else {
+			standing := src.among(where)
+			of, err = rows.MeansOf(ctx, points[i], standing)
+			s.own[i] = inverse(standing, len(s.at))
+		}
 		if err != nil {
 			return err
 		}
 		for n, k := range src.targets {
 			s.means[k] = of[n]
 		}
-		s.explained[i] = explained
 	}
 	return nil
+}
+
+// whereRounds finds the place where a round was played, −1 for none; nil where an incumbent stands for
+// all that were.
+func (s *screening) whereRounds() func(round int) int {
+	if s.incumbent != nil {
+		return nil
+	}
+	at := make(map[string]int, len(s.at))
+	for i, place := range s.at {
+		at[string(bitsOf(place.U))] = i
+	}
+	return func(round int) int {
+		if i, found := at[string(bitsOf(s.history.Rounds[round-1].Point))]; found {
+			return i
+		}
+		return -1
+	}
+}
+
+// inverse is, for each of so many places, the first row that stands there, −1 for none.
+func inverse(places []int, count int) []int {
+	rows := slices.Repeat([]int{-1}, count)
+	for row, place := range slices.Backward(places) {
+		if place >= 0 {
+			rows[place] = row
+		}
+	}
+	return rows
 }
 
 // prune keeps the places whose bound from the first rows of the factor reaches the best exact score
@@ -270,7 +306,11 @@ func (s *screening) after(ctx context.Context, of []int, rows int) (*policy.Inpu
 		if err != nil {
 			return nil, err
 		}
-		variances, err := left.VariancesAfter(ctx, rows, points)
+		var own []int
+		if s.own[i] != nil {
+			own = pick(s.own[i], of)
+		}
+		variances, err := left.VariancesAfter(ctx, rows, points, own)
 		if err != nil {
 			return nil, err
 		}

@@ -114,10 +114,28 @@ func (r *Rows) ownMeans(ctx context.Context) ([][]float64, error) {
 	})
 }
 
-// VariancesAfter are what the first rows alone leave of the variances, at least those of all.
-func (r *Rows) VariancesAfter(ctx context.Context, rows int, at Points) ([]float64, error) {
-	p, err := predictMany(ctx, r.Data.Prefix(min(rows, r.Data.Len())), at.Inputs, nil)
-	return p.Variances, err
+// VariancesAfter are what the first rows alone leave of the variances at points, at least those of
+// all; at point n, where row own[n] stands, what its reading leaves. Negative ones stand nowhere, and
+// own may be nil for none.
+func (r *Rows) VariancesAfter(ctx context.Context, rows int, at Points, own []int) ([]float64, error) {
+	variances, others, elsewhere := make([]float64, at.Inputs.Len()), []int(nil), at.Inputs
+	if own != nil {
+		elsewhere = kernel.NewInputs(at.Inputs.Coordinates())
+	}
+	for n, row := range own {
+		if row >= 0 {
+			variances[n] = r.Data.OwnBound(row)
+			continue
+		}
+		others = append(others, n)
+		elsewhere.Append(at.Inputs.Row(n))
+	}
+	p, err := predictMany(ctx, r.Data.Prefix(min(rows, r.Data.Len())), elsewhere, nil)
+	if own == nil || err != nil {
+		return p.Variances, err
+	}
+	put(variances, others, p.Variances)
+	return variances, nil
 }
 
 // Played is what the factor's next row says, when its reading is that of the round.

@@ -54,8 +54,11 @@ func (p *panelling) denseWords() string {
 		return ""
 	}
 	return fmt.Sprintf("Of %s, single marks are the newest %d, those that broke a limit and those that were the best so far; each grey bar spans all readings of %s, lowest to highest.",
-		words.Count(len(p.Snap.Trials), "trial", "trials"), newestMarks, words.Count((len(p.Snap.Trials)+spans-1)/spans, "trial", "trials"))
+		words.Count(len(p.Snap.Trials), "trial", "trials"), newestMarks, words.Count(p.spanned(), "trial", "trials"))
 }
+
+// spanned is how many trials a bar spans.
+func (p *panelling) spanned() int { return max(1, (len(p.Snap.Trials)+spans-1)/spans) }
 
 // note adds sentences to the caption.
 func (p *panelling) note(sentences ...string) {
@@ -82,7 +85,6 @@ type series struct {
 func (p *panelling) plot(metric string, style func(*ledger.Trial, float64) chart.Style, stands func(*ledger.Trial) bool) series {
 	s := series{points: noMarks(p.Snap.Definition)}
 	s.spans = chart.Trace{Name: "readings, lowest to highest", Style: chart.Spans}
-	size := (len(p.Snap.Trials) + spans - 1) / spans
 	low, high, from, any := 0.0, 0.0, 0, false
 	flush := func(until int) {
 		if any {
@@ -92,7 +94,7 @@ func (p *panelling) plot(metric string, style func(*ledger.Trial, float64) chart
 		any = false
 	}
 	for i, t := range p.Snap.Trials {
-		if i%size == 0 {
+		if i%p.spanned() == 0 {
 			flush(i)
 			from = i + 1
 		}
@@ -147,8 +149,8 @@ func (p *panelling) thenWords(style chart.Style) string {
 // plotWaiting marks what a reading that waits was predicted to be.
 func (p *panelling) plotWaiting(points *marks, t *ledger.Trial, metric string) {
 	if mean, predicted := p.awaited(t, metric); predicted {
-		points.add(chart.Waiting, t.Number, mean, fmt.Sprintf("%s waits, expected %s (± one standard deviation, without the noise of a reading)", metric,
-			words.Uncertain(mean, t.Decision.SD[metric], UnitOf(p.Snap.Definition, metric))), t.Number)
+		expected := expectedWords(p.Snap.Definition, metric, t.Decision.Mean, t.Decision.SD)
+		points.add(chart.Waiting, t.Number, mean, metric+" waits, "+expected+" "+withoutNoise, t.Number)
 	}
 }
 
@@ -212,8 +214,8 @@ func (p *panelling) bestPanel() (panel chart.Panel, best, beyond string) {
 		if len(p.Snap.Trial(r.Number).Doubts) == 0 {
 			must = append(must, mean)
 		}
-		s.points.add(chart.Recommended, r.Number, mean, fmt.Sprintf("%s of the recommended settings, expected %s (± one standard deviation, without the noise of a reading)",
-			o.Metric, words.Uncertain(mean, r.SD[o.Metric], o.Unit)), r.Number)
+		expected := expectedWords(p.Snap.Definition, o.Metric, r.Mean, r.SD)
+		s.points.add(chart.Recommended, r.Number, mean, o.Metric+" of the recommended settings, "+expected+" "+withoutNoise, r.Number)
 	}
 	axis, beyond := p.axis(o.Metric, s, must)
 	return chart.Panel{Title: words.AxisName(design.Capitalised(o.Metric), o.Unit), Height: bestHeight, Y: axis, Traces: s.traces(append(truth, line)...)}, strings.TrimSpace(p.bestWords() + " " + said), beyond
@@ -248,8 +250,8 @@ func (p *panelling) quiet(j int) (bool, string) {
 		if !there {
 			continue
 		}
-		room := 0 - p.limits[i][j].Excess(m.Value)
-		if room < 0 || now.Excess(m.Value) > 0 {
+		room := p.limits[i][j].Headroom(m.Value)
+		if room < 0 || !now.Holds(m.Value) {
 			return false, ""
 		}
 		if at == 0 || room < nearest {
@@ -264,7 +266,7 @@ func (p *panelling) quiet(j int) (bool, string) {
 		return false, ""
 	}
 	return true, fmt.Sprintf("%s: never broken and far from it, so not drawn; the closest reading was %s at trial %d, %s inside.", constraintTitle(now),
-		Measured(p.Snap.Definition, now.Metric, p.Snap.Trial(at).Metrics[now.Metric]), at, words.With(words.Rough(nearest), now.Unit))
+		Measured(p.Snap.Definition, now.Metric, p.Snap.Trial(at).Metrics[now.Metric]), at, words.Roughly(nearest, now.Unit))
 }
 
 // limitPanel is a limit's metric over trials, against the limit as it stood.
@@ -291,7 +293,7 @@ func (p *panelling) limitPanel(j int) (panel chart.Panel, said, beyond string) {
 // limitPath is the threshold as it stood at each trial; the next one is under the limit of now.
 func (p *panelling) limitPath(j int) chart.Limit {
 	now := p.Snap.Definition.Constraints[j]
-	path := chart.Limit{Label: "limit " + words.Quantity(now.Threshold, now.Unit), Above: now.Op == "<="}
+	path := limitLine(now)
 	step := func(x, y float64) {
 		if n := len(path.Y); n == 0 || path.Y[n-1] != y {
 			path.X, path.Y = append(path.X, x), append(path.Y, y)
@@ -313,7 +315,7 @@ func (p *panelling) limitWords(j int) string {
 			continue
 		}
 		known++
-		if broken(p.limits[i][j], m.Value) {
+		if !p.limits[i][j].Holds(m.Value) {
 			then++
 		}
 		if worst == 0 || now.Excess(m.Value) > now.Excess(p.Snap.Trial(worst).Metrics[now.Metric].Value) {
@@ -389,16 +391,17 @@ func (p *panelling) violationPanel(c design.Constraint) (panel chart.Panel, said
 
 func (p *panelling) violationCaption(c design.Constraint, now study.ViolationOut) string {
 	_, known := brokenIn(p.Snap.Trials, c)
-	caption := fmt.Sprintf("Violation of "+c.Name+": readings exceeded the limit by %s%s in sum, %s%s per trial, over %s, at most %s%s in one (hard); counting margin against it leaves %s%s (soft).",
-		words.Rough(now.Hard), words.UnitAfter(c.Unit), words.Rough(now.Hard/float64(max(1, known))), words.UnitAfter(c.Unit), words.Count(now.Rounds, "trial", "trials"), words.Rough(now.Largest), words.UnitAfter(c.Unit), words.Rough(now.Soft), words.UnitAfter(c.Unit))
+	amount := func(x float64) string { return words.Roughly(x, c.Unit) }
+	caption := fmt.Sprintf("Violation of "+c.Name+": readings exceeded the limit by %s in sum, %s per trial, over %s, at most %s in one (hard); counting margin against it leaves %s (soft).",
+		amount(now.Hard), amount(now.Hard/float64(max(1, known))), words.Count(now.Rounds, "trial", "trials"), amount(now.Largest), amount(now.Soft))
 	if now.Hard == 0 {
 		caption = "Violation of " + c.Name + ": no reading has exceeded the limit so far."
 	}
 	if now.Estimated != nil && ModelStands(p.Snap) {
-		caption += fmt.Sprintf(" The model, allowing for noise, estimates %s%s.", words.Rough(*now.Estimated), words.UnitAfter(c.Unit))
+		caption += fmt.Sprintf(" The model, allowing for noise, estimates %s.", amount(*now.Estimated))
 	}
 	if now.Bound != nil {
-		caption += fmt.Sprintf(" The algorithm’s bound, on the trials it chose itself, is %s%s (%s).", words.Rough(*now.Bound), words.UnitAfter(c.Unit), *now.BoundWhy)
+		caption += fmt.Sprintf(" The algorithm’s bound, on the trials it chose itself, is %s (%s).", amount(*now.Bound), *now.BoundWhy)
 		if dwarfs(now) {
 			caption += " It is too far away to be drawn beside them."
 		}
@@ -413,9 +416,9 @@ func leftWords(now study.ViolationOut, unit string) string {
 	case now.Left == nil:
 		return ""
 	case *now.Left < 0:
-		return fmt.Sprintf("Left under it: nothing; readings, noise and all, are beyond it by %s.", words.With(words.Rough(-*now.Left), unit))
+		return fmt.Sprintf("Left under it: nothing; readings, noise and all, are beyond it by %s.", words.Roughly(-*now.Left, unit))
 	}
-	return fmt.Sprintf("Left under it: %s.", words.With(words.Rough(*now.Left), unit))
+	return fmt.Sprintf("Left under it: %s.", words.Roughly(*now.Left, unit))
 }
 
 // dwarfs tells whether the bound is so far away that drawing it would flatten everything else.
@@ -451,12 +454,12 @@ func (p *panelling) regretPanel() (panel chart.Panel, said string) {
 func (p *panelling) regretCaption(now study.RegretOut, far bool) string {
 	unit, last := p.Snap.Definition.Objective.Unit, len(p.regretted)-1
 	caption := fmt.Sprintf("Regret is how far trials are behind the best that can be had%s, in sum. Over those that the algorithm chose itself its bound is %s (%s).",
-		words.Either(limited(p.Snap.Definition), " within the limits", ""), words.With(words.Rough(*now.Bound), unit), now.BoundWhy)
+		words.Either(limited(p.Snap.Definition), " within the limits", ""), words.Roughly(*now.Bound, unit), now.BoundWhy)
 	if slices.ContainsFunc(p.Snap.Compiled().Config.Costs, func(c optimizer.Cost) bool { return c.Margin > 0 }) {
 		caption += " The bound counts from the best that keeps the margins too."
 	}
 	if last >= 0 {
-		caption += fmt.Sprintf(" In truth, which only the simulated lab knows, it is %s.", words.With(words.Rough(p.regretted[last]), unit))
+		caption += fmt.Sprintf(" In truth, which only the simulated lab knows, it is %s.", words.Roughly(p.regretted[last], unit))
 	}
 	if far {
 		caption += " The bound is too far away to be drawn beside it."
@@ -469,14 +472,13 @@ func (p *panelling) regretCaption(now study.RegretOut, far bool) string {
 func (p *panelling) multiplierPanel(limits []int) (panel chart.Panel, notes []string) {
 	panel = chart.Panel{Title: "Price of breaking a limit (multiplier)", Height: lesserHeight, Traces: []chart.Trace{}}
 	var all []float64
-	styles := []chart.Style{chart.Step, chart.Second, chart.Estimate, chart.Bound}
 	for _, j := range limits {
 		c := p.Snap.Definition.Constraints[j]
 		now, priced := p.Readout.Multipliers[c.Name]
 		if !priced {
 			continue
 		}
-		trace := chart.Trace{Name: "multiplier of " + c.Name, Style: styles[len(panel.Traces)%len(styles)]}
+		trace := chart.Trace{Name: "multiplier of " + c.Name, Style: lineStyle(len(panel.Traces))}
 		path := p.prices(c.Name)
 		for i, price := range path {
 			if i == 0 || i == len(path)-1 || price != path[i-1] || price != path[i+1] {
@@ -504,7 +506,7 @@ func (p *panelling) prices(name string) []float64 {
 func (p *panelling) brokenThen(number, j int) bool {
 	c := p.limits[number-1][j]
 	m, there := p.Snap.Trial(number).Metrics[c.Metric]
-	return there && broken(c, m.Value)
+	return there && !c.Holds(m.Value)
 }
 
 // multiplierWords say where a multiplier stands and what moved it: path[i] is what decision i+1
@@ -555,7 +557,6 @@ const limitChanged = "change of a limit"
 
 // events are the marks on the axis; those of one kind that would fall together are one.
 func (p *panelling) events() []chart.Event {
-	size := max(1, (len(p.Snap.Trials)+spans-1)/spans)
 	type place struct {
 		kind string
 		bin  int
@@ -573,7 +574,7 @@ func (p *panelling) events() []chart.Event {
 				kind, text = limitChanged, changed
 			}
 		}
-		here := place{kind, revision.After / size}
+		here := place{kind, revision.After / p.spanned()}
 		if n, there := at[here]; there {
 			counts[n]++
 			list[n].Text = fmt.Sprintf("%d × %s, the first: %s", counts[n], kind, first[n])

@@ -58,7 +58,7 @@ func (v Facts) ProgressTable() templates.Table {
 // panelsOf are the panels of the objective, unless they go with others, and of the limits by their
 // place.
 func (p *panelling) panelsOf(limits []int, first bool) chart.Drawing {
-	drawing := chart.Drawing{X: chart.Axis{Title: trialAxis, Whole: true, Range: []float64{0.5, float64(len(p.Snap.Trials)) + 1.5}}}
+	drawing := chart.Drawing{X: p.overTrials()}
 	add := func(panel chart.Panel, notes ...string) {
 		drawing.Panels = append(drawing.Panels, panel)
 		p.note(notes...)
@@ -153,8 +153,6 @@ func (p *panelling) panelChart(id, title string, drawing chart.Drawing, limits [
 	}
 	return p.framed(c)
 }
-
-const trialAxis = "trial"
 
 // table is the numbers behind the panels of some limits, of the newest trials where there are many.
 func (p *panelling) table(limits []int) templates.Table {

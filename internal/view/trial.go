@@ -139,7 +139,7 @@ func (v Tried) decisionFacts() (facts []templates.Fact) {
 		add("Chance that it works", words.Percent(w.Chance), fmt.Sprintf("%d of %d trials before it had failed because of their settings", w.Failed, w.Of))
 	}
 	if decision.ExpectedImprovement != nil && !slices.Contains(blind, objective) {
-		add("Expected improvement", words.With(words.Rough(*decision.ExpectedImprovement), UnitOf(d, objective)),
+		add("Expected improvement", words.Roughly(*decision.ExpectedImprovement, UnitOf(d, objective)),
 			fmt.Sprintf("on average over trial %d, the best so far as the model sees it; a worse result counts as no improvement", decision.Incumbent))
 	}
 	if decision.Acquisition != nil {

@@ -68,44 +68,36 @@ func (snap *Snapshot) Likely(t *Trial, metric string, value float64) bool {
 	return snap.Range(metric, t.Number).around(value)
 }
 
+// suspect is a value of a metric with what it is judged by.
+type suspect struct {
+	value         float64
+	metric        design.MetricInfo
+	expected      *Expected // nil where no model has learnt the metric
+	known, limits Range     // what other readings, and the metric's limits, range over
+}
+
 // judge doubts a value of a metric; nil when it looks as it should. known is what other readings
 // range over, expected nil where no model has learnt the metric.
 func judge(value float64, m design.MetricInfo, expected *Expected, known Range) *Doubt {
-	doubt, fits, plausible := Doubt{}, known.around, m.Plausible
-	if len(plausible) == 2 && (value < plausible[0] || value > plausible[1]) {
-		doubt.Implausible = plausible
+	s := suspect{value, m, expected, known, limitsOf(m)}
+	doubt := &Doubt{Share: s.noShare()}
+	if !s.plausible(value) {
+		doubt.Implausible = m.Plausible
 	}
-	limits := limitsOf(m)
-	doubt.Share = m.Unit == "%" && len(plausible) == 0 && known.within(share) && limits.within(share) && share.beyondBy(value) > known.slack(limits)
-	odd := doubt.Implausible != nil || doubt.Share
-	grave := odd
+	var odd, grave bool
 	switch {
 	case expected != nil:
-		fits = expected.fits
-		distance := expected.distance(value)
-		if distance > mostSD {
-			doubt.Expected = expected
-		}
-		odd = odd || distance > mostSD || distance > easySD && known.otherPower(value, fits)
-		grave = grave || distance > outOfReach || distance > mostSD && known.Count >= fewestToJudge && known.farFrom(value)
+		odd, grave = s.besideExpected(doubt)
 	case known.Count >= fewestToJudge:
-		grave = grave || known.farFrom(value)
-		odd = grave || known.otherPower(value, fits)
+		odd, grave = s.besideReadings()
 	default:
-		few := known.or(limits)
-		most, steps := firstSteps[min(few.Count, fewestToJudge-1)], few.stepsTo(value)
-		if known.Count == 0 && limits.Count > 0 && math.Abs(value) > math.Pow10(mostPowers)*limits.most() {
-			most := limits.most()
-			doubt.Limit = &most
-		}
-		fits = few.around
-		grave = grave || doubt.Limit != nil || steps > most.odd
-		odd = grave || steps > most.slip && slipOf(value, fits) != nil || few.High == few.Low && known.otherPower(value, fits)
+		odd, grave = s.besideFew(doubt)
 	}
-	if !odd {
+	impossible := doubt.Implausible != nil || doubt.Share
+	if !odd && !impossible {
 		return nil
 	}
-	doubt.Grave = grave
+	doubt.Grave = grave || impossible
 	if known.beyond(value) {
 		doubt.Above = value > known.High
 		doubt.Extreme = &known.Low
@@ -113,24 +105,79 @@ func judge(value float64, m design.MetricInfo, expected *Expected, known Range) 
 			doubt.Extreme = &known.High
 		}
 	}
-	within := func(fits func(float64) bool) func(float64) bool {
-		return func(x float64) bool {
-			return fits(x) && (len(plausible) != 2 || plausible[0] <= x && x <= plausible[1])
+	doubt.Meant = s.meant(doubt.Share)
+	return doubt
+}
+
+// plausible tells whether x lies in the range that people gave for the metric, if they did.
+func (s *suspect) plausible(x float64) bool {
+	p := s.metric.Plausible
+	return len(p) != 2 || p[0] <= x && x <= p[1]
+}
+
+// noShare tells whether the value is in per cent and no share of a hundred, as all before were.
+func (s *suspect) noShare() bool {
+	return s.metric.Unit == "%" && len(s.metric.Plausible) == 0 && s.known.within(share) && s.limits.within(share) &&
+		share.beyondBy(s.value) > s.known.slack(s.limits)
+}
+
+// fits tells whether x would be as expected or, where nothing is, like the readings.
+func (s *suspect) fits(x float64) bool {
+	if s.expected != nil {
+		return s.expected.fits(x)
+	}
+	return s.known.or(s.limits).around(x)
+}
+
+// besideExpected judges the value by its prediction.
+func (s *suspect) besideExpected(doubt *Doubt) (odd, grave bool) {
+	distance := s.expected.distance(s.value)
+	if distance > mostSD {
+		doubt.Expected = s.expected
+	}
+	odd = distance > mostSD || distance > easySD && s.known.otherPower(s.value, s.fits)
+	grave = distance > outOfReach || distance > mostSD && s.known.Count >= fewestToJudge && s.known.farFrom(s.value)
+	return odd, grave
+}
+
+// besideReadings judges it by readings that are enough to say what is usual.
+func (s *suspect) besideReadings() (odd, grave bool) {
+	grave = s.known.farFrom(s.value)
+	return grave || s.known.otherPower(s.value, s.fits), grave
+}
+
+// besideFew judges it by the first few readings, or by the limits before there are any.
+func (s *suspect) besideFew(doubt *Doubt) (odd, grave bool) {
+	few := s.known.or(s.limits)
+	most, steps := firstSteps[min(few.Count, fewestToJudge-1)], few.stepsTo(s.value)
+	if largest := s.limits.most(); s.known.Count == 0 && s.limits.Count > 0 && math.Abs(s.value) > math.Pow10(mostPowers)*largest {
+		doubt.Limit = &largest
+	}
+	grave = doubt.Limit != nil || steps > most.odd
+	odd = grave || steps > most.slip && slipOf(s.value, s.fits) != nil || few.High == few.Low && s.known.otherPower(s.value, s.fits)
+	return odd, grave
+}
+
+// meant is the first slip that leads from something plausible to the value: from what is expected,
+// from among the readings, from near them, or from a share of a hundred.
+func (s *suspect) meant(noShare bool) *Slip {
+	for _, from := range []struct {
+		tried bool
+		fits  func(float64) bool
+	}{
+		{s.expected != nil, s.fits},
+		{s.known.beyond(s.value), s.known.holds},
+		{!s.known.around(s.value), s.fits},
+		{noShare && s.known.Count == 0, share.holds},
+	} {
+		if !from.tried {
+			continue
+		}
+		if slip := slipOf(s.value, func(x float64) bool { return from.fits(x) && s.plausible(x) }); slip != nil {
+			return slip
 		}
 	}
-	if expected != nil {
-		doubt.Meant = slipOf(value, within(fits))
-	}
-	if doubt.Meant == nil && known.beyond(value) {
-		doubt.Meant = slipOf(value, within(known.holds))
-	}
-	if doubt.Meant == nil && !known.around(value) {
-		doubt.Meant = slipOf(value, within(fits))
-	}
-	if doubt.Meant == nil && doubt.Share && known.Count == 0 {
-		doubt.Meant = slipOf(value, share.holds)
-	}
-	return &doubt
+	return nil
 }
 
 // share is what per cent of a whole can be.

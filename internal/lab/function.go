@@ -192,7 +192,7 @@ func (f function) draw(count int, random *rand.Rand) []design.Settings {
 		x := make([]float64, len(f.in.Axes))
 		for k, a := range f.in.Axes {
 			if a.Step > 0 {
-				x[k] = a.Low + a.Step*float64(random.IntN(int(math.Round((a.High-a.Low)/a.Step))+1))
+				x[k] = a.Low + a.Step*float64(random.IntN(a.Levels()))
 			} else {
 				x[k] = a.Low + (a.High-a.Low)*random.Float64()
 			}

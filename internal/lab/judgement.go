@@ -79,12 +79,8 @@ func (j Judgement) standardTable(all []contest) []byte {
 func standardCells(cases, all []contest, label string) []string {
 	var row []string
 	for _, column := range standardColumns {
-		var each []Estimate
-		for _, c := range cases {
-			each = append(each, estimateOf(figureNamed(column.figure).values(c.games[label])))
-		}
 		cell := nothing
-		switch value := Over(each).Mean; {
+		switch value := figureNamed(column.figure).over(cases, label).Mean; {
 		case value == 0:
 			cell = "0"
 		case !math.IsNaN(value):
@@ -92,21 +88,29 @@ func standardCells(cases, all []contest, label string) []string {
 		}
 		row = append(row, cell)
 	}
-	var gains []Estimate
-	for _, c := range cases {
-		if untold := untoldOf(c, all); untold != nil {
-			share := figureNamed("share")
-			gains = append(gains, Paired(share.values(c.games[label]), share.values(untold.games[label])))
+	return append(row, gainWords(gained(cases, all, label)))
+}
+
+// gained is by how much the share of a label is larger where something is told.
+func gained(cases, all []contest, label string) Estimate {
+	share := figureNamed("share")
+	return over(cases, func(c contest) Estimate {
+		untold := untoldOf(c, all)
+		if untold == nil {
+			return estimateOf(nil)
 		}
+		return Paired(share.values(c.games[label]), share.values(untold.games[label]))
+	})
+}
+
+func gainWords(gain Estimate) string {
+	switch {
+	case gain.N == 0:
+		return ""
+	case math.IsNaN(gain.Error):
+		return fmt.Sprintf("%+.3f", gain.Mean)
 	}
-	gain := ""
-	if all := Over(gains); all.N > 0 {
-		gain = fmt.Sprintf("%+.3f", all.Mean)
-		if !math.IsNaN(all.Error) {
-			gain += fmt.Sprintf(" ± %.3f", all.Error)
-		}
-	}
-	return append(row, gain)
+	return fmt.Sprintf("%+.3f ± %.3f", gain.Mean, gain.Error)
 }
 
 // untoldOf is the same case where nothing is told; nil where it is not played.

@@ -167,12 +167,21 @@ func (r Rehearsal) tableOf(figures []Figure, all ...contest) string {
 // estimates are a figure of a label over problems, and its paired difference from the label that it
 // is compared with.
 func (r Rehearsal) estimates(f Figure, all []contest, label string) (own, difference Estimate) {
-	var each, paired []Estimate
+	return f.over(all, label), over(all, func(c contest) Estimate { return Paired(f.values(c.games[label]), f.values(c.games[r.Against])) })
+}
+
+// over is the figure of a label over problems.
+func (f Figure) over(all []contest, label string) Estimate {
+	return over(all, func(c contest) Estimate { return estimateOf(f.values(c.games[label])) })
+}
+
+// over is Over of an estimate for each problem.
+func over(all []contest, of func(c contest) Estimate) Estimate {
+	var each []Estimate
 	for _, c := range all {
-		mine, theirs := f.values(c.games[label]), f.values(c.games[r.Against])
-		each, paired = append(each, estimateOf(mine)), append(paired, Paired(mine, theirs))
+		each = append(each, of(c))
 	}
-	return Over(each), Over(paired)
+	return Over(each)
 }
 
 // cell is a mean with its error, and the paired difference. In a metric's own unit it is a median,

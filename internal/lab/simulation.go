@@ -3,6 +3,7 @@ package lab
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -252,15 +253,7 @@ func (s Simulation) final(all []simulated) []byte {
 // Algorithms lists what can be played: every algorithm of a study, and opponents that only the
 // simulator plays.
 func Algorithms() []string {
-	var names []string
-	for _, d := range policy.Descriptions() {
-		names = append(names, d.Name)
-	}
-	for name := range opponents {
-		names = append(names, name)
-	}
-	slices.Sort(names[len(names)-len(opponents):])
-	return names
+	return append(policy.Names(), slices.Sorted(maps.Keys(opponents))...)
 }
 
 // Check tells what is wrong with an experiment without playing it.

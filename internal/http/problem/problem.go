@@ -39,6 +39,17 @@ func Malformed(place, field, detail string) *Problem {
 	return p
 }
 
+// Unread is why a body could not be read: an error that says so itself, as of one that is too large,
+// or else that it is malformed, in these words.
+func Unread(err error, words string) error {
+	var tooLarge *http.MaxBytesError
+	var said *Problem
+	if errors.As(err, &tooLarge) || errors.As(err, &said) {
+		return err
+	}
+	return Malformed("body", "", words)
+}
+
 // InQuery says of what is invalid that it stood in the query; what else is invalid stood in the
 // body.
 func InQuery(err error) error {

@@ -93,7 +93,15 @@ func ModelStands(snap *ledger.Snapshot) bool {
 
 // scaled tells whether a metric's model knows how large its values are.
 func scaled(snap *ledger.Snapshot, metric string) bool {
-	return !snap.Compiled().Config.Standardize || slices.ContainsFunc(snap.Fits, func(fit ledger.FittedData) bool { _, in := fit.Metrics[metric]; return in })
+	return scaledFor(snap, metric, len(snap.Trials)+1)
+}
+
+// scaledFor tells whether it knew when trial number was chosen.
+func scaledFor(snap *ledger.Snapshot, metric string, number int) bool {
+	return !snap.Compiled().Config.Standardize || slices.ContainsFunc(snap.Fits, func(fit ledger.FittedData) bool {
+		_, in := fit.Metrics[metric]
+		return in && fit.From <= number
+	})
 }
 
 // metricsShown are the modelled metrics with a reading, the objective first.

@@ -89,10 +89,7 @@ func (v Tried) foreseen(metric string) bool {
 		m, there := other.Metrics[metric]
 		return there && m.ToldSeq <= v.t.Decision.Seen
 	})
-	return read && (!v.Snap.Compiled().Config.Standardize || slices.ContainsFunc(v.Snap.Fits, func(fit ledger.FittedData) bool {
-		_, in := fit.Metrics[metric]
-		return in && fit.From <= v.t.Number
-	}))
+	return read && scaledFor(v.Snap, metric, v.t.Number)
 }
 
 // decisionFacts are the numbers behind a decision, but of metrics that it was blind to.

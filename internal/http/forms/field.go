@@ -248,12 +248,3 @@ func (t *Typed) numbersJSON(name string, before json.RawMessage) json.RawMessage
 	}
 	return json.RawMessage("[" + strings.Join(written, ",") + "]")
 }
-
-// asJSON writes numbers and texts that a form held.
-func asJSON(value any) json.RawMessage {
-	raw, err := json.Marshal(value)
-	if err != nil {
-		panic(fmt.Sprintf("forms: a form's value has no JSON: %v", err)) // only finite numbers and texts get here
-	}
-	return raw
-}

@@ -97,7 +97,7 @@ func settingMeaning(setting policy.Setting) string {
 	case setting.DefaultMeans != "":
 		meaning += ". Default: " + setting.DefaultMeans
 	case setting.Default != nil:
-		meaning += ". Default: " + plainSetting(asJSON(setting.Default))
+		meaning += ". Default: " + plainSetting(design.AsJSON(setting.Default))
 	}
 	return meaning + "."
 }
@@ -187,15 +187,15 @@ func (t *Typed) setting(setting policy.Setting) json.RawMessage {
 		return t.typedJSON(name)
 	case setting.Type == policy.Points:
 		if pasted := t.sheet(name); pasted != nil {
-			return asJSON(pasted.candidates())
+			return design.AsJSON(pasted.candidates())
 		}
 	case setting.Type == policy.Boolean:
 		return json.RawMessage(text)
 	case setting.Type == policy.Text:
-		return asJSON(text)
+		return design.AsJSON(text)
 	default:
 		if x := t.number(name); x != nil {
-			return asJSON(*x)
+			return design.AsJSON(*x)
 		}
 	}
 	return nil
@@ -215,5 +215,5 @@ func (t *Typed) objectSetting(name, word string, numbers []string) json.RawMessa
 	if kind == "" {
 		return nil
 	}
-	return asJSON(object)
+	return design.AsJSON(object)
 }

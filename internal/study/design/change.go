@@ -168,7 +168,7 @@ func appendDifferences(changes []Change, path string, a, b any) []Change {
 		}
 		return changes
 	}
-	was, is := asJSON(a), asJSON(b)
+	was, is := AsJSON(a), AsJSON(b)
 	if bytes.Equal(was, is) {
 		return changes
 	}

@@ -68,7 +68,7 @@ func (t *Typed) offerDecimals(name string, two *design.AmbiguousNumber) {
 // sheet reads what was pasted into a field, nil when that is faulty.
 func (t *Typed) sheet(name string) *sheet {
 	s, err := readSheet(t.Values.Get(name), t.marks, t.Decimals())
-	if two := (*design.AmbiguousNumber)(nil); errors.As(err, &two) {
+	if two, ok := errors.AsType[*design.AmbiguousNumber](err); ok {
 		t.offerDecimals(name, two)
 	}
 	if err != nil {
@@ -197,7 +197,7 @@ func (s *sheet) tell() error {
 		var either error
 		for k, row := range s.rows {
 			_, err := s.number(row[i])
-			if two := (*design.AmbiguousNumber)(nil); errors.As(err, &two) {
+			if two, ok := errors.AsType[*design.AmbiguousNumber](err); ok {
 				either = fmt.Errorf("row %d, %s: %w", k+2, name, two)
 			} else if err != nil {
 				s.texts[i] = true

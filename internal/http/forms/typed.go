@@ -88,7 +88,7 @@ func (t *Typed) numberLike(name string, fits func(float64) bool) *float64 {
 		marks = design.PointDecimal
 	}
 	x, err := design.ReadNumber(text, marks)
-	if two := (*design.AmbiguousNumber)(nil); errors.As(err, &two) {
+	if two, ok := errors.AsType[*design.AmbiguousNumber](err); ok {
 		switch {
 		case fits == nil || fits(two.Decimal) == fits(two.Thousands):
 			// in the reader's own way of writing, so that it is not asked about again

@@ -140,33 +140,30 @@ func showSettings(values url.Values, algorithm design.Algorithm) {
 	}
 }
 
-// settingsOf reads the settings of an algorithm. One whose fields stand as before showed them stays
-// as it was.
+// settingsOf reads the settings of an algorithm. One of the algorithm that was there before stays as
+// it was while its fields stand as they were filled in.
 func (t *Typed) settingsOf(algorithm string, before design.Algorithm) map[string]json.RawMessage {
-	if before.Name != algorithm {
-		before = design.Algorithm{Name: algorithm}
-	}
-	shown, settings := url.Values{}, map[string]json.RawMessage{}
-	showSettings(shown, before)
+	var settings map[string]json.RawMessage
 	for _, setting := range view.Algorithm(algorithm).Settings {
 		raw := t.setting(setting)
-		if t.as(shown, allSettings+setting.Name) {
+		if before.Name == algorithm && t.asFilledIn(allSettings+setting.Name) {
 			raw = before.Settings[setting.Name]
 		}
-		if raw != nil {
-			settings[setting.Name] = raw
+		if raw == nil {
+			continue
 		}
-	}
-	if len(settings) == 0 {
-		return nil
+		if settings == nil {
+			settings = map[string]json.RawMessage{}
+		}
+		settings[setting.Name] = raw
 	}
 	return settings
 }
 
-// as tells whether the fields of a setting hold what they were shown with.
-func (t *Typed) as(shown url.Values, name string) bool {
+// asFilledIn tells whether the fields of a setting hold what they were filled in with.
+func (t *Typed) asFilledIn(name string) bool {
 	for field := range t.Values {
-		if (field == name || strings.HasPrefix(field, name+".")) && t.Text(field) != shown.Get(field) {
+		if (field == name || strings.HasPrefix(field, name+".")) && t.Text(field) != t.kept.Get(field) {
 			return false
 		}
 	}

@@ -27,8 +27,7 @@ func (a *Accounts) CreateToken(ctx context.Context, by account.Identity, want ac
 		ID: account.NewID(), Name: want.Name, Role: want.Role, StudyID: want.StudyID, By: by.By(), CreatedAt: now,
 	}
 	if want.ExpiresAt != nil {
-		expires := want.ExpiresAt.UTC()
-		token.ExpiresAt = &expires
+		token.ExpiresAt = new(want.ExpiresAt.UTC())
 	}
 	secret, err := a.giving(ctx, by, func(tx pgx.Tx, hash []byte) error {
 		if err := tokenNameIsFree(ctx, tx, by.OwnerID, want.Name, now); err != nil {

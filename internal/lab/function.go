@@ -93,8 +93,7 @@ func (f function) definition() design.Definition {
 		least, most = least-a.High, most-a.Low
 	}
 	if f.words.Remainder != "" {
-		total := 100.0
-		d.Parameters = append(d.Parameters, design.Parameter{Name: f.words.Remainder, Type: design.Remainder, Total: &total, Of: names, Low: &least, High: &most, Unit: "%"})
+		d.Parameters = append(d.Parameters, design.Parameter{Name: f.words.Remainder, Type: design.Remainder, Total: new(100.0), Of: names, Low: &least, High: &most, Unit: "%"})
 	}
 	for _, x := range f.in.Arms {
 		d.Candidates = append(d.Candidates, f.settings(x))

@@ -378,15 +378,23 @@ func (p *panelling) sumPanel(title string, sums ...sum) chart.Panel {
 
 // violationPanel is how far a limit was exceeded in sum.
 func (p *panelling) violationPanel(c design.Constraint) (panel chart.Panel, said string) {
-	now, stands := p.Readout.Violation[c.Name], ModelStands(p.Snap)
-	known := func(fact bool, of func(study.ViolationOut) *float64) func(i int) *float64 {
-		return func(i int) *float64 { return words.Either(fact, of(p.History[i].Violation[c.Name]), nil) }
+	now := p.Readout.Violation[c.Name]
+	hard, soft, estimate, bound := p.violationSums(c)
+	lines := []sum{estimate, hard, soft}
+	if !dwarfs(now) {
+		lines = slices.Insert(lines, 0, bound)
 	}
-	return p.sumPanel("Cumulative violation of "+words.AxisName(c.Name, c.Unit),
-		sum{"algorithm’s bound", chart.Bound, known(!dwarfs(now), func(v study.ViolationOut) *float64 { return v.Bound })},
-		sum{"model’s estimate of it", chart.Estimate, known(stands, func(v study.ViolationOut) *float64 { return v.Estimated })},
-		sum{"violation so far (hard)", chart.Step, known(true, func(v study.ViolationOut) *float64 { return &v.Hard })},
-		sum{"with margin paying back (soft)", chart.Second, known(true, func(v study.ViolationOut) *float64 { return &v.Soft })}), p.violationCaption(c, now)
+	return p.sumPanel("Cumulative violation of "+words.AxisName(c.Name, c.Unit), lines...), p.violationCaption(c, now)
+}
+
+// violationSums are how far a limit was exceeded, by the readings, by the model where it stands, and
+// at most.
+func (p *panelling) violationSums(c design.Constraint) (hard, soft, estimate, bound sum) {
+	out, stands := func(i int) study.ViolationOut { return p.History[i].Violation[c.Name] }, ModelStands(p.Snap)
+	return sum{"violation so far (hard)", chart.Step, func(i int) *float64 { return new(out(i).Hard) }},
+		sum{"with margin paying back (soft)", chart.Second, func(i int) *float64 { return new(out(i).Soft) }},
+		sum{"model’s estimate of it", chart.Estimate, func(i int) *float64 { return words.Either(stands, out(i).Estimated, nil) }},
+		sum{"algorithm’s bound", chart.Bound, func(i int) *float64 { return out(i).Bound }}
 }
 
 func (p *panelling) violationCaption(c design.Constraint, now study.ViolationOut) string {

@@ -24,8 +24,7 @@ func (v Tried) Page() (templates.TrialPage, error) {
 		Metrics: v.metricFacts(), Facts: v.decisionFacts(), Model: modelTable(d, t.Decision),
 	}
 	if len(t.Doubts) > 0 && !t.Excluded {
-		doubtful := v.inDoubt()
-		shown.Doubtful = &doubtful
+		shown.Doubtful = new(v.inDoubt())
 	}
 	if v.Head.Operates {
 		shown.Saved = v.savedJustNow()

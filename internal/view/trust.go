@@ -34,8 +34,7 @@ func (v trusting) section() templates.Trust {
 		t.Drifts = append(t.Drifts, line)
 	}
 	if len(drifted) > 0 {
-		chart := v.driftChart(drifted)
-		t.Chart = &chart
+		t.Chart = new(v.driftChart(drifted))
 	} else {
 		t.Calibrations = append(t.Calibrations, fmt.Sprintf("Nothing can be said before %d readings were predicted.", fewPredictions))
 	}

@@ -79,7 +79,7 @@ func (p *panelling) trueLines() (lines []chart.Trace, must []float64, said strin
 		return nil, nil, ""
 	}
 	best, reachable := p.line(sum{"best that can be had, in truth", chart.Truth, func(i int) *float64 { return &p.reachable[i] }})
-	mean, _ := p.line(sum{"average of the trials so far, in truth", chart.Second, func(i int) *float64 { y := p.reachable[i] - p.regret[i]; return &y }})
+	mean, _ := p.line(sum{"average of the trials so far, in truth", chart.Second, func(i int) *float64 { return new(p.reachable[i] - p.regret[i]) }})
 	last, unit := len(p.regret)-1, p.Snap.Definition.Objective.Unit
 	behind, within := p.regret[last], "within the limits"
 	if slices.ContainsFunc(p.Snap.Definition.Constraints, design.Constraint.Given) { // known anew for each trial

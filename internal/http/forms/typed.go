@@ -132,8 +132,7 @@ func (t *Typed) day(name string) *time.Time {
 		t.Fault(name, "write a date such as 2027-01-31")
 		return nil
 	}
-	end := at.Add(24*time.Hour - time.Second)
-	return &end
+	return new(at.Add(24*time.Hour - time.Second))
 }
 
 // Whole reads an optional whole number, absent when the field is empty.

@@ -70,8 +70,7 @@ func submit(w http.ResponseWriter, r *http.Request, read func(*forms.Typed) subm
 	if err = ofAnother(r, form.Values); err == nil && asked.do != nil && form.OK() {
 		cmd := command(r, form)
 		if asked.doubted != nil {
-			sure := form.Text("sure")
-			cmd.Sure = &sure
+			cmd.Sure = new(form.Text("sure"))
 		}
 		err = asked.do(cmd)
 	}

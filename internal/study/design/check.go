@@ -85,8 +85,7 @@ func (c *checker) algorithm() {
 
 func (c *checker) stop() {
 	if c.d.Stop == nil {
-		usual := UsualStop()
-		c.d.Stop = &usual
+		c.d.Stop = new(UsualStop())
 	}
 	target := *c.d.Stop
 	if !(target.Within > 0 && target.Within <= 1) {

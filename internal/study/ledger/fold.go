@@ -462,8 +462,7 @@ func correctMetric(t *Trial, name string, value CorrectedValue) error {
 		return nil
 	}
 	if !m.Corrected {
-		original := m.Value
-		m.Corrected, m.Original = true, &original
+		m.Corrected, m.Original = true, new(m.Value)
 	}
 	m.Value, m.StdDev = value.After.Value, value.After.StdDev
 	t.Metrics[name] = m

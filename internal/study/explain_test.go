@@ -71,11 +71,11 @@ func TestEveryReasonHasItsSentence(t *testing.T) {
 		}
 	}
 	improving := predicted(policy.Improve)
-	improving.decision.Algorithm, improving.decision.ExpectedImprovement, improving.decision.Incumbent = "log-cei", pointer(1.84), 12
+	improving.decision.Algorithm, improving.decision.ExpectedImprovement, improving.decision.Incumbent = "log-cei", new(1.84), 12
 	if got, want := explain(d, 24, improving, chosenBy{withinLimits: true}), "the largest improvement of yield, on average 1.8 % over trial 12, weighed with the chance to stay within the limit on impurity."; !strings.Contains(got, want) {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
-	improving.decision.ExpectedImprovement = pointer(1e-70)
+	improving.decision.ExpectedImprovement = new(1e-70)
 	if got, want := explain(d, 24, improving, chosenBy{withinLimits: true}), "improvement of yield, though hardly any over trial 12, weighed"; !strings.Contains(got, want) {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
@@ -100,7 +100,7 @@ func TestManySettingsAndSharedUnits(t *testing.T) {
 	t.Parallel()
 	d, s := design.Definition{}, design.Settings{}
 	for _, name := range []string{"a", "b", "c", "d", "e", "f", "g"} {
-		d.Parameters = append(d.Parameters, design.Parameter{Name: name, Type: design.Real, Low: pointer(0.0), High: pointer(1.0), Unit: "mol"})
+		d.Parameters = append(d.Parameters, design.Parameter{Name: name, Type: design.Real, Low: new(0.0), High: new(1.0), Unit: "mol"})
 		s[name] = design.NumberValue(0.5)
 	}
 	if got, want := describeSettings(d, s), "a 0.5 mol, b 0.5 mol, c 0.5 mol, d 0.5 mol, e 0.5 mol and 2 more settings"; got != want {

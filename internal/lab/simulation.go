@@ -119,7 +119,7 @@ func (s Simulation) Report(folder string, games []Planned) (map[string][]byte, e
 		curves := records[who{e.Problem, e.Label}]
 		all = append(all, simulated{e, curves, estimated(curves)})
 	}
-	out := map[string][]byte{"runs.csv": table(runRows(all)), "summary.csv": table(summaryRows(all)), "summary.txt": s.final(all), "figure.svg": s.figure(all)}
+	out := map[string][]byte{"runs.csv": csvOf(runRows(all)), "summary.csv": csvOf(summaryRows(all)), "summary.txt": s.final(all), "figure.svg": s.figure(all)}
 	out["summary.json"], err = indented(summaries(all))
 	return out, err
 }

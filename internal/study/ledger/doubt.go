@@ -89,7 +89,8 @@ func judge(value float64, m design.MetricInfo, expected *Expected, known Range) 
 	case expected != nil:
 		odd, grave = s.besideExpected(doubt)
 	case known.Count >= fewestToJudge:
-		odd, grave = s.besideReadings()
+		grave = known.farFrom(value)
+		odd = grave || known.otherPower(value, s.fits)
 	default:
 		odd, grave = s.besideFew(doubt)
 	}
@@ -138,12 +139,6 @@ func (s *suspect) besideExpected(doubt *Doubt) (odd, grave bool) {
 	odd = distance > mostSD || distance > easySD && s.known.otherPower(s.value, s.fits)
 	grave = distance > outOfReach || distance > mostSD && s.known.Count >= fewestToJudge && s.known.farFrom(s.value)
 	return odd, grave
-}
-
-// besideReadings judges it by readings that are enough to say what is usual.
-func (s *suspect) besideReadings() (odd, grave bool) {
-	grave = s.known.farFrom(s.value)
-	return grave || s.known.otherPower(s.value, s.fits), grave
 }
 
 // besideFew judges it by the first few readings, or by the limits before there are any.

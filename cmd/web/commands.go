@@ -38,8 +38,7 @@ func token(set *flag.FlagSet) action {
 	return configured(func(ctx context.Context, c config, _ []string) error {
 		want := account.NewToken{Name: *name, Role: account.Role(*role), StudyID: *studyID}
 		if *days != 0 {
-			expires := time.Now().AddDate(0, 0, *days)
-			want.ExpiresAt = &expires
+			want.ExpiresAt = new(time.Now().AddDate(0, 0, *days))
 		}
 		return withStore(ctx, c, func(store *db.DB) error {
 			terminal := account.Identity{Kind: account.BySession, Name: "the server", Role: account.Admin}

@@ -91,11 +91,14 @@ func (p *playing) play(ctx context.Context, games []lab.Planned) error {
 	return atOnce.Wait()
 }
 
-// player is an algorithm under the label that tables and figures use.
-type player struct{ label, name string }
+// player is an algorithm with its settings under the label that tables and figures use.
+type player struct {
+	label, name string
+	settings    map[string]json.RawMessage
+}
 
-// readPlayers reads names separated by commas, each perhaps as label=name.
-func readPlayers(names string) ([]player, error) {
+// readPlayers reads names separated by commas, each perhaps as label=name, and their settings.
+func readPlayers(names, settings string) ([]player, error) {
 	var list []player
 	for _, part := range strings.Split(names, ",") {
 		label, name, given := strings.Cut(part, "=")
@@ -105,9 +108,13 @@ func readPlayers(names string) ([]player, error) {
 		if err := checkLabel(label, slices.ContainsFunc(list, func(p player) bool { return p.label == label })); err != nil {
 			return nil, err
 		}
-		list = append(list, player{label, name})
+		list = append(list, player{label: label, name: name})
 	}
-	return list, nil
+	own, err := byLabel(list, "-settings", settings)
+	for i := range own {
+		list[i].settings = own[i]
+	}
+	return list, err
 }
 
 func checkLabel(label string, used bool) error {

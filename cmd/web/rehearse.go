@@ -173,11 +173,7 @@ func into(list *[]string) func(text string) error {
 
 // readEntrants reads who plays with which settings and which model.
 func readEntrants(names, settings, model string, horizon int) ([]lab.Entrant, error) {
-	players, err := readPlayers(names)
-	if err != nil {
-		return nil, err
-	}
-	own, err := byLabel(players, "-settings", settings)
+	players, err := readPlayers(names, settings)
 	if err != nil {
 		return nil, err
 	}
@@ -191,8 +187,8 @@ func readEntrants(names, settings, model string, horizon int) ([]lab.Entrant, er
 			p.name = ""
 		}
 		list[i] = lab.Entrant{Label: p.label, Algorithm: design.Algorithm{Name: p.name, Horizon: horizon}}
-		if len(own[i]) > 0 {
-			list[i].Algorithm.Settings = own[i]
+		if len(p.settings) > 0 {
+			list[i].Algorithm.Settings = p.settings
 		}
 		text, err := json.Marshal(models[i])
 		if err != nil {
@@ -212,11 +208,7 @@ func listRehearsals() error {
 		fmt.Printf("%-20s %s\n", p.Name, p.Summary)
 	}
 	fmt.Println("A made-up table can be drawn again: made-mixed-2, made-mixed-3, …")
-	names := []string{defaultAlgorithm}
-	for _, a := range policy.Descriptions() {
-		names = append(names, a.Name)
-	}
-	fmt.Println("\nalgorithms:", strings.Join(names, ", "))
+	fmt.Println("\nalgorithms:", strings.Join(append([]string{defaultAlgorithm}, policy.Names()...), ", "))
 	return nil
 }
 

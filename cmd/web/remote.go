@@ -152,7 +152,7 @@ func (r *remote) send(ctx context.Context, method, id, name string, body []byte)
 
 // hinted says what to do where no server answers at address.
 func hinted(address string, err error) error {
-	if dial := (*net.OpError)(nil); errors.As(err, &dial) && dial.Op == "dial" {
+	if dial, ok := errors.AsType[*net.OpError](err); ok && dial.Op == "dial" {
 		return fmt.Errorf("no server answers at %s (%w): start it with “headroom serve”, or say in HEADROOM_URL where it runs", address, dial.Err)
 	}
 	return err

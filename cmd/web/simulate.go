@@ -81,15 +81,11 @@ func readEntries(base lab.Experiment, names, settings string) ([]lab.Entry, erro
 	if names == "" {
 		return nil, fmt.Errorf("say who plays with -algorithm; there are %s", strings.Join(lab.Algorithms(), ", "))
 	}
-	players, err := readPlayers(names)
-	if err != nil {
-		return nil, err
-	}
-	own, err := byLabel(players, "-settings", settings)
+	players, err := readPlayers(names, settings)
 	var list []lab.Entry
-	for i := range own {
-		base.Algorithm, base.Settings = players[i].name, own[i]
-		list = append(list, lab.Entry{Label: players[i].label, Experiment: base})
+	for _, p := range players {
+		base.Algorithm, base.Settings = p.name, p.settings
+		list = append(list, lab.Entry{Label: p.label, Experiment: base})
 	}
 	return list, err
 }

@@ -10,8 +10,8 @@ import (
 	"headroom/internal/account"
 )
 
-// Accounts is the account.Store. Its methods take part in the transaction of DB.Once when their
-// context comes from there.
+// Accounts is the account.Store, which says what its methods do. They take part in the transaction
+// of DB.Once when their context comes from there.
 type Accounts struct {
 	db *DB
 }
@@ -93,10 +93,12 @@ func (a *Accounts) changeOne(ctx context.Context, statement string, args ...any)
 	})
 }
 
-// giving makes a credential by somebody, unless they have just lost the right to: what takes it
-// waits for what is being given, and the other way round.
-func (a *Accounts) giving(ctx context.Context, by account.Identity, make func(tx pgx.Tx) error) error {
-	return a.db.transact(ctx, func(tx pgx.Tx) error {
+// giving makes a credential by somebody and returns its secret, of which make stores the hash,
+// unless they have just lost the right to: what takes it waits for what is being given, and the
+// other way round.
+func (a *Accounts) giving(ctx context.Context, by account.Identity, make func(tx pgx.Tx, hash []byte) error) (secret string, err error) {
+	secret = account.NewSecret()
+	err = a.db.transact(ctx, func(tx pgx.Tx) error {
 		if err := alone(ctx, tx); err != nil {
 			return err
 		}
@@ -109,8 +111,12 @@ func (a *Accounts) giving(ctx context.Context, by account.Identity, make func(tx
 				return err
 			}
 		}
-		return make(tx)
+		return make(tx, account.Hash(secret))
 	})
+	if err != nil {
+		return "", err
+	}
+	return secret, nil
 }
 
 // alone makes transactions that change who may do what wait for one another.

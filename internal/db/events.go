@@ -11,7 +11,6 @@ import (
 	"headroom/internal/study/ledger"
 )
 
-// Events returns the events with after < seq, at most limit (0 = all), in order.
 func (s *Studies) Events(ctx context.Context, id string, after int64, limit int) ([]ledger.Event, error) {
 	var exists bool
 	var found []ledger.Event
@@ -64,4 +63,19 @@ func (s *Studies) CheckLedger(ctx context.Context, id string) error {
 		err = fmt.Errorf("study %s: is at version %d, but its ledger has %d events", id, version, len(events))
 	}
 	return err
+}
+
+// CheckLedgers checks every study's ledger from its first event to its last.
+func (d *DB) CheckLedgers(ctx context.Context) (checked int, err error) {
+	ids, err := list(ctx, d.in(ctx), pgx.RowTo[string], `SELECT id FROM studies ORDER BY id`)
+	if err != nil {
+		return 0, err
+	}
+	for _, id := range ids {
+		if err := d.Studies.CheckLedger(ctx, id); err != nil {
+			return checked, err
+		}
+		checked++
+	}
+	return checked, nil
 }

@@ -11,7 +11,6 @@ import (
 const selectLinks = `
 	SELECT id, kind, coalesce(person_id, '') AS person_id, name, role, by, created_at, expires_at, used_at, revoked_at FROM links`
 
-// CreateSignInLink makes a link by which a person signs in on another device.
 func (a *Accounts) CreateSignInLink(ctx context.Context, by account.Identity, personID string) (account.Link, string, error) {
 	person, err := a.person(ctx, a.db.in(ctx), personID)
 	if err != nil {
@@ -43,21 +42,16 @@ func (a *Accounts) CreateInvite(ctx context.Context, by account.Identity, want a
 }
 
 func (a *Accounts) addLink(ctx context.Context, by account.Identity, l account.Link) (account.Link, string, error) {
-	secret := account.NewSecret()
-	err := a.giving(ctx, by, func(tx pgx.Tx) error {
+	secret, err := a.giving(ctx, by, func(tx pgx.Tx, hash []byte) error {
 		_, err := tx.Exec(ctx, `
 			INSERT INTO links (id, hash, kind, person_id, name, role, by, created_at, expires_at, owner)
 			VALUES ($1, $2, $3, nullif($4, ''), $5, $6, $7, $8, $9, nullif($10, ''))`,
-			l.ID, account.Hash(secret), l.Kind, l.PersonID, l.Name, l.Role, l.By, l.CreatedAt, l.ExpiresAt, by.OwnerID)
+			l.ID, hash, l.Kind, l.PersonID, l.Name, l.Role, l.By, l.CreatedAt, l.ExpiresAt, by.OwnerID)
 		return err
 	})
-	if err != nil {
-		return account.Link{}, "", unavailable(ctx, err)
-	}
-	return l, secret, nil
+	return l, secret, err
 }
 
-// Invites lists all invites, newest first.
 func (a *Accounts) Invites(ctx context.Context) ([]account.Link, error) {
 	return list(ctx, a.db.in(ctx), pgx.RowToStructByName[account.Link], selectLinks+` WHERE kind = 'invite' ORDER BY created_at DESC, id`)
 }
@@ -68,7 +62,6 @@ func (a *Accounts) RevokeInvite(ctx context.Context, id string) error {
 		UPDATE links SET revoked_at = coalesce(revoked_at, $2) WHERE id = $1 AND kind = 'invite' AND used_at IS NULL`, id, a.db.now())
 }
 
-// Look says what a link would do without using it up.
 func (a *Accounts) Look(ctx context.Context, secret string) (account.Link, error) {
 	return a.usable(ctx, a.db.in(ctx), secret, "")
 }
@@ -89,7 +82,6 @@ func (a *Accounts) usable(ctx context.Context, q querier, secret, lock string) (
 	return found[0], nil
 }
 
-// Redeem uses a link up and signs its person in.
 func (a *Accounts) Redeem(ctx context.Context, secret, device string) (account.Session, string, error) {
 	var session account.Session
 	var sessionSecret string

@@ -16,7 +16,6 @@ const selectPeople = `
 		ARRAY(SELECT name FROM shares WHERE owner = people.id AND revoked_at IS NULL AND expires_at > now() ORDER BY lower(name)) AS shares
 	FROM people`
 
-// People lists everybody, by name.
 func (a *Accounts) People(ctx context.Context) ([]account.Person, error) {
 	return list(ctx, a.db.in(ctx), pgx.RowToStructByName[account.Person], selectPeople+` ORDER BY lower(name)`)
 }

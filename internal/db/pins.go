@@ -10,7 +10,6 @@ import (
 	"headroom/internal/account"
 )
 
-// SetPIN lets a person come back on a device by a PIN.
 func (a *Accounts) SetPIN(ctx context.Context, personID, device, pin, browser string) error {
 	if err := account.CheckPIN(pin); err != nil {
 		return err
@@ -25,7 +24,6 @@ func (a *Accounts) SetPIN(ctx context.Context, personID, device, pin, browser st
 		account.Hash(device), personID, derived, printable(browser), a.db.now())
 }
 
-// ForgetPINs ends coming back by PIN, on every device.
 func (a *Accounts) ForgetPINs(ctx context.Context, personID string) error {
 	return a.changePINs(ctx, `DELETE FROM pins WHERE person_id = $1`, personID)
 }
@@ -44,7 +42,6 @@ func (a *Accounts) PINs(ctx context.Context, personID string) ([]account.PIN, er
 		SELECT browser, last_used FROM pins WHERE person_id = $1 AND last_used > $2 ORDER BY last_used DESC, device`, personID, a.db.now().Add(-account.SessionLife))
 }
 
-// OnDevice lists who can come back on a device, by name.
 func (a *Accounts) OnDevice(ctx context.Context, device string) ([]account.OnDevice, error) {
 	return list(ctx, a.db.in(ctx), pgx.RowToStructByPos[account.OnDevice], `
 		SELECT p.id, p.name, greatest(0, $3 - wrong) FROM pins JOIN people p ON p.id = person_id
@@ -52,8 +49,6 @@ func (a *Accounts) OnDevice(ctx context.Context, device string) ([]account.OnDev
 		account.Hash(device), a.db.now().Add(-account.SessionLife), account.PINTries)
 }
 
-// ComeBack signs a person in by their PIN on this device, and ends the session that the browser
-// had.
 func (a *Accounts) ComeBack(ctx context.Context, personID, device, pin, browser, leaving string) (account.Session, string, error) {
 	var derived []byte
 	var wrong int

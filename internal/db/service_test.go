@@ -39,15 +39,13 @@ func serve(t testing.TB, d *db.DB) *study.Service {
 
 var ana = study.Command{By: "Ana"}
 
-func number(x float64) *float64 { return &x }
-
 // reactor is a study of two settings with one limit and the practical defaults.
 func reactor() design.Definition {
 	return design.Definition{
 		Name: "Reactor",
 		Parameters: []design.Parameter{
-			{Name: "temperature", Type: design.Real, Low: number(20), High: number(60), Unit: "°C"},
-			{Name: "cycles", Type: design.Integer, Low: number(1), High: number(12)},
+			{Name: "temperature", Type: design.Real, Low: new(20.0), High: new(60.0), Unit: "°C"},
+			{Name: "cycles", Type: design.Integer, Low: new(1.0), High: new(12.0)},
 		},
 		Objective:       design.Objective{Metric: "yield", Direction: "maximize", Unit: "%"},
 		Constraints:     []design.Constraint{{Metric: "impurity", Op: "<=", Threshold: 0.5, Unit: "%"}},
@@ -282,7 +280,7 @@ func TestTellTakesSubsetsOnceAndRefusesTheRest(t *testing.T) {
 	s, ctx := newService(t), t.Context()
 	id := create(t, s, reactor()).ID
 	ask(t, s, id, 2)
-	snap := tell(t, s, id, 1, map[string]ledger.Reading{"yield": {Value: 70, StdDev: number(0.5)}})
+	snap := tell(t, s, id, 1, map[string]ledger.Reading{"yield": {Value: 70, StdDev: new(0.5)}})
 	if trial := snap.Trial(1); trial.Status != ledger.StatusPartial || trial.Feasible != nil {
 		t.Fatalf("after one metric: %+v", trial)
 	}

@@ -36,7 +36,6 @@ func printable(header string) string {
 	return string(kept[:min(len(kept), longestDevice)])
 }
 
-// Sessions lists a person's live sessions, latest visit first.
 func (a *Accounts) Sessions(ctx context.Context, personID string) ([]account.Session, error) {
 	return list(ctx, a.db.in(ctx), pgx.RowToStructByName[account.Session], `
 		SELECT id, person_id, device, created_at, last_seen, expires_at FROM sessions

@@ -8,7 +8,6 @@ import (
 	"headroom/internal/account"
 )
 
-// CreateShare makes a read-only link to one study.
 func (a *Accounts) CreateShare(ctx context.Context, by account.Identity, want account.NewShare) (account.Share, string, error) {
 	now := a.db.now()
 	if err := want.Check(now); err != nil {
@@ -17,23 +16,18 @@ func (a *Accounts) CreateShare(ctx context.Context, by account.Identity, want ac
 	share := account.Share{
 		ID: account.NewID(), StudyID: want.StudyID, Name: want.Name, By: by.By(), CreatedAt: now, ExpiresAt: want.ExpiresAt.UTC(),
 	}
-	secret := account.NewSecret()
-	err := a.giving(ctx, by, func(tx pgx.Tx) error {
+	secret, err := a.giving(ctx, by, func(tx pgx.Tx, hash []byte) error {
 		_, err := tx.Exec(ctx, `
 			INSERT INTO shares (id, hash, study_id, name, by, created_at, expires_at, owner) VALUES ($1, $2, $3, $4, $5, $6, $7, nullif($8, ''))`,
-			share.ID, account.Hash(secret), share.StudyID, share.Name, share.By, share.CreatedAt, share.ExpiresAt, by.OwnerID)
+			share.ID, hash, share.StudyID, share.Name, share.By, share.CreatedAt, share.ExpiresAt, by.OwnerID)
 		return err
 	})
 	if pgError(err).ConstraintName == "shares_study_id_fkey" {
-		return account.Share{}, "", account.ErrNotFound
+		err = account.ErrNotFound
 	}
-	if err != nil {
-		return account.Share{}, "", unavailable(ctx, err)
-	}
-	return share, secret, nil
+	return share, secret, err
 }
 
-// Shares lists a study's links, newest first.
 func (a *Accounts) Shares(ctx context.Context, studyID string) ([]account.Share, error) {
 	return list(ctx, a.db.in(ctx), pgx.RowToStructByName[account.Share], `
 		SELECT id, study_id, name, by, created_at, expires_at, last_used, revoked_at FROM shares

@@ -2,6 +2,7 @@ package db
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -16,7 +17,7 @@ import (
 	"headroom/internal/study/ledger"
 )
 
-// Studies is the study.Store.
+// Studies is the study.Store, which says what its methods do.
 type Studies struct {
 	db       *DB
 	choosing *decisions
@@ -28,7 +29,6 @@ var nothing = study.Known{Hash: strings.Repeat("0", 64)}
 // partTime bounds how long a part of a new study may be in coming.
 const partTime = time.Minute
 
-// Create writes a new study whose events come in parts.
 func (s *Studies) Create(ctx context.Context, id string, cmd study.Command, parts iter.Seq2[study.Append, error]) error {
 	var refused error // a part's own error, which is nobody's lost connection
 	last := nothing
@@ -194,7 +194,7 @@ func noStudy(id string) error {
 	return fmt.Errorf("study %s: %w", design.Shorten(id), study.ErrNotFound)
 }
 
-// Version returns the seq of the last event.
+// Version is the seq of the last event.
 func (s *Studies) Version(ctx context.Context, id string) (int64, error) {
 	var end study.Known
 	vouch := s.db.voucher(ctx)
@@ -206,4 +206,22 @@ func (s *Studies) Version(ctx context.Context, id string) (int64, error) {
 		return 0, unavailable(ctx, err)
 	}
 	return end.Version, vouch(map[string]study.Known{id: end})
+}
+
+func (s *Studies) KeepVerified(ctx context.Context, id string, outcome study.Verified) error {
+	text, err := json.Marshal(outcome)
+	if err != nil {
+		return err
+	}
+	_, err = s.db.in(ctx).Exec(ctx, `UPDATE studies SET verified = $2 WHERE id = $1 AND coalesce((verified ->> 'version')::bigint, 0) <= $3`, id, text, outcome.Version)
+	return unavailable(ctx, err)
+}
+
+func (s *Studies) Verified(ctx context.Context, id string) (*study.Verified, error) {
+	var last *study.Verified
+	err := s.db.in(ctx).QueryRow(ctx, `SELECT verified FROM studies WHERE id = $1`, id).Scan(&last)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil, noStudy(id)
+	}
+	return last, unavailable(ctx, err)
 }

@@ -38,18 +38,3 @@ const listStudies = `
 	FROM studies
 	WHERE (updated_at, id) < ($1, $2) AND ($3::text[] IS NULL OR id = ANY ($3)) AND ($4::text[] IS NULL OR state = ANY ($4))
 	ORDER BY updated_at DESC, id DESC LIMIT nullif($5::bigint, 0)`
-
-// CheckLedgers checks every study's ledger from its first event to its last.
-func (d *DB) CheckLedgers(ctx context.Context) (checked int, err error) {
-	ids, err := list(ctx, d.in(ctx), pgx.RowTo[string], `SELECT id FROM studies ORDER BY id`)
-	if err != nil {
-		return 0, err
-	}
-	for _, id := range ids {
-		if err := d.Studies.CheckLedger(ctx, id); err != nil {
-			return checked, err
-		}
-		checked++
-	}
-	return checked, nil
-}

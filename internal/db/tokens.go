@@ -18,7 +18,6 @@ const givenTokenID = "admin"
 // theServer is who made admin tokens.
 const theServer = "the server"
 
-// CreateToken makes a token for a script.
 func (a *Accounts) CreateToken(ctx context.Context, by account.Identity, want account.NewToken) (account.Token, string, error) {
 	now := a.db.now()
 	if err := want.Check(now); err != nil {
@@ -28,27 +27,22 @@ func (a *Accounts) CreateToken(ctx context.Context, by account.Identity, want ac
 		ID: account.NewID(), Name: want.Name, Role: want.Role, StudyID: want.StudyID, By: by.By(), CreatedAt: now,
 	}
 	if want.ExpiresAt != nil {
-		expires := want.ExpiresAt.UTC()
-		token.ExpiresAt = &expires
+		token.ExpiresAt = new(want.ExpiresAt.UTC())
 	}
-	secret := account.NewSecret()
-	err := a.giving(ctx, by, func(tx pgx.Tx) error {
+	secret, err := a.giving(ctx, by, func(tx pgx.Tx, hash []byte) error {
 		if err := tokenNameIsFree(ctx, tx, by.OwnerID, want.Name, now); err != nil {
 			return err
 		}
 		_, err := tx.Exec(ctx, `
 			INSERT INTO tokens (id, hash, name, role, study_id, by, created_at, expires_at, owner)
 			VALUES ($1, $2, $3, $4, nullif($5, ''), $6, $7, $8, nullif($9, ''))`,
-			token.ID, account.Hash(secret), token.Name, token.Role, token.StudyID, token.By, token.CreatedAt, token.ExpiresAt, by.OwnerID)
+			token.ID, hash, token.Name, token.Role, token.StudyID, token.By, token.CreatedAt, token.ExpiresAt, by.OwnerID)
 		return err
 	})
 	if pgError(err).ConstraintName == "tokens_study_id_fkey" {
-		return account.Token{}, "", &account.Invalid{Field: "study_id", Message: "there is no such study"}
+		err = &account.Invalid{Field: "study_id", Message: "there is no such study"}
 	}
-	if err != nil {
-		return account.Token{}, "", unavailable(ctx, err)
-	}
-	return token, secret, nil
+	return token, secret, err
 }
 
 // tokenNameIsFree makes sure that no token of the owner that is in force has the name: the ledger
@@ -63,7 +57,6 @@ func tokenNameIsFree(ctx context.Context, tx pgx.Tx, owner, name string, now tim
 	return err
 }
 
-// Tokens lists all tokens, newest first.
 func (a *Accounts) Tokens(ctx context.Context) ([]account.Token, error) {
 	return list(ctx, a.db.in(ctx), pgx.RowToStructByName[account.Token], `
 		SELECT id, name, role, coalesce(study_id, '') AS study_id, by, created_at, expires_at, last_used, revoked_at

@@ -180,8 +180,7 @@ func (s *Server) healthy(w http.ResponseWriter, r *http.Request) error {
 // ready says whether the database can be reached and has this program's schema.
 func (s *Server) ready(w http.ResponseWriter, r *http.Request) error {
 	err := s.Database.Ready(r.Context())
-	var behind *study.Behind
-	if errors.As(err, &behind) {
+	if behind, ok := errors.AsType[*study.Behind](err); ok {
 		return behind
 	}
 	if err != nil {

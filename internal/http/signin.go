@@ -116,8 +116,7 @@ func (s *Server) switchPerson(w http.ResponseWriter, r *http.Request) error {
 	}
 	device := s.device(r)
 	session, secret, err := s.Accounts.ComeBack(r.Context(), r.PostFormValue("person"), device, r.PostFormValue("pin"), r.UserAgent(), leaving.ID)
-	var wrong *account.WrongPIN
-	if errors.As(err, &wrong) {
+	if wrong, ok := errors.AsType[*account.WrongPIN](err); ok {
 		return s.showSwitch(w, r, http.StatusUnprocessableEntity, r.PostFormValue("to"), wrong)
 	}
 	if err != nil {

@@ -96,11 +96,6 @@ func (c *countingStore) Events(ctx context.Context, id string, after int64, limi
 	return c.Store.Events(ctx, id, after, limit)
 }
 
-func (c *countingStore) Version(ctx context.Context, id string) (int64, error) {
-	c.questions.Add(1)
-	return c.Store.Version(ctx, id)
-}
-
 // TestNoticesAreBelieved: pages that hear that a study changed ask the store nothing to pass it on,
 // and together once for what it became.
 func TestNoticesAreBelieved(t *testing.T) {

@@ -93,8 +93,7 @@ func (f function) definition() design.Definition {
 		least, most = least-a.High, most-a.Low
 	}
 	if f.words.Remainder != "" {
-		total := 100.0
-		d.Parameters = append(d.Parameters, design.Parameter{Name: f.words.Remainder, Type: design.Remainder, Total: &total, Of: names, Low: &least, High: &most, Unit: "%"})
+		d.Parameters = append(d.Parameters, design.Parameter{Name: f.words.Remainder, Type: design.Remainder, Total: new(100.0), Of: names, Low: &least, High: &most, Unit: "%"})
 	}
 	for _, x := range f.in.Arms {
 		d.Candidates = append(d.Candidates, f.settings(x))
@@ -192,7 +191,7 @@ func (f function) draw(count int, random *rand.Rand) []design.Settings {
 		x := make([]float64, len(f.in.Axes))
 		for k, a := range f.in.Axes {
 			if a.Step > 0 {
-				x[k] = a.Low + a.Step*float64(random.IntN(int(math.Round((a.High-a.Low)/a.Step))+1))
+				x[k] = a.Low + a.Step*float64(random.IntN(a.Levels()))
 			} else {
 				x[k] = a.Low + (a.High-a.Low)*random.Float64()
 			}

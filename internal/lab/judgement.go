@@ -18,7 +18,7 @@ func (j Judgement) Report(folder string, games []Planned) (map[string][]byte, er
 	if err != nil {
 		return nil, err
 	}
-	return map[string][]byte{"table.txt": j.standardTable(all), "games.csv": table(j.gameRows(all)), "asks.csv": table(j.askRows(all))}, nil
+	return map[string][]byte{"table.txt": j.standardTable(all), "games.csv": csvOf(j.gameRows(all)), "asks.csv": csvOf(j.askRows(all))}, nil
 }
 
 // standardColumns are the figures of the table under their headings, some beside each other under
@@ -44,29 +44,29 @@ var standardColumns = []struct{ heading, below, figure, format string }{
 }
 
 // standardTable has a line a case and label, and the means over the cases below.
-func (j Judgement) standardTable(all []contest) []byte {
+func (j Judgement) standardTable(all []playedCase) []byte {
 	headings, below := []string{fmt.Sprintf("%d seeds", j.Seeds)}, []string{""}
 	for _, c := range standardColumns {
 		headings, below = append(headings, c.heading), append(below, c.below)
 	}
 	rows := [][]string{append(headings, "told gains"), append(below, "")}
-	add := func(name, label string, cases []contest) {
+	add := func(name, label string, cases []playedCase) {
 		if len(j.Entrants) > 1 {
 			name += ", " + label
 		}
 		rows = append(rows, append([]string{name}, standardCells(cases, all, label)...))
 	}
-	var told, untold []contest
+	var told, untold []playedCase
 	for _, c := range all {
 		for _, e := range j.Entrants {
-			add(c.Name, e.Label, []contest{c})
+			add(c.Name, e.Label, []playedCase{c})
 		}
 		if without := untoldOf(c, all); without != nil {
 			told, untold = append(told, c), append(untold, *without)
 		}
 	}
 	for _, e := range j.Entrants {
-		for i, cases := range [][]contest{all, untold, told} {
+		for i, cases := range [][]playedCase{all, untold, told} {
 			if len(cases) > 1 {
 				add(fmt.Sprintf("%s (%d)", []string{"all", "not told", "told"}[i], len(cases)), e.Label, cases)
 			}
@@ -76,15 +76,11 @@ func (j Judgement) standardTable(all []contest) []byte {
 }
 
 // standardCells are the figures of a label over cases, and what telling gains in them.
-func standardCells(cases, all []contest, label string) []string {
+func standardCells(cases, all []playedCase, label string) []string {
 	var row []string
 	for _, column := range standardColumns {
-		var each []Estimate
-		for _, c := range cases {
-			each = append(each, estimateOf(figureNamed(column.figure).values(c.games[label])))
-		}
 		cell := nothing
-		switch value := Over(each).Mean; {
+		switch value := figureNamed(column.figure).over(cases, label).Mean; {
 		case value == 0:
 			cell = "0"
 		case !math.IsNaN(value):
@@ -92,26 +88,34 @@ func standardCells(cases, all []contest, label string) []string {
 		}
 		row = append(row, cell)
 	}
-	var gains []Estimate
-	for _, c := range cases {
-		if untold := untoldOf(c, all); untold != nil {
-			share := figureNamed("share")
-			gains = append(gains, Paired(share.values(c.games[label]), share.values(untold.games[label])))
+	return append(row, gainWords(gained(cases, all, label)))
+}
+
+// gained is by how much the share of a label is larger where something is told.
+func gained(cases, all []playedCase, label string) Estimate {
+	share := figureNamed("share")
+	return over(cases, func(c playedCase) Estimate {
+		untold := untoldOf(c, all)
+		if untold == nil {
+			return estimateOf(nil)
 		}
+		return Paired(share.values(c.games[label]), share.values(untold.games[label]))
+	})
+}
+
+func gainWords(gain Estimate) string {
+	switch {
+	case gain.N == 0:
+		return ""
+	case math.IsNaN(gain.Error):
+		return fmt.Sprintf("%+.3f", gain.Mean)
 	}
-	gain := ""
-	if all := Over(gains); all.N > 0 {
-		gain = fmt.Sprintf("%+.3f", all.Mean)
-		if !math.IsNaN(all.Error) {
-			gain += fmt.Sprintf(" ± %.3f", all.Error)
-		}
-	}
-	return append(row, gain)
+	return fmt.Sprintf("%+.3f ± %.3f", gain.Mean, gain.Error)
 }
 
 // untoldOf is the same case where nothing is told; nil where it is not played.
-func untoldOf(c contest, all []contest) *contest {
-	if at := slices.IndexFunc(all, func(other contest) bool { return other.Name == c.Untold }); at >= 0 {
+func untoldOf(c playedCase, all []playedCase) *playedCase {
+	if at := slices.IndexFunc(all, func(other playedCase) bool { return other.Name == c.Untold }); at >= 0 {
 		return &all[at]
 	}
 	return nil

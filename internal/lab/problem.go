@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"headroom/internal/study/design"
 )
@@ -93,12 +94,7 @@ func (p *Problem) truths(settings []design.Settings) []Values {
 
 // feasible tells whether values keep every limit.
 func (p *Problem) feasible(v Values) bool {
-	for _, c := range p.Study.Constraints {
-		if c.Excess(v[c.Metric]) > 0 {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(p.Study.Constraints, func(c design.Constraint) bool { return !c.Holds(v[c.Metric]) })
 }
 
 // reward is the objective, larger is better.

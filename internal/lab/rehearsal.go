@@ -56,17 +56,17 @@ func (r Rehearsal) Games() ([]Planned, error) {
 // Page is the report in Markdown.
 func (r Rehearsal) Page() string { return "report.md" }
 
-// contest is one case as every entrant played it.
-type contest struct {
+// playedCase is one case as every entrant played it.
+type playedCase struct {
 	Case
 	games map[string][]judged // by label, in the order of the seeds
 }
 
-func (r Rehearsal) read(folder string, games []Planned) ([]contest, error) {
+func (r Rehearsal) read(folder string, games []Planned) ([]playedCase, error) {
 	records, err := recordsOf[Record](folder, games)
-	var all []contest
+	var all []playedCase
 	for _, c := range r.Cases {
-		one := contest{c, map[string][]judged{}}
+		one := playedCase{c, map[string][]judged{}}
 		for _, e := range r.Entrants {
 			for _, record := range records[who{c.Name, e.Label}] {
 				one.games[e.Label] = append(one.games[e.Label], judged{c.Problem, record})
@@ -83,7 +83,7 @@ func (r Rehearsal) Report(folder string, games []Planned) (map[string][]byte, er
 	if err != nil {
 		return nil, err
 	}
-	out := map[string][]byte{"report.md": r.page(all), "games.csv": table(r.gameRows(all)), "asks.csv": table(r.askRows(all))}
+	out := map[string][]byte{"report.md": r.page(all), "games.csv": csvOf(r.gameRows(all)), "asks.csv": csvOf(r.askRows(all))}
 	if shares := r.sharesFigure(all); len(shares) > 0 {
 		out["figure.svg"] = chart.Figure("share of the best feasible value found", shares)
 	}
@@ -93,7 +93,7 @@ func (r Rehearsal) Report(folder string, games []Planned) (map[string][]byte, er
 
 // sharesFigure draws, for each problem where anything is feasible, the share of the best feasible
 // value found after each ask: mean and standard error over the seeds.
-func (r Rehearsal) sharesFigure(all []contest) []chart.Panel {
+func (r Rehearsal) sharesFigure(all []playedCase) []chart.Panel {
 	var cells []chart.Panel
 	for _, c := range all {
 		if !c.Problem.Scale.Any {
@@ -118,7 +118,7 @@ func (r Rehearsal) sharesFigure(all []contest) []chart.Panel {
 }
 
 // page is the report in Markdown.
-func (r Rehearsal) page(all []contest) []byte {
+func (r Rehearsal) page(all []playedCase) []byte {
 	var out bytes.Buffer
 	b := r.Base
 	fmt.Fprintf(&out, "# Rehearsal\n\n%d seeds from %d, %d rows at the start, %d asks, %d at once, told after %d further requests, noise %s %g, standard deviations told: %s.\n",
@@ -144,10 +144,10 @@ func (r Rehearsal) page(all []contest) []byte {
 }
 
 // figures are those of all problems and the problem's own.
-func (c contest) figures() []Figure { return slices.Concat(Figures, c.Problem.LimitFigures()) }
+func (c playedCase) figures() []Figure { return slices.Concat(Figures, c.Problem.LimitFigures()) }
 
 // tableOf has figures down and labels across, and leaves out figures that no label has.
-func (r Rehearsal) tableOf(figures []Figure, all ...contest) string {
+func (r Rehearsal) tableOf(figures []Figure, all ...playedCase) string {
 	rows := [][]string{{""}}
 	for _, e := range r.Entrants {
 		rows[0] = append(rows[0], e.Label)
@@ -166,19 +166,28 @@ func (r Rehearsal) tableOf(figures []Figure, all ...contest) string {
 
 // estimates are a figure of a label over problems, and its paired difference from the label that it
 // is compared with.
-func (r Rehearsal) estimates(f Figure, all []contest, label string) (own, difference Estimate) {
-	var each, paired []Estimate
+func (r Rehearsal) estimates(f Figure, all []playedCase, label string) (own, difference Estimate) {
+	return f.over(all, label), over(all, func(c playedCase) Estimate { return Paired(f.values(c.games[label]), f.values(c.games[r.Against])) })
+}
+
+// over is the figure of a label over problems.
+func (f Figure) over(all []playedCase, label string) Estimate {
+	return over(all, func(c playedCase) Estimate { return estimateOf(f.values(c.games[label])) })
+}
+
+// over is Over of an estimate for each problem.
+func over(all []playedCase, of func(c playedCase) Estimate) Estimate {
+	var each []Estimate
 	for _, c := range all {
-		mine, theirs := f.values(c.games[label]), f.values(c.games[r.Against])
-		each, paired = append(each, estimateOf(mine)), append(paired, Paired(mine, theirs))
+		each = append(each, of(c))
 	}
-	return Over(each), Over(paired)
+	return Over(each)
 }
 
 // cell is a mean with its error, and the paired difference. In a metric's own unit it is a median,
 // since a game that found or recommends nothing feasible has no finite regret, and nothing over
 // problems, whose units differ.
-func (r Rehearsal) cell(f Figure, all []contest, label string) string {
+func (r Rehearsal) cell(f Figure, all []playedCase, label string) string {
 	own, difference := r.estimates(f, all, label)
 	switch {
 	case own.N == 0 || f.OwnUnit && len(all) > 1:
@@ -211,7 +220,7 @@ func jsonOf(e Estimate) *estimate {
 	return &estimate{finiteOnly(e.Mean), finiteOnly(e.Error), finiteOnly(e.Median), e.N, nil}
 }
 
-func (r Rehearsal) summary(all []contest) ([]byte, error) {
+func (r Rehearsal) summary(all []playedCase) ([]byte, error) {
 	type part struct {
 		Scale      string                          `json:"scale,omitempty"`
 		Algorithms map[string]map[string]*estimate `json:"algorithms"`
@@ -233,7 +242,7 @@ func (r Rehearsal) summary(all []contest) ([]byte, error) {
 	return indented(out)
 }
 
-func (r Rehearsal) judge(figures []Figure, all ...contest) map[string]map[string]*estimate {
+func (r Rehearsal) judge(figures []Figure, all ...playedCase) map[string]map[string]*estimate {
 	out := map[string]map[string]*estimate{}
 	for _, e := range r.Entrants {
 		out[e.Label] = map[string]*estimate{}
@@ -250,7 +259,7 @@ func (r Rehearsal) judge(figures []Figure, all ...contest) map[string]map[string
 }
 
 // each goes through all games of a rehearsal, with the first cells of their rows in a table.
-func (r Rehearsal) each(all []contest, do func(g judged, cells []string)) {
+func (r Rehearsal) each(all []playedCase, do func(g judged, cells []string)) {
 	for _, c := range all {
 		for _, e := range r.Entrants {
 			for _, g := range c.games[e.Label] {
@@ -261,7 +270,7 @@ func (r Rehearsal) each(all []contest, do func(g judged, cells []string)) {
 }
 
 // gameRows are the figures of every game.
-func (r Rehearsal) gameRows(all []contest) [][]string {
+func (r Rehearsal) gameRows(all []playedCase) [][]string {
 	header := []string{"problem", "algorithm", "seed"}
 	for _, f := range Figures {
 		header = append(header, f.Name)
@@ -277,7 +286,7 @@ func (r Rehearsal) gameRows(all []contest) [][]string {
 }
 
 // askRows are all asks.
-func (r Rehearsal) askRows(all []contest) [][]string {
+func (r Rehearsal) askRows(all []playedCase) [][]string {
 	rows := [][]string{{"problem", "algorithm", "seed", "ask", "settings", "feasible", "known", "failed", "objective", "share", "reason"}}
 	r.each(all, func(g judged, cells []string) {
 		shares := g.shares()

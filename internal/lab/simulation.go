@@ -3,6 +3,7 @@ package lab
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -118,7 +119,7 @@ func (s Simulation) Report(folder string, games []Planned) (map[string][]byte, e
 		curves := records[who{e.Problem, e.Label}]
 		all = append(all, simulated{e, curves, estimated(curves)})
 	}
-	out := map[string][]byte{"runs.csv": table(runRows(all)), "summary.csv": table(summaryRows(all)), "summary.txt": s.final(all), "figure.svg": s.figure(all)}
+	out := map[string][]byte{"runs.csv": csvOf(runRows(all)), "summary.csv": csvOf(summaryRows(all)), "summary.txt": s.final(all), "figure.svg": s.figure(all)}
 	out["summary.json"], err = indented(summaries(all))
 	return out, err
 }
@@ -252,15 +253,7 @@ func (s Simulation) final(all []simulated) []byte {
 // Algorithms lists what can be played: every algorithm of a study, and opponents that only the
 // simulator plays.
 func Algorithms() []string {
-	var names []string
-	for _, d := range policy.Descriptions() {
-		names = append(names, d.Name)
-	}
-	for name := range opponents {
-		names = append(names, name)
-	}
-	slices.Sort(names[len(names)-len(opponents):])
-	return names
+	return append(policy.Names(), slices.Sorted(maps.Keys(opponents))...)
 }
 
 // Check tells what is wrong with an experiment without playing it.

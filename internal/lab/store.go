@@ -73,11 +73,6 @@ func (b *book) Events(_ context.Context, id string, after int64, limit int) (eve
 	return events, err
 }
 
-func (b *book) Version(_ context.Context, id string) (version int64, err error) {
-	err = b.with(id, func() error { version = int64(len(b.events)); return nil })
-	return version, err
-}
-
 func (b *book) KeepVerified(_ context.Context, id string, outcome study.Verified) error {
 	return b.with(id, func() error {
 		if b.verified == nil || b.verified.Version <= outcome.Version {

@@ -46,43 +46,15 @@ type Row struct {
 
 // ReadTable reads the rows of a CSV file with a header as the spec says.
 func ReadTable(file io.Reader, spec Spec) (*Problem, error) {
-	text, err := io.ReadAll(file)
+	t, err := readRecorded(file)
 	if err != nil {
 		return nil, err
-	}
-	records, err := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(text, []byte("\ufeff")))).ReadAll()
-	if err != nil {
-		return nil, err
-	}
-	if len(records) < 2 {
-		return nil, errors.New("a header and at least one row are needed")
-	}
-	t := recorded{header: records[0]}
-	for i, name := range t.header {
-		t.header[i] = strings.TrimSpace(name)
 	}
 	d := design.Definition{Name: spec.Name, Parameters: slices.Clone(spec.Parameters), Objective: spec.Objective, Constraints: spec.Constraints}
-	for name := range spec.Where {
-		err = errors.Join(err, t.has("where", name))
-	}
-	for _, p := range d.Parameters {
-		err = errors.Join(err, t.has("parameters", p.Name))
-	}
-	for _, m := range d.Metrics() {
-		err = errors.Join(err, t.has("metrics", m.Name))
-	}
-	if err != nil {
+	if err := t.hasAll(spec.Where, d); err != nil {
 		return nil, err
 	}
-	for i, cells := range records[1:] {
-		l := line{number: i + 2, cells: map[string]string{}}
-		for k, cell := range cells {
-			l.cells[t.header[k]] = strings.TrimSpace(cell)
-		}
-		if l.matches(spec.Where) {
-			t.rows = append(t.rows, l)
-		}
-	}
+	t.rows = slices.DeleteFunc(t.rows, func(l line) bool { return !l.matches(spec.Where) })
 	if len(t.rows) == 0 {
 		return nil, errors.New("no row has the values that “where” asks for")
 	}
@@ -91,20 +63,7 @@ func ReadTable(file io.Reader, spec Spec) (*Problem, error) {
 			return nil, err
 		}
 	}
-	rows := make([]Row, len(t.rows))
-	for i, l := range t.rows {
-		rows[i] = Row{design.Settings{}, Values{}}
-		for _, p := range d.Parameters {
-			if rows[i].Settings[p.Name] = design.TextValue(l.cells[p.Name]); p.Type != design.Categorical {
-				x, failed := l.read(p.Name)
-				rows[i].Settings[p.Name], err = design.NumberValue(x), errors.Join(err, failed)
-			}
-		}
-		for _, m := range d.Metrics() {
-			x, failed := l.read(m.Name)
-			rows[i].Values[m.Name], err = x, errors.Join(err, failed)
-		}
-	}
+	rows, err := t.readings(d)
 	if err != nil {
 		return nil, err
 	}
@@ -120,6 +79,46 @@ type recorded struct {
 type line struct {
 	number int // in the file
 	cells  map[string]string
+}
+
+func readRecorded(file io.Reader) (*recorded, error) {
+	text, err := io.ReadAll(file)
+	if err != nil {
+		return nil, err
+	}
+	records, err := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(text, []byte("\ufeff")))).ReadAll()
+	if err != nil {
+		return nil, err
+	}
+	if len(records) < 2 {
+		return nil, errors.New("a header and at least one row are needed")
+	}
+	t := &recorded{header: records[0]}
+	for i, name := range t.header {
+		t.header[i] = strings.TrimSpace(name)
+	}
+	for i, cells := range records[1:] {
+		l := line{number: i + 2, cells: map[string]string{}}
+		for k, cell := range cells {
+			l.cells[t.header[k]] = strings.TrimSpace(cell)
+		}
+		t.rows = append(t.rows, l)
+	}
+	return t, nil
+}
+
+// hasAll tells which columns of those named are missing.
+func (t *recorded) hasAll(where map[string]design.Value, d design.Definition) (err error) {
+	for name := range where {
+		err = errors.Join(err, t.has("where", name))
+	}
+	for _, p := range d.Parameters {
+		err = errors.Join(err, t.has("parameters", p.Name))
+	}
+	for _, m := range d.Metrics() {
+		err = errors.Join(err, t.has("metrics", m.Name))
+	}
+	return err
 }
 
 func (t *recorded) has(what, column string) error {
@@ -184,6 +183,25 @@ func (t *recorded) describe(p *design.Parameter) error {
 		}
 	}
 	return nil
+}
+
+// readings are the rows in the words of a study.
+func (t *recorded) readings(d design.Definition) (rows []Row, err error) {
+	for _, l := range t.rows {
+		row := Row{design.Settings{}, Values{}}
+		for _, p := range d.Parameters {
+			if row.Settings[p.Name] = design.TextValue(l.cells[p.Name]); p.Type != design.Categorical {
+				x, failed := l.read(p.Name)
+				row.Settings[p.Name], err = design.NumberValue(x), errors.Join(err, failed)
+			}
+		}
+		for _, m := range d.Metrics() {
+			x, failed := l.read(m.Name)
+			row.Values[m.Name], err = x, errors.Join(err, failed)
+		}
+		rows = append(rows, row)
+	}
+	return rows, err
 }
 
 // newTable makes a problem of rows: the different settings are the candidates, in the order of

@@ -16,8 +16,8 @@ import (
 	"headroom/internal/files"
 )
 
-// table is rows as CSV.
-func table(rows [][]string) []byte {
+// csvOf is rows as CSV.
+func csvOf(rows [][]string) []byte {
 	var out bytes.Buffer
 	_ = csv.NewWriter(&out).WriteAll(rows) // a buffer never fails
 	return out.Bytes()

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"headroom/internal/optimizer/policy"
 	"headroom/internal/optimizer/search"
 )
 
@@ -67,11 +68,11 @@ func TestABatchAtAFoundPeakIsHeldApart(t *testing.T) {
 				t.Errorf("%v was tried before", d.Place.U)
 			}
 		}
-		if list[0].Reason != ReasonImprove {
+		if list[0].Reason != policy.Improve {
 			t.Errorf("the first is chosen for %s", list[0].Reason)
 		}
 		for _, d := range list[1:] {
-			if d.Reason != ReasonApart || !(d.FeasibilityProbability > 0.85) || d.RunnerUp == nil || d.RunnerUp.Acquisition > d.Acquisition || !distinct(d.RunnerUp.Place.U, d.Place.U) {
+			if d.Reason != policy.Apart || !(d.FeasibilityProbability > 0.85) || d.RunnerUp == nil || d.RunnerUp.Acquisition > d.Acquisition || !distinct(d.RunnerUp.Place.U, d.Place.U) {
 				t.Errorf("%v is chosen for %s with a chance of %.2f and the runner-up %v", d.Place.U, d.Reason, d.FeasibilityProbability, d.RunnerUp)
 			}
 		}

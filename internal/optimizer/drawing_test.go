@@ -150,7 +150,7 @@ func TestAskedOfFewIsAskedOfAll(t *testing.T) {
 			}, `{}`)
 			s := mustReplay(t, cfg, amongArms(cfg, played(cfg, 8+int(seed), seed)))
 			chosen, all := sure(s.Suggest(background, Known{})), sure(s.Acquisition(background, s.arms.places, Known{}))
-			if chosen.Reason == ReasonExplore {
+			if chosen.Reason == policy.Explore {
 				explored++
 			}
 			var wanted *RunnerUp

@@ -1,9 +1,6 @@
 package optimizer
 
-import (
-	"headroom/internal/optimizer/policy"
-	"headroom/internal/optimizer/warp"
-)
+import "headroom/internal/optimizer/warp"
 
 // Place is one point to ask about: unit coordinates, and the candidate's index (−1 without
 // candidates).
@@ -116,9 +113,8 @@ type Decision struct {
 	Incumbent           int
 	// Works is the chance that the trial works, 0 where none has failed because of its settings or
 	// a published algorithm takes no account of it.
-	Works float64
-	// Reason says which rule decided; Explain turns the decision into a sentence.
-	Reason Reason
+	Works  float64
+	Reason string // the rule that decided, one of package policy's
 }
 
 // RunnerUp is the second best point of a decision.
@@ -126,22 +122,6 @@ type RunnerUp struct {
 	Place       Place
 	Acquisition float64
 }
-
-// Reason is the rule that a decision followed.
-type Reason string
-
-const (
-	ReasonFirstDesign Reason = policy.FirstDesign // spread over the space before a model exists
-	ReasonOptimistic  Reason = policy.Optimistic  // best optimistic value among points that could be within every limit
-	ReasonTradeOff    Reason = policy.TradeOff    // best optimistic value after the multipliers' price of possible violation
-	ReasonLeastBad    Reason = policy.LeastBad    // nothing could be within the limits; the point closest to them
-	ReasonExplore     Reason = policy.Explore     // chosen to learn where the limits lie
-	ReasonSample      Reason = policy.Sample      // best in a random draw from the posterior
-	ReasonImprove     Reason = policy.Improve     // largest expected improvement
-	ReasonApart       Reason = policy.Apart       // likewise, among places apart from the trials that wait
-	ReasonSpace       Reason = policy.Space       // space filling or random by design
-	ReasonOwn         Reason = policy.Own         // a person's choice
-)
 
 // Scores is an acquisition over places.
 type Scores struct {

@@ -3,6 +3,8 @@ package optimizer
 import (
 	"context"
 	"errors"
+
+	"headroom/internal/optimizer/policy"
 )
 
 // ErrNoneAllowed is returned by Suggest when the algorithm may choose nothing.
@@ -25,7 +27,7 @@ func (s *decision) Suggest(ctx context.Context, known Known) (Decision, error) {
 	if err != nil {
 		return Decision{}, err
 	}
-	d.Acquisition, d.HasScore, d.RunnerUp, d.Reason = found.value, true, found.runnerUp, Reason(found.reason)
+	d.Acquisition, d.HasScore, d.RunnerUp, d.Reason = found.value, true, found.runnerUp, found.reason
 	return d, nil
 }
 
@@ -33,7 +35,7 @@ func (s *decision) Suggest(ctx context.Context, known Known) (Decision, error) {
 // is that of ctx.
 func (s *decision) Own(ctx context.Context, at Place, known Known) (Decision, error) {
 	d, err := s.decision(ctx, at, known, s.draw(s.Round()))
-	d.Reason = ReasonOwn
+	d.Reason = policy.Own
 	return d, err
 }
 
@@ -82,6 +84,6 @@ func (s *decision) firstDesign(ctx context.Context, known Known) (Decision, erro
 		return Decision{}, ErrNoneAllowed
 	}
 	d, err := s.decision(ctx, place, known, s.draw(s.Round()))
-	d.FirstDesign, d.Reason = true, ReasonFirstDesign
+	d.FirstDesign, d.Reason = true, policy.FirstDesign
 	return d, err
 }

@@ -9,6 +9,7 @@ import (
 	"math"
 
 	"headroom/internal/optimizer"
+	"headroom/internal/optimizer/policy"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
 )
@@ -38,7 +39,7 @@ func (c *comparison) run(ctx context.Context) error {
 	if err := wrong.Err(); err != nil {
 		return err
 	}
-	if c.chosen.Decision.Reason != string(optimizer.ReasonOwn) {
+	if c.chosen.Decision.Reason != policy.Own {
 		again, err := state.Suggest(ctx, known)
 		switch {
 		case errors.Is(err, optimizer.ErrNoneAllowed):

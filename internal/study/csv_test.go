@@ -193,7 +193,7 @@ func drawTrials(t *rapid.T, c *design.Compiled) []*ledger.Trial {
 			if rapid.Bool().Draw(t, "told") {
 				measured := ledger.Measurement{Value: design.NumberValue(rapid.Float64Range(-1e100, 1e100).Draw(t, "value")).Number}
 				if rapid.Bool().Draw(t, "with deviation") {
-					measured.StdDev = pointer(rapid.Float64Range(1e-300, 1e100).Draw(t, "deviation"))
+					measured.StdDev = new(rapid.Float64Range(1e-300, 1e100).Draw(t, "deviation"))
 				}
 				trial.Metrics[m.Name] = measured
 			}
@@ -275,7 +275,7 @@ func TestReadingsWithStandardDeviations(t *testing.T) {
 		"in both":              "impurity stddev," + screenHeader + "0.02,47.5,3,0.1,0.8,B,1,0.31±0.02,7,x\n",
 	} {
 		rows, unknown, err := parseCSV(c, strings.NewReader(text), ImportOptions{})
-		if err != nil || len(unknown) > 0 || len(rows) != 1 || !reflect.DeepEqual(rows[0].Metrics["impurity"], ledger.Reading{Value: 0.31, StdDev: pointer(0.02)}) || rows[0].Metrics["yield"].StdDev != nil {
+		if err != nil || len(unknown) > 0 || len(rows) != 1 || !reflect.DeepEqual(rows[0].Metrics["impurity"], ledger.Reading{Value: 0.31, StdDev: new(0.02)}) || rows[0].Metrics["yield"].StdDev != nil {
 			t.Errorf("%s: %+v, unknown %v, %v", name, rows, unknown, err)
 		}
 	}
@@ -309,7 +309,7 @@ func TestDeviationsWithoutAColumnOfTheirOwn(t *testing.T) {
 	d.RecordedMetrics = []design.RecordedMetric{{Metric: "Yield stddev"}}
 	b := newBench(t, d)
 	b.ask(1)
-	b.must(ruleTell(b.snap, 1, ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: 60, StdDev: pointer(0.5)}, "impurity": {Value: 0.2, StdDev: pointer(0.01)}, "Yield stddev": {Value: 3}}}))
+	b.must(ruleTell(b.snap, 1, ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: 60, StdDev: new(0.5)}, "impurity": {Value: 0.2, StdDev: new(0.01)}, "Yield stddev": {Value: 3}}}))
 	var file bytes.Buffer
 	if err := WriteCSV(&file, b.snap.Definition, b.snap.Trials, b.snap.Chosen); err != nil || !strings.Contains(file.String(), ",yield,impurity,impurity stddev,Yield stddev,note\n") || !strings.Contains(file.String(), ",60±0.5,0.2,0.01,3,") {
 		t.Errorf("%v\n%s", err, file.String())

@@ -134,7 +134,7 @@ func decisionRecord(c *design.Compiled, state *optimizer.State, d optimizer.Deci
 		Beta: keyed(c.MetricNames, d.Beta), Multipliers: keyed(c.ConstraintNames, d.Multipliers), Horizon: d.Horizon,
 		Mean: keyed(c.MetricNames, d.Mean), SD: keyed(c.MetricNames, d.SD), Estimates: ledger.Estimates(c.Def, d.Estimates),
 		RandomSeed: d.Draw.Seed, Draws: d.Draw.Z, Model: map[string]ledger.MetricModel{},
-		Reason: string(d.Reason),
+		Reason: d.Reason,
 	}
 	if limitsRead(c, state) {
 		kept.FeasibilityProbability = &d.FeasibilityProbability

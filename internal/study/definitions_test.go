@@ -18,7 +18,7 @@ func TestReconfiguredCandidatesStayWithinTheCache(t *testing.T) {
 	const parameters, candidates, limit = 50, 500, 10 << 20
 	d := design.Definition{Name: "Table", Objective: design.Objective{Metric: "y", Direction: "maximize"}, Constraints: []design.Constraint{{Metric: "g", Op: "<=", Threshold: 0}}, Seed: 7}
 	for i := range parameters {
-		d.Parameters = append(d.Parameters, design.Parameter{Name: fmt.Sprint("p", i), Type: design.Real, Low: pointer(0.0), High: pointer(1.0)})
+		d.Parameters = append(d.Parameters, design.Parameter{Name: fmt.Sprint("p", i), Type: design.Real, Low: new(0.0), High: new(1.0)})
 	}
 	for n := range candidates {
 		settings := design.Settings{}

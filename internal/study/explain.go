@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/optimizer"
 	"headroom/internal/optimizer/policy"
 	"headroom/internal/study/design"
 )
@@ -22,8 +21,8 @@ type chosenBy struct {
 // chosen.
 func explain(d design.Definition, number int, p chosenPoint, who chosenBy) string {
 	tries := fmt.Sprintf("Trial %d tries %s", number, describeSettings(d, p.settings))
-	reason := optimizer.Reason(p.decision.Reason)
-	if reason == optimizer.ReasonFirstDesign || reason == optimizer.ReasonSpace {
+	reason := p.decision.Reason
+	if reason == policy.FirstDesign || reason == policy.Space {
 		return tries + ". " + because(d, p, who)
 	}
 	predicted := predictions(d, p, who)
@@ -31,7 +30,7 @@ func explain(d design.Definition, number int, p chosenPoint, who chosenBy) strin
 		predicted += fmt.Sprintf(", chance that it works %s: %d of %d trials failed because of their settings", design.FormatPercent(w.Chance), w.Failed, w.Of)
 	}
 	sentence := tries + ": " + predicted + ". " + because(d, p, who)
-	if reason != optimizer.ReasonOwn {
+	if reason != policy.Own {
 		sentence += phase(p.decision.Horizon)
 	}
 	if strings.Contains(predicted, "±") {
@@ -146,35 +145,35 @@ func because(d design.Definition, p chosenPoint, who chosenBy) string {
 		highest = "lowest"
 	}
 	limits := limitNames(d)
-	switch optimizer.Reason(p.decision.Reason) {
-	case optimizer.ReasonFirstDesign:
+	switch p.decision.Reason {
+	case policy.FirstDesign:
 		return "Chosen to spread the first trials over the whole space, before there is enough data for the model."
-	case optimizer.ReasonSpace:
+	case policy.Space:
 		return "Chosen to fill the space; this algorithm does not use the results."
-	case optimizer.ReasonOwn:
+	case policy.Own:
 		return ownChoice(who)
-	case optimizer.ReasonOptimistic:
+	case policy.Optimistic:
 		if limits == "" {
 			return fmt.Sprintf("Chosen because its optimistic %s is the %s of all.", objective, highest)
 		}
 		return fmt.Sprintf("Chosen because its optimistic %s is the %s among points whose %s could still be within the limit.", objective, highest, limits) + noneYet(who)
-	case optimizer.ReasonTradeOff:
+	case policy.TradeOff:
 		if limits == "" {
 			return fmt.Sprintf("Chosen because its optimistic %s is the %s of all.", objective, highest)
 		}
 		return fmt.Sprintf("Chosen because its optimistic %s is the best after a price for possibly breaking the limit on %s%s.", objective, limits, prices(d, p)) + noneYet(who)
-	case optimizer.ReasonLeastBad:
+	case policy.LeastBad:
 		return fmt.Sprintf("Chosen because no point looks able to stay within the limit on %s, and this one comes closest.", limits) + noneYet(who)
-	case optimizer.ReasonExplore:
+	case policy.Explore:
 		return fmt.Sprintf("Chosen to learn where the limit on %s lies: it is where the model is least sure among the points it may try.", limits) + noneYet(who)
-	case optimizer.ReasonSample:
+	case policy.Sample:
 		if limits == "" {
 			return fmt.Sprintf("Chosen because it is the best in one random draw of what %s could be, given the results so far.", objective)
 		}
 		return fmt.Sprintf("Chosen because it is the best in one random draw of what %s and %s could be, given the results so far.", objective, limits) + noneYet(who)
-	case optimizer.ReasonImprove:
+	case policy.Improve:
 		return improves(d, p, who)
-	case optimizer.ReasonApart:
+	case policy.Apart:
 		such := "such points"
 		if limits != "" {
 			such = "the points there that are likely to keep " + limits + " within the limit"

@@ -4,13 +4,13 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/optimizer"
+	"headroom/internal/optimizer/policy"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
 )
 
 // predicted is a decision at 47 °C and 6 cycles with a prediction for every metric of the oven.
-func predicted(reason optimizer.Reason) chosenPoint {
+func predicted(reason string) chosenPoint {
 	return chosenPoint{
 		settings: design.Settings{"temperature": design.NumberValue(47), "cycles": design.NumberValue(6)},
 		decision: ledger.Decision{Algorithm: "rpol-ucb", Reason: string(reason), Mean: map[string]float64{"yield": 82.2, "impurity": 0.441},
@@ -25,7 +25,7 @@ func TestTheSentenceOfThePages(t *testing.T) {
 		"Here ± is one standard deviation, without the noise of a reading."
 	d := oven()
 	d.Constraints[0].Name = "impurity"
-	if got := explain(d, 24, predicted(optimizer.ReasonOptimistic), chosenBy{by: "Ana", withinLimits: true}); got != want {
+	if got := explain(d, 24, predicted(policy.Optimistic), chosenBy{by: "Ana", withinLimits: true}); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
@@ -38,7 +38,7 @@ func TestTheSentenceHasTheDecisionsChance(t *testing.T) {
 	d := oven()
 	d.Constraints[0].Name = "impurity"
 	d.Constraints = append(d.Constraints, design.Constraint{Name: "pressure", Metric: "pressure", Op: "<=", Threshold: 4, Unit: "bar"})
-	p := predicted(optimizer.ReasonOptimistic)
+	p := predicted(policy.Optimistic)
 	p.decision.Mean["pressure"], p.decision.SD["pressure"], p.decision.FeasibilityProbability = 3.1, 0.42, new(0.71)
 	if got, want := explain(d, 24, p, chosenBy{}), "impurity 0.44 ± 0.05 % (limit 0.50 %), pressure 3.1 ± 0.4 bar (limit 4.0 bar), chance to stay within every limit 71 %."; !strings.Contains(got, want) {
 		t.Errorf("got  %s\nwant %s", got, want)
@@ -53,29 +53,29 @@ func TestEveryReasonHasItsSentence(t *testing.T) {
 	t.Parallel()
 	d := oven()
 	d.Constraints[0].Name = "impurity"
-	for reason, want := range map[optimizer.Reason]string{
-		optimizer.ReasonFirstDesign: "tries 47 °C and 6 cycles. Chosen to spread the first trials over the whole space",
-		optimizer.ReasonOptimistic:  "optimistic yield is the highest among points whose impurity could still be within the limit. No trial is known to be within every limit yet.",
-		optimizer.ReasonTradeOff:    "after a price for possibly breaking the limit on impurity (multiplier 1.7).",
-		optimizer.ReasonLeastBad:    "no point looks able to stay within the limit on impurity",
-		optimizer.ReasonExplore:     "to learn where the limit on impurity lies",
-		optimizer.ReasonSample:      "best in one random draw of what yield and impurity could be",
-		optimizer.ReasonImprove:     "best chance to keep impurity within the limit",
-		optimizer.ReasonApart:       "apart from the trials that wait, beside which hardly anything is left to gain: of the points there that are likely to keep impurity within the limit it promises the largest improvement of yield.",
-		optimizer.ReasonSpace:       "Chosen to fill the space",
-		optimizer.ReasonOwn:         "Chosen by Ana, not by the algorithm.",
+	for reason, want := range map[string]string{
+		policy.FirstDesign: "tries 47 °C and 6 cycles. Chosen to spread the first trials over the whole space",
+		policy.Optimistic:  "optimistic yield is the highest among points whose impurity could still be within the limit. No trial is known to be within every limit yet.",
+		policy.TradeOff:    "after a price for possibly breaking the limit on impurity (multiplier 1.7).",
+		policy.LeastBad:    "no point looks able to stay within the limit on impurity",
+		policy.Explore:     "to learn where the limit on impurity lies",
+		policy.Sample:      "best in one random draw of what yield and impurity could be",
+		policy.Improve:     "best chance to keep impurity within the limit",
+		policy.Apart:       "apart from the trials that wait, beside which hardly anything is left to gain: of the points there that are likely to keep impurity within the limit it promises the largest improvement of yield.",
+		policy.Space:       "Chosen to fill the space",
+		policy.Own:         "Chosen by Ana, not by the algorithm.",
 	} {
 		got := explain(d, 24, predicted(reason), chosenBy{by: "Ana"})
 		if !strings.Contains(got, want) || strings.Contains(got, "e-") || !strings.HasSuffix(got, ".") {
 			t.Errorf("%s: got %s\nwant %s", reason, got, want)
 		}
 	}
-	improving := predicted(optimizer.ReasonImprove)
-	improving.decision.Algorithm, improving.decision.ExpectedImprovement, improving.decision.Incumbent = "log-cei", pointer(1.84), 12
+	improving := predicted(policy.Improve)
+	improving.decision.Algorithm, improving.decision.ExpectedImprovement, improving.decision.Incumbent = "log-cei", new(1.84), 12
 	if got, want := explain(d, 24, improving, chosenBy{withinLimits: true}), "the largest improvement of yield, on average 1.8 % over trial 12, weighed with the chance to stay within the limit on impurity."; !strings.Contains(got, want) {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
-	improving.decision.ExpectedImprovement = pointer(1e-70)
+	improving.decision.ExpectedImprovement = new(1e-70)
 	if got, want := explain(d, 24, improving, chosenBy{withinLimits: true}), "improvement of yield, though hardly any over trial 12, weighed"; !strings.Contains(got, want) {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
@@ -83,15 +83,15 @@ func TestEveryReasonHasItsSentence(t *testing.T) {
 	if got, want := explain(d, 24, improving, chosenBy{withinLimits: true}), "best chance to keep impurity within the limit."; !strings.Contains(got, want) {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
-	if got := explain(d, 24, predicted(optimizer.ReasonOwn), chosenBy{by: "Ana", replicateOf: 12}); !strings.Contains(got, "Repeats trial 12 on purpose") {
+	if got := explain(d, 24, predicted(policy.Own), chosenBy{by: "Ana", replicateOf: 12}); !strings.Contains(got, "Repeats trial 12 on purpose") {
 		t.Error(got)
 	}
-	own := predicted(optimizer.ReasonOwn)
+	own := predicted(policy.Own)
 	if own.decision.Horizon = 16; strings.Contains(explain(d, 24, own, chosenBy{by: "Ana"}), "T = 16") {
 		t.Error("a person's choice follows from the algorithm's constants")
 	}
 	free := design.Definition{Parameters: d.Parameters, Objective: design.Objective{Metric: "cost", Direction: "minimize"}}
-	if got := explain(free, 2, predicted(optimizer.ReasonOptimistic), chosenBy{}); !strings.Contains(got, "its optimistic cost is the lowest of all") {
+	if got := explain(free, 2, predicted(policy.Optimistic), chosenBy{}); !strings.Contains(got, "its optimistic cost is the lowest of all") {
 		t.Error(got)
 	}
 }
@@ -100,7 +100,7 @@ func TestManySettingsAndSharedUnits(t *testing.T) {
 	t.Parallel()
 	d, s := design.Definition{}, design.Settings{}
 	for _, name := range []string{"a", "b", "c", "d", "e", "f", "g"} {
-		d.Parameters = append(d.Parameters, design.Parameter{Name: name, Type: design.Real, Low: pointer(0.0), High: pointer(1.0), Unit: "mol"})
+		d.Parameters = append(d.Parameters, design.Parameter{Name: name, Type: design.Real, Low: new(0.0), High: new(1.0), Unit: "mol"})
 		s[name] = design.NumberValue(0.5)
 	}
 	if got, want := describeSettings(d, s), "a 0.5 mol, b 0.5 mol, c 0.5 mol, d 0.5 mol, e 0.5 mol and 2 more settings"; got != want {

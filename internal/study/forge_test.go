@@ -29,7 +29,7 @@ func honest(t *testing.T) map[string]*bench {
 	}
 	b.must(b.service.ruleReplicate(t.Context(), Command{By: "Ana"}, b.snap, 2))
 	b.must(ruleClose(b.snap, ledger.Abandoned, ledger.ClosedData{Number: 8, Reason: "no sample left"}))
-	b.must(ruleTell(b.snap, 8, ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: 61, StdDev: pointer(0.5)}}, ObservedAt: pointer(time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC)), Note: "found one"}))
+	b.must(ruleTell(b.snap, 8, ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: 61, StdDev: new(0.5)}}, ObservedAt: new(time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC)), Note: "found one"}))
 	b.must(ruleTell(b.snap, 8, ledger.Telling{Parameters: design.Settings{"temperature": design.NumberValue(62.5), "cycles": design.NumberValue(3)}}))
 	b.must(ruleCorrect(b.snap, Correction{Number: 2, Metrics: map[string]*ledger.Reading{"yield": {Value: 62}, "impurity": nil}, Reason: "typo"}))
 	b.must(ruleCorrect(b.snap, Correction{Number: 3, Parameters: design.Settings{"temperature": design.NumberValue(33), "cycles": design.NumberValue(3)}, Reason: "misread"}))
@@ -40,8 +40,8 @@ func honest(t *testing.T) map[string]*bench {
 	limit := b.snap.Definition.Constraints[0]
 	limit.Threshold = 0.45
 	b.must(ruleReconfigure(b.snap, design.Reconfiguration{Constraints: []design.Constraint{limit}, Reason: "stricter"}))
-	b.must(ruleEdit(ledger.EditedData{Name: pointer("Oven 2"), Description: pointer("*hot*"), State: pointer(ledger.Paused)}))
-	b.must(ruleTell(b.snap, 9, ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: 61}}, ObservedAt: pointer(time.Date(2026, 3, 1, 8, 0, 0, 0, time.FixedZone("", 19800)))}))
+	b.must(ruleEdit(ledger.EditedData{Name: new("Oven 2"), Description: new("*hot*"), State: new(ledger.Paused)}))
+	b.must(ruleTell(b.snap, 9, ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: 61}}, ObservedAt: new(time.Date(2026, 3, 1, 8, 0, 0, 0, time.FixedZone("", 19800)))}))
 	all["oven"] = b
 
 	b = newBench(t, queue())

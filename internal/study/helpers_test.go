@@ -14,8 +14,6 @@ import (
 	"headroom/internal/study/ledger"
 )
 
-func pointer[T any](v T) *T { return &v }
-
 // example is one of the studies in testdata, which the tests of all packages about studies share.
 func example(name string) (d design.Definition) {
 	text, err := os.ReadFile(filepath.Join("design", "testdata", name+".json"))

@@ -168,6 +168,5 @@ func (s *Models) nextChoice(ctx context.Context, snap *ledger.Snapshot, state *o
 	if err != nil {
 		return nil, notComputable(ctx, err)
 	}
-	settings := snap.Compiled().Settings(d.Place)
-	return &settings, nil
+	return new(snap.Compiled().Settings(d.Place)), nil
 }

@@ -17,10 +17,10 @@ func recipe(n int, remainder bool) design.Definition {
 	var of []string
 	for i := range n - 1 {
 		of = append(of, fmt.Sprintf("x%d", i+1))
-		d.Parameters = append(d.Parameters, design.Parameter{Name: of[i], Type: design.Real, Low: pointer(0.0), High: pointer(1.0)})
+		d.Parameters = append(d.Parameters, design.Parameter{Name: of[i], Type: design.Real, Low: new(0.0), High: new(1.0)})
 	}
 	if remainder {
-		d.Parameters = append(d.Parameters, design.Parameter{Name: "rest", Type: design.Remainder, Total: pointer(1.0), Of: of})
+		d.Parameters = append(d.Parameters, design.Parameter{Name: "rest", Type: design.Remainder, Total: new(1.0), Of: of})
 	} else {
 		d.InputConstraints = []string{strings.Join(of, " + ") + " <= 1"}
 	}

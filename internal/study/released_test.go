@@ -38,7 +38,7 @@ func playedForRelease(t *testing.T) map[string]*bench {
 		answer(standard, i+1)
 	}
 	standard.must(ruleClose(standard.snap, ledger.Excluded, ledger.ClosedData{Number: 2, Reason: "spilled"}))
-	standard.must(ruleCorrect(standard.snap, Correction{Number: 3, Metrics: map[string]*ledger.Reading{"yield": {Value: 72, StdDev: pointer(0.5)}}, Reason: "typo"}))
+	standard.must(ruleCorrect(standard.snap, Correction{Number: 3, Metrics: map[string]*ledger.Reading{"yield": {Value: 72, StdDev: new(0.5)}}, Reason: "typo"}))
 	standard.ask(2)
 	standard.must(ruleClose(standard.snap, ledger.Failed, ledger.ClosedData{Number: 7, Reason: "broke", Cause: ledger.BySettings}))
 	answer(standard, 8)

@@ -140,6 +140,5 @@ func candidateOf(place optimizer.Place) *int {
 	if place.Arm < 0 {
 		return nil
 	}
-	arm := place.Arm
-	return &arm
+	return new(place.Arm)
 }

@@ -24,7 +24,7 @@ func TestTellingRules(t *testing.T) {
 		"unknown metric":     {ledger.Telling{Metrics: map[string]ledger.Reading{"yeild": {Value: 1}}}, "metrics.yeild", `did you mean "yield"`},
 		"not finite":         {ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: math.Inf(1)}}}, "metrics.yield", "finite"},
 		"beyond computing":   {ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: -2e100}}}, "metrics.yield", "1e100"},
-		"no deviation":       {ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: 1, StdDev: pointer(0.0)}}}, "metrics.yield.stddev", "above 0"},
+		"no deviation":       {ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: 1, StdDev: new(0.0)}}}, "metrics.yield.stddev", "above 0"},
 		"settings outside":   {ledger.Telling{Parameters: design.Settings{"temperature": design.NumberValue(600), "cycles": design.NumberValue(2)}}, "parameters.temperature", "10 times the range beyond 20 to 60"},
 		"half the settings":  {ledger.Telling{Parameters: design.Settings{"temperature": design.NumberValue(50)}}, "parameters.cycles", "missing"},
 		"a note like a book": {ledger.Telling{Note: strings.Repeat("µ", 10001)}, "note", "10000"},
@@ -78,11 +78,11 @@ func TestWhatAStudyThatIsNotOpenRefuses(t *testing.T) {
 	b.ask(2)
 	b.tell(1, map[string]float64{"yield": 70})
 	told := ledger.Telling{Metrics: map[string]ledger.Reading{"impurity": {Value: 1}}}
-	b.must(ruleEdit(ledger.EditedData{State: pointer(ledger.Paused)}))
+	b.must(ruleEdit(ledger.EditedData{State: new(ledger.Paused)}))
 	ruled, err := b.service.ruleAsk(t.Context(), Command{}, b.snap, Ask{})
 	b.refused(ruled, err, ErrConflict, "is paused")
 	b.must(ruleTell(b.snap, 1, told))
-	b.must(ruleEdit(ledger.EditedData{State: pointer(ledger.Archived)}))
+	b.must(ruleEdit(ledger.EditedData{State: new(ledger.Archived)}))
 	for name, rule := range map[string]func() (ruling, error){
 		"tell":      func() (ruling, error) { return ruleTell(b.snap, 2, told) },
 		"tell many": func() (ruling, error) { return ruleTellMany(b.snap, []NumberedTelling{{2, told}}) },
@@ -229,7 +229,7 @@ func TestReconfigurationNamesWhatChanged(t *testing.T) {
 	b.ask(1)
 	b.tell(1, map[string]float64{"yield": 70, "impurity": 0.4})
 	hot := b.snap.Definition.Parameters[0]
-	hot.High = pointer(50.0)
+	hot.High = new(50.0)
 	b.must(ruleReconfigure(b.snap, design.Reconfiguration{Parameters: []design.Parameter{hot}, Reason: "the heater is weak",
 		Constraints: []design.Constraint{{Metric: "impurity", Op: "<=", Threshold: 0.3, Unit: "%"}}}))
 	var data ledger.ReconfiguredData
@@ -247,7 +247,7 @@ func TestReconfigurationNamesWhatChanged(t *testing.T) {
 		t.Error("feasibility follows the present limit")
 	}
 	for name, change := range map[string]design.Reconfiguration{
-		"parameters[0].name":  {Parameters: []design.Parameter{{Name: "speed", Type: design.Real, Low: pointer(0.0), High: pointer(1.0)}}, Reason: "x"},
+		"parameters[0].name":  {Parameters: []design.Parameter{{Name: "speed", Type: design.Real, Low: new(0.0), High: new(1.0)}}, Reason: "x"},
 		"constraints[0].name": {Constraints: []design.Constraint{{Metric: "smell", Op: "<="}}, Reason: "x"},
 		"":                    {Objective: &design.Objective{Metric: "speed", Direction: "maximize"}, Reason: "x"},
 		"reason":              {Objective: &design.Objective{Metric: "yield", Direction: "minimize"}},

@@ -32,9 +32,6 @@ type Store interface {
 	// when there is no such study.
 	Events(ctx context.Context, id string, after int64, limit int) ([]ledger.Event, error)
 
-	// Version returns the seq of the last event.
-	Version(ctx context.Context, id string) (int64, error)
-
 	// KeepVerified remembers how verifying a study ended, unless a later version has been verified
 	// already.
 	KeepVerified(ctx context.Context, id string, outcome Verified) error

@@ -220,8 +220,7 @@ func (t *table) has(name string) bool {
 }
 
 func (t *table) unreadable(err error) {
-	var at *csv.ParseError
-	if errors.As(err, &at) {
+	if at, ok := errors.AsType[*csv.ParseError](err); ok {
 		t.faults.Add(fmt.Sprintf("lines[%d]", at.Line), nil, "line %d, character %d: %s", at.Line, at.Column, at.Err)
 		return
 	}
@@ -411,7 +410,7 @@ func (t *table) number(cell string) (float64, error) { return design.ReadNumber(
 
 // wrongNumber says what is wrong with a cell that should be a number, and what would be right.
 func wrongNumber(cell string, err error, wanted string) string {
-	if two := (*design.AmbiguousNumber)(nil); errors.As(err, &two) {
+	if _, ok := errors.AsType[*design.AmbiguousNumber](err); ok {
 		return err.Error() + " No other number of the table shows it; decimal=comma or decimal=point says it for the whole table."
 	}
 	return fmt.Sprintf("%q is not a number; %s", design.Shorten(cell), wanted)

@@ -134,7 +134,7 @@ func countTrial(c *policy.Circumstances, t *ledger.Trial) {
 		c.Imported++
 	case t.Origin == ledger.Manual:
 		c.Own++
-	case t.Decision != nil && t.Decision.Reason == string(optimizer.ReasonFirstDesign):
+	case t.Decision != nil && t.Decision.Reason == policy.FirstDesign:
 		c.Spread++
 	}
 	if t.Excluded {

@@ -155,7 +155,7 @@ func TestVerifyToleratesASearchThatEndsNearby(t *testing.T) {
 func TestAnHonestLedgerOnANarrowRangeIsVerified(t *testing.T) {
 	t.Parallel()
 	d := oven()
-	d.Parameters[0].Low, d.Parameters[0].High = pointer(1e9), pointer(1e9+5)
+	d.Parameters[0].Low, d.Parameters[0].High = new(1e9), new(1e9+5)
 	b := newBench(t, d)
 	for i := range 8 {
 		b.ask(1)

@@ -28,11 +28,9 @@ func (v Facts) Beliefs() templates.Beliefs {
 	chosen := BeliefsQuery(v.Query, v.Snap)
 	chosen.Del("others")
 	section.Set = len(chosen) > 0
-	grid := o.sliceGrid()
-	section.Slices = &grid
+	section.Slices = new(o.sliceGrid())
 	if o.X != "" {
-		chart := o.mapChart()
-		section.Map = &chart
+		section.Map = new(o.mapChart())
 	}
 	section.Prices = v.priceChart()
 	section.Trust = trusting{v}.section()

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,7 +23,7 @@ const mostCards = 50
 func (v Facts) Next() templates.Next {
 	d := v.Snap.Definition
 	next := templates.Next{Study: v.Head, AskKey: v.Key, Any: len(v.Snap.Trials) > 0, FirstLeft: v.Snap.Compiled().Config.Settings.InitialDesign() - len(v.Snap.Trials), Context: ContextInputs(d)}
-	next.Ask.Values, next.Idle = map[string][]string{}, idle(v.Snap.Trials)
+	next.Ask.Values, next.Idle = url.Values{}, idle(v.Snap.Trials)
 	waiting := v.Snap.WaitingTrials()
 	for i := range waiting[:min(mostCards, len(waiting))] {
 		next.Cards = append(next.Cards, v.Of(&waiting[i]).card())
@@ -98,7 +99,7 @@ func (v Tried) card() templates.Card {
 			card.Told = append(card.Told, v.toldValue(metric, m))
 		}
 	}
-	card.Entry = v.Entry(templates.Form{Values: map[string][]string{}})
+	card.Entry = v.Entry(templates.Form{Values: url.Values{}})
 	card.Entry.Keep = true
 	return card
 }
@@ -180,14 +181,12 @@ func MetricField(i int) string { return fmt.Sprintf("metric.%d", i) }
 func SettingField(i int) string { return fmt.Sprintf("used.%d", i) }
 
 // UsedInputs are fields for the settings of a trial, filled in with those it has.
-func UsedInputs(d design.Definition, values design.Settings, filled map[string][]string) []templates.Input {
+func UsedInputs(d design.Definition, values design.Settings, filled url.Values) []templates.Input {
 	inputs := make([]templates.Input, 0, len(d.Parameters))
 	for i, p := range d.Parameters {
 		in := SettingInput(SettingField(i), p)
-		if _, typed := filled[in.Name]; !typed {
-			if value, there := values[p.Name]; there {
-				filled[in.Name] = []string{design.FormatSetting(p, value)}
-			}
+		if value, there := values[p.Name]; there && !filled.Has(in.Name) {
+			filled.Set(in.Name, design.FormatSetting(p, value))
 		}
 		inputs = append(inputs, in)
 	}

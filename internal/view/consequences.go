@@ -41,7 +41,7 @@ func consequences(snap *ledger.Snapshot, constraints []design.Constraint, impact
 	add("Recommended", recommendedWords(d.Objective, impact.Recommendation[0]), recommendedWords(d.Objective, impact.Recommendation[1]))
 	for _, c := range constraints {
 		violation := impact.Violation[c.Name]
-		add("Violation of "+c.Name, words.Rough(violation[0].Hard)+words.UnitAfter(c.Unit), words.Rough(violation[1].Hard)+words.UnitAfter(c.Unit))
+		add("Violation of "+c.Name, words.Roughly(violation[0].Hard, c.Unit), words.Roughly(violation[1].Hard, c.Unit))
 		if price, there := impact.Multipliers[c.Name]; there {
 			add("Multiplier of "+c.Name, words.Rough(price[0]), words.Rough(price[1]))
 		}
@@ -54,7 +54,7 @@ func recommendedWords(o design.Objective, r *study.Recommendation) string {
 	if r == nil {
 		return "none"
 	}
-	return fmt.Sprintf("trial %d, expected %s %s (± one standard deviation, without the noise of a reading)", r.Number, o.Metric, words.Uncertain(r.Mean[o.Metric], r.SD[o.Metric], o.Unit))
+	return fmt.Sprintf("trial %d, expected %s %s %s", r.Number, o.Metric, words.Uncertain(r.Mean[o.Metric], r.SD[o.Metric], o.Unit), withoutNoise)
 }
 
 func nextText(d design.Definition, next *design.Settings) string {

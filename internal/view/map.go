@@ -37,7 +37,7 @@ func (o Outlook) mapChart() templates.Chart {
 // surface is what is drawn of the map below the marks.
 func (o Outlook) surface(chance [][]float64, aim string) chart.Surface {
 	d, drawn, unit := o.Snap.Definition, o.Map, UnitOf(o.Snap.Definition, o.Metric)
-	surface := chart.Surface{Smooth: o.smooth(), Mean: shortRows(drawn.Mean[o.Metric]), MeanName: words.AxisName(o.Metric, unit), Note: "(± one standard deviation, without the noise of a reading)"}
+	surface := chart.Surface{Smooth: o.smooth(), Mean: shortRows(drawn.Mean[o.Metric]), MeanName: words.AxisName(o.Metric, unit), Note: withoutNoise}
 	if chance != nil {
 		surface.Chance, surface.Aim = shortRows(chance), aim
 	}

@@ -96,7 +96,7 @@ func styleUnder(limits []design.Constraint, t *ledger.Trial) chart.Style {
 		return chart.Unknown
 	}
 	for _, c := range limits {
-		if m, there := t.Metrics[c.Metric]; there && broken(c, m.Value) {
+		if m, there := t.Metrics[c.Metric]; there && !c.Holds(m.Value) {
 			return chart.Violated
 		}
 	}
@@ -108,10 +108,25 @@ func readingUnder(limit design.Constraint, t *ledger.Trial, value float64) chart
 	switch {
 	case t.Excluded:
 		return chart.Excluded
-	case broken(limit, value):
+	case !limit.Holds(value):
 		return chart.Violated
 	}
 	return chart.Feasible
+}
+
+// limitLine is a limit as charts name it, without its places.
+func limitLine(c design.Constraint) chart.Limit {
+	return chart.Limit{Label: "limit " + words.Quantity(c.Threshold, c.Unit), Above: c.Op == "<="}
+}
+
+// lineStyle tells line number i of a panel from the others.
+func lineStyle(i int) chart.Style {
+	return []chart.Style{chart.Step, chart.Second, chart.Estimate, chart.Bound}[i%4]
+}
+
+// overTrials is the axis of what is drawn over trials, with room for what would come next.
+func (v Facts) overTrials() chart.Axis {
+	return chart.Axis{Title: "trial", Whole: true, Range: []float64{0.5, float64(len(v.Snap.Trials)) + 1.5}}
 }
 
 // edged moves marks that lie beyond the range drawn, as they are measured, to its edge, and says

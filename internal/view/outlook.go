@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"net/url"
 	"slices"
 	"strconv"
 
@@ -39,7 +40,7 @@ type Outlook struct {
 func (v Facts) Outlook() Outlook {
 	d := v.Snap.Definition
 	o := Outlook{Facts: v, Others: v.Query.Get("others") == "yes", Metric: v.Query.Get("metric"), Metrics: metricsShown(v.Snap)}
-	o.form = templates.Form{Values: map[string][]string{}, Errors: map[string]string{}}
+	o.form = templates.Form{Values: url.Values{}, Errors: map[string]string{}}
 	trial := v.Snap.Trial(len(v.Snap.Trials))
 	o.Through = fmt.Sprintf("through the last trial, %d", trial.Number)
 	if best := v.Snap.Best(); best != nil {
@@ -49,7 +50,7 @@ func (v Facts) Outlook() Outlook {
 		trial, o.Through = v.Snap.Trial(r.Number), fmt.Sprintf("through the recommended point, trial %d", r.Number)
 	}
 	o.Point, o.Held = trial.Parameters.Clone(), fmt.Sprintf("as in trial %d", trial.Number)
-	o.form.Values["from"] = []string{strconv.Itoa(trial.Number)}
+	o.form.Values.Set("from", strconv.Itoa(trial.Number))
 	if o.readPins(o.pinnedFrom(trial)) {
 		o.Through, o.Held = "through the point you set", "at the point you set"
 	}
@@ -59,7 +60,7 @@ func (v Facts) Outlook() Outlook {
 	if len(o.Metrics)*len(axisNames(d)) > mostSlices {
 		o.Metrics = []string{o.Metric}
 	}
-	o.form.Values["metric"] = []string{o.Metric}
+	o.form.Values.Set("metric", o.Metric)
 	o.chooseAxes()
 	return o
 }
@@ -76,8 +77,9 @@ func (o *Outlook) chooseAxes() {
 	if o.X, o.Y = o.Query.Get("x"), o.Query.Get("y"); !slices.Contains(names, o.X) || !slices.Contains(names, o.Y) || o.X == o.Y {
 		o.X, o.Y = usualX, usualY
 	}
-	o.form.Values["x"], o.form.Values["y"] = []string{o.X}, []string{o.Y}
-	o.form.Values["usual.x"], o.form.Values["usual.y"] = []string{usualX}, []string{usualY}
+	for name, value := range map[string]string{"x": o.X, "y": o.Y, "usual.x": usualX, "usual.y": usualY} {
+		o.form.Values.Set(name, value)
+	}
 }
 
 // influences are slices in order of influence: by how much the expected objective changes along
@@ -109,7 +111,7 @@ func (o *Outlook) readPins(shown design.Settings) bool {
 	changed := false
 	for i, p := range o.Snap.Definition.Parameters {
 		field := pinField(i)
-		o.form.Values[field] = []string{design.FormatSetting(p, o.Point[p.Name])}
+		o.form.Values.Set(field, design.FormatSetting(p, o.Point[p.Name]))
 		if !o.Query.Has(field) || p.Type == design.Remainder || o.Query.Get(field) == design.FormatSetting(p, shown[p.Name]) {
 			continue
 		}

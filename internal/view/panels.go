@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"headroom/internal/optimizer"
-	"headroom/internal/study"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
 	"headroom/internal/view/chart"
@@ -54,8 +53,11 @@ func (p *panelling) denseWords() string {
 		return ""
 	}
 	return fmt.Sprintf("Of %s, single marks are the newest %d, those that broke a limit and those that were the best so far; each grey bar spans all readings of %s, lowest to highest.",
-		words.Count(len(p.Snap.Trials), "trial", "trials"), newestMarks, words.Count((len(p.Snap.Trials)+spans-1)/spans, "trial", "trials"))
+		words.Count(len(p.Snap.Trials), "trial", "trials"), newestMarks, words.Count(p.spanned(), "trial", "trials"))
 }
+
+// spanned is how many trials a bar spans.
+func (p *panelling) spanned() int { return max(1, (len(p.Snap.Trials)+spans-1)/spans) }
 
 // note adds sentences to the caption.
 func (p *panelling) note(sentences ...string) {
@@ -81,52 +83,51 @@ type series struct {
 // trials keep a mark of their own among many.
 func (p *panelling) plot(metric string, style func(*ledger.Trial, float64) chart.Style, stands func(*ledger.Trial) bool) series {
 	s := series{points: noMarks(p.Snap.Definition)}
-	s.spans = chart.Trace{Name: "readings, lowest to highest", Style: chart.Spans}
-	size := (len(p.Snap.Trials) + spans - 1) / spans
-	low, high, from, any := 0.0, 0.0, 0, false
-	flush := func(until int) {
-		if any {
-			s.spans.X = append(s.spans.X, float64(from+until)/2)
-			s.spans.Low, s.spans.High = append(s.spans.Low, low), append(s.spans.High, high)
-		}
-		any = false
+	if p.dense() {
+		s.spans = p.spansOf(metric)
 	}
 	for i, t := range p.Snap.Trials {
-		if i%size == 0 {
-			flush(i)
-			from = i + 1
-		}
 		m, there := t.Metrics[metric]
-		if !there {
+		said := func() string { return metric + " " + Measured(p.Snap.Definition, metric, m) }
+		switch {
+		case !there:
 			p.plotWaiting(&s.points, t, metric)
 			continue
-		}
-		if t.Doubted(metric) && !t.Excluded {
-			s.points.add(chart.Doubted, t.Number, m.Value, metric+" "+Measured(p.Snap.Definition, metric, m)+", in doubt", t.Number)
+		case apart(t, metric):
+			s.points.add(chart.Doubted, t.Number, m.Value, said()+", in doubt", t.Number)
 			continue
+		case !p.dense() || i >= len(p.Snap.Trials)-newestMarks || stands(t):
+			mark := style(t, m.Value)
+			s.points.add(mark, t.Number, m.Value, said()+p.thenWords(mark), t.Number)
 		}
 		s.values = append(s.values, m.Value)
-		if !any || m.Value < low {
-			low = m.Value
-		}
-		if !any || m.Value > high {
-			high = m.Value
-		}
-		any = true
-		if !p.dense() || i >= len(p.Snap.Trials)-newestMarks || stands(t) {
-			mark := style(t, m.Value)
-			s.points.add(mark, t.Number, m.Value, metric+" "+Measured(p.Snap.Definition, metric, m)+p.thenWords(mark), t.Number)
-		}
 		if m.Corrected && m.Original != nil {
 			s.first = append(s.first, *m.Original)
 			s.points.add(chart.Original, t.Number, *m.Original, fmt.Sprintf("%s first told as %s, corrected since", metric, words.Quantity(*m.Original, UnitOf(p.Snap.Definition, metric))), t.Number)
 		}
 	}
-	flush(len(p.Snap.Trials))
-	if !p.dense() {
-		s.spans = chart.Trace{}
-	}
 	return s
+}
+
+// apart tells whether a reading is drawn apart from the others: one that counts, and is in doubt.
+func apart(t *ledger.Trial, metric string) bool { return t.Doubted(metric) && !t.Excluded }
+
+// spansOf are the bars that stand for the readings of many trials.
+func (p *panelling) spansOf(metric string) chart.Trace {
+	bars := chart.Trace{Name: "readings, lowest to highest", Style: chart.Spans}
+	for trials := range slices.Chunk(p.Snap.Trials, p.spanned()) {
+		read := ledger.RangeOf()
+		for _, t := range trials {
+			if m, there := t.Metrics[metric]; there && !apart(t, metric) {
+				read = read.With(ledger.RangeOf(m.Value))
+			}
+		}
+		if read.Count > 0 {
+			bars.X = append(bars.X, float64(trials[0].Number+trials[len(trials)-1].Number)/2)
+			bars.Low, bars.High = append(bars.Low, read.Low), append(bars.High, read.High)
+		}
+	}
+	return bars
 }
 
 // thenWords say how a reading stood to the limits of its time, if there are any.
@@ -147,8 +148,8 @@ func (p *panelling) thenWords(style chart.Style) string {
 // plotWaiting marks what a reading that waits was predicted to be.
 func (p *panelling) plotWaiting(points *marks, t *ledger.Trial, metric string) {
 	if mean, predicted := p.awaited(t, metric); predicted {
-		points.add(chart.Waiting, t.Number, mean, fmt.Sprintf("%s waits, expected %s (± one standard deviation, without the noise of a reading)", metric,
-			words.Uncertain(mean, t.Decision.SD[metric], UnitOf(p.Snap.Definition, metric))), t.Number)
+		expected := expectedWords(p.Snap.Definition, metric, t.Decision.Mean, t.Decision.SD)
+		points.add(chart.Waiting, t.Number, mean, metric+" waits, "+expected+" "+withoutNoise, t.Number)
 	}
 }
 
@@ -212,8 +213,8 @@ func (p *panelling) bestPanel() (panel chart.Panel, best, beyond string) {
 		if len(p.Snap.Trial(r.Number).Doubts) == 0 {
 			must = append(must, mean)
 		}
-		s.points.add(chart.Recommended, r.Number, mean, fmt.Sprintf("%s of the recommended settings, expected %s (± one standard deviation, without the noise of a reading)",
-			o.Metric, words.Uncertain(mean, r.SD[o.Metric], o.Unit)), r.Number)
+		expected := expectedWords(p.Snap.Definition, o.Metric, r.Mean, r.SD)
+		s.points.add(chart.Recommended, r.Number, mean, o.Metric+" of the recommended settings, "+expected+" "+withoutNoise, r.Number)
 	}
 	axis, beyond := p.axis(o.Metric, s, must)
 	return chart.Panel{Title: words.AxisName(design.Capitalised(o.Metric), o.Unit), Height: bestHeight, Y: axis, Traces: s.traces(append(truth, line)...)}, strings.TrimSpace(p.bestWords() + " " + said), beyond
@@ -248,8 +249,8 @@ func (p *panelling) quiet(j int) (bool, string) {
 		if !there {
 			continue
 		}
-		room := 0 - p.limits[i][j].Excess(m.Value)
-		if room < 0 || now.Excess(m.Value) > 0 {
+		room := p.limits[i][j].Headroom(m.Value)
+		if room < 0 || !now.Holds(m.Value) {
 			return false, ""
 		}
 		if at == 0 || room < nearest {
@@ -264,7 +265,7 @@ func (p *panelling) quiet(j int) (bool, string) {
 		return false, ""
 	}
 	return true, fmt.Sprintf("%s: never broken and far from it, so not drawn; the closest reading was %s at trial %d, %s inside.", constraintTitle(now),
-		Measured(p.Snap.Definition, now.Metric, p.Snap.Trial(at).Metrics[now.Metric]), at, words.With(words.Rough(nearest), now.Unit))
+		Measured(p.Snap.Definition, now.Metric, p.Snap.Trial(at).Metrics[now.Metric]), at, words.Roughly(nearest, now.Unit))
 }
 
 // limitPanel is a limit's metric over trials, against the limit as it stood.
@@ -291,7 +292,7 @@ func (p *panelling) limitPanel(j int) (panel chart.Panel, said, beyond string) {
 // limitPath is the threshold as it stood at each trial; the next one is under the limit of now.
 func (p *panelling) limitPath(j int) chart.Limit {
 	now := p.Snap.Definition.Constraints[j]
-	path := chart.Limit{Label: "limit " + words.Quantity(now.Threshold, now.Unit), Above: now.Op == "<="}
+	path := limitLine(now)
 	step := func(x, y float64) {
 		if n := len(path.Y); n == 0 || path.Y[n-1] != y {
 			path.X, path.Y = append(path.X, x), append(path.Y, y)
@@ -313,7 +314,7 @@ func (p *panelling) limitWords(j int) string {
 			continue
 		}
 		known++
-		if broken(p.limits[i][j], m.Value) {
+		if !p.limits[i][j].Holds(m.Value) {
 			then++
 		}
 		if worst == 0 || now.Excess(m.Value) > now.Excess(p.Snap.Trial(worst).Metrics[now.Metric].Value) {
@@ -329,224 +330,6 @@ func (p *panelling) limitWords(j int) string {
 	return text
 }
 
-// sum is a figure so far over trials: at gives it after trial i+1, nil where it is not known.
-type sum struct {
-	name  string
-	style chart.Style
-	at    func(i int) *float64
-}
-
-// line is the sum as it is drawn, holding what it came to until the next trial, and its values.
-func (p *panelling) line(s sum) (line chart.Trace, values []float64) {
-	line = chart.Trace{Name: s.name, Style: s.style}
-	for i := range p.Snap.Trials {
-		if y := s.at(i); y != nil && !p.between(i) {
-			line.X, line.Y, values = append(line.X, i+1), append(line.Y, words.SixDigits(*y)), append(values, *y)
-		}
-	}
-	p.hold(&line)
-	return line, values
-}
-
-// hold lets a line hold what it came to until the next trial.
-func (p *panelling) hold(line *chart.Trace) {
-	if n := len(line.X); n > 0 {
-		line.X, line.Y = append(line.X, len(p.Snap.Trials)+1), append(line.Y, line.Y[n-1])
-	}
-}
-
-// between tells whether a trial, counted from 0, needs no point of its own in a running sum: those
-// between lie between.
-func (p *panelling) between(i int) bool {
-	n := len(p.Snap.Trials)
-	return p.dense() && i%max(1, n/spans) != 0 && i+1 < n
-}
-
-// sumPanel draws sums so far, from 0 on.
-func (p *panelling) sumPanel(title string, sums ...sum) chart.Panel {
-	var lines []chart.Trace
-	all := []float64{0}
-	for _, s := range sums {
-		line, values := p.line(s)
-		lines, all = append(lines, line), append(all, values...)
-	}
-	within, _, _ := robustRange(nil, all)
-	return chart.Panel{Title: title, Height: lesserHeight, Y: chart.Axis{Range: within}, Traces: drawable(lines...)}
-}
-
-// violationPanel is how far a limit was exceeded in sum.
-func (p *panelling) violationPanel(c design.Constraint) (panel chart.Panel, said string) {
-	now, stands := p.Readout.Violation[c.Name], ModelStands(p.Snap)
-	known := func(fact bool, of func(study.ViolationOut) *float64) func(i int) *float64 {
-		return func(i int) *float64 { return words.Either(fact, of(p.History[i].Violation[c.Name]), nil) }
-	}
-	return p.sumPanel("Cumulative violation of "+words.AxisName(c.Name, c.Unit),
-		sum{"algorithm’s bound", chart.Bound, known(!dwarfs(now), func(v study.ViolationOut) *float64 { return v.Bound })},
-		sum{"model’s estimate of it", chart.Estimate, known(stands, func(v study.ViolationOut) *float64 { return v.Estimated })},
-		sum{"violation so far (hard)", chart.Step, known(true, func(v study.ViolationOut) *float64 { return &v.Hard })},
-		sum{"with margin paying back (soft)", chart.Second, known(true, func(v study.ViolationOut) *float64 { return &v.Soft })}), p.violationCaption(c, now)
-}
-
-func (p *panelling) violationCaption(c design.Constraint, now study.ViolationOut) string {
-	_, known := brokenIn(p.Snap.Trials, c)
-	caption := fmt.Sprintf("Violation of "+c.Name+": readings exceeded the limit by %s%s in sum, %s%s per trial, over %s, at most %s%s in one (hard); counting margin against it leaves %s%s (soft).",
-		words.Rough(now.Hard), words.UnitAfter(c.Unit), words.Rough(now.Hard/float64(max(1, known))), words.UnitAfter(c.Unit), words.Count(now.Rounds, "trial", "trials"), words.Rough(now.Largest), words.UnitAfter(c.Unit), words.Rough(now.Soft), words.UnitAfter(c.Unit))
-	if now.Hard == 0 {
-		caption = "Violation of " + c.Name + ": no reading has exceeded the limit so far."
-	}
-	if now.Estimated != nil && ModelStands(p.Snap) {
-		caption += fmt.Sprintf(" The model, allowing for noise, estimates %s%s.", words.Rough(*now.Estimated), words.UnitAfter(c.Unit))
-	}
-	if now.Bound != nil {
-		caption += fmt.Sprintf(" The algorithm’s bound, on the trials it chose itself, is %s%s (%s).", words.Rough(*now.Bound), words.UnitAfter(c.Unit), *now.BoundWhy)
-		if dwarfs(now) {
-			caption += " It is too far away to be drawn beside them."
-		}
-		caption = strings.TrimSpace(caption + " " + leftWords(now, c.Unit))
-	}
-	return caption
-}
-
-// leftWords say what is left under a bound.
-func leftWords(now study.ViolationOut, unit string) string {
-	switch {
-	case now.Left == nil:
-		return ""
-	case *now.Left < 0:
-		return fmt.Sprintf("Left under it: nothing; readings, noise and all, are beyond it by %s.", words.With(words.Rough(-*now.Left), unit))
-	}
-	return fmt.Sprintf("Left under it: %s.", words.With(words.Rough(*now.Left), unit))
-}
-
-// dwarfs tells whether the bound is so far away that drawing it would flatten everything else.
-func dwarfs(now study.ViolationOut) bool {
-	return now.Bound != nil && *now.Bound > 10*max(now.Hard, now.Soft)
-}
-
-// regretPanel is how far the algorithm's own trials can be behind what can be had, in sum, and how
-// far they are where that is known; it has no traces where no bound is drawn.
-func (p *panelling) regretPanel() (panel chart.Panel, said string) {
-	now := p.Readout.Regret
-	if now == nil || now.Bound == nil {
-		return panel, ""
-	}
-	far := len(p.regretted) > 0 && *now.Bound > 10*slices.Max(p.regretted)
-	return p.sumPanel("Cumulative regret of "+words.AxisName(p.Snap.Definition.Objective.Metric, p.Snap.Definition.Objective.Unit),
-		sum{"algorithm’s bound", chart.Bound, func(i int) *float64 {
-			if r := p.History[i].Regret; r != nil && !far {
-				return r.Bound
-			}
-			return nil
-		}},
-		sum{"regret so far, in truth", chart.Step, func(i int) *float64 {
-			if i < len(p.regretted) {
-				return &p.regretted[i]
-			}
-			return nil
-		}}), p.regretCaption(*now, far)
-}
-
-// regretCaption says what is bounded, how far and for what it is worth, and how it is in truth
-// where that is known.
-func (p *panelling) regretCaption(now study.RegretOut, far bool) string {
-	unit, last := p.Snap.Definition.Objective.Unit, len(p.regretted)-1
-	caption := fmt.Sprintf("Regret is how far trials are behind the best that can be had%s, in sum. Over those that the algorithm chose itself its bound is %s (%s).",
-		words.Either(limited(p.Snap.Definition), " within the limits", ""), words.With(words.Rough(*now.Bound), unit), now.BoundWhy)
-	if slices.ContainsFunc(p.Snap.Compiled().Config.Costs, func(c optimizer.Cost) bool { return c.Margin > 0 }) {
-		caption += " The bound counts from the best that keeps the margins too."
-	}
-	if last >= 0 {
-		caption += fmt.Sprintf(" In truth, which only the simulated lab knows, it is %s.", words.With(words.Rough(p.regretted[last]), unit))
-	}
-	if far {
-		caption += " The bound is too far away to be drawn beside it."
-	}
-	return caption
-}
-
-// multiplierPanel is what breaking each of some limits costs in the eyes of the algorithm; it has
-// no traces where nothing is priced.
-func (p *panelling) multiplierPanel(limits []int) (panel chart.Panel, notes []string) {
-	panel = chart.Panel{Title: "Price of breaking a limit (multiplier)", Height: lesserHeight, Traces: []chart.Trace{}}
-	var all []float64
-	styles := []chart.Style{chart.Step, chart.Second, chart.Estimate, chart.Bound}
-	for _, j := range limits {
-		c := p.Snap.Definition.Constraints[j]
-		now, priced := p.Readout.Multipliers[c.Name]
-		if !priced {
-			continue
-		}
-		trace := chart.Trace{Name: "multiplier of " + c.Name, Style: styles[len(panel.Traces)%len(styles)]}
-		path := p.prices(c.Name)
-		for i, price := range path {
-			if i == 0 || i == len(path)-1 || price != path[i-1] || price != path[i+1] {
-				trace.X, trace.Y = append(trace.X, i+1), append(trace.Y, price)
-			}
-		}
-		all = append(all, path...)
-		panel.Traces = append(panel.Traces, trace)
-		notes = append(notes, design.Capitalised(c.Name)+": "+multiplierWords(path, func(number int) bool { return p.brokenThen(number, j) }, now, slices.Contains(p.Readout.AtCeiling, c.Name)))
-	}
-	panel.Y.Range, _, _ = robustRange(nil, append(all, 0))
-	return panel, notes
-}
-
-// prices are a limit's multiplier at each decision, the next one's last.
-func (p *panelling) prices(name string) []float64 {
-	var path []float64
-	for _, row := range p.History {
-		path = append(path, row.Multipliers[name])
-	}
-	return append(path, p.Readout.Multipliers[name])
-}
-
-// brokenThen tells whether a trial broke limit j as it stood then.
-func (p *panelling) brokenThen(number, j int) bool {
-	c := p.limits[number-1][j]
-	m, there := p.Snap.Trial(number).Metrics[c.Metric]
-	return there && broken(c, m.Value)
-}
-
-// multiplierWords say where a multiplier stands and what moved it: path[i] is what decision i+1
-// used, the last the next decision's.
-func multiplierWords(path []float64, brokenAt func(number int) bool, now float64, atCeiling bool) string {
-	text := fmt.Sprintf("the next decision weighs possible excess with %s.", words.Rough(now))
-	var rises, causes []int
-	falls, kept := 0, 0
-	for i := 1; i < len(path); i++ {
-		switch {
-		case path[i] > path[i-1] && brokenAt(i):
-			rises, causes = append(rises, i), append(causes, i)
-		case path[i] > path[i-1]:
-			rises = append(rises, i)
-			kept++
-		case path[i] < path[i-1]:
-			falls++
-		}
-	}
-	switch steps := len(path) - 1; {
-	case steps == 0 || len(rises) == 0 && falls == 0:
-		text += " It has not moved."
-	case len(rises) == 0:
-		text += " It has only fallen: readings kept within the limit."
-	case len(rises) == steps && kept > 0:
-		text += " It rises with every trial by itself, as the algorithm’s schedule says, whether the limit is broken or not."
-	case kept == 0:
-		text += " It rose because the limit was broken at " + trialsInWords(causes) + "."
-	case len(causes) == 0:
-		text += " It rose after " + trialsInWords(rises) + ", whose readings kept the limit: the model’s estimate there moved it."
-	default:
-		text += " It rose because the limit was broken at " + trialsInWords(causes) + fmt.Sprintf(", and %s by the model’s estimate.", words.Count(kept, "time", "times"))
-	}
-	if falls > 0 && len(rises) > 0 {
-		text += " It fell again where there was room."
-	}
-	if atCeiling {
-		text += " That is the most that the algorithm’s settings allow."
-	}
-	return text
-}
-
 // revisionNames are how the legend calls the marks on the axis.
 var revisionNames = map[ledger.Kind]string{ledger.Corrected: "correction", ledger.Excluded: "exclusion", ledger.Included: "inclusion",
 	ledger.Reconfigured: "change of settings", ledger.Fitted: "model refitted"}
@@ -555,7 +338,6 @@ const limitChanged = "change of a limit"
 
 // events are the marks on the axis; those of one kind that would fall together are one.
 func (p *panelling) events() []chart.Event {
-	size := max(1, (len(p.Snap.Trials)+spans-1)/spans)
 	type place struct {
 		kind string
 		bin  int
@@ -573,7 +355,7 @@ func (p *panelling) events() []chart.Event {
 				kind, text = limitChanged, changed
 			}
 		}
-		here := place{kind, revision.After / size}
+		here := place{kind, revision.After / p.spanned()}
 		if n, there := at[here]; there {
 			counts[n]++
 			list[n].Text = fmt.Sprintf("%d × %s, the first: %s", counts[n], kind, first[n])

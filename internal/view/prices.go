@@ -113,8 +113,7 @@ func (v Facts) priceChart() *templates.Chart {
 		cells = append(cells, chart.Panel{Group: "prices", Title: words.AxisName(design.Capitalised(d.Objective.Metric), d.Objective.Unit),
 			X: chart.Axis{Title: words.AxisName("limit of "+p.Constraint, p.Unit)}, Y: chart.Axis{Range: []float64{low, high}}, Traces: []chart.Trace{limit, best}})
 	}
-	shown := v.framed(templates.Chart{ID: "chart-prices", Title: "What moving a limit would be worth", Beside: true, Notes: notes, Table: table, Drawing: chart.Drawing{Cells: cells}})
-	return &shown
+	return new(v.framed(templates.Chart{ID: "chart-prices", Title: "What moving a limit would be worth", Beside: true, Notes: notes, Table: table, Drawing: chart.Drawing{Cells: cells}}))
 }
 
 // spanned is a range with some room around values, of which there is one.

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"headroom/internal/study"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
 	"headroom/internal/view/chart"
@@ -58,7 +57,7 @@ func (v Facts) ProgressTable() templates.Table {
 // panelsOf are the panels of the objective, unless they go with others, and of the limits by their
 // place.
 func (p *panelling) panelsOf(limits []int, first bool) chart.Drawing {
-	drawing := chart.Drawing{X: chart.Axis{Title: trialAxis, Whole: true, Range: []float64{0.5, float64(len(p.Snap.Trials)) + 1.5}}}
+	drawing := chart.Drawing{X: p.overTrials()}
 	add := func(panel chart.Panel, notes ...string) {
 		drawing.Panels = append(drawing.Panels, panel)
 		p.note(notes...)
@@ -154,8 +153,6 @@ func (p *panelling) panelChart(id, title string, drawing chart.Drawing, limits [
 	return p.framed(c)
 }
 
-const trialAxis = "trial"
-
 // table is the numbers behind the panels of some limits, of the newest trials where there are many.
 func (p *panelling) table(limits []int) templates.Table {
 	o, show := p.Snap.Definition.Objective, p.metricColumns()
@@ -192,24 +189,17 @@ func (p *panelling) table(limits []int) templates.Table {
 	return table.rows(max(0, len(p.Snap.Trials)-mostLines), len(p.Snap.Trials))
 }
 
-// violationColumns are the sums so far, nothing of a limit that was never read, and nothing of the
-// model before it stands.
+// violationColumns are the sums so far, nothing of a limit that was never read.
 func (p *panelling) violationColumns(table *columns, c design.Constraint) {
-	read, stands := p.Snap.HasReading(c.Metric), ModelStands(p.Snap)
-	for _, sum := range []struct {
-		name string
-		said bool
-		of   func(study.ViolationOut) *float64
-	}{
-		{"Violation so far, hard", read, func(v study.ViolationOut) *float64 { return &v.Hard }},
-		{"soft", read, func(v study.ViolationOut) *float64 { return &v.Soft }},
-		{"model’s estimate", read && stands, func(v study.ViolationOut) *float64 { return v.Estimated }},
-		{"bound", read, func(v study.ViolationOut) *float64 { return v.Bound }},
-	} {
-		table.add(number(sum.name, c.Unit), func(i int) string {
-			return words.RoughOr(words.Either(sum.said, sum.of(p.History[i].Violation[c.Name]), nil))
-		})
+	read := p.Snap.HasReading(c.Metric)
+	add := func(name string, s sum) {
+		table.add(number(name, c.Unit), func(i int) string { return words.RoughOr(words.Either(read, s.at(i), nil)) })
 	}
+	hard, soft, estimate, bound := p.violationSums(c)
+	add("Violation so far, hard", hard)
+	add("soft", soft)
+	add("model’s estimate", estimate)
+	add("bound", bound)
 }
 
 // metricColumns write each metric's readings with equally many decimals.

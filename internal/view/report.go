@@ -1,7 +1,6 @@
 package view
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 
@@ -62,6 +61,8 @@ func studyFacts(d design.Definition) []templates.Fact {
 
 // Algorithm is the description of an algorithm, of the first one when there is none of that name.
 func Algorithm(name string) policy.Description {
-	all := policy.Descriptions()
-	return all[max(0, slices.IndexFunc(all, func(a policy.Description) bool { return a.Name == name }))]
+	if found, there := policy.Find(name); there {
+		return found
+	}
+	return policy.Descriptions()[0]
 }

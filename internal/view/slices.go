@@ -90,7 +90,7 @@ func pointsWords(parameters, left int) string {
 func (o Outlook) influenceWords(along []study.Slice) string {
 	objective := o.Snap.Definition.Objective
 	changes := func(slice study.Slice) string {
-		return words.With(words.Rough(influence(slice, objective.Metric)), objective.Unit)
+		return words.Roughly(influence(slice, objective.Metric), objective.Unit)
 	}
 	if len(o.Snap.Definition.Parameters) == 1 && len(along) == 1 {
 		return fmt.Sprintf("From its lowest to its highest the expected %s changes by %s.", objective.Metric, changes(along[0]))
@@ -196,8 +196,8 @@ func (o Outlook) faded(name, metric string, most int) (traces []chart.Trace, lef
 	}
 	if recommended := o.recommended(); recommended != nil {
 		points.fade = 1
-		points.add(chart.Recommended, plotValue(recommended.Parameters[name]), recommended.Mean[metric], fmt.Sprintf("recommended, expected %s", words.Uncertain(recommended.Mean[metric], recommended.SD[metric],
-			UnitOf(o.Snap.Definition, metric))), recommended.Number)
+		points.add(chart.Recommended, plotValue(recommended.Parameters[name]), recommended.Mean[metric],
+			"recommended, "+expectedWords(o.Snap.Definition, metric, recommended.Mean, recommended.SD), recommended.Number)
 	}
 	return points.all(), left
 }
@@ -295,7 +295,9 @@ func limitsOn(d design.Definition, metric string) []chart.Limit {
 	var limits []chart.Limit
 	for _, c := range d.Constraints {
 		if c.Metric == metric {
-			limits = append(limits, chart.Limit{Y: []float64{c.Threshold}, Label: "limit " + words.Quantity(c.Threshold, c.Unit), Above: c.Op == "<="})
+			limit := limitLine(c)
+			limit.Y = []float64{c.Threshold}
+			limits = append(limits, limit)
 		}
 	}
 	return limits

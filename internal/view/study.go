@@ -93,7 +93,15 @@ func ModelStands(snap *ledger.Snapshot) bool {
 
 // scaled tells whether a metric's model knows how large its values are.
 func scaled(snap *ledger.Snapshot, metric string) bool {
-	return !snap.Compiled().Config.Standardize || slices.ContainsFunc(snap.Fits, func(fit ledger.FittedData) bool { _, in := fit.Metrics[metric]; return in })
+	return scaledFor(snap, metric, len(snap.Trials)+1)
+}
+
+// scaledFor tells whether it knew when trial number was chosen.
+func scaledFor(snap *ledger.Snapshot, metric string, number int) bool {
+	return !snap.Compiled().Config.Standardize || slices.ContainsFunc(snap.Fits, func(fit ledger.FittedData) bool {
+		_, in := fit.Metrics[metric]
+		return in && fit.From <= number
+	})
 }
 
 // metricsShown are the modelled metrics with a reading, the objective first.
@@ -114,21 +122,26 @@ func Foreseeable(snap *ledger.Snapshot) bool {
 	return len(missing) == 0
 }
 
+// withoutNoise says what ± means of an expected value.
+const withoutNoise = "(± one standard deviation, without the noise of a reading)"
+
+// expectedWords are what the model expects of a metric somewhere.
+func expectedWords(d design.Definition, metric string, mean, sd ledger.Numbers) string {
+	return "expected " + words.Uncertain(mean[metric], sd[metric], UnitOf(d, metric))
+}
+
 // brokenIn counts the trials that broke a limit as it stands now, and those of which that is known.
 func brokenIn(trials []*ledger.Trial, c design.Constraint) (n, known int) {
 	for _, t := range trials {
 		if m, there := t.Metrics[c.Metric]; there {
 			known++
-			if broken(c, m.Value) {
+			if !c.Holds(m.Value) {
 				n++
 			}
 		}
 	}
 	return n, known
 }
-
-// broken tells whether a value is outside the limit.
-func broken(c design.Constraint, value float64) bool { return c.Excess(value) > 0 }
 
 // ended counts the trials of that status.
 func ended(trials []*ledger.Trial, status ledger.Status) int {

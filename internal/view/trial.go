@@ -24,8 +24,7 @@ func (v Tried) Page() (templates.TrialPage, error) {
 		Metrics: v.metricFacts(), Facts: v.decisionFacts(), Model: modelTable(d, t.Decision),
 	}
 	if len(t.Doubts) > 0 && !t.Excluded {
-		doubtful := v.inDoubt()
-		shown.Doubtful = &doubtful
+		shown.Doubtful = new(v.inDoubt())
 	}
 	if v.Head.Operates {
 		shown.Saved = v.savedJustNow()
@@ -89,10 +88,7 @@ func (v Tried) foreseen(metric string) bool {
 		m, there := other.Metrics[metric]
 		return there && m.ToldSeq <= v.t.Decision.Seen
 	})
-	return read && (!v.Snap.Compiled().Config.Standardize || slices.ContainsFunc(v.Snap.Fits, func(fit ledger.FittedData) bool {
-		_, in := fit.Metrics[metric]
-		return in && fit.From <= v.t.Number
-	}))
+	return read && scaledFor(v.Snap, metric, v.t.Number)
 }
 
 // decisionFacts are the numbers behind a decision, but of metrics that it was blind to.
@@ -139,7 +135,7 @@ func (v Tried) decisionFacts() (facts []templates.Fact) {
 		add("Chance that it works", words.Percent(w.Chance), fmt.Sprintf("%d of %d trials before it had failed because of their settings", w.Failed, w.Of))
 	}
 	if decision.ExpectedImprovement != nil && !slices.Contains(blind, objective) {
-		add("Expected improvement", words.With(words.Rough(*decision.ExpectedImprovement), UnitOf(d, objective)),
+		add("Expected improvement", words.Roughly(*decision.ExpectedImprovement, UnitOf(d, objective)),
 			fmt.Sprintf("on average over trial %d, the best so far as the model sees it; a worse result counts as no improvement", decision.Incumbent))
 	}
 	if decision.Acquisition != nil {

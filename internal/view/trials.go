@@ -156,7 +156,7 @@ func (l listing) list(table *templates.Trials, trials []*ledger.Trial) {
 		l.settings = append(l.settings, words.Settings(p, shown))
 	}
 	for _, metric := range tableMetrics(l.Snap.Definition) {
-		table.Metrics = append(table.Metrics, templates.Column{Name: metric, Unit: UnitOf(l.Snap.Definition, metric), Number: true})
+		table.Metrics = append(table.Metrics, number(metric, UnitOf(l.Snap.Definition, metric)))
 		var shown []float64
 		for _, t := range trials {
 			m, there := t.Metrics[metric]

@@ -34,8 +34,7 @@ func (v trusting) section() templates.Trust {
 		t.Drifts = append(t.Drifts, line)
 	}
 	if len(drifted) > 0 {
-		chart := v.driftChart(drifted)
-		t.Chart = &chart
+		t.Chart = new(v.driftChart(drifted))
 	} else {
 		t.Calibrations = append(t.Calibrations, fmt.Sprintf("Nothing can be said before %d readings were predicted.", fewPredictions))
 	}
@@ -196,9 +195,10 @@ func (v trusting) driftChart(list []drifting) templates.Chart {
 	residuals.Y.Range, _, _ = robustRange(zs, []float64{-3, 3})
 	sums.Y.Range, _, _ = robustRange(nil, ss)
 	sums.Limits = []chart.Limit{{X: []float64{0.5}, Y: []float64{study.CUSUMLimit}, Label: strconv.Itoa(study.CUSUMLimit), Above: true}}
-	ends := []float64{0.5, float64(len(v.Snap.Trials)) + 1.5}
+	drawing := chart.Drawing{X: v.overTrials()}
+	ends := drawing.X.Range
 	sums.Traces = append(sums.Traces, chart.Trace{Name: "limit", Style: chart.Threshold, X: []any{ends[0], ends[1]}, Y: []any{-study.CUSUMLimit, -study.CUSUMLimit}})
-	drawing := chart.Drawing{X: chart.Axis{Title: trialAxis, Whole: true, Range: ends}, Panels: []chart.Panel{residuals, sums}}
+	drawing.Panels = []chart.Panel{residuals, sums}
 	caption := "Residual: each point is a reading minus what was predicted for it beforehand, in standard deviations of a reading (noise included). The sum below grows when readings come out on one side again and again; beyond 5 or −5 the process has probably drifted: one that stands gets there by chance about once in " + strconv.Itoa(study.CUSUMFalseAlarm) + " readings."
 	return v.framed(templates.Chart{ID: "chart-drift", Title: "Readings against their predictions", Caption: caption, Table: table, Drawing: drawing})
 }
@@ -206,9 +206,8 @@ func (v trusting) driftChart(list []drifting) templates.Chart {
 // traces are the residuals of metric number i, the newest where they are many, and their sums on
 // either side, the last of which hold to the end of its trial.
 func (d drifting) traces(i int) (points, up, down chart.Trace) {
-	style := []chart.Style{chart.Step, chart.Second, chart.Estimate, chart.Bound}[i%4]
 	points = chart.Trace{Name: d.metric, Style: chart.Style(fmt.Sprintf("metric%d", i%4))}
-	up = chart.Trace{Name: "CUSUM of " + d.metric, Style: style}
+	up = chart.Trace{Name: "CUSUM of " + d.metric, Style: lineStyle(i)}
 	down = up
 	add := func(line *chart.Trace, x int, y float64) {
 		line.X, line.Y = append(line.X, x), append(line.Y, words.SixDigits(y))
@@ -235,7 +234,7 @@ func (v trusting) theorem() *templates.Theorem {
 	var figures []string
 	for _, c := range v.Snap.Definition.Constraints {
 		if now := v.Readout.Violation[c.Name]; now.Bound != nil && v.Snap.HasReading(c.Metric) {
-			figures = append(figures, strings.TrimSuffix(fmt.Sprintf("%s%s for %s. %s", words.Rough(*now.Bound), words.UnitAfter(c.Unit), c.Name, leftWords(now, c.Unit)), "."))
+			figures = append(figures, strings.TrimSuffix(fmt.Sprintf("%s for %s. %s", words.Roughly(*now.Bound, c.Unit), c.Name, leftWords(now, c.Unit)), "."))
 		}
 	}
 	theorem, regret := study.TheoremOf(v.Snap, v.Readout), v.Readout.Regret
@@ -258,7 +257,7 @@ func (v trusting) theorem() *templates.Theorem {
 	if bounded {
 		drawn, whole = append(drawn, "regret"), theorem.OnRegret()
 		shown.Regret = "It bounds " + theorem.Regret + "."
-		shown.RegretHere = fmt.Sprintf("Here, over the same trials: %s. %s", words.With(words.Rough(*regret.Bound), v.Snap.Definition.Objective.Unit), verdictOn(whole, "regret"))
+		shown.RegretHere = fmt.Sprintf("Here, over the same trials: %s. %s", words.Roughly(*regret.Bound, v.Snap.Definition.Objective.Unit), verdictOn(whole, "regret"))
 	}
 	met, notMet, unknown := whole.Counts()
 	shown.Summary = fmt.Sprintf("What %s on %s rest on? Of %d assumptions %d are met here, %d are not, and %d cannot be known.",

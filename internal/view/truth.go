@@ -79,14 +79,14 @@ func (p *panelling) trueLines() (lines []chart.Trace, must []float64, said strin
 		return nil, nil, ""
 	}
 	best, reachable := p.line(sum{"best that can be had, in truth", chart.Truth, func(i int) *float64 { return &p.reachable[i] }})
-	mean, _ := p.line(sum{"average of the trials so far, in truth", chart.Second, func(i int) *float64 { y := p.reachable[i] - p.regret[i]; return &y }})
+	mean, _ := p.line(sum{"average of the trials so far, in truth", chart.Second, func(i int) *float64 { return new(p.reachable[i] - p.regret[i]) }})
 	last, unit := len(p.regret)-1, p.Snap.Definition.Objective.Unit
 	behind, within := p.regret[last], "within the limits"
 	if slices.ContainsFunc(p.Snap.Definition.Constraints, design.Constraint.Given) { // known anew for each trial
 		within += " on average"
 	}
 	return []chart.Trace{best, mean}, append(reachable, p.reachable[last]-behind), fmt.Sprintf("In truth %s can be had %s; on average per trial those so far are %s%s it (R(t)/t).",
-		words.With(words.Rough(p.reachable[last]), unit), within, words.With(words.Rough(max(behind, -behind)), unit), words.Either(behind < 0, " above, beyond a limit,", " behind"))
+		words.Roughly(p.reachable[last], unit), within, words.Roughly(max(behind, -behind), unit), words.Either(behind < 0, " above, beyond a limit,", " behind"))
 }
 
 // averageOf is the threshold and V(t)/t = (1/t) Σ_{s≤t} g_s after trial i+1, in the metric's unit:
@@ -96,8 +96,7 @@ func (p *panelling) averageOf(j, i int) *float64 {
 	if sum.Known == 0 {
 		return nil
 	}
-	average := c.Threshold + words.Either(c.Op == ">=", -1.0, 1.0)*sum.Balance/float64(sum.Known)
-	return &average
+	return new(c.Exceeded(sum.Balance / float64(sum.Known)))
 }
 
 // averageWords say where the average stands, and what is left to spend before the sum of all trials
@@ -109,16 +108,15 @@ func (p *panelling) averageWords(j int) string {
 		return ""
 	}
 	said := fmt.Sprintf("On average %s is %s per trial against its limit of %s (V(t)/t is %s): ", c.Metric, words.With(words.RoughOr(p.averageOf(j, last)), c.Unit),
-		words.Quantity(c.Threshold, c.Unit), words.With(words.Rough(sum.Balance/float64(sum.Known)), c.Unit))
+		words.Quantity(c.Threshold, c.Unit), words.Roughly(sum.Balance/float64(sum.Known), c.Unit))
 	if sum.Balance > 0 {
-		said += words.With(words.Rough(sum.Balance), c.Unit) + " in sum is overspent"
+		said += words.Roughly(sum.Balance, c.Unit) + " in sum is overspent"
 	} else {
-		said += "where margin pays for excess, " + words.With(words.Rough(-sum.Balance), c.Unit) + " in sum is left to spend"
+		said += "where margin pays for excess, " + words.Roughly(-sum.Balance, c.Unit) + " in sum is left to spend"
 	}
 	if left := p.Snap.Definition.Algorithm.Horizon - sum.Known; left > 0 && !p.Snap.State.Over() {
-		share := words.Either(c.Op == ">=", 1.0, -1.0) * sum.Balance / float64(left)
 		said += fmt.Sprintf(", so that the %s still planned may average %s or %s", words.Count(left, "trial", "trials"),
-			words.With(words.Rough(c.Threshold+share), c.Unit), words.Either(c.Op == ">=", "more", "less"))
+			words.Roughly(c.Exceeded(-sum.Balance/float64(left)), c.Unit), words.Either(c.Op == ">=", "more", "less"))
 	}
 	return said + "."
 }

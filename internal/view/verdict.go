@@ -167,9 +167,9 @@ func (v answering) limitLines() []templates.LimitLine {
 			continue
 		}
 		if now, there := v.Readout.Violation[c.Name]; there && now.Hard > 0 {
-			line.Violation = valued(words.With(words.Rough(now.Hard), c.Unit), now.Hard)
+			line.Violation = valued(words.Roughly(now.Hard, c.Unit), now.Hard)
 			if now.Rounds > 1 {
-				line.Largest = valued(words.With(words.Rough(now.Largest), c.Unit), now.Largest)
+				line.Largest = valued(words.Roughly(now.Largest, c.Unit), now.Largest)
 			}
 		}
 		line.Risk = riskOf("this limit", v.Readout.Violation[c.Name].Risk)
@@ -210,11 +210,11 @@ func (v answering) room(c design.Constraint) (*templates.Value, string) {
 		return nil, ""
 	}
 	if mean, there := r.Mean[c.Metric]; there && v.Snap.HasReading(c.Metric) {
-		room := 0 - c.Excess(mean)
+		room := c.Headroom(mean)
 		return valued(words.With(words.Alike(r.SD[c.Metric])(math.Abs(room)), c.Unit), room), sideWords(room) + ", as the model expects"
 	}
 	if m, there := v.Snap.Trial(r.Number).Metrics[c.Metric]; there {
-		room := 0 - c.Excess(m.Value)
+		room := c.Headroom(m.Value)
 		return valued(words.Quantity(math.Abs(room), c.Unit), room), sideWords(room)
 	}
 	return nil, ""
@@ -301,10 +301,10 @@ func (v answering) toDo() string {
 		return design.Capitalised(fruitless(v.Snap.Trials)) + ". Find out why, then ask for the next."
 	case v.Readout.Version > 0 && len(unread(v.Snap)) > 0:
 		return "Measure " + design.Listed(unread(v.Snap), "and") + " in the next trial, or add " + words.ItOrThem(len(unread(v.Snap))) + " to one that was made."
-	case few(v.Readout.Undecided) && v.Readout.Recommendation != nil && v.Readout.Recommendation.Number == v.Readout.Undecided.Number:
-		return fmt.Sprintf("Repeat trial %d: %s would tell whether it can be used.", v.Readout.Undecided.Number, words.Count(*v.Readout.Undecided.Readings, "more reading", "more readings"))
 	case few(v.Readout.Undecided):
-		return fmt.Sprintf("Repeat trial %d: it looks better, and %s would tell whether it can be used.", v.Readout.Undecided.Number, words.Count(*v.Readout.Undecided.Readings, "more reading", "more readings"))
+		u, r := v.Readout.Undecided, v.Readout.Recommendation
+		better := words.Either(r != nil && r.Number == u.Number, "", "it looks better, and ")
+		return fmt.Sprintf("Repeat trial %d: %s%s would tell whether it can be used.", u.Number, better, words.Count(*u.Readings, "more reading", "more readings"))
 	case summary.Trials >= v.Snap.Definition.Algorithm.Horizon:
 		return fmt.Sprintf("All %s planned are made. Finish the study, or go on if there is enough to gain.", words.Count(v.Snap.Definition.Algorithm.Horizon, "trial", "trials"))
 	}

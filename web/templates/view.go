@@ -3,6 +3,7 @@
 package templates
 
 import (
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -46,7 +47,7 @@ type Live struct {
 // Form is what a person typed, and what is wrong with it by field name.
 type Form struct {
 	Inputs []Input // its fields; none where the page has them part by part
-	Values map[string][]string
+	Values url.Values
 	Errors map[string]string
 	// Meant are, by field, the buttons that say which of two readings of a number is meant.
 	Meant map[string][]Option
@@ -57,12 +58,7 @@ type Form struct {
 }
 
 // Value returns the text typed into a field.
-func (f Form) Value(name string) string {
-	if values := f.Values[name]; len(values) > 0 {
-		return values[0]
-	}
-	return ""
-}
+func (f Form) Value(name string) string { return f.Values.Get(name) }
 
 // Fault returns what is wrong with a field, "" when nothing is.
 func (f Form) Fault(name string) string { return f.Errors[name] }

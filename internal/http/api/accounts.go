@@ -122,7 +122,7 @@ func making[Q any](a *API, operation Operation, prepare func(r *http.Request, gi
 				return json.Marshal(kept)
 			})
 		}
-		if first := (*study.AlreadyDone)(nil); errors.As(err, &first) {
+		if first, ok := errors.AsType[*study.AlreadyDone](err); ok {
 			answer, err = json.RawMessage(first.Done.Made), nil
 		}
 		if err != nil {

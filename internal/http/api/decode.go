@@ -17,20 +17,15 @@ import (
 	"headroom/internal/study/design"
 )
 
+// endedEarly is said of a body that did not come whole.
+const endedEarly = "The body ended early or could not be read."
+
 // readBody returns the whole body, which must be of one of the given media types; the router limits
 // its size. An empty body has no type.
 func readBody(r *http.Request, mediaTypes ...string) ([]byte, error) {
 	body, err := io.ReadAll(r.Body)
-	var tooLarge *http.MaxBytesError
-	if errors.As(err, &tooLarge) {
-		return nil, tooLarge
-	}
-	var bounded *problem.Problem
-	if errors.As(err, &bounded) {
-		return nil, bounded
-	}
 	if err != nil {
-		return nil, problem.Malformed("body", "", "The body ended early or could not be read.")
+		return nil, problem.Unread(err, endedEarly)
 	}
 	if len(body) == 0 {
 		return body, nil

@@ -306,7 +306,7 @@ func unreadable(err error) error {
 	case errors.As(err, &syntax):
 		return problem.Malformed("body", "", "The body is not JSON: "+syntax.Error()+".")
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, os.ErrDeadlineExceeded):
-		return problem.Malformed("body", "", "The body ended early or could not be read.")
+		return problem.Malformed("body", "", endedEarly)
 	}
 	return err
 }

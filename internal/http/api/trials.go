@@ -243,8 +243,7 @@ func pageOf(trials []*ledger.Trial, after, limit int, statuses []ledger.Status) 
 			continue
 		}
 		if len(page.Trials) == limit {
-			last := page.Trials[limit-1].Number
-			page.Next = &last
+			page.Next = new(page.Trials[limit-1].Number)
 			break
 		}
 		page.Trials = append(page.Trials, *t)

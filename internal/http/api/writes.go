@@ -63,8 +63,7 @@ func (a *API) write(w http.ResponseWriter, r *http.Request, body []byte, operati
 // answer answers a change: what was carried out before under the same key, with the same answer,
 // since the study as it was then says it.
 func (a *API) answer(w http.ResponseWriter, r *http.Request, status int, render renders, after *ledger.Snapshot, numbers []int, err error) error {
-	var first *study.AlreadyDone
-	if errors.As(err, &first) {
+	if first, ok := errors.AsType[*study.AlreadyDone](err); ok {
 		numbers = first.Done.Trials
 		after, err = a.Studies.Snapshot(r.Context(), first.Done.Study, first.Done.Version)
 	}

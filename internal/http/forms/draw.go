@@ -14,7 +14,7 @@ import (
 
 // DrawNew works out what the form of a new study looks like from what it holds.
 func DrawNew(page *templates.DefinePage) {
-	values := url.Values(page.Form.Values)
+	values := page.Form.Values
 	d := shaped(values)
 	table{d: &d, values: values}.draw(page)
 	page.Draft = Draft(values)
@@ -24,7 +24,7 @@ func DrawNew(page *templates.DefinePage) {
 // DrawChanges does so for the form of changes to a study. What cannot be changed is shown from the
 // study, whatever was sent.
 func DrawChanges(page *templates.DefinePage, there design.Definition) {
-	values := url.Values(maps.Clone(page.Form.Values))
+	values := maps.Clone(page.Form.Values)
 	b := table{d: &there, values: values, changes: true}
 	for _, f := range b.form().all() {
 		if f.fixed {

@@ -92,6 +92,11 @@ func (fields Fields) within(of fold) []templates.Input {
 	return slices.DeleteFunc(slices.Clone(fields), func(f Field) bool { return f.fold != of }).Inputs()
 }
 
+// first is the first field of which there is a value, or else the first of all.
+func (fields Fields) first(values url.Values) Field {
+	return fields[max(0, slices.IndexFunc(fields, func(f Field) bool { return values.Has(f.Name) }))]
+}
+
 // NameOf is the field that a fault at that path is about: that of the longest part of the path that
 // one has, "" where none has any.
 func (fields Fields) NameOf(path string) string {
@@ -247,13 +252,4 @@ func (t *Typed) numbersJSON(name string, before json.RawMessage) json.RawMessage
 		return json.RawMessage(written[0])
 	}
 	return json.RawMessage("[" + strings.Join(written, ",") + "]")
-}
-
-// asJSON writes numbers and texts that a form held.
-func asJSON(value any) json.RawMessage {
-	raw, err := json.Marshal(value)
-	if err != nil {
-		panic(fmt.Sprintf("forms: a form's value has no JSON: %v", err)) // only finite numbers and texts get here
-	}
-	return raw
 }

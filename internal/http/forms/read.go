@@ -15,6 +15,8 @@ import (
 	"headroom/internal/study/design"
 )
 
+const unreadable = "The form cannot be read."
+
 // Read reads a posted form.
 func Read(r *http.Request) (*Typed, error) {
 	parse := r.ParseForm
@@ -22,18 +24,9 @@ func Read(r *http.Request) (*Typed, error) {
 		parse = func() error { return r.ParseMultipartForm(request.MaxBody) }
 	}
 	if err := parse(); err != nil {
-		return nil, readError(err)
+		return nil, problem.Unread(err, unreadable)
 	}
 	return Of(r.PostForm, marksOf(r)), nil
-}
-
-func readError(err error) error {
-	var tooLarge *http.MaxBytesError
-	var bounded *problem.Problem
-	if errors.As(err, &tooLarge) || errors.As(err, &bounded) {
-		return err
-	}
-	return problem.Malformed("body", "", "The form cannot be read.")
 }
 
 // marksOf are the marks that whoever sent the request is known to write numbers with: pages show
@@ -53,12 +46,12 @@ func Upload(r *http.Request) (string, error) {
 		return "", nil
 	}
 	if err != nil {
-		return "", readError(err)
+		return "", problem.Unread(err, unreadable)
 	}
 	defer file.Close()
 	content, err := io.ReadAll(file)
 	if err != nil {
-		return "", readError(err)
+		return "", problem.Unread(err, unreadable)
 	}
 	return strings.TrimPrefix(strings.ToValidUTF8(string(content), "\ufffd"), "\ufeff"), nil
 }

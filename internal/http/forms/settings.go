@@ -97,7 +97,7 @@ func settingMeaning(setting policy.Setting) string {
 	case setting.DefaultMeans != "":
 		meaning += ". Default: " + setting.DefaultMeans
 	case setting.Default != nil:
-		meaning += ". Default: " + plainSetting(asJSON(setting.Default))
+		meaning += ". Default: " + plainSetting(design.AsJSON(setting.Default))
 	}
 	return meaning + "."
 }
@@ -140,33 +140,30 @@ func showSettings(values url.Values, algorithm design.Algorithm) {
 	}
 }
 
-// settingsOf reads the settings of an algorithm. One whose fields stand as before showed them stays
-// as it was.
+// settingsOf reads the settings of an algorithm. One of the algorithm that was there before stays as
+// it was while its fields stand as they were filled in.
 func (t *Typed) settingsOf(algorithm string, before design.Algorithm) map[string]json.RawMessage {
-	if before.Name != algorithm {
-		before = design.Algorithm{Name: algorithm}
-	}
-	shown, settings := url.Values{}, map[string]json.RawMessage{}
-	showSettings(shown, before)
+	var settings map[string]json.RawMessage
 	for _, setting := range view.Algorithm(algorithm).Settings {
 		raw := t.setting(setting)
-		if t.as(shown, allSettings+setting.Name) {
+		if before.Name == algorithm && t.asFilledIn(allSettings+setting.Name) {
 			raw = before.Settings[setting.Name]
 		}
-		if raw != nil {
-			settings[setting.Name] = raw
+		if raw == nil {
+			continue
 		}
-	}
-	if len(settings) == 0 {
-		return nil
+		if settings == nil {
+			settings = map[string]json.RawMessage{}
+		}
+		settings[setting.Name] = raw
 	}
 	return settings
 }
 
-// as tells whether the fields of a setting hold what they were shown with.
-func (t *Typed) as(shown url.Values, name string) bool {
+// asFilledIn tells whether the fields of a setting hold what they were filled in with.
+func (t *Typed) asFilledIn(name string) bool {
 	for field := range t.Values {
-		if (field == name || strings.HasPrefix(field, name+".")) && t.Text(field) != shown.Get(field) {
+		if (field == name || strings.HasPrefix(field, name+".")) && t.Text(field) != t.kept.Get(field) {
 			return false
 		}
 	}
@@ -187,15 +184,15 @@ func (t *Typed) setting(setting policy.Setting) json.RawMessage {
 		return t.typedJSON(name)
 	case setting.Type == policy.Points:
 		if pasted := t.sheet(name); pasted != nil {
-			return asJSON(pasted.candidates())
+			return design.AsJSON(pasted.candidates())
 		}
 	case setting.Type == policy.Boolean:
 		return json.RawMessage(text)
 	case setting.Type == policy.Text:
-		return asJSON(text)
+		return design.AsJSON(text)
 	default:
 		if x := t.number(name); x != nil {
-			return asJSON(*x)
+			return design.AsJSON(*x)
 		}
 	}
 	return nil
@@ -215,5 +212,5 @@ func (t *Typed) objectSetting(name, word string, numbers []string) json.RawMessa
 	if kind == "" {
 		return nil
 	}
-	return asJSON(object)
+	return design.AsJSON(object)
 }

@@ -68,7 +68,7 @@ func (t *Typed) offerDecimals(name string, two *design.AmbiguousNumber) {
 // sheet reads what was pasted into a field, nil when that is faulty.
 func (t *Typed) sheet(name string) *sheet {
 	s, err := readSheet(t.Values.Get(name), t.marks, t.Decimals())
-	if two := (*design.AmbiguousNumber)(nil); errors.As(err, &two) {
+	if two, ok := errors.AsType[*design.AmbiguousNumber](err); ok {
 		t.offerDecimals(name, two)
 	}
 	if err != nil {
@@ -103,18 +103,10 @@ func readSheet(text string, language design.Marks, said design.Decimals) (sheet,
 	if err != nil {
 		return sheet{}, errors.New("the first row must name the parameters")
 	}
-	var s sheet
-	if len(header) > mostRows {
-		return sheet{}, fmt.Errorf("the first row names %d parameters, which is more than a study has", len(header))
+	s := sheet{marks: language}
+	if err := s.head(header); err != nil {
+		return sheet{}, err
 	}
-	for _, cell := range header {
-		name, unit := nameAndUnit(cell)
-		if name == "" {
-			return sheet{}, errors.New("a column has no name in the first row")
-		}
-		s.names, s.units = append(s.names, name), append(s.units, unit)
-	}
-	s.texts, s.marks = make([]bool, len(s.names)), language
 	if reader.Comma != '\t' {
 		s.marks = design.MarksBeside(reader.Comma)
 	}
@@ -143,6 +135,22 @@ func readSheet(text string, language design.Marks, said design.Decimals) (sheet,
 		return sheet{}, errors.New("below the names there must be at least one combination")
 	}
 	return s, nil
+}
+
+// head takes the names of the columns from the first row.
+func (s *sheet) head(row []string) error {
+	if len(row) > mostRows {
+		return fmt.Errorf("the first row names %d parameters, which is more than a study has", len(row))
+	}
+	for _, cell := range row {
+		name, unit := nameAndUnit(cell)
+		if name == "" {
+			return errors.New("a column has no name in the first row")
+		}
+		s.names, s.units = append(s.names, name), append(s.units, unit)
+	}
+	s.texts = make([]bool, len(s.names))
+	return nil
 }
 
 func delimiter(text string) rune {
@@ -197,7 +205,7 @@ func (s *sheet) tell() error {
 		var either error
 		for k, row := range s.rows {
 			_, err := s.number(row[i])
-			if two := (*design.AmbiguousNumber)(nil); errors.As(err, &two) {
+			if two, ok := errors.AsType[*design.AmbiguousNumber](err); ok {
 				either = fmt.Errorf("row %d, %s: %w", k+2, name, two)
 			} else if err != nil {
 				s.texts[i] = true

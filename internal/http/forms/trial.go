@@ -64,8 +64,7 @@ func (form Trial) All() Fields {
 func (t *Typed) Telling(form Trial) ledger.Telling {
 	telling := ledger.Telling{Metrics: t.readings(form), Parameters: t.used(form), Note: t.Text(form.Note.Name)}
 	if t.OK() && len(telling.Metrics) == 0 && telling.Parameters == nil && telling.Note == "" {
-		asked := slices.IndexFunc(form.Metrics, func(f Field) bool { return t.Values.Has(f.Name) })
-		t.Fault(form.Metrics[max(0, asked)].Name, "type the value that was measured")
+		t.Fault(form.Metrics.first(t.Values).Name, "type the value that was measured")
 	}
 	return telling
 }
@@ -118,8 +117,7 @@ func (t *Typed) Correction(form Trial) study.Correction {
 	}
 	c.Parameters = t.used(form)
 	if t.OK() && len(c.Metrics) == 0 && c.Parameters == nil {
-		first := slices.IndexFunc(form.Metrics, func(f Field) bool { return t.kept.Has(f.Name) })
-		t.Fault(form.Metrics[max(0, first)].Name, "nothing differs from what is kept; change what is wrong")
+		t.Fault(form.Metrics.first(t.kept).Name, "nothing differs from what is kept; change what is wrong")
 	}
 	Fields{Reason("", &c.Reason)}.Read(t)
 	return c

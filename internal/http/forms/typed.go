@@ -88,7 +88,7 @@ func (t *Typed) numberLike(name string, fits func(float64) bool) *float64 {
 		marks = design.PointDecimal
 	}
 	x, err := design.ReadNumber(text, marks)
-	if two := (*design.AmbiguousNumber)(nil); errors.As(err, &two) {
+	if two, ok := errors.AsType[*design.AmbiguousNumber](err); ok {
 		switch {
 		case fits == nil || fits(two.Decimal) == fits(two.Thousands):
 			// in the reader's own way of writing, so that it is not asked about again
@@ -132,8 +132,7 @@ func (t *Typed) day(name string) *time.Time {
 		t.Fault(name, "write a date such as 2027-01-31")
 		return nil
 	}
-	end := at.Add(24*time.Hour - time.Second)
-	return &end
+	return new(at.Add(24*time.Hour - time.Second))
 }
 
 // Whole reads an optional whole number, absent when the field is empty.

@@ -115,7 +115,7 @@ func Drifting(horizon, window int) design.Algorithm {
 		settings[name] = json.RawMessage(text)
 	}
 	if window > 0 {
-		settings["window"] = asJSON(window)
+		settings["window"] = design.AsJSON(window)
 	}
 	return design.Algorithm{Name: drift.algorithm, Horizon: horizon, Settings: settings}
 }

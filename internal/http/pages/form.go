@@ -70,13 +70,11 @@ func submit(w http.ResponseWriter, r *http.Request, read func(*forms.Typed) subm
 	if err = ofAnother(r, form.Values); err == nil && asked.do != nil && form.OK() {
 		cmd := command(r, form)
 		if asked.doubted != nil {
-			sure := form.Text("sure")
-			cmd.Sure = &sure
+			cmd.Sure = new(form.Text("sure"))
 		}
 		err = asked.do(cmd)
 	}
-	var odd *study.Doubtful
-	if errors.As(err, &odd) {
+	if odd, ok := errors.AsType[*study.Doubtful](err); ok {
 		return asked.doubted(form.Shown(), odd.Doubts)
 	}
 	if form.OK() && (err == nil || doneBefore(err) != nil) {
@@ -164,8 +162,7 @@ func madeAt(after *ledger.Snapshot, err error, said string) string {
 
 // doneBefore is what a form did that was sent twice, else nil.
 func doneBefore(err error) *study.Done {
-	var before *study.AlreadyDone
-	if errors.As(err, &before) {
+	if before, ok := errors.AsType[*study.AlreadyDone](err); ok {
 		return &before.Done
 	}
 	return nil

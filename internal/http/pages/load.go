@@ -149,7 +149,7 @@ func loadPicture(ctx context.Context, studies *study.Service, v *view.Facts) (er
 func loadChoices(ctx context.Context, studies *study.Service, v *view.Facts) error {
 	for _, name := range view.OtherAlgorithms(v.Snap.Definition) {
 		found, err := studies.Compare(ctx, v.Snap, []design.Algorithm{{Name: name}})
-		if unsuited := (*design.Invalid)(nil); errors.As(err, &unsuited) {
+		if _, ok := errors.AsType[*design.Invalid](err); ok {
 			continue
 		}
 		if err != nil {

@@ -39,11 +39,21 @@ func Malformed(place, field, detail string) *Problem {
 	return p
 }
 
+// Unread is why a body could not be read: an error that says so itself, as of one that is too large,
+// or else that it is malformed, in these words.
+func Unread(err error, words string) error {
+	var tooLarge *http.MaxBytesError
+	var said *Problem
+	if errors.As(err, &tooLarge) || errors.As(err, &said) {
+		return err
+	}
+	return Malformed("body", "", words)
+}
+
 // InQuery says of what is invalid that it stood in the query; what else is invalid stood in the
 // body.
 func InQuery(err error) error {
-	var faulty *design.Invalid
-	if errors.As(err, &faulty) {
+	if faulty, ok := errors.AsType[*design.Invalid](err); ok {
 		p := Of(faulty)
 		p.place = "query"
 		return p
@@ -100,20 +110,16 @@ var statusOf = []struct {
 
 // Of says what a caller is told about err. Anything unknown is a 500 whose cause only the log has.
 func Of(err error) *Problem {
-	var p *Problem
-	if errors.As(err, &p) {
+	if p, ok := errors.AsType[*Problem](err); ok {
 		return p
 	}
-	var faulty *design.Invalid
-	if errors.As(err, &faulty) {
+	if faulty, ok := errors.AsType[*design.Invalid](err); ok {
 		return New(http.StatusUnprocessableEntity, faulty.Error(), faulty.Faults...)
 	}
-	var faultyAccount *account.Invalid
-	if errors.As(err, &faultyAccount) {
+	if faultyAccount, ok := errors.AsType[*account.Invalid](err); ok {
 		return New(http.StatusUnprocessableEntity, faultyAccount.Error(), design.Fault{Field: faultyAccount.Field, Message: faultyAccount.Message})
 	}
-	var tooLarge *http.MaxBytesError
-	if errors.As(err, &tooLarge) {
+	if tooLarge, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return New(http.StatusRequestEntityTooLarge, "The request is larger than the limit of "+strconv.FormatInt(tooLarge.Limit>>20, 10)+" MiB.")
 	}
 	for _, known := range statusOf {
@@ -121,8 +127,7 @@ func Of(err error) *Problem {
 			return New(known.status, err.Error())
 		}
 	}
-	var behind *study.Behind
-	if errors.As(err, &behind) {
+	if behind, ok := errors.AsType[*study.Behind](err); ok {
 		return Unavailable(behind.Sentence + " The log says which one it is, and what to do.")
 	}
 	if errors.Is(err, study.ErrUnavailable) {

@@ -143,8 +143,7 @@ func (s *Site) Token(role account.Role, studyID string) string {
 	for name := "Test " + string(role); ; name = "Test " + string(role) + " " + rand.Text()[:6] {
 		_, secret, err := s.DB.Accounts.CreateToken(s.t.Context(), account.Identity{Name: "Setup", Role: account.Admin},
 			account.NewToken{Name: name, Role: role, StudyID: studyID})
-		var taken *account.Invalid
-		if errors.As(err, &taken) {
+		if _, ok := errors.AsType[*account.Invalid](err); ok {
 			continue
 		}
 		Must(s.t, err)

@@ -30,7 +30,7 @@ func (in *Instance) Space() optimizer.Space {
 	for _, a := range in.Axes {
 		d := optimizer.Dim{Low: a.Low, High: a.High}
 		if a.Step > 0 {
-			d.Levels = len(a.values(0))
+			d.Levels = a.Levels()
 			stepped = true
 		}
 		s.Dims = append(s.Dims, d)

@@ -197,9 +197,12 @@ func Combinations(values [][]float64) [][]float64 {
 	return points
 }
 
+// Levels is how many values a stepped parameter has.
+func (a Axis) Levels() int { return int(math.Round((a.High-a.Low)/a.Step)) + 1 }
+
 func (a Axis) values(side int) []float64 {
 	if a.Step > 0 {
-		side = int(math.Round((a.High-a.Low)/a.Step)) + 1
+		side = a.Levels()
 	}
 	values := make([]float64, side)
 	for i := range values {

@@ -78,21 +78,15 @@ func (r *Readings) check() error {
 
 // Write writes the table as CSV.
 func (r *Readings) Write(w io.Writer) error {
-	lines := csv.NewWriter(w)
-	if err := lines.Write(r.Names); err != nil {
-		return err
-	}
+	lines := [][]string{r.Names}
 	for _, row := range r.Rows {
 		fields := make([]string, len(row))
 		for i, v := range row {
 			fields[i] = strconv.FormatFloat(v, 'g', -1, 64)
 		}
-		if err := lines.Write(fields); err != nil {
-			return err
-		}
+		lines = append(lines, fields)
 	}
-	lines.Flush()
-	return lines.Error()
+	return csv.NewWriter(w).WriteAll(lines)
 }
 
 // fromReadings plays a table: f = column means, a reading's noise = a random row − mean, g = −f + h

@@ -15,6 +15,15 @@ var registry = []Description{
 // Descriptions lists every algorithm, in the order to offer them.
 func Descriptions() []Description { return registry }
 
+// Names lists their names.
+func Names() []string {
+	names := make([]string, len(registry))
+	for i, d := range registry {
+		names[i] = d.Name
+	}
+	return names
+}
+
 // Find returns the description of the algorithm of that name.
 func Find(name string) (Description, bool) {
 	for _, d := range registry {

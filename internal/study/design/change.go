@@ -2,6 +2,7 @@ package design
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -59,10 +60,7 @@ func (change Reconfiguration) Apply(d Definition) (Definition, Faults) {
 		d.Parameters[at] = p
 	}
 	for i, c := range change.Constraints {
-		name := c.Name
-		if name == "" {
-			name = c.Metric
-		}
+		name := cmp.Or(c.Name, c.Metric)
 		at := slices.IndexFunc(d.Constraints, func(q Constraint) bool { return q.Name == name })
 		if at < 0 {
 			faults.Add(fmt.Sprintf("constraints[%d].name", i), name, "the study has no such constraint; constraints cannot be added or renamed")
@@ -79,25 +77,22 @@ func (change Reconfiguration) Apply(d Definition) (Definition, Faults) {
 		}
 		d.RecordedMetrics[at] = r
 	}
-	if change.Objective != nil {
-		d.Objective = *change.Objective
-	}
-	if change.Algorithm != nil {
-		d.Algorithm = *change.Algorithm
-	}
-	if change.Model != nil {
-		d.Model = *change.Model
-	}
-	if change.InputConstraints != nil {
-		d.InputConstraints = *change.InputConstraints
-	}
+	replace(&d.Objective, change.Objective)
+	replace(&d.Algorithm, change.Algorithm)
+	replace(&d.Model, change.Model)
+	replace(&d.InputConstraints, change.InputConstraints)
 	if change.Unavailable != nil {
 		d.Unavailable = change.Unavailable
 	}
-	if change.Stop != nil {
-		d.Stop = change.Stop
-	}
+	d.Stop = cmp.Or(change.Stop, d.Stop)
 	return d, faults
+}
+
+// replace replaces a part of a definition, unless there is nothing to replace it with.
+func replace[Part any](part, with *Part) {
+	if with != nil {
+		*part = *with
+	}
 }
 
 // SameShape refuses a definition that past trials would not fit: other parameters, types, choices
@@ -173,7 +168,7 @@ func appendDifferences(changes []Change, path string, a, b any) []Change {
 		}
 		return changes
 	}
-	was, is := asJSON(a), asJSON(b)
+	was, is := AsJSON(a), AsJSON(b)
 	if bytes.Equal(was, is) {
 		return changes
 	}

@@ -15,7 +15,7 @@ func TestApplyChangesWhatIsNamed(t *testing.T) {
 	d := bufferScreen()
 	d.Constraints[0].Name = "impurity" // as every checked definition names it
 	stricter, wider, brown := d.Constraints[0], d.Parameters[0], d.RecordedMetrics[0]
-	stricter.Name, stricter.Threshold, wider.High, brown.Unit = "", 0.4, pointer(80.0), "AU"
+	stricter.Name, stricter.Threshold, wider.High, brown.Unit = "", 0.4, new(80.0), "AU"
 	after, faults := Reconfiguration{Parameters: []Parameter{wider}, Constraints: []Constraint{stricter}, RecordedMetrics: []RecordedMetric{brown},
 		Unavailable: map[string][]Value{"catalyst": {TextValue("B")}}, Stop: &Stop{Within: 0.02, Risk: 0.1}}.Apply(d)
 	if len(faults) > 0 {

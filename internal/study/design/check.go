@@ -71,11 +71,7 @@ func (c *checker) algorithm() {
 		a.Name = defaultAlgorithm
 	}
 	if _, there := policy.Find(a.Name); !there {
-		var names []string
-		for _, one := range policy.Descriptions() {
-			names = append(names, one.Name)
-		}
-		c.faults.Add("algorithm.name", a.Name, "%s", UnknownName("algorithm", a.Name, names))
+		c.faults.Add("algorithm.name", a.Name, "%s", UnknownName("algorithm", a.Name, policy.Names()))
 	}
 	c.word(&a.Preset, "algorithm.preset", "", presetPaper)
 	if a.Horizon == 0 {
@@ -89,8 +85,7 @@ func (c *checker) algorithm() {
 
 func (c *checker) stop() {
 	if c.d.Stop == nil {
-		usual := UsualStop()
-		c.d.Stop = &usual
+		c.d.Stop = new(UsualStop())
 	}
 	target := *c.d.Stop
 	if !(target.Within > 0 && target.Within <= 1) {

@@ -180,8 +180,7 @@ func (c *checker) remainder(p *Parameter, at string, types map[string]ParameterT
 			p.Low = new(float64)
 		}
 		if p.High == nil {
-			total := *p.Total
-			p.High = &total
+			p.High = new(*p.Total)
 		}
 		c.bounds(p, at)
 	}

@@ -159,26 +159,26 @@ var checkFaults = []checkFault{
 	{"long parameter name", func(d *Definition) { d.Parameters[2].Name = strings.Repeat("s", 201) }, "parameters[2].name", "at most 200"},
 	{"no type", func(d *Definition) { d.Parameters[2].Type = "" }, "parameters[2].type", "is missing"},
 	{"unknown type", func(d *Definition) { d.Parameters[2].Type = "float" }, "parameters[2].type", `must be "real"`},
-	{"low above high", func(d *Definition) { d.Parameters[0].Low, d.Parameters[0].High = pointer(60.0), pointer(20.0) }, "parameters[0].low", "low 60 must be below high 20"},
-	{"low equals high", func(d *Definition) { d.Parameters[1].Low = pointer(12.0) }, "parameters[1].low", "low 12 must be below high 12"},
+	{"low above high", func(d *Definition) { d.Parameters[0].Low, d.Parameters[0].High = new(60.0), new(20.0) }, "parameters[0].low", "low 60 must be below high 20"},
+	{"low equals high", func(d *Definition) { d.Parameters[1].Low = new(12.0) }, "parameters[1].low", "low 12 must be below high 12"},
 	{"no high", func(d *Definition) { d.Parameters[0].High = nil }, "parameters[0].high", "is missing"},
-	{"huge bound", func(d *Definition) { d.Parameters[2].High = pointer(1e101) }, "parameters[2].high", "between -1e100 and 1e100"},
+	{"huge bound", func(d *Definition) { d.Parameters[2].High = new(1e101) }, "parameters[2].high", "between -1e100 and 1e100"},
 	{"huge log range", func(d *Definition) {
-		d.Parameters[2].Scale, d.Parameters[2].Low, d.Parameters[2].High = "log", pointer(1e-300), pointer(1e30)
+		d.Parameters[2].Scale, d.Parameters[2].Low, d.Parameters[2].High = "log", new(1e-300), new(1e30)
 	}, "parameters[2].low", "raise low"},
 	{"huge threshold", func(d *Definition) { d.Constraints[0].Threshold = -1e101 }, "constraints[0].threshold", "between -1e100 and 1e100"},
-	{"indistinguishable bounds", func(d *Definition) { d.Parameters[2].Low, d.Parameters[2].High = pointer(1.0), pointer(1+1e-12) }, "parameters[2].high", "too close together"},
-	{"log scale from 0", func(d *Definition) { d.Parameters[2].Low = pointer(0.0) }, "parameters[2].low", "low 0 must be above 0 for a log scale"},
+	{"indistinguishable bounds", func(d *Definition) { d.Parameters[2].Low, d.Parameters[2].High = new(1.0), new(1+1e-12) }, "parameters[2].high", "too close together"},
+	{"log scale from 0", func(d *Definition) { d.Parameters[2].Low = new(0.0) }, "parameters[2].low", "low 0 must be above 0 for a log scale"},
 	{"unknown warp", func(d *Definition) { d.Model.Warp = "log" }, "model.warp", `must be "yeo_johnson" or "none"`},
 	{"a warp nobody fits", func(d *Definition) { d.Model.Warp, d.Model.Fit = "yeo_johnson", "fixed" }, "model.warp", `needs outputs "standardize" and fit "marginal_likelihood"`},
 	{"unknown scale", func(d *Definition) { d.Parameters[2].Scale = "log10" }, "parameters[2].scale", `must be "linear" or "log"`},
-	{"fractional bound of an integer", func(d *Definition) { d.Parameters[1].Low = pointer(1.5) }, "parameters[1].low", "1.5 must be a whole number"},
-	{"step of an integer", func(d *Definition) { d.Parameters[1].Step = pointer(2.0) }, "parameters[1].step", "steps of 1"},
-	{"negative step", func(d *Definition) { d.Parameters[3].Step = pointer(-0.1) }, "parameters[3].step", "must be above 0"},
-	{"wide step", func(d *Definition) { d.Parameters[3].Step = pointer(2.0) }, "parameters[3].step", "step 2 is wider than the range from 0.5 to 2"},
-	{"fine step", func(d *Definition) { d.Parameters[3].Step = pointer(1e-12) }, "parameters[3].step", "too fine"},
+	{"fractional bound of an integer", func(d *Definition) { d.Parameters[1].Low = new(1.5) }, "parameters[1].low", "1.5 must be a whole number"},
+	{"step of an integer", func(d *Definition) { d.Parameters[1].Step = new(2.0) }, "parameters[1].step", "steps of 1"},
+	{"negative step", func(d *Definition) { d.Parameters[3].Step = new(-0.1) }, "parameters[3].step", "must be above 0"},
+	{"wide step", func(d *Definition) { d.Parameters[3].Step = new(2.0) }, "parameters[3].step", "step 2 is wider than the range from 0.5 to 2"},
+	{"fine step", func(d *Definition) { d.Parameters[3].Step = new(1e-12) }, "parameters[3].step", "too fine"},
 	{"choices of a real", func(d *Definition) { d.Parameters[0].Choices = []string{"A"} }, "parameters[0].choices", "has no meaning for a parameter of type real"},
-	{"bounds of a category", func(d *Definition) { d.Parameters[4].Low = pointer(0.0) }, "parameters[4].low", "has no meaning"},
+	{"bounds of a category", func(d *Definition) { d.Parameters[4].Low = new(0.0) }, "parameters[4].low", "has no meaning"},
 	{"no choices", func(d *Definition) { d.Parameters[4].Choices = nil }, "parameters[4].choices", "at least one choice"},
 	{"a choice twice", func(d *Definition) { d.Parameters[4].Choices = []string{"A", "B", "A"} }, "parameters[4].choices[2]", "twice"},
 	{"an empty choice", func(d *Definition) { d.Parameters[4].Choices = []string{"A", ""} }, "parameters[4].choices[1]", "must not be empty"},
@@ -263,7 +263,7 @@ func TestCheckListsAllFaults(t *testing.T) {
 	t.Parallel()
 	d := bufferScreen()
 	d.Name = ""
-	d.Parameters[0].Low = pointer(70.0)
+	d.Parameters[0].Low = new(70.0)
 	d.Constraints[0].Op = "="
 	d.Algorithm.Horizon = -5
 	d.Model.Fit = "maybe"
@@ -298,8 +298,8 @@ func TestCheckOfRemainders(t *testing.T) {
 		{"an unknown part", func(p *Parameter) { p.Of[1] = "c" }, "parameters[2].of[1]", "there is no parameter"},
 		{"itself", func(p *Parameter) { p.Of[1] = "water" }, "parameters[2].of[1]", "part of itself"},
 		{"a part twice", func(p *Parameter) { p.Of[1] = "a" }, "parameters[2].of[1]", "twice"},
-		{"a step", func(p *Parameter) { p.Step = pointer(1.0) }, "parameters[2].step", "has no meaning"},
-		{"never within bounds", func(p *Parameter) { p.Total = pointer(300.0) }, "parameters", "keep every remainder within"},
+		{"a step", func(p *Parameter) { p.Step = new(1.0) }, "parameters[2].step", "has no meaning"},
+		{"never within bounds", func(p *Parameter) { p.Total = new(300.0) }, "parameters", "keep every remainder within"},
 	} {
 		d := mixture()
 		d.Parameters[2].Of = slices.Clone(d.Parameters[2].Of)

@@ -137,7 +137,7 @@ func TestKnownAnywhere(t *testing.T) {
 	t.Parallel()
 	d := mixture()
 	d.Constraints = []Constraint{{Metric: "price", Op: "<=", Threshold: 3, Expression: "omega*a/b", Context: []string{"omega"}}}
-	d.Parameters[1].Low = pointer(1.0)
+	d.Parameters[1].Low = new(1.0)
 	d.Constraints[0].Expression = "omega*a/(b - shift)"
 	d.Constraints[0].Context = []string{"omega", "shift"}
 	c := mustCompile(t, d)

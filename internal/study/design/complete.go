@@ -144,17 +144,18 @@ func (c *Compiled) completeSetting(raw json.RawMessage, lacking []string, value 
 	case len(lacking) == 0:
 		return raw
 	case absent(raw) && len(lacking) == len(c.MetricNames):
-		return asJSON(value)
+		return AsJSON(value)
 	}
 	by := map[string]json.RawMessage{}
 	maps.Copy(by, object(raw))
 	for _, name := range lacking {
-		by[name] = asJSON(value)
+		by[name] = AsJSON(value)
 	}
-	return asJSON(by)
+	return AsJSON(by)
 }
 
-func asJSON(value any) json.RawMessage {
+// AsJSON is a value of a definition as JSON.
+func AsJSON(value any) json.RawMessage {
 	text, err := json.Marshal(value)
 	if err != nil {
 		panic(fmt.Sprintf("design: a value of a definition has no JSON: %v", err)) // they are finite numbers, names and what came from JSON
@@ -175,5 +176,5 @@ func (c *Compiled) completed(m Model) Model {
 // sameModel tells whether models say the same, however they are written.
 func sameModel(a, b Model) bool {
 	var x, y any
-	return json.Unmarshal(asJSON(a), &x) == nil && json.Unmarshal(asJSON(b), &y) == nil && reflect.DeepEqual(x, y)
+	return json.Unmarshal(AsJSON(a), &x) == nil && json.Unmarshal(AsJSON(b), &y) == nil && reflect.DeepEqual(x, y)
 }

@@ -127,8 +127,7 @@ func parseExpression(text string) (ast.Node, error) {
 }
 
 func readingError(err error) error {
-	var at *file.Error
-	if errors.As(err, &at) {
+	if at, ok := errors.AsType[*file.Error](err); ok {
 		return fmt.Errorf("it cannot be read at character %d: %s", at.Column+1, at.Message)
 	}
 	return fmt.Errorf("it cannot be read: %w", err)

@@ -41,12 +41,12 @@ func TestSettingsAreWrittenAsTheyCanBeSet(t *testing.T) {
 		v    Value
 		want string
 	}{
-		{Parameter{Type: Real, Low: pointer(20.0), High: pointer(60.0)}, NumberValue(36.8712345), "36.87"},
-		{Parameter{Type: Real, Low: pointer(20.0), High: pointer(60.0)}, NumberValue(40), "40"},
-		{Parameter{Type: Real, Low: pointer(0.0), High: pointer(1e9)}, NumberValue(123456789.4), "123456789"},
-		{Parameter{Type: Real, Low: pointer(0.001), High: pointer(10.0), Scale: "log"}, NumberValue(0.00123456), "0.001235"},
-		{Parameter{Type: Real, Low: pointer(0.5), High: pointer(2.0), Step: pointer(0.1)}, NumberValue(0.30000000000000004), "0.3"},
-		{Parameter{Type: Integer, Low: pointer(1.0), High: pointer(12.0)}, NumberValue(7), "7"},
+		{Parameter{Type: Real, Low: new(20.0), High: new(60.0)}, NumberValue(36.8712345), "36.87"},
+		{Parameter{Type: Real, Low: new(20.0), High: new(60.0)}, NumberValue(40), "40"},
+		{Parameter{Type: Real, Low: new(0.0), High: new(1e9)}, NumberValue(123456789.4), "123456789"},
+		{Parameter{Type: Real, Low: new(0.001), High: new(10.0), Scale: "log"}, NumberValue(0.00123456), "0.001235"},
+		{Parameter{Type: Real, Low: new(0.5), High: new(2.0), Step: new(0.1)}, NumberValue(0.30000000000000004), "0.3"},
+		{Parameter{Type: Integer, Low: new(1.0), High: new(12.0)}, NumberValue(7), "7"},
 		{Parameter{Type: Categorical, Choices: []string{"A"}}, TextValue("A"), "A"},
 	} {
 		if got := FormatSetting(c.p, c.v); got != c.want {

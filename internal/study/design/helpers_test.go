@@ -9,8 +9,6 @@ import (
 	"testing"
 )
 
-func pointer[T any](v T) *T { return &v }
-
 // example is one of the studies in testdata, which the tests of all packages about studies share.
 func example(name string) (d Definition) {
 	text, err := os.ReadFile(filepath.Join("testdata", name+".json"))

@@ -18,6 +18,12 @@ func (c Constraint) Excess(value float64) float64 { return c.cost().Excess(value
 // Holds tells whether value is within the limit, g ≤ 0.
 func (c Constraint) Holds(value float64) bool { return c.Excess(value) <= 0 }
 
+// Headroom is −g, how far value is within the limit, negative beyond it.
+func (c Constraint) Headroom(value float64) float64 { return 0 - c.Excess(value) }
+
+// Exceeded is the value that is beyond the limit by g.
+func (c Constraint) Exceeded(g float64) float64 { return c.Threshold + c.cost().Sign*g }
+
 // Headroom is the distance of value to the nearest limit on metric, min_j −g_j; nil when nothing
 // limits it.
 func (d Definition) Headroom(metric string, value float64) *float64 {
@@ -26,7 +32,7 @@ func (d Definition) Headroom(metric string, value float64) *float64 {
 		if c.Metric != metric {
 			continue
 		}
-		if room := 0 - c.Excess(value); nearest == nil || room < *nearest {
+		if room := c.Headroom(value); nearest == nil || room < *nearest {
 			nearest = &room
 		}
 	}

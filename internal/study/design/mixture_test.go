@@ -11,10 +11,10 @@ import (
 // parts is a mixture of n parts of 1, the last of which is what the others leave.
 func parts(n int) Definition {
 	d := Definition{Name: "Mixture", Objective: Objective{Metric: "strength", Direction: "maximize"}}
-	rest := Parameter{Name: "rest", Type: Remainder, Total: pointer(1.0)}
+	rest := Parameter{Name: "rest", Type: Remainder, Total: new(1.0)}
 	for i := range n - 1 {
 		name := fmt.Sprintf("x%d", i+1)
-		d.Parameters = append(d.Parameters, Parameter{Name: name, Type: Real, Low: pointer(0.0), High: pointer(1.0)})
+		d.Parameters = append(d.Parameters, Parameter{Name: name, Type: Real, Low: new(0.0), High: new(1.0)})
 		rest.Of = append(rest.Of, name)
 	}
 	d.Parameters = append(d.Parameters, rest)
@@ -58,17 +58,17 @@ func TestFillKeepsWithinBounds(t *testing.T) {
 	met := 0
 	rapid.Check(t, func(t *rapid.T) {
 		d := parts(rapid.IntRange(2, 9).Draw(t, "parts"))
-		other := Parameter{Name: "other", Type: Remainder, Total: pointer(10.0), Low: pointer(1.0), High: pointer(4.0), Of: []string{"m1", "m2"}}
-		d.Parameters = append(d.Parameters, Parameter{Name: "m1", Type: Integer, Low: pointer(0.0), High: pointer(9.0)},
-			Parameter{Name: "m2", Type: Real, Low: pointer(0.0), High: pointer(9.0)}, other)
+		other := Parameter{Name: "other", Type: Remainder, Total: new(10.0), Low: new(1.0), High: new(4.0), Of: []string{"m1", "m2"}}
+		d.Parameters = append(d.Parameters, Parameter{Name: "m1", Type: Integer, Low: new(0.0), High: new(9.0)},
+			Parameter{Name: "m2", Type: Real, Low: new(0.0), High: new(9.0)}, other)
 		low := 0.0
 		for i := range d.Parameters[:len(d.Parameters)-3] {
 			p := &d.Parameters[i]
-			*p = Parameter{Name: p.Name, Type: p.Type, Total: p.Total, Of: p.Of, Low: pointer(float64(rapid.IntRange(0, 10).Draw(t, "low")) / 100)}
+			*p = Parameter{Name: p.Name, Type: p.Type, Total: p.Total, Of: p.Of, Low: new(float64(rapid.IntRange(0, 10).Draw(t, "low")) / 100)}
 			low += *p.Low
-			p.High = pointer(*p.Low + float64(rapid.IntRange(5, 90).Draw(t, "width"))/100)
+			p.High = new(*p.Low + float64(rapid.IntRange(5, 90).Draw(t, "width"))/100)
 			if p.Type == Real && rapid.Bool().Draw(t, "stepped") {
-				p.Step = pointer(0.01)
+				p.Step = new(0.01)
 			}
 		}
 		high := 0.0

@@ -127,7 +127,7 @@ func TestAScaleThatNobodySaid(t *testing.T) {
 		t.Fatal(err)
 	}
 	wider := wide
-	wider.High = pointer(1000.0)
+	wider.High = new(1000.0)
 	after, _ := Reconfiguration{Parameters: []Parameter{wider, {Name: "said", Type: Real, Low: said.Low, High: said.High, Scale: "log"}}}.Apply(checked)
 	want(after, "log", "linear", "log")
 	silent, _ := Reconfiguration{Parameters: []Parameter{{Name: "said", Type: Real, Low: said.Low, High: said.High}}}.Apply(checked)

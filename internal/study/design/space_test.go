@@ -30,17 +30,17 @@ func drawDefinition(t *rapid.T) Definition {
 					p.Scale = "log"
 				}
 				if rapid.Bool().Draw(t, "stepped") {
-					p.Step = pointer(width / rapid.SampledFrom([]float64{7, 1e5, 999_999_937, 1e9}).Draw(t, "steps"))
+					p.Step = new(width / rapid.SampledFrom([]float64{7, 1e5, 999_999_937, 1e9}).Draw(t, "steps"))
 				}
 			case 1:
-				p.Step = pointer(float64(rapid.IntRange(1, int(width*10)).Draw(t, "step")) / 10)
+				p.Step = new(float64(rapid.IntRange(1, int(width*10)).Draw(t, "step")) / 10)
 			case 2:
 				p.Scale = "log"
 				low = math.Abs(low) + 0.001
 			}
-			p.Low, p.High = pointer(low), pointer(low+width)
+			p.Low, p.High = new(low), new(low+width)
 		case Integer:
-			p.Low, p.High = pointer(math.Round(low)), pointer(math.Round(low)+math.Ceil(width))
+			p.Low, p.High = new(math.Round(low)), new(math.Round(low)+math.Ceil(width))
 		case Categorical:
 			p.Choices = []string{"A", "B", "C", "D", "E"}[:rapid.IntRange(1, 5).Draw(t, "choices")]
 		}
@@ -89,7 +89,7 @@ func TestLargeSettingsAreClean(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		c := compileDrawn(t, Definition{Name: "large", Objective: Objective{Metric: "yield", Direction: "maximize"},
-			Parameters: []Parameter{{Name: "a", Type: Real, Low: pointer(1e95), High: pointer(8.79e95)}}})
+			Parameters: []Parameter{{Name: "a", Type: Real, Low: new(1e95), High: new(8.79e95)}}})
 		u := rapid.Float64Range(0, 1).Draw(t, "u")
 		settings := c.Settings(optimizer.Place{U: []float64{u}, Arm: -1})
 		_, place, _ := c.Place(settings, "parameters")
@@ -151,7 +151,7 @@ func TestEdgesForgiveRounding(t *testing.T) {
 	t.Parallel()
 	d := mixture()
 	d.InputConstraints = []string{"a + b <= 70", "a - 70 + b <= 0"}
-	d.Parameters[2].Low = pointer(30.0)
+	d.Parameters[2].Low = new(30.0)
 	c := mustCompile(t, d)
 	dust := 0
 	for k := range 701 {
@@ -303,7 +303,7 @@ func TestPlaceKeepsWhatPeopleWrote(t *testing.T) {
 func TestLocateOutsideTheBounds(t *testing.T) {
 	t.Parallel()
 	d := bufferScreen()
-	d.Parameters[0].High = pointer(40.0)
+	d.Parameters[0].High = new(40.0)
 	c := mustCompile(t, d)
 	s := Settings{"temperature": NumberValue(60), "cycles": NumberValue(12), "salt": NumberValue(0.1), "time": NumberValue(0.8), "catalyst": TextValue("B")}
 	if u := c.Locate(s, nil).U; u[0] != 2 {
@@ -333,7 +333,7 @@ func TestCandidates(t *testing.T) {
 	}
 	_, _, wrong = c.Place(Settings{"x": NumberValue(2), "mode": TextValue("slow")}, "at")
 	wantFault(t, wrong, "at", "is not one of the 4 candidates")
-	if located := c.Locate(nil, pointer(3)); located.Arm != 3 || !slices.Equal(located.U, space.Arms[3]) {
+	if located := c.Locate(nil, new(3)); located.Arm != 3 || !slices.Equal(located.U, space.Arms[3]) {
 		t.Errorf("candidate 3 located at %v", located)
 	}
 }
@@ -341,7 +341,7 @@ func TestCandidates(t *testing.T) {
 func TestCandidatesNeedNoSteps(t *testing.T) {
 	t.Parallel()
 	d := mixture()
-	d.Parameters[0].Step = pointer(5.0)
+	d.Parameters[0].Step = new(5.0)
 	d.Candidates = []Settings{{"a": NumberValue(12), "b": NumberValue(1)}, {"a": NumberValue(0), "b": NumberValue(20), "water": NumberValue(80)}}
 	c := mustCompile(t, d)
 	d.Unavailable = map[string][]Value{"a": {NumberValue(12)}}

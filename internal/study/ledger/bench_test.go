@@ -13,8 +13,6 @@ import (
 	"headroom/internal/study/design"
 )
 
-func pointer[T any](v T) *T { return &v }
-
 // bench is a ledger in memory to which a test adds events.
 type bench struct {
 	testing.TB

@@ -12,7 +12,7 @@ import (
 func TestChainIsHashedAsTheContractSays(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 11, 2, 8, 5, 30, 120000999, time.FixedZone("", 3600))
-	events, err := chain(Event{}, at, "Ana <ana@lab>", Draft{Edited, EditedData{Name: pointer("µ & <b>")}}, Draft{Failed, ClosedData{3, "x", BySettings}})
+	events, err := chain(Event{}, at, "Ana <ana@lab>", Draft{Edited, EditedData{Name: new("µ & <b>")}}, Draft{Failed, ClosedData{3, "x", BySettings}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -36,6 +36,11 @@ func (t *Trial) progress(modelled []string) Status {
 	}
 }
 
+func (t *Trial) has(metric string) bool {
+	_, told := t.Metrics[metric]
+	return told
+}
+
 // anyTold tells whether there is a value that did not come with the decision.
 func (t *Trial) anyTold() bool {
 	for _, m := range t.Metrics {

@@ -68,44 +68,37 @@ func (snap *Snapshot) Likely(t *Trial, metric string, value float64) bool {
 	return snap.Range(metric, t.Number).around(value)
 }
 
+// suspect is a value of a metric with what it is judged by.
+type suspect struct {
+	value         float64
+	metric        design.MetricInfo
+	expected      *Expected // nil where no model has learnt the metric
+	known, limits Range     // what other readings, and the metric's limits, range over
+}
+
 // judge doubts a value of a metric; nil when it looks as it should. known is what other readings
 // range over, expected nil where no model has learnt the metric.
 func judge(value float64, m design.MetricInfo, expected *Expected, known Range) *Doubt {
-	doubt, fits, plausible := Doubt{}, known.around, m.Plausible
-	if len(plausible) == 2 && (value < plausible[0] || value > plausible[1]) {
-		doubt.Implausible = plausible
+	s := suspect{value, m, expected, known, limitsOf(m)}
+	doubt := &Doubt{Share: s.noShare()}
+	if !s.plausible(value) {
+		doubt.Implausible = m.Plausible
 	}
-	limits := limitsOf(m)
-	doubt.Share = m.Unit == "%" && len(plausible) == 0 && known.within(share) && limits.within(share) && share.beyondBy(value) > known.slack(limits)
-	odd := doubt.Implausible != nil || doubt.Share
-	grave := odd
+	var odd, grave bool
 	switch {
 	case expected != nil:
-		fits = expected.fits
-		distance := expected.distance(value)
-		if distance > mostSD {
-			doubt.Expected = expected
-		}
-		odd = odd || distance > mostSD || distance > easySD && known.otherPower(value, fits)
-		grave = grave || distance > outOfReach || distance > mostSD && known.Count >= fewestToJudge && known.farFrom(value)
+		odd, grave = s.besideExpected(doubt)
 	case known.Count >= fewestToJudge:
-		grave = grave || known.farFrom(value)
-		odd = grave || known.otherPower(value, fits)
+		grave = known.farFrom(value)
+		odd = grave || known.otherPower(value, s.fits)
 	default:
-		few := known.or(limits)
-		most, steps := firstSteps[min(few.Count, fewestToJudge-1)], few.stepsTo(value)
-		if known.Count == 0 && limits.Count > 0 && math.Abs(value) > math.Pow10(mostPowers)*limits.most() {
-			most := limits.most()
-			doubt.Limit = &most
-		}
-		fits = few.around
-		grave = grave || doubt.Limit != nil || steps > most.odd
-		odd = grave || steps > most.slip && slipOf(value, fits) != nil || few.High == few.Low && known.otherPower(value, fits)
+		odd, grave = s.besideFew(doubt)
 	}
-	if !odd {
+	impossible := doubt.Implausible != nil || doubt.Share
+	if !odd && !impossible {
 		return nil
 	}
-	doubt.Grave = grave
+	doubt.Grave = grave || impossible
 	if known.beyond(value) {
 		doubt.Above = value > known.High
 		doubt.Extreme = &known.Low
@@ -113,24 +106,73 @@ func judge(value float64, m design.MetricInfo, expected *Expected, known Range) 
 			doubt.Extreme = &known.High
 		}
 	}
-	within := func(fits func(float64) bool) func(float64) bool {
-		return func(x float64) bool {
-			return fits(x) && (len(plausible) != 2 || plausible[0] <= x && x <= plausible[1])
+	doubt.Meant = s.meant(doubt.Share)
+	return doubt
+}
+
+// plausible tells whether x lies in the range that people gave for the metric, if they did.
+func (s *suspect) plausible(x float64) bool {
+	p := s.metric.Plausible
+	return len(p) != 2 || p[0] <= x && x <= p[1]
+}
+
+// noShare tells whether the value is in per cent and no share of a hundred, as all before were.
+func (s *suspect) noShare() bool {
+	return s.metric.Unit == "%" && len(s.metric.Plausible) == 0 && s.known.within(share) && s.limits.within(share) &&
+		share.beyondBy(s.value) > s.known.slack(s.limits)
+}
+
+// fits tells whether x would be as expected or, where nothing is, like the readings.
+func (s *suspect) fits(x float64) bool {
+	if s.expected != nil {
+		return s.expected.fits(x)
+	}
+	return s.known.or(s.limits).around(x)
+}
+
+// besideExpected judges the value by its prediction.
+func (s *suspect) besideExpected(doubt *Doubt) (odd, grave bool) {
+	distance := s.expected.distance(s.value)
+	if distance > mostSD {
+		doubt.Expected = s.expected
+	}
+	odd = distance > mostSD || distance > easySD && s.known.otherPower(s.value, s.fits)
+	grave = distance > outOfReach || distance > mostSD && s.known.Count >= fewestToJudge && s.known.farFrom(s.value)
+	return odd, grave
+}
+
+// besideFew judges it by the first few readings, or by the limits before there are any.
+func (s *suspect) besideFew(doubt *Doubt) (odd, grave bool) {
+	few := s.known.or(s.limits)
+	most, steps := firstSteps[min(few.Count, fewestToJudge-1)], few.stepsTo(s.value)
+	if largest := s.limits.most(); s.known.Count == 0 && s.limits.Count > 0 && math.Abs(s.value) > math.Pow10(mostPowers)*largest {
+		doubt.Limit = &largest
+	}
+	grave = doubt.Limit != nil || steps > most.odd
+	odd = grave || steps > most.slip && slipOf(s.value, s.fits) != nil || few.High == few.Low && s.known.otherPower(s.value, s.fits)
+	return odd, grave
+}
+
+// meant is the first slip that leads from something plausible to the value: from what is expected,
+// from among the readings, from near them, or from a share of a hundred.
+func (s *suspect) meant(noShare bool) *Slip {
+	for _, from := range []struct {
+		tried bool
+		fits  func(float64) bool
+	}{
+		{s.expected != nil, s.fits},
+		{s.known.beyond(s.value), s.known.holds},
+		{!s.known.around(s.value), s.fits},
+		{noShare && s.known.Count == 0, share.holds},
+	} {
+		if !from.tried {
+			continue
+		}
+		if slip := slipOf(s.value, func(x float64) bool { return from.fits(x) && s.plausible(x) }); slip != nil {
+			return slip
 		}
 	}
-	if expected != nil {
-		doubt.Meant = slipOf(value, within(fits))
-	}
-	if doubt.Meant == nil && known.beyond(value) {
-		doubt.Meant = slipOf(value, within(known.holds))
-	}
-	if doubt.Meant == nil && !known.around(value) {
-		doubt.Meant = slipOf(value, within(fits))
-	}
-	if doubt.Meant == nil && doubt.Share && known.Count == 0 {
-		doubt.Meant = slipOf(value, share.holds)
-	}
-	return &doubt
+	return nil
 }
 
 // share is what per cent of a whole can be.
@@ -156,163 +198,6 @@ func exchanged(x, y float64, ofX, ofY Range) bool {
 
 func (e *Expected) distance(x float64) float64 { return math.Abs(x-e.Mean) / e.SD }
 func (e *Expected) fits(x float64) bool        { return e.distance(x) <= easySD }
-
-// Range is what readings of a metric range over; Low and High mean something when there are any.
-type Range struct {
-	Count     int
-	Low, High float64
-}
-
-// RangeOf is what values range over.
-func RangeOf(values ...float64) Range {
-	r := Range{Low: math.Inf(1), High: math.Inf(-1)}
-	for _, x := range values {
-		r.Count++
-		r.Low, r.High = min(r.Low, x), max(r.High, x)
-	}
-	return r
-}
-
-// With is what both range over together.
-func (r Range) With(other Range) Range {
-	return Range{r.Count + other.Count, min(r.Low, other.Low), max(r.High, other.High)}
-}
-
-// RangesWithout are, for each value, what the others range over.
-func RangesWithout(values []float64) []Range {
-	before, after := make([]Range, len(values)+1), RangeOf()
-	before[0] = RangeOf()
-	for i, x := range values {
-		before[i+1] = before[i].With(RangeOf(x))
-	}
-	without := make([]Range, len(values))
-	for i := len(values) - 1; i >= 0; i-- {
-		without[i] = before[i].With(after)
-		after = after.With(RangeOf(values[i]))
-	}
-	return without
-}
-
-func (t *Trial) has(metric string) bool {
-	_, told := t.Metrics[metric]
-	return told
-}
-
-// Range is what the readings of a metric range over, in all included trials but one (0: in all).
-func (snap *Snapshot) Range(metric string, except int) Range {
-	if t := snap.Trial(except); snap.ranges != nil && (t == nil || t.Excluded || !t.has(metric)) {
-		if r, there := snap.ranges[metric]; there {
-			return r
-		}
-		return RangeOf()
-	}
-	var known []float64
-	for i := range snap.Trials {
-		if m, told := snap.Trials[i].Metrics[metric]; told && !snap.Trials[i].Excluded && i != except-1 {
-			known = append(known, m.Value)
-		}
-	}
-	return RangeOf(known...)
-}
-
-// or takes in the limits where the readings alone say nothing of how far apart they lie.
-func (r Range) or(limits Range) Range {
-	if r.Count < 2 && limits.Count > 0 {
-		return r.With(limits)
-	}
-	return r
-}
-
-// beyondBy is how far beyond the values x lies, 0 among them.
-func (r Range) beyondBy(x float64) float64 { return max(x-r.High, r.Low-x, 0) }
-
-// slack is how far beyond an end that cannot be passed noise may well carry a reading: half of how
-// far apart the readings lie, or half of their limit where they are too few to tell.
-func (r Range) slack(limits Range) float64 {
-	switch {
-	case r.Count > 1:
-		return r.spread() / 2
-	case limits.Count > 0:
-		return limits.most() / 2
-	}
-	return 0
-}
-
-// spread is how far apart the values lie, 0 for none.
-func (r Range) spread() float64 { return max(r.High-r.Low, 0) }
-
-func (r Range) most() float64 { return math.Max(math.Abs(r.Low), math.Abs(r.High)) }
-func (r Range) within(other Range) bool {
-	return r.Count == 0 || other.holds(r.Low) && other.holds(r.High)
-}
-
-// near tells whether x has a sign that they have, and is neither several times as large as all of
-// them nor as small.
-func (r Range) near(x float64) bool {
-	if r.Count == 0 || x < 0 && r.Low >= 0 || x > 0 && r.High <= 0 {
-		return false
-	}
-	least := math.Min(math.Abs(r.Low), math.Abs(r.High))
-	if r.Low <= 0 && r.High >= 0 {
-		least = 0
-	}
-	return math.Abs(x) <= farOutside*r.most() && math.Abs(x) >= least/farOutside
-}
-
-// stepsTo is how far beyond the values x lies, in units of how far they lie apart: of themselves
-// or, where all have one sign, of their logarithms, whichever is less. It is 0 for x among them,
-// and where they do not lie apart.
-func (r Range) stepsTo(x float64) float64 {
-	if !r.beyond(x) || r.High == r.Low {
-		return 0
-	}
-	steps := r.beyondBy(x) / r.spread()
-	if r.Low*r.High > 0 && x*r.Low > 0 {
-		low, high, at := math.Log(math.Abs(r.Low)), math.Log(math.Abs(r.High)), math.Log(math.Abs(x))
-		if low > high {
-			low, high = high, low
-		}
-		steps = min(steps, max(at-high, low-at)/(high-low))
-	}
-	return steps
-}
-
-func (r Range) beyond(x float64) bool { return r.Count > 0 && (x < r.Low || x > r.High) }
-func (r Range) holds(x float64) bool  { return r.Low <= x && x <= r.High }
-
-// around tells whether x lies within the readings, or about as near to them as they are to each
-// other, and has no sign that none of them has.
-func (r Range) around(x float64) bool {
-	if r.Count == 0 || x < 0 && r.Low >= 0 || x > 0 && r.High <= 0 {
-		return false
-	}
-	room := (r.High - r.Low) / 2
-	if room == 0 {
-		room = math.Abs(r.High) / 4
-	}
-	return r.Low-room <= x && x <= r.High+room
-}
-
-// farFrom tells whether x lies further outside the readings than twice their spread; where all are
-// equal, than their size.
-func (r Range) farFrom(x float64) bool {
-	room := 2 * (r.High - r.Low)
-	if room == 0 {
-		room = math.Abs(r.High)
-	}
-	return x > r.High+room || x < r.Low-room
-}
-
-// otherPower tells whether x is of another size, or sign, than all readings, and a slip leads to it
-// from among them.
-func (r Range) otherPower(x float64, fits func(float64) bool) bool {
-	if r.Count < fewestForPowers || r.Low <= 0 && r.High >= 0 {
-		return false
-	}
-	least, most, size := math.Min(math.Abs(r.Low), math.Abs(r.High)), r.most(), math.Abs(x)
-	otherSign := x != 0 && (x < 0) != (r.High < 0) && r.Count >= fewestToJudge
-	return (otherSign || size > farOutside*most || size < least/farOutside) && slipOf(x, fits) != nil
-}
 
 // slipOf is the least slip that leads to x from a value that fits, nil if none does.
 func slipOf(x float64, fits func(float64) bool) *Slip {

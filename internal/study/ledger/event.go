@@ -213,8 +213,7 @@ func WarpOf(w warp.Warp) *Warp {
 	if w == warp.Identity || w == (warp.Warp{}) {
 		return nil
 	}
-	kept := Warp(w)
-	return &kept
+	return new(Warp(w))
 }
 
 // Telling is what is reported of a trial: readings, and the settings actually used when they differ

@@ -24,7 +24,7 @@ func TestWhatEndsAFit(t *testing.T) {
 		"nothing":                  {func(*bench) {}, false},
 		"more results":             {func(b *bench) { b.tell(2, map[string]float64{"yield": 2}) }, false},
 		"a failure":                {func(b *bench) { b.close(Failed, 2, "x") }, false},
-		"a new name":               {func(b *bench) { b.add(Edited, EditedData{Name: pointer("x")}) }, false},
+		"a new name":               {func(b *bench) { b.add(Edited, EditedData{Name: new("x")}) }, false},
 		"a correction":             {func(b *bench) { b.correct(1, &Reading{Value: 3}) }, true},
 		"corrected settings":       {func(b *bench) { b.move(1, "temperature", 40) }, true},
 		"an exclusion":             {func(b *bench) { b.close(Excluded, 1, "x") }, true},
@@ -32,7 +32,7 @@ func TestWhatEndsAFit(t *testing.T) {
 		"other settings, at first": {func(b *bench) { b.add(Told, ToldData{Number: 2, Telling: Telling{Parameters: used}}) }, false},
 		"another limit":            {func(b *bench) { b.reconfigure(func(d *design.Definition) { d.Constraints[0].Threshold = 0.4 }) }, false},
 		"another model":            {func(b *bench) { b.reconfigure(func(d *design.Definition) { d.Model.Kernel = json.RawMessage(`"se"`) }) }, true},
-		"other bounds":             {func(b *bench) { b.reconfigure(func(d *design.Definition) { d.Parameters[0].High = pointer(70.0) }) }, true},
+		"other bounds":             {func(b *bench) { b.reconfigure(func(d *design.Definition) { d.Parameters[0].High = new(70.0) }) }, true},
 		"another fit":              {func(b *bench) { b.fit(4) }, false},
 	} {
 		t.Run(name, func(t *testing.T) {

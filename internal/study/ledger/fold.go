@@ -301,13 +301,19 @@ func (b *builder) concern(number int) (int, error) {
 	return i, err
 }
 
+// amend is concern for what is told of the trial, which an archived study does not take.
+func (b *builder) amend(number int) (int, error) {
+	i, err := b.concern(number)
+	if err == nil && b.snap.State == Archived {
+		err = errors.New("the study is archived")
+	}
+	return i, err
+}
+
 func (b *builder) told(data ToldData) error {
-	i, err := b.concern(data.Number)
+	i, err := b.amend(data.Number)
 	if err != nil {
 		return err
-	}
-	if b.snap.State == Archived {
-		return errors.New("the study is archived")
 	}
 	t, r := b.snap.Trials[i], b.snap.records[i]
 	if data.Parameters != nil {
@@ -322,18 +328,8 @@ func (b *builder) told(data ToldData) error {
 	if !data.Confirmed {
 		b.doubt(i, data.Metrics, data.Parameters)
 	}
-	for name, reading := range data.Metrics {
-		if !b.names[name] {
-			return fmt.Errorf("no metric %q", name)
-		}
-		if _, told := t.Metrics[name]; told {
-			return fmt.Errorf("%s of trial %d is already there", name, t.Number)
-		}
-		t.Metrics[name] = Measurement{Value: reading.Value, StdDev: reading.StdDev, ObservedAt: data.ObservedAt,
-			ToldAt: b.last.At, By: b.last.By, ToldSeq: b.last.Seq, Author: b.last.Author}
-		if !t.Excluded {
-			ranges[name] = b.snap.Range(name, 0).With(RangeOf(reading.Value))
-		}
+	if err := b.read(t, data, ranges); err != nil {
+		return err
 	}
 	if data.Note != "" {
 		if t.Note != "" {
@@ -344,6 +340,24 @@ func (b *builder) told(data ToldData) error {
 	if r.isClosed() {
 		r.spells[len(r.spells)-1].to, t.Cause = b.last.Seq, ""
 		t.Status, t.Reason = StatusPartial, ""
+	}
+	return nil
+}
+
+// read takes the readings told of a trial.
+func (b *builder) read(t *Trial, data ToldData, ranges map[string]Range) error {
+	for name, reading := range data.Metrics {
+		if !b.names[name] {
+			return fmt.Errorf("no metric %q", name)
+		}
+		if t.has(name) {
+			return fmt.Errorf("%s of trial %d is already there", name, t.Number)
+		}
+		t.Metrics[name] = Measurement{Value: reading.Value, StdDev: reading.StdDev, ObservedAt: data.ObservedAt,
+			ToldAt: b.last.At, By: b.last.By, ToldSeq: b.last.Seq, Author: b.last.Author}
+		if !t.Excluded {
+			ranges[name] = b.snap.Range(name, 0).With(RangeOf(reading.Value))
+		}
 	}
 	return nil
 }
@@ -394,12 +408,9 @@ func (b *builder) confirmed(data ConfirmedData) error {
 }
 
 func (b *builder) corrected(data CorrectedData) error {
-	i, err := b.concern(data.Number)
+	i, err := b.amend(data.Number)
 	if err != nil {
 		return err
-	}
-	if b.snap.State == Archived {
-		return errors.New("the study is archived")
 	}
 	t := b.snap.Trials[i]
 	for name, value := range data.Metrics {
@@ -418,20 +429,26 @@ func (b *builder) corrected(data CorrectedData) error {
 	t.undoubt(data.Metrics, data.Parameters != nil)
 	b.snap.ranges = nil
 	if !data.Confirmed {
-		after, used := map[string]Reading{}, design.Settings(nil)
-		for name, value := range data.Metrics {
-			if value.After != nil {
-				after[name] = *value.After
-			}
-		}
-		if data.Parameters != nil {
-			used = data.Parameters.After
-		}
-		b.doubt(i, after, used)
+		readings, used := data.after()
+		b.doubt(i, readings, used)
 	}
 	b.snap.rewritten = b.last.Seq
 	b.revise(data.Number, data.Reason)
 	return nil
+}
+
+// after is what is told anew: readings, and the settings used.
+func (data CorrectedData) after() (map[string]Reading, design.Settings) {
+	readings := map[string]Reading{}
+	for name, value := range data.Metrics {
+		if value.After != nil {
+			readings[name] = *value.After
+		}
+	}
+	if data.Parameters == nil {
+		return readings, nil
+	}
+	return readings, data.Parameters.After
 }
 
 // correctMetric keeps the place in time of the first telling; a value taken back was never told.
@@ -445,8 +462,7 @@ func correctMetric(t *Trial, name string, value CorrectedValue) error {
 		return nil
 	}
 	if !m.Corrected {
-		original := m.Value
-		m.Corrected, m.Original = true, &original
+		m.Corrected, m.Original = true, new(m.Value)
 	}
 	m.Value, m.StdDev = value.After.Value, value.After.StdDev
 	t.Metrics[name] = m
@@ -521,28 +537,32 @@ func (b *builder) fit(data FittedData) error {
 
 // catchUp compiles a new definition and works out what follows from readings and limits.
 func (b *builder) catchUp(like *Snapshot) error {
-	snap := b.snap
-	if snap.defined != b.compiled {
-		if like != nil && like.defined == snap.defined {
-			snap.compiled = like.compiled
-		} else {
-			c, err := design.Compile(snap.Definition)
-			if err != nil {
-				return fmt.Errorf("event %d: the definition: %w", snap.defined, err)
-			}
-			snap.compiled = c
-		}
-		b.compiled = snap.defined
-		for i := range snap.Trials {
-			if _, err := b.touch(i + 1); err != nil {
-				return err
-			}
-			snap.records[i].place.U = nil
+	if b.snap.defined != b.compiled {
+		if err := b.compile(like); err != nil {
+			return err
 		}
 	}
 	for i := range b.stale {
-		snap.derive(i)
+		b.snap.derive(i)
 	}
 	clear(b.stale)
+	return nil
+}
+
+// compile compiles the definition, or takes over like's, and looks for every trial's place anew.
+func (b *builder) compile(like *Snapshot) (err error) {
+	snap := b.snap
+	if like != nil && like.defined == snap.defined {
+		snap.compiled = like.compiled
+	} else if snap.compiled, err = design.Compile(snap.Definition); err != nil {
+		return fmt.Errorf("event %d: the definition: %w", snap.defined, err)
+	}
+	b.compiled = snap.defined
+	for i := range snap.Trials {
+		if _, err := b.touch(i + 1); err != nil {
+			return err
+		}
+		snap.records[i].place.U = nil
+	}
 	return nil
 }

@@ -27,7 +27,7 @@ func eventful(t testing.TB) *bench {
 	b.tell(3, map[string]float64{"impurity": 0.9})
 	b.close(Excluded, 3, "contaminated")
 	b.reconfigure(func(d *design.Definition) { d.Constraints[0].Threshold = 0.3 })
-	b.add(Edited, EditedData{Name: pointer("Oven 2"), State: pointer(Paused)})
+	b.add(Edited, EditedData{Name: new("Oven 2"), State: new(Paused)})
 	return b
 }
 
@@ -134,7 +134,7 @@ func TestFoldShowsTrialsAsTheyStand(t *testing.T) {
 func TestFoldRefusesEventsThatMakeNoSense(t *testing.T) {
 	t.Parallel()
 	open := newBench(t, oven(t))
-	open.add(Edited, EditedData{Name: pointer("Oven 3")})
+	open.add(Edited, EditedData{Name: new("Oven 3")})
 	open.choose(1)
 	open.tell(1, map[string]float64{"yield": 1})
 	choose := func(change func(*ChosenData)) Draft {
@@ -149,7 +149,7 @@ func TestFoldRefusesEventsThatMakeNoSense(t *testing.T) {
 		"sees nothing":           choose(func(c *ChosenData) { c.Seen = 0 }),
 		"sees less than before":  choose(func(c *ChosenData) { c.Seen = open.snap.Trial(1).Seen - 1 }),
 		"unknown origin":         choose(func(c *ChosenData) { c.Origin = "fate" }),
-		"unknown candidate":      choose(func(c *ChosenData) { c.Candidate = pointer(0) }),
+		"unknown candidate":      choose(func(c *ChosenData) { c.Candidate = new(0) }),
 		"repeats the future":     choose(func(c *ChosenData) { c.ReplicateOf = 2 }),
 		"tells no trial":         {Told, ToldData{Number: 2, Telling: Telling{Metrics: map[string]Reading{"impurity": {Value: 1}}}}},
 		"tells twice":            {Told, ToldData{Number: 1, Telling: Telling{Metrics: map[string]Reading{"yield": {Value: 1}}}}},
@@ -162,7 +162,7 @@ func TestFoldRefusesEventsThatMakeNoSense(t *testing.T) {
 		"fits the past":          {Fitted, FittedData{From: 1, Seen: 1, Metrics: map[string]FittedMetric{"yield": {Scale: 1}}}},
 		"fits no metric":         {Fitted, FittedData{From: 2, Seen: 1, Metrics: map[string]FittedMetric{"smell": {Scale: 1}}}},
 		"no such kind":           {"eaten", ClosedData{Number: 1, Reason: "x"}},
-		"no such state":          {Edited, EditedData{State: pointer(State("asleep"))}},
+		"no such state":          {Edited, EditedData{State: new(State("asleep"))}},
 		"unknown member":         {Failed, map[string]any{"number": 1, "reason": "x", "mood": "bad"}},
 		"takes a parameter away": {Reconfigured, ReconfiguredData{Definition: func() design.Definition { d := open.snap.Definition; d.Parameters = d.Parameters[:1]; return d }()}},
 	} {

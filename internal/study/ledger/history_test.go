@@ -50,7 +50,7 @@ func TestCorrectionsKeepTheirRoundAndTakenBackValuesDoNot(t *testing.T) {
 	b.choose(1)
 	b.tell(1, map[string]float64{"yield": 1})
 	b.choose(2)
-	b.correct(1, &Reading{Value: 10, StdDev: pointer(0.5)})
+	b.correct(1, &Reading{Value: 10, StdDev: new(0.5)})
 	if want := (optimizer.Reading{Told: true, Value: 10, SD: 0.5, Revealed: 1}); b.round(1).Readings[0] != want {
 		t.Errorf("corrected: %+v", b.round(1).Readings[0])
 	}

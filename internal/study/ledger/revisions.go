@@ -7,7 +7,6 @@ import "headroom/internal/study/design"
 type Revision struct {
 	Seq    int64
 	Kind   Kind
-	By     string
 	After  int    // how many trials there were
 	Number int    // of the trial concerned, 0 for none
 	Reason string // as people gave it
@@ -16,7 +15,7 @@ type Revision struct {
 
 // revise notes the event being added.
 func (b *builder) revise(number int, reason string) {
-	b.snap.Revisions = append(b.snap.Revisions, Revision{Seq: b.last.Seq, Kind: b.last.Kind, By: b.last.By, After: len(b.snap.Trials),
+	b.snap.Revisions = append(b.snap.Revisions, Revision{Seq: b.last.Seq, Kind: b.last.Kind, After: len(b.snap.Trials),
 		Number: number, Reason: reason, Limits: b.snap.Definition.Constraints})
 }
 

@@ -40,7 +40,7 @@ func TestATrialLiesWhereItsSettingsAre(t *testing.T) {
 	}
 	b.move(1, "temperature", 30)
 	b.placedAt("corrected", 30, 0.25)
-	b.reconfigure(func(d *design.Definition) { d.Parameters[0].High = pointer(100.0) })
+	b.reconfigure(func(d *design.Definition) { d.Parameters[0].High = new(100.0) })
 	b.placedAt("in wider bounds", 30, 0.125)
 	b.tell(1, map[string]float64{"impurity": 1})
 	b.placedAt("told more", 30, 0.125)
@@ -97,7 +97,7 @@ func TestCorrectionsHoldTheFirstValueAndTheLast(t *testing.T) {
 	b := newBench(t, oven(t))
 	b.choose(1)
 	b.tell(1, map[string]float64{"yield": 70})
-	b.correct(1, &Reading{Value: 7, StdDev: pointer(0.5)})
+	b.correct(1, &Reading{Value: 7, StdDev: new(0.5)})
 	b.correct(1, &Reading{Value: 71})
 	if m := b.snap.Trial(1).Metrics["yield"]; m.Value != 71 || m.StdDev != nil || !m.Corrected || *m.Original != 70 || m.ToldSeq != 3 {
 		t.Errorf("%+v", m)
@@ -105,15 +105,15 @@ func TestCorrectionsHoldTheFirstValueAndTheLast(t *testing.T) {
 	for name, value := range map[string]CorrectedValue{
 		"nothing before":      {After: &Reading{Value: 1}},
 		"another value":       {Before: &Reading{Value: 70}},
-		"a deviation, untold": {Before: &Reading{Value: 71, StdDev: pointer(0.5)}},
+		"a deviation, untold": {Before: &Reading{Value: 71, StdDev: new(0.5)}},
 	} {
 		b.refuses(name, Draft{Corrected, CorrectedData{Number: 1, Metrics: map[string]CorrectedValue{"yield": value}}})
 	}
-	b.correct(1, &Reading{Value: 71, StdDev: pointer(0.5)})
-	for name, before := range map[string]*Reading{"another deviation": {Value: 71, StdDev: pointer(0.4)}, "no deviation": {Value: 71}, "another value": {Value: 70, StdDev: pointer(0.5)}} {
+	b.correct(1, &Reading{Value: 71, StdDev: new(0.5)})
+	for name, before := range map[string]*Reading{"another deviation": {Value: 71, StdDev: new(0.4)}, "no deviation": {Value: 71}, "another value": {Value: 70, StdDev: new(0.5)}} {
 		b.refuses(name, Draft{Corrected, CorrectedData{Number: 1, Metrics: map[string]CorrectedValue{"yield": {Before: before}}}})
 	}
-	b.refuses("no trial", Draft{Corrected, CorrectedData{Number: 2, Metrics: map[string]CorrectedValue{"yield": {Before: &Reading{Value: 71, StdDev: pointer(0.5)}}}}})
+	b.refuses("no trial", Draft{Corrected, CorrectedData{Number: 2, Metrics: map[string]CorrectedValue{"yield": {Before: &Reading{Value: 71, StdDev: new(0.5)}}}}})
 }
 
 func TestAnArchivedStudyIsToldNothing(t *testing.T) {
@@ -121,7 +121,7 @@ func TestAnArchivedStudyIsToldNothing(t *testing.T) {
 	b := newBench(t, oven(t))
 	b.choose(2)
 	b.tell(1, map[string]float64{"yield": 70})
-	b.add(Edited, EditedData{State: pointer(Archived)})
+	b.add(Edited, EditedData{State: new(Archived)})
 	b.refuses("telling", Draft{Told, ToldData{Number: 2, Telling: Telling{Metrics: map[string]Reading{"yield": {Value: 1}}}}})
 	b.refuses("correcting", Draft{Corrected, CorrectedData{Number: 1, Metrics: map[string]CorrectedValue{"yield": {Before: &Reading{Value: 70}}}}})
 	b.refuses("choosing", Draft{Chosen, b.chosen(2)})
@@ -151,8 +151,8 @@ func TestKnownValuesStandAndFallWithTheSettings(t *testing.T) {
 		t.Errorf("feasible %v, known %v, costs %v, at %+v", trial.Feasible, b.snap.KnownValues(1), b.round(1).Costs, b.snap.Place(1))
 	}
 	b.refuses("correcting what is known", Draft{Corrected, CorrectedData{Number: 1, Metrics: map[string]CorrectedValue{"load": {Before: &Reading{Value: -1}}}}})
-	b.refuses("using other settings without their known values", Draft{Told, ToldData{Number: 1, Telling: Telling{Parameters: design.Settings{"x": design.NumberValue(3), "mode": design.TextValue("fast")}}, Candidate: pointer(3)}})
-	moved := CorrectedData{Number: 1, Parameters: &CorrectedSettings{Before: trial.Parameters, After: design.Settings{"x": design.NumberValue(3), "mode": design.TextValue("fast")}}, Candidate: pointer(3)}
+	b.refuses("using other settings without their known values", Draft{Told, ToldData{Number: 1, Telling: Telling{Parameters: design.Settings{"x": design.NumberValue(3), "mode": design.TextValue("fast")}}, Candidate: new(3)}})
+	moved := CorrectedData{Number: 1, Parameters: &CorrectedSettings{Before: trial.Parameters, After: design.Settings{"x": design.NumberValue(3), "mode": design.TextValue("fast")}}, Candidate: new(3)}
 	b.refuses("correcting settings without their known values", Draft{Corrected, moved})
 	moved.KnownValues = map[string]float64{"load": 5, "backlog limit": 4}
 	b.add(Corrected, moved)
@@ -160,7 +160,7 @@ func TestKnownValuesStandAndFallWithTheSettings(t *testing.T) {
 		t.Errorf("%+v at %+v", trial, b.snap.Place(1))
 	}
 	first := design.Settings{"x": design.NumberValue(0), "mode": design.TextValue("slow")}
-	b.add(Corrected, CorrectedData{Number: 1, Parameters: &CorrectedSettings{Before: moved.Parameters.After, After: first}, Candidate: pointer(0), KnownValues: within})
+	b.add(Corrected, CorrectedData{Number: 1, Parameters: &CorrectedSettings{Before: moved.Parameters.After, After: first}, Candidate: new(0), KnownValues: within})
 	if b.snap.Place(1).Arm != 0 {
 		t.Errorf("the first candidate is at %+v", b.snap.Place(1))
 	}
@@ -173,7 +173,7 @@ func TestKnownValuesStandAndFallWithTheSettings(t *testing.T) {
 func TestWhatIsEdited(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, oven(t))
-	b.add(Edited, EditedData{Description: pointer("what it is for")})
+	b.add(Edited, EditedData{Description: new("what it is for")})
 	if b.snap.Definition.Description != "what it is for" || b.snap.Definition.Name != "Oven" || b.snap.State != Open {
 		t.Errorf("%+v", b.snap.Definition)
 	}

@@ -123,8 +123,8 @@ func With(number, unit string) string { return design.WithUnit(number, unit, Thi
 // Quantity is a value with its unit.
 func Quantity(x float64, unit string) string { return With(Number(x), unit) }
 
-// UnitAfter is a unit as it follows a number.
-func UnitAfter(unit string) string { return With("", unit) }
+// Roughly is a rough value with its unit.
+func Roughly(x float64, unit string) string { return With(Rough(x), unit) }
 
 // Uncertain is a value with its standard deviation and unit.
 func Uncertain(mean, sd float64, unit string) string {

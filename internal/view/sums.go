@@ -1,0 +1,239 @@
+package view
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"headroom/internal/optimizer"
+	"headroom/internal/study"
+	"headroom/internal/study/design"
+	"headroom/internal/view/chart"
+	"headroom/internal/view/words"
+)
+
+// sum is a figure so far over trials: at gives it after trial i+1, nil where it is not known.
+type sum struct {
+	name  string
+	style chart.Style
+	at    func(i int) *float64
+}
+
+// line is the sum as it is drawn, holding what it came to until the next trial, and its values.
+func (p *panelling) line(s sum) (line chart.Trace, values []float64) {
+	line = chart.Trace{Name: s.name, Style: s.style}
+	for i := range p.Snap.Trials {
+		if y := s.at(i); y != nil && !p.between(i) {
+			line.X, line.Y, values = append(line.X, i+1), append(line.Y, words.SixDigits(*y)), append(values, *y)
+		}
+	}
+	p.hold(&line)
+	return line, values
+}
+
+// hold lets a line hold what it came to until the next trial.
+func (p *panelling) hold(line *chart.Trace) {
+	if n := len(line.X); n > 0 {
+		line.X, line.Y = append(line.X, len(p.Snap.Trials)+1), append(line.Y, line.Y[n-1])
+	}
+}
+
+// between tells whether a trial, counted from 0, needs no point of its own in a running sum: those
+// between lie between.
+func (p *panelling) between(i int) bool {
+	n := len(p.Snap.Trials)
+	return p.dense() && i%max(1, n/spans) != 0 && i+1 < n
+}
+
+// sumPanel draws sums so far, from 0 on.
+func (p *panelling) sumPanel(title string, sums ...sum) chart.Panel {
+	var lines []chart.Trace
+	all := []float64{0}
+	for _, s := range sums {
+		line, values := p.line(s)
+		lines, all = append(lines, line), append(all, values...)
+	}
+	within, _, _ := robustRange(nil, all)
+	return chart.Panel{Title: title, Height: lesserHeight, Y: chart.Axis{Range: within}, Traces: drawable(lines...)}
+}
+
+// violationPanel is how far a limit was exceeded in sum.
+func (p *panelling) violationPanel(c design.Constraint) (panel chart.Panel, said string) {
+	now := p.Readout.Violation[c.Name]
+	hard, soft, estimate, bound := p.violationSums(c)
+	lines := []sum{estimate, hard, soft}
+	if !dwarfs(now) {
+		lines = slices.Insert(lines, 0, bound)
+	}
+	return p.sumPanel("Cumulative violation of "+words.AxisName(c.Name, c.Unit), lines...), p.violationCaption(c, now)
+}
+
+// violationSums are how far a limit was exceeded, by the readings, by the model where it stands, and
+// at most.
+func (p *panelling) violationSums(c design.Constraint) (hard, soft, estimate, bound sum) {
+	out, stands := func(i int) study.ViolationOut { return p.History[i].Violation[c.Name] }, ModelStands(p.Snap)
+	return sum{"violation so far (hard)", chart.Step, func(i int) *float64 { return new(out(i).Hard) }},
+		sum{"with margin paying back (soft)", chart.Second, func(i int) *float64 { return new(out(i).Soft) }},
+		sum{"model’s estimate of it", chart.Estimate, func(i int) *float64 { return words.Either(stands, out(i).Estimated, nil) }},
+		sum{"algorithm’s bound", chart.Bound, func(i int) *float64 { return out(i).Bound }}
+}
+
+func (p *panelling) violationCaption(c design.Constraint, now study.ViolationOut) string {
+	_, known := brokenIn(p.Snap.Trials, c)
+	amount := func(x float64) string { return words.Roughly(x, c.Unit) }
+	caption := fmt.Sprintf("Violation of "+c.Name+": readings exceeded the limit by %s in sum, %s per trial, over %s, at most %s in one (hard); counting margin against it leaves %s (soft).",
+		amount(now.Hard), amount(now.Hard/float64(max(1, known))), words.Count(now.Rounds, "trial", "trials"), amount(now.Largest), amount(now.Soft))
+	if now.Hard == 0 {
+		caption = "Violation of " + c.Name + ": no reading has exceeded the limit so far."
+	}
+	if now.Estimated != nil && ModelStands(p.Snap) {
+		caption += fmt.Sprintf(" The model, allowing for noise, estimates %s.", amount(*now.Estimated))
+	}
+	if now.Bound != nil {
+		caption += fmt.Sprintf(" The algorithm’s bound, on the trials it chose itself, is %s (%s).", amount(*now.Bound), *now.BoundWhy)
+		if dwarfs(now) {
+			caption += " It is too far away to be drawn beside them."
+		}
+		caption = strings.TrimSpace(caption + " " + leftWords(now, c.Unit))
+	}
+	return caption
+}
+
+// leftWords say what is left under a bound.
+func leftWords(now study.ViolationOut, unit string) string {
+	switch {
+	case now.Left == nil:
+		return ""
+	case *now.Left < 0:
+		return fmt.Sprintf("Left under it: nothing; readings, noise and all, are beyond it by %s.", words.Roughly(-*now.Left, unit))
+	}
+	return fmt.Sprintf("Left under it: %s.", words.Roughly(*now.Left, unit))
+}
+
+// dwarfs tells whether the bound is so far away that drawing it would flatten everything else.
+func dwarfs(now study.ViolationOut) bool {
+	return now.Bound != nil && *now.Bound > 10*max(now.Hard, now.Soft)
+}
+
+// regretPanel is how far the algorithm's own trials can be behind what can be had, in sum, and how
+// far they are where that is known; it has no traces where no bound is drawn.
+func (p *panelling) regretPanel() (panel chart.Panel, said string) {
+	now := p.Readout.Regret
+	if now == nil || now.Bound == nil {
+		return panel, ""
+	}
+	far := len(p.regretted) > 0 && *now.Bound > 10*slices.Max(p.regretted)
+	return p.sumPanel("Cumulative regret of "+words.AxisName(p.Snap.Definition.Objective.Metric, p.Snap.Definition.Objective.Unit),
+		sum{"algorithm’s bound", chart.Bound, func(i int) *float64 {
+			if r := p.History[i].Regret; r != nil && !far {
+				return r.Bound
+			}
+			return nil
+		}},
+		sum{"regret so far, in truth", chart.Step, func(i int) *float64 {
+			if i < len(p.regretted) {
+				return &p.regretted[i]
+			}
+			return nil
+		}}), p.regretCaption(*now, far)
+}
+
+// regretCaption says what is bounded, how far and for what it is worth, and how it is in truth
+// where that is known.
+func (p *panelling) regretCaption(now study.RegretOut, far bool) string {
+	unit, last := p.Snap.Definition.Objective.Unit, len(p.regretted)-1
+	caption := fmt.Sprintf("Regret is how far trials are behind the best that can be had%s, in sum. Over those that the algorithm chose itself its bound is %s (%s).",
+		words.Either(limited(p.Snap.Definition), " within the limits", ""), words.Roughly(*now.Bound, unit), now.BoundWhy)
+	if slices.ContainsFunc(p.Snap.Compiled().Config.Costs, func(c optimizer.Cost) bool { return c.Margin > 0 }) {
+		caption += " The bound counts from the best that keeps the margins too."
+	}
+	if last >= 0 {
+		caption += fmt.Sprintf(" In truth, which only the simulated lab knows, it is %s.", words.Roughly(p.regretted[last], unit))
+	}
+	if far {
+		caption += " The bound is too far away to be drawn beside it."
+	}
+	return caption
+}
+
+// multiplierPanel is what breaking each of some limits costs in the eyes of the algorithm; it has
+// no traces where nothing is priced.
+func (p *panelling) multiplierPanel(limits []int) (panel chart.Panel, notes []string) {
+	panel = chart.Panel{Title: "Price of breaking a limit (multiplier)", Height: lesserHeight, Traces: []chart.Trace{}}
+	var all []float64
+	for _, j := range limits {
+		c := p.Snap.Definition.Constraints[j]
+		now, priced := p.Readout.Multipliers[c.Name]
+		if !priced {
+			continue
+		}
+		trace := chart.Trace{Name: "multiplier of " + c.Name, Style: lineStyle(len(panel.Traces))}
+		path := p.prices(c.Name)
+		for i, price := range path {
+			if i == 0 || i == len(path)-1 || price != path[i-1] || price != path[i+1] {
+				trace.X, trace.Y = append(trace.X, i+1), append(trace.Y, price)
+			}
+		}
+		all = append(all, path...)
+		panel.Traces = append(panel.Traces, trace)
+		notes = append(notes, design.Capitalised(c.Name)+": "+multiplierWords(path, func(number int) bool { return p.brokenThen(number, j) }, now, slices.Contains(p.Readout.AtCeiling, c.Name)))
+	}
+	panel.Y.Range, _, _ = robustRange(nil, append(all, 0))
+	return panel, notes
+}
+
+// prices are a limit's multiplier at each decision, the next one's last.
+func (p *panelling) prices(name string) []float64 {
+	var path []float64
+	for _, row := range p.History {
+		path = append(path, row.Multipliers[name])
+	}
+	return append(path, p.Readout.Multipliers[name])
+}
+
+// brokenThen tells whether a trial broke limit j as it stood then.
+func (p *panelling) brokenThen(number, j int) bool {
+	c := p.limits[number-1][j]
+	m, there := p.Snap.Trial(number).Metrics[c.Metric]
+	return there && !c.Holds(m.Value)
+}
+
+// multiplierWords say where a multiplier stands and what moved it: path[i] is what decision i+1
+// used, the last the next decision's.
+func multiplierWords(path []float64, brokenAt func(number int) bool, now float64, atCeiling bool) string {
+	text := fmt.Sprintf("the next decision weighs possible excess with %s.", words.Rough(now))
+	var rises, causes []int
+	falls, kept := 0, 0
+	for i := 1; i < len(path); i++ {
+		switch {
+		case path[i] > path[i-1] && brokenAt(i):
+			rises, causes = append(rises, i), append(causes, i)
+		case path[i] > path[i-1]:
+			rises = append(rises, i)
+			kept++
+		case path[i] < path[i-1]:
+			falls++
+		}
+	}
+	switch steps := len(path) - 1; {
+	case steps == 0 || len(rises) == 0 && falls == 0:
+		text += " It has not moved."
+	case len(rises) == 0:
+		text += " It has only fallen: readings kept within the limit."
+	case len(rises) == steps && kept > 0:
+		text += " It rises with every trial by itself, as the algorithm’s schedule says, whether the limit is broken or not."
+	case kept == 0:
+		text += " It rose because the limit was broken at " + trialsInWords(causes) + "."
+	case len(causes) == 0:
+		text += " It rose after " + trialsInWords(rises) + ", whose readings kept the limit: the model’s estimate there moved it."
+	default:
+		text += " It rose because the limit was broken at " + trialsInWords(causes) + fmt.Sprintf(", and %s by the model’s estimate.", words.Count(kept, "time", "times"))
+	}
+	if falls > 0 && len(rises) > 0 {
+		text += " It fell again where there was room."
+	}
+	if atCeiling {
+		text += " That is the most that the algorithm’s settings allow."
+	}
+	return text
+}

@@ -386,7 +386,7 @@ func (p *tab) choosePerson(name string) {
 	p.do("choosing "+name, chromedp.Click(chromedp.Search(path), chromedp.NodeVisible))
 }
 
-// TestTextTypedWhileALineIsTakenOutFallsOnNoOther: the answer numbers lines anew.
+// TestTextTypedWhileALineIsTakenOutFallsOnNoOther: it stays in its own, and so does the cursor.
 func TestTextTypedWhileALineIsTakenOutFallsOnNoOther(t *testing.T) {
 	t.Parallel()
 	p := newAdmin(t)
@@ -400,11 +400,39 @@ func TestTextTypedWhileALineIsTakenOutFallsOnNoOther(t *testing.T) {
 	p.click(`button[value="remove-parameters.0"]`)
 	p.until("the form being sent", `window.letGo`)
 	p.fill("#f-name", "Lines")
-	p.fill("#f-parameters_1_name", "other")
+	p.fill("#f-constraints_0_metric", "impurity")
+	p.fill("#f-parameters_1_name", "ot")
 	ask[any](p, `letGo(); 0`)
-	p.until("two lines", `!document.querySelector("#f-parameters_2_name")`)
+	p.until("two lines", `!document.querySelector("#f-parameters_0_name")`)
 	p.ready()
-	for field, want := range map[string]string{"#f-name": "Lines", "#f-parameters_0_name": "b", "#f-parameters_1_name": "c"} {
+	p.keys("her")
+	for field, want := range map[string]string{"#f-name": "Lines", "#f-parameters_1_name": "other", "#f-parameters_2_name": "c", "#f-constraints_0_metric": "impurity"} {
+		if got := p.value(field); got != want {
+			t.Errorf("%s holds %q, not %q", field, got, want)
+		}
+	}
+}
+
+// TestTextTypedWhileTheFormIsDrawnAgainStays: what a parameter is was changed, and what its line and
+// others hold is typed before the answer has come.
+func TestTextTypedWhileTheFormIsDrawnAgainStays(t *testing.T) {
+	t.Parallel()
+	p := newAdmin(t)
+	p.open("/studies/new")
+	p.fill("#f-parameters_0_name", "solvent")
+	p.holdNext("do=refresh")
+	p.choose("#f-parameters_0_type", "categorical")
+	p.until("the form being sent", `window.letGo`)
+	p.fill("#f-parameters_0_name", "buffer")
+	p.fill("#f-parameters_1_low", "20")
+	p.fill("#f-constraints_0_metric", "impurity")
+	p.fill("#f-parameters_0_unit", "g") // which a choice has not
+	p.fill("#f-parameters_1_name", "temp")
+	ask[any](p, `letGo(); 0`)
+	p.until("the line of a choice", `document.querySelector("#f-parameters_0_choices")`)
+	p.ready()
+	p.keys("erature")
+	for field, want := range map[string]string{"#f-parameters_0_name": "buffer", "#f-parameters_1_low": "20", "#f-parameters_1_name": "temperature", "#f-constraints_0_metric": "impurity"} {
 		if got := p.value(field); got != want {
 			t.Errorf("%s holds %q, not %q", field, got, want)
 		}

@@ -313,13 +313,15 @@ func TestWhatIsTypedWhileAnAnswerIsOnItsWayStays(t *testing.T) {
 func (p *tab) holdNext(with string) {
 	p.t.Helper()
 	ask[any](p, fmt.Sprintf(`(() => {
-		const send = XMLHttpRequest.prototype.send;
 		delete window.letGo;
-		XMLHttpRequest.prototype.send = function (body) {
-			if (!body?.includes(%q)) return send.call(this, body);
-			XMLHttpRequest.prototype.send = send;
-			window.letGo = () => send.call(this, body);
-		};
+		document.addEventListener("htmx:beforeSend", function hold({ detail: { elt, xhr } }) {
+			const send = xhr.send.bind(xhr);
+			if (elt.matches("form")) xhr.send = (body) => {
+				if (!body?.includes(%q)) return send(body);
+				document.removeEventListener("htmx:beforeSend", hold);
+				window.letGo = () => send(body);
+			};
+		});
 	})(); 0`, with))
 }
 

@@ -88,12 +88,8 @@ const drafts = {
   // lines are fields that come as many times as a person likes.
   lines: /^(parameters|constraints|recorded_metrics)\.\d+\./,
 
-  // since is what was typed in a form after it was sent, and has its place in the answer: where a line was taken out, others have its number.
-  since(form, answer) {
-    const fields = Object.entries(drafts.values(form));
-    const shifted = fields.some(([name]) => drafts.lines.test(name) && !drafts.field(answer, name));
-    return Object.fromEntries(fields.filter(([name, value]) => form.sentFields && value !== form.sentFields[name] && !(shifted && drafts.lines.test(name))));
-  },
+  // since is what was typed in a form after it was sent.
+  since: (form) => Object.fromEntries(Object.entries(drafts.values(form)).filter(([name, value]) => form.sentFields && value !== form.sentFields[name])),
 
   // arrive gives the forms that have just come what was typed in them before. The answer to a form holds what is newer, but for what was typed
   // while it was on its way.
@@ -102,7 +98,7 @@ const drafts = {
       form.dataset.restored = "yes";
       const mine = drafts.read(drafts.key(form.dataset.draft));
       if (form.dataset.draft === answered?.dataset.draft) {
-        drafts.fill(form, drafts.since(answered, form));
+        drafts.fill(form, drafts.since(answered));
         form.dataset.answer = "";
         drafts.save(form, mine && { at: mine.at });
       } else if (mine && !form.querySelector("[aria-invalid], [role=alert]")) {

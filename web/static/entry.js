@@ -121,7 +121,7 @@ addEventListener("focus", () => { if (signedOut) again(); });
 document.addEventListener("htmx:beforeOnLoad", (event) => {
   const form = event.detail.requestConfig.elt;
   if (event.detail.xhr.getResponseHeader("HX-Refresh")) unsent.clear(); // the page is another's by now, and loads anew
-  if (form.dataset?.draft && event.detail.xhr.getResponseHeader("X-Saved")) drafts.done(form.dataset.draft, drafts.since(form, form));
+  if (form.dataset?.draft && event.detail.xhr.getResponseHeader("X-Saved")) drafts.done(form.dataset.draft, drafts.since(form));
   if (form.dataset?.undoes && event.detail.xhr.getResponseHeader("X-Undone")) drafts.again(form.dataset.undoes);
 });
 

@@ -438,3 +438,56 @@ func TestTextTypedWhileTheFormIsDrawnAgainStays(t *testing.T) {
 		}
 	}
 }
+
+// TestASecondPressWhileTheFormIsDrawnAgainCounts: the form as it was is gone by then.
+func TestASecondPressWhileTheFormIsDrawnAgainCounts(t *testing.T) {
+	t.Parallel()
+	p := newAdmin(t)
+	p.open("/studies/new")
+	meanwhile := func(change, press func()) {
+		t.Helper()
+		p.holdNext("do=")
+		change()
+		p.until("the form being sent", `window.letGo`)
+		press()
+		ask[any](p, `letGo(); 0`)
+	}
+	meanwhile(func() { p.choose("#f-parameters_0_type", "categorical") }, func() {
+		p.choose("#f-parameters_1_type", "remainder")
+		p.fill("#f-parameters_1_name", "water")
+	})
+	p.until("the first line of a choice", `document.querySelector("#f-parameters_0_choices")`)
+	p.until("the second of a remainder", `document.querySelector("#f-parameters_1_total")`)
+	if got := p.value("#f-parameters_1_name"); got != "water" {
+		t.Errorf("the name became %q", got)
+	}
+	p.ready()
+	meanwhile(func() { p.choose("#f-parameters_0_type", "real") }, func() { p.press("+ Add a limit") })
+	p.until("the number's line and a second limit", `document.querySelector("#f-parameters_0_low") && document.querySelector("#f-constraints_1_metric")`)
+
+	// Enter in a field saves: what is typed in a line that was blank then stays, too.
+	p.click("#f-name")
+	meanwhile(func() { p.keys(kb.Enter) }, func() { p.fill("#f-constraints_0_metric", "purity") })
+	p.sees("fields need another look")
+	if got := p.value("#f-constraints_0_metric"); got != "purity" {
+		t.Errorf("the limit's metric became %q", got)
+	}
+}
+
+// TestAPreviewSeenTwiceIsCarriedOut: what is kept of a form is what was typed, not which preview
+// was seen.
+func TestAPreviewSeenTwiceIsCarriedOut(t *testing.T) {
+	t.Parallel()
+	id := site.makeStudy(t, buffer("Two previews"))
+	site.play(t, id, 2)
+	p := newAdmin(t)
+	p.open("/studies/" + id + "/own")
+	p.fill("#f-used_1", "5")
+	for _, temperature := range []string{"45", "46", "47"} {
+		p.fill("#f-used_0", temperature)
+		p.press("What to expect of it")
+		p.until("what to expect of it", `document.querySelector("#forecast") && document.querySelector("#f-used_0").defaultValue === "`+temperature+`"`)
+	}
+	p.press("Begin this trial")
+	p.sees("Your point is a trial now.")
+}

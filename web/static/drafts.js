@@ -29,8 +29,8 @@ const drafts = {
     return all;
   },
 
-  // save keeps every named field of a form, its Idempotency-Key too, so that a repeated saving is recognised. What was typed for a result that
-  // somebody else saved meanwhile is kept as that result.
+  // save keeps every named field of a form, its Idempotency-Key too, so that a repeated saving is recognised, but not which preview was seen of it.
+  // What was typed for a result that somebody else saved meanwhile is kept as that result.
   save(form, more) {
     const fields = drafts.values(form);
     const key = drafts.key(form.dataset.draft);
@@ -41,7 +41,7 @@ const drafts = {
   values(form) {
     const fields = {};
     for (const field of form.elements) {
-      if (!field.name || ["submit", "button", "file"].includes(field.type)) continue;
+      if (["", "shown"].includes(field.name) || ["submit", "button", "file"].includes(field.type)) continue;
       if (!["checkbox", "radio"].includes(field.type) || field.checked) fields[field.name.replace(/^mine\./, "")] = field.value;
     }
     return fields;
@@ -92,17 +92,20 @@ const drafts = {
   since: (form) => Object.fromEntries(Object.entries(drafts.values(form)).filter(([name, value]) => form.sentFields && value !== form.sentFields[name])),
 
   // arrive gives the forms that have just come what was typed in them before. The answer to a form holds what is newer, but for what was typed
-  // while it was on its way.
+  // while it was on its way; and what was pressed or chosen meanwhile, of which the server knows nothing yet, is done now.
   arrive(answered) {
     for (const form of document.querySelectorAll("form[data-draft]:not([data-restored])")) {
       form.dataset.restored = "yes";
       const mine = drafts.read(drafts.key(form.dataset.draft));
       if (form.dataset.draft === answered?.dataset.draft) {
-        drafts.fill(form, drafts.since(answered));
+        const since = drafts.since(answered);
+        drafts.fill(form, since);
+        if (answered.sentWith && answered.sentWith !== answered.sentBy) form.dataset.then = answered.sentWith.value;
+        if (Object.keys(since).some((name) => form.querySelector(`[data-refreshes][name="${name}"]`))) form.dataset.then ||= "refresh";
         form.dataset.answer = "";
         drafts.save(form, mine && { at: mine.at });
       } else if (mine && !form.querySelector("[aria-invalid], [role=alert]")) {
-        if (drafts.fill(form, mine.fields)) form.dataset.then = "redraw";
+        if (drafts.fill(form, mine.fields)) form.dataset.then = "refresh";
         else if (mine.unsent) form.dataset.then = "send";
       }
       drafts.notes(form);
@@ -221,19 +224,23 @@ document.addEventListener("input", (event) => {
 });
 
 // Fields are filled in before the cursor goes back to them (page.js); what needs htmx waits until it knows the form.
-document.addEventListener("htmx:beforeSend", ({ detail }) => { if (detail.elt.dataset?.draft) detail.elt.sentFields = drafts.values(detail.elt); });
+document.addEventListener("htmx:beforeSend", ({ detail: { elt } }) => {
+  if (elt.dataset?.draft) Object.assign(elt, { sentFields: drafts.values(elt), sentBy: elt.sentWith });
+});
 document.addEventListener("htmx:afterSwap", (event) => drafts.arrive(event.detail.requestConfig?.elt));
 document.addEventListener("htmx:load", (event) => {
   drafts.arrive();
-  for (const form of event.detail.elt.querySelectorAll("form[data-then]")) {
+  for (const form of document.querySelectorAll("form[data-then]")) {
+    if (!event.detail.elt.contains(form)) continue;
     const { then } = form.dataset;
     delete form.dataset.then;
     const key = drafts.key(form.dataset.draft);
     const { unsent: _, ...kept } = drafts.read(key) || {};
     if (!kept.fields) continue;
     drafts.store(key, kept); // sent once
-    if (then === "redraw") drafts.redraw(form, kept.fields);
-    else form.requestSubmit();
+    if (then === "refresh") drafts.redraw(form, kept.fields);
+    else if (then === "send") form.requestSubmit();
+    else form.querySelector(`button[value="${then}"]`)?.click();
   }
 });
 

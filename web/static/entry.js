@@ -90,7 +90,7 @@ async function again() {
   }
 }
 
-document.addEventListener("submit", (event) => { event.target.sentWith = event.submitter; });
+document.addEventListener("submit", (event) => { event.target.sentWith = event.submitter; }, true);
 document.addEventListener("htmx:sendError", (event) => { if (event.detail.elt.matches("form[data-keep]")) keep(event.detail.elt); });
 document.addEventListener("htmx:timeout", (event) => { if (event.detail.elt.matches("form[data-keep]")) keep(event.detail.elt); });
 document.addEventListener("htmx:responseError", (event) => {

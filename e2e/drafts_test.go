@@ -491,3 +491,61 @@ func TestAPreviewSeenTwiceIsCarriedOut(t *testing.T) {
 	p.press("Begin this trial")
 	p.sees("Your point is a trial now.")
 }
+
+// TestChangesTypedStay: in the forms that change a study and correct a trial, while a preview is on
+// its way, after a reload, and only where what they change is as it was.
+func TestChangesTypedStay(t *testing.T) {
+	t.Parallel()
+	id := site.makeStudy(t, buffer("Changes typed"))
+	site.play(t, id, 2)
+	p := newAdmin(t)
+	p.open("/studies/" + id + "/reconfigure")
+	p.fill("#f-constraints_0_threshold", "0.45")
+	p.fill("#f-reason", "purer")
+	p.holdNext("do=preview")
+	p.press("See what this would change")
+	p.until("the form being sent", `window.letGo`)
+	p.fill("#f-constraints_0_threshold", "0.4")
+	p.fill("#f-reason", "much ")
+	ask[any](p, `letGo(); 0`)
+	p.sees("After the change")
+	p.ready()
+	p.keys("purer")
+	holds := func(fields map[string]string) {
+		t.Helper()
+		for field, want := range fields {
+			p.until(field+" holding "+want, fmt.Sprintf(`document.querySelector(%q)?.value === %q`, field, want))
+		}
+	}
+	typed := map[string]string{"#f-constraints_0_threshold": "0.4", "#f-reason": "much purer"}
+	holds(typed)
+	p.reload()
+	p.sees("; it is not saved yet.")
+	holds(typed)
+	p.press("See what this would change")
+	p.sees("After the change")
+	p.press("Change it")
+	p.sees("Changed. The change is in effect from the next decision on.")
+	p.open("/studies/" + id + "/reconfigure")
+	p.ready()
+	p.seesNot("it is not saved yet")
+	p.fill("#f-constraints_0_threshold", "0.35")
+	site.api(t, "POST", "/studies/"+id+"/reconfigure", map[string]any{"constraints": []map[string]any{{"metric": "impurity", "op": "<=", "threshold": 0.3, "unit": "%"}}, "reason": "purest"}, nil)
+	p.reload()
+	p.ready()
+	holds(map[string]string{"#f-constraints_0_threshold": "0.3"})
+
+	p.open("/studies/" + id + "/trials/2/correct")
+	p.fill("#f-metric_0", "61.5")
+	p.reload()
+	p.sees("; it is not saved yet.")
+	holds(map[string]string{"#f-metric_0": "61.5"})
+	p.fill("#f-reason", "typo")
+	p.press("See what this would change")
+	p.sees("What this would change")
+	p.press("Correct it")
+	p.sees("Corrected.")
+	p.open("/studies/" + id + "/trials/2/correct")
+	p.ready()
+	p.seesNot("it is not saved yet")
+}

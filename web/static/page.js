@@ -119,9 +119,10 @@ document.addEventListener("htmx:load", (event) => headroom.prepare(event.detail.
 // the heading it goes back when its place does.
 let cursor = null;
 let landed = ""; // the id of that heading, once it was put there
-const aground = (element) => !element || element === document.body || (landed && element.id === landed);
 let pressed = 0;
 let sent = null; // the form sent last, and what was pressed until then
+const busy = () => sent && sent.pressed !== pressed;
+const aground = (element) => !element || element === document.body || (landed && element.id === landed) || (element.autofocus && busy()); // htmx went there
 for (const kind of ["keydown", "pointerdown"]) document.addEventListener(kind, (event) => { pressed += !event.repeat; }, true);
 function remember(submitted) {
   const field = document.activeElement;
@@ -174,15 +175,15 @@ document.addEventListener("htmx:load", (event) => {
 });
 
 // After a form was redrawn, the cursor goes to its first fault, once; not from under the hands of somebody who went on meanwhile.
-function toFault(root, busy) {
+function toFault(root) {
   const first = root.querySelector?.("[autofocus]");
   if (!first) return;
   first.removeAttribute("autofocus");
-  if (busy) return;
+  if (busy()) return;
   first.focus();
   first.select?.();
 }
-document.addEventListener("htmx:afterSettle", (event) => toFault(event.detail.elt, sent && sent.pressed !== pressed));
+document.addEventListener("htmx:afterSettle", (event) => toFault(event.detail.elt));
 toFault(document);
 
 // What the server refused is told until the next thing is tried.

@@ -32,7 +32,7 @@ func DrawChanges(page *templates.DefinePage, there design.Definition) {
 			values.Set(f.Name, f.show())
 		}
 	}
-	page.Form.Values, page.Reconfigure, page.Advanced = values, true, true
+	page.Form.Values, page.Reconfigure, page.Advanced, page.Draft = values, true, true, values.Get(draftField)
 	b.draw(page)
 }
 
@@ -109,17 +109,30 @@ func cloned(values url.Values) url.Values {
 	return copied
 }
 
-// newStudyDraft names what a browser keeps of an unfinished form; forms filled in from something
-// else keep theirs apart.
+// draftField carries the name of what a browser keeps of an unfinished form.
+const draftField = "draft"
+
+// newStudyDraft is that name; forms filled in from something else keep theirs apart.
 const newStudyDraft = "new-study"
 
-// Draft is the name of the draft of a form.
+// Draft is the name of the draft of the form of a new study.
 func Draft(values url.Values) string {
-	if name := values.Get("draft"); strings.HasPrefix(name, newStudyDraft) {
+	if name := values.Get(draftField); strings.HasPrefix(name, newStudyDraft) {
 		return name
 	}
 	return newStudyDraft
 }
 
 // KeepApart gives the draft of a form that was filled in from something a name of its own.
-func KeepApart(values url.Values, from string) { values.Set("draft", newStudyDraft+"-"+from) }
+func KeepApart(values url.Values, from string) { values.Set(draftField, newStudyDraft+"-"+from) }
+
+// KeepWith does so for a form of changes to something by what it was filled in with, and by what else
+// it shows: what is typed over that is not put over what others have changed since.
+func KeepWith(values url.Values, about, shown string) {
+	values.Set(draftField, about+"/"+Of(values, design.PointDecimal).AsShown(shown))
+}
+
+// Saved is an address that says that the form's draft is done with.
+func (t *Typed) Saved(address string) string {
+	return address + "&saved=" + url.QueryEscape(t.Text(draftField))
+}

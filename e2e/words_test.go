@@ -46,6 +46,7 @@ func TestALimitOfTwelveHundred(t *testing.T) {
 	p.press("1200")
 	p.sees("Trials 3 and 4 would be within every limit.")
 	p.audit("the preview of a limit")
+	p.whole("the preview of a limit")
 	p.shot("words-limit-preview")
 	p.press("Change it")
 	p.sees("The change is in effect from the next decision on.")

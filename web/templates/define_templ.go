@@ -378,11 +378,11 @@ func DefineForm(p DefinePage) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = plausibleFields(p.Form, line).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = removeButton(p, i, line).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = removeButton(p, i, line).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = plausibleFields(p.Form, line).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -21,7 +21,7 @@ const algorithmField, presetField, kernelField = "algorithm.name", "algorithm.pr
 
 // Selects of the form of a study.
 var (
-	types      = []templates.Option{{Value: "real", Label: "real number"}, {Value: "integer", Label: "whole number"}, {Value: "categorical", Label: "choice"}, {Value: "remainder", Label: "what the others leave"}}
+	types      = []templates.Option{{Value: "real", Label: "real number"}, {Value: "integer", Label: "whole number"}, {Value: "categorical", Label: "choice"}, {Value: "remainder", Label: "what is left"}}
 	scales     = []templates.Option{{Value: design.ScaleLinear, Label: "linear"}, {Value: design.ScaleLog, Label: "logarithmic"}}
 	directions = []templates.Option{{Value: "maximize", Label: "as high as possible"}, {Value: "minimize", Label: "as low as possible"}}
 	operators  = []templates.Option{{Value: "<=", Label: "≤ at most"}, {Value: ">=", Label: "≥ at least"}}
@@ -232,7 +232,7 @@ func (b table) algorithm() Fields {
 	}
 	horizon := templates.Input{Label: "Trials planned", Help: "horizon T; going past it is allowed", Kind: "number", Placeholder: "100"}
 	return Fields{
-		choice(algorithmField, templates.Input{Label: "Algorithm", Options: algorithms, Refreshes: true}, &a.Name).of("algorithm"),
+		choice(algorithmField, templates.Input{Label: "Algorithm", Class: "double", Options: algorithms, Refreshes: true}, &a.Name).of("algorithm"),
 		at("algorithm.horizon", horizon, func() string { return words.Either(a.Horizon > 0, strconv.Itoa(a.Horizon), "") }, func(t *Typed, name string) { a.Horizon = t.Whole(name, 0) }),
 		choice(presetField, templates.Input{Label: "Defaults", Options: presets}, &a.Preset),
 	}

@@ -54,7 +54,11 @@ func (b table) draw(page *templates.DefinePage) {
 	}
 	for i, fields := range form.constraints {
 		c := said.Constraints[i]
-		page.Constraints = append(page.Constraints, fields.line(constraints, b.number(constraints, i), "w4", c.Metric+" "+labelOf(operators, c.Op), cmp.Or(c.Name, c.Metric)))
+		kind := labelOf(operators, c.Op)
+		if c.Name != "" && c.Name != c.Metric {
+			kind = c.Metric + " " + kind
+		}
+		page.Constraints = append(page.Constraints, fields.line(constraints, b.number(constraints, i), "w4", kind, cmp.Or(c.Name, c.Metric)))
 	}
 	for i, fields := range form.recorded {
 		page.Recorded = append(page.Recorded, fields.line(recorded, b.number(recorded, i), "w6", "", said.RecordedMetrics[i].Metric))

@@ -100,13 +100,13 @@ const drafts = {
       if (form.dataset.draft === answered?.dataset.draft) {
         const since = drafts.since(answered);
         drafts.fill(form, since);
-        if (answered.sentWith && answered.sentWith !== answered.sentBy) form.dataset.then = answered.sentWith.value;
+        if (answered.sentWith?.name === "do" && answered.sentWith !== answered.sentBy) form.dataset.then = answered.sentWith.value;
         if (Object.keys(since).some((name) => form.querySelector(`[data-refreshes][name="${name}"]`))) form.dataset.then ||= "refresh";
         form.dataset.answer = "";
         drafts.save(form, mine && { at: mine.at });
       } else if (mine && !form.querySelector("[aria-invalid], [role=alert]")) {
-        if (drafts.fill(form, mine.fields)) form.dataset.then = "refresh";
-        else if (mine.unsent) form.dataset.then = "send";
+        const rows = drafts.fill(form, mine.fields);
+        if (rows || mine.unsent) form.dataset.then = mine.unsent || "refresh";
       }
       drafts.notes(form);
     }
@@ -164,16 +164,16 @@ const drafts = {
     drafts.save(form);
     if (left.length === 0) drafts.remove(kept.key);
     else drafts.store(kept.key, { name: kept.name, at: kept.at, fields: Object.fromEntries(left.map(({ name, value }) => [name, value])) });
-    if (rows) drafts.redraw(form, fields);
+    if (rows) drafts.press(form, fields, "refresh");
     else {
       drafts.notes(form);
       (left[0]?.field || form.querySelector("input.result, input:not([type=hidden], [disabled]), select")).focus();
     }
   },
 
-  // redraw lets the server draw the lines that were added to a form.
-  redraw(form, fields) {
-    htmx.ajax("POST", form.getAttribute("hx-post"), { source: form, target: form, swap: "outerHTML", values: { ...fields, do: "refresh" } });
+  // press does what one of the form's buttons does, also where lines are missing that only the server can draw.
+  press(form, fields, button) {
+    htmx.ajax("POST", form.getAttribute("hx-post"), { source: form, target: form, swap: "outerHTML", values: { ...fields, do: button } });
   },
 
   remove(key) {
@@ -238,9 +238,8 @@ document.addEventListener("htmx:load", (event) => {
     const { unsent: _, ...kept } = drafts.read(key) || {};
     if (!kept.fields) continue;
     drafts.store(key, kept); // sent once
-    if (then === "refresh") drafts.redraw(form, kept.fields);
-    else if (then === "send") form.requestSubmit();
-    else form.querySelector(`button[value="${then}"]`)?.click();
+    if (then === "send") form.requestSubmit();
+    else drafts.press(form, kept.fields, then);
   }
 });
 

@@ -40,11 +40,11 @@ function keep(form) {
   if (unsent.size === 1) setTimeout(again, 1000);
 }
 
-// keepUntilSignedIn does the same for whoever's sign-in has ended. Should they sign in on this very page, it is sent when the form comes back; to
-// somebody else it is only shown.
+// keepUntilSignedIn does the same for whoever's sign-in has ended. Should they sign in on this very page, it is sent as they had pressed when the
+// form comes back; to somebody else it is only shown.
 function keepUntilSignedIn(form) {
   unsent.add(form);
-  if (form.dataset.draft) drafts.save(form, { unsent: true });
+  if (form.dataset.draft) drafts.save(form, { unsent: form.sentWith?.name === "do" ? form.sentWith.value : "send" });
   mustSignIn();
   if (unsent.size === 1) setTimeout(again, 2000);
 }

@@ -548,4 +548,15 @@ func TestChangesTypedStay(t *testing.T) {
 	p.open("/studies/" + id + "/trials/2/correct")
 	p.ready()
 	p.seesNot("it is not saved yet")
+
+	p.open("/studies/" + id + "/edit")
+	p.fill("#f-description", "What we know so far")
+	p.reload()
+	p.sees("; it is not saved yet.")
+	holds(map[string]string{"#f-description": "What we know so far"})
+	p.press("Save")
+	p.sees("rewrote the description")
+	p.open("/studies/" + id + "/edit")
+	p.ready()
+	p.seesNot("it is not saved yet")
 }

@@ -104,6 +104,7 @@ func (s *Site) Reconfigure(w http.ResponseWriter, r *http.Request, v view.Facts,
 // EditPage changes what does not touch the algorithm.
 func (s *Site) EditPage(w http.ResponseWriter, r *http.Request, v view.Facts) error {
 	values := editing(v.Snap).fields().Show()
+	forms.KeepWith(values, v.Snap.ID+"/edit", "")
 	values.Set("key", newKey(r))
 	return showEdit(w, r, http.StatusOK, v, templates.Form{Values: values})
 }
@@ -130,7 +131,7 @@ func (s *Site) Edit(w http.ResponseWriter, r *http.Request, v view.Facts, form *
 	now, typed := editing(v.Snap), &edited{}
 	typed.fields().Read(form)
 	asked := submission{
-		to:     "/studies/" + v.Snap.ID + "?done=edited",
+		to:     form.Saved("/studies/" + v.Snap.ID + "?done=edited"),
 		fields: typed.fields(),
 		again:  func(form templates.Form) error { return showEdit(w, r, http.StatusUnprocessableEntity, v, form) },
 	}

@@ -55,6 +55,25 @@ func TestALimitOfTwelveHundred(t *testing.T) {
 	}
 }
 
+// TestAColumnTooManyIsNamedOnAPhone: what is wrong with rows is said in words that are whole, and in
+// those of the page.
+func TestAColumnTooManyIsNamedOnAPhone(t *testing.T) {
+	t.Parallel()
+	id := site.makeStudy(t, buffer("A column too many"))
+	p := newAdmin(t)
+	p.size(390, 844)
+	p.open("/studies/" + id + "/import")
+	p.fill("#f-text", "temperature;cycles;yield;impurity;acidity\n41,5;3;61;0,3;7\n")
+	p.press("Check")
+	p.sees("Nothing was imported: one place needs another look.")
+	p.sees("the box below leaves such columns out")
+	p.words("a column too many")
+	p.audit("a column too many")
+	p.click("#f-ignore")
+	p.press("Check")
+	p.sees("1 row is ready to be imported.")
+}
+
 // TestFirstReadingsAreAskedAbout: a sign too many in the fourth reading, two numbers in one field,
 // and one that can be read in two ways.
 func TestFirstReadingsAreAskedAbout(t *testing.T) {

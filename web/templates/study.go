@@ -84,7 +84,7 @@ type Status struct {
 	Waiting      string // "4 waiting"
 	Oldest       Stamp  // of the waiting ones
 	Feasible     string // "14 of 19 within every limit"
-	Refitting    bool
+	Fitting      string // "model is refitted with the next ask"
 	Notes        []string // what a reader has to know of the figures
 	Found        []Finding
 	Doubtful     []Doubtful

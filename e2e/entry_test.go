@@ -320,6 +320,7 @@ func (p *tab) holdNext(with string) {
 			if (elt.matches("form")) xhr.send = (body) => {
 				if (!body?.includes(%q)) return send(body);
 				document.removeEventListener("htmx:beforeSend", hold);
+				window.request = xhr;
 				window.letGo = () => send(body);
 			};
 		});
@@ -469,15 +470,19 @@ func TestTheFormOfAStudyIsKeptWhileNothingAnswers(t *testing.T) {
 		p.fill("#f-"+field, text)
 	}
 	p.forgive(true)
+	p.holdNext("add-parameters")
 	ask[any](p, `(() => {
-		const send = XMLHttpRequest.prototype.send;
-		XMLHttpRequest.prototype.send = function () {
-			XMLHttpRequest.prototype.send = send;
-			setTimeout(() => this.dispatchEvent(new ProgressEvent("error")));
+		const tell = headroom.tell;
+		window.told = "";
+		headroom.tell = (text, link) => {
+			told += text;
+			tell(text, link);
 		};
 	})(); 0`)
 	p.press("+ Add a parameter")
-	p.sees("Connection lost. What you entered is kept")
+	p.until("the form being sent", `window.letGo`)
+	ask[any](p, `request.dispatchEvent(new ProgressEvent("error")); 0`)
+	p.until("that it is kept", `told.includes("Connection lost. What you entered is kept")`)
 	p.until("the line that was to be added", `document.querySelector("#f-parameters_2_name")`)
 
 	p.signOutUnnoticed()

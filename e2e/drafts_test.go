@@ -386,7 +386,7 @@ func (p *tab) choosePerson(name string) {
 	p.do("choosing "+name, chromedp.Click(chromedp.Search(path), chromedp.NodeVisible))
 }
 
-// TestTextTypedWhileALineIsTakenOutFallsOnNoOther: the answer numbers lines anew.
+// TestTextTypedWhileALineIsTakenOutFallsOnNoOther: it stays in its own, and so does the cursor.
 func TestTextTypedWhileALineIsTakenOutFallsOnNoOther(t *testing.T) {
 	t.Parallel()
 	p := newAdmin(t)
@@ -400,13 +400,163 @@ func TestTextTypedWhileALineIsTakenOutFallsOnNoOther(t *testing.T) {
 	p.click(`button[value="remove-parameters.0"]`)
 	p.until("the form being sent", `window.letGo`)
 	p.fill("#f-name", "Lines")
-	p.fill("#f-parameters_1_name", "other")
+	p.fill("#f-constraints_0_metric", "impurity")
+	p.fill("#f-parameters_1_name", "ot")
 	ask[any](p, `letGo(); 0`)
-	p.until("two lines", `!document.querySelector("#f-parameters_2_name")`)
+	p.until("two lines", `!document.querySelector("#f-parameters_0_name")`)
 	p.ready()
-	for field, want := range map[string]string{"#f-name": "Lines", "#f-parameters_0_name": "b", "#f-parameters_1_name": "c"} {
+	p.keys("her")
+	for field, want := range map[string]string{"#f-name": "Lines", "#f-parameters_1_name": "other", "#f-parameters_2_name": "c", "#f-constraints_0_metric": "impurity"} {
 		if got := p.value(field); got != want {
 			t.Errorf("%s holds %q, not %q", field, got, want)
 		}
 	}
+}
+
+// TestTextTypedWhileTheFormIsDrawnAgainStays: what a parameter is was changed, and what its line and
+// others hold is typed before the answer has come.
+func TestTextTypedWhileTheFormIsDrawnAgainStays(t *testing.T) {
+	t.Parallel()
+	p := newAdmin(t)
+	p.open("/studies/new")
+	p.fill("#f-parameters_0_name", "solvent")
+	p.holdNext("do=refresh")
+	p.choose("#f-parameters_0_type", "categorical")
+	p.until("the form being sent", `window.letGo`)
+	p.fill("#f-parameters_0_name", "buffer")
+	p.fill("#f-parameters_1_low", "20")
+	p.fill("#f-constraints_0_metric", "impurity")
+	p.fill("#f-parameters_0_unit", "g") // which a choice has not
+	p.fill("#f-parameters_1_name", "temp")
+	ask[any](p, `letGo(); 0`)
+	p.until("the line of a choice", `document.querySelector("#f-parameters_0_choices")`)
+	p.ready()
+	p.keys("erature")
+	for field, want := range map[string]string{"#f-parameters_0_name": "buffer", "#f-parameters_1_low": "20", "#f-parameters_1_name": "temperature", "#f-constraints_0_metric": "impurity"} {
+		if got := p.value(field); got != want {
+			t.Errorf("%s holds %q, not %q", field, got, want)
+		}
+	}
+}
+
+// TestASecondPressWhileTheFormIsDrawnAgainCounts: the form as it was is gone by then.
+func TestASecondPressWhileTheFormIsDrawnAgainCounts(t *testing.T) {
+	t.Parallel()
+	p := newAdmin(t)
+	p.open("/studies/new")
+	meanwhile := func(change, press func()) {
+		t.Helper()
+		p.holdNext("do=")
+		change()
+		p.until("the form being sent", `window.letGo`)
+		press()
+		ask[any](p, `letGo(); 0`)
+	}
+	meanwhile(func() { p.choose("#f-parameters_0_type", "categorical") }, func() {
+		p.choose("#f-parameters_1_type", "remainder")
+		p.fill("#f-parameters_1_name", "water")
+	})
+	p.until("the first line of a choice", `document.querySelector("#f-parameters_0_choices")`)
+	p.until("the second of a remainder", `document.querySelector("#f-parameters_1_total")`)
+	if got := p.value("#f-parameters_1_name"); got != "water" {
+		t.Errorf("the name became %q", got)
+	}
+	p.ready()
+	meanwhile(func() { p.choose("#f-parameters_0_type", "real") }, func() { p.press("+ Add a limit") })
+	p.until("the number's line and a second limit", `document.querySelector("#f-parameters_0_low") && document.querySelector("#f-constraints_1_metric")`)
+
+	// Enter in a field saves: what is typed in a line that was blank then stays, too.
+	p.click("#f-name")
+	meanwhile(func() { p.keys(kb.Enter) }, func() { p.fill("#f-constraints_0_metric", "purity") })
+	p.sees("fields need another look")
+	if got := p.value("#f-constraints_0_metric"); got != "purity" {
+		t.Errorf("the limit's metric became %q", got)
+	}
+}
+
+// TestAPreviewSeenTwiceIsCarriedOut: what is kept of a form is what was typed, not which preview
+// was seen.
+func TestAPreviewSeenTwiceIsCarriedOut(t *testing.T) {
+	t.Parallel()
+	id := site.makeStudy(t, buffer("Two previews"))
+	site.play(t, id, 2)
+	p := newAdmin(t)
+	p.open("/studies/" + id + "/own")
+	p.fill("#f-used_1", "5")
+	for _, temperature := range []string{"45", "46", "47"} {
+		p.fill("#f-used_0", temperature)
+		p.press("What to expect of it")
+		p.until("what to expect of it", `document.querySelector("#forecast") && document.querySelector("#f-used_0").defaultValue === "`+temperature+`"`)
+	}
+	p.press("Begin this trial")
+	p.sees("Your point is a trial now.")
+}
+
+// TestChangesTypedStay: in the forms that change a study and correct a trial, while a preview is on
+// its way, after a reload, and only where what they change is as it was.
+func TestChangesTypedStay(t *testing.T) {
+	t.Parallel()
+	id := site.makeStudy(t, buffer("Changes typed"))
+	site.play(t, id, 2)
+	p := newAdmin(t)
+	p.open("/studies/" + id + "/reconfigure")
+	p.fill("#f-constraints_0_threshold", "0.45")
+	p.fill("#f-reason", "purer")
+	p.holdNext("do=preview")
+	p.press("See what this would change")
+	p.until("the form being sent", `window.letGo`)
+	p.fill("#f-constraints_0_threshold", "0.4")
+	p.fill("#f-reason", "much ")
+	ask[any](p, `letGo(); 0`)
+	p.sees("After the change")
+	p.ready()
+	p.keys("purer")
+	holds := func(fields map[string]string) {
+		t.Helper()
+		for field, want := range fields {
+			p.until(field+" holding "+want, fmt.Sprintf(`document.querySelector(%q)?.value === %q`, field, want))
+		}
+	}
+	typed := map[string]string{"#f-constraints_0_threshold": "0.4", "#f-reason": "much purer"}
+	holds(typed)
+	p.reload()
+	p.sees("; it is not saved yet.")
+	holds(typed)
+	p.press("See what this would change")
+	p.sees("After the change")
+	p.press("Change it")
+	p.sees("Changed. The change is in effect from the next decision on.")
+	p.open("/studies/" + id + "/reconfigure")
+	p.ready()
+	p.seesNot("it is not saved yet")
+	p.fill("#f-constraints_0_threshold", "0.35")
+	site.api(t, "POST", "/studies/"+id+"/reconfigure", map[string]any{"constraints": []map[string]any{{"metric": "impurity", "op": "<=", "threshold": 0.3, "unit": "%"}}, "reason": "purest"}, nil)
+	p.reload()
+	p.ready()
+	holds(map[string]string{"#f-constraints_0_threshold": "0.3"})
+
+	p.open("/studies/" + id + "/trials/2/correct")
+	p.fill("#f-metric_0", "61.5")
+	p.reload()
+	p.sees("; it is not saved yet.")
+	holds(map[string]string{"#f-metric_0": "61.5"})
+	p.fill("#f-reason", "typo")
+	p.press("See what this would change")
+	p.sees("What this would change")
+	p.press("Correct it")
+	p.sees("Corrected.")
+	p.open("/studies/" + id + "/trials/2/correct")
+	p.ready()
+	p.seesNot("it is not saved yet")
+
+	p.open("/studies/" + id + "/edit")
+	p.fill("#f-description", "What we know so far")
+	p.reload()
+	p.sees("; it is not saved yet.")
+	holds(map[string]string{"#f-description": "What we know so far"})
+	p.press("Save")
+	p.sees("rewrote the description")
+	p.open("/studies/" + id + "/edit")
+	p.ready()
+	p.seesNot("it is not saved yet")
 }

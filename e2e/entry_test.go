@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"crypto/rand"
 	"fmt"
 	"testing"
 
@@ -313,13 +314,16 @@ func TestWhatIsTypedWhileAnAnswerIsOnItsWayStays(t *testing.T) {
 func (p *tab) holdNext(with string) {
 	p.t.Helper()
 	ask[any](p, fmt.Sprintf(`(() => {
-		const send = XMLHttpRequest.prototype.send;
 		delete window.letGo;
-		XMLHttpRequest.prototype.send = function (body) {
-			if (!body?.includes(%q)) return send.call(this, body);
-			XMLHttpRequest.prototype.send = send;
-			window.letGo = () => send.call(this, body);
-		};
+		document.addEventListener("htmx:beforeSend", function hold({ detail: { elt, xhr } }) {
+			const send = xhr.send.bind(xhr);
+			if (elt.matches("form")) xhr.send = (body) => {
+				if (!body?.includes(%q)) return send(body);
+				document.removeEventListener("htmx:beforeSend", hold);
+				window.request = xhr;
+				window.letGo = () => send(body);
+			};
+		});
 	})(); 0`, with))
 }
 
@@ -453,6 +457,49 @@ func TestSignInEnds(t *testing.T) {
 	if got := site.kinds(t, id, "told"); got != 4 {
 		t.Errorf("%d results are told, not 4", got)
 	}
+}
+
+// TestTheFormOfAStudyIsKeptWhileNothingAnswers: when the server answers again, what was pressed is
+// done, and nothing else: a line that was to be added makes no study.
+func TestTheFormOfAStudyIsKeptWhileNothingAnswers(t *testing.T) {
+	t.Parallel()
+	p := newAdmin(t)
+	p.open("/studies/new")
+	name := "Kept " + rand.Text()[:6]
+	for field, text := range map[string]string{"name": name, "parameters_0_name": "x", "parameters_0_low": "0", "parameters_0_high": "1", "objective_metric": "y"} {
+		p.fill("#f-"+field, text)
+	}
+	p.forgive(true)
+	p.holdNext("add-parameters")
+	ask[any](p, `(() => {
+		const tell = headroom.tell;
+		window.told = "";
+		headroom.tell = (text, link) => {
+			told += text;
+			tell(text, link);
+		};
+	})(); 0`)
+	p.press("+ Add a parameter")
+	p.until("the form being sent", `window.letGo`)
+	ask[any](p, `request.dispatchEvent(new ProgressEvent("error")); 0`)
+	p.until("that it is kept", `told.includes("Connection lost. What you entered is kept")`)
+	p.until("the line that was to be added", `document.querySelector("#f-parameters_2_name")`)
+
+	p.signOutUnnoticed()
+	p.press("+ Add a limit")
+	p.sees("Your sign-in has ended. What you entered is kept")
+	p.until("the form kept to be sent", `unsent.size === 1`)
+	ask[int](p, `unsent.clear(), 0`)
+	p.signIn(site.link(t))
+	p.open("/studies/new")
+	p.until("the limit that was to be added", `document.querySelector("#f-constraints_1_metric") && document.querySelector("#f-parameters_2_name")`)
+	if got := p.value("#f-name"); got != name {
+		t.Errorf("the name became %q", got)
+	}
+	p.forgive(false)
+	p.open("/studies")
+	p.ready()
+	p.seesNot(name)
 }
 
 func TestDraftsKeepAddedLinesAndStayWithTheirStudy(t *testing.T) {

@@ -19,7 +19,10 @@ func (p *tab) look(name, path string) {
 		}
 	}
 	p.open(path)
-	guise("wide", p.audit)
+	guise("wide", func(what string) {
+		p.audit(what)
+		p.whole(what)
+	})
 	p.dark()
 	guise("wide-dark", p.contrast)
 	p.light()
@@ -30,6 +33,7 @@ func (p *tab) look(name, path string) {
 	guise("phone", func(what string) {
 		p.audit(what)
 		p.fingers(what)
+		p.words(what)
 	})
 	p.size(1440, 1000)
 }
@@ -42,6 +46,38 @@ func (p *tab) fingers(what string) {
 		.filter((e) => e.checkVisibility() && !e.closest("figure.chart") && e.getBoundingClientRect().height < 44)
 		.map((e) => e.textContent.trim() + " " + Math.round(e.getBoundingClientRect().height))`); len(low) > 0 {
 		p.t.Errorf("%s: too low for a finger: %q", what, low)
+	}
+}
+
+// whole finds words that are broken between lines, and choices that their lists cut off.
+func (p *tab) whole(what string) {
+	p.t.Helper()
+	p.words(what)
+	if cut := ask[[]string](p, `[...document.querySelectorAll("main select")].filter((s) => s.checkVisibility()).flatMap((s) => {
+		const pen = document.createElement("canvas").getContext("2d");
+		pen.font = getComputedStyle(s).font;
+		const arrow = 16;
+		return [...s.options].filter((o) => pen.measureText(o.text).width + 20 + arrow > s.clientWidth).map((o) => o.text);
+	})`); len(cut) > 0 {
+		p.t.Errorf("%s: lists cut off %q", what, cut)
+	}
+}
+
+func (p *tab) words(what string) {
+	p.t.Helper()
+	if broken := ask[[]string](p, `(() => {
+		const broken = [], texts = document.createTreeWalker(document.querySelector("main"), NodeFilter.SHOW_TEXT), range = document.createRange();
+		for (let text = texts.nextNode(); text; text = texts.nextNode()) {
+			if (!text.parentElement.checkVisibility() || text.parentElement.closest("svg, textarea, option, code, .hash, .sheet figcaption, .visually-hidden")) continue;
+			for (const word of text.data.matchAll(/(?<![\p{L}\p{N}])[\p{L}\p{N}]{2,20}(?![\p{L}\p{N}])/gu)) {
+				range.setStart(text, word.index);
+				range.setEnd(text, word.index + word[0].length);
+				if (new Set([...range.getClientRects()].map((box) => Math.round(box.top))).size > 1) broken.push(word[0]);
+			}
+		}
+		return broken;
+	})()`); len(broken) > 0 {
+		p.t.Errorf("%s: broken between lines: %q", what, broken)
 	}
 }
 

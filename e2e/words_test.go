@@ -46,12 +46,32 @@ func TestALimitOfTwelveHundred(t *testing.T) {
 	p.press("1200")
 	p.sees("Trials 3 and 4 would be within every limit.")
 	p.audit("the preview of a limit")
+	p.whole("the preview of a limit")
 	p.shot("words-limit-preview")
 	p.press("Change it")
 	p.sees("The change is in effect from the next decision on.")
 	if got := limit(); got != 1200 {
 		t.Errorf("the limit is %v", got)
 	}
+}
+
+// TestAColumnTooManyIsNamedOnAPhone: what is wrong with rows is said in words that are whole, and in
+// those of the page.
+func TestAColumnTooManyIsNamedOnAPhone(t *testing.T) {
+	t.Parallel()
+	id := site.makeStudy(t, buffer("A column too many"))
+	p := newAdmin(t)
+	p.size(390, 844)
+	p.open("/studies/" + id + "/import")
+	p.fill("#f-text", "temperature;cycles;yield;impurity;acidity\n41,5;3;61;0,3;7\n")
+	p.press("Check")
+	p.sees("Nothing was imported: one place needs another look.")
+	p.sees("the box below leaves such columns out")
+	p.words("a column too many")
+	p.audit("a column too many")
+	p.click("#f-ignore")
+	p.press("Check")
+	p.sees("1 row is ready to be imported.")
 }
 
 // TestFirstReadingsAreAskedAbout: a sign too many in the fourth reading, two numbers in one field,

@@ -200,7 +200,7 @@ func (t *table) checkHeader(c *design.Compiled, ignoreUnknown bool) (unknown []s
 		case col.kind == columnUnknown:
 			unknown = append(unknown, design.Shorten(col.title))
 			if !ignoreUnknown && !t.faults.Full() {
-				t.faults.Add(at, design.Shorten(col.title), "%s; ignore_unknown=true leaves the column out", design.UnknownName("parameter or metric", col.name, columnNames(c.Def)))
+				t.faults.Add(at, design.Shorten(col.title), "%s; "+LeavesOut, design.UnknownName("parameter or metric", col.name, columnNames(c.Def)))
 			}
 		case twice && col.kind != columnIgnored && col.kind != columnOfStatus:
 			t.faults.Add(at, col.title, "columns %d and %d are both %q", j+1, i+1, col.name)
@@ -535,3 +535,6 @@ type ImportOptions struct {
 	DryRun, IgnoreUnknown, BeyondBounds bool
 	Decimals                            design.Decimals
 }
+
+// LeavesOut says to programs what to do about a column that belongs to nothing.
+const LeavesOut = "ignore_unknown=true leaves the column out"

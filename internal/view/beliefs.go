@@ -56,6 +56,8 @@ func (v Facts) NothingBelieved() string {
 		return ""
 	case v.Snap.State.Over():
 		return "The study ended before the model had begun."
+	case v.fitComes():
+		return "The model is fitted when the next trial is asked for; its picture of each metric will then be drawn here."
 	}
 	return "The model begins when the first few trials have shown how large the values are; its picture of each metric will then be drawn here."
 }

@@ -38,7 +38,10 @@ func (v Facts) Status() templates.Status {
 	case v.Modelless != "":
 		strip.Notes = append(study.Notes(v.Snap), v.Modelless)
 	default:
-		strip.Refitting, strip.Notes = v.Readout.FitPending && v.Snap.State == ledger.Open, v.Readout.Notes
+		strip.Notes = v.Readout.Notes
+		if v.fitComes() {
+			strip.Fitting = "model is " + words.Either(len(v.Snap.Fits) == 0, "fitted", "refitted") + " with the next ask"
+		}
 	}
 	return strip
 }

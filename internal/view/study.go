@@ -91,6 +91,9 @@ func ModelStands(snap *ledger.Snapshot) bool {
 	return len(unread(snap)) == 0 && !slices.ContainsFunc(Modelled(snap.Definition), func(metric string) bool { return !scaled(snap, metric) })
 }
 
+// fitComes tells whether the next ask fits the model first.
+func (v Facts) fitComes() bool { return v.Readout.FitPending && v.Snap.State == ledger.Open }
+
 // scaled tells whether a metric's model knows how large its values are.
 func scaled(snap *ledger.Snapshot, metric string) bool {
 	return scaledFor(snap, metric, len(snap.Trials)+1)

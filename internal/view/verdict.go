@@ -98,6 +98,8 @@ func (v answering) whyNone() string {
 		return nothing + ": " + design.Listed(missing, "and") + " " + words.IsOrAre(len(missing)) + " without a reading."
 	case !ModelStands(v.Snap) && v.Snap.State.Over():
 		return nothing + ": the study ended before the model had begun."
+	case !ModelStands(v.Snap) && v.fitComes():
+		return nothing + ": the model is fitted when the next trial is asked for."
 	case !ModelStands(v.Snap):
 		return nothing + ": the model begins when the first few trials have shown how large the values are."
 	case v.Readout.Recommendation == nil && len(v.Snap.Definition.Constraints) == 0:

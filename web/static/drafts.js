@@ -29,8 +29,8 @@ const drafts = {
     return all;
   },
 
-  // save keeps every named field of a form, its Idempotency-Key too, so that a repeated saving is recognised. What was typed for a result that
-  // somebody else saved meanwhile is kept as that result.
+  // save keeps every named field of a form, its Idempotency-Key too, so that a repeated saving is recognised, but not which preview was seen of it.
+  // What was typed for a result that somebody else saved meanwhile is kept as that result.
   save(form, more) {
     const fields = drafts.values(form);
     const key = drafts.key(form.dataset.draft);
@@ -41,7 +41,7 @@ const drafts = {
   values(form) {
     const fields = {};
     for (const field of form.elements) {
-      if (!field.name || ["submit", "button", "file"].includes(field.type)) continue;
+      if (["", "shown"].includes(field.name) || ["submit", "button", "file"].includes(field.type)) continue;
       if (!["checkbox", "radio"].includes(field.type) || field.checked) fields[field.name.replace(/^mine\./, "")] = field.value;
     }
     return fields;
@@ -88,26 +88,25 @@ const drafts = {
   // lines are fields that come as many times as a person likes.
   lines: /^(parameters|constraints|recorded_metrics)\.\d+\./,
 
-  // since is what was typed in a form after it was sent, and has its place in the answer: where a line was taken out, others have its number.
-  since(form, answer) {
-    const fields = Object.entries(drafts.values(form));
-    const shifted = fields.some(([name]) => drafts.lines.test(name) && !drafts.field(answer, name));
-    return Object.fromEntries(fields.filter(([name, value]) => form.sentFields && value !== form.sentFields[name] && !(shifted && drafts.lines.test(name))));
-  },
+  // since is what was typed in a form after it was sent.
+  since: (form) => Object.fromEntries(Object.entries(drafts.values(form)).filter(([name, value]) => form.sentFields && value !== form.sentFields[name])),
 
   // arrive gives the forms that have just come what was typed in them before. The answer to a form holds what is newer, but for what was typed
-  // while it was on its way.
+  // while it was on its way; and what was pressed or chosen meanwhile, of which the server knows nothing yet, is done now.
   arrive(answered) {
     for (const form of document.querySelectorAll("form[data-draft]:not([data-restored])")) {
       form.dataset.restored = "yes";
       const mine = drafts.read(drafts.key(form.dataset.draft));
       if (form.dataset.draft === answered?.dataset.draft) {
-        drafts.fill(form, drafts.since(answered, form));
+        const since = drafts.since(answered);
+        drafts.fill(form, since);
+        if (answered.sentWith?.name === "do" && answered.sentWith !== answered.sentBy) form.dataset.then = answered.sentWith.value;
+        if (Object.keys(since).some((name) => form.querySelector(`[data-refreshes][name="${name}"]`))) form.dataset.then ||= "refresh";
         form.dataset.answer = "";
         drafts.save(form, mine && { at: mine.at });
       } else if (mine && !form.querySelector("[aria-invalid], [role=alert]")) {
-        if (drafts.fill(form, mine.fields)) form.dataset.then = "redraw";
-        else if (mine.unsent) form.dataset.then = "send";
+        const rows = drafts.fill(form, mine.fields);
+        if (rows || mine.unsent) form.dataset.then = mine.unsent || "refresh";
       }
       drafts.notes(form);
     }
@@ -165,16 +164,16 @@ const drafts = {
     drafts.save(form);
     if (left.length === 0) drafts.remove(kept.key);
     else drafts.store(kept.key, { name: kept.name, at: kept.at, fields: Object.fromEntries(left.map(({ name, value }) => [name, value])) });
-    if (rows) drafts.redraw(form, fields);
+    if (rows) drafts.press(form, fields, "refresh");
     else {
       drafts.notes(form);
       (left[0]?.field || form.querySelector("input.result, input:not([type=hidden], [disabled]), select")).focus();
     }
   },
 
-  // redraw lets the server draw the lines that were added to a form.
-  redraw(form, fields) {
-    htmx.ajax("POST", form.getAttribute("hx-post"), { source: form, target: form, swap: "outerHTML", values: { ...fields, do: "refresh" } });
+  // press does what one of the form's buttons does, also where lines are missing that only the server can draw.
+  press(form, fields, button) {
+    htmx.ajax("POST", form.getAttribute("hx-post"), { source: form, target: form, swap: "outerHTML", values: { ...fields, do: button } });
   },
 
   remove(key) {
@@ -225,19 +224,22 @@ document.addEventListener("input", (event) => {
 });
 
 // Fields are filled in before the cursor goes back to them (page.js); what needs htmx waits until it knows the form.
-document.addEventListener("htmx:beforeSend", ({ detail }) => { if (detail.elt.dataset?.draft) detail.elt.sentFields = drafts.values(detail.elt); });
+document.addEventListener("htmx:beforeSend", ({ detail: { elt } }) => {
+  if (elt.dataset?.draft) Object.assign(elt, { sentFields: drafts.values(elt), sentBy: elt.sentWith });
+});
 document.addEventListener("htmx:afterSwap", (event) => drafts.arrive(event.detail.requestConfig?.elt));
 document.addEventListener("htmx:load", (event) => {
   drafts.arrive();
-  for (const form of event.detail.elt.querySelectorAll("form[data-then]")) {
+  for (const form of document.querySelectorAll("form[data-then]")) {
+    if (!event.detail.elt.contains(form)) continue;
     const { then } = form.dataset;
     delete form.dataset.then;
     const key = drafts.key(form.dataset.draft);
     const { unsent: _, ...kept } = drafts.read(key) || {};
     if (!kept.fields) continue;
     drafts.store(key, kept); // sent once
-    if (then === "redraw") drafts.redraw(form, kept.fields);
-    else form.requestSubmit();
+    if (then === "send") form.requestSubmit();
+    else drafts.press(form, kept.fields, then);
   }
 });
 

@@ -40,11 +40,11 @@ function keep(form) {
   if (unsent.size === 1) setTimeout(again, 1000);
 }
 
-// keepUntilSignedIn does the same for whoever's sign-in has ended. Should they sign in on this very page, it is sent when the form comes back; to
-// somebody else it is only shown.
+// keepUntilSignedIn does the same for whoever's sign-in has ended. Should they sign in on this very page, it is sent as they had pressed when the
+// form comes back; to somebody else it is only shown.
 function keepUntilSignedIn(form) {
   unsent.add(form);
-  if (form.dataset.draft) drafts.save(form, { unsent: true });
+  if (form.dataset.draft) drafts.save(form, { unsent: form.sentWith?.name === "do" ? form.sentWith.value : "send" });
   mustSignIn();
   if (unsent.size === 1) setTimeout(again, 2000);
 }
@@ -90,7 +90,7 @@ async function again() {
   }
 }
 
-document.addEventListener("submit", (event) => { event.target.sentWith = event.submitter; });
+document.addEventListener("submit", (event) => { event.target.sentWith = event.submitter; }, true);
 document.addEventListener("htmx:sendError", (event) => { if (event.detail.elt.matches("form[data-keep]")) keep(event.detail.elt); });
 document.addEventListener("htmx:timeout", (event) => { if (event.detail.elt.matches("form[data-keep]")) keep(event.detail.elt); });
 document.addEventListener("htmx:responseError", (event) => {
@@ -121,7 +121,7 @@ addEventListener("focus", () => { if (signedOut) again(); });
 document.addEventListener("htmx:beforeOnLoad", (event) => {
   const form = event.detail.requestConfig.elt;
   if (event.detail.xhr.getResponseHeader("HX-Refresh")) unsent.clear(); // the page is another's by now, and loads anew
-  if (form.dataset?.draft && event.detail.xhr.getResponseHeader("X-Saved")) drafts.done(form.dataset.draft, drafts.since(form, form));
+  if (form.dataset?.draft && event.detail.xhr.getResponseHeader("X-Saved")) drafts.done(form.dataset.draft, drafts.since(form));
   if (form.dataset?.undoes && event.detail.xhr.getResponseHeader("X-Undone")) drafts.again(form.dataset.undoes);
 });
 

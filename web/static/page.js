@@ -119,9 +119,10 @@ document.addEventListener("htmx:load", (event) => headroom.prepare(event.detail.
 // the heading it goes back when its place does.
 let cursor = null;
 let landed = ""; // the id of that heading, once it was put there
-const aground = (element) => !element || element === document.body || (landed && element.id === landed);
 let pressed = 0;
 let sent = null; // the form sent last, and what was pressed until then
+const busy = () => sent && sent.pressed !== pressed;
+const aground = (element) => !element || element === document.body || (landed && element.id === landed);
 for (const kind of ["keydown", "pointerdown"]) document.addEventListener(kind, (event) => { pressed += !event.repeat; }, true);
 function remember(submitted) {
   const field = document.activeElement;
@@ -173,17 +174,23 @@ document.addEventListener("htmx:load", (event) => {
   for (const fold of event.detail.elt.querySelectorAll("details[open][hx-get]")) htmx.trigger(fold, "toggle");
 });
 
-// After a form was redrawn, the cursor goes to its first fault, once; not from under the hands of somebody who went on meanwhile.
-function toFault(root, busy) {
-  const first = root.querySelector?.("[autofocus]");
-  if (!first) return;
-  first.removeAttribute("autofocus");
-  if (busy) return;
-  first.focus();
-  first.select?.();
+// After a form was redrawn, the cursor goes to its first fault, once; not from under the hands of somebody who went on meanwhile, as htmx would put it.
+let fault = null;
+function findFault() {
+  fault = document.querySelector("[autofocus]") || fault;
+  fault?.removeAttribute("autofocus");
 }
-document.addEventListener("htmx:afterSettle", (event) => toFault(event.detail.elt, sent && sent.pressed !== pressed));
-toFault(document);
+function toFault() {
+  if (fault && !busy()) {
+    fault.focus();
+    fault.select?.();
+  }
+  fault = null;
+}
+document.addEventListener("htmx:afterSwap", findFault);
+document.addEventListener("htmx:afterSettle", toFault);
+findFault();
+toFault();
 
 // What the server refused is told until the next thing is tried.
 let refused = false;

@@ -40,6 +40,7 @@ const Parameters, Constraints, Recorded = "parameters", "constraints", "recorded
 // FormLine is a line of a form.
 type FormLine struct {
 	List       string // that it is a line of
+	Number     int    // by which its fields are named
 	Kind, Name string
 	Class      string   // of what is said of it where it cannot be changed
 	Fixed      []string // fields that cannot be changed
@@ -64,4 +65,4 @@ type SettingGroup struct {
 	Inputs  []Input
 }
 
-func (l FormLine) at(row int) string { return l.List + "." + strconv.Itoa(row) }
+func (l FormLine) id() string { return l.List + "." + strconv.Itoa(l.Number) }

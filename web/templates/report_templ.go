@@ -81,7 +81,7 @@ summary { font-weight: 600; margin: 16px 0 8px; }
   a { color: inherit; }
 }
 @media screen and (max-width: 720px) {
-  .ledger li { display: block; }
+  .ledger li { display: block; padding-bottom: 8px; }
   .ledger li > * { white-space: normal; overflow-wrap: anywhere; min-width: 0; }
   dl { grid-template-columns: minmax(0, 2fr) minmax(0, 5fr); gap: 4px 16px; overflow-wrap: anywhere; }
 }

@@ -80,11 +80,11 @@ type Later struct {
 // Status is the strip on top.
 type Status struct {
 	Study        StudyHead
-	Trial        string // "trial 23 of 60"
-	Waiting      string // "4 waiting"
-	Oldest       Stamp  // of the waiting ones
-	Feasible     string // "14 of 19 within every limit"
-	Refitting    bool
+	Trial        string   // "trial 23 of 60"
+	Waiting      string   // "4 waiting"
+	Oldest       Stamp    // of the waiting ones
+	Feasible     string   // "14 of 19 within every limit"
+	Fitting      string   // "model is refitted with the next ask"
 	Notes        []string // what a reader has to know of the figures
 	Found        []Finding
 	Doubtful     []Doubtful

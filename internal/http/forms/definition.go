@@ -21,7 +21,7 @@ const algorithmField, presetField, kernelField = "algorithm.name", "algorithm.pr
 
 // Selects of the form of a study.
 var (
-	types      = []templates.Option{{Value: "real", Label: "real number"}, {Value: "integer", Label: "whole number"}, {Value: "categorical", Label: "choice"}, {Value: "remainder", Label: "what the others leave"}}
+	types      = []templates.Option{{Value: "real", Label: "real number"}, {Value: "integer", Label: "whole number"}, {Value: "categorical", Label: "choice"}, {Value: "remainder", Label: "what is left"}}
 	scales     = []templates.Option{{Value: design.ScaleLinear, Label: "linear"}, {Value: design.ScaleLog, Label: "logarithmic"}}
 	directions = []templates.Option{{Value: "maximize", Label: "as high as possible"}, {Value: "minimize", Label: "as low as possible"}}
 	operators  = []templates.Option{{Value: "<=", Label: "≤ at most"}, {Value: ">=", Label: "≥ at least"}}
@@ -35,7 +35,8 @@ var (
 // changes to one that is there.
 type table struct {
 	d       *design.Definition
-	values  url.Values // what was typed, on which some choices depend
+	values  url.Values       // what was typed, on which some choices depend
+	lines   map[string][]int // the numbers of its lines, list by list; nil where none is missing
 	changes bool
 	reason  *string // for changes
 }
@@ -89,15 +90,34 @@ func (b table) form() studyForm {
 		form.reason = Reason("Everybody can read it in the ledger.", b.reason)
 	}
 	for i := range d.Parameters {
-		form.parameters = append(form.parameters, b.parameter(i, &d.Parameters[i]))
+		form.parameters = append(form.parameters, b.line(parameters, i, func(n int) Fields { return b.parameter(n, &d.Parameters[i]) }))
 	}
 	for i := range d.Constraints {
-		form.constraints = append(form.constraints, b.constraint(indexed(constraints, i), &d.Constraints[i]))
+		form.constraints = append(form.constraints, b.line(constraints, i, func(n int) Fields { return b.constraint(indexed(constraints, n), &d.Constraints[i]) }))
 	}
 	for i := range d.RecordedMetrics {
-		form.recorded = append(form.recorded, b.recorded(indexed(recorded, i), &d.RecordedMetrics[i]))
+		form.recorded = append(form.recorded, b.line(recorded, i, func(n int) Fields { return b.recorded(indexed(recorded, n), &d.RecordedMetrics[i]) }))
 	}
 	return form
+}
+
+// number is that of the line which says what the definition has at place i of a list.
+func (b table) number(list string, i int) int {
+	if b.lines == nil {
+		return i
+	}
+	return b.lines[list][i]
+}
+
+// line are the fields of that line: named by its number, and about place i.
+func (b table) line(list string, i int, fieldsOf func(number int) Fields) Fields {
+	number := b.number(list, i)
+	fields := fieldsOf(number)
+	for k := range fields {
+		f := &fields[k]
+		f.path, f.whole = strings.Replace(f.path, indexed(list, number), indexed(list, i), 1), strings.Replace(f.whole, indexed(list, number), indexed(list, i), 1)
+	}
+	return fields
 }
 
 func (b table) objective() Fields {
@@ -212,7 +232,7 @@ func (b table) algorithm() Fields {
 	}
 	horizon := templates.Input{Label: "Trials planned", Help: "horizon T; going past it is allowed", Kind: "number", Placeholder: "100"}
 	return Fields{
-		choice(algorithmField, templates.Input{Label: "Algorithm", Options: algorithms, Refreshes: true}, &a.Name).of("algorithm"),
+		choice(algorithmField, templates.Input{Label: "Algorithm", Class: "double", Options: algorithms, Refreshes: true}, &a.Name).of("algorithm"),
 		at("algorithm.horizon", horizon, func() string { return words.Either(a.Horizon > 0, strconv.Itoa(a.Horizon), "") }, func(t *Typed, name string) { a.Horizon = t.Whole(name, 0) }),
 		choice(presetField, templates.Input{Label: "Defaults", Options: presets}, &a.Preset),
 	}
@@ -286,40 +306,42 @@ func Reason(help string, into *string) Field {
 	})
 }
 
-// NewStudy reads the form of a new study.
+// NewStudy reads the form of a new study. Blank lines are not read, and stay.
 func (t *Typed) NewStudy() (design.Definition, Fields) {
-	dropBlank(t.Values)
-	return t.definition()
+	candidates := t.combinations()
+	lines := numbered(t.Values, rows.filled)
+	if len(lines[parameters]) == 0 {
+		t.Fault(t.blankLine(parameters)+".name", "name at least one thing that you can set")
+	}
+	return t.definition(candidates, lines)
 }
 
-func (t *Typed) definition() (design.Definition, Fields) {
-	combinations := t.combinations()
-	empty := len(rowsOf(t.Values, parameters)) == 0
-	if empty {
-		setRows(t.Values, parameters, []row{newRow[parameters]})
+// blankLine is the first line of a list that has blank ones alone, or a new one.
+func (t *Typed) blankLine(list string) string {
+	lines := rowsOf(t.Values, list)
+	if len(lines) == 0 {
+		lines.add(newRow[list])
+		setRows(t.Values, list, lines)
 	}
-	d := shaped(t.Values)
-	d.Candidates = combinations
-	b := table{d: &d, values: t.Values}
-	if empty {
-		t.Fault(b.form().parameters[0][0].Name, "name at least one thing that you can set")
-	}
-	fields := t.fill(b)
-	if empty { // of a line that is only drawn nothing is missing
-		d.Parameters = nil
-	}
-	return d, fields
+	return fmt.Sprintf("%s.%d", list, lines.numbers()[0])
 }
 
-// shaped is a definition with as many lines as the form has, of the types that they say.
-func shaped(values url.Values) (d design.Definition) {
-	for _, line := range rowsOf(values, parameters) {
-		d.Parameters = append(d.Parameters, design.Parameter{Type: design.ParameterType(strings.TrimSpace(line["type"]))})
+func (t *Typed) definition(candidates []design.Settings, lines map[string][]int) (design.Definition, Fields) {
+	d := shaped(t.Values, lines)
+	d.Candidates = candidates
+	return d, t.fill(table{d: &d, values: t.Values, lines: lines})
+}
+
+// shaped is a definition with these lines of the form, of the types that they say.
+func shaped(values url.Values, lines map[string][]int) (d design.Definition) {
+	for _, n := range lines[parameters] {
+		kind := values.Get(fmt.Sprintf("%s.%d.type", parameters, n))
+		d.Parameters = append(d.Parameters, design.Parameter{Type: design.ParameterType(strings.TrimSpace(kind))})
 	}
-	for range rowsOf(values, constraints) {
+	for range lines[constraints] {
 		d.Constraints = append(d.Constraints, design.Constraint{})
 	}
-	for range rowsOf(values, recorded) {
+	for range lines[recorded] {
 		d.RecordedMetrics = append(d.RecordedMetrics, design.RecordedMetric{})
 	}
 	return d
@@ -377,8 +399,8 @@ func (b table) showing() url.Values {
 // Blank is what the form of a new study begins with.
 func Blank() url.Values {
 	values := Showing(design.Definition{Objective: design.Objective{Direction: "maximize"}})
-	setRows(values, parameters, []row{newRow[parameters], newRow[parameters]})
-	setRows(values, constraints, []row{newRow[constraints]})
+	setRows(values, parameters, rows{0: newRow[parameters], 1: newRow[parameters]})
+	setRows(values, constraints, rows{0: newRow[constraints]})
 	return values
 }
 
@@ -392,17 +414,18 @@ func (t *Typed) combinations() []design.Settings {
 	if pasted == nil {
 		return nil
 	}
-	rows := rowsOf(t.Values, parameters)
+	lines := rowsOf(t.Values, parameters)
 	for i, name := range pasted.names {
-		at := slices.IndexFunc(rows, func(r row) bool { return strings.EqualFold(strings.TrimSpace(r["name"]), name) })
-		if at < 0 {
-			rows = append(rows, row{"name": name, "unit": pasted.units[i]})
-			at = len(rows) - 1
+		line := lines.named(name)
+		if line == nil {
+			line = row{"name": name, "unit": pasted.units[i]}
+			lines.add(line)
 		}
-		pasted.names[i] = strings.TrimSpace(rows[at]["name"])
-		pasted.fill(rows[at], i)
+		pasted.names[i] = strings.TrimSpace(line["name"])
+		pasted.fill(line, i)
 	}
-	setRows(t.Values, parameters, rows)
+	maps.DeleteFunc(lines, func(_ int, line row) bool { return line.blank() })
+	setRows(t.Values, parameters, lines)
 	return pasted.candidates()
 }
 

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
@@ -63,7 +64,7 @@ func TestFaultsFindTheirFields(t *testing.T) {
 	t.Parallel()
 	values := Showing(rich())
 	values.Set("algorithm.name", "ckb-ucb")
-	_, fields := Of(values, design.PointDecimal).definition()
+	_, fields := Of(values, design.PointDecimal).NewStudy()
 	for location, want := range map[string]string{
 		"name":                               "name",
 		"parameters[1].high":                 "parameters.1.high",
@@ -91,6 +92,7 @@ func TestFaultsFindTheirFields(t *testing.T) {
 	}
 }
 
+// TestLinesComeAndGo: a line keeps its number while others come and go.
 func TestLinesComeAndGo(t *testing.T) {
 	t.Parallel()
 	form := Of(url.Values{"name": {"x"}}, design.PointDecimal)
@@ -98,21 +100,31 @@ func TestLinesComeAndGo(t *testing.T) {
 		form.Values.Set("do", do)
 		return form.Rearrange()
 	}
-	setRows(form.Values, parameters, []row{{"name": "a", "type": "real"}, {"type": "real"}, {"name": "c", "type": "real"}})
-	if !press("remove-parameters.0") || form.Values.Get("parameters.1.name") != "c" {
-		t.Errorf("removing the first line left %v", form.Values)
+	lines := func(list string) []int { return rowsOf(form.Values, list).numbers() }
+	setRows(form.Values, parameters, rows{0: {"name": "a", "type": "real"}, 1: {"type": "real"}, 2: {"name": "c", "type": "real"}})
+	for range 2 { // pressed twice
+		if !press("remove-parameters.0") || !slices.Equal(lines(parameters), []int{1, 2}) || form.Values.Get("parameters.2.name") != "c" {
+			t.Errorf("removing the first line left %v", form.Values)
+		}
+	}
+	if !press("add-parameters") || !slices.Equal(lines(parameters), []int{1, 2, 3}) {
+		t.Errorf("adding a parameter left %v", form.Values)
 	}
 	if !press("add-constraints") || form.Values.Get("constraints.0.op") != "<=" {
 		t.Errorf("adding a limit left %v", form.Values)
 	}
-	dropBlank(form.Values)
-	if rows := rowsOf(form.Values, parameters); len(rows) != 1 || rows[0]["name"] != "c" {
-		t.Errorf("without blank lines there are %v", rows)
+	form.Values.Set("objective.metric", "y")
+	d, fields := form.NewStudy()
+	if len(d.Parameters) != 1 || d.Parameters[0].Name != "c" || len(d.Constraints) != 0 {
+		t.Errorf("with blank lines it reads %v and %v", d.Parameters, d.Constraints)
 	}
-	if len(rowsOf(form.Values, constraints)) != 0 {
-		t.Error("the blank limit stayed")
+	if got := fields.NameOf("parameters[0].low"); got != "parameters.2.low" {
+		t.Errorf("a fault of the only parameter is shown at %q", got)
 	}
-	for _, do := range []string{"", "save", "remove-parameters.7", "remove-nothing.0", "remove-parameters.-1", "add-nothing", "log-parameters.7"} {
+	if !slices.Equal(lines(parameters), []int{1, 2, 3}) {
+		t.Errorf("blank lines went: %v", form.Values)
+	}
+	for _, do := range []string{"", "save", "remove-nothing.0", "remove-parameters.", "add-nothing", "log-parameters.7"} {
 		if press(do) {
 			t.Errorf("%q rearranged lines", do)
 		}
@@ -224,7 +236,7 @@ func TestAFormReadsWhatItShows(t *testing.T) {
 	t.Parallel()
 	want := rich()
 	form := Of(Showing(want), design.PointDecimal)
-	got, _ := form.definition()
+	got, _ := form.NewStudy()
 	if want.Seed = got.Seed; !form.OK() {
 		t.Fatalf("%v", form.faults)
 	}

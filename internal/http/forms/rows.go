@@ -1,6 +1,7 @@
 package forms
 
 import (
+	"maps"
 	"net/url"
 	"slices"
 	"strconv"
@@ -12,6 +13,10 @@ import (
 
 // row is one line of a list, by field.
 type row map[string]string
+
+// rows are the lines of a list by their numbers. A line keeps its number as long as the form is
+// open, so that what is typed while an answer is on its way finds its line again.
+type rows map[int]row
 
 // The lists of the form of a study.
 const parameters, constraints, recorded = templates.Parameters, templates.Constraints, templates.Recorded
@@ -35,43 +40,72 @@ func (r row) blank() bool {
 // counted, and drawn again.
 const mostRows = 100
 
-// rowsOf reads the lines of a list in order.
-func rowsOf(values url.Values, list string) []row {
-	rows := make([]row, mostRows)
+// rowsOf reads the lines of a list.
+func rowsOf(values url.Values, list string) rows {
+	lines := rows{}
 	for name := range values {
 		inList, _ := strings.CutPrefix(name, list+".")
 		at, field, _ := strings.Cut(inList, ".")
-		if i, err := strconv.Atoi(at); err == nil && 0 <= i && i < mostRows && at == strconv.Itoa(i) && field != "" {
-			if rows[i] == nil {
-				rows[i] = row{}
+		if n, err := strconv.Atoi(at); err == nil && n >= 0 && at == strconv.Itoa(n) && field != "" {
+			if lines[n] == nil {
+				lines[n] = row{}
 			}
-			rows[i][field] = values.Get(name)
+			lines[n][field] = values.Get(name)
 		}
 	}
-	if end := slices.IndexFunc(rows, func(r row) bool { return r == nil }); end >= 0 {
-		rows = rows[:end]
+	return lines
+}
+
+// numbers are those of the lines, in order.
+func (lines rows) numbers() []int {
+	sorted := slices.Sorted(maps.Keys(lines))
+	return sorted[:min(len(sorted), mostRows)]
+}
+
+// filled are those of the lines that are not blank.
+func (lines rows) filled() []int {
+	return slices.DeleteFunc(lines.numbers(), func(n int) bool { return lines[n].blank() })
+}
+
+// numbered are such numbers of the lines of every list.
+func numbered(values url.Values, which func(rows) []int) map[string][]int {
+	numbers := map[string][]int{}
+	for list := range newRow {
+		numbers[list] = which(rowsOf(values, list))
 	}
-	return rows
+	return numbers
+}
+
+// named is the first line of that name, nil where there is none.
+func (lines rows) named(name string) row {
+	for _, n := range lines.numbers() {
+		if strings.EqualFold(strings.TrimSpace(lines[n]["name"]), name) {
+			return lines[n]
+		}
+	}
+	return nil
+}
+
+// add puts a line behind the others.
+func (lines rows) add(r row) {
+	next := 0
+	for n := range lines {
+		next = max(next, n+1)
+	}
+	lines[next] = r
 }
 
 // setRows replaces the lines of a list.
-func setRows(values url.Values, list string, rows []row) {
+func setRows(values url.Values, list string, lines rows) {
 	for name := range values {
 		if strings.HasPrefix(name, list+".") {
 			values.Del(name)
 		}
 	}
-	for i, r := range rows {
+	for n, r := range lines {
 		for field, text := range r {
-			values.Set(list+"."+strconv.Itoa(i)+"."+field, text)
+			values.Set(list+"."+strconv.Itoa(n)+"."+field, text)
 		}
-	}
-}
-
-// dropBlank takes blank lines out, so that faults are counted as people see the lines.
-func dropBlank(values url.Values) {
-	for list := range newRow {
-		setRows(values, list, slices.DeleteFunc(rowsOf(values, list), row.blank))
 	}
 }
 
@@ -80,15 +114,18 @@ func dropBlank(values url.Values) {
 func (t *Typed) Rearrange() bool {
 	what, at, _ := strings.Cut(t.Pressed(), ".")
 	doing, list, _ := strings.Cut(what, "-")
-	rows := rowsOf(t.Values, list)
-	switch i, err := strconv.Atoi(at); {
-	case doing == "add" && newRow[list] != nil:
-		setRows(t.Values, list, append(rows, newRow[list]))
-	case doing == "remove" && err == nil && 0 <= i && i < len(rows):
-		setRows(t.Values, list, slices.Delete(rows, i, i+1))
+	lines := rowsOf(t.Values, list)
+	switch n, err := strconv.Atoi(at); {
+	case newRow[list] == nil:
+		return t.Redraws()
+	case doing == "add":
+		lines.add(newRow[list])
+	case doing == "remove" && err == nil: // perhaps by a second press
+		delete(lines, n)
 	default:
 		return t.Redraws()
 	}
+	setRows(t.Values, list, lines)
 	return true
 }
 

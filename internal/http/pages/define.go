@@ -2,7 +2,6 @@ package pages
 
 import (
 	"net/http"
-	"net/url"
 
 	"headroom/internal/http/forms"
 	"headroom/internal/study"
@@ -66,7 +65,7 @@ func (s *Site) MakeStudy(w http.ResponseWriter, r *http.Request, form *forms.Typ
 	return submission{
 		do: func(cmd study.Command) error {
 			after, err := s.Studies.Create(r.Context(), cmd, d)
-			made = madeAt(after, err, "?done=made&saved="+url.QueryEscape(forms.Draft(form.Values)))
+			made = madeAt(after, err, form.Saved("?done=made"))
 			return err
 		},
 		done:   func() error { return GoTo(w, r, made) },

@@ -98,7 +98,7 @@ func TestFormSentTwiceWorksOnce(t *testing.T) {
 		form url.Values
 		to   string
 	}{
-		study + "/edit":               {url.Values{"name": {"Renamed"}, "state": {"open"}}, study + "?done=edited"},
+		study + "/edit":               {url.Values{"name": {"Renamed"}, "state": {"open"}}, study + "?done=edited&saved="},
 		study + "/own":                {url.Values{"used.0": {"30,5"}, "used.1": {"B"}}, study + "?done=own&saved="},
 		study + "/ask":                {url.Values{"count": {"1"}}, study + "?done=asked#next"},
 		study + "/trials/1/tell":      {url.Values{"metric.0": {"71,2"}}, study + "?done=saved&saved="},
@@ -149,7 +149,7 @@ func TestPartsAreAnsweredInPlace(t *testing.T) {
 	if asked.Header.Get("HX-Trigger") != `{"changed": {"seen": 4}}` || strings.Contains(string(asked.Body), "<html") {
 		t.Errorf("asked: %v", asked.Header)
 	}
-	sitetest.Same(t, "sent to", post(s, study+"/edit", url.Values{"name": {"Other"}, "state": {"open"}}, inPlace...).Want(204).Header.Get("HX-Redirect"), study+"?done=edited")
+	sitetest.Same(t, "sent to", post(s, study+"/edit", url.Values{"name": {"Other"}, "state": {"open"}}, inPlace...).Want(204).Header.Get("HX-Redirect"), study+"?done=edited&saved=")
 }
 
 // TestRowsBeyondTheBoundsAreAskedBack: a table may tell of a trial that ran where none may be

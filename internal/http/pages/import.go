@@ -121,6 +121,7 @@ func fileFaults(err error) []templates.FileFault {
 			}
 			shown.What = strings.TrimPrefix(shown.What, "line "+at[1]+", column "+at[2]+": ")
 		}
+		shown.What = strings.Replace(shown.What, study.LeavesOut, "the box below leaves such columns out", 1)
 		if text, ok := fault.Value.(string); ok {
 			shown.Value = text
 		}

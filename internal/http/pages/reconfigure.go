@@ -26,6 +26,7 @@ func (s *Site) ReconfigurePage(w http.ResponseWriter, r *http.Request, v view.Fa
 		offered, reason = offerLog(&d, v.Snap, name)
 	}
 	values := forms.ShowingChanges(d, reason)
+	forms.KeepWith(values, v.Snap.ID+"/changes", "")
 	values.Set("key", newKey(r))
 	return showReconfigure(w, r, http.StatusOK, v, templates.DefinePage{Form: templates.Form{Values: values}, Offered: offered})
 }
@@ -85,7 +86,7 @@ func (s *Site) Reconfigure(w http.ResponseWriter, r *http.Request, v view.Facts,
 			_, err := s.Studies.Reconfigure(r.Context(), cmd, v.Snap.ID, change)
 			return err
 		},
-		to:     "/studies/" + v.Snap.ID + "?done=changed",
+		to:     form.Saved("/studies/" + v.Snap.ID + "?done=changed"),
 		fields: fields,
 		again:  func(form templates.Form) error { return again(http.StatusUnprocessableEntity, form) },
 	}
@@ -103,6 +104,7 @@ func (s *Site) Reconfigure(w http.ResponseWriter, r *http.Request, v view.Facts,
 // EditPage changes what does not touch the algorithm.
 func (s *Site) EditPage(w http.ResponseWriter, r *http.Request, v view.Facts) error {
 	values := editing(v.Snap).fields().Show()
+	forms.KeepWith(values, v.Snap.ID+"/edit", "")
 	values.Set("key", newKey(r))
 	return showEdit(w, r, http.StatusOK, v, templates.Form{Values: values})
 }
@@ -129,7 +131,7 @@ func (s *Site) Edit(w http.ResponseWriter, r *http.Request, v view.Facts, form *
 	now, typed := editing(v.Snap), &edited{}
 	typed.fields().Read(form)
 	asked := submission{
-		to:     "/studies/" + v.Snap.ID + "?done=edited",
+		to:     form.Saved("/studies/" + v.Snap.ID + "?done=edited"),
 		fields: typed.fields(),
 		again:  func(form templates.Form) error { return showEdit(w, r, http.StatusUnprocessableEntity, v, form) },
 	}

@@ -114,6 +114,7 @@ func (s *Site) PrintSheet(w http.ResponseWriter, r *http.Request, v view.Facts, 
 // CorrectPage is the form in which a trial is corrected, filled in with what is kept.
 func (s *Site) CorrectPage(w http.ResponseWriter, r *http.Request, v view.Facts, trial *ledger.Trial) error {
 	values := forms.OfTrial(v.Snap, trial).Kept()
+	forms.KeepWith(values, fmt.Sprintf("%s/%d/correction", v.Snap.ID, trial.Number), fmt.Sprint(trial.Parameters))
 	values.Set("key", newKey(r))
 	return showCorrect(w, r, http.StatusOK, v, trial, templates.Form{Values: values}, nil)
 }
@@ -143,7 +144,7 @@ func (s *Site) Correct(w http.ResponseWriter, r *http.Request, v view.Facts, tri
 			_, err := s.Studies.Correct(r.Context(), cmd, v.Snap.ID, correction)
 			return err
 		},
-		to:     view.TrialURL(v.Snap.ID, trial.Number) + "?done=corrected",
+		to:     form.Saved(view.TrialURL(v.Snap.ID, trial.Number) + "?done=corrected"),
 		fields: fields,
 		again: func(form templates.Form) error {
 			return showCorrect(w, r, http.StatusUnprocessableEntity, v, trial, form, nil)

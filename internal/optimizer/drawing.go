@@ -484,8 +484,11 @@ func without(list, others []int) []int {
 	return slices.DeleteFunc(slices.Clone(list), func(i int) bool { return gone[i] })
 }
 
-// pick are the values with these indices.
+// pick are the values with these indices, nil of nil.
 func pick[T any](from []T, indices []int) []T {
+	if from == nil {
+		return nil
+	}
 	values := make([]T, len(indices))
 	for i, n := range indices {
 		values[i] = from[n]

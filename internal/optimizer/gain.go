@@ -246,18 +246,18 @@ func (s *shown) mostPromising(ctx context.Context, at []Place, rounds []int, kno
 	var scores []search.Score // of the first in that order
 	for len(scores) < len(at) {
 		some := order[len(scores):min(len(scores)+step, len(at))]
-		estimates, err := s.estimatesOf(ctx, of(at, some), of(rounds, some), known)
+		estimates, err := s.estimatesOf(ctx, pick(at, some), pick(rounds, some), known)
 		if err != nil {
 			return nil, err
 		}
-		scores = append(scores, s.promises(estimates, of(chances, some))...)
+		scores = append(scores, s.promises(estimates, pick(chances, some))...)
 		if n := len(scores); n < len(at) && scores[byPromise(scores)[most-1]].Above(bounds[order[n]]) {
 			break
 		}
 	}
-	best := of(order, byPromise(scores)[:most])
+	best := pick(order, byPromise(scores)[:most])
 	slices.Sort(best)
-	return of(at, best), nil
+	return pick(at, best), nil
 }
 
 // estimatesOf is estimate, of places that rounds played by what is known of those.
@@ -331,16 +331,4 @@ func indices(n int) []int {
 		list[i] = i
 	}
 	return list
-}
-
-// of are the elements of a list, nil of nil, with some indices.
-func of[T any](list []T, some []int) []T {
-	if list == nil {
-		return nil
-	}
-	out := make([]T, len(some))
-	for n, i := range some {
-		out[n] = list[i]
-	}
-	return out
 }

@@ -252,8 +252,8 @@ func TestBoundsLeaveOutNothingThatPromises(t *testing.T) {
 	all := s.promises(sure(s.estimate(background, at, nil)), slices.Repeat([]float64{1}, len(at)))
 	want := byPromise(all)[:promisingPlaces]
 	slices.Sort(want)
-	if got := sure(s.mostPromising(background, at, nil, Known{}, nil, promisingPlaces)); !cmp.Equal(got, of(at, want)) {
-		t.Errorf("%v, want %v", got, of(at, want))
+	if got := sure(s.mostPromising(background, at, nil, Known{}, nil, promisingPlaces)); !cmp.Equal(got, pick(at, want)) {
+		t.Errorf("%v, want %v", got, pick(at, want))
 	}
 }
 

@@ -91,17 +91,18 @@ func (s *task) readBeyond(n int) bool {
 // would differ from the first: the noise of some metric is given, or came with a reading, or two
 // readings of the same settings differed.
 func (s *task) readingsVary() bool {
-	s.varies.Do(func() { s.vary = s.readingsDiffer() })
+	s.varies.Do(func() { s.vary = s.history.differ(s.cfg) })
 	return s.vary
 }
 
-func (s *task) readingsDiffer() bool {
-	for i, m := range s.cfg.Metrics {
-		if !s.cfg.Fit || !m.FreeNoise {
+// differ is what readingsVary finds out.
+func (h *History) differ(cfg *Config) bool {
+	for i, m := range cfg.Metrics {
+		if !cfg.Fit || !m.FreeNoise {
 			return true
 		}
 		first := map[string]float64{}
-		for _, r := range s.history.Rounds {
+		for _, r := range h.Rounds {
 			reading := r.Readings[i]
 			if r.Excluded || !reading.Told {
 				continue

@@ -306,11 +306,7 @@ func (s *screening) after(ctx context.Context, of []int, rows int) (*policy.Inpu
 		if err != nil {
 			return nil, err
 		}
-		var own []int
-		if s.own[i] != nil {
-			own = pick(s.own[i], of)
-		}
-		variances, err := left.VariancesAfter(ctx, rows, points, own)
+		variances, err := left.VariancesAfter(ctx, rows, points, pick(s.own[i], of))
 		if err != nil {
 			return nil, err
 		}

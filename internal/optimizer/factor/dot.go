@@ -25,12 +25,6 @@ func (s *partial) total() float64 { return (s[0] + s[1]) + (s[2] + s[3]) }
 //
 //go:norace
 func Dot(a, b []float64) float64 {
-	s := inLanes(a, b)
-	return s.total()
-}
-
-// inLanes is the sum of Dot before its lanes are added up.
-func inLanes(a, b []float64) partial {
 	b = b[:len(a)]
 	var s [1]partial
 	whole := len(a) &^ (lanes - 1)
@@ -40,7 +34,7 @@ func inLanes(a, b []float64) partial {
 	for i := whole; i < len(a); i++ {
 		s[0][i-whole] = math.FMA(a[i], b[i], s[0][i-whole])
 	}
-	return s[0]
+	return s[0].total()
 }
 
 // Axpy adds alpha·x to y, y_i ← alpha x_i + y_i with one rounding each; y must be at least as long

@@ -26,11 +26,6 @@ func (c *Cholesky) SolveLowerFrom(dst, b []float64, from int) {
 // to the same bits as SolveLower. It reaches checkpoints on the way; on an error, that of ctx, B is
 // useless.
 func (c *Cholesky) SolveLowerMany(ctx context.Context, B [][]float64) error {
-	return c.SolveLowerManyFrom(ctx, B, 0)
-}
-
-// SolveLowerManyFrom is SolveLowerMany where every b already holds the first from entries of its v.
-func (c *Cholesky) SolveLowerManyFrom(ctx context.Context, B [][]float64, from int) error {
 	work := checkpoint.NewMeter(ctx)
 	for len(B) > 0 {
 		panel := B[:min(panelRows, len(B))]
@@ -39,7 +34,7 @@ func (c *Cholesky) SolveLowerManyFrom(ctx context.Context, B [][]float64, from i
 		for _, b := range panel {
 			shortest = min(shortest, len(b))
 		}
-		if err := c.solvePanelFrom(work, panel, from, shortest); err != nil {
+		if err := c.solvePanelFrom(work, panel, 0, shortest); err != nil {
 			return err
 		}
 		for _, b := range panel {

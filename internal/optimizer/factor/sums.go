@@ -21,29 +21,13 @@ func NewSums(M int) *Sums {
 	return s
 }
 
-// Begin makes Σ_s a_s b_s over the length of a what sum i has of the terms so far, or, before any
-// was added to the others, of the first terms: it takes part in those to come.
-func (s *Sums) Begin(i int, a, b []float64) {
-	for l, sum := range inLanes(a, b) {
-		s.lanes[l][i] = sum
-	}
-}
-
-// Append adds a sum at the end, which begins with Σ_s a_s b_s over the terms so far.
-func (s *Sums) Append(a, b []float64) {
-	for l := range s.lanes {
-		s.lanes[l] = append(s.lanes[l], 0)
-	}
-	s.Begin(len(s.lanes[0])-1, a[:s.terms], b)
-}
-
-// Add adds a·x[i] to every sum i, or to the first sums where x is shorter.
+// Add adds a·x[i] to every sum i.
 func (s *Sums) Add(a float64, x []float64) {
 	Axpy(a, x, s.lanes[s.terms%lanes])
 	s.terms++
 }
 
-// AddSquares adds x[i]² to every sum i, or to the first sums where x is shorter.
+// AddSquares adds x[i]² to every sum i.
 func (s *Sums) AddSquares(x []float64) {
 	y := s.lanes[s.terms%lanes][:len(x)]
 	for i, v := range x {

@@ -19,13 +19,16 @@ type source struct {
 	waiting []int // pending rounds
 }
 
-// among is at which of some places, by their rounds, its rows stand.
-func (src *source) among(place func(round int) int) []int {
-	of := make([]int, len(src.rounds))
-	for row, round := range src.rounds {
-		of[row] = place(round)
+// rowsAt are the first of its rows at each of so many places, −1 for none; at is the place of a
+// round, or negative.
+func (src *source) rowsAt(places int, at func(round int) int) []int {
+	rows := slices.Repeat([]int{-1}, places)
+	for row, round := range slices.Backward(src.rounds) {
+		if i := at(round); i >= 0 {
+			rows[i] = row
+		}
 	}
-	return of
+	return rows
 }
 
 // readings are the rounds seen, of the regression, in the algorithm's window.

@@ -106,16 +106,13 @@ func (v *view) meansOf(ctx context.Context, rounds []int) ([]policy.Estimate, er
 		at[i] = v.placeOf(round)
 	}
 	out, err := v.means(at, v.costsOf(rounds), func(src *source, points posterior.Points) ([][]float64, error) {
-		rows, ok := src.Posterior.(*posterior.Rows)
-		if !ok {
-			return src.Means(ctx, points)
-		}
-		return rows.MeansOf(ctx, points, src.among(func(round int) int {
+		points.Rows = src.rowsAt(len(at), func(round int) int {
 			if i, found := slices.BinarySearch(rounds, round); found {
 				return i
 			}
 			return -1
-		}))
+		})
+		return src.Means(ctx, points)
 	})
 	if err != nil {
 		return nil, err

@@ -287,7 +287,7 @@ func (s *shown) boundEstimates(ctx context.Context, at []Place, known Known) ([]
 		if err != nil {
 			return nil, err
 		}
-		variances, err := rows.VariancesAfter(ctx, rows.Data.Len()/boundingShare, s.points(src.kernel, at), nil)
+		variances, err := rows.VariancesAfter(ctx, rows.Data.Len()/boundingShare, s.points(src.kernel, at))
 		if err != nil {
 			return nil, err
 		}

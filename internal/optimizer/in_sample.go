@@ -5,7 +5,6 @@ import (
 
 	"headroom/internal/optimizer/cores"
 	"headroom/internal/optimizer/policy"
-	"headroom/internal/optimizer/posterior"
 )
 
 // inSample returns the posteriors shown, at the points of all rounds, per target. The error is that
@@ -22,7 +21,8 @@ func (s *shown) lookBack(ctx context.Context) ([]policy.Estimate, error) {
 	out, points := s.givenEstimates(at, nil), s.seen(at)
 	err := s.eachSource(func(i int) error {
 		src := &s.sources[i]
-		p, err := src.predictRounds(ctx, points[i])
+		points[i].Rows = src.rowsAt(len(at), func(round int) int { return round - 1 })
+		p, err := src.Predict(ctx, points[i], nil)
 		if err == nil {
 			s.take(src, p, out)
 		}
@@ -35,15 +35,6 @@ func (s *shown) lookBack(ctx context.Context) ([]policy.Estimate, error) {
 		s.repeat(out, i, s.firstAt(i+1)-1)
 	}
 	return out, nil
-}
-
-// predictRounds is what a source predicts at the points of all rounds.
-func (src *source) predictRounds(ctx context.Context, at posterior.Points) (posterior.Prediction, error) {
-	rows, ok := src.Posterior.(*posterior.Rows)
-	if !ok || rows.Of == nil {
-		return src.Predict(ctx, at, nil)
-	}
-	return rows.PredictOf(ctx, at, src.among(func(round int) int { return round - 1 }))
 }
 
 // inSampleOf is estimate at the points of these rounds, to the same bits, by what is known of all.

@@ -25,7 +25,7 @@ type screening struct {
 	at        []Place
 	means     [][]float64 // posterior means, exact to rounding, by target
 	explained [][]float64 // by source: v(x)ᵀv(x*) for the incumbent x*, if there is one
-	own       [][]int     // by source: the row that stands at a place, −1 for none; nil with an incumbent
+	rows      [][]int     // by source: the row that stands at a place, −1 for none; nil with an incumbent
 	scores    map[int]search.Score
 	reason    string
 }
@@ -106,7 +106,7 @@ func (s *screening) leading(ctx context.Context, all []int) ([]int, error) {
 
 // screenMeans works out what is known of all places in O(n) each.
 func (s *screening) screenMeans(ctx context.Context) error {
-	s.means, s.explained, s.own = make([][]float64, len(s.targets)), make([][]float64, len(s.sources)), make([][]int, len(s.sources))
+	s.means, s.explained, s.rows = make([][]float64, len(s.targets)), make([][]float64, len(s.sources)), make([][]int, len(s.sources))
 	points, where := s.seen(s.at), s.whereRounds()
 	for i := range s.sources {
 		src := &s.sources[i]
@@ -114,20 +114,18 @@ func (s *screening) screenMeans(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		var of [][]float64
-		if where == nil {
-			of, s.explained[i], err = rows.MeansBeside(ctx, points[i], s.beside(i))
-		} else {
-			standing := src.among(where)
-			of, err = rows.MeansOf(ctx, points[i], standing)
-			s.own[i] = inverse(standing, len(s.at))
+		if where != nil {
+			s.rows[i] = src.rowsAt(len(s.at), where)
 		}
+		points[i].Rows = s.rows[i]
+		of, explained, err := rows.MeansBeside(ctx, points[i], s.beside(i))
 		if err != nil {
 			return err
 		}
 		for n, k := range src.targets {
 			s.means[k] = of[n]
 		}
+		s.explained[i] = explained
 	}
 	return nil
 }
@@ -148,17 +146,6 @@ func (s *screening) whereRounds() func(round int) int {
 		}
 		return -1
 	}
-}
-
-// inverse is, for each of so many places, the first row that stands there, −1 for none.
-func inverse(places []int, count int) []int {
-	rows := slices.Repeat([]int{-1}, count)
-	for row, place := range slices.Backward(places) {
-		if place >= 0 {
-			rows[place] = row
-		}
-	}
-	return rows
 }
 
 // prune keeps the places whose bound from the first rows of the factor reaches the best exact score
@@ -302,11 +289,12 @@ func (s *screening) after(ctx context.Context, of []int, rows int) (*policy.Inpu
 	for i := range s.sources {
 		src := &s.sources[i]
 		points := seen[i]
+		points.Rows = pick(s.rows[i], of)
 		left, err := src.Rows(ctx)
 		if err != nil {
 			return nil, err
 		}
-		variances, err := left.VariancesAfter(ctx, rows, points, pick(s.own[i], of))
+		variances, err := left.VariancesAfter(ctx, rows, points)
 		if err != nil {
 			return nil, err
 		}

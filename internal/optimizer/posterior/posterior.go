@@ -41,6 +41,9 @@ type Points struct {
 	// Listed: they are all of a list that is asked for again and again, the candidates or others,
 	// Inputs being the same each time.
 	Listed bool
+	// Rows are, where that is known, which of the rows of a factor stand at the points, −1 for
+	// none: what is believed there costs O(n²) for all of them together. It may differ by rounding.
+	Rows []int
 }
 
 // Prediction is what is made of some points: the functions' means, their latent variance, and the

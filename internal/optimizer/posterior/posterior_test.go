@@ -112,17 +112,18 @@ func TestWhatIsKeptChangesNothing(t *testing.T) {
 	both, all := bench(t)
 	rows := both["rows"].(*Rows)
 	once, own := Points{Inputs: all.Inputs}, Points{Inputs: rows.Data.Inputs().Prefix(rows.Data.Len())}
-	of := make([]int, rows.Data.Len())
-	for i := range of {
-		of[i] = i
+	unknown := own
+	own.Rows = make([]int, rows.Data.Len())
+	for i := range own.Rows {
+		own.Rows[i] = i
 		if i%3 == 0 {
-			of[i] = -1 - i
+			own.Rows[i] = -1
 		}
 	}
 	rounding := map[string]float64{"its own": 1e-12}
 	for name, pair := range map[string][2]func() (Prediction, error){
 		"a list":  {func() (Prediction, error) { return rows.Predict(t.Context(), all, nil) }, func() (Prediction, error) { return rows.Predict(t.Context(), once, nil) }},
-		"its own": {func() (Prediction, error) { return rows.PredictOf(t.Context(), own, of) }, func() (Prediction, error) { return rows.Predict(t.Context(), own, nil) }},
+		"its own": {func() (Prediction, error) { return rows.Predict(t.Context(), own, nil) }, func() (Prediction, error) { return rows.Predict(t.Context(), unknown, nil) }},
 	} {
 		for range 2 {
 			got, err := pair[0]()

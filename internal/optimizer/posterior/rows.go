@@ -45,12 +45,48 @@ func (r *Rows) Rows(context.Context) (*Rows, error) { return r, nil }
 
 // Predict predicts the functions at points.
 func (r *Rows) Predict(ctx context.Context, at Points, beside *Reference) (Prediction, error) {
+	if at.Rows != nil && beside == nil {
+		return r.predictOwn(ctx, at)
+	}
 	p, err := r.predict(ctx, at, r.Beside(beside))
 	if err == nil && beside != nil {
 		explained := p.Means[len(r.Z)]
 		p.Means, p.Together = p.Means[:len(r.Z)], r.Together(beside, at.Inputs, explained)
 	}
 	return p, err
+}
+
+// predictOwn is Predict where it is known which rows stand at points.
+func (r *Rows) predictOwn(ctx context.Context, at Points) (p Prediction, err error) {
+	if p.Means, err = r.Means(ctx, at); err != nil {
+		return p, err
+	}
+	own, err := r.ownVariances(ctx)
+	if err != nil {
+		return p, err
+	}
+	others, elsewhere := at.elsewhere()
+	there, err := r.predict(ctx, elsewhere, nil)
+	p.Variances = make([]float64, at.Inputs.Len())
+	put(p.Variances, others, there.Variances)
+	for i, row := range at.Rows {
+		if row >= 0 {
+			p.Variances[i] = own.Variance(row)
+		}
+	}
+	return p, err
+}
+
+// elsewhere are the points at which no row stands, and their indices.
+func (p Points) elsewhere() (indices []int, points Points) {
+	points.Inputs = kernel.NewInputs(p.Inputs.Coordinates())
+	for i, row := range p.Rows {
+		if row < 0 {
+			indices = append(indices, i)
+			points.Inputs.Append(p.Inputs.Row(i))
+		}
+	}
+	return indices, points
 }
 
 // predict takes means of zs, at all points of a list by what is kept of them.
@@ -75,20 +111,42 @@ func (r *Rows) Means(ctx context.Context, at Points) ([][]float64, error) {
 	if err != nil {
 		return nil, err
 	}
-	return means(ctx, r.Data.Prefix(r.Read), at.Inputs, weights)
+	if at.Rows == nil {
+		return means(ctx, r.Data.Prefix(r.Read), at.Inputs, weights)
+	}
+	own, err := r.ownMeans(ctx)
+	if err != nil {
+		return nil, err
+	}
+	others, elsewhere := at.elsewhere()
+	there, err := r.Means(ctx, elsewhere)
+	out := unpredicted(len(r.Z), at.Inputs.Len())
+	for n, mean := range there {
+		put(out.Means[n], others, mean)
+		for i, row := range at.Rows {
+			if row >= 0 {
+				out.Means[n][i] = own[n][row]
+			}
+		}
+	}
+	return out.Means, err
 }
 
 // MeansBeside are the means, and v(x)ᵀv(x*) for a reference x*, nil without one.
 func (r *Rows) MeansBeside(ctx context.Context, at Points, beside *Reference) (of [][]float64, explained []float64, err error) {
+	if beside == nil {
+		of, err = r.Means(ctx, at)
+		return of, nil, err
+	}
 	weights, err := r.Weights(ctx, beside)
 	if err != nil {
 		return nil, nil, err
 	}
 	of, err = means(ctx, r.Data, at.Inputs, weights)
-	if err == nil && beside != nil {
-		of, explained = of[:len(r.Z)], of[len(r.Z)]
+	if err != nil {
+		return nil, nil, err
 	}
-	return of, explained, err
+	return of[:len(r.Z)], of[len(r.Z)], nil
 }
 
 // Weights are gp.Data.Weights of what means are taken of beside a reference, or, for nil, without.
@@ -115,27 +173,23 @@ func (r *Rows) ownMeans(ctx context.Context) ([][]float64, error) {
 }
 
 // VariancesAfter are what the first rows alone leave of the variances at points, at least those of
-// all; at point n, where row own[n] stands, what its reading leaves. Negative ones stand nowhere, and
-// own may be nil for none.
-func (r *Rows) VariancesAfter(ctx context.Context, rows int, at Points, own []int) ([]float64, error) {
-	variances, others, elsewhere := make([]float64, at.Inputs.Len()), []int(nil), at.Inputs
-	if own != nil {
-		elsewhere = kernel.NewInputs(at.Inputs.Coordinates())
-	}
-	for n, row := range own {
-		if row >= 0 {
-			variances[n] = r.Data.OwnBound(row)
-			continue
-		}
-		others = append(others, n)
-		elsewhere.Append(at.Inputs.Row(n))
-	}
-	p, err := predictMany(ctx, r.Data.Prefix(min(rows, r.Data.Len())), elsewhere, nil)
-	if own == nil || err != nil {
+// all, and, where a row is known to stand, what its reading leaves.
+func (r *Rows) VariancesAfter(ctx context.Context, rows int, at Points) ([]float64, error) {
+	first := r.Data.Prefix(min(rows, r.Data.Len()))
+	if at.Rows == nil {
+		p, err := predictMany(ctx, first, at.Inputs, nil)
 		return p.Variances, err
 	}
+	others, elsewhere := at.elsewhere()
+	p, err := predictMany(ctx, first, elsewhere.Inputs, nil)
+	variances := make([]float64, at.Inputs.Len())
 	put(variances, others, p.Variances)
-	return variances, nil
+	for i, row := range at.Rows {
+		if row >= 0 {
+			variances[i] = r.Data.OwnBound(row)
+		}
+	}
+	return variances, err
 }
 
 // Played is what the factor's next row says, when its reading is that of the round.
@@ -147,70 +201,6 @@ func (r *Rows) Played(round int) (means []float64, variance float64) {
 		means = append(means, r.Of.Data.AheadMean(r.Read, z))
 	}
 	return means, r.Of.Data.AheadVariance(r.Read)
-}
-
-// apart are points, by their indices, of which some are a posterior's own, those of its rows, and
-// the others elsewhere.
-type apart struct {
-	own, rows, others []int
-	elsewhere         Points
-}
-
-// apart tells the points that are its own, row n standing at point of[n], from the others.
-func (r *Rows) apart(at Points, of []int) apart {
-	points, read := apart{elsewhere: Points{Inputs: kernel.NewInputs(at.Inputs.Coordinates())}}, make([]bool, at.Inputs.Len())
-	for row, i := range of {
-		if 0 <= i && i < len(read) {
-			points.own, points.rows, read[i] = append(points.own, i), append(points.rows, row), true
-		}
-	}
-	for i, there := range read {
-		if !there {
-			points.others = append(points.others, i)
-			points.elsewhere.Inputs.Append(at.Inputs.Row(i))
-		}
-	}
-	return points
-}
-
-// MeansOf are the means at points of which some are readings it conditions on: row n stands at
-// point of[n], or, where that is none of the points, elsewhere. At its own they cost O(n²) together.
-func (r *Rows) MeansOf(ctx context.Context, at Points, of []int) ([][]float64, error) {
-	points := r.apart(at, of)
-	own, err := r.ownMeans(ctx)
-	if err != nil {
-		return nil, err
-	}
-	elsewhere, err := r.Means(ctx, points.elsewhere)
-	if err != nil {
-		return nil, err
-	}
-	out := unpredicted(len(r.Z), at.Inputs.Len())
-	for n, means := range out.Means {
-		put(means, points.own, pick(own[n], points.rows))
-		put(means, points.others, elsewhere[n])
-	}
-	return out.Means, nil
-}
-
-// PredictOf predicts at points as MeansOf takes them. At its own, variances too cost O(n²) together
-// after a reading.
-func (r *Rows) PredictOf(ctx context.Context, at Points, of []int) (p Prediction, err error) {
-	points := r.apart(at, of)
-	if p.Means, err = r.MeansOf(ctx, at, of); err != nil {
-		return p, err
-	}
-	own, err := r.ownVariances(ctx)
-	if err != nil {
-		return p, err
-	}
-	elsewhere, err := r.predict(ctx, points.elsewhere, nil)
-	p.Variances = make([]float64, at.Inputs.Len())
-	for n, i := range points.own {
-		p.Variances[i] = own.Variance(points.rows[n])
-	}
-	put(p.Variances, points.others, elsewhere.Variances)
-	return p, err
 }
 
 // ownVariances are those at the points of the rows, by what is kept of the readings.

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"headroom/internal/optimizer"
+	"headroom/internal/optimizer/cores"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
 )
@@ -59,14 +60,16 @@ func (s *Models) HistoryOf(ctx context.Context, snap *ledger.Snapshot) ([]Histor
 	}
 	bounds := boundsOf(TheoremOf(snap, readout)) // as they stand now: what breaks a proof breaks it for every row
 	rows := make([]HistoryRow, len(snap.Trials))
-	for i := range snap.Trials {
-		rows[i] = historyRow(snap, i, trace[i])
-		rows[i].Violation = bounds.violations(snap, running[i])
-		if regret != nil {
-			rows[i].Regret = bounds.regret(regret[i])
+	return rows, cores.Stretches(len(rows), func(from, to int) error {
+		for i := from; i < to; i++ {
+			rows[i] = historyRow(snap, i, trace[i])
+			rows[i].Violation = bounds.violations(snap, running[i])
+			if regret != nil {
+				rows[i].Regret = bounds.regret(regret[i])
+			}
 		}
-	}
-	return rows, nil
+		return nil
+	})
 }
 
 func historyRow(snap *ledger.Snapshot, i int, trace optimizer.RoundTrace) HistoryRow {

@@ -8,26 +8,33 @@ import (
 	"slices"
 	"strconv"
 
+	"headroom/internal/optimizer/cores"
 	"headroom/internal/study/design"
 )
 
-// AppendHistory appends rows as encoding/json writes them. A long study's are some ten thousand
-// numbers under a dozen names, which are sorted and quoted here once, not in every row.
+// AppendHistory appends rows as encoding/json writes them, on all cores. A long study's are some ten
+// thousand numbers under a dozen names, which are sorted and quoted here once, not in every row.
 func AppendHistory(text []byte, rows []HistoryRow) ([]byte, error) {
-	w := rowWriter{text: text, quoted: map[string]string{}}
-	w.put("[")
-	for i := range rows {
-		if i > 0 {
-			w.put(",")
+	stretches := make([][]byte, len(rows)) // each under its first row
+	err := cores.Stretches(len(rows), func(from, to int) error {
+		w := rowWriter{quoted: map[string]string{}}
+		for i := from; i < to; i++ {
+			if i > 0 {
+				w.put(",")
+			}
+			w.row(&rows[i])
+			if i == from { // room for others a little longer
+				w.text = slices.Grow(w.text, (to-from)*len(w.text)*5/4)
+			}
 		}
-		before := len(w.text)
-		w.row(&rows[i])
-		if i == 0 { // room for others a little longer
-			w.text = slices.Grow(w.text, len(rows)*(len(w.text)-before)*5/4)
-		}
+		stretches[from] = w.text
+		return w.err
+	})
+	text = append(text, '[')
+	for _, stretch := range stretches {
+		text = append(text, stretch...)
 	}
-	w.put("]")
-	return w.text, w.err
+	return append(text, ']'), err
 }
 
 // rowWriter appends to text. Err is the first thing that JSON cannot say.

@@ -249,10 +249,15 @@ func (r *Reading) UnmarshalJSON(text []byte) error {
 		Value  *float64 `json:"value"`
 		StdDev *float64 `json:"stddev"`
 	}
+	number, alone := bytes.CutPrefix(text, []byte(`{"value":`)) // as ledgers have nearly all
+	number, ends := bytes.CutSuffix(number, []byte("}"))
 	var err error
-	if len(text) > 0 && text[0] == '{' {
+	switch {
+	case alone && ends && !bytes.ContainsAny(number, `,"{`):
+		err = json.Unmarshal(number, &read.Value)
+	case len(text) > 0 && text[0] == '{':
 		err = decodeExactly(text, &read)
-	} else {
+	default:
 		err = json.Unmarshal(text, &read.Value)
 	}
 	if err != nil || read.Value == nil {

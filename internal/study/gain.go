@@ -9,7 +9,7 @@ import (
 )
 
 // Gain is the best value of the objective within the limits as a random variable, in its unit: what
-// the study could come to as far as the model knows.
+// the study could come to as far as the model and the people who called values plausible know.
 type Gain struct {
 	Best BestRange `json:"best"`
 	// Feasible is the chance that some settings are within every limit; Best and ChanceLeft are
@@ -76,10 +76,22 @@ func (s *Models) gain(ctx context.Context, snap *ledger.Snapshot) (*Gain, error)
 		if err != nil || !ok {
 			return nil, err
 		}
-		out := &Gain{Best: BestRange{found.Low, found.High, found.Level}, Feasible: found.Feasible, ChanceLeft: []ChanceLeft{}}
+		kept := keepPlausible(snap)
+		out := &Gain{Best: BestRange{kept(found.Low), kept(found.High), found.Level}, Feasible: found.Feasible, ChanceLeft: []ChanceLeft{}}
 		for _, left := range found.Left {
 			out.ChanceLeft = append(out.ChanceLeft, ChanceLeft{left.MoreThan, found.Unit, left.Chance, left.AtMost})
 		}
 		return out, nil
 	})
+}
+
+// keepPlausible moves a value of the objective to the nearest that was called plausible. Where a
+// reading lies beyond what was, that says little, and values stay.
+func keepPlausible(snap *ledger.Snapshot) func(value float64) float64 {
+	o := snap.Definition.Objective
+	read := snap.Range(o.Metric, 0)
+	if len(o.Plausible) < 2 || read.Count > 0 && (read.Low < o.Plausible[0] || read.High > o.Plausible[1]) {
+		return func(value float64) float64 { return value }
+	}
+	return func(value float64) float64 { return min(max(value, o.Plausible[0]), o.Plausible[1]) }
 }

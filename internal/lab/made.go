@@ -63,7 +63,7 @@ func ranging(name string, low, high float64) design.Parameter {
 
 func logarithmic(name string, low, high float64) design.Parameter {
 	p := ranging(name, low, high)
-	p.Scale = "log"
+	p.Scale = design.ScaleLog
 	return p
 }
 
@@ -206,7 +206,7 @@ func (k kind) settings(u []float64) design.Settings {
 		switch {
 		case p.Type == design.Categorical:
 			s[p.Name] = design.TextValue(p.Choices[int(u[i])])
-		case p.Scale == "log":
+		case p.Logarithmic():
 			s[p.Name] = design.NumberValue(rounded(*p.Low * math.Pow(*p.High / *p.Low, u[i])))
 		default:
 			s[p.Name] = design.NumberValue(rounded(*p.Low + u[i]*(*p.High-*p.Low)))

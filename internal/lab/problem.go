@@ -120,7 +120,7 @@ func (p *Problem) near(a, b design.Settings) bool {
 		if q.Low != nil && q.High != nil {
 			low, high = *q.Low, *q.High
 		}
-		if q.Scale == "log" {
+		if q.Logarithmic() {
 			x.Number, y.Number, low, high = math.Log(x.Number), math.Log(y.Number), math.Log(low), math.Log(high)
 		}
 		if x.Text != y.Text || math.Abs(x.Number-y.Number) > nearly*(high-low) {

@@ -67,7 +67,7 @@ func (a answered) choose(ctx context.Context, _ int) ([]*ledger.Trial, error) {
 	if err != nil {
 		return nil, err
 	}
-	number, err := a.service.SimulateOne(ctx, by, lab, a.created.ID, study.DemoSlips...)
+	number, err := a.service.SimulateOne(ctx, by, lab, a.created.ID, study.DemoMishaps...)
 	if err != nil {
 		return nil, err
 	}

@@ -157,7 +157,7 @@ func TestDemo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Simulate(t.Context(), study.Command{By: "Ana"}, made.ID, study.DemoTrials, study.DemoSlips...); err != nil {
+	if err := s.Simulate(t.Context(), study.Command{By: "Ana"}, made.ID, study.DemoTrials, study.DemoMishaps...); err != nil {
 		t.Fatal(err)
 	}
 	for run := s.Simulated(made.ID); run.Going; run = s.Simulated(made.ID) {

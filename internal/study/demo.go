@@ -5,8 +5,8 @@ import "headroom/internal/study/design"
 // DemoTrials is how many trials the simulated lab runs when the demo study is made.
 const DemoTrials = 24
 
-// DemoSlips are what happens in labs, and in the demo study's.
-var DemoSlips = []Slip{
+// DemoMishaps are what happens in labs, and in the demo study's.
+var DemoMishaps = []Mishap{
 	{Number: 6, Metric: "yield", Factor: 0.1, Reason: "the decimal point was one place off"},
 	{Number: 11, Exclude: true, Reason: "the stirrer had stopped, as its log says"},
 }

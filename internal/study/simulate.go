@@ -23,10 +23,10 @@ const mostSimulated = 25
 // its problem reads there. Its progress counts trials.
 var simulating = derived.Task{Kind: "simulated lab", Limit: 5 * time.Minute, AtOnce: 4}
 
-// Slip is something that goes wrong in a simulated laboratory on purpose, at trial Number, to show
+// Mishap is something that goes wrong in a simulated laboratory on purpose, at trial Number, to show
 // what becomes of it: Metric is told Factor times too large and corrected at once, and with Exclude
 // the trial is taken out. Reason says why.
-type Slip struct {
+type Mishap struct {
 	Number  int
 	Metric  string
 	Factor  float64
@@ -37,7 +37,7 @@ type Slip struct {
 // Simulate lets the study's simulated laboratory answer: first the trials that wait, then such as
 // it asks for, count in all. It works behind the request and ends by itself; Simulated tells how
 // far it is.
-func (s *Service) Simulate(ctx context.Context, cmd Command, id string, count int, slips ...Slip) error {
+func (s *Service) Simulate(ctx context.Context, cmd Command, id string, count int, mishaps ...Mishap) error {
 	if count < 1 || count > mostSimulated {
 		return design.NewInvalid("count", fmt.Sprintf("a simulated lab runs 1 to %d trials at a time", mostSimulated), count)
 	}
@@ -55,7 +55,7 @@ func (s *Service) Simulate(ctx context.Context, cmd Command, id string, count in
 	by := Command{By: cmd.By + " (simulated lab)"}
 	err = s.begin(simulating, id, int64(count), func(ctx context.Context) error {
 		for range count {
-			if _, err := s.SimulateOne(ctx, by, lab, id, slips...); err != nil {
+			if _, err := s.SimulateOne(ctx, by, lab, id, mishaps...); err != nil {
 				return err
 			}
 		}
@@ -83,7 +83,7 @@ func labOf(snap *ledger.Snapshot) (design.SimulatedLab, error) {
 // SimulateOne lets a simulated laboratory answer one trial to its end, the first of those whose
 // readings are due, and returns its number when it has. Where none are, it asks for more trials:
 // those of a laboratory whose readings come late wait until enough have been begun after them.
-func (s *Service) SimulateOne(ctx context.Context, by Command, lab design.SimulatedLab, id string, slips ...Slip) (number int, err error) {
+func (s *Service) SimulateOne(ctx context.Context, by Command, lab design.SimulatedLab, id string, mishaps ...Mishap) (number int, err error) {
 	snap, err := s.latest(ctx, id)
 	for err == nil {
 		trial, due, later := nextToAnswer(lab, snap)
@@ -94,32 +94,32 @@ func (s *Service) SimulateOne(ctx context.Context, by Command, lab design.Simula
 		if !later {
 			s.Derived.Advance(simulating, id, 1) // before they are told: whoever hears of the last finds the run complete
 		}
-		var slip Slip
-		if at := slices.IndexFunc(slips, func(slip Slip) bool { return slip.Number == trial.Number }); at >= 0 {
-			slip = slips[at]
+		var mishap Mishap
+		if at := slices.IndexFunc(mishaps, func(mishap Mishap) bool { return mishap.Number == trial.Number }); at >= 0 {
+			mishap = mishaps[at]
 		}
-		if snap, err = s.answer(ctx, by, id, trial.Number, due, slip); err == nil && !later {
+		if snap, err = s.answer(ctx, by, id, trial.Number, due, mishap); err == nil && !later {
 			return trial.Number, nil
 		}
 	}
 	return 0, err
 }
 
-// answer tells a trial's readings, with what slips.
-func (s *Service) answer(ctx context.Context, by Command, id string, number int, readings map[string]ledger.Reading, slip Slip) (*ledger.Snapshot, error) {
+// answer tells a trial's readings, with what befalls them.
+func (s *Service) answer(ctx context.Context, by Command, id string, number int, readings map[string]ledger.Reading, mishap Mishap) (*ledger.Snapshot, error) {
 	told := ledger.Telling{Metrics: maps.Clone(readings)}
-	right, slipped := readings[slip.Metric]
+	right, slipped := readings[mishap.Metric]
 	if slipped {
 		wrong := right
-		wrong.Value *= slip.Factor
-		told.Metrics[slip.Metric] = wrong
+		wrong.Value *= mishap.Factor
+		told.Metrics[mishap.Metric] = wrong
 	}
 	snap, err := s.Tell(ctx, by, id, number, told)
 	if err == nil && slipped {
-		snap, err = s.Correct(ctx, by, id, Correction{Number: number, Metrics: map[string]*ledger.Reading{slip.Metric: &right}, Reason: slip.Reason})
+		snap, err = s.Correct(ctx, by, id, Correction{Number: number, Metrics: map[string]*ledger.Reading{mishap.Metric: &right}, Reason: mishap.Reason})
 	}
-	if err == nil && slip.Exclude {
-		snap, err = s.Close(ctx, by, id, ledger.Excluded, number, slip.Reason)
+	if err == nil && mishap.Exclude {
+		snap, err = s.Close(ctx, by, id, ledger.Excluded, number, mishap.Reason)
 	}
 	return snap, err
 }

@@ -183,7 +183,7 @@ func levels(p design.Parameter, samples int) []design.Value {
 		switch share := float64(i) / float64(max(samples-1, 1)); {
 		case i == samples-1:
 			x = high
-		case p.Scale == "log":
+		case p.Logarithmic():
 			x = low * math.Pow(high/low, share)
 		default:
 			x = low + share*(high-low)

@@ -165,7 +165,7 @@ func plotValue(v design.Value) any {
 
 // axisOf is the axis of a parameter.
 func axisOf(p design.Parameter) chart.Axis {
-	axis := chart.Axis{Title: words.AxisName(p.Name, p.Unit), Log: p.Scale == "log", Categories: p.Choices, Whole: p.Type == design.Integer}
+	axis := chart.Axis{Title: words.AxisName(p.Name, p.Unit), Log: p.Logarithmic(), Categories: p.Choices, Whole: p.Type == design.Integer}
 	axis.Plain = axis.Log && *p.Low >= words.Small && *p.High < words.Large
 	return axis
 }

@@ -27,7 +27,7 @@ func parameterTable(d design.Definition) templates.Table {
 			more = "what is left of " + words.Number(*p.Total)
 		case p.Step != nil:
 			more = "in steps of " + words.Number(*p.Step)
-		case p.Scale == "log":
+		case p.Logarithmic():
 			more = "logarithmic"
 		}
 		table.Rows = append(table.Rows, []string{p.Name, string(p.Type), optionalNumber(p.Low), optionalNumber(p.High), p.Unit, more})

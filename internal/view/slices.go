@@ -220,7 +220,7 @@ func (o Outlook) distance(settings design.Settings, except string) float64 {
 		case p.Type == design.Categorical && a != b:
 			sum++
 		case p.Type == design.Categorical:
-		case p.Scale == "log" && a.Number > 0 && b.Number > 0:
+		case p.Logarithmic() && a.Number > 0 && b.Number > 0:
 			step := math.Log(a.Number/b.Number) / math.Log(*p.High / *p.Low)
 			sum += step * step
 		default:

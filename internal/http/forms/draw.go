@@ -97,7 +97,7 @@ func labelOf(options []templates.Option, value string) string {
 func scaleOf(d design.Definition, p design.Parameter) templates.Scale {
 	why := d.WhyLog(p, d.LevelsOf(p.Name))
 	switch {
-	case why == "" || p.Scale == design.ScaleLog:
+	case why == "" || p.Logarithmic():
 		return templates.Scale{}
 	case d.ScaleOf(p) == design.ScaleLog:
 		return templates.Scale{Says: "This will be on a logarithmic scale: " + why + ".", Offer: design.ScaleLinear, Label: "Keep it linear"}

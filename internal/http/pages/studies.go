@@ -95,7 +95,7 @@ func (s *Site) MakeDemo(w http.ResponseWriter, r *http.Request, _ *forms.Typed) 
 			if made = madeAt(after, err, "?done=demo"); err != nil {
 				return err
 			}
-			return s.Studies.Simulate(r.Context(), cmd, after.ID, study.DemoTrials, study.DemoSlips...)
+			return s.Studies.Simulate(r.Context(), cmd, after.ID, study.DemoTrials, study.DemoMishaps...)
 		},
 		done: func() error { return GoTo(w, r, made) },
 	}

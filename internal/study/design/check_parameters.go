@@ -91,11 +91,11 @@ func (c *checker) bounds(p *Parameter, at string) {
 		c.faults.Add(at+".high", *p.High, "low and high are too close together to be told apart; write the parameter as the difference from %s", formatNumber(*p.Low))
 	case *p.High-*p.Low < leastNumber/leastRange:
 		c.faults.Add(at+".high", *p.High, "low and high are too close to 0 to be told apart; choose a smaller unit")
-	case p.Scale == "log" && *p.Low <= 0:
+	case p.Logarithmic() && *p.Low <= 0:
 		c.faults.Add(at+".low", *p.Low, "low %s must be above 0 for a log scale", formatNumber(*p.Low))
-	case p.Scale == "log" && *p.Low < leastNumber:
+	case p.Logarithmic() && *p.Low < leastNumber:
 		c.faults.Add(at+".low", *p.Low, "low is too close to 0 for a log scale; choose a smaller unit")
-	case p.Scale == "log" && !Finite(*p.High / *p.Low):
+	case p.Logarithmic() && !Finite(*p.High / *p.Low):
 		c.faults.Add(at+".low", *p.Low, "high may be at most 1e300 times low on a log scale; raise low, or make the parameter its own logarithm")
 	}
 	if p.Type == Integer {

@@ -57,7 +57,7 @@ func FormatSetting(p Parameter, v Value) string {
 		return FormatNumber(v.Number)
 	}
 	resolution := (*p.High - *p.Low) / 1000
-	if p.Scale == "log" {
+	if p.Logarithmic() {
 		resolution = math.Abs(v.Number) / 1000
 	}
 	if !(resolution > 0) || !Finite(resolution) {

@@ -47,7 +47,7 @@ func newAxis(p Parameter, index map[string]int, gone []Value) axis {
 	if p.Type == Categorical {
 		a.levels = len(p.Choices)
 	} else {
-		a.low, a.high, a.log = *p.Low, *p.High, p.Scale == "log"
+		a.low, a.high, a.log = *p.Low, *p.High, p.Logarithmic()
 		a.setStep()
 	}
 	for _, name := range p.Of {

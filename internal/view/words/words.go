@@ -227,7 +227,7 @@ func Settings(p design.Parameter, values []design.Value) func(design.Value) stri
 		switch {
 		case value.IsText || powerOf(value.Number) != 0:
 			return Setting(p, value)
-		case p.Scale == "log" && p.Type == design.Real && p.Step == nil && value.Number > 0:
+		case p.Logarithmic() && p.Type == design.Real && p.Step == nil && value.Number > 0:
 			return Fixed(value.Number, max(0, logDigits-1-design.ExponentOf(value.Number)))
 		}
 		return Fixed(value.Number, decimals)

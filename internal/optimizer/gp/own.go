@@ -15,10 +15,25 @@ import (
 //
 // of which each row of L⁻¹ takes a term from those before it. Own is immutable. The zero value is
 // that of no data.
-type Own struct{ variances []float64 }
+type Own struct {
+	variances []float64
+	earlier   [][]float64 // of the first block of points, of two, …: n²/24 bytes in all
+}
 
 // Len is the number n of data.
 func (o *Own) Len() int { return len(o.variances) }
+
+// Prefix returns the variances for the first n data, or for fewer by less than a block.
+func (o *Own) Prefix(n int) *Own {
+	blocks := n / blockPoints
+	switch {
+	case n >= o.Len():
+		return o
+	case blocks == 0:
+		return new(Own)
+	}
+	return &Own{o.earlier[blocks-1], o.earlier[:blocks:blocks]}
+}
 
 // Variance returns the latent variance at point i of the data that o was made for. It agrees with
 // Predict to rounding, and never rises.
@@ -37,14 +52,14 @@ func (d *Data) OwnBound(i int) float64 {
 // however many there were. It costs O(n²) a point and reaches checkpoints on the way; the error is
 // that of ctx.
 func (o *Own) Extend(ctx context.Context, d *Data) (*Own, error) {
-	grown, n := &Own{slices.Grow(slices.Clone(o.variances), d.Len()-o.Len())}, d.Len()
+	grown, n := &Own{slices.Clone(o.variances), slices.Clip(o.earlier)}, d.Len()
 	for s := o.Len(); s < n; s++ {
 		L := d.factor.Row(s)[s]
 		grown.variances = append(grown.variances, d.noise[s]*d.AheadVariance(s)/(L*L))
 	}
 	work, rows := checkpoint.NewMeter(ctx), matrix(min(n-o.Len(), blockPoints), n)
-	for first := o.Len(); first < n; first += blockPoints {
-		last := min(n, first+blockPoints)
+	for first := o.Len(); first < n; {
+		last := min(n, first-first%blockPoints+blockPoints)
 		some := rows[:last-first]
 		if err := d.inverse(ctx, some, first); err != nil {
 			return nil, err
@@ -52,9 +67,13 @@ func (o *Own) Extend(ctx context.Context, d *Data) (*Own, error) {
 		for r, row := range some {
 			grown.narrow(d.noise, row[:first+r])
 		}
+		if last%blockPoints == 0 {
+			grown.earlier = append(grown.earlier, slices.Clone(grown.variances[:last]))
+		}
 		if err := work.Spend(len(some) * last); err != nil {
 			return nil, err
 		}
+		first = last
 	}
 	return grown, nil
 }

@@ -9,17 +9,18 @@ import (
 	"headroom/internal/optimizer/gp"
 )
 
-// TestOwnIsPredictMany grows the variances at the data's own points in random steps: they must be
-// those of what knows nothing of it to rounding, those of all points at once to the bit, and never
-// rise.
+// TestOwnIsPredictMany grows the variances at the data's own points in random steps, and forgets
+// some between: they must be those of what knows nothing of it to rounding, those of all points at
+// once to the bit, and never rise.
 func TestOwnIsPredictMany(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawScene(t, 1e-3)
 		d := s.data(t)
 		grown := new(gp.Own)
-		for n := 0; n < d.Len(); {
-			n = min(d.Len(), n+rapid.IntRange(1, 120).Draw(t, "more"))
+		for range 4 {
+			grown = grown.Prefix(rapid.IntRange(0, grown.Len()).Draw(t, "kept"))
+			n := rapid.IntRange(grown.Len(), d.Len()).Draw(t, "then")
 			before, data := grown, d.Prefix(n)
 			grown = ownOf(t, before, data)
 			fresh := ownOf(t, new(gp.Own), data)
@@ -66,4 +67,24 @@ func ownOf(t tester, o *gp.Own, d *gp.Data) *gp.Own {
 		t.Fatal(err)
 	}
 	return grown
+}
+
+// TestOwnGoesBack by whole blocks of points, to the same bits as what never went on.
+func TestOwnGoesBack(t *testing.T) {
+	t.Parallel()
+	d, _, _ := laboratory(t, 300, 1)
+	grown := new(gp.Own)
+	for _, n := range []int{50, 96, 300, 299, 200, 192, 191, 95, 300, 250} {
+		kept := grown.Prefix(n)
+		if kept.Len() > n || n < grown.Len() && kept.Len() <= n-96 {
+			t.Errorf("%d of %d are kept for %d", kept.Len(), grown.Len(), n)
+		}
+		grown = ownOf(t, kept, d.Prefix(n))
+		fresh := ownOf(t, new(gp.Own), d.Prefix(n))
+		for i := range n {
+			if grown.Variance(i) != fresh.Variance(i) {
+				t.Fatalf("point %d of %d: %v, from nothing %v", i, n, grown.Variance(i), fresh.Variance(i))
+			}
+		}
+	}
 }

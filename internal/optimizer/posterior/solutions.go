@@ -65,14 +65,14 @@ func (c *Solutions) keep(fixed *gp.Fixed) {
 	}
 }
 
-// ownUpTo is what is kept of the points of the first n rows: nothing where later rows took part.
+// ownUpTo is what is kept of the points of the first n rows.
 func (c *Solutions) ownUpTo(n int) *gp.Own {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.own == nil || c.own.Len() > n {
+	if c.own == nil {
 		return new(gp.Own)
 	}
-	return c.own
+	return c.own.Prefix(n)
 }
 
 // keepOwn takes what has been worked out, unless more is kept.

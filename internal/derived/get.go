@@ -170,7 +170,8 @@ func (s *Store[S]) fly(ctx context.Context, k key, f *flight[S], do func(ctx con
 		return err
 	})
 	var bytes int64
-	if err == nil {
+	kept := err == nil && s.keeps(k)
+	if kept {
 		bytes = bytesOf(value)
 	}
 	s.mu.Lock()
@@ -179,7 +180,7 @@ func (s *Store[S]) fly(ctx context.Context, k key, f *flight[S], do func(ctx con
 		return
 	}
 	delete(s.flights, k)
-	if f.value, f.err = value, err; err == nil {
+	if f.value, f.err = value, err; kept {
 		s.keep(k, value, bytes)
 	}
 	if f.lease != nil && f.lease.Stop() { // who comes back finds what is kept

@@ -216,6 +216,13 @@ func (s *Store[S]) kept(k key) *version[S] {
 	return nil
 }
 
+// keeps tells whether what is derived under a key now would be kept.
+func (s *Store[S]) keeps(k key) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.kept(k) != nil
+}
+
 // hold keeps a version from going, as often as it is not let go of by -1.
 func (s *Store[S]) hold(v *version[S], by int) {
 	if v == nil {

@@ -189,8 +189,8 @@ func (d *drawing) draw(ctx context.Context, places []int) error {
 	return work.Wait()
 }
 
-// add appends places to data and returns L_x of each; of a place that the others determine it
-// appends nothing, and returns L_x without L_xx.
+// add appends places to data and returns L_x of each; of a place that the others determine, or the
+// prior alone, it appends nothing, and returns L_x without L_xx.
 func add(ctx context.Context, data *gp.Data, inputs *kernel.Inputs, places []int) (rows [][]float64, err error) {
 	var xs [][]float64
 	var noise []float64
@@ -198,7 +198,10 @@ func add(ctx context.Context, data *gp.Data, inputs *kernel.Inputs, places []int
 		xs, noise = append(xs, inputs.Row(i)), append(noise, drawnNoise*data.Kernel().Diagonal(inputs.Row(i)))
 	}
 	before := data.Len()
-	switch err := data.AppendAll(ctx, xs, noise); {
+	if err = factor.ErrNotPositiveDefinite; !slices.Contains(noise, 0) {
+		err = data.AppendAll(ctx, xs, noise)
+	}
+	switch {
 	case err == nil:
 		for r := before; r < data.Len(); r++ {
 			rows = append(rows, data.Factor().Row(r))

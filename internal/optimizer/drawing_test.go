@@ -168,3 +168,21 @@ func TestAskedOfFewIsAskedOfAll(t *testing.T) {
 		t.Errorf("%d decisions explored", explored)
 	}
 }
+
+// TestWhatThePriorIsSureOfIsDrawn: a linear function is 0 at 0, before anything was read and after.
+func TestWhatThePriorIsSureOfIsDrawn(t *testing.T) {
+	t.Parallel()
+	cfg := plain(t, 1, 1, func(c *Config) {
+		c.Algorithm = "ckb-ts"
+		for i := range c.Metrics {
+			c.Metrics[i].Kernel = Kernel{Name: "linear", Lengthscales: []float64{1}, Variance: 1}
+		}
+	}, `{}`)
+	at := asPlaces([][]float64{{0.5}, {0}, {1}})
+	for _, rounds := range []int{0, 3} {
+		f := drawnAll(t, mustReplay(t, cfg, played(cfg, rounds, 1)), at, []float64{1, 1}, 7, indices(len(at)))
+		if f[0][1] != 0 || f[0][0] == 0 || math.Abs(f[0][2]-2*f[0][0]) > 1e-3 {
+			t.Errorf("after %d rounds a line through 0 is %v", rounds, f[0])
+		}
+	}
+}

@@ -364,6 +364,24 @@ func TestGainOfNothing(t *testing.T) {
 	}
 }
 
+// TestGainWhereNothingIsAround: where the best is a place of which the prior is sure and that has no
+// neighbours, as 0 is to a line over few levels, there is nothing to climb, and it is known.
+func TestGainWhereNothingIsAround(t *testing.T) {
+	t.Parallel()
+	cfg := plain(t, 1, 0, func(c *Config) {
+		c.Space.Dims[0].Levels = 11
+		c.Space.Settle = func(u []float64) bool { u[0] = math.Round(10*u[0]) / 10; return true }
+		c.Metrics[0].Kernel = Kernel{Name: "linear", Lengthscales: []float64{1}, Variance: 1}
+	}, `{}`)
+	h := played(cfg, 4, 1)
+	for i := range h.Rounds {
+		h.Rounds[i].Readings[0].Value = -3 * h.Rounds[i].Point[0]
+	}
+	if gain := gained(t, mustReplay(t, cfg, h)); math.Abs(gain.Low) > 1e-3 || math.Abs(gain.High) > 1e-3 {
+		t.Errorf("%+v, want 0", gain)
+	}
+}
+
 // TestGainIsOfTheTrueLimit: a margin is the algorithm's, and changes nothing of what could be
 // gained; a limit known beforehand leaves no doubt.
 func TestGainIsOfTheTrueLimit(t *testing.T) {

@@ -2,6 +2,7 @@ package optimizer
 
 import (
 	"context"
+	"errors"
 	"math"
 	"slices"
 
@@ -25,7 +26,7 @@ type region struct {
 	draws  []int   // with the same hyperparameters
 	at     [][]float64
 	values [][][]float64 // per draw, point and target
-	near   []nearby      // per metric
+	near   []nearby      // per metric; nil where there is nothing to climb
 }
 
 // nearby is the covariance of a metric's function between a region's points.
@@ -147,7 +148,12 @@ func (r *region) explore(ctx context.Context) (err error) {
 		for n, row := range covariance {
 			near.function.Row(row, near.inputs.Row(n), near.inputs.Prefix(n+1))
 		}
-		if near.root, err = raisedRoot(ctx, covariance); err != nil {
+		near.root, err = raisedRoot(ctx, covariance)
+		if errors.Is(err, factor.ErrNotPositiveDefinite) { // what the prior is sure of has nothing to climb
+			r.near = nil
+			return nil
+		}
+		if err != nil {
 			return err
 		}
 		r.near = append(r.near, near)
@@ -167,7 +173,7 @@ func (r *region) climb(ctx context.Context, d int, top climber) (climber, error)
 			top = climber{r.at[n], is}
 		}
 	}
-	if !top.score.Allowed {
+	if !top.score.Allowed || r.near == nil {
 		return top, nil
 	}
 	s, guess := p.state, r.guess(d)

@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"math"
 	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -128,6 +130,10 @@ func TestLinesComeAndGo(t *testing.T) {
 		if press(do) {
 			t.Errorf("%q rearranged lines", do)
 		}
+	}
+	form.Values.Set("parameters."+strconv.Itoa(math.MaxInt)+".name", "no page drew this line")
+	if !press("add-parameters") || !slices.Equal(lines(parameters), []int{1, 2, 3, 4}) {
+		t.Errorf("beside a number from outside, adding a parameter left %v", form.Values)
 	}
 }
 

@@ -40,13 +40,16 @@ func (r row) blank() bool {
 // counted, and drawn again.
 const mostRows = 100
 
+// largestNumber of a line is more than a page left open all day comes to; a next one can be counted.
+const largestNumber = 1_000_000
+
 // rowsOf reads the lines of a list.
 func rowsOf(values url.Values, list string) rows {
 	lines := rows{}
 	for name := range values {
 		inList, _ := strings.CutPrefix(name, list+".")
 		at, field, _ := strings.Cut(inList, ".")
-		if n, err := strconv.Atoi(at); err == nil && n >= 0 && at == strconv.Itoa(n) && field != "" {
+		if n, err := strconv.Atoi(at); err == nil && 0 <= n && n <= largestNumber && at == strconv.Itoa(n) && field != "" {
 			if lines[n] == nil {
 				lines[n] = row{}
 			}

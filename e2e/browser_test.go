@@ -99,6 +99,9 @@ var tabs struct {
 // watch listens for what no page may do: errors on the console, and requests to other hosts.
 func watch(t *testing.T, ctx context.Context, base string) *tab {
 	t.Helper()
+	if err := lookAtSources(); err != nil {
+		t.Fatal(err)
+	}
 	p := &tab{t: t, ctx: ctx, base: base}
 	if err := chromedp.Do(ctx); err != nil {
 		t.Fatal(err)

@@ -3,19 +3,27 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
 	"os"
 	"strings"
+	"time"
 	"unicode/utf8"
+
+	"headroom/internal/account"
+	"headroom/internal/db"
+	"headroom/internal/files"
+	"headroom/internal/study"
 )
 
 // The list of commands is ours and Go's flag package reads the flags: spf13/cobra, with its pflag,
 // knows no -seeds with one dash, which every documented command has, and its 13 000 lines would
-// take the place of 270 in this file and completion.go.
+// take the place of 270 here.
 
 // command is something that the program can be asked for.
 type command struct {
@@ -177,4 +185,216 @@ func (one command) count() (least, most int) {
 		return 0, len(words)
 	}
 	return len(words), len(words)
+}
+
+// link prints a sign-in link, for an admin who lost their session or a server that no terminal
+// sees.
+func link(ctx context.Context, c config, _ []string) error {
+	return withStore(ctx, c, func(store *db.DB) error {
+		first, err := store.Accounts.FirstAdmin(ctx)
+		if err != nil {
+			return err
+		}
+		return printLink(ctx, store, first, c.public(c.listen))
+	})
+}
+
+// token makes an API token and prints it, this once.
+func token(set *flag.FlagSet) action {
+	name := set.String("name", "", "what the ledger calls it")
+	role := set.String("role", string(account.Operator), "admin, operator or viewer")
+	studyID := set.String("study", "", "the only study it may see")
+	days := set.Int("days", 0, "how long it lasts; 0 = until revoked")
+	return configured(func(ctx context.Context, c config, _ []string) error {
+		want := account.NewToken{Name: *name, Role: account.Role(*role), StudyID: *studyID}
+		if *days != 0 {
+			want.ExpiresAt = new(time.Now().AddDate(0, 0, *days))
+		}
+		return withStore(ctx, c, func(store *db.DB) error {
+			terminal := account.Identity{Kind: account.BySession, Name: "the server", Role: account.Admin}
+			_, secret, err := store.Accounts.CreateToken(ctx, terminal, want)
+			if err != nil {
+				return err
+			}
+			return say(secret)
+		})
+	})
+}
+
+func migrate(set *flag.FlagSet) action {
+	target := set.Uint("to", 0, "the schema to go to, up or down; 0 = this program's. A step down says in its file what it drops")
+	return configured(func(ctx context.Context, c config, _ []string) error {
+		return withDatabase(ctx, c, anybodys, func(url string) error {
+			if *target == 0 {
+				return db.Migrate(ctx, url)
+			}
+			return db.MigrateTo(ctx, url, *target)
+		})
+	})
+}
+
+// standardStream stands for standard output, or input, in place of a file's name: a container's
+// file system is read-only.
+const standardStream = "-"
+
+// openFile opens a file to read, or standard input.
+func openFile(name string) (io.ReadCloser, error) {
+	if name == standardStream {
+		return os.Stdin, nil
+	}
+	return os.Open(name)
+}
+
+// fromFile is what a file, or standard input, holds.
+func fromFile[T any](name string, read func(io.Reader) (T, error)) (content T, err error) {
+	file, err := openFile(name)
+	if err != nil {
+		return content, err
+	}
+	defer file.Close()
+	if content, err = read(file); err != nil {
+		err = fmt.Errorf("%s: %w", name, err)
+	}
+	return content, err
+}
+
+// backup writes everything to a file that must not exist yet, whole or not at all, or to standard
+// output.
+func backup(ctx context.Context, c config, args []string) error {
+	path := args[0]
+	if path == standardStream {
+		return withStore(ctx, c, func(store *db.DB) error { return store.Backup(ctx, os.Stdout) })
+	}
+	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s is there already: name a new file", path)
+	}
+	return withStore(ctx, c, func(store *db.DB) error {
+		if err := files.CreateWhole(path, func(draft io.Writer) error { return store.Backup(ctx, draft) }); err != nil {
+			return err
+		}
+		return say("Wrote " + path)
+	})
+}
+
+func restore(ctx context.Context, c config, args []string) error {
+	file, err := openFile(args[0])
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	return withDatabase(ctx, c, anybodys, func(url string) error {
+		if err := db.Restore(ctx, url, file); err != nil {
+			return err
+		}
+		return say("Restored everything: every ledger is intact")
+	})
+}
+
+// largestBundle bounds an exported study.
+const largestBundle = 1 << 30
+
+// verify checks an exported study without a server or a database.
+func verify(ctx context.Context, args []string) error {
+	text, err := fromFile(args[0], func(file io.Reader) ([]byte, error) { return io.ReadAll(io.LimitReader(file, largestBundle+1)) })
+	if err != nil {
+		return err
+	}
+	if len(text) > largestBundle {
+		return fmt.Errorf("%s is larger than %d MiB", args[0], largestBundle>>20)
+	}
+	found, err := study.VerifyBundle(ctx, text)
+	if err != nil {
+		return err
+	}
+	report, err := json.MarshalIndent(found, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := say(string(report)); err != nil {
+		return err
+	}
+	if !found.OK {
+		return fmt.Errorf("%s does not hold: the ledger is intact: %t, numbers that differ: %d", args[0], found.LedgerIntact, len(found.Different))
+	}
+	return nil
+}
+
+const completionHelp = `bash:  source <(headroom completion bash)
+zsh:   source <(headroom completion zsh)      after compinit
+fish:  headroom completion fish | source
+
+The line goes into ~/.bashrc, ~/.zshrc or ~/.config/fish/config.fish.`
+
+// completion prints a shell's script: the commands, each with its flags, and files for everything
+// else.
+func completion(_ context.Context, args []string) error {
+	script := map[string]func() string{"bash": bashScript, "zsh": zshScript, "fish": fishScript}[args[0]]
+	if script == nil {
+		return fmt.Errorf("there is completion for bash, zsh and fish, not for %q", args[0])
+	}
+	_, err := fmt.Fprint(os.Stdout, script())
+	return err
+}
+
+// eachFlag visits the command's flags, and the one for help, which all have.
+func (one command) eachFlag(visit func(name, usage string)) {
+	set, _ := one.flags()
+	set.VisitAll(func(f *flag.Flag) { visit(f.Name, f.Usage) })
+	visit("help", "its own help")
+}
+
+// choices are the words that the command's first argument is one of; none where it may be anything.
+func (one command) choices() []string {
+	switch {
+	case one.name == "help":
+		return names()
+	case strings.Contains(one.takes, "|"):
+		return strings.Split(one.takes, "|")
+	}
+	return nil
+}
+
+func names() []string {
+	var all []string
+	for _, one := range commands() {
+		all = append(all, one.name)
+	}
+	return all
+}
+
+func bashScript() string {
+	var cases bytes.Buffer
+	for _, one := range commands() {
+		words := one.choices()
+		one.eachFlag(func(name, _ string) { words = append(words, "-"+name) })
+		fmt.Fprintf(&cases, "\t%s) words='%s' ;;\n", one.name, strings.Join(words, " "))
+	}
+	return `_headroom() {
+	local words=''
+	case "${COMP_WORDS[1]}" in
+` + cases.String() + `	esac
+	[ "$COMP_CWORD" -gt 1 ] || words='` + strings.Join(names(), " ") + `'
+	COMPREPLY=($(compgen -W "$words" -- "${COMP_WORDS[COMP_CWORD]}"))
+}
+complete -o default -F _headroom headroom
+`
+}
+
+func zshScript() string {
+	return "autoload -U +X bashcompinit && bashcompinit\n" + bashScript()
+}
+
+func fishScript() string {
+	quoted := strings.NewReplacer(`\`, `\\`, `'`, `\'`)
+	var out bytes.Buffer
+	for _, one := range commands() {
+		fmt.Fprintf(&out, "complete -c headroom -n __fish_use_subcommand -f -a %s -d '%s'\n", one.name, quoted.Replace(one.does))
+		if choices := one.choices(); choices != nil {
+			fmt.Fprintf(&out, "complete -c headroom -n '__fish_seen_subcommand_from %s' -f -a '%s'\n", one.name, strings.Join(choices, " "))
+		}
+		one.eachFlag(func(name, usage string) {
+			fmt.Fprintf(&out, "complete -c headroom -n '__fish_seen_subcommand_from %s' -o %s -d '%s'\n", one.name, name, quoted.Replace(usage))
+		})
+	}
+	return out.String()
 }

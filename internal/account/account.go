@@ -7,6 +7,11 @@ package account
 
 import (
 	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"fmt"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -195,4 +200,56 @@ type Store interface {
 	CreateShare(ctx context.Context, by Identity, want NewShare) (Share, string, error)
 	Shares(ctx context.Context, studyID string) ([]Share, error) // newest first
 	RevokeShare(ctx context.Context, studyID, id string) error
+}
+
+// Role is what a caller may do. Each includes those before it.
+type Role string
+
+const (
+	Viewer   Role = "viewer"   // read, and the requests that only read
+	Operator Role = "operator" // make studies, ask, tell, correct
+	Admin    Role = "admin"    // all
+)
+
+// Roles from least to most.
+var Roles = []Role{Viewer, Operator, Admin}
+
+// ParseRole returns the role of that name.
+func ParseRole(name string) (Role, error) {
+	if slices.Contains(Roles, Role(name)) {
+		return Role(name), nil
+	}
+	return "", fmt.Errorf("%q is no role: use %s, %s or %s", name, Viewer, Operator, Admin)
+}
+
+// Includes says whether r may do all that other may. An unknown role includes nothing and is
+// included in nothing.
+func (r Role) Includes(other Role) bool {
+	mine, theirs := slices.Index(Roles, r), slices.Index(Roles, other)
+	return theirs >= 0 && mine >= theirs
+}
+
+// Title is the role as a person reads it.
+func (r Role) Title() string {
+	if r == "" {
+		return ""
+	}
+	return strings.ToUpper(string(r[:1])) + string(r[1:])
+}
+
+// SecretPrefix lets people and secret scanners recognise what they found.
+const SecretPrefix = "headroom_"
+
+// NewSecret returns a new credential: 130 random bits as text that is safe in URLs, headers and
+// cookies.
+func NewSecret() string { return SecretPrefix + rand.Text() }
+
+// NewID returns a new identifier, which need not be secret.
+func NewID() string { return strings.ToLower(rand.Text())[:16] }
+
+// Hash is all that is stored of a secret. A fast hash is enough: secrets are random, there is
+// nothing to guess.
+func Hash(secret string) []byte {
+	sum := sha256.Sum256([]byte(secret))
+	return sum[:]
 }

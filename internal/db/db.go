@@ -4,7 +4,10 @@ package db
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
+	"net"
 	"strconv"
 	"strings"
 	"sync"
@@ -14,6 +17,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/puddle/v2"
 
 	"headroom/internal/account"
 	"headroom/internal/study"
@@ -255,4 +259,250 @@ func list[T any](ctx context.Context, q querier, scan pgx.RowToFunc[T], sql stri
 	}
 	found, err := pgx.CollectRows(rows, scan)
 	return found, unavailable(ctx, err)
+}
+
+// What PostgreSQL shows is not always what it promises to keep. Under synchronous replication a
+// commit waits for the standby, and nobody sees it meanwhile; but where the wait was cancelled, or
+// the primary was started again, it stands there, and is lost with the primary. So nothing is told,
+// to a client that asks again or to one that looks, until a later commit of our own had its
+// standby's word: standbys receive everything in its order.
+
+// confirmTime is how long a commit is waited for, which under synchronous replication is for a
+// standby's word.
+const confirmTime = 10 * time.Second
+
+// confirming bounds the wait for a commit, which goes on when the caller leaves: those who come
+// after wait in memory for their turn at the study, and not each on a connection for what this one
+// has locked.
+func confirming(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), confirmTime)
+}
+
+// errUnconfirmed is a commit of which nobody knows whether it will last.
+var errUnconfirmed = fmt.Errorf("no standby has confirmed what was stored: %w", study.ErrUnavailable)
+
+// unconfirmedKey marks a connection whose commit did not get its standby's word.
+const unconfirmedKey = "headroom unconfirmed"
+
+// hearNotice hears that somebody ended a commit's wait for the standby, which PostgreSQL then
+// reports as done.
+func hearNotice(conn *pgconn.PgConn, notice *pgconn.Notice) {
+	if notice.Routine == "SyncRepWaitForLSN" { // the message is in the server's language
+		conn.CustomData()[unconfirmedKey] = true
+	}
+}
+
+// write runs do, which commits, on a connection of its own.
+func (d *DB) write(ctx context.Context, do func(conn *pgxpool.Conn) error) error {
+	conn, err := d.pool.Acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Release()
+	marks := conn.Conn().PgConn().CustomData()
+	delete(marks, unconfirmedKey)
+	if err := do(conn); err != nil {
+		return err
+	}
+	if marks[unconfirmedKey] != nil {
+		return errUnconfirmed
+	}
+	return nil
+}
+
+// confirm returns nil once everything that could be read on a timeline will outlive a failover, as
+// far as the database promises that.
+func (d *DB) confirm(ctx context.Context, timeline int64) error {
+	waiting, cancel := context.WithTimeout(ctx, confirmTime)
+	defer cancel()
+	err := d.write(waiting, func(conn *pgxpool.Conn) error {
+		_, err := conn.Exec(waiting, `SELECT pg_logical_emit_message(true, 'headroom', '') WHERE current_setting('synchronous_standby_names') <> ''`)
+		return err
+	})
+	if err == nil && d.fence.timeline() != timeline {
+		err = errUnconfirmed // another server was asked than was read
+	}
+	return unavailable(ctx, err)
+}
+
+// voucher returns what is asked of the ends of ledgers that are read after it: it returns nil once
+// they are known to outlive a failover. What is read in a transaction is vouched for by its commit.
+func (d *DB) voucher(ctx context.Context) func(read map[string]study.Known) error {
+	if _, inside := ctx.Value(transactionKey{}).(pgx.Tx); inside {
+		return func(map[string]study.Known) error { return nil }
+	}
+	timeline := d.fence.timeline()
+	return func(read map[string]study.Known) error {
+		if d.fence.knows(read) {
+			return nil
+		}
+		waiting, cancel := context.WithTimeout(ctx, confirmTime)
+		defer cancel()
+		select { // one after another: who waited here often finds that it was vouched for meanwhile
+		case d.vouching <- struct{}{}:
+			defer func() { <-d.vouching }()
+		case <-waiting.Done():
+			return unavailable(ctx, waiting.Err())
+		}
+		if d.fence.knows(read) {
+			return nil
+		}
+		err := d.confirm(waiting, timeline)
+		if err == nil {
+			d.fence.note(read)
+		}
+		return err
+	}
+}
+
+// confirmDone lets what was done before be told again once it is known to last.
+func (d *DB) confirmDone(ctx context.Context, timeline int64, err error) error {
+	var first *study.AlreadyDone
+	if !errors.As(err, &first) {
+		return err
+	}
+	if unconfirmed := d.confirm(ctx, timeline); unconfirmed != nil {
+		return unconfirmed
+	}
+	return err
+}
+
+// breaker is the circuit breaker of a database that does not answer. One that refuses says so by
+// itself; one that is silent, as when it is frozen or the network is cut, would keep everybody
+// waiting. While the breaker is open, what waits for the database ends, and what comes new is not
+// begun.
+//
+// Every statement, and every wait for a connection, passes here: breaker is the pools' tracer.
+type breaker struct {
+	mutex  sync.Mutex
+	closed context.Context // ends when the breaker opens
+	trip   context.CancelFunc
+}
+
+// errSilent is why a statement was given up.
+var errSilent = errors.New("the database does not answer")
+
+func newBreaker() *breaker {
+	b := &breaker{}
+	b.closed, b.trip = context.WithCancel(context.Background())
+	return b
+}
+
+// open ends what waits for the database; reset lets begin again. Both may be said again and again.
+func (b *breaker) open() {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	b.trip()
+}
+
+func (b *breaker) reset() {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	if b.closed.Err() != nil {
+		b.closed, b.trip = context.WithCancel(context.Background())
+	}
+}
+
+func (b *breaker) now() context.Context {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	return b.closed
+}
+
+// bounded is a context that also ends when the breaker opens.
+type bounded struct {
+	context.Context
+	release func()
+}
+
+// bound returns ctx bounded by the breaker. Whoever gets it must release it.
+func (b *breaker) bound(ctx context.Context) context.Context {
+	within, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(b.now(), func() { cancel(errSilent) })
+	return bounded{within, func() { stop(); cancel(nil) }}
+}
+
+func release(ctx context.Context) {
+	if b, ok := ctx.(bounded); ok {
+		b.release()
+	}
+}
+
+// TraceAcquireStart begins a wait for a connection, TraceAcquireEnd ends it.
+func (b *breaker) TraceAcquireStart(ctx context.Context, _ *pgxpool.Pool, _ pgxpool.TraceAcquireStartData) context.Context {
+	return b.bound(ctx)
+}
+
+func (b *breaker) TraceAcquireEnd(ctx context.Context, _ *pgxpool.Pool, _ pgxpool.TraceAcquireEndData) {
+	release(ctx)
+}
+
+// TraceQueryStart begins a statement, TraceQueryEnd ends it.
+func (b *breaker) TraceQueryStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryStartData) context.Context {
+	return b.bound(ctx)
+}
+
+func (b *breaker) TraceQueryEnd(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryEndData) {
+	release(ctx)
+}
+
+// TraceBatchStart begins statements sent together, TraceBatchEnd ends them; TraceBatchQuery is told
+// of each.
+func (b *breaker) TraceBatchStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceBatchStartData) context.Context {
+	return b.bound(ctx)
+}
+
+func (b *breaker) TraceBatchQuery(context.Context, *pgx.Conn, pgx.TraceBatchQueryData) {}
+
+func (b *breaker) TraceBatchEnd(ctx context.Context, _ *pgx.Conn, _ pgx.TraceBatchEndData) {
+	release(ctx)
+}
+
+// unavailable wraps err with study.ErrUnavailable when it says that the database cannot be reached or is
+// going down, so that callers can tell "try again" from a mistake. A caller who left keeps the
+// error of its context.
+func unavailable(ctx context.Context, err error) error {
+	if err == nil || errors.Is(err, study.ErrUnavailable) {
+		return err
+	}
+	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		return err
+	}
+	if errors.Is(err, context.Canceled) && ctx.Err() == nil {
+		err = errSilent // nobody but the breaker ends what a caller still waits for
+	}
+	if errors.Is(err, errSilent) || lostConnection(err) {
+		return fmt.Errorf("%w: %w", study.ErrUnavailable, err)
+	}
+	return err
+}
+
+func lostConnection(err error) bool {
+	if said, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return goingDown(said.Code)
+	}
+	var connecting *pgconn.ConnectError
+	var network net.Error
+	return errors.As(err, &connecting) || errors.As(err, &network) || pgconn.SafeToRetry(err) ||
+		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) || errors.Is(err, puddle.ErrClosedPool)
+}
+
+// goingDown knows the SQLSTATE classes of a server that starts, stops, is full or is a standby: 08
+// connection exception, 53 insufficient resources, 55P03 what another has locked, 57 operator
+// intervention, which includes a statement that took too long; 25P03, a transaction ended because
+// nothing happened in it; and 25006, a write sent to a standby. PostgreSQL manual, appendix A.
+func goingDown(code string) bool {
+	return strings.HasPrefix(code, "08") || strings.HasPrefix(code, "53") || strings.HasPrefix(code, "57") || code == "55P03" || code == "25P03" || code == "25006"
+}
+
+// undefinedTable is PostgreSQL's code of a table that is not there.
+const undefinedTable = "42P01"
+
+// pgError is what PostgreSQL says in err: its code, and the constraint that was broken. It is
+// empty where err comes from elsewhere.
+func pgError(err error) pgconn.PgError {
+	if said, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return *said
+	}
+	return pgconn.PgError{}
 }

@@ -1,17 +1,21 @@
 package db
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
+	"log/slog"
 	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"headroom/internal/account"
 	"headroom/internal/study"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
@@ -224,4 +228,299 @@ func (s *Studies) Verified(ctx context.Context, id string) (*study.Verified, err
 		return nil, noStudy(id)
 	}
 	return last, unavailable(ctx, err)
+}
+
+// A write is one statement, and so one transaction in one round trip: the study's row, then, if
+// that was written, the events and the answer under the idempotency key. It returns how many rows of
+// studies it wrote.
+const (
+	insertRow = `
+		WITH row AS (
+			INSERT INTO studies (id, name, state, algorithm, version, hash, updated_at, trials, waiting, oldest_waiting, feasible, known, best, limits, simulated_lab, created_at)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $22)
+			RETURNING id)`
+	// The hash of the last event says that no other was written since: it follows from all events.
+	updateRow = `
+		WITH row AS (
+			UPDATE studies SET name = $2, state = $3, algorithm = $4, version = $5, hash = $6, updated_at = $7,
+				trials = $8, waiting = $9, oldest_waiting = $10, feasible = $11, known = $12, best = $13, limits = $14, simulated_lab = $15
+			WHERE id = $1 AND hash = $22
+			RETURNING id)`
+	insertEvents = `, entries AS (
+			INSERT INTO events (study_id, seq, at, by, kind, data, hash, author)
+			SELECT row.id, e.seq, e.at, e.by, e.kind, e.data::json, e.hash, $23
+			FROM row, unnest($16::bigint[], $17::timestamptz[], $18::text[], $19::text[], $20::text[], $21::text[]) AS e (seq, at, by, kind, data, hash))`
+	insertDone = `, done AS (
+			INSERT INTO idempotency_keys (caller, request, key, body_hash, study_id, version, trials, made, created_at)
+			SELECT $24, $25, $26, $27, $28, $29, $30, $31, $32 FROM row)`
+	countRows = `
+		SELECT count(*) FROM row`
+)
+
+// statement is SQL with its arguments.
+type statement struct {
+	sql       string
+	arguments []any
+}
+
+// appending writes add. row is insertRow or updateRow, last the argument that only it has.
+func appending(row, id string, last any, key *study.IdempotencyKey, add study.Append, at time.Time) statement {
+	now := add.After.Summary()
+	s := statement{row + insertEvents, []any{
+		id, now.Name, string(now.State), now.Algorithm, now.Version, add.After.Hash, now.UpdatedAt,
+		now.Trials, now.Waiting, now.OldestWaiting, now.Feasible, now.Known, now.Best, now.Limits, now.SimulatedLab}}
+	author := "" // the same of all
+	if len(add.Events) > 0 {
+		author = add.Events[0].Author
+	}
+	s.arguments = append(append(s.arguments, eventColumns(add.Events)...), last, author)
+	if key != nil && add.Done != nil {
+		s.sql += insertDone
+		s.arguments = append(s.arguments, doneColumns(*key, *add.Done, at)...)
+	}
+	s.sql += countRows
+	return s
+}
+
+// eventColumns are the columns of events, one array each, however many events there are.
+func eventColumns(events []ledger.Event) []any {
+	n := len(events)
+	seqs, times := make([]int64, n), make([]time.Time, n)
+	bys, kinds, data, hashes := make([]string, n), make([]string, n), make([]string, n), make([]string, n)
+	for i, e := range events {
+		seqs[i], times[i], bys[i], kinds[i], data[i], hashes[i] = e.Seq, e.At, e.By, string(e.Kind), string(e.Data), e.Hash
+	}
+	return []any{seqs, times, bys, kinds, data, hashes}
+}
+
+// checkAppend refuses events that do not continue the ledger, before anything is written.
+func checkAppend(known study.Known, add study.Append) error {
+	if add.After == nil {
+		return errors.New("an append must come with the study after it")
+	}
+	if err := ledger.CheckContinues(ledger.Event{Seq: known.Version, Hash: known.Hash}, add.Events); err != nil {
+		return fmt.Errorf("the ledger would break: %w", err)
+	}
+	end := known
+	if n := len(add.Events); n > 0 {
+		end = study.Known{Version: add.Events[n-1].Seq, Hash: add.Events[n-1].Hash}
+	}
+	if (study.Known{Version: add.After.Version, Hash: add.After.Hash}) != end {
+		return fmt.Errorf("the study after the append is at event %d, the ledger at %d", add.After.Version, end.Version)
+	}
+	return nil
+}
+
+func (s *Studies) Events(ctx context.Context, id string, after int64, limit int) ([]ledger.Event, error) {
+	var exists bool
+	var found []ledger.Event
+	batch := &pgx.Batch{}
+	batch.Queue(`SELECT true FROM studies WHERE id = $1`, id).QueryRow(func(row pgx.Row) error { return row.Scan(&exists) })
+	queueEvents(batch, id, after, limit, &found)
+	vouch := s.db.voucher(ctx)
+	results := s.db.in(ctx).SendBatch(ctx, batch)
+	if err := results.Close(); err != nil && !errors.Is(err, pgx.ErrNoRows) {
+		return nil, unavailable(ctx, err)
+	}
+	if !exists {
+		return nil, noStudy(id)
+	}
+	if len(found) == 0 {
+		return nil, nil
+	}
+	last := found[len(found)-1]
+	return found, vouch(map[string]study.Known{id: {Version: last.Seq, Hash: last.Hash}})
+}
+
+// queueEvents reads the events with after < seq into found, at most limit (0 = all), in order.
+func queueEvents(batch *pgx.Batch, id string, after int64, limit int, found *[]ledger.Event) {
+	batch.Queue(`
+		SELECT seq, at, by, kind, data, hash, author FROM events
+		WHERE study_id = $1 AND seq > $2 ORDER BY seq LIMIT nullif($3::bigint, 0)`, id, after, limit,
+	).Query(func(rows pgx.Rows) (err error) {
+		*found, err = pgx.CollectRows(rows, scanEvent)
+		return err
+	})
+}
+
+func scanEvent(row pgx.CollectableRow) (ledger.Event, error) {
+	var e ledger.Event
+	err := row.Scan(&e.Seq, &e.At, &e.By, &e.Kind, (*[]byte)(&e.Data), &e.Hash, &e.Author)
+	return e, err
+}
+
+// CheckLedger reads a study's ledger back and checks it from the first event to the last.
+func (s *Studies) CheckLedger(ctx context.Context, id string) error {
+	events, err := s.Events(ctx, id, 0, 0)
+	if err != nil {
+		return err
+	}
+	if err := ledger.CheckChain(events); err != nil {
+		return fmt.Errorf("study %s: %w", id, err)
+	}
+	version, err := s.Version(ctx, id)
+	if err == nil && version != int64(len(events)) {
+		err = fmt.Errorf("study %s: is at version %d, but its ledger has %d events", id, version, len(events))
+	}
+	return err
+}
+
+// CheckLedgers checks every study's ledger from its first event to its last.
+func (d *DB) CheckLedgers(ctx context.Context) (checked int, err error) {
+	ids, err := list(ctx, d.in(ctx), pgx.RowTo[string], `SELECT id FROM studies ORDER BY id`)
+	if err != nil {
+		return 0, err
+	}
+	for _, id := range ids {
+		if err := d.Studies.CheckLedger(ctx, id); err != nil {
+			return checked, err
+		}
+		checked++
+	}
+	return checked, nil
+}
+
+// doneKept is how long a request counts once under its key.
+const doneKept = 48 * time.Hour
+
+// claim makes later requests with the same key wait until this transaction ends, and finds what an
+// earlier one did: *study.AlreadyDone, or study.ErrReused when that was another request.
+func claim(ctx context.Context, tx pgx.Tx, key *study.IdempotencyKey) error {
+	if key == nil {
+		return nil
+	}
+	scope := strings.Join([]string{key.Caller, key.Request, key.Key}, "\n")
+	var before error
+	batch := &pgx.Batch{}
+	batch.Queue(`SELECT pg_advisory_xact_lock(hashtextextended($1, 0))`, scope)
+	queueLookup(batch, key, &before)
+	if err := tx.SendBatch(ctx, batch).Close(); err != nil {
+		return err
+	}
+	return before
+}
+
+// queueLookup finds what a request did before.
+func queueLookup(batch *pgx.Batch, key *study.IdempotencyKey, before *error) {
+	batch.Queue(`
+		SELECT body_hash, study_id, version, trials, made FROM idempotency_keys
+		WHERE caller = $1 AND request = $2 AND key = $3`, key.Caller, key.Request, key.Key,
+	).QueryRow(func(row pgx.Row) error {
+		var hash []byte
+		var first study.Done
+		err := row.Scan(&hash, &first.Study, &first.Version, &first.Trials, &first.Made)
+		switch {
+		case errors.Is(err, pgx.ErrNoRows):
+			return nil
+		case err != nil:
+			return err
+		case !bytes.Equal(hash, key.Body.Sum(nil)):
+			*before = study.ErrReused
+		default:
+			*before = &study.AlreadyDone{Done: first}
+		}
+		return nil
+	})
+}
+
+// doneColumns are the columns of what was done.
+func doneColumns(key study.IdempotencyKey, done study.Done, now time.Time) []any {
+	return []any{key.Caller, key.Request, key.Key, key.Body.Sum(nil), done.Study, done.Version, done.Trials, done.Made, now}
+}
+
+// Before returns *study.AlreadyDone when the request was carried out before, study.ErrReused when
+// its key was used for another, else nil. Ask it before checking a request against the present
+// state, which may have moved on since then.
+func (d *DB) Before(ctx context.Context, key *study.IdempotencyKey) error {
+	if key == nil {
+		return nil
+	}
+	var before error
+	batch := &pgx.Batch{}
+	queueLookup(batch, key, &before)
+	timeline := d.fence.timeline()
+	if err := d.pool.SendBatch(ctx, batch).Close(); err != nil {
+		return unavailable(ctx, err)
+	}
+	return d.confirmDone(ctx, timeline, before)
+}
+
+// Once runs do at most once for an idempotency key, for writes that are not a study's (those pass Key in
+// study.Command): do's writes through Accounts with the ctx it is given and what it returns as made
+// commit together. That is stored without secrets; do hands those to its caller by other means.
+// Errors: *study.AlreadyDone, study.ErrReused, or do's own. Without an idempotency key (nil) do's writes
+// still commit together.
+func (d *DB) Once(ctx context.Context, key *study.IdempotencyKey, do func(ctx context.Context) (made []byte, err error)) error {
+	return d.transact(ctx, func(tx pgx.Tx) error {
+		if err := claim(ctx, tx, key); err != nil {
+			return err
+		}
+		made, err := do(context.WithValue(ctx, transactionKey{}, tx))
+		if err != nil || key == nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, `
+			INSERT INTO idempotency_keys (caller, request, key, body_hash, study_id, version, trials, made, created_at)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`, doneColumns(*key, study.Done{Made: made}, d.now())...)
+		return err
+	})
+}
+
+// Summaries lists studies, newest change first: one read of the studies' rows, of a page as many as
+// it has.
+func (s *Studies) Summaries(ctx context.Context, wanted study.Listing) ([]ledger.Summary, error) {
+	before, id := pgtype.Timestamptz{InfinityModifier: pgtype.Infinity, Valid: true}, ""
+	if wanted.After != nil {
+		before, id = pgtype.Timestamptz{Time: wanted.After.UpdatedAt, Valid: true}, wanted.After.ID
+	}
+	ends := map[string]study.Known{}
+	vouch := s.db.voucher(ctx)
+	found, err := list(ctx, s.db.in(ctx), func(row pgx.CollectableRow) (ledger.Summary, error) {
+		var one ledger.Summary
+		var hash string
+		err := row.Scan(&one.ID, &one.Name, &one.State, &one.Algorithm, &one.Version, &one.CreatedAt, &one.UpdatedAt,
+			&one.Trials, &one.Waiting, &one.OldestWaiting, &one.Feasible, &one.Known, &one.Best, &one.Limits, &one.SimulatedLab, &hash)
+		ends[one.ID] = study.Known{Version: one.Version, Hash: hash}
+		return one, err
+	}, listStudies, before, id, wanted.Only, wanted.States, wanted.Limit)
+	if err == nil {
+		err = vouch(ends)
+	}
+	return found, err
+}
+
+const listStudies = `
+	SELECT id, name, state, algorithm, version, created_at, updated_at, trials, waiting, oldest_waiting, feasible, known, best, limits, simulated_lab, hash
+	FROM studies
+	WHERE (updated_at, id) < ($1, $2) AND ($3::text[] IS NULL OR id = ANY ($3)) AND ($4::text[] IS NULL OR state = ANY ($4))
+	ORDER BY updated_at DESC, id DESC LIMIT nullif($5::bigint, 0)`
+
+// cleanUpEvery is how often what has expired is removed.
+const cleanUpEvery = time.Hour
+
+// cleanUp removes what has expired, at the start and then every hour, until ctx ends.
+func (d *DB) cleanUp(ctx context.Context) {
+	ticker := time.NewTicker(cleanUpEvery)
+	defer ticker.Stop()
+	for {
+		if err := d.removeExpired(ctx, time.Now()); err != nil && ctx.Err() == nil {
+			slog.Warn("what has expired could not be removed", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+// removeExpired removes old answers, ended sessions, PINs and links nobody used. Tokens and shares
+// stay: people want to see whom they once let in.
+func (d *DB) removeExpired(ctx context.Context, now time.Time) error {
+	batch := &pgx.Batch{}
+	batch.Queue(`DELETE FROM idempotency_keys WHERE created_at < $1`, now.Add(-doneKept))
+	batch.Queue(`DELETE FROM sessions WHERE expires_at < $1`, now)
+	batch.Queue(`DELETE FROM pins WHERE last_used < $1`, now.Add(-account.SessionLife))
+	batch.Queue(`DELETE FROM links WHERE kind = 'sign_in' AND expires_at < $1`, now)
+	return d.pool.SendBatch(ctx, batch).Close()
 }

@@ -1,9 +1,16 @@
 package http
 
 import (
+	"context"
+	"crypto/sha256"
 	"errors"
+	"fmt"
+	"io"
 	"net/http"
+	"runtime"
 	"strings"
+	"sync"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -13,6 +20,7 @@ import (
 	"headroom/internal/account"
 	"headroom/internal/http/problem"
 	"headroom/internal/http/request"
+	"headroom/internal/scheduler"
 )
 
 // Access is a route's audience. The Study… audiences are for routes with {id} in their pattern: a
@@ -192,3 +200,258 @@ func admit(a Access, who account.Identity, studyID string) error {
 func plain(path string) bool {
 	return utf8.ValidString(path) && !strings.ContainsFunc(path, unicode.IsControl)
 }
+
+// How many wrong credentials that begin alike are just refused in a minute, as somebody's forgotten
+// script sends them or whoever guesses at one; those after are told to wait. What is guessed are
+// 130 random bits: the numbers bound the work that strangers make, not their chances.
+const (
+	wrongAlike     = 60
+	beginning      = 8 // characters of a secret
+	mostRecognised = 10_000
+	mostUnknown    = 4 // credentials that were never seen good, looked at at once
+)
+
+// throttle keeps strangers that try credentials from being in the way of others. Every credential
+// is looked at, so that a right one is good whatever came before it; those that were good before at
+// once, others in turn: one of an address at a time, and few in all. (httprate's own middleware
+// counts requests before they are answered, the right ones too, and refuses without looking.)
+type throttle struct {
+	addresses scheduler.Queues
+	unknown   scheduler.Queues // of all addresses
+	wrong     *httprate.RateLimiter
+
+	mu         sync.Mutex
+	recognised map[[sha256.Size]byte]bool
+}
+
+func newThrottle() *throttle {
+	return &throttle{
+		unknown:    scheduler.Queues{Places: mostUnknown},
+		wrong:      httprate.NewRateLimiter(wrongAlike, time.Minute, httprate.WithResponseHeaders(httprate.ResponseHeaders{})), // problem.TooMany has them
+		recognised: map[[sha256.Size]byte]bool{},
+	}
+}
+
+// look lets evaluate say whether a secret is good, and of what. One that is not, after many that
+// began alike, is problem.TooMany.
+func look[T any](t *throttle, r *http.Request, secret string, evaluate func(ctx context.Context, secret string) (T, error)) (found T, err error) {
+	digest := sha256.Sum256([]byte(secret))
+	if !t.recognises(digest) {
+		leave, err := t.addresses.Enter(r.Context(), clientAddress(r))
+		if err != nil {
+			return found, err
+		}
+		defer leave()
+		goOn, err := t.unknown.Enter(r.Context(), "")
+		if err != nil {
+			return found, err
+		}
+		defer goOn()
+	}
+	found, err = evaluate(r.Context(), secret)
+	t.remember(digest, err)
+	if refused(err) && t.wrong.OnLimit(nil, r, beginningOf(secret)) {
+		return found, problem.TooMany
+	}
+	return found, err
+}
+
+func beginningOf(secret string) string {
+	secret = strings.TrimPrefix(secret, account.SecretPrefix)
+	return secret[:min(len(secret), beginning)]
+}
+
+func (t *throttle) recognises(digest [sha256.Size]byte) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.recognised[digest]
+}
+
+// remember takes note of what was found of a secret.
+func (t *throttle) remember(digest [sha256.Size]byte, found error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch {
+	case refused(found):
+		delete(t.recognised, digest)
+	case found == nil:
+		if len(t.recognised) >= mostRecognised {
+			clear(t.recognised)
+		}
+		t.recognised[digest] = true
+	}
+}
+
+// quota is how much of something one credential, and one address, may hold at once. An address has
+// more, since an institute can be behind it.
+type quota struct {
+	what                string
+	credential, address int // the most
+
+	mu   sync.Mutex
+	held map[string]int
+}
+
+// quotas keep one visitor from taking the server from all others. The numbers are several times
+// what a lecture hall or a busy script needs. Without them 6000 streams of one visitor made
+// everybody's ask take 470 ms in place of 12, and 400 histories of 3000 rounds that nobody read
+// held 1.9 GB.
+type quotas struct {
+	requests *quota           // under way
+	open     *quota           // answers that stay open
+	bodies   *quota           // bytes of requests
+	unread   *quota           // bytes of large answers that are being sent
+	making   scheduler.Queues // of one credential, so many large answers are worked out at once, and the others in turn
+}
+
+func newQuotas() quotas {
+	atMost := func(what string, credential, address int) *quota {
+		return &quota{what: what, credential: credential, address: address, held: map[string]int{}}
+	}
+	return quotas{
+		requests: atMost("requests under way", 250, 1000),
+		open:     atMost("answers that stay open", 300, 1000),
+		bodies:   atMost("bytes of requests under way", 64<<20, 256<<20),
+		unread:   atMost("bytes of answers that were not read yet", 64<<20, 256<<20),
+		making:   scheduler.Queues{Places: max(8, 2*runtime.GOMAXPROCS(0))},
+	}
+}
+
+// ofAddress takes n for the address of a request, to be given back; nil takes nothing.
+func (q *quota) ofAddress(r *http.Request, n int) (give func(), err error) {
+	if q == nil {
+		return nothing, nil
+	}
+	return q.take("address", clientAddress(r), q.address, n)
+}
+
+// ofCredential takes n for the credential of a request, if that is known.
+func (q *quota) ofCredential(r *http.Request, n int) (give func(), err error) {
+	who, known := request.Caller(r)
+	if !known {
+		return nothing, nil
+	}
+	return q.take("credential", who.Caller(), q.credential, n)
+}
+
+func nothing() {}
+
+// take takes n for somebody who may have most; one thing alone may be larger.
+func (q *quota) take(kind, name string, most, n int) (give func(), err error) {
+	holder := kind + " " + name
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if held := q.held[holder]; held > 0 && held+n > most {
+		return nothing, problem.TooMuch(fmt.Sprintf("There are too many %s: %d for this %s, and at most %d are possible at once. Wait until some have ended.", q.what, held, kind, most))
+	}
+	q.held[holder] += n
+	return func() {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		if q.held[holder] -= n; q.held[holder] <= 0 {
+			delete(q.held, holder)
+		}
+	}, nil
+}
+
+// both takes n for the address and the credential of a request.
+func (q *quota) both(r *http.Request, n int) (give func(), err error) {
+	address, err := q.ofAddress(r, n)
+	if err != nil {
+		return nothing, err
+	}
+	credential, err := q.ofCredential(r, n)
+	if err != nil {
+		address()
+		return nothing, err
+	}
+	return func() { credential(); address() }, nil
+}
+
+// heldBody is a body whose bytes count as long as the request is under way.
+type heldBody struct {
+	io.ReadCloser
+	r      *http.Request
+	bodies *quota
+	give   []func()
+}
+
+func (h *heldBody) Read(into []byte) (int, error) {
+	n, err := h.ReadCloser.Read(into)
+	if n == 0 {
+		return n, err
+	}
+	give, refused := h.bodies.both(h.r, n)
+	if refused != nil {
+		return 0, refused
+	}
+	h.give = append(h.give, give)
+	return n, err
+}
+
+func (h *heldBody) end() {
+	for _, give := range h.give {
+		give()
+	}
+}
+
+// A large answer is sent in pieces, each of which must be taken within the time that one to a
+// stream may take; whoever does not read is cut.
+const piece = 64 << 10
+
+// answer is one to a request that only reads. Nothing of it is sent before its first bytes are
+// there, so that it can still be refused then.
+type answer struct {
+	http.ResponseWriter
+	control *http.ResponseController
+	r       *http.Request
+	unread  *quota
+	made    func() // is called when the first bytes are there
+	status  int    // said, and not sent
+}
+
+// answering waits for the place in which an answer is made, and returns what it is written to. end
+// must be called.
+func (q *quotas) answering(rt route, w http.ResponseWriter, r *http.Request) (out *answer, end func()) {
+	out = &answer{ResponseWriter: w, control: http.NewResponseController(w), r: r, unread: q.unread, made: nothing}
+	if who, known := request.Caller(r); known && rt.access.forStudy() && !rt.shared {
+		if leave, err := q.making.Enter(r.Context(), who.Caller()); err == nil { // else the caller has gone, as the handler sees
+			out.made = sync.OnceFunc(leave)
+		}
+	}
+	return out, out.send
+}
+
+func (a *answer) WriteHeader(status int) { a.status = status }
+
+func (a *answer) Write(text []byte) (int, error) {
+	if len(text) > piece {
+		give, err := a.unread.both(a.r, len(text))
+		if err != nil {
+			return 0, err
+		}
+		defer give()
+	}
+	a.send()
+	sent := 0
+	for len(text)-sent > piece {
+		_ = a.control.SetWriteDeadline(time.Now().Add(writeTime)) // who cannot set it keeps the server's own
+		n, err := a.ResponseWriter.Write(text[sent : sent+piece])
+		if sent += n; err != nil {
+			return sent, err
+		}
+	}
+	n, err := a.ResponseWriter.Write(text[sent:])
+	return sent + n, err
+}
+
+// send sends the status that was said, if any.
+func (a *answer) send() {
+	a.made()
+	if a.status != 0 {
+		a.ResponseWriter.WriteHeader(a.status)
+		a.status = 0
+	}
+}
+
+func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }

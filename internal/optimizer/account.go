@@ -2,6 +2,7 @@ package optimizer
 
 import (
 	"context"
+	"math"
 	"slices"
 	"sync"
 
@@ -190,4 +191,323 @@ func (s *account) ownEstimates(ctx context.Context, t int, q []float64, m moment
 		return nil, err
 	}
 	return s.policy.Estimates(input, 0), nil
+}
+
+// Excess is how far a metric's value is beyond the limit, in metric units; the limit holds when it
+// is not positive:
+//
+//	g = Sign·(value − Threshold)
+func (c Cost) Excess(value float64) float64 { return c.Sign * (value - c.Threshold) }
+
+// Tally adds up how far one limit was broken by the trials whose value is known, in metric units.
+// Excluded trials count: they happened.
+//
+//	Balance = Σ g,  Soft = [Σ g]⁺,  Hard = Σ [g]⁺,  Largest = max [g]⁺,  Rounds = #{g > 0},  Known = #{g}
+type Tally struct {
+	Balance, Soft, Hard, Largest float64
+	Rounds, Known                int
+}
+
+// Add counts one more trial, beyond the limit by g.
+func (t *Tally) Add(g float64) {
+	t.Known++
+	t.Balance += g
+	t.Soft = max(t.Balance, 0)
+	if g > 0 {
+		t.Hard += g
+		t.Largest = max(t.Largest, g)
+		t.Rounds++
+	}
+}
+
+// Violations returns one per constraint, after all rounds. The error is that of ctx.
+func (s *account) Violations(ctx context.Context) ([]Violation, error) {
+	trace, err := s.ViolationTrace(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if len(trace) == 0 {
+		return make([]Violation, len(s.cfg.Costs)), nil
+	}
+	return trace[len(trace)-1], nil
+}
+
+// ViolationTrace returns the running figures, [round][constraint]. The error is that of ctx.
+func (s *account) ViolationTrace(ctx context.Context) ([][]Violation, error) {
+	steps, err := s.footsteps(ctx, s.traits.Bound != nil)
+	if err != nil {
+		return nil, err
+	}
+	estimates, err := s.shown.inSample(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s.violated.Do(func() { s.violations = s.violationTrace(steps, s.shown.expectedExcess(estimates)) })
+	return s.violations, nil
+}
+
+func (s *account) violationTrace(steps []policy.Footstep, expected [][]float64) [][]Violation {
+	n := len(s.history.Rounds)
+	trace := make([][]Violation, n)
+	for i := range trace {
+		trace[i] = make([]Violation, len(s.cfg.Costs))
+	}
+	for j, c := range s.cfg.Costs {
+		var v Violation
+		var bound []float64
+		if steps != nil {
+			bound = s.traits.Bound(j, steps)
+		}
+		for i := range n {
+			if excess, ok := s.excess(i+1, c, j); ok {
+				v.Add(excess)
+				v.Estimated += expected[i][j]
+				if bound != nil && steps[i].Suggested {
+					v.Bounded.Add(excess)
+				}
+			}
+			if bound != nil {
+				v.Bound, v.HasBound = bound[i], true
+			}
+			trace[i][j] = v
+		}
+	}
+	return trace
+}
+
+// RegretBounds returns the algorithm's bound on the cumulative regret after each round, in units of
+// the objective; nil for algorithms without one. The error is that of ctx.
+func (s *account) RegretBounds(ctx context.Context) ([]float64, error) {
+	steps, err := s.footsteps(ctx, s.traits.RegretBound != nil)
+	if steps == nil || err != nil {
+		return nil, err
+	}
+	return s.traits.RegretBound(steps), nil
+}
+
+// footsteps are what bounds need to know of the rounds; nil where they are not wanted, or there are
+// none.
+func (s *account) footsteps(ctx context.Context, wanted bool) ([]policy.Footstep, error) {
+	if !wanted || len(s.history.Rounds) == 0 {
+		return nil, nil
+	}
+	trace, err := s.Trace(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s.stepped.Do(func() {
+		s.steps = make([]policy.Footstep, len(trace))
+		for i, t := range trace {
+			s.steps[i] = s.footstep(i+1, t)
+		}
+	})
+	return s.steps, nil
+}
+
+// footstep is what bounds need to know of one round.
+func (s *account) footstep(t int, trace RoundTrace) policy.Footstep {
+	f := policy.Footstep{Suggested: s.history.Rounds[t-1].Suggested && !s.history.Rounds[t-1].Excluded, Multipliers: trace.Multipliers,
+		Beta: make([]float64, len(s.targets)), SD: make([]float64, len(s.targets)), Gain: make([]float64, len(s.targets)), Lambda: make([]float64, len(s.targets)), Scale: make([]float64, len(s.targets))}
+	regime := s.regimeAt(t)
+	f.Costs, f.After = s.costsAt(t, regime), s.multipliersAt(t+1)
+	for k, target := range s.targets {
+		f.Scale[k] = 1
+		if m := target.metric; m >= 0 && trace.latent != nil {
+			f.Beta[k], f.SD[k], f.Gain[k], f.Scale[k] = trace.Beta[m], trace.latent[m], trace.InformationGain[m], regime.transforms[k].scale
+			f.Lambda[k] = regime.models[m].lambda
+		}
+	}
+	return f
+}
+
+// costsAt are the costs at x_t in modelled units, as multipliers move by them, NaN where nothing
+// counts.
+func (s *account) costsAt(t int, regime *regime) []float64 {
+	out := make([]float64, len(s.cfg.Costs))
+	for j := range out {
+		out[j] = math.NaN()
+		if g, _, known := s.costAt(t, j, regime); known {
+			out[j] = g
+		}
+	}
+	return out
+}
+
+// multipliersAt are those of decision t, at most the next one.
+func (s *account) multipliersAt(t int) []float64 {
+	if t <= len(s.path.items) {
+		return s.path.items[t-1]
+	}
+	return s.multipliers
+}
+
+// Calibrations returns one per metric. With standardised outputs, rounds decided before the metric
+// had a centre and a scale are left out: nothing was predicted in its units. The error is that of
+// ctx.
+func (s *account) Calibrations(ctx context.Context) ([]Calibration, error) {
+	out := make([]Calibration, len(s.cfg.Metrics))
+	trace, err := s.Trace(ctx)
+	if err != nil {
+		return nil, err
+	}
+	known := map[float64]bands{} // by degrees of freedom
+	for i := range out {
+		for n, r := range s.history.Rounds {
+			regime := s.regimeAt(n + 1)
+			unscaled := s.cfg.Standardize && regime.models[i].count == 0
+			if r.Excluded || !r.Readings[i].Told || trace[n].Ahead == nil || unscaled {
+				continue
+			}
+			freedom := regime.models[i].freedom
+			central, found := known[freedom]
+			if !found {
+				central = bandsOf(freedom)
+				known[freedom] = central
+			}
+			out[i].add(n+1, trace[n].residuals[i], central, s.readAmong(trace[n].before, n+1, i))
+		}
+		for _, c := range []*Coverage{&out[i].Coverage, &out[i].New, &out[i].Repeated} {
+			c.divide()
+		}
+	}
+	return out, nil
+}
+
+func (c *Calibration) add(round int, residual float64, central bands, repeated bool) {
+	c.Residuals = append(c.Residuals, residual)
+	c.ResidualRounds = append(c.ResidualRounds, round)
+	c.Coverage.add(residual, central)
+	if repeated {
+		c.Repeated.add(residual, central)
+	} else {
+		c.New.add(residual, central)
+	}
+}
+
+// bands are the half widths, in standard deviations, of the central bands of residuals that hold
+// half of them, 80 % and 95 %.
+type bands [3]float64
+
+func bandsOf(freedom float64) bands {
+	return bands{half(0.5, freedom), half(0.8, freedom), half(0.95, freedom)}
+}
+
+// add counts one residual, in which of the central bands it lies.
+func (c *Coverage) add(residual float64, central bands) {
+	c.Count++
+	for i, count := range []*float64{&c.Coverage50, &c.Coverage80, &c.Coverage95} {
+		if math.Abs(residual) <= central[i] {
+			*count++
+		}
+	}
+}
+
+func (c *Coverage) divide() {
+	if c.Count == 0 {
+		return
+	}
+	n := float64(c.Count)
+	c.Coverage50, c.Coverage80, c.Coverage95 = c.Coverage50/n, c.Coverage80/n, c.Coverage95/n
+}
+
+// tracing is how far the trace has come. Callers that need it at the same time work on it in turns,
+// a round each.
+type tracing struct {
+	mu     sync.Mutex
+	rounds []RoundTrace
+	slid   windows
+}
+
+// Trace returns one entry per round. The error is that of ctx, later calls going on from there.
+func (s *account) Trace(ctx context.Context) ([]RoundTrace, error) {
+	for {
+		if done, err := s.traceFurther(ctx); done || err != nil {
+			return s.trace.rounds, err
+		}
+		if err := checkpoint.Reach(ctx); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// keepTrace takes over what the prior state has traced of rounds of which nothing differs.
+func (s *account) keepTrace(prior *account) {
+	if prior == nil {
+		return
+	}
+	l := &prior.trace
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n := min(len(l.rounds), s.agreed.decision-1, s.agreed.record-1)
+	s.trace.rounds = l.rounds[:n:n]
+}
+
+// traceFurther traces the next round and tells whether there was none left.
+func (s *account) traceFurther(ctx context.Context) (done bool, err error) {
+	l := &s.trace
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.rounds) == len(s.history.Rounds) {
+		return true, nil
+	}
+	if l.slid == nil {
+		l.slid = windows{}
+	}
+	round, err := s.traceRound(checkpoint.Without(ctx), len(l.rounds)+1, l.slid)
+	if ctx.Err() != nil {
+		return false, ctx.Err()
+	}
+	if err != nil {
+		// What was regressed once can be again, so an error would have shown in Replay. Should it
+		// not, the round is traced without numbers.
+		round = RoundTrace{Multipliers: round.Multipliers, Horizon: round.Horizon}
+	}
+	l.rounds = append(l.rounds, round)
+	return false, nil
+}
+
+// traceRound looks back at decision t.
+func (s *account) traceRound(ctx context.Context, t int, slid windows) (RoundTrace, error) {
+	trace := RoundTrace{Multipliers: s.path.items[t-1], Horizon: s.horizon(t), before: s.playedBefore(t)}
+	shown, err := s.observed(ctx, t, slid)
+	if err != nil {
+		return trace, err
+	}
+	acted := shown
+	acted.multipliers = s.path.items[t-1]
+	if s.traits.ActsOnOwnData() {
+		acted, err = s.acting(ctx, t, s.path.items[t-1], slid)
+	} else {
+		err = acted.widths(ctx)
+	}
+	if err != nil {
+		return trace, err
+	}
+	predicted, err := shown.played(ctx, t, nil)
+	if err != nil {
+		return trace, err
+	}
+	believed := predicted
+	if acted != shown {
+		if believed, err = acted.played(ctx, t, nil); err != nil {
+			return trace, err
+		}
+	}
+	for i := range s.cfg.Metrics {
+		k := s.targetOf(i)
+		trace.Beta = append(trace.Beta, betaOf(acted, k))
+		trace.InformationGain = append(trace.InformationGain, gainOf(acted, shown, k))
+		f := shown.ahead(t, k, predicted[k])
+		mean, sd := shown.regime.transforms[k].moments(f.mean, f.sd)
+		latent := predicted[k].SD[0]
+		if acted.sourceOf[k] >= 0 {
+			latent = believed[k].SD[0]
+		}
+		trace.Ahead, trace.latent = append(trace.Ahead, Prediction{Mean: mean, SD: sd}), append(trace.latent, latent)
+		trace.residuals = append(trace.residuals, shown.residual(t, k, f))
+	}
+	for j := range s.cfg.Costs {
+		trace.breaks = append(trace.breaks, shown.breaks(predicted, j, 0))
+	}
+	return trace, nil
 }

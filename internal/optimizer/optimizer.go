@@ -18,9 +18,15 @@
 package optimizer
 
 import (
-	"headroom/internal/optimizer/warp"
+	"context"
+	"fmt"
+	"iter"
+	"slices"
 
+	"headroom/internal/optimizer/checkpoint"
+	"headroom/internal/optimizer/gp"
 	"headroom/internal/optimizer/policy"
+	"headroom/internal/optimizer/warp"
 )
 
 // Config is everything an algorithm is told about a study. It is immutable once made.
@@ -228,4 +234,296 @@ type FittedMetric struct {
 type NoiseAt struct {
 	Round  int
 	Lambda float64
+}
+
+// Engine is the version of the optimizer that a decision records. It changes whenever the same
+// history could lead to a different suggestion; what another engine decided is not replayed.
+const Engine = "11"
+
+// Place is one point to ask about: unit coordinates, and the candidate's index (−1 without
+// candidates).
+type Place struct {
+	U   []float64
+	Arm int
+}
+
+// Model is one metric's prior and regression as the next decision would use them.
+type Model struct {
+	Kernel        Kernel
+	Lambda        float64 // λ, modelled units
+	Centre, Scale float64
+	Warp          warp.Warp
+	Inflation     float64 // see FittedMetric: Kernel.Variance and Lambda hold it
+	Freedom       float64 // degrees of freedom of the bands, 0 for normal ones
+	// Settings and Wrong are the settings and readings with a λ of their own: see FittedMetric.
+	Settings, Wrong []NoiseAt
+	Fitted          bool    // hyperparameters come from a fit
+	Count           int     // readings in the posterior
+	Beta            float64 // the confidence width β_t; 0 for algorithms without one
+	HasBeta         bool    // false where the algorithm has no band of its own
+	InformationGain float64 // ½ ln det(I + K/λ), nats
+}
+
+// Belief is the posterior of one metric's latent function at some places, in metric units.
+type Belief struct {
+	Mean, SD []float64
+	// ReadingSD is the standard deviation of a reading at the place: that of the function with the
+	// noise of a reading there.
+	ReadingSD []float64
+	// Lower and Upper are the algorithm's own band, width standard deviations beside the mean in
+	// modelled units; the central 95 % where it has none.
+	Lower, Upper     []float64
+	Lower95, Upper95 []float64 // the central 95 %
+}
+
+// RoundTrace is one round of the replayed history.
+type RoundTrace struct {
+	Beta            []float64 // per metric, as decision t used it
+	Multipliers     []float64 // per constraint, before this round's feedback; nil for algorithms without
+	InformationGain []float64 // per metric, of the data decision t saw
+	Horizon         int       // T of the algorithm's constants, 0 where it is the number of rounds planned
+	// Ahead is, per metric, the one-step-ahead prediction of the reading of round t in metric
+	// units, made from what decision t saw; its standard deviation includes the noise.
+	Ahead []Prediction
+
+	breaks    []float64 // per cost, the chance stated at decision t that it is broken, 0 of a given one
+	latent    []float64 // per metric, the latent standard deviation of Ahead in modelled units
+	residuals []float64 // per metric, (reading − mean)/sd of Ahead in modelled units; 0 without a reading
+	before    []int     // the rounds before t that were played at the same place
+}
+
+// Prediction is a predicted reading.
+type Prediction struct{ Mean, SD float64 }
+
+// Calibration compares one-step-ahead predictions of a metric with what was read.
+type Calibration struct {
+	Coverage                 // of all readings
+	New, Repeated  Coverage  // of the first reading at a setting, and of those where earlier ones were seen
+	Residuals      []float64 // (reading − mean)/sd in modelled units, by round; NaN-free: rounds without a reading are left out
+	ResidualRounds []int
+}
+
+// Coverage is the share of readings that fell inside the central bands predicted for them; 0
+// without readings.
+type Coverage struct {
+	Count                              int
+	Coverage50, Coverage80, Coverage95 float64
+}
+
+// Violation is how far a constraint was broken, with what the model and the algorithm's theory say
+// of it.
+type Violation struct {
+	Tally
+	// Estimated is the model's own Σ_s E[g⁺(x_s)] over the same trials.
+	Estimated float64
+	// Bound is the algorithm's bound on it; HasBound is false where there is none to draw. Bounded
+	// is the same sums over the rounds that it is for, the algorithm's own.
+	Bound    float64
+	HasBound bool
+	Bounded  Tally
+}
+
+// Decision is one choice and every number behind it. Units are modelled unless said otherwise.
+type Decision struct {
+	Place Place
+	// FirstDesign tells that the point comes from the space-filling start, not from the
+	// acquisition.
+	FirstDesign bool
+	Round       int
+	Beta        []float64 // per metric; nil where the algorithm has none
+	Multipliers []float64 // per constraint; nil where the algorithm has none
+	Horizon     int       // T of the algorithm's constants, 0 where it is the number of rounds planned
+	Mean, SD    []float64 // per metric, metric units, latent, at the chosen point, arrived data only
+	// Estimates are what the acquisition was computed from: the reward's estimate first, then one
+	// per constraint.
+	Estimates   []float64
+	Acquisition float64
+	HasScore    bool // Acquisition is meaningful (false for space filling)
+	// RunnerUp is the best point that differs from the chosen one, nil if there was none.
+	RunnerUp *RunnerUp
+	Draw     Draw
+	// FeasibilityProbability of the chosen point: Π_j P(g_j ≤ 0), latent, true thresholds.
+	FeasibilityProbability float64
+	// ExpectedImprovement is E[f(x) − f(x*)]⁺ in units of the objective, brought there at the
+	// incumbent x*, the point of round Incumbent; 0 and 0 for algorithms that do not compare, and
+	// while there is none.
+	ExpectedImprovement float64
+	Incumbent           int
+	// Works is the chance that the trial works, 0 where none has failed because of its settings or
+	// a published algorithm takes no account of it.
+	Works  float64
+	Reason string // the rule that decided, one of package policy's
+}
+
+// RunnerUp is the second best point of a decision.
+type RunnerUp struct {
+	Place       Place
+	Acquisition float64
+}
+
+// Scores is an acquisition over places.
+type Scores struct {
+	Logarithmic bool      // differences are ratios of what is maximised
+	Values      []float64 // modelled units
+	Allowed     []bool    // false: may not be chosen, its value is meaningless
+	Argmax      int       // −1 when none may be chosen
+}
+
+// Known gives the values of Given constraints for one decision, in metric units: for arms,
+// Arms[j][i] is constraint j at arm i; elsewhere At(j, u). Either may be nil when no constraint
+// needs it.
+type Known struct {
+	Arms [][]float64
+	At   func(constraint int, u []float64) float64
+}
+
+// Resources are what a replay has to work with. None of them changes a bit of what comes of it.
+type Resources struct {
+	Kept *gp.Kept // rows of earlier states, so that they are not worked out again; nil for none
+	Room int64    // bytes that the model may take; 0 for MostRoom
+}
+
+// MostRoom is how many bytes a model may take at most: 2 GiB, which one kernel fills with some
+// 23,000 readings.
+const MostRoom = 2 << 30
+
+// MostListed is how many candidates a study lists at most for the posterior over all of them, which
+// takes the place of rows where readings are many.
+const MostListed = 2896 // its square is posterior.MostKept
+
+func (r Resources) room() int64 {
+	if r.Room <= 0 {
+		return MostRoom
+	}
+	return min(r.Room, MostRoom)
+}
+
+// TooLarge is why there is no model: it would take more memory than it may.
+type TooLarge struct {
+	Readings    int // of the largest regression
+	Regressions int
+	Bytes, Room int64
+}
+
+func (e *TooLarge) Error() string {
+	return fmt.Sprintf("%d regressions of up to %d readings take %d bytes, and there are %d", e.Regressions, e.Readings, e.Bytes, e.Room)
+}
+
+// checkRoom refuses a model that would take more memory than it may, before any of it is worked
+// out: a triangle of rows for each regression.
+func (s *evidence) checkRoom() error {
+	need := TooLarge{Room: s.room}
+	for _, regime := range s.regimes {
+		for _, g := range slices.Concat(regime.groups, regime.own) {
+			n := len(g.order)
+			if s.inSequence(regime, n) {
+				continue
+			}
+			need.Readings, need.Regressions, need.Bytes = max(need.Readings, n), need.Regressions+1, need.Bytes+4*int64(n)*int64(n+1)
+		}
+	}
+	if need.Bytes > need.Room {
+		return &need
+	}
+	return nil
+}
+
+// KeptFrom is from how many readings on a regression is worth keeping: reading its rows, which are
+// n², takes as long at 1500 as working them out, which is n³, and at 2000 three quarters of that; see
+// docs/benchmarks.md.
+const KeptFrom = 2048
+
+// Pieces are what can be kept of the state's regressions from so many readings on, so that a later
+// one need not work it out again.
+func (s *State) Pieces(from int) iter.Seq2[gp.Key, gp.Piece] {
+	return func(yield func(gp.Key, gp.Piece) bool) {
+		for _, regime := range s.regimes {
+			for _, g := range slices.Concat(regime.groups, regime.own) {
+				if g.Data == nil || g.Data.Len() < from {
+					continue
+				}
+				for key, piece := range g.Data.Pieces(Engine) {
+					if !yield(key, piece) {
+						return
+					}
+				}
+			}
+		}
+	}
+}
+
+// NewKept are the pieces of earlier states, to go on from.
+func NewKept(pieces map[gp.Key]gp.Piece) *gp.Kept { return gp.NewKept(Engine, pieces) }
+
+// State is what an algorithm makes of a history: immutable, safe for concurrent use. It holds what
+// is believed, what is decided of it, and the account of the rounds.
+type State struct {
+	*account
+	*decision
+	*shown
+}
+
+// WithCheckpoint returns a context under which the optimizer calls hook between slices of at most
+// some 10 ms of work, from one goroutine at a time and without holding a lock that other work waits
+// for: a caller who has a processor on loan can give way there. See checkpoint.With for what the
+// hook may do.
+func WithCheckpoint(ctx context.Context, hook func(ctx context.Context) error) context.Context {
+	return checkpoint.With(ctx, hook)
+}
+
+// Replay plays history h into the algorithm of cfg and returns the state after it. cfg and h must
+// be valid (package design checks what people typed); a Config that cannot be computed with, such
+// as a kernel matrix that is not positive definite with its λ, is an error. So is that of ctx,
+// which ends the work early.
+func Replay(ctx context.Context, cfg *Config, h *History) (*State, error) {
+	return ReplayWithin(ctx, cfg, h, Resources{})
+}
+
+// ReplayWithin is Replay with what there is to work with.
+func ReplayWithin(ctx context.Context, cfg *Config, h *History, with Resources) (*State, error) {
+	return replay(ctx, cfg, h, nil, with)
+}
+
+// Extend is Replay(cfg, h), reusing what prior worked out where h agrees with prior's history. The
+// result is the same to the last bit, except that sliding windows may differ by 1e-9.
+func (prior *State) Extend(ctx context.Context, h *History) (*State, error) {
+	return replay(ctx, prior.cfg, h, prior, Resources{Room: prior.room})
+}
+
+func replay(ctx context.Context, cfg *Config, h *History, prior *State, with Resources) (*State, error) {
+	described, ok := policy.Find(cfg.Algorithm)
+	if !ok {
+		return nil, fmt.Errorf("there is no algorithm %q", cfg.Algorithm)
+	}
+	p := described.Build(cfg.Context(), cfg.Settings)
+	given := &task{cfg: cfg, history: h, policy: p, traits: p.Traits(), settings: cfg.Settings, targets: targets(cfg), room: with.room()}
+	e := &evidence{task: given, kept: with.Kept}
+	if prior == nil {
+		prior = &State{}
+		given.arms, given.spread = cfg.Space.newArms(), new(spread)
+	} else {
+		given.arms, given.spread, e.prior = prior.arms, prior.spread, prior.evidence
+	}
+	if err := e.regressAll(ctx); err != nil {
+		return nil, err
+	}
+	a := &account{evidence: e}
+	if err := a.walk(ctx, prior.account); err != nil {
+		return nil, err
+	}
+	var err error
+	if e.next, err = e.acting(ctx, a.Round(), a.multipliers, nil); err != nil {
+		return nil, err
+	}
+	a.shown = &shown{}
+	if a.shown.view, err = e.observed(ctx, a.Round(), nil); err != nil {
+		return nil, err
+	}
+	d, err := e.decide(ctx, a.shown, prior.decision)
+	if err != nil {
+		return nil, err
+	}
+	a.keepTrace(prior.account)
+	e.letGo()
+	return &State{a, d, a.shown}, nil
 }

@@ -3,8 +3,11 @@ package optimizer
 import (
 	"context"
 	"errors"
+	"math"
+	"slices"
 
 	"headroom/internal/optimizer/policy"
+	"headroom/internal/optimizer/search"
 )
 
 // ErrNoneAllowed is returned by Suggest when the algorithm may choose nothing.
@@ -86,4 +89,203 @@ func (s *decision) firstDesign(ctx context.Context, known Known) (Decision, erro
 	d, err := s.decision(ctx, place, known, s.draw(s.Round()))
 	d.FirstDesign, d.Reason = true, policy.FirstDesign
 	return d, err
+}
+
+// designTries bounds how many points of the sequence are tried for one that the input constraints
+// allow.
+const designTries = 4096
+
+func (s *decision) designPlace(keeps func(Place) bool) (Place, bool) {
+	space := s.cfg.Space
+	t := s.Round()
+	if space.Arms != nil {
+		return s.nearestFreshArm(s.designPoint(), keeps)
+	}
+	var allowed, kept []Place
+	for _, u := range search.Halton(designTries+t, len(space.Dims), s.cfg.Seed) {
+		v, ok := space.settle(u)
+		if !ok {
+			continue
+		}
+		allowed = append(allowed, Place{U: v, Arm: -1})
+		if keeps(allowed[len(allowed)-1]) {
+			kept = append(kept, allowed[len(allowed)-1])
+		}
+		if len(kept) >= t && !s.isSpent(kept[len(kept)-1]) {
+			return kept[len(kept)-1], true
+		}
+	}
+	switch { // the limits leave hardly any room, or none
+	case len(kept) > 0:
+		return kept[t%len(kept)], true
+	case len(allowed) >= t:
+		return allowed[t-1], true
+	}
+	return s.anyPlace()
+}
+
+// designPoint is the point of the sequence whose turn it is: with arms as it comes, elsewhere the
+// one that is allowed.
+func (s *decision) designPoint() []float64 {
+	t, d := s.Round(), len(s.cfg.Space.Dims)
+	if s.cfg.Space.Arms != nil {
+		return s.cfg.Space.relabelled(search.Halton(t, d, s.cfg.Seed)[t-1])
+	}
+	place, ok := s.designPlace(func(Place) bool { return true })
+	if !ok {
+		return make([]float64, d)
+	}
+	return place.U
+}
+
+// nearestFreshArm is the arm nearest to u: among those that keep a rule and have not been tried, or
+// are not spent, or are, and only then among the others.
+func (s *decision) nearestFreshArm(u []float64, keeps func(Place) bool) (Place, bool) {
+	space := s.cfg.Space
+	tried := map[int]bool{}
+	for _, r := range s.history.Rounds {
+		tried[r.Arm] = true
+	}
+	for _, allowed := range []func(Place) bool{keeps, func(Place) bool { return true }} {
+		for _, left := range []func(Place) bool{func(p Place) bool { return !tried[p.Arm] }, func(p Place) bool { return !s.isSpent(p) }, s.left} {
+			best, nearest := math.Inf(1), Place{Arm: -1}
+			for i, a := range space.Arms {
+				at := Place{U: a, Arm: i}
+				if distance := space.unlike(a, u); distance < best && s.left(at) && left(at) && allowed(at) {
+					best, nearest = distance, at
+				}
+			}
+			if nearest.Arm >= 0 {
+				return nearest, true
+			}
+		}
+	}
+	return Place{}, false
+}
+
+// A batch asked for when the best place has been found would lie there to the sixth digit: a
+// waiting trial leaves its neighbours hardly any deviation, and the rest of the space promises less
+// still. Where so little is at stake, the next trial keeps at least leastDistance, in some unit
+// coordinate, from every trial that waits, and goes where the limits are kept with the probability
+// that a recommendation needs: what is learned elsewhere should not be paid for with trials beyond
+// a limit.
+const (
+	leastDistance = 0.02
+	// littleShare is the share of what has been gained so far, the difference between the
+	// incumbent's reward and the least one played, below which what a place promises is little.
+	littleShare = 1e-3
+
+	// Of diverse: the fewest space-filling points, and how many multiplications are spent on more.
+	fewestDiverse = 64
+	diverseWork   = 4_000_000_000
+)
+
+// littleLeft tells whether trials wait and what was found beside them promises little.
+func (s *decision) littleLeft(found maximum) bool {
+	waiting, _ := s.underWay()
+	if s.incumbent == nil || len(waiting) == 0 {
+		return false
+	}
+	gained := s.incumbent.mean[0] - s.incumbent.least
+	return found.value < math.Log(littleShare*gained)
+}
+
+// nearPending tells of a place whether it lies within leastDistance of a trial that waits, in every
+// unit coordinate.
+func (s *decision) nearPending() func(Place) bool {
+	waiting, _ := s.underWay()
+	return func(p Place) bool {
+		return slices.ContainsFunc(waiting, func(w Place) bool { return !differ(p.U, w.U, leastDistance) })
+	}
+}
+
+// diverse are space-filling points and points around the incumbent: the shortlist while there is
+// one, else a list as long. Beyond some thousand rounds it is shorter, since each costs O(n²).
+func (s *decision) diverse() []Place {
+	if s.shortlist != nil {
+		return s.shortlist.places
+	}
+	n, seed := len(s.history.Rounds), s.draw(s.Round()).Seed
+	count := min(listed, max(fewestDiverse, diverseWork/(n*n)))
+	return s.placesOf(s.cfg.overhanging(count, seed), s.nearIncumbent(s.effort().near, seed))
+}
+
+// diversified is the best of the places not tried yet that lie apart from those that wait, and what
+// was found where there is none.
+func (s *decision) diversified(ctx context.Context, known Known, found maximum) (maximum, error) {
+	among := found.among
+	if among == nil {
+		var err error
+		if among, err = s.scoreList(ctx, s.diverse(), known); errors.Is(err, ErrNoneAllowed) {
+			return found, nil
+		} else if err != nil {
+			return maximum{}, err
+		}
+	}
+	beside, tried, least := s.nearPending(), s.tried(), math.Log(safeEnough)
+	elsewhere, err := s.bestWhere(among, func(i int) bool {
+		return among.scores.Allowed[i] && among.scores.Fallback[i] >= least && !beside(among.at[i]) && !tried(among.at[i])
+	})
+	if errors.Is(err, ErrNoneAllowed) {
+		return found, nil
+	}
+	elsewhere.reason = policy.Apart
+	return elsewhere, err
+}
+
+// decision writes down the numbers behind choosing a place.
+func (s *decision) decision(ctx context.Context, at Place, known Known, draw Draw) (Decision, error) {
+	places := []Place{at}
+	input, err := s.inputOf(ctx, at, known.at(places), draw)
+	if err != nil {
+		return Decision{}, err
+	}
+	beliefs, chances, err := s.shown.Believe(ctx, places, s.knownRows(places, known))
+	if err != nil {
+		return Decision{}, err
+	}
+	draw.Z = input.Draw.Z
+	d := Decision{Place: at, Round: s.Round(), Multipliers: s.multipliers, Horizon: s.horizon(s.Round()), Draw: draw, Estimates: s.policy.Estimates(input, 0)}
+	for i, b := range beliefs {
+		d.Mean, d.SD = append(d.Mean, b.Mean[0]), append(d.SD, b.SD[0])
+		if k := s.targetOf(i); k < len(s.beta) {
+			d.Beta = append(d.Beta, s.beta[k])
+		}
+	}
+	d.FeasibilityProbability = chances[0]
+	if s.works != nil {
+		works, err := s.WorksChance(ctx, places)
+		if err != nil {
+			return Decision{}, err
+		}
+		d.Works = works[0]
+	}
+	if input.Rival != nil {
+		best, t := s.incumbent, s.transforms[0]
+		improvement := policy.ExpectedGain(s.believed(input, at), 0)
+		d.ExpectedImprovement, d.Incumbent = math.Abs(t.metric(best.mean[0]+improvement)-t.metric(best.mean[0])), best.round
+	}
+	return d, nil
+}
+
+// believed is the input of one place with what is believed there and at x* in place of what is
+// decided by: the same means, and the widths that are said.
+func (s *decision) believed(input *policy.Input, at Place) *policy.Input {
+	said, rival := *input, *input.Rival
+	said.Rival, said.Costs = &rival, slices.Clone(input.Costs)
+	rival.SD, rival.Together, rival.Noise = slices.Clone(rival.SD), slices.Clone(rival.Together), slices.Clone(rival.Noise)
+	for k, t := range s.targets {
+		if t.metric < 0 {
+			continue
+		}
+		width, estimate := s.shown.width(t.metric), &said.Reward
+		if k > 0 {
+			estimate = &said.Costs[k-1]
+		}
+		estimate.SD = []float64{width * estimate.SD[0]}
+		rival.SD[k] *= width
+		rival.Together[k] = []float64{width * width * rival.Together[k][0]}
+		rival.Noise[k] = []float64{s.shown.noiseAt(k, at)}
+	}
+	return &said
 }

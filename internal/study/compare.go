@@ -2,10 +2,14 @@ package study
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"math"
 
 	"headroom/internal/optimizer"
+	"headroom/internal/optimizer/policy"
 	"headroom/internal/scheduler"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
@@ -106,4 +110,212 @@ func relocate(err error, from, to string) error {
 		moved.Faults = append(moved.Faults, f)
 	}
 	return moved
+}
+
+// How far a replayed decision may be from the recorded one.
+const (
+	numberTolerance = 1e-6 // relative to max(1, |recorded|)
+	searchTolerance = 1e-3 // of the acquisition's range, below the replayed maximum
+)
+
+// comparison holds one recorded decision against its replay.
+type comparison struct {
+	chosen    ledger.ChosenData
+	seen      *verifier
+	different []Difference
+}
+
+// run replays the decision and notes what differs.
+func (c *comparison) run(ctx context.Context) error {
+	state, err := c.seen.stateAt(ctx, c.chosen.Number)
+	if err != nil {
+		return err
+	}
+	compiled := c.seen.snap.Compiled()
+	place := compiled.Locate(c.chosen.Parameters, c.chosen.Candidate)
+	known, wrong := compiled.Known(c.chosen.Brought)
+	if err := wrong.Err(); err != nil {
+		return err
+	}
+	if c.chosen.Decision.Reason != policy.Own {
+		again, err := state.Suggest(ctx, known)
+		switch {
+		case errors.Is(err, optimizer.ErrNoneAllowed):
+			c.differ("parameters", c.chosen.Parameters, nil)
+			return nil
+		case err != nil:
+			return err
+		// What was chosen is compared as it is written down: on a narrow range neighbouring
+		// settings lie far apart in unit coordinates.
+		case samePoint(compiled.Locate(compiled.Settings(again.Place), candidateOf(again.Place)), place):
+			return c.compareNumbers(decisionRecord(compiled, state, again))
+		}
+		return c.elsewhere(ctx, state, place, known, again)
+	}
+	own, err := state.Own(ctx, place, known)
+	if err != nil {
+		return err
+	}
+	return c.compareNumbers(decisionRecord(compiled, state, own))
+}
+
+// elsewhere compares a decision whose replay chooses another point.
+func (c *comparison) elsewhere(ctx context.Context, state *optimizer.State, place optimizer.Place, known optimizer.Known, again optimizer.Decision) error {
+	own, err := state.Own(ctx, place, known)
+	if err != nil {
+		return err
+	}
+	replayed := decisionRecord(c.seen.snap.Compiled(), state, own)
+	if replayed.Acquisition, err = scoreAt(ctx, state, place, known); err != nil {
+		return err
+	}
+	if err := c.compareNumbers(replayed); err != nil {
+		return err
+	}
+	return c.compareMaximum(ctx, state, replayed, again, known)
+}
+
+func samePoint(a, b optimizer.Place) bool {
+	if a.Arm >= 0 || b.Arm >= 0 {
+		return a.Arm == b.Arm
+	}
+	for i := range a.U {
+		if math.Abs(a.U[i]-b.U[i]) > 1e-9 {
+			return false
+		}
+	}
+	return true
+}
+
+// scoreAt is the acquisition at one place, nil where it may not be chosen.
+func scoreAt(ctx context.Context, state *optimizer.State, place optimizer.Place, known optimizer.Known) (*float64, error) {
+	scores, err := state.Acquisition(ctx, []optimizer.Place{place}, known)
+	if err != nil || scores.Allowed != nil && !scores.Allowed[0] {
+		return nil, err
+	}
+	return finiteOrNil(scores.Values[0]), nil
+}
+
+// compareMaximum accepts a recorded point other than the replayed one if its acquisition comes near
+// enough to the maximum.
+func (c *comparison) compareMaximum(ctx context.Context, state *optimizer.State, replayed ledger.Decision, again optimizer.Decision, known optimizer.Known) error {
+	if replayed.Acquisition == nil || !again.HasScore {
+		c.differ("parameters", c.chosen.Parameters, c.seen.snap.Compiled().Settings(again.Place))
+		return nil
+	}
+	spread, err := c.acquisitionRange(ctx, state, known, again.Acquisition)
+	if err != nil {
+		return err
+	}
+	if short := again.Acquisition - *replayed.Acquisition; short > searchTolerance*spread {
+		c.differ("acquisition", c.chosen.Decision.Acquisition, again.Acquisition)
+	}
+	return nil
+}
+
+// logRange stands for the range of scores that are logarithms, whose smallest value means nothing:
+// within the search tolerance of it, a twentieth of what is maximised.
+const logRange = 50
+
+// acquisitionRange is the maximum less the smallest value among the candidates, or among the points
+// tried and probes spread over the space.
+func (c *comparison) acquisitionRange(ctx context.Context, state *optimizer.State, known optimizer.Known, maximum float64) (float64, error) {
+	places := c.seen.snap.Compiled().Arms()
+	if places == nil {
+		places = c.seen.snap.Compiled().Probes()
+		for _, r := range c.seen.history.Rounds {
+			places = append(places, optimizer.Place{U: r.Point, Arm: r.Arm})
+		}
+	}
+	if len(places) == 0 {
+		return 0, nil
+	}
+	scores, err := state.Acquisition(ctx, places, known)
+	if err != nil {
+		return 0, err
+	}
+	if scores.Logarithmic {
+		return logRange, nil
+	}
+	smallest := maximum
+	for i, value := range scores.Values {
+		if (scores.Allowed == nil || scores.Allowed[i]) && design.Finite(value) {
+			smallest = min(smallest, value)
+		}
+	}
+	return maximum - smallest, nil
+}
+
+// compareNumbers notes every recorded number that the replay does not give again.
+func (c *comparison) compareNumbers(replayed ledger.Decision) error {
+	if c.chosen.Decision.RandomSeed != replayed.RandomSeed {
+		c.differ("random_seed", c.chosen.Decision.RandomSeed, replayed.RandomSeed)
+	}
+	stored, err := numbersOf(*c.chosen.Decision)
+	if err != nil {
+		return err
+	}
+	again, err := numbersOf(replayed)
+	if err != nil {
+		return err
+	}
+	both := maps.Clone(stored)
+	maps.Copy(both, again)
+	for _, field := range sortedKeys(both) {
+		if a, b := stored[field], again[field]; !agree(a, b) {
+			c.differ(field, a, b)
+		}
+	}
+	return nil
+}
+
+// numbersOf are what a decision records that follows from what it had seen, by its path in JSON;
+// what is null has none.
+func numbersOf(d ledger.Decision) (map[string]any, error) {
+	text, err := json.Marshal(d)
+	if err != nil {
+		return nil, err
+	}
+	var tree map[string]any
+	if err := json.Unmarshal(text, &tree); err != nil {
+		return nil, err
+	}
+	for _, other := range []string{"seen", "engine", "algorithm", "runner_up", "random_seed", "draws", "reason", "because"} {
+		delete(tree, other)
+	}
+	numbers := map[string]any{}
+	for field, value := range tree {
+		flatten(numbers, field, value)
+	}
+	return numbers, nil
+}
+
+func flatten(into map[string]any, path string, value any) {
+	switch value := value.(type) {
+	case map[string]any:
+		for name, v := range value {
+			flatten(into, path+"."+name, v)
+		}
+	case []any:
+		for i, v := range value {
+			flatten(into, fmt.Sprintf("%s[%d]", path, i), v)
+		}
+	case nil:
+	default:
+		into[path] = value
+	}
+}
+
+func agree(stored, replayed any) bool {
+	a, isNumber := stored.(float64)
+	b, isNumberToo := replayed.(float64)
+	return isNumber && isNumberToo && agrees(a, b) || !isNumber && stored == replayed
+}
+
+func agrees(stored, replayed float64) bool {
+	return math.Abs(stored-replayed) <= numberTolerance*max(1, math.Abs(stored))
+}
+
+func (c *comparison) differ(field string, stored, replayed any) {
+	c.different = append(c.different, Difference{Number: c.chosen.Number, Field: field, Stored: stored, Replayed: replayed})
 }

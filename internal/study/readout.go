@@ -1,9 +1,13 @@
 package study
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 
+	"headroom/internal/derived"
+	"headroom/internal/optimizer"
 	"headroom/internal/optimizer/policy"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
@@ -263,4 +267,337 @@ type Risk struct {
 	Expected float64 `json:"expected"` // trials that would be, by the chances stated when those made so far were chosen
 	SoFar    int     `json:"so_far"`   // trials whose reading was
 	Now      float64 `json:"now"`      // the largest chance that the next suggestion may have
+}
+
+// mostPoints is how many points one request can ask about.
+const mostPoints = 10000
+
+// StateOf says what the algorithm makes of snap: what its next decision would use. It is worked out
+// at most once for each version in the cache, and to be read only.
+func (s *Models) StateOf(ctx context.Context, snap *ledger.Snapshot) (Readout, error) {
+	state, err := s.state(ctx, snap)
+	if err != nil {
+		return Readout{}, err
+	}
+	return s.readout(ctx, snap, state)
+}
+
+func (s *Models) readout(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State) (Readout, error) {
+	return derived.Get(ctx, s.Derived, snap, readoutOf, func(ctx context.Context) (Readout, error) {
+		return compute(ctx, s.Derived, snap.ID, func(ctx context.Context) (Readout, error) { return readout(ctx, snap, state) })
+	})
+}
+
+func readout(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State) (Readout, error) {
+	violated, err := state.Violations(ctx)
+	if err != nil {
+		return Readout{}, err
+	}
+	regret, err := state.RegretBounds(ctx)
+	if err != nil {
+		return Readout{}, err
+	}
+	recommended, err := recommendation(ctx, snap, state)
+	if err != nil {
+		return Readout{}, err
+	}
+	open, err := undecided(ctx, snap, state)
+	if err != nil {
+		return Readout{}, err
+	}
+	calibrations, err := state.Calibrations(ctx)
+	if err != nil {
+		return Readout{}, err
+	}
+	budgets, err := state.Budgets(ctx)
+	if err != nil {
+		return Readout{}, err
+	}
+	c := snap.Compiled()
+	out := Readout{
+		Version: snap.Version, Round: state.Round(), Algorithm: c.Def.Algorithm.Name, FitPending: state.FitDue(),
+		Metrics: map[string]MetricState{}, Multipliers: keyed(c.ConstraintNames, state.Multipliers()),
+		Calibration:    map[string]Calibration{},
+		Recommendation: recommended, Undecided: open, AtCeiling: []string{}, Notes: Notes(snap), Health: append(InDoubt(snap), Health(snap)...),
+	}
+	if out.Works, err = worksState(ctx, snap, state, recommended); err != nil {
+		return Readout{}, err
+	}
+	for j, at := range state.AtCeiling() {
+		if at {
+			out.AtCeiling = append(out.AtCeiling, c.ConstraintNames[j])
+		}
+	}
+	for k, m := range state.Models() {
+		out.Metrics[c.MetricNames[k]] = metricState(c.Def, m)
+	}
+	for k, calibration := range calibrations {
+		out.Calibration[c.MetricNames[k]] = calibrated(calibration)
+	}
+	bounds := boundsOf(TheoremOf(snap, out))
+	out.Violation = bounds.violations(snap, violated)
+	if n := len(regret); n > 0 {
+		out.Regret = bounds.regret(regret[n-1])
+	}
+	out.account(c, budgets)
+	return out, nil
+}
+
+// failuresTeach tells whether there are failures because of settings, and an algorithm that learns
+// from them.
+func failuresTeach(snap *ledger.Snapshot, state *optimizer.State) bool {
+	return state.Works().Failed > 0 && !snap.Compiled().Config.Paper
+}
+
+func worksState(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State, recommended *Recommendation) (WorksState, error) {
+	works := state.Works()
+	out := WorksState{Failed: works.Failed, Of: works.Of}
+	if recommended == nil || works.Failed > 0 && snap.Compiled().Config.Paper {
+		return out, nil
+	}
+	chances, err := state.WorksChance(ctx, []optimizer.Place{snap.Place(recommended.Number)})
+	if err != nil {
+		return out, err
+	}
+	out.Chance = &chances[0]
+	return out, nil
+}
+
+func metricState(d design.Definition, m optimizer.Model) MetricState {
+	out := MetricState{
+		InformationGain: m.InformationGain, Kernel: KernelReadout{Name: m.Kernel.Name, Variance: m.Kernel.Variance, Interaction: m.Kernel.Interaction},
+		Lambda: m.Lambda, Centre: m.Centre, Scale: m.Scale, Fitted: m.Fitted, Count: m.Count,
+		Freedom: m.Freedom, Inflation: m.Inflation, Warp: ledger.WarpOf(m.Warp), NoiseBySetting: []NoiseSD{}, WrongReadings: []int{},
+	}
+	for _, at := range m.Settings {
+		out.NoiseBySetting = append(out.NoiseBySetting, NoiseSD{at.Round, m.Scale * math.Sqrt(at.Lambda)})
+	}
+	for _, at := range m.Wrong {
+		out.WrongReadings = append(out.WrongReadings, at.Round)
+	}
+	if m.HasBeta {
+		out.Beta = &m.Beta
+	}
+	if len(m.Kernel.Lengthscales) == len(d.Parameters) {
+		out.Kernel.Lengthscales = map[string]float64{}
+		for i, p := range d.Parameters {
+			out.Kernel.Lengthscales[p.Name] = m.Kernel.Lengthscales[i]
+		}
+	}
+	return out
+}
+
+func calibrated(c optimizer.Calibration) Calibration {
+	out := Calibration{Coverage: Coverage(c.Coverage), New: Coverage(c.New), Repeated: Coverage(c.Repeated)}
+	n := float64(len(c.Residuals))
+	for _, r := range c.Residuals {
+		out.ResidualMean += r / n
+	}
+	for _, r := range c.Residuals {
+		out.ResidualSD += (r - out.ResidualMean) * (r - out.ResidualMean) / n
+	}
+	out.ResidualSD = math.Sqrt(out.ResidualSD)
+	for i, z := range c.Residuals {
+		out.Residuals = append(out.Residuals, Residual{c.ResidualRounds[i], z})
+	}
+	return out
+}
+
+// bounds are told with what they rest on.
+type bounds struct {
+	*Theorem              // nil where none are drawn
+	onViolation, onRegret struct{ kind, why string }
+}
+
+func boundsOf(theorem *Theorem) *bounds {
+	b := &bounds{Theorem: theorem}
+	if theorem != nil {
+		b.onViolation.kind, b.onViolation.why = theorem.Worth()
+		b.onRegret.kind, b.onRegret.why = theorem.OnRegret().Worth()
+	}
+	return b
+}
+
+func (b *bounds) violations(snap *ledger.Snapshot, by []optimizer.Violation) map[string]ViolationOut {
+	out := make(map[string]ViolationOut, len(by))
+	for j, v := range by {
+		told := ViolationOut{Soft: v.Soft, Hard: v.Hard, Largest: v.Largest, Rounds: v.Rounds, Estimated: finiteOrNil(v.Estimated)}
+		if v.HasBound {
+			told.Bound, told.BoundKind, told.BoundWhy = finiteOrNil(v.Bound), &b.onViolation.kind, &b.onViolation.why
+			told.Left = finiteOrNil(v.Bound - b.sum(v.Bounded))
+		}
+		k := snap.Definition.Constraints[j]
+		if !k.Given() && !snap.HasReading(k.Metric) {
+			told.Estimated = nil
+		}
+		out[k.Name] = told
+	}
+	return out
+}
+
+func (b *bounds) regret(bound float64) *RegretOut {
+	return &RegretOut{finiteOrNil(bound), b.onRegret.kind, b.onRegret.why}
+}
+
+func recommendation(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State) (*Recommendation, error) {
+	round, err := state.Recommendation(ctx)
+	if err != nil || !limitsRead(snap.Compiled(), state) {
+		return nil, err
+	}
+	return believed(ctx, snap, state, round)
+}
+
+// undecided is what may turn out to be better than the recommendation, if anything.
+func undecided(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State) (*Undecided, error) {
+	found, err := state.Undecided(ctx)
+	if err != nil || found.Round == 0 || !limitsRead(snap.Compiled(), state) {
+		return nil, err
+	}
+	r, err := believed(ctx, snap, state, found.Round)
+	if err != nil {
+		return nil, err
+	}
+	out := &Undecided{Recommendation: *r}
+	if found.Readings > 0 {
+		out.Readings = &found.Readings
+	}
+	return out, nil
+}
+
+// believed is what the model says of the settings of a trial; nil for trial 0.
+func believed(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State, number int) (*Recommendation, error) {
+	t := snap.Trial(number)
+	if t == nil {
+		return nil, nil
+	}
+	var known [][]float64
+	if costs := snap.Definition.KnownInOrder(snap.KnownValues(t.Number)); costs != nil {
+		known = [][]float64{costs}
+	}
+	there, err := believedAt(ctx, snap, state, snap.Place(t.Number), known)
+	return &Recommendation{Number: t.Number, Parameters: t.Parameters, Believed: there}, err
+}
+
+// believedAt is what the model says of a place, where known constraints have the values known.
+func believedAt(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State, at optimizer.Place, known [][]float64) (Believed, error) {
+	beliefs, chances, err := state.Believe(ctx, []optimizer.Place{at}, known)
+	if err != nil {
+		return Believed{}, err
+	}
+	out := Believed{Mean: map[string]float64{}, SD: map[string]float64{}, Lower95: map[string]float64{}, Upper95: map[string]float64{},
+		ReadingSD: map[string]float64{}, FeasibilityProbability: chances[0]}
+	for k, belief := range beliefs {
+		name := snap.Compiled().MetricNames[k]
+		out.Mean[name], out.SD[name] = belief.Mean[0], belief.SD[0]
+		out.Lower95[name], out.Upper95[name], out.ReadingSD[name] = belief.Lower95[0], belief.Upper95[0], belief.ReadingSD[0]
+	}
+	return out, nil
+}
+
+// PosteriorAt is what the model believes at some points, whether they may be tried or not.
+func (s *Models) PosteriorAt(ctx context.Context, snap *ledger.Snapshot, points []design.Settings) (Posterior, error) {
+	if len(points) == 0 || len(points) > mostPoints {
+		return Posterior{}, design.NewInvalid("points", fmt.Sprintf("1 to %d points are needed", mostPoints), len(points))
+	}
+	places, faults := snap.Compiled().Viewpoints(points, "points")
+	if err := faults.Err(); err != nil {
+		return Posterior{}, err
+	}
+	return s.posterior(ctx, snap, places, points)
+}
+
+func (s *Models) posterior(ctx context.Context, snap *ledger.Snapshot, places []optimizer.Place, points []design.Settings) (Posterior, error) {
+	state, err := s.state(ctx, snap)
+	if err != nil {
+		return Posterior{}, err
+	}
+	var beliefs []optimizer.Belief
+	var chances, works []float64
+	err = s.Derived.Compute(ctx, snap.ID, func(ctx context.Context) (err error) {
+		if beliefs, chances, err = state.Believe(ctx, places, snap.Compiled().KnownOfSettings(places, points)); err == nil && failuresTeach(snap, state) {
+			works, err = state.WorksChance(ctx, places)
+		}
+		return err
+	})
+	if err != nil {
+		return Posterior{}, err
+	}
+	out := Posterior{Metrics: map[string]Band{}, FeasibilityProbability: chances, Works: works, Unread: map[string]bool{}, Uncertain: !limitsRead(snap.Compiled(), state)}
+	for k, belief := range beliefs {
+		name := snap.Compiled().MetricNames[k]
+		out.Metrics[name], out.Unread[name] = band(belief), state.Unread(k)
+	}
+	return out, nil
+}
+
+func band(b optimizer.Belief) Band {
+	return Band{Mean: b.Mean, SD: b.SD, Lower: b.Lower, Upper: b.Upper, Lower95: b.Lower95, Upper95: b.Upper95}
+}
+
+// AcquisitionAt is what the next decision would maximise: at the given points, or at the
+// candidates.
+func (s *Models) AcquisitionAt(ctx context.Context, snap *ledger.Snapshot, q AcquisitionQuery) (Acquisition, error) {
+	places, known, err := acquisitionPlaces(snap.Compiled(), q)
+	if err != nil {
+		return Acquisition{}, err
+	}
+	state, err := s.state(ctx, snap)
+	if err != nil {
+		return Acquisition{}, err
+	}
+	c := snap.Compiled()
+	scores, err := compute(ctx, s.Derived, snap.ID, func(ctx context.Context) (optimizer.Scores, error) { return state.Acquisition(ctx, places, known) })
+	if err != nil {
+		return Acquisition{}, err
+	}
+	out := Acquisition{Values: make([]*float64, len(places)), Beta: map[string]float64{}, Multipliers: keyed(c.ConstraintNames, state.Multipliers())}
+	for i, v := range scores.Values {
+		if scores.Allowed == nil || scores.Allowed[i] {
+			out.Values[i] = finiteOrNil(v)
+		}
+	}
+	if scores.Argmax >= 0 {
+		out.Argmax = &scores.Argmax
+	}
+	for k, m := range state.Models() {
+		if m.HasBeta {
+			out.Beta[c.MetricNames[k]] = m.Beta
+		}
+	}
+	return out, nil
+}
+
+func acquisitionPlaces(c *design.Compiled, q AcquisitionQuery) ([]optimizer.Place, optimizer.Known, error) {
+	if len(q.Points) > mostPoints {
+		return nil, optimizer.Known{}, design.NewInvalid("points", fmt.Sprintf("at most %d points can be asked for", mostPoints), len(q.Points))
+	}
+	if len(q.Points) == 0 {
+		places := c.Arms()
+		if places == nil {
+			return nil, optimizer.Known{}, design.NewInvalid("points", "points are needed, because the study has no candidates", nil)
+		}
+		known, faults := c.Known(q.Brought)
+		return places, known, faults.Err()
+	}
+	places, faults := c.Places(q.Points, "points")
+	if err := faults.Err(); err != nil {
+		return nil, optimizer.Known{}, err
+	}
+	known, faults := c.KnownFor(places, q.Brought)
+	return places, known, faults.Err()
+}
+
+// account adds how the risk that was asked for stands.
+func (r *Readout) account(c *design.Compiled, budgets []optimizer.Budget) {
+	for _, b := range budgets {
+		risk := &Risk{Most: b.Most, Trials: b.Trials, Allowed: b.Allowed, Expected: b.Expected, SoFar: b.SoFar, Now: b.Now}
+		if len(b.Costs) > 1 {
+			r.Risk = risk
+			continue
+		}
+		name := c.ConstraintNames[b.Costs[0]]
+		limit := r.Violation[name]
+		limit.Risk = risk
+		r.Violation[name] = limit
+	}
 }

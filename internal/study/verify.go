@@ -6,11 +6,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"headroom/internal/derived"
 	"headroom/internal/optimizer"
 	"headroom/internal/scheduler"
+	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
 )
 
@@ -146,4 +148,174 @@ func VerifyBundle(ctx context.Context, text []byte) (Verification, error) {
 	}
 	v.intact(bundle.EndsWith(v.last))
 	return v.outcome(), nil
+}
+
+// mostDifferences is how many differences are kept; beyond it a ledger is broken enough.
+const mostDifferences = 1000
+
+// verifier walks a ledger once, from its first event on. Two places move along it: the event that
+// it has walked to, and behind it the study as the last decision saw it.
+type verifier struct {
+	found    Verification
+	replayed int64        // decisions up to this event were replayed by an earlier verification
+	last     ledger.Event // the last one walked; its Seq is 0 before the first
+	ended    bool         // the ledger could no longer be followed
+
+	snap    *ledger.Snapshot    // after event snap.Version, the one that the last decision had seen
+	tail    []ledger.Event      // after snap.Version, up to last
+	fits    []ledger.FittedData // of all events walked
+	pending []optimizer.Round   // chosen after snap
+	history *optimizer.History  // of snap, nil until it is needed
+	state   *optimizer.State
+	under   *design.Compiled // what state was replayed under
+	values  ledger.Resolver  // of all events walked
+}
+
+// newVerifier goes on from an earlier outcome, which may be nil: all is walked again, and what was
+// decided since is replayed.
+func newVerifier(before *Verified) *verifier {
+	v := &verifier{found: Verification{Different: []Difference{}, LedgerIntact: true, Rules: RulesPresent}}
+	if before != nil {
+		v.found, v.replayed = before.Verification, before.Version
+	}
+	return v
+}
+
+// outcome is what was found up to the last event walked, also of whether those after the last
+// decision can be followed.
+func (v *verifier) outcome() Verification {
+	if !v.ended && len(v.tail) > 0 {
+		if _, err := ledger.Fold("verified", v.snap, v.tail, nil); err != nil {
+			v.end(err)
+		}
+	}
+	out := v.found
+	out.OK = len(out.Different) == 0
+	return out
+}
+
+// walk goes on over the events that follow, as far as ctx lets it. A ledger that cannot be followed
+// is a difference, and only the hashes of the rest of it are looked at.
+func (v *verifier) walk(ctx context.Context, events []ledger.Event) error {
+	for _, e := range events {
+		if !v.ended {
+			err := v.event(ctx, e)
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			if err != nil {
+				v.end(fmt.Errorf("event %d: %w", e.Seq, err))
+			}
+		}
+		v.intact(ledger.CheckContinues(v.last, []ledger.Event{e}))
+		v.last = e
+	}
+	return nil
+}
+
+// intact notes the first place from which on the hashes do not hold.
+func (v *verifier) intact(err error) {
+	if err != nil && v.found.LedgerIntact {
+		v.found.LedgerIntact = false
+		v.note(Difference{Field: "ledger", Replayed: err.Error()})
+	}
+}
+
+func (v *verifier) end(why error) {
+	v.ended = true
+	v.note(Difference{Field: "ledger", Replayed: why.Error()})
+}
+
+func (v *verifier) note(differences ...Difference) {
+	room := mostDifferences - len(v.found.Different)
+	v.found.Different = append(v.found.Different, differences[:min(len(differences), room)]...)
+}
+
+func (v *verifier) event(ctx context.Context, e ledger.Event) error {
+	switch e.Kind {
+	case ledger.Fitted:
+		var fit ledger.FittedData
+		if err := e.Decode(&fit); err != nil {
+			return err
+		}
+		v.fits = append(v.fits, fit)
+	case ledger.Chosen:
+		if err := v.chosen(ctx, e); err != nil {
+			return err
+		}
+	}
+	v.tail = append(v.tail, e)
+	return nil
+}
+
+// chosen replays a decision, before later ones see it as pending.
+func (v *verifier) chosen(ctx context.Context, e ledger.Event) error {
+	var chosen ledger.ChosenData
+	if err := e.Decode(&chosen); err != nil {
+		return err
+	}
+	chosen, err := v.values.Resolve(chosen)
+	if err != nil {
+		return err
+	}
+	if err := v.advance(chosen.Seen); err != nil {
+		return err
+	}
+	switch {
+	case chosen.Decision == nil || e.Seq <= v.replayed:
+	case chosen.Engine != optimizer.Engine:
+		v.found.Rules, v.found.Unchecked = RulesGone, v.found.Unchecked+1
+		if !slices.Contains(v.found.GoneEngines, chosen.Engine) {
+			v.found.GoneEngines = append(v.found.GoneEngines, chosen.Engine)
+		}
+	default:
+		replayed := comparison{chosen: chosen, seen: v}
+		if err := replayed.run(ctx); err != nil {
+			return err
+		}
+		v.note(replayed.different...)
+		v.found.Checked++
+	}
+	c := v.snap.Compiled()
+	place := c.Locate(chosen.Parameters, chosen.Candidate)
+	v.pending = append(v.pending, optimizer.Round{Point: place.U, Arm: place.Arm, Suggested: chosen.Origin == ledger.Suggested,
+		Readings: make([]optimizer.Reading, len(c.MetricNames)), Costs: c.Def.KnownInOrder(chosen.KnownValues), Draw: chosen.Decision.Draw(c.Def.Algorithm.Name)})
+	return nil
+}
+
+// advance folds the ledger up to event seq; what was chosen by then is part of it.
+func (v *verifier) advance(seq int64) error {
+	count := seq - versionOf(v.snap)
+	if v.snap != nil && count == 0 {
+		return nil
+	}
+	if count < 0 || count > int64(len(v.tail)) {
+		return fmt.Errorf("a decision made from event %d", seq)
+	}
+	snap, err := ledger.Fold("verified", v.snap, v.tail[:count], nil)
+	if err != nil {
+		return err
+	}
+	v.snap, v.tail, v.pending, v.history = snap, slices.Clone(v.tail[count:]), nil, nil
+	return nil
+}
+
+// stateAt is the state that decision number was made from.
+func (v *verifier) stateAt(ctx context.Context, number int) (*optimizer.State, error) {
+	c := v.snap.Compiled()
+	if v.history == nil {
+		v.history = v.snap.History(c)
+	}
+	if chosen := len(v.history.Rounds) + len(v.pending); chosen != number-1 {
+		return nil, fmt.Errorf("trial %d was decided when %d were chosen", number, chosen)
+	}
+	h := &optimizer.History{Rounds: append(slices.Clip(v.history.Rounds), v.pending...), Fits: ledger.FitsUnder(c, v.fits)}
+	var err error
+	if v.state != nil && v.under == c {
+		v.state, err = v.state.Extend(ctx, h)
+	} else {
+		v.state, err = optimizer.Replay(ctx, c.Config, h)
+	}
+	v.under = c
+	return v.state, err
 }

@@ -1,8 +1,15 @@
 package study
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"sync/atomic"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"headroom/internal/optimizer"
 	"headroom/internal/study/design"
@@ -164,5 +171,182 @@ func TestAnHonestLedgerOnANarrowRangeIsVerified(t *testing.T) {
 	v, err := verifyEvents(t.Context(), b.events)
 	if err != nil || !v.OK || v.Checked != 8 {
 		t.Errorf("%+v, %v", v, err)
+	}
+}
+
+// patient is a context that ends after it has been asked so many times.
+type patient struct {
+	context.Context
+	left *atomic.Int64
+}
+
+func (p patient) Err() error {
+	if p.left.Add(-1) < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// TestVerifyingGoesOnFromWhatIsRemembered: callers who leave at any moment, and servers that are
+// restarted, come to what verifying at once finds.
+func TestVerifyingGoesOnFromWhatIsRemembered(t *testing.T) {
+	t.Parallel()
+	honest := played(t)
+	forged := *honest
+	forged.events = slices.Clone(honest.events)
+	for i, e := range forged.events {
+		var chosen ledger.ChosenData
+		if e.Kind != ledger.Chosen || e.Decode(&chosen) != nil || chosen.Number%4 != 0 {
+			continue
+		}
+		chosen.Decision.Mean["yield"]++
+		again, err := ledger.Next(nil, e.At, e.By, ledger.Draft{Kind: ledger.Chosen, Data: chosen})
+		if err != nil {
+			t.Fatal(err)
+		}
+		forged.events[i].Data = again[0].Data // its hash no longer holds either
+	}
+	for name, b := range map[string]*bench{"honest": honest, "forged": &forged} {
+		store, interrupted, remembered, random := &kept{bench: b}, 0, 0, rand.New(rand.NewPCG(1, 2))
+		for verified, patience := false, int64(40); !verified; patience *= 2 { // or a long decision would never be come through
+			server := NewService(store, Options{})
+			var left atomic.Int64
+			left.Store(random.Int64N(patience))
+			v := newVerifier(store.verified)
+			if store.verified != nil && !store.verified.OK {
+				v = newVerifier(nil)
+			}
+			err := server.verifyPart(patient{t.Context(), &left}, v, b.snap)
+			if err != nil && !errors.Is(err, context.Canceled) {
+				t.Fatal(err)
+			}
+			server.Stop()
+			if verified = err == nil; verified {
+				continue
+			}
+			interrupted++
+			if last := store.verified; last != nil && last.Version > 0 {
+				remembered++
+			}
+		}
+		if interrupted < 3 || remembered < 1 {
+			t.Errorf("%s: %d interruptions, and something remembered after %d", name, interrupted, remembered)
+		}
+		whole, err := verifyEvents(t.Context(), b.events)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(whole, store.verified.Verification); diff != "" || store.verified.Version != b.snap.Version || whole.OK != (name == "honest") {
+			t.Errorf("%s, up to event %d of %d: %s", name, store.verified.Version, b.snap.Version, diff)
+		}
+	}
+}
+
+// TestWhatIsRememberedIsGoneOnFromOnlyWhereItHolds: another server goes on from an outcome of the
+// same ledger and engine that found nothing wrong, and looks at everything else anew.
+func TestWhatIsRememberedIsGoneOnFromOnlyWhereItHolds(t *testing.T) {
+	t.Parallel()
+	b := played(t)
+	remembered := Verified{Verification{OK: true, Checked: 100, LedgerIntact: true, Rules: RulesPresent}, 15, b.events[14].Hash, optimizer.Engine, b.clock}
+	decided := 0 // after that
+	for _, e := range b.events[15:] {
+		if e.Kind == ledger.Chosen {
+			decided++
+		}
+	}
+	for name, c := range map[string]struct {
+		change  func(*Verified)
+		at      int64
+		checked int
+	}{
+		"as it is":        {func(*Verified) {}, b.snap.Version, 100 + decided},
+		"another ledger":  {func(v *Verified) { v.Hash = b.events[13].Hash }, b.snap.Version, 10},
+		"another engine":  {func(v *Verified) { v.Engine = "9" }, b.snap.Version, 10},
+		"of what differs": {func(v *Verified) { v.OK = false }, b.snap.Version, 10},
+		"a later version": {func(*Verified) {}, 2, 1},
+	} {
+		last := remembered
+		c.change(&last)
+		server := NewService(&kept{bench: b, verified: &last}, Options{})
+		snap, err := ledger.Fold("bench", nil, b.events[:c.at], nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found, err := server.Verify(t.Context(), snap)
+		if err != nil || !found.OK || found.Checked != c.checked {
+			t.Errorf("%s: %+v, %v, want %d checked", name, found, err, c.checked)
+		}
+		_, known, err := server.Verifying(t.Context(), "bench")
+		if err != nil || known.Version != max(c.at, 15) {
+			t.Errorf("%s: remembered up to %d, %v", name, known.Version, err)
+		}
+		server.Stop()
+	}
+	other := slices.Clone(b.events)
+	other[4].By = "a forger" // of what was verified before
+	b.events = other
+	server := NewService(&kept{bench: b, verified: &remembered}, Options{})
+	defer server.Stop()
+	if found, err := server.Verify(t.Context(), b.snap); err != nil || found.OK || found.LedgerIntact {
+		t.Errorf("what was changed since: %+v, %v", found, err)
+	}
+}
+
+// TestWhatOtherEnginesDecidedIsNotReplayed has a study whose first suggestions are said to be
+// another engine's: they are counted, not called different.
+func TestWhatOtherEnginesDecidedIsNotReplayed(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, oven())
+	for n := 1; n <= 6; n++ {
+		b.ask(1)
+		b.tell(n, map[string]float64{"yield": float64(50 + n), "impurity": 0.1 * float64(n)})
+	}
+	older := slices.Clone(b.events)
+	for i, e := range older {
+		var chosen ledger.ChosenData
+		if e.Kind != ledger.Chosen || e.Decode(&chosen) != nil || chosen.Number > 2 {
+			continue
+		}
+		chosen.Engine, chosen.Parameters = "4", b.snap.Trial(6).Parameters
+		again, err := ledger.Next(nil, e.At, e.By, ledger.Draft{Kind: ledger.Chosen, Data: chosen})
+		if err != nil {
+			t.Fatal(err)
+		}
+		older[i].Data = again[0].Data
+	}
+	for name, c := range map[string]struct {
+		events          []ledger.Event
+		checked, beyond int
+		rules           string
+	}{"as it was": {b.events, 6, 0, RulesPresent}, "begun by an older engine": {rehashed(t, older, 0), 4, 2, RulesGone}} {
+		found, err := verifyEvents(t.Context(), c.events)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !found.OK && name == "as it was" || found.Checked != c.checked || found.Unchecked != c.beyond || found.Rules != c.rules || len(found.GoneEngines) != c.beyond/2 {
+			t.Errorf("%s: %+v", name, found)
+		}
+	}
+}
+
+// The chain is checked across the parts too: nobody may set the clock back between them, or leave
+// an event out.
+func TestChainsAreCheckedAcrossParts(t *testing.T) {
+	t.Parallel()
+	events := played(t).events
+	for name, change := range map[string]func(next []ledger.Event) []ledger.Event{
+		"an event left out": func(next []ledger.Event) []ledger.Event { return next[1:] },
+		"an earlier time": func(next []ledger.Event) []ledger.Event {
+			next[0].At = events[0].At
+			return next
+		},
+	} {
+		v := newVerifier(nil)
+		if err := v.walk(t.Context(), events[:8]); err != nil || !v.outcome().LedgerIntact {
+			t.Fatalf("%+v, %v", v.outcome(), err)
+		}
+		if err := v.walk(t.Context(), change(slices.Clone(events[8:12]))); err != nil || v.outcome().LedgerIntact {
+			t.Errorf("%s: %+v, %v", name, v.outcome(), err)
+		}
 	}
 }

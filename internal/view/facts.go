@@ -4,12 +4,16 @@
 package view
 
 import (
+	"fmt"
 	"maps"
 	"net/url"
+	"slices"
+	"strconv"
 	"time"
 
 	"headroom/internal/account"
 	"headroom/internal/study"
+	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
 	"headroom/internal/view/words"
 	"headroom/web/templates"
@@ -105,3 +109,153 @@ func (v Facts) Later() []templates.Later {
 		{Name: "ledger", Title: "Ledger", Query: LedgerQuery(v.Query, v.Snap)},
 	}
 }
+
+// Asked is what a page was asked to show, and where it stands.
+type Asked struct {
+	Head  templates.StudyHead // with what the viewer may do
+	Now   time.Time
+	URL   string     // of the page, for links that stay on it
+	Query url.Values // which rows and charts to show
+	At    int64      // the moment that links keep to, 0 for now
+	Parts bool       // the page fetches its parts one by one
+	Whole bool       // everything is asked for at once, however long it takes
+	Paper bool       // it is a file: nothing in it can be pressed, chosen or followed
+}
+
+// atMoment adds the moment that links keep to.
+func (v Asked) atMoment(query url.Values) url.Values {
+	if v.At > 0 {
+		query.Set("at", strconv.FormatInt(v.At, 10))
+	}
+	return query
+}
+
+// partURL is where the page fetches one of its sections, to put it in place.
+func (v Asked) partURL(part string, query url.Values) string {
+	return withQuery(v.Head.URL(words.Either(v.Parts, "/parts/", "/board/")+part), query)
+}
+
+func withQuery(path string, query url.Values) string {
+	if len(query) == 0 {
+		return path
+	}
+	return path + "?" + query.Encode()
+}
+
+// laterPart is where the page fetches a section at the moment that it shows.
+func (v Asked) laterPart(name string) string { return v.partURL(name, v.atMoment(url.Values{})) }
+
+// link is an address of this page with a query, and of one of its parts.
+func (v Asked) link(part string, query url.Values) templates.Filter {
+	query = v.atMoment(query)
+	return templates.Filter{URL: withQuery(v.URL, query) + "#" + part, Part: v.partURL(part, query)}
+}
+
+// stamp is a moment of a study, exact on paper, where no time passes.
+func (v Asked) stamp(at time.Time) templates.Stamp {
+	stamp := Stamp(at, v.Now)
+	if v.Paper {
+		stamp.Ago = at.UTC().Format("2 Jan 2006 15:04:05 UTC")
+	}
+	return stamp
+}
+
+// clocked is a moment in a list: the time of day instead of how long ago.
+func (v Asked) clocked(at time.Time) templates.Stamp {
+	stamp := v.stamp(at)
+	if !v.Paper {
+		stamp.Ago = words.Clock(at, v.Now)
+	}
+	return stamp
+}
+
+// trialURL is where a page leads for a trial, nowhere from paper.
+func (v Asked) trialURL(n int) string {
+	return words.Either(v.Paper, "", TrialURL(v.Head.ID, n))
+}
+
+// TypedQuery keeps which trials the viewer has typed in what is not saved.
+func TypedQuery(asked url.Values, _ *ledger.Snapshot) url.Values {
+	return url.Values{"typed": asked["typed"]}
+}
+
+// TrialsQuery keeps which trials to show and below which number to begin.
+func TrialsQuery(asked url.Values, snap *ledger.Snapshot) url.Values {
+	kept := url.Values{}
+	if show := asked.Get("show"); show != "" {
+		kept.Set("show", show)
+	}
+	if below := asked.Get("below"); !pointless(below, int64(len(snap.Trials))) {
+		kept.Set("below", below)
+	}
+	return kept
+}
+
+// LedgerQuery keeps before which entry to begin.
+func LedgerQuery(asked url.Values, snap *ledger.Snapshot) url.Values {
+	kept := url.Values{}
+	if before := asked.Get("before"); !pointless(before, snap.Version) {
+		kept.Set("before", before)
+	}
+	return kept
+}
+
+// pointless tells whether a place in a list, counted from its end, means no more than the list's
+// beginning. What is no number has a point: to be refused.
+func pointless(place string, last int64) bool {
+	n, err := strconv.ParseInt(place, 10, 64)
+	return place == "" || err == nil && (n <= 0 || n > last)
+}
+
+// BeliefsQuery keeps what chooses the charts where that is not the usual choice: a metric, two
+// parameters, and the settings of the point that the slices pass through, with the trial that the
+// form showed before somebody set them. The form says which parameters it had shown by itself;
+// those that stay so follow the model.
+func BeliefsQuery(asked url.Values, snap *ledger.Snapshot) url.Values {
+	d, kept := snap.Definition, url.Values{}
+	if metric := asked.Get("metric"); metric != d.Objective.Metric && slices.Contains(Modelled(d), metric) {
+		kept.Set("metric", metric)
+	}
+	names := axisNames(d)
+	x, y := asked.Get("x"), asked.Get("y")
+	usual := x == asked.Get("usual.x") && y == asked.Get("usual.y")
+	if !usual && x != y && slices.Contains(names, x) && slices.Contains(names, y) {
+		kept.Set("x", x)
+		kept.Set("y", y)
+	}
+	if asked.Get("others") == "yes" {
+		kept.Set("others", "yes")
+	}
+	shown := trialNamed(snap, asked.Get("from"))
+	for i, p := range d.Parameters {
+		field := pinField(i)
+		if text := asked.Get(field); asked.Has(field) && p.Type != design.Remainder && (shown == nil || text != design.FormatSetting(p, shown.Parameters[p.Name])) {
+			kept.Set(field, text)
+			if shown != nil {
+				kept.Set("from", strconv.Itoa(shown.Number))
+			}
+		}
+	}
+	return kept
+}
+
+// trialNamed is the trial of that number, nil when there is none.
+func trialNamed(snap *ledger.Snapshot, text string) *ledger.Trial {
+	number, _ := strconv.Atoi(text)
+	return snap.Trial(number)
+}
+
+// BoardSections are the sections of a board that show more of themselves in place, by name, with
+// what of a query each depends on.
+var BoardSections = map[string]func(asked url.Values, snap *ledger.Snapshot) url.Values{"beliefs": BeliefsQuery, "trials": TrialsQuery, "ledger": LedgerQuery}
+
+// BoardQuery is what of a query the board depends on.
+func BoardQuery(asked url.Values, snap *ledger.Snapshot) url.Values {
+	kept := url.Values{}
+	for _, query := range BoardSections {
+		maps.Copy(kept, query(asked, snap))
+	}
+	return kept
+}
+
+func pinField(i int) string { return fmt.Sprintf("pin.%d", i) }

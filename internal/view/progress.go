@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"headroom/internal/optimizer"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
 	"headroom/internal/view/chart"
@@ -215,4 +216,380 @@ func (p *panelling) metricColumns() map[string]func(float64) string {
 		show[metric] = words.Column(values)
 	}
 	return show
+}
+
+// Heights of panels in pixels.
+const (
+	bestHeight   = 132
+	limitHeight  = 84
+	lesserHeight = 51
+)
+
+// Up to mostMarks trials every one has its mark. With more, marks are those of the newest trials
+// and those that stand out; the rest is drawn as bars that span the readings of a few trials each,
+// so that nothing is left out.
+const (
+	mostMarks   = 400
+	newestMarks = 60
+	spans       = 200
+)
+
+// panelling is what the panels are made from.
+type panelling struct {
+	Facts
+	limits [][]design.Constraint // as they stood when each trial was chosen
+	best   []int
+	sums   [][]optimizer.Tally // of each limit up to each trial
+	// In truth, where it is known: the best that could be had in each trial, and how far behind it
+	// they are on average.
+	reachable, regret []float64
+	regretted         []float64 // the sum of how far the algorithm's own trials are behind it
+	notes             []string
+}
+
+func (v Facts) panelling() *panelling {
+	p := &panelling{Facts: v, limits: v.Snap.LimitsThrough(), best: v.Snap.BestSoFar(), sums: v.Snap.ViolationSoFar()}
+	p.reachable, p.regret, p.regretted = p.behind()
+	return p
+}
+
+// denseWords say what is drawn of many trials.
+func (p *panelling) denseWords() string {
+	if !p.dense() {
+		return ""
+	}
+	return fmt.Sprintf("Of %s, single marks are the newest %d, those that broke a limit and those that were the best so far; each grey bar spans all readings of %s, lowest to highest.",
+		words.Count(len(p.Snap.Trials), "trial", "trials"), newestMarks, words.Count(p.spanned(), "trial", "trials"))
+}
+
+// spanned is how many trials a bar spans.
+func (p *panelling) spanned() int { return max(1, (len(p.Snap.Trials)+spans-1)/spans) }
+
+// note adds sentences to the caption.
+func (p *panelling) note(sentences ...string) {
+	for _, sentence := range sentences {
+		if sentence != "" {
+			p.notes = append(p.notes, sentence)
+		}
+	}
+}
+
+// dense tells whether there are too many trials for a mark each.
+func (p *panelling) dense() bool { return len(p.Snap.Trials) > mostMarks }
+
+// series collects one metric's readings over trials: marks, or spans where there are many.
+type series struct {
+	points marks
+	spans  chart.Trace
+	values []float64
+	first  []float64 // as first told, of those corrected since
+}
+
+// plot adds the readings of a metric; style says how a trial is marked and stands tells which
+// trials keep a mark of their own among many.
+func (p *panelling) plot(metric string, style func(*ledger.Trial, float64) chart.Style, stands func(*ledger.Trial) bool) series {
+	s := series{points: noMarks(p.Snap.Definition)}
+	if p.dense() {
+		s.spans = p.spansOf(metric)
+	}
+	for i, t := range p.Snap.Trials {
+		m, there := t.Metrics[metric]
+		said := func() string { return metric + " " + Measured(p.Snap.Definition, metric, m) }
+		switch {
+		case !there:
+			p.plotWaiting(&s.points, t, metric)
+			continue
+		case apart(t, metric):
+			s.points.add(chart.Doubted, t.Number, m.Value, said()+", in doubt", t.Number)
+			continue
+		case !p.dense() || i >= len(p.Snap.Trials)-newestMarks || stands(t):
+			mark := style(t, m.Value)
+			s.points.add(mark, t.Number, m.Value, said()+p.thenWords(mark), t.Number)
+		}
+		s.values = append(s.values, m.Value)
+		if m.Corrected && m.Original != nil {
+			s.first = append(s.first, *m.Original)
+			s.points.add(chart.Original, t.Number, *m.Original, fmt.Sprintf("%s first told as %s, corrected since", metric, words.Quantity(*m.Original, UnitOf(p.Snap.Definition, metric))), t.Number)
+		}
+	}
+	return s
+}
+
+// apart tells whether a reading is drawn apart from the others: one that counts, and is in doubt.
+func apart(t *ledger.Trial, metric string) bool { return t.Doubted(metric) && !t.Excluded }
+
+// spansOf are the bars that stand for the readings of many trials.
+func (p *panelling) spansOf(metric string) chart.Trace {
+	bars := chart.Trace{Name: "readings, lowest to highest", Style: chart.Spans}
+	for trials := range slices.Chunk(p.Snap.Trials, p.spanned()) {
+		read := ledger.RangeOf()
+		for _, t := range trials {
+			if m, there := t.Metrics[metric]; there && !apart(t, metric) {
+				read = read.With(ledger.RangeOf(m.Value))
+			}
+		}
+		if read.Count > 0 {
+			bars.X = append(bars.X, float64(trials[0].Number+trials[len(trials)-1].Number)/2)
+			bars.Low, bars.High = append(bars.Low, read.Low), append(bars.High, read.High)
+		}
+	}
+	return bars
+}
+
+// thenWords say how a reading stood to the limits of its time, if there are any.
+func (p *panelling) thenWords(style chart.Style) string {
+	switch {
+	case style == chart.Excluded:
+		return ", excluded"
+	case len(p.Snap.Definition.Constraints) == 0:
+		return ""
+	case style == chart.Violated:
+		return ", limit broken"
+	case style == chart.Feasible:
+		return ", within"
+	}
+	return ", not known"
+}
+
+// plotWaiting marks what a reading that waits was predicted to be.
+func (p *panelling) plotWaiting(points *marks, t *ledger.Trial, metric string) {
+	if mean, predicted := p.awaited(t, metric); predicted {
+		expected := expectedWords(p.Snap.Definition, metric, t.Decision.Mean, t.Decision.SD)
+		points.add(chart.Waiting, t.Number, mean, metric+" waits, "+expected+" "+withoutNoise, t.Number)
+	}
+}
+
+// awaited is what a reading that waits was predicted to be, if anything was known when its trial
+// was chosen.
+func (p *panelling) awaited(t *ledger.Trial, metric string) (mean float64, predicted bool) {
+	if !t.Waiting() || t.Decision == nil || !p.Snap.HasReading(metric) || !scaled(p.Snap, metric) {
+		return 0, false
+	}
+	mean, predicted = t.Decision.Mean[metric]
+	return mean, predicted
+}
+
+// axis is the one on which to draw the series, with what must be seen; words say what lies beyond
+// its range.
+func (p *panelling) axis(metric string, s series, must []float64) (axis chart.Axis, said string) {
+	m := measureOf(p.Readout.Metrics[metric], s.values, s.first, must)
+	within, above, below := robustRange(m.all(s.values), m.all(must))
+	for _, style := range []chart.Style{chart.Doubted, chart.Recommended} {
+		if trace := s.points.traces[style]; trace != nil {
+			within = edged(m, within, *trace)
+		}
+	}
+	if said = beyondWords(above, below); said != "" {
+		said = design.Capitalised(metric) + ": " + said
+	}
+	within, beyond := takeIn(within, m.all(s.first))
+	if beyond > 0 {
+		said = strings.TrimSpace(said + fmt.Sprintf(" %s: %s corrected since, as first told, beyond the range drawn.", design.Capitalised(metric), words.Count(beyond, "reading", "readings")))
+	}
+	return m.axis(within), said
+}
+
+// traces are all that there is to draw of a series.
+func (s *series) traces(lines ...chart.Trace) []chart.Trace {
+	return append(drawable(append([]chart.Trace{s.spans}, lines...)...), s.points.all()...)
+}
+
+// bestPanel is the objective over trials, with the best reading within the limits so far.
+func (p *panelling) bestPanel() (panel chart.Panel, best, beyond string) {
+	o := p.Snap.Definition.Objective
+	improved := map[int]bool{}
+	line := chart.Trace{Name: "best reading so far", Style: chart.Step}
+	if len(p.Snap.Definition.Constraints) > 0 {
+		line.Name = "best within today’s limits so far"
+	}
+	for i, number := range p.best {
+		if number > 0 && (i == 0 || p.best[i-1] != number) {
+			improved[number] = true
+			line.X, line.Y = append(line.X, i+1), append(line.Y, p.Snap.Trial(number).Metrics[o.Metric].Value)
+		}
+	}
+	s := p.plot(o.Metric, func(t *ledger.Trial, _ float64) chart.Style { return styleUnder(p.limits[t.Number-1], t) }, func(t *ledger.Trial) bool { return improved[t.Number] })
+	truth, must, said := p.trueLines()
+	if n := len(line.Y); n > 0 {
+		p.hold(&line)
+		must = append(must, line.Y[n].(float64))
+	}
+	if r := p.recommended(); r != nil {
+		mean := r.Mean[o.Metric]
+		if len(p.Snap.Trial(r.Number).Doubts) == 0 {
+			must = append(must, mean)
+		}
+		expected := expectedWords(p.Snap.Definition, o.Metric, r.Mean, r.SD)
+		s.points.add(chart.Recommended, r.Number, mean, o.Metric+" of the recommended settings, "+expected+" "+withoutNoise, r.Number)
+	}
+	axis, beyond := p.axis(o.Metric, s, must)
+	return chart.Panel{Title: words.AxisName(design.Capitalised(o.Metric), o.Unit), Height: bestHeight, Y: axis, Traces: s.traces(append(truth, line)...)}, strings.TrimSpace(p.bestWords() + " " + said), beyond
+}
+
+func (p *panelling) bestWords() string {
+	best := p.Snap.Best()
+	o := p.Snap.Definition.Objective
+	switch {
+	case best == nil && len(p.Snap.Definition.Constraints) == 0:
+		return "No " + o.Metric + " has been measured yet."
+	case best == nil && p.Snap.State.Over():
+		return "No trial was found to be within every limit."
+	case best == nil:
+		return "No trial is known to be within every limit yet."
+	}
+	text := fmt.Sprintf("Best reading so far: %s at trial %d", words.Quantity(best.Metrics[o.Metric].Value, o.Unit), best.Number)
+	if since := len(p.Snap.Trials) - best.Number; since > 0 {
+		return text + fmt.Sprintf("; %s since then.", words.Count(since, "trial", "trials"))
+	}
+	return text + ", the last one."
+}
+
+// quiet tells whether a limit needs no panel: never broken under any threshold it had, and no
+// reading of five or more nearer to it than half of how far all of them lie apart.
+func (p *panelling) quiet(j int) (bool, string) {
+	now := p.Snap.Definition.Constraints[j]
+	var values []float64
+	nearest, at := 0.0, 0
+	for i, t := range p.Snap.Trials {
+		m, there := t.Metrics[now.Metric]
+		if !there {
+			continue
+		}
+		room := p.limits[i][j].Headroom(m.Value)
+		if room < 0 || !now.Holds(m.Value) {
+			return false, ""
+		}
+		if at == 0 || room < nearest {
+			nearest, at = room, t.Number
+		}
+		values = append(values, m.Value)
+	}
+	if len(values) == 0 {
+		return true, constraintTitle(now) + ": no reading yet."
+	}
+	if p.Paper || len(values) < 5 || nearest < 0.5*(slices.Max(values)-slices.Min(values)) {
+		return false, ""
+	}
+	return true, fmt.Sprintf("%s: never broken and far from it, so not drawn; the closest reading was %s at trial %d, %s inside.", constraintTitle(now),
+		Measured(p.Snap.Definition, now.Metric, p.Snap.Trial(at).Metrics[now.Metric]), at, words.Roughly(nearest, now.Unit))
+}
+
+// limitPanel is a limit's metric over trials, against the limit as it stood.
+func (p *panelling) limitPanel(j int) (panel chart.Panel, said, beyond string) {
+	now := p.Snap.Definition.Constraints[j]
+	style := func(t *ledger.Trial, value float64) chart.Style {
+		return readingUnder(p.limits[t.Number-1][j], t, value)
+	}
+	s := p.plot(now.Metric, style, func(t *ledger.Trial) bool { return style(t, t.Metrics[now.Metric].Value) == chart.Violated })
+	path := p.limitPath(j)
+	said, lines := p.limitWords(j), []chart.Trace(nil)
+	if _, priced := p.Readout.Multipliers[now.Name]; priced {
+		average, _ := p.line(sum{"average of the trials so far", chart.Second, func(i int) *float64 { return p.averageOf(j, i) }})
+		lines, said = append(lines, average), said+" "+p.averageWords(j)
+	}
+	axis, beyond := p.axis(now.Metric, s, path.Y)
+	title := words.AxisName(design.Capitalised(now.Metric), now.Unit) + " and its limit"
+	if now.Name != now.Metric {
+		title += ", " + now.Name
+	}
+	return chart.Panel{Title: title, Height: limitHeight, Y: axis, Traces: s.traces(lines...), Limits: []chart.Limit{path}}, said, beyond
+}
+
+// limitPath is the threshold as it stood at each trial; the next one is under the limit of now.
+func (p *panelling) limitPath(j int) chart.Limit {
+	now := p.Snap.Definition.Constraints[j]
+	path := limitLine(now)
+	step := func(x, y float64) {
+		if n := len(path.Y); n == 0 || path.Y[n-1] != y {
+			path.X, path.Y = append(path.X, x), append(path.Y, y)
+		}
+	}
+	for i := range p.Snap.Trials {
+		step(float64(i)+0.5, p.limits[i][j].Threshold)
+	}
+	step(float64(len(p.Snap.Trials))+0.5, now.Threshold)
+	return path
+}
+
+func (p *panelling) limitWords(j int) string {
+	now := p.Snap.Definition.Constraints[j]
+	known, then, worst := 0, 0, 0
+	for i, t := range p.Snap.Trials {
+		m, there := t.Metrics[now.Metric]
+		if !there {
+			continue
+		}
+		known++
+		if !p.limits[i][j].Holds(m.Value) {
+			then++
+		}
+		if worst == 0 || now.Excess(m.Value) > now.Excess(p.Snap.Trial(worst).Metrics[now.Metric].Value) {
+			worst = t.Number
+		}
+	}
+	extreme := words.Either(now.Op == ">=", "lowest", "highest")
+	text := fmt.Sprintf("%s: limit broken in %d of %s; %s %s at trial %d.", design.Capitalised(now.Name), then, words.Count(known, "trial", "trials"), extreme,
+		Measured(p.Snap.Definition, now.Metric, p.Snap.Trial(worst).Metrics[now.Metric]), worst)
+	if today, _ := brokenIn(p.Snap.Trials, now); today != then {
+		text += fmt.Sprintf(" Each is judged by the limit of its time; by today’s, %s, it is %d.", words.Quantity(now.Threshold, now.Unit), today)
+	}
+	return text
+}
+
+// revisionNames are how the legend calls the marks on the axis.
+var revisionNames = map[ledger.Kind]string{ledger.Corrected: "correction", ledger.Excluded: "exclusion", ledger.Included: "inclusion",
+	ledger.Reconfigured: "change of settings", ledger.Fitted: "model refitted"}
+
+const limitChanged = "change of a limit"
+
+// events are the marks on the axis; those of one kind that would fall together are one.
+func (p *panelling) events() []chart.Event {
+	type place struct {
+		kind string
+		bin  int
+	}
+	at, counts, first := map[place]int{}, []int{}, []string{} // of each mark in the list
+	var list []chart.Event
+	for i, revision := range p.Snap.Revisions {
+		kind, marked := revisionNames[revision.Kind]
+		if !marked {
+			continue
+		}
+		text := p.revisionWords(revision)
+		if revision.Kind == ledger.Reconfigured {
+			if changed := limitChanges(p.Snap.Revisions[i-1].Limits, revision.Limits); changed != "" {
+				kind, text = limitChanged, changed
+			}
+		}
+		here := place{kind, revision.After / p.spanned()}
+		if n, there := at[here]; there {
+			counts[n]++
+			list[n].Text = fmt.Sprintf("%d × %s, the first: %s", counts[n], kind, first[n])
+			continue
+		}
+		at[here], counts, first = len(list), append(counts, 1), append(first, text)
+		list = append(list, chart.Event{X: float64(revision.After) + 0.5, Kind: kind, Text: text})
+	}
+	return list
+}
+
+func (p *panelling) revisionWords(revision ledger.Revision) string {
+	when := fmt.Sprintf(" after trial %d", revision.After)
+	name := revisionNames[revision.Kind]
+	text := words.Either(revision.Number > 0, fmt.Sprintf("%s of trial %d%s", name, revision.Number, when), name+when)
+	if revision.Reason != "" {
+		text += ": " + revision.Reason
+	}
+	return text
+}
+
+// limitChanges say which limits differ, "" when none do.
+func limitChanges(before, after []design.Constraint) string {
+	var parts []string
+	for j, c := range after {
+		if j < len(before) && (before[j].Threshold != c.Threshold || before[j].Op != c.Op) {
+			parts = append(parts, fmt.Sprintf("limit of %s from %s to %s", c.Name, words.Quantity(before[j].Threshold, ""), words.Quantity(c.Threshold, c.Unit)))
+		}
+	}
+	return strings.Join(parts, ", ")
 }

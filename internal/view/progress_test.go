@@ -2,11 +2,17 @@ package view
 
 import (
 	"fmt"
+	"math"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
+	"headroom/internal/study"
+	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
 	"headroom/internal/view/chart"
+	"headroom/internal/view/words"
 	"headroom/web/templates"
 )
 
@@ -226,6 +232,205 @@ func TestLegendsSpeakOfTheLimitsThereAre(t *testing.T) {
 					t.Errorf("over a reading it says %q", trace.Text[0])
 				}
 			}
+		}
+	}
+}
+
+func TestRangesLeaveOutEarlyOutliers(t *testing.T) {
+	t.Parallel()
+	readings := []float64{-500, 100, 70, 71, 72, 70, 73, 74, 71, 75, 76, 78}
+	within, above, below := robustRange(readings, nil)
+	if above != 1 || below != 1 || within[0] < 60 || within[1] > 90 {
+		t.Errorf("%v, %d above, %d below", within, above, below)
+	}
+	if words := beyondWords(2, 1); words != "2 readings above the range drawn, 1 reading below the range drawn." {
+		t.Error(words)
+	}
+	// The same readings late in a study are no beginnings: they are drawn, unless they are absurd.
+	late := []float64{70, 71, 72, 70, 73, 74, 71, 75, 76, 78, 95, 7000}
+	within, above, below = robustRange(late, nil)
+	if above != 1 || below != 0 || within[1] < 95 || within[1] > 120 {
+		t.Errorf("%v, %d above, %d below", within, above, below)
+	}
+	if within, above, _ = robustRange(readings, []float64{100}); above != 0 || within[1] < 100 {
+		t.Errorf("%v, %d above, though 100 must be seen", within, above)
+	}
+	if within, _, _ = robustRange([]float64{5, 5, 5}, nil); !(within[0] < 5 && within[1] > 5) {
+		t.Errorf("equal readings leave no range: %v", within)
+	}
+}
+
+func TestMultiplierWordsFollowFacts(t *testing.T) {
+	t.Parallel()
+	at := func(numbers ...int) func(int) bool {
+		return func(number int) bool {
+			for _, n := range numbers {
+				if n == number {
+					return true
+				}
+			}
+			return false
+		}
+	}
+	for _, test := range []struct {
+		path   []float64
+		broken func(int) bool
+		want   string
+		not    string
+	}{
+		{[]float64{0, 0, 1, 1, 3}, at(2, 4), "It rose because the limit was broken at trials 2 and 4.", "itself"},
+		{[]float64{1, 1.4, 1.7, 2}, at(2), "by itself, as the algorithm’s schedule says", "because"},
+		{[]float64{0, 1, 2, 3}, at(1, 2, 3), "because the limit was broken at trials 1, 2 and 3.", "itself"},
+		{[]float64{0, 0, 0}, at(), "It has not moved.", "rose"},
+		{[]float64{3, 2, 1}, at(), "It has only fallen", "rose"},
+		{[]float64{0, 1, 1, 1}, at(), "after trial 1, whose readings kept the limit: the model’s estimate there moved it", "broken"},
+		{[]float64{0, 1, 0.5, 1.5}, at(1), "broken at trial 1, and 1 time by the model’s estimate. It fell again where there was room.", "itself"},
+	} {
+		words := multiplierWords(test.path, test.broken, test.path[len(test.path)-1], false)
+		if !strings.Contains(words, test.want) || strings.Contains(words, test.not) {
+			t.Errorf("%v: %s", test.path, words)
+		}
+	}
+	if words := multiplierWords([]float64{0, 5}, at(1), 5, true); !strings.Contains(words, "the most that the algorithm’s settings allow") {
+		t.Error(words)
+	}
+}
+
+// A metric whose model compares readings by their ratios is drawn so, and none of them is beyond the
+// range. A limit or reading of 0 has no place there.
+func TestRatiosAreDrawn(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, twoLimits)
+	for i, impurity := range []float64{40, 20, 3, 0.3, 30, 0.2, 0.4, 0.45, 0.3} {
+		b.tell(b.ask(float64(i)/10), map[string]float64{"yield": 60, "impurity": impurity, "pressure": 2})
+	}
+	v := b.facts(0)
+	v.Readout.Metrics["impurity"] = study.MetricState{Warp: &ledger.Warp{Scale: 1, Unit: 1e-6}}
+	panel, _, beyond := v.panelling().limitPanel(0)
+	if y := panel.Y; !y.Log || !(y.Range[0] > 0 && y.Range[0] < 0.2 && y.Range[1] > 40 && y.Range[1] < 1000) || beyond != "" {
+		t.Errorf("impurity is drawn on %+v; %s", panel.Y, beyond)
+	}
+	if panel, _, _ := v.panelling().limitPanel(1); panel.Y.Log {
+		t.Error("pressure is drawn by its ratios")
+	}
+	b.limit(0, 0)
+	v = b.facts(0)
+	v.Readout.Metrics["impurity"] = study.MetricState{Warp: &ledger.Warp{Scale: 1, Unit: 1e-6}}
+	if panel, _, _ := v.panelling().limitPanel(0); panel.Y.Log {
+		t.Error("a limit of 0 is drawn on a logarithmic axis")
+	}
+}
+
+// What was told first is seen beside what it was corrected to, unless it is so far away that it
+// would flatten everything else.
+func TestFirstValuesAreTakenIn(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		first  []float64
+		want   []float64
+		beyond int
+	}{
+		{nil, []float64{60, 80}, 0},
+		{[]float64{70}, []float64{60, 80}, 0},
+		{[]float64{50}, []float64{48.8, 80}, 0},
+		{[]float64{99, 712, -300}, []float64{60, 100.2}, 2},
+	} {
+		within, beyond := takeIn([]float64{60, 80}, c.first)
+		if math.Abs(within[0]-c.want[0]) > 1e-9 || math.Abs(within[1]-c.want[1]) > 1e-9 || beyond != c.beyond {
+			t.Errorf("with %v: from %v, %d beyond; want %v, %d", c.first, within, beyond, c.want, c.beyond)
+		}
+	}
+}
+
+// TestWordsOfAMapFollowItsLines: lines that are not there are not spoken of.
+func TestWordsOfAMapFollowItsLines(t *testing.T) {
+	t.Parallel()
+	for want, chance := range map[string][][]float64{
+		"The chance to stay within every limit is 90\u202f% or more everywhere": {{0.95, 0.99}, {0.9, 0.91}},
+		"The chance to stay within every limit is 10\u202f% or less everywhere": {{0.05, 0.001}, {0.1, 0}},
+		"Lines: a chance of 10 (dotted)":                                        {{0.05, 0.5}, {0.1, 0}},
+	} {
+		if got := chanceWords(chance, "to stay within every limit"); !strings.HasPrefix(got, want) {
+			t.Errorf("%v: %s", chance, got)
+		}
+	}
+}
+
+// TestTheChanceThatATrialWorksIsDrawn once failures taught it: along each parameter, with the
+// trials that failed at its foot, and over two in the chance of a good end.
+func TestTheChanceThatATrialWorksIsDrawn(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, twoLimits)
+	b.curve(6, 0, "yield", "impurity", "pressure")
+	b.end(ledger.Failed, b.ask(0.9))
+	b.fit()
+	o := b.facts(1).Outlook()
+	flat := study.Band{Mean: []float64{1, 2}, SD: []float64{1, 1}, Lower95: []float64{0, 1}, Upper95: []float64{2, 3}}
+	along := study.Slice{Parameter: "x", At: []design.Value{design.NumberValue(0), design.NumberValue(1)}, Feasible: []float64{0.9, 0.2}, Works: []float64{0.8, 0.25},
+		Metrics: map[string]study.Band{"yield": flat, "impurity": flat, "pressure": flat}}
+	o.Slices = []study.Slice{along}
+	grid := o.sliceGrid()
+	cells := grid.Drawing.Cells
+	last := cells[len(cells)-1]
+	if len(cells) != 4 || last.Title != "Chance that a trial works (%)" || !reflect.DeepEqual(last.Traces[0].Y, []any{80.0, 25.0}) || !slices.Equal(last.Traces[1].Trial, []int{7}) {
+		t.Errorf("the last of %d cells is %+v", len(cells), last)
+	}
+	says(t, "the table", whole(grid.Table), []string{"Chance that it works", "80 %", "25 %"}, nil)
+	if along.Works = nil; len(Outlook{Facts: Facts{Asked: o.Asked, Snap: o.Snap, Slices: []study.Slice{along}}, Metrics: o.Metrics}.sliceGrid().Drawing.Cells) != 3 {
+		t.Error("a chance that nothing taught is drawn")
+	}
+
+	within, works := [][]float64{{0.5, 1}}, [][]float64{{0.5, 0.25}}
+	for _, c := range []struct {
+		limits []design.Constraint
+		drawn  study.Map
+		chance [][]float64
+		aim    string
+	}{
+		{o.Snap.Definition.Constraints, study.Map{Feasible: within}, within, "to stay within every limit"},
+		{o.Snap.Definition.Constraints, study.Map{Feasible: within, Works: works}, [][]float64{{0.25, 0.25}}, "that a trial works and stays within every limit"},
+		{nil, study.Map{Feasible: within, Works: works}, works, "that a trial works"},
+	} {
+		o.Map, o.Snap.Definition.Constraints = c.drawn, c.limits
+		if chance, aim := o.chances(); aim != c.aim || !reflect.DeepEqual(chance, c.chance) {
+			t.Errorf("the chance %s is %v; want %s, %v", aim, chance, c.aim, c.chance)
+		}
+	}
+}
+
+// TestPriceWords say which way loosens a limit, what a step is worth in the objective's unit, and
+// nothing of what is too little to tell.
+func TestPriceWords(t *testing.T) {
+	t.Parallel()
+	o := design.Objective{Metric: "yield", Direction: "maximize", Unit: "g"}
+	price := func(op string, best ...float64) study.Price {
+		p := study.Price{Constraint: "pH low", Metric: "pH", Op: op, Threshold: 7}
+		sd := 0.2
+		for i, x := range best {
+			step := study.PriceStep{Threshold: 7 + 0.5*float64(i-len(best)/2)}
+			if x > 0 {
+				step.Best, step.SD = &best[i], &sd
+			}
+			p.Curve = append(p.Curve, step)
+		}
+		if best[0] > 0 && best[2] > 0 {
+			slope := best[2] - best[0]
+			p.Slope = &slope
+		}
+		return p
+	}
+	for _, test := range []struct {
+		price study.Price
+		want  string
+	}{
+		{price("<=", 1, 3, 4.25), "Raising the limit of pH low from 7 to 7.5 would be worth about 1.3_g of yield; lowering it to 6.5 would cost about 2_g of yield (slope, the limit’s multiplier: 3.3_g for each unit of pH)."},
+		{price(">=", 4.25, 3, 1), "Lowering the limit of pH low from 7 to 6.5 would be worth about 1.3_g of yield; raising it to 7.5 would cost about 2_g of yield (slope, the limit’s multiplier: −3.3_g for each unit of pH)."},
+		{price("<=", 2.995, 3, 3.005), "Raising the limit of pH low from 7 to 7.5 would gain next to nothing; lowering it to 6.5 would cost next to nothing (slope, the limit’s multiplier: 0.01_g for each unit of pH)."},
+		{price("<=", 0, 3, 4), "Raising the limit of pH low from 7 to 7.5 would be worth about 1_g of yield; lowering it to 6.5 would leave no settings that probably keep every limit."},
+		{price("<=", 0, 0, 4), "pH low: no settings have a 90_% chance to stay within every limit as it is."},
+	} {
+		if got := priceWords(o, test.price); got != strings.ReplaceAll(test.want, "_", words.Thin) {
+			t.Errorf("%q", got)
 		}
 	}
 }

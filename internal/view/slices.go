@@ -2,9 +2,12 @@ package view
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
+	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"headroom/internal/study"
@@ -306,4 +309,296 @@ func limitsOn(d design.Definition, metric string) []chart.Limit {
 // isLimited tells whether a metric other than the objective has a limit of that kind.
 func isLimited(d design.Definition, metric, op string) bool {
 	return metric != d.Objective.Metric && slices.ContainsFunc(d.Constraints, func(c design.Constraint) bool { return c.Metric == metric && c.Op == op })
+}
+
+// SliceSamples is how many values of a parameter a chart of the model asks for.
+const SliceSamples = 61
+
+// mostSlices is how many slices are drawn before the page shows one metric at a time.
+const mostSlices = 24
+
+// Outlook is what of the model is to be shown.
+type Outlook struct {
+	Facts
+	Point   design.Settings
+	Through string
+	Held    string // the same, of the settings that a chart has no axis for
+	Metrics []string
+	Metric  string // of the map
+	X, Y    string // its axes, "" where there is no map
+	Others  bool   // show what other algorithms would choose
+	form    templates.Form
+}
+
+// Outlook reads what to show from the query; what is missing or senseless is replaced by a good
+// choice. It has the axes of a map once there are slices.
+func (v Facts) Outlook() Outlook {
+	d := v.Snap.Definition
+	o := Outlook{Facts: v, Others: v.Query.Get("others") == "yes", Metric: v.Query.Get("metric"), Metrics: metricsShown(v.Snap)}
+	o.form = templates.Form{Values: url.Values{}, Errors: map[string]string{}}
+	trial := v.Snap.Trial(len(v.Snap.Trials))
+	o.Through = fmt.Sprintf("through the last trial, %d", trial.Number)
+	if best := v.Snap.Best(); best != nil {
+		trial, o.Through = best, fmt.Sprintf("through the best trial so far, %d", best.Number)
+	}
+	if r := v.recommended(); r != nil {
+		trial, o.Through = v.Snap.Trial(r.Number), fmt.Sprintf("through the recommended point, trial %d", r.Number)
+	}
+	o.Point, o.Held = trial.Parameters.Clone(), fmt.Sprintf("as in trial %d", trial.Number)
+	o.form.Values.Set("from", strconv.Itoa(trial.Number))
+	if o.readPins(o.pinnedFrom(trial)) {
+		o.Through, o.Held = "through the point you set", "at the point you set"
+	}
+	if !slices.Contains(o.Metrics, o.Metric) {
+		o.Metric = d.Objective.Metric
+	}
+	if len(o.Metrics)*len(axisNames(d)) > mostSlices {
+		o.Metrics = []string{o.Metric}
+	}
+	o.form.Values.Set("metric", o.Metric)
+	o.chooseAxes()
+	return o
+}
+
+// chooseAxes takes the axes of the map that were asked for, or the two parameters along which the
+// objective changes most.
+func (o *Outlook) chooseAxes() {
+	influences := influences(o.Slices, o.Snap.Definition.Objective.Metric)
+	if len(influences) < 2 {
+		return
+	}
+	names := axisNames(o.Snap.Definition)
+	usualX, usualY := influences[0].Parameter, influences[1].Parameter
+	if o.X, o.Y = o.Query.Get("x"), o.Query.Get("y"); !slices.Contains(names, o.X) || !slices.Contains(names, o.Y) || o.X == o.Y {
+		o.X, o.Y = usualX, usualY
+	}
+	for name, value := range map[string]string{"x": o.X, "y": o.Y, "usual.x": usualX, "usual.y": usualY} {
+		o.form.Values.Set(name, value)
+	}
+}
+
+// influences are slices in order of influence: by how much the expected objective changes along
+// each parameter, the others held at the point shown.
+func influences(all []study.Slice, objective string) []study.Slice {
+	return slices.SortedStableFunc(slices.Values(all), func(a, b study.Slice) int { return cmp.Compare(influence(b, objective), influence(a, objective)) })
+}
+
+// influence is the range of the expected objective along a slice.
+func influence(along study.Slice, objective string) float64 {
+	mean := along.Metrics[objective].Mean
+	if len(mean) == 0 {
+		return 0
+	}
+	return slices.Max(mean) - slices.Min(mean)
+}
+
+// pinnedFrom is the trial whose settings the form showed when it was sent. Fields that still hold
+// them were not set by the person, and follow the recommendation.
+func (o Outlook) pinnedFrom(now *ledger.Trial) design.Settings {
+	if trial := trialNamed(o.Snap, o.Query.Get("from")); trial != nil {
+		return trial.Parameters
+	}
+	return now.Parameters
+}
+
+// readPins takes the point from the form's fields and tells whether any was set by the person.
+func (o *Outlook) readPins(shown design.Settings) bool {
+	changed := false
+	for i, p := range o.Snap.Definition.Parameters {
+		field := pinField(i)
+		o.form.Values.Set(field, design.FormatSetting(p, o.Point[p.Name]))
+		if !o.Query.Has(field) || p.Type == design.Remainder || o.Query.Get(field) == design.FormatSetting(p, shown[p.Name]) {
+			continue
+		}
+		o.form.Values[field] = o.Query[field]
+		value, err := pinned(p, o.Query.Get(field))
+		if err != nil {
+			o.form.Errors[field] = err.Error()
+			continue
+		}
+		changed = changed || value != o.Point[p.Name]
+		o.Point[p.Name] = value
+	}
+	return changed
+}
+
+func pinned(p design.Parameter, text string) (design.Value, error) {
+	if p.Type == design.Categorical {
+		if slices.Contains(p.Choices, text) {
+			return design.TextValue(text), nil
+		}
+		return design.Value{}, errors.New("choose one of the list")
+	}
+	x, err := design.ReadNumber(text, design.Marks{Decimal: '.'})
+	if err != nil {
+		return design.Value{}, err
+	}
+	if p.Low != nil && x < *p.Low || p.High != nil && x > *p.High {
+		return design.Value{}, fmt.Errorf("between %s and %s", words.Number(*p.Low), words.Number(*p.High))
+	}
+	return design.NumberValue(x), nil
+}
+
+// MapSamples is how many values of a parameter a map asks for: fewer beside choices, which have no
+// order and so no values between.
+func (o Outlook) MapSamples() int {
+	return words.Either(o.smooth(), 41, 7)
+}
+
+// smooth tells whether both axes of the map have an order.
+func (o Outlook) smooth() bool {
+	d := o.Snap.Definition
+	return parameter(d, o.X).Type != design.Categorical && parameter(d, o.Y).Type != design.Categorical
+}
+
+func plotValue(v design.Value) any {
+	if v.IsText {
+		return v.Text
+	}
+	return v.Number
+}
+
+// axisOf is the axis of a parameter.
+func axisOf(p design.Parameter) chart.Axis {
+	axis := chart.Axis{Title: words.AxisName(p.Name, p.Unit), Log: p.Logarithmic(), Categories: p.Choices, Whole: p.Type == design.Integer}
+	axis.Plain = axis.Log && *p.Low >= words.Small && *p.High < words.Large
+	return axis
+}
+
+// How many interquartile ranges beyond the quartiles a reading may lie before the range of a chart
+// leaves it out: early ones, of the first third, are often far from where a study goes; late ones
+// must be absurd, such as slips by a power of ten.
+const earlyFence, lateFence = 3, 15
+
+// measure is how values lie on an axis: as they are, or by their logarithms.
+type measure struct {
+	log      bool
+	to, from func(float64) float64
+}
+
+var (
+	asTheyAre = measure{false, func(x float64) float64 { return x }, func(x float64) float64 { return x }}
+	byRatios  = measure{true, math.Log, math.Exp}
+)
+
+// all is where values lie.
+func (m measure) all(values []float64) []float64 {
+	out := make([]float64, len(values))
+	for i, x := range values {
+		out[i] = m.to(x)
+	}
+	return out
+}
+
+// measureOf is how a metric's values lie on the axes of charts: by their logarithms where its model
+// compares them so, and all that is drawn lies above 0.
+func measureOf(metric study.MetricState, drawn ...[]float64) measure {
+	warp := metric.Warp
+	if warp == nil || !(warp.Unit > 0) {
+		return asTheyAre
+	}
+	for _, values := range drawn {
+		if slices.ContainsFunc(values, func(x float64) bool { return !(x > 0) }) {
+			return asTheyAre
+		}
+	}
+	return byRatios
+}
+
+// axis is one on which values lie so, and reach from the first to the last of the range, none where
+// there is nothing to draw.
+func (m measure) axis(within []float64) chart.Axis {
+	if len(within) == 0 {
+		return chart.Axis{}
+	}
+	low, high := m.from(within[0]), m.from(within[1])
+	return chart.Axis{Range: []float64{low, high}, Log: m.log, Plain: m.log && low >= words.Small && high < words.Large}
+}
+
+// robustRange is the range of a chart's y axis: that of the readings in their order, except
+// outliers, so that they do not flatten everything else. What must be seen is always inside. above
+// and below count the readings left out.
+func robustRange(readings, must []float64) (within []float64, above, below int) {
+	if len(readings)+len(must) == 0 {
+		return nil, 0, 0
+	}
+	low, high := math.Inf(1), math.Inf(-1)
+	q1, q3 := math.Inf(-1), math.Inf(1)
+	if sorted := slices.Sorted(slices.Values(readings)); len(sorted) >= 8 {
+		q1, q3 = quantile(sorted, 0.25), quantile(sorted, 0.75)
+	}
+	width := q3 - q1
+	for i, y := range readings {
+		fence := float64(lateFence)
+		if i < len(readings)/3 {
+			fence = earlyFence
+		}
+		if width > 0 && (y < q1-fence*width || y > q3+fence*width) {
+			continue
+		}
+		low, high = math.Min(low, y), math.Max(high, y)
+	}
+	for _, y := range must {
+		low, high = math.Min(low, y), math.Max(high, y)
+	}
+	for _, y := range readings {
+		if y > high {
+			above++
+		}
+		if y < low {
+			below++
+		}
+	}
+	room := 0.06 * (high - low)
+	if room == 0 {
+		room = math.Max(math.Abs(high)*0.1, 1e-9)
+	}
+	return []float64{low - room, high + room}, above, below
+}
+
+// takeIn widens a range by up to its own height on either side, so that values are seen that must
+// not flatten the rest; beyond counts those that are not.
+func takeIn(within, values []float64) (wider []float64, beyond int) {
+	if len(within) == 0 {
+		return within, 0
+	}
+	low, high := within[0], within[1]
+	height := high - low
+	for _, y := range values {
+		switch {
+		case y < within[0]-height || y > within[1]+height:
+			beyond++
+		default:
+			low, high = math.Min(low, y-0.06*height), math.Max(high, y+0.06*height)
+		}
+	}
+	if low >= within[0] && high <= within[1] {
+		return within, beyond
+	}
+	return []float64{math.Min(low, within[0]), math.Max(high, within[1])}, beyond
+}
+
+// quantile is the q-th of sorted values, between two of them in proportion.
+func quantile(sorted []float64, q float64) float64 {
+	at := q * float64(len(sorted)-1)
+	i := int(at)
+	if i+1 >= len(sorted) {
+		return sorted[len(sorted)-1]
+	}
+	return sorted[i] + (at-float64(i))*(sorted[i+1]-sorted[i])
+}
+
+// beyondWords says how many readings a chart's range leaves out, "" for none.
+func beyondWords(above, below int) string {
+	var parts []string
+	if above > 0 {
+		parts = append(parts, words.Count(above, "reading", "readings")+" above the range drawn")
+	}
+	if below > 0 {
+		parts = append(parts, words.Count(below, "reading", "readings")+" below the range drawn")
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return strings.Join(parts, ", ") + "."
 }

@@ -1,10 +1,14 @@
 package view
 
 import (
+	"math/rand/v2"
 	"strings"
 	"testing"
 
 	"headroom/internal/study"
+	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
+	"headroom/internal/view/chart"
 	"headroom/web/templates"
 )
 
@@ -79,4 +83,183 @@ func TestWordsOfDriftFollowItsChart(t *testing.T) {
 	if d := (drifting{study.DriftOf(residuals), "yield"}); !strings.Contains(d.inWords(), "lower than predicted") || !strings.HasSuffix(d.inWords(), "caught up; 1 time before that.") {
 		t.Errorf("%s", d.inWords())
 	}
+}
+
+// known is a lab in which yield is 10x, of which 5 can be had up to trial 2 and 8 later.
+type known struct{ design.SimulatedLab }
+
+func (known) Name() string    { return "known" }
+func (known) Summary() string { return "a line" }
+func (known) Study() design.Definition {
+	low, high := 0.0, 1.0
+	return design.Definition{Parameters: []design.Parameter{{Name: "x", Type: design.Real, Low: &low, High: &high}},
+		Objective:   design.Objective{Metric: "yield", Direction: "maximize"},
+		Constraints: []design.Constraint{{Metric: "energy", Op: "<=", Threshold: 4, Unit: "kWh"}}}
+}
+func (known) Read(int, design.Settings, *rand.Rand) map[string]design.SimulatedReading { return nil }
+func (known) StdDev() map[string]float64                                               { return nil }
+func (known) Truth(_ int, at design.Settings) map[string]float64 {
+	return map[string]float64{"yield": 10 * at["x"].Number}
+}
+func (known) Best(number int) design.Settings {
+	if number <= 2 {
+		return design.Settings{"x": design.NumberValue(0.5)}
+	}
+	return design.Settings{"x": design.NumberValue(0.8)}
+}
+
+const ofKnown = `{"name": "Truth", "simulated_lab": "known", "parameters": [{"name": "x", "type": "real", "low": 0, "high": 1}],
+	"objective": {"metric": "yield", "direction": "maximize", "unit": "%"}, "constraints": [{"metric": "energy", "op": "<=", "threshold": 4, "unit": "kWh"}],
+	"algorithm": {"name": "ckb-ucb", "horizon": 13}, "seed": 7}`
+
+func init() {
+	design.ProvideSimulatedLabs(func() []design.SimulatedLab { return []design.SimulatedLab{known{}} })
+}
+
+// TestTruthStandsBesideReadings: where the lab knows it, the best of each trial and R(t)/t are said
+// and drawn, and no more once the limit is another than the problem's, or where somebody measures;
+// what is true along a parameter is drawn all the same.
+func TestTruthStandsBesideReadings(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, ofKnown)
+	for _, x := range []float64{0.3, 0.4, 0.2} { // behind by 2, 1 and 6
+		b.tell(b.ask(x), map[string]float64{"yield": 10 * x, "energy": 3})
+	}
+	v := b.facts(0)
+	p := v.panelling()
+	panel, said, _ := p.bestPanel()
+	says(t, "the objective", said, []string{"In truth 8 % can be had within the limits; on average per trial those so far are 3 % behind it (R(t)/t)."}, nil)
+	says(t, "its panel", whole(panel), []string{"[5 5 8 8]", "[3 3.5 5 5]"}, nil)
+	says(t, "the table", whole(p.table(nil)), []string{"Best in truth", "R(t)/t"}, nil)
+	at := []design.Value{design.NumberValue(0), design.NumberValue(0.25)}
+	slice := func(v Facts) string {
+		line := Outlook{Facts: v, Point: design.Settings{"x": design.NumberValue(0)}}.trueAlong("yield", "x", at)
+		return whole(line.Y)
+	}
+	if got := slice(v); got != "[0 2.5]" {
+		t.Errorf("the truth along x is %s", got)
+	}
+	b.limit(0, 5)
+	v = b.facts(0)
+	_, said, _ = v.panelling().bestPanel()
+	says(t, "the objective of another limit", said, nil, []string{"In truth"})
+	if got := slice(v); got != "[0 2.5]" {
+		t.Errorf("under another limit the truth along x is %s", got)
+	}
+	real := newBench(t, twoLimits)
+	real.curve(3, 0, "yield", "impurity", "pressure")
+	if got := slice(real.facts(0)); got != "[]" {
+		t.Errorf("of a real laboratory the truth is known: %s", got)
+	}
+}
+
+// TestAverageAgainstItsLimit: a limit that has a price says where its average stands and what is
+// left to spend; one that has none does not.
+func TestAverageAgainstItsLimit(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, ofKnown)
+	for _, energy := range []float64{6, 1, 2} {
+		b.tell(b.ask(0.5), map[string]float64{"yield": 5, "energy": energy})
+	}
+	v := b.facts(0)
+	_, said, _ := v.panelling().limitPanel(0)
+	says(t, "a limit without a price", said, nil, []string{"On average"})
+	v.Readout.Multipliers = map[string]float64{"energy": 1}
+	panel, said, _ := v.panelling().limitPanel(0)
+	says(t, "a limit with room", said, []string{"On average energy is 3 kWh per trial against its limit of 4 kWh (V(t)/t is −1 kWh)", "3 kWh in sum is left to spend, so that the 10 trials still planned may average 4.3 kWh or less."}, nil)
+	says(t, "its panel", whole(panel), []string{"[6 3.5 3 3]"}, nil)
+	says(t, "the violation", v.panelling().violationCaption(b.snap.Definition.Constraints[0], study.ViolationOut{Hard: 6, Rounds: 1, Largest: 6}), []string{"by 6 kWh in sum, 2 kWh per trial, over 1 trial"}, nil)
+	b.tell(b.ask(0.5), map[string]float64{"yield": 5, "energy": 11})
+	v = b.facts(0)
+	v.Readout.Multipliers = map[string]float64{"energy": 1}
+	_, said, _ = v.panelling().limitPanel(0)
+	says(t, "an overspent limit", said, []string{"(V(t)/t is 1 kWh): 4 kWh in sum is overspent, so that the 9 trials still planned may average 3.56 kWh or less."}, []string{"left to spend"})
+}
+
+// TestLongStudiesRunFaster: a press lets the lab run a twentieth of what is planned, no fewer than
+// 5 trials and no more than a run may have.
+func TestLongStudiesRunFaster(t *testing.T) {
+	t.Parallel()
+	for horizon, want := range map[string]int{"13": 5, "350": 17, "10000": 25} {
+		b := newBench(t, strings.Replace(ofKnown, `"horizon": 13`, `"horizon": `+horizon, 1))
+		if panel := b.facts(0).Lab(); panel.AtOnce != want {
+			t.Errorf("of %s trials %d are run at once, want %d", horizon, panel.AtOnce, want)
+		}
+	}
+}
+
+// bounded says of every row that regret is bounded by 4 a trial, and of the last one that violation
+// of a limit is by 9, of which left is left.
+func bounded(v *Facts, limit string, left float64) {
+	why, nine := "growth rate only, because it is a test", 9.0
+	for i := range v.History {
+		bound := 4 * float64(i+1)
+		v.History[i].Regret = &study.RegretOut{Bound: &bound, BoundKind: "growth", BoundWhy: why}
+		v.Readout.Regret = v.History[i].Regret
+	}
+	out := v.Readout.Violation[limit]
+	out.Bound, out.BoundKind, out.BoundWhy, out.Left = &nine, &why, &why, &left
+	v.Readout.Violation[limit] = out
+}
+
+// TestRegretStandsBesideItsBound: the bound is drawn and said, in the objective's unit, and beside
+// it the true regret of the algorithm's own trials where a lab knows it; a bound that would flatten
+// the truth is said only.
+func TestRegretStandsBesideItsBound(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, ofKnown)
+	for _, x := range []float64{0.3, 0.4, 0.2} { // behind by 2, 1 and 6
+		b.tell(b.ask(x), map[string]float64{"yield": 10 * x, "energy": 3})
+	}
+	b.add(ledger.Chosen, ledger.ChosenData{Number: 4, Origin: ledger.Manual, Seen: b.snap.Version, Engine: "1", Parameters: design.Settings{"x": design.NumberValue(0)}})
+	b.tell(4, map[string]float64{"yield": 0, "energy": 3}) // behind by 8, and nobody's but Ana's
+	v := b.facts(0)
+	if panel, said := v.panelling().regretPanel(); len(panel.Traces) > 0 || said != "" {
+		t.Errorf("without a bound %q is said", said)
+	}
+	bounded(&v, "energy", 9)
+	panel, said := v.panelling().regretPanel()
+	says(t, "regret", said, []string{"behind the best that can be had within the limits, in sum.", "its bound is 16 % (growth rate only, because it is a test).",
+		"In truth, which only the simulated lab knows, it is 9 %."}, []string{"margins", "too far away"})
+	says(t, "its panel", whole(panel), []string{"Cumulative regret of yield (%)", "[4 8 12 16 16]", "[2 3 9 9 9]"}, nil)
+	says(t, "the page", whole(panels(v)), []string{"Cumulative regret of yield"}, nil)
+	says(t, "the table", whole(v.ProgressTable()), []string{"Bound on regret so far", "12"}, nil)
+	says(t, "what it rests on", whole(*trusting{v}.theorem()), []string{"What do the bounds on violation and regret rest on? Of 17 assumptions", "It bounds the regret Σ_s [E f(π*)",
+		"Here, over the same trials: 16 %. It shows how regret grows with trials, and is no promise.", "For the bound on regret: A slack ε is one that", "9 kWh for energy. Left under it: 9 kWh."}, nil)
+	v.Readout.Violation = nil // as before the limit is read
+	says(t, "what it rests on without limits", whole(*trusting{v}.theorem()), []string{"What does the bound on regret rest on? Of 17 assumptions"}, []string{"violation ["})
+	for i := range v.History {
+		*v.History[i].Regret.Bound *= 6
+	}
+	panel, said = v.panelling().regretPanel()
+	says(t, "regret far below its bound", said, []string{"its bound is 96 %", "The bound is too far away to be drawn beside it."}, nil)
+	if len(panel.Traces) != 1 || panel.Traces[0].Style != chart.Step {
+		t.Errorf("beside a bound far away %+v is drawn", panel.Traces)
+	}
+	real := newBench(t, twoLimits)
+	real.curve(3, 0, "yield", "impurity", "pressure")
+	v = real.facts(0)
+	bounded(&v, "impurity", 9)
+	panel, said = v.panelling().regretPanel()
+	says(t, "regret of a real laboratory", said, []string{"its bound is 12"}, []string{"In truth"})
+	if len(panel.Traces) != 1 || panel.Traces[0].Style != chart.Bound {
+		t.Errorf("of a real laboratory %+v is drawn", panel.Traces)
+	}
+}
+
+// TestWhatIsLeftIsSaid beside the bound it is left of.
+func TestWhatIsLeftIsSaid(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, ofKnown)
+	b.tell(b.ask(0.5), map[string]float64{"yield": 5, "energy": 6})
+	v := b.facts(0)
+	limit := b.snap.Definition.Constraints[0]
+	caption := func() string {
+		return v.panelling().violationCaption(limit, v.Readout.Violation["energy"])
+	}
+	says(t, "without a bound", caption(), nil, []string{"Left under it"})
+	bounded(&v, "energy", 7)
+	says(t, "with room", caption(), []string{"is 9 kWh (growth rate only, because it is a test). Left under it: 7 kWh."}, nil)
+	bounded(&v, "energy", -0.5)
+	says(t, "beyond", caption(), []string{"Left under it: nothing; readings, noise and all, are beyond it by 0.5 kWh."}, nil)
 }

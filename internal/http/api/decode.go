@@ -7,10 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"mime"
 	"net/http"
 	"reflect"
+	"slices"
+	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"headroom/internal/http/problem"
@@ -99,4 +103,260 @@ func placed(err error, text []byte) string {
 	line := bytes.Count(before, []byte("\n")) + 1
 	column := len(before) - bytes.LastIndexByte(before, '\n') - 1
 	return fmt.Sprintf("line %d, column %d: %s", line, max(column, 1), syntax.Error())
+}
+
+// jsonCheck walks valid JSON along the Go type it is meant for and collects what is wrong with it.
+// It looks at every token once and says where it is only when there is something to say, so that a
+// walk takes linear time. It ends early when more would not be told, when a value is nested too
+// deep or has too many items, or when the caller has gone: nothing is made of a text before its
+// walk has ended well.
+//
+// Neither encoding/json, of either version, nor a validator of JSON Schema does this: the first
+// stop at the first fault, where a person wants to hear of every field; the second name all faults,
+// and all of a million of them.
+type jsonCheck struct {
+	ctx        context.Context
+	read       *json.Decoder
+	path       []step // from the body to the value being read
+	tokens     int    // read so far
+	tooMuch    bool   // of something: the rest is not read
+	faults     design.Faults
+	duplicates design.Faults
+}
+
+// step is one on the way to a value: into a member of an object, or, without a key, to an item of a
+// list.
+type step struct {
+	key   string
+	index int
+}
+
+const noKey = "\x00" // no key: NUL is refused
+
+// How deep objects and lists may stand in one another, and how much each may hold: no list of a
+// request is longer than that of the candidates, and no object has nearly as many members.
+const (
+	deepest     = 64
+	mostItems   = 10_000
+	mostMembers = 1_000
+)
+
+// at is the path of the value being read.
+func (c *jsonCheck) at() string {
+	var at strings.Builder
+	for _, s := range c.path {
+		if s.key == noKey {
+			fmt.Fprintf(&at, "[%d]", s.index)
+		} else {
+			at.WriteString("." + design.Shorten(s.key))
+		}
+	}
+	return strings.TrimPrefix(at.String(), ".")
+}
+
+func (c *jsonCheck) fault(value any, format string, args ...any) {
+	if !c.faults.Full() {
+		c.faults.Add(c.at(), value, format, args...)
+	}
+}
+
+// refuse is a fault after which nothing more is read.
+func (c *jsonCheck) refuse(format string, most int) {
+	c.fault(nil, format, most)
+	c.tooMuch = true
+}
+
+// faultAt is a fault of a member that is not there to be read.
+func (c *jsonCheck) faultAt(key, message string) {
+	c.path = append(c.path, step{key: key})
+	c.fault(nil, "%s", message)
+	c.path = c.path[:len(c.path)-1]
+}
+
+// over tells whether to stop.
+func (c *jsonCheck) over() bool {
+	return c.tooMuch || c.faults.Full() || c.duplicates.Full() || c.tokens%1024 == 0 && c.ctx.Err() != nil
+}
+
+func (c *jsonCheck) token() json.Token {
+	c.tokens++
+	token, _ := c.read.Token() // the text is known to be valid
+	return token
+}
+
+// value checks the next value against t.
+func (c *jsonCheck) value(t reflect.Type, nullAllowed bool) {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	switch token := c.token().(type) {
+	case nil:
+		if !nullAllowed {
+			c.fault(nil, "must be %s, not null", wanted(t))
+		}
+	case json.Delim:
+		switch {
+		case len(c.path) >= deepest:
+			c.refuse("is nested too deep; objects and lists may stand in one another %d levels deep", deepest)
+		case token == '{':
+			c.object(t)
+		default:
+			c.array(t)
+		}
+	case json.Number:
+		c.number(token, t)
+	case string:
+		c.text(token, t)
+	case bool:
+		if !isFree(t) && t.Kind() != reflect.Bool {
+			c.fault(token, "must be %s, not %t", wanted(t), token)
+		}
+	}
+}
+
+// isFree tells whether t takes any JSON.
+func isFree(t reflect.Type) bool { return t == rawMessageType || t.Kind() == reflect.Interface }
+
+// object checks {…}, whose opening brace is read.
+func (c *jsonCheck) object(t reflect.Type) {
+	fields, element := c.members(t)
+	seen := map[string]bool{}
+	for !c.over() && c.read.More() {
+		key, _ := c.token().(string)
+		c.path = append(c.path, step{key: key})
+		if strings.ContainsRune(key, 0) {
+			c.fault(nil, "must not contain the character U+0000")
+		}
+		if seen[key] && !c.duplicates.Full() {
+			c.duplicates.Add(c.at(), nil, "this key stands twice")
+		}
+		if seen[key] = true; len(seen) > mostMembers {
+			c.path = c.path[:len(c.path)-1]
+			c.refuse("has too many members; at most %d are possible", mostMembers)
+			return
+		}
+		c.member(fields, element, key)
+		c.path = c.path[:len(c.path)-1]
+	}
+	if c.over() {
+		return
+	}
+	c.token()
+	for _, f := range fields {
+		if f.required && !seen[f.name] {
+			c.faultAt(f.name, "is required")
+		}
+	}
+}
+
+// members says what an object of type t may hold: named fields, or any key with values of one type.
+func (c *jsonCheck) members(t reflect.Type) ([]jsonField, reflect.Type) {
+	switch {
+	case isFree(t):
+		return nil, anyType
+	case t == readingType:
+		return fieldsOf(readingObject), nil
+	case readsItself(t):
+		c.fault(nil, "must be %s", wanted(t))
+		return nil, anyType
+	case t.Kind() == reflect.Struct:
+		return fieldsOf(t), nil
+	case t.Kind() == reflect.Map:
+		return nil, t.Elem()
+	}
+	c.fault(nil, "must be %s, not an object", wanted(t))
+	return nil, anyType
+}
+
+func (c *jsonCheck) member(fields []jsonField, element reflect.Type, key string) {
+	if element != nil {
+		c.value(element, nullable(element))
+		return
+	}
+	if i := slices.IndexFunc(fields, func(f jsonField) bool { return f.name == key }); i >= 0 {
+		c.value(fields[i].kind, !fields[i].required)
+		return
+	}
+	there := "there are none here"
+	if len(fields) > 0 {
+		there = "the fields here are " + fieldNames(fields)
+	}
+	c.fault(nil, "there is no such field; %s", there)
+	c.value(anyType, true)
+}
+
+// array checks […], whose opening bracket is read.
+func (c *jsonCheck) array(t reflect.Type) {
+	element := anyType
+	switch {
+	case isFree(t):
+	case readsItself(t):
+		c.fault(nil, "must be %s", wanted(t))
+	case t.Kind() == reflect.Slice:
+		element = t.Elem()
+	default:
+		c.fault(nil, "must be %s, not a list", wanted(t))
+	}
+	for i := 0; !c.over() && c.read.More(); i++ {
+		if i == mostItems {
+			c.refuse("is too long; a list has at most %d items", mostItems)
+			return
+		}
+		c.path = append(c.path, step{noKey, i})
+		c.value(element, nullable(element))
+		c.path = c.path[:len(c.path)-1]
+	}
+	if !c.over() {
+		c.token()
+	}
+}
+
+// number checks a number against t and that it is of a size to compute with. What is in free form
+// is known better by those who read it.
+func (c *jsonCheck) number(n json.Number, t reflect.Type) {
+	value, err := strconv.ParseFloat(n.String(), 64)
+	if err != nil || math.Abs(value) > design.Largest && !isFree(t) {
+		c.fault(n.String(), "is too large; numbers up to 1e100 in size are possible")
+		return
+	}
+	switch {
+	case t == readingType || t == valueType || isFree(t) || t.Kind() == reflect.Float64:
+	case t.Kind() == reflect.Int || t.Kind() == reflect.Int64:
+		_, err = strconv.ParseInt(n.String(), 10, 64)
+	case t.Kind() == reflect.Uint64:
+		_, err = strconv.ParseUint(n.String(), 10, 64)
+	default:
+		c.fault(value, "must be %s, not a number", wanted(t))
+	}
+	if err != nil {
+		c.fault(value, "must be %s", wanted(t))
+	}
+}
+
+// text checks a text against t and that PostgreSQL can keep it.
+func (c *jsonCheck) text(s string, t reflect.Type) {
+	if strings.ContainsRune(s, 0) {
+		c.fault(nil, "must not contain the character U+0000")
+		return
+	}
+	switch {
+	case t == timeType:
+		c.time(s)
+	case t == readingType:
+		c.fault(s, "must be %s", wanted(t))
+	case t != valueType && !isFree(t) && t.Kind() != reflect.String:
+		c.fault(s, "must be %s, not text", wanted(t))
+	}
+}
+
+// time checks a time, which must be one that can be written in UTC again.
+func (c *jsonCheck) time(s string) {
+	var at time.Time
+	err := at.UnmarshalText([]byte(s))
+	switch year := at.UTC().Year(); {
+	case err != nil:
+		c.fault(s, "must be %s", wanted(timeType))
+	case year < 0 || year > 9999:
+		c.fault(s, "must be within the years 0 to 9999 in UTC")
+	}
 }

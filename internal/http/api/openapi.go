@@ -1,10 +1,13 @@
 package api
 
 import (
+	"bytes"
 	"cmp"
 	_ "embed"
 	"encoding/json"
 	"fmt"
+	"html/template"
+	"maps"
 	"net/http"
 	"reflect"
 	"regexp"
@@ -12,9 +15,18 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
+	"unicode"
+	"unicode/utf8"
 
+	"headroom/internal/account"
 	"headroom/internal/http/problem"
+	"headroom/internal/http/request"
+	"headroom/internal/optimizer/policy"
 	"headroom/internal/study"
+	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
+	"headroom/web/static"
 )
 
 // Operation is what one route of the API does, and what its OpenAPI document says about it.
@@ -258,3 +270,409 @@ var examples = func() map[string]example {
 	}
 	return all
 }()
+
+// schemas makes JSON Schemas (2020-12) of Go types, the same types that decodeJSON and
+// encoding/json work on.
+type schemas struct {
+	named object                  // finished, by name
+	types map[string]reflect.Type // whose they are
+}
+
+func newSchemas() *schemas { return &schemas{named: object{}, types: map[string]reflect.Type{}} }
+
+// wordsOf lists the values of the types that take one of a few words.
+var wordsOf = map[reflect.Type][]string{
+	reflect.TypeFor[ledger.State]():         {"open", "paused", "finished", "archived"},
+	reflect.TypeFor[design.ParameterType](): {"real", "integer", "categorical", "remainder"},
+	reflect.TypeFor[ledger.Origin]():        {"suggested", "manual", "imported"},
+	reflect.TypeFor[ledger.Status]():        {"suggested", "partial", "completed", "failed", "abandoned"},
+	reflect.TypeFor[ledger.Cause]():         {"settings", "chance"},
+	reflect.TypeFor[account.Role]():         {"viewer", "operator", "admin"},
+}
+
+// answer is the schema of an answer, which may be one of several types.
+func (s *schemas) answer(value any) object {
+	several, ok := value.(oneOf)
+	if !ok {
+		return s.of(reflect.TypeOf(value), false)
+	}
+	var list []object
+	for _, one := range several {
+		list = append(list, s.of(reflect.TypeOf(one), false))
+	}
+	return object{"anyOf": list}
+}
+
+// of is the schema of t; request says in which direction: requests refuse unknown fields, answers
+// may gain some.
+func (s *schemas) of(t reflect.Type, request bool) object {
+	switch t {
+	case timeType:
+		return object{"type": "string", "format": "date-time"}
+	case valueType:
+		return object{"type": []string{"number", "string"}}
+	case rawMessageType, anyType:
+		return object{}
+	case seriesType:
+		return object{"type": "array", "items": orNull(scalar(reflect.Float64))}
+	case numbersType:
+		return object{"type": "object", "additionalProperties": orNull(scalar(reflect.Float64))}
+	case readingType:
+		return object{"anyOf": []object{{"type": "number"}, s.of(readingObject, request)}}
+	}
+	if list, ok := wordsOf[t]; ok {
+		return object{"type": "string", "enum": list}
+	}
+	switch t.Kind() {
+	case reflect.Pointer:
+		return orNull(s.of(t.Elem(), request))
+	case reflect.Struct:
+		return s.structure(t, request)
+	case reflect.Map:
+		return object{"type": "object", "additionalProperties": s.of(t.Elem(), request)}
+	case reflect.Slice:
+		return object{"type": "array", "items": s.of(t.Elem(), request)}
+	case reflect.Array:
+		return object{"type": "array", "items": s.of(t.Elem(), request), "minItems": t.Len(), "maxItems": t.Len()}
+	}
+	return scalar(t.Kind())
+}
+
+// scalars are the kinds of values without parts: the schema of each, and what it takes in words.
+var scalars = map[reflect.Kind]struct {
+	schema object
+	wanted string
+}{
+	reflect.Int:     {object{"type": "integer", "format": "int64"}, "a whole number"},
+	reflect.Int64:   {object{"type": "integer", "format": "int64"}, "a whole number"},
+	reflect.Uint64:  {object{"type": "integer", "format": "int64", "minimum": 0}, "a whole number that is not negative"},
+	reflect.Float64: {object{"type": "number", "format": "double"}, "a number"},
+	reflect.Bool:    {object{"type": "boolean"}, "true or false"},
+	reflect.String:  {object{"type": "string"}, "text"},
+}
+
+func scalar(kind reflect.Kind) object {
+	known, there := scalars[kind]
+	if !there {
+		panic("server: no schema for " + kind.String())
+	}
+	return maps.Clone(known.schema)
+}
+
+// structure is a reference to the schema of struct type t, which is made the first time it is met.
+func (s *schemas) structure(t reflect.Type, request bool) object {
+	name := schemaName(t, request)
+	ref := object{"$ref": "#/components/schemas/" + name}
+	if known := s.types[name]; known != nil && known != t {
+		panic("server: " + known.String() + " and " + t.String() + " would both be called " + name)
+	} else if known != nil {
+		return ref
+	}
+	s.types[name] = t
+	schema := object{"type": "object"}
+	s.named[name] = schema
+	properties, needed := object{}, []string{}
+	for _, f := range fieldsOf(t) {
+		property := s.of(f.kind, request)
+		if request && !f.required {
+			property = orNull(property)
+		}
+		properties[f.name] = property
+		if request && f.required || !request && !f.optional {
+			needed = append(needed, f.name)
+		}
+	}
+	schema["properties"] = properties
+	schema["required"] = needed
+	if request {
+		schema["additionalProperties"] = false
+	}
+	return ref
+}
+
+// schemaName is the type's name as readers know it: TrialRequest, Trial.
+func schemaName(t reflect.Type, request bool) string {
+	first, size := utf8.DecodeRuneInString(t.Name())
+	name := strings.TrimSuffix(string(unicode.ToUpper(first))+t.Name()[size:], "Request")
+	if t.Name() == "" {
+		name = "Nothing"
+	}
+	if request {
+		return name + "Request"
+	}
+	return strings.TrimSuffix(name, "Document")
+}
+
+// orNull lets a schema also be null.
+func orNull(schema object) object {
+	if len(schema) == 0 {
+		return schema
+	}
+	if one, ok := schema["type"].(string); ok && schema["enum"] == nil {
+		either := maps.Clone(schema)
+		either["type"] = []string{one, "null"}
+		return either
+	}
+	return object{"anyOf": []object{schema, {"type": "null"}}}
+}
+
+var (
+	rawMessageType = reflect.TypeFor[json.RawMessage]()
+	anyType        = reflect.TypeFor[any]()
+	timeType       = reflect.TypeFor[time.Time]()
+	readingType    = reflect.TypeFor[ledger.Reading]()
+	readingObject  = reflect.TypeFor[readingMembers]()
+	valueType      = reflect.TypeFor[design.Value]()
+	seriesType     = reflect.TypeFor[study.Series]()
+	numbersType    = reflect.TypeFor[ledger.Numbers]()
+)
+
+// readingMembers is a reading written as an object.
+type readingMembers ledger.Reading
+
+// required lists the fields that a request must bring because their absence could pass for a value.
+var required = map[reflect.Type][]string{
+	reflect.TypeFor[design.Definition]():     {"name", "parameters", "objective"},
+	reflect.TypeFor[design.Parameter]():      {"name", "type"},
+	reflect.TypeFor[design.Objective]():      {"metric"},
+	reflect.TypeFor[design.Constraint]():     {"threshold"},
+	reflect.TypeFor[design.Stop]():           {"within", "risk"},
+	reflect.TypeFor[design.Start]():          {"lengthscale", "variance", "lambda"},
+	readingObject:                            {"value"},
+	reflect.TypeFor[ledger.Telling]():        {"metrics"},
+	reflect.TypeFor[study.Correction]():      {"reason"},
+	reflect.TypeFor[reasonRequest]():         {"reason"},
+	reflect.TypeFor[failRequest]():           {"reason"},
+	reflect.TypeFor[study.NumberedTelling](): {"number"},
+	reflect.TypeFor[bulkTellRequest]():       {"trials"},
+	reflect.TypeFor[study.OwnTrial]():        {"parameters"},
+	reflect.TypeFor[pointsRequest]():         {"points"},
+	reflect.TypeFor[compareRequest]():        {"algorithms"},
+}
+
+// jsonField is one field of a struct as JSON names it.
+type jsonField struct {
+	name     string
+	kind     reflect.Type
+	optional bool // omitted from answers when empty
+	required bool // must be in requests
+}
+
+// fieldsOf lists the fields of struct type t, those of embedded structs in their place.
+func fieldsOf(t reflect.Type) []jsonField {
+	var fields []jsonField
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		switch {
+		case f.Anonymous && name == "":
+			fields = append(fields, fieldsOf(f.Type)...)
+		case f.IsExported() && name != "-":
+			fields = append(fields, jsonField{
+				name:     name,
+				kind:     f.Type,
+				optional: strings.Contains(options, "omitempty"),
+				required: slices.Contains(required[t], name),
+			})
+		}
+	}
+	return fields
+}
+
+func fieldNames(fields []jsonField) string {
+	names := make([]string, len(fields))
+	for i, f := range fields {
+		names[i] = f.name
+	}
+	slices.Sort(names)
+	return strings.Join(names, ", ")
+}
+
+// readsItself tells whether t has a form of its own in JSON.
+func readsItself(t reflect.Type) bool { return t == timeType || t == readingType || t == valueType }
+
+// nullable tells whether null is a value of t inside a list or map.
+func nullable(t reflect.Type) bool {
+	return t.Kind() == reflect.Pointer || t.Kind() == reflect.Interface || t == rawMessageType
+}
+
+// wanted says in words what t takes.
+func wanted(t reflect.Type) string {
+	switch t {
+	case timeType:
+		return "a time such as 2026-05-01T14:02:00Z (RFC 3339)"
+	case readingType:
+		return `a number or {"value": …, "stddev": …}`
+	case valueType:
+		return "a number or the name of a choice"
+	}
+	if t.Kind() == reflect.Slice {
+		return "a list"
+	}
+	return cmp.Or(scalars[t.Kind()].wanted, "an object")
+}
+
+type algorithmList struct {
+	Algorithms []algorithmDescription `json:"algorithms"`
+}
+
+type algorithmDescription struct {
+	Name                 string               `json:"name"`
+	Title                string               `json:"title"`
+	Source               string               `json:"source"`
+	Feedback             string               `json:"feedback"`
+	Summary              string               `json:"summary"`
+	NeedsGivenConstraint bool                 `json:"needs_given_constraint"`
+	NeedsSafeSeeds       bool                 `json:"needs_safe_seeds"`
+	Theorem              *theoremDescription  `json:"theorem"` // null for an algorithm that draws no bounds
+	Settings             []settingDescription `json:"settings"`
+}
+
+// theoremDescription is what was proved about an algorithm's bounds on violation and regret.
+type theoremDescription struct {
+	Name        string   `json:"name"`
+	Paper       string   `json:"paper"`
+	Year        int      `json:"year"`
+	Bounds      string   `json:"bounds"`
+	Soft        bool     `json:"soft"` // the sum is one in which distance kept pays back excess
+	Regret      string   `json:"regret"`
+	Short       string   `json:"short"` // how far the bounds drawn fall short of what was proved; empty where they do not
+	Assumptions []string `json:"assumptions"`
+	ForRegret   []string `json:"for_regret,omitempty"` // what the bound on regret assumes beside them
+}
+
+type settingDescription struct {
+	Name         string       `json:"name"`
+	Type         string       `json:"type"`
+	Per          string       `json:"per,omitempty"` // metric or constraint: may be an object by its name
+	Default      any          `json:"default"`
+	DefaultMeans string       `json:"default_means,omitempty"`
+	Paper        any          `json:"paper"` // the default with preset "paper"; null where it is worked out or must be given, as default_means says
+	Range        settingRange `json:"range"`
+	Meaning      string       `json:"meaning"`
+}
+
+// ofReference are those that describe the API.
+func (a *API) ofReference() operations {
+	return operations{
+		"listAlgorithms": listing(Operation{Summary: "Every algorithm with its settings, source and the feedback it assumes"}, func(*http.Request) (algorithmList, error) {
+			list := algorithmList{Algorithms: []algorithmDescription{}}
+			for _, a := range policy.Descriptions() {
+				list.Algorithms = append(list.Algorithms, algorithmDescription{
+					Name: a.Name, Title: a.Title, Source: a.Source, Feedback: a.Feedback, Summary: a.Advice(),
+					NeedsGivenConstraint: a.NeedsGivenConstraint, NeedsSafeSeeds: a.NeedsSafeSeeds, Theorem: theoremOf(a.Theorem), Settings: settingDescriptions(a.Settings),
+				})
+			}
+			return list, nil
+		}),
+		"readDocument": Operation{
+			Summary: "This document", Answer: map[string]any{},
+			Query: []queryParameter{{"version", "3.1 (default), or 3.0 for generators that do not know 3.1", ""}},
+			Handle: func(w http.ResponseWriter, r *http.Request) error {
+				old, err := request.Asked(r, func(q *request.Query) bool { return slices.Contains(request.Among(q, "version", "3.0", "3.1"), "3.0") })
+				document := a.document
+				if err == nil && old {
+					document, err = a.document30()
+				}
+				if err != nil {
+					return err
+				}
+				w.Header().Set("Content-Type", "application/json")
+				_, err = w.Write(document)
+				return err
+			},
+		},
+		"browseDocument": Operation{
+			Summary: "This document as a page", Answer: "", AnswerType: "text/html",
+			Handle: func(w http.ResponseWriter, r *http.Request) error {
+				page, err := a.page()
+				if err != nil {
+					return err
+				}
+				w.Header().Set("Content-Type", "text/html; charset=utf-8")
+				_, err = w.Write(page)
+				return err
+			},
+		},
+	}
+}
+
+type settingRange struct {
+	Low          *float64 `json:"low"`
+	High         *float64 `json:"high"`
+	LowExclusive bool     `json:"low_exclusive"`
+	Choices      []string `json:"choices,omitempty"`
+}
+
+func theoremOf(t *policy.Theorem) *theoremDescription {
+	if t == nil {
+		return nil
+	}
+	out := &theoremDescription{Name: t.Name, Paper: t.Paper, Year: t.Year, Bounds: t.Bounds, Soft: t.Soft, Regret: t.Regret, Short: t.Short}
+	for _, a := range t.Assumptions {
+		out.Assumptions = append(out.Assumptions, a.Text)
+	}
+	for _, a := range t.ForRegret {
+		out.ForRegret = append(out.ForRegret, a.Text)
+	}
+	return out
+}
+
+func settingDescriptions(settings []policy.Setting) []settingDescription {
+	list := make([]settingDescription, len(settings))
+	for i, setting := range settings {
+		paper := setting.Paper
+		if _, asked := paper.(policy.LeftToUser); asked {
+			paper = nil
+		} else if paper == nil {
+			paper = setting.Default
+		}
+		list[i] = settingDescription{
+			Name: setting.Name, Type: string(setting.Type), Per: string(setting.Per),
+			Default: setting.Default, DefaultMeans: setting.DefaultMeans, Paper: paper, Meaning: setting.Meaning,
+			Range: settingRange{Low: setting.Low, High: setting.High, LowExclusive: setting.LowExclusive, Choices: setting.Choices},
+		}
+	}
+	return list
+}
+
+//go:embed docs.html
+var docsText string
+
+// docsPage writes the OpenAPI document as a page: no script, nothing from elsewhere.
+func docsPage(routes []Route) ([]byte, error) {
+	all := newSchemas()
+	var tags []string
+	tagged := map[string][]Route{}
+	for _, rt := range routes {
+		if tagged[rt.Tag] == nil {
+			tags = append(tags, rt.Tag)
+		}
+		tagged[rt.Tag] = append(tagged[rt.Tag], rt)
+	}
+	docs, err := template.New("docs").Funcs(template.FuncMap{
+		"asset": static.URL, "indented": indented,
+		"parameters": func(rt Route) []object { return parameters(rt, all) },
+		"body":       func(rt Route) any { return operationObject(rt, all)["requestBody"] },
+		"answer":     func(rt Route) object { return success(rt, all) },
+		"schemas":    func() object { return all.named }, // once all others are written
+	}).Parse(docsText)
+	if err != nil {
+		return nil, err
+	}
+	var page bytes.Buffer
+	err = docs.Execute(&page, map[string]any{"Tags": tags, "Tagged": tagged})
+	return page.Bytes(), err
+}
+
+// indented writes what was made to be JSON for people to read.
+func indented(value any) string {
+	var text strings.Builder
+	writer := json.NewEncoder(&text)
+	writer.SetEscapeHTML(false) // the page does that
+	writer.SetIndent("", "  ")
+	if err := writer.Encode(value); err != nil {
+		panic("server: " + err.Error()) // only maps, lists and text come here
+	}
+	return strings.TrimSuffix(text.String(), "\n")
+}

@@ -1,10 +1,22 @@
 package pages
 
 import (
+	"cmp"
+	"errors"
+	"fmt"
 	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
 
 	"headroom/internal/http/forms"
 	"headroom/internal/study"
+	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
+	"headroom/internal/view"
+	"headroom/internal/view/words"
 	"headroom/web/templates"
 )
 
@@ -74,4 +86,258 @@ func (s *Site) MakeStudy(w http.ResponseWriter, r *http.Request, form *forms.Typ
 			return showNew(w, r, http.StatusUnprocessableEntity, templates.DefinePage{Form: form})
 		},
 	}
+}
+
+// ReconfigurePage is the form that changes limits, bounds, units, what has run out, the algorithm
+// and the model.
+func (s *Site) ReconfigurePage(w http.ResponseWriter, r *http.Request, v view.Facts) error {
+	d, query := chosen(v.Snap), r.URL.Query()
+	var offered, reason string
+	if query.Get("way") == forms.DriftWay {
+		offered, reason = offerWindow(&d, v.Snap, query.Get("since"))
+	}
+	if name := query.Get("log"); name != "" {
+		offered, reason = offerLog(&d, v.Snap, name)
+	}
+	values := forms.ShowingChanges(d, reason)
+	forms.KeepWith(values, v.Snap.ID+"/changes", "")
+	values.Set("key", newKey(r))
+	return showReconfigure(w, r, http.StatusOK, v, templates.DefinePage{Form: templates.Form{Values: values}, Offered: offered})
+}
+
+// chosen is the study's definition as forms show it: a field is blank where the study has what a
+// new one would have.
+func chosen(snap *ledger.Snapshot) design.Definition { return snap.Compiled().Chosen(snap.Definition) }
+
+// leastWindow is the fewest trials that a window is offered for.
+const leastWindow = 10
+
+// offerWindow leads to the algorithm that looks only at the last trials, those since the process
+// seems to have moved where that is known. It says what is filled in, and the reason.
+func offerWindow(d *design.Definition, snap *ledger.Snapshot, since string) (says, reason string) {
+	window := 0
+	from, err := strconv.Atoi(since)
+	if last := len(snap.Trials); err == nil && from > 0 && from <= last {
+		window = max(last-from+1, leastWindow)
+		reason = fmt.Sprintf("Readings are not what was predicted since about trial %d: the process may have drifted.", from)
+	}
+	d.Algorithm = forms.Drifting(d.Algorithm.Horizon, window)
+	return fmt.Sprintf("Filled in below, and not changed yet: the algorithm that looks only at the last trials, here the last %s. Under “Advanced” you can change how many.", d.Algorithm.Settings["window"]), reason
+}
+
+// offerLog leads to a log scale for the parameter. It says what is filled in, and the reason; "" where
+// nothing speaks for it.
+func offerLog(d *design.Definition, snap *ledger.Snapshot, name string) (says, reason string) {
+	for _, finding := range study.Health(snap) {
+		if finding.Kind == "scale" && finding.Parameter == name {
+			i := slices.IndexFunc(d.Parameters, func(p design.Parameter) bool { return p.Name == name })
+			d.Parameters = slices.Clone(d.Parameters)
+			d.Parameters[i].Scale = design.ScaleLog
+			return fmt.Sprintf("Filled in below, and not changed yet: %s on a logarithmic scale. All trials stay, and the next decision sees them on it.", name), finding.Says
+		}
+	}
+	return "", ""
+}
+
+func showReconfigure(w http.ResponseWriter, r *http.Request, status int, v view.Facts, page templates.DefinePage) error {
+	page.Study = v.Head
+	forms.DrawChanges(&page, chosen(v.Snap))
+	return showDefine(w, r, status, "Change limits or algorithm", page)
+}
+
+// Reconfigure changes the study from the next decision on.
+func (s *Site) Reconfigure(w http.ResponseWriter, r *http.Request, v view.Facts, form *forms.Typed) submission {
+	again := func(status int, form templates.Form) error {
+		return showReconfigure(w, r, status, v, templates.DefinePage{Form: form})
+	}
+	if form.Redraws() {
+		return submission{done: func() error { return again(http.StatusOK, form.Shown()) }}
+	}
+	change, fields := form.Changes(chosen(v.Snap))
+	asked := submission{
+		do: func(cmd study.Command) error {
+			cmd.IfMatch = v.Snap.Version
+			_, err := s.Studies.Reconfigure(r.Context(), cmd, v.Snap.ID, change)
+			return err
+		},
+		to:     form.Saved("/studies/" + v.Snap.ID + "?done=changed"),
+		fields: fields,
+		again:  func(form templates.Form) error { return again(http.StatusUnprocessableEntity, form) },
+	}
+	return asked.previewed(form, v.Snap, "changed", func() (*templates.Consequences, error) {
+		impact, err := s.Studies.PreviewReconfiguration(r.Context(), v.Snap.ID, change)
+		if err != nil {
+			return nil, err
+		}
+		return view.ChangeConsequences(v.Snap, change.Constraints, impact), nil
+	}, func(preview *templates.Consequences) error {
+		return showReconfigure(w, r, http.StatusOK, v, templates.DefinePage{Form: form.Shown(), Preview: preview})
+	})
+}
+
+// EditPage changes what does not touch the algorithm.
+func (s *Site) EditPage(w http.ResponseWriter, r *http.Request, v view.Facts) error {
+	values := editing(v.Snap).fields().Show()
+	forms.KeepWith(values, v.Snap.ID+"/edit", "")
+	values.Set("key", newKey(r))
+	return showEdit(w, r, http.StatusOK, v, templates.Form{Values: values})
+}
+
+func showEdit(w http.ResponseWriter, r *http.Request, status int, v view.Facts, form templates.Form) error {
+	form.Inputs = editing(v.Snap).fields().Inputs()
+	return show(w, r, status, templates.EditView(newPage(r, "Name and state", "narrow"), v.Head, form))
+}
+
+// edited are the parts of a study that its editing changes.
+type edited struct {
+	name, description string
+	state             ledger.State
+}
+
+func editing(snap *ledger.Snapshot) *edited {
+	return &edited{snap.Definition.Name, snap.Definition.Description, snap.State}
+}
+
+func (e *edited) fields() forms.Fields { return forms.NewEdit(&e.name, &e.description, &e.state) }
+
+// Edit saves what was changed.
+func (s *Site) Edit(w http.ResponseWriter, r *http.Request, v view.Facts, form *forms.Typed) submission {
+	now, typed := editing(v.Snap), &edited{}
+	typed.fields().Read(form)
+	asked := submission{
+		to:     form.Saved("/studies/" + v.Snap.ID + "?done=edited"),
+		fields: typed.fields(),
+		again:  func(form templates.Form) error { return showEdit(w, r, http.StatusUnprocessableEntity, v, form) },
+	}
+	var edit ledger.EditedData
+	if typed.name != now.name {
+		edit.Name = &typed.name
+	}
+	if typed.description != now.description {
+		edit.Description = &typed.description
+	}
+	if typed.state != now.state {
+		edit.State = &typed.state
+	}
+	if edit != (ledger.EditedData{}) {
+		asked.do = func(cmd study.Command) error {
+			_, err := s.Studies.Edit(r.Context(), cmd, v.Snap.ID, edit)
+			return err
+		}
+	}
+	return asked
+}
+
+func (s *Site) ImportPage(w http.ResponseWriter, r *http.Request, v view.Facts) error {
+	return showImport(w, r, http.StatusOK, v, templates.ImportPage{Form: templates.Form{Values: url.Values{"key": {newKey(r)}}}})
+}
+
+func showImport(w http.ResponseWriter, r *http.Request, status int, v view.Facts, page templates.ImportPage) error {
+	inputs := forms.NewImport(new(string), new(bool)).Inputs()
+	page.Rows, page.Ignore = inputs[0], inputs[1]
+	d := v.Snap.Definition
+	page.Page, page.Study = newPage(r, "Import results", "medium"), v.Head
+	var names, cells []string
+	for _, p := range d.Parameters {
+		names, cells = append(names, p.Name), append(cells, exampleCell(p))
+	}
+	for _, metric := range view.Told(d) {
+		names, cells = append(names, metric), append(cells, "1.5")
+	}
+	page.Columns = strings.Join(names, ", ")
+	page.Example = strings.Join(append(names, "note"), ",") + "\n" + strings.Join(append(cells, "first run"), ",")
+	return show(w, r, status, templates.ImportView(page))
+}
+
+func exampleCell(p design.Parameter) string {
+	switch {
+	case len(p.Choices) > 0:
+		return p.Choices[0]
+	case p.Low != nil:
+		return design.NumberValue(*p.Low).String()
+	}
+	return "1"
+}
+
+// Import checks rows, or imports them.
+func (s *Site) Import(w http.ResponseWriter, r *http.Request, v view.Facts, form *forms.Typed) submission {
+	var rows string
+	options := study.ImportOptions{DryRun: form.Pressed() != "import", BeyondBounds: true, Decimals: form.Decimals()} // beyond bounds is doubted
+	fields := forms.NewImport(&rows, &options.IgnoreUnknown)
+	fields.Read(form)
+	field := fields[0].Name
+	uploaded, unread := forms.Upload(r)
+	rows = cmp.Or(uploaded, rows)
+	form.Values.Set(field, rows) // the next press of a button has them too
+	if unread == nil && strings.TrimSpace(rows) == "" {
+		form.Fault(field, "choose a file above, or paste rows here")
+	}
+	var page templates.ImportPage
+	asked := submission{
+		do: func(cmd study.Command) error {
+			if unread != nil {
+				return unread
+			}
+			result, err := s.Studies.ImportCSV(r.Context(), cmd, v.Snap.ID, strings.NewReader(rows), options)
+			page.Ready = "All good: " + words.Count(result.Rows, "row is", "rows are") + " ready to be imported. Press Import."
+			page.Unknown, page.Faults = result.UnknownColumns, fileFaults(err)
+			for _, fault := range page.Faults {
+				if form.AsksDecimals(field, fault.Value) {
+					break
+				}
+			}
+			page.Found = view.Findings(v.Head, result.Health)
+			if len(result.Doubts) > 0 {
+				page.Ready, page.Doubts = oddRows, doubtful(result.Doubts, fields)
+			}
+			return err
+		},
+		to: "/studies/" + v.Snap.ID + "?done=imported#trials",
+		again: func(form templates.Form) error {
+			if page.Faults != nil {
+				form.General = "" // they stand in a table
+			}
+			return showImport(w, r, http.StatusUnprocessableEntity, v, templates.ImportPage{Form: form, Faults: page.Faults})
+		},
+	}
+	asked.doubted = func(form templates.Form, doubts []study.Doubt) error {
+		return showImport(w, r, http.StatusUnprocessableEntity, v, templates.ImportPage{Form: form, Ready: oddRows, Doubts: doubtful(doubts, fields)})
+	}
+	if options.DryRun {
+		asked.done = func() error {
+			page.Form = form.Shown()
+			return showImport(w, r, http.StatusOK, v, page)
+		}
+	}
+	return asked
+}
+
+const oddRows = "The rows can be imported, but some of it looks odd."
+
+// lineField is a place in a table that was sent: its line, and the column where it is about one.
+var lineField = regexp.MustCompile(`^lines\[(\d+)\](?:\.(.*))?$`)
+
+// fileFaults are what is wrong with the rows, by line and column.
+func fileFaults(err error) []templates.FileFault {
+	var faulty *design.Invalid
+	if !errors.As(err, &faulty) {
+		return nil
+	}
+	faults := make([]templates.FileFault, len(faulty.Faults))
+	for i, fault := range faulty.Faults {
+		shown := templates.FileFault{Where: "the file", What: fault.Message}
+		if at := lineField.FindStringSubmatch(fault.Field); at != nil {
+			shown.Where = "line " + at[1]
+			if at[2] != "" {
+				shown.Where += ", " + at[2]
+			}
+			shown.What = strings.TrimPrefix(shown.What, "line "+at[1]+", column "+at[2]+": ")
+		}
+		shown.What = strings.Replace(shown.What, study.LeavesOut, "the box below leaves such columns out", 1)
+		if text, ok := fault.Value.(string); ok {
+			shown.Value = text
+		}
+		faults[i] = shown
+	}
+	return faults
 }

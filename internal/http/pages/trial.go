@@ -1,14 +1,19 @@
 package pages
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 
 	"headroom/internal/http/forms"
 	"headroom/internal/http/problem"
+	"headroom/internal/http/request"
 	"headroom/internal/study"
+	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
 	"headroom/internal/view"
 	"headroom/web/templates"
@@ -161,4 +166,179 @@ func (s *Site) Correct(w http.ResponseWriter, r *http.Request, v view.Facts, tri
 	}, func(preview *templates.Consequences) error {
 		return showCorrect(w, r, http.StatusOK, v, trial, form.Shown(), preview)
 	})
+}
+
+// Tell saves what was measured. Values that look wrong are asked back once.
+func (s *Site) Tell(w http.ResponseWriter, r *http.Request, v view.Facts, trial *ledger.Trial, form *forms.Typed) submission {
+	table := forms.OfTrial(v.Snap, trial)
+	telling, fields := form.Telling(table), table.All()
+	var after *ledger.Snapshot
+	return submission{
+		do: func(cmd study.Command) (err error) {
+			after, err = s.Studies.Tell(r.Context(), cmd, v.Snap.ID, trial.Number, telling)
+			return err
+		},
+		done:   func() error { return s.afterTelling(w, r, trial.Number, after) },
+		fields: fields,
+		again: func(form templates.Form) error { // beside what others saved of the trial meanwhile
+			return s.OfTrial(func(w http.ResponseWriter, r *http.Request, v view.Facts, trial *ledger.Trial) error {
+				return s.tellAgain(w, r, v, trial, form, templates.Doubts{})
+			})(w, r)
+		},
+		doubted: func(form templates.Form, doubts []study.Doubt) error {
+			return s.tellAgain(w, r, v, trial, form, doubtful(doubts, fields))
+		},
+	}
+}
+
+// tellAgain shows the entry form again, as typed, with what is wrong or odd.
+func (s *Site) tellAgain(w http.ResponseWriter, r *http.Request, v view.Facts, trial *ledger.Trial, form templates.Form, doubts templates.Doubts) error {
+	if first := doubts.First(); form.First == "" {
+		form.First = first
+	}
+	entry := v.Of(trial).Entry(form)
+	entry.Doubts = doubts
+	if slices.ContainsFunc(entry.Meanwhile, func(m templates.Meanwhile) bool { return m.Mine != "" }) {
+		entry.Form.General = "Nothing of yours is saved yet: somebody else saved a result of this trial meanwhile."
+	}
+	if isPart(r) {
+		return show(w, r, http.StatusUnprocessableEntity, templates.EntryForm(v.Head, trial.Number, entry))
+	}
+	return s.showTrial(w, r, http.StatusUnprocessableEntity, v, trial, func(page *templates.TrialPage) { page.Card.Entry = entry })
+}
+
+// afterTelling shows the study again, or lets its parts fetch themselves. after is nil when the
+// form had been sent before.
+func (s *Site) afterTelling(w http.ResponseWriter, r *http.Request, number int, after *ledger.Snapshot) error {
+	w.Header().Set("X-Saved", strconv.Itoa(number))
+	if isPart(r) {
+		letPartsFollow(w, after)
+		if !onStudyPage(r) {
+			return GoTo(w, r, view.TrialURL(request.StudyID(r), number)+"?done=saved")
+		}
+		w.WriteHeader(http.StatusOK) // an empty answer takes the form away; the card follows with the refresh
+		return nil
+	}
+	id := request.StudyID(r)
+	return GoTo(w, r, "/studies/"+id+"?done=saved&saved="+url.QueryEscape(fmt.Sprintf("%s/%d", id, number))+"#next")
+}
+
+// onStudyPage tells whether htmx sends from the page of the study.
+func onStudyPage(r *http.Request) bool {
+	return strings.HasSuffix(strings.TrimSuffix(sentFrom(r).Path, "/bench"), "/studies/"+request.StudyID(r))
+}
+
+// Ask asks for the next trials.
+func (s *Site) Ask(w http.ResponseWriter, r *http.Request, v view.Facts, form *forms.Typed) submission {
+	count := form.Whole("count", 1)
+	ask := study.Ask{Count: &count, Brought: design.Brought{Context: form.Context(forms.OfNewTrial(v.Snap))}}
+	return submission{
+		do: func(cmd study.Command) error {
+			_, _, err := s.Studies.Ask(r.Context(), cmd, v.Snap.ID, ask)
+			return err
+		},
+		done: func() error { return s.afterAsking(w, r) },
+		again: func(templates.Form) error {
+			form.AllGeneral() // it has no room beside its fields
+			return s.askAgain(w, r, v, form.Shown())
+		},
+	}
+}
+
+// askAgain shows the form again, with what is wrong.
+func (s *Site) askAgain(w http.ResponseWriter, r *http.Request, v view.Facts, form templates.Form) error {
+	next := v.Next()
+	next.Ask = form
+	if isPart(r) {
+		return show(w, r, http.StatusUnprocessableEntity, templates.NextSection(next))
+	}
+	return s.showStudy(w, r, http.StatusUnprocessableEntity, v, func(page *templates.StudyPage) { page.Next = next })
+}
+
+func (s *Site) afterAsking(w http.ResponseWriter, r *http.Request) error {
+	if !isPart(r) {
+		return GoTo(w, r, "/studies/"+request.StudyID(r)+"?done=asked#next")
+	}
+	return s.Of(func(w http.ResponseWriter, r *http.Request, v view.Facts) error {
+		letPartsFollow(w, v.Snap)
+		return show(w, r, http.StatusOK, templates.NextSection(v.Next()))
+	})(w, r)
+}
+
+// OwnPage is a form for a person's own point.
+func (s *Site) OwnPage(w http.ResponseWriter, r *http.Request, v view.Facts) error {
+	return showOwn(w, r, http.StatusOK, v, templates.OwnPage{})
+}
+
+func showOwn(w http.ResponseWriter, r *http.Request, status int, v view.Facts, page templates.OwnPage) error {
+	form := forms.OfNewTrial(v.Snap)
+	page.Page, page.Study, page.Key = newPage(r, "My own point", "medium"), v.Head, cmp.Or(page.Form.Value("key"), v.Key)
+	page.Settings, page.Context, page.Metrics, page.Note = form.Settings.Inputs(), form.Context.Inputs(), form.Metrics.Inputs(), form.Note.Input
+	return show(w, r, status, templates.OwnView(page))
+}
+
+// AddOwn makes a person's own point a trial, once what is expected of it was seen.
+func (s *Site) AddOwn(w http.ResponseWriter, r *http.Request, v view.Facts, form *forms.Typed) submission {
+	table := forms.OfNewTrial(v.Snap)
+	own, fields := form.Own(table), table.All()
+	asked := submission{
+		do: func(cmd study.Command) error {
+			_, _, err := s.Studies.AddTrial(r.Context(), cmd, v.Snap.ID, own)
+			return err
+		},
+		to:     "/studies/" + v.Snap.ID + "?done=own&saved=" + url.QueryEscape(v.Snap.ID+"/own") + "#next",
+		fields: fields,
+		again: func(form templates.Form) error {
+			return showOwn(w, r, http.StatusUnprocessableEntity, v, templates.OwnPage{Form: form})
+		},
+	}
+	expect := func(status int) error { return s.showForecast(w, r, status, form, fields, own) }
+	asked.doubted = func(templates.Form, []study.Doubt) error { return expect(http.StatusUnprocessableEntity) }
+	switch seen := form.Text("shown"); {
+	case form.Pressed() == "forecast":
+		asked.do, asked.done = nil, func() error { return expect(http.StatusOK) }
+	case seen != "" && seen != form.AsShown(""):
+		asked.do, asked.done = nil, func() error { return expect(http.StatusUnprocessableEntity) }
+	}
+	return asked
+}
+
+// showForecast shows the form again with what is expected of the point, and what is odd about it.
+func (s *Site) showForecast(w http.ResponseWriter, r *http.Request, status int, form *forms.Typed, fields forms.Fields, own study.OwnTrial) error {
+	who, _ := request.Caller(r)
+	snap, forecast, err := s.Studies.Forecast(r.Context(), study.Command{By: who.By()}, request.StudyID(r), own)
+	if snap == nil || !placed(err, form, fields) {
+		return err
+	}
+	page := templates.OwnPage{Form: form.Shown()}
+	if err != nil {
+		return showOwn(w, r, http.StatusUnprocessableEntity, visiting(r, snap), page)
+	}
+	page.Doubts = doubtful(study.DoubtOwn(snap, own, forecast), fields)
+	page.Forecast = view.ForecastOf(snap, forecast, knownAt(snap, own))
+	page.Forecast.Shown = form.AsShown("")
+	return showOwn(w, r, status, visiting(r, snap), page)
+}
+
+// knownAt are the limits' metrics that need no model, at a person's own point, by the limit's name.
+func knownAt(snap *ledger.Snapshot, own study.OwnTrial) map[string]float64 {
+	settings, place, faults := snap.Compiled().Place(own.Parameters, "parameters")
+	if len(faults) > 0 {
+		return nil
+	}
+	values, _ := snap.Compiled().KnownAt(settings, place, own.Brought)
+	return values
+}
+
+// doubtful is what a form with these fields shows of doubts, those of a table by line.
+func doubtful(doubts []study.Doubt, fields forms.Fields) templates.Doubts {
+	shown := templates.Doubts{Sure: study.Doubted(doubts)}
+	for _, d := range doubts {
+		text := d.Text
+		if at := lineField.FindStringSubmatch(d.Field); at != nil {
+			text = "Line " + at[1] + ": " + text
+		}
+		shown.List = append(shown.List, templates.Doubt{Field: fields.NameOf(d.Field), Text: text})
+	}
+	return shown
 }

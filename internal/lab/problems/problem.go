@@ -12,6 +12,11 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+
+	"gonum.org/v1/gonum/floats"
+
+	"headroom/internal/optimizer"
+	"headroom/internal/optimizer/kernel"
 )
 
 // Problem is one entry of the menu.
@@ -245,4 +250,165 @@ func (in *Instance) safest(count int) [][]float64 {
 		list = append(list, in.Arms[i])
 	}
 	return list
+}
+
+// Prior is the model that suits the functions.
+func (in *Instance) Prior() (optimizer.Kernel, error) {
+	k := optimizer.Kernel{Name: in.Kernel, Variance: in.Variance, Matrix: in.Matrix}
+	for range in.Axes {
+		k.Lengthscales = append(k.Lengthscales, in.Lengthscale)
+	}
+	if in.Matrix != nil {
+		_, err := kernel.NewCovariance(in.Matrix, in.Variance)
+		return k, err
+	}
+	_, err := kernel.New(k.Name, k.Lengthscales, k.Variance)
+	return k, err
+}
+
+// Space is 𝒳 in unit coordinates; the kernel sees the problem's own.
+func (in *Instance) Space() optimizer.Space {
+	var s optimizer.Space
+	stepped := false
+	for _, a := range in.Axes {
+		d := optimizer.Dim{Low: a.Low, High: a.High}
+		if a.Step > 0 {
+			d.Levels = a.Levels()
+			stepped = true
+		}
+		s.Dims = append(s.Dims, d)
+	}
+	for _, x := range in.Arms {
+		s.Arms = append(s.Arms, in.Unit(x))
+	}
+	if stepped {
+		s.Settle = func(u []float64) bool {
+			for k, d := range s.Dims {
+				if d.Levels > 0 {
+					u[k] = math.Round(u[k]*float64(d.Levels-1)) / float64(d.Levels-1)
+				}
+			}
+			return true
+		}
+	}
+	return s
+}
+
+// Unit maps a point to unit coordinates.
+func (in *Instance) Unit(x []float64) []float64 {
+	u := make([]float64, len(x))
+	for k, a := range in.Axes {
+		u[k] = (x[k] - a.Low) / (a.High - a.Low)
+	}
+	return u
+}
+
+// Point is the point that a place stands for.
+func (in *Instance) Point(at optimizer.Place) []float64 {
+	if at.Arm >= 0 {
+		return in.Arms[at.Arm]
+	}
+	x := make([]float64, len(at.U))
+	for k, a := range in.Axes {
+		x[k] = a.Low + at.U[k]*(a.High-a.Low)
+	}
+	return x
+}
+
+// SafePlaces are the places of the safe points; among arms, the nearest ones that are within the
+// limits.
+func (in *Instance) SafePlaces(s optimizer.Space) []optimizer.Place {
+	var places []optimizer.Place
+	for _, x := range in.Safe {
+		at := optimizer.Place{U: in.Unit(x), Arm: -1}
+		if in.Arms != nil {
+			at.Arm = in.nearestArm(x)
+			at.U = s.Arms[at.Arm]
+		}
+		if Within(in.CostsAt(1, in.Point(at))) {
+			places = append(places, at)
+		}
+	}
+	return places
+}
+
+func (in *Instance) nearestArm(x []float64) int {
+	distances := make([]float64, len(in.Arms))
+	for i, arm := range in.Arms {
+		for k := range x {
+			distances[i] += square(arm[k] - x[k])
+		}
+	}
+	return floats.MinIdx(distances)
+}
+
+// Noise is what a reading adds to the true value; its mean is 0.
+type Noise struct {
+	Variance float64
+	// Draw returns the noise of a reading at x. How much of random it uses does not depend on x.
+	Draw func(random *rand.Rand, x []float64) float64
+}
+
+// Noiseless reads the true value.
+func Noiseless() Noise {
+	return Noise{0, func(*rand.Rand, []float64) float64 { return 0 }}
+}
+
+// Gaussian is normal noise.
+func Gaussian(variance float64) Noise {
+	sd := math.Sqrt(variance)
+	return Noise{variance, func(random *rand.Rand, _ []float64) float64 { return sd * random.NormFloat64() }}
+}
+
+// freedom is the number of degrees of freedom of heavy-tailed noise: the fewest whole ones with a
+// finite variance.
+const freedom = 3
+
+// student is Student's t with 3 degrees of freedom, scaled to the variance.
+func student(variance float64) Noise {
+	scale := math.Sqrt(variance * (freedom - 2) / freedom)
+	return Noise{variance, func(random *rand.Rand, _ []float64) float64 {
+		normal, square := random.NormFloat64(), 0.0
+		for range freedom {
+			n := random.NormFloat64()
+			square += n * n
+		}
+		return scale * normal / math.Sqrt(square/freedom)
+	}}
+}
+
+// uniform is uniform on ±√(3·variance).
+func uniform(variance float64) Noise {
+	half := math.Sqrt(3 * variance)
+	return Noise{variance, func(random *rand.Rand, _ []float64) float64 { return half * (2*random.Float64() - 1) }}
+}
+
+// NoiseKinds are the names that NoiseOf knows: student has heavy tails, uniform bounds.
+var NoiseKinds = []string{"gaussian", "student", "uniform"}
+
+// NoiseOf is the noise of a named kind.
+func NoiseOf(kind string, variance float64) (Noise, error) {
+	at := slices.Index(NoiseKinds, kind)
+	switch {
+	case at < 0:
+		return Noise{}, fmt.Errorf("there is no noise %q; there are %s", kind, strings.Join(NoiseKinds, ", "))
+	case !(variance >= 0) || math.IsInf(variance, 1):
+		return Noise{}, fmt.Errorf("a noise variance of %g is impossible; it must be at least 0", variance)
+	case variance == 0:
+		return Noiseless(), nil
+	}
+	return []func(float64) Noise{Gaussian, student, uniform}[at](variance), nil
+}
+
+// Poisson draws a Poisson number of the given mean by multiplying uniforms (Knuth), for means up to
+// some hundreds.
+func Poisson(random *rand.Rand, mean float64) int {
+	limit, product, count := math.Exp(-mean), 1.0, 0
+	for {
+		product *= random.Float64()
+		if product <= limit {
+			return count
+		}
+		count++
+	}
 }

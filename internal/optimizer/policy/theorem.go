@@ -2,7 +2,9 @@ package policy
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 )
 
 // Theorem is what was proved about the bounds on violation and regret that an algorithm draws, for
@@ -104,3 +106,176 @@ type Circumstances struct {
 	// a theorem asks.
 	Reread func() []string
 }
+
+// stated writes one number of each metric's theory width; untold are the metrics whose width has no
+// B and R.
+func (c Circumstances) stated(of func(Beta) float64) (text string, untold []string) {
+	var parts []string
+	for _, metric := range c.Metrics {
+		b := c.Settings.BetaFor(metric)
+		if !b.statesNorm() {
+			untold = append(untold, metric)
+			continue
+		}
+		parts = append(parts, short(of(b))+" for "+metric)
+	}
+	return strings.Join(parts, ", "), untold
+}
+
+// widthsOf are the metrics whose width has that schedule.
+func (c Circumstances) widthsOf(schedule string) []string {
+	return slices.DeleteFunc(slices.Clone(c.Metrics), func(metric string) bool { return c.Settings.BetaFor(metric).Schedule != schedule })
+}
+
+// The assumptions that several theorems share.
+var (
+	boundedNorm = Assumption{
+		"The response of every metric lies in the space of functions of its kernel, with a norm of at most B (Assumption 1 of Guo, Zhu and Liu; Assumption 2 of Zhou and Ji).",
+		func(c Circumstances) Finding {
+			b, untold := c.stated(func(b Beta) float64 { return b.B })
+			return unknown("B is set to %s; no number of readings can show that it is large enough", b).
+				unless(len(untold) > 0, "no B is given for %s", strings.Join(untold, ", "))
+		}}
+
+	unitKernel = Assumption{
+		"The kernel is at most 1 everywhere: k(x, x) ≤ 1.",
+		func(c Circumstances) Finding {
+			for k, peak := range c.Peak {
+				if peak > 1+1e-9 {
+					return notMet("the kernel of %s reaches %s", c.Metrics[k], short(peak))
+				}
+			}
+			return met("none is larger")
+		}}
+
+	subGaussian = Assumption{
+		"The noise of readings is independent and alike from reading to reading, and no wider than a normal distribution of deviation R (R-sub-Gaussian).",
+		func(c Circumstances) Finding {
+			r, untold := c.stated(func(b Beta) float64 { return b.R })
+			bounded := c.widthsOf("srinivas")
+			switch {
+			case len(c.Uneven) > 0:
+				return notMet("repeated settings show that the noise of %s differs from one to another", strings.Join(c.Uneven, ", "))
+			case len(untold) > 0:
+				return notMet("no R is given for %s", strings.Join(untold, ", "))
+			case len(bounded) > 0:
+				return unknown("the width of %s asks for more, noise of at most √λ in size; readings can contradict that, not prove it", strings.Join(bounded, ", "))
+			}
+			return unknown("R is set to %s; readings can contradict that, not prove it", r)
+		}}
+
+	givenKernel = Assumption{
+		"The kernel, its lengthscales and λ are given before the first reading.",
+		func(c Circumstances) Finding {
+			return met("the model is fixed").unless(c.Fitted, "kernel and λ are fitted to the readings, which no theorem covers")
+		}}
+
+	fixedUnits = Assumption{
+		"Readings are modelled as they are told, so that B, R and the kernel are in units fixed beforehand.",
+		func(c Circumstances) Finding {
+			return met("outputs are raw").unless(c.Standardized, "outputs are standardised: centre and scale come from the readings themselves")
+		}}
+
+	// 1 < λ ≤ 1 + 2/T gives ½ ln det((1+η)I + K) ≤ γ + 1 in Theorem 2 of Chowdhury and Gopalan
+	// (2017), from which the width is.
+	regulariser = Assumption{
+		"The regulariser is λ = 1 + 2/T (or nearer to 1 from above), as in the result of Chowdhury and Gopalan (2017, Theorem 2) that the width is taken from.",
+		func(c Circumstances) Finding {
+			for k, lambda := range c.Lambda {
+				bounded := c.Settings.BetaFor(c.Metrics[k]).Schedule == "srinivas" // its λ is the square of what the noise is at most
+				if !bounded && !regularises(lambda, c.lastHorizon()) {
+					return notMet("λ of %s is %s, not 1 + 2/T", c.Metrics[k], short(lambda))
+				}
+			}
+			return met("with T = %d", c.lastHorizon())
+		}}
+
+	withinHorizon = Assumption{
+		"There are no more rounds than T, which is known beforehand.",
+		func(c Circumstances) Finding {
+			if !c.Settings.plannedHorizon() {
+				return met("T is that of each phase, %d now; the figure adds up the phases’ bounds", c.lastHorizon())
+			}
+			return met("%s of %d planned", trials(c.Rounds), c.Horizon).
+				unless(c.Rounds > c.Horizon, "there are %s where %d were planned", trials(c.Rounds), c.Horizon)
+		}}
+
+	stationary = Assumption{
+		"Nothing changes with time: the same settings give the same response on every day.",
+		func(c Circumstances) Finding {
+			return unknown("no sign of drift in %d readings, which proves nothing of later ones", c.Watched).
+				unless(len(c.Drifted) > 0, "readings of %s have come out on one side of their predictions, again and again", strings.Join(c.Drifted, ", "))
+		}}
+
+	unchanged = Assumption{
+		"Limits, algorithm, settings and model are those of the first round throughout.",
+		func(c Circumstances) Finding {
+			return met("never changed since the first trial").
+				unless(c.Reconfigured > 0, "limits, algorithm, settings or model were changed after %s", trials(c.Reconfigured))
+		}}
+
+	prompt = Assumption{
+		"Every reading is told before the next trial is chosen.",
+		func(c Circumstances) Finding {
+			return met("no reading was late").unless(c.Late > 0, "%s had a reading told only after the next one was chosen", trials(c.Late))
+		}}
+
+	uncorrected = Assumption{
+		"Every trial was chosen from the readings that count now: none is corrected or taken out afterwards.",
+		func(c Circumstances) Finding {
+			return met("nothing was corrected or taken out").
+				unless(c.Corrected+c.Excluded > 0, "%s corrected, %d taken out", trials(c.Corrected), c.Excluded)
+		}}
+
+	exactMaximum = Assumption{
+		"Each trial maximises the acquisition exactly.",
+		func(c Circumstances) Finding {
+			if c.Listed {
+				return met("every candidate is looked at")
+			}
+			return unknown("the space is continuous, and its best point is found numerically")
+		}}
+
+	feasiblePoint = Assumption{
+		"Some settings are within every limit, with the margin that is kept.",
+		func(c Circumstances) Finding {
+			if c.Within == 0 {
+				return unknown("no trial has been read within every limit yet")
+			}
+			return unknown("%s read within every limit, noise and all", trials(c.Within))
+		}}
+
+	// The multipliers move at every round, whoever chose it, so the sums of the primal-dual proofs
+	// run over all rounds.
+	everyRoundByRule = Assumption{
+		"Every trial was chosen by the rule: the proof sums over all rounds in which the multipliers moved.",
+		func(c Circumstances) Finding {
+			return met("every one of %s", trials(c.Rounds)).unless(c.Spread+c.Own+c.Imported+c.Moved > 0,
+				"%d spread at first, %d chosen by people, %d imported, %d tried at other settings", c.Spread, c.Own, c.Imported, c.Moved)
+		}}
+)
+
+// regularises tells whether 1 < λ ≤ 1 + 2/T.
+func regularises(lambda float64, horizon int) bool {
+	return lambda > 1 && lambda <= (1+2/float64(horizon))*(1+1e-9)
+}
+
+// theoryWidths is that every width follows the formula.
+func theoryWidths(formula string) Assumption {
+	return Assumption{
+		"The widths are the theorem’s: β_t = " + formula + ".",
+		func(c Circumstances) Finding {
+			for _, metric := range c.Metrics {
+				if b := c.Settings.BetaFor(metric); !b.statesNorm() {
+					return notMet("the width of %s is %s", metric, map[string]string{"constant": "a constant", "sqrt_log": "a multiple of √ln(1+t)"}[b.Schedule])
+				}
+			}
+			if other := c.widthsOf("srinivas"); len(other) > 0 {
+				return notMet("that of %s is the one of Srinivas and others (2010, Theorem 6), which is proved with the largest gain that any t readings have for γ_t; here it is that of the readings told", strings.Join(other, ", "))
+			}
+			return met("the same formula, with m constraints in place of one")
+		}}
+}
+
+// improvedWidth is the width of Chowdhury and Gopalan over m+1 functions.
+const improvedWidth = "B + R√(2(γ_t + 1 + ln((m+1)/p)))"

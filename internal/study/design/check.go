@@ -2,6 +2,7 @@ package design
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"unicode/utf8"
 
@@ -143,5 +144,388 @@ func (c *checker) warp(m *Model) {
 		c.faults.Add(at, m.Warp, "needs outputs %q and fit %q", outputsScaled, fitMAP)
 	default:
 		c.word(&m.Warp, at, "", WarpNone)
+	}
+}
+
+const (
+	maxChoices     = 1000
+	maxWholeNumber = 1 << 53 // every whole number up to it is a float64
+	// leastRange is how far apart bounds must be, relative to their size, for floating point to
+	// tell settings apart.
+	leastRange = 1e-9
+	// leastNumber is the smallest that floating point holds to all its digits.
+	leastNumber = 0x1p-1022
+	// maxSteps keeps steps apart in unit coordinates.
+	maxSteps = 1e9
+)
+
+// parameters checks every parameter and tells whether a space can be made of them.
+func (c *checker) parameters() bool {
+	return c.part(func() {
+		c.d.Parameters = slices.Clone(c.d.Parameters)
+		n := len(c.d.Parameters)
+		switch {
+		case n == 0:
+			c.faults.Add("parameters", nil, "give at least one parameter")
+		case n > maxParameters:
+			c.faults.Add("parameters", n, "there are %d parameters; at most %d are allowed", n, maxParameters)
+			return
+		}
+		for i := range c.d.Parameters {
+			p := &c.d.Parameters[i]
+			at := fmt.Sprintf("parameters[%d]", i)
+			c.claim(p.Name, "another parameter", at+".name")
+			c.unit(p.Unit, at+".unit")
+			c.parameter(p, at)
+		}
+		c.remainders()
+	})
+}
+
+func (c *checker) parameter(p *Parameter, at string) {
+	switch p.Type {
+	case Real, Integer:
+		p.Scale = c.d.ScaleOf(*p)
+		c.word(&p.Scale, at+".scale", ScaleLinear, ScaleLog)
+		c.bounds(p, at)
+		c.step(p, at)
+		c.unused(at, p, "choices", "total", "of")
+	case Categorical:
+		c.choices(p, at)
+		c.unused(at, p, "low", "high", "scale", "step", "total", "of")
+	case Remainder:
+		c.unused(at, p, "choices", "step", "scale")
+	case "":
+		c.faults.Add(at+".type", nil, `is missing; it must be "real", "integer", "categorical" or "remainder"`)
+	default:
+		c.faults.Add(at+".type", p.Type, `must be "real", "integer", "categorical" or "remainder"`)
+	}
+}
+
+// unused refuses fields that have no meaning for a parameter of this type.
+func (c *checker) unused(at string, p *Parameter, fields ...string) {
+	given := map[string]bool{
+		"low": p.Low != nil, "high": p.High != nil, "step": p.Step != nil, "total": p.Total != nil,
+		"choices": p.Choices != nil, "of": p.Of != nil, "scale": p.Scale != "" && p.Scale != "linear",
+	}
+	for _, field := range fields {
+		if given[field] {
+			c.faults.Add(at+"."+field, nil, "has no meaning for a parameter of type %s; leave it out", p.Type)
+		}
+	}
+	if slices.Contains(fields, "scale") {
+		p.Scale = ""
+	}
+}
+
+func (c *checker) bounds(p *Parameter, at string) {
+	low := c.bound(p.Low, at+".low")
+	high := c.bound(p.High, at+".high")
+	if !low || !high {
+		return
+	}
+	size := math.Max(math.Abs(*p.Low), math.Abs(*p.High))
+	switch {
+	case *p.Low >= *p.High:
+		c.faults.Add(at+".low", *p.Low, "low %s must be below high %s", formatNumber(*p.Low), formatNumber(*p.High))
+	case *p.High-*p.Low < leastRange*size:
+		c.faults.Add(at+".high", *p.High, "low and high are too close together to be told apart; write the parameter as the difference from %s", formatNumber(*p.Low))
+	case *p.High-*p.Low < leastNumber/leastRange:
+		c.faults.Add(at+".high", *p.High, "low and high are too close to 0 to be told apart; choose a smaller unit")
+	case p.Logarithmic() && *p.Low <= 0:
+		c.faults.Add(at+".low", *p.Low, "low %s must be above 0 for a log scale", formatNumber(*p.Low))
+	case p.Logarithmic() && *p.Low < leastNumber:
+		c.faults.Add(at+".low", *p.Low, "low is too close to 0 for a log scale; choose a smaller unit")
+	case p.Logarithmic() && !Finite(*p.High / *p.Low):
+		c.faults.Add(at+".low", *p.Low, "high may be at most 1e300 times low on a log scale; raise low, or make the parameter its own logarithm")
+	}
+	if p.Type == Integer {
+		c.whole(*p.Low, at+".low")
+		c.whole(*p.High, at+".high")
+	}
+}
+
+func (c *checker) bound(b *float64, location string) bool {
+	switch {
+	case b == nil:
+		c.faults.Add(location, nil, "is missing; give a number")
+	case !Computable(*b):
+		c.faults.Add(location, nil, "must be a number between -1e100 and 1e100")
+	default:
+		return true
+	}
+	return false
+}
+
+func (c *checker) whole(x float64, location string) {
+	if x != math.Trunc(x) || math.Abs(x) > maxWholeNumber {
+		c.faults.Add(location, x, "%s must be a whole number for a parameter of type integer", formatNumber(x))
+	}
+}
+
+func (c *checker) step(p *Parameter, at string) {
+	if p.Step == nil {
+		return
+	}
+	step := *p.Step
+	switch {
+	case p.Type == Integer && step != 1:
+		c.faults.Add(at+".step", step, "an integer parameter has steps of 1; leave step out")
+	case !(step > 0) || !Finite(step):
+		c.faults.Add(at+".step", nil, "must be above 0")
+	case p.Low == nil || p.High == nil:
+	case step > (*p.High-*p.Low)*(1+1e-9):
+		c.faults.Add(at+".step", step, "step %s is wider than the range from %s to %s", formatNumber(step), formatNumber(*p.Low), formatNumber(*p.High))
+	case step*maxSteps < (*p.High-*p.Low)*(1-1e-9):
+		c.faults.Add(at+".step", step, "step %s is too fine for the range; leave it out for a continuous parameter", formatNumber(step))
+	}
+}
+
+func (c *checker) choices(p *Parameter, at string) {
+	n := len(p.Choices)
+	switch {
+	case n == 0:
+		c.faults.Add(at+".choices", nil, "give at least one choice")
+	case n > maxChoices:
+		c.faults.Add(at+".choices", n, "there are %d choices; at most %d are allowed", n, maxChoices)
+		return
+	}
+	seen := map[string]bool{}
+	for i, choice := range p.Choices {
+		location := fmt.Sprintf("%s.choices[%d]", at, i)
+		if wrong := CheckName(choice); wrong != "" {
+			c.faults.Add(location, choice, "a choice %s", wrong)
+		} else if seen[choice] {
+			c.faults.Add(location, choice, "%q stands in the list twice", choice)
+		}
+		seen[choice] = true
+	}
+}
+
+// remainders checks what refers to other parameters.
+func (c *checker) remainders() {
+	types := map[string]ParameterType{}
+	for _, p := range c.d.Parameters {
+		types[p.Name] = p.Type
+	}
+	for i := range c.d.Parameters {
+		if p := &c.d.Parameters[i]; p.Type == Remainder {
+			c.remainder(p, fmt.Sprintf("parameters[%d]", i), types)
+		}
+	}
+}
+
+func (c *checker) remainder(p *Parameter, at string, types map[string]ParameterType) {
+	if c.bound(p.Total, at+".total") {
+		if p.Low == nil {
+			p.Low = new(float64)
+		}
+		if p.High == nil {
+			p.High = new(*p.Total)
+		}
+		c.bounds(p, at)
+	}
+	switch n := len(p.Of); {
+	case n == 0:
+		c.faults.Add(at+".of", nil, "name the parameters that share the total with this one")
+	case n > maxParameters:
+		c.faults.Add(at+".of", n, "names %d parameters; there are %d", n, len(c.d.Parameters))
+		return
+	}
+	seen := map[string]bool{}
+	for i, name := range p.Of {
+		location := fmt.Sprintf("%s.of[%d]", at, i)
+		switch kind, known := types[name]; {
+		case !known:
+			c.faults.Add(location, name, "%s", UnknownName("parameter", name, c.parameterNames()))
+		case name == p.Name:
+			c.faults.Add(location, name, "a remainder cannot be part of itself")
+		case kind != Real && kind != Integer:
+			c.faults.Add(location, name, "%q is of type %s; only real and integer parameters can share a total", name, kind)
+		case seen[name]:
+			c.faults.Add(location, name, "%q stands in the list twice", name)
+		}
+		seen[name] = true
+	}
+}
+
+func (c *checker) parameterNames() []string {
+	var names []string
+	for _, p := range c.d.Parameters {
+		names = append(names, p.Name)
+	}
+	return names
+}
+
+const (
+	maxConstraints = 50
+)
+
+// metrics checks objective, constraints and recorded metrics and writes out the constraints' names.
+func (c *checker) metrics() bool {
+	return c.part(func() {
+		c.objective()
+		c.d.Constraints = slices.Clone(c.d.Constraints)
+		if n := len(c.d.Constraints); n > maxConstraints {
+			c.faults.Add("constraints", n, "there are %d constraints; at most %d are allowed", n, maxConstraints)
+			return
+		}
+		if n := len(c.d.RecordedMetrics); n > maxMetrics {
+			c.faults.Add("recorded_metrics", n, "there are %d recorded metrics; at most %d metrics are allowed in all", n, maxMetrics)
+			return
+		}
+		c.constraintMetrics()
+		c.constraintNames()
+		for i := range c.d.Constraints {
+			c.constraint(&c.d.Constraints[i], constraintAt(i))
+		}
+		c.contextNames()
+		c.sharedMetrics()
+		c.recorded()
+		if n := len(c.d.MetricNames()); n > maxMetrics {
+			c.faults.Add("recorded_metrics", n, "there are %d metrics in all; at most %d are allowed", n, maxMetrics)
+		}
+	})
+}
+
+func constraintAt(i int) string { return fmt.Sprintf("constraints[%d]", i) }
+
+func (c *checker) objective() {
+	o := c.d.Objective
+	c.claim(o.Metric, "the objective's metric", "objective.metric")
+	c.unit(o.Unit, "objective.unit")
+	c.plausible(o.Plausible, "objective.plausible")
+	if o.Direction != "maximize" && o.Direction != "minimize" {
+		c.faults.Add("objective.direction", o.Direction, `must be "maximize" or "minimize"`)
+	}
+}
+
+// constraintMetrics claims the name of every metric once.
+func (c *checker) constraintMetrics() {
+	seen := map[string]bool{c.d.Objective.Metric: true}
+	for i, k := range c.d.Constraints {
+		if !seen[k.Metric] {
+			c.claim(k.Metric, "the metric of "+constraintAt(i), constraintAt(i)+".metric")
+		}
+		seen[k.Metric] = true
+	}
+}
+
+// constraintNames writes out default names. A name may be that of the constraint's own metric.
+func (c *checker) constraintNames() {
+	seen := map[string]bool{}
+	for i := range c.d.Constraints {
+		k := &c.d.Constraints[i]
+		if k.Name == "" {
+			k.Name = k.Metric
+		}
+		switch {
+		case k.Name != k.Metric:
+			c.claim(k.Name, "the name of "+constraintAt(i), constraintAt(i)+".name")
+		case seen[k.Name] && k.Name != "":
+			c.faults.Add(constraintAt(i)+".name", k.Name, "%s has another limit; give each limit on it a name of its own", k.Metric)
+		}
+		seen[k.Name] = true
+	}
+}
+
+func (c *checker) constraint(k *Constraint, at string) {
+	c.unit(k.Unit, at+".unit")
+	c.plausible(k.Plausible, at+".plausible")
+	if k.Op != "<=" && k.Op != ">=" {
+		c.faults.Add(at+".op", k.Op, `must be "<=" or ">="`)
+	}
+	if !Computable(k.Threshold) {
+		c.faults.Add(at+".threshold", nil, "must be a number between -1e100 and 1e100")
+	}
+	switch {
+	case k.Sampled && k.Expression != "":
+		c.faults.Add(at+".sampled", true, "a constraint has either an expression or sampled values, not both")
+	case k.Sampled && c.d.Candidates == nil:
+		c.faults.Add(at+".sampled", true, "sampled values are one per candidate; give candidates")
+	case k.Context != nil && k.Expression == "":
+		c.faults.Add(at+".context", k.Context, "context goes with an expression; give one or leave context out")
+	}
+	if k.Given() && k.Metric == c.d.Objective.Metric {
+		c.faults.Add(at+".metric", k.Metric, "the objective's metric must be measured; it cannot be of known form or sampled")
+	}
+}
+
+func (c *checker) contextNames() {
+	all := map[string]bool{}
+	for i, k := range c.d.Constraints {
+		if n := len(k.Context); n > maxContext {
+			c.faults.Add(constraintAt(i)+".context", n, "has %d names; at most %d are allowed", n, maxContext)
+			continue
+		}
+		seen := map[string]bool{}
+		for j, name := range k.Context {
+			location := fmt.Sprintf("%s.context[%d]", constraintAt(i), j)
+			switch {
+			case CheckName(name) != "":
+				c.faults.Add(location, name, "the name %s", CheckName(name))
+			case !isIdentifier(name):
+				c.faults.Add(location, name, "%q cannot be used in an expression; it needs to be letters, digits and _ beginning with a letter, and no word like and, or, not, in", name)
+			case slices.Contains(c.parameterNames(), name):
+				c.faults.Add(location, name, "%q is a parameter; expressions can use it without naming it here", name)
+			case seen[name]:
+				c.faults.Add(location, name, "%q stands in the list twice", name)
+			}
+			seen[name], all[name] = true, true
+		}
+	}
+	if len(all) > maxContext {
+		c.faults.Add("constraints", len(all), "there are %d context names; at most %d are allowed", len(all), maxContext)
+	}
+}
+
+// sharedMetrics checks that constraints on one metric agree on what it is.
+func (c *checker) sharedMetrics() {
+	first := map[string]int{}
+	plausible := map[string][]float64{c.d.Objective.Metric: c.d.Objective.Plausible}
+	units := map[string]string{c.d.Objective.Metric: c.d.Objective.Unit}
+	for i, k := range c.d.Constraints {
+		if unit := units[k.Metric]; unit != "" && k.Unit != "" && k.Unit != unit {
+			c.faults.Add(constraintAt(i)+".unit", k.Unit, "%s is in %s elsewhere; a metric has one unit", k.Metric, unit)
+		} else if unit == "" {
+			units[k.Metric] = k.Unit
+		}
+		if other := plausible[k.Metric]; other != nil && k.Plausible != nil && !slices.Equal(k.Plausible, other) {
+			c.faults.Add(constraintAt(i)+".plausible", k.Plausible, "%s is plausible in another range elsewhere; a metric has one", k.Metric)
+		} else if other == nil {
+			plausible[k.Metric] = k.Plausible
+		}
+		j, shared := first[k.Metric]
+		if !shared {
+			first[k.Metric] = i
+			continue
+		}
+		other := c.d.Constraints[j]
+		if k.Expression != other.Expression || k.Sampled != other.Sampled || !slices.Equal(k.Context, other.Context) {
+			c.faults.Add(constraintAt(i)+".metric", k.Metric, "%s is shared with %s and must come from the same place: give both the same expression and context, or sampled", k.Metric, constraintAt(j))
+		}
+	}
+}
+
+func (c *checker) recorded() {
+	for i, r := range c.d.RecordedMetrics {
+		at := fmt.Sprintf("recorded_metrics[%d]", i)
+		c.claim(r.Metric, "another recorded metric", at+".metric")
+		c.unit(r.Unit, at+".unit")
+		c.plausible(r.Plausible, at+".plausible")
+	}
+}
+
+// plausible checks the lowest and the highest value of a metric that need no second look; nil says
+// nothing.
+func (c *checker) plausible(bounds []float64, at string) {
+	switch {
+	case bounds == nil:
+	case len(bounds) != 2:
+		c.faults.Add(at, bounds, "must be two numbers, the lowest and the highest plausible value")
+	case !Computable(bounds[0]), !Computable(bounds[1]):
+		c.faults.Add(at, nil, "must be two numbers between -1e100 and 1e100")
+	case bounds[0] >= bounds[1]:
+		c.faults.Add(at, bounds, "the lowest plausible value, %s, must be below the highest, %s", formatNumber(bounds[0]), formatNumber(bounds[1]))
 	}
 }

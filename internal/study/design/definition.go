@@ -5,7 +5,16 @@ package design
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
 
+	"headroom/internal/optimizer"
 	"headroom/internal/optimizer/kernel"
 )
 
@@ -224,3 +233,307 @@ const (
 
 // absent tells whether an optional JSON value was left out.
 func absent(raw []byte) bool { return len(raw) == 0 || string(raw) == "null" }
+
+// NumberValue is a numeric setting. Minus zero becomes zero.
+func NumberValue(x float64) Value { return Value{Number: x + 0} }
+
+// TextValue is a chosen category.
+func TextValue(text string) Value { return Value{Text: text, IsText: true} }
+
+var errNotAValue = errors.New("a setting is a finite number or a text")
+
+// UnmarshalJSON reads a finite number or a string.
+func (v *Value) UnmarshalJSON(data []byte) error {
+	if len(data) > 0 && data[0] == '"' {
+		var text string
+		if err := json.Unmarshal(data, &text); err != nil {
+			return err
+		}
+		*v = TextValue(text)
+		return nil
+	}
+	number, err := ParseNumber(string(data))
+	if err != nil {
+		return errNotAValue
+	}
+	*v = NumberValue(number)
+	return nil
+}
+
+// MarshalJSON writes a number or a string.
+func (v Value) MarshalJSON() ([]byte, error) {
+	if v.IsText {
+		return json.Marshal(v.Text)
+	}
+	if !Finite(v.Number) {
+		return nil, errNotAValue
+	}
+	return []byte(formatNumber(v.Number)), nil
+}
+
+// String is the value as people read it: the shortest text that gives the same number back, or the
+// choice.
+func (v Value) String() string {
+	if v.IsText {
+		return v.Text
+	}
+	return formatNumber(v.Number)
+}
+
+// Equal tells whether both set the same parameters to the same values.
+func (s Settings) Equal(other Settings) bool { return maps.Equal(s, other) }
+
+// Clone returns a copy that shares nothing.
+func (s Settings) Clone() Settings { return maps.Clone(s) }
+
+// Largest is the largest size of a number that enters a study: squares of it, products of two and
+// sums of a study's worth of them stay within what a float64 can hold.
+const Largest = 1e100
+
+// Finite tells whether x is neither NaN nor infinite.
+func Finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
+
+// Computable tells whether x is a number that a study can compute with.
+func Computable(x float64) bool { return math.Abs(x) <= Largest }
+
+// formatNumber writes the shortest decimal that reads back as x, without an exponent where people
+// would write none.
+func formatNumber(x float64) string {
+	if size := math.Abs(x); size != 0 && (size < 1e-6 || size >= 1e21) {
+		return strconv.FormatFloat(x, 'e', -1, 64)
+	}
+	return strconv.FormatFloat(x, 'f', -1, 64)
+}
+
+var errNotANumber = errors.New("not a finite decimal number")
+
+// ParseNumber reads a decimal number. Unlike strconv it refuses infinities, NaN, hexadecimal and
+// underscores.
+func ParseNumber(text string) (float64, error) {
+	for _, r := range text {
+		switch {
+		case '0' <= r && r <= '9', r == '.', r == '-', r == '+', r == 'e', r == 'E':
+		default:
+			return 0, errNotANumber
+		}
+	}
+	x, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return 0, errNotANumber
+	}
+	return x + 0, nil
+}
+
+// cost is the limit as the optimizer has it, but for the metric's place among the others.
+func (c Constraint) cost() optimizer.Cost {
+	sign := 1.0
+	if c.Op == ">=" {
+		sign = -1
+	}
+	return optimizer.Cost{Name: c.Name, Sign: sign, Threshold: c.Threshold}
+}
+
+// Excess is g = value − threshold for ≤ and threshold − value for ≥, in the metric's units: how far
+// value is beyond the limit.
+func (c Constraint) Excess(value float64) float64 { return c.cost().Excess(value) }
+
+// Holds tells whether value is within the limit, g ≤ 0.
+func (c Constraint) Holds(value float64) bool { return c.Excess(value) <= 0 }
+
+// Headroom is −g, how far value is within the limit, negative beyond it.
+func (c Constraint) Headroom(value float64) float64 { return 0 - c.Excess(value) }
+
+// Exceeded is the value that is beyond the limit by g.
+func (c Constraint) Exceeded(g float64) float64 { return c.Threshold + c.cost().Sign*g }
+
+// Headroom is the distance of value to the nearest limit on metric, min_j −g_j; nil when nothing
+// limits it.
+func (d Definition) Headroom(metric string, value float64) *float64 {
+	var nearest *float64
+	for _, c := range d.Constraints {
+		if c.Metric != metric {
+			continue
+		}
+		if room := c.Headroom(value); nearest == nil || room < *nearest {
+			nearest = &room
+		}
+	}
+	return nearest
+}
+
+// Better tells whether value a improves on b.
+func (o Objective) Better(a, b float64) bool {
+	if o.Direction == "minimize" {
+		return a < b
+	}
+	return a > b
+}
+
+// Fault is one thing wrong with what was given. Field is a path in it such as "parameters[1].high",
+// "" for the whole.
+type Fault struct {
+	Field   string `json:"location"`
+	Message string `json:"message"`
+	Value   any    `json:"value,omitempty"`
+}
+
+// Invalid is well-formed input that breaks rules; it names what is wrong, up to MostFaults things.
+type Invalid struct{ Faults Faults }
+
+func (e *Invalid) Error() string {
+	first := e.Faults[0].String()
+	switch n := len(e.Faults); {
+	case n == 1:
+		return first
+	case n >= MostFaults:
+		return fmt.Sprintf("%d things or more are wrong, first %s", n, first)
+	default:
+		return fmt.Sprintf("%d things are wrong, first %s", n, first)
+	}
+}
+
+func (f Fault) String() string { return strings.TrimPrefix(f.Field+": "+f.Message, ": ") }
+
+// NewInvalid is one thing wrong with what was sent.
+func NewInvalid(field, message string, value any) error {
+	return Faults{{Field: field, Message: message, Value: value}}.Err()
+}
+
+// What an answer tells of faults is enough to mend the request by, and never large, whatever was
+// sent.
+const (
+	MostFaults     = 100
+	longestMessage = 1000 // bytes
+	longestField   = 2000 // bytes: two names of the longest and what stands around them
+	longestValue   = 1000 // bytes of JSON
+)
+
+// Faults collects what is wrong, as much of it as an answer tells.
+type Faults []Fault
+
+// Add notes a fault; value is what was sent, nil if nothing was.
+func (f *Faults) Add(field string, value any, format string, args ...any) {
+	if !f.Full() {
+		*f = append(*f, Fault{field, fmt.Sprintf(format, args...), value}.bounded())
+	}
+}
+
+// Full tells whether no more faults are told, so that looking for them can end.
+func (f Faults) Full() bool { return len(f) >= MostFaults }
+
+// Bounded is as much of the faults as an answer tells.
+func (f Faults) Bounded() Faults {
+	bounded := make(Faults, min(len(f), MostFaults))
+	for i := range bounded {
+		bounded[i] = f[i].bounded()
+	}
+	return bounded
+}
+
+// Within are the faults of what stood at a path in something larger.
+func (f Faults) Within(path string) Faults {
+	placed := make(Faults, len(f))
+	for i, fault := range f {
+		if fault.Field != "" && fault.Field[0] != '[' {
+			fault.Field = "." + fault.Field
+		}
+		fault.Field = path + fault.Field
+		placed[i] = fault
+	}
+	return placed
+}
+
+// Err returns *Invalid if there is anything wrong.
+func (f Faults) Err() error {
+	if len(f) == 0 {
+		return nil
+	}
+	return &Invalid{Faults: f.Bounded()}
+}
+
+func (f Fault) bounded() Fault {
+	return Fault{cutText(f.Field, longestField), cutText(f.Message, longestMessage), boundedValue(f.Value)}
+}
+
+// boundedValue is what was sent as far as it is short: a long text is cut, and what else is long is
+// left out.
+func boundedValue(value any) any {
+	switch v := value.(type) {
+	case nil:
+		return nil
+	case string:
+		return Shorten(v)
+	case Value:
+		if v.IsText {
+			return TextValue(Shorten(v.Text))
+		}
+	case json.RawMessage:
+		if len(v) > longestValue {
+			return nil
+		}
+	}
+	if text, err := json.Marshal(value); err != nil || len(text) > longestValue {
+		return nil
+	}
+	return value
+}
+
+// cutText is text, cut to at most longest bytes between two characters.
+func cutText(text string, longest int) string {
+	const more = "…"
+	if len(text) <= longest {
+		return text
+	}
+	return strings.ToValidUTF8(text[:longest-len(more)], "") + more
+}
+
+const maxName = 200 // characters
+
+// Shorten keeps what is told of a name readable: names of the longest are told whole, longer texts
+// are cut.
+func Shorten(text string) string {
+	n := 0
+	for i := range text {
+		if n++; n > maxName {
+			return text[:i] + "…"
+		}
+	}
+	return text
+}
+
+// listed writes names for a message, the first of them when there are many.
+func listed(names []string) string {
+	const room = 600 // bytes, of a message's
+	shown := 0
+	for used := 0; shown < len(names) && (shown == 0 || used+len(names[shown]) <= room); shown++ {
+		used += len(names[shown])
+	}
+	text := strings.Join(names[:shown], ", ")
+	if more := len(names) - shown; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
+
+// sortedByKey ranges over m in the order of its keys, so that messages come in the same order every
+// time.
+func sortedByKey[V any](m map[string]V) iter.Seq2[string, V] {
+	return func(yield func(string, V) bool) {
+		for _, key := range slices.Sorted(maps.Keys(m)) {
+			if !yield(key, m[key]) {
+				return
+			}
+		}
+	}
+}
+
+// orList writes choices for a sentence: "a", "b" or "c"; an empty word is not mentioned.
+func orList(words []string) string {
+	var quoted []string
+	for _, w := range words {
+		if w != "" {
+			quoted = append(quoted, `"`+w+`"`)
+		}
+	}
+	return Listed(quoted, "or")
+}

@@ -3,8 +3,12 @@ package design
 import (
 	"errors"
 	"fmt"
+	"math"
 	"regexp"
+	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // Numbers that people write, in forms and in tables, have a decimal point or a decimal comma, and
@@ -167,4 +171,200 @@ func (h Habit) Marks(said Decimals, before Marks) Marks {
 		return CommaDecimal
 	}
 	return before
+}
+
+// Numbers as people read them: never with an exponent, to the digits that mean something.
+
+// significantDigits is what a number without a known precision is written with.
+const significantDigits = 6
+
+// digitsHeld is how many digits a float64 holds, to which alone it can be written.
+const digitsHeld = 16
+
+// FormatNumber writes x, with at most six significant digits after rounding, without trailing
+// zeros.
+func FormatNumber(x float64) string {
+	return trimZeros(FormatFixed(x, significantDigits-1-ExponentOf(x)))
+}
+
+// FormatBrief writes x with two significant digits, larger numbers to the unit, without trailing
+// zeros.
+func FormatBrief(x float64) string { return trimZeros(FormatFixed(x, max(0, 1-ExponentOf(x)))) }
+
+// FormatValue writes value and sd rounded to the digits of sd that mean something, one or two.
+// An sd that is 0 or unknown leaves FormatNumber(value) and "0".
+func FormatValue(value, sd float64) (number, deviation string) {
+	if !(sd > 0) || !Finite(sd) || !Finite(value) {
+		return FormatNumber(value), "0"
+	}
+	decimals := min(decimalsFor(sd), digitsHeld-1-ExponentOf(value))
+	return FormatFixed(value, decimals), FormatFixed(sd, decimals)
+}
+
+// decimalsFor is the number of decimals to which a number with standard deviation sd > 0 means
+// something; negative ones are zeros before the point. It keeps two digits of an sd that starts
+// below 3.55 and one of others, so that 0.96 is written 1.0 (the rule of the Particle Data Group).
+func decimalsFor(sd float64) int {
+	m := ExponentOf(sd)
+	if Scaled(sd, -m) < 3.55 {
+		return 1 - m
+	}
+	return -m
+}
+
+// FormatSetting writes a parameter's value: to the decimals of its step, or to a thousandth of its
+// range.
+func FormatSetting(p Parameter, v Value) string {
+	if v.IsText {
+		return v.Text
+	}
+	if p.Type == Integer || p.Step != nil && *p.Step > 0 || p.Low == nil || p.High == nil {
+		return FormatNumber(v.Number)
+	}
+	resolution := (*p.High - *p.Low) / 1000
+	if p.Logarithmic() {
+		resolution = math.Abs(v.Number) / 1000
+	}
+	if !(resolution > 0) || !Finite(resolution) {
+		return FormatNumber(v.Number)
+	}
+	return trimZeros(FormatFixed(v.Number, max(0, -ExponentOf(resolution))))
+}
+
+// FormatPercent writes a probability in percent, without claiming certainty.
+func FormatPercent(probability float64) string {
+	switch percent := 100 * probability; {
+	case percent > 99:
+		return "over 99 %"
+	case percent < 1:
+		return "under 1 %"
+	default:
+		return FormatFixed(percent, 0) + " %"
+	}
+}
+
+// thinSpace is U+202F, which does not break.
+const thinSpace = "\u202f"
+
+// Typeset makes a formatted number ready for a page: a true minus sign, and thin spaces between
+// thousands from five digits on.
+func Typeset(number string) string {
+	sign := ""
+	if rest, negative := strings.CutPrefix(number, "-"); negative {
+		sign, number = "\u2212", rest
+	}
+	whole, fraction, hasFraction := strings.Cut(number, ".")
+	if len(whole) >= 5 {
+		whole = groupThousands(whole)
+	}
+	if hasFraction {
+		return sign + whole + "." + fraction
+	}
+	return sign + whole
+}
+
+func groupThousands(digits string) string {
+	var grouped strings.Builder
+	for i, digit := range digits {
+		if i > 0 && (len(digits)-i)%3 == 0 {
+			grouped.WriteString(thinSpace)
+		}
+		grouped.WriteRune(digit)
+	}
+	return grouped.String()
+}
+
+// WithUnit puts a unit behind a number, with a space between.
+func WithUnit(number, unit, space string) string {
+	if unit == "" {
+		return number
+	}
+	return number + space + unit
+}
+
+// ExponentOf is ⌊log₁₀|x|⌋, exact at powers of ten, down to the smallest numbers; 0 of 0 and of
+// what is not finite.
+func ExponentOf(x float64) int {
+	_, exponent := decimal(x)
+	return exponent
+}
+
+// decimal is x as it is written with an exponent; what is not finite has none.
+func decimal(x float64) (digits string, exponent int) {
+	digits, power, _ := strings.Cut(strconv.FormatFloat(x, 'e', -1, 64), "e")
+	if exponent, err := strconv.Atoi(power); err == nil {
+		return digits, exponent
+	}
+	return digits, 0
+}
+
+// Scaled is x·10^power, rounded once. Unlike a product with math.Pow it is right where 10^power is
+// no float64, as near 1e-310 or 1e308.
+func Scaled(x float64, power int) float64 {
+	digits, exponent := decimal(x)
+	scaled, err := strconv.ParseFloat(digits+"e"+strconv.Itoa(exponent+power), 64)
+	if err != nil {
+		return x // not finite, or too large to be so
+	}
+	return scaled
+}
+
+// Rounded is x rounded to decimals; negative ones are zeros before the point.
+func Rounded(x float64, decimals int) float64 {
+	return Scaled(math.Round(Scaled(x, decimals)), -decimals)
+}
+
+// unknownNumber is written for what is no number.
+const unknownNumber = "–"
+
+// FormatFixed rounds x to decimals (negative: to tens, hundreds…) and writes it without an
+// exponent; never "-0", and never what is no number. All that people read is written through it.
+func FormatFixed(x float64, decimals int) string {
+	if !Finite(x) {
+		return unknownNumber
+	}
+	if decimals < 0 {
+		x, decimals = Rounded(x, decimals), 0
+	}
+	text := strconv.FormatFloat(x, 'f', decimals, 64)
+	if strings.Trim(text, "-0.") == "" {
+		return strings.TrimPrefix(text, "-")
+	}
+	return text
+}
+
+func trimZeros(number string) string {
+	if !strings.Contains(number, ".") {
+		return number
+	}
+	return strings.TrimRight(strings.TrimRight(number, "0"), ".")
+}
+
+// FormatLimit writes a limit with the decimals of the prediction beside it, unless that would round
+// it.
+func FormatLimit(threshold, sd float64) string {
+	exact := FormatNumber(threshold)
+	like, _ := FormatValue(threshold, sd)
+	if trimZeros(like) == exact {
+		return like
+	}
+	return exact
+}
+
+// Capitalised begins a sentence or a title, unless its first word has capitals of its own, like pH.
+func Capitalised(name string) string {
+	word, _, _ := strings.Cut(name, " ")
+	if word == "" || strings.ToLower(word) != word {
+		return name
+	}
+	first, size := utf8.DecodeRuneInString(name)
+	return string(unicode.ToUpper(first)) + name[size:]
+}
+
+// Listed joins names as a sentence does, with a word such as "and" before the last.
+func Listed(names []string, last string) string {
+	if len(names) < 2 {
+		return strings.Join(names, "")
+	}
+	return strings.Join(names[:len(names)-1], ", ") + " " + last + " " + names[len(names)-1]
 }

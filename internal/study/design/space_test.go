@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/optimizer"
-
 	"pgregory.net/rapid"
+
+	"headroom/internal/optimizer"
 )
 
 // drawDefinition draws a study with some parameters of every type.

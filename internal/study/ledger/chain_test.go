@@ -1,12 +1,23 @@
 package ledger
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"pgregory.net/rapid"
 )
 
 func TestChainIsHashedAsTheContractSays(t *testing.T) {
@@ -75,4 +86,256 @@ func TestCheckChainFindsEveryChange(t *testing.T) {
 	if err := CheckChain(make4()); err != nil {
 		t.Error(err)
 	}
+}
+
+// The expected texts are those of RFC 8785, sections 3.2.2 and 3.2.3 and appendix B.
+
+func TestCanonicalJSONIsThatOfRFC8785(t *testing.T) {
+	t.Parallel()
+	cases := []struct{ text, want string }{
+		{`{"numbers": [333333333.33333329, 1E30, 4.50, 2e-3, 0.000000000000000000000000001],
+		   "string": "\u20ac$\u000F\u000aA'\u0042\u0022\u005c\\\"\/", "literals": [null, true, false]}`,
+			`{"literals":[null,true,false],"numbers":[333333333.3333333,1e+30,4.5,0.002,1e-27],"string":"€$\u000f\nA'B\"\\\\\"/"}`},
+		{`{"\u20ac":1,"\r":2,"\ufb33":3,"1":4,"\ud83d\ude00":5,"\u0080":6,"\u00f6":7}`,
+			"{\"\\r\":2,\"1\":4,\"\u0080\":6,\"ö\":7,\"€\":1,\"😀\":5,\"\ufb33\":3}"},
+		{`[-0, 0.0, "\b\f\t\u0000\u007f<>&\u2028", {}, []]`, "[0,0,\"\\b\\f\\t\\u0000\u007f<>&\u2028\",{},[]]"},
+	}
+	for _, c := range cases {
+		got, err := canonicalJSON([]byte(c.text))
+		if err != nil || string(got) != c.want {
+			t.Errorf("%s\n got %s (%v)\nwant %s", c.text, got, err, c.want)
+		}
+	}
+}
+
+func TestCanonicalNumbersAreThoseOfECMAScript(t *testing.T) {
+	t.Parallel()
+	for bits, want := range map[uint64]string{
+		0x0000000000000000: "0", 0x8000000000000000: "0", 0x0000000000000001: "5e-324", 0x8000000000000001: "-5e-324",
+		0x7fefffffffffffff: "1.7976931348623157e+308", 0xffefffffffffffff: "-1.7976931348623157e+308",
+		0x4340000000000000: "9007199254740992", 0xc340000000000000: "-9007199254740992", 0x4430000000000000: "295147905179352830000",
+		0x44b52d02c7e14af5: "9.999999999999997e+22", 0x44b52d02c7e14af6: "1e+23", 0x44b52d02c7e14af7: "1.0000000000000001e+23",
+		0x444b1ae4d6e2ef4e: "999999999999999700000", 0x444b1ae4d6e2ef4f: "999999999999999900000", 0x444b1ae4d6e2ef50: "1e+21",
+		0x3eb0c6f7a0b5ed8c: "9.999999999999997e-7", 0x3eb0c6f7a0b5ed8d: "0.000001",
+		0x41b3de4355555553: "333333333.3333332", 0x41b3de4355555557: "333333333.33333343",
+		0xbecbf647612f3696: "-0.0000033333333333333333", 0x43143ff3c1cb0959: "1424953923781206.2",
+	} {
+		x := math.Float64frombits(bits)
+		got, err := appendNumber(nil, strconv.FormatFloat(x, 'e', -1, 64))
+		if err != nil || string(got) != want {
+			t.Errorf("%x: got %s (%v), want %s", bits, got, err, want)
+		}
+	}
+}
+
+func TestCanonicalJSONRefusesWhatHasTwoReadings(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{
+		`{"a":1,"a":2}`, `{"a":1,"\u0061":2}`, `1 2`, `{"a":1}x`, `1e400`, `"\ud800"`, `"\ud800\u0041"`, `"\udc00\ud800"`, "\"\xff\"", ``, `[1,]`, `{"a"}`,
+	} {
+		if got, err := canonicalJSON([]byte(text)); err == nil {
+			t.Errorf("%q became %s", text, got)
+		}
+	}
+	if _, err := canonicalJSON([]byte(`"\\ud800 \ud83d\ude00"`)); err != nil {
+		t.Errorf("an escaped backslash and a whole pair are no half pairs: %v", err)
+	}
+}
+
+func TestCanonicalJSONKeepsTheValue(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		value := map[string]any{}
+		for _, name := range rapid.SliceOfN(rapid.String(), 0, 6).Draw(t, "names") {
+			value[name] = rapid.Float64().Draw(t, "number")
+		}
+		text, err := json.Marshal(value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		once, err := canonicalJSON(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var read map[string]any
+		if err := json.Unmarshal(once, &read); err != nil {
+			t.Fatal(err)
+		}
+		for name, x := range value {
+			if read[name] != x {
+				t.Fatalf("%q: %v became %v", name, x, read[name])
+			}
+		}
+		if again, err := canonicalJSON(once); err != nil || string(again) != string(once) {
+			t.Fatalf("%s became %s (%v)", once, again, err)
+		}
+	})
+}
+
+// drawJSON writes any JSON value, with spaces, escapes and all kinds of numbers, sometimes with a
+// fault.
+func drawJSON(t *rapid.T, depth int) string {
+	space := rapid.SampledFrom([]string{"", "", " ", "\n\t"}).Draw(t, "space")
+	text := func() string {
+		plain := rapid.SampledFrom([]string{"a", "b", "ab", "", "é", "\ufb33", "😀", "z\u007f"}).Draw(t, "text")
+		written, _ := json.Marshal(plain)
+		if rapid.Bool().Draw(t, "escaped") {
+			return rapid.SampledFrom([]string{`"\u0061"`, `"\n\/"`, `"\ud83d\ude00"`, `"\ud83d"`, `"\\u0061"`, `"\u20ac\""`}).Draw(t, "escape")
+		}
+		return string(written)
+	}
+	kind := rapid.IntRange(0, 6).Draw(t, "kind")
+	if depth == 0 {
+		kind = min(kind, 3)
+	}
+	var value string
+	switch kind {
+	case 0:
+		value = text()
+	case 1, 2:
+		value = rapid.SampledFrom([]string{"0", "-0", "1", "-12.50", "1e3", "1E-7", "123456789012345678901234", "1e400", "0.1", "5e-324"}).Draw(t, "number")
+	case 3:
+		value = rapid.SampledFrom([]string{"true", "false", "null", "nul", ""}).Draw(t, "literal")
+	default:
+		parts := make([]string, rapid.IntRange(0, 4).Draw(t, "parts"))
+		for i := range parts {
+			if parts[i] = drawJSON(t, depth-1); kind > 4 {
+				parts[i] = space + text() + space + ":" + parts[i]
+			}
+		}
+		value = "[" + strings.Join(parts, ",") + space + "]"
+		if kind > 4 {
+			value = "{" + strings.Join(parts, ",") + space + "}"
+		}
+	}
+	return space + value + space
+}
+
+func TestCanonicalJSONIsThatOfTheSlowWay(t *testing.T) {
+	t.Parallel()
+	good := 0
+	rapid.Check(t, func(t *rapid.T) {
+		text := drawJSON(t, 3)
+		got, err := canonicalJSON([]byte(text))
+		want, wrong := slowCanonicalJSON([]byte(text))
+		if (err == nil) != (wrong == nil) || wrong == nil && string(got) != string(want) {
+			t.Fatalf("%s\n got %s (%v)\nwant %s (%v)", text, got, err, want, wrong)
+		}
+		if err == nil {
+			good++
+		}
+	})
+	if good < 20 {
+		t.Errorf("only %d texts were good", good)
+	}
+	for depth, fits := range map[int]bool{maximalDepth: true, maximalDepth + 1: false, 9000: false} {
+		text := []byte(strings.Repeat("[", depth) + "1" + strings.Repeat("]", depth))
+		_, err := canonicalJSON(text)
+		_, wrong := slowCanonicalJSON(text)
+		if (err == nil) != fits || (wrong == nil) != fits {
+			t.Errorf("depth %d: %v, %v", depth, err, wrong)
+		}
+	}
+}
+
+// slowCanonicalJSON does the same token by token, with the standard library doing the reading: what
+// the fast way is held against.
+func slowCanonicalJSON(text []byte) ([]byte, error) {
+	if !utf8.Valid(text) {
+		return nil, errors.New("the text is not UTF-8")
+	}
+	if at := loneSurrogate(text); at >= 0 {
+		return nil, fmt.Errorf("byte %d: half of a surrogate pair", at)
+	}
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	out, err := slowCanonical(make([]byte, 0, len(text)), decoder, 0)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("something follows the value")
+	}
+	return out, nil
+}
+
+// slowCanonical appends the next value of decoder.
+func slowCanonical(out []byte, decoder *json.Decoder, depth int) ([]byte, error) {
+	if depth > maximalDepth {
+		return nil, fmt.Errorf("nested deeper than %d levels", maximalDepth)
+	}
+	token, err := decoder.Token()
+	if err != nil {
+		return nil, err
+	}
+	switch token := token.(type) {
+	case json.Delim:
+		if token == '{' {
+			return slowObject(out, decoder, depth)
+		}
+		return slowArray(out, decoder, depth)
+	case string:
+		return appendString(out, token), nil
+	case json.Number:
+		return appendNumber(out, token.String())
+	case bool:
+		return strconv.AppendBool(out, token), nil
+	default:
+		return append(out, "null"...), nil
+	}
+}
+
+func slowArray(out []byte, decoder *json.Decoder, depth int) ([]byte, error) {
+	out = append(out, '[')
+	for first := true; decoder.More(); first = false {
+		if !first {
+			out = append(out, ',')
+		}
+		var err error
+		if out, err = slowCanonical(out, decoder, depth+1); err != nil {
+			return nil, err
+		}
+	}
+	_, err := decoder.Token()
+	return append(out, ']'), err
+}
+
+// slowMember is one name of an object with its canonical value.
+type slowMember struct {
+	name  string
+	units []uint16 // of name, the sort key
+	value []byte
+}
+
+func slowObject(out []byte, decoder *json.Decoder, depth int) ([]byte, error) {
+	var members []slowMember
+	for decoder.More() {
+		token, err := decoder.Token()
+		if err != nil {
+			return nil, err
+		}
+		name, _ := token.(string)
+		value, err := slowCanonical(nil, decoder, depth+1)
+		if err != nil {
+			return nil, err
+		}
+		members = append(members, slowMember{name, utf16.Encode([]rune(name)), value})
+	}
+	if _, err := decoder.Token(); err != nil {
+		return nil, err
+	}
+	slices.SortFunc(members, func(a, b slowMember) int { return slices.Compare(a.units, b.units) })
+	out = append(out, '{')
+	for i, m := range members {
+		if i > 0 {
+			if m.name == members[i-1].name {
+				return nil, fmt.Errorf("the name %q is used twice", m.name)
+			}
+			out = append(out, ',')
+		}
+		out = appendString(out, m.name)
+		out = append(out, ':')
+		out = append(out, m.value...)
+	}
+	return append(out, '}'), nil
 }

@@ -4,10 +4,18 @@ package ledger
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"maps"
+	"math"
 	"time"
+	"unsafe"
 
+	"headroom/internal/memory"
 	"headroom/internal/optimizer"
 	"headroom/internal/optimizer/warp"
 	"headroom/internal/study/design"
@@ -344,4 +352,204 @@ type FittedMetric struct {
 	NoiseBySetting []NoiseAt `json:"noise_by_setting,omitempty"`
 	WrongReadings  []NoiseAt `json:"wrong_readings,omitempty"`
 	Count          int       `json:"count"`
+}
+
+// Sampled values are large, and the trials of one request share them. A ledger holds them once: the
+// event that brings them first has the numbers, later ones their hash. An event's own hash covers
+// what it says, and that covers the numbers.
+
+// valuesByHash are the sampled values that a ledger's events brought, by hashValues.
+type valuesByHash map[string][]float64
+
+// hashValues returns hex SHA-256 of the numbers as IEEE 754 doubles, 8 bytes each, the lowest byte
+// first; −0 counts as 0.
+func hashValues(values []float64) string {
+	text := make([]byte, 0, 8*len(values))
+	for _, x := range values {
+		text = binary.LittleEndian.AppendUint64(text, math.Float64bits(x+0))
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
+}
+
+// Resolver puts the values back into choices that name them by their hash, going through a ledger's
+// choices in order. The zero value begins before the first.
+type Resolver struct {
+	values valuesByHash
+	shared bool // with a snapshot, which nobody may write to
+}
+
+// Resolver goes on after the snapshot.
+func (snap *Snapshot) Resolver() Resolver { return Resolver{snap.values, true} }
+
+// Resolve returns the choice with all its values, and remembers those that it brings.
+func (r *Resolver) Resolve(data ChosenData) (ChosenData, error) {
+	if len(data.ConstraintValues) == 0 && len(data.ValueHashes) == 0 {
+		return data, nil
+	}
+	whole := make(map[string][]float64, len(data.ConstraintValues)+len(data.ValueHashes))
+	for metric, values := range data.ConstraintValues {
+		whole[metric] = r.keep(hashValues(values), values)
+	}
+	for metric, hash := range data.ValueHashes {
+		values, known := r.values[hash]
+		if _, twice := whole[metric]; twice || !known {
+			return data, fmt.Errorf("the values of %s, of hash %s, stand in no earlier event", metric, hash)
+		}
+		whole[metric] = values
+	}
+	data.ConstraintValues, data.ValueHashes = whole, nil
+	return data, nil
+}
+
+// keep remembers values, and returns those of the same content that were there before, so that they
+// are held once.
+func (r *Resolver) keep(hash string, values []float64) []float64 {
+	if before, known := r.values[hash]; known {
+		return before
+	}
+	if r.shared || r.values == nil {
+		r.values, r.shared = maps.Clone(r.values), false
+		if r.values == nil {
+			r.values = valuesByHash{}
+		}
+	}
+	r.values[hash] = values
+	return values
+}
+
+// shortener is the inverse: it names values by their hash where an earlier event of the ledger has
+// them.
+type shortener struct {
+	kept   Resolver
+	hashes map[*float64]string // of values that the choices at hand share
+}
+
+func (s *shortener) shorten(data ChosenData) ChosenData {
+	if len(data.ConstraintValues) == 0 {
+		return data
+	}
+	inline, hashes := map[string][]float64{}, map[string]string{}
+	maps.Copy(hashes, data.ValueHashes)
+	for metric, values := range data.ConstraintValues {
+		if len(values) == 0 {
+			inline[metric] = values
+			continue
+		}
+		hash, met := s.hashes[&values[0]]
+		if !met {
+			hash = hashValues(values)
+			s.hashes[&values[0]] = hash
+		}
+		if _, known := s.kept.values[hash]; known {
+			hashes[metric] = hash
+			continue
+		}
+		inline[metric] = s.kept.keep(hash, values)
+	}
+	data.ConstraintValues, data.ValueHashes = inline, hashes
+	return data
+}
+
+// Numbers are numbers by metric. Of a metric that was never read there is none: what a model says
+// of it is its prior, no knowledge. Where Numbers stand beside the names of all metrics, such a
+// metric is null in JSON.
+type Numbers map[string]float64
+
+// UnmarshalJSON leaves out what is null.
+func (n *Numbers) UnmarshalJSON(text []byte) error {
+	var by map[string]*float64
+	if err := json.Unmarshal(text, &by); err != nil || by == nil {
+		*n = nil
+		return err
+	}
+	*n = make(Numbers, len(by))
+	for name, x := range by {
+		if x != nil {
+			(*n)[name] = *x
+		}
+	}
+	return nil
+}
+
+// withNulls is what JSON says of metrics, all of which have a model.
+func (n Numbers) withNulls(models map[string]MetricModel) map[string]*float64 {
+	if n == nil {
+		return nil
+	}
+	by := make(map[string]*float64, len(models))
+	for name := range models {
+		by[name] = nil
+	}
+	for name, x := range n {
+		by[name] = &x
+	}
+	return by
+}
+
+// MarshalJSON names every metric that has a model; of those never read, mean and sd are null.
+func (d Decision) MarshalJSON() ([]byte, error) {
+	type plain Decision
+	return json.Marshal(struct {
+		plain
+		Mean map[string]*float64 `json:"mean"`
+		SD   map[string]*float64 `json:"sd"`
+	}{plain(d), d.Mean.withNulls(d.Model), d.SD.withNulls(d.Model)})
+}
+
+// Identity tells a version of a study from all others, and as it is from one as it might be.
+func (snap *Snapshot) Identity() (id string, version int64, hash string) {
+	return snap.ID, snap.Version, snap.Hash
+}
+
+// BytesBeside is the memory that snap holds and none of others does, which are other versions of
+// the same study. It costs little where little differs.
+func (snap *Snapshot) BytesBeside(others ...*Snapshot) int64 {
+	m := memory.NewMeter()
+	if len(others) == 0 {
+		return m.Of(snap)
+	}
+	for _, other := range others {
+		m.Of(other.values) // which trials share
+	}
+	bytes := m.Of(snap.values) + int64(unsafe.Sizeof(*snap)) + int64(cap(snap.Trials)+cap(snap.records))*int64(unsafe.Sizeof(uintptr(0)))
+	for i := range snap.Trials {
+		bytes += snap.trialBeside(m, i, others)
+	}
+	fits, definition := true, true
+	for _, other := range others {
+		if len(other.Fits) == len(snap.Fits) {
+			fits = false
+		}
+		if other.compiled == snap.compiled {
+			definition = false
+		}
+	}
+	if fits {
+		for _, other := range others {
+			m.Of(other.Fits)
+		}
+		bytes += m.Of(snap.Fits)
+	}
+	if definition {
+		bytes += m.Of(snap.compiled) + m.Of(snap.Definition)
+	}
+	return bytes
+}
+
+// trialBeside is BytesBeside of the trial at index i, which was touched together with its record or
+// not at all. What a touched trial took over from another version's counts as that one's.
+func (snap *Snapshot) trialBeside(m *memory.Meter, i int, others []*Snapshot) int64 {
+	for _, other := range others {
+		if i < len(other.Trials) && other.Trials[i] == snap.Trials[i] {
+			return 0
+		}
+	}
+	for _, other := range others {
+		if i < len(other.Trials) {
+			m.Of(other.Trials[i])
+			m.Of(other.records[i])
+		}
+	}
+	return m.Of(snap.Trials[i]) + m.Of(snap.records[i])
 }

@@ -2,9 +2,11 @@ package ledger
 
 import (
 	"slices"
+	"sort"
 	"time"
 
 	"headroom/internal/optimizer"
+	"headroom/internal/optimizer/warp"
 	"headroom/internal/study/design"
 )
 
@@ -240,4 +242,224 @@ func (snap *Snapshot) HasReading(metric string) bool {
 		_, told := t.Metrics[metric]
 		return told && !t.Excluded
 	})
+}
+
+// History is the study as the algorithm of c sees it: every trial a round, readings where they were
+// revealed, corrected values as if they had been told right.
+func (snap *Snapshot) History(c *design.Compiled) *optimizer.History {
+	seen := make([]int64, len(snap.Trials))
+	for i := range snap.Trials {
+		seen[i] = snap.Trials[i].Seen
+	}
+	rounds := make([]optimizer.Round, len(snap.Trials))
+	readings := make([]optimizer.Reading, len(snap.Trials)*len(c.MetricNames))
+	for i := range snap.Trials {
+		t, r := snap.Trials[i], snap.records[i]
+		own := readings[i*len(c.MetricNames) : (i+1)*len(c.MetricNames) : (i+1)*len(c.MetricNames)]
+		for k, name := range c.MetricNames {
+			if m, told := t.Metrics[name]; told {
+				own[k] = optimizer.Reading{Told: true, Value: m.Value, Revealed: decidedBefore(seen, m.ToldSeq)}
+				if m.StdDev != nil {
+					own[k].SD = *m.StdDev
+				}
+			}
+		}
+		rounds[i] = optimizer.Round{
+			Point: r.place.U, Arm: r.place.Arm, Suggested: t.Origin == Suggested, Excluded: t.Excluded,
+			Closed: closedDuring(seen, r.spells), Readings: own, Costs: c.Def.KnownInOrder(r.known), Draw: t.Decision.Draw(c.Def.Algorithm.Name),
+		}
+	}
+	return &optimizer.History{Rounds: rounds, Fits: FitsUnder(c, snap.Fits), Rewritten: snap.fitted > 0 && snap.rewritten > snap.fitted}
+}
+
+// decidedBefore is the number of decisions made from events before seq, which is the round during
+// which event seq was revealed. seen, by decision, never decreases.
+func decidedBefore(seen []int64, seq int64) int {
+	return sort.Search(len(seen), func(i int) bool { return seen[i] >= seq })
+}
+
+// closedDuring turns spells of events into spells of decisions: decision t knew of the closing if
+// it saw its event.
+func closedDuring(seen []int64, spells []spell) []optimizer.Spell {
+	var closed []optimizer.Spell
+	for _, s := range spells {
+		during := optimizer.Spell{From: decidedBefore(seen, s.from) + 1, Cause: s.cause}
+		if s.to != 0 {
+			during.To = decidedBefore(seen, s.to) + 1
+		}
+		if during.To != during.From { // reopened before any decision noticed
+			closed = append(closed, during)
+		}
+	}
+	return closed
+}
+
+// Draw is the recorded chance of a decision, which may be nil; numbers that another algorithm drew
+// mean nothing to this one.
+func (d *Decision) Draw(algorithm string) optimizer.Draw {
+	switch {
+	case d == nil:
+		return optimizer.Draw{}
+	case d.Algorithm != algorithm:
+		return optimizer.Draw{Seed: d.RandomSeed}
+	}
+	return optimizer.Draw{Seed: d.RandomSeed, Z: d.Draws}
+}
+
+// FitsUnder keeps of recorded fits what still means something under the model in force: all of it
+// in the same outputs, but hyperparameters only of the same kernel and inputs. Which of them are
+// free is for the optimizer to know.
+func FitsUnder(c *design.Compiled, recorded []FittedData) []optimizer.Fit {
+	fits := make([]optimizer.Fit, 0, len(recorded))
+	for _, f := range recorded {
+		fit := optimizer.Fit{From: f.From, Metrics: make([]optimizer.FittedMetric, len(c.MetricNames))}
+		for k, name := range c.MetricNames {
+			if m, ok := f.Metrics[name]; ok {
+				fit.Metrics[k] = fittedUnder(c, c.Config.Metrics[k], m)
+			}
+		}
+		fits = append(fits, fit)
+	}
+	return fits
+}
+
+func fittedUnder(c *design.Compiled, metric optimizer.Metric, m FittedMetric) optimizer.FittedMetric {
+	if m.Outputs != c.Def.Model.Outputs { // in other units altogether
+		return optimizer.FittedMetric{}
+	}
+	fitted := optimizer.FittedMetric{Set: true, Centre: m.Centre, Scale: m.Scale, Count: m.Count}
+	if m.Kernel == metric.Kernel.Name && m.Inputs == c.Def.Model.Inputs {
+		fitted.Lengthscales, fitted.Lambda, fitted.Variance = m.Lengthscales, m.Lambda, m.Variance
+		fitted.Interaction, fitted.Told, fitted.Inflation, fitted.Freedom = m.Interaction, m.Told, m.Inflation, m.Freedom
+		fitted.Settings, fitted.Wrong = noises(m.NoiseBySetting), noises(m.WrongReadings)
+		if m.Warp != nil {
+			fitted.Warp = warp.Warp(*m.Warp)
+		}
+	}
+	return fitted
+}
+
+// Summary is one line of the list of studies. It stands on the study's row in the store, so that
+// lists read neither trials nor ledgers.
+type Summary struct {
+	ID            string     `json:"id"`
+	Name          string     `json:"name"`
+	State         State      `json:"state"`
+	Version       int64      `json:"version"`
+	CreatedAt     time.Time  `json:"created_at"`
+	UpdatedAt     time.Time  `json:"updated_at"`
+	Trials        int        `json:"trials"`
+	Waiting       int        `json:"waiting"` // suggested or partial
+	OldestWaiting *time.Time `json:"oldest_waiting,omitempty"`
+	Feasible      int        `json:"feasible"`          // trials within every limit
+	Known         int        `json:"feasibility_known"` // trials of which it is known whether they are
+	Best          *BestTrial `json:"best"`              // null while none is known to be within every limit
+	Algorithm     string     `json:"algorithm"`
+	Limits        []Limit    `json:"limits"`
+	SimulatedLab  string     `json:"simulated_lab,omitempty"` // the simulator's problem that answers, "" where a laboratory does
+}
+
+// Limit is a constraint in a line of the list.
+type Limit struct {
+	Name      string  `json:"name"`
+	Metric    string  `json:"metric"`
+	Op        string  `json:"op"`
+	Threshold float64 `json:"threshold"`
+	Unit      string  `json:"unit,omitempty"`
+}
+
+// BestTrial is the best included trial known to be within every limit.
+type BestTrial struct {
+	Number int     `json:"number"`
+	Metric string  `json:"metric"` // the objective's
+	Value  float64 `json:"value"`
+	Unit   string  `json:"unit"`
+}
+
+// Summary is the study's line in a list.
+func (snap *Snapshot) Summary() Summary {
+	s := Summary{ID: snap.ID, Name: snap.Definition.Name, State: snap.State, Version: snap.Version,
+		CreatedAt: snap.CreatedAt, UpdatedAt: snap.UpdatedAt, Trials: len(snap.Trials), Algorithm: snap.Definition.Algorithm.Name,
+		Limits: []Limit{}, SimulatedLab: snap.Definition.SimulatedLab}
+	for _, c := range snap.Definition.Constraints {
+		s.Limits = append(s.Limits, Limit{c.Name, c.Metric, c.Op, c.Threshold, c.Unit})
+	}
+	s.Feasible, s.Known = snap.Feasibility()
+	for _, t := range snap.Trials {
+		if !t.Waiting() {
+			continue
+		}
+		if s.Waiting++; s.Waiting == 1 {
+			s.OldestWaiting = &t.CreatedAt
+		}
+	}
+	if t := snap.Best(); t != nil {
+		objective := snap.Definition.Objective
+		s.Best = &BestTrial{Number: t.Number, Metric: objective.Metric, Value: t.Metrics[objective.Metric].Value, Unit: objective.Unit}
+	}
+	return s
+}
+
+// Revision is an event from which on something else holds for trials or readings that are there
+// already: corrections, exclusions, reconfigurations and fits. Charts over trials mark them.
+type Revision struct {
+	Seq    int64
+	Kind   Kind
+	After  int    // how many trials there were
+	Number int    // of the trial concerned, 0 for none
+	Reason string // as people gave it
+	Limits []design.Constraint
+}
+
+// revise notes the event being added.
+func (b *builder) revise(number int, reason string) {
+	b.snap.Revisions = append(b.snap.Revisions, Revision{Seq: b.last.Seq, Kind: b.last.Kind, After: len(b.snap.Trials),
+		Number: number, Reason: reason, Limits: b.snap.Definition.Constraints})
+}
+
+// LimitsThrough gives, for each trial, the constraints as they stood when it was chosen, in the
+// order of the study.
+func (snap *Snapshot) LimitsThrough() [][]design.Constraint {
+	limits := make([][]design.Constraint, len(snap.Trials))
+	next, now := 0, snap.Definition.Constraints
+	for i, t := range snap.Trials {
+		for ; next < len(snap.Revisions) && snap.Revisions[next].Seq < t.ChosenSeq; next++ {
+			now = snap.Revisions[next].Limits
+		}
+		limits[i] = now
+	}
+	return limits
+}
+
+// Estimates keys the estimates of a decision, as optimizer.Decision has them: the reward's stands
+// under the objective's metric, each limit's under its constraint's name. What is not finite is
+// left out.
+func Estimates(d design.Definition, values []float64) map[string]float64 {
+	by := map[string]float64{}
+	for i, v := range values {
+		switch {
+		case !design.Finite(v):
+		case i == 0:
+			by[d.Objective.Metric] = v
+		default:
+			by[estimateKey(d, d.Constraints[i-1])] = v
+		}
+	}
+	return by
+}
+
+// LimitEstimate is what the decision took for g of constraint c of the study d, in modelled units,
+// if it had an estimate.
+func (decision *Decision) LimitEstimate(d design.Definition, c design.Constraint) (float64, bool) {
+	v, there := decision.Estimates[estimateKey(d, c)]
+	return v, there
+}
+
+// estimateKey is the constraint's name, made another for a limit on the objective itself that is
+// called like its metric.
+func estimateKey(d design.Definition, c design.Constraint) string {
+	if c.Name == d.Objective.Metric {
+		return c.Name + " (limit)"
+	}
+	return c.Name
 }

@@ -1,0 +1,451 @@
+package optimizer
+
+import (
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"testing"
+
+	"headroom/internal/optimizer/warp"
+)
+
+// lathe is a study of six settings, each read often: the cost is quiet at the second setting, close
+// to its limit, and at the fourth, beyond it, and noisy elsewhere.
+func lathe(t *testing.T, rounds int) (*Config, *History) {
+	t.Helper()
+	cfg := plain(t, 1, 1, func(c *Config) {
+		adaptive(c)
+		c.Algorithm = "log-cei"
+		for i := range 6 {
+			c.Space.Arms = append(c.Space.Arms, []float64{float64(i) / 5})
+		}
+		c.Costs[0].Threshold = 0.2
+	}, `{}`)
+	random := rand.New(rand.NewPCG(5, 6))
+	h := &History{}
+	for n := range rounds {
+		arm := n % 6
+		cost := 0.5 + 0.9*random.NormFloat64()
+		switch arm {
+		case 1:
+			cost = 0.05 + 0.03*random.NormFloat64()
+		case 3:
+			cost = 0.7 + 0.03*random.NormFloat64()
+		}
+		h.Rounds = append(h.Rounds, Round{Point: cfg.Space.Arms[arm], Arm: arm, Suggested: true, Readings: []Reading{
+			{Told: true, Value: float64(arm), Revealed: n + 1}, {Told: true, Value: cost, Revealed: n + 1}}})
+	}
+	return cfg, h
+}
+
+// fitted is the state after the fit that is due.
+func fitted(t *testing.T, cfg *Config, h *History) (*State, *History) {
+	t.Helper()
+	fit, err := mustReplay(t, cfg, h).FitNow(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole := &History{Rounds: h.Rounds, Fits: append(h.Fits, fit)}
+	return mustReplay(t, cfg, whole), whole
+}
+
+func TestNoiseIsFittedBySetting(t *testing.T) {
+	t.Parallel()
+	cfg, h := lathe(t, 60)
+	state, whole := fitted(t, cfg, h)
+	m := whole.Fits[0].Metrics[1]
+	if len(m.Settings) != 6 || m.Settings[1].Round != 2 {
+		t.Fatalf("noise is fitted at %v, want all six settings by their first rounds", m.Settings)
+	}
+	for i, at := range m.Settings {
+		if i != 1 && i != 3 && at.Lambda < 3*m.Settings[1].Lambda {
+			t.Errorf("setting %d has noise variance %g, the quiet one %g", i+1, at.Lambda, m.Settings[1].Lambda)
+		}
+	}
+	if len(whole.Fits[0].Metrics[0].Settings) != 0 {
+		t.Errorf("a metric without noise has noise by setting: %v", whole.Fits[0].Metrics[0].Settings)
+	}
+	// The quiet setting is known to be within its limit, which the noise of all together could not
+	// say.
+	at := cfg.Space.places()
+	if chances := sure(state.FeasibilityProbability(background, at, nil)); !(chances[1] > 0.9) || sure(state.Recommendation(background)) == 0 {
+		t.Errorf("chances %v, recommendation %d", chances, sure(state.Recommendation(background)))
+	}
+	whole.Fits[0].Metrics[1].Settings, whole.Fits[0].Metrics[1].Lambda = nil, 0.7 // that of all readings
+	if chances := sure(mustReplay(t, cfg, whole).FeasibilityProbability(background, at, nil)); chances[1] > 0.9 {
+		t.Errorf("without noise by setting the chances are %v: this test shows nothing", chances)
+	}
+}
+
+// TestReadingsToldLaterHaveTheirSettingsNoise tells one more reading at the quiet setting after the
+// fit.
+func TestReadingsToldLaterHaveTheirSettingsNoise(t *testing.T) {
+	t.Parallel()
+	cfg, h := lathe(t, 60)
+	_, whole := fitted(t, cfg, h)
+	for arm := range 2 {
+		longer := &History{Fits: whole.Fits, Rounds: append(append([]Round(nil), whole.Rounds...), Round{Point: cfg.Space.Arms[arm], Arm: arm,
+			Readings: []Reading{{Told: true, Value: float64(arm), Revealed: 61}, {Told: true, Value: 0.1, Revealed: 61}}})}
+		s := mustReplay(t, cfg, longer)
+		e := s.regimeAt(62)
+		order := e.groups[e.groupOf[1]].order
+		fit := whole.Fits[0].Metrics[1]
+		if got, want := order[60].lambda, fit.Settings[arm].Lambda*fit.Inflation; got != want {
+			t.Errorf("a later reading at setting %d has λ %g, want %g", arm+1, got, want)
+		}
+		extended, err := mustReplay(t, cfg, whole).Extend(background, longer)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a, b := sure(extended.Posterior(background, cfg.Space.places()))[1], sure(s.Posterior(background, cfg.Space.places()))[1]; a.Mean[0] != b.Mean[0] || a.SD[1] != b.SD[1] {
+			t.Errorf("extended %v ± %v, replayed %v ± %v", a.Mean, a.SD, b.Mean, b.SD)
+		}
+	}
+}
+
+// TestAWrongReadingIsSetAside tells one reading ten times too large.
+func TestAWrongReadingIsSetAside(t *testing.T) {
+	t.Parallel()
+	cfg, h := lathe(t, 60)
+	for i := range h.Rounds { // even noise
+		if arm := h.Rounds[i].Arm; arm != 1 {
+			h.Rounds[i].Readings[1].Value = 0.5 + 0.03*h.Rounds[i].Readings[1].Value
+		}
+	}
+	at := cfg.Space.places()
+	right, _ := fitted(t, cfg, h)
+	want := sure(right.Posterior(background, at))[1]
+	h.Rounds[8].Readings[1].Value *= 10
+	state, whole := fitted(t, cfg, h)
+	got := sure(state.Posterior(background, at))[1]
+	if wrong := whole.Fits[0].Metrics[1].Wrong; len(wrong) != 1 || wrong[0].Round != 9 {
+		t.Fatalf("wrong readings %v, want round 9", wrong)
+	}
+	for i := range at {
+		if math.Abs(got.Mean[i]-want.Mean[i]) > 0.1 || got.SD[i] > 0.2 {
+			t.Errorf("setting %d: %.3f ± %.3f with the wrong reading, %.3f ± %.3f without", i+1, got.Mean[i], got.SD[i], want.Mean[i], want.SD[i])
+		}
+	}
+}
+
+// TestUnevenNoiseIsNotNarrowed predicts readings far better than a first fit expects.
+func TestUnevenNoiseIsNotNarrowed(t *testing.T) {
+	t.Parallel()
+	cfg, h := lathe(t, 60)
+	timid := FittedMetric{Set: true, Centre: 0, Scale: 1, Lengthscales: []float64{0.4}, Lambda: 100, Variance: 1, Count: 9}
+	h.Fits = []Fit{{From: 10, Metrics: []FittedMetric{timid, timid}}}
+	_, whole := fitted(t, cfg, h)
+	even, uneven := whole.Fits[1].Metrics[0], whole.Fits[1].Metrics[1]
+	if even.Inflation >= 1 || uneven.Settings == nil || uneven.Inflation != 1 {
+		t.Errorf("inflation %g where noise is even and %g where it differs, want less than 1 and 1", even.Inflation, uneven.Inflation)
+	}
+}
+
+// TestUndecided has noisy settings that are worth more than the quiet one even with their chance to
+// break the limit: one is recommended, with how many readings would tell.
+func TestUndecided(t *testing.T) {
+	t.Parallel()
+	cfg, h := lathe(t, 60)
+	shift := []float64{-2, 0, 0, 0, -0.5, 0}
+	for i := range h.Rounds {
+		h.Rounds[i].Readings[1].Value += shift[h.Rounds[i].Arm]
+	}
+	state, _ := fitted(t, cfg, h)
+	recommended, open := sure(state.Recommendation(background)), sure(state.Undecided(background))
+	if recommended == 0 || h.Rounds[recommended-1].Arm != 4 || open.Round != recommended {
+		t.Fatalf("round %d is recommended and %+v undecided, want the fifth setting for both", recommended, open)
+	}
+	if open.Chance < likelier || open.Chance >= safeEnough || open.Readings < 1 {
+		t.Fatalf("%+v", open)
+	}
+	e := sure(state.inSample(background))[1]
+	after := func(round, n int) float64 { // so many readings equal to the mean do tell, and one less does not
+		m := state.shown.regime.models[1]
+		variance := 1 / (1/(e.SD[round-1]*e.SD[round-1]) + float64(n)/m.noise.at(state.placeOf(round), m.lambda))
+		return below(e.Mean[round-1], math.Sqrt(variance), m.freedom)
+	}
+	if after(open.Round, open.Readings) < safeEnough || after(open.Round, open.Readings-1) >= safeEnough {
+		t.Errorf("after %d more readings the chance is %g, after one less %g", open.Readings, after(open.Round, open.Readings), after(open.Round, open.Readings-1))
+	}
+	// Worth is weighed: no round of at least an even chance has more of it.
+	worth := func(round int) float64 {
+		return after(round, 0) * (state.expectedReward(sure(state.inSample(background))[0].Mean[round-1], 0) - state.expectedReward(sure(state.inSample(background))[0].Mean[0], 0))
+	}
+	for round := 1; round <= 6; round++ {
+		if after(round, 0) >= likelier && worth(round) > worth(recommended)+1e-9 {
+			t.Errorf("round %d is worth %g, the recommended one %g", round, worth(round), worth(recommended))
+		}
+	}
+}
+
+// TestNothingLikelyIsRecommended: what is more likely to break a limit than to keep it is no
+// answer, and the most promising of it is undecided; nor is anything while a limit's metric was
+// never read.
+func TestNothingLikelyIsRecommended(t *testing.T) {
+	t.Parallel()
+	cfg, h := lathe(t, 60)
+	cfg.Costs[0].Threshold = -0.3
+	state, _ := fitted(t, cfg, h)
+	if round := sure(state.Recommendation(background)); round != 0 {
+		t.Errorf("round %d is recommended", round)
+	}
+	for i := range h.Rounds {
+		h.Rounds[i].Readings[1] = Reading{}
+	}
+	cfg.Costs[0].Threshold = 100
+	state = mustReplay(t, cfg, h)
+	if round, open := sure(state.Recommendation(background)), sure(state.Undecided(background)); round != 0 || open.Round != 0 {
+		t.Errorf("round %d is recommended and %+v undecided though the limit was never looked at", round, open)
+	}
+}
+
+// TestADoubtfulIncumbentIsReadAgain: of settings whose readings vary, the one that is worth most
+// with its chance is compared with, and reading it again is worth something while it is in doubt.
+func TestADoubtfulIncumbentIsReadAgain(t *testing.T) {
+	t.Parallel()
+	cfg, h := lathe(t, 60)
+	state, _ := fitted(t, cfg, h)
+	c := state.next.incumbent
+	if c == nil || c.place.Arm == 3 || !(c.again > 0) {
+		t.Fatalf("the incumbent is %+v, want a setting that may be within its limit and is worth another look", c)
+	}
+	for i := range h.Rounds {
+		h.Rounds[i].Readings[1].Value = -3 + 0.01*h.Rounds[i].Readings[1].Value
+	}
+	state, _ = fitted(t, cfg, h)
+	if certain := state.next.incumbent; certain.place.Arm != 5 || !(certain.again < c.again/10) {
+		t.Errorf("where all are within their limit the incumbent is setting %d, and another look worth %g after %g", certain.place.Arm+1, certain.again, c.again)
+	}
+}
+
+// TestToldNoiseIsTheNoiseOfTheNextReading: where every reading comes with its standard deviation,
+// the next one is expected to have it too, times the fitted factor, whatever residuals say of the
+// rest of the model.
+func TestToldNoiseIsTheNoiseOfTheNextReading(t *testing.T) {
+	t.Parallel()
+	cfg, h := lathe(t, 40)
+	for i := range h.Rounds {
+		for k := range h.Rounds[i].Readings {
+			h.Rounds[i].Readings[k].SD = 0.2
+		}
+	}
+	cfg.Metrics[0].Warp, cfg.Metrics[1].Warp = false, false
+	timid := FittedMetric{Set: true, Centre: 0, Scale: 1, Lengthscales: []float64{0.4}, Lambda: 100, Variance: 9, Count: 9}
+	h.Fits = []Fit{{From: 10, Metrics: []FittedMetric{timid, timid}}}
+	state, whole := fitted(t, cfg, h)
+	if whole.Fits[1].Metrics[0].Inflation == 1 {
+		t.Error("residuals change nothing here, so this shows nothing")
+	}
+	for k, m := range state.Models() {
+		f := whole.Fits[1].Metrics[k]
+		if sd := math.Sqrt(m.Lambda) * m.Scale; f.Told == 0 || math.Abs(sd-0.2*math.Sqrt(f.Told)) > 1e-9 {
+			t.Errorf("metric %d: readings are expected to vary by %g, told were 0.2 (factor %g, inflation %g)", k, sd, f.Told, f.Inflation)
+		}
+	}
+	h.Rounds[7].Readings[0].SD = 0 // one that did not tell is what the noise is fitted from
+	state, _ = fitted(t, cfg, h)
+	if m := state.Models()[0]; math.Abs(math.Sqrt(m.Lambda)*m.Scale-0.2) < 1e-9 {
+		t.Error("what was told stands for a reading that did not tell")
+	}
+}
+
+// TestTheFactorOfToldNoiseHolds: a fit that found the variances told too small by a factor 4 stands
+// for standard deviations told twice as large, to the bit.
+func TestTheFactorOfToldNoiseHolds(t *testing.T) {
+	t.Parallel()
+	var beliefs [2][]Belief
+	for i, factor := range []float64{4, 0} {
+		cfg, h := lathe(t, 30)
+		for n := range h.Rounds {
+			for k := range h.Rounds[n].Readings {
+				h.Rounds[n].Readings[k].SD = 0.1 * float64(1+i)
+			}
+		}
+		of := FittedMetric{Set: true, Scale: 1, Lengthscales: []float64{0.4}, Lambda: 0.1, Told: factor, Variance: 2, Count: 30}
+		h.Fits = []Fit{{From: 31, Metrics: []FittedMetric{of, of}}}
+		state := mustReplay(t, cfg, h)
+		beliefs[i] = sure(state.Posterior(t.Context(), []Place{state.placeOf(3), state.placeOf(9)}))
+	}
+	if !reflect.DeepEqual(beliefs[0], beliefs[1]) {
+		t.Errorf("a factor 4 and twice the deviation differ:\n%v\n%v", beliefs[0], beliefs[1])
+	}
+}
+
+// TestInflationIsNotDecidedByWhereNoiseWasTold: two fits that differ in inflation alone choose
+// alike then, and what they say differs in width; where nothing was told the decision knows of it,
+// too.
+func TestInflationIsNotDecidedByWhereNoiseWasTold(t *testing.T) {
+	t.Parallel()
+	for _, told := range []float64{1, 0} {
+		var decisions, others [2]Decision
+		for i, inflation := range []float64{1, 0.25} {
+			cfg, h := lathe(t, 30)
+			for n := range h.Rounds {
+				for k := range h.Rounds[n].Readings {
+					h.Rounds[n].Readings[k].SD = 2 * told
+				}
+			}
+			of := FittedMetric{Set: true, Scale: 1, Lengthscales: []float64{0.4}, Lambda: 0.1, Told: told, Variance: 2, Inflation: inflation, Freedom: 5, Count: 30}
+			h.Fits = []Fit{{From: 31, Metrics: []FittedMetric{of, of}}}
+			state := mustReplay(t, cfg, h)
+			decisions[i] = sure(state.Suggest(background, Known{}))
+			others[i] = sure(state.Own(background, state.placeOf(5), Known{}))
+		}
+		as, by := decisions[0], decisions[1]
+		if same := slices.Equal(as.Estimates, by.Estimates) && as.Acquisition == by.Acquisition && as.Place.Arm == by.Place.Arm; same != (told == 1) {
+			t.Errorf("told %t: the decisions\n%+v\n%+v", told == 1, as, by)
+		}
+		if as.Place.Arm != by.Place.Arm {
+			continue
+		}
+		for k := range as.SD {
+			if math.Abs(by.SD[k]/as.SD[k]-0.5) > 1e-9 {
+				t.Errorf("told %t: metric %d has deviation %g in place of %g, want half", told == 1, k, by.SD[k], as.SD[k])
+			}
+		}
+		if gains := []float64{others[0].ExpectedImprovement, others[1].ExpectedImprovement}; told == 1 && (as.FeasibilityProbability == by.FeasibilityProbability || !(gains[1] < gains[0])) {
+			t.Errorf("a quarter of the variance says chances of %g and %g and gains of %g elsewhere", as.FeasibilityProbability, by.FeasibilityProbability, gains)
+		}
+	}
+}
+
+// TestNothingIsRecommendedBeforeThereIsAScale: readings in units of which nothing is known yet say
+// nothing of a setting.
+func TestNothingIsRecommendedBeforeThereIsAScale(t *testing.T) {
+	t.Parallel()
+	cfg, h := lathe(t, 12)
+	state := mustReplay(t, cfg, h)
+	if round, open := sure(state.Recommendation(background)), sure(state.Undecided(background)); round != 0 || open.Round != 0 {
+		t.Errorf("round %d is recommended and %+v undecided before there is a scale", round, open)
+	}
+}
+
+// TestExactReadingsBeyondALimitAreNoAnswer: the model smooths over a reading just beyond the limit;
+// while nothing says that a second one would differ, it is taken at its word.
+func TestExactReadingsBeyondALimitAreNoAnswer(t *testing.T) {
+	t.Parallel()
+	cfg := plain(t, 1, 1, func(c *Config) {
+		adaptive(c)
+		c.Algorithm = "log-cei"
+	}, `{}`)
+	h := &History{}
+	for i, cost := range []float64{-0.3, -0.3, 0.05, -0.3, -0.3, -0.3} {
+		h.Rounds = append(h.Rounds, Round{Point: []float64{0.3 + 0.02*float64(i)}, Arm: -1, Suggested: true, Readings: []Reading{
+			{Told: true, Value: 1 - 0.3*math.Abs(float64(i-2)), Revealed: i + 1}, {Told: true, Value: cost, Revealed: i + 1}}})
+	}
+	smooth := FittedMetric{Set: true, Centre: 0, Scale: 1, Lengthscales: []float64{2}, Lambda: 0.1, Variance: 1, Count: 6}
+	rough := smooth
+	rough.Lengthscales = []float64{0.01}
+	h.Fits = []Fit{{From: 7, Metrics: []FittedMetric{rough, smooth}}}
+	state := mustReplay(t, cfg, h)
+	if chance := sure(state.FeasibilityProbability(background, []Place{state.placeOf(3)}, nil))[0]; chance < likelier {
+		t.Fatalf("the chance of the third is %g, so this shows nothing", chance)
+	}
+	if round := sure(state.Recommendation(background)); round == 3 || round == 0 {
+		t.Errorf("round %d is recommended", round)
+	}
+	again := h.Rounds[0]
+	again.Readings = []Reading{{Told: true, Value: 0.5, Revealed: 7}, {Told: true, Value: -0.1, Revealed: 7}}
+	h.Rounds = append(h.Rounds, again)
+	if round := sure(mustReplay(t, cfg, h).Recommendation(background)); round != 3 {
+		t.Errorf("round %d is recommended where readings vary, want the third, which the model has within the limit", round)
+	}
+}
+
+// TestASumIsNotWarped: costs of two dear choices among cheap ones look least like a normal sample
+// as they are, and yet add up as they are.
+func TestASumIsNotWarped(t *testing.T) {
+	t.Parallel()
+	prices := [2][]float64{{0.02, 0.05, 0.04, 0.9, 0.03, 0.7}, {0.01, 0.05, 0.03, 0.2}}
+	price := func(a, b int) float64 { return prices[0][a] + prices[1][b] }
+	sum, product := fittedCosts(t, "anova", price), fittedCosts(t, "mixed", price)
+	if sum.Warp.Power != 1 || !(sum.Interaction < 0.05) {
+		t.Errorf("a sum is warped by the power %g, with interaction %.3g", sum.Warp.Power, sum.Interaction)
+	}
+	var z []float64
+	for _, r := range twentyRounds(price) {
+		z = append(z, (r.Readings[0].Value-product.Centre)/product.Scale)
+	}
+	if want := warp.Fit(z, -product.Centre/product.Scale); product.Warp != want || want.Power == 1 || product.Interaction != 0 {
+		t.Errorf("under a kernel without interaction (%g) the warp is %+v; most like a normal sample are the readings with %+v", product.Interaction, product.Warp, want)
+	}
+}
+
+// TestWhatMultipliesIsALogarithm: factors that multiply add up as logarithms, under any kernel.
+func TestWhatMultipliesIsALogarithm(t *testing.T) {
+	t.Parallel()
+	factors := [2][]float64{{1, 2, 4, 30, 3, 12}, {1, 3, 10, 5}}
+	price := func(a, b int) float64 { return factors[0][a] * factors[1][b] }
+	for _, kernel := range []string{"anova", "mixed"} {
+		if f := fittedCosts(t, kernel, price); !f.Warp.Logarithmic() {
+			t.Errorf("under the kernel %s a product is warped by %+v", kernel, f.Warp)
+		}
+	}
+	// Below zero there is no logarithm, and a square root is the farthest that chance is told from.
+	below := func(a, b int) float64 { return price(a, b) - 2 }
+	if f := fittedCosts(t, "anova", below); !(f.Warp.Power < 0.5) || f.Warp.Logarithmic() {
+		t.Errorf("a product less 2 is warped by %+v", f.Warp)
+	}
+	if f := fittedCosts(t, "mixed", below); f.Warp.Power != 0.5 {
+		t.Errorf("under a kernel without interaction a product less 2 is warped by %+v", f.Warp)
+	}
+}
+
+// TestToldNoiseOfALogarithm: a deviation told that is small beside its reading is one of the logarithm,
+// too; one that is half of it is not, and the readings are left as told.
+func TestToldNoiseOfALogarithm(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		sd   float64
+		want bool
+	}{{0.05, true}, {0.5, false}} {
+		cfg := plain(t, 1, 0, adaptive, `{}`)
+		cfg.Metrics[0].Warp = true
+		h := played(cfg, 12, 3)
+		for i := range h.Rounds {
+			h.Rounds[i].Readings[0].Value = math.Pow(10, 4*h.Rounds[i].Point[0])
+			h.Rounds[i].Readings[0].SD = c.sd
+		}
+		f, err := mustReplay(t, cfg, h).FitNow(background)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := f.Metrics[0].Warp.Logarithmic(); got != c.want {
+			t.Errorf("readings from 1 to 10,000, each ± %g: logarithmic is %v", c.sd, got)
+		}
+	}
+}
+
+// TestEqualReadingsAreNotWarped: there is no warping to choose.
+func TestEqualReadingsAreNotWarped(t *testing.T) {
+	t.Parallel()
+	if f := fittedCosts(t, "anova", func(int, int) float64 { return 7 }); f.Warp != warp.Identity || f.Interaction == 0 {
+		t.Errorf("fitted %+v", f)
+	}
+}
+
+// fittedCosts is the fit of twenty costs of two categories.
+func fittedCosts(t *testing.T, kernel string, price func(a, b int) float64) FittedMetric {
+	t.Helper()
+	cfg := &Config{Objective: Objective{Sign: 1}, Algorithm: "log-cei", Horizon: 40, Standardize: true, Fit: true,
+		Space: Space{Dims: []Dim{{Kind: Categorical, Choices: 6}, {Kind: Categorical, Choices: 4}}},
+		Metrics: []Metric{{Name: "cost", Lambda: 1, FreeLengthscales: true, FreeNoise: true, FreeVariance: true, Warp: true,
+			Kernel: Kernel{Name: kernel, Variance: 1, Lengthscales: []float64{1, 1}}}}}
+	cfg.Settings, _ = described(cfg.Algorithm).Resolve(nil, cfg.Context())
+	f, err := mustReplay(t, cfg, &History{Rounds: twentyRounds(price)}).FitNow(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f.Metrics[0]
+}
+
+// twentyRounds read the cost of twenty pairs of choices.
+func twentyRounds(price func(a, b int) float64) (rounds []Round) {
+	for i := range 20 {
+		a, b := (5*i+i/6)%6, (3*i+i/4)%4
+		rounds = append(rounds, Round{Point: []float64{(float64(a) + 0.5) / 6, (float64(b) + 0.5) / 4}, Arm: -1,
+			Readings: []Reading{{Told: true, Value: price(a, b), Revealed: i + 1}}})
+	}
+	return rounds
+}

@@ -1,0 +1,588 @@
+package optimizer
+
+import (
+	"context"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"headroom/internal/optimizer/checkpoint"
+	"headroom/internal/optimizer/cores"
+	"headroom/internal/optimizer/policy"
+	"headroom/internal/optimizer/search"
+)
+
+func (s *decision) maximise(ctx context.Context, known Known) (maximum, error) {
+	if s.arms != nil {
+		return s.best(ctx, s.arms.places, known)
+	}
+	if s.traits.LooksAtAll {
+		return s.best(ctx, s.finitePlaces(ctx, s.draw(s.Round())), known)
+	}
+	found, err := s.highest(ctx, known)
+	if err == nil && s.littleLeft(found) {
+		return s.diversified(ctx, known, found)
+	}
+	return found, err
+}
+
+// highest looks for the largest acquisition on a continuous space.
+func (s *decision) highest(ctx context.Context, known Known) (maximum, error) {
+	if s.shortlist != nil {
+		if found, err := s.best(ctx, s.shortlist.places, known); !errors.Is(err, ErrNoneAllowed) {
+			return found, err
+		}
+	}
+	return s.climbing(known).climb(ctx, s.startingPlaces())
+}
+
+// climbing is the search for the highest score on a continuous space, with what is known of the given
+// costs and what chance contributes.
+type climbing struct {
+	*decision
+	known  Known
+	chance Draw
+}
+
+func (s *decision) climbing(known Known) climbing { return climbing{s, known, s.draw(s.Round())} }
+
+// climb screens the space, leads the best points found up hill, and polishes the best of those to
+// the end.
+func (s climbing) climb(ctx context.Context, at []Place) (maximum, error) {
+	if len(at) == 0 {
+		return maximum{}, ErrNoneAllowed
+	}
+	climbers, reasonGiven, err := s.screen(ctx, at)
+	if err != nil {
+		return maximum{}, err
+	}
+	problem := search.Problem{Axes: s.cfg.Space.axes(), Settle: s.cfg.Space.Settle,
+		Score: func(points [][]float64) ([]search.Score, error) {
+			if err := checkpoint.Reach(ctx); err != nil {
+				return nil, err
+			}
+			scores, _, err := s.scoreAll(ctx, asPlaces(points))
+			return scores, err
+		}}
+	climbing := climbers[0].score.Allowed && s.smooth()
+	if climbing {
+		if problem.Rise, err = s.rise(ctx); err != nil {
+			return maximum{}, err
+		}
+	}
+	switch {
+	case !climbing:
+		climbers, err = s.poll(problem, climbers)
+	case s.traits.Expects:
+		climbers, err = s.ascend(problem, climbers)
+	default:
+		climbers, err = s.ascendKinks(problem, climbers)
+	}
+	if err != nil {
+		return maximum{}, err
+	}
+	top := climbers[0]
+	if !top.score.Allowed && math.IsInf(top.score.Value, -1) {
+		return maximum{}, ErrNoneAllowed
+	}
+	found := maximum{place: Place{U: top.u, Arm: -1}, value: top.score.Value, draw: s.chance, reason: reason(reasonGiven, !top.score.Allowed)}
+	for _, c := range climbers[1:] {
+		if distinct(c.u, top.u) {
+			found.runnerUp = &RunnerUp{Place: Place{U: c.u, Arm: -1}, Acquisition: c.score.Value}
+			break
+		}
+	}
+	return found, nil
+}
+
+// poll polishes starts coarsely, and the best of them to the end. It returns them in the order of
+// their scores.
+func (s climbing) poll(problem search.Problem, climbers []climber) ([]climber, error) {
+	e, seed := s.effort(), s.chance.Seed
+	climbers = climbers[:min(e.coarse, len(climbers))]
+	if err := polish(problem, climbers, s.spacing(), s.spacing()/16, e.budget/4, seed); err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(climbers, byScore)
+	err := polish(problem, climbers[:min(e.fine, len(climbers))], s.spacing()/8, finestStep, e.budget, seed+starts)
+	slices.SortStableFunc(climbers, byScore)
+	return climbers, err
+}
+
+// startingPlaces are like screeningPlaces, but spread over a box that reaches beyond the space, and
+// drawn back to its sides: a maximum often lies on a side or in a corner, where points from within
+// hardly come. Of many points tried only the incumbent is among them: what lies around the others
+// is known.
+func (s *decision) startingPlaces() []Place {
+	near := s.nearIncumbent(s.effort().near, s.draw(s.Round()).Seed)
+	if near == nil || len(s.history.Rounds) <= fewRounds {
+		return s.amidSpread(append(near, s.pointsPlayed()...))
+	}
+	return s.amidSpread(append(near, s.around.U))
+}
+
+// finitePlaces are the places that an algorithm which looks at all of them together chooses among
+// on a continuous space: those it proposes, else the screening points and the safe seeds. No place
+// is listed twice.
+func (s *decision) finitePlaces(ctx context.Context, draw Draw) []Place {
+	if s.traits.Propose != nil {
+		none := s.inputFrom(ctx, nil, nil, draw, make([]policy.Estimate, len(s.targets)))
+		if at := s.allowedPlaces(s.traits.Propose(none)); len(at) > 0 {
+			return at
+		}
+	}
+	var points [][]float64
+	for _, seed := range s.cfg.SafeSeeds {
+		points = append(points, seed.U)
+	}
+	for _, p := range s.screeningPlaces() {
+		points = append(points, p.U)
+	}
+	return s.allowedPlaces(points)
+}
+
+// How the search over a continuous space is sized.
+const (
+	screenPoints  = 2000 // space-filling points scored first
+	starts        = 12   // of which the best are polished; see effort
+	mostAscents   = 24   // starts that slopes lead up from; see effort
+	finestStep    = 1e-5 // in unit coordinates
+	startDistance = 0.1  // between starts, in some coordinate, so that they lie on different hills
+	overhang      = 0.1  // of the space-filling points beyond each side; see startingPlaces
+)
+
+// effort is how much a search may spend: starts that slopes lead up from, or that are polished
+// coarsely where there are none, of which the best are polished to the end, evaluations for each,
+// those that are enough where slopes led to the top, and starting points near the incumbent at each
+// distance; and what a step uphill must bring to be followed by another. Where the score has kinks,
+// how many starts go up to the very top, and how many more are taken from there.
+type effort struct {
+	ascents, coarse, fine, budget, settling, near int
+	least                                         float64
+	tops, hops                                    int
+}
+
+// fewRounds is up to how many rounds effort is not spared.
+const fewRounds = 300
+
+// effort falls as the data grow, since an evaluation costs O(n²): all of it up to fewRounds;
+// beyond, about 25 million multiplications for each parameter of a start, but at least 16
+// evaluations.
+func (s *task) effort() effort { return s.effortFor(len(s.history.Rounds)) }
+
+// Hops are taken by hopsEach for each top that is looked around from.
+const (
+	hopsEach = 3
+	mostHops = 12 * hopsEach
+)
+
+func (s *task) effortFor(n int) effort {
+	d := len(s.cfg.Space.Dims)
+	if n <= fewRounds {
+		return effort{mostAscents, starts, 3, 400 * d, 40 * d, 24, 1e-6, mostAscents, mostHops}
+	}
+	budget := max(16, 50_000_000/(n*n)) * d
+	return effort{8, 6, 2, min(budget, 400*d), 0, 6, 1e-4, 2, hopsEach * max(mostHops/hopsEach*fewRounds*fewRounds/(n*n), 1)}
+}
+
+// spacing is the typical distance between neighbouring screening points in unit coordinates.
+func (s *task) spacing() float64 {
+	return math.Max(0.02, 0.5*math.Pow(screenPoints, -1/float64(len(s.cfg.Space.Dims))))
+}
+
+// While more than manyWaiting trials wait for their results, the search of a continuous space looks
+// at a shortlist only and polishes nothing: one of so many trials needs no fifth digit, and what is
+// known of the listed places is carried from one decision to the next, at O(n) a place instead of
+// O(n²).
+const (
+	manyWaiting = 8
+	listed      = 500 // space-filling points
+	listedNear  = 24  // points around the incumbent, at each scale
+	relisted    = 64  // readings from one list of space-filling points to the next
+)
+
+// shortlist are the incumbent, points around it and space-filling points, which change as readings
+// come in, so that in time every place is looked at. It depends on the readings and not on what
+// waits: decisions made from the same readings share it.
+type shortlist struct {
+	*arms
+	incumbent *Place
+	turn      int
+}
+
+// shorten returns the shortlist of the next decision, nil where the search needs none: that of the
+// prior state, if it is the same.
+func (s *decision) shorten(prior *decision) *shortlist {
+	if s.arms != nil || s.traits.LooksAtAll || s.sourceOf[0] < 0 {
+		return nil
+	}
+	src := &s.sources[s.sourceOf[0]]
+	if len(src.waiting) <= manyWaiting {
+		return nil
+	}
+	list := &shortlist{turn: src.arrived / relisted, incumbent: s.around}
+	if prior != nil && list.same(prior.shortlist) {
+		return prior.shortlist
+	}
+	seed := s.cfg.DecisionSeed(list.turn)
+	near := s.nearIncumbent(listedNear, seed)
+	if list.incumbent != nil {
+		near = append([][]float64{list.incumbent.U}, near...)
+	}
+	space := s.cfg.Space
+	places := asPlaces(append(space.settled(near), space.allowed(s.cfg.overhanging(listed, seed), seed)...))
+	if len(places) == 0 {
+		return nil
+	}
+	list.arms = space.list(places)
+	return list
+}
+
+func (l *shortlist) same(o *shortlist) bool {
+	if o == nil || l.turn != o.turn || (l.incumbent == nil) != (o.incumbent == nil) {
+		return false
+	}
+	return l.incumbent == nil || slices.Equal(l.incumbent.U, o.incumbent.U)
+}
+
+// Points around the incumbent lie at a few distances, from a fifth of the range down. A narrow peak
+// beside the best point known is missed by points spread over the space.
+const (
+	farthest    = 0.2
+	nearScales  = 5
+	scaleFactor = 0.2
+)
+
+// nearStream keeps these draws apart from others of the same seed.
+const nearStream = 0x6e656172
+
+// nearIncumbent scatters points around the incumbent, if there is one, as many at each of several
+// scales. Half of the coordinates stay as they are.
+func (s *decision) nearIncumbent(each int, seed uint64) [][]float64 {
+	if s.around == nil {
+		return nil
+	}
+	random := rand.New(rand.NewPCG(seed, nearStream))
+	var points [][]float64
+	distance := farthest
+	for range nearScales {
+		for range each {
+			u := slices.Clone(s.around.U)
+			always := random.IntN(len(u))
+			for k := range u {
+				if step := distance * random.NormFloat64(); k == always || random.IntN(2) == 0 {
+					u[k] = min(max(u[k]+step, 0), 1)
+				}
+			}
+			points = append(points, u)
+		}
+		distance *= scaleFactor
+	}
+	return points
+}
+
+const (
+	// pruneFrom is the number of rounds from which screening prunes; below it every point is solved
+	// for.
+	pruneFrom = 200
+	// promising is how many places are looked at closely first where a bound says how large scores
+	// may be; probed are those whose scores others have to reach.
+	promising, probed = 256, 4 * starts
+)
+
+// screening is what is known of places that a search may begin at.
+type screening struct {
+	climbing
+	at        []Place
+	means     [][]float64 // posterior means, exact to rounding, by target
+	explained [][]float64 // by source: v(x)ᵀv(x*) for the incumbent x*, if there is one
+	rows      [][]int     // by source: the row that stands at a place, −1 for none; nil with an incumbent
+	scores    map[int]search.Score
+	reason    string
+}
+
+// screen scores places and returns the leaders. Where a policy can say how large a score may be,
+// most places are ruled out without it.
+func (s climbing) screen(ctx context.Context, at []Place) ([]climber, string, error) {
+	all := &screening{climbing: s, at: at, scores: map[int]search.Score{}}
+	left, err := all.left(ctx)
+	if err != nil {
+		return nil, "", err
+	}
+	scores, err := all.scored(ctx, left)
+	return leaders(pick(at, left), scores, mostAscents), all.reason, err
+}
+
+// left are the places whose scores matter.
+func (s *screening) left(ctx context.Context) ([]int, error) {
+	left := indices(len(s.at))
+	switch bounded := s.traits.RisesWithUncertainty || s.traits.Upper != nil; {
+	case bounded && len(s.history.Rounds) >= pruneFrom:
+		err := s.screenMeans(ctx)
+		for rows := 64; err == nil && rows < len(s.history.Rounds); rows *= 4 {
+			left, err = s.prune(ctx, left, rows)
+		}
+		return left, err
+	case s.traits.Above != nil:
+		return s.leading(ctx, left)
+	}
+	return left, nil
+}
+
+// scored are the scores of some of the places, each worked out once.
+func (s *screening) scored(ctx context.Context, some []int) ([]search.Score, error) {
+	var missing []int
+	for _, i := range some {
+		if _, known := s.scores[i]; !known {
+			missing = append(missing, i)
+		}
+	}
+	if len(missing) > 0 {
+		scores, reason, err := s.scoreAll(ctx, pick(s.at, missing))
+		if err != nil {
+			return nil, err
+		}
+		s.reason = reason
+		for n, i := range missing {
+			s.scores[i] = scores[n]
+		}
+	}
+	scores := make([]search.Score, len(some))
+	for n, i := range some {
+		scores[n] = s.scores[i]
+	}
+	return scores, nil
+}
+
+// leading are the places, in their order, that have all leaders among them: the others' bounds are
+// below the last of these.
+func (s *screening) leading(ctx context.Context, all []int) ([]int, error) {
+	bounds, err := s.bounds(ctx, all, s.whole, s.roughly)
+	if err != nil {
+		return nil, err
+	}
+	order := descending(bounds)
+	for count := promising; count < len(all); count *= 2 {
+		some := slices.Sorted(slices.Values(order[:count]))
+		scores, err := s.scored(ctx, some)
+		if err != nil {
+			return nil, err
+		}
+		if list := leaders(pick(s.at, some), scores, mostAscents); len(list) == mostAscents && list[mostAscents-1].score.Above(bounds[order[count]]) {
+			return some, nil
+		}
+	}
+	return all, nil
+}
+
+// screenMeans works out what is known of all places in O(n) each.
+func (s *screening) screenMeans(ctx context.Context) error {
+	s.means, s.explained, s.rows = make([][]float64, len(s.targets)), make([][]float64, len(s.sources)), make([][]int, len(s.sources))
+	points, where := s.seen(s.at), s.whereRounds()
+	for i := range s.sources {
+		src := &s.sources[i]
+		rows, err := src.Rows(ctx)
+		if err != nil {
+			return err
+		}
+		if where != nil {
+			s.rows[i] = src.rowsAt(len(s.at), where)
+		}
+		points[i].Rows = s.rows[i]
+		of, explained, err := rows.MeansBeside(ctx, points[i], s.beside(i))
+		if err != nil {
+			return err
+		}
+		for n, k := range src.targets {
+			s.means[k] = of[n]
+		}
+		s.explained[i] = explained
+	}
+	return nil
+}
+
+// whereRounds finds the place where a round was played, −1 for none; nil where an incumbent stands for
+// all that were.
+func (s *screening) whereRounds() func(round int) int {
+	if s.incumbent != nil {
+		return nil
+	}
+	at := make(map[string]int, len(s.at))
+	for i, place := range s.at {
+		at[string(bitsOf(place.U))] = i
+	}
+	return func(round int) int {
+		if i, found := at[string(bitsOf(s.history.Rounds[round-1].Point))]; found {
+			return i
+		}
+		return -1
+	}
+}
+
+// prune keeps the places whose bound from the first rows of the factor reaches the best exact score
+// among a few promising ones: the variance after the first m rows is at least the final one, so the
+// bound it gives is at least the final score, and most places are ruled out without a full solve.
+// The best place is never ruled out; of the other leaders, lesser ones on their own hills may be.
+func (s *screening) prune(ctx context.Context, left []int, rows int) ([]int, error) {
+	after := func(ctx context.Context, of []int) (*policy.Input, error) { return s.after(ctx, of, rows) }
+	bound, known := s.closely, len(left)
+	if s.traits.Above != nil {
+		bound, known = s.roughly, 0
+	}
+	bounds, err := s.bounds(ctx, left, after, bound)
+	if err != nil {
+		return nil, err
+	}
+	order := descending(bounds)
+	closer := func(count int) error {
+		if count <= known {
+			return nil
+		}
+		some := order[known:count]
+		known = count
+		list, err := s.bounds(ctx, pick(left, some), after, s.closely)
+		for n, bound := range list {
+			bounds[some[n]] = bound
+		}
+		return err
+	}
+	probe, err := s.probe(bounds, order, closer)
+	if err != nil {
+		return nil, err
+	}
+	exact, err := s.scored(ctx, pick(left, probe))
+	if err != nil {
+		return nil, err
+	}
+	list := leaders(pick(s.at, pick(left, probe)), exact, starts)
+	least := list[min(2*s.effort().fine, len(list))-1].score // twice as many as are polished to the end
+	least.Value -= 1e-9 * math.Max(1, math.Abs(least.Value))
+	least.Tie = math.Inf(-1)
+	count := known
+	for count < len(order) && !least.Above(bounds[order[count]]) {
+		count++
+	}
+	if err := closer(count); err != nil {
+		return nil, err
+	}
+	var kept []int
+	for n, i := range left {
+		if !least.Above(bounds[n]) {
+			kept = append(kept, i)
+		}
+	}
+	if len(kept) == 0 { // a bound that falls short of what it bounds says nothing: see Upper of policy.Traits
+		return left, nil
+	}
+	return kept, nil
+}
+
+// probe are the places of the largest close bounds; closer bounds the first so many of the order of
+// rough ones closely.
+func (s *screening) probe(bounds []search.Score, order []int, closer func(count int) error) ([]int, error) {
+	for count := 2 * probed; ; count *= 2 {
+		count = min(count, len(order))
+		if err := closer(count); err != nil {
+			return nil, err
+		}
+		first := slices.Sorted(slices.Values(order[:count]))
+		slices.SortStableFunc(first, func(a, b int) int { return higher(bounds[a], bounds[b]) })
+		first = first[:min(probed, count)]
+		if count == len(order) || bounds[first[len(first)-1]].Above(bounds[order[count]]) {
+			return first, nil
+		}
+	}
+}
+
+// descending is the order of scores, the largest first.
+func descending(scores []search.Score) []int {
+	order := indices(len(scores))
+	slices.SortStableFunc(order, func(a, b int) int { return higher(scores[a], scores[b]) })
+	return order
+}
+
+// bounds are those of the scores of some places by what is known of them, worked out on all cores; a
+// place's bound does not depend on the others.
+func (s *screening) bounds(ctx context.Context, of []int, known func(context.Context, []int) (*policy.Input, error),
+	bound func(*policy.Input) (policy.Scores, error)) ([]search.Score, error) {
+	bounds := make([]search.Score, len(of))
+	return bounds, cores.Stretches(len(of), func(from, to int) error {
+		input, err := known(ctx, of[from:to])
+		if err != nil {
+			return err
+		}
+		at := pick(s.at, of[from:to])
+		if input.Works, err = s.worksAt(ctx, at); err != nil {
+			return err
+		}
+		raw, err := bound(input)
+		if err == nil {
+			some, _ := s.order(s.weigh(raw, input.Works), at)
+			copy(bounds[from:to], some)
+		}
+		return err
+	})
+}
+
+// roughly is the bound that takes least.
+func (s *screening) roughly(input *policy.Input) (policy.Scores, error) {
+	return s.traits.Above(input), nil
+}
+
+// closely is the closest bound that the policy knows.
+func (s *screening) closely(input *policy.Input) (policy.Scores, error) {
+	if s.traits.Upper != nil {
+		return s.traits.Upper(input), nil
+	}
+	return s.policy.Score(input)
+}
+
+// whole is the input of some places.
+func (s *screening) whole(ctx context.Context, of []int) (*policy.Input, error) {
+	at := pick(s.at, of)
+	input := s.bareInput(s.chance)
+	estimates, rival, err := s.compare(ctx, at, s.known.at(at))
+	if err != nil {
+		return nil, err
+	}
+	input.Reward, input.Costs, input.Rival = estimates[0], estimates[1:], rival
+	return input, nil
+}
+
+// after is the input of some places with the standard deviations that the first rows of each factor
+// leave.
+func (s *screening) after(ctx context.Context, of []int, rows int) (*policy.Input, error) {
+	at := pick(s.at, of)
+	input := s.bareInput(s.chance)
+	estimates := s.givenEstimates(at, s.known.at(at))
+	input.Rival = s.rival(at)
+	seen := s.seen(at)
+	for i := range s.sources {
+		src := &s.sources[i]
+		points := seen[i]
+		points.Rows = pick(s.rows[i], of)
+		left, err := src.Rows(ctx)
+		if err != nil {
+			return nil, err
+		}
+		variances, err := left.VariancesAfter(ctx, rows, points)
+		if err != nil {
+			return nil, err
+		}
+		sd := roots(variances, 1)
+		for _, k := range src.targets {
+			mean := pick(s.means[k], of)
+			shift(mean, s.transforms[k].shift)
+			estimates[k] = policy.Estimate{Mean: mean, SD: sd}
+		}
+		if input.Rival != nil {
+			together := left.Together(s.beside(i), points.Inputs, pick(s.explained[i], of))
+			for _, k := range src.targets {
+				input.Rival.Together[k] = together
+			}
+		}
+	}
+	input.Reward, input.Costs = estimates[0], estimates[1:]
+	return input, nil
+}

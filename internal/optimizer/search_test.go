@@ -1,0 +1,170 @@
+package optimizer
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"headroom/internal/optimizer/search"
+)
+
+// TestManyWaitingFollowEveryEdit asks for trial after trial while many wait, with edits of the past
+// in between: states that carry on what was known of the waiting trials and of the listed places
+// must decide as those replayed from nothing do, to the last bit.
+func TestManyWaitingFollowEveryEdit(t *testing.T) {
+	t.Parallel()
+	for _, algorithm := range []string{"log-cei", "rpol-ucb", "ckb-rand", "penalty-noisy"} {
+		for _, g := range grounds() {
+			t.Run(fmt.Sprint(algorithm, " ", g.name), func(t *testing.T) {
+				t.Parallel()
+				for life := range uint64(2) {
+					liveCrowded(t, toyConfig(t, algorithm, g, 1), rand.New(rand.NewPCG(life, 1)))
+				}
+			})
+		}
+	}
+}
+
+func liveCrowded(t *testing.T, cfg *Config, random *rand.Rand) {
+	t.Helper()
+	h := &History{}
+	for n := range 12 + manyWaiting {
+		h.Rounds = append(h.Rounds, asked(cfg, n+1, random))
+		if n >= 12 {
+			h.Rounds[n].Readings = make([]Reading, len(cfg.Metrics))
+		}
+	}
+	state := mustReplay(t, cfg, h)
+	for range 12 {
+		what := "ask"
+		if random.IntN(3) == 0 {
+			h, what = edited(random, cfg, h)
+		} else {
+			d := sure(state.Suggest(background, toyKnown()))
+			next := Round{Point: d.Place.U, Arm: d.Place.Arm, Suggested: true, Draw: d.Draw, Readings: make([]Reading, len(cfg.Metrics)),
+				Costs: make([]float64, len(cfg.Costs))}
+			h = &History{Rounds: append(slices.Clip(h.Rounds), next), Fits: h.Fits}
+		}
+		state = sure(state.Extend(background, h))
+		whole := mustReplay(t, cfg, h)
+		got, want := sure(state.Suggest(background, toyKnown())), sure(whole.Suggest(background, toyKnown()))
+		if diff := cmp.Diff(want, got, exactly); diff != "" {
+			t.Fatalf("the decision after %s:\n%s", what, diff)
+		}
+		compare(t, what, sameBits, state, whole)
+	}
+}
+
+// TestShortlistChangesWithTheReadings: while nothing is read, decisions share one list; as readings
+// come in, other places are listed.
+func TestShortlistChangesWithTheReadings(t *testing.T) {
+	t.Parallel()
+	cfg := plain(t, 2, 1, nil, `{}`)
+	waiting := func(told, more int) *History {
+		h := played(cfg, told+more, 1)
+		for i := range more {
+			h.Rounds[told+i].Readings = make([]Reading, len(cfg.Metrics))
+		}
+		return h
+	}
+	if s := mustReplay(t, cfg, waiting(relisted, manyWaiting)); s.decision.shortlist != nil {
+		t.Errorf("%d waiting trials are many", manyWaiting)
+	}
+	s := mustReplay(t, cfg, waiting(relisted, manyWaiting+1))
+	next := sure(s.Extend(background, waiting(relisted, manyWaiting+2)))
+	if s.decision.shortlist == nil || next.decision.shortlist != s.decision.shortlist {
+		t.Error("the next decision looks at another list")
+	}
+	later := sure(next.Extend(background, waiting(2*relisted, manyWaiting+1)))
+	again := 0
+	for _, p := range later.decision.shortlist.places {
+		if slices.ContainsFunc(s.decision.shortlist.places, func(q Place) bool { return slices.Equal(p.U, q.U) }) {
+			again++
+		}
+	}
+	if again > listed/10 { // corners may be
+		t.Errorf("%d of %d places are listed again", again, len(later.decision.shortlist.places))
+	}
+}
+
+// TestScreeningKeepsTheBest compares screening by bounds with scoring every place.
+func TestScreeningKeepsTheBest(t *testing.T) {
+	t.Parallel()
+	for _, algorithm := range []string{"log-cei", "rpol-ucb", "config"} {
+		cfg := plain(t, 3, 1, func(cfg *Config) { cfg.Algorithm = algorithm }, `{}`)
+		state := sure(Replay(background, cfg, played(cfg, 260, 11)))
+		if algorithm == "log-cei" && state.next.incumbent == nil {
+			t.Fatal("no round is an incumbent")
+		}
+		at := state.startingPlaces()
+		scores, _, err := state.climbing(Known{}).scoreAll(background, at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list, _, err := state.climbing(Known{}).screen(background, at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := leaders(at, scores, 1)[0].score
+		if got := list[0].score; math.Abs(got.Value-want.Value) > 1e-9*math.Max(1, math.Abs(want.Value)) || got.Allowed != want.Allowed {
+			t.Errorf("%s: screening finds %+v, the best is %+v", algorithm, got, want)
+		}
+		if algorithm != "log-cei" {
+			continue
+		}
+		all := &screening{climbing: state.climbing(Known{}), at: at, scores: map[int]search.Score{}}
+		if err := all.screenMeans(background); err != nil {
+			t.Fatal(err)
+		}
+		if left := sure(all.prune(background, indices(len(at)), 64)); len(left) > 2*len(at)/3 {
+			t.Errorf("%s: %d of %d places are left after the first bound", algorithm, len(left), len(at))
+		}
+	}
+}
+
+// TestScreeningKeepsAllLeaders compares the starts of a search with those that scores of all places
+// give, while no place is ruled out by fewer rows.
+func TestScreeningKeepsAllLeaders(t *testing.T) {
+	t.Parallel()
+	for _, settings := range []string{`{}`, `{"most_risk": 0.1}`, `{"caution": 4}`} {
+		for _, rounds := range []int{8, 40, 150} {
+			state := mustReplay(t, plain(t, 3, 2, func(c *Config) { c.Algorithm = "log-cei" }, settings), played(plain(t, 3, 2, nil, `{}`), rounds, 5))
+			at, s := state.startingPlaces(), state.climbing(Known{})
+			scores, _, err := s.scoreAll(background, at)
+			if err != nil {
+				t.Fatal(err)
+			}
+			list, _, err := s.screen(background, at)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for n, want := range leaders(at, scores, mostAscents) {
+				if len(list) <= n || list[n].score != want.score || !slices.Equal(list[n].u, want.u) {
+					t.Errorf("%s, %d rounds: start %d of %d is not %+v", settings, rounds, n, len(list), want)
+				}
+			}
+		}
+	}
+}
+
+// TestScreeningLeavesSomething: along one parameter, where many readings tell nearly all, the
+// default's bound falls short of scores, and used to leave no place at all.
+func TestScreeningLeavesSomething(t *testing.T) {
+	t.Parallel()
+	cfg := plain(t, 1, 2, func(c *Config) {
+		c.Algorithm, c.Standardize, c.Fit = "log-cei", true, true
+		for i := range c.Metrics {
+			m := &c.Metrics[i]
+			m.FreeLengthscales, m.FreeNoise, m.FreeVariance = true, true, true
+		}
+	}, `{}`)
+	h := played(cfg, 210, 1)
+	h.Fits = []Fit{sure(mustReplay(t, cfg, h).FitNow(background))}
+	if _, err := mustReplay(t, cfg, h).Suggest(background, Known{}); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,520 @@
+package study
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
+)
+
+func TestTellingRules(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, oven())
+	b.ask(1)
+	for name, c := range map[string]struct {
+		telling  ledger.Telling
+		location string
+		message  string
+	}{
+		"nothing":            {ledger.Telling{}, "metrics", "at least one"},
+		"unknown metric":     {ledger.Telling{Metrics: map[string]ledger.Reading{"yeild": {Value: 1}}}, "metrics.yeild", `did you mean "yield"`},
+		"not finite":         {ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: math.Inf(1)}}}, "metrics.yield", "finite"},
+		"beyond computing":   {ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: -2e100}}}, "metrics.yield", "1e100"},
+		"no deviation":       {ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: 1, StdDev: new(0.0)}}}, "metrics.yield.stddev", "above 0"},
+		"settings outside":   {ledger.Telling{Parameters: design.Settings{"temperature": design.NumberValue(600), "cycles": design.NumberValue(2)}}, "parameters.temperature", "10 times the range beyond 20 to 60"},
+		"half the settings":  {ledger.Telling{Parameters: design.Settings{"temperature": design.NumberValue(50)}}, "parameters.cycles", "missing"},
+		"a note like a book": {ledger.Telling{Note: strings.Repeat("µ", 10001)}, "note", "10000"},
+	} {
+		_, err := ruleTell(b.snap, 1, c.telling)
+		if err == nil {
+			t.Errorf("%s: accepted", name)
+			continue
+		}
+		wantFault(t, faultsOf(t, err), c.location, c.message)
+	}
+}
+
+func TestTellingManyIsAllOrNothing(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, oven())
+	b.ask(3)
+	yield := func(number int, value float64) NumberedTelling {
+		return NumberedTelling{number, ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: value}}}}
+	}
+	impurity := NumberedTelling{2, ledger.Telling{Metrics: map[string]ledger.Reading{"impurity": {Value: 0.1}}}}
+	for location, told := range map[string][]NumberedTelling{
+		"trials":                  nil,
+		"trials[1].number":        {yield(1, 1), yield(4, 1)},
+		"trials[2].metrics.yield": {yield(1, 1), yield(2, 1), yield(3, math.NaN())},
+		"trials[0].metrics":       {{Number: 1}, yield(2, 1)},
+	} {
+		_, err := ruleTellMany(b.snap, told)
+		if err == nil {
+			t.Errorf("%s: accepted", location)
+			continue
+		}
+		wantFault(t, faultsOf(t, err), location, "")
+	}
+	ruled, err := ruleTellMany(b.snap, []NumberedTelling{yield(1, 1), yield(2, 2), yield(1, 3)})
+	b.refused(ruled, err, ErrConflict, "yield of trial 1 has been told already")
+	b.must(ruleTellMany(b.snap, []NumberedTelling{yield(2, 2), yield(1, 1), impurity}))
+	if one, two := b.snap.Trial(1), b.snap.Trial(2); one.Metrics["yield"].Value != 1 || two.Metrics["yield"].Value != 2 || two.Status != ledger.StatusCompleted {
+		t.Errorf("%+v\n%+v", one, two)
+	}
+	ruled, err = ruleTellMany(b.snap, []NumberedTelling{yield(3, 1), yield(3, 1), yield(2, 1)})
+	b.refused(ruled, err, ErrConflict, "yield of trial 3")
+	if ruled, _ := ruleTellMany(b.snap, []NumberedTelling{yield(3, 1), {3, ledger.Telling{Note: "x"}}}); !slices.Equal(ruled.numbers, []int{3}) || len(ruled.drafts) != 2 {
+		t.Errorf("%+v", ruled)
+	}
+}
+
+func TestWhatAStudyThatIsNotOpenRefuses(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, oven())
+	b.ask(2)
+	b.tell(1, map[string]float64{"yield": 70})
+	told := ledger.Telling{Metrics: map[string]ledger.Reading{"impurity": {Value: 1}}}
+	b.must(ruleEdit(ledger.EditedData{State: new(ledger.Paused)}))
+	ruled, err := b.service.ruleAsk(t.Context(), Command{}, b.snap, Ask{})
+	b.refused(ruled, err, ErrConflict, "is paused")
+	b.must(ruleTell(b.snap, 1, told))
+	b.must(ruleEdit(ledger.EditedData{State: new(ledger.Archived)}))
+	for name, rule := range map[string]func() (ruling, error){
+		"tell":      func() (ruling, error) { return ruleTell(b.snap, 2, told) },
+		"tell many": func() (ruling, error) { return ruleTellMany(b.snap, []NumberedTelling{{2, told}}) },
+		"correct": func() (ruling, error) {
+			return ruleCorrect(b.snap, Correction{Number: 1, Metrics: map[string]*ledger.Reading{"yield": nil}, Reason: "x"})
+		},
+		"close": func() (ruling, error) {
+			return ruleClose(b.snap, ledger.Failed, ledger.ClosedData{Number: 2, Reason: "x", Cause: ledger.BySettings})
+		},
+		"reconfigure": func() (ruling, error) {
+			return ruleReconfigure(b.snap, design.Reconfiguration{Algorithm: &design.Algorithm{Name: "ckb-ucb", Horizon: 50}, Reason: "x"})
+		},
+		"import": func() (ruling, error) { return ruleImport(b.snap, b.snap, nil) },
+	} {
+		ruled, err := rule()
+		if !errors.Is(err, ErrConflict) || !strings.Contains(err.Error(), "archived") {
+			t.Errorf("%s: %v, %+v", name, err, ruled)
+		}
+	}
+	ruled, err = ruleTell(b.snap, 3, told)
+	b.refused(ruled, err, ErrConflict, "archived")
+}
+
+func TestTrialsThatAreNotThere(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, oven())
+	b.ask(1)
+	ruled, err := ruleTell(b.snap, 2, ledger.Telling{Note: "x"})
+	b.refused(ruled, err, ErrNotFound, "There is no trial 2; the study has 1.")
+	ruled, err = ruleClose(b.snap, ledger.Failed, ledger.ClosedData{Number: 0, Reason: "x", Cause: ledger.BySettings})
+	b.refused(ruled, err, ErrNotFound, "no trial 0")
+	ruled, err = b.service.ruleReplicate(t.Context(), Command{}, b.snap, 2)
+	b.refused(ruled, err, ErrNotFound, "no trial 2")
+}
+
+func TestSettingsReallyUsedAreKeptAsTheyWere(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, bufferScreen())
+	b.ask(1)
+	used := b.snap.Trial(1).Parameters.Clone()
+	used["time"] = design.NumberValue(1.234) // the step is 0.1
+	b.must(ruleTell(b.snap, 1, ledger.Telling{Parameters: used, Metrics: map[string]ledger.Reading{"pH": {Value: 7.75}}, Note: "clock ran slow"}))
+	trial := b.snap.Trial(1)
+	if trial.Parameters["time"].Number != 1.234 || !trial.SettingsChanged || trial.Note != "clock ran slow" {
+		t.Errorf("%+v", trial)
+	}
+	if place := b.snap.Place(1); math.Abs(place.U[3]-(1.234-0.5)/1.5) > 1e-12 {
+		t.Errorf("placed at %v", place)
+	}
+	if m := trial.Metrics["pH"]; m.Headroom == nil || *m.Headroom != 0.25 {
+		t.Errorf("the nearest of two limits is 0.25 away: %+v", m)
+	}
+}
+
+func TestKnownConstraintsComeWithTheDecision(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, queue())
+	values := map[string][]float64{"backlog": {0, 2, 3, 4}}
+	own := OwnTrial{Parameters: design.Settings{"x": design.NumberValue(1), "mode": design.TextValue("slow")}, Brought: design.Brought{Context: map[string]float64{"omega": 2}, ConstraintValues: values}}
+	b.must(b.service.ruleOwn(t.Context(), Command{By: "Ana"}, b.snap, own))
+	trial := b.snap.Trial(1)
+	if *trial.Candidate != 1 || trial.Metrics["load"].Value != -1 || !trial.Metrics["load"].Known || trial.Metrics["backlog"].Value != 2 {
+		t.Fatalf("%+v", trial)
+	}
+	if trial.Feasible == nil || !*trial.Feasible || trial.Status != ledger.StatusSuggested {
+		t.Errorf("both limits are known and hold: %+v", trial)
+	}
+	_, err := ruleTell(b.snap, 1, ledger.Telling{Metrics: map[string]ledger.Reading{"load": {Value: 1}}})
+	b.refused(ruling{}, err, ErrConflict, "cannot be told")
+	_, err = b.service.ruleAsk(t.Context(), Command{}, b.snap, Ask{Brought: design.Brought{Context: map[string]float64{"omega": 2}}})
+	wantFault(t, faultsOf(t, err), "constraint_values.backlog", "missing")
+	own.Parameters = design.Settings{"x": design.NumberValue(2), "mode": design.TextValue("slow")}
+	_, err = b.service.ruleOwn(t.Context(), Command{}, b.snap, own)
+	wantFault(t, faultsOf(t, err), "parameters", "not one of the 4 candidates")
+	// Another arm was really used: its own values of the same moment count.
+	b.must(ruleTell(b.snap, 1, ledger.Telling{Parameters: design.Settings{"x": design.NumberValue(3), "mode": design.TextValue("fast")}}))
+	if trial := b.snap.Trial(1); *trial.Candidate != 3 || trial.Metrics["load"].Value != -7 || trial.Metrics["backlog"].Value != 4 {
+		t.Errorf("%+v", trial)
+	}
+}
+
+func TestCorrectionRules(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, oven())
+	b.ask(1)
+	b.tell(1, map[string]float64{"yield": 70})
+	_, err := ruleCorrect(b.snap, Correction{Number: 1, Metrics: map[string]*ledger.Reading{"yield": {Value: 71}}})
+	wantFault(t, faultsOf(t, err), "reason", "reason")
+	_, err = ruleCorrect(b.snap, Correction{Number: 1, Reason: "x"})
+	wantFault(t, faultsOf(t, err), "metrics", "corrected")
+	_, err = ruleCorrect(b.snap, Correction{Number: 1, Metrics: map[string]*ledger.Reading{"yield": {Value: 70}}, Reason: "x"})
+	wantFault(t, faultsOf(t, err), "metrics.yield", "already")
+	_, err = ruleCorrect(b.snap, Correction{Number: 1, Metrics: map[string]*ledger.Reading{"smell": nil}, Reason: "x"})
+	wantFault(t, faultsOf(t, err), "metrics.smell", `there is no metric "smell"`)
+	ruled, err := ruleCorrect(b.snap, Correction{Number: 1, Metrics: map[string]*ledger.Reading{"impurity": nil}, Reason: "x"})
+	b.refused(ruled, err, ErrConflict, "nothing to correct")
+	ruled, err = ruleCorrect(b.snap, Correction{Number: 2, Metrics: map[string]*ledger.Reading{"yield": nil}, Reason: "x"})
+	b.refused(ruled, err, ErrNotFound, "no trial 2")
+	chosen := b.snap.Trial(1).Parameters
+	b.must(ruleCorrect(b.snap, Correction{Number: 1, Parameters: design.Settings{"temperature": design.NumberValue(33), "cycles": design.NumberValue(3)}, Reason: "misread"}))
+	if trial := b.snap.Trial(1); trial.Parameters["temperature"].Number != 33 || !trial.SettingsChanged {
+		t.Errorf("%+v", trial)
+	}
+	b.must(ruleCorrect(b.snap, Correction{Number: 1, Parameters: chosen, Reason: "no, right after all"}))
+	if b.snap.Trial(1).SettingsChanged {
+		t.Error("the settings are those chosen again")
+	}
+}
+
+func TestClosingRules(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, oven())
+	b.ask(2)
+	b.tell(1, map[string]float64{"yield": 70, "impurity": 1})
+	for _, c := range []struct {
+		kind   ledger.Kind
+		number int
+		cause  ledger.Cause
+		want   string
+	}{{ledger.Failed, 1, ledger.BySettings, "exclude it"}, {ledger.Abandoned, 1, "", "exclude it"}, {ledger.Included, 1, "", "not excluded"}} {
+		ruled, err := ruleClose(b.snap, c.kind, ledger.ClosedData{Number: c.number, Reason: "x", Cause: c.cause})
+		b.refused(ruled, err, ErrConflict, c.want)
+	}
+	b.must(ruleClose(b.snap, ledger.Failed, ledger.ClosedData{Number: 2, Reason: "x", Cause: ledger.BySettings}))
+	ruled, err := ruleClose(b.snap, ledger.Failed, ledger.ClosedData{Number: 2, Reason: "again", Cause: ledger.BySettings})
+	b.refused(ruled, err, ErrConflict, "failed because of its settings already")
+	b.must(ruleClose(b.snap, ledger.Failed, ledger.ClosedData{Number: 2, Reason: "bad luck", Cause: ledger.ByChance}))
+	b.must(ruleClose(b.snap, ledger.Abandoned, ledger.ClosedData{Number: 2, Reason: "not begun"}))
+	ruled, err = ruleClose(b.snap, ledger.Abandoned, ledger.ClosedData{Number: 2, Reason: "x"})
+	b.refused(ruled, err, ErrConflict, "abandoned already")
+	for kind, cause := range map[ledger.Kind]ledger.Cause{ledger.Failed: "", ledger.Excluded: ledger.ByChance} {
+		if ruled, err = ruleClose(b.snap, kind, ledger.ClosedData{Number: 2, Reason: "x", Cause: cause}); err == nil {
+			t.Errorf("%s by %q is written: %+v", kind, cause, ruled)
+		}
+	}
+	b.must(ruleClose(b.snap, ledger.Excluded, ledger.ClosedData{Number: 2, Reason: "x"}))
+	ruled, err = ruleClose(b.snap, ledger.Excluded, ledger.ClosedData{Number: 2, Reason: "x"})
+	b.refused(ruled, err, ErrConflict, "excluded already")
+}
+
+func TestReconfigurationNamesWhatChanged(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, oven())
+	b.ask(1)
+	b.tell(1, map[string]float64{"yield": 70, "impurity": 0.4})
+	hot := b.snap.Definition.Parameters[0]
+	hot.High = new(50.0)
+	b.must(ruleReconfigure(b.snap, design.Reconfiguration{Parameters: []design.Parameter{hot}, Reason: "the heater is weak",
+		Constraints: []design.Constraint{{Metric: "impurity", Op: "<=", Threshold: 0.3, Unit: "%"}}}))
+	var data ledger.ReconfiguredData
+	if err := b.events[len(b.events)-1].Decode(&data); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, c := range data.Changes {
+		got = append(got, c.Path+" "+string(c.Before)+" "+string(c.After))
+	}
+	if want := "constraints[impurity].threshold 0.5 0.3|parameters[temperature].high 60 50"; strings.Join(got, "|") != want {
+		t.Errorf("got %s", strings.Join(got, "|"))
+	}
+	if trial := b.snap.Trial(1); *trial.Feasible {
+		t.Error("feasibility follows the present limit")
+	}
+	for name, change := range map[string]design.Reconfiguration{
+		"parameters[0].name":  {Parameters: []design.Parameter{{Name: "speed", Type: design.Real, Low: new(0.0), High: new(1.0)}}, Reason: "x"},
+		"constraints[0].name": {Constraints: []design.Constraint{{Metric: "smell", Op: "<="}}, Reason: "x"},
+		"":                    {Objective: &design.Objective{Metric: "speed", Direction: "maximize"}, Reason: "x"},
+		"reason":              {Objective: &design.Objective{Metric: "yield", Direction: "minimize"}},
+	} {
+		_, err := ruleReconfigure(b.snap, change)
+		if err == nil {
+			t.Errorf("%s: accepted", name)
+			continue
+		}
+		wantFault(t, faultsOf(t, err), name, "")
+	}
+	ruled, err := ruleReconfigure(b.snap, design.Reconfiguration{Reason: "nothing"})
+	b.refused(ruled, err, ErrConflict, "nothing would change")
+}
+
+// learnt is the oven after enough trials for a fitted model, with one more waiting.
+func learnt(t *testing.T) *bench {
+	t.Helper()
+	b := newBench(t, oven())
+	for i := range 8 {
+		b.ask(1)
+		p := b.snap.Trial(i + 1).Parameters
+		temperature, cycles := p["temperature"].Number, p["cycles"].Number
+		b.tell(i+1, map[string]float64{"yield": 85 - 0.03*math.Pow(temperature-48, 2) - 0.8*math.Pow(cycles-7, 2), "impurity": 0.15 + 0.0003*math.Pow(temperature-20, 2) + 0.02*cycles})
+	}
+	b.ask(1)
+	return b
+}
+
+func yields(value float64) ledger.Telling {
+	return ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: value}}}
+}
+
+func TestResultsAreDoubtedByTheirDecisionsPrediction(t *testing.T) {
+	t.Parallel()
+	b := learnt(t)
+	trial := b.snap.Trial(9)
+	expected := b.snap.Foretold(trial, "yield")
+	if expected == nil || expected.SD <= trial.Decision.SD["yield"] {
+		t.Fatalf("expected a reading with its noise, got %+v beside ± %v", expected, trial.Decision.SD["yield"])
+	}
+	if doubts := DoubtTelling(b.snap, trial, yields(expected.Mean-3.9*expected.SD)); len(doubts) != 0 {
+		t.Errorf("3.9 standard deviations are doubted: %+v", doubts)
+	}
+	odd := DoubtTelling(b.snap, trial, yields(expected.Mean-4.1*expected.SD))
+	if len(odd) != 1 || odd[0].Field != "metrics.yield" || !strings.Contains(odd[0].Text, "is expected (95 %, noise included)") {
+		t.Fatalf("4.1 standard deviations: %+v", odd)
+	}
+	slip := DoubtTelling(b.snap, trial, yields(math.Round(expected.Mean*100)))
+	if len(slip) != 1 || !strings.Contains(slip[0].Text, "would fit: was the decimal point meant?") {
+		t.Errorf("a decimal point left out: %+v", slip)
+	}
+	if fraction := DoubtTelling(b.snap, trial, yields(expected.Mean/100)); len(fraction) != 1 || !strings.Contains(fraction[0].Text, "was a fraction typed instead of per cent?") {
+		t.Errorf("a fraction for per cent: %+v", fraction)
+	}
+	if Doubted(odd) == Doubted(slip) || Doubted(nil) != "" {
+		t.Error("a confirmation is not of one value")
+	}
+	// At other settings the decision's prediction says nothing, but the range of readings does.
+	elsewhere := yields(900)
+	elsewhere.Parameters = maps.Clone(trial.Parameters)
+	elsewhere.Parameters["temperature"] = design.NumberValue(62.5)
+	both := DoubtTelling(b.snap, trial, elsewhere)
+	if len(both) != 2 || !strings.Contains(both[0].Text, "The highest so far is") || strings.Contains(both[0].Text, "expected") || !strings.Contains(both[1].Text, "above the highest that may be chosen, 60\u202f°C: was it really used?") {
+		t.Errorf("%+v", both)
+	}
+	tenth := ledger.Telling{Parameters: maps.Clone(trial.Parameters)}
+	tenth.Parameters["temperature"] = design.NumberValue(trial.Parameters["temperature"].Number / 10)
+	if doubts := DoubtTelling(b.snap, trial, tenth); len(doubts) != 1 || !strings.Contains(doubts[0].Text, "was chosen: was the decimal point or the sign meant elsewhere?") {
+		t.Errorf("a tenth of the temperature: %+v", doubts)
+	}
+}
+
+func TestCorrectionsAndOwnPointsAreDoubtedByTheSameRule(t *testing.T) {
+	t.Parallel()
+	b := learnt(t)
+	trial := b.snap.Trial(8)
+	c := Correction{Number: 8, Metrics: map[string]*ledger.Reading{"yield": {Value: 10 * trial.Metrics["yield"].Value}, "impurity": nil}}
+	if doubts := DoubtCorrection(b.snap, trial, c); len(doubts) != 1 || !strings.Contains(doubts[0].Text, "would fit") {
+		t.Errorf("a correction: %+v", doubts)
+	}
+	own := OwnTrial{Parameters: trial.Parameters, Metrics: map[string]ledger.Reading{"yield": {Value: 10 * trial.Metrics["yield"].Value}}}
+	ruled, err := b.service.ruleOwn(t.Context(), Command{By: "Ana"}, b.snap, own)
+	if err != nil {
+		t.Fatal(err)
+	}
+	doubts := DoubtOwn(b.snap, own, ruled.decision())
+	if len(doubts) != 2 || !strings.Contains(doubts[0].Text, "would fit") || doubts[1].Text != "The same settings as trial 8: a replicate on purpose?" {
+		t.Errorf("an own point: %+v", doubts)
+	}
+}
+
+func TestRowsAreDoubtedByEachOther(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, oven())
+	rows, _, err := parseCSV(b.snap.Compiled(), strings.NewReader("temperature,cycles,yield,impurity\n30,2,61,0.3\n35,3,645,0.31\n40,4,70,0.33\n45,5,66,0.4\n50,6,68,0.41\n"), ImportOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	doubts := doubtRows(b.snap, rows)
+	if len(doubts) != 1 || doubts[0].Field != "lines[3].yield" || !strings.Contains(doubts[0].Text, "64.5\u202f% would fit") {
+		t.Errorf("%+v", doubts)
+	}
+	b.must(ruleImport(b.snap, b.snap, rows[:1]))
+	doubts = doubtRows(b.snap, rows[:1])
+	if len(doubts) != 1 || doubts[0].Text != "The same settings as trial 1: a replicate on purpose?" {
+		t.Errorf("imported twice: %+v", doubts)
+	}
+}
+
+func TestPlausibleBoundsAreDoubtedNeverRefused(t *testing.T) {
+	t.Parallel()
+	d := oven()
+	d.Objective.Plausible = []float64{0, 100}
+	b := newBench(t, d)
+	b.ask(1)
+	if doubts := DoubtTelling(b.snap, b.snap.Trial(1), yields(712)); len(doubts) != 1 || doubts[0].Text != "Yield 712\u202f%? Plausible is 0 to 100\u202f%." {
+		t.Errorf("%+v", doubts)
+	}
+	b.must(ruleTell(b.snap, 1, yields(712)))
+	for message, bounds := range map[string][]float64{"two numbers": {1}, "must be below": {3, 3}, "between -1e100": {0, math.Inf(1)}} {
+		d.Objective.Plausible = bounds
+		_, err := d.Check()
+		wantFault(t, faultsOf(t, err), "objective.plausible", message)
+	}
+}
+
+func TestAnOvershootIsRecordedAndLivedWith(t *testing.T) {
+	t.Parallel()
+	for name, algorithm := range map[string]string{"default": "", "rpol-ucb": "rpol-ucb", "scbo": "scbo"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := oven()
+			d.Algorithm.Name = algorithm
+			b := newBench(t, d)
+			for i := range 6 {
+				b.ask(1)
+				told := ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: 60 + float64(i)}, "impurity": {Value: 0.2}}}
+				if i >= 4 { // the last ones are the best, so that the recommendation lies beyond the bounds
+					told.Parameters = design.Settings{"temperature": design.NumberValue(64 + float64(i)), "cycles": design.NumberValue(2)}
+				}
+				b.must(ruleTell(b.snap, i+1, told))
+			}
+			b.ask(2)
+			if used := b.snap.Trial(6); used.Parameters["temperature"].Number != 69 || !used.SettingsChanged || b.snap.Chosen(6)["temperature"].Number > 60 {
+				t.Errorf("used %v, chosen %v", used.Parameters, b.snap.Chosen(6))
+			}
+			readEverything(t, b)
+			slices, err := b.service.Slices(t.Context(), b.snap, b.snap.Trial(6).Parameters, 5)
+			if must(t, slices, err); len(slices) != 2 {
+				t.Errorf("%d slices through a point beyond the bounds", len(slices))
+			}
+			mapped, err := b.service.Map(t.Context(), b.snap, "temperature", "cycles", b.snap.Trial(6).Parameters, 4)
+			must(t, mapped, err)
+			var table strings.Builder
+			if err := WriteCSV(&table, b.snap.Definition, b.snap.Trials, b.snap.Chosen); err != nil || !strings.Contains(table.String(), ",69,2,") {
+				t.Errorf("%v\n%s", err, table.String())
+			}
+		})
+	}
+}
+
+// kept is a store of one study in memory.
+type kept struct {
+	Store
+	bench    *bench
+	verified *Verified
+}
+
+func (k *kept) Verified(context.Context, string) (*Verified, error) { return k.verified, nil }
+
+func (k *kept) KeepVerified(ctx context.Context, _ string, outcome Verified) error {
+	if k.verified == nil || k.verified.Version <= outcome.Version {
+		k.verified = &outcome
+	}
+	return ctx.Err()
+}
+
+func (k *kept) Events(_ context.Context, _ string, after int64, limit int) ([]ledger.Event, error) {
+	events := k.bench.events[after:]
+	if limit > 0 && limit < len(events) {
+		events = events[:limit]
+	}
+	return events, nil
+}
+
+func (k *kept) Write(_ context.Context, _ string, _ Command, _ Known, decide func([]ledger.Event) (Append, error)) error {
+	appended, err := decide(nil)
+	if err == nil {
+		k.bench.events, k.bench.snap = append(k.bench.events, appended.Events...), appended.After
+	}
+	return err
+}
+
+func TestUndoTakesBackOnesOwnLastTellingWithinAMinute(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, oven())
+	b.service.store = &kept{bench: b}
+	b.service.options.Now = func() time.Time { return b.clock }
+	undo := func(author string, number int) error {
+		_, err := b.service.Undo(t.Context(), Command{By: "Ana", Author: author}, "bench", number)
+		return err
+	}
+	b.ask(2)
+	b.tell(1, map[string]float64{"impurity": 0.2})
+	chosen := b.snap.Trial(1).Parameters
+	told := yields(71.2)
+	told.Parameters = design.Settings{"temperature": design.NumberValue(63), "cycles": design.NumberValue(2)}
+	told.Note = "overshoot"
+	b.must(ruleTell(b.snap, 1, told))
+
+	for sentence, err := range map[string]error{"Ana saved the last results": undo("person:another Ana", 1), "was not a saving": undo("person:ana", 2), "There is no trial 3": undo("person:ana", 3)} {
+		if err == nil || !strings.Contains(err.Error(), sentence) {
+			t.Errorf("want %q, got %v", sentence, err)
+		}
+	}
+	b.clock = b.clock.Add(UndoTime + time.Second)
+	if err := undo("person:ana", 1); !errors.Is(err, ErrConflict) || !strings.Contains(err.Error(), "more than a minute ago") {
+		t.Errorf("after a minute: %v", err)
+	}
+	b.clock = b.clock.Add(-UndoTime)
+	if metrics, left := Undoable(b.snap, b.snap.Trial(1), "person:ana", b.clock); len(metrics) != 1 || metrics[0] != "yield" || left <= UndoTime-2*time.Second || left > UndoTime {
+		t.Errorf("undoable: %v for %v", metrics, left)
+	}
+	if metrics, _ := Undoable(b.snap, b.snap.Trial(1), "person:another Ana", b.clock); len(metrics) != 0 {
+		t.Errorf("another Ana could undo %v", metrics)
+	}
+	if err := undo("person:ana", 1); err != nil {
+		t.Fatal(err)
+	}
+	after := b.snap.Trial(1)
+	if _, there := after.Metrics["yield"]; there || after.Metrics["impurity"].Value != 0.2 || !after.Parameters.Equal(chosen) || after.Note != "overshoot" || !after.Waiting() {
+		t.Errorf("after the undo: %+v", after)
+	}
+	if last := b.events[len(b.events)-1]; last.Kind != ledger.Corrected || !strings.Contains(string(last.Data), undoReason) {
+		t.Errorf("the ledger says %s %s", last.Kind, last.Data)
+	}
+	if err := undo("person:ana", 1); !errors.Is(err, ErrConflict) {
+		t.Errorf("undone twice: %v", err)
+	}
+	readEverything(t, b)
+	b.must(ruleTell(b.snap, 1, yields(71.3)))
+}
+
+// TestProgramsAreNotAskedBack: what nobody asks to be doubted is not judged either, which would
+// cost a look at every trial for each result told; forms are asked until they confirm what is
+// doubted, and nothing else.
+func TestProgramsAreNotAskedBack(t *testing.T) {
+	t.Parallel()
+	if _, err := askBack(Command{}, func() []Doubt { t.Error("judged for nobody"); return nil }); err != nil {
+		t.Error(err)
+	}
+	sure, asked := "", 0
+	if confirmed, err := askBack(Command{Sure: &sure}, func() []Doubt { asked++; return nil }); confirmed || err != nil || asked != 1 {
+		t.Errorf("a form's value was judged %d times, %v", asked, err)
+	}
+	odd := []Doubt{{Field: "metrics.yield", Value: "712"}}
+	for what, c := range map[string]struct {
+		sure  string
+		taken bool
+	}{"nothing": {"", false}, "another value": {Doubted([]Doubt{{Field: "metrics.yield", Value: "71.2"}}), false}, "it": {Doubted(odd), true}} {
+		confirmed, err := askBack(Command{Sure: &c.sure}, func() []Doubt { return odd })
+		if doubtful := new(Doubtful); (err == nil) != c.taken || confirmed != c.taken || err != nil && (!errors.As(err, &doubtful) || len(doubtful.Doubts) != 1) {
+			t.Errorf("sure of %s: %v", what, err)
+		}
+	}
+}

@@ -186,9 +186,9 @@ func (s *shown) contendersForBest(ctx context.Context, known Known, works chance
 	if recommended > 0 {
 		first = []Place{s.placeOf(recommended)}
 	}
-	for i, r := range s.history.Rounds {
-		if s.arms == nil || s.cfg.Space.available(r.Arm) {
-			played, rounds = append(played, Place{r.Point, r.Arm}), append(rounds, i+1)
+	for t := 1; t < s.Round(); t++ {
+		if p := s.placeOf(t); s.cfg.Space.offers(p) {
+			played, rounds = append(played, p), append(rounds, t)
 		}
 	}
 	if s.arms == nil {

@@ -180,7 +180,7 @@ func (s *decision) set(ctx context.Context, at []Place, known func(j, i int) flo
 	}
 	teaches := s.teaches()
 	for _, p := range at {
-		set.Known = append(set.Known, s.left(p) && !teaches(p))
+		set.Known = append(set.Known, s.cfg.Space.offers(p) && !teaches(p))
 	}
 	for _, p := range at {
 		set.Points = append(set.Points, p.U)
@@ -221,10 +221,10 @@ func (s *decision) earlier(ctx context.Context, t int, at []Place, known func(j,
 // last.
 func (s *decision) teaches() func(Place) bool {
 	if !s.traits.AvoidsKnown || s.cfg.Space.Arms == nil && s.shortlist == nil || s.readingsVary() {
-		return s.left
+		return s.cfg.Space.offers
 	}
 	tried := s.tried()
-	return func(p Place) bool { return s.left(p) && !tried(p) }
+	return func(p Place) bool { return s.cfg.Space.offers(p) && !tried(p) }
 }
 
 // The setting most_risk r of a limit, or of all together, is a budget over the trials that the

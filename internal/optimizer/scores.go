@@ -110,13 +110,13 @@ func (s *decision) askFurther(scores policy.Scores, at []Place, all bool) error 
 		if !all && s.decided(scores, at, found, i) {
 			break
 		}
-		if !scores.Allowed[i] && s.left(at[i]) {
+		if !scores.Allowed[i] && s.cfg.Space.offers(at[i]) {
 			var err error
 			if scores.Allowed[i], err = scores.AllowedAfterAll(i); err != nil {
 				return err
 			}
 		}
-		if scores.Allowed[i] && s.left(at[i]) {
+		if scores.Allowed[i] && s.cfg.Space.offers(at[i]) {
 			found = append(found, i)
 		}
 	}
@@ -251,7 +251,7 @@ func (s *decision) effective(scores policy.Scores, at []Place) (values []float64
 }
 
 // usables tell which places may be chosen, one after another where none may be.
-func (s *decision) usables() []func(Place) bool { return []func(Place) bool{s.teaches(), s.left} }
+func (s *decision) usables() []func(Place) bool { return []func(Place) bool{s.teaches(), s.cfg.Space.offers} }
 
 // A place of a higher rank is chosen only where none of a lower one may be.
 const (

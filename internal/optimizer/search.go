@@ -1,6 +1,7 @@
 package optimizer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
@@ -495,10 +496,10 @@ func (s *screening) probe(bounds []search.Score, order []int, closer func(count 
 	}
 }
 
-// descending is the order of scores, the largest first.
+// descending is the order of scores, the largest first, and of equal ones the first.
 func descending(scores []search.Score) []int {
 	order := indices(len(scores))
-	slices.SortStableFunc(order, func(a, b int) int { return higher(scores[a], scores[b]) })
+	slices.SortFunc(order, func(a, b int) int { return cmp.Or(higher(scores[a], scores[b]), a-b) })
 	return order
 }
 

@@ -145,8 +145,8 @@ func (d Dim) inputRange() float64 {
 	return d.High - d.Low
 }
 
-// available tells whether arm i may be suggested.
-func (s Space) available(i int) bool { return s.Available == nil || s.Available[i] }
+// offers tells whether a place has not run out.
+func (s Space) offers(p Place) bool { return p.Arm < 0 || s.Available == nil || s.Available[p.Arm] }
 
 // settle snaps a copy of u and reports whether it is allowed.
 func (s Space) settle(u []float64) ([]float64, bool) {
@@ -326,18 +326,9 @@ func (k Known) at(places []Place) func(j, i int) float64 {
 	}
 }
 
-// left tells whether a place has not run out.
-func (s *task) left(p Place) bool { return p.Arm < 0 || s.cfg.Space.available(p.Arm) }
-
 // allowedArms are the candidates that may be chosen.
 func (s *task) allowedArms() []Place {
-	var at []Place
-	for i, place := range s.arms.places {
-		if s.cfg.Space.available(i) {
-			at = append(at, place)
-		}
-	}
-	return at
+	return slices.DeleteFunc(slices.Clone(s.arms.places), func(p Place) bool { return !s.cfg.Space.offers(p) })
 }
 
 // knownRows tabulates the given constraints' values; nil when there are none.

@@ -147,11 +147,11 @@ func (s *decision) nearestFreshArm(u []float64, keeps func(Place) bool) (Place, 
 		tried[r.Arm] = true
 	}
 	for _, allowed := range []func(Place) bool{keeps, func(Place) bool { return true }} {
-		for _, left := range []func(Place) bool{func(p Place) bool { return !tried[p.Arm] }, func(p Place) bool { return !s.isSpent(p) }, s.left} {
+		for _, left := range []func(Place) bool{func(p Place) bool { return !tried[p.Arm] }, func(p Place) bool { return !s.isSpent(p) }, s.cfg.Space.offers} {
 			best, nearest := math.Inf(1), Place{Arm: -1}
 			for i, a := range space.Arms {
 				at := Place{U: a, Arm: i}
-				if distance := space.unlike(a, u); distance < best && s.left(at) && left(at) && allowed(at) {
+				if distance := space.unlike(a, u); distance < best && s.cfg.Space.offers(at) && left(at) && allowed(at) {
 					best, nearest = distance, at
 				}
 			}

@@ -32,6 +32,9 @@ type task struct {
 // Round is the number of the next decision.
 func (s *task) Round() int { return len(s.history.Rounds) + 1 }
 
+// History is what the state was made from.
+func (s *task) History() *History { return s.history }
+
 // Context is what the algorithm's settings are read against.
 func (cfg *Config) Context() policy.Context {
 	c := policy.Context{Horizon: cfg.Horizon, Paper: cfg.Paper, Standardized: cfg.Standardize, Fitted: cfg.Fit, Listed: cfg.Space.Arms != nil}

@@ -317,7 +317,6 @@ type chooser struct {
 	work     *derived.Store[*ledger.Snapshot] // in which it computes
 	id       string
 	compiled *design.Compiled
-	history  *optimizer.History
 	state    *optimizer.State
 	seen     int64
 	fit      *ledger.FittedData // made just now, to be written before the decisions
@@ -340,7 +339,7 @@ func (s *Models) chooser(ctx context.Context, snap *ledger.Snapshot) (*chooser, 
 		return nil, err
 	}
 	feasible, _ := snap.Feasibility()
-	c := &chooser{work: s.Derived, id: snap.ID, compiled: snap.Compiled(), history: snap.History(snap.Compiled()), state: state, seen: snap.Version, told: feasible > 0}
+	c := &chooser{work: s.Derived, id: snap.ID, compiled: snap.Compiled(), state: state, seen: snap.Version, told: feasible > 0}
 	if !state.FitDue() {
 		return c, nil
 	}
@@ -349,12 +348,12 @@ func (s *Models) chooser(ctx context.Context, snap *ledger.Snapshot) (*chooser, 
 		return c, err
 	}
 	c.fit = fit
-	c.history = &optimizer.History{Rounds: c.history.Rounds, Fits: ledger.FitsUnder(c.compiled, append(snap.Fits[:len(snap.Fits):len(snap.Fits)], *fit))}
-	return c, c.extend(ctx)
+	fits := ledger.FitsUnder(c.compiled, append(snap.Fits[:len(snap.Fits):len(snap.Fits)], *fit))
+	return c, c.extend(ctx, &optimizer.History{Rounds: state.History().Rounds, Fits: fits})
 }
 
-func (c *chooser) extend(ctx context.Context) error {
-	state, err := compute(ctx, c.work, c.id, func(ctx context.Context) (*optimizer.State, error) { return c.state.Extend(ctx, c.history) })
+func (c *chooser) extend(ctx context.Context, by *optimizer.History) error {
+	state, err := compute(ctx, c.work, c.id, func(ctx context.Context) (*optimizer.State, error) { return c.state.Extend(ctx, by) })
 	if err == nil {
 		c.state = state
 	}
@@ -406,9 +405,8 @@ func (c *chooser) keep(settings design.Settings, d optimizer.Decision, brought d
 // took adds the algorithm's choice to the history, so that the next decision sees it as pending.
 func (c *chooser) took(ctx context.Context, p chosenPoint) error {
 	draw := optimizer.Draw{Seed: p.decision.RandomSeed, Z: p.decision.Draws}
-	c.history = withChoice(c.history, p.place, true, c.compiled.Def.KnownInOrder(p.known), draw, len(c.compiled.MetricNames))
 	c.last = nil
-	return c.extend(ctx)
+	return c.extend(ctx, withChoice(c.state.History(), p.place, true, c.compiled.Def.KnownInOrder(p.known), draw, len(c.compiled.MetricNames)))
 }
 
 // withChoice is h after one more decision, whose results are not known yet.

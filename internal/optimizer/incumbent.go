@@ -40,7 +40,7 @@ func (v *view) findIncumbent(ctx context.Context) error {
 		}
 	}
 	v.contended = contended{rounds, estimates}
-	best, err := v.pick(ctx, places, rounds, estimates)
+	best, there, err := v.pick(ctx, places, rounds, estimates)
 	if err != nil {
 		return err
 	}
@@ -54,7 +54,7 @@ func (v *view) findIncumbent(ctx context.Context) error {
 			return err
 		}
 		places, rounds, estimates = append(places, waiting...), append(rounds, under...), joined(estimates, expected)
-		if best, err = v.pick(ctx, places, rounds, estimates); err != nil {
+		if best, there, err = v.pick(ctx, places, rounds, estimates); err != nil {
 			return err
 		}
 	}
@@ -62,19 +62,15 @@ func (v *view) findIncumbent(ctx context.Context) error {
 		return nil
 	}
 	v.incumbent = &incumbent{place: places[best], round: rounds[best], least: slices.Min(estimates[0].Mean)}
-	if err := v.describeIncumbent(ctx); err != nil || best >= read { // what waits is not asked for again
+	if err := v.describeIncumbent(there); err != nil || best >= read { // what waits is not asked for again
 		return err
 	}
 	return v.worthAgain(ctx, places, rounds, estimates)
 }
 
-// describeIncumbent adds the posterior at x* and what covariances with it need.
-func (v *view) describeIncumbent(ctx context.Context) error {
+// describeIncumbent adds the posterior at x*, which these are, and what covariances with it need.
+func (v *view) describeIncumbent(estimates []policy.Estimate) error {
 	c, at := v.incumbent, []Place{v.incumbent.place}
-	estimates, err := v.estimate(ctx, at, v.costsOf([]int{c.round}))
-	if err != nil {
-		return err
-	}
 	for _, e := range estimates {
 		c.mean, c.sd = append(c.mean, e.Mean[0]), append(c.sd, e.SD[0])
 	}
@@ -117,22 +113,29 @@ func (v *view) worthAgain(ctx context.Context, places []Place, rounds []int, est
 	return nil
 }
 
-// pick is which of the places the policy compares the others with, -1 for none.
-func (v *view) pick(ctx context.Context, places []Place, rounds []int, estimates []policy.Estimate) (int, error) {
-	played := v.bareInput(Draw{})
-	played.Reward, played.Costs = estimates[0], estimates[1:]
-	return v.traits.Incumbent(played, func(i int) (*policy.Input, error) {
+// pick is which of the places the policy compares the others with, -1 for none, with the posterior
+// there.
+func (v *view) pick(ctx context.Context, places []Place, rounds []int, means []policy.Estimate) (best int, there []policy.Estimate, err error) {
+	played, looked := v.bareInput(Draw{}), map[int][]policy.Estimate{}
+	played.Reward, played.Costs = means[0], means[1:]
+	best, err = v.traits.Incumbent(played, func(some []int) (*policy.Input, error) {
 		if err := checkpoint.Reach(ctx); err != nil {
 			return nil, err
 		}
-		one := v.bareInput(Draw{})
-		e, err := v.estimate(ctx, places[i:i+1], v.costsOf(rounds[i:i+1]))
+		input := v.bareInput(Draw{})
+		estimates, err := v.estimate(ctx, pick(places, some), v.costsOf(pick(rounds, some)))
 		if err != nil {
 			return nil, err
 		}
-		one.Reward, one.Costs = e[0], e[1:]
-		return one, nil
+		for n, i := range some {
+			for _, e := range estimates {
+				looked[i] = append(looked[i], policy.Estimate{Mean: e.Mean[n : n+1], SD: e.SD[n : n+1]})
+			}
+		}
+		input.Reward, input.Costs = estimates[0], estimates[1:]
+		return input, nil
 	})
+	return best, looked[best], err
 }
 
 // underWay are the places whose reward is waited for, with their rounds.

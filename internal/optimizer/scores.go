@@ -251,7 +251,9 @@ func (s *decision) effective(scores policy.Scores, at []Place) (values []float64
 }
 
 // usables tell which places may be chosen, one after another where none may be.
-func (s *decision) usables() []func(Place) bool { return []func(Place) bool{s.teaches(), s.cfg.Space.offers} }
+func (s *decision) usables() []func(Place) bool {
+	return []func(Place) bool{s.teaches(), s.cfg.Space.offers}
+}
 
 // A place of a higher rank is chosen only where none of a lower one may be.
 const (

@@ -154,25 +154,30 @@ func TestWorthOverDecades(t *testing.T) {
 // the band's own distribution.
 func TestExpectedExcessOfAWarpedCost(t *testing.T) {
 	t.Parallel()
-	w := warp.Warp{Power: 1.4, Centre: 0.1, Scale: 1.1}
-	for _, sign := range []float64{1, -1} {
-		cfg, _ := bent(t, sign, 0.05, w)
-		tr := cfg.transform(target{cost: 0, metric: 1, sign: sign}, metricModel{centre: 0.1, scale: 0.8, warp: w})
-		// The target has mean 0.2 and sd 0.5; its value is metric(target − shift).
-		const steps = 20_000
-		want := 0.0
-		for i := range steps {
-			u := 0.2 + 0.5*math.Sqrt2*math.Erfinv(2*(float64(i)+0.5)/steps-1)
-			want += max(sign*(tr.metric(u-tr.shift)-0.3), 0) / steps
+	for _, power := range []float64{1.4, 1} {
+		for _, sign := range []float64{1, -1} {
+			expectedExcessOf(t, warp.Warp{Power: power, Centre: 0.1, Scale: 1.1}, sign)
 		}
-		for _, far := range []float64{-9, 9} {
-			if got := tr.excess(far, 0, 0.3); far < 0 && got != 0 || far > 0 && math.Abs(got-sign*(tr.metric(far+tr.margin-tr.shift)-0.3)) > 1e-12 {
-				t.Errorf("sign %g: a target that is surely %g exceeds the limit by %g", sign, far, got)
-			}
+	}
+}
+
+func expectedExcessOf(t *testing.T, w warp.Warp, sign float64) {
+	cfg, _ := bent(t, sign, 0.05, w)
+	tr := cfg.transform(target{cost: 0, metric: 1, sign: sign}, metricModel{centre: 0.1, scale: 0.8, warp: w})
+	// The target has mean 0.2 and sd 0.5; its value is metric(target − shift).
+	const steps = 20_000
+	want := 0.0
+	for i := range steps {
+		u := 0.2 + 0.5*math.Sqrt2*math.Erfinv(2*(float64(i)+0.5)/steps-1)
+		want += max(sign*(tr.metric(u-tr.shift)-0.3), 0) / steps
+	}
+	for _, far := range []float64{-9, 9} {
+		if got := tr.excess(far, 0, 0.3); far < 0 && got != 0 || far > 0 && math.Abs(got-sign*(tr.metric(far+tr.margin-tr.shift)-0.3)) > 1e-12 {
+			t.Errorf("sign %g, power %g: a target that is surely %g exceeds the limit by %g", sign, w.Power, far, got)
 		}
-		if got := tr.excess(0.2-tr.margin, 0.5, 0.3); math.Abs(got-want) > 2e-4 {
-			t.Errorf("sign %g: expected excess %g, by summation %g", sign, got, want)
-		}
+	}
+	if got := tr.excess(0.2-tr.margin, 0.5, 0.3); math.Abs(got-want) > 2e-4 {
+		t.Errorf("sign %g, power %g: expected excess %g, by summation %g", sign, w.Power, got, want)
 	}
 }
 

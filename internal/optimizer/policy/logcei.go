@@ -135,13 +135,14 @@ func (s *Input) farAhead(beside *pair, i int) (mean, deviation float64) {
 	return beside.lead(s.Rival.Least, least), beside.mostDeviation()
 }
 
-// mostLooked is how many points played are looked at closely for the incumbent.
-const mostLooked = 100
+// mostLooked is how many points played are looked at closely for the incumbent, and lookedAtOnce
+// how many together: a few take hardly longer than one.
+const mostLooked, lookedAtOnce = 100, 4
 
 // likelyBest is the point played of the largest W(x) = P(x)·(μ(x) − m). played has means alone;
-// look gives the input of one of them. A mean beyond its limit leaves at most an even chance, so
+// look gives the input of some. A mean beyond its limit leaves at most an even chance, so
 // that few have to be looked at.
-func likelyBest(played *Input, look func(i int) (*Input, error)) (int, error) {
+func likelyBest(played *Input, look func(some []int) (*Input, error)) (int, error) {
 	least := slices.Min(played.Reward.Mean)
 	most := make([]float64, len(played.Reward.Mean))
 	order := make([]int, len(most))
@@ -158,17 +159,19 @@ func likelyBest(played *Input, look func(i int) (*Input, error)) (int, error) {
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(most[b], most[a]) })
 	best, largest := -1, math.Inf(-1)
-	for _, i := range order[:min(mostLooked, len(order))] {
-		if most[i] <= largest {
+	for some := range slices.Chunk(order[:min(mostLooked, len(order))], lookedAtOnce) {
+		if most[some[0]] <= largest {
 			break
 		}
-		s, err := look(i)
+		s, err := look(some)
 		if err != nil {
 			return -1, err
 		}
-		chance, _ := logChance(s, 0)
-		if w := math.Exp(chance) * (s.Reward.Mean[0] - least); w > largest {
-			best, largest = i, w
+		for n, i := range some {
+			chance, _ := logChance(s, n)
+			if w := math.Exp(chance) * (s.Reward.Mean[n] - least); most[i] > largest && w > largest {
+				best, largest = i, w
+			}
 		}
 	}
 	return best, nil

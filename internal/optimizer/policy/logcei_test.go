@@ -169,16 +169,21 @@ func TestGivenCostsAreKept(t *testing.T) {
 // and no chance is so low that nothing is compared with.
 func TestLikelyBest(t *testing.T) {
 	t.Parallel()
-	chances, looks := []float64{1, 0.4, 0.9, 1}, 0
-	played := &Input{Reward: Estimate{Mean: []float64{1, 3, 2, 0}}, Costs: []Estimate{{Mean: []float64{-1, 1, -1, -1}}}, Given: []bool{false}}
-	look := func(i int) (*Input, error) {
+	chances, looks := []float64{1, 0.4, 0.9, 1, 1, 1}, 0
+	played := &Input{Reward: Estimate{Mean: []float64{1, 3, 2, 0, 0, 0}}, Costs: []Estimate{{Mean: []float64{-1, 1, -1, -1, -1, -1}}}, Given: []bool{false}}
+	look := func(some []int) (*Input, error) {
 		looks++
-		return &Input{Reward: Estimate{Mean: played.Reward.Mean[i : i+1]}, Costs: []Estimate{{Mean: []float64{-math.Sqrt2 * math.Erfinv(2*chances[i]-1)}, SD: []float64{1}}}, Given: played.Given}, nil
+		input := &Input{Costs: []Estimate{{SD: filled(len(some), 1)}}, Given: played.Given}
+		for _, i := range some {
+			input.Reward.Mean = append(input.Reward.Mean, played.Reward.Mean[i])
+			input.Costs[0].Mean = append(input.Costs[0].Mean, -math.Sqrt2*math.Erfinv(2*chances[i]-1))
+		}
+		return input, nil
 	}
 	if got := sure(likelyBest(played, look)); got != 2 || looks != 1 {
-		t.Errorf("%d is the best after %d looks, want 2, worth .9·1, after one look: none of the others can be worth more", got, looks)
+		t.Errorf("%d is the best after %d looks, want 2, worth .9·2, after one look: none of the others can be worth more", got, looks)
 	}
-	chances = []float64{0.2, 0.1, 0.05, 0.3}
+	chances = []float64{0.2, 0.1, 0.05, 0.3, 0, 0}
 	if got := sure(likelyBest(played, look)); got != 1 {
 		t.Errorf("where nothing is likely %d is the best, want 1", got)
 	}

@@ -25,6 +25,9 @@ type Warp struct{ Power, Centre, Scale, Origin, Unit float64 }
 // Logarithmic tells whether w is that of the logarithm of readings.
 func (w Warp) Logarithmic() bool { return w.Unit > 0 }
 
+// Straight tells whether w is a straight line: ψ_1 is the identity.
+func (w Warp) Straight() bool { return w.Power == 1 && !w.Logarithmic() }
+
 // input is (z − Origin)/Unit.
 func (w Warp) input(z float64) float64 {
 	if !w.Logarithmic() {
@@ -221,14 +224,14 @@ var nodes, weights = func() (x, w []float64) {
 	return x, w
 }()
 
-// Moments are the mean and the standard deviation of w⁻¹(U) for U ~ N(mean, sd²): exact for the
-// identity, else by a rule of 32 points. Those of a logarithm are made by tails that nobody
+// Moments are the mean and the standard deviation of w⁻¹(U) for U ~ N(mean, sd²): exact for a
+// straight line, else by a rule of 32 points. Those of a logarithm are made by tails that nobody
 // believes in, a mean of e^{sd²/2} times the median: of a logarithm they are the median, and half
 // the central interval of two standard deviations.
 func (w Warp) Moments(mean, sd float64) (m, s float64) {
 	switch {
-	case w == Identity:
-		return mean, sd
+	case w.Straight():
+		return w.From(mean), w.Scale * sd
 	case w.Logarithmic():
 		return w.From(mean), (w.From(mean+sd) - w.From(mean-sd)) / 2
 	}
@@ -242,7 +245,7 @@ func (w Warp) Moments(mean, sd float64) (m, s float64) {
 
 // Mean is that of Moments alone, which takes half as long.
 func (w Warp) Mean(mean, sd float64) float64 {
-	if w == Identity || w.Logarithmic() {
+	if w.Straight() || w.Logarithmic() {
 		return w.From(mean)
 	}
 	return w.mean(mean, sd, new([32]float64))

@@ -69,6 +69,9 @@ func TestMoments(t *testing.T) {
 	if sd := mean * math.Sqrt(math.Exp(0.25)-1); math.Abs(m+1-mean) > 1e-9*mean || math.Abs(s-sd) > 1e-9*sd {
 		t.Errorf("moments %g and %g, want %g and %g", m, s, mean-1, sd)
 	}
+	if m, s := (Warp{Power: 1, Centre: 0.2, Scale: 1.3}).Moments(0.7, 0.5); math.Abs(m-1.11) > 1e-12 || math.Abs(s-0.65) > 1e-12 {
+		t.Errorf("moments of a straight line %g and %g, want 1.11 and 0.65", m, s)
+	}
 	// Against many draws, across the bend at 0.
 	w := Warp{Power: 0.6, Centre: 0.2, Scale: 1.3}
 	random := rand.New(rand.NewPCG(1, 2))

@@ -33,7 +33,7 @@ func hills(t *testing.T, rounds int, category bool) *State {
 		}
 	}, `{}`)
 	s := sure(Replay(background, cfg, played(cfg, rounds, 11)))
-	if s.next.incumbent == nil || !s.smooth() {
+	if deciding(s).incumbent == nil || !s.smooth() {
 		t.Fatal("no incumbent, or nothing to climb along")
 	}
 	return s
@@ -51,12 +51,12 @@ func TestRiseIsTheScoreWithItsSlopes(t *testing.T) {
 				points = append(points, v)
 			}
 		}
-		scores, slopesAt, err := sure(s.climbing(Known{}).rise(background))(points)
+		scores, slopesAt, err := sure(deciding(s).climbing(Known{}).rise(background))(points)
 		if err != nil {
 			t.Fatal(err)
 		}
 		slopes := sure(slopesAt(indices(len(points))))
-		want, _, err := s.climbing(Known{}).scoreAll(background, asPlaces(points))
+		want, _, err := deciding(s).climbing(Known{}).scoreAll(background, asPlaces(points))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -69,7 +69,7 @@ func TestRiseIsTheScoreWithItsSlopes(t *testing.T) {
 				up, down := append([]float64{}, u...), append([]float64{}, u...)
 				up[k] += step
 				down[k] -= step
-				beside, _, err := s.climbing(Known{}).scoreAll(background, asPlaces([][]float64{up, down}))
+				beside, _, err := deciding(s).climbing(Known{}).scoreAll(background, asPlaces([][]float64{up, down}))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -84,15 +84,15 @@ func TestRiseIsTheScoreWithItsSlopes(t *testing.T) {
 // polledBest is the best place that polls find from the starts that slopes would lead up from.
 func polledBest(t *testing.T, s *State, known Known) climber {
 	t.Helper()
-	climbers, _, err := s.climbing(known).screen(background, s.startingPlaces())
+	climbers, _, err := deciding(s).climbing(known).screen(background, deciding(s).startingPlaces())
 	if err != nil {
 		t.Fatal(err)
 	}
 	problem := search.Problem{Axes: s.cfg.Space.axes(), Settle: s.cfg.Space.Settle, Score: func(points [][]float64) ([]search.Score, error) {
-		scores, _, err := s.climbing(known).scoreAll(background, asPlaces(points))
+		scores, _, err := deciding(s).climbing(known).scoreAll(background, asPlaces(points))
 		return scores, err
 	}}
-	climbers = sure(s.climbing(known).poll(problem, climbers))
+	climbers = sure(deciding(s).climbing(known).poll(problem, climbers))
 	return climbers[0]
 }
 
@@ -250,7 +250,7 @@ func TestKinksRiseWithTheScore(t *testing.T) {
 			u, _ = s.cfg.Space.settle(u)
 			points = append(points, u)
 		}
-		scores, slopesAt, err := sure(s.climbing(known).rise(background))(points)
+		scores, slopesAt, err := sure(deciding(s).climbing(known).rise(background))(points)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -293,6 +293,6 @@ func TestKinksRiseWithTheScore(t *testing.T) {
 
 // scored are the scores of points, each by itself.
 func scored(s *State, points [][]float64, known Known) ([]search.Score, error) {
-	scores, _, err := s.climbing(known).scoreAll(background, asPlaces(points))
+	scores, _, err := deciding(s).climbing(known).scoreAll(background, asPlaces(points))
 	return scores, err
 }

@@ -112,8 +112,8 @@ func TestSequentialAreRegressedAsRows(t *testing.T) {
 				check("posterior between the candidates", sure(s.Posterior(background, []Place{{U: []float64{0.33, 0.1}, Arm: -1}})),
 					sure(want.Posterior(background, []Place{{U: []float64{0.33, 0.1}, Arm: -1}})))
 				check("acquisition", sure(s.Acquisition(background, places, toyKnown())), sure(want.Acquisition(background, same, toyKnown())))
-				input := sure(s.decision.inputAt(background, places, toyKnown().at(places), s.draw(s.Round())))
-				other := sure(want.decision.inputAt(background, same, toyKnown().at(same), want.draw(want.Round())))
+				input := sure(deciding(s).inputAt(background, places, toyKnown().at(places), s.draw(s.Round())))
+				other := sure(deciding(want).inputAt(background, same, toyKnown().at(same), want.draw(want.Round())))
 				if input.Set == nil {
 					return
 				}

@@ -206,7 +206,7 @@ func TestADoubtfulIncumbentIsReadAgain(t *testing.T) {
 	t.Parallel()
 	cfg, h := lathe(t, 60)
 	state, _ := fitted(t, cfg, h)
-	c := state.next.incumbent
+	c := deciding(state).incumbent
 	if c == nil || c.place.Arm == 3 || !(c.again > 0) {
 		t.Fatalf("the incumbent is %+v, want a setting that may be within its limit and is worth another look", c)
 	}
@@ -214,7 +214,7 @@ func TestADoubtfulIncumbentIsReadAgain(t *testing.T) {
 		h.Rounds[i].Readings[1].Value = -3 + 0.01*h.Rounds[i].Readings[1].Value
 	}
 	state, _ = fitted(t, cfg, h)
-	if certain := state.next.incumbent; certain.place.Arm != 5 || !(certain.again < c.again/10) {
+	if certain := deciding(state).incumbent; certain.place.Arm != 5 || !(certain.again < c.again/10) {
 		t.Errorf("where all are within their limit the incumbent is setting %d, and another look worth %g after %g", certain.place.Arm+1, certain.again, c.again)
 	}
 }

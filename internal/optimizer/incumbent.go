@@ -23,6 +23,18 @@ type incumbent struct {
 	again  float64 // see policy.Rival
 }
 
+// comparing is the view with what its decision compares places with, which is not found before one
+// is to be made.
+func (v *view) comparing(ctx context.Context) (*view, error) {
+	return v.whole.Get(ctx, func(ctx context.Context) (*view, error) {
+		whole := *v
+		if v.traits.Incumbent == nil {
+			return &whole, nil
+		}
+		return &whole, whole.findIncumbent(ctx)
+	})
+}
+
 // findIncumbent takes the included round whose point would be recommended, of those whose reward
 // the decision sees. Those that wait count too, with what is expected of them: else the place that
 // promises most would be asked for again and again in a batch, since its mean stays above that of
@@ -176,20 +188,24 @@ type contended struct {
 // contendedBefore are the means that the prior state's next decision compared the points of these
 // rounds by, if nothing was read since; else nil.
 func (v *view) contendedBefore(rounds []int) []policy.Estimate {
-	if v.prior == nil || len(v.agreed.touched) > 0 || len(v.prior.next.sources) != len(v.sources) || !slices.Equal(v.prior.next.contended.rounds, rounds) {
+	if v.prior == nil || len(v.agreed.touched) > 0 {
+		return nil
+	}
+	before, found := v.prior.next.whole.Kept()
+	if !found || len(before.sources) != len(v.sources) || !slices.Equal(before.contended.rounds, rounds) {
 		return nil
 	}
 	for i := range v.sources {
-		if !sameReadings(&v.prior.next.sources[i], &v.sources[i]) {
+		if !sameReadings(&before.sources[i], &v.sources[i]) {
 			return nil
 		}
 	}
 	for k, t := range v.transforms {
-		if was := v.prior.next.transforms[k]; was.shift != t.shift || was.blind != t.blind {
+		if was := before.transforms[k]; was.shift != t.shift || was.blind != t.blind {
 			return nil
 		}
 	}
-	return v.prior.next.contended.estimates
+	return before.contended.estimates
 }
 
 // sameReadings tells whether a source goes on from another, of the state before, with the same

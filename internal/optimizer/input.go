@@ -17,6 +17,17 @@ type decision struct {
 	works *works // where trials work, as it knows it; nil while none has failed
 }
 
+// compared is the decision with what it compares places with.
+func (s *decision) compared(ctx context.Context) (*decision, error) {
+	whole, err := s.comparing(ctx)
+	if err != nil {
+		return nil, err
+	}
+	v := *whole
+	v.shortlist = s.shortlist
+	return &decision{view: &v, shown: s.shown, spent: s.spent, works: s.works}, nil
+}
+
 // inputAt is what the algorithm sees at some places when it makes the decision of view v.
 func (s *decision) inputAt(ctx context.Context, at []Place, known func(j, i int) float64, draw Draw) (*policy.Input, error) {
 	estimates, rival, err := s.compare(ctx, at, known)
@@ -209,6 +220,9 @@ func (s *decision) earlier(ctx context.Context, t int, at []Place, known func(j,
 		return nil, err
 	}
 	v, err := s.acting(ctx, t, s.path.items[t-1], nil)
+	if err == nil {
+		v, err = v.comparing(ctx)
+	}
 	if err != nil {
 		return nil, err
 	}

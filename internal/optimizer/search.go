@@ -214,30 +214,34 @@ type shortlist struct {
 
 // shorten returns the shortlist of the next decision, nil where the search needs none: that of the
 // prior state, if it is the same.
-func (s *decision) shorten(prior *decision) *shortlist {
+func (s *decision) shorten(ctx context.Context, prior *decision) (*shortlist, error) {
 	if s.arms != nil || s.traits.LooksAtAll || s.sourceOf[0] < 0 {
-		return nil
+		return nil, nil
 	}
 	src := &s.sources[s.sourceOf[0]]
 	if len(src.waiting) <= manyWaiting {
-		return nil
+		return nil, nil
 	}
-	list := &shortlist{turn: src.arrived / relisted, incumbent: s.around}
+	whole, err := s.comparing(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list := &shortlist{turn: src.arrived / relisted, incumbent: whole.around}
 	if prior != nil && list.same(prior.shortlist) {
-		return prior.shortlist
+		return prior.shortlist, nil
 	}
 	seed := s.cfg.DecisionSeed(list.turn)
-	near := s.nearIncumbent(listedNear, seed)
+	near := whole.nearIncumbent(listedNear, seed)
 	if list.incumbent != nil {
 		near = append([][]float64{list.incumbent.U}, near...)
 	}
 	space := s.cfg.Space
 	places := asPlaces(append(space.settled(near), space.allowed(s.cfg.overhanging(listed, seed), seed)...))
 	if len(places) == 0 {
-		return nil
+		return nil, nil
 	}
 	list.arms = space.list(places)
-	return list
+	return list, nil
 }
 
 func (l *shortlist) same(o *shortlist) bool {
@@ -260,7 +264,7 @@ const nearStream = 0x6e656172
 
 // nearIncumbent scatters points around the incumbent, if there is one, as many at each of several
 // scales. Half of the coordinates stay as they are.
-func (s *decision) nearIncumbent(each int, seed uint64) [][]float64 {
+func (s *view) nearIncumbent(each int, seed uint64) [][]float64 {
 	if s.around == nil {
 		return nil
 	}

@@ -97,15 +97,15 @@ func TestScreeningKeepsTheBest(t *testing.T) {
 	for _, algorithm := range []string{"log-cei", "rpol-ucb", "config"} {
 		cfg := plain(t, 3, 1, func(cfg *Config) { cfg.Algorithm = algorithm }, `{}`)
 		state := sure(Replay(background, cfg, played(cfg, 260, 11)))
-		if algorithm == "log-cei" && state.next.incumbent == nil {
+		if algorithm == "log-cei" && deciding(state).incumbent == nil {
 			t.Fatal("no round is an incumbent")
 		}
-		at := state.startingPlaces()
-		scores, _, err := state.climbing(Known{}).scoreAll(background, at)
+		at := deciding(state).startingPlaces()
+		scores, _, err := deciding(state).climbing(Known{}).scoreAll(background, at)
 		if err != nil {
 			t.Fatal(err)
 		}
-		list, _, err := state.climbing(Known{}).screen(background, at)
+		list, _, err := deciding(state).climbing(Known{}).screen(background, at)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -116,7 +116,7 @@ func TestScreeningKeepsTheBest(t *testing.T) {
 		if algorithm != "log-cei" {
 			continue
 		}
-		all := &screening{climbing: state.climbing(Known{}), at: at, scores: map[int]search.Score{}}
+		all := &screening{climbing: deciding(state).climbing(Known{}), at: at, scores: map[int]search.Score{}}
 		if err := all.screenMeans(background); err != nil {
 			t.Fatal(err)
 		}
@@ -133,7 +133,7 @@ func TestScreeningKeepsAllLeaders(t *testing.T) {
 	for _, settings := range []string{`{}`, `{"most_risk": 0.1}`, `{"caution": 4}`} {
 		for _, rounds := range []int{8, 40, 150} {
 			state := mustReplay(t, plain(t, 3, 2, func(c *Config) { c.Algorithm = "log-cei" }, settings), played(plain(t, 3, 2, nil, `{}`), rounds, 5))
-			at, s := state.startingPlaces(), state.climbing(Known{})
+			at, s := deciding(state).startingPlaces(), deciding(state).climbing(Known{})
 			scores, _, err := s.scoreAll(background, at)
 			if err != nil {
 				t.Fatal(err)

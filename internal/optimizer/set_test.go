@@ -22,7 +22,7 @@ func stateOf(t *testing.T, algorithm string, rounds int) (*State, *History, *pol
 		t.Fatal(err)
 	}
 	places := cfg.Space.places()
-	return state, h, sure(state.decision.inputAt(background, places, toyKnown().at(places), state.draw(state.Round())))
+	return state, h, sure(deciding(state).inputAt(background, places, toyKnown().at(places), state.draw(state.Round())))
 }
 
 // TestReread compares the posterior that one more reading would give with that of a history that
@@ -60,7 +60,7 @@ func TestEarlier(t *testing.T) {
 			t.Fatal(err)
 		}
 		places := state.cfg.Space.places()
-		want := sure(then.decision.inputAt(background, places, toyKnown().at(places), then.draw(n)))
+		want := sure(deciding(then).inputAt(background, places, toyKnown().at(places), then.draw(n)))
 		got := sure(input.Set.Earlier(n))
 		if got.Round != n || !cmp.Equal(got.Reward, want.Reward, near9) || !cmp.Equal(got.Costs, want.Costs, near9) || !cmp.Equal(got.Beta, want.Beta) {
 			t.Errorf("decision %d is said to have seen something else than it did", n)

@@ -19,6 +19,10 @@ func (s *decision) Suggest(ctx context.Context, known Known) (Decision, error) {
 	if err := ctx.Err(); err != nil {
 		return Decision{}, err
 	}
+	s, err := s.compared(ctx)
+	if err != nil {
+		return Decision{}, err
+	}
 	if s.designed(s.Round(), s.settings.InitialDesign()) {
 		return s.firstDesign(ctx, known)
 	}
@@ -37,6 +41,10 @@ func (s *decision) Suggest(ctx context.Context, known Known) (Decision, error) {
 // Own returns the decision record of a point that somebody else chose as the next round. The error
 // is that of ctx.
 func (s *decision) Own(ctx context.Context, at Place, known Known) (Decision, error) {
+	s, err := s.compared(ctx)
+	if err != nil {
+		return Decision{}, err
+	}
 	d, err := s.decision(ctx, at, known, s.draw(s.Round()))
 	d.Reason = policy.Own
 	return d, err
@@ -45,6 +53,10 @@ func (s *decision) Own(ctx context.Context, at Place, known Known) (Decision, er
 // Acquisition returns what the next Suggest would maximise, at the given places. The error is that
 // of ctx.
 func (s *decision) Acquisition(ctx context.Context, at []Place, known Known) (Scores, error) {
+	s, err := s.compared(ctx)
+	if err != nil {
+		return Scores{}, err
+	}
 	of, input, err := s.choices(ctx, at, known.at(at), s.draw(s.Round()), true)
 	out := Scores{Values: make([]float64, len(at)), Allowed: make([]bool, len(at)), Argmax: -1}
 	if err != nil || len(of) == 0 {
@@ -71,9 +83,11 @@ func (s *decision) Acquisition(ctx context.Context, at []Place, known Known) (Sc
 // decide prepares the next decision.
 func (s *evidence) decide(ctx context.Context, shown *shown, prior *decision) (*decision, error) {
 	d := &decision{view: s.next, shown: shown}
-	d.shortlist = d.shorten(prior)
-	shown.shortlist, d.spent = d.shortlist, d.listSpent()
 	var err error
+	if d.shortlist, err = d.shorten(ctx, prior); err != nil {
+		return nil, err
+	}
+	shown.shortlist, d.spent = d.shortlist, d.listSpent()
 	d.works, err = d.learnWorks(ctx, prior)
 	return d, err
 }

@@ -92,6 +92,9 @@ func mustReplay(t testing.TB, cfg *Config, h *History) *State {
 	return s
 }
 
+// deciding is the next decision with what it compares places with.
+func deciding(s *State) *decision { return sure(s.compared(background)) }
+
 // grid is a dense grid of allowed points, side points along each of one or two parameters.
 func grid(cfg *Config, side int) []Place {
 	var at []Place

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"headroom/internal/optimizer/checkpoint"
 	"headroom/internal/optimizer/gp"
 	"headroom/internal/optimizer/policy"
 	"headroom/internal/optimizer/posterior"
@@ -24,6 +25,7 @@ type view struct {
 	gain        []float64 // per target
 	lambda      []float64 // per target
 	multipliers []float64
+	whole       *checkpoint.Once[*view] // see comparing
 	incumbent   *incumbent
 	around      *Place // the incumbent among the points read, which a search looks around
 	contended   contended
@@ -71,7 +73,7 @@ func (s *evidence) acting(ctx context.Context, t int, q []float64, slid windows)
 // actingIn is acting with the hyperparameters of a regime. A metric without a scale yet is seen by
 // its prior alone, centred on the limit: its readings have units of which nothing is known.
 func (s *evidence) actingIn(ctx context.Context, regime *regime, t int, q []float64, slid windows) (*view, error) {
-	v := &view{evidence: s, round: t, regime: regime, transforms: slices.Clone(regime.transforms), multipliers: q, slid: slid}
+	v := &view{evidence: s, round: t, regime: regime, transforms: slices.Clone(regime.transforms), multipliers: q, slid: slid, whole: new(checkpoint.Once[*view])}
 	for k, target := range s.targets {
 		if target.metric >= 0 && !s.scaled(regime.models[target.metric]) {
 			blind := transform{warp: warp.Identity, blind: true}
@@ -200,11 +202,7 @@ func (v *view) sourcePenalised(ctx context.Context) error {
 // finish adds γ_t, β_t, the risk that is left of each limit and the incumbent.
 func (v *view) finish(ctx context.Context) error {
 	v.allowances = v.allowancesAt(v.round)
-	err := v.widths(ctx)
-	if err == nil && v.traits.Incumbent != nil {
-		err = v.findIncumbent(ctx)
-	}
-	return err
+	return v.widths(ctx)
 }
 
 // widths adds γ_t and β_t.

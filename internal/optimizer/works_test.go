@@ -103,12 +103,12 @@ func TestScoresKnowWhereTrialsWork(t *testing.T) {
 				t.Fatal("nothing failed")
 			}
 			checkSlopes(t, s)
-			at := s.startingPlaces()
-			all, _, err := s.climbing(Known{}).scoreAll(background, at)
+			at := deciding(s).startingPlaces()
+			all, _, err := deciding(s).climbing(Known{}).scoreAll(background, at)
 			if err != nil {
 				t.Fatal(err)
 			}
-			left, _, err := s.climbing(Known{}).screen(background, at)
+			left, _, err := deciding(s).climbing(Known{}).screen(background, at)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -149,7 +149,7 @@ func checkSlopes(t *testing.T, s *State) {
 			points = append(points, v)
 		}
 	}
-	_, slopesAt, err := sure(s.climbing(Known{}).rise(background))(points)
+	_, slopesAt, err := sure(deciding(s).climbing(Known{}).rise(background))(points)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +160,7 @@ func checkSlopes(t *testing.T, s *State) {
 			up, down := slices.Clone(u), slices.Clone(u)
 			up[k] += step
 			down[k] -= step
-			beside, _, err := s.climbing(Known{}).scoreAll(background, asPlaces([][]float64{up, down}))
+			beside, _, err := deciding(s).climbing(Known{}).scoreAll(background, asPlaces([][]float64{up, down}))
 			if err != nil {
 				t.Fatal(err)
 			}

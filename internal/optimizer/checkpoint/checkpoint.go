@@ -82,7 +82,7 @@ type Once[T any] struct {
 
 // Get returns what is kept, or what work makes now.
 func (o *Once[T]) Get(ctx context.Context, work func(ctx context.Context) (T, error)) (T, error) {
-	if value, known := o.kept(); known {
+	if value, known := o.Kept(); known {
 		return value, nil
 	}
 	made, err := work(ctx)
@@ -92,7 +92,8 @@ func (o *Once[T]) Get(ctx context.Context, work func(ctx context.Context) (T, er
 	return o.keep(made), nil
 }
 
-func (o *Once[T]) kept() (value T, known bool) {
+// Kept is what is kept, if something is.
+func (o *Once[T]) Kept() (value T, known bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.value, o.known

@@ -560,3 +560,35 @@ func TestChangesTypedStay(t *testing.T) {
 	p.ready()
 	p.seesNot("it is not saved yet")
 }
+
+// TestPastedRowsStay: after a reload, before and after they were looked at, and not once they are in.
+func TestPastedRowsStay(t *testing.T) {
+	t.Parallel()
+	id := site.makeStudy(t, buffer("Rows pasted"))
+	p := newAdmin(t)
+	rows := "temperature,cycles,yield,impurity\n40.5,3,61.2,0.3\n"
+	holds := func(want string) {
+		t.Helper()
+		p.until("the rows "+want, fmt.Sprintf(`document.querySelector("#f-text")?.value === %q`, want))
+	}
+	p.open("/studies/" + id + "/import")
+	p.fill("#f-text", rows)
+	p.reload()
+	p.sees("; it is not saved yet.")
+	holds(rows)
+	p.audit("rows typed before")
+	p.press("Check")
+	p.sees("1 row is ready to be imported")
+	rows += "50,4,70,0.2\n"
+	p.fill("#f-text", rows)
+	p.open("/studies/" + id + "/import")
+	p.sees("; it is not saved yet.")
+	holds(rows)
+	p.press("Check")
+	p.sees("2 rows are ready to be imported")
+	p.press("Import")
+	p.sees("The rows are imported.")
+	p.open("/studies/" + id + "/import")
+	p.ready()
+	holds("")
+}

@@ -104,6 +104,8 @@ const drafts = {
         if (Object.keys(since).some((name) => form.querySelector(`[data-refreshes][name="${name}"]`))) form.dataset.then ||= "refresh";
         form.dataset.answer = "";
         drafts.save(form, mine && { at: mine.at });
+      } else if (form.dataset.answer !== undefined) { // of a page that holds what was sent
+        drafts.save(form);
       } else if (mine && !form.querySelector("[aria-invalid], [role=alert]")) {
         const rows = drafts.fill(form, mine.fields);
         if (rows || mine.unsent) form.dataset.then = mine.unsent || "refresh";
@@ -150,7 +152,8 @@ const drafts = {
   words(form, kept) {
     const said = drafts.typedIn(form, kept.fields).map(({ field, value }) => {
       const label = field.dataset?.label || (field.labels || field[0].labels)?.[0]?.textContent.trim();
-      return label + " " + (field.options ? [...field.options].find((option) => option.value === value)?.textContent : value);
+      const said = field.options ? [...field.options].find((option) => option.value === value)?.textContent : value.trim();
+      return label + " " + (said.length > 60 ? said.slice(0, 60) + "…" : said);
     });
     return said.length === 0 ? "." : ": " + said.slice(0, 8).join(", ") + (said.length > 8 ? ", …" : "");
   },

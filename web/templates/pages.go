@@ -143,6 +143,9 @@ type ImportPage struct {
 	Found   []Finding
 }
 
+// Draft is the name of what is typed in it.
+func (p ImportPage) Draft() string { return p.Study.ID + "/import" }
+
 // FileFault is one thing wrong with a file.
 type FileFault struct{ Where, What, Value string }
 

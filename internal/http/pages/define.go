@@ -292,7 +292,7 @@ func (s *Site) Import(w http.ResponseWriter, r *http.Request, v view.Facts, form
 			}
 			return err
 		},
-		to: "/studies/" + v.Snap.ID + "?done=imported#trials",
+		to: "/studies/" + v.Snap.ID + "?done=imported&saved=" + url.QueryEscape(templates.ImportPage{Study: v.Head}.Draft()) + "#trials",
 		again: func(form templates.Form) error {
 			if page.Faults != nil {
 				form.General = "" // they stand in a table

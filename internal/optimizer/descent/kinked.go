@@ -68,8 +68,29 @@ func (d *Kinked) Resume(least float64) {
 	}
 }
 
-// Wants tells whether Tell may ask what the function is like where the value is this.
-func (d *Kinked) Wants(value float64) bool { return value < math.Inf(1) }
+// Wants tells whether Tell asks what the function is like where the value is this.
+func (d *Kinked) Wants(value float64) bool {
+	return value < math.Inf(1) && (d.at == nil || d.takes(value) || d.corrects())
+}
+
+// takes tells whether a step that came to a value is taken.
+func (d *Kinked) takes(value float64) bool { return value <= d.value+sufficient*d.promised }
+
+// corrects tells whether a step that is not is corrected.
+func (d *Kinked) corrects() bool { return len(d.here.Kinks) > 0 && !d.corrected }
+
+// Reach is how far below the best value the function may come between the bounds, if f and h_k are
+// convex: by 0 ≤ λ_k ≤ p_k it is at least f + Σ λ_k h_k, and that above its tangent.
+func (d *Kinked) Reach() float64 {
+	if d.at == nil {
+		return math.Inf(1)
+	}
+	reach := deepest(d.here.lagrangian(d.way.multipliers), d.at, d.low, d.high)
+	for k, kink := range d.here.Kinks {
+		reach += kink.Price*max(kink.Height, 0) - d.way.multipliers[k]*kink.Height
+	}
+	return reach
+}
 
 // Tell answers Next with the value there, +∞ where there is none, and what the function is like
 // there.
@@ -80,9 +101,9 @@ func (d *Kinked) Tell(value float64, local func() Local) {
 	case d.at == nil:
 		d.at, d.value, d.here = d.trial, value, local()
 		d.turn()
-	case value <= d.value+sufficient*d.promised:
+	case d.takes(value):
 		d.arrive(value, local())
-	case len(d.here.Kinks) > 0 && !d.corrected && value < math.Inf(1):
+	case d.corrects() && value < math.Inf(1):
 		d.correct(value, local().heights())
 	default:
 		d.shorten(value)

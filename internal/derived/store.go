@@ -605,6 +605,7 @@ func (s *Store[S]) fly(ctx context.Context, k key, f *flight[S], do func(ctx con
 	})
 	if e := s.land(k, f, value, err); e != nil { // nobody waits until it is weighed
 		s.weigh(e, bytesOf(value))
+		s.end(k, f)
 	}
 }
 
@@ -616,14 +617,25 @@ func (s *Store[S]) land(k key, f *flight[S], value any, err error) (kept *entry[
 	if s.flights[k] != f { // everybody left, and others came
 		return nil
 	}
-	delete(s.flights, k)
 	if f.value, f.err = value, err; err == nil {
 		kept = s.keep(k, value)
+	}
+	if kept == nil {
+		delete(s.flights, k)
 	}
 	if f.lease != nil && f.lease.Stop() { // who comes back finds what is kept
 		s.left(f)
 	}
 	return kept
+}
+
+// end takes a flight out of the list.
+func (s *Store[S]) end(k key, f *flight[S]) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.flights[k] == f {
+		delete(s.flights, k)
+	}
 }
 
 // Together serves at once all who want something of one thing at the same time: those who come

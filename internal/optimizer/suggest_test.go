@@ -95,6 +95,32 @@ func mustReplay(t testing.TB, cfg *Config, h *History) *State {
 // deciding is the next decision with what it compares places with.
 func deciding(s *State) *decision { return sure(s.compared(background)) }
 
+// TestIncumbentsAreFoundForDecisions: what is read of a state needs none, and the next state goes on
+// from what a decision found.
+func TestIncumbentsAreFoundForDecisions(t *testing.T) {
+	t.Parallel()
+	cfg := plain(t, 2, 1, func(c *Config) { c.Algorithm = "log-cei" }, `{}`)
+	h := played(cfg, 30, 3)
+	s := mustReplay(t, cfg, h)
+	s.Models()
+	sure(s.Posterior(background, []Place{s.placeOf(1)}))
+	sure(s.Recommendation(background))
+	sure(s.Violations(background))
+	if _, found := s.next.whole.Kept(); found {
+		t.Error("reading a state finds what decisions compare places with")
+	}
+	d := sure(s.Suggest(background, Known{}))
+	before, found := s.next.whole.Kept()
+	if !found {
+		t.Fatal("a decision keeps nothing of what it compared places with")
+	}
+	waiting := Round{Point: d.Place.U, Arm: -1, Suggested: true, Readings: make([]Reading, len(cfg.Metrics))}
+	next := sure(s.Extend(background, &History{Rounds: append(slices.Clip(h.Rounds), waiting)}))
+	if now := deciding(next).contended.estimates; &now[0].Mean[0] != &before.contended.estimates[0].Mean[0] {
+		t.Error("the means at the points read are worked out again though nothing was read")
+	}
+}
+
 // grid is a dense grid of allowed points, side points along each of one or two parameters.
 func grid(cfg *Config, side int) []Place {
 	var at []Place

@@ -202,14 +202,8 @@ func Newest[T any, S Source[S]](s *Store[S], id string) (from S, value T, found 
 	return v.source, value, found
 }
 
-// newest is the highest version, but for some, of which something large is kept; nil for none.
-func (t *thing[S]) newest(but ...*version[S]) (newest *version[S]) {
-	for _, v := range t.large {
-		if (newest == nil || v.number > newest.number) && !slices.Contains(but, v) {
-			newest = v
-		}
-	}
-	return newest
+func (t *thing[S]) newest() *version[S] {
+	return slices.MaxFunc(t.large, func(a, b *version[S]) int { return cmp.Compare(a.number, b.number) })
 }
 
 // kept is where the version of a key is, nil if it is not kept.
@@ -224,6 +218,13 @@ func (s *Store[S]) kept(k key) *version[S] {
 	return nil
 }
 
+// keeps tells whether what is derived under a key now would be kept.
+func (s *Store[S]) keeps(k key) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.kept(k) != nil
+}
+
 // hold keeps a version from going, as often as it is not let go of by -1.
 func (s *Store[S]) hold(v *version[S], by int) {
 	if v == nil {
@@ -235,37 +236,20 @@ func (s *Store[S]) hold(v *version[S], by int) {
 }
 
 // keep keeps what was derived from a version, in place of what was there before, if the version is
-// kept itself; else it returns nil. What it returns is still to be weighed.
-func (s *Store[S]) keep(k key, value any) *entry[S] {
+// kept itself.
+func (s *Store[S]) keep(k key, value any, bytes int64) {
 	v := s.kept(k)
 	if v == nil {
-		return nil
+		return
 	}
 	if before := v.values[k.what]; before != nil {
 		s.remove(before.Value.(*entry[S]))
 	}
-	e := &entry[S]{version: v, what: k.what, value: value, made: time.Now()}
-	v.values[k.what] = s.recent.PushFront(e)
-	s.touch(v.values[k.what])
-	if t := s.things[k.id]; k.what == s.large {
-		t.large = append(t.large, v)
-	}
-	return e
-}
-
-// weigh takes note of how much something holds that is kept, unless it has gone meanwhile, and makes
-// room for it.
-func (s *Store[S]) weigh(e *entry[S], bytes int64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	v := e.version
-	if place := v.values[e.what]; place == nil || place.Value != e {
-		return
-	}
-	e.bytes = bytes
+	v.values[k.what] = s.recent.PushFront(&entry[S]{version: v, what: k.what, value: value, bytes: bytes, made: time.Now()})
 	v.bytes += bytes
 	s.used += bytes
-	if t := s.things[v.id]; e.what == s.large {
+	s.touch(v.values[k.what])
+	if t := s.things[k.id]; k.what == s.large {
 		s.fewLarge(t, v)
 	} else {
 		t.small += bytes
@@ -297,8 +281,13 @@ func (s *Store[S]) touch(place *list.Element) {
 // nearly everything; of the others the last stay. What is held goes only where all that takes more
 // than half of the room.
 func (s *Store[S]) fewLarge(t *thing[S], v *version[S]) {
+	var before *version[S]
+	if len(t.large) > 0 {
+		before = t.newest()
+	}
+	t.large = append(t.large, v)
 	newest := t.newest()
-	if before := t.newest(v); newest == v && before != nil && s.held[before] == 0 {
+	if newest == v && before != nil && s.held[before] == 0 {
 		s.clear(before)
 	}
 	spare, bytes := len(t.large)-1-mostBack, -newest.bytes
@@ -598,43 +587,28 @@ func (s *Store[S]) left(f *flight[S]) {
 }
 
 func (s *Store[S]) fly(ctx context.Context, k key, f *flight[S], do func(ctx context.Context) (any, error)) {
+	defer close(f.done)
 	var value any
 	err := supervisor.Recovered(ctx, func(ctx context.Context) (err error) {
 		value, err = do(ctx)
 		return err
 	})
-	if e := s.land(k, f, value, err); e != nil { // nobody waits until it is weighed
-		s.weigh(e, bytesOf(value))
-		s.end(k, f)
+	var bytes int64
+	kept := err == nil && s.keeps(k)
+	if kept {
+		bytes = bytesOf(value)
 	}
-}
-
-// land tells all who wait for a flight what came of it, and returns what is kept of that.
-func (s *Store[S]) land(k key, f *flight[S], value any, err error) (kept *entry[S]) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	defer close(f.done)
 	if s.flights[k] != f { // everybody left, and others came
-		return nil
+		return
 	}
-	if f.value, f.err = value, err; err == nil {
-		kept = s.keep(k, value)
-	}
-	if kept == nil {
-		delete(s.flights, k)
+	delete(s.flights, k)
+	if f.value, f.err = value, err; kept {
+		s.keep(k, value, bytes)
 	}
 	if f.lease != nil && f.lease.Stop() { // who comes back finds what is kept
 		s.left(f)
-	}
-	return kept
-}
-
-// end takes a flight out of the list.
-func (s *Store[S]) end(k key, f *flight[S]) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.flights[k] == f {
-		delete(s.flights, k)
 	}
 }
 

@@ -44,9 +44,9 @@ func (v *view) findIncumbent(ctx context.Context) error {
 	if len(places) == 0 {
 		return nil
 	}
-	estimates := v.contendedBefore(rounds)
+	estimates := v.before.estimates
 	var err error
-	if estimates == nil {
+	if !slices.Equal(v.before.rounds, rounds) {
 		if estimates, err = v.meansOf(ctx, rounds); err != nil {
 			return err
 		}
@@ -185,27 +185,27 @@ type contended struct {
 	estimates []policy.Estimate
 }
 
-// contendedBefore are the means that the prior state's next decision compared the points of these
-// rounds by, if nothing was read since; else nil.
-func (v *view) contendedBefore(rounds []int) []policy.Estimate {
+// contendedBefore are the means that the prior state's next decision compared places by, if it has
+// been made and nothing was read since; else none.
+func (v *view) contendedBefore() (none contended) {
 	if v.prior == nil || len(v.agreed.touched) > 0 {
-		return nil
+		return none
 	}
 	before, found := v.prior.next.whole.Kept()
-	if !found || len(before.sources) != len(v.sources) || !slices.Equal(before.contended.rounds, rounds) {
-		return nil
+	if !found || len(before.sources) != len(v.sources) {
+		return none
 	}
 	for i := range v.sources {
 		if !sameReadings(&before.sources[i], &v.sources[i]) {
-			return nil
+			return none
 		}
 	}
 	for k, t := range v.transforms {
 		if was := before.transforms[k]; was.shift != t.shift || was.blind != t.blind {
-			return nil
+			return none
 		}
 	}
-	return before.contended.estimates
+	return before.contended
 }
 
 // sameReadings tells whether a source goes on from another, of the state before, with the same

@@ -26,6 +26,7 @@ type view struct {
 	lambda      []float64 // per target
 	multipliers []float64
 	whole       *checkpoint.Once[*view] // see comparing
+	before      contended               // what the decision of the state before compared, where nothing was read since
 	incumbent   *incumbent
 	around      *Place // the incumbent among the points read, which a search looks around
 	contended   contended
@@ -202,6 +203,7 @@ func (v *view) sourcePenalised(ctx context.Context) error {
 // finish adds γ_t, β_t, the risk that is left of each limit and the incumbent.
 func (v *view) finish(ctx context.Context) error {
 	v.allowances = v.allowancesAt(v.round)
+	v.before = v.contendedBefore()
 	return v.widths(ctx)
 }
 

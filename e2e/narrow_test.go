@@ -44,11 +44,13 @@ func TestLongNamesFitAPhone(t *testing.T) {
 	p.press("Make invite link")
 	p.sees("Invite link for")
 	p.fits("people")
+	p.within("people")
 	p.open(study + "/shares")
 	p.fill("#f-name", long("Auditor"))
 	p.press("Make link")
 	p.sees("Link for")
 	p.fits("shares")
+	p.within("shares")
 	for _, path := range []string{"/studies", study, study + "/bench", study + "/board", study + "/report", study + "/trials/3", study + "/trials/10", study + "/trials/9/sheet",
 		study + "/trials/3/correct", study + "/own", study + "/edit", study + "/reconfigure", study + "/import", "/studies/new?from=" + id} {
 		p.open(path)
@@ -86,5 +88,13 @@ func (p *tab) fits(what string) {
 		.filter((e) => e.getBoundingClientRect().right > innerWidth + 1 && !e.closest(".scroll, .table-wrap, .table, svg")).slice(0, 5).map((e) => e.tagName + "." + e.className + " " + Math.round(e.getBoundingClientRect().right)))`)
 	if len(beyond) > 0 {
 		p.t.Errorf("%s: wider than its window: %s", what, fmt.Sprint(beyond))
+	}
+}
+
+// within wants what can be done with the rows of a table within the window.
+func (p *tab) within(what string) {
+	p.t.Helper()
+	if beyond := ask[int](p, `[...document.querySelectorAll(".table-wrap")].filter((e) => e.scrollWidth > e.clientWidth + 1 && e.querySelector("td button")).length`); beyond > 0 {
+		p.t.Errorf("%s: %d tables have buttons, and scroll sideways", what, beyond)
 	}
 }

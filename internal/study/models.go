@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"headroom/internal/derived"
+	"headroom/internal/memory"
 	"headroom/internal/optimizer"
 	"headroom/internal/optimizer/factor"
 	"headroom/internal/optimizer/gp"
@@ -75,16 +76,46 @@ func compute[T any](ctx context.Context, in *derived.Store[*ledger.Snapshot], id
 
 // replayed is what came of a replay: a state, or why there can be none.
 type replayed struct {
-	state *optimizer.State
-	err   error
+	state   *optimizer.State
+	err     error
+	weighed weighed
+}
+
+// weighed is how many bytes a state held of so many rounds and fits. To weigh one takes as long as a
+// good part of an ask, so it is done now and then.
+type weighed struct{ bytes, rounds, fits int64 }
+
+// weighingShare is the share by which rounds grow, or shrink, between two weighings.
+const weighingShare = 1. / 16
+
+// weigh finds out what the state holds, if that does not follow from what another one held.
+func (r *replayed) weigh(other weighed) {
+	if r.state == nil {
+		return
+	}
+	h := r.state.History()
+	rounds, fits := int64(len(h.Rounds)), int64(len(h.Fits))
+	if r.weighed = other; other.fits != fits || math.Abs(float64(rounds-other.rounds)) >= weighingShare*float64(other.rounds) {
+		r.weighed = weighed{memory.NewMeter().Of(r.state), rounds, fits}
+	}
+}
+
+// Bytes is what the state holds, which grows with the square of the rounds.
+func (r replayed) Bytes() int64 {
+	if r.state == nil || r.weighed.rounds == 0 {
+		return r.weighed.bytes
+	}
+	grown := float64(len(r.state.History().Rounds)) / float64(r.weighed.rounds)
+	return int64(float64(r.weighed.bytes) * grown * grown)
 }
 
 // state returns what the algorithm makes of snap, worked out at most once for each version that is
 // kept and, where possible, from the state of another version of the study.
 func (s *Models) state(ctx context.Context, snap *ledger.Snapshot) (*optimizer.State, error) {
 	made, err := derived.Lasting(ctx, s.Derived, snap, stateOf, func(ctx context.Context) (made replayed, err error) {
+		var prior replayed
 		with := optimizer.Resources{Room: s.room.bytes}
-		if s.toExtend(snap) == nil {
+		if s.toExtend(snap).state == nil {
 			leave, err := s.room.enter(ctx, snap)
 			if err != nil {
 				return made, err
@@ -94,8 +125,8 @@ func (s *Models) state(ctx context.Context, snap *ledger.Snapshot) (*optimizer.S
 		}
 		made.state, err = compute(ctx, s.Derived, snap.ID, func(ctx context.Context) (*optimizer.State, error) {
 			history := snap.History(snap.Compiled())
-			if prior := s.toExtend(snap); prior != nil {
-				return prior.Extend(ctx, history)
+			if prior = s.toExtend(snap); prior.state != nil {
+				return prior.state.Extend(ctx, history)
 			}
 			return optimizer.ReplayWithin(ctx, snap.Compiled().Config, history, with)
 		})
@@ -104,6 +135,7 @@ func (s *Models) state(ctx context.Context, snap *ledger.Snapshot) (*optimizer.S
 		}
 		s.refuse(ctx, snap.ID, with.Kept.Wrong())
 		made.err = notComputable(ctx, err)
+		made.weigh(prior.weighed)
 		s.keepLater(snap)
 		return made, nil
 	})
@@ -113,12 +145,13 @@ func (s *Models) state(ctx context.Context, snap *ledger.Snapshot) (*optimizer.S
 	return made.state, made.err
 }
 
-// toExtend returns the latest state of the study, if it was made under the same definition, or nil.
-func (s *Models) toExtend(snap *ledger.Snapshot) *optimizer.State {
+// toExtend returns the latest state of the study, if it was made under the same definition, else
+// none.
+func (s *Models) toExtend(snap *ledger.Snapshot) (none replayed) {
 	if from, prior, found := derived.Newest[replayed](s.Derived, snap.ID); found && from.Compiled() == snap.Compiled() {
-		return prior.state
+		return prior
 	}
-	return nil
+	return none
 }
 
 // Prepare tells whether StateOf answers for snap from what is at hand, having waited for that until

@@ -79,11 +79,11 @@ func TestStatesAreExtendedNotMadeAnew(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, oven())
 	b.ask(1)
-	if b.service.toExtend(b.snap) == nil {
+	if b.service.toExtend(b.snap).state == nil {
 		t.Error("the state that the decision was made from is there to extend")
 	}
 	b.must(ruleReconfigure(b.snap, design.Reconfiguration{Algorithm: &design.Algorithm{Name: "ckb-ucb", Horizon: 50}, Reason: "x"}))
-	if b.service.toExtend(b.snap) != nil {
+	if b.service.toExtend(b.snap).state != nil {
 		t.Error("a state under another definition is no use")
 	}
 }
@@ -108,7 +108,7 @@ func TestOneVersionIsReplayedOnceAndAStudyAsItMightBeApart(t *testing.T) {
 	if state(&mightBe) == state(b.snap) {
 		t.Error("a study as it might be has the state of the study as it is")
 	}
-	if now, _ := size(b.service); b.service.toExtend(b.snap) != state(b.snap) || used != now {
+	if now, _ := size(b.service); b.service.toExtend(b.snap).state != state(b.snap) || used != now {
 		t.Error("a study as it might be is kept")
 	}
 }

@@ -592,3 +592,40 @@ func TestPastedRowsStay(t *testing.T) {
 	p.ready()
 	holds("")
 }
+
+// TestTextTypedWhileAPageIsFetchedStays: in forms that load a page of their own, whether that finds
+// faults or not.
+func TestTextTypedWhileAPageIsFetchedStays(t *testing.T) {
+	t.Parallel()
+	id := site.makeStudy(t, buffer("Pages fetched"))
+	site.play(t, id, 2)
+	p := newAdmin(t)
+	typedMeanwhile := func(field, text string) {
+		t.Helper()
+		ask[any](p, fmt.Sprintf(`document.addEventListener("formdata", () => setTimeout(() => {
+			const field = document.querySelector(%q);
+			field.value = %q;
+			field.dispatchEvent(new InputEvent("input", { bubbles: true }));
+		})); 0`, field, text))
+	}
+	holds := func(field, want string) {
+		t.Helper()
+		p.until(field+" holding "+want, fmt.Sprintf(`document.querySelector(%q)?.value === %q`, field, want))
+	}
+	p.open("/studies/" + id + "/import")
+	p.fill("#f-text", "temperature,cycles,yield\n40.5,3,61.2\n")
+	typedMeanwhile("#f-text", "temperature,cycles,yield\n40.5,3,62.2\n")
+	p.press("Check")
+	p.sees("1 row is ready to be imported")
+	holds("#f-text", "temperature,cycles,yield\n40.5,3,62.2\n")
+	p.reload()
+	holds("#f-text", "temperature,cycles,yield\n40.5,3,62.2\n")
+
+	p.open("/studies/" + id + "/trials/1/correct")
+	p.fill("#f-metric_0", "sixty")
+	typedMeanwhile("#f-reason", "a slip")
+	p.press("See what this would change")
+	p.until("the fault", `document.querySelector("#f-metric_0[aria-invalid]")`)
+	holds("#f-reason", "a slip")
+	holds("#f-metric_0", "sixty")
+}

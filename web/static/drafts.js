@@ -89,7 +89,9 @@ const drafts = {
   lines: /^(parameters|constraints|recorded_metrics)\.\d+\./,
 
   // since is what was typed in a form after it was sent.
-  since: (form) => Object.fromEntries(Object.entries(drafts.values(form)).filter(([name, value]) => form.sentFields && value !== form.sentFields[name])),
+  since: (form) => form.sentFields ? drafts.changed(drafts.values(form), form.sentFields) : {},
+  changed: (fields, sent) => Object.fromEntries(Object.entries(fields).filter(([name, value]) => value !== sent[name])),
+  pressed: (form) => "headroom pressed " + JSON.stringify([form.dataset.draft, drafts.person]),
 
   // arrive gives the forms that have just come what was typed in them before. The answer to a form holds what is newer, but for what was typed
   // while it was on its way; and what was pressed or chosen meanwhile, of which the server knows nothing yet, is done now.
@@ -104,7 +106,9 @@ const drafts = {
         if (Object.keys(since).some((name) => form.querySelector(`[data-refreshes][name="${name}"]`))) form.dataset.then ||= "refresh";
         form.dataset.answer = "";
         drafts.save(form, mine && { at: mine.at });
-      } else if (form.dataset.answer !== undefined) { // of a page that holds what was sent
+      } else if (form.dataset.answer !== undefined) { // a page of its own, which holds what was sent
+        const sent = JSON.parse(sessionStorage.getItem(drafts.pressed(form)));
+        if (mine && sent) drafts.fill(form, drafts.changed(mine.fields, sent));
         drafts.save(form);
       } else if (mine && !form.querySelector("[aria-invalid], [role=alert]")) {
         const rows = drafts.fill(form, mine.fields);
@@ -224,6 +228,12 @@ addEventListener("pagehide", () => { try { sessionStorage.setItem("headroom tab"
 document.addEventListener("input", (event) => {
   const form = event.target.form;
   if (form?.dataset.draft) drafts.save(form);
+});
+
+// What is sent for a page of its own is compared with what is typed until that is there.
+document.addEventListener("submit", ({ target: form }) => {
+  if (!form.dataset.draft || form.hasAttribute("hx-post")) return;
+  try { sessionStorage.setItem(drafts.pressed(form), JSON.stringify(drafts.values(form))); } catch { /* then what is typed meanwhile is gone */ }
 });
 
 // Fields are filled in before the cursor goes back to them (page.js); what needs htmx waits until it knows the form.

@@ -55,6 +55,8 @@ type Form struct {
 	First string
 	// General is what is wrong with the whole.
 	General string
+	// Sent tells that the page holds what was sent.
+	Sent bool
 }
 
 // Value returns the text typed into a field.

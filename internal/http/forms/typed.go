@@ -213,7 +213,7 @@ func (t *Typed) AllGeneral() {
 
 // Shown is what the page shows again.
 func (t *Typed) Shown() templates.Form {
-	form := templates.Form{Values: t.Values, Errors: t.faults, Meant: t.meant, General: strings.Join(t.general, "; ")}
+	form := templates.Form{Values: t.Values, Errors: t.faults, Meant: t.meant, General: strings.Join(t.general, "; "), Sent: true}
 	if len(t.order) > 0 {
 		form.First = t.order[0]
 	}

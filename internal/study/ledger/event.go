@@ -507,7 +507,7 @@ func (snap *Snapshot) Identity() (id string, version int64, hash string) {
 func (snap *Snapshot) BytesBeside(others ...*Snapshot) int64 {
 	m := memory.NewMeter()
 	if len(others) == 0 {
-		return m.Of(snap)
+		return snap.bytesAlone(m)
 	}
 	for _, other := range others {
 		m.Of(other.values) // which trials share
@@ -535,6 +535,22 @@ func (snap *Snapshot) BytesBeside(others ...*Snapshot) int64 {
 		bytes += m.Of(snap.compiled) + m.Of(snap.Definition)
 	}
 	return bytes
+}
+
+// manyTrials is how many trials are weighed at least where all are; of more, about so many stand for
+// the others, which are much like them: to weigh each would take a good part of the reading.
+const manyTrials = 128
+
+// bytesAlone is the memory that snap holds.
+func (snap *Snapshot) bytesAlone(m *memory.Meter) int64 {
+	rest := *snap
+	rest.Trials, rest.records = nil, nil
+	bytes := m.Of(&rest) + int64(cap(snap.Trials)+cap(snap.records))*int64(unsafe.Sizeof(uintptr(0)))
+	step, some := max(len(snap.Trials)/manyTrials, 1), int64(0)
+	for i := 0; i < len(snap.Trials); i += step {
+		some += snap.trialBeside(m, i, nil)
+	}
+	return bytes + some*int64(step)
 }
 
 // trialBeside is BytesBeside of the trial at index i, which was touched together with its record or

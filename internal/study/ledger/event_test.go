@@ -2,9 +2,11 @@ package ledger
 
 import (
 	"encoding/json"
+	"math"
 	"strings"
 	"testing"
 
+	"headroom/internal/memory"
 	"headroom/internal/study/design"
 )
 
@@ -118,5 +120,19 @@ func TestALargeAskIsWrittenOnce(t *testing.T) {
 	}
 	if one, fifty := size(1), size(50); one < 1_000_000 || fifty > one+50*2000 {
 		t.Errorf("one trial takes %d bytes, fifty take %d", one, fifty)
+	}
+}
+
+// TestManyTrialsAreWeighedBySome: what some of many trials hold stands for the others within a tenth.
+func TestManyTrialsAreWeighedBySome(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, oven(t))
+	b.choose(5*manyTrials + 3)
+	for n := 1; n <= len(b.snap.Trials); n += 2 {
+		b.tell(n, map[string]float64{"yield": 60 + float64(n%7)})
+	}
+	all := memory.NewMeter().Of(b.snap)
+	if said := b.snap.BytesBeside(); math.Abs(float64(said-all)) > 0.1*float64(all) {
+		t.Errorf("%d trials are said to hold %d bytes, and hold %d", len(b.snap.Trials), said, all)
 	}
 }

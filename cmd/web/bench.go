@@ -535,12 +535,17 @@ func (s *site) start(ctx context.Context) error {
 	return refused(response)
 }
 
-// restart replaces the server by one with nothing at hand.
+// restart replaces the server by one with nothing at hand, nor its garbage, which a program that was
+// started anew would not have.
 func (s *site) restart(ctx context.Context) error {
 	if err := s.stop(); err != nil {
 		return err
 	}
-	return s.start(ctx)
+	if err := s.start(ctx); err != nil {
+		return err
+	}
+	runtime.GC()
+	return nil
 }
 
 // call makes a request, with a body of that type unless it is empty, and reads the answer into

@@ -8,6 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/stat/distuv"
 
+	"headroom/internal/optimizer/cores"
 	"headroom/internal/optimizer/factor"
 	"headroom/internal/optimizer/kernel"
 	"headroom/internal/optimizer/policy"
@@ -393,10 +394,10 @@ func (p *paths) bests(ctx context.Context) ([]float64, error) {
 // climb leads every draw from the highest place that it was drawn at up hill.
 func (p *paths) climb(ctx context.Context, tops []climber) error {
 	regions, of, within := p.regions(tops)
-	if err := inShares(len(regions), func(n int) error { return regions[n].explore(ctx) }); err != nil {
+	if err := cores.Each(len(regions), func(n int) error { return regions[n].explore(ctx) }); err != nil {
 		return err
 	}
-	return inShares(draws, func(i int) (err error) {
+	return cores.Each(draws, func(i int) (err error) {
 		tops[i], err = regions[of[i]].climb(ctx, within[i], tops[i])
 		return err
 	})

@@ -105,7 +105,7 @@ func (s *shown) drawPaths(ctx context.Context, at []Place, known Known, works ch
 
 // draw draws the functions of every metric.
 func (p *paths) draw(ctx context.Context) error {
-	if err := inShares(len(p.of), func(m int) error { return p.regress(ctx, &p.of[m]) }); err != nil {
+	if err := cores.Each(len(p.of), func(m int) error { return p.regress(ctx, &p.of[m]) }); err != nil {
 		return err
 	}
 	var bases []*basis
@@ -123,10 +123,10 @@ func (p *paths) draw(ctx context.Context) error {
 			pieces = append(pieces, func() error { return p.drawSet(ctx, of, h) })
 		}
 	}
-	if err := inShares(len(bases), func(n int) error { return bases[n].solve(ctx) }); err != nil {
+	if err := cores.Each(len(bases), func(n int) error { return bases[n].solve(ctx) }); err != nil {
 		return err
 	}
-	return inShares(len(pieces), func(n int) error { return pieces[n]() })
+	return cores.Each(len(pieces), func(n int) error { return pieces[n]() })
 }
 
 // regress makes ready what functions of a metric are drawn from.
@@ -341,22 +341,6 @@ func raisedRoot(ctx context.Context, covariance [][]float64) (*factor.Cholesky, 
 		}
 	}
 	return nil, factor.ErrNotPositiveDefinite
-}
-
-// inShares does n pieces of work beside each other on all cores.
-func inShares(n int, piece func(i int) error) error {
-	work, shares := cores.New(), cores.Count()
-	for share := range shares {
-		work.Go(func() error {
-			for i := share; i < n; i += shares {
-				if err := piece(i); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-	}
-	return work.Wait()
 }
 
 // matrix returns rows×columns zeros in one piece.

@@ -59,3 +59,20 @@ func Stretches(n int, stretch func(from, to int) error) error {
 	}
 	return g.Wait()
 }
+
+// Each does n pieces of work on all processors, each of which takes every so manieth of them. It
+// returns the first error.
+func Each(n int, piece func(i int) error) error {
+	g, shares := New(), min(Count(), n)
+	for share := range shares {
+		g.Go(func() error {
+			for i := share; i < n; i += shares {
+				if err := piece(i); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	return g.Wait()
+}

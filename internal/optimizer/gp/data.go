@@ -25,6 +25,7 @@ import (
 	"sync"
 
 	"headroom/internal/optimizer/checkpoint"
+	"headroom/internal/optimizer/cores"
 	"headroom/internal/optimizer/factor"
 	"headroom/internal/optimizer/kernel"
 )
@@ -92,10 +93,9 @@ func (d *Data) AppendKept(ctx context.Context, xs [][]float64, lambdas []float64
 	grown := d.Prefix(n)
 	taken := grown.takeUp(kept, xs, lambdas)
 	n, xs, lambdas = n+taken, xs[taken:], lambdas[taken:]
-	work := checkpoint.NewMeter(ctx)
 	for i := 0; i < len(xs); i += rowsAtOnce {
 		until := min(len(xs), i+rowsAtOnce)
-		if err := grown.appendRows(ctx, work, xs[i:until], lambdas[i:until]); err != nil {
+		if err := grown.appendRows(ctx, xs[i:until], lambdas[i:until]); err != nil {
 			return err
 		}
 	}
@@ -110,17 +110,20 @@ func (d *Data) AppendKept(ctx context.Context, xs [][]float64, lambdas []float64
 const rowsAtOnce = 384
 
 // appendRows adds points, with a row each, to inputs and factor.
-func (d *Data) appendRows(ctx context.Context, work *checkpoint.Meter, xs [][]float64, lambdas []float64) error {
+func (d *Data) appendRows(ctx context.Context, xs [][]float64, lambdas []float64) error {
 	n := d.Len()
 	rows := factor.Triangle(n, len(xs))
-	for i, x := range xs {
+	for _, x := range xs {
 		d.inputs.Append(x)
-		d.kernel.Row(rows[i], x, d.inputs)
-		rows[i][n+i] += lambdas[i]
-		if err := work.Spend(kernelWork * (n + i)); err != nil {
-			return err
-		}
 	}
+	if err := checkpoint.Reach(ctx); err != nil {
+		return err
+	}
+	_ = cores.Each(len(xs), func(i int) error {
+		d.kernel.Row(rows[i], xs[i], d.inputs.Prefix(n+i+1))
+		rows[i][n+i] += lambdas[i]
+		return nil
+	})
 	err := d.factor.Adopt(ctx, rows)
 	if errors.Is(err, factor.ErrNotPositiveDefinite) {
 		return fmt.Errorf("the kernel and noise variances of the points do not fit together; a larger noise variance helps: %w", err)

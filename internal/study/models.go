@@ -81,12 +81,25 @@ type replayed struct {
 	weighed weighed
 }
 
-// weighed is how many bytes a state held of so many rounds and fits. To weigh one takes as long as a
-// good part of an ask, so it is done now and then.
-type weighed struct{ bytes, rounds, fits int64 }
+// weighed is how many bytes a state held whose history had that extent, and so many fits. To weigh
+// one takes as long as a good part of an ask, so it is done now and then.
+type weighed struct{ bytes, extent, fits int }
 
-// weighingShare is the share by which rounds grow, or shrink, between two weighings.
+// weighingShare is the share by which a history grows, or shrinks, between two weighings.
 const weighingShare = 1. / 16
+
+// extentOf is how many rounds a history has, and how many readings of all metrics.
+func extentOf(h *optimizer.History) (extent int) {
+	for i := range h.Rounds {
+		extent++
+		for _, r := range h.Rounds[i].Readings {
+			if r.Told {
+				extent++
+			}
+		}
+	}
+	return extent
+}
 
 // weigh finds out what the state holds, if that does not follow from what another one held.
 func (r *replayed) weigh(other weighed) {
@@ -94,18 +107,18 @@ func (r *replayed) weigh(other weighed) {
 		return
 	}
 	h := r.state.History()
-	rounds, fits := int64(len(h.Rounds)), int64(len(h.Fits))
-	if r.weighed = other; other.fits != fits || math.Abs(float64(rounds-other.rounds)) >= weighingShare*float64(other.rounds) {
-		r.weighed = weighed{memory.NewMeter().Of(r.state), rounds, fits}
+	extent, fits := extentOf(h), len(h.Fits)
+	if r.weighed = other; other.fits != fits || math.Abs(float64(extent-other.extent)) >= weighingShare*float64(other.extent) {
+		r.weighed = weighed{int(memory.NewMeter().Of(r.state)), extent, fits}
 	}
 }
 
-// Bytes is what the state holds, which grows with the square of the rounds.
+// Bytes is what the state holds, which grows with the square of its history.
 func (r replayed) Bytes() int64 {
-	if r.state == nil || r.weighed.rounds == 0 {
-		return r.weighed.bytes
+	if r.state == nil || r.weighed.extent == 0 {
+		return int64(r.weighed.bytes)
 	}
-	grown := float64(len(r.state.History().Rounds)) / float64(r.weighed.rounds)
+	grown := float64(extentOf(r.state.History())) / float64(r.weighed.extent)
 	return int64(float64(r.weighed.bytes) * grown * grown)
 }
 

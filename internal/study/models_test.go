@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 	"testing"
 
+	"headroom/internal/memory"
 	"headroom/internal/memory/memorytest"
 	"headroom/internal/optimizer"
 	"headroom/internal/study/design"
@@ -72,6 +73,37 @@ func fill(t *testing.T, s *Service, all [][]ledger.Event) {
 				t.Fatal(err)
 			}
 		}
+	}
+}
+
+// TestAStateIsWeighedAsItsReadingsCome: also while trials only wait, or only are told.
+func TestAStateIsWeighedAsItsReadingsCome(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, oven())
+	made := func() replayed {
+		t.Helper()
+		if _, err := b.service.state(t.Context(), b.snap); err != nil {
+			t.Fatal(err)
+		}
+		return b.service.toExtend(b.snap)
+	}
+	weighings, last := 0, weighed{}
+	for n := range 160 {
+		if n < 80 {
+			b.ask(1)
+		} else {
+			b.tell(n-79, map[string]float64{"yield": 60 + float64(n%7), "impurity": 0.2 + float64(n%5)/10})
+		}
+		r := made()
+		if r.weighed != last {
+			weighings, last = weighings+1, r.weighed
+		}
+		if said, holds := float64(r.Bytes()), float64(memory.NewMeter().Of(r.state)); said < 0.7*holds || said > 1.4*holds {
+			t.Fatalf("after %d events a state is said to hold %.0f bytes, and holds %.0f", n+1, said, holds)
+		}
+	}
+	if weighings > 120 {
+		t.Errorf("of 160 states %d were weighed", weighings)
 	}
 }
 

@@ -31,7 +31,7 @@ var layers = []struct {
 	{"headroom/internal/scheduler", nil},
 	{"headroom/internal/supervisor", nil},
 	{"headroom/internal/derived", []string{"headroom/internal/memory", "headroom/internal/scheduler", "headroom/internal/supervisor", "headroom/internal/optimizer/checkpoint"}},
-	{"headroom/internal/study", []string{"headroom/internal/study", "headroom/internal/optimizer", "headroom/internal/derived", "headroom/internal/scheduler", "headroom/internal/supervisor"}},
+	{"headroom/internal/study", []string{"headroom/internal/study", "headroom/internal/optimizer", "headroom/internal/derived", "headroom/internal/scheduler", "headroom/internal/supervisor", "headroom/internal/memory"}},
 	{"headroom/internal/lab/problems", []string{"headroom/internal/optimizer"}},
 	{"headroom/internal/lab", []string{"headroom/internal/lab", "headroom/internal/study", "headroom/internal/optimizer", "headroom/internal/files", "headroom/internal/view/chart"}},
 	{"headroom/migrations", nil},

@@ -1,6 +1,7 @@
 package study
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -79,7 +80,9 @@ func fill(t *testing.T, s *Service, all [][]ledger.Event) {
 // TestAStateIsWeighedAsItsReadingsCome: also while trials only wait, or only are told.
 func TestAStateIsWeighedAsItsReadingsCome(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, oven())
+	d := oven()
+	d.Algorithm = design.Algorithm{Name: "rpol-ucb", Horizon: 400, Settings: map[string]json.RawMessage{"pending": json.RawMessage(`"ignore"`)}}
+	b := newBench(t, d)
 	made := func() replayed {
 		t.Helper()
 		if _, err := b.service.state(t.Context(), b.snap); err != nil {
@@ -88,22 +91,29 @@ func TestAStateIsWeighedAsItsReadingsCome(t *testing.T) {
 		return b.service.toExtend(b.snap)
 	}
 	weighings, last := 0, weighed{}
-	for n := range 160 {
-		if n < 80 {
-			b.ask(1)
-		} else {
-			b.tell(n-79, map[string]float64{"yield": 60 + float64(n%7), "impurity": 0.2 + float64(n%5)/10})
-		}
+	look := func() {
+		t.Helper()
 		r := made()
 		if r.weighed != last {
 			weighings, last = weighings+1, r.weighed
 		}
 		if said, holds := float64(r.Bytes()), float64(memory.NewMeter().Of(r.state)); said < 0.7*holds || said > 1.4*holds {
-			t.Fatalf("after %d events a state is said to hold %.0f bytes, and holds %.0f", n+1, said, holds)
+			t.Fatalf("of %d trials a state is said to hold %.0f bytes, and holds %.0f", len(b.snap.Trials), said, holds)
 		}
 	}
-	if weighings > 120 {
-		t.Errorf("of 160 states %d were weighed", weighings)
+	for range 6 {
+		b.ask(50)
+		look()
+	}
+	weighings = 0
+	for n := 1; n <= 300; n++ {
+		b.tell(n, map[string]float64{"yield": 60 + float64(n%7), "impurity": 0.2 + float64(n%5)/10})
+		if n%4 == 0 {
+			look()
+		}
+	}
+	if weighings > 30 {
+		t.Errorf("of 75 states %d were weighed", weighings)
 	}
 }
 

@@ -535,8 +535,8 @@ func (s *site) start(ctx context.Context) error {
 	return refused(response)
 }
 
-// restart replaces the server by one with nothing at hand, nor its garbage, which a program that was
-// started anew would not have.
+// restart replaces the server by one with nothing at hand, nor its garbage, which a program that
+// was started anew would not have.
 func (s *site) restart(ctx context.Context) error {
 	if err := s.stop(); err != nil {
 		return err

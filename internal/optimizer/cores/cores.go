@@ -60,8 +60,8 @@ func Stretches(n int, stretch func(from, to int) error) error {
 	return g.Wait()
 }
 
-// Each does n pieces of work on all processors, each of which takes every so manieth of them. It
-// returns the first error.
+// Each does n pieces of work, the k-th of p processors pieces k, k + p, k + 2p, …, so that shares are
+// even where pieces grow. It returns the first error.
 func Each(n int, piece func(i int) error) error {
 	g, shares := New(), min(Count(), n)
 	for share := range shares {

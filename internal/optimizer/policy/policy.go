@@ -77,9 +77,10 @@ type Traits struct {
 	// forgets.
 	First func(t int) int
 	// Incumbent returns which of the points played, whose posterior means are in the input (no
-	// deviations), the others are compared with as Input.Rival, −1 for none: one of those that it
-	// has looked at, of some of which look gives the input with deviations. Again returns what reading it once more is worth, beside
-	// others played that are in the input, noise being λ of a reading there per target.
+	// deviations), the others are compared with as Input.Rival, −1 for none. It is one of those that
+	// were looked at; look gives the input of some of them with deviations. Again returns what
+	// reading it once more is worth, beside others played that are in the input, noise being λ of a
+	// reading there per target.
 	Incumbent func(played *Input, look func(some []int) (*Input, error)) (int, error)
 	Again     func(others *Input, noise []float64) float64
 	// Draws returns Draw.Z, one number per function, for a seed and the widths β_t.

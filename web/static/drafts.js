@@ -109,7 +109,7 @@ const drafts = {
       } else if (form.dataset.answer !== undefined) { // a page of its own, which holds what was sent
         const sent = JSON.parse(sessionStorage.getItem(drafts.pressed(form)));
         if (mine && sent) drafts.fill(form, drafts.changed(mine.fields, sent));
-        drafts.save(form);
+        drafts.save(form, mine && { at: mine.at });
       } else if (mine && !form.querySelector("[aria-invalid], [role=alert]")) {
         const rows = drafts.fill(form, mine.fields);
         if (rows || mine.unsent) form.dataset.then = mine.unsent || "refresh";

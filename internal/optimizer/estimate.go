@@ -98,12 +98,14 @@ func (t transform) excess(mean, sd, threshold float64) float64 {
 	return expectAbove(limit+mean, sd, limit, func(response float64) float64 { return t.sign * (t.metric(response) - threshold) })
 }
 
-// Nodes and weights of Gauss–Legendre rules on [−1, 1], each for up to half as much of a normal
-// density as the one before.
-var legendre = [...]rule{newRule(64), newRule(32)}
+// Gauss–Legendre rules for what of a normal density lies above some place, and above its mean at
+// most.
+var wholeRule, upperRule = newRule(64), newRule(32)
 
+// rule is a rule of integration over [−1, 1].
 type rule struct{ nodes, weights []float64 }
 
+// newRule is the Gauss–Legendre rule of n points.
 func newRule(n int) rule {
 	r := rule{make([]float64, n), make([]float64, n)}
 	quad.Legendre{}.FixedLocations(r.nodes, r.weights, -1, 1)
@@ -122,9 +124,9 @@ func expectAbove(mean, sd, from float64, f func(u float64) float64) float64 {
 	case sd == 0 || low >= reach:
 		return 0
 	}
-	by := legendre[0]
+	by := wholeRule
 	if low >= 0 {
-		by = legendre[1]
+		by = upperRule
 	}
 	sum, middle, half := 0.0, (reach+low)/2, (reach-low)/2
 	for i, node := range by.nodes {

@@ -243,7 +243,7 @@ func (s *shown) mostPromising(ctx context.Context, at []Place, rounds []int, kno
 			return nil, err
 		}
 		bounds = s.promises(estimates, chances)
-		order, step = byPromise(bounds), most
+		order, step = descending(bounds), most
 	}
 	var scores []search.Score // of the first in that order
 	for len(scores) < len(at) {
@@ -253,11 +253,11 @@ func (s *shown) mostPromising(ctx context.Context, at []Place, rounds []int, kno
 			return nil, err
 		}
 		scores = append(scores, s.promises(estimates, pick(chances, some))...)
-		if n := len(scores); n < len(at) && scores[byPromise(scores)[most-1]].Above(bounds[order[n]]) {
+		if n := len(scores); n < len(at) && scores[descending(scores)[most-1]].Above(bounds[order[n]]) {
 			break
 		}
 	}
-	best := pick(order, byPromise(scores)[:most])
+	best := pick(order, descending(scores)[:most])
 	slices.Sort(best)
 	return pick(at, best), nil
 }
@@ -317,13 +317,6 @@ func (s *shown) promises(estimates []policy.Estimate, chances []float64) []searc
 		}
 	}
 	return scores
-}
-
-// byPromise are the indices of scores, the best first.
-func byPromise(scores []search.Score) []int {
-	order := indices(len(scores))
-	slices.SortStableFunc(order, func(a, b int) int { return byScore(climber{score: scores[a]}, climber{score: scores[b]}) })
-	return order
 }
 
 // indices are 0 to n−1.

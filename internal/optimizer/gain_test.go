@@ -250,7 +250,7 @@ func TestBoundsLeaveOutNothingThatPromises(t *testing.T) {
 	s := mustReplay(t, cfg, played(cfg, pruneFrom, 1)).shown
 	at := s.amidSpread(nil)
 	all := s.promises(sure(s.estimate(background, at, nil)), slices.Repeat([]float64{1}, len(at)))
-	want := byPromise(all)[:promisingPlaces]
+	want := descending(all)[:promisingPlaces]
 	slices.Sort(want)
 	if got := sure(s.mostPromising(background, at, nil, Known{}, nil, promisingPlaces)); !cmp.Equal(got, pick(at, want)) {
 		t.Errorf("%v, want %v", got, pick(at, want))

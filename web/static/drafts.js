@@ -10,12 +10,12 @@ const drafts = {
 
   key: (draft) => drafts.prefix + JSON.stringify([draft, drafts.person, drafts.tab]),
 
-  read(key) {
-    try { return JSON.parse(localStorage.getItem(key)); } catch { return null; }
+  read(key, area = "localStorage") {
+    try { return JSON.parse(window[area].getItem(key)); } catch { return null; }
   },
 
-  store(key, kept) {
-    try { localStorage.setItem(key, JSON.stringify(kept)); } catch { /* no room: what is typed stays in the page */ }
+  store(key, kept, area = "localStorage") {
+    try { window[area].setItem(key, JSON.stringify(kept)); } catch { /* no room: what is typed stays in the page */ }
   },
 
   // list is all that is kept, of anybody and any tab.
@@ -90,6 +90,8 @@ const drafts = {
 
   // since is what was typed in a form after it was sent.
   since: (form) => form.sentFields ? drafts.changed(drafts.values(form), form.sentFields) : {},
+
+  // changed are the fields that are not as they were sent, and pressed where what was sent for a page of its own is noted.
   changed: (fields, sent) => Object.fromEntries(Object.entries(fields).filter(([name, value]) => value !== sent[name])),
   pressed: (form) => "headroom pressed " + JSON.stringify([form.dataset.draft, drafts.person]),
 
@@ -107,7 +109,7 @@ const drafts = {
         form.dataset.answer = "";
         drafts.save(form, mine && { at: mine.at });
       } else if (form.dataset.answer !== undefined) { // a page of its own, which holds what was sent
-        const sent = JSON.parse(sessionStorage.getItem(drafts.pressed(form)));
+        const sent = drafts.read(drafts.pressed(form), "sessionStorage");
         if (mine && sent) drafts.fill(form, drafts.changed(mine.fields, sent));
         drafts.save(form, mine && { at: mine.at });
       } else if (mine && !form.querySelector("[aria-invalid], [role=alert]")) {
@@ -156,8 +158,8 @@ const drafts = {
   words(form, kept) {
     const said = drafts.typedIn(form, kept.fields).map(({ field, value }) => {
       const label = field.dataset?.label || (field.labels || field[0].labels)?.[0]?.textContent.trim();
-      const said = field.options ? [...field.options].find((option) => option.value === value)?.textContent : value.trim();
-      return label + " " + (said.length > 60 ? said.slice(0, 60) + "…" : said);
+      const text = (field.options && [...field.options].find((option) => option.value === value)?.textContent) || value.trim();
+      return label + " " + (text.length > 60 ? text.slice(0, 60) + "…" : text);
     });
     return said.length === 0 ? "." : ": " + said.slice(0, 8).join(", ") + (said.length > 8 ? ", …" : "");
   },
@@ -232,8 +234,7 @@ document.addEventListener("input", (event) => {
 
 // What is sent for a page of its own is compared with what is typed until that is there.
 document.addEventListener("submit", ({ target: form }) => {
-  if (!form.dataset.draft || form.hasAttribute("hx-post")) return;
-  try { sessionStorage.setItem(drafts.pressed(form), JSON.stringify(drafts.values(form))); } catch { /* then what is typed meanwhile is gone */ }
+  if (form.dataset.draft && !form.hasAttribute("hx-post")) drafts.store(drafts.pressed(form), drafts.values(form), "sessionStorage");
 });
 
 // Fields are filled in before the cursor goes back to them (page.js); what needs htmx waits until it knows the form.

@@ -488,7 +488,7 @@ func AccountView(p AccountPage) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = stacked("Browsers").Render(templ.WithChildren(ctx, templ_7745c5c3_Var19), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = wrapped("Browsers", "stacked").Render(templ.WithChildren(ctx, templ_7745c5c3_Var19), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

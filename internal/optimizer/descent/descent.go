@@ -60,23 +60,6 @@ func (d *Descent) Wants(value float64) bool {
 	return value <= d.value+sufficient*d.promised && !(d.value-value < d.limits.Least)
 }
 
-// Reach is how far below the best value the function may come between the bounds: as far as its
-// tangent leads, under which a convex function never comes.
-func (d *Descent) Reach() float64 {
-	if d.at == nil {
-		return math.Inf(1)
-	}
-	return deepest(d.gradient, d.at, d.low, d.high)
-}
-
-// deepest is how far down a gradient leads from x between the bounds.
-func deepest(gradient, x, low, high []float64) (far float64) {
-	for i, g := range gradient {
-		far += max(g*(x[i]-low[i]), g*(x[i]-high[i]))
-	}
-	return far
-}
-
 // Tell answers Next with the value there, +∞ where there is none. The gradient there is asked for
 // only when the descent goes on from there.
 func (d *Descent) Tell(value float64, gradient func() []float64) {

@@ -79,19 +79,6 @@ func (d *Kinked) takes(value float64) bool { return value <= d.value+sufficient*
 // corrects tells whether a step that is not is corrected.
 func (d *Kinked) corrects() bool { return len(d.here.Kinks) > 0 && !d.corrected }
 
-// Reach is how far below the best value the function may come between the bounds, if f and h_k are
-// convex: by 0 ≤ λ_k ≤ p_k it is at least f + Σ λ_k h_k, and that above its tangent.
-func (d *Kinked) Reach() float64 {
-	if d.at == nil {
-		return math.Inf(1)
-	}
-	reach := deepest(d.here.lagrangian(d.way.multipliers), d.at, d.low, d.high)
-	for k, kink := range d.here.Kinks {
-		reach += kink.Price*max(kink.Height, 0) - d.way.multipliers[k]*kink.Height
-	}
-	return reach
-}
-
 // Tell answers Next with the value there, +∞ where there is none, and what the function is like
 // there.
 func (d *Kinked) Tell(value float64, local func() Local) {

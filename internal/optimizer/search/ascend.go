@@ -42,7 +42,6 @@ func (s Slope) down() descent.Local {
 type climb interface {
 	Next() []float64
 	Wants(value float64) bool
-	Reach() float64
 	Tell(value float64, local func() descent.Local)
 }
 
@@ -55,8 +54,8 @@ func (c smoothClimb) Tell(value float64, local func() descent.Local) {
 
 // Ascend moves allowed points uphill along the slopes of their value, which Rise gives and which
 // has no kinks, on the axes that are continuous, until a step brings less than least. All are
-// worked out together, a step of each at a time. One that joins a higher one goes no further, nor
-// does one that would not come as high as the highest along its tangent. The error is that of Rise.
+// worked out together, a step of each at a time; one that joins a higher one goes no further. The
+// error is that of Rise.
 func (p Problem) Ascend(from []Ascent, least float64) error {
 	climbs := make([]climb, len(from))
 	for i, a := range from {
@@ -152,12 +151,8 @@ func (p Problem) ascend(from []Ascent, climbs []climb) error {
 // nextSteps are the points that the climbs ask for next, and whose they are; those that are not
 // allowed are refused at once.
 func (p Problem) nextSteps(climbs []climb, from []Ascent) (points [][]float64, whose []int) {
-	highest := math.Inf(-1)
-	for _, a := range from {
-		highest = max(highest, a.Score.Value)
-	}
 	for i, climb := range climbs {
-		if from[i].Joined = hasJoined(from, i); from[i].Joined || climb.Reach() < highest-from[i].Score.Value {
+		if from[i].Joined = hasJoined(from, i); from[i].Joined {
 			continue
 		}
 		for u := climb.Next(); u != nil; u = climb.Next() {

@@ -75,49 +75,6 @@ func TestAscendReachesTheTopOfEachHill(t *testing.T) {
 	}
 }
 
-// TestAscendsEndThatComeTooLate: a way up a lower hill ends before its top, the highest one does not,
-// also where it began lower.
-func TestAscendsEndThatComeTooLate(t *testing.T) {
-	t.Parallel()
-	tilted := func(by float64, starts ...[]float64) (ascents []search.Ascent, asked int) {
-		level := twoTops(&asked, everywhere)
-		rise := func(points [][]float64) ([]search.Score, func(of []int) ([]search.Slope, error), error) {
-			scores, slopes, err := level(points)
-			for n, u := range points {
-				scores[n].Value += by * u[0]
-			}
-			return scores, func(of []int) ([]search.Slope, error) {
-				list, err := slopes(of)
-				for n := range list {
-					list[n].Along[0] += by
-				}
-				return list, err
-			}, err
-		}
-		scores, _, _ := rise(starts)
-		for i, u := range starts {
-			ascents = append(ascents, search.Ascent{U: u, Score: scores[i]})
-		}
-		asked = 0
-		if err := (search.Problem{Axes: make([]search.Axis, 2), Rise: rise}).Ascend(ascents, 1e-14); err != nil {
-			t.Fatal(err)
-		}
-		return ascents, asked
-	}
-	left, right := []float64{0.1, 0.7}, []float64{0.95, 0.3}
-	for highest, by := range []float64{-0.5, 0.5} {
-		ascents, both := tilted(by, left, right)
-		_, alone := tilted(by, left)
-		_, other := tilted(by, right)
-		if top := 0.25 + 0.55*float64(highest); math.Abs(ascents[highest].U[0]-top) > 0.02 || ascents[highest].U[1] > 1e-5 {
-			t.Errorf("tilted by %g, the highest top is left at %v", by, ascents[highest].U)
-		}
-		if both >= alone+other {
-			t.Errorf("tilted by %g, two ascents ask for %d points, alone for %d and %d", by, both, alone, other)
-		}
-	}
-}
-
 func TestAscendLeavesLevelsAndRefusesWhatIsNotAllowed(t *testing.T) {
 	t.Parallel()
 	ascents, _ := ascended(t, []search.Axis{{}, {Levels: 11}}, everywhere, []float64{0.1, 0.7})

@@ -187,11 +187,8 @@ func psi(z, p float64) float64 {
 
 // power is ((1+z)^p − 1)/p for z ≥ 0, without cancellation.
 func power(z, p float64) float64 {
-	switch p {
-	case 0:
+	if p == 0 {
 		return math.Log1p(z)
-	case 1:
-		return z
 	}
 	return math.Expm1(p*math.Log1p(z)) / p
 }
@@ -209,11 +206,8 @@ const mostExponent = 230
 
 // unpower is (1+pu)^{1/p} − 1 for u ≥ 0.
 func unpower(u, p float64) float64 {
-	switch p {
-	case 0:
+	if p == 0 {
 		return math.Expm1(min(u, mostExponent))
-	case 1:
-		return u
 	}
 	return math.Expm1(math.Log1p(p*u) / p)
 }

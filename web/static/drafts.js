@@ -10,12 +10,13 @@ const drafts = {
 
   key: (draft) => drafts.prefix + JSON.stringify([draft, drafts.person, drafts.tab]),
 
-  read(key, area = "localStorage") {
-    try { return JSON.parse(window[area].getItem(key)); } catch { return null; }
+  // read and store know what the browser keeps, or, with session, what it keeps for this tab alone.
+  read(key, session) {
+    try { return JSON.parse((session ? sessionStorage : localStorage).getItem(key)); } catch { return null; }
   },
 
-  store(key, kept, area = "localStorage") {
-    try { window[area].setItem(key, JSON.stringify(kept)); } catch { /* no room: what is typed stays in the page */ }
+  store(key, kept, session) {
+    try { (session ? sessionStorage : localStorage).setItem(key, JSON.stringify(kept)); } catch { /* no room: what is typed stays in the page */ }
   },
 
   // list is all that is kept, of anybody and any tab.
@@ -109,7 +110,7 @@ const drafts = {
         form.dataset.answer = "";
         drafts.save(form, mine && { at: mine.at });
       } else if (form.dataset.answer !== undefined) { // a page of its own, which holds what was sent
-        const sent = drafts.read(drafts.pressed(form), "sessionStorage");
+        const sent = drafts.read(drafts.pressed(form), true);
         if (mine && sent) drafts.fill(form, drafts.changed(mine.fields, sent));
         drafts.save(form, mine && { at: mine.at });
       } else if (mine && !form.querySelector("[aria-invalid], [role=alert]")) {
@@ -234,7 +235,7 @@ document.addEventListener("input", (event) => {
 
 // What is sent for a page of its own is compared with what is typed until that is there.
 document.addEventListener("submit", ({ target: form }) => {
-  if (form.dataset.draft && !form.hasAttribute("hx-post")) drafts.store(drafts.pressed(form), drafts.values(form), "sessionStorage");
+  if (form.dataset.draft && !form.hasAttribute("hx-post")) drafts.store(drafts.pressed(form), drafts.values(form), true);
 });
 
 // Fields are filled in before the cursor goes back to them (page.js); what needs htmx waits until it knows the form.

@@ -34,13 +34,14 @@ import (
 // The chance of more is some 10⁻⁹: over thousands of places fewer than one decision in a hundred
 // thousand would be another.
 const (
-	ruledOut   = 6
-	firstDrawn = 48  // places drawn before the first are ruled out, then twice as many, up to
-	mostDrawn  = 192 // at a time; whatever is left then is drawn
-	worthwhile = 0.9 // so is what is left when more than this share of the places was not ruled out
-	fewPlaces  = 256 // that are drawn all at once
-	choice     = 4   // how many times as many places the next to be drawn are picked from
-	fewRows    = 128 // readings by which deviations are bounded
+	ruledOut      = 6
+	firstDrawn    = 48  // places drawn before the first are ruled out, then twice as many, up to
+	mostDrawn     = 192 // at a time; whatever is left then is drawn
+	worthwhile    = 0.9 // so is what is left when more than this share of the places was not ruled out
+	fewPlaces     = 256 // that are drawn all at once
+	choice        = 4   // how many times as many places the next to be drawn are picked from
+	fewRows       = 128 // readings by which deviations are bounded
+	lookedAtAgain = 16  // of the highest places, when the next to be drawn is picked
 
 	// drawnNoise is the noise of what was drawn, in units of the prior variance: enough for rounding.
 	drawnNoise = 1e-11
@@ -402,35 +403,35 @@ func outdone(best, score search.Score) bool {
 }
 
 // pickFrom takes, one after another, the place whose score can be best, given that those before it
-// will be drawn.
+// will be drawn. What can be falls with each that is taken: what it was before bounds what it is, and
+// only the highest are looked at again.
 func (d *drawing) pickFrom(ctx context.Context, of bounded, size int) ([]int, error) {
-	left, variances := make([]*remainder, len(d.of)), make([][]float64, len(d.of))
+	left := make([]*remainder, len(d.of))
 	for i, one := range d.of {
 		covariance, err := one.few.Covariance(ctx, posterior.Points{Inputs: one.inputsOf(of.of)})
 		if err != nil {
 			return nil, err
 		}
 		left[i] = newRemainder(covariance)
-		variances[i] = left[i].variances
 	}
+	order, known := indices(len(of.of)), make([]int, len(of.of)) // known: how many were taken when a place was last looked at
 	var taken []int
-	for len(taken) < size {
+	for front := order; len(taken) < size; front = order[:min(lookedAtAgain, len(order))] {
 		if err := checkpoint.Reach(ctx); err != nil {
 			return nil, err
 		}
-		scores, err := d.best(of.of, of.means, variances)
-		if err != nil {
+		if err := d.boundAgain(of, front, left); err != nil {
 			return nil, err
 		}
-		next := -1
-		for i, score := range scores {
-			if (next < 0 || score.Above(scores[next])) && !slices.Contains(taken, i) {
-				next = i
-			}
+		for _, i := range front {
+			known[i] = len(taken)
 		}
-		taken = append(taken, next)
-		for _, one := range left {
-			one.take(next)
+		slices.SortStableFunc(order, func(a, b int) int { return higher(of.scores[a], of.scores[b]) })
+		for next := order[0]; len(taken) < size && known[next] == len(taken); next = order[0] {
+			taken, order = append(taken, next), order[1:]
+			for _, one := range left {
+				one.take(next)
+			}
 		}
 	}
 	picks := pick(of.of, taken)
@@ -440,6 +441,20 @@ func (d *drawing) pickFrom(ctx context.Context, of bounded, size int) ([]int, er
 		}
 	}
 	return picks, nil
+}
+
+// boundAgain bounds the scores of the places at some positions by the variances that are left there.
+func (d *drawing) boundAgain(of bounded, positions []int, left []*remainder) error {
+	variances := make([][]float64, len(left))
+	for i, one := range left {
+		variances[i] = pick(one.variances, positions)
+	}
+	some := of.pick(positions)
+	scores, err := d.best(some.of, some.means, variances)
+	for n, score := range scores {
+		of.scores[positions[n]] = score
+	}
+	return err
 }
 
 // remainder is what the values at some of the places leave of a covariance.

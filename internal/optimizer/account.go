@@ -193,33 +193,6 @@ func (s *account) ownEstimates(ctx context.Context, t int, q []float64, m moment
 	return s.policy.Estimates(input, 0), nil
 }
 
-// Excess is how far a metric's value is beyond the limit, in metric units; the limit holds when it
-// is not positive:
-//
-//	g = Sign·(value − Threshold)
-func (c Cost) Excess(value float64) float64 { return c.Sign * (value - c.Threshold) }
-
-// Tally adds up how far one limit was broken by the trials whose value is known, in metric units.
-// Excluded trials count: they happened.
-//
-//	Balance = Σ g,  Soft = [Σ g]⁺,  Hard = Σ [g]⁺,  Largest = max [g]⁺,  Rounds = #{g > 0},  Known = #{g}
-type Tally struct {
-	Balance, Soft, Hard, Largest float64
-	Rounds, Known                int
-}
-
-// Add counts one more trial, beyond the limit by g.
-func (t *Tally) Add(g float64) {
-	t.Known++
-	t.Balance += g
-	t.Soft = max(t.Balance, 0)
-	if g > 0 {
-		t.Hard += g
-		t.Largest = max(t.Largest, g)
-		t.Rounds++
-	}
-}
-
 // Violations returns one per constraint, after all rounds. The error is that of ctx.
 func (s *account) Violations(ctx context.Context) ([]Violation, error) {
 	trace, err := s.ViolationTrace(ctx)
@@ -510,4 +483,42 @@ func (s *account) traceRound(ctx context.Context, t int, slid windows) (RoundTra
 		trace.breaks = append(trace.breaks, shown.breaks(predicted, j, 0))
 	}
 	return trace, nil
+}
+
+// Budget is how the risk asked for stands.
+type Budget struct {
+	Costs    []int   // the limits it is of: one, or all together
+	Most     float64 // r
+	Trials   int     // N, chosen by the model so far and to be chosen by the plan
+	Allowed  float64 // r·N trials beyond
+	Expected float64 // Σ of the chances, stated when the trials so far were chosen, that they break it
+	SoFar    int     // trials among them whose reading was beyond
+	Now      float64 // the risk that the next decision may take
+}
+
+// Budgets returns how the risk of each limit stands for which one was asked, or of all together.
+// The error is that of ctx.
+func (s *account) Budgets(ctx context.Context) ([]Budget, error) {
+	var list []Budget
+	if len(s.next.allowances) == 0 {
+		return nil, nil
+	}
+	trace, err := s.Trace(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range s.next.allowances {
+		b := Budget{Costs: a.costs, Most: a.most, Now: a.now}
+		chosen := s.chosenBefore(s.Round())
+		for _, n := range chosen {
+			b.Expected += anyOf(trace[n-1].breaks, a.costs)
+			if broken, _ := s.beyond(n, s.Round(), a.costs); broken {
+				b.SoFar++
+			}
+		}
+		b.Trials = len(chosen) + max(0, s.cfg.Horizon-len(s.history.Rounds))
+		b.Allowed = a.most * float64(b.Trials)
+		list = append(list, b)
+	}
+	return list, nil
 }

@@ -493,23 +493,40 @@ func (r *remainder) take(x int) {
 	r.taken = append(r.taken, u)
 }
 
-// without are the numbers of a list that are not in another.
-func without(list, others []int) []int {
-	gone := map[int]bool{}
-	for _, i := range others {
-		gone[i] = true
+// inputOf is the input of one place that was or is to be played. A policy that draws whole
+// functions and whose draw was not recorded draws at that place alone.
+func (s *decision) inputOf(ctx context.Context, at Place, known func(j, i int) float64, draw Draw) (*policy.Input, error) {
+	input, err := s.inputAt(ctx, []Place{at}, known, draw)
+	if err != nil {
+		return nil, err
 	}
-	return slices.DeleteFunc(slices.Clone(list), func(i int) bool { return gone[i] })
+	return s.drawn(ctx, input, at, known)
 }
 
-// pick are the values with these indices, nil of nil.
-func pick[T any](from []T, indices []int) []T {
-	if from == nil {
-		return nil
+// drawn completes the input of one place with the draw there of a policy that draws whole
+// functions, where none was recorded.
+func (s *decision) drawn(ctx context.Context, input *policy.Input, at Place, known func(j, i int) float64) (*policy.Input, error) {
+	if s.traits.Drawn == nil || len(input.Draw.Z) == len(s.targets) {
+		return input, nil
 	}
-	values := make([]T, len(indices))
-	for i, n := range indices {
-		values[i] = from[n]
+	if widths := s.traits.Functions(input); widths != nil {
+		d, err := s.drawing(ctx, []Place{at}, known, input, widths)
+		if err == nil {
+			err = d.draw(ctx, []int{0})
+		}
+		if err != nil {
+			return nil, err
+		}
+		d.show(input, []int{0})
 	}
-	return values
+	input.Draw.Z = s.drawnAt(input, 0)
+	return input, nil
+}
+
+// drawnAt is what is recorded of functions drawn, at place i; 0 where none were.
+func (s *decision) drawnAt(input *policy.Input, i int) []float64 {
+	if input.Functions == nil {
+		return make([]float64, len(s.targets))
+	}
+	return s.traits.Drawn(input, i)
 }

@@ -5,72 +5,12 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"sort"
 
 	"headroom/internal/optimizer/cores"
 	"headroom/internal/optimizer/gp"
-	"headroom/internal/optimizer/kernel"
 	"headroom/internal/optimizer/posterior"
 	"headroom/internal/optimizer/warp"
 )
-
-// evidence are the regressions of a study's readings, from which the view of every decision is
-// made.
-type evidence struct {
-	*task
-	regimes  []*regime
-	excluded []int                 // rounds
-	path     appendOnly[[]float64] // multipliers of rounds 1..n, before each round's feedback
-	next     *view                 // what the next decision acts on
-	prior    *evidence             // while building only
-	agreed   agreement             // with prior
-	kept     *gp.Kept              // of earlier states, while building only; nil for nothing
-}
-
-// regime is a stretch of decisions, from ≤ t < until, made with the same hyperparameters. Its
-// regressions hold the readings that its last decision sees, in the order of their arrival, so that
-// each decision's data are a prefix.
-type regime struct {
-	from, until int
-	models      []metricModel         // what is regressed, and decided by
-	said        []metricModel         // what is said: as wide as residuals ask for
-	transforms  []transform           // per target
-	groups      []*group              // distinct regressions
-	groupOf     []int                 // by metric
-	answers     []appendOnly[float64] // per target: y, the responses in the order of its regression; none for given ones
-	whitened    [][]float64           // per target: z = L⁻¹y; nil for given ones
-	own         []*group              // regressions on other points than the arrived readings', where the algorithm has such
-	ownOf       []int                 // by target; −1 for none
-}
-
-// group is a regression shared by the metrics of equal kernel, noise and arrived rounds.
-type group struct {
-	model    metricModel
-	metric   int // the first one of them
-	function *kernel.Function
-	order    []arrival
-	arrivals appendOnly[arrival] // order, to go on from
-	came     continuation        // what it was made from, while building only
-	begun    *group              // of the prior state, whose first known rows these continue; nil for none
-	known    int
-
-	posterior.Regression // without data where it is updated sequentially
-	sequential           *sequential
-}
-
-func (s *evidence) regimeAt(t int) *regime {
-	for _, regime := range s.regimes {
-		if t < regime.until {
-			return regime
-		}
-	}
-	return s.regimes[len(s.regimes)-1]
-}
-
-// seen is the number of leading arrivals that decision t sees.
-func (g *group) seen(t int) int {
-	return sort.Search(len(g.order), func(i int) bool { return g.order[i].revealed >= t })
-}
 
 func (s *evidence) priorRegimes() []*regime {
 	if s.prior == nil {
@@ -117,6 +57,36 @@ func (s *evidence) letGo() {
 			g.begun, g.came = nil, continuation{}
 		}
 	}
+}
+
+// TooLarge is why there is no model: it would take more memory than it may.
+type TooLarge struct {
+	Readings    int // of the largest regression
+	Regressions int
+	Bytes, Room int64
+}
+
+func (e *TooLarge) Error() string {
+	return fmt.Sprintf("%d regressions of up to %d readings take %d bytes, and there are %d", e.Regressions, e.Readings, e.Bytes, e.Room)
+}
+
+// checkRoom refuses a model that would take more memory than it may, before any of it is worked
+// out: a triangle of rows for each regression.
+func (s *evidence) checkRoom() error {
+	need := TooLarge{Room: s.room}
+	for _, regime := range s.regimes {
+		for _, g := range slices.Concat(regime.groups, regime.own) {
+			n := len(g.order)
+			if s.inSequence(regime, n) {
+				continue
+			}
+			need.Readings, need.Regressions, need.Bytes = max(need.Readings, n), need.Regressions+1, need.Bytes+4*int64(n)*int64(n+1)
+		}
+	}
+	if need.Bytes > need.Room {
+		return &need
+	}
+	return nil
 }
 
 // regressAll works out the regressions of every regime.
@@ -323,14 +293,6 @@ func (s *evidence) addOwn(regime *regime, k int, order []arrival) {
 // candidates in place of the rows of a factor: O(M²) numbers and work a reading, however many there
 // have been. The rounds are gone through in order, and what is wanted of earlier decisions is noted
 // on the way.
-
-// sequential is that posterior after the readings that the next decision sees, nil in a regime that
-// is over, and what the regime's decisions expected.
-type sequential struct {
-	arms  *gp.Arms
-	from  int // decision of the first that is noted
-	noted appendOnly[posterior.Noted]
-}
 
 // From how many readings on candidates are regressed together: twice their number, as long as the
 // factor's rows cost more; see docs/benchmarks.md.
@@ -539,4 +501,27 @@ func leaving(last, order []arrival) int {
 		}
 	}
 	return len(last) + len(order)
+}
+
+// listRegimes cuts the history at its fits.
+func (s *task) listRegimes() []*regime {
+	next := len(s.history.Rounds) + 1
+	first := s.firstModels()
+	list := []*regime{{from: 1, models: first, said: first}}
+	for _, fit := range s.history.Fits {
+		last := list[len(list)-1]
+		said := s.refitted(last.said, fit)
+		models := said
+		if s.traits.Expects {
+			models = s.refitted(last.models, fit.uninflated())
+		}
+		if fit.From <= last.from {
+			last.models, last.said = models, said
+			continue
+		}
+		last.until = fit.From
+		list = append(list, &regime{from: fit.From, models: models, said: said})
+	}
+	list[len(list)-1].until = next + 1
+	return list
 }

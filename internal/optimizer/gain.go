@@ -55,9 +55,6 @@ func chanceLeft(share float64, more int) ChanceLeft {
 // gainLevel is the probability of the interval.
 const gainLevel = 0.9
 
-// chanceAt is the chance of something at some places.
-type chanceAt func(ctx context.Context, at []Place) ([]float64, error)
-
 // Gain draws functions from the posterior (see paths) and takes the best place of each: among a
 // finite set of promising places, and on a continuous space from there up hill. ok is false before
 // every metric has a reading and a scale, and where no draw has a place within the limits. The
@@ -216,14 +213,6 @@ func (s *shown) contendersForBest(ctx context.Context, known Known, works chance
 	}), nil
 }
 
-// of is the chance at some places, 1 where it is nil.
-func (c chanceAt) of(ctx context.Context, at []Place) ([]float64, error) {
-	if c == nil {
-		return slices.Repeat([]float64{1}, len(at)), nil
-	}
-	return c(ctx, at)
-}
-
 // mostPromising are at most so many places, in their order, that promise most; rounds are those that
 // played them, if any did. After many rounds the others are looked at from the highest bound on,
 // and only until none that is left can promise as much.
@@ -317,15 +306,6 @@ func (s *shown) promises(estimates []policy.Estimate, chances []float64) []searc
 		}
 	}
 	return scores
-}
-
-// indices are 0 to n−1.
-func indices(n int) []int {
-	list := make([]int, n)
-	for i := range list {
-		list[i] = i
-	}
-	return list
 }
 
 // region is the surroundings of a place that some draws are highest at. To follow a draw takes as

@@ -1,13 +1,8 @@
 package optimizer
 
 import (
-	"cmp"
-	"encoding/binary"
-	"fmt"
 	"math"
-	"reflect"
 	"slices"
-	"sync/atomic"
 )
 
 // ending is the spell during which decision t finds the round failed or abandoned, if it does.
@@ -157,35 +152,6 @@ func (s *task) tried() func(Place) bool {
 	return func(p Place) bool { return played[key(p.U)] }
 }
 
-// bitsOf are the bytes of numbers, which tell points apart.
-func bitsOf(u []float64) []byte {
-	bits := make([]byte, 0, 8*len(u))
-	for _, x := range u {
-		bits = binary.LittleEndian.AppendUint64(bits, math.Float64bits(x))
-	}
-	return bits
-}
-
-// placeKey tells places apart: by their candidate, else by their coordinates.
-func placeKey(p Place) string {
-	if p.Arm >= 0 {
-		return fmt.Sprint(p.Arm)
-	}
-	return fmt.Sprint(p.U)
-}
-
-func samePlace(a, b Place) bool {
-	if a.Arm >= 0 || b.Arm >= 0 {
-		return a.Arm == b.Arm
-	}
-	for i := range a.U {
-		if math.Abs(a.U[i]-b.U[i]) > 1e-12 {
-			return false
-		}
-	}
-	return true
-}
-
 // costsOf are the values of constraints that were known beforehand, at the points of some rounds.
 func (s *task) costsOf(rounds []int) func(j, i int) float64 {
 	return func(j, i int) float64 { return s.history.Rounds[rounds[i]-1].Costs[j] }
@@ -266,280 +232,85 @@ func (s *task) completed(n int) (last int, ok bool) {
 	return last, true
 }
 
-// continuation are the readings of a metric that are in the data of a regime's last decision: the
-// first known ones of a regression of the prior state, and more.
-type continuation struct {
-	before *group // nil for none
-	known  int
-	more   []arrival
+// The setting most_risk r of a limit, or of all together, is a budget over the trials that the
+// model chooses, those of the first design and those that people chose or brought being left out:
+// nobody weighed their chances. Of T trials planned, with n of the model's told before decision t,
+// k of them beyond the limit, the decision may take a place whose chance to break it is at most
+//
+//	min(r, max(r/10, r + (r·n − k)/(T − t + 1))),
+//
+// what the earlier trials overdrew being spread over those that are left. Where they overdrew
+// nothing it is r: chances not taken are not saved up, since that would let the last trials break
+// limits almost surely. So with chances that are what they say, r·N of N trials are expected beyond
+// at most, and with chances that are not, the trials beyond are answered by caution.
+
+// leastRisk is the share of most_risk that a decision may always take. A place without any risk is
+// where everything is known: a study held to it would ask there to its end. Trials beyond are a
+// tenth as frequent as asked for then, even if the model is wrong about its chances by as much as a
+// factor of ten.
+const leastRisk = 0.1
+
+const mostRisk = "most_risk"
+
+// allowance is the risk that a decision may take with some limits.
+type allowance struct {
+	costs []int
+	most  float64
+	now   float64
 }
 
-func (c continuation) same(o continuation) bool {
-	return c.before == o.before && c.known == o.known && slices.Equal(c.more, o.more)
-}
-
-// order lists them all.
-func (c continuation) order() appendOnly[arrival] {
-	if c.before == nil {
-		return appendOnly[arrival]{items: c.more}
-	}
-	return c.before.arrivals.prefix(c.known).append(c.more...)
-}
-
-// arrivals lists the readings of a metric for a regime that ends before decision until.
-func (s *evidence) arrivals(metric int, m metricModel, until int) continuation {
-	var list []arrival
-	add := func(round int) {
-		r := &s.history.Rounds[round-1]
-		if reading := r.Readings[metric]; !r.Excluded && reading.Told && reading.Revealed < until-1 {
-			list = append(list, arrival{round, reading.Revealed, s.readingLambda(round, reading, m)})
-		}
-	}
-	before := s.arrivedBefore(metric, m, until)
-	if before == nil {
-		for i := range s.history.Rounds {
-			add(i + 1)
-		}
-		byArrival(list)
-		return continuation{more: list}
-	}
-	// Up to the first change the order is as it was; from there on what was not touched, what was,
-	// and what is new is put in order.
-	n := before.seen(s.agreed.seen - 1)
-	for _, a := range before.order[n:] {
-		if _, touched := slices.BinarySearch(s.agreed.touched, a.round); !touched && a.round <= len(s.history.Rounds) {
-			add(a.round)
-		}
-	}
-	for _, round := range s.agreed.touched {
-		if s.history.Rounds[round-1].Readings[metric].Revealed >= s.agreed.seen-1 {
-			add(round)
-		}
-	}
-	for round := len(s.prior.history.Rounds) + 1; round <= len(s.history.Rounds); round++ {
-		add(round)
-	}
-	byArrival(list)
-	for n < len(before.order) && len(list) > 0 && before.order[n] == list[0] {
-		n, list = n+1, list[1:]
-	}
-	return continuation{before, n, list}
-}
-
-// arrivedBefore is the prior state's regression of a metric that had all its readings, if it was
-// made with the same model and now all are wanted, too; else nil.
-func (s *evidence) arrivedBefore(metric int, m metricModel, until int) *group {
-	if s.prior != nil && until > s.Round() {
-		last := s.prior.regimes[len(s.prior.regimes)-1]
-		if reflect.DeepEqual(last.models[metric], m) {
-			return last.groups[last.groupOf[metric]]
-		}
-	}
-	return nil
-}
-
-// tellings are the readings of a metric that were told during round t, in order of their rounds.
-func (s *evidence) tellings(metric, t int) []arrival {
-	last := s.regimes[len(s.regimes)-1]
-	g := last.groups[last.groupOf[metric]]
-	return g.order[g.seen(t):g.seen(t+1)]
-}
-
-// arrival is a reading in the order the readings came.
-type arrival struct {
-	round    int
-	revealed int
-	lambda   float64
-}
-
-// byArrival sorts readings by when they came.
-func byArrival(order []arrival) {
-	slices.SortFunc(order, func(a, b arrival) int {
-		return cmp.Or(cmp.Compare(a.revealed, b.revealed), cmp.Compare(a.round, b.round))
-	})
-}
-
-// chosenOrder lists every included round; round n is seen by the decisions after it, read or not.
-func (s *task) chosenOrder(m metricModel, until int) []arrival {
-	var order []arrival
-	for n := 1; n < until-1; n++ {
-		if !s.history.Rounds[n-1].Excluded {
-			order = append(order, arrival{n, n, m.noise.of(n, s.placeOf(n), m.lambda)})
-		}
-	}
-	return order
-}
-
-// completeOrder lists the included rounds by when the last reading that the penalised response
-// needs was told.
-func (s *task) completeOrder(m metricModel, until int) []arrival {
-	var order []arrival
-	for n := 1; n < until-1; n++ {
-		if last, ok := s.completed(n); ok && last < until-1 {
-			order = append(order, arrival{n, last, m.noise.of(n, s.placeOf(n), m.lambda)})
-		}
-	}
-	byArrival(order)
-	return order
-}
-
-// pending lists the rounds in the window that are chosen, not closed, not excluded, and whose
-// reading of the metric decision t does not see.
-func (s *evidence) pending(t, metric int) []int {
-	regime := s.regimeAt(t)
-	read := regime.groups[regime.groupOf[metric]].seen(t)
-	if excluded, _ := slices.BinarySearch(s.excluded, t); read+excluded == t-1 {
+// allowancesAt are the risks that decision t may take; none where any is taken that is worth it.
+func (s *task) allowancesAt(t int) []allowance {
+	list := s.risksAsked()
+	if len(list) == 0 {
 		return nil
 	}
-	var rounds []int
-	for n := s.traits.Earliest(t); n < t && n <= len(s.history.Rounds); n++ {
-		r := &s.history.Rounds[n-1]
-		if !r.Excluded && !r.closedAt(t) && !r.Readings[metric].seenAt(t) {
-			rounds = append(rounds, n)
-		}
-	}
-	return rounds
-}
-
-// incomplete lists the rounds in the window that wait for a reading the penalised response needs.
-func (s *evidence) incomplete(t int) []int {
-	var rounds []int
-	for _, k := range s.targets {
-		if k.metric >= 0 {
-			rounds = append(rounds, s.pending(t, k.metric)...)
-		}
-	}
-	slices.Sort(rounds)
-	return slices.Compact(rounds)
-}
-
-// appendOnly is a list (a persistent vector) that grows along a line of states: whoever appends
-// first to the end of what there is does so in place, anybody else copies. Items are never
-// overwritten, so that reading needs no lock. The zero value is empty.
-type appendOnly[T any] struct {
-	items []T
-	end   *atomic.Int64 // of what has been written behind items
-}
-
-// append returns the list with more at its end.
-func (s appendOnly[T]) append(more ...T) appendOnly[T] {
-	n := len(s.items)
-	if len(more) == 0 {
-		return s
-	}
-	if s.end != nil && n+len(more) <= cap(s.items) && s.end.CompareAndSwap(int64(n), int64(n+len(more))) {
-		s.items = append(s.items, more...)
-		return s
-	}
-	own := appendOnly[T]{make([]T, n, 2*(n+len(more))), new(atomic.Int64)}
-	copy(own.items, s.items)
-	own.items = append(own.items, more...)
-	own.end.Store(int64(len(own.items)))
-	return own
-}
-
-// prefix returns the first n items.
-func (s appendOnly[T]) prefix(n int) appendOnly[T] { return appendOnly[T]{s.items[:n], s.end} }
-
-// agreement is how far a history agrees with the one that the state it extends was made from: what
-// depends on nothing later is the same.
-type agreement struct {
-	decision int   // the first whose data, model or draw may differ, or whose round may move the multipliers otherwise
-	seen     int   // the first that sees other data or waiting rounds, or is made elsewhere
-	record   int   // the first round whose own record differs
-	touched  []int // the rounds of both histories whose records differ
-}
-
-// agree compares the history with that of the prior state. Regimes must be known.
-func (s *evidence) agree() agreement {
-	if s.prior == nil {
-		return agreement{decision: 1, seen: 1, record: 1}
-	}
-	old, now := s.prior.history.Rounds, s.history.Rounds
-	n := min(len(old), len(now))
-	a := agreement{decision: n + 1, seen: n + 1, record: n + 1}
-	if n > 0 && &old[0] != &now[0] {
-		for i := range n {
-			if decision, seen := firstEffect(i+1, &old[i], &now[i]); decision > 0 {
-				a.decision, a.seen, a.record = min(a.decision, decision), min(a.seen, seen), min(a.record, i+1)
-				a.touched = append(a.touched, i+1)
+	chosen, left := s.chosenBefore(t), float64(max(1, s.cfg.Horizon-t+1))
+	for i := range list {
+		a, told, over := &list[i], 0, 0
+		for _, n := range chosen {
+			broken, known := s.beyond(n, t, a.costs)
+			if known {
+				told++
+			}
+			if broken {
+				over++
 			}
 		}
-	}
-	// A first scale takes in, at the end of the round before, the costs that have waited for it.
-	a.decision = max(1, min(a.decision, firstOtherModel(s.prior.regimes, s.regimes)-1))
-	return a
-}
-
-// listExcluded lists the rounds that are excluded.
-func (s *evidence) listExcluded() []int {
-	var list []int
-	from := 0
-	if s.prior != nil && len(s.agreed.touched) == 0 {
-		from = min(len(s.prior.history.Rounds), len(s.history.Rounds))
-		n, _ := slices.BinarySearch(s.prior.excluded, from+1)
-		list = s.prior.excluded[:n:n]
-	}
-	for i := from; i < len(s.history.Rounds); i++ {
-		if s.history.Rounds[i].Excluded {
-			list = append(list, i+1)
-		}
+		a.now = min(a.most, max(leastRisk*a.most, a.most+(a.most*float64(told)-float64(over))/left))
 	}
 	return list
 }
 
-// firstEffect is the first decision or round that a change of round n's record can affect, and the
-// first decision that sees it; 0 when nothing changed. A reading moves the multipliers from the
-// round on during which it was told, and is seen by the decisions after it.
-func firstEffect(n int, a, b *Round) (decision, seen int) {
-	decision, seen = math.MaxInt, math.MaxInt
-	from := func(t, looking int) {
-		decision, seen = min(decision, max(t, n)), min(seen, max(looking, n))
-	}
-	if a.Arm != b.Arm || a.Excluded != b.Excluded || !slices.Equal(a.Point, b.Point) {
-		from(n, n)
-	}
-	if a.Suggested != b.Suggested || a.Draw.Seed != b.Draw.Seed || !slices.Equal(a.Draw.Z, b.Draw.Z) || !slices.Equal(a.Costs, b.Costs) {
-		from(n, math.MaxInt)
-	}
-	for m := range a.Readings {
-		x, y := a.Readings[m], b.Readings[m]
-		if x == y || !x.Told && !y.Told {
+// risksAsked are the limits that are read, each with its risk or all with one.
+func (s *task) risksAsked() []allowance {
+	var list []allowance
+	together := allowance{most: s.settings.Value(mostRisk, "")}
+	for j, c := range s.cfg.Costs {
+		if c.Knowledge == Given {
 			continue
 		}
-		for _, r := range []Reading{x, y} {
-			if r.Told {
-				from(r.Revealed, r.Revealed+1)
-			}
+		if most, set := s.settings.Number(mostRisk, c.Name); set && most < 1 {
+			list = append(list, allowance{costs: []int{j}, most: most})
 		}
+		together.costs = append(together.costs, j)
 	}
-	if !slices.Equal(a.Closed, b.Closed) {
-		for _, spells := range [][]Spell{a.Closed, b.Closed} {
-			for _, c := range spells {
-				from(c.From, c.From)
-			}
-		}
+	if len(list) > 0 && !s.settings.ByName(mostRisk) {
+		return []allowance{together}
 	}
-	if decision == math.MaxInt {
-		return 0, 0
-	}
-	return decision, seen
+	return list
 }
 
-// firstOtherModel is the first decision that is made with other hyperparameters.
-func firstOtherModel(old, now []*regime) int {
-	for i, j := 0, 0; i < len(old) && j < len(now); {
-		if !reflect.DeepEqual(old[i].models, now[j].models) || !reflect.DeepEqual(old[i].said, now[j].said) {
-			return max(old[i].from, now[j].from)
-		}
-		switch a, b := old[i].until, now[j].until; {
-		case a < b:
-			i++
-		case b < a:
-			j++
-		default:
-			i, j = i+1, j+1
+// anyOf is the chance that one of some costs is broken, 1 − Π_j (1 − p_j).
+func anyOf(breaks []float64, costs []int) float64 {
+	if len(costs) == 1 && len(breaks) > 0 {
+		return breaks[costs[0]]
+	}
+	kept := 1.0
+	for _, j := range costs {
+		if j < len(breaks) {
+			kept *= 1 - breaks[j]
 		}
 	}
-	return math.MaxInt
+	return 1 - kept
 }

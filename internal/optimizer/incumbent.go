@@ -4,24 +4,13 @@ import (
 	"cmp"
 	"context"
 	"math"
+	"math/rand/v2"
 	"slices"
 
 	"headroom/internal/optimizer/checkpoint"
 	"headroom/internal/optimizer/policy"
 	"headroom/internal/optimizer/posterior"
 )
-
-// incumbent is the played point x* that a decision compares the others with: the one that would be
-// recommended.
-type incumbent struct {
-	place  Place
-	round  int                    // the first that played it
-	beside []*posterior.Reference // per source
-	mean   []float64              // per target, shifts included
-	sd     []float64
-	least  float64 // the least mean reward of a point played
-	again  float64 // see policy.Rival
-}
 
 // comparing is the view with what its decision compares places with, which is not found before one
 // is to be made.
@@ -177,12 +166,6 @@ func (v *view) contenders() (places []Place, rounds []int) {
 		}
 	}
 	return places, rounds
-}
-
-// contended are the posterior means of every target at the points of some rounds.
-type contended struct {
-	rounds    []int
-	estimates []policy.Estimate
 }
 
 // contendedBefore are the means that the prior state's next decision compared places by, if it has
@@ -353,4 +336,58 @@ func (s *shown) chanceAfter(estimates []policy.Estimate, round, n int, sure bool
 		chance *= below(mean, math.Sqrt(variance), m.freedom)
 	}
 	return chance
+}
+
+// While more than manyWaiting trials wait for their results, the search of a continuous space looks
+// at a shortlist only and polishes nothing: one of so many trials needs no fifth digit, and what is
+// known of the listed places is carried from one decision to the next, at O(n) a place instead of
+// O(n²).
+const (
+	manyWaiting = 8
+	listed      = 500 // space-filling points
+	listedNear  = 24  // points around the incumbent, at each scale
+	relisted    = 64  // readings from one list of space-filling points to the next
+)
+
+func (l *shortlist) same(o *shortlist) bool {
+	if o == nil || l.turn != o.turn || (l.incumbent == nil) != (o.incumbent == nil) {
+		return false
+	}
+	return l.incumbent == nil || slices.Equal(l.incumbent.U, o.incumbent.U)
+}
+
+// Points around the incumbent lie at a few distances, from a fifth of the range down. A narrow peak
+// beside the best point known is missed by points spread over the space.
+const (
+	farthest    = 0.2
+	nearScales  = 5
+	scaleFactor = 0.2
+)
+
+// nearStream keeps these draws apart from others of the same seed.
+const nearStream = 0x6e656172
+
+// nearIncumbent scatters points around the incumbent, if there is one, as many at each of several
+// scales. Half of the coordinates stay as they are.
+func (s *view) nearIncumbent(each int, seed uint64) [][]float64 {
+	if s.around == nil {
+		return nil
+	}
+	random := rand.New(rand.NewPCG(seed, nearStream))
+	var points [][]float64
+	distance := farthest
+	for range nearScales {
+		for range each {
+			u := slices.Clone(s.around.U)
+			always := random.IntN(len(u))
+			for k := range u {
+				if step := distance * random.NormFloat64(); k == always || random.IntN(2) == 0 {
+					u[k] = min(max(u[k]+step, 0), 1)
+				}
+			}
+			points = append(points, u)
+		}
+		distance *= scaleFactor
+	}
+	return points
 }

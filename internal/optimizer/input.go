@@ -2,11 +2,13 @@ package optimizer
 
 import (
 	"context"
+	"math"
 	"slices"
 	"sync"
 
 	"headroom/internal/optimizer/checkpoint"
 	"headroom/internal/optimizer/policy"
+	"headroom/internal/optimizer/search"
 )
 
 // decision is what the algorithm decides by: a view, and of the next decision what else it goes by.
@@ -56,91 +58,12 @@ func (s *decision) inputFrom(ctx context.Context, at []Place, known func(j, i in
 	return input
 }
 
-// inputOf is the input of one place that was or is to be played. A policy that draws whole
-// functions and whose draw was not recorded draws at that place alone.
-func (s *decision) inputOf(ctx context.Context, at Place, known func(j, i int) float64, draw Draw) (*policy.Input, error) {
-	input, err := s.inputAt(ctx, []Place{at}, known, draw)
-	if err != nil {
-		return nil, err
-	}
-	return s.drawn(ctx, input, at, known)
-}
-
-// drawn completes the input of one place with the draw there of a policy that draws whole
-// functions, where none was recorded.
-func (s *decision) drawn(ctx context.Context, input *policy.Input, at Place, known func(j, i int) float64) (*policy.Input, error) {
-	if s.traits.Drawn == nil || len(input.Draw.Z) == len(s.targets) {
-		return input, nil
-	}
-	if widths := s.traits.Functions(input); widths != nil {
-		d, err := s.drawing(ctx, []Place{at}, known, input, widths)
-		if err == nil {
-			err = d.draw(ctx, []int{0})
-		}
-		if err != nil {
-			return nil, err
-		}
-		d.show(input, []int{0})
-	}
-	input.Draw.Z = s.drawnAt(input, 0)
-	return input, nil
-}
-
-// drawnAt is what is recorded of functions drawn, at place i; 0 where none were.
-func (s *decision) drawnAt(input *policy.Input, i int) []float64 {
-	if input.Functions == nil {
-		return make([]float64, len(s.targets))
-	}
-	return s.traits.Drawn(input, i)
-}
-
 // unseen is what the algorithm knows of some places without estimates.
 func (s *decision) unseen(ctx context.Context, at []Place, known func(j, i int) float64, draw Draw) (*policy.Input, error) {
 	input := s.inputFrom(ctx, at, known, draw, make([]policy.Estimate, len(s.targets)))
 	var err error
 	input.Works, err = s.worksAt(ctx, at)
 	return input, err
-}
-
-// choices are the places, by their index and in ascending order, that the algorithm chooses among,
-// and what it sees there. Of places over which it draws functions those are left out that would not
-// be chosen, unless all are asked for.
-func (s *decision) choices(ctx context.Context, at []Place, known func(j, i int) float64, draw Draw, all bool) (of []int, input *policy.Input, err error) {
-	of = indices(len(at))
-	if !s.traits.Blind && s.traits.Considers == nil && s.traits.Functions == nil {
-		input, err = s.inputAt(ctx, at, known, draw)
-		return of, input, err
-	}
-	unseen, err := s.unseen(ctx, at, known, draw)
-	if err != nil || s.traits.Functions == nil {
-		return of, unseen, err
-	}
-	if s.traits.Considers != nil {
-		of = s.traits.Considers(unseen)
-	}
-	of = s.foremost(of, at, unseen.Works)
-	some, knownOf := pick(at, of), func(j, i int) float64 { return known(j, of[i]) }
-	widths := s.traits.Functions(unseen)
-	if widths == nil || len(of) == 0 {
-		input, err = s.unseen(ctx, some, knownOf, draw)
-		return of, input, err
-	}
-	drawn, input, err := s.drawOver(ctx, some, knownOf, unseen, widths, all)
-	return pick(of, drawn), input, err
-}
-
-// foremost are the places of the lowest rank that may be chosen.
-func (s *decision) foremost(of []int, at []Place, works *policy.Estimate) []int {
-	scores := s.weigh(policy.Scores{}, works)
-	for rank := range ranks {
-		for _, usable := range s.usables() {
-			fits := func(i int) bool { return s.rank(scores, at[i], i) == rank && usable(at[i]) }
-			if some := slices.DeleteFunc(slices.Clone(of), func(i int) bool { return !fits(i) }); len(some) > 0 {
-				return some
-			}
-		}
-	}
-	return nil
 }
 
 // score is the algorithm's acquisition at the places of the input.
@@ -241,85 +164,82 @@ func (s *decision) teaches() func(Place) bool {
 	return func(p Place) bool { return s.cfg.Space.offers(p) && !tried(p) }
 }
 
-// The setting most_risk r of a limit, or of all together, is a budget over the trials that the
-// model chooses, those of the first design and those that people chose or brought being left out:
-// nobody weighed their chances. Of T trials planned, with n of the model's told before decision t,
-// k of them beyond the limit, the decision may take a place whose chance to break it is at most
-//
-//	min(r, max(r/10, r + (r·n − k)/(T − t + 1))),
-//
-// what the earlier trials overdrew being spread over those that are left. Where they overdrew
-// nothing it is r: chances not taken are not saved up, since that would let the last trials break
-// limits almost surely. So with chances that are what they say, r·N of N trials are expected beyond
-// at most, and with chances that are not, the trials beyond are answered by caution.
+// A place of a higher rank is chosen only where none of a lower one may be.
+const (
+	rankUsual    = iota
+	rankUnlikely // it hardly works: see policy.Scores
+	rankSpent
+	ranks
+)
 
-// leastRisk is the share of most_risk that a decision may always take. A place without any risk is
-// where everything is known: a study held to it would ask there to its end. Trials beyond are a
-// tenth as frequent as asked for then, even if the model is wrong about its chances by as much as a
-// factor of ten.
-const leastRisk = 0.1
+// designTries bounds how many points of the sequence are tried for one that the input constraints
+// allow.
+const designTries = 4096
 
-const mostRisk = "most_risk"
-
-// allowance is the risk that a decision may take with some limits.
-type allowance struct {
-	costs []int
-	most  float64
-	now   float64
-}
-
-// allowancesAt are the risks that decision t may take; none where any is taken that is worth it.
-func (s *task) allowancesAt(t int) []allowance {
-	list := s.risksAsked()
-	if len(list) == 0 {
-		return nil
+func (s *decision) designPlace(keeps func(Place) bool) (Place, bool) {
+	space := s.cfg.Space
+	t := s.Round()
+	if space.Arms != nil {
+		return s.nearestFreshArm(s.designPoint(), keeps)
 	}
-	chosen, left := s.chosenBefore(t), float64(max(1, s.cfg.Horizon-t+1))
-	for i := range list {
-		a, told, over := &list[i], 0, 0
-		for _, n := range chosen {
-			broken, known := s.beyond(n, t, a.costs)
-			if known {
-				told++
-			}
-			if broken {
-				over++
-			}
-		}
-		a.now = min(a.most, max(leastRisk*a.most, a.most+(a.most*float64(told)-float64(over))/left))
-	}
-	return list
-}
-
-// risksAsked are the limits that are read, each with its risk or all with one.
-func (s *task) risksAsked() []allowance {
-	var list []allowance
-	together := allowance{most: s.settings.Value(mostRisk, "")}
-	for j, c := range s.cfg.Costs {
-		if c.Knowledge == Given {
+	var allowed, kept []Place
+	for _, u := range search.Halton(designTries+t, len(space.Dims), s.cfg.Seed) {
+		v, ok := space.settle(u)
+		if !ok {
 			continue
 		}
-		if most, set := s.settings.Number(mostRisk, c.Name); set && most < 1 {
-			list = append(list, allowance{costs: []int{j}, most: most})
+		allowed = append(allowed, Place{U: v, Arm: -1})
+		if keeps(allowed[len(allowed)-1]) {
+			kept = append(kept, allowed[len(allowed)-1])
 		}
-		together.costs = append(together.costs, j)
+		if len(kept) >= t && !s.isSpent(kept[len(kept)-1]) {
+			return kept[len(kept)-1], true
+		}
 	}
-	if len(list) > 0 && !s.settings.ByName(mostRisk) {
-		return []allowance{together}
+	switch { // the limits leave hardly any room, or none
+	case len(kept) > 0:
+		return kept[t%len(kept)], true
+	case len(allowed) >= t:
+		return allowed[t-1], true
 	}
-	return list
+	return s.anyPlace()
 }
 
-// anyOf is the chance that one of some costs is broken, 1 − Π_j (1 − p_j).
-func anyOf(breaks []float64, costs []int) float64 {
-	if len(costs) == 1 && len(breaks) > 0 {
-		return breaks[costs[0]]
+// designPoint is the point of the sequence whose turn it is: with arms as it comes, elsewhere the
+// one that is allowed.
+func (s *decision) designPoint() []float64 {
+	t, d := s.Round(), len(s.cfg.Space.Dims)
+	if s.cfg.Space.Arms != nil {
+		return s.cfg.Space.relabelled(search.Halton(t, d, s.cfg.Seed)[t-1])
 	}
-	kept := 1.0
-	for _, j := range costs {
-		if j < len(breaks) {
-			kept *= 1 - breaks[j]
+	place, ok := s.designPlace(func(Place) bool { return true })
+	if !ok {
+		return make([]float64, d)
+	}
+	return place.U
+}
+
+// nearestFreshArm is the arm nearest to u: among those that keep a rule and have not been tried, or
+// are not spent, or are, and only then among the others.
+func (s *decision) nearestFreshArm(u []float64, keeps func(Place) bool) (Place, bool) {
+	space := s.cfg.Space
+	tried := map[int]bool{}
+	for _, r := range s.history.Rounds {
+		tried[r.Arm] = true
+	}
+	for _, allowed := range []func(Place) bool{keeps, func(Place) bool { return true }} {
+		for _, left := range []func(Place) bool{func(p Place) bool { return !tried[p.Arm] }, func(p Place) bool { return !s.isSpent(p) }, s.cfg.Space.offers} {
+			best, nearest := math.Inf(1), Place{Arm: -1}
+			for i, a := range space.Arms {
+				at := Place{U: a, Arm: i}
+				if distance := space.unlike(a, u); distance < best && s.cfg.Space.offers(at) && left(at) && allowed(at) {
+					best, nearest = distance, at
+				}
+			}
+			if nearest.Arm >= 0 {
+				return nearest, true
+			}
 		}
 	}
-	return 1 - kept
+	return Place{}, false
 }

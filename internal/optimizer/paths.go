@@ -59,6 +59,17 @@ type path struct {
 	scales  []float64   // τ per draw
 }
 
+// chanceAt is the chance of something at some places.
+type chanceAt func(ctx context.Context, at []Place) ([]float64, error)
+
+// of is the chance at some places, 1 where it is nil.
+func (c chanceAt) of(ctx context.Context, at []Place) ([]float64, error) {
+	if c == nil {
+		return slices.Repeat([]float64{1}, len(at)), nil
+	}
+	return c(ctx, at)
+}
+
 // pathSet are the functions drawn with one set of hyperparameters.
 type pathSet struct {
 	*basis
@@ -341,15 +352,6 @@ func raisedRoot(ctx context.Context, covariance [][]float64) (*factor.Cholesky, 
 		}
 	}
 	return nil, factor.ErrNotPositiveDefinite
-}
-
-// matrix returns rows×columns zeros in one piece.
-func matrix(rows, columns int) [][]float64 {
-	memory, m := make([]float64, rows*columns), make([][]float64, rows)
-	for i := range m {
-		m[i] = memory[i*columns : (i+1)*columns : (i+1)*columns]
-	}
-	return m
 }
 
 // gainStream keeps these draws apart from others of the same seed.

@@ -7,7 +7,6 @@ import (
 	"sync"
 
 	"headroom/internal/optimizer/checkpoint"
-	"headroom/internal/optimizer/cores"
 	"headroom/internal/optimizer/policy"
 	"headroom/internal/optimizer/warp"
 )
@@ -264,14 +263,4 @@ func (s *shown) expectedExcess(estimates []policy.Estimate) [][]float64 {
 		}
 	})
 	return out
-}
-
-// onCores does something short for each of n indices, on all cores.
-func onCores(n int, do func(i int)) {
-	_ = cores.Stretches(n, func(from, to int) error {
-		for i := from; i < to; i++ {
-			do(i)
-		}
-		return nil
-	})
 }

@@ -2,11 +2,9 @@ package optimizer
 
 import (
 	"cmp"
-	"context"
 	"math"
 	"slices"
 
-	"headroom/internal/optimizer/cores"
 	"headroom/internal/optimizer/policy"
 	"headroom/internal/optimizer/search"
 )
@@ -21,10 +19,11 @@ type maximum struct {
 	among    *scoredPlaces // nil where it was climbed to
 }
 
-// climber is one polished start.
-type climber struct {
-	u     []float64
-	score search.Score
+func reason(usual string, fellBack bool) string {
+	if fellBack && (usual == policy.Optimistic || usual == policy.Improve) {
+		return policy.LeastBad
+	}
+	return usual
 }
 
 // scoredPlaces are those of a finite list that the algorithm chooses among, and what it makes of
@@ -39,124 +38,10 @@ type scoredPlaces struct {
 	fellBack bool
 }
 
-// scoreList scores a finite list. The error is ErrNoneAllowed where there is nothing to choose
-// among.
-func (s *decision) scoreList(ctx context.Context, at []Place, known Known) (*scoredPlaces, error) {
-	if len(at) == 0 {
-		return nil, ErrNoneAllowed
-	}
-	l := &scoredPlaces{draw: s.draw(s.Round())}
-	of, input, err := s.choices(ctx, at, known.at(at), l.draw, false)
-	if err != nil {
-		return nil, err
-	}
-	if len(of) == 0 {
-		return nil, ErrNoneAllowed
-	}
-	l.at, l.input = pick(at, of), input
-	if l.scores, err = s.score(input); err != nil {
-		return nil, err
-	}
-	if err := s.askFurther(l.scores, l.at, false); err != nil {
-		return nil, err
-	}
-	l.values, l.allowed, l.fellBack = s.effective(l.scores, l.at)
-	return l, nil
-}
-
-// best takes the largest score of a finite list.
-func (s *decision) best(ctx context.Context, at []Place, known Known) (maximum, error) {
-	l, err := s.scoreList(ctx, at, known)
-	if err != nil {
-		return maximum{}, err
-	}
-	return s.bestWhere(l, func(int) bool { return true })
-}
-
-// bestWhere takes the largest score of the places, by their index, that also suit.
-func (s *decision) bestWhere(l *scoredPlaces, suits func(i int) bool) (maximum, error) {
-	allowed := slices.Clone(l.allowed)
-	for i := range allowed {
-		allowed[i] = allowed[i] && suits(i)
-	}
-	chosen := Argmax(l.values, l.scores.Untruncated, allowed, l.scores.Relative)
-	if chosen < 0 {
-		return maximum{}, ErrNoneAllowed
-	}
-	found := maximum{place: l.at[chosen], value: l.values[chosen], reason: reason(l.scores.Reason, l.fellBack), draw: l.draw, among: l}
-	if s.traits.Drawn != nil {
-		found.draw.Z = s.drawnAt(l.input, chosen)
-	}
-	for i, p := range l.at { // beside the best of a continuous space lie others that are hardly another choice
-		allowed[i] = allowed[i] && i != chosen && (p.Arm >= 0 || distinct(p.U, l.at[chosen].U))
-	}
-	if second := Argmax(l.values, l.scores.Untruncated, allowed, l.scores.Relative); second >= 0 {
-		found.runnerUp = &RunnerUp{Place: l.at[second], Acquisition: l.values[second]}
-	}
-	return found, nil
-}
-
-// askFurther asks which places are allowed after all, from the largest score down, until no more
-// could be chosen or come next, or of all.
-func (s *decision) askFurther(scores policy.Scores, at []Place, all bool) error {
-	if scores.AllowedAfterAll == nil {
-		return nil
-	}
-	order, found := indices(len(at)), []int{}
-	slices.SortStableFunc(order, func(a, b int) int {
-		return cmp.Or(cmp.Compare(s.rank(scores, at[a], a), s.rank(scores, at[b], b)), cmp.Compare(scores.Value[b], scores.Value[a]))
-	})
-	for _, i := range order {
-		if !all && s.decided(scores, at, found, i) {
-			break
-		}
-		if !scores.Allowed[i] && s.cfg.Space.offers(at[i]) {
-			var err error
-			if scores.Allowed[i], err = scores.AllowedAfterAll(i); err != nil {
-				return err
-			}
-		}
-		if scores.Allowed[i] && s.cfg.Space.offers(at[i]) {
-			found = append(found, i)
-		}
-	}
-	return nil
-}
-
-// decided tells whether, of the places found, one will be chosen and another come next whether or
-// not place i is allowed.
-func (s *decision) decided(scores policy.Scores, at []Place, found []int, i int) bool {
-	if len(found) == 0 {
-		return false
-	}
-	if s.rank(scores, at[i], i) > s.rank(scores, at[found[0]], found[0]) {
-		return true
-	}
-	value, chosen := scores.Value, slices.Min(ties(scores.Value, found, scores.Allowed, scores.Relative))
-	return slices.ContainsFunc(found, func(f int) bool {
-		return f != chosen && (at[f].Arm >= 0 || distinct(at[f].U, at[chosen].U)) && value[i] < value[f]-tie*math.Max(1, math.Abs(value[f]))
-	})
-}
-
-func reason(usual string, fellBack bool) string {
-	if fellBack && (usual == policy.Optimistic || usual == policy.Improve) {
-		return policy.LeastBad
-	}
-	return usual
-}
-
-// scoreAll scores places for climbing.
-func (s climbing) scoreAll(ctx context.Context, at []Place) ([]search.Score, string, error) {
-	input, err := s.inputAt(ctx, at, s.known.at(at), s.chance)
-	if err != nil {
-		return nil, "", err
-	}
-	raw, err := s.score(input)
-	if err != nil {
-		return nil, "", err
-	}
-	scores, reason := s.order(raw, at)
-	return scores, reason, nil
+// climber is one polished start.
+type climber struct {
+	u     []float64
+	score search.Score
 }
 
 // order puts scores in the order that climbing needs: by rank, and fallbacks below everything
@@ -198,33 +83,6 @@ func higher(a, b search.Score) int {
 	return 0
 }
 
-// leaders are the best scored places, no two of them alike.
-func leaders(at []Place, scores []search.Score, count int) []climber {
-	var list []climber
-	for _, i := range descending(scores) {
-		if len(list) == count {
-			break
-		}
-		if !slices.ContainsFunc(list, func(c climber) bool { return !differ(c.u, at[i].U, startDistance) }) {
-			list = append(list, climber{at[i].U, scores[i]})
-		}
-	}
-	return list
-}
-
-// polish moves every climber up, on all cores; each is deterministic by itself.
-func polish(problem search.Problem, climbers []climber, step, finest float64, budget int, seed uint64) error {
-	work := cores.New()
-	for i := range climbers {
-		work.Go(func() (err error) {
-			c := &climbers[i]
-			c.u, c.score, err = problem.Polish(c.u, c.score, step, finest, budget, seed+uint64(i))
-			return err
-		})
-	}
-	return work.Wait()
-}
-
 // effective resolves which places may be chosen: of those of the lowest rank that are left and
 // would teach something, those the algorithm allows, else by its fallback; if nothing would, of all
 // that are left; and so on with the next rank.
@@ -254,14 +112,6 @@ func (s *decision) effective(scores policy.Scores, at []Place) (values []float64
 func (s *decision) usables() []func(Place) bool {
 	return []func(Place) bool{s.teaches(), s.cfg.Space.offers}
 }
-
-// A place of a higher rank is chosen only where none of a lower one may be.
-const (
-	rankUsual    = iota
-	rankUnlikely // it hardly works: see policy.Scores
-	rankSpent
-	ranks
-)
 
 // rank is that of place p, number i among those scored.
 func (s *decision) rank(scores policy.Scores, p Place, i int) int {
@@ -328,4 +178,11 @@ func ties(values []float64, among []int, allowed []bool, relative bool) []int {
 		}
 	}
 	return out
+}
+
+// descending is the order of scores, the largest first, and of equal ones the first.
+func descending(scores []search.Score) []int {
+	order := indices(len(scores))
+	slices.SortFunc(order, func(a, b int) int { return cmp.Or(higher(scores[a], scores[b]), a-b) })
+	return order
 }

@@ -1,11 +1,8 @@
 package optimizer
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"math"
-	"math/rand/v2"
 	"slices"
 
 	"headroom/internal/optimizer/checkpoint"
@@ -13,40 +10,6 @@ import (
 	"headroom/internal/optimizer/policy"
 	"headroom/internal/optimizer/search"
 )
-
-func (s *decision) maximise(ctx context.Context, known Known) (maximum, error) {
-	if s.arms != nil {
-		return s.best(ctx, s.arms.places, known)
-	}
-	if s.traits.LooksAtAll {
-		return s.best(ctx, s.finitePlaces(ctx, s.draw(s.Round())), known)
-	}
-	found, err := s.highest(ctx, known)
-	if err == nil && s.littleLeft(found) {
-		return s.diversified(ctx, known, found)
-	}
-	return found, err
-}
-
-// highest looks for the largest acquisition on a continuous space.
-func (s *decision) highest(ctx context.Context, known Known) (maximum, error) {
-	if s.shortlist != nil {
-		if found, err := s.best(ctx, s.shortlist.places, known); !errors.Is(err, ErrNoneAllowed) {
-			return found, err
-		}
-	}
-	return s.climbing(known).climb(ctx, s.startingPlaces())
-}
-
-// climbing is the search for the highest score on a continuous space, with what is known of the given
-// costs and what chance contributes.
-type climbing struct {
-	*decision
-	known  Known
-	chance Draw
-}
-
-func (s *decision) climbing(known Known) climbing { return climbing{s, known, s.draw(s.Round())} }
 
 // climb screens the space, leads the best points found up hill, and polishes the best of those to
 // the end.
@@ -141,150 +104,6 @@ func (s *decision) finitePlaces(ctx context.Context, draw Draw) []Place {
 		points = append(points, p.U)
 	}
 	return s.allowedPlaces(points)
-}
-
-// How the search over a continuous space is sized.
-const (
-	screenPoints  = 2000 // space-filling points scored first
-	starts        = 12   // of which the best are polished; see effort
-	mostAscents   = 24   // starts that slopes lead up from; see effort
-	finestStep    = 1e-5 // in unit coordinates
-	startDistance = 0.1  // between starts, in some coordinate, so that they lie on different hills
-	overhang      = 0.1  // of the space-filling points beyond each side; see startingPlaces
-)
-
-// effort is how much a search may spend: starts that slopes lead up from, or that are polished
-// coarsely where there are none, of which the best are polished to the end, evaluations for each,
-// those that are enough where slopes led to the top, and starting points near the incumbent at each
-// distance; and what a step uphill must bring to be followed by another. Where the score has kinks,
-// how many starts go up to the very top, and how many more are taken from there.
-type effort struct {
-	ascents, coarse, fine, budget, settling, near int
-	least                                         float64
-	tops, hops                                    int
-}
-
-// fewRounds is up to how many rounds effort is not spared.
-const fewRounds = 300
-
-// effort falls as the data grow, since an evaluation costs O(n²): all of it up to fewRounds;
-// beyond, about 25 million multiplications for each parameter of a start, but at least 16
-// evaluations.
-func (s *task) effort() effort { return s.effortFor(len(s.history.Rounds)) }
-
-// Hops are taken by hopsEach for each top that is looked around from.
-const (
-	hopsEach = 3
-	mostHops = 12 * hopsEach
-)
-
-func (s *task) effortFor(n int) effort {
-	d := len(s.cfg.Space.Dims)
-	if n <= fewRounds {
-		return effort{mostAscents, starts, 3, 400 * d, 40 * d, 24, 1e-6, mostAscents, mostHops}
-	}
-	budget := max(16, 50_000_000/(n*n)) * d
-	return effort{8, 6, 2, min(budget, 400*d), 0, 6, 1e-4, 2, hopsEach * max(mostHops/hopsEach*fewRounds*fewRounds/(n*n), 1)}
-}
-
-// spacing is the typical distance between neighbouring screening points in unit coordinates.
-func (s *task) spacing() float64 {
-	return math.Max(0.02, 0.5*math.Pow(screenPoints, -1/float64(len(s.cfg.Space.Dims))))
-}
-
-// While more than manyWaiting trials wait for their results, the search of a continuous space looks
-// at a shortlist only and polishes nothing: one of so many trials needs no fifth digit, and what is
-// known of the listed places is carried from one decision to the next, at O(n) a place instead of
-// O(n²).
-const (
-	manyWaiting = 8
-	listed      = 500 // space-filling points
-	listedNear  = 24  // points around the incumbent, at each scale
-	relisted    = 64  // readings from one list of space-filling points to the next
-)
-
-// shortlist are the incumbent, points around it and space-filling points, which change as readings
-// come in, so that in time every place is looked at. It depends on the readings and not on what
-// waits: decisions made from the same readings share it.
-type shortlist struct {
-	*arms
-	incumbent *Place
-	turn      int
-}
-
-// shorten returns the shortlist of the next decision, nil where the search needs none: that of the
-// prior state, if it is the same.
-func (s *decision) shorten(ctx context.Context, prior *decision) (*shortlist, error) {
-	if s.arms != nil || s.traits.LooksAtAll || s.sourceOf[0] < 0 {
-		return nil, nil
-	}
-	src := &s.sources[s.sourceOf[0]]
-	if len(src.waiting) <= manyWaiting {
-		return nil, nil
-	}
-	whole, err := s.comparing(ctx)
-	if err != nil {
-		return nil, err
-	}
-	list := &shortlist{turn: src.arrived / relisted, incumbent: whole.around}
-	if prior != nil && list.same(prior.shortlist) {
-		return prior.shortlist, nil
-	}
-	seed := s.cfg.DecisionSeed(list.turn)
-	near := whole.nearIncumbent(listedNear, seed)
-	if list.incumbent != nil {
-		near = append([][]float64{list.incumbent.U}, near...)
-	}
-	space := s.cfg.Space
-	places := asPlaces(append(space.settled(near), space.allowed(s.cfg.overhanging(listed, seed), seed)...))
-	if len(places) == 0 {
-		return nil, nil
-	}
-	list.arms = space.list(places)
-	return list, nil
-}
-
-func (l *shortlist) same(o *shortlist) bool {
-	if o == nil || l.turn != o.turn || (l.incumbent == nil) != (o.incumbent == nil) {
-		return false
-	}
-	return l.incumbent == nil || slices.Equal(l.incumbent.U, o.incumbent.U)
-}
-
-// Points around the incumbent lie at a few distances, from a fifth of the range down. A narrow peak
-// beside the best point known is missed by points spread over the space.
-const (
-	farthest    = 0.2
-	nearScales  = 5
-	scaleFactor = 0.2
-)
-
-// nearStream keeps these draws apart from others of the same seed.
-const nearStream = 0x6e656172
-
-// nearIncumbent scatters points around the incumbent, if there is one, as many at each of several
-// scales. Half of the coordinates stay as they are.
-func (s *view) nearIncumbent(each int, seed uint64) [][]float64 {
-	if s.around == nil {
-		return nil
-	}
-	random := rand.New(rand.NewPCG(seed, nearStream))
-	var points [][]float64
-	distance := farthest
-	for range nearScales {
-		for range each {
-			u := slices.Clone(s.around.U)
-			always := random.IntN(len(u))
-			for k := range u {
-				if step := distance * random.NormFloat64(); k == always || random.IntN(2) == 0 {
-					u[k] = min(max(u[k]+step, 0), 1)
-				}
-			}
-			points = append(points, u)
-		}
-		distance *= scaleFactor
-	}
-	return points
 }
 
 const (
@@ -498,13 +317,6 @@ func (s *screening) probe(bounds []search.Score, order []int, closer func(count 
 			return first, nil
 		}
 	}
-}
-
-// descending is the order of scores, the largest first, and of equal ones the first.
-func descending(scores []search.Score) []int {
-	order := indices(len(scores))
-	slices.SortFunc(order, func(a, b int) int { return cmp.Or(higher(scores[a], scores[b]), a-b) })
-	return order
 }
 
 // bounds are those of the scores of some places by what is known of them, worked out on all cores; a

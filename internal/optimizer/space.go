@@ -1,11 +1,11 @@
 package optimizer
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
-	"sync"
 
 	"headroom/internal/optimizer/kernel"
 	"headroom/internal/optimizer/search"
@@ -283,19 +283,6 @@ func (a *arms) inputs(k Kernel) *kernel.Inputs {
 	return a.features
 }
 
-// everyArm tells whether the places are all candidates in their order.
-func (s *task) everyArm(at []Place) bool {
-	if s.arms == nil || len(at) != len(s.arms.places) {
-		return false
-	}
-	for i, p := range at {
-		if p.Arm != i {
-			return false
-		}
-	}
-	return true
-}
-
 // places lists the arms, nil on a continuous space.
 func (s Space) places() []Place {
 	if s.Arms == nil {
@@ -326,96 +313,11 @@ func (k Known) at(places []Place) func(j, i int) float64 {
 	}
 }
 
-// allowedArms are the candidates that may be chosen.
-func (s *task) allowedArms() []Place {
-	return slices.DeleteFunc(slices.Clone(s.arms.places), func(p Place) bool { return !s.cfg.Space.offers(p) })
-}
-
-// knownRows tabulates the given constraints' values; nil when there are none.
-func (s *task) knownRows(places []Place, known Known) [][]float64 {
-	if !slices.ContainsFunc(s.cfg.Costs, func(c Cost) bool { return c.Knowledge == Given }) {
-		return nil
-	}
-	value := known.at(places)
-	rows := make([][]float64, len(places))
-	for i := range rows {
-		rows[i] = make([]float64, len(s.cfg.Costs))
-		for j, c := range s.cfg.Costs {
-			if c.Knowledge == Given {
-				rows[i][j] = value(j, i)
-			}
-		}
-	}
-	return rows
-}
-
-// keepsKnownLimits tells of a place whether all costs of known form are at most 0 there.
-func (s *task) keepsKnownLimits(known Known) func(Place) bool {
-	return func(at Place) bool {
-		for _, row := range s.knownRows([]Place{at}, known) {
-			if slices.Max(row) > 0 { // costs of other kinds are 0 in it
-				return false
-			}
-		}
-		return true
-	}
-}
-
-// placesOf are the space-filling points that are allowed, settled, and of some others those that
-// are.
-func (s *task) placesOf(points, others [][]float64) []Place {
-	return asPlaces(append(s.cfg.Space.allowed(points, s.cfg.Seed), s.cfg.Space.settled(others)...))
-}
-
-// pointsPlayed are the points tried before.
-func (s *task) pointsPlayed() (points [][]float64) {
-	for _, r := range s.history.Rounds {
-		points = append(points, r.Point)
-	}
-	return points
-}
-
-// allowedPlaces settles points and keeps the allowed ones, each once.
-func (s *task) allowedPlaces(points [][]float64) []Place {
-	var at []Place
-	listed := map[string]bool{}
-	for _, u := range points {
-		v, ok := s.cfg.Space.settle(u)
-		if name := fmt.Sprint(v); ok && !listed[name] {
-			listed[name] = true
-			at = append(at, Place{U: v, Arm: -1})
-		}
-	}
-	return at
-}
-
-// screeningPlaces are the space-filling points that are allowed, and the points tried before.
-func (s *task) screeningPlaces() []Place {
-	return s.placesOf(search.Halton(screenPoints, len(s.cfg.Space.Dims), s.cfg.Seed), s.pointsPlayed())
-}
-
-// anyPlace is an allowed point of a finer search, for spaces that the sequence hardly meets.
-func (s *task) anyPlace() (Place, bool) {
-	places := s.screeningPlaces()
-	if len(places) == 0 {
-		return Place{}, false
-	}
-	return places[s.Round()%len(places)], true
-}
-
-// spread are overhanging points that are allowed, the same in every round.
-type spread struct {
-	once   sync.Once
-	points [][]float64
-}
-
-// amidSpread are the points of the spread, and of some others those that are allowed.
-func (s *task) amidSpread(others [][]float64) []Place {
-	s.spread.once.Do(func() {
-		s.spread.points = s.cfg.Space.allowed(s.cfg.overhanging(screenPoints, s.cfg.Seed), s.cfg.Seed)
-	})
-	return asPlaces(slices.Concat(s.spread.points, s.cfg.Space.settled(others)))
-}
+// Space-filling points of a search.
+const (
+	screenPoints = 2000 // scored first
+	overhang     = 0.1  // of the space that they reach beyond each side; see startingPlaces
+)
 
 // overhanging are points spread over a box that reaches beyond the space, drawn back to its sides.
 func (cfg *Config) overhanging(count int, seed uint64) [][]float64 {
@@ -426,15 +328,6 @@ func (cfg *Config) overhanging(count int, seed uint64) [][]float64 {
 		}
 	}
 	return points
-}
-
-// features are the places' kernel inputs.
-func (s *task) features(at []Place) [][]float64 {
-	x := make([][]float64, len(at))
-	for i, p := range at {
-		x[i] = s.cfg.Space.features(p.U)
-	}
-	return x
 }
 
 // distinct tells whether two points differ by more than a hundredth of the range of some parameter.
@@ -457,4 +350,55 @@ func distance(x, y []float64) float64 {
 		sum += (x[i] - y[i]) * (x[i] - y[i])
 	}
 	return math.Sqrt(sum)
+}
+
+// Prior medians of lengthscales. That of a number grows with the root of how many parameters there
+// are, as distances do: otherwise, with many, every point would be alone (Hvarfner, Hellsten,
+// Nardi: Vanilla Bayesian Optimization Performs Great in High Dimensions, 2024). A category's
+// choices are √2 apart in one-hot inputs; with 0.3 they would share nothing (a matern52 correlation
+// of 0.001), with √2 half (0.52) until the readings say otherwise.
+const (
+	rangeShare     = 0.2 // of a parameter's range, times √(number of parameters)
+	categoryMedian = math.Sqrt2
+)
+
+// priorLengthscales are the prior medians of every parameter's lengthscale.
+func (s Space) priorLengthscales() (medians []float64) {
+	for _, d := range s.Dims {
+		median := categoryMedian
+		if d.Kind != Categorical {
+			median = rangeShare * math.Sqrt(float64(len(s.Dims))) * d.inputRange()
+		}
+		medians = append(medians, median)
+	}
+	return medians
+}
+
+// bitsOf are the bytes of numbers, which tell points apart.
+func bitsOf(u []float64) []byte {
+	bits := make([]byte, 0, 8*len(u))
+	for _, x := range u {
+		bits = binary.LittleEndian.AppendUint64(bits, math.Float64bits(x))
+	}
+	return bits
+}
+
+// placeKey tells places apart: by their candidate, else by their coordinates.
+func placeKey(p Place) string {
+	if p.Arm >= 0 {
+		return fmt.Sprint(p.Arm)
+	}
+	return fmt.Sprint(p.U)
+}
+
+func samePlace(a, b Place) bool {
+	if a.Arm >= 0 || b.Arm >= 0 {
+		return a.Arm == b.Arm
+	}
+	for i := range a.U {
+		if math.Abs(a.U[i]-b.U[i]) > 1e-12 {
+			return false
+		}
+	}
+	return true
 }

@@ -1,17 +1,14 @@
 package optimizer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
 	"slices"
 
 	"headroom/internal/optimizer/policy"
-	"headroom/internal/optimizer/search"
 )
-
-// ErrNoneAllowed is returned by Suggest when the algorithm may choose nothing.
-var ErrNoneAllowed = errors.New("the algorithm may choose none of the points")
 
 // Suggest makes the next decision. The error is ErrNoneAllowed when the algorithm may choose
 // nothing, or ctx's.
@@ -36,6 +33,170 @@ func (s *decision) Suggest(ctx context.Context, known Known) (Decision, error) {
 	}
 	d.Acquisition, d.HasScore, d.RunnerUp, d.Reason = found.value, true, found.runnerUp, found.reason
 	return d, nil
+}
+
+func (s *decision) maximise(ctx context.Context, known Known) (maximum, error) {
+	if s.arms != nil {
+		return s.best(ctx, s.arms.places, known)
+	}
+	if s.traits.LooksAtAll {
+		return s.best(ctx, s.finitePlaces(ctx, s.draw(s.Round())), known)
+	}
+	found, err := s.highest(ctx, known)
+	if err == nil && s.littleLeft(found) {
+		return s.diversified(ctx, known, found)
+	}
+	return found, err
+}
+
+// highest looks for the largest acquisition on a continuous space.
+func (s *decision) highest(ctx context.Context, known Known) (maximum, error) {
+	if s.shortlist != nil {
+		if found, err := s.best(ctx, s.shortlist.places, known); !errors.Is(err, ErrNoneAllowed) {
+			return found, err
+		}
+	}
+	return s.climbing(known).climb(ctx, s.startingPlaces())
+}
+
+// scoreList scores a finite list. The error is ErrNoneAllowed where there is nothing to choose
+// among.
+func (s *decision) scoreList(ctx context.Context, at []Place, known Known) (*scoredPlaces, error) {
+	if len(at) == 0 {
+		return nil, ErrNoneAllowed
+	}
+	l := &scoredPlaces{draw: s.draw(s.Round())}
+	of, input, err := s.choices(ctx, at, known.at(at), l.draw, false)
+	if err != nil {
+		return nil, err
+	}
+	if len(of) == 0 {
+		return nil, ErrNoneAllowed
+	}
+	l.at, l.input = pick(at, of), input
+	if l.scores, err = s.score(input); err != nil {
+		return nil, err
+	}
+	if err := s.askFurther(l.scores, l.at, false); err != nil {
+		return nil, err
+	}
+	l.values, l.allowed, l.fellBack = s.effective(l.scores, l.at)
+	return l, nil
+}
+
+// best takes the largest score of a finite list.
+func (s *decision) best(ctx context.Context, at []Place, known Known) (maximum, error) {
+	l, err := s.scoreList(ctx, at, known)
+	if err != nil {
+		return maximum{}, err
+	}
+	return s.bestWhere(l, func(int) bool { return true })
+}
+
+// bestWhere takes the largest score of the places, by their index, that also suit.
+func (s *decision) bestWhere(l *scoredPlaces, suits func(i int) bool) (maximum, error) {
+	allowed := slices.Clone(l.allowed)
+	for i := range allowed {
+		allowed[i] = allowed[i] && suits(i)
+	}
+	chosen := Argmax(l.values, l.scores.Untruncated, allowed, l.scores.Relative)
+	if chosen < 0 {
+		return maximum{}, ErrNoneAllowed
+	}
+	found := maximum{place: l.at[chosen], value: l.values[chosen], reason: reason(l.scores.Reason, l.fellBack), draw: l.draw, among: l}
+	if s.traits.Drawn != nil {
+		found.draw.Z = s.drawnAt(l.input, chosen)
+	}
+	for i, p := range l.at { // beside the best of a continuous space lie others that are hardly another choice
+		allowed[i] = allowed[i] && i != chosen && (p.Arm >= 0 || distinct(p.U, l.at[chosen].U))
+	}
+	if second := Argmax(l.values, l.scores.Untruncated, allowed, l.scores.Relative); second >= 0 {
+		found.runnerUp = &RunnerUp{Place: l.at[second], Acquisition: l.values[second]}
+	}
+	return found, nil
+}
+
+// askFurther asks which places are allowed after all, from the largest score down, until no more
+// could be chosen or come next, or of all.
+func (s *decision) askFurther(scores policy.Scores, at []Place, all bool) error {
+	if scores.AllowedAfterAll == nil {
+		return nil
+	}
+	order, found := indices(len(at)), []int{}
+	slices.SortStableFunc(order, func(a, b int) int {
+		return cmp.Or(cmp.Compare(s.rank(scores, at[a], a), s.rank(scores, at[b], b)), cmp.Compare(scores.Value[b], scores.Value[a]))
+	})
+	for _, i := range order {
+		if !all && s.decided(scores, at, found, i) {
+			break
+		}
+		if !scores.Allowed[i] && s.cfg.Space.offers(at[i]) {
+			var err error
+			if scores.Allowed[i], err = scores.AllowedAfterAll(i); err != nil {
+				return err
+			}
+		}
+		if scores.Allowed[i] && s.cfg.Space.offers(at[i]) {
+			found = append(found, i)
+		}
+	}
+	return nil
+}
+
+// decided tells whether, of the places found, one will be chosen and another come next whether or
+// not place i is allowed.
+func (s *decision) decided(scores policy.Scores, at []Place, found []int, i int) bool {
+	if len(found) == 0 {
+		return false
+	}
+	if s.rank(scores, at[i], i) > s.rank(scores, at[found[0]], found[0]) {
+		return true
+	}
+	value, chosen := scores.Value, slices.Min(ties(scores.Value, found, scores.Allowed, scores.Relative))
+	return slices.ContainsFunc(found, func(f int) bool {
+		return f != chosen && (at[f].Arm >= 0 || distinct(at[f].U, at[chosen].U)) && value[i] < value[f]-tie*math.Max(1, math.Abs(value[f]))
+	})
+}
+
+// choices are the places, by their index and in ascending order, that the algorithm chooses among,
+// and what it sees there. Of places over which it draws functions those are left out that would not
+// be chosen, unless all are asked for.
+func (s *decision) choices(ctx context.Context, at []Place, known func(j, i int) float64, draw Draw, all bool) (of []int, input *policy.Input, err error) {
+	of = indices(len(at))
+	if !s.traits.Blind && s.traits.Considers == nil && s.traits.Functions == nil {
+		input, err = s.inputAt(ctx, at, known, draw)
+		return of, input, err
+	}
+	unseen, err := s.unseen(ctx, at, known, draw)
+	if err != nil || s.traits.Functions == nil {
+		return of, unseen, err
+	}
+	if s.traits.Considers != nil {
+		of = s.traits.Considers(unseen)
+	}
+	of = s.foremost(of, at, unseen.Works)
+	some, knownOf := pick(at, of), func(j, i int) float64 { return known(j, of[i]) }
+	widths := s.traits.Functions(unseen)
+	if widths == nil || len(of) == 0 {
+		input, err = s.unseen(ctx, some, knownOf, draw)
+		return of, input, err
+	}
+	drawn, input, err := s.drawOver(ctx, some, knownOf, unseen, widths, all)
+	return pick(of, drawn), input, err
+}
+
+// foremost are the places of the lowest rank that may be chosen.
+func (s *decision) foremost(of []int, at []Place, works *policy.Estimate) []int {
+	scores := s.weigh(policy.Scores{}, works)
+	for rank := range ranks {
+		for _, usable := range s.usables() {
+			fits := func(i int) bool { return s.rank(scores, at[i], i) == rank && usable(at[i]) }
+			if some := slices.DeleteFunc(slices.Clone(of), func(i int) bool { return !fits(i) }); len(some) > 0 {
+				return some
+			}
+		}
+	}
+	return nil
 }
 
 // Own returns the decision record of a point that somebody else chose as the next round. The error
@@ -92,6 +253,38 @@ func (s *evidence) decide(ctx context.Context, shown *shown, prior *decision) (*
 	return d, err
 }
 
+// shorten returns the shortlist of the next decision, nil where the search needs none: that of the
+// prior state, if it is the same.
+func (s *decision) shorten(ctx context.Context, prior *decision) (*shortlist, error) {
+	if s.arms != nil || s.traits.LooksAtAll || s.sourceOf[0] < 0 {
+		return nil, nil
+	}
+	src := &s.sources[s.sourceOf[0]]
+	if len(src.waiting) <= manyWaiting {
+		return nil, nil
+	}
+	whole, err := s.comparing(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list := &shortlist{turn: src.arrived / relisted, incumbent: whole.around}
+	if prior != nil && list.same(prior.shortlist) {
+		return prior.shortlist, nil
+	}
+	seed := s.cfg.DecisionSeed(list.turn)
+	near := whole.nearIncumbent(listedNear, seed)
+	if list.incumbent != nil {
+		near = append([][]float64{list.incumbent.U}, near...)
+	}
+	space := s.cfg.Space
+	places := asPlaces(append(space.settled(near), space.allowed(s.cfg.overhanging(listed, seed), seed)...))
+	if len(places) == 0 {
+		return nil, nil
+	}
+	list.arms = space.list(places)
+	return list, nil
+}
+
 // firstDesign takes the next point of the scrambled Halton sequence that is allowed, or the arm
 // nearest to it that has not been tried. What would break a limit of known form is passed over as
 // long as something else is left, and so are settings that are spent.
@@ -103,78 +296,6 @@ func (s *decision) firstDesign(ctx context.Context, known Known) (Decision, erro
 	d, err := s.decision(ctx, place, known, s.draw(s.Round()))
 	d.FirstDesign, d.Reason = true, policy.FirstDesign
 	return d, err
-}
-
-// designTries bounds how many points of the sequence are tried for one that the input constraints
-// allow.
-const designTries = 4096
-
-func (s *decision) designPlace(keeps func(Place) bool) (Place, bool) {
-	space := s.cfg.Space
-	t := s.Round()
-	if space.Arms != nil {
-		return s.nearestFreshArm(s.designPoint(), keeps)
-	}
-	var allowed, kept []Place
-	for _, u := range search.Halton(designTries+t, len(space.Dims), s.cfg.Seed) {
-		v, ok := space.settle(u)
-		if !ok {
-			continue
-		}
-		allowed = append(allowed, Place{U: v, Arm: -1})
-		if keeps(allowed[len(allowed)-1]) {
-			kept = append(kept, allowed[len(allowed)-1])
-		}
-		if len(kept) >= t && !s.isSpent(kept[len(kept)-1]) {
-			return kept[len(kept)-1], true
-		}
-	}
-	switch { // the limits leave hardly any room, or none
-	case len(kept) > 0:
-		return kept[t%len(kept)], true
-	case len(allowed) >= t:
-		return allowed[t-1], true
-	}
-	return s.anyPlace()
-}
-
-// designPoint is the point of the sequence whose turn it is: with arms as it comes, elsewhere the
-// one that is allowed.
-func (s *decision) designPoint() []float64 {
-	t, d := s.Round(), len(s.cfg.Space.Dims)
-	if s.cfg.Space.Arms != nil {
-		return s.cfg.Space.relabelled(search.Halton(t, d, s.cfg.Seed)[t-1])
-	}
-	place, ok := s.designPlace(func(Place) bool { return true })
-	if !ok {
-		return make([]float64, d)
-	}
-	return place.U
-}
-
-// nearestFreshArm is the arm nearest to u: among those that keep a rule and have not been tried, or
-// are not spent, or are, and only then among the others.
-func (s *decision) nearestFreshArm(u []float64, keeps func(Place) bool) (Place, bool) {
-	space := s.cfg.Space
-	tried := map[int]bool{}
-	for _, r := range s.history.Rounds {
-		tried[r.Arm] = true
-	}
-	for _, allowed := range []func(Place) bool{keeps, func(Place) bool { return true }} {
-		for _, left := range []func(Place) bool{func(p Place) bool { return !tried[p.Arm] }, func(p Place) bool { return !s.isSpent(p) }, s.cfg.Space.offers} {
-			best, nearest := math.Inf(1), Place{Arm: -1}
-			for i, a := range space.Arms {
-				at := Place{U: a, Arm: i}
-				if distance := space.unlike(a, u); distance < best && s.cfg.Space.offers(at) && left(at) && allowed(at) {
-					best, nearest = distance, at
-				}
-			}
-			if nearest.Arm >= 0 {
-				return nearest, true
-			}
-		}
-	}
-	return Place{}, false
 }
 
 // A batch asked for when the best place has been found would lie there to the sixth digit: a

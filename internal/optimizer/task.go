@@ -1,13 +1,13 @@
 package optimizer
 
 import (
-	"context"
+	"fmt"
 	"slices"
 	"sync"
 
-	"headroom/internal/optimizer/gp"
 	"headroom/internal/optimizer/kernel"
 	"headroom/internal/optimizer/policy"
+	"headroom/internal/optimizer/search"
 )
 
 // task is what an algorithm is given: a configuration, and what happened.
@@ -27,6 +27,26 @@ type task struct {
 
 	compared sync.Once
 	first    []int // see firstAt
+}
+
+// target is one function that the algorithm reasons about: the reward (target 0), or a cost (target
+// 1+j).
+type target struct {
+	cost   int // index into Config.Costs; −1 for the reward
+	metric int // −1 when the value is given at the decision
+	sign   float64
+}
+
+func targets(cfg *Config) []target {
+	list := []target{{cost: -1, metric: cfg.Objective.Metric, sign: cfg.Objective.Sign}}
+	for j, c := range cfg.Costs {
+		t := target{cost: j, metric: c.Metric, sign: c.Sign}
+		if c.Knowledge == Given {
+			t.metric = -1
+		}
+		list = append(list, t)
+	}
+	return list
 }
 
 // Round is the number of the next decision.
@@ -98,10 +118,6 @@ func (s *task) draw(t int) Draw {
 	return d
 }
 
-// scaled tells whether a metric's unit is known: outputs are modelled as they are, or a fit has
-// given a scale.
-func (s *task) scaled(m metricModel) bool { return !s.cfg.Standardize || m.count > 0 }
-
 func (s *task) function(k Kernel) (*kernel.Function, error) {
 	if k.Name == "covariance" {
 		return kernel.NewCovariance(k.Matrix, k.Variance)
@@ -132,50 +148,115 @@ func (s *task) kernelInput(k Kernel, at Place) []float64 {
 	return s.cfg.Space.features(at.U)
 }
 
-func (s *task) appendRounds(ctx context.Context, d *gp.Data, k Kernel, order []arrival, kept *gp.Kept) error {
-	xs := make([][]float64, len(order))
-	lambdas := make([]float64, len(order))
-	for i, a := range order {
-		r := s.history.Rounds[a.round-1]
-		xs[i], lambdas[i] = s.kernelInput(k, Place{r.Point, r.Arm}), a.lambda
+// everyArm tells whether the places are all candidates in their order.
+func (s *task) everyArm(at []Place) bool {
+	if s.arms == nil || len(at) != len(s.arms.places) {
+		return false
 	}
-	return d.AppendKept(ctx, xs, lambdas, kept)
+	for i, p := range at {
+		if p.Arm != i {
+			return false
+		}
+	}
+	return true
 }
 
-// Budget is how the risk asked for stands.
-type Budget struct {
-	Costs    []int   // the limits it is of: one, or all together
-	Most     float64 // r
-	Trials   int     // N, chosen by the model so far and to be chosen by the plan
-	Allowed  float64 // r·N trials beyond
-	Expected float64 // Σ of the chances, stated when the trials so far were chosen, that they break it
-	SoFar    int     // trials among them whose reading was beyond
-	Now      float64 // the risk that the next decision may take
+// allowedArms are the candidates that may be chosen.
+func (s *task) allowedArms() []Place {
+	return slices.DeleteFunc(slices.Clone(s.arms.places), func(p Place) bool { return !s.cfg.Space.offers(p) })
 }
 
-// Budgets returns how the risk of each limit stands for which one was asked, or of all together.
-// The error is that of ctx.
-func (s *account) Budgets(ctx context.Context) ([]Budget, error) {
-	var list []Budget
-	if len(s.next.allowances) == 0 {
-		return nil, nil
+// knownRows tabulates the given constraints' values; nil when there are none.
+func (s *task) knownRows(places []Place, known Known) [][]float64 {
+	if !slices.ContainsFunc(s.cfg.Costs, func(c Cost) bool { return c.Knowledge == Given }) {
+		return nil
 	}
-	trace, err := s.Trace(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for _, a := range s.next.allowances {
-		b := Budget{Costs: a.costs, Most: a.most, Now: a.now}
-		chosen := s.chosenBefore(s.Round())
-		for _, n := range chosen {
-			b.Expected += anyOf(trace[n-1].breaks, a.costs)
-			if broken, _ := s.beyond(n, s.Round(), a.costs); broken {
-				b.SoFar++
+	value := known.at(places)
+	rows := make([][]float64, len(places))
+	for i := range rows {
+		rows[i] = make([]float64, len(s.cfg.Costs))
+		for j, c := range s.cfg.Costs {
+			if c.Knowledge == Given {
+				rows[i][j] = value(j, i)
 			}
 		}
-		b.Trials = len(chosen) + max(0, s.cfg.Horizon-len(s.history.Rounds))
-		b.Allowed = a.most * float64(b.Trials)
-		list = append(list, b)
 	}
-	return list, nil
+	return rows
+}
+
+// keepsKnownLimits tells of a place whether all costs of known form are at most 0 there.
+func (s *task) keepsKnownLimits(known Known) func(Place) bool {
+	return func(at Place) bool {
+		for _, row := range s.knownRows([]Place{at}, known) {
+			if slices.Max(row) > 0 { // costs of other kinds are 0 in it
+				return false
+			}
+		}
+		return true
+	}
+}
+
+// placesOf are the space-filling points that are allowed, settled, and of some others those that
+// are.
+func (s *task) placesOf(points, others [][]float64) []Place {
+	return asPlaces(append(s.cfg.Space.allowed(points, s.cfg.Seed), s.cfg.Space.settled(others)...))
+}
+
+// pointsPlayed are the points tried before.
+func (s *task) pointsPlayed() (points [][]float64) {
+	for _, r := range s.history.Rounds {
+		points = append(points, r.Point)
+	}
+	return points
+}
+
+// allowedPlaces settles points and keeps the allowed ones, each once.
+func (s *task) allowedPlaces(points [][]float64) []Place {
+	var at []Place
+	listed := map[string]bool{}
+	for _, u := range points {
+		v, ok := s.cfg.Space.settle(u)
+		if name := fmt.Sprint(v); ok && !listed[name] {
+			listed[name] = true
+			at = append(at, Place{U: v, Arm: -1})
+		}
+	}
+	return at
+}
+
+// screeningPlaces are the space-filling points that are allowed, and the points tried before.
+func (s *task) screeningPlaces() []Place {
+	return s.placesOf(search.Halton(screenPoints, len(s.cfg.Space.Dims), s.cfg.Seed), s.pointsPlayed())
+}
+
+// anyPlace is an allowed point of a finer search, for spaces that the sequence hardly meets.
+func (s *task) anyPlace() (Place, bool) {
+	places := s.screeningPlaces()
+	if len(places) == 0 {
+		return Place{}, false
+	}
+	return places[s.Round()%len(places)], true
+}
+
+// spread are overhanging points that are allowed, the same in every round.
+type spread struct {
+	once   sync.Once
+	points [][]float64
+}
+
+// amidSpread are the points of the spread, and of some others those that are allowed.
+func (s *task) amidSpread(others [][]float64) []Place {
+	s.spread.once.Do(func() {
+		s.spread.points = s.cfg.Space.allowed(s.cfg.overhanging(screenPoints, s.cfg.Seed), s.cfg.Seed)
+	})
+	return asPlaces(slices.Concat(s.spread.points, s.cfg.Space.settled(others)))
+}
+
+// features are the places' kernel inputs.
+func (s *task) features(at []Place) [][]float64 {
+	x := make([][]float64, len(at))
+	for i, p := range at {
+		x[i] = s.cfg.Space.features(p.U)
+	}
+	return x
 }

@@ -1,0 +1,340 @@
+package optimizer
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"reflect"
+	"slices"
+	"sort"
+
+	"headroom/internal/optimizer/gp"
+	"headroom/internal/optimizer/kernel"
+	"headroom/internal/optimizer/posterior"
+)
+
+// evidence are the regressions of a study's readings, from which the view of every decision is
+// made.
+type evidence struct {
+	*task
+	regimes  []*regime
+	excluded []int                 // rounds
+	path     appendOnly[[]float64] // multipliers of rounds 1..n, before each round's feedback
+	next     *view                 // what the next decision acts on
+	prior    *evidence             // while building only
+	agreed   agreement             // with prior
+	kept     *gp.Kept              // of earlier states, while building only; nil for nothing
+}
+
+// regime is a stretch of decisions, from ≤ t < until, made with the same hyperparameters. Its
+// regressions hold the readings that its last decision sees, in the order of their arrival, so that
+// each decision's data are a prefix.
+type regime struct {
+	from, until int
+	models      []metricModel         // what is regressed, and decided by
+	said        []metricModel         // what is said: as wide as residuals ask for
+	transforms  []transform           // per target
+	groups      []*group              // distinct regressions
+	groupOf     []int                 // by metric
+	answers     []appendOnly[float64] // per target: y, the responses in the order of its regression; none for given ones
+	whitened    [][]float64           // per target: z = L⁻¹y; nil for given ones
+	own         []*group              // regressions on other points than the arrived readings', where the algorithm has such
+	ownOf       []int                 // by target; −1 for none
+}
+
+// group is a regression shared by the metrics of equal kernel, noise and arrived rounds.
+type group struct {
+	model    metricModel
+	metric   int // the first one of them
+	function *kernel.Function
+	order    []arrival
+	arrivals appendOnly[arrival] // order, to go on from
+	came     continuation        // what it was made from, while building only
+	begun    *group              // of the prior state, whose first known rows these continue; nil for none
+	known    int
+
+	posterior.Regression // without data where it is updated sequentially
+	sequential           *sequential
+}
+
+// sequential is that posterior after the readings that the next decision sees, nil in a regime that
+// is over, and what the regime's decisions expected.
+type sequential struct {
+	arms  *gp.Arms
+	from  int // decision of the first that is noted
+	noted appendOnly[posterior.Noted]
+}
+
+func (s *evidence) regimeAt(t int) *regime {
+	for _, regime := range s.regimes {
+		if t < regime.until {
+			return regime
+		}
+	}
+	return s.regimes[len(s.regimes)-1]
+}
+
+// seen is the number of leading arrivals that decision t sees.
+func (g *group) seen(t int) int {
+	return sort.Search(len(g.order), func(i int) bool { return g.order[i].revealed >= t })
+}
+
+// arrival is a reading in the order the readings came.
+type arrival struct {
+	round    int
+	revealed int
+	lambda   float64
+}
+
+// byArrival sorts readings by when they came.
+func byArrival(order []arrival) {
+	slices.SortFunc(order, func(a, b arrival) int {
+		return cmp.Or(cmp.Compare(a.revealed, b.revealed), cmp.Compare(a.round, b.round))
+	})
+}
+
+// continuation are the readings of a metric that are in the data of a regime's last decision: the
+// first known ones of a regression of the prior state, and more.
+type continuation struct {
+	before *group // nil for none
+	known  int
+	more   []arrival
+}
+
+func (c continuation) same(o continuation) bool {
+	return c.before == o.before && c.known == o.known && slices.Equal(c.more, o.more)
+}
+
+// order lists them all.
+func (c continuation) order() appendOnly[arrival] {
+	if c.before == nil {
+		return appendOnly[arrival]{items: c.more}
+	}
+	return c.before.arrivals.prefix(c.known).append(c.more...)
+}
+
+// arrivals lists the readings of a metric for a regime that ends before decision until.
+func (s *evidence) arrivals(metric int, m metricModel, until int) continuation {
+	var list []arrival
+	add := func(round int) {
+		r := &s.history.Rounds[round-1]
+		if reading := r.Readings[metric]; !r.Excluded && reading.Told && reading.Revealed < until-1 {
+			list = append(list, arrival{round, reading.Revealed, s.readingLambda(round, reading, m)})
+		}
+	}
+	before := s.arrivedBefore(metric, m, until)
+	if before == nil {
+		for i := range s.history.Rounds {
+			add(i + 1)
+		}
+		byArrival(list)
+		return continuation{more: list}
+	}
+	// Up to the first change the order is as it was; from there on what was not touched, what was,
+	// and what is new is put in order.
+	n := before.seen(s.agreed.seen - 1)
+	for _, a := range before.order[n:] {
+		if _, touched := slices.BinarySearch(s.agreed.touched, a.round); !touched && a.round <= len(s.history.Rounds) {
+			add(a.round)
+		}
+	}
+	for _, round := range s.agreed.touched {
+		if s.history.Rounds[round-1].Readings[metric].Revealed >= s.agreed.seen-1 {
+			add(round)
+		}
+	}
+	for round := len(s.prior.history.Rounds) + 1; round <= len(s.history.Rounds); round++ {
+		add(round)
+	}
+	byArrival(list)
+	for n < len(before.order) && len(list) > 0 && before.order[n] == list[0] {
+		n, list = n+1, list[1:]
+	}
+	return continuation{before, n, list}
+}
+
+// arrivedBefore is the prior state's regression of a metric that had all its readings, if it was
+// made with the same model and now all are wanted, too; else nil.
+func (s *evidence) arrivedBefore(metric int, m metricModel, until int) *group {
+	if s.prior != nil && until > s.Round() {
+		last := s.prior.regimes[len(s.prior.regimes)-1]
+		if reflect.DeepEqual(last.models[metric], m) {
+			return last.groups[last.groupOf[metric]]
+		}
+	}
+	return nil
+}
+
+// tellings are the readings of a metric that were told during round t, in order of their rounds.
+func (s *evidence) tellings(metric, t int) []arrival {
+	last := s.regimes[len(s.regimes)-1]
+	g := last.groups[last.groupOf[metric]]
+	return g.order[g.seen(t):g.seen(t+1)]
+}
+
+// chosenOrder lists every included round; round n is seen by the decisions after it, read or not.
+func (s *task) chosenOrder(m metricModel, until int) []arrival {
+	var order []arrival
+	for n := 1; n < until-1; n++ {
+		if !s.history.Rounds[n-1].Excluded {
+			order = append(order, arrival{n, n, m.noise.of(n, s.placeOf(n), m.lambda)})
+		}
+	}
+	return order
+}
+
+// completeOrder lists the included rounds by when the last reading that the penalised response
+// needs was told.
+func (s *task) completeOrder(m metricModel, until int) []arrival {
+	var order []arrival
+	for n := 1; n < until-1; n++ {
+		if last, ok := s.completed(n); ok && last < until-1 {
+			order = append(order, arrival{n, last, m.noise.of(n, s.placeOf(n), m.lambda)})
+		}
+	}
+	byArrival(order)
+	return order
+}
+
+// pending lists the rounds in the window that are chosen, not closed, not excluded, and whose
+// reading of the metric decision t does not see.
+func (s *evidence) pending(t, metric int) []int {
+	regime := s.regimeAt(t)
+	read := regime.groups[regime.groupOf[metric]].seen(t)
+	if excluded, _ := slices.BinarySearch(s.excluded, t); read+excluded == t-1 {
+		return nil
+	}
+	var rounds []int
+	for n := s.traits.Earliest(t); n < t && n <= len(s.history.Rounds); n++ {
+		r := &s.history.Rounds[n-1]
+		if !r.Excluded && !r.closedAt(t) && !r.Readings[metric].seenAt(t) {
+			rounds = append(rounds, n)
+		}
+	}
+	return rounds
+}
+
+// incomplete lists the rounds in the window that wait for a reading the penalised response needs.
+func (s *evidence) incomplete(t int) []int {
+	var rounds []int
+	for _, k := range s.targets {
+		if k.metric >= 0 {
+			rounds = append(rounds, s.pending(t, k.metric)...)
+		}
+	}
+	slices.Sort(rounds)
+	return slices.Compact(rounds)
+}
+
+func (s *task) appendRounds(ctx context.Context, d *gp.Data, k Kernel, order []arrival, kept *gp.Kept) error {
+	xs := make([][]float64, len(order))
+	lambdas := make([]float64, len(order))
+	for i, a := range order {
+		r := s.history.Rounds[a.round-1]
+		xs[i], lambdas[i] = s.kernelInput(k, Place{r.Point, r.Arm}), a.lambda
+	}
+	return d.AppendKept(ctx, xs, lambdas, kept)
+}
+
+// agreement is how far a history agrees with the one that the state it extends was made from: what
+// depends on nothing later is the same.
+type agreement struct {
+	decision int   // the first whose data, model or draw may differ, or whose round may move the multipliers otherwise
+	seen     int   // the first that sees other data or waiting rounds, or is made elsewhere
+	record   int   // the first round whose own record differs
+	touched  []int // the rounds of both histories whose records differ
+}
+
+// agree compares the history with that of the prior state. Regimes must be known.
+func (s *evidence) agree() agreement {
+	if s.prior == nil {
+		return agreement{decision: 1, seen: 1, record: 1}
+	}
+	old, now := s.prior.history.Rounds, s.history.Rounds
+	n := min(len(old), len(now))
+	a := agreement{decision: n + 1, seen: n + 1, record: n + 1}
+	if n > 0 && &old[0] != &now[0] {
+		for i := range n {
+			if decision, seen := firstEffect(i+1, &old[i], &now[i]); decision > 0 {
+				a.decision, a.seen, a.record = min(a.decision, decision), min(a.seen, seen), min(a.record, i+1)
+				a.touched = append(a.touched, i+1)
+			}
+		}
+	}
+	// A first scale takes in, at the end of the round before, the costs that have waited for it.
+	a.decision = max(1, min(a.decision, firstOtherModel(s.prior.regimes, s.regimes)-1))
+	return a
+}
+
+// listExcluded lists the rounds that are excluded.
+func (s *evidence) listExcluded() []int {
+	var list []int
+	from := 0
+	if s.prior != nil && len(s.agreed.touched) == 0 {
+		from = min(len(s.prior.history.Rounds), len(s.history.Rounds))
+		n, _ := slices.BinarySearch(s.prior.excluded, from+1)
+		list = s.prior.excluded[:n:n]
+	}
+	for i := from; i < len(s.history.Rounds); i++ {
+		if s.history.Rounds[i].Excluded {
+			list = append(list, i+1)
+		}
+	}
+	return list
+}
+
+// firstEffect is the first decision or round that a change of round n's record can affect, and the
+// first decision that sees it; 0 when nothing changed. A reading moves the multipliers from the
+// round on during which it was told, and is seen by the decisions after it.
+func firstEffect(n int, a, b *Round) (decision, seen int) {
+	decision, seen = math.MaxInt, math.MaxInt
+	from := func(t, looking int) {
+		decision, seen = min(decision, max(t, n)), min(seen, max(looking, n))
+	}
+	if a.Arm != b.Arm || a.Excluded != b.Excluded || !slices.Equal(a.Point, b.Point) {
+		from(n, n)
+	}
+	if a.Suggested != b.Suggested || a.Draw.Seed != b.Draw.Seed || !slices.Equal(a.Draw.Z, b.Draw.Z) || !slices.Equal(a.Costs, b.Costs) {
+		from(n, math.MaxInt)
+	}
+	for m := range a.Readings {
+		x, y := a.Readings[m], b.Readings[m]
+		if x == y || !x.Told && !y.Told {
+			continue
+		}
+		for _, r := range []Reading{x, y} {
+			if r.Told {
+				from(r.Revealed, r.Revealed+1)
+			}
+		}
+	}
+	if !slices.Equal(a.Closed, b.Closed) {
+		for _, spells := range [][]Spell{a.Closed, b.Closed} {
+			for _, c := range spells {
+				from(c.From, c.From)
+			}
+		}
+	}
+	if decision == math.MaxInt {
+		return 0, 0
+	}
+	return decision, seen
+}
+
+// firstOtherModel is the first decision that is made with other hyperparameters.
+func firstOtherModel(old, now []*regime) int {
+	for i, j := 0, 0; i < len(old) && j < len(now); {
+		if !reflect.DeepEqual(old[i].models, now[j].models) || !reflect.DeepEqual(old[i].said, now[j].said) {
+			return max(old[i].from, now[j].from)
+		}
+		switch a, b := old[i].until, now[j].until; {
+		case a < b:
+			i++
+		case b < a:
+			j++
+		default:
+			i, j = i+1, j+1
+		}
+	}
+	return math.MaxInt
+}

@@ -1,0 +1,73 @@
+package optimizer
+
+import (
+	"slices"
+	"sync/atomic"
+)
+
+// indices are 0 to n−1.
+func indices(n int) []int {
+	list := make([]int, n)
+	for i := range list {
+		list[i] = i
+	}
+	return list
+}
+
+// pick are the values with these indices, nil of nil.
+func pick[T any](from []T, indices []int) []T {
+	if from == nil {
+		return nil
+	}
+	values := make([]T, len(indices))
+	for i, n := range indices {
+		values[i] = from[n]
+	}
+	return values
+}
+
+// without are the numbers of a list that are not in another.
+func without(list, others []int) []int {
+	gone := map[int]bool{}
+	for _, i := range others {
+		gone[i] = true
+	}
+	return slices.DeleteFunc(slices.Clone(list), func(i int) bool { return gone[i] })
+}
+
+// matrix returns rows×columns zeros in one piece.
+func matrix(rows, columns int) [][]float64 {
+	memory, m := make([]float64, rows*columns), make([][]float64, rows)
+	for i := range m {
+		m[i] = memory[i*columns : (i+1)*columns : (i+1)*columns]
+	}
+	return m
+}
+
+// appendOnly is a list (a persistent vector) that grows along a line of states: whoever appends
+// first to the end of what there is does so in place, anybody else copies. Items are never
+// overwritten, so that reading needs no lock. The zero value is empty.
+type appendOnly[T any] struct {
+	items []T
+	end   *atomic.Int64 // of what has been written behind items
+}
+
+// append returns the list with more at its end.
+func (s appendOnly[T]) append(more ...T) appendOnly[T] {
+	n := len(s.items)
+	if len(more) == 0 {
+		return s
+	}
+	if s.end != nil && n+len(more) <= cap(s.items) && s.end.CompareAndSwap(int64(n), int64(n+len(more))) {
+		s.items = append(s.items, more...)
+		return s
+	}
+	own := appendOnly[T]{make([]T, n, 2*(n+len(more))), new(atomic.Int64)}
+	copy(own.items, s.items)
+	own.items = append(own.items, more...)
+	own.end.Store(int64(len(own.items)))
+	return own
+}
+
+// prefix returns the first n items.
+func (s appendOnly[T]) prefix(n int) appendOnly[T] { return appendOnly[T]{s.items[:n], s.end} }

@@ -1,0 +1,381 @@
+package optimizer
+
+import (
+	"maps"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/integrate/quad"
+
+	"headroom/internal/optimizer/warp"
+)
+
+// metricModel is a metric's hyperparameters during a regime.
+type metricModel struct {
+	kernel        Kernel
+	lambda        float64
+	noise         *noise // where λ differs from lambda
+	centre, scale float64
+	warp          warp.Warp
+	told          float64 // multiplies the noise variances told with readings
+	inflation     float64 // the part of lambda, unless it was told, and of the kernel's variance that is not fitted
+	freedom       float64 // degrees of freedom of the bands, 0 for normal ones
+	fitted        bool    // all free hyperparameters, not only centre and scale
+	count         int     // readings the last fit was made from
+}
+
+// scaled tells whether a metric's unit is known: outputs are modelled as they are, or a fit has
+// given a scale.
+func (s *task) scaled(m metricModel) bool { return !s.cfg.Standardize || m.count > 0 }
+
+func (s *task) firstModels() []metricModel {
+	models := make([]metricModel, len(s.cfg.Metrics))
+	for i, m := range s.cfg.Metrics {
+		models[i] = metricModel{kernel: m.Kernel, lambda: m.lambdaAt(1), scale: 1, warp: warp.Identity, told: 1, inflation: 1}
+		if s.cfg.Standardize && m.Lambda > 0 {
+			models[i].lambda = m.Lambda
+		}
+	}
+	return models
+}
+
+// lambdaAt is λ in modelled units when the scale is known.
+func (m Metric) lambdaAt(scale float64) float64 {
+	if m.NoiseVariance > 0 {
+		return max(1/utmost, min(m.NoiseVariance/(scale*scale), utmost))
+	}
+	return m.Lambda
+}
+
+func (s *task) refitted(models []metricModel, fit Fit) []metricModel {
+	models = slices.Clone(models)
+	for i, f := range fit.Metrics {
+		if !f.Set {
+			continue
+		}
+		m, metric := &models[i], s.cfg.Metrics[i]
+		m.count = f.Count
+		if s.cfg.Standardize {
+			m.centre, m.scale = f.Centre, f.Scale
+		}
+		m.lambda = metric.lambdaAt(m.scale)
+		if s.cfg.Fit {
+			m.take(f, metric)
+			if metric.FreeNoise {
+				m.noise = s.noiseKnown(f, m.inflation)
+			}
+		}
+	}
+	return models
+}
+
+// uninflated is the fit without inflation where the noise was told. Residuals are noise for the
+// most part then, and how wide that is was told: they say little of how wide the function's own
+// uncertainty is, enough for what is said of it on average, and too little to decide by.
+func (f Fit) uninflated() Fit {
+	f.Metrics = slices.Clone(f.Metrics)
+	for i := range f.Metrics {
+		if f.Metrics[i].Told > 0 {
+			f.Metrics[i].Inflation = 1
+		}
+	}
+	return f
+}
+
+// warp is how the readings are warped; a fit that says nothing leaves them as they are.
+func (f FittedMetric) warp() warp.Warp {
+	if f.Warp.Scale > 0 {
+		return f.Warp
+	}
+	return warp.Identity
+}
+
+// told is the factor of the noise variances told; a fit that says nothing leaves them as they are.
+func (f FittedMetric) told() float64 {
+	if f.Told > 0 {
+		return f.Told
+	}
+	return 1
+}
+
+// take puts the hyperparameters of a fit in force that are free; what is given stays. The model is
+// a fitted one when all lengthscales and noise that are free, and something at all, was fitted.
+func (m *metricModel) take(f FittedMetric, free Metric) {
+	lengthscales, noise := free.FreeLengthscales && f.Lengthscales != nil, free.FreeNoise && f.Lambda > 0
+	variance := free.FreeVariance && f.Variance > 0
+	if lengthscales {
+		m.kernel.Lengthscales = f.Lengthscales
+	}
+	if f.Interaction > 0 {
+		m.kernel.Interaction = f.Interaction
+	}
+	if noise {
+		m.lambda = f.Lambda
+	}
+	m.kernel.Variance = free.Kernel.Variance
+	if variance {
+		m.kernel.Variance = f.Variance
+	}
+	m.warp, m.told, m.inflation, m.freedom = warp.Identity, 1, 1, f.Freedom
+	if free.Warp {
+		m.warp = f.warp()
+	}
+	if f.Inflation > 0 {
+		m.inflation = f.Inflation
+	}
+	if variance {
+		m.kernel.Variance *= m.inflation
+	}
+	if noise {
+		m.told = f.told()
+	}
+	if noise && f.Told == 0 { // what was told is not for residuals to correct
+		m.lambda *= m.inflation
+	}
+	m.fitted = (lengthscales || noise || variance) && lengthscales == free.FreeLengthscales && noise == free.FreeNoise
+}
+
+func (m metricModel) sameRegression(o metricModel) bool {
+	return m.lambda == o.lambda && m.noise.same(o.noise) && sameKernel(m.kernel, o.kernel)
+}
+
+func sameKernel(a, b Kernel) bool {
+	if a.Name != b.Name || a.Variance != b.Variance || a.Interaction != b.Interaction {
+		return false
+	}
+	if a.Matrix != nil || b.Matrix != nil {
+		return len(a.Matrix) == len(b.Matrix) && len(a.Matrix) > 0 && &a.Matrix[0] == &b.Matrix[0]
+	}
+	return slices.Equal(a.Lengthscales, b.Lengthscales)
+}
+
+// leastNoise is the smallest noise variance that a told standard deviation can claim, in modelled
+// units.
+const leastNoise = 1e-6
+
+// readingLambda is λ of round's reading: what was told with it, else what is known of it and of the
+// settings.
+func (s *task) readingLambda(round int, r Reading, m metricModel) float64 {
+	if !s.cfg.Fit || r.SD <= 0 || !s.scaled(m) {
+		return m.noise.of(round, s.placeOf(round), m.lambda)
+	}
+	sd := r.SD / m.scale * m.warp.Slope((r.Value-m.centre)/m.scale)
+	return max(min(m.told*sd*sd, utmost), leastNoise)
+}
+
+// noise is what is known of λ beyond one number for a metric; nil knows nothing.
+type noise struct {
+	list, contradicting []NoiseAt          // as the fit named them
+	settings            map[string]float64 // λ by place
+	wrong               map[int]float64    // λ of single readings, by round
+}
+
+// noiseKnown looks up the places that a fit names; every λ is multiplied by factor.
+func (s *task) noiseKnown(f FittedMetric, factor float64) *noise {
+	if f.Settings == nil && f.Wrong == nil {
+		return nil
+	}
+	settings, wrong := inflated(f.Settings, factor), inflated(f.Wrong, factor)
+	n := &noise{settings, wrong, map[string]float64{}, map[int]float64{}}
+	for _, at := range settings {
+		if at.Round <= len(s.history.Rounds) {
+			n.settings[placeKey(s.placeOf(at.Round))] = at.Lambda
+		}
+	}
+	for _, at := range wrong {
+		n.wrong[at.Round] = at.Lambda
+	}
+	return n
+}
+
+func (n *noise) listed() []NoiseAt {
+	if n == nil {
+		return nil
+	}
+	return n.list
+}
+
+func (n *noise) contradicted() []NoiseAt {
+	if n == nil {
+		return nil
+	}
+	return n.contradicting
+}
+
+// of is λ of round's reading at a place, or otherwise where nothing is known.
+func (n *noise) of(round int, at Place, otherwise float64) float64 {
+	if n == nil {
+		return otherwise
+	}
+	if lambda, ok := n.wrong[round]; ok {
+		return lambda
+	}
+	return n.at(at, otherwise)
+}
+
+// at is λ of one more reading at a place, or otherwise where nothing is known.
+func (n *noise) at(p Place, otherwise float64) float64 {
+	if n != nil {
+		if lambda, ok := n.settings[placeKey(p)]; ok {
+			return lambda
+		}
+	}
+	return otherwise
+}
+
+// inflated are these λ times a factor.
+func inflated(list []NoiseAt, factor float64) []NoiseAt {
+	var out []NoiseAt
+	for _, at := range list {
+		out = append(out, NoiseAt{at.Round, factor * at.Lambda})
+	}
+	return out
+}
+
+func (n *noise) same(o *noise) bool {
+	if n == nil || o == nil {
+		return n == o
+	}
+	return maps.Equal(n.settings, o.settings) && maps.Equal(n.wrong, o.wrong)
+}
+
+// transform is how a target's metric is modelled: with w the warp,
+//
+//	response = sign·w((value − centre)/scale),   target = response + shift,
+//
+// the response having prior mean 0. For a cost, −(shift − margin) is the response at the limit, so
+// that target − margin ≤ 0 exactly when the limit holds: w rises. The margin is the distance kept
+// from the limit.
+type transform struct {
+	sign, centre, scale float64
+	warp                warp.Warp
+	shift, margin       float64
+	blind               bool // readings are not looked at: the response is the prior's 0
+}
+
+// utmost is the largest size of a standardised reading and of a response, so that squares and
+// products of two stay within a float64. Only readings come near it that are a hundred orders of
+// magnitude apart.
+const utmost = 1e100
+
+func utmostly(x float64) float64 { return max(-utmost, min(x, utmost)) }
+
+func (t transform) response(value float64) float64 {
+	if t.blind {
+		return 0
+	}
+	return t.sign * utmostly(t.warp.To(utmostly((value-t.centre)/t.scale)))
+}
+
+func (t transform) function(value float64) float64 { return t.response(value) + t.shift }
+
+// metric is the value whose response it is.
+func (t transform) metric(response float64) float64 {
+	return t.centre + t.scale*t.warp.From(t.sign*response)
+}
+
+// moments are the mean and standard deviation, in metric units, of a value whose response is
+// N(mean, sd²): see warp.Moments.
+func (t transform) moments(mean, sd float64) (m, s float64) {
+	m, s = t.warp.Moments(t.sign*mean, sd)
+	return t.centre + t.scale*m, t.scale * s
+}
+
+// band are the values, in metric units, whose responses lie width standard deviations beside the
+// mean.
+func (t transform) band(mean, sd, width float64) (lower, upper float64) {
+	if t.warp == warp.Identity {
+		middle, reach := t.metric(mean), width*(t.scale*sd)
+		return middle - reach, middle + reach
+	}
+	a, b := t.metric(mean-width*sd), t.metric(mean+width*sd)
+	return min(a, b), max(a, b)
+}
+
+// excess is E[g⁺] in metric units, g = sign·(value − threshold) for a value whose target is N(mean
+// + margin, sd²).
+func (t transform) excess(mean, sd, threshold float64) float64 {
+	if t.warp.Straight() {
+		return t.scale * t.warp.Scale * expectedPositive(mean, sd)
+	}
+	limit := t.margin - t.shift
+	return expectAbove(limit+mean, sd, limit, func(response float64) float64 { return t.sign * (t.metric(response) - threshold) })
+}
+
+// Gauss–Legendre rules for what of a normal density lies above some place, and above its mean at
+// most.
+var wholeRule, upperRule = newRule(64), newRule(32)
+
+// rule is a rule of integration over [−1, 1].
+type rule struct{ nodes, weights []float64 }
+
+// newRule is the Gauss–Legendre rule of n points.
+func newRule(n int) rule {
+	r := rule{make([]float64, n), make([]float64, n)}
+	quad.Legendre{}.FixedLocations(r.nodes, r.weights, -1, 1)
+	return r
+}
+
+// expectAbove is E[f(U); U > from] for U ~ N(mean, sd²), by a Gauss–Legendre rule from there to 8
+// standard deviations above the mean, of 64 points, or 32 where it begins above the mean; what lies
+// beyond has a probability of 1e-15.
+func expectAbove(mean, sd, from float64, f func(u float64) float64) float64 {
+	const reach = 8.0
+	low := max((from-mean)/max(sd, math.SmallestNonzeroFloat64), -reach)
+	switch {
+	case sd == 0 && mean > from:
+		return f(mean)
+	case sd == 0 || low >= reach:
+		return 0
+	}
+	by := wholeRule
+	if low >= 0 {
+		by = upperRule
+	}
+	sum, middle, half := 0.0, (reach+low)/2, (reach-low)/2
+	for i, node := range by.nodes {
+		x := middle + half*node
+		sum += by.weights[i] * f(mean+sd*x) * math.Exp(-x*x/2)
+	}
+	return half * sum / math.Sqrt(2*math.Pi)
+}
+
+// transform gives the map of target k under the hyperparameters m. Raw outputs have prior mean 0
+// for the reward and for g; standardised ones have the metric's centre.
+func (cfg *Config) transform(k target, m metricModel) transform {
+	t := transform{sign: k.sign, centre: m.centre, scale: m.scale, warp: m.warp}
+	if k.cost < 0 {
+		return t
+	}
+	c := cfg.Costs[k.cost]
+	if !cfg.Standardize {
+		t.centre = c.Threshold
+	}
+	if t.warp == warp.Identity {
+		t.margin = c.Margin
+		t.shift = utmostly(-t.sign*(c.Threshold-t.centre)/t.scale) + c.Margin
+		return t
+	}
+	if t.warp.Logarithmic() { // its scale is that of the largest readings, and may be many times the limit
+		t.margin = c.Margin
+		t.shift = c.Margin - t.response(c.Threshold)
+		return t
+	}
+	// The limit with its margin is a reading like any other: it is moved in scales, then warped.
+	t.shift = -t.response(c.Threshold - t.sign*c.Margin*t.scale)
+	t.margin = t.shift + t.response(c.Threshold)
+	return t
+}
+
+// given is a cost's value in the units the algorithm sees, when it is known at the decision.
+func (c Cost) given(value float64) float64 { return c.Excess(value) + c.Margin }
+
+// expectedPositive is E[X⁺] for X ~ N(mean, sd²): mean·Φ(mean/sd) + sd·φ(mean/sd).
+func expectedPositive(mean, sd float64) float64 {
+	if sd == 0 {
+		return max(mean, 0)
+	}
+	z := mean / sd
+	density := math.Exp(-z*z/2) / math.Sqrt(2*math.Pi)
+	return max(0, mean*0.5*math.Erfc(-z/math.Sqrt2)+sd*density)
+}

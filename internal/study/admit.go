@@ -338,21 +338,6 @@ func admitFitted(now *ledger.Snapshot, data ledger.FittedData) error {
 	return checkFit(now, data)
 }
 
-// checkFit tells what of a fit cannot be computed with, or has no metric of the study.
-func checkFit(now *ledger.Snapshot, data ledger.FittedData) error {
-	c := now.Compiled()
-	for name, m := range data.Metrics {
-		i := slices.Index(c.MetricNames, name)
-		if i < 0 {
-			return fmt.Errorf("%q has no model", design.Shorten(name))
-		}
-		if !fits(c, c.Config.Metrics[i], m, len(now.Trials)) {
-			return fmt.Errorf("no fit of %s finds such numbers", name)
-		}
-	}
-	return nil
-}
-
 // How far hyperparameters can be from 1, or from what they were before any fit. Fits do not come
 // near it.
 const mostFitted = 1e12

@@ -324,14 +324,6 @@ type chooser struct {
 	last     *chosenPoint       // the algorithm's last decision, which is not part of the history yet
 }
 
-// chosenPoint is a decision with what the ledger keeps of it.
-type chosenPoint struct {
-	settings design.Settings
-	place    optimizer.Place
-	decision ledger.Decision
-	known    map[string]float64
-}
-
 // chooser starts from snap, after the fit that is due.
 func (s *Models) chooser(ctx context.Context, snap *ledger.Snapshot) (*chooser, error) {
 	state, err := s.state(ctx, snap)

@@ -5,8 +5,10 @@ import (
 	"slices"
 	"strings"
 
+	"headroom/internal/optimizer"
 	"headroom/internal/optimizer/policy"
 	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
 )
 
 // chosenBy is what the sentence about a decision needs to know beside its numbers.
@@ -15,6 +17,14 @@ type chosenBy struct {
 	replicateOf  int
 	withinLimits bool            // some trial so far is known to be within every limit
 	unread       map[string]bool // metrics of which there is no reading yet
+}
+
+// chosenPoint is a decision with what the ledger keeps of it.
+type chosenPoint struct {
+	settings design.Settings
+	place    optimizer.Place
+	decision ledger.Decision
+	known    map[string]float64
 }
 
 // explain says in plain words what a trial tries, what the model expects of it and why it was

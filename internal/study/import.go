@@ -199,10 +199,6 @@ const mostDoubts = 100
 // LargestBundle bounds an imported study, in bytes.
 const LargestBundle = 1 << 30
 
-// importsAtOnce is how many studies are imported at once: each is folded in memory, and holds a
-// connection as long as its file takes to come.
-const importsAtOnce = 2
-
 // Export writes the study as it was at the snapshot, with its ledger up to there, as a
 // ledger.Bundle.
 func (s *Service) Export(ctx context.Context, snap *ledger.Snapshot, w io.Writer) error {

@@ -20,6 +20,7 @@ import (
 	"headroom/internal/optimizer"
 	"headroom/internal/optimizer/factor"
 	"headroom/internal/optimizer/gp"
+	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
 )
 
@@ -277,6 +278,21 @@ func fittedData(snap *ledger.Snapshot, fit optimizer.Fit) *ledger.FittedData {
 		}
 	}
 	return data
+}
+
+// checkFit tells what of a fit cannot be computed with, or has no metric of the study.
+func checkFit(now *ledger.Snapshot, data ledger.FittedData) error {
+	c := now.Compiled()
+	for name, m := range data.Metrics {
+		i := slices.Index(c.MetricNames, name)
+		if i < 0 {
+			return fmt.Errorf("%q has no model", design.Shorten(name))
+		}
+		if !fits(c, c.Config.Metrics[i], m, len(now.Trials)) {
+			return fmt.Errorf("no fit of %s finds such numbers", name)
+		}
+	}
+	return nil
 }
 
 // What takes long to work out of a long study is put on a shelf behind the requests, and a server

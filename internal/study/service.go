@@ -52,6 +52,10 @@ type Options struct {
 	Shelf Shelf
 }
 
+// importsAtOnce is how many studies are imported at once: each is folded in memory, and holds a
+// connection as long as its file takes to come.
+const importsAtOnce = 2
+
 // LargestLedger bounds a ledger, in bytes of its events: one that large gets no new trials, and one
 // that is an eighth larger nothing at all. It can be read and exported as any other.
 const LargestLedger = 256 << 20
@@ -341,6 +345,14 @@ func (s *Service) writeChoice(ctx context.Context, cmd Command, snap *ledger.Sna
 		}
 		return prepared, mayChoose(now)
 	})
+}
+
+// mayChoose refuses new trials unless the study is open.
+func mayChoose(snap *ledger.Snapshot) error {
+	if snap.State == ledger.Open {
+		return nil
+	}
+	return conflict("The study is %s; new trials are possible only while it is open. Set its state to open first.", snap.State)
 }
 
 // newID makes an unguessable name for a study that is safe in a URL.

@@ -149,14 +149,6 @@ func checkMetric(snap *ledger.Snapshot, trial *ledger.Trial, name string, readin
 	return nil, nil
 }
 
-// mayChoose refuses new trials unless the study is open.
-func mayChoose(snap *ledger.Snapshot) error {
-	if snap.State == ledger.Open {
-		return nil
-	}
-	return conflict("The study is %s; new trials are possible only while it is open. Set its state to open first.", snap.State)
-}
-
 // Limits on what people write and what instruments read.
 const (
 	maximalNote   = 10000 // characters

@@ -131,14 +131,6 @@ func penalised(formula string, more ...Assumption) []Assumption {
 // largestPsi keeps one reading far beyond a limit from overflowing the regression.
 const largestPsi = 1e12
 
-// Psi is the penalty function of penalty-noiseless: ψ(x) = 1 for x ≤ 0, else e^{ax} or (ax+1)ⁿ, up
-// to 10¹².
-type Psi struct {
-	Form  string  `json:"form"`
-	Rate  float64 `json:"rate"`            // a > 0
-	Power float64 `json:"power,omitempty"` // n > 1
-}
-
 // At returns ψ(x).
 func (p Psi) At(x float64) float64 {
 	switch {

@@ -494,39 +494,5 @@ func rootHorizon(c Context, _ Settings, _ string) (float64, bool) {
 	return math.Ceil(math.Sqrt(float64(c.Horizon))), true
 }
 
-// registry is every algorithm, in the order to offer them.
-var registry = []Description{
-	logCEI,
-	rpolUCB, rpolCensored, rpolSW,
-	ckbUCB, ckbTS, ckbRand, ckbAny, ckbLyapunov, ckbRestart, ckbSW,
-	scgpUCB,
-	penaltyNoiseless, penaltyNoisy, igpUCB,
-	config, epbo, cei, scbo,
-	safeOpt, stageOpt, sgpUCB,
-	randomSearch, halton,
-}
-
-// Descriptions lists every algorithm, in the order to offer them.
-func Descriptions() []Description { return registry }
-
-// Names lists their names.
-func Names() []string {
-	names := make([]string, len(registry))
-	for i, d := range registry {
-		names[i] = d.Name
-	}
-	return names
-}
-
-// Find returns the description of the algorithm of that name.
-func Find(name string) (Description, bool) {
-	for _, d := range registry {
-		if d.Name == name {
-			return d, true
-		}
-	}
-	return Description{}, false
-}
-
 // Build returns the algorithm with resolved settings.
 func (d Description) Build(c Context, s Settings) Policy { return d.build(c, s) }

@@ -1,0 +1,35 @@
+package policy
+
+// registry is every algorithm, in the order to offer them.
+var registry = []Description{
+	logCEI,
+	rpolUCB, rpolCensored, rpolSW,
+	ckbUCB, ckbTS, ckbRand, ckbAny, ckbLyapunov, ckbRestart, ckbSW,
+	scgpUCB,
+	penaltyNoiseless, penaltyNoisy, igpUCB,
+	config, epbo, cei, scbo,
+	safeOpt, stageOpt, sgpUCB,
+	randomSearch, halton,
+}
+
+// Descriptions lists every algorithm, in the order to offer them.
+func Descriptions() []Description { return registry }
+
+// Names lists their names.
+func Names() []string {
+	names := make([]string, len(registry))
+	for i, d := range registry {
+		names[i] = d.Name
+	}
+	return names
+}
+
+// Find returns the description of the algorithm of that name.
+func Find(name string) (Description, bool) {
+	for _, d := range registry {
+		if d.Name == name {
+			return d, true
+		}
+	}
+	return Description{}, false
+}

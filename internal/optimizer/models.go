@@ -367,9 +367,6 @@ func (cfg *Config) transform(k target, m metricModel) transform {
 	return t
 }
 
-// given is a cost's value in the units the algorithm sees, when it is known at the decision.
-func (c Cost) given(value float64) float64 { return c.Excess(value) + c.Margin }
-
 // expectedPositive is E[X⁺] for X ~ N(mean, sd²): mean·Φ(mean/sd) + sd·φ(mean/sd).
 func expectedPositive(mean, sd float64) float64 {
 	if sd == 0 {

@@ -139,6 +139,9 @@ type Cost struct {
 //	g = Sign·(value − Threshold)
 func (c Cost) Excess(value float64) float64 { return c.Sign * (value - c.Threshold) }
 
+// given is a cost's value in the units the algorithm sees, when it is known at the decision.
+func (c Cost) given(value float64) float64 { return c.Excess(value) + c.Margin }
+
 // History is what happened, as it is known now: corrected readings stand where they were told,
 // excluded rounds are marked. It is immutable once made; a longer history is a new value that may
 // share slices.

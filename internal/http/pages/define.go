@@ -331,7 +331,7 @@ func fileFaults(err error) []templates.FileFault {
 			if at[2] != "" {
 				shown.Where += ", " + at[2]
 			}
-			shown.What = strings.TrimPrefix(shown.What, "line "+at[1]+", column "+at[2]+": ")
+			shown.What = withoutPlace(shown.What, at[1], at[2])
 		}
 		shown.What = strings.Replace(shown.What, study.LeavesOut, "the box below leaves such columns out", 1)
 		if text, ok := fault.Value.(string); ok {
@@ -340,4 +340,17 @@ func fileFaults(err error) []templates.FileFault {
 		faults[i] = shown
 	}
 	return faults
+}
+
+// withoutPlace is what is wrong with a table without the line and the column that it begins with.
+func withoutPlace(what, line, column string) string {
+	said, placed := strings.CutPrefix(what, "line "+line)
+	if !placed {
+		return what
+	}
+	said = strings.TrimLeft(said, ", ")
+	if column == "" {
+		return said
+	}
+	return strings.TrimPrefix(strings.TrimPrefix(said, "column "), column+": ")
 }

@@ -66,6 +66,23 @@ func TestFaultyFormsComeBackAsTyped(t *testing.T) {
 	sitetest.Same(t, "events were stored", events(t, s, study), before)
 }
 
+// TestAFaultOfATableIsPlacedOnce: beside its line and column stands what is wrong there, however the
+// fault was found.
+func TestAFaultOfATableIsPlacedOnce(t *testing.T) {
+	s := sitetest.Beside(t)
+	study := newTrial(s)
+	for row, c := range map[string]struct{ where, again, what string }{
+		"999,A,1":  {"line 2, temperature", "line 2, temperature: ", "999 lies"},
+		"47,A,hot": {"line 2, yield", "line 2, column yield", "number"},
+		"47,A":     {"line 2", "line 2 has", "has 2 cells"},
+	} {
+		page := string(post(s, study+"/import", url.Values{"text": {"temperature,catalyst,yield\n" + row}, "do": {"import"}}).Want(422).Body)
+		if !strings.Contains(page, ">"+c.where+"<") || strings.Contains(page, c.again) || !strings.Contains(page, c.what) {
+			t.Errorf("%s: %s", row, regexp.MustCompile(`(?s)<table.*?</table>`).FindString(page))
+		}
+	}
+}
+
 // TestReconfiguringChangesWhatWasTyped, and nothing that has no field.
 func TestReconfiguringChangesWhatWasTyped(t *testing.T) {
 	s := sitetest.Beside(t)

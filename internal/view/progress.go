@@ -7,17 +7,12 @@ import (
 	"strconv"
 	"strings"
 
-	"headroom/internal/optimizer"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
 	"headroom/internal/view/chart"
 	"headroom/internal/view/words"
 	"headroom/web/templates"
 )
-
-// tableAtOnce is up to how many trials the numbers behind the progress stand in the page; of more
-// they are fetched when somebody opens them.
-const tableAtOnce = 60
 
 // mostLines is of how many trials a table has a line, the newest; a file has them all.
 const mostLines = 500
@@ -217,65 +212,6 @@ func (p *panelling) metricColumns() map[string]func(float64) string {
 	}
 	return show
 }
-
-// Heights of panels in pixels.
-const (
-	bestHeight   = 132
-	limitHeight  = 84
-	lesserHeight = 51
-)
-
-// Up to mostMarks trials every one has its mark. With more, marks are those of the newest trials
-// and those that stand out; the rest is drawn as bars that span the readings of a few trials each,
-// so that nothing is left out.
-const (
-	mostMarks   = 400
-	newestMarks = 60
-	spans       = 200
-)
-
-// panelling is what the panels are made from.
-type panelling struct {
-	Facts
-	limits [][]design.Constraint // as they stood when each trial was chosen
-	best   []int
-	sums   [][]optimizer.Tally // of each limit up to each trial
-	// In truth, where it is known: the best that could be had in each trial, and how far behind it
-	// they are on average.
-	reachable, regret []float64
-	regretted         []float64 // the sum of how far the algorithm's own trials are behind it
-	notes             []string
-}
-
-func (v Facts) panelling() *panelling {
-	p := &panelling{Facts: v, limits: v.Snap.LimitsThrough(), best: v.Snap.BestSoFar(), sums: v.Snap.ViolationSoFar()}
-	p.reachable, p.regret, p.regretted = p.behind()
-	return p
-}
-
-// denseWords say what is drawn of many trials.
-func (p *panelling) denseWords() string {
-	if !p.dense() {
-		return ""
-	}
-	return fmt.Sprintf("Of %s, single marks are the newest %d, those that broke a limit and those that were the best so far; each grey bar spans all readings of %s, lowest to highest.",
-		words.Count(len(p.Snap.Trials), "trial", "trials"), newestMarks, words.Count(p.spanned(), "trial", "trials"))
-}
-
-// spanned is how many trials a bar spans.
-func (p *panelling) spanned() int { return max(1, (len(p.Snap.Trials)+spans-1)/spans) }
-
-// note adds sentences to the caption.
-func (p *panelling) note(sentences ...string) {
-	for _, sentence := range sentences {
-		if sentence != "" {
-			p.notes = append(p.notes, sentence)
-		}
-	}
-}
-
-// dense tells whether there are too many trials for a mark each.
-func (p *panelling) dense() bool { return len(p.Snap.Trials) > mostMarks }
 
 // series collects one metric's readings over trials: marks, or spans where there are many.
 type series struct {

@@ -15,6 +15,49 @@ import (
 	"headroom/web/templates"
 )
 
+// panelling is what the panels are made from.
+type panelling struct {
+	Facts
+	limits [][]design.Constraint // as they stood when each trial was chosen
+	best   []int
+	sums   [][]optimizer.Tally // of each limit up to each trial
+	// In truth, where it is known: the best that could be had in each trial, and how far behind it
+	// they are on average.
+	reachable, regret []float64
+	regretted         []float64 // the sum of how far the algorithm's own trials are behind it
+	notes             []string
+}
+
+func (v Facts) panelling() *panelling {
+	p := &panelling{Facts: v, limits: v.Snap.LimitsThrough(), best: v.Snap.BestSoFar(), sums: v.Snap.ViolationSoFar()}
+	p.reachable, p.regret, p.regretted = p.behind()
+	return p
+}
+
+// denseWords say what is drawn of many trials.
+func (p *panelling) denseWords() string {
+	if !p.dense() {
+		return ""
+	}
+	return fmt.Sprintf("Of %s, single marks are the newest %d, those that broke a limit and those that were the best so far; each grey bar spans all readings of %s, lowest to highest.",
+		words.Count(len(p.Snap.Trials), "trial", "trials"), newestMarks, words.Count(p.spanned(), "trial", "trials"))
+}
+
+// spanned is how many trials a bar spans.
+func (p *panelling) spanned() int { return max(1, (len(p.Snap.Trials)+spans-1)/spans) }
+
+// note adds sentences to the caption.
+func (p *panelling) note(sentences ...string) {
+	for _, sentence := range sentences {
+		if sentence != "" {
+			p.notes = append(p.notes, sentence)
+		}
+	}
+}
+
+// dense tells whether there are too many trials for a mark each.
+func (p *panelling) dense() bool { return len(p.Snap.Trials) > mostMarks }
+
 // sum is a figure so far over trials: at gives it after trial i+1, nil where it is not known.
 type sum struct {
 	name  string

@@ -296,24 +296,6 @@ func (p *panelling) posed() design.SimulatedLab {
 // truthName is what legends call what is true.
 const truthName = "the truth, which only the simulated lab knows"
 
-// trueAlong is a metric along a parameter as it is in truth at the next trial, nothing where nobody
-// knows it or only listed settings can be played.
-func (o Outlook) trueAlong(metric, parameter string, at []design.Value) chart.Trace {
-	line := chart.Trace{Name: truthName, Style: chart.Truth}
-	lab, err := design.FindSimulatedLab(o.Snap.Definition.SimulatedLab)
-	if err != nil || len(o.Snap.Definition.Candidates) > 0 {
-		return line
-	}
-	settings := o.Point.Clone()
-	for _, value := range at {
-		settings[parameter] = value
-		if y, there := lab.Truth(len(o.Snap.Trials)+1, settings)[metric]; there {
-			line.X, line.Y = append(line.X, plotValue(value)), append(line.Y, words.SixDigits(y))
-		}
-	}
-	return line
-}
-
 // behind are, for each trial, the best that could be had then, and how far those up to it are
 // behind it on average, in truth:
 //

@@ -1,0 +1,330 @@
+package view
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"headroom/internal/study"
+	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
+	"headroom/internal/view/chart"
+	"headroom/internal/view/words"
+	"headroom/web/templates"
+)
+
+// tableAtOnce is up to how many trials the numbers behind the progress stand in the page; of more
+// they are fetched when somebody opens them.
+const tableAtOnce = 60
+
+// Heights of panels in pixels.
+const (
+	bestHeight   = 132
+	limitHeight  = 84
+	lesserHeight = 51
+)
+
+// Up to mostMarks trials every one has its mark. With more, marks are those of the newest trials
+// and those that stand out; the rest is drawn as bars that span the readings of a few trials each,
+// so that nothing is left out.
+const (
+	mostMarks   = 400
+	newestMarks = 60
+	spans       = 200
+)
+
+func plotValue(v design.Value) any {
+	if v.IsText {
+		return v.Text
+	}
+	return v.Number
+}
+
+// axisOf is the axis of a parameter.
+func axisOf(p design.Parameter) chart.Axis {
+	axis := chart.Axis{Title: words.AxisName(p.Name, p.Unit), Log: p.Logarithmic(), Categories: p.Choices, Whole: p.Type == design.Integer}
+	axis.Plain = axis.Log && *p.Low >= words.Small && *p.High < words.Large
+	return axis
+}
+
+// measure is how values lie on an axis: as they are, or by their logarithms.
+type measure struct {
+	log      bool
+	to, from func(float64) float64
+}
+
+var (
+	asTheyAre = measure{false, func(x float64) float64 { return x }, func(x float64) float64 { return x }}
+	byRatios  = measure{true, math.Log, math.Exp}
+)
+
+// measureOf is how a metric's values lie on the axes of charts: by their logarithms where its model
+// compares them so, and all that is drawn lies above 0.
+func measureOf(metric study.MetricState, drawn ...[]float64) measure {
+	warp := metric.Warp
+	if warp == nil || !(warp.Unit > 0) {
+		return asTheyAre
+	}
+	for _, values := range drawn {
+		if slices.ContainsFunc(values, func(x float64) bool { return !(x > 0) }) {
+			return asTheyAre
+		}
+	}
+	return byRatios
+}
+
+// axis is one on which values lie so, and reach from the first to the last of the range, none where
+// there is nothing to draw.
+func (m measure) axis(within []float64) chart.Axis {
+	if len(within) == 0 {
+		return chart.Axis{}
+	}
+	low, high := m.from(within[0]), m.from(within[1])
+	return chart.Axis{Range: []float64{low, high}, Log: m.log, Plain: m.log && low >= words.Small && high < words.Large}
+}
+
+// How many interquartile ranges beyond the quartiles a reading may lie before the range of a chart
+// leaves it out: early ones, of the first third, are often far from where a study goes; late ones
+// must be absurd, such as slips by a power of ten.
+const earlyFence, lateFence = 3, 15
+
+// robustRange is the range of a chart's y axis: that of the readings in their order, except
+// outliers, so that they do not flatten everything else. What must be seen is always inside. above
+// and below count the readings left out.
+func robustRange(readings, must []float64) (within []float64, above, below int) {
+	if len(readings)+len(must) == 0 {
+		return nil, 0, 0
+	}
+	low, high := math.Inf(1), math.Inf(-1)
+	q1, q3 := math.Inf(-1), math.Inf(1)
+	if sorted := slices.Sorted(slices.Values(readings)); len(sorted) >= 8 {
+		q1, q3 = quantile(sorted, 0.25), quantile(sorted, 0.75)
+	}
+	width := q3 - q1
+	for i, y := range readings {
+		fence := float64(lateFence)
+		if i < len(readings)/3 {
+			fence = earlyFence
+		}
+		if width > 0 && (y < q1-fence*width || y > q3+fence*width) {
+			continue
+		}
+		low, high = math.Min(low, y), math.Max(high, y)
+	}
+	for _, y := range must {
+		low, high = math.Min(low, y), math.Max(high, y)
+	}
+	for _, y := range readings {
+		if y > high {
+			above++
+		}
+		if y < low {
+			below++
+		}
+	}
+	room := 0.06 * (high - low)
+	if room == 0 {
+		room = math.Max(math.Abs(high)*0.1, 1e-9)
+	}
+	return []float64{low - room, high + room}, above, below
+}
+
+// quantile is the q-th of sorted values, between two of them in proportion.
+func quantile(sorted []float64, q float64) float64 {
+	at := q * float64(len(sorted)-1)
+	i := int(at)
+	if i+1 >= len(sorted) {
+		return sorted[len(sorted)-1]
+	}
+	return sorted[i] + (at-float64(i))*(sorted[i+1]-sorted[i])
+}
+
+// all is where values lie.
+func (m measure) all(values []float64) []float64 {
+	out := make([]float64, len(values))
+	for i, x := range values {
+		out[i] = m.to(x)
+	}
+	return out
+}
+
+// takeIn widens a range by up to its own height on either side, so that values are seen that must
+// not flatten the rest; beyond counts those that are not.
+func takeIn(within, values []float64) (wider []float64, beyond int) {
+	if len(within) == 0 {
+		return within, 0
+	}
+	low, high := within[0], within[1]
+	height := high - low
+	for _, y := range values {
+		switch {
+		case y < within[0]-height || y > within[1]+height:
+			beyond++
+		default:
+			low, high = math.Min(low, y-0.06*height), math.Max(high, y+0.06*height)
+		}
+	}
+	if low >= within[0] && high <= within[1] {
+		return within, beyond
+	}
+	return []float64{math.Min(low, within[0]), math.Max(high, within[1])}, beyond
+}
+
+// beyondWords says how many readings a chart's range leaves out, "" for none.
+func beyondWords(above, below int) string {
+	var parts []string
+	if above > 0 {
+		parts = append(parts, words.Count(above, "reading", "readings")+" above the range drawn")
+	}
+	if below > 0 {
+		parts = append(parts, words.Count(below, "reading", "readings")+" below the range drawn")
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return strings.Join(parts, ", ") + "."
+}
+
+// edged moves marks that lie beyond the range drawn, as they are measured, to its edge, and says
+// so. Where there is no range, it is theirs.
+func edged(m measure, within []float64, marks ...chart.Trace) []float64 {
+	for _, trace := range marks {
+		for i, y := range trace.Y {
+			value := m.to(y.(float64))
+			if len(within) == 0 {
+				within, _, _ = robustRange(nil, []float64{value})
+			}
+			room := 0.03 * (within[1] - within[0])
+			if at := min(max(value, within[0]+room), within[1]-room); at != value {
+				trace.Y[i] = m.from(at)
+				trace.Text[i] += ", beyond the range drawn"
+			}
+		}
+	}
+	return within
+}
+
+// drawable drops traces without points.
+func drawable(traces ...chart.Trace) []chart.Trace {
+	return slices.DeleteFunc(traces, func(trace chart.Trace) bool { return len(trace.X) == 0 })
+}
+
+// framed completes a chart with what a picture of it says that somebody saves, study, moment and
+// head of the ledger, and where its marks lead.
+func (v Facts) framed(c templates.Chart) templates.Chart {
+	d := &c.Drawing
+	d.Foot = fmt.Sprintf("%s · ledger entry %d, %s · head %s", v.Snap.Definition.Name, v.Snap.Version, words.Exact(v.Snap.UpdatedAt), v.Snap.Hash)
+	if c.Paper = v.Paper; !v.Paper {
+		d.Trials = strings.TrimSuffix(TrialURL(v.Snap.ID, 0), "0")
+	}
+	return c
+}
+
+// overTrials is the axis of what is drawn over trials, with room for what would come next.
+func (v Facts) overTrials() chart.Axis {
+	return chart.Axis{Title: "trial", Whole: true, Range: []float64{0.5, float64(len(v.Snap.Trials)) + 1.5}}
+}
+
+// marks collects points by shape.
+type marks struct {
+	limits int  // that the study has, which a legend names
+	places bool // marks stand where trials are, not at what is expected of them
+	traces map[chart.Style]*chart.Trace
+	fade   float64 // how much is seen of the marks added from now on, 0 for all
+}
+
+func noMarks(d design.Definition) marks { return marks{limits: len(d.Constraints)} }
+
+var markNames = map[chart.Style]string{
+	chart.Unknown: "not known yet", chart.Waiting: "waiting", chart.Recommended: "recommended", chart.Excluded: "excluded",
+	chart.Original: "as first told", chart.Doubted: "in doubt",
+}
+
+// name is what a legend calls a mark. Where there are several limits, the same mark stands for one
+// of them in its own panel and for all elsewhere.
+func (m *marks) name(style chart.Style) string {
+	switch {
+	case style == chart.Feasible && m.limits == 0:
+		return "a reading"
+	case style == chart.Feasible && m.limits == 1:
+		return "within the limit"
+	case style == chart.Feasible:
+		return "within limits"
+	case style == chart.Violated && m.limits == 1:
+		return "limit broken"
+	case style == chart.Violated:
+		return "a limit broken"
+	case !m.places && (style == chart.Waiting || style == chart.Recommended):
+		return markNames[style] + " (expected)"
+	case m.places && style == chart.Unknown:
+		return "failed, or not known yet"
+	}
+	return markNames[style]
+}
+
+func (m *marks) add(style chart.Style, x, y any, text string, trial int) {
+	if m.traces == nil {
+		m.traces = map[chart.Style]*chart.Trace{}
+	}
+	trace := m.traces[style]
+	if trace == nil {
+		trace = &chart.Trace{Name: m.name(style), Style: style}
+		m.traces[style] = trace
+	}
+	trace.X, trace.Y = append(trace.X, x), append(trace.Y, y)
+	trace.Text, trace.Trial = append(trace.Text, text), append(trace.Trial, trial)
+	if m.fade > 0 {
+		trace.Fade = append(trace.Fade, m.fade)
+	}
+}
+
+// all returns the traces in a fixed order, so that colours and legends stay where they are.
+func (m *marks) all() []chart.Trace {
+	traces := []chart.Trace{}
+	for _, style := range []chart.Style{chart.Original, chart.Unknown, chart.Feasible, chart.Violated, chart.Excluded, chart.Doubted, chart.Waiting, chart.Recommended} {
+		if trace := m.traces[style]; trace != nil {
+			traces = append(traces, *trace)
+		}
+	}
+	return traces
+}
+
+// styleUnder is the mark of a trial under the limits of its time.
+func styleUnder(limits []design.Constraint, t *ledger.Trial) chart.Style {
+	if t.Excluded {
+		return chart.Excluded
+	}
+	if t.Feasible == nil {
+		return chart.Unknown
+	}
+	for _, c := range limits {
+		if m, there := t.Metrics[c.Metric]; there && !c.Holds(m.Value) {
+			return chart.Violated
+		}
+	}
+	return chart.Feasible
+}
+
+// readingUnder is the mark of a reading under one limit as it stood.
+func readingUnder(limit design.Constraint, t *ledger.Trial, value float64) chart.Style {
+	switch {
+	case t.Excluded:
+		return chart.Excluded
+	case !limit.Holds(value):
+		return chart.Violated
+	}
+	return chart.Feasible
+}
+
+func failedBySettings(t *ledger.Trial) bool { return t.Cause == ledger.BySettings && !t.Excluded }
+
+// limitLine is a limit as charts name it, without its places.
+func limitLine(c design.Constraint) chart.Limit {
+	return chart.Limit{Label: "limit " + words.Quantity(c.Threshold, c.Unit), Above: c.Op == "<="}
+}
+
+// lineStyle tells line number i of a panel from the others.
+func lineStyle(i int) chart.Style {
+	return []chart.Style{chart.Step, chart.Second, chart.Estimate, chart.Bound}[i%4]
+}

@@ -160,13 +160,6 @@ func (l *listener) connect(ctx context.Context) (conn *pgx.Conn, err error) {
 	return conn, err
 }
 
-// closeConn closes a connection that may lead nowhere any more.
-func closeConn(conn *pgx.Conn) {
-	ctx, cancel := context.WithTimeout(context.Background(), answerTimeout)
-	defer cancel()
-	_ = conn.Close(ctx)
-}
-
 // probe asks the database something, and opens the breaker where it does not answer in time. It
 // gives up after most.
 func (l *listener) probe(ctx context.Context, most time.Duration, ask func(ctx context.Context) error) error {

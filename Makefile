@@ -44,10 +44,10 @@ UNWATCHED := gonum.org/... crypto/internal/fips140/... $(addprefix headroom/inte
 RACE := -race -gcflags=all=-d=checkptr=0 $(UNWATCHED:%=-gcflags=%=-race=false)
 
 # Each parser's fuzz target is tried with random mutations of its seeds for two seconds, other ones at every commit. What go vet finds, check has found. Where
-# packages wait for a browser or for servers, one more than there are processors computes. The race detector would let each program sleep a second at its end.
+# packages wait for a browser or for servers, two more than there are processors take turns. The race detector would let each program sleep a second at its end.
 test: tools check
 	GORACE=atexit_sleep_ms=20 GOGC=400 HEADROOM_FUZZ_TIME=2s HEADROOM_FUZZ_SEED=$(VERSION) go test $(RACE) -vet=off -timeout 20m \
-		-p $$(($$(getconf _NPROCESSORS_ONLN) + 1)) ./...
+		-p $$(($$(getconf _NPROCESSORS_ONLN) + 2)) ./...
 
 tools:
 	scripts/install postgresql chromium gcc python3 curl

@@ -15,7 +15,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -29,55 +28,20 @@ import (
 	"headroom/web/static"
 )
 
-// Operation is what one route of the API does, and what its OpenAPI document says about it.
-type Operation struct {
-	Handle  func(http.ResponseWriter, *http.Request) error
-	Summary string
-	Tag     string
-	Query   []queryParameter
-	// Body is a value of the type that the body is read into, nil when there is none. BodyType is
-	// its media type when that is not JSON.
-	Body         any
-	BodyType     string
-	BodyOptional bool
-	// Status and Answer are those of success, 200 unless it is said; AnswerType is the media type
-	// when that is not JSON.
-	Status     int
-	Answer     any
-	AnswerType string
-	// Largest is the largest body, in bytes; 0 stands for request.MaxBody.
-	Largest int64
-	// Writes marks what changes something: it takes Idempotency-Key.
-	Writes bool
-	// Light marks a change for which nothing is worked out: its write finds out whether it was
-	// carried out before (study.Store's Write), so the database is not asked ahead of it.
-	Light bool
-	// StaysOpen marks answers that may take long to come to an end: no write deadline, no
-	// compression.
-	StaysOpen bool
+// Operations are all there are; events answers with a study's ledger as it is written.
+func (a *API) Operations(events func(http.ResponseWriter, *http.Request) error) map[string]Operation {
+	all := operations{}
+	for tag, some := range map[string]operations{
+		"Studies": a.ofStudies(), "The loop": a.ofTrials(), "Replayed state": a.ofReadouts(), "Ledger": a.ofLedger(events), "In and out": a.ofTransfers(), "Access": a.ofAccess(),
+		"Reference": a.ofReference(),
+	} {
+		for name, one := range some {
+			one.Tag, one.Status = tag, cmp.Or(one.Status, http.StatusOK)
+			all[name] = one
+		}
+	}
+	return all
 }
-
-// Route is where an operation is served, and for whom.
-type Route struct {
-	Name            string // what clients call it
-	Method, Pattern string
-	Audience        string // in words
-	Open            bool   // to everybody, without credentials
-	OneStudy        bool   // the pattern names a study, so the caller may insist on its version
-	Operation
-}
-
-// queryParameter describes one query parameter; Type is a value of its type.
-type queryParameter struct {
-	Name    string
-	Meaning string
-	Type    any
-}
-
-// oneOf is an answer of one of several types.
-type oneOf []any
-
-type object = map[string]any
 
 // Publish makes the OpenAPI document of the routes, and once somebody asks for them its other
 // forms.
@@ -338,19 +302,6 @@ func (s *schemas) of(t reflect.Type, request bool) object {
 	return scalar(t.Kind())
 }
 
-// scalars are the kinds of values without parts: the schema of each, and what it takes in words.
-var scalars = map[reflect.Kind]struct {
-	schema object
-	wanted string
-}{
-	reflect.Int:     {object{"type": "integer", "format": "int64"}, "a whole number"},
-	reflect.Int64:   {object{"type": "integer", "format": "int64"}, "a whole number"},
-	reflect.Uint64:  {object{"type": "integer", "format": "int64", "minimum": 0}, "a whole number that is not negative"},
-	reflect.Float64: {object{"type": "number", "format": "double"}, "a number"},
-	reflect.Bool:    {object{"type": "boolean"}, "true or false"},
-	reflect.String:  {object{"type": "string"}, "text"},
-}
-
 func scalar(kind reflect.Kind) object {
 	known, there := scalars[kind]
 	if !there {
@@ -414,102 +365,6 @@ func orNull(schema object) object {
 		return either
 	}
 	return object{"anyOf": []object{schema, {"type": "null"}}}
-}
-
-var (
-	rawMessageType = reflect.TypeFor[json.RawMessage]()
-	anyType        = reflect.TypeFor[any]()
-	timeType       = reflect.TypeFor[time.Time]()
-	readingType    = reflect.TypeFor[ledger.Reading]()
-	readingObject  = reflect.TypeFor[readingMembers]()
-	valueType      = reflect.TypeFor[design.Value]()
-	seriesType     = reflect.TypeFor[study.Series]()
-	numbersType    = reflect.TypeFor[ledger.Numbers]()
-)
-
-// readingMembers is a reading written as an object.
-type readingMembers ledger.Reading
-
-// required lists the fields that a request must bring because their absence could pass for a value.
-var required = map[reflect.Type][]string{
-	reflect.TypeFor[design.Definition]():     {"name", "parameters", "objective"},
-	reflect.TypeFor[design.Parameter]():      {"name", "type"},
-	reflect.TypeFor[design.Objective]():      {"metric"},
-	reflect.TypeFor[design.Constraint]():     {"threshold"},
-	reflect.TypeFor[design.Stop]():           {"within", "risk"},
-	reflect.TypeFor[design.Start]():          {"lengthscale", "variance", "lambda"},
-	readingObject:                            {"value"},
-	reflect.TypeFor[ledger.Telling]():        {"metrics"},
-	reflect.TypeFor[study.Correction]():      {"reason"},
-	reflect.TypeFor[reasonRequest]():         {"reason"},
-	reflect.TypeFor[failRequest]():           {"reason"},
-	reflect.TypeFor[study.NumberedTelling](): {"number"},
-	reflect.TypeFor[bulkTellRequest]():       {"trials"},
-	reflect.TypeFor[study.OwnTrial]():        {"parameters"},
-	reflect.TypeFor[pointsRequest]():         {"points"},
-	reflect.TypeFor[compareRequest]():        {"algorithms"},
-}
-
-// jsonField is one field of a struct as JSON names it.
-type jsonField struct {
-	name     string
-	kind     reflect.Type
-	optional bool // omitted from answers when empty
-	required bool // must be in requests
-}
-
-// fieldsOf lists the fields of struct type t, those of embedded structs in their place.
-func fieldsOf(t reflect.Type) []jsonField {
-	var fields []jsonField
-	for i := range t.NumField() {
-		f := t.Field(i)
-		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
-		switch {
-		case f.Anonymous && name == "":
-			fields = append(fields, fieldsOf(f.Type)...)
-		case f.IsExported() && name != "-":
-			fields = append(fields, jsonField{
-				name:     name,
-				kind:     f.Type,
-				optional: strings.Contains(options, "omitempty"),
-				required: slices.Contains(required[t], name),
-			})
-		}
-	}
-	return fields
-}
-
-func fieldNames(fields []jsonField) string {
-	names := make([]string, len(fields))
-	for i, f := range fields {
-		names[i] = f.name
-	}
-	slices.Sort(names)
-	return strings.Join(names, ", ")
-}
-
-// readsItself tells whether t has a form of its own in JSON.
-func readsItself(t reflect.Type) bool { return t == timeType || t == readingType || t == valueType }
-
-// nullable tells whether null is a value of t inside a list or map.
-func nullable(t reflect.Type) bool {
-	return t.Kind() == reflect.Pointer || t.Kind() == reflect.Interface || t == rawMessageType
-}
-
-// wanted says in words what t takes.
-func wanted(t reflect.Type) string {
-	switch t {
-	case timeType:
-		return "a time such as 2026-05-01T14:02:00Z (RFC 3339)"
-	case readingType:
-		return `a number or {"value": …, "stddev": …}`
-	case valueType:
-		return "a number or the name of a choice"
-	}
-	if t.Kind() == reflect.Slice {
-		return "a list"
-	}
-	return cmp.Or(scalars[t.Kind()].wanted, "an object")
 }
 
 type algorithmList struct {

@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"net/http"
-	"time"
 
 	"headroom/internal/http/request"
 	"headroom/internal/study"
@@ -94,15 +93,6 @@ func (a *API) ofLedger(events func(http.ResponseWriter, *http.Request) error) op
 	}
 }
 
-// replayed times what needs the replayed state.
-func replayed[Q, T any](a *API, answer func(context.Context, *ledger.Snapshot, Q) (T, error)) func(context.Context, *ledger.Snapshot, Q) (T, error) {
-	return func(ctx context.Context, snap *ledger.Snapshot, asked Q) (T, error) {
-		start := time.Now()
-		defer func() { a.Replays.Observe(time.Since(start).Seconds()) }()
-		return answer(ctx, snap, asked)
-	}
-}
-
 // stateDocument is what is replayed, and what could be gained.
 type stateDocument struct {
 	study.Readout
@@ -110,37 +100,7 @@ type stateDocument struct {
 	Stop *study.StopStatement `json:"stop"` // null where nothing is recommended
 }
 
-// asking is the operation that only reads: its body is a Q, and answer works on the study at ?at.
-func asking[Q any](a *API, operation Operation, answer func(ctx context.Context, snap *ledger.Snapshot, asked Q) (any, error)) Operation {
-	var none Q
-	operation.Body, operation.Query = none, atOnly
-	operation.Handle = func(w http.ResponseWriter, r *http.Request) error {
-		var asked Q
-		if _, err := readJSON(r, &asked); err != nil {
-			return err
-		}
-		snap, err := a.snapshot(r)
-		if err != nil {
-			return err
-		}
-		out, err := replayed(a, answer)(r.Context(), snap, asked)
-		if err != nil {
-			return err
-		}
-		w.Header().Set("ETag", etag(snap.Version))
-		return writeJSON(w, http.StatusOK, out)
-	}
-	return operation
-}
-
 type ledgerPage struct {
 	Events []ledger.Event `json:"events"`
 	Next   *int64         `json:"next"` // ask for ?after=next to go on; null at the end
-}
-
-// pageAsked is a part of a list.
-type pageAsked struct{ after, limit int64 }
-
-func pageIn(q *request.Query) pageAsked {
-	return pageAsked{q.Whole("after", 0, request.MaxSeq, 0), limitIn(q)}
 }

@@ -84,11 +84,6 @@ func (a *API) ofStudies() operations {
 	}
 }
 
-var (
-	atParameter = queryParameter{Name: "at", Meaning: "The study as it was after this ledger event", Type: int64(0)}
-	atOnly      = []queryParameter{atParameter}
-)
-
 func documentOf(snap *ledger.Snapshot) studyDocument {
 	return studyDocument{
 		ID: snap.ID, Definition: snap.Definition, State: snap.State, Version: snap.Version, Hash: snap.Hash,
@@ -102,57 +97,6 @@ func madeStudy(after *ledger.Snapshot, _ []int) reply {
 
 func changedStudy(after *ledger.Snapshot, _ []int) reply {
 	return reply{body: documentOf(after)}
-}
-
-// maxPage is the longest page of a list, and the usual one.
-const maxPage = 1000
-
-var limitParameter = queryParameter{"limit", fmt.Sprintf("At most so many; default and limit %d", maxPage), 0}
-
-func limitIn(q *request.Query) int64 { return q.Whole("limit", 1, maxPage, maxPage) }
-
-// reading is the operation that reads one study, at ?at: 304 when the caller has that version, else
-// what answer makes of it and of what was asked in the query.
-func reading[Q, T any](a *API, operation Operation, ask func(*request.Query) Q, answer func(ctx context.Context, snap *ledger.Snapshot, asked Q) (T, error)) Operation {
-	var none T
-	operation.Query, operation.Answer = append(operation.Query, atParameter), none
-	operation.Handle = func(w http.ResponseWriter, r *http.Request) error {
-		asked, err := request.Asked(r, ask)
-		if err != nil {
-			return err
-		}
-		snap, err := a.snapshot(r)
-		if err != nil || unchanged(w, r, snap.Version) {
-			return err
-		}
-		out, err := answer(r.Context(), snap, asked)
-		if err != nil {
-			return problem.InQuery(err)
-		}
-		return writeJSON(w, http.StatusOK, out)
-	}
-	return operation
-}
-
-// nothing is asked in a query beside ?at.
-func nothing(*request.Query) (none struct{}) { return none }
-
-// snapshot is the study in the path, as it was after event ?at when that is given.
-func (a *API) snapshot(r *http.Request) (*ledger.Snapshot, error) {
-	at, err := request.At(r)
-	if err != nil {
-		return nil, err
-	}
-	snap, err := a.Studies.Snapshot(r.Context(), request.StudyID(r), at)
-	return snap, problem.InQuery(err)
-}
-
-// some makes an empty list of nothing, so that JSON says [].
-func some[T any](list []T) []T {
-	if list == nil {
-		return []T{}
-	}
-	return list
 }
 
 // importDocument says what was imported.

@@ -1,0 +1,381 @@
+// Package api is /api/v1: strict JSON in, the service's answer out, and the OpenAPI document made
+// from the same Go types. Which route leads to which operation, and who may call it, package http
+// says in its table.
+package api
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"headroom/internal/account"
+	"headroom/internal/http/problem"
+	"headroom/internal/http/request"
+	"headroom/internal/study"
+	"headroom/internal/study/ledger"
+)
+
+// Operation is what one route of the API does, and what its OpenAPI document says about it.
+type Operation struct {
+	Handle  func(http.ResponseWriter, *http.Request) error
+	Summary string
+	Tag     string
+	Query   []queryParameter
+	// Body is a value of the type that the body is read into, nil when there is none. BodyType is
+	// its media type when that is not JSON.
+	Body         any
+	BodyType     string
+	BodyOptional bool
+	// Status and Answer are those of success, 200 unless it is said; AnswerType is the media type
+	// when that is not JSON.
+	Status     int
+	Answer     any
+	AnswerType string
+	// Largest is the largest body, in bytes; 0 stands for request.MaxBody.
+	Largest int64
+	// Writes marks what changes something: it takes Idempotency-Key.
+	Writes bool
+	// Light marks a change for which nothing is worked out: its write finds out whether it was
+	// carried out before (study.Store's Write), so the database is not asked ahead of it.
+	Light bool
+	// StaysOpen marks answers that may take long to come to an end: no write deadline, no
+	// compression.
+	StaysOpen bool
+}
+
+// Route is where an operation is served, and for whom.
+type Route struct {
+	Name            string // what clients call it
+	Method, Pattern string
+	Audience        string // in words
+	Open            bool   // to everybody, without credentials
+	OneStudy        bool   // the pattern names a study, so the caller may insist on its version
+	Operation
+}
+
+// queryParameter describes one query parameter; Type is a value of its type.
+type queryParameter struct {
+	Name    string
+	Meaning string
+	Type    any
+}
+
+// oneOf is an answer of one of several types.
+type oneOf []any
+
+// Database is what the API needs of package db beyond the stores: answers kept under idempotency keys,
+// and news of changes.
+type Database interface {
+	Subscribe(studyID string) (changes <-chan int64, cancel func())
+	Once(ctx context.Context, key *study.IdempotencyKey, do func(ctx context.Context) (made []byte, err error)) error
+	Before(ctx context.Context, key *study.IdempotencyKey) error
+}
+
+// Options are what the API is made of.
+type Options struct {
+	Studies   *study.Service
+	Accounts  account.Store
+	Database  Database
+	PublicURL *url.URL // where people reach the server: links, and the OpenAPI document
+	// SessionCookie is the name of the cookie that may stand for a token, for the OpenAPI document.
+	SessionCookie string
+	Version       string // of the program
+	// Stopping is closed when the program shuts down: whoever waits for a trial is answered then.
+	Stopping <-chan struct{}
+	// StillWelcome is nil when whoever made a request that has taken long still has the right to
+	// its study.
+	StillWelcome func(*http.Request) error
+	// Asks and Replays observe how many seconds choosing, and answering from the replayed state,
+	// take.
+	Asks, Replays prometheus.Observer
+}
+
+// API holds what the handlers share.
+type API struct {
+	Options
+	document   []byte                 // the OpenAPI document
+	document30 func() ([]byte, error) // the same in OpenAPI 3.0
+	page       func() ([]byte, error) // the same for people
+}
+
+// New makes the API. Publish it before serving.
+func New(options Options) *API { return &API{Options: options} }
+
+// operations are what programs can ask for, by the names that clients call them.
+type operations = map[string]Operation
+
+// reply is what a write answers, worked out from the study after it.
+type reply struct {
+	location string
+	body     any
+}
+
+// renders makes an answer of the study afterwards and the trials concerned.
+type renders = func(after *ledger.Snapshot, numbers []int) reply
+
+// changing is the operation that reads a Q, changes a study by it and answers with what render
+// makes of the study afterwards.
+func changing[Q any](a *API, render renders, operation Operation,
+	do func(r *http.Request, cmd study.Command, given Q) (*ledger.Snapshot, []int, error),
+) Operation {
+	var none Q
+	operation.Body, operation.Writes = none, true
+	operation.Handle = func(w http.ResponseWriter, r *http.Request) error {
+		var given Q
+		body, err := readJSON(r, &given)
+		if err != nil {
+			return err
+		}
+		return a.write(w, r, body, operation, render, func(cmd study.Command) (*ledger.Snapshot, []int, error) { return do(r, cmd, given) })
+	}
+	return operation
+}
+
+// write is the way every change of a study takes: it makes the command, lets do carry it out, and
+// answers with what render makes of the study afterwards and the trials concerned. A request that
+// was carried out before ends here, whatever the study has become since.
+func (a *API) write(w http.ResponseWriter, r *http.Request, body []byte, operation Operation, render renders,
+	do func(study.Command) (after *ledger.Snapshot, numbers []int, err error),
+) error {
+	cmd, err := a.command(r, body)
+	if err == nil && !operation.Light {
+		err = a.Database.Before(r.Context(), cmd.Key)
+	}
+	var after *ledger.Snapshot
+	var numbers []int
+	if err == nil {
+		after, numbers, err = do(cmd)
+	}
+	return a.answer(w, r, cmp.Or(operation.Status, http.StatusOK), render, after, numbers, err)
+}
+
+// answer answers a change: what was carried out before under the same key, with the same answer,
+// since the study as it was then says it.
+func (a *API) answer(w http.ResponseWriter, r *http.Request, status int, render renders, after *ledger.Snapshot, numbers []int, err error) error {
+	if first, ok := errors.AsType[*study.AlreadyDone](err); ok {
+		numbers = first.Done.Trials
+		after, err = a.Studies.Snapshot(r.Context(), first.Done.Study, first.Done.Version)
+	}
+	if err != nil {
+		return err
+	}
+	out := render(after, numbers)
+	if out.location != "" {
+		w.Header().Set("Location", out.location)
+	}
+	w.Header().Set("ETag", etag(after.Version))
+	return writeJSON(w, status, out.body)
+}
+
+// command builds how a write enters: who, against which version, and under which idempotency key.
+func (a *API) command(r *http.Request, body []byte) (study.Command, error) {
+	who, _ := request.Caller(r)
+	version, err := ifMatch(r)
+	if err != nil {
+		return study.Command{}, err
+	}
+	key, err := readKey(r, body)
+	if err != nil {
+		return study.Command{}, err
+	}
+	return study.Command{By: who.By(), Author: who.Caller(), IfMatch: version, Key: key}, nil
+}
+
+// readKey reads Idempotency-Key, under which what is sent counts once; nil when there is none.
+func readKey(r *http.Request, sent []byte) (*study.IdempotencyKey, error) {
+	text, err := idempotencyKey(r.Header)
+	if err != nil || text == "" {
+		return nil, err
+	}
+	return request.Key(r, text, sent), nil
+}
+
+// idempotencyKey returns the key, "" when the header is absent.
+func idempotencyKey(h http.Header) (string, error) {
+	values, given := h["Idempotency-Key"]
+	if !given {
+		return "", nil
+	}
+	visible := func(r rune) bool { return '!' <= r && r <= '~' }
+	if len(values) != 1 || values[0] == "" || len(values[0]) > 255 || strings.ContainsFunc(values[0], func(r rune) bool { return !visible(r) }) {
+		return "", problem.Malformed("header", "Idempotency-Key", "Idempotency-Key must be one key of 1 to 255 visible ASCII characters.")
+	}
+	return values[0], nil
+}
+
+// ifMatch returns the version that a write insists on, 0 for any.
+func ifMatch(r *http.Request) (int64, error) {
+	header := strings.TrimSpace(strings.Join(r.Header["If-Match"], ","))
+	if header == "" || header == "*" {
+		return 0, nil
+	}
+	tag, opened := strings.CutPrefix(header, `"`)
+	tag, closed := strings.CutSuffix(tag, `"`)
+	if !opened || !closed || strings.Contains(tag, `"`) {
+		return 0, problem.Malformed("header", "If-Match", `If-Match must be one strong ETag of this study, such as "17".`)
+	}
+	version, err := strconv.ParseInt(tag, 10, 64)
+	if err != nil || version < 1 {
+		return 0, study.ErrStale
+	}
+	return version, nil
+}
+
+// ownJSON is what writes itself as encoding/json would, only faster.
+type ownJSON interface {
+	AppendJSON(text []byte) ([]byte, error)
+}
+
+// writeJSON answers with value. It is rendered whole before a byte is sent, so that a failure can
+// still be told.
+func writeJSON(w http.ResponseWriter, status int, value any) error {
+	body, err := []byte(nil), error(nil)
+	if own, ok := value.(ownJSON); ok {
+		body, err = own.AppendJSON(nil)
+	} else {
+		body, err = json.Marshal(value)
+	}
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, err = w.Write(body)
+	return err
+}
+
+// etag is the strong entity tag of a study's version.
+func etag(version int64) string { return `"` + strconv.FormatInt(version, 10) + `"` }
+
+// unchanged sets the ETag of what is about to be read and, when the caller has it already, answers
+// 304.
+func unchanged(w http.ResponseWriter, r *http.Request, version int64) bool {
+	tag := etag(version)
+	w.Header().Set("ETag", tag)
+	w.Header().Set("Cache-Control", "private, no-cache")
+	for _, have := range strings.Split(r.Header.Get("If-None-Match"), ",") {
+		if have = strings.TrimPrefix(strings.TrimSpace(have), "W/"); have == tag || have == "*" {
+			w.WriteHeader(http.StatusNotModified)
+			return true
+		}
+	}
+	return false
+}
+
+// listing is the operation that answers with a T which no version of a study says.
+func listing[T any](operation Operation, list func(r *http.Request) (T, error)) Operation {
+	var none T
+	operation.Answer = none
+	operation.Handle = func(w http.ResponseWriter, r *http.Request) error {
+		out, err := list(r)
+		if err != nil {
+			return err
+		}
+		return writeJSON(w, http.StatusOK, out)
+	}
+	return operation
+}
+
+// reading is the operation that reads one study, at ?at: 304 when the caller has that version, else
+// what answer makes of it and of what was asked in the query.
+func reading[Q, T any](a *API, operation Operation, ask func(*request.Query) Q, answer func(ctx context.Context, snap *ledger.Snapshot, asked Q) (T, error)) Operation {
+	var none T
+	operation.Query, operation.Answer = append(operation.Query, atParameter), none
+	operation.Handle = func(w http.ResponseWriter, r *http.Request) error {
+		asked, err := request.Asked(r, ask)
+		if err != nil {
+			return err
+		}
+		snap, err := a.snapshot(r)
+		if err != nil || unchanged(w, r, snap.Version) {
+			return err
+		}
+		out, err := answer(r.Context(), snap, asked)
+		if err != nil {
+			return problem.InQuery(err)
+		}
+		return writeJSON(w, http.StatusOK, out)
+	}
+	return operation
+}
+
+// nothing is asked in a query beside ?at.
+func nothing(*request.Query) (none struct{}) { return none }
+
+// snapshot is the study in the path, as it was after event ?at when that is given.
+func (a *API) snapshot(r *http.Request) (*ledger.Snapshot, error) {
+	at, err := request.At(r)
+	if err != nil {
+		return nil, err
+	}
+	snap, err := a.Studies.Snapshot(r.Context(), request.StudyID(r), at)
+	return snap, problem.InQuery(err)
+}
+
+var (
+	atParameter = queryParameter{Name: "at", Meaning: "The study as it was after this ledger event", Type: int64(0)}
+	atOnly      = []queryParameter{atParameter}
+)
+
+// replayed times what needs the replayed state.
+func replayed[Q, T any](a *API, answer func(context.Context, *ledger.Snapshot, Q) (T, error)) func(context.Context, *ledger.Snapshot, Q) (T, error) {
+	return func(ctx context.Context, snap *ledger.Snapshot, asked Q) (T, error) {
+		start := time.Now()
+		defer func() { a.Replays.Observe(time.Since(start).Seconds()) }()
+		return answer(ctx, snap, asked)
+	}
+}
+
+// some makes an empty list of nothing, so that JSON says [].
+func some[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}
+
+// maxPage is the longest page of a list, and the usual one.
+const maxPage = 1000
+
+var limitParameter = queryParameter{"limit", fmt.Sprintf("At most so many; default and limit %d", maxPage), 0}
+
+func limitIn(q *request.Query) int64 { return q.Whole("limit", 1, maxPage, maxPage) }
+
+// pageAsked is a part of a list.
+type pageAsked struct{ after, limit int64 }
+
+func pageIn(q *request.Query) pageAsked {
+	return pageAsked{q.Whole("after", 0, request.MaxSeq, 0), limitIn(q)}
+}
+
+// asking is the operation that only reads: its body is a Q, and answer works on the study at ?at.
+func asking[Q any](a *API, operation Operation, answer func(ctx context.Context, snap *ledger.Snapshot, asked Q) (any, error)) Operation {
+	var none Q
+	operation.Body, operation.Query = none, atOnly
+	operation.Handle = func(w http.ResponseWriter, r *http.Request) error {
+		var asked Q
+		if _, err := readJSON(r, &asked); err != nil {
+			return err
+		}
+		snap, err := a.snapshot(r)
+		if err != nil {
+			return err
+		}
+		out, err := replayed(a, answer)(r.Context(), snap, asked)
+		if err != nil {
+			return err
+		}
+		w.Header().Set("ETag", etag(snap.Version))
+		return writeJSON(w, http.StatusOK, out)
+	}
+	return operation
+}

@@ -13,34 +13,6 @@ import (
 	"headroom/web/templates"
 )
 
-// Content is everything below the board's slider.
-func (v Facts) Content() (templates.Board, error) {
-	board := templates.Board{
-		Study: v.Head, Description: Markdown(v.Snap.Definition.Description), At: v.Snap.Version, Last: v.Board.Entries, Past: v.At > 0, Hash: v.Snap.Hash,
-		Moment: v.stamp(v.Board.Last.At), Work: v.Work(), Status: v.Status(), Verdict: v.Verdict(), Verified: v.Verified(),
-	}
-	entry, err := v.entryOf(v.Board.Last)
-	if err != nil {
-		return board, err
-	}
-	board.Event = entry.By + " " + entry.Text + "."
-	if board.Amends, err = v.amends(); err != nil {
-		return board, err
-	}
-	board.Whole, err = v.BelowNext()
-	return board, err
-}
-
-// BelowNext is everything below the next trial.
-func (v Facts) BelowNext() (templates.Whole, error) {
-	list, err := v.Ledger()
-	whole := templates.Whole{Trials: v.Trials(), Ledger: list}
-	if !v.Working {
-		whole.Progress, whole.Beliefs = v.Progress(), v.Beliefs()
-	}
-	return whole, err
-}
-
 // Verified puts the last verification into words.
 func (v Facts) Verified() templates.Verified {
 	is := v.Board.Verification

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"headroom/internal/study"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
 	"headroom/internal/view/words"
@@ -78,6 +79,82 @@ func ContextInputs(d design.Definition) []templates.Input {
 		}
 	}
 	return inputs
+}
+
+// Tried is a trial of a study, for what is said of it alone.
+type Tried struct {
+	Facts
+	t *ledger.Trial
+}
+
+func (v Facts) Of(t *ledger.Trial) Tried { return Tried{v, t} }
+
+// reasonLine is why a trial ended as it did, or was excluded.
+func (v Tried) reasonLine() string {
+	if v.t.Reason == "" {
+		return ""
+	}
+	said := words.Either(v.t.Cause == ledger.BySettings && !v.t.Excluded, "failed because of its settings", stateWords(v.Snap.Definition, v.t))
+	return design.Capitalised(said) + ": " + v.t.Reason
+}
+
+// endOf says how a trial came to wait no more.
+func (v Tried) endOf() *templates.Ended {
+	if v.t.Status != ledger.StatusCompleted {
+		return &templates.Ended{Mark: markOf(v.Snap.Definition, v.t), Words: cmp.Or(v.reasonLine(), design.Capitalised(stateWords(v.Snap.Definition, v.t))) + "."}
+	}
+	var last ledger.Measurement
+	for _, m := range v.t.Metrics {
+		if m.ToldSeq > last.ToldSeq {
+			last = m
+		}
+	}
+	return &templates.Ended{Mark: markOf(v.Snap.Definition, v.t), Words: "Completed by " + last.By, At: v.stamp(last.ToldAt)}
+}
+
+// chosenInstead are the settings that were chosen for a trial where others were used.
+func (v Tried) chosenInstead() design.Settings {
+	instead := design.Settings{}
+	if !v.t.SettingsChanged {
+		return instead
+	}
+	for name, value := range v.Snap.Chosen(v.t.Number) {
+		if value != v.t.Parameters[name] {
+			instead[name] = value
+		}
+	}
+	return instead
+}
+
+// inDoubt is what is doubted of a trial.
+func (v Tried) inDoubt() templates.Doubtful {
+	d := templates.Doubtful{Number: v.t.Number, URL: v.trialURL(v.t.Number), Operates: v.Head.Operates && v.At == 0 && v.Snap.State != ledger.Archived}
+	for _, doubt := range v.t.Doubts {
+		d.Says = append(d.Says, doubt.Why)
+	}
+	d.Reason = words.Shorten("In doubt: "+strings.Join(d.Says, " "), longestReason)
+	return d
+}
+
+// savedJustNow is what the viewer saved of a trial within the last minute, to be undone.
+func (v Tried) savedJustNow() []templates.Saved {
+	metrics, left := study.Undoable(v.Snap, v.t, v.Who.Caller(), v.Now)
+	if len(metrics) == 0 {
+		return nil
+	}
+	var values []string
+	for _, metric := range metrics {
+		values = append(values, metric+" "+Measured(v.Snap.Definition, metric, v.t.Metrics[metric]))
+	}
+	return []templates.Saved{{Number: v.t.Number, Text: strings.Join(values, ", "), Left: int(left.Seconds()) + 1, Key: v.Key}}
+}
+
+func optionsOf(names []string) []templates.Option {
+	options := make([]templates.Option, len(names))
+	for i, name := range names {
+		options[i] = templates.Option{Value: name, Label: name}
+	}
+	return options
 }
 
 // card is one waiting trial, or any trial on its own page.

@@ -76,6 +76,9 @@ func (v Facts) recommended() *study.Recommendation {
 	return v.Readout.Recommendation
 }
 
+// fitComes tells whether the next ask fits the model first.
+func (v Facts) fitComes() bool { return v.Readout.FitPending && v.Snap.State == ledger.Open }
+
 // LongStudy is from how many trials on a page does not wait long for the model, which takes seconds
 // or minutes to work out then.
 const LongStudy = 2000

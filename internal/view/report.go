@@ -6,12 +6,39 @@ import (
 	"strconv"
 	"strings"
 
-	"headroom/internal/optimizer/policy"
 	"headroom/internal/study/design"
 	"headroom/internal/view/chart"
 	"headroom/internal/view/words"
 	"headroom/web/templates"
 )
+
+// BelowNext is everything below the next trial.
+func (v Facts) BelowNext() (templates.Whole, error) {
+	list, err := v.Ledger()
+	whole := templates.Whole{Trials: v.Trials(), Ledger: list}
+	if !v.Working {
+		whole.Progress, whole.Beliefs = v.Progress(), v.Beliefs()
+	}
+	return whole, err
+}
+
+// Content is everything below the board's slider.
+func (v Facts) Content() (templates.Board, error) {
+	board := templates.Board{
+		Study: v.Head, Description: Markdown(v.Snap.Definition.Description), At: v.Snap.Version, Last: v.Board.Entries, Past: v.At > 0, Hash: v.Snap.Hash,
+		Moment: v.stamp(v.Board.Last.At), Work: v.Work(), Status: v.Status(), Verdict: v.Verdict(), Verified: v.Verified(),
+	}
+	entry, err := v.entryOf(v.Board.Last)
+	if err != nil {
+		return board, err
+	}
+	board.Event = entry.By + " " + entry.Text + "."
+	if board.Amends, err = v.amends(); err != nil {
+		return board, err
+	}
+	board.Whole, err = v.BelowNext()
+	return board, err
+}
 
 // Report is the study in one file: the sections of its board, as paper has them, and what it is.
 func (v Facts) Report() (templates.Report, error) {
@@ -60,14 +87,6 @@ func studyFacts(d design.Definition) []templates.Fact {
 		facts = append(facts, templates.Fact{Name: "Rule for the settings", Value: rule})
 	}
 	return facts
-}
-
-// Algorithm is the description of an algorithm, of the first one when there is none of that name.
-func Algorithm(name string) policy.Description {
-	if found, there := policy.Find(name); there {
-		return found
-	}
-	return policy.Descriptions()[0]
 }
 
 // Beliefs is what the model believes: a map of two parameters and a slice along each.
@@ -141,14 +160,6 @@ func (o Outlook) inputs(section *templates.Beliefs) {
 		in.Label, in.Help = p.Name+" at", ""
 		section.Pins = append(section.Pins, in)
 	}
-}
-
-func optionsOf(names []string) []templates.Option {
-	options := make([]templates.Option, len(names))
-	for i, name := range names {
-		options[i] = templates.Option{Value: name, Label: name}
-	}
-	return options
 }
 
 // otherAlgorithms are asked what they would do next.

@@ -2,7 +2,6 @@ package view
 
 import (
 	"bytes"
-	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -15,7 +14,7 @@ import (
 	"github.com/yuin/goldmark/text"
 	"github.com/yuin/goldmark/util"
 
-	"headroom/internal/study"
+	"headroom/internal/optimizer/policy"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
 	"headroom/internal/view/chart"
@@ -101,9 +100,6 @@ func unread(snap *ledger.Snapshot) []string {
 func ModelStands(snap *ledger.Snapshot) bool {
 	return len(unread(snap)) == 0 && !slices.ContainsFunc(Modelled(snap.Definition), func(metric string) bool { return !scaled(snap, metric) })
 }
-
-// fitComes tells whether the next ask fits the model first.
-func (v Facts) fitComes() bool { return v.Readout.FitPending && v.Snap.State == ledger.Open }
 
 // scaled tells whether a metric's model knows how large its values are.
 func scaled(snap *ledger.Snapshot, metric string) bool {
@@ -258,14 +254,6 @@ func (c *columns) rows(from, to int) templates.Table {
 // TrialURL is the address of a trial.
 func TrialURL(id string, n int) string { return fmt.Sprintf("/studies/%s/trials/%d", id, n) }
 
-// Tried is a trial of a study, for what is said of it alone.
-type Tried struct {
-	Facts
-	t *ledger.Trial
-}
-
-func (v Facts) Of(t *ledger.Trial) Tried { return Tried{v, t} }
-
 // stateWords say how a trial stands.
 func stateWords(d design.Definition, t *ledger.Trial) string {
 	var said string
@@ -329,29 +317,6 @@ func styleOf(t *ledger.Trial) chart.Style {
 	return chart.Violated
 }
 
-// reasonLine is why a trial ended as it did, or was excluded.
-func (v Tried) reasonLine() string {
-	if v.t.Reason == "" {
-		return ""
-	}
-	said := words.Either(v.t.Cause == ledger.BySettings && !v.t.Excluded, "failed because of its settings", stateWords(v.Snap.Definition, v.t))
-	return design.Capitalised(said) + ": " + v.t.Reason
-}
-
-// endOf says how a trial came to wait no more.
-func (v Tried) endOf() *templates.Ended {
-	if v.t.Status != ledger.StatusCompleted {
-		return &templates.Ended{Mark: markOf(v.Snap.Definition, v.t), Words: cmp.Or(v.reasonLine(), design.Capitalised(stateWords(v.Snap.Definition, v.t))) + "."}
-	}
-	var last ledger.Measurement
-	for _, m := range v.t.Metrics {
-		if m.ToldSeq > last.ToldSeq {
-			last = m
-		}
-	}
-	return &templates.Ended{Mark: markOf(v.Snap.Definition, v.t), Words: "Completed by " + last.By, At: v.stamp(last.ToldAt)}
-}
-
 func whyOf(t *ledger.Trial) string {
 	if t.Decision != nil && t.Decision.Because != "" {
 		return t.Decision.Because
@@ -359,46 +324,9 @@ func whyOf(t *ledger.Trial) string {
 	return fmt.Sprintf("Trial %d was chosen by %s.", t.Number, t.By)
 }
 
-// chosenInstead are the settings that were chosen for a trial where others were used.
-func (v Tried) chosenInstead() design.Settings {
-	instead := design.Settings{}
-	if !v.t.SettingsChanged {
-		return instead
-	}
-	for name, value := range v.Snap.Chosen(v.t.Number) {
-		if value != v.t.Parameters[name] {
-			instead[name] = value
-		}
-	}
-	return instead
-}
-
 // longestReason is how much of a doubt is kept as the reason for which a trial is excluded, in
 // characters.
 const longestReason = 500
-
-// inDoubt is what is doubted of a trial.
-func (v Tried) inDoubt() templates.Doubtful {
-	d := templates.Doubtful{Number: v.t.Number, URL: v.trialURL(v.t.Number), Operates: v.Head.Operates && v.At == 0 && v.Snap.State != ledger.Archived}
-	for _, doubt := range v.t.Doubts {
-		d.Says = append(d.Says, doubt.Why)
-	}
-	d.Reason = words.Shorten("In doubt: "+strings.Join(d.Says, " "), longestReason)
-	return d
-}
-
-// savedJustNow is what the viewer saved of a trial within the last minute, to be undone.
-func (v Tried) savedJustNow() []templates.Saved {
-	metrics, left := study.Undoable(v.Snap, v.t, v.Who.Caller(), v.Now)
-	if len(metrics) == 0 {
-		return nil
-	}
-	var values []string
-	for _, metric := range metrics {
-		values = append(values, metric+" "+Measured(v.Snap.Definition, metric, v.t.Metrics[metric]))
-	}
-	return []templates.Saved{{Number: v.t.Number, Text: strings.Join(values, ", "), Left: int(left.Seconds()) + 1, Key: v.Key}}
-}
 
 // originWords say who chose a trial.
 func originWords(o ledger.Origin) string {
@@ -487,4 +415,12 @@ func (withoutImages) Transform(document *ast.Document, reader text.Reader, _ par
 		}
 		image.Parent().RemoveChild(image.Parent(), image)
 	}
+}
+
+// Algorithm is the description of an algorithm, of the first one when there is none of that name.
+func Algorithm(name string) policy.Description {
+	if found, there := policy.Find(name); there {
+		return found
+	}
+	return policy.Descriptions()[0]
 }

@@ -10,6 +10,7 @@ import (
 	"headroom/internal/optimizer"
 	"headroom/internal/study"
 	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
 	"headroom/internal/view/chart"
 	"headroom/internal/view/words"
 	"headroom/web/templates"
@@ -32,6 +33,47 @@ func (v Facts) panelling() *panelling {
 	p := &panelling{Facts: v, limits: v.Snap.LimitsThrough(), best: v.Snap.BestSoFar(), sums: v.Snap.ViolationSoFar()}
 	p.reachable, p.regret, p.regretted = p.behind()
 	return p
+}
+
+// posed is the simulated laboratory that answers, where the study has asked its problem as it
+// stands all along, so that the problem's best settings are its own; else nil.
+func (p *panelling) posed() design.SimulatedLab {
+	d := p.Snap.Definition
+	lab, err := design.FindSimulatedLab(d.SimulatedLab)
+	if err != nil {
+		return nil
+	}
+	for _, revision := range p.Snap.Revisions {
+		if d.Constraints = revision.Limits; (revision.Kind == ledger.Created || revision.Kind == ledger.Reconfigured) && !d.Poses(lab) {
+			return nil
+		}
+	}
+	return lab
+}
+
+// behind are, for each trial, the best that could be had then, and how far those up to it are
+// behind it on average, in truth:
+//
+//	f*_t and R(t)/t = (1/t) Σ_{s≤t} (f*_s − f_s(x_s))
+//
+// and own is the sum over those that the algorithm chose and that count; nil where it is not known.
+// Where limits were broken it may be negative.
+func (p *panelling) behind() (best, average, own []float64) {
+	lab := p.posed()
+	if lab == nil {
+		return nil, nil, nil
+	}
+	objective, sum, chosen := p.Snap.Definition.Objective.Metric, 0.0, 0.0
+	for _, t := range p.Snap.Trials {
+		most := lab.Truth(t.Number, lab.Best(t.Number))[objective]
+		behind := most - lab.Truth(t.Number, t.Parameters)[objective]
+		sum += behind
+		if t.Origin == ledger.Suggested && !t.Excluded {
+			chosen += behind
+		}
+		best, average, own = append(best, most), append(average, sum/float64(t.Number)), append(own, chosen)
+	}
+	return best, average, own
 }
 
 // denseWords say what is drawn of many trials.

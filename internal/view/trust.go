@@ -10,7 +10,6 @@ import (
 	"headroom/internal/optimizer/policy"
 	"headroom/internal/study"
 	"headroom/internal/study/design"
-	"headroom/internal/study/ledger"
 	"headroom/internal/view/chart"
 	"headroom/internal/view/words"
 	"headroom/web/templates"
@@ -277,49 +276,8 @@ func verdictOn(theorem study.Theorem, of string) string {
 	return words.Either(notMet == 0 && theorem.Short == "", "It holds if what cannot be known holds.", "It shows how "+of+" grows with trials, and is no promise.")
 }
 
-// posed is the simulated laboratory that answers, where the study has asked its problem as it
-// stands all along, so that the problem's best settings are its own; else nil.
-func (p *panelling) posed() design.SimulatedLab {
-	d := p.Snap.Definition
-	lab, err := design.FindSimulatedLab(d.SimulatedLab)
-	if err != nil {
-		return nil
-	}
-	for _, revision := range p.Snap.Revisions {
-		if d.Constraints = revision.Limits; (revision.Kind == ledger.Created || revision.Kind == ledger.Reconfigured) && !d.Poses(lab) {
-			return nil
-		}
-	}
-	return lab
-}
-
 // truthName is what legends call what is true.
 const truthName = "the truth, which only the simulated lab knows"
-
-// behind are, for each trial, the best that could be had then, and how far those up to it are
-// behind it on average, in truth:
-//
-//	f*_t and R(t)/t = (1/t) Σ_{s≤t} (f*_s − f_s(x_s))
-//
-// and own is the sum over those that the algorithm chose and that count; nil where it is not known.
-// Where limits were broken it may be negative.
-func (p *panelling) behind() (best, average, own []float64) {
-	lab := p.posed()
-	if lab == nil {
-		return nil, nil, nil
-	}
-	objective, sum, chosen := p.Snap.Definition.Objective.Metric, 0.0, 0.0
-	for _, t := range p.Snap.Trials {
-		most := lab.Truth(t.Number, lab.Best(t.Number))[objective]
-		behind := most - lab.Truth(t.Number, t.Parameters)[objective]
-		sum += behind
-		if t.Origin == ledger.Suggested && !t.Excluded {
-			chosen += behind
-		}
-		best, average, own = append(best, most), append(average, sum/float64(t.Number)), append(own, chosen)
-	}
-	return best, average, own
-}
 
 // trueLines are the best that could be had over trials, and below it by R(t)/t the average; must
 // are their ends, said what they come to.

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"errors"
+	"go/ast"
+	"go/parser"
+	source "go/token"
+	"go/types"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// floors are the files of the larger packages, from the ground up: each knows those before it, and
+// of those after it what stands in except, a name or two each.
+var floors = []struct {
+	path   string
+	files  []string
+	except []string
+}{
+	{"internal/optimizer", []string{
+		"lists", "optimizer", "space", "history", "models", "arrivals", "evidence", "view", "estimate", "works", "posterior", "incumbent",
+		"acquisition", "drawing", "ascend", "search", "suggest", "account", "replay", "price", "hyperparameters", "paths", "gain",
+	}, []string{"arrivals -> view: view", "view -> incumbent: contendedBefore", "view -> estimate: estimate", "view -> estimate: outcome", "works -> acquisition: decision"}},
+	{"internal/view", []string{
+		"study", "facts", "ledger", "marks", "sums", "trust", "cards", "slices", "map", "progress", "verdict", "trials", "board", "report",
+	}, nil},
+	{"internal/http/api", []string{"decode", "operations", "readout", "accounts", "trials", "studies", "openapi"}, nil},
+}
+
+func TestFilesKnowThoseBelowThem(t *testing.T) {
+	t.Parallel()
+	for _, floor := range floors {
+		known, files := ascending(t, filepath.Join("../..", floor.path))
+		slices.Sort(files)
+		if listed := slices.Sorted(slices.Values(floor.files)); !slices.Equal(files, listed) {
+			t.Errorf("%s has the files %v, and %v are listed", floor.path, files, listed)
+			continue
+		}
+		var up []string
+		for _, use := range known {
+			if slices.Index(floor.files, use.of) > slices.Index(floor.files, use.by) {
+				up = append(up, use.by+" -> "+use.of+": "+use.name)
+			}
+		}
+		slices.Sort(up)
+		if up = slices.Compact(up); !slices.Equal(up, slices.Sorted(slices.Values(floor.except))) {
+			t.Errorf("%s: what files use of those above them is %q, and %q stands here", floor.path, up, floor.except)
+		}
+	}
+}
+
+// use is that a file uses what another declares.
+type use struct{ by, of, name string }
+
+// ascending are the files of a package, without tests, and what they use of each other: its
+// functions, methods, types and values. What is imported need not be known for that.
+func ascending(t *testing.T, folder string) (uses []use, files []string) {
+	t.Helper()
+	positions := source.NewFileSet()
+	named := func(at source.Pos) string {
+		return strings.TrimSuffix(filepath.Base(positions.Position(at).Filename), ".go")
+	}
+	paths, _ := filepath.Glob(filepath.Join(folder, "*.go"))
+	var syntax []*ast.File
+	for _, path := range paths {
+		if strings.HasSuffix(path, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(positions, path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		syntax, files = append(syntax, file), append(files, named(file.Pos()))
+	}
+	found := types.Info{Uses: map[*ast.Ident]types.Object{}}
+	checked, _ := (&types.Config{Importer: stranger{}, Error: func(error) {}}).Check(folder, positions, syntax, &found)
+	for name, object := range found.Uses {
+		function, isFunction := object.(*types.Func)
+		if object.Pkg() != checked || object.Parent() != checked.Scope() && !(isFunction && function.Signature().Recv() != nil) {
+			continue
+		}
+		if by, of := named(name.Pos()), named(object.Pos()); by != of {
+			uses = append(uses, use{by, of, object.Name()})
+		}
+	}
+	return uses, files
+}
+
+// stranger knows no package.
+type stranger struct{}
+
+func (stranger) Import(string) (*types.Package, error) { return nil, errors.New("not looked at") }

@@ -16,6 +16,104 @@ import (
 	"headroom/internal/optimizer/search"
 )
 
+// How the search over a continuous space is sized.
+const (
+	starts        = 12   // the best of the points scored first, which are polished; see effort
+	mostAscents   = 24   // starts that slopes lead up from; see effort
+	finestStep    = 1e-5 // in unit coordinates
+	startDistance = 0.1  // between starts, in some coordinate, so that they lie on different hills
+)
+
+// climbing is the search for the highest score on a continuous space, with what is known of the given
+// costs and what chance contributes.
+type climbing struct {
+	*decision
+	known  Known
+	chance Draw
+}
+
+func (s *decision) climbing(known Known) climbing { return climbing{s, known, s.draw(s.Round())} }
+
+// scoreAll scores places for climbing.
+func (s climbing) scoreAll(ctx context.Context, at []Place) ([]search.Score, string, error) {
+	input, err := s.inputAt(ctx, at, s.known.at(at), s.chance)
+	if err != nil {
+		return nil, "", err
+	}
+	raw, err := s.score(input)
+	if err != nil {
+		return nil, "", err
+	}
+	scores, reason := s.order(raw, at)
+	return scores, reason, nil
+}
+
+// effort is how much a search may spend: starts that slopes lead up from, or that are polished
+// coarsely where there are none, of which the best are polished to the end, evaluations for each,
+// those that are enough where slopes led to the top, and starting points near the incumbent at each
+// distance; and what a step uphill must bring to be followed by another. Where the score has kinks,
+// how many starts go up to the very top, and how many more are taken from there.
+type effort struct {
+	ascents, coarse, fine, budget, settling, near int
+	least                                         float64
+	tops, hops                                    int
+}
+
+// fewRounds is up to how many rounds effort is not spared.
+const fewRounds = 300
+
+// effort falls as the data grow, since an evaluation costs O(n²): all of it up to fewRounds;
+// beyond, about 25 million multiplications for each parameter of a start, but at least 16
+// evaluations.
+func (s *task) effort() effort { return s.effortFor(len(s.history.Rounds)) }
+
+func (s *task) effortFor(n int) effort {
+	d := len(s.cfg.Space.Dims)
+	if n <= fewRounds {
+		return effort{mostAscents, starts, 3, 400 * d, 40 * d, 24, 1e-6, mostAscents, mostHops}
+	}
+	budget := max(16, 50_000_000/(n*n)) * d
+	return effort{8, 6, 2, min(budget, 400*d), 0, 6, 1e-4, 2, hopsEach * max(mostHops/hopsEach*fewRounds*fewRounds/(n*n), 1)}
+}
+
+// Hops are taken by hopsEach for each top that is looked around from.
+const (
+	hopsEach = 3
+	mostHops = 12 * hopsEach
+)
+
+// spacing is the typical distance between neighbouring screening points in unit coordinates.
+func (s *task) spacing() float64 {
+	return math.Max(0.02, 0.5*math.Pow(screenPoints, -1/float64(len(s.cfg.Space.Dims))))
+}
+
+// leaders are the best scored places, no two of them alike.
+func leaders(at []Place, scores []search.Score, count int) []climber {
+	var list []climber
+	for _, i := range descending(scores) {
+		if len(list) == count {
+			break
+		}
+		if !slices.ContainsFunc(list, func(c climber) bool { return !differ(c.u, at[i].U, startDistance) }) {
+			list = append(list, climber{at[i].U, scores[i]})
+		}
+	}
+	return list
+}
+
+// polish moves every climber up, on all cores; each is deterministic by itself.
+func polish(problem search.Problem, climbers []climber, step, finest float64, budget int, seed uint64) error {
+	work := cores.New()
+	for i := range climbers {
+		work.Go(func() (err error) {
+			c := &climbers[i]
+			c.u, c.score, err = problem.Polish(c.u, c.score, step, finest, budget, seed+uint64(i))
+			return err
+		})
+	}
+	return work.Wait()
+}
+
 // smooth tells whether the next decision's score has slopes that can be followed: the algorithm and
 // every kernel have some, and no coordinate moves with others.
 func (s *decision) smooth() bool {
@@ -540,102 +638,4 @@ func (up *slopes) givenSlopes(j int, u []float64) []float64 {
 		along[k] = (s.cfg.Costs[j].given(value(j, 0)) - s.cfg.Costs[j].given(value(j, 1))) / (above[k] - below[k])
 	}
 	return along
-}
-
-// How the search over a continuous space is sized.
-const (
-	starts        = 12   // of the best of the points scored first, which are polished; see effort
-	mostAscents   = 24   // starts that slopes lead up from; see effort
-	finestStep    = 1e-5 // in unit coordinates
-	startDistance = 0.1  // between starts, in some coordinate, so that they lie on different hills
-)
-
-// climbing is the search for the highest score on a continuous space, with what is known of the given
-// costs and what chance contributes.
-type climbing struct {
-	*decision
-	known  Known
-	chance Draw
-}
-
-func (s *decision) climbing(known Known) climbing { return climbing{s, known, s.draw(s.Round())} }
-
-// scoreAll scores places for climbing.
-func (s climbing) scoreAll(ctx context.Context, at []Place) ([]search.Score, string, error) {
-	input, err := s.inputAt(ctx, at, s.known.at(at), s.chance)
-	if err != nil {
-		return nil, "", err
-	}
-	raw, err := s.score(input)
-	if err != nil {
-		return nil, "", err
-	}
-	scores, reason := s.order(raw, at)
-	return scores, reason, nil
-}
-
-// effort is how much a search may spend: starts that slopes lead up from, or that are polished
-// coarsely where there are none, of which the best are polished to the end, evaluations for each,
-// those that are enough where slopes led to the top, and starting points near the incumbent at each
-// distance; and what a step uphill must bring to be followed by another. Where the score has kinks,
-// how many starts go up to the very top, and how many more are taken from there.
-type effort struct {
-	ascents, coarse, fine, budget, settling, near int
-	least                                         float64
-	tops, hops                                    int
-}
-
-// fewRounds is up to how many rounds effort is not spared.
-const fewRounds = 300
-
-// effort falls as the data grow, since an evaluation costs O(n²): all of it up to fewRounds;
-// beyond, about 25 million multiplications for each parameter of a start, but at least 16
-// evaluations.
-func (s *task) effort() effort { return s.effortFor(len(s.history.Rounds)) }
-
-// Hops are taken by hopsEach for each top that is looked around from.
-const (
-	hopsEach = 3
-	mostHops = 12 * hopsEach
-)
-
-func (s *task) effortFor(n int) effort {
-	d := len(s.cfg.Space.Dims)
-	if n <= fewRounds {
-		return effort{mostAscents, starts, 3, 400 * d, 40 * d, 24, 1e-6, mostAscents, mostHops}
-	}
-	budget := max(16, 50_000_000/(n*n)) * d
-	return effort{8, 6, 2, min(budget, 400*d), 0, 6, 1e-4, 2, hopsEach * max(mostHops/hopsEach*fewRounds*fewRounds/(n*n), 1)}
-}
-
-// spacing is the typical distance between neighbouring screening points in unit coordinates.
-func (s *task) spacing() float64 {
-	return math.Max(0.02, 0.5*math.Pow(screenPoints, -1/float64(len(s.cfg.Space.Dims))))
-}
-
-// leaders are the best scored places, no two of them alike.
-func leaders(at []Place, scores []search.Score, count int) []climber {
-	var list []climber
-	for _, i := range descending(scores) {
-		if len(list) == count {
-			break
-		}
-		if !slices.ContainsFunc(list, func(c climber) bool { return !differ(c.u, at[i].U, startDistance) }) {
-			list = append(list, climber{at[i].U, scores[i]})
-		}
-	}
-	return list
-}
-
-// polish moves every climber up, on all cores; each is deterministic by itself.
-func polish(problem search.Problem, climbers []climber, step, finest float64, budget int, seed uint64) error {
-	work := cores.New()
-	for i := range climbers {
-		work.Go(func() (err error) {
-			c := &climbers[i]
-			c.u, c.score, err = problem.Polish(c.u, c.score, step, finest, budget, seed+uint64(i))
-			return err
-		})
-	}
-	return work.Wait()
 }

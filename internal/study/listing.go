@@ -3,44 +3,10 @@ package study
 import (
 	"context"
 	"fmt"
-	"strconv"
-	"strings"
-	"time"
 
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
 )
-
-// Listing says which studies to list. They come newest change first.
-type Listing struct {
-	Only   []string       // these studies alone, when not nil
-	States []ledger.State // in one of these states, when not nil
-	After  *Mark          // only those behind this place
-	Limit  int            // at most so many; 0 = all
-}
-
-// Mark is a place in the list of studies: right behind one that had this id and this last change. A
-// study that changes moves to the front of the list and disturbs no place behind it.
-type Mark struct {
-	UpdatedAt time.Time
-	ID        string
-}
-
-// String is the mark as one word: microseconds since 1970, a dot, the id.
-func (m Mark) String() string { return strconv.FormatInt(m.UpdatedAt.UnixMicro(), 10) + "." + m.ID }
-
-// ParseMark reads what String wrote.
-func ParseMark(text string) (Mark, error) {
-	at, id, dotted := strings.Cut(text, ".")
-	micros, err := strconv.ParseInt(at, 10, 64)
-	if err != nil || !dotted || id == "" || micros < 0 || micros > latestMark {
-		return Mark{}, fmt.Errorf("%q is not the next of a page of studies", text)
-	}
-	return Mark{UpdatedAt: time.UnixMicro(micros).UTC(), ID: id}, nil
-}
-
-// latestMark is the end of the year 9999, in microseconds since 1970.
-const latestMark = 253402300799999999
 
 // Summaries lists a page of studies, and the mark behind which the next page goes on, nil at the
 // end.

@@ -20,6 +20,7 @@ import (
 	"headroom/internal/optimizer"
 	"headroom/internal/optimizer/factor"
 	"headroom/internal/optimizer/gp"
+	"headroom/internal/optimizer/kernel"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
 )
@@ -210,6 +211,18 @@ func (r room) enter(ctx context.Context, snap *ledger.Snapshot) (leave func(), e
 	return func() { r.left.Release(most) }, nil
 }
 
+// notComputable is a model that cannot be computed with the numbers as they are now; what ended the
+// work early stays what it was.
+func notComputable(ctx context.Context, err error) error {
+	if err == nil || ctx.Err() != nil {
+		return err
+	}
+	if refused := tooLarge(err); refused != nil {
+		return refused
+	}
+	return conflict("The model cannot be computed: %v. Change the model or its settings.", err)
+}
+
 // tooLarge says of a model that would take more memory than it may what it would take, and what its
 // study's people can do; nil for other errors.
 func tooLarge(err error) error {
@@ -293,6 +306,54 @@ func checkFit(now *ledger.Snapshot, data ledger.FittedData) error {
 		}
 	}
 	return nil
+}
+
+func fits(c *design.Compiled, metric optimizer.Metric, m ledger.FittedMetric, trials int) bool {
+	noises := append(slices.Clone(m.NoiseBySetting), m.WrongReadings...)
+	switch {
+	case m.Kernel != metric.Kernel.Name || m.Inputs != c.Def.Model.Inputs || m.Outputs != c.Def.Model.Outputs:
+	case !design.Computable(m.Centre) || !(m.Scale > 0) || !design.Computable(m.Scale) || m.Count < 0 || m.Count > trials:
+	case m.Lengthscales != nil && len(m.Lengthscales) != len(metric.Kernel.Lengthscales):
+	case !around(m.Lengthscales, metric.Kernel.Lengthscales):
+	case !aroundOne(m.Lambda, m.Variance, m.Told, m.Inflation, m.Freedom):
+	case !isShare(m.Interaction) || m.Interaction > 0 && m.Kernel != kernel.Anova:
+	case m.Warp != nil && !warps(*m.Warp):
+	case slices.ContainsFunc(noises, func(n ledger.NoiseAt) bool {
+		return n.Number < 1 || n.Number > trials || !(n.Lambda > 0) || !aroundOne(n.Lambda)
+	}):
+	default:
+		return true
+	}
+	return false
+}
+
+// around tells whether numbers are within mostFitted of what they are beside.
+func around(numbers, beside []float64) bool {
+	for i, x := range numbers {
+		if !(x > 0) || !aroundOne(x/beside[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// aroundOne tells whether numbers that are there, which 0 says they are not, are within mostFitted
+// of 1.
+func aroundOne(numbers ...float64) bool {
+	return !slices.ContainsFunc(numbers, func(x float64) bool { return x != 0 && !(x >= 1/mostFitted && x <= mostFitted) })
+}
+
+// isShare tells whether an interaction is one, 0 standing for none.
+func isShare(x float64) bool { return x >= 0 && x < 1 }
+
+// How far hyperparameters can be from 1, or from what they were before any fit. Fits do not come
+// near it.
+const mostFitted = 1e12
+
+// warps tells whether a warp is one that can be computed with.
+func warps(w ledger.Warp) bool {
+	return w.Scale > 0 && aroundOne(w.Scale) && math.Abs(w.Centre) <= mostFitted && w.Power >= 0 && w.Power <= 2 &&
+		math.Abs(w.Origin) <= mostFitted && w.Unit >= 0 && w.Unit <= mostFitted
 }
 
 // What takes long to work out of a long study is put on a shelf behind the requests, and a server

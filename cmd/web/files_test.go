@@ -30,6 +30,7 @@ var floors = []struct {
 		"models -> readout: StateOf", "models -> service: Options", "tell -> table_read: maxRows", "theorem -> history: DriftOf",
 		"theorem -> readout: Readout", "verify -> compare: comparison", "verify -> compare: run",
 	}},
+	{"internal/study/ledger", []string{"canonical", "event", "snapshot", "doubt", "chain", "fold", "bundle"}, []string{"snapshot -> doubt: Doubted", "snapshot -> doubt: Range"}},
 	{"internal/view", []string{
 		"study", "facts", "ledger", "marks", "sums", "trust", "cards", "slices", "map", "progress", "verdict", "trials", "board", "report",
 	}, nil},

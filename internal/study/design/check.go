@@ -388,8 +388,6 @@ func (c *checker) metrics() bool {
 	})
 }
 
-func constraintAt(i int) string { return fmt.Sprintf("constraints[%d]", i) }
-
 func (c *checker) objective() {
 	o := c.d.Objective
 	c.claim(o.Metric, "the objective's metric", "objective.metric")

@@ -537,3 +537,13 @@ func orList(words []string) string {
 	}
 	return Listed(quoted, "or")
 }
+
+// Listed joins names as a sentence does, with a word such as "and" before the last.
+func Listed(names []string, last string) string {
+	if len(names) < 2 {
+		return strings.Join(names, "")
+	}
+	return strings.Join(names[:len(names)-1], ", ") + " " + last + " " + names[len(names)-1]
+}
+
+func constraintAt(i int) string { return fmt.Sprintf("constraints[%d]", i) }

@@ -10,12 +10,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"math"
 	"time"
-	"unsafe"
 
-	"headroom/internal/memory"
 	"headroom/internal/optimizer"
 	"headroom/internal/optimizer/warp"
 	"headroom/internal/study/design"
@@ -58,6 +57,19 @@ type Event struct {
 // there.
 func (e Event) Decode(into any) error { return decodeExactly(e.Data, into) }
 
+// decodeExactly refuses unknown members and trailing text.
+func decodeExactly(text []byte, into any) error {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(into); err != nil {
+		return err
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("something follows the data")
+	}
+	return nil
+}
+
 // Says tells whether the event's data are those, as they are hashed.
 func (e Event) Says(data any) (bool, error) {
 	text, err := json.Marshal(data)
@@ -93,6 +105,24 @@ type ReconfiguredData struct {
 	Changes    []design.Change   `json:"changes"`
 	Reason     string            `json:"reason"`
 }
+
+// State is what may be done with a study.
+type State string
+
+const (
+	Open     State = "open"
+	Paused   State = "paused"
+	Finished State = "finished"
+	Archived State = "archived"
+)
+
+// Valid tells whether s is one of the states.
+func (s State) Valid() bool {
+	return s == Open || s == Paused || s == Finished || s == Archived
+}
+
+// Over tells whether no further trial will be asked for.
+func (s State) Over() bool { return s == Finished || s == Archived }
 
 // ChosenData begins trial Number.
 type ChosenData struct {
@@ -379,9 +409,6 @@ type Resolver struct {
 	shared bool // with a snapshot, which nobody may write to
 }
 
-// Resolver goes on after the snapshot.
-func (snap *Snapshot) Resolver() Resolver { return Resolver{snap.values, true} }
-
 // Resolve returns the choice with all its values, and remembers those that it brings.
 func (r *Resolver) Resolve(data ChosenData) (ChosenData, error) {
 	if len(data.ConstraintValues) == 0 && len(data.ValueHashes) == 0 {
@@ -495,77 +522,4 @@ func (d Decision) MarshalJSON() ([]byte, error) {
 		Mean map[string]*float64 `json:"mean"`
 		SD   map[string]*float64 `json:"sd"`
 	}{plain(d), d.Mean.withNulls(d.Model), d.SD.withNulls(d.Model)})
-}
-
-// Identity tells a version of a study from all others, and as it is from one as it might be.
-func (snap *Snapshot) Identity() (id string, version int64, hash string) {
-	return snap.ID, snap.Version, snap.Hash
-}
-
-// BytesBeside is the memory that snap holds and none of others does, which are other versions of
-// the same study. It costs little where little differs.
-func (snap *Snapshot) BytesBeside(others ...*Snapshot) int64 {
-	m := memory.NewMeter()
-	if len(others) == 0 {
-		return snap.bytesAlone(m)
-	}
-	for _, other := range others {
-		m.Of(other.values) // which trials share
-	}
-	bytes := m.Of(snap.values) + int64(unsafe.Sizeof(*snap)) + int64(cap(snap.Trials)+cap(snap.records))*int64(unsafe.Sizeof(uintptr(0)))
-	for i := range snap.Trials {
-		bytes += snap.trialBeside(m, i, others)
-	}
-	fits, definition := true, true
-	for _, other := range others {
-		if len(other.Fits) == len(snap.Fits) {
-			fits = false
-		}
-		if other.compiled == snap.compiled {
-			definition = false
-		}
-	}
-	if fits {
-		for _, other := range others {
-			m.Of(other.Fits)
-		}
-		bytes += m.Of(snap.Fits)
-	}
-	if definition {
-		bytes += m.Of(snap.compiled) + m.Of(snap.Definition)
-	}
-	return bytes
-}
-
-// manyTrials is how many trials are weighed at least where all are; of more, about so many stand for
-// the others, which are much like them: to weigh each would take a good part of the reading.
-const manyTrials = 128
-
-// bytesAlone is the memory that snap holds.
-func (snap *Snapshot) bytesAlone(m *memory.Meter) int64 {
-	rest := *snap
-	rest.Trials, rest.records = nil, nil
-	bytes := m.Of(&rest) + int64(cap(snap.Trials)+cap(snap.records))*int64(unsafe.Sizeof(uintptr(0)))
-	step, some := max(len(snap.Trials)/manyTrials, 1), int64(0)
-	for i := 0; i < len(snap.Trials); i += step {
-		some += snap.trialBeside(m, i, nil)
-	}
-	return bytes + some*int64(step)
-}
-
-// trialBeside is BytesBeside of the trial at index i, which was touched together with its record or
-// not at all. What a touched trial took over from another version's counts as that one's.
-func (snap *Snapshot) trialBeside(m *memory.Meter, i int, others []*Snapshot) int64 {
-	for _, other := range others {
-		if i < len(other.Trials) && other.Trials[i] == snap.Trials[i] {
-			return 0
-		}
-	}
-	for _, other := range others {
-		if i < len(other.Trials) {
-			m.Of(other.Trials[i])
-			m.Of(other.records[i])
-		}
-	}
-	return m.Of(snap.Trials[i]) + m.Of(snap.records[i])
 }

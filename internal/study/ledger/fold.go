@@ -1,11 +1,8 @@
 package ledger
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"reflect"
 	"slices"
@@ -168,19 +165,6 @@ func decoded[Data any](e Event, apply func(Data) error) func() error {
 	}
 }
 
-// decodeExactly refuses unknown members and trailing text.
-func decodeExactly(text []byte, into any) error {
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(into); err != nil {
-		return err
-	}
-	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return errors.New("something follows the data")
-	}
-	return nil
-}
-
 func (b *builder) created(data CreatedData) error {
 	b.snap.CreatedAt = b.last.At
 	b.define(data.Definition)
@@ -308,6 +292,12 @@ func (b *builder) amend(number int) (int, error) {
 		err = errors.New("the study is archived")
 	}
 	return i, err
+}
+
+// revise notes the event being added.
+func (b *builder) revise(number int, reason string) {
+	b.snap.Revisions = append(b.snap.Revisions, Revision{Seq: b.last.Seq, Kind: b.last.Kind, After: len(b.snap.Trials),
+		Number: number, Reason: reason, Limits: b.snap.Definition.Constraints})
 }
 
 func (b *builder) told(data ToldData) error {
@@ -599,21 +589,6 @@ func (t *Trial) progress(modelled []string) Status {
 	default:
 		return StatusSuggested
 	}
-}
-
-func (t *Trial) has(metric string) bool {
-	_, told := t.Metrics[metric]
-	return told
-}
-
-// anyTold tells whether there is a value that did not come with the decision.
-func (t *Trial) anyTold() bool {
-	for _, m := range t.Metrics {
-		if !m.Known {
-			return true
-		}
-	}
-	return false
 }
 
 // feasible is nil while the value of any constraint is unknown.

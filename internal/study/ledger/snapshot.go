@@ -4,7 +4,9 @@ import (
 	"slices"
 	"sort"
 	"time"
+	"unsafe"
 
+	"headroom/internal/memory"
 	"headroom/internal/optimizer"
 	"headroom/internal/optimizer/warp"
 	"headroom/internal/study/design"
@@ -33,24 +35,6 @@ type Snapshot struct {
 	fitted    int64            // seq of the last Fitted event
 	ranges    map[string]Range // of the readings of each metric; nil when they are to be gathered again
 }
-
-// State is what may be done with a study.
-type State string
-
-const (
-	Open     State = "open"
-	Paused   State = "paused"
-	Finished State = "finished"
-	Archived State = "archived"
-)
-
-// Valid tells whether s is one of the states.
-func (s State) Valid() bool {
-	return s == Open || s == Paused || s == Finished || s == Archived
-}
-
-// Over tells whether no further trial will be asked for.
-func (s State) Over() bool { return s == Finished || s == Archived }
 
 // record is what the fold keeps of a trial beyond what people are shown.
 type record struct {
@@ -411,12 +395,6 @@ type Revision struct {
 	Limits []design.Constraint
 }
 
-// revise notes the event being added.
-func (b *builder) revise(number int, reason string) {
-	b.snap.Revisions = append(b.snap.Revisions, Revision{Seq: b.last.Seq, Kind: b.last.Kind, After: len(b.snap.Trials),
-		Number: number, Reason: reason, Limits: b.snap.Definition.Constraints})
-}
-
 // LimitsThrough gives, for each trial, the constraints as they stood when it was chosen, in the
 // order of the study.
 func (snap *Snapshot) LimitsThrough() [][]design.Constraint {
@@ -462,4 +440,95 @@ func estimateKey(d design.Definition, c design.Constraint) string {
 		return c.Name + " (limit)"
 	}
 	return c.Name
+}
+
+func (t *Trial) has(metric string) bool {
+	_, told := t.Metrics[metric]
+	return told
+}
+
+// anyTold tells whether there is a value that did not come with the decision.
+func (t *Trial) anyTold() bool {
+	for _, m := range t.Metrics {
+		if !m.Known {
+			return true
+		}
+	}
+	return false
+}
+
+// Resolver goes on after the snapshot.
+func (snap *Snapshot) Resolver() Resolver { return Resolver{snap.values, true} }
+
+// Identity tells a version of a study from all others, and as it is from one as it might be.
+func (snap *Snapshot) Identity() (id string, version int64, hash string) {
+	return snap.ID, snap.Version, snap.Hash
+}
+
+// BytesBeside is the memory that snap holds and none of others does, which are other versions of
+// the same study. It costs little where little differs.
+func (snap *Snapshot) BytesBeside(others ...*Snapshot) int64 {
+	m := memory.NewMeter()
+	if len(others) == 0 {
+		return snap.bytesAlone(m)
+	}
+	for _, other := range others {
+		m.Of(other.values) // which trials share
+	}
+	bytes := m.Of(snap.values) + int64(unsafe.Sizeof(*snap)) + int64(cap(snap.Trials)+cap(snap.records))*int64(unsafe.Sizeof(uintptr(0)))
+	for i := range snap.Trials {
+		bytes += snap.trialBeside(m, i, others)
+	}
+	fits, definition := true, true
+	for _, other := range others {
+		if len(other.Fits) == len(snap.Fits) {
+			fits = false
+		}
+		if other.compiled == snap.compiled {
+			definition = false
+		}
+	}
+	if fits {
+		for _, other := range others {
+			m.Of(other.Fits)
+		}
+		bytes += m.Of(snap.Fits)
+	}
+	if definition {
+		bytes += m.Of(snap.compiled) + m.Of(snap.Definition)
+	}
+	return bytes
+}
+
+// manyTrials is how many trials are weighed at least where all are; of more, about so many stand for
+// the others, which are much like them: to weigh each would take a good part of the reading.
+const manyTrials = 128
+
+// bytesAlone is the memory that snap holds.
+func (snap *Snapshot) bytesAlone(m *memory.Meter) int64 {
+	rest := *snap
+	rest.Trials, rest.records = nil, nil
+	bytes := m.Of(&rest) + int64(cap(snap.Trials)+cap(snap.records))*int64(unsafe.Sizeof(uintptr(0)))
+	step, some := max(len(snap.Trials)/manyTrials, 1), int64(0)
+	for i := 0; i < len(snap.Trials); i += step {
+		some += snap.trialBeside(m, i, nil)
+	}
+	return bytes + some*int64(step)
+}
+
+// trialBeside is BytesBeside of the trial at index i, which was touched together with its record or
+// not at all. What a touched trial took over from another version's counts as that one's.
+func (snap *Snapshot) trialBeside(m *memory.Meter, i int, others []*Snapshot) int64 {
+	for _, other := range others {
+		if i < len(other.Trials) && other.Trials[i] == snap.Trials[i] {
+			return 0
+		}
+	}
+	for _, other := range others {
+		if i < len(other.Trials) {
+			m.Of(other.Trials[i])
+			m.Of(other.records[i])
+		}
+	}
+	return m.Of(snap.Trials[i]) + m.Of(snap.records[i])
 }

@@ -1,0 +1,311 @@
+package ledger
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// canonicalJSON rewrites a JSON text in the one form of RFC 8785 (JSON Canonicalization Scheme): no
+// spaces, members sorted by the UTF-16 code units of their names, the shortest numbers that
+// ECMAScript prints, the fewest escapes. It refuses what I-JSON refuses: names used twice, text
+// that is not Unicode, numbers beyond a float64, anything after the value.
+func canonicalJSON(text []byte) ([]byte, error) {
+	return canonicalWithin(text, math.MaxInt, math.MaxInt)
+}
+
+// canonicalWithin is canonicalJSON of a text in which no list and no object holds more than so many
+// values.
+func canonicalWithin(text []byte, items, members int) ([]byte, error) {
+	if !utf8.Valid(text) {
+		return nil, errors.New("the text is not UTF-8")
+	}
+	if at := loneSurrogate(text); at >= 0 {
+		return nil, fmt.Errorf("byte %d: half of a surrogate pair", at)
+	}
+	var whole json.RawMessage
+	if err := json.Unmarshal(text, &whole); err != nil {
+		return nil, err
+	}
+	c := canonical{text: whole, out: make([]byte, 0, len(text)), mostItems: items, mostMembers: members}
+	if err := c.value(0); err != nil {
+		return nil, err
+	}
+	return c.out, nil
+}
+
+// maximalDepth bounds the nesting of what is hashed; a ledger event needs fewer than ten levels.
+const maximalDepth = 100
+
+// canonical rewrites text, which is known to be JSON, to out.
+type canonical struct {
+	text []byte
+	at   int // what of text has been read
+	out  []byte
+
+	mostItems, mostMembers int
+}
+
+// next skips spaces and returns the byte after them, without reading it.
+func (c *canonical) next() byte {
+	for {
+		switch b := c.text[c.at]; b {
+		case ' ', '\t', '\n', '\r':
+			c.at++
+		default:
+			return b
+		}
+	}
+}
+
+// value rewrites the next value.
+func (c *canonical) value(depth int) error {
+	if depth > maximalDepth {
+		return fmt.Errorf("nested deeper than %d levels", maximalDepth)
+	}
+	switch c.next() {
+	case '{':
+		return c.object(depth)
+	case '[':
+		return c.array(depth)
+	case '"':
+		_, err := c.string()
+		return err
+	case 't', 'f', 'n':
+		c.out = append(c.out, c.literal()...)
+		return nil
+	default:
+		var err error
+		c.out, err = appendNumber(c.out, string(c.literal()))
+		return err
+	}
+}
+
+// literal reads a number, true, false or null.
+func (c *canonical) literal() []byte {
+	from := c.at
+	for c.at < len(c.text) && strings.IndexByte(" \t\n\r,]}", c.text[c.at]) < 0 {
+		c.at++
+	}
+	return c.text[from:c.at]
+}
+
+func (c *canonical) array(depth int) error {
+	c.at++
+	c.out = append(c.out, '[')
+	for n := 0; c.next() != ']'; n++ {
+		if n == c.mostItems {
+			return fmt.Errorf("a list is longer than %d items", c.mostItems)
+		}
+		if n > 0 {
+			c.at++ // the comma
+			c.out = append(c.out, ',')
+		}
+		if err := c.value(depth + 1); err != nil {
+			return err
+		}
+	}
+	c.at++
+	c.out = append(c.out, ']')
+	return nil
+}
+
+// string rewrites the next string and returns what it says.
+func (c *canonical) string() (string, error) {
+	from := c.at
+	for c.at++; c.text[c.at] != '"'; c.at++ {
+		if c.text[c.at] == '\\' {
+			c.at++
+		}
+	}
+	c.at++
+	quoted := c.text[from:c.at]
+	if bytes.IndexByte(quoted, '\\') < 0 { // nothing needs an escape, nor had one
+		c.out = append(c.out, quoted...)
+		return string(quoted[1 : len(quoted)-1]), nil
+	}
+	var said string
+	if err := json.Unmarshal(quoted, &said); err != nil {
+		return "", err
+	}
+	c.out = appendString(c.out, said)
+	return said, nil
+}
+
+// member is one member of an object as it stands in out: from ≤ place < to.
+type member struct {
+	name     string
+	from, to int
+}
+
+func (c *canonical) object(depth int) error {
+	c.at++
+	c.out = append(c.out, '{')
+	begin := len(c.out)
+	var members []member
+	for c.next() != '}' {
+		if len(members) == c.mostMembers {
+			return fmt.Errorf("an object has more than %d members", c.mostMembers)
+		}
+		if len(members) > 0 {
+			c.at++ // the comma
+			c.next()
+			c.out = append(c.out, ',')
+		}
+		m := member{from: len(c.out)}
+		var err error
+		if m.name, err = c.string(); err != nil {
+			return err
+		}
+		c.next()
+		c.at++ // the colon
+		c.out = append(c.out, ':')
+		if err := c.value(depth + 1); err != nil {
+			return err
+		}
+		m.to = len(c.out)
+		members = append(members, m)
+	}
+	c.at++
+	if err := c.sort(begin, members); err != nil {
+		return err
+	}
+	c.out = append(c.out, '}')
+	return nil
+}
+
+// sort puts the members, which stand in out from begin on, into their order.
+func (c *canonical) sort(begin int, members []member) error {
+	byName := func(a, b member) int { return compareUTF16(a.name, b.name) }
+	sorted := slices.IsSortedFunc(members, byName)
+	var before []byte
+	if !sorted {
+		slices.SortFunc(members, byName)
+		before = slices.Clone(c.out[begin:])
+		c.out = c.out[:begin]
+	}
+	for i, m := range members {
+		if i > 0 && m.name == members[i-1].name {
+			return fmt.Errorf("the name %q is used twice", m.name)
+		}
+		if sorted {
+			continue
+		}
+		if i > 0 {
+			c.out = append(c.out, ',')
+		}
+		c.out = append(c.out, before[m.from-begin:m.to-begin]...)
+	}
+	return nil
+}
+
+// compareUTF16 compares by UTF-16 code units. That is the order of the bytes of UTF-8, but for
+// characters beyond U+FFFF, whose surrogates come before U+E000.
+func compareUTF16(a, b string) int {
+	if !beyondBMP(a) && !beyondBMP(b) {
+		return strings.Compare(a, b)
+	}
+	return slices.Compare(utf16.Encode([]rune(a)), utf16.Encode([]rune(b)))
+}
+
+// beyondBMP tells whether s has a character beyond U+FFFF, which UTF-8 writes in four bytes, the
+// first of them 0xF0 or above.
+func beyondBMP(s string) bool {
+	for i := range len(s) {
+		if s[i] >= 0xf0 {
+			return true
+		}
+	}
+	return false
+}
+
+// appendString writes the escapes of ECMAScript's JSON.stringify and every other character as
+// itself.
+func appendString(out []byte, s string) []byte {
+	const hex = "0123456789abcdef"
+	out = append(out, '"')
+	for i := range len(s) {
+		switch c := s[i]; c {
+		case '"', '\\':
+			out = append(out, '\\', c)
+		case '\b':
+			out = append(out, '\\', 'b')
+		case '\t':
+			out = append(out, '\\', 't')
+		case '\n':
+			out = append(out, '\\', 'n')
+		case '\f':
+			out = append(out, '\\', 'f')
+		case '\r':
+			out = append(out, '\\', 'r')
+		default:
+			if c < 0x20 {
+				out = append(out, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
+			} else {
+				out = append(out, c)
+			}
+		}
+	}
+	return append(out, '"')
+}
+
+// appendNumber writes a number as ECMAScript's Number::toString does: the shortest digits that give
+// the same float64 back, positional from 1e-6 up to 1e21, otherwise with an exponent without
+// leading zeros.
+func appendNumber(out []byte, number string) ([]byte, error) {
+	x, err := strconv.ParseFloat(number, 64)
+	if err != nil {
+		return nil, fmt.Errorf("the number %s is beyond what a float64 can hold", number)
+	}
+	if x == 0 { // also −0
+		return append(out, '0'), nil
+	}
+	if abs := math.Abs(x); abs >= 1e-6 && abs < 1e21 {
+		return strconv.AppendFloat(out, x, 'f', -1, 64), nil
+	}
+	out = strconv.AppendFloat(out, x, 'e', -1, 64)
+	if n := len(out); out[n-2] == '0' && (out[n-3] == '-' || out[n-3] == '+') {
+		out = append(out[:n-2], out[n-1]) // 1e-07 → 1e-7
+	}
+	return out, nil
+}
+
+// loneSurrogate returns the place of a \uD800–\uDFFF escape that is not half of a pair, or −1. The
+// decoder would quietly replace it, so that two different texts would have one hash.
+func loneSurrogate(text []byte) int {
+	for i := 0; i+1 < len(text); i++ {
+		if text[i] != '\\' {
+			continue
+		}
+		first, ok := escapedUnit(text[i:])
+		if !ok {
+			i++ // skip the escaped character, so that \\u is not taken for an escape
+			continue
+		}
+		if utf16.IsSurrogate(rune(first)) {
+			second, ok := escapedUnit(text[min(i+6, len(text)):])
+			if !ok || utf16.DecodeRune(rune(first), rune(second)) == utf8.RuneError {
+				return i
+			}
+			i += 6
+		}
+		i += 5
+	}
+	return -1
+}
+
+// escapedUnit reads a \uXXXX escape at the start of text.
+func escapedUnit(text []byte) (uint16, bool) {
+	if len(text) < 6 || text[0] != '\\' || text[1] != 'u' {
+		return 0, false
+	}
+	unit, err := strconv.ParseUint(string(text[2:6]), 16, 16)
+	return uint16(unit), err == nil
+}

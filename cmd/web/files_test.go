@@ -20,9 +20,9 @@ var floors = []struct {
 	except []string
 }{
 	{"internal/optimizer", []string{
-		"lists", "optimizer", "space", "history", "models", "arrivals", "evidence", "view", "estimate", "works", "posterior", "incumbent",
-		"acquisition", "drawing", "ascend", "search", "suggest", "account", "replay", "price", "hyperparameters", "paths", "gain",
-	}, []string{"arrivals -> view: view", "view -> incumbent: contendedBefore", "view -> estimate: estimate", "view -> estimate: outcome", "works -> acquisition: decision"}},
+		"lists", "optimizer", "space", "history", "models", "arrivals", "evidence", "view", "estimate", "posterior", "incumbent", "works",
+		"acquisition", "ascend", "drawing", "search", "price", "account", "suggest", "replay", "hyperparameters", "paths", "gain",
+	}, []string{"arrivals -> view: view", "view -> incumbent: contendedBefore", "view -> estimate: estimate", "view -> estimate: outcome"}},
 	{"internal/study", []string{
 		"store", "models", "service", "tell", "listing", "table_write", "theorem", "explain", "ask", "readout", "slices", "history", "verify",
 		"table_read", "gain", "define", "correct", "simulate", "compare", "admit", "import",
@@ -32,7 +32,7 @@ var floors = []struct {
 	}},
 	{"internal/study/ledger", []string{"canonical", "event", "snapshot", "doubt", "chain", "fold", "bundle"}, []string{"snapshot -> doubt: Doubted", "snapshot -> doubt: Range"}},
 	{"internal/view", []string{
-		"study", "facts", "ledger", "marks", "sums", "trust", "cards", "slices", "map", "progress", "verdict", "trials", "board", "report",
+		"study", "facts", "ledger", "marks", "sums", "trust", "cards", "slices", "map", "progress", "verdict", "trials", "report",
 	}, nil},
 	{"internal/http/api", []string{"decode", "operations", "readout", "accounts", "trials", "studies", "openapi"}, nil},
 }

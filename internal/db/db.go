@@ -506,3 +506,61 @@ func pgError(err error) pgconn.PgError {
 	}
 	return pgconn.PgError{}
 }
+
+// highWater is what was seen of one database.
+type highWater struct {
+	Timeline int64                  `json:"timeline"`
+	Studies  map[string]study.Known `json:"studies"`
+}
+
+// of is what was seen of a database, here of the one in use. Their callers hold the mutex.
+func (f *fence) of(database string) *highWater {
+	if f.all[database] == nil {
+		f.all[database] = &highWater{Studies: map[string]study.Known{}}
+	}
+	return f.all[database]
+}
+
+func (f *fence) here() *highWater { return f.of(f.database) }
+
+// timeline is the highest one seen.
+func (f *fence) timeline() int64 {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	return f.here().Timeline
+}
+
+// knows says whether everything in read is known to outlive a failover.
+func (f *fence) knows(read map[string]study.Known) bool {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	known := f.here().Studies
+	for id, end := range read {
+		if known[id].Version < end.Version {
+			return false
+		}
+	}
+	return true
+}
+
+// note takes note of ledgers that outlive a failover.
+func (f *fence) note(ends map[string]study.Known) {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	f.changed = raise(f.here().Studies, ends) || f.changed
+}
+
+// raise brings known up to ends.
+func raise(known, ends map[string]study.Known) (changed bool) {
+	for id, end := range ends {
+		if known[id].Version < end.Version {
+			known[id], changed = end, true
+		}
+	}
+	return changed
+}
+
+// current says whether a connection leads to the server that is in use.
+func (f *fence) current(conn *pgx.Conn) bool {
+	return conn.PgConn().CustomData()[timelineKey] == f.timeline()
+}

@@ -18,6 +18,7 @@ import (
 	"github.com/go-chi/httprate"
 
 	"headroom/internal/account"
+	"headroom/internal/http/api"
 	"headroom/internal/http/problem"
 	"headroom/internal/http/request"
 	"headroom/internal/scheduler"
@@ -455,3 +456,115 @@ func (a *answer) send() {
 }
 
 func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
+
+// route is one line of the table.
+type route struct {
+	method, pattern string
+	access          Access
+	handle          handler
+	name            string         // what clients call it
+	operation       *api.Operation // nil outside the API
+	dryRun          Access         // who may make the request when it asks to store nothing
+	staysOpen       bool           // no write deadline, no compression
+	anybody         bool           // credentials are not looked at, nor so the database
+	shared          bool           // asked for by all open pages at the same moment: answered a few at a time
+}
+
+// dryRunBy lets others make the request with ?dry_run=true, which only reads.
+func (rt route) dryRunBy(access Access) route {
+	rt.dryRun = access
+	return rt
+}
+
+// forAnybody marks a public answer that is the same for everybody.
+func (rt route) forAnybody() route {
+	rt.anybody = true
+	return rt
+}
+
+// open marks an answer that stays open.
+func (rt route) open() route {
+	rt.staysOpen = true
+	return rt
+}
+
+// byAllAtOnce marks what every open page asks for when something changes.
+func (rt route) byAllAtOnce() route {
+	rt.shared = true
+	return rt
+}
+
+// answersBriefly tells whether the answer is so short that compressing it costs more than sending
+// it: what a change of the API answers.
+func (rt route) answersBriefly() bool { return rt.operation != nil && rt.operation.Writes }
+
+// onlyReads tells whether the answer can be refused when it is there: nothing has changed by then.
+func (rt route) onlyReads() bool {
+	return !rt.staysOpen && !rt.anybody && (rt.method == http.MethodGet || rt.operation != nil && !rt.operation.Writes)
+}
+
+// place is what a request takes one of while it is under way, nil when it takes nothing from
+// others.
+func (rt route) place(q *quotas) *quota {
+	switch {
+	case rt.anybody:
+		return nil
+	case rt.staysOpen:
+		return q.open
+	}
+	return q.requests
+}
+
+// streams tells whether the body is taken in part by part, and not held.
+func (rt route) streams() bool { return rt.operation != nil && rt.operation.Largest > 0 }
+
+// largestBody bounds what may be sent, in bytes.
+func (rt route) largestBody() int64 {
+	if rt.streams() {
+		return rt.operation.Largest
+	}
+	return request.MaxBody
+}
+
+// audience is who may make this request.
+func (rt route) audience(r *http.Request) Access {
+	if r.URL.Query().Get("dry_run") == "true" {
+		return rt.dryRun
+	}
+	return rt.access
+}
+
+// The cookies: a person's session, a share link's study, and a device on which people come back by
+// PIN. A person who opens a share link keeps their session.
+const (
+	sessionCookie = "headroom"
+	shareCookie   = "headroom-share"
+	deviceCookie  = "headroom-device"
+)
+
+// cookieName adds the prefix by which browsers keep a cookie from being set by plain HTTP or
+// another host.
+func (s *Server) cookieName(name string) string {
+	if s.secure {
+		return "__Host-" + name
+	}
+	return name
+}
+
+// setCookie gives the browser a credential until expires.
+func (s *Server) setCookie(w http.ResponseWriter, name, secret string, expires time.Time) {
+	http.SetCookie(w, &http.Cookie{
+		Name:     s.cookieName(name),
+		Value:    secret,
+		Path:     "/",
+		Expires:  expires,
+		HttpOnly: true,
+		Secure:   s.secure,
+		SameSite: http.SameSiteLaxMode,
+	})
+}
+
+// dropCookie makes the browser forget a credential.
+func (s *Server) dropCookie(w http.ResponseWriter, name string) {
+	http.SetCookie(w, &http.Cookie{Name: s.cookieName(name), Path: "/", MaxAge: -1, HttpOnly: true, Secure: s.secure, SameSite: http.SameSiteLaxMode})
+}

@@ -422,3 +422,83 @@ func descending(scores []search.Score) []int {
 	slices.SortFunc(order, func(a, b int) int { return cmp.Or(higher(scores[a], scores[b]), a-b) })
 	return order
 }
+
+// worksAt is the latent function of whether trials work at some places; nil while none has failed.
+func (s *decision) worksAt(ctx context.Context, at []Place) (*policy.Estimate, error) {
+	if s.works == nil {
+		return nil, nil
+	}
+	return s.works.at(ctx, s.view, at)
+}
+
+// weigh lets scores know where trials work. To the logarithm of an expectation that of the chance
+// is added, times worksWeight. Other scores stay as published, and unlikely places are left until
+// nothing else is.
+func (s *decision) weigh(scores policy.Scores, latent *policy.Estimate) policy.Scores {
+	if latent == nil {
+		return scores
+	}
+	if !s.traits.Expects {
+		scores.Unlikely = make([]bool, len(latent.Mean))
+	}
+	for i, mean := range latent.Mean {
+		chance, _, _ := policy.LogChance(mean, latent.SD[i]*latent.SD[i])
+		if !s.traits.Expects {
+			scores.Unlikely[i] = chance < math.Log(min(unlikely, s.works.base*unlikelyShare))
+			continue
+		}
+		scores.Value[i] += worksWeight * chance
+		if scores.Fallback != nil {
+			scores.Fallback[i] += worksWeight * chance
+		}
+	}
+	return scores
+}
+
+// worksSlopes are the slopes, along the kernel inputs of places, of what weigh adds to their
+// scores; nil where it adds nothing.
+func (s *decision) worksSlopes(ctx context.Context, at []Place, latent *policy.Estimate) ([][]float64, error) {
+	if latent == nil || !s.traits.Expects {
+		return nil, nil
+	}
+	means, variances, err := s.works.model.Gradients(ctx, s.points(s.works.kernel, at).Inputs)
+	if err != nil {
+		return nil, err
+	}
+	for i, along := range means {
+		_, byMean, byVariance := policy.LogChance(latent.Mean[i], latent.SD[i]*latent.SD[i])
+		for c := range along {
+			along[c] = worksWeight * (byMean*along[c] + byVariance*variances[i][c])
+		}
+	}
+	return means, nil
+}
+
+// spent are settings that are not suggested again by themselves: those of a trial that failed
+// because of its settings, and those of one that failed by chance or was abandoned until something
+// new has been read. Otherwise an algorithm which learned nothing would ask for the same again. On
+// a continuous space what lies within spentReach of them counts as the same.
+type spent struct {
+	points  [][]float64 // unit coordinates
+	inputs  [][]float64 // of the points
+	inverse []float64   // 1/(length an input is measured by)
+}
+
+// isSpent tells whether a place is among the settings that the next decision leaves alone.
+func (s *decision) isSpent(p Place) bool {
+	switch {
+	case s.spent == nil:
+		return false
+	case s.spent.inputs == nil:
+		return slices.ContainsFunc(s.spent.points, func(u []float64) bool { return slices.Equal(u, p.U) })
+	}
+	x := s.cfg.Space.features(p.U)
+	return slices.ContainsFunc(s.spent.inputs, func(y []float64) bool {
+		sum := 0.0
+		for c := range x {
+			d := (x[c] - y[c]) * s.spent.inverse[c]
+			sum += d * d
+		}
+		return sum <= spentReach*spentReach
+	})
+}

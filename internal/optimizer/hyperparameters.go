@@ -115,12 +115,6 @@ func (s *State) fitMetric(ctx context.Context, metric int) (FittedMetric, error)
 	return f, err
 }
 
-// fittable tells whether a metric has hyperparameters to fit.
-func (s *task) fittable(metric int) bool {
-	m := s.cfg.Metrics[metric]
-	return s.cfg.Fit && (m.FreeLengthscales || m.FreeNoise || m.FreeVariance) && m.Kernel.Name != "covariance"
-}
-
 // standard is the mean and the standard deviation (÷n) of the readings; the latter 1 if they are
 // all equal.
 func (s *task) standard(metric int, rounds []int) (centre, scale float64) {

@@ -376,3 +376,9 @@ func expectedPositive(mean, sd float64) float64 {
 	density := math.Exp(-z*z/2) / math.Sqrt(2*math.Pi)
 	return max(0, mean*0.5*math.Erfc(-z/math.Sqrt2)+sd*density)
 }
+
+// fittable tells whether a metric has hyperparameters to fit.
+func (s *task) fittable(metric int) bool {
+	m := s.cfg.Metrics[metric]
+	return s.cfg.Fit && (m.FreeLengthscales || m.FreeNoise || m.FreeVariance) && m.Kernel.Name != "covariance"
+}

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"headroom/internal/optimizer/policy"
+	"headroom/internal/optimizer/probit"
 )
 
 // Suggest makes the next decision. The error is ErrNoneAllowed when the algorithm may choose
@@ -423,4 +424,86 @@ func (s *decision) believed(input *policy.Input, at Place) *policy.Input {
 		rival.Noise[k] = []float64{s.shown.noiseAt(k, at)}
 	}
 	return &said
+}
+
+// learnWorks makes what the next decision knows of where trials work; nil while none has failed
+// because of its settings, and for published algorithms, which know of no such thing.
+func (s *decision) learnWorks(ctx context.Context, prior *decision) (*works, error) {
+	k := Kernel{Name: "mixed"}
+	if own := s.cfg.Metrics[s.cfg.Objective.Metric].Kernel; own.Name == "covariance" {
+		k = own
+	}
+	all := s.outcomes(k)
+	failed := all.failed()
+	if s.cfg.Paper || failed == 0 {
+		return nil, nil
+	}
+	if prior != nil && prior.works != nil && prior.works.outcomes.same(all) {
+		return prior.works, nil
+	}
+	out := &works{kernel: k, failed: failed, outcomes: all}
+	out.base = (float64(len(all.worked)-failed) + usualOutcomes - usualFailures) / (float64(len(all.worked)) + usualOutcomes)
+	part, err := all.telling(ctx, s.cfg.Space.spread(s.cfg.Space.priorLengthscales()))
+	if err != nil {
+		return nil, err
+	}
+	best := math.Inf(-1)
+	for _, stretch := range stretches {
+		for _, latent := range latents {
+			function, err := s.worksKernel(k, stretch, latent)
+			if err != nil {
+				return nil, err
+			}
+			mean := math.Sqrt2 * math.Erfinv(2*out.base-1) * math.Sqrt(1+latent*latent)
+			model, err := probit.Fit(ctx, function, part.inputs, part.worked, mean)
+			if err != nil {
+				return nil, err
+			}
+			if value := model.Evidence() + logPrior(stretch, medianStretch, spreadStretch) + logPrior(latent, medianLatent, spreadLatent); value > best {
+				best, out.model = value, model
+			}
+		}
+	}
+	return out, nil
+}
+
+// WorksChance is the chance that a trial works at each of some places, 1 where nothing has failed
+// because of its settings or a published algorithm takes no account of it. The error is that of
+// ctx.
+func (s *decision) WorksChance(ctx context.Context, at []Place) ([]float64, error) {
+	chances := slices.Repeat([]float64{1}, len(at))
+	latent, err := s.worksAt(ctx, at)
+	if latent == nil || err != nil {
+		return chances, err
+	}
+	for i, mean := range latent.Mean {
+		value, _, _ := policy.LogChance(mean, latent.SD[i]*latent.SD[i])
+		chances[i] = math.Exp(value)
+	}
+	return chances, nil
+}
+
+// listSpent gathers the settings that the next decision leaves alone; nil where there are none.
+func (s *decision) listSpent() *spent {
+	out, t := &spent{}, s.Round()
+	for i := range s.history.Rounds {
+		r := &s.history.Rounds[i]
+		if ending, ended := r.ending(t); ended && !r.Excluded && (ending.Cause == BySettings || !s.readSince(ending.From)) {
+			out.points = append(out.points, r.Point)
+		}
+	}
+	if len(out.points) == 0 {
+		return nil
+	}
+	if space := s.cfg.Space; space.Arms == nil {
+		lengthscales := slices.Clone(s.regime.models[s.cfg.Objective.Metric].kernel.Lengthscales)
+		for k, d := range space.Dims {
+			lengthscales[k] = 1 / min(lengthscales[k], d.inputRange())
+		}
+		out.inverse = space.spread(lengthscales)
+		for _, u := range out.points {
+			out.inputs = append(out.inputs, space.features(u))
+		}
+	}
+	return out
 }

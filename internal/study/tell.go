@@ -6,13 +6,11 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
-	"headroom/internal/optimizer"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
 )
@@ -260,16 +258,6 @@ func settingsUsed(snap *ledger.Snapshot, trial *ledger.Trial, settings design.Se
 	}
 	known, faults := snap.Compiled().KnownAt(placed, place, trial.Brought())
 	return usedSettings{placed, candidateOf(place), known}, faults
-}
-
-// sortedKeys makes what people are told independent of the order of a map.
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
-
-func candidateOf(place optimizer.Place) *int {
-	if place.Arm < 0 {
-		return nil
-	}
-	return new(place.Arm)
 }
 
 // Doubt is a value that whoever enters it should look at again, where it stands in a request, and

@@ -22,10 +22,6 @@ const (
 	RulesGone    = "gone"
 )
 
-// verifying is a verification behind requests; its progress counts events. It can be asked for
-// again, and goes on from where it was.
-var verifying = derived.Task{Kind: "verification", Limit: 10 * time.Minute}
-
 // verifiedFor is for how long an outcome is told again instead of being looked for anew.
 const verifiedFor = time.Second
 
@@ -89,17 +85,6 @@ func (s *Service) VerifyBehind(snap *ledger.Snapshot) error {
 		return nil
 	}
 	return err
-}
-
-// Verifying says how the verification of a study stands that goes on behind requests on this
-// server, without waiting for it, and how the last one ended, on whichever; nil if there was none.
-func (s *Service) Verifying(ctx context.Context, id string) (Progress, *Verified, error) {
-	now, _ := s.Derived.Progress(verifying, id) // before the outcome is read, which is kept before the work ends: one that ends meanwhile is seen
-	last, err := s.store.Verified(ctx, id)
-	if last != nil && last.Version >= now.Wanted {
-		now.Failed = nil // somebody has finished it
-	}
-	return now, last, err
 }
 
 // VerifyBundle checks an exported study offline: its hashes, and every decision replayed.

@@ -14,15 +14,10 @@ package gp
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
-	"iter"
 	"math"
 	"slices"
-	"sync"
 
 	"headroom/internal/optimizer/checkpoint"
 	"headroom/internal/optimizer/cores"
@@ -230,156 +225,389 @@ func (c *Conditioned) Covariances(x []float64) []float64 {
 // points and noise up to its last row. So data that begin alike share their first pieces, and what
 // is kept of others is never found.
 
-// Key is the key of a piece.
-type Key [sha256.Size]byte
+// In this file every z is L⁻¹y of one response. A z shorter than the data leaves the points after
+// its end without a reading: like pending trials, they shrink the variance and leave the mean
+// alone.
 
-// Piece are rows of L, From and those that follow.
-type Piece struct {
-	From int
-	Rows [][]float64 // row i has i+1 entries
-}
+// blockPoints is how many points are predicted at a time; with 1000 data their solutions fill a
+// megabyte.
+const blockPoints = 96
 
-// A piece has largestPiece rows, or at the end, where L grows, half as many again and
-// again, and not less than smallestPiece: few rows are left over, and each is kept anew a few times
-// only.
-const (
-	largestPiece  = 256
-	smallestPiece = 8
-)
+// kernelWork is about how many multiplications of a solve take as long as one covariance.
+const kernelWork = 20
 
-// Kept is what was kept of states before. What turns out to be something else than what it stands
-// for is not taken, nor is what follows it. A nil Kept has nothing.
-type Kept struct {
-	Rules  string // by which rows are worked out; a part of every key
-	pieces map[Key]Piece
-
-	mu    sync.Mutex
-	wrong []Key
-}
-
-// NewKept returns pieces to go on from.
-func NewKept(rules string, pieces map[Key]Piece) *Kept { return &Kept{Rules: rules, pieces: pieces} }
-
-// Wrong are the keys of what was refused so far.
-func (k *Kept) Wrong() []Key {
-	if k == nil {
-		return nil
+// Predict returns the posterior mean of each response and the latent variance at x. It costs O(n²).
+func (d *Data) Predict(x []float64, zs ...[]float64) (means []float64, variance float64) {
+	v := d.Solve(x)
+	means = make([]float64, len(zs))
+	for r, z := range zs {
+		means[r] = factor.Dot(z, v)
 	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return slices.Clone(k.wrong)
+	return means, d.variance(x, v)
 }
 
-func (k *Kept) refuse(key Key) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.wrong = append(k.wrong, key)
+// Solve returns v(x) = L⁻¹k(X, x), so that the posterior covariance of the latent function at x and
+// x′ is k(x, x′) − v(x)ᵀv(x′), and v(x) as a z gives v(x′)ᵀv(x) as a mean at x′. It costs O(n²).
+func (d *Data) Solve(x []float64) []float64 {
+	v := make([]float64, d.Len())
+	d.kernel.Row(v, x, d.inputs)
+	d.factor.SolveLower(v, v)
+	return v
 }
 
-// next is the piece that begins with row from, the largest there is; keys are those of pieces by the
-// row after their last one.
-func (k *Kept) next(keys map[int]Key, from int) (key Key, piece Piece, found bool) {
-	for size := largestPiece; size >= smallestPiece; size /= 2 {
-		key, possible := keys[from+size]
-		if !possible || from%size != 0 {
-			continue
+// variance is k(x,x) − vᵀv, at least 0. Adding data adds to vᵀv without changing the terms before,
+// and rounding is monotone, so it never rises.
+func (d *Data) variance(x, v []float64) float64 {
+	return max(0, d.kernel.Diagonal(x)-factor.Dot(v, v))
+}
+
+// PredictMany returns the posterior means, one slice per response, and the latent variances at the
+// points X, to the same bits as Predict. It costs O(n²) a point and reaches checkpoints on the way;
+// the error is that of ctx.
+func (d *Data) PredictMany(ctx context.Context, X *kernel.Inputs, zs [][]float64) (means [][]float64, variances []float64, err error) {
+	means, variances = matrix(len(zs), X.Len()), make([]float64, X.Len())
+	err = d.solveBlocks(ctx, X, func(i int, v []float64) {
+		for r, z := range zs {
+			means[r][i] = factor.Dot(z, v)
 		}
-		if piece, found = k.pieces[key]; found && piece.whole(from, size) {
-			return key, piece, true
-		}
-	}
-	return Key{}, Piece{}, false
+		variances[i] = d.variance(X.Row(i), v)
+	})
+	return means, variances, err
 }
 
-// whole tells whether a piece has all of rows from, from+1, …, so many of them.
-func (p Piece) whole(from, size int) bool {
-	if p.From != from || len(p.Rows) != size {
-		return false
-	}
-	for i, row := range p.Rows {
-		if len(row) != from+i+1 {
-			return false
+// OwnMeans returns the posterior means at the data's own points, one slice per response, whose z
+// and Weights are given. It costs O(n²) a response, without a covariance,
+//
+//	K (K + Λ)⁻¹y = y − Λ (K + Λ)⁻¹y,   y = L z,
+//
+// and agrees with Predict to rounding. It reaches checkpoints on the way; the error is that of ctx.
+func (d *Data) OwnMeans(ctx context.Context, zs, weights [][]float64) ([][]float64, error) {
+	work, means := checkpoint.NewMeter(ctx), matrix(len(zs), d.Len())
+	for i := range d.Len() {
+		row := d.factor.Row(i)[:i+1]
+		for r, z := range zs {
+			means[r][i] = factor.Dot(z[:min(len(z), len(row))], row) - d.noise[i]*weights[r][i]
+		}
+		if err := work.Spend(len(zs) * len(row)); err != nil {
+			return nil, err
 		}
 	}
-	return true
+	return means, nil
 }
 
-// keys are those of pieces, by the row after their last one.
-func (d *Data) keys(rules string) map[int]Key {
-	keys, sum := map[int]Key{}, sha256.New()
-	_, _ = io.WriteString(sum, rules+"\n")
-	d.kernel.Identify(sum)
-	var row []byte
-	for i := range d.noise {
-		row = row[:0]
-		for _, v := range append(d.inputs.Row(i), d.noise[i]) {
-			row = binary.LittleEndian.AppendUint64(row, math.Float64bits(v))
-		}
-		_, _ = sum.Write(row)
-		if (i+1)%smallestPiece == 0 {
-			keys[i+1] = Key(sum.Sum(nil))
-		}
-	}
-	return keys
-}
-
-// Pieces are what can be kept of the data, under the keys that those rules make.
-func (d *Data) Pieces(rules string) iter.Seq2[Key, Piece] {
-	return func(yield func(Key, Piece) bool) {
-		keys, rows := d.keys(rules), d.factor.Rows()
-		for from := 0; ; {
-			size := largestPiece
-			for size >= smallestPiece && from+size > len(rows) {
-				size /= 2
+// solveBlocks calls use with v(X_i) for each point in turn; v is overwritten afterwards.
+func (d *Data) solveBlocks(ctx context.Context, X *kernel.Inputs, use func(i int, v []float64)) error {
+	work := checkpoint.NewMeter(ctx)
+	block := matrix(min(blockPoints, X.Len()), d.Len())
+	for first := 0; first < X.Len(); first += blockPoints {
+		block = block[:min(blockPoints, X.Len()-first)]
+		for i, v := range block {
+			d.kernel.Row(v, X.Row(first+i), d.inputs)
+			if err := work.Spend(kernelWork * d.Len()); err != nil {
+				return err
 			}
-			if size < smallestPiece || !yield(keys[from+size], Piece{from, rows[from : from+size]}) {
-				return
-			}
-			from += size
 		}
+		if err := d.factor.SolveLowerMany(ctx, block); err != nil {
+			return err
+		}
+		for i, v := range block {
+			use(first+i, v)
+		}
+	}
+	return nil
+}
+
+// solveShared is solveBlocks on all cores: use is called from several goroutines, for different
+// points.
+func (d *Data) solveShared(ctx context.Context, X *kernel.Inputs, use func(i int, v []float64)) error {
+	return cores.Stretches(X.Len(), func(from, to int) error {
+		return d.solveBlocks(ctx, X.Slice(from, to), func(i int, v []float64) { use(from+i, v) })
+	})
+}
+
+// MeanMany returns the posterior means, one slice per response, whose Weights are given, at the
+// points X in O(n) a point. They agree with Predict to rounding. It reaches checkpoints on the way;
+// the error is that of ctx.
+func (d *Data) MeanMany(ctx context.Context, X *kernel.Inputs, weights [][]float64) ([][]float64, error) {
+	work := checkpoint.NewMeter(ctx)
+	const height = 4
+	whole := wholeLanes(d.Len())
+	means, rows, some, cut := matrix(len(weights), X.Len()), matrix(height, whole), make([][]float64, len(weights)), make([][]float64, len(weights))
+	for r, w := range weights {
+		cut[r] = w[:whole]
+	}
+	for i := 0; i < X.Len(); i += height {
+		rows = rows[:min(height, X.Len()-i)]
+		for n, row := range rows {
+			d.kernel.Row(row, X.Row(i+n), d.inputs)
+		}
+		for r := range some {
+			some[r] = means[r][i:]
+		}
+		factor.Products(some, rows, cut)
+		if err := work.Spend(len(rows) * (kernelWork + len(weights)) * whole); err != nil {
+			return nil, err
+		}
+	}
+	return means, nil
+}
+
+// Weights returns (K + Λ)⁻¹y = L⁻ᵀz of each z, so that the mean at x is k(x, X) (K + Λ)⁻¹y, with
+// zeros at the end that fill whole lanes. It costs O(n²) each and reaches checkpoints on the way;
+// the error is that of ctx.
+func (d *Data) Weights(ctx context.Context, zs [][]float64) ([][]float64, error) {
+	weights, solved := matrix(len(zs), wholeLanes(d.Len())), make([][]float64, len(zs))
+	for r, z := range zs {
+		copy(weights[r], z)
+		solved[r] = weights[r][:d.Len()]
+	}
+	return weights, d.factor.SolveUpperMany(ctx, solved)
+}
+
+// wholeLanes is the length from which nothing is left when sums are taken by lanes: zeros at the
+// end change no sum, and whole lanes are summed faster.
+func wholeLanes(n int) int { return (n + 3) &^ 3 }
+
+// Inclined is a posterior at some points, of which the gradients can be told.
+type Inclined struct {
+	Means     [][]float64 // per response and point
+	Variances []float64
+
+	solved [][]float64 // v(x), per point
+}
+
+// NewInclined has room for the posterior of some responses at some points, from so many data.
+func NewInclined(responses, points, data int) Inclined {
+	return Inclined{matrix(responses, points), make([]float64, points), matrix(points, data)}
+}
+
+// Part is that of points from to to−1, in the same memory.
+func (in Inclined) Part(from, to int) Inclined {
+	part := Inclined{Variances: in.Variances[from:to], solved: in.solved[from:to]}
+	for _, means := range in.Means {
+		part.Means = append(part.Means, means[from:to])
+	}
+	return part
+}
+
+// Of is that of some points.
+func (in Inclined) Of(points []int) Inclined {
+	of := Inclined{Means: matrix(len(in.Means), len(points))}
+	for n, i := range points {
+		of.Variances, of.solved = append(of.Variances, in.Variances[i]), append(of.solved, in.solved[i])
+		for r, means := range in.Means {
+			of.Means[r][n] = means[i]
+		}
+	}
+	return of
+}
+
+// InclineInto writes the posterior at the points X to out, to the same bits as PredictMany. It costs
+// O(n²) a point and reaches checkpoints on the way; the error is that of ctx.
+func (d *Data) InclineInto(ctx context.Context, out Inclined, X *kernel.Inputs, zs [][]float64) error {
+	for i, v := range out.solved {
+		d.kernel.Row(v, X.Row(i), d.inputs)
+	}
+	if err := d.factor.SolveLowerMany(ctx, out.solved); err != nil {
+		return err
+	}
+	for i, v := range out.solved {
+		for r, z := range zs {
+			out.Means[r][i] = factor.Dot(z, v)
+		}
+		out.Variances[i] = d.variance(X.Row(i), v)
+	}
+	return nil
+}
+
+// Gradients are those of a posterior by the coordinates of each point.
+type Gradients struct {
+	Means     [][][]float64 // per point, response and coordinate
+	Variances [][]float64   // per point and coordinate
+}
+
+// NewGradients has room for those of so many points.
+func NewGradients(points int) Gradients {
+	return Gradients{make([][][]float64, points), make([][]float64, points)}
+}
+
+// Part are those of points from to to−1, in the same memory.
+func (g Gradients) Part(from, to int) Gradients {
+	return Gradients{g.Means[from:to], g.Variances[from:to]}
+}
+
+// GradientsInto writes to out, at the points X that at was worked out for,
+//
+//	∂mean/∂x = Σ_s (L⁻ᵀz)_s ∂k(x, X_s)/∂x,   ∂variance/∂x = −2 Σ_s (L⁻ᵀv(x))_s ∂k(x, X_s)/∂x
+//
+// for a stationary kernel, with which at is used up, Weights of each z, and some data. Costs and
+// error are those of InclineInto.
+func (d *Data) GradientsInto(ctx context.Context, out Gradients, X *kernel.Inputs, at Inclined, weights [][]float64) error {
+	if err := d.factor.SolveUpperMany(ctx, at.solved); err != nil {
+		return err
+	}
+	all, responses := make([][]float64, len(weights)+1), len(weights)
+	for r, w := range weights {
+		all[r] = w[:d.Len()]
+	}
+	for i, w := range at.solved {
+		gradients := matrix(len(all), X.Coordinates())
+		all[responses] = w
+		d.kernel.Gradients(gradients, X.Row(i), d.inputs, all)
+		out.Means[i], out.Variances[i] = gradients[:responses], gradients[responses]
+		for c := range out.Variances[i] {
+			out.Variances[i][c] *= -2
+		}
+	}
+	return nil
+}
+
+// Covariance returns the joint posterior covariance of the latent function at the M points X, the
+// lower triangle of an M×M matrix: row i has i+1 entries. It costs O(n²M + nM²) and reaches
+// checkpoints on the way; the error is that of ctx.
+func (d *Data) Covariance(ctx context.Context, X *kernel.Inputs) ([][]float64, error) {
+	solved, err := d.Solved(ctx, X)
+	if err != nil {
+		return nil, err
+	}
+	return d.CovarianceFrom(ctx, X, solved)
+}
+
+// Solved returns v(x) = L⁻¹ k(X, x) of the M points X, a row each, with zeros at the end that fill
+// whole lanes. It costs O(n²M); checkpoints and error are those of Covariance.
+func (d *Data) Solved(ctx context.Context, X *kernel.Inputs) ([][]float64, error) {
+	solved := matrix(X.Len(), wholeLanes(d.Len()))
+	return solved, d.solveShared(ctx, X, func(i int, v []float64) { copy(solved[i], v) })
+}
+
+// CovarianceFrom is Covariance where what Solved returns is at hand, in O(nM²).
+func (d *Data) CovarianceFrom(ctx context.Context, X *kernel.Inputs, solved [][]float64) ([][]float64, error) {
+	posterior := factor.Triangle(0, X.Len())
+	if err := factor.Gram(ctx, posterior, solved); err != nil {
+		return nil, err
+	}
+	work, shares := cores.New(), cores.Count()
+	for share := range shares {
+		work.Go(func() error { return d.leave(checkpoint.NewMeter(ctx), posterior, X, share, shares) })
+	}
+	return posterior, work.Wait()
+}
+
+// leave turns what the data explain into the posterior covariance, in the rows first, first +
+// stride, first + 2 stride, ….
+func (d *Data) leave(work *checkpoint.Meter, explained [][]float64, X *kernel.Inputs, first, stride int) error {
+	prior := make([]float64, X.Len())
+	for i := first; i < X.Len(); i += stride {
+		row := explained[i]
+		d.kernel.Row(prior[:i+1], X.Row(i), X.Prefix(i+1))
+		for j, v := range row {
+			row[j] = prior[j] - v
+		}
+		row[i] = max(0, row[i])
+		if err := work.Spend(kernelWork * (i + 1)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// matrix returns rows×columns zeros in one piece.
+func matrix(rows, columns int) [][]float64 {
+	memory, m := make([]float64, rows*columns), make([][]float64, rows)
+	for i := range m {
+		m[i] = memory[i*columns : (i+1)*columns : (i+1)*columns]
+	}
+	return m
+}
+
+// Own are the latent variances at the data's own points, which cost O(n²) after a reading and n
+// numbers to keep. With a_i = k(x_i, x_i) − Σ_{s<i} L_is², what the points before leave there,
+//
+//	v(x_i) = Lᵀe_i − λ_i L⁻¹e_i,   so   variance(x_i) = λ_i a_i/L_ii² − Σ_{s>i} (λ_i (L⁻¹)_si)²,
+//
+// of which each row of L⁻¹ takes a term from those before it. Own is immutable. The zero value is
+// that of no data.
+type Own struct {
+	variances []float64
+	earlier   [][]float64 // of the first block of points, of two, …: n²/24 bytes in all
+}
+
+// Len is the number n of data.
+func (o *Own) Len() int { return len(o.variances) }
+
+// Prefix returns the variances for the first n data, or for fewer by less than a block.
+func (o *Own) Prefix(n int) *Own {
+	blocks := n / blockPoints
+	switch {
+	case n >= o.Len():
+		return o
+	case blocks == 0:
+		return new(Own)
+	}
+	return &Own{o.earlier[blocks-1], o.earlier[:blocks:blocks]}
+}
+
+// Variance returns the latent variance at point i of the data that o was made for. It agrees with
+// Predict to rounding, and never rises.
+func (o *Own) Variance(i int) float64 { return max(0, o.variances[i]) }
+
+// OwnBound is at least the latent variance at point i: what its reading and those before leave, with
+// more than is lost by rounding,
+//
+//	λ_i a_i/(a_i + λ_i) = λ_i (1 − λ_i/L_ii²).
+func (d *Data) OwnBound(i int) float64 {
+	L, noise := d.factor.Row(i)[i], d.noise[i]
+	return noise*(1-noise/(L*L)) + 1e-9*L*L
+}
+
+// Extend returns the variances for d, o being those of the first points of d, to the same bits
+// however many there were. It costs O(n²) a point and reaches checkpoints on the way; the error is
+// that of ctx.
+func (o *Own) Extend(ctx context.Context, d *Data) (*Own, error) {
+	grown, n := &Own{slices.Clone(o.variances), slices.Clip(o.earlier)}, d.Len()
+	for s := o.Len(); s < n; s++ {
+		L := d.factor.Row(s)[s]
+		grown.variances = append(grown.variances, d.noise[s]*d.AheadVariance(s)/(L*L))
+	}
+	work, rows := checkpoint.NewMeter(ctx), matrix(min(n-o.Len(), blockPoints), n)
+	for first := o.Len(); first < n; {
+		last := min(n, first-first%blockPoints+blockPoints)
+		some := rows[:last-first]
+		if err := d.inverse(ctx, some, first); err != nil {
+			return nil, err
+		}
+		for r, row := range some {
+			grown.narrow(d.noise, row[:first+r])
+		}
+		if last%blockPoints == 0 {
+			grown.earlier = append(grown.earlier, slices.Clone(grown.variances[:last]))
+		}
+		if err := work.Spend(len(some) * last); err != nil {
+			return nil, err
+		}
+		first = last
+	}
+	return grown, nil
+}
+
+// narrow takes off what one row of L⁻¹, up to its diagonal, does.
+func (o *Own) narrow(noise, row []float64) {
+	for i, x := range row {
+		o.variances[i] -= (noise[i] * x) * (noise[i] * x)
 	}
 }
 
-// takeUp appends the first of the points as far as their rows were kept, and returns how many. A
-// row is a function of those before it, so that its being right says that they are: the last one of
-// each piece is worked out anew. The points must have passed check.
-func (d *Data) takeUp(kept *Kept, xs [][]float64, lambdas []float64) int {
-	if kept == nil || len(kept.pieces) == 0 || d.Len() > 0 {
-		return 0
+// inverse writes rows first, first + 1, … of L⁻¹, each L⁻ᵀe_s up to its diagonal and 0 behind.
+func (d *Data) inverse(ctx context.Context, rows [][]float64, first int) error {
+	for r, row := range rows {
+		clear(row)
+		row[first+r] = 1
 	}
-	all := &Data{kernel: d.kernel, inputs: d.inputs.Prefix(0), noise: lambdas, factor: new(factor.Cholesky)}
-	for _, x := range xs {
-		all.inputs.Append(x)
-	}
-	keys := all.keys(kept.Rules)
-	for {
-		n := all.factor.Len()
-		key, piece, found := kept.next(keys, n)
-		if !found {
-			break
+	return cores.Stretches(len(rows), func(from, to int) error {
+		cut := make([][]float64, to-from)
+		for r := range cut {
+			cut[r] = rows[from+r][:first+to]
 		}
-		grown := all.factor.Prefix(n)
-		grown.TakeUp(piece.Rows)
-		if last := grown.Len() - 1; !all.follows(grown, last) {
-			kept.refuse(key)
-			break
-		}
-		all.factor = grown
-	}
-	n := all.factor.Len()
-	d.inputs, d.noise, d.factor = all.inputs.Prefix(n), lambdas[:n:n], all.factor
-	d.addGains(0)
-	return n
-}
-
-// follows tells whether row i of L is what follows from the rows before it.
-func (d *Data) follows(L *factor.Cholesky, i int) bool {
-	row, before := make([]float64, i+1), L.Prefix(i)
-	d.kernel.Row(row, d.inputs.Row(i), d.inputs.Prefix(i+1))
-	row[i] += d.noise[i]
-	return before.Append(row) == nil && sameBits(before.Row(i), L.Row(i))
-}
-
-func sameBits(a, b []float64) bool {
-	return slices.EqualFunc(a, b, func(x, y float64) bool { return math.Float64bits(x) == math.Float64bits(y) })
+		return d.factor.SolveUpperMany(ctx, cut)
+	})
 }

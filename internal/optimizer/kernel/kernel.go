@@ -423,3 +423,160 @@ func (f *Function) Identify(w io.Writer) {
 		numbers(row...)
 	}
 }
+
+// farthest bounds squared distances, so that far points have correlation 0 and not ∞·0.
+const farthest = 1e300
+
+// squaredDistancesGo writes w² = Σ_c ((x_c − y_c)/ℓ_c)² to dst, at most farthest; ℓ is given by its
+// inverses, coordinates with an inverse of 0 count for
+// nothing, and coordinate c of y_i is ys[c*stride+i].
+func squaredDistancesGo(dst, x, inverse, ys []float64, stride int) {
+	for i := range dst {
+		sum := 0.0
+		for c, by := range inverse {
+			if by != 0 {
+				d := float64((x[c] - ys[c*stride+i]) * by)
+				sum = math.FMA(d, d, sum)
+			}
+		}
+		dst[i] = min(sum, farthest)
+	}
+}
+
+// shapeGo turns squared distances w² into σ² times the correlation of a stationary form in the
+// numbers, in place. The loops in assembly take the same steps on several values at a time.
+func shapeGo(form form, values []float64, variance float64) {
+	switch form {
+	case squaredExponential:
+		for i, w2 := range values {
+			values[i] = variance * exp(-0.5*w2)
+		}
+	case matern12:
+		for i, w2 := range values {
+			values[i] = variance * exp(-math.Sqrt(w2))
+		}
+	case matern32:
+		for i, w2 := range values {
+			s := math.Sqrt(float64(3 * w2))
+			values[i] = float64(variance*(1+s)) * exp(-s)
+		}
+	case matern52, mixed:
+		for i, w2 := range values {
+			t := float64(5 * w2) // s²
+			s := math.Sqrt(t)
+			values[i] = float64(variance*math.FMA(t, 1./3, 1+s)) * exp(-s)
+		}
+	}
+}
+
+// Constants of exp: log₂e, and ln 2 in two parts, the first with zeros at its end so that n·ln2High
+// is exact.
+const (
+	log2e   = 1.44269504088896338700e+00
+	ln2High = 6.93147180369123816490e-01
+	ln2Low  = 1.90821492927058770002e-10
+	// smallest is where e^x leaves the normal numbers; below it exp is 0.
+	smallest = -708
+)
+
+// inverseFactorials are 1/k!, k = 13 to 2: the Taylor series of e^r, whose next term is below 5e-18
+// for |r| ≤ ln2/2.
+var inverseFactorials = [...]float64{
+	1. / 6227020800, 1. / 479001600, 1. / 39916800, 1. / 3628800, 1. / 362880, 1. / 40320,
+	1. / 5040, 1. / 720, 1. / 120, 1. / 24, 1. / 6, 1. / 2,
+}
+
+// exp returns e^x for x ≤ 0 to about one unit in the last place, and 0 below −708. With n = x/ln 2
+// rounded to even and r = x − n ln 2, e^x = 2ⁿ e^r. Unlike math.Exp it takes the same steps on
+// every machine.
+func exp(x float64) float64 {
+	if !(x >= smallest) {
+		return 0
+	}
+	n := math.RoundToEven(float64(x * log2e))
+	r := math.FMA(-n, ln2Low, math.FMA(-n, ln2High, x))
+	series := inverseFactorials[0]
+	for _, c := range inverseFactorials[1:] {
+		series = math.FMA(series, r, c)
+	}
+	series = math.FMA(series, r, 1)
+	series = math.FMA(series, r, 1)
+	return math.Float64frombits(math.Float64bits(series) + uint64(int64(n))<<52)
+}
+
+// Category is a category's coordinates under the mixed and the anova kernel.
+type Category struct {
+	Coordinates []int
+	// Slope is ∂ ln k/∂ ln ℓ of two points that differ in the category, of anova that of k +
+	// Constant.
+	Slope          float64
+	factor         float64 // of the product for two points that differ in it
+	alike, stretch float64 // m(1/ℓ) and ∂m/∂ ln ℓ
+	rise           float64 // ∂ ln factor/∂a of anova
+}
+
+// WithCategories returns the kernel for points whose coordinate c belongs to category
+// categories[c], −1 for a number. Only mixed and anova tell them from numbers.
+func (f *Function) WithCategories(categories []int) *Function {
+	if f.form != mixed && f.form != anova {
+		return f
+	}
+	g := *f
+	g.inverse, g.categories = make([]float64, len(f.inverse)), nil
+	index := map[int]int{}
+	for c, inverse := range f.inverse {
+		name := categories[c]
+		if name < 0 {
+			g.inverse[c] = inverse
+			continue
+		}
+		i, known := index[name]
+		if !known {
+			i = len(g.categories)
+			index[name] = i
+			g.categories = append(g.categories, newCategory(inverse))
+		}
+		g.categories[i].Coordinates = append(g.categories[i].Coordinates, c)
+	}
+	if g.form == anova {
+		g.prepare()
+	}
+	return &g
+}
+
+// newCategory works out the factor for a lengthscale, with t = 5/ℓ², s = √t: m = (1 + s + t/3)
+// e^{−s} and ∂m/∂ ln ℓ = (t/3) (1 + s) e^{−s}.
+func newCategory(inverse float64) Category {
+	t := min(float64(5*float64(inverse*inverse)), farthest)
+	s := math.Sqrt(t)
+	decay := exp(-s)
+	m := math.FMA(t, 1./3, 1+s) * decay
+	half := 0.5 * (1 + m)
+	stretch := t / 3 * (1 + s) * decay
+	return Category{Slope: 2 * (stretch / (1 + m)), factor: half * half, alike: m, stretch: stretch}
+}
+
+// Chosen is the coordinate of the choice that x has.
+func (c Category) Chosen(x []float64) int {
+	for _, coordinate := range c.Coordinates {
+		if x[coordinate] == 1 {
+			return coordinate
+		}
+	}
+	return c.Coordinates[0]
+}
+
+// Categories lists the categories of a mixed or an anova kernel.
+func (f *Function) Categories() []Category { return f.categories }
+
+// choose multiplies dst[i] by the factors of the categories in which x and X_i differ.
+func (f *Function) choose(dst, x []float64, X *Inputs) {
+	for _, c := range f.categories {
+		chosen := X.column(c.Chosen(x))[:len(dst)]
+		for i, is := range chosen {
+			if is != 1 {
+				dst[i] *= c.factor
+			}
+		}
+	}
+}

@@ -12,9 +12,6 @@ const (
 	ScaleLog    = "log"
 )
 
-// Logarithmic tells whether a number's scale is.
-func (p Parameter) Logarithmic() bool { return p.Scale == ScaleLog }
-
 // A number spans decades when its highest value is decades times its lowest, and fewLevels or more
 // values of its own tell how it is spaced from aDecade on. Both are ratios, which no unit changes;
 // how it is spaced is a comparison of two ratios, so nothing has to be chosen for it.

@@ -4,8 +4,13 @@ package chart
 
 import (
 	"fmt"
+	"html"
 	"math"
+	"slices"
+	"strconv"
 	"strings"
+
+	"headroom/internal/view/words"
 )
 
 // Drawing is a chart: a map, panels one above the other, or cells side by side. Its texts are
@@ -252,3 +257,368 @@ func key(style Style) string {
 }
 
 const spanLook = `fill="none" stroke="var(--unknown)" stroke-width="2" opacity="0.5" vector-effect="non-scaling-stroke"`
+
+// scale maps the values of an axis to the part of its length at which they stand.
+type scale struct {
+	low, high  float64
+	log        bool
+	categories []string
+}
+
+// scaleOf is an axis from one end to the other: as it is told, or what its values span.
+func scaleOf(a Axis, values ...[]any) scale {
+	if len(a.Categories) > 0 {
+		return scale{categories: a.Categories}
+	}
+	s := scale{low: 0, high: 1, log: a.Log}
+	if len(a.Range) == 2 {
+		s.low, s.high = a.Range[0], a.Range[1]
+	} else if all := numbers(values...); len(all) > 0 {
+		s.low, s.high = slices.Min(all), slices.Max(all)
+	}
+	s.log = s.log && s.low > 0
+	// The ends are so far apart that ticks differ in digits that mean something.
+	if size := math.Max(math.Abs(s.low), math.Abs(s.high)); s.high-s.low <= 1e-9*size || s.high == s.low {
+		if size == 0 {
+			size = 1
+		}
+		s.low, s.high, s.log = s.low-0.05*size, s.high+0.05*size, false
+	}
+	return s
+}
+
+// numbers are the values that are some.
+func numbers(values ...[]any) (list []float64) {
+	for _, some := range values {
+		for _, value := range some {
+			if x := number(value); !math.IsNaN(x) {
+				list = append(list, x)
+			}
+		}
+	}
+	return list
+}
+
+func number(value any) float64 {
+	switch x := value.(type) {
+	case float64:
+		return x
+	case int:
+		return float64(x)
+	}
+	return math.NaN()
+}
+
+// far is how many lengths of an axis beyond its end things are still drawn at their place.
+const far = 1000
+
+// at is where a value stands, 0 at the low end and 1 at the high one; a choice stands in the middle
+// of its part.
+func (s scale) at(value any) float64 {
+	if s.categories != nil {
+		name, _ := value.(string)
+		return (float64(slices.Index(s.categories, name)) + 0.5) / float64(len(s.categories))
+	}
+	x := number(value)
+	if s.log {
+		x = (math.Log(x) - math.Log(s.low)) / (math.Log(s.high) - math.Log(s.low))
+	} else {
+		x = (x - s.low) / (s.high - s.low)
+	}
+	if math.IsNaN(x) {
+		return -far
+	}
+	return math.Max(-far, math.Min(x, far))
+}
+
+// shows tells whether a value is between the ends.
+func (s scale) shows(value any) bool {
+	at := s.at(value)
+	return at >= -1e-9 && at <= 1+1e-9
+}
+
+// tick is a value with what is written at it.
+type tick struct {
+	at    float64
+	words string
+}
+
+// ticks are at most about so many places of an axis.
+func (s scale) ticks(a Axis, most int) (list []tick) {
+	add := func(values []float64, word func(float64) string) {
+		for _, x := range values {
+			list = append(list, tick{s.at(x), word(x)})
+		}
+	}
+	switch {
+	case s.categories != nil:
+		for _, name := range s.categories {
+			if name == "" {
+				continue // the only one of an axis that has no scale
+			}
+			list = append(list, tick{s.at(name), name})
+		}
+	case s.log:
+		s.logTicks(a, most, add)
+	case a.Whole:
+		values := even(s.low, s.high, max(1, min(most, int(s.high-s.low))))
+		values = slices.DeleteFunc(values, func(x float64) bool { return x != math.Trunc(x) })
+		add(values, alike(values))
+	default:
+		values := even(s.low, s.high, most)
+		add(values, alike(values))
+	}
+	return list
+}
+
+// logTicks are whole powers of ten where there are a few of them, else ones, twos and fives, else
+// even steps.
+func (s scale) logTicks(a Axis, most int, add func([]float64, func(float64) string)) {
+	first, last := int(math.Ceil(math.Log10(s.low)-1e-9)), int(math.Floor(math.Log10(s.high)+1e-9))
+	if last-first >= 2 {
+		var values []float64
+		for power := first; power <= last; power += (last - first + most) / most {
+			values = append(values, times10(1, power))
+		}
+		add(values, func(x float64) string {
+			if a.Plain {
+				return words.FourDigits(x)
+			}
+			return "10" + words.Raised(int(math.Round(math.Log10(x))))
+		})
+		return
+	}
+	var fine []float64
+	for power := first - 1; power <= last+1; power++ {
+		for _, times := range []float64{1, 2, 5} {
+			if x := times10(times, power); s.shows(x) {
+				fine = append(fine, x)
+			}
+		}
+	}
+	if len(fine) < 2 {
+		fine = even(s.low, s.high, most)
+	}
+	add(fine, words.FourDigits)
+}
+
+// even are multiples of 1, 2 or 5 times a power of ten between two ends, about so many.
+func even(low, high float64, about int) (list []float64) {
+	times, power := tidyStep(math.Max((high-low)/float64(about), finestStep))
+	step := times10(times, power)
+	for k := math.Ceil(low/step - 1e-9); k*step <= high+step*1e-9 && len(list) < 4*about+4; k++ {
+		list = append(list, times10(k*times, power)+0) // no −0
+	}
+	return list
+}
+
+// times10 is digits times a power of ten, rounded once, also where that power itself is too small a
+// number.
+func times10(digits float64, power int) float64 {
+	x, err := strconv.ParseFloat(strconv.FormatFloat(digits, 'f', 0, 64)+"e"+strconv.Itoa(power), 64)
+	if err != nil {
+		return math.Copysign(math.MaxFloat64, digits)
+	}
+	return x
+}
+
+// finestStep is the least step between ticks: the smallest numbers there are have no digits for
+// finer ones.
+const finestStep = 1e-321
+
+// tidyStep is that of 1, 2, 5 and 10 times a power of ten which is nearest to a step on a
+// logarithmic scale.
+func tidyStep(step float64) (times float64, power int) {
+	power = int(math.Floor(math.Log10(step)))
+	switch over := step / times10(1, power); {
+	case over >= math.Sqrt(50):
+		return 1, power + 1
+	case over >= math.Sqrt(10):
+		return 5, power
+	case over >= math.Sqrt2:
+		return 2, power
+	}
+	return 1, power
+}
+
+// alike is how to write the ticks of an axis: all with equally many decimals, or with the same
+// power of ten.
+func alike(ticks []float64) func(float64) string {
+	most, step := 0.0, 0.0
+	for i, x := range ticks {
+		most = math.Max(most, math.Abs(x))
+		if i == 1 {
+			step = x - ticks[0]
+		}
+	}
+	if step == 0 {
+		step = most
+	}
+	if most == 0 {
+		return func(float64) string { return "0" }
+	}
+	finest := int(math.Floor(math.Log10(step) + 1e-9))
+	if most < words.Large && step >= words.Small/10 {
+		return func(x float64) string { return words.Fixed(x, max(0, -finest)) }
+	}
+	power := int(math.Floor(math.Log10(most) + 1e-9))
+	return func(x float64) string {
+		if x == 0 {
+			return "0"
+		}
+		return words.Fixed(x/times10(1, power), max(0, power-finest)) + "×10" + words.Raised(power)
+	}
+}
+
+// widthOf is about how many pixels a text takes in the fonts of a page.
+func widthOf(text string, size float64) float64 {
+	sum := 0.0
+	for _, r := range text {
+		switch {
+		case r == '.' || r == ',' || r == ' ' || r == 'i' || r == 'l' || r == 'j' || r == 't' || r == 'f' || r == '\'' || r == '(' || r == ')' || r == '\u202f':
+			sum += 0.32
+		case r == 'm' || r == 'w' || r == 'M' || r == 'W' || r >= 0x1100:
+			sum += 0.95
+		case r >= 'A' && r <= 'Z':
+			sum += 0.7
+		default:
+			sum += 0.57
+		}
+	}
+	return sum * size
+}
+
+// spaced are the ticks whose words do not touch those before them on an axis of so many pixels.
+// inward keeps the words of the outer ones inside.
+func spaced(ticks []tick, width, size float64) (list []tick) {
+	end := math.Inf(-1)
+	for _, one := range ticks {
+		if half := widthOf(one.words, size) / 2; one.at*width-half >= end {
+			list = append(list, one)
+			end = one.at*width + half + 8
+		}
+	}
+	return list
+}
+
+// cut is a text that fits into so many pixels.
+func cut(text string, width, size float64) string {
+	if widthOf(text, size) <= width {
+		return text
+	}
+	letters := []rune(text)
+	end := len(letters)
+	for end > 1 && widthOf(string(letters[:end])+"…", size) > width {
+		end--
+	}
+	return string(letters[:end]) + "…"
+}
+
+// figure is a number as hovering says it.
+func figure(value any) string { return words.FourDigits(number(value)) }
+
+// title writes what stands above a frame.
+func (s *sheet) title(title string) {
+	fmt.Fprintf(s, `<div class="title">%s</div>`, html.EscapeString(title))
+}
+
+// Pixels of the row of events, and of the bare axis where there are none.
+const eventsHeight, axisHeight = 18, 8
+
+// frame is a panel's axes and what stands on them.
+func (p Panel) frame() frame {
+	var xs, ys [][]any
+	for _, t := range p.Traces {
+		xs, ys = append(xs, t.X), append(ys, t.Y, t.Low, t.High)
+	}
+	return frame{x: scaleOf(p.X, xs...), y: scaleOf(p.Y, ys...), xAxis: p.X, yAxis: p.Y, xWords: "all", yWords: "all", traces: p.Traces, limits: p.Limits, height: p.Height}
+}
+
+// panels stand above each other over one x axis.
+func (s *sheet) panels(d Drawing) {
+	for _, panel := range d.Panels {
+		s.title(panel.Title)
+		panel.X = d.X
+		f := panel.frame()
+		f.xWords = "none"
+		s.draw(f)
+	}
+	changes := frame{x: scaleOf(d.X), y: scale{categories: []string{""}}, xAxis: d.X, xWords: "all", yWords: "none", height: axisHeight, class: "changes"}
+	at := map[string]int{}
+	for _, event := range d.Events {
+		i, there := at[event.Kind]
+		if !there {
+			i = len(changes.traces)
+			at[event.Kind], changes.traces = i, append(changes.traces, Trace{Name: event.Kind, Style: Style(event.Kind)})
+		}
+		t := &changes.traces[i]
+		t.X, t.Y, t.Text = append(t.X, event.X), append(t.Y, ""), append(t.Text, event.Text)
+		changes.height = eventsHeight
+	}
+	s.draw(changes)
+	s.axisTitle(d.X.Title)
+}
+
+// axisTitle writes the name of the x axis below the frame that has been drawn.
+func (s *sheet) axisTitle(title string) {
+	fmt.Fprintf(s, `<div class="axis">%s</div>`, html.EscapeString(title))
+}
+
+// wideColumns is how many cells stand side by side where there is room, and narrowColumns where
+// there is little.
+const wideColumns, narrowColumns = 4, 2
+
+// cellHeight is that of cells in pixels, aloneHeight that of one that stands alone.
+const cellHeight, aloneHeight = 80, 170
+
+// cells stand side by side. Those of one group stand in rows of their own; where that is one row
+// each, the columns share the lowest axis.
+func (s *sheet) cells(cells []Panel) {
+	groups := [][]Panel{}
+	most := 0
+	for i, cell := range cells {
+		if i == 0 || cell.Group != cells[i-1].Group {
+			groups = append(groups, nil)
+		}
+		last := &groups[len(groups)-1]
+		*last = append(*last, cell)
+		most = max(most, len(*last))
+	}
+	for n, group := range groups {
+		s.title(group[0].Title)
+		fmt.Fprintf(s, `<div class="abreast" style="--columns:%d">`, min(most, wideColumns))
+		for i, cell := range group {
+			f := cell.frame()
+			f.height, f.small, f.unnamed = cellHeight, true, i > 0
+			if len(cells) == 1 {
+				f.height, f.small = aloneHeight, false
+			}
+			if most <= wideColumns && n < len(groups)-1 {
+				f.xWords = "narrow"
+			}
+			switch {
+			case i%narrowColumns != 0:
+				f.yWords = "none"
+			case i%wideColumns != 0:
+				f.yWords = "narrow"
+			}
+			fmt.Fprintf(s, `<div class="cell-%s">`, f.xWords)
+			s.draw(f)
+			s.axisTitle(cell.X.Title)
+			s.WriteString("</div>")
+		}
+		s.WriteString("</div>")
+	}
+}
+
+// short is a number with at most so many decimals.
+func short(x float64, decimals int) string {
+	text := strconv.FormatFloat(x, 'f', decimals, 64)
+	if strings.Contains(text, ".") {
+		text = strings.TrimRight(strings.TrimRight(text, "0"), ".")
+	}
+	if text == "-0" {
+		return "0"
+	}
+	return text
+}

@@ -193,18 +193,6 @@ func fitted(text string, width float64) string {
 	return html.EscapeString(short) + "<title>" + html.EscapeString(text) + "</title>"
 }
 
-// short is a number with at most so many decimals.
-func short(x float64, decimals int) string {
-	text := strconv.FormatFloat(x, 'f', decimals, 64)
-	if strings.Contains(text, ".") {
-		text = strings.TrimRight(strings.TrimRight(text, "0"), ".")
-	}
-	if text == "-0" {
-		return "0"
-	}
-	return text
-}
-
 // percent is a part of the width or the height, of which a place within the zoom counts from the
 // left or from above.
 func percent(part float64) string { return short(100*part, 2) + "%" }

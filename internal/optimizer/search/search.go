@@ -1,0 +1,502 @@
+// Package search finds maxima: space-filling points to start from, ways up along the slopes of a
+// score that has some, and a polish that follows kinks without them.
+package search
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat/distmv"
+	"gonum.org/v1/gonum/stat/samplemv"
+
+	"headroom/internal/optimizer/descent"
+)
+
+// Score orders points: those of the lowest Rank first, of them an allowed one before any that is
+// not, then by Value, then by Tie.
+type Score struct {
+	Rank    int
+	Allowed bool
+	Value   float64
+	Tie     float64
+}
+
+// Above tells whether a is better than b by more than rounding.
+func (a Score) Above(b Score) bool {
+	if a.Rank != b.Rank {
+		return a.Rank < b.Rank
+	}
+	if a.Allowed != b.Allowed {
+		return a.Allowed
+	}
+	slack := 1e-12 * math.Max(1, math.Abs(b.Value))
+	if math.Abs(a.Value-b.Value) > slack {
+		return a.Value > b.Value
+	}
+	return a.Tie > b.Tie+1e-12*math.Max(1, math.Abs(b.Tie))
+}
+
+// Axis says how one coordinate of the unit cube can be moved.
+type Axis struct {
+	Fixed  bool // not moved by the search
+	Levels int  // 0: continuous; otherwise the number of equidistant values
+	Choice bool // the levels have no order
+}
+
+// Problem is a function to maximise over the unit cube.
+type Problem struct {
+	Axes []Axis
+	// Settle snaps u in place to a point that can be chosen and reports whether it is allowed.
+	Settle func(u []float64) bool
+	// Score scores many points at once.
+	Score func(points [][]float64) ([]Score, error)
+	// Rise is Score that can tell how the values change around some of the points, by their numbers
+	// and once, for Ascend; nil where they have no slopes.
+	Rise func(points [][]float64) ([]Score, func(of []int) ([]Slope, error), error)
+}
+
+// Polish improves start, whose score is known, by polling around it: along every axis and, because
+// a maximum often lies on a kink that runs across the axes, along randomly turned orthogonal
+// directions. The step doubles after a success and halves after some failures until it is below
+// finest or the evaluations are used up. It returns the best point found, or the error of Score.
+//
+// See Audet & Dennis (2006), Mesh adaptive direct search.
+func (p Problem) Polish(start []float64, score Score, step, finest float64, evaluations int, seed uint64) ([]float64, Score, error) {
+	random := rand.New(rand.NewPCG(seed, 1))
+	best := start
+	failures := 0
+	for turn := 0; step > finest && evaluations > 0; turn++ {
+		polls := p.poll(best, step, random, turn)
+		evaluations -= max(len(polls), 1)
+		moved := false
+		if len(polls) > 0 {
+			scores, err := p.Score(polls)
+			if err != nil {
+				return nil, Score{}, err
+			}
+			for i, s := range scores {
+				if s.Above(score) {
+					best, score, moved = polls[i], s, true
+				}
+			}
+		}
+		switch failures++; {
+		case moved:
+			step, failures = math.Min(2*step, 0.5), 0
+		case failures == patience:
+			step, failures = step/2, 0
+		}
+	}
+	return best, score, nil
+}
+
+// patience is how many polls in a row must fail before the step halves. On a kink the directions
+// that lead upwards fill a narrow cone, which one turned basis easily misses.
+const patience = 4
+
+// poll lists the allowed points around best.
+func (p Problem) poll(best []float64, step float64, random *rand.Rand, turn int) [][]float64 {
+	var free []int
+	var polls [][]float64
+	add := func(change func(u []float64)) {
+		u := append([]float64(nil), best...)
+		change(u)
+		for k := range u {
+			u[k] = math.Min(math.Max(u[k], 0), 1)
+		}
+		if p.Settle != nil && !p.Settle(u) {
+			return
+		}
+		if !same(u, best) {
+			polls = append(polls, u)
+		}
+	}
+	for k, axis := range p.Axes {
+		switch {
+		case axis.Fixed:
+		case axis.Choice:
+			for c := range axis.Levels {
+				add(func(u []float64) { u[k] = (float64(c) + 0.5) / float64(axis.Levels) })
+			}
+		case axis.Levels > 1:
+			leap := math.Max(step, 1/float64(axis.Levels-1))
+			add(func(u []float64) { u[k] += leap })
+			add(func(u []float64) { u[k] -= leap })
+		case axis.Levels == 0:
+			free = append(free, k)
+		}
+	}
+	for _, direction := range directions(len(free), random, turn%2 == 1) {
+		for _, sign := range []float64{step, -step} {
+			add(func(u []float64) {
+				for i, k := range free {
+					u[k] += sign * direction[i]
+				}
+			})
+		}
+	}
+	return polls
+}
+
+// directions returns d orthonormal directions: the axes, or a randomly turned basis.
+func directions(d int, random *rand.Rand, turned bool) [][]float64 {
+	basis := make([][]float64, d)
+	for i := range basis {
+		basis[i] = make([]float64, d)
+		if !turned {
+			basis[i][i] = 1
+			continue
+		}
+		for k := range basis[i] {
+			basis[i][k] = random.NormFloat64()
+		}
+		orthonormalise(basis[i], basis[:i])
+	}
+	return basis
+}
+
+// orthonormalise makes v orthogonal to the basis and of length 1 (Gram–Schmidt).
+func orthonormalise(v []float64, basis [][]float64) {
+	for _, b := range basis {
+		product := 0.0
+		for k := range v {
+			product += v[k] * b[k]
+		}
+		for k := range v {
+			v[k] -= product * b[k]
+		}
+	}
+	length := 0.0
+	for _, c := range v {
+		length += c * c
+	}
+	length = math.Sqrt(length)
+	for k := range v {
+		v[k] /= length
+	}
+}
+
+func same(a, b []float64) bool {
+	for k := range a {
+		if a[k] != b[k] {
+			return false
+		}
+	}
+	return true
+}
+
+// walkStream keeps the walk apart from other draws of the same seed.
+const walkStream = 0x77616c6b
+
+// Walk returns n points spread over what settle allows of the unit cube, however small a part of it
+// that is, walking from allowed points in turn: each step goes to a point drawn from the line
+// through the present one along an axis, along two axes against each other (which keeps sums) or
+// along all of them, the line being cut back where a draw is not allowed. There are none without a
+// point to start from.
+//
+// See Smith (1984), Efficient Monte Carlo procedures for generating points uniformly distributed
+// over bounded regions (hit and run), and Neal (2003), Slice sampling (the cutting back).
+func Walk(axes []Axis, settle func(u []float64) bool, from [][]float64, n int, seed uint64) [][]float64 {
+	w := walker{axes: axes, settle: settle, random: rand.New(rand.NewPCG(seed, walkStream))}
+	for k, axis := range axes {
+		if !axis.Fixed {
+			w.free = append(w.free, k)
+		}
+	}
+	if len(from) == 0 || len(w.free) == 0 {
+		return from
+	}
+	var points [][]float64
+	each := (n + len(from) - 1) / len(from)
+	for _, u := range from {
+		for range min(each, n-len(points)) {
+			for range w.free {
+				u = w.step(u)
+			}
+			points = append(points, u)
+		}
+	}
+	return points
+}
+
+type walker struct {
+	axes   []Axis
+	settle func(u []float64) bool
+	free   []int
+	random *rand.Rand
+}
+
+func (w *walker) step(u []float64) []float64 {
+	k := w.free[w.random.IntN(len(w.free))]
+	if levels := w.axes[k].Levels; w.axes[k].Choice {
+		v := slices.Clone(u)
+		v[k] = (float64(w.random.IntN(levels)) + 0.5) / float64(levels)
+		if w.settle(v) {
+			return v
+		}
+		return u
+	}
+	direction := make([]float64, len(u))
+	switch w.random.IntN(3) {
+	case 0:
+		direction[k] = 1
+	case 1:
+		direction[k] = 1
+		if l := w.free[w.random.IntN(len(w.free))]; l != k && !w.axes[l].Choice {
+			direction[l] = -1
+		}
+	default:
+		for _, l := range w.free {
+			if !w.axes[l].Choice {
+				direction[l] = w.random.NormFloat64()
+			}
+		}
+	}
+	return w.along(u, direction)
+}
+
+// cuts is how often a line is cut back before the walk stays where it is.
+const cuts = 30
+
+// along draws an allowed point of the line through u.
+func (w *walker) along(u, direction []float64) []float64 {
+	low, high := math.Inf(-1), math.Inf(1)
+	for k, slope := range direction {
+		if slope != 0 {
+			a, b := -u[k]/slope, (1-u[k])/slope
+			low, high = math.Max(low, math.Min(a, b)), math.Min(high, math.Max(a, b))
+		}
+	}
+	for range cuts {
+		t := low + w.random.Float64()*(high-low)
+		v := slices.Clone(u)
+		for k := range v {
+			v[k] = math.Min(math.Max(v[k]+t*direction[k], 0), 1)
+		}
+		if w.settle(v) {
+			return v
+		}
+		if t < 0 {
+			low = t
+		} else {
+			high = t
+		}
+	}
+	return u
+}
+
+// Ascent is a point on its way up.
+type Ascent struct {
+	U     []float64
+	Score Score
+	// Refused tells that a point on the way was not allowed or of a higher rank, so that what was
+	// found may lie at the edge of what is, where slopes say little.
+	Refused bool
+	// Joined tells that it went no further because it had come near to another that stands higher.
+	Joined bool
+}
+
+// joined is how near, in every coordinate, a point comes to a higher one to be taken for another on
+// its way to the same top.
+const joined = 0.02
+
+// Slope is how a value v(x) − Σ_k p_k [h_k(x)]⁺ changes around a point: Along holds the slopes of v
+// along every axis, Kinks the other terms.
+type Slope struct {
+	Along []float64
+	Kinks []descent.Kink
+}
+
+// down is the same of the value turned upside down.
+func (s Slope) down() descent.Local {
+	local := descent.Local{Gradient: make([]float64, len(s.Along)), Kinks: s.Kinks}
+	for k, v := range s.Along {
+		local.Gradient[k] = -v
+	}
+	return local
+}
+
+// climb is a descent of a value turned upside down.
+type climb interface {
+	Next() []float64
+	Wants(value float64) bool
+	Tell(value float64, local func() descent.Local)
+}
+
+// smoothClimb has no kinks.
+type smoothClimb struct{ *descent.Descent }
+
+func (c smoothClimb) Tell(value float64, local func() descent.Local) {
+	c.Descent.Tell(value, func() []float64 { return local().Gradient })
+}
+
+// Ascend moves allowed points uphill along the slopes of their value, which Rise gives and which
+// has no kinks, on the axes that are continuous, until a step brings less than least. All are
+// worked out together, a step of each at a time; one that joins a higher one goes no further. The
+// error is that of Rise.
+func (p Problem) Ascend(from []Ascent, least float64) error {
+	climbs := make([]climb, len(from))
+	for i, a := range from {
+		low, high := p.room(a.U)
+		climbs[i] = smoothClimb{descent.New(a.U, low, high, limits(least))}
+	}
+	return p.ascend(from, climbs)
+}
+
+func limits(least float64) descent.Limits {
+	return descent.Limits{Flat: 1e-5, Least: least, Steps: 40, First: 0.05, Longest: 0.25}
+}
+
+// Ridges are ascents of a problem whose values have kinks. They can be joined by others on the way,
+// and go on where they stopped.
+type Ridges struct {
+	Problem Problem
+	Ascents []Ascent
+	climbs  []climb
+}
+
+// Add adds an allowed point, to be led up until a step would bring less than least.
+func (r *Ridges) Add(u []float64, score Score, least float64) {
+	low, high := r.Problem.room(u)
+	r.Ascents = append(r.Ascents, Ascent{U: u, Score: score})
+	far := limits(least)
+	far.Steps *= 3
+	r.climbs = append(r.climbs, descent.NewKinked(u, low, high, far))
+}
+
+// Resume lets ascent i go on until a step would bring less than least.
+func (r *Ridges) Resume(i int, least float64) { r.climbs[i].(*descent.Kinked).Resume(least) }
+
+// Follow moves all on, as Ascend does, as far as they go. The error is that of Rise.
+func (r *Ridges) Follow() error { return r.Problem.ascend(r.Ascents, r.climbs) }
+
+// Highest are the numbers of the ascents that joined no other, the highest first.
+func (r *Ridges) Highest() (order []int) {
+	for i, a := range r.Ascents {
+		if !a.Joined {
+			order = append(order, i)
+		}
+	}
+	slices.SortStableFunc(order, func(i, j int) int {
+		switch a, b := r.Ascents[i].Score, r.Ascents[j].Score; {
+		case a.Above(b):
+			return -1
+		case b.Above(a):
+			return 1
+		}
+		return 0
+	})
+	return order
+}
+
+// ascend follows climbs until none asks for more.
+func (p Problem) ascend(from []Ascent, climbs []climb) error {
+	for {
+		points, whose := p.nextSteps(climbs, from)
+		if len(points) == 0 {
+			return nil
+		}
+		scores, slopes, err := p.Rise(points)
+		if err != nil {
+			return err
+		}
+		values, around, wanted := make([]float64, len(points)), make([]Slope, len(points)), []int{}
+		for n, i := range whose {
+			values[n] = -scores[n].Value
+			if !scores[n].Allowed || scores[n].Rank > from[i].Score.Rank {
+				from[i].Refused, values[n] = true, math.Inf(1)
+			}
+			if climbs[i].Wants(values[n]) {
+				wanted = append(wanted, n)
+			}
+		}
+		some, err := slopes(wanted)
+		if err != nil {
+			return err
+		}
+		for k, n := range wanted {
+			around[n] = some[k]
+		}
+		for n, i := range whose {
+			if values[n] < math.Inf(1) && scores[n].Above(from[i].Score) {
+				from[i].U, from[i].Score = points[n], scores[n]
+			}
+			climbs[i].Tell(values[n], around[n].down)
+		}
+	}
+}
+
+// nextSteps are the points that the climbs ask for next, and whose they are; those that are not
+// allowed are refused at once.
+func (p Problem) nextSteps(climbs []climb, from []Ascent) (points [][]float64, whose []int) {
+	for i, climb := range climbs {
+		if from[i].Joined = hasJoined(from, i); from[i].Joined {
+			continue
+		}
+		for u := climb.Next(); u != nil; u = climb.Next() {
+			if p.Settle == nil || p.Settle(u) {
+				points, whose = append(points, u), append(whose, i)
+				break
+			}
+			from[i].Refused = true
+			climb.Tell(math.Inf(1), nil)
+		}
+	}
+	return points, whose
+}
+
+// hasJoined tells whether an ascent has come near to one that stands higher, or as high and comes
+// before it.
+func hasJoined(all []Ascent, i int) bool {
+	for j, other := range all {
+		higher := other.Score.Value > all[i].Score.Value || other.Score.Value == all[i].Score.Value && j < i
+		if higher && within(joined, other.U, all[i].U) {
+			return true
+		}
+	}
+	return false
+}
+
+// within tells whether two points are no further apart than distance in any coordinate.
+func within(distance float64, a, b []float64) bool {
+	for k := range a {
+		if math.Abs(a[k]-b[k]) > distance {
+			return false
+		}
+	}
+	return true
+}
+
+// room are the bounds between which a point may move: those of the cube along continuous axes.
+func (p Problem) room(u []float64) (low, high []float64) {
+	low, high = make([]float64, len(u)), make([]float64, len(u))
+	for k, axis := range p.Axes {
+		low[k], high[k] = u[k], u[k]
+		if !axis.Fixed && axis.Levels == 0 {
+			low[k], high[k] = 0, 1
+		}
+	}
+	return low, high
+}
+
+// haltonStream keeps the scrambling apart from other draws of the same seed.
+const haltonStream = 0x68616c746f6e
+
+// Halton returns n points of the scrambled Halton sequence in [0,1)^d. The same seed gives the same
+// points, and fewer points are a prefix of more.
+//
+// See Owen (2017), A randomized Halton algorithm in R.
+func Halton(n, d int, seed uint64) [][]float64 {
+	points := make([][]float64, n)
+	if n == 0 || d == 0 {
+		return points
+	}
+	batch := mat.NewDense(n, d, nil)
+	samplemv.Halton{Kind: samplemv.Owen, Q: distmv.NewUnitUniform(d, nil), Src: rand.NewPCG(seed, haltonStream)}.Sample(batch)
+	for i := range points {
+		points[i] = batch.RawRowView(i)
+	}
+	return points
+}

@@ -20,19 +20,22 @@ var floors = []struct {
 	except []string
 }{
 	{"internal/optimizer", []string{
-		"lists", "optimizer", "space", "history", "models", "arrivals", "evidence", "view", "estimate", "posterior", "incumbent", "works",
+		"lists", "optimizer", "space", "history", "models", "evidence", "regressions", "view", "estimate", "posterior", "incumbent", "works",
 		"acquisition", "ascend", "drawing", "search", "price", "account", "suggest", "replay", "hyperparameters", "paths", "gain",
-	}, []string{"arrivals -> view: view", "view -> incumbent: contendedBefore", "view -> estimate: estimate", "view -> estimate: outcome"}},
+	}, []string{
+		"evidence -> view: view", "view -> estimate: estimate", "view -> estimate: outcome", "view -> incumbent: contended", "view -> incumbent: contendedBefore",
+		"view -> incumbent: incumbent", "view -> incumbent: shortlist", "works -> acquisition: decision", "acquisition -> suggest: designPoint",
+	}},
 	{"internal/study", []string{
 		"store", "models", "service", "tell", "listing", "table_write", "theorem", "explain", "ask", "readout", "slices", "history", "verify",
 		"table_read", "gain", "define", "correct", "simulate", "compare", "admit", "import",
 	}, []string{
-		"models -> readout: StateOf", "models -> service: Options", "tell -> table_read: maxRows", "theorem -> history: DriftOf",
+		"models -> readout: StateOf", "models -> service: Options", "store -> verify: Verified", "tell -> table_read: maxRows", "theorem -> history: DriftOf",
 		"theorem -> readout: Readout", "verify -> compare: comparison", "verify -> compare: run",
 	}},
 	{"internal/study/ledger", []string{"canonical", "event", "snapshot", "doubt", "chain", "fold", "bundle"}, []string{"snapshot -> doubt: Doubted", "snapshot -> doubt: Range"}},
 	{"internal/view", []string{
-		"study", "facts", "ledger", "marks", "sums", "trust", "cards", "slices", "map", "progress", "verdict", "trials", "report",
+		"study", "facts", "ledger", "marks", "sums", "trust", "cards", "slices", "map", "progress", "verdict", "trials", "board", "report",
 	}, nil},
 	{"internal/http/api", []string{"decode", "operations", "readout", "accounts", "trials", "studies", "openapi"}, nil},
 }

@@ -414,7 +414,7 @@ func (d *drawing) pickFrom(ctx context.Context, of bounded, size int) ([]int, er
 		}
 		left[i] = newRemainder(covariance)
 	}
-	order, known := indices(len(of.of)), make([]int, len(of.of)) // known: how many were taken when a place was last looked at
+	order, lookedAt := indices(len(of.of)), make([]int, len(of.of)) // lookedAt: how many were taken when a place was last looked at
 	var taken []int
 	for front := order; len(taken) < size; front = order[:min(lookedAtAgain, len(order))] {
 		if err := checkpoint.Reach(ctx); err != nil {
@@ -424,10 +424,10 @@ func (d *drawing) pickFrom(ctx context.Context, of bounded, size int) ([]int, er
 			return nil, err
 		}
 		for _, i := range front {
-			known[i] = len(taken)
+			lookedAt[i] = len(taken)
 		}
 		slices.SortStableFunc(order, func(a, b int) int { return higher(of.scores[a], of.scores[b]) })
-		for next := order[0]; len(taken) < size && known[next] == len(taken); next = order[0] {
+		for next := order[0]; len(taken) < size && lookedAt[next] == len(taken); next = order[0] {
 			taken, order = append(taken, next), order[1:]
 			for _, one := range left {
 				one.take(next)

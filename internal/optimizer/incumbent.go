@@ -12,6 +12,18 @@ import (
 	"headroom/internal/optimizer/posterior"
 )
 
+// incumbent is the played point x* that a decision compares the others with: the one that would be
+// recommended.
+type incumbent struct {
+	place  Place
+	round  int                    // the first that played it
+	beside []*posterior.Reference // per source
+	mean   []float64              // per target, shifts included
+	sd     []float64
+	least  float64 // the least mean reward of a point played
+	again  float64 // see policy.Rival
+}
+
 // comparing is the view with what its decision compares places with, which is not found before one
 // is to be made.
 func (v *view) comparing(ctx context.Context) (*view, error) {
@@ -166,6 +178,12 @@ func (v *view) contenders() (places []Place, rounds []int) {
 		}
 	}
 	return places, rounds
+}
+
+// contended are the posterior means of every target at the points of some rounds.
+type contended struct {
+	rounds    []int
+	estimates []policy.Estimate
 }
 
 // contendedBefore are the means that the prior state's next decision compared places by, if it has
@@ -348,6 +366,47 @@ const (
 	listedNear  = 24  // points around the incumbent, at each scale
 	relisted    = 64  // readings from one list of space-filling points to the next
 )
+
+// shortlist are the incumbent, points around it and space-filling points, which change as readings
+// come in, so that in time every place is looked at. It depends on the readings and not on what
+// waits: decisions made from the same readings share it.
+type shortlist struct {
+	*arms
+	incumbent *Place
+	turn      int
+}
+
+// shorten returns the shortlist of the next decision, nil where the search needs none: that of the
+// prior state, if it is the same.
+func (v *view) shorten(ctx context.Context, prior *shortlist) (*shortlist, error) {
+	if v.arms != nil || v.traits.LooksAtAll || v.sourceOf[0] < 0 {
+		return nil, nil
+	}
+	src := &v.sources[v.sourceOf[0]]
+	if len(src.waiting) <= manyWaiting {
+		return nil, nil
+	}
+	whole, err := v.comparing(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list := &shortlist{turn: src.arrived / relisted, incumbent: whole.around}
+	if list.same(prior) {
+		return prior, nil
+	}
+	seed := v.cfg.DecisionSeed(list.turn)
+	near := whole.nearIncumbent(listedNear, seed)
+	if list.incumbent != nil {
+		near = append([][]float64{list.incumbent.U}, near...)
+	}
+	space := v.cfg.Space
+	places := asPlaces(append(space.settled(near), space.allowed(v.cfg.overhanging(listed, seed), seed)...))
+	if len(places) == 0 {
+		return nil, nil
+	}
+	list.arms = space.list(places)
+	return list, nil
+}
 
 func (l *shortlist) same(o *shortlist) bool {
 	if o == nil || l.turn != o.turn || (l.incumbent == nil) != (o.incumbent == nil) {

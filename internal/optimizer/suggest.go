@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"headroom/internal/optimizer/policy"
-	"headroom/internal/optimizer/probit"
+	"headroom/internal/optimizer/search"
 )
 
 // Suggest makes the next decision. The error is ErrNoneAllowed when the algorithm may choose
@@ -245,45 +245,17 @@ func (s *decision) Acquisition(ctx context.Context, at []Place, known Known) (Sc
 // decide prepares the next decision.
 func (s *evidence) decide(ctx context.Context, shown *shown, prior *decision) (*decision, error) {
 	d := &decision{view: s.next, shown: shown}
+	var before *shortlist
+	if prior != nil {
+		before = prior.shortlist
+	}
 	var err error
-	if d.shortlist, err = d.shorten(ctx, prior); err != nil {
+	if d.shortlist, err = d.shorten(ctx, before); err != nil {
 		return nil, err
 	}
 	shown.shortlist, d.spent = d.shortlist, d.listSpent()
 	d.works, err = d.learnWorks(ctx, prior)
 	return d, err
-}
-
-// shorten returns the shortlist of the next decision, nil where the search needs none: that of the
-// prior state, if it is the same.
-func (s *decision) shorten(ctx context.Context, prior *decision) (*shortlist, error) {
-	if s.arms != nil || s.traits.LooksAtAll || s.sourceOf[0] < 0 {
-		return nil, nil
-	}
-	src := &s.sources[s.sourceOf[0]]
-	if len(src.waiting) <= manyWaiting {
-		return nil, nil
-	}
-	whole, err := s.comparing(ctx)
-	if err != nil {
-		return nil, err
-	}
-	list := &shortlist{turn: src.arrived / relisted, incumbent: whole.around}
-	if prior != nil && list.same(prior.shortlist) {
-		return prior.shortlist, nil
-	}
-	seed := s.cfg.DecisionSeed(list.turn)
-	near := whole.nearIncumbent(listedNear, seed)
-	if list.incumbent != nil {
-		near = append([][]float64{list.incumbent.U}, near...)
-	}
-	space := s.cfg.Space
-	places := asPlaces(append(space.settled(near), space.allowed(s.cfg.overhanging(listed, seed), seed)...))
-	if len(places) == 0 {
-		return nil, nil
-	}
-	list.arms = space.list(places)
-	return list, nil
 }
 
 // firstDesign takes the next point of the scrambled Halton sequence that is allowed, or the arm
@@ -297,6 +269,78 @@ func (s *decision) firstDesign(ctx context.Context, known Known) (Decision, erro
 	d, err := s.decision(ctx, place, known, s.draw(s.Round()))
 	d.FirstDesign, d.Reason = true, policy.FirstDesign
 	return d, err
+}
+
+// designTries bounds how many points of the sequence are tried for one that the input constraints
+// allow.
+const designTries = 4096
+
+func (s *decision) designPlace(keeps func(Place) bool) (Place, bool) {
+	space := s.cfg.Space
+	t := s.Round()
+	if space.Arms != nil {
+		return s.nearestFreshArm(s.designPoint(), keeps)
+	}
+	var allowed, kept []Place
+	for _, u := range search.Halton(designTries+t, len(space.Dims), s.cfg.Seed) {
+		v, ok := space.settle(u)
+		if !ok {
+			continue
+		}
+		allowed = append(allowed, Place{U: v, Arm: -1})
+		if keeps(allowed[len(allowed)-1]) {
+			kept = append(kept, allowed[len(allowed)-1])
+		}
+		if len(kept) >= t && !s.isSpent(kept[len(kept)-1]) {
+			return kept[len(kept)-1], true
+		}
+	}
+	switch { // the limits leave hardly any room, or none
+	case len(kept) > 0:
+		return kept[t%len(kept)], true
+	case len(allowed) >= t:
+		return allowed[t-1], true
+	}
+	return s.anyPlace()
+}
+
+// designPoint is the point of the sequence whose turn it is: with arms as it comes, elsewhere the
+// one that is allowed.
+func (s *decision) designPoint() []float64 {
+	t, d := s.Round(), len(s.cfg.Space.Dims)
+	if s.cfg.Space.Arms != nil {
+		return s.cfg.Space.relabelled(search.Halton(t, d, s.cfg.Seed)[t-1])
+	}
+	place, ok := s.designPlace(func(Place) bool { return true })
+	if !ok {
+		return make([]float64, d)
+	}
+	return place.U
+}
+
+// nearestFreshArm is the arm nearest to u: among those that keep a rule and have not been tried, or
+// are not spent, or are, and only then among the others.
+func (s *decision) nearestFreshArm(u []float64, keeps func(Place) bool) (Place, bool) {
+	space := s.cfg.Space
+	tried := map[int]bool{}
+	for _, r := range s.history.Rounds {
+		tried[r.Arm] = true
+	}
+	for _, allowed := range []func(Place) bool{keeps, func(Place) bool { return true }} {
+		for _, left := range []func(Place) bool{func(p Place) bool { return !tried[p.Arm] }, func(p Place) bool { return !s.isSpent(p) }, s.cfg.Space.offers} {
+			best, nearest := math.Inf(1), Place{Arm: -1}
+			for i, a := range space.Arms {
+				at := Place{U: a, Arm: i}
+				if distance := space.unlike(a, u); distance < best && s.cfg.Space.offers(at) && left(at) && allowed(at) {
+					best, nearest = distance, at
+				}
+			}
+			if nearest.Arm >= 0 {
+				return nearest, true
+			}
+		}
+	}
+	return Place{}, false
 }
 
 // A batch asked for when the best place has been found would lie there to the sixth digit: a
@@ -424,86 +468,4 @@ func (s *decision) believed(input *policy.Input, at Place) *policy.Input {
 		rival.Noise[k] = []float64{s.shown.noiseAt(k, at)}
 	}
 	return &said
-}
-
-// learnWorks makes what the next decision knows of where trials work; nil while none has failed
-// because of its settings, and for published algorithms, which know of no such thing.
-func (s *decision) learnWorks(ctx context.Context, prior *decision) (*works, error) {
-	k := Kernel{Name: "mixed"}
-	if own := s.cfg.Metrics[s.cfg.Objective.Metric].Kernel; own.Name == "covariance" {
-		k = own
-	}
-	all := s.outcomes(k)
-	failed := all.failed()
-	if s.cfg.Paper || failed == 0 {
-		return nil, nil
-	}
-	if prior != nil && prior.works != nil && prior.works.outcomes.same(all) {
-		return prior.works, nil
-	}
-	out := &works{kernel: k, failed: failed, outcomes: all}
-	out.base = (float64(len(all.worked)-failed) + usualOutcomes - usualFailures) / (float64(len(all.worked)) + usualOutcomes)
-	part, err := all.telling(ctx, s.cfg.Space.spread(s.cfg.Space.priorLengthscales()))
-	if err != nil {
-		return nil, err
-	}
-	best := math.Inf(-1)
-	for _, stretch := range stretches {
-		for _, latent := range latents {
-			function, err := s.worksKernel(k, stretch, latent)
-			if err != nil {
-				return nil, err
-			}
-			mean := math.Sqrt2 * math.Erfinv(2*out.base-1) * math.Sqrt(1+latent*latent)
-			model, err := probit.Fit(ctx, function, part.inputs, part.worked, mean)
-			if err != nil {
-				return nil, err
-			}
-			if value := model.Evidence() + logPrior(stretch, medianStretch, spreadStretch) + logPrior(latent, medianLatent, spreadLatent); value > best {
-				best, out.model = value, model
-			}
-		}
-	}
-	return out, nil
-}
-
-// WorksChance is the chance that a trial works at each of some places, 1 where nothing has failed
-// because of its settings or a published algorithm takes no account of it. The error is that of
-// ctx.
-func (s *decision) WorksChance(ctx context.Context, at []Place) ([]float64, error) {
-	chances := slices.Repeat([]float64{1}, len(at))
-	latent, err := s.worksAt(ctx, at)
-	if latent == nil || err != nil {
-		return chances, err
-	}
-	for i, mean := range latent.Mean {
-		value, _, _ := policy.LogChance(mean, latent.SD[i]*latent.SD[i])
-		chances[i] = math.Exp(value)
-	}
-	return chances, nil
-}
-
-// listSpent gathers the settings that the next decision leaves alone; nil where there are none.
-func (s *decision) listSpent() *spent {
-	out, t := &spent{}, s.Round()
-	for i := range s.history.Rounds {
-		r := &s.history.Rounds[i]
-		if ending, ended := r.ending(t); ended && !r.Excluded && (ending.Cause == BySettings || !s.readSince(ending.From)) {
-			out.points = append(out.points, r.Point)
-		}
-	}
-	if len(out.points) == 0 {
-		return nil
-	}
-	if space := s.cfg.Space; space.Arms == nil {
-		lengthscales := slices.Clone(s.regime.models[s.cfg.Objective.Metric].kernel.Lengthscales)
-		for k, d := range space.Dims {
-			lengthscales[k] = 1 / min(lengthscales[k], d.inputRange())
-		}
-		out.inverse = space.spread(lengthscales)
-		for _, u := range out.points {
-			out.inputs = append(out.inputs, space.features(u))
-		}
-	}
-	return out
 }

@@ -36,33 +36,6 @@ type view struct {
 	says        bool       // it is what is told, not what is decided by
 }
 
-// incumbent is the played point x* that a decision compares the others with: the one that would be
-// recommended.
-type incumbent struct {
-	place  Place
-	round  int                    // the first that played it
-	beside []*posterior.Reference // per source
-	mean   []float64              // per target, shifts included
-	sd     []float64
-	least  float64 // the least mean reward of a point played
-	again  float64 // see policy.Rival
-}
-
-// contended are the posterior means of every target at the points of some rounds.
-type contended struct {
-	rounds    []int
-	estimates []policy.Estimate
-}
-
-// shortlist are the incumbent, points around it and space-filling points, which change as readings
-// come in, so that in time every place is looked at. It depends on the readings and not on what
-// waits: decisions made from the same readings share it.
-type shortlist struct {
-	*arms
-	incumbent *Place
-	turn      int
-}
-
 // model is a metric's model.
 func (v *view) model(metric int) metricModel {
 	if v.says {

@@ -68,6 +68,47 @@ var (
 	latents   = []float64{4, 8, 16, 32}
 )
 
+// learnWorks makes what the next decision knows of where trials work; nil while none has failed
+// because of its settings, and for published algorithms, which know of no such thing.
+func (s *decision) learnWorks(ctx context.Context, prior *decision) (*works, error) {
+	k := Kernel{Name: "mixed"}
+	if own := s.cfg.Metrics[s.cfg.Objective.Metric].Kernel; own.Name == "covariance" {
+		k = own
+	}
+	all := s.outcomes(k)
+	failed := all.failed()
+	if s.cfg.Paper || failed == 0 {
+		return nil, nil
+	}
+	if prior != nil && prior.works != nil && prior.works.outcomes.same(all) {
+		return prior.works, nil
+	}
+	out := &works{kernel: k, failed: failed, outcomes: all}
+	out.base = (float64(len(all.worked)-failed) + usualOutcomes - usualFailures) / (float64(len(all.worked)) + usualOutcomes)
+	part, err := all.telling(ctx, s.cfg.Space.spread(s.cfg.Space.priorLengthscales()))
+	if err != nil {
+		return nil, err
+	}
+	best := math.Inf(-1)
+	for _, stretch := range stretches {
+		for _, latent := range latents {
+			function, err := s.worksKernel(k, stretch, latent)
+			if err != nil {
+				return nil, err
+			}
+			mean := math.Sqrt2 * math.Erfinv(2*out.base-1) * math.Sqrt(1+latent*latent)
+			model, err := probit.Fit(ctx, function, part.inputs, part.worked, mean)
+			if err != nil {
+				return nil, err
+			}
+			if value := model.Evidence() + logPrior(stretch, medianStretch, spreadStretch) + logPrior(latent, medianLatent, spreadLatent); value > best {
+				best, out.model = value, model
+			}
+		}
+	}
+	return out, nil
+}
+
 // logPrior is the logarithm of a log-normal prior, but for a constant.
 func logPrior(v, median, spread float64) float64 {
 	z := math.Log(v/median) / spread
@@ -181,6 +222,57 @@ func (w *works) at(ctx context.Context, v *view, at []Place) (*policy.Estimate, 
 	return &policy.Estimate{Mean: means, SD: roots(variances, 1)}, err
 }
 
+// worksAt is the latent function of whether trials work at some places; nil while none has failed.
+func (s *decision) worksAt(ctx context.Context, at []Place) (*policy.Estimate, error) {
+	if s.works == nil {
+		return nil, nil
+	}
+	return s.works.at(ctx, s.view, at)
+}
+
+// weigh lets scores know where trials work. To the logarithm of an expectation that of the chance
+// is added, times worksWeight. Other scores stay as published, and unlikely places are left until
+// nothing else is.
+func (s *decision) weigh(scores policy.Scores, latent *policy.Estimate) policy.Scores {
+	if latent == nil {
+		return scores
+	}
+	if !s.traits.Expects {
+		scores.Unlikely = make([]bool, len(latent.Mean))
+	}
+	for i, mean := range latent.Mean {
+		chance, _, _ := policy.LogChance(mean, latent.SD[i]*latent.SD[i])
+		if !s.traits.Expects {
+			scores.Unlikely[i] = chance < math.Log(min(unlikely, s.works.base*unlikelyShare))
+			continue
+		}
+		scores.Value[i] += worksWeight * chance
+		if scores.Fallback != nil {
+			scores.Fallback[i] += worksWeight * chance
+		}
+	}
+	return scores
+}
+
+// worksSlopes are the slopes, along the kernel inputs of places, of what weigh adds to their
+// scores; nil where it adds nothing.
+func (s *decision) worksSlopes(ctx context.Context, at []Place, latent *policy.Estimate) ([][]float64, error) {
+	if latent == nil || !s.traits.Expects {
+		return nil, nil
+	}
+	means, variances, err := s.works.model.Gradients(ctx, s.points(s.works.kernel, at).Inputs)
+	if err != nil {
+		return nil, err
+	}
+	for i, along := range means {
+		_, byMean, byVariance := policy.LogChance(latent.Mean[i], latent.SD[i]*latent.SD[i])
+		for c := range along {
+			along[c] = worksWeight * (byMean*along[c] + byVariance*variances[i][c])
+		}
+	}
+	return means, nil
+}
+
 // Works tells how many trials failed because of their settings and of how many, whether or not the
 // algorithm takes account of it.
 func (s *task) Works() Works {
@@ -188,7 +280,77 @@ func (s *task) Works() Works {
 	return Works{Failed: all.failed(), Of: len(all.worked)}
 }
 
+// WorksChance is the chance that a trial works at each of some places, 1 where nothing has failed
+// because of its settings or a published algorithm takes no account of it. The error is that of
+// ctx.
+func (s *decision) WorksChance(ctx context.Context, at []Place) ([]float64, error) {
+	chances := slices.Repeat([]float64{1}, len(at))
+	latent, err := s.worksAt(ctx, at)
+	if latent == nil || err != nil {
+		return chances, err
+	}
+	for i, mean := range latent.Mean {
+		value, _, _ := policy.LogChance(mean, latent.SD[i]*latent.SD[i])
+		chances[i] = math.Exp(value)
+	}
+	return chances, nil
+}
+
+// spent are settings that are not suggested again by themselves: those of a trial that failed
+// because of its settings, and those of one that failed by chance or was abandoned until something
+// new has been read. Otherwise an algorithm which learned nothing would ask for the same again. On
+// a continuous space what lies within spentReach of them counts as the same.
+type spent struct {
+	points  [][]float64 // unit coordinates
+	inputs  [][]float64 // of the points
+	inverse []float64   // 1/(length an input is measured by)
+}
+
 // spentReach is how near settings count as the same: as a share of the objective's lengthscales, or
 // of a parameter's range where that is shorter, since what hardly matters to the objective may be
 // what fails.
 const spentReach = 0.1
+
+// listSpent gathers the settings that the next decision leaves alone; nil where there are none.
+func (s *decision) listSpent() *spent {
+	out, t := &spent{}, s.Round()
+	for i := range s.history.Rounds {
+		r := &s.history.Rounds[i]
+		if ending, ended := r.ending(t); ended && !r.Excluded && (ending.Cause == BySettings || !s.readSince(ending.From)) {
+			out.points = append(out.points, r.Point)
+		}
+	}
+	if len(out.points) == 0 {
+		return nil
+	}
+	if space := s.cfg.Space; space.Arms == nil {
+		lengthscales := slices.Clone(s.regime.models[s.cfg.Objective.Metric].kernel.Lengthscales)
+		for k, d := range space.Dims {
+			lengthscales[k] = 1 / min(lengthscales[k], d.inputRange())
+		}
+		out.inverse = space.spread(lengthscales)
+		for _, u := range out.points {
+			out.inputs = append(out.inputs, space.features(u))
+		}
+	}
+	return out
+}
+
+// isSpent tells whether a place is among the settings that the next decision leaves alone.
+func (s *decision) isSpent(p Place) bool {
+	switch {
+	case s.spent == nil:
+		return false
+	case s.spent.inputs == nil:
+		return slices.ContainsFunc(s.spent.points, func(u []float64) bool { return slices.Equal(u, p.U) })
+	}
+	x := s.cfg.Space.features(p.U)
+	return slices.ContainsFunc(s.spent.inputs, func(y []float64) bool {
+		sum := 0.0
+		for c := range x {
+			d := (x[c] - y[c]) * s.spent.inverse[c]
+			sum += d * d
+		}
+		return sum <= spentReach*spentReach
+	})
+}

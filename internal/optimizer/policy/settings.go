@@ -76,6 +76,82 @@ func (c Context) targets() []string { return append([]string{c.Metrics[0]}, c.Co
 // Fault is one thing wrong; Path is relative to the settings, like "beta.value".
 type Fault struct{ Path, Message string }
 
+// Settings are an algorithm's settings, checked and complete. The zero value is not useful.
+type Settings struct{ values map[string]keyed }
+
+// keyed is one value for all, or one for each name: a float64, Beta, bool, string or Psi.
+type keyed struct {
+	rest any // nil where none was given and none is fixed
+	by   map[string]any
+}
+
+func (k keyed) at(name string) any {
+	if v, ok := k.by[name]; ok {
+		return v
+	}
+	return k.rest
+}
+
+// settingOf is the setting for name, the zero value and false where it is not set.
+func settingOf[T any](s Settings, setting, name string) (T, bool) {
+	v, set := s.values[setting].at(name).(T)
+	return v, set
+}
+
+// Number returns the setting for name (a metric or constraint; "" for settings of the study) and
+// whether it is set.
+func (s Settings) Number(setting, name string) (float64, bool) {
+	return settingOf[float64](s, setting, name)
+}
+
+// Value is Number, 0 for a setting that is not used.
+func (s Settings) Value(setting, name string) float64 {
+	v, _ := s.Number(setting, name)
+	return v
+}
+
+// has tells whether a setting of the study is set.
+func (s Settings) has(setting string) bool { _, set := s.Number(setting, ""); return set }
+
+// each is the setting for each of some names.
+func (s Settings) each(setting string, names []string) []float64 {
+	values := make([]float64, len(names))
+	for i, name := range names {
+		values[i] = s.Value(setting, name)
+	}
+	return values
+}
+
+// ByName tells whether a setting was given as an object by name, not as one value.
+func (s Settings) ByName(setting string) bool { return s.values[setting].by != nil }
+
+// Flag returns a setting that is true or false.
+func (s Settings) Flag(setting string) bool {
+	v, _ := settingOf[bool](s, setting, "")
+	return v
+}
+
+// Text returns a setting of some choices.
+func (s Settings) Text(setting string) string {
+	v, _ := settingOf[string](s, setting, "")
+	return v
+}
+
+// InitialDesign is the number of space-filling rounds.
+func (s Settings) InitialDesign() int { return int(s.Value("initial_design", "")) }
+
+// Margin is the distance kept from a constraint's limit, in scales.
+func (s Settings) Margin(constraint string) float64 { return s.Value("margin", constraint) }
+
+// PendingNarrows tells whether waiting trials enter the variance.
+func (s Settings) PendingNarrows() bool { return s.Text("pending") != "ignore" }
+
+// BetaFor returns the confidence width of a metric.
+func (s Settings) BetaFor(metric string) Beta {
+	b, _ := settingOf[Beta](s, betaSetting.Name, metric)
+	return b
+}
+
 // required is the fault of a setting that must be given and was not.
 func required(s Settings, name, message string) []Fault {
 	if s.has(name) {

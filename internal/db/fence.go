@@ -49,6 +49,12 @@ type fence struct {
 	changed  bool
 }
 
+// highWater is what was seen of one database.
+type highWater struct {
+	Timeline int64                  `json:"timeline"`
+	Studies  map[string]study.Known `json:"studies"`
+}
+
 // identity is what a server says of itself.
 type identity struct {
 	address  string
@@ -87,6 +93,53 @@ func (f *fence) load() error {
 		raise(mine.Studies, other.Studies)
 	}
 	return nil
+}
+
+// of is what was seen of a database, here of the one in use. Their callers hold the mutex.
+func (f *fence) of(database string) *highWater {
+	if f.all[database] == nil {
+		f.all[database] = &highWater{Studies: map[string]study.Known{}}
+	}
+	return f.all[database]
+}
+
+func (f *fence) here() *highWater { return f.of(f.database) }
+
+// timeline is the highest one seen.
+func (f *fence) timeline() int64 {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	return f.here().Timeline
+}
+
+// knows says whether everything in read is known to outlive a failover.
+func (f *fence) knows(read map[string]study.Known) bool {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	known := f.here().Studies
+	for id, end := range read {
+		if known[id].Version < end.Version {
+			return false
+		}
+	}
+	return true
+}
+
+// note takes note of ledgers that outlive a failover.
+func (f *fence) note(ends map[string]study.Known) {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	f.changed = raise(f.here().Studies, ends) || f.changed
+}
+
+// raise brings known up to ends.
+func raise(known, ends map[string]study.Known) (changed bool) {
+	for id, end := range ends {
+		if known[id].Version < end.Version {
+			known[id], changed = end, true
+		}
+	}
+	return changed
 }
 
 // save writes what was seen, with what another program that keeps its own in the same file has
@@ -277,6 +330,11 @@ func (f *fence) logRefusal(is identity, err error) {
 		f.refused[is.address] = err.Error()
 		slog.Error("a database server is refused", "server", is.address, "timeline", is.timeline, "error", err)
 	}
+}
+
+// current says whether a connection leads to the server that is in use.
+func (f *fence) current(conn *pgx.Conn) bool {
+	return conn.PgConn().CustomData()[timelineKey] == f.timeline()
 }
 
 // findPrimaryEvery is how often the servers of a URL that names several are asked who they are.

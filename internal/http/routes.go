@@ -5,6 +5,7 @@ import (
 
 	"headroom/internal/http/api"
 	"headroom/internal/http/pages"
+	"headroom/internal/http/request"
 )
 
 // routes is the whole table: every address, who may use it, and what answers.
@@ -140,9 +141,86 @@ func (s *Server) routes(a *api.API, p *pages.Site) []route {
 // handler answers a request, or says why not.
 type handler func(http.ResponseWriter, *http.Request) error
 
+// route is one line of the table.
+type route struct {
+	method, pattern string
+	access          Access
+	handle          handler
+	name            string         // what clients call it
+	operation       *api.Operation // nil outside the API
+	dryRun          Access         // who may make the request when it asks to store nothing
+	staysOpen       bool           // no write deadline, no compression
+	anybody         bool           // credentials are not looked at, nor so the database
+	shared          bool           // asked for by all open pages at the same moment: answered a few at a time
+}
+
 // page is a line outside the API.
 func page(method, pattern string, access Access, handle handler) route {
 	return route{method: method, pattern: pattern, access: access, handle: handle, dryRun: access}
+}
+
+// dryRunBy lets others make the request with ?dry_run=true, which only reads.
+func (rt route) dryRunBy(access Access) route {
+	rt.dryRun = access
+	return rt
+}
+
+// forAnybody marks a public answer that is the same for everybody.
+func (rt route) forAnybody() route {
+	rt.anybody = true
+	return rt
+}
+
+// open marks an answer that stays open.
+func (rt route) open() route {
+	rt.staysOpen = true
+	return rt
+}
+
+// byAllAtOnce marks what every open page asks for when something changes.
+func (rt route) byAllAtOnce() route {
+	rt.shared = true
+	return rt
+}
+
+// answersBriefly tells whether the answer is so short that compressing it costs more than sending
+// it: what a change of the API answers.
+func (rt route) answersBriefly() bool { return rt.operation != nil && rt.operation.Writes }
+
+// onlyReads tells whether the answer can be refused when it is there: nothing has changed by then.
+func (rt route) onlyReads() bool {
+	return !rt.staysOpen && !rt.anybody && (rt.method == http.MethodGet || rt.operation != nil && !rt.operation.Writes)
+}
+
+// place is what a request takes one of while it is under way, nil when it takes nothing from
+// others.
+func (rt route) place(q *quotas) *quota {
+	switch {
+	case rt.anybody:
+		return nil
+	case rt.staysOpen:
+		return q.open
+	}
+	return q.requests
+}
+
+// streams tells whether the body is taken in part by part, and not held.
+func (rt route) streams() bool { return rt.operation != nil && rt.operation.Largest > 0 }
+
+// largestBody bounds what may be sent, in bytes.
+func (rt route) largestBody() int64 {
+	if rt.streams() {
+		return rt.operation.Largest
+	}
+	return request.MaxBody
+}
+
+// audience is who may make this request.
+func (rt route) audience(r *http.Request) Access {
+	if r.URL.Query().Get("dry_run") == "true" {
+		return rt.dryRun
+	}
+	return rt.access
 }
 
 // published are the routes of the API as its document tells of them.

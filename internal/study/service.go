@@ -379,18 +379,3 @@ func candidateOf(place optimizer.Place) *int {
 
 // sortedKeys makes what people are told independent of the order of a map.
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
-
-// verifying is a verification behind requests; its progress counts events. It can be asked for
-// again, and goes on from where it was.
-var verifying = derived.Task{Kind: "verification", Limit: 10 * time.Minute}
-
-// Verifying says how the verification of a study stands that goes on behind requests on this
-// server, without waiting for it, and how the last one ended, on whichever; nil if there was none.
-func (s *Service) Verifying(ctx context.Context, id string) (Progress, *Verified, error) {
-	now, _ := s.Derived.Progress(verifying, id) // before the outcome is read, which is kept before the work ends: one that ends meanwhile is seen
-	last, err := s.store.Verified(ctx, id)
-	if last != nil && last.Version >= now.Wanted {
-		now.Failed = nil // somebody has finished it
-	}
-	return now, last, err
-}

@@ -22,6 +22,41 @@ const (
 	RulesGone    = "gone"
 )
 
+// Verified is how verifying a study ended, on whichever server.
+type Verified struct {
+	Verification
+	Version int64     `json:"version"`
+	Hash    string    `json:"hash"`   // of the ledger's last event then
+	Engine  string    `json:"engine"` // of the program that verified it
+	At      time.Time `json:"at"`
+}
+
+// Verification says how replaying a ledger ended.
+type Verification struct {
+	OK           bool         `json:"ok"`
+	Checked      int          `json:"checked"`
+	Different    []Difference `json:"different"`
+	LedgerIntact bool         `json:"ledger_intact"`
+	// Rules tells whether the program still has the rules of every engine that decided; Unchecked
+	// counts the decisions of those it no longer has, which were not replayed, and GoneEngines
+	// names them.
+	Rules       string   `json:"rules" enum:"present,gone"`
+	Unchecked   int      `json:"unchecked"`
+	GoneEngines []string `json:"gone_engines,omitempty"`
+}
+
+// Difference is what a replay does not give again.
+type Difference struct {
+	Number   int    `json:"number"`
+	Field    string `json:"field"`
+	Stored   any    `json:"stored"`
+	Replayed any    `json:"replayed"`
+}
+
+// verifying is a verification behind requests; its progress counts events. It can be asked for
+// again, and goes on from where it was.
+var verifying = derived.Task{Kind: "verification", Limit: 10 * time.Minute}
+
 // verifiedFor is for how long an outcome is told again instead of being looked for anew.
 const verifiedFor = time.Second
 
@@ -85,6 +120,17 @@ func (s *Service) VerifyBehind(snap *ledger.Snapshot) error {
 		return nil
 	}
 	return err
+}
+
+// Verifying says how the verification of a study stands that goes on behind requests on this
+// server, without waiting for it, and how the last one ended, on whichever; nil if there was none.
+func (s *Service) Verifying(ctx context.Context, id string) (Progress, *Verified, error) {
+	now, _ := s.Derived.Progress(verifying, id) // before the outcome is read, which is kept before the work ends: one that ends meanwhile is seen
+	last, err := s.store.Verified(ctx, id)
+	if last != nil && last.Version >= now.Wanted {
+		now.Failed = nil // somebody has finished it
+	}
+	return now, last, err
 }
 
 // VerifyBundle checks an exported study offline: its hashes, and every decision replayed.

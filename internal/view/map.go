@@ -3,6 +3,7 @@ package view
 import (
 	"fmt"
 	"math"
+	"net/url"
 	"slices"
 
 	"headroom/internal/study/design"
@@ -13,6 +14,108 @@ import (
 
 // mostObservations is how many observations a map of the model shows, the newest.
 const mostObservations = 400
+
+// Beliefs is what the model believes: a map of two parameters and a slice along each.
+func (v Facts) Beliefs() templates.Beliefs {
+	section := templates.Beliefs{At: v.At, Part: v.partURL("beliefs", nil)}
+	if !v.Paper {
+		section.Action = v.URL
+	}
+	if section.Empty = v.NothingBelieved(); section.Empty != "" {
+		return section
+	}
+	if len(v.Slices) == 0 {
+		section.Empty = "This study’s prior knows only its candidates, so there is nothing to draw between them. The trials are in the table below."
+		return section
+	}
+	o := v.Outlook()
+	section.Form, section.Through = o.form, o.Through
+	o.inputs(&section)
+	chosen := BeliefsQuery(v.Query, v.Snap)
+	chosen.Del("others")
+	section.Set = len(chosen) > 0
+	section.Slices = new(o.sliceGrid())
+	if o.X != "" {
+		section.Map = new(o.mapChart())
+	}
+	section.Prices = v.priceChart()
+	section.Trust = trusting{v}.section()
+	if o.Others {
+		section.Others = o.choices(section.Map)
+	} else if !v.Paper {
+		section.OthersPart = v.partURL("beliefs", url.Values{"others": {"yes"}})
+	}
+	return section
+}
+
+// NothingBelieved says why there is nothing to draw of a model, "" when there is.
+func (v Facts) NothingBelieved() string {
+	objective := v.Snap.Definition.Objective.Metric
+	switch {
+	case !slices.ContainsFunc(Modelled(v.Snap.Definition), v.Snap.HasReading):
+		return "After the first result, the model’s picture of each metric will be drawn here: what it expects, how sure it is, and where the limits leave room."
+	case v.Modelless != "":
+		return v.Modelless
+	case !v.Snap.HasReading(objective):
+		return "The model’s picture of each metric will be drawn here once " + objective + " has a reading."
+	case len(metricsShown(v.Snap)) > 0:
+		return ""
+	case v.Snap.State.Over():
+		return "The study ended before the model had begun."
+	case v.fitComes():
+		return "The model is fitted when the next trial is asked for; its picture of each metric will then be drawn here."
+	}
+	return "The model begins when the first few trials have shown how large the values are; its picture of each metric will then be drawn here."
+}
+
+// inputs are the form above the charts.
+func (o Outlook) inputs(section *templates.Beliefs) {
+	d := o.Snap.Definition
+	section.Metric = templates.Input{Name: "metric", Label: "Map of", Kind: "select", Options: optionsOf(metricsShown(o.Snap))}
+	if o.X != "" {
+		section.Axes[0] = templates.Input{Name: "x", Label: "across", Kind: "select", Options: optionsOf(axisNames(d))}
+		section.Axes[1] = templates.Input{Name: "y", Label: "up", Kind: "select", Options: optionsOf(axisNames(d))}
+	} else {
+		section.Metric.Label = "Metric"
+	}
+	for i, p := range d.Parameters {
+		if p.Type == design.Remainder {
+			continue
+		}
+		in := SettingInput(pinField(i), p)
+		in.Label, in.Help = p.Name+" at", ""
+		section.Pins = append(section.Pins, in)
+	}
+}
+
+// otherAlgorithms are asked what they would do next.
+var otherAlgorithms = []string{"log-cei", "rpol-ucb", "ckb-ucb", "scbo"}
+
+// OtherAlgorithms are asked what they would do next on the same readings.
+func OtherAlgorithms(d design.Definition) []string {
+	return slices.DeleteFunc(slices.Clone(otherAlgorithms), func(name string) bool { return name == d.Algorithm.Name })
+}
+
+// choices are what other algorithms would do next, as points on the map and in words.
+func (o Outlook) choices(onto *templates.Chart) []templates.Fact {
+	if len(o.Choices) == 0 {
+		return []templates.Fact{{Name: "None", Value: "The other algorithms cannot choose here without being told more."}}
+	}
+	var list []templates.Fact
+	points := chart.Trace{Name: "other algorithms’ next", Style: chart.Other}
+	for _, choice := range o.Choices {
+		list = append(list, templates.Fact{Name: choice.Name, Value: choice.Because})
+		if choice.Parameters == nil || onto == nil || !onto.Drawing.Surface.Smooth {
+			continue
+		}
+		points.X, points.Y = append(points.X, plotValue((*choice.Parameters)[o.X])), append(points.Y, plotValue((*choice.Parameters)[o.Y]))
+		points.Text = append(points.Text, choice.Name+" would try "+settingsLine(o.Snap.Definition, *choice.Parameters))
+	}
+	if len(points.X) > 0 {
+		onto.Drawing.Traces = append(onto.Drawing.Traces, points)
+	}
+	return list
+}
 
 // mapChart is one metric's mean over two parameters, with the chance to stay within every limit: as
 // contours, or written in each cell where choices have no order.

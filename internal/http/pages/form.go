@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"crypto/rand"
 	"errors"
 	"net/http"
 	"net/url"
@@ -117,6 +118,14 @@ func (asked submission) previewed(form *forms.Typed, snap *ledger.Snapshot, done
 	}
 	return asked
 }
+
+// newKey makes the Idempotency-Key that a form carries, which also says whose form it is.
+func newKey(r *http.Request) string {
+	who, _ := request.Caller(r)
+	return keyOf(who)
+}
+
+func keyOf(who account.Identity) string { return who.Caller() + " " + rand.Text() }
 
 // ofAnother refuses a form that somebody else had opened, since nobody's typing is saved in
 // another's name unless they send it themselves: the form becomes the caller's, to be sent again.

@@ -6,7 +6,6 @@ package pages
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"net/http"
@@ -449,11 +448,3 @@ func (s *Site) loadVerification(ctx context.Context, v *view.Facts, now *ledger.
 	v.Board.Verification = view.Verification{Progress: under, Paused: errors.Is(under.Failed, context.DeadlineExceeded), Last: last}
 	return err
 }
-
-// newKey makes the Idempotency-Key that a form carries, which also says whose form it is.
-func newKey(r *http.Request) string {
-	who, _ := request.Caller(r)
-	return keyOf(who)
-}
-
-func keyOf(who account.Identity) string { return who.Caller() + " " + rand.Text() }

@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"headroom/internal/optimizer"
 	"headroom/internal/optimizer/kernel"
@@ -549,57 +548,5 @@ func Listed(names []string, last string) string {
 
 func constraintAt(i int) string { return fmt.Sprintf("constraints[%d]", i) }
 
-// CheckText reports what makes text unfit to be kept at all, or "".
-func CheckText(text string) string {
-	switch {
-	case !utf8.ValidString(text):
-		return "must be UTF-8"
-	case strings.ContainsRune(text, 0):
-		return "must not contain the character U+0000"
-	}
-	return ""
-}
-
 // Logarithmic tells whether a number's scale is.
 func (p Parameter) Logarithmic() bool { return p.Scale == ScaleLog }
-
-// Compiled is a checked definition made ready to compute with. It is immutable and safe for
-// concurrent use.
-type Compiled struct {
-	Def             Definition
-	Config          *optimizer.Config
-	MetricNames     []string // order of Config.Metrics: the objective's, then those of learned constraints
-	ConstraintNames []string // order of Config.Costs
-
-	space    *space
-	arms     [][]float64    // candidates' physical values
-	armIndex map[string]int // by the bytes of the physical values; the first of equal ones
-	given    []givenCost
-	metrics  []MetricInfo
-}
-
-// givenCost is a constraint whose metric is known when a decision is made.
-type givenCost struct {
-	cost int // index into Config.Costs
-	Constraint
-	value formula // of parameters and context; nil when sampled
-}
-
-// Metric describes the metric of that name, if there is one.
-func (c *Compiled) Metric(name string) (m MetricInfo, there bool) {
-	i := slices.IndexFunc(c.metrics, func(m MetricInfo) bool { return m.Name == name })
-	if i < 0 {
-		return m, false
-	}
-	return c.metrics[i], true
-}
-
-// Names tells whether the settings are of parameters that the study has.
-func (c *Compiled) Names(s Settings) bool {
-	for name := range s {
-		if _, known := c.space.index[name]; !known {
-			return false
-		}
-	}
-	return true
-}

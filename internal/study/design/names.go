@@ -22,6 +22,17 @@ func FoldCase(text string) string {
 	}, text)
 }
 
+// CheckText reports what makes text unfit to be kept at all, or "".
+func CheckText(text string) string {
+	switch {
+	case !utf8.ValidString(text):
+		return "must be UTF-8"
+	case strings.ContainsRune(text, 0):
+		return "must not contain the character U+0000"
+	}
+	return ""
+}
+
 // CheckName reports what makes text unfit as the name of a study, parameter, metric or choice, or
 // "".
 func CheckName(text string) string {

@@ -93,6 +93,16 @@ func (c *Compiled) Settings(p optimizer.Place) Settings {
 	return c.space.settings(c.space.physicals(p.U))
 }
 
+// Names tells whether the settings are of parameters that the study has.
+func (c *Compiled) Names(s Settings) bool {
+	for name := range s {
+		if _, known := c.space.index[name]; !known {
+			return false
+		}
+	}
+	return true
+}
+
 // keyOf makes physical values comparable.
 func keyOf(x []float64) string {
 	key := make([]byte, 0, 8*len(x))

@@ -1,0 +1,194 @@
+package view
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"headroom/internal/study"
+	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
+	"headroom/internal/view/words"
+	"headroom/web/templates"
+)
+
+// Content is everything below the board's slider.
+func (v Facts) Content() (templates.Board, error) {
+	board := templates.Board{
+		Study: v.Head, Description: Markdown(v.Snap.Definition.Description), At: v.Snap.Version, Last: v.Board.Entries, Past: v.At > 0, Hash: v.Snap.Hash,
+		Moment: v.stamp(v.Board.Last.At), Work: v.Work(), Status: v.Status(), Verdict: v.Verdict(), Verified: v.Verified(),
+	}
+	entry, err := v.entryOf(v.Board.Last)
+	if err != nil {
+		return board, err
+	}
+	board.Event = entry.By + " " + entry.Text + "."
+	if board.Amends, err = v.amends(); err != nil {
+		return board, err
+	}
+	board.Whole, err = v.BelowNext()
+	return board, err
+}
+
+// BelowNext is everything below the next trial.
+func (v Facts) BelowNext() (templates.Whole, error) {
+	list, err := v.Ledger()
+	whole := templates.Whole{Trials: v.Trials(), Ledger: list}
+	if !v.Working {
+		whole.Progress, whole.Beliefs = v.Progress(), v.Beliefs()
+	}
+	return whole, err
+}
+
+// Verified puts the last verification into words.
+func (v Facts) Verified() templates.Verified {
+	is := v.Board.Verification
+	last := is.Last
+	shown := templates.Verified{Study: v.Head, Known: last != nil, Walked: is.Done, Head: v.Board.Hash, Events: v.Board.Entries}
+	if is.Going {
+		shown.Going = is.Wanted
+	}
+	switch {
+	case is.Paused:
+		shown.Trouble = "It took too long and was paused; press again, and it goes on from where it is."
+	case is.Failed != nil:
+		shown.Trouble = "It could not be finished: " + is.Failed.Error() + ". Press again, and it goes on from where it is."
+	}
+	if last == nil {
+		return shown
+	}
+	shown.OK, shown.At, shown.Hash = last.OK, v.stamp(last.At), last.Hash
+	shown.Text = fmt.Sprintf("up to ledger entry %d: %s replayed.", last.Version, words.Count(last.Checked, "decision", "decisions"))
+	if gone := goneWords(last.Verification); gone != "" {
+		shown.Text, shown.Partly = shown.Text+" "+design.Capitalised(gone)+".", true
+	}
+	if since := v.Board.Entries - last.Version; since > 0 {
+		shown.Since = words.Count(int(since), "entry has", "entries have") + " been added since."
+	}
+	shown.Different = differences(last.Verification)
+	return shown
+}
+
+// differences say what does not come out as the ledger has it.
+func differences(outcome study.Verification) (list []string) {
+	if !outcome.LedgerIntact {
+		list = append(list, "The ledger’s hashes do not follow from each other: an entry was changed, or one is missing.")
+	}
+	for _, d := range outcome.Different {
+		stored, replayed := plainly(d.Stored, words.Number), plainly(d.Replayed, words.Number)
+		if stored == replayed { // to the digits that people read
+			stored, replayed = plainly(d.Stored, allDigits), plainly(d.Replayed, allDigits)
+		}
+		list = append(list, fmt.Sprintf("Trial %d, %s: the ledger has %s, the replay gives %s.", d.Number, d.Field, stored, replayed))
+	}
+	return list
+}
+
+// goneWords say which decisions were not replayed; "" where all were.
+func goneWords(outcome study.Verification) string {
+	n := outcome.Unchecked
+	if n == 0 {
+		return ""
+	}
+	engines := words.Either(len(outcome.GoneEngines) > 1, "engines ", "engine ")
+	return words.Count(n, "decision was", "decisions were") + " made by rules that this program no longer has (" + engines + design.Listed(outcome.GoneEngines, "and") + "), and cannot be replayed"
+}
+
+func allDigits(x float64) string { return design.Typeset(design.NumberValue(x).String()) }
+
+// plainly writes what a difference holds, which is JSON, its numbers as written does.
+func plainly(value any, written func(float64) string) string {
+	switch x := value.(type) {
+	case nil:
+		return "nothing"
+	case float64:
+		return written(x)
+	case []any:
+		texts := make([]string, len(x))
+		for i, one := range x {
+			texts[i] = plainly(one, written)
+		}
+		return strings.Join(texts, ", ")
+	case map[string]any:
+		texts := make([]string, 0, len(x))
+		for _, name := range slices.Sorted(maps.Keys(x)) {
+			texts = append(texts, name+" "+plainly(x[name], written))
+		}
+		return strings.Join(texts, ", ")
+	}
+	return fmt.Sprint(value)
+}
+
+// mostAmends is how many corrections, exclusions and changes a board has, the newest;
+// mostReportAmends how many a report.
+const mostAmends, mostReportAmends = 100, 500
+
+// MostAmends is how many of them are shown.
+func (v Facts) MostAmends() int { return words.Either(v.Paper, mostReportAmends, mostAmends) }
+
+// amends are what was changed afterwards, newest first, side by side with what was there:
+// corrections, trials taken out or in again, and changes of the study.
+func (v Facts) amends() (templates.Amends, error) {
+	amends := templates.Amends{Before: v.Board.Unseen}
+	for _, event := range v.Board.Amended {
+		lines, err := v.amendsOf(event)
+		if err != nil {
+			return amends, err
+		}
+		amends.Lines = append(amends.Lines, lines...)
+	}
+	return amends, nil
+}
+
+// Amends tells whether a revision of a study takes back or changes what was there.
+func Amends(revision ledger.Revision) bool {
+	return slices.Contains([]ledger.Kind{ledger.Corrected, ledger.Excluded, ledger.Included, ledger.Reconfigured}, revision.Kind)
+}
+
+// amendsOf are the lines that one event makes in the table.
+func (v Facts) amendsOf(event ledger.Event) ([]templates.Amend, error) {
+	line := templates.Amend{At: v.clocked(event.At), By: event.By}
+	switch event.Kind {
+	case ledger.Reconfigured:
+		data, err := eventData[ledger.ReconfiguredData](event)
+		line.What, line.After, line.Reason = "the study", changesWords(data.Definition, data.Changes), data.Reason
+		return []templates.Amend{line}, err
+	case ledger.Corrected:
+		data, err := eventData[ledger.CorrectedData](event)
+		line.Number, line.URL, line.Reason = data.Number, v.trialURL(data.Number), data.Reason
+		return correctionLines(v.Snap.Definition, data, line), err
+	case ledger.Excluded, ledger.Included:
+		data, err := eventData[ledger.ClosedData](event)
+		line.Number, line.URL, line.Reason = data.Number, v.trialURL(data.Number), data.Reason
+		line.What, line.Before, line.After = "the trial", "counted", "taken out"
+		if event.Kind == ledger.Included {
+			line.Before, line.After = line.After, line.Before
+		}
+		return []templates.Amend{line}, err
+	}
+	return nil, nil
+}
+
+func correctionLines(d design.Definition, data ledger.CorrectedData, line templates.Amend) []templates.Amend {
+	var lines []templates.Amend
+	for _, metric := range inOrder(d, data.Metrics) {
+		value, one := data.Metrics[metric], line
+		one.What = metric
+		one.Before, one.After = readingWords(d, metric, value.Before), readingWords(d, metric, value.After)
+		lines = append(lines, one)
+	}
+	if data.Parameters != nil {
+		line.What = "settings"
+		line.Before, line.After = settingsLine(d, data.Parameters.Before), settingsLine(d, data.Parameters.After)
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+func readingWords(d design.Definition, metric string, reading *ledger.Reading) string {
+	if reading == nil {
+		return "no value"
+	}
+	return words.Quantity(reading.Value, UnitOf(d, metric))
+}

@@ -89,8 +89,11 @@ func (s *decision) drawing(ctx context.Context, at []Place, known func(j, i int)
 		if err != nil {
 			return nil, err
 		}
-		one := &drawn{source: src, inputs: s.points(src.kernel, at).Inputs,
-			all: posterior.Rows{Data: rows.Data.Clone()}, few: posterior.Rows{Data: rows.Data.Prefix(min(fewRows, rows.Read))}}
+		one := &drawn{source: src, inputs: s.points(src.kernel, at).Inputs, all: posterior.Rows{Data: rows.Data.Clone()}}
+		one.few.Data = one.all.Data
+		if rows.Read > fewRows || rows.Data.Len() > rows.Read {
+			one.few.Data = rows.Data.Prefix(min(fewRows, rows.Read))
+		}
 		for _, z := range rows.Z {
 			one.all.Z = append(one.all.Z, slices.Clone(z))
 		}
@@ -228,6 +231,9 @@ type bounded struct {
 	scores []search.Score
 }
 
+// higher orders positions by their scores, the higher first.
+func (b bounded) higher(i, j int) int { return higher(b.scores[i], b.scores[j]) }
+
 // pick are the places at these positions.
 func (b bounded) pick(positions []int) bounded {
 	part := bounded{pick(b.of, positions), make([][]float64, len(b.means)), pick(b.scores, positions)}
@@ -254,7 +260,7 @@ func (d *drawing) next(ctx context.Context, left, chosen []int, size int) (picks
 	if len(rest) <= size || len(chosen) > 0 && float64(len(rest)) > worthwhile*float64(len(left)) {
 		return rest, nil, nil
 	}
-	slices.SortStableFunc(positions, func(a, b int) int { return byScore(climber{score: of.scores[a]}, climber{score: of.scores[b]}) })
+	slices.SortStableFunc(positions, of.higher)
 	picks, err = d.pickFrom(ctx, of.pick(positions[:min(choice*size, len(positions))]), size)
 	return picks, without(rest, picks), err
 }
@@ -416,17 +422,20 @@ func (d *drawing) pickFrom(ctx context.Context, of bounded, size int) ([]int, er
 	}
 	order, lookedAt := indices(len(of.of)), make([]int, len(of.of)) // lookedAt: how many were taken when a place was last looked at
 	var taken []int
-	for front := order; len(taken) < size; front = order[:min(lookedAtAgain, len(order))] {
+	for looked := len(order); len(taken) < size; looked = min(lookedAtAgain, len(order)) {
 		if err := checkpoint.Reach(ctx); err != nil {
 			return nil, err
 		}
-		if err := d.boundAgain(of, front, left); err != nil {
+		if err := d.boundAgain(of, order[:looked], left); err != nil {
 			return nil, err
 		}
-		for _, i := range front {
+		for n := looked - 1; n >= 0; n-- { // what was looked at goes where it belongs, before what is level
+			i, behind := order[n], order[n+1:]
 			lookedAt[i] = len(taken)
+			before, _ := slices.BinarySearchFunc(behind, i, of.higher)
+			copy(order[n:], behind[:before])
+			order[n+before] = i
 		}
-		slices.SortStableFunc(order, func(a, b int) int { return higher(of.scores[a], of.scores[b]) })
 		for next := order[0]; len(taken) < size && lookedAt[next] == len(taken); next = order[0] {
 			taken, order = append(taken, next), order[1:]
 			for _, one := range left {
@@ -436,6 +445,9 @@ func (d *drawing) pickFrom(ctx context.Context, of bounded, size int) ([]int, er
 	}
 	picks := pick(of.of, taken)
 	for _, one := range d.of {
+		if one.few.Data == one.all.Data { // to which they are added as they are drawn
+			continue
+		}
 		if _, err := add(ctx, one.few.Data, one.inputs, picks); err != nil {
 			return nil, err
 		}

@@ -68,33 +68,27 @@ CREATE TABLE people (
 );
 CREATE UNIQUE INDEX people_by_name ON people (lower(name));
 
--- Of every credential only the SHA-256 is kept. Its owner is the person who answers for it, who made it or the token that made it: names are for
--- people, and two can have the same. Null: the server, or nobody who is known.
-CREATE TABLE tokens (
+-- What lets somebody in: a script's token, a person's session in a browser, a read-only link to a study, and links that work once, by which a person
+-- signs in or somebody becomes one. Only the SHA-256 of each is kept. Its owner is the person who answers for it, who made it or the token that made
+-- it: names are for people, and two can have the same. Null: the server, or nobody who is known.
+CREATE TABLE credentials (
     id         text PRIMARY KEY,
     hash       bytea       NOT NULL UNIQUE CHECK (length(hash) = 32),
-    name       text        NOT NULL,
-    role       text        NOT NULL CHECK (role IN ('viewer', 'operator', 'admin')),
-    study_id   text REFERENCES studies (id), -- null: every study
+    kind       text        NOT NULL CHECK (kind IN ('token', 'session', 'share', 'sign_in', 'invite')),
+    name       text        NOT NULL, -- a session's: its browser's own description of itself
+    role       text        CHECK (role IN ('viewer', 'operator', 'admin')), -- null: that of a session's person
+    study_id   text        REFERENCES studies (id), -- null: every study
+    person_id  text        REFERENCES people (id), -- whom it signs in; an invite's once it is used
     by         text        NOT NULL,
-    owner      text REFERENCES people (id),
+    owner      text        REFERENCES people (id),
     created_at timestamptz NOT NULL,
-    expires_at timestamptz,
-    last_used  timestamptz,
-    revoked_at timestamptz
+    expires_at timestamptz, -- null: never
+    used_at    timestamptz, -- last
+    revoked_at timestamptz,
+    by_pin     boolean     NOT NULL DEFAULT false
 );
-
-CREATE TABLE sessions (
-    id         text PRIMARY KEY,
-    hash       bytea       NOT NULL UNIQUE CHECK (length(hash) = 32),
-    person_id  text        NOT NULL REFERENCES people (id),
-    device     text        NOT NULL,
-    by_pin     boolean     NOT NULL,
-    created_at timestamptz NOT NULL,
-    last_seen  timestamptz NOT NULL,
-    expires_at timestamptz NOT NULL
-);
-CREATE INDEX sessions_of_person ON sessions (person_id);
+CREATE INDEX credentials_of_person ON credentials (person_id);
+CREATE INDEX credentials_of_study ON credentials (study_id);
 
 -- By a PIN a person comes back on a device on which they have signed in fully before. It is kept as derived from the PIN and the device's
 -- secret, which only the device has: what is here gives nothing to guess at.
@@ -108,35 +102,6 @@ CREATE TABLE pins (
     PRIMARY KEY (device, person_id)
 );
 CREATE INDEX pins_of_person ON pins (person_id);
-
-CREATE TABLE links (
-    id         text PRIMARY KEY,
-    hash       bytea       NOT NULL UNIQUE CHECK (length(hash) = 32),
-    kind       text        NOT NULL CHECK (kind IN ('sign_in', 'invite')),
-    person_id  text REFERENCES people (id), -- an invite's once it is used
-    name       text        NOT NULL,
-    role       text        NOT NULL CHECK (role IN ('viewer', 'operator', 'admin')),
-    by         text        NOT NULL,
-    owner      text REFERENCES people (id),
-    created_at timestamptz NOT NULL,
-    expires_at timestamptz NOT NULL,
-    used_at    timestamptz,
-    revoked_at timestamptz
-);
-
-CREATE TABLE shares (
-    id         text PRIMARY KEY,
-    hash       bytea       NOT NULL UNIQUE CHECK (length(hash) = 32),
-    study_id   text        NOT NULL REFERENCES studies (id),
-    name       text        NOT NULL,
-    by         text        NOT NULL,
-    owner      text REFERENCES people (id),
-    created_at timestamptz NOT NULL,
-    expires_at timestamptz NOT NULL,
-    last_used  timestamptz,
-    revoked_at timestamptz
-);
-CREATE INDEX shares_of_study ON shares (study_id);
 
 -- Rows of what was worked out from studies, so that a server that starts reads them instead: nothing here is needed, all of it can be
 -- thrown away at any time. After a crash of the database it is empty, and no standby has it.

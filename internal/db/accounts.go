@@ -1,6 +1,7 @@
 package db
 
 import (
+	"cmp"
 	"context"
 	"crypto/subtle"
 	"errors"
@@ -29,12 +30,10 @@ func (a *Accounts) Authenticate(ctx context.Context, secret string) (account.Ide
 	var expires, used *time.Time
 	var ended bool
 	err := a.db.in(ctx).QueryRow(ctx, `
-		SELECT 'token', id, '', coalesce(owner, ''), name, role, coalesce(study_id, ''), expires_at, last_used, revoked_at IS NOT NULL, false FROM tokens WHERE hash = $1
-		UNION ALL
-		SELECT 'session', s.id, p.id, p.id, p.name, p.role, '', s.expires_at, s.last_seen, p.disabled_at IS NOT NULL, s.by_pin
-			FROM sessions s JOIN people p ON p.id = s.person_id WHERE s.hash = $1
-		UNION ALL
-		SELECT 'share', id, '', coalesce(owner, ''), name, 'viewer', study_id, expires_at, last_used, revoked_at IS NOT NULL, false FROM shares WHERE hash = $1`,
+		SELECT kind, c.id, coalesce(p.id, ''), coalesce(owner, ''), coalesce(p.name, c.name), coalesce(p.role, c.role), coalesce(study_id, ''),
+			expires_at, used_at, coalesce(revoked_at, disabled_at) IS NOT NULL, by_pin
+		FROM credentials c LEFT JOIN people p ON p.id = person_id
+		WHERE hash = $1 AND kind IN ('token', 'session', 'share')`,
 		account.Hash(secret),
 	).Scan(&who.Kind, &who.ID, &who.PersonID, &who.OwnerID, &who.Name, &who.Role, &who.StudyID, &expires, &used, &ended, &who.ByPIN)
 	now := a.db.now()
@@ -47,7 +46,7 @@ func (a *Accounts) Authenticate(ctx context.Context, secret string) (account.Ide
 		return account.Identity{}, account.ErrExpired
 	}
 	if used == nil || used.Before(now.Add(-usedToWithin)) {
-		if err := a.noteUse(ctx, who, now); err != nil {
+		if err := a.noteUse(ctx, who.ID, now); err != nil {
 			return account.Identity{}, err
 		}
 	}
@@ -62,19 +61,11 @@ func (a *Accounts) Authenticate(ctx context.Context, secret string) (account.Ide
 
 // noteUse keeps when a credential was last used; a session's use prolongs it. That need not outlive
 // a crash, so its commit waits neither for the disk nor for a standby.
-func (a *Accounts) noteUse(ctx context.Context, who account.Identity, now time.Time) error {
-	const hurry = ` FROM (SELECT set_config('synchronous_commit', 'off', true)) AS hurry`
-	q := a.db.pool // in no transaction that something else is stored in
-	var err error
-	switch who.Kind {
-	case account.ByToken:
-		_, err = q.Exec(ctx, `UPDATE tokens SET last_used = $2`+hurry+` WHERE id = $1`, who.ID, now)
-	case account.ByShare:
-		_, err = q.Exec(ctx, `UPDATE shares SET last_used = $2`+hurry+` WHERE id = $1`, who.ID, now)
-	case account.BySession:
-		_, err = q.Exec(ctx, `UPDATE sessions SET last_seen = $2, expires_at = least($3, created_at + $4)`+hurry+` WHERE id = $1`,
-			who.ID, now, now.Add(account.SessionIdleLife), account.SessionLife)
-	}
+func (a *Accounts) noteUse(ctx context.Context, id string, now time.Time) error {
+	_, err := a.db.pool.Exec(ctx, `
+		UPDATE credentials SET used_at = $2, expires_at = CASE kind WHEN 'session' THEN least($3, created_at + $4) ELSE expires_at END
+		FROM (SELECT set_config('synchronous_commit', 'off', true)) AS hurry WHERE id = $1`, // in no transaction that something else is stored in
+		id, now, now.Add(account.SessionIdleLife), account.SessionLife)
 	return unavailable(ctx, err)
 }
 
@@ -97,30 +88,75 @@ func (a *Accounts) changeOne(ctx context.Context, statement string, args ...any)
 	})
 }
 
-// giving makes a credential by somebody and returns its secret, of which make stores the hash,
-// unless they have just lost the right to: what takes it waits for what is being given, and the
-// other way round.
-func (a *Accounts) giving(ctx context.Context, by account.Identity, make func(tx pgx.Tx, hash []byte) error) (secret string, err error) {
+// credential is what is stored of a new one of any kind.
+type credential struct {
+	kind              string
+	name              string
+	role              account.Role
+	studyID, personID string
+	by                account.Identity
+	expires, used     *time.Time
+	byPIN             bool
+}
+
+// What is told of the kinds of credentials.
+const (
+	tokenColumns   = `id, name, role, coalesce(study_id, '') AS study_id, by, created_at, expires_at, used_at AS last_used, revoked_at`
+	sessionColumns = `id, person_id, name AS device, created_at, used_at AS last_seen, expires_at`
+	linkColumns    = `id, kind, coalesce(person_id, '') AS person_id, name, role, by, created_at, expires_at, used_at, revoked_at`
+	shareColumns   = `id, study_id, name, by, created_at, expires_at, used_at AS last_used, revoked_at`
+)
+
+// unspent is true of all credentials but links that were used, which work once.
+const unspent = `(used_at IS NULL OR kind NOT IN ('sign_in', 'invite'))`
+
+// inForce is true of credentials that let somebody in at $1.
+const inForce = unspent + ` AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $1)`
+
+// insert stores a credential and returns it, as columns tell it, with its secret.
+func insert[T any](ctx context.Context, tx pgx.Tx, now time.Time, columns string, c credential) (made T, secret string, err error) {
 	secret = account.NewSecret()
+	stored, err := list(ctx, tx, pgx.RowToStructByName[T], `
+		INSERT INTO credentials (id, hash, kind, name, role, study_id, person_id, by, owner, created_at, expires_at, used_at, by_pin)
+		VALUES ($1, $2, $3, $4, nullif($5, ''), nullif($6, ''), nullif($7, ''), $8, nullif($9, ''), $10, $11, $12, $13) RETURNING `+columns,
+		account.NewID(), account.Hash(secret), c.kind, c.name, c.role, c.studyID, c.personID, c.by.By(), c.by.OwnerID, now, c.expires, c.used, c.byPIN)
+	if err != nil {
+		return made, "", err
+	}
+	return stored[0], secret, nil
+}
+
+// give is insert by somebody who gives the credential to others.
+func give[T any](ctx context.Context, a *Accounts, columns string, c credential) (made T, secret string, err error) {
 	err = a.db.transact(ctx, func(tx pgx.Tx) error {
-		if err := alone(ctx, tx); err != nil {
+		if err := a.mayGive(ctx, tx, c); err != nil {
 			return err
 		}
-		if by.OwnerID != "" {
-			owner, err := a.person(ctx, tx, by.OwnerID)
-			if errors.Is(err, account.ErrNotFound) || err == nil && !owner.Role.Includes(by.Role) {
-				return account.ErrExpired
-			}
-			if err != nil {
-				return err
-			}
-		}
-		return make(tx, account.Hash(secret))
+		made, secret, err = insert[T](ctx, tx, a.db.now(), columns, c)
+		return err
 	})
-	if err != nil {
-		return "", err
+	return made, secret, err
+}
+
+// mayGive refuses who has just lost the right to give a credential, and a token whose name is taken.
+// What takes the right waits for what is being given, and the other way round.
+func (a *Accounts) mayGive(ctx context.Context, tx pgx.Tx, c credential) error {
+	if err := alone(ctx, tx); err != nil {
+		return err
 	}
-	return secret, nil
+	if c.by.OwnerID != "" {
+		owner, err := a.person(ctx, tx, c.by.OwnerID)
+		if errors.Is(err, account.ErrNotFound) || err == nil && !owner.Role.Includes(c.by.Role) {
+			return account.ErrExpired
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if c.kind == "token" {
+		return a.tokenNameIsFree(ctx, tx, c.by.OwnerID, c.name)
+	}
+	return nil
 }
 
 // alone makes transactions that change who may do what wait for one another.
@@ -129,25 +165,29 @@ func alone(ctx context.Context, tx pgx.Tx) error {
 	return err
 }
 
-const selectPeople = `
-	SELECT id, name, role, created_at, (SELECT max(last_seen) FROM sessions WHERE person_id = people.id) AS last_seen, disabled_at,
-		ARRAY(SELECT name FROM tokens WHERE owner = people.id AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now()) ORDER BY lower(name)) AS tokens,
-		ARRAY(SELECT name FROM links WHERE owner = people.id AND used_at IS NULL AND revoked_at IS NULL AND expires_at > now() ORDER BY lower(name)) AS links,
-		ARRAY(SELECT name FROM shares WHERE owner = people.id AND revoked_at IS NULL AND expires_at > now() ORDER BY lower(name)) AS shares
-	FROM people`
+const (
+	selectPeople = `
+		SELECT id, name, role, created_at, (SELECT max(used_at) FROM credentials WHERE person_id = people.id AND kind = 'session') AS last_seen, disabled_at,
+			ARRAY(SELECT name ` + given + ` AND kind = 'token' ORDER BY lower(name)) AS tokens,
+			ARRAY(SELECT name ` + given + ` AND kind IN ('sign_in', 'invite') ORDER BY lower(name)) AS links,
+			ARRAY(SELECT name ` + given + ` AND kind = 'share' ORDER BY lower(name)) AS shares
+		FROM people`
+	given = `FROM credentials WHERE owner = people.id AND ` + inForce
+)
 
 func (a *Accounts) People(ctx context.Context) ([]account.Person, error) {
-	return list(ctx, a.db.in(ctx), pgx.RowToStructByName[account.Person], selectPeople+` ORDER BY lower(name)`)
+	return list(ctx, a.db.in(ctx), pgx.RowToStructByName[account.Person], selectPeople+` ORDER BY lower(name)`, a.db.now())
 }
 
 // person finds somebody who may sign in.
 func (a *Accounts) person(ctx context.Context, q querier, id string) (account.Person, error) {
-	return onePerson(ctx, q, `WHERE id = $1 AND disabled_at IS NULL`, id)
+	return a.onePerson(ctx, q, `WHERE id = $2 AND disabled_at IS NULL`, id)
 }
 
-// onePerson finds the one person whom a condition names, or ErrNotFound.
-func onePerson(ctx context.Context, q querier, condition string, args ...any) (account.Person, error) {
-	found, err := list(ctx, q, pgx.RowToStructByName[account.Person], selectPeople+" "+condition, args...)
+// onePerson finds the one person whom a condition, which counts its arguments from $2, names, or
+// ErrNotFound.
+func (a *Accounts) onePerson(ctx context.Context, q querier, condition string, args ...any) (account.Person, error) {
+	found, err := list(ctx, q, pgx.RowToStructByName[account.Person], selectPeople+" "+condition, append([]any{a.db.now()}, args...)...)
 	if err == nil && len(found) == 0 {
 		err = account.ErrNotFound
 	}
@@ -176,7 +216,9 @@ func (a *Accounts) SetRole(ctx context.Context, personID string, role account.Ro
 			if err := a.keepAnAdmin(ctx, tx, personID); err != nil {
 				return err
 			}
-			if err := a.takeBack(ctx, tx, personID, account.Roles[slices.Index(account.Roles, role)+1:]); err != nil {
+			above := account.Roles[slices.Index(account.Roles, role)+1:]
+			_, err := tx.Exec(ctx, revoke+`owner = $2 AND (kind IN ('sign_in', 'invite') OR kind = 'token' AND role = ANY ($3))`, a.db.now(), personID, above)
+			if err != nil {
 				return err
 			}
 		}
@@ -184,14 +226,8 @@ func (a *Accounts) SetRole(ctx context.Context, personID string, role account.Ro
 	})
 }
 
-// takeBack ends what a person gave out: unused links, and tokens with one of the roles.
-func (a *Accounts) takeBack(ctx context.Context, tx pgx.Tx, personID string, roles []account.Role) error {
-	if _, err := tx.Exec(ctx, `UPDATE tokens SET revoked_at = $2 WHERE owner = $1 AND revoked_at IS NULL AND role = ANY ($3)`, personID, a.db.now(), roles); err != nil {
-		return err
-	}
-	_, err := tx.Exec(ctx, `UPDATE links SET revoked_at = $2 WHERE owner = $1 AND used_at IS NULL AND revoked_at IS NULL`, personID, a.db.now())
-	return err
-}
+// revoke ends at $1 the credentials that a condition after it names.
+const revoke = `UPDATE credentials SET revoked_at = coalesce(revoked_at, $1) WHERE ` + unspent + ` AND `
 
 // SetDisabled shuts a person out and ends their sessions, links and all that they gave out, or lets
 // them be invited in again by a sign-in link.
@@ -207,14 +243,10 @@ func (a *Accounts) SetDisabled(ctx context.Context, personID string, disabled bo
 		if err := changeRow(ctx, tx, `UPDATE people SET disabled_at = coalesce(disabled_at, $2) WHERE id = $1`, personID, now); err != nil {
 			return err
 		}
-		if err := a.takeBack(ctx, tx, personID, account.Roles); err != nil {
-			return err
-		}
 		batch := &pgx.Batch{}
-		batch.Queue(`UPDATE links SET revoked_at = $2 WHERE person_id = $1 AND used_at IS NULL AND revoked_at IS NULL`, personID, now)
-		batch.Queue(`UPDATE shares SET revoked_at = $2 WHERE owner = $1 AND revoked_at IS NULL`, personID, now)
+		batch.Queue(revoke+`(owner = $2 OR person_id = $2)`, now, personID)
 		batch.Queue(`DELETE FROM pins WHERE person_id = $1`, personID)
-		batch.Queue(`DELETE FROM sessions WHERE person_id = $1`, personID)
+		batch.Queue(`DELETE FROM credentials WHERE person_id = $1 AND kind = 'session'`, personID)
 		return tx.SendBatch(ctx, batch).Close()
 	})
 }
@@ -260,27 +292,13 @@ const givenTokenID = "admin"
 const theServer = "the server"
 
 func (a *Accounts) CreateToken(ctx context.Context, by account.Identity, want account.NewToken) (account.Token, string, error) {
-	now := a.db.now()
-	if err := want.Check(now); err != nil {
+	if err := want.Check(a.db.now()); err != nil {
 		return account.Token{}, "", err
 	}
-	token := account.Token{
-		ID: account.NewID(), Name: want.Name, Role: want.Role, StudyID: want.StudyID, By: by.By(), CreatedAt: now,
-	}
-	if want.ExpiresAt != nil {
-		token.ExpiresAt = new(want.ExpiresAt.UTC())
-	}
-	secret, err := a.giving(ctx, by, func(tx pgx.Tx, hash []byte) error {
-		if err := tokenNameIsFree(ctx, tx, by.OwnerID, want.Name, now); err != nil {
-			return err
-		}
-		_, err := tx.Exec(ctx, `
-			INSERT INTO tokens (id, hash, name, role, study_id, by, created_at, expires_at, owner)
-			VALUES ($1, $2, $3, $4, nullif($5, ''), $6, $7, $8, nullif($9, ''))`,
-			token.ID, hash, token.Name, token.Role, token.StudyID, token.By, token.CreatedAt, token.ExpiresAt, by.OwnerID)
-		return err
+	token, secret, err := give[account.Token](ctx, a, tokenColumns, credential{
+		kind: "token", name: want.Name, role: want.Role, studyID: want.StudyID, by: by, expires: want.ExpiresAt,
 	})
-	if pgError(err).ConstraintName == "tokens_study_id_fkey" {
+	if pgError(err).ConstraintName == "credentials_study_id_fkey" {
 		err = &account.Invalid{Field: "study_id", Message: "there is no such study"}
 	}
 	return token, secret, err
@@ -288,10 +306,11 @@ func (a *Accounts) CreateToken(ctx context.Context, by account.Identity, want ac
 
 // tokenNameIsFree makes sure that no token of the owner that is in force has the name: the ledger
 // names its callers by it.
-func tokenNameIsFree(ctx context.Context, tx pgx.Tx, owner, name string, now time.Time) error {
+func (a *Accounts) tokenNameIsFree(ctx context.Context, tx pgx.Tx, owner, name string) error {
 	var taken bool
-	err := tx.QueryRow(ctx, `SELECT EXISTS (SELECT FROM tokens WHERE coalesce(owner, '') = $1 AND lower(name) = lower($2)
-		AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $3))`, owner, name, now).Scan(&taken)
+	err := tx.QueryRow(ctx, `
+		SELECT EXISTS (SELECT FROM credentials WHERE kind = 'token' AND coalesce(owner, '') = $2 AND lower(name) = lower($3) AND `+inForce+`)`,
+		a.db.now(), owner, name).Scan(&taken)
 	if err == nil && taken {
 		err = &account.Invalid{Field: "name", Message: "a token of yours has that name: choose another, or revoke that one first"}
 	}
@@ -300,13 +319,12 @@ func tokenNameIsFree(ctx context.Context, tx pgx.Tx, owner, name string, now tim
 
 func (a *Accounts) Tokens(ctx context.Context) ([]account.Token, error) {
 	return list(ctx, a.db.in(ctx), pgx.RowToStructByName[account.Token], `
-		SELECT id, name, role, coalesce(study_id, '') AS study_id, by, created_at, expires_at, last_used, revoked_at
-		FROM tokens ORDER BY created_at DESC, id`)
+		SELECT `+tokenColumns+` FROM credentials WHERE kind = 'token' ORDER BY created_at DESC, id`)
 }
 
 // RevokeToken ends a token at once.
 func (a *Accounts) RevokeToken(ctx context.Context, id string) error {
-	return a.changeOne(ctx, `UPDATE tokens SET revoked_at = coalesce(revoked_at, $2) WHERE id = $1`, id, a.db.now())
+	return a.changeOne(ctx, revoke+`kind = 'token' AND id = $2`, a.db.now(), id)
 }
 
 // EnsureAdmin makes a first person with the role admin when there is none, and returns the person
@@ -315,7 +333,7 @@ func (a *Accounts) RevokeToken(ctx context.Context, id string) error {
 func (a *Accounts) EnsureAdmin(ctx context.Context) (account.Person, error) {
 	var first account.Person
 	err := a.changeAlone(ctx, func(tx pgx.Tx) (err error) {
-		if first, err = firstAdmin(ctx, tx); errors.Is(err, account.ErrNotFound) {
+		if first, err = a.firstAdmin(ctx, tx); errors.Is(err, account.ErrNotFound) {
 			first, err = a.addPerson(ctx, tx, "Admin", account.Admin)
 		}
 		return err
@@ -330,13 +348,13 @@ func (a *Accounts) AdmitServer(ctx context.Context, secret string, given bool) e
 	hash := account.Hash(secret)
 	return a.changeAlone(ctx, func(tx pgx.Tx) error {
 		if given {
-			_, err := tx.Exec(ctx, `UPDATE tokens SET id = $3, revoked_at = coalesce(revoked_at, $4) WHERE id = $1 AND hash <> $2`, givenTokenID, hash, account.NewID(), a.db.now())
+			_, err := tx.Exec(ctx, `UPDATE credentials SET id = $3, revoked_at = coalesce(revoked_at, $4) WHERE id = $1 AND hash <> $2`, givenTokenID, hash, account.NewID(), a.db.now())
 			if err != nil {
 				return err
 			}
 		}
 		var admits, ended bool
-		err := tx.QueryRow(ctx, `SELECT role = 'admin' AND by = $2, revoked_at IS NOT NULL FROM tokens WHERE hash = $1`, hash, theServer).Scan(&admits, &ended)
+		err := tx.QueryRow(ctx, `SELECT kind = 'token' AND role = 'admin' AND by = $2, revoked_at IS NOT NULL FROM credentials WHERE hash = $1`, hash, theServer).Scan(&admits, &ended)
 		switch {
 		case errors.Is(err, pgx.ErrNoRows):
 			return a.addAdminToken(ctx, tx, hash, given)
@@ -356,7 +374,7 @@ func (a *Accounts) addAdminToken(ctx context.Context, tx pgx.Tx, hash []byte, gi
 	if given {
 		id = givenTokenID
 	}
-	_, err := tx.Exec(ctx, `INSERT INTO tokens (id, hash, name, role, by, created_at) VALUES ($1, $2, 'admin', 'admin', $3, $4)`, id, hash, theServer, a.db.now())
+	_, err := tx.Exec(ctx, `INSERT INTO credentials (id, hash, kind, name, role, by, created_at) VALUES ($1, $2, 'token', 'admin', 'admin', $3, $4)`, id, hash, theServer, a.db.now())
 	return err
 }
 
@@ -372,11 +390,11 @@ func (a *Accounts) changeAlone(ctx context.Context, do func(tx pgx.Tx) error) er
 
 // FirstAdmin returns the person who was admin first, or ErrNotFound.
 func (a *Accounts) FirstAdmin(ctx context.Context) (account.Person, error) {
-	return firstAdmin(ctx, a.db.in(ctx))
+	return a.firstAdmin(ctx, a.db.in(ctx))
 }
 
-func firstAdmin(ctx context.Context, q querier) (account.Person, error) {
-	return onePerson(ctx, q, `WHERE role = 'admin' AND disabled_at IS NULL ORDER BY created_at, id LIMIT 1`)
+func (a *Accounts) firstAdmin(ctx context.Context, q querier) (account.Person, error) {
+	return a.onePerson(ctx, q, `WHERE role = 'admin' AND disabled_at IS NULL ORDER BY created_at, id LIMIT 1`)
 }
 
 func (a *Accounts) SetPIN(ctx context.Context, personID, device, pin, browser string) error {
@@ -449,7 +467,7 @@ func (a *Accounts) ComeBack(ctx context.Context, personID, device, pin, browser,
 		if _, err := tx.Exec(ctx, `UPDATE pins SET wrong = 0, last_used = $3 WHERE device = $1 AND person_id = $2`, account.Hash(device), personID, a.db.now()); err != nil {
 			return err
 		}
-		if _, err := tx.Exec(ctx, `DELETE FROM sessions WHERE id = $1`, leaving); err != nil {
+		if _, err := tx.Exec(ctx, `DELETE FROM credentials WHERE id = $1 AND kind = 'session'`, leaving); err != nil {
 			return err
 		}
 		session, secret, err = a.addSession(ctx, tx, person, browser, true)
@@ -466,14 +484,10 @@ const longestDevice = 200
 
 func (a *Accounts) addSession(ctx context.Context, tx pgx.Tx, person account.Person, device string, byPIN bool) (account.Session, string, error) {
 	now := a.db.now()
-	s := account.Session{
-		ID: account.NewID(), PersonID: person.ID, Device: printable(device), CreatedAt: now, LastSeen: now, ExpiresAt: now.Add(account.SessionIdleLife),
-	}
-	secret := account.NewSecret()
-	_, err := tx.Exec(ctx, `
-		INSERT INTO sessions (id, hash, person_id, device, created_at, last_seen, expires_at, by_pin) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
-		s.ID, account.Hash(secret), s.PersonID, s.Device, s.CreatedAt, s.LastSeen, s.ExpiresAt, byPIN)
-	return s, secret, err
+	return insert[account.Session](ctx, tx, now, sessionColumns, credential{
+		kind: "session", name: printable(device), personID: person.ID, by: account.Identity{Name: person.Name, OwnerID: person.ID},
+		expires: new(now.Add(account.SessionIdleLife)), used: &now, byPIN: byPIN,
+	})
 }
 
 // printable makes a header that a stranger sent fit to be stored and shown.
@@ -489,27 +503,22 @@ func printable(header string) string {
 
 func (a *Accounts) Sessions(ctx context.Context, personID string) ([]account.Session, error) {
 	return list(ctx, a.db.in(ctx), pgx.RowToStructByName[account.Session], `
-		SELECT id, person_id, device, created_at, last_seen, expires_at FROM sessions
-		WHERE person_id = $1 AND expires_at > $2 ORDER BY last_seen DESC, id`, personID, a.db.now())
+		SELECT `+sessionColumns+` FROM credentials
+		WHERE kind = 'session' AND person_id = $1 AND expires_at > $2 ORDER BY used_at DESC, id`, personID, a.db.now())
 }
 
 // EndSession signs a browser out at once.
 func (a *Accounts) EndSession(ctx context.Context, personID, id string) error {
-	return a.changeOne(ctx, `DELETE FROM sessions WHERE person_id = $1 AND id = $2`, personID, id)
+	return a.changeOne(ctx, `DELETE FROM credentials WHERE kind = 'session' AND person_id = $1 AND id = $2`, personID, id)
 }
-
-const selectLinks = `
-	SELECT id, kind, coalesce(person_id, '') AS person_id, name, role, by, created_at, expires_at, used_at, revoked_at FROM links`
 
 func (a *Accounts) CreateSignInLink(ctx context.Context, by account.Identity, personID string) (account.Link, string, error) {
 	person, err := a.person(ctx, a.db.in(ctx), personID)
 	if err != nil {
 		return account.Link{}, "", err
 	}
-	now := a.db.now()
-	return a.addLink(ctx, by, account.Link{
-		ID: account.NewID(), Kind: account.SignIn, PersonID: person.ID, Name: person.Name, Role: person.Role,
-		By: by.By(), CreatedAt: now, ExpiresAt: now.Add(account.SignInLinkLife),
+	return give[account.Link](ctx, a, linkColumns, credential{
+		kind: string(account.SignIn), name: person.Name, role: person.Role, personID: person.ID, by: by, expires: new(a.db.now().Add(account.SignInLinkLife)),
 	})
 }
 
@@ -522,34 +531,18 @@ func (a *Accounts) CreateInvite(ctx context.Context, by account.Identity, want a
 	if err := a.nameIsFree(ctx, want.Name); err != nil {
 		return account.Link{}, "", err
 	}
-	expires := now.Add(account.InviteLife)
-	if want.ExpiresAt != nil {
-		expires = want.ExpiresAt.UTC()
-	}
-	return a.addLink(ctx, by, account.Link{
-		ID: account.NewID(), Kind: account.Invite, Name: want.Name, Role: want.Role, By: by.By(), CreatedAt: now, ExpiresAt: expires,
-	})
-}
-
-func (a *Accounts) addLink(ctx context.Context, by account.Identity, l account.Link) (account.Link, string, error) {
-	secret, err := a.giving(ctx, by, func(tx pgx.Tx, hash []byte) error {
-		_, err := tx.Exec(ctx, `
-			INSERT INTO links (id, hash, kind, person_id, name, role, by, created_at, expires_at, owner)
-			VALUES ($1, $2, $3, nullif($4, ''), $5, $6, $7, $8, $9, nullif($10, ''))`,
-			l.ID, hash, l.Kind, l.PersonID, l.Name, l.Role, l.By, l.CreatedAt, l.ExpiresAt, by.OwnerID)
-		return err
-	})
-	return l, secret, err
+	expires := cmp.Or(want.ExpiresAt, new(now.Add(account.InviteLife)))
+	return give[account.Link](ctx, a, linkColumns, credential{kind: string(account.Invite), name: want.Name, role: want.Role, by: by, expires: expires})
 }
 
 func (a *Accounts) Invites(ctx context.Context) ([]account.Link, error) {
-	return list(ctx, a.db.in(ctx), pgx.RowToStructByName[account.Link], selectLinks+` WHERE kind = 'invite' ORDER BY created_at DESC, id`)
+	return list(ctx, a.db.in(ctx), pgx.RowToStructByName[account.Link], `
+		SELECT `+linkColumns+` FROM credentials WHERE kind = 'invite' ORDER BY created_at DESC, id`)
 }
 
 // RevokeInvite ends an invite that nobody has used.
 func (a *Accounts) RevokeInvite(ctx context.Context, id string) error {
-	return a.changeOne(ctx, `
-		UPDATE links SET revoked_at = coalesce(revoked_at, $2) WHERE id = $1 AND kind = 'invite' AND used_at IS NULL`, id, a.db.now())
+	return a.changeOne(ctx, revoke+`kind = 'invite' AND id = $2`, a.db.now(), id)
 }
 
 func (a *Accounts) Look(ctx context.Context, secret string) (account.Link, error) {
@@ -558,7 +551,8 @@ func (a *Accounts) Look(ctx context.Context, secret string) (account.Link, error
 
 // usable finds the link of a secret and checks that it can be used. lock is "" or FOR UPDATE.
 func (a *Accounts) usable(ctx context.Context, q querier, secret, lock string) (account.Link, error) {
-	found, err := list(ctx, q, pgx.RowToStructByName[account.Link], selectLinks+` WHERE hash = $1 `+lock, account.Hash(secret))
+	found, err := list(ctx, q, pgx.RowToStructByName[account.Link], `
+		SELECT `+linkColumns+` FROM credentials WHERE hash = $1 AND kind IN ('sign_in', 'invite') `+lock, account.Hash(secret))
 	switch {
 	case err != nil:
 		return account.Link{}, err
@@ -584,7 +578,7 @@ func (a *Accounts) Redeem(ctx context.Context, secret, device string) (account.S
 		if err != nil {
 			return err
 		}
-		if _, err := tx.Exec(ctx, `UPDATE links SET used_at = $2, person_id = $3 WHERE id = $1`, link.ID, a.db.now(), person.ID); err != nil {
+		if _, err := tx.Exec(ctx, `UPDATE credentials SET used_at = $2, person_id = $3 WHERE id = $1`, link.ID, a.db.now(), person.ID); err != nil {
 			return err
 		}
 		session, sessionSecret, err = a.addSession(ctx, tx, person, device, false)
@@ -602,20 +596,13 @@ func (a *Accounts) personOf(ctx context.Context, tx pgx.Tx, link account.Link) (
 }
 
 func (a *Accounts) CreateShare(ctx context.Context, by account.Identity, want account.NewShare) (account.Share, string, error) {
-	now := a.db.now()
-	if err := want.Check(now); err != nil {
+	if err := want.Check(a.db.now()); err != nil {
 		return account.Share{}, "", err
 	}
-	share := account.Share{
-		ID: account.NewID(), StudyID: want.StudyID, Name: want.Name, By: by.By(), CreatedAt: now, ExpiresAt: want.ExpiresAt.UTC(),
-	}
-	secret, err := a.giving(ctx, by, func(tx pgx.Tx, hash []byte) error {
-		_, err := tx.Exec(ctx, `
-			INSERT INTO shares (id, hash, study_id, name, by, created_at, expires_at, owner) VALUES ($1, $2, $3, $4, $5, $6, $7, nullif($8, ''))`,
-			share.ID, hash, share.StudyID, share.Name, share.By, share.CreatedAt, share.ExpiresAt, by.OwnerID)
-		return err
+	share, secret, err := give[account.Share](ctx, a, shareColumns, credential{
+		kind: "share", name: want.Name, role: account.Viewer, studyID: want.StudyID, by: by, expires: &want.ExpiresAt,
 	})
-	if pgError(err).ConstraintName == "shares_study_id_fkey" {
+	if pgError(err).ConstraintName == "credentials_study_id_fkey" {
 		err = account.ErrNotFound
 	}
 	return share, secret, err
@@ -623,11 +610,10 @@ func (a *Accounts) CreateShare(ctx context.Context, by account.Identity, want ac
 
 func (a *Accounts) Shares(ctx context.Context, studyID string) ([]account.Share, error) {
 	return list(ctx, a.db.in(ctx), pgx.RowToStructByName[account.Share], `
-		SELECT id, study_id, name, by, created_at, expires_at, last_used, revoked_at FROM shares
-		WHERE study_id = $1 ORDER BY created_at DESC, id`, studyID)
+		SELECT `+shareColumns+` FROM credentials WHERE kind = 'share' AND study_id = $1 ORDER BY created_at DESC, id`, studyID)
 }
 
 // RevokeShare ends a link at once, for everybody who has it open.
 func (a *Accounts) RevokeShare(ctx context.Context, studyID, id string) error {
-	return a.changeOne(ctx, `UPDATE shares SET revoked_at = coalesce(revoked_at, $3) WHERE study_id = $1 AND id = $2`, studyID, id, a.db.now())
+	return a.changeOne(ctx, revoke+`kind = 'share' AND study_id = $2 AND id = $3`, a.db.now(), studyID, id)
 }

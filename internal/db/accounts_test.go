@@ -56,7 +56,7 @@ func TestSecretsAreNotStored(t *testing.T) {
 	d, ctx := dbtest.New(t), t.Context()
 	_, secret := robot(t, d, account.NewToken{Name: "robot", Role: account.Viewer})
 	var stored string
-	if err := d.Pool().QueryRow(ctx, `SELECT tokens::text || encode(hash, 'escape') FROM tokens`).Scan(&stored); err != nil {
+	if err := d.Pool().QueryRow(ctx, `SELECT credentials::text || encode(hash, 'escape') FROM credentials`).Scan(&stored); err != nil {
 		t.Fatal(err)
 	}
 	if strings.Contains(stored, secret) {
@@ -97,7 +97,7 @@ func TestInviteMakesAPersonOnce(t *testing.T) {
 	}
 	var wait sync.WaitGroup
 	secrets := make(chan string, 10)
-	release := hold(t, d, "links")
+	release := hold(t, d, "credentials")
 	for range 10 {
 		wait.Go(func() {
 			_, session, err := d.Accounts.Redeem(ctx, secret, "Firefox\x00")
@@ -119,6 +119,25 @@ func TestInviteMakesAPersonOnce(t *testing.T) {
 	}
 	if _, _, err := d.Accounts.CreateInvite(ctx, terminal, account.NewInvite{Name: "ANA", Role: account.Viewer}); !errors.Is(err, account.ErrNameTaken) {
 		t.Fatalf("a second Ana got %v", err)
+	}
+}
+
+// A link lets somebody in by being redeemed, and nothing else can be.
+func TestKindsOfSecretsDoNotStandForOneAnother(t *testing.T) {
+	t.Parallel()
+	d, ctx := dbtest.New(t), t.Context()
+	_, invite, err := d.Accounts.CreateInvite(ctx, terminal, account.NewInvite{Name: "Ana", Role: account.Admin})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if who, err := d.Accounts.Authenticate(ctx, invite); !errors.Is(err, account.ErrNoCredentials) {
+		t.Errorf("an invite's secret is %+v, %v", who, err)
+	}
+	_, session := signIn(t, d, firstAdmin(t, d).ID)
+	for _, secret := range []string{"first secret", session} {
+		if _, _, err := d.Accounts.Redeem(ctx, secret, ""); !errors.Is(err, account.ErrNoCredentials) {
+			t.Errorf("redeeming %q got %v", secret, err)
+		}
 	}
 }
 

@@ -27,7 +27,7 @@ const (
 )
 
 // backupTables in an order in which rows only refer to earlier ones.
-var backupTables = []string{"studies", "events", "idempotency_keys", "people", "tokens", "sessions", "pins", "links", "shares"}
+var backupTables = []string{"studies", "events", "idempotency_keys", "people", "credentials", "pins"}
 
 // backupHead is what a backup begins with.
 type backupHead struct {

@@ -521,9 +521,8 @@ func (d *DB) cleanUp(ctx context.Context) {
 func (d *DB) removeExpired(ctx context.Context, now time.Time) error {
 	batch := &pgx.Batch{}
 	batch.Queue(`DELETE FROM idempotency_keys WHERE created_at < $1`, now.Add(-doneKept))
-	batch.Queue(`DELETE FROM sessions WHERE expires_at < $1`, now)
+	batch.Queue(`DELETE FROM credentials WHERE kind IN ('session', 'sign_in') AND expires_at < $1`, now)
 	batch.Queue(`DELETE FROM pins WHERE last_used < $1`, now.Add(-account.SessionLife))
-	batch.Queue(`DELETE FROM links WHERE kind = 'sign_in' AND expires_at < $1`, now)
 	return d.pool.SendBatch(ctx, batch).Close()
 }
 

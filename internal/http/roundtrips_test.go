@@ -44,7 +44,7 @@ func TestRoundTrips(t *testing.T) {
 	s.API("GET", study+"/state", nil).Want(200)
 	read := wire.take()
 	const (
-		who   = "FROM tokens WHERE"
+		who   = "FROM credentials c"
 		lock  = "BEGIN; SELECT pg_advisory_xact_lock("
 		news  = "FROM studies WHERE id = $1; SELECT seq, at, by, kind, data, hash, author FROM events"
 		write = "INSERT INTO events"

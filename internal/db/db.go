@@ -76,14 +76,8 @@ const (
 	idleTime = 10 * time.Second
 )
 
-// Open connects to the database at url, which must have been migrated, and starts the background
-// work. It remembers what it has seen of the database until it is closed.
-func Open(ctx context.Context, url string) (*DB, error) {
-	return newFence("").open(ctx, url)
-}
-
 // Up migrates and opens the database at url. A server that goes back behind what stands in file of
-// it, see Keep, is refused.
+// it, see Keep, is refused; "" for no file.
 func Up(ctx context.Context, url, file string) (*DB, error) {
 	f := newFence(file)
 	if err := f.load(); err != nil {
@@ -105,6 +99,7 @@ func (d *DB) Keep() error {
 	return nil
 }
 
+// open connects to a database that has been migrated, and starts the background work.
 func (f *fence) open(ctx context.Context, url string) (*DB, error) {
 	config, err := poolConfig(url)
 	if err != nil {

@@ -7,6 +7,9 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
+// Open is Up of a database that must have been migrated.
+func Open(ctx context.Context, url string) (*DB, error) { return newFence("").open(ctx, url) }
+
 // Pool lets tests look at the tables.
 func (d *DB) Pool() *pgxpool.Pool { return d.pool }
 

@@ -119,7 +119,7 @@ func Own(t testing.TB, settings ...string) *Cluster {
 // New opens a fresh, migrated, empty database, which is dropped when the test ends.
 func New(t testing.TB) *db.DB {
 	t.Helper()
-	d, err := db.Open(t.Context(), URL(t))
+	d, err := db.Up(t.Context(), URL(t), "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -78,7 +78,7 @@ func Beside(t *testing.T, change ...func(*server.Options)) *Site {
 // On is New on the database at url.
 func On(t testing.TB, url string, change ...func(*server.Options)) *Site {
 	t.Helper()
-	store, err := db.Open(t.Context(), url)
+	store, err := db.Up(t.Context(), url, "")
 	Must(t, err)
 	t.Cleanup(store.Close)
 	s := &Site{t: t, DB: store, Log: &Log{}}

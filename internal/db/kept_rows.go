@@ -43,33 +43,34 @@ func (k *KeptRows) Each(ctx context.Context, id string, use func(study.KeptRows)
 // Keep makes what is kept of a study these rows, as far as there is room for them, in place of all
 // that was.
 func (k *KeptRows) Keep(ctx context.Context, id string, wanted iter.Seq2[study.RowsKey, func() study.KeptRows]) error {
-	there, err := k.keys(ctx, id)
+	sizes, err := k.sizes(ctx, id)
 	if err != nil {
 		return err
 	}
 	left := k.most
+	kept := [][]byte{}
 	for key, rows := range wanted {
-		size, known := there[key]
-		if delete(there, key); known {
-			left -= size
-			continue
+		size, there := sizes[key]
+		if !there {
+			made := rows()
+			if size = int64(len(made.Numbers)); size > left {
+				break
+			}
+			if err := k.insert(ctx, id, made); err != nil {
+				return err
+			}
 		}
-		made := rows()
-		if left -= int64(len(made.Numbers)); left < 0 {
-			break
-		}
-		if err := k.insert(ctx, id, made); err != nil {
-			return err
-		}
+		left -= size
+		kept = append(kept, key[:])
 	}
-	if err := k.forget(ctx, id, there); err != nil {
+	if err := k.forgetBut(ctx, id, kept); err != nil {
 		return err
 	}
 	return k.makeRoom(ctx)
 }
 
-// keys are the keys of what is kept of a study, with how many bytes each has.
-func (k *KeptRows) keys(ctx context.Context, id string) (map[study.RowsKey]int64, error) {
+// sizes are how many bytes are kept of a study under each key.
+func (k *KeptRows) sizes(ctx context.Context, id string) (map[study.RowsKey]int64, error) {
 	there := map[study.RowsKey]int64{}
 	_, err := list(ctx, k.db.in(ctx), func(row pgx.CollectableRow) (size int64, err error) {
 		var key []byte
@@ -89,22 +90,14 @@ func (k *KeptRows) insert(ctx context.Context, id string, rows study.KeptRows) e
 	return unavailable(ctx, err)
 }
 
-// forget removes rows of a study that are no longer wanted.
-func (k *KeptRows) forget(ctx context.Context, id string, gone map[study.RowsKey]int64) error {
-	if len(gone) == 0 {
-		return nil
-	}
-	var keys [][]byte
-	for key := range gone {
-		keys = append(keys, key[:])
-	}
-	_, err := k.db.in(ctx).Exec(ctx, `DELETE FROM kept_rows WHERE study_id = $1 AND key = ANY ($2)`, id, keys)
-	return unavailable(ctx, err)
-}
-
 // Forget removes all that is kept of a study.
 func (k *KeptRows) Forget(ctx context.Context, id string) error {
-	_, err := k.db.in(ctx).Exec(ctx, `DELETE FROM kept_rows WHERE study_id = $1`, id)
+	return k.forgetBut(ctx, id, [][]byte{})
+}
+
+// forgetBut removes all that is kept of a study but what is kept under these keys.
+func (k *KeptRows) forgetBut(ctx context.Context, id string, keys [][]byte) error {
+	_, err := k.db.in(ctx).Exec(ctx, `DELETE FROM kept_rows WHERE study_id = $1 AND key <> ALL ($2)`, id, keys)
 	return unavailable(ctx, err)
 }
 

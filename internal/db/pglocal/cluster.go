@@ -154,17 +154,7 @@ func majorOf(bin string) string {
 	if err != nil {
 		return ""
 	}
-	for _, word := range strings.Fields(string(said)) {
-		if major, _, _ := strings.Cut(word, "."); isNumber(major) {
-			return major
-		}
-	}
-	return ""
-}
-
-func isNumber(s string) bool {
-	_, err := strconv.ParseUint(s, 10, 32)
-	return err == nil
+	return digits.FindString(string(said)) // postgres (PostgreSQL) 17.6
 }
 
 // admitUser lets the server's user into the data folder, where it may pass but not look around. The

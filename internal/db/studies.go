@@ -253,8 +253,7 @@ const (
 			SELECT row.id, e.seq, e.at, e.by, e.kind, e.data::json, e.hash, $23
 			FROM row, unnest($16::bigint[], $17::timestamptz[], $18::text[], $19::text[], $20::text[], $21::text[]) AS e (seq, at, by, kind, data, hash))`
 	insertDone = `, done AS (
-			INSERT INTO idempotency_keys (caller, request, key, body_hash, study_id, version, trials, made, created_at)
-			SELECT $24, $25, $26, $27, $28, $29, $30, $31, $32 FROM row)`
+			` + doneInto + ` SELECT $24, $25, $26, $27, $28, $29, $30, $31, $32 FROM row)`
 	countRows = `
 		SELECT count(*) FROM row`
 )
@@ -425,6 +424,8 @@ func queueLookup(batch *pgx.Batch, key *study.IdempotencyKey, before *error) {
 	})
 }
 
+const doneInto = `INSERT INTO idempotency_keys (caller, request, key, body_hash, study_id, version, trials, made, created_at)`
+
 // doneColumns are the columns of what was done.
 func doneColumns(key study.IdempotencyKey, done study.Done, now time.Time) []any {
 	return []any{key.Caller, key.Request, key.Key, key.Body.Sum(nil), done.Study, done.Version, done.Trials, done.Made, now}
@@ -461,9 +462,7 @@ func (d *DB) Once(ctx context.Context, key *study.IdempotencyKey, do func(ctx co
 		if err != nil || key == nil {
 			return err
 		}
-		_, err = tx.Exec(ctx, `
-			INSERT INTO idempotency_keys (caller, request, key, body_hash, study_id, version, trials, made, created_at)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`, doneColumns(*key, study.Done{Made: made}, d.now())...)
+		_, err = tx.Exec(ctx, doneInto+` VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`, doneColumns(*key, study.Done{Made: made}, d.now())...)
 		return err
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
@@ -40,6 +41,16 @@ func (d *DB) StopBackground() {
 // RemoveExpired runs the cleaner once, as if it were now.
 func (d *DB) RemoveExpired(ctx context.Context, now time.Time) error {
 	return d.removeExpired(ctx, now)
+}
+
+// CheckLedgers checks every study's ledger, as it is checked before a backup is restored.
+func (d *DB) CheckLedgers(ctx context.Context) error {
+	return d.transact(ctx, func(tx pgx.Tx) error { return checkLedgers(ctx, tx) })
+}
+
+// CheckLedger checks one.
+func (s *Studies) CheckLedger(ctx context.Context, id string) error {
+	return s.db.transact(ctx, func(tx pgx.Tx) error { return checkLedger(ctx, tx, id) })
 }
 
 // BoundedRows keeps so many bytes of rows.

@@ -193,8 +193,8 @@ func TestCrowdCreatesStudies(t *testing.T) {
 	if all, err := b.stores[0].Studies.Summaries(t.Context(), study.Listing{}); err != nil || len(all) != crowd+1 {
 		t.Fatalf("there are %d studies, %v", len(all), err)
 	}
-	if checked, err := b.stores[0].CheckLedgers(t.Context()); err != nil || checked != crowd+1 {
-		t.Fatalf("%d ledgers are intact, %v", checked, err)
+	if err := b.stores[0].CheckLedgers(t.Context()); err != nil {
+		t.Fatal(err)
 	}
 }
 

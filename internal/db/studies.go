@@ -350,37 +350,6 @@ func scanEvent(row pgx.CollectableRow) (ledger.Event, error) {
 	return e, err
 }
 
-// CheckLedger reads a study's ledger back and checks it from the first event to the last.
-func (s *Studies) CheckLedger(ctx context.Context, id string) error {
-	events, err := s.Events(ctx, id, 0, 0)
-	if err != nil {
-		return err
-	}
-	if err := ledger.CheckChain(events); err != nil {
-		return fmt.Errorf("study %s: %w", id, err)
-	}
-	version, err := s.Version(ctx, id)
-	if err == nil && version != int64(len(events)) {
-		err = fmt.Errorf("study %s: is at version %d, but its ledger has %d events", id, version, len(events))
-	}
-	return err
-}
-
-// CheckLedgers checks every study's ledger from its first event to its last.
-func (d *DB) CheckLedgers(ctx context.Context) (checked int, err error) {
-	ids, err := list(ctx, d.in(ctx), pgx.RowTo[string], `SELECT id FROM studies ORDER BY id`)
-	if err != nil {
-		return 0, err
-	}
-	for _, id := range ids {
-		if err := d.Studies.CheckLedger(ctx, id); err != nil {
-			return checked, err
-		}
-		checked++
-	}
-	return checked, nil
-}
-
 // doneKept is how long a request counts once under its key.
 const doneKept = 48 * time.Hour
 

@@ -85,7 +85,11 @@ CREATE TABLE credentials (
     expires_at timestamptz, -- null: never
     used_at    timestamptz, -- last
     revoked_at timestamptz,
-    by_pin     boolean     NOT NULL DEFAULT false
+    by_pin     boolean     NOT NULL DEFAULT false,
+    CHECK (kind = 'token' OR expires_at IS NOT NULL),
+    CHECK (kind = 'session' OR role IS NOT NULL),
+    CHECK (kind NOT IN ('session', 'sign_in') OR person_id IS NOT NULL),
+    CHECK (kind <> 'share' OR study_id IS NOT NULL)
 );
 CREATE INDEX credentials_of_person ON credentials (person_id);
 CREATE INDEX credentials_of_study ON credentials (study_id);

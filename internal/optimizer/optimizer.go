@@ -204,40 +204,43 @@ type Fit struct {
 	Metrics []FittedMetric // like Config.Metrics; one with Set false keeps what it had
 }
 
-// FittedMetric is one metric's share of a fit.
+// FittedMetric is one metric's share of a fit. Its JSON stands in ledgers, which are hashed.
 type FittedMetric struct {
-	Set           bool
-	Centre, Scale float64
+	Set    bool    `json:"-"`
+	Centre float64 `json:"centre"`
+	Scale  float64 `json:"scale"`
 	// Lengthscales, Lambda and Variance (the kernel's) when hyperparameters were fitted, else nil
 	// and 0 (centre and scale only). Those that the metric does not leave free are not used.
-	Lengthscales     []float64
-	Lambda, Variance float64
+	Lengthscales []float64 `json:"lengthscales,omitempty"`
+	Lambda       float64   `json:"lambda,omitempty"`
+	Variance     float64   `json:"variance,omitempty"`
 	// Interaction is that of an anova kernel; 0 leaves it as it was.
-	Interaction float64
+	Interaction float64 `json:"interaction,omitempty"`
 	// Warp warps standardised readings; the zero value leaves them as they are.
-	Warp warp.Warp
+	Warp warp.Warp `json:"warp,omitzero"`
+	// Told multiplies the noise variances told with readings, where every reading had one; 0 stands
+	// for 1.
+	Told float64 `json:"told,omitempty"`
 	// Inflation multiplies the kernel's variance and λ where they are fitted, λ not where it was
 	// told, so that the study's own earlier predictions would have been as wide as they were wrong;
 	// 0 stands for 1. Where noise was told, an algorithm that weighs expectations decides without
 	// it (policy.Traits.Expects): it is of what is said alone then.
-	Inflation float64
-	// Told multiplies the noise variances told with readings, where every reading had one; 0 stands
-	// for 1.
-	Told float64
+	Inflation float64 `json:"inflation,omitempty"`
 	// Freedom is the degrees of freedom of the Student-t distribution that bands are taken from; 0
 	// for a normal one.
-	Freedom float64
+	Freedom float64 `json:"freedom,omitempty"`
 	// Where replicates show that noise differs between settings: λ of every setting with some,
 	// named by the first of its rounds, in place of Lambda. Wrong are readings that their
 	// replicates contradict, with the λ that leaves them next to no say.
-	Settings, Wrong []NoiseAt
-	Count           int // number of readings it was made from
+	Settings []NoiseAt `json:"noise_by_setting,omitempty"`
+	Wrong    []NoiseAt `json:"wrong_readings,omitempty"`
+	Count    int       `json:"count"` // number of readings it was made from
 }
 
 // NoiseAt is λ of a round's reading, or of all readings at the settings of the round.
 type NoiseAt struct {
-	Round  int
-	Lambda float64
+	Round  int     `json:"number"`
+	Lambda float64 `json:"lambda"`
 }
 
 // Engine is the version of the optimizer that a decision records. It changes whenever the same

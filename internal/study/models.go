@@ -21,6 +21,7 @@ import (
 	"headroom/internal/optimizer/factor"
 	"headroom/internal/optimizer/gp"
 	"headroom/internal/optimizer/kernel"
+	"headroom/internal/optimizer/warp"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
 )
@@ -283,12 +284,8 @@ func fittedData(snap *ledger.Snapshot, fit optimizer.Fit) *ledger.FittedData {
 		if !m.Set {
 			continue
 		}
-		data.Metrics[c.MetricNames[k]] = ledger.FittedMetric{
-			Kernel: c.Config.Metrics[k].Kernel.Name, Inputs: c.Def.Model.Inputs, Outputs: c.Def.Model.Outputs,
-			Centre: m.Centre, Scale: m.Scale, Lengthscales: m.Lengthscales, Lambda: m.Lambda, Variance: m.Variance, Interaction: m.Interaction,
-			Warp: ledger.WarpOf(m.Warp), Told: m.Told, Inflation: m.Inflation, Freedom: m.Freedom, Count: m.Count,
-			NoiseBySetting: ledger.NoisesOf(m.Settings), WrongReadings: ledger.NoisesOf(m.Wrong),
-		}
+		data.Metrics[c.MetricNames[k]] = ledger.FittedMetric{Kernel: c.Config.Metrics[k].Kernel.Name,
+			Inputs: c.Def.Model.Inputs, Outputs: c.Def.Model.Outputs, FittedMetric: m}
 	}
 	return data
 }
@@ -309,7 +306,7 @@ func checkFit(now *ledger.Snapshot, data ledger.FittedData) error {
 }
 
 func fits(c *design.Compiled, metric optimizer.Metric, m ledger.FittedMetric, trials int) bool {
-	noises := append(slices.Clone(m.NoiseBySetting), m.WrongReadings...)
+	noises := append(slices.Clone(m.Settings), m.Wrong...)
 	switch {
 	case m.Kernel != metric.Kernel.Name || m.Inputs != c.Def.Model.Inputs || m.Outputs != c.Def.Model.Outputs:
 	case !design.Computable(m.Centre) || !(m.Scale > 0) || !design.Computable(m.Scale) || m.Count < 0 || m.Count > trials:
@@ -317,9 +314,9 @@ func fits(c *design.Compiled, metric optimizer.Metric, m ledger.FittedMetric, tr
 	case !around(m.Lengthscales, metric.Kernel.Lengthscales):
 	case !aroundOne(m.Lambda, m.Variance, m.Told, m.Inflation, m.Freedom):
 	case !isShare(m.Interaction) || m.Interaction > 0 && m.Kernel != kernel.Anova:
-	case m.Warp != nil && !warps(*m.Warp):
-	case slices.ContainsFunc(noises, func(n ledger.NoiseAt) bool {
-		return n.Number < 1 || n.Number > trials || !(n.Lambda > 0) || !aroundOne(n.Lambda)
+	case !m.Warp.IsZero() && !warps(m.Warp):
+	case slices.ContainsFunc(noises, func(n optimizer.NoiseAt) bool {
+		return n.Round < 1 || n.Round > trials || !(n.Lambda > 0) || !aroundOne(n.Lambda)
 	}):
 	default:
 		return true
@@ -351,7 +348,7 @@ func isShare(x float64) bool { return x >= 0 && x < 1 }
 const mostFitted = 1e12
 
 // warps tells whether a warp is one that can be computed with.
-func warps(w ledger.Warp) bool {
+func warps(w warp.Warp) bool {
 	return w.Scale > 0 && aroundOne(w.Scale) && math.Abs(w.Centre) <= mostFitted && w.Power >= 0 && w.Power <= 2 &&
 		math.Abs(w.Origin) <= mostFitted && w.Unit >= 0 && w.Unit <= mostFitted
 }

@@ -9,6 +9,7 @@ import (
 	"headroom/internal/derived"
 	"headroom/internal/optimizer"
 	"headroom/internal/optimizer/policy"
+	"headroom/internal/optimizer/warp"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
 )
@@ -58,9 +59,9 @@ type MetricState struct {
 	// Freedom is the degrees of freedom of the bands, 0 for normal ones; Inflation the part of
 	// variance and lambda that earlier predictions' errors asked for; Warp how standardised
 	// readings are warped, null where they are not.
-	Freedom   float64      `json:"freedom"`
-	Inflation float64      `json:"inflation"`
-	Warp      *ledger.Warp `json:"warp"`
+	Freedom   float64    `json:"freedom"`
+	Inflation float64    `json:"inflation"`
+	Warp      *warp.Warp `json:"warp"`
 	// Where noise differs by setting, its standard deviation in the metric's units, by the first
 	// trial of each setting with replicates; and the trials whose readings their replicates
 	// contradict.
@@ -367,13 +368,16 @@ func metricState(d design.Definition, m optimizer.Model) MetricState {
 	out := MetricState{
 		InformationGain: m.InformationGain, Kernel: KernelReadout{Name: m.Kernel.Name, Variance: m.Kernel.Variance, Interaction: m.Kernel.Interaction},
 		Lambda: m.Lambda, Centre: m.Centre, Scale: m.Scale, Fitted: m.Fitted, Count: m.Count,
-		Freedom: m.Freedom, Inflation: m.Inflation, Warp: ledger.WarpOf(m.Warp), NoiseBySetting: []NoiseSD{}, WrongReadings: []int{},
+		Freedom: m.Freedom, Inflation: m.Inflation, NoiseBySetting: []NoiseSD{}, WrongReadings: []int{},
 	}
 	for _, at := range m.Settings {
 		out.NoiseBySetting = append(out.NoiseBySetting, NoiseSD{at.Round, m.Scale * math.Sqrt(at.Lambda)})
 	}
 	for _, at := range m.Wrong {
 		out.WrongReadings = append(out.WrongReadings, at.Round)
+	}
+	if !m.Warp.IsZero() {
+		out.Warp = &m.Warp
 	}
 	if m.HasBeta {
 		out.Beta = &m.Beta

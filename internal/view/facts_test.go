@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"headroom/internal/optimizer"
 	"headroom/internal/study"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
@@ -118,7 +119,7 @@ func (b *bench) fit() {
 	b.Helper()
 	data := ledger.FittedData{From: len(b.snap.Trials) + 1, Metrics: map[string]ledger.FittedMetric{}}
 	for _, metric := range Modelled(b.snap.Definition) {
-		data.Metrics[metric] = ledger.FittedMetric{Scale: 1, Variance: 1, Lambda: 0.1, Lengthscales: []float64{0.3}}
+		data.Metrics[metric] = ledger.FittedMetric{FittedMetric: optimizer.FittedMetric{Scale: 1, Variance: 1, Lambda: 0.1, Lengthscales: []float64{0.3}}}
 	}
 	b.add(ledger.Fitted, data)
 }

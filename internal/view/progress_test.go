@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"headroom/internal/optimizer/warp"
 	"headroom/internal/study"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
@@ -305,7 +306,7 @@ func TestRatiosAreDrawn(t *testing.T) {
 		b.tell(b.ask(float64(i)/10), map[string]float64{"yield": 60, "impurity": impurity, "pressure": 2})
 	}
 	v := b.facts(0)
-	v.Readout.Metrics["impurity"] = study.MetricState{Warp: &ledger.Warp{Scale: 1, Unit: 1e-6}}
+	v.Readout.Metrics["impurity"] = study.MetricState{Warp: &warp.Warp{Scale: 1, Unit: 1e-6}}
 	panel, _, beyond := v.panelling().limitPanel(0)
 	if y := panel.Y; !y.Log || !(y.Range[0] > 0 && y.Range[0] < 0.2 && y.Range[1] > 40 && y.Range[1] < 1000) || beyond != "" {
 		t.Errorf("impurity is drawn on %+v; %s", panel.Y, beyond)
@@ -315,7 +316,7 @@ func TestRatiosAreDrawn(t *testing.T) {
 	}
 	b.limit(0, 0)
 	v = b.facts(0)
-	v.Readout.Metrics["impurity"] = study.MetricState{Warp: &ledger.Warp{Scale: 1, Unit: 1e-6}}
+	v.Readout.Metrics["impurity"] = study.MetricState{Warp: &warp.Warp{Scale: 1, Unit: 1e-6}}
 	if panel, _, _ := v.panelling().limitPanel(0); panel.Y.Log {
 		t.Error("a limit of 0 is drawn on a logarithmic axis")
 	}

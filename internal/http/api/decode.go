@@ -434,7 +434,7 @@ func fieldsOf(t reflect.Type) []jsonField {
 			fields = append(fields, jsonField{
 				name:     name,
 				kind:     f.Type,
-				optional: strings.Contains(options, "omitempty"),
+				optional: strings.Contains(options, "omit"), // omitempty or omitzero
 				required: slices.Contains(required[t], name),
 			})
 		}

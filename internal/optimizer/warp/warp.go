@@ -19,8 +19,17 @@ import (
 )
 
 // Warp is w(z) = (ψ_Power((z − Origin)/Unit) − Centre)/Scale. Power lies in [0, 2], Scale is
-// positive, and so is Unit, of which 0 stands for 1.
-type Warp struct{ Power, Centre, Scale, Origin, Unit float64 }
+// positive, and so is Unit, of which 0 stands for 1. Its JSON stands in ledgers, which are hashed.
+type Warp struct {
+	Power  float64 `json:"power"`
+	Centre float64 `json:"centre"`
+	Scale  float64 `json:"scale"`
+	Origin float64 `json:"origin,omitempty"`
+	Unit   float64 `json:"unit,omitempty"`
+}
+
+// IsZero tells whether w changes nothing, which is not written down.
+func (w Warp) IsZero() bool { return w == Identity || w == Warp{} }
 
 // Logarithmic tells whether w is that of the logarithm of readings.
 func (w Warp) Logarithmic() bool { return w.Unit > 0 }

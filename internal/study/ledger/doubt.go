@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/optimizer/warp"
 	"headroom/internal/study/design"
 )
 
@@ -253,8 +252,8 @@ func (d *Decision) Expects(metric string) *Expected {
 		return nil
 	}
 	slope := 1.0
-	if m.Warp != nil {
-		slope = warp.Warp(*m.Warp).Slope((mean - m.Centre) / m.Scale)
+	if !m.Warp.IsZero() {
+		slope = m.Warp.Slope((mean - m.Centre) / m.Scale)
 	}
 	sd := math.Hypot(d.SD[metric], math.Sqrt(m.Lambda)*m.Scale/slope)
 	if !(sd > 0) || math.IsInf(sd, 0) {

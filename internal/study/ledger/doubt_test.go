@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"headroom/internal/optimizer"
 	"headroom/internal/study/design"
 )
 
@@ -119,7 +120,7 @@ func TestADecisionExpectsReadingsWithTheirNoise(t *testing.T) {
 	if snap.Foretold(trial, "yield") != nil {
 		t.Error("no fit was in force: the model is its prior")
 	}
-	snap.Fits = []FittedData{{From: 6, Metrics: map[string]FittedMetric{"yield": {Count: 5}}}}
+	snap.Fits = []FittedData{{From: 6, Metrics: map[string]FittedMetric{"yield": {FittedMetric: optimizer.FittedMetric{Count: 5}}}}}
 	if snap.Foretold(trial, "yield") == nil {
 		t.Error("a fit of five readings was in force")
 	}

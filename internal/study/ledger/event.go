@@ -205,53 +205,9 @@ type MetricModel struct {
 	// Warp transforms standardised readings, Inflation is the part of variance and lambda that earlier
 	// predictions' errors ask for, Freedom the degrees of freedom of the bands; absent: none, 1 and
 	// normal bands.
-	Warp      *Warp   `json:"warp,omitempty"`
-	Inflation float64 `json:"inflation,omitempty"`
-	Freedom   float64 `json:"freedom,omitempty"`
-}
-
-// Warp transforms standardised readings z to (ψ(x) − centre)/scale, ψ being the transform of Yeo and
-// Johnson with that power and x = z or, of readings that are compared by their ratios, (z −
-// origin)/unit.
-type Warp struct {
-	Power  float64 `json:"power"`
-	Centre float64 `json:"centre"`
-	Scale  float64 `json:"scale"`
-	Origin float64 `json:"origin,omitempty"`
-	Unit   float64 `json:"unit,omitempty"`
-}
-
-// NoiseAt is the noise of a trial's reading, or of all readings with its settings, in modelled
-// units.
-type NoiseAt struct {
-	Number int     `json:"number"`
-	Lambda float64 `json:"lambda"`
-}
-
-// NoisesOf are how noises are written.
-func NoisesOf(list []optimizer.NoiseAt) []NoiseAt {
-	var kept []NoiseAt
-	for _, at := range list {
-		kept = append(kept, NoiseAt{at.Round, at.Lambda})
-	}
-	return kept
-}
-
-// noises reads them again.
-func noises(list []NoiseAt) []optimizer.NoiseAt {
-	var read []optimizer.NoiseAt
-	for _, at := range list {
-		read = append(read, optimizer.NoiseAt{Round: at.Number, Lambda: at.Lambda})
-	}
-	return read
-}
-
-// WarpOf is how a warp is written, nil for one that changes nothing.
-func WarpOf(w warp.Warp) *Warp {
-	if w == warp.Identity || w == (warp.Warp{}) {
-		return nil
-	}
-	return new(Warp(w))
+	Warp      warp.Warp `json:"warp,omitzero"`
+	Inflation float64   `json:"inflation,omitempty"`
+	Freedom   float64   `json:"freedom,omitempty"`
 }
 
 // Telling is what is reported of a trial: readings, and the settings actually used when they differ
@@ -359,29 +315,12 @@ type FittedData struct {
 	Metrics map[string]FittedMetric `json:"metrics"`
 }
 
-// FittedMetric is one metric's share of a fit; Lengthscales nil and Lambda 0 when only centre and
-// scale were taken. Kernel, Inputs and Outputs name what they belong to.
+// FittedMetric is one metric's share of a fit. Kernel, Inputs and Outputs name what it belongs to.
 type FittedMetric struct {
-	Kernel       string    `json:"kernel"`
-	Inputs       string    `json:"inputs"`
-	Outputs      string    `json:"outputs"`
-	Centre       float64   `json:"centre"`
-	Scale        float64   `json:"scale"`
-	Lengthscales []float64 `json:"lengthscales,omitempty"`
-	Lambda       float64   `json:"lambda,omitempty"`
-	// Absent from fits that left the kernel's variance, the interaction, the readings and the bands
-	// as they were.
-	Variance    float64 `json:"variance,omitempty"`
-	Interaction float64 `json:"interaction,omitempty"` // of an anova kernel
-	Warp        *Warp   `json:"warp,omitempty"`
-	Told        float64 `json:"told,omitempty"`      // multiplies the noise variances told with readings
-	Inflation   float64 `json:"inflation,omitempty"` // multiplies variance and lambda
-	Freedom     float64 `json:"freedom,omitempty"`   // degrees of freedom of the bands
-	// Where noise differs by setting: lambda of every setting with replicates, named by its first
-	// trial, and of readings that their replicates contradict.
-	NoiseBySetting []NoiseAt `json:"noise_by_setting,omitempty"`
-	WrongReadings  []NoiseAt `json:"wrong_readings,omitempty"`
-	Count          int       `json:"count"`
+	Kernel  string `json:"kernel"`
+	Inputs  string `json:"inputs"`
+	Outputs string `json:"outputs"`
+	optimizer.FittedMetric
 }
 
 // Sampled values are large, and the trials of one request share them. A ledger holds them once: the

@@ -4,13 +4,15 @@ import (
 	"encoding/json"
 	"testing"
 
+	"headroom/internal/optimizer"
+	"headroom/internal/optimizer/warp"
 	"headroom/internal/study/design"
 )
 
 // fit records hyperparameters in force from the next decision on.
 func (b *bench) fit(scale float64) {
 	b.Helper()
-	b.add(Fitted, FittedData{From: len(b.snap.Trials) + 1, Seen: b.snap.Version, Engine: "1", Metrics: map[string]FittedMetric{"yield": {Scale: scale}}})
+	b.add(Fitted, FittedData{From: len(b.snap.Trials) + 1, Seen: b.snap.Version, Engine: "1", Metrics: map[string]FittedMetric{"yield": {FittedMetric: optimizer.FittedMetric{Scale: scale}}}})
 }
 
 // A fit is good for as long as the data it was made from and the model it was made for stand.
@@ -82,7 +84,29 @@ func TestFitsThatMakeNoSense(t *testing.T) {
 		"from the future": {From: 3, Seen: 1},
 		"sees itself":     {From: 2, Seen: b.snap.Version + 1},
 	} {
-		data.Metrics = map[string]FittedMetric{"yield": {Scale: 1}}
+		data.Metrics = map[string]FittedMetric{"yield": {FittedMetric: optimizer.FittedMetric{Scale: 1}}}
 		b.refuses(name, Draft{Fitted, data})
+	}
+}
+
+// TestTheFormOfFits: they are hashed as they were written, whatever the optimizer calls what they hold.
+func TestTheFormOfFits(t *testing.T) {
+	t.Parallel()
+	scaled := FittedMetric{Kernel: "se", Inputs: "unit", Outputs: "standardize"}
+	scaled.FittedMetric = optimizer.FittedMetric{Set: true, Centre: 5, Scale: 2, Warp: warp.Identity, Count: 3}
+	whole := FittedMetric{Kernel: "anova", Inputs: "unit", Outputs: "standardize"}
+	whole.FittedMetric = optimizer.FittedMetric{Set: true, Centre: 5, Scale: 2, Lengthscales: []float64{0.1, 0.2}, Lambda: 0.01, Variance: 1.5, Interaction: 0.3, Told: 0.4, Inflation: 1.2, Freedom: 8, Count: 9,
+		Warp: warp.Warp{Centre: 0.1, Scale: 1.1, Origin: -2, Unit: 3}, Settings: []optimizer.NoiseAt{{Round: 2, Lambda: 0.03}}, Wrong: []optimizer.NoiseAt{{Round: 4, Lambda: 9}}}
+	written, err := json.Marshal(FittedData{From: 7, Seen: 9, Engine: "11", Metrics: map[string]FittedMetric{"cost": scaled, "yield": whole}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const form = `{"from":7,"seen":9,"engine":"11","metrics":{` +
+		`"cost":{"kernel":"se","inputs":"unit","outputs":"standardize","centre":5,"scale":2,"count":3},` +
+		`"yield":{"kernel":"anova","inputs":"unit","outputs":"standardize","centre":5,"scale":2,"lengthscales":[0.1,0.2],"lambda":0.01,"variance":1.5,"interaction":0.3,` +
+		`"warp":{"power":0,"centre":0.1,"scale":1.1,"origin":-2,"unit":3},"told":0.4,"inflation":1.2,"freedom":8,` +
+		`"noise_by_setting":[{"number":2,"lambda":0.03}],"wrong_readings":[{"number":4,"lambda":9}],"count":9}}}`
+	if string(written) != form {
+		t.Errorf("a fit is written as\n%s\nnot as\n%s", written, form)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"headroom/internal/optimizer"
 	"headroom/internal/study/design"
 )
 
@@ -159,8 +160,8 @@ func TestFoldRefusesEventsThatMakeNoSense(t *testing.T) {
 		"other settings before":  {Corrected, CorrectedData{Number: 1, Parameters: &CorrectedSettings{Before: design.Settings{}, After: design.Settings{}}}},
 		"includes the included":  {Included, ClosedData{Number: 1, Reason: "x"}},
 		"excludes no trial":      {Excluded, ClosedData{Number: 2, Reason: "x"}},
-		"fits the past":          {Fitted, FittedData{From: 1, Seen: 1, Metrics: map[string]FittedMetric{"yield": {Scale: 1}}}},
-		"fits no metric":         {Fitted, FittedData{From: 2, Seen: 1, Metrics: map[string]FittedMetric{"smell": {Scale: 1}}}},
+		"fits the past":          {Fitted, FittedData{From: 1, Seen: 1, Metrics: map[string]FittedMetric{"yield": {FittedMetric: optimizer.FittedMetric{Scale: 1}}}}},
+		"fits no metric":         {Fitted, FittedData{From: 2, Seen: 1, Metrics: map[string]FittedMetric{"smell": {FittedMetric: optimizer.FittedMetric{Scale: 1}}}}},
 		"no such kind":           {"eaten", ClosedData{Number: 1, Reason: "x"}},
 		"no such state":          {Edited, EditedData{State: new(State("asleep"))}},
 		"unknown member":         {Failed, map[string]any{"number": 1, "reason": "x", "mood": "bad"}},

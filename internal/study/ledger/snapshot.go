@@ -8,7 +8,6 @@ import (
 
 	"headroom/internal/memory"
 	"headroom/internal/optimizer"
-	"headroom/internal/optimizer/warp"
 	"headroom/internal/study/design"
 )
 
@@ -311,15 +310,11 @@ func fittedUnder(c *design.Compiled, metric optimizer.Metric, m FittedMetric) op
 	if m.Outputs != c.Def.Model.Outputs { // in other units altogether
 		return optimizer.FittedMetric{}
 	}
-	fitted := optimizer.FittedMetric{Set: true, Centre: m.Centre, Scale: m.Scale, Count: m.Count}
-	if m.Kernel == metric.Kernel.Name && m.Inputs == c.Def.Model.Inputs {
-		fitted.Lengthscales, fitted.Lambda, fitted.Variance = m.Lengthscales, m.Lambda, m.Variance
-		fitted.Interaction, fitted.Told, fitted.Inflation, fitted.Freedom = m.Interaction, m.Told, m.Inflation, m.Freedom
-		fitted.Settings, fitted.Wrong = noises(m.NoiseBySetting), noises(m.WrongReadings)
-		if m.Warp != nil {
-			fitted.Warp = warp.Warp(*m.Warp)
-		}
+	fitted := m.FittedMetric
+	if m.Kernel != metric.Kernel.Name || m.Inputs != c.Def.Model.Inputs {
+		fitted = optimizer.FittedMetric{Centre: m.Centre, Scale: m.Scale, Count: m.Count}
 	}
+	fitted.Set = true
 	return fitted
 }
 

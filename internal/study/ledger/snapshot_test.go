@@ -128,8 +128,9 @@ func TestClosedSpellsAndExclusion(t *testing.T) {
 
 func TestFitsKeepOnlyWhatTheModelInForceMeans(t *testing.T) {
 	t.Parallel()
-	fit := FittedMetric{Kernel: "matern52", Inputs: "unit", Outputs: "standardize", Centre: 5, Scale: 2, Lengthscales: []float64{0.1, 0.2}, Lambda: 0.01, Variance: 1.5, Interaction: 0.3, Told: 0.4, Inflation: 1.2, Freedom: 8, Count: 9,
-		Warp: &Warp{Power: 0.7, Centre: 0.1, Scale: 1.1}, NoiseBySetting: []NoiseAt{{2, 0.03}}, WrongReadings: []NoiseAt{{4, 9}}}
+	fit := FittedMetric{Kernel: "matern52", Inputs: "unit", Outputs: "standardize"}
+	fit.FittedMetric = optimizer.FittedMetric{Centre: 5, Scale: 2, Lengthscales: []float64{0.1, 0.2}, Lambda: 0.01, Variance: 1.5, Interaction: 0.3, Told: 0.4, Inflation: 1.2, Freedom: 8, Count: 9,
+		Warp: warp.Warp{Power: 0.7, Centre: 0.1, Scale: 1.1}, Settings: []optimizer.NoiseAt{{Round: 2, Lambda: 0.03}}, Wrong: []optimizer.NoiseAt{{Round: 4, Lambda: 9}}}
 	under := func(model design.Model) optimizer.FittedMetric {
 		d := oven(t)
 		d.Model = model

@@ -24,7 +24,6 @@ import (
 	"headroom/internal/optimizer/checkpoint"
 	"headroom/internal/optimizer/cores"
 	"headroom/internal/optimizer/descent"
-	"headroom/internal/optimizer/kernel"
 )
 
 // The priors. Readings are standardised, so λ is the share of their variance that is noise.
@@ -104,20 +103,33 @@ type Hyperparameters struct {
 type Result struct {
 	Hyperparameters
 	LogPosterior float64 // nats, without the priors' constants
-	Evaluations  int     // of the posterior, over all starts
 }
 
 // MAP returns the best of the modes that several starts lead to, on all cores. It is deterministic:
-// the same problem gives the same bits on one machine. Its error is that of ctx, or names the field
+// the same problem gives the same bits on one machine. Its error is that of ctx, or names the reading
 // that cannot be used.
 func MAP(ctx context.Context, problem Problem) (Result, error) {
 	return search(ctx, problem, func(starts [][]float64) [][]float64 { return starts })
 }
 
-// complete fills in the kernel's variance and checks the rest.
+// complete fills in the kernel's variance, and refuses readings that cannot be computed with.
 func (p *Problem) complete() error {
 	p.Variance = cmp.Or(p.Variance, 1)
-	return p.check()
+	for i, x := range p.Inputs {
+		if !finite(x...) || !finite(p.Y[i]) {
+			return fmt.Errorf("input or reading %d is not finite", i+1)
+		}
+	}
+	for i, sd := range p.NoiseSD {
+		if !(sd >= 0) || !finite(sd) {
+			return fmt.Errorf("noise standard deviation %d is %g; it must be 0 or positive", i+1, sd)
+		}
+	}
+	return nil
+}
+
+func finite(values ...float64) bool {
+	return !slices.ContainsFunc(values, func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) })
 }
 
 // search returns the best of the modes that those of the starts lead to which from leaves.
@@ -138,9 +150,7 @@ func search(ctx context.Context, problem Problem, from func(starts [][]float64) 
 		return Result{}, err
 	}
 	var best mode
-	evaluations := 0
 	for _, found := range modes {
-		evaluations += found.evaluations
 		if found.at != nil && (best.at == nil || found.value < best.value) {
 			best = found
 		}
@@ -148,14 +158,13 @@ func search(ctx context.Context, problem Problem, from func(starts [][]float64) 
 	if best.at == nil {
 		return Result{}, fmt.Errorf("no hyperparameters near the prior give a positive definite kernel matrix")
 	}
-	return Result{posterior.hyperparameters(best.at), -best.value, evaluations}, nil
+	return Result{posterior.hyperparameters(best.at), -best.value}, nil
 }
 
 // mode is where a search ended.
 type mode struct {
-	at          []float64
-	value       float64
-	evaluations int
+	at    []float64
+	value float64
 }
 
 // limits of one search, in log units: hyperparameters are then within about 0.1 % of the mode.
@@ -169,7 +178,6 @@ func minimise(ctx context.Context, p *posterior, start []float64) (mode, error) 
 		if err := checkpoint.Reach(ctx); err != nil {
 			return m, err
 		}
-		m.evaluations++
 		search.Tell(p.value(theta), p.gradient)
 	}
 	m.at, m.value = search.Best()
@@ -200,88 +208,6 @@ func LogPosteriors(problem Problem, readings [][]float64) ([]float64, error) {
 	}
 	return worth, nil
 }
-
-func (p *Problem) check() error {
-	if !slices.Contains(kernel.Names, p.Kernel) {
-		return fmt.Errorf("kernel %q has no lengthscales to fit; those that have are %v", p.Kernel, kernel.Names)
-	}
-	if len(p.Y) == 0 || len(p.Y) != len(p.Inputs) {
-		return fmt.Errorf("%d readings at %d inputs; a fit needs one reading for each input, and at least one", len(p.Y), len(p.Inputs))
-	}
-	if p.NoiseSD != nil && len(p.NoiseSD) != len(p.Y) {
-		return fmt.Errorf("%d noise standard deviations for %d readings", len(p.NoiseSD), len(p.Y))
-	}
-	for _, g := range p.Dims {
-		if g < 0 || g >= len(p.Median) {
-			return fmt.Errorf("a coordinate belongs to lengthscale %d; there are %d medians", g+1, len(p.Median))
-		}
-	}
-	if p.Categories != nil && len(p.Categories) != len(p.Dims) {
-		return fmt.Errorf("%d coordinates are said to be numbers or of categories; dims names %d", len(p.Categories), len(p.Dims))
-	}
-	for i, x := range p.Inputs {
-		if len(x) != len(p.Dims) {
-			return fmt.Errorf("input %d has %d coordinates; dims names %d", i+1, len(x), len(p.Dims))
-		}
-		if !finite(x...) || !finite(p.Y[i]) {
-			return fmt.Errorf("input or reading %d is not finite", i+1)
-		}
-	}
-	for i, sd := range p.NoiseSD {
-		if !(sd >= 0) || !finite(sd) {
-			return fmt.Errorf("noise standard deviation %d is %g; it must be 0 or positive", i+1, sd)
-		}
-	}
-	return p.checkHyperparameters()
-}
-
-func (p *Problem) checkHyperparameters() error {
-	if len(p.Median) == 0 {
-		return fmt.Errorf("a fit needs the median of each lengthscale")
-	}
-	for g, m := range p.Median {
-		if !positive(m) {
-			return fmt.Errorf("median lengthscale %d is %g; it must be positive", g+1, m)
-		}
-	}
-	if p.Start.Lengthscales != nil && len(p.Start.Lengthscales) != len(p.Median) {
-		return fmt.Errorf("%d starting lengthscales; there are %d medians", len(p.Start.Lengthscales), len(p.Median))
-	}
-	for g, l := range p.Start.Lengthscales {
-		if !positive(l) {
-			return fmt.Errorf("starting lengthscale %d is %g; it must be positive", g+1, l)
-		}
-	}
-	for _, start := range []struct {
-		what  string
-		value float64
-	}{{"variance", p.Start.Variance}, {"noise variance", p.Start.Lambda}, {"factor of noise told", p.Start.Told}} {
-		if start.value != 0 && !positive(start.value) {
-			return fmt.Errorf("the starting %s is %g; it must be positive", start.what, start.value)
-		}
-	}
-	if !p.FreeNoise && p.Start.Lambda == 0 {
-		return fmt.Errorf("the noise variance is neither free nor given")
-	}
-	if a := p.Start.Interaction; a != 0 && !(a > 0 && a < 1) {
-		return fmt.Errorf("the starting interaction is %g; it must lie between 0 and 1", a)
-	}
-	if !positive(p.Variance) {
-		return fmt.Errorf("the kernel's variance is %g; it must be positive", p.Variance)
-	}
-	return nil
-}
-
-func finite(values ...float64) bool {
-	for _, v := range values {
-		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return false
-		}
-	}
-	return true
-}
-
-func positive(v float64) bool { return v > 0 && finite(v) }
 
 // Around returns hyperparameters drawn from the Laplace approximation of their posterior at the
 // problem's start, which should be its mode: normal in θ with the inverse of the Hessian of the

@@ -38,11 +38,10 @@ func BenchmarkMAP(b *testing.B) {
 				problem := smooth(n, d)
 				evaluations := 0
 				for b.Loop() {
-					result, err := fit.MAP(context.Background(), problem)
-					if err != nil {
+					evaluations = 0
+					if _, err := fit.MAP(counting(context.Background(), &evaluations), problem); err != nil {
 						b.Fatal(err)
 					}
-					evaluations = result.Evaluations
 				}
 				b.ReportMetric(float64(evaluations), "evaluations")
 			})

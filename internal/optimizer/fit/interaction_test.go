@@ -89,9 +89,10 @@ func TestClimbStartsWhereItIsTold(t *testing.T) {
 	if alone, err := fit.LogPosteriors(squared, [][]float64{other}); err != nil || alone[0] != worth[1] {
 		t.Errorf("other readings are worth %.12g beside these, %.12g alone (%v)", worth, alone, err)
 	}
-	again, err := fit.Climb(t.Context(), p)
-	if err != nil || again.LogPosterior < mode.LogPosterior-1e-6 || again.Evaluations > 8 {
-		t.Errorf("from the mode it climbs to %+v (%v)", again, err)
+	evaluations := 0
+	again, err := fit.Climb(counting(t.Context(), &evaluations), p)
+	if err != nil || again.LogPosterior < mode.LogPosterior-1e-6 || evaluations > 8 {
+		t.Errorf("from the mode it climbs to %+v after %d evaluations (%v)", again, evaluations, err)
 	}
 	p.Start.Lambda = 5
 	if low, err := fit.LogPosteriors(p, [][]float64{p.Y}); err != nil || !(low[0] < worth[0]-1) {

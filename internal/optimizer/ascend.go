@@ -323,14 +323,10 @@ func (up *slopes) input(ctx context.Context, at footing) (*policy.Input, error) 
 		for _, means := range at.posterior[i].Means {
 			p.Means = append(p.Means, slices.Clone(means))
 		}
-		up.take(src, p, estimates)
-		if input.Rival == nil {
-			continue
+		if input.Rival != nil {
+			p.Together = rows.Together(up.beside(i), at.inputs[i], p.Means[len(rows.Z)])
 		}
-		together := rows.Together(up.beside(i), at.inputs[i], p.Means[len(rows.Z)])
-		for _, k := range src.targets {
-			input.Rival.Together[k] = together
-		}
+		up.take(src, p, estimates, input.Rival)
 	}
 	input.Reward, input.Costs = estimates[0], estimates[1:]
 	var err error

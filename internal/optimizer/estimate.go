@@ -17,11 +17,19 @@ import (
 // known gives the values of given constraints: known(j, i) is constraint j at place i in metric
 // units; nil leaves their means 0.
 func (v *view) estimate(ctx context.Context, at []Place, known func(j, i int) float64) ([]policy.Estimate, error) {
+	return v.gather(at, known, nil, func(i int, points posterior.Points) (posterior.Prediction, error) {
+		return v.sources[i].Predict(ctx, points, nil)
+	})
+}
+
+// gather makes estimates of what every source predicts at some places and, where there is a rival,
+// beside it.
+func (v *view) gather(at []Place, known func(j, i int) float64, rival *policy.Rival, predict func(i int, points posterior.Points) (posterior.Prediction, error)) ([]policy.Estimate, error) {
 	out, points := v.givenEstimates(at, known), v.seen(at)
 	return out, v.eachSource(func(i int) error {
-		p, err := v.sources[i].Predict(ctx, points[i], nil)
+		p, err := predict(i, points[i])
 		if err == nil {
-			v.take(&v.sources[i], p, out)
+			v.take(&v.sources[i], p, out, rival)
 		}
 		return err
 	})
@@ -58,14 +66,20 @@ func onCores(n int, do func(i int)) {
 	})
 }
 
-// take turns what a source predicts into estimates of its targets.
-func (v *view) take(src *source, p posterior.Prediction, out []policy.Estimate) {
+// take turns what a source predicts into estimates of its targets, without deviations where it
+// predicts no variances, and into what is known of them beside a rival, nil for none.
+func (v *view) take(src *source, p posterior.Prediction, out []policy.Estimate, rival *policy.Rival) {
 	for n, k := range src.targets {
 		if v.transforms[k].blind {
 			clear(p.Means[n])
 		}
 		shift(p.Means[n], v.transforms[k].shift)
-		out[k] = policy.Estimate{Mean: p.Means[n], SD: roots(p.Variances, v.width(v.targets[k].metric))}
+		if out[k] = (policy.Estimate{Mean: p.Means[n]}); p.Variances != nil {
+			out[k].SD = roots(p.Variances, v.width(v.targets[k].metric))
+		}
+		if rival != nil {
+			rival.Together[k] = p.Together
+		}
 	}
 }
 
@@ -108,7 +122,10 @@ func shift(values []float64, by float64) {
 // meansAt are the posterior means of every target at some places, in O(n) a place; the estimates
 // have no deviations.
 func (v *view) meansAt(ctx context.Context, at []Place, known func(j, i int) float64) ([]policy.Estimate, error) {
-	return v.means(at, known, func(src *source, points posterior.Points) ([][]float64, error) { return src.Means(ctx, points) })
+	return v.gather(at, known, nil, func(i int, points posterior.Points) (p posterior.Prediction, err error) {
+		p.Means, err = v.sources[i].Means(ctx, points)
+		return p, err
+	})
 }
 
 // meansOf is meansAt at the places of some rounds, in ascending order, many of them read.
@@ -117,14 +134,16 @@ func (v *view) meansOf(ctx context.Context, rounds []int) ([]policy.Estimate, er
 	for i, round := range rounds {
 		at[i] = v.placeOf(round)
 	}
-	out, err := v.means(at, v.costsOf(rounds), func(src *source, points posterior.Points) ([][]float64, error) {
+	out, err := v.gather(at, v.costsOf(rounds), nil, func(i int, points posterior.Points) (p posterior.Prediction, err error) {
+		src := &v.sources[i]
 		points.Rows = src.rowsAt(len(at), func(round int) int {
 			if i, found := slices.BinarySearch(rounds, round); found {
 				return i
 			}
 			return -1
 		})
-		return src.Means(ctx, points)
+		p.Means, err = src.Means(ctx, points)
+		return p, err
 	})
 	if err != nil {
 		return nil, err
@@ -154,45 +173,16 @@ func (v *view) repeat(estimates []policy.Estimate, i, first int) {
 	}
 }
 
-// means are those that every source has at some places.
-func (v *view) means(at []Place, known func(j, i int) float64, of func(src *source, points posterior.Points) ([][]float64, error)) ([]policy.Estimate, error) {
-	out, points := v.givenEstimates(at, known), v.seen(at)
-	return out, v.eachSource(func(i int) error {
-		src := &v.sources[i]
-		means, err := of(src, points[i])
-		for n, mean := range means {
-			k := src.targets[n]
-			shift(mean, v.transforms[k].shift)
-			out[k] = policy.Estimate{Mean: mean}
-		}
-		return err
-	})
-}
-
 // played is the posterior of every target at the place of round t when decision t was made. Where
 // that round's reading was the next to arrive, it stands in the factor's row already, to the same
 // bits.
 func (v *view) played(ctx context.Context, t int, known func(j, i int) float64) ([]policy.Estimate, error) {
-	at := []Place{v.placeOf(t)}
-	out := v.givenEstimates(at, known)
-	for i := range v.sources {
-		src := &v.sources[i]
-		means, variance := src.Played(t)
-		if means == nil {
-			p, err := src.Predict(ctx, v.points(src.kernel, at), nil)
-			if err != nil {
-				return nil, err
-			}
-			v.take(src, p, out)
-			continue
+	return v.gather([]Place{v.placeOf(t)}, known, nil, func(i int, points posterior.Points) (posterior.Prediction, error) {
+		if p, there := v.sources[i].Played(t); there {
+			return p, nil
 		}
-		p := posterior.Prediction{Variances: []float64{variance}}
-		for _, mean := range means {
-			p.Means = append(p.Means, []float64{mean})
-		}
-		v.take(src, p, out)
-	}
-	return out, nil
+		return v.sources[i].Predict(ctx, points, nil)
+	})
 }
 
 // bareInput is an input of no places yet.

@@ -12,6 +12,7 @@ import (
 	"headroom/internal/optimizer/factor"
 	"headroom/internal/optimizer/kernel"
 	"headroom/internal/optimizer/policy"
+	"headroom/internal/optimizer/posterior"
 	"headroom/internal/optimizer/search"
 )
 
@@ -265,28 +266,17 @@ const boundingShare = 4
 // boundEstimates is estimate with the deviations that the first rows of each factor leave, which
 // are at least as large and take a sixteenth of the work.
 func (s *shown) boundEstimates(ctx context.Context, at []Place, known Known) ([]policy.Estimate, error) {
-	estimates, err := s.meansAt(ctx, at, known.at(at))
-	if err != nil {
-		return nil, err
-	}
-	for k := range estimates {
-		estimates[k].SD = make([]float64, len(at))
-	}
-	for i := range s.sources {
-		src := &s.sources[i]
-		rows, err := src.Rows(ctx)
+	return s.gather(at, known.at(at), nil, func(i int, points posterior.Points) (p posterior.Prediction, err error) {
+		if p.Means, err = s.sources[i].Means(ctx, points); err != nil {
+			return p, err
+		}
+		rows, err := s.sources[i].Rows(ctx)
 		if err != nil {
-			return nil, err
+			return p, err
 		}
-		variances, err := rows.VariancesAfter(ctx, rows.Data.Len()/boundingShare, s.points(src.kernel, at))
-		if err != nil {
-			return nil, err
-		}
-		for _, k := range src.targets {
-			estimates[k].SD = roots(variances, s.width(s.targets[k].metric))
-		}
-	}
-	return estimates, nil
+		p.Variances, err = rows.VariancesAfter(ctx, rows.Data.Len()/boundingShare, points)
+		return p, err
+	})
 }
 
 // promises are what places promise: a reward optimism standard deviations above its mean where no

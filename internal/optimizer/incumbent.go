@@ -229,7 +229,7 @@ func (v *view) beside(i int) *posterior.Reference {
 // filled in.
 func (v *view) rival(at []Place) *policy.Rival {
 	c := v.incumbent
-	if c == nil || c.beside == nil {
+	if c == nil {
 		return nil
 	}
 	r := &policy.Rival{Mean: c.mean, SD: c.sd, Least: c.least, Again: c.again, Itself: make([]bool, len(at)),
@@ -249,22 +249,10 @@ func (v *view) rival(at []Place) *policy.Rival {
 // compare is estimate, with the places beside the incumbent; the rival is nil where there is none.
 func (v *view) compare(ctx context.Context, at []Place, known func(j, i int) float64) ([]policy.Estimate, *policy.Rival, error) {
 	rival := v.rival(at)
-	if rival == nil {
-		out, err := v.estimate(ctx, at, known)
-		return out, nil, err
-	}
-	out, points := v.givenEstimates(at, known), v.seen(at)
-	return out, rival, v.eachSource(func(i int) error {
-		p, err := v.sources[i].Predict(ctx, points[i], v.incumbent.beside[i])
-		if err != nil {
-			return err
-		}
-		v.take(&v.sources[i], p, out)
-		for _, k := range v.sources[i].targets {
-			rival.Together[k] = p.Together
-		}
-		return nil
+	estimates, err := v.gather(at, known, rival, func(i int, points posterior.Points) (posterior.Prediction, error) {
+		return v.sources[i].Predict(ctx, points, v.beside(i))
 	})
+	return estimates, rival, err
 }
 
 // Undecided is a point of which it is not known enough that it is within every limit: what is

@@ -8,6 +8,7 @@ import (
 
 	"headroom/internal/optimizer/checkpoint"
 	"headroom/internal/optimizer/policy"
+	"headroom/internal/optimizer/posterior"
 	"headroom/internal/optimizer/warp"
 )
 
@@ -207,15 +208,9 @@ func (s *shown) lookBack(ctx context.Context) ([]policy.Estimate, error) {
 	for t := range s.history.Rounds {
 		at = append(at, s.placeOf(t+1))
 	}
-	out, points := s.givenEstimates(at, nil), s.seen(at)
-	err := s.eachSource(func(i int) error {
-		src := &s.sources[i]
-		points[i].Rows = src.rowsAt(len(at), func(round int) int { return round - 1 })
-		p, err := src.Predict(ctx, points[i], nil)
-		if err == nil {
-			s.take(src, p, out)
-		}
-		return err
+	out, err := s.gather(at, nil, nil, func(i int, points posterior.Points) (posterior.Prediction, error) {
+		points.Rows = s.sources[i].rowsAt(len(at), func(round int) int { return round - 1 })
+		return s.sources[i].Predict(ctx, points, nil)
 	})
 	if err != nil {
 		return nil, err

@@ -8,6 +8,7 @@ import (
 	"headroom/internal/optimizer/checkpoint"
 	"headroom/internal/optimizer/cores"
 	"headroom/internal/optimizer/policy"
+	"headroom/internal/optimizer/posterior"
 	"headroom/internal/optimizer/search"
 )
 
@@ -372,33 +373,24 @@ func (s *screening) whole(ctx context.Context, of []int) (*policy.Input, error) 
 func (s *screening) after(ctx context.Context, of []int, rows int) (*policy.Input, error) {
 	at := pick(s.at, of)
 	input := s.bareInput(s.chance)
-	estimates := s.givenEstimates(at, s.known.at(at))
 	input.Rival = s.rival(at)
-	seen := s.seen(at)
-	for i := range s.sources {
-		src := &s.sources[i]
-		points := seen[i]
-		points.Rows = pick(s.rows[i], of)
-		left, err := src.Rows(ctx)
+	estimates, err := s.gather(at, s.known.at(at), input.Rival, func(i int, points posterior.Points) (p posterior.Prediction, err error) {
+		left, err := s.sources[i].Rows(ctx)
 		if err != nil {
-			return nil, err
+			return p, err
 		}
-		variances, err := left.VariancesAfter(ctx, rows, points)
-		if err != nil {
-			return nil, err
-		}
-		sd := roots(variances, 1)
-		for _, k := range src.targets {
-			mean := pick(s.means[k], of)
-			shift(mean, s.transforms[k].shift)
-			estimates[k] = policy.Estimate{Mean: mean, SD: sd}
+		for _, k := range s.sources[i].targets {
+			p.Means = append(p.Means, pick(s.means[k], of))
 		}
 		if input.Rival != nil {
-			together := left.Together(s.beside(i), points.Inputs, pick(s.explained[i], of))
-			for _, k := range src.targets {
-				input.Rival.Together[k] = together
-			}
+			p.Together = left.Together(s.beside(i), points.Inputs, pick(s.explained[i], of))
 		}
+		points.Rows = pick(s.rows[i], of)
+		p.Variances, err = left.VariancesAfter(ctx, rows, points)
+		return p, err
+	})
+	if err != nil {
+		return nil, err
 	}
 	input.Reward, input.Costs = estimates[0], estimates[1:]
 	return input, nil

@@ -3,7 +3,6 @@ package posterior
 import (
 	"context"
 	"math"
-	"slices"
 
 	"headroom/internal/optimizer/gp"
 )
@@ -76,16 +75,19 @@ func (c *Candidates) Means(ctx context.Context, at Points) ([][]float64, error) 
 }
 
 // Played is what was noted of the round.
-func (c *Candidates) Played(round int) (means []float64, variance float64) {
-	switch n := c.Noted; {
-	case n == nil || n.Round != round:
-		return nil, 0
-	case !c.Waiting:
-		return slices.Clone(n.Means), n.Variance
-	case !math.IsNaN(n.Narrowed):
-		return slices.Clone(n.Means), n.Narrowed
+func (c *Candidates) Played(round int) (p Prediction, known bool) {
+	n := c.Noted
+	if n == nil || n.Round != round || c.Waiting && math.IsNaN(n.Narrowed) {
+		return p, false
 	}
-	return nil, 0
+	p.Variances = []float64{n.Variance}
+	if c.Waiting {
+		p.Variances[0] = n.Narrowed
+	}
+	for _, mean := range n.Means {
+		p.Means = append(p.Means, []float64{mean})
+	}
+	return p, true
 }
 
 // Covariances prepares those of one point with some others.

@@ -24,8 +24,8 @@ type Posterior interface {
 	// the same whatever waits.
 	Means(ctx context.Context, at Points) ([][]float64, error)
 	// Played is what was expected of the functions at the point of this round, to the same bits as
-	// Predict, if it is at hand; else the means are nil.
-	Played(round int) (means []float64, variance float64)
+	// Predict, if it is at hand.
+	Played(round int) (p Prediction, known bool)
 	// Covariances prepares those of one point with some others.
 	Covariances(ctx context.Context, at Points, among []int) (func(x int) []float64, error)
 	// Refer makes the first point one to compare others with.

@@ -194,14 +194,15 @@ func (r *Rows) VariancesAfter(ctx context.Context, rows int, at Points) ([]float
 }
 
 // Played is what the factor's next row says, when its reading is that of the round.
-func (r *Rows) Played(round int) (means []float64, variance float64) {
+func (r *Rows) Played(round int) (p Prediction, known bool) {
 	if r.Of == nil || r.Data.Len() > r.Read || r.Next != round {
-		return nil, 0
+		return p, false
 	}
 	for _, z := range r.Z {
-		means = append(means, r.Of.Data.AheadMean(r.Read, z))
+		p.Means = append(p.Means, []float64{r.Of.Data.AheadMean(r.Read, z)})
 	}
-	return means, r.Of.Data.AheadVariance(r.Read)
+	p.Variances = []float64{r.Of.Data.AheadVariance(r.Read)}
+	return p, true
 }
 
 // ownVariances are those at the points of the rows, by what is kept of the readings.

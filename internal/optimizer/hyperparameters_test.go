@@ -69,11 +69,11 @@ func TestNoiseIsFittedBySetting(t *testing.T) {
 	// The quiet setting is known to be within its limit, which the noise of all together could not
 	// say.
 	at := cfg.Space.places()
-	if chances := sure(state.FeasibilityProbability(background, at, nil)); !(chances[1] > 0.9) || sure(state.Recommendation(background)) == 0 {
+	if chances := state.feasibility(at...); !(chances[1] > 0.9) || sure(state.Recommendation(background)) == 0 {
 		t.Errorf("chances %v, recommendation %d", chances, sure(state.Recommendation(background)))
 	}
 	whole.Fits[0].Metrics[1].Settings, whole.Fits[0].Metrics[1].Lambda = nil, 0.7 // that of all readings
-	if chances := sure(mustReplay(t, cfg, whole).FeasibilityProbability(background, at, nil)); chances[1] > 0.9 {
+	if chances := mustReplay(t, cfg, whole).feasibility(at...); chances[1] > 0.9 {
 		t.Errorf("without noise by setting the chances are %v: this test shows nothing", chances)
 	}
 }
@@ -339,7 +339,7 @@ func TestExactReadingsBeyondALimitAreNoAnswer(t *testing.T) {
 	rough.Lengthscales = []float64{0.01}
 	h.Fits = []Fit{{From: 7, Metrics: []FittedMetric{rough, smooth}}}
 	state := mustReplay(t, cfg, h)
-	if chance := sure(state.FeasibilityProbability(background, []Place{state.placeOf(3)}, nil))[0]; chance < likelier {
+	if chance := state.feasibility(state.placeOf(3))[0]; chance < likelier {
 		t.Fatalf("the chance of the third is %g, so this shows nothing", chance)
 	}
 	if round := sure(state.Recommendation(background)); round == 3 || round == 0 {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"headroom/internal/optimizer/checkpoint"
 	"headroom/internal/optimizer/policy"
 )
 
@@ -86,7 +87,7 @@ func TestWorkEnds(t *testing.T) {
 				h, _ := play(t, cfg, enough(cfg))
 				for at := 1; ; at *= 5 {
 					calls := 0
-					err := work(WithCheckpoint(t.Context(), func(context.Context) error {
+					err := work(checkpoint.With(t.Context(), func(context.Context) error {
 						if calls++; calls >= at {
 							return stop
 						}
@@ -118,7 +119,7 @@ func TestReadingsGoOn(t *testing.T) {
 		whole, s := mustReplay(t, cfg, h), mustReplay(t, cfg, h)
 		once := func() context.Context {
 			calls := 0
-			return WithCheckpoint(t.Context(), func(context.Context) error {
+			return checkpoint.With(t.Context(), func(context.Context) error {
 				if calls++; calls > 1 {
 					return stop
 				}

@@ -38,15 +38,9 @@ func (s *shown) Posterior(ctx context.Context, at []Place) ([]Belief, error) {
 	return beliefs, err
 }
 
-// FeasibilityProbability returns Π_j P(g_j(x) ≤ 0) (latent function, true thresholds); known, when
-// not nil, holds for each place one value per constraint in metric units for the Given ones, which
-// otherwise are left out. The error is that of ctx.
-func (s *shown) FeasibilityProbability(ctx context.Context, at []Place, known [][]float64) ([]float64, error) {
-	_, chances, err := s.Believe(ctx, at, known)
-	return chances, err
-}
-
-// Believe returns Posterior and FeasibilityProbability from one regression. The error is that of
+// Believe returns Posterior and the feasibility probabilities Π_j P(g_j(x) ≤ 0) (latent function,
+// true thresholds) from one regression; known, when not nil, holds for each place one value per
+// constraint in metric units for the Given ones, which otherwise are left out. The error is that of
 // ctx.
 func (s *shown) Believe(ctx context.Context, at []Place, known [][]float64) ([]Belief, []float64, error) {
 	estimates, err := s.estimate(ctx, at, nil)

@@ -6,7 +6,6 @@ import (
 	"iter"
 	"slices"
 
-	"headroom/internal/optimizer/checkpoint"
 	"headroom/internal/optimizer/gp"
 	"headroom/internal/optimizer/policy"
 )
@@ -67,18 +66,10 @@ type State struct {
 	*shown
 }
 
-// WithCheckpoint returns a context under which the optimizer calls hook between slices of at most
-// some 10 ms of work, from one goroutine at a time and without holding a lock that other work waits
-// for: a caller who has a processor on loan can give way there. See checkpoint.With for what the
-// hook may do.
-func WithCheckpoint(ctx context.Context, hook func(ctx context.Context) error) context.Context {
-	return checkpoint.With(ctx, hook)
-}
-
 // Replay plays history h into the algorithm of cfg and returns the state after it. cfg and h must
 // be valid (package design checks what people typed); a Config that cannot be computed with, such
 // as a kernel matrix that is not positive definite with its λ, is an error. So is that of ctx,
-// which ends the work early.
+// which ends the work early. Long work reaches checkpoints (checkpoint.With).
 func Replay(ctx context.Context, cfg *Config, h *History) (*State, error) {
 	return ReplayWithin(ctx, cfg, h, Resources{})
 }

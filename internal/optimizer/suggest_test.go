@@ -83,6 +83,12 @@ func sure[T any](v T, err error) T {
 	return v
 }
 
+// feasibility is the feasibility probability at places, without given constraints.
+func (s *shown) feasibility(at ...Place) []float64 {
+	_, chances, err := s.Believe(background, at, nil)
+	return sure(chances, err)
+}
+
 func mustReplay(t testing.TB, cfg *Config, h *History) *State {
 	t.Helper()
 	s, err := Replay(background, cfg, h)

@@ -49,7 +49,7 @@ func TestTheLimitMovesWithTheWarp(t *testing.T) {
 
 		at := []Place{{U: []float64{0.2, 0.9}, Arm: -1}, {U: []float64{0.6, 0.4}, Arm: -1}}
 		a, b := sure(warped.Posterior(background, at))[1], sure(unbent.Posterior(background, at))[1]
-		chances, others := sure(warped.FeasibilityProbability(background, at, nil)), sure(unbent.FeasibilityProbability(background, at, nil))
+		chances, others := warped.feasibility(at...), unbent.feasibility(at...)
 		scores, plainScores := sure(warped.Acquisition(background, at, Known{})), sure(unbent.Acquisition(background, at, Known{}))
 		for i := range at {
 			near(t, 0, "chance", chances[i], others[i])
@@ -93,7 +93,7 @@ func TestALimitOverDecades(t *testing.T) {
 		h.Fits = append(h.Fits, f)
 		s = mustReplay(t, cfg, h)
 		at := []Place{{U: []float64{0.15}, Arm: -1}, {U: []float64{0.45}, Arm: -1}}
-		chances := sure(s.FeasibilityProbability(background, at, nil))
+		chances := s.feasibility(at...)
 		if !(chances[0] > 0.9 && chances[1] < 0.1) {
 			t.Errorf("margin %g: where 6 is read the chance to keep the limit of 30 is %.3g, where 180 is read %.3g", margin, chances[0], chances[1])
 		}
@@ -126,7 +126,7 @@ func TestWorthOverDecades(t *testing.T) {
 			at = append(at, Place{U: r.Point, Arm: -1})
 		}
 		believed := sure(s.Posterior(background, at))[0].Mean
-		chances := sure(s.FeasibilityProbability(background, at, nil))
+		chances := s.feasibility(at...)
 		best := func(reward func(cost float64) float64) int {
 			most, round, worst := math.Inf(-1), 0, slices.Max(believed)
 			for i, cost := range believed {

@@ -65,12 +65,8 @@ func (c *Cholesky) AppendRows(ctx context.Context, rows [][]float64) error {
 	return c.appendRows(ctx, rows, 1, copyRows)
 }
 
-// AppendShared is AppendRows on all cores, to the same bits.
-func (c *Cholesky) AppendShared(ctx context.Context, rows [][]float64) error {
-	return c.appendRows(ctx, rows, cores.Count(), copyRows)
-}
-
-// Adopt is AppendShared in place: the rows' memory becomes L's, or is useless on an error.
+// Adopt is AppendRows on all cores, to the same bits, and in place: the rows' memory becomes L's, or
+// is useless on an error.
 func (c *Cholesky) Adopt(ctx context.Context, rows [][]float64) error {
 	return c.appendRows(ctx, rows, cores.Count(), adoptRows)
 }

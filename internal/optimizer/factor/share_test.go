@@ -2,6 +2,7 @@ package factor_test
 
 import (
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"testing"
 
@@ -15,7 +16,7 @@ func TestSharedWorkGivesTheSameBits(t *testing.T) {
 	const n = 820
 	rows := definite(rand.New(rand.NewPCG(3, 4)), n)
 	alone, shared, single := factorOf(t, rows), factorOf(t, rows[:100]), new(factor.Cholesky)
-	if err := shared.AppendShared(t.Context(), rows[100:]); err != nil {
+	if err := shared.Adopt(t.Context(), copied(rows[100:])); err != nil {
 		t.Fatal(err)
 	}
 	for _, row := range rows {
@@ -43,6 +44,15 @@ func TestSharedWorkGivesTheSameBits(t *testing.T) {
 			}
 		}
 	}
+}
+
+// copied are rows that can be written to.
+func copied(rows [][]float64) [][]float64 {
+	own := make([][]float64, len(rows))
+	for i, row := range rows {
+		own[i] = slices.Clone(row)
+	}
+	return own
 }
 
 // TestPrefixesGrowAtOnce lets goroutines append to prefixes of one factor; the race detector

@@ -25,7 +25,6 @@ type Arms struct {
 	means     [][]float64
 	variances []float64 // the diagonal of Σ
 	gain      float64
-	count     int
 }
 
 // foldAfter is how many readings are taken off the matrix at once.
@@ -77,7 +76,6 @@ func (a *Arms) Update(ctx context.Context, i int, ys []float64, lambda float64) 
 		a.variances[j] = max(a.variances[j]-share[j]*share[j], 0)
 	}
 	a.shares = append(a.shares[:len(a.shares):len(a.shares)], share)
-	a.count++
 	return nil
 }
 
@@ -90,10 +88,8 @@ func (a *Arms) fold(ctx context.Context) error {
 	return err
 }
 
-// Len is the number M of arms, Count the number of readings taken in, Gain their information gain
-// in nats.
+// Len is the number M of arms, Gain the information gain of the readings taken in, in nats.
 func (a *Arms) Len() int      { return len(a.base) }
-func (a *Arms) Count() int    { return a.count }
 func (a *Arms) Gain() float64 { return a.gain }
 
 // Means returns the M posterior means of response r, Variances the M latent variances; both to be
@@ -151,7 +147,7 @@ func (a *Arms) Covariance(ctx context.Context) ([][]float64, error) {
 
 // Clone returns Arms that can be updated without touching a, in O(M).
 func (a *Arms) Clone() *Arms {
-	clone := &Arms{base: a.base, shares: a.shares, means: matrix(len(a.means), a.Len()), variances: slices.Clone(a.variances), gain: a.gain, count: a.count}
+	clone := &Arms{base: a.base, shares: a.shares, means: matrix(len(a.means), a.Len()), variances: slices.Clone(a.variances), gain: a.gain}
 	for r := range a.means {
 		copy(clone.means[r], a.means[r])
 	}

@@ -188,7 +188,7 @@ func (d *Data) AheadMean(i int, z []float64) float64 {
 
 // AheadVariance returns the latent variance predicted for point i from the points before it, L_ii²
 // − λ_i. It is worked out as k(x_i, x_i) − Σ_{s<i} L_is², which does not cancel and has the bits of
-// Predict on the first i points.
+// PredictMany on the first i points.
 func (d *Data) AheadVariance(i int) float64 {
 	return d.variance(d.inputs.Row(i), d.factor.Row(i)[:i])
 }
@@ -236,16 +236,6 @@ const blockPoints = 96
 // kernelWork is about how many multiplications of a solve take as long as one covariance.
 const kernelWork = 20
 
-// Predict returns the posterior mean of each response and the latent variance at x. It costs O(n²).
-func (d *Data) Predict(x []float64, zs ...[]float64) (means []float64, variance float64) {
-	v := d.Solve(x)
-	means = make([]float64, len(zs))
-	for r, z := range zs {
-		means[r] = factor.Dot(z, v)
-	}
-	return means, d.variance(x, v)
-}
-
 // Solve returns v(x) = L⁻¹k(X, x), so that the posterior covariance of the latent function at x and
 // x′ is k(x, x′) − v(x)ᵀv(x′), and v(x) as a z gives v(x′)ᵀv(x) as a mean at x′. It costs O(n²).
 func (d *Data) Solve(x []float64) []float64 {
@@ -262,8 +252,8 @@ func (d *Data) variance(x, v []float64) float64 {
 }
 
 // PredictMany returns the posterior means, one slice per response, and the latent variances at the
-// points X, to the same bits as Predict. It costs O(n²) a point and reaches checkpoints on the way;
-// the error is that of ctx.
+// points X, to the same bits as at each of them alone. It costs O(n²) a point and reaches
+// checkpoints on the way; the error is that of ctx.
 func (d *Data) PredictMany(ctx context.Context, X *kernel.Inputs, zs [][]float64) (means [][]float64, variances []float64, err error) {
 	means, variances = matrix(len(zs), X.Len()), make([]float64, X.Len())
 	err = d.solveBlocks(ctx, X, func(i int, v []float64) {
@@ -280,7 +270,7 @@ func (d *Data) PredictMany(ctx context.Context, X *kernel.Inputs, zs [][]float64
 //
 //	K (K + Λ)⁻¹y = y − Λ (K + Λ)⁻¹y,   y = L z,
 //
-// and agrees with Predict to rounding. It reaches checkpoints on the way; the error is that of ctx.
+// and agrees with PredictMany to rounding. It reaches checkpoints on the way; the error is that of ctx.
 func (d *Data) OwnMeans(ctx context.Context, zs, weights [][]float64) ([][]float64, error) {
 	work, means := checkpoint.NewMeter(ctx), matrix(len(zs), d.Len())
 	for i := range d.Len() {
@@ -326,7 +316,7 @@ func (d *Data) solveShared(ctx context.Context, X *kernel.Inputs, use func(i int
 }
 
 // MeanMany returns the posterior means, one slice per response, whose Weights are given, at the
-// points X in O(n) a point. They agree with Predict to rounding. It reaches checkpoints on the way;
+// points X in O(n) a point. They agree with PredictMany to rounding. It reaches checkpoints on the way;
 // the error is that of ctx.
 func (d *Data) MeanMany(ctx context.Context, X *kernel.Inputs, weights [][]float64) ([][]float64, error) {
 	work := checkpoint.NewMeter(ctx)
@@ -548,7 +538,7 @@ func (o *Own) Prefix(n int) *Own {
 }
 
 // Variance returns the latent variance at point i of the data that o was made for. It agrees with
-// Predict to rounding, and never rises.
+// PredictMany to rounding, and never rises.
 func (o *Own) Variance(i int) float64 { return max(0, o.variances[i]) }
 
 // OwnBound is at least the latent variance at point i: what its reading and those before leave, with

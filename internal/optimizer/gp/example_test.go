@@ -1,6 +1,7 @@
 package gp_test
 
 import (
+	"context"
 	"fmt"
 	"math"
 
@@ -9,7 +10,7 @@ import (
 )
 
 // Readings 1 and 3 at 0.2 and 0.8: the mean passes close by them, and the deviation grows between.
-func ExampleData_Predict() {
+func ExampleData_PredictMany() {
 	k, err := kernel.New("matern52", []float64{0.3}, 4)
 	if err != nil {
 		panic(err)
@@ -22,9 +23,13 @@ func ExampleData_Predict() {
 		}
 	}
 	z := data.Whiten(nil, readings)
-	for _, x := range []float64{0.2, 0.5, 0.8} {
-		means, variance := data.Predict([]float64{x}, z)
-		fmt.Printf("at %.1f: %.2f ± %.2f\n", x, means[0], math.Sqrt(variance))
+	at := kernel.InputsOf([][]float64{{0.2}, {0.5}, {0.8}})
+	means, variances, err := data.PredictMany(context.Background(), at, [][]float64{z})
+	if err != nil {
+		panic(err)
+	}
+	for i, variance := range variances {
+		fmt.Printf("at %.1f: %.2f ± %.2f\n", at.Row(i)[0], means[0][i], math.Sqrt(variance))
 	}
 	// Output:
 	// at 0.2: 1.00 ± 0.10

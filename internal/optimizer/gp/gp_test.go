@@ -459,8 +459,8 @@ func TestArmsAreThePosteriorOverArms(t *testing.T) {
 			if err := arms.Update(t.Context(), arm, []float64{s.y[i], -2 * s.y[i]}, s.lambdas[i]); err != nil {
 				t.Fatal(err)
 			}
-			if before.Gain() >= arms.Gain() || before.Count() != i || arms.Count() != i+1 {
-				t.Fatalf("gain %g, then %g; count %d, then %d", before.Gain(), arms.Gain(), before.Count(), arms.Count())
+			if before.Gain() >= arms.Gain() {
+				t.Fatalf("gain %g, then %g", before.Gain(), arms.Gain())
 			}
 			near(t, "gain so far", []float64{before.Gain()}, []float64{d.Gain(i)}, 1e-9)
 			for a := range X.Len() {
@@ -566,7 +566,7 @@ func TestRefusals(t *testing.T) {
 			t.Error("an impossible reading of an arm was taken")
 		}
 	}
-	if arms.Count() != 0 || arms.Gain() != 0 {
-		t.Errorf("count %d, gain %g after refusals", arms.Count(), arms.Gain())
+	if arms.Gain() != 0 {
+		t.Errorf("gain %g after refusals", arms.Gain())
 	}
 }

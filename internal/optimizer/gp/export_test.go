@@ -1,0 +1,12 @@
+package gp
+
+import "headroom/internal/optimizer/factor"
+
+// Predict is PredictMany at one place, as simple as it can be: what tests compare with.
+func (d *Data) Predict(x []float64, zs ...[]float64) (means []float64, variance float64) {
+	v := d.Solve(x)
+	for _, z := range zs {
+		means = append(means, factor.Dot(z, v))
+	}
+	return means, d.variance(x, v)
+}

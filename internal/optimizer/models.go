@@ -7,6 +7,8 @@ import (
 
 	"gonum.org/v1/gonum/integrate/quad"
 
+	"headroom/internal/optimizer/fit"
+	"headroom/internal/optimizer/policy"
 	"headroom/internal/optimizer/warp"
 )
 
@@ -47,9 +49,9 @@ func (m Metric) lambdaAt(scale float64) float64 {
 	return m.Lambda
 }
 
-func (s *task) refitted(models []metricModel, fit Fit) []metricModel {
+func (s *task) refitted(models []metricModel, by Fit) []metricModel {
 	models = slices.Clone(models)
-	for i, f := range fit.Metrics {
+	for i, f := range by.Metrics {
 		if !f.Set {
 			continue
 		}
@@ -149,10 +151,6 @@ func sameKernel(a, b Kernel) bool {
 	return slices.Equal(a.Lengthscales, b.Lengthscales)
 }
 
-// leastNoise is the smallest noise variance that a told standard deviation can claim, in modelled
-// units.
-const leastNoise = 1e-6
-
 // readingLambda is λ of round's reading: what was told with it, else what is known of it and of the
 // settings.
 func (s *task) readingLambda(round int, r Reading, m metricModel) float64 {
@@ -160,7 +158,7 @@ func (s *task) readingLambda(round int, r Reading, m metricModel) float64 {
 		return m.noise.of(round, s.placeOf(round), m.lambda)
 	}
 	sd := r.SD / m.scale * m.warp.Slope((r.Value-m.centre)/m.scale)
-	return max(min(m.told*sd*sd, utmost), leastNoise)
+	return max(min(m.told*sd*sd, utmost), fit.LeastNoise)
 }
 
 // noise is what is known of λ beyond one number for a metric; nil knows nothing.
@@ -296,7 +294,7 @@ func (t transform) band(mean, sd, width float64) (lower, upper float64) {
 // + margin, sd²).
 func (t transform) excess(mean, sd, threshold float64) float64 {
 	if t.warp.Straight() {
-		return t.scale * t.warp.Scale * expectedPositive(mean, sd)
+		return t.scale * t.warp.Scale * policy.ExpectedImprovement(mean, sd)
 	}
 	limit := t.margin - t.shift
 	return expectAbove(limit+mean, sd, limit, func(response float64) float64 { return t.sign * (t.metric(response) - threshold) })
@@ -365,16 +363,6 @@ func (cfg *Config) transform(k target, m metricModel) transform {
 	t.shift = -t.response(c.Threshold - t.sign*c.Margin*t.scale)
 	t.margin = t.shift + t.response(c.Threshold)
 	return t
-}
-
-// expectedPositive is E[X⁺] for X ~ N(mean, sd²): mean·Φ(mean/sd) + sd·φ(mean/sd).
-func expectedPositive(mean, sd float64) float64 {
-	if sd == 0 {
-		return max(mean, 0)
-	}
-	z := mean / sd
-	density := math.Exp(-z*z/2) / math.Sqrt(2*math.Pi)
-	return max(0, mean*0.5*math.Erfc(-z/math.Sqrt2)+sd*density)
 }
 
 // fittable tells whether a metric has hyperparameters to fit.

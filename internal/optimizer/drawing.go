@@ -164,9 +164,8 @@ func (d *drawing) show(input *policy.Input, places []int) {
 
 // draw draws the functions at some places.
 func (d *drawing) draw(ctx context.Context, places []int) error {
-	normal := make([][]float64, len(d.targets))
+	normal := factor.Matrix(len(d.targets), len(places))
 	for k := range normal {
-		normal[k] = make([]float64, len(places))
 		for p := range places {
 			if d.sourceOf[k] >= 0 && d.widths[k] != 0 {
 				normal[k][p] = d.widths[k] * d.normal.NormFloat64()

@@ -507,7 +507,7 @@ func (r *region) settle(u []float64) bool {
 func (r *region) guess(d int) func(points [][]float64) [][]float64 {
 	weights := make([][][]float64, len(r.near)) // per metric and target
 	for m, near := range r.near {
-		weights[m] = matrix(len(near.targets), len(r.at))
+		weights[m] = factor.Matrix(len(near.targets), len(r.at))
 		for t, k := range near.targets {
 			w := weights[m][t]
 			for n := range w {

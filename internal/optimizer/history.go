@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 
+	"headroom/internal/optimizer/factor"
 	"headroom/internal/optimizer/kernel"
 	"headroom/internal/optimizer/policy"
 	"headroom/internal/optimizer/search"
@@ -173,9 +174,8 @@ func (s *task) knownRows(places []Place, known Known) [][]float64 {
 		return nil
 	}
 	value := known.at(places)
-	rows := make([][]float64, len(places))
+	rows := factor.Matrix(len(places), len(s.cfg.Costs))
 	for i := range rows {
-		rows[i] = make([]float64, len(s.cfg.Costs))
 		for j, c := range s.cfg.Costs {
 			if c.Knowledge == Given {
 				rows[i][j] = value(j, i)

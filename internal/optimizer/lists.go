@@ -35,15 +35,6 @@ func without(list, others []int) []int {
 	return slices.DeleteFunc(slices.Clone(list), func(i int) bool { return gone[i] })
 }
 
-// matrix returns rows×columns zeros in one piece.
-func matrix(rows, columns int) [][]float64 {
-	memory, m := make([]float64, rows*columns), make([][]float64, rows)
-	for i := range m {
-		m[i] = memory[i*columns : (i+1)*columns : (i+1)*columns]
-	}
-	return m
-}
-
 // appendOnly is a list (a persistent vector) that grows along a line of states: whoever appends
 // first to the end of what there is does so in place, anybody else copies. Items are never
 // overwritten, so that reading needs no lock. The zero value is empty.

@@ -99,7 +99,7 @@ func (s *shown) drawPaths(ctx context.Context, at []Place, known Known, works ch
 	given := s.givenEstimates(at, known.at(at))
 	of := make([]path, len(s.cfg.Metrics))
 	for k, t := range s.targets {
-		p.values[k] = matrix(draws, len(at))
+		p.values[k] = factor.Matrix(draws, len(at))
 		if t.metric >= 0 {
 			of[t.metric].metric, of[t.metric].targets = t.metric, append(of[t.metric].targets, k)
 			continue
@@ -273,7 +273,7 @@ func (p *paths) drawSet(ctx context.Context, of *path, h int) error {
 // timesAll is L ξ of every ξ.
 func timesAll(L *factor.Cholesky, xi [][]float64) [][]float64 {
 	const height = 4
-	out, tall := matrix(len(xi), L.Len()), matrix(height, L.Len())
+	out, tall := factor.Matrix(len(xi), L.Len()), factor.Matrix(height, L.Len())
 	first, to := make([][]float64, len(xi)), make([][]float64, len(xi))
 	for r := 0; r < L.Len(); r += height {
 		end := min(r+height, L.Len())
@@ -298,11 +298,11 @@ func (set *pathSet) weigh(ctx context.Context, w [][]float64) error {
 	for i := range set.inputs.Len() {
 		set.points.Append(set.inputs.Row(i))
 	}
-	set.means, set.weights = matrix(len(set.read), set.points.Len()), matrix(len(w), set.points.Len())
+	set.means, set.weights = factor.Matrix(len(set.read), set.points.Len()), factor.Matrix(len(w), set.points.Len())
 	for t, weights := range set.read {
 		copy(set.means[t], weights[:n])
 	}
-	taken := matrix(n, len(set.solved)) // −V
+	taken := factor.Matrix(n, len(set.solved)) // −V
 	for i, v := range set.solved {
 		for r := range n {
 			taken[r][i] = -v[r]
@@ -362,7 +362,7 @@ const (
 
 // normals are ξ of one metric, per draw and place.
 func (p *paths) normals(metric int) [][]float64 {
-	xi := matrix(draws, len(p.at))
+	xi := factor.Matrix(draws, len(p.at))
 	for n, place := range p.at {
 		name := fnv.New64a()
 		name.Write(bitsOf(place.U))
@@ -448,7 +448,7 @@ func (p *paths) follow(ctx context.Context, some []int, points [][]float64) ([][
 		}
 		longest = max(longest, set.points.Len())
 	}
-	rows := matrix(together, longest)
+	rows := factor.Matrix(together, longest)
 	for first := 0; first < len(points); first += together {
 		p.followFew(some, points, first, sums, rows, values)
 		if err := checkpoint.Reach(ctx); err != nil {
@@ -460,7 +460,7 @@ func (p *paths) follow(ctx context.Context, some []int, points [][]float64) ([][
 
 // givenValues has room for the values of a draw at points, with those of given constraints.
 func (p *paths) givenValues(points [][]float64) [][]float64 {
-	values := matrix(len(points), len(p.values))
+	values := factor.Matrix(len(points), len(p.values))
 	for n, u := range points {
 		for j, c := range p.state.cfg.Costs {
 			if c.Knowledge == Given {
@@ -491,7 +491,7 @@ func (p *paths) followFew(some []int, points [][]float64, first int, sums [][][]
 				rowsOf.Kernel().Row(rows[n], x, set.points)
 			}
 		}
-		summed := matrix(len(sums[m]), len(inputs))
+		summed := factor.Matrix(len(sums[m]), len(inputs))
 		factor.Products(summed, rows, sums[m])
 		for t, k := range of.targets {
 			level := s.regime.transforms[k].shift - s.margin(k)

@@ -132,6 +132,15 @@ func Triangle(n, count int) [][]float64 {
 	return rows
 }
 
+// Matrix returns rows×columns zeros in one piece.
+func Matrix(rows, columns int) [][]float64 {
+	memory, m := make([]float64, rows*columns), make([][]float64, rows)
+	for i := range m {
+		m[i] = memory[i*columns : (i+1)*columns : (i+1)*columns]
+	}
+	return m
+}
+
 // Square returns n rows of n zeros and up to seven more. Each starts on a cache line.
 func Square(n int) [][]float64 {
 	const line = 8

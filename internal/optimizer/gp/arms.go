@@ -34,7 +34,7 @@ const foldAfter = 64
 // reaches checkpoints on the way; the error is that of ctx.
 func NewArms(ctx context.Context, k *kernel.Function, X *kernel.Inputs, responses int) (*Arms, error) {
 	work := checkpoint.NewMeter(ctx)
-	a := &Arms{base: matrix(X.Len(), X.Len()), means: matrix(responses, X.Len()), variances: make([]float64, X.Len())}
+	a := &Arms{base: factor.Matrix(X.Len(), X.Len()), means: factor.Matrix(responses, X.Len()), variances: make([]float64, X.Len())}
 	for i, row := range a.base {
 		k.Row(row, X.Row(i), X)
 		a.variances[i] = row[i]
@@ -121,7 +121,7 @@ func (a *Arms) Covariances(i int) []float64 {
 func (a *Arms) Covariance(ctx context.Context) ([][]float64, error) {
 	work := checkpoint.NewMeter(ctx)
 	M := a.Len()
-	taken, byArm := matrix(M, M), matrix(M, len(a.shares))
+	taken, byArm := factor.Matrix(M, M), factor.Matrix(M, len(a.shares))
 	for s, u := range a.shares {
 		for i, v := range u {
 			byArm[i][s] = v
@@ -147,7 +147,7 @@ func (a *Arms) Covariance(ctx context.Context) ([][]float64, error) {
 
 // Clone returns Arms that can be updated without touching a, in O(M).
 func (a *Arms) Clone() *Arms {
-	clone := &Arms{base: a.base, shares: a.shares, means: matrix(len(a.means), a.Len()), variances: slices.Clone(a.variances), gain: a.gain}
+	clone := &Arms{base: a.base, shares: a.shares, means: factor.Matrix(len(a.means), a.Len()), variances: slices.Clone(a.variances), gain: a.gain}
 	for r := range a.means {
 		copy(clone.means[r], a.means[r])
 	}

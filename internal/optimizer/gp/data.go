@@ -204,7 +204,7 @@ type Conditioned struct {
 // Conditioned solves for the points X, in O(n²) each. It reaches checkpoints on the way; the error
 // is that of ctx.
 func (d *Data) Conditioned(ctx context.Context, X *kernel.Inputs) (*Conditioned, error) {
-	c := &Conditioned{data: d, points: X, solved: matrix(X.Len(), d.Len())}
+	c := &Conditioned{data: d, points: X, solved: factor.Matrix(X.Len(), d.Len())}
 	err := d.solveBlocks(ctx, X, func(i int, v []float64) { copy(c.solved[i], v) })
 	return c, err
 }
@@ -255,7 +255,7 @@ func (d *Data) variance(x, v []float64) float64 {
 // points X, to the same bits as at each of them alone. It costs O(n²) a point and reaches
 // checkpoints on the way; the error is that of ctx.
 func (d *Data) PredictMany(ctx context.Context, X *kernel.Inputs, zs [][]float64) (means [][]float64, variances []float64, err error) {
-	means, variances = matrix(len(zs), X.Len()), make([]float64, X.Len())
+	means, variances = factor.Matrix(len(zs), X.Len()), make([]float64, X.Len())
 	err = d.solveBlocks(ctx, X, func(i int, v []float64) {
 		for r, z := range zs {
 			means[r][i] = factor.Dot(z, v)
@@ -272,7 +272,7 @@ func (d *Data) PredictMany(ctx context.Context, X *kernel.Inputs, zs [][]float64
 //
 // and agrees with PredictMany to rounding. It reaches checkpoints on the way; the error is that of ctx.
 func (d *Data) OwnMeans(ctx context.Context, zs, weights [][]float64) ([][]float64, error) {
-	work, means := checkpoint.NewMeter(ctx), matrix(len(zs), d.Len())
+	work, means := checkpoint.NewMeter(ctx), factor.Matrix(len(zs), d.Len())
 	for i := range d.Len() {
 		row := d.factor.Row(i)[:i+1]
 		for r, z := range zs {
@@ -288,7 +288,7 @@ func (d *Data) OwnMeans(ctx context.Context, zs, weights [][]float64) ([][]float
 // solveBlocks calls use with v(X_i) for each point in turn; v is overwritten afterwards.
 func (d *Data) solveBlocks(ctx context.Context, X *kernel.Inputs, use func(i int, v []float64)) error {
 	work := checkpoint.NewMeter(ctx)
-	block := matrix(min(blockPoints, X.Len()), d.Len())
+	block := factor.Matrix(min(blockPoints, X.Len()), d.Len())
 	for first := 0; first < X.Len(); first += blockPoints {
 		block = block[:min(blockPoints, X.Len()-first)]
 		for i, v := range block {
@@ -322,7 +322,7 @@ func (d *Data) MeanMany(ctx context.Context, X *kernel.Inputs, weights [][]float
 	work := checkpoint.NewMeter(ctx)
 	const height = 4
 	whole := wholeLanes(d.Len())
-	means, rows, some, cut := matrix(len(weights), X.Len()), matrix(height, whole), make([][]float64, len(weights)), make([][]float64, len(weights))
+	means, rows, some, cut := factor.Matrix(len(weights), X.Len()), factor.Matrix(height, whole), make([][]float64, len(weights)), make([][]float64, len(weights))
 	for r, w := range weights {
 		cut[r] = w[:whole]
 	}
@@ -346,7 +346,7 @@ func (d *Data) MeanMany(ctx context.Context, X *kernel.Inputs, weights [][]float
 // zeros at the end that fill whole lanes. It costs O(n²) each and reaches checkpoints on the way;
 // the error is that of ctx.
 func (d *Data) Weights(ctx context.Context, zs [][]float64) ([][]float64, error) {
-	weights, solved := matrix(len(zs), wholeLanes(d.Len())), make([][]float64, len(zs))
+	weights, solved := factor.Matrix(len(zs), wholeLanes(d.Len())), make([][]float64, len(zs))
 	for r, z := range zs {
 		copy(weights[r], z)
 		solved[r] = weights[r][:d.Len()]
@@ -368,7 +368,7 @@ type Inclined struct {
 
 // NewInclined has room for the posterior of some responses at some points, from so many data.
 func NewInclined(responses, points, data int) Inclined {
-	return Inclined{matrix(responses, points), make([]float64, points), matrix(points, data)}
+	return Inclined{factor.Matrix(responses, points), make([]float64, points), factor.Matrix(points, data)}
 }
 
 // Part is that of points from to to−1, in the same memory.
@@ -382,7 +382,7 @@ func (in Inclined) Part(from, to int) Inclined {
 
 // Of is that of some points.
 func (in Inclined) Of(points []int) Inclined {
-	of := Inclined{Means: matrix(len(in.Means), len(points))}
+	of := Inclined{Means: factor.Matrix(len(in.Means), len(points))}
 	for n, i := range points {
 		of.Variances, of.solved = append(of.Variances, in.Variances[i]), append(of.solved, in.solved[i])
 		for r, means := range in.Means {
@@ -441,7 +441,7 @@ func (d *Data) GradientsInto(ctx context.Context, out Gradients, X *kernel.Input
 		all[r] = w[:d.Len()]
 	}
 	for i, w := range at.solved {
-		gradients := matrix(len(all), X.Coordinates())
+		gradients := factor.Matrix(len(all), X.Coordinates())
 		all[responses] = w
 		d.kernel.Gradients(gradients, X.Row(i), d.inputs, all)
 		out.Means[i], out.Variances[i] = gradients[:responses], gradients[responses]
@@ -466,7 +466,7 @@ func (d *Data) Covariance(ctx context.Context, X *kernel.Inputs) ([][]float64, e
 // Solved returns v(x) = L⁻¹ k(X, x) of the M points X, a row each, with zeros at the end that fill
 // whole lanes. It costs O(n²M); checkpoints and error are those of Covariance.
 func (d *Data) Solved(ctx context.Context, X *kernel.Inputs) ([][]float64, error) {
-	solved := matrix(X.Len(), wholeLanes(d.Len()))
+	solved := factor.Matrix(X.Len(), wholeLanes(d.Len()))
 	return solved, d.solveShared(ctx, X, func(i int, v []float64) { copy(solved[i], v) })
 }
 
@@ -499,15 +499,6 @@ func (d *Data) leave(work *checkpoint.Meter, explained [][]float64, X *kernel.In
 		}
 	}
 	return nil
-}
-
-// matrix returns rows×columns zeros in one piece.
-func matrix(rows, columns int) [][]float64 {
-	memory, m := make([]float64, rows*columns), make([][]float64, rows)
-	for i := range m {
-		m[i] = memory[i*columns : (i+1)*columns : (i+1)*columns]
-	}
-	return m
 }
 
 // Own are the latent variances at the data's own points, which cost O(n²) after a reading and n
@@ -559,7 +550,7 @@ func (o *Own) Extend(ctx context.Context, d *Data) (*Own, error) {
 		L := d.factor.Row(s)[s]
 		grown.variances = append(grown.variances, d.noise[s]*d.AheadVariance(s)/(L*L))
 	}
-	work, rows := checkpoint.NewMeter(ctx), matrix(min(n-o.Len(), blockPoints), n)
+	work, rows := checkpoint.NewMeter(ctx), factor.Matrix(min(n-o.Len(), blockPoints), n)
 	for first := o.Len(); first < n; {
 		last := min(n, first-first%blockPoints+blockPoints)
 		some := rows[:last-first]

@@ -85,7 +85,7 @@ func (f *Fixed) row(d *Data, s int) []float64 {
 // solve works out the rows that d has and f has not, for many points at a time on all cores.
 func (f *Fixed) solve(ctx context.Context, d *Data) ([][]float64, error) {
 	M, known := f.points.Len(), f.Len()
-	rows := matrix(d.Len()-known, M)
+	rows := factor.Matrix(d.Len()-known, M)
 	return rows, d.solveShared(ctx, f.points, func(i int, v []float64) {
 		for s := range rows {
 			rows[s][i] = v[known+s]
@@ -98,7 +98,7 @@ func (f *Fixed) solve(ctx context.Context, d *Data) ([][]float64, error) {
 func (f *Fixed) Predict(ctx context.Context, d *Data, zs [][]float64) (means [][]float64, variances []float64, err error) {
 	work := checkpoint.NewMeter(ctx)
 	M := f.points.Len()
-	means, variances = matrix(len(zs), M), make([]float64, M)
+	means, variances = factor.Matrix(len(zs), M), make([]float64, M)
 	for r, z := range zs {
 		sums := factor.NewSums(M)
 		for s, row := range f.rows[:min(len(z), f.Len())] {

@@ -7,6 +7,7 @@ import (
 
 	"headroom/internal/optimizer/checkpoint"
 	"headroom/internal/optimizer/cores"
+	"headroom/internal/optimizer/factor"
 	"headroom/internal/optimizer/gp"
 	"headroom/internal/optimizer/kernel"
 )
@@ -121,16 +122,16 @@ func (r *Rows) Means(ctx context.Context, at Points) ([][]float64, error) {
 	}
 	others, elsewhere := at.elsewhere()
 	there, err := r.Means(ctx, elsewhere)
-	out := unpredicted(len(r.Z), at.Inputs.Len())
+	all := factor.Matrix(len(r.Z), at.Inputs.Len())
 	for n, mean := range there {
-		put(out.Means[n], others, mean)
+		put(all[n], others, mean)
 		for i, row := range at.Rows {
 			if row >= 0 {
-				out.Means[n][i] = own[n][row]
+				all[n][i] = own[n][row]
 			}
 		}
 	}
-	return out.Means, err
+	return all, err
 }
 
 // MeansBeside are the means, and v(x)ᵀv(x*) for a reference x*, nil without one.
@@ -290,7 +291,7 @@ func onAllCores(points, work, functions int, predict func(from, to int) (means [
 		means, variances, err := predict(0, points)
 		return Prediction{Means: means, Variances: variances}, err
 	}
-	out := unpredicted(functions, points)
+	out := Prediction{Means: factor.Matrix(functions, points), Variances: make([]float64, points)}
 	return out, cores.Stretches(points, func(from, to int) error {
 		means, variances, err := predict(from, to)
 		copy(out.Variances[from:], variances)
@@ -299,15 +300,6 @@ func onAllCores(points, work, functions int, predict func(from, to int) (means [
 		}
 		return err
 	})
-}
-
-// unpredicted has room for the predictions of so many functions at so many points.
-func unpredicted(functions, points int) Prediction {
-	p := Prediction{Means: make([][]float64, functions), Variances: make([]float64, points)}
-	for n := range p.Means {
-		p.Means[n] = make([]float64, points)
-	}
-	return p
 }
 
 // put writes values to those with these indices.

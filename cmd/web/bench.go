@@ -177,46 +177,46 @@ type measure struct {
 
 // measures is everything that can be measured.
 func (b *bench) measures() []measure {
-	long := fmt.Sprintf(", %d trials", b.trials)
 	list := []measure{
-		b.single("rpol-ucb"+long+": first ask after a restart", b.askAfterRestart),
-		b.single("rpol-ucb"+long+": tell and ask", b.tellAndAsk),
+		b.repeated(fixedModel, b.trials, "first ask after a restart", b.askAfterRestart),
+		b.repeated(fixedModel, b.trials, "tell and ask", tellAndAsk),
 	}
 	for _, trials := range slices.Compact([]int{45, 300, b.trials}) {
 		if trials <= b.trials {
-			list = append(list, b.single(fmt.Sprintf("default, %d trials: ask", trials), b.ask(trials)))
+			list = append(list, b.repeated(defaults, trials, "ask", ask))
 		}
 	}
 	return append(list,
-		b.single("default"+long+": first ask after an import", b.askAfterImport),
-		b.single("rpol-ucb"+long+": state after a tell", b.readAfterTell(fixedModel, "/state")),
-		b.single("rpol-ucb"+long+": state without gain", b.readAfterTell(fixedModel, "/state?without_gain=true")),
-		b.single("default"+long+": state after a tell", b.readAfterTell(defaults, "/state")),
-		b.single("default"+long+": state without gain", b.readAfterTell(defaults, "/state?without_gain=true")),
-		b.single("rpol-ucb"+long+": history after a tell", b.readAfterTell(fixedModel, "/history")),
+		measure{defaults.titled(b.trials, "first ask after an import"), b.askAfterImport},
+		b.repeated(fixedModel, b.trials, "state after a tell", readAfterTell("/state")),
+		b.repeated(fixedModel, b.trials, "state without gain", readAfterTell("/state?without_gain=true")),
+		b.repeated(defaults, b.trials, "state after a tell", readAfterTell("/state")),
+		b.repeated(defaults, b.trials, "state without gain", readAfterTell("/state?without_gain=true")),
+		b.repeated(fixedModel, b.trials, "history after a tell", readAfterTell("/history")),
 		measure{fmt.Sprintf("default: %d clients on one study", b.clients), b.crowd},
 	)
 }
 
-// single is a measure of one line.
-func (b *bench) single(name string, run func(ctx context.Context, s *site) (took, error)) measure {
-	return measure{name, func(ctx context.Context, s *site) ([]line, error) {
-		times, err := run(ctx, s)
-		return []line{{name, times}}, err
-	}}
-}
+// benchKind is what studies differ in: how they are called, and the end of their definition.
+type benchKind struct{ name, differing string }
 
-// What the studies differ in: rpol-ucb on a fixed model, and what a study gets that says nothing.
-const (
-	fixedModel = `, "algorithm": {"name": "rpol-ucb", "horizon": 2000},
-		"model": {"fit": "fixed", "outputs": "standardize", "lambda": 0.01}`
-	defaults = ``
+// rpol-ucb on a fixed model, and what a study gets that says nothing.
+var (
+	fixedModel = benchKind{"rpol-ucb", `, "algorithm": {"name": "rpol-ucb", "horizon": 2000},
+		"model": {"fit": "fixed", "outputs": "standardize", "lambda": 0.01}`}
+	defaults = benchKind{name: "default"}
 )
+
+// titled is the line of what is done in a study of the kind that begins with so many trials.
+func (k benchKind) titled(trials int, what string) string {
+	return fmt.Sprintf("%s, %d trials: %s", k.name, trials, what)
+}
 
 // benchStudy is a study that a server has, of four parameters and two limits.
 type benchStudy struct {
 	*site
-	id string
+	id      string
+	waiting askedTrial // the last that was asked for; its number is 0 where there is none
 }
 
 // askedTrial is a trial that was asked for.
@@ -226,7 +226,7 @@ type askedTrial struct {
 }
 
 // makeStudy makes a study with so many trials, which are imported.
-func makeStudy(ctx context.Context, s *site, differing string, trials int) (benchStudy, error) {
+func makeStudy(ctx context.Context, s *site, kind benchKind, trials int) (*benchStudy, error) {
 	var parameters []string
 	for _, name := range []string{"a", "b", "c", "d"} {
 		parameters = append(parameters, fmt.Sprintf(
@@ -235,8 +235,8 @@ func makeStudy(ctx context.Context, s *site, differing string, trials int) (benc
 	definition := `{"name": "Bench", "parameters": [` + strings.Join(parameters, ",") + `],
 		"objective": {"metric": "yield", "direction": "maximize"}, "constraints": [
 		{"metric": "impurity", "op": "<=", "threshold": 0.5},
-		{"metric": "pressure", "op": "<=", "threshold": 0.7}], "seed": 1` + differing + `}`
-	made := benchStudy{site: s}
+		{"metric": "pressure", "op": "<=", "threshold": 0.7}], "seed": 1` + kind.differing + `}`
+	made := &benchStudy{site: s}
 	var answer struct{ ID string }
 	if err := s.call(ctx, http.MethodPost, "", jsonKind, definition, &answer); err != nil {
 		return made, err
@@ -274,90 +274,115 @@ func outcome(a, b, c, d float64) (yield, impurity, pressure float64) {
 }
 
 // ask asks for a trial.
-func (s benchStudy) ask(ctx context.Context) (askedTrial, error) {
+func (s *benchStudy) ask(ctx context.Context) error {
 	var answer struct{ Trials []askedTrial }
 	err := s.call(ctx, http.MethodPost, "/"+s.id+"/ask", jsonKind, "{}", &answer)
 	if err == nil && len(answer.Trials) != 1 {
 		err = fmt.Errorf("one trial was asked for, and %d came", len(answer.Trials))
 	}
-	if err != nil {
-		return askedTrial{}, err
+	if err == nil {
+		s.waiting = answer.Trials[0]
 	}
-	return answer.Trials[0], nil
+	return err
 }
 
-// askTimed asks for a trial, and takes down how long that took.
-func (s benchStudy) askTimed(ctx context.Context, t *took) (trial askedTrial, err error) {
-	err = t.time(func() error { trial, err = s.ask(ctx); return err })
-	return trial, err
-}
-
-// tell tells what came of a trial.
-func (s benchStudy) tell(ctx context.Context, trial askedTrial) error {
-	x := trial.Parameters
+// tell tells what came of it.
+func (s *benchStudy) tell(ctx context.Context) error {
+	x := s.waiting.Parameters
 	yield, impurity, pressure := outcome(x["a"], x["b"], x["c"], x["d"])
 	body := fmt.Sprintf(`{"metrics": {"yield": %g, "impurity": %g, "pressure": %g}}`,
 		yield, impurity, pressure)
-	path := fmt.Sprintf("/%s/trials/%d/tell", s.id, trial.Number)
+	path := fmt.Sprintf("/%s/trials/%d/tell", s.id, s.waiting.Number)
+	s.waiting.Number = 0
 	return s.call(ctx, http.MethodPost, path, jsonKind, body, nil)
 }
 
+// round asks for a trial and tells what came of it, and takes down how long each took.
+func (s *benchStudy) round(ctx context.Context, asks, tells *took) error {
+	if err := asks.time(func() error { return s.ask(ctx) }); err != nil {
+		return err
+	}
+	return tells.time(func() error { return s.tell(ctx) })
+}
+
 // read reads what the API says of the study.
-func (s benchStudy) read(ctx context.Context, path string) error {
+func (s *benchStudy) read(ctx context.Context, path string) error {
 	return s.call(ctx, http.MethodGet, "/"+s.id+path, jsonKind, "", nil)
+}
+
+// repeated is a measure of one line: of what is done in a study as often as the bench is told to.
+// Its first decision and readout are not measured.
+func (b *bench) repeated(
+	kind benchKind, trials int, what string,
+	do func(ctx context.Context, study *benchStudy, t *took) error,
+) measure {
+	name := kind.titled(trials, what)
+	return measure{name, func(ctx context.Context, s *site) ([]line, error) {
+		study, err := makeStudy(ctx, s, kind, trials)
+		if err != nil {
+			return nil, err
+		}
+		if err := study.round(ctx, new(took), new(took)); err != nil {
+			return nil, err
+		}
+		for _, path := range []string{"/state", "/history"} {
+			if err := study.read(ctx, path); err != nil {
+				return nil, err
+			}
+		}
+		var times took
+		for range b.times {
+			if err := do(ctx, study, &times); err != nil {
+				return nil, err
+			}
+		}
+		return []line{{name, times}}, nil
+	}}
+}
+
+// ask asks for a trial, and tells it before the next; the first of the fits were made before.
+func ask(ctx context.Context, study *benchStudy, t *took) error {
+	return study.round(ctx, t, new(took))
 }
 
 // quiet is how long a server is left alone before it is replaced, so that it has kept what it keeps
 // of a long study behind the requests.
 const quiet = 8 * time.Second
 
-// askAfterRestart asks a server that has nothing at hand, as often as the bench is told to; each
-// trial is told before the next.
-func (b *bench) askAfterRestart(ctx context.Context, s *site) (took, error) {
-	return b.rounds(ctx, s, fixedModel, b.trials, func(t *took, study benchStudy) error {
-		if b.trials >= optimizer.KeptFrom {
-			time.Sleep(quiet)
-		}
-		if err := s.restart(ctx); err != nil {
-			return err
-		}
-		trial, err := study.askTimed(ctx, t)
-		if err != nil {
-			return err
-		}
-		return study.tell(ctx, trial)
-	})
+// askAfterRestart asks a server that has nothing at hand.
+func (b *bench) askAfterRestart(ctx context.Context, study *benchStudy, t *took) error {
+	if b.trials >= optimizer.KeptFrom {
+		time.Sleep(quiet)
+	}
+	if err := study.restart(ctx); err != nil {
+		return err
+	}
+	return ask(ctx, study, t)
 }
 
 // tellAndAsk tells the results of a trial and asks for the next, one after the other.
-func (b *bench) tellAndAsk(ctx context.Context, s *site) (took, error) {
-	var trial askedTrial
-	return b.rounds(ctx, s, fixedModel, b.trials, func(t *took, study benchStudy) (err error) {
-		if trial.Number == 0 {
-			if trial, err = study.ask(ctx); err != nil {
-				return err
-			}
-		}
-		return t.time(func() error {
-			if err := study.tell(ctx, trial); err != nil {
-				return err
-			}
-			trial, err = study.ask(ctx)
+func tellAndAsk(ctx context.Context, study *benchStudy, t *took) error {
+	if study.waiting.Number == 0 {
+		if err := study.ask(ctx); err != nil {
 			return err
-		})
+		}
+	}
+	return t.time(func() error {
+		if err := study.tell(ctx); err != nil {
+			return err
+		}
+		return study.ask(ctx)
 	})
 }
 
-// ask asks a default study that begins with so many trials; the first of its fits were made before.
-func (b *bench) ask(trials int) func(ctx context.Context, s *site) (took, error) {
-	return func(ctx context.Context, s *site) (took, error) {
-		return b.rounds(ctx, s, defaults, trials, func(t *took, study benchStudy) error {
-			trial, err := study.askTimed(ctx, t)
-			if err != nil {
-				return err
-			}
-			return study.tell(ctx, trial)
-		})
+// readAfterTell reads what the API says at path of a study in which a trial was just asked for and
+// told.
+func readAfterTell(path string) func(ctx context.Context, study *benchStudy, t *took) error {
+	return func(ctx context.Context, study *benchStudy, t *took) error {
+		if err := study.round(ctx, new(took), new(took)); err != nil {
+			return err
+		}
+		return t.time(func() error { return study.read(ctx, path) })
 	}
 }
 
@@ -366,66 +391,18 @@ const mostImports = 5
 
 // askAfterImport asks default studies that were just imported, so that the first fits of all
 // metrics are waited for.
-func (b *bench) askAfterImport(ctx context.Context, s *site) (times took, err error) {
+func (b *bench) askAfterImport(ctx context.Context, s *site) ([]line, error) {
+	var times took
 	for range min(b.times, mostImports) {
 		study, err := makeStudy(ctx, s, defaults, b.trials)
 		if err != nil {
 			return nil, err
 		}
-		if _, err := study.askTimed(ctx, &times); err != nil {
+		if err := ask(ctx, study, &times); err != nil {
 			return nil, err
 		}
 	}
-	return times, nil
-}
-
-// readAfterTell reads what the API says at path of a study in which a trial was just asked for and
-// told.
-func (b *bench) readAfterTell(
-	differing, path string,
-) func(ctx context.Context, s *site) (took, error) {
-	return func(ctx context.Context, s *site) (took, error) {
-		return b.rounds(ctx, s, differing, b.trials, func(t *took, study benchStudy) error {
-			trial, err := study.ask(ctx)
-			if err != nil {
-				return err
-			}
-			if err := study.tell(ctx, trial); err != nil {
-				return err
-			}
-			return t.time(func() error { return study.read(ctx, path) })
-		})
-	}
-}
-
-// rounds makes a study, whose first decision and readout are not measured, and does something in it
-// as often as the bench is told to.
-func (b *bench) rounds(
-	ctx context.Context, s *site, differing string, trials int,
-	do func(t *took, study benchStudy) error,
-) (times took, err error) {
-	study, err := makeStudy(ctx, s, differing, trials)
-	if err != nil {
-		return nil, err
-	}
-	trial, err := study.ask(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if err := study.tell(ctx, trial); err != nil {
-		return nil, err
-	}
-	for _, path := range []string{"/state", "/history"} {
-		if err := study.read(ctx, path); err != nil {
-			return nil, err
-		}
-	}
-	for range b.times {
-		if err := do(&times, study); err != nil {
-			return nil, err
-		}
-	}
-	return times, nil
+	return []line{{defaults.titled(b.trials, "first ask after an import"), times}}, nil
 }
 
 // trialsOfClient is how many trials each of many clients asks for and tells.
@@ -441,13 +418,10 @@ func (b *bench) crowd(ctx context.Context, s *site) ([]line, error) {
 	asks, tells := make([]took, b.clients), make([]took, b.clients)
 	var clients errgroup.Group
 	for client := range b.clients {
+		own := *study
 		clients.Go(func() error {
 			for range trialsOfClient {
-				trial, err := study.askTimed(ctx, &asks[client])
-				if err != nil {
-					return err
-				}
-				if err := tells[client].time(func() error { return study.tell(ctx, trial) }); err != nil {
+				if err := own.round(ctx, &asks[client], &tells[client]); err != nil {
 					return err
 				}
 			}
@@ -523,16 +497,7 @@ func (s *site) start(ctx context.Context) error {
 		s.client.CloseIdleConnections()
 		return <-ended
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.address+"/readyz", nil)
-	if err != nil {
-		return err
-	}
-	response, err := s.client.Do(request)
-	if err != nil {
-		return err
-	}
-	defer response.Body.Close()
-	return refused(response)
+	return ready(ctx, s.client, s.address)
 }
 
 // restart replaces the server by one with nothing at hand, nor its garbage, which a program that

@@ -25,8 +25,8 @@ const (
 func (d Definition) Check() (Definition, error) {
 	c := checker{d: d, taken: map[string]string{}}
 	c.general()
-	parametersGood := c.parameters()
-	metricsGood := c.metrics()
+	parametersGood := c.passes(c.parameters)
+	metricsGood := c.passes(c.metrics)
 	c.algorithm()
 	c.stop()
 	c.modelWords()
@@ -159,27 +159,25 @@ const (
 	maxSteps = 1e9
 )
 
-// parameters checks every parameter and tells whether a space can be made of them.
-func (c *checker) parameters() bool {
-	return c.part(func() {
-		c.d.Parameters = slices.Clone(c.d.Parameters)
-		n := len(c.d.Parameters)
-		switch {
-		case n == 0:
-			c.faults.Add("parameters", nil, "give at least one parameter")
-		case n > maxParameters:
-			c.faults.Add("parameters", n, "there are %d parameters; at most %d are allowed", n, maxParameters)
-			return
-		}
-		for i := range c.d.Parameters {
-			p := &c.d.Parameters[i]
-			at := fmt.Sprintf("parameters[%d]", i)
-			c.claim(p.Name, "another parameter", at+".name")
-			c.unit(p.Unit, at+".unit")
-			c.parameter(p, at)
-		}
-		c.remainders()
-	})
+// parameters checks every parameter: whether a space can be made of them.
+func (c *checker) parameters() {
+	c.d.Parameters = slices.Clone(c.d.Parameters)
+	n := len(c.d.Parameters)
+	switch {
+	case n == 0:
+		c.faults.Add("parameters", nil, "give at least one parameter")
+	case n > maxParameters:
+		c.faults.Add("parameters", n, "there are %d parameters; at most %d are allowed", n, maxParameters)
+		return
+	}
+	for i := range c.d.Parameters {
+		p := &c.d.Parameters[i]
+		at := fmt.Sprintf("parameters[%d]", i)
+		c.claim(p.Name, "another parameter", at+".name")
+		c.unit(p.Unit, at+".unit")
+		c.parameter(p, at)
+	}
+	c.remainders()
 }
 
 func (c *checker) parameter(p *Parameter, at string) {
@@ -362,30 +360,28 @@ const (
 )
 
 // metrics checks objective, constraints and recorded metrics and writes out the constraints' names.
-func (c *checker) metrics() bool {
-	return c.part(func() {
-		c.objective()
-		c.d.Constraints = slices.Clone(c.d.Constraints)
-		if n := len(c.d.Constraints); n > maxConstraints {
-			c.faults.Add("constraints", n, "there are %d constraints; at most %d are allowed", n, maxConstraints)
-			return
-		}
-		if n := len(c.d.RecordedMetrics); n > maxMetrics {
-			c.faults.Add("recorded_metrics", n, "there are %d recorded metrics; at most %d metrics are allowed in all", n, maxMetrics)
-			return
-		}
-		c.constraintMetrics()
-		c.constraintNames()
-		for i := range c.d.Constraints {
-			c.constraint(&c.d.Constraints[i], constraintAt(i))
-		}
-		c.contextNames()
-		c.sharedMetrics()
-		c.recorded()
-		if n := len(c.d.MetricNames()); n > maxMetrics {
-			c.faults.Add("recorded_metrics", n, "there are %d metrics in all; at most %d are allowed", n, maxMetrics)
-		}
-	})
+func (c *checker) metrics() {
+	c.objective()
+	c.d.Constraints = slices.Clone(c.d.Constraints)
+	if n := len(c.d.Constraints); n > maxConstraints {
+		c.faults.Add("constraints", n, "there are %d constraints; at most %d are allowed", n, maxConstraints)
+		return
+	}
+	if n := len(c.d.RecordedMetrics); n > maxMetrics {
+		c.faults.Add("recorded_metrics", n, "there are %d recorded metrics; at most %d metrics are allowed in all", n, maxMetrics)
+		return
+	}
+	c.constraintMetrics()
+	c.constraintNames()
+	for i := range c.d.Constraints {
+		c.constraint(&c.d.Constraints[i], constraintAt(i))
+	}
+	c.contextNames()
+	c.sharedMetrics()
+	c.recorded()
+	if n := len(c.d.MetricNames()); n > maxMetrics {
+		c.faults.Add("recorded_metrics", n, "there are %d metrics in all; at most %d are allowed", n, maxMetrics)
+	}
 }
 
 func (c *checker) objective() {

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
 
 	"headroom/internal/optimizer"
@@ -39,7 +38,7 @@ func (c *Compiled) Chosen(d Definition) Definition {
 	} {
 		less := d.Model
 		leaveOut(&less)
-		if sameModel(c.completed(less), c.Def.Model) {
+		if whole := c.completed(less); (Definition{Model: whole}).Same(Definition{Model: c.Def.Model}) {
 			d.Model = less
 		}
 	}
@@ -135,7 +134,7 @@ func (b *compiler) candidates() {
 
 func (b *compiler) unavailable() {
 	c := b.out
-	names := c.space.names()
+	names := namesOf(c.space.axes)
 	for name, values := range sortedByKey(c.Def.Unavailable) {
 		if b.faults.Full() {
 			return
@@ -473,10 +472,4 @@ func (c *Compiled) completed(m Model) Model {
 	b := compiler{out: out, faults: &faults}
 	b.completeModel(b.readModel())
 	return out.Def.Model
-}
-
-// sameModel tells whether models say the same, however they are written.
-func sameModel(a, b Model) bool {
-	var x, y any
-	return json.Unmarshal(AsJSON(a), &x) == nil && json.Unmarshal(AsJSON(b), &y) == nil && reflect.DeepEqual(x, y)
 }

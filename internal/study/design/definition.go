@@ -195,19 +195,11 @@ func (d Definition) Metrics() []MetricInfo {
 
 // MetricNames lists every metric once: the objective's, the constraints', the recorded ones.
 func (d Definition) MetricNames() []string {
-	names, seen := []string{}, map[string]bool{}
-	add := func(name string) {
-		if name != "" && !seen[name] {
-			seen[name] = true
-			names = append(names, name)
+	names := []string{}
+	for _, m := range d.Metrics() {
+		if m.Name != "" && !slices.Contains(names, m.Name) { // as in a definition that is not checked
+			names = append(names, m.Name)
 		}
-	}
-	add(d.Objective.Metric)
-	for _, c := range d.Constraints {
-		add(c.Metric)
-	}
-	for _, m := range d.RecordedMetrics {
-		add(m.Metric)
 	}
 	return names
 }

@@ -191,7 +191,8 @@ func compileSign(n *ast.UnaryNode, v variables) (formula, error) {
 }
 
 func compileOperator(n *ast.BinaryNode, v variables) (formula, error) {
-	if !slices.Contains([]string{"+", "-", "*", "/", "^"}, n.Operator) {
+	combine, possible := operators[n.Operator]
+	if !possible {
 		return nil, operatorError(n.Operator)
 	}
 	a, err := compileNode(n.Left, v)
@@ -202,18 +203,7 @@ func compileOperator(n *ast.BinaryNode, v variables) (formula, error) {
 	if err != nil {
 		return nil, err
 	}
-	switch n.Operator {
-	case "+":
-		return func(x []float64) float64 { return a(x) + b(x) }, nil
-	case "-":
-		return func(x []float64) float64 { return a(x) - b(x) }, nil
-	case "*":
-		return func(x []float64) float64 { return a(x) * b(x) }, nil
-	case "/":
-		return func(x []float64) float64 { return a(x) / b(x) }, nil
-	default:
-		return func(x []float64) float64 { return math.Pow(a(x), b(x)) }, nil
-	}
+	return func(x []float64) float64 { return combine(a(x), b(x)) }, nil
 }
 
 func operatorError(operator string) error {
@@ -228,6 +218,14 @@ func operatorError(operator string) error {
 		return fmt.Errorf("one comparison is possible, with arithmetic on both sides; %s is one too many", operator)
 	}
 	return fmt.Errorf("%q is not possible here; + - * / ^ are", operator)
+}
+
+var operators = map[string]func(a, b float64) float64{
+	"+": func(a, b float64) float64 { return a + b },
+	"-": func(a, b float64) float64 { return a - b },
+	"*": func(a, b float64) float64 { return a * b },
+	"/": func(a, b float64) float64 { return a / b },
+	"^": math.Pow,
 }
 
 var unaryFunctions = map[string]func(float64) float64{

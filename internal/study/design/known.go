@@ -30,21 +30,12 @@ func (c *Compiled) Known(brought Brought) (optimizer.Known, Faults) {
 // each candidate.
 func (c *Compiled) KnownFor(places []optimizer.Place, brought Brought) (optimizer.Known, Faults) {
 	faults := c.checkBrought(brought, len(places))
-	if len(faults) > 0 {
+	if len(faults) > 0 || len(c.given) == 0 {
 		return optimizer.Known{}, faults
 	}
-	known := c.tell(places, brought, &faults)
-	return known, faults
-}
-
-// tell works out the known constraints' values, saturated, and notes where they are not to be
-// computed with.
-func (c *Compiled) tell(places []optimizer.Place, brought Brought, f *Faults) optimizer.Known {
-	if len(c.given) == 0 {
-		return optimizer.Known{}
-	}
 	if c.arms == nil {
-		return optimizer.Known{At: c.knownFunction(brought.Context, f)}
+		known := optimizer.Known{At: c.knownFunction(brought.Context, &faults)}
+		return known, faults
 	}
 	known := optimizer.Known{Arms: make([][]float64, len(c.ConstraintNames))}
 	for _, g := range c.given {
@@ -54,13 +45,14 @@ func (c *Compiled) tell(places []optimizer.Place, brought Brought, f *Faults) op
 				known.Arms[g.cost][p.Arm] = brought.ConstraintValues[g.Metric][i]
 			}
 		} else {
-			known.Arms[g.cost] = c.tabulate(g, brought.Context, f)
+			known.Arms[g.cost] = c.tabulate(g, brought.Context, &faults)
 		}
 	}
-	return known
+	return known, faults
 }
 
-// tabulate evaluates a known form at every candidate.
+// tabulate evaluates a known form at every candidate, saturated, and notes where it is not to be
+// computed with.
 func (c *Compiled) tabulate(g givenCost, context map[string]float64, f *Faults) []float64 {
 	var r row
 	table := make([]float64, len(c.arms))
@@ -255,12 +247,5 @@ func (c *Compiled) checkValues(values map[string][]float64, count int, f *Faults
 			f.Add(fmt.Sprintf("%s[%d]", at, i), nil, "must be a finite number of at most %g in size", Largest)
 		}
 	}
-	for name := range sortedByKey(values) {
-		if f.Full() {
-			return
-		}
-		if !slices.Contains(needed, name) {
-			f.Add("constraint_values."+Shorten(name), nil, "%s", UnknownName("sampled metric", name, needed))
-		}
-	}
+	addUnknown(f, "constraint_values", "sampled metric", values, needed)
 }

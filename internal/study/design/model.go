@@ -242,10 +242,8 @@ func (r modelReader) lengthscales(raw json.RawMessage, location string) *[]float
 }
 
 func (r modelReader) lengthscalesByName(lengths []float64, byName map[string]json.RawMessage, location string) {
-	var names []string
-	for i := range r.axes {
-		name := r.axes[i].Name
-		names = append(names, name)
+	names := namesOf(r.axes)
+	for i, name := range names {
 		value, given := byName[name]
 		if !given {
 			r.faults.Add(location+"."+name, nil, "is missing; give a lengthscale for every parameter")
@@ -253,14 +251,7 @@ func (r modelReader) lengthscalesByName(lengths []float64, byName map[string]jso
 		}
 		lengths[i] = r.lengthscale(i, value, location+"."+name)
 	}
-	for name := range sortedByKey(byName) {
-		if r.faults.Full() {
-			return
-		}
-		if !slices.Contains(names, name) {
-			r.faults.Add(location+"."+Shorten(name), nil, "%s", UnknownName("parameter", name, names))
-		}
-	}
+	addUnknown(r.faults, location, "parameter", byName, names)
 }
 
 func (r modelReader) lengthscale(i int, raw json.RawMessage, location string) float64 {

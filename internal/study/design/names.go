@@ -58,8 +58,8 @@ type checker struct {
 	faults Faults
 }
 
-// part runs check and tells whether it found nothing wrong.
-func (c *checker) part(check func()) bool {
+// passes runs a check and tells whether it found nothing wrong.
+func (c *checker) passes(check func()) bool {
 	before := len(c.faults)
 	check()
 	return len(c.faults) == before
@@ -177,6 +177,18 @@ func editDistance(a, b string) int {
 		}
 	}
 	return row[len(to)]
+}
+
+// addUnknown notes those given that are none of the names there are.
+func addUnknown[V any](f *Faults, location, what string, given map[string]V, names []string) {
+	for name := range sortedByKey(given) {
+		if f.Full() {
+			return
+		}
+		if !slices.Contains(names, name) {
+			f.Add(location+"."+Shorten(name), nil, "%s", UnknownName(what, name, names))
+		}
+	}
 }
 
 // UnknownName says that there is no what called name and what there is instead.

@@ -204,10 +204,10 @@ func recurrenceSteps(d int) []float64 {
 	return steps
 }
 
-func (s *space) names() []string {
-	names := make([]string, len(s.axes))
-	for i := range s.axes {
-		names[i] = s.axes[i].Name
+func namesOf(axes []axis) []string {
+	names := make([]string, len(axes))
+	for i := range axes {
+		names[i] = axes[i].Name
 	}
 	return names
 }
@@ -396,25 +396,21 @@ type reading struct {
 // the wrong kind or out of range. A missing remainder is filled in, and any remainder is set to
 // exactly what the others leave. x is of use only if ok.
 func (s *space) read(settings Settings, location string, how reading, f *Faults) (x []float64, ok bool) {
-	before := len(*f)
+	before, known := len(*f), 0
 	x = make([]float64, len(s.axes))
 	for i := range s.axes {
 		a := &s.axes[i]
 		v, given := settings[a.Name]
 		switch {
 		case given:
+			known++
 			x[i] = a.read(v, location+"."+a.Name, how, f)
 		case a.Type != Remainder:
 			f.Add(location+"."+a.Name, nil, "is missing; give %s", a.wanted())
 		}
 	}
-	for name := range sortedByKey(settings) {
-		if f.Full() {
-			break
-		}
-		if _, known := s.index[name]; !known {
-			f.Add(location+"."+Shorten(name), nil, "%s", UnknownName("parameter", name, s.names()))
-		}
+	if known < len(settings) {
+		addUnknown(f, location, "parameter", settings, namesOf(s.axes))
 	}
 	if len(*f) > before {
 		return x, false
@@ -531,20 +527,17 @@ const (
 // sample tries points all over the space, or all candidates: it measures how large the numbers are
 // that each limit compares, and keeps some allowed points for expressions to be tried at.
 func (s *space) sample(arms [][]float64) {
-	s.scales = make([]float64, len(s.limits))
-	visit := func(x []float64) {
-		for i, limit := range s.limits {
-			if left, right, defined := limit.sides(x); defined {
-				s.scales[i] = math.Max(s.scales[i], math.Max(math.Abs(left), math.Abs(right)))
-			}
-		}
-	}
 	points := arms
 	if arms == nil {
 		points = s.spread(probePoints)
 	}
-	for _, x := range points {
-		visit(x)
+	s.scales = make([]float64, len(s.limits))
+	for i, limit := range s.limits {
+		for _, x := range points {
+			if left, right, defined := limit.sides(x); defined {
+				s.scales[i] = math.Max(s.scales[i], math.Max(math.Abs(left), math.Abs(right)))
+			}
+		}
 	}
 	for _, x := range points {
 		if arms != nil || s.inBounds(x) {
@@ -554,7 +547,7 @@ func (s *space) sample(arms [][]float64) {
 	if arms != nil {
 		return
 	}
-	for k := 0; s.shares() && k < probePoints; k++ {
+	for k := range probePoints {
 		s.keepFilled(k)
 	}
 	for k := probePoints; len(s.probes) == 0 && k < searchPoints; k++ {

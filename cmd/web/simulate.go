@@ -109,14 +109,13 @@ func listProblems() error {
 }
 
 func writeReadings(problem, path string) error {
-	substitutes := map[string]func() *problems.Readings{"sensors": problems.SubstituteSensors, "finance": problems.SubstitutePrices}
-	make, ok := substitutes[problem]
-	if !ok {
+	p, _ := problems.Find(problem)
+	if p.Substitute == nil {
 		return fmt.Errorf("there are readings to write for -problem sensors and finance, not for %q", problem)
 	}
 	file, err := os.Create(path)
 	if err != nil {
 		return err
 	}
-	return errors.Join(make().Write(file), file.Close())
+	return errors.Join(p.Substitute().Write(file), file.Close())
 }

@@ -78,24 +78,19 @@ func (e Experiment) instance(seed uint64) (*problems.Instance, error) {
 
 // vary replaces what the experiment sets otherwise.
 func (e Experiment) vary(in *problems.Instance) error {
-	kind := cmp.Or(e.Noise, "gaussian")
 	in.Noise = slices.Clone(in.Noise)
-	for i := range in.Noise {
+	for i, own := range in.Noise {
 		variance := e.CostNoise
 		if i == 0 {
 			variance = e.NoiseVariance
 		}
-		if variance == nil {
-			if e.Noise == "" {
-				continue
-			}
-			variance = &in.Noise[i].Variance
+		if variance == nil && e.Noise == "" {
+			continue
 		}
-		noise, err := problems.NoiseOf(kind, *variance)
-		if err != nil {
+		var err error
+		if in.Noise[i], err = problems.NoiseOf(cmp.Or(e.Noise, "gaussian"), *cmp.Or(variance, &own.Variance)); err != nil {
 			return err
 		}
-		in.Noise[i] = noise
 	}
 	if e.Delay != nil {
 		if !(*e.Delay >= 0 && *e.Delay <= 500) {

@@ -25,9 +25,9 @@ type Problem struct {
 	Source  string // where it is published
 	Summary string // what it tests, one sentence
 	Horizon int    // T usually played
-	// TakesReadings tells that the arms come from a table of readings, a substitute standing in for
-	// the published one.
-	TakesReadings bool
+	// Substitute stands in for the published table of readings that the arms come from; nil where
+	// they come from none.
+	Substitute func() *Readings
 
 	in    Instance                                                        // where chance draws nothing
 	build func(seed uint64, readings, prior *Readings) (*Instance, error) // else
@@ -105,8 +105,11 @@ func Find(name string) (Problem, error) {
 // nil for the substitute, where they come from a table, and then prior, nil for the same table, is
 // where the prior covariance comes from.
 func (p Problem) New(seed uint64, readings, prior *Readings) (*Instance, error) {
-	if (readings != nil || prior != nil) && !p.TakesReadings {
+	switch {
+	case p.Substitute == nil && (readings != nil || prior != nil):
 		return nil, fmt.Errorf("%s takes no table of readings", p.Name)
+	case p.Substitute != nil && readings == nil:
+		readings = p.Substitute()
 	}
 	if p.build != nil {
 		return p.build(seed, readings, prior)

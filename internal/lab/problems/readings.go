@@ -12,15 +12,15 @@ import (
 )
 
 var readingProblems = []Problem{
-	{Name: "sensors", Horizon: 10_000, TakesReadings: true, Source: "Zhou, Ji (2022), section 5: light sensors of the CMU Intelligent Workplace, h = B/2",
+	{Name: "sensors", Horizon: 10_000, Substitute: SubstituteSensors, Source: "Zhou, Ji (2022), section 5: light sensors of the CMU Intelligent Workplace, h = B/2",
 		Summary: "which of some sensors reads highest on average, from a table of readings",
 		build: func(_ uint64, table, prior *Readings) (*Instance, error) {
-			return fromReadings(table, prior, SubstituteSensors, func(best float64) float64 { return best / 2 })
+			return fromReadings(table, prior, func(best float64) float64 { return best / 2 })
 		}},
-	{Name: "finance", Horizon: 10_000, TakesReadings: true, Source: "Zhou, Ji (2022), section 5: adjusted closing prices of 29 stocks, h = 100",
+	{Name: "finance", Horizon: 10_000, Substitute: SubstitutePrices, Source: "Zhou, Ji (2022), section 5: adjusted closing prices of 29 stocks, h = 100",
 		Summary: "which of some stocks is dearest on average, from a table of prices with heavy tails",
 		build: func(_ uint64, table, prior *Readings) (*Instance, error) {
-			return fromReadings(table, prior, SubstitutePrices, func(float64) float64 { return 100 })
+			return fromReadings(table, prior, func(float64) float64 { return 100 })
 		}},
 }
 
@@ -96,10 +96,7 @@ func (r *Readings) Write(w io.Writer) error {
 // With a table for the prior it plays as the originals do (Chowdhury, Gopalan: On Kernelized
 // Multi-armed Bandits, 2017): the covariance is the correlation of that table's columns, the
 // readings played are divided by their largest mean, and λ = 1.
-func fromReadings(table, prior *Readings, substitute func() *Readings, limit func(best float64) float64) (*Instance, error) {
-	if table == nil {
-		table = substitute()
-	}
+func fromReadings(table, prior *Readings, limit func(best float64) float64) (*Instance, error) {
 	means, residuals := table.centred()
 	h, variance, lambda := limit(slices.Max(means)), meanSquare([][]float64{means}), 0.0
 	before, varying := table, residuals
@@ -146,15 +143,15 @@ func fromReadings(table, prior *Readings, substitute func() *Readings, limit fun
 // suits tells what keeps r from being the prior of the readings played: its columns must be theirs,
 // in their order.
 func (r *Readings) suits(played *Readings) error {
-	if slices.Equal(r.Names, played.Names) {
-		return nil
-	}
 	for i, name := range played.Names {
 		if i >= len(r.Names) || r.Names[i] != name {
 			return fmt.Errorf("the readings for the prior need the columns of the readings played, in their order: column %d must be %q", i+1, name)
 		}
 	}
-	return fmt.Errorf("the readings for the prior have %d columns more than the readings played", len(r.Names)-len(played.Names))
+	if more := len(r.Names) - len(played.Names); more > 0 {
+		return fmt.Errorf("the readings for the prior have %d columns more than the readings played", more)
+	}
+	return nil
 }
 
 // divide divides rows by a number, in place.

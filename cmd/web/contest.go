@@ -169,8 +169,7 @@ type progress struct {
 	started  time.Time
 	played   atomic.Int64 // rounds
 	mutex    sync.Mutex
-	drawn    time.Time
-	drewAny  bool
+	drawn    time.Time // last
 }
 
 func newProgress(games, rounds, kept int) *progress {
@@ -191,7 +190,7 @@ func (p *progress) round() {
 	if time.Since(p.drawn) < often {
 		return
 	}
-	p.drawn, p.drewAny = time.Now(), true
+	p.drawn = time.Now()
 	share := float64(played) / float64(p.rounds)
 	left := time.Duration(float64(time.Since(p.started)) * (1 - share) / share).Round(time.Second)
 	const width = 30
@@ -201,7 +200,7 @@ func (p *progress) round() {
 
 // finish ends the bar.
 func (p *progress) finish() {
-	if p.drewAny {
+	if !p.drawn.IsZero() {
 		fmt.Fprintln(os.Stderr)
 	}
 	if p.kept > 0 {

@@ -169,7 +169,7 @@ type config struct {
 }
 
 // usualDatabaseWait is long enough for a database that is started together with the server.
-const usualDatabaseWait = 30 * time.Second
+const usualDatabaseWait = "30s"
 
 // fallbackDataDir is used by root when the default folder lies where PostgreSQL's user may not go,
 // as under /root.
@@ -188,7 +188,7 @@ func readConfig(env func(string) string) (config, error) {
 		tlsKey:      env("HEADROOM_TLS_KEY"),
 	}
 	var err error
-	if c.databaseWait, err = durationOr(env("HEADROOM_DATABASE_WAIT"), usualDatabaseWait); err != nil {
+	if c.databaseWait, err = time.ParseDuration(cmp.Or(env("HEADROOM_DATABASE_WAIT"), usualDatabaseWait)); err != nil {
 		return c, fmt.Errorf("HEADROOM_DATABASE_WAIT must look like 30s or 2m: %w", err)
 	}
 	for network := range strings.SplitSeq(env("HEADROOM_TRUSTED_PROXIES"), ",") {
@@ -209,14 +209,6 @@ func readConfig(env func(string) string) (config, error) {
 		}
 	}
 	return c, nil
-}
-
-// durationOr reads a time such as 30s, or takes usual where none is given.
-func durationOr(text string, usual time.Duration) (time.Duration, error) {
-	if text == "" {
-		return usual, nil
-	}
-	return time.ParseDuration(text)
 }
 
 // folder is the data folder: the one that was set, ./data, or what root can use instead.

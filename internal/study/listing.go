@@ -60,7 +60,7 @@ func Health(snap *ledger.Snapshot, rows ...design.Settings) []Finding {
 		if p.Scale != design.ScaleLinear {
 			continue
 		}
-		why := d.WhyLog(p, d.LevelsOf(p.Name))
+		why := d.WhyLog(p, design.Levels(d.Candidates, p.Name))
 		if why == "" && len(d.Candidates) == 0 {
 			why = d.WhyLog(p, design.Levels(rows, p.Name))
 		}

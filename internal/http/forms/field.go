@@ -340,7 +340,7 @@ func labelOf(options []templates.Option, value string) string {
 
 // scaleOf says on which scale a parameter will be or should be, as far as its line is filled in.
 func scaleOf(d design.Definition, p design.Parameter) templates.Scale {
-	why := d.WhyLog(p, d.LevelsOf(p.Name))
+	why := d.WhyLog(p, design.Levels(d.Candidates, p.Name))
 	switch {
 	case why == "" || p.Logarithmic():
 		return templates.Scale{}

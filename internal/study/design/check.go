@@ -475,28 +475,18 @@ func (c *checker) contextNames() {
 
 // sharedMetrics checks that constraints on one metric agree on what it is.
 func (c *checker) sharedMetrics() {
-	first := map[string]int{}
-	plausible := map[string][]float64{c.d.Objective.Metric: c.d.Objective.Plausible}
-	units := map[string]string{c.d.Objective.Metric: c.d.Objective.Unit}
+	metrics := c.d.Metrics()
 	for i, k := range c.d.Constraints {
-		if unit := units[k.Metric]; unit != "" && k.Unit != "" && k.Unit != unit {
-			c.faults.Add(constraintAt(i)+".unit", k.Unit, "%s is in %s elsewhere; a metric has one unit", k.Metric, unit)
-		} else if unit == "" {
-			units[k.Metric] = k.Unit
+		m := metrics[slices.IndexFunc(metrics, func(m MetricInfo) bool { return m.Name == k.Metric })]
+		if k.Unit != "" && k.Unit != m.Unit {
+			c.faults.Add(constraintAt(i)+".unit", k.Unit, "%s is in %s elsewhere; a metric has one unit", k.Metric, m.Unit)
 		}
-		if other := plausible[k.Metric]; other != nil && k.Plausible != nil && !slices.Equal(k.Plausible, other) {
+		if k.Plausible != nil && !slices.Equal(k.Plausible, m.Plausible) {
 			c.faults.Add(constraintAt(i)+".plausible", k.Plausible, "%s is plausible in another range elsewhere; a metric has one", k.Metric)
-		} else if other == nil {
-			plausible[k.Metric] = k.Plausible
 		}
-		j, shared := first[k.Metric]
-		if !shared {
-			first[k.Metric] = i
-			continue
-		}
-		other := c.d.Constraints[j]
-		if k.Expression != other.Expression || k.Sampled != other.Sampled || !slices.Equal(k.Context, other.Context) {
-			c.faults.Add(constraintAt(i)+".metric", k.Metric, "%s is shared with %s and must come from the same place: give both the same expression and context, or sampled", k.Metric, constraintAt(j))
+		first := slices.IndexFunc(c.d.Constraints, func(other Constraint) bool { return other.Metric == k.Metric })
+		if other := c.d.Constraints[first]; k.Expression != other.Expression || k.Sampled != other.Sampled || !slices.Equal(k.Context, other.Context) {
+			c.faults.Add(constraintAt(i)+".metric", k.Metric, "%s is shared with %s and must come from the same place: give both the same expression and context, or sampled", k.Metric, constraintAt(first))
 		}
 	}
 }

@@ -90,7 +90,7 @@ func (c *Compiled) Settings(p optimizer.Place) Settings {
 	if p.Arm >= 0 {
 		return c.Def.Candidates[p.Arm].Clone()
 	}
-	return c.space.settings(c.space.physicals(p.U))
+	return c.space.exactly(c.space.physicals(p.U))
 }
 
 // Names tells whether the settings are of parameters that the study has.

@@ -66,11 +66,8 @@ func variation(levels []float64, of func(float64) float64) float64 {
 	return math.Sqrt(square)
 }
 
-// LevelsOf are the numbers that a parameter takes in the list of candidates; none where there is no
-// list.
-func (d Definition) LevelsOf(name string) []float64 { return Levels(d.Candidates, name) }
-
-// Levels are the numbers that a parameter takes in a table.
+// Levels are the numbers that a parameter takes in a table, or in the list of candidates; none where
+// there is no list.
 func Levels(rows []Settings, name string) []float64 {
 	var levels []float64
 	for _, row := range rows {
@@ -100,7 +97,7 @@ func (d Definition) ScaleOf(p Parameter) string {
 	switch {
 	case p.Scale != "":
 		return p.Scale
-	case absent(d.Model.Kernel) && d.WhyLog(p, d.LevelsOf(p.Name)) != "":
+	case absent(d.Model.Kernel) && d.WhyLog(p, Levels(d.Candidates, p.Name)) != "":
 		return ScaleLog
 	}
 	return ScaleLinear

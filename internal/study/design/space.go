@@ -32,14 +32,13 @@ type row [maxParameters + maxContext]float64
 // value is its index.
 type axis struct {
 	Parameter
-	low, high  float64
-	log        bool
-	step       float64 // distance of neighbouring values, 0 for a continuous parameter
-	levels     int     // number of values of a stepped one
-	decimals   int     // that its values are written with (significant digits with log)
-	of         []int   // for a remainder: the parameters it depends on
-	gone       map[Value]bool
-	goneLevels []bool // by choice, for the search
+	low, high float64
+	log       bool
+	step      float64 // distance of neighbouring values, 0 for a continuous parameter
+	levels    int     // number of values of a stepped one
+	decimals  int     // that its values are written with (significant digits with log)
+	of        []int   // for a remainder: the parameters it depends on
+	gone      map[Value]bool
 }
 
 func newAxis(p Parameter, index map[string]int, gone []Value) axis {
@@ -57,9 +56,6 @@ func newAxis(p Parameter, index map[string]int, gone []Value) axis {
 		a.gone = map[Value]bool{}
 		for _, v := range gone {
 			a.gone[v] = true
-		}
-		for _, choice := range p.Choices {
-			a.goneLevels = append(a.goneLevels, a.gone[TextValue(choice)])
 		}
 	}
 	return a
@@ -158,12 +154,20 @@ func (a *axis) dim(rawInputs bool) optimizer.Dim {
 	return d
 }
 
-// value is the physical value x as a setting.
+// value is the physical value x as a setting, exactly that but for the tidying of numbers.
 func (a *axis) value(x float64) Value {
+	if a.Type != Categorical {
+		x = a.tidy(x)
+	}
+	return a.exactly(x)
+}
+
+// exactly is the physical value x as a setting.
+func (a *axis) exactly(x float64) Value {
 	if a.Type == Categorical {
 		return TextValue(a.Choices[int(x)])
 	}
-	return NumberValue(a.tidy(x))
+	return NumberValue(x)
 }
 
 // tidy is x in clean decimals within the bounds.
@@ -272,14 +276,7 @@ func (s *space) broken(x []float64, slack float64) int {
 // available tells whether nothing that x needs has run out.
 func (s *space) available(x []float64) bool {
 	for i := range s.axes {
-		a := &s.axes[i]
-		switch {
-		case a.gone == nil:
-		case a.Type == Categorical:
-			if a.goneLevels[int(x[i])] {
-				return false
-			}
-		case a.gone[NumberValue(x[i])]:
+		if a := &s.axes[i]; a.gone != nil && a.gone[a.exactly(x[i])] {
 			return false
 		}
 	}
@@ -327,15 +324,12 @@ func (s *space) physicals(u []float64) []float64 {
 		}
 	}
 	s.remainders(x)
-	return x
-}
-
-func (s *space) settings(x []float64) Settings {
-	out := make(Settings, len(x))
 	for i := range s.axes {
-		out[s.axes[i].Name] = s.axes[i].value(x[i])
+		if a := &s.axes[i]; a.Type == Remainder {
+			x[i] = a.tidy(x[i])
+		}
 	}
-	return out
+	return x
 }
 
 func (s *space) units(x []float64) []float64 {
@@ -350,11 +344,7 @@ func (s *space) units(x []float64) []float64 {
 func (s *space) exactly(x []float64) Settings {
 	out := make(Settings, len(x))
 	for i := range s.axes {
-		if a := &s.axes[i]; a.Type == Categorical {
-			out[a.Name] = a.value(x[i])
-		} else {
-			out[a.Name] = NumberValue(x[i])
-		}
+		out[s.axes[i].Name] = s.axes[i].exactly(x[i])
 	}
 	return out
 }

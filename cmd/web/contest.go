@@ -19,6 +19,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"headroom/internal/lab"
+	"headroom/internal/study/design"
 )
 
 // playing is what the commands that play games are asked for alike.
@@ -91,34 +92,33 @@ func (p *playing) play(ctx context.Context, games []lab.Planned) error {
 	return atOnce.Wait()
 }
 
-// player is an algorithm with its settings under the label that tables and figures use.
-type player struct {
-	label, name string
-	settings    map[string]json.RawMessage
-}
-
 // readPlayers reads names separated by commas, each perhaps as label=name, and their settings.
-func readPlayers(names, settings string) ([]player, error) {
-	var list []player
+func readPlayers(names, settings string) ([]lab.Entrant, error) {
+	var list []lab.Entrant
 	for _, part := range strings.Split(names, ",") {
 		label, name, given := strings.Cut(part, "=")
 		if !given {
 			name = label
 		}
-		if err := checkLabel(label, slices.ContainsFunc(list, func(p player) bool { return p.label == label })); err != nil {
+		if err := checkLabel(label, list); err != nil {
 			return nil, err
 		}
-		list = append(list, player{label: label, name: name})
+		list = append(list, lab.Entrant{Label: label, Algorithm: design.Algorithm{Name: name}})
 	}
 	own, err := byLabel(list, "-settings", settings)
 	for i := range own {
-		list[i].settings = own[i]
+		list[i].Algorithm.Settings = own[i]
 	}
 	return list, err
 }
 
-func checkLabel(label string, used bool) error {
-	if label == "" || strings.ContainsAny(label, `/\. |`) || used {
+// enters tells whether somebody of that label plays.
+func enters(label string, players []lab.Entrant) bool {
+	return slices.ContainsFunc(players, func(e lab.Entrant) bool { return e.Label == label })
+}
+
+func checkLabel(label string, others []lab.Entrant) error {
+	if label == "" || strings.ContainsAny(label, `/\. |`) || enters(label, others) {
 		return fmt.Errorf("%q is no label to tell algorithms apart: it needs letters, digits or -, and to be used once", label)
 	}
 	return nil
@@ -126,7 +126,7 @@ func checkLabel(label string, used bool) error {
 
 // byLabel reads what each player gets of a flag: all the same object, or one by label with "all"
 // for the rest; @file reads a file.
-func byLabel(players []player, flag, text string) ([]map[string]json.RawMessage, error) {
+func byLabel(players []lab.Entrant, flag, text string) ([]map[string]json.RawMessage, error) {
 	if path, ok := strings.CutPrefix(text, "@"); ok {
 		content, err := fromFile(path, io.ReadAll)
 		if err != nil {
@@ -140,7 +140,7 @@ func byLabel(players []player, flag, text string) ([]map[string]json.RawMessage,
 	}
 	labelled := len(object) > 0
 	for key := range object {
-		labelled = labelled && (key == "all" || slices.ContainsFunc(players, func(p player) bool { return p.label == key }))
+		labelled = labelled && (key == "all" || enters(key, players))
 	}
 	list := make([]map[string]json.RawMessage, len(players))
 	for i, p := range players {
@@ -149,7 +149,7 @@ func byLabel(players []player, flag, text string) ([]map[string]json.RawMessage,
 			maps.Copy(list[i], object)
 			continue
 		}
-		for _, key := range []string{"all", p.label} {
+		for _, key := range []string{"all", p.Label} {
 			var own map[string]json.RawMessage
 			if err := json.Unmarshal(object[key], &own); len(object[key]) > 0 && err != nil {
 				return nil, fmt.Errorf("%s of %s must be a JSON object: %w", flag, key, err)

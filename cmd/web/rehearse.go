@@ -17,7 +17,6 @@ import (
 
 	"headroom/internal/lab"
 	"headroom/internal/optimizer/policy"
-	"headroom/internal/study/design"
 )
 
 const rehearseHelp = `It needs -problem P[,P...] or -spec FILE, and plays studies as a lab would: rows drawn by seed are imported, then trials are asked for and told, and what came of it
@@ -68,7 +67,7 @@ func (r *rehearsing) enter(ctx context.Context, settings, model string, horizon 
 	}
 	for _, text := range r.outside {
 		label, command, _ := strings.Cut(text, "=")
-		if err := checkLabel(label, r.enters(label)); err != nil {
+		if err := checkLabel(label, r.Entrants); err != nil {
 			return fmt.Errorf("-outside: %w", err)
 		}
 		outside, err := lab.NewOutside(ctx, command)
@@ -80,14 +79,10 @@ func (r *rehearsing) enter(ctx context.Context, settings, model string, horizon 
 	if r.Against == "" {
 		r.Against = r.Entrants[0].Label
 	}
-	if !r.enters(r.Against) {
+	if !enters(r.Against, r.Entrants) {
 		return fmt.Errorf("-against %s: no algorithm has that label", r.Against)
 	}
 	return nil
-}
-
-func (r *rehearsing) enters(label string) bool {
-	return slices.ContainsFunc(r.Entrants, func(e lab.Entrant) bool { return e.Label == label })
 }
 
 // judge declares the flags and plays the standard set.
@@ -173,22 +168,19 @@ func into(list *[]string) func(text string) error {
 
 // readEntrants reads who plays with which settings and which model.
 func readEntrants(names, settings, model string, horizon int) ([]lab.Entrant, error) {
-	players, err := readPlayers(names, settings)
+	list, err := readPlayers(names, settings)
 	if err != nil {
 		return nil, err
 	}
-	models, err := byLabel(players, "-model", model)
+	models, err := byLabel(list, "-model", model)
 	if err != nil {
 		return nil, err
 	}
-	list := make([]lab.Entrant, len(players))
-	for i, p := range players {
-		if p.name == defaultAlgorithm {
-			p.name = ""
-		}
-		list[i] = lab.Entrant{Label: p.label, Algorithm: design.Algorithm{Name: p.name, Horizon: horizon}}
-		if len(p.settings) > 0 {
-			list[i].Algorithm.Settings = p.settings
+	for i := range list {
+		e := &list[i]
+		e.Algorithm.Horizon = horizon
+		if e.Algorithm.Name == defaultAlgorithm {
+			e.Algorithm.Name = ""
 		}
 		text, err := json.Marshal(models[i])
 		if err != nil {
@@ -196,8 +188,8 @@ func readEntrants(names, settings, model string, horizon int) ([]lab.Entrant, er
 		}
 		decoder := json.NewDecoder(bytes.NewReader(text))
 		decoder.DisallowUnknownFields()
-		if err := decoder.Decode(&list[i].Model); err != nil {
-			return nil, fmt.Errorf("-model of %s: %w", p.label, err)
+		if err := decoder.Decode(&e.Model); err != nil {
+			return nil, fmt.Errorf("-model of %s: %w", e.Label, err)
 		}
 	}
 	return list, nil

@@ -84,8 +84,8 @@ func readEntries(base lab.Experiment, names, settings string) ([]lab.Entry, erro
 	players, err := readPlayers(names, settings)
 	var list []lab.Entry
 	for _, p := range players {
-		base.Algorithm, base.Settings = p.name, p.settings
-		list = append(list, lab.Entry{Label: p.label, Experiment: base})
+		base.Algorithm, base.Settings = p.Algorithm.Name, p.Algorithm.Settings
+		list = append(list, lab.Entry{Label: p.Label, Experiment: base})
 	}
 	return list, err
 }

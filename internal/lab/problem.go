@@ -286,10 +286,10 @@ func (p *Problem) Failing(where string) (*Problem, error) {
 	}
 	best := math.NaN()
 	if p.optimum != nil {
+		if fails(p.optimum) {
+			return nil, fmt.Errorf("the best setting of %s fails where %s, and nobody knows the best of those that work; take a table or another rule", p.Name, where)
+		}
 		best = p.Scale.Best
-	}
-	if p.optimum != nil && fails(p.optimum) {
-		return nil, fmt.Errorf("the best setting of %s fails where %s, and nobody knows the best of those that work; take a table or another rule", p.Name, where)
 	}
 	q := *p
 	q.fingerprint += ", fails where " + where

@@ -14,31 +14,22 @@ import (
 )
 
 // Content is everything below the board's slider.
-func (v Facts) Content() (templates.Board, error) {
-	board := templates.Board{
+func (v Facts) Content() templates.Board {
+	last := v.entryOf(v.Board.Last)
+	return templates.Board{
 		Study: v.Head, Description: Markdown(v.Snap.Definition.Description), At: v.Snap.Version, Last: v.Board.Entries, Past: v.At > 0, Hash: v.Snap.Hash,
 		Moment: v.stamp(v.Board.Last.At), Work: v.Work(), Status: v.Status(), Verdict: v.Verdict(), Verified: v.Verified(),
+		Event: last.By + " " + last.Text + ".", Amends: v.amends(), Whole: v.BelowNext(),
 	}
-	entry, err := v.entryOf(v.Board.Last)
-	if err != nil {
-		return board, err
-	}
-	board.Event = entry.By + " " + entry.Text + "."
-	if board.Amends, err = v.amends(); err != nil {
-		return board, err
-	}
-	board.Whole, err = v.BelowNext()
-	return board, err
 }
 
 // BelowNext is everything below the next trial.
-func (v Facts) BelowNext() (templates.Whole, error) {
-	list, err := v.Ledger()
-	whole := templates.Whole{Trials: v.Trials(), Ledger: list}
+func (v Facts) BelowNext() templates.Whole {
+	whole := templates.Whole{Trials: v.Trials(), Ledger: v.Ledger()}
 	if !v.Working {
 		whole.Progress, whole.Beliefs = v.Progress(), v.Beliefs()
 	}
-	return whole, err
+	return whole
 }
 
 // Verified puts the last verification into words.
@@ -129,16 +120,12 @@ func (v Facts) MostAmends() int { return words.Either(v.Paper, mostReportAmends,
 
 // amends are what was changed afterwards, newest first, side by side with what was there:
 // corrections, trials taken out or in again, and changes of the study.
-func (v Facts) amends() (templates.Amends, error) {
+func (v Facts) amends() templates.Amends {
 	amends := templates.Amends{Before: v.Board.Unseen}
 	for _, event := range v.Board.Amended {
-		lines, err := v.amendsOf(event)
-		if err != nil {
-			return amends, err
-		}
-		amends.Lines = append(amends.Lines, lines...)
+		amends.Lines = append(amends.Lines, v.amendsOf(event)...)
 	}
-	return amends, nil
+	return amends
 }
 
 // Amends tells whether a revision of a study takes back or changes what was there.
@@ -147,27 +134,25 @@ func Amends(revision ledger.Revision) bool {
 }
 
 // amendsOf are the lines that one event makes in the table.
-func (v Facts) amendsOf(event ledger.Event) ([]templates.Amend, error) {
+func (v Facts) amendsOf(event ledger.Event) []templates.Amend {
 	line := templates.Amend{At: v.clocked(event.At), By: event.By}
 	switch event.Kind {
 	case ledger.Reconfigured:
-		data, err := eventData[ledger.ReconfiguredData](event)
+		data := dataOf[ledger.ReconfiguredData](event)
 		line.What, line.After, line.Reason = "the study", changesWords(data.Definition, data.Changes), data.Reason
-		return []templates.Amend{line}, err
 	case ledger.Corrected:
-		data, err := eventData[ledger.CorrectedData](event)
+		data := dataOf[ledger.CorrectedData](event)
 		line.Number, line.URL, line.Reason = data.Number, v.trialURL(data.Number), data.Reason
-		return correctionLines(v.Snap.Definition, data, line), err
+		return correctionLines(v.Snap.Definition, data, line)
 	case ledger.Excluded, ledger.Included:
-		data, err := eventData[ledger.ClosedData](event)
+		data := dataOf[ledger.ClosedData](event)
 		line.Number, line.URL, line.Reason = data.Number, v.trialURL(data.Number), data.Reason
 		line.What, line.Before, line.After = "the trial", "counted", "taken out"
 		if event.Kind == ledger.Included {
 			line.Before, line.After = line.After, line.Before
 		}
-		return []templates.Amend{line}, err
 	}
-	return nil, nil
+	return []templates.Amend{line}
 }
 
 func correctionLines(d design.Definition, data ledger.CorrectedData, line templates.Amend) []templates.Amend {

@@ -33,83 +33,77 @@ func (v Facts) LedgerShown(before int64) int {
 }
 
 // Ledger is what happened last, in plain words, newest first.
-func (v Facts) Ledger() (templates.Ledger, error) {
-	entries, err := v.entries()
-	list := templates.Ledger{Entries: entries, Paper: v.Paper}
+func (v Facts) Ledger() templates.Ledger {
+	list := templates.Ledger{Entries: v.entries(), Paper: v.Paper}
 	switch {
 	case v.Earlier > 0 && v.Paper:
-		list.Note = fmt.Sprintf("The newest %d of %d entries; the export has all of them.", len(entries), v.Snap.Version)
+		list.Note = fmt.Sprintf("The newest %d of %d entries; the export has all of them.", len(list.Entries), v.Snap.Version)
 	case v.Earlier > 0:
 		list.Older = v.link("ledger", url.Values{"before": {strconv.Itoa(v.Earlier + 1)}})
 	}
-	return list, err
+	return list
 }
 
 // entries are the entries at hand in words, newest first.
-func (v Facts) entries() (list []templates.LedgerEntry, err error) {
+func (v Facts) entries() (list []templates.LedgerEntry) {
 	for _, event := range slices.Backward(v.Entries) {
-		entry, err := v.entryOf(event)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, entry)
+		list = append(list, v.entryOf(event))
 	}
-	return list, nil
+	return list
 }
 
 // entryOf puts one event into words.
-func (v Facts) entryOf(event ledger.Event) (templates.LedgerEntry, error) {
+func (v Facts) entryOf(event ledger.Event) templates.LedgerEntry {
 	entry := templates.LedgerEntry{Seq: event.Seq, At: v.clocked(event.At), By: event.By, Hash: event.Hash}
-	var err error
-	entry.Text, entry.Reason, err = eventWords(v.Snap.Definition, event)
+	entry.Text, entry.Reason = eventWords(v.Snap.Definition, event)
 	if event.Kind == ledger.Fitted {
 		entry.By = "The model" // nobody asked for it: it was due
 	}
-	return entry, err
+	return entry
 }
 
 // eventWords say what an event did, and why.
-func eventWords(d design.Definition, event ledger.Event) (text, reason string, err error) {
+func eventWords(d design.Definition, event ledger.Event) (text, reason string) {
 	switch event.Kind {
 	case ledger.Created:
-		return "made the study", "", nil
+		return "made the study", ""
 	case ledger.Edited:
-		data, err := eventData[ledger.EditedData](event)
-		return editedWords(data), "", err
+		return editedWords(dataOf[ledger.EditedData](event)), ""
 	case ledger.Reconfigured:
-		data, err := eventData[ledger.ReconfiguredData](event)
-		return "changed " + changesWords(data.Definition, data.Changes), data.Reason, err
+		data := dataOf[ledger.ReconfiguredData](event)
+		return "changed " + changesWords(data.Definition, data.Changes), data.Reason
 	case ledger.Chosen:
-		data, err := eventData[ledger.ChosenData](event)
-		return chosenWords(data), data.Note, err
+		data := dataOf[ledger.ChosenData](event)
+		return chosenWords(data), data.Note
 	case ledger.Told:
-		data, err := eventData[ledger.ToldData](event)
-		return toldWords(d, data) + sureWords(data.Confirmed), data.Note, err
+		data := dataOf[ledger.ToldData](event)
+		return toldWords(d, data) + sureWords(data.Confirmed), data.Note
 	case ledger.Corrected:
-		data, err := eventData[ledger.CorrectedData](event)
-		return correctedWords(d, data) + sureWords(data.Confirmed), data.Reason, err
+		data := dataOf[ledger.CorrectedData](event)
+		return correctedWords(d, data) + sureWords(data.Confirmed), data.Reason
 	case ledger.Confirmed:
-		data, err := eventData[ledger.ConfirmedData](event)
-		return fmt.Sprintf("said that what was doubted of trial %d is right", data.Number), "", err
+		return fmt.Sprintf("said that what was doubted of trial %d is right", dataOf[ledger.ConfirmedData](event).Number), ""
 	case ledger.Fitted:
-		return "was fitted to the readings", "", nil
+		return "was fitted to the readings", ""
 	}
-	data, err := eventData[ledger.ClosedData](event)
+	data := dataOf[ledger.ClosedData](event)
 	verbs := map[ledger.Kind]string{ledger.Failed: "said that trial %d failed because of its settings", ledger.Abandoned: "gave up trial %d", ledger.Excluded: "excluded trial %d", ledger.Included: "included trial %d again"}
 	if data.Cause == ledger.ByChance {
 		verbs[ledger.Failed] = "said that trial %d failed by chance"
 	}
-	return fmt.Sprintf(verbs[event.Kind], data.Number), data.Reason, err
+	return fmt.Sprintf(verbs[event.Kind], data.Number), data.Reason
 }
 
 func sureWords(confirmed bool) string {
 	return words.Either(confirmed, ", and said that it is right as it is", "")
 }
 
-func eventData[T any](event ledger.Event) (T, error) {
-	var data T
-	err := json.Unmarshal(event.Data, &data)
-	return data, err
+// dataOf is what an event says.
+func dataOf[T any](event ledger.Event) (data T) {
+	if err := json.Unmarshal(event.Data, &data); err != nil {
+		panic("view: " + err.Error()) // the snapshot was folded of it
+	}
+	return data
 }
 
 func editedWords(data ledger.EditedData) string {

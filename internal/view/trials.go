@@ -264,12 +264,12 @@ func fitApart(columns []templates.Column) bool {
 }
 
 // Page is one trial with everything behind it.
-func (v Tried) Page() (templates.TrialPage, error) {
+func (v Tried) Page() templates.TrialPage {
 	t, d := v.t, v.Snap.Definition
 	shown := templates.TrialPage{
 		Study: v.Head, Card: v.card(), State: stateWords(d, t), Mark: markOf(d, t), Excluded: t.Excluded, Reason: v.reasonLine(), Waiting: t.Waiting(),
 		Ended: t.Status == ledger.StatusFailed || t.Status == ledger.StatusAbandoned, Because: whyOf(t), Key: v.Key, Previous: t.Number - 1,
-		Metrics: v.metricFacts(), Facts: v.decisionFacts(), Model: modelTable(d, t.Decision),
+		Metrics: v.metricFacts(), Facts: v.decisionFacts(), Model: modelTable(d, t.Decision), History: v.entries(),
 	}
 	if len(t.Doubts) > 0 && !t.Excluded {
 		shown.Doubtful = new(v.inDoubt())
@@ -283,9 +283,7 @@ func (v Tried) Page() (templates.TrialPage, error) {
 	if v.Earlier > 0 {
 		shown.Earlier = words.Count(v.Earlier, "earlier entry is", "earlier entries are") + " in the study’s ledger."
 	}
-	var err error
-	shown.History, err = v.entries()
-	return shown, err
+	return shown
 }
 
 // metricFacts are a trial's readings beside what was predicted for them.

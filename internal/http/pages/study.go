@@ -71,11 +71,7 @@ func (s *Site) showStudy(w http.ResponseWriter, r *http.Request, status int, v v
 		Next: v.Next(), Lab: v.Lab(), Status: v.Status(), Verdict: v.Verdict()}
 	page.Charts, page.Live = true, liveOf(v.Snap)
 	if v.Whole {
-		whole, err := v.BelowNext()
-		if err != nil {
-			return err
-		}
-		page.Whole = &whole
+		page.Whole = new(v.BelowNext())
 	} else {
 		page.Later = v.Later()
 	}
@@ -88,7 +84,7 @@ func (s *Site) showStudy(w http.ResponseWriter, r *http.Request, status int, v v
 // part is a section of the study page, fetched again when the study has changed.
 type part struct {
 	needs needs
-	draw  func(v view.Facts) (templ.Component, error)
+	draw  func(v view.Facts) templ.Component
 	// query is what of a query the section depends on, in one form for all that mean the same;
 	// nothing else of it reaches draw. nil: nothing.
 	query func(asked url.Values, snap *ledger.Snapshot) url.Values
@@ -102,34 +98,26 @@ type part struct {
 
 // parts are the sections by name.
 var parts = map[string]part{
-	"verdict": {needs: readout | quickGain, modelled: true, draw: drawn(func(v view.Facts) templ.Component { return templates.VerdictSection(v.Verdict()) })},
-	"gain":    {needs: gain, modelled: true, slow: true, draw: drawn(func(v view.Facts) templ.Component { return templates.GainPart(v.GainWords()) })},
-	"status":  {needs: readout, draw: drawn(func(v view.Facts) templ.Component { return templates.StatusStrip(v.Status()) })},
-	"lab":     {needs: labRun, personal: true, draw: drawn(func(v view.Facts) templ.Component { return templates.LabPanel(v.Lab()) })},
-	"next":    {query: view.TypedQuery, personal: true, draw: drawn(func(v view.Facts) templ.Component { return templates.NextSection(v.Next()) })},
-	"bench":   {query: view.TypedQuery, personal: true, draw: drawn(func(v view.Facts) templ.Component { return templates.BenchSection(v.Next()) })},
-	"progress": {needs: history, modelled: true, draw: drawn(func(v view.Facts) templ.Component {
+	"verdict": {needs: readout | quickGain, modelled: true, draw: func(v view.Facts) templ.Component { return templates.VerdictSection(v.Verdict()) }},
+	"gain":    {needs: gain, modelled: true, slow: true, draw: func(v view.Facts) templ.Component { return templates.GainPart(v.GainWords()) }},
+	"status":  {needs: readout, draw: func(v view.Facts) templ.Component { return templates.StatusStrip(v.Status()) }},
+	"lab":     {needs: labRun, personal: true, draw: func(v view.Facts) templ.Component { return templates.LabPanel(v.Lab()) }},
+	"next":    {query: view.TypedQuery, personal: true, draw: func(v view.Facts) templ.Component { return templates.NextSection(v.Next()) }},
+	"bench":   {query: view.TypedQuery, personal: true, draw: func(v view.Facts) templ.Component { return templates.BenchSection(v.Next()) }},
+	"progress": {needs: history, modelled: true, draw: func(v view.Facts) templ.Component {
 		return templates.ProgressSection(v.Progress())
-	})},
-	"progress-table": {needs: history, modelled: true, draw: drawn(func(v view.Facts) templ.Component {
+	}},
+	"progress-table": {needs: history, modelled: true, draw: func(v view.Facts) templ.Component {
 		if v.Modelless != "" {
 			return templ.Raw(templ.EscapeString(v.Modelless))
 		}
 		return templates.NewestLines(v.ProgressTable(), len(v.Snap.Trials), v.Head)
-	})},
-	"beliefs": {needs: picture, query: view.BeliefsQuery, modelled: true, slow: true, draw: drawn(func(v view.Facts) templ.Component {
-		return templates.BeliefsSection(v.Beliefs())
-	})},
-	"trials": {needs: listed | readout, query: view.TrialsQuery, draw: drawn(func(v view.Facts) templ.Component { return templates.TrialsSection(v.Trials()) })},
-	"ledger": {needs: entries, query: view.LedgerQuery, draw: func(v view.Facts) (templ.Component, error) {
-		list, err := v.Ledger()
-		return templates.LedgerSection(list), err
 	}},
-}
-
-// drawn is the drawing of a section of which nothing can be wrong.
-func drawn(section func(view.Facts) templ.Component) func(view.Facts) (templ.Component, error) {
-	return func(v view.Facts) (templ.Component, error) { return section(v), nil }
+	"beliefs": {needs: picture, query: view.BeliefsQuery, modelled: true, slow: true, draw: func(v view.Facts) templ.Component {
+		return templates.BeliefsSection(v.Beliefs())
+	}},
+	"trials": {needs: listed | readout, query: view.TrialsQuery, draw: func(v view.Facts) templ.Component { return templates.TrialsSection(v.Trials()) }},
+	"ledger": {needs: entries, query: view.LedgerQuery, draw: func(v view.Facts) templ.Component { return templates.LedgerSection(v.Ledger()) }},
 }
 
 // asked is what of the page's query a section depends on.
@@ -146,7 +134,7 @@ func (s *Site) section(p part, v view.Facts) func(ctx context.Context) (templ.Co
 		if err := s.load(ctx, &v, p.needs); err != nil {
 			return nil, err
 		}
-		return p.draw(v)
+		return p.draw(v), nil
 	}
 }
 
@@ -369,7 +357,7 @@ func (s *Site) board(ctx context.Context, v view.Facts, now *ledger.Snapshot) (t
 	if err := errors.Join(s.load(ctx, &v, readout|quickGain|history|picture|entries|listed), s.loadBoard(ctx, &v, now)); err != nil {
 		return templates.Board{}, err
 	}
-	return v.Content()
+	return v.Content(), nil
 }
 
 // Verify verifies the study. With scripts the page shows how far it is; without them it is answered
@@ -467,5 +455,5 @@ func (s *Site) report(ctx context.Context, v view.Facts, now *ledger.Snapshot) (
 	if err := errors.Join(s.load(ctx, &v, readout|gain|history|picture|entries), s.loadBoard(ctx, &v, now)); err != nil {
 		return templates.Report{}, err
 	}
-	return v.Report()
+	return v.Report(), nil
 }

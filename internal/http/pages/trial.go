@@ -29,10 +29,7 @@ func (s *Site) showTrial(w http.ResponseWriter, r *http.Request, status int, v v
 	if err := s.loadEntriesOf(r.Context(), &v, t); err != nil {
 		return err
 	}
-	page, err := v.Of(t).Page()
-	if err != nil {
-		return err
-	}
+	page := v.Of(t).Page()
 	page.Page = newPage(r, fmt.Sprintf("Trial %d of %s", t.Number, v.Head.Name), "medium")
 	if change != nil {
 		change(&page)

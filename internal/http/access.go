@@ -94,7 +94,7 @@ func (s *Server) guard(rt route) http.Handler {
 			w = out
 		}
 		if err == nil {
-			err = rt.handle(w, r)
+			err = rt.Handle(w, r)
 		}
 		if errors.Is(err, problem.AnothersPage) {
 			w.Header().Set("HX-Refresh", "true")

@@ -12,8 +12,8 @@ import (
 func (s *Server) routes(a *api.API, p *pages.Site) []route {
 	people, operations := p.People(), a.Operations(s.events)
 	call := func(name, method, pattern string, access Access) route {
-		o := operations[name]
-		return route{method: method, pattern: pattern, access: access, handle: o.Handle, name: name, operation: &o, dryRun: access, staysOpen: o.StaysOpen}
+		said := api.Route{Name: name, Method: method, Pattern: pattern, Audience: access.String(), Open: access == Public, OneStudy: access.forStudy(), Operation: operations[name]}
+		return route{Route: said, access: access, dryRun: access}
 	}
 	const aStudy, aTrial = "/api/v1/studies/{id}", "/api/v1/studies/{id}/trials/{number}"
 	const study, trial = "/studies/{id}", "/studies/{id}/trials/{number}"
@@ -141,22 +141,18 @@ func (s *Server) routes(a *api.API, p *pages.Site) []route {
 // handler answers a request, or says why not.
 type handler func(http.ResponseWriter, *http.Request) error
 
-// route is one line of the table.
+// route is one line of the table; it has a name in the API alone.
 type route struct {
-	method, pattern string
-	access          Access
-	handle          handler
-	name            string         // what clients call it
-	operation       *api.Operation // nil outside the API
-	dryRun          Access         // who may make the request when it asks to store nothing
-	staysOpen       bool           // no write deadline, no compression
-	anybody         bool           // credentials are not looked at, nor so the database
-	shared          bool           // asked for by all open pages at the same moment: answered a few at a time
+	api.Route
+	access  Access
+	dryRun  Access // who may make the request when it asks to store nothing
+	anybody bool   // credentials are not looked at, nor so the database
+	shared  bool   // asked for by all open pages at the same moment: answered a few at a time
 }
 
 // page is a line outside the API.
 func page(method, pattern string, access Access, handle handler) route {
-	return route{method: method, pattern: pattern, access: access, handle: handle, dryRun: access}
+	return route{Route: api.Route{Method: method, Pattern: pattern, Operation: api.Operation{Handle: handle}}, access: access, dryRun: access}
 }
 
 // dryRunBy lets others make the request with ?dry_run=true, which only reads.
@@ -173,7 +169,7 @@ func (rt route) forAnybody() route {
 
 // open marks an answer that stays open.
 func (rt route) open() route {
-	rt.staysOpen = true
+	rt.StaysOpen = true
 	return rt
 }
 
@@ -183,13 +179,9 @@ func (rt route) byAllAtOnce() route {
 	return rt
 }
 
-// answersBriefly tells whether the answer is so short that compressing it costs more than sending
-// it: what a change of the API answers.
-func (rt route) answersBriefly() bool { return rt.operation != nil && rt.operation.Writes }
-
 // onlyReads tells whether the answer can be refused when it is there: nothing has changed by then.
 func (rt route) onlyReads() bool {
-	return !rt.staysOpen && !rt.anybody && (rt.method == http.MethodGet || rt.operation != nil && !rt.operation.Writes)
+	return !rt.StaysOpen && !rt.anybody && (rt.Method == http.MethodGet || rt.Name != "" && !rt.Writes)
 }
 
 // place is what a request takes one of while it is under way, nil when it takes nothing from
@@ -198,19 +190,19 @@ func (rt route) place(q *quotas) *quota {
 	switch {
 	case rt.anybody:
 		return nil
-	case rt.staysOpen:
+	case rt.StaysOpen:
 		return q.open
 	}
 	return q.requests
 }
 
 // streams tells whether the body is taken in part by part, and not held.
-func (rt route) streams() bool { return rt.operation != nil && rt.operation.Largest > 0 }
+func (rt route) streams() bool { return rt.Largest > 0 }
 
 // largestBody bounds what may be sent, in bytes.
 func (rt route) largestBody() int64 {
 	if rt.streams() {
-		return rt.operation.Largest
+		return rt.Largest
 	}
 	return request.MaxBody
 }
@@ -227,8 +219,8 @@ func (rt route) audience(r *http.Request) Access {
 func published(table []route) []api.Route {
 	var routes []api.Route
 	for _, rt := range table {
-		if rt.operation != nil {
-			routes = append(routes, api.Route{Name: rt.name, Method: rt.method, Pattern: rt.pattern, Audience: rt.access.String(), Open: rt.access == Public, OneStudy: rt.access.forStudy(), Operation: *rt.operation})
+		if rt.Name != "" {
+			routes = append(routes, rt.Route)
 		}
 	}
 	return routes

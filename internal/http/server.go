@@ -116,14 +116,14 @@ func (s *Server) router(table []route) (http.Handler, error) {
 	for _, rt := range table {
 		handler := limitBody(rt.largestBody(), s.guard(rt))
 		switch {
-		case rt.staysOpen:
+		case rt.StaysOpen:
 			handler = withoutDeadline(handler)
 		case rt.shared:
 			handler = s.inTurn(compress(handler))
-		case !rt.answersBriefly():
+		case !rt.Writes: // what a change answers is shorter than the work to compress it
 			handler = compress(handler)
 		}
-		r.Method(rt.method, rt.pattern, handler)
+		r.Method(rt.Method, rt.Pattern, handler)
 	}
 	return r, nil
 }

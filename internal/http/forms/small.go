@@ -51,14 +51,15 @@ func NewShare(into *account.NewShare) Fields {
 	}
 }
 
-// NewEdit is the form of what can be changed of a study without touching its decisions.
-func NewEdit(name, description *string, state *ledger.State) Fields {
+// NewEdit is the form of what can be changed of a study without touching its decisions; into has a
+// place for all of it.
+func NewEdit(into ledger.EditedData) Fields {
 	states := []templates.Option{{Value: "open", Label: "open: trials can be asked for"}, {Value: "paused", Label: "paused: results only"},
 		{Value: "finished", Label: "finished: late results only"}, {Value: "archived", Label: "archived: nothing can be saved"}}
 	return Fields{
-		text("name", templates.Input{Label: "Name", Required: true}, name),
-		text("description", templates.Input{Label: "Description", Kind: "area", Help: "Markdown: headings, lists, links. Seen by everybody who can read the study."}, description),
-		choice("state", templates.Input{Label: "State", Options: states}, state),
+		text("name", templates.Input{Label: "Name", Required: true}, into.Name),
+		text("description", templates.Input{Label: "Description", Kind: "area", Help: "Markdown: headings, lists, links. Seen by everybody who can read the study."}, into.Description),
+		choice("state", templates.Input{Label: "State", Options: states}, into.State),
 	}
 }
 

@@ -177,48 +177,36 @@ func (s *Site) Reconfigure(w http.ResponseWriter, r *http.Request, v view.Facts,
 
 // EditPage changes what does not touch the algorithm.
 func (s *Site) EditPage(w http.ResponseWriter, r *http.Request, v view.Facts) error {
-	values := editing(v.Snap).fields().Show()
+	values := forms.NewEdit(editing(v.Snap)).Show()
 	forms.KeepWith(values, v.Snap.ID+"/edit", "")
 	values.Set("key", newKey(r))
 	return showEdit(w, r, http.StatusOK, v, templates.Form{Values: values})
 }
 
 func showEdit(w http.ResponseWriter, r *http.Request, status int, v view.Facts, form templates.Form) error {
-	form.Inputs = editing(v.Snap).fields().Inputs()
+	form.Inputs = forms.NewEdit(editing(v.Snap)).Inputs()
 	return show(w, r, status, templates.EditView(newPage(r, "Name and state", "narrow"), v.Head, form))
 }
 
-// edited are the parts of a study that its editing changes.
-type edited struct {
-	name, description string
-	state             ledger.State
+// editing is what a study has of what its editing changes.
+func editing(snap *ledger.Snapshot) ledger.EditedData {
+	return ledger.EditedData{Name: new(snap.Definition.Name), Description: new(snap.Definition.Description), State: new(snap.State)}
 }
 
-func editing(snap *ledger.Snapshot) *edited {
-	return &edited{snap.Definition.Name, snap.Definition.Description, snap.State}
-}
-
-func (e *edited) fields() forms.Fields { return forms.NewEdit(&e.name, &e.description, &e.state) }
+// differing is what was typed where it differs from what is there, else nil.
+func differing[T comparable](there, typed *T) *T { return words.Either(*there == *typed, nil, typed) }
 
 // Edit saves what was changed.
 func (s *Site) Edit(w http.ResponseWriter, r *http.Request, v view.Facts, form *forms.Typed) submission {
-	now, typed := editing(v.Snap), &edited{}
-	typed.fields().Read(form)
+	there, typed := editing(v.Snap), editing(v.Snap)
+	fields := forms.NewEdit(typed)
+	fields.Read(form)
 	asked := submission{
 		to:     form.Saved("/studies/" + v.Snap.ID + "?done=edited"),
-		fields: typed.fields(),
+		fields: fields,
 		again:  func(form templates.Form) error { return showEdit(w, r, http.StatusUnprocessableEntity, v, form) },
 	}
-	var edit ledger.EditedData
-	if typed.name != now.name {
-		edit.Name = &typed.name
-	}
-	if typed.description != now.description {
-		edit.Description = &typed.description
-	}
-	if typed.state != now.state {
-		edit.State = &typed.state
-	}
+	edit := ledger.EditedData{Name: differing(there.Name, typed.Name), Description: differing(there.Description, typed.Description), State: differing(there.State, typed.State)}
 	if edit != (ledger.EditedData{}) {
 		asked.do = func(cmd study.Command) error {
 			_, err := s.Studies.Edit(r.Context(), cmd, v.Snap.ID, edit)

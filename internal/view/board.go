@@ -17,7 +17,7 @@ import (
 func (v Facts) Content() templates.Board {
 	last := v.entryOf(v.Board.Last)
 	return templates.Board{
-		Study: v.Head, Description: Markdown(v.Snap.Definition.Description), At: v.Snap.Version, Last: v.Board.Entries, Past: v.At > 0, Hash: v.Snap.Hash,
+		Study: v.Head, Description: Markdown(v.Snap.Definition.Description), At: v.Snap.Version, Last: v.Latest.Version, Past: v.At > 0, Hash: v.Snap.Hash,
 		Moment: v.stamp(v.Board.Last.At), Work: v.Work(), Status: v.Status(), Verdict: v.Verdict(), Verified: v.Verified(),
 		Event: last.By + " " + last.Text + ".", Amends: v.amends(), Whole: v.BelowNext(),
 	}
@@ -36,7 +36,7 @@ func (v Facts) BelowNext() templates.Whole {
 func (v Facts) Verified() templates.Verified {
 	is := v.Board.Verification
 	last := is.Last
-	shown := templates.Verified{Study: v.Head, Known: last != nil, Walked: is.Done, Head: v.Board.Hash, Events: v.Board.Entries}
+	shown := templates.Verified{Study: v.Head, Known: last != nil, Walked: is.Done, Head: v.Latest.Hash, Events: v.Latest.Version}
 	if is.Going {
 		shown.Going = is.Wanted
 	}
@@ -54,7 +54,7 @@ func (v Facts) Verified() templates.Verified {
 	if gone := goneWords(last.Verification); gone != "" {
 		shown.Text, shown.Partly = shown.Text+" "+design.Capitalised(gone)+".", true
 	}
-	if since := v.Board.Entries - last.Version; since > 0 {
+	if since := v.Latest.Version - last.Version; since > 0 {
 		shown.Since = words.Count(int(since), "entry has", "entries have") + " been added since."
 	}
 	shown.Different = differences(last.Verification)

@@ -23,9 +23,10 @@ import (
 // that follow from it, as far as the page needs them.
 type Facts struct {
 	Asked
-	Snap *ledger.Snapshot
-	Who  account.Identity // the viewer
-	Key  string           // the idempotency key of the viewer's forms, each of which is sent to an address of its own
+	Snap   *ledger.Snapshot // at the moment shown
+	Latest *ledger.Snapshot // now
+	Who    account.Identity // the viewer
+	Key    string           // the idempotency key of the viewer's forms, each of which is sent to an address of its own
 
 	// Working tells that the page does not wait for the model, which is still being worked out,
 	// since when.
@@ -53,8 +54,6 @@ type Facts struct {
 
 // BoardFacts are what a board and a report are made from beside the rest.
 type BoardFacts struct {
-	Entries      int64          // of the ledger as it is now
-	Hash         string         // of the last of them
 	Last         ledger.Event   // of the moment shown
 	Amended      []ledger.Event // corrections, exclusions and inclusions, newest first
 	Unseen       int            // how many of these were before

@@ -12,7 +12,7 @@ import (
 // Report is the study in one file: the sections of its board, as paper has them, and what it is.
 func (v Facts) Report() templates.Report {
 	d := v.Snap.Definition
-	return templates.Report{Board: v.Content(), Made: words.Exact(v.Now), Parameters: parameterTable(d), Facts: studyFacts(d)}
+	return templates.Report{Board: v.Content(), Made: words.Exact(v.Now), For: v.Who.Name, Parameters: parameterTable(d), Facts: studyFacts(d)}
 }
 
 // parameterTable lists what can be set.

@@ -35,7 +35,7 @@ func TestTheReportIsThePageOnPaper(t *testing.T) {
 	v.Slices = []study.Slice{along}
 	page := v.Progress().Chart
 	v.Paper, v.Whole, v.Head.Operates, v.Gained, v.Entries = true, true, false, true, b.events
-	v.Board.Entries, v.Board.Last = b.snap.Version, b.events[len(b.events)-1]
+	v.Latest, v.Board.Last = b.snap, b.events[len(b.events)-1]
 	for _, event := range b.events {
 		if event.Kind == ledger.Excluded || event.Kind == ledger.Reconfigured {
 			v.Board.Amended = append(v.Board.Amended, event)
@@ -105,7 +105,7 @@ func TestWordsOfVerification(t *testing.T) {
 			t.Fatal(err)
 		}
 		now := time.Now()
-		v := Facts{Asked: Asked{Now: now}, Snap: snap, Board: BoardFacts{Entries: snap.Version, Hash: snap.Hash, Verification: Verification{Last: &study.Verified{Verification: kept, Version: snap.Version, Hash: snap.Hash, At: now}}}}
+		v := Facts{Asked: Asked{Now: now}, Snap: snap, Latest: snap, Board: BoardFacts{Verification: Verification{Last: &study.Verified{Verification: kept, Version: snap.Version, Hash: snap.Hash, At: now}}}}
 		shown := v.Verified()
 		if shown.OK != c.ok || shown.Partly != c.partly || !strings.Contains(shown.Text, c.text) || !slices.Equal(shown.Different, c.different) {
 			t.Errorf("%s: %+v", name, shown)

@@ -412,10 +412,9 @@ func loadChoices(ctx context.Context, studies *study.Service, v *view.Facts) err
 	return nil
 }
 
-// loadBoard gets what a board has beside the sections of a study's page; now is the study as it is
-// now.
-func (s *Site) loadBoard(ctx context.Context, v *view.Facts, now *ledger.Snapshot) error {
-	if err := s.loadVerification(ctx, v, now); err != nil {
+// loadBoard gets what a board has beside the sections of a study's page.
+func (s *Site) loadBoard(ctx context.Context, v *view.Facts) error {
+	if err := s.loadVerification(ctx, v); err != nil {
 		return err
 	}
 	last, err := s.Studies.Events(ctx, v.Snap.ID, v.Snap.Version-1, 1)
@@ -441,10 +440,9 @@ func (s *Site) loadBoard(ctx context.Context, v *view.Facts, now *ledger.Snapsho
 	return nil
 }
 
-// loadVerification gets how a verification of the study stands, and the ledger as it is now.
-func (s *Site) loadVerification(ctx context.Context, v *view.Facts, now *ledger.Snapshot) error {
-	under, last, err := s.Studies.Verifying(ctx, now.ID)
-	v.Board.Entries, v.Board.Hash = now.Version, now.Hash
+// loadVerification gets how a verification of the study stands.
+func (s *Site) loadVerification(ctx context.Context, v *view.Facts) error {
+	under, last, err := s.Studies.Verifying(ctx, v.Snap.ID)
 	v.Board.Verification = view.Verification{Progress: under, Paused: errors.Is(under.Failed, context.DeadlineExceeded), Last: last}
 	return err
 }

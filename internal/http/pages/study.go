@@ -33,7 +33,7 @@ func visiting(r *http.Request, snap *ledger.Snapshot) view.Facts {
 	who, _ := request.Caller(r)
 	query := r.URL.Query()
 	asked := view.Asked{Head: head, Now: time.Now(), URL: head.URL(""), Query: query, Parts: true, Whole: query.Has("whole")}
-	return view.Facts{Snap: snap, Who: who, Key: newKey(r), Asked: asked}
+	return view.Facts{Snap: snap, Latest: snap, Who: who, Key: newKey(r), Asked: asked}
 }
 
 // StudyPage is the study, top to bottom.
@@ -144,13 +144,13 @@ func (s *Site) StudyPart(w http.ResponseWriter, r *http.Request, v view.Facts) e
 	if _, there := parts[name]; !there && name != view.ModelPart {
 		return problem.NoSuchThing
 	}
-	return s.showPart(w, r, v.Snap, v, name, name, "")
+	return s.showPart(w, r, v, name, name, "")
 }
 
 // showPart answers with the section of that name, which is kept under key while the study is as
 // now, once what it needs is there. The browser's address is told to be that one, unless it is
 // empty.
-func (s *Site) showPart(w http.ResponseWriter, r *http.Request, now *ledger.Snapshot, v view.Facts, name, key, address string) error {
+func (s *Site) showPart(w http.ResponseWriter, r *http.Request, v view.Facts, name, key, address string) error {
 	part := parts[name]
 	if name == view.ModelPart {
 		return s.showWork(w, r, v)
@@ -174,7 +174,7 @@ func (s *Site) showPart(w http.ResponseWriter, r *http.Request, now *ledger.Snap
 		}
 		return show(w, r, http.StatusOK, drawn)
 	}
-	return s.showShared(w, r, now, partKey{v.Head, key + v.Without(), v.Query.Encode()}, s.section(part, v))
+	return s.showShared(w, r, v, key+v.Without(), s.section(part, v))
 }
 
 // shareFor is how long a rendered part serves others: its times are written as "2 min ago".
@@ -193,8 +193,9 @@ func (partKey) Kind() string { return "rendered" }
 // showShared answers with a section of a study as it is now that is the same for everybody with the
 // same rights. When a result comes in, everybody who looks at the study asks for the same sections
 // at the same moment; each is worked out, rendered and compressed once.
-func (s *Site) showShared(w http.ResponseWriter, r *http.Request, now *ledger.Snapshot, key partKey, section func(ctx context.Context) (templ.Component, error)) error {
-	drawn, err := derived.Fresh(r.Context(), s.Studies.Derived, now, key, shareFor, func(ctx context.Context) (asset, error) {
+func (s *Site) showShared(w http.ResponseWriter, r *http.Request, v view.Facts, part string, section func(ctx context.Context) (templ.Component, error)) error {
+	key := partKey{v.Head, part, v.Query.Encode()}
+	drawn, err := derived.Fresh(r.Context(), s.Studies.Derived, v.Latest, key, shareFor, func(ctx context.Context) (asset, error) {
 		fresh, err := section(ctx)
 		if err != nil {
 			return asset{}, err
@@ -270,8 +271,7 @@ func leaveAsIs(w http.ResponseWriter, v view.Facts, err error) error {
 
 // BoardPage is the reviewer's board: the study without entry. It follows the study as it goes on,
 // and the slider on top moves it in place to how it was after any event of its ledger.
-func (s *Site) BoardPage(w http.ResponseWriter, r *http.Request, current view.Facts) error {
-	now := current.Snap
+func (s *Site) BoardPage(w http.ResponseWriter, r *http.Request, now view.Facts) error {
 	v, err := s.boardVisit(r, now)
 	if err != nil {
 		return err
@@ -287,16 +287,16 @@ func (s *Site) BoardPage(w http.ResponseWriter, r *http.Request, current view.Fa
 			part += " following"
 		}
 		v.Query = view.BoardQuery(v.Query, v.Snap)
-		return s.showShared(w, r, now, partKey{v.Head, part, v.Query.Encode()}, func(ctx context.Context) (templ.Component, error) {
-			board, err := s.board(ctx, v, now)
+		return s.showShared(w, r, v, part, func(ctx context.Context) (templ.Component, error) {
+			board, err := s.board(ctx, v)
 			board.Keeps = follows && v.Working
 			return templates.BoardContent(board), err
 		})
 	}
 	v.Query = view.BoardQuery(v.Query, v.Snap)
 	page := templates.BoardPage{Page: newPage(r, v.Head.Name, "")}
-	page.Charts, page.Live = true, liveOf(now)
-	if page.Board, err = s.board(r.Context(), v, now); err != nil {
+	page.Charts, page.Live = true, liveOf(v.Latest)
+	if page.Board, err = s.board(r.Context(), v); err != nil {
 		return err
 	}
 	return show(w, r, http.StatusOK, templates.BoardView(page))
@@ -306,22 +306,22 @@ func (s *Site) BoardPage(w http.ResponseWriter, r *http.Request, current view.Fa
 const boardMoment = "board-moment"
 
 // atMoment is the study at the moment that the request asks for, 0 being now.
-func (s *Site) atMoment(r *http.Request, now *ledger.Snapshot) (v view.Facts, err error) {
+func (s *Site) atMoment(r *http.Request, now view.Facts) (view.Facts, error) {
 	at, err := request.At(r)
-	snap := now
-	if err == nil && at > 0 {
-		snap, err = s.Studies.Snapshot(r.Context(), now.ID, at)
+	if err != nil || at == 0 {
+		return now, err
 	}
+	then, err := s.Studies.Snapshot(r.Context(), now.Snap.ID, at)
 	if err != nil {
-		return v, err
+		return now, err
 	}
-	v = visiting(r, snap)
-	v.At = at
+	v := visiting(r, then)
+	v.Latest, v.At = now.Snap, at
 	return v, nil
 }
 
 // boardVisit is the same as a board shows it.
-func (s *Site) boardVisit(r *http.Request, now *ledger.Snapshot) (view.Facts, error) {
+func (s *Site) boardVisit(r *http.Request, now view.Facts) (view.Facts, error) {
 	v, err := s.atMoment(r, now)
 	v.Head.Operates, v.Parts, v.URL = false, false, v.Head.URL("/board")
 	return v, err
@@ -335,13 +335,13 @@ var boardLater = []string{view.ModelPart, "status", "verdict", "gain", "progress
 
 // BoardPart is one section of the board at a moment. Where the reader has chosen what it shows, the
 // browser's address is told to say so.
-func (s *Site) BoardPart(w http.ResponseWriter, r *http.Request, current view.Facts) error {
+func (s *Site) BoardPart(w http.ResponseWriter, r *http.Request, now view.Facts) error {
 	name := chi.URLParam(r, "part")
 	_, chosen := view.BoardSections[name]
 	if !chosen && !slices.Contains(boardLater, name) {
 		return problem.NoSuchThing
 	}
-	v, err := s.boardVisit(r, current.Snap)
+	v, err := s.boardVisit(r, now)
 	if err != nil {
 		return err
 	}
@@ -349,12 +349,12 @@ func (s *Site) BoardPart(w http.ResponseWriter, r *http.Request, current view.Fa
 	if chosen {
 		address = v.BoardAddress(name, sentFrom(r).Query())
 	}
-	return s.showPart(w, r, current.Snap, v, name, boardPart(v, name), address)
+	return s.showPart(w, r, v, name, boardPart(v, name), address)
 }
 
 // board is everything below the slider.
-func (s *Site) board(ctx context.Context, v view.Facts, now *ledger.Snapshot) (templates.Board, error) {
-	if err := errors.Join(s.load(ctx, &v, readout|quickGain|history|picture|entries|listed), s.loadBoard(ctx, &v, now)); err != nil {
+func (s *Site) board(ctx context.Context, v view.Facts) (templates.Board, error) {
+	if err := errors.Join(s.load(ctx, &v, readout|quickGain|history|picture|entries|listed), s.loadBoard(ctx, &v)); err != nil {
 		return templates.Board{}, err
 	}
 	return v.Content(), nil
@@ -382,7 +382,7 @@ func (s *Site) Verify(w http.ResponseWriter, r *http.Request, v view.Facts, _ *f
 
 // Verifying says how far a verification is, or how it ended.
 func (s *Site) Verifying(w http.ResponseWriter, r *http.Request, v view.Facts) error {
-	if err := s.loadVerification(r.Context(), &v, v.Snap); err != nil {
+	if err := s.loadVerification(r.Context(), &v); err != nil {
 		return err
 	}
 	return show(w, r, http.StatusOK, templates.VerifiedLine(v.Verified()))
@@ -392,42 +392,39 @@ func (s *Site) Verifying(w http.ResponseWriter, r *http.Request, v view.Facts) e
 const reportPolicy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 // Report is the study in one file, as it is or as it was after an event.
-func (s *Site) Report(w http.ResponseWriter, r *http.Request, current view.Facts) error {
-	now := current.Snap
+func (s *Site) Report(w http.ResponseWriter, r *http.Request, now view.Facts) error {
 	v, err := s.atMoment(r, now)
 	if err != nil {
 		return err
 	}
-	if ready, err := s.reportBehind(r, &v, now); err != nil {
+	v.Whole, v.Paper, v.Query, v.Head.Operates = true, true, nil, false // nothing can be fetched later, or chosen
+	if ready, err := s.reportBehind(r, &v); err != nil {
 		return err
 	} else if !ready {
 		return s.showReportToCome(w, r, v)
 	}
-	report, err := s.report(r.Context(), v, now)
-	if err != nil {
+	if err := s.loadReport(r.Context(), &v); err != nil {
 		return err
 	}
-	who, _ := request.Caller(r)
-	report.For = who.Name
+	report := v.Report()
 	name := mime.FormatMediaType("inline", map[string]string{"filename": fmt.Sprintf("%s, entry %d.html", fileName(v.Head.Name), v.Snap.Version)})
 	w.Header().Set("Content-Disposition", name)
 	w.Header().Set("Content-Security-Policy", reportPolicy)
 	return s.Studies.Derived.Draw(r.Context(), v.Snap.ID, func() error { return show(w, r, http.StatusOK, templates.ReportView(report)) })
 }
 
-// reportBehind tells whether a report can be made from what is at hand, having given that a moment.
-// A long study's is worked out behind a browser's request, which shows how it goes meanwhile;
-// programs wait, and end the work when they leave.
-func (s *Site) reportBehind(r *http.Request, v *view.Facts, now *ledger.Snapshot) (ready bool, err error) {
+// reportBehind tells whether what a report needs is at hand, having given that a moment. A long
+// study's is worked out behind a browser's request, which shows how it goes meanwhile; programs
+// wait, and end the work when they leave.
+func (s *Site) reportBehind(r *http.Request, v *view.Facts) (ready bool, err error) {
 	if !v.Long() || !strings.Contains(r.Header.Get("Accept"), "text/html") {
 		return true, nil
 	}
 	patient, cancel := context.WithTimeout(r.Context(), s.ModelPatience)
 	defer cancel()
 	of := *v
-	ready, v.Since, err = s.Studies.Derived.Behind(patient, v.Snap, fmt.Sprintf("report?entries=%d", now.Version), func(ctx context.Context) error {
-		_, err := s.report(ctx, of, now)
-		return err
+	ready, v.Since, err = s.Studies.Derived.Behind(patient, v.Snap, fmt.Sprintf("report?entries=%d", v.Latest.Version), func(ctx context.Context) error {
+		return s.loadReport(ctx, &of)
 	})
 	return ready, err
 }
@@ -449,11 +446,7 @@ func fileName(name string) string {
 	}, name)
 }
 
-// report makes the report: all is loaded, then worded.
-func (s *Site) report(ctx context.Context, v view.Facts, now *ledger.Snapshot) (templates.Report, error) {
-	v.Whole, v.Paper, v.Query, v.Head.Operates = true, true, nil, false // nothing can be fetched later, or chosen
-	if err := errors.Join(s.load(ctx, &v, readout|gain|history|picture|entries), s.loadBoard(ctx, &v, now)); err != nil {
-		return templates.Report{}, err
-	}
-	return v.Report(), nil
+// loadReport gets what a report is made from.
+func (s *Site) loadReport(ctx context.Context, v *view.Facts) error {
+	return errors.Join(s.load(ctx, v, readout|gain|history|picture|entries), s.loadBoard(ctx, v))
 }

@@ -268,7 +268,7 @@ func (v Tried) Page() templates.TrialPage {
 	t, d := v.t, v.Snap.Definition
 	shown := templates.TrialPage{
 		Study: v.Head, Card: v.card(), State: stateWords(d, t), Mark: markOf(d, t), Excluded: t.Excluded, Reason: v.reasonLine(), Waiting: t.Waiting(),
-		Ended: t.Status == ledger.StatusFailed || t.Status == ledger.StatusAbandoned, Because: whyOf(t), Key: v.Key, Previous: t.Number - 1,
+		Ended: t.Status == ledger.StatusFailed || t.Status == ledger.StatusAbandoned, Key: v.Key, Previous: t.Number - 1,
 		Metrics: v.metricFacts(), Facts: v.decisionFacts(), Model: modelTable(d, t.Decision), History: v.entries(),
 	}
 	if len(t.Doubts) > 0 && !t.Excluded {

@@ -246,19 +246,21 @@ func (v trusting) theorem() *templates.Theorem {
 	whole := *theorem
 	shown := templates.Theorem{
 		Source:      fmt.Sprintf("%s (%s, %d).", theorem.Name, theorem.Paper, theorem.Year),
-		Short:       theorem.Short,
 		Assumptions: templates.Table{Head: []templates.Column{column("Here"), column("The theorem assumes"), column("Why")}},
 	}
 	var drawn []string
 	if len(figures) > 0 {
 		drawn = append(drawn, "violation")
-		shown.Bounds = "It bounds " + theorem.Bounds + "."
-		shown.Here = "Here, over the trials that the algorithm chose itself: " + strings.Join(figures, "; ") + ". " + verdictOn(*theorem, "violation")
+		shown.Said = append(shown.Said, "It bounds "+theorem.Bounds+".",
+			"Here, over the trials that the algorithm chose itself: "+strings.Join(figures, "; ")+". "+verdictOn(*theorem, "violation"))
 	}
 	if bounded {
 		drawn, whole = append(drawn, "regret"), theorem.OnRegret()
-		shown.Regret = "It bounds " + theorem.Regret + "."
-		shown.RegretHere = fmt.Sprintf("Here, over the same trials: %s. %s", words.Roughly(*regret.Bound, v.Snap.Definition.Objective.Unit), verdictOn(whole, "regret"))
+		shown.Said = append(shown.Said, "It bounds "+theorem.Regret+".",
+			fmt.Sprintf("Here, over the same trials: %s. %s", words.Roughly(*regret.Bound, v.Snap.Definition.Objective.Unit), verdictOn(whole, "regret")))
+	}
+	if theorem.Short != "" {
+		shown.Said = append(shown.Said, theorem.Short)
 	}
 	met, notMet, unknown := whole.Counts()
 	shown.Summary = fmt.Sprintf("What %s on %s rest on? Of %d assumptions %d are met here, %d are not, and %d cannot be known.",

@@ -403,7 +403,7 @@ func (v Facts) Status() templates.Status {
 		strip.Oldest = v.stamp(*summary.OldestWaiting)
 	}
 	if v.Head.Operates && !strip.Still {
-		strip.Found = Findings(v.Head, study.Health(v.Snap))
+		strip.Found = study.Health(v.Snap)
 	}
 	strip.Doubtful, strip.MoreDoubtful = v.inDoubt()
 	if feasible, known := v.Snap.Feasibility(); known > 0 && limited(v.Snap.Definition) {
@@ -420,15 +420,6 @@ func (v Facts) Status() templates.Status {
 		}
 	}
 	return strip
-}
-
-// Findings are what is found in a study, each with the way to what helps.
-func Findings(head templates.StudyHead, found []study.Finding) []templates.Finding {
-	var shown []templates.Finding
-	for _, f := range found {
-		shown = append(shown, templates.Finding{Says: f.Says, Offer: head.URL("/reconfigure?log=" + url.QueryEscape(f.Parameter))})
-	}
-	return shown
 }
 
 // inDoubt are the trials with something that nobody has confirmed yet, the first of them; more says

@@ -253,7 +253,7 @@ func ImportView(p ImportPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = Findings(p.Found).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = findings(p.Study, p.Found).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -6,6 +6,7 @@ import (
 	"github.com/a-h/templ"
 
 	"headroom/internal/account"
+	"headroom/internal/study"
 )
 
 // StudiesPage lists the studies.
@@ -56,7 +57,6 @@ type TrialPage struct {
 	Reason    string
 	Metrics   []MetricFact
 	Facts     []Fact // the decision, number by number
-	Because   string
 	Model     Table
 	Waiting   bool
 	Ended     bool // failed or not run
@@ -140,7 +140,7 @@ type ImportPage struct {
 	Unknown []string
 	Ready   string // what would be imported
 	Doubts  Doubts
-	Found   []Finding
+	Found   []study.Finding
 }
 
 // Draft is the name of what is typed in it.

@@ -46,7 +46,7 @@ func StudiesView(p StudiesPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			if p.Viewer.Creates {
+			if p.Viewer.MayCreateStudies() {
 				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, "<a class=\"button primary\" href=\"/studies/new\">New study</a>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
@@ -61,7 +61,7 @@ func StudiesView(p StudiesPage) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				if p.Viewer.Creates {
+				if p.Viewer.MayCreateStudies() {
 					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, "<p>Press “New study”, or begin with something below.</p>")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
@@ -76,7 +76,7 @@ func StudiesView(p StudiesPage) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				if p.Viewer.Creates {
+				if p.Viewer.MayCreateStudies() {
 					templ_7745c5c3_Err = StartSection(p.Start).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
@@ -379,7 +379,7 @@ func StudiesView(p StudiesPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			if len(p.Lines) > 0 && p.Viewer.Creates {
+			if len(p.Lines) > 0 && p.Viewer.MayCreateStudies() {
 				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 42, "<details class=\"fold start-fold\"><summary>Demo, templates and simulated labs</summary>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err

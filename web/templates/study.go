@@ -7,6 +7,7 @@ import (
 
 	"github.com/a-h/templ"
 
+	"headroom/internal/study"
 	"headroom/internal/study/ledger"
 )
 
@@ -80,13 +81,13 @@ type Later struct {
 // Status is the strip on top.
 type Status struct {
 	Study        StudyHead
-	Trial        string   // "trial 23 of 60"
-	Waiting      string   // "4 waiting"
-	Oldest       Stamp    // of the waiting ones
-	Feasible     string   // "14 of 19 within every limit"
-	Fitting      string   // "model is refitted with the next ask"
-	Notes        []string // what a reader has to know of the figures
-	Found        []Finding
+	Trial        string          // "trial 23 of 60"
+	Waiting      string          // "4 waiting"
+	Oldest       Stamp           // of the waiting ones
+	Feasible     string          // "14 of 19 within every limit"
+	Fitting      string          // "model is refitted with the next ask"
+	Notes        []string        // what a reader has to know of the figures
+	Found        []study.Finding // scales that keep the study from doing as well as it could
 	Doubtful     []Doubtful
 	MoreDoubtful string
 	Still        bool // the page does not follow changes
@@ -101,10 +102,6 @@ type Doubtful struct {
 	Reason   string // for excluding it
 	Operates bool
 }
-
-// Finding is a scale that keeps a study from doing as well as it could, and the way to the one that
-// helps.
-type Finding struct{ Says, Offer string }
 
 // Next is what to do next.
 type Next struct {
@@ -268,12 +265,8 @@ type Drift struct {
 // Theorem is what bounds on violation and regret rest on.
 type Theorem struct {
 	Summary     string
-	Source      string // number, paper, year
-	Bounds      string // what it bounds
-	Here        string // the figures, and what they are worth
-	Regret      string // likewise of regret, "" where no bound on it is drawn
-	RegretHere  string
-	Short       string // how far they fall short of the theorem, "" where they do not
+	Source      string   // number, paper, year
+	Said        []string // what it bounds, the figures and what they are worth, and how far they fall short of the theorem
 	Assumptions Table
 }
 

@@ -11,13 +11,14 @@ import (
 
 	"github.com/a-h/templ"
 
+	"headroom/internal/account"
 	"headroom/internal/view/chart"
 )
 
 // Page is what every page needs around its content.
 type Page struct {
 	Title  string
-	Viewer Viewer
+	Viewer account.Identity // who looks at the page, nobody in particular when not signed in
 	Now    time.Time
 	Width  string // "narrow", "medium" or "" for all there is
 	Live   Live
@@ -27,16 +28,16 @@ type Page struct {
 	Done   string // what has just been done
 }
 
-// Viewer is who looks at the page.
-type Viewer struct {
-	Name     string // "" when not signed in
-	Caller   string // whose forms these are
-	Role     string
-	Creates  bool // may make studies
-	Admin    bool
-	Person   bool // has a session that can be ended
-	OneStudy bool // came by a link or token to one study
+// person names whose forms the page has, "" when not signed in.
+func (p Page) person() string {
+	if p.Viewer.Name == "" {
+		return ""
+	}
+	return p.Viewer.Caller()
 }
+
+// hasSession tells whether the viewer has one that can be ended.
+func (p Page) hasSession() bool { return p.Viewer.Kind == account.BySession }
 
 // Live is the stream a page listens to.
 type Live struct {

@@ -274,7 +274,7 @@ func (s *Site) Import(w http.ResponseWriter, r *http.Request, v view.Facts, form
 					break
 				}
 			}
-			page.Found = view.Findings(v.Head, result.Health)
+			page.Found = result.Health
 			if len(result.Doubts) > 0 {
 				page.Ready, page.Doubts = oddRows, doubtful(result.Doubts, fields)
 			}

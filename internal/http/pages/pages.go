@@ -153,7 +153,8 @@ func letPartsFollow(w http.ResponseWriter, after *ledger.Snapshot) {
 
 // newPage is what every page has.
 func newPage(r *http.Request, title, width string) templates.Page {
-	return templates.Page{Title: title, Width: width, Viewer: viewerOf(r), Switch: switchURL(r), Now: time.Now(), Done: doneSentence[r.URL.Query().Get("done")]}
+	who, _ := request.Caller(r)
+	return templates.Page{Title: title, Width: width, Viewer: who, Switch: switchURL(r), Now: time.Now(), Done: doneSentence[r.URL.Query().Get("done")]}
 }
 
 // switchURL is where somebody else comes back by their PIN and then to this page, "" where nobody
@@ -166,17 +167,6 @@ func switchURL(r *http.Request) string {
 		return "/switch" // a form's address is no page to come back to
 	}
 	return "/switch?" + url.Values{"to": {r.URL.Path}}.Encode()
-}
-
-func viewerOf(r *http.Request) templates.Viewer {
-	who, known := request.Caller(r)
-	if !known {
-		return templates.Viewer{}
-	}
-	return templates.Viewer{
-		Name: who.Name, Caller: who.Caller(), Role: string(who.Role), Creates: who.MayCreateStudies(), Admin: who.MayAdminister(),
-		Person: who.Kind == account.BySession, OneStudy: who.StudyID != "",
-	}
 }
 
 // studyHead names a study to the pages about it, with what the viewer may do there.

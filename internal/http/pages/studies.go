@@ -44,7 +44,7 @@ func (s *Site) StudiesPage(w http.ResponseWriter, r *http.Request) error {
 	for _, one := range list {
 		page.Lines = append(page.Lines, view.Line(one, page.Now))
 	}
-	if page.Viewer.Creates {
+	if page.Viewer.MayCreateStudies() {
 		page.Start = start(r)
 	}
 	return show(w, r, http.StatusOK, templates.StudiesView(page))

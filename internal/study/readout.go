@@ -8,7 +8,6 @@ import (
 
 	"headroom/internal/derived"
 	"headroom/internal/optimizer"
-	"headroom/internal/optimizer/policy"
 	"headroom/internal/optimizer/warp"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
@@ -233,8 +232,8 @@ func Notes(snap *ledger.Snapshot) []string {
 	if lab := snap.Definition.SimulatedLab; lab != "" {
 		notes = append(notes, fmt.Sprintf("Simulated: the readings come from the problem %s of the simulator, not from a laboratory.", lab))
 	}
-	if algorithm, _ := policy.Find(snap.Definition.Algorithm.Name); algorithm.Beware != "" && len(snap.Definition.Constraints) > 0 {
-		notes = append(notes, algorithm.Beware)
+	if beware := snap.Compiled().Algorithm.Beware; beware != "" && len(snap.Definition.Constraints) > 0 {
+		notes = append(notes, beware)
 	}
 	failed := 0
 	for _, t := range snap.Trials {

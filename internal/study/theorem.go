@@ -76,12 +76,12 @@ func (t Theorem) sum(v optimizer.Tally) float64 {
 // TheoremOf holds the theorem of the study's algorithm against the study; nil for an algorithm that
 // draws no bound.
 func TheoremOf(snap *ledger.Snapshot, state Readout) *Theorem {
-	described, _ := policy.Find(snap.Definition.Algorithm.Name)
-	if described.Theorem == nil {
+	proved := snap.Compiled().Algorithm.Theorem
+	if proved == nil {
 		return nil
 	}
 	known := circumstances(snap, state)
-	t := &Theorem{Theorem: *described.Theorem}
+	t := &Theorem{Theorem: *proved}
 	for _, a := range t.Assumptions {
 		t.Findings = append(t.Findings, a.Judge(known))
 	}

@@ -12,7 +12,7 @@ import (
 // Report is the study in one file: the sections of its board, as paper has them, and what it is.
 func (v Facts) Report() templates.Report {
 	d := v.Snap.Definition
-	return templates.Report{Board: v.Content(), Made: words.Exact(v.Now), For: v.Who.Name, Parameters: parameterTable(d), Facts: studyFacts(d)}
+	return templates.Report{Board: v.Content(), Made: words.Exact(v.Now), For: v.Who.Name, Parameters: parameterTable(d), Facts: v.studyFacts()}
 }
 
 // parameterTable lists what can be set.
@@ -41,9 +41,9 @@ func optionalNumber(x *float64) string {
 }
 
 // studyFacts are how the study decides.
-func studyFacts(d design.Definition) []templates.Fact {
+func (v Facts) studyFacts() []templates.Fact {
+	d, algorithm := v.Snap.Definition, v.Snap.Compiled().Algorithm
 	wanted := words.Either(d.Objective.Direction == "minimize", "as low as possible", "as high as possible")
-	algorithm := Algorithm(d.Algorithm.Name)
 	facts := []templates.Fact{
 		{Name: "Objective", Value: words.AxisName(d.Objective.Metric, d.Objective.Unit) + ", " + wanted},
 		{Name: "Algorithm", Value: algorithm.Title + " (" + algorithm.Name + ")", Meaning: algorithm.Source},

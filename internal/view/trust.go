@@ -29,7 +29,7 @@ func (v trusting) section() templates.Trust {
 	for _, d := range drifted {
 		t.Calibrations = append(t.Calibrations, calibrationWords(d.metric, v.Readout.Calibration[d.metric])...)
 		line := templates.Drift{Text: d.inWords()}
-		if d.Since > 0 && v.Head.Operates && !v.Snap.State.Over() && !forgets(v.Readout.Algorithm) {
+		if d.Since > 0 && v.Head.Operates && !v.Snap.State.Over() && !v.Snap.Compiled().Algorithm.ForDrift {
 			line.Offer = v.Head.URL("/reconfigure?way=drift&since=" + strconv.Itoa(d.Since))
 		}
 		t.Drifts = append(t.Drifts, line)
@@ -58,7 +58,7 @@ func (v trusting) drifts() (list []drifting) {
 // driftDoubt says that what the model expects may not hold any more, "" where no metric drifts or
 // the algorithm looks only at the last trials.
 func (v trusting) driftDoubt() string {
-	if forgets(v.Readout.Algorithm) {
+	if v.Snap.Compiled().Algorithm.ForDrift {
 		return ""
 	}
 	for _, d := range v.drifts() {
@@ -167,12 +167,6 @@ func (d drifting) inWords() string {
 		said += fmt.Sprintf("; %s before that", words.Count(past-1, "time", "times"))
 	}
 	return said + "."
-}
-
-// forgets tells whether an algorithm looks only at the last trials.
-func forgets(name string) bool {
-	a, _ := policy.Find(name)
-	return a.ForDrift
 }
 
 // driftChart draws the residuals over trials, and their CUSUM against its limit.

@@ -28,8 +28,7 @@ func Compile(d Definition) (*Compiled, error) {
 // Chosen is d, of which c was compiled, without what the defaults of now would say of it: checked,
 // it is whole again.
 func (c *Compiled) Chosen(d Definition) Definition {
-	algorithm, _ := policy.Find(d.Algorithm.Name)
-	d.Algorithm.Settings = algorithm.Chosen(d.Algorithm.Settings, c.Config.Context())
+	d.Algorithm.Settings = c.Algorithm.Chosen(d.Algorithm.Settings, c.Config.Context())
 	if *d.Stop == UsualStop() {
 		d.Stop = nil
 	}
@@ -205,6 +204,7 @@ func (b *compiler) settings() {
 	if !known {
 		return // Check has said so
 	}
+	c.Algorithm = algorithm
 	const at = "algorithm.settings"
 	whole, settings, wrong := c.Def.Algorithm.Settings, policy.Settings{}, []policy.Fault(nil)
 	if b.completes {
@@ -264,6 +264,7 @@ func (b *compiler) safeSeeds(at string, needed bool) {
 type Compiled struct {
 	Def             Definition
 	Config          *optimizer.Config
+	Algorithm       policy.Description
 	MetricNames     []string // order of Config.Metrics: the objective's, then those of learned constraints
 	ConstraintNames []string // order of Config.Costs
 

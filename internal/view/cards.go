@@ -23,8 +23,11 @@ const mostCards = 50
 // Next is what to do next.
 func (v Facts) Next() templates.Next {
 	d := v.Snap.Definition
-	next := templates.Next{Study: v.Head, AskKey: v.Key, Any: len(v.Snap.Trials) > 0, FirstLeft: v.Snap.Compiled().Config.Settings.InitialDesign() - len(v.Snap.Trials), Context: ContextInputs(d)}
+	next := templates.Next{Study: v.Head, AskKey: v.Key, Any: len(v.Snap.Trials) > 0, Context: ContextInputs(d)}
 	next.Ask.Values, next.Idle = url.Values{}, idle(v.Snap.Trials)
+	if !next.Any {
+		next.First = v.Snap.Compiled().Config.Settings.InitialDesign()
+	}
 	waiting := v.Snap.WaitingTrials()
 	for i := range waiting[:min(mostCards, len(waiting))] {
 		next.Cards = append(next.Cards, v.Of(&waiting[i]).card())

@@ -75,6 +75,17 @@ func (v Facts) recommended() *study.Recommendation {
 	return v.Readout.Recommendation
 }
 
+// lab is the simulated laboratory that answers, nil where a real one does or this program has none of
+// that name.
+func (v Facts) lab() design.SimulatedLab {
+	name := v.Snap.Definition.SimulatedLab
+	if name == "" {
+		return nil
+	}
+	lab, _ := design.FindSimulatedLab(name)
+	return lab
+}
+
 // fitComes tells whether the next ask fits the model first.
 func (v Facts) fitComes() bool { return v.Readout.FitPending && v.Snap.State == ledger.Open }
 

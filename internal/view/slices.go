@@ -453,8 +453,8 @@ func (o Outlook) smooth() bool {
 // knows it or only listed settings can be played.
 func (o Outlook) trueAlong(metric, parameter string, at []design.Value) chart.Trace {
 	line := chart.Trace{Name: truthName, Style: chart.Truth}
-	lab, err := design.FindSimulatedLab(o.Snap.Definition.SimulatedLab)
-	if err != nil || len(o.Snap.Definition.Candidates) > 0 {
+	lab := o.lab()
+	if lab == nil || len(o.Snap.Definition.Candidates) > 0 {
 		return line
 	}
 	settings := o.Point.Clone()

@@ -38,9 +38,8 @@ func (v Facts) panelling() *panelling {
 // posed is the simulated laboratory that answers, where the study has asked its problem as it
 // stands all along, so that the problem's best settings are its own; else nil.
 func (p *panelling) posed() design.SimulatedLab {
-	d := p.Snap.Definition
-	lab, err := design.FindSimulatedLab(d.SimulatedLab)
-	if err != nil {
+	d, lab := p.Snap.Definition, p.lab()
+	if lab == nil {
 		return nil
 	}
 	for _, revision := range p.Snap.Revisions {

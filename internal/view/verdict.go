@@ -471,8 +471,8 @@ func SimulatedAtOnce(d design.Definition) int { return min(max(5, d.Algorithm.Ho
 func (v Facts) Lab() templates.Lab {
 	d := v.Snap.Definition
 	panel := templates.Lab{Study: v.Head, Problem: d.SimulatedLab, Going: v.Run.Going, AtOnce: SimulatedAtOnce(d)}
-	lab, err := design.FindSimulatedLab(d.SimulatedLab)
-	if err != nil {
+	lab := v.lab()
+	if lab == nil {
 		return panel
 	}
 	panel.Summary = lab.Summary()

@@ -110,7 +110,7 @@ type Next struct {
 	More      int    // waiting trials not shown
 	Any       bool   // there are trials at all
 	Idle      string // how the trials ended, where none waits
-	FirstLeft int    // suggestions of the first design still to come
+	First     int    // trials of the first design, while there are none
 	AskKey    string
 	Ask       Form
 	Context   []Input // values a known limit needs with each ask

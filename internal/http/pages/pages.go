@@ -272,7 +272,7 @@ const (
 // load gets the facts that are needed. Of a study without trials, and while the model is not waited
 // for, it has none to get of the model.
 func (s *Site) load(ctx context.Context, v *view.Facts, needed needs) error {
-	if needed&labRun != 0 {
+	if needed&labRun != 0 && v.Snap.Definition.SimulatedLab != "" {
 		v.Run = s.Studies.Simulated(v.Snap.ID)
 	}
 	if needed&listed != 0 {

@@ -239,7 +239,8 @@ func BeliefsQuery(asked url.Values, snap *ledger.Snapshot) url.Values {
 	if asked.Get("others") == "yes" {
 		kept.Set("others", "yes")
 	}
-	shown := trialNamed(snap, asked.Get("from"))
+	number, _ := strconv.Atoi(asked.Get("from"))
+	shown := snap.Trial(number) // nil when there is none
 	for i, p := range d.Parameters {
 		field := pinField(i)
 		if text := asked.Get(field); asked.Has(field) && p.Type != design.Remainder && (shown == nil || text != design.FormatSetting(p, shown.Parameters[p.Name])) {
@@ -250,12 +251,6 @@ func BeliefsQuery(asked url.Values, snap *ledger.Snapshot) url.Values {
 		}
 	}
 	return kept
-}
-
-// trialNamed is the trial of that number, nil when there is none.
-func trialNamed(snap *ledger.Snapshot, text string) *ledger.Trial {
-	number, _ := strconv.Atoi(text)
-	return snap.Trial(number)
 }
 
 // BoardSections are the sections of a board that show more of themselves in place, by name, with

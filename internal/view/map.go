@@ -31,9 +31,7 @@ func (v Facts) Beliefs() templates.Beliefs {
 	o := v.Outlook()
 	section.Form, section.Through = o.form, o.Through
 	o.inputs(&section)
-	chosen := BeliefsQuery(v.Query, v.Snap)
-	chosen.Del("others")
-	section.Set = len(chosen) > 0
+	section.Set = len(o.Query) > words.Either(o.Others, 1, 0)
 	section.Slices = new(o.sliceGrid())
 	if o.X != "" {
 		section.Map = new(o.mapChart())

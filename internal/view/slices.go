@@ -328,11 +328,12 @@ type Outlook struct {
 	form    templates.Form
 }
 
-// Outlook reads what to show from the query; what is missing or senseless is replaced by a good
-// choice. It has the axes of a map once there are slices.
+// Outlook reads what to show from the query, and chooses well what that leaves open. It has the axes
+// of a map once there are slices.
 func (v Facts) Outlook() Outlook {
 	d := v.Snap.Definition
-	o := Outlook{Facts: v, Others: v.Query.Get("others") == "yes", Metric: v.Query.Get("metric"), Metrics: metricsShown(v.Snap)}
+	v.Query = BeliefsQuery(v.Query, v.Snap)
+	o := Outlook{Facts: v, Others: v.Query.Has("others"), Metric: v.Query.Get("metric"), Metrics: metricsShown(v.Snap)}
 	o.form = templates.Form{Values: url.Values{}, Errors: map[string]string{}}
 	trial := v.Snap.Trial(len(v.Snap.Trials))
 	o.Through = fmt.Sprintf("through the last trial, %d", trial.Number)
@@ -344,7 +345,7 @@ func (v Facts) Outlook() Outlook {
 	}
 	o.Point, o.Held = trial.Parameters.Clone(), fmt.Sprintf("as in trial %d", trial.Number)
 	o.form.Values.Set("from", strconv.Itoa(trial.Number))
-	if o.readPins(o.pinnedFrom(trial)) {
+	if o.readPins() {
 		o.Through, o.Held = "through the point you set", "at the point you set"
 	}
 	if !slices.Contains(o.Metrics, o.Metric) {
@@ -365,11 +366,8 @@ func (o *Outlook) chooseAxes() {
 	if len(influences) < 2 {
 		return
 	}
-	names := axisNames(o.Snap.Definition)
 	usualX, usualY := influences[0].Parameter, influences[1].Parameter
-	if o.X, o.Y = o.Query.Get("x"), o.Query.Get("y"); !slices.Contains(names, o.X) || !slices.Contains(names, o.Y) || o.X == o.Y {
-		o.X, o.Y = usualX, usualY
-	}
+	o.X, o.Y = cmp.Or(o.Query.Get("x"), usualX), cmp.Or(o.Query.Get("y"), usualY)
 	for name, value := range map[string]string{"x": o.X, "y": o.Y, "usual.x": usualX, "usual.y": usualY} {
 		o.form.Values.Set(name, value)
 	}
@@ -390,26 +388,19 @@ func influence(along study.Slice, objective string) float64 {
 	return slices.Max(mean) - slices.Min(mean)
 }
 
-// pinnedFrom is the trial whose settings the form showed when it was sent. Fields that still hold
-// them were not set by the person, and follow the recommendation.
-func (o Outlook) pinnedFrom(now *ledger.Trial) design.Settings {
-	if trial := trialNamed(o.Snap, o.Query.Get("from")); trial != nil {
-		return trial.Parameters
-	}
-	return now.Parameters
-}
-
-// readPins takes the point from the form's fields and tells whether any was set by the person.
-func (o *Outlook) readPins(shown design.Settings) bool {
+// readPins takes the point from the fields that the person set and tells whether any was. The others
+// follow the recommendation.
+func (o *Outlook) readPins() bool {
 	changed := false
 	for i, p := range o.Snap.Definition.Parameters {
 		field := pinField(i)
 		o.form.Values.Set(field, design.FormatSetting(p, o.Point[p.Name]))
-		if !o.Query.Has(field) || p.Type == design.Remainder || o.Query.Get(field) == design.FormatSetting(p, shown[p.Name]) {
+		if !o.Query.Has(field) {
 			continue
 		}
-		o.form.Values[field] = o.Query[field]
-		value, err := pinned(p, o.Query.Get(field))
+		text := o.Query.Get(field)
+		o.form.Values.Set(field, text)
+		value, err := pinned(p, text)
 		if err != nil {
 			o.form.Errors[field] = err.Error()
 			continue

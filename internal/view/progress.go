@@ -203,10 +203,8 @@ func (p *panelling) metricColumns() map[string]func(float64) string {
 	show := map[string]func(float64) string{}
 	for _, metric := range tableMetrics(p.Snap.Definition) {
 		var values []float64
-		for _, t := range p.Snap.Trials {
-			if m, there := t.Metrics[metric]; there {
-				values = append(values, m.Value)
-			}
+		for _, m := range readings(p.Snap.Trials, metric) {
+			values = append(values, m.Value)
 		}
 		show[metric] = words.Column(values)
 	}
@@ -243,7 +241,7 @@ func (p *panelling) plot(metric string, style func(*ledger.Trial, float64) chart
 			s.points.add(mark, t.Number, m.Value, said()+p.thenWords(mark), t.Number)
 		}
 		s.values = append(s.values, m.Value)
-		if m.Corrected && m.Original != nil {
+		if m.Original != nil {
 			s.first = append(s.first, *m.Original)
 			s.points.add(chart.Original, t.Number, *m.Original, fmt.Sprintf("%s first told as %s, corrected since", metric, words.Quantity(*m.Original, UnitOf(p.Snap.Definition, metric))), t.Number)
 		}
@@ -259,8 +257,8 @@ func (p *panelling) spansOf(metric string) chart.Trace {
 	bars := chart.Trace{Name: "readings, lowest to highest", Style: chart.Spans}
 	for trials := range slices.Chunk(p.Snap.Trials, p.spanned()) {
 		read := ledger.RangeOf()
-		for _, t := range trials {
-			if m, there := t.Metrics[metric]; there && !apart(t, metric) {
+		for t, m := range readings(trials, metric) {
+			if !apart(t, metric) {
 				read = read.With(ledger.RangeOf(m.Value))
 			}
 		}
@@ -386,12 +384,8 @@ func (p *panelling) quiet(j int) (bool, string) {
 	now := p.Snap.Definition.Constraints[j]
 	var values []float64
 	nearest, at := 0.0, 0
-	for i, t := range p.Snap.Trials {
-		m, there := t.Metrics[now.Metric]
-		if !there {
-			continue
-		}
-		room := p.limits[i][j].Headroom(m.Value)
+	for t, m := range readings(p.Snap.Trials, now.Metric) {
+		room := p.limits[t.Number-1][j].Headroom(m.Value)
 		if room < 0 || !now.Holds(m.Value) {
 			return false, ""
 		}
@@ -450,13 +444,9 @@ func (p *panelling) limitPath(j int) chart.Limit {
 func (p *panelling) limitWords(j int) string {
 	now := p.Snap.Definition.Constraints[j]
 	known, then, worst := 0, 0, 0
-	for i, t := range p.Snap.Trials {
-		m, there := t.Metrics[now.Metric]
-		if !there {
-			continue
-		}
+	for t, m := range readings(p.Snap.Trials, now.Metric) {
 		known++
-		if !p.limits[i][j].Holds(m.Value) {
+		if !p.limits[t.Number-1][j].Holds(m.Value) {
 			then++
 		}
 		if worst == 0 || now.Excess(m.Value) > now.Excess(p.Snap.Trial(worst).Metrics[now.Metric].Value) {

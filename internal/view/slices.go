@@ -176,8 +176,8 @@ func (o Outlook) faded(name, metric string, most int) (traces []chart.Trace, lef
 		away  float64
 	}
 	var list []reading
-	for _, t := range o.Snap.Trials {
-		if _, there := t.Metrics[metric]; there && !t.Excluded {
+	for t := range readings(o.Snap.Trials, metric) {
+		if !t.Excluded {
 			list = append(list, reading{t, o.distance(t.Parameters, name)})
 		}
 	}

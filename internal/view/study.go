@@ -3,6 +3,7 @@ package view
 import (
 	"bytes"
 	"fmt"
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -140,14 +141,23 @@ func expectedWords(d design.Definition, metric string, mean, sd ledger.Numbers) 
 	return "expected " + words.Uncertain(mean[metric], sd[metric], UnitOf(d, metric))
 }
 
+// readings are those of a metric among trials, each with its trial.
+func readings(trials []*ledger.Trial, metric string) iter.Seq2[*ledger.Trial, ledger.Measurement] {
+	return func(yield func(*ledger.Trial, ledger.Measurement) bool) {
+		for _, t := range trials {
+			if m, there := t.Metrics[metric]; there && !yield(t, m) {
+				return
+			}
+		}
+	}
+}
+
 // brokenIn counts the trials that broke a limit as it stands now, and those of which that is known.
 func brokenIn(trials []*ledger.Trial, c design.Constraint) (n, known int) {
-	for _, t := range trials {
-		if m, there := t.Metrics[c.Metric]; there {
-			known++
-			if !c.Holds(m.Value) {
-				n++
-			}
+	for _, m := range readings(trials, c.Metric) {
+		known++
+		if !c.Holds(m.Value) {
+			n++
 		}
 	}
 	return n, known

@@ -162,12 +162,10 @@ func (l listing) list(table *templates.Trials, trials []*ledger.Trial) {
 	for _, metric := range tableMetrics(l.Snap.Definition) {
 		table.Metrics = append(table.Metrics, number(metric, UnitOf(l.Snap.Definition, metric)))
 		var shown []float64
-		for _, t := range trials {
-			m, there := t.Metrics[metric]
-			switch {
-			case there && m.StdDev == nil:
+		for _, m := range readings(trials, metric) {
+			if m.StdDev == nil {
 				shown = append(shown, m.Value)
-			case there:
+			} else {
 				table.Note = "± one standard deviation of the reading, as told with it."
 			}
 		}
@@ -205,7 +203,7 @@ func (l listing) row(t *ledger.Trial) templates.TrialRow {
 		if m.StdDev != nil {
 			cell.Text = words.Uncertain(m.Value, *m.StdDev, "")
 		}
-		if m.Corrected && m.Original != nil {
+		if m.Original != nil {
 			cell.Was = l.metrics[i](*m.Original)
 		}
 		row.Metrics = append(row.Metrics, cell)
@@ -301,7 +299,7 @@ func (v Tried) metricFacts() []templates.MetricFact {
 		if m.Known {
 			fact.By = ""
 		}
-		if m.Corrected && m.Original != nil {
+		if m.Original != nil {
 			fact.Original = words.Number(*m.Original)
 		}
 		if m.Headroom != nil {

@@ -358,9 +358,10 @@ func pageIn(q *request.Query) pageAsked {
 }
 
 // asking is the operation that only reads: its body is a Q, and answer works on the study at ?at.
-func asking[Q any](a *API, operation Operation, answer func(ctx context.Context, snap *ledger.Snapshot, asked Q) (any, error)) Operation {
+func asking[Q, T any](a *API, operation Operation, answer func(ctx context.Context, snap *ledger.Snapshot, asked Q) (T, error)) Operation {
 	var none Q
-	operation.Body, operation.Query = none, atOnly
+	var answered T
+	operation.Body, operation.Query, operation.Answer = none, atOnly, answered
 	operation.Handle = func(w http.ResponseWriter, r *http.Request) error {
 		var asked Q
 		if _, err := readJSON(r, &asked); err != nil {

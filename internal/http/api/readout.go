@@ -48,21 +48,18 @@ func (a *API) ofReadouts() operations {
 			name, _ := q.One("constraint")
 			return name
 		}, replayed(a, a.Studies.PriceOf)),
-		"posterior": asking(a, Operation{Summary: "What the model believes at some points", Answer: study.Posterior{}},
-			func(ctx context.Context, snap *ledger.Snapshot, asked pointsRequest) (any, error) {
+		"posterior": asking(a, Operation{Summary: "What the model believes at some points"},
+			func(ctx context.Context, snap *ledger.Snapshot, asked pointsRequest) (study.Posterior, error) {
 				return a.Studies.PosteriorAt(ctx, snap, asked.Points)
 			}),
-		"acquisition": asking(a, Operation{Summary: "What the next ask would maximise", BodyOptional: true, Answer: study.Acquisition{}},
-			func(ctx context.Context, snap *ledger.Snapshot, asked study.AcquisitionQuery) (any, error) {
-				return a.Studies.AcquisitionAt(ctx, snap, asked)
-			}),
-		"compare": asking(a, Operation{Summary: "What other algorithms would choose on this same history", Answer: choiceList{}},
-			func(ctx context.Context, snap *ledger.Snapshot, asked compareRequest) (any, error) {
+		"acquisition": asking(a, Operation{Summary: "What the next ask would maximise", BodyOptional: true}, a.Studies.AcquisitionAt),
+		"compare": asking(a, Operation{Summary: "What other algorithms would choose on this same history"},
+			func(ctx context.Context, snap *ledger.Snapshot, asked compareRequest) (choiceList, error) {
 				choices, err := a.Studies.Compare(ctx, snap, asked.Algorithms)
 				return choiceList{some(choices)}, err
 			}),
-		"verify": asking(a, Operation{Summary: "Replay every decision and check the ledger's hashes", BodyOptional: true, Answer: study.Verification{}},
-			func(ctx context.Context, snap *ledger.Snapshot, _ struct{}) (any, error) {
+		"verify": asking(a, Operation{Summary: "Replay every decision and check the ledger's hashes", BodyOptional: true},
+			func(ctx context.Context, snap *ledger.Snapshot, _ struct{}) (study.Verification, error) {
 				return a.Studies.Verify(ctx, snap)
 			}),
 	}

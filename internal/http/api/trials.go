@@ -129,20 +129,16 @@ func trialOf(snap *ledger.Snapshot, number int) (*ledger.Trial, error) {
 	return trial, nil
 }
 
-func trialsOf(snap *ledger.Snapshot, numbers []int) []ledger.Trial {
-	trials := make([]ledger.Trial, len(numbers))
-	for i, number := range numbers {
-		trials[i] = *snap.Trials[number-1]
-	}
-	return trials
-}
-
 func changedTrial(after *ledger.Snapshot, numbers []int) reply {
 	return reply{body: after.Trials[numbers[0]-1]}
 }
 
 func severalTrials(after *ledger.Snapshot, numbers []int) reply {
-	return reply{body: trialList{trialsOf(after, numbers)}}
+	trials := make([]ledger.Trial, len(numbers))
+	for i, number := range numbers {
+		trials[i] = *after.Trials[number-1]
+	}
+	return reply{body: trialList{trials}}
 }
 
 func madeTrial(after *ledger.Snapshot, numbers []int) reply {
@@ -276,5 +272,3 @@ func (a *API) awaitTrial(r *http.Request, number int, wait time.Duration) error 
 		}
 	}
 }
-
-// What enters the API where it differs from the domain's own types.

@@ -78,7 +78,10 @@ func submit(w http.ResponseWriter, r *http.Request, read func(*forms.Typed) subm
 		return asked.doubted(form.Shown(), odd.Doubts)
 	}
 	if form.OK() && (err == nil || doneBefore(err) != nil) {
-		return asked.answer(w, r)
+		if asked.done != nil {
+			return asked.done()
+		}
+		return GoTo(w, r, asked.to)
 	}
 	if asked.again == nil {
 		return errors.Join(err, form.Err())
@@ -87,13 +90,6 @@ func submit(w http.ResponseWriter, r *http.Request, read func(*forms.Typed) subm
 		return err
 	}
 	return asked.again(form.Shown())
-}
-
-func (asked submission) answer(w http.ResponseWriter, r *http.Request) error {
-	if asked.done != nil {
-		return asked.done()
-	}
-	return GoTo(w, r, asked.to)
 }
 
 // previewed is what asked carries out where the form was sent from the preview of these values, at

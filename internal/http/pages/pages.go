@@ -341,12 +341,6 @@ func loadEntries(ctx context.Context, studies *study.Service, v *view.Facts) (er
 	return err
 }
 
-// loadEntriesOf gets the newest entries of the ledger about a trial.
-func (s *Site) loadEntriesOf(ctx context.Context, v *view.Facts, t *ledger.Trial) (err error) {
-	v.Entries, v.Earlier, err = s.Studies.EventsOf(ctx, v.Snap, t.Number, view.LedgerLines)
-	return err
-}
-
 func loadGain(ctx context.Context, studies *study.Service, v *view.Facts) (err error) {
 	if view.ModelStands(v.Snap) && view.Foreseeable(v.Snap) {
 		v.Gain, err = studies.GainOf(ctx, v.Snap)

@@ -26,7 +26,8 @@ func (s *Site) TrialPage(w http.ResponseWriter, r *http.Request, v view.Facts, t
 
 // showTrial draws the page of a trial; change may put a form with its faults into it.
 func (s *Site) showTrial(w http.ResponseWriter, r *http.Request, status int, v view.Facts, t *ledger.Trial, change func(*templates.TrialPage)) error {
-	if err := s.loadEntriesOf(r.Context(), &v, t); err != nil {
+	var err error
+	if v.Entries, v.Earlier, err = s.Studies.EventsOf(r.Context(), v.Snap, t.Number, view.LedgerLines); err != nil {
 		return err
 	}
 	page := v.Of(t).Page()

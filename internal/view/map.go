@@ -127,12 +127,8 @@ func (o Outlook) mapChart() templates.Chart {
 	} else {
 		drawing.X, drawing.Y = gridAxis(drawing.X, surface.X), gridAxis(drawing.Y, surface.Y)
 	}
-	shown := o.framed(templates.Chart{ID: "chart-map-" + shortHash([]string{o.Metric, o.X, o.Y}), Title: design.Capitalised(o.Metric) + " over " + o.X + " and " + o.Y,
-		Caption: o.mapCaption(chance, aim), Table: o.mapTable(chance, aim), Drawing: drawing})
-	if o.Paper {
-		shown.Printed = shown.Table
-	}
-	return shown
+	return o.framed(templates.Chart{ID: "chart-map-" + shortHash([]string{o.Metric, o.X, o.Y}), Title: design.Capitalised(o.Metric) + " over " + o.X + " and " + o.Y,
+		Caption: o.mapCaption(chance, aim), Table: o.mapTable(chance, aim), Printed: o.Paper, Drawing: drawing})
 }
 
 // surface is what is drawn of the map below the marks.

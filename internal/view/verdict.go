@@ -70,12 +70,12 @@ func (v answering) recommend(verdict *templates.Verdict) {
 	} else {
 		verdict.Closest = v.closest()
 	}
-	switch {
-	case u == nil:
-	case r != nil && u.Number == r.Number:
-		verdict.Unsure = more(v.Snap.Definition, *u)
-	default:
-		verdict.Undecided, verdict.More = v.answer(u.Recommendation), more(v.Snap.Definition, *u)
+	if u == nil {
+		return
+	}
+	verdict.More = more(v.Snap.Definition, *u)
+	if r == nil || u.Number != r.Number {
+		verdict.Undecided = v.answer(u.Recommendation)
 	}
 }
 

@@ -7,9 +7,8 @@ type Verdict struct {
 	None      string
 	Answer    *Answer
 	Doubt     string  // why the answer may not hold any more, "" where nothing speaks against it
-	Unsure    string  // that the answer is not known enough to be within the limits, and what would tell; "" where it is
 	Undecided *Answer // looks better, and is not known to be within the limits
-	More      string  // what would tell
+	More      string  // what would tell of these, or of the answer where there are none; "" where that is known to be
 	Closest   *Answer // nothing is within the limits: the point that breaks them least, as it was read
 	Lucky     *Lucky
 	Limits    []LimitLine

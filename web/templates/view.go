@@ -149,7 +149,7 @@ type Chart struct {
 	Table   Table
 	Later   string // address of the table, when it is fetched once somebody opens it
 	Paper   bool   // it stands in a file, where nothing can be unfolded or saved
-	Printed Table  // stands below it there
+	Printed bool   // the table stands below it there
 }
 
 // longestWhole is how long a word in a table may be so that it is never broken: more, and a sheet

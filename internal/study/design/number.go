@@ -212,14 +212,18 @@ func decimalsFor(sd float64) int {
 	return -m
 }
 
-// FormatSetting writes a parameter's value: to the decimals of its step, or to a thousandth of its
-// range.
+// FormatSetting writes a parameter's value: to the decimals of its step and six digits at least, or
+// to a thousandth of its range.
 func FormatSetting(p Parameter, v Value) string {
 	if v.IsText {
 		return v.Text
 	}
-	if p.Type == Integer || p.Step != nil && *p.Step > 0 || p.Low == nil || p.High == nil {
+	if p.Low == nil || p.High == nil {
 		return FormatNumber(v.Number)
+	}
+	if p.Type == Integer || p.Step != nil && *p.Step > 0 {
+		decimals := max(significantDigits-1-ExponentOf(v.Number), stepDecimals(p))
+		return trimZeros(FormatFixed(v.Number, min(decimals, digitsHeld-1-ExponentOf(v.Number))))
 	}
 	resolution := (*p.High - *p.Low) / 1000
 	if p.Logarithmic() {
@@ -229,6 +233,14 @@ func FormatSetting(p Parameter, v Value) string {
 		return FormatNumber(v.Number)
 	}
 	return trimZeros(FormatFixed(v.Number, max(0, -ExponentOf(resolution))))
+}
+
+// stepDecimals is how many decimals the values have that a parameter with steps can be set to.
+func stepDecimals(p Parameter) int {
+	if p.Step == nil {
+		return 0
+	}
+	return max(decimalsOf(*p.Low), decimalsOf(*p.Step))
 }
 
 // FormatPercent writes a probability in percent, without claiming certainty.

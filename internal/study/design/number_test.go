@@ -137,6 +137,9 @@ func TestSettingsAreWrittenAsTheyCanBeSet(t *testing.T) {
 		{Parameter{Type: Real, Low: new(0.001), High: new(10.0), Scale: "log"}, NumberValue(0.00123456), "0.001235"},
 		{Parameter{Type: Real, Low: new(0.5), High: new(2.0), Step: new(0.1)}, NumberValue(0.30000000000000004), "0.3"},
 		{Parameter{Type: Integer, Low: new(1.0), High: new(12.0)}, NumberValue(7), "7"},
+		{Parameter{Type: Integer, Low: new(1.0), High: new(1e9)}, NumberValue(12345678), "12345678"},
+		{Parameter{Type: Real, Low: new(1000.0), High: new(2000.0), Step: new(0.001)}, NumberValue(1234.567), "1234.567"},
+		{Parameter{Type: Real, Low: new(0.25), High: new(2.0), Step: new(0.5)}, NumberValue(1.2), "1.2"},
 		{Parameter{Type: Categorical, Choices: []string{"A"}}, TextValue("A"), "A"},
 	} {
 		if got := FormatSetting(c.p, c.v); got != c.want {

@@ -68,7 +68,7 @@ func (a *axis) setStep() {
 		a.step = 1
 	case a.Step != nil:
 		a.step = *a.Step
-		a.decimals = max(decimalsOf(a.low), decimalsOf(a.step))
+		a.decimals = stepDecimals(a.Parameter)
 	case a.log:
 		a.decimals = max(12, min(10+magnitude(a.high/(a.high-a.low)), 15))
 	default:

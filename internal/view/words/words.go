@@ -71,11 +71,12 @@ func RoughOr(x *float64) string {
 // Alike writes numbers with the decimals that a standard deviation of sd leaves meaning in.
 func Alike(sd float64) func(float64) string {
 	return func(x float64) string {
-		if powerOf(x) != 0 || !(sd > 0) {
-			return Number(x)
+		power := powerOf(max(math.Abs(x), sd))
+		text, _ := design.FormatValue(design.Scaled(x, -power), design.Scaled(sd, -power))
+		if power == 0 {
+			return design.Typeset(text)
 		}
-		text, _ := design.FormatValue(x, sd)
-		return design.Typeset(text)
+		return powered(text, power)
 	}
 }
 
@@ -197,19 +198,22 @@ func Limit(c design.Constraint) string { return Sign(c.Op) + " " + Quantity(c.Th
 // Sign is how a limit's comparison is written.
 func Sign(op string) string { return Either(op == ">=", "≥", "≤") }
 
-// mostZeros is beyond what power of ten settings are written with it: there would be more zeros
-// than a float64 has digits.
+// mostZeros is beyond what power of ten large settings are written with it: there would be more
+// zeros than a float64 has digits.
 const mostZeros = 15
 
-// Setting is the value of a parameter.
+// Setting is the value of a parameter. Large ones keep all digits that somebody may have to set;
+// small ones would lose theirs behind zeros.
 func Setting(p design.Parameter, v design.Value) string {
 	if v.IsText {
 		return v.Text
 	}
-	if size := design.ExponentOf(v.Number); size > mostZeros || size < -mostZeros {
-		return Number(v.Number)
+	text := design.FormatSetting(p, v)
+	rounded, err := strconv.ParseFloat(text, 64)
+	if err != nil || powerOf(rounded) == 0 || 0 < powerOf(rounded) && powerOf(rounded) <= mostZeros {
+		return design.Typeset(text)
 	}
-	return design.Typeset(design.FormatSetting(p, v))
+	return Number(rounded)
 }
 
 // logDigits is how many digits a value on a log scale is written with, as FormatSetting does.

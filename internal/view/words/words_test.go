@@ -30,14 +30,45 @@ func TestNumbersAsPagesShowThem(t *testing.T) {
 	if got, want := Setting(p, design.NumberValue(1.5e-200)), "1.5\u202f×\u202f10⁻²⁰⁰"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if got, want := Alike(1e-300)(0.5), "0.5000000000000000"; got != want {
-		t.Errorf("%q, want %q", got, want)
+	for _, at := range []struct {
+		x, sd float64
+		want  string
+	}{
+		{0.5, 1e-300, "0.5000000000000000"}, {71.23, 1.9, "71.2"}, {1.67055e11, 2.2e10, "1.67\u202f×\u202f10¹¹"}, {2.17479e10, 2.17479e10, "2.2\u202f×\u202f10¹⁰"},
+		{-4e-6, 0.5, "0.0"}, {3e-7, 5e-6, "0\u202f×\u202f10⁻⁶"}, {1.67055e11, 0, "1.67055\u202f×\u202f10¹¹"},
+	} {
+		if got := Alike(at.sd)(at.x); got != at.want {
+			t.Errorf("%v ± %v is written %q, want %q", at.x, at.sd, got, at.want)
+		}
 	}
 	if got := Unsubtracted(3e-324, 5e-324); got != 5e-324 {
 		t.Errorf("the smallest difference became %v", got)
 	}
 	if got, want := Uncertain(71.23, 1.9, "%"), "71.2 ± 1.9\u202f%"; got != want {
 		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// TestSettingsAreReadAtAGlance: nobody counts the zeros of a concentration, and a whole number keeps
+// its digits.
+func TestSettingsAreReadAtAGlance(t *testing.T) {
+	t.Parallel()
+	low, high, step := 1e-9, 1e-3, 1e-6
+	salt := design.Parameter{Name: "salt", Type: design.Real, Low: &low, High: &high, Scale: "log"}
+	stepped := design.Parameter{Name: "dose", Type: design.Real, Low: new(0.0), High: &high, Step: &step}
+	share := design.Parameter{Name: "share", Type: design.Real, Low: new(0.0), High: new(1.0)}
+	cells := design.Parameter{Name: "cells", Type: design.Integer, Low: new(1.0), High: new(1e9)}
+	for _, at := range []struct {
+		p    design.Parameter
+		x    float64
+		want string
+	}{
+		{salt, 4.66055723872e-7, "4.661\u202f×\u202f10⁻⁷"}, {salt, 0.00012346, "0.0001235"}, {stepped, 4.7e-5, "4.7\u202f×\u202f10⁻⁵"}, {stepped, 0, "0"},
+		{share, 0.00002, "0"}, {cells, 12345678, "12\u202f345\u202f678"},
+	} {
+		if got := Setting(at.p, design.NumberValue(at.x)); got != at.want {
+			t.Errorf("%s of %v is written %q, want %q", at.p.Name, at.x, got, at.want)
+		}
 	}
 }
 

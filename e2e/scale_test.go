@@ -1,6 +1,9 @@
 package e2e
 
-import "testing"
+import (
+	"math"
+	"testing"
+)
 
 // TestScaleHint: while a range is typed the form says that it asks for a log scale, and leaves
 // alone what is being typed elsewhere; a press does what it offers.
@@ -39,4 +42,51 @@ func TestScaleHint(t *testing.T) {
 	p.press("Change it")
 	p.until("the study", `!location.pathname.endsWith("/reconfigure")`)
 	p.seesNot("flow is on a linear scale")
+}
+
+// TestFarNumbersHaveRoom: what is expected of a metric of 10¹¹ keeps to its column, and a
+// concentration of 10⁻⁷ is not broken between lines.
+func TestFarNumbersHaveRoom(t *testing.T) {
+	t.Parallel()
+	id := site.makeStudy(t, map[string]any{
+		"name": "Far numbers",
+		"parameters": []map[string]any{
+			{"name": "salt", "type": "real", "low": 1e-9, "high": 1e-3, "scale": "log", "unit": "M"},
+			{"name": "A", "type": "real", "low": 0, "high": 60, "unit": "%"}, {"name": "B", "type": "real", "low": 0, "high": 60, "unit": "%"},
+			{"name": "C", "type": "real", "low": 0, "high": 60, "unit": "%"}, {"name": "D", "type": "real", "low": 0, "high": 60, "unit": "%"},
+			{"name": "cycles", "type": "integer", "low": 1, "high": 12},
+		},
+		"objective": map[string]any{"metric": "yield", "direction": "maximize", "unit": "%"},
+		"constraints": []map[string]any{
+			{"metric": "viscosity", "op": "<=", "threshold": 1e12, "unit": "µPa s"}, {"metric": "one", "op": "<=", "threshold": 100},
+			{"metric": "two", "op": "<=", "threshold": 100}, {"metric": "three", "op": "<=", "threshold": 100},
+		},
+		"seed": 7,
+	})
+	for i := range 12 {
+		x := float64(i)
+		site.api(t, "POST", "/studies/"+id+"/trials", map[string]any{
+			"parameters": map[string]any{"salt": 4.6612345e-9 * math.Pow(2.5, x), "A": 5 * x, "B": 60 - 5*x, "C": 7.123, "D": 3 * x, "cycles": 1 + i},
+			"metrics":    map[string]any{"yield": 60 + 3*x - x*x/3, "viscosity": 1.1e10 * math.Pow(1.3, x), "one": x, "two": 2 * x, "three": 50 - x},
+		}, nil)
+	}
+	site.api(t, "POST", "/studies/"+id+"/ask", map[string]any{"count": 1}, nil)
+	p := newAdmin(t)
+	for _, width := range []int64{1440, 1100, 390} {
+		p.size(width, 1000)
+		p.open("/studies/" + id)
+		p.sees("The answer so far")
+		p.sound("a study of far numbers")
+		if out := ask[[]string](p, `[...document.querySelectorAll(".expected")].filter((table) => table.getBoundingClientRect().right > table.parentElement.getBoundingClientRect().right)
+			.map((table) => table.innerText)`); len(out) > 0 {
+			t.Errorf("at %d pixels what is expected does not keep to its column: %q", width, out)
+		}
+		if broken := ask[[]string](p, `[...document.querySelectorAll(".settings dd")].filter((setting) => {
+			const text = document.createRange();
+			text.selectNodeContents(setting.firstChild);
+			return !setting.firstChild.data.includes(" ") && new Set([...text.getClientRects()].map((box) => box.top)).size > 1;
+		}).map((setting) => setting.innerText)`); len(broken) > 0 {
+			t.Errorf("at %d pixels settings are broken between lines: %q", width, broken)
+		}
+	}
 }

@@ -972,7 +972,7 @@ func settingList(settings []Setting) templ.Component {
 			templ_7745c5c3_Var49 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		var templ_7745c5c3_Var50 = []any{"settings", templ.KV("many", len(settings) > 5)}
+		var templ_7745c5c3_Var50 = []any{"settings", templ.KV("many", len(settings) > 5), templ.KV("columns", len(settings) > 5 && fitColumns(settings))}
 		templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_Var50...)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err

@@ -2,8 +2,10 @@ package templates
 
 import (
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/a-h/templ"
 
@@ -127,6 +129,16 @@ type Setting struct {
 
 // IsLong tells of a choice whose name is more than a word or two, and need not be read from afar.
 func (s Setting) IsLong() bool { return len(s.Value) > 28 }
+
+// mostInColumn is how many letters without a place to break fit a column of settings.
+const mostInColumn = 8
+
+// fitColumns tells whether settings can stand in columns without a number or a word broken.
+func fitColumns(settings []Setting) bool {
+	return !slices.ContainsFunc(settings, func(s Setting) bool {
+		return s.IsLong() || slices.ContainsFunc(strings.Split(s.Value, " "), func(word string) bool { return utf8.RuneCountInString(word) > mostInColumn })
+	})
+}
 
 // Card is one waiting trial.
 type Card struct {

@@ -236,7 +236,7 @@ func TestTicksKeepClear(t *testing.T) {
 	if len(list) < 4 || len(list) > 20 {
 		t.Errorf("%d of 40 stand", len(list))
 	}
-	if short := cut(strings.Repeat("W", 200), 60, 12); widthOf(short, 12) > 60 || !strings.HasSuffix(short, "…") || cut("water", 60, 12) != "water" {
+	if short := cut(strings.Repeat("W", 200), 60, 12); widthOf(short, 12) > 60 || !strings.HasSuffix(short, "…") || cut("water", 60, 12) != "water" || cut("1\u202f×\u202f10⁻⁷", leftWords, wordSize) != "1\u202f×\u202f10⁻⁷" {
 		t.Errorf("cut to %q", short)
 	}
 }

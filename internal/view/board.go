@@ -175,5 +175,5 @@ func readingWords(d design.Definition, metric string, reading *ledger.Reading) s
 	if reading == nil {
 		return "no value"
 	}
-	return words.Quantity(reading.Value, UnitOf(d, metric))
+	return words.With(toldReading(*reading), UnitOf(d, metric))
 }

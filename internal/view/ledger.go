@@ -193,7 +193,7 @@ func chosenWords(data ledger.ChosenData) string {
 func toldWords(d design.Definition, data ledger.ToldData) string {
 	var parts []string
 	for _, metric := range inOrder(d, data.Metrics) {
-		parts = append(parts, metric+" "+words.Quantity(data.Metrics[metric].Value, UnitOf(d, metric)))
+		parts = append(parts, metric+" "+words.With(toldReading(data.Metrics[metric]), UnitOf(d, metric)))
 	}
 	text := fmt.Sprintf("saved %s of trial %d", strings.Join(parts, ", "), data.Number)
 	if len(parts) == 0 {
@@ -205,15 +205,23 @@ func toldWords(d design.Definition, data ledger.ToldData) string {
 	return text
 }
 
+// toldReading is a reading as it was told, with its standard deviation if it has one.
+func toldReading(r ledger.Reading) string {
+	if r.StdDev == nil {
+		return words.Number(r.Value)
+	}
+	return words.Number(r.Value) + " ± " + words.Number(*r.StdDev)
+}
+
 func correctedWords(d design.Definition, data ledger.CorrectedData) string {
 	var parts []string
 	for _, metric := range inOrder(d, data.Metrics) {
 		value := data.Metrics[metric]
 		switch {
 		case value.After == nil && value.Before != nil:
-			parts = append(parts, fmt.Sprintf("took back %s of trial %d (it was %s)", metric, data.Number, words.Number(value.Before.Value)))
+			parts = append(parts, fmt.Sprintf("took back %s of trial %d (it was %s)", metric, data.Number, toldReading(*value.Before)))
 		case value.Before != nil:
-			parts = append(parts, fmt.Sprintf("corrected %s of trial %d from %s to %s", metric, data.Number, words.Number(value.Before.Value), words.Number(value.After.Value)))
+			parts = append(parts, fmt.Sprintf("corrected %s of trial %d from %s to %s", metric, data.Number, toldReading(*value.Before), toldReading(*value.After)))
 		}
 	}
 	if data.Parameters != nil {
@@ -228,10 +236,23 @@ func CorrectionConsequences(snap *ledger.Snapshot, impact study.Impact) *templat
 	out.Summary = fmt.Sprintf("Trial %d would be: %s.", impact.Trial.Number, stateWords(snap.Definition, impact.Trial))
 	made := fmt.Sprintf(" %s made from the old value; they keep what they recorded.", words.Count(impact.DecisionsAfter, "decision was", "decisions were"))
 	out.Summary += words.Either(impact.DecisionsAfter == 0, " No decision was made from the old value.", made)
-	if len(out.Changes) == 0 {
-		out.Summary += " Nothing else would look different."
-	}
+	out.Summary += restWords(impact, out.Changes, "Nothing else would look different.")
 	return out
+}
+
+// restWords end what a change would change: why nothing can be said of the model, or else unchanged
+// where nothing would look different, and that a fit may still change what would be suggested.
+func restWords(impact study.Impact, changes []templates.BeforeAfter, unchanged string) (text string) {
+	switch {
+	case impact.Withheld != "":
+		text = " Of the rest nothing can be said: " + impact.Withheld
+	case len(changes) == 0:
+		text = " " + unchanged
+	}
+	if impact.Refitted {
+		text += " The model is fitted again with the next ask, so the suggestion may still differ."
+	}
+	return text
 }
 
 // consequences lists what a change would change, constraints being those afterwards.
@@ -297,15 +318,7 @@ func ChangeConsequences(snap *ledger.Snapshot, constraints []design.Constraint, 
 	if len(broken)+len(within) == 0 && len(snap.Trials) > 0 && len(constraints) > 0 {
 		said = append(said, "Every trial would stand to the limits as it does.")
 	}
-	if impact.Withheld != "" {
-		said = append(said, "Of the rest nothing can be said: "+impact.Withheld)
-	} else if len(out.Changes) == 0 {
-		said = append(said, "Nothing would look different yet.")
-	}
-	if impact.Refitted {
-		said = append(said, "The model is fitted again with the next ask, so the suggestion may still differ.")
-	}
-	out.Summary = strings.Join(said, " ")
+	out.Summary = strings.Join(said, " ") + restWords(impact, out.Changes, "Nothing would look different yet.")
 	return out
 }
 

@@ -362,6 +362,10 @@ func (v Facts) GainWords() templates.Gain {
 	return gainOf(v.Snap.Definition, v.Gain)
 }
 
+// fewestFeasible is the share of draws with settings within every limit below which they are too
+// few to tell where the best of them lies.
+const fewestFeasible = 0.1
+
 // gainOf says what the best may be, and what it would risk to stop.
 func gainOf(d design.Definition, gain *study.Gain) templates.Gain {
 	within := words.Either(len(d.Constraints) == 0, "possible", "within every limit")
@@ -372,7 +376,13 @@ func gainOf(d design.Definition, gain *study.Gain) templates.Gain {
 	value := func(x float64) templates.Value { return *valued(show(x), x) }
 	out := templates.Gain{Best: &templates.Range{Low: value(gain.Best.Low), High: value(gain.Best.High), Level: words.Percent(gain.Best.Level), Unit: d.Objective.Unit}}
 	if len(gain.ChanceLeft) == 0 {
-		out.Words = "Nothing is recommended yet, so all of that is left to gain."
+		some := "The chance that any settings are " + within + " is " + words.Percent(gain.Feasible)
+		if gain.Feasible < fewestFeasible {
+			return templates.Gain{Words: some + ", too little to say how good they would be."}
+		}
+		if out.Words = "Nothing is recommended yet, so all of that is left to gain."; gain.Feasible <= 0.99 {
+			out.Words = some + "; what is said is of the best where there are. " + out.Words
+		}
 		return out
 	}
 	stop, left := gain.Stop(*d.Stop), gain.ChanceLeft[0]

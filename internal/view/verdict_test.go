@@ -143,7 +143,8 @@ func TestWordsOfGain(t *testing.T) {
 		enough bool
 	}{
 		{"no model", usual, nil, "As far as the model knows, no settings are within every limit.", false},
-		{"nothing recommended", usual, &study.Gain{Best: best}, "Nothing is recommended yet, so all of that is left to gain.", false},
+		{"nothing recommended", usual, &study.Gain{Best: best, Feasible: 0.4}, "The chance that any settings are within every limit is 40 %; what is said is of the best where there are. Nothing is recommended yet, so all of that is left to gain.", false},
+		{"hardly anything within the limits", usual, &study.Gain{Best: study.BestRange{Low: 74.2, High: 74.2, Level: 0.9}, Feasible: 1.0 / 256}, "The chance that any settings are within every limit is under 1 %, too little to say how good they would be.", false},
 		{"much left", usual, &study.Gain{Best: best, ChanceLeft: left(0.65, 0.7)}, "The chance that more than 1 % of what is recommended, 0.79 %, is left is 65 %. Stopping now risks up to 70 %; the target is 5 %.", false},
 		{"nearly all left", usual, &study.Gain{Best: best, ChanceLeft: left(0.98, 0.999)}, "The chance that more than 1 % of what is recommended, 0.79 %, is left is 98 %. Stopping now risks over 99 %; the target is 5 %.", false},
 		{"not known well enough", usual, &study.Gain{Best: best, ChanceLeft: left(0.04, 0.07)}, "The chance that more than 1 % of what is recommended, 0.79 %, is left is 4 %. Stopping now risks up to 7 %; the target is 5 %.", false},
@@ -154,10 +155,10 @@ func TestWordsOfGain(t *testing.T) {
 	} {
 		d := design.Definition{Objective: design.Objective{Metric: "yield", Direction: "maximize", Unit: "%"}, Constraints: []design.Constraint{{Metric: "impurity"}}, Stop: &c.stop}
 		shown := gainOf(d, c.gain)
-		if said := strings.ReplaceAll(shown.Words, words.Thin, " "); said != c.words || shown.Enough != c.enough {
+		if said := strings.ReplaceAll(shown.Words, words.Thin, " "); said != c.words || shown.Enough != c.enough || (shown.Best != nil) != (c.gain != nil && c.gain.Best.High > c.gain.Best.Low) {
 			t.Errorf("%s: %q, enough %v", c.name, said, shown.Enough)
 		}
-		if c.gain != nil && (shown.Best.Low.Text != "74" && shown.Best.Low.Text != "74.2" || shown.Best.Low.Raw != "74.2") {
+		if shown.Best != nil && (shown.Best.Low.Text != "74" && shown.Best.Low.Text != "74.2" || shown.Best.Low.Raw != "74.2") {
 			t.Errorf("%s: from %+v", c.name, shown.Best)
 		}
 	}

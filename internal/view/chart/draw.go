@@ -131,13 +131,22 @@ func (s *sheet) ticks(f frame) {
 	fmt.Fprintf(s, `<g data-axis="y" font-size="%d" stroke="var(--grid)" fill="var(--muted)" text-anchor="end">`, wordSize)
 	for _, one := range f.y.ticks(f.yAxis, f.yTicks()) {
 		at := percent(1 - one.at)
-		fmt.Fprintf(s, `<g><line x1="-4" x2="100%%" y1="%[1]s" y2="%[1]s"/><text x="-7" y="%[1]s" dy="0.32em" stroke="none"%[2]s>%[3]s</text></g>`, at, windows(f.yWords), fitted(one.words, leftWords))
+		fmt.Fprintf(s, `<g><line x1="-4" x2="100%%" y1="%[1]s" y2="%[1]s"/><text x="-7" y="%[1]s" dy="0.32em" stroke="none"%[2]s%[3]s</text></g>`, at, windows(f.yWords), leftOf(one.words))
 	}
 	fmt.Fprintf(s, `</g><g data-axis="x" font-size="%d" stroke="var(--grid)" fill="var(--muted)" text-anchor="middle">`, wordSize)
 	for window, width := range f.widths() {
 		s.xTicks(f, width, window)
 	}
 	s.WriteString(`</g><g stroke="var(--line-strong)"><line y2="100%"/><line y1="100%" x2="100%" y2="100%"/></g>`)
+}
+
+// leftOf ends the element of what is written at a tick on the left. Of a number with a power of ten,
+// whose power must not be cut off, the letters draw closer together.
+func leftOf(words string) string {
+	if width := widthOf(words, wordSize); width > leftWords && width < 1.5*leftWords {
+		return fmt.Sprintf(` textLength="%d" lengthAdjust="spacingAndGlyphs">%s`, leftWords, html.EscapeString(words))
+	}
+	return ">" + fitted(words, leftWords)
 }
 
 func (f frame) yTicks() int {

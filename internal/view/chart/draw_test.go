@@ -241,6 +241,19 @@ func TestTicksKeepClear(t *testing.T) {
 	}
 }
 
+// TestPowersAreNotCutOff: −5.0×10⁻⁹ and −5.0×10⁻¹² would both be written “−5.0×…”.
+func TestPowersAreNotCutOff(t *testing.T) {
+	t.Parallel()
+	for _, words := range []string{"−5.0×10⁻⁹", "1.25×10¹²", "3.162\u202f×\u202f10⁻⁸"} {
+		if got := leftOf(words); !strings.HasSuffix(got, ">"+words) || !strings.HasPrefix(got, ` textLength="50"`) {
+			t.Errorf("%q is written %q", words, got)
+		}
+	}
+	if got := leftOf("none, or the blank"); !strings.Contains(got, "…<title>") {
+		t.Errorf("a long name is written %q", got)
+	}
+}
+
 // A contour of a distance from the middle is a circle: one closed line, everywhere as far away as
 // its level says. Of a slope it is a straight line.
 func TestContours(t *testing.T) {

@@ -44,16 +44,17 @@ func TestScaleHint(t *testing.T) {
 	p.seesNot("flow is on a linear scale")
 }
 
-// TestFarNumbersHaveRoom: what is expected of a metric of 10¹¹ keeps to its column, and a
-// concentration of 10⁻⁷ is not broken between lines.
+// TestFarNumbersHaveRoom: what is expected of a metric of 10¹¹ keeps to its column, a concentration
+// of 10⁻⁷ is not broken between lines, and a long name does not push readings out of their table.
 func TestFarNumbersHaveRoom(t *testing.T) {
 	t.Parallel()
+	const line = "temperature of the feed line into the second of both reactors"
 	id := site.makeStudy(t, map[string]any{
 		"name": "Far numbers",
 		"parameters": []map[string]any{
 			{"name": "salt", "type": "real", "low": 1e-9, "high": 1e-3, "scale": "log", "unit": "M"},
 			{"name": "A", "type": "real", "low": 0, "high": 60, "unit": "%"}, {"name": "B", "type": "real", "low": 0, "high": 60, "unit": "%"},
-			{"name": "C", "type": "real", "low": 0, "high": 60, "unit": "%"}, {"name": "D", "type": "real", "low": 0, "high": 60, "unit": "%"},
+			{"name": "C", "type": "real", "low": 0, "high": 60, "unit": "%"}, {"name": line, "type": "real", "low": 0, "high": 60, "unit": "%"},
 			{"name": "cycles", "type": "integer", "low": 1, "high": 12},
 		},
 		"objective": map[string]any{"metric": "yield", "direction": "maximize", "unit": "%"},
@@ -66,12 +67,17 @@ func TestFarNumbersHaveRoom(t *testing.T) {
 	for i := range 12 {
 		x := float64(i)
 		site.api(t, "POST", "/studies/"+id+"/trials", map[string]any{
-			"parameters": map[string]any{"salt": 4.6612345e-9 * math.Pow(2.5, x), "A": 5 * x, "B": 60 - 5*x, "C": 7.123, "D": 3 * x, "cycles": 1 + i},
+			"parameters": map[string]any{"salt": 4.6612345e-9 * math.Pow(2.5, x), "A": 5 * x, "B": 60 - 5*x, "C": 7.123, line: 3 * x, "cycles": 1 + i},
 			"metrics":    map[string]any{"yield": 60 + 3*x - x*x/3, "viscosity": 1.1e10 * math.Pow(1.3, x), "one": x, "two": 2 * x, "three": 50 - x},
 		}, nil)
 	}
 	site.api(t, "POST", "/studies/"+id+"/ask", map[string]any{"count": 1}, nil)
 	p := newAdmin(t)
+	p.open("/studies/" + id)
+	p.drawn()
+	if width := ask[int](p, `[...document.querySelectorAll(".records th")].find((head) => head.innerText.startsWith("temperature of")).offsetWidth`); width > 300 {
+		t.Errorf("a long name takes %d pixels of the table of trials", width)
+	}
 	for _, width := range []int64{1440, 1100, 390} {
 		p.size(width, 1000)
 		p.open("/studies/" + id)

@@ -479,7 +479,7 @@ func widthOf(text string, size float64) float64 {
 			sum += 0.32
 		case r >= '\u2070' && r <= '\u207f' || r == '¹' || r == '²' || r == '³': // raised
 			sum += 0.4
-		case r == 'm' || r == 'w' || r == 'M' || r == 'W' || r >= 0x1100:
+		case r == 'm' || r == 'w' || r == 'M' || r == 'W' || r == '×' || r >= 0x1100:
 			sum += 0.95
 		case r >= 'A' && r <= 'Z':
 			sum += 0.7

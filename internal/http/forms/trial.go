@@ -1,6 +1,7 @@
 package forms
 
 import (
+	"cmp"
 	"net/url"
 	"slices"
 	"strings"
@@ -111,8 +112,9 @@ func (t *Typed) Correction(form Trial) study.Correction {
 		}
 		if t.Text(f.Name) == "" {
 			c.Metrics[f.Label] = nil
-		} else if x := t.reading(form, f); x != nil && *x != m.Value {
-			c.Metrics[f.Label] = &ledger.Reading{Value: *x, StdDev: m.StdDev}
+		} else if reading := t.reading(form, f); reading != nil && (reading.Value != m.Value || reading.StdDev != nil) {
+			reading.StdDev = cmp.Or(reading.StdDev, m.StdDev)
+			c.Metrics[f.Label] = reading
 		}
 	}
 	c.Parameters = t.used(form)
@@ -124,17 +126,30 @@ func (t *Typed) Correction(form Trial) study.Correction {
 }
 
 // reading reads a value of a metric; that it is like the metric's other readings tells between two
-// ways to read it.
-func (t *Typed) reading(form Trial, metric Field) *float64 {
-	return t.numberLike(metric.Name, func(x float64) bool { return form.snap.Likely(form.trial, metric.Label, x) })
+// ways to read it. Its standard deviation may stand beside it, as in 0.31 ± 0.02 or 0.31 +- 0.02.
+func (t *Typed) reading(form Trial, metric Field) *ledger.Reading {
+	text, deviation, told := strings.Cut(strings.Replace(t.Text(metric.Name), "+-", "±", 1), "±")
+	if !told {
+		if x := t.numberLike(metric.Name, func(x float64) bool { return form.snap.Likely(form.trial, metric.Label, x) }); x != nil {
+			return &ledger.Reading{Value: *x}
+		}
+		return nil
+	}
+	value, err := design.ReadNumber(text, t.marks)
+	sd, wrong := design.ReadNumber(deviation, t.marks)
+	if err = cmp.Or(err, wrong); err != nil {
+		t.Fault(metric.Name, err.Error())
+		return nil
+	}
+	return &ledger.Reading{Value: value, StdDev: &sd}
 }
 
 // readings reads what was typed of a trial's metrics.
 func (t *Typed) readings(form Trial) map[string]ledger.Reading {
 	read := map[string]ledger.Reading{}
 	for _, f := range form.Metrics {
-		if x := t.reading(form, f); x != nil {
-			read[f.Label] = ledger.Reading{Value: *x}
+		if reading := t.reading(form, f); reading != nil {
+			read[f.Label] = *reading
 		}
 	}
 	return read

@@ -324,6 +324,27 @@ func TestTheReadersLanguageAndOtherReadingsDecide(t *testing.T) {
 	sitetest.Says(t, page, "What this would change")
 }
 
+// TestStandardDeviationsAreTyped beside their readings, as tables and scripts tell them, and are
+// corrected like them; a corrected value keeps the one that it had.
+func TestStandardDeviationsAreTyped(t *testing.T) {
+	s := sitetest.Beside(t)
+	study := newTrialOf(s, weighed)
+	for _, wrong := range []string{"71 ± few", "71 ± 0", "± 2"} {
+		post(s, study+"/trials/1/tell", url.Values{"metric.0": {wrong}}).Want(422).Says(`aria-invalid="true"`)
+	}
+	deviation := func(value, deviation float64) {
+		t.Helper()
+		read := s.API("GET", study+"/trials/1", nil).Want(200).JSON()["metrics"].(map[string]any)["yield"].(map[string]any)
+		sitetest.Same[any](t, "the reading", []any{read["value"], read["stddev"]}, []any{value, deviation})
+	}
+	post(s, study+"/trials/1/tell", url.Values{"metric.0": {"71,2 +- 0,5"}}).Want(303)
+	deviation(71.2, 0.5)
+	twice(t, s, study+"/trials/1/correct", url.Values{"metric.0": {"71.2 ± 0.25"}, "reason": {"three weighings"}}).Want(303)
+	deviation(71.2, 0.25)
+	twice(t, s, study+"/trials/1/correct", url.Values{"metric.0": {"70.2"}, "reason": {"typo"}}).Want(303)
+	deviation(70.2, 0.25)
+}
+
 // TestTablesAreAskedHowTheyWriteDecimals where their own numbers do not show it.
 func TestTablesAreAskedHowTheyWriteDecimals(t *testing.T) {
 	s := sitetest.Beside(t)

@@ -1,9 +1,11 @@
 package view
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/url"
 	"regexp"
 	"slices"
@@ -165,17 +167,33 @@ func changeName(d design.Definition, path string) (name, unit string) {
 	return part + " " + found[2], unit
 }
 
-// plainJSON is a changed value as text.
+// plainJSON is a changed value as people write it.
 func plainJSON(raw json.RawMessage) string {
-	text := string(raw)
-	if text == "" || text == "null" {
-		return "nothing"
+	var value any
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	decoder.UseNumber() // digits stay as they are
+	if decoder.Decode(&value) != nil {
+		return plain(nil)
 	}
-	const most = 60
-	if len(text) > most {
-		text = strings.ToValidUTF8(text[:most], "") + "…"
+	return words.Shorten(plain(value), 60)
+}
+
+func plain(value any) string {
+	var parts []string
+	switch v := value.(type) {
+	case nil:
+	case []any:
+		for _, item := range v {
+			parts = append(parts, plain(item))
+		}
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			parts = append(parts, name+": "+plain(v[name]))
+		}
+	default:
+		return fmt.Sprint(v)
 	}
-	return strings.Trim(text, `"`)
+	return cmp.Or(strings.Join(parts, ", "), "nothing")
 }
 
 func chosenWords(data ledger.ChosenData) string {

@@ -146,3 +146,14 @@ func TestACorrectionSaysAllThatItChanges(t *testing.T) {
 	impact.Withheld = "the model would take too much memory"
 	says(t, "the preview", CorrectionConsequences(b.snap, impact).Summary, []string{"Of the rest nothing can be said: the model would take too much memory"}, []string{"Nothing else would look different"})
 }
+
+// TestChangesAreWrittenForPeople: lists and what has run out, without the marks of JSON.
+func TestChangesAreWrittenForPeople(t *testing.T) {
+	t.Parallel()
+	for raw, want := range map[string]string{`null`: "nothing", ``: "nothing", `[]`: "nothing", `{"ligand":["L2","L3"]}`: "ligand: L2, L3",
+		`["temperature + 2*cycles <= 70"]`: "temperature + 2*cycles <= 70", `[0,100]`: "0, 100", `1e-09`: "1e-09", `"log"`: "log", `true`: "true"} {
+		if got := plainJSON([]byte(raw)); got != want {
+			t.Errorf("%s is written %q, want %q", raw, got, want)
+		}
+	}
+}

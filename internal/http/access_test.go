@@ -147,7 +147,10 @@ func TestViewersMayPreviewButNotCorrect(t *testing.T) {
 	s.Call("POST", path+"?dry_run=true", viewer, body).Want(200)
 	s.Call("POST", path, viewer, body).Want(403)
 	s.Call("POST", path+"?dry_run=false", viewer, body).Want(403)
-	s.Call("POST", path+"?dry_run=1", s.Admin, body).Faults(422, "query.dry_run")
+	for _, unclear := range []string{"dry_run=1", "dry_run", "dry_run="} {
+		s.Call("POST", path+"?"+unclear, s.Admin, body).Faults(422, "query.dry_run")
+	}
+	s.Call("POST", path+"?dryrun=true", s.Admin, body).Faults(422, "query.dryrun")
 	s.API("GET", "/studies/"+id, nil).Want(200).Has("version", 3)
 }
 

@@ -126,7 +126,7 @@ func TestStudyIsMadeReadAndChanged(t *testing.T) {
 	if before := s.API("GET", "/studies/"+id+"?at=1", nil).Want(200); before.JSON()["name"] != "Buffer screen" || before.Header.Get("ETag") != `"1"` {
 		t.Errorf("at 1: %s", before.Body)
 	}
-	for query, at := range map[string]string{"?at=0": "query.at", "?at=99": "query.at", "?at=x": "query.at"} {
+	for query, at := range map[string]string{"?at=0": "query.at", "?at=99": "query.at", "?at=x": "query.at", "?At=1": "query.At", "?at=1&version=1": "query.version"} {
 		s.API("GET", "/studies/"+id+query, nil).Faults(422, at)
 	}
 	list := s.API("GET", "/studies", nil).Want(200).JSON()["studies"].([]any)

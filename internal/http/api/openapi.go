@@ -36,7 +36,7 @@ func (a *API) Operations(events func(http.ResponseWriter, *http.Request) error) 
 		"Reference": a.ofReference(),
 	} {
 		for name, one := range some {
-			one.Tag, one.Status = tag, cmp.Or(one.Status, http.StatusOK)
+			one.Tag, one.Status, one.Handle = tag, cmp.Or(one.Status, http.StatusOK), one.asked
 			all[name] = one
 		}
 	}

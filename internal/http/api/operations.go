@@ -52,6 +52,23 @@ type Operation struct {
 	StaysOpen bool
 }
 
+// asked is Handle for those who ask in the query for what the operation knows of. With dry_run
+// misspelled it would store what was to be tried, with at misspelled show the study as it is now.
+func (o Operation) asked(w http.ResponseWriter, r *http.Request) error {
+	var names []string
+	for _, p := range o.Query {
+		names = append(names, p.Name)
+	}
+	q, err := request.ReadQuery(r.URL)
+	if err != nil {
+		return err
+	}
+	if q.Only(names); q.Err() != nil {
+		return q.Err()
+	}
+	return o.Handle(w, r)
+}
+
 // Route is where an operation is served, and for whom.
 type Route struct {
 	Name            string // what clients call it

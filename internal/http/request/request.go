@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -156,10 +157,23 @@ func (q *Query) Mark(name string) *study.Mark {
 	return &mark
 }
 
+// Only finds fault with parameters of other names.
+func (q *Query) Only(names []string) {
+	for _, name := range slices.Sorted(maps.Keys(q.values)) {
+		switch {
+		case slices.Contains(names, name):
+		case len(names) == 0:
+			q.fault(name, "there is no such parameter; none can be given here", nil)
+		default:
+			q.fault(name, "there is no such parameter; there are "+strings.Join(names, ", "), nil)
+		}
+	}
+}
+
 // Yes returns a parameter that is true or false, false when it is not given.
 func (q *Query) Yes(name string) bool {
-	text, _ := q.One(name)
-	if text != "" && text != "true" && text != "false" {
+	text, given := q.One(name)
+	if given && text != "true" && text != "false" {
 		q.fault(name, "must be true or false", text)
 	}
 	return text == "true"

@@ -378,6 +378,7 @@ func (c *checker) metrics() {
 	}
 	c.contextNames()
 	c.sharedMetrics()
+	c.limitsMeet()
 	c.recorded()
 	if n := len(c.d.MetricNames()); n > maxMetrics {
 		c.faults.Add("recorded_metrics", n, "there are %d metrics in all; at most %d are allowed", n, maxMetrics)
@@ -487,6 +488,21 @@ func (c *checker) sharedMetrics() {
 		first := slices.IndexFunc(c.d.Constraints, func(other Constraint) bool { return other.Metric == k.Metric })
 		if other := c.d.Constraints[first]; k.Expression != other.Expression || k.Sampled != other.Sampled || !slices.Equal(k.Context, other.Context) {
 			c.faults.Add(constraintAt(i)+".metric", k.Metric, "%s is shared with %s and must come from the same place: give both the same expression and context, or sampled", k.Metric, constraintAt(first))
+		}
+	}
+}
+
+// limitsMeet checks that some value of a metric keeps every limit on it.
+func (c *checker) limitsMeet() {
+	for i, k := range c.d.Constraints {
+		for _, other := range c.d.Constraints[:i] {
+			least, most := k.Threshold, other.Threshold
+			if k.Op == "<=" {
+				least, most = most, least
+			}
+			if k.Metric == other.Metric && k.Op != other.Op && least > most {
+				c.faults.Add(constraintAt(i)+".threshold", k.Threshold, "no %s is at least %g and at most %g, as %s and %s want it", k.Metric, least, most, other.Name, k.Name)
+			}
 		}
 	}
 }

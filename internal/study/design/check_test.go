@@ -215,6 +215,7 @@ var checkFaults = []checkFault{
 	{"two limits of one name", func(d *Definition) { d.Constraints[2].Name = "PH LOW" }, "constraints[2].name", "is taken by the name of constraints[1]"},
 	{"a limit named like another metric", func(d *Definition) { d.Constraints[1].Name = "colour" }, "recorded_metrics[0].metric", "is taken by the name of constraints[1]"},
 	{"a limit with a reserved name", func(d *Definition) { d.Constraints[1].Name = "default" }, "constraints[1].name", "cannot be a name"},
+	{"limits that no value keeps", func(d *Definition) { d.Constraints[1].Threshold = 8.5 }, "constraints[2].threshold", "no pH is at least 8.5 and at most 8, as pH low and pH high want it"},
 	{"a metric in two units", func(d *Definition) { d.Constraints[1].Unit, d.Constraints[2].Unit = "mV", "V" }, "constraints[2].unit", "pH is in mV elsewhere"},
 	{"recorded metric twice", func(d *Definition) { d.RecordedMetrics = append(d.RecordedMetrics, RecordedMetric{Metric: "Colour"}) }, "recorded_metrics[1].metric", "is taken"},
 	{"recorded and constrained", func(d *Definition) { d.RecordedMetrics[0].Metric = "pH" }, "recorded_metrics[0].metric", "is taken by the metric of constraints[1]"},

@@ -136,10 +136,7 @@ func TestACorrectionSaysAllThatItChanges(t *testing.T) {
 	old, better := 0.5, 0.25
 	b.add(ledger.Told, ledger.ToldData{Number: b.ask(0.5), Telling: ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: 70, StdDev: &old}}}})
 	b.add(ledger.Corrected, ledger.CorrectedData{Number: 1, Metrics: map[string]ledger.CorrectedValue{"yield": {Before: &ledger.Reading{Value: 70, StdDev: &old}, After: &ledger.Reading{Value: 70, StdDev: &better}}}, Reason: "all three weighed"})
-	text, _, err := eventWords(b.snap.Definition, b.events[len(b.events)-1])
-	if err != nil {
-		t.Fatal(err)
-	}
+	text, _ := eventWords(b.snap.Definition, b.events[len(b.events)-1])
 	says(t, "the ledger", text, []string{"corrected yield of trial 1 from 70 ± 0.5 to 70 ± 0.25"}, nil)
 	impact := study.Impact{Trial: b.snap.Trial(1), Refitted: true}
 	says(t, "the preview", CorrectionConsequences(b.snap, impact).Summary, []string{"Nothing else would look different. The model is fitted again with the next ask, so the suggestion may still differ."}, nil)

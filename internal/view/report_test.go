@@ -138,6 +138,9 @@ func TestACorrectionSaysAllThatItChanges(t *testing.T) {
 	b.add(ledger.Corrected, ledger.CorrectedData{Number: 1, Metrics: map[string]ledger.CorrectedValue{"yield": {Before: &ledger.Reading{Value: 70, StdDev: &old}, After: &ledger.Reading{Value: 70, StdDev: &better}}}, Reason: "all three weighed"})
 	text, _ := eventWords(b.snap.Definition, b.events[len(b.events)-1])
 	says(t, "the ledger", text, []string{"corrected yield of trial 1 from 70 ± 0.5 to 70 ± 0.25"}, nil)
+	if fact := b.facts(0).Of(b.snap.Trial(1)).metricFacts()[0]; fact.By != "Ana" || fact.CorrectedBy != "Ana" || fact.Original != "" {
+		t.Errorf("the reading is %+v", fact)
+	}
 	impact := study.Impact{Trial: b.snap.Trial(1), Refitted: true}
 	says(t, "the preview", CorrectionConsequences(b.snap, impact).Summary, []string{"Nothing else would look different. The model is fitted again with the next ask, so the suggestion may still differ."}, nil)
 	impact.Withheld = "the model would take too much memory"

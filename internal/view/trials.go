@@ -299,7 +299,10 @@ func (v Tried) metricFacts() []templates.MetricFact {
 		if m.Known {
 			fact.By = ""
 		}
-		if m.Original != nil {
+		if m.Corrected {
+			fact.CorrectedBy = v.corrector(metric)
+		}
+		if m.Original != nil && *m.Original != m.Value {
 			fact.Original = words.Number(*m.Original)
 		}
 		if m.Headroom != nil {
@@ -308,6 +311,21 @@ func (v Tried) metricFacts() []templates.MetricFact {
 		facts = append(facts, fact)
 	}
 	return facts
+}
+
+// corrector is who corrected a reading last, so that nobody's name stands alone beside a value that
+// is another's; nobody where that is older than the entries shown.
+func (v Tried) corrector(metric string) string {
+	for _, event := range slices.Backward(v.Entries) {
+		if event.Kind != ledger.Corrected {
+			continue
+		}
+		data := dataOf[ledger.CorrectedData](event)
+		if _, there := data.Metrics[metric]; there && data.Number == v.t.Number {
+			return event.By
+		}
+	}
+	return ""
 }
 
 // foretold is the reading that a trial's decision expected of a metric, where the model had learnt

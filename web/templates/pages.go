@@ -71,9 +71,9 @@ type TrialPage struct {
 
 // MetricFact is one reading with what was predicted for it.
 type MetricFact struct {
-	Name, Value, Original, Limit, Headroom, Predicted, By string
-	At                                                    Stamp
-	Broken                                                bool
+	Name, Value, Original, Limit, Headroom, Predicted, By, CorrectedBy string
+	At                                                                 Stamp
+	Broken                                                             bool
 }
 
 // Fact is a named number with what it means.

@@ -192,7 +192,7 @@ func (v Tried) toldValue(metric string, m ledger.Measurement) templates.ToldValu
 			shown.Mark = "violated"
 		}
 	}
-	if m.Original != nil {
+	if m.Original != nil && *m.Original != m.Value {
 		shown.Original = words.Number(*m.Original)
 	}
 	return shown

@@ -48,8 +48,7 @@ func (s *decision) inputAt(ctx context.Context, at []Place, known func(j, i int)
 
 // inputFrom is the input with the estimates known.
 func (s *decision) inputFrom(ctx context.Context, at []Place, known func(j, i int) float64, draw Draw, estimates []policy.Estimate) *policy.Input {
-	input := s.bareInput(draw)
-	input.Reward, input.Costs = estimates[0], estimates[1:]
+	input := s.bareInput(draw, estimates, nil)
 	if s.traits.LooksBack {
 		input.Past = s.past()
 	}

@@ -315,20 +315,18 @@ func (up *slopes) scoreFrom(ctx context.Context, at footing) ([]search.Score, er
 
 // input is what the algorithm sees there of where the score changes to.
 func (up *slopes) input(ctx context.Context, at footing) (*policy.Input, error) {
-	input := up.bareInput(up.chance)
-	estimates := up.givenEstimates(at.places, up.known.at(at.places))
-	input.Rival = up.decision.rival(at.places)
+	estimates, rival := up.givenEstimates(at.places, up.known.at(at.places)), up.decision.rival(at.places)
 	for i, rows := range up.rows {
 		src, p := &up.sources[i], posterior.Prediction{Variances: at.posterior[i].Variances}
 		for _, means := range at.posterior[i].Means {
 			p.Means = append(p.Means, slices.Clone(means))
 		}
-		if input.Rival != nil {
+		if rival != nil {
 			p.Together = rows.Together(up.beside(i), at.inputs[i], p.Means[len(rows.Z)])
 		}
-		up.take(src, p, estimates, input.Rival)
+		up.take(src, p, estimates, rival)
 	}
-	input.Reward, input.Costs = estimates[0], estimates[1:]
+	input := up.bareInput(up.chance, estimates, rival)
 	var err error
 	input.Works, err = up.worksAt(ctx, at.places)
 	return input, err

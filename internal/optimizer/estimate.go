@@ -185,9 +185,11 @@ func (v *view) played(ctx context.Context, t int, known func(j, i int) float64) 
 	})
 }
 
-// bareInput is an input of no places yet.
-func (v *view) bareInput(draw Draw) *policy.Input {
-	input := &policy.Input{Round: v.round, Horizon: v.cfg.Horizon, Beta: v.beta, Lambda: v.lambda, Multipliers: v.multipliers, Draw: draw}
+// bareInput is what every algorithm sees of some places: the estimates there, and those beside a
+// rival or nil.
+func (v *view) bareInput(draw Draw, estimates []policy.Estimate, rival *policy.Rival) *policy.Input {
+	input := &policy.Input{Round: v.round, Horizon: v.cfg.Horizon, Beta: v.beta, Lambda: v.lambda, Multipliers: v.multipliers, Draw: draw,
+		Reward: estimates[0], Costs: estimates[1:], Rival: rival}
 	if v.traits.Draws != nil && len(draw.Z) != len(v.targets) {
 		input.Draw.Z = v.traits.Draws(draw.Seed, v.beta)
 	}

@@ -116,26 +116,22 @@ func (v *view) worthAgain(ctx context.Context, places []Place, rounds []int, est
 	if err != nil {
 		return err
 	}
-	input := v.bareInput(Draw{})
-	input.Reward, input.Costs, input.Rival = estimates[0], estimates[1:], rival
 	noise := make([]float64, len(v.targets))
 	for k := range noise {
 		noise[k] = v.noiseAt(k, v.incumbent.place)
 	}
-	v.incumbent.again = v.traits.Again(input, noise)
+	v.incumbent.again = v.traits.Again(v.bareInput(Draw{}, estimates, rival), noise)
 	return nil
 }
 
 // pick is which of the places the policy compares the others with, -1 for none, with the posterior
 // there.
 func (v *view) pick(ctx context.Context, places []Place, rounds []int, means []policy.Estimate) (best int, there []policy.Estimate, err error) {
-	played, looked := v.bareInput(Draw{}), map[int][]policy.Estimate{}
-	played.Reward, played.Costs = means[0], means[1:]
-	best, err = v.traits.Incumbent(played, func(some []int) (*policy.Input, error) {
+	looked := map[int][]policy.Estimate{}
+	best, err = v.traits.Incumbent(v.bareInput(Draw{}, means, nil), func(some []int) (*policy.Input, error) {
 		if err := checkpoint.Reach(ctx); err != nil {
 			return nil, err
 		}
-		input := v.bareInput(Draw{})
 		estimates, err := v.estimate(ctx, pick(places, some), v.costsOf(pick(rounds, some)))
 		if err != nil {
 			return nil, err
@@ -145,8 +141,7 @@ func (v *view) pick(ctx context.Context, places []Place, rounds []int, means []p
 				looked[i] = append(looked[i], policy.Estimate{Mean: e.Mean[n : n+1], SD: e.SD[n : n+1]})
 			}
 		}
-		input.Reward, input.Costs = estimates[0], estimates[1:]
-		return input, nil
+		return v.bareInput(Draw{}, estimates, nil), nil
 	})
 	return best, looked[best], err
 }

@@ -359,22 +359,19 @@ func (s *screening) closely(input *policy.Input) (policy.Scores, error) {
 // whole is the input of some places.
 func (s *screening) whole(ctx context.Context, of []int) (*policy.Input, error) {
 	at := pick(s.at, of)
-	input := s.bareInput(s.chance)
 	estimates, rival, err := s.compare(ctx, at, s.known.at(at))
 	if err != nil {
 		return nil, err
 	}
-	input.Reward, input.Costs, input.Rival = estimates[0], estimates[1:], rival
-	return input, nil
+	return s.bareInput(s.chance, estimates, rival), nil
 }
 
 // after is the input of some places with the standard deviations that the first rows of each factor
 // leave.
 func (s *screening) after(ctx context.Context, of []int, rows int) (*policy.Input, error) {
 	at := pick(s.at, of)
-	input := s.bareInput(s.chance)
-	input.Rival = s.rival(at)
-	estimates, err := s.gather(at, s.known.at(at), input.Rival, func(i int, points posterior.Points) (p posterior.Prediction, err error) {
+	rival := s.rival(at)
+	estimates, err := s.gather(at, s.known.at(at), rival, func(i int, points posterior.Points) (p posterior.Prediction, err error) {
 		left, err := s.sources[i].Rows(ctx)
 		if err != nil {
 			return p, err
@@ -382,7 +379,7 @@ func (s *screening) after(ctx context.Context, of []int, rows int) (*policy.Inpu
 		for _, k := range s.sources[i].targets {
 			p.Means = append(p.Means, pick(s.means[k], of))
 		}
-		if input.Rival != nil {
+		if rival != nil {
 			p.Together = left.Together(s.beside(i), points.Inputs, pick(s.explained[i], of))
 		}
 		points.Rows = pick(s.rows[i], of)
@@ -392,6 +389,5 @@ func (s *screening) after(ctx context.Context, of []int, rows int) (*policy.Inpu
 	if err != nil {
 		return nil, err
 	}
-	input.Reward, input.Costs = estimates[0], estimates[1:]
-	return input, nil
+	return s.bareInput(s.chance, estimates, rival), nil
 }

@@ -184,7 +184,7 @@ func (v Asked) clocked(at time.Time) templates.Stamp {
 
 // trialURL is where a page leads for a trial, nowhere from paper.
 func (v Asked) trialURL(n int) string {
-	return words.Either(v.Paper, "", TrialURL(v.Head.ID, n))
+	return words.Either(v.Paper, "", v.Head.TrialURL(n, ""))
 }
 
 // TypedQuery keeps which trials the viewer has typed in what is not saved.

@@ -216,7 +216,7 @@ func (v Facts) framed(c templates.Chart) templates.Chart {
 	d := &c.Drawing
 	d.Foot = fmt.Sprintf("%s · ledger entry %d, %s · head %s", v.Snap.Definition.Name, v.Snap.Version, words.Exact(v.Snap.UpdatedAt), v.Snap.Hash)
 	if c.Paper = v.Paper; !v.Paper {
-		d.Trials = strings.TrimSuffix(TrialURL(v.Snap.ID, 0), "0")
+		d.Trials = v.Head.URL("/trials/")
 	}
 	return c
 }

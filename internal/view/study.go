@@ -261,9 +261,6 @@ func (c *columns) rows(from, to int) templates.Table {
 	return table
 }
 
-// TrialURL is the address of a trial.
-func TrialURL(id string, n int) string { return fmt.Sprintf("/studies/%s/trials/%d", id, n) }
-
 // stateWords say how a trial stands.
 func stateWords(d design.Definition, t *ledger.Trial) string {
 	var said string

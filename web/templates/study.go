@@ -26,9 +26,12 @@ type StudyHead struct {
 // URL is an address under the study.
 func (h StudyHead) URL(rest string) string { return "/studies/" + h.ID + rest }
 
-// Trial is an address under a trial of the study.
+// TrialURL is an address under a trial of the study, Trial the same as a link has it.
+func (h StudyHead) TrialURL(number int, rest string) string {
+	return h.URL("/trials/" + strconv.Itoa(number) + rest)
+}
 func (h StudyHead) Trial(number int, rest string) templ.SafeURL {
-	return templ.SafeURL(h.URL("/trials/" + strconv.Itoa(number) + rest))
+	return templ.SafeURL(h.TrialURL(number, rest))
 }
 
 // StudyPage is the study page.
@@ -181,8 +184,7 @@ type Entry struct {
 	Used   []Input // settings actually used
 	Doubts Doubts  // values that look wrong; saving asks once more
 	// Meanwhile are results that are saved already, beside what was typed for them.
-	Meanwhile  []Meanwhile
-	CorrectURL string
+	Meanwhile []Meanwhile
 }
 
 // Meanwhile is a result that somebody saved while another was being typed, "" where none was.

@@ -160,7 +160,7 @@ func (s *Site) Reconfigure(w http.ResponseWriter, r *http.Request, v view.Facts,
 			_, err := s.Studies.Reconfigure(r.Context(), cmd, v.Snap.ID, change)
 			return err
 		},
-		to:     form.Saved("/studies/" + v.Snap.ID + "?done=changed"),
+		to:     form.Saved(v.Head.URL("?done=changed")),
 		fields: fields,
 		again:  func(form templates.Form) error { return again(http.StatusUnprocessableEntity, form) },
 	}
@@ -202,7 +202,7 @@ func (s *Site) Edit(w http.ResponseWriter, r *http.Request, v view.Facts, form *
 	fields := forms.NewEdit(typed)
 	fields.Read(form)
 	asked := submission{
-		to:     form.Saved("/studies/" + v.Snap.ID + "?done=edited"),
+		to:     form.Saved(v.Head.URL("?done=edited")),
 		fields: fields,
 		again:  func(form templates.Form) error { return showEdit(w, r, http.StatusUnprocessableEntity, v, form) },
 	}
@@ -280,7 +280,7 @@ func (s *Site) Import(w http.ResponseWriter, r *http.Request, v view.Facts, form
 			}
 			return err
 		},
-		to: "/studies/" + v.Snap.ID + "?done=imported&saved=" + url.QueryEscape(templates.ImportPage{Study: v.Head}.Draft()) + "#trials",
+		to: v.Head.URL("?done=imported&saved=" + url.QueryEscape(templates.ImportPage{Study: v.Head}.Draft()) + "#trials"),
 		again: func(form templates.Form) error {
 			if page.Faults != nil {
 				form.General = "" // they stand in a table

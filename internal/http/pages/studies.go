@@ -108,7 +108,7 @@ func (s *Site) Simulate(w http.ResponseWriter, r *http.Request, v view.Facts, fo
 			if again.Faulty() {
 				return s.showStudy(w, r, http.StatusUnprocessableEntity, v, func(page *templates.StudyPage) { page.Error = again.General })
 			}
-			return GoTo(w, r, "/studies/"+v.Snap.ID+"#lab")
+			return GoTo(w, r, v.Head.URL("#lab"))
 		}
 		if err := s.load(r.Context(), &v, labRun); err != nil {
 			return err

@@ -373,7 +373,7 @@ func (s *Site) Verify(w http.ResponseWriter, r *http.Request, v view.Facts, _ *f
 		},
 		done: func() error {
 			if !isPart(r) {
-				return GoTo(w, r, "/studies/"+v.Snap.ID+"/board#verified")
+				return GoTo(w, r, v.Head.URL("/board#verified"))
 			}
 			return s.Verifying(w, r, v)
 		},

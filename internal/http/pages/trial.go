@@ -43,9 +43,9 @@ func (s *Site) Close(w http.ResponseWriter, r *http.Request, v view.Facts, trial
 	var kind, reason string
 	fields := forms.NewClosing(&kind, &reason)
 	fields.Read(form)
-	to := view.TrialURL(v.Snap.ID, trial.Number) + "?done=closed"
+	to := v.Head.TrialURL(trial.Number, "?done=closed")
 	if ledger.Kind(kind) == ledger.Confirmed {
-		to = "/studies/" + v.Snap.ID + "?done=confirmed"
+		to = v.Head.URL("?done=confirmed")
 	}
 	return submission{
 		do: func(cmd study.Command) (err error) {
@@ -76,7 +76,7 @@ func (s *Site) Replicate(w http.ResponseWriter, r *http.Request, v view.Facts, t
 			_, _, err := s.Studies.Replicate(r.Context(), cmd, v.Snap.ID, trial.Number)
 			return err
 		},
-		to: "/studies/" + v.Snap.ID + "?done=replicated#next",
+		to: v.Head.URL("?done=replicated#next"),
 	}
 }
 
@@ -96,9 +96,9 @@ func (s *Site) Undo(w http.ResponseWriter, r *http.Request, v view.Facts, trial 
 				return nil
 			}
 			if isPart(r) {
-				return GoTo(w, r, view.TrialURL(v.Snap.ID, trial.Number)+"?done=undone")
+				return GoTo(w, r, v.Head.TrialURL(trial.Number, "?done=undone"))
 			}
-			return GoTo(w, r, "/studies/"+v.Snap.ID+"?done=undone#next")
+			return GoTo(w, r, v.Head.URL("?done=undone#next"))
 		},
 	}
 }
@@ -106,7 +106,7 @@ func (s *Site) Undo(w http.ResponseWriter, r *http.Request, v view.Facts, trial 
 // PrintSheet is a trial on paper: what to set, the limits, blanks to write in, and the way back to
 // its page.
 func (s *Site) PrintSheet(w http.ResponseWriter, r *http.Request, v view.Facts, trial *ledger.Trial) error {
-	page, err := v.Of(trial).Sheet(s.PublicURL.JoinPath(view.TrialURL(v.Snap.ID, trial.Number)).String())
+	page, err := v.Of(trial).Sheet(s.PublicURL.JoinPath(v.Head.TrialURL(trial.Number, "")).String())
 	if err != nil {
 		return err
 	}
@@ -147,7 +147,7 @@ func (s *Site) Correct(w http.ResponseWriter, r *http.Request, v view.Facts, tri
 			_, err := s.Studies.Correct(r.Context(), cmd, v.Snap.ID, correction)
 			return err
 		},
-		to:     form.Saved(view.TrialURL(v.Snap.ID, trial.Number) + "?done=corrected"),
+		to:     form.Saved(v.Head.TrialURL(trial.Number, "?done=corrected")),
 		fields: fields,
 		again: func(form templates.Form) error {
 			return showCorrect(w, r, http.StatusUnprocessableEntity, v, trial, form, nil)
@@ -176,7 +176,7 @@ func (s *Site) Tell(w http.ResponseWriter, r *http.Request, v view.Facts, trial 
 			after, err = s.Studies.Tell(r.Context(), cmd, v.Snap.ID, trial.Number, telling)
 			return err
 		},
-		done:   func() error { return s.afterTelling(w, r, trial.Number, after) },
+		done:   func() error { return s.afterTelling(w, r, v.Head, trial.Number, after) },
 		fields: fields,
 		again: func(form templates.Form) error { // beside what others saved of the trial meanwhile
 			return s.OfTrial(func(w http.ResponseWriter, r *http.Request, v view.Facts, trial *ledger.Trial) error {
@@ -207,18 +207,17 @@ func (s *Site) tellAgain(w http.ResponseWriter, r *http.Request, v view.Facts, t
 
 // afterTelling shows the study again, or lets its parts fetch themselves. after is nil when the
 // form had been sent before.
-func (s *Site) afterTelling(w http.ResponseWriter, r *http.Request, number int, after *ledger.Snapshot) error {
+func (s *Site) afterTelling(w http.ResponseWriter, r *http.Request, head templates.StudyHead, number int, after *ledger.Snapshot) error {
 	w.Header().Set("X-Saved", strconv.Itoa(number))
 	if isPart(r) {
 		letPartsFollow(w, after)
 		if !onStudyPage(r) {
-			return GoTo(w, r, view.TrialURL(request.StudyID(r), number)+"?done=saved")
+			return GoTo(w, r, head.TrialURL(number, "?done=saved"))
 		}
 		w.WriteHeader(http.StatusOK) // an empty answer takes the form away; the card follows with the refresh
 		return nil
 	}
-	id := request.StudyID(r)
-	return GoTo(w, r, "/studies/"+id+"?done=saved&saved="+url.QueryEscape(fmt.Sprintf("%s/%d", id, number))+"#next")
+	return GoTo(w, r, head.URL("?done=saved&saved="+url.QueryEscape(fmt.Sprintf("%s/%d", head.ID, number))+"#next"))
 }
 
 // onStudyPage tells whether htmx sends from the page of the study.
@@ -284,7 +283,7 @@ func (s *Site) AddOwn(w http.ResponseWriter, r *http.Request, v view.Facts, form
 			_, _, err := s.Studies.AddTrial(r.Context(), cmd, v.Snap.ID, own)
 			return err
 		},
-		to:     "/studies/" + v.Snap.ID + "?done=own&saved=" + url.QueryEscape(v.Snap.ID+"/own") + "#next",
+		to:     v.Head.URL("?done=own&saved=" + url.QueryEscape(v.Snap.ID+"/own") + "#next"),
 		fields: fields,
 		again: func(form templates.Form) error {
 			return showOwn(w, r, http.StatusUnprocessableEntity, v, templates.OwnPage{Form: form})

@@ -87,42 +87,42 @@ func ContextInputs(d design.Definition) []templates.Input {
 // Tried is a trial of a study, for what is said of it alone.
 type Tried struct {
 	Facts
-	t *ledger.Trial
+	Trial *ledger.Trial
 }
 
 func (v Facts) Of(t *ledger.Trial) Tried { return Tried{v, t} }
 
 // reasonLine is why a trial ended as it did, or was excluded.
 func (v Tried) reasonLine() string {
-	if v.t.Reason == "" {
+	if v.Trial.Reason == "" {
 		return ""
 	}
-	said := words.Either(v.t.Cause == ledger.BySettings && !v.t.Excluded, "failed because of its settings", stateWords(v.Snap.Definition, v.t))
-	return design.Capitalised(said) + ": " + v.t.Reason
+	said := words.Either(v.Trial.Cause == ledger.BySettings && !v.Trial.Excluded, "failed because of its settings", stateWords(v.Snap.Definition, v.Trial))
+	return design.Capitalised(said) + ": " + v.Trial.Reason
 }
 
 // endOf says how a trial came to wait no more.
 func (v Tried) endOf() *templates.Ended {
-	if v.t.Status != ledger.StatusCompleted {
-		return &templates.Ended{Mark: markOf(v.Snap.Definition, v.t), Words: cmp.Or(v.reasonLine(), design.Capitalised(stateWords(v.Snap.Definition, v.t))) + "."}
+	if v.Trial.Status != ledger.StatusCompleted {
+		return &templates.Ended{Mark: markOf(v.Snap.Definition, v.Trial), Words: cmp.Or(v.reasonLine(), design.Capitalised(stateWords(v.Snap.Definition, v.Trial))) + "."}
 	}
 	var last ledger.Measurement
-	for _, m := range v.t.Metrics {
+	for _, m := range v.Trial.Metrics {
 		if m.ToldSeq > last.ToldSeq {
 			last = m
 		}
 	}
-	return &templates.Ended{Mark: markOf(v.Snap.Definition, v.t), Words: "Completed by " + last.By, At: v.stamp(last.ToldAt)}
+	return &templates.Ended{Mark: markOf(v.Snap.Definition, v.Trial), Words: "Completed by " + last.By, At: v.stamp(last.ToldAt)}
 }
 
 // chosenInstead are the settings that were chosen for a trial where others were used.
 func (v Tried) chosenInstead() design.Settings {
 	instead := design.Settings{}
-	if !v.t.SettingsChanged {
+	if !v.Trial.SettingsChanged {
 		return instead
 	}
-	for name, value := range v.Snap.Chosen(v.t.Number) {
-		if value != v.t.Parameters[name] {
+	for name, value := range v.Snap.Chosen(v.Trial.Number) {
+		if value != v.Trial.Parameters[name] {
 			instead[name] = value
 		}
 	}
@@ -131,8 +131,8 @@ func (v Tried) chosenInstead() design.Settings {
 
 // inDoubt is what is doubted of a trial.
 func (v Tried) inDoubt() templates.Doubtful {
-	d := templates.Doubtful{Number: v.t.Number, URL: v.trialURL(v.t.Number), Operates: v.Head.Operates && v.At == 0 && v.Snap.State != ledger.Archived}
-	for _, doubt := range v.t.Doubts {
+	d := templates.Doubtful{Number: v.Trial.Number, URL: v.trialURL(v.Trial.Number), Operates: v.Head.Operates && v.At == 0 && v.Snap.State != ledger.Archived}
+	for _, doubt := range v.Trial.Doubts {
 		d.Says = append(d.Says, doubt.Why)
 	}
 	d.Reason = words.Shorten("In doubt: "+strings.Join(d.Says, " "), longestReason)
@@ -141,15 +141,15 @@ func (v Tried) inDoubt() templates.Doubtful {
 
 // savedJustNow is what the viewer saved of a trial within the last minute, to be undone.
 func (v Tried) savedJustNow() []templates.Saved {
-	metrics, left := study.Undoable(v.Snap, v.t, v.Who.Caller(), v.Now)
+	metrics, left := study.Undoable(v.Snap, v.Trial, v.Who.Caller(), v.Now)
 	if len(metrics) == 0 {
 		return nil
 	}
 	var values []string
 	for _, metric := range metrics {
-		values = append(values, metric+" "+Measured(v.Snap.Definition, metric, v.t.Metrics[metric]))
+		values = append(values, metric+" "+Measured(v.Snap.Definition, metric, v.Trial.Metrics[metric]))
 	}
-	return []templates.Saved{{Number: v.t.Number, Text: strings.Join(values, ", "), Left: int(left.Seconds()) + 1, Key: v.Key}}
+	return []templates.Saved{{Number: v.Trial.Number, Text: strings.Join(values, ", "), Left: int(left.Seconds()) + 1, Key: v.Key}}
 }
 
 func optionsOf(names []string) []templates.Option {
@@ -164,8 +164,8 @@ func optionsOf(names []string) []templates.Option {
 func (v Tried) card() templates.Card {
 	d := v.Snap.Definition
 	card := templates.Card{
-		Study: v.Head, Number: v.t.Number, Origin: originWords(v.t.Origin), Created: v.stamp(v.t.CreatedAt), By: v.t.By, Note: v.t.Note,
-		ReplicateOf: v.t.ReplicateOf, Settings: settingsOf(d, v.t.Parameters), Why: whyOf(v.t),
+		Study: v.Head, Number: v.Trial.Number, Origin: originWords(v.Trial.Origin), Created: v.stamp(v.Trial.CreatedAt), By: v.Trial.By, Note: v.Trial.Note,
+		ReplicateOf: v.Trial.ReplicateOf, Settings: settingsOf(d, v.Trial.Parameters), Why: whyOf(v.Trial),
 	}
 	for _, was := range settingsOf(d, v.chosenInstead()) {
 		at := slices.IndexFunc(card.Settings, func(s templates.Setting) bool { return s.Name == was.Name })
@@ -173,9 +173,9 @@ func (v Tried) card() templates.Card {
 			card.Settings[at].Was = words.With(was.Value, was.Unit)
 		}
 	}
-	card.Copy = v.copyText(v.t.Parameters)
+	card.Copy = v.copyText(v.Trial.Parameters)
 	for _, metric := range tableMetrics(d) {
-		if m, there := v.t.Metrics[metric]; there {
+		if m, there := v.Trial.Metrics[metric]; there {
 			card.Told = append(card.Told, v.toldValue(metric, m))
 		}
 	}
@@ -215,7 +215,7 @@ func (v Facts) copyText(values design.Settings) string {
 
 // Entry is the form for what is still to be told of a trial. Its id changes with what it asks for.
 func (v Tried) Entry(form templates.Form) templates.Entry {
-	d, t := v.Snap.Definition, v.t
+	d, t := v.Snap.Definition, v.Trial
 	entry := templates.Entry{Form: form, Key: cmp.Or(form.Value("key"), v.Key)}
 	asked := []string{string(v.Snap.State)}
 	for i, metric := range Told(d) {

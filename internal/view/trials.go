@@ -263,7 +263,7 @@ func fitApart(columns []templates.Column) bool {
 
 // Page is one trial with everything behind it.
 func (v Tried) Page() templates.TrialPage {
-	t, d := v.t, v.Snap.Definition
+	t, d := v.Trial, v.Snap.Definition
 	shown := templates.TrialPage{
 		Study: v.Head, Card: v.card(), State: stateWords(d, t), Mark: markOf(d, t), Excluded: t.Excluded, Reason: v.reasonLine(), Waiting: t.Waiting(),
 		Ended: t.Status == ledger.StatusFailed || t.Status == ledger.StatusAbandoned, Key: v.Key, Previous: t.Number - 1,
@@ -289,7 +289,7 @@ func (v Tried) metricFacts() []templates.MetricFact {
 	d := v.Snap.Definition
 	var facts []templates.MetricFact
 	for _, metric := range tableMetrics(d) {
-		m, there := v.t.Metrics[metric]
+		m, there := v.Trial.Metrics[metric]
 		if !there {
 			continue
 		}
@@ -331,13 +331,13 @@ func (v Tried) corrector(metric string) string {
 // foretold is the reading that a trial's decision expected of a metric, where the model had learnt
 // the metric by then.
 func (v Tried) foretold(metric, unit string) string {
-	chosen := *v.t
+	chosen := *v.Trial
 	chosen.SettingsChanged = false
 	expected := v.Snap.Foretold(&chosen, metric)
 	switch {
 	case expected == nil:
 		return "–"
-	case v.t.SettingsChanged:
+	case v.Trial.SettingsChanged:
 		return words.Uncertain(expected.Mean, expected.SD, unit) + " at the settings chosen"
 	}
 	return words.Uncertain(expected.Mean, expected.SD, unit)
@@ -348,14 +348,14 @@ func (v Tried) foretold(metric, unit string) string {
 func (v Tried) foreseen(metric string) bool {
 	read := slices.ContainsFunc(v.Snap.Trials, func(other *ledger.Trial) bool {
 		m, there := other.Metrics[metric]
-		return there && m.ToldSeq <= v.t.Decision.Seen
+		return there && m.ToldSeq <= v.Trial.Decision.Seen
 	})
-	return read && scaledFor(v.Snap, metric, v.t.Number)
+	return read && scaledFor(v.Snap, metric, v.Trial.Number)
 }
 
 // decisionFacts are the numbers behind a decision, but of metrics that it was blind to.
 func (v Tried) decisionFacts() (facts []templates.Fact) {
-	d, decision := v.Snap.Definition, v.t.Decision
+	d, decision := v.Snap.Definition, v.Trial.Decision
 	if decision == nil {
 		return nil
 	}
@@ -444,13 +444,13 @@ func (v Tried) Sheet(address string) (templates.SheetPage, error) {
 	d := v.Snap.Definition
 	sheet := templates.SheetPage{Study: v.Head, Card: v.card(), Address: address, Code: modules(code), Size: code.Size + 2*quietZone, Printed: words.Exact(v.Now)}
 	for _, c := range d.Constraints {
-		if m, there := v.t.Metrics[c.Metric]; there && m.Known {
+		if m, there := v.Trial.Metrics[c.Metric]; there && m.Known {
 			sheet.Lines = append(sheet.Lines, templates.SheetLine{Name: c.Metric, Limit: limitsText(d, c.Metric), Value: Measured(d, c.Metric, m), Note: "known beforehand"})
 		}
 	}
 	for _, metric := range Told(d) {
 		line := templates.SheetLine{Name: metric, Unit: UnitOf(d, metric), Limit: limitsText(d, metric)}
-		if m, there := v.t.Metrics[metric]; there {
+		if m, there := v.Trial.Metrics[metric]; there {
 			line.Value, line.Note = Measured(d, metric, m), "saved already"
 		}
 		sheet.Lines = append(sheet.Lines, line)

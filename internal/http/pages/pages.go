@@ -77,7 +77,7 @@ func (s *Site) Of(page func(http.ResponseWriter, *http.Request, view.Facts) erro
 }
 
 // OfTrial answers with the study and the trial in the path.
-func (s *Site) OfTrial(page func(http.ResponseWriter, *http.Request, view.Facts, *ledger.Trial) error) handler {
+func (s *Site) OfTrial(page func(http.ResponseWriter, *http.Request, view.Tried) error) handler {
 	return s.Of(func(w http.ResponseWriter, r *http.Request, v view.Facts) error {
 		number, err := request.TrialNumber(r)
 		if err != nil {
@@ -87,7 +87,7 @@ func (s *Site) OfTrial(page func(http.ResponseWriter, *http.Request, view.Facts,
 		if trial == nil {
 			return problem.NoSuchThing
 		}
-		return page(w, r, v, trial)
+		return page(w, r, v.Of(trial))
 	})
 }
 
@@ -106,9 +106,9 @@ func (s *Site) FormOf(read func(http.ResponseWriter, *http.Request, view.Facts, 
 }
 
 // FormOfTrial answers a form about the trial in the path.
-func (s *Site) FormOfTrial(read func(http.ResponseWriter, *http.Request, view.Facts, *ledger.Trial, *forms.Typed) submission) handler {
-	return s.OfTrial(func(w http.ResponseWriter, r *http.Request, v view.Facts, trial *ledger.Trial) error {
-		return submit(w, r, func(form *forms.Typed) submission { return read(w, r, v, trial, form) })
+func (s *Site) FormOfTrial(read func(http.ResponseWriter, *http.Request, view.Tried, *forms.Typed) submission) handler {
+	return s.OfTrial(func(w http.ResponseWriter, r *http.Request, v view.Tried) error {
+		return submit(w, r, func(form *forms.Typed) submission { return read(w, r, v, form) })
 	})
 }
 

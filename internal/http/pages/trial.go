@@ -20,18 +20,18 @@ import (
 )
 
 // TrialPage is one trial with everything behind it.
-func (s *Site) TrialPage(w http.ResponseWriter, r *http.Request, v view.Facts, trial *ledger.Trial) error {
-	return s.showTrial(w, r, http.StatusOK, v, trial, nil)
+func (s *Site) TrialPage(w http.ResponseWriter, r *http.Request, v view.Tried) error {
+	return s.showTrial(w, r, http.StatusOK, v, nil)
 }
 
 // showTrial draws the page of a trial; change may put a form with its faults into it.
-func (s *Site) showTrial(w http.ResponseWriter, r *http.Request, status int, v view.Facts, t *ledger.Trial, change func(*templates.TrialPage)) error {
+func (s *Site) showTrial(w http.ResponseWriter, r *http.Request, status int, v view.Tried, change func(*templates.TrialPage)) error {
 	var err error
-	if v.Entries, v.Earlier, err = s.Studies.EventsOf(r.Context(), v.Snap, t.Number, view.LedgerLines); err != nil {
+	if v.Entries, v.Earlier, err = s.Studies.EventsOf(r.Context(), v.Snap, v.Trial.Number, view.LedgerLines); err != nil {
 		return err
 	}
-	page := v.Of(t).Page()
-	page.Page = newPage(r, fmt.Sprintf("Trial %d of %s", t.Number, v.Head.Name), "medium")
+	page := v.Page()
+	page.Page = newPage(r, fmt.Sprintf("Trial %d of %s", v.Trial.Number, v.Head.Name), "medium")
 	if change != nil {
 		change(&page)
 	}
@@ -39,11 +39,11 @@ func (s *Site) showTrial(w http.ResponseWriter, r *http.Request, status int, v v
 }
 
 // Close ends a trial or sets it aside.
-func (s *Site) Close(w http.ResponseWriter, r *http.Request, v view.Facts, trial *ledger.Trial, form *forms.Typed) submission {
+func (s *Site) Close(w http.ResponseWriter, r *http.Request, v view.Tried, form *forms.Typed) submission {
 	var kind, reason string
 	fields := forms.NewClosing(&kind, &reason)
 	fields.Read(form)
-	to := v.Head.TrialURL(trial.Number, "?done=closed")
+	to := v.Head.TrialURL(v.Trial.Number, "?done=closed")
 	if ledger.Kind(kind) == ledger.Confirmed {
 		to = v.Head.URL("?done=confirmed")
 	}
@@ -51,11 +51,11 @@ func (s *Site) Close(w http.ResponseWriter, r *http.Request, v view.Facts, trial
 		do: func(cmd study.Command) (err error) {
 			switch {
 			case ledger.Kind(kind) == ledger.Confirmed:
-				_, err = s.Studies.Confirm(r.Context(), cmd, v.Snap.ID, trial.Number)
+				_, err = s.Studies.Confirm(r.Context(), cmd, v.Snap.ID, v.Trial.Number)
 			case ledger.Cause(kind).Known():
-				_, err = s.Studies.Fail(r.Context(), cmd, v.Snap.ID, trial.Number, ledger.Cause(kind), reason)
+				_, err = s.Studies.Fail(r.Context(), cmd, v.Snap.ID, v.Trial.Number, ledger.Cause(kind), reason)
 			case slices.Contains([]ledger.Kind{ledger.Abandoned, ledger.Excluded, ledger.Included}, ledger.Kind(kind)):
-				_, err = s.Studies.Close(r.Context(), cmd, v.Snap.ID, ledger.Kind(kind), trial.Number, reason)
+				_, err = s.Studies.Close(r.Context(), cmd, v.Snap.ID, ledger.Kind(kind), v.Trial.Number, reason)
 			default:
 				err = problem.Malformed("body", "kind", "The form must say whether the trial failed because of its settings or by chance, was not run, is excluded, included or confirmed.")
 			}
@@ -64,16 +64,16 @@ func (s *Site) Close(w http.ResponseWriter, r *http.Request, v view.Facts, trial
 		to:     to,
 		fields: fields,
 		again: func(form templates.Form) error {
-			return s.showTrial(w, r, http.StatusUnprocessableEntity, v, trial, func(page *templates.TrialPage) { page.Closing = form })
+			return s.showTrial(w, r, http.StatusUnprocessableEntity, v, func(page *templates.TrialPage) { page.Closing = form })
 		},
 	}
 }
 
 // Replicate asks for the same settings again.
-func (s *Site) Replicate(w http.ResponseWriter, r *http.Request, v view.Facts, trial *ledger.Trial, _ *forms.Typed) submission {
+func (s *Site) Replicate(w http.ResponseWriter, r *http.Request, v view.Tried, _ *forms.Typed) submission {
 	return submission{
 		do: func(cmd study.Command) error {
-			_, _, err := s.Studies.Replicate(r.Context(), cmd, v.Snap.ID, trial.Number)
+			_, _, err := s.Studies.Replicate(r.Context(), cmd, v.Snap.ID, v.Trial.Number)
 			return err
 		},
 		to: v.Head.URL("?done=replicated#next"),
@@ -81,22 +81,22 @@ func (s *Site) Replicate(w http.ResponseWriter, r *http.Request, v view.Facts, t
 }
 
 // Undo takes back what the viewer saved of a trial just now.
-func (s *Site) Undo(w http.ResponseWriter, r *http.Request, v view.Facts, trial *ledger.Trial, _ *forms.Typed) submission {
+func (s *Site) Undo(w http.ResponseWriter, r *http.Request, v view.Tried, _ *forms.Typed) submission {
 	var after *ledger.Snapshot
 	return submission{
 		do: func(cmd study.Command) (err error) {
-			after, err = s.Studies.Undo(r.Context(), cmd, v.Snap.ID, trial.Number)
+			after, err = s.Studies.Undo(r.Context(), cmd, v.Snap.ID, v.Trial.Number)
 			return err
 		},
 		done: func() error {
-			w.Header().Set("X-Undone", strconv.Itoa(trial.Number))
+			w.Header().Set("X-Undone", strconv.Itoa(v.Trial.Number))
 			if isPart(r) && onStudyPage(r) {
 				letPartsFollow(w, after)
 				w.WriteHeader(http.StatusOK)
 				return nil
 			}
 			if isPart(r) {
-				return GoTo(w, r, v.Head.TrialURL(trial.Number, "?done=undone"))
+				return GoTo(w, r, v.Head.TrialURL(v.Trial.Number, "?done=undone"))
 			}
 			return GoTo(w, r, v.Head.URL("?done=undone#next"))
 		},
@@ -105,29 +105,29 @@ func (s *Site) Undo(w http.ResponseWriter, r *http.Request, v view.Facts, trial 
 
 // PrintSheet is a trial on paper: what to set, the limits, blanks to write in, and the way back to
 // its page.
-func (s *Site) PrintSheet(w http.ResponseWriter, r *http.Request, v view.Facts, trial *ledger.Trial) error {
-	page, err := v.Of(trial).Sheet(s.PublicURL.JoinPath(v.Head.TrialURL(trial.Number, "")).String())
+func (s *Site) PrintSheet(w http.ResponseWriter, r *http.Request, v view.Tried) error {
+	page, err := v.Sheet(s.PublicURL.JoinPath(v.Head.TrialURL(v.Trial.Number, "")).String())
 	if err != nil {
 		return err
 	}
-	page.Page = newPage(r, fmt.Sprintf("Sheet of trial %d of %s", trial.Number, page.Study.Name), "medium")
+	page.Page = newPage(r, fmt.Sprintf("Sheet of trial %d of %s", v.Trial.Number, page.Study.Name), "medium")
 	return show(w, r, http.StatusOK, templates.SheetView(page))
 }
 
 // CorrectPage is the form in which a trial is corrected, filled in with what is kept.
-func (s *Site) CorrectPage(w http.ResponseWriter, r *http.Request, v view.Facts, trial *ledger.Trial) error {
-	values := forms.OfTrial(v.Snap, trial).Kept()
-	forms.KeepWith(values, fmt.Sprintf("%s/%d/correction", v.Snap.ID, trial.Number), fmt.Sprint(trial.Parameters))
+func (s *Site) CorrectPage(w http.ResponseWriter, r *http.Request, v view.Tried) error {
+	values := forms.OfTrial(v.Snap, v.Trial).Kept()
+	forms.KeepWith(values, fmt.Sprintf("%s/%d/correction", v.Snap.ID, v.Trial.Number), fmt.Sprint(v.Trial.Parameters))
 	values.Set("key", newKey(r))
-	return showCorrect(w, r, http.StatusOK, v, trial, templates.Form{Values: values}, nil)
+	return showCorrect(w, r, http.StatusOK, v, templates.Form{Values: values}, nil)
 }
 
-func showCorrect(w http.ResponseWriter, r *http.Request, status int, v view.Facts, t *ledger.Trial, form templates.Form, preview *templates.Consequences) error {
-	table := forms.OfTrial(v.Snap, t)
-	page := templates.CorrectPage{Page: newPage(r, fmt.Sprintf("Correct trial %d", t.Number), "medium"), Study: v.Head, Number: t.Number, Form: form, Preview: preview,
-		Settings: view.UsedInputs(v.Snap.Definition, t.Parameters, form.Values), Reason: table.Reason.Input}
+func showCorrect(w http.ResponseWriter, r *http.Request, status int, v view.Tried, form templates.Form, preview *templates.Consequences) error {
+	table := forms.OfTrial(v.Snap, v.Trial)
+	page := templates.CorrectPage{Page: newPage(r, fmt.Sprintf("Correct trial %d", v.Trial.Number), "medium"), Study: v.Head, Number: v.Trial.Number, Form: form, Preview: preview,
+		Settings: view.UsedInputs(v.Snap.Definition, v.Trial.Parameters, form.Values), Reason: table.Reason.Input}
 	for _, in := range table.Metrics.Inputs() {
-		if m, there := t.Metrics[in.Label]; there {
+		if m, there := v.Trial.Metrics[in.Label]; there {
 			in.Help = "now " + view.Measured(v.Snap.Definition, in.Label, m)
 			page.Metrics = append(page.Metrics, in)
 		}
@@ -136,10 +136,10 @@ func showCorrect(w http.ResponseWriter, r *http.Request, status int, v view.Fact
 }
 
 // Correct previews a correction, or makes it.
-func (s *Site) Correct(w http.ResponseWriter, r *http.Request, v view.Facts, trial *ledger.Trial, form *forms.Typed) submission {
-	table := forms.OfTrial(v.Snap, trial)
+func (s *Site) Correct(w http.ResponseWriter, r *http.Request, v view.Tried, form *forms.Typed) submission {
+	table := forms.OfTrial(v.Snap, v.Trial)
 	correction, fields := form.Correction(table), table.All()
-	doubts := study.DoubtCorrection(v.Snap, trial, correction)
+	doubts := study.DoubtCorrection(v.Snap, v.Trial, correction)
 	asked := submission{
 		do: func(cmd study.Command) error {
 			sure := study.Doubted(doubts) // they stood in the preview
@@ -147,10 +147,10 @@ func (s *Site) Correct(w http.ResponseWriter, r *http.Request, v view.Facts, tri
 			_, err := s.Studies.Correct(r.Context(), cmd, v.Snap.ID, correction)
 			return err
 		},
-		to:     form.Saved(v.Head.TrialURL(trial.Number, "?done=corrected")),
+		to:     form.Saved(v.Head.TrialURL(v.Trial.Number, "?done=corrected")),
 		fields: fields,
 		again: func(form templates.Form) error {
-			return showCorrect(w, r, http.StatusUnprocessableEntity, v, trial, form, nil)
+			return showCorrect(w, r, http.StatusUnprocessableEntity, v, form, nil)
 		},
 	}
 	return asked.previewed(form, v.Snap, "corrected", func() (*templates.Consequences, error) {
@@ -162,62 +162,62 @@ func (s *Site) Correct(w http.ResponseWriter, r *http.Request, v view.Facts, tri
 		preview.Doubts = doubtful(doubts, fields)
 		return preview, nil
 	}, func(preview *templates.Consequences) error {
-		return showCorrect(w, r, http.StatusOK, v, trial, form.Shown(), preview)
+		return showCorrect(w, r, http.StatusOK, v, form.Shown(), preview)
 	})
 }
 
 // Tell saves what was measured. Values that look wrong are asked back once.
-func (s *Site) Tell(w http.ResponseWriter, r *http.Request, v view.Facts, trial *ledger.Trial, form *forms.Typed) submission {
-	table := forms.OfTrial(v.Snap, trial)
+func (s *Site) Tell(w http.ResponseWriter, r *http.Request, v view.Tried, form *forms.Typed) submission {
+	table := forms.OfTrial(v.Snap, v.Trial)
 	telling, fields := form.Telling(table), table.All()
 	var after *ledger.Snapshot
 	return submission{
 		do: func(cmd study.Command) (err error) {
-			after, err = s.Studies.Tell(r.Context(), cmd, v.Snap.ID, trial.Number, telling)
+			after, err = s.Studies.Tell(r.Context(), cmd, v.Snap.ID, v.Trial.Number, telling)
 			return err
 		},
-		done:   func() error { return s.afterTelling(w, r, v.Head, trial.Number, after) },
+		done:   func() error { return s.afterTelling(w, r, v, after) },
 		fields: fields,
 		again: func(form templates.Form) error { // beside what others saved of the trial meanwhile
-			return s.OfTrial(func(w http.ResponseWriter, r *http.Request, v view.Facts, trial *ledger.Trial) error {
-				return s.tellAgain(w, r, v, trial, form, templates.Doubts{})
+			return s.OfTrial(func(w http.ResponseWriter, r *http.Request, v view.Tried) error {
+				return s.tellAgain(w, r, v, form, templates.Doubts{})
 			})(w, r)
 		},
 		doubted: func(form templates.Form, doubts []study.Doubt) error {
-			return s.tellAgain(w, r, v, trial, form, doubtful(doubts, fields))
+			return s.tellAgain(w, r, v, form, doubtful(doubts, fields))
 		},
 	}
 }
 
 // tellAgain shows the entry form again, as typed, with what is wrong or odd.
-func (s *Site) tellAgain(w http.ResponseWriter, r *http.Request, v view.Facts, trial *ledger.Trial, form templates.Form, doubts templates.Doubts) error {
+func (s *Site) tellAgain(w http.ResponseWriter, r *http.Request, v view.Tried, form templates.Form, doubts templates.Doubts) error {
 	if first := doubts.First(); form.First == "" {
 		form.First = first
 	}
-	entry := v.Of(trial).Entry(form)
+	entry := v.Entry(form)
 	entry.Doubts = doubts
 	if slices.ContainsFunc(entry.Meanwhile, func(m templates.Meanwhile) bool { return m.Mine != "" }) {
 		entry.Form.General = "Nothing of yours is saved yet: somebody else saved a result of this trial meanwhile."
 	}
 	if isPart(r) {
-		return show(w, r, http.StatusUnprocessableEntity, templates.EntryForm(v.Head, trial.Number, entry))
+		return show(w, r, http.StatusUnprocessableEntity, templates.EntryForm(v.Head, v.Trial.Number, entry))
 	}
-	return s.showTrial(w, r, http.StatusUnprocessableEntity, v, trial, func(page *templates.TrialPage) { page.Card.Entry = entry })
+	return s.showTrial(w, r, http.StatusUnprocessableEntity, v, func(page *templates.TrialPage) { page.Card.Entry = entry })
 }
 
 // afterTelling shows the study again, or lets its parts fetch themselves. after is nil when the
 // form had been sent before.
-func (s *Site) afterTelling(w http.ResponseWriter, r *http.Request, head templates.StudyHead, number int, after *ledger.Snapshot) error {
-	w.Header().Set("X-Saved", strconv.Itoa(number))
+func (s *Site) afterTelling(w http.ResponseWriter, r *http.Request, v view.Tried, after *ledger.Snapshot) error {
+	w.Header().Set("X-Saved", strconv.Itoa(v.Trial.Number))
 	if isPart(r) {
 		letPartsFollow(w, after)
 		if !onStudyPage(r) {
-			return GoTo(w, r, head.TrialURL(number, "?done=saved"))
+			return GoTo(w, r, v.Head.TrialURL(v.Trial.Number, "?done=saved"))
 		}
 		w.WriteHeader(http.StatusOK) // an empty answer takes the form away; the card follows with the refresh
 		return nil
 	}
-	return GoTo(w, r, head.URL("?done=saved&saved="+url.QueryEscape(fmt.Sprintf("%s/%d", head.ID, number))+"#next"))
+	return GoTo(w, r, v.Head.URL("?done=saved&saved="+url.QueryEscape(fmt.Sprintf("%s/%d", v.Head.ID, v.Trial.Number))+"#next"))
 }
 
 // onStudyPage tells whether htmx sends from the page of the study.

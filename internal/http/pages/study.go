@@ -33,7 +33,11 @@ func visiting(r *http.Request, snap *ledger.Snapshot) view.Facts {
 	who, _ := request.Caller(r)
 	query := r.URL.Query()
 	asked := view.Asked{Head: head, Now: time.Now(), URL: head.URL(""), Query: query, Parts: true, Whole: query.Has("whole")}
-	return view.Facts{Snap: snap, Latest: snap, Who: who, Key: newKey(r), Asked: asked}
+	v := view.Facts{Snap: snap, Latest: snap, Who: who, Asked: asked}
+	if head.Operates { // whoever only looks has no forms
+		v.Key = newKey(r)
+	}
+	return v
 }
 
 // StudyPage is the study, top to bottom.

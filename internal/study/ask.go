@@ -534,7 +534,7 @@ func (s *Models) ruleNext(ctx context.Context, cmd Command, made *succession, as
 		}
 		made.count++
 		number := len(snap.Trials) + made.count
-		point.decision.Because = explain(c.compiled.Def, number, point, chosenBy{by: cmd.By, withinLimits: c.told, unread: unread(snap)})
+		point.decision.Because = explain(c.compiled.Def, number, point, chosenBy{by: cmd.By, withinLimits: c.told, compares: c.compiled.Algorithm.Compares, unread: unread(snap)})
 		ruled.add(number, point.event(number, ledger.Suggested, ask.Brought))
 	}
 	return ruled, nil
@@ -587,7 +587,7 @@ func (s *Models) rulePersonal(ctx context.Context, cmd Command, snap *ledger.Sna
 		return ruling{}, err
 	}
 	number := len(snap.Trials) + 1
-	point.decision.Because = explain(c.compiled.Def, number, point, chosenBy{by: cmd.By, replicateOf: p.replicateOf, withinLimits: c.told, unread: unread(snap)})
+	point.decision.Because = explain(c.compiled.Def, number, point, chosenBy{by: cmd.By, replicateOf: p.replicateOf, withinLimits: c.told, compares: c.compiled.Algorithm.Compares, unread: unread(snap)})
 	data := point.event(number, ledger.Manual, p.Brought)
 	data.Note, data.ReplicateOf = p.Note, p.replicateOf
 	ruled := c.begin()

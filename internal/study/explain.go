@@ -16,6 +16,7 @@ type chosenBy struct {
 	by           string
 	replicateOf  int
 	withinLimits bool            // some trial so far is known to be within every limit
+	compares     bool            // the algorithm does, as its description says
 	unread       map[string]bool // metrics of which there is no reading yet
 }
 
@@ -198,9 +199,8 @@ func because(d design.Definition, p chosenPoint, who chosenBy) string {
 func improves(d design.Definition, p chosenPoint, who chosenBy) string {
 	limits := limitNames(d)
 	compared := p.decision.ExpectedImprovement != nil
-	algorithm, _ := policy.Find(p.decision.Algorithm)
 	switch {
-	case limits != "" && !compared && (algorithm.Compares || !who.withinLimits):
+	case limits != "" && !compared && (who.compares || !who.withinLimits):
 		return fmt.Sprintf("Chosen because it has the best chance to keep %s within the limit.", limits) + noneYet(who)
 	case limits == "":
 		return fmt.Sprintf("Chosen because it promises the largest improvement of %s%s.", d.Objective.Metric, over(d, p))

@@ -340,8 +340,16 @@ func (s *Models) chooser(ctx context.Context, snap *ledger.Snapshot) (*chooser, 
 		return c, err
 	}
 	c.fit = fit
-	fits := ledger.FitsUnder(c.compiled, append(snap.Fits[:len(snap.Fits):len(snap.Fits)], *fit))
-	return c, c.extend(ctx, &optimizer.History{Rounds: state.History().Rounds, Fits: fits})
+	return c, c.extend(ctx, &optimizer.History{Rounds: state.History().Rounds, Fits: c.fits(c.compiled, snap)})
+}
+
+// fits are those of snap and the one made just now, as a study compiled so sees them.
+func (c *chooser) fits(compiled *design.Compiled, snap *ledger.Snapshot) []optimizer.Fit {
+	fits := slices.Clip(snap.Fits)
+	if c.fit != nil {
+		fits = append(fits, *c.fit)
+	}
+	return ledger.FitsUnder(compiled, fits)
 }
 
 func (c *chooser) extend(ctx context.Context, by *optimizer.History) error {

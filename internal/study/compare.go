@@ -18,7 +18,8 @@ import (
 // mostCompared is how many algorithms one comparison can name.
 const mostCompared = 20
 
-// Compare asks each of the algorithms what it would choose next on the history of snap.
+// Compare asks each of the algorithms what it would choose next on the history of snap, after the
+// fit that is due.
 func (s *Models) Compare(ctx context.Context, snap *ledger.Snapshot, with []design.Algorithm) ([]Choice, error) {
 	if len(with) == 0 || len(with) > mostCompared {
 		return nil, design.NewInvalid("algorithms", fmt.Sprintf("1 to %d algorithms are needed", mostCompared), len(with))
@@ -38,10 +39,15 @@ func (s *Models) Compare(ctx context.Context, snap *ledger.Snapshot, with []desi
 			return nil, relocate(err, "algorithm", fmt.Sprintf("algorithms[%d]", i))
 		}
 	}
+	next, err := s.chooser(ctx, snap)
+	if err != nil {
+		return nil, err
+	}
 	choices := make([]Choice, len(with))
 	for i, c := range others {
-		var err error
-		if choices[i], err = s.choiceOf(ctx, snap, c, known, brought); err != nil {
+		history := snap.History(c)
+		history.Fits = next.fits(c, snap)
+		if choices[i], err = s.choiceOf(ctx, snap, c, history, known, brought); err != nil {
 			return nil, err
 		}
 	}
@@ -61,11 +67,11 @@ func compileWith(d design.Definition, algorithm design.Algorithm) (*design.Compi
 	return design.Compile(checked)
 }
 
-func (s *Models) choiceOf(ctx context.Context, snap *ledger.Snapshot, c *design.Compiled, known optimizer.Known, brought design.Brought) (Choice, error) {
+func (s *Models) choiceOf(ctx context.Context, snap *ledger.Snapshot, c *design.Compiled, history *optimizer.History, known optimizer.Known, brought design.Brought) (Choice, error) {
 	var state *optimizer.State
 	var d optimizer.Decision
 	err := s.Derived.Compute(scheduler.With(ctx, scheduler.Checking), snap.ID, func(ctx context.Context) (err error) {
-		if state, err = optimizer.Replay(ctx, c.Config, snap.History(c)); err == nil {
+		if state, err = optimizer.Replay(ctx, c.Config, history); err == nil {
 			d, err = state.Suggest(ctx, known)
 		}
 		return err

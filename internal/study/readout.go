@@ -544,11 +544,11 @@ func (s *Models) AcquisitionAt(ctx context.Context, snap *ledger.Snapshot, q Acq
 	if err != nil {
 		return Acquisition{}, err
 	}
-	state, err := s.state(ctx, snap)
+	next, err := s.chooser(ctx, snap)
 	if err != nil {
 		return Acquisition{}, err
 	}
-	c := snap.Compiled()
+	c, state := snap.Compiled(), next.state
 	scores, err := compute(ctx, s.Derived, snap.ID, func(ctx context.Context) (optimizer.Scores, error) { return state.Acquisition(ctx, places, known) })
 	if err != nil {
 		return Acquisition{}, err

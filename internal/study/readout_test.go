@@ -2,6 +2,8 @@ package study
 
 import (
 	"encoding/json"
+	"maps"
+	"math"
 	"slices"
 	"testing"
 
@@ -27,15 +29,39 @@ func TestCandidatesCanBeLookedAtFromBetween(t *testing.T) {
 	if err != nil || len(acquisition.Values) != 36 {
 		t.Fatalf("%v %+v", err, acquisition)
 	}
-	b.ask(1) // the same model unless a fit came between, which at round 9 it does not
-	if chosen := b.snap.Trial(9); len(b.snap.Fits) == 1 && *chosen.Candidate != *acquisition.Argmax {
-		t.Errorf("the next ask took candidate %d instead of %d", *chosen.Candidate, *acquisition.Argmax)
-	}
 	if _, err := b.service.Slices(ctx, b.snap, between, 7); err != nil {
 		t.Error(err)
 	}
 	if _, err := b.service.AcquisitionAt(ctx, b.snap, AcquisitionQuery{Points: []design.Settings{between}}); err == nil {
 		t.Error("the acquisition is that of candidates only")
+	}
+}
+
+// TestWhatTheNextAskWouldDo: the fit that comes before it does so before what is said of it, too.
+func TestWhatTheNextAskWouldDo(t *testing.T) {
+	t.Parallel()
+	for _, algorithm := range []string{"log-cei", "rpol-ucb"} {
+		b := newBench(t, ovenWith(policy.Description{Name: algorithm}))
+		for n := 1; n <= 16; n++ {
+			acquisition, err := b.service.AcquisitionAt(t.Context(), b.snap, AcquisitionQuery{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			choices, err := b.service.Compare(t.Context(), b.snap, []design.Algorithm{b.snap.Definition.Algorithm})
+			if err != nil {
+				t.Fatal(err)
+			}
+			b.ask(1)
+			chosen := b.snap.Trial(n)
+			if chosen.Decision.Acquisition != nil && *chosen.Candidate != *acquisition.Argmax {
+				t.Errorf("%s, trial %d: candidate %d was to maximise the acquisition, and %d was asked for", algorithm, n, *acquisition.Argmax, *chosen.Candidate)
+			}
+			if !maps.Equal(*choices[0].Parameters, chosen.Parameters) {
+				t.Errorf("%s, trial %d: compared it would choose %v, and asked for is %v", algorithm, n, *choices[0].Parameters, chosen.Parameters)
+			}
+			temperature, cycles := chosen.Parameters["temperature"].Number, chosen.Parameters["cycles"].Number
+			b.tell(n, map[string]float64{"yield": math.Sin(temperature/8) * cycles, "impurity": 0.02*temperature - 0.1*math.Cos(cycles)})
+		}
 	}
 }
 

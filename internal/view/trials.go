@@ -321,7 +321,7 @@ func (v Tried) corrector(metric string) string {
 			continue
 		}
 		data := dataOf[ledger.CorrectedData](event)
-		if _, there := data.Metrics[metric]; there && data.Number == v.t.Number {
+		if _, there := data.Metrics[metric]; there && data.Number == v.Trial.Number {
 			return event.By
 		}
 	}

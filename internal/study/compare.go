@@ -40,7 +40,10 @@ func (s *Models) Compare(ctx context.Context, snap *ledger.Snapshot, with []desi
 		}
 	}
 	next, err := s.chooser(ctx, snap)
-	if err != nil {
+	switch {
+	case errors.Is(err, ErrConflict):
+		next = &chooser{} // each algorithm says for itself that its model cannot be computed
+	case err != nil:
 		return nil, err
 	}
 	choices := make([]Choice, len(with))

@@ -546,7 +546,7 @@ MetricModel = TypedDict("MetricModel", {
     "lengthscales": "NotRequired[List[float]]",
     "scale": "float",
     "variance": "float",
-    "warp": "NotRequired[Optional[Warp]]",
+    "warp": "NotRequired[Warp]",
 })
 
 

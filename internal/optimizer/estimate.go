@@ -291,8 +291,14 @@ func (v *view) noiseAt(k int, at Place) float64 {
 	return m.noise.at(at, m.lambda)
 }
 
-// breaks is the chance that learned cost j is broken at place i, against the true limit, of which
-// the estimates are; 0 of a given one.
+// keeps is the chance that learned cost j is kept at place i, against the true limit, of which the
+// estimates are.
+func (v *view) keeps(estimates []policy.Estimate, j, i int) float64 {
+	g := estimates[1+j]
+	return below(g.Mean[i]-v.regime.transforms[1+j].margin, g.SD[i], v.regime.models[v.cfg.Costs[j].Metric].freedom)
+}
+
+// breaks is the chance that it is broken, to full precision where that is small; 0 of a given one.
 func (v *view) breaks(estimates []policy.Estimate, j, i int) float64 {
 	c, g := v.cfg.Costs[j], estimates[1+j]
 	if c.Knowledge == Given {
@@ -301,17 +307,18 @@ func (v *view) breaks(estimates []policy.Estimate, j, i int) float64 {
 	return above(g.Mean[i]-v.regime.transforms[1+j].margin, g.SD[i], v.regime.models[c.Metric].freedom)
 }
 
+// keepsAll is the chance that all of some learned costs are kept at place i.
+func (v *view) keepsAll(costs []int, estimates []policy.Estimate, i int) float64 {
+	return v.jointly(costs, func(j int) float64 { return v.keeps(estimates, j, i) }, func(j int) float64 { return v.breaks(estimates, j, i) })
+}
+
 // chances are the feasibility probabilities at places with these estimates.
 func (v *view) chances(estimates []policy.Estimate, places int, known [][]float64) []float64 {
-	out := make([]float64, places)
+	out, learned := make([]float64, places), v.learned()
 	onCores(places, func(i int) {
-		out[i] = 1
+		out[i] = v.keepsAll(learned, estimates, i)
 		for j, c := range v.cfg.Costs {
-			switch {
-			case c.Knowledge == Learned:
-				g := estimates[1+j]
-				out[i] *= below(g.Mean[i]-v.regime.transforms[1+j].margin, g.SD[i], v.regime.models[c.Metric].freedom)
-			case known != nil && c.given(known[i][j])-c.Margin > 0:
+			if c.Knowledge == Given && known != nil && c.given(known[i][j])-c.Margin > 0 {
 				out[i] = 0
 			}
 		}

@@ -319,24 +319,22 @@ func (s *shown) readingsToTell(estimates []policy.Estimate, round int) int {
 // metric there that leave the means as they are: each cost's variance σ² becomes 1/(1/σ² + n/λ).
 // With sure, the means count as the truth.
 func (s *shown) chanceAfter(estimates []policy.Estimate, round, n int, sure bool) float64 {
-	chance := 1.0
 	for j, c := range s.cfg.Costs {
-		if c.Knowledge == Given {
-			if c.given(s.history.Rounds[round-1].Costs[j])-c.Margin > 0 {
-				return 0
-			}
-			continue
+		if c.Knowledge == Given && c.given(s.history.Rounds[round-1].Costs[j])-c.Margin > 0 {
+			return 0
 		}
-		m, e := s.model(c.Metric), estimates[1+j]
-		mean, variance := e.Mean[round-1]-s.regime.transforms[1+j].margin, e.SD[round-1]*e.SD[round-1]
-		if variance > 0 && !sure {
-			variance = 1 / (1/variance + float64(n)/m.noise.at(s.placeOf(round), m.lambda))
-		} else {
-			variance = 0
-		}
-		chance *= below(mean, math.Sqrt(variance), m.freedom)
 	}
-	return chance
+	by := func(chance func(mean, sd, freedom float64) float64) func(j int) float64 {
+		return func(j int) float64 {
+			m, e := s.model(s.cfg.Costs[j].Metric), estimates[1+j]
+			variance := 0.0
+			if sd := e.SD[round-1]; sd > 0 && !sure {
+				variance = 1 / (1/(sd*sd) + float64(n)/m.noise.at(s.placeOf(round), m.lambda))
+			}
+			return chance(e.Mean[round-1]-s.regime.transforms[1+j].margin, math.Sqrt(variance), m.freedom)
+		}
+	}
+	return s.jointly(s.learned(), by(below), by(above))
 }
 
 // While more than manyWaiting trials wait for their results, the search of a continuous space looks

@@ -38,7 +38,7 @@ func (s *shown) Posterior(ctx context.Context, at []Place) ([]Belief, error) {
 	return beliefs, err
 }
 
-// Believe returns Posterior and the feasibility probabilities Π_j P(g_j(x) ≤ 0) (latent function,
+// Believe returns Posterior and the feasibility probabilities P(g_j(x) ≤ 0 for all j) (latent function,
 // true thresholds) from one regression; known, when not nil, holds for each place one value per
 // constraint in metric units for the Given ones, which otherwise are left out. The error is that of
 // ctx.
@@ -92,7 +92,7 @@ const likelier = 0.5
 // Recommendation returns the round of the told, included point that is worth most, or 0 if there is
 // none,
 //
-//	argmax { P(x)·(μ_f(x) − m) : P(x) ≥ ½ },   P(x) = Π_j P(g_j(x) ≤ 0),
+//	argmax { P(x)·(μ_f(x) − m) : P(x) ≥ ½ },   P(x) = P(g_j(x) ≤ 0 for all j),
 //
 // and, while nothing says that a second reading would differ from the first, none that was read
 // beyond a limit, a broken limit counting as m, the least expected reward of such a point: what the

@@ -54,8 +54,11 @@ type priced struct {
 	place     Place
 	reward    float64 // E f, metric units, to be made large
 	best, sd  float64
-	others    float64 // the probability that all limits but the one moved are kept
+	others    float64 // the probability that the limits on other metrics than that of the one moved are kept
 	mean, dev float64 // of the moved one's response; where its value is given, its excess over the present threshold
+	// Of its metric's other limits: the probabilities that those on its side are kept, and that one
+	// on the other side is broken.
+	beside, across float64
 }
 
 // Price works out the curve of limit j. known gives the values of Given constraints. The error is
@@ -204,9 +207,10 @@ func (s *shown) priceOf(ctx context.Context, j int, at []Place, known Known) ([]
 }
 
 func (s *shown) pricedAt(j int, at []Place, estimates []policy.Estimate, known [][]float64) []priced {
-	regime, list := s.regime, make([]priced, len(at))
+	regime, list, moved := s.regime, make([]priced, len(at)), s.cfg.Costs[j]
+	elsewhere := slices.DeleteFunc(s.learned(), func(k int) bool { return moved.Knowledge == Learned && s.cfg.Costs[k].Metric == moved.Metric })
 	for i, place := range at {
-		c := priced{place: place, others: 1}
+		c := priced{place: place, others: s.keepsAll(elsewhere, estimates, i), beside: 1}
 		c.best, c.sd = regime.transforms[0].moments(estimates[0].Mean[i], estimates[0].SD[i])
 		c.reward = regime.transforms[0].sign * c.best
 		for k, cost := range s.cfg.Costs {
@@ -215,10 +219,14 @@ func (s *shown) pricedAt(j int, at []Place, estimates []policy.Estimate, known [
 				c.mean = cost.Excess(known[i][k])
 			case k == j:
 				c.mean, c.dev = estimates[1+k].Mean[i]-regime.transforms[1+k].shift, estimates[1+k].SD[i]
-			case cost.Knowledge == Given && cost.Excess(known[i][k]) > 0:
-				c.others = 0
-			default:
-				c.others *= 1 - s.breaks(estimates, k, i)
+			case cost.Knowledge == Given:
+				if cost.Excess(known[i][k]) > 0 {
+					c.others = 0
+				}
+			case cost.Metric == moved.Metric && cost.Sign == moved.Sign:
+				c.beside = min(c.beside, s.keeps(estimates, k, i))
+			case cost.Metric == moved.Metric:
+				c.across = max(c.across, s.breaks(estimates, k, i))
 			}
 		}
 		list[i] = c
@@ -235,7 +243,8 @@ func (s *shown) kept(c priced, j int, threshold float64) float64 {
 		}
 		return c.others
 	}
-	return c.others * below(c.mean-s.regime.transforms[1+j].response(threshold), c.dev, s.regime.models[cost.Metric].freedom)
+	kept := below(c.mean-s.regime.transforms[1+j].response(threshold), c.dev, s.regime.models[cost.Metric].freedom)
+	return c.others * max(0, min(kept, c.beside)-c.across)
 }
 
 // climbAlong polishes the best of each step on a continuous space, from the tightest threshold on:

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // cautiously is plain under the default algorithm.
@@ -200,5 +201,61 @@ func TestBudgetIsKeptWhereChancesAreRight(t *testing.T) {
 	off := 3 * math.Sqrt((squares-soFar*soFar)/games)
 	if expected > allowed || soFar > allowed+off || math.Abs(soFar-expected) > off || soFar == 0 {
 		t.Errorf("%.2f allowed, %.2f expected, %.2f ± %.2f beyond", allowed, expected, soFar, off/3)
+	}
+}
+
+// TestLimitsOnOneMetricAreOnOneNumber: what lies beyond one of two limits does not lie beyond the
+// other, and what breaks the tighter of two on one side may break both.
+func TestLimitsOnOneMetricAreOnOneNumber(t *testing.T) {
+	t.Parallel()
+	const most, least = 0.4, -0.3
+	cfg := plain(t, 1, 1, func(c *Config) {
+		c.Standardize, c.Costs[0].Threshold = true, most
+		c.Costs = append(c.Costs, Cost{Name: "low", Metric: 1, Sign: -1, Threshold: least}, Cost{Name: "loose", Metric: 1, Sign: 1, Threshold: 2 * most})
+	}, `{}`)
+	s := mustReplay(t, cfg, played(cfg, 9, 5))
+	var at []Place
+	for i := range 41 {
+		at = append(at, Place{U: []float64{float64(i) / 40}, Arm: -1})
+	}
+	within := func(belief Belief, i int, most float64) float64 {
+		of := distuv.Normal{Mu: belief.Mean[i], Sigma: belief.SD[i]}
+		return of.CDF(most) - of.CDF(least)
+	}
+	beliefs, chances, err := s.Believe(background, at, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	estimates := sure(s.shown.estimate(background, at, nil))
+	for i, chance := range chances {
+		want := within(beliefs[1], i, most)
+		if math.Abs(chance-want) > 1e-9 {
+			t.Errorf("at %v within both with %v, want %v", at[i].U, chance, want)
+		}
+		var breaks []float64
+		for j := range cfg.Costs {
+			breaks = append(breaks, s.shown.breaks(estimates, j, i))
+		}
+		if any := s.anyOf(breaks, []int{0, 1, 2}); math.Abs(any-(1-want)) > 1e-9 {
+			t.Errorf("at %v beyond one with %v, want %v", at[i].U, any, 1-want)
+		}
+	}
+	for _, step := range sure(s.Price(background, 0, Known{})).Steps {
+		if !step.Found {
+			continue
+		}
+		beliefs := sure(s.Posterior(background, []Place{step.Place}))
+		if chance := within(beliefs[1], 0, step.Threshold); chance < safeEnough-1e-6 {
+			t.Errorf("with a limit of %v the settings priced are within both with %v", step.Threshold, chance)
+		}
+	}
+	chance := func(round, n int) float64 {
+		return s.shown.chanceAfter(sure(s.shown.inSample(background)), round, n, false)
+	}
+	for round := 1; round <= 9; round++ {
+		own := sure(s.Posterior(background, []Place{s.placeOf(round)}))
+		if got, want := chance(round, 0), within(own[1], 0, most); math.Abs(got-want) > 1e-9 {
+			t.Errorf("trial %d is within both with %v, want %v", round, got, want)
+		}
 	}
 }

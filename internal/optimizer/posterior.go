@@ -150,11 +150,17 @@ func (s *shown) expectedRewards(estimate policy.Estimate) []float64 {
 	return s.rewards
 }
 
+// Foresees tells whether the next decision can say anything of the metric: there is a reading, and
+// readings gave it the scale that it is regressed in.
+func (s *shown) Foresees(metric int) bool {
+	return s.scaled(s.regime.models[metric]) && !s.Unread(metric)
+}
+
 // modelStands tells whether something can be said of every metric that decides: each has a scale,
 // and a reading that counts.
 func (s *shown) modelStands() bool {
-	for i, m := range s.regime.models {
-		if !s.scaled(m) || len(s.told(i)) == 0 {
+	for i := range s.regime.models {
+		if !s.Foresees(i) {
 			return false
 		}
 	}

@@ -542,7 +542,7 @@ func (s *Models) ruleNext(ctx context.Context, cmd Command, made *succession, as
 		}
 		made.count++
 		number := len(snap.Trials) + made.count
-		point.decision.Because = explain(c.compiled.Def, number, point, chosenBy{by: cmd.By, withinLimits: c.told, compares: c.compiled.Algorithm.Compares, unread: unread(snap)})
+		point.decision.Because = explain(c.compiled.Def, number, point, chosenBy{by: cmd.By, withinLimits: c.told, compares: c.compiled.Algorithm.Compares, blind: blind(snap, c.state)})
 		ruled.add(number, point.event(number, ledger.Suggested, ask.Brought))
 	}
 	return ruled, nil
@@ -595,7 +595,7 @@ func (s *Models) rulePersonal(ctx context.Context, cmd Command, snap *ledger.Sna
 		return ruling{}, err
 	}
 	number := len(snap.Trials) + 1
-	point.decision.Because = explain(c.compiled.Def, number, point, chosenBy{by: cmd.By, replicateOf: p.replicateOf, withinLimits: c.told, compares: c.compiled.Algorithm.Compares, unread: unread(snap)})
+	point.decision.Because = explain(c.compiled.Def, number, point, chosenBy{by: cmd.By, replicateOf: p.replicateOf, withinLimits: c.told, compares: c.compiled.Algorithm.Compares, blind: blind(snap, c.state)})
 	data := point.event(number, ledger.Manual, p.Brought)
 	data.Note, data.ReplicateOf = p.Note, p.replicateOf
 	ruled := c.begin()
@@ -620,11 +620,16 @@ type OwnTrial struct {
 // maximalCount is the number of suggestions in one request.
 const maximalCount = 50
 
-// unread are the study's metrics of which there is no reading yet.
-func unread(snap *ledger.Snapshot) map[string]bool {
-	names := map[string]bool{}
-	for _, metric := range snap.Definition.MetricNames() {
-		names[metric] = !snap.HasReading(metric)
+// blind is why the next decision of a state expects nothing of a metric yet, by metric.
+func blind(snap *ledger.Snapshot, state *optimizer.State) map[string]string {
+	why := map[string]string{}
+	for k, metric := range snap.Compiled().MetricNames {
+		switch {
+		case !snap.HasReading(metric):
+			why[metric] = "no reading of %s yet"
+		case !state.Foresees(k):
+			why[metric] = "too few readings of %s yet"
+		}
 	}
-	return names
+	return why
 }

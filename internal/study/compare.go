@@ -90,7 +90,7 @@ func (s *Models) choiceOf(ctx context.Context, snap *ledger.Snapshot, c *design.
 	feasible, _ := snap.Feasibility()
 	point := chosenPoint{settings, d.Place, decisionRecord(c, state, d), kept}
 	return Choice{Name: c.Def.Algorithm.Name, Parameters: &settings,
-		Because: explain(c.Def, state.Round(), point, chosenBy{withinLimits: feasible > 0, compares: c.Algorithm.Compares, unread: unread(snap)})}, nil
+		Because: explain(c.Def, state.Round(), point, chosenBy{withinLimits: feasible > 0, compares: c.Algorithm.Compares, blind: blind(snap, state)})}, nil
 }
 
 // noChoice is what an algorithm chooses that cannot choose.

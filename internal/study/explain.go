@@ -15,9 +15,9 @@ import (
 type chosenBy struct {
 	by           string
 	replicateOf  int
-	withinLimits bool            // some trial so far is known to be within every limit
-	compares     bool            // the algorithm does, as its description says
-	unread       map[string]bool // metrics of which there is no reading yet
+	withinLimits bool              // some trial so far is known to be within every limit
+	compares     bool              // the algorithm does, as its description says
+	blind        map[string]string // why nothing is expected of a metric yet, of its name
 }
 
 // chosenPoint is a decision with what the ledger keeps of it.
@@ -79,7 +79,7 @@ func describeSettings(d design.Definition, s design.Settings) string {
 // describeSetting writes "47 °C" when the unit tells which parameter is meant, "6 cycles" for a
 // count (but "cycles 1"), else the name before the value.
 func describeSetting(d design.Definition, p design.Parameter, v design.Value) string {
-	value := design.WithUnit(design.FormatSetting(p, v), p.Unit, " ")
+	value := design.WithUnit(design.WriteSetting(p, v), p.Unit, " ")
 	switch {
 	case p.Unit != "" && unitIsUnique(d, p):
 		return value
@@ -100,11 +100,10 @@ func unitIsUnique(d design.Definition, p design.Parameter) bool {
 func predictions(d design.Definition, p chosenPoint, who chosenBy) string {
 	o := d.Objective
 	var parts []string
-	if mean, ok := p.decision.Mean[o.Metric]; who.unread[o.Metric] {
-		parts = append(parts, "no reading of "+o.Metric+" yet")
-	} else if ok {
-		number, deviation := design.FormatValue(mean, p.decision.SD[o.Metric])
-		parts = append(parts, fmt.Sprintf("predicted %s %s", o.Metric, design.WithUnit(number+" ± "+deviation, o.Unit, " ")))
+	if why := who.blind[o.Metric]; why != "" {
+		parts = append(parts, fmt.Sprintf(why, o.Metric))
+	} else if mean, ok := p.decision.Mean[o.Metric]; ok {
+		parts = append(parts, fmt.Sprintf("predicted %s %s", o.Metric, design.WithUnit(design.WriteUncertain(mean, p.decision.SD[o.Metric]), o.Unit, " ")))
 	}
 	learned, foretold, kept := 0, true, true
 	for _, c := range d.Constraints {
@@ -113,7 +112,7 @@ func predictions(d design.Definition, p chosenPoint, who chosenBy) string {
 			continue
 		}
 		learned++
-		foretold = foretold && !who.unread[c.Metric]
+		foretold = foretold && who.blind[c.Metric] == ""
 	}
 	own := learned == 1 && kept // then the chance for every limit is that of the one that is learned
 	for _, c := range d.Constraints {
@@ -132,22 +131,21 @@ func predictions(d design.Definition, p chosenPoint, who chosenBy) string {
 func predictConstraint(c design.Constraint, p chosenPoint, who chosenBy, own bool) string {
 	if value, ok := p.known[c.Name]; ok {
 		return fmt.Sprintf("%s %s (limit %s, known beforehand)", c.Name,
-			design.WithUnit(design.FormatNumber(value), c.Unit, " "), design.WithUnit(design.FormatNumber(c.Threshold), c.Unit, " "))
+			design.WithUnit(design.WriteNumber(value), c.Unit, " "), design.WithUnit(design.WriteNumber(c.Threshold), c.Unit, " "))
 	}
-	if who.unread[c.Metric] {
-		return fmt.Sprintf("no reading of %s yet (limit %s)", c.Name, design.WithUnit(design.FormatNumber(c.Threshold), c.Unit, " "))
+	if why := who.blind[c.Metric]; why != "" {
+		return fmt.Sprintf(why+" (limit %s)", c.Name, design.WithUnit(design.WriteNumber(c.Threshold), c.Unit, " "))
 	}
 	mean, ok := p.decision.Mean[c.Metric]
 	if !ok {
 		return ""
 	}
 	sd := p.decision.SD[c.Metric]
-	number, deviation := design.FormatValue(mean, sd)
-	limit := "limit " + design.WithUnit(design.FormatLimit(c.Threshold, sd), c.Unit, " ")
+	limit := "limit " + design.WithUnit(design.WriteLimit(c.Threshold, sd), c.Unit, " ")
 	if chance := p.decision.FeasibilityProbability; own && chance != nil {
 		limit += ", chance to stay within " + design.FormatPercent(*chance)
 	}
-	return fmt.Sprintf("%s %s (%s)", c.Name, design.WithUnit(number+" ± "+deviation, c.Unit, " "), limit)
+	return fmt.Sprintf("%s %s (%s)", c.Name, design.WithUnit(design.WriteUncertain(mean, sd), c.Unit, " "), limit)
 }
 
 func because(d design.Definition, p chosenPoint, who chosenBy) string {
@@ -223,8 +221,7 @@ func over(d design.Definition, p chosenPoint) string {
 	if *gain <= hardlyAny*p.decision.SD[d.Objective.Metric] {
 		return fmt.Sprintf(", though hardly any over trial %d", p.decision.Incumbent)
 	}
-	number, _ := design.FormatValue(*gain, *gain)
-	return fmt.Sprintf(", on average %s over trial %d", design.WithUnit(number, d.Objective.Unit, " "), p.decision.Incumbent)
+	return fmt.Sprintf(", on average %s over trial %d", design.WithUnit(design.WriteBeside(*gain, *gain), d.Objective.Unit, " "), p.decision.Incumbent)
 }
 
 func ownChoice(who chosenBy) string {

@@ -108,7 +108,8 @@ func TestManySettingsAndSharedUnits(t *testing.T) {
 	}
 }
 
-// What nobody has measured has no number in a sentence: it would be the prior's alone.
+// What nobody has measured has no number in a sentence, nor has what its readings gave no scale yet:
+// it would be the prior's alone.
 func TestUnreadMetricsHaveNoNumber(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, oven())
@@ -122,6 +123,13 @@ func TestUnreadMetricsHaveNoNumber(t *testing.T) {
 		t.Errorf("with nothing read it says %q", because)
 	}
 	b.tell(1, map[string]float64{"yield": 60})
+	if because = again(); !strings.Contains(because, "too few readings of yield yet, no reading of impurity yet") || strings.Contains(because, "±") {
+		t.Errorf("with one reading, which gives no scale, it says %q", because)
+	}
+	for number := 2; number <= 5; number++ {
+		again()
+		b.tell(number, map[string]float64{"yield": 60 + float64(number%2)})
+	}
 	if because = again(); !strings.Contains(because, "predicted yield ") || !strings.Contains(because, "no reading of impurity yet") {
 		t.Errorf("with one metric read it says %q", because)
 	}

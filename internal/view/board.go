@@ -67,7 +67,7 @@ func differences(outcome study.Verification) (list []string) {
 		list = append(list, "The ledger’s hashes do not follow from each other: an entry was changed, or one is missing.")
 	}
 	for _, d := range outcome.Different {
-		stored, replayed := plainly(d.Stored, words.Number), plainly(d.Replayed, words.Number)
+		stored, replayed := plainly(d.Stored, design.WriteNumber), plainly(d.Replayed, design.WriteNumber)
 		if stored == replayed { // to the digits that people read
 			stored, replayed = plainly(d.Stored, allDigits), plainly(d.Replayed, allDigits)
 		}

@@ -193,7 +193,7 @@ func (v Tried) toldValue(metric string, m ledger.Measurement) templates.ToldValu
 		}
 	}
 	if m.Original != nil && *m.Original != m.Value {
-		shown.Original = words.Number(*m.Original)
+		shown.Original = design.WriteNumber(*m.Original)
 	}
 	return shown
 }
@@ -283,7 +283,7 @@ func SettingInput(name string, p design.Parameter) templates.Input {
 	case p.Type == design.Remainder && p.Total != nil:
 		in.Help = fmt.Sprintf("what is left of %s", words.Quantity(*p.Total, p.Unit))
 	case p.Low != nil && p.High != nil:
-		in.Help = words.Number(*p.Low) + " to " + words.Number(*p.High)
+		in.Help = design.WriteNumber(*p.Low) + " to " + design.WriteNumber(*p.High)
 	}
 	return in
 }

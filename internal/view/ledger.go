@@ -226,9 +226,9 @@ func toldWords(d design.Definition, data ledger.ToldData) string {
 // toldReading is a reading as it was told, with its standard deviation if it has one.
 func toldReading(r ledger.Reading) string {
 	if r.StdDev == nil {
-		return words.Number(r.Value)
+		return design.WriteNumber(r.Value)
 	}
-	return words.Number(r.Value) + " ± " + words.Number(*r.StdDev)
+	return design.WriteNumber(r.Value) + " ± " + design.WriteNumber(*r.StdDev)
 }
 
 func correctedWords(d design.Definition, data ledger.CorrectedData) string {

@@ -170,7 +170,7 @@ func (o Outlook) mapCaption(chance [][]float64, aim string) string {
 		i, j := highest(chance)
 		px, py := parameter(d, o.X), parameter(d, o.Y)
 		caption += " " + chanceWords(chance, aim) + fmt.Sprintf("; it is best, %s, at %s %s and %s %s.", words.Percent(chance[i][j]),
-			o.X, words.With(words.Setting(px, o.Map.X[j]), px.Unit), o.Y, words.With(words.Setting(py, o.Map.Y[i]), py.Unit))
+			o.X, words.With(design.WriteSetting(px, o.Map.X[j]), px.Unit), o.Y, words.With(design.WriteSetting(py, o.Map.Y[i]), py.Unit))
 	case chance != nil:
 		caption += " Below it stands the chance " + aim + ". Choices have no order, so nothing is drawn between them."
 	}
@@ -207,10 +207,10 @@ func (o Outlook) mapTable(chance [][]float64, aim string) templates.Table {
 	what := "Expected " + words.AxisName(o.Metric, UnitOf(o.Snap.Definition, o.Metric)) + words.Either(chance == nil, "", " (chance "+aim+")")
 	table := templates.Table{Head: []templates.Column{{Name: what + ": " + o.Y + " ↓, " + o.X + " →", Unit: py.Unit}}}
 	for j := 0; j < len(o.Map.X); j += step {
-		table.Head = append(table.Head, number(words.Setting(px, o.Map.X[j]), px.Unit))
+		table.Head = append(table.Head, number(design.WriteSetting(px, o.Map.X[j]), px.Unit))
 	}
 	for i := (len(o.Map.Y) - 1) / step * step; i >= 0; i -= step {
-		row := []string{words.Setting(py, o.Map.Y[i])}
+		row := []string{design.WriteSetting(py, o.Map.Y[i])}
 		for j := 0; j < len(o.Map.X); j += step {
 			cell := words.Alike(o.Map.SD[o.Metric][i][j])(o.Map.Mean[o.Metric][i][j])
 			if chance != nil {
@@ -227,7 +227,7 @@ func (o Outlook) mapTable(chance [][]float64, aim string) templates.Table {
 // pointing at them says.
 func mapValues(values []design.Value, smooth bool, p design.Parameter) (places []any, said []string) {
 	for _, value := range values {
-		text := words.Setting(p, value)
+		text := design.WriteSetting(p, value)
 		places, said = append(places, words.Either[any](smooth, plotValue(value), text)), append(said, p.Name+" "+text)
 	}
 	return places, said

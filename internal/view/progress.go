@@ -175,7 +175,7 @@ func (p *panelling) table(limits []int) templates.Table {
 	for _, j := range limits {
 		c := p.Snap.Definition.Constraints[j]
 		table.add(number(design.Capitalised(c.Metric), c.Unit), func(i int) string { return reading(p.Snap.Trials[i], c.Metric) })
-		table.add(number("Limit then", c.Unit), func(i int) string { return words.Number(p.limits[i][j].Threshold) })
+		table.add(number("Limit then", c.Unit), func(i int) string { return design.WriteNumber(p.limits[i][j].Threshold) })
 		p.violationColumns(&table, c)
 		if _, priced := p.Readout.Multipliers[c.Name]; priced {
 			table.add(number("Average so far", c.Unit), func(i int) string { return words.RoughOr(p.averageOf(j, i)) })

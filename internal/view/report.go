@@ -22,9 +22,9 @@ func parameterTable(d design.Definition) templates.Table {
 		more := strings.Join(p.Choices, ", ")
 		switch {
 		case p.Type == design.Remainder && p.Total != nil:
-			more = "what is left of " + words.Number(*p.Total)
+			more = "what is left of " + design.WriteNumber(*p.Total)
 		case p.Step != nil:
-			more = "in steps of " + words.Number(*p.Step)
+			more = "in steps of " + design.WriteNumber(*p.Step)
 		case p.Logarithmic():
 			more = "logarithmic"
 		}
@@ -37,7 +37,7 @@ func optionalNumber(x *float64) string {
 	if x == nil {
 		return ""
 	}
-	return words.Number(*x)
+	return design.WriteNumber(*x)
 }
 
 // studyFacts are how the study decides.

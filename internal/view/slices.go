@@ -241,7 +241,7 @@ func (o Outlook) sliceWords(metric string, along []study.Slice) string {
 		band := slice.Metrics[metric]
 		best := slices.Index(band.Mean, words.Either(lowest, slices.Min(band.Mean), slices.Max(band.Mean)))
 		p := parameter(d, slice.Parameter)
-		parts = append(parts, fmt.Sprintf("%s at %s %s", words.Alike(band.SD[best])(band.Mean[best]), p.Name, words.With(words.Setting(p, slice.At[best]), p.Unit)))
+		parts = append(parts, fmt.Sprintf("%s at %s %s", words.Alike(band.SD[best])(band.Mean[best]), p.Name, words.With(design.WriteSetting(p, slice.At[best]), p.Unit)))
 	}
 	return fmt.Sprintf("Expected %s along these lines is %s: %s.", words.AxisName(metric, UnitOf(d, metric)), words.Either(lowest, "lowest", "highest"), strings.Join(parts, ", "))
 }
@@ -423,7 +423,7 @@ func pinned(p design.Parameter, text string) (design.Value, error) {
 		return design.Value{}, err
 	}
 	if p.Low != nil && x < *p.Low || p.High != nil && x > *p.High {
-		return design.Value{}, fmt.Errorf("between %s and %s", words.Number(*p.Low), words.Number(*p.High))
+		return design.Value{}, fmt.Errorf("between %s and %s", design.WriteNumber(*p.Low), design.WriteNumber(*p.High))
 	}
 	return design.NumberValue(x), nil
 }

@@ -200,7 +200,7 @@ func settingsOf(d design.Definition, values design.Settings) []templates.Setting
 	settings := make([]templates.Setting, 0, len(d.Parameters))
 	for _, p := range d.Parameters {
 		if v, there := values[p.Name]; there {
-			settings = append(settings, templates.Setting{Name: p.Name, Value: words.Setting(p, v), Unit: p.Unit})
+			settings = append(settings, templates.Setting{Name: p.Name, Value: design.WriteSetting(p, v), Unit: p.Unit})
 		}
 	}
 	return settings

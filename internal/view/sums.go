@@ -355,7 +355,7 @@ func priceWords(o design.Objective, p study.Price) string {
 		loosen, tighten, looser, tighter = "Lowering", "raising", tighter, looser
 	}
 	at := func(i int) string { return words.Quantity(p.Curve[i].Threshold, p.Unit) }
-	from := words.Number(p.Curve[now].Threshold)
+	from := design.WriteNumber(p.Curve[now].Threshold)
 	worth := func(i int) string {
 		return "about " + words.With(words.Brief(math.Abs(*p.Curve[i].Best-*p.Curve[now].Best)), o.Unit) + " of " + o.Metric
 	}

@@ -303,7 +303,7 @@ func (v Tried) metricFacts() []templates.MetricFact {
 			fact.CorrectedBy = v.corrector(metric)
 		}
 		if m.Original != nil && *m.Original != m.Value {
-			fact.Original = words.Number(*m.Original)
+			fact.Original = design.WriteNumber(*m.Original)
 		}
 		if m.Headroom != nil {
 			fact.Headroom, fact.Broken = words.Quantity(*m.Headroom, unit), *m.Headroom < 0

@@ -243,6 +243,73 @@ func stepDecimals(p Parameter) int {
 	return max(decimalsOf(*p.Low), decimalsOf(*p.Step))
 }
 
+// Numbers of the size Large and larger, and smaller ones than Small, are written with a power of
+// ten.
+const Large, Small = 1e7, 1e-4
+
+// PowerOf is the power of ten that a number is written with, 0 for none.
+func PowerOf(x float64) int {
+	if size := math.Abs(x); x == 0 || !Finite(x) || size >= Small && size < Large {
+		return 0
+	}
+	return ExponentOf(x)
+}
+
+// powered is a number times a power of ten.
+func powered(number string, power int) string {
+	if power == 0 {
+		return number
+	}
+	return number + thinSpace + "×" + thinSpace + "10" + Raised(power)
+}
+
+var raisedDigits = strings.NewReplacer("-", "⁻", "0", "⁰", "1", "¹", "2", "²", "3", "³", "4", "⁴", "5", "⁵", "6", "⁶", "7", "⁷", "8", "⁸", "9", "⁹")
+
+// Raised is a power as it stands above a 10.
+func Raised(power int) string { return raisedDigits.Replace(strconv.Itoa(power)) }
+
+// WriteNumber writes a value as sentences and pages show it.
+func WriteNumber(x float64) string {
+	power := PowerOf(x)
+	return powered(Typeset(FormatNumber(Scaled(x, -power))), power)
+}
+
+// WriteBeside is WriteNumber with the decimals that a standard deviation of sd leaves meaning in.
+func WriteBeside(x, sd float64) string {
+	power := PowerOf(max(math.Abs(x), sd))
+	number, _ := FormatValue(Scaled(x, -power), Scaled(sd, -power))
+	return powered(Typeset(number), power)
+}
+
+// WriteUncertain writes a value and its standard deviation likewise.
+func WriteUncertain(value, sd float64) string {
+	power := PowerOf(max(math.Abs(value), sd))
+	number, deviation := FormatValue(Scaled(value, -power), Scaled(sd, -power))
+	text := Typeset(number) + " ± " + Typeset(deviation)
+	if power != 0 {
+		text = "(" + text + ")"
+	}
+	return powered(text, power)
+}
+
+// mostZeros is beyond what power of ten large settings are written with it: there would be more
+// zeros than a float64 has digits.
+const mostZeros = 15
+
+// WriteSetting writes a parameter's value. Large ones keep all digits that somebody may have to
+// set; small ones would lose theirs behind zeros.
+func WriteSetting(p Parameter, v Value) string {
+	if v.IsText {
+		return v.Text
+	}
+	text := FormatSetting(p, v)
+	rounded, err := strconv.ParseFloat(text, 64)
+	if power := PowerOf(rounded); err != nil || power == 0 || 0 < power && power <= mostZeros {
+		return Typeset(text)
+	}
+	return WriteNumber(rounded)
+}
+
 // FormatPercent writes a probability in percent, without claiming certainty.
 func FormatPercent(probability float64) string {
 	switch percent := 100 * probability; {
@@ -352,15 +419,14 @@ func trimZeros(number string) string {
 	return strings.TrimRight(strings.TrimRight(number, "0"), ".")
 }
 
-// FormatLimit writes a limit with the decimals of the prediction beside it, unless that would round
-// it.
-func FormatLimit(threshold, sd float64) string {
-	exact := FormatNumber(threshold)
+// WriteLimit is WriteNumber of a limit with the decimals of the prediction beside it, unless that
+// would round it or it is written with a power of ten.
+func WriteLimit(threshold, sd float64) string {
 	like, _ := FormatValue(threshold, sd)
-	if trimZeros(like) == exact {
-		return like
+	if PowerOf(threshold) == 0 && trimZeros(like) == FormatNumber(threshold) {
+		return Typeset(like)
 	}
-	return exact
+	return WriteNumber(threshold)
 }
 
 // Capitalised begins a sentence or a title, unless its first word has capitals of its own, like pH.

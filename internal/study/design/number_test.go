@@ -2,6 +2,7 @@ package design
 
 import (
 	"errors"
+	"math"
 	"strings"
 	"testing"
 
@@ -156,6 +157,53 @@ func TestCapitalised(t *testing.T) {
 		"pH of A": "pH of A", "number of Halton points": "Number of Halton points", "éluant": "Éluant", "HPLC area": "HPLC area", "": ""} {
 		if got := Capitalised(name); got != want {
 			t.Errorf("%q begins as %q, want %q", name, got, want)
+		}
+	}
+}
+
+func TestNumbersAsTheyAreShown(t *testing.T) {
+	t.Parallel()
+	for x, want := range map[float64]string{
+		0: "0", 71.25: "71.25", -3: "−3", 12345.6: "12\u202f345.6", 1.5e-7: "1.5\u202f×\u202f10⁻⁷", -2e12: "−2\u202f×\u202f10¹²", 5e-324: "5\u202f×\u202f10⁻³²⁴", 1e100: "1\u202f×\u202f10¹⁰⁰",
+		0.0004: "0.0004", math.NaN(): "–", math.Inf(1): "–", 999999: "999\u202f999",
+	} {
+		if got := WriteNumber(x); got != want {
+			t.Errorf("%v is written %q, want %q", x, got, want)
+		}
+	}
+	p := Parameter{Name: "x", Type: Real, Low: new(1e-200), High: new(3e-200)}
+	if got, want := WriteSetting(p, NumberValue(1.5e-200)), "1.5\u202f×\u202f10⁻²⁰⁰"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	for _, at := range []struct {
+		limit, sd float64
+		want      string
+	}{{0.5, 0.05, "0.50"}, {0.45, 3, "0.45"}, {1e12, 0.7, "1\u202f×\u202f10¹²"}, {20000, 300, "20\u202f000"}} {
+		if got := WriteLimit(at.limit, at.sd); got != at.want {
+			t.Errorf("the limit %v beside ± %v is written %q, want %q", at.limit, at.sd, got, at.want)
+		}
+	}
+}
+
+// TestSettingsAreReadAtAGlance: nobody counts the zeros of a concentration, and a whole number keeps
+// its digits.
+func TestSettingsAreReadAtAGlance(t *testing.T) {
+	t.Parallel()
+	low, high, step := 1e-9, 1e-3, 1e-6
+	salt := Parameter{Name: "salt", Type: Real, Low: &low, High: &high, Scale: "log"}
+	stepped := Parameter{Name: "dose", Type: Real, Low: new(0.0), High: &high, Step: &step}
+	share := Parameter{Name: "share", Type: Real, Low: new(0.0), High: new(1.0)}
+	cells := Parameter{Name: "cells", Type: Integer, Low: new(1.0), High: new(1e9)}
+	for _, at := range []struct {
+		p    Parameter
+		x    float64
+		want string
+	}{
+		{salt, 4.66055723872e-7, "4.661\u202f×\u202f10⁻⁷"}, {salt, 0.00012346, "0.0001235"}, {stepped, 4.7e-5, "4.7\u202f×\u202f10⁻⁵"}, {stepped, 0, "0"},
+		{share, 0.00002, "0"}, {cells, 12345678, "12\u202f345\u202f678"},
+	} {
+		if got := WriteSetting(at.p, NumberValue(at.x)); got != at.want {
+			t.Errorf("%s of %v is written %q, want %q", at.p.Name, at.x, got, at.want)
 		}
 	}
 }

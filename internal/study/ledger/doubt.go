@@ -419,7 +419,7 @@ func (doubt *Doubt) words(m design.MetricInfo, value float64) string {
 	}
 	if e := doubt.Expected; e != nil {
 		between := doubt.range95(Range{})
-		text = append(text, fmt.Sprintf("Here a reading between %s and %s is expected (95 %%, noise included).", roundedTo(between[0], e.SD), design.WithUnit(roundedTo(between[1], e.SD), m.Unit, thinSpace)))
+		text = append(text, fmt.Sprintf("Here a reading between %s and %s is expected (95 %%, noise included).", design.WriteBeside(between[0], e.SD), design.WithUnit(design.WriteBeside(between[1], e.SD), m.Unit, thinSpace)))
 	}
 	if doubt.Meant != nil {
 		text = append(text, slipText(*doubt.Meant, m.Unit))
@@ -443,12 +443,7 @@ func slipText(slip Slip, unit string) string {
 const thinSpace = "\u202f"
 
 func amount(x float64, unit string) string {
-	return design.WithUnit(design.Typeset(design.FormatNumber(x)), unit, thinSpace)
-}
-
-func roundedTo(x, sd float64) string {
-	number, _ := design.FormatValue(x, sd)
-	return design.Typeset(number)
+	return design.WithUnit(design.WriteNumber(x), unit, thinSpace)
 }
 
 // Range is what readings of a metric range over; Low and High mean something when there are any.

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"headroom/internal/study/design"
 	"headroom/internal/view/words"
 )
 
@@ -384,7 +385,7 @@ func (s scale) logTicks(a Axis, most int, add func([]float64, func(float64) stri
 			if a.Plain {
 				return words.FourDigits(x)
 			}
-			return "10" + words.Raised(int(math.Round(math.Log10(x))))
+			return "10" + design.Raised(int(math.Round(math.Log10(x))))
 		})
 		return
 	}
@@ -458,7 +459,7 @@ func alike(ticks []float64) func(float64) string {
 		return func(float64) string { return "0" }
 	}
 	finest := int(math.Floor(math.Log10(step) + 1e-9))
-	if most < words.Large && step >= words.Small/10 {
+	if most < design.Large && step >= design.Small/10 {
 		return func(x float64) string { return words.Fixed(x, max(0, -finest)) }
 	}
 	power := int(math.Floor(math.Log10(most) + 1e-9))
@@ -466,7 +467,7 @@ func alike(ticks []float64) func(float64) string {
 		if x == 0 {
 			return "0"
 		}
-		return words.Fixed(x/times10(1, power), max(0, power-finest)) + "×10" + words.Raised(power)
+		return words.Fixed(x/times10(1, power), max(0, power-finest)) + "×10" + design.Raised(power)
 	}
 }
 

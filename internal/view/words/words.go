@@ -14,36 +14,6 @@ import (
 // Thin is the space between a number and its unit.
 const Thin = "\u202f"
 
-// Number is a value as pages show it.
-func Number(x float64) string {
-	if power := powerOf(x); power != 0 {
-		return powered(design.FormatNumber(design.Scaled(x, -power)), power)
-	}
-	return design.Typeset(design.FormatNumber(x))
-}
-
-// Numbers of the size Large and larger, and smaller ones than Small, are written with a power of
-// ten.
-const Large, Small = 1e7, 1e-4
-
-// powerOf is the power of ten that a number is written with, 0 for none.
-func powerOf(x float64) int {
-	if size := math.Abs(x); x == 0 || !design.Finite(x) || size >= Small && size < Large {
-		return 0
-	}
-	return design.ExponentOf(x)
-}
-
-// powered is digits times a power of ten.
-func powered(digits string, power int) string {
-	return design.Typeset(digits) + Thin + "×" + Thin + "10" + Raised(power)
-}
-
-var raisedDigits = strings.NewReplacer("-", "⁻", "0", "⁰", "1", "¹", "2", "²", "3", "³", "4", "⁴", "5", "⁵", "6", "⁶", "7", "⁷", "8", "⁸", "9", "⁹")
-
-// Raised is a power as it stands above a 10.
-func Raised(power int) string { return raisedDigits.Replace(strconv.Itoa(power)) }
-
 // Raw is a number as programs read it, equal to the API's to the bit.
 func Raw(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 
@@ -57,7 +27,7 @@ func FourDigits(x float64) string { return toDigits(x, 4) }
 func Brief(x float64) string { return toDigits(x, 2) }
 
 func toDigits(x float64, digits int) string {
-	return Number(design.Rounded(x, digits-1-design.ExponentOf(x)))
+	return design.WriteNumber(design.Rounded(x, digits-1-design.ExponentOf(x)))
 }
 
 // RoughOr is a rough value, or a dash where there is none.
@@ -70,14 +40,7 @@ func RoughOr(x *float64) string {
 
 // Alike writes numbers with the decimals that a standard deviation of sd leaves meaning in.
 func Alike(sd float64) func(float64) string {
-	return func(x float64) string {
-		power := powerOf(max(math.Abs(x), sd))
-		text, _ := design.FormatValue(design.Scaled(x, -power), design.Scaled(sd, -power))
-		if power == 0 {
-			return design.Typeset(text)
-		}
-		return powered(text, power)
-	}
+	return func(x float64) string { return design.WriteBeside(x, sd) }
 }
 
 // Column writes the numbers of a column with equally many decimals: as many as the one that needs
@@ -85,14 +48,14 @@ func Alike(sd float64) func(float64) string {
 func Column(values []float64) func(float64) string {
 	decimals := 0
 	for _, x := range values {
-		if powerOf(x) == 0 {
+		if design.PowerOf(x) == 0 {
 			_, fraction, _ := strings.Cut(design.FormatNumber(x), ".")
 			decimals = max(decimals, len(fraction))
 		}
 	}
 	return func(x float64) string {
-		if powerOf(x) != 0 {
-			return Number(x)
+		if design.PowerOf(x) != 0 {
+			return design.WriteNumber(x)
 		}
 		return Fixed(x, decimals)
 	}
@@ -122,20 +85,14 @@ func Unsubtracted(difference, of float64) float64 {
 func With(number, unit string) string { return design.WithUnit(number, unit, Thin) }
 
 // Quantity is a value with its unit.
-func Quantity(x float64, unit string) string { return With(Number(x), unit) }
+func Quantity(x float64, unit string) string { return With(design.WriteNumber(x), unit) }
 
 // Roughly is a rough value with its unit.
 func Roughly(x float64, unit string) string { return With(Rough(x), unit) }
 
 // Uncertain is a value with its standard deviation and unit.
 func Uncertain(mean, sd float64, unit string) string {
-	power := powerOf(max(math.Abs(mean), sd))
-	if power == 0 {
-		value, deviation := design.FormatValue(mean, sd)
-		return With(design.Typeset(value)+" ± "+design.Typeset(deviation), unit)
-	}
-	value, deviation := design.FormatValue(design.Scaled(mean, -power), design.Scaled(sd, -power))
-	return With("("+design.Typeset(value)+" ± "+powered(deviation+")", power), unit)
+	return With(design.WriteUncertain(mean, sd), unit)
 }
 
 // Percent is a probability.
@@ -198,24 +155,6 @@ func Limit(c design.Constraint) string { return Sign(c.Op) + " " + Quantity(c.Th
 // Sign is how a limit's comparison is written.
 func Sign(op string) string { return Either(op == ">=", "≥", "≤") }
 
-// mostZeros is beyond what power of ten large settings are written with it: there would be more
-// zeros than a float64 has digits.
-const mostZeros = 15
-
-// Setting is the value of a parameter. Large ones keep all digits that somebody may have to set;
-// small ones would lose theirs behind zeros.
-func Setting(p design.Parameter, v design.Value) string {
-	if v.IsText {
-		return v.Text
-	}
-	text := design.FormatSetting(p, v)
-	rounded, err := strconv.ParseFloat(text, 64)
-	if err != nil || powerOf(rounded) == 0 || 0 < powerOf(rounded) && powerOf(rounded) <= mostZeros {
-		return design.Typeset(text)
-	}
-	return Number(rounded)
-}
-
 // logDigits is how many digits a value on a log scale is written with, as FormatSetting does.
 const logDigits = 4
 
@@ -229,8 +168,8 @@ func Settings(p design.Parameter, values []design.Value) func(design.Value) stri
 	}
 	return func(value design.Value) string {
 		switch {
-		case value.IsText || powerOf(value.Number) != 0:
-			return Setting(p, value)
+		case value.IsText || design.PowerOf(value.Number) != 0:
+			return design.WriteSetting(p, value)
 		case p.Logarithmic() && p.Type == design.Real && p.Step == nil && value.Number > 0:
 			return Fixed(value.Number, max(0, logDigits-1-design.ExponentOf(value.Number)))
 		}

@@ -55,6 +55,7 @@ type remoteTrial struct {
 	Status     string                         `json:"status"`
 	Parameters map[string]any                 `json:"parameters"`
 	Metrics    map[string]struct{ Value any } `json:"metrics"`
+	Doubts     []struct{ Why string }         `json:"doubts"`
 	Decision   *struct{ Because string }      `json:"decision"`
 }
 
@@ -168,6 +169,9 @@ func refused(response *http.Response) error {
 	if json.NewDecoder(io.LimitReader(response.Body, 1<<20)).Decode(&said) != nil || said.Detail == "" {
 		return fmt.Errorf("the server says %s", response.Status)
 	}
+	if response.StatusCode == http.StatusUnauthorized {
+		return fmt.Errorf("%s: put an API token into HEADROOM_TOKEN (“headroom token” makes one on the server's machine)", said.Detail)
+	}
 	var faults []string
 	for _, fault := range said.Errors {
 		faults = append(faults, fault.String())
@@ -241,7 +245,7 @@ func readings(words []string) (map[string]any, error) {
 }
 
 func finite(metric, text string) (float64, error) {
-	value, err := strconv.ParseFloat(text, 64)
+	value, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
 	if err != nil || math.IsNaN(value) || math.IsInf(value, 0) {
 		return 0, fmt.Errorf("%s: %q is not a number such as 71.2", metric, text)
 	}
@@ -335,6 +339,9 @@ func (r *remote) writeTrial(trial remoteTrial) error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(trial.Metrics)) {
 		fmt.Fprintf(&words, "  %s\t%v\n", name, trial.Metrics[name].Value)
+	}
+	for _, doubt := range trial.Doubts {
+		fmt.Fprintf(&words, "  in doubt: %s\n", doubt.Why)
 	}
 	if trial.Decision != nil && trial.Decision.Because != "" && len(trial.Metrics) == 0 {
 		fmt.Fprintf(&words, "  %s\n", trial.Decision.Because)

@@ -16,7 +16,7 @@ import (
 )
 
 const limitedStudy = `{"name": "remote", "parameters": [{"name": "temperature", "type": "real", "low": 20, "high": 60}],
-	"objective": {"metric": "yield", "direction": "maximize"}, "constraints": [{"metric": "impurity", "op": "<=", "threshold": 0.5}]}`
+	"objective": {"metric": "yield", "direction": "maximize"}, "constraints": [{"metric": "impurity", "op": "<=", "threshold": 0.5, "unit": "%"}]}`
 
 // A script of the shell: ask, tell, export and watch against a running server, the complaints
 // included.
@@ -57,7 +57,7 @@ func TestCommandsAskAServer(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if text := said("ask", study.ID, "-count", "2"); !strings.Contains(text, "trial 2, suggested\n  temperature\t") {
+	if text := said("ask", study.ID, "-count", "3"); !strings.Contains(text, "trial 2, suggested\n  temperature\t") {
 		t.Errorf("ask said %q", text)
 	}
 	if text := said("tell", study.ID, "1", "yield=71.2", "impurity=0.31±0.02", "-note", "by hand"); !strings.Contains(text, "trial 1, completed") {
@@ -67,8 +67,11 @@ func TestCommandsAskAServer(t *testing.T) {
 		Metrics map[string]struct{ Value, StdDev float64 }
 		Note    string
 	}
-	if err := json.Unmarshal([]byte(said("tell", "--json", study.ID, "2", "impurity=0.2+-0.01")), &trial); err != nil || trial.Metrics["impurity"].StdDev != 0.01 {
+	if err := json.Unmarshal([]byte(said("tell", "--json", study.ID, "2", "impurity=0.2 +- 0.01")), &trial); err != nil || trial.Metrics["impurity"].StdDev != 0.01 {
 		t.Errorf("tell -json said %+v, %v", trial, err)
+	}
+	if text := said("tell", study.ID, "3", "impurity=270"); !strings.Contains(text, "  impurity\t270\n  in doubt: Impurity 270") {
+		t.Errorf("tell said of a slip %q", text)
 	}
 	if text := said("export", study.ID); !strings.HasPrefix(text, "number,status,temperature,yield,impurity,impurity stddev,note\n1,completed,") || !strings.Contains(text, ",71.2,0.31,0.02,by hand\n") {
 		t.Errorf("export said %q", text)
@@ -96,7 +99,7 @@ func TestCommandsAskAServer(t *testing.T) {
 	}
 
 	var kinds []string
-	for lines := bufio.NewScanner(stream); len(kinds) < 4 && lines.Scan(); {
+	for lines := bufio.NewScanner(stream); len(kinds) < 6 && lines.Scan(); {
 		var event struct{ Kind string }
 		if err := json.Unmarshal(lines.Bytes(), &event); err != nil {
 			t.Fatal(err)
@@ -111,7 +114,7 @@ func TestCommandsAskAServer(t *testing.T) {
 	if err := watching.Wait(); watching.ProcessState.ExitCode() != brokenPipe || lastWords.Len() > 0 {
 		t.Errorf("watch without a reader: %v %s", err, lastWords.String())
 	}
-	if got := strings.Join(kinds, " "); got != "chosen chosen told told" {
+	if got := strings.Join(kinds, " "); got != "chosen chosen chosen told told told" {
 		t.Errorf("watch said %s", got)
 	}
 
@@ -123,7 +126,7 @@ func TestCommandsAskAServer(t *testing.T) {
 	complained("nosuchstudy: not found", "ask", "nosuchstudy")
 	complained("headroom ask STUDY", "ask")
 	settings = append(settings, "HEADROOM_TOKEN=headroom_wrong")
-	complained("no such credential", "ask", study.ID)
+	complained("no such credential: put an API token into HEADROOM_TOKEN", "ask", study.ID)
 	server.interrupt()
 }
 

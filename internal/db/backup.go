@@ -220,7 +220,7 @@ func (b *backupReader) head() (head backupHead, err error) {
 		err = json.Unmarshal(text, &head)
 	}
 	if err != nil || head.Format != backupFormat {
-		return head, errors.New("this is not a backup of headroom")
+		return head, errors.New("this is not a backup of headroom, or its beginning is damaged")
 	}
 	latest, err := migrations.Latest()
 	if err != nil {
@@ -246,6 +246,9 @@ func (b *backupReader) restoreTables(ctx context.Context, url string, tables []b
 			if err := b.restore(ctx, tx, table); err != nil {
 				return fmt.Errorf("restoring %s: %w", table.Name, err)
 			}
+		}
+		if err := b.next(); err != io.EOF {
+			return errors.New("the backup is damaged: more follows its last table")
 		}
 		return checkLedgers(ctx, tx)
 	}))

@@ -142,6 +142,8 @@ func TestDamagedBackupsAreRefusedWhole(t *testing.T) {
 		"a changed event":   changed(2, "1e-7", "1e-8"),
 		"a newer schema":    changed(0, `"schema":`, `"schema":99`),
 		"another file":      pack(t, "{}\n"),
+		"two in one":        slices.Concat(file, file),
+		"more than it is":   append(bytes.Clone(file), "and more"...),
 	} {
 		url := dbtest.EmptyURL(t)
 		if err := db.Restore(t.Context(), url, bytes.NewReader(damaged)); err == nil {

@@ -342,6 +342,8 @@ func TestWrongStartsSayWhyInOneLine(t *testing.T) {
 		"nobody to ask":    {settings: []string{"HEADROOM_URL=http://127.0.0.1:1", "HEADROOM_TOKEN=secret"}, args: []string{"ask", "study"}, says: "start it with “headroom serve”, or say in HEADROOM_URL"},
 		"no token":         {settings: []string{"HEADROOM_URL=http://127.0.0.1:1"}, args: []string{"ask", "study"}, says: "HEADROOM_TOKEN"},
 		"no address":       {settings: []string{"HEADROOM_LISTEN=8080"}, says: "HEADROOM_LISTEN"},
+		"no network":       {settings: []string{"HEADROOM_TRUSTED_PROXIES=10.0.0.0/8,proxy"}, says: "HEADROOM_TRUSTED_PROXIES"},
+		"no folder":        {folder: filepath.Join(oldCluster, "postgres", "PG_VERSION"), says: "HEADROOM_DATA_DIR"},
 		"another major":    {folder: oldCluster, says: "PostgreSQL 9"},
 		"no such command":  {args: []string{"nonsense"}, says: "nonsense"},
 		"no such flag":     {args: []string{"serve", "-nonsense"}, says: "nonsense"},

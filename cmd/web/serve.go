@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"os"
 	"runtime"
@@ -193,6 +194,9 @@ func readConfig(env func(string) string) (config, error) {
 	}
 	for network := range strings.SplitSeq(env("HEADROOM_TRUSTED_PROXIES"), ",") {
 		if network = strings.TrimSpace(network); network != "" {
+			if _, err := netip.ParsePrefix(network); err != nil {
+				return c, fmt.Errorf("HEADROOM_TRUSTED_PROXIES must look like 10.0.0.0/8,192.168.1.7/32: %w", err)
+			}
 			c.trustedProxies = append(c.trustedProxies, network)
 		}
 	}

@@ -50,7 +50,7 @@ func openCluster(dir string) (cluster, error) {
 		return cluster{}, err
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return cluster{}, err
+		return cluster{}, unusable(err)
 	}
 	c := cluster{dir: dir, data: filepath.Join(dir, "postgres")}
 	if err := c.findUser(); err != nil {
@@ -60,6 +60,11 @@ func openCluster(dir string) (cluster, error) {
 		return c, err
 	}
 	return c, c.admitUser()
+}
+
+// unusable says which setting names a folder that cannot be made or written to.
+func unusable(err error) error {
+	return fmt.Errorf("HEADROOM_DATA_DIR must be a folder that can be written to: %w", err)
 }
 
 // findUser chooses whom the server runs as: this user, or, as PostgreSQL refuses to run as root,

@@ -52,6 +52,7 @@ func TestFaultyRequestsNameTheField(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
 	past, soon := now.Add(-time.Second), now.Add(time.Hour)
+	never := time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)
 	far := now.AddDate(2, 0, 0)
 	for name, c := range map[string]struct {
 		err   error
@@ -68,6 +69,7 @@ func TestFaultyRequestsNameTheField(t *testing.T) {
 		"longest name":          {account.NewToken{Name: strings.Repeat("µ", 200), Role: account.Operator}.Check(now), ""},
 		"no role":               {account.NewToken{Name: "a"}.Check(now), "role"},
 		"admin of one study":    {account.NewToken{Name: "a", Role: account.Admin, StudyID: "one"}.Check(now), "role"},
+		"unwritable token":      {account.NewToken{Name: "a", Role: account.Viewer, ExpiresAt: &never}.Check(now), "expires_at"},
 		"expired token":         {account.NewToken{Name: "a", Role: account.Viewer, ExpiresAt: &past}.Check(now), "expires_at"},
 		"an invite":             {account.NewInvite{Name: "Ana", Role: account.Admin, ExpiresAt: &soon}.Check(now), ""},
 		"invite for ever":       {account.NewInvite{Name: "Ana", Role: account.Admin, ExpiresAt: &far}.Check(now), "expires_at"},

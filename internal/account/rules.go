@@ -96,6 +96,9 @@ func CheckRole(role Role) error {
 	return nil
 }
 
+// lastYear is the last that JSON's form of moments (RFC 3339) can write.
+const lastYear = 9999
+
 // checkExpiry refuses an end that has been, or is further away than longest, where that is not 0.
 func checkExpiry(at *time.Time, now time.Time, longest time.Duration) error {
 	switch {
@@ -103,6 +106,8 @@ func checkExpiry(at *time.Time, now time.Time, longest time.Duration) error {
 		return nil
 	case !at.After(now):
 		return &Invalid{"expires_at", "lies in the past"}
+	case at.UTC().Year() > lastYear:
+		return &Invalid{"expires_at", "lies beyond the year 9999"}
 	case longest > 0 && at.After(now.Add(longest)):
 		return &Invalid{"expires_at", fmt.Sprintf("is more than %d days away", int(longest.Hours()/24))}
 	}

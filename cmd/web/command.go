@@ -201,7 +201,7 @@ func link(ctx context.Context, c config, _ []string) error {
 
 // token makes an API token and prints it, this once.
 func token(set *flag.FlagSet) action {
-	name := set.String("name", "", "what the ledger calls it")
+	name := set.String("name", "script", "what the ledger calls it")
 	role := set.String("role", string(account.Operator), "admin, operator or viewer")
 	studyID := set.String("study", "", "the only study it may see")
 	days := set.Int("days", 0, "how long it lasts; 0 = until revoked")

@@ -13,8 +13,8 @@ import (
 	"headroom/internal/lab/problems"
 )
 
-const simulateHelp = `It needs -problem P and -algorithm A[,B...], plays over several seeds, and writes runs.csv, summary.csv, summary.json and
-figure.svg to -out. Finished seeds are kept there: the same command goes on where it was stopped. An algorithm can be given a
+const simulateHelp = `It needs -problem P and -algorithm A[,B...], plays over several seeds, and writes runs.csv, summary.csv, summary.json,
+summary.txt and figure.svg to -out. Finished seeds are kept there: the same command goes on where it was stopped. An algorithm can be given a
 label, as in "a=ckb-ucb,b=ckb-ucb", to be played with different settings. “headroom simulate -list” names the problems and the algorithms.`
 
 // simulate declares the flags and plays what they ask for.

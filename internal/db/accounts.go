@@ -246,7 +246,6 @@ func (a *Accounts) SetDisabled(ctx context.Context, personID string, disabled bo
 		batch := &pgx.Batch{}
 		batch.Queue(revoke+`(owner = $2 OR person_id = $2)`, now, personID)
 		batch.Queue(`DELETE FROM pins WHERE person_id = $1`, personID)
-		batch.Queue(`DELETE FROM credentials WHERE person_id = $1 AND kind = 'session'`, personID)
 		return tx.SendBatch(ctx, batch).Close()
 	})
 }
@@ -467,7 +466,7 @@ func (a *Accounts) ComeBack(ctx context.Context, personID, device, pin, browser,
 		if _, err := tx.Exec(ctx, `UPDATE pins SET wrong = 0, last_used = $3 WHERE device = $1 AND person_id = $2`, account.Hash(device), personID, a.db.now()); err != nil {
 			return err
 		}
-		if _, err := tx.Exec(ctx, `DELETE FROM credentials WHERE id = $1 AND kind = 'session'`, leaving); err != nil {
+		if _, err := tx.Exec(ctx, revoke+`kind = 'session' AND id = $2`, a.db.now(), leaving); err != nil {
 			return err
 		}
 		session, secret, err = a.addSession(ctx, tx, person, browser, true)
@@ -504,12 +503,12 @@ func printable(header string) string {
 func (a *Accounts) Sessions(ctx context.Context, personID string) ([]account.Session, error) {
 	return list(ctx, a.db.in(ctx), pgx.RowToStructByName[account.Session], `
 		SELECT `+sessionColumns+` FROM credentials
-		WHERE kind = 'session' AND person_id = $1 AND expires_at > $2 ORDER BY used_at DESC, id`, personID, a.db.now())
+		WHERE kind = 'session' AND person_id = $2 AND `+inForce+` ORDER BY used_at DESC, id`, a.db.now(), personID)
 }
 
 // EndSession signs a browser out at once.
 func (a *Accounts) EndSession(ctx context.Context, personID, id string) error {
-	return a.changeOne(ctx, `DELETE FROM credentials WHERE kind = 'session' AND person_id = $1 AND id = $2`, personID, id)
+	return a.changeOne(ctx, revoke+`kind = 'session' AND person_id = $2 AND id = $3`, a.db.now(), personID, id)
 }
 
 func (a *Accounts) CreateSignInLink(ctx context.Context, by account.Identity, personID string) (account.Link, string, error) {

@@ -172,13 +172,59 @@ func TestSessionSlidesAndEnds(t *testing.T) {
 	if err := d.Accounts.EndSession(ctx, admin.ID, session.ID); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := d.Accounts.Authenticate(ctx, secret); !errors.Is(err, account.ErrNoCredentials) {
+	if _, err := d.Accounts.Authenticate(ctx, secret); !errors.Is(err, account.ErrExpired) {
 		t.Fatalf("a signed-out session got %v", err)
 	}
 	_, secret = signIn(t, d, admin.ID)
 	later = later.Add(account.SessionIdleLife)
 	if _, err := d.Accounts.Authenticate(ctx, secret); !errors.Is(err, account.ErrExpired) {
 		t.Fatalf("an idle session got %v", err)
+	}
+}
+
+func TestLastSeenOutlastsTheSession(t *testing.T) {
+	t.Parallel()
+	d, ctx := dbtest.New(t), t.Context()
+	firstAdmin(t, d)
+	bo := invited(t, d, "Bo", account.Operator)
+	seen := func(what string) time.Time {
+		t.Helper()
+		people, err := d.Accounts.People(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range people {
+			if p.ID == bo && p.LastSeen != nil {
+				return *p.LastSeen
+			}
+		}
+		t.Fatalf("%s was never seen", what)
+		return time.Time{}
+	}
+	later := time.Now()
+	d.SetClock(func() time.Time { return later })
+	var last account.Session
+	for range 2 {
+		later = later.Add(time.Hour)
+		last, _ = signIn(t, d, bo)
+		if err := d.Accounts.EndSession(ctx, bo, last.ID); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for what, then := range map[string]func() error{
+		"who signed out":              func() error { return nil },
+		"who stayed away for a month": func() error { return d.RemoveExpired(ctx, later.AddDate(0, 1, 0)) },
+		"who was shut out":            func() error { return d.Accounts.SetDisabled(ctx, bo, true) },
+	} {
+		if err := then(); err != nil {
+			t.Fatal(err)
+		}
+		if at := seen(what); !at.Equal(last.LastSeen) {
+			t.Errorf("%s was seen at %s, not %s", what, at, last.LastSeen)
+		}
+	}
+	if sessions, err := d.Accounts.Sessions(ctx, bo); err != nil || len(sessions) > 0 {
+		t.Errorf("ended sessions are listed: %+v, %v", sessions, err)
 	}
 }
 
@@ -220,7 +266,7 @@ func TestDisabledPersonIsOutAtOnce(t *testing.T) {
 	if err := d.Accounts.SetDisabled(ctx, bo, true); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := d.Accounts.Authenticate(ctx, secret); !errors.Is(err, account.ErrNoCredentials) {
+	if _, err := d.Accounts.Authenticate(ctx, secret); !errors.Is(err, account.ErrExpired) {
 		t.Fatalf("the session of a disabled person got %v", err)
 	}
 	if _, _, err := d.Accounts.Redeem(ctx, link, ""); !errors.Is(err, account.ErrExpired) {
@@ -609,7 +655,7 @@ func TestPINBringsBackOnItsDeviceOnly(t *testing.T) {
 	if who, err := d.Accounts.Authenticate(ctx, secret); err != nil || who.PersonID != bo || who.Role != account.Operator || !who.ByPIN {
 		t.Errorf("came back as %+v, %v", who, err)
 	}
-	if _, err := d.Accounts.Authenticate(ctx, leftSecret); !errors.Is(err, account.ErrNoCredentials) {
+	if _, err := d.Accounts.Authenticate(ctx, leftSecret); !errors.Is(err, account.ErrExpired) {
 		t.Errorf("the session that was left got %v", err)
 	}
 	_, secret, err = d.Accounts.ComeBack(ctx, admin.ID, tablet, "4711", "Tablet", "")

@@ -485,11 +485,13 @@ func (d *DB) cleanUp(ctx context.Context) {
 }
 
 // removeExpired removes old answers, ended sessions, PINs and links nobody used. Tokens and shares
-// stay: people want to see whom they once let in.
+// stay: people want to see whom they once let in. So does each person's latest session, which says
+// when they were last seen.
 func (d *DB) removeExpired(ctx context.Context, now time.Time) error {
 	batch := &pgx.Batch{}
 	batch.Queue(`DELETE FROM idempotency_keys WHERE created_at < $1`, now.Add(-doneKept))
-	batch.Queue(`DELETE FROM credentials WHERE kind IN ('session', 'sign_in') AND expires_at < $1`, now)
+	batch.Queue(`DELETE FROM credentials WHERE kind IN ('session', 'sign_in') AND expires_at < $1
+		AND id NOT IN (SELECT DISTINCT ON (person_id) id FROM credentials WHERE kind = 'session' ORDER BY person_id, used_at DESC)`, now)
 	batch.Queue(`DELETE FROM pins WHERE last_used < $1`, now.Add(-account.SessionLife))
 	return d.pool.SendBatch(ctx, batch).Close()
 }

@@ -316,4 +316,7 @@ func TestDisablingSaysWhatEndsWithIt(t *testing.T) {
 	sitetest.Says(t, s.Page("/people"), "This also ends what Ana gave out, which others may be using: the token “HPLC upload”.")
 	s.Call("POST", "/people/"+person+"/disable", s.Admin, "", "Accept", "text/html", "Content-Type", "application/x-www-form-urlencoded").Want(303)
 	s.Call("GET", "/api/v1/studies", secret, nil).Want(401)
+	if page := s.Page("/people"); strings.Contains(page, "/people/"+person+"/link") {
+		t.Error("a sign-in link is offered for somebody who may not sign in")
+	}
 }

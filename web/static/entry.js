@@ -51,7 +51,8 @@ function keepUntilSignedIn(form) {
 
 function mustSignIn() {
   signedOut = true;
-  headroom.tell("Your sign-in has ended. What you entered is kept, and sent once after you have signed in again: ", { href: "/sign-in", text: "how to sign in" });
+  if (document.body.dataset.person.startsWith("share:")) headroom.tell("This link has ended. Ask whoever sent it for a new one.");
+  else headroom.tell("Your sign-in has ended. What you entered is kept, and sent once after you have signed in again: ", { href: "/sign-in", text: "how to sign in" });
 }
 
 // knock asks as the person for whom the page was made. When somebody else is signed in by now, it loads anew as theirs.

@@ -511,7 +511,7 @@ func (s *account) Budgets(ctx context.Context) ([]Budget, error) {
 		b := Budget{Costs: a.costs, Most: a.most, Now: a.now}
 		chosen := s.chosenBefore(s.Round())
 		for _, n := range chosen {
-			b.Expected += s.anyOf(trace[n-1].breaks, a.costs)
+			b.Expected += s.cfg.anyOf(trace[n-1].breaks, a.costs)
 			if broken, _ := s.beyond(n, s.Round(), a.costs); broken {
 				b.SoFar++
 			}

@@ -94,7 +94,7 @@ func (s *decision) tooRisky(ctx context.Context, at []Place, estimates []policy.
 		for j := range breaks {
 			breaks[j] = s.breaks(estimates, j, i)
 		}
-		risky[i] = slices.ContainsFunc(s.allowances, func(a allowance) bool { return s.anyOf(breaks, a.costs) > a.now })
+		risky[i] = slices.ContainsFunc(s.allowances, func(a allowance) bool { return s.cfg.anyOf(breaks, a.costs) > a.now })
 	}
 	return risky, nil
 }

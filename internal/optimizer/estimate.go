@@ -309,12 +309,12 @@ func (v *view) breaks(estimates []policy.Estimate, j, i int) float64 {
 
 // keepsAll is the chance that all of some learned costs are kept at place i.
 func (v *view) keepsAll(costs []int, estimates []policy.Estimate, i int) float64 {
-	return v.jointly(costs, func(j int) float64 { return v.keeps(estimates, j, i) }, func(j int) float64 { return v.breaks(estimates, j, i) })
+	return v.cfg.jointly(costs, func(j int) float64 { return v.keeps(estimates, j, i) }, func(j int) float64 { return v.breaks(estimates, j, i) })
 }
 
 // chances are the feasibility probabilities at places with these estimates.
 func (v *view) chances(estimates []policy.Estimate, places int, known [][]float64) []float64 {
-	out, learned := make([]float64, places), v.learned()
+	out, learned := make([]float64, places), v.cfg.learned()
 	onCores(places, func(i int) {
 		out[i] = v.keepsAll(learned, estimates, i)
 		for j, c := range v.cfg.Costs {

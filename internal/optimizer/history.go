@@ -542,26 +542,26 @@ func (s *task) allowancesAt(t int) []allowance {
 // risksAsked are the limits that are read, each with its risk or all with one.
 func (s *task) risksAsked() []allowance {
 	var list []allowance
-	for _, j := range s.learned() {
+	for _, j := range s.cfg.learned() {
 		if most, set := s.settings.Number(mostRisk, s.cfg.Costs[j].Name); set && most < 1 {
 			list = append(list, allowance{costs: []int{j}, most: most})
 		}
 	}
 	if len(list) > 0 && !s.settings.ByName(mostRisk) {
-		return []allowance{{costs: s.learned(), most: s.settings.Value(mostRisk, "")}}
+		return []allowance{{costs: s.cfg.learned(), most: s.settings.Value(mostRisk, "")}}
 	}
 	return list
 }
 
 // anyOf is the chance that one of some costs is broken, of which each is with that chance.
-func (s *task) anyOf(breaks []float64, costs []int) float64 {
+func (c *Config) anyOf(breaks []float64, costs []int) float64 {
 	switch {
 	case len(breaks) == 0:
 		return 0
 	case len(costs) == 1:
 		return breaks[costs[0]]
 	}
-	return 1 - s.jointly(costs, func(j int) float64 { return 1 - breaks[j] }, func(j int) float64 { return breaks[j] })
+	return 1 - c.jointly(costs, func(j int) float64 { return 1 - breaks[j] }, func(j int) float64 { return breaks[j] })
 }
 
 // jointly is the chance that all of some learned costs are kept, each being kept and broken with
@@ -569,18 +569,18 @@ func (s *task) anyOf(breaks []float64, costs []int) float64 {
 // a value that breaks one breaks all that are tighter on its side, and none on the other,
 //
 //	Π_metric [min_{one side} P(g_j ≤ 0) − max_{other side} P(g_j > 0)]⁺.
-func (s *task) jointly(costs []int, keeps, breaks func(j int) float64) float64 {
+func (c *Config) jointly(costs []int, keeps, breaks func(j int) float64) float64 {
 	chance := 1.0
 	for n, j := range costs {
-		first := s.cfg.Costs[j]
-		if slices.ContainsFunc(costs[:n], func(k int) bool { return s.cfg.Costs[k].Metric == first.Metric }) {
+		first := c.Costs[j]
+		if slices.ContainsFunc(costs[:n], func(k int) bool { return c.Costs[k].Metric == first.Metric }) {
 			continue
 		}
 		kept, broken := keeps(j), 0.0
 		for _, k := range costs[n+1:] {
-			switch c := s.cfg.Costs[k]; {
-			case c.Metric != first.Metric:
-			case c.Sign == first.Sign:
+			switch other := c.Costs[k]; {
+			case other.Metric != first.Metric:
+			case other.Sign == first.Sign:
 				kept = min(kept, keeps(k))
 			default:
 				broken = max(broken, breaks(k))
@@ -592,9 +592,9 @@ func (s *task) jointly(costs []int, keeps, breaks func(j int) float64) float64 {
 }
 
 // learned are the costs that are read.
-func (s *task) learned() (costs []int) {
-	for j, c := range s.cfg.Costs {
-		if c.Knowledge == Learned {
+func (c *Config) learned() (costs []int) {
+	for j, cost := range c.Costs {
+		if cost.Knowledge == Learned {
 			costs = append(costs, j)
 		}
 	}

@@ -334,7 +334,7 @@ func (s *shown) chanceAfter(estimates []policy.Estimate, round, n int, sure bool
 			return chance(e.Mean[round-1]-s.regime.transforms[1+j].margin, math.Sqrt(variance), m.freedom)
 		}
 	}
-	return s.jointly(s.learned(), by(below), by(above))
+	return s.cfg.jointly(s.cfg.learned(), by(below), by(above))
 }
 
 // While more than manyWaiting trials wait for their results, the search of a continuous space looks

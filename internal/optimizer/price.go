@@ -208,7 +208,7 @@ func (s *shown) priceOf(ctx context.Context, j int, at []Place, known Known) ([]
 
 func (s *shown) pricedAt(j int, at []Place, estimates []policy.Estimate, known [][]float64) []priced {
 	regime, list, moved := s.regime, make([]priced, len(at)), s.cfg.Costs[j]
-	elsewhere := slices.DeleteFunc(s.learned(), func(k int) bool { return moved.Knowledge == Learned && s.cfg.Costs[k].Metric == moved.Metric })
+	elsewhere := slices.DeleteFunc(s.cfg.learned(), func(k int) bool { return moved.Knowledge == Learned && s.cfg.Costs[k].Metric == moved.Metric })
 	for i, place := range at {
 		c := priced{place: place, others: s.keepsAll(elsewhere, estimates, i), beside: 1}
 		c.best, c.sd = regime.transforms[0].moments(estimates[0].Mean[i], estimates[0].SD[i])

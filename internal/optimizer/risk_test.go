@@ -236,7 +236,7 @@ func TestLimitsOnOneMetricAreOnOneNumber(t *testing.T) {
 		for j := range cfg.Costs {
 			breaks = append(breaks, s.shown.breaks(estimates, j, i))
 		}
-		if any := s.anyOf(breaks, []int{0, 1, 2}); math.Abs(any-(1-want)) > 1e-9 {
+		if any := s.cfg.anyOf(breaks, []int{0, 1, 2}); math.Abs(any-(1-want)) > 1e-9 {
 			t.Errorf("at %v beyond one with %v, want %v", at[i].U, any, 1-want)
 		}
 	}

@@ -74,7 +74,8 @@ func (v *view) take(src *source, p posterior.Prediction, out []policy.Estimate, 
 			clear(p.Means[n])
 		}
 		shift(p.Means[n], v.transforms[k].shift)
-		if out[k] = (policy.Estimate{Mean: p.Means[n]}); p.Variances != nil {
+		out[k] = policy.Estimate{Mean: p.Means[n]}
+		if p.Variances != nil {
 			out[k].SD = roots(p.Variances, v.width(v.targets[k].metric))
 		}
 		if rival != nil {

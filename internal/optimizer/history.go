@@ -565,10 +565,13 @@ func (c *Config) anyOf(breaks []float64, costs []int) float64 {
 }
 
 // jointly is the chance that all of some learned costs are kept, each being kept and broken with
-// those chances. Metrics count as independent of one another. Limits on one metric are on one number:
-// a value that breaks one breaks all that are tighter on its side, and none on the other,
+// those chances. Metrics count as independent of one another. Limits on one metric are on one
+// number: a value that breaks one breaks all that are tighter on its side, and none on the other,
 //
 //	Π_metric [min_{one side} P(g_j ≤ 0) − max_{other side} P(g_j > 0)]⁺.
+//
+// Where outputs are raw each limit's prior mean is its own threshold, so that its chance is of a
+// number that differs from the others' by as much of that as the readings have not settled.
 func (c *Config) jointly(costs []int, keeps, breaks func(j int) float64) float64 {
 	chance := 1.0
 	for n, j := range costs {

@@ -38,10 +38,10 @@ func (s *shown) Posterior(ctx context.Context, at []Place) ([]Belief, error) {
 	return beliefs, err
 }
 
-// Believe returns Posterior and the feasibility probabilities P(g_j(x) ≤ 0 for all j) (latent function,
-// true thresholds) from one regression; known, when not nil, holds for each place one value per
-// constraint in metric units for the Given ones, which otherwise are left out. The error is that of
-// ctx.
+// Believe returns Posterior and the feasibility probabilities P(g_j(x) ≤ 0 for all j) (latent
+// function, true thresholds) from one regression; known, when not nil, holds for each place one
+// value per constraint in metric units for the Given ones, which otherwise are left out. The error
+// is that of ctx.
 func (s *shown) Believe(ctx context.Context, at []Place, known [][]float64) ([]Belief, []float64, error) {
 	estimates, err := s.estimate(ctx, at, nil)
 	if err != nil {

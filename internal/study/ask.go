@@ -620,15 +620,15 @@ type OwnTrial struct {
 // maximalCount is the number of suggestions in one request.
 const maximalCount = 50
 
-// blind is why the next decision of a state expects nothing of a metric yet, by metric.
+// blind is what is missing of metrics of which the next decision of a state expects nothing yet.
 func blind(snap *ledger.Snapshot, state *optimizer.State) map[string]string {
 	why := map[string]string{}
 	for k, metric := range snap.Compiled().MetricNames {
 		switch {
 		case !snap.HasReading(metric):
-			why[metric] = "no reading of %s yet"
+			why[metric] = "no reading"
 		case !state.Foresees(k):
-			why[metric] = "too few readings of %s yet"
+			why[metric] = "too few readings"
 		}
 	}
 	return why

@@ -17,7 +17,7 @@ type chosenBy struct {
 	replicateOf  int
 	withinLimits bool              // some trial so far is known to be within every limit
 	compares     bool              // the algorithm does, as its description says
-	blind        map[string]string // why nothing is expected of a metric yet, of its name
+	blind        map[string]string // what is missing of a metric before anything can be expected of it
 }
 
 // chosenPoint is a decision with what the ledger keeps of it.
@@ -95,13 +95,13 @@ func unitIsUnique(d design.Definition, p design.Parameter) bool {
 }
 
 // predictions lists the objective and every constraint: mean ± sd, the limit, and the chance to
-// stay within it, or within all where there are several. What nobody has measured yet has no
-// number: it would be the prior's alone.
+// stay within it, or within all where there are several. A metric of which readings are missing has
+// no number: it would be the prior's alone.
 func predictions(d design.Definition, p chosenPoint, who chosenBy) string {
 	o := d.Objective
 	var parts []string
 	if why := who.blind[o.Metric]; why != "" {
-		parts = append(parts, fmt.Sprintf(why, o.Metric))
+		parts = append(parts, why+" of "+o.Metric+" yet")
 	} else if mean, ok := p.decision.Mean[o.Metric]; ok {
 		parts = append(parts, fmt.Sprintf("predicted %s %s", o.Metric, design.WithUnit(design.WriteUncertain(mean, p.decision.SD[o.Metric]), o.Unit, " ")))
 	}
@@ -134,7 +134,7 @@ func predictConstraint(c design.Constraint, p chosenPoint, who chosenBy, own boo
 			design.WithUnit(design.WriteNumber(value), c.Unit, " "), design.WithUnit(design.WriteNumber(c.Threshold), c.Unit, " "))
 	}
 	if why := who.blind[c.Metric]; why != "" {
-		return fmt.Sprintf(why+" (limit %s)", c.Name, design.WithUnit(design.WriteNumber(c.Threshold), c.Unit, " "))
+		return fmt.Sprintf("%s of %s yet (limit %s)", why, c.Name, design.WithUnit(design.WriteNumber(c.Threshold), c.Unit, " "))
 	}
 	mean, ok := p.decision.Mean[c.Metric]
 	if !ok {

@@ -44,7 +44,7 @@ func plotValue(v design.Value) any {
 // axisOf is the axis of a parameter.
 func axisOf(p design.Parameter) chart.Axis {
 	axis := chart.Axis{Title: words.AxisName(p.Name, p.Unit), Log: p.Logarithmic(), Categories: p.Choices, Whole: p.Type == design.Integer}
-	axis.Plain = axis.Log && *p.Low >= design.Small && *p.High < design.Large
+	axis.Plain = axis.Log && *p.Low >= design.PlainFrom && *p.High < design.PlainBelow
 	return axis
 }
 
@@ -81,7 +81,7 @@ func (m measure) axis(within []float64) chart.Axis {
 		return chart.Axis{}
 	}
 	low, high := m.from(within[0]), m.from(within[1])
-	return chart.Axis{Range: []float64{low, high}, Log: m.log, Plain: m.log && low >= design.Small && high < design.Large}
+	return chart.Axis{Range: []float64{low, high}, Log: m.log, Plain: m.log && low >= design.PlainFrom && high < design.PlainBelow}
 }
 
 // How many interquartile ranges beyond the quartiles a reading may lie before the range of a chart

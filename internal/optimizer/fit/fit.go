@@ -106,8 +106,8 @@ type Result struct {
 }
 
 // MAP returns the best of the modes that several starts lead to, on all cores. It is deterministic:
-// the same problem gives the same bits on one machine. Its error is that of ctx, or names the reading
-// that cannot be used.
+// the same problem gives the same bits on one machine. Its error is that of ctx, or names the
+// reading that cannot be used.
 func MAP(ctx context.Context, problem Problem) (Result, error) {
 	return search(ctx, problem, func(starts [][]float64) [][]float64 { return starts })
 }

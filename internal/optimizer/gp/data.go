@@ -270,7 +270,8 @@ func (d *Data) PredictMany(ctx context.Context, X *kernel.Inputs, zs [][]float64
 //
 //	K (K + Λ)⁻¹y = y − Λ (K + Λ)⁻¹y,   y = L z,
 //
-// and agrees with PredictMany to rounding. It reaches checkpoints on the way; the error is that of ctx.
+// and agrees with PredictMany to rounding. It reaches checkpoints on the way; the error is that of
+// ctx.
 func (d *Data) OwnMeans(ctx context.Context, zs, weights [][]float64) ([][]float64, error) {
 	work, means := checkpoint.NewMeter(ctx), factor.Matrix(len(zs), d.Len())
 	for i := range d.Len() {
@@ -316,8 +317,8 @@ func (d *Data) solveShared(ctx context.Context, X *kernel.Inputs, use func(i int
 }
 
 // MeanMany returns the posterior means, one slice per response, whose Weights are given, at the
-// points X in O(n) a point. They agree with PredictMany to rounding. It reaches checkpoints on the way;
-// the error is that of ctx.
+// points X in O(n) a point. They agree with PredictMany to rounding. It reaches checkpoints on the
+// way; the error is that of ctx.
 func (d *Data) MeanMany(ctx context.Context, X *kernel.Inputs, weights [][]float64) ([][]float64, error) {
 	work := checkpoint.NewMeter(ctx)
 	const height = 4

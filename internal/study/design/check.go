@@ -501,7 +501,7 @@ func (c *checker) limitsMeet() {
 				least, most = most, least
 			}
 			if k.Metric == other.Metric && k.Op != other.Op && least > most {
-				c.faults.Add(constraintAt(i)+".threshold", k.Threshold, "no %s is at least %g and at most %g, as %s and %s want it", k.Metric, least, most, other.Name, k.Name)
+				c.faults.Add(constraintAt(i)+".threshold", k.Threshold, "no %s is at least %s and at most %s, as %s and %s want it", k.Metric, formatNumber(least), formatNumber(most), other.Name, k.Name)
 			}
 		}
 	}

@@ -243,13 +243,12 @@ func stepDecimals(p Parameter) int {
 	return max(decimalsOf(*p.Low), decimalsOf(*p.Step))
 }
 
-// Numbers of the size Large and larger, and smaller ones than Small, are written with a power of
-// ten.
-const Large, Small = 1e7, 1e-4
+// Numbers of the size PlainFrom up to PlainBelow are written without a power of ten.
+const PlainFrom, PlainBelow = 1e-4, 1e7
 
 // PowerOf is the power of ten that a number is written with, 0 for none.
 func PowerOf(x float64) int {
-	if size := math.Abs(x); x == 0 || !Finite(x) || size >= Small && size < Large {
+	if size := math.Abs(x); x == 0 || !Finite(x) || size >= PlainFrom && size < PlainBelow {
 		return 0
 	}
 	return ExponentOf(x)

@@ -10,7 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"headroom/internal/derived"
 	"headroom/internal/optimizer"
 	"headroom/internal/scheduler"
 	"headroom/internal/study/design"
@@ -314,14 +313,12 @@ func (s *Service) writeDecided(ctx context.Context, d *decided) (written bool, e
 // chooser makes decisions one after another on a history that grows in memory: each sees the
 // earlier ones as pending.
 type chooser struct {
-	work     *derived.Store[*ledger.Snapshot] // in which it computes
-	id       string
-	compiled *design.Compiled
-	state    *optimizer.State
-	seen     int64
-	fit      *ledger.FittedData // made just now, to be written before the decisions
-	told     bool               // whether any trial is known to be within every limit
-	last     *chosenPoint       // the algorithm's last decision, which is not part of the history yet
+	models *Models
+	snap   *ledger.Snapshot
+	state  *optimizer.State
+	fitted bool               // as it is once at most, since a snapshot's readings stay the same
+	fit    *ledger.FittedData // made just now, to be written before the decisions that use it
+	last   *chosenPoint       // the algorithm's last decision, which is not part of the history yet
 }
 
 // chooser starts from snap, after the fit that is due.
@@ -330,22 +327,25 @@ func (s *Models) chooser(ctx context.Context, snap *ledger.Snapshot) (*chooser, 
 	if err != nil {
 		return nil, err
 	}
-	feasible, _ := snap.Feasibility()
-	c := &chooser{work: s.Derived, id: snap.ID, compiled: snap.Compiled(), state: state, seen: snap.Version, told: feasible > 0}
-	if !state.FitDue() {
-		return c, nil
-	}
-	fit, err := s.fit(ctx, snap, state)
-	if err != nil || fit == nil {
-		return c, err
-	}
-	c.fit = fit
-	return c, c.extend(ctx, &optimizer.History{Rounds: state.History().Rounds, Fits: c.fits(c.compiled, snap)})
+	c := &chooser{models: s, snap: snap, state: state}
+	return c, c.refit(ctx)
 }
 
-// fits are those of snap and the one made just now, as a study compiled so sees them.
-func (c *chooser) fits(compiled *design.Compiled, snap *ledger.Snapshot) []optimizer.Fit {
-	fits := slices.Clip(snap.Fits)
+// refit makes the fit that is due: with new readings, or where the first design ends.
+func (c *chooser) refit(ctx context.Context) (err error) {
+	if c.fitted || !c.state.FitDue() {
+		return nil
+	}
+	c.fitted = true
+	if c.fit, err = c.models.fit(ctx, c.snap, c.state); err != nil || c.fit == nil {
+		return err
+	}
+	return c.extend(ctx, &optimizer.History{Rounds: c.state.History().Rounds, Fits: c.fits(c.snap.Compiled())})
+}
+
+// fits are those of the snapshot and the one made just now, as a study compiled so sees them.
+func (c *chooser) fits(compiled *design.Compiled) []optimizer.Fit {
+	fits := slices.Clip(c.snap.Fits)
 	if c.fit != nil {
 		fits = append(fits, *c.fit)
 	}
@@ -353,7 +353,7 @@ func (c *chooser) fits(compiled *design.Compiled, snap *ledger.Snapshot) []optim
 }
 
 func (c *chooser) extend(ctx context.Context, by *optimizer.History) error {
-	state, err := compute(ctx, c.work, c.id, func(ctx context.Context) (*optimizer.State, error) { return c.state.Extend(ctx, by) })
+	state, err := compute(ctx, c.models.Derived, c.snap.ID, func(ctx context.Context) (*optimizer.State, error) { return c.state.Extend(ctx, by) })
 	if err == nil {
 		c.state = state
 	}
@@ -366,15 +366,18 @@ func (c *chooser) suggest(ctx context.Context, known optimizer.Known, brought de
 		if err := c.took(ctx, *c.last); err != nil {
 			return chosenPoint{}, err
 		}
+		if err := c.refit(ctx); err != nil {
+			return chosenPoint{}, err
+		}
 	}
-	d, err := compute(ctx, c.work, c.id, func(ctx context.Context) (optimizer.Decision, error) { return c.state.Suggest(ctx, known) })
+	d, err := compute(ctx, c.models.Derived, c.snap.ID, func(ctx context.Context) (optimizer.Decision, error) { return c.state.Suggest(ctx, known) })
 	if errors.Is(err, optimizer.ErrNoneAllowed) {
-		return chosenPoint{}, conflict("No setting may be chosen now: %s allows none of them. Raise a limit, make settings available again, or change the algorithm.", c.compiled.Def.Algorithm.Name)
+		return chosenPoint{}, conflict("No setting may be chosen now: %s allows none of them. Raise a limit, make settings available again, or change the algorithm.", c.snap.Compiled().Def.Algorithm.Name)
 	}
 	if err != nil {
 		return chosenPoint{}, notComputable(ctx, err)
 	}
-	point, err := c.keep(c.compiled.Settings(d.Place), d, brought)
+	point, err := c.keep(c.snap.Compiled().Settings(d.Place), d, brought)
 	if err == nil {
 		c.last = &point
 	}
@@ -383,7 +386,7 @@ func (c *chooser) suggest(ctx context.Context, known optimizer.Known, brought de
 
 // own records what the algorithm makes of a person's choice.
 func (c *chooser) own(ctx context.Context, p personal) (chosenPoint, error) {
-	d, err := compute(ctx, c.work, c.id, func(ctx context.Context) (optimizer.Decision, error) { return c.state.Own(ctx, p.place, p.known) })
+	d, err := compute(ctx, c.models.Derived, c.snap.ID, func(ctx context.Context) (optimizer.Decision, error) { return c.state.Own(ctx, p.place, p.known) })
 	if err != nil {
 		return chosenPoint{}, notComputable(ctx, err)
 	}
@@ -391,22 +394,22 @@ func (c *chooser) own(ctx context.Context, p personal) (chosenPoint, error) {
 }
 
 func (c *chooser) keep(settings design.Settings, d optimizer.Decision, brought design.Brought) (chosenPoint, error) {
-	known, faults := c.compiled.KnownAt(settings, d.Place, brought)
+	known, faults := c.snap.Compiled().KnownAt(settings, d.Place, brought)
 	if err := faults.Err(); err != nil {
 		return chosenPoint{}, err
 	}
-	kept := decisionRecord(c.compiled, c.state, d)
-	kept.Seen = c.seen
+	kept := decisionRecord(c.snap.Compiled(), c.state, d)
+	kept.Seen = c.snap.Version
 	// Settings are written in clean decimals; later decisions must see the point that the ledger
 	// gives back, to the last bit.
-	return chosenPoint{settings, c.compiled.Locate(settings, candidateOf(d.Place)), kept, known}, nil
+	return chosenPoint{settings, c.snap.Compiled().Locate(settings, candidateOf(d.Place)), kept, known}, nil
 }
 
 // took adds the algorithm's choice to the history, so that the next decision sees it as pending.
 func (c *chooser) took(ctx context.Context, p chosenPoint) error {
 	draw := optimizer.Draw{Seed: p.decision.RandomSeed, Z: p.decision.Draws}
 	c.last = nil
-	return c.extend(ctx, withChoice(c.state.History(), p.place, true, c.compiled.Def.KnownInOrder(p.known), draw, len(c.compiled.MetricNames)))
+	return c.extend(ctx, withChoice(c.state.History(), p.place, true, c.snap.Compiled().Def.KnownInOrder(p.known), draw, len(c.snap.Compiled().MetricNames)))
 }
 
 // withChoice is h after one more decision, whose results are not known yet.
@@ -534,7 +537,7 @@ func (s *Models) ruleNext(ctx context.Context, cmd Command, made *succession, as
 		}
 	}
 	c := made.chooser
-	ruled := c.begin()
+	var ruled ruling
 	for range count {
 		point, err := c.suggest(ctx, known, ask.Brought)
 		if err != nil {
@@ -542,8 +545,8 @@ func (s *Models) ruleNext(ctx context.Context, cmd Command, made *succession, as
 		}
 		made.count++
 		number := len(snap.Trials) + made.count
-		point.decision.Because = explain(c.compiled.Def, number, point, chosenBy{by: cmd.By, withinLimits: c.told, compares: c.compiled.Algorithm.Compares, blind: blind(snap, c.state)})
-		ruled.add(number, point.event(number, ledger.Suggested, ask.Brought))
+		point.decision.Because = explain(snap.Compiled().Def, number, point, decidedBy(cmd.By, snap, snap.Compiled(), c.state))
+		c.record(&ruled, number, point.event(number, ledger.Suggested, ask.Brought))
 	}
 	return ruled, nil
 }
@@ -552,19 +555,14 @@ func (s *Models) ruleAsk(ctx context.Context, cmd Command, snap *ledger.Snapshot
 	return s.ruleNext(ctx, cmd, &succession{snap: snap}, ask)
 }
 
-// begin puts the fit, if one was made, before the decisions that use it.
-func (c *chooser) begin() ruling {
-	var ruled ruling
+// record adds a choice to what is ruled, after the fit that was made for it.
+func (c *chooser) record(ruled *ruling, number int, data ledger.ChosenData) {
 	if c.fit != nil {
 		ruled.drafts = append(ruled.drafts, ledger.Draft{Kind: ledger.Fitted, Data: *c.fit})
 		c.fit = nil
 	}
-	return ruled
-}
-
-func (r *ruling) add(number int, data ledger.ChosenData) {
-	r.drafts = append(r.drafts, ledger.Draft{Kind: ledger.Chosen, Data: data})
-	r.numbers = append(r.numbers, number)
+	ruled.drafts = append(ruled.drafts, ledger.Draft{Kind: ledger.Chosen, Data: data})
+	ruled.numbers = append(ruled.numbers, number)
 }
 
 // decision is what the first trial that was ruled to begin would record.
@@ -595,11 +593,13 @@ func (s *Models) rulePersonal(ctx context.Context, cmd Command, snap *ledger.Sna
 		return ruling{}, err
 	}
 	number := len(snap.Trials) + 1
-	point.decision.Because = explain(c.compiled.Def, number, point, chosenBy{by: cmd.By, replicateOf: p.replicateOf, withinLimits: c.told, compares: c.compiled.Algorithm.Compares, blind: blind(snap, c.state)})
+	who := decidedBy(cmd.By, snap, snap.Compiled(), c.state)
+	who.replicateOf = p.replicateOf
+	point.decision.Because = explain(snap.Compiled().Def, number, point, who)
 	data := point.event(number, ledger.Manual, p.Brought)
 	data.Note, data.ReplicateOf = p.Note, p.replicateOf
-	ruled := c.begin()
-	ruled.add(number, data)
+	var ruled ruling
+	c.record(&ruled, number, data)
 	return ruled, nil
 }
 
@@ -619,17 +619,3 @@ type OwnTrial struct {
 
 // maximalCount is the number of suggestions in one request.
 const maximalCount = 50
-
-// blind is what is missing of metrics of which the next decision of a state expects nothing yet.
-func blind(snap *ledger.Snapshot, state *optimizer.State) map[string]string {
-	why := map[string]string{}
-	for k, metric := range snap.Compiled().MetricNames {
-		switch {
-		case !snap.HasReading(metric):
-			why[metric] = "no reading"
-		case !state.Foresees(k):
-			why[metric] = "too few readings"
-		}
-	}
-	return why
-}

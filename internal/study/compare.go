@@ -42,14 +42,14 @@ func (s *Models) Compare(ctx context.Context, snap *ledger.Snapshot, with []desi
 	next, err := s.chooser(ctx, snap)
 	switch {
 	case errors.Is(err, ErrConflict):
-		next = &chooser{} // each algorithm says for itself that its model cannot be computed
+		next = &chooser{snap: snap} // each algorithm says for itself that its model cannot be computed
 	case err != nil:
 		return nil, err
 	}
 	choices := make([]Choice, len(with))
 	for i, c := range others {
 		history := snap.History(c)
-		history.Fits = next.fits(c, snap)
+		history.Fits = next.fits(c)
 		if choices[i], err = s.choiceOf(ctx, snap, c, history, known, brought); err != nil {
 			return nil, err
 		}
@@ -87,10 +87,9 @@ func (s *Models) choiceOf(ctx context.Context, snap *ledger.Snapshot, c *design.
 	if err := faults.Err(); err != nil {
 		return Choice{}, err
 	}
-	feasible, _ := snap.Feasibility()
 	point := chosenPoint{settings, d.Place, decisionRecord(c, state, d), kept}
 	return Choice{Name: c.Def.Algorithm.Name, Parameters: &settings,
-		Because: explain(c.Def, state.Round(), point, chosenBy{withinLimits: feasible > 0, compares: c.Algorithm.Compares, blind: blind(snap, state)})}, nil
+		Because: explain(c.Def, state.Round(), point, decidedBy("", snap, c, state))}, nil
 }
 
 // noChoice is what an algorithm chooses that cannot choose.

@@ -20,6 +20,26 @@ type chosenBy struct {
 	blind        map[string]string // what is missing of a metric before anything can be expected of it
 }
 
+// decidedBy is that of a decision by a state of the snapshot, compiled so.
+func decidedBy(by string, snap *ledger.Snapshot, compiled *design.Compiled, state *optimizer.State) chosenBy {
+	feasible, _ := snap.Feasibility()
+	return chosenBy{by: by, withinLimits: feasible > 0, compares: compiled.Algorithm.Compares, blind: blind(snap, state)}
+}
+
+// blind is what is missing of metrics of which the next decision of a state expects nothing yet.
+func blind(snap *ledger.Snapshot, state *optimizer.State) map[string]string {
+	why := map[string]string{}
+	for k, metric := range snap.Compiled().MetricNames {
+		switch {
+		case !snap.HasReading(metric):
+			why[metric] = "no reading"
+		case !state.Foresees(k):
+			why[metric] = "too few readings"
+		}
+	}
+	return why
+}
+
 // chosenPoint is a decision with what the ledger keeps of it.
 type chosenPoint struct {
 	settings design.Settings

@@ -9,6 +9,8 @@ import (
 	"runtime/debug"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"headroom/internal/memory"
 	"headroom/internal/memory/memorytest"
 	"headroom/internal/optimizer"
@@ -232,6 +234,39 @@ func TestAFitThatIsDueIsMadeOnce(t *testing.T) {
 	b.tell(9, map[string]float64{"yield": 2, "impurity": 0.1})
 	if again := chooser().fit; again == nil || again == first {
 		t.Error("a fit serves other readings than it was made from")
+	}
+}
+
+// A batch that goes beyond the first design is fitted where the design ends, as its trials asked for
+// one by one are: none of them is chosen by a model that does not know what readings are large.
+func TestABatchIsFittedWhereTheFirstDesignEnds(t *testing.T) {
+	t.Parallel()
+	const first = 5
+	d := oven()
+	d.Algorithm.Settings = map[string]json.RawMessage{"initial_design": rawJSON(`5`)}
+	inTurn, together := newBench(t, d), newBench(t, d)
+	for _, b := range []*bench{inTurn, together} {
+		b.ask(first - 1)
+		for i := range first - 1 {
+			b.tell(i+1, map[string]float64{"yield": 60 + float64(i), "impurity": 0.1 * float64(i)})
+		}
+	}
+	for range 3 {
+		inTurn.ask(1)
+	}
+	together.ask(3)
+	if len(together.snap.Fits) != 1 || together.snap.Fits[0].From != first+1 {
+		t.Errorf("fits: %+v", together.snap.Fits)
+	}
+	for i := first - 1; i < first+2; i++ {
+		one, other := inTurn.snap.Trials[i].Decision, together.snap.Trials[i].Decision
+		one.Seen = other.Seen
+		if diff := cmp.Diff(one, other); diff != "" {
+			t.Errorf("trial %d asked for alone (-) and in a batch (+):\n%s", i+1, diff)
+		}
+	}
+	if v, err := verifyEvents(t.Context(), together.events); err != nil || !v.OK {
+		t.Errorf("the batch is verified with %+v, %v", v, err)
 	}
 }
 

@@ -145,6 +145,23 @@ func (s *Server) recognise(r *http.Request, authenticate func(secret string) (ac
 	return account.Identity{}, err
 }
 
+// The cookies: a person's session, a share link's study, and a device on which people come back by
+// PIN. A person who opens a share link keeps their session.
+const (
+	sessionCookie = "headroom"
+	shareCookie   = "headroom-share"
+	deviceCookie  = "headroom-device"
+)
+
+// cookieName adds the prefix by which browsers keep a cookie from being set by plain HTTP or
+// another host.
+func (s *Server) cookieName(name string) string {
+	if s.secure {
+		return "__Host-" + name
+	}
+	return name
+}
+
 // credentials lists the secrets that came with a request, the strongest first.
 func (s *Server) credentials(r *http.Request) ([]string, error) {
 	if header := r.Header.Get("Authorization"); header != "" {

@@ -126,13 +126,6 @@ func metricsShown(snap *ledger.Snapshot) []string {
 	return slices.DeleteFunc(shown, func(metric string) bool { return !snap.HasReading(metric) || !scaled(snap, metric) })
 }
 
-// Foreseeable tells whether what a trial would be can be said before anybody brings what belongs to
-// it.
-func Foreseeable(snap *ledger.Snapshot) bool {
-	_, missing := snap.Compiled().Known(design.Brought{})
-	return len(missing) == 0
-}
-
 // withoutNoise says what ± means of an expected value.
 const withoutNoise = "(± one standard deviation, without the noise of a reading)"
 

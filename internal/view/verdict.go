@@ -354,7 +354,7 @@ func (v Facts) GainWords() templates.Gain {
 	switch {
 	case v.Modelless != "" || !ModelStands(v.Snap):
 		return templates.Gain{}
-	case !Foreseeable(v.Snap):
+	case !v.Snap.Definition.Foreseeable():
 		return templates.Gain{Words: "That depends on what each trial brings with it, so it cannot be said beforehand."}
 	case !v.Gained:
 		return templates.Gain{Later: v.laterPart("gain")}

@@ -108,6 +108,12 @@ type Constraint struct {
 // learned.
 func (c Constraint) Given() bool { return c.Expression != "" || c.Sampled }
 
+// Foreseeable tells whether what a trial would be can be said before anybody brings what belongs to
+// it.
+func (d Definition) Foreseeable() bool {
+	return !slices.ContainsFunc(d.Constraints, func(k Constraint) bool { return k.Sampled || len(k.Context) > 0 })
+}
+
 // Stop says when little enough is left to gain: when more than Within of the recommended value is
 // left with a chance of at most Risk.
 type Stop struct {

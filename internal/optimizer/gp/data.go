@@ -201,12 +201,11 @@ type Conditioned struct {
 	solved [][]float64 // v(X_i)
 }
 
-// Conditioned solves for the points X, in O(n²) each. It reaches checkpoints on the way; the error
-// is that of ctx.
+// Conditioned solves for the points X, in O(n²) each, on all cores. It reaches checkpoints on the
+// way; the error is that of ctx.
 func (d *Data) Conditioned(ctx context.Context, X *kernel.Inputs) (*Conditioned, error) {
-	c := &Conditioned{data: d, points: X, solved: factor.Matrix(X.Len(), d.Len())}
-	err := d.solveBlocks(ctx, X, func(i int, v []float64) { copy(c.solved[i], v) })
-	return c, err
+	solved, err := d.Solved(ctx, X)
+	return &Conditioned{data: d, points: X, solved: solved}, err
 }
 
 // Covariances returns the posterior covariance of the latent function at x and at each of the

@@ -175,7 +175,7 @@ func (p *panelling) table(limits []int) templates.Table {
 	for _, j := range limits {
 		c := p.Snap.Definition.Constraints[j]
 		table.add(number(design.Capitalised(c.Metric), c.Unit), func(i int) string { return reading(p.Snap.Trials[i], c.Metric) })
-		table.add(number("Limit then", c.Unit), func(i int) string { return design.WriteNumber(p.limits[i][j].Threshold) })
+		table.add(number(words.Either(c.Name == c.Metric, "Limit", design.Capitalised(c.Name))+" then", c.Unit), func(i int) string { return design.WriteNumber(p.limits[i][j].Threshold) })
 		p.violationColumns(&table, c)
 		if _, priced := p.Readout.Multipliers[c.Name]; priced {
 			table.add(number("Average so far", c.Unit), func(i int) string { return words.RoughOr(p.averageOf(j, i)) })
@@ -379,7 +379,7 @@ func (p *panelling) bestWords() string {
 }
 
 // quiet tells whether a limit needs no panel: never broken under any threshold it had, and no
-// reading of five or more nearer to it than half of how far all of them lie apart.
+// reading of five or more nearer to it than half of how far all of them lie apart, if they do.
 func (p *panelling) quiet(j int) (bool, string) {
 	now := p.Snap.Definition.Constraints[j]
 	var values []float64
@@ -397,7 +397,8 @@ func (p *panelling) quiet(j int) (bool, string) {
 	if len(values) == 0 {
 		return true, constraintTitle(now) + ": no reading yet."
 	}
-	if p.Paper || len(values) < 5 || nearest < 0.5*(slices.Max(values)-slices.Min(values)) {
+	apart := slices.Max(values) - slices.Min(values)
+	if p.Paper || len(values) < 5 || apart == 0 || nearest < 0.5*apart {
 		return false, ""
 	}
 	return true, fmt.Sprintf("%s: never broken and far from it, so not drawn; the closest reading was %s at trial %d, %s inside.", constraintTitle(now),

@@ -137,7 +137,11 @@ func TestQuietLimitsFold(t *testing.T) {
 	says(t, "the caption", captionOf(far.facts(0).Progress().Chart),
 		[]string{"Pressure ≤ 4 bar: never broken and far from it, so not drawn; the closest reading was 1.91667 bar at trial 12, 2.08 bar inside."}, nil)
 	far.limit(1, 1.5)
-	for what, b := range map[string]*bench{"near": of(12, 1.65) /* 0.43 bar inside, of readings that lie 0.92 bar apart */, "little read": of(4, 0), "broken by today’s rule": far} {
+	same := newBench(t, twoLimits)
+	for range 6 {
+		same.tell(same.ask(0.5), map[string]float64{"yield": 60, "impurity": 0.6, "pressure": 4})
+	}
+	for what, b := range map[string]*bench{"always at it": same, "near": of(12, 1.65) /* 0.43 bar inside, of readings that lie 0.92 bar apart */, "little read": of(4, 0), "broken by today’s rule": far} {
 		if n := limits(b.facts(0)); n != 2 {
 			t.Errorf("%s: %d of 2 limits are drawn", what, n)
 		}
@@ -426,7 +430,7 @@ func TestPriceWords(t *testing.T) {
 	}{
 		{price("<=", 1, 3, 4.25), "Raising the limit of pH low from 7 to 7.5 would be worth about 1.3_g of yield; lowering it to 6.5 would cost about 2_g of yield (slope, the limit’s multiplier: 3.3_g for each unit of pH)."},
 		{price(">=", 4.25, 3, 1), "Lowering the limit of pH low from 7 to 6.5 would be worth about 1.3_g of yield; raising it to 7.5 would cost about 2_g of yield (slope, the limit’s multiplier: −3.3_g for each unit of pH)."},
-		{price("<=", 2.995, 3, 3.005), "Raising the limit of pH low from 7 to 7.5 would gain next to nothing; lowering it to 6.5 would cost next to nothing (slope, the limit’s multiplier: 0.01_g for each unit of pH)."},
+		{price("<=", 2.995, 3, 3.005), "Raising the limit of pH low from 7 to 7.5 would gain next to nothing; lowering it to 6.5 would cost next to nothing."},
 		{price("<=", 0, 3, 4), "Raising the limit of pH low from 7 to 7.5 would be worth about 1_g of yield; lowering it to 6.5 would leave no settings that probably keep every limit."},
 		{price("<=", 0, 0, 4), "pH low: no settings have a 90_% chance to stay within every limit as it is."},
 	} {
@@ -434,4 +438,28 @@ func TestPriceWords(t *testing.T) {
 			t.Errorf("%q", got)
 		}
 	}
+}
+
+// TestNoModelEstimatesWhatIsKnown: what a limit of known form came to is no estimate, and an
+// estimate of next to nothing is none.
+func TestNoModelEstimatesWhatIsKnown(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, `{"name": "Known", "parameters": [{"name": "x", "type": "real", "low": 0, "high": 1}], "objective": {"metric": "yield", "direction": "maximize"},
+		"constraints": [{"metric": "load", "op": "<=", "threshold": 0.2, "expression": "x"}, {"name": "hottest", "metric": "heat", "op": "<=", "threshold": 2}], "algorithm": {"name": "log-cei", "horizon": 20}}`)
+	b.add(ledger.Chosen, ledger.ChosenData{Number: 1, Origin: ledger.Suggested, Seen: 1, Engine: "1", Parameters: design.Settings{"x": design.NumberValue(0.5)}, KnownValues: map[string]float64{"load": 0.5}})
+	b.tell(1, map[string]float64{"yield": 3, "heat": 3})
+	b.fit()
+	v := b.facts(0)
+	v.Readout.Metrics["heat"] = study.MetricState{Scale: 2}
+	little := 6.84e-108
+	for name, out := range v.Readout.Violation {
+		out.Estimated = &little
+		v.Readout.Violation[name], v.History[0].Violation[name] = out, out
+	}
+	said := captionOf(v.Progress().Chart)
+	says(t, "the caption", said, []string{"Violation of load: 1 of 1 reading went beyond the limit of 0.2, by 0.3 in sum", "The model, allowing for noise, estimates 0."}, []string{"10⁻"})
+	if strings.Count(said, "The model") != 1 {
+		t.Errorf("a model estimates what is known: %s", said)
+	}
+	says(t, "the table", whole(v.ProgressTable()), []string{"Name:Limit then ", "Name:Hottest then "}, []string{"10⁻"})
 }

@@ -158,23 +158,31 @@ func (p *panelling) violationPanel(c design.Constraint) (panel chart.Panel, said
 // violationSums are how far a limit was exceeded, by the readings, by the model where it stands, and
 // at most.
 func (p *panelling) violationSums(c design.Constraint) (hard, soft, estimate, bound sum) {
-	out, stands := func(i int) study.ViolationOut { return p.History[i].Violation[c.Name] }, ModelStands(p.Snap)
+	out, estimated := func(i int) study.ViolationOut { return p.History[i].Violation[c.Name] }, p.estimated(c)
 	return sum{"violation so far (hard)", chart.Step, func(i int) *float64 { return new(out(i).Hard) }},
 		sum{"with margin paying back (soft)", chart.Second, func(i int) *float64 { return new(out(i).Soft) }},
-		sum{"model’s estimate of it", chart.Estimate, func(i int) *float64 { return words.Either(stands, out(i).Estimated, nil) }},
+		sum{"model’s estimate of it", chart.Estimate, func(i int) *float64 { return estimated(out(i)) }},
 		sum{"algorithm’s bound", chart.Bound, func(i int) *float64 { return out(i).Bound }}
+}
+
+// estimated reads the model's estimate of a limit's violation, nil where no model of it stands.
+func (p *panelling) estimated(c design.Constraint) func(study.ViolationOut) *float64 {
+	modelled, scale := !c.Given() && ModelStands(p.Snap), p.Readout.Metrics[c.Metric].Scale
+	return func(out study.ViolationOut) *float64 {
+		if !modelled || out.Estimated == nil {
+			return nil
+		}
+		return new(words.Unsubtracted(*out.Estimated, scale))
+	}
 }
 
 func (p *panelling) violationCaption(c design.Constraint, now study.ViolationOut) string {
 	_, known := brokenIn(p.Snap.Trials, c)
 	amount := func(x float64) string { return words.Roughly(x, c.Unit) }
-	caption := fmt.Sprintf("Violation of "+c.Name+": readings exceeded the limit by %s in sum, %s per trial, over %s, at most %s in one (hard); counting margin against it leaves %s (soft).",
-		amount(now.Hard), amount(now.Hard/float64(max(1, known))), words.Count(now.Rounds, "trial", "trials"), amount(now.Largest), amount(now.Soft))
-	if now.Hard == 0 {
-		caption = "Violation of " + c.Name + ": no reading has exceeded the limit so far."
-	}
-	if now.Estimated != nil && ModelStands(p.Snap) {
-		caption += fmt.Sprintf(" The model, allowing for noise, estimates %s.", amount(*now.Estimated))
+	caption := fmt.Sprintf("Violation of %s: %d of %s went beyond the limit of %s, by %s in sum, %s per reading, at most %s in one (hard); counting margin against it leaves %s (soft).",
+		c.Name, now.Rounds, words.Count(known, "reading", "readings"), words.Quantity(c.Threshold, c.Unit), amount(now.Hard), amount(now.Hard/float64(max(1, known))), amount(now.Largest), amount(now.Soft))
+	if estimate := p.estimated(c)(now); estimate != nil {
+		caption += fmt.Sprintf(" The model, allowing for noise, estimates %s.", amount(*estimate))
 	}
 	if now.Bound != nil {
 		caption += fmt.Sprintf(" The algorithm’s bound, on the trials it chose itself, is %s (%s).", amount(*now.Bound), *now.BoundWhy)
@@ -379,7 +387,10 @@ func priceWords(o design.Objective, p study.Price) string {
 	default:
 		move += fmt.Sprintf("; %s it to %s would cost next to nothing", tighten, at(tighter))
 	}
-	return move + slopeWords(p, o) + "."
+	if matters(looser) || matters(tighter) {
+		move += slopeWords(p, o)
+	}
+	return move + "."
 }
 
 // littleBesideSD is the share of the standard deviation of what is expected that a difference is

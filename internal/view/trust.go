@@ -74,7 +74,7 @@ func trustInShort(t templates.Trust, drifted []drifting) (line string, look bool
 	if len(drifted) == 0 {
 		return "Can the model be trusted? Too early to say.", false
 	}
-	line = "Can the model be trusted? Its bands are as they should be"
+	line = "Can the model be trusted? Nothing speaks against its bands"
 	for _, said := range t.Calibrations {
 		if strings.HasSuffix(said, tooNarrow) || strings.HasSuffix(said, tooWide) {
 			line, look = "Can the model be trusted? Some bands are not as they should be", true
@@ -106,13 +106,15 @@ func calibrationWords(metric string, c study.Calibration) []string {
 // coverageWords are a count with a verdict.
 func coverageWords(c study.Coverage) string {
 	inside := int(math.Round(c.Coverage95 * float64(c.Count)))
-	return fmt.Sprintf("%d of %d readings fell in the 95%s%% band predicted for them (noise included): %s", inside, c.Count, words.Thin, calibrationVerdict(inside, c.Count))
+	return fmt.Sprintf("%d of %s fell in the 95%s%% band predicted for them (noise included): %s", inside, words.Count(c.Count, "reading", "readings"), words.Thin, calibrationVerdict(inside, c.Count))
 }
 
-// What is said of bands that are not right.
+// What is said of bands.
 const (
 	tooNarrow = "the bands are too narrow."
 	tooWide   = "the bands are wider than they need to be."
+
+	nothingAgainst = "nothing speaks against the bands." // which is no proof that they are right
 )
 
 // surprising is the chance below which a count speaks against bands that are right.
@@ -130,7 +132,7 @@ func calibrationVerdict(inside, n int) string {
 	case 1-binomialTail(inside-1, n, 0.95) < surprising:
 		return tooWide
 	}
-	return "as it should be."
+	return nothingAgainst
 }
 
 // binomialTail is P(X ≤ k) of n trials with chance p each.
@@ -317,8 +319,14 @@ func (p *panelling) averageWords(j int) string {
 	} else {
 		said += "where margin pays for excess, " + words.Roughly(-sum.Balance, c.Unit) + " in sum is left to spend"
 	}
-	if left := p.Snap.Definition.Algorithm.Horizon - sum.Known; left > 0 && !p.Snap.State.Over() {
-		said += fmt.Sprintf(", so that the %s still planned may average %s or %s", words.Count(left, "trial", "trials"),
+	left := p.Snap.Definition.Algorithm.Horizon
+	for _, t := range p.Snap.Trials {
+		if _, read := t.Metrics[c.Metric]; read || !t.Waiting() {
+			left--
+		}
+	}
+	if left > 0 && !p.Snap.State.Over() {
+		said += fmt.Sprintf(", so that the %s still to come may average %s or %s", words.Count(left, "reading", "readings"),
 			words.Roughly(c.Exceeded(-sum.Balance/float64(left)), c.Unit), words.Either(c.Op == ">=", "more", "less"))
 	}
 	return said + "."

@@ -178,6 +178,9 @@ func (o Outlook) mapCaption(chance [][]float64, aim string) string {
 		missing := unread(o.Snap)
 		caption += " " + design.Capitalised(design.Listed(missing, "and")) + " " + words.IsOrAre(len(missing)) + " without a reading, so nothing is said of the limits."
 	}
+	if !o.Snap.Definition.Foreseeable() {
+		caption += " Nothing is said of limits that depend on what a trial brings."
+	}
 	if chance != nil && o.Map.Works == nil && slices.ContainsFunc(o.Snap.Trials, failedBySettings) {
 		caption += " That a trial may fail is not counted in this chance."
 	}
@@ -265,11 +268,11 @@ func (o Outlook) observedOn() []chart.Trace {
 // within every limit where their model stands, and with a reading where failures taught how likely
 // that is.
 func (o Outlook) chances() (chance [][]float64, aim string) {
-	limits := len(o.Snap.Definition.Constraints) > 0 && ModelStands(o.Snap)
+	limits := foretoldLimits(o.Snap)
 	switch works := o.Map.Works; {
-	case works == nil && limits:
-		return o.Map.Feasible, "to stay within every limit"
-	case works != nil && !limits:
+	case works == nil && limits != "":
+		return o.Map.Feasible, "to stay within " + limits
+	case works != nil && limits == "":
 		return works, "that a trial works"
 	case works != nil:
 		for i, row := range o.Map.Feasible {
@@ -278,9 +281,9 @@ func (o Outlook) chances() (chance [][]float64, aim string) {
 				chance[i][j] = works[i][j] * within
 			}
 		}
-		return chance, "that a trial works and stays within every limit"
+		return chance, "that a trial works and stays within " + limits
 	}
-	return nil, "to stay within every limit"
+	return nil, ""
 }
 
 // chanceWords say what the lines of a map are, or on which side of all of them it lies.

@@ -440,6 +440,43 @@ func TestPriceWords(t *testing.T) {
 	}
 }
 
+// TestWhatATrialBringsIsNotForeseen: limits that depend on it are in no chance that is told of
+// settings beforehand, and where there are no others, no chance is told.
+func TestWhatATrialBringsIsNotForeseen(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ learned, aim string }{
+		{"", ""},
+		{`, {"metric": "heat", "op": "<=", "threshold": 2}`, "to stay within every limit that is learned"},
+	} {
+		b := newBench(t, `{"name": "Queue", "parameters": [{"name": "x", "type": "real", "low": 0, "high": 1}], "objective": {"metric": "yield", "direction": "maximize"},
+			"constraints": [{"metric": "backlog", "op": "<=", "threshold": 0, "expression": "x - omega", "context": ["omega"]}`+c.learned+`], "algorithm": {"name": "log-cei", "horizon": 20}}`)
+		b.add(ledger.Chosen, ledger.ChosenData{Number: 1, Origin: ledger.Suggested, Seen: 1, Engine: "1", Parameters: design.Settings{"x": design.NumberValue(0.5)},
+			Brought: design.Brought{Context: map[string]float64{"omega": 2}}, KnownValues: map[string]float64{"backlog": -1.5}})
+		told := map[string]float64{"yield": 3, "heat": 1}
+		if c.learned == "" {
+			delete(told, "heat")
+		}
+		b.tell(1, told)
+		b.fit()
+		v := b.facts(1)
+		o := Outlook{Facts: v, Metric: "yield", X: "x", Y: "x", Metrics: []string{"yield"}}
+		o.Map = study.Map{X: []design.Value{design.NumberValue(1)}, Y: []design.Value{design.NumberValue(1)}, Feasible: [][]float64{{1}}}
+		chance, aim := o.chances()
+		if aim != c.aim || (chance == nil) != (aim == "") {
+			t.Errorf("%q: the chance %s is %v", c.learned, aim, chance)
+		}
+		says(t, "the map", o.mapCaption(chance, aim), []string{"Nothing is said of limits that depend on what a trial brings.", aim}, []string{"every limit is", "every limit,"})
+		band := study.Band{Mean: []float64{1}, SD: []float64{1}, Lower95: []float64{0}, Upper95: []float64{2}}
+		along := []study.Slice{{Parameter: "x", At: o.Map.X, Feasible: []float64{1}, Metrics: map[string]study.Band{"yield": band}}}
+		if table := whole(o.sliceTable(along)); strings.Contains(table, "Chance within") != (c.aim != "") || strings.Contains(table, "every limit ") != (c.aim != "") {
+			t.Errorf("%q: the table of slices is %s", c.learned, table)
+		}
+		delete(v.Readout.Recommendation.Mean, "backlog") // which nobody models
+		verdict := v.Verdict()
+		says(t, "the answer", verdict.Answer.Brought+verdict.Limits[0].Room, []string{", with what that trial broughtinside, with what that trial brought"}, nil)
+	}
+}
+
 // TestNoModelEstimatesWhatIsKnown: what a limit of known form came to is no estimate, and an
 // estimate of next to nothing is none.
 func TestNoModelEstimatesWhatIsKnown(t *testing.T) {

@@ -281,10 +281,8 @@ func (o Outlook) sliceTable(along []study.Slice) templates.Table {
 		add(number("95 % from", unit), value(func(b study.Band) []float64 { return b.Lower95 }))
 		add(number("to", unit), value(func(b study.Band) []float64 { return b.Upper95 }))
 	}
-	if len(d.Constraints) > 0 { // nothing is said of it while a limit's metric was never read
-		add(number("Chance within every limit", ""), func(at place) string {
-			return words.Either(ModelStands(o.Snap), words.Percent(at.Feasible[at.i]), "–")
-		})
+	if limits := foretoldLimits(o.Snap); limits != "" {
+		add(number("Chance within "+limits, ""), func(at place) string { return words.Percent(at.Feasible[at.i]) })
 	}
 	if slices.ContainsFunc(along, func(s study.Slice) bool { return s.Works != nil }) {
 		add(number("Chance that it works", ""), func(at place) string { return words.Percent(at.Works[at.i]) })

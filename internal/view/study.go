@@ -126,6 +126,19 @@ func metricsShown(snap *ledger.Snapshot) []string {
 	return slices.DeleteFunc(shown, func(metric string) bool { return !snap.HasReading(metric) || !scaled(snap, metric) })
 }
 
+// foretoldLimits are those of which settings have a chance to stay within them, in words, "" where
+// nothing is said of any: while a metric was never read, or where each needs what a trial brings.
+func foretoldLimits(snap *ledger.Snapshot) string {
+	limits := snap.Definition.Constraints
+	switch {
+	case len(limits) == 0 || !ModelStands(snap) || !snap.Definition.Foreseeable() && !slices.ContainsFunc(limits, func(c design.Constraint) bool { return !c.Given() }):
+		return ""
+	case !snap.Definition.Foreseeable():
+		return "every limit that is learned"
+	}
+	return "every limit"
+}
+
 // withoutNoise says what ± means of an expected value.
 const withoutNoise = "(± one standard deviation, without the noise of a reading)"
 

@@ -137,7 +137,7 @@ func (v answering) answer(r study.Recommendation) *templates.Answer {
 		answer.Expected = append(answer.Expected, v.expected(metric, r.Believed))
 	}
 	if len(d.Constraints) > 0 {
-		answer.Chance = valued(words.Percent(r.FeasibilityProbability), r.FeasibilityProbability)
+		answer.Chance, answer.Brought = valued(words.Percent(r.FeasibilityProbability), r.FeasibilityProbability), v.brought()
 	}
 	return answer
 }
@@ -219,9 +219,14 @@ func (v answering) room(c design.Constraint) (*templates.Value, string) {
 	}
 	if m, there := v.Snap.Trial(r.Number).Metrics[c.Metric]; there {
 		room := c.Headroom(m.Value)
-		return valued(words.Quantity(math.Abs(room), c.Unit), room), sideWords(room)
+		return valued(words.Quantity(math.Abs(room), c.Unit), room), sideWords(room) + v.brought()
 	}
 	return nil, ""
+}
+
+// brought says of what follows from the limits of a trial that the next one may find others.
+func (v answering) brought() string {
+	return words.Either(v.Snap.Definition.Foreseeable(), "", ", with what that trial brought")
 }
 
 func sideWords(room float64) string { return words.Either(room < 0, "beyond the limit", "inside") }
@@ -374,7 +379,7 @@ func gainOf(d design.Definition, gain *study.Gain) templates.Gain {
 	}
 	show := words.Alike((gain.Best.High - gain.Best.Low) / 4)
 	value := func(x float64) templates.Value { return *valued(show(x), x) }
-	out := templates.Gain{Best: &templates.Range{Low: value(gain.Best.Low), High: value(gain.Best.High), Level: words.Percent(gain.Best.Level), Unit: d.Objective.Unit}}
+	out := templates.Gain{Best: &templates.Range{Low: value(gain.Best.Low), High: value(gain.Best.High), Level: words.Percent(gain.Best.Level), Of: words.Either(limited(d), "the best within the limits", "the best"), Unit: d.Objective.Unit}}
 	if len(gain.ChanceLeft) == 0 {
 		some := "The chance that any settings are " + within + " is " + words.Percent(gain.Feasible)
 		if gain.Feasible < fewestFeasible {

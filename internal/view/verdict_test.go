@@ -158,6 +158,9 @@ func TestWordsOfGain(t *testing.T) {
 		if said := strings.ReplaceAll(shown.Words, words.Thin, " "); said != c.words || shown.Enough != c.enough || (shown.Best != nil) != (c.gain != nil && c.gain.Best.High > c.gain.Best.Low) {
 			t.Errorf("%s: %q, enough %v", c.name, said, shown.Enough)
 		}
+		if d.Constraints = nil; shown.Best != nil && (shown.Best.Of != "the best within the limits" || gainOf(d, c.gain).Best.Of != "the best") {
+			t.Errorf("%s: what is found there is %s", c.name, shown.Best.Of)
+		}
 		if shown.Best != nil && (shown.Best.Low.Text != "74" && shown.Best.Low.Text != "74.2" || shown.Best.Low.Raw != "74.2") {
 			t.Errorf("%s: from %+v", c.name, shown.Best)
 		}

@@ -25,6 +25,7 @@ type Answer struct {
 	Copy     string
 	Expected []Expected
 	Chance   *Value // to be within every limit; nil without limits
+	Brought  string // what that chance is said with, where limits depend on what a trial brings
 	Works    *Value // the chance that a trial works there; nil while none has failed because of its settings
 	Words    string
 }
@@ -86,5 +87,6 @@ type Gain struct {
 type Range struct {
 	Low, High Value
 	Level     string
+	Of        string // what lies there
 	Unit      string
 }

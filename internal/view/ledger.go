@@ -252,20 +252,21 @@ func correctedWords(d design.Definition, data ledger.CorrectedData) string {
 func CorrectionConsequences(snap *ledger.Snapshot, impact study.Impact) *templates.Consequences {
 	out := consequences(snap, snap.Definition.Constraints, impact)
 	out.Summary = fmt.Sprintf("Trial %d would be: %s.", impact.Trial.Number, stateWords(snap.Definition, impact.Trial))
-	made := fmt.Sprintf(" %s made from the old value; they keep what they recorded.", words.Count(impact.DecisionsAfter, "decision was", "decisions were"))
+	keeps := words.Either(impact.DecisionsAfter == 1, "it keeps what it", "they keep what they")
+	made := fmt.Sprintf(" %s made from the old value; %s recorded.", words.Count(impact.DecisionsAfter, "decision was", "decisions were"), keeps)
 	out.Summary += words.Either(impact.DecisionsAfter == 0, " No decision was made from the old value.", made)
-	out.Summary += restWords(impact, out.Changes, "Nothing else would look different.")
+	out.Summary += restWords(impact, out.Changes)
 	return out
 }
 
-// restWords end what a change would change: why nothing can be said of the model, or else unchanged
-// where nothing would look different, and that a fit may still change what would be suggested.
-func restWords(impact study.Impact, changes []templates.BeforeAfter, unchanged string) (text string) {
+// restWords end what a change would change: why nothing can be said of the model, or else that none
+// of what is compared would, and that a fit may still change what would be suggested.
+func restWords(impact study.Impact, changes []templates.BeforeAfter) (text string) {
 	switch {
 	case impact.Withheld != "":
 		text = " Of the rest nothing can be said: " + impact.Withheld
 	case len(changes) == 0:
-		text = " " + unchanged
+		text = " How the limits stand, what is recommended and what is suggested next would not change."
 	}
 	if impact.Refitted {
 		text += " The model is fitted again with the next ask, so the suggestion may still differ."
@@ -336,7 +337,7 @@ func ChangeConsequences(snap *ledger.Snapshot, constraints []design.Constraint, 
 	if len(broken)+len(within) == 0 && len(snap.Trials) > 0 && len(constraints) > 0 {
 		said = append(said, "Every trial would stand to the limits as it does.")
 	}
-	out.Summary = strings.Join(said, " ") + restWords(impact, out.Changes, "Nothing would look different yet.")
+	out.Summary = strings.Join(said, " ") + restWords(impact, out.Changes)
 	return out
 }
 

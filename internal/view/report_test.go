@@ -142,9 +142,12 @@ func TestACorrectionSaysAllThatItChanges(t *testing.T) {
 		t.Errorf("the reading is %+v", fact)
 	}
 	impact := study.Impact{Trial: b.snap.Trial(1), Refitted: true}
-	says(t, "the preview", CorrectionConsequences(b.snap, impact).Summary, []string{"Nothing else would look different. The model is fitted again with the next ask, so the suggestion may still differ."}, nil)
+	says(t, "the preview", CorrectionConsequences(b.snap, impact).Summary, []string{"How the limits stand, what is recommended and what is suggested next would not change. The model is fitted again with the next ask, so the suggestion may still differ."}, nil)
+	impact.DecisionsAfter = 1
+	says(t, "of one decision", CorrectionConsequences(b.snap, impact).Summary, []string{"1 decision was made from the old value; it keeps what it recorded."}, nil)
+	says(t, "the preview of another unit", ChangeConsequences(b.snap, nil, study.Impact{}).Summary, []string{"suggested next would not change."}, []string{"look different"})
 	impact.Withheld = "the model would take too much memory"
-	says(t, "the preview", CorrectionConsequences(b.snap, impact).Summary, []string{"Of the rest nothing can be said: the model would take too much memory"}, []string{"Nothing else would look different"})
+	says(t, "the preview", CorrectionConsequences(b.snap, impact).Summary, []string{"Of the rest nothing can be said: the model would take too much memory"}, []string{"would not change"})
 }
 
 // TestChangesAreWrittenForPeople: lists and what has run out, without the marks of JSON.

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"headroom/internal/optimizer/warp"
 	"headroom/internal/study"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
@@ -157,6 +158,25 @@ func TestChangesAreWrittenForPeople(t *testing.T) {
 		`["temperature + 2*cycles <= 70"]`: "temperature + 2*cycles <= 70", `[0,100]`: "0, 100", `1e-09`: "1e-09", `"log"`: "log", `true`: "true"} {
 		if got := plainJSON([]byte(raw)); got != want {
 			t.Errorf("%s is written %q, want %q", raw, got, want)
+		}
+	}
+}
+
+// TestTheModelOfADecisionIsToldWhole: with what bends readings and widens bands, or that nothing
+// does.
+func TestTheModelOfADecisionIsToldWhole(t *testing.T) {
+	t.Parallel()
+	d := newBench(t, twoLimits).snap.Definition
+	plain := ledger.MetricModel{Kernel: "matern52", Variance: 1, Lambda: 0.1, Scale: 1}
+	bent := plain
+	bent.Warp, bent.Inflation, bent.Freedom = warp.Warp{Power: 0.85, Centre: -0.055, Scale: 0.99}, 1.458, 5
+	if said := warpWords(warp.Warp{Power: 0, Scale: 2, Origin: -1, Unit: 0.5}); said != "power 0, centre 0, scale 2, origin −1, unit 0.5" {
+		t.Error(said)
+	}
+	table := modelTable(d, &ledger.Decision{Model: map[string]ledger.MetricModel{"yield": plain, "impurity": bent}})
+	for i, want := range [][]string{{"none", "1", "normal"}, {"power 0.85, centre −0.055, scale 0.99", "1.46", "Student-t with 5"}} {
+		if row := table.Rows[i]; !slices.Equal(row[len(row)-3:], want) || len(row) != len(table.Head) {
+			t.Errorf("the model is told as %q", row)
 		}
 	}
 }

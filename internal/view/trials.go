@@ -11,6 +11,7 @@ import (
 
 	"rsc.io/qr"
 
+	"headroom/internal/optimizer/warp"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
 	"headroom/internal/view/words"
@@ -412,7 +413,8 @@ func (v Tried) decisionFacts() (facts []templates.Fact) {
 }
 
 func modelTable(d design.Definition, decision *ledger.Decision) templates.Table {
-	table := templates.Table{Head: []templates.Column{column("Metric"), column("Kernel"), column("Lengthscales"), number("Variance", ""), number("λ", ""), number("Centre", ""), number("Scale", "")}}
+	table := templates.Table{Head: []templates.Column{column("Metric"), column("Kernel"), column("Lengthscales"), number("Variance", ""), number("λ", ""), number("Centre", ""), number("Scale", ""),
+		column("Output warping"), number("Inflation", ""), column("Bands")}}
 	if decision == nil {
 		return table
 	}
@@ -429,9 +431,18 @@ func modelTable(d design.Definition, decision *ledger.Decision) templates.Table 
 		if m.Interaction > 0 {
 			kernel += ", interaction " + words.Rough(m.Interaction)
 		}
-		table.Rows = append(table.Rows, []string{metric, kernel, strings.Join(lengthscales, ", "), words.Rough(m.Variance), words.Rough(m.Lambda), words.Rough(m.Centre), words.Rough(m.Scale)})
+		table.Rows = append(table.Rows, []string{metric, kernel, strings.Join(lengthscales, ", "), words.Rough(m.Variance), words.Rough(m.Lambda), words.Rough(m.Centre), words.Rough(m.Scale),
+			warpWords(m.Warp), words.Rough(cmp.Or(m.Inflation, 1)), words.Either(m.Freedom > 0, "Student-t with "+words.Rough(m.Freedom), "normal")})
 	}
 	return table
+}
+
+func warpWords(w warp.Warp) string {
+	if w.IsZero() {
+		return "none"
+	}
+	said := fmt.Sprintf("power %s, centre %s, scale %s", words.Rough(w.Power), words.Rough(w.Centre), words.Rough(w.Scale))
+	return said + words.Either(w.Logarithmic(), fmt.Sprintf(", origin %s, unit %s", words.Rough(w.Origin), words.Rough(w.Unit)), "")
 }
 
 // Sheet is a trial on paper: what to set, the limits, blanks to write in, and the address of its

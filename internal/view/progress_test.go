@@ -500,3 +500,16 @@ func TestNoModelEstimatesWhatIsKnown(t *testing.T) {
 	}
 	says(t, "the table", whole(v.ProgressTable()), []string{"Name:Limit then ", "Name:Hottest then "}, []string{"10⁻"})
 }
+
+// TestWhereAMetricIsBestAlongLines: nowhere along one that is flat; and where some lines are not
+// spoken of, that is said.
+func TestWhereAMetricIsBestAlongLines(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, twoLimits)
+	along := func(low, high float64) study.Slice {
+		return study.Slice{Parameter: "x", At: []design.Value{design.NumberValue(0), design.NumberValue(1)}, Metrics: map[string]study.Band{"yield": {Mean: []float64{low, high}, SD: []float64{1, 1}}}}
+	}
+	o := Outlook{Facts: b.facts(0)}
+	says(t, "of two lines", o.sliceWords("yield", []study.Slice{along(1, 2), along(5, 5)}), []string{"along these lines is highest: 2.0 at x 1, 5.0 all along x."}, nil)
+	says(t, "of five lines", o.sliceWords("yield", slices.Repeat([]study.Slice{along(1, 2)}, 5)), []string{"along the first 4 lines is highest: "}, nil)
+}

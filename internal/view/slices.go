@@ -236,14 +236,20 @@ func (o Outlook) distance(settings design.Settings, except string) float64 {
 func (o Outlook) sliceWords(metric string, along []study.Slice) string {
 	d := o.Snap.Definition
 	lowest := metric == d.Objective.Metric && d.Objective.Direction == "minimize" || isLimited(d, metric, "<=")
+	const most = 4
 	var parts []string
-	for _, slice := range along[:min(4, len(along))] {
-		band := slice.Metrics[metric]
-		best := slices.Index(band.Mean, words.Either(lowest, slices.Min(band.Mean), slices.Max(band.Mean)))
-		p := parameter(d, slice.Parameter)
-		parts = append(parts, fmt.Sprintf("%s at %s %s", words.Alike(band.SD[best])(band.Mean[best]), p.Name, words.With(design.WriteSetting(p, slice.At[best]), p.Unit)))
+	for _, slice := range along[:min(most, len(along))] {
+		band, p := slice.Metrics[metric], parameter(d, slice.Parameter)
+		least, greatest := slices.Min(band.Mean), slices.Max(band.Mean)
+		best := slices.Index(band.Mean, words.Either(lowest, least, greatest))
+		show, where := words.Alike(band.SD[best]), "at "+p.Name+" "+words.With(design.WriteSetting(p, slice.At[best]), p.Unit)
+		if show(least) == show(greatest) {
+			where = "all along " + p.Name
+		}
+		parts = append(parts, show(band.Mean[best])+" "+where)
 	}
-	return fmt.Sprintf("Expected %s along these lines is %s: %s.", words.AxisName(metric, UnitOf(d, metric)), words.Either(lowest, "lowest", "highest"), strings.Join(parts, ", "))
+	lines := words.Either(len(along) > most, fmt.Sprintf("the first %d lines", most), "these lines")
+	return fmt.Sprintf("Expected %s along %s is %s: %s.", words.AxisName(metric, UnitOf(d, metric)), lines, words.Either(lowest, "lowest", "highest"), strings.Join(parts, ", "))
 }
 
 // sliceTable is the numbers behind the slices, some of those of long ones.

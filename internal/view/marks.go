@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -125,7 +126,7 @@ func robustRange(readings, must []float64) (within []float64, above, below int) 
 	}
 	room := 0.06 * (high - low)
 	if room == 0 {
-		room = math.Max(math.Abs(high)*0.1, 1e-9)
+		room = cmp.Or(math.Abs(high)*0.1, 1)
 	}
 	return []float64{low - room, high + room}, above, below
 }

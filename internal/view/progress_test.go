@@ -260,6 +260,9 @@ func TestRangesLeaveOutEarlyOutliers(t *testing.T) {
 	if within, above, _ = robustRange(readings, []float64{100}); above != 0 || within[1] < 100 {
 		t.Errorf("%v, %d above, though 100 must be seen", within, above)
 	}
+	if within, _, _ = robustRange(nil, []float64{0, 0}); within[1] != 1 {
+		t.Errorf("the range of nothing but 0 is %v", within)
+	}
 	if within, _, _ = robustRange([]float64{5, 5, 5}, nil); !(within[0] < 5 && within[1] > 5) {
 		t.Errorf("equal readings leave no range: %v", within)
 	}
@@ -283,13 +286,13 @@ func TestMultiplierWordsFollowFacts(t *testing.T) {
 		want   string
 		not    string
 	}{
-		{[]float64{0, 0, 1, 1, 3}, at(2, 4), "It rose because the limit was broken at trials 2 and 4.", "itself"},
-		{[]float64{1, 1.4, 1.7, 2}, at(2), "by itself, as the algorithm’s schedule says", "because"},
-		{[]float64{0, 1, 2, 3}, at(1, 2, 3), "because the limit was broken at trials 1, 2 and 3.", "itself"},
+		{[]float64{0, 0, 1, 1, 3}, at(2, 4), "It rose after trials 2 and 4, which broke the limit.", "others"},
+		{[]float64{1, 1.4, 1.7, 2}, at(2), "It rose after every trial, whether the limit was broken or not, as the algorithm’s rule has it.", "which"},
+		{[]float64{0, 1, 2, 3}, at(1, 2, 3), "It rose after trials 1, 2 and 3, which broke the limit.", "others"},
 		{[]float64{0, 0, 0}, at(), "It has not moved.", "rose"},
-		{[]float64{3, 2, 1}, at(), "It has only fallen", "rose"},
-		{[]float64{0, 1, 1, 1}, at(), "after trial 1, whose readings kept the limit: the model’s estimate there moved it", "broken"},
-		{[]float64{0, 1, 0.5, 1.5}, at(1), "broken at trial 1, and 1 time by the model’s estimate. It fell again where there was room.", "itself"},
+		{[]float64{3, 2, 1}, at(), "It has only fallen.", "rose"},
+		{[]float64{0, 1, 1, 1}, at(), "It rose after trial 1, where no reading broke the limit, as the algorithm’s rule has it.", "estimate"},
+		{[]float64{0, 1, 0.5, 1.5}, at(1), "after trial 1, which broke the limit, and after 1 other, as the algorithm’s rule has it. It fell after 1 trial.", "estimate"},
 	} {
 		words := multiplierWords(test.path, test.broken, test.path[len(test.path)-1], false)
 		if !strings.Contains(words, test.want) || strings.Contains(words, test.not) {

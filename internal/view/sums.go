@@ -293,39 +293,37 @@ func (p *panelling) brokenThen(number, j int) bool {
 	return there && !c.Holds(m.Value)
 }
 
-// multiplierWords say where a multiplier stands and what moved it: path[i] is what decision i+1
-// used, the last the next decision's.
+// multiplierWords say where a multiplier stands and when it moved, which need not be why: estimates
+// move some, schedules, margins and late readings others. path[i] is what decision i+1 used, the
+// last the next decision’s.
 func multiplierWords(path []float64, brokenAt func(number int) bool, now float64, atCeiling bool) string {
 	text := fmt.Sprintf("the next decision weighs possible excess with %s.", words.Rough(now))
-	var rises, causes []int
-	falls, kept := 0, 0
+	var broken, others []int
+	falls := 0
 	for i := 1; i < len(path); i++ {
 		switch {
 		case path[i] > path[i-1] && brokenAt(i):
-			rises, causes = append(rises, i), append(causes, i)
+			broken = append(broken, i)
 		case path[i] > path[i-1]:
-			rises = append(rises, i)
-			kept++
+			others = append(others, i)
 		case path[i] < path[i-1]:
 			falls++
 		}
 	}
-	switch steps := len(path) - 1; {
-	case steps == 0 || len(rises) == 0 && falls == 0:
-		text += " It has not moved."
-	case len(rises) == 0:
-		text += " It has only fallen: readings kept within the limit."
-	case len(rises) == steps && kept > 0:
-		text += " It rises with every trial by itself, as the algorithm’s schedule says, whether the limit is broken or not."
-	case kept == 0:
-		text += " It rose because the limit was broken at " + trialsInWords(causes) + "."
-	case len(causes) == 0:
-		text += " It rose after " + trialsInWords(rises) + ", whose readings kept the limit: the model’s estimate there moved it."
+	switch rises := len(broken) + len(others); {
+	case rises == 0:
+		text += words.Either(falls == 0, " It has not moved.", " It has only fallen.")
+	case len(others) == 0:
+		text += " It rose after " + trialsInWords(broken) + ", which broke the limit."
+	case rises == len(path)-1:
+		text += " It rose after every trial, whether the limit was broken or not, as the algorithm’s rule has it."
+	case len(broken) == 0:
+		text += " It rose after " + trialsInWords(others) + ", where no reading broke the limit, as the algorithm’s rule has it."
 	default:
-		text += " It rose because the limit was broken at " + trialsInWords(causes) + fmt.Sprintf(", and %s by the model’s estimate.", words.Count(kept, "time", "times"))
+		text += fmt.Sprintf(" It rose after %s, which broke the limit, and after %s, as the algorithm’s rule has it.", trialsInWords(broken), words.Count(len(others), "other", "others"))
 	}
-	if falls > 0 && len(rises) > 0 {
-		text += " It fell again where there was room."
+	if falls > 0 && len(broken)+len(others) > 0 {
+		text += fmt.Sprintf(" It fell after %s.", words.Count(falls, "trial", "trials"))
 	}
 	if atCeiling {
 		text += " That is the most that the algorithm’s settings allow."

@@ -2,8 +2,10 @@ package view
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -61,8 +63,10 @@ func (v answering) recommend(verdict *templates.Verdict) {
 	u, r := v.Readout.Undecided, v.Readout.Recommendation
 	if r != nil {
 		verdict.Answer, verdict.Doubt = v.answer(*r), trusting(v).driftDoubt()
-		if len(v.Snap.Trial(r.Number).Doubts) > 0 {
-			verdict.Doubt = strings.TrimSpace(fmt.Sprintf("That rests on trial %d, which is in doubt. %s", r.Number, verdict.Doubt))
+		if at := slices.IndexFunc(v.Snap.Trials, func(t *ledger.Trial) bool {
+			return len(t.Doubts) > 0 && !t.Excluded && maps.Equal(t.Parameters, r.Parameters)
+		}); at >= 0 {
+			verdict.Doubt = strings.TrimSpace(fmt.Sprintf("That rests on trial %d, which is in doubt. %s", at+1, verdict.Doubt))
 		}
 		if works := v.Readout.Works; works.Failed > 0 && works.Chance != nil {
 			verdict.Answer.Works = valued(words.Percent(*works.Chance), *works.Chance)

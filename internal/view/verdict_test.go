@@ -166,3 +166,17 @@ func TestWordsOfGain(t *testing.T) {
 		}
 	}
 }
+
+// TestAnAnswerRestsOnAllReadingsOfItsSettings: what is in doubt of a repetition is said too.
+func TestAnAnswerRestsOnAllReadingsOfItsSettings(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, twoLimits)
+	b.curve(12, 0, "yield", "impurity", "pressure")
+	b.fit()
+	again := b.ask(b.snap.Trial(8).Parameters["x"].Number)
+	b.tell(again, map[string]float64{"yield": 8000, "impurity": 0.4, "pressure": 2})
+	says(t, "the answer", b.facts(8).Verdict().Doubt, []string{"That rests on trial 13, which is in doubt."}, nil)
+	says(t, "the answer of other settings", b.facts(7).Verdict().Doubt, nil, []string{"rests"})
+	b.end(ledger.Excluded, again)
+	says(t, "the answer without it", b.facts(8).Verdict().Doubt, nil, []string{"rests"})
+}

@@ -246,7 +246,7 @@ func Notes(snap *ledger.Snapshot) []string {
 		if snap.Compiled().Config.Paper {
 			said = "the published algorithm takes no account of that, but does not ask for the same settings again"
 		}
-		notes = append(notes, fmt.Sprintf("%d of %d trials failed because of their settings; %s.", failed, len(snap.Trials), said))
+		notes = append(notes, fmt.Sprintf("Trials that failed because of their settings: %d of %d; %s.", failed, len(snap.Trials), said))
 	}
 	return notes
 }

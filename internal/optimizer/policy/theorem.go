@@ -203,7 +203,7 @@ var (
 	stationary = Assumption{
 		"Nothing changes with time: the same settings give the same response on every day.",
 		func(c Circumstances) Finding {
-			return unknown("no sign of drift in %d readings, which proves nothing of later ones", c.Watched).
+			return unknown("no sign of drift so far (readings watched: %d), which proves nothing of later ones", c.Watched).
 				unless(len(c.Drifted) > 0, "readings of %s have come out on one side of their predictions, again and again", strings.Join(c.Drifted, ", "))
 		}}
 

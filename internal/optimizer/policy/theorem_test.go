@@ -221,3 +221,13 @@ func TestAssumptionsOfPenalties(t *testing.T) {
 		}
 	}
 }
+
+// TestFewReadingsProveLittle: how many were watched for drift is said of none and of one too.
+func TestFewReadingsProveLittle(t *testing.T) {
+	t.Parallel()
+	for n, want := range []string{"(readings watched: 0)", "(readings watched: 1)"} {
+		if said := stationary.Judge(Circumstances{Watched: n}).Because; !strings.Contains(said, want) {
+			t.Error(said)
+		}
+	}
+}

@@ -213,7 +213,7 @@ func (d drifting) traces(i int) (points, up, down chart.Trace) {
 	for j, number := range d.Numbers {
 		if len(d.Numbers) < 2*mostMarks || j > last-mostMarks {
 			add(&points, number, d.Residuals[j])
-			points.Text = append(points.Text, fmt.Sprintf("%s %+.1f standard deviations", d.metric, d.Residuals[j]))
+			points.Text = append(points.Text, d.metric+" "+words.Fixed(d.Residuals[j], 2)+" standard deviations")
 		}
 		add(&up, number, d.Up[j])
 		add(&down, number, -d.Down[j])

@@ -71,6 +71,9 @@ func TestWordsOfDriftFollowItsChart(t *testing.T) {
 	if want := "Yield: no sign of it any more. From trial 11 to 29 it came out higher than predicted, again and again, until the model had caught up."; d.inWords() != want {
 		t.Errorf("%s\nwant %s\n%v", d.inWords(), want, d.Up)
 	}
+	if points, _, _ := d.traces(0); points.Text[0] != "yield 0.30 standard deviations" || points.Text[1] != "yield −0.30 standard deviations" {
+		t.Errorf("the points say %q", points.Text[:2])
+	}
 	if line, look := trustInShort(templates.Trust{}, []drifting{d}); !strings.HasSuffix(line, "; no sign of drift any more.") || look {
 		t.Errorf("%s, %v", line, look)
 	}

@@ -414,8 +414,11 @@ func (v Facts) Status() templates.Status {
 	d := v.Snap.Definition
 	summary := v.Snap.Summary()
 	strip := templates.Status{Study: v.Head, Version: v.Snap.Version, Still: v.At > 0 || v.Paper, Trial: fmt.Sprintf("trial %d of %d", summary.Trials, d.Algorithm.Horizon)}
-	if summary.Trials == 0 {
+	switch {
+	case summary.Trials == 0:
 		strip.Trial = fmt.Sprintf("no trials yet, %d planned", d.Algorithm.Horizon)
+	case summary.Trials > d.Algorithm.Horizon:
+		strip.Trial = fmt.Sprintf("trial %d, %d planned", summary.Trials, d.Algorithm.Horizon)
 	}
 	if summary.Waiting > 0 {
 		strip.Waiting = strconv.Itoa(summary.Waiting) + " waiting"

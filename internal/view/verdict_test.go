@@ -92,6 +92,15 @@ func TestWordsFollowHowTrialsEnded(t *testing.T) {
 	says(t, "archived", page(), []string{"The study is archived"}, []string{"The answer so far"})
 }
 
+func TestTrialsBeyondThosePlanned(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, twoLimits)
+	b.curve(20, 0, "yield", "impurity", "pressure")
+	says(t, "the last planned", b.facts(0).Status().Trial, []string{"trial 20 of 20"}, nil)
+	b.ask(0.5)
+	says(t, "one more", b.facts(0).Status().Trial, []string{"trial 21, 20 planned"}, nil)
+}
+
 // TestWhoMayOnlyLookIsNotToldToWork: the reader of a study hears how it stands, not what to press
 // or enter.
 func TestWhoMayOnlyLookIsNotToldToWork(t *testing.T) {

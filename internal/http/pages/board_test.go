@@ -138,7 +138,7 @@ func TestALongStudyShowsBeforeItsModel(t *testing.T) {
 	for _, part := range []string{"verdict", "gain", "progress", "progress-table", "beliefs"} {
 		s.Call("GET", study+"/parts/"+part, s.Admin, nil, "HX-Request", "true").Want(204)
 	}
-	for part, want := range map[string]string{"trials": "of 2000 trials", "status": "trial 2000 of", "ledger": "Older entries", "next": "Ask", "model": worked} {
+	for part, want := range map[string]string{"trials": "of 2000 trials", "status": "trial 2000, 20 planned", "ledger": "Older entries", "next": "Ask", "model": worked} {
 		s.Call("GET", study+"/parts/"+part, s.Admin, nil, "HX-Request", "true").Want(200).Says(want)
 	}
 	giveBack()

@@ -10,6 +10,9 @@ var safeSettings = []Setting{betaSetting,
 	{Name: "lipschitz", Type: Number, Low: limit(0), LowExclusive: true, DefaultMeans: "not used: a point is safe when its own band says so",
 		Meaning: "L: the constraints change by at most this much per unit of distance in kernel inputs; points are then safe by their distance to safe ones"}}
 
+// spreadFirst is true of every algorithm, and a surprise of these.
+const spreadFirst = "Trials of the first design are spread over the whole space, whatever the limits that are learned; own and imported trials take their place, so begin with safe ones."
+
 // safe is what algorithms share that only choose points believed to be within every limit: u =
 // μ+βσ, l = μ−βσ, and the safe set
 //

@@ -14,7 +14,7 @@ func describe(d Description, t Traits) string {
 		word string
 	}{
 		{t.LooksBack, "back"}, {t.LooksAtAll, "all"}, {t.RisesWithUncertainty, "rises"}, {t.MovesByEstimate, "estimate"}, {d.Theorem != nil && d.Theorem.Short == "", "guaranteed"},
-		{t.First != nil, "forgets"}, {d.ForDrift, "drift"}, {t.Draws != nil, "numbers"}, {t.Drawn != nil, "functions"}, {t.AvoidsKnown, "new"}, {t.Incumbent != nil || d.Compares, "compares"}, {t.Incumbent != nil != d.Compares, "only half"}, {t.MovesByEstimate != (d.Beware != ""), "breaks limits unsaid"}, {t.Upper != nil, "bounds scores"}, {t.Propose != nil, "proposes"}, {t.Blind, "blind"}, {(t.Functions != nil) != (t.Drawn != nil), "half drawn"}, {t.Considers != nil, "considers"},
+		{t.First != nil, "forgets"}, {d.ForDrift, "drift"}, {t.Draws != nil, "numbers"}, {t.Drawn != nil, "functions"}, {t.AvoidsKnown, "new"}, {t.Incumbent != nil || d.Compares, "compares"}, {t.Incumbent != nil != d.Compares, "only half"}, {(t.MovesByEstimate || d.NeedsSafeSeeds) != (d.Beware != ""), "breaks limits unsaid"}, {t.Upper != nil, "bounds scores"}, {t.Propose != nil, "proposes"}, {t.Blind, "blind"}, {(t.Functions != nil) != (t.Drawn != nil), "half drawn"}, {t.Considers != nil, "considers"},
 		{t.Censoring != nil, "censored"}, {t.Response != nil, "penalised"}, {t.Ceiling != nil, "capped"}, {t.Bound != nil, "bounded"}, {(t.RegretBound != nil) != (t.Bound != nil), "one of two bounds"},
 	} {
 		if w.is {

@@ -51,7 +51,7 @@ func (v Facts) NothingBelieved() string {
 	objective := v.Snap.Definition.Objective.Metric
 	switch {
 	case !slices.ContainsFunc(Modelled(v.Snap.Definition), v.Snap.HasReading):
-		return "After the first result, the model’s picture of each metric will be drawn here: what it expects, how sure it is, and where the limits leave room."
+		return words.Either(tookOut(v.Snap), "After the next result that counts", "After the first result") + ", the model’s picture of each metric will be drawn here: what it expects, how sure it is, and where the limits leave room."
 	case v.Modelless != "":
 		return v.Modelless
 	case !v.Snap.HasReading(objective):
@@ -175,8 +175,7 @@ func (o Outlook) mapCaption(chance [][]float64, aim string) string {
 		caption += " Below it stands the chance " + aim + ". Choices have no order, so nothing is drawn between them."
 	}
 	if len(d.Constraints) > 0 && !ModelStands(o.Snap) {
-		missing := unread(o.Snap)
-		caption += " " + design.Capitalised(design.Listed(missing, "and")) + " " + words.IsOrAre(len(missing)) + " without a reading, so nothing is said of the limits."
+		caption += " " + design.Capitalised(without(o.Snap, unread(o.Snap))) + ", so nothing is said of the limits."
 	}
 	if !o.Snap.Definition.Foreseeable() {
 		caption += " Nothing is said of limits that depend on what a trial brings."

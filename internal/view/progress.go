@@ -62,7 +62,7 @@ func (p *panelling) panelsOf(limits []int, first bool) chart.Drawing {
 		if o := p.Snap.Definition.Objective; p.Snap.HasReading(o.Metric) {
 			add(p.bestPanel())
 		} else {
-			p.note(design.Capitalised(o.Metric) + ": no reading yet.")
+			p.note(design.Capitalised(o.Metric) + ": no reading " + words.Either(tookOut(p.Snap), "that counts.", "yet."))
 		}
 		if panel, said := p.regretPanel(); len(panel.Traces) > 0 {
 			add(panel, said)

@@ -96,6 +96,16 @@ func unread(snap *ledger.Snapshot) []string {
 	return slices.DeleteFunc(Modelled(snap.Definition), snap.HasReading)
 }
 
+// without says that metrics have no reading, or none that counts where some were taken out.
+func without(snap *ledger.Snapshot, metrics []string) string {
+	return design.Listed(metrics, "and") + " " + words.IsOrAre(len(metrics)) + " without a reading" + words.Either(tookOut(snap), " that counts", "")
+}
+
+// tookOut tells whether a trial that was read was excluded.
+func tookOut(snap *ledger.Snapshot) bool {
+	return slices.ContainsFunc(snap.Trials, func(t *ledger.Trial) bool { return t.Excluded && len(t.Metrics) > 0 })
+}
+
 // ModelStands tells whether every metric has readings and a model in their units: before its first
 // fit, a model that standardises has nothing but its prior to say.
 func ModelStands(snap *ledger.Snapshot) bool {

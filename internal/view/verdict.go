@@ -101,7 +101,7 @@ func (v answering) whyNone() string {
 	case len(missing) > 0 && fruitless(v.Snap.Trials) != "":
 		return nothing + ": " + fruitless(v.Snap.Trials) + "."
 	case len(missing) > 0:
-		return nothing + ": " + design.Listed(missing, "and") + " " + words.IsOrAre(len(missing)) + " without a reading."
+		return nothing + ": " + without(v.Snap, missing) + "."
 	case !ModelStands(v.Snap) && v.Snap.State.Over():
 		return nothing + ": the study ended before the model had begun."
 	case !ModelStands(v.Snap) && v.fitComes():

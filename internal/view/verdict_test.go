@@ -25,6 +25,20 @@ func TestNothingIsSaidOfAMetricWithoutAReading(t *testing.T) {
 	says(t, "what to do", b.facts(8).Verdict().Next, []string{"Measure pressure in the next trial, or add it to one that was made."}, nil)
 }
 
+// TestExcludedReadingsAreNotDenied: a metric all of whose readings are taken out has none that
+// counts, beside a table that shows them.
+func TestExcludedReadingsAreNotDenied(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, twoLimits)
+	b.curve(3, 0, "yield", "impurity", "pressure")
+	for i := range 3 {
+		b.end(ledger.Excluded, i+1)
+	}
+	v := b.facts(0)
+	says(t, "the page", v.Verdict().None+captionOf(v.Progress().Chart)+v.NothingBelieved(),
+		[]string{"yield, impurity and pressure are without a reading that counts.", "Yield: no reading that counts.", "After the next result that counts"}, []string{"no reading yet"})
+}
+
 func TestVerdictBeforeAndAfter(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, twoLimits)

@@ -175,7 +175,11 @@ func (o Outlook) mapCaption(chance [][]float64, aim string) string {
 		caption += " Below it stands the chance " + aim + ". Choices have no order, so nothing is drawn between them."
 	}
 	if len(d.Constraints) > 0 && !ModelStands(o.Snap) {
-		caption += " " + design.Capitalised(without(o.Snap, unread(o.Snap))) + ", so nothing is said of the limits."
+		why := "of some metric there are too few readings"
+		if missing := unread(o.Snap); len(missing) > 0 {
+			why = without(o.Snap, missing)
+		}
+		caption += " " + design.Capitalised(why) + ", so nothing is said of the limits."
 	}
 	if !o.Snap.Definition.Foreseeable() {
 		caption += " Nothing is said of limits that depend on what a trial brings."

@@ -203,3 +203,15 @@ func TestAnAnswerRestsOnAllReadingsOfItsSettings(t *testing.T) {
 	b.end(ledger.Excluded, again)
 	says(t, "the answer without it", b.facts(8).Verdict().Doubt, nil, []string{"rests"})
 }
+
+// TestAMapWithoutLimitsSaysWhy: a metric was never read, or not often enough to know its scale.
+func TestAMapWithoutLimitsSaysWhy(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, twoLimits)
+	b.curve(6, 0, "yield", "impurity")
+	b.fit()
+	delete(b.snap.Fits[0].Metrics, "pressure")
+	says(t, "never read", Outlook{Facts: b.facts(0)}.mapCaption(nil, ""), []string{"Pressure is without a reading, so nothing is said of the limits."}, nil)
+	b.tell(1, map[string]float64{"pressure": 2})
+	says(t, "read once", Outlook{Facts: b.facts(0)}.mapCaption(nil, ""), []string{"Of some metric there are too few readings, so nothing is said of the limits."}, []string{"without a reading"})
+}

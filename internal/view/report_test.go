@@ -180,3 +180,11 @@ func TestTheModelOfADecisionIsToldWhole(t *testing.T) {
 		}
 	}
 }
+
+// TestOneTrialThatFailedIsOne: the chance that a trial works is told with how many taught it.
+func TestOneTrialThatFailedIsOne(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, twoLimits)
+	b.add(ledger.Chosen, ledger.ChosenData{Number: 1, Origin: ledger.Suggested, Seen: 1, Engine: "1", Parameters: design.Settings{"x": design.NumberValue(0.5)}, Decision: &ledger.Decision{Works: &ledger.Works{Chance: 0.5, Failed: 1, Of: 1}}})
+	says(t, "the decision", whole(b.facts(0).Of(b.snap.Trial(1)).decisionFacts()), []string{"1 of 1 trial before it had failed because of the settings"}, nil)
+}

@@ -395,7 +395,7 @@ func (v Tried) decisionFacts() (facts []templates.Fact) {
 		add("Chance to stay within every limit", words.Percent(*chance), "")
 	}
 	if w := decision.Works; w != nil {
-		add("Chance that it works", words.Percent(w.Chance), fmt.Sprintf("%d of %d trials before it had failed because of their settings", w.Failed, w.Of))
+		add("Chance that it works", words.Percent(w.Chance), fmt.Sprintf("%d of %s before it had failed because of the settings", w.Failed, words.Count(w.Of, "trial", "trials")))
 	}
 	if decision.ExpectedImprovement != nil && !slices.Contains(blind, objective) {
 		add("Expected improvement", words.Roughly(*decision.ExpectedImprovement, UnitOf(d, objective)),

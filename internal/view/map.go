@@ -134,9 +134,9 @@ func (o Outlook) mapChart() templates.Chart {
 // surface is what is drawn of the map below the marks.
 func (o Outlook) surface(chance [][]float64, aim string) chart.Surface {
 	d, drawn, unit := o.Snap.Definition, o.Map, UnitOf(o.Snap.Definition, o.Metric)
-	surface := chart.Surface{Smooth: o.smooth(), Mean: shortRows(drawn.Mean[o.Metric]), MeanName: words.AxisName(o.Metric, unit), Note: withoutNoise}
+	surface := chart.Surface{Smooth: o.smooth(), Mean: drawn.Mean[o.Metric], MeanName: words.AxisName(o.Metric, unit), Note: withoutNoise}
 	if chance != nil {
-		surface.Chance, surface.Aim = shortRows(chance), aim
+		surface.Chance, surface.Aim = chance, aim
 	}
 	surface.X, surface.AtX = mapValues(drawn.X, surface.Smooth, parameter(d, o.X))
 	surface.Y, surface.AtY = mapValues(drawn.Y, surface.Smooth, parameter(d, o.Y))
@@ -302,15 +302,4 @@ func chanceWords(chance [][]float64, aim string) string {
 		return "The chance " + aim + " is 10" + words.Thin + "% or less everywhere here, so no lines are drawn"
 	}
 	return "Lines: a chance of 10 (dotted), 50 (dashed) and 90" + words.Thin + "% (bold) " + aim + ", where there are such"
-}
-
-// shortRows are rows of numbers to the digits that a chart can show.
-func shortRows(rows [][]float64) [][]float64 {
-	short := make([][]float64, len(rows))
-	for i, row := range rows {
-		for _, x := range row {
-			short[i] = append(short[i], words.SixDigits(x))
-		}
-	}
-	return short
 }

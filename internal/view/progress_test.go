@@ -516,3 +516,24 @@ func TestWhereAMetricIsBestAlongLines(t *testing.T) {
 	says(t, "of two lines", o.sliceWords("yield", []study.Slice{along(1, 2), along(5, 5)}), []string{"along these lines is highest: 2.0 at x 1, 5.0 all along x."}, nil)
 	says(t, "of five lines", o.sliceWords("yield", slices.Repeat([]study.Slice{along(1, 2)}, 5)), []string{"along the first 4 lines is highest: "}, nil)
 }
+
+// TestSmallDifferencesOfLargeNumbersAreDrawn: a line, its band and a map of what varies by
+// hundredths about a million are not flat.
+func TestSmallDifferencesOfLargeNumbersAreDrawn(t *testing.T) {
+	t.Parallel()
+	at, mean := []design.Value{design.NumberValue(0), design.NumberValue(1)}, []float64{1e6 + 0.01, 1e6 + 0.02}
+	o := Outlook{Facts: newBench(t, twoLimits).facts(0), Metric: "yield", X: "x", Y: "x"}
+	o.Map = study.Map{X: at, Y: at[:1], Mean: map[string][][]float64{"yield": {mean}}, SD: map[string][][]float64{"yield": {{0.001, 0.001}}}}
+	if drawn := o.surface(nil, "").Mean[0]; !slices.Equal(drawn, mean) {
+		t.Errorf("the map is drawn from %v", drawn)
+	}
+	band := study.Band{Mean: mean, SD: []float64{0.001, 0.001}, Lower95: mean, Upper95: mean}
+	cell, _ := o.sliceCell("yield", study.Slice{Parameter: "x", At: at}, band, 10)
+	for _, trace := range cell.Traces {
+		for _, y := range slices.Concat(trace.Y, trace.Low, trace.High) {
+			if y != mean[0] && y != mean[1] {
+				t.Errorf("%s is drawn at %v", trace.Name, y)
+			}
+		}
+	}
+}

@@ -119,8 +119,8 @@ func (o Outlook) sliceCell(metric string, slice study.Slice, band study.Band, mo
 	spread := chart.Trace{Name: "model’s 95" + words.Thin + "% band", Style: chart.BandStyle}
 	for i, at := range slice.At {
 		x := plotValue(at)
-		mean.X, mean.Y = append(mean.X, x), append(mean.Y, words.SixDigits(band.Mean[i]))
-		spread.X, spread.Low, spread.High = append(spread.X, x), append(spread.Low, words.SixDigits(band.Lower95[i])), append(spread.High, words.SixDigits(band.Upper95[i]))
+		mean.X, mean.Y = append(mean.X, x), append(mean.Y, band.Mean[i])
+		spread.X, spread.Low, spread.High = append(spread.X, x), append(spread.Low, band.Lower95[i]), append(spread.High, band.Upper95[i])
 	}
 	traces := drawable(spread, mean, o.trueAlong(metric, p.Name, slice.At))
 	if p.Type == design.Categorical {
@@ -146,7 +146,7 @@ func (o Outlook) worksCell(slice study.Slice) chart.Panel {
 	p := parameter(o.Snap.Definition, slice.Parameter)
 	chance := chart.Trace{Name: "expected", Style: chart.Line}
 	for i, at := range slice.At {
-		chance.X, chance.Y = append(chance.X, plotValue(at)), append(chance.Y, words.SixDigits(100*slice.Works[i]))
+		chance.X, chance.Y = append(chance.X, plotValue(at)), append(chance.Y, 100*slice.Works[i])
 	}
 	if p.Type == design.Categorical {
 		chance.Style, chance.Low, chance.High = chart.Bars, chance.Y, chance.Y
@@ -456,7 +456,7 @@ func (o Outlook) trueAlong(metric, parameter string, at []design.Value) chart.Tr
 	for _, value := range at {
 		settings[parameter] = value
 		if y, there := lab.Truth(len(o.Snap.Trials)+1, settings)[metric]; there {
-			line.X, line.Y = append(line.X, plotValue(value)), append(line.Y, words.SixDigits(y))
+			line.X, line.Y = append(line.X, plotValue(value)), append(line.Y, y)
 		}
 	}
 	return line

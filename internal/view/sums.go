@@ -111,7 +111,7 @@ func (p *panelling) line(s sum) (line chart.Trace, values []float64) {
 	line = chart.Trace{Name: s.name, Style: s.style}
 	for i := range p.Snap.Trials {
 		if y := s.at(i); y != nil && !p.between(i) {
-			line.X, line.Y, values = append(line.X, i+1), append(line.Y, words.SixDigits(*y)), append(values, *y)
+			line.X, line.Y, values = append(line.X, i+1), append(line.Y, *y), append(values, *y)
 		}
 	}
 	p.hold(&line)
@@ -425,7 +425,7 @@ func (v Facts) priceChart() *templates.Chart {
 		for _, step := range p.Curve {
 			row := []string{p.Constraint, words.Quantity(step.Threshold, p.Unit), "–", "", "no settings probably keep every limit"}
 			if step.Best != nil {
-				best.X, best.Y = append(best.X, step.Threshold), append(best.Y, words.SixDigits(*step.Best))
+				best.X, best.Y = append(best.X, step.Threshold), append(best.Y, *step.Best)
 				row = []string{row[0], row[1], words.Alike(*step.SD)(*step.Best), words.Brief(*step.SD), settingsLine(d, *step.Parameters)}
 			}
 			table.Rows = append(table.Rows, row)

@@ -207,7 +207,7 @@ func (d drifting) traces(i int) (points, up, down chart.Trace) {
 	up = chart.Trace{Name: "CUSUM of " + d.metric, Style: lineStyle(i)}
 	down = up
 	add := func(line *chart.Trace, x int, y float64) {
-		line.X, line.Y = append(line.X, x), append(line.Y, words.SixDigits(y))
+		line.X, line.Y = append(line.X, x), append(line.Y, y)
 	}
 	last := len(d.Numbers) - 1
 	for j, number := range d.Numbers {

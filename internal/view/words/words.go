@@ -64,15 +64,6 @@ func Column(values []float64) func(float64) string {
 // Fixed is a number with that many decimals.
 func Fixed(x float64, decimals int) string { return design.Typeset(design.FormatFixed(x, decimals)) }
 
-// SixDigits is a number to the digits that a chart can show.
-func SixDigits(x float64) float64 {
-	short, err := strconv.ParseFloat(strconv.FormatFloat(x, 'g', 6, 64), 64)
-	if err != nil {
-		return x // as large as numbers get
-	}
-	return short
-}
-
 // Unsubtracted takes away what only the subtraction of two decimal numbers put into a difference.
 func Unsubtracted(difference, of float64) float64 {
 	if difference == 0 || of == 0 {

@@ -166,7 +166,7 @@ func (d drifting) inWords() string {
 	last := d.Past[past-1]
 	said := fmt.Sprintf("%s: no sign of it any more. From trial %d to %d it came out %s than predicted, again and again, until the model had caught up", design.Capitalised(d.metric), last.From, last.Until, words.Either(last.Rising, "higher", "lower"))
 	if past > 1 {
-		said += fmt.Sprintf("; %s before that", words.Count(past-1, "time", "times"))
+		said += fmt.Sprintf("; %s before that", words.Either(past == 2, "once", words.Count(past-1, "time", "times")))
 	}
 	return said + "."
 }

@@ -83,7 +83,7 @@ func TestWordsOfDriftFollowItsChart(t *testing.T) {
 	for i := range 40 {
 		residuals = append(residuals, study.Residual{Number: 81 + i, Z: 0.2})
 	}
-	if d := (drifting{study.DriftOf(residuals), "yield"}); !strings.Contains(d.inWords(), "lower than predicted") || !strings.HasSuffix(d.inWords(), "caught up; 1 time before that.") {
+	if d := (drifting{study.DriftOf(residuals), "yield"}); !strings.Contains(d.inWords(), "lower than predicted") || !strings.HasSuffix(d.inWords(), "caught up; once before that.") {
 		t.Errorf("%s", d.inWords())
 	}
 }

@@ -107,7 +107,7 @@ func TestABoundRestsOnWhatTheStudyIs(t *testing.T) {
 	b.wantWorth("guarantee", "a guarantee, if what cannot be known holds: 4 of the 16 assumptions of its theorem")
 	b.ask(2) // trial 7 waits while 8 is chosen
 	b.wantFinding("before the next trial", policy.NotMet, "1 trial")
-	b.wantWorth("growth", "growth rate only, because 1 trial had a reading told only after the next one was chosen")
+	b.wantWorth("growth", "growth rate only, because 1 trial lacked a reading when the next one was chosen")
 	b.tell(7, map[string]float64{"yield": 0.3, "impurity": 0.2})
 	b.tell(8, map[string]float64{"yield": 0.3, "impurity": 0.2})
 	b.wantFinding("before the next trial", policy.NotMet, "1 trial")

@@ -217,7 +217,7 @@ var (
 	prompt = Assumption{
 		"Every reading is told before the next trial is chosen.",
 		func(c Circumstances) Finding {
-			return met("no reading was late").unless(c.Late > 0, "%s had a reading told only after the next one was chosen", trials(c.Late))
+			return met("no reading was late").unless(c.Late > 0, "%s lacked a reading when the next one was chosen", trials(c.Late))
 		}}
 
 	uncorrected = Assumption{

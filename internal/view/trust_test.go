@@ -74,6 +74,8 @@ func TestWordsOfDriftFollowItsChart(t *testing.T) {
 	if points, _, _ := d.traces(0); points.Text[0] != "yield 0.30 standard deviations" || points.Text[1] != "yield −0.30 standard deviations" {
 		t.Errorf("the points say %q", points.Text[:2])
 	}
+	says(t, "the caption", trusting{newBench(t, twoLimits).facts(0)}.driftChart([]drifting{d}).Caption,
+		[]string{"may have drifted: one that stands and is predicted well gets there by chance about once in 850 readings."}, []string{"probably"})
 	if line, look := trustInShort(templates.Trust{}, []drifting{d}); !strings.HasSuffix(line, "; no sign of drift any more.") || look {
 		t.Errorf("%s, %v", line, look)
 	}

@@ -160,7 +160,7 @@ func correctionLines(d design.Definition, data ledger.CorrectedData, line templa
 	for _, metric := range inOrder(d, data.Metrics) {
 		value, one := data.Metrics[metric], line
 		one.What = metric
-		one.Before, one.After = readingWords(d, metric, value.Before), readingWords(d, metric, value.After)
+		one.Before, one.After = correctedReading(value, UnitOf(d, metric))
 		lines = append(lines, one)
 	}
 	if data.Parameters != nil {
@@ -171,9 +171,17 @@ func correctionLines(d design.Definition, data ledger.CorrectedData, line templa
 	return lines
 }
 
-func readingWords(d design.Definition, metric string, reading *ledger.Reading) string {
-	if reading == nil {
-		return "no value"
+// correctedReading is a reading before and after, to the digits that tell them apart.
+func correctedReading(value ledger.CorrectedValue, unit string) (before, after string) {
+	in := func(reading *ledger.Reading, write func(float64) string) string {
+		if reading == nil {
+			return "no value"
+		}
+		return words.With(toldReading(*reading, write), unit)
 	}
-	return words.With(toldReading(*reading), UnitOf(d, metric))
+	before, after = in(value.Before, design.WriteNumber), in(value.After, design.WriteNumber)
+	if before == after {
+		return in(value.Before, allDigits), in(value.After, allDigits)
+	}
+	return before, after
 }

@@ -211,7 +211,7 @@ func chosenWords(data ledger.ChosenData) string {
 func toldWords(d design.Definition, data ledger.ToldData) string {
 	var parts []string
 	for _, metric := range inOrder(d, data.Metrics) {
-		parts = append(parts, metric+" "+words.With(toldReading(data.Metrics[metric]), UnitOf(d, metric)))
+		parts = append(parts, metric+" "+words.With(toldReading(data.Metrics[metric], design.WriteNumber), UnitOf(d, metric)))
 	}
 	text := fmt.Sprintf("saved %s of trial %d", strings.Join(parts, ", "), data.Number)
 	if len(parts) == 0 {
@@ -224,22 +224,23 @@ func toldWords(d design.Definition, data ledger.ToldData) string {
 }
 
 // toldReading is a reading as it was told, with its standard deviation if it has one.
-func toldReading(r ledger.Reading) string {
+func toldReading(r ledger.Reading, write func(float64) string) string {
 	if r.StdDev == nil {
-		return design.WriteNumber(r.Value)
+		return write(r.Value)
 	}
-	return design.WriteNumber(r.Value) + " ± " + design.WriteNumber(*r.StdDev)
+	return write(r.Value) + " ± " + write(*r.StdDev)
 }
 
 func correctedWords(d design.Definition, data ledger.CorrectedData) string {
 	var parts []string
 	for _, metric := range inOrder(d, data.Metrics) {
 		value := data.Metrics[metric]
+		before, after := correctedReading(value, "")
 		switch {
 		case value.After == nil && value.Before != nil:
-			parts = append(parts, fmt.Sprintf("took back %s of trial %d (it was %s)", metric, data.Number, toldReading(*value.Before)))
+			parts = append(parts, fmt.Sprintf("took back %s of trial %d (it was %s)", metric, data.Number, before))
 		case value.Before != nil:
-			parts = append(parts, fmt.Sprintf("corrected %s of trial %d from %s to %s", metric, data.Number, toldReading(*value.Before), toldReading(*value.After)))
+			parts = append(parts, fmt.Sprintf("corrected %s of trial %d from %s to %s", metric, data.Number, before, after))
 		}
 	}
 	if data.Parameters != nil {

@@ -36,7 +36,8 @@ type Gain struct {
 	// Unit is the size of the recommended place's posterior mean where that and all readings of the
 	// objective are of one sign, else, as the scale's 0 is then no measure of size, the distance
 	// from the least reading to the largest.
-	Unit float64
+	Unit    float64
+	OfRange bool // Unit is that distance
 }
 
 // ChanceLeft is the probability that more than a share is left to gain, as the draws have it, and
@@ -121,7 +122,7 @@ func (s *shown) gainWhere(ctx context.Context, known Known, works chanceAt, shar
 	slices.Sort(found)
 	gain = Gain{Level: gainLevel, Low: quantile(found, (1-gainLevel)/2), High: quantile(found, (1+gainLevel)/2), Feasible: float64(len(found)) / draws}
 	if recommended > 0 {
-		if gain.Unit, err = s.unit(ctx, recommended); err != nil {
+		if gain.Unit, gain.OfRange, err = s.unit(ctx, recommended); err != nil {
 			return Gain{}, false, err
 		}
 		for _, share := range shares {
@@ -148,10 +149,10 @@ func quantile(sorted []float64, p float64) float64 {
 }
 
 // unit is what shares of a gain are shares of: see Gain.
-func (s *shown) unit(ctx context.Context, recommended int) (float64, error) {
+func (s *shown) unit(ctx context.Context, recommended int) (size float64, ofRange bool, err error) {
 	beliefs, err := s.Posterior(ctx, []Place{s.placeOf(recommended)})
 	if err != nil {
-		return 0, err
+		return 0, false, err
 	}
 	objective := s.cfg.Objective.Metric
 	least, most := beliefs[objective].Mean[0], beliefs[objective].Mean[0]
@@ -160,9 +161,9 @@ func (s *shown) unit(ctx context.Context, recommended int) (float64, error) {
 		least, most = min(least, value), max(most, value)
 	}
 	if least > 0 || most < 0 {
-		return math.Abs(beliefs[objective].Mean[0]), nil
+		return math.Abs(beliefs[objective].Mean[0]), false, nil
 	}
-	return most - least, nil
+	return most - least, true, nil
 }
 
 // How many places a draw is looked at in, at first: some spread over the space, those played, and

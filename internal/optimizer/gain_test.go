@@ -311,8 +311,8 @@ func TestGainIsOfTheRecommendedValue(t *testing.T) {
 		if shift == 0 {
 			want = most - least
 		}
-		if gain := gained(t, state, 0.01); math.Abs(gain.Unit-want) > 1e-9 {
-			t.Errorf("shifted by %g shares are of %g, want %g", shift, gain.Unit, want)
+		if gain := gained(t, state, 0.01); math.Abs(gain.Unit-want) > 1e-9 || gain.OfRange != (shift == 0) {
+			t.Errorf("shifted by %g shares are of %g, of the range %v, want %g", shift, gain.Unit, gain.OfRange, want)
 		}
 	}
 }

@@ -21,6 +21,8 @@ type Gain struct {
 	// to gain beyond the value that the model expects at the recommended settings; none where
 	// nothing is recommended.
 	ChanceLeft []ChanceLeft `json:"chance_left"`
+	// OfRange tells that those are shares of how far the readings lie apart, not of that value.
+	OfRange bool `json:"-"`
 }
 
 // StopStatement is the chance that more than Within of the recommended value is left, held against
@@ -79,7 +81,7 @@ func (s *Models) gain(ctx context.Context, snap *ledger.Snapshot) (*Gain, error)
 			return nil, err
 		}
 		kept := keepPlausible(snap)
-		out := &Gain{Best: BestRange{kept(found.Low), kept(found.High), found.Level}, Feasible: found.Feasible, ChanceLeft: []ChanceLeft{}}
+		out := &Gain{Best: BestRange{kept(found.Low), kept(found.High), found.Level}, Feasible: found.Feasible, OfRange: found.OfRange, ChanceLeft: []ChanceLeft{}}
 		for _, left := range found.Left {
 			out.ChanceLeft = append(out.ChanceLeft, ChanceLeft{left.MoreThan, found.Unit, left.Chance, left.AtMost})
 		}

@@ -368,20 +368,15 @@ func (v Facts) GainWords() templates.Gain {
 	case !v.Gained:
 		return templates.Gain{Later: v.laterPart("gain")}
 	}
-	mean := 0.0
-	if r := v.Readout.Recommendation; r != nil {
-		mean = r.Mean[v.Snap.Definition.Objective.Metric]
-	}
-	return gainOf(v.Snap.Definition, v.Gain, mean)
+	return gainOf(v.Snap.Definition, v.Gain)
 }
 
 // fewestFeasible is the share of draws with settings within every limit below which they are too
 // few to tell where the best of them lies.
 const fewestFeasible = 0.1
 
-// gainOf says what the best may be, and what it would risk to stop, where mean is expected of what is
-// recommended: a share of that is told, or of the readings' range where the gain is a share of it.
-func gainOf(d design.Definition, gain *study.Gain, mean float64) templates.Gain {
+// gainOf says what the best may be, and what it would risk to stop.
+func gainOf(d design.Definition, gain *study.Gain) templates.Gain {
 	within := words.Either(len(d.Constraints) == 0, "possible", "within every limit")
 	if gain == nil {
 		return templates.Gain{Words: "As far as the model knows, no settings are " + within + "."}
@@ -404,9 +399,8 @@ func gainOf(d design.Definition, gain *study.Gain, mean float64) templates.Gain 
 	if stop.AtMost <= 0.99 {
 		atMost = "up to " + atMost
 	}
-	ofMean := math.Abs(math.Abs(mean)-left.Of) <= 1e-6*left.Of
 	chance := fmt.Sprintf("the chance that more than %s of %s, %s, is left is %s. Stopping now risks %s", words.InPercent(stop.Within)+words.Thin+"%",
-		words.Either(ofMean, "what is recommended", "how far the readings lie apart"), words.With(words.Brief(stop.Within*left.Of), d.Objective.Unit), words.Percent(stop.Chance), atMost)
+		words.Either(gain.OfRange, "how far the readings lie apart", "what is recommended"), words.With(words.Brief(stop.Within*left.Of), d.Objective.Unit), words.Percent(stop.Chance), atMost)
 	target := words.InPercent(stop.Risk) + words.Thin + "%."
 	out.Words = design.Capitalised(chance) + "; the target is " + target
 	if out.Enough = stop.Reached; out.Enough {

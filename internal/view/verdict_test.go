@@ -177,14 +177,15 @@ func TestWordsOfGain(t *testing.T) {
 			"Little is left to gain: the chance that more than 0.5 % of what is recommended, 0.4 %, is left is 65 %. Stopping now risks up to 70 %, no more than the target of 70 %.", true},
 	} {
 		d := design.Definition{Objective: design.Objective{Metric: "yield", Direction: "maximize", Unit: "%"}, Constraints: []design.Constraint{{Metric: "impurity"}}, Stop: &c.stop}
-		shown := gainOf(d, c.gain, -79)
+		shown := gainOf(d, c.gain)
 		if said := strings.ReplaceAll(shown.Words, words.Thin, " "); said != c.words || shown.Enough != c.enough || (shown.Best != nil) != (c.gain != nil && c.gain.Best.High > c.gain.Best.Low) {
 			t.Errorf("%s: %q, enough %v", c.name, said, shown.Enough)
 		}
 		if c.gain != nil && len(c.gain.ChanceLeft) > 0 {
-			says(t, c.name+" of readings on both sides of 0", gainOf(d, c.gain, -3).Words, []string{" of how far the readings lie apart, "}, []string{"of what is recommended"})
+			c.gain.OfRange = true
+			says(t, c.name+" of readings on both sides of 0", gainOf(d, c.gain).Words, []string{" of how far the readings lie apart, "}, []string{"of what is recommended"})
 		}
-		if d.Constraints = nil; shown.Best != nil && (shown.Best.Of != "the best within the limits" || gainOf(d, c.gain, -79).Best.Of != "the best") {
+		if d.Constraints = nil; shown.Best != nil && (shown.Best.Of != "the best within the limits" || gainOf(d, c.gain).Best.Of != "the best") {
 			t.Errorf("%s: what is found there is %s", c.name, shown.Best.Of)
 		}
 		if shown.Best != nil && (shown.Best.Low.Text != "74" && shown.Best.Low.Text != "74.2" || shown.Best.Low.Raw != "74.2") {

@@ -329,12 +329,12 @@ func (v Tried) corrector(metric string) string {
 	return ""
 }
 
-// foretold is the reading that a trial's decision expected of a metric, where the model had learnt
-// the metric by then.
+// foretold is the reading that a trial's decision expected of a metric, where it knew anything of it.
 func (v Tried) foretold(metric, unit string) string {
-	chosen := *v.Trial
-	chosen.SettingsChanged = false
-	expected := v.Snap.Foretold(&chosen, metric)
+	if v.Trial.Decision == nil || !v.foreseen(metric) {
+		return "–"
+	}
+	expected := v.Trial.Decision.Expects(metric)
 	switch {
 	case expected == nil:
 		return "–"

@@ -86,8 +86,6 @@ func goneWords(outcome study.Verification) string {
 	return words.Count(n, "decision was", "decisions were") + " made by rules that this program no longer has (" + engines + design.Listed(outcome.GoneEngines, "and") + "), and cannot be replayed"
 }
 
-func allDigits(x float64) string { return design.Typeset(design.NumberValue(x).String()) }
-
 // plainly writes what a difference holds, which is JSON, its numbers as written does.
 func plainly(value any, written func(float64) string) string {
 	switch x := value.(type) {
@@ -169,19 +167,4 @@ func correctionLines(d design.Definition, data ledger.CorrectedData, line templa
 		lines = append(lines, line)
 	}
 	return lines
-}
-
-// correctedReading is a reading before and after, to the digits that tell them apart.
-func correctedReading(value ledger.CorrectedValue, unit string) (before, after string) {
-	in := func(reading *ledger.Reading, write func(float64) string) string {
-		if reading == nil {
-			return "no value"
-		}
-		return words.With(toldReading(*reading, write), unit)
-	}
-	before, after = in(value.Before, design.WriteNumber), in(value.After, design.WriteNumber)
-	if before == after {
-		return in(value.Before, allDigits), in(value.After, allDigits)
-	}
-	return before, after
 }

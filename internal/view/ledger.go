@@ -223,12 +223,30 @@ func toldWords(d design.Definition, data ledger.ToldData) string {
 	return text
 }
 
+// allDigits writes a number with every digit that it has.
+func allDigits(x float64) string { return design.Typeset(design.NumberValue(x).String()) }
+
 // toldReading is a reading as it was told, with its standard deviation if it has one.
 func toldReading(r ledger.Reading, write func(float64) string) string {
 	if r.StdDev == nil {
 		return write(r.Value)
 	}
 	return write(r.Value) + " ± " + write(*r.StdDev)
+}
+
+// correctedReading is a reading before and after, to the digits that tell them apart.
+func correctedReading(value ledger.CorrectedValue, unit string) (before, after string) {
+	in := func(reading *ledger.Reading, write func(float64) string) string {
+		if reading == nil {
+			return "no value"
+		}
+		return words.With(toldReading(*reading, write), unit)
+	}
+	before, after = in(value.Before, design.WriteNumber), in(value.After, design.WriteNumber)
+	if before == after {
+		return in(value.Before, allDigits), in(value.After, allDigits)
+	}
+	return before, after
 }
 
 func correctedWords(d design.Definition, data ledger.CorrectedData) string {

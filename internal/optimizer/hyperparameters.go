@@ -85,6 +85,8 @@ func (s *State) fitMetric(ctx context.Context, metric int) (FittedMetric, error)
 	if s.cfg.Standardize {
 		f.Centre, f.Scale = s.standard(metric, rounds)
 	}
+	toLimit := s.toLimit(metric, f.Centre)
+	f.Scale = max(f.Scale, toLimit)
 	if !s.fittable(metric) {
 		return f, nil
 	}
@@ -92,7 +94,7 @@ func (s *State) fitMetric(ctx context.Context, metric int) (FittedMetric, error)
 	if err != nil {
 		return f, err
 	}
-	if s.cfg.Metrics[metric].Warp && !noisy {
+	if s.cfg.Metrics[metric].Warp && !noisy && toLimit == 0 {
 		f.Warp = warp.Fit(s.standardised(metric, rounds, f), s.zero(metric, rounds, f))
 	}
 	result, err := fit.MAP(ctx, s.next.fitProblem(metric, rounds, f))
@@ -108,11 +110,27 @@ func (s *State) fitMetric(ctx context.Context, metric int) (FittedMetric, error)
 	if f.Settings != nil {
 		f.Inflation = max(f.Inflation, 1) // replicates know the noise better than readings of settings that came out quiet
 	}
+	if toLimit > 0 && s.cfg.Metrics[metric].FreeVariance {
+		f.Variance, f.Inflation = max(f.Variance, 1), max(f.Inflation, 1)
+	}
 	f.Told = result.Told
 	if told := s.toldNoise(metric, rounds, f); told > 0 {
 		f.Lambda = told
 	}
 	return f, err
+}
+
+// toLimit is how far the limits of a metric lie from the centre of its readings at most, for an
+// algorithm that goes on from safe settings; 0 for others, and where outputs are raw. The prior has
+// to reach as far with one standard deviation: by the readings of a few safe settings, which hardly
+// differ, all other settings would be safe too.
+func (s *task) toLimit(metric int, centre float64) (distance float64) {
+	for _, c := range s.cfg.Costs {
+		if c.Metric == metric && len(s.cfg.SafeSeeds) > 0 && s.cfg.Standardize {
+			distance = max(distance, math.Abs(c.Threshold-centre))
+		}
+	}
+	return distance
 }
 
 // standard is the mean and the standard deviation (÷n) of the readings; the latter 1 if they are

@@ -308,3 +308,41 @@ func TestABatchAtAFoundPeakIsHeldApart(t *testing.T) {
 		}
 	}
 }
+
+// TestSafeAlgorithmsGoOnFromTheirSeeds: before there is a model, nothing but what somebody knows to
+// be safe is tried, and readings there that hardly differ do not make the far corner safe.
+func TestSafeAlgorithmsGoOnFromTheirSeeds(t *testing.T) {
+	t.Parallel()
+	seeds := []Place{{U: []float64{0.2, 0.3}, Arm: -1}, {U: []float64{0.21, 0.3}, Arm: -1}}
+	for _, a := range policy.Descriptions() {
+		if !a.NeedsSafeSeeds {
+			continue
+		}
+		t.Run(a.Name, func(t *testing.T) {
+			t.Parallel()
+			cfg := plain(t, 2, 1, func(c *Config) {
+				adaptive(c)
+				c.Metrics[1].Warp = true
+				c.Algorithm, c.SafeSeeds, c.Costs[0].Threshold, c.Horizon = a.Name, seeds, 0.6, 16
+			}, `{}`)
+			h, state, furthest := &History{}, mustReplay(t, cfg, &History{}), 0.0
+			for n := range 14 {
+				if state.FitDue() {
+					h = &History{Rounds: h.Rounds, Fits: append(h.Fits, sure(state.FitNow(background)))}
+					state = sure(state.Extend(background, h))
+				}
+				u := sure(state.Suggest(background, Known{})).Place.U
+				if n < 2 && !slices.ContainsFunc(seeds, func(seed Place) bool { return slices.Equal(seed.U, u) }) {
+					t.Errorf("round %d is at %v", n+1, u)
+				}
+				furthest = max(furthest, u[0])
+				h = &History{Fits: h.Fits, Rounds: append(slices.Clip(h.Rounds), Round{Point: u, Arm: -1, Suggested: true,
+					Readings: []Reading{{Told: true, Value: u[0] + u[1], Revealed: n + 1}, {Told: true, Value: u[0], Revealed: n + 1}}})}
+				state = sure(state.Extend(background, h))
+			}
+			if furthest < 0.3 || furthest > 0.7 {
+				t.Errorf("it goes as far as %g, where the limit is 0.6", furthest)
+			}
+		})
+	}
+}

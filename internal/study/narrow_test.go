@@ -54,6 +54,7 @@ func TestSpacesOfWhichNextToNothingIsAllowed(t *testing.T) {
 						t.Fatal(err)
 					}
 					d.Algorithm.Settings["safe_seeds"] = seeds
+					d.Algorithm.Settings["initial_design"] = rawJSON(`14`) // else they stay with their seed
 				}
 				b := newBench(t, d)
 				seen := map[string]bool{}

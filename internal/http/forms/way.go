@@ -44,7 +44,7 @@ var ways = []way{
 		why: "Only the last trials count, so that old readings do not hold it back when the process has moved on. Say how many of them still tell the truth."},
 	{name: "safe", label: "Never cross a limit, and I know safe settings", algorithm: "stageopt", asks: []templates.Input{{Name: "safe_seeds", Label: "Safe settings",
 		Help: "Paste from a spreadsheet: the parameters’ names in the first row, in each further row settings known to be within every limit. One row is enough to begin."}},
-		why: "Widens the region that the model believes safe, from the settings that you know to be safe, and then looks for the best in it. It is slower, and as safe as the model’s band is right."},
+		why: "Starts from the settings that you know to be safe, widens the region that the model believes safe, and then looks for the best in it. It is slower, and as safe as the model’s band is right."},
 	{name: "average", label: "A limit holds on average: one trial may make up for another", algorithm: "ckb-ucb",
 		why: "Keeps the average of every limit, not each trial: what is crossed today is paid back by distance tomorrow. Do not choose it where a single crossing does harm."},
 	{name: "known", label: "How the limits stand is known before each trial, as with arrivals, orders or prices, and they hold on average", algorithm: "scgp-ucb",

@@ -10,8 +10,16 @@ var safeSettings = []Setting{betaSetting,
 	{Name: "lipschitz", Type: Number, Low: limit(0), LowExclusive: true, DefaultMeans: "not used: a point is safe when its own band says so",
 		Meaning: "L: the constraints change by at most this much per unit of distance in kernel inputs; points are then safe by their distance to safe ones"}}
 
-// spreadFirst is true of every algorithm, and a surprise of these.
-const spreadFirst = "Trials of the first design are spread over the whole space, whatever the limits that are learned; own and imported trials take their place, so begin with safe ones."
+// fromSeeds completes the settings of an algorithm that begins with its safe seeds: a first design
+// would be spread over the whole space, whatever lies beyond the limits there.
+func fromSeeds(own ...Setting) []Setting {
+	design := designSetting("", nil)
+	design.Default, design.DefaultMeans, design.workOut = 0.0, "0: it begins with the safe seeds", nil
+	return append(append(own, design), common...)
+}
+
+// notProven is what who wants no limit broken has to know.
+const notProven = "It begins with the safe settings and goes on from them; what lies beyond is judged from few readings, so a trial may still break a limit, mostly by little."
 
 // safe is what algorithms share that only choose points believed to be within every limit: u =
 // μ+βσ, l = μ−βσ, and the safe set

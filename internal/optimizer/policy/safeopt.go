@@ -7,8 +7,8 @@ var safeOpt = Description{
 	Source:         "Sui, Gotovos, Burdick, Krause: Safe Exploration for Optimization with Gaussian Processes, 2015",
 	Feedback:       "noisy readings of the objective and of every constraint; points known to be safe",
 	Summary:        "When no trial at all may break a limit and safe settings are known: moves outwards from them.",
-	Beware:         spreadFirst,
-	Settings:       settings(safeSettings...),
+	Beware:         notProven,
+	Settings:       fromSeeds(safeSettings...),
 	NeedsSafeSeeds: true,
 	build:          func(c Context, s Settings) Policy { return safeSearch{newSafe(c, s)} },
 }

@@ -7,8 +7,8 @@ var sgpUCB = Description{
 	Source:   "Amani, Alizadeh, Thrampoulidis: Regret Bound for Safe Gaussian Process Bandit Optimization, 2020",
 	Feedback: safeOpt.Feedback,
 	Summary:  "A comparison: tries known safe points at random first, then the best optimistic value among points believed safe.",
-	Beware:   spreadFirst,
-	Settings: settings(append(append([]Setting(nil), safeSettings[:2]...),
+	Beware:   notProven,
+	Settings: fromSeeds(append(append([]Setting(nil), safeSettings[:2]...),
 		Setting{Name: "seed_rounds", Type: Integer, Low: limit(0), High: limit(1e6), DefaultMeans: "⌈√T⌉", workOut: rootHorizon, Meaning: "T′: number of rounds spent on safe seeds"})...),
 	NeedsSafeSeeds: true,
 	build: func(c Context, s Settings) Policy {

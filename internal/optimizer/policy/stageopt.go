@@ -11,8 +11,8 @@ var stageOpt = Description{
 	Source:         "Sui, Zhuang, Burdick, Yue: Stagewise Safe Bayesian Optimization with Gaussian Processes, 2018",
 	Feedback:       safeOpt.Feedback,
 	Summary:        "Like safeopt, but first widens the safe region and then optimises within it.",
-	Beware:         spreadFirst,
-	Settings:       settings(safeSettings...),
+	Beware:         notProven,
+	Settings:       fromSeeds(safeSettings...),
 	NeedsSafeSeeds: true,
 	build:          func(c Context, s Settings) Policy { return stages{newSafe(c, s)} },
 }

@@ -17,13 +17,14 @@ type chosenBy struct {
 	replicateOf  int
 	withinLimits bool              // some trial so far is known to be within every limit
 	compares     bool              // the algorithm does, as its description says
+	safely       bool              // it goes on from safe settings
 	blind        map[string]string // what is missing of a metric before anything can be expected of it
 }
 
 // decidedBy is that of a decision by a state of the snapshot, compiled so.
 func decidedBy(by string, snap *ledger.Snapshot, compiled *design.Compiled, state *optimizer.State) chosenBy {
 	feasible, _ := snap.Feasibility()
-	return chosenBy{by: by, withinLimits: feasible > 0, compares: compiled.Algorithm.Compares, blind: blind(snap, state)}
+	return chosenBy{by: by, withinLimits: feasible > 0, compares: compiled.Algorithm.Compares, safely: compiled.Algorithm.NeedsSafeSeeds, blind: blind(snap, state)}
 }
 
 // blind is what is missing of metrics of which the next decision of a state expects nothing yet.
@@ -185,7 +186,11 @@ func because(d design.Definition, p chosenPoint, who chosenBy) string {
 		if limits == "" {
 			return fmt.Sprintf("Chosen because its optimistic %s is the %s of all.", objective, highest)
 		}
-		return fmt.Sprintf("Chosen because its optimistic %s is the %s among points whose %s could still be within the limit.", objective, highest, limits) + noneYet(who)
+		among := "points whose " + limits + " could still be within the limit"
+		if who.safely {
+			among = "the safe settings and the points that the model believes to keep " + limits + " within the limit"
+		}
+		return fmt.Sprintf("Chosen because its optimistic %s is the %s among %s.", objective, highest, among) + noneYet(who)
 	case policy.TradeOff:
 		if limits == "" {
 			return fmt.Sprintf("Chosen because its optimistic %s is the %s of all.", objective, highest)

@@ -1,6 +1,7 @@
 package study
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -93,6 +94,18 @@ func TestEveryReasonHasItsSentence(t *testing.T) {
 	free := design.Definition{Parameters: d.Parameters, Objective: design.Objective{Metric: "cost", Direction: "minimize"}}
 	if got := explain(free, 2, predicted(policy.Optimistic), chosenBy{}); !strings.Contains(got, "its optimistic cost is the lowest of all") {
 		t.Error(got)
+	}
+}
+
+// TestSafeSettingsAreNotSaidToBePossiblySafe: an algorithm that goes on from safe settings takes what
+// it believes to be within the limits, not what could be.
+func TestSafeSettingsAreNotSaidToBePossiblySafe(t *testing.T) {
+	t.Parallel()
+	d := oven()
+	d.Algorithm.Name, d.Algorithm.Settings = "stageopt", map[string]json.RawMessage{"safe_seeds": rawJSON(`[{"temperature": 30, "cycles": 2}]`)}
+	because := newBench(t, d).ask(1).Trials[0].Decision.Because
+	if want := "among the safe settings and the points that the model believes to keep impurity within the limit."; !strings.Contains(because, want) {
+		t.Errorf("got %s\nwant %s", because, want)
 	}
 }
 

@@ -149,7 +149,7 @@ func (c *checker) warp(m *Model) {
 
 const (
 	maxChoices     = 1000
-	maxWholeNumber = 1 << 53 // every whole number up to it is a float64
+	maxWholeNumber = 1<<53 - 1 // each up to it has a float64 of its own
 	// leastRange is how far apart bounds must be, relative to their size, for floating point to
 	// tell settings apart.
 	leastRange = 1e-9
@@ -256,8 +256,11 @@ func (c *checker) bound(b *float64, location string) bool {
 }
 
 func (c *checker) whole(x float64, location string) {
-	if x != math.Trunc(x) || math.Abs(x) > maxWholeNumber {
+	switch {
+	case x != math.Trunc(x):
 		c.faults.Add(location, x, "%s must be a whole number for a parameter of type integer", formatNumber(x))
+	case math.Abs(x) > maxWholeNumber:
+		c.faults.Add(location, x, "must be at most %d in size: larger whole numbers cannot be told apart; choose a larger unit", maxWholeNumber)
 	}
 }
 

@@ -173,6 +173,7 @@ var checkFaults = []checkFault{
 	{"a warp nobody fits", func(d *Definition) { d.Model.Warp, d.Model.Fit = "yeo_johnson", "fixed" }, "model.warp", `needs outputs "standardize" and fit "marginal_likelihood"`},
 	{"unknown scale", func(d *Definition) { d.Parameters[2].Scale = "log10" }, "parameters[2].scale", `must be "linear" or "log"`},
 	{"fractional bound of an integer", func(d *Definition) { d.Parameters[1].Low = new(1.5) }, "parameters[1].low", "1.5 must be a whole number"},
+	{"whole numbers that are rounded when they are read", func(d *Definition) { d.Parameters[1].High = new(9007199254740993.0) }, "parameters[1].high", "must be at most 9007199254740991 in size"},
 	{"step of an integer", func(d *Definition) { d.Parameters[1].Step = new(2.0) }, "parameters[1].step", "steps of 1"},
 	{"negative step", func(d *Definition) { d.Parameters[3].Step = new(-0.1) }, "parameters[3].step", "must be above 0"},
 	{"wide step", func(d *Definition) { d.Parameters[3].Step = new(2.0) }, "parameters[3].step", "step 2 is wider than the range from 0.5 to 2"},

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"headroom/internal/account"
 	"headroom/internal/db/dbtest"
 	"headroom/internal/http/sitetest"
 	"headroom/internal/study"
@@ -410,3 +411,17 @@ func TestOtherAlgorithmsNext(t *testing.T) {
 }
 
 func TestMain(m *testing.M) { dbtest.Main(m) }
+
+// The bench says why no trial can be asked for, as the study's page does, and who may go on.
+func TestTheBenchSaysThatAStudyRests(t *testing.T) {
+	s := sitetest.New(t)
+	study := toldStudy(s)
+	for state, says := range map[string]string{"paused": "results can still be saved, new trials cannot", "finished": "late results can still be saved", "archived": "It can be read, and copied"} {
+		s.API("PATCH", study, `{"state": "`+state+`"}`).Want(200)
+		viewer := s.Token(account.Viewer, "")
+		for _, page := range []string{study, study + "/bench", study + "/parts/bench"} {
+			sitetest.Says(t, s.Page(page), "This study is "+state, says, `Open it again under <a href="`+study+`/edit">`)
+			s.Call("GET", page, viewer, nil, "Accept", "text/html").Says("This study is "+state, says, "Whoever may save results can open it again.").Lacks("/edit")
+		}
+	}
+}

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -52,6 +53,10 @@ func TestStart(t *testing.T) {
 	if !ask[bool](p, `window.same === "page" && scrollY === 500 && document.activeElement.id === "at"`) {
 		t.Error("moving the slider jumped, or lost the focus")
 	}
+	last := ask[string](p, `document.getElementById("at").max`)
+	own.ask(t, strings.Split(board, "/")[2], 1)
+	p.until("the new end of the slider while it looks back", `document.getElementById("at").max > `+last+` && document.getElementById("at").value === "9"`)
+	p.sees("As it was right after entry 9 of " + ask[string](p, `document.getElementById("at").max`))
 	p.press("Back to now")
 	p.until("now", `location.search === "" && document.getElementById("at").value === document.getElementById("at").max`)
 	p.press("Verify")

@@ -42,7 +42,7 @@ const headroom = {
     }
     document.addEventListener("htmx:afterSettle", (event) => {
       const moment = document.getElementById("board-moment");
-      if (event.detail.target?.id !== "board" || !moment) return;
+      if (!event.detail.target?.matches("#board, #board-moment") || !moment) return;
       const followed = range.value === range.max || event.detail.requestConfig?.elt.tagName === "A";
       range.max = moment.dataset.last;
       if (followed) range.value = moment.dataset.at;

@@ -3,6 +3,7 @@ package e2e
 import (
 	"crypto/rand"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/chromedp/cdproto/cdp"
@@ -211,8 +212,25 @@ func TestSomebodyElseWasQuicker(t *testing.T) {
 	tell(4, map[string]any{"yield": 64.5, "impurity": 0.3})
 	p.sees("Completed by")
 	p.audit("a completed trial")
+	if says := p.text("#card-4"); strings.Contains(says, "slightly different") {
+		t.Errorf("a completed trial offers to change its settings: %s", says)
+	}
 	p.press("Drop what I typed")
 	p.until("the card gone", `!document.querySelector("#card-4")`)
+
+	// Other settings that were typed stay, with the way to where they can still be told.
+	site.ask(t, id, 1)
+	p.until("the card of trial 5", `document.querySelector("#card-5")`)
+	p.click("#card-5 .entry summary")
+	p.fill(`#card-5 [name="used.0"]`, "41,5")
+	tell(5, map[string]any{"yield": 64.5, "impurity": 0.3})
+	p.sees("Completed by")
+	p.sees("If they were, correct what is saved.")
+	if got := p.value(`#card-5 [name="used.0"]`); got != "41,5" {
+		t.Errorf("the setting typed became %q", got)
+	}
+	p.press("Drop what I typed")
+	p.until("the card gone", `!document.querySelector("#card-5")`)
 
 	// Without scripts, the answer to the form says so.
 	site.ask(t, id, 1)
@@ -222,12 +240,12 @@ func TestSomebodyElseWasQuicker(t *testing.T) {
 	plain.click("main form button")
 	plain.sees("Studies")
 	plain.open("/studies/" + id)
-	plain.fill(result(5, 0), "59.5")
-	plain.fill(result(5, 1), "0.33")
-	tell(5, map[string]any{"yield": 65.5})
-	plain.click("#card-5 button.primary")
+	plain.fill(result(6, 0), "59.5")
+	plain.fill(result(6, 1), "0.33")
+	tell(6, map[string]any{"yield": 65.5})
+	plain.click("#card-6 button.primary")
 	plain.sees("Nothing of yours is saved yet")
-	if mine, other := plain.value(result(5, 0)), plain.value(result(5, 1)); mine != "59.5" || other != "0.33" {
+	if mine, other := plain.value(result(6, 0)), plain.value(result(6, 1)); mine != "59.5" || other != "0.33" {
 		t.Errorf("what was typed became %q and %q", mine, other)
 	}
 }

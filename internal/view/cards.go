@@ -216,7 +216,7 @@ func (v Facts) copyText(values design.Settings) string {
 // Entry is the form for what is still to be told of a trial. Its id changes with what it asks for.
 func (v Tried) Entry(form templates.Form) templates.Entry {
 	d, t := v.Snap.Definition, v.Trial
-	entry := templates.Entry{Form: form, Key: cmp.Or(form.Value("key"), v.Key)}
+	entry := templates.Entry{Form: form, Key: cmp.Or(form.Value("key"), v.Key), Done: t.Status == ledger.StatusCompleted}
 	asked := []string{string(v.Snap.State)}
 	for i, metric := range Told(d) {
 		if m, there := t.Metrics[metric]; there {

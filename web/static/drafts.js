@@ -56,13 +56,17 @@ const drafts = {
     for (const [name, value] of Object.entries(fields)) {
       const field = drafts.field(form, name);
       if (!field || field.type === "hidden" || !value.trim()) continue;
-      let initial = field.defaultValue;
-      if (field.options) initial = ([...field.options].find((option) => option.defaultSelected) || field.options[0])?.value;
-      else if (field.type === "checkbox") initial = field.defaultChecked ? field.value : "";
-      else if (field instanceof RadioNodeList) initial = [...field].find((choice) => choice.defaultChecked)?.value;
-      if (value !== initial) typed.push({ field, name, value });
+      if (value !== drafts.initial(field)) typed.push({ field, name, value });
     }
     return typed;
+  },
+
+  // initial is what a field holds before anybody types or chooses.
+  initial(field) {
+    if (field.options) return ([...field.options].find((option) => option.defaultSelected) || field.options[0])?.value;
+    if (field.type === "checkbox") return field.defaultChecked ? field.value : "";
+    if (field instanceof RadioNodeList) return [...field].find((choice) => choice.defaultChecked)?.value;
+    return field.defaultValue;
   },
 
   // fill puts what was kept into the fields that nobody has touched, and tells whether lines are missing that only the server can draw.
@@ -80,7 +84,10 @@ const drafts = {
         else if (field.value === field.defaultValue || field.tagName === "SELECT" || field.type === "hidden") field.value = value;
         if (value) field.closest(".meanwhile")?.removeAttribute("hidden");
         const fold = field.closest("details");
-        if (fold && field.tagName !== "SELECT" && value && value !== field.defaultValue && fold !== form.closest("details")) fold.open = true;
+        if (fold && value && value !== drafts.initial(field) && fold !== form.closest("details")) {
+          fold.open = true;
+          fold.hidden = false; // it is, where a trial is done
+        }
       }
     }
     return rows && form.hasAttribute("hx-post");

@@ -238,10 +238,10 @@ func (v Tried) Entry(form templates.Form) templates.Entry {
 		asked = append(asked, metric, field.Unit, strings.Join(field.Limits, "\n"))
 	}
 	entry.Used = UsedInputs(d, t.Parameters, entry.Form.Values)
-	for i := range entry.Used {
+	for i, p := range d.Parameters {
 		entry.Used[i].Of = templates.EntryScope(t.Number)
-	}
-	for _, p := range d.Parameters {
+		value, there := t.Parameters[p.Name]
+		entry.Other = entry.Other || there && form.Value(SettingField(i)) != design.FormatSetting(p, value)
 		asked = append(asked, p.Name, p.Unit, t.Parameters[p.Name].String())
 	}
 	entry.ID = fmt.Sprintf("entry-%d-%s", t.Number, shortHash(asked))

@@ -182,6 +182,7 @@ type Entry struct {
 	Key    string // Idempotency-Key of this saving
 	Fields []EntryField
 	Used   []Input // settings actually used
+	Other  bool    // than those of the trial stand there
 	Done   bool    // the trial is completed: other settings are corrections by now
 	Doubts Doubts  // values that look wrong; saving asks once more
 	// Meanwhile are results that are saved already, beside what was typed for them.

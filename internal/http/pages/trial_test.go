@@ -210,3 +210,12 @@ func TestTheTheoremBehindABound(t *testing.T) {
 	s.API("POST", study+"/trials/2/exclude", `{"reason": "spilled"}`).Want(200)
 	everywhere("✗ not met", "No trial corrected, 1 taken out", "It shows how violation grows with trials, and is no promise", "It shows how regret grows with trials, and is no promise", "growth rate only, because no trial corrected, 1 taken out)")
 }
+
+// Settings typed with a result that is refused stand in sight beside it: they are sent again with the next press.
+func TestSettingsTypedStayInSight(t *testing.T) {
+	s := sitetest.New(t)
+	study := newTrial(s)
+	const shut, open = "<details><summary>settings were slightly different", "<details open><summary>settings were slightly different"
+	sitetest.Says(t, s.Page(study), shut)
+	post(s, study+"/trials/1/tell", url.Values{"metric.0": {"much"}, "used.0": {"27,5"}, "used.1": {"A"}}, "HX-Request", "true", "HX-Current-URL", "http://headroom.test"+study).Want(422).Says(open, `value="27,5"`)
+}

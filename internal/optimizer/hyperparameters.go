@@ -85,7 +85,7 @@ func (s *State) fitMetric(ctx context.Context, metric int) (FittedMetric, error)
 	if s.cfg.Standardize {
 		f.Centre, f.Scale = s.standard(metric, rounds)
 	}
-	toLimit := s.toLimit(metric, f.Centre)
+	toLimit := s.cfg.toLimit(metric, f.Centre)
 	f.Scale = max(f.Scale, toLimit)
 	if !s.fittable(metric) {
 		return f, nil
@@ -124,9 +124,9 @@ func (s *State) fitMetric(ctx context.Context, metric int) (FittedMetric, error)
 // algorithm that goes on from safe settings; 0 for others, and where outputs are raw. The prior has
 // to reach as far with one standard deviation: by the readings of a few safe settings, which hardly
 // differ, all other settings would be safe too.
-func (s *task) toLimit(metric int, centre float64) (distance float64) {
-	for _, c := range s.cfg.Costs {
-		if c.Metric == metric && len(s.cfg.SafeSeeds) > 0 && s.cfg.Standardize {
+func (cfg *Config) toLimit(metric int, centre float64) (distance float64) {
+	for _, c := range cfg.Costs {
+		if c.Metric == metric && len(cfg.SafeSeeds) > 0 && cfg.Standardize {
 			distance = max(distance, math.Abs(c.Threshold-centre))
 		}
 	}

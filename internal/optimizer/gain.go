@@ -524,7 +524,9 @@ func (r *region) guess(d int) func(points [][]float64) [][]float64 {
 		for n, u := range points {
 			x := r.paths.state.cfg.Space.features(u)
 			for m, near := range r.near {
-				near.function.Row(row, x, near.inputs)
+				if m == 0 || near.function != r.near[m-1].function {
+					near.function.Row(row, x, near.inputs)
+				}
 				for t, k := range near.targets {
 					values[n][k] = r.values[d][0][k] + factor.Dot(row, weights[m][t])
 				}

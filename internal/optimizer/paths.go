@@ -73,18 +73,18 @@ func (c chanceAt) of(ctx context.Context, at []Place) ([]float64, error) {
 // pathSet are the functions drawn with one set of hyperparameters.
 type pathSet struct {
 	*basis
-	read    [][]float64    // per target: A⁻¹ y
-	points  *kernel.Inputs // X, then Z
-	means   [][]float64    // per target: A⁻¹ y, then zeros
-	weights [][]float64    // per draw of the set: −A⁻¹ k(X, Z) w, then w
+	read    [][]float64 // per target: A⁻¹ y
+	means   [][]float64 // per target: A⁻¹ y, then zeros
+	weights [][]float64 // per draw of the set: −A⁻¹ k(X, Z) w, then w
 }
 
 // basis is what metrics of one regression have in common.
 type basis struct {
 	data   *gp.Data
 	inputs *kernel.Inputs   // Z
-	solved [][]float64      // per place of Z: v(z) = L⁻¹ k(X, z)
 	root   *factor.Cholesky // of c(Z, Z)
+	points *kernel.Inputs   // X, then Z
+	taken  [][]float64      // −A⁻¹ k(X, Z), per reading; nil where draws are not followed
 }
 
 // drawPaths draws functions of every metric at places.
@@ -134,7 +134,7 @@ func (p *paths) draw(ctx context.Context) error {
 			pieces = append(pieces, func() error { return p.drawSet(ctx, of, h) })
 		}
 	}
-	if err := cores.Each(len(bases), func(n int) error { return bases[n].solve(ctx) }); err != nil {
+	if err := cores.Each(len(bases), func(n int) error { return bases[n].solve(ctx, p.state.arms == nil) }); err != nil {
 		return err
 	}
 	return cores.Each(len(pieces), func(n int) error { return pieces[n]() })
@@ -152,12 +152,30 @@ func (p *paths) regress(ctx context.Context, of *path) error {
 	return err
 }
 
-// solve works out the covariance over Z.
-func (b *basis) solve(ctx context.Context) (err error) {
-	if b.solved, err = b.data.Solved(ctx, b.inputs); err == nil {
-		b.root, err = rootOf(ctx, b.data, b.inputs, b.solved)
+// solve works out the covariance over Z, and what draws are followed by between.
+func (b *basis) solve(ctx context.Context, between bool) error {
+	solved, err := b.data.Solved(ctx, b.inputs)
+	if err != nil {
+		return err
 	}
-	return err
+	if b.root, err = rootOf(ctx, b.data, b.inputs, solved); err != nil || !between {
+		return err
+	}
+	n := b.data.Len()
+	b.points, b.taken = b.data.Inputs().Prefix(n), factor.Matrix(n, len(solved))
+	for i := range solved {
+		b.points.Append(b.inputs.Row(i))
+		solved[i] = solved[i][:n]
+	}
+	return cores.Stretches(len(solved), func(from, to int) error {
+		err := b.data.Factor().SolveUpperMany(ctx, solved[from:to])
+		for r, row := range b.taken {
+			for i := from; i < to; i++ {
+				row[i] = -solved[i][r]
+			}
+		}
+		return err
+	})
 }
 
 // pathSets regress the targets of one metric with the fitted hyperparameters, or, where they come
@@ -247,27 +265,36 @@ func (p *paths) drawSet(ctx context.Context, of *path, h int) error {
 	for i := h; i < draws; i += count {
 		w = append(w, of.xi[i])
 	}
-	for d, deviations := range timesAll(set.root, w) {
-		i := h + d*count
-		for t, k := range of.targets {
-			level := s.regime.transforms[k].shift - s.margin(k)
-			for n, mean := range means[t] {
-				p.values[k][i][n] = mean + level + s.targets[k].sign*of.scales[i]*deviations[n]
+	if set.taken != nil {
+		set.means, set.weights = factor.Matrix(len(set.read), set.points.Len()), factor.Matrix(len(w), set.points.Len())
+		for t, weights := range set.read {
+			copy(set.means[t], weights[:len(set.taken)])
+		}
+	}
+	return cores.Stretches(len(w), func(from, to int) error {
+		for d, deviations := range timesAll(set.root, w[from:to]) {
+			i := h + (from+d)*count
+			for t, k := range of.targets {
+				level := s.regime.transforms[k].shift - s.margin(k)
+				for n, mean := range means[t] {
+					p.values[k][i][n] = mean + level + s.targets[k].sign*of.scales[i]*deviations[n]
+				}
 			}
 		}
-	}
-	if err := checkpoint.Reach(ctx); err != nil || s.arms != nil {
-		return err
-	}
-	if err := set.root.SolveUpperMany(ctx, w); err != nil {
-		return err
-	}
-	for d := range w {
-		for n := range w[d] {
-			w[d][n] *= of.scales[h+d*count]
+		if err := checkpoint.Reach(ctx); err != nil || set.taken == nil {
+			return err
 		}
-	}
-	return set.weigh(ctx, w)
+		if err := set.root.SolveUpperMany(ctx, w[from:to]); err != nil {
+			return err
+		}
+		for d := from; d < to; d++ {
+			for n := range w[d] {
+				w[d][n] *= of.scales[h+d*count]
+			}
+		}
+		set.weigh(set.weights[from:to], w[from:to])
+		return nil
+	})
 }
 
 // timesAll is L ξ of every ξ.
@@ -290,33 +317,14 @@ func timesAll(L *factor.Cholesky, xi [][]float64) [][]float64 {
 	return out
 }
 
-// weigh makes the weights of every mean and draw, of which w is given: with V = L⁻¹ k(X, Z), which is
-// solved by rows, −A⁻¹ k(X, Z) w is −L⁻ᵀ V w.
-func (set *pathSet) weigh(ctx context.Context, w [][]float64) error {
-	n := set.data.Len()
-	set.points = set.data.Inputs().Prefix(n)
-	for i := range set.inputs.Len() {
-		set.points.Append(set.inputs.Row(i))
+// weigh writes the weights of draws, of which w is given.
+func (b *basis) weigh(weights, w [][]float64) {
+	n, first := len(b.taken), make([][]float64, len(w))
+	for d := range w {
+		first[d] = weights[d][:n]
+		copy(weights[d][n:], w[d])
 	}
-	set.means, set.weights = factor.Matrix(len(set.read), set.points.Len()), factor.Matrix(len(w), set.points.Len())
-	for t, weights := range set.read {
-		copy(set.means[t], weights[:n])
-	}
-	taken := factor.Matrix(n, len(set.solved)) // −V
-	for i, v := range set.solved {
-		for r := range n {
-			taken[r][i] = -v[r]
-		}
-	}
-	return cores.Stretches(len(w), func(from, to int) error {
-		weights := make([][]float64, to-from)
-		for d := range weights {
-			weights[d] = set.weights[from+d][:n]
-			copy(set.weights[from+d][n:], w[from+d])
-		}
-		factor.Products(weights, taken, w[from:to])
-		return set.data.Factor().SolveUpperMany(ctx, weights)
-	})
+	factor.Products(first, b.taken, w)
 }
 
 // rootOf is L with L Lᵀ = c(X, X) + ε, solved being d.Solved of X.

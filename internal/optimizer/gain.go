@@ -1,6 +1,7 @@
 package optimizer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
@@ -177,14 +178,31 @@ const (
 // optimism is how many standard deviations better than expected a place is thought of.
 const optimism = 2
 
+// contest is what places where the best of a draw may lie are compared by.
+type contest struct {
+	*shown
+	known   Known
+	works   chanceAt
+	most    float64      // how many standard deviations around a mean hold all draws but one
+	certain search.Score // the best that some place is by as many, after many rounds
+}
+
+// contender is a place, what it promises, and how good it may be by the most deviations, before many
+// rounds anything.
+type contender struct {
+	Place
+	promise, hope search.Score
+}
+
 // contendersForBest are places where the best of a draw may lie; what is recommended is the first.
 // They are, of all that may be chosen those that promise most where everything comes out well by
-// optimism, of those played likewise, and some spread over the space. Few are enough to be all.
+// optimism, of those played likewise, and some spread over the space, without those that cannot
+// become as good as another certainly is. Few are enough to be all.
 func (s *shown) contendersForBest(ctx context.Context, known Known, works chanceAt, recommended int) ([]Place, error) {
-	var first, played, others []Place
+	var at, played, others []Place
 	var rounds []int
 	if recommended > 0 {
-		first = []Place{s.placeOf(recommended)}
+		at = []Place{s.placeOf(recommended)}
 	}
 	for t := 1; t < s.Round(); t++ {
 		if p := s.placeOf(t); s.cfg.Space.offers(p) {
@@ -196,16 +214,24 @@ func (s *shown) contendersForBest(ctx context.Context, known Known, works chance
 	} else {
 		others = s.allowedArms()
 	}
-	at := slices.Concat(first, others[:min(spreadPlaces, len(others))])
-	best, err := s.mostPromising(ctx, played, rounds, known, works, playedPlaces)
+	c := s.contest(known, works)
+	fromPlayed, err := c.mostPromising(ctx, played, rounds, playedPlaces)
 	if err != nil {
 		return nil, err
 	}
-	at = append(at, best...)
-	if best, err = s.mostPromising(ctx, others, nil, known, works, promisingPlaces); err != nil {
+	fromOthers, err := c.mostPromising(ctx, others, nil, promisingPlaces)
+	if err != nil {
 		return nil, err
 	}
-	at = append(at, best...)
+	spread, err := c.mostPromising(ctx, others[:min(spreadPlaces, len(others))], nil, spreadPlaces)
+	if err != nil {
+		return nil, err
+	}
+	for _, from := range slices.Concat(spread, fromPlayed, fromOthers) {
+		if !c.certain.Above(from.hope) {
+			at = append(at, from.Place)
+		}
+	}
 	listed := map[string]bool{}
 	return slices.DeleteFunc(at, func(p Place) bool {
 		name := string(bitsOf(p.U))
@@ -215,42 +241,76 @@ func (s *shown) contendersForBest(ctx context.Context, known Known, works chance
 	}), nil
 }
 
+// contest is one in which nothing is certain yet.
+func (s *shown) contest(known Known, works chanceAt) *contest {
+	c := &contest{shown: s, known: known, works: works, certain: search.Score{Value: math.Inf(-1)}}
+	for _, m := range s.regime.models {
+		c.most = max(c.most, half(1-1./draws, m.freedom))
+	}
+	return c
+}
+
 // mostPromising are at most so many places, in their order, that promise most; rounds are those that
 // played them, if any did. After many rounds the others are looked at from the highest bound on,
-// and only until none that is left can promise as much.
-func (s *shown) mostPromising(ctx context.Context, at []Place, rounds []int, known Known, works chanceAt, most int) ([]Place, error) {
-	if len(at) <= most {
-		return at, nil
+// and only those that may be best, until none that is left can promise as much.
+func (c *contest) mostPromising(ctx context.Context, at []Place, rounds []int, most int) ([]contender, error) {
+	many, all := len(c.history.Rounds) >= pruneFrom, make([]contender, len(at))
+	for i, place := range at {
+		all[i] = contender{Place: place, hope: search.Score{Allowed: true, Value: math.Inf(1)}}
 	}
-	chances, err := works.of(ctx, at)
+	if len(at) <= most && !many {
+		return all, nil
+	}
+	chances, err := c.works.of(ctx, at)
 	if err != nil {
 		return nil, err
 	}
-	order, step := indices(len(at)), len(at)
-	var bounds []search.Score
-	if rounds == nil && s.arms == nil && len(s.history.Rounds) >= pruneFrom {
-		estimates, err := s.boundEstimates(ctx, at, known)
+	byPromise := func(a, b int) int { return cmp.Or(higher(all[a].promise, all[b].promise), a-b) }
+	left, step, best := indices(len(at)), len(at), []int(nil)
+	if rounds == nil && c.arms == nil && many {
+		estimates, err := c.boundEstimates(ctx, at, c.known)
 		if err != nil {
 			return nil, err
 		}
-		bounds = s.promises(estimates, chances)
-		order, step = descending(bounds), most
+		c.judge(all, left, estimates, chances)
+		slices.SortFunc(left, byPromise)
+		step = most
 	}
-	var scores []search.Score // of the first in that order
-	for len(scores) < len(at) {
-		some := order[len(scores):min(len(scores)+step, len(at))]
-		estimates, err := s.estimatesOf(ctx, pick(at, some), pick(rounds, some), known)
+	for {
+		left = slices.DeleteFunc(left, func(i int) bool { return c.certain.Above(all[i].hope) })
+		if len(left) == 0 || len(best) == most && all[best[most-1]].promise.Above(all[left[0]].promise) {
+			slices.Sort(best)
+			return pick(all, best), nil
+		}
+		some := left[:min(step, len(left))]
+		left = left[len(some):]
+		estimates, err := c.estimatesOf(ctx, pick(at, some), pick(rounds, some), c.known)
 		if err != nil {
 			return nil, err
 		}
-		scores = append(scores, s.promises(estimates, pick(chances, some))...)
-		if n := len(scores); n < len(at) && scores[descending(scores)[most-1]].Above(bounds[order[n]]) {
-			break
+		c.judge(all, some, estimates, pick(chances, some))
+		best = append(best, some...)
+		slices.SortFunc(best, byPromise)
+		best = best[:min(most, len(best))]
+	}
+}
+
+// judge says what some of the contenders promise, and, after many rounds, how good they may be.
+func (c *contest) judge(all []contender, some []int, estimates []policy.Estimate, chances []float64) {
+	for n, promise := range c.promises(estimates, chances, optimism) {
+		all[some[n]].promise = promise
+	}
+	if len(c.history.Rounds) < pruneFrom {
+		return
+	}
+	for n, hope := range c.promises(estimates, chances, c.most) {
+		all[some[n]].hope = hope
+	}
+	for _, certain := range c.promises(estimates, chances, -c.most) {
+		if certain.Allowed && certain.Above(c.certain) {
+			c.certain = certain
 		}
 	}
-	best := pick(order, descending(scores)[:most])
-	slices.Sort(best)
-	return pick(at, best), nil
 }
 
 // estimatesOf is estimate, of places that rounds played by what is known of those.
@@ -280,10 +340,10 @@ func (s *shown) boundEstimates(ctx context.Context, at []Place, known Known) ([]
 	})
 }
 
-// promises are what places promise: a reward optimism standard deviations above its mean where no
+// promises are what places promise: a reward so many standard deviations above its mean where no
 // cost as far below its own is beyond its limit and trials are as likely to work as a normal number
 // is to lie as far above its mean, else the smallest such excess. They rise with the deviations.
-func (s *shown) promises(estimates []policy.Estimate, chances []float64) []search.Score {
+func (s *shown) promises(estimates []policy.Estimate, chances []float64, optimism float64) []search.Score {
 	least := distuv.UnitNormal.CDF(-optimism)
 	scores := make([]search.Score, len(chances))
 	for i := range scores {

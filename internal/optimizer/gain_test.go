@@ -249,11 +249,35 @@ func TestBoundsLeaveOutNothingThatPromises(t *testing.T) {
 	cfg := plain(t, 2, 1, nil, `{}`)
 	s := mustReplay(t, cfg, played(cfg, pruneFrom, 1)).shown
 	at := s.amidSpread(nil)
-	all := s.promises(sure(s.estimate(background, at, nil)), slices.Repeat([]float64{1}, len(at)))
+	c := s.contest(Known{}, nil)
+	all := s.promises(sure(s.estimate(background, at, nil)), slices.Repeat([]float64{1}, len(at)), optimism)
 	want := descending(all)[:promisingPlaces]
 	slices.Sort(want)
-	if got := sure(s.mostPromising(background, at, nil, Known{}, nil, promisingPlaces)); !cmp.Equal(got, pick(at, want)) {
+	var got []Place
+	for _, p := range sure(c.mostPromising(background, at, nil, promisingPlaces)) {
+		got = append(got, p.Place)
+	}
+	if !cmp.Equal(got, pick(at, want)) {
 		t.Errorf("%v, want %v", got, pick(at, want))
+	}
+}
+
+// TestHopelessPlacesAreLeftOut: after many rounds functions are drawn at few places, and of 300
+// others none is the best in more than one of the draws at all of them together.
+func TestHopelessPlacesAreLeftOut(t *testing.T) {
+	t.Parallel()
+	cfg := plain(t, 2, 1, nil, `{}`)
+	s := mustReplay(t, cfg, played(cfg, pruneFrom, 1)).shown
+	few := sure(s.contendersForBest(background, Known{}, nil, 1))
+	all := slices.Concat(few, s.amidSpread(nil)[:100], asPlaces(s.pointsPlayed()))
+	p, beyond := sure(s.drawPaths(background, all, Known{}, nil)), 0
+	for i := range draws {
+		if top := p.top(i); !slices.ContainsFunc(few, func(place Place) bool { return slices.Equal(place.U, top.u) }) {
+			beyond++
+		}
+	}
+	if len(few) > 150 || beyond > 1 {
+		t.Errorf("drawn at %d places, and %d draws are best beyond them", len(few), beyond)
 	}
 }
 

@@ -273,7 +273,7 @@ func (d *drawing) bound(ctx context.Context, places []int) (bounded, error) {
 		}
 	}
 	for i, one := range d.of {
-		at := posterior.Points{Inputs: one.inputsOf(places)}
+		at := posterior.Points{Inputs: one.inputs.Pick(places)}
 		drawn := posterior.Rows{Data: one.all.Data, Z: one.all.Z, Read: one.all.Data.Len()}
 		means, err := drawn.Means(ctx, at)
 		if err != nil {
@@ -292,14 +292,6 @@ func (d *drawing) bound(ctx context.Context, places []int) (bounded, error) {
 	var err error
 	b.scores, err = d.best(places, b.means, variances)
 	return b, err
-}
-
-func (o *drawn) inputsOf(places []int) *kernel.Inputs {
-	some := kernel.NewInputs(o.inputs.Coordinates())
-	for _, i := range places {
-		some.Append(o.inputs.Row(i))
-	}
-	return some
 }
 
 // best is the best that scores can be at places with these means per target and, of what is drawn,
@@ -413,7 +405,7 @@ func outdone(best, score search.Score) bool {
 func (d *drawing) pickFrom(ctx context.Context, of bounded, size int) ([]int, error) {
 	left := make([]*remainder, len(d.of))
 	for i, one := range d.of {
-		covariance, err := one.few.Covariance(ctx, posterior.Points{Inputs: one.inputsOf(of.of)})
+		covariance, err := one.few.Covariance(ctx, posterior.Points{Inputs: one.inputs.Pick(of.of)})
 		if err != nil {
 			return nil, err
 		}

@@ -216,18 +216,13 @@ func (o outcomes) telling(ctx context.Context, lengthscales []float64) (outcomes
 	return part, nil
 }
 
-// at is the latent function at some places.
-func (w *works) at(ctx context.Context, v *view, at []Place) (*policy.Estimate, error) {
-	means, variances, err := w.model.Predict(ctx, v.points(w.kernel, at).Inputs)
-	return &policy.Estimate{Mean: means, SD: roots(variances, 1)}, err
-}
-
 // worksAt is the latent function of whether trials work at some places; nil while none has failed.
 func (s *decision) worksAt(ctx context.Context, at []Place) (*policy.Estimate, error) {
 	if s.works == nil {
 		return nil, nil
 	}
-	return s.works.at(ctx, s.view, at)
+	means, variances, err := s.works.model.Predict(ctx, s.points(s.works.kernel, at).Inputs)
+	return &policy.Estimate{Mean: means, SD: roots(variances, 1)}, err
 }
 
 // weigh lets scores know where trials work. To the logarithm of an expectation that of the chance

@@ -193,37 +193,6 @@ func (d *Data) AheadVariance(i int) float64 {
 	return d.variance(d.inputs.Row(i), d.factor.Row(i)[:i])
 }
 
-// Conditioned answers for posterior covariances with some fixed points, whose solutions it keeps:
-// O(nM) memory.
-type Conditioned struct {
-	data   *Data
-	points *kernel.Inputs
-	solved [][]float64 // v(X_i)
-}
-
-// Conditioned solves for the points X, in O(n²) each, on all cores. It reaches checkpoints on the
-// way; the error is that of ctx.
-func (d *Data) Conditioned(ctx context.Context, X *kernel.Inputs) (*Conditioned, error) {
-	solved, err := d.Solved(ctx, X)
-	return &Conditioned{data: d, points: X, solved: solved}, err
-}
-
-// Covariances returns the posterior covariance of the latent function at x and at each of the
-// points, k(x, X_i) − v(x)ᵀ v(X_i). It costs O(n² + nM).
-func (c *Conditioned) Covariances(x []float64) []float64 {
-	v, covariances := c.data.Solve(x), make([]float64, c.points.Len())
-	c.data.kernel.Row(covariances, x, c.points)
-	for i := range covariances {
-		covariances[i] -= factor.Dot(v, c.solved[i])
-	}
-	return covariances
-}
-
-// The rows of L can be kept outside and taken up again, which costs reading them instead of n³. They
-// are kept in pieces, each under a key of all that its rows are a function of: the kernel, and the
-// points and noise up to its last row. So data that begin alike share their first pieces, and what
-// is kept of others is never found.
-
 // In this file every z is L⁻¹y of one response. A z shorter than the data leaves the points after
 // its end without a reading: like pending trials, they shrink the variance and leave the mean
 // alone.
@@ -251,11 +220,11 @@ func (d *Data) variance(x, v []float64) float64 {
 }
 
 // PredictMany returns the posterior means, one slice per response, and the latent variances at the
-// points X, to the same bits as at each of them alone. It costs O(n²) a point and reaches
-// checkpoints on the way; the error is that of ctx.
+// points X, to the same bits as at each of them alone. It costs O(n²) a point, on all cores, and
+// reaches checkpoints on the way; the error is that of ctx.
 func (d *Data) PredictMany(ctx context.Context, X *kernel.Inputs, zs [][]float64) (means [][]float64, variances []float64, err error) {
 	means, variances = factor.Matrix(len(zs), X.Len()), make([]float64, X.Len())
-	err = d.solveBlocks(ctx, X, func(i int, v []float64) {
+	err = d.solveShared(ctx, X, func(i int, v []float64) {
 		for r, z := range zs {
 			means[r][i] = factor.Dot(z, v)
 		}
@@ -269,8 +238,7 @@ func (d *Data) PredictMany(ctx context.Context, X *kernel.Inputs, zs [][]float64
 //
 //	K (K + Λ)⁻¹y = y − Λ (K + Λ)⁻¹y,   y = L z,
 //
-// and agrees with PredictMany to rounding. It reaches checkpoints on the way; the error is that of
-// ctx.
+// and agrees with PredictMany to rounding. It reaches checkpoints on the way; the error is that of ctx.
 func (d *Data) OwnMeans(ctx context.Context, zs, weights [][]float64) ([][]float64, error) {
 	work, means := checkpoint.NewMeter(ctx), factor.Matrix(len(zs), d.Len())
 	for i := range d.Len() {
@@ -307,39 +275,53 @@ func (d *Data) solveBlocks(ctx context.Context, X *kernel.Inputs, use func(i int
 	return nil
 }
 
-// solveShared is solveBlocks on all cores: use is called from several goroutines, for different
+// solveShared is solveBlocks on all cores: use may be called from several goroutines, for different
 // points.
 func (d *Data) solveShared(ctx context.Context, X *kernel.Inputs, use func(i int, v []float64)) error {
-	return cores.Stretches(X.Len(), func(from, to int) error {
+	return stretches(X.Len(), d.Len()*(kernelWork+d.Len()/2), func(from, to int) error {
 		return d.solveBlocks(ctx, X.Slice(from, to), func(i int, v []float64) { use(from+i, v) })
 	})
 }
 
+// littleWork is up to how many multiplications are not shared among the cores.
+const littleWork = 1_000_000
+
+// stretches does something of so many points, each so much work, on all cores where that is much.
+// Points are independent of each other, so the result is the same to the last bit.
+func stretches(points, work int, do func(from, to int) error) error {
+	if points*work < littleWork {
+		return do(0, points)
+	}
+	return cores.Stretches(points, do)
+}
+
 // MeanMany returns the posterior means, one slice per response, whose Weights are given, at the
-// points X in O(n) a point. They agree with PredictMany to rounding. It reaches checkpoints on the
-// way; the error is that of ctx.
+// points X in O(n) a point, on all cores. They agree with PredictMany to rounding. It reaches
+// checkpoints on the way; the error is that of ctx.
 func (d *Data) MeanMany(ctx context.Context, X *kernel.Inputs, weights [][]float64) ([][]float64, error) {
-	work := checkpoint.NewMeter(ctx)
 	const height = 4
 	whole := wholeLanes(d.Len())
-	means, rows, some, cut := factor.Matrix(len(weights), X.Len()), factor.Matrix(height, whole), make([][]float64, len(weights)), make([][]float64, len(weights))
+	means, cut := factor.Matrix(len(weights), X.Len()), make([][]float64, len(weights))
 	for r, w := range weights {
 		cut[r] = w[:whole]
 	}
-	for i := 0; i < X.Len(); i += height {
-		rows = rows[:min(height, X.Len()-i)]
-		for n, row := range rows {
-			d.kernel.Row(row, X.Row(i+n), d.inputs)
+	return means, stretches(X.Len(), kernelWork*whole, func(from, to int) error {
+		work, rows, some := checkpoint.NewMeter(ctx), factor.Matrix(height, whole), make([][]float64, len(weights))
+		for i := from; i < to; i += height {
+			rows = rows[:min(height, to-i)]
+			for n, row := range rows {
+				d.kernel.Row(row, X.Row(i+n), d.inputs)
+			}
+			for r := range some {
+				some[r] = means[r][i:]
+			}
+			factor.Products(some, rows, cut)
+			if err := work.Spend(len(rows) * (kernelWork + len(weights)) * whole); err != nil {
+				return err
+			}
 		}
-		for r := range some {
-			some[r] = means[r][i:]
-		}
-		factor.Products(some, rows, cut)
-		if err := work.Spend(len(rows) * (kernelWork + len(weights)) * whole); err != nil {
-			return nil, err
-		}
-	}
-	return means, nil
+		return nil
+	})
 }
 
 // Weights returns (K + Λ)⁻¹y = L⁻ᵀz of each z, so that the mean at x is k(x, X) (K + Λ)⁻¹y, with

@@ -12,6 +12,11 @@ import (
 	"headroom/internal/optimizer/factor"
 )
 
+// The rows of L can be kept outside and taken up again, which costs reading them instead of n³. They
+// are kept in pieces, each under a key of all that its rows are a function of: the kernel, and the
+// points and noise up to its last row. So data that begin alike share their first pieces, and what
+// is kept of others is never found.
+
 // Key is the key of a piece.
 type Key [sha256.Size]byte
 

@@ -397,6 +397,15 @@ func (X *Inputs) Slice(from, to int) *Inputs {
 	return &Inputs{X.p, X.values[from*X.p : to*X.p : to*X.p], X.columns[min(from, len(X.columns)):], X.stride, true}
 }
 
+// Pick returns the input vectors with these indices.
+func (X *Inputs) Pick(indices []int) *Inputs {
+	some := NewInputs(X.p)
+	for _, i := range indices {
+		some.Append(X.Row(i))
+	}
+	return some
+}
+
 // Identify writes what the function is, so that of two functions which write the same each has the
 // values of the other. Writing to w must not fail, as to a hash.
 func (f *Function) Identify(w io.Writer) {

@@ -4,28 +4,11 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
-	"strings"
 	"testing"
 
 	"headroom/internal/optimizer/gp"
 	"headroom/internal/optimizer/kernel"
 )
-
-// falls panics; its name must be found in the stack.
-func falls() { panic("down the stairs") }
-
-// TestPanicsBesideOthersReachTheCaller lets a prediction that is spread over the processors panic
-// there.
-func TestPanicsBesideOthersReachTheCaller(t *testing.T) {
-	t.Parallel()
-	defer func() {
-		if cause, _ := recover().(string); !strings.HasPrefix(cause, "down the stairs") || !strings.Contains(cause, "posterior.falls") {
-			t.Errorf("the caller panics with %q", cause)
-		}
-	}()
-	_, err := onAllCores(2, splitFrom, 1, func(int, int) ([][]float64, []float64, error) { falls(); return nil, nil, nil })
-	t.Errorf("returns %v", err)
-}
 
 // bench is one history in both forms: readings of two functions on five candidates, and points that
 // wait at two of them.

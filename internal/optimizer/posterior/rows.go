@@ -6,7 +6,6 @@ import (
 	"sync"
 
 	"headroom/internal/optimizer/checkpoint"
-	"headroom/internal/optimizer/cores"
 	"headroom/internal/optimizer/factor"
 	"headroom/internal/optimizer/gp"
 	"headroom/internal/optimizer/kernel"
@@ -80,21 +79,20 @@ func (r *Rows) predictOwn(ctx context.Context, at Points) (p Prediction, err err
 }
 
 // elsewhere are the points at which no row stands, and their indices.
-func (p Points) elsewhere() (indices []int, points Points) {
-	points.Inputs = kernel.NewInputs(p.Inputs.Coordinates())
+func (p Points) elsewhere() (indices []int, _ Points) {
 	for i, row := range p.Rows {
 		if row < 0 {
 			indices = append(indices, i)
-			points.Inputs.Append(p.Inputs.Row(i))
 		}
 	}
-	return indices, points
+	return indices, Points{Inputs: p.Inputs.Pick(indices)}
 }
 
 // predict takes means of zs, at all points of a list by what is kept of them.
 func (r *Rows) predict(ctx context.Context, at Points, zs [][]float64) (p Prediction, err error) {
 	if r.Of == nil || !at.Listed || r.Data.Len()*at.Inputs.Len() > MostKept {
-		return predictMany(ctx, r.Data, at.Inputs, zs)
+		p.Means, p.Variances, err = r.Data.PredictMany(ctx, at.Inputs, zs)
+		return p, err
 	}
 	fixed, err := r.Of.Kept.of(ctx, at.Inputs, r.Of.Data.Prefix(r.Read))
 	if err == nil && r.waiting != nil {
@@ -114,7 +112,7 @@ func (r *Rows) Means(ctx context.Context, at Points) ([][]float64, error) {
 		return nil, err
 	}
 	if at.Rows == nil {
-		return means(ctx, r.Data.Prefix(r.Read), at.Inputs, weights)
+		return r.Data.Prefix(r.Read).MeanMany(ctx, at.Inputs, weights)
 	}
 	own, err := r.ownMeans(ctx)
 	if err != nil {
@@ -144,7 +142,7 @@ func (r *Rows) MeansBeside(ctx context.Context, at Points, beside *Reference) (o
 	if err != nil {
 		return nil, nil, err
 	}
-	of, err = means(ctx, r.Data, at.Inputs, weights)
+	of, err = r.Data.MeanMany(ctx, at.Inputs, weights)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -179,13 +177,13 @@ func (r *Rows) ownMeans(ctx context.Context) ([][]float64, error) {
 func (r *Rows) VariancesAfter(ctx context.Context, rows int, at Points) ([]float64, error) {
 	first := r.Data.Prefix(min(rows, r.Data.Len()))
 	if at.Rows == nil {
-		p, err := predictMany(ctx, first, at.Inputs, nil)
-		return p.Variances, err
+		_, variances, err := first.PredictMany(ctx, at.Inputs, nil)
+		return variances, err
 	}
 	others, elsewhere := at.elsewhere()
-	p, err := predictMany(ctx, first, elsewhere.Inputs, nil)
+	_, there, err := first.PredictMany(ctx, elsewhere.Inputs, nil)
 	variances := make([]float64, at.Inputs.Len())
-	put(variances, others, p.Variances)
+	put(variances, others, there)
 	for i, row := range at.Rows {
 		if row >= 0 {
 			variances[i] = r.Data.OwnBound(row)
@@ -221,12 +219,17 @@ func (r *Rows) Covariance(ctx context.Context, at Points) ([][]float64, error) {
 
 // Covariances prepares those of one point with some others.
 func (r *Rows) Covariances(ctx context.Context, at Points, among []int) (func(x int) []float64, error) {
-	some := kernel.NewInputs(at.Inputs.Coordinates())
-	for _, y := range among {
-		some.Append(at.Inputs.Row(y))
-	}
-	conditioned, err := r.Data.Conditioned(ctx, some)
-	return func(x int) []float64 { return conditioned.Covariances(at.Inputs.Row(x)) }, err
+	some := at.Inputs.Pick(among)
+	solved, err := r.Data.Solved(ctx, some)
+	return func(i int) []float64 {
+		x, covariances := at.Inputs.Row(i), make([]float64, len(among))
+		v := r.Data.Solve(x)
+		r.Data.Kernel().Row(covariances, x, some)
+		for n := range covariances {
+			covariances[n] -= factor.Dot(v, solved[n])
+		}
+		return covariances
+	}, err
 }
 
 // Refer makes the first point one to compare others with.
@@ -260,46 +263,6 @@ func (r *Rows) Together(x *Reference, at *kernel.Inputs, explained []float64) []
 // Same tells whether another posterior has the same readings' whitened responses.
 func (r *Rows) Same(o *Rows) bool {
 	return r.Read == o.Read && slices.EqualFunc(r.Z, o.Z, func(a, b []float64) bool { return slices.Equal(a[:r.Read], b[:r.Read]) })
-}
-
-func predictMany(ctx context.Context, d *gp.Data, at *kernel.Inputs, zs [][]float64) (Prediction, error) {
-	return onAllCores(at.Len(), solving(d), len(zs), func(from, to int) ([][]float64, []float64, error) { return d.PredictMany(ctx, at.Slice(from, to), zs) })
-}
-
-func means(ctx context.Context, d *gp.Data, at *kernel.Inputs, weights [][]float64) ([][]float64, error) {
-	p, err := onAllCores(at.Len(), kernelWork*d.Len(), len(weights), func(from, to int) ([][]float64, []float64, error) {
-		some, err := d.MeanMany(ctx, at.Slice(from, to), weights)
-		return some, nil, err
-	})
-	return p.Means, err
-}
-
-const (
-	// splitFrom is the work, in multiplications, from which a prediction is shared among the cores.
-	splitFrom = 1_000_000
-	// kernelWork is about how many multiplications take as long as one covariance.
-	kernelWork = 20
-)
-
-// solving is the work of predicting at one point.
-func solving(d *gp.Data) int { return d.Len() * (kernelWork + d.Len()/2) }
-
-// onAllCores predicts a share of the points, each so much work, on each core. Points are
-// independent of each other, so the result is the same to the last bit.
-func onAllCores(points, work, functions int, predict func(from, to int) (means [][]float64, variances []float64, err error)) (Prediction, error) {
-	if points*work < splitFrom || min(cores.Count(), points) <= 1 {
-		means, variances, err := predict(0, points)
-		return Prediction{Means: means, Variances: variances}, err
-	}
-	out := Prediction{Means: factor.Matrix(functions, points), Variances: make([]float64, points)}
-	return out, cores.Stretches(points, func(from, to int) error {
-		means, variances, err := predict(from, to)
-		copy(out.Variances[from:], variances)
-		for r, values := range means {
-			copy(out.Means[r][from:], values)
-		}
-		return err
-	})
 }
 
 // put writes values to those with these indices.

@@ -131,10 +131,7 @@ func (v *view) meansAt(ctx context.Context, at []Place, known func(j, i int) flo
 
 // meansOf is meansAt at the places of some rounds, in ascending order, many of them read.
 func (v *view) meansOf(ctx context.Context, rounds []int) ([]policy.Estimate, error) {
-	at := make([]Place, len(rounds))
-	for i, round := range rounds {
-		at[i] = v.placeOf(round)
-	}
+	at := v.placesAt(rounds)
 	out, err := v.gather(at, v.costsOf(rounds), nil, func(i int, points posterior.Points) (p posterior.Prediction, err error) {
 		src := &v.sources[i]
 		points.Rows = src.rowsAt(len(at), func(round int) int {

@@ -230,8 +230,7 @@ func (s *task) appendRounds(ctx context.Context, d *gp.Data, k Kernel, order []a
 	xs := make([][]float64, len(order))
 	lambdas := make([]float64, len(order))
 	for i, a := range order {
-		r := s.history.Rounds[a.round-1]
-		xs[i], lambdas[i] = s.kernelInput(k, Place{r.Point, r.Arm}), a.lambda
+		xs[i], lambdas[i] = s.kernelInput(k, s.placeOf(a.round)), a.lambda
 	}
 	return d.AppendKept(ctx, xs, lambdas, kept)
 }

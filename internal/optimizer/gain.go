@@ -199,14 +199,14 @@ type contender struct {
 // optimism, of those played likewise, and some spread over the space, without those that cannot
 // become as good as another certainly is. Few are enough to be all.
 func (s *shown) contendersForBest(ctx context.Context, known Known, works chanceAt, recommended int) ([]Place, error) {
-	var at, played, others []Place
+	var at, others []Place
 	var rounds []int
 	if recommended > 0 {
 		at = []Place{s.placeOf(recommended)}
 	}
 	for t := 1; t < s.Round(); t++ {
-		if p := s.placeOf(t); s.cfg.Space.offers(p) {
-			played, rounds = append(played, p), append(rounds, t)
+		if s.cfg.Space.offers(s.placeOf(t)) {
+			rounds = append(rounds, t)
 		}
 	}
 	if s.arms == nil {
@@ -215,7 +215,7 @@ func (s *shown) contendersForBest(ctx context.Context, known Known, works chance
 		others = s.allowedArms()
 	}
 	c := s.contest(known, works)
-	fromPlayed, err := c.mostPromising(ctx, played, rounds, playedPlaces)
+	fromPlayed, err := c.mostPromising(ctx, s.placesAt(rounds), rounds, playedPlaces)
 	if err != nil {
 		return nil, err
 	}
@@ -232,13 +232,7 @@ func (s *shown) contendersForBest(ctx context.Context, known Known, works chance
 			at = append(at, from.Place)
 		}
 	}
-	listed := map[string]bool{}
-	return slices.DeleteFunc(at, func(p Place) bool {
-		name := string(bitsOf(p.U))
-		again := listed[name]
-		listed[name] = true
-		return again
-	}), nil
+	return once(at), nil
 }
 
 // contest is one in which nothing is certain yet.

@@ -1,7 +1,6 @@
 package optimizer
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"sync"
@@ -101,6 +100,15 @@ func (s *task) horizon(t int) int {
 func (s *task) placeOf(t int) Place {
 	r := &s.history.Rounds[t-1]
 	return Place{r.Point, r.Arm}
+}
+
+// placesAt are where some rounds were played.
+func (s *task) placesAt(rounds []int) []Place {
+	at := make([]Place, len(rounds))
+	for i, t := range rounds {
+		at[i] = s.placeOf(t)
+	}
+	return at
 }
 
 // targetOf is the first target that a metric serves.
@@ -213,16 +221,18 @@ func (s *task) pointsPlayed() (points [][]float64) {
 
 // allowedPlaces settles points and keeps the allowed ones, each once.
 func (s *task) allowedPlaces(points [][]float64) []Place {
-	var at []Place
+	return once(asPlaces(s.cfg.Space.settled(points)))
+}
+
+// once are the places without those that are listed before.
+func once(at []Place) []Place {
 	listed := map[string]bool{}
-	for _, u := range points {
-		v, ok := s.cfg.Space.settle(u)
-		if name := fmt.Sprint(v); ok && !listed[name] {
-			listed[name] = true
-			at = append(at, Place{U: v, Arm: -1})
-		}
-	}
-	return at
+	return slices.DeleteFunc(at, func(p Place) bool {
+		name := string(bitsOf(p.U))
+		again := listed[name]
+		listed[name] = true
+		return again
+	})
 }
 
 // screeningPlaces are the space-filling points that are allowed, and the points tried before.
@@ -294,11 +304,11 @@ func (s *task) told(metric int) []int {
 // believed of it is its prior.
 func (s *task) Unread(metric int) bool { return len(s.told(metric)) == 0 }
 
-// readSince tells whether a reading that counts was told after decision t was made, which the next
-// decision sees.
-func (s *task) readSince(t int) bool {
+// readBetween tells whether a reading that counts was told after one decision was made, which another
+// sees.
+func (s *task) readBetween(one, another int) bool {
 	return slices.ContainsFunc(s.history.Rounds, func(r Round) bool {
-		return !r.Excluded && slices.ContainsFunc(r.Readings, func(reading Reading) bool { return reading.Revealed >= t && reading.seenAt(s.Round()) })
+		return !r.Excluded && slices.ContainsFunc(r.Readings, func(reading Reading) bool { return reading.Revealed >= one && reading.seenAt(another) })
 	})
 }
 
@@ -432,14 +442,7 @@ func (s *task) designed(t, design int) bool { return t <= design || design > 0 &
 // blind tells that a policy which weighs what was read would have nothing to weigh at decision t:
 // its first design goes on until the first reading, so that a plate of fifty asked for at once is
 // fifty places.
-func (s *task) blind(t int) bool {
-	if s.traits.Incumbent == nil {
-		return false
-	}
-	return !slices.ContainsFunc(s.history.Rounds, func(r Round) bool {
-		return !r.Excluded && slices.ContainsFunc(r.Readings, func(reading Reading) bool { return reading.seenAt(t) })
-	})
-}
+func (s *task) blind(t int) bool { return s.traits.Incumbent != nil && !s.readBetween(0, t) }
 
 // chosenBefore are the rounds before decision t that the algorithm chose by its model.
 func (s *task) chosenBefore(t int) []int {

@@ -149,10 +149,7 @@ func (v *view) pick(ctx context.Context, places []Place, rounds []int, means []p
 // underWay are the places whose reward is waited for, with their rounds.
 func (v *view) underWay() (places []Place, rounds []int) {
 	rounds = v.sources[v.sourceOf[0]].waiting
-	for _, n := range rounds {
-		places = append(places, v.placeOf(n))
-	}
-	return places, rounds
+	return v.placesAt(rounds), rounds
 }
 
 // joined are the means of some places followed by those of others.
@@ -169,10 +166,10 @@ func (v *view) contenders() (places []Place, rounds []int) {
 	for n := v.traits.Earliest(v.round); n < v.round; n++ {
 		r := &v.history.Rounds[n-1]
 		if !r.Excluded && r.Readings[v.targets[0].metric].seenAt(v.round) {
-			places, rounds = append(places, Place{r.Point, r.Arm}), append(rounds, n)
+			rounds = append(rounds, n)
 		}
 	}
-	return places, rounds
+	return v.placesAt(rounds), rounds
 }
 
 // contended are the posterior means of every target at the points of some rounds.

@@ -158,7 +158,11 @@ func (b *basis) solve(ctx context.Context, between bool) error {
 	if err != nil {
 		return err
 	}
-	if b.root, err = rootOf(ctx, b.data, b.inputs, solved); err != nil || !between {
+	covariance, err := b.data.CovarianceFrom(ctx, b.inputs, solved)
+	if err != nil {
+		return err
+	}
+	if b.root, err = raisedRoot(ctx, covariance); err != nil || !between {
 		return err
 	}
 	n := b.data.Len()
@@ -325,15 +329,6 @@ func (b *basis) weigh(weights, w [][]float64) {
 		copy(weights[d][n:], w[d])
 	}
 	factor.Products(first, b.taken, w)
-}
-
-// rootOf is L with L Lᵀ = c(X, X) + ε, solved being d.Solved of X.
-func rootOf(ctx context.Context, d *gp.Data, X *kernel.Inputs, solved [][]float64) (*factor.Cholesky, error) {
-	covariance, err := d.CovarianceFrom(ctx, X, solved)
-	if err != nil {
-		return nil, err
-	}
-	return raisedRoot(ctx, covariance)
 }
 
 // mostAdded is up to what power of a hundred, from 1e-10 of the largest variance on, something is

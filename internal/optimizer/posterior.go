@@ -227,11 +227,7 @@ func (s *shown) inSampleOf(ctx context.Context, rounds []int, known func(j, i in
 	if err != nil {
 		return nil, err
 	}
-	places := make([]Place, len(rounds))
-	for i, round := range rounds {
-		places[i] = s.placeOf(round)
-	}
-	out := s.givenEstimates(places, known)
+	out := s.givenEstimates(s.placesAt(rounds), known)
 	for k, of := range s.sourceOf {
 		if of < 0 {
 			continue

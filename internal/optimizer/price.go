@@ -166,12 +166,9 @@ func (p Price) loosest(c Cost) float64 {
 
 // order are the steps from the tightest threshold to the loosest.
 func (p Price) order(c Cost) []int {
-	order := make([]int, len(p.Steps))
-	for i := range order {
-		order[i] = i
-		if c.Sign < 0 { // a floor
-			order[i] = len(order) - 1 - i
-		}
+	order := indices(len(p.Steps))
+	if c.Sign < 0 { // a floor
+		slices.Reverse(order)
 	}
 	return order
 }

@@ -95,7 +95,10 @@ func replay(ctx context.Context, cfg *Config, h *History, prior *State, with Res
 	e := &evidence{task: given, kept: with.Kept}
 	if prior == nil {
 		prior = &State{}
-		given.arms, given.spread = cfg.Space.newArms(), new(spread)
+		given.spread = new(spread)
+		if cfg.Space.Arms != nil {
+			given.arms = cfg.Space.list(cfg.Space.places())
+		}
 	} else {
 		given.arms, given.spread, e.prior = prior.arms, prior.spread, prior.evidence
 	}

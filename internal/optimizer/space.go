@@ -258,14 +258,6 @@ type arms struct {
 	features, indices *kernel.Inputs
 }
 
-// newArms lists the candidates, nil on a continuous space.
-func (s Space) newArms() *arms {
-	if s.Arms == nil {
-		return nil
-	}
-	return s.list(s.places())
-}
-
 func (s Space) list(places []Place) *arms {
 	a := &arms{places: places, features: kernel.NewInputs(s.width()), indices: kernel.NewInputs(1)}
 	for _, p := range places {
@@ -283,11 +275,8 @@ func (a *arms) inputs(k Kernel) *kernel.Inputs {
 	return a.features
 }
 
-// places lists the arms, nil on a continuous space.
+// places lists the arms.
 func (s Space) places() []Place {
-	if s.Arms == nil {
-		return nil
-	}
 	at := make([]Place, len(s.Arms))
 	for i, u := range s.Arms {
 		at[i] = Place{U: u, Arm: i}

@@ -234,13 +234,13 @@ func (v *view) widths(ctx context.Context) error {
 // recentDeviations is Σ_{s=max(1,t−m)}^{t−1} σ_t(x_s) per target.
 func (v *view) recentDeviations(ctx context.Context, window int) ([]float64, error) {
 	sums := make([]float64, len(v.targets))
-	var places []Place
+	var rounds []int
 	for n := max(1, v.round-window); n < v.round; n++ {
-		if r := v.history.Rounds[n-1]; !r.Excluded {
-			places = append(places, Place{r.Point, r.Arm})
+		if !v.history.Rounds[n-1].Excluded {
+			rounds = append(rounds, n)
 		}
 	}
-	estimates, err := v.estimate(ctx, places, nil)
+	estimates, err := v.estimate(ctx, v.placesAt(rounds), nil)
 	if err != nil {
 		return nil, err
 	}

@@ -311,7 +311,7 @@ func (s *decision) listSpent() *spent {
 	out, t := &spent{}, s.Round()
 	for i := range s.history.Rounds {
 		r := &s.history.Rounds[i]
-		if ending, ended := r.ending(t); ended && !r.Excluded && (ending.Cause == BySettings || !s.readSince(ending.From)) {
+		if ending, ended := r.ending(t); ended && !r.Excluded && (ending.Cause == BySettings || !s.readBetween(ending.From, t)) {
 			out.points = append(out.points, r.Point)
 		}
 	}

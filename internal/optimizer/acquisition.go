@@ -233,18 +233,7 @@ func ordered(raw policy.Scores, i int) search.Score {
 	return score
 }
 
-func byScore(a, b climber) int { return higher(a.score, b.score) }
-
-// higher orders scores, the higher first.
-func higher(a, b search.Score) int {
-	switch {
-	case a.Above(b):
-		return -1
-	case b.Above(a):
-		return 1
-	}
-	return 0
-}
+func byScore(a, b climber) int { return search.Higher(a.score, b.score) }
 
 // effective resolves which places may be chosen: of those of the lowest rank that are left and
 // would teach something, those the algorithm allows, else by its fallback; if nothing would, of all
@@ -346,6 +335,6 @@ func ties(values []float64, among []int, allowed []bool, relative bool) []int {
 // descending is the order of scores, the largest first, and of equal ones the first.
 func descending(scores []search.Score) []int {
 	order := indices(len(scores))
-	slices.SortFunc(order, func(a, b int) int { return cmp.Or(higher(scores[a], scores[b]), a-b) })
+	slices.SortFunc(order, func(a, b int) int { return cmp.Or(search.Higher(scores[a], scores[b]), a-b) })
 	return order
 }

@@ -94,7 +94,7 @@ func leaders(at []Place, scores []search.Score, count int) []climber {
 		if len(list) == count {
 			break
 		}
-		if !slices.ContainsFunc(list, func(c climber) bool { return !differ(c.u, at[i].U, startDistance) }) {
+		if !slices.ContainsFunc(list, func(c climber) bool { return search.Within(startDistance, c.u, at[i].U) }) {
 			list = append(list, climber{at[i].U, scores[i]})
 		}
 	}

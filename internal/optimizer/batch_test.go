@@ -3,6 +3,8 @@ package optimizer
 import (
 	"slices"
 	"testing"
+
+	"headroom/internal/optimizer/search"
 )
 
 // TestABatchSpreads: of many trials asked for at once none repeats another, nearly.
@@ -11,7 +13,7 @@ func TestABatchSpreads(t *testing.T) {
 	repeated := func(cfg *Config, h *History) (count int) {
 		list := batch(t, cfg, h, 20)
 		for i, d := range list {
-			if slices.ContainsFunc(list[:i], func(o Decision) bool { return !differ(o.Place.U, d.Place.U, 1e-3) }) {
+			if slices.ContainsFunc(list[:i], func(o Decision) bool { return search.Within(1e-3, o.Place.U, d.Place.U) }) {
 				count++
 			}
 		}

@@ -231,7 +231,7 @@ type bounded struct {
 }
 
 // higher orders positions by their scores, the higher first.
-func (b bounded) higher(i, j int) int { return higher(b.scores[i], b.scores[j]) }
+func (b bounded) higher(i, j int) int { return search.Higher(b.scores[i], b.scores[j]) }
 
 // pick are the places at these positions.
 func (b bounded) pick(positions []int) bounded {

@@ -259,7 +259,7 @@ func (c *contest) mostPromising(ctx context.Context, at []Place, rounds []int, m
 	if err != nil {
 		return nil, err
 	}
-	byPromise := func(a, b int) int { return cmp.Or(higher(all[a].promise, all[b].promise), a-b) }
+	byPromise := func(a, b int) int { return cmp.Or(search.Higher(all[a].promise, all[b].promise), a-b) }
 	left, step, best := indices(len(at)), len(at), []int(nil)
 	if rounds == nil && c.arms == nil && many {
 		estimates, err := c.boundEstimates(ctx, at, c.known)

@@ -312,7 +312,7 @@ func (s *screening) probe(bounds []search.Score, order []int, closer func(count 
 			return nil, err
 		}
 		first := slices.Sorted(slices.Values(order[:count]))
-		slices.SortStableFunc(first, func(a, b int) int { return higher(bounds[a], bounds[b]) })
+		slices.SortStableFunc(first, func(a, b int) int { return search.Higher(bounds[a], bounds[b]) })
 		first = first[:min(probed, count)]
 		if count == len(order) || bounds[first[len(first)-1]].Above(bounds[order[count]]) {
 			return first, nil

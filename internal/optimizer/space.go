@@ -320,17 +320,7 @@ func (cfg *Config) overhanging(count int, seed uint64) [][]float64 {
 }
 
 // distinct tells whether two points differ by more than a hundredth of the range of some parameter.
-func distinct(a, b []float64) bool { return differ(a, b, 0.01) }
-
-// differ tells whether two points are further apart than distance in some coordinate.
-func differ(a, b []float64, distance float64) bool {
-	for k := range a {
-		if math.Abs(a[k]-b[k]) > distance {
-			return true
-		}
-	}
-	return false
-}
+func distinct(a, b []float64) bool { return !search.Within(0.01, a, b) }
 
 // distance is the euclidean distance of two points.
 func distance(x, y []float64) float64 {

@@ -375,7 +375,7 @@ func (s *decision) littleLeft(found maximum) bool {
 func (s *decision) nearPending() func(Place) bool {
 	waiting, _ := s.underWay()
 	return func(p Place) bool {
-		return slices.ContainsFunc(waiting, func(w Place) bool { return !differ(p.U, w.U, leastDistance) })
+		return slices.ContainsFunc(waiting, func(w Place) bool { return search.Within(leastDistance, p.U, w.U) })
 	}
 }
 

@@ -282,7 +282,7 @@ func TestABatchAtAFoundPeakIsHeldApart(t *testing.T) {
 	cfg, h := found(t)
 	beside := func(list []Decision) (count int) {
 		for i, d := range list {
-			if slices.ContainsFunc(list[:i], func(o Decision) bool { return !differ(o.Place.U, d.Place.U, leastDistance) }) {
+			if slices.ContainsFunc(list[:i], func(o Decision) bool { return search.Within(leastDistance, o.Place.U, d.Place.U) }) {
 				count++
 			}
 		}
@@ -294,7 +294,7 @@ func TestABatchAtAFoundPeakIsHeldApart(t *testing.T) {
 			t.Errorf("%d of a batch of %d lie beside another", n, size)
 		}
 		for _, d := range list {
-			if slices.ContainsFunc(h.Rounds, func(r Round) bool { return !differ(r.Point, d.Place.U, 1e-6) }) {
+			if slices.ContainsFunc(h.Rounds, func(r Round) bool { return search.Within(1e-6, r.Point, d.Place.U) }) {
 				t.Errorf("%v was tried before", d.Place.U)
 			}
 		}

@@ -238,7 +238,7 @@ func TestWhatFailedIsNotAskedAgain(t *testing.T) {
 							t.Fatalf("the %dth is asked for beside what failed: %v", n+1, d.Place.U)
 						}
 						for _, r := range state.history.Rounds[3*begun:] {
-							if !differ(r.Point, d.Place.U, 0.02) {
+							if search.Within(0.02, r.Point, d.Place.U) {
 								t.Fatalf("the %dth is %v, which ended at %v", n+1, d.Place.U, r.Point)
 							}
 						}

@@ -38,6 +38,17 @@ func (a Score) Above(b Score) bool {
 	return a.Tie > b.Tie+1e-12*math.Max(1, math.Abs(b.Tie))
 }
 
+// Higher orders scores, the higher first.
+func Higher(a, b Score) int {
+	switch {
+	case a.Above(b):
+		return -1
+	case b.Above(a):
+		return 1
+	}
+	return 0
+}
+
 // Axis says how one coordinate of the unit cube can be moved.
 type Axis struct {
 	Fixed  bool // not moved by the search
@@ -109,7 +120,7 @@ func (p Problem) poll(best []float64, step float64, random *rand.Rand, turn int)
 		if p.Settle != nil && !p.Settle(u) {
 			return
 		}
-		if !same(u, best) {
+		if !slices.Equal(u, best) {
 			polls = append(polls, u)
 		}
 	}
@@ -176,15 +187,6 @@ func orthonormalise(v []float64, basis [][]float64) {
 	for k := range v {
 		v[k] /= length
 	}
-}
-
-func same(a, b []float64) bool {
-	for k := range a {
-		if a[k] != b[k] {
-			return false
-		}
-	}
-	return true
 }
 
 // walkStream keeps the walk apart from other draws of the same seed.
@@ -379,15 +381,7 @@ func (r *Ridges) Highest() (order []int) {
 			order = append(order, i)
 		}
 	}
-	slices.SortStableFunc(order, func(i, j int) int {
-		switch a, b := r.Ascents[i].Score, r.Ascents[j].Score; {
-		case a.Above(b):
-			return -1
-		case b.Above(a):
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(order, func(i, j int) int { return Higher(r.Ascents[i].Score, r.Ascents[j].Score) })
 	return order
 }
 
@@ -452,15 +446,15 @@ func (p Problem) nextSteps(climbs []climb, from []Ascent) (points [][]float64, w
 func hasJoined(all []Ascent, i int) bool {
 	for j, other := range all {
 		higher := other.Score.Value > all[i].Score.Value || other.Score.Value == all[i].Score.Value && j < i
-		if higher && within(joined, other.U, all[i].U) {
+		if higher && Within(joined, other.U, all[i].U) {
 			return true
 		}
 	}
 	return false
 }
 
-// within tells whether two points are no further apart than distance in any coordinate.
-func within(distance float64, a, b []float64) bool {
+// Within tells whether two points are no further apart than distance in any coordinate.
+func Within(distance float64, a, b []float64) bool {
 	for k := range a {
 		if math.Abs(a[k]-b[k]) > distance {
 			return false

@@ -5,8 +5,6 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/integrate/quad"
-
 	"headroom/internal/optimizer/fit"
 	"headroom/internal/optimizer/policy"
 	"headroom/internal/optimizer/warp"
@@ -302,17 +300,7 @@ func (t transform) excess(mean, sd, threshold float64) float64 {
 
 // Gauss–Legendre rules for what of a normal density lies above some place, and above its mean at
 // most.
-var wholeRule, upperRule = newRule(64), newRule(32)
-
-// rule is a rule of integration over [−1, 1].
-type rule struct{ nodes, weights []float64 }
-
-// newRule is the Gauss–Legendre rule of n points.
-func newRule(n int) rule {
-	r := rule{make([]float64, n), make([]float64, n)}
-	quad.Legendre{}.FixedLocations(r.nodes, r.weights, -1, 1)
-	return r
-}
+var wholeRule, upperRule = policy.NewRule(64), policy.NewRule(32)
 
 // expectAbove is E[f(U); U > from] for U ~ N(mean, sd²), by a Gauss–Legendre rule from there to 8
 // standard deviations above the mean, of 64 points, or 32 where it begins above the mean; what lies
@@ -331,9 +319,9 @@ func expectAbove(mean, sd, from float64, f func(u float64) float64) float64 {
 		by = upperRule
 	}
 	sum, middle, half := 0.0, (reach+low)/2, (reach-low)/2
-	for i, node := range by.nodes {
+	for i, node := range by.Nodes {
 		x := middle + half*node
-		sum += by.weights[i] * f(mean+sd*x) * math.Exp(-x*x/2)
+		sum += by.Weights[i] * f(mean+sd*x) * math.Exp(-x*x/2)
 	}
 	return half * sum / math.Sqrt(2*math.Pi)
 }

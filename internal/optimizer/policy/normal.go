@@ -121,18 +121,20 @@ const (
 	leastChance = 1e-12
 )
 
-// rules are Gauss–Legendre rules on [−1, 1], for integrals up to a correlation of that size. What
-// they leave is below 1e-6 up to .99 (TestChanceGiven).
-var rules = [3]rule{newRule(0.3, 6), newRule(0.75, 12), newRule(1, 20)}
+// rules are for integrals up to a correlation of that size. What they leave is below 1e-6 up to .99
+// (TestChanceGiven).
+var rules = [3]struct {
+	until float64
+	Rule
+}{{0.3, NewRule(6)}, {0.75, NewRule(12)}, {1, NewRule(20)}}
 
-type rule struct {
-	until         float64
-	nodes, weight []float64
-}
+// Rule is a Gauss–Legendre rule of integration over [−1, 1].
+type Rule struct{ Nodes, Weights []float64 }
 
-func newRule(until float64, count int) rule {
-	r := rule{until, make([]float64, count), make([]float64, count)}
-	quad.Legendre{}.FixedLocations(r.nodes, r.weight, -1, 1)
+// NewRule is the rule of so many points.
+func NewRule(points int) Rule {
+	r := Rule{make([]float64, points), make([]float64, points)}
+	quad.Legendre{}.FixedLocations(r.Nodes, r.Weights, -1, 1)
 	return r
 }
 
@@ -159,7 +161,7 @@ func chanceGiven(a, b, r float64) float64 {
 		by = &rules[i]
 	}
 	half, scale, sum := math.Asin(r)/2, logNormal(a), 0.0
-	for n, x := range by.nodes {
+	for n, x := range by.Nodes {
 		var size float64
 		if a == b {
 			size = a * a / (1 + math.Sin(half*(1+x)))
@@ -167,7 +169,7 @@ func chanceGiven(a, b, r float64) float64 {
 			sin, cos := math.Sincos(half * (1 + x))
 			size = (a*a + b*b - 2*a*b*sin) / (2 * cos * cos)
 		}
-		sum += by.weight[n] * math.Exp(-size-scale)
+		sum += by.Weights[n] * math.Exp(-size-scale)
 	}
 	return max(leastChance, min(normal(b)+half*sum/(2*math.Pi), 1))
 }

@@ -103,15 +103,7 @@ func (s Space) relabelled(u []float64) []float64 {
 }
 
 // spread gives each kernel input the lengthscale of its parameter.
-func (s Space) spread(lengthscales []float64) []float64 {
-	var out []float64
-	for k, d := range s.Dims {
-		for range d.inputs() {
-			out = append(out, lengthscales[k])
-		}
-	}
-	return out
-}
+func (s Space) spread(lengthscales []float64) []float64 { return pick(lengthscales, s.owners()) }
 
 // owners says, for each kernel input, which parameter it belongs to.
 func (s Space) owners() []int {

@@ -178,17 +178,17 @@ const (
 // optimism is how many standard deviations better than expected a place is thought of.
 const optimism = 2
 
-// contest is what places where the best of a draw may lie are compared by.
+// contest compares places where the best of a draw may lie.
 type contest struct {
 	*shown
 	known   Known
 	works   chanceAt
-	most    float64      // how many standard deviations around a mean hold all draws but one
-	certain search.Score // the best that some place is by as many, after many rounds
+	width   float64      // how many standard deviations around a mean hold all draws but one
+	certain search.Score // the best that a place has where everything comes out as much worse
 }
 
-// contender is a place, what it promises, and how good it may be by the most deviations, before many
-// rounds anything.
+// contender is a place, what it promises, and what it hopes for where everything comes out better by
+// the contest's width; before many rounds anything.
 type contender struct {
 	Place
 	promise, hope search.Score
@@ -196,8 +196,8 @@ type contender struct {
 
 // contendersForBest are places where the best of a draw may lie; what is recommended is the first.
 // They are, of all that may be chosen those that promise most where everything comes out well by
-// optimism, of those played likewise, and some spread over the space, without those that cannot
-// become as good as another certainly is. Few are enough to be all.
+// optimism, of those played likewise, and some spread over the space, without those that hope for
+// less than is certain elsewhere. Few are enough to be all.
 func (s *shown) contendersForBest(ctx context.Context, known Known, works chanceAt, recommended int) ([]Place, error) {
 	var at, others []Place
 	var rounds []int
@@ -239,14 +239,14 @@ func (s *shown) contendersForBest(ctx context.Context, known Known, works chance
 func (s *shown) contest(known Known, works chanceAt) *contest {
 	c := &contest{shown: s, known: known, works: works, certain: search.Score{Value: math.Inf(-1)}}
 	for _, m := range s.regime.models {
-		c.most = max(c.most, half(1-1./draws, m.freedom))
+		c.width = max(c.width, half(1-1./draws, m.freedom))
 	}
 	return c
 }
 
 // mostPromising are at most so many places, in their order, that promise most; rounds are those that
 // played them, if any did. After many rounds the others are looked at from the highest bound on,
-// and only those that may be best, until none that is left can promise as much.
+// and only those that hope for more than is certain, until none that is left can promise as much.
 func (c *contest) mostPromising(ctx context.Context, at []Place, rounds []int, most int) ([]contender, error) {
 	many, all := len(c.history.Rounds) >= pruneFrom, make([]contender, len(at))
 	for i, place := range at {
@@ -289,7 +289,7 @@ func (c *contest) mostPromising(ctx context.Context, at []Place, rounds []int, m
 	}
 }
 
-// judge says what some of the contenders promise, and, after many rounds, how good they may be.
+// judge says what some of the contenders promise and, after many rounds, hope for.
 func (c *contest) judge(all []contender, some []int, estimates []policy.Estimate, chances []float64) {
 	for n, promise := range c.promises(estimates, chances, optimism) {
 		all[some[n]].promise = promise
@@ -297,10 +297,10 @@ func (c *contest) judge(all []contender, some []int, estimates []policy.Estimate
 	if len(c.history.Rounds) < pruneFrom {
 		return
 	}
-	for n, hope := range c.promises(estimates, chances, c.most) {
+	for n, hope := range c.promises(estimates, chances, c.width) {
 		all[some[n]].hope = hope
 	}
-	for _, certain := range c.promises(estimates, chances, -c.most) {
+	for _, certain := range c.promises(estimates, chances, -c.width) {
 		if certain.Allowed && certain.Above(c.certain) {
 			c.certain = certain
 		}

@@ -431,32 +431,40 @@ func (p *paths) judge(ctx context.Context, i int, points, values [][]float64) ([
 	return scores, nil
 }
 
-// together is how many points' kernels are summed beside each other.
-const together = 4
-
 // follow gives the values at points of some draws with the same hyperparameters, per draw, point and
 // target.
 func (p *paths) follow(ctx context.Context, some []int, points [][]float64) ([][][]float64, error) {
-	values := make([][][]float64, len(some))
+	s, values := p.state, make([][][]float64, len(some))
 	for d := range values {
 		values[d] = p.givenValues(points)
 	}
-	sums := make([][][]float64, len(p.of)) // per metric: the weights of each target's mean, then those of the draws
-	longest := 0
+	sums := map[*basis][][]float64{} // by metric: of each target's mean, then of the draws
 	for m := range p.of {
 		set := p.of[m].set(some[0])
-		sums[m] = slices.Clone(set.means)
+		sums[set.basis] = append(sums[set.basis], set.means...)
 		for _, i := range some {
-			sums[m] = append(sums[m], set.weights[i/len(p.of[m].sets)])
+			sums[set.basis] = append(sums[set.basis], set.weights[i/len(p.of[m].sets)])
 		}
-		longest = max(longest, set.points.Len())
 	}
-	rows := factor.Matrix(together, longest)
-	for first := 0; first < len(points); first += together {
-		p.followFew(some, points, first, sums, rows, values)
-		if err := checkpoint.Reach(ctx); err != nil {
+	at := kernel.InputsOf(s.features(asPlaces(points)))
+	for b, weights := range sums {
+		var err error
+		if sums[b], err = gp.Sums(ctx, b.data.Kernel(), b.points, at, weights); err != nil {
 			return nil, err
 		}
+	}
+	for m := range p.of {
+		of := &p.of[m]
+		b, means := of.set(some[0]).basis, len(of.targets)
+		for t, k := range of.targets {
+			level := s.regime.transforms[k].shift - s.margin(k)
+			for d := range some {
+				for n, deviation := range sums[b][means+d] {
+					values[d][n][k] = sums[b][t][n] + level + s.targets[k].sign*deviation
+				}
+			}
+		}
+		sums[b] = sums[b][means+len(some):]
 	}
 	return values, nil
 }
@@ -476,33 +484,3 @@ func (p *paths) givenValues(points [][]float64) [][]float64 {
 
 // set is the set of hyperparameters with which draw i was drawn.
 func (p *path) set(i int) *pathSet { return &p.sets[i%len(p.sets)] }
-
-// followFew writes the values of draws at a few points, from number first on; rows are to be written
-// to.
-func (p *paths) followFew(some []int, points [][]float64, first int, sums [][][]float64, rows [][]float64, values [][][]float64) {
-	s := p.state
-	inputs := s.features(asPlaces(points[first:min(first+together, len(points))]))
-	rows = rows[:len(inputs)]
-	var rowsOf *gp.Data // metrics of one regression have the same covariances
-	for m := range p.of {
-		of := &p.of[m]
-		set := of.set(some[0])
-		if set.data != rowsOf {
-			rowsOf = set.data
-			for n, x := range inputs {
-				rows[n] = rows[n][:set.points.Len()]
-				rowsOf.Kernel().Row(rows[n], x, set.points)
-			}
-		}
-		summed := factor.Matrix(len(sums[m]), len(inputs))
-		factor.Products(summed, rows, sums[m])
-		for t, k := range of.targets {
-			level := s.regime.transforms[k].shift - s.margin(k)
-			for d := range some {
-				for n, deviation := range summed[len(of.targets)+d] {
-					values[d][first+n][k] = summed[t][n] + level + s.targets[k].sign*deviation
-				}
-			}
-		}
-	}
-}

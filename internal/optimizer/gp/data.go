@@ -299,24 +299,34 @@ func stretches(points, work int, do func(from, to int) error) error {
 // points X in O(n) a point, on all cores. They agree with PredictMany to rounding. It reaches
 // checkpoints on the way; the error is that of ctx.
 func (d *Data) MeanMany(ctx context.Context, X *kernel.Inputs, weights [][]float64) ([][]float64, error) {
-	const height = 4
-	whole := wholeLanes(d.Len())
-	means, cut := factor.Matrix(len(weights), X.Len()), make([][]float64, len(weights))
+	cut := make([][]float64, len(weights))
 	for r, w := range weights {
-		cut[r] = w[:whole]
+		cut[r] = w[:wholeLanes(d.Len())]
 	}
-	return means, stretches(X.Len(), kernelWork*whole, func(from, to int) error {
-		work, rows, some := checkpoint.NewMeter(ctx), factor.Matrix(height, whole), make([][]float64, len(weights))
+	return Sums(ctx, d.kernel, d.inputs, X, cut)
+}
+
+// Sums returns Σ_s w_s k(x, X_s) at the points x, one slice per list of weights, which have one length
+// and may end in zeros beyond X. Costs and error are those of MeanMany.
+func Sums(ctx context.Context, k *kernel.Function, X, at *kernel.Inputs, weights [][]float64) ([][]float64, error) {
+	const height = 4
+	sums := factor.Matrix(len(weights), at.Len())
+	if len(weights) == 0 {
+		return sums, nil
+	}
+	width := len(weights[0])
+	return sums, stretches(at.Len(), kernelWork*width, func(from, to int) error {
+		work, rows, some := checkpoint.NewMeter(ctx), factor.Matrix(min(height, to-from), width), make([][]float64, len(weights))
 		for i := from; i < to; i += height {
 			rows = rows[:min(height, to-i)]
 			for n, row := range rows {
-				d.kernel.Row(row, X.Row(i+n), d.inputs)
+				k.Row(row, at.Row(i+n), X)
 			}
 			for r := range some {
-				some[r] = means[r][i:]
+				some[r] = sums[r][i:]
 			}
-			factor.Products(some, rows, cut)
-			if err := work.Spend(len(rows) * (kernelWork + len(weights)) * whole); err != nil {
+			factor.Products(some, rows, weights)
+			if err := work.Spend(len(rows) * (kernelWork + len(weights)) * width); err != nil {
 				return err
 			}
 		}

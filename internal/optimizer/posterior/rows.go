@@ -66,26 +66,35 @@ func (r *Rows) predictOwn(ctx context.Context, at Points) (p Prediction, err err
 	if err != nil {
 		return p, err
 	}
-	others, elsewhere := at.elsewhere()
-	there, err := r.predict(ctx, elsewhere, nil)
-	p.Variances = make([]float64, at.Inputs.Len())
-	put(p.Variances, others, there.Variances)
-	for i, row := range at.Rows {
-		if row >= 0 {
-			p.Variances[i] = own.Variance(row)
-		}
+	there, err := r.predict(ctx, at.elsewhere(), nil)
+	if err == nil {
+		p.Variances = at.joined(there.Variances, own.Variance)
 	}
 	return p, err
 }
 
-// elsewhere are the points at which no row stands, and their indices.
-func (p Points) elsewhere() (indices []int, _ Points) {
+// elsewhere are the points at which no row stands.
+func (p Points) elsewhere() Points {
+	var others []int
 	for i, row := range p.Rows {
 		if row < 0 {
-			indices = append(indices, i)
+			others = append(others, i)
 		}
 	}
-	return indices, Points{Inputs: p.Inputs.Pick(indices)}
+	return Points{Inputs: p.Inputs.Pick(others)}
+}
+
+// joined are the values of all points: those of the rows that stand there, and those elsewhere.
+func (p Points) joined(elsewhere []float64, own func(row int) float64) []float64 {
+	values := make([]float64, len(p.Rows))
+	for i, row := range p.Rows {
+		if row >= 0 {
+			values[i] = own(row)
+		} else {
+			values[i], elsewhere = elsewhere[0], elsewhere[1:]
+		}
+	}
+	return values
 }
 
 // predict takes means of zs, at all points of a list by what is kept of them.
@@ -118,18 +127,11 @@ func (r *Rows) Means(ctx context.Context, at Points) ([][]float64, error) {
 	if err != nil {
 		return nil, err
 	}
-	others, elsewhere := at.elsewhere()
-	there, err := r.Means(ctx, elsewhere)
-	all := factor.Matrix(len(r.Z), at.Inputs.Len())
-	for n, mean := range there {
-		put(all[n], others, mean)
-		for i, row := range at.Rows {
-			if row >= 0 {
-				all[n][i] = own[n][row]
-			}
-		}
+	of, err := r.Means(ctx, at.elsewhere())
+	for n, mean := range of {
+		of[n] = at.joined(mean, func(row int) float64 { return own[n][row] })
 	}
-	return all, err
+	return of, err
 }
 
 // MeansBeside are the means, and v(x)ᵀv(x*) for a reference x*, nil without one.
@@ -180,16 +182,11 @@ func (r *Rows) VariancesAfter(ctx context.Context, rows int, at Points) ([]float
 		_, variances, err := first.PredictMany(ctx, at.Inputs, nil)
 		return variances, err
 	}
-	others, elsewhere := at.elsewhere()
-	_, there, err := first.PredictMany(ctx, elsewhere.Inputs, nil)
-	variances := make([]float64, at.Inputs.Len())
-	put(variances, others, there)
-	for i, row := range at.Rows {
-		if row >= 0 {
-			variances[i] = r.Data.OwnBound(row)
-		}
+	_, there, err := first.PredictMany(ctx, at.elsewhere().Inputs, nil)
+	if err != nil {
+		return nil, err
 	}
-	return variances, err
+	return at.joined(there, r.Data.OwnBound), nil
 }
 
 // Played is what the factor's next row says, when its reading is that of the round.
@@ -263,13 +260,6 @@ func (r *Rows) Together(x *Reference, at *kernel.Inputs, explained []float64) []
 // Same tells whether another posterior has the same readings' whitened responses.
 func (r *Rows) Same(o *Rows) bool {
 	return r.Read == o.Read && slices.EqualFunc(r.Z, o.Z, func(a, b []float64) bool { return slices.Equal(a[:r.Read], b[:r.Read]) })
-}
-
-// put writes values to those with these indices.
-func put(to []float64, indices []int, values []float64) {
-	for n, i := range indices {
-		to[i] = values[n]
-	}
 }
 
 // Solutions keeps the solutions of a list of points, and the variances at the readings' own points,

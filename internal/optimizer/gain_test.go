@@ -166,11 +166,7 @@ func pathsAreThePosterior(t *testing.T, change func(*Config)) {
 	for _, place := range some {
 		points = append(points, place.U)
 	}
-	all := make([]int, draws)
-	for i := range all {
-		all[i] = i
-	}
-	follows := sure(p.follow(background, all, points))
+	follows := sure(p.follow(background, indices(draws), points))
 	for n, place := range some {
 		var drawn [2][]float64
 		for i := range draws {

@@ -108,11 +108,7 @@ func (v *view) worthAgain(ctx context.Context, places []Place, rounds []int, est
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(estimates[0].Mean[b], estimates[0].Mean[a]) })
 	order = order[:min(mostOthers, len(order))]
-	others, under := make([]Place, len(order)), make([]int, len(order))
-	for n, i := range order {
-		others[n], under[n] = places[i], rounds[i]
-	}
-	estimates, rival, err := v.compare(ctx, others, v.costsOf(under))
+	estimates, rival, err := v.compare(ctx, pick(places, order), v.costsOf(pick(rounds, order)))
 	if err != nil {
 		return err
 	}

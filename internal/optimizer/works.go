@@ -175,12 +175,12 @@ func (o outcomes) telling(ctx context.Context, lengthscales []float64) (outcomes
 		}
 		return sum
 	}
-	edge, order := make([]float64, n), make([]int, n)
+	edge, order := make([]float64, n), indices(n)
 	for i := range edge {
 		if err := checkpoint.Reach(ctx); err != nil {
 			return o, err
 		}
-		edge[i], order[i] = math.Inf(1), i
+		edge[i] = math.Inf(1)
 		for j, worked := range o.worked {
 			if worked != o.worked[i] {
 				edge[i] = min(edge[i], apart(i, j))

@@ -559,6 +559,22 @@ func TestChangesTypedStay(t *testing.T) {
 	p.open("/studies/" + id + "/edit")
 	p.ready()
 	p.seesNot("it is not saved yet")
+
+	site.asks(t, id, 2)
+	p.open("/studies/" + id + "/bench")
+	p.press("failed…")
+	p.fill("#reason-3", "it froze")
+	p.reload()
+	p.sees("; it is not saved yet.")
+	p.sees("These settings failed")
+	holds(map[string]string{"#reason-3": "it froze"})
+	p.press("These settings failed")
+	p.sees("Saved.")
+	p.sees("Trial 4") // the bench, with what is left to be done
+	p.seesNot("Trial 3")
+	p.open("/studies/" + id + "/trials/3")
+	p.sees("Failed because of its settings: it froze")
+	p.seesNot("it is not saved yet")
 }
 
 // TestPastedRowsStay: after a reload, before and after they were looked at, and not once they are in.

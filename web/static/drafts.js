@@ -84,7 +84,7 @@ const drafts = {
         else if (field.value === field.defaultValue || field.tagName === "SELECT" || field.type === "hidden") field.value = value;
         if (value) field.closest(".meanwhile")?.removeAttribute("hidden");
         const fold = field.closest("details");
-        if (fold && value && value !== drafts.initial(field) && fold !== form.closest("details")) {
+        if (fold && value && value !== drafts.initial(field)) {
           fold.open = true;
           fold.hidden = false; // it is, where a trial is done
         }

@@ -5,6 +5,7 @@ package pages
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -132,9 +133,9 @@ func beHTML(w http.ResponseWriter) {
 // isPart tells whether htmx asks for a part of a page.
 func isPart(r *http.Request) bool { return r.Header.Get("HX-Request") == "true" }
 
-// sentFrom is the address of the page that htmx sends from.
+// sentFrom is the address of the page that a browser sends from.
 func sentFrom(r *http.Request) *url.URL {
-	page, err := url.Parse(r.Header.Get("HX-Current-URL"))
+	page, err := url.Parse(cmp.Or(r.Header.Get("HX-Current-URL"), r.Referer()))
 	if err != nil {
 		return &url.URL{}
 	}

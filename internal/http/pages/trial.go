@@ -43,7 +43,10 @@ func (s *Site) Close(w http.ResponseWriter, r *http.Request, v view.Tried, form 
 	var kind, reason string
 	fields := forms.NewClosing(&kind, &reason)
 	fields.Read(form)
-	to := v.Head.TrialURL(v.Trial.Number, "?done=closed")
+	to := form.Saved(v.Head.TrialURL(v.Trial.Number, "?done=closed"))
+	if page, among := amongWaiting(r); among {
+		to = form.Saved(v.Head.URL(page+"?done=closed")) + "#next"
+	}
 	if ledger.Kind(kind) == ledger.Confirmed {
 		to = v.Head.URL("?done=confirmed")
 	}
@@ -90,7 +93,7 @@ func (s *Site) Undo(w http.ResponseWriter, r *http.Request, v view.Tried, _ *for
 		},
 		done: func() error {
 			w.Header().Set("X-Undone", strconv.Itoa(v.Trial.Number))
-			if isPart(r) && onStudyPage(r) {
+			if _, among := amongWaiting(r); isPart(r) && among {
 				letPartsFollow(w, after)
 				w.WriteHeader(http.StatusOK)
 				return nil
@@ -211,7 +214,7 @@ func (s *Site) afterTelling(w http.ResponseWriter, r *http.Request, v view.Tried
 	w.Header().Set("X-Saved", strconv.Itoa(v.Trial.Number))
 	if isPart(r) {
 		letPartsFollow(w, after)
-		if !onStudyPage(r) {
+		if _, among := amongWaiting(r); !among {
 			return GoTo(w, r, v.Head.TrialURL(v.Trial.Number, "?done=saved"))
 		}
 		w.WriteHeader(http.StatusOK) // an empty answer takes the form away; the card follows with the refresh
@@ -220,9 +223,11 @@ func (s *Site) afterTelling(w http.ResponseWriter, r *http.Request, v view.Tried
 	return GoTo(w, r, v.Head.URL("?done=saved&saved="+url.QueryEscape(fmt.Sprintf("%s/%d", v.Head.ID, v.Trial.Number))+"#next"))
 }
 
-// onStudyPage tells whether htmx sends from the page of the study.
-func onStudyPage(r *http.Request) bool {
-	return strings.HasSuffix(strings.TrimSuffix(sentFrom(r).Path, "/bench"), "/studies/"+request.StudyID(r))
+// amongWaiting tells whether a form was sent from beside the trials that wait, and on which page of
+// the study.
+func amongWaiting(r *http.Request) (page string, among bool) {
+	page, among = strings.CutPrefix(sentFrom(r).Path, "/studies/"+request.StudyID(r))
+	return page, among && (page == "" || page == "/bench")
 }
 
 // Ask asks for the next trials.

@@ -116,16 +116,9 @@ func unitIsUnique(d design.Definition, p design.Parameter) bool {
 }
 
 // predictions lists the objective and every constraint: mean ± sd, the limit, and the chance to
-// stay within it, or within all where there are several. A metric of which readings are missing has
-// no number: it would be the prior's alone.
+// stay within it, or within all where there are several.
 func predictions(d design.Definition, p chosenPoint, who chosenBy) string {
-	o := d.Objective
-	var parts []string
-	if why := who.blind[o.Metric]; why != "" {
-		parts = append(parts, why+" of "+o.Metric+" yet")
-	} else if mean, ok := p.decision.Mean[o.Metric]; ok {
-		parts = append(parts, fmt.Sprintf("predicted %s %s", o.Metric, design.WithUnit(design.WriteUncertain(mean, p.decision.SD[o.Metric]), o.Unit, " ")))
-	}
+	e := expectation{chosenPoint: p, blind: who.blind, limits: map[string][]design.Constraint{}}
 	learned, foretold, kept := 0, true, true
 	for _, c := range d.Constraints {
 		if value, ok := p.known[c.Name]; ok {
@@ -134,39 +127,70 @@ func predictions(d design.Definition, p chosenPoint, who chosenBy) string {
 		}
 		learned++
 		foretold = foretold && who.blind[c.Metric] == ""
+		e.limits[c.Metric] = append(e.limits[c.Metric], c)
 	}
-	own := learned == 1 && kept // then the chance for every limit is that of the one that is learned
+	all, o := "", d.Objective
+	if chance := p.decision.FeasibilityProbability; learned == 1 && kept && chance != nil {
+		e.chance = ", chance to stay within " + design.FormatPercent(*chance)
+	} else if learned > 0 && foretold && chance != nil {
+		all = "chance to stay within every limit " + design.FormatPercent(*chance)
+	}
+	parts := []string{e.of(o.Metric, o.Metric, o.Unit)}
+	if parts[0] != "" && who.blind[o.Metric] == "" {
+		parts[0] = "predicted " + parts[0]
+	}
 	for _, c := range d.Constraints {
-		if text := predictConstraint(c, p, who, own); text != "" {
-			parts = append(parts, text)
+		name, limits := c.Name, e.limits[c.Metric]
+		if len(limits) > 1 {
+			name = c.Metric
+		}
+		if value, ok := p.known[c.Name]; ok {
+			parts = append(parts, fmt.Sprintf("%s %s (limit %s, known beforehand)", c.Name,
+				design.WithUnit(design.WriteNumber(value), c.Unit, " "), design.WithUnit(design.WriteNumber(c.Threshold), c.Unit, " ")))
+		} else if c.Metric != o.Metric && c.Name == limits[0].Name {
+			parts = append(parts, e.of(name, c.Metric, c.Unit))
 		}
 	}
-	if chance := p.decision.FeasibilityProbability; learned > 0 && foretold && !own && chance != nil {
-		parts = append(parts, "chance to stay within every limit "+design.FormatPercent(*chance))
-	}
+	parts = slices.DeleteFunc(append(parts, all), func(part string) bool { return part == "" })
 	return strings.Join(parts, ", ")
 }
 
-// predictConstraint is what is expected of one limit; own tells that the decision's chance to stay
-// within every limit is that of this one.
-func predictConstraint(c design.Constraint, p chosenPoint, who chosenBy, own bool) string {
-	if value, ok := p.known[c.Name]; ok {
-		return fmt.Sprintf("%s %s (limit %s, known beforehand)", c.Name,
-			design.WithUnit(design.WriteNumber(value), c.Unit, " "), design.WithUnit(design.WriteNumber(c.Threshold), c.Unit, " "))
+// expectation is what is expected of the metrics at a chosen point.
+type expectation struct {
+	chosenPoint
+	blind  map[string]string
+	limits map[string][]design.Constraint // those that are learned, by metric
+	chance string                         // to stay within the limit, where it is the only one
+}
+
+// of says what is expected of a metric, once, with all of its limits. One of which readings are
+// missing has no number: it would be the prior's alone.
+func (e expectation) of(name, metric, unit string) string {
+	if why := e.blind[metric]; why != "" {
+		return why + " of " + name + " yet" + e.within(metric, design.WriteNumber, "")
 	}
-	if why := who.blind[c.Metric]; why != "" {
-		return fmt.Sprintf("%s of %s yet (limit %s)", why, c.Name, design.WithUnit(design.WriteNumber(c.Threshold), c.Unit, " "))
-	}
-	mean, ok := p.decision.Mean[c.Metric]
+	mean, ok := e.decision.Mean[metric]
 	if !ok {
 		return ""
 	}
-	sd := p.decision.SD[c.Metric]
-	limit := "limit " + design.WithUnit(design.WriteLimit(c.Threshold, sd), c.Unit, " ")
-	if chance := p.decision.FeasibilityProbability; own && chance != nil {
-		limit += ", chance to stay within " + design.FormatPercent(*chance)
+	sd := e.decision.SD[metric]
+	limit := func(threshold float64) string { return design.WriteLimit(threshold, sd) }
+	return name + " " + design.WithUnit(design.WriteUncertain(mean, sd), unit, " ") + e.within(metric, limit, e.chance)
+}
+
+// within lists the limits of a metric in brackets.
+func (e expectation) within(metric string, write func(threshold float64) string, chance string) string {
+	var limits []string
+	for _, c := range e.limits[metric] {
+		limits = append(limits, design.WithUnit(write(c.Threshold), c.Unit, " "))
 	}
-	return fmt.Sprintf("%s %s (%s)", c.Name, design.WithUnit(design.WriteUncertain(mean, sd), c.Unit, " "), limit)
+	switch len(limits) {
+	case 0:
+		return ""
+	case 1:
+		return " (limit " + limits[0] + chance + ")"
+	}
+	return " (limits " + design.Listed(limits, "and") + ")"
 }
 
 func because(d design.Definition, p chosenPoint, who chosenBy) string {

@@ -50,6 +50,25 @@ func TestTheSentenceHasTheDecisionsChance(t *testing.T) {
 	}
 }
 
+// TestAMetricIsNamedOnce: with all of its limits, those of the objective too.
+func TestAMetricIsNamedOnce(t *testing.T) {
+	t.Parallel()
+	d := oven()
+	d.Constraints[0].Name = "not too impure"
+	p := predicted(policy.Optimistic)
+	says := func(want string) {
+		t.Helper()
+		if got := explain(d, 24, p, chosenBy{}); !strings.Contains(got, want) {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
+	}
+	d.Constraints = append(d.Constraints, design.Constraint{Name: "not too pure", Metric: "impurity", Op: ">=", Threshold: 0.1, Unit: "%"})
+	says("predicted yield 82 ± 5 %, impurity 0.44 ± 0.05 % (limits 0.50 % and 0.10 %), chance to stay within every limit 88 %.")
+	d.Constraints = d.Constraints[:1]
+	d.Constraints[0] = design.Constraint{Name: "enough", Metric: "yield", Op: ">=", Threshold: 75, Unit: "%"}
+	says("predicted yield 82 ± 5 % (limit 75 %, chance to stay within 88 %). Chosen")
+}
+
 func TestEveryReasonHasItsSentence(t *testing.T) {
 	t.Parallel()
 	d := oven()

@@ -224,6 +224,8 @@ func because(d design.Definition, p chosenPoint, who chosenBy) string {
 		return fmt.Sprintf("Chosen because no point looks able to stay within the limit on %s, and this one comes closest.", limits) + noneYet(who)
 	case policy.Explore:
 		return fmt.Sprintf("Chosen to learn where the limit on %s lies: it is where the model is least sure among the points it may try.", limits) + noneYet(who)
+	case policy.Seed:
+		return fmt.Sprintf("Drawn among the safe settings, from which this algorithm learns %s first.", design.Listed([]string{objective, limits}, "and")) + noneYet(who)
 	case policy.Sample:
 		if limits == "" {
 			return fmt.Sprintf("Chosen because it is the best in one random draw of what %s could be, given the results so far.", objective)

@@ -79,6 +79,7 @@ func TestEveryReasonHasItsSentence(t *testing.T) {
 		policy.TradeOff:    "after a price for possibly breaking the limit on impurity (multiplier 1.7).",
 		policy.LeastBad:    "no point looks able to stay within the limit on impurity",
 		policy.Explore:     "to learn where the limit on impurity lies",
+		policy.Seed:        "Drawn among the safe settings, from which this algorithm learns yield and impurity first. No trial",
 		policy.Sample:      "best in one random draw of what yield and impurity could be",
 		policy.Improve:     "best chance to keep impurity within the limit",
 		policy.Apart:       "apart from the trials that wait, beside which hardly anything is left to gain: of the points there that are likely to keep impurity within the limit it promises the largest improvement of yield.",

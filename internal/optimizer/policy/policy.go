@@ -396,6 +396,7 @@ const (
 	TradeOff    = "trade-off"    // best optimistic value after the multipliers' price of possible violation
 	LeastBad    = "least-bad"    // nothing could be within the limits; the point closest to them
 	Explore     = "explore"      // chosen to learn where the limits lie
+	Seed        = "seed"         // drawn among the safe settings
 	Sample      = "sample"       // best in a random draw from the posterior
 	Improve     = "improve"      // largest expected improvement
 	Apart       = "apart"        // likewise, among places apart from the trials that wait

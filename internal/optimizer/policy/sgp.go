@@ -31,7 +31,7 @@ func (a seeded) Score(s *Input) (Scores, error) {
 		return scores, err
 	}
 	source := rand.New(rand.NewPCG(s.Draw.Seed, 0))
-	scores := Scores{Value: make([]float64, len(s.Set.Points)), Allowed: make([]bool, len(s.Set.Points)), Relative: true, Reason: Explore}
+	scores := Scores{Value: make([]float64, len(s.Set.Points)), Allowed: make([]bool, len(s.Set.Points)), Relative: true, Reason: Seed}
 	for _, i := range s.Set.Seeds {
 		scores.Value[i], scores.Allowed[i] = source.Float64(), true
 	}

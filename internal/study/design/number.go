@@ -175,16 +175,22 @@ func (h Habit) Marks(said Decimals, before Marks) Marks {
 
 // Numbers as people read them: never with an exponent, to the digits that mean something.
 
-// significantDigits is what a number without a known precision is written with.
-const significantDigits = 6
+// writtenDigits is up to how many digits a number counts as one that somebody wrote or an instrument
+// printed: nine tell all numbers of single precision apart, and what was computed has fifteen or
+// more. That is written with significantDigits where nothing is known of its precision.
+const writtenDigits, significantDigits = 9, 6
 
 // digitsHeld is how many digits a float64 holds, to which alone it can be written.
 const digitsHeld = 16
 
-// FormatNumber writes x, with at most six significant digits after rounding, without trailing
-// zeros.
+// FormatNumber writes x as somebody wrote it, or what was computed with at most six significant
+// digits after rounding, without trailing zeros.
 func FormatNumber(x float64) string {
-	return trimZeros(FormatFixed(x, significantDigits-1-ExponentOf(x)))
+	decimals := decimalsOf(x)
+	if decimals+ExponentOf(x) >= writtenDigits {
+		decimals = significantDigits - 1 - ExponentOf(x)
+	}
+	return trimZeros(FormatFixed(x, decimals))
 }
 
 // FormatBrief writes x with two significant digits, larger numbers to the unit, without trailing

@@ -193,6 +193,12 @@ func FormatNumber(x float64) string {
 	return trimZeros(FormatFixed(x, decimals))
 }
 
+// decimalsOf is the number of digits after the decimal point that x is written with.
+func decimalsOf(x float64) int {
+	_, fraction, _ := strings.Cut(strconv.FormatFloat(x, 'f', -1, 64), ".")
+	return len(fraction)
+}
+
 // FormatBrief writes x with two significant digits, larger numbers to the unit, without trailing
 // zeros.
 func FormatBrief(x float64) string { return trimZeros(FormatFixed(x, max(0, 1-ExponentOf(x)))) }

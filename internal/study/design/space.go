@@ -83,12 +83,6 @@ func (a *axis) setStep() {
 // magnitude is the number of digits before the decimal point, negative for small numbers.
 func magnitude(x float64) int { return int(math.Ceil(math.Log10(x))) }
 
-// decimalsOf is the number of digits after the decimal point that x is written with.
-func decimalsOf(x float64) int {
-	_, fraction, _ := strings.Cut(strconv.FormatFloat(x, 'f', -1, 64), ".")
-	return len(fraction)
-}
-
 // snap returns the nearest physical value that can be set.
 func (a *axis) snap(x float64) float64 {
 	if a.step > 0 {

@@ -455,7 +455,6 @@ Impact = TypedDict("Impact", {
     "next_after": "Optional[Dict[str, Any]]",
     "next_before": "Optional[Dict[str, Any]]",
     "recommendation": "List[Optional[Recommendation]]",
-    "refitted": "bool",
     "trial": "NotRequired[Optional[Trial]]",
     "trials": "List[Standing]",
     "turned": "List[TurnedTrial]",

@@ -431,6 +431,8 @@ func TestTimeTravelShowsWhatWas(t *testing.T) {
 	wantFault(t, err, "at")
 }
 
+// TestCorrectionPreviewSaysWhatItWouldChange: what comes of it comes of the correction, down to what
+// the next ask suggests after its fit.
 func TestCorrectionPreviewSaysWhatItWouldChange(t *testing.T) {
 	t.Parallel()
 	s, ctx := newService(t), t.Context()
@@ -464,6 +466,25 @@ func TestCorrectionPreviewSaysWhatItWouldChange(t *testing.T) {
 	if m := after.Trial(2).Metrics["impurity"]; !m.Corrected || m.Original == nil || *m.Original == 2 {
 		t.Fatalf("%+v", m)
 	}
+	next := func(foretold *design.Settings) {
+		t.Helper()
+		asked, numbers, err := s.Ask(ctx, ana, id, study.Ask{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(*foretold, asked.Trial(numbers[0]).Parameters); diff != "" {
+			t.Errorf("the next suggestion is another than the preview said (-said +asked)\n%s", diff)
+		}
+	}
+	next(impact.NextAfter)
+	stricter := design.Reconfiguration{Constraints: []design.Constraint{{Metric: "impurity", Op: "<=", Threshold: 0.3}}, Reason: "stricter"}
+	if impact, err = s.PreviewReconfiguration(ctx, id, stricter); err != nil {
+		t.Fatal(err)
+	}
+	if _, err = s.Reconfigure(ctx, ana, id, stricter); err != nil {
+		t.Fatal(err)
+	}
+	next(impact.NextAfter)
 }
 
 func TestReadingsOfTheModelAreInPhysicalUnits(t *testing.T) {

@@ -307,9 +307,8 @@ type Impact struct {
 	Violation      map[string][2]ViolationOut `json:"violation"`
 	Recommendation [2]*Recommendation         `json:"recommendation"`
 	DecisionsAfter int                        `json:"decisions_after"` // decisions that had seen the old value, of a correction
-	NextBefore     *design.Settings           `json:"next_before"`     // what the next ask would suggest, with the model as it is fitted now
+	NextBefore     *design.Settings           `json:"next_before"`     // what the next ask would suggest
 	NextAfter      *design.Settings           `json:"next_after"`
-	Refitted       bool                       `json:"refitted"`           // the next ask would fit the model again, and may suggest something else
 	Withheld       string                     `json:"withheld,omitempty"` // why nothing can be said of the model
 }
 
@@ -371,7 +370,7 @@ func (s *Service) preview(ctx context.Context, id string, rule func(now *ledger.
 	impact = Impact{
 		Trials: [2]Standing{standing(before), standing(after)}, Turned: turned(before, after),
 		Multipliers: map[string][2]float64{}, Violation: map[string][2]ViolationOut{},
-		Recommendation: [2]*Recommendation{was.Recommendation, would.Recommendation}, NextBefore: next, NextAfter: nextThen, Refitted: would.FitPending, Withheld: whyThen,
+		Recommendation: [2]*Recommendation{was.Recommendation, would.Recommendation}, NextBefore: next, NextAfter: nextThen, Withheld: whyThen,
 	}
 	if whyThen == "" {
 		impact.Withheld = why
@@ -393,7 +392,7 @@ func (s *Models) outlook(ctx context.Context, snap *ledger.Snapshot) (readout Re
 		readout, err = s.readout(ctx, snap, state)
 	}
 	if err == nil {
-		next, err = s.nextChoice(ctx, snap, state)
+		next, err = s.nextChoice(ctx, snap)
 	}
 	if errors.Is(err, ErrConflict) {
 		return readout, nil, err.Error(), nil
@@ -441,14 +440,18 @@ func decisionsAfter(snap *ledger.Snapshot, c Correction) int {
 	return count
 }
 
-// nextChoice is what the algorithm would choose now, with the model as it is; nil when it may
+// nextChoice is what the next ask would suggest, after the fit that is due with it; nil when it may
 // choose nothing, or when the choice needs a context that only the next ask brings.
-func (s *Models) nextChoice(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State) (*design.Settings, error) {
+func (s *Models) nextChoice(ctx context.Context, snap *ledger.Snapshot) (*design.Settings, error) {
 	known, faults := snap.Compiled().Known(design.Brought{})
 	if len(faults) > 0 {
 		return nil, nil
 	}
-	d, err := compute(ctx, s.Derived, snap.ID, func(ctx context.Context) (optimizer.Decision, error) { return state.Suggest(ctx, known) })
+	next, err := s.chooser(ctx, snap)
+	if err != nil {
+		return nil, err
+	}
+	d, err := compute(ctx, s.Derived, snap.ID, func(ctx context.Context) (optimizer.Decision, error) { return next.state.Suggest(ctx, known) })
 	if errors.Is(err, optimizer.ErrNoneAllowed) {
 		return nil, nil
 	}

@@ -279,18 +279,15 @@ func CorrectionConsequences(snap *ledger.Snapshot, impact study.Impact) *templat
 }
 
 // restWords end what a change would change: why nothing can be said of the model, or else that none
-// of what is compared would, and that a fit may still change what would be suggested.
-func restWords(impact study.Impact, changes []templates.BeforeAfter) (text string) {
+// of what is compared would.
+func restWords(impact study.Impact, changes []templates.BeforeAfter) string {
 	switch {
 	case impact.Withheld != "":
-		text = " Of the rest nothing can be said: " + impact.Withheld
+		return " Of the rest nothing can be said: " + impact.Withheld
 	case len(changes) == 0:
-		text = " How the limits stand, what is recommended and what is suggested next would not change."
+		return " How the limits stand, what is recommended and what is suggested next would not change."
 	}
-	if impact.Refitted {
-		text += " The model is fitted again with the next ask, so the suggestion may still differ."
-	}
-	return text
+	return ""
 }
 
 // consequences lists what a change would change, constraints being those afterwards.

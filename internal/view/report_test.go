@@ -165,8 +165,8 @@ func TestACorrectionSaysAllThatItChanges(t *testing.T) {
 		t.Errorf("of a small correction the table says %+v", amend)
 	}
 	says(t, "a small correction", correctedWords(b.snap.Definition, data), []string{"from 1234.5678 to 1234.5687"}, nil)
-	impact := study.Impact{Trial: b.snap.Trial(1), Refitted: true}
-	says(t, "the preview", CorrectionConsequences(b.snap, impact).Summary, []string{"How the limits stand, what is recommended and what is suggested next would not change. The model is fitted again with the next ask, so the suggestion may still differ."}, nil)
+	impact := study.Impact{Trial: b.snap.Trial(1)}
+	says(t, "the preview", CorrectionConsequences(b.snap, impact).Summary, []string{"How the limits stand, what is recommended and what is suggested next would not change."}, nil)
 	impact.DecisionsAfter = 1
 	says(t, "of one decision", CorrectionConsequences(b.snap, impact).Summary, []string{"1 decision was made from the old value; it keeps what it recorded."}, nil)
 	says(t, "the preview of another unit", ChangeConsequences(b.snap, nil, study.Impact{}).Summary, []string{"suggested next would not change."}, []string{"look different"})

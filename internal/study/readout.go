@@ -156,13 +156,14 @@ type RegretOut struct {
 }
 
 // Posterior is what is believed at points. Where Unread names a metric, all that is said of it is
-// its prior, and JSON has null in its place; so with the chance, where the metric has a limit.
+// its prior, and JSON has null in its place; so with the chance, where the metric has a limit, or
+// where one depends on what a trial brings.
 type Posterior struct {
 	Metrics                map[string]Band `json:"metrics"`
 	FeasibilityProbability Series          `json:"feasibility_probability"`
 	Works                  Series          `json:"-"` // the chance that a trial works; nil while that was never taught
 	Unread                 map[string]bool `json:"-"` // metrics that were never read
-	Uncertain              bool            `json:"-"` // one of them has a limit that is learned
+	Uncertain              bool            `json:"-"` // nothing is known of the chance
 }
 
 // Series are numbers by point, each null in JSON where nothing is known.
@@ -525,7 +526,7 @@ func (s *Models) posterior(ctx context.Context, snap *ledger.Snapshot, places []
 	if err != nil {
 		return Posterior{}, err
 	}
-	out := Posterior{Metrics: map[string]Band{}, FeasibilityProbability: chances, Works: works, Unread: map[string]bool{}, Uncertain: !limitsRead(snap.Compiled(), state)}
+	out := Posterior{Metrics: map[string]Band{}, FeasibilityProbability: chances, Works: works, Unread: map[string]bool{}, Uncertain: !limitsRead(snap.Compiled(), state) || !snap.Definition.Foreseeable()}
 	for k, belief := range beliefs {
 		name := snap.Compiled().MetricNames[k]
 		out.Metrics[name], out.Unread[name] = band(belief), state.Unread(k)

@@ -74,6 +74,25 @@ func TestWhatWasNeverReadIsNull(t *testing.T) {
 	}
 }
 
+// TestAChanceThatDependsOnWhatIsBroughtIsNull: before anybody brings it.
+func TestAChanceThatDependsOnWhatIsBroughtIsNull(t *testing.T) {
+	t.Parallel()
+	s := sitetest.New(t)
+	study := "/studies/" + s.NewStudy(`{"name": "Peak load", "parameters": [{"name": "load", "type": "real", "low": 0, "high": 1}],
+		"objective": {"metric": "output", "direction": "maximize"},
+		"constraints": [{"metric": "reserve", "op": ">=", "threshold": 0, "expression": "supply - load", "context": ["supply"]}]}`)
+	for _, supply := range []float64{0.2, 0.9} {
+		s.API("POST", study+"/trials", map[string]any{"parameters": map[string]any{"load": supply / 2}, "metrics": map[string]any{"output": supply}, "context": map[string]any{"supply": supply}}).Want(201)
+	}
+	posterior := s.API("POST", study+"/posterior", `{"points": [{"load": 0.5}]}`).Want(200).JSON()
+	if chance := sitetest.At(t, posterior, "feasibility_probability/0"); chance != nil {
+		t.Errorf("a chance of %v is said", chance)
+	}
+	if sitetest.At(t, posterior, "metrics/output/mean/0") == nil {
+		t.Error("nothing is said of the output")
+	}
+}
+
 // TestPriceOfALimit reads the curve as programs do: it rises as the limit is loosened, its slope is
 // its finite difference, each step is what the posterior says of its settings, and it can be looked
 // back at.

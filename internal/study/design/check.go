@@ -173,7 +173,7 @@ func (c *checker) parameters() {
 	for i := range c.d.Parameters {
 		p := &c.d.Parameters[i]
 		at := fmt.Sprintf("parameters[%d]", i)
-		c.claim(p.Name, "another parameter", at+".name")
+		c.claim(p.Name, "a parameter", at+".name")
 		c.unit(p.Unit, at+".unit")
 		c.parameter(p, at)
 	}

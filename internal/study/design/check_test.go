@@ -151,7 +151,7 @@ var checkFaults = []checkFault{
 			d.Parameters = append(d.Parameters, Parameter{Name: fmt.Sprint("p", i), Type: Categorical, Choices: []string{"A"}})
 		}
 	}, "parameters", "51 parameters; at most 50"},
-	{"same name in other case", func(d *Definition) { d.Parameters[2].Name = "TEMPERATURE" }, "parameters[2].name", "is taken by another parameter"},
+	{"same name in other case", func(d *Definition) { d.Parameters[2].Name = "TEMPERATURE" }, "parameters[2].name", "is taken by a parameter"},
 	{"same name in other case, beyond ASCII", func(d *Definition) { d.Parameters[2].Name, d.Parameters[3].Name = "ſtraße ω", "STRAßE Ω" }, "parameters[3].name", "is taken"},
 	{"reserved word", func(d *Definition) { d.Parameters[2].Name = "Note" }, "parameters[2].name", "cannot be a name"},
 	{"space at the end", func(d *Definition) { d.Parameters[2].Name = "salt " }, "parameters[2].name", "begin or end with a space"},
@@ -207,7 +207,7 @@ var checkFaults = []checkFault{
 	{"too many candidates", func(d *Definition) { d.Candidates = make([]Settings, 10_001) }, "candidates", "give 1 to 10000"},
 
 	{"no objective", func(d *Definition) { d.Objective.Metric = "" }, "objective.metric", "must not be empty"},
-	{"objective named like a parameter", func(d *Definition) { d.Objective.Metric = "Salt" }, "objective.metric", "is taken by another parameter"},
+	{"objective named like a parameter", func(d *Definition) { d.Objective.Metric = "Salt" }, "objective.metric", "is taken by a parameter"},
 	{"no direction", func(d *Definition) { d.Objective.Direction = "" }, "objective.direction", `"maximize" or "minimize"`},
 	{"no operator", func(d *Definition) { d.Constraints[0].Op = "<" }, "constraints[0].op", `"<=" or ">="`},
 	{"metric named like a parameter", func(d *Definition) { d.Constraints[0].Metric = "cycles" }, "constraints[0].metric", "is taken"},

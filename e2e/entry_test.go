@@ -232,6 +232,17 @@ func TestSomebodyElseWasQuicker(t *testing.T) {
 	p.press("Drop what I typed")
 	p.until("the card gone", `!document.querySelector("#card-5")`)
 
+	// A note that was typed can still be saved.
+	site.ask(t, id, 1)
+	p.until("the card of trial 6", `document.querySelector("#card-6")`)
+	p.click("#card-6 .entry details:last-of-type summary")
+	p.fill(`#card-6 [name="note"]`, "cloudy")
+	tell(6, map[string]any{"yield": 64.5, "impurity": 0.3, "colour": 2})
+	p.sees("Completed by")
+	p.press("Save note")
+	p.until("the card gone", `!document.querySelector("#card-6")`)
+	p.sees("added to trial 6: cloudy")
+
 	// Without scripts, the answer to the form says so.
 	site.ask(t, id, 1)
 	plain := newTab(t, site.base)
@@ -240,12 +251,12 @@ func TestSomebodyElseWasQuicker(t *testing.T) {
 	plain.click("main form button")
 	plain.sees("Studies")
 	plain.open("/studies/" + id)
-	plain.fill(result(6, 0), "59.5")
-	plain.fill(result(6, 1), "0.33")
-	tell(6, map[string]any{"yield": 65.5})
-	plain.click("#card-6 button.primary")
+	plain.fill(result(7, 0), "59.5")
+	plain.fill(result(7, 1), "0.33")
+	tell(7, map[string]any{"yield": 65.5})
+	plain.click("#card-7 button.primary")
 	plain.sees("Nothing of yours is saved yet")
-	if mine, other := plain.value(result(6, 0)), plain.value(result(6, 1)); mine != "59.5" || other != "0.33" {
+	if mine, other := plain.value(result(7, 0)), plain.value(result(7, 1)); mine != "59.5" || other != "0.33" {
 		t.Errorf("what was typed became %q and %q", mine, other)
 	}
 }

@@ -372,6 +372,8 @@ type Look struct {
 	Trials int `json:"trials"`
 	// Recommended is the trial recommended: the start's come first, counted from 1; 0 for none.
 	Recommended int `json:"recommended"`
+	// Risk is the chance said that it breaks a limit; nil where none was said.
+	Risk *float64 `json:"risk,omitempty"`
 	// Best is the interval said to hold the best value within the limits; nil where nothing was
 	// said.
 	Best *study.BestRange `json:"best,omitempty"`

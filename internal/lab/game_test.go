@@ -231,7 +231,7 @@ func TestLooks(t *testing.T) {
 	g := Game{Problem: problem(t, "formulation"), Start: 3, Asks: 12, Batch: 1, Noise: Noise{Kind: OwnNoise}, Told: ToldTrue, Seed: 3}
 	long := played(t, g)
 	g.Asks = 9
-	if want, got := played(t, g).end(), long.Looks[0]; !cmp.Equal(got, want) || got.Recommended == 0 || got.Best == nil {
+	if want, got := played(t, g).end(), long.Looks[0]; !cmp.Equal(got, want) || got.Recommended == 0 || got.Risk == nil || got.Best == nil {
 		t.Errorf("a look at 12 trials finds %+v, a game that ends there %+v", got, want)
 	}
 	if len(long.Looks) != 2 || long.end().Trials != 15 {

@@ -120,7 +120,7 @@ func (s served) look(ctx context.Context, snap *ledger.Snapshot, trials int) (Lo
 		return look, err
 	}
 	if state.Recommendation != nil {
-		look.Recommended = state.Recommendation.Number
+		look.Recommended, look.Risk = state.Recommendation.Number, new(1-state.Recommendation.FeasibilityProbability)
 	}
 	gain, err := s.service.GainOf(ctx, snap)
 	if err != nil || gain == nil {

@@ -44,7 +44,7 @@ func (s *Site) Close(w http.ResponseWriter, r *http.Request, v view.Tried, form 
 	fields := forms.NewClosing(&kind, &reason)
 	fields.Read(form)
 	to := form.Saved(v.Head.TrialURL(v.Trial.Number, "?done=closed"))
-	if page, among := amongWaiting(r); among {
+	if page, among := amongWaiting(r); among && v.Trial.Waiting() {
 		to = form.Saved(v.Head.URL(page+"?done=closed")) + "#next"
 	}
 	if ledger.Kind(kind) == ledger.Confirmed {

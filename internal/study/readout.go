@@ -157,13 +157,13 @@ type RegretOut struct {
 
 // Posterior is what is believed at points. Where Unread names a metric, all that is said of it is
 // its prior, and JSON has null in its place; so with the chance, where the metric has a limit, or
-// where one depends on what a trial brings.
+// where some limit depends on what a trial brings.
 type Posterior struct {
 	Metrics                map[string]Band `json:"metrics"`
 	FeasibilityProbability Series          `json:"feasibility_probability"`
 	Works                  Series          `json:"-"` // the chance that a trial works; nil while that was never taught
 	Unread                 map[string]bool `json:"-"` // metrics that were never read
-	Uncertain              bool            `json:"-"` // nothing is known of the chance
+	Uncertain              bool            `json:"-"` // there is a limit of which nothing is known
 }
 
 // Series are numbers by point, each null in JSON where nothing is known.
@@ -518,7 +518,7 @@ func (s *Models) posterior(ctx context.Context, snap *ledger.Snapshot, places []
 	var beliefs []optimizer.Belief
 	var chances, works []float64
 	err = s.Derived.Compute(ctx, snap.ID, func(ctx context.Context) (err error) {
-		if beliefs, chances, err = state.Believe(ctx, places, snap.Compiled().KnownOfSettings(places, points)); err == nil && failuresTeach(snap, state) {
+		if beliefs, chances, err = state.Believe(ctx, places, snap.Compiled().KnownOfSettings(points)); err == nil && failuresTeach(snap, state) {
 			works, err = state.WorksChance(ctx, places)
 		}
 		return err
@@ -526,7 +526,8 @@ func (s *Models) posterior(ctx context.Context, snap *ledger.Snapshot, places []
 	if err != nil {
 		return Posterior{}, err
 	}
-	out := Posterior{Metrics: map[string]Band{}, FeasibilityProbability: chances, Works: works, Unread: map[string]bool{}, Uncertain: !limitsRead(snap.Compiled(), state) || !snap.Definition.Foreseeable()}
+	out := Posterior{Metrics: map[string]Band{}, FeasibilityProbability: chances, Works: works, Unread: map[string]bool{},
+		Uncertain: !snap.Definition.Foreseeable() || !limitsRead(snap.Compiled(), state)}
 	for k, belief := range beliefs {
 		name := snap.Compiled().MetricNames[k]
 		out.Metrics[name], out.Unread[name] = band(belief), state.Unread(k)

@@ -74,25 +74,6 @@ func TestWhatWasNeverReadIsNull(t *testing.T) {
 	}
 }
 
-// TestAChanceThatDependsOnWhatIsBroughtIsNull: before anybody brings it.
-func TestAChanceThatDependsOnWhatIsBroughtIsNull(t *testing.T) {
-	t.Parallel()
-	s := sitetest.New(t)
-	study := "/studies/" + s.NewStudy(`{"name": "Peak load", "parameters": [{"name": "load", "type": "real", "low": 0, "high": 1}],
-		"objective": {"metric": "output", "direction": "maximize"},
-		"constraints": [{"metric": "reserve", "op": ">=", "threshold": 0, "expression": "supply - load", "context": ["supply"]}]}`)
-	for _, supply := range []float64{0.2, 0.9} {
-		s.API("POST", study+"/trials", map[string]any{"parameters": map[string]any{"load": supply / 2}, "metrics": map[string]any{"output": supply}, "context": map[string]any{"supply": supply}}).Want(201)
-	}
-	posterior := s.API("POST", study+"/posterior", `{"points": [{"load": 0.5}]}`).Want(200).JSON()
-	if chance := sitetest.At(t, posterior, "feasibility_probability/0"); chance != nil {
-		t.Errorf("a chance of %v is said", chance)
-	}
-	if sitetest.At(t, posterior, "metrics/output/mean/0") == nil {
-		t.Error("nothing is said of the output")
-	}
-}
-
 // TestPriceOfALimit reads the curve as programs do: it rises as the limit is loosened, its slope is
 // its finite difference, each step is what the posterior says of its settings, and it can be looked
 // back at.
@@ -138,4 +119,22 @@ func TestPriceOfALimit(t *testing.T) {
 	s.API("GET", "/studies/"+id+"/price?constraint=purity", nil).Want(422)
 	s.API("GET", "/studies/"+id+"/price", nil).Want(422)
 	s.API("GET", "/studies/"+id+"/price?constraint=impurity&at=1000", nil).Want(422)
+}
+
+// TestNoChanceIsMadeUp: a limit that depends on what a trial brings has no chance before that, and a
+// limit of known form is broken where it has no value, and at the other points asked for by what it is.
+func TestNoChanceIsMadeUp(t *testing.T) {
+	s := sitetest.Beside(t)
+	const asked = `{"points": [{"x": 0.2}, {"x": 0.3}, {"x": 0.9}]}`
+	for limit, want := range map[string]string{
+		`{"metric": "load", "op": "<=", "threshold": 3, "expression": "0.1/(x - 0.3)^2"}`:       `0 0 1`,
+		`{"metric": "load", "op": "<=", "threshold": 3, "expression": "w*x", "context": ["w"]}`: `<nil> <nil> <nil>`,
+		`{"metric": "load", "op": ">=", "threshold": -3, "expression": "0 - 0.1/(x - 0.3)^2"}`:  `0 0 1`,
+	} {
+		id := s.NewStudy(`{"name": "Known", "parameters": [{"name": "x", "type": "real", "low": 0, "high": 1}], "objective": {"metric": "y", "direction": "maximize"}, "constraints": [` + limit + `]}`)
+		chances := s.API("POST", "/studies/"+id+"/posterior", asked).Want(200).JSON()["feasibility_probability"].([]any)
+		if got := strings.Trim(fmt.Sprint(chances), "[]"); got != want {
+			t.Errorf("%s: %s, want %s", limit, got, want)
+		}
+	}
 }

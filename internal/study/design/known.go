@@ -170,20 +170,20 @@ func (d Definition) KnownInOrder(known map[string]float64) []float64 {
 	return costs
 }
 
-// KnownOfSettings tabulates the known constraints at settings placed in the space, one row per
-// point in the order of the study, where settings alone decide them; otherwise, and without such
-// constraints, nil.
-func (c *Compiled) KnownOfSettings(places []optimizer.Place, points []Settings) [][]float64 {
-	if len(c.given) == 0 {
+// KnownOfSettings tabulates the known constraints at settings, saturated, one row per point in the
+// order of the study, where settings alone decide them; otherwise, and without such constraints,
+// nil.
+func (c *Compiled) KnownOfSettings(points []Settings) [][]float64 {
+	if len(c.given) == 0 || !c.Def.Foreseeable() {
 		return nil
 	}
+	var r row
 	rows := make([][]float64, len(points))
 	for i := range points {
-		known, faults := c.KnownAt(points[i], places[i], Brought{})
-		if len(faults) > 0 {
-			return nil
+		rows[i] = make([]float64, len(c.ConstraintNames))
+		for _, g := range c.given {
+			rows[i][g.cost] = g.saturated(g.at(&r, c.space.lookup(points[i]), nil))
 		}
-		rows[i] = c.Def.KnownInOrder(known)
 	}
 	return rows
 }

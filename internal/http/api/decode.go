@@ -19,6 +19,7 @@ import (
 	"unicode/utf8"
 
 	"headroom/internal/http/problem"
+	"headroom/internal/http/request"
 	"headroom/internal/study"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
@@ -331,8 +332,11 @@ func (c *jsonCheck) number(n json.Number, t reflect.Type) {
 	default:
 		c.fault(value, "must be %s, not a number", wanted(t))
 	}
-	if err != nil {
-		c.fault(value, "must be %s", wanted(t))
+	switch {
+	case errors.Is(err, strconv.ErrRange):
+		c.fault(value, "is too large; whole numbers up to %d are possible", request.MaxSeq)
+	case err != nil: // 1.0 and 1e5, which some programs write, are whole too
+		c.fault(value, "must be %s, in digits alone", wanted(t))
 	}
 }
 

@@ -32,7 +32,7 @@ type stream struct {
 	control  *http.ResponseController
 	accounts <-chan struct{} // poked before any event is heard of that was written after a change of accounts
 	welcome  bool            // the caller may see the study, as accounts were when they were last looked at
-	look     func() error    // nil says that the caller may, study.ErrNotFound that not; any other error says neither
+	look     func() error    // nil says that the caller may; see stillWelcome
 	gone     <-chan struct{} // the caller, or the credential
 	stopping <-chan struct{}
 }
@@ -66,7 +66,7 @@ func (e *stream) awaitWelcome() error {
 		case err == nil:
 			e.welcome = true
 			continue // unless accounts changed meanwhile
-		case errors.Is(err, study.ErrNotFound):
+		case refused(err), errors.Is(err, study.ErrNotFound):
 			return err
 		}
 		select {
@@ -209,13 +209,13 @@ func (s *Server) untilExpiry(r *http.Request) (context.Context, context.CancelFu
 	return context.WithDeadline(r.Context(), who.ExpiresAt)
 }
 
-// stillWelcome is nil when the caller is known to have the right to see the study now, and
-// study.ErrNotFound when it is known not to. Any other error says that it cannot be known. It is no
-// guess at a credential: this one was let in before.
+// stillWelcome is nil when the caller is known to have the right to see the study now; the error is
+// one of a credential that is refused, or study.ErrNotFound, when it is known not to. Any other says
+// that it cannot be known. It is no guess at a credential: this one was let in before.
 func (s *Server) stillWelcome(r *http.Request) error {
 	who, err := s.recognise(r, func(secret string) (account.Identity, error) { return s.Accounts.Authenticate(r.Context(), secret) })
-	if refused(err) || err == nil && !who.MayRead(request.StudyID(r)) {
-		return study.ErrNotFound
+	if err == nil && !who.MayRead(request.StudyID(r)) {
+		err = study.ErrNotFound
 	}
 	return err
 }

@@ -75,8 +75,15 @@ func (a *API) ofAccess() operations {
 			if given.ExpiresAt != nil {
 				want.ExpiresAt = *given.ExpiresAt
 			}
-			_, err := a.Studies.Snapshot(r.Context(), want.StudyID, 0)
+			snap, err := a.Studies.Snapshot(r.Context(), want.StudyID, 0)
+			if err != nil {
+				return nil, err
+			}
+			version, err := ifMatch(r)
 			return func(ctx context.Context, by account.Identity) (any, any, error) {
+				if version != 0 && version != snap.Version {
+					return nil, nil, study.ErrStale
+				}
 				share, secret, err := a.Accounts.CreateShare(ctx, by, want)
 				return madeShare{Share: share}, madeShare{share, a.PublicURL.JoinPath("share", secret).String()}, err
 			}, err

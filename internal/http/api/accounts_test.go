@@ -455,8 +455,12 @@ func TestConditionalReads(t *testing.T) {
 			t.Errorf("HEAD %s: %v", path, head.Header)
 		}
 	}
+	s.API("POST", "/studies/"+id+"/shares", `{}`, "If-Match", `"1"`).Faults(412)
+	s.API("POST", "/studies/"+id+"/shares", `{}`, "If-Match", `2`).Faults(400)
+	s.API("POST", "/studies/"+id+"/shares", `{}`, "If-Match", `"2"`, "Idempotency-Key", "share").Want(201)
 	s.API("POST", "/studies/"+id+"/trials", own, "If-Match", `"1"`).Faults(412)
 	s.API("POST", "/studies/"+id+"/trials", own, "If-Match", `"2"`).Want(201)
+	s.API("POST", "/studies/"+id+"/shares", `{}`, "If-Match", `"2"`, "Idempotency-Key", "share").Want(201) // answered before
 }
 
 func TestReplayedState(t *testing.T) {

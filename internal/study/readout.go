@@ -551,18 +551,19 @@ func (s *Models) AcquisitionAt(ctx context.Context, snap *ledger.Snapshot, q Acq
 		return Acquisition{}, err
 	}
 	c, state := snap.Compiled(), next.state
-	scores, err := compute(ctx, s.Derived, snap.ID, func(ctx context.Context) (optimizer.Scores, error) { return state.Acquisition(ctx, places, known) })
+	left, of := c.NotRunOut(places)
+	scores, err := compute(ctx, s.Derived, snap.ID, func(ctx context.Context) (optimizer.Scores, error) { return state.Acquisition(ctx, left, known) })
 	if err != nil {
 		return Acquisition{}, err
 	}
 	out := Acquisition{Values: make([]*float64, len(places)), Beta: map[string]float64{}, Multipliers: keyed(c.ConstraintNames, state.Multipliers())}
-	for i, v := range scores.Values {
-		if scores.Allowed == nil || scores.Allowed[i] {
-			out.Values[i] = finiteOrNil(v)
+	for n, v := range scores.Values {
+		if scores.Allowed == nil || scores.Allowed[n] {
+			out.Values[of[n]] = finiteOrNil(v)
 		}
 	}
 	if scores.Argmax >= 0 {
-		out.Argmax = &scores.Argmax
+		out.Argmax = &of[scores.Argmax]
 	}
 	for k, m := range state.Models() {
 		if m.HasBeta {

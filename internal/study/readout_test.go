@@ -134,3 +134,22 @@ func TestSlicesAndMapsHaveTheChanceThatATrialWorks(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatHasRunOutIsNotTheLargestAcquisition: the next ask would not choose it, whatever its score.
+func TestWhatHasRunOutIsNotTheLargestAcquisition(t *testing.T) {
+	t.Parallel()
+	d := ovenWith(policy.Description{Name: "log-cei"})
+	d.Candidates, d.Unavailable = nil, map[string][]design.Value{"cycles": {design.NumberValue(4)}}
+	b := newBench(t, d)
+	at := func(temperature, cycles float64) design.Settings {
+		return design.Settings{"temperature": design.NumberValue(temperature), "cycles": design.NumberValue(cycles)}
+	}
+	points := []design.Settings{at(30, 4), at(30, 3), at(40, 4)}
+	got, err := b.service.AcquisitionAt(t.Context(), b.snap, AcquisitionQuery{Points: points})
+	if err != nil || got.Values[0] != nil || got.Values[1] == nil || got.Values[2] != nil || got.Argmax == nil || *got.Argmax != 1 {
+		t.Errorf("%v %+v", err, got)
+	}
+	if got, err = b.service.AcquisitionAt(t.Context(), b.snap, AcquisitionQuery{Points: points[:1]}); err != nil || got.Argmax != nil {
+		t.Errorf("%v %+v", err, got)
+	}
+}

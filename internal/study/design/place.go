@@ -75,6 +75,17 @@ func (c *Compiled) Probes() []optimizer.Place {
 	return places
 }
 
+// NotRunOut are the places, with their indices, that need nothing that has run out. Candidates all
+// stay: of them the optimizer knows it.
+func (c *Compiled) NotRunOut(places []optimizer.Place) (left []optimizer.Place, of []int) {
+	for i, p := range places {
+		if p.Arm >= 0 || c.space.available(c.space.physicals(p.U)) {
+			left, of = append(left, p), append(of, i)
+		}
+	}
+	return left, of
+}
+
 // Locate is Place for settings that were accepted once: bounds and limits may have been changed
 // since, so the coordinates may lie outside the unit cube. candidate is the index kept with the
 // trial, nil without candidates.

@@ -369,19 +369,24 @@ func (s *Service) preview(ctx context.Context, id string, rule func(now *ledger.
 	}
 	impact = Impact{
 		Trials: [2]Standing{standing(before), standing(after)}, Turned: turned(before, after),
-		Multipliers: map[string][2]float64{}, Violation: map[string][2]ViolationOut{},
+		Multipliers: inBoth(was.Multipliers, would.Multipliers), Violation: inBoth(was.Violation, would.Violation),
 		Recommendation: [2]*Recommendation{was.Recommendation, would.Recommendation}, NextBefore: next, NextAfter: nextThen, Withheld: whyThen,
 	}
 	if whyThen == "" {
 		impact.Withheld = why
 	}
-	for name, q := range was.Multipliers {
-		impact.Multipliers[name] = [2]float64{q, would.Multipliers[name]}
-	}
-	for name, v := range was.Violation {
-		impact.Violation[name] = [2]ViolationOut{v, would.Violation[name]}
-	}
 	return before, after, impact, nil
+}
+
+// inBoth pairs what stands before and after: what only one of them has is not 0 in the other.
+func inBoth[T any](before, after map[string]T) map[string][2]T {
+	both := map[string][2]T{}
+	for name, was := range before {
+		if would, there := after[name]; there {
+			both[name] = [2]T{was, would}
+		}
+	}
+	return both
 }
 
 // outlook is what the model makes of the study, and what would be suggested next; without them why,

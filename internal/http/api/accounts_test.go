@@ -371,6 +371,18 @@ func TestCorrections(t *testing.T) {
 	s.API("GET", "/studies/"+id+"/ledger", nil).Says("712", "typo")
 }
 
+// TestAPreviewHasNoMultiplierThatWillNotBe: another algorithm may know none, which is not 0.
+func TestAPreviewHasNoMultiplierThatWillNotBe(t *testing.T) {
+	s := sitetest.Beside(t)
+	preview := "/studies/" + s.NewStudy(sitetest.Screen) + "/reconfigure?dry_run=true"
+	for change, want := range map[string]int{`"algorithm": {"name": "cei"}`: 0, `"constraints": [{"metric": "impurity", "op": "<=", "threshold": 0.4, "unit": "%"}]`: 1} {
+		impact := s.API("POST", preview, `{"reason": "r", `+change+`}`).Want(200).JSON()["impact"].(map[string]any)
+		if got := impact["multipliers"].(map[string]any); len(got) != want {
+			t.Errorf("%s: %v", change, got)
+		}
+	}
+}
+
 func TestRepeatedRequestsAreAnsweredOnce(t *testing.T) {
 	s := sitetest.Beside(t)
 	first := s.API("POST", "/studies", sitetest.Screen, "Idempotency-Key", "make").Want(201)

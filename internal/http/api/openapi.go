@@ -90,16 +90,20 @@ func (a *API) openAPI(routes []Route) ([]byte, error) {
 
 // operationObject is what OpenAPI calls the Operation Object of a route.
 func operationObject(rt Route, schemas *schemas) object {
+	responses := object{
+		strconv.Itoa(rt.Status): success(rt, schemas),
+		"default":               object{"$ref": "#/components/responses/Problem"},
+	}
+	if rt.Method == http.MethodGet && slices.Contains(rt.Query, atParameter) {
+		responses["304"] = object{"description": "If-None-Match names the ETag, the study's version, that would be answered"}
+	}
 	operation := object{
 		"operationId": rt.Name,
 		"summary":     rt.Summary,
 		"description": "Needs: " + rt.Audience + ".",
 		"tags":        []string{rt.Tag},
 		"parameters":  parameters(rt, schemas),
-		"responses": object{
-			strconv.Itoa(rt.Status): success(rt, schemas),
-			"default":               object{"$ref": "#/components/responses/Problem"},
-		},
+		"responses":   responses,
 	}
 	if rt.Open {
 		operation["security"] = []object{}

@@ -509,7 +509,7 @@ func (d *Document) check(method, target string, a Answer) {
 	d.t.Helper()
 	path, _, _ := strings.Cut(target, "?")
 	route := chi.NewRouteContext()
-	if !strings.HasPrefix(path, "/api/") || a.Status == http.StatusNotModified || a.Header.Get("Content-Encoding") != "" || !d.router.Match(route, method, path) {
+	if !strings.HasPrefix(path, "/api/") || a.Header.Get("Content-Encoding") != "" || !d.router.Match(route, method, path) {
 		return
 	}
 	pattern, verb, status := route.RoutePattern(), strings.ToLower(method), strconv.Itoa(a.Status)

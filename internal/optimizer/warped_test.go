@@ -185,11 +185,13 @@ func expectedExcessOf(t *testing.T, w warp.Warp, sign float64) {
 func TestACorrectionBeyondTheFittedReadings(t *testing.T) {
 	t.Parallel()
 	for _, value := range []float64{1e100, -1e100, 1e6} {
-		cfg, h := bent(t, 1, 0, warp.Warp{Power: 0.5, Scale: 1})
-		h.Rounds[2].Readings[1].Value = value
-		s := mustReplay(t, cfg, h)
-		b := sure(s.Posterior(background, []Place{{U: []float64{0.2, 0.9}, Arm: -1}}))[1]
-		finite(t, b.Mean[0], b.SD[0], b.Lower95[0], b.Upper95[0])
+		for _, power := range []float64{0.25, 0.5, 1.75} {
+			cfg, h := bent(t, 1, 0, warp.Warp{Power: power, Scale: 1})
+			h.Rounds[2].Readings[1].Value = value
+			s := mustReplay(t, cfg, h)
+			b := sure(s.Posterior(background, []Place{{U: []float64{0.2, 0.9}, Arm: -1}, {U: []float64{0.9, 0.2}, Arm: -1}}))[1]
+			finite(t, slices.Concat(b.Mean, b.SD, b.Lower95, b.Upper95)...)
+		}
 	}
 }
 

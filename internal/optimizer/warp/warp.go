@@ -210,15 +210,16 @@ func inverse(u, p float64) float64 {
 	return -unpower(-u, 2-p)
 }
 
-// mostExponent keeps what is brought back from a logarithm, and its square, within a float64.
-const mostExponent = 230
+// mostExponent and mostLogarithm keep what is brought back from a logarithm and from a power, and its
+// square, within a float64.
+const mostExponent, mostLogarithm = 230, 350
 
 // unpower is (1+pu)^{1/p} − 1 for u ≥ 0.
 func unpower(u, p float64) float64 {
 	if p == 0 {
 		return math.Expm1(min(u, mostExponent))
 	}
-	return math.Expm1(math.Log1p(p*u) / p)
+	return math.Expm1(min(math.Log1p(p*u)/p, mostLogarithm))
 }
 
 // Nodes and weights of the Gauss–Hermite rule: ∫ f(x) φ(x) dx ≈ Σ weight_i f(node_i), exact for

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"headroom/internal/db/dbtest"
+	"headroom/internal/lists"
 )
 
 // TestBenchReportsEveryMeasure: a short run names each measure with how often it was done, and its
@@ -63,10 +64,7 @@ func rowsOf(t *testing.T, table string) map[string][]string {
 	t.Helper()
 	rows := map[string][]string{}
 	for i, text := range strings.Split(strings.TrimSpace(table), "\n") {
-		var cells []string
-		for _, cell := range strings.Split(strings.Trim(text, "|"), "|") {
-			cells = append(cells, strings.TrimSpace(cell))
-		}
+		cells := lists.Map(strings.Split(strings.Trim(text, "|"), "|"), strings.TrimSpace)
 		if len(cells) != 9 {
 			t.Fatalf("%q has %d cells", text, len(cells))
 		}

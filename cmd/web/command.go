@@ -18,6 +18,7 @@ import (
 	"headroom/internal/account"
 	"headroom/internal/db"
 	"headroom/internal/files"
+	"headroom/internal/lists"
 	"headroom/internal/study"
 )
 
@@ -355,11 +356,7 @@ func (one command) choices() []string {
 }
 
 func names() []string {
-	var all []string
-	for _, one := range commands() {
-		all = append(all, one.name)
-	}
-	return all
+	return lists.Map(commands(), func(one command) string { return one.name })
 }
 
 func bashScript() string {

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"headroom/internal/lists"
 )
 
 // floors are the files of the larger packages, from the ground up: each knows those before it, and
@@ -49,12 +51,9 @@ func TestFilesKnowThoseBelowThem(t *testing.T) {
 			t.Errorf("%s has the files %v, and %v are listed", floor.path, files, listed)
 			continue
 		}
-		var up []string
-		for _, use := range known {
-			if slices.Index(floor.files, use.of) > slices.Index(floor.files, use.by) {
-				up = append(up, use.by+" -> "+use.of+": "+use.name)
-			}
-		}
+		up := lists.Pick(known, func(use use) (string, bool) {
+			return use.by + " -> " + use.of + ": " + use.name, slices.Index(floor.files, use.of) > slices.Index(floor.files, use.by)
+		})
 		slices.Sort(up)
 		if up = slices.Compact(up); !slices.Equal(up, slices.Sorted(slices.Values(floor.except))) {
 			t.Errorf("%s: what files use of those above them is %q, and %q stands here", floor.path, up, floor.except)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"headroom/internal/lists"
 	"headroom/internal/study/ledger"
 	"headroom/migrations"
 )
@@ -46,10 +47,7 @@ type backupTable struct {
 
 // copy is the statement that copies a table's rows in a direction.
 func (t backupTable) copy(direction string) string {
-	columns := make([]string, len(t.Columns))
-	for i, name := range t.Columns {
-		columns[i] = pgx.Identifier{name}.Sanitize()
-	}
+	columns := lists.Map(t.Columns, func(name string) string { return pgx.Identifier{name}.Sanitize() })
 	return fmt.Sprintf("COPY %s (%s) %s", pgx.Identifier{t.Name}.Sanitize(), strings.Join(columns, ", "), direction)
 }
 

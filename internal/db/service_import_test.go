@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"headroom/internal/lists"
 	"headroom/internal/study"
 	"headroom/internal/study/ledger"
 )
@@ -30,10 +31,7 @@ func TestImportedRowsAreRounds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var statuses []ledger.Status
-	for _, trial := range done.Snapshot.Trials {
-		statuses = append(statuses, trial.Status)
-	}
+	statuses := lists.Map(done.Snapshot.Trials, func(trial *ledger.Trial) ledger.Status { return trial.Status })
 	if want := []ledger.Status{ledger.StatusCompleted, ledger.StatusPartial, ledger.StatusSuggested}; !cmp.Equal(statuses, want) {
 		t.Fatalf("got %v", statuses)
 	}

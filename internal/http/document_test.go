@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"headroom/internal/http/sitetest"
+	"headroom/internal/lists"
 )
 
 // TestDocumentIsSound: its schemas compile, and every reference leads somewhere.
@@ -160,11 +161,7 @@ func (st *story) shortened(value any) any {
 		}
 		return out
 	case []any:
-		out := []any{}
-		for _, item := range value[:min(len(value), 3)] {
-			out = append(out, st.shortened(item))
-		}
-		return out
+		return lists.Map(value[:min(len(value), 3)], st.shortened)
 	case string:
 		return st.said(value)
 	case float64:

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -159,12 +160,9 @@ func (s *Server) inTurn(next http.Handler) http.Handler {
 // methodNotAllowed names the methods that the path does have.
 func methodNotAllowed(routes chi.Routes) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		var allowed []string
-		for _, method := range []string{"GET", "POST", "PATCH", "PUT", "DELETE"} {
-			if routes.Match(chi.NewRouteContext(), method, r.URL.Path) {
-				allowed = append(allowed, method)
-			}
-		}
+		allowed := slices.DeleteFunc([]string{"GET", "POST", "PATCH", "PUT", "DELETE"}, func(method string) bool {
+			return !routes.Match(chi.NewRouteContext(), method, r.URL.Path)
+		})
 		w.Header().Set("Allow", strings.Join(allowed, ", "))
 		return problem.New(http.StatusMethodNotAllowed, r.Method+" is not possible here; use "+strings.Join(allowed, " or ")+".")
 	}

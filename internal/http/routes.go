@@ -6,6 +6,7 @@ import (
 	"headroom/internal/http/api"
 	"headroom/internal/http/pages"
 	"headroom/internal/http/request"
+	"headroom/internal/lists"
 )
 
 // routes is the whole table: every address, who may use it, and what answers.
@@ -217,11 +218,5 @@ func (rt route) audience(r *http.Request) Access {
 
 // published are the routes of the API as its document tells of them.
 func published(table []route) []api.Route {
-	var routes []api.Route
-	for _, rt := range table {
-		if rt.Name != "" {
-			routes = append(routes, rt.Route)
-		}
-	}
-	return routes
+	return lists.Pick(table, func(rt route) (api.Route, bool) { return rt.Route, rt.Name != "" })
 }

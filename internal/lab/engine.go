@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"headroom/internal/lists"
 	"headroom/internal/optimizer"
 )
 
@@ -18,11 +19,7 @@ type engine struct {
 
 func newEngine(cfg *optimizer.Config, w *rounds) (*engine, error) {
 	state, err := optimizer.Replay(context.Background(), cfg, &optimizer.History{})
-	e := &engine{world: w, state: state}
-	for _, m := range cfg.Metrics {
-		e.metrics = append(e.metrics, m.Name)
-	}
-	return e, err
+	return &engine{world: w, state: state, metrics: lists.Map(cfg.Metrics, func(m optimizer.Metric) string { return m.Name })}, err
 }
 
 func (e *engine) choose(ctx context.Context, _ int) ([]move, error) {

@@ -3,6 +3,8 @@ package lab
 import (
 	"math"
 	"slices"
+
+	"headroom/internal/lists"
 )
 
 // Estimate is a mean over games with its standard error, s/√n, and the median. Games in which a
@@ -72,10 +74,7 @@ func Over(estimates []Estimate) Estimate {
 func along(games [][]float64) []Estimate {
 	list := make([]Estimate, len(games[0]))
 	for t := range list {
-		column := make([]float64, len(games))
-		for i, steps := range games {
-			column[i] = steps[t]
-		}
+		column := lists.Map(games, func(steps []float64) float64 { return steps[t] })
 		list[t] = estimateOf(column)
 	}
 	return list

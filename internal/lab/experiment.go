@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"headroom/internal/lab/problems"
+	"headroom/internal/lists"
 	"headroom/internal/optimizer"
 	"headroom/internal/optimizer/kernel"
 	"headroom/internal/optimizer/policy"
@@ -139,11 +140,8 @@ func (e Experiment) config(in *problems.Instance, seed uint64) (*optimizer.Confi
 	cfg.SafeSeeds = in.SafePlaces(cfg.Space)
 	algorithm, _ := policy.Find(e.Algorithm) // Check has looked for it
 	settings, faults := algorithm.Resolve(e.Settings, cfg.Context())
-	var wrong []string
-	for _, f := range faults {
-		wrong = append(wrong, strings.TrimSpace(f.Path+": "+f.Message))
-	}
-	if wrong != nil {
+	wrong := lists.Map(faults, func(f policy.Fault) string { return strings.TrimSpace(f.Path + ": " + f.Message) })
+	if len(wrong) > 0 {
 		return nil, fmt.Errorf("settings of %s: %s", e.Algorithm, strings.Join(wrong, "; "))
 	}
 	cfg.Settings = settings

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"headroom/internal/lists"
 	"headroom/internal/study"
 	"headroom/internal/study/design"
 )
@@ -259,10 +260,7 @@ func covered(of func(study.Calibration) (whose study.Coverage, share float64)) f
 
 // milliseconds is a quantile of what asks took.
 func (g judged) milliseconds(quantile float64) float64 {
-	var times []float64
-	for _, t := range g.Asks {
-		times = append(times, 1000*t.Seconds)
-	}
+	times := lists.Map(g.Asks, func(t Trial) float64 { return 1000 * t.Seconds })
 	slices.Sort(times)
 	return times[int(quantile*float64(len(times)-1)+0.5)]
 }
@@ -371,9 +369,5 @@ func (g judged) stopped() float64 {
 
 // values are one figure of many games.
 func (f Figure) values(games []judged) []float64 {
-	list := make([]float64, len(games))
-	for i, g := range games {
-		list[i] = f.Of(g)
-	}
-	return list
+	return lists.Map(games, f.Of)
 }

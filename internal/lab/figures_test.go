@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"headroom/internal/lists"
 	"headroom/internal/study"
 	"headroom/internal/study/design"
 )
@@ -182,10 +183,7 @@ func TestAskTimes(t *testing.T) {
 func TestScales(t *testing.T) {
 	t.Parallel()
 	scaleOf := func(values ...float64) Scale {
-		var truths []Values
-		for _, v := range values {
-			truths = append(truths, Values{"y": v})
-		}
+		truths := lists.Map(values, func(v float64) Values { return Values{"y": v} })
 		p := &Problem{Study: design.Definition{Objective: design.Objective{Metric: "y", Direction: "maximize"}}}
 		return p.scaleOf(truths, math.NaN())
 	}

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"headroom/internal/lab/problems"
+	"headroom/internal/lists"
 	"headroom/internal/study/design"
 )
 
@@ -122,11 +123,7 @@ func (f function) settings(x []float64) design.Settings {
 }
 
 func (f function) point(at design.Settings) []float64 {
-	x := make([]float64, len(f.in.Axes))
-	for i, a := range f.in.Axes {
-		x[i] = at[a.Name].Number
-	}
-	return x
+	return lists.Map(f.in.Axes, func(a problems.Axis) float64 { return at[a.Name].Number })
 }
 
 // metrics are those that are read, the objective's and the limits', in the order of the problem's

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"headroom/internal/lists"
 	"headroom/internal/optimizer"
 	"headroom/internal/study"
 	"headroom/internal/study/design"
@@ -310,11 +311,7 @@ func play[Choice any](ctx context.Context, w world[Choice], p player[Choice], tr
 			}
 		}
 	}
-	var rest [][]outcome
-	for _, request := range slices.Sorted(maps.Keys(due)) {
-		rest = append(rest, due[request])
-	}
-	return rest, nil
+	return lists.Map(slices.Sorted(maps.Keys(due)), func(request int) []outcome { return due[request] }), nil
 }
 
 // Trial is one trial played.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"headroom/internal/lists"
 	"headroom/internal/study"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
@@ -45,11 +46,7 @@ func TestGamesRepeat(t *testing.T) {
 }
 
 func settingsOf(trials []Trial) []design.Settings {
-	var list []design.Settings
-	for _, trial := range trials {
-		list = append(list, trial.Settings)
-	}
-	return list
+	return lists.Map(trials, func(trial Trial) design.Settings { return trial.Settings })
 }
 
 // TestPairing: algorithms start from the same rows, and the nth reading of a setting is the same

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"headroom/internal/lab/problems"
+	"headroom/internal/lists"
 	"headroom/internal/study/design"
 )
 
@@ -297,10 +298,7 @@ func (s surface) at(u []float64) float64 {
 
 // standardised are the values at points, with mean 0 and standard deviation 1.
 func standardised(points [][]float64, s surface) []float64 {
-	values := make([]float64, len(points))
-	for i, u := range points {
-		values[i] = s.at(u)
-	}
+	values := lists.Map(points, s.at)
 	centre, size := mean(values), deviation(values)
 	for i := range values {
 		values[i] = (values[i] - centre) / size

@@ -13,6 +13,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"headroom/internal/lab/problems"
+	"headroom/internal/lists"
 	"headroom/internal/optimizer"
 	"headroom/internal/optimizer/gp"
 	"headroom/internal/optimizer/kernel"
@@ -199,10 +200,7 @@ func newADMMBO(e Experiment, in *problems.Instance, seed uint64, _ map[string]fl
 	p.x = p.candidates[0]
 	for j := range in.Limits {
 		p.limits = append(p.limits, admmData{data: gp.NewData(k, len(in.Axes)), lambda: e.lambda(in, 1+j)})
-		var upper []float64
-		for _, a := range in.Axes {
-			upper = append(upper, a.High)
-		}
+		upper := lists.Map(in.Axes, func(a problems.Axis) float64 { return a.High })
 		p.z, p.y = append(p.z, upper), append(p.y, make([]float64, len(in.Axes)))
 	}
 	p.before = slices.Clone(p.z)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"headroom/internal/lists"
 	"headroom/internal/study"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
@@ -75,11 +76,7 @@ func TestOutsideIsTold(t *testing.T) {
 	record := played(t, g)
 	told := toldIn(t, file)
 	of := func(numbers ...int) []outcome {
-		list := []outcome{}
-		for _, n := range numbers {
-			list = append(list, telling(n, record.trials()[n-1], g.Problem.metrics))
-		}
-		return list
+		return lists.Map(numbers, func(n int) outcome { return telling(n, record.trials()[n-1], g.Problem.metrics) })
 	}
 	start := of(1, 2, 3)
 	for i := range start {

@@ -17,6 +17,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"headroom/internal/lists"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
 )
@@ -68,10 +69,7 @@ func (p *Problem) complete(settings []design.Settings, best float64) (*Problem, 
 	truths := p.truths(settings)
 	p.Spread, p.Scale = Values{}, p.scaleOf(truths, best)
 	for _, m := range p.metrics {
-		values := make([]float64, len(truths))
-		for i, v := range truths {
-			values[i] = v[m]
-		}
+		values := lists.Map(truths, func(v Values) float64 { return v[m] })
 		p.Spread[m] = deviation(values)
 	}
 	return p, nil

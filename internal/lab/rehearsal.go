@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 
+	"headroom/internal/lists"
 	"headroom/internal/study/design"
 	"headroom/internal/view/chart"
 )
@@ -177,11 +178,7 @@ func (f Figure) over(all []playedCase, label string) Estimate {
 
 // over is Over of an estimate for each problem.
 func over(all []playedCase, of func(c playedCase) Estimate) Estimate {
-	var each []Estimate
-	for _, c := range all {
-		each = append(each, of(c))
-	}
-	return Over(each)
+	return Over(lists.Map(all, of))
 }
 
 // cell is a mean with its error, and the paired difference. In a metric's own unit it is a median,

@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 
+	"headroom/internal/lists"
 	"headroom/internal/study"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
@@ -36,11 +37,7 @@ func (s served) begin(ctx context.Context, rows []*ledger.Trial, results []outco
 
 func (s served) choose(ctx context.Context, count int) ([]*ledger.Trial, error) {
 	snap, numbers, err := s.service.Ask(ctx, by, s.created.ID, study.Ask{Count: &count})
-	var trials []*ledger.Trial
-	for _, n := range numbers {
-		trials = append(trials, snap.Trial(n))
-	}
-	return trials, err
+	return lists.Map(numbers, snap.Trial), err
 }
 
 func (s served) learn(ctx context.Context, told []outcome) error {

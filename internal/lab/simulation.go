@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"headroom/internal/lists"
 	"headroom/internal/optimizer"
 	"headroom/internal/optimizer/policy"
 	"headroom/internal/view/chart"
@@ -31,10 +32,7 @@ type Entry struct {
 func (s Simulation) Games() ([]Planned, error) {
 	for _, name := range s.Plot {
 		if titled(strings.TrimSuffix(name, "/t")) == "" {
-			var known []string
-			for _, q := range Quantities {
-				known = append(known, q.Name)
-			}
+			known := lists.Map(Quantities, func(q Quantity) string { return q.Name })
 			return nil, fmt.Errorf("%q cannot be plotted; there are %s, each also with /t", name, strings.Join(known, ", "))
 		}
 		if strings.TrimSuffix(name, "/t") == "regret_plus" && !s.armed() {
@@ -138,10 +136,7 @@ func runRows(all []simulated) [][]string {
 				for _, q := range Quantities {
 					row = append(row, written(c.at(q.Name, i), 8))
 				}
-				var point []string
-				for _, x := range c.Points[i] {
-					point = append(point, number(x))
-				}
+				point := lists.Map(c.Points[i], number)
 				rows = append(rows, append(row, strings.Join(point, " ")))
 			}
 		}
@@ -214,10 +209,7 @@ func (s Simulation) figure(all []simulated) []byte {
 		if averaged {
 			title += " / t"
 		}
-		var curves []curve
-		for _, e := range all {
-			curves = append(curves, curve{e.Label, e.all[0].Rounds, e.means[name]})
-		}
+		curves := lists.Map(all, func(e simulated) curve { return curve{e.Label, e.all[0].Rounds, e.means[name]} })
 		cells = append(cells, cellOf(title, "round t", curves))
 	}
 	return chart.Figure(fmt.Sprintf("%s, %d rounds, %d seeds", all[0].Problem, all[0].T(), s.Seeds), cells)

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"headroom/internal/lab/problems"
+	"headroom/internal/lists"
 	"headroom/internal/optimizer"
 )
 
@@ -240,10 +241,7 @@ func TestLateReadings(t *testing.T) {
 	}
 	var numbers [][]int
 	for _, told := range append(l.told, rest...) {
-		var list []int
-		for _, o := range told {
-			list = append(list, o.Number)
-		}
+		list := lists.Map(told, func(o outcome) int { return o.Number })
 		numbers = append(numbers, list)
 	}
 	// Trial 1 is late by one request, trial 2 by two, and so on.
@@ -281,10 +279,9 @@ func TestUnconstrainedViolates(t *testing.T) {
 // seed has an error of 0.
 func TestAveraged(t *testing.T) {
 	t.Parallel()
-	var all []*Curves
-	for _, v := range []float64{1, 3, 5} {
-		all = append(all, &Curves{Rounds: []int{1, 4}, Values: map[string][]float64{"hard": {v, 8 * v}}})
-	}
+	all := lists.Map([]float64{1, 3, 5}, func(v float64) *Curves {
+		return &Curves{Rounds: []int{1, 4}, Values: map[string][]float64{"hard": {v, 8 * v}}}
+	})
 	for _, q := range Quantities {
 		for _, c := range all {
 			c.Values[q.Name] = c.Values["hard"]

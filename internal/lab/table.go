@@ -16,6 +16,7 @@ import (
 	"unicode/utf8"
 
 	"headroom/internal/files"
+	"headroom/internal/lists"
 	"headroom/internal/study/design"
 )
 
@@ -226,10 +227,7 @@ func newTable(d design.Definition, rows []Row) (*Problem, error) {
 		}
 		readings[i] = append(readings[i], r.Values)
 	}
-	means := make([]Values, len(readings))
-	for i, list := range readings {
-		means[i] = meanOf(list)
-	}
+	means := lists.Map(readings, meanOf)
 	fingerprint, err := digest(rows)
 	if err != nil {
 		return nil, err
@@ -259,11 +257,7 @@ func newTable(d design.Definition, rows []Row) (*Problem, error) {
 
 // drawn takes count different settings at random, all of them where there are fewer.
 func drawn(from []design.Settings, count int, random *rand.Rand) []design.Settings {
-	var list []design.Settings
-	for _, i := range random.Perm(len(from))[:min(count, len(from))] {
-		list = append(list, from[i])
-	}
-	return list
+	return lists.Map(random.Perm(len(from))[:min(count, len(from))], func(i int) design.Settings { return from[i] })
 }
 
 // meanOf is the running mean, which leaves values that are all the same as they are.

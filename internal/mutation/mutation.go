@@ -15,6 +15,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"headroom/internal/lists"
 )
 
 // A Target is a fuzz target that remembers its seeds.
@@ -84,11 +86,7 @@ func try(t *testing.T, check reflect.Value, arguments []reflect.Value) {
 }
 
 func values(arguments []reflect.Value) []any {
-	all := make([]any, len(arguments))
-	for i, argument := range arguments {
-		all[i] = argument.Interface()
-	}
-	return all
+	return lists.Map(arguments, reflect.Value.Interface)
 }
 
 // Random draws for the test of that name: the same as long as HEADROOM_FUZZ_SEED is.

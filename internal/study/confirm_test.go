@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"headroom/internal/lists"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
 )
@@ -49,11 +50,7 @@ func TestADoubtGoesWithItsReason(t *testing.T) {
 	b := learnt(t)
 	b.must(ruleTell(b.snap, 9, ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: -900}, "impurity": {Value: 0.2}}, Parameters: design.Settings{"temperature": design.NumberValue(66), "cycles": design.NumberValue(3)}}))
 	doubted := func() string {
-		var of []string
-		for _, d := range b.snap.Trial(9).Doubts {
-			of = append(of, d.Metric+d.Parameter)
-		}
-		return strings.Join(of, " ")
+		return strings.Join(lists.Map(b.snap.Trial(9).Doubts, func(d ledger.Doubted) string { return d.Metric + d.Parameter }), " ")
 	}
 	correct := func(c Correction) {
 		c.Number, c.Reason = 9, "typo"

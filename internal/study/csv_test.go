@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"headroom/internal/lists"
 	"headroom/internal/mutation"
 	"headroom/internal/optimizer"
 	"headroom/internal/study/design"
@@ -95,10 +96,7 @@ func TestImportFaults(t *testing.T) {
 		})
 	}
 	_, _, err := parseCSV(c, strings.NewReader(screenHeader+"1,3,0.1,0.8,B,x,,,\n47.5,3.5,0.1,0.8,D,,,,\n"), ImportOptions{})
-	var at []string
-	for _, f := range faultsOf(t, err) {
-		at = append(at, f.Field)
-	}
+	at := lists.Map(faultsOf(t, err), func(f design.Fault) string { return f.Field })
 	if want := []string{"lines[2].yield", "lines[3].catalyst"}; !slices.Equal(at, want) {
 		t.Errorf("faults at %v, want %v", at, want)
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"headroom/internal/lists"
 	"headroom/internal/optimizer"
 	"headroom/internal/optimizer/policy"
 	"headroom/internal/study/design"
@@ -313,9 +314,5 @@ func prices(d design.Definition, p chosenPoint) string {
 
 // limitNames lists the constraints' names, as "impurity" or "pH low or pH high".
 func limitNames(d design.Definition) string {
-	var names []string
-	for _, c := range d.Constraints {
-		names = append(names, c.Name)
-	}
-	return design.Listed(names, "and")
+	return design.Listed(lists.Map(d.Constraints, func(c design.Constraint) string { return c.Name }), "and")
 }

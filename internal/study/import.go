@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"headroom/internal/lists"
 	"headroom/internal/optimizer"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
@@ -63,11 +64,7 @@ func (s *Service) ImportCSV(ctx context.Context, cmd Command, id string, file io
 }
 
 func settingsOf(rows []importRow) []design.Settings {
-	list := make([]design.Settings, len(rows))
-	for i, row := range rows {
-		list[i] = row.Parameters
-	}
-	return list
+	return lists.Map(rows, func(row importRow) design.Settings { return row.Parameters })
 }
 
 // ruleImport rules on rows that were read under the definition of readUnder.

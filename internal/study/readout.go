@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"headroom/internal/derived"
+	"headroom/internal/lists"
 	"headroom/internal/optimizer"
 	"headroom/internal/optimizer/warp"
 	"headroom/internal/study/design"
@@ -368,13 +369,9 @@ func metricState(d design.Definition, m optimizer.Model) MetricState {
 	out := MetricState{
 		InformationGain: m.InformationGain, Kernel: KernelReadout{Name: m.Kernel.Name, Variance: m.Kernel.Variance, Interaction: m.Kernel.Interaction},
 		Lambda: m.Lambda, Centre: m.Centre, Scale: m.Scale, Fitted: m.Fitted, Count: m.Count,
-		Freedom: m.Freedom, Inflation: m.Inflation, NoiseBySetting: []NoiseSD{}, WrongReadings: []int{},
-	}
-	for _, at := range m.Settings {
-		out.NoiseBySetting = append(out.NoiseBySetting, NoiseSD{at.Round, m.Scale * math.Sqrt(at.Lambda)})
-	}
-	for _, at := range m.Wrong {
-		out.WrongReadings = append(out.WrongReadings, at.Round)
+		Freedom: m.Freedom, Inflation: m.Inflation,
+		NoiseBySetting: lists.Map(m.Settings, func(at optimizer.NoiseAt) NoiseSD { return NoiseSD{at.Round, m.Scale * math.Sqrt(at.Lambda)} }),
+		WrongReadings:  lists.Map(m.Wrong, func(at optimizer.NoiseAt) int { return at.Round }),
 	}
 	if !m.Warp.IsZero() {
 		out.Warp = &m.Warp

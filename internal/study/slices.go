@@ -9,6 +9,7 @@ import (
 	"math"
 
 	"headroom/internal/derived"
+	"headroom/internal/lists"
 	"headroom/internal/optimizer"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
@@ -53,10 +54,9 @@ func (s *Models) Slices(ctx context.Context, snap *ledger.Snapshot, through desi
 			continue
 		}
 		slice := Slice{Parameter: p.Name, At: levels(p, samples)}
-		var points []design.Settings
-		for _, v := range slice.At {
-			points = append(points, moved(snap.Definition, through, design.Settings{p.Name: v}))
-		}
+		points := lists.Map(slice.At, func(v design.Value) design.Settings {
+			return moved(snap.Definition, through, design.Settings{p.Name: v})
+		})
 		posterior, err := s.viewed(ctx, snap, points)
 		if err != nil {
 			return nil, err
@@ -119,10 +119,7 @@ func (s *Models) viewed(ctx context.Context, snap *ledger.Snapshot, points []des
 	if err := snap.Compiled().Overlook(points[0], "through").Err(); err != nil && !hasRemainder(snap.Definition) {
 		return Posterior{}, err
 	}
-	var places []optimizer.Place
-	for _, settings := range points {
-		places = append(places, snap.Compiled().Locate(settings, nil))
-	}
+	places := lists.Map(points, func(settings design.Settings) optimizer.Place { return snap.Compiled().Locate(settings, nil) })
 	return derived.Get(ctx, s.Derived, snap, chartAt(places), func(ctx context.Context) (Posterior, error) { return s.posterior(ctx, snap, places, points) })
 }
 
@@ -167,11 +164,7 @@ func moved(d design.Definition, settings, to design.Settings) design.Settings {
 // scale.
 func levels(p design.Parameter, samples int) []design.Value {
 	if p.Type == design.Categorical {
-		values := make([]design.Value, len(p.Choices))
-		for i, choice := range p.Choices {
-			values[i] = design.TextValue(choice)
-		}
-		return values
+		return lists.Map(p.Choices, design.TextValue)
 	}
 	low, high := *p.Low, *p.High
 	if p.Type == design.Integer && high-low < float64(samples) {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode"
 
+	"headroom/internal/lists"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
 )
@@ -96,10 +97,7 @@ func columnOf(d design.Definition, title string) column {
 }
 
 func columnNames(d design.Definition) []string {
-	var names []string
-	for _, p := range d.Parameters {
-		names = append(names, p.Name)
-	}
+	names := lists.Map(d.Parameters, func(p design.Parameter) string { return p.Name })
 	return append(append(names, d.MetricNames()...), columnNumber, columnStatus, columnNote)
 }
 

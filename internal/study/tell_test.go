@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"headroom/internal/lists"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
 )
@@ -239,10 +240,7 @@ func TestReconfigurationNamesWhatChanged(t *testing.T) {
 	if err := b.events[len(b.events)-1].Decode(&data); err != nil {
 		t.Fatal(err)
 	}
-	var got []string
-	for _, c := range data.Changes {
-		got = append(got, c.Path+" "+string(c.Before)+" "+string(c.After))
-	}
+	got := lists.Map(data.Changes, func(c design.Change) string { return c.Path + " " + string(c.Before) + " " + string(c.After) })
 	if want := "constraints[impurity].threshold 0.5 0.3|parameters[temperature].high 60 50"; strings.Join(got, "|") != want {
 		t.Errorf("got %s", strings.Join(got, "|"))
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"headroom/internal/lists"
 	"headroom/internal/optimizer"
 	"headroom/internal/optimizer/policy"
 	"headroom/internal/study/ledger"
@@ -81,14 +82,8 @@ func TheoremOf(snap *ledger.Snapshot, state Readout) *Theorem {
 		return nil
 	}
 	known := circumstances(snap, state)
-	t := &Theorem{Theorem: *proved}
-	for _, a := range t.Assumptions {
-		t.Findings = append(t.Findings, a.Judge(known))
-	}
-	for _, a := range t.ForRegret {
-		t.RegretFindings = append(t.RegretFindings, a.Judge(known))
-	}
-	return t
+	judge := func(a policy.Assumption) policy.Finding { return a.Judge(known) }
+	return &Theorem{*proved, lists.Map(proved.Assumptions, judge), lists.Map(proved.ForRegret, judge)}
 }
 
 func circumstances(snap *ledger.Snapshot, state Readout) policy.Circumstances {

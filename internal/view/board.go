@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"headroom/internal/lists"
 	"headroom/internal/study"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
@@ -94,11 +95,7 @@ func plainly(value any, written func(float64) string) string {
 	case float64:
 		return written(x)
 	case []any:
-		texts := make([]string, len(x))
-		for i, one := range x {
-			texts[i] = plainly(one, written)
-		}
-		return strings.Join(texts, ", ")
+		return strings.Join(lists.Map(x, func(one any) string { return plainly(one, written) }), ", ")
 	case map[string]any:
 		texts := make([]string, 0, len(x))
 		for _, name := range slices.Sorted(maps.Keys(x)) {

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"headroom/internal/lists"
 	"headroom/internal/study"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
@@ -132,9 +133,7 @@ func (v Tried) chosenInstead() design.Settings {
 // inDoubt is what is doubted of a trial.
 func (v Tried) inDoubt() templates.Doubtful {
 	d := templates.Doubtful{Number: v.Trial.Number, URL: v.trialURL(v.Trial.Number), Operates: v.Head.Operates && v.At == 0 && v.Snap.State != ledger.Archived}
-	for _, doubt := range v.Trial.Doubts {
-		d.Says = append(d.Says, doubt.Why)
-	}
+	d.Says = lists.Map(v.Trial.Doubts, func(doubt ledger.Doubted) string { return doubt.Why })
 	d.Reason = words.Shorten("In doubt: "+strings.Join(d.Says, " "), longestReason)
 	return d
 }
@@ -145,19 +144,14 @@ func (v Tried) savedJustNow() []templates.Saved {
 	if len(metrics) == 0 {
 		return nil
 	}
-	var values []string
-	for _, metric := range metrics {
-		values = append(values, metric+" "+Measured(v.Snap.Definition, metric, v.Trial.Metrics[metric]))
-	}
+	values := lists.Map(metrics, func(metric string) string {
+		return metric + " " + Measured(v.Snap.Definition, metric, v.Trial.Metrics[metric])
+	})
 	return []templates.Saved{{Number: v.Trial.Number, Text: strings.Join(values, ", "), Left: int(left.Seconds()) + 1, Key: v.Key}}
 }
 
 func optionsOf(names []string) []templates.Option {
-	options := make([]templates.Option, len(names))
-	for i, name := range names {
-		options[i] = templates.Option{Value: name, Label: name}
-	}
-	return options
+	return lists.Map(names, func(name string) templates.Option { return templates.Option{Value: name, Label: name} })
 }
 
 // card is one waiting trial, or any trial on its own page.
@@ -231,9 +225,7 @@ func (v Tried) Entry(form templates.Form) templates.Entry {
 		}
 		known := metricOf(d, metric)
 		field := templates.EntryField{Name: MetricField(i), Label: metric, Unit: known.Unit, Recorded: !known.Modelled}
-		for _, c := range known.Constraints {
-			field.Limits = append(field.Limits, LimitLine(c))
-		}
+		field.Limits = lists.Map(known.Constraints, LimitLine)
 		entry.Fields = append(entry.Fields, field)
 		asked = append(asked, metric, field.Unit, strings.Join(field.Limits, "\n"))
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"headroom/internal/lists"
 	"headroom/internal/study"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
@@ -143,11 +144,7 @@ func quantile(sorted []float64, q float64) float64 {
 
 // all is where values lie.
 func (m measure) all(values []float64) []float64 {
-	out := make([]float64, len(values))
-	for i, x := range values {
-		out[i] = m.to(x)
-	}
-	return out
+	return lists.Map(values, m.to)
 }
 
 // takeIn widens a range by up to its own height on either side, so that values are seen that must

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"headroom/internal/lists"
 	"headroom/internal/optimizer/warp"
 	"headroom/internal/study"
 	"headroom/internal/study/design"
@@ -202,11 +203,7 @@ func TestManyLimitsStayCalm(t *testing.T) {
 func captionOf(c templates.Chart) string { return strings.Join(c.Notes, " ") }
 
 func titlesOf(d chart.Drawing) string {
-	var list []string
-	for _, panel := range d.Panels {
-		list = append(list, panel.Title)
-	}
-	return strings.Join(list, "; ")
+	return strings.Join(lists.Map(d.Panels, func(panel chart.Panel) string { return panel.Title }), "; ")
 }
 
 // TestLegendsSpeakOfTheLimitsThereAre: none is spoken of where there is none, and a mark that keeps

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"headroom/internal/lists"
 	"headroom/internal/study"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
@@ -98,10 +99,7 @@ func (o Outlook) influenceWords(along []study.Slice) string {
 	if len(o.Snap.Definition.Parameters) == 1 && len(along) == 1 {
 		return fmt.Sprintf("From its lowest to its highest the expected %s changes by %s.", objective.Metric, changes(along[0]))
 	}
-	var parts []string
-	for _, slice := range along {
-		parts = append(parts, slice.Parameter+" "+changes(slice))
-	}
+	parts := lists.Map(along, func(slice study.Slice) string { return slice.Parameter + " " + changes(slice) })
 	const most = 8
 	if len(parts) > most {
 		parts = append(parts[:most], fmt.Sprintf("%d more", len(along)-most))

@@ -15,6 +15,7 @@ import (
 	"github.com/yuin/goldmark/text"
 	"github.com/yuin/goldmark/util"
 
+	"headroom/internal/lists"
 	"headroom/internal/optimizer/policy"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
@@ -52,13 +53,7 @@ func tableMetrics(d design.Definition) []string {
 }
 
 func metricNames(d design.Definition, keep func(design.MetricInfo) bool) []string {
-	var names []string
-	for _, m := range d.Metrics() {
-		if keep(m) {
-			names = append(names, m.Name)
-		}
-	}
-	return names
+	return lists.Pick(d.Metrics(), func(m design.MetricInfo) (string, bool) { return m.Name, keep(m) })
 }
 
 // inOrder lists the metrics of m in the order of the study.
@@ -77,13 +72,7 @@ func parameter(d design.Definition, name string) design.Parameter {
 
 // axisNames are the parameters that can be set, which charts can have along an axis.
 func axisNames(d design.Definition) []string {
-	var names []string
-	for _, p := range d.Parameters {
-		if p.Type != design.Remainder {
-			names = append(names, p.Name)
-		}
-	}
-	return names
+	return lists.Pick(d.Parameters, func(p design.Parameter) (string, bool) { return p.Name, p.Type != design.Remainder })
 }
 
 // limited tells whether there are limits at all: without them, every trial is within all of them,
@@ -202,13 +191,7 @@ func constraintTitle(c design.Constraint) string {
 
 // limitsText is what the limits of a metric ask.
 func limitsText(d design.Definition, metric string) string {
-	var texts []string
-	for _, c := range d.Constraints {
-		if c.Metric == metric {
-			texts = append(texts, words.Limit(c))
-		}
-	}
-	return strings.Join(texts, ", ")
+	return strings.Join(lists.Pick(d.Constraints, func(c design.Constraint) (string, bool) { return words.Limit(c), c.Metric == metric }), ", ")
 }
 
 // settingsOf are a trial's settings in the order of the study.
@@ -228,11 +211,7 @@ func settingsLine(d design.Definition, values design.Settings) string {
 }
 
 func settingsInWords(settings []templates.Setting) string {
-	said := make([]string, len(settings))
-	for i, s := range settings {
-		said[i] = s.Name + " " + words.With(s.Value, s.Unit)
-	}
-	return strings.Join(said, ", ")
+	return strings.Join(lists.Map(settings, func(s templates.Setting) string { return s.Name + " " + words.With(s.Value, s.Unit) }), ", ")
 }
 
 // Stamp is a moment as people read it.
@@ -268,10 +247,7 @@ func (c *columns) add(head templates.Column, cell func(row int) string) {
 func (c *columns) rows(from, to int) templates.Table {
 	table := templates.Table{Head: c.head}
 	for row := from; row < to; row++ {
-		var line []string
-		for _, cell := range c.cells {
-			line = append(line, cell(row))
-		}
+		line := lists.Map(c.cells, func(cell func(row int) string) string { return cell(row) })
 		table.Rows = append(table.Rows, line)
 	}
 	return table

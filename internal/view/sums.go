@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"headroom/internal/lists"
 	"headroom/internal/optimizer"
 	"headroom/internal/study"
 	"headroom/internal/study/design"
@@ -282,11 +283,7 @@ func (p *panelling) multiplierPanel(limits []int) (panel chart.Panel, notes []st
 
 // prices are a limit's multiplier at each decision, the next one's last.
 func (p *panelling) prices(name string) []float64 {
-	var path []float64
-	for _, row := range p.History {
-		path = append(path, row.Multipliers[name])
-	}
-	return append(path, p.Readout.Multipliers[name])
+	return append(lists.Map(p.History, func(row study.HistoryRow) float64 { return row.Multipliers[name] }), p.Readout.Multipliers[name])
 }
 
 // brokenThen tells whether a trial broke limit j as it stood then.

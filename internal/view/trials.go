@@ -11,6 +11,7 @@ import (
 
 	"rsc.io/qr"
 
+	"headroom/internal/lists"
 	"headroom/internal/optimizer/warp"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
@@ -172,9 +173,7 @@ func (l listing) list(table *templates.Trials, trials []*ledger.Trial) {
 		}
 		l.metrics = append(l.metrics, words.Column(shown))
 	}
-	for _, t := range trials {
-		table.Rows = append(table.Rows, l.row(t))
-	}
+	table.Rows = lists.Map(trials, l.row)
 }
 
 func (l listing) row(t *ledger.Trial) templates.TrialRow {
@@ -423,10 +422,7 @@ func modelTable(d design.Definition, decision *ledger.Decision) templates.Table 
 		if !there {
 			continue
 		}
-		var lengthscales []string
-		for _, l := range m.Lengthscales {
-			lengthscales = append(lengthscales, words.Rough(l))
-		}
+		lengthscales := lists.Map(m.Lengthscales, words.Rough)
 		kernel := m.Kernel
 		if m.Interaction > 0 {
 			kernel += ", interaction " + words.Rough(m.Interaction)

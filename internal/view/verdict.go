@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"headroom/internal/lists"
 	"headroom/internal/study"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
@@ -137,9 +138,7 @@ func valued(text string, x float64) *templates.Value {
 func (v answering) answer(r study.Recommendation) *templates.Answer {
 	d := v.Snap.Definition
 	answer := &templates.Answer{Number: r.Number, URL: v.trialURL(r.Number), Settings: settingsOf(d, r.Parameters), Copy: v.copyText(r.Parameters)}
-	for _, metric := range metricsShown(v.Snap) {
-		answer.Expected = append(answer.Expected, v.expected(metric, r.Believed))
-	}
+	answer.Expected = lists.Map(metricsShown(v.Snap), func(metric string) templates.Expected { return v.expected(metric, r.Believed) })
 	if len(d.Constraints) > 0 {
 		answer.Chance, answer.Brought = valued(words.Percent(r.FeasibilityProbability), r.FeasibilityProbability), v.brought()
 	}
@@ -475,9 +474,9 @@ func Line(one ledger.Summary, now time.Time) templates.StudyLine {
 	if one.Best != nil {
 		line.Best = fmt.Sprintf("best reading of %s %s at trial %d", one.Best.Metric, words.Quantity(one.Best.Value, one.Best.Unit), one.Best.Number)
 	}
-	for _, limit := range one.Limits {
-		line.Limits = append(line.Limits, limit.Metric+" "+words.Sign(limit.Op)+" "+words.Quantity(limit.Threshold, limit.Unit))
-	}
+	line.Limits = lists.Map(one.Limits, func(limit ledger.Limit) string {
+		return limit.Metric + " " + words.Sign(limit.Op) + " " + words.Quantity(limit.Threshold, limit.Unit)
+	})
 	if one.Known > 0 && len(one.Limits) > 0 {
 		line.Feasible = fmt.Sprintf("feasible %d of %d", one.Feasible, one.Known)
 		line.FeasibleMark = string(words.Either(one.Feasible == 0, chart.Violated, chart.Feasible))

@@ -14,6 +14,7 @@ import (
 	"headroom/internal/account"
 	"headroom/internal/db/dbtest"
 	"headroom/internal/http/sitetest"
+	"headroom/internal/lists"
 	"headroom/internal/study"
 	"headroom/internal/study/ledger"
 	"headroom/internal/testwait"
@@ -322,14 +323,10 @@ func checkPages(t *testing.T, s *sitetest.Site, id string) {
 	read := func(query string) []int {
 		page = trialList{}
 		s.API("GET", "/studies/"+id+"/trials"+query, nil).Want(200).Into(&page)
-		var numbers []int
-		for _, trial := range page.Trials {
-			numbers = append(numbers, trial.Number)
-		}
-		return numbers
+		return lists.Map(page.Trials, func(trial ledger.Trial) int { return trial.Number })
 	}
 	for query, want := range map[string][]int{
-		"": {1, 2, 3, 4, 5}, "?limit=2": {1, 2}, "?after=2&limit=2": {3, 4}, "?after=4&limit=2": {5}, "?after=99": nil, "?status=completed": {1, 2}, "?status=partial,failed": {3, 5}, "?status=completed&limit=1": {1},
+		"": {1, 2, 3, 4, 5}, "?limit=2": {1, 2}, "?after=2&limit=2": {3, 4}, "?after=4&limit=2": {5}, "?after=99": {}, "?status=completed": {1, 2}, "?status=partial,failed": {3, 5}, "?status=completed&limit=1": {1},
 	} {
 		got := read(query)
 		if diff := cmp.Diff(want, got); diff != "" {

@@ -20,6 +20,7 @@ import (
 
 	"headroom/internal/http/problem"
 	"headroom/internal/http/request"
+	"headroom/internal/lists"
 	"headroom/internal/study"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
@@ -447,10 +448,7 @@ func fieldsOf(t reflect.Type) []jsonField {
 }
 
 func fieldNames(fields []jsonField) string {
-	names := make([]string, len(fields))
-	for i, f := range fields {
-		names[i] = f.name
-	}
+	names := lists.Map(fields, func(f jsonField) string { return f.name })
 	slices.Sort(names)
 	return strings.Join(names, ", ")
 }

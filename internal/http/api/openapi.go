@@ -21,6 +21,7 @@ import (
 	"headroom/internal/account"
 	"headroom/internal/http/problem"
 	"headroom/internal/http/request"
+	"headroom/internal/lists"
 	"headroom/internal/optimizer/policy"
 	"headroom/internal/study"
 	"headroom/internal/study/design"
@@ -172,11 +173,7 @@ func inVersion30(document []byte) ([]byte, error) {
 func asVersion30(document any) any {
 	switch node := document.(type) {
 	case []any:
-		list := make([]any, len(node))
-		for i, item := range node {
-			list[i] = asVersion30(item)
-		}
-		return list
+		return lists.Map(node, asVersion30)
 	case map[string]any:
 		out := make(object, len(node))
 		for key, value := range node {
@@ -264,11 +261,7 @@ func (s *schemas) answer(value any) object {
 	if !ok {
 		return s.of(reflect.TypeOf(value), false)
 	}
-	var list []object
-	for _, one := range several {
-		list = append(list, s.of(reflect.TypeOf(one), false))
-	}
-	return object{"anyOf": list}
+	return object{"anyOf": lists.Map(several, func(one any) object { return s.of(reflect.TypeOf(one), false) })}
 }
 
 // of is the schema of t; request says in which direction: requests refuse unknown fields, answers
@@ -467,14 +460,9 @@ func theoremOf(t *policy.Theorem) *theoremDescription {
 	if t == nil {
 		return nil
 	}
-	out := &theoremDescription{Name: t.Name, Paper: t.Paper, Year: t.Year, Bounds: t.Bounds, Soft: t.Soft, Regret: t.Regret, Short: t.Short}
-	for _, a := range t.Assumptions {
-		out.Assumptions = append(out.Assumptions, a.Text)
-	}
-	for _, a := range t.ForRegret {
-		out.ForRegret = append(out.ForRegret, a.Text)
-	}
-	return out
+	text := func(a policy.Assumption) string { return a.Text }
+	return &theoremDescription{Name: t.Name, Paper: t.Paper, Year: t.Year, Bounds: t.Bounds, Soft: t.Soft, Regret: t.Regret, Short: t.Short,
+		Assumptions: lists.Map(t.Assumptions, text), ForRegret: lists.Map(t.ForRegret, text)}
 }
 
 func settingDescriptions(settings []policy.Setting) []settingDescription {

@@ -20,6 +20,7 @@ import (
 	"headroom/internal/account"
 	"headroom/internal/http/problem"
 	"headroom/internal/http/request"
+	"headroom/internal/lists"
 	"headroom/internal/study"
 	"headroom/internal/study/ledger"
 )
@@ -55,10 +56,7 @@ type Operation struct {
 // asked is Handle for those who ask in the query for what the operation knows of. With dry_run
 // misspelled it would store what was to be tried, with at misspelled show the study as it is now.
 func (o Operation) asked(w http.ResponseWriter, r *http.Request) error {
-	var names []string
-	for _, p := range o.Query {
-		names = append(names, p.Name)
-	}
+	names := lists.Map(o.Query, func(p queryParameter) string { return p.Name })
 	q, err := request.ReadQuery(r.URL)
 	if err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"headroom/internal/http/request"
+	"headroom/internal/lists"
 	"headroom/internal/study"
 	"headroom/internal/study/ledger"
 )
@@ -61,10 +62,7 @@ func (a *API) ofTrials() operations {
 		"tellMany": changing(a, severalTrials, Operation{
 			Summary: "Report results of several trials, all or none", Answer: trialList{}, Light: true,
 		}, func(r *http.Request, cmd study.Command, told bulkTellRequest) (*ledger.Snapshot, []int, error) {
-			numbers := make([]int, len(told.Trials))
-			for i, t := range told.Trials {
-				numbers[i] = t.Number
-			}
+			numbers := lists.Map(told.Trials, func(t study.NumberedTelling) int { return t.Number })
 			after, err := a.Studies.TellMany(r.Context(), cmd, request.StudyID(r), told.Trials)
 			return after, numbers, err
 		}),
@@ -134,11 +132,7 @@ func changedTrial(after *ledger.Snapshot, numbers []int) reply {
 }
 
 func severalTrials(after *ledger.Snapshot, numbers []int) reply {
-	trials := make([]ledger.Trial, len(numbers))
-	for i, number := range numbers {
-		trials[i] = *after.Trials[number-1]
-	}
-	return reply{body: trialList{trials}}
+	return reply{body: trialList{lists.Map(numbers, func(number int) ledger.Trial { return *after.Trials[number-1] })}}
 }
 
 func madeTrial(after *ledger.Snapshot, numbers []int) reply {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"headroom/internal/http/sitetest"
+	"headroom/internal/lists"
 )
 
 // publishedVectors are rounds worked out by an independent implementation, with the study that
@@ -91,10 +92,7 @@ func TestVectorsThroughTheAPI(t *testing.T) {
 				limit["sampled"] = true
 				delete(kernels, "cost")
 			}
-			var candidates []map[string]float64
-			for _, x := range v.Candidates {
-				candidates = append(candidates, map[string]float64{"u": x[0], "v": x[1]})
-			}
+			candidates := lists.Map(v.Candidates, func(x []float64) map[string]float64 { return map[string]float64{"u": x[0], "v": x[1]} })
 			id, _ := s.API("POST", "/studies", map[string]any{
 				"name": a.Name,
 				"parameters": []map[string]any{{"name": "u", "type": "real", "low": 0, "high": 1},

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"headroom/internal/lists"
 	"headroom/internal/optimizer/policy"
 	"headroom/internal/study/design"
 	"headroom/internal/view"
@@ -187,11 +188,7 @@ func (b table) parameter(i int, p *design.Parameter) Fields {
 func (b table) unavailable(i int, p *design.Parameter) Field {
 	in := templates.Input{Label: "Run out", Class: "w6", Help: "Choices that cannot be used for now, separated by commas. All: " + strings.Join(p.Choices, ", ")}
 	show := func() string {
-		var out []string
-		for _, v := range b.d.Unavailable[p.Name] {
-			out = append(out, v.String())
-		}
-		return strings.Join(out, ", ")
+		return strings.Join(lists.Map(b.d.Unavailable[p.Name], design.Value.String), ", ")
 	}
 	return at(indexed("unavailable", i)+".choices", in, show, func(t *Typed, name string) {
 		delete(b.d.Unavailable, p.Name)
@@ -226,10 +223,9 @@ func (b table) constraint(path string, c *design.Constraint) Fields {
 
 func (b table) algorithm() Fields {
 	a := &b.d.Algorithm
-	var algorithms []templates.Option
-	for _, one := range policy.Descriptions() {
-		algorithms = append(algorithms, templates.Option{Value: one.Name, Label: one.Title})
-	}
+	algorithms := lists.Map(policy.Descriptions(), func(one policy.Description) templates.Option {
+		return templates.Option{Value: one.Name, Label: one.Title}
+	})
 	horizon := templates.Input{Label: "Trials planned", Help: "horizon T; going past it is allowed", Kind: "number", Placeholder: "100"}
 	return Fields{
 		choice(algorithmField, templates.Input{Label: "Algorithm", Class: "double", Options: algorithms, Refreshes: true}, &a.Name).of("algorithm"),

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"headroom/internal/lists"
 	"headroom/internal/study/design"
 	"headroom/internal/view"
 	"headroom/internal/view/words"
@@ -81,13 +82,7 @@ func (fields Fields) Show() url.Values {
 
 // Inputs are the fields as they are drawn.
 func (fields Fields) Inputs() []templates.Input {
-	var inputs []templates.Input
-	for _, f := range fields {
-		if !f.fixed {
-			inputs = append(inputs, f.Input)
-		}
-	}
-	return inputs
+	return lists.Pick(fields, func(f Field) (templates.Input, bool) { return f.Input, !f.fixed })
 }
 
 // within are those of a fold.
@@ -201,11 +196,7 @@ func jsonText(raw json.RawMessage) string {
 	}
 	var numbers []json.Number
 	if json.Unmarshal(raw, &numbers) == nil {
-		parts := make([]string, len(numbers))
-		for i, n := range numbers {
-			parts[i] = n.String()
-		}
-		return strings.Join(parts, ", ")
+		return strings.Join(lists.Map(numbers, json.Number.String), ", ")
 	}
 	return string(raw)
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"headroom/internal/account"
+	"headroom/internal/lists"
 	"headroom/internal/study/ledger"
 	"headroom/web/templates"
 )
@@ -29,11 +30,9 @@ func NewToken(studies []templates.Option, into *account.NewToken) Fields {
 
 // Roles are those to choose from.
 func Roles() []templates.Option {
-	options := make([]templates.Option, 0, len(account.Roles))
-	for _, role := range account.Roles {
-		options = append(options, templates.Option{Value: string(role), Label: role.Title()})
-	}
-	return options
+	return lists.Map(account.Roles, func(role account.Role) templates.Option {
+		return templates.Option{Value: string(role), Label: role.Title()}
+	})
 }
 
 // NewShare is the form of a read-only link.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"headroom/internal/lists"
 	"headroom/internal/study"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
@@ -30,9 +31,7 @@ func OfTrial(snap *ledger.Snapshot, trial *ledger.Trial) Trial {
 	for i, p := range d.Parameters {
 		form.Settings = append(form.Settings, Field{Input: view.SettingInput(view.SettingField(i), p), path: "parameters." + p.Name})
 	}
-	for _, in := range view.ContextInputs(d) {
-		form.Context = append(form.Context, Field{Input: in, path: "context." + in.Label})
-	}
+	form.Context = lists.Map(view.ContextInputs(d), func(in templates.Input) Field { return Field{Input: in, path: "context." + in.Label} })
 	for i, metric := range view.Told(d) {
 		in := templates.Input{Name: view.MetricField(i), Label: metric, Unit: view.UnitOf(d, metric), Kind: "number"}
 		for _, c := range d.Constraints {

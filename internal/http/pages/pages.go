@@ -21,6 +21,7 @@ import (
 	"headroom/internal/http/forms"
 	"headroom/internal/http/problem"
 	"headroom/internal/http/request"
+	"headroom/internal/lists"
 	"headroom/internal/study"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
@@ -226,9 +227,7 @@ func Problem(w http.ResponseWriter, r *http.Request, p *problem.Problem) error {
 	if p.Status == http.StatusNotFound {
 		view.Detail = problem.NoSuchThing.Detail
 	}
-	for _, fault := range p.Errors {
-		view.Faults = append(view.Faults, fault.String())
-	}
+	view.Faults = lists.Map(p.Errors, func(fault design.Fault) string { return fault.String() })
 	if len(view.Faults) > 0 {
 		view.Detail = "" // says the same
 	}

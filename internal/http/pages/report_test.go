@@ -15,6 +15,7 @@ import (
 
 	"headroom/internal/account"
 	"headroom/internal/http/sitetest"
+	"headroom/internal/lists"
 )
 
 // reviewed is a study with a correction, an exclusion, a changed limit and something waiting.
@@ -239,10 +240,7 @@ func TestNumbersBehindChartsAreOfReadings(t *testing.T) {
 	sitetest.Lacks(t, board, "The model begins when")
 	_, table, _ := strings.Cut(board, "model’s estimate")
 	row := regexp.MustCompile(`(?s)<tbody>\s*<tr>(.*?)</tr>`).FindStringSubmatch(table)
-	var cells []string
-	for _, cell := range regexp.MustCompile(`<td[^>]*>([^<]*)</td>`).FindAllStringSubmatch(row[1], -1) {
-		cells = append(cells, cell[1])
-	}
+	cells := lists.Map(regexp.MustCompile(`<td[^>]*>([^<]*)</td>`).FindAllStringSubmatch(row[1], -1), func(cell []string) string { return cell[1] })
 	// Trial, result, yield, best; impurity, its limit and three sums, its bound; pressure, its
 	// limit and as many.
 	if len(cells) != 16 || cells[6] == "–" || cells[8] != "–" || strings.Join(cells[12:], "") != "––––" {

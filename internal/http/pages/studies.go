@@ -7,6 +7,7 @@ import (
 	"headroom/internal/http/forms"
 	"headroom/internal/http/problem"
 	"headroom/internal/http/request"
+	"headroom/internal/lists"
 	"headroom/internal/study"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
@@ -41,9 +42,7 @@ func (s *Site) StudiesPage(w http.ResponseWriter, r *http.Request) error {
 	if next != nil {
 		page.Next = next.String()
 	}
-	for _, one := range list {
-		page.Lines = append(page.Lines, view.Line(one, page.Now))
-	}
+	page.Lines = lists.Map(list, func(one ledger.Summary) templates.StudyLine { return view.Line(one, page.Now) })
 	if page.Viewer.MayCreateStudies() {
 		page.Start = start(r)
 	}
@@ -59,11 +58,10 @@ var examples = []templates.Example{
 
 // start is what the list of studies offers to begin with.
 func start(r *http.Request) templates.Start {
-	offer := templates.Start{Key: newKey(r), Examples: examples}
-	for _, lab := range design.SimulatedLabs() {
-		offer.Problems = append(offer.Problems, templates.Option{Value: lab.Name(), Label: lab.Name() + ": " + lab.Summary()})
-	}
-	return offer
+	problems := lists.Map(design.SimulatedLabs(), func(lab design.SimulatedLab) templates.Option {
+		return templates.Option{Value: lab.Name(), Label: lab.Name() + ": " + lab.Summary()}
+	})
+	return templates.Start{Key: newKey(r), Examples: examples, Problems: problems}
 }
 
 // simulationValues fills the form of a new study from a problem of the simulator; answers says

@@ -15,6 +15,7 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
+	"headroom/internal/lists"
 	"headroom/internal/optimizer"
 	"headroom/internal/optimizer/kernel"
 )
@@ -127,11 +128,7 @@ func (p Problem) New(seed uint64, readings, prior *Readings) (*Instance, error) 
 
 // alike are parameters from 0 to the same.
 func alike(high float64, names ...string) []Axis {
-	axes := make([]Axis, len(names))
-	for i, name := range names {
-		axes[i] = Axis{Name: name, High: high}
-	}
-	return axes
+	return lists.Map(names, func(name string) Axis { return Axis{Name: name, High: high} })
 }
 
 // Optimum is the best point within the limits in round t.
@@ -248,11 +245,7 @@ func (in *Instance) safest(count int) [][]float64 {
 		}
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(worst[a], worst[b]) })
-	var list [][]float64
-	for _, i := range order[:min(count, len(order))] {
-		list = append(list, in.Arms[i])
-	}
-	return list
+	return lists.Map(order[:min(count, len(order))], func(i int) []float64 { return in.Arms[i] })
 }
 
 // Prior is the model that suits the functions.

@@ -9,6 +9,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strconv"
+
+	"headroom/internal/lists"
 )
 
 var readingProblems = []Problem{
@@ -80,10 +82,7 @@ func (r *Readings) check() error {
 func (r *Readings) Write(w io.Writer) error {
 	lines := [][]string{r.Names}
 	for _, row := range r.Rows {
-		fields := make([]string, len(row))
-		for i, v := range row {
-			fields[i] = strconv.FormatFloat(v, 'g', -1, 64)
-		}
+		fields := lists.Map(row, func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) })
 		lines = append(lines, fields)
 	}
 	return csv.NewWriter(w).WriteAll(lines)

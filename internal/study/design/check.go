@@ -6,6 +6,7 @@ import (
 	"slices"
 	"unicode/utf8"
 
+	"headroom/internal/lists"
 	"headroom/internal/optimizer/policy"
 )
 
@@ -351,11 +352,7 @@ func (c *checker) remainder(p *Parameter, at string, types map[string]ParameterT
 }
 
 func (c *checker) parameterNames() []string {
-	var names []string
-	for _, p := range c.d.Parameters {
-		names = append(names, p.Name)
-	}
-	return names
+	return lists.Map(c.d.Parameters, func(p Parameter) string { return p.Name })
 }
 
 const (

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"headroom/internal/lists"
 	"headroom/internal/mutation"
 )
 
@@ -270,10 +271,7 @@ func TestCheckListsAllFaults(t *testing.T) {
 	d.Algorithm.Horizon = -5
 	d.Model.Fit = "maybe"
 	_, err := d.Check()
-	var got []string
-	for _, f := range faultsOf(t, err) {
-		got = append(got, f.Field)
-	}
+	got := lists.Map(faultsOf(t, err), func(f Fault) string { return f.Field })
 	want := []string{"name", "parameters[0].low", "constraints[0].op", "algorithm.horizon", "model.fit"}
 	if !slices.Equal(got, want) {
 		t.Errorf("faults at %v, want %v", got, want)

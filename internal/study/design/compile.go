@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"headroom/internal/lists"
 	"headroom/internal/optimizer"
 	"headroom/internal/optimizer/policy"
 )
@@ -381,9 +382,7 @@ func (b *compiler) lengthscales(metric *optimizer.Metric, given byMetric[[]float
 		metric.Kernel.Lengthscales = slices.Clone(*lengths)
 	case start != nil:
 		metric.FreeLengthscales = true
-		for _, d := range b.out.Config.Space.Dims {
-			metric.Kernel.Lengthscales = append(metric.Kernel.Lengthscales, start.Lengthscale*extentOf(d))
-		}
+		metric.Kernel.Lengthscales = lists.Map(b.out.Config.Space.Dims, func(d optimizer.Dim) float64 { return start.Lengthscale * extentOf(d) })
 	default:
 		b.missing("lengthscales", metric.Name)
 	}
@@ -430,10 +429,7 @@ func (b *compiler) completeModel(given givenModel) {
 
 // usualLengthscales is one number for all parameters where they are alike, else one for each.
 func usualLengthscales(dims []optimizer.Dim) any {
-	each := make([]float64, len(dims))
-	for i, d := range dims {
-		each[i] = usualLengthscale * extentOf(d)
-	}
+	each := lists.Map(dims, func(d optimizer.Dim) float64 { return usualLengthscale * extentOf(d) })
 	if slices.ContainsFunc(each, func(l float64) bool { return l != each[0] }) {
 		return each
 	}

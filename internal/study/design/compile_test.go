@@ -11,6 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"headroom/internal/lists"
 	"headroom/internal/optimizer"
 	"headroom/internal/optimizer/policy"
 )
@@ -52,10 +53,7 @@ func TestCostsAndMetrics(t *testing.T) {
 			t.Errorf("%s: there %v, meant %q, want %q", wrong, there, closest(wrong, d.MetricNames()), meant)
 		}
 	}
-	var names []string
-	for _, m := range c.metrics {
-		names = append(names, m.Name)
-	}
+	names := lists.Map(c.metrics, func(m MetricInfo) string { return m.Name })
 	if !slices.Equal(names, []string{"yield", "impurity", "pH", "heat", "colour"}) {
 		t.Errorf("all metrics %v", names)
 	}

@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 
+	"headroom/internal/lists"
 	"headroom/internal/optimizer"
 	"headroom/internal/optimizer/kernel"
 )
@@ -527,13 +528,7 @@ func sortedByKey[V any](m map[string]V) iter.Seq2[string, V] {
 
 // orList writes choices for a sentence: "a", "b" or "c"; an empty word is not mentioned.
 func orList(words []string) string {
-	var quoted []string
-	for _, w := range words {
-		if w != "" {
-			quoted = append(quoted, `"`+w+`"`)
-		}
-	}
-	return Listed(quoted, "or")
+	return Listed(lists.Pick(words, func(w string) (string, bool) { return `"` + w + `"`, w != "" }), "or")
 }
 
 // Listed joins names as a sentence does, with a word such as "and" before the last.

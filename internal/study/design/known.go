@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"headroom/internal/lists"
 	"headroom/internal/optimizer"
 )
 
@@ -163,11 +164,7 @@ func (d Definition) KnownInOrder(known map[string]float64) []float64 {
 	if len(known) == 0 {
 		return nil
 	}
-	costs := make([]float64, len(d.Constraints))
-	for j, c := range d.Constraints {
-		costs[j] = known[c.Name]
-	}
-	return costs
+	return lists.Map(d.Constraints, func(c Constraint) float64 { return known[c.Name] })
 }
 
 // KnownOfSettings tabulates the known constraints at settings, saturated, one row per point in the

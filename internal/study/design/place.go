@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"headroom/internal/lists"
 	"headroom/internal/optimizer"
 )
 
@@ -68,11 +69,7 @@ func (c *Compiled) Arms() []optimizer.Place {
 
 // Probes are some allowed places spread over the space; with candidates, some of theirs.
 func (c *Compiled) Probes() []optimizer.Place {
-	places := make([]optimizer.Place, len(c.space.probes))
-	for i, x := range c.space.probes {
-		places[i] = c.at(x)
-	}
-	return places
+	return lists.Map(c.space.probes, c.at)
 }
 
 // NotRunOut are the places, with their indices, that need nothing that has run out. Candidates all

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"headroom/internal/lists"
 	"headroom/internal/mutation"
 	"headroom/internal/study/design"
 )
@@ -31,11 +32,7 @@ func exported(t testing.TB) map[string]string {
 }
 
 func written(members map[string]string, order ...string) string {
-	var parts []string
-	for _, name := range order {
-		parts = append(parts, fmt.Sprintf("%q: %s", name, members[name]))
-	}
-	return "{" + strings.Join(parts, ", ") + "}"
+	return "{" + strings.Join(lists.Map(order, func(name string) string { return fmt.Sprintf("%q: %s", name, members[name]) }), ", ") + "}"
 }
 
 // readAll reads a bundle to its end.

@@ -6,6 +6,7 @@ import (
 	"time"
 	"unsafe"
 
+	"headroom/internal/lists"
 	"headroom/internal/memory"
 	"headroom/internal/optimizer"
 	"headroom/internal/study/design"
@@ -359,10 +360,8 @@ type BestTrial struct {
 func (snap *Snapshot) Summary() Summary {
 	s := Summary{ID: snap.ID, Name: snap.Definition.Name, State: snap.State, Version: snap.Version,
 		CreatedAt: snap.CreatedAt, UpdatedAt: snap.UpdatedAt, Trials: len(snap.Trials), Algorithm: snap.Definition.Algorithm.Name,
-		Limits: []Limit{}, SimulatedLab: snap.Definition.SimulatedLab}
-	for _, c := range snap.Definition.Constraints {
-		s.Limits = append(s.Limits, Limit{c.Name, c.Metric, c.Op, c.Threshold, c.Unit})
-	}
+		Limits:       lists.Map(snap.Definition.Constraints, func(c design.Constraint) Limit { return Limit{c.Name, c.Metric, c.Op, c.Threshold, c.Unit} }),
+		SimulatedLab: snap.Definition.SimulatedLab}
 	s.Feasible, s.Known = snap.Feasibility()
 	for _, t := range snap.Trials {
 		if !t.Waiting() {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"headroom/internal/lists"
 	"headroom/internal/optimizer"
 	"headroom/internal/optimizer/warp"
 	"headroom/internal/study/design"
@@ -186,10 +187,7 @@ func TestRevisionsAndLimitsAsTheyStood(t *testing.T) {
 	before := b.snap
 	b.correct(1, &Reading{Value: 71})
 	b.close(Excluded, 1, "wrong batch")
-	var kinds []Kind
-	for _, revision := range b.snap.Revisions {
-		kinds = append(kinds, revision.Kind)
-	}
+	kinds := lists.Map(b.snap.Revisions, func(revision Revision) Kind { return revision.Kind })
 	if len(kinds) != 4 || kinds[0] != Created || kinds[1] != Reconfigured || kinds[2] != Corrected || kinds[3] != Excluded {
 		t.Fatalf("%v", kinds)
 	}

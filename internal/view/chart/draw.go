@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"headroom/internal/lists"
 )
 
 // A chart is HTML around pictures in SVG that are as wide as they are given room: places are parts
@@ -100,10 +102,7 @@ func (s *sheet) draw(f frame) {
 	if f.surface != nil {
 		s.surface(f)
 	}
-	var labels []string
-	for _, limit := range f.limits {
-		labels = append(labels, s.limit(f, limit))
-	}
+	labels := lists.Map(f.limits, func(limit Limit) string { return s.limit(f, limit) })
 	for _, t := range f.traces {
 		s.trace(f, t)
 	}

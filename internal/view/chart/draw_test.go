@@ -12,15 +12,13 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"headroom/internal/lists"
 )
 
 // values are numbers as charts have them.
 func values(numbers ...float64) []any {
-	list := make([]any, len(numbers))
-	for i, x := range numbers {
-		list[i] = x
-	}
-	return list
+	return lists.Map(numbers, func(x float64) any { return x })
 }
 
 // one is a chart of one panel.

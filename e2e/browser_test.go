@@ -346,6 +346,20 @@ func (p *tab) value(selector string) string {
 	return ask[string](p, fmt.Sprintf(`document.querySelector(%q)?.value ?? "(no such field)"`, selector))
 }
 
+// holds asserts what a field holds.
+func (p *tab) holds(field, want string) {
+	p.t.Helper()
+	if got := p.value(field); got != want {
+		p.t.Errorf("%s holds %q, not %q", field, got, want)
+	}
+}
+
+// comesToHold waits until a field holds a text.
+func (p *tab) comesToHold(field, want string) {
+	p.t.Helper()
+	p.until(field+" holding "+want, fmt.Sprintf(`document.querySelector(%q)?.value === %q`, field, want))
+}
+
 func (p *tab) count(selector string) int {
 	p.t.Helper()
 	return ask[int](p, fmt.Sprintf(`document.querySelectorAll(%q).length`, selector))

@@ -127,7 +127,7 @@ func TestWhatIsUnfoldedStaysSo(t *testing.T) {
 	t.Parallel()
 	id := site.makeStudy(t, shaped("Unfolded", 1, 1))
 	site.told(t, id, 1, 1, 70)
-	site.asks(t, id, 1)
+	site.ask(t, id, 1)
 	p := newAdmin(t)
 	p.open("/studies/" + id)
 	p.drawn()

@@ -8,13 +8,14 @@ import (
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+
+	"headroom/internal/lists"
 )
 
 // invite makes somebody new and returns their name and the link that lets them in.
 func (s *server) invite(t *testing.T, first, role string) (name, link string) {
 	t.Helper()
-	admin := newTab(t, s.base)
-	admin.signIn(s.link(t))
+	admin := newAdmin(t)
 	admin.open("/people")
 	name = first + " " + rand.Text()[:6]
 	admin.fill("#f-invite_name", name)
@@ -24,23 +25,10 @@ func (s *server) invite(t *testing.T, first, role string) (name, link string) {
 	return name, strings.TrimSpace(admin.text(".secret"))
 }
 
-// told returns who told the results of a study, in order.
+// toldBy returns who told the results of a study, in order.
 func (s *server) toldBy(t *testing.T, id string) []string {
 	t.Helper()
-	var ledger struct {
-		Events []struct {
-			Kind string `json:"kind"`
-			By   string `json:"by"`
-		} `json:"events"`
-	}
-	s.api(t, "GET", "/studies/"+id+"/ledger?after=0&limit=1000", nil, &ledger)
-	var names []string
-	for _, event := range ledger.Events {
-		if event.Kind == "told" {
-			names = append(names, event.By)
-		}
-	}
-	return names
+	return lists.Map(s.events(t, id, "told"), func(told event) string { return told.By })
 }
 
 // listening waits until the page hears of changes.
@@ -54,7 +42,7 @@ func TestWhatOnePersonTypedIsNotSavedByAnother(t *testing.T) {
 	t.Parallel()
 	name, link := site.invite(t, "Ben", "operator")
 	id := site.makeStudy(t, buffer("Shared tablet"))
-	site.asks(t, id, 2)
+	site.ask(t, id, 2)
 	p := newAdmin(t)
 	p.open("/studies/" + id)
 	p.listening()
@@ -72,18 +60,14 @@ func TestWhatOnePersonTypedIsNotSavedByAnother(t *testing.T) {
 		t.Fatalf("what the admin typed is saved by %q, who pressed nothing", names)
 	}
 	p.sees(name + " (operator)") // the page is theirs now
-	if got := p.value(result(1, 0)); got != "" {
-		t.Errorf("another's %q stands in the field", got)
-	}
+	p.holds(result(1, 0), "")
 	p.audit("another's text beside the form")
 
 	// The same where it is opened later.
 	ben.open("/studies/" + id + "/bench")
 	ben.sees("Typed by Admin")
 	ben.sees("not saved: yield 61.5, impurity 0.31")
-	if got := ben.value(result(1, 0)); got != "" {
-		t.Errorf("another's %q stands in the field", got)
-	}
+	ben.holds(result(1, 0), "")
 	ben.press("Take it over in my name")
 	ben.until("the values", fmt.Sprintf(`document.querySelector(%q).value === "61.5" && document.querySelector(%q).value === "0.31"`, result(1, 0), result(1, 1)))
 	ben.press("Save result")
@@ -106,7 +90,7 @@ func TestWhatOnePersonTypedIsNotSavedByAnother(t *testing.T) {
 	}
 
 	// The other's page, which is open still, becomes theirs as soon as it asks for anything.
-	site.asks(t, id, 1)
+	site.ask(t, id, 1)
 	p.sees("Admin (admin)")
 	p.forgive(false)
 }
@@ -119,7 +103,7 @@ func TestAFormIsSentByWhoeverOpenedIt(t *testing.T) {
 		t.Run(fmt.Sprintf("scripts %t", scripts), func(t *testing.T) {
 			name, link := site.invite(t, "Cleo", "operator")
 			id := site.makeStudy(t, buffer("Another's form"))
-			site.asks(t, id, 1)
+			site.ask(t, id, 1)
 			p := newTab(t, site.base)
 			if !scripts {
 				p.withoutScripts()
@@ -139,9 +123,7 @@ func TestAFormIsSentByWhoeverOpenedIt(t *testing.T) {
 			cleo.signIn(link)
 			p.press("Begin this trial")
 			p.sees("Nothing is saved: this form was opened under another sign-in, and you are signed in as " + name)
-			if got := site.kinds(t, id, "chosen"); got != 1 {
-				t.Fatalf("%d trials are there, not the 1 that was asked for", got)
-			}
+			site.counts(t, id, "chosen", 1)
 			p.press("What to expect of it")
 			p.press("Begin this trial")
 			p.sees("Your point is a trial now.")
@@ -156,7 +138,7 @@ func TestKeystrokesStayInTheirTrial(t *testing.T) {
 	for _, browser := range browsers {
 		t.Run(browser.name, func(t *testing.T) {
 			id := site.makeStudy(t, buffer("Keystrokes "+browser.name))
-			site.asks(t, id, 4)
+			site.ask(t, id, 4)
 			p := newAdmin(t)
 			p.open("/studies/" + id + "/bench")
 			p.listening()
@@ -169,24 +151,18 @@ func TestKeystrokesStayInTheirTrial(t *testing.T) {
 			p.sees("Completed by")
 			p.keys(".8" + kb.Enter)
 			p.sees("What you typed is not saved")
-			if got := site.kinds(t, id, "told"); got != 1 {
-				t.Fatalf("%d results are told, not the 1 from elsewhere", got)
-			}
-			if got := p.value("#reason-4"); got != "spilled" {
-				t.Errorf("what was typed of another trial's failing became %q", got)
-			}
+			site.counts(t, id, "told", 1)
+			p.holds("#reason-4", "spilled")
 			if got := p.value(result(2, 0)) + p.value(result(2, 1)); got != "" {
 				t.Errorf("%q stands in another trial", got)
 			}
-			if got := p.value(result(1, 1)); got != "12.8" {
-				t.Errorf("12.8 became %q", got)
-			}
+			p.holds(result(1, 1), "12.8")
 			if !ask[bool](p, `document.activeElement.closest("#card-1")`+` !== null`) {
 				t.Errorf("the cursor left the card, it is at %s", ask[string](p, `document.activeElement.outerHTML.slice(0, 100)`))
 			}
 			p.audit("a card that was completed")
 			p.reload()
-			p.until("the card again", fmt.Sprintf(`document.querySelector(%q)?.value === "12.8"`, result(1, 1)))
+			p.comesToHold(result(1, 1), "12.8")
 			p.press("Drop what I typed")
 			p.until("the card gone", `!document.querySelector("#card-1")`)
 			if ask[bool](p, `document.activeElement.matches("input") || document.activeElement === document.body`) {
@@ -198,9 +174,8 @@ func TestKeystrokesStayInTheirTrial(t *testing.T) {
 			site.api(t, "POST", "/studies/"+id+"/trials/2/tell", map[string]any{"metrics": map[string]any{"yield": 64.5, "impurity": 0.3}}, nil)
 			p.until("the card gone", `!document.querySelector("#card-2")`)
 			p.keys("13.1" + kb.Enter)
-			if got := p.value(result(3, 0)); got != "" || site.kinds(t, id, "told") != 2 {
-				t.Errorf("typed after the card had gone, %q stands in another trial", got)
-			}
+			p.holds(result(3, 0), "")
+			site.counts(t, id, "told", 2)
 
 			// Closed instead of completed.
 			p.fill(result(3, 0), "14")
@@ -223,7 +198,7 @@ func TestKeystrokesStayInTheirTrial(t *testing.T) {
 func TestTwoTabsKeepWhatWasTypedInEach(t *testing.T) {
 	t.Parallel()
 	id := site.makeStudy(t, buffer("Two tabs"))
-	site.asks(t, id, 1)
+	site.ask(t, id, 1)
 	one := newAdmin(t)
 	one.open("/studies/" + id + "/bench")
 	two := one.another()
@@ -232,10 +207,10 @@ func TestTwoTabsKeepWhatWasTypedInEach(t *testing.T) {
 	two.fill(result(1, 0), "62.5")
 	two.fill(result(1, 1), "0.3")
 	one.reload()
-	one.until("its own text", fmt.Sprintf(`document.querySelector(%q)?.value === "61.5"`, result(1, 0)))
+	one.comesToHold(result(1, 0), "61.5")
 	one.sees("not saved: yield 62.5, impurity 0.3")
 	two.reload()
-	two.until("its own text", fmt.Sprintf(`document.querySelector(%q)?.value === "62.5"`, result(1, 0)))
+	two.comesToHold(result(1, 0), "62.5")
 	two.sees("not saved: yield 61.5")
 	two.press("Drop it")
 	two.seesNot("In another tab")
@@ -246,7 +221,7 @@ func TestTwoTabsKeepWhatWasTypedInEach(t *testing.T) {
 	}
 
 	// A tab that was duplicated is another one.
-	site.asks(t, id, 1)
+	site.ask(t, id, 1)
 	two.until("the next card", `document.querySelector("#card-2")`)
 	two.fill(result(2, 0), "63.5")
 	copied := ask[string](two, `JSON.stringify({...sessionStorage})`)
@@ -254,24 +229,32 @@ func TestTwoTabsKeepWhatWasTypedInEach(t *testing.T) {
 	three.before(`Object.assign(sessionStorage, ` + copied + `)`)
 	three.open("/studies/" + id + "/bench")
 	three.sees("not saved: yield 63.5")
-	if got := three.value(result(2, 0)); got != "" {
-		t.Errorf("the duplicate took %q for its own", got)
-	}
+	three.holds(result(2, 0), "")
 	three.press("Go on with it here")
-	three.until("the value", fmt.Sprintf(`document.querySelector(%q).value === "63.5"`, result(2, 0)))
+	three.comesToHold(result(2, 0), "63.5")
 }
 
+// TestANewStudySaysWhenItsDraftWasTyped: it keeps lines that were added, is no draft of a copy, and
+// can be given up.
 func TestANewStudySaysWhenItsDraftWasTyped(t *testing.T) {
 	t.Parallel()
+	id := site.makeStudy(t, buffer("Origin of a copy"))
 	p := newAdmin(t)
 	p.open("/studies/new")
 	p.fill("#f-name", "Half a study")
 	p.press("+ Add a parameter")
 	p.until("a third line", `document.querySelector("#f-parameters_2_name")`)
+	p.fill("#f-parameters_2_name", "pressure")
 	p.seesNot("You typed this")
-	p.open("/studies")
+	p.open("/studies/new?from=" + id)
+	p.ready()
+	if got := p.value("#f-name"); got == "Half a study" {
+		t.Error("the copy of a study met the draft of another")
+	}
+	p.fill("#f-name", "A copy")
 	p.open("/studies/new")
-	p.until("the third line", `document.querySelector("#f-parameters_2_name") && document.querySelector("#f-name").value === "Half a study"`)
+	p.comesToHold("#f-parameters_2_name", "pressure")
+	p.comesToHold("#f-name", "Half a study")
 	p.sees("; it is not saved yet.")
 	p.audit("a draft of a new study")
 	p.press("Start anew")
@@ -280,9 +263,7 @@ func TestANewStudySaysWhenItsDraftWasTyped(t *testing.T) {
 	p.open("/studies")
 	p.open("/studies/new")
 	p.ready()
-	if got := p.value("#f-name"); got != "" {
-		t.Errorf("the draft that was given up came back: %q", got)
-	}
+	p.holds("#f-name", "")
 }
 
 func TestNoCategoryIsChosenForAnybody(t *testing.T) {
@@ -292,9 +273,7 @@ func TestNoCategoryIsChosenForAnybody(t *testing.T) {
 	id := site.makeStudy(t, definition)
 	p := newAdmin(t)
 	p.open("/studies/" + id + "/own")
-	if got := p.value("#f-used_0"); got != "" {
-		t.Errorf("%q is chosen before anybody chose", got)
-	}
+	p.holds("#f-used_0", "")
 	p.choose("#f-used_1", "ethanol")
 	p.press("What to expect of it")
 	p.until("the fault", `document.querySelector("#f-used_0[aria-invalid]")`)
@@ -319,7 +298,7 @@ func TestSwitchOfPersonAtATablet(t *testing.T) {
 	dora, doras := site.invite(t, "Dora", "operator")
 	emil, emils := site.invite(t, "Emil", "operator")
 	id := site.makeStudy(t, buffer("Five share a tablet"))
-	site.asks(t, id, 1)
+	site.ask(t, id, 1)
 	p := newTab(t, site.base)
 	for _, person := range []struct{ link, pin string }{{doras, "4711"}, {emils, "2468"}} {
 		p.signIn(person.link)
@@ -346,9 +325,7 @@ func TestSwitchOfPersonAtATablet(t *testing.T) {
 	p.until("the bench", `location.pathname.endsWith("/bench")`)
 	p.sees(dora + " (operator)")
 	p.sees("Typed by " + emil)
-	if got := p.value(result(1, 0)); got != "" {
-		t.Errorf("another's %q stands in the field", got)
-	}
+	p.holds(result(1, 0), "")
 	p.fill(result(1, 1), "0.4")
 	switchTo(emil, "2468")
 	p.until("his own text alone", fmt.Sprintf(`document.querySelector(%q)?.value === "61.5" && document.querySelector(%q).value === ""`, result(1, 0), result(1, 1)))
@@ -407,9 +384,7 @@ func TestTextTypedWhileALineIsTakenOutFallsOnNoOther(t *testing.T) {
 	p.ready()
 	p.keys("her")
 	for field, want := range map[string]string{"#f-name": "Lines", "#f-parameters_1_name": "other", "#f-parameters_2_name": "c", "#f-constraints_0_metric": "impurity"} {
-		if got := p.value(field); got != want {
-			t.Errorf("%s holds %q, not %q", field, got, want)
-		}
+		p.holds(field, want)
 	}
 }
 
@@ -433,9 +408,7 @@ func TestTextTypedWhileTheFormIsDrawnAgainStays(t *testing.T) {
 	p.ready()
 	p.keys("erature")
 	for field, want := range map[string]string{"#f-parameters_0_name": "buffer", "#f-parameters_1_low": "20", "#f-parameters_1_name": "temperature", "#f-constraints_0_metric": "impurity"} {
-		if got := p.value(field); got != want {
-			t.Errorf("%s holds %q, not %q", field, got, want)
-		}
+		p.holds(field, want)
 	}
 }
 
@@ -458,9 +431,7 @@ func TestASecondPressWhileTheFormIsDrawnAgainCounts(t *testing.T) {
 	})
 	p.until("the first line of a choice", `document.querySelector("#f-parameters_0_choices")`)
 	p.until("the second of a remainder", `document.querySelector("#f-parameters_1_total")`)
-	if got := p.value("#f-parameters_1_name"); got != "water" {
-		t.Errorf("the name became %q", got)
-	}
+	p.holds("#f-parameters_1_name", "water")
 	p.ready()
 	meanwhile(func() { p.choose("#f-parameters_0_type", "real") }, func() { p.press("+ Add a limit") })
 	p.until("the number's line and a second limit", `document.querySelector("#f-parameters_0_low") && document.querySelector("#f-constraints_1_metric")`)
@@ -469,9 +440,7 @@ func TestASecondPressWhileTheFormIsDrawnAgainCounts(t *testing.T) {
 	p.click("#f-name")
 	meanwhile(func() { p.keys(kb.Enter) }, func() { p.fill("#f-constraints_0_metric", "purity") })
 	p.sees("fields need another look")
-	if got := p.value("#f-constraints_0_metric"); got != "purity" {
-		t.Errorf("the limit's metric became %q", got)
-	}
+	p.holds("#f-constraints_0_metric", "purity")
 }
 
 // TestAPreviewSeenTwiceIsCarriedOut: what is kept of a form is what was typed, not which preview
@@ -511,17 +480,14 @@ func TestChangesTypedStay(t *testing.T) {
 	p.sees("After the change")
 	p.ready()
 	p.keys("purer")
-	holds := func(fields map[string]string) {
-		t.Helper()
-		for field, want := range fields {
-			p.until(field+" holding "+want, fmt.Sprintf(`document.querySelector(%q)?.value === %q`, field, want))
-		}
+	typed := func() {
+		p.comesToHold("#f-constraints_0_threshold", "0.4")
+		p.comesToHold("#f-reason", "much purer")
 	}
-	typed := map[string]string{"#f-constraints_0_threshold": "0.4", "#f-reason": "much purer"}
-	holds(typed)
+	typed()
 	p.reload()
 	p.sees("; it is not saved yet.")
-	holds(typed)
+	typed()
 	p.press("See what this would change")
 	p.sees("After the change")
 	p.press("Change it")
@@ -533,13 +499,13 @@ func TestChangesTypedStay(t *testing.T) {
 	site.api(t, "POST", "/studies/"+id+"/reconfigure", map[string]any{"constraints": []map[string]any{{"metric": "impurity", "op": "<=", "threshold": 0.3, "unit": "%"}}, "reason": "purest"}, nil)
 	p.reload()
 	p.ready()
-	holds(map[string]string{"#f-constraints_0_threshold": "0.3"})
+	p.comesToHold("#f-constraints_0_threshold", "0.3")
 
 	p.open("/studies/" + id + "/trials/2/correct")
 	p.fill("#f-metric_0", "61.5")
 	p.reload()
 	p.sees("; it is not saved yet.")
-	holds(map[string]string{"#f-metric_0": "61.5"})
+	p.comesToHold("#f-metric_0", "61.5")
 	p.fill("#f-reason", "typo")
 	p.press("See what this would change")
 	p.sees("What this would change")
@@ -553,7 +519,7 @@ func TestChangesTypedStay(t *testing.T) {
 	p.fill("#f-description", "What we know so far")
 	p.reload()
 	p.sees("; it is not saved yet.")
-	holds(map[string]string{"#f-description": "What we know so far"})
+	p.comesToHold("#f-description", "What we know so far")
 	p.press("Save")
 	p.sees("rewrote the description")
 	p.open("/studies/" + id + "/edit")
@@ -583,15 +549,11 @@ func TestPastedRowsStay(t *testing.T) {
 	id := site.makeStudy(t, buffer("Rows pasted"))
 	p := newAdmin(t)
 	rows := "temperature,cycles,yield,impurity\n40.5,3,61.2,0.3\n"
-	holds := func(want string) {
-		t.Helper()
-		p.until("the rows "+want, fmt.Sprintf(`document.querySelector("#f-text")?.value === %q`, want))
-	}
 	p.open("/studies/" + id + "/import")
 	p.fill("#f-text", rows)
 	p.reload()
 	p.sees("; it is not saved yet.")
-	holds(rows)
+	p.comesToHold("#f-text", rows)
 	p.audit("rows typed before")
 	p.press("Check")
 	p.sees("1 row is ready to be imported")
@@ -599,14 +561,16 @@ func TestPastedRowsStay(t *testing.T) {
 	p.fill("#f-text", rows)
 	p.open("/studies/" + id + "/import")
 	p.sees("; it is not saved yet.")
-	holds(rows)
+	p.comesToHold("#f-text", rows)
 	p.press("Check")
 	p.sees("2 rows are ready to be imported")
 	p.press("Import")
 	p.sees("The rows are imported.")
+	p.drawn()
+	p.until("the rows", `document.querySelector("#trial-1").innerText.includes("61.2") && document.querySelector("#trial-2")`)
 	p.open("/studies/" + id + "/import")
 	p.ready()
-	holds("")
+	p.comesToHold("#f-text", "")
 }
 
 // TestTextTypedWhileAPageIsFetchedStays: in forms that load a page of their own, whether that finds
@@ -624,24 +588,20 @@ func TestTextTypedWhileAPageIsFetchedStays(t *testing.T) {
 			field.dispatchEvent(new InputEvent("input", { bubbles: true }));
 		})); 0`, field, text))
 	}
-	holds := func(field, want string) {
-		t.Helper()
-		p.until(field+" holding "+want, fmt.Sprintf(`document.querySelector(%q)?.value === %q`, field, want))
-	}
 	p.open("/studies/" + id + "/import")
 	p.fill("#f-text", "temperature,cycles,yield\n40.5,3,61.2\n")
 	typedMeanwhile("#f-text", "temperature,cycles,yield\n40.5,3,62.2\n")
 	p.press("Check")
 	p.sees("1 row is ready to be imported")
-	holds("#f-text", "temperature,cycles,yield\n40.5,3,62.2\n")
+	p.comesToHold("#f-text", "temperature,cycles,yield\n40.5,3,62.2\n")
 	p.reload()
-	holds("#f-text", "temperature,cycles,yield\n40.5,3,62.2\n")
+	p.comesToHold("#f-text", "temperature,cycles,yield\n40.5,3,62.2\n")
 
 	p.open("/studies/" + id + "/trials/1/correct")
 	p.fill("#f-metric_0", "sixty")
 	typedMeanwhile("#f-reason", "a slip")
 	p.press("See what this would change")
 	p.until("the fault", `document.querySelector("#f-metric_0[aria-invalid]")`)
-	holds("#f-reason", "a slip")
-	holds("#f-metric_0", "sixty")
+	p.comesToHold("#f-reason", "a slip")
+	p.comesToHold("#f-metric_0", "sixty")
 }

@@ -66,7 +66,5 @@ func TestADriftIsAnsweredByClicks(t *testing.T) {
 		t.Error("the offer that was taken is made again")
 	}
 	p.until("the answer to be doubted no more", `!/may have drifted/.test(document.querySelector("#verdict").innerText)`)
-	if n := site.kinds(t, id, "reconfigured"); n != 1 {
-		t.Errorf("the ledger has %d changes", n)
-	}
+	site.counts(t, id, "reconfigured", 1)
 }

@@ -31,7 +31,7 @@ func titration(t *testing.T, trials int) string {
 			80-math.Pow(salt-5, 2)-math.Pow(buffer-4, 2)/2-math.Pow(heat-45, 2)/40+0.8*draw.NormFloat64(),
 			0.1+math.Pow(heat/60, 4)+enzyme/60+0.02*draw.NormFloat64(), 1+salt/5+heat/60+0.05*draw.NormFloat64())
 	})
-	site.asks(t, id, 1)
+	site.ask(t, id, 1)
 	return id
 }
 

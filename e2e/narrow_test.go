@@ -34,7 +34,7 @@ func TestLongNamesFitAPhone(t *testing.T) {
 	study := "/studies/" + id
 	site.api(t, "POST", study+"/trials/3/corrections", map[string]any{"metrics": map[string]any{long("yield"): 50.5}, "reason": long("typo")}, nil)
 	site.api(t, "POST", study+"/trials/4/exclude", map[string]any{"reason": long("spilled")}, nil)
-	site.asks(t, id, 2)
+	site.ask(t, id, 2)
 	site.api(t, "POST", study+"/trials/10/tell", map[string]any{"metrics": map[string]any{long("yield"): 70.5}, "parameters": map[string]any{long("temperature"): 61, long("solvent"): choice[0]}}, nil)
 	p := newTab(t, site.base)
 	p.size(390, 844)

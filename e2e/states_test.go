@@ -32,10 +32,10 @@ func (s *server) states(t *testing.T) []state {
 	add("metric-missing", buffer("One metric missing"), func(id string) {
 		s.rows(t, id, "temperature,cycles,yield", 6, func(i int) string { return fmt.Sprintf("%d,%d,%d", 25+5*i, 1+i, 40+3*i) })
 	})
-	add("everything-pending", buffer("Everything pending"), func(id string) { s.asks(t, id, 6) })
+	add("everything-pending", buffer("Everything pending"), func(id string) { s.ask(t, id, 6) })
 	add("failed", buffer("A failed trial"), func(id string) {
 		s.play(t, id, 3)
-		s.asks(t, id, 2)
+		s.ask(t, id, 2)
 		s.api(t, "POST", "/studies/"+id+"/trials/4/fail", map[string]any{"reason": "column broke"}, nil)
 		s.api(t, "POST", "/studies/"+id+"/trials/5/abandon", map[string]any{"reason": "no time"}, nil)
 	})
@@ -44,7 +44,7 @@ func (s *server) states(t *testing.T) []state {
 		s.api(t, "POST", "/studies/"+id+"/trials/2/corrections", map[string]any{"metrics": map[string]any{"yield": 12.5}, "reason": "typo"}, nil)
 		s.api(t, "POST", "/studies/"+id+"/trials/3/exclude", map[string]any{"reason": "not calibrated"}, nil)
 		s.api(t, "POST", "/studies/"+id+"/reconfigure", map[string]any{"constraints": []map[string]any{{"metric": "impurity", "op": "<=", "threshold": 0.45, "unit": "%"}}, "reason": "purer"}, nil)
-		s.asks(t, id, 1) // fits again what was corrected
+		s.ask(t, id, 1) // fits again what was corrected
 	})
 	add("one-parameter", shaped("One parameter", 1, 1), func(id string) { s.told(t, id, 1, 1, 7) })
 	add("twenty-parameters", shaped("Twenty parameters", 20, 1), func(id string) { s.told(t, id, 20, 1, 24) })
@@ -56,7 +56,7 @@ func (s *server) states(t *testing.T) []state {
 	})
 	add("paused", buffer("Paused"), func(id string) {
 		s.play(t, id, 3)
-		s.asks(t, id, 1)
+		s.ask(t, id, 1)
 		s.api(t, "PATCH", "/studies/"+id, map[string]any{"state": "paused"}, nil)
 	})
 	add("finished", buffer("Finished"), func(id string) {
@@ -142,11 +142,6 @@ func (s *server) rows(t *testing.T, id, head string, count int, row func(i int) 
 	if answer.StatusCode != http.StatusOK {
 		t.Fatalf("importing %d rows: %s", count, answer.Status)
 	}
-}
-
-func (s *server) asks(t *testing.T, id string, count int) {
-	t.Helper()
-	s.api(t, "POST", "/studies/"+id+"/ask", map[string]any{"count": count}, nil)
 }
 
 // TestEveryState opens the study's page in every state, on a desk and on a phone, and where there

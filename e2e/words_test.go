@@ -30,9 +30,7 @@ func TestALimitOfTwelveHundred(t *testing.T) {
 	p.fill("#f-reason", "a stronger vessel")
 	p.press("See what this would change")
 	p.sees("can be read as 1.2 or as 1200; which is meant?")
-	if got := p.value("#f-constraints_0_threshold"); got != "1,200" {
-		t.Errorf("what was typed has become %q", got)
-	}
+	p.holds("#f-constraints_0_threshold", "1,200")
 	p.audit("the question which number is meant")
 	p.shot("words-limit-asked")
 	p.press("1.2")
@@ -110,9 +108,7 @@ func TestFirstReadingsAreAskedAbout(t *testing.T) {
 	p.sees("Yield 1200 g?")
 	save(4, "72", "0.31")
 	p.sees("Saved · trial 4: yield 72 g, impurity 0.31 %")
-	if got := site.kinds(t, id, "told"); got != 4 {
-		t.Errorf("%d results are stored, want 4", got)
-	}
+	site.counts(t, id, "told", 4)
 }
 
 // TestWhatAScriptTellsStandsInDoubt on top of the page until somebody says what to do about it.
@@ -157,7 +153,6 @@ func TestWhatAScriptTellsStandsInDoubt(t *testing.T) {
 	p.until("the trial's page", `location.pathname.endsWith("/trials/14") && document.body`)
 	p.open("/studies/" + id)
 	p.seesNot("is in doubt")
-	if confirmed, excluded := site.kinds(t, id, "confirmed"), site.kinds(t, id, "excluded"); confirmed != 1 || excluded != 1 {
-		t.Errorf("%d confirmed, %d excluded", confirmed, excluded)
-	}
+	site.counts(t, id, "confirmed", 1)
+	site.counts(t, id, "excluded", 1)
 }

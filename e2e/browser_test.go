@@ -23,6 +23,7 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
+	"headroom/internal/must"
 	"headroom/internal/testwait"
 )
 
@@ -99,16 +100,10 @@ var tabs struct {
 // watch listens for what no page may do: errors on the console, and requests to other hosts.
 func watch(t *testing.T, ctx context.Context, base string) *tab {
 	t.Helper()
-	if err := lookAtSources(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, lookAtSources())
 	p := &tab{t: t, ctx: ctx, base: base}
-	if err := chromedp.Do(ctx); err != nil {
-		t.Fatal(err)
-	}
-	if err := chromedp.Listen(ctx, p.hear); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, chromedp.Do(ctx))
+	must.Do(t, chromedp.Listen(ctx, p.hear))
 	p.size(1440, 1000)
 	t.Cleanup(func() {
 		p.mutex.Lock()
@@ -411,17 +406,12 @@ func (p *tab) signIn(link string) {
 func newAdmin(t *testing.T) *tab {
 	t.Helper()
 	stay := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	answer, err := stay.PostForm(site.link(t), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	answer := must.Get(stay.PostForm(site.link(t), nil))(t)
 	answer.Body.Close()
 	p := newTab(t, site.base)
 	for _, c := range answer.Cookies() {
 		want := network.SetCookieParams{Name: c.Name, Value: c.Value, URL: p.base, HTTPOnly: &c.HttpOnly, SameSite: network.CookieSameSiteLax}
-		if _, err := chromedp.Call(p.ctx, network.SetCookie, want); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(chromedp.Call(p.ctx, network.SetCookie, want))(t)
 	}
 	return p
 }

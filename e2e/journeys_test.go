@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp/kb"
+
+	"headroom/internal/must"
 )
 
 // result is the field of a trial's metric at that place among the told ones.
@@ -284,10 +286,7 @@ func TestRoles(t *testing.T) {
 
 func TestConnectionLostAndServerRestart(t *testing.T) {
 	t.Parallel()
-	own, err := start(filepath.Join(filepath.Dir(program), "restarted"), "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	own := must.Get(start(filepath.Join(filepath.Dir(program), "restarted"), "127.0.0.1:0"))(t)
 	t.Cleanup(func() { own.stop() })
 	id := own.makeStudy(t, buffer("Restart"))
 	own.play(t, id, 3)
@@ -299,15 +298,11 @@ func TestConnectionLostAndServerRestart(t *testing.T) {
 	p.fill(result(4, 0), "63.5")
 	p.fill(result(4, 1), "0.41")
 	p.forgive(true)
-	if err := own.stop(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, own.stop())
 	p.press("Save result")
 	p.sees("Connection lost.")
 	p.holds(result(4, 0), "63.5")
-	if err := own.run(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, own.run())
 	p.drawn()
 	p.until("the result saved by itself", `document.querySelector("#trial-4").innerText.includes("63.5")`)
 	p.listening()

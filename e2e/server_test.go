@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"headroom/internal/must"
 	"headroom/internal/testwait"
 )
 
@@ -112,31 +113,19 @@ func (s *server) link(t *testing.T) string {
 // api calls the JSON API as the admin and reads the answer into out, unless that is nil.
 func (s *server) api(t *testing.T, method, path string, in, out any) {
 	t.Helper()
-	body, err := json.Marshal(in)
-	if err != nil {
-		t.Fatal(err)
-	}
+	body := must.Get(json.Marshal(in))(t)
 	ctx, cancel := context.WithTimeout(t.Context(), testwait.Timeout)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, method, s.base+"/api/v1"+path, bytes.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	request := must.Get(http.NewRequestWithContext(ctx, method, s.base+"/api/v1"+path, bytes.NewReader(body)))(t)
 	request.Header.Set("Authorization", "Bearer "+adminToken)
 	if in != nil {
 		request.Header.Set("Content-Type", "application/json")
 	} else {
 		request.Body = http.NoBody
 	}
-	answer, err := http.DefaultClient.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
+	answer := must.Get(http.DefaultClient.Do(request))(t)
 	defer answer.Body.Close()
-	text, err := io.ReadAll(answer.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(io.ReadAll(answer.Body))(t)
 	if answer.StatusCode >= 300 {
 		t.Fatalf("%s %s answers %s: %s", method, path, answer.Status, text)
 	}

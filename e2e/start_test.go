@@ -4,6 +4,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"headroom/internal/must"
 )
 
 // TestStart counts the clicks of somebody who has just been given the link to a fresh server, until
@@ -11,10 +13,7 @@ import (
 // board.
 func TestStart(t *testing.T) {
 	t.Parallel()
-	own, err := start(filepath.Join(filepath.Dir(program), "fresh"), "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	own := must.Get(start(filepath.Join(filepath.Dir(program), "fresh"), "127.0.0.1:0"))(t)
 	t.Cleanup(func() { own.stop() })
 	p := newTab(t, own.base)
 	clicks := 0

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"headroom/internal/must"
 )
 
 // state is a study in one of the states that pages have to cope with.
@@ -128,16 +130,10 @@ func (s *server) rows(t *testing.T, id, head string, count int, row func(i int) 
 	for i := range count {
 		table = append(table, row(i))
 	}
-	request, err := http.NewRequestWithContext(t.Context(), "POST", s.base+"/api/v1/studies/"+id+"/import", bytes.NewReader([]byte(strings.Join(table, "\n")+"\n")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	request := must.Get(http.NewRequestWithContext(t.Context(), "POST", s.base+"/api/v1/studies/"+id+"/import", bytes.NewReader([]byte(strings.Join(table, "\n")+"\n"))))(t)
 	request.Header.Set("Authorization", "Bearer "+adminToken)
 	request.Header.Set("Content-Type", "text/csv")
-	answer, err := http.DefaultClient.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
+	answer := must.Get(http.DefaultClient.Do(request))(t)
 	defer answer.Body.Close()
 	if answer.StatusCode != http.StatusOK {
 		t.Fatalf("importing %d rows: %s", count, answer.Status)

@@ -10,6 +10,7 @@ import (
 
 	"headroom/internal/db/dbtest"
 	"headroom/internal/lists"
+	"headroom/internal/must"
 )
 
 // TestBenchReportsEveryMeasure: a short run names each measure with how often it was done, and its
@@ -96,9 +97,7 @@ func TestBenchTable(t *testing.T) {
 	}
 	b := bench{reference: took{30 * time.Millisecond, 10 * time.Millisecond, 20 * time.Millisecond}, lines: []line{{"counting", hundred}}}
 	var out bytes.Buffer
-	if err := b.write(&out); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, b.write(&out))
 	if got := strings.Join(rowsOf(t, out.String())["counting"], " "); got != "100 1.00 51.0 100 100 0.05 2.55 5.00" {
 		t.Errorf("a hundred times from 1 to 100 ms are %s", got)
 	}

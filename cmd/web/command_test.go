@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"headroom/internal/db/dbtest"
+	"headroom/internal/must"
 )
 
 // ran does what “headroom NAME ARGS” does, in this process.
@@ -52,10 +53,7 @@ func TestEveryCommandHelps(t *testing.T) {
 			}
 		})
 	}
-	one, err := named("rehearse")
-	if err != nil {
-		t.Fatal(err)
-	}
+	one := must.Get(named("rehearse"))(t)
 	for _, form := range [][]string{{one.name, "-h"}, {"help", one.name}, {one.name, "some", "argument", "--help"}} {
 		if said(form...) != one.help() {
 			t.Errorf("headroom %s is not the help of %s", strings.Join(form, " "), one.name)

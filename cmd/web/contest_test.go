@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 	"unicode/utf8"
+
+	"headroom/internal/must"
 )
 
 // small is a simulation of a few seconds' share.
@@ -21,11 +23,9 @@ func small(out string, more ...string) []string {
 		"-settings", `{"all": {"beta": 2}, "calm": {"multiplier_cap": 5}}`, "-out", out}, more...)
 }
 
-func must(t *testing.T, command string, args []string) {
+func runs(t *testing.T, command string, args []string) {
 	t.Helper()
-	if err := ran(t.Context(), command, args); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, ran(t.Context(), command, args))
 }
 
 func contents(t *testing.T, out string) (all string) {
@@ -42,13 +42,13 @@ func contents(t *testing.T, out string) (all string) {
 func TestSimulationsJoin(t *testing.T) {
 	t.Parallel()
 	whole, parts := filepath.Join(t.TempDir(), "whole"), filepath.Join(t.TempDir(), "parts")
-	must(t, "simulate", small(whole))
-	must(t, "simulate", small(parts, "-seeds", "1"))
-	must(t, "simulate", small(parts, "-lambda", "0.2"))
+	runs(t, "simulate", small(whole))
+	runs(t, "simulate", small(parts, "-seeds", "1"))
+	runs(t, "simulate", small(parts, "-lambda", "0.2"))
 	if n := len(gamesIn(t, parts)); n != 2+6 || contents(t, whole) == contents(t, parts) {
 		t.Errorf("with another experiment %d games are kept", n)
 	}
-	must(t, "simulate", small(parts))
+	runs(t, "simulate", small(parts))
 	if n := len(gamesIn(t, parts)); n != 2+6+4 || contents(t, whole) != contents(t, parts) {
 		t.Errorf("%d games are kept; played at once and by and by it is the same: %t", n, contents(t, whole) == contents(t, parts))
 	}
@@ -58,7 +58,7 @@ func TestSimulationsJoin(t *testing.T) {
 func written(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "readings.csv")
-	must(t, "simulate", []string{"-problem", "sensors", "-write-readings", path})
+	runs(t, "simulate", []string{"-problem", "sensors", "-write-readings", path})
 	return path
 }
 
@@ -68,8 +68,8 @@ func TestReadingsFile(t *testing.T) {
 	t.Parallel()
 	args := []string{"-problem", "sensors", "-algorithm", "rpol-ucb", "-horizon", "20", "-seeds", "1"}
 	a, b := filepath.Join(t.TempDir(), "a"), filepath.Join(t.TempDir(), "b")
-	must(t, "simulate", append(args, "-out", a))
-	must(t, "simulate", append(args, "-out", b, "-readings", written(t)))
+	runs(t, "simulate", append(args, "-out", a))
+	runs(t, "simulate", append(args, "-out", b, "-readings", written(t)))
 	if fileOf(t, a, "runs.csv") != fileOf(t, b, "runs.csv") {
 		t.Error("the written table plays another game")
 	}
@@ -80,9 +80,9 @@ func TestPriorReadingsFile(t *testing.T) {
 	t.Parallel()
 	out := filepath.Join(t.TempDir(), "a")
 	args := []string{"-problem", "sensors", "-algorithm", "rpol-ucb", "-horizon", "20", "-seeds", "1", "-out", out}
-	must(t, "simulate", args)
+	runs(t, "simulate", args)
 	first := contents(t, out)
-	must(t, "simulate", append(args, "-prior-readings", written(t)))
+	runs(t, "simulate", append(args, "-prior-readings", written(t)))
 	if contents(t, out) == first || len(gamesIn(t, out)) != 2 {
 		t.Error("the same game is taken for it")
 	}
@@ -95,26 +95,17 @@ func shortly(out string, more ...string) []string {
 
 func fileOf(t *testing.T, parts ...string) string {
 	t.Helper()
-	content, err := os.ReadFile(filepath.Join(parts...))
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := must.Get(os.ReadFile(filepath.Join(parts...)))(t)
 	return string(content)
 }
 
 // gamesIn are the games kept, with when they were written.
 func gamesIn(t *testing.T, out string) map[string]time.Time {
 	t.Helper()
-	entries, err := os.ReadDir(filepath.Join(out, "games"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := must.Get(os.ReadDir(filepath.Join(out, "games")))(t)
 	games := map[string]time.Time{}
 	for _, e := range entries {
-		info, err := e.Info()
-		if err != nil {
-			t.Fatal(err)
-		}
+		info := must.Get(e.Info())(t)
 		games[e.Name()] = info.ModTime()
 	}
 	return games
@@ -128,8 +119,8 @@ var times = regexp.MustCompile(`(?m)^\| milliseconds.*$`)
 func TestRehearsalResumes(t *testing.T) {
 	t.Parallel()
 	whole, parts := filepath.Join(t.TempDir(), "whole"), filepath.Join(t.TempDir(), "parts")
-	must(t, "rehearse", shortly(whole))
-	must(t, "rehearse", shortly(parts, "-algorithm", "calm=cei", "-seeds", "1"))
+	runs(t, "rehearse", shortly(whole))
+	runs(t, "rehearse", shortly(parts, "-algorithm", "calm=cei", "-seeds", "1"))
 	first := gamesIn(t, parts)
 	if len(first) != 2 {
 		t.Fatalf("%d games are kept, want 2", len(first))
@@ -139,7 +130,7 @@ func TestRehearsalResumes(t *testing.T) {
 	if err := ran(ctx, "rehearse", shortly(parts)); err == nil || !strings.Contains(err.Error(), "goes on from there") {
 		t.Errorf("an interrupted rehearsal says %v", err)
 	}
-	must(t, "rehearse", shortly(parts))
+	runs(t, "rehearse", shortly(parts))
 	all := gamesIn(t, parts)
 	if len(all) != 8 {
 		t.Errorf("%d games are kept, want 8", len(all))
@@ -158,7 +149,7 @@ func TestRehearsalResumes(t *testing.T) {
 func TestRehearsalReports(t *testing.T) {
 	t.Parallel()
 	out := filepath.Join(t.TempDir(), "out")
-	must(t, "rehearse", shortly(out, "-problem", "made-uneven,gramacy,made-hopeless", "-batch", "3", "-delay", "1", "-against", "calm"))
+	runs(t, "rehearse", shortly(out, "-problem", "made-uneven,gramacy,made-hopeless", "-batch", "3", "-delay", "1", "-against", "calm"))
 	page := fileOf(t, out, "report.md")
 	for _, want := range []string{"## made-uneven", "## gramacy", "Nothing is feasible.", "## All 3 problems", "| | random | calm |", "mean share"} {
 		if !strings.Contains(page, want) {
@@ -175,9 +166,7 @@ func TestRehearsalReports(t *testing.T) {
 			Algorithms map[string]map[string]judged
 		}
 	}
-	if err := json.Unmarshal([]byte(fileOf(t, out, "report.json")), &summary); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal([]byte(fileOf(t, out, "report.json")), &summary))
 	of := summary.Problems["made-uneven"].Algorithms
 	mine, against := of["random"]["share"], of["random"]["share"].Against
 	if mine.N != 2 || mine.Mean == nil || against == nil || of["calm"]["share"].Against != nil {
@@ -209,9 +198,7 @@ func specIn(t *testing.T) string {
 	spec := `{"name": "own", "table": "own.csv", "where": {"kind": "a"}, "parameters": [{"name": "x"}],
 		"objective": {"metric": "y", "direction": "minimize"}, "constraints": [{"metric": "g", "op": "<=", "threshold": 2}]}`
 	rows := "kind,x,y,g\na,1,5,1\na,2,4,3\na,3,6,2\na,4,2,1\nb,5,0,0\n"
-	if err := errors.Join(os.WriteFile(filepath.Join(folder, "own.json"), []byte(spec), 0o600), os.WriteFile(filepath.Join(folder, "own.csv"), []byte(rows), 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(os.WriteFile(filepath.Join(folder, "own.json"), []byte(spec), 0o600), os.WriteFile(filepath.Join(folder, "own.csv"), []byte(rows), 0o600)))
 	return filepath.Join(folder, "own.json")
 }
 
@@ -220,18 +207,16 @@ func TestRehearseOwnTable(t *testing.T) {
 	t.Parallel()
 	spec, out := specIn(t), filepath.Join(t.TempDir(), "out")
 	args := []string{"-spec", spec, "-start", "3", "-asks", "3", "-seeds", "2", "-out", out}
-	must(t, "rehearse", args)
+	runs(t, "rehearse", args)
 	if page := fileOf(t, out, "report.md"); !strings.Contains(page, "## own") || !strings.Contains(page, "inverse ratio to the best feasible reward -2") {
 		t.Errorf("the report says\n%s", page)
 	}
 	moved := filepath.Join(filepath.Dir(spec), "moved.csv")
-	if err := os.Rename(filepath.Join(filepath.Dir(spec), "own.csv"), moved); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Rename(filepath.Join(filepath.Dir(spec), "own.csv"), moved))
 	if err := ran(t.Context(), "rehearse", args); err == nil || !strings.Contains(err.Error(), "own.csv") {
 		t.Errorf("a missing table gives %v", err)
 	}
-	must(t, "rehearse", append(args, "-table", moved))
+	runs(t, "rehearse", append(args, "-table", moved))
 	if n := len(gamesIn(t, out)); n != 2 {
 		t.Errorf("%d games are kept: the same table elsewhere is the same game", n)
 	}
@@ -247,9 +232,7 @@ while read -r line; do
 	*) echo '{"settings": [{"x1": 0.5, "x2": 0.5}]}' ;;
 	esac
 done`
-	if err := os.WriteFile(path, []byte(script), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte(script), 0o600))
 }
 
 // TestJudgeOutside: a tool outside plays the standard set but for the demo.
@@ -257,7 +240,7 @@ func TestJudgeOutside(t *testing.T) {
 	t.Parallel()
 	out, tool := filepath.Join(t.TempDir(), "out"), filepath.Join(t.TempDir(), "tool")
 	outsideIn(t, tool, "One 1.0")
-	must(t, "judge", []string{"-only", "gramacy 1 %", "-asks", "2", "-seeds", "1", "-algorithm", "random", "-out", out, "-outside", "one=sh " + tool})
+	runs(t, "judge", []string{"-only", "gramacy 1 %", "-asks", "2", "-seeds", "1", "-algorithm", "random", "-out", out, "-outside", "one=sh " + tool})
 	if text := fileOf(t, out, "table.txt"); !strings.Contains(text, "\ngramacy 1 % told, one ") {
 		t.Errorf("it is not in the table:\n%s", text)
 	}
@@ -273,7 +256,7 @@ func TestRehearseOutside(t *testing.T) {
 	out, tool := filepath.Join(t.TempDir(), "out"), filepath.Join(t.TempDir(), "tool")
 	args := shortly(out, "-problem", "gramacy", "-algorithm", "random", "-outside", "one=sh "+tool)
 	outsideIn(t, tool, "One 1.0")
-	must(t, "rehearse", args)
+	runs(t, "rehearse", args)
 	page := fileOf(t, out, "report.md")
 	for _, want := range []string{"| | random | one |", "one: One 1.0."} {
 		if !strings.Contains(page, want) {
@@ -290,14 +273,14 @@ func TestRehearseOutside(t *testing.T) {
 		t.Errorf("asks.csv has %d asks of it", asks)
 	}
 	first := gamesIn(t, out)
-	must(t, "rehearse", args)
+	runs(t, "rehearse", args)
 	for name, at := range gamesIn(t, out) {
 		if !first[name].Equal(at) {
 			t.Errorf("game %s was played again", name)
 		}
 	}
 	outsideIn(t, tool, "One 1.1")
-	must(t, "rehearse", args)
+	runs(t, "rehearse", args)
 	if n := len(gamesIn(t, out)); n != 4+2 {
 		t.Errorf("%d games are kept with the other version, want 6", n)
 	}
@@ -314,7 +297,7 @@ func TestJudge(t *testing.T) {
 	t.Parallel()
 	out := filepath.Join(t.TempDir(), "out")
 	args := []string{"-only", "gramacy", "-asks", "5", "-algorithm", "random", "-out", out}
-	must(t, "judge", append(args, "-seeds", "2"))
+	runs(t, "judge", append(args, "-seeds", "2"))
 	text := fileOf(t, out, "table.txt")
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	for i, want := range []string{"2 seeds", "all", "gramacy 1 %", "gramacy 1 % told", "gramacy 5 %", "gramacy 5 % told", "gramacy 20 %", "gramacy 20 % told", "all (6)", "not told (3)", "told (3)"} {
@@ -337,9 +320,7 @@ func TestJudge(t *testing.T) {
 	for _, line := range games {
 		if cells := strings.Split(line, ","); cells[0] == "gramacy 1 %" {
 			var share float64
-			if _, err := fmt.Sscan(cells[3], &share); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(fmt.Sscan(cells[3], &share))(t)
 			sum += share
 		}
 	}

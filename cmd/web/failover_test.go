@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"headroom/internal/db/dbtest"
+	"headroom/internal/must"
 	"headroom/internal/testwait"
 )
 
@@ -317,9 +318,7 @@ func TestAnOldPrimaryIsRefused(t *testing.T) {
 	id := w.study()
 	write := func(number int) {
 		t.Helper()
-		if err := w.write(id, number); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, w.write(id, number))
 	}
 	write(1)
 	w.standby.Await(`SELECT EXISTS (SELECT FROM studies WHERE version = $1)`, w.version(id))
@@ -356,9 +355,7 @@ func TestAnOldPrimaryIsRefused(t *testing.T) {
 
 	// Who has lost the newer one for good takes the other by removing what was kept.
 	w.primary.Kill()
-	if err := os.Remove(filepath.Join(known, seenFile)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Remove(filepath.Join(known, seenFile)))
 	w.start()
 	w.holds(id, 1)
 }
@@ -373,9 +370,7 @@ func TestAPrimaryThatLacksSomethingIsRefused(t *testing.T) {
 	w.standby.Await(`SELECT EXISTS (SELECT FROM studies WHERE id = $1)`, id)
 	w.standby.Kill()
 	for number := range 3 {
-		if err := w.write(id, number+1); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, w.write(id, number+1))
 	}
 	version := w.version(id)
 	eventually(t, "what was seen is kept", func() bool {

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"headroom/internal/lists"
+	"headroom/internal/must"
 )
 
 // floors are the files of the larger packages, from the ground up: each knows those before it, and
@@ -79,10 +80,7 @@ func ascending(t *testing.T, folder string) (uses []use, files []string) {
 		if strings.HasSuffix(path, "_test.go") {
 			continue
 		}
-		file, err := parser.ParseFile(positions, path, nil, parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
+		file := must.Get(parser.ParseFile(positions, path, nil, parser.SkipObjectResolution))(t)
 		syntax, files = append(syntax, file), append(files, named(file.Pos()))
 	}
 	found := types.Info{Uses: map[*ast.Ident]types.Object{}}

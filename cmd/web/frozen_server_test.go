@@ -15,6 +15,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"headroom/internal/db/dbtest"
+	"headroom/internal/must"
 	"headroom/internal/testwait"
 )
 
@@ -101,34 +102,22 @@ func TestAFrozenServerLosesItsStudyAndNothingElse(t *testing.T) {
 	}
 
 	// With the table of events locked, an ask takes the choosing lock and waits for what it reads.
-	watcher, err := pgx.Connect(t.Context(), database)
-	if err != nil {
-		t.Fatal(err)
-	}
+	watcher := must.Get(pgx.Connect(t.Context(), database))(t)
 	defer watcher.Close(context.Background())
-	holder, err := pgx.Connect(t.Context(), database)
-	if err != nil {
-		t.Fatal(err)
-	}
+	holder := must.Get(pgx.Connect(t.Context(), database))(t)
 	defer holder.Close(context.Background())
-	if _, err := holder.Exec(t.Context(), `BEGIN; LOCK TABLE events IN ACCESS EXCLUSIVE MODE`); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(holder.Exec(t.Context(), `BEGIN; LOCK TABLE events IN ACCESS EXCLUSIVE MODE`))(t)
 	late := make(chan asked, 1)
 	go func() { late <- frozen.ask(created.ID, "while-frozen") }()
 	eventually(t, "an ask holds the choosing lock and waits for the events", func() bool {
 		var so bool
-		if err := watcher.QueryRow(t.Context(), `
+		must.Do(t, watcher.QueryRow(t.Context(), `
 			SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND granted AND classid = (hashtext('headroom choosing')::bigint & 4294967295)::oid)
-			   AND EXISTS (SELECT FROM pg_locks WHERE locktype = 'relation' AND NOT granted AND relation = 'events'::regclass)`).Scan(&so); err != nil {
-			t.Fatal(err)
-		}
+			   AND EXISTS (SELECT FROM pg_locks WHERE locktype = 'relation' AND NOT granted AND relation = 'events'::regclass)`).Scan(&so))
 		return so
 	})
 	frozen.signal(syscall.SIGSTOP, "T")
-	if _, err := holder.Exec(t.Context(), `ROLLBACK`); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(holder.Exec(t.Context(), `ROLLBACK`))(t)
 
 	if status, text := other.send(http.MethodPost, "/api/v1/studies/"+created.ID+"/trials/1/tell", sharedToken, `{"metrics": {"y": 3.25}}`); status != http.StatusOK {
 		t.Fatalf("telling beside a frozen server got %d: %s", status, text)
@@ -137,9 +126,7 @@ func TestAFrozenServerLosesItsStudyAndNothingElse(t *testing.T) {
 	if second.number != 2 || refusals == 0 {
 		t.Fatalf("beside a frozen server, after %d refusals, trial %d was chosen", refusals, second.number)
 	}
-	if err := frozen.cmd.Process.Signal(syscall.SIGCONT); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, frozen.cmd.Process.Signal(syscall.SIGCONT))
 	if thawed := <-late; thawed.err != nil || thawed.status != http.StatusServiceUnavailable {
 		t.Fatalf("what was decided without the lock was answered with %d %s, %v", thawed.status, thawed.text, thawed.err)
 	}

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"headroom/internal/must"
 )
 
 // layers says which of our packages each of ours may import, most special first. A path stands for
@@ -27,6 +29,7 @@ var layers = []struct {
 	{"headroom/internal/files", nil},
 	{"headroom/internal/lists", nil}, // everybody may import it
 	{"headroom/internal/memory", nil},
+	{"headroom/internal/must", nil},
 	{"headroom/internal/mutation", nil},
 	{"headroom/internal/testwait", nil},
 	{"headroom/internal/scheduler", nil},
@@ -61,10 +64,7 @@ func TestImportsRunOneWay(t *testing.T) {
 	t.Parallel()
 	list := exec.Command("go", "list", "-f", `{{$from := .ImportPath}}{{range .Imports}}{{$from}} {{.}}{{"\n"}}{{end}}`, "headroom/...")
 	list.Dir = "../.."
-	said, err := list.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	said := must.Get(list.Output())(t)
 	ours := 0
 	for line := range strings.Lines(string(said)) {
 		from, to, _ := strings.Cut(strings.TrimSpace(line), " ")
@@ -138,10 +138,7 @@ func TestImportTableForbids(t *testing.T) {
 // goroutine, locks nothing and counts nothing for several.
 func TestUnwatchedPackagesShareNothing(t *testing.T) {
 	t.Parallel()
-	rules, err := os.ReadFile("../../Makefile")
-	if err != nil {
-		t.Fatal(err)
-	}
+	rules := must.Get(os.ReadFile("../../Makefile"))(t)
 	unwatched := regexp.MustCompile(`(?m)^UNWATCHED := gonum\.org/\.\.\. crypto/internal/fips140/\.\.\. \$\(addprefix headroom/(.+/),(.+)\)$`).FindSubmatch(rules)
 	if unwatched == nil {
 		t.Fatal("the Makefile does not say what is not watched")
@@ -152,10 +149,7 @@ func TestUnwatchedPackagesShareNothing(t *testing.T) {
 			t.Fatal(name, err)
 		}
 		for _, file := range files {
-			parsed, err := parser.ParseFile(source.NewFileSet(), file, nil, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
+			parsed := must.Get(parser.ParseFile(source.NewFileSet(), file, nil, 0))(t)
 			for _, imported := range parsed.Imports {
 				if path := strings.Trim(imported.Path.Value, `"`); within(path, "sync") || path == "headroom/internal/optimizer/cores" {
 					t.Errorf("%s imports %s", file, path)

@@ -19,6 +19,7 @@ import (
 
 	"headroom/internal/db/dbtest"
 	"headroom/internal/db/pglocal"
+	"headroom/internal/must"
 	"headroom/internal/testwait"
 )
 
@@ -36,10 +37,7 @@ func TestMain(m *testing.M) {
 // program prepares the program with a data folder and further settings.
 func program(t *testing.T, folder string, settings []string, args ...string) *exec.Cmd {
 	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := must.Get(os.Executable())(t)
 	ctx, cancel := context.WithTimeout(t.Context(), testwait.Timeout)
 	t.Cleanup(cancel)
 	cmd := exec.CommandContext(ctx, self, args...)
@@ -73,17 +71,9 @@ func serving(t *testing.T, folder string, settings ...string) *running {
 	short := program(t, folder, settings, "-print-link")
 	r := &running{t: t, cmd: exec.CommandContext(t.Context(), short.Path, short.Args[1:]...)} // as long as the test lasts
 	r.cmd.Env = short.Env
-	said, err := r.cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	logged, err := r.cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := r.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	said := must.Get(r.cmd.StdoutPipe())(t)
+	logged := must.Get(r.cmd.StderrPipe())(t)
+	must.Do(t, r.cmd.Start())
 	t.Cleanup(func() { _ = r.cmd.Process.Kill() })
 	lines := bufio.NewScanner(logged)
 	for r.url == "" && lines.Scan() {
@@ -175,10 +165,7 @@ func TestServerKeepsWhatItWasTold(t *testing.T) {
 	if response, err := http.Get(first.link); err != nil || response.StatusCode != http.StatusOK {
 		t.Fatalf("the sign-in link: %v, %v", response, err)
 	}
-	token, _, err := output(t, program(t, folder, nil, "token", "-name", "robot", "-role", "operator"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	token, _ := must.Get2(output(t, program(t, folder, nil, "token", "-name", "robot", "-role", "operator")))(t)
 	token = strings.TrimSpace(token)
 	if status, text := first.send(http.MethodPost, "/api/v1/studies", token, newStudy); status != http.StatusCreated {
 		t.Fatalf("creating got %d: %s", status, text)
@@ -186,9 +173,7 @@ func TestServerKeepsWhatItWasTold(t *testing.T) {
 	if _, complaint, err := output(t, program(t, folder, nil)); err == nil || !isOneLine(complaint, "in use by another copy") {
 		t.Fatalf("a second copy said %q, %v", complaint, err)
 	}
-	if err := first.cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, first.cmd.Process.Kill())
 	_ = first.cmd.Wait() // killed
 
 	second := serving(t, folder)
@@ -236,15 +221,9 @@ func TestServerKeepsWhatItWasTold(t *testing.T) {
 // A server that is started before its database waits for it.
 func TestServerWaitsForItsDatabase(t *testing.T) {
 	t.Parallel()
-	database, err := url.Parse(ownDatabase(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	database := must.Get(url.Parse(ownDatabase(t)))(t)
 	socket := filepath.Join(database.Query().Get("host"), ".s.PGSQL."+database.Query().Get("port"))
-	gate, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	gate := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	address := gate.Addr().String()
 	database.Host, database.RawQuery = address, "sslmode=disable"
 	if err := gate.Close(); err != nil { // nobody answers there yet
@@ -255,9 +234,7 @@ func TestServerWaitsForItsDatabase(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := early.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, early.Start())
 	t.Cleanup(func() { _ = early.Process.Kill() })
 	lines := bufio.NewScanner(logged)
 	await := func(said string) {
@@ -285,10 +262,7 @@ func TestServerWaitsForItsDatabase(t *testing.T) {
 // ownDatabase is the URL of a PostgreSQL of the test's own.
 func ownDatabase(t *testing.T) string {
 	t.Helper()
-	server, err := pglocal.Start(t.Context(), dbtest.Folder(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	server := must.Get(pglocal.Start(t.Context(), dbtest.Folder(t)))(t)
 	t.Cleanup(server.Stop)
 	return server.URL
 }
@@ -312,18 +286,11 @@ func forward(from net.Listener, socket string) {
 
 func TestWrongStartsSayWhyInOneLine(t *testing.T) {
 	t.Parallel()
-	busy, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	busy := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	defer busy.Close()
 	oldCluster := dbtest.Folder(t)
-	if err := os.MkdirAll(filepath.Join(oldCluster, "postgres"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(oldCluster, "postgres", "PG_VERSION"), []byte("9\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(filepath.Join(oldCluster, "postgres"), 0o700))
+	must.Do(t, os.WriteFile(filepath.Join(oldCluster, "postgres", "PG_VERSION"), []byte("9\n"), 0o600))
 	for name, c := range map[string]struct {
 		folder   string
 		settings []string

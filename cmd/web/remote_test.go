@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"headroom/internal/db/dbtest"
+	"headroom/internal/must"
 	"headroom/internal/mutation"
 )
 
@@ -42,20 +43,13 @@ func TestCommandsAskAServer(t *testing.T) {
 	token := strings.TrimSpace(said("token", "-name", "shell"))
 	_, made := server.send("POST", "/api/v1/studies", token, limitedStudy)
 	var study struct{ ID string }
-	if err := json.Unmarshal([]byte(made), &study); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal([]byte(made), &study))
 
 	watching := program(t, folder, settings, "watch", study.ID, "-json", "-after", "1")
-	stream, err := watching.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	stream := must.Get(watching.StdoutPipe())(t)
 	var lastWords bytes.Buffer
 	watching.Stderr = &lastWords
-	if err := watching.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, watching.Start())
 
 	if text := said("ask", study.ID, "-count", "3"); !strings.Contains(text, "trial 2, suggested\n  temperature\t") {
 		t.Errorf("ask said %q", text)
@@ -101,16 +95,12 @@ func TestCommandsAskAServer(t *testing.T) {
 	var kinds []string
 	for lines := bufio.NewScanner(stream); len(kinds) < 6 && lines.Scan(); {
 		var event struct{ Kind string }
-		if err := json.Unmarshal(lines.Bytes(), &event); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal(lines.Bytes(), &event))
 		kinds = append(kinds, event.Kind)
 	}
 	// Nobody reads on, and nothing comes that it would notice by: it ends all the same, and
 	// quietly.
-	if err := stream.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, stream.Close())
 	if err := watching.Wait(); watching.ProcessState.ExitCode() != brokenPipe || lastWords.Len() > 0 {
 		t.Errorf("watch without a reader: %v %s", err, lastWords.String())
 	}
@@ -148,9 +138,7 @@ func TestCommandsAskAgainUnderOneKey(t *testing.T) {
 	defer server.Close()
 	r := &remote{address: server.URL, token: "secret", out: io.Discard}
 	var answer struct{ Trials []remoteTrial }
-	if err := r.post(t.Context(), "study", "ask", map[string]int64{"count": 2}, &answer); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, r.post(t.Context(), "study", "ask", map[string]int64{"count": 2}, &answer))
 	if len(asked) != 2 || asked[0] != asked[1] || asked[0].key == "" || asked[0].credentials != "Bearer secret" || asked[0].body != `{"count":2}` {
 		t.Errorf("asked %+v", asked)
 	}

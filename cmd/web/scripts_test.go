@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"headroom/internal/must"
 )
 
 // TestScriptsSayWhatIsMissing: a Go too old, an installation that nobody may make, and examples
@@ -16,9 +18,7 @@ func TestScriptsSayWhatIsMissing(t *testing.T) {
 	for name, text := range map[string]string{
 		"go": "echo go1.19.8", "id": "echo 1000", "apt-get": "exit 0", "sudo": "echo \"you are not in the sudoers file\" >&2; exit 1",
 	} {
-		if err := os.WriteFile(filepath.Join(tools, name), []byte("#!/bin/sh\n"+text+"\n"), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(tools, name), []byte("#!/bin/sh\n"+text+"\n"), 0o700))
 	}
 	needed := ""
 	for line := range strings.Lines(fileOf(t, "../../go.mod")) {

@@ -14,6 +14,7 @@ import (
 	"headroom/internal/account"
 	"headroom/internal/db"
 	"headroom/internal/db/dbtest"
+	"headroom/internal/must"
 	"headroom/internal/study"
 )
 
@@ -36,9 +37,7 @@ func TestTokenIsRecognisedUntilItIsRevoked(t *testing.T) {
 	}
 	pokes, cancel := d.SubscribeAccounts()
 	defer cancel()
-	if err := d.Accounts.RevokeToken(ctx, token.ID); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, d.Accounts.RevokeToken(ctx, token.ID))
 	receive(t, pokes)
 	if _, err := d.Accounts.Authenticate(ctx, secret); !errors.Is(err, account.ErrExpired) {
 		t.Fatalf("a revoked token got %v", err)
@@ -56,9 +55,7 @@ func TestSecretsAreNotStored(t *testing.T) {
 	d, ctx := dbtest.New(t), t.Context()
 	_, secret := robot(t, d, account.NewToken{Name: "robot", Role: account.Viewer})
 	var stored string
-	if err := d.Pool().QueryRow(ctx, `SELECT credentials::text || encode(hash, 'escape') FROM credentials`).Scan(&stored); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, d.Pool().QueryRow(ctx, `SELECT credentials::text || encode(hash, 'escape') FROM credentials`).Scan(&stored))
 	if strings.Contains(stored, secret) {
 		t.Fatalf("the secret is in the database: %s", stored)
 	}
@@ -88,10 +85,7 @@ func TestTokenForAnUnknownStudyNamesTheField(t *testing.T) {
 func TestInviteMakesAPersonOnce(t *testing.T) {
 	t.Parallel()
 	d, ctx := dbtest.New(t), t.Context()
-	_, secret, err := d.Accounts.CreateInvite(ctx, terminal, account.NewInvite{Name: "Ana", Role: account.Operator})
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, secret := must.Get2(d.Accounts.CreateInvite(ctx, terminal, account.NewInvite{Name: "Ana", Role: account.Operator}))(t)
 	if link, err := d.Accounts.Look(ctx, secret); err != nil || link.Name != "Ana" || link.Kind != account.Invite {
 		t.Fatalf("looking got %+v, %v", link, err)
 	}
@@ -126,10 +120,7 @@ func TestInviteMakesAPersonOnce(t *testing.T) {
 func TestKindsOfSecretsDoNotStandForOneAnother(t *testing.T) {
 	t.Parallel()
 	d, ctx := dbtest.New(t), t.Context()
-	_, invite, err := d.Accounts.CreateInvite(ctx, terminal, account.NewInvite{Name: "Ana", Role: account.Admin})
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, invite := must.Get2(d.Accounts.CreateInvite(ctx, terminal, account.NewInvite{Name: "Ana", Role: account.Admin}))(t)
 	if who, err := d.Accounts.Authenticate(ctx, invite); !errors.Is(err, account.ErrNoCredentials) {
 		t.Errorf("an invite's secret is %+v, %v", who, err)
 	}
@@ -145,10 +136,7 @@ func TestSignInLinkLastsTenMinutes(t *testing.T) {
 	t.Parallel()
 	d, ctx := dbtest.New(t), t.Context()
 	admin := firstAdmin(t, d)
-	_, secret, err := d.Accounts.CreateSignInLink(ctx, terminal, admin.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, secret := must.Get2(d.Accounts.CreateSignInLink(ctx, terminal, admin.ID))(t)
 	d.SetClock(func() time.Time { return time.Now().Add(account.SignInLinkLife) })
 	if _, _, err := d.Accounts.Redeem(ctx, secret, ""); !errors.Is(err, account.ErrExpired) {
 		t.Fatalf("got %v", err)
@@ -162,16 +150,12 @@ func TestSessionSlidesAndEnds(t *testing.T) {
 	session, secret := signIn(t, d, admin.ID)
 	later := time.Now().Add(account.SessionIdleLife - time.Hour)
 	d.SetClock(func() time.Time { return later })
-	if _, err := d.Accounts.Authenticate(ctx, secret); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(d.Accounts.Authenticate(ctx, secret))(t)
 	later = later.Add(account.SessionIdleLife - time.Hour) // would be over but for the visit
 	if _, err := d.Accounts.Authenticate(ctx, secret); err != nil {
 		t.Fatalf("the visit did not prolong the session: %v", err)
 	}
-	if err := d.Accounts.EndSession(ctx, admin.ID, session.ID); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, d.Accounts.EndSession(ctx, admin.ID, session.ID))
 	if _, err := d.Accounts.Authenticate(ctx, secret); !errors.Is(err, account.ErrExpired) {
 		t.Fatalf("a signed-out session got %v", err)
 	}
@@ -189,10 +173,7 @@ func TestLastSeenOutlastsTheSession(t *testing.T) {
 	bo := invited(t, d, "Bo", account.Operator)
 	seen := func(what string) time.Time {
 		t.Helper()
-		people, err := d.Accounts.People(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
+		people := must.Get(d.Accounts.People(ctx))(t)
 		for _, p := range people {
 			if p.ID == bo && p.LastSeen != nil {
 				return *p.LastSeen
@@ -207,18 +188,14 @@ func TestLastSeenOutlastsTheSession(t *testing.T) {
 	for range 2 {
 		later = later.Add(time.Hour)
 		last, _ = signIn(t, d, bo)
-		if err := d.Accounts.EndSession(ctx, bo, last.ID); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, d.Accounts.EndSession(ctx, bo, last.ID))
 	}
 	for what, then := range map[string]func() error{
 		"who signed out":              func() error { return nil },
 		"who stayed away for a month": func() error { return d.RemoveExpired(ctx, later.AddDate(0, 1, 0)) },
 		"who was shut out":            func() error { return d.Accounts.SetDisabled(ctx, bo, true) },
 	} {
-		if err := then(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, then())
 		if at := seen(what); !at.Equal(last.LastSeen) {
 			t.Errorf("%s was seen at %s, not %s", what, at, last.LastSeen)
 		}
@@ -259,13 +236,8 @@ func TestDisabledPersonIsOutAtOnce(t *testing.T) {
 	firstAdmin(t, d)
 	bo := invited(t, d, "Bo", account.Operator)
 	_, secret := signIn(t, d, bo)
-	_, link, err := d.Accounts.CreateSignInLink(ctx, terminal, bo)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := d.Accounts.SetDisabled(ctx, bo, true); err != nil {
-		t.Fatal(err)
-	}
+	_, link := must.Get2(d.Accounts.CreateSignInLink(ctx, terminal, bo))(t)
+	must.Do(t, d.Accounts.SetDisabled(ctx, bo, true))
 	if _, err := d.Accounts.Authenticate(ctx, secret); !errors.Is(err, account.ErrExpired) {
 		t.Fatalf("the session of a disabled person got %v", err)
 	}
@@ -279,10 +251,7 @@ func TestShareReadsOneStudy(t *testing.T) {
 	d, ctx := dbtest.New(t), t.Context()
 	createStudy(t, d, "one")
 	expires := time.Now().Add(time.Hour)
-	share, secret, err := d.Accounts.CreateShare(ctx, terminal, account.NewShare{StudyID: "one", Name: "reviewers", ExpiresAt: expires})
-	if err != nil {
-		t.Fatal(err)
-	}
+	share, secret := must.Get2(d.Accounts.CreateShare(ctx, terminal, account.NewShare{StudyID: "one", Name: "reviewers", ExpiresAt: expires}))(t)
 	who, err := d.Accounts.Authenticate(ctx, secret)
 	if err != nil || !who.MayRead("one") || who.MayRead("two") || who.MayOperate("one") || who.MayCreateStudies() {
 		t.Fatalf("got %+v, %v", who, err)
@@ -290,9 +259,7 @@ func TestShareReadsOneStudy(t *testing.T) {
 	if err := d.Accounts.RevokeShare(ctx, "two", share.ID); !errors.Is(err, account.ErrNotFound) {
 		t.Fatalf("revoking through another study got %v", err)
 	}
-	if err := d.Accounts.RevokeShare(ctx, "one", share.ID); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, d.Accounts.RevokeShare(ctx, "one", share.ID))
 	if _, err := d.Accounts.Authenticate(ctx, secret); !errors.Is(err, account.ErrExpired) {
 		t.Fatalf("a revoked share got %v", err)
 	}
@@ -305,11 +272,7 @@ func TestShareReadsOneStudy(t *testing.T) {
 // robot makes a token.
 func robot(t *testing.T, d *db.DB, want account.NewToken) (account.Token, string) {
 	t.Helper()
-	token, secret, err := d.Accounts.CreateToken(t.Context(), terminal, want)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return token, secret
+	return must.Get2(d.Accounts.CreateToken(t.Context(), terminal, want))(t)
 }
 
 // admitted tries a secret as an admin's.
@@ -325,9 +288,7 @@ func TestNewAdminTokenEndsTheOldOne(t *testing.T) {
 	t.Parallel()
 	d, ctx := dbtest.New(t), t.Context()
 	first := firstAdmin(t, d)
-	if err := d.Accounts.AdmitServer(ctx, "another secret", true); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, d.Accounts.AdmitServer(ctx, "another secret", true))
 	if again, err := d.Accounts.EnsureAdmin(ctx); err != nil || again.ID != first.ID {
 		t.Fatalf("got %+v, %v", again, err)
 	}
@@ -344,17 +305,10 @@ func TestARevokedAdminTokenStaysRevoked(t *testing.T) {
 	d, ctx := dbtest.New(t), t.Context()
 	for _, given := range []bool{true, false} {
 		secret := fmt.Sprint("secret of a server, given: ", given)
-		if err := d.Accounts.AdmitServer(ctx, secret, given); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, d.Accounts.AdmitServer(ctx, secret, given))
 		admitted(t, d, secret, nil)
-		who, err := d.Accounts.Authenticate(ctx, secret)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := d.Accounts.RevokeToken(ctx, who.ID); err != nil {
-			t.Fatal(err)
-		}
+		who := must.Get(d.Accounts.Authenticate(ctx, secret))(t)
+		must.Do(t, d.Accounts.RevokeToken(ctx, who.ID))
 		for range 2 { // starts
 			if err := d.Accounts.AdmitServer(ctx, secret, given); !errors.Is(err, account.ErrExpired) {
 				t.Errorf("a revoked token was taken again: %v", err)
@@ -374,17 +328,13 @@ func TestServersWithTokensOfTheirOwnLetEachOtherBe(t *testing.T) {
 	secrets := []string{"kept by one server", "kept by another server"}
 	for range 2 { // starts
 		for _, secret := range secrets {
-			if err := d.Accounts.AdmitServer(ctx, secret, false); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, d.Accounts.AdmitServer(ctx, secret, false))
 		}
 		for _, secret := range secrets {
 			admitted(t, d, secret, nil)
 		}
 	}
-	if err := d.Accounts.AdmitServer(ctx, "given to a third", true); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, d.Accounts.AdmitServer(ctx, "given to a third", true))
 	admitted(t, d, secrets[0], nil)
 	if tokens, err := d.Accounts.Tokens(ctx); err != nil || len(tokens) != 3 {
 		t.Errorf("%d tokens, %v", len(tokens), err)
@@ -440,28 +390,15 @@ func TestOnceMakesOneToken(t *testing.T) {
 // firstAdmin sets the admin token to "first secret".
 func firstAdmin(t *testing.T, d *db.DB) account.Person {
 	t.Helper()
-	if err := d.Accounts.AdmitServer(t.Context(), "first secret", true); err != nil {
-		t.Fatal(err)
-	}
-	admin, err := d.Accounts.EnsureAdmin(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return admin
+	must.Do(t, d.Accounts.AdmitServer(t.Context(), "first secret", true))
+	return must.Get(d.Accounts.EnsureAdmin(t.Context()))(t)
 }
 
 // signIn gives a person a session.
 func signIn(t *testing.T, d *db.DB, personID string) (account.Session, string) {
 	t.Helper()
-	_, link, err := d.Accounts.CreateSignInLink(t.Context(), terminal, personID)
-	if err != nil {
-		t.Fatal(err)
-	}
-	session, secret, err := d.Accounts.Redeem(t.Context(), link, "test")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return session, secret
+	_, link := must.Get2(d.Accounts.CreateSignInLink(t.Context(), terminal, personID))(t)
+	return must.Get2(d.Accounts.Redeem(t.Context(), link, "test"))(t)
 }
 
 // invited makes a person by an invite.
@@ -473,19 +410,9 @@ func invited(t *testing.T, d *db.DB, name string, role account.Role) string {
 // enters lets somebody in, and returns who they are as their requests say it.
 func enters(t *testing.T, d *db.DB, by account.Identity, name string, role account.Role) account.Identity {
 	t.Helper()
-	_, link, err := d.Accounts.CreateInvite(t.Context(), by, account.NewInvite{Name: name, Role: role})
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, secret, err := d.Accounts.Redeem(t.Context(), link, "a browser")
-	if err != nil {
-		t.Fatal(err)
-	}
-	who, err := d.Accounts.Authenticate(t.Context(), secret)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return who
+	_, link := must.Get2(d.Accounts.CreateInvite(t.Context(), by, account.NewInvite{Name: name, Role: role}))(t)
+	_, secret := must.Get2(d.Accounts.Redeem(t.Context(), link, "a browser"))(t)
+	return must.Get(d.Accounts.Authenticate(t.Context(), secret))(t)
 }
 
 // TestWhoIsDisabledLeavesNothingBehind: tokens, those that were made with them, invites, sign-in
@@ -510,9 +437,7 @@ func TestWhoIsDisabledLeavesNothingBehind(t *testing.T) {
 		_, g.share, errs[3] = d.Accounts.CreateShare(ctx, by, account.NewShare{StudyID: study, Name: "Reviewer", ExpiresAt: day})
 		_, g.invite, errs[4] = d.Accounts.CreateInvite(ctx, token, account.NewInvite{Name: "Guest of " + by.Name, Role: account.Admin})
 		_, g.signIn, errs[5] = d.Accounts.CreateSignInLink(ctx, by, bo.PersonID)
-		if err := errors.Join(append(errs[:], err)...); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(append(errs[:], err)...))
 		return g
 	}
 	lives := func(g given) (alive []bool) {
@@ -539,9 +464,7 @@ func TestWhoIsDisabledLeavesNothingBehind(t *testing.T) {
 		!slices.Equal(people[0].Links, []string{"Bo", "Guest of Ana"}) || !slices.Equal(people[0].Shares, []string{"Reviewer"}) {
 		t.Errorf("listed as %+v, %v", people, err)
 	}
-	if err := d.Accounts.SetDisabled(ctx, ana.PersonID, true); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, d.Accounts.SetDisabled(ctx, ana.PersonID, true))
 	want("disabled", anas, false, false, false)
 	want("somebody else", bos, true, true, true)
 	for what, err := range map[string]error{
@@ -553,13 +476,9 @@ func TestWhoIsDisabledLeavesNothingBehind(t *testing.T) {
 			t.Errorf("a request of the disabled, under way, made %s: %v", what, err)
 		}
 	}
-	if err := d.Accounts.SetDisabled(ctx, ana.PersonID, false); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, d.Accounts.SetDisabled(ctx, ana.PersonID, false))
 	want("enabled again", anas, false, false, false)
-	if err := d.Accounts.SetRole(ctx, bo.PersonID, account.Operator); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, d.Accounts.SetRole(ctx, bo.PersonID, account.Operator))
 	want("no admin any more", bos, false, true, false)
 }
 
@@ -598,9 +517,7 @@ func TestTokensOfOneOwnerHaveNamesOfTheirOwn(t *testing.T) {
 	if _, err := named(bo, "HPLC"); err != nil {
 		t.Errorf("somebody else's got %v", err)
 	}
-	if err := d.Accounts.RevokeToken(ctx, (<-made).ID); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, d.Accounts.RevokeToken(ctx, (<-made).ID))
 	if _, err := named(ana, "HPLC"); err != nil {
 		t.Errorf("after the first was revoked: %v", err)
 	}
@@ -632,14 +549,10 @@ func TestPINBringsBackOnItsDeviceOnly(t *testing.T) {
 	left, leftSecret := signIn(t, d, admin.ID)
 	tablet, other := account.NewSecret(), account.NewSecret()
 	for _, person := range []string{admin.ID, bo} {
-		if err := d.Accounts.SetPIN(ctx, person, tablet, "4711", "Tablet"); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, d.Accounts.SetPIN(ctx, person, tablet, "4711", "Tablet"))
 	}
 	var stored string
-	if err := d.Pool().QueryRow(ctx, `SELECT string_agg(encode(derived, 'hex'), ' ') FROM pins`).Scan(&stored); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, d.Pool().QueryRow(ctx, `SELECT string_agg(encode(derived, 'hex'), ' ') FROM pins`).Scan(&stored))
 	if one, two, _ := strings.Cut(stored, " "); one == two {
 		t.Error("two people with the same PIN are stored alike")
 	}
@@ -665,9 +578,7 @@ func TestPINBringsBackOnItsDeviceOnly(t *testing.T) {
 	if who, err := d.Accounts.Authenticate(ctx, secret); err != nil || who.Role != account.Operator {
 		t.Errorf("four digits made an admin: %+v, %v", who, err)
 	}
-	if err := d.Accounts.ForgetPINs(ctx, bo); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, d.Accounts.ForgetPINs(ctx, bo))
 	if here, err := d.Accounts.OnDevice(ctx, tablet); err != nil || len(here) != 1 || here[0].PersonID != admin.ID {
 		t.Errorf("on the device are %+v, %v", here, err)
 	}
@@ -684,9 +595,7 @@ func TestFewPINsAreTried(t *testing.T) {
 	bo, cy := invited(t, d, "Bo", account.Operator), invited(t, d, "Cy", account.Operator)
 	tablet := account.NewSecret()
 	for _, person := range []string{bo, cy} {
-		if err := d.Accounts.SetPIN(ctx, person, tablet, "4711", ""); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, d.Accounts.SetPIN(ctx, person, tablet, "4711", ""))
 	}
 	var tries sync.WaitGroup
 	looked := make(chan int, 3*account.PINTries)
@@ -707,9 +616,7 @@ func TestFewPINsAreTried(t *testing.T) {
 	if _, _, err := d.Accounts.ComeBack(ctx, cy, tablet, "4711", "", ""); err != nil {
 		t.Errorf("somebody else on the device got %v", err)
 	}
-	if err := d.Accounts.SetPIN(ctx, bo, tablet, "4711", ""); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, d.Accounts.SetPIN(ctx, bo, tablet, "4711", ""))
 	if _, _, err := d.Accounts.ComeBack(ctx, bo, tablet, "4711", "", ""); err != nil {
 		t.Errorf("the PIN set anew got %v", err)
 	}
@@ -721,13 +628,9 @@ func TestPINOfADisabledPersonNeverWorks(t *testing.T) {
 	firstAdmin(t, d)
 	bo := invited(t, d, "Bo", account.Operator)
 	tablet := account.NewSecret()
-	if err := d.Accounts.SetPIN(ctx, bo, tablet, "4711", ""); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, d.Accounts.SetPIN(ctx, bo, tablet, "4711", ""))
 	for _, disabled := range []bool{true, false} { // nor when they are enabled again
-		if err := d.Accounts.SetDisabled(ctx, bo, disabled); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, d.Accounts.SetDisabled(ctx, bo, disabled))
 		refused(t, d, "somebody who is or was disabled", bo, tablet, "4711")
 		if here, err := d.Accounts.OnDevice(ctx, tablet); err != nil || len(here) > 0 {
 			t.Errorf("disabled %t: on the device are %+v, %v", disabled, here, err)

@@ -15,15 +15,14 @@ import (
 	"headroom/internal/account"
 	"headroom/internal/db"
 	"headroom/internal/db/dbtest"
+	"headroom/internal/must"
 	"headroom/internal/study"
 )
 
 func backup(t *testing.T, d *db.DB) []byte {
 	t.Helper()
 	var file bytes.Buffer
-	if err := d.Backup(t.Context(), &file); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, d.Backup(t.Context(), &file))
 	return file.Bytes()
 }
 
@@ -32,15 +31,9 @@ func unpack(t *testing.T, file []byte) (members []string) {
 	t.Helper()
 	left := bytes.NewReader(file)
 	for left.Len() > 0 {
-		packed, err := gzip.NewReader(left)
-		if err != nil {
-			t.Fatal(err)
-		}
+		packed := must.Get(gzip.NewReader(left))(t)
 		packed.Multistream(false)
-		text, err := io.ReadAll(packed)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(io.ReadAll(packed))(t)
 		members = append(members, string(text))
 	}
 	return members
@@ -51,12 +44,8 @@ func pack(t *testing.T, members ...string) []byte {
 	var file bytes.Buffer
 	for _, text := range members {
 		packed := gzip.NewWriter(&file)
-		if _, err := io.WriteString(packed, text); err != nil {
-			t.Fatal(err)
-		}
-		if err := packed.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(io.WriteString(packed, text))(t)
+		must.Do(t, packed.Close())
 	}
 	return file.Bytes()
 }
@@ -69,14 +58,10 @@ func filled(t *testing.T) *db.DB {
 	add := l.noted(before, `{"description":"tab\t \\N \u0000 µ","numbers":[1e-7,0.1]}`)
 	add.Done = &study.Done{Study: "one", Version: 2, Trials: []int{1, 12}, Made: []byte{0, 255, 10}}
 	key := &study.IdempotencyKey{Caller: "a", Request: "POST /", Key: "k", Body: sha256.New()}
-	if err := write(t, d, "one", before, study.Command{Key: key}, add); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, write(t, d, "one", before, study.Command{Key: key}, add))
 	admin := firstAdmin(t, d)
 	signIn(t, d, admin.ID)
-	if err := d.Accounts.SetPIN(ctx, admin.ID, "tablet", "4711", "Tablet"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, d.Accounts.SetPIN(ctx, admin.ID, "tablet", "4711", "Tablet"))
 	share := account.NewShare{StudyID: "one", Name: "reviewers", ExpiresAt: time.Now().AddDate(0, 1, 0)}
 	if _, _, err := d.Accounts.CreateShare(ctx, terminal, share); err != nil {
 		t.Fatal(err)
@@ -89,9 +74,7 @@ func TestBackupComesBackWhole(t *testing.T) {
 	d := filled(t)
 	file := backup(t, d)
 	url := dbtest.EmptyURL(t)
-	if err := db.Restore(t.Context(), url, bytes.NewReader(file)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, db.Restore(t.Context(), url, bytes.NewReader(file)))
 	restored := open(t, url)
 	rows := func(file []byte) (tables [][]string) { // all but the first member, which has the time
 		for _, text := range unpack(t, file)[1:] {
@@ -150,9 +133,7 @@ func TestDamagedBackupsAreRefusedWhole(t *testing.T) {
 			t.Errorf("%s was restored", name)
 			continue
 		}
-		if err := db.Migrate(t.Context(), url); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, db.Migrate(t.Context(), url))
 		if studies, err := open(t, url).Studies.Summaries(t.Context(), study.Listing{}); err != nil || len(studies) != 0 {
 			t.Errorf("%s left %d studies, %v", name, len(studies), err)
 		}

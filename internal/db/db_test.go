@@ -11,6 +11,7 @@ import (
 
 	"headroom/internal/db"
 	"headroom/internal/db/dbtest"
+	"headroom/internal/must"
 	"headroom/internal/study"
 	"headroom/internal/study/ledger"
 )
@@ -40,10 +41,7 @@ func TestFewConnectionsAreEnough(t *testing.T) {
 	url, ctx := dbtest.URL(t), t.Context()
 	d := open(t, url+"&pool_max_conns=3")
 	service := serve(t, d)
-	looker, err := pgx.Connect(ctx, url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	looker := must.Get(pgx.Connect(ctx, url))(t)
 	defer looker.Close(ctx)
 	var wait sync.WaitGroup
 	for i := range crowd {

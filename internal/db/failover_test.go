@@ -13,6 +13,7 @@ import (
 	"headroom/internal/account"
 	"headroom/internal/db"
 	"headroom/internal/db/dbtest"
+	"headroom/internal/must"
 	"headroom/internal/study"
 	"headroom/internal/study/ledger"
 	"headroom/internal/testwait"
@@ -35,9 +36,7 @@ type kept struct {
 // keep makes the study on the servers at url.
 func keep(t *testing.T, url string) *kept {
 	t.Helper()
-	if err := db.Migrate(t.Context(), url); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, db.Migrate(t.Context(), url))
 	k := &kept{t: t, d: open(t, url)}
 	k.service = serve(t, k.d)
 	k.id = create(t, k.service, reactor()).ID
@@ -178,10 +177,7 @@ func TestACommitWithoutItsStandbyIsToldToNobody(t *testing.T) {
 	url := dbtest.URLOf(pair.Primary, pair.Standby) + "&statement_timeout=0"
 	k := keep(t, url)
 	other := k.elsewhere(url)
-	_, secret, err := k.d.Accounts.CreateToken(t.Context(), terminal, account.NewToken{Name: "Robot", Role: account.Viewer})
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, secret := must.Get2(k.d.Accounts.CreateToken(t.Context(), terminal, account.NewToken{Name: "Robot", Role: account.Viewer}))(t)
 	pair.Standby.Kill()
 	entering, giveUp := context.WithTimeout(t.Context(), soon)
 	defer giveUp()
@@ -226,9 +222,7 @@ func TestALocalCommitIsToldWhenTheStandbyHasIt(t *testing.T) {
 			url := dbtest.URLOf(pair.Primary, pair.Standby)
 			k := keep(t, url)
 			admin := firstAdmin(t, k.d).ID
-			if err := k.d.Accounts.SetPIN(t.Context(), admin, "a phone", "4711", ""); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, k.d.Accounts.SetPIN(t.Context(), admin, "a phone", "4711", ""))
 			writes := []func() error{
 				func() error { return k.tell(testwait.Timeout) },
 				func() error { return k.token(testwait.Timeout) },
@@ -300,9 +294,7 @@ func TestWhatWasSeenIsKeptOrSaid(t *testing.T) {
 		t.Errorf("a folder that cannot be written to: %v", err)
 	}
 	damaged := filepath.Join(t.TempDir(), "seen")
-	if err := os.WriteFile(damaged, []byte("{"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(damaged, []byte("{"), 0o600))
 	if _, err := db.Up(t.Context(), url, damaged); err == nil || !strings.Contains(err.Error(), damaged) {
 		t.Errorf("a damaged file: %v", err)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"headroom/internal/db"
 	"headroom/internal/db/dbtest"
+	"headroom/internal/must"
 	"headroom/internal/study"
 	"headroom/internal/study/ledger"
 	"headroom/internal/testwait"
@@ -120,13 +121,8 @@ func TestFrozenServerGivesItsStudyUp(t *testing.T) {
 	d := open(t, url)
 	other := exec.Command(os.Args[0])
 	other.Env = append(os.Environ(), holderURL+"="+url)
-	out, err := other.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := other.Start(); err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(other.StdoutPipe())(t)
+	must.Do(t, other.Start())
 	t.Cleanup(func() { _ = other.Process.Kill(); _ = other.Wait() })
 	said := bufio.NewScanner(out)
 	if !said.Scan() || said.Text() != "holding" {
@@ -146,18 +142,14 @@ func TestFrozenServerGivesItsStudyUp(t *testing.T) {
 			t.Fatalf("while the other server lives, choosing got %v", err)
 		}
 	}
-	if err := other.Process.Signal(syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, other.Process.Signal(syscall.SIGSTOP))
 	begin := time.Now()
 	for err := choose(); err != nil; err = choose() {
 		if took := time.Since(begin); !errors.Is(err, study.ErrUnavailable) || took > db.ChoosingLease+soon {
 			t.Fatalf("after %v: %v", took, err)
 		}
 	}
-	if err := other.Process.Signal(syscall.SIGCONT); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, other.Process.Signal(syscall.SIGCONT))
 	if !said.Scan() || said.Text() != "lost" {
 		t.Fatalf("the thawed server says %q", said.Text())
 	}

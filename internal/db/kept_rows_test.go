@@ -16,6 +16,7 @@ import (
 
 	"headroom/internal/db"
 	"headroom/internal/db/dbtest"
+	"headroom/internal/must"
 	"headroom/internal/optimizer"
 	"headroom/internal/study"
 	"headroom/internal/study/design"
@@ -100,19 +101,14 @@ func longFixed(t *testing.T, s *study.Service, trials int) *ledger.Snapshot {
 		read := run(at)
 		fmt.Fprintf(&table, "%g,%g,%g,%g\n", at["temperature"].Number, at["cycles"].Number, read["yield"].Value, read["impurity"].Value)
 	}
-	done, err := s.ImportCSV(t.Context(), ana, id, strings.NewReader(table.String()), study.ImportOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	done := must.Get(s.ImportCSV(t.Context(), ana, id, strings.NewReader(table.String()), study.ImportOptions{}))(t)
 	return done.Snapshot
 }
 
 // pieces is how many pieces are kept of a study.
 func pieces(t *testing.T, d *db.DB, id string) (count int) {
 	t.Helper()
-	if err := d.Pool().QueryRow(t.Context(), `SELECT count(*) FROM kept_rows WHERE study_id = $1`, id).Scan(&count); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, d.Pool().QueryRow(t.Context(), `SELECT count(*) FROM kept_rows WHERE study_id = $1`, id).Scan(&count))
 	return count
 }
 
@@ -153,13 +149,9 @@ func TestAServerThatStartsReadsWhatWasKept(t *testing.T) {
 		{"a forged last row",
 			`UPDATE kept_rows SET numbers = set_byte(numbers, length(numbers) - 9, get_byte(numbers, length(numbers) - 9) # 1)`, true},
 	} {
-		if _, err := d.Pool().Exec(t.Context(), c.damage); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(d.Pool().Exec(t.Context(), c.damage))(t)
 		if c.whole {
-			if _, err := d.Pool().Exec(t.Context(), `UPDATE kept_rows SET sum = sha256(numbers)`); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(d.Pool().Exec(t.Context(), `UPDATE kept_rows SET sum = sha256(numbers)`))(t)
 		}
 		on := &shelf{Shelf: d.KeptRows()}
 		s, log := started(t, d, on)
@@ -210,9 +202,7 @@ func TestWhatIsKeptIsBounded(t *testing.T) {
 	k := d.BoundedRows(5500)
 	keep := func(id string, from, count byte) {
 		t.Helper()
-		if err := k.Keep(t.Context(), id, rowsOf(from, count)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, k.Keep(t.Context(), id, rowsOf(from, count)))
 	}
 	kept := func() (all []string) {
 		t.Helper()
@@ -244,14 +234,10 @@ func TestWhatIsKeptIsBounded(t *testing.T) {
 	want("two 1", "two 2", "two 3", "three 7")
 	keep("two", 9, 0)
 	want("three 7")
-	if _, err := d.Pool().Exec(t.Context(), `INSERT INTO studies
-		SELECT (jsonb_populate_record(studies, '{"id": "four"}')).* FROM studies WHERE id = 'one'`); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(d.Pool().Exec(t.Context(), `INSERT INTO studies
+		SELECT (jsonb_populate_record(studies, '{"id": "four"}')).* FROM studies WHERE id = 'one'`))(t)
 	keep("four", 1, 1)
-	if _, err := d.Pool().Exec(t.Context(), `DELETE FROM studies WHERE id = 'four'`); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(d.Pool().Exec(t.Context(), `DELETE FROM studies WHERE id = 'four'`))(t)
 	if n := pieces(t, d, "four"); n > 0 {
 		t.Errorf("%d pieces outlive their study", n)
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"headroom/internal/db"
+	"headroom/internal/must"
 	"headroom/internal/study"
 	"headroom/internal/study/ledger"
 	"headroom/internal/testwait"
@@ -56,9 +57,7 @@ func (l *book) noted(before *ledger.Snapshot, data string) study.Append {
 func (l *book) note(t *testing.T, d *db.DB, id string, before *ledger.Snapshot) *ledger.Snapshot {
 	t.Helper()
 	add := l.noted(before, `{"name":"a"}`)
-	if err := write(t, d, id, before, study.Command{}, add); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, write(t, d, id, before, study.Command{}, add))
 	return add.After
 }
 
@@ -67,9 +66,7 @@ func createStudy(t *testing.T, d *db.DB, id string) (*book, *ledger.Snapshot) {
 	t.Helper()
 	l := newBook()
 	first := l.created()
-	if err := d.Studies.Create(t.Context(), id, study.Command{By: "Ana"}, study.InOnePart(first)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, d.Studies.Create(t.Context(), id, study.Command{By: "Ana"}, study.InOnePart(first)))
 	return l, first.After
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"headroom/internal/db"
 	"headroom/internal/db/dbtest"
+	"headroom/internal/must"
 	"headroom/internal/study"
 	"headroom/internal/study/ledger"
 	"headroom/internal/testwait"
@@ -15,10 +16,7 @@ import (
 
 func open(t testing.TB, url string) *db.DB {
 	t.Helper()
-	d, err := db.Open(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(db.Open(t.Context(), url))(t)
 	t.Cleanup(d.Close)
 	return d
 }
@@ -52,13 +50,8 @@ func awaitLockWait(t *testing.T, d *db.DB) {
 // so all of a crowd have started before the first gets on.
 func hold(t *testing.T, d *db.DB, table string) (release func(waiting int)) {
 	t.Helper()
-	tx, err := d.Pool().Begin(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := tx.Exec(t.Context(), `SELECT FROM `+table+` FOR UPDATE`); err != nil {
-		t.Fatal(err)
-	}
+	tx := must.Get(d.Pool().Begin(t.Context()))(t)
+	must.Get(tx.Exec(t.Context(), `SELECT FROM `+table+` FOR UPDATE`))(t)
 	return func(waiting int) {
 		until(t, d, "waiting for rows", fmt.Sprintf(`
 			SELECT count(*) >= %d FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`, waiting))
@@ -128,10 +121,8 @@ func TestListenerComesBackAndPokes(t *testing.T) {
 	l, state := createStudy(t, d, "one")
 	changes, cancel := d.Subscribe("one")
 	defer cancel()
-	if _, err := d.Pool().Exec(t.Context(), `
-		SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'SELECT id, version FROM studies%'`); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(d.Pool().Exec(t.Context(), `
+		SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'SELECT id, version FROM studies%'`))(t)
 	hears(t, changes, 0) // whatever was missed, look
 	l.note(t, d, "one", state)
 	hears(t, changes, 2)
@@ -171,9 +162,7 @@ func TestUnsupportedSchemasAreRefused(t *testing.T) {
 	}
 	url := dbtest.URL(t)
 	d := open(t, url)
-	if _, err := d.Pool().Exec(t.Context(), `UPDATE schema_migrations SET version = 9999`); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(d.Pool().Exec(t.Context(), `UPDATE schema_migrations SET version = 9999`))(t)
 	for name, try := range map[string]func() error{
 		"Migrate": func() error { return db.Migrate(t.Context(), url) },
 		"Ready":   func() error { return d.Ready(t.Context()) },

@@ -8,32 +8,23 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"headroom/internal/db"
+	"headroom/internal/must"
 	"headroom/migrations"
 )
 
 // schema describes every column, index, trigger, constraint and function of ours at url.
 func schema(t *testing.T, url string) []string {
 	t.Helper()
-	conn, err := pgx.Connect(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := must.Get(pgx.Connect(t.Context(), url))(t)
 	defer conn.Close(t.Context())
-	rows, err := conn.Query(t.Context(), `
+	rows := must.Get(conn.Query(t.Context(), `
 		SELECT concat_ws(' ', table_name, column_name, data_type, is_nullable, column_default) AS line FROM information_schema.columns WHERE table_schema = 'public'
 		UNION ALL SELECT indexdef FROM pg_indexes WHERE schemaname = 'public'
 		UNION ALL SELECT tgname FROM pg_trigger WHERE NOT tgisinternal
 		UNION ALL SELECT conrelid::regclass || ' ' || pg_get_constraintdef(oid) FROM pg_constraint WHERE connamespace = 'public'::regnamespace
 		UNION ALL SELECT proname FROM pg_proc WHERE pronamespace = 'public'::regnamespace
-		ORDER BY line`)
-	if err != nil {
-		t.Fatal(err)
-	}
-	found, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	if err != nil {
-		t.Fatal(err)
-	}
-	return found
+		ORDER BY line`))(t)
+	return must.Get(pgx.CollectRows(rows, pgx.RowTo[string]))(t)
 }
 
 // Each step's way back leaves what was there before the step, also where the tables are full.
@@ -48,10 +39,7 @@ func TestMigrationsGoDownAndUpAgain(t *testing.T) {
 		}
 		return schema(t, url)
 	}
-	latest, err := migrations.Latest()
-	if err != nil {
-		t.Fatal(err)
-	}
+	latest := must.Get(migrations.Latest())(t)
 	full := schema(t, url)
 	down := [][]string{full}
 	for version := latest; version > 0; version-- {

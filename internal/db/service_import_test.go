@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"headroom/internal/lists"
+	"headroom/internal/must"
 	"headroom/internal/study"
 	"headroom/internal/study/ledger"
 )
@@ -27,10 +28,7 @@ func TestImportedRowsAreRounds(t *testing.T) {
 	if err != nil || dry.Rows != 3 || !cmp.Equal(dry.Numbers, []int{1, 2, 3}) {
 		t.Fatalf("%v %+v", err, dry)
 	}
-	done, err := s.ImportCSV(ctx, ana, id, strings.NewReader(table), study.ImportOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	done := must.Get(s.ImportCSV(ctx, ana, id, strings.NewReader(table), study.ImportOptions{}))(t)
 	statuses := lists.Map(done.Snapshot.Trials, func(trial *ledger.Trial) ledger.Status { return trial.Status })
 	if want := []ledger.Status{ledger.StatusCompleted, ledger.StatusPartial, ledger.StatusSuggested}; !cmp.Equal(statuses, want) {
 		t.Fatalf("got %v", statuses)
@@ -60,10 +58,7 @@ func long(t testing.TB, s *study.Service, trials, characters int) *ledger.Snapsh
 		for i := from; i < min(from+500, trials); i++ {
 			fmt.Fprintf(&table, "%d,%d,%d.5,0.25,%s\n", 20+i%41, 1+i%12, 40+i%50, note)
 		}
-		done, err := s.ImportCSV(t.Context(), ana, snap.ID, strings.NewReader(table.String()), study.ImportOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		done := must.Get(s.ImportCSV(t.Context(), ana, snap.ID, strings.NewReader(table.String()), study.ImportOptions{}))(t)
 		snap = done.Snapshot
 	}
 	return snap
@@ -119,10 +114,7 @@ func BenchmarkImportBundle(b *testing.B) {
 			runtime.ReadMemStats(&now)
 			most = max(most, now.HeapAlloc-min(begin, now.HeapAlloc))
 		}}
-		made, err := s.ImportBundle(b.Context(), ana, looked)
-		if err != nil {
-			b.Fatal(err)
-		}
+		made := must.Get(s.ImportBundle(b.Context(), ana, looked))(b)
 		last = inUse() - begin
 		runtime.KeepAlive(made)
 	}

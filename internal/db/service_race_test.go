@@ -13,6 +13,7 @@ import (
 
 	"headroom/internal/db"
 	"headroom/internal/db/dbtest"
+	"headroom/internal/must"
 	"headroom/internal/study"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
@@ -37,10 +38,7 @@ func newBench(t *testing.T) *bench {
 		service := serve(t, store)
 		b.stores, b.services = append(b.stores, store), append(b.services, service)
 	}
-	snap, err := b.services[0].Create(t.Context(), study.Command{By: "Ana"}, definition())
-	if err != nil {
-		t.Fatal(err)
-	}
+	snap := must.Get(b.services[0].Create(t.Context(), study.Command{By: "Ana"}, definition()))(t)
 	b.id = snap.ID
 	return b
 }
@@ -76,14 +74,8 @@ func (b *bench) atOnce(do func(i int, s *study.Service) error) []error {
 // intact checks the ledger and returns the study.
 func (b *bench) intact(t *testing.T) *ledger.Snapshot {
 	t.Helper()
-	if err := b.stores[1].Studies.CheckLedger(t.Context(), b.id); err != nil {
-		t.Fatal(err)
-	}
-	snap, err := b.services[1].Snapshot(t.Context(), b.id, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return snap
+	must.Do(t, b.stores[1].Studies.CheckLedger(t.Context(), b.id))
+	return must.Get(b.services[1].Snapshot(t.Context(), b.id, 0))(t)
 }
 
 func TestCrowdAsksAndTells(t *testing.T) {
@@ -193,9 +185,7 @@ func TestCrowdCreatesStudies(t *testing.T) {
 	if all, err := b.stores[0].Studies.Summaries(t.Context(), study.Listing{}); err != nil || len(all) != crowd+1 {
 		t.Fatalf("there are %d studies, %v", len(all), err)
 	}
-	if err := b.stores[0].CheckLedgers(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, b.stores[0].CheckLedgers(t.Context()))
 }
 
 // unlocked is a store whose server has lost its choosing lock without knowing it: while it writes
@@ -313,10 +303,7 @@ func TestWhatIsNotWrittenIsNotBuiltOn(t *testing.T) {
 		t.Errorf("%d had been carried out before, %d were stale and %d left, want one each", before, stale, left)
 	}
 	b.intact(t)
-	alone, err := b.services[1].Create(t.Context(), ana, definition())
-	if err != nil {
-		t.Fatal(err)
-	}
+	alone := must.Get(b.services[1].Create(t.Context(), ana, definition()))(t)
 	b.tellSome(t, alone.ID, nil)
 	for _, count := range []int{1, asks - fail - 1} {
 		if _, _, err := b.services[1].Ask(t.Context(), ana, alone.ID, study.Ask{Count: &count}); err != nil {
@@ -339,25 +326,17 @@ func gone(ctx context.Context) context.Context {
 func (b *bench) tellSome(t *testing.T, id string, key *study.IdempotencyKey) {
 	t.Helper()
 	for n := range 4 {
-		_, numbers, err := b.services[1].Ask(t.Context(), study.Command{By: "Ana", Key: key}, id, study.Ask{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		_, numbers := must.Get2(b.services[1].Ask(t.Context(), study.Command{By: "Ana", Key: key}, id, study.Ask{}))(t)
 		key = nil
 		readings := map[string]ledger.Reading{"y": {Value: float64(n % 3)}, "c": {Value: float64(n) / crowd}}
-		if _, err := b.services[1].Tell(t.Context(), ana, id, numbers[0], ledger.Telling{Metrics: readings}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(b.services[1].Tell(t.Context(), ana, id, numbers[0], ledger.Telling{Metrics: readings}))(t)
 	}
 }
 
 // said is what the events of a study say.
 func (b *bench) said(t *testing.T, id string) (all []string) {
 	t.Helper()
-	events, err := b.stores[1].Studies.Events(t.Context(), id, 0, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	events := must.Get(b.stores[1].Studies.Events(t.Context(), id, 0, 0))(t)
 	for _, e := range events {
 		all = append(all, string(e.Data))
 	}

@@ -17,6 +17,7 @@ import (
 
 	"headroom/internal/db"
 	"headroom/internal/db/dbtest"
+	"headroom/internal/must"
 	"headroom/internal/study"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
@@ -67,29 +68,17 @@ func run(settings design.Settings) map[string]ledger.Reading {
 
 func create(t testing.TB, s *study.Service, d design.Definition) *ledger.Snapshot {
 	t.Helper()
-	snap, err := s.Create(t.Context(), ana, d)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return snap
+	return must.Get(s.Create(t.Context(), ana, d))(t)
 }
 
 func ask(t testing.TB, s *study.Service, id string, count int) (*ledger.Snapshot, []int) {
 	t.Helper()
-	snap, numbers, err := s.Ask(t.Context(), ana, id, study.Ask{Count: &count})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return snap, numbers
+	return must.Get2(s.Ask(t.Context(), ana, id, study.Ask{Count: &count}))(t)
 }
 
 func tell(t testing.TB, s *study.Service, id string, number int, metrics map[string]ledger.Reading) *ledger.Snapshot {
 	t.Helper()
-	snap, err := s.Tell(t.Context(), ana, id, number, ledger.Telling{Metrics: metrics})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return snap
+	return must.Get(s.Tell(t.Context(), ana, id, number, ledger.Telling{Metrics: metrics}))(t)
 }
 
 // play asks and tells rounds times.
@@ -105,14 +94,8 @@ func play(t testing.TB, s *study.Service, id string, rounds int) *ledger.Snapsho
 
 func wantVerified(t testing.TB, s *study.Service, id string, checked int) {
 	t.Helper()
-	snap, err := s.Snapshot(t.Context(), id, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	v, err := s.Verify(t.Context(), snap)
-	if err != nil {
-		t.Fatal(err)
-	}
+	snap := must.Get(s.Snapshot(t.Context(), id, 0))(t)
+	v := must.Get(s.Verify(t.Context(), snap))(t)
 	if !v.OK || !v.LedgerIntact || v.Checked != checked {
 		shown, _ := json.MarshalIndent(v, "", " ")
 		t.Fatalf("want %d decisions verified, got %s", checked, shown)
@@ -154,10 +137,7 @@ func TestServicePlaysAStudyThatVerifies(t *testing.T) {
 			t.Fatalf("trial %+v", trial)
 		}
 	}
-	state, err := s.StateOf(t.Context(), snap)
-	if err != nil {
-		t.Fatal(err)
-	}
+	state := must.Get(s.StateOf(t.Context(), snap))(t)
 	if state.Round != 15 || state.Multipliers["impurity"] < 1 || state.Metrics["yield"].Beta == nil || state.Recommendation == nil {
 		t.Fatalf("state %+v", state)
 	}
@@ -235,9 +215,7 @@ func TestVerifyHoldsThroughEverythingThatCanHappen(t *testing.T) {
 func export(t testing.TB, s *study.Service, snap *ledger.Snapshot) []byte {
 	t.Helper()
 	var file bytes.Buffer
-	if err := s.Export(t.Context(), snap, &file); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Export(t.Context(), snap, &file))
 	return file.Bytes()
 }
 
@@ -250,23 +228,15 @@ func TestVerifyFindsWhatWasChanged(t *testing.T) {
 	s, ctx := newService(t), t.Context()
 	id := create(t, s, reactor()).ID
 	var bundle ledger.Bundle
-	if err := json.Unmarshal(export(t, s, play(t, s, id, 10)), &bundle); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(export(t, s, play(t, s, id, 10)), &bundle))
 	for i, e := range bundle.Events {
 		if e.Kind == ledger.Told {
 			bundle.Events[i].Data = bytes.Replace(e.Data, []byte(`"value":`), []byte(`"value":1`), 1)
 			break
 		}
 	}
-	text, err := json.Marshal(bundle)
-	if err != nil {
-		t.Fatal(err)
-	}
-	v, err := study.VerifyBundle(ctx, text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(json.Marshal(bundle))(t)
+	v := must.Get(study.VerifyBundle(ctx, text))(t)
 	if v.OK || v.LedgerIntact || len(v.Different) < 2 {
 		t.Fatalf("a changed reading breaks the hash and the decisions after it, got %+v", v)
 	}
@@ -334,9 +304,7 @@ func TestStatesGovernWhatMayBeDone(t *testing.T) {
 	ask(t, s, id, 1)
 	set := func(state ledger.State) {
 		t.Helper()
-		if _, err := s.Edit(ctx, ana, id, ledger.EditedData{State: &state}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(s.Edit(ctx, ana, id, ledger.EditedData{State: &state}))(t)
 	}
 	set(ledger.Paused)
 	_, _, err := s.Ask(ctx, ana, id, study.Ask{})
@@ -361,9 +329,7 @@ func TestRetriesAndStaleWrites(t *testing.T) {
 		t.Fatal(err)
 	}
 	paused := ledger.Paused
-	if _, err := s.Edit(ctx, ana, snap.ID, ledger.EditedData{State: &paused}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.Edit(ctx, ana, snap.ID, ledger.EditedData{State: &paused}))(t)
 	// The first answer comes again although asking is no longer possible.
 	_, _, err := s.Ask(ctx, study.Command{By: "Ana", Key: key}, snap.ID, study.Ask{})
 	var again *study.AlreadyDone
@@ -406,28 +372,17 @@ func TestTimeTravelShowsWhatWas(t *testing.T) {
 	t.Cleanup(s.Stop)
 	id := create(t, s, reactor()).ID
 	then := play(t, s, id, 6)
-	before, err := s.StateOf(ctx, then)
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := must.Get(s.StateOf(ctx, then))(t)
 	play(t, s, id, 2)
-	if _, err := s.Correct(ctx, ana, id, study.Correction{Number: 1, Metrics: map[string]*ledger.Reading{"yield": {Value: 1}}, Reason: "typo"}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.Correct(ctx, ana, id, study.Correction{Number: 1, Metrics: map[string]*ledger.Reading{"yield": {Value: 1}}, Reason: "typo"}))(t)
 	for _, reader := range []*study.Service{s, study.NewService(store, study.Options{CacheBytes: 1})} {
-		past, err := reader.Snapshot(ctx, id, then.Version)
-		if err != nil {
-			t.Fatal(err)
-		}
-		state, err := reader.StateOf(ctx, past)
-		if err != nil {
-			t.Fatal(err)
-		}
+		past := must.Get(reader.Snapshot(ctx, id, then.Version))(t)
+		state := must.Get(reader.StateOf(ctx, past))(t)
 		if diff := cmp.Diff(before, state, approximately(1e-9)); diff != "" {
 			t.Fatalf("(-then +travelled)\n%s", diff)
 		}
 	}
-	_, err = s.Snapshot(ctx, id, 10000)
+	_, err := s.Snapshot(ctx, id, 10000)
 	wantFault(t, err, "at")
 }
 
@@ -439,24 +394,15 @@ func TestCorrectionPreviewSaysWhatItWouldChange(t *testing.T) {
 	id := create(t, s, reactor()).ID
 	snap := play(t, s, id, 8)
 	change := study.Correction{Number: 2, Metrics: map[string]*ledger.Reading{"impurity": {Value: 2}}, Reason: "typo"}
-	impact, err := s.PreviewCorrection(ctx, id, change)
-	if err != nil {
-		t.Fatal(err)
-	}
+	impact := must.Get(s.PreviewCorrection(ctx, id, change))(t)
 	if now, err := s.Snapshot(ctx, id, 0); err != nil || now.Version != snap.Version {
 		t.Fatalf("a preview stored something: %v", err)
 	}
 	if impact.DecisionsAfter != 6 || impact.Trial.Metrics["impurity"].Value != 2 || impact.NextBefore == nil || impact.NextAfter == nil {
 		t.Fatalf("%+v", impact)
 	}
-	after, err := s.Correct(ctx, ana, id, change)
-	if err != nil {
-		t.Fatal(err)
-	}
-	state, err := s.StateOf(ctx, after)
-	if err != nil {
-		t.Fatal(err)
-	}
+	after := must.Get(s.Correct(ctx, ana, id, change))(t)
+	state := must.Get(s.StateOf(ctx, after))(t)
 	if diff := cmp.Diff(impact.Multipliers["impurity"][1], state.Multipliers["impurity"], approximately(1e-12)); diff != "" || impact.Multipliers["impurity"][0] == state.Multipliers["impurity"] {
 		t.Fatalf("multiplier %v, then %v", impact.Multipliers, state.Multipliers)
 	}
@@ -493,10 +439,7 @@ func TestReadingsOfTheModelAreInPhysicalUnits(t *testing.T) {
 	id := create(t, s, reactor()).ID
 	snap := play(t, s, id, 12)
 	points := []design.Settings{snap.Trial(8).Parameters, {"temperature": {Number: 20}, "cycles": {Number: 12}}}
-	posterior, err := s.PosteriorAt(ctx, snap, points)
-	if err != nil {
-		t.Fatal(err)
-	}
+	posterior := must.Get(s.PosteriorAt(ctx, snap, points))(t)
 	yield := posterior.Metrics["yield"]
 	if told := snap.Trial(8).Metrics["yield"].Value; math.Abs(yield.Mean[0]-told) > 5 || !(yield.Lower95[0] < yield.Mean[0]-1.5*yield.SD[0] && yield.Upper95[0] > yield.Mean[0]+1.5*yield.SD[0]) {
 		t.Fatalf("told %g, believed %+v", told, yield)

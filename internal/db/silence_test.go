@@ -6,16 +6,15 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"headroom/internal/must"
 )
 
 // TestHowLongAnAnswerMayTakeIsTheURLs: a database that is silent for longer opens the breaker.
 func TestHowLongAnAnswerMayTakeIsTheURLs(t *testing.T) {
 	t.Parallel()
 	for url, want := range map[string]time.Duration{"postgres://db/x": answerTimeout, "postgres://db/x?connect_timeout=60": time.Minute} {
-		config, err := poolConfig(url)
-		if err != nil {
-			t.Fatal(err)
-		}
+		config := must.Get(poolConfig(url))(t)
 		synctest.Test(t, func(t *testing.T) {
 			l := newListener(config.ConnConfig, newBreaker(), newFence(""))
 			opened, start := l.breaker.now(), time.Now()

@@ -17,6 +17,7 @@ import (
 
 	"headroom/internal/db"
 	"headroom/internal/db/dbtest"
+	"headroom/internal/must"
 	"headroom/internal/study"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
@@ -34,19 +35,12 @@ func TestEventsComeBackAsTheyWere(t *testing.T) {
 	}
 	l, before = createStudy(t, d, "two")
 	add = l.noted(before, `{"description":"µ \u0000 \"q\" 🜁","numbers":[1e-7,1e+300,0.1,5e-324]}`)
-	if err := write(t, d, "two", before, study.Command{}, add); err != nil {
-		t.Fatal(err)
-	}
-	got, err := d.Studies.Events(ctx, "two", 1, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, write(t, d, "two", before, study.Command{}, add))
+	got := must.Get(d.Studies.Events(ctx, "two", 1, 0))(t)
 	if diff := cmp.Diff(add.Events, got); diff != "" || got[0].At.Location() != time.UTC {
 		t.Fatalf("at %v (-written +read)\n%s", got[0].At, diff)
 	}
-	if err := d.Studies.CheckLedger(ctx, "two"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, d.Studies.CheckLedger(ctx, "two"))
 }
 
 func TestWriteGivesTheNewsAndChecksTheVersion(t *testing.T) {
@@ -96,9 +90,7 @@ func TestWriteOfOldKnowledgeIsDecidedAgain(t *testing.T) {
 		l, before := createStudy(t, d, id)
 		old := *l
 		missed := l.noted(before, `{"name":"a"}`)
-		if err := write(t, d, id, before, study.Command{}, missed); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, write(t, d, id, before, study.Command{}, missed))
 		premature, right := old.noted(before, `{"name":"b"}`), l.noted(missed.After, `{"name":"b"}`)
 		var seen []int
 		if err := d.Studies.Write(ctx, id, study.Command{}, known(before), func(news []ledger.Event) (study.Append, error) {
@@ -110,10 +102,7 @@ func TestWriteOfOldKnowledgeIsDecidedAgain(t *testing.T) {
 		}); err != nil {
 			t.Fatal(err)
 		}
-		got, err := d.Studies.Events(ctx, id, 1, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must.Get(d.Studies.Events(ctx, id, 1, 0))(t)
 		if diff := cmp.Diff(append(missed.Events, right.Events...), got); diff != "" || !slices.Equal(seen, []int{0, 1}) {
 			t.Fatalf("%s: decided on %v news; the ledger (-want +got)\n%s", id, seen, diff)
 		}
@@ -141,9 +130,7 @@ func TestWriteRefusesEventsThatDoNotContinue(t *testing.T) {
 			t.Errorf("%s was written", name)
 		}
 	}
-	if err := write(t, d, "one", before, study.Command{}, good); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, write(t, d, "one", before, study.Command{}, good))
 }
 
 func TestCreatingAStudyTwiceIsAConflict(t *testing.T) {
@@ -171,19 +158,13 @@ func TestTamperingIsFound(t *testing.T) {
 	d, ctx := dbtest.New(t), t.Context()
 	l, before := createStudy(t, d, "one")
 	l.note(t, d, "one", before)
-	if err := d.Studies.CheckLedger(ctx, "one"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, d.Studies.CheckLedger(ctx, "one"))
 	// Somebody with the database's own rights can switch the trigger off, but not go unseen.
-	if _, err := d.Pool().Exec(ctx, `ALTER TABLE events DISABLE TRIGGER USER; UPDATE events SET data = '{"name":"b"}' WHERE seq = 2`); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(d.Pool().Exec(ctx, `ALTER TABLE events DISABLE TRIGGER USER; UPDATE events SET data = '{"name":"b"}' WHERE seq = 2`))(t)
 	if err := d.Studies.CheckLedger(ctx, "one"); err == nil || !strings.Contains(err.Error(), "event 2") {
 		t.Fatalf("changed data got %v", err)
 	}
-	if _, err := d.Pool().Exec(ctx, `DELETE FROM events WHERE seq = 2`); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(d.Pool().Exec(ctx, `DELETE FROM events WHERE seq = 2`))(t)
 	if err := d.Studies.CheckLedger(ctx, "one"); err == nil {
 		t.Fatal("an event cut off at the end was not missed")
 	}
@@ -226,10 +207,7 @@ func TestRowFollowsTheLedger(t *testing.T) {
 		Limits: []ledger.Limit{{Name: "impurity", Metric: "impurity", Op: "<=", Threshold: 0.5, Unit: "%"}}}
 	other := create(t, s, reactor())
 	for _, ids := range [][]string{nil, {snap.ID}, {other.ID, snap.ID}} {
-		got, err := d.Studies.Summaries(ctx, study.Listing{Only: ids})
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must.Get(d.Studies.Summaries(ctx, study.Listing{Only: ids}))(t)
 		if diff := cmp.Diff(want, got[len(got)-1]); diff != "" {
 			t.Fatalf("summaries of %v (-want +got)\n%s", ids, diff)
 		}
@@ -245,10 +223,7 @@ func TestRowFollowsTheLedger(t *testing.T) {
 		closed(kind, number)
 	}
 	want.Version, want.UpdatedAt, want.Waiting, want.OldestWaiting, want.Best = snap.Version, snap.UpdatedAt, 0, nil, nil
-	got, err := d.Studies.Summaries(ctx, study.Listing{Only: []string{snap.ID}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(d.Studies.Summaries(ctx, study.Listing{Only: []string{snap.ID}}))(t)
 	if diff := cmp.Diff([]ledger.Summary{want}, got); diff != "" {
 		t.Fatalf("(-want +got)\n%s", diff)
 	}
@@ -269,9 +244,7 @@ func TestListGoesOnWhereAPageEnded(t *testing.T) {
 			first.After.State = ledger.Archived
 		}
 		id := string(rune('a' + i))
-		if err := d.Studies.Create(ctx, id, study.Command{By: "Ana"}, study.InOnePart(first)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, d.Studies.Create(ctx, id, study.Command{By: "Ana"}, study.InOnePart(first)))
 		want = append([]string{id}, want...)
 	}
 	pages := func(list study.Listing) (ids []string) {
@@ -287,10 +260,7 @@ func TestListGoesOnWhereAPageEnded(t *testing.T) {
 			if next == nil {
 				return ids
 			}
-			mark, err := study.ParseMark(next.String())
-			if err != nil {
-				t.Fatal(err)
-			}
+			mark := must.Get(study.ParseMark(next.String()))(t)
 			list.After = &mark
 		}
 	}
@@ -357,9 +327,7 @@ func TestWritersTakeTurns(t *testing.T) {
 	if version, err := d.Studies.Version(ctx, "one"); err != nil || version != writers+1 {
 		t.Fatalf("at version %d, %v", version, err)
 	}
-	if err := d.Studies.CheckLedger(ctx, "one"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, d.Studies.CheckLedger(ctx, "one"))
 }
 
 // Twenty requests under one key: one effect, and the same answer for all.
@@ -412,15 +380,11 @@ func TestRetriesHaveOneEffect(t *testing.T) {
 	if err := write(t, d, "one", add.After, stale, add); !errors.As(err, &first) {
 		t.Fatalf("the answer comes before If-Match, but got %v", err)
 	}
-	if err := d.RemoveExpired(ctx, time.Now().Add(47*time.Hour)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, d.RemoveExpired(ctx, time.Now().Add(47*time.Hour)))
 	if err := d.Before(ctx, &key); !errors.As(err, &first) {
 		t.Fatalf("after 47 hours got %v", err)
 	}
-	if err := d.RemoveExpired(ctx, time.Now().Add(49*time.Hour)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, d.RemoveExpired(ctx, time.Now().Add(49*time.Hour)))
 	if err := d.Before(ctx, &key); err != nil {
 		t.Fatalf("after 49 hours got %v", err)
 	}
@@ -538,10 +502,8 @@ func TestChoosingLockIsOfTheName(t *testing.T) {
 	for _, id := range []string{"abc", "o'clock", `\x6162'; --`, "größer 日本", ""} {
 		free := func(name string) (free bool) {
 			t.Helper()
-			if err := d.Pool().QueryRow(t.Context(), `
-				SELECT pg_try_advisory_xact_lock(hashtext('headroom choosing'), hashtext($1))`, name).Scan(&free); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, d.Pool().QueryRow(t.Context(), `
+				SELECT pg_try_advisory_xact_lock(hashtext('headroom choosing'), hashtext($1))`, name).Scan(&free))
 			return free
 		}
 		if err := d.Studies.Choosing(t.Context(), id, func(context.Context) error {
@@ -574,9 +536,7 @@ func databaseOf(t testing.TB, statements ...string) *db.DB {
 	t.Helper()
 	d := dbtest.New(t)
 	for _, statement := range append(statements, `VACUUM ANALYZE`) {
-		if _, err := d.Pool().Exec(t.Context(), statement); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(d.Pool().Exec(t.Context(), statement))(t)
 	}
 	return d
 }
@@ -585,10 +545,7 @@ func databaseOf(t testing.TB, statements ...string) *db.DB {
 // behind.
 func BenchmarkStudyList(b *testing.B) {
 	d := databaseOf(b, manyStudies, manyEvents)
-	all, err := d.Studies.Summaries(b.Context(), study.Listing{})
-	if err != nil {
-		b.Fatal(err)
-	}
+	all := must.Get(d.Studies.Summaries(b.Context(), study.Listing{}))(b)
 	far := study.Mark{UpdatedAt: all[1800].UpdatedAt, ID: all[1800].ID}
 	for _, c := range []struct {
 		name string
@@ -610,27 +567,16 @@ func BenchmarkStudyList(b *testing.B) {
 func TestListReadsNoMoreThanItsPage(t *testing.T) {
 	t.Parallel()
 	d, ctx := databaseOf(t, manyStudies), t.Context()
-	conn, err := d.Pool().Acquire(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := must.Get(d.Pool().Acquire(ctx))(t)
 	defer conn.Release()
 	for _, setup := range []string{
 		`SET plan_cache_mode = force_generic_plan`, // the plan that serves whatever page is asked for
 		`PREPARE page (timestamptz, text, text[], text[], bigint) AS ` + db.ListStudies,
 	} {
-		if _, err := conn.Exec(ctx, setup); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(conn.Exec(ctx, setup))(t)
 	}
-	rows, err := conn.Query(ctx, `EXPLAIN (ANALYZE, COSTS off, TIMING off) EXECUTE page ('2026-02-01 05:00:00+00', 'study7', NULL, NULL, 100)`)
-	if err != nil {
-		t.Fatal(err)
-	}
-	lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := must.Get(conn.Query(ctx, `EXPLAIN (ANALYZE, COSTS off, TIMING off) EXECUTE page ('2026-02-01 05:00:00+00', 'study7', NULL, NULL, 100)`))(t)
+	lines := must.Get(pgx.CollectRows(rows, pgx.RowTo[string]))(t)
 	plan := strings.Join(lines, "\n")
 	if !strings.Contains(plan, "Index Scan Backward using studies_last_change on studies (actual rows=100 ") || strings.Contains(plan, "Rows Removed") || strings.Contains(plan, "Sort") {
 		t.Fatalf("the plan is\n%s", plan)

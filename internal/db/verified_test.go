@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"headroom/internal/db/dbtest"
+	"headroom/internal/must"
 	"headroom/internal/study"
 )
 
@@ -27,13 +28,8 @@ func TestAVerificationIsKnownToAllServers(t *testing.T) {
 	}
 	snap := play(t, one, created.ID, 3)
 	for _, at := range []int64{snap.Version, 3} {
-		past, err := one.Snapshot(t.Context(), created.ID, at)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := one.Verify(t.Context(), past); err != nil {
-			t.Fatal(err)
-		}
+		past := must.Get(one.Snapshot(t.Context(), created.ID, at))(t)
+		must.Get(one.Verify(t.Context(), past))(t)
 		if known := last(); known == nil || known.Version != snap.Version || known.Hash != snap.Hash || !known.OK || known.Checked != 3 || known.At.IsZero() {
 			t.Errorf("after verifying up to event %d another server knows %+v", at, known)
 		}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"headroom/internal/db/dbtest"
+	"headroom/internal/must"
 	"headroom/internal/study"
 	"headroom/internal/study/ledger"
 )
@@ -22,9 +23,7 @@ func BenchmarkTell(b *testing.B) {
 			fill := func() (ids []string) {
 				for range dbtest.LoadStudies {
 					id := create(b, service, reactor()).ID
-					if _, err := service.ImportCSV(b.Context(), ana, id, strings.NewReader(loadTable(trials)), study.ImportOptions{}); err != nil {
-						b.Fatal(err)
-					}
+					must.Get(service.ImportCSV(b.Context(), ana, id, strings.NewReader(loadTable(trials)), study.ImportOptions{}))(b)
 					ids = append(ids, id)
 				}
 				return ids

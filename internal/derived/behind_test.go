@@ -12,6 +12,8 @@ import (
 	"testing/synctest"
 	"time"
 	"weak"
+
+	"headroom/internal/must"
 )
 
 // behind calls Behind and does not wait.
@@ -19,10 +21,7 @@ func behind(t *testing.T, s *Store[page], of page, work func(ctx context.Context
 	t.Helper()
 	impatient, cancel := context.WithCancel(t.Context())
 	cancel()
-	ready, _, err := s.Behind(impatient, of, "chart", work)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ready, _ = must.Get2(s.Behind(impatient, of, "chart", work))(t)
 	synctest.Wait()
 	return ready
 }

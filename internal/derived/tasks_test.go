@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"headroom/internal/must"
 	"headroom/internal/supervisor"
 )
 
@@ -92,9 +93,7 @@ func TestTasksThatGoOnAreNotForgotten(t *testing.T) {
 	begin := func(kind, id string) *running {
 		t.Helper()
 		one := &running{Progress{Going: true}, func() {}}
-		if err := book.begin(Task{Kind: kind}, id, one); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, book.begin(Task{Kind: kind}, id, one))
 		return one
 	}
 	going := begin("work", "going")

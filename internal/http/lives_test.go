@@ -18,6 +18,7 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"headroom/internal/http/sitetest"
+	"headroom/internal/must"
 	"headroom/internal/optimizer/policy"
 )
 
@@ -37,9 +38,7 @@ func TestWholeLives(t *testing.T) {
 			t.Fatal(err)
 		}
 		if from != "" {
-			if _, err := fmt.Sscan(from, &first); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(fmt.Sscan(from, &first))(t)
 		}
 	}
 	operations, reads := 0, 0

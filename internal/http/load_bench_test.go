@@ -16,6 +16,7 @@ import (
 
 	"headroom/internal/db/dbtest"
 	"headroom/internal/http/sitetest"
+	"headroom/internal/must"
 )
 
 // BenchmarkMixedLoad is everything at once: six studies grow by asks and tells, their pages, states
@@ -63,9 +64,7 @@ func residentMemory(b *testing.B) float64 {
 	text, err := os.ReadFile("/proc/self/statm")
 	sitetest.Must(b, err)
 	var size, pages int
-	if _, err := fmt.Sscan(string(text), &size, &pages); err != nil {
-		b.Fatal(err)
-	}
+	must.Get(fmt.Sscan(string(text), &size, &pages))(b)
 	return float64(pages*os.Getpagesize()) / (1 << 20)
 }
 

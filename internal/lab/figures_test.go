@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"headroom/internal/lists"
+	"headroom/internal/must"
 	"headroom/internal/study"
 	"headroom/internal/study/design"
 )
@@ -23,14 +24,11 @@ func ladder(t testing.TB, direction string) *Problem {
 		}
 		rows = append(rows, Row{design.Settings{"x": design.NumberValue(x)}, Values{"yield": value, "cost": x}})
 	}
-	p, err := newTable(design.Definition{
+	p := must.Get(newTable(design.Definition{
 		Name: "ladder", Parameters: []design.Parameter{ranging("x", 1, 10)},
 		Objective:   design.Objective{Metric: "yield", Direction: direction},
 		Constraints: []design.Constraint{{Metric: "cost", Op: "<=", Threshold: 8, Unit: "g"}},
-	}, rows)
-	if err != nil {
-		t.Fatal(err)
-	}
+	}, rows))(t)
 	return p
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"headroom/internal/must"
 	"headroom/internal/study"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
@@ -111,10 +112,7 @@ func TestFunctionsKeepTheirSteps(t *testing.T) {
 // trials, after those that were imported.
 func answeredBy(t *testing.T, name string, count int, imported string) (*study.Service, *ledger.Snapshot) {
 	t.Helper()
-	l, err := design.FindSimulatedLab(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(design.FindSimulatedLab(name))(t)
 	service := study.NewService(new(book), study.Options{})
 	t.Cleanup(service.Stop)
 	d := l.Study()
@@ -220,10 +218,7 @@ func TestSimulatedLabBringsArrivals(t *testing.T) {
 // it.
 func TestSimulatedLabMustFit(t *testing.T) {
 	t.Parallel()
-	l, err := design.FindSimulatedLab("reaction")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(design.FindSimulatedLab("reaction"))(t)
 	for name, spoil := range map[string]func(*design.Definition){
 		"needs the parameter time, the metric yield": func(d *design.Definition) { d.Parameters[1].Name, d.Objective.Metric = "duration", "amount" },
 		"there is no problem":                        func(d *design.Definition) { d.SimulatedLab = "moonshot" },

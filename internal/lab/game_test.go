@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"headroom/internal/lists"
+	"headroom/internal/must"
 	"headroom/internal/study"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
@@ -23,14 +24,9 @@ func TestGamesRepeat(t *testing.T) {
 	t.Parallel()
 	g := mixed(t)
 	r := played(t, g)
-	text, err := json.Marshal(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(json.Marshal(r))(t)
 	first := new(Record)
-	if err := json.Unmarshal(text, first); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(text, first))
 	if difference := cmp.Diff(r, first); difference != "" {
 		t.Errorf("kept as JSON it is another one:\n%s", difference)
 	}
@@ -92,10 +88,7 @@ func TestKeyNamesEverything(t *testing.T) {
 	add := func(what, program string, change func(g *Game)) {
 		g := base
 		change(&g)
-		key, err := g.Key(program)
-		if err != nil {
-			t.Fatal(err)
-		}
+		key := must.Get(g.Key(program))(t)
 		if other, ok := seen[key]; ok {
 			t.Errorf("%s and %s have the same key", what, other)
 		}
@@ -117,10 +110,7 @@ func TestKeyNamesEverything(t *testing.T) {
 	add("what is late", "a", func(g *Game) { g.Mishaps.Late = 0.1 })
 	add("what is never told", "a", func(g *Game) { g.Mishaps.Unread = 0.1 })
 	add("where trials fail", "a", func(g *Game) {
-		failing, err := g.Problem.Failing("temperature > 100")
-		if err != nil {
-			t.Fatal(err)
-		}
+		failing := must.Get(g.Problem.Failing("temperature > 100"))(t)
 		g.Problem = failing
 	})
 	add("its size", "a", func(g *Game) { g.Noise.Size *= 2 })
@@ -131,10 +121,7 @@ func TestKeyNamesEverything(t *testing.T) {
 	d := design.Definition{Name: "two", Parameters: []design.Parameter{ranging("x", 1, 2)}, Objective: design.Objective{Metric: "y", Direction: "maximize"}}
 	for _, y := range []float64{1, 1.5} {
 		row.Values = Values{"y": y}
-		p, err := newTable(d, []Row{row, far})
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(newTable(d, []Row{row, far}))(t)
 		add("a truth of its own", "a", func(g *Game) { g.Problem = p })
 	}
 }
@@ -276,10 +263,7 @@ func TestBook(t *testing.T) {
 	t.Cleanup(one.Stop)
 	t.Cleanup(other.Stop)
 	d := problem(t, "gramacy").Study
-	snap, err := one.Create(t.Context(), by, d)
-	if err != nil {
-		t.Fatal(err)
-	}
+	snap := must.Get(one.Create(t.Context(), by, d))(t)
 	at := design.Settings{"x1": design.NumberValue(0.5), "x2": design.NumberValue(0.25)}
 	for i, s := range []*study.Service{one, other, one, other} {
 		_, number, err := s.AddTrial(t.Context(), by, snap.ID, study.OwnTrial{Parameters: at})

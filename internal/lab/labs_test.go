@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"headroom/internal/must"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
 )
@@ -108,10 +109,7 @@ func TestManyKindsOfLab(t *testing.T) {
 			const many = 5 // games of chance to each of the default's
 			byChance := 0.0
 			for n := range uint64(many) {
-				other, err := l.game(t, r.Seed).playWith(t.Context(), blind{p, rand.New(rand.NewPCG(r.Seed, n))}, nil)
-				if err != nil {
-					t.Fatal(err)
-				}
+				other := must.Get(l.game(t, r.Seed).playWith(t.Context(), blind{p, rand.New(rand.NewPCG(r.Seed, n))}, nil))(t)
 				byChance += mean(judged{p, other}.shares()) / many
 			}
 			mine, others = append(mine, mean(judged{p, r}.shares())), append(others, byChance)

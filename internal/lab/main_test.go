@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"headroom/internal/db/dbtest"
+	"headroom/internal/must"
 )
 
 func TestMain(m *testing.M) { dbtest.Main(m) }
@@ -19,21 +20,14 @@ var found sync.Map
 func problem(t testing.TB, name string) *Problem {
 	t.Helper()
 	make, _ := found.LoadOrStore(name, sync.OnceValues(func() (*Problem, error) { return Find(name) }))
-	p, err := make.(func() (*Problem, error))()
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(make.(func() (*Problem, error))())(t)
 	own := *p
 	return &own
 }
 
 func played(t testing.TB, g Game) *Record {
 	t.Helper()
-	r, err := g.Play(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
+	return must.Get(g.Play(t.Context(), nil))(t)
 }
 
 // allPlayed plays games beside each other, and returns their records in the order of the games.
@@ -48,9 +42,7 @@ func allPlayed(t testing.TB, games ...Game) []*Record {
 			return err
 		})
 	}
-	if err := beside.Wait(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, beside.Wait())
 	return records
 }
 

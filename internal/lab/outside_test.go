@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"headroom/internal/lists"
+	"headroom/internal/must"
 	"headroom/internal/study"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
@@ -23,11 +24,7 @@ import (
 
 func tool(t testing.TB, command ...string) *Outside {
 	t.Helper()
-	o, err := newOutside(t.Context(), command, time.Minute)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return o
+	return must.Get(newOutside(t.Context(), command, time.Minute))(t)
 }
 
 // walker takes the candidates from the last to the first, recommends the second trial, and keeps
@@ -49,16 +46,11 @@ for line in sys.stdin:
 
 func toldIn(t testing.TB, file string) []message {
 	t.Helper()
-	content, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := must.Get(os.ReadFile(file))(t)
 	var told []message
 	for line := range bytes.Lines(content) {
 		var m message
-		if err := json.Unmarshal(line, &m); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal(line, &m))
 		told = append(told, m)
 	}
 	return told
@@ -82,10 +74,7 @@ func TestOutsideIsTold(t *testing.T) {
 	for i := range start {
 		start[i].Parameters = record.Start[i].Settings
 	}
-	checked, err := g.definition().Check()
-	if err != nil {
-		t.Fatal(err)
-	}
+	checked := must.Get(g.definition().Check())(t)
 	want := []message{{Study: &checked, Trials: start, Ask: 2}, {Trials: of(), Ask: 2}, {Trials: of(4, 5), Ask: 1}, {Trials: of(6, 7, 8)}}
 	if difference := cmp.Diff(want, told); difference != "" {
 		t.Errorf("it was told otherwise:\n%s", difference)
@@ -177,10 +166,7 @@ func TestOutsideLines(t *testing.T) {
 	}
 	g.Outside = tool(t, "python3", "-B", "-c", lines, file)
 	record := played(t, g)
-	content, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := must.Get(os.ReadFile(file))(t)
 	best, whole, failed := 0, 0, 0
 	for i, trial := range record.trials() {
 		read := trial.Failed == "" && len(trial.Unread) == 0
@@ -230,9 +216,7 @@ func TestOutsideSettings(t *testing.T) {
 		g.Outside = tool(t, scripted(hello, `{"settings": [`+given.settings+`]}`, `{"recommended": 0}`)...)
 		record := played(t, g)
 		var want design.Settings
-		if err := json.Unmarshal([]byte(given.want), &want); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal([]byte(given.want), &want))
 		if !record.Asks[0].Settings.Equal(want) {
 			t.Errorf("%s: %s becomes %v, want %s", name, given.settings, record.Asks[0].Settings, given.want)
 		}
@@ -248,11 +232,8 @@ func TestOutsideRefusals(t *testing.T) {
 	row := func(x float64) Row {
 		return Row{design.Settings{"x": design.NumberValue(x)}, Values{"y": x}}
 	}
-	p, err := newTable(design.Definition{Name: "three", Parameters: []design.Parameter{ranging("x", 1, 3)}, Objective: design.Objective{Metric: "y", Direction: "maximize"}},
-		[]Row{row(1), row(2), row(3)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(newTable(design.Definition{Name: "three", Parameters: []design.Parameter{ranging("x", 1, 3)}, Objective: design.Objective{Metric: "y", Direction: "maximize"}},
+		[]Row{row(1), row(2), row(3)}))(t)
 	shell := func(script string) []string { return []string{"sh", "-c", script} }
 	for reason, command := range map[string][]string{
 		"command is missing":             {},
@@ -327,11 +308,7 @@ func TestOutsideKey(t *testing.T) {
 		g := mixed(t)
 		g.Outside = &Outside{Name: "tool 1", command: []string{"tool", "gp"}}
 		change(&g)
-		key, err := g.Key(program)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return key
+		return must.Get(g.Key(program))(t)
 	}
 	base := key("a", func(*Game) {})
 	if base != key("b", func(*Game) {}) {

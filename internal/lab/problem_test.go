@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"headroom/internal/must"
 	"headroom/internal/study"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
@@ -15,15 +16,10 @@ import (
 // withLedger plays a game and returns its ledger's study beside its record.
 func withLedger(t *testing.T, g Game) (*Record, *ledger.Snapshot) {
 	t.Helper()
-	if err := g.Check(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, g.Check())
 	service := study.NewService(new(book), study.Options{})
 	t.Cleanup(service.Stop)
-	record, err := g.PlayOn(t.Context(), service, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	record := must.Get(g.PlayOn(t.Context(), service, nil))(t)
 	return record, only(t, service)
 }
 
@@ -72,10 +68,7 @@ func TestCrashBest(t *testing.T) {
 // TestFailingTable: the best is the best of the rows that work.
 func TestFailingTable(t *testing.T) {
 	t.Parallel()
-	p, err := ladder(t, "maximize").Failing("x >= 6.5")
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(ladder(t, "maximize").Failing("x >= 6.5"))(t)
 	if p.Scale.Best != 60 {
 		t.Errorf("the best that works is %v, want 60", p.Scale.Best)
 	}
@@ -195,10 +188,7 @@ func TestTold(t *testing.T) {
 		}
 		service := study.NewService(new(book), study.Options{})
 		t.Cleanup(service.Stop)
-		record, err := g.PlayOn(t.Context(), service, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		record := must.Get(g.PlayOn(t.Context(), service, nil))(t)
 		all := append(record.Start, record.Asks...)
 		for i, kept := range only(t, service).Trials {
 			want := c.want(all[i])
@@ -247,10 +237,7 @@ func TestToldRefusals(t *testing.T) {
 	steps := ladder(t, "maximize")
 	d := steps.Study
 	at := d.Candidates[0]
-	p, err := newTable(d, []Row{{at, Values{"yield": 1, "cost": 1}}, {at, Values{"yield": 3, "cost": 1}}, {d.Candidates[1], Values{"yield": 5, "cost": 2}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(newTable(d, []Row{{at, Values{"yield": 1, "cost": 1}}, {at, Values{"yield": 3, "cost": 1}}, {d.Candidates[1], Values{"yield": 5, "cost": 2}}}))(t)
 	if err := ToldTrue.check(p, Noise{Kind: OwnNoise}); err == nil || !strings.Contains(err.Error(), "-noise gaussian") {
 		t.Errorf("telling what nobody knows gives %v", err)
 	}

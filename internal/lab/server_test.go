@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"headroom/internal/db/dbtest"
+	"headroom/internal/must"
 	"headroom/internal/study"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
@@ -41,10 +42,7 @@ func TestServerDecidesTheSame(t *testing.T) {
 			t.Parallel()
 			inMemory := study.NewService(new(book), study.Options{})
 			t.Cleanup(inMemory.Stop)
-			record, err := g.PlayOn(t.Context(), inMemory, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			record := must.Get(g.PlayOn(t.Context(), inMemory, nil))(t)
 			want := only(t, inMemory)
 			onServer := study.NewService(dbtest.New(t).Studies, study.Options{})
 			t.Cleanup(onServer.Stop)
@@ -78,9 +76,7 @@ func TestASlowServerDecidesTheSame(t *testing.T) {
 					}
 				})
 			}
-			if _, err := games(t)["table"].PlayOn(t.Context(), service, nil); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(games(t)["table"].PlayOn(t.Context(), service, nil))(t)
 			return only(t, service)
 		}
 		begun := time.Now()
@@ -122,11 +118,7 @@ func only(t testing.TB, s *study.Service) *ledger.Snapshot {
 	if err != nil || len(all) != 1 {
 		t.Fatalf("%d studies, %v", len(all), err)
 	}
-	snap, err := s.Snapshot(t.Context(), all[0].ID, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return snap
+	return must.Get(s.Snapshot(t.Context(), all[0].ID, 0))(t)
 }
 
 // chosen is what was decided in a trial.
@@ -147,19 +139,12 @@ func choiceOf(t *ledger.Trial) chosen {
 func repeated(t testing.TB, s *study.Service, g Game, record *Record) *ledger.Snapshot {
 	t.Helper()
 	by := study.Command{By: "rehearsal"}
-	snap, err := s.Create(t.Context(), by, g.definition())
-	if err != nil {
-		t.Fatal(err)
-	}
+	snap := must.Get(s.Create(t.Context(), by, g.definition()))(t)
 	if g.Start > 0 {
-		if _, err := s.ImportCSV(t.Context(), by, snap.ID, tableOf(g.Problem, record.Start), study.ImportOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(s.ImportCSV(t.Context(), by, snap.ID, tableOf(g.Problem, record.Start), study.ImportOptions{}))(t)
 	}
 	for i, row := range record.Start {
-		if _, err := s.Tell(t.Context(), by, snap.ID, i+1, tellingOf(row)); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(s.Tell(t.Context(), by, snap.ID, i+1, tellingOf(row)))(t)
 	}
 	told := 0
 	for asked := 0; asked < g.Asks; {
@@ -173,9 +158,7 @@ func repeated(t testing.TB, s *study.Service, g Game, record *Record) *ledger.Sn
 			due = asked
 		}
 		for ; told < due; told++ {
-			if _, err := s.Tell(t.Context(), by, snap.ID, g.Start+told+1, tellingOf(record.Asks[told])); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(s.Tell(t.Context(), by, snap.ID, g.Start+told+1, tellingOf(record.Asks[told])))(t)
 		}
 	}
 	return only(t, s)

@@ -16,6 +16,7 @@ import (
 
 	"headroom/internal/lab/problems"
 	"headroom/internal/lists"
+	"headroom/internal/must"
 	"headroom/internal/optimizer"
 )
 
@@ -25,19 +26,13 @@ func rawSettings(t testing.TB, text string) map[string]json.RawMessage {
 		return nil
 	}
 	var raw map[string]json.RawMessage
-	if err := json.Unmarshal([]byte(text), &raw); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal([]byte(text), &raw))
 	return raw
 }
 
 func curvesOf(t testing.TB, e Experiment, seed uint64) *Curves {
 	t.Helper()
-	run, err := e.Play(context.Background(), seed, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return run
+	return must.Get(e.Play(context.Background(), seed, nil))(t)
 }
 
 // recordedGame is a game as it was played by an engine of the simulator's own, which kept the
@@ -70,10 +65,7 @@ func TestRecordedGames(t *testing.T) {
 		t.Run(g.Algorithm+" on "+g.Problem, func(t *testing.T) {
 			t.Parallel()
 			run := curvesOf(t, g.Experiment, g.Seed)
-			in, err := g.instance(g.Seed)
-			if err != nil {
-				t.Fatal(err)
-			}
+			in := must.Get(g.instance(g.Seed))(t)
 			for i, arm := range g.Arms {
 				if !slices.Equal(run.Points[i], in.Arms[arm]) {
 					t.Fatalf("round %d: plays %v, recorded %v", i+1, run.Points[i], in.Arms[arm])
@@ -345,9 +337,7 @@ func TestMixtureOfTheRound(t *testing.T) {
 			}
 		}
 		w := newRounds(in, 1)
-		if err := w.compareMixtures(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, w.compareMixtures())
 		x := in.Arms[3]
 		w.record(c.round, move{}, x, in.CostsAt(c.round, x))
 		if got, want := last(w.curves.Values["regret_plus"]), mixture-in.Reward(c.round, x); got != want {
@@ -405,11 +395,7 @@ func TestOpponentsFindSomething(t *testing.T) {
 
 func instance(t testing.TB, name string, seed uint64) *problems.Instance {
 	t.Helper()
-	in, err := Experiment{Problem: name}.instance(seed)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return in
+	return must.Get(Experiment{Problem: name}.instance(seed))(t)
 }
 
 // TestLambda: played with a prior of its own λ is 1, unless it is given.
@@ -417,10 +403,7 @@ func TestLambda(t *testing.T) {
 	t.Parallel()
 	for want, e := range map[float64]Experiment{1: {}, 0.3: {Lambda: 0.3}} {
 		e.Problem, e.Algorithm, e.Readings, e.Prior = "sensors", "rpol-ucb", problems.SubstituteSensors(), problems.SubstituteSensors()
-		in, err := e.instance(1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		in := must.Get(e.instance(1))(t)
 		if cfg, err := e.config(in, 1); err != nil || cfg.Metrics[1].Lambda != want {
 			t.Errorf("λ is not %v: %+v, %v", want, cfg, err)
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"headroom/internal/must"
 	"headroom/internal/study"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
@@ -61,10 +62,7 @@ func TestToldNoiseDoesNotHurt(t *testing.T) {
 // fail, and none at settings that had failed; nor does any on candidates, a third of which fail.
 func TestFailuresTeach(t *testing.T) {
 	t.Parallel()
-	table, err := problem(t, "made-mixed").Failing("temperature > 100")
-	if err != nil {
-		t.Fatal(err)
-	}
+	table := must.Get(problem(t, "made-mixed").Failing("temperature > 100"))(t)
 	for p, seeds := range map[*Problem]uint64{problem(t, "made-crash"): 5, table: 2} {
 		var fails []float64
 		again := 0.0
@@ -90,10 +88,7 @@ func TestFailuresTeach(t *testing.T) {
 // in what is told and in nothing else.
 func TestStandardSet(t *testing.T) {
 	t.Parallel()
-	all, err := Standard(40)
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := must.Get(Standard(40))(t)
 	keys, names := map[string]string{}, map[string]bool{}
 	pairs := 0
 	for _, c := range all {
@@ -147,19 +142,11 @@ func TestDemo(t *testing.T) {
 	t.Parallel()
 	g := demo(t, 40, 7)
 	r, played := withLedger(t, g)
-	d, err := study.Demo()
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(study.Demo())(t)
 	s := study.NewService(new(book), study.Options{})
 	t.Cleanup(s.Stop)
-	made, err := s.Create(t.Context(), study.Command{By: "rehearsal"}, d)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Simulate(t.Context(), study.Command{By: "Ana"}, made.ID, study.DemoTrials, study.DemoMishaps...); err != nil {
-		t.Fatal(err)
-	}
+	made := must.Get(s.Create(t.Context(), study.Command{By: "rehearsal"}, d))(t)
+	must.Do(t, s.Simulate(t.Context(), study.Command{By: "Ana"}, made.ID, study.DemoTrials, study.DemoMishaps...))
 	for run := s.Simulated(made.ID); run.Going; run = s.Simulated(made.ID) {
 		time.Sleep(5 * time.Millisecond)
 	}

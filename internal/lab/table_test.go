@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"headroom/internal/must"
 	"headroom/internal/mutation"
 	"headroom/internal/study/design"
 )
@@ -32,10 +33,7 @@ func read(t testing.TB, table, spec string) (*Problem, error) {
 
 func TestReadTable(t *testing.T) {
 	t.Parallel()
-	p, err := read(t, recordedRows, recordedSpec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(read(t, recordedRows, recordedSpec))(t)
 	if len(p.Study.Candidates) != 1 || p.Study.Candidates[0]["speed"].Number != 100 || p.Study.Candidates[0]["finish"].Text != "fine" {
 		t.Fatalf("the candidates are %v", p.Study.Candidates)
 	}

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"headroom/internal/must"
 	"headroom/internal/scheduler"
 )
 
@@ -34,9 +35,7 @@ func TestLongWorkKeepsNobodyWaiting(t *testing.T) {
 		synctest.Wait()
 		for range 20 {
 			start := time.Now()
-			if err := s.Do(scheduler.With(t.Context(), scheduler.Choosing), "bench", compute(1)); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, s.Do(scheduler.With(t.Context(), scheduler.Choosing), "bench", compute(1)))
 			if waited := time.Since(start); waited > 20*time.Millisecond {
 				t.Fatalf("5 ms of work took %v beside a long one", waited)
 			}
@@ -96,9 +95,7 @@ func TestUrgentWorkComesFirstAndNobodyStarves(t *testing.T) {
 		}
 		synctest.Wait()
 		start := time.Now()
-		if err := s.Do(scheduler.With(ctx, scheduler.Checking), "d", compute(4)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.Do(scheduler.With(ctx, scheduler.Checking), "d", compute(4)))
 		if took := time.Since(start); took > 500*time.Millisecond {
 			t.Errorf("20 ms of checking beside others' choosing took %v", took)
 		}
@@ -156,9 +153,7 @@ func TestWhoeverLeavesGivesThePlaceBack(t *testing.T) {
 		if err := s.Do(scheduler.With(ctx, scheduler.Choosing), "c", compute(1)); !errors.Is(err, context.Canceled) {
 			t.Errorf("came with an ended context and got %v", err)
 		}
-		if err := s.Do(scheduler.With(t.Context(), scheduler.Choosing), "c", compute(1)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.Do(scheduler.With(t.Context(), scheduler.Choosing), "c", compute(1)))
 		for u, f := range s.Counts() {
 			if f.Running != 0 || f.Waiting != 0 {
 				t.Errorf("%v after all have left: %+v", u, f)

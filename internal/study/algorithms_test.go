@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"headroom/internal/must"
 	"headroom/internal/optimizer"
 	"headroom/internal/optimizer/policy"
 	"headroom/internal/study/design"
@@ -52,9 +53,7 @@ func TestEventsNameEverySetting(t *testing.T) {
 					Stop  map[string]any `json:"stop"`
 				} `json:"definition"`
 			}
-			if err := json.Unmarshal(e.Data, &data); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, json.Unmarshal(e.Data, &data))
 			for _, setting := range a.Settings {
 				value, named := data.Definition.Algorithm.Settings[setting.Name]
 				if !named || value == nil && setting.Default != nil {
@@ -111,9 +110,9 @@ func playExplainAndVerify(t *testing.T, a policy.Description, setting string, wo
 			t.Errorf("%v %s", err, text)
 		}
 		state, err := b.service.StateOf(t.Context(), b.snap)
-		must(t, state, err)
+		writable(t, state, err)
 		rows, err := b.service.HistoryOf(t.Context(), b.snap)
-		must(t, rows, err)
+		writable(t, rows, err)
 		for i, row := range rows {
 			phase := 0
 			if setting == "horizon" {

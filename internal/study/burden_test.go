@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"headroom/internal/memory/memorytest"
+	"headroom/internal/must"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
 )
@@ -136,10 +137,7 @@ func TestDefinitionsThatAreWrongInManyWays(t *testing.T) {
 	for i := range candidates {
 		candidates[i] = design.Settings{text(i): design.NumberValue(1)}
 	}
-	keyed, err := json.Marshal(byName)
-	if err != nil {
-		t.Fatal(err)
-	}
+	keyed := must.Get(json.Marshal(byName))(t)
 	for what, change := range map[string]func(*design.Definition){
 		"parameters":  func(d *design.Definition) { d.Parameters = parameters },
 		"a remainder": func(d *design.Definition) { d.Parameters[0].Type, d.Parameters[0].Of = design.Remainder, names },

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"headroom/internal/lists"
+	"headroom/internal/must"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
 )
@@ -30,9 +31,7 @@ func TestWhatScriptsTellIsDoubted(t *testing.T) {
 		t.Errorf("found %+v", found)
 	}
 	before := b.snap
-	if _, err := b.service.Confirm(t.Context(), Command{By: "Ana"}, "bench", 9); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(b.service.Confirm(t.Context(), Command{By: "Ana"}, "bench", 9))(t)
 	if len(b.snap.Trial(9).Doubts) != 0 || b.snap.Best().Number != 9 || len(InDoubt(b.snap)) != 0 || len(before.Trial(9).Doubts) != 1 {
 		t.Errorf("confirmed: %+v, best %d", b.snap.Trial(9).Doubts, b.snap.Best().Number)
 	}
@@ -93,9 +92,7 @@ func TestWhatFormsConfirmedIsNotDoubtedAgain(t *testing.T) {
 		t.Fatalf("721 %% as a first reading: %v", err)
 	}
 	sure := Doubted(doubtful.Doubts)
-	if _, err := b.service.Tell(t.Context(), Command{By: "Ana", Sure: &sure}, "bench", 1, yields(721)); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(b.service.Tell(t.Context(), Command{By: "Ana", Sure: &sure}, "bench", 1, yields(721)))(t)
 	if d := b.snap.Trial(1).Doubts; len(d) != 0 || !strings.Contains(string(b.events[len(b.events)-1].Data), `"confirmed":true`) {
 		t.Errorf("asked and confirmed, yet doubted: %+v", d)
 	}

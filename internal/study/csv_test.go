@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"headroom/internal/lists"
+	"headroom/internal/must"
 	"headroom/internal/mutation"
 	"headroom/internal/optimizer"
 	"headroom/internal/study/design"
@@ -123,10 +124,7 @@ func TestImportTakesWhatWasRun(t *testing.T) {
 			t.Errorf("doubts %+v", doubts)
 		}
 	}
-	rows, _, err := parseCSV(c, strings.NewReader(screenHeader+"60,12,0.1,0.8,B,1,,,\n47.55,3,0.1,0.8,B,,,,\n"), ImportOptions{BeyondBounds: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows, _ := must.Get2(parseCSV(c, strings.NewReader(screenHeader+"60,12,0.1,0.8,B,1,,,\n47.55,3,0.1,0.8,B,,,,\n"), ImportOptions{BeyondBounds: true}))(t)
 	doubts := doubtRows(b.snap, rows)
 	if len(doubts) != 1 || doubts[0].Field != "lines[2]" || !strings.Contains(doubts[0].Text, "breaks the input constraint") {
 		t.Errorf("doubts %+v", doubts)
@@ -219,9 +217,7 @@ func TestExportCanBeImportedAgain(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		trials := drawTrials(t, c)
 		var file bytes.Buffer
-		if err := WriteCSV(&file, c.Def, trials, nil); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, WriteCSV(&file, c.Def, trials, nil))
 		text := file.String()
 		rows, unknown, err := parseCSV(c, &file, ImportOptions{})
 		if err != nil || len(unknown) > 0 || len(rows) != len(trials) {
@@ -230,18 +226,9 @@ func TestExportCanBeImportedAgain(t *testing.T) {
 		if len(rows) == 0 {
 			return
 		}
-		ruled, err := ruleImport(fresh.snap, fresh.snap, rows)
-		if err != nil {
-			t.Fatal(err)
-		}
-		events, err := ledger.Next(fresh.snap, fresh.clock, "Ana", ruled.drafts...)
-		if err != nil {
-			t.Fatal(err)
-		}
-		imported, err := ledger.Fold("imported", fresh.snap, events, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		ruled := must.Get(ruleImport(fresh.snap, fresh.snap, rows))(t)
+		events := must.Get(ledger.Next(fresh.snap, fresh.clock, "Ana", ruled.drafts...))(t)
+		imported := must.Get(ledger.Fold("imported", fresh.snap, events, nil))(t)
 		for i, got := range imported.Trials {
 			want := trials[i]
 			if !got.Parameters.Equal(want.Parameters) || got.Note != want.Note || len(got.Metrics) != len(want.Metrics) {
@@ -322,16 +309,11 @@ func TestExportIsHarmlessInSpreadsheets(t *testing.T) {
 	t.Parallel()
 	d := bufferScreen()
 	d.Parameters[2].Name = "=salt"
-	checked, err := d.Check()
-	if err != nil {
-		t.Fatal(err)
-	}
+	checked := must.Get(d.Check())(t)
 	trial := ledger.Trial{Number: 1, Status: ledger.StatusCompleted, Note: "@SUM(A1)", Metrics: map[string]ledger.Measurement{"yield": {Value: -71.5}},
 		Parameters: design.Settings{"temperature": design.NumberValue(20), "cycles": design.NumberValue(3), "=salt": design.NumberValue(1e-7), "time": design.NumberValue(0.5), "catalyst": design.TextValue("=C")}}
 	var file bytes.Buffer
-	if err := WriteCSV(&file, checked, []*ledger.Trial{&trial}, nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, WriteCSV(&file, checked, []*ledger.Trial{&trial}, nil))
 	want := "number,status,temperature,cycles,'=salt,time,catalyst,yield,impurity,pH,colour,note\n" +
 		"1,completed,20,3,1e-07,0.5,'=C,-71.5,,,,'@SUM(A1)\n"
 	if file.String() != want {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"headroom/internal/memory/memorytest"
+	"headroom/internal/must"
 	"headroom/internal/optimizer"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
@@ -27,23 +28,14 @@ func TestReconfiguredCandidatesStayWithinTheCache(t *testing.T) {
 		}
 		d.Candidates = append(d.Candidates, settings)
 	}
-	checked, err := d.Check()
-	if err != nil {
-		t.Fatal(err)
-	}
+	checked := must.Get(d.Check())(t)
 	before := memorytest.Held()
 	c := NewService(nil, Options{CacheBytes: limit})
 	var snap *ledger.Snapshot
 	add := func(draft ledger.Draft) {
 		t.Helper()
-		events, err := ledger.Next(snap, time.Unix(1e9, 0), "Ana", draft)
-		if err != nil {
-			t.Fatal(err)
-		}
-		next, err := ledger.Fold("table", snap, events, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		events := must.Get(ledger.Next(snap, time.Unix(1e9, 0), "Ana", draft))(t)
+		next := must.Get(ledger.Fold("table", snap, events, nil))(t)
 		snap = c.Derived.Put(next)
 	}
 	add(ledger.Draft{Kind: ledger.Created, Data: ledger.CreatedData{Definition: checked, Engine: optimizer.Engine}})

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"headroom/internal/must"
 	"headroom/internal/mutation"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
@@ -69,10 +70,7 @@ func honest(t *testing.T) map[string]*bench {
 // table takes in rows.
 func (b *bench) table(t *testing.T, text string) {
 	t.Helper()
-	rows, _, err := parseCSV(b.snap.Compiled(), strings.NewReader(text), ImportOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows, _ := must.Get2(parseCSV(b.snap.Compiled(), strings.NewReader(text), ImportOptions{}))(t)
 	b.must(ruleImport(b.snap, b.snap, rows))
 }
 
@@ -204,17 +202,12 @@ func TestForgedLedgersAreRefused(t *testing.T) {
 					continue
 				}
 				var data any
-				if err := json.Unmarshal(e.Data, &data); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, json.Unmarshal(e.Data, &data))
 				before := b.upTo(t, i)
 				all := mutants(data)
 				random.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 				for _, m := range all[:(len(all)+2)/3] {
-					text, err := json.Marshal(m)
-					if err != nil {
-						t.Fatal(err)
-					}
+					text := must.Get(json.Marshal(m))(t)
 					what := fmt.Sprintf("event %d %s: %.200s", e.Seq, e.Kind, text)
 					forged, refused := b.forged(t, before, i, func(e *ledger.Event) { e.Data = text })
 					if forged == nil {
@@ -321,11 +314,7 @@ func (b *bench) upTo(t *testing.T, i int) *ledger.Snapshot {
 	if i == 0 {
 		return nil
 	}
-	snap, err := ledger.Fold(b.snap.ID, nil, b.events[:i], b.snap)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return snap
+	return must.Get(ledger.Fold(b.snap.ID, nil, b.events[:i], b.snap))(t)
 }
 
 // callers tells whether err is none, or one that a caller is told of as their own.

@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"testing"
+
+	"headroom/internal/must"
 )
 
 // TestHistoryIsWrittenAsEncodingJSONDoes: the same bytes, of rows that have all there can be or
@@ -18,10 +20,7 @@ func TestHistoryIsWrittenAsEncodingJSONDoes(t *testing.T) {
 		for i := range rows {
 			fillAtRandom(random, reflect.ValueOf(&rows[i]).Elem())
 		}
-		want, err := json.Marshal(rows)
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := must.Get(json.Marshal(rows))(t)
 		if got, err := AppendHistory([]byte("before"), rows); err != nil || string(got) != "before"+string(want) {
 			t.Fatalf("%v\n%s\nnot\n%s", err, got, want)
 		}

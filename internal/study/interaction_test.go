@@ -3,6 +3,7 @@ package study
 import (
 	"testing"
 
+	"headroom/internal/must"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
 )
@@ -29,10 +30,7 @@ func trays(t *testing.T) *bench {
 func TestTheInteractionIsLedgerState(t *testing.T) {
 	t.Parallel()
 	b := trays(t)
-	state, err := b.service.StateOf(t.Context(), b.snap)
-	if err != nil {
-		t.Fatal(err)
-	}
+	state := must.Get(b.service.StateOf(t.Context(), b.snap))(t)
 	fits, decision := b.snap.Fits, b.snap.Trial(11).Decision
 	for _, metric := range []string{"yield", "impurity"} {
 		fitted := fits[len(fits)-1].Metrics[metric]

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"testing"
 
+	"headroom/internal/must"
 	"headroom/internal/study/design"
 )
 
@@ -45,10 +46,7 @@ func TestImportedLevelsSpeakForAScale(t *testing.T) {
 	t.Parallel()
 	b := flow(t, "linear", 8)
 	table := "flow,cycles,yield,impurity\n0.1,3,60,0.1\n0.4,3,61,0.1\n1.6,3,62,0.2\n6.4,3,64,0.3\n"
-	rows, _, err := parseCSV(b.snap.Compiled(), bytes.NewReader([]byte(table)), ImportOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows, _ := must.Get2(parseCSV(b.snap.Compiled(), bytes.NewReader([]byte(table)), ImportOptions{}))(t)
 	if got := Health(b.snap); len(got) > 0 {
 		t.Errorf("before: %v", got)
 	}

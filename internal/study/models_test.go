@@ -13,6 +13,7 @@ import (
 
 	"headroom/internal/memory"
 	"headroom/internal/memory/memorytest"
+	"headroom/internal/must"
 	"headroom/internal/optimizer"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
@@ -67,14 +68,9 @@ func fill(t *testing.T, s *Service, all [][]ledger.Event) {
 	for i, events := range all {
 		var snap *ledger.Snapshot
 		for n := range events {
-			next, err := ledger.Fold(fmt.Sprint("study ", i), snap, events[n:n+1], nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			next := must.Get(ledger.Fold(fmt.Sprint("study ", i), snap, events[n:n+1], nil))(t)
 			snap = s.Derived.Put(next)
-			if _, err := s.state(t.Context(), snap); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(s.state(t.Context(), snap))(t)
 		}
 	}
 }
@@ -87,9 +83,7 @@ func TestAStateIsWeighedAsItsReadingsCome(t *testing.T) {
 	b := newBench(t, d)
 	made := func() replayed {
 		t.Helper()
-		if _, err := b.service.state(t.Context(), b.snap); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(b.service.state(t.Context(), b.snap))(t)
 		return b.service.toExtend(b.snap)
 	}
 	weighings, last := 0, weighed{}
@@ -138,11 +132,7 @@ func TestOneVersionIsReplayedOnceAndAStudyAsItMightBeApart(t *testing.T) {
 	b.ask(1)
 	again, mightBe := *b.snap, *b.snap
 	state := func(snap *ledger.Snapshot) *optimizer.State {
-		state, err := b.service.state(t.Context(), snap)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return state
+		return must.Get(b.service.state(t.Context(), snap))(t)
 	}
 	if state(&again) != state(b.snap) {
 		t.Error("the same version read twice has two states")
@@ -220,11 +210,7 @@ func TestAFitThatIsDueIsMadeOnce(t *testing.T) {
 	t.Parallel()
 	b := fitDue(t)
 	chooser := func() *chooser {
-		c, err := b.service.chooser(t.Context(), b.snap)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return c
+		return must.Get(b.service.chooser(t.Context(), b.snap))(t)
 	}
 	first := chooser().fit
 	if first == nil || chooser().fit != first {
@@ -295,10 +281,7 @@ func TestWhatIsFittedIsInForceBesideWhatIsGiven(t *testing.T) {
 			if b.ask(1); fits == 0 || len(b.snap.Fits) != fits {
 				t.Errorf("%d fits after 14 readings, %d after one more trial without a reading", fits, len(b.snap.Fits))
 			}
-			state, err := b.service.StateOf(t.Context(), b.snap)
-			if err != nil {
-				t.Fatal(err)
-			}
+			state := must.Get(b.service.StateOf(t.Context(), b.snap))(t)
 			recorded, now := b.snap.Fits[len(b.snap.Fits)-1].Metrics["yield"], state.Metrics["yield"]
 			if !now.Fitted {
 				t.Error("shown as not fitted")
@@ -329,10 +312,7 @@ func TestARewrittenPastMakesAFitDue(t *testing.T) {
 		t.Fatal("no fit was made")
 	}
 	due := func() bool {
-		state, err := b.service.state(t.Context(), b.snap)
-		if err != nil {
-			t.Fatal(err)
-		}
+		state := must.Get(b.service.state(t.Context(), b.snap))(t)
 		return state.FitDue()
 	}
 	if due() {

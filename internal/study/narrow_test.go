@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"headroom/internal/must"
 	"headroom/internal/optimizer/policy"
 	"headroom/internal/study/design"
 )
@@ -49,10 +50,7 @@ func TestSpacesOfWhichNextToNothingIsAllowed(t *testing.T) {
 					for i := range 11 {
 						seed[fmt.Sprintf("x%d", i+1)] = design.NumberValue(0.05)
 					}
-					seeds, err := json.Marshal([]design.Settings{seed})
-					if err != nil {
-						t.Fatal(err)
-					}
+					seeds := must.Get(json.Marshal([]design.Settings{seed}))(t)
 					d.Algorithm.Settings["safe_seeds"] = seeds
 					d.Algorithm.Settings["initial_design"] = rawJSON(`14`) // else they stay with their seed
 				}

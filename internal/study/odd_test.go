@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"headroom/internal/must"
 	"headroom/internal/study/design"
 )
 
@@ -21,19 +22,19 @@ func readEverything(t testing.TB, b *bench) {
 	}
 	through = moved(snap.Definition, through, nil)
 	state, err := s.StateOf(ctx, snap)
-	must(t, state, err)
+	writable(t, state, err)
 	posterior, err := s.PosteriorAt(ctx, snap, []design.Settings{through})
-	must(t, posterior, err)
+	writable(t, posterior, err)
 	acquisition, err := s.AcquisitionAt(ctx, snap, AcquisitionQuery{Points: []design.Settings{through}})
-	must(t, acquisition, err)
+	writable(t, acquisition, err)
 	rows, err := s.HistoryOf(ctx, snap)
-	must(t, rows, err)
+	writable(t, rows, err)
 	choices, err := s.Compare(ctx, snap, []design.Algorithm{{Name: "rpol-ucb"}, {Name: "ckb-ucb"}})
-	must(t, choices, err)
+	writable(t, choices, err)
 	slices, err := s.Slices(ctx, snap, through, 5)
-	must(t, slices, err)
-	must(t, snap.Summary(), nil)
-	must(t, snap.Trials, nil)
+	writable(t, slices, err)
+	writable(t, snap.Summary(), nil)
+	writable(t, snap.Trials, nil)
 	snap.BestSoFar()
 	for i, told := range snap.ViolationSoFar() {
 		for j, c := range snap.Definition.Constraints {
@@ -44,20 +45,18 @@ func readEverything(t testing.TB, b *bench) {
 		}
 	}
 	verified, err := verifyEvents(ctx, b.events)
-	if must(t, verified, err); !verified.OK {
+	if writable(t, verified, err); !verified.OK {
 		text, _ := json.Marshal(verified)
 		t.Errorf("not verified: %s", text)
 	}
 }
 
-func must(t testing.TB, value any, err error) {
+func writable(t testing.TB, value any, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := json.Marshal(value); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(json.Marshal(value))(t)
 }
 
 func TestOddStudiesCanBeReadAndContinued(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"headroom/internal/must"
 	"headroom/internal/optimizer/policy"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
@@ -43,14 +44,8 @@ func TestWhatTheNextAskWouldDo(t *testing.T) {
 	for _, algorithm := range []string{"log-cei", "rpol-ucb"} {
 		b := newBench(t, ovenWith(policy.Description{Name: algorithm}))
 		for n := 1; n <= 16; n++ {
-			acquisition, err := b.service.AcquisitionAt(t.Context(), b.snap, AcquisitionQuery{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			choices, err := b.service.Compare(t.Context(), b.snap, []design.Algorithm{b.snap.Definition.Algorithm})
-			if err != nil {
-				t.Fatal(err)
-			}
+			acquisition := must.Get(b.service.AcquisitionAt(t.Context(), b.snap, AcquisitionQuery{}))(t)
+			choices := must.Get(b.service.Compare(t.Context(), b.snap, []design.Algorithm{b.snap.Definition.Algorithm}))(t)
 			b.ask(1)
 			chosen := b.snap.Trial(n)
 			if chosen.Decision.Acquisition != nil && *chosen.Candidate != *acquisition.Argmax {
@@ -69,10 +64,7 @@ func TestACovarianceKnowsOnlyItsCandidates(t *testing.T) {
 	t.Parallel()
 	d := ovenWith(policy.Description{Name: "rpol-ucb"})
 	d.Candidates = d.Candidates[:2]
-	matrix, err := json.Marshal(map[string]any{"name": "covariance", "matrix": [][]float64{{1, 0.5}, {0.5, 1}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	matrix := must.Get(json.Marshal(map[string]any{"name": "covariance", "matrix": [][]float64{{1, 0.5}, {0.5, 1}}}))(t)
 	d.Model = design.Model{Kernel: matrix, Fit: "fixed"}
 	b := newBench(t, d)
 	b.ask(1)
@@ -80,7 +72,7 @@ func TestACovarianceKnowsOnlyItsCandidates(t *testing.T) {
 	if _, err := b.service.PosteriorAt(t.Context(), b.snap, d.Candidates); err != nil {
 		t.Error(err)
 	}
-	_, err = b.service.PosteriorAt(t.Context(), b.snap, []design.Settings{{"temperature": design.NumberValue(23.4), "cycles": design.NumberValue(4)}})
+	_, err := b.service.PosteriorAt(t.Context(), b.snap, []design.Settings{{"temperature": design.NumberValue(23.4), "cycles": design.NumberValue(4)}})
 	wantFault(t, faultsOf(t, err), "points[0]", "not one of the 2 candidates")
 	if slices, err := b.service.Slices(t.Context(), b.snap, d.Candidates[0], 7); err != nil || slices != nil {
 		t.Errorf("%v %v", slices, err)
@@ -104,14 +96,8 @@ func TestSlicesAndMapsHaveTheChanceThatATrialWorks(t *testing.T) {
 		}
 		look := func() ([]Slice, Map) {
 			failed := b.snap.Trials[len(b.snap.Trials)-1].Parameters
-			along, err := b.service.Slices(t.Context(), b.snap, failed, 5)
-			if err != nil {
-				t.Fatal(err)
-			}
-			over, err := b.service.Map(t.Context(), b.snap, "temperature", "cycles", failed, 3)
-			if err != nil {
-				t.Fatal(err)
-			}
+			along := must.Get(b.service.Slices(t.Context(), b.snap, failed, 5))(t)
+			over := must.Get(b.service.Map(t.Context(), b.snap, "temperature", "cycles", failed, 3))(t)
 			return along, over
 		}
 		b.ask(1)

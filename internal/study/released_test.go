@@ -12,6 +12,7 @@ import (
 	"slices"
 	"testing"
 
+	"headroom/internal/must"
 	"headroom/internal/optimizer"
 	"headroom/internal/optimizer/policy"
 	"headroom/internal/study/design"
@@ -70,18 +71,10 @@ func TestReleasedLedgersStand(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			if *record {
-				text, err := json.MarshalIndent(ledger.Bundle{Format: ledger.BundleFormat, Definition: b.snap.Definition, State: b.snap.State, Version: b.snap.Version, Hash: b.snap.Hash, Events: b.events}, "", " ")
-				if err != nil {
-					t.Fatal(err)
-				}
-				if err := os.WriteFile(recorded(name), append(text, '\n'), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				text := must.Get(json.MarshalIndent(ledger.Bundle{Format: ledger.BundleFormat, Definition: b.snap.Definition, State: b.snap.State, Version: b.snap.Version, Hash: b.snap.Hash, Events: b.events}, "", " "))(t)
+				must.Do(t, os.WriteFile(recorded(name), append(text, '\n'), 0o644))
 			}
-			text, err := os.ReadFile(recorded(name))
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := must.Get(os.ReadFile(recorded(name)))(t)
 			wantStanding(t, text)
 		})
 	}
@@ -90,9 +83,7 @@ func TestReleasedLedgersStand(t *testing.T) {
 func wantStanding(t *testing.T, text []byte) {
 	t.Helper()
 	var bundle ledger.Bundle
-	if err := json.Unmarshal(text, &bundle); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(text, &bundle))
 	b := newBench(t, oven())
 	b.snap = nil
 	for file := ledger.NewBundleReader(bytes.NewReader(text)); ; {
@@ -160,14 +151,9 @@ func wantTheSameDecisions(t *testing.T, service *Service, events []ledger.Event)
 // unworded is the JSON of what an event holds, without the decision's sentence.
 func unworded(t *testing.T, data any) string {
 	t.Helper()
-	text, err := json.Marshal(data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(json.Marshal(data))(t)
 	var tree map[string]any
-	if err := json.Unmarshal(text, &tree); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(text, &tree))
 	if decision, ok := tree["decision"].(map[string]any); ok {
 		delete(decision, "because")
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"headroom/internal/must"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
 )
@@ -37,14 +38,9 @@ func TestDecisionsOfSharedValuesVerify(t *testing.T) {
 		t.Errorf("%v %s", err, text)
 	}
 	for cut, e := range b.events { // gone on from after every event
-		before, err := verifyEvents(t.Context(), b.events[:cut])
-		if err != nil {
-			t.Fatal(err)
-		}
+		before := must.Get(verifyEvents(t.Context(), b.events[:cut]))(t)
 		v := newVerifier(&Verified{Verification: before, Version: e.Seq - 1})
-		if err := v.walk(t.Context(), b.events); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, v.walk(t.Context(), b.events))
 		if got := v.outcome(); !got.OK || got.Checked != 9 {
 			t.Errorf("after %d events: %+v", cut, got)
 		}
@@ -66,10 +62,7 @@ func TestAFullLedgerGetsNoNewTrials(t *testing.T) {
 		_, err := b.service.append(Command{By: "Ana"}, "bench", b.snap, ruling{drafts: []ledger.Draft{{Kind: kind, Data: data}}})
 		return err
 	}
-	chosen, err := b.service.ruleAsk(t.Context(), Command{By: "Ana"}, b.snap, Ask{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	chosen := must.Get(b.service.ruleAsk(t.Context(), Command{By: "Ana"}, b.snap, Ask{}))(t)
 	for _, d := range chosen.drafts {
 		if err := rule(d.Kind, d.Data); d.Kind == ledger.Chosen && (!errors.Is(err, ErrConflict) || !strings.Contains(err.Error(), "in a copy")) {
 			t.Errorf("a new trial got %v", err)

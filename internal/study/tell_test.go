@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"headroom/internal/lists"
+	"headroom/internal/must"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
 )
@@ -237,9 +238,7 @@ func TestReconfigurationNamesWhatChanged(t *testing.T) {
 	b.must(ruleReconfigure(b.snap, design.Reconfiguration{Parameters: []design.Parameter{hot}, Reason: "the heater is weak",
 		Constraints: []design.Constraint{{Metric: "impurity", Op: "<=", Threshold: 0.3, Unit: "%"}}}))
 	var data ledger.ReconfiguredData
-	if err := b.events[len(b.events)-1].Decode(&data); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, b.events[len(b.events)-1].Decode(&data))
 	got := lists.Map(data.Changes, func(c design.Change) string { return c.Path + " " + string(c.Before) + " " + string(c.After) })
 	if want := "constraints[impurity].threshold 0.5 0.3|parameters[temperature].high 60 50"; strings.Join(got, "|") != want {
 		t.Errorf("got %s", strings.Join(got, "|"))
@@ -331,10 +330,7 @@ func TestCorrectionsAndOwnPointsAreDoubtedByTheSameRule(t *testing.T) {
 		t.Errorf("a correction: %+v", doubts)
 	}
 	own := OwnTrial{Parameters: trial.Parameters, Metrics: map[string]ledger.Reading{"yield": {Value: 10 * trial.Metrics["yield"].Value}}}
-	ruled, err := b.service.ruleOwn(t.Context(), Command{By: "Ana"}, b.snap, own)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ruled := must.Get(b.service.ruleOwn(t.Context(), Command{By: "Ana"}, b.snap, own))(t)
 	doubts := DoubtOwn(b.snap, own, ruled.decision())
 	if len(doubts) != 2 || !strings.Contains(doubts[0].Text, "would fit") || doubts[1].Text != "The same settings as trial 8: a replicate on purpose?" {
 		t.Errorf("an own point: %+v", doubts)
@@ -344,10 +340,7 @@ func TestCorrectionsAndOwnPointsAreDoubtedByTheSameRule(t *testing.T) {
 func TestRowsAreDoubtedByEachOther(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, oven())
-	rows, _, err := parseCSV(b.snap.Compiled(), strings.NewReader("temperature,cycles,yield,impurity\n30,2,61,0.3\n35,3,645,0.31\n40,4,70,0.33\n45,5,66,0.4\n50,6,68,0.41\n"), ImportOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows, _ := must.Get2(parseCSV(b.snap.Compiled(), strings.NewReader("temperature,cycles,yield,impurity\n30,2,61,0.3\n35,3,645,0.31\n40,4,70,0.33\n45,5,66,0.4\n50,6,68,0.41\n"), ImportOptions{}))(t)
 	doubts := doubtRows(b.snap, rows)
 	if len(doubts) != 1 || doubts[0].Field != "lines[3].yield" || !strings.Contains(doubts[0].Text, "64.5\u202f% would fit") {
 		t.Errorf("%+v", doubts)
@@ -398,11 +391,11 @@ func TestAnOvershootIsRecordedAndLivedWith(t *testing.T) {
 			}
 			readEverything(t, b)
 			slices, err := b.service.Slices(t.Context(), b.snap, b.snap.Trial(6).Parameters, 5)
-			if must(t, slices, err); len(slices) != 2 {
+			if writable(t, slices, err); len(slices) != 2 {
 				t.Errorf("%d slices through a point beyond the bounds", len(slices))
 			}
 			mapped, err := b.service.Map(t.Context(), b.snap, "temperature", "cycles", b.snap.Trial(6).Parameters, 4)
-			must(t, mapped, err)
+			writable(t, mapped, err)
 			var table strings.Builder
 			if err := WriteCSV(&table, b.snap.Definition, b.snap.Trials, b.snap.Chosen); err != nil || !strings.Contains(table.String(), ",69,2,") {
 				t.Errorf("%v\n%s", err, table.String())
@@ -476,9 +469,7 @@ func TestUndoTakesBackOnesOwnLastTellingWithinAMinute(t *testing.T) {
 	if metrics, _ := Undoable(b.snap, b.snap.Trial(1), "person:another Ana", b.clock); len(metrics) != 0 {
 		t.Errorf("another Ana could undo %v", metrics)
 	}
-	if err := undo("person:ana", 1); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, undo("person:ana", 1))
 	after := b.snap.Trial(1)
 	if _, there := after.Metrics["yield"]; there || after.Metrics["impurity"].Value != 0.2 || !after.Parameters.Equal(chosen) || after.Note != "overshoot" || !after.Waiting() {
 		t.Errorf("after the undo: %+v", after)

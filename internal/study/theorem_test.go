@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"headroom/internal/must"
 	"headroom/internal/optimizer"
 	"headroom/internal/optimizer/policy"
 	"headroom/internal/study/design"
@@ -28,14 +29,8 @@ func provenOven() design.Definition {
 // shown are the state and its history.
 func (b *bench) shown() (Readout, []HistoryRow) {
 	b.Helper()
-	state, err := b.service.StateOf(b.Context(), b.snap)
-	if err != nil {
-		b.Fatal(err)
-	}
-	rows, err := b.service.HistoryOf(b.Context(), b.snap)
-	if err != nil {
-		b.Fatal(err)
-	}
+	state := must.Get(b.service.StateOf(b.Context(), b.snap))(b)
+	rows := must.Get(b.service.HistoryOf(b.Context(), b.snap))(b)
 	return state, rows
 }
 
@@ -273,9 +268,7 @@ func TestWhatIsLeftUnderABound(t *testing.T) {
 		d := provenOven()
 		d.Algorithm.Name = name
 		extra := map[string]json.RawMessage{}
-		if err := json.Unmarshal([]byte(settings), &extra); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal([]byte(settings), &extra))
 		maps.Copy(d.Algorithm.Settings, extra)
 		b := sixTold(t, d)
 		v, regret := b.bounds()
@@ -356,9 +349,7 @@ func TestBoundsOnSampledLimits(t *testing.T) {
 	for settings, bounds := range map[string]bool{`{}`: false, `{"slater": 0.5}`: true} {
 		d := ovenWith(scgp)
 		d.Model = design.Model{Fit: "fixed", Outputs: "raw"}
-		if err := json.Unmarshal([]byte(settings), &d.Algorithm.Settings); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal([]byte(settings), &d.Algorithm.Settings))
 		d.Algorithm.Settings["beta"] = provenOven().Algorithm.Settings["beta"]
 		b := newBench(t, d)
 		sum := 0.0
@@ -369,10 +360,7 @@ func TestBoundsOnSampledLimits(t *testing.T) {
 			at := b.snap.Trial(i + 1).Parameters
 			sum += at["temperature"].Number + at["cycles"].Number - room - 50
 		}
-		state, err := b.service.StateOf(t.Context(), b.snap)
-		if err != nil {
-			t.Fatal(err)
-		}
+		state := must.Get(b.service.StateOf(t.Context(), b.snap))(t)
 		v := state.Violation["load"]
 		if v.Bound == nil || sum <= 0 || math.Abs(*v.Bound-sum) > 1e-9 || math.Abs(*v.Left) > 1e-9 || *v.BoundKind != "growth" {
 			t.Errorf("with %s samples come to %g, and their bound is %+v", settings, sum, v)

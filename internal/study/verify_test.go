@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"headroom/internal/must"
 	"headroom/internal/optimizer"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
@@ -26,18 +27,13 @@ func (b *bench) rewritten(number int, change func(*ledger.ChosenData)) []ledger.
 		d := ledger.Draft{Kind: e.Kind, Data: e.Data}
 		if e.Kind == ledger.Chosen {
 			var data ledger.ChosenData
-			if err := e.Decode(&data); err != nil {
-				b.Fatal(err)
-			}
+			must.Do(b, e.Decode(&data))
 			if data.Number == number {
 				change(&data)
 				d.Data = data
 			}
 		}
-		next, err := ledger.Next(last, e.At, e.By, d)
-		if err != nil {
-			b.Fatal(err)
-		}
+		next := must.Get(ledger.Next(last, e.At, e.By, d))(b)
 		last = &ledger.Snapshot{Version: next[0].Seq, UpdatedAt: next[0].At, Hash: next[0].Hash}
 		forged = append(forged, next...)
 	}
@@ -78,10 +74,7 @@ func TestVerifyFindsForgedDecisions(t *testing.T) {
 		},
 	} {
 		events := b.rewritten(9, change)
-		v, err := verifyEvents(t.Context(), events)
-		if err != nil {
-			t.Fatal(err)
-		}
+		v := must.Get(verifyEvents(t.Context(), events))(t)
 		found := false
 		for _, d := range v.Different {
 			found = found || d.Number == 9 && d.Field == field
@@ -115,10 +108,7 @@ func TestVerifyRefusesAChoiceThatIsNotTheBest(t *testing.T) {
 	t.Parallel()
 	b := played(t)
 	// A suggestion somewhere else, with every number as it is there: only the maximum tells.
-	state, err := b.service.state(t.Context(), b.snap)
-	if err != nil {
-		t.Fatal(err)
-	}
+	state := must.Get(b.service.state(t.Context(), b.snap))(t)
 	settings, place, _ := b.snap.Compiled().Place(design.Settings{"temperature": design.NumberValue(33), "cycles": design.NumberValue(7)}, "")
 	kept := b.asIfSuggested(t, state, place)
 	kept.Seen, kept.Reason = b.snap.Version, "trade-off"
@@ -134,14 +124,8 @@ func TestVerifyRefusesAChoiceThatIsNotTheBest(t *testing.T) {
 func TestVerifyToleratesASearchThatEndsNearby(t *testing.T) {
 	t.Parallel()
 	b := played(t)
-	state, err := b.service.state(t.Context(), b.snap)
-	if err != nil {
-		t.Fatal(err)
-	}
-	best, err := state.Suggest(t.Context(), optimizer.Known{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	state := must.Get(b.service.state(t.Context(), b.snap))(t)
+	best := must.Get(state.Suggest(t.Context(), optimizer.Known{}))(t)
 	near := best.Place
 	near.U = append([]float64(nil), near.U...)
 	near.U[0] += 1e-6
@@ -200,10 +184,7 @@ func TestVerifyingGoesOnFromWhatIsRemembered(t *testing.T) {
 			continue
 		}
 		chosen.Decision.Mean["yield"]++
-		again, err := ledger.Next(nil, e.At, e.By, ledger.Draft{Kind: ledger.Chosen, Data: chosen})
-		if err != nil {
-			t.Fatal(err)
-		}
+		again := must.Get(ledger.Next(nil, e.At, e.By, ledger.Draft{Kind: ledger.Chosen, Data: chosen}))(t)
 		forged.events[i].Data = again[0].Data // its hash no longer holds either
 	}
 	for name, b := range map[string]*bench{"honest": honest, "forged": &forged} {
@@ -232,10 +213,7 @@ func TestVerifyingGoesOnFromWhatIsRemembered(t *testing.T) {
 		if interrupted < 3 || remembered < 1 {
 			t.Errorf("%s: %d interruptions, and something remembered after %d", name, interrupted, remembered)
 		}
-		whole, err := verifyEvents(t.Context(), b.events)
-		if err != nil {
-			t.Fatal(err)
-		}
+		whole := must.Get(verifyEvents(t.Context(), b.events))(t)
 		if diff := cmp.Diff(whole, store.verified.Verification); diff != "" || store.verified.Version != b.snap.Version || whole.OK != (name == "honest") {
 			t.Errorf("%s, up to event %d of %d: %s", name, store.verified.Version, b.snap.Version, diff)
 		}
@@ -268,10 +246,7 @@ func TestWhatIsRememberedIsGoneOnFromOnlyWhereItHolds(t *testing.T) {
 		last := remembered
 		c.change(&last)
 		server := NewService(&kept{bench: b, verified: &last}, Options{})
-		snap, err := ledger.Fold("bench", nil, b.events[:c.at], nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		snap := must.Get(ledger.Fold("bench", nil, b.events[:c.at], nil))(t)
 		found, err := server.Verify(t.Context(), snap)
 		if err != nil || !found.OK || found.Checked != c.checked {
 			t.Errorf("%s: %+v, %v, want %d checked", name, found, err, c.checked)
@@ -308,10 +283,7 @@ func TestWhatOtherEnginesDecidedIsNotReplayed(t *testing.T) {
 			continue
 		}
 		chosen.Engine, chosen.Parameters = "4", b.snap.Trial(6).Parameters
-		again, err := ledger.Next(nil, e.At, e.By, ledger.Draft{Kind: ledger.Chosen, Data: chosen})
-		if err != nil {
-			t.Fatal(err)
-		}
+		again := must.Get(ledger.Next(nil, e.At, e.By, ledger.Draft{Kind: ledger.Chosen, Data: chosen}))(t)
 		older[i].Data = again[0].Data
 	}
 	for name, c := range map[string]struct {
@@ -319,10 +291,7 @@ func TestWhatOtherEnginesDecidedIsNotReplayed(t *testing.T) {
 		checked, beyond int
 		rules           string
 	}{"as it was": {b.events, 6, 0, RulesPresent}, "begun by an older engine": {rehashed(t, older, 0), 4, 2, RulesGone}} {
-		found, err := verifyEvents(t.Context(), c.events)
-		if err != nil {
-			t.Fatal(err)
-		}
+		found := must.Get(verifyEvents(t.Context(), c.events))(t)
 		if !found.OK && name == "as it was" || found.Checked != c.checked || found.Unchecked != c.beyond || found.Rules != c.rules || len(found.GoneEngines) != c.beyond/2 {
 			t.Errorf("%s: %+v", name, found)
 		}

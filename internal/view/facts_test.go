@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"headroom/internal/must"
 	"headroom/internal/optimizer"
 	"headroom/internal/study"
 	"headroom/internal/study/design"
@@ -34,13 +35,8 @@ type bench struct {
 func newBench(t testing.TB, definition string) *bench {
 	t.Helper()
 	var d design.Definition
-	if err := json.Unmarshal([]byte(definition), &d); err != nil {
-		t.Fatal(err)
-	}
-	checked, err := d.Check()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal([]byte(definition), &d))
+	checked := must.Get(d.Check())(t)
 	b := &bench{TB: t, clock: time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)}
 	b.add(ledger.Created, ledger.CreatedData{Definition: checked})
 	return b

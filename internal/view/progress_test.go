@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"headroom/internal/lists"
+	"headroom/internal/must"
 	"headroom/internal/optimizer/warp"
 	"headroom/internal/study"
 	"headroom/internal/study/design"
@@ -107,9 +108,7 @@ func TestManyTrialsAreDrawnWithoutLying(t *testing.T) {
 	}
 	lines := func(v Facts) string {
 		var out strings.Builder
-		if err := templates.NewestLines(v.ProgressTable(), len(v.Snap.Trials), v.Head).Render(t.Context(), &out); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, templates.NewestLines(v.ProgressTable(), len(v.Snap.Trials), v.Head).Render(t.Context(), &out))
 		return out.String()
 	}
 	says(t, "a whole table", lines(v), []string{">450<", ">1<"}, []string{"The newest"})

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"headroom/internal/must"
 	"headroom/internal/optimizer/warp"
 	"headroom/internal/study"
 	"headroom/internal/study/design"
@@ -53,9 +54,7 @@ func TestTheReportIsThePageOnPaper(t *testing.T) {
 		}
 	}
 	var drawn strings.Builder
-	if err := templates.ReportView(report).Render(t.Context(), &drawn); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, templates.ReportView(report).Render(t.Context(), &drawn))
 	says(t, "the report", drawn.String(), []string{"· 0.5 % before trial 13", "Recommended: the settings of trial 8", "<s class=\"was\">counted</s>", "<b>taken out</b>", "pump", `data-name="change of a limit"`, `data-name="exclusion"`, `data-name="model refitted"`,
 		"Slices through the recommended point, trial 8", ">Yield (%)<", ">best within today’s limits so far<", ">violation so far (hard)<", ">with margin paying back (soft)<", ">limit<", ">model’s 95 % band<", ">expected<", "by the limits as they are now"},
 		[]string{"<button", "<form", "<a ", "hx-get", "of 12 trials: the newest", "far from it, so not drawn"})
@@ -102,9 +101,7 @@ func TestWordsOfVerification(t *testing.T) {
 			t.Fatal(err)
 		}
 		var kept study.Verification
-		if err := json.Unmarshal(text, &kept); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal(text, &kept))
 		now := time.Now()
 		v := Facts{Asked: Asked{Now: now}, Snap: snap, Latest: snap, Board: BoardFacts{Verification: Verification{Last: &study.Verified{Verification: kept, Version: snap.Version, Hash: snap.Hash, At: now}}}}
 		shown := v.Verified()
@@ -112,9 +109,7 @@ func TestWordsOfVerification(t *testing.T) {
 			t.Errorf("%s: %+v", name, shown)
 		}
 		var line strings.Builder
-		if err := templates.VerifiedLine(shown).Render(t.Context(), &line); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, templates.VerifiedLine(shown).Render(t.Context(), &line))
 		says(t, name, line.String(), []string{map[string]string{"holds": "<b>verified <", "gone": "<b>verified in part <", "differs": "<b>does not verify ✗ <"}[name]}, nil)
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"strings"
 	"testing"
+
+	"headroom/internal/must"
 )
 
 type manifest struct {
@@ -15,14 +17,9 @@ type manifest struct {
 
 func readManifest(t *testing.T) manifest {
 	t.Helper()
-	raw, err := files.ReadFile("vendor/manifest.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must.Get(files.ReadFile("vendor/manifest.json"))(t)
 	var m manifest
-	if err := json.Unmarshal(raw, &m); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(raw, &m))
 	return m
 }
 

@@ -17,6 +17,7 @@ import (
 
 	"headroom/internal/db/dbtest"
 	"headroom/internal/db/pglocal"
+	"headroom/internal/must"
 	"headroom/internal/testwait"
 )
 
@@ -42,11 +43,7 @@ func child(folder string) int {
 
 func start(t *testing.T, folder string) *pglocal.Server {
 	t.Helper()
-	server, err := pglocal.Start(t.Context(), folder, "fsync=off")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return server
+	return must.Get(pglocal.Start(t.Context(), folder, "fsync=off"))(t)
 }
 
 // query runs one statement on a connection of its own and returns its text.
@@ -79,14 +76,9 @@ func eventually(t *testing.T, url, statement string) string {
 
 func postmaster(t *testing.T, folder string) int {
 	t.Helper()
-	content, err := os.ReadFile(filepath.Join(folder, "postgres", "postmaster.pid"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := must.Get(os.ReadFile(filepath.Join(folder, "postgres", "postmaster.pid")))(t)
 	var pid int
-	if _, err := fmt.Sscan(string(content), &pid); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(fmt.Sscan(string(content), &pid))(t)
 	return pid
 }
 
@@ -126,9 +118,7 @@ func TestServerThatDiesIsStartedAgain(t *testing.T) {
 	server := start(t, folder)
 	defer server.Stop()
 	pid := postmaster(t, folder)
-	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, syscall.Kill(pid, syscall.SIGKILL))
 	eventually(t, server.URL, `SELECT 'back' WHERE pg_postmaster_start_time() > now() - interval '1 hour'`)
 	if postmaster(t, folder) == pid {
 		t.Fatal("it is still the same server")
@@ -139,35 +129,17 @@ func TestServerThatDiesIsStartedAgain(t *testing.T) {
 func TestKilledProgramCanStartAgain(t *testing.T) {
 	t.Parallel()
 	folder := dbtest.Folder(t)
-	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	program := must.Get(os.Executable())(t)
 	for round := range 2 {
 		cmd := exec.Command(program)
 		cmd.Env = append(os.Environ(), childFolder+"="+folder)
 		cmd.Stderr = os.Stderr
-		said, err := cmd.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		url, err := bufio.NewReader(said).ReadString('\n')
-		if err != nil {
-			t.Fatal(err)
-		}
-		conn, err := pgx.Connect(t.Context(), strings.TrimSpace(url))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := conn.Exec(t.Context(), fmt.Sprintf(`CREATE TABLE kept_%d ()`, round)); err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Process.Kill(); err != nil {
-			t.Fatal(err)
-		}
+		said := must.Get(cmd.StdoutPipe())(t)
+		must.Do(t, cmd.Start())
+		url := must.Get(bufio.NewReader(said).ReadString('\n'))(t)
+		conn := must.Get(pgx.Connect(t.Context(), strings.TrimSpace(url)))(t)
+		must.Get(conn.Exec(t.Context(), fmt.Sprintf(`CREATE TABLE kept_%d ()`, round)))(t)
+		must.Do(t, cmd.Process.Kill())
 		if err := cmd.Wait(); err == nil {
 			t.Fatal("the child ended well")
 		}
@@ -194,12 +166,8 @@ func TestInterruptedFirstStartLeavesNothing(t *testing.T) {
 func TestClusterOfAnotherVersionIsNamed(t *testing.T) {
 	t.Parallel()
 	folder := dbtest.Folder(t)
-	if err := os.MkdirAll(filepath.Join(folder, "postgres"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(folder, "postgres", "PG_VERSION"), []byte("8\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(filepath.Join(folder, "postgres"), 0o755))
+	must.Do(t, os.WriteFile(filepath.Join(folder, "postgres", "PG_VERSION"), []byte("8\n"), 0o644))
 	if _, err := pglocal.Start(t.Context(), folder); err == nil || !strings.Contains(err.Error(), "PostgreSQL 8") {
 		t.Fatalf("got %v", err)
 	}

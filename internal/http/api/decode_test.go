@@ -23,6 +23,7 @@ import (
 	"headroom/internal/http/problem"
 	"headroom/internal/http/request"
 	"headroom/internal/memory/memorytest"
+	"headroom/internal/must"
 	"headroom/internal/mutation"
 	"headroom/internal/study"
 	"headroom/internal/study/design"
@@ -100,18 +101,14 @@ func TestStrictJSONNamesEveryFault(t *testing.T) {
 func TestStrictJSONReadsWhatTheContractAllows(t *testing.T) {
 	t.Parallel()
 	var told ledger.Telling
-	if err := decodeJSON(t.Context(), []byte(`{"metrics": {"yield": 71.2, "impurity": {"value": 0.31, "stddev": 0.02}}, "note": null}`), &told); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, decodeJSON(t.Context(), []byte(`{"metrics": {"yield": 71.2, "impurity": {"value": 0.31, "stddev": 0.02}}, "note": null}`), &told))
 	sd := 0.02
 	want := map[string]ledger.Reading{"yield": {Value: 71.2}, "impurity": {Value: 0.31, StdDev: &sd}}
 	if diff := cmp.Diff(want, told.Metrics); diff != "" {
 		t.Error(diff)
 	}
 	var correction study.Correction
-	if err := decodeJSON(t.Context(), []byte(`{"metrics": {"yield": 17.2, "impurity": null}, "reason": "typo"}`), &correction); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, decodeJSON(t.Context(), []byte(`{"metrics": {"yield": 17.2, "impurity": null}, "reason": "typo"}`), &correction))
 	if diff := cmp.Diff(map[string]*ledger.Reading{"yield": {Value: 17.2}, "impurity": nil}, correction.Metrics); diff != "" {
 		t.Error(diff)
 	}
@@ -119,9 +116,7 @@ func TestStrictJSONReadsWhatTheContractAllows(t *testing.T) {
 	text := `{"name": "a", "parameters": [{"name": "x", "type": "real", "low": 0, "high": 1, "step": null}], "candidates": null,
 		"objective": {"metric": "y", "unit": null}, "recorded_metrics": [{"metric": "colour", "unit": null}], "algorithm": {"name": "rpol-ucb", "preset": null},
 		"model": {"kernel": "matern52", "lengthscales": null}, "seed": null}`
-	if err := decodeJSON(t.Context(), []byte(text), &def); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, decodeJSON(t.Context(), []byte(text), &def))
 	if def.Parameters[0].Step != nil || *def.Parameters[0].High != 1 {
 		t.Errorf("read %+v", def.Parameters[0])
 	}
@@ -462,17 +457,10 @@ func TestRequestSchemasAgreeWithDecoder(t *testing.T) {
 	for _, name := range bodied {
 		routes = append(routes, Route{Name: name, Method: "POST", Pattern: name, Operation: operations[name]})
 	}
-	if err := a.Publish(routes); err != nil {
-		t.Fatal(err)
-	}
-	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(a.document))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, a.Publish(routes))
+	document := must.Get(jsonschema.UnmarshalJSON(bytes.NewReader(a.document)))(t)
 	compiler := jsonschema.NewCompiler()
-	if err := compiler.AddResource("openapi.json", document); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, compiler.AddResource("openapi.json", document))
 	bodies := []string{
 		`{}`, `{"metrics": {}}`, `{"metrics": {"y": 1}, "note": null}`, `{"metrics": {"y": {"value": 1, "stddev": 2}}}`, `{"metrics": {"y": {"stddev": 2}}}`,
 		`{"metrics": {"y": null}}`, `{"metrics": {"y": null}, "reason": "typo"}`, `{"reason": "r"}`, `{"points": [{"x": 1, "c": "A"}]}`, `{"points": [{"x": null}]}`, `{"points": {}}`,
@@ -481,15 +469,9 @@ func TestRequestSchemasAgreeWithDecoder(t *testing.T) {
 		`{"parameters": {"x": true}}`, `{"parameters": {"x": "A"}, "metrics": {"y": 1}}`,
 	}
 	for _, name := range bodied {
-		schema, err := compiler.Compile("openapi.json#/paths/" + url.PathEscape(name) + "/post/requestBody/content/application~1json/schema")
-		if err != nil {
-			t.Fatal(err)
-		}
+		schema := must.Get(compiler.Compile("openapi.json#/paths/" + url.PathEscape(name) + "/post/requestBody/content/application~1json/schema"))(t)
 		for _, body := range bodies {
-			value, err := jsonschema.UnmarshalJSON(strings.NewReader(body))
-			if err != nil {
-				t.Fatal(err)
-			}
+			value := must.Get(jsonschema.UnmarshalJSON(strings.NewReader(body)))(t)
 			decoded := decodeJSON(t.Context(), []byte(body), reflect.New(reflect.TypeOf(operations[name].Body)).Interface())
 			documented := schema.Validate(value)
 			if (decoded == nil) != (documented == nil) {

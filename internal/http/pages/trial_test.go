@@ -11,6 +11,7 @@ import (
 	"rsc.io/qr"
 
 	"headroom/internal/http/sitetest"
+	"headroom/internal/must"
 )
 
 // fact is a named number on a page of a trial.
@@ -137,9 +138,7 @@ func TestThePrintSheet(t *testing.T) {
 	black := map[[2]int]bool{}
 	for _, run := range regexp.MustCompile(`M(\d+) (\d+)h(\d+)v1h-\d+z`).FindAllStringSubmatch(drawn[1], -1) {
 		var x, y, length int
-		if _, err := fmt.Sscan(run[1]+" "+run[2]+" "+run[3], &x, &y, &length); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(fmt.Sscan(run[1]+" "+run[2]+" "+run[3], &x, &y, &length))(t)
 		for i := range length {
 			black[[2]int{x + i, y}] = true
 		}

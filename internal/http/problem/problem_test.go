@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"headroom/internal/account"
+	"headroom/internal/must"
 	"headroom/internal/study"
 	"headroom/internal/study/design"
 )
@@ -23,9 +24,7 @@ func TestFaultsAreToldWithTheirPlace(t *testing.T) {
 		p := Of(err)
 		Write(told, p)
 		var said struct{ Errors []struct{ Location string } }
-		if err := json.Unmarshal(told.Body.Bytes(), &said); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal(told.Body.Bytes(), &said))
 		for i, want := range []string{".points[0].x", "", "[1]"}[:len(said.Errors)] {
 			if got := said.Errors[i].Location; got != place+want {
 				t.Errorf("%q, want %q", got, place+want)

@@ -9,6 +9,7 @@ import (
 
 	"headroom/internal/http/problem"
 	"headroom/internal/memory/memorytest"
+	"headroom/internal/must"
 	"headroom/internal/mutation"
 	"headroom/internal/study/ledger"
 )
@@ -35,10 +36,7 @@ func TestQueryParameters(t *testing.T) {
 		"at=99999999999999999999": {"at": "whole number"},
 	}
 	for text, want := range cases {
-		q, err := ReadQuery(&url.URL{RawQuery: text})
-		if err != nil {
-			t.Fatal(err)
-		}
+		q := must.Get(ReadQuery(&url.URL{RawQuery: text}))(t)
 		readAll(q)
 		_, faults := faultsOf(q.Err())
 		if len(want) == 0 && q.Err() == nil {

@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"headroom/internal/must"
 )
 
 // armed is a problem of arms with these rewards and costs.
@@ -39,11 +41,7 @@ func bestOfTwo(rewards []float64, costs [][]float64) float64 {
 func TestMixture(t *testing.T) {
 	t.Parallel()
 	mixture := func(rewards []float64, costs [][]float64) float64 {
-		v, err := armed(rewards, costs).Mixture(1)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return v
+		return must.Get(armed(rewards, costs).Mixture(1))(t)
 	}
 	random, mixed := rand.New(rand.NewPCG(4, 0)), 0
 	for range 300 {
@@ -82,10 +80,7 @@ func TestMixture(t *testing.T) {
 
 // BenchmarkMixture is the largest grid that can be played.
 func BenchmarkMixture(b *testing.B) {
-	p, err := Find("sine-pocket")
-	if err != nil {
-		b.Fatal(err)
-	}
+	p := must.Get(Find("sine-pocket"))(b)
 	in, err := p.New(1, nil, nil)
 	if err != nil {
 		b.Fatal(err)
@@ -94,8 +89,6 @@ func BenchmarkMixture(b *testing.B) {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		if _, err := in.Mixture(1); err != nil {
-			b.Fatal(err)
-		}
+		must.Get(in.Mixture(1))(b)
 	}
 }

@@ -9,21 +9,15 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
+	"headroom/internal/must"
 	"headroom/internal/optimizer/gp"
 	"headroom/internal/optimizer/kernel"
 )
 
 func instance(t testing.TB, name string, seed uint64) *Instance {
 	t.Helper()
-	p, err := Find(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	in, err := p.New(seed, nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return in
+	p := must.Get(Find(name))(t)
+	return must.Get(p.New(seed, nil, nil))(t)
 }
 
 // published are the optima of the literature, in the problem's phases; the reward is maximised.
@@ -91,17 +85,11 @@ func TestNoBetterPoint(t *testing.T) {
 func densest(t *testing.T, in *Instance, o Optimum) float64 {
 	t.Helper()
 	if in.Arms != nil {
-		best, err := in.bestArm(o.From)
-		if err != nil {
-			t.Fatal(err)
-		}
+		best := must.Get(in.bestArm(o.From))(t)
 		return best.Value
 	}
 	if len(in.Axes) <= 2 {
-		grid, err := in.Grid(301)
-		if err != nil {
-			t.Fatal(err)
-		}
+		grid := must.Get(in.Grid(301))(t)
 		return grid.Optimum(o.From).Value
 	}
 	return wandering(in, o)
@@ -136,10 +124,7 @@ func wandering(in *Instance, o Optimum) float64 {
 // TestGridOptimum compares the 61×61 grid's best point with the published −0.300.
 func TestGridOptimum(t *testing.T) {
 	t.Parallel()
-	grid, err := instance(t, "sine-pocket", 1).Grid(61)
-	if err != nil {
-		t.Fatal(err)
-	}
+	grid := must.Get(instance(t, "sine-pocket", 1).Grid(61))(t)
 	if got := grid.Optimum(1).Value; math.Abs(got+0.300) > 5e-4 {
 		t.Errorf("the best grid point has reward %v, want −0.300", got)
 	}
@@ -149,10 +134,7 @@ func TestGridOptimum(t *testing.T) {
 func TestNoise(t *testing.T) {
 	t.Parallel()
 	for _, kind := range NoiseKinds {
-		noise, err := NoiseOf(kind, 0.25)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noise := must.Get(NoiseOf(kind, 0.25))(t)
 		random := rand.New(rand.NewPCG(1, 2))
 		const n = 200_000
 		sum, squares, extreme := 0.0, 0.0, 0.0
@@ -199,18 +181,10 @@ func TestReadings(t *testing.T) {
 	t.Parallel()
 	for name, make := range map[string]func() *Readings{"sensors": SubstituteSensors, "finance": SubstitutePrices} {
 		var file bytes.Buffer
-		if err := make().Write(&file); err != nil {
-			t.Fatal(err)
-		}
-		table, err := ReadReadings(&file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, make().Write(&file))
+		table := must.Get(ReadReadings(&file))(t)
 		p, _ := Find(name)
-		again, err := p.New(1, table, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		again := must.Get(p.New(1, table, nil))(t)
 		in := instance(t, name, 1)
 		if again.Optima[0].Value != in.Optima[0].Value || again.Matrix[2][1] != in.Matrix[2][1] {
 			t.Errorf("%s: written and read again it is another problem", name)
@@ -250,21 +224,13 @@ func TestRKHS(t *testing.T) {
 // a grid of 16×16 points: what an honest B of the published confidence widths has to be at least.
 func TestNorms(t *testing.T) {
 	t.Parallel()
-	grid, err := instance(t, "sine-pocket", 1).Grid(16)
-	if err != nil {
-		t.Fatal(err)
-	}
-	k, err := kernel.New(grid.Kernel, []float64{grid.Lengthscale, grid.Lengthscale}, grid.Variance)
-	if err != nil {
-		t.Fatal(err)
-	}
+	grid := must.Get(instance(t, "sine-pocket", 1).Grid(16))(t)
+	k := must.Get(kernel.New(grid.Kernel, []float64{grid.Lengthscale, grid.Lengthscale}, grid.Variance))(t)
 	const jitter = 1e-6
 	data := gp.NewData(k, 2)
 	var f, g []float64
 	for _, x := range grid.Arms {
-		if err := data.Append(x, jitter); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, data.Append(x, jitter))
 		f, g = append(f, grid.Reward(1, x)), append(g, grid.CostsAt(1, x)[0])
 	}
 	first, second := floats.Norm(data.Whiten(nil, f), 2), floats.Norm(data.Whiten(nil, g), 2)

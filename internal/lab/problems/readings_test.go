@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"headroom/internal/must"
 	"headroom/internal/mutation"
 )
 
@@ -49,14 +50,8 @@ func TestPriorReadings(t *testing.T) {
 	names := []string{"a", "b", "c"}
 	played := table(names, [3][]float64{{100, 210, 400}, {130, 190, 370}, {70, 200, 430}}) // means 100, 200, 400
 	prior := table(names, [3][]float64{{1, 20, 3}, {2, 40, 2}, {3, 60, 1}})                // a and b rise together, c falls
-	p, err := Find("sensors")
-	if err != nil {
-		t.Fatal(err)
-	}
-	in, err := p.New(1, played, prior)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(Find("sensors"))(t)
+	in := must.Get(p.New(1, played, prior))(t)
 	near := func(what string, got, want float64) {
 		t.Helper()
 		if math.Abs(got-want) > 1e-12 {
@@ -110,10 +105,7 @@ func TestPriorReadingsRefused(t *testing.T) {
 				tables[0].Rows[i] = append(tables[0].Rows[i], float64(i))
 			}
 		}
-		p, err := Find(problem)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(Find(problem))(t)
 		if _, err := p.New(1, tables[0], tables[1]); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want a word about %s", err, want)
 		}

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"headroom/internal/must"
 )
 
 // TestApplyChangesWhatIsNamed: parts are found by name, a limit without one by its metric; what is
@@ -69,11 +71,9 @@ func TestViewpointsAreSettings(t *testing.T) {
 	wantFault(t, faults, "points[1].temperature", "")
 
 	var d Definition
-	if err := json.Unmarshal([]byte(`{"name": "Listed", "parameters": [{"name": "x", "type": "real", "low": 0, "high": 3}], "candidates": [{"x": 0}, {"x": 1}],
+	must.Do(t, json.Unmarshal([]byte(`{"name": "Listed", "parameters": [{"name": "x", "type": "real", "low": 0, "high": 3}], "candidates": [{"x": 0}, {"x": 1}],
 		"objective": {"metric": "y", "direction": "minimize"}, "algorithm": {"name": "rpol-ucb", "horizon": 20},
-		"model": {"fit": "fixed", "kernel": {"matrix": [[1, 0.2], [0.2, 1]]}, "noise_variance": {"y": 0.001}}}`), &d); err != nil {
-		t.Fatal(err)
-	}
+		"model": {"fit": "fixed", "kernel": {"matrix": [[1, 0.2], [0.2, 1]]}, "noise_variance": {"y": 0.001}}}`), &d))
 	listed := mustCompile(t, d)
 	if places, faults := listed.Viewpoints([]Settings{{"x": NumberValue(1)}}, "points"); len(faults) > 0 || places[0].Arm != 1 {
 		t.Errorf("a candidate: places %v, faults %v", places, faults)

@@ -10,16 +10,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"headroom/internal/lists"
+	"headroom/internal/must"
 	"headroom/internal/mutation"
 )
 
 func TestCheckWritesOutDefaults(t *testing.T) {
 	t.Parallel()
 	given := bufferScreen()
-	d, err := given.Check()
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(given.Check())(t)
 	if got := []string{d.Parameters[0].Scale, d.Constraints[0].Name, d.Algorithm.Name, d.Model.Inputs, d.Model.Outputs, d.Model.Fit, string(d.Model.Kernel)}; !slices.Equal(got,
 		[]string{"linear", "impurity", "log-cei", "unit", "standardize", "marginal_likelihood", `"anova"`}) || d.Algorithm.Horizon != 100 || d.Seed != 0 {
 		t.Errorf("defaults %v, horizon %d, seed %d", got, d.Algorithm.Horizon, d.Seed)
@@ -361,10 +359,7 @@ func TestNamesOfAnyScript(t *testing.T) {
 func FuzzDefinition(plain *testing.F) {
 	f := mutation.Of(plain)
 	for _, d := range []Definition{bufferScreen(), mixture(), queue()} {
-		text, err := json.Marshal(d)
-		if err != nil {
-			f.Fatal(err)
-		}
+		text := must.Get(json.Marshal(d))(f)
 		f.Add(string(text))
 	}
 	f.Add(`{"name":"n","parameters":[{"name":"x","type":"real","low":-1e30,"high":1e30}],"objective":{"metric":"y","direction":"minimize"},"model":{"inputs":"raw","lengthscales":{"x":1e28},"kernel":{"default":"se","y":{"name":"linear"}}}}`)
@@ -384,14 +379,9 @@ func FuzzDefinition(plain *testing.F) {
 		if _, err := Compile(checked); err != nil {
 			t.Fatalf("a checked definition does not compile: %v", err)
 		}
-		stored, err := json.Marshal(checked)
-		if err != nil {
-			t.Fatal(err)
-		}
+		stored := must.Get(json.Marshal(checked))(t)
 		var back Definition
-		if err := json.Unmarshal(stored, &back); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal(stored, &back))
 		again, err := back.Check()
 		if err != nil {
 			t.Fatalf("a stored definition is refused: %v", err)

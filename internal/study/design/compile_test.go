@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"headroom/internal/lists"
+	"headroom/internal/must"
 	"headroom/internal/optimizer"
 	"headroom/internal/optimizer/policy"
 )
@@ -212,10 +213,7 @@ func TestCondition(t *testing.T) {
 		return Settings{"a": NumberValue(a), "b": NumberValue(b), "water": NumberValue(rest)}
 	}
 	for text, want := range map[string]bool{"a + b > 30": true, "a + b > 40": false, "water <= 60": true, "water < 60": false, "1/(b - 15) > 0": false} {
-		holds, err := c.Condition(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		holds := must.Get(c.Condition(text))(t)
 		if got := holds(at(25, 15, 60)); got != want {
 			t.Errorf("%s: holds is %t", text, got)
 		}
@@ -245,11 +243,8 @@ func drawModel(t *rapid.T) Model {
 
 // whole are a definition's settings that may be left out, each under its path; the words of the
 // model have always been written out.
-func whole(t interface{ Fatal(...any) }, d Definition) map[string]any {
-	tree, err := asTree(d)
-	if err != nil {
-		t.Fatal(err)
-	}
+func whole(t must.T, d Definition) map[string]any {
+	tree := must.Get(asTree(d))(t)
 	parts := map[string]any{"stop": tree.(map[string]any)["stop"]}
 	settings, _ := tree.(map[string]any)["algorithm"].(map[string]any)["settings"].(map[string]any)
 	for name, value := range settings {
@@ -275,10 +270,7 @@ func TestNothingIsLeftToDefaults(t *testing.T) {
 		if err != nil {
 			return // both lambda and noise, say
 		}
-		c, err := Compile(checked)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must.Get(Compile(checked))(t)
 		described, _ := policy.Find(d.Algorithm.Name)
 		if len(checked.Algorithm.Settings) != len(described.Settings) {
 			t.Fatalf("%d of %d settings are written out", len(checked.Algorithm.Settings), len(described.Settings))
@@ -325,10 +317,7 @@ func TestDefaultsFollowWhatTheyComeFrom(t *testing.T) {
 	d := example("oven")
 	d.Algorithm = Algorithm{Name: "ckb-ucb", Horizon: 100, Settings: map[string]json.RawMessage{"slack": json.RawMessage("0.2")}}
 	d.Model = Model{Fit: fitFixed, Variance: json.RawMessage("3")}
-	checked, err := d.Check()
-	if err != nil {
-		t.Fatal(err)
-	}
+	checked := must.Get(d.Check())(t)
 	want := func(d Definition, parts map[string]any) {
 		t.Helper()
 		all := whole(t, d)

@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"headroom/internal/must"
 	"headroom/internal/mutation"
 )
 
@@ -44,10 +45,7 @@ func TestValueRoundTrip(t *testing.T) {
 		if rapid.Bool().Draw(t, "is text") {
 			v = TextValue(rapid.String().Draw(t, "text"))
 		}
-		text, err := json.Marshal(v)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(json.Marshal(v))(t)
 		var back Value
 		if err := json.Unmarshal(text, &back); err != nil || back != v {
 			t.Fatalf("%v became %s and then %v, %v", v, text, back, err)

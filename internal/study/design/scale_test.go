@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"headroom/internal/must"
 )
 
 func number(kind ParameterType, low, high float64) Parameter {
@@ -89,10 +91,7 @@ func TestAScaleThatNobodySaid(t *testing.T) {
 	d.Parameters = []Parameter{wide, narrow, said}
 	scales := func(d Definition) (list []string) {
 		t.Helper()
-		checked, err := d.Check()
-		if err != nil {
-			t.Fatal(err)
-		}
+		checked := must.Get(d.Check())(t)
 		if again, err := checked.Check(); err != nil || again.Parameters[0].Scale != checked.Parameters[0].Scale {
 			t.Errorf("checked again: %v, %v", again.Parameters, err)
 		}
@@ -122,10 +121,7 @@ func TestAScaleThatNobodySaid(t *testing.T) {
 	mixed := d
 	mixed.Parameters = append(slices.Clone(d.Parameters), Parameter{Name: "rest", Type: Remainder, Total: &total, Of: []string{"wide"}})
 	want(mixed, "linear", "linear", "linear", "")
-	checked, err := d.Check()
-	if err != nil {
-		t.Fatal(err)
-	}
+	checked := must.Get(d.Check())(t)
 	wider := wide
 	wider.High = new(1000.0)
 	after, _ := Reconfiguration{Parameters: []Parameter{wider, {Name: "said", Type: Real, Low: said.Low, High: said.High, Scale: "log"}}}.Apply(checked)

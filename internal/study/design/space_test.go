@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"headroom/internal/must"
 	"headroom/internal/optimizer"
 )
 
@@ -358,14 +359,8 @@ func TestCandidatesNeedNoSteps(t *testing.T) {
 
 // Settling happens some ten thousand times an ask.
 func BenchmarkSettle(b *testing.B) {
-	checked, err := bufferScreen().Check()
-	if err != nil {
-		b.Fatal(err)
-	}
-	c, err := Compile(checked)
-	if err != nil {
-		b.Fatal(err)
-	}
+	checked := must.Get(bufferScreen().Check())(b)
+	c := must.Get(Compile(checked))(b)
 	u := []float64{0.3, 0.4, 0.5, 0.6, 0.7}
 	b.ReportAllocs()
 	for b.Loop() {

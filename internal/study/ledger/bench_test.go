@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"headroom/internal/must"
 	"headroom/internal/study/design"
 )
 
@@ -107,10 +108,7 @@ func (b *bench) move(number int, name string, to float64) {
 // refuses fails unless the ledger refuses an event, naming it.
 func (b *bench) refuses(what string, d Draft) {
 	b.Helper()
-	events, err := Next(b.snap, b.clock, "Ana", d)
-	if err != nil {
-		b.Fatal(err)
-	}
+	events := must.Get(Next(b.snap, b.clock, "Ana", d))(b)
 	if _, err := Fold("bench", b.snap, events, nil); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("event %d (%s): ", b.snap.Version+1, d.Kind)) {
 		b.Errorf("%s: got %v", what, err)
 	}
@@ -132,9 +130,6 @@ func (b *bench) reconfigure(change func(*design.Definition)) {
 	after.Parameters = append([]design.Parameter(nil), after.Parameters...)
 	after.Constraints = append([]design.Constraint(nil), after.Constraints...)
 	change(&after)
-	checked, err := after.Check()
-	if err != nil {
-		b.Fatal(err)
-	}
+	checked := must.Get(after.Check())(b)
 	b.add(Reconfigured, ReconfiguredData{Definition: checked, Reason: "x"})
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"headroom/internal/lists"
+	"headroom/internal/must"
 	"headroom/internal/mutation"
 	"headroom/internal/study/design"
 )
@@ -22,10 +23,7 @@ func exported(t testing.TB) map[string]string {
 	members := map[string]string{}
 	for name, value := range map[string]any{"format": BundleFormat, "definition": b.snap.Definition, "state": b.snap.State,
 		"version": b.snap.Version, "hash": b.snap.Hash, "events": b.events} {
-		text, err := json.Marshal(value)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(json.Marshal(value))(t)
 		members[name] = string(text)
 	}
 	return members
@@ -56,9 +54,7 @@ func TestBundlesAreReadInAnyOrder(t *testing.T) {
 	t.Parallel()
 	members := exported(t)
 	var want []Event
-	if err := json.Unmarshal([]byte(members["events"]), &want); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal([]byte(members["events"]), &want))
 	for _, order := range []string{"format definition state version hash events", "events hash version state definition format", "hash version events format"} {
 		got, err := readAll(strings.NewReader(" " + written(members, strings.Fields(order)...) + "\n"))
 		if err != nil {
@@ -79,10 +75,7 @@ func TestBundlesAreReadInPartsOfBoundedSize(t *testing.T) {
 		chosen.Note = note
 		b.add(Chosen, chosen)
 	}
-	text, err := json.Marshal(Bundle{Format: BundleFormat, Definition: b.snap.Definition, State: b.snap.State, Version: b.snap.Version, Hash: b.snap.Hash, Events: b.events})
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(json.Marshal(Bundle{Format: BundleFormat, Definition: b.snap.Definition, State: b.snap.State, Version: b.snap.Version, Hash: b.snap.Hash, Events: b.events}))(t)
 	file := &metered{file: strings.NewReader(string(text))}
 	parts := 0
 	for r := NewBundleReader(file); ; parts++ {
@@ -134,13 +127,8 @@ func TestFaultyBundlesAreRefused(t *testing.T) {
 	good := exported(t)
 	events := good["events"]
 	var each []json.RawMessage
-	if err := json.Unmarshal([]byte(events), &each); err != nil {
-		t.Fatal(err)
-	}
-	later, err := json.Marshal(each[1:])
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal([]byte(events), &each))
+	later := must.Get(json.Marshal(each[1:]))(t)
 	for name, c := range map[string]struct{ text, location string }{
 		"another format":    {change("format", `"headroom-study/2"`), "format"},
 		"another version":   {change("version", "3"), "events"},

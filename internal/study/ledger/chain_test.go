@@ -18,15 +18,14 @@ import (
 	"unicode/utf8"
 
 	"pgregory.net/rapid"
+
+	"headroom/internal/must"
 )
 
 func TestChainIsHashedAsTheContractSays(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 11, 2, 8, 5, 30, 120000999, time.FixedZone("", 3600))
-	events, err := chain(Event{}, at, "Ana <ana@lab>", Draft{Edited, EditedData{Name: new("µ & <b>")}}, Draft{Failed, ClosedData{3, "x", BySettings}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	events := must.Get(chain(Event{}, at, "Ana <ana@lab>", Draft{Edited, EditedData{Name: new("µ & <b>")}}, Draft{Failed, ClosedData{3, "x", BySettings}}))(t)
 	previous := strings.Repeat("0", 64)
 	for i, text := range []string{
 		`{"at":"2026-11-02T07:05:30.12Z","by":"Ana <ana@lab>","data":{"name":"µ & <b>"},"kind":"edited","seq":1}`,
@@ -61,11 +60,8 @@ func TestCheckChainFindsEveryChange(t *testing.T) {
 	t.Parallel()
 	make4 := func() []Event {
 		now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-		events, err := chain(Event{}, now, "Ana", Draft{Failed, ClosedData{1, "a", BySettings}}, Draft{Failed, ClosedData{2, "b", BySettings}},
-			Draft{Failed, ClosedData{3, "c", BySettings}}, Draft{Failed, ClosedData{4, "d", BySettings}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		events := must.Get(chain(Event{}, now, "Ana", Draft{Failed, ClosedData{1, "a", BySettings}}, Draft{Failed, ClosedData{2, "b", BySettings}},
+			Draft{Failed, ClosedData{3, "c", BySettings}}, Draft{Failed, ClosedData{4, "d", BySettings}}))(t)
 		return events
 	}
 	changes := map[string]func(e []Event) []Event{
@@ -149,18 +145,10 @@ func TestCanonicalJSONKeepsTheValue(t *testing.T) {
 		for _, name := range rapid.SliceOfN(rapid.String(), 0, 6).Draw(t, "names") {
 			value[name] = rapid.Float64().Draw(t, "number")
 		}
-		text, err := json.Marshal(value)
-		if err != nil {
-			t.Fatal(err)
-		}
-		once, err := canonicalJSON(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(json.Marshal(value))(t)
+		once := must.Get(canonicalJSON(text))(t)
 		var read map[string]any
-		if err := json.Unmarshal(once, &read); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal(once, &read))
 		for name, x := range value {
 			if read[name] != x {
 				t.Fatalf("%q: %v became %v", name, x, read[name])

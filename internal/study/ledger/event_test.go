@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"headroom/internal/memory"
+	"headroom/internal/must"
 	"headroom/internal/study/design"
 )
 
@@ -52,10 +53,7 @@ func TestSampledValuesStandOnceInALedger(t *testing.T) {
 	if err != nil || again.Trial(5).ConstraintValues["backlog"][0] != 1 || again.Bytes != b.snap.Bytes {
 		t.Errorf("%v, %+v", err, again)
 	}
-	partly, err := Fold("bench", nil, b.events[:3], nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	partly := must.Get(Fold("bench", nil, b.events[:3], nil))(t)
 	if whole, err := Fold("bench", partly, b.events[3:], nil); err != nil || len(whole.values) != 2 || len(partly.values) != 2 {
 		t.Errorf("%v", err)
 	}
@@ -73,10 +71,7 @@ func TestLedgersThatRepeatValuesAreRead(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, queue(t))
 	for i := range 3 {
-		data, err := json.Marshal(brings(i+1, 0, 2, 3, 4))
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must.Get(json.Marshal(brings(i+1, 0, 2, 3, 4)))(t)
 		b.add(Chosen, json.RawMessage(data))
 	}
 	for _, event := range b.events[1:] {
@@ -109,10 +104,7 @@ func TestALargeAskIsWrittenOnce(t *testing.T) {
 			data.ConstraintValues = values
 			drafts = append(drafts, Draft{Chosen, data})
 		}
-		events, err := Next(nil, newBench(t, queue(t)).clock, "Ana", drafts...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		events := must.Get(Next(nil, newBench(t, queue(t)).clock, "Ana", drafts...))(t)
 		for _, e := range events {
 			bytes += len(e.Data)
 		}

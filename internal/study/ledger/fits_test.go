@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"testing"
 
+	"headroom/internal/must"
 	"headroom/internal/optimizer"
 	"headroom/internal/optimizer/warp"
 	"headroom/internal/study/design"
@@ -97,10 +98,7 @@ func TestTheFormOfFits(t *testing.T) {
 	whole := FittedMetric{Kernel: "anova", Inputs: "unit", Outputs: "standardize"}
 	whole.FittedMetric = optimizer.FittedMetric{Set: true, Centre: 5, Scale: 2, Lengthscales: []float64{0.1, 0.2}, Lambda: 0.01, Variance: 1.5, Interaction: 0.3, Told: 0.4, Inflation: 1.2, Freedom: 8, Count: 9,
 		Warp: warp.Warp{Centre: 0.1, Scale: 1.1, Origin: -2, Unit: 3}, Settings: []optimizer.NoiseAt{{Round: 2, Lambda: 0.03}}, Wrong: []optimizer.NoiseAt{{Round: 4, Lambda: 9}}}
-	written, err := json.Marshal(FittedData{From: 7, Seen: 9, Engine: "11", Metrics: map[string]FittedMetric{"cost": scaled, "yield": whole}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	written := must.Get(json.Marshal(FittedData{From: 7, Seen: 9, Engine: "11", Metrics: map[string]FittedMetric{"cost": scaled, "yield": whole}}))(t)
 	const form = `{"from":7,"seen":9,"engine":"11","metrics":{` +
 		`"cost":{"kernel":"se","inputs":"unit","outputs":"standardize","centre":5,"scale":2,"count":3},` +
 		`"yield":{"kernel":"anova","inputs":"unit","outputs":"standardize","centre":5,"scale":2,"lengthscales":[0.1,0.2],"lambda":0.01,"variance":1.5,"interaction":0.3,` +

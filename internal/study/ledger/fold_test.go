@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"headroom/internal/must"
 	"headroom/internal/optimizer"
 	"headroom/internal/study/design"
 )
@@ -76,10 +77,7 @@ func TestFoldLeavesEarlierSnapshotsAsTheyWere(t *testing.T) {
 }
 
 func shown(t testing.TB, snap *Snapshot) string {
-	text, err := json.Marshal(snap)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(json.Marshal(snap))(t)
 	return string(text) + fmt.Sprint(snap.History(snap.compiled))
 }
 
@@ -89,9 +87,7 @@ func TestEventsOfATrialAreThoseAboutIt(t *testing.T) {
 	about := map[int][]int64{}
 	for _, e := range b.events {
 		var data struct{ Number int }
-		if err := json.Unmarshal(e.Data, &data); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal(e.Data, &data))
 		if data.Number > 0 {
 			about[data.Number] = append(about[data.Number], e.Seq)
 		}

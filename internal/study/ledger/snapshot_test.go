@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"headroom/internal/lists"
+	"headroom/internal/must"
 	"headroom/internal/optimizer"
 	"headroom/internal/optimizer/warp"
 	"headroom/internal/study/design"
@@ -207,10 +208,7 @@ func TestALimitOnTheObjectiveHasAnEstimateOfItsOwn(t *testing.T) {
 	t.Parallel()
 	d := oven(t)
 	d.Constraints = append(d.Constraints, design.Constraint{Metric: "yield", Op: ">=", Threshold: 20}, design.Constraint{Metric: "smell", Op: "<="})
-	checked, err := d.Check()
-	if err != nil {
-		t.Fatal(err)
-	}
+	checked := must.Get(d.Check())(t)
 	decision := Decision{Estimates: Estimates(checked, []float64{3, -1, -2, math.NaN()})}
 	if decision.Estimates["yield"] != 3 || len(decision.Estimates) != 3 {
 		t.Errorf("%v", decision.Estimates)

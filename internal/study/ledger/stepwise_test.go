@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"headroom/internal/must"
 	"headroom/internal/study/design"
 )
 
@@ -17,10 +18,7 @@ func TestFoldingStepByStepIsFoldingAtOnce(t *testing.T) {
 		b.choose(2)
 		for range rapid.IntRange(1, 25).Draw(r, "events") {
 			happen(r, b)
-			whole, err := Fold("bench", nil, b.events, nil)
-			if err != nil {
-				r.Fatal(err)
-			}
+			whole := must.Get(Fold("bench", nil, b.events, nil))(r)
 			if diff := cmp.Diff(whole.Summary(), b.snap.Summary()) + cmp.Diff(whole.Trials, b.snap.Trials, cmp.AllowUnexported(Doubted{})); diff != "" {
 				r.Fatalf("after event %d (-at once +step by step)\n%s", b.snap.Version, diff)
 			}

@@ -39,7 +39,7 @@ var layers = []struct {
 	{"headroom/internal/lab/problems", []string{"headroom/internal/optimizer"}},
 	{"headroom/internal/lab", []string{"headroom/internal/lab", "headroom/internal/study", "headroom/internal/optimizer", "headroom/internal/files", "headroom/internal/view/chart"}},
 	{"headroom/migrations", nil},
-	{"headroom/internal/db/dbtest", []string{"headroom/internal/db", "headroom/internal/testwait"}},
+	{"headroom/internal/db/dbtest", []string{"headroom/internal/db", "headroom/internal/must", "headroom/internal/testwait"}},
 	{"headroom/internal/db", []string{"headroom/internal/db", "headroom/internal/study", "headroom/internal/account", "headroom/internal/files", "headroom/internal/scheduler", "headroom/migrations"}},
 	{"headroom/web/static", nil},
 	{"headroom/web/templates", []string{"headroom/web", "headroom/internal/view/chart", "headroom/internal/study", "headroom/internal/account"}},

@@ -24,6 +24,7 @@ import (
 	server "headroom/internal/http"
 	"headroom/internal/http/problem"
 	"headroom/internal/http/sitetest"
+	"headroom/internal/must"
 	"headroom/internal/study"
 	"headroom/internal/study/ledger"
 )
@@ -103,7 +104,7 @@ func TestEveryRouteHasItsAudience(t *testing.T) {
 	}
 	api, pages := expectedAudiences(apiAudiences), expectedAudiences(pageAudiences)
 	walked, served, documented := 0, 0, 0
-	sitetest.Must(t, chi.Walk(s.Router, func(method, pattern string, _ http.Handler, _ ...func(http.Handler) http.Handler) error {
+	must.Do(t, chi.Walk(s.Router, func(method, pattern string, _ http.Handler, _ ...func(http.Handler) http.Handler) error {
 		access, inAPI := api[method+" "+pattern]
 		if onPages, is := pages[method+" "+pattern]; is == inAPI {
 			t.Errorf("%s %s has no expected audience, or two", method, pattern)
@@ -334,8 +335,7 @@ func browserOf(t *testing.T, s *sitetest.Site, name string, role account.Role) *
 // id is the person who is signed in.
 func (b *browser) id() string {
 	b.t.Helper()
-	who, err := b.s.DB.Accounts.Authenticate(b.t.Context(), b.cookies["headroom"])
-	sitetest.Must(b.t, err)
+	who := must.Get(b.s.DB.Accounts.Authenticate(b.t.Context(), b.cookies["headroom"]))(b.t)
 	return who.PersonID
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"headroom/internal/http/sitetest"
 	"headroom/internal/lists"
+	"headroom/internal/must"
 )
 
 // TestDocumentIsSound: its schemas compile, and every reference leads somewhere.
@@ -56,15 +57,13 @@ func TestClientsDocumentIsTheServers(t *testing.T) {
 	delete(tree, "servers") // whoever uses a client says where the server is
 	tree["info"].(map[string]any)["version"] = "1"
 	withoutExamples(tree)
-	text, err := json.MarshalIndent(tree, "", " ")
-	sitetest.Must(t, err)
+	text := must.Get(json.MarshalIndent(tree, "", " "))(t)
 	text = append(text, '\n')
 	if *update {
-		sitetest.Must(t, os.WriteFile(clientsDocument, text, 0o644))
+		must.Do(t, os.WriteFile(clientsDocument, text, 0o644))
 		return
 	}
-	stored, err := os.ReadFile(clientsDocument)
-	sitetest.Must(t, err)
+	stored := must.Get(os.ReadFile(clientsDocument))(t)
 	if string(stored) != string(text) {
 		t.Error("clients/openapi.json is not what the server says: see clients/README.md")
 	}
@@ -187,15 +186,13 @@ func TestExamplesAreTrue(t *testing.T) {
 		}
 	}
 	if *update {
-		text, err := json.MarshalIndent(examples, "", "  ")
-		sitetest.Must(t, err)
-		sitetest.Must(t, os.WriteFile(examplesFile, append(text, '\n'), 0o644))
+		text := must.Get(json.MarshalIndent(examples, "", "  "))(t)
+		must.Do(t, os.WriteFile(examplesFile, append(text, '\n'), 0o644))
 		return
 	}
-	text, err := os.ReadFile(examplesFile)
-	sitetest.Must(t, err)
+	text := must.Get(os.ReadFile(examplesFile))(t)
 	var documented map[string]map[string]any
-	sitetest.Must(t, json.Unmarshal(text, &documented))
+	must.Do(t, json.Unmarshal(text, &documented))
 	// Processors round differently in the last digits, and a search follows.
 	about := cmpopts.EquateApprox(0.01, 1e-6)
 	if diff := cmp.Diff(documented, examples, about, cmp.Comparer(sameSentence)); diff != "" {

@@ -61,8 +61,7 @@ func BenchmarkMixedLoad(b *testing.B) {
 // residentMemory is what the program occupies, in MiB.
 func residentMemory(b *testing.B) float64 {
 	b.Helper()
-	text, err := os.ReadFile("/proc/self/statm")
-	sitetest.Must(b, err)
+	text := must.Get(os.ReadFile("/proc/self/statm"))(b)
 	var size, pages int
 	must.Get(fmt.Sscan(string(text), &size, &pages))(b)
 	return float64(pages*os.Getpagesize()) / (1 << 20)

@@ -15,6 +15,7 @@ import (
 
 	"headroom/internal/db/dbtest"
 	"headroom/internal/http/sitetest"
+	"headroom/internal/must"
 )
 
 // TestRoundTrips: what an ask, a tell and a replayed state wait for PostgreSQL for, as
@@ -94,16 +95,14 @@ func (w *tap) add(statements []string) {
 // tapped is a server's URL by which its connections go through a tap.
 func tapped(t *testing.T, database string) (*tap, string) {
 	t.Helper()
-	at, err := url.Parse(database)
-	sitetest.Must(t, err)
+	at := must.Get(url.Parse(database))(t)
 	query := at.Query()
 	name := ".s.PGSQL." + query.Get("port")
 	there := filepath.Join(query.Get("host"), name)
 	folder := dbtest.Folder(t)
 	query.Set("host", folder)
 	at.RawQuery = query.Encode()
-	listener, err := net.Listen("unix", filepath.Join(folder, name))
-	sitetest.Must(t, err)
+	listener := must.Get(net.Listen("unix", filepath.Join(folder, name)))(t)
 	t.Cleanup(func() { listener.Close() })
 	w := &tap{}
 	go func() {

@@ -13,6 +13,7 @@ import (
 	"headroom/internal/account"
 	"headroom/internal/db/dbtest"
 	"headroom/internal/http/sitetest"
+	"headroom/internal/must"
 	"headroom/internal/testwait"
 )
 
@@ -42,8 +43,7 @@ func TestCompression(t *testing.T) {
 	if packed.Header.Get("Content-Encoding") != "gzip" || !strings.Contains(packed.Header.Get("Vary"), "Accept-Encoding") {
 		t.Fatalf("headers %v", packed.Header)
 	}
-	unpack, err := gzip.NewReader(strings.NewReader(string(packed.Body)))
-	sitetest.Must(t, err)
+	unpack := must.Get(gzip.NewReader(strings.NewReader(string(packed.Body))))(t)
 	text, err := io.ReadAll(unpack)
 	if err != nil || !strings.Contains(string(text), `"openapi":"3.1.0"`) {
 		t.Errorf("%v: %.80s", err, text)

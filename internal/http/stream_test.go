@@ -14,6 +14,7 @@ import (
 	"headroom/internal/account"
 	server "headroom/internal/http"
 	"headroom/internal/http/sitetest"
+	"headroom/internal/must"
 	"headroom/internal/study"
 	"headroom/internal/study/ledger"
 )
@@ -163,7 +164,7 @@ func TestPartsDoNotStayBehind(t *testing.T) {
 func admit(t *testing.T, s *sitetest.Site, name string) (personID string, cookie []string) {
 	t.Helper()
 	session, secret, err := s.DB.Accounts.Redeem(t.Context(), s.Invite(name, account.Operator), "a browser")
-	sitetest.Must(t, err)
+	must.Do(t, err)
 	return session.PersonID, []string{"Cookie", "headroom=" + secret}
 }
 
@@ -178,8 +179,7 @@ func TestNobodyHearsAfterRevocation(t *testing.T) {
 	made := s.API("POST", "/tokens", `{"name": "Screen", "role": "viewer"}`).Want(201).JSON()
 	shared := s.API("POST", "/studies/"+id+"/shares", `{}`).Want(201).JSON()
 	share := shared["url"].(string)[len("http://headroom.test/share/"):]
-	sessions, err := s.DB.Accounts.Sessions(t.Context(), person)
-	sitetest.Must(t, err)
+	sessions := must.Get(s.DB.Accounts.Sessions(t.Context(), person))(t)
 	for what, credential := range map[string]struct {
 		secret  string
 		headers []string
@@ -188,8 +188,8 @@ func TestNobodyHearsAfterRevocation(t *testing.T) {
 	}{
 		"a token":             {secret: made["token"].(string), guessed: made["token"].(string), revoke: func() { s.API("DELETE", "/tokens/"+made["id"].(string), nil).Want(204) }},
 		"a share link":        {headers: []string{"Cookie", "headroom-share=" + share}, guessed: share, revoke: func() { s.API("DELETE", "/studies/"+id+"/shares/"+shared["id"].(string), nil).Want(204) }},
-		"a session":           {headers: cookie, guessed: strings.TrimPrefix(cookie[1], "headroom="), revoke: func() { sitetest.Must(t, s.DB.Accounts.EndSession(t.Context(), person, sessions[0].ID)) }},
-		"a disabled person's": {headers: leaving, guessed: strings.TrimPrefix(leaving[1], "headroom="), revoke: func() { sitetest.Must(t, s.DB.Accounts.SetDisabled(t.Context(), leaver, true)) }},
+		"a session":           {headers: cookie, guessed: strings.TrimPrefix(cookie[1], "headroom="), revoke: func() { must.Do(t, s.DB.Accounts.EndSession(t.Context(), person, sessions[0].ID)) }},
+		"a disabled person's": {headers: leaving, guessed: strings.TrimPrefix(leaving[1], "headroom="), revoke: func() { must.Do(t, s.DB.Accounts.SetDisabled(t.Context(), leaver, true)) }},
 	} {
 		var streams []*sitetest.Stream
 		for i := range 30 {
@@ -294,7 +294,7 @@ func TestUndoIsForWhoSaved(t *testing.T) {
 	person, _ := admit(t, s, "Ana")
 	robot := func(owner string) (secret string) {
 		_, secret, err := s.DB.Accounts.CreateToken(t.Context(), account.Identity{Name: "Setup", Role: account.Operator, OwnerID: owner}, account.NewToken{Name: "Robot", Role: account.Operator})
-		sitetest.Must(t, err)
+		must.Do(t, err)
 		return secret
 	}
 	one, other := robot(person), robot("")
@@ -312,7 +312,7 @@ func TestDisablingSaysWhatEndsWithIt(t *testing.T) {
 	s := sitetest.Beside(t)
 	person, _ := admit(t, s, "Ana")
 	_, secret, err := s.DB.Accounts.CreateToken(t.Context(), account.Identity{Name: "Ana", Role: account.Operator, OwnerID: person}, account.NewToken{Name: "HPLC upload", Role: account.Operator})
-	sitetest.Must(t, err)
+	must.Do(t, err)
 	sitetest.Says(t, s.Page("/people"), "This also ends what Ana gave out, which others may be using: the token “HPLC upload”.")
 	s.Call("POST", "/people/"+person+"/disable", s.Admin, "", "Accept", "text/html", "Content-Type", "application/x-www-form-urlencoded").Want(303)
 	s.Call("GET", "/api/v1/studies", secret, nil).Want(401)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"slices"
 
 	"headroom/internal/derived"
 	"headroom/internal/lists"
@@ -135,12 +136,7 @@ func chartAt(places []optimizer.Place) chartOf {
 }
 
 func hasRemainder(d design.Definition) bool {
-	for _, p := range d.Parameters {
-		if p.Type == design.Remainder {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(d.Parameters, func(p design.Parameter) bool { return p.Type == design.Remainder })
 }
 
 // moved is settings with some of them changed and remainders following.

@@ -146,12 +146,10 @@ func countTrial(c *policy.Circumstances, t *ledger.Trial) {
 // lateBy tells whether a modelled reading of the trial was not there when the next trial was
 // chosen.
 func lateBy(snap *ledger.Snapshot, t *ledger.Trial, next int64) bool {
-	for _, metric := range snap.Compiled().MetricNames {
-		if m, told := t.Metrics[metric]; !told || m.ToldSeq > next {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(snap.Compiled().MetricNames, func(metric string) bool {
+		m, told := t.Metrics[metric]
+		return !told || m.ToldSeq > next
+	})
 }
 
 // reread are the constraints whose metric was read differently at the same settings.

@@ -87,7 +87,7 @@ func unread(snap *ledger.Snapshot) []string {
 
 // without says that metrics have no reading, or none that counts where some were taken out.
 func without(snap *ledger.Snapshot, metrics []string) string {
-	return design.Listed(metrics, "and") + " " + words.IsOrAre(len(metrics)) + " without a reading" + words.Either(tookOut(snap), " that counts", "")
+	return design.Listed(metrics, "and") + " " + words.Either(len(metrics) == 1, "is", "are") + " without a reading" + words.Either(tookOut(snap), " that counts", "")
 }
 
 // tookOut tells whether a trial that was read was excluded.

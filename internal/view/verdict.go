@@ -312,7 +312,8 @@ func (v answering) toDo() string {
 	case ended(v.Snap.Trials, ledger.StatusFailed) > 0 && fruitless(v.Snap.Trials) != "":
 		return design.Capitalised(fruitless(v.Snap.Trials)) + ". Find out why, then ask for the next."
 	case v.Readout.Version > 0 && len(unread(v.Snap)) > 0:
-		return "Measure " + design.Listed(unread(v.Snap), "and") + " in the next trial, or add " + words.ItOrThem(len(unread(v.Snap))) + " to one that was made."
+		missing := unread(v.Snap)
+		return "Measure " + design.Listed(missing, "and") + " in the next trial, or add " + words.Either(len(missing) == 1, "it", "them") + " to one that was made."
 	case few(v.Readout.Undecided):
 		u, r := v.Readout.Undecided, v.Readout.Recommendation
 		better := words.Either(r != nil && r.Number == u.Number, "", "it looks better, and ")

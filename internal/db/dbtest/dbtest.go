@@ -15,6 +15,7 @@ import (
 
 	"headroom/internal/db"
 	"headroom/internal/db/pglocal"
+	"headroom/internal/must"
 	"headroom/internal/testwait"
 )
 
@@ -22,10 +23,7 @@ import (
 // folder, out of reach of the user that PostgreSQL runs as when root runs the tests.
 func Folder(t testing.TB) string {
 	t.Helper()
-	folder, err := os.MkdirTemp("", "headroom-test-")
-	if err != nil {
-		t.Fatal(err)
-	}
+	folder := must.Get(os.MkdirTemp("", "headroom-test-"))(t)
 	t.Cleanup(func() {
 		if err := os.RemoveAll(folder); err != nil {
 			t.Error(err)
@@ -108,10 +106,7 @@ func (c *Cluster) stop() {
 // when the test ends.
 func Own(t testing.TB, settings ...string) *Cluster {
 	t.Helper()
-	c, err := start(t.Context(), Folder(t), settings...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(start(t.Context(), Folder(t), settings...))(t)
 	t.Cleanup(c.stop)
 	return c
 }
@@ -119,10 +114,7 @@ func Own(t testing.TB, settings ...string) *Cluster {
 // New opens a fresh, migrated, empty database, which is dropped when the test ends.
 func New(t testing.TB) *db.DB {
 	t.Helper()
-	d, err := db.Up(t.Context(), URL(t), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(db.Up(t.Context(), URL(t), ""))(t)
 	t.Cleanup(d.Close)
 	return d
 }
@@ -131,10 +123,7 @@ func New(t testing.TB) *db.DB {
 // that tests share nothing is frozen: on a busy machine it may take its time to answer.
 func URL(t testing.TB) string {
 	t.Helper()
-	u, err := url.Parse(shared(t).URL(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	u := must.Get(url.Parse(shared(t).URL(t)))(t)
 	query := u.Query()
 	query.Set("connect_timeout", "60")
 	u.RawQuery = query.Encode()
@@ -166,9 +155,7 @@ func (c *Cluster) create(t testing.TB, how string) string {
 	name := fmt.Sprintf("test_%d", c.count.Add(1))
 	ctx, cancel := context.WithTimeout(t.Context(), testwait.Timeout)
 	defer cancel()
-	if _, err := c.admin.Exec(ctx, "CREATE DATABASE "+name+how); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(c.admin.Exec(ctx, "CREATE DATABASE "+name+how))(t)
 	t.Cleanup(func() {
 		if _, err := c.admin.Exec(context.Background(), "DROP DATABASE "+name+" WITH (FORCE)"); err != nil {
 			t.Error(err)

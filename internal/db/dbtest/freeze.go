@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"syscall"
 	"testing"
+
+	"headroom/internal/must"
 )
 
 // Freeze stops every process of the cluster by a signal, as a machine that hangs does: connections
@@ -52,10 +54,7 @@ func send(t testing.TB, process int, signal syscall.Signal) {
 // postmaster is the cluster's first process, by what it wrote about itself.
 func (c *Cluster) postmaster(t testing.TB) int {
 	t.Helper()
-	content, err := os.ReadFile(filepath.Join(c.dir, "postgres", "postmaster.pid"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := must.Get(os.ReadFile(filepath.Join(c.dir, "postgres", "postmaster.pid")))(t)
 	first, _, _ := bytes.Cut(content, []byte("\n"))
 	process, err := strconv.Atoi(string(first))
 	if err != nil || process <= 1 {
@@ -67,10 +66,7 @@ func (c *Cluster) postmaster(t testing.TB) int {
 // children are the processes that parent started.
 func children(t testing.TB, parent int) []int {
 	t.Helper()
-	listed, err := exec.Command("ps", "-A", "-o", "pid=,ppid=").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	listed := must.Get(exec.Command("ps", "-A", "-o", "pid=,ppid=").Output())(t)
 	var found []int
 	for line := range bytes.Lines(listed) {
 		var process, of int

@@ -15,6 +15,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"headroom/internal/db/pglocal"
+	"headroom/internal/must"
 	"headroom/internal/testwait"
 )
 
@@ -67,9 +68,7 @@ func newReplica(t testing.TB) *Replica {
 	r := &Replica{t: t, dir: Folder(t)}
 	t.Cleanup(r.Kill)
 	if as := r.program("postgres").SysProcAttr.Credential; as != nil {
-		if err := os.Chown(r.dir, int(as.Uid), int(as.Gid)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Chown(r.dir, int(as.Uid), int(as.Gid)))
 	}
 	return r
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"headroom/internal/http/sitetest"
+	"headroom/internal/must"
 	"headroom/internal/study/ledger"
 )
 
@@ -164,8 +165,7 @@ func TestAForgedStudyIsRefused(t *testing.T) {
 		`{"number": 1, "metrics": {"yield": {"value": 1, "stddev": -1}}}`:   "standard deviation",
 		`{"number": 1, "metrics": {"yield": {"value": 1}}, "candidate": 0}`: "no request",
 	} {
-		forged, err := ledger.Next(before, bundle.Events[2].At, "Ana", ledger.Draft{Kind: ledger.Told, Data: json.RawMessage(data)})
-		sitetest.Must(t, err)
+		forged := must.Get(ledger.Next(before, bundle.Events[2].At, "Ana", ledger.Draft{Kind: ledger.Told, Data: json.RawMessage(data)}))(t)
 		bundle.Events[2], bundle.Hash = forged[0], forged[0].Hash
 		faults := s.API("POST", "/studies/import", bundle).Faults(422)
 		sitetest.Says(t, faults["body.events[2]"], "event 3 (told)", want)

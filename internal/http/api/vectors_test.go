@@ -11,6 +11,7 @@ import (
 
 	"headroom/internal/http/sitetest"
 	"headroom/internal/lists"
+	"headroom/internal/must"
 )
 
 // publishedVectors are rounds worked out by an independent implementation, with the study that
@@ -46,10 +47,9 @@ type publishedVectors struct {
 // /state, /acquisition and /posterior.
 func TestVectorsThroughTheAPI(t *testing.T) {
 	t.Parallel()
-	data, err := os.ReadFile("../../optimizer/testdata/algorithms.json")
-	sitetest.Must(t, err)
+	data := must.Get(os.ReadFile("../../optimizer/testdata/algorithms.json"))(t)
 	var v publishedVectors
-	sitetest.Must(t, json.Unmarshal(data, &v))
+	must.Do(t, json.Unmarshal(data, &v))
 	// The algorithm and its settings by the name of the vectors, whose own parameters stand in for
 	// {their names}.
 	settings := map[string][2]string{
@@ -76,8 +76,7 @@ func TestVectorsThroughTheAPI(t *testing.T) {
 			t.Parallel()
 			s := sitetest.New(t)
 			algorithm, values := chosen[0], regexp.MustCompile(`\{\w+\}`).ReplaceAllStringFunc(chosen[1], func(name string) string {
-				value, err := json.Marshal(a.Params[strings.Trim(name, "{}")])
-				sitetest.Must(t, err)
+				value := must.Get(json.Marshal(a.Params[strings.Trim(name, "{}")]))(t)
 				return string(value)
 			})
 			kernels := map[string]any{"default": a.Kernel["name"]}

@@ -15,6 +15,7 @@ import (
 	"headroom/internal/account"
 	"headroom/internal/db/dbtest"
 	"headroom/internal/http/sitetest"
+	"headroom/internal/must"
 	"headroom/internal/study"
 	"headroom/internal/study/ledger"
 )
@@ -168,8 +169,7 @@ func shown(t *testing.T, page, mark string) float64 {
 	if !there || found == nil {
 		t.Fatalf("no %s on the page", mark)
 	}
-	x, err := strconv.ParseFloat(found[1], 64)
-	sitetest.Must(t, err)
+	x := must.Get(strconv.ParseFloat(found[1], 64))(t)
 	return x
 }
 

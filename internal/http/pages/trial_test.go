@@ -129,8 +129,7 @@ func TestThePrintSheet(t *testing.T) {
 		t.Error("there is no blank for the yield")
 	}
 	address := "http://headroom.test" + path
-	code, err := qr.Encode(address, qr.M)
-	sitetest.Must(t, err)
+	code := must.Get(qr.Encode(address, qr.M))(t)
 	drawn := regexp.MustCompile(`(?s)class="qr".*?<path d="([^"]*)"`).FindStringSubmatch(page)
 	if drawn == nil || !strings.Contains(page, fmt.Sprintf(`viewBox="0 0 %d %d"`, code.Size+8, code.Size+8)) {
 		t.Fatal("no code is drawn with its white margin")

@@ -29,6 +29,7 @@ import (
 	server "headroom/internal/http"
 	"headroom/internal/http/problem"
 	_ "headroom/internal/lab" // for simulated labs
+	"headroom/internal/must"
 	"headroom/internal/study"
 	"headroom/internal/testwait"
 )
@@ -78,8 +79,7 @@ func Beside(t *testing.T, change ...func(*server.Options)) *Site {
 // On is New on the database at url.
 func On(t testing.TB, url string, change ...func(*server.Options)) *Site {
 	t.Helper()
-	store, err := db.Up(t.Context(), url, "")
-	Must(t, err)
+	store := must.Get(db.Up(t.Context(), url, ""))(t)
 	t.Cleanup(store.Close)
 	s := &Site{t: t, DB: store, Log: &Log{}}
 	handler := s.Server(change...)
@@ -107,8 +107,7 @@ func (s *Site) Server(change ...func(*server.Options)) http.Handler {
 	for _, c := range change {
 		c(&options)
 	}
-	handler, err := server.New(options)
-	Must(s.t, err)
+	handler := must.Get(server.New(options))(s.t)
 	return handler
 }
 
@@ -135,7 +134,7 @@ func (s *Site) At(web *httptest.Server) *Site {
 func (s *Site) Invite(name string, role account.Role) (secret string) {
 	s.t.Helper()
 	_, secret, err := s.DB.Accounts.CreateInvite(s.t.Context(), account.Identity{Name: "Setup", Role: account.Admin}, account.NewInvite{Name: name, Role: role})
-	Must(s.t, err)
+	must.Do(s.t, err)
 	return secret
 }
 
@@ -148,7 +147,7 @@ func (s *Site) Token(role account.Role, studyID string) string {
 		if _, ok := errors.AsType[*account.Invalid](err); ok {
 			continue
 		}
-		Must(s.t, err)
+		must.Do(s.t, err)
 		return secret
 	}
 }
@@ -167,11 +166,9 @@ func (s *Site) Call(method, path, token string, body any, headers ...string) Ans
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), testwait.Timeout)
 	defer cancel()
-	response, err := NoRedirects.Do(s.Request(ctx, method, path, token, body, headers...))
-	Must(s.t, err)
+	response := must.Get(NoRedirects.Do(s.Request(ctx, method, path, token, body, headers...)))(s.t)
 	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	Must(s.t, err)
+	text := must.Get(io.ReadAll(response.Body))(s.t)
 	out := Answer{response.StatusCode, response.Header, text, s.t}
 	if s.Document != nil {
 		s.Document.check(method, path, out)
@@ -196,12 +193,10 @@ func (s *Site) Request(ctx context.Context, method, path, token string, body any
 	case []byte:
 		reader = bytes.NewReader(body)
 	default:
-		text, err := json.Marshal(body)
-		Must(s.t, err)
+		text := must.Get(json.Marshal(body))(s.t)
 		reader = bytes.NewReader(text)
 	}
-	request, err := http.NewRequestWithContext(ctx, method, s.URL+path, reader)
-	Must(s.t, err)
+	request := must.Get(http.NewRequestWithContext(ctx, method, s.URL+path, reader))(s.t)
 	if reader != nil {
 		request.Header.Set("Content-Type", "application/json")
 	}
@@ -236,16 +231,8 @@ func (a Answer) JSON() map[string]any {
 // Into reads the body into what value points to.
 func (a Answer) Into(value any) Answer {
 	a.t.Helper()
-	Must(a.t, json.Unmarshal(a.Body, value))
+	must.Do(a.t, json.Unmarshal(a.Body, value))
 	return a
-}
-
-// Must fails the test at once where something went wrong.
-func Must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 // Faults returns the problem's errors, location → message, after checking its form, and that
@@ -433,8 +420,7 @@ func (s *Site) Knock(method, path, secret string) int {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), testwait.Timeout)
 	defer cancel()
-	response, err := NoRedirects.Do(s.Request(ctx, method, path, secret, nil))
-	Must(s.t, err)
+	response := must.Get(NoRedirects.Do(s.Request(ctx, method, path, secret, nil)))(s.t)
 	response.Body.Close()
 	return response.StatusCode
 }
@@ -465,10 +451,9 @@ func newDocument(t testing.TB, s *Site) *Document {
 	defer first.Unlock()
 	if first.described == nil {
 		text := s.Call("GET", "/api/v1/openapi.json", s.Admin, nil).Want(http.StatusOK).Body
-		tree, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
-		Must(t, err)
+		tree := must.Get(jsonschema.UnmarshalJSON(bytes.NewReader(text)))(t)
 		compiler := jsonschema.NewCompiler()
-		Must(t, compiler.AddResource("openapi.json", tree))
+		must.Do(t, compiler.AddResource("openapi.json", tree))
 		first.described = &described{tree: tree.(map[string]any), compiler: compiler}
 	}
 	return &Document{t, s.Router, first.described}
@@ -538,8 +523,7 @@ func (d *Document) check(method, target string, a Answer) {
 
 func (d *Document) validate(a Answer, keys ...string) {
 	d.t.Helper()
-	schema, err := d.Schema(keys...)
-	Must(d.t, err)
+	schema := must.Get(d.Schema(keys...))(d.t)
 	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(a.Body))
 	if err != nil {
 		d.t.Errorf("%v in %s", err, a.Body)

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"headroom/internal/must"
 	"headroom/internal/testwait"
 )
 
@@ -22,8 +23,7 @@ func (s *Site) Listen(path, secret string, headers ...string) *Stream {
 	s.t.Helper()
 	ctx, cancel := context.WithCancel(s.t.Context())
 	s.t.Cleanup(cancel)
-	response, err := NoRedirects.Do(s.Request(ctx, "GET", path, secret, nil, headers...))
-	Must(s.t, err)
+	response := must.Get(NoRedirects.Do(s.Request(ctx, "GET", path, secret, nil, headers...)))(s.t)
 	if response.StatusCode != http.StatusOK || response.Header.Get("Content-Type") != "text/event-stream" {
 		s.t.Fatalf("status %d, %v", response.StatusCode, response.Header)
 	}

@@ -232,12 +232,10 @@ func (snap *Snapshot) Foretold(t *Trial, metric string) *Expected {
 
 // learnt tells whether a model fitted to readings of the metric was in force at decision number.
 func (snap *Snapshot) learnt(metric string, number int) bool {
-	for _, fit := range snap.Fits {
-		if m, there := fit.Metrics[metric]; there && fit.From <= number && m.Count >= fewestToJudge {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(snap.Fits, func(fit FittedData) bool {
+		m, there := fit.Metrics[metric]
+		return there && fit.From <= number && m.Count >= fewestToJudge
+	})
 }
 
 // Expects is the reading that a decision expects, to first order where readings are warped:

@@ -109,12 +109,6 @@ func Count(n int, one, many string) string {
 	return design.Typeset(strconv.Itoa(n)) + " " + many
 }
 
-// IsOrAre is the verb of n things.
-func IsOrAre(n int) string { return Either(n == 1, "is", "are") }
-
-// ItOrThem stands for n things.
-func ItOrThem(n int) string { return Either(n == 1, "it", "them") }
-
 // Either is one of two words, by a fact.
 func Either[T any](fact bool, one, other T) T {
 	if fact {

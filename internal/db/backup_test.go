@@ -63,9 +63,7 @@ func filled(t *testing.T) *db.DB {
 	signIn(t, d, admin.ID)
 	must.Do(t, d.Accounts.SetPIN(ctx, admin.ID, "tablet", "4711", "Tablet"))
 	share := account.NewShare{StudyID: "one", Name: "reviewers", ExpiresAt: time.Now().AddDate(0, 1, 0)}
-	if _, _, err := d.Accounts.CreateShare(ctx, terminal, share); err != nil {
-		t.Fatal(err)
-	}
+	must.Get2(d.Accounts.CreateShare(ctx, terminal, share))(t)
 	return d
 }
 

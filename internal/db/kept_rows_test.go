@@ -207,14 +207,12 @@ func TestWhatIsKeptIsBounded(t *testing.T) {
 	kept := func() (all []string) {
 		t.Helper()
 		for _, id := range []string{"one", "two", "three"} {
-			if err := k.Each(t.Context(), id, func(rows study.KeptRows) {
+			must.Do(t, k.Each(t.Context(), id, func(rows study.KeptRows) {
 				if len(rows.Numbers) != 1000 || rows.Numbers[999] != rows.Key[0] || rows.First != int(rows.Key[0]) {
 					t.Errorf("of %s: %v", id, rows)
 				}
 				all = append(all, id+" "+string('0'+rows.Key[0]))
-			}); err != nil {
-				t.Fatal(err)
-			}
+			}))
 		}
 		return all
 	}

@@ -132,9 +132,7 @@ func TestCrowdAsksAndTells(t *testing.T) {
 func TestCrowdTellsTheSameTrial(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	if _, _, err := b.services[0].Ask(t.Context(), study.Command{By: "Ana"}, b.id, study.Ask{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get2(b.services[0].Ask(t.Context(), study.Command{By: "Ana"}, b.id, study.Ask{}))(t)
 	accepted := 0
 	for _, err := range b.atOnce(func(i int, s *study.Service) error {
 		_, err := s.Tell(t.Context(), study.Command{By: "teller"}, b.id, 1, ledger.Telling{Metrics: map[string]ledger.Reading{"y": {Value: float64(i)}}})
@@ -306,9 +304,7 @@ func TestWhatIsNotWrittenIsNotBuiltOn(t *testing.T) {
 	alone := must.Get(b.services[1].Create(t.Context(), ana, definition()))(t)
 	b.tellSome(t, alone.ID, nil)
 	for _, count := range []int{1, asks - fail - 1} {
-		if _, _, err := b.services[1].Ask(t.Context(), ana, alone.ID, study.Ask{Count: &count}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get2(b.services[1].Ask(t.Context(), ana, alone.ID, study.Ask{Count: &count}))(t)
 	}
 	if diff := cmp.Diff(b.said(t, alone.ID), b.said(t, b.id)); diff != "" {
 		t.Errorf("without the asks that failed, and with them: %s", diff)

@@ -124,28 +124,6 @@ func wantFault(t testing.TB, err error, location string) {
 	t.Fatalf("want a fault at %s, got %v", location, faulty.Faults)
 }
 
-func TestServicePlaysAStudyThatVerifies(t *testing.T) {
-	t.Parallel()
-	s := newService(t)
-	id := create(t, s, reactor()).ID
-	snap := play(t, s, id, 14)
-	if len(snap.Trials) != 14 || len(snap.Fits) == 0 {
-		t.Fatalf("%d trials, %d fits", len(snap.Trials), len(snap.Fits))
-	}
-	for _, trial := range snap.Trials {
-		if trial.Status != ledger.StatusCompleted || trial.Feasible == nil || trial.Decision == nil || trial.Decision.Because == "" {
-			t.Fatalf("trial %+v", trial)
-		}
-	}
-	state := must.Get(s.StateOf(t.Context(), snap))(t)
-	if state.Round != 15 || state.Multipliers["impurity"] < 1 || state.Metrics["yield"].Beta == nil || state.Recommendation == nil {
-		t.Fatalf("state %+v", state)
-	}
-	wantVerified(t, s, id, 14)
-	t.Log(snap.Trials[2].Decision.Because)
-	t.Log(snap.Trials[12].Decision.Because)
-}
-
 func TestVerifyHoldsThroughEverythingThatCanHappen(t *testing.T) {
 	t.Parallel()
 	s, ctx := newService(t), t.Context()
@@ -245,89 +223,12 @@ func TestVerifyFindsWhatWasChanged(t *testing.T) {
 	}
 }
 
-func TestTellTakesSubsetsOnceAndRefusesTheRest(t *testing.T) {
-	t.Parallel()
-	s, ctx := newService(t), t.Context()
-	id := create(t, s, reactor()).ID
-	ask(t, s, id, 2)
-	snap := tell(t, s, id, 1, map[string]ledger.Reading{"yield": {Value: 70, StdDev: new(0.5)}})
-	if trial := snap.Trial(1); trial.Status != ledger.StatusPartial || trial.Feasible != nil {
-		t.Fatalf("after one metric: %+v", trial)
-	}
-	snap = tell(t, s, id, 1, map[string]ledger.Reading{"impurity": {Value: 0.6}})
-	if trial := snap.Trial(1); trial.Status != ledger.StatusCompleted || trial.Feasible == nil || *trial.Feasible || *trial.Metrics["impurity"].Headroom >= 0 {
-		t.Fatalf("after both: %+v", trial)
-	}
-	before := snap.Version
-	_, err := s.Tell(ctx, ana, id, 1, ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: 71}}})
-	wantError(t, err, study.ErrConflict, "use the corrections of the trial")
-	_, err = s.Tell(ctx, ana, id, 2, ledger.Telling{Metrics: map[string]ledger.Reading{"yeild": {Value: 71}}})
-	wantFault(t, err, "metrics.yeild")
-	_, err = s.Tell(ctx, ana, id, 2, ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: math.NaN()}}})
-	wantFault(t, err, "metrics.yield")
-	_, err = s.Tell(ctx, ana, id, 9, ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: 1}}})
-	wantError(t, err, study.ErrNotFound, "9")
-	// All or none: the second is wrong, so the first is not stored either.
-	_, err = s.TellMany(ctx, ana, id, []study.NumberedTelling{
-		{Number: 2, Telling: ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: 1}}}},
-		{Number: 3, Telling: ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: 1}}}}})
-	wantFault(t, err, "trials[1].number")
-	_, err = s.TellMany(ctx, ana, id, []study.NumberedTelling{
-		{Number: 2, Telling: ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: 1}}}},
-		{Number: 2, Telling: ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: 2}}}}})
-	wantError(t, err, study.ErrConflict, "yield of trial 2")
-	now, err := s.Snapshot(ctx, id, 0)
-	if err != nil || now.Version != before {
-		t.Fatalf("refused requests left version %d instead of %d (%v)", now.Version, before, err)
-	}
-	// Failing closes, telling reopens.
-	if _, err := s.Close(ctx, ana, id, ledger.Failed, 1, "late"); err == nil {
-		t.Fatal("a completed trial cannot fail")
-	}
-	if _, err := s.Close(ctx, ana, id, ledger.Abandoned, 2, ""); err == nil {
-		t.Fatal("a reason is needed")
-	}
-	snap, err = s.Close(ctx, ana, id, ledger.Abandoned, 2, "no time")
-	if err != nil || snap.Trial(2).Status != ledger.StatusAbandoned || snap.Trial(2).Reason != "no time" {
-		t.Fatalf("%v %+v", err, snap)
-	}
-	snap = tell(t, s, id, 2, map[string]ledger.Reading{"colour": {Value: 3}})
-	if trial := snap.Trial(2); trial.Status != ledger.StatusPartial || trial.Reason != "" {
-		t.Fatalf("telling reopens, got %+v", trial)
-	}
-}
-
-func TestStatesGovernWhatMayBeDone(t *testing.T) {
-	t.Parallel()
-	s, ctx := newService(t), t.Context()
-	id := create(t, s, reactor()).ID
-	ask(t, s, id, 1)
-	set := func(state ledger.State) {
-		t.Helper()
-		must.Get(s.Edit(ctx, ana, id, ledger.EditedData{State: &state}))(t)
-	}
-	set(ledger.Paused)
-	_, _, err := s.Ask(ctx, ana, id, study.Ask{})
-	wantError(t, err, study.ErrConflict, "paused")
-	_, _, err = s.AddTrial(ctx, ana, id, study.OwnTrial{Parameters: design.Settings{"temperature": {Number: 30}, "cycles": {Number: 2}}})
-	wantError(t, err, study.ErrConflict, "paused")
-	set(ledger.Finished)
-	tell(t, s, id, 1, map[string]ledger.Reading{"yield": {Value: 3}})
-	set(ledger.Archived)
-	_, err = s.Tell(ctx, ana, id, 1, ledger.Telling{Metrics: map[string]ledger.Reading{"impurity": {Value: 3}}})
-	wantError(t, err, study.ErrConflict, "archived")
-	set(ledger.Open)
-	ask(t, s, id, 1)
-}
-
 func TestRetriesAndStaleWrites(t *testing.T) {
 	t.Parallel()
 	s, ctx := newService(t), t.Context()
 	snap := create(t, s, reactor())
 	key := &study.IdempotencyKey{Caller: "ana", Request: "POST /ask", Key: "1", Body: sha256.New()}
-	if _, _, err := s.Ask(ctx, study.Command{By: "Ana", Key: key, IfMatch: 1}, snap.ID, study.Ask{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get2(s.Ask(ctx, study.Command{By: "Ana", Key: key, IfMatch: 1}, snap.ID, study.Ask{}))(t)
 	paused := ledger.Paused
 	must.Get(s.Edit(ctx, ana, snap.ID, ledger.EditedData{State: &paused}))(t)
 	// The first answer comes again although asking is no longer possible.

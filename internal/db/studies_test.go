@@ -51,14 +51,12 @@ func TestWriteGivesTheNewsAndChecksTheVersion(t *testing.T) {
 	decideOn := func(cmd study.Command, known study.Known, decide func([]ledger.Event) (study.Append, error)) error {
 		return d.Studies.Write(ctx, "one", cmd, known, decide)
 	}
-	if err := decideOn(study.Command{IfMatch: 1}, study.Known{}, func(news []ledger.Event) (study.Append, error) {
+	must.Do(t, decideOn(study.Command{IfMatch: 1}, study.Known{}, func(news []ledger.Event) (study.Append, error) {
 		if len(news) != 1 || news[0].Kind != ledger.Created {
 			t.Errorf("got the news %v", news)
 		}
 		return add, nil
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	if err := decideOn(study.Command{IfMatch: 1}, known(before), func([]ledger.Event) (study.Append, error) { return add, nil }); !errors.Is(err, study.ErrStale) {
 		t.Fatalf("a stale write got %v", err)
 	}
@@ -93,15 +91,13 @@ func TestWriteOfOldKnowledgeIsDecidedAgain(t *testing.T) {
 		must.Do(t, write(t, d, id, before, study.Command{}, missed))
 		premature, right := old.noted(before, `{"name":"b"}`), l.noted(missed.After, `{"name":"b"}`)
 		var seen []int
-		if err := d.Studies.Write(ctx, id, study.Command{}, known(before), func(news []ledger.Event) (study.Append, error) {
+		must.Do(t, d.Studies.Write(ctx, id, study.Command{}, known(before), func(news []ledger.Event) (study.Append, error) {
 			seen = append(seen, len(news))
 			if len(news) == 0 {
 				return premature, first
 			}
 			return right, nil
-		}); err != nil {
-			t.Fatal(err)
-		}
+		}))
 		got := must.Get(d.Studies.Events(ctx, id, 1, 0))(t)
 		if diff := cmp.Diff(append(missed.Events, right.Events...), got); diff != "" || !slices.Equal(seen, []int{0, 1}) {
 			t.Fatalf("%s: decided on %v news; the ledger (-want +got)\n%s", id, seen, diff)

@@ -122,15 +122,12 @@ func TestWhatIsNotKeptIsLetGoOf(t *testing.T) {
 		for i := range 5 {
 			endless(fmt.Sprint("before ", i))
 		}
-		value, err := Lasting(t.Context(), s, page{"not kept", 1, ""}, "fit", func(context.Context) (*[1 << 16]byte, error) {
+		value := must.Get(Lasting(t.Context(), s, page{"not kept", 1, ""}, "fit", func(context.Context) (*[1 << 16]byte, error) {
 			for i := range 5 {
 				endless(fmt.Sprint("meanwhile ", i))
 			}
 			return new([1 << 16]byte), nil
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))(t)
 		led := weak.Make(value)
 		if runtime.GC(); led.Value() != nil {
 			t.Error("what is neither kept nor asked for any more is still in memory")

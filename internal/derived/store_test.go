@@ -11,6 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"headroom/internal/must"
 	"headroom/internal/scheduler"
 )
 
@@ -50,9 +51,7 @@ func size(s *Store[page]) (bytes int64, versions int) {
 
 // derive has so many bytes kept of a version under a name.
 func derive(t testing.TB, s *Store[page], of page, what any, bytes sized) {
-	if _, err := Get(context.Background(), s, of, what, func(context.Context) (sized, error) { return bytes, nil }); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(Get(context.Background(), s, of, what, func(context.Context) (sized, error) { return bytes, nil }))(t)
 }
 
 func TestVersionsUsedLongestAgoGoFirst(t *testing.T) {
@@ -237,9 +236,7 @@ func TestWhatIsHeldIsCounted(t *testing.T) {
 				s.Put(of)
 				what := rapid.SampledFrom([]any{large, "chart", 1, 2, 3}).Draw(t, "what")
 				bytes := sized(rapid.Int64Range(entryBytes, 9000).Draw(t, "bytes"))
-				if _, err := Get(context.Background(), s, of, what, func(context.Context) (sized, error) { added = true; return bytes, nil }); err != nil {
-					t.Fatal(err)
-				}
+				must.Get(Get(context.Background(), s, of, what, func(context.Context) (sized, error) { added = true; return bytes, nil }))(t)
 			}
 			audit(t, s)
 			if added {

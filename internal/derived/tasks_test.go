@@ -71,9 +71,7 @@ func TestTasksGoOnByThemselves(t *testing.T) {
 	if last := ended(t, s, task, "a"); last.Done != 3 || last.Stopped {
 		t.Errorf("what has ended goes on: %+v", last)
 	}
-	if err := s.Begin(task, "a", 1, func(context.Context) error { panic("what cannot be") }); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Begin(task, "a", 1, func(context.Context) error { panic("what cannot be") }))
 	if last := ended(t, s, task, "a"); !errors.Is(last.Failed, supervisor.ErrPanicked) || last.Done != 0 {
 		t.Errorf("it panicked: %+v", last)
 	}

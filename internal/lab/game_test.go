@@ -134,10 +134,7 @@ func TestLateResults(t *testing.T) {
 	service := study.NewService(new(book), study.Options{})
 	t.Cleanup(service.Stop)
 	asked := 0
-	record, err := g.PlayOn(t.Context(), service, func() { asked++ })
-	if err != nil {
-		t.Fatal(err)
-	}
+	record := must.Get(g.PlayOn(t.Context(), service, func() { asked++ }))(t)
 	if asked != g.Asks || len(record.Asks) != g.Asks {
 		t.Errorf("%d asks told of, %d recorded", asked, len(record.Asks))
 	}

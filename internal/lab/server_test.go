@@ -149,9 +149,7 @@ func repeated(t testing.TB, s *study.Service, g Game, record *Record) *ledger.Sn
 	told := 0
 	for asked := 0; asked < g.Asks; {
 		count := min(g.Batch, g.Asks-asked)
-		if _, _, err := s.Ask(t.Context(), by, snap.ID, study.Ask{Count: &count}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get2(s.Ask(t.Context(), by, snap.ID, study.Ask{Count: &count}))(t)
 		asked += count
 		due := asked - count*g.Delay // of a delay of at most 1
 		if asked == g.Asks {

@@ -227,10 +227,7 @@ func TestLateReadings(t *testing.T) {
 	t.Parallel()
 	l := &listener{}
 	steps := 0
-	rest, err := play(t.Context(), echo{}, l, 4, 1, func() { steps++ })
-	if err != nil {
-		t.Fatal(err)
-	}
+	rest := must.Get(play(t.Context(), echo{}, l, 4, 1, func() { steps++ }))(t)
 	var numbers [][]int
 	for _, told := range append(l.told, rest...) {
 		list := lists.Map(told, func(o outcome) int { return o.Number })

@@ -42,15 +42,12 @@ func TestVendoredFilesAreThoseOfTheManifest(t *testing.T) {
 		listed["vendor/"+asset.File] = true
 		listed["vendor/"+asset.Licence] = true
 	}
-	err := fs.WalkDir(files, "vendor", func(path string, entry fs.DirEntry, err error) error {
+	must.Do(t, fs.WalkDir(files, "vendor", func(path string, entry fs.DirEntry, err error) error {
 		if err == nil && !entry.IsDir() && !listed[path] {
 			t.Errorf("%s is not in the manifest", path)
 		}
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 }
 
 func TestURLChangesWithContent(t *testing.T) {

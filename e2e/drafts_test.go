@@ -526,14 +526,14 @@ func TestChangesTypedStay(t *testing.T) {
 	p.ready()
 	p.seesNot("it is not saved yet")
 
-	site.asks(t, id, 2)
+	site.ask(t, id, 2)
 	p.open("/studies/" + id + "/bench")
 	p.press("failed…")
 	p.fill("#reason-3", "it froze")
 	p.reload()
 	p.sees("; it is not saved yet.")
 	p.sees("These settings failed")
-	holds(map[string]string{"#reason-3": "it froze"})
+	p.comesToHold("#reason-3", "it froze")
 	p.press("These settings failed")
 	p.sees("Saved.")
 	p.sees("Trial 4") // the bench, with what is left to be done

@@ -315,22 +315,15 @@ func TestCorrectionPreviewSaysWhatItWouldChange(t *testing.T) {
 	}
 	next := func(foretold *design.Settings) {
 		t.Helper()
-		asked, numbers, err := s.Ask(ctx, ana, id, study.Ask{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		asked, numbers := must.Get2(s.Ask(ctx, ana, id, study.Ask{}))(t)
 		if diff := cmp.Diff(*foretold, asked.Trial(numbers[0]).Parameters); diff != "" {
 			t.Errorf("the next suggestion is another than the preview said (-said +asked)\n%s", diff)
 		}
 	}
 	next(impact.NextAfter)
 	stricter := design.Reconfiguration{Constraints: []design.Constraint{{Metric: "impurity", Op: "<=", Threshold: 0.3}}, Reason: "stricter"}
-	if impact, err = s.PreviewReconfiguration(ctx, id, stricter); err != nil {
-		t.Fatal(err)
-	}
-	if _, err = s.Reconfigure(ctx, ana, id, stricter); err != nil {
-		t.Fatal(err)
-	}
+	impact = must.Get(s.PreviewReconfiguration(ctx, id, stricter))(t)
+	must.Get(s.Reconfigure(ctx, ana, id, stricter))(t)
 	next(impact.NextAfter)
 }
 

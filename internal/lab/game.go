@@ -202,7 +202,7 @@ func (b *bench) visit(chosen *ledger.Trial, seconds float64, tell func(late int,
 	b.Mishaps.befall(&t, b.Problem, nth, b.Seed)
 	t.Seconds = seconds
 	if chosen.Decision != nil {
-		t.Reason = chosen.Decision.Reason
+		t.Reason, t.Chance = chosen.Decision.Reason, chosen.Decision.FeasibilityProbability
 	}
 	switch {
 	case len(chosen.Metrics) > 0:
@@ -326,7 +326,8 @@ type Trial struct {
 	Unread   []string        `json:"unread,omitempty"` // metrics never told
 	Known    bool            `json:"known"`            // the setting, or one that is nearly the same, had been tried or asked for before
 	Reason   string          `json:"reason,omitempty"`
-	Seconds  float64         `json:"seconds"` // its share of the request
+	Chance   *float64        `json:"chance,omitempty"` // said to keep every limit, where one was
+	Seconds  float64         `json:"seconds"`          // its share of the request
 }
 
 // found tells of a trial whose settings could be used.

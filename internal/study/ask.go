@@ -436,7 +436,7 @@ func decisionRecord(c *design.Compiled, state *optimizer.State, d optimizer.Deci
 		RandomSeed: d.Draw.Seed, Draws: d.Draw.Z, Model: map[string]ledger.MetricModel{},
 		Reason: d.Reason,
 	}
-	if limitsRead(c, state) {
+	if limitsKnown(c, state) {
 		kept.FeasibilityProbability = &d.FeasibilityProbability
 	}
 	for k, name := range c.MetricNames {
@@ -468,11 +468,11 @@ func decisionRecord(c *design.Compiled, state *optimizer.State, d optimizer.Deci
 	return kept
 }
 
-// limitsRead tells whether there is a reading of every metric whose limits are learned: before,
-// nothing is known of the chance to keep them all.
-func limitsRead(c *design.Compiled, state *optimizer.State) bool {
+// limitsKnown tells whether there is a reading of every metric whose limits are learned, and a model
+// in its units: before, nothing is known of the chance to keep them all.
+func limitsKnown(c *design.Compiled, state *optimizer.State) bool {
 	return !slices.ContainsFunc(c.Config.Costs, func(cost optimizer.Cost) bool {
-		return cost.Knowledge == optimizer.Learned && state.Unread(cost.Metric)
+		return cost.Knowledge == optimizer.Learned && (state.Unread(cost.Metric) || state.Unscaled(cost.Metric))
 	})
 }
 

@@ -139,3 +139,23 @@ func TestWhatHasRunOutIsNotTheLargestAcquisition(t *testing.T) {
 		t.Errorf("%v %+v", err, got)
 	}
 }
+
+// TestNoChanceIsSaidInUnknownUnits: until a first fit says how large readings are, the prior is as
+// wide as one of whatever unit they are in, and of two units would give two chances.
+func TestNoChanceIsSaidInUnknownUnits(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, oven())
+	for n := 1; n <= 8; n++ {
+		b.ask(1)
+		fitted, decided := len(b.snap.Fits) > 0, b.snap.Trial(n)
+		posterior := must.Get(b.service.PosteriorAt(t.Context(), b.snap, []design.Settings{decided.Parameters}))(t)
+		state := must.Get(b.service.StateOf(t.Context(), b.snap))(t)
+		if said := decided.Decision.FeasibilityProbability != nil; said != fitted || posterior.Uncertain == fitted || state.Recommendation != nil != fitted {
+			t.Errorf("trial %d, fitted %t: a chance %t, at any point %t, recommended %+v", n, fitted, said, !posterior.Uncertain, state.Recommendation)
+		}
+		b.tell(n, map[string]float64{"yield": float64(60 + n%5), "impurity": 0.1 * float64(n)})
+	}
+	if len(b.snap.Fits) == 0 {
+		t.Error("nothing was fitted")
+	}
+}

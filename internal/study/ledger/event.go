@@ -172,7 +172,7 @@ type Decision struct {
 	RandomSeed             uint64                 `json:"random_seed"` // below 2⁵³, so that every JSON reader keeps it
 	Draws                  []float64              `json:"draws,omitempty"`
 	Model                  map[string]MetricModel `json:"model"`
-	FeasibilityProbability *float64               `json:"feasibility_probability"`        // nil while a limit's metric was never read
+	FeasibilityProbability *float64               `json:"feasibility_probability"`        // nil while a limit's metric was never read, and before its first fit
 	ExpectedImprovement    *float64               `json:"expected_improvement,omitempty"` // over trial Incumbent, in units of the objective
 	Incumbent              int                    `json:"incumbent,omitempty"`            // the trial that is best so far as the model sees it, compared with
 	Works                  *Works                 `json:"works,omitempty"`                // absent while nothing has failed because of its settings, and from published algorithms

@@ -448,7 +448,7 @@ func decisionRecord(c *design.Compiled, state *optimizer.State, d optimizer.Deci
 	if d.HasScore && design.Finite(d.Acquisition) {
 		kept.Acquisition = &d.Acquisition
 	}
-	if d.Incumbent > 0 && design.Finite(d.ExpectedImprovement) {
+	if d.Incumbent > 0 && design.Finite(d.ExpectedImprovement) && !state.Unscaled(c.Config.Objective.Metric) {
 		kept.ExpectedImprovement, kept.Incumbent = &d.ExpectedImprovement, d.Incumbent
 	}
 	if d.Works > 0 {

@@ -140,16 +140,19 @@ func TestWhatHasRunOutIsNotTheLargestAcquisition(t *testing.T) {
 	}
 }
 
-// TestNoChanceIsSaidInUnknownUnits: until a first fit says how large readings are, the prior is as
+// TestNoChanceIsSaidInUnknownUnits, and no improvement: until a first fit says how large readings are, the prior is as
 // wide as one of whatever unit they are in, and of two units would give two chances.
 func TestNoChanceIsSaidInUnknownUnits(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, oven())
+	b := newBench(t, ovenWith(policy.Description{Name: "log-cei"}))
 	for n := 1; n <= 8; n++ {
 		b.ask(1)
 		fitted, decided := len(b.snap.Fits) > 0, b.snap.Trial(n)
 		posterior := must.Get(b.service.PosteriorAt(t.Context(), b.snap, []design.Settings{decided.Parameters}))(t)
 		state := must.Get(b.service.StateOf(t.Context(), b.snap))(t)
+		if decided.Decision.ExpectedImprovement != nil != fitted {
+			t.Errorf("trial %d, fitted %t: to improve by %v", n, fitted, decided.Decision.ExpectedImprovement)
+		}
 		if said := decided.Decision.FeasibilityProbability != nil; said != fitted || posterior.Uncertain == fitted || state.Recommendation != nil != fitted {
 			t.Errorf("trial %d, fitted %t: a chance %t, at any point %t, recommended %+v", n, fitted, said, !posterior.Uncertain, state.Recommendation)
 		}

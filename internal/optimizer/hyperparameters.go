@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"headroom/internal/optimizer/cores"
 	"headroom/internal/optimizer/fit"
@@ -24,7 +25,8 @@ const (
 // FitDue tells whether the next decision should be preceded by a fit: at the first decision with
 // max(2, initial design) rounds past and two readings of a metric, and, where hyperparameters are
 // fitted, when a reading is new among few, when the readings have grown by a tenth, of many by
-// half, or when the past was rewritten.
+// half, when one has no place in the logarithm that they are taken for, or when the past was
+// rewritten.
 func (s *State) FitDue() bool {
 	for i := range s.cfg.Metrics {
 		if s.fitDue(i) {
@@ -50,12 +52,21 @@ func (s *State) fitDue(metric int) bool {
 	case !s.cfg.Fit:
 		return false
 	}
-	changed := s.history.Rewritten || !s.next.regime.models[metric].fitted && s.fittable(metric)
+	changed := s.history.Rewritten || !s.next.regime.models[metric].fitted && s.fittable(metric) || s.outreached(metric)
 	growth := soonGrowth
 	if last >= manyReadings {
 		growth = lateGrowth
 	}
 	return changed || count > last && (count <= fewReadings || float64(count) >= growth*float64(last))
+}
+
+// outreached tells whether a reading lies beyond the logarithm that a metric's readings are taken
+// for: warped, it would be many deviations from all others, however close it is to them.
+func (s *State) outreached(metric int) bool {
+	m := s.next.regime.models[metric]
+	return m.warp.Logarithmic() && slices.ContainsFunc(s.told(metric), func(round int) bool {
+		return m.warp.Beyond((s.history.Rounds[round-1].Readings[metric].Value - m.centre) / m.scale)
+	})
 }
 
 // FitNow fits the metrics that are due, on all cores, for the next decision on. It obeys ctx.

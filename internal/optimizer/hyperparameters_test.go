@@ -392,6 +392,33 @@ func TestWhatMultipliesIsALogarithm(t *testing.T) {
 	}
 }
 
+// TestAReadingBeyondALogarithmIsFitted: one that is not positive, or much less than all others, has
+// no place among their logarithms, and a fit comes before the next decision.
+func TestAReadingBeyondALogarithmIsFitted(t *testing.T) {
+	t.Parallel()
+	cfg := plain(t, 1, 0, adaptive, `{}`)
+	cfg.Metrics[0].Warp = true
+	h := played(cfg, 24, 3)
+	for i := range h.Rounds {
+		h.Rounds[i].Readings[0].Value = math.Pow(10, 4*h.Rounds[i].Point[0])
+	}
+	h = withFit(t, mustReplay(t, cfg, h), h)
+	for value, beyond := range map[float64]bool{-0.001: true, 1e-6: true, 0.9: false, 20_000: false} {
+		next := h.Rounds[0]
+		next.Point, next.Readings = []float64{0.5}, []Reading{{Told: true, Value: value, Revealed: 24}}
+		told := mustReplay(t, cfg, &History{Rounds: append(slices.Clip(h.Rounds), next), Fits: h.Fits})
+		if told.FitDue() != beyond {
+			t.Errorf("after a reading of %g a fit is due: %t", value, told.FitDue())
+		}
+		if beyond {
+			fitted := withFit(t, told, &History{Rounds: told.history.Rounds, Fits: h.Fits})
+			if s := mustReplay(t, cfg, fitted); s.FitDue() || s.Models()[0].Warp.Logarithmic() != (value > 0) {
+				t.Errorf("after a reading of %g it is fitted as %+v, and due again %t", value, s.Models()[0].Warp, s.FitDue())
+			}
+		}
+	}
+}
+
 // TestToldNoiseOfALogarithm: a deviation told that is small beside its reading is one of the logarithm,
 // too; one that is half of it is not, and the readings are left as told.
 func TestToldNoiseOfALogarithm(t *testing.T) {

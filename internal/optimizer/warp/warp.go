@@ -34,6 +34,10 @@ func (w Warp) IsZero() bool { return w == Identity || w == Warp{} }
 // Logarithmic tells whether w is that of the logarithm of readings.
 func (w Warp) Logarithmic() bool { return w.Unit > 0 }
 
+// Beyond tells whether z lies below all that a logarithm was taken of: it has none, or one that no
+// reading stood for.
+func (w Warp) Beyond(z float64) bool { return w.Logarithmic() && w.input(z) < 0 }
+
 // Straight tells whether w is a straight line: ψ_1 is the identity.
 func (w Warp) Straight() bool { return w.Power == 1 && !w.Logarithmic() }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"headroom/internal/optimizer/policy"
 	"headroom/internal/optimizer/warp"
 )
 
@@ -475,4 +476,22 @@ func twentyRounds(price func(a, b int) float64) (rounds []Round) {
 			Readings: []Reading{{Told: true, Value: price(a, b), Revealed: i + 1}}})
 	}
 	return rounds
+}
+
+// TestWhatImprovesIsTheObjective: beside a trial that broke its limit, as far as the objective and
+// its deviations can, not by what keeping the limit is worth.
+func TestWhatImprovesIsTheObjective(t *testing.T) {
+	t.Parallel()
+	cfg := plain(t, 1, 1, func(c *Config) { c.Algorithm = "log-cei" }, `{"initial_design": 1}`)
+	h := played(cfg, 6, 4)
+	for i := range h.Rounds {
+		h.Rounds[i].Point[0] /= 4
+		h.Rounds[i].Readings[0].Value, h.Rounds[i].Readings[1].Value = 5*h.Rounds[i].Point[0], 3
+	}
+	state := mustReplay(t, cfg, h)
+	d := sure(state.Own(background, Place{U: []float64{1}, Arm: -1}, Known{}))
+	there := sure(state.Posterior(background, []Place{d.Place, state.placeOf(d.Incumbent)}))[0]
+	if most := policy.ExpectedImprovement(there.Mean[0]-there.Mean[1], there.SD[0]+there.SD[1]); !(d.ExpectedImprovement <= most) {
+		t.Errorf("%g is expected over trial %d, and at most %g can be", d.ExpectedImprovement, d.Incumbent, most)
+	}
 }

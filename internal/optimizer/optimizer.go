@@ -245,7 +245,7 @@ type NoiseAt struct {
 
 // Engine is the version of the optimizer that a decision records. It changes whenever the same
 // history could lead to a different suggestion; what another engine decided is not replayed.
-const Engine = "12"
+const Engine = "13"
 
 // Place is one point to ask about: unit coordinates, and the candidate's index (−1 without
 // candidates).
@@ -372,9 +372,10 @@ type Decision struct {
 	Draw     Draw
 	// FeasibilityProbability of the chosen point: Π_j P(g_j ≤ 0), latent, true thresholds.
 	FeasibilityProbability float64
-	// ExpectedImprovement is E[f(x) − f(x*)]⁺ in units of the objective, brought there at the
-	// incumbent x*, the point of round Incumbent; 0 and 0 for algorithms that do not compare, and
-	// while there is none.
+	// ExpectedImprovement is E[μ′(x) − μ′(x*)]⁺, μ′ being the means after a reading at x, in units
+	// of the objective, brought there at the incumbent x*, the point of round Incumbent, whether or
+	// not either keeps its limits; 0 and 0 for algorithms that do not compare, and while there is
+	// none.
 	ExpectedImprovement float64
 	Incumbent           int
 	// Works is the chance that the trial works, 0 where none has failed because of its settings or

@@ -449,10 +449,11 @@ func (s *decision) decision(ctx context.Context, at Place, known Known, draw Dra
 }
 
 // believed is the input of one place with what is believed there and at x* in place of what is
-// decided by: the same means, and the widths that are said.
+// decided by: the same means, and the widths that are said. Limits are no chances there: what is
+// said to improve is the objective, not its worth.
 func (s *decision) believed(input *policy.Input, at Place) *policy.Input {
 	said, rival := *input, *input.Rival
-	said.Rival, said.Costs = &rival, slices.Clone(input.Costs)
+	said.Rival, said.Costs, said.Given = &rival, slices.Clone(input.Costs), slices.Repeat([]bool{true}, len(input.Costs))
 	rival.SD, rival.Together, rival.Noise = slices.Clone(rival.SD), slices.Clone(rival.Together), slices.Clone(rival.Noise)
 	for k, t := range s.targets {
 		if t.metric < 0 {

@@ -20,12 +20,14 @@ type chosenBy struct {
 	compares     bool              // the algorithm does, as its description says
 	safely       bool              // it goes on from safe settings
 	blind        map[string]string // what is missing of a metric before anything can be expected of it
+	outside      []int             // trials that broke a limit
 }
 
 // decidedBy is that of a decision by a state of the snapshot, compiled so.
 func decidedBy(by string, snap *ledger.Snapshot, compiled *design.Compiled, state *optimizer.State) chosenBy {
 	feasible, _ := snap.Feasibility()
-	return chosenBy{by: by, withinLimits: feasible > 0, compares: compiled.Algorithm.Compares, safely: compiled.Algorithm.NeedsSafeSeeds, blind: blind(snap, state)}
+	outside := lists.Pick(snap.Trials, func(t *ledger.Trial) (int, bool) { return t.Number, t.Feasible != nil && !*t.Feasible })
+	return chosenBy{by: by, withinLimits: feasible > 0, compares: compiled.Algorithm.Compares, safely: compiled.Algorithm.NeedsSafeSeeds, blind: blind(snap, state), outside: outside}
 }
 
 // blind is what is missing of metrics of which the next decision of a state expects nothing yet.
@@ -239,7 +241,7 @@ func because(d design.Definition, p chosenPoint, who chosenBy) string {
 		if limits != "" {
 			such = "the points there that are likely to keep " + limits + " within the limit"
 		}
-		return fmt.Sprintf("Chosen apart from the trials that wait, beside which hardly anything is left to gain: of %s it promises the largest improvement of %s%s.", such, objective, over(d, p))
+		return fmt.Sprintf("Chosen apart from the trials that wait, beside which hardly anything is left to gain: of %s it promises the largest improvement of %s%s.", such, objective, over(d, p, who))
 	}
 	return fmt.Sprintf("Chosen by %s.", p.decision.Algorithm)
 }
@@ -253,10 +255,10 @@ func improves(d design.Definition, p chosenPoint, who chosenBy) string {
 	case limits != "" && !compared && (who.compares || !who.withinLimits):
 		return fmt.Sprintf("Chosen because it has the best chance to keep %s within the limit.", limits) + noneYet(who)
 	case limits == "":
-		return fmt.Sprintf("Chosen because it promises the largest improvement of %s%s.", d.Objective.Metric, over(d, p))
+		return fmt.Sprintf("Chosen because it promises the largest improvement of %s%s.", d.Objective.Metric, over(d, p, who))
 	}
 	return fmt.Sprintf("Chosen because it promises the largest improvement of %s%s, weighed with the chance to stay within the limit on %s.",
-		d.Objective.Metric, over(d, p), limits)
+		d.Objective.Metric, over(d, p, who), limits)
 }
 
 // hardlyAny is the share of the prediction's standard deviation up to which an expected improvement
@@ -265,15 +267,19 @@ const hardlyAny = 1e-3
 
 // over is how much a point is expected to improve on the best one, counting no improvement where it
 // is worse.
-func over(d design.Definition, p chosenPoint) string {
+func over(d design.Definition, p chosenPoint, who chosenBy) string {
 	gain := p.decision.ExpectedImprovement
 	if gain == nil {
 		return ""
 	}
-	if *gain <= hardlyAny*p.decision.SD[d.Objective.Metric] {
-		return fmt.Sprintf(", though hardly any over trial %d", p.decision.Incumbent)
+	best := fmt.Sprintf("over trial %d", p.decision.Incumbent)
+	if slices.Contains(who.outside, p.decision.Incumbent) {
+		best += " (which broke a limit)"
 	}
-	return fmt.Sprintf(", on average %s over trial %d", design.WithUnit(design.WriteBeside(*gain, *gain), d.Objective.Unit, " "), p.decision.Incumbent)
+	if *gain <= hardlyAny*p.decision.SD[d.Objective.Metric] {
+		return ", though hardly any " + best
+	}
+	return ", on average " + design.WithUnit(design.WriteBeside(*gain, *gain), d.Objective.Unit, " ") + " " + best
 }
 
 func ownChoice(who chosenBy) string {

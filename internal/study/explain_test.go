@@ -96,6 +96,9 @@ func TestEveryReasonHasItsSentence(t *testing.T) {
 	if got, want := explain(d, 24, improving, chosenBy{withinLimits: true}), "the largest improvement of yield, on average 1.8 % over trial 12, weighed with the chance to stay within the limit on impurity."; !strings.Contains(got, want) {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
+	if got, want := explain(d, 24, improving, chosenBy{outside: []int{3, 12}}), "on average 1.8 % over trial 12 (which broke a limit), weighed"; !strings.Contains(got, want) {
+		t.Errorf("got %s\nwant %s", got, want)
+	}
 	improving.decision.ExpectedImprovement = new(1e-70)
 	if got, want := explain(d, 24, improving, chosenBy{withinLimits: true}), "improvement of yield, though hardly any over trial 12, weighed"; !strings.Contains(got, want) {
 		t.Errorf("got %s\nwant %s", got, want)

@@ -398,7 +398,7 @@ func (v Tried) decisionFacts() (facts []templates.Fact) {
 	}
 	if decision.ExpectedImprovement != nil && !slices.Contains(blind, objective) {
 		add("Expected improvement", words.Roughly(*decision.ExpectedImprovement, UnitOf(d, objective)),
-			fmt.Sprintf("on average over trial %d, the best so far as the model sees it; a worse result counts as no improvement", decision.Incumbent))
+			fmt.Sprintf("of %s alone, on average over trial %d, the best so far as the model sees it; a worse result counts as no improvement", objective, decision.Incumbent))
 	}
 	if decision.Acquisition != nil {
 		add("Score (acquisition)", words.Rough(*decision.Acquisition), "what was maximised, modelled units")

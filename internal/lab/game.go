@@ -202,7 +202,7 @@ func (b *bench) visit(chosen *ledger.Trial, seconds float64, tell func(late int,
 	b.Mishaps.befall(&t, b.Problem, nth, b.Seed)
 	t.Seconds = seconds
 	if chosen.Decision != nil {
-		t.Reason, t.Chance = chosen.Decision.Reason, chosen.Decision.FeasibilityProbability
+		t.Reason, t.Chance, t.Improvement = chosen.Decision.Reason, chosen.Decision.FeasibilityProbability, b.improvement(chosen.Decision, t.Truth)
 	}
 	switch {
 	case len(chosen.Metrics) > 0:
@@ -221,6 +221,15 @@ func (b *bench) visit(chosen *ledger.Trial, seconds float64, tell func(late int,
 		}
 	}
 	b.record.Asks = append(b.record.Asks, t)
+}
+
+// improvement is that of a decision, nil where it has none.
+func (b *bench) improvement(d *ledger.Decision, here Values) *Improvement {
+	if d.ExpectedImprovement == nil {
+		return nil
+	}
+	spread, best := b.Problem.Spread[b.Problem.Study.Objective.Metric], b.Problem.truth(b.tried[d.Incumbent-1])
+	return &Improvement{Said: *d.ExpectedImprovement / spread, True: max(0, b.Problem.reward(here)-b.Problem.reward(best)) / spread}
 }
 
 // telling is what a lab says of some metrics of a trial.
@@ -328,6 +337,16 @@ type Trial struct {
 	Reason   string          `json:"reason,omitempty"`
 	Chance   *float64        `json:"chance,omitempty"` // said to keep every limit, where one was
 	Seconds  float64         `json:"seconds"`          // its share of the request
+	// Improvement over the trial that it was compared with, where one was said.
+	Improvement *Improvement `json:"improvement,omitempty"`
+}
+
+// Improvement is by how much a trial was said to better the objective of another, on average, and
+// by how much it does, 0 where it does not, in standard deviations of the objective over the
+// settings.
+type Improvement struct {
+	Said float64 `json:"said"`
+	True float64 `json:"true"`
 }
 
 // found tells of a trial whose settings could be used.

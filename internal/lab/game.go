@@ -373,6 +373,8 @@ type Record struct {
 	Looks []Look  `json:"looks"` // at what the product says, the last at the end
 	// Shown is the calibration that the product shows at the end, by metric.
 	Shown map[string]study.Calibration `json:"shown"`
+	// Drifted are the metrics of which a drift was signalled at some time.
+	Drifted []string `json:"drifted,omitempty"`
 }
 
 // trials are all trials by number, from 1.

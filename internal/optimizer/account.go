@@ -327,8 +327,7 @@ func (s *account) Calibrations(ctx context.Context) ([]Calibration, error) {
 	for i := range out {
 		for n, r := range s.history.Rounds {
 			regime := s.regimeAt(n + 1)
-			unscaled := s.cfg.Standardize && regime.models[i].count == 0
-			if r.Excluded || !r.Readings[i].Told || trace[n].Ahead == nil || unscaled {
+			if r.Excluded || !r.Readings[i].Told || trace[n].Ahead == nil || !s.scaled(regime.models[i]) {
 				continue
 			}
 			freedom := regime.models[i].freedom
@@ -338,6 +337,7 @@ func (s *account) Calibrations(ctx context.Context) ([]Calibration, error) {
 				known[freedom] = central
 			}
 			out[i].add(n+1, trace[n].residuals[i], central, s.readAmong(trace[n].before, n+1, i))
+			out[i].Deviates = append(out[i].Deviates, trace[n].deviates[i])
 		}
 		for _, c := range []*Coverage{&out[i].Coverage, &out[i].New, &out[i].Repeated} {
 			c.divide()
@@ -477,7 +477,8 @@ func (s *account) traceRound(ctx context.Context, t int, slid windows) (RoundTra
 			latent = believed[k].SD[0]
 		}
 		trace.Ahead, trace.latent = append(trace.Ahead, Prediction{Mean: mean, SD: sd}), append(trace.latent, latent)
-		trace.residuals = append(trace.residuals, shown.residual(t, k, f))
+		residual := shown.residual(t, k, f)
+		trace.residuals, trace.deviates = append(trace.residuals, residual), append(trace.deviates, deviate(residual, shown.regime.models[i].freedom))
 	}
 	for j := range s.cfg.Costs {
 		trace.breaks = append(trace.breaks, shown.breaks(predicted, j, 0))

@@ -54,6 +54,13 @@ func TestBandsOfFewDegreesOfFreedom(t *testing.T) {
 			t.Errorf("below at the %g quantile with %g degrees: %.7g", c.share, c.freedom, got)
 		}
 	}
+	for _, c := range []struct{ t, freedom, want float64 }{
+		{2.306004, 8, 1.959964}, {-6.313752, 1, -1.644854}, {-3, 0, -3}, {0, 8, 0}, {1e200, 5, 37.0471},
+	} {
+		if got := deviate(c.t, c.freedom); !(math.Abs(got-c.want) < 1e-4) {
+			t.Errorf("deviate(%g, %g) = %.7g, want %.7g", c.t, c.freedom, got, c.want)
+		}
+	}
 	if below(0, 0, 8) != 1 || below(1e-9, 0, 8) != 0 {
 		t.Error("without uncertainty a limit holds or does not")
 	}

@@ -392,6 +392,19 @@ func half(share, freedom float64) float64 {
 	return student(freedom).Quantile((1 + share) / 2)
 }
 
+// deviate is the normal deviate as far out as t lies in a Student-t distribution, t itself for a
+// freedom of 0.
+func deviate(t, freedom float64) float64 {
+	if freedom == 0 {
+		return t
+	}
+	beyond := max(student(freedom).CDF(-math.Abs(t)), leastBeyond)
+	return math.Copysign(distuv.UnitNormal.Quantile(beyond), t)
+}
+
+// leastBeyond is a probability beyond which nobody tells deviates apart.
+const leastBeyond = 1e-300
+
 // below is P(X ≤ 0) for X = mean + sd·T, T being Student-t with so many degrees of freedom, normal
 // for 0.
 func below(mean, sd, freedom float64) float64 {

@@ -296,6 +296,7 @@ type RoundTrace struct {
 	breaks    []float64 // per cost, the chance stated at decision t that it is broken, 0 of a given one
 	latent    []float64 // per metric, the latent standard deviation of Ahead in modelled units
 	residuals []float64 // per metric, (reading − mean)/sd of Ahead in modelled units; 0 without a reading
+	deviates  []float64 // per metric, see Calibration
 	before    []int     // the rounds before t that were played at the same place
 }
 
@@ -307,6 +308,7 @@ type Calibration struct {
 	Coverage                 // of all readings
 	New, Repeated  Coverage  // of the first reading at a setting, and of those where earlier ones were seen
 	Residuals      []float64 // (reading − mean)/sd in modelled units, by round; NaN-free: rounds without a reading are left out
+	Deviates       []float64 // Φ⁻¹ of the probability of a lower reading: the residuals, were all predictions normal
 	ResidualRounds []int
 }
 

@@ -218,19 +218,22 @@ func finite(t *testing.T, values ...float64) {
 // on.
 func TestCalibrationStartsWithTheScale(t *testing.T) {
 	t.Parallel()
-	cfg := plain(t, 2, 0, func(c *Config) { c.Standardize = true }, `{}`)
+	cfg := plain(t, 2, 0, func(c *Config) { c.Standardize, c.Fit = true, true }, `{}`)
 	h := played(cfg, 10, 4)
 	for i := range h.Rounds {
 		h.Rounds[i].Readings[0].Value += 80
 	}
-	h.Fits = []Fit{{From: 5, Metrics: []FittedMetric{{Set: true, Centre: 80, Scale: 0.5, Count: 4}}}}
+	h.Fits = []Fit{{From: 5, Metrics: []FittedMetric{{Set: true, Centre: 80, Scale: 0.5, Count: 4, Freedom: 5}}}}
 	c := sure(mustReplay(t, cfg, h).Calibrations(background))[0]
 	if c.Count != 6 || c.ResidualRounds[0] != 5 {
 		t.Errorf("counts %d predictions from round %v on, want 6 from round 5 on", c.Count, c.ResidualRounds)
 	}
-	for _, r := range c.Residuals {
+	for i, r := range c.Residuals {
 		if math.Abs(r) > 10 {
 			t.Errorf("a residual of %v standard deviations: the prediction was in other units", r)
+		}
+		if c.Deviates[i] != deviate(r, 5) {
+			t.Errorf("the residual %v is the deviate %v, want that of five degrees of freedom, %v", r, c.Deviates[i], deviate(r, 5))
 		}
 	}
 }

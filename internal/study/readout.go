@@ -96,7 +96,7 @@ type Calibration struct {
 }
 
 // Residual is how many standard deviations a trial's reading came out above its prediction, noise
-// included.
+// included: of a normal distribution, where the prediction's has longer tails as far out in it.
 type Residual struct {
 	Number int
 	Z      float64
@@ -398,7 +398,7 @@ func calibrated(c optimizer.Calibration) Calibration {
 		out.ResidualSD += (r - out.ResidualMean) * (r - out.ResidualMean) / n
 	}
 	out.ResidualSD = math.Sqrt(out.ResidualSD)
-	for i, z := range c.Residuals {
+	for i, z := range c.Deviates {
 		out.Residuals = append(out.Residuals, Residual{c.ResidualRounds[i], z})
 	}
 	return out

@@ -304,12 +304,6 @@ func (s *task) told(metric int) []int {
 // believed of it is its prior.
 func (s *task) Unread(metric int) bool { return len(s.told(metric)) == 0 }
 
-// Unscaled tells whether readings of the metric are standardised, and nothing was fitted yet that
-// says how large they are: its prior is then as wide as one unit of whatever they are in.
-func (s *State) Unscaled(metric int) bool {
-	return !s.scaled(s.next.regime.models[metric])
-}
-
 // readBetween tells whether a reading that counts was told after one decision was made, which another
 // sees.
 func (s *task) readBetween(one, another int) bool {

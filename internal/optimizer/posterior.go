@@ -30,6 +30,10 @@ func (s *shown) Models() []Model {
 
 func (s *shown) countShown(k int) int { return s.sources[s.sourceOf[k]].arrived }
 
+// Unscaled tells whether readings of the metric are standardised, and nothing was fitted yet that
+// says how large they are: its prior is then as wide as one unit of whatever they are in.
+func (s *shown) Unscaled(metric int) bool { return !s.scaled(s.regime.models[metric]) }
+
 // Posterior returns one Belief per metric, from the data that arrived (in the algorithm's window,
 // if it has one). A metric that serves several raw constraints is regressed towards the threshold
 // of the first. The error is that of ctx.

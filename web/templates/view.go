@@ -5,6 +5,7 @@ package templates
 import (
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -12,6 +13,8 @@ import (
 	"github.com/a-h/templ"
 
 	"headroom/internal/account"
+	"headroom/internal/study"
+	"headroom/internal/study/ledger"
 	"headroom/internal/view/chart"
 )
 
@@ -172,4 +175,349 @@ func cell(number bool, text string) templ.Attributes {
 		return nil
 	}
 	return templ.Attributes{"class": strings.Join(classes, " ")}
+}
+
+// StudyHead names the study a page is about.
+type StudyHead struct {
+	ID       string
+	Name     string
+	State    ledger.State
+	Operates bool // the viewer may ask, tell and correct
+	Shares   bool // the viewer may make read-only links
+	Clones   bool // the viewer may make studies
+}
+
+// URL is an address under the study.
+func (h StudyHead) URL(rest string) string { return "/studies/" + h.ID + rest }
+
+// TrialURL is an address under a trial of the study, Trial the same as a link has it.
+func (h StudyHead) TrialURL(number int, rest string) string {
+	return h.URL("/trials/" + strconv.Itoa(number) + rest)
+}
+func (h StudyHead) Trial(number int, rest string) templ.SafeURL {
+	return templ.SafeURL(h.TrialURL(number, rest))
+}
+
+// StudyPage is the study page.
+type StudyPage struct {
+	Page
+	Study       StudyHead
+	Description string // HTML made from Markdown, safe
+	Status      Status
+	Lab         Lab
+	Verdict     Verdict
+	Next        Next
+	Work        Work
+	Whole       *Whole  // everything below, where it is asked for at once
+	Later       []Later // what is fetched when it is seen
+}
+
+// Work is how the work on a long study's model stands; nothing is said of a study that is not long.
+type Work struct {
+	Part    string // where the page asks whether the model is there
+	Follows bool   // it is asked again whenever the study changes
+	Going   bool   // the model is being worked out: what waits for it is fetched when it is there
+	Words   string
+	Whole   string // the page that waits for everything
+}
+
+// trigger is when the page asks.
+func (w Work) trigger() string {
+	var when []string
+	if w.Follows {
+		when = append(when, "changed from:body")
+	}
+	if w.Going {
+		when = append(when, "every 1s")
+	}
+	return strings.Join(when, ", ")
+}
+
+// Whole is what lies below the next trial, on a study's page as on its board.
+type Whole struct {
+	Progress Progress
+	Beliefs  Beliefs
+	Trials   Trials
+	Ledger   Ledger
+}
+
+// Later is a section that is fetched when it is seen.
+type Later struct {
+	Name, Title string
+	Query       url.Values // what to show of it, as the page was asked
+}
+
+// Status is the strip on top.
+type Status struct {
+	Study        StudyHead
+	Trial        string          // "trial 23 of 60"
+	Waiting      string          // "4 waiting"
+	Oldest       Stamp           // of the waiting ones
+	Feasible     string          // "14 of 19 within every limit"
+	Fitting      string          // "model is refitted with the next ask"
+	Notes        []string        // what a reader has to know of the figures
+	Found        []study.Finding // scales that keep the study from doing as well as it could
+	Doubtful     []Doubtful
+	MoreDoubtful string
+	Still        bool // the page does not follow changes
+	Version      int64
+}
+
+// Doubtful is a trial of which something looks odd, and nobody has confirmed it.
+type Doubtful struct {
+	Number   int
+	URL      string
+	Says     []string
+	Reason   string // for excluding it
+	Operates bool
+}
+
+// Next is what to do next.
+type Next struct {
+	Study     StudyHead
+	Cards     []Card
+	More      int    // waiting trials not shown
+	Any       bool   // there are trials at all
+	Idle      string // how the trials ended, where none waits
+	First     int    // trials of the first design, while there are none
+	AskKey    string
+	Ask       Form
+	Context   []Input // values a known limit needs with each ask
+	Candidate bool    // constraint values for each candidate are needed, so asking goes through the API
+	Nothing   bool    // nothing within the limits is known yet, though trials were made
+	Saved     []Saved // by the viewer, in the last minute
+}
+
+// Setting is one setting of a trial as the bench needs it.
+type Setting struct {
+	Name, Value, Unit string
+	Was               string // as chosen, when the settings used were different
+}
+
+// IsLong tells of a choice whose name is more than a word or two, and need not be read from afar.
+func (s Setting) IsLong() bool { return len(s.Value) > 28 }
+
+// mostInColumn is how many letters without a place to break fit a column of settings.
+const mostInColumn = 8
+
+// fitColumns tells whether settings can stand in columns without a number or a word broken.
+func fitColumns(settings []Setting) bool {
+	return !slices.ContainsFunc(settings, func(s Setting) bool {
+		return s.IsLong() || slices.ContainsFunc(strings.Split(s.Value, " "), func(word string) bool { return utf8.RuneCountInString(word) > mostInColumn })
+	})
+}
+
+// Card is one waiting trial.
+type Card struct {
+	Study       StudyHead
+	Number      int
+	Origin      string
+	Created     Stamp
+	By          string
+	Note        string
+	ReplicateOf int
+	Settings    []Setting
+	Copy        string // the settings as tab-separated text
+	Why         string
+	Told        []ToldValue
+	Entry       Entry
+	Ended       *Ended // when it waits no more, and is shown for what was typed in it
+}
+
+// Ended is how a trial came to wait no more.
+type Ended struct {
+	Mark  string
+	Words string // "Completed by Ana", "Failed: column broke"
+	At    Stamp
+}
+
+// ToldValue is a reading that is there.
+type ToldValue struct {
+	Name, Value string
+	Mark        string
+	Original    string // the first value told, when corrected
+}
+
+// Entry is the form in which results are typed.
+type Entry struct {
+	ID     string // changes when what is asked for changes, so that a half-typed form is kept otherwise
+	Keep   bool   // let a refresh keep the form that is in the page
+	Form   Form
+	Key    string // Idempotency-Key of this saving
+	Fields []EntryField
+	Used   []Input // settings actually used
+	Other  bool    // than those of the trial stand there
+	Done   bool    // the trial is completed: other settings are corrections by now
+	Doubts Doubts  // values that look wrong; saving asks once more
+	// Meanwhile are results that are saved already, beside what was typed for them.
+	Meanwhile []Meanwhile
+}
+
+// Meanwhile is a result that somebody saved while another was being typed, "" where none was.
+type Meanwhile struct {
+	Field, Name, Theirs, By, Mine string
+	Saved                         string // as a plain number, when it was the viewer who saved it
+	At                            Stamp
+}
+
+// mineOf names the field for what was typed for a result that is saved already.
+func mineOf(field string) string { return "mine." + field }
+
+// Saved is a result that was saved just now and can be undone.
+type Saved struct {
+	Number int
+	Text   string // what was saved
+	Left   int    // seconds in which it can be undone
+	Key    string
+}
+
+// EntryField is one metric to be read.
+type EntryField struct {
+	Name, Label, Unit string
+	Limits            []string
+	Recorded          bool // kept, not modelled
+}
+
+// Doubt is a value that does not look right.
+type Doubt struct{ Field, Text string }
+
+// Doubts are shown together; Sure is what the button that confirms them sends.
+type Doubts struct {
+	List []Doubt
+	Sure string
+}
+
+// First is the field to look at first, "" if none of them has one.
+func (d Doubts) First() string {
+	for _, doubt := range d.List {
+		if doubt.Field != "" {
+			return doubt.Field
+		}
+	}
+	return ""
+}
+
+// Progress is "how well".
+type Progress struct {
+	Empty string // what will appear, when there is nothing yet
+	Chart Chart
+	// Where there are many limits, the chart of those that matter less, and which they are.
+	More       *Chart
+	MoreLimits string
+}
+
+// Beliefs is "what the model believes".
+type Beliefs struct {
+	Empty      string
+	Through    string // which point the slices pass through
+	Slices     *Chart
+	Map        *Chart
+	Prices     *Chart // of moving limits
+	Trust      Trust
+	Others     []Fact // what other algorithms would do next
+	OthersPart string // address that adds them
+	Form       Form
+	Set        bool // somebody chose what is shown
+	Pins       []Input
+	Axes       [2]Input
+	Metric     Input
+	At         int64
+	Action     string // of the form that chooses what is drawn, "" where nothing can be chosen
+	Part       string // address of the part alone, "" when the whole page has to be fetched
+}
+
+// Trust is how far the model's bands can be trusted, and whether the process has drifted.
+type Trust struct {
+	Summary      string
+	Open         bool // something asks for a look
+	Calibrations []string
+	Drifts       []Drift
+	Chart        *Chart
+	Theorem      *Theorem // nil where no bound is drawn
+}
+
+// Drift is what a metric's residuals say of a drift.
+type Drift struct {
+	Text  string
+	Offer string // address of the form that offers an algorithm which forgets, "" when there is no reason
+}
+
+// Theorem is what bounds on violation and regret rest on.
+type Theorem struct {
+	Summary     string
+	Source      string   // number, paper, year
+	Said        []string // what it bounds, the figures and what they are worth, and how far they fall short of the theorem
+	Assumptions Table
+}
+
+// Trials is the trials table.
+type Trials struct {
+	Filters  []Filter
+	Settings []Column
+	Metrics  []Column
+	Rows     []TrialRow
+	Older    Filter // the next page; its URL is "" at the end
+	Newer    Filter
+	Show     string // the filter in force
+	Below    int
+	Shown    string // "1–50 of 312"
+	Note     string // what the numbers' ± is, where some have one
+	Total    int
+	Paper    bool // in a file: nothing can be chosen
+	Folded   bool // all settings stand in one column and all readings in another, as on narrow paper
+}
+
+// Filter is one choice of what to list.
+type Filter struct {
+	Label, URL string
+	Part       string // address of the part alone, "" when the whole page has to be fetched
+	Current    bool
+}
+
+// TrialRow is one line of the table.
+type TrialRow struct {
+	Number      int
+	URL         string
+	Mark        string
+	State       string // in words
+	Excluded    bool
+	Recommended bool
+	Settings    []Cell
+	Metrics     []Cell
+	Note        string
+	When        Stamp
+}
+
+// Cell is a value in a table, with the one it replaced.
+type Cell struct {
+	Text, Was string
+	Chosen    string // the setting that was chosen, where another was used
+	Broken    bool   // outside a limit
+	Missing   bool
+}
+
+// Ledger is what happened, in plain words.
+type Ledger struct {
+	Entries []LedgerEntry
+	Older   Filter
+	Paper   bool   // in a file: each entry says its number and hash
+	Note    string // how many others there are, in a file
+}
+
+// LedgerEntry is one event.
+type LedgerEntry struct {
+	Seq    int64
+	At     Stamp
+	By     string
+	Text   string
+	Reason string
+	Hash   string
+}
+
+// Sentence is what was done, with a colon where the reason follows.
+func (e LedgerEntry) Sentence() string {
+	if e.Reason == "" {
+		return e.Text
+	}
+	return e.Text + ":"
 }

@@ -20,14 +20,24 @@ type chosenBy struct {
 	compares     bool              // the algorithm does, as its description says
 	safely       bool              // it goes on from safe settings
 	blind        map[string]string // what is missing of a metric before anything can be expected of it
-	outside      []int             // trials that broke a limit
+	seen         *ledger.Snapshot  // what was decided from
 }
 
 // decidedBy is that of a decision by a state of the snapshot, compiled so.
 func decidedBy(by string, snap *ledger.Snapshot, compiled *design.Compiled, state *optimizer.State) chosenBy {
 	feasible, _ := snap.Feasibility()
-	outside := lists.Pick(snap.Trials, func(t *ledger.Trial) (int, bool) { return t.Number, t.Feasible != nil && !*t.Feasible })
-	return chosenBy{by: by, withinLimits: feasible > 0, compares: compiled.Algorithm.Compares, safely: compiled.Algorithm.NeedsSafeSeeds, blind: blind(snap, state), outside: outside}
+	return chosenBy{by: by, withinLimits: feasible > 0, compares: compiled.Algorithm.Compares, safely: compiled.Algorithm.NeedsSafeSeeds, blind: blind(snap, state), seen: snap}
+}
+
+// aside says of a trial that it is no result to go by, where it waits or broke a limit.
+func (who chosenBy) aside(number int) string {
+	switch t := who.seen.Trial(number); {
+	case t == nil || t.Waiting():
+		return " (which waits for its results)"
+	case t.Feasible != nil && !*t.Feasible:
+		return " (which broke a limit)"
+	}
+	return ""
 }
 
 // blind is what is missing of metrics of which the next decision of a state expects nothing yet.
@@ -272,10 +282,7 @@ func over(d design.Definition, p chosenPoint, who chosenBy) string {
 	if gain == nil {
 		return ""
 	}
-	best := fmt.Sprintf("over trial %d", p.decision.Incumbent)
-	if slices.Contains(who.outside, p.decision.Incumbent) {
-		best += " (which broke a limit)"
-	}
+	best := fmt.Sprintf("over trial %d", p.decision.Incumbent) + who.aside(p.decision.Incumbent)
 	if *gain <= hardlyAny*p.decision.SD[d.Objective.Metric] {
 		return ", though hardly any " + best
 	}

@@ -93,14 +93,22 @@ func TestEveryReasonHasItsSentence(t *testing.T) {
 	}
 	improving := predicted(policy.Improve)
 	improving.decision.ExpectedImprovement, improving.decision.Incumbent = new(1.84), 12
-	if got, want := explain(d, 24, improving, chosenBy{withinLimits: true}), "the largest improvement of yield, on average 1.8 % over trial 12, weighed with the chance to stay within the limit on impurity."; !strings.Contains(got, want) {
-		t.Errorf("got %s\nwant %s", got, want)
+	seen := &ledger.Snapshot{Trials: make([]*ledger.Trial, 12)}
+	for trial, aside := range map[*ledger.Trial]string{
+		{Status: ledger.StatusCompleted, Feasible: new(true)}:  "",
+		{Status: ledger.StatusCompleted, Feasible: new(false)}: " (which broke a limit)",
+		{Status: ledger.StatusSuggested}:                       " (which waits for its results)",
+		nil:                                                    " (which waits for its results)", // chosen by the same request
+	} {
+		seen.Trials[11] = trial
+		got := explain(d, 24, improving, chosenBy{withinLimits: true, seen: seen})
+		if want := "the largest improvement of yield, on average 1.8 % over trial 12" + aside + ", weighed with the chance to stay within the limit on impurity."; !strings.Contains(got, want) {
+			t.Errorf("got %s\nwant %s", got, want)
+		}
 	}
-	if got, want := explain(d, 24, improving, chosenBy{outside: []int{3, 12}}), "on average 1.8 % over trial 12 (which broke a limit), weighed"; !strings.Contains(got, want) {
-		t.Errorf("got %s\nwant %s", got, want)
-	}
+	seen.Trials[11] = &ledger.Trial{Status: ledger.StatusCompleted}
 	improving.decision.ExpectedImprovement = new(1e-70)
-	if got, want := explain(d, 24, improving, chosenBy{withinLimits: true}), "improvement of yield, though hardly any over trial 12, weighed"; !strings.Contains(got, want) {
+	if got, want := explain(d, 24, improving, chosenBy{withinLimits: true, seen: seen}), "improvement of yield, though hardly any over trial 12, weighed"; !strings.Contains(got, want) {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
 	improving.decision.ExpectedImprovement = nil

@@ -448,8 +448,10 @@ func TestToldNoiseOfALogarithm(t *testing.T) {
 // TestEqualReadingsAreNotWarped: there is no warping to choose.
 func TestEqualReadingsAreNotWarped(t *testing.T) {
 	t.Parallel()
-	if f := fittedCosts(t, "anova", func(int, int) float64 { return 7 }); f.Warp != warp.Identity || f.Interaction == 0 {
-		t.Errorf("fitted %+v", f)
+	for _, value := range []float64{7, 0.1, 1e9 / 3} { // of which sums round
+		if f := fittedCosts(t, "anova", func(int, int) float64 { return value }); f.Warp != warp.Identity || f.Interaction == 0 {
+			t.Errorf("of %g fitted %+v", value, f)
+		}
 	}
 }
 

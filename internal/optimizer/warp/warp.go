@@ -60,6 +60,10 @@ const (
 	mostPower  = 1.75
 	fitReach   = 0.5 // how far from 1
 	powerStep  = 0.05
+	// leastSpread is the deviation up to which there is no warp to choose: that of standardised readings
+	// is 1, or rounding alone where all are equal, and that of logarithms so small where they are as
+	// good as straight.
+	leastSpread = 1e-6
 	// spreadPower is the standard deviation of the prior N(1, spreadPower²) of the power.
 	spreadPower = 0.5
 )
@@ -84,7 +88,7 @@ func Candidates(z []float64, zero float64) []Candidate {
 	for step := range int(math.Round((mostPower-leastPower)/powerStep)) + 1 {
 		power := math.Round(100*(leastPower+powerStep*float64(step))) / 100
 		w, likelihood := standardised(z, power)
-		if !(w.Scale > 0) {
+		if !(w.Scale > leastSpread) {
 			return nil
 		}
 		all = append(all, Candidate{w, likelihood - penalty(power)})
@@ -112,7 +116,7 @@ func logarithms(z []float64, zero float64) []Candidate {
 		inputs[i] = w.input(v)
 	}
 	of, likelihood := standardised(inputs, w.Power)
-	if !(of.Scale > 0) {
+	if !(of.Scale > leastSpread) {
 		return nil
 	}
 	w.Centre, w.Scale = of.Centre, of.Scale

@@ -60,6 +60,12 @@ func (s *State) fitDue(metric int) bool {
 	return changed || count > last && (count <= fewReadings || float64(count) >= growth*float64(last))
 }
 
+// Outreached tells whether some metric's model has nothing to say before its next fit: a reading lies
+// beyond the logarithm that all are taken for.
+func (s *State) Outreached() bool {
+	return slices.ContainsFunc(indices(len(s.cfg.Metrics)), s.outreached)
+}
+
 // outreached tells whether a reading lies beyond the logarithm that a metric's readings are taken
 // for: warped, it would be many deviations from all others, however close it is to them.
 func (s *State) outreached(metric int) bool {
@@ -69,7 +75,8 @@ func (s *State) outreached(metric int) bool {
 	})
 }
 
-// FitNow fits the metrics that are due, on all cores, for the next decision on. It obeys ctx.
+// FitNow fits the metrics that are due, on all cores, for the next decision on. Those that it cannot
+// fit are left out, and the error is of one of them; else it is that of ctx.
 func (s *State) FitNow(ctx context.Context) (Fit, error) {
 	f := Fit{From: s.Round(), Metrics: make([]FittedMetric, len(s.cfg.Metrics))}
 	work := cores.New()
@@ -77,17 +84,16 @@ func (s *State) FitNow(ctx context.Context) (Fit, error) {
 		if !s.fitDue(i) {
 			continue
 		}
-		work.Go(func() (err error) {
-			if f.Metrics[i], err = s.fitMetric(ctx, i); err != nil {
+		work.Go(func() error {
+			fitted, err := s.fitMetric(ctx, i)
+			if err != nil {
 				return fmt.Errorf("fitting %s: %w", s.cfg.Metrics[i].Name, err)
 			}
+			f.Metrics[i] = fitted
 			return nil
 		})
 	}
-	if err := work.Wait(); err != nil {
-		return Fit{}, err
-	}
-	return f, nil
+	return f, work.Wait()
 }
 
 func (s *State) fitMetric(ctx context.Context, metric int) (FittedMetric, error) {

@@ -71,7 +71,7 @@ func (s *Models) gain(ctx context.Context, snap *ledger.Snapshot) (*Gain, error)
 	if len(faults) > 0 {
 		return nil, nil
 	}
-	state, err := s.state(ctx, snap)
+	state, err := s.shown(ctx, snap)
 	if err != nil {
 		return nil, err
 	}
@@ -138,7 +138,7 @@ func (s *Models) PriceOf(ctx context.Context, snap *ledger.Snapshot, name string
 	if len(faults) > 0 {
 		return Price{}, conflict("What a limit costs depends here on what each trial brings with it, so it cannot be said beforehand.")
 	}
-	state, err := s.state(ctx, snap)
+	state, err := s.shown(ctx, snap)
 	if err != nil {
 		return Price{}, err
 	}

@@ -1,6 +1,7 @@
 package study
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -8,6 +9,7 @@ import (
 	"fmt"
 	"iter"
 	"log/slog"
+	"maps"
 	"math"
 	"runtime/debug"
 	"slices"
@@ -161,6 +163,20 @@ func (s *Models) state(ctx context.Context, snap *ledger.Snapshot) (*optimizer.S
 	return made.state, made.err
 }
 
+// shown is the state that all is told from: that of snap, or the one after the fit that the next ask
+// makes, where nothing would be true without.
+func (s *Models) shown(ctx context.Context, snap *ledger.Snapshot) (*optimizer.State, error) {
+	state, err := s.state(ctx, snap)
+	if err != nil || !state.Outreached() {
+		return state, err
+	}
+	next, err := s.chooser(ctx, snap)
+	if err != nil {
+		return nil, err
+	}
+	return next.state, nil
+}
+
 // toExtend returns the latest state of the study, if it was made under the same definition, else
 // none.
 func (s *Models) toExtend(snap *ledger.Snapshot) (none replayed) {
@@ -256,8 +272,8 @@ func amount(bytes int64) string {
 
 // fit makes the fit that is due at snap, however long that takes: which decision it serves first
 // follows from the ledger alone, not from how busy the machine is. An ask, and whoever looks at
-// what would be expected, share it. Where none can be made it returns nil, and the model stays as
-// it was.
+// what would be expected, share it. A metric of which none can be made stays as it was; where there
+// is none at all it returns nil.
 func (s *Models) fit(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State) (*ledger.FittedData, error) {
 	return derived.Lasting(ctx, s.Derived, snap, fitOf, func(ctx context.Context) (*ledger.FittedData, error) {
 		fit, err := compute(ctx, s.Derived, snap.ID, state.FitNow)
@@ -265,11 +281,15 @@ func (s *Models) fit(ctx context.Context, snap *ledger.Snapshot, state *optimize
 			return nil, ctx.Err()
 		}
 		made := fittedData(snap, fit)
-		if err == nil {
-			err = checkFit(snap, *made)
-		}
+		maps.DeleteFunc(made.Metrics, func(name string, m ledger.FittedMetric) bool {
+			wrong := checkFitted(snap, name, m)
+			err = cmp.Or(err, wrong)
+			return wrong != nil
+		})
 		if err != nil {
-			s.log.Warn("no fit could be made", "study", snap.ID, "version", snap.Version, "error", err)
+			s.log.Warn("not every metric could be fitted", "study", snap.ID, "version", snap.Version, "error", err)
+		}
+		if len(made.Metrics) == 0 {
 			return nil, nil
 		}
 		return made, nil
@@ -292,15 +312,22 @@ func fittedData(snap *ledger.Snapshot, fit optimizer.Fit) *ledger.FittedData {
 
 // checkFit tells what of a fit cannot be computed with, or has no metric of the study.
 func checkFit(now *ledger.Snapshot, data ledger.FittedData) error {
-	c := now.Compiled()
 	for name, m := range data.Metrics {
-		i := slices.Index(c.MetricNames, name)
-		if i < 0 {
-			return fmt.Errorf("%q has no model", design.Shorten(name))
+		if err := checkFitted(now, name, m); err != nil {
+			return err
 		}
-		if !fits(c, c.Config.Metrics[i], m, len(now.Trials)) {
-			return fmt.Errorf("no fit of %s finds such numbers", name)
-		}
+	}
+	return nil
+}
+
+func checkFitted(now *ledger.Snapshot, name string, m ledger.FittedMetric) error {
+	c := now.Compiled()
+	i := slices.Index(c.MetricNames, name)
+	if i < 0 {
+		return fmt.Errorf("%q has no model", design.Shorten(name))
+	}
+	if !fits(c, c.Config.Metrics[i], m, len(now.Trials)) {
+		return fmt.Errorf("no fit of %s finds such numbers", name)
 	}
 	return nil
 }

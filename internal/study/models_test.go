@@ -15,6 +15,7 @@ import (
 	"headroom/internal/memory/memorytest"
 	"headroom/internal/must"
 	"headroom/internal/optimizer"
+	"headroom/internal/optimizer/policy"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
 )
@@ -344,5 +345,25 @@ func TestAFitComesBeforeTheFirstDecision(t *testing.T) {
 	b.ask(1)
 	if decision := b.snap.Trials[40].Decision; len(b.snap.Fits) != 1 || b.snap.Fits[0].From != 41 || decision.Mean["yield"] < 40 {
 		t.Errorf("%d fits before the first decision, which expects %v", len(b.snap.Fits), decision.Mean)
+	}
+}
+
+// TestAMetricThatCannotBeFittedHoldsNoOtherBack: told deviations a billion times as wide as the
+// readings differ leave nothing to fit of one, and the others are fitted all the same.
+func TestAMetricThatCannotBeFittedHoldsNoOtherBack(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, ovenWith(policy.Description{Name: "log-cei"}))
+	for n := 1; n <= 8; n++ {
+		b.ask(1)
+		b.must(ruleTell(b.snap, n, ledger.Telling{Metrics: map[string]ledger.Reading{
+			"yield": {Value: b.snap.Trial(n).Parameters["temperature"].Number}, "impurity": {Value: float64(n % 3), StdDev: new(1e9)}}}))
+	}
+	b.ask(1)
+	last := b.snap.Fits[len(b.snap.Fits)-1]
+	if _, fitted := last.Metrics["yield"]; !fitted || len(last.Metrics) != 1 || last.From != 9 {
+		t.Errorf("fitted %+v", last)
+	}
+	if v, err := verifyEvents(t.Context(), b.events); err != nil || !v.OK {
+		t.Errorf("%+v, %v", v, err)
 	}
 }

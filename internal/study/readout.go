@@ -277,7 +277,7 @@ const mostPoints = 10000
 // StateOf says what the algorithm makes of snap: what its next decision would use. It is worked out
 // at most once for each version in the cache, and to be read only.
 func (s *Models) StateOf(ctx context.Context, snap *ledger.Snapshot) (Readout, error) {
-	state, err := s.state(ctx, snap)
+	state, err := s.shown(ctx, snap)
 	if err != nil {
 		return Readout{}, err
 	}
@@ -508,7 +508,7 @@ func (s *Models) PosteriorAt(ctx context.Context, snap *ledger.Snapshot, points 
 }
 
 func (s *Models) posterior(ctx context.Context, snap *ledger.Snapshot, places []optimizer.Place, points []design.Settings) (Posterior, error) {
-	state, err := s.state(ctx, snap)
+	state, err := s.shown(ctx, snap)
 	if err != nil {
 		return Posterior{}, err
 	}

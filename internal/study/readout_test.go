@@ -162,3 +162,32 @@ func TestNoChanceIsSaidInUnknownUnits(t *testing.T) {
 		t.Error("nothing was fitted")
 	}
 }
+
+// TestAReadingBeyondALogarithmMovesNothingElse: before the fit that it makes due, it would lie many
+// deviations below all others, and what is shown would be off by orders of magnitude.
+func TestAReadingBeyondALogarithmMovesNothingElse(t *testing.T) {
+	t.Parallel()
+	d := ovenWith(policy.Description{Name: "log-cei"})
+	b := newBench(t, d)
+	reads := func(n int) float64 {
+		p := b.snap.Trial(n).Parameters
+		return math.Exp(p["temperature"].Number/6 - p["cycles"].Number/4)
+	}
+	for n := 1; n <= 22; n++ {
+		b.ask(1)
+		b.tell(n, map[string]float64{"yield": reads(n), "impurity": 0.1})
+	}
+	b.ask(1)
+	if !b.snap.Fits[len(b.snap.Fits)-1].Metrics["yield"].Warp.Logarithmic() {
+		t.Fatal("the readings are not taken for logarithms")
+	}
+	b.tell(23, map[string]float64{"yield": -0.001, "impurity": 0.1})
+	shown := must.Get(b.service.PosteriorAt(t.Context(), b.snap, d.Candidates))(t).Metrics["yield"].Mean
+	b.ask(1)
+	asked := must.Get(b.service.PosteriorAt(t.Context(), b.snap, d.Candidates))(t).Metrics["yield"].Mean
+	for i := range shown {
+		if math.Abs(shown[i]-asked[i]) > 1e-3*math.Abs(asked[i])+1 {
+			t.Errorf("at candidate %d %g is expected, and %g once it is fitted", i, shown[i], asked[i])
+		}
+	}
+}

@@ -163,20 +163,6 @@ func (s *Models) state(ctx context.Context, snap *ledger.Snapshot) (*optimizer.S
 	return made.state, made.err
 }
 
-// shown is the state that all is told from: that of snap, or the one after the fit that the next ask
-// makes, where nothing would be true without.
-func (s *Models) shown(ctx context.Context, snap *ledger.Snapshot) (*optimizer.State, error) {
-	state, err := s.state(ctx, snap)
-	if err != nil || !state.Outreached() {
-		return state, err
-	}
-	next, err := s.chooser(ctx, snap)
-	if err != nil {
-		return nil, err
-	}
-	return next.state, nil
-}
-
 // toExtend returns the latest state of the study, if it was made under the same definition, else
 // none.
 func (s *Models) toExtend(snap *ledger.Snapshot) (none replayed) {

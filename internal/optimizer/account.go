@@ -2,11 +2,13 @@ package optimizer
 
 import (
 	"context"
+	"errors"
 	"math"
 	"slices"
 	"sync"
 
 	"headroom/internal/optimizer/checkpoint"
+	"headroom/internal/optimizer/factor"
 	"headroom/internal/optimizer/policy"
 )
 
@@ -412,6 +414,12 @@ func (s *account) keepTrace(prior *account) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	n := min(len(l.rounds), s.agreed.decision-1, s.agreed.record-1)
+	for i := range n { // what came late is compared with all that had come by then
+		if slices.ContainsFunc(s.history.Rounds[i].Readings, func(r Reading) bool { return r.Told && r.Revealed >= s.agreed.decision }) {
+			n = i
+			break
+		}
+	}
 	s.trace.rounds = l.rounds[:n:n]
 }
 
@@ -478,12 +486,67 @@ func (s *account) traceRound(ctx context.Context, t int, slid windows) (RoundTra
 		}
 		trace.Ahead, trace.latent = append(trace.Ahead, Prediction{Mean: mean, SD: sd}), append(trace.latent, latent)
 		residual := shown.residual(t, k, f)
-		trace.residuals, trace.deviates = append(trace.residuals, residual), append(trace.deviates, deviate(residual, shown.regime.models[i].freedom))
+		surprise, err := s.surprise(ctx, shown, t, k, residual)
+		if err != nil {
+			return trace, err
+		}
+		trace.residuals, trace.deviates = append(trace.residuals, residual), append(trace.deviates, deviate(surprise, shown.regime.models[i].freedom))
 	}
 	for j := range s.cfg.Costs {
 		trace.breaks = append(trace.breaks, shown.breaks(predicted, j, 0))
 	}
 	return trace, nil
+}
+
+// mostCollapsed is how many candidates may be regressed anew for one surprise. Of more, where each was
+// read more than once, what trials have in common is little.
+const mostCollapsed = 512
+
+// surprise is the residual of round t's reading of target k's metric beside all readings that came
+// before it, those too that decision t had not seen: what several trials are predicted from together
+// makes them wrong together, which is no change of the process. It is the residual given where there
+// are none.
+func (s *account) surprise(ctx context.Context, shown *view, t, k int, residual float64) (float64, error) {
+	metric := s.targets[k].metric
+	reading := s.history.Rounds[t-1].Readings[metric]
+	if !reading.Told {
+		return residual, nil
+	}
+	mates := slices.DeleteFunc(slices.Clone(s.tellings(metric, reading.Revealed)), func(a arrival) bool { return a.round >= t })
+	if reading.Revealed == t && len(mates) == 0 {
+		return residual, nil
+	}
+	v, err := s.observed(ctx, reading.Revealed, nil)
+	if err != nil {
+		return 0, err
+	}
+	src := &v.sources[v.sourceOf[k]]
+	if s.arms != nil && len(s.arms.places) > mostCollapsed && src.arrived > readingsAnArm*len(s.arms.places) {
+		return residual, nil
+	}
+	rows, err := src.Rows(ctx)
+	if err != nil {
+		return 0, err
+	}
+	model, transform := v.regime.models[metric], v.regime.transforms[k]
+	data, y := rows.Data.Prefix(rows.Read), make([]float64, rows.Read)
+	order := append(mates, arrival{round: t})
+	for i, a := range order {
+		told := s.history.Rounds[a.round-1].Readings[metric]
+		order[i].lambda = s.readingLambda(a.round, told, model)
+		y = append(y, transform.response(told.Value))
+	}
+	if err := s.appendRounds(ctx, data, model.kernel, order, nil); err != nil {
+		if errors.Is(err, factor.ErrNotPositiveDefinite) {
+			return residual, nil
+		}
+		return 0, err
+	}
+	last := len(y) - 1
+	z := data.Whiten(rows.Z[slices.Index(src.targets, k)][:rows.Read], y[:last])
+	sd := v.width(metric) * math.Sqrt(data.AheadVariance(last))
+	lambda := s.readingLambda(t, reading, v.model(metric))
+	return transform.sign * (y[last] - data.AheadMean(last, z)) / math.Sqrt(sd*sd+lambda), nil
 }
 
 // Budget is how the risk asked for stands.

@@ -28,6 +28,52 @@ func TestCalibrationCountsRepeatedSettingsApart(t *testing.T) {
 	}
 }
 
+// TestTrialsPredictedTogetherSurpriseOneByOne: told in a batch, or late, each reading surprises beside
+// those that came before it as much as if its trial had been chosen then.
+func TestTrialsPredictedTogetherSurpriseOneByOne(t *testing.T) {
+	t.Parallel()
+	cfg := plain(t, 2, 1, nil, `{}`)
+	surprises := func(came ...int) map[float64]float64 { // by what was read, round 6 and so on being revealed then
+		h := played(cfg, 9, 4)
+		for i, revealed := range came {
+			for k := range h.Rounds[5+i].Readings {
+				h.Rounds[5+i].Readings[k].Revealed = revealed
+			}
+		}
+		by := map[float64]float64{}
+		for k, c := range sure(mustReplay(t, cfg, h).Calibrations(background)) {
+			for i, round := range c.ResidualRounds {
+				by[h.Rounds[round-1].Readings[k].Value] = c.Deviates[i]
+			}
+		}
+		return by
+	}
+	one := surprises(6, 7, 8, 9)
+	for value, want := range surprises(9, 9, 9, 9) {
+		if math.Abs(one[value]-want) > 1e-9 {
+			t.Errorf("in a batch %g deviates by %g, one by one by %g", value, want, one[value])
+		}
+	}
+	late := surprises(8, 7, 8, 9) // the second of them first, then the first and the third
+	if len(late) != 18 {
+		t.Errorf("%d readings, want 18", len(late))
+	}
+	h := played(cfg, 9, 4)
+	h.Rounds[5], h.Rounds[6] = h.Rounds[6], h.Rounds[5]
+	for i := range h.Rounds {
+		for k := range h.Rounds[i].Readings {
+			h.Rounds[i].Readings[k].Revealed = i + 1
+		}
+	}
+	for k, c := range sure(mustReplay(t, cfg, h).Calibrations(background)) {
+		for i, round := range c.ResidualRounds {
+			if value := h.Rounds[round-1].Readings[k].Value; math.Abs(late[value]-c.Deviates[i]) > 1e-9 {
+				t.Errorf("late, %g deviates by %g, and by %g in the order they came", value, late[value], c.Deviates[i])
+			}
+		}
+	}
+}
+
 // TestAReadingStillToComeDoesNotMakeASettingKnown tells the first reading at a point only after the
 // second was chosen.
 func TestAReadingStillToComeDoesNotMakeASettingKnown(t *testing.T) {

@@ -308,7 +308,7 @@ type Calibration struct {
 	Coverage                 // of all readings
 	New, Repeated  Coverage  // of the first reading at a setting, and of those where earlier ones were seen
 	Residuals      []float64 // (reading − mean)/sd in modelled units, by round; NaN-free: rounds without a reading are left out
-	Deviates       []float64 // Φ⁻¹ of the probability of a lower reading: the residuals, were all predictions normal
+	Deviates       []float64 // Φ⁻¹ of the probability of a lower reading, by all readings before it: the residuals, were all predictions normal and none made together
 	ResidualRounds []int
 }
 

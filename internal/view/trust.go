@@ -196,7 +196,7 @@ func (v trusting) driftChart(list []drifting) templates.Chart {
 	ends := drawing.X.Range
 	sums.Traces = append(sums.Traces, chart.Trace{Name: "limit", Style: chart.Threshold, X: []any{ends[0], ends[1]}, Y: []any{-study.CUSUMLimit, -study.CUSUMLimit}})
 	drawing.Panels = []chart.Panel{residuals, sums}
-	caption := "Residual: each point is a reading minus what was predicted for it beforehand, in standard deviations of a reading (noise included); where a prediction has long tails, what leaves 5 % beyond counts as 2. The sum below grows when readings come out on one side again and again; beyond 5 or −5 the process may have drifted: one that stands and is predicted well gets there by chance about once in " + strconv.Itoa(study.CUSUMFalseAlarm) + " readings, and oftener where several trials are predicted at a time."
+	caption := "Residual: each point is a reading minus what all readings before it led to expect, in standard deviations of a reading (noise included); where a prediction has long tails, what leaves 5 % beyond counts as 2. The sum below grows when readings come out on one side again and again; beyond 5 or −5 the process may have drifted: one that stands and is predicted well gets there by chance about once in " + strconv.Itoa(study.CUSUMFalseAlarm) + " readings."
 	return v.framed(templates.Chart{ID: "chart-drift", Title: "Readings against their predictions", Caption: caption, Table: table, Drawing: drawing})
 }
 

@@ -75,7 +75,7 @@ func TestWordsOfDriftFollowItsChart(t *testing.T) {
 		t.Errorf("the points say %q", points.Text[:2])
 	}
 	says(t, "the caption", trusting{newBench(t, twoLimits).facts(0)}.driftChart([]drifting{d}).Caption,
-		[]string{"may have drifted: one that stands and is predicted well gets there by chance about once in 850 readings, and oftener where several trials are predicted at a time."}, []string{"probably"})
+		[]string{"may have drifted: one that stands and is predicted well gets there by chance about once in 850 readings."}, []string{"probably"})
 	if line, look := trustInShort(templates.Trust{}, []drifting{d}); !strings.HasSuffix(line, "; no sign of drift any more.") || look {
 		t.Errorf("%s, %v", line, look)
 	}

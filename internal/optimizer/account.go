@@ -388,9 +388,16 @@ func (c *Coverage) divide() {
 // tracing is how far the trace has come. Callers that need it at the same time work on it in turns,
 // a round each.
 type tracing struct {
-	mu     sync.Mutex
-	rounds []RoundTrace
-	slid   windows
+	mu       sync.Mutex
+	rounds   []RoundTrace
+	slid     windows
+	together []together // by target
+}
+
+// together are the surprises of the readings that were told during one round, by their own rounds.
+type together struct {
+	revealed  int
+	surprises map[int]float64
 }
 
 // Trace returns one entry per round. The error is that of ctx, later calls going on from there.
@@ -486,7 +493,7 @@ func (s *account) traceRound(ctx context.Context, t int, slid windows) (RoundTra
 		}
 		trace.Ahead, trace.latent = append(trace.Ahead, Prediction{Mean: mean, SD: sd}), append(trace.latent, latent)
 		residual := shown.residual(t, k, f)
-		surprise, err := s.surprise(ctx, shown, t, k, residual)
+		surprise, err := s.surprise(ctx, t, k, residual)
 		if err != nil {
 			return trace, err
 		}
@@ -506,47 +513,66 @@ const mostCollapsed = 512
 // before it, those too that decision t had not seen: what several trials are predicted from together
 // makes them wrong together, which is no change of the process. It is the residual given where there
 // are none.
-func (s *account) surprise(ctx context.Context, shown *view, t, k int, residual float64) (float64, error) {
-	metric := s.targets[k].metric
-	reading := s.history.Rounds[t-1].Readings[metric]
+func (s *account) surprise(ctx context.Context, t, k int, residual float64) (float64, error) {
+	reading := s.history.Rounds[t-1].Readings[s.targets[k].metric]
 	if !reading.Told {
 		return residual, nil
 	}
-	mates := slices.DeleteFunc(slices.Clone(s.tellings(metric, reading.Revealed)), func(a arrival) bool { return a.round >= t })
-	if reading.Revealed == t && len(mates) == 0 {
+	if told := s.tellings(s.targets[k].metric, reading.Revealed); len(told) == 0 || reading.Revealed == t && told[0].round == t {
 		return residual, nil
 	}
-	v, err := s.observed(ctx, reading.Revealed, nil)
+	if s.trace.together == nil {
+		s.trace.together = make([]together, len(s.targets))
+	}
+	group := &s.trace.together[k]
+	if group.revealed != reading.Revealed {
+		surprises, err := s.surprises(ctx, reading.Revealed, k)
+		if err != nil {
+			return 0, err
+		}
+		*group = together{reading.Revealed, surprises}
+	}
+	if surprise, known := group.surprises[t]; known {
+		return surprise, nil
+	}
+	return residual, nil
+}
+
+// surprises are those of all readings of target k's metric that were told during round t, by their
+// rounds; none where they cannot be told.
+func (s *account) surprises(ctx context.Context, t, k int) (by map[int]float64, err error) {
+	v, err := s.observed(ctx, t, nil)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	src := &v.sources[v.sourceOf[k]]
+	src, metric := &v.sources[v.sourceOf[k]], s.targets[k].metric
 	if s.arms != nil && len(s.arms.places) > mostCollapsed && src.arrived > readingsAnArm*len(s.arms.places) {
-		return residual, nil
+		return nil, nil
 	}
 	rows, err := src.Rows(ctx)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	model, transform := v.regime.models[metric], v.regime.transforms[k]
-	data, y := rows.Data.Prefix(rows.Read), make([]float64, rows.Read)
-	order := append(mates, arrival{round: t})
+	transform, order := v.regime.transforms[k], slices.Clone(s.tellings(metric, t))
+	data, y, lambda := rows.Data.Prefix(rows.Read), make([]float64, rows.Read), make([]float64, len(order))
 	for i, a := range order {
-		told := s.history.Rounds[a.round-1].Readings[metric]
-		order[i].lambda = s.readingLambda(a.round, told, model)
-		y = append(y, transform.response(told.Value))
+		reading := s.history.Rounds[a.round-1].Readings[metric]
+		order[i].lambda, lambda[i] = s.readingLambda(a.round, reading, v.regime.models[metric]), s.readingLambda(a.round, reading, v.model(metric))
+		y = append(y, transform.response(reading.Value))
 	}
-	if err := s.appendRounds(ctx, data, model.kernel, order, nil); err != nil {
-		if errors.Is(err, factor.ErrNotPositiveDefinite) {
-			return residual, nil
-		}
-		return 0, err
+	if err := s.appendRounds(ctx, data, v.regime.models[metric].kernel, order, nil); errors.Is(err, factor.ErrNotPositiveDefinite) {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
 	}
-	last := len(y) - 1
-	z := data.Whiten(rows.Z[slices.Index(src.targets, k)][:rows.Read], y[:last])
-	sd := v.width(metric) * math.Sqrt(data.AheadVariance(last))
-	lambda := s.readingLambda(t, reading, v.model(metric))
-	return transform.sign * (y[last] - data.AheadMean(last, z)) / math.Sqrt(sd*sd+lambda), nil
+	z := data.Whiten(rows.Z[slices.Index(src.targets, k)][:rows.Read], y)
+	by = map[int]float64{}
+	for i, a := range order {
+		row := rows.Read + i
+		sd := v.width(metric) * math.Sqrt(data.AheadVariance(row))
+		by[a.round] = transform.sign * (y[row] - data.AheadMean(row, z)) / math.Sqrt(sd*sd+lambda[i])
+	}
+	return by, nil
 }
 
 // Budget is how the risk asked for stands.

@@ -339,7 +339,7 @@ func (s *account) Calibrations(ctx context.Context) ([]Calibration, error) {
 				known[freedom] = central
 			}
 			out[i].add(n+1, trace[n].residuals[i], central, s.readAmong(trace[n].before, n+1, i))
-			out[i].Deviates = append(out[i].Deviates, trace[n].deviates[i])
+			out[i].Innovations = append(out[i].Innovations, trace[n].innovations[i])
 		}
 		for _, c := range []*Coverage{&out[i].Coverage, &out[i].New, &out[i].Repeated} {
 			c.divide()
@@ -394,10 +394,10 @@ type tracing struct {
 	together []together // by target
 }
 
-// together are the surprises of the readings that were told during one round, by their own rounds.
+// together are the innovations of the readings that were told during one round, by their own rounds.
 type together struct {
-	revealed  int
-	surprises map[int]float64
+	revealed    int
+	innovations map[int]float64
 }
 
 // Trace returns one entry per round. The error is that of ctx, later calls going on from there.
@@ -493,11 +493,11 @@ func (s *account) traceRound(ctx context.Context, t int, slid windows) (RoundTra
 		}
 		trace.Ahead, trace.latent = append(trace.Ahead, Prediction{Mean: mean, SD: sd}), append(trace.latent, latent)
 		residual := shown.residual(t, k, f)
-		surprise, err := s.surprise(ctx, t, k, residual)
+		innovation, err := s.innovation(ctx, t, k, deviate(residual, shown.regime.models[i].freedom))
 		if err != nil {
 			return trace, err
 		}
-		trace.residuals, trace.deviates = append(trace.residuals, residual), append(trace.deviates, deviate(surprise, shown.regime.models[i].freedom))
+		trace.residuals, trace.innovations = append(trace.residuals, residual), append(trace.innovations, innovation)
 	}
 	for j := range s.cfg.Costs {
 		trace.breaks = append(trace.breaks, shown.breaks(predicted, j, 0))
@@ -505,42 +505,42 @@ func (s *account) traceRound(ctx context.Context, t int, slid windows) (RoundTra
 	return trace, nil
 }
 
-// mostCollapsed is how many candidates may be regressed anew for one surprise. Of more, where each was
+// mostCollapsed is how many candidates may be regressed anew for innovations. Of more, where each was
 // read more than once, what trials have in common is little.
 const mostCollapsed = 512
 
-// surprise is the residual of round t's reading of target k's metric beside all readings that came
-// before it, those too that decision t had not seen: what several trials are predicted from together
-// makes them wrong together, which is no change of the process. It is the residual given where there
-// are none.
-func (s *account) surprise(ctx context.Context, t, k int, residual float64) (float64, error) {
+// innovation is that of round t's reading of target k's metric (Calibration.Innovations): beside all
+// readings that came before it, those too that decision t had not seen. What several trials are
+// predicted from together makes them wrong together, which is no change of the process. Where nothing
+// else had come it is what its decision's prediction alone makes of it.
+func (s *account) innovation(ctx context.Context, t, k int, alone float64) (float64, error) {
 	reading := s.history.Rounds[t-1].Readings[s.targets[k].metric]
 	if !reading.Told {
-		return residual, nil
+		return alone, nil
 	}
 	if told := s.tellings(s.targets[k].metric, reading.Revealed); len(told) == 0 || reading.Revealed == t && told[0].round == t {
-		return residual, nil
+		return alone, nil
 	}
 	if s.trace.together == nil {
 		s.trace.together = make([]together, len(s.targets))
 	}
 	group := &s.trace.together[k]
 	if group.revealed != reading.Revealed {
-		surprises, err := s.surprises(ctx, reading.Revealed, k)
+		innovations, err := s.innovations(ctx, reading.Revealed, k)
 		if err != nil {
 			return 0, err
 		}
-		*group = together{reading.Revealed, surprises}
+		*group = together{reading.Revealed, innovations}
 	}
-	if surprise, known := group.surprises[t]; known {
-		return surprise, nil
+	if innovation, known := group.innovations[t]; known {
+		return innovation, nil
 	}
-	return residual, nil
+	return alone, nil
 }
 
-// surprises are those of all readings of target k's metric that were told during round t, by their
-// rounds; none where they cannot be told.
-func (s *account) surprises(ctx context.Context, t, k int) (by map[int]float64, err error) {
+// innovations are those of all readings of target k's metric that were told during round t, by their
+// own rounds; none where they cannot be worked out.
+func (s *account) innovations(ctx context.Context, t, k int) (by map[int]float64, err error) {
 	v, err := s.observed(ctx, t, nil)
 	if err != nil {
 		return nil, err
@@ -553,14 +553,13 @@ func (s *account) surprises(ctx context.Context, t, k int) (by map[int]float64, 
 	if err != nil {
 		return nil, err
 	}
-	transform, order := v.regime.transforms[k], slices.Clone(s.tellings(metric, t))
-	data, y, lambda := rows.Data.Prefix(rows.Read), make([]float64, rows.Read), make([]float64, len(order))
+	model, transform, order := v.regime.models[metric], v.transforms[k], slices.Clone(s.tellings(metric, t))
+	data, y := rows.Data.Prefix(rows.Read), make([]float64, rows.Read)
 	for i, a := range order {
 		reading := s.history.Rounds[a.round-1].Readings[metric]
-		order[i].lambda, lambda[i] = s.readingLambda(a.round, reading, v.regime.models[metric]), s.readingLambda(a.round, reading, v.model(metric))
-		y = append(y, transform.response(reading.Value))
+		order[i].lambda, y = s.readingLambda(a.round, reading, model), append(y, transform.response(reading.Value))
 	}
-	if err := s.appendRounds(ctx, data, v.regime.models[metric].kernel, order, nil); errors.Is(err, factor.ErrNotPositiveDefinite) {
+	if err := s.appendRounds(ctx, data, model.kernel, order, nil); errors.Is(err, factor.ErrNotPositiveDefinite) {
 		return nil, nil
 	} else if err != nil {
 		return nil, err
@@ -569,8 +568,8 @@ func (s *account) surprises(ctx context.Context, t, k int) (by map[int]float64, 
 	by = map[int]float64{}
 	for i, a := range order {
 		row := rows.Read + i
-		sd := v.width(metric) * math.Sqrt(data.AheadVariance(row))
-		by[a.round] = transform.sign * (y[row] - data.AheadMean(row, z)) / math.Sqrt(sd*sd+lambda[i])
+		latent := policy.Estimate{Mean: []float64{data.AheadMean(row, z) + transform.shift}, SD: []float64{v.width(metric) * math.Sqrt(data.AheadVariance(row))}}
+		by[a.round] = deviate(v.residual(a.round, k, v.ahead(a.round, k, latent)), model.freedom)
 	}
 	return by, nil
 }

@@ -28,12 +28,12 @@ func TestCalibrationCountsRepeatedSettingsApart(t *testing.T) {
 	}
 }
 
-// TestTrialsPredictedTogetherSurpriseOneByOne: told in a batch, or late, each reading surprises beside
-// those that came before it as much as if its trial had been chosen then.
-func TestTrialsPredictedTogetherSurpriseOneByOne(t *testing.T) {
+// TestInnovationsOfTrialsPredictedTogether: told in a batch, or late, the innovation of each
+// reading is what it were if its trial had been chosen when it came.
+func TestInnovationsOfTrialsPredictedTogether(t *testing.T) {
 	t.Parallel()
 	cfg := plain(t, 2, 1, nil, `{}`)
-	surprises := func(came ...int) map[float64]float64 { // by what was read, round 6 and so on being revealed then
+	innovations := func(came ...int) map[float64]float64 { // by what was read, round 6 and so on being revealed then
 		h := played(cfg, 9, 4)
 		for i, revealed := range came {
 			for k := range h.Rounds[5+i].Readings {
@@ -43,18 +43,18 @@ func TestTrialsPredictedTogetherSurpriseOneByOne(t *testing.T) {
 		by := map[float64]float64{}
 		for k, c := range sure(mustReplay(t, cfg, h).Calibrations(background)) {
 			for i, round := range c.ResidualRounds {
-				by[h.Rounds[round-1].Readings[k].Value] = c.Deviates[i]
+				by[h.Rounds[round-1].Readings[k].Value] = c.Innovations[i]
 			}
 		}
 		return by
 	}
-	one := surprises(6, 7, 8, 9)
-	for value, want := range surprises(9, 9, 9, 9) {
+	one := innovations(6, 7, 8, 9)
+	for value, want := range innovations(9, 9, 9, 9) {
 		if math.Abs(one[value]-want) > 1e-9 {
 			t.Errorf("in a batch %g deviates by %g, one by one by %g", value, want, one[value])
 		}
 	}
-	late := surprises(8, 7, 8, 9) // the second of them first, then the first and the third
+	late := innovations(8, 7, 8, 9) // the second of them first, then the first and the third
 	if len(late) != 18 {
 		t.Errorf("%d readings, want 18", len(late))
 	}
@@ -67,8 +67,8 @@ func TestTrialsPredictedTogetherSurpriseOneByOne(t *testing.T) {
 	}
 	for k, c := range sure(mustReplay(t, cfg, h).Calibrations(background)) {
 		for i, round := range c.ResidualRounds {
-			if value := h.Rounds[round-1].Readings[k].Value; math.Abs(late[value]-c.Deviates[i]) > 1e-9 {
-				t.Errorf("late, %g deviates by %g, and by %g in the order they came", value, late[value], c.Deviates[i])
+			if value := h.Rounds[round-1].Readings[k].Value; math.Abs(late[value]-c.Innovations[i]) > 1e-9 {
+				t.Errorf("late, %g deviates by %g, and by %g in the order they came", value, late[value], c.Innovations[i])
 			}
 		}
 	}

@@ -52,7 +52,7 @@ func (s *State) fitDue(metric int) bool {
 	case !s.cfg.Fit:
 		return false
 	}
-	changed := s.history.Rewritten || !s.next.regime.models[metric].fitted && s.fittable(metric) || s.outreached(metric)
+	changed := s.history.Rewritten || !s.next.regime.models[metric].fitted && s.fittable(metric) || s.beyondLogarithm(metric)
 	growth := soonGrowth
 	if last >= manyReadings {
 		growth = lateGrowth
@@ -60,15 +60,15 @@ func (s *State) fitDue(metric int) bool {
 	return changed || count > last && (count <= fewReadings || float64(count) >= growth*float64(last))
 }
 
-// Outreached tells whether some metric's model has nothing to say before its next fit: a reading lies
+// BeyondLogarithm tells whether some metric's model has nothing to say before its next fit: a reading lies
 // beyond the logarithm that all are taken for.
-func (s *State) Outreached() bool {
-	return slices.ContainsFunc(indices(len(s.cfg.Metrics)), s.outreached)
+func (s *State) BeyondLogarithm() bool {
+	return slices.ContainsFunc(indices(len(s.cfg.Metrics)), s.beyondLogarithm)
 }
 
-// outreached tells whether a reading lies beyond the logarithm that a metric's readings are taken
+// beyondLogarithm tells whether a reading lies beyond the logarithm that a metric's readings are taken
 // for: warped, it would be many deviations from all others, however close it is to them.
-func (s *State) outreached(metric int) bool {
+func (s *State) beyondLogarithm(metric int) bool {
 	m := s.next.regime.models[metric]
 	return m.warp.Logarithmic() && slices.ContainsFunc(s.told(metric), func(round int) bool {
 		return m.warp.Beyond((s.history.Rounds[round-1].Readings[metric].Value - m.centre) / m.scale)

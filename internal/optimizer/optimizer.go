@@ -293,11 +293,11 @@ type RoundTrace struct {
 	// units, made from what decision t saw; its standard deviation includes the noise.
 	Ahead []Prediction
 
-	breaks    []float64 // per cost, the chance stated at decision t that it is broken, 0 of a given one
-	latent    []float64 // per metric, the latent standard deviation of Ahead in modelled units
-	residuals []float64 // per metric, (reading − mean)/sd of Ahead in modelled units; 0 without a reading
-	deviates  []float64 // per metric, see Calibration
-	before    []int     // the rounds before t that were played at the same place
+	breaks      []float64 // per cost, the chance stated at decision t that it is broken, 0 of a given one
+	latent      []float64 // per metric, the latent standard deviation of Ahead in modelled units
+	residuals   []float64 // per metric, (reading − mean)/sd of Ahead in modelled units; 0 without a reading
+	innovations []float64 // per metric, see Calibration
+	before      []int     // the rounds before t that were played at the same place
 }
 
 // Prediction is a predicted reading.
@@ -305,10 +305,12 @@ type Prediction struct{ Mean, SD float64 }
 
 // Calibration compares one-step-ahead predictions of a metric with what was read.
 type Calibration struct {
-	Coverage                 // of all readings
-	New, Repeated  Coverage  // of the first reading at a setting, and of those where earlier ones were seen
-	Residuals      []float64 // (reading − mean)/sd in modelled units, by round; NaN-free: rounds without a reading are left out
-	Deviates       []float64 // Φ⁻¹ of the probability of a lower reading, by all readings before it: the residuals, were all predictions normal and none made together
+	Coverage                // of all readings
+	New, Repeated Coverage  // of the first reading at a setting, and of those where earlier ones were seen
+	Residuals     []float64 // (reading − mean)/sd in modelled units, by round; NaN-free: rounds without a reading are left out
+	// Innovations are, by round, how far each reading came out above what all readings before it led
+	// to expect, as normal deviates: Φ⁻¹ of the probability of a lower one.
+	Innovations    []float64
 	ResidualRounds []int
 }
 

@@ -232,8 +232,8 @@ func TestCalibrationStartsWithTheScale(t *testing.T) {
 		if math.Abs(r) > 10 {
 			t.Errorf("a residual of %v standard deviations: the prediction was in other units", r)
 		}
-		if c.Deviates[i] != deviate(r, 5) {
-			t.Errorf("the residual %v is the deviate %v, want that of five degrees of freedom, %v", r, c.Deviates[i], deviate(r, 5))
+		if c.Innovations[i] != deviate(r, 5) {
+			t.Errorf("the residual %v is the deviate %v, want that of five degrees of freedom, %v", r, c.Innovations[i], deviate(r, 5))
 		}
 	}
 }

@@ -335,7 +335,7 @@ func (s *Models) chooser(ctx context.Context, snap *ledger.Snapshot) (*chooser, 
 // makes, where nothing would be true without.
 func (s *Models) shown(ctx context.Context, snap *ledger.Snapshot) (*optimizer.State, error) {
 	state, err := s.state(ctx, snap)
-	if err != nil || !state.Outreached() {
+	if err != nil || !state.BeyondLogarithm() {
 		return state, err
 	}
 	next, err := s.chooser(ctx, snap)
@@ -450,7 +450,7 @@ func decisionRecord(c *design.Compiled, state *optimizer.State, d optimizer.Deci
 		RandomSeed: d.Draw.Seed, Draws: d.Draw.Z, Model: map[string]ledger.MetricModel{},
 		Reason: d.Reason,
 	}
-	if limitsKnown(c, state) {
+	if limitsLearned(c, state) {
 		kept.FeasibilityProbability = &d.FeasibilityProbability
 	}
 	for k, name := range c.MetricNames {
@@ -482,9 +482,9 @@ func decisionRecord(c *design.Compiled, state *optimizer.State, d optimizer.Deci
 	return kept
 }
 
-// limitsKnown tells whether there is a reading of every metric whose limits are learned, and a model
+// limitsLearned tells whether there is a reading of every metric whose limits are learned, and a model
 // in its units: before, nothing is known of the chance to keep them all.
-func limitsKnown(c *design.Compiled, state *optimizer.State) bool {
+func limitsLearned(c *design.Compiled, state *optimizer.State) bool {
 	return !slices.ContainsFunc(c.Config.Costs, func(cost optimizer.Cost) bool {
 		return cost.Knowledge == optimizer.Learned && (state.Unread(cost.Metric) || state.Unscaled(cost.Metric))
 	})

@@ -398,7 +398,7 @@ func calibrated(c optimizer.Calibration) Calibration {
 		out.ResidualSD += (r - out.ResidualMean) * (r - out.ResidualMean) / n
 	}
 	out.ResidualSD = math.Sqrt(out.ResidualSD)
-	for i, z := range c.Deviates {
+	for i, z := range c.Innovations {
 		out.Residuals = append(out.Residuals, Residual{c.ResidualRounds[i], z})
 	}
 	return out
@@ -442,7 +442,7 @@ func (b *bounds) regret(bound float64) *RegretOut {
 
 func recommendation(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State) (*Recommendation, error) {
 	round, err := state.Recommendation(ctx)
-	if err != nil || !limitsKnown(snap.Compiled(), state) {
+	if err != nil || !limitsLearned(snap.Compiled(), state) {
 		return nil, err
 	}
 	return believed(ctx, snap, state, round)
@@ -451,7 +451,7 @@ func recommendation(ctx context.Context, snap *ledger.Snapshot, state *optimizer
 // undecided is what may turn out to be better than the recommendation, if anything.
 func undecided(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State) (*Undecided, error) {
 	found, err := state.Undecided(ctx)
-	if err != nil || found.Round == 0 || !limitsKnown(snap.Compiled(), state) {
+	if err != nil || found.Round == 0 || !limitsLearned(snap.Compiled(), state) {
 		return nil, err
 	}
 	r, err := believed(ctx, snap, state, found.Round)
@@ -524,7 +524,7 @@ func (s *Models) posterior(ctx context.Context, snap *ledger.Snapshot, places []
 		return Posterior{}, err
 	}
 	out := Posterior{Metrics: map[string]Band{}, FeasibilityProbability: chances, Works: works, Unread: map[string]bool{},
-		Uncertain: !snap.Definition.Foreseeable() || !limitsKnown(snap.Compiled(), state)}
+		Uncertain: !snap.Definition.Foreseeable() || !limitsLearned(snap.Compiled(), state)}
 	for k, belief := range beliefs {
 		name := snap.Compiled().MetricNames[k]
 		out.Metrics[name], out.Unread[name] = band(belief), state.Unread(k)

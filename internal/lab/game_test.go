@@ -3,6 +3,7 @@ package lab
 import (
 	"encoding/json"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -220,6 +221,34 @@ func TestLooks(t *testing.T) {
 	}
 	if g.Start, g.Asks = 14, 2; len(played(t, g).Looks) != 1 {
 		t.Error("there is a look at 12 trials of which 14 were there before the first ask")
+	}
+}
+
+// TestWhatIsSaidOfATrialIsKept: nothing of those before a first fit, and of others a chance, and an
+// improvement beside the truth of an earlier trial, in deviations of the objective.
+func TestWhatIsSaidOfATrialIsKept(t *testing.T) {
+	t.Parallel()
+	p := problem(t, "formulation")
+	asks := played(t, Game{Problem: p, Asks: 12, Batch: 2, Noise: Noise{Kind: OwnNoise}, Seed: 3}).Asks
+	better := 0
+	for i, ask := range asks {
+		if first := ask.Reason == "first-design"; first != (ask.Chance == nil) || first != (ask.Improvement == nil) {
+			t.Errorf("of trial %d, %s, is kept %v and %+v", i+1, ask.Reason, ask.Chance, ask.Improvement)
+		}
+		if ask.Improvement == nil {
+			continue
+		}
+		if !slices.ContainsFunc(asks[:i], func(other Trial) bool {
+			return math.Abs(max(0, p.reward(ask.Truth)-p.reward(other.Truth))/p.Spread["stability"]-ask.Improvement.True) < 1e-9
+		}) {
+			t.Errorf("trial %d betters no other by %g", i+1, ask.Improvement.True)
+		}
+		if ask.Improvement.True > 0 {
+			better++
+		}
+	}
+	if better == 0 {
+		t.Error("no trial betters another")
 	}
 }
 

@@ -440,10 +440,13 @@ func WriteLimit(threshold, sd float64) string {
 	return WriteNumber(threshold)
 }
 
-// Capitalised begins a sentence or a title, unless its first word has capitals of its own, like pH.
+// Capitalised begins a sentence or a title, unless its first word has capitals of its own, like pH, or
+// is a symbol, which another case would make another: of one letter, or with what is no Latin letter,
+// like k, x1, k_cat and λmax.
 func Capitalised(name string) string {
 	word, _, _ := strings.Cut(name, " ")
-	if word == "" || strings.ToLower(word) != word {
+	symbol := utf8.RuneCountInString(word) < 2 || strings.ContainsFunc(strings.TrimRight(word, ",.:;"), func(r rune) bool { return !unicode.Is(unicode.Latin, r) && r != '-' && r != '’' })
+	if symbol || strings.ToLower(word) != word {
 		return name
 	}
 	first, size := utf8.DecodeRuneInString(name)

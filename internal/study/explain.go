@@ -34,10 +34,16 @@ func (who chosenBy) aside(number int) string {
 	switch t := who.seen.Trial(number); {
 	case t == nil || t.Waiting():
 		return " (which waits for its results)"
-	case t.Feasible != nil && !*t.Feasible:
+	case who.broke(number):
 		return " (which broke a limit)"
 	}
 	return ""
+}
+
+// broke tells whether a trial has results, and is beyond a limit by them.
+func (who chosenBy) broke(number int) bool {
+	t := who.seen.Trial(number)
+	return t != nil && !t.Waiting() && t.Feasible != nil && !*t.Feasible
 }
 
 // blind is what is missing of metrics of which the next decision of a state expects nothing yet.
@@ -266,6 +272,9 @@ func improves(d design.Definition, p chosenPoint, who chosenBy) string {
 		return fmt.Sprintf("Chosen because it has the best chance to keep %s within the limit.", limits) + noneYet(who)
 	case limits == "":
 		return fmt.Sprintf("Chosen because it promises the largest improvement of %s%s.", d.Objective.Metric, over(d, p, who))
+	case compared && hardly(d, p) && who.broke(p.decision.Incumbent):
+		return fmt.Sprintf("Chosen for its chance to keep %s within the limit, weighed with %s: trial %d, the best so far, broke a limit, and hardly any improvement of %s over it is expected.",
+			limits, d.Objective.Metric, p.decision.Incumbent, d.Objective.Metric)
 	}
 	return fmt.Sprintf("Chosen because it promises the largest improvement of %s%s, weighed with the chance to stay within the limit on %s.",
 		d.Objective.Metric, over(d, p, who), limits)
@@ -275,6 +284,11 @@ func improves(d design.Definition, p chosenPoint, who chosenBy) string {
 // is not worth a number.
 const hardlyAny = 1e-3
 
+// hardly tells whether what a point is expected to improve is not worth a number.
+func hardly(d design.Definition, p chosenPoint) bool {
+	return *p.decision.ExpectedImprovement <= hardlyAny*p.decision.SD[d.Objective.Metric]
+}
+
 // over is how much a point is expected to improve on the best one, counting no improvement where it
 // is worse.
 func over(d design.Definition, p chosenPoint, who chosenBy) string {
@@ -283,7 +297,7 @@ func over(d design.Definition, p chosenPoint, who chosenBy) string {
 		return ""
 	}
 	best := fmt.Sprintf("over trial %d", p.decision.Incumbent) + who.aside(p.decision.Incumbent)
-	if *gain <= hardlyAny*p.decision.SD[d.Objective.Metric] {
+	if hardly(d, p) {
 		return ", though hardly any " + best
 	}
 	return ", on average " + design.WithUnit(design.WriteBeside(*gain, *gain), d.Objective.Unit, " ") + " " + best

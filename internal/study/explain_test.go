@@ -111,6 +111,10 @@ func TestEveryReasonHasItsSentence(t *testing.T) {
 	if got, want := explain(d, 24, improving, chosenBy{withinLimits: true, seen: seen}), "improvement of yield, though hardly any over trial 12, weighed"; !strings.Contains(got, want) {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
+	seen.Trials[11].Feasible = new(false)
+	if got, want := explain(d, 24, improving, chosenBy{seen: seen}), "Chosen for its chance to keep impurity within the limit, weighed with yield: trial 12, the best so far, broke a limit, and hardly any improvement of yield over it is expected."; !strings.Contains(got, want) {
+		t.Errorf("got %s\nwant %s", got, want)
+	}
 	improving.decision.ExpectedImprovement = nil
 	if got, want := explain(d, 24, improving, chosenBy{withinLimits: true, compares: true}), "best chance to keep impurity within the limit."; !strings.Contains(got, want) {
 		t.Errorf("got %s\nwant %s", got, want)

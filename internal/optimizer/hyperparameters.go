@@ -63,7 +63,12 @@ func (s *State) fitDue(metric int) bool {
 // BeyondLogarithm tells whether some metric's model has nothing to say before its next fit: a reading lies
 // beyond the logarithm that all are taken for.
 func (s *State) BeyondLogarithm() bool {
-	return slices.ContainsFunc(indices(len(s.cfg.Metrics)), s.beyondLogarithm)
+	for metric := range s.cfg.Metrics {
+		if s.beyondLogarithm(metric) {
+			return true
+		}
+	}
+	return false
 }
 
 // beyondLogarithm tells whether a reading lies beyond the logarithm that a metric's readings are taken

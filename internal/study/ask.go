@@ -331,20 +331,6 @@ func (s *Models) chooser(ctx context.Context, snap *ledger.Snapshot) (*chooser, 
 	return c, c.refit(ctx)
 }
 
-// shown is the state that all is told from: that of snap, or the one after the fit that the next ask
-// makes, where nothing would be true without.
-func (s *Models) shown(ctx context.Context, snap *ledger.Snapshot) (*optimizer.State, error) {
-	state, err := s.state(ctx, snap)
-	if err != nil || !state.BeyondLogarithm() {
-		return state, err
-	}
-	next, err := s.chooser(ctx, snap)
-	if err != nil {
-		return nil, err
-	}
-	return next.state, nil
-}
-
 // refit makes the fit that is due: with new readings, or where the first design ends.
 func (c *chooser) refit(ctx context.Context) (err error) {
 	if c.fitted || !c.state.FitDue() {

@@ -271,6 +271,20 @@ type Risk struct {
 	Now      float64 `json:"now"`      // the largest chance that the next suggestion may have
 }
 
+// shown is the state that all is told from: that of snap, or the one after the fit that the next ask
+// makes, where nothing would be true without.
+func (s *Models) shown(ctx context.Context, snap *ledger.Snapshot) (*optimizer.State, error) {
+	state, err := s.state(ctx, snap)
+	if err != nil || !state.BeyondLogarithm() {
+		return state, err
+	}
+	next, err := s.chooser(ctx, snap)
+	if err != nil {
+		return nil, err
+	}
+	return next.state, nil
+}
+
 // mostPoints is how many points one request can ask about.
 const mostPoints = 10000
 

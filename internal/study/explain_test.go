@@ -31,6 +31,18 @@ func TestTheSentenceOfThePages(t *testing.T) {
 	}
 }
 
+// TestASymbolStandsBeforeItsValue: 6 cycles are counted, 6 k are nothing.
+func TestASymbolStandsBeforeItsValue(t *testing.T) {
+	t.Parallel()
+	d := oven()
+	for name, want := range map[string]string{"cycles": "6 cycles", "k": "k 6", "n_steps": "n_steps 6"} {
+		p := design.Parameter{Name: name, Type: design.Integer}
+		if got := describeSetting(d, p, design.NumberValue(6)); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+}
+
 // TestTheSentenceHasTheDecisionsChance: where several limits are learned, or one is known to be
 // broken, the chance is the one for all of them that the decision has, not each one's under another
 // distribution.

@@ -440,13 +440,19 @@ func WriteLimit(threshold, sd float64) string {
 	return WriteNumber(threshold)
 }
 
+// IsSymbol tells whether a name begins with a symbol and no word: with one letter, or with what has more
+// than Latin letters in it, like k, x1, k_cat and λmax.
+func IsSymbol(name string) bool {
+	word, _, _ := strings.Cut(name, " ")
+	word = strings.TrimRight(word, ",.:;")
+	return utf8.RuneCountInString(word) < 2 || strings.ContainsFunc(word, func(r rune) bool { return !unicode.Is(unicode.Latin, r) && r != '-' && r != '’' })
+}
+
 // Capitalised begins a sentence or a title, unless its first word has capitals of its own, like pH, or
-// is a symbol, which another case would make another: of one letter, or with what is no Latin letter,
-// like k, x1, k_cat and λmax.
+// is a symbol: K is no k.
 func Capitalised(name string) string {
 	word, _, _ := strings.Cut(name, " ")
-	symbol := utf8.RuneCountInString(word) < 2 || strings.ContainsFunc(strings.TrimRight(word, ",.:;"), func(r rune) bool { return !unicode.Is(unicode.Latin, r) && r != '-' && r != '’' })
-	if symbol || strings.ToLower(word) != word {
+	if IsSymbol(name) || strings.ToLower(word) != word {
 		return name
 	}
 	first, size := utf8.DecodeRuneInString(name)

@@ -208,6 +208,7 @@ Calibration = TypedDict("Calibration", {
     "repeated": "Coverage",
     "residual_mean": "float",
     "residual_sd": "float",
+    "shift": "Optional[LevelShift]",
 })
 
 
@@ -483,6 +484,14 @@ KernelReadout = TypedDict("KernelReadout", {
 LedgerPage = TypedDict("LedgerPage", {
     "events": "List[Event]",
     "next": "Optional[int]",
+})
+
+
+LevelShift = TypedDict("LevelShift", {
+    "factor": "float",
+    "limit": "float",
+    "rising": "bool",
+    "since": "int",
 })
 
 

@@ -24,7 +24,7 @@ var floors = []struct {
 }{
 	{"internal/optimizer", []string{
 		"lists", "optimizer", "space", "history", "models", "evidence", "regressions", "view", "estimate", "posterior", "incumbent", "works",
-		"acquisition", "ascend", "drawing", "search", "price", "account", "suggest", "replay", "hyperparameters", "paths", "gain",
+		"acquisition", "ascend", "drawing", "search", "price", "shift", "account", "suggest", "replay", "hyperparameters", "paths", "gain",
 	}, []string{
 		"evidence -> view: view", "view -> estimate: estimate", "view -> estimate: outcome", "view -> incumbent: contended", "view -> incumbent: contendedBefore",
 		"view -> incumbent: incumbent", "view -> incumbent: shortlist", "works -> acquisition: decision", "acquisition -> suggest: designPoint",

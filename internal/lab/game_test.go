@@ -3,6 +3,7 @@ package lab
 import (
 	"encoding/json"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -249,6 +250,28 @@ func TestWhatIsSaidOfATrialIsKept(t *testing.T) {
 	}
 	if better == 0 {
 		t.Error("no trial betters another")
+	}
+}
+
+// TestDriftIsKept: a game says which metrics' readings came to lie elsewhere while it was played.
+func TestDriftIsKept(t *testing.T) {
+	t.Parallel()
+	p := *problem(t, "formulation")
+	steady, read := p.read, 0
+	p.fingerprint += ", drifting"
+	p.read = func(at design.Settings, random *rand.Rand) Values {
+		values := steady(at, random)
+		if read++; read > 20 {
+			values["stability"] += 3 * p.Spread["stability"]
+		}
+		return values
+	}
+	g := Game{Problem: &p, Asks: 40, Batch: 1, Noise: Noise{Kind: OwnNoise}, Seed: 8}
+	if drifted := played(t, g).Drifted; !slices.Equal(drifted, []string{"stability"}) {
+		t.Errorf("drifted have %q", drifted)
+	}
+	if p.read = steady; played(t, g).Drifted != nil {
+		t.Error("a process that stands has drifted")
 	}
 }
 

@@ -103,7 +103,7 @@ func (s served) judge(ctx context.Context, record *Record) error {
 	}
 	record.Shown = map[string]study.Calibration{}
 	for metric, shown := range state.Calibration {
-		if drift := study.DriftOf(shown.Residuals); drift.Since > 0 || drift.Past != nil {
+		if drift := study.DriftOf(shown); drift.Since > 0 || drift.Past != nil {
 			record.Drifted = append(record.Drifted, metric)
 		}
 		shown.Residuals = nil // one by one they belong to the page

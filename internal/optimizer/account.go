@@ -325,8 +325,13 @@ func (s *account) Calibrations(ctx context.Context) ([]Calibration, error) {
 	if err != nil {
 		return nil, err
 	}
+	shifts, err := s.shown.shifts(ctx)
+	if err != nil {
+		return nil, err
+	}
 	known := map[float64]bands{} // by degrees of freedom
 	for i := range out {
+		out[i].Shift = shifts[i]
 		for n, r := range s.history.Rounds {
 			regime := s.regimeAt(n + 1)
 			if r.Excluded || !r.Readings[i].Told || trace[n].Ahead == nil || !s.scaled(regime.models[i]) {

@@ -312,6 +312,24 @@ type Calibration struct {
 	// to expect, as normal deviates: Φ⁻¹ of the probability of a lower one.
 	Innovations    []float64
 	ResidualRounds []int
+	Shift          *LevelShift // nil where there are too few readings
+}
+
+// LevelShift is the moment from which a metric's readings most look as if all of them had come to lie
+// higher, or lower, by the same amount, whatever their settings. A = K + Λ being the covariance of the
+// readings y that have arrived, in modelled units, u 1 for those from the moment τ on and 0 for those
+// before, and the amount δ ~ N(0, s²) with s² the prior variance of the function,
+//
+//	ln B_τ = a²/2(b + 1/s²) − ½ ln(1 + s²b),   a = uᵀA⁻¹y,   b = uᵀA⁻¹u,
+//
+// is the logarithm of how many times likelier they are with a shift at τ than with none (their Bayes
+// factor: Kass and Raftery, 1995), the model being as it is. Moments are looked at that leave 15 % of the
+// readings on either side (Andrews: Tests for Parameter Instability and Structural Change With Unknown
+// Change Point, 1993).
+type LevelShift struct {
+	Round  int     // the first that was read from the likeliest moment on
+	Rising bool    // readings lie higher from there on
+	Factor float64 // the mean of B_τ over the moments: which it is, is not known
 }
 
 // Coverage is the share of readings that fell inside the central bands predicted for them; 0

@@ -286,15 +286,18 @@ const (
 	CUSUMFalseAlarm = 850 // readings of a process that stands, on average, until the limit is passed
 )
 
-// Drift is what a metric's one-step-ahead residuals, in standard deviations of a reading, say of a
-// change with time.
+// Drift is what a metric's one-step-ahead residuals, in standard deviations of a reading, and all its
+// readings together say of a change with time. A shift is seen by either: residuals tell of one that comes
+// slowly, or has just come; a model that has learned from readings after it no longer wonders, and takes it
+// for the work of their settings where that can be.
 type Drift struct {
 	Numbers   []int // of the trials
 	Residuals []float64
-	Up, Down  []float64 // the CUSUM on either side
-	Since     int       // trial from which the sum that is beyond the limit has grown, 0 where neither is
-	Rising    bool      // readings come out higher than predicted
-	Past      []Spell   // times that a sum was beyond the limit and came back from it, in the order they ended
+	Up, Down  []float64   // the CUSUM on either side
+	Since     int         // trial of a shift beyond its limit, else that from which the sum that is beyond its own has grown, 0 where none is
+	Shifted   *LevelShift // beyond its limit, else nil
+	Rising    bool        // readings come out higher than predicted
+	Past      []Spell     // times that a sum was beyond the limit and came back from it, in the order they ended
 }
 
 // Spell is a time during which readings came out on one side again and again, until the model had
@@ -304,12 +307,12 @@ type Spell struct {
 	Rising      bool
 }
 
-// DriftOf follows the CUSUM along residuals. A limit that the sum has come back from is no drift:
-// the model has caught up.
-func DriftOf(residuals []Residual) Drift {
+// DriftOf follows the CUSUM along residuals, and asks for a shift. A limit that the sum has come back
+// from is no drift: the model has caught up.
+func DriftOf(c Calibration) Drift {
 	var d Drift
 	var up, down sum
-	for _, r := range residuals {
+	for _, r := range c.Residuals {
 		z := math.Max(-CUSUMMost, math.Min(CUSUMMost, r.Z))
 		up.add(r.Number, z)
 		down.add(r.Number, -z)
@@ -317,6 +320,8 @@ func DriftOf(residuals []Residual) Drift {
 		d.Up, d.Down = append(d.Up, up.value), append(d.Down, down.value)
 	}
 	switch {
+	case c.Shift != nil && c.Shift.Factor > c.Shift.Limit:
+		d.Since, d.Rising, d.Shifted = c.Shift.Since, c.Shift.Rising, c.Shift
 	case up.value > CUSUMLimit:
 		d.Since, d.Rising = up.from, true
 	case down.value > CUSUMLimit:

@@ -87,10 +87,11 @@ type KernelReadout struct {
 // in standard deviations.
 type Calibration struct {
 	Coverage
-	New          Coverage `json:"new"`
-	Repeated     Coverage `json:"repeated"`
-	ResidualMean float64  `json:"residual_mean"`
-	ResidualSD   float64  `json:"residual_sd"`
+	New          Coverage    `json:"new"`
+	Repeated     Coverage    `json:"repeated"`
+	ResidualMean float64     `json:"residual_mean"`
+	ResidualSD   float64     `json:"residual_sd"`
+	Shift        *LevelShift `json:"shift"` // nil where there are fewer than twenty readings
 	// Residuals are those of each reading, by trial.
 	Residuals []Residual `json:"-"`
 }
@@ -100,6 +101,16 @@ type Calibration struct {
 type Residual struct {
 	Number int
 	Z      float64
+}
+
+// LevelShift is the trial from which readings most look as if all had come to lie higher, or lower, by the
+// same amount, and how many times likelier than without they are so; beyond the limit it is more likely than
+// not (optimizer.LevelShift).
+type LevelShift struct {
+	Since  int     `json:"since"`
+	Rising bool    `json:"rising"`
+	Factor float64 `json:"factor"`
+	Limit  float64 `json:"limit"`
 }
 
 // Coverage is how many readings there are and which share of them fell into the central bands
@@ -412,6 +423,9 @@ func calibrated(c optimizer.Calibration) Calibration {
 		out.ResidualSD += (r - out.ResidualMean) * (r - out.ResidualMean) / n
 	}
 	out.ResidualSD = math.Sqrt(out.ResidualSD)
+	if s := c.Shift; s != nil {
+		out.Shift = &LevelShift{s.Round, s.Rising, s.Factor, optimizer.ShiftLimit}
+	}
 	for i, z := range c.Innovations {
 		out.Residuals = append(out.Residuals, Residual{c.ResidualRounds[i], z})
 	}

@@ -113,9 +113,9 @@ func circumstances(snap *ledger.Snapshot, state Readout) policy.Circumstances {
 		if len(m.NoiseBySetting)+len(m.WrongReadings) > 0 {
 			c.Uneven = append(c.Uneven, name)
 		}
-		residuals := state.Calibration[name].Residuals
-		c.Watched += len(residuals)
-		if DriftOf(residuals).Since > 0 {
+		calibration := state.Calibration[name]
+		c.Watched += len(calibration.Residuals)
+		if DriftOf(calibration).Since > 0 {
 			c.Drifted = append(c.Drifted, name)
 		}
 	}

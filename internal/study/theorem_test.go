@@ -205,7 +205,7 @@ func TestTheCUSUMKeepsItsFalseAlarmRate(t *testing.T) {
 	const plays, enough = 1000, 5000 // readings; what lasts longer is cut there
 	sum := 0.0
 	for range plays {
-		first := firstBeyond(DriftOf(residuals(random, enough, enough, 0)))
+		first := firstBeyond(DriftOf(Calibration{Residuals: residuals(random, enough, enough, 0)}))
 		if first == 0 {
 			first = enough
 		}
@@ -216,7 +216,7 @@ func TestTheCUSUMKeepsItsFalseAlarmRate(t *testing.T) {
 	}
 	sum = 0
 	for range plays {
-		sum += float64(firstBeyond(DriftOf(residuals(random, 400, 0, -1))))
+		sum += float64(firstBeyond(DriftOf(Calibration{Residuals: residuals(random, 400, 0, -1)})))
 	}
 	if mean := sum / plays; math.Abs(mean-12) > 0.5 {
 		t.Errorf("a shift by a standard deviation takes %.1f readings, want 12", mean)
@@ -228,13 +228,13 @@ func TestTheCUSUMKeepsItsFalseAlarmRate(t *testing.T) {
 func TestTwoReadingsFarOutAreNoDrift(t *testing.T) {
 	t.Parallel()
 	list := []Residual{{1, 0.1}, {2, 8}, {3, 9}, {4, 0.2}}
-	if d := DriftOf(list); d.Since != 0 {
+	if d := DriftOf(Calibration{Residuals: list}); d.Since != 0 {
 		t.Errorf("two readings far out are a drift since trial %d", d.Since)
 	}
 	for i := range 5 {
 		list = append(list, Residual{5 + i, -1.9})
 	}
-	if d := DriftOf(list); d.Since != 5 || d.Rising {
+	if d := DriftOf(Calibration{Residuals: list}); d.Since != 5 || d.Rising {
 		t.Errorf("five readings far below are a drift since trial %d, upwards: %v", d.Since, d.Rising)
 	}
 }

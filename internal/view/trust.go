@@ -49,7 +49,7 @@ func (v trusting) section() templates.Trust {
 func (v trusting) drifts() (list []drifting) {
 	for _, metric := range metricsShown(v.Snap) {
 		if c := v.Readout.Calibration[metric]; c.Count >= fewPredictions {
-			list = append(list, drifting{study.DriftOf(c.Residuals), metric})
+			list = append(list, drifting{study.DriftOf(c), metric})
 		}
 	}
 	return list
@@ -63,7 +63,7 @@ func (v trusting) driftDoubt() string {
 	}
 	for _, d := range v.drifts() {
 		if d.Since > 0 {
-			return strings.TrimSuffix(d.inWords(), ".") + ": the process may have drifted, and what is expected here rests on older readings too."
+			return d.came() + ": the process may have drifted, and what is expected here rests on older readings too."
 		}
 	}
 	return ""
@@ -153,13 +153,26 @@ type drifting struct {
 	metric string
 }
 
-// words say whether a metric drifts, and of a sum that went beyond the limit and came back that it
+// mostTimes is the largest factor that is worth a number.
+const mostTimes = 1e6
+
+// came says how readings have come out of late.
+func (d drifting) came() string {
+	than := words.Either(d.Shifted != nil, "to lie %s than the settings explain", "out %s than predicted, again and again,")
+	return fmt.Sprintf("%s has come "+than+" since about trial %d", design.Capitalised(d.metric), words.Either(d.Rising, "higher", "lower"), d.Since)
+}
+
+// inWords says whether a metric drifts, and of a sum that went beyond the limit and came back that it
 // did.
 func (d drifting) inWords() string {
 	past := len(d.Past)
 	switch {
+	case d.Shifted != nil:
+		times := words.Brief(min(d.Shifted.Factor, mostTimes))
+		return fmt.Sprintf("%s: its readings are %s%s times likelier with a shift there than without; beyond %s times a shift is more likely than none.",
+			d.came(), words.Either(d.Shifted.Factor > mostTimes, "over ", ""), times, words.Brief(d.Shifted.Limit))
 	case d.Since > 0:
-		return fmt.Sprintf("%s has come out %s than predicted, again and again, since about trial %d.", design.Capitalised(d.metric), words.Either(d.Rising, "higher", "lower"), d.Since)
+		return d.came() + "."
 	case past == 0:
 		return fmt.Sprintf("%s: no sign of it in %s.", design.Capitalised(d.metric), words.Count(len(d.Numbers), "reading", "readings"))
 	}

@@ -46,12 +46,30 @@ func TestDriftIsSeenWhereReadingsStayOnOneSide(t *testing.T) {
 		shifted = append(shifted, study.Residual{Number: i + 1, Z: z})
 	}
 	steady[7].Z = 60 // one wrong reading
-	if d := (drifting{study.DriftOf(steady), "yield"}); d.Since != 0 || !strings.Contains(d.inWords(), "no sign of it in 40 readings") {
+	if d := (drifting{study.DriftOf(study.Calibration{Residuals: steady}), "yield"}); d.Since != 0 || !strings.Contains(d.inWords(), "no sign of it in 40 readings") {
 		t.Errorf("steady readings: %s", d.inWords())
 	}
-	d := drifting{study.DriftOf(shifted), "yield"}
+	d := drifting{study.DriftOf(study.Calibration{Residuals: shifted}), "yield"}
 	if d.Since < 19 || d.Since > 22 || !strings.Contains(d.inWords(), "lower than predicted") {
 		t.Errorf("readings lower by 1.5 from trial 21 on: %s", d.inWords())
+	}
+}
+
+// TestAShiftIsSaid: where all readings together tell of a shift, it is said whatever the residuals do, and
+// how much likelier it makes them; where they do not, it is not.
+func TestAShiftIsSaid(t *testing.T) {
+	t.Parallel()
+	shift := study.LevelShift{Since: 21, Rising: true, Factor: 5059.4, Limit: 100}
+	for factor, want := range map[float64]string{
+		5059.4: "Yield has come to lie higher than the settings explain since about trial 21: its readings are 5100 times likelier with a shift there than without; beyond 100 times a shift is more likely than none.",
+		3e276:  "readings are over 1\u202f000\u202f000 times likelier",
+		99:     "Yield: no sign of it in 0 readings.",
+	} {
+		shift.Factor = factor
+		d := drifting{study.DriftOf(study.Calibration{Shift: &shift}), "yield"}
+		if line, look := trustInShort(templates.Trust{}, []drifting{d}); !strings.Contains(d.inWords(), want) || look != (factor > 100) {
+			t.Errorf("got  %s (%s, %v)\nwant %s", d.inWords(), line, look, want)
+		}
 	}
 }
 
@@ -67,7 +85,7 @@ func TestWordsOfDriftFollowItsChart(t *testing.T) {
 		}
 		residuals = append(residuals, study.Residual{Number: i + 1, Z: z})
 	}
-	d := drifting{study.DriftOf(residuals), "yield"}
+	d := drifting{study.DriftOf(study.Calibration{Residuals: residuals}), "yield"}
 	if want := "Yield: no sign of it any more. From trial 11 to 29 it came out higher than predicted, again and again, until the model had caught up."; d.inWords() != want {
 		t.Errorf("%s\nwant %s\n%v", d.inWords(), want, d.Up)
 	}
@@ -85,7 +103,7 @@ func TestWordsOfDriftFollowItsChart(t *testing.T) {
 	for i := range 40 {
 		residuals = append(residuals, study.Residual{Number: 81 + i, Z: 0.2})
 	}
-	if d := (drifting{study.DriftOf(residuals), "yield"}); !strings.Contains(d.inWords(), "lower than predicted") || !strings.HasSuffix(d.inWords(), "caught up; once before that.") {
+	if d := (drifting{study.DriftOf(study.Calibration{Residuals: residuals}), "yield"}); !strings.Contains(d.inWords(), "lower than predicted") || !strings.HasSuffix(d.inWords(), "caught up; once before that.") {
 		t.Errorf("%s", d.inWords())
 	}
 }

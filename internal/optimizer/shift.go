@@ -6,6 +6,7 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
+	"headroom/internal/optimizer/cores"
 	"headroom/internal/optimizer/factor"
 	"headroom/internal/optimizer/gp"
 )
@@ -20,36 +21,33 @@ const (
 	fewestOfShift = 20
 	shiftMargin   = 0.15
 	// mostMoments is at how many moments a shift is looked for, spread evenly.
-	mostMoments = 24
+	mostMoments = 16
 )
 
 // shifts are those of every metric, nil where there are too few readings, or where those of one candidate
 // are no longer told apart.
 func (s *shown) shifts(ctx context.Context) ([]*LevelShift, error) {
 	list := make([]*LevelShift, len(s.cfg.Metrics))
-	for i := range s.sources {
+	return list, cores.Each(len(s.sources), func(i int) error {
 		src := &s.sources[i]
 		if src.arrived < fewestOfShift {
-			continue
+			return nil
 		}
 		rows, err := src.Rows(ctx)
-		if err != nil {
-			return nil, err
-		}
-		if rows.Read != src.arrived {
-			continue
+		if err != nil || rows.Read != src.arrived {
+			return err
 		}
 		moments, after := afterMoments(rows.Read)
 		if err := rows.Data.Factor().SolveLowerMany(ctx, after); err != nil {
-			return nil, err
+			return err
 		}
 		spread := priorVariance(rows.Data, rows.Read)
 		for m, k := range src.targets {
 			at, along, times := likeliestShift(after, rows.Z[m][:rows.Read], spread)
 			list[s.targets[k].metric] = &LevelShift{src.group.order[moments[at]].round, s.transforms[k].sign*along > 0, times}
 		}
-	}
-	return list, nil
+		return nil
+	})
 }
 
 // likeliestShift is the moment of the largest B_τ, a there, and the mean of all; after are L⁻¹u, z is L⁻¹y,

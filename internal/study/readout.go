@@ -105,7 +105,7 @@ type Residual struct {
 
 // LevelShift is the trial from which readings most look as if all had come to lie higher, or lower, by the
 // same amount, and how many times likelier than without they are so; beyond the limit it is more likely than
-// not (optimizer.LevelShift).
+// not, where one process in a hundred has one (optimizer.LevelShift).
 type LevelShift struct {
 	Since  int     `json:"since"`
 	Rising bool    `json:"rising"`

@@ -169,7 +169,7 @@ func (d drifting) inWords() string {
 	switch {
 	case d.Shifted != nil:
 		times := words.Brief(min(d.Shifted.Factor, mostTimes))
-		return fmt.Sprintf("%s: its readings are %s%s times likelier with a shift there than without; beyond %s times a shift is more likely than none.",
+		return fmt.Sprintf("%s: its readings are %s%s times likelier with a shift there than without; %s times make a shift more likely than none, where one process in a hundred has one.",
 			d.came(), words.Either(d.Shifted.Factor > mostTimes, "over ", ""), times, words.Brief(d.Shifted.Limit))
 	case d.Since > 0:
 		return d.came() + "."

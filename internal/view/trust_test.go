@@ -61,7 +61,7 @@ func TestAShiftIsSaid(t *testing.T) {
 	t.Parallel()
 	shift := study.LevelShift{Since: 21, Rising: true, Factor: 5059.4, Limit: 100}
 	for factor, want := range map[float64]string{
-		5059.4: "Yield has come to lie higher than the settings explain since about trial 21: its readings are 5100 times likelier with a shift there than without; beyond 100 times a shift is more likely than none.",
+		5059.4: "Yield has come to lie higher than the settings explain since about trial 21: its readings are 5100 times likelier with a shift there than without; 100 times make a shift more likely than none, where one process in a hundred has one.",
 		3e276:  "readings are over 1\u202f000\u202f000 times likelier",
 		99:     "Yield: no sign of it in 0 readings.",
 	} {

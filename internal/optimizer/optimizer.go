@@ -312,7 +312,7 @@ type Calibration struct {
 	// to expect, as normal deviates: Φ⁻¹ of the probability of a lower one.
 	Innovations    []float64
 	ResidualRounds []int
-	Shift          *LevelShift // nil where there are too few readings
+	Shift          *LevelShift // nil where there are too few readings, or very many of each candidate
 }
 
 // LevelShift is the moment from which a metric's readings most look as if all of them had come to lie

@@ -24,17 +24,17 @@ const (
 	mostMoments = 16
 )
 
-// shifts are those of every metric, nil where there are too few readings, or where those of one candidate
-// are no longer told apart.
+// shifts are those of every metric, nil where there are too few readings, or so many of each candidate that
+// they have no rows of their own.
 func (s *shown) shifts(ctx context.Context) ([]*LevelShift, error) {
 	list := make([]*LevelShift, len(s.cfg.Metrics))
 	return list, cores.Each(len(s.sources), func(i int) error {
 		src := &s.sources[i]
-		if src.arrived < fewestOfShift {
+		if src.rounds == nil || src.arrived < fewestOfShift {
 			return nil
 		}
 		rows, err := src.Rows(ctx)
-		if err != nil || rows.Read != src.arrived {
+		if err != nil {
 			return err
 		}
 		moments, after := afterMoments(rows.Read)
@@ -44,7 +44,7 @@ func (s *shown) shifts(ctx context.Context) ([]*LevelShift, error) {
 		spread := priorVariance(rows.Data, rows.Read)
 		for m, k := range src.targets {
 			at, along, times := likeliestShift(after, rows.Z[m][:rows.Read], spread)
-			list[s.targets[k].metric] = &LevelShift{src.group.order[moments[at]].round, s.transforms[k].sign*along > 0, times}
+			list[s.targets[k].metric] = &LevelShift{src.rounds[moments[at]], s.transforms[k].sign*along > 0, times}
 		}
 		return nil
 	})

@@ -62,25 +62,31 @@ func TestShiftIsABayesFactor(t *testing.T) {
 }
 
 // TestShiftIsFound: readings that lie higher or lower from a round on show it there, in the metric's own
-// direction, and those that do not show none.
+// direction, and those that do not show none; with a window, of those in it.
 func TestShiftIsFound(t *testing.T) {
 	t.Parallel()
-	cfg := plain(t, 2, 1, func(c *Config) { c.Objective.Sign = -1 }, `{}`)
-	for metric := range cfg.Metrics {
-		for _, by := range []float64{0, 2, -2} {
-			h := played(cfg, 40, 1)
-			for i := range h.Rounds[25:] {
-				h.Rounds[25+i].Readings[metric].Value += by
-			}
-			for m, c := range sure(mustReplay(t, cfg, h).Calibrations(background)) {
-				moved := m == metric && by != 0
-				if shows := c.Shift.Factor > ShiftLimit; shows != moved || moved && (c.Shift.Round < 25 || c.Shift.Round > 27 || c.Shift.Rising != (by > 0)) {
-					t.Errorf("metric %d, when metric %d moved by %g from round 26 on, shows %+v", m, metric, by, c.Shift)
+	whole := plain(t, 2, 1, func(c *Config) { c.Objective.Sign = -1 }, `{}`)
+	window := plain(t, 2, 1, func(c *Config) { c.Algorithm = "rpol-sw-ucb" }, `{"window": 30}`)
+	for _, c := range []struct {
+		cfg          *Config
+		rounds, from int
+	}{{whole, 40, 26}, {window, 60, 46}} {
+		for metric := range c.cfg.Metrics {
+			for _, by := range []float64{0, 2, -2} {
+				h := played(c.cfg, c.rounds, 1)
+				for i := c.from - 1; i < c.rounds; i++ {
+					h.Rounds[i].Readings[metric].Value += by
+				}
+				for m, shown := range sure(mustReplay(t, c.cfg, h).Calibrations(background)) {
+					moved, found := m == metric && by != 0, shown.Shift
+					if shows := found.Factor > ShiftLimit; shows != moved || moved && (found.Round < c.from-1 || found.Round > c.from+1 || found.Rising != (by > 0)) {
+						t.Errorf("metric %d, when metric %d moved by %g from round %d on, shows %+v", m, metric, by, c.from, found)
+					}
 				}
 			}
 		}
 	}
-	for _, c := range sure(mustReplay(t, cfg, played(cfg, fewestOfShift-1, 1)).Calibrations(background)) {
+	for _, c := range sure(mustReplay(t, whole, played(whole, fewestOfShift-1, 1)).Calibrations(background)) {
 		if c.Shift != nil {
 			t.Errorf("too few readings show %+v", c.Shift)
 		}

@@ -91,7 +91,7 @@ type Calibration struct {
 	Repeated     Coverage    `json:"repeated"`
 	ResidualMean float64     `json:"residual_mean"`
 	ResidualSD   float64     `json:"residual_sd"`
-	Shift        *LevelShift `json:"shift"` // nil where there are fewer than twenty readings
+	Shift        *LevelShift `json:"shift"` // nil where there are fewer than twenty readings, or very many of each candidate
 	// Residuals are those of each reading, by trial.
 	Residuals []Residual `json:"-"`
 }

@@ -40,10 +40,10 @@ func (who chosenBy) aside(number int) string {
 	return ""
 }
 
-// broke tells whether a trial has results, and is beyond a limit by them.
+// broke tells whether a trial is beyond a limit by what is known of it.
 func (who chosenBy) broke(number int) bool {
 	t := who.seen.Trial(number)
-	return t != nil && !t.Waiting() && t.Feasible != nil && !*t.Feasible
+	return t != nil && t.Feasible != nil && !*t.Feasible
 }
 
 // blind is what is missing of metrics of which the next decision of a state expects nothing yet.
@@ -272,7 +272,7 @@ func improves(d design.Definition, p chosenPoint, who chosenBy) string {
 		return fmt.Sprintf("Chosen because it has the best chance to keep %s within the limit.", limits) + noneYet(who)
 	case limits == "":
 		return fmt.Sprintf("Chosen because it promises the largest improvement of %s%s.", d.Objective.Metric, over(d, p, who))
-	case compared && hardly(d, p) && who.broke(p.decision.Incumbent):
+	case compared && hardlyImproves(d, p) && who.broke(p.decision.Incumbent):
 		return fmt.Sprintf("Chosen for its chance to keep %s within the limit, weighed with %s: trial %d, the best so far, broke a limit, and hardly any improvement of %s over it is expected.",
 			limits, d.Objective.Metric, p.decision.Incumbent, d.Objective.Metric)
 	}
@@ -284,8 +284,8 @@ func improves(d design.Definition, p chosenPoint, who chosenBy) string {
 // is not worth a number.
 const hardlyAny = 1e-3
 
-// hardly tells whether what a point is expected to improve is not worth a number.
-func hardly(d design.Definition, p chosenPoint) bool {
+// hardlyImproves tells whether what a point is expected to improve is not worth a number.
+func hardlyImproves(d design.Definition, p chosenPoint) bool {
 	return *p.decision.ExpectedImprovement <= hardlyAny*p.decision.SD[d.Objective.Metric]
 }
 
@@ -297,7 +297,7 @@ func over(d design.Definition, p chosenPoint, who chosenBy) string {
 		return ""
 	}
 	best := fmt.Sprintf("over trial %d", p.decision.Incumbent) + who.aside(p.decision.Incumbent)
-	if hardly(d, p) {
+	if hardlyImproves(d, p) {
 		return ", though hardly any " + best
 	}
 	return ", on average " + design.WithUnit(design.WriteBeside(*gain, *gain), d.Objective.Unit, " ") + " " + best

@@ -440,12 +440,14 @@ func WriteLimit(threshold, sd float64) string {
 	return WriteNumber(threshold)
 }
 
-// IsSymbol tells whether a name begins with a symbol and no word: with one letter, or with what has more
-// than Latin letters in it, like k, x1, k_cat and λmax.
+// IsSymbol tells whether a name begins with a symbol and no word: with one letter, a Greek one, or what is
+// no letter, like k, λmax, x1 and k_cat.
 func IsSymbol(name string) bool {
 	word, _, _ := strings.Cut(name, " ")
 	word = strings.TrimRight(word, ",.:;")
-	return utf8.RuneCountInString(word) < 2 || strings.ContainsFunc(word, func(r rune) bool { return !unicode.Is(unicode.Latin, r) && r != '-' && r != '’' })
+	return utf8.RuneCountInString(word) < 2 || strings.ContainsFunc(word, func(r rune) bool {
+		return unicode.Is(unicode.Greek, r) || !unicode.IsLetter(r) && r != '-' && r != '’'
+	})
 }
 
 // Capitalised begins a sentence or a title, unless its first word has capitals of its own, like pH, or

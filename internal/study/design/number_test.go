@@ -155,7 +155,7 @@ func TestCapitalised(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{"pressure (MPa)": "Pressure (MPa)", "yield": "Yield", "pH (1)": "pH (1)", "mRNA left": "mRNA left", "ähnlich": "Ähnlich",
 		"pH of A": "pH of A", "number of Halton points": "Number of Halton points", "éluant": "Éluant", "HPLC area": "HPLC area", "": "",
-		"k": "k", "t in all": "t in all", "k_cat": "k_cat", "x1": "x1", "λmax": "λmax", "ee: no sign": "Ee: no sign", "pre-heat": "Pre-heat"} {
+		"k": "k", "t in all": "t in all", "k_cat": "k_cat", "x1": "x1", "λmax": "λmax", "ee: no sign": "Ee: no sign", "pre-heat": "Pre-heat", "выход": "Выход"} {
 		if got := Capitalised(name); got != want {
 			t.Errorf("%q begins as %q, want %q", name, got, want)
 		}

@@ -27,9 +27,11 @@ const (
 // fitted, when a reading is new among few, when the readings have grown by a tenth, of many by
 // half, when one has no place in the logarithm that they are taken for, or when the past was
 // rewritten.
-func (s *State) FitDue() bool {
-	for i := range s.cfg.Metrics {
-		if s.fitDue(i) {
+func (s *State) FitDue() bool { return s.someMetric(s.fitDue) }
+
+func (s *State) someMetric(is func(metric int) bool) bool {
+	for metric := range s.cfg.Metrics {
+		if is(metric) {
 			return true
 		}
 	}
@@ -62,14 +64,7 @@ func (s *State) fitDue(metric int) bool {
 
 // BeyondLogarithm tells whether some metric's model has nothing to say before its next fit: a reading lies
 // beyond the logarithm that all are taken for.
-func (s *State) BeyondLogarithm() bool {
-	for metric := range s.cfg.Metrics {
-		if s.beyondLogarithm(metric) {
-			return true
-		}
-	}
-	return false
-}
+func (s *State) BeyondLogarithm() bool { return s.someMetric(s.beyondLogarithm) }
 
 // beyondLogarithm tells whether a reading lies beyond the logarithm that a metric's readings are taken
 // for: warped, it would be many deviations from all others, however close it is to them.

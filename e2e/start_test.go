@@ -61,7 +61,9 @@ func TestStart(t *testing.T) {
 	p.press("Verify")
 	p.sees("✓")
 	p.press("Report in one file")
+	p.until("the report", `location.pathname.endsWith("/report")`) // the board has a head of the ledger too
 	p.sees("Head of the ledger")
+	p.ready()
 	p.audit("report")
 
 	p.before(`document.addEventListener("readystatechange", () => { const slider = document.getElementById("at"); if (document.readyState === "interactive") slider.value = 7 })`)

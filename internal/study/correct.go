@@ -392,11 +392,7 @@ func inBoth[T any](before, after map[string]T) map[string][2]T {
 // outlook is what the model makes of the study, and what would be suggested next; without them why,
 // where the model cannot be computed.
 func (s *Models) outlook(ctx context.Context, snap *ledger.Snapshot) (readout Readout, next *design.Settings, why string, err error) {
-	state, err := s.shown(ctx, snap)
-	if err == nil {
-		readout, err = s.readout(ctx, snap, state)
-	}
-	if err == nil {
+	if readout, err = s.StateOf(ctx, snap); err == nil {
 		next, err = s.nextChoice(ctx, snap)
 	}
 	if errors.Is(err, ErrConflict) {

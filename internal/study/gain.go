@@ -138,11 +138,11 @@ func (s *Models) PriceOf(ctx context.Context, snap *ledger.Snapshot, name string
 	if len(faults) > 0 {
 		return Price{}, conflict("What a limit costs depends here on what each trial brings with it, so it cannot be said beforehand.")
 	}
-	state, err := s.shown(ctx, snap)
-	if err != nil {
-		return Price{}, err
-	}
 	return derived.Get(ctx, s.Derived, snap, priceAt(c.ConstraintNames[j]), func(ctx context.Context) (Price, error) {
+		state, err := s.shown(ctx, snap)
+		if err != nil {
+			return Price{}, err
+		}
 		worked, err := compute(ctx, s.Derived, snap.ID, func(ctx context.Context) (optimizer.Price, error) { return state.Price(ctx, j, known) })
 		return priceOf(c, j, worked), err
 	})

@@ -60,7 +60,7 @@ func (s *Models) HistoryOf(ctx context.Context, snap *ledger.Snapshot) ([]Histor
 	if err != nil {
 		return nil, err
 	}
-	readout, err := s.readout(ctx, snap, state)
+	readout, err := s.StateOf(ctx, snap)
 	if err != nil {
 		return nil, err
 	}

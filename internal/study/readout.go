@@ -302,15 +302,11 @@ const mostPoints = 10000
 // StateOf says what the algorithm makes of snap: what its next decision would use. It is worked out
 // at most once for each version in the cache, and to be read only.
 func (s *Models) StateOf(ctx context.Context, snap *ledger.Snapshot) (Readout, error) {
-	state, err := s.shown(ctx, snap)
-	if err != nil {
-		return Readout{}, err
-	}
-	return s.readout(ctx, snap, state)
-}
-
-func (s *Models) readout(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State) (Readout, error) {
 	return derived.Get(ctx, s.Derived, snap, readoutOf, func(ctx context.Context) (Readout, error) {
+		state, err := s.shown(ctx, snap)
+		if err != nil {
+			return Readout{}, err
+		}
 		return compute(ctx, s.Derived, snap.ID, func(ctx context.Context) (Readout, error) { return readout(ctx, snap, state) })
 	})
 }

@@ -17,7 +17,7 @@ func readEverything(t testing.TB, b *bench) {
 	through := design.Settings{}
 	for _, p := range snap.Definition.Parameters {
 		if p.Type != design.Remainder {
-			through[p.Name] = levels(p, 3)[1]
+			through[p.Name] = p.Spread(3)[1]
 		}
 	}
 	through = moved(snap.Definition, through, nil)

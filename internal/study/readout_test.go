@@ -191,3 +191,34 @@ func TestAReadingBeyondALogarithmMovesNothingElse(t *testing.T) {
 		}
 	}
 }
+
+// TestChartsKnowWhereATrialMayBeChosen, along parameters and over two, in the same rows and columns.
+func TestChartsKnowWhereATrialMayBeChosen(t *testing.T) {
+	t.Parallel()
+	d := oven()
+	d.InputConstraints = []string{"temperature + 2*cycles <= 60"}
+	b := newBench(t, d)
+	b.ask(1)
+	through := b.snap.Trials[0].Parameters
+	may := func(to design.Settings) bool { return b.snap.Compiled().MayChoose(moved(b.snap.Definition, through, to)) }
+	seen := map[bool]bool{}
+	for _, slice := range must.Get(b.service.Slices(t.Context(), b.snap, through, 9))(t) {
+		for i, v := range slice.At {
+			if open := may(design.Settings{slice.Parameter: v}); slice.Open[i] != open {
+				t.Errorf("along %s, %v may be chosen: %v", slice.Parameter, v, slice.Open[i])
+			}
+		}
+	}
+	over := must.Get(b.service.Map(t.Context(), b.snap, "temperature", "cycles", through, 9))(t)
+	for i, y := range over.Y {
+		for j, x := range over.X {
+			open := may(design.Settings{"temperature": x, "cycles": y})
+			if seen[open] = true; over.Open[i][j] != open {
+				t.Errorf("%v and %v may be chosen: %v", x, y, over.Open[i][j])
+			}
+		}
+	}
+	if !seen[true] || !seen[false] {
+		t.Errorf("the map shows only such as may be chosen, or only others: %v", seen)
+	}
+}

@@ -29,6 +29,7 @@ type Slice struct {
 	Metrics   map[string]Band `json:"metrics"`
 	Feasible  []float64       `json:"feasibility_probability"`
 	Works     []float64       `json:"-"` // see Posterior
+	Open      []bool          `json:"-"` // where a trial may be chosen
 }
 
 // Map is the posterior over two parameters: row i is Y[i], column j is X[j].
@@ -38,6 +39,7 @@ type Map struct {
 	SD       map[string][][]float64
 	Feasible [][]float64
 	Works    [][]float64 // see Posterior
+	Open     [][]bool    // where a trial may be chosen
 }
 
 // Slices is the posterior along each parameter through a point, what a mixture leaves following the
@@ -54,7 +56,7 @@ func (s *Models) Slices(ctx context.Context, snap *ledger.Snapshot, through desi
 		if p.Type == design.Remainder {
 			continue
 		}
-		slice := Slice{Parameter: p.Name, At: levels(p, samples)}
+		slice := Slice{Parameter: p.Name, At: p.Spread(samples)}
 		points := lists.Map(slice.At, func(v design.Value) design.Settings {
 			return moved(snap.Definition, through, design.Settings{p.Name: v})
 		})
@@ -63,6 +65,7 @@ func (s *Models) Slices(ctx context.Context, snap *ledger.Snapshot, through desi
 			return nil, err
 		}
 		slice.Metrics, slice.Feasible, slice.Works = posterior.Metrics, posterior.FeasibilityProbability, posterior.Works
+		slice.Open = lists.Map(points, snap.Compiled().MayChoose)
 		out = append(out, slice)
 	}
 	return out, nil
@@ -84,7 +87,7 @@ func (s *Models) Map(ctx context.Context, snap *ledger.Snapshot, x, y string, pi
 	if x == y {
 		return Map{}, design.NewInvalid("y", "two different parameters are needed", y)
 	}
-	out := Map{X: levels(across, samples), Y: levels(up, samples), Mean: map[string][][]float64{}, SD: map[string][][]float64{}}
+	out := Map{X: across.Spread(samples), Y: up.Spread(samples), Mean: map[string][][]float64{}, SD: map[string][][]float64{}}
 	var points []design.Settings
 	for _, v := range out.Y {
 		for _, u := range out.X {
@@ -99,6 +102,7 @@ func (s *Models) Map(ctx context.Context, snap *ledger.Snapshot, x, y string, pi
 		out.Mean[name], out.SD[name] = inRows(band.Mean, len(out.X)), inRows(band.SD, len(out.X))
 	}
 	out.Feasible, out.Works = inRows(posterior.FeasibilityProbability, len(out.X)), inRows(posterior.Works, len(out.X))
+	out.Open = inRows(lists.Map(points, snap.Compiled().MayChoose), len(out.X))
 	return out, nil
 }
 
@@ -156,37 +160,9 @@ func moved(d design.Definition, settings, to design.Settings) design.Settings {
 	return out
 }
 
-// levels are the values of a parameter to look at: at most samples of them, evenly spread on its
-// scale.
-func levels(p design.Parameter, samples int) []design.Value {
-	if p.Type == design.Categorical {
-		return lists.Map(p.Choices, design.TextValue)
-	}
-	low, high := *p.Low, *p.High
-	if p.Type == design.Integer && high-low < float64(samples) {
-		samples = int(high-low) + 1
-	}
-	var values []design.Value
-	for i := range samples {
-		x := low
-		switch share := float64(i) / float64(max(samples-1, 1)); {
-		case i == samples-1:
-			x = high
-		case p.Logarithmic():
-			x = low * math.Pow(high/low, share)
-		default:
-			x = low + share*(high-low)
-		}
-		if p.Type == design.Integer {
-			x = math.Round(x)
-		}
-		values = append(values, design.NumberValue(x))
-	}
-	return values
-}
-
-func inRows(values []float64, width int) [][]float64 {
-	var rows [][]float64
+// inRows cuts values into rows.
+func inRows[T any](values []T, width int) [][]T {
+	var rows [][]T
 	for len(values) > 0 {
 		rows = append(rows, values[:width])
 		values = values[width:]

@@ -167,9 +167,10 @@ func (o Outlook) mapCaption(chance [][]float64, aim string) string {
 	caption := "Colour is the expected " + o.Metric + words.Either(len(axisNames(d)) > 2, ", the other settings held "+o.Held, "") + "."
 	switch {
 	case chance != nil && o.smooth():
-		i, j := highest(chance)
+		best, narrowed := bestOf(slices.Concat(chance...), slices.Concat(o.Map.Open...), false)
+		i, j := best/len(o.Map.X), best%len(o.Map.X)
 		px, py := parameter(d, o.X), parameter(d, o.Y)
-		caption += " " + chanceWords(chance, aim) + fmt.Sprintf("; it is best, %s, at %s %s and %s %s.", words.Percent(chance[i][j]),
+		caption += " " + chanceWords(chance, aim) + fmt.Sprintf("; it is best%s, %s, at %s %s and %s %s.", words.Either(narrowed, " of what may be chosen", ""), words.Percent(chance[i][j]),
 			o.X, words.With(design.WriteSetting(px, o.Map.X[j]), px.Unit), o.Y, words.With(design.WriteSetting(py, o.Map.Y[i]), py.Unit))
 	case chance != nil:
 		caption += " Below it stands the chance " + aim + ". Choices have no order, so nothing is drawn between them."
@@ -188,18 +189,6 @@ func (o Outlook) mapCaption(chance [][]float64, aim string) string {
 		caption += " That a trial may fail is not counted in this chance."
 	}
 	return caption
-}
-
-// highest is the row and the column of the largest value.
-func highest(rows [][]float64) (bi, bj int) {
-	for i, row := range rows {
-		for j, x := range row {
-			if x > rows[bi][bj] {
-				bi, bj = i, j
-			}
-		}
-	}
-	return bi, bj
 }
 
 // mapStep is between the values of a parameter that the table of a map has, where they have an

@@ -360,6 +360,34 @@ func TestWordsOfAMapFollowItsLines(t *testing.T) {
 	}
 }
 
+// TestTheBestIsOfWhatMayBeChosen where something may be, in the words below slices and below a map.
+func TestTheBestIsOfWhatMayBeChosen(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, twoLimits)
+	b.curve(6, 0, "yield", "impurity", "pressure")
+	b.fit()
+	at := []design.Value{design.NumberValue(0), design.NumberValue(0.5), design.NumberValue(1)}
+	band := study.Band{Mean: []float64{1, 3, 2}, SD: []float64{1, 1, 1}}
+	o := Outlook{Facts: b.facts(1), Metric: "yield", X: "x", Y: "x"}
+	o.Map = study.Map{X: at, Y: at[:1]}
+	for _, c := range []struct {
+		open        []bool
+		along, over string
+	}{
+		{[]bool{true, true, true}, "highest: 3.0 at x 0.5.", "; it is best, 90 %, at x 0.5 and x 0."},
+		{[]bool{true, false, true}, "highest: 2.0 at x 1 (of what may be chosen).", "; it is best of what may be chosen, 20 %, at x 1 and x 0."},
+		{[]bool{false, false, false}, "highest: 3.0 at x 0.5.", "; it is best, 90 %, at x 0.5 and x 0."},
+	} {
+		if got := o.sliceWords("yield", []study.Slice{{Parameter: "x", At: at, Metrics: map[string]study.Band{"yield": band}, Open: c.open}}); !strings.HasSuffix(got, c.along) {
+			t.Errorf("%v: %s", c.open, got)
+		}
+		o.Map.Open = [][]bool{c.open}
+		if got := o.mapCaption([][]float64{{0.1, 0.9, 0.2}}, "to stay within every limit"); !strings.Contains(got, c.over) {
+			t.Errorf("%v: %s", c.open, got)
+		}
+	}
+}
+
 // TestTheChanceThatATrialWorksIsDrawn once failures taught it: along each parameter, with the
 // trials that failed at its foot, and over two in the chance of a good end.
 func TestTheChanceThatATrialWorksIsDrawn(t *testing.T) {
@@ -370,7 +398,7 @@ func TestTheChanceThatATrialWorksIsDrawn(t *testing.T) {
 	b.fit()
 	o := b.facts(1).Outlook()
 	flat := study.Band{Mean: []float64{1, 2}, SD: []float64{1, 1}, Lower95: []float64{0, 1}, Upper95: []float64{2, 3}}
-	along := study.Slice{Parameter: "x", At: []design.Value{design.NumberValue(0), design.NumberValue(1)}, Feasible: []float64{0.9, 0.2}, Works: []float64{0.8, 0.25},
+	along := study.Slice{Parameter: "x", At: []design.Value{design.NumberValue(0), design.NumberValue(1)}, Feasible: []float64{0.9, 0.2}, Works: []float64{0.8, 0.25}, Open: []bool{true, true},
 		Metrics: map[string]study.Band{"yield": flat, "impurity": flat, "pressure": flat}}
 	o.Slices = []study.Slice{along}
 	grid := o.sliceGrid()
@@ -459,7 +487,7 @@ func TestWhatATrialBringsIsNotForeseen(t *testing.T) {
 		b.fit()
 		v := b.facts(1)
 		o := Outlook{Facts: v, Metric: "yield", X: "x", Y: "x", Metrics: []string{"yield"}}
-		o.Map = study.Map{X: []design.Value{design.NumberValue(1)}, Y: []design.Value{design.NumberValue(1)}, Feasible: [][]float64{{1}}}
+		o.Map = study.Map{X: []design.Value{design.NumberValue(1)}, Y: []design.Value{design.NumberValue(1)}, Feasible: [][]float64{{1}}, Open: [][]bool{{true}}}
 		chance, aim := o.chances()
 		if aim != c.aim || (chance == nil) != (aim == "") {
 			t.Errorf("%q: the chance %s is %v", c.learned, aim, chance)
@@ -506,7 +534,7 @@ func TestWhereAMetricIsBestAlongLines(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, twoLimits)
 	along := func(low, high float64) study.Slice {
-		return study.Slice{Parameter: "x", At: []design.Value{design.NumberValue(0), design.NumberValue(1)}, Metrics: map[string]study.Band{"yield": {Mean: []float64{low, high}, SD: []float64{1, 1}}}}
+		return study.Slice{Parameter: "x", At: []design.Value{design.NumberValue(0), design.NumberValue(1)}, Metrics: map[string]study.Band{"yield": {Mean: []float64{low, high}, SD: []float64{1, 1}}}, Open: []bool{true, true}}
 	}
 	o := Outlook{Facts: b.facts(0)}
 	says(t, "of two lines", o.sliceWords("yield", []study.Slice{along(1, 2), along(5, 5)}), []string{"along these lines is highest: 2.0 at x 1, 5.0 all along x."}, nil)

@@ -33,7 +33,7 @@ func TestTheReportIsThePageOnPaper(t *testing.T) {
 	for _, metric := range []string{"yield", "impurity", "pressure"} {
 		along.Metrics[metric] = study.Band{Mean: []float64{1, 2, 3, 2, 1}, SD: []float64{1, 1, 1, 1, 1}, Lower95: []float64{0, 1, 2, 1, 0}, Upper95: []float64{2, 3, 4, 3, 2}}
 	}
-	along.Feasible = []float64{1, 1, 0.5, 0.2, 0}
+	along.Feasible, along.Open = []float64{1, 1, 0.5, 0.2, 0}, []bool{true, true, true, true, true}
 	v.Slices = []study.Slice{along}
 	page := v.Progress().Chart
 	v.Paper, v.Whole, v.Head.Operates, v.Gained, v.Entries = true, true, false, true, b.events

@@ -238,16 +238,36 @@ func (o Outlook) sliceWords(metric string, along []study.Slice) string {
 	var parts []string
 	for _, slice := range along[:min(most, len(along))] {
 		band, p := slice.Metrics[metric], parameter(d, slice.Parameter)
-		least, greatest := slices.Min(band.Mean), slices.Max(band.Mean)
-		best := slices.Index(band.Mean, words.Either(lowest, least, greatest))
-		show, where := words.Alike(band.SD[best]), "at "+p.Name+" "+words.With(design.WriteSetting(p, slice.At[best]), p.Unit)
-		if show(least) == show(greatest) {
+		best, narrowed := bestOf(band.Mean, slice.Open, lowest)
+		show, where := words.Alike(band.SD[best]), "at "+p.Name+" "+words.With(design.WriteSetting(p, slice.At[best]), p.Unit)+words.Either(narrowed, " (of what may be chosen)", "")
+		if show(slices.Min(band.Mean)) == show(slices.Max(band.Mean)) {
 			where = "all along " + p.Name
 		}
 		parts = append(parts, show(band.Mean[best])+" "+where)
 	}
 	lines := words.Either(len(along) > most, fmt.Sprintf("the first %d lines", most), "these lines")
 	return fmt.Sprintf("Expected %s along %s is %s: %s.", words.AxisName(metric, UnitOf(d, metric)), lines, words.Either(lowest, "lowest", "highest"), strings.Join(parts, ", "))
+}
+
+// bestOf is where the highest or the lowest value is among those that may be chosen, and whether that
+// narrowed it down; among all where none may be.
+func bestOf(values []float64, open []bool, lowest bool) (best int, narrowed bool) {
+	better := func(i, j int) bool {
+		return j < 0 || words.Either(lowest, values[i] < values[j], values[i] > values[j])
+	}
+	ofAll, best := -1, -1
+	for i := range values {
+		if better(i, ofAll) {
+			ofAll = i
+		}
+		if open[i] && better(i, best) {
+			best = i
+		}
+	}
+	if best < 0 {
+		return ofAll, false
+	}
+	return best, better(ofAll, best)
 }
 
 // sliceTable is the numbers behind the slices, some of those of long ones.

@@ -64,7 +64,7 @@ thead { display: table-header-group; }
 figure { margin: 16px 0 20px; border: 1px solid #d5d9dd; border-radius: 6px; padding: 12px; }
 figcaption { font-size: 14px; margin-top: 6px; }
 figcaption ul { margin: 4px 0 0; }
-summary { font-weight: 600; margin: 16px 0 8px; }
+summary { font-weight: 600; margin: 4px 0 0; padding: 12px 0; }
 .ledger li { display: grid; grid-template-columns: 14em 1fr 13em; gap: 12px; max-width: none; font-size: 13px; }
 .ledger p { margin: 0; }
 @page { size: A4; margin: 14mm; }

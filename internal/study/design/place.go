@@ -67,6 +67,12 @@ func (c *Compiled) Arms() []optimizer.Place {
 	return places
 }
 
+// MayChoose tells whether a trial may be chosen at settings.
+func (c *Compiled) MayChoose(s Settings) bool {
+	kept, _, faults := c.Place(s, "")
+	return len(faults) == 0 && c.space.available(c.space.lookup(kept))
+}
+
 // Probes are some allowed places spread over the space; with candidates, some of theirs.
 func (c *Compiled) Probes() []optimizer.Place {
 	return lists.Map(c.space.probes, c.at)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 
+	"headroom/internal/lists"
 	"headroom/internal/optimizer"
 )
 
@@ -166,6 +167,26 @@ func (a *axis) exactly(x float64) Value {
 
 // tidy is x in clean decimals within the bounds.
 func (a *axis) tidy(x float64) float64 { return math.Max(a.low, math.Min(a.clean(x), a.high)) }
+
+// Spread are values of a parameter that can be set, evenly spread on its scale: all of them, where
+// they are no more than most.
+func (p Parameter) Spread(most int) []Value {
+	if p.Type == Categorical {
+		return lists.Map(p.Choices, TextValue)
+	}
+	a := newAxis(p, nil, nil)
+	var values []Value
+	if a.levels > 0 && a.levels <= most {
+		for k := range a.levels {
+			values = append(values, a.value(a.low+float64(k)*a.step))
+		}
+		return values
+	}
+	for i := range most - 1 {
+		values = append(values, a.value(a.snap(a.physical(float64(i)/float64(most-1)))))
+	}
+	return slices.Compact(append(values, a.value(a.snap(a.high)))) // on a logarithmic scale levels come close to each other
+}
 
 // space is the set of settings that can be tried, in physical values: one number per parameter.
 type space struct {

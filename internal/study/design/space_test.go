@@ -58,6 +58,85 @@ func drawUnits(t *rapid.T, n int) []float64 {
 }
 
 // What a search settles on can be written down, and means the same place when it is read again.
+// TestSpreadCanBeSet: what charts look at along a parameter is what a trial could have there, and
+// nothing twice.
+func TestSpreadCanBeSet(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		c := compileDrawn(t, drawDefinition(t))
+		settings, most := c.Settings(c.Probes()[0]), rapid.IntRange(2, 61).Draw(t, "most")
+		for _, p := range c.Def.Parameters {
+			values := p.Spread(most)
+			if p.Type != Categorical && len(values) > most || len(values) == 0 {
+				t.Fatalf("%d values of %+v, not %d", len(values), p, most)
+			}
+			for i, v := range values {
+				settings[p.Name] = v
+				if kept, _, faults := c.Place(settings, ""); len(faults) > 0 || kept[p.Name] != v || i > 0 && p.Type != Categorical && v.Number <= values[i-1].Number {
+					t.Fatalf("%v of %+v is kept as %v: %v", values, p, kept[p.Name], faults)
+				}
+			}
+		}
+	})
+}
+
+// TestSpreadGoesFromEndToEnd in as many values as there are, or as are asked for.
+func TestSpreadGoesFromEndToEnd(t *testing.T) {
+	t.Parallel()
+	number := func(kind ParameterType, low, high, step float64) Parameter {
+		p := Parameter{Name: "x", Type: kind, Low: &low, High: &high}
+		if step > 0 {
+			p.Step = &step
+		}
+		return p
+	}
+	ratios := number(Integer, 1, 1000, 0)
+	ratios.Scale = "log"
+	for name, c := range map[string]struct {
+		p     Parameter
+		count int
+		last  float64
+	}{
+		"all steps":            {number(Real, 1, 3, 0.1), 21, 3},
+		"a step that overlaps": {number(Real, 0, 10, 3), 4, 9},
+		"many steps":           {number(Real, 0, 1, 0.001), 31, 1},
+		"integers":             {number(Integer, 2, 7, 0), 6, 7},
+		"integers by ratios":   {ratios, 28, 1000},
+		"reals":                {number(Real, 20, 90, 0), 31, 90},
+	} {
+		if values := c.p.Spread(31); len(values) != c.count || values[0].Number != *c.p.Low || values[c.count-1].Number != c.last {
+			t.Errorf("%s: %d values, %v", name, len(values), values)
+		}
+	}
+}
+
+// TestMayChoose asks everything that stands against a choice.
+func TestMayChoose(t *testing.T) {
+	t.Parallel()
+	d := Definition{Name: "Ligands", Objective: Objective{Metric: "yield", Direction: "maximize"}, Parameters: []Parameter{
+		{Name: "x", Type: Real, Low: new(0.0), High: new(1.0)}, {Name: "ligand", Type: Categorical, Choices: []string{"A", "B"}}}}
+	d.InputConstraints, d.Unavailable = []string{"x <= 0.8"}, map[string][]Value{"ligand": {TextValue("B")}}
+	listed := d
+	listed.InputConstraints = nil
+	at := func(x float64, ligand string) Settings {
+		return Settings{"x": NumberValue(x), "ligand": TextValue(ligand)}
+	}
+	for _, candidate := range []Settings{at(0.5, "A"), at(0.5, "B")} {
+		listed.Candidates = append(listed.Candidates, candidate)
+	}
+	for name, study := range map[string]*Compiled{"anywhere": mustCompile(t, d), "of a list": mustCompile(t, listed)} {
+		for _, c := range []struct {
+			x      float64
+			ligand string
+			may    bool
+		}{{0.5, "A", true}, {0.7, "A", name == "anywhere"}, {0.9, "A", false}, {1.5, "A", false}, {0.5, "B", false}} {
+			if got := study.MayChoose(at(c.x, c.ligand)); got != c.may {
+				t.Errorf("%s, %g with %s may be chosen: %v", name, c.x, c.ligand, got)
+			}
+		}
+	}
+}
+
 func TestSettingsRoundTrip(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

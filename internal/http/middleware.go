@@ -163,7 +163,7 @@ func methodNotAllowed(routes chi.Routes) handler {
 		allowed := slices.DeleteFunc([]string{"GET", "POST", "PATCH", "PUT", "DELETE"}, func(method string) bool {
 			return !routes.Match(chi.NewRouteContext(), method, r.URL.Path)
 		})
-		w.Header().Set("Allow", strings.Join(allowed, ", "))
+		w.Header().Set("Allow", strings.Replace(strings.Join(allowed, ", "), "GET", "GET, HEAD", 1)) // HEAD is answered wherever GET is
 		return problem.New(http.StatusMethodNotAllowed, r.Method+" is not possible here; use "+strings.Join(allowed, " or ")+".")
 	}
 }

@@ -85,6 +85,12 @@ var (
 		Detail: "Too many wrong credentials like this one. Wait a minute; the right one is let in at any time."}
 )
 
+// keyReused is what a request is told that comes under another one's key.
+var keyReused = &Problem{Title: http.StatusText(http.StatusUnprocessableEntity), Status: http.StatusUnprocessableEntity, Detail: usedKey,
+	Errors: []design.Fault{{Field: "Idempotency-Key", Message: usedKey}}, place: "header"}
+
+const usedKey = "This Idempotency-Key was used for another request; a new request needs a key of its own."
+
 // Needs is what a caller is told whose role does not suffice.
 func Needs(least, has account.Role) *Problem {
 	return New(http.StatusForbidden, "This needs the role "+string(least)+", and yours is "+string(has)+". An admin can change that.")
@@ -99,7 +105,6 @@ var statusOf = []struct {
 	{study.ErrConflict, http.StatusConflict},
 	{study.ErrStale, http.StatusPreconditionFailed},
 	{study.ErrTooLarge, http.StatusRequestEntityTooLarge},
-	{study.ErrReused, http.StatusUnprocessableEntity},
 	{account.ErrNoCredentials, http.StatusUnauthorized},
 	{account.ErrExpired, http.StatusUnauthorized},
 	{account.ErrUsed, http.StatusUnauthorized},
@@ -121,6 +126,9 @@ func Of(err error) *Problem {
 	}
 	if tooLarge, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return New(http.StatusRequestEntityTooLarge, "The request is larger than the limit of "+strconv.FormatInt(tooLarge.Limit>>20, 10)+" MiB.")
+	}
+	if errors.Is(err, study.ErrReused) {
+		return keyReused
 	}
 	for _, known := range statusOf {
 		if errors.Is(err, known.err) {

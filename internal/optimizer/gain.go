@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"math/rand/v2"
 	"slices"
 
 	"gonum.org/v1/gonum/stat/distuv"
@@ -363,9 +364,9 @@ func (s *shown) promises(estimates []policy.Estimate, chances []float64, optimis
 // and climbed; where that leads to counts for what the draw is there.
 type region struct {
 	paths  *paths
-	axes   []search.Axis
-	step   float64 // the space's spacing
-	draws  []int   // with the same hyperparameters
+	axes   []search.Axis // fixed but for those it spans
+	step   float64       // the space's spacing
+	draws  []int         // with the same hyperparameters
 	at     [][]float64
 	values [][][]float64 // per draw, point and target
 	near   []nearby      // per metric; nil where there is nothing to climb
@@ -380,9 +381,11 @@ type nearby struct {
 }
 
 const (
-	regionReach  = 2  // of a region, in spacings, along each coordinate
-	regionPoints = 8  // around a place, for each coordinate
-	regionPolls  = 30 // on the way up, for each coordinate
+	regionReach  = 2   // of a region, in spacings, along each coordinate
+	regionPoints = 8   // around a place, for each coordinate
+	regionPolls  = 30  // on the way up, for each coordinate
+	mostSpanned  = 8   // numbers that a region spans: what it takes grows with their square
+	levelled     = 1e6 // shares of change that differ by less than one part in so many are level
 )
 
 // backwards are the parts of a way up that are looked at until one is allowed and higher: where
@@ -424,8 +427,7 @@ func (p *paths) climb(ctx context.Context, tops []climber) error {
 // regions are those of the places that draws are highest at, which of them is each draw's, and which
 // draw of that it is.
 func (p *paths) regions(tops []climber) (list []*region, of, within []int) {
-	axes, step, sets := p.state.cfg.Space.axes(), p.state.spacing(), 1
-	spread := search.Halton(regionPoints*len(axes), len(axes), p.state.cfg.Seed)
+	sets, spread := 1, [][]float64(nil)
 	for _, path := range p.of {
 		sets = max(sets, len(path.sets))
 	}
@@ -440,7 +442,11 @@ func (p *paths) regions(tops []climber) (list []*region, of, within []int) {
 		if !ok {
 			n = len(list)
 			known[name{&top.u[0], i % sets}] = n
-			list = append(list, p.around(top.u, axes, step, spread))
+			axes := p.span(top.u, i, n)
+			if spread == nil { // of as many coordinates as every region spans
+				spread = search.Halton(regionPoints*moving(axes), moving(axes), p.state.cfg.Seed)
+			}
+			list = append(list, p.around(top.u, axes, spread))
 		}
 		of[i], within[i] = n, len(list[n].draws)
 		list[n].draws = append(list[n].draws, i)
@@ -450,8 +456,9 @@ func (p *paths) regions(tops []climber) (list []*region, of, within []int) {
 
 // around is the region of a place: it, points spread around it, and those that differ from it in one
 // choice.
-func (p *paths) around(place []float64, axes []search.Axis, step float64, spread [][]float64) *region {
-	s, r := p.state, &region{paths: p, axes: axes, step: step, at: [][]float64{place}}
+func (p *paths) around(place []float64, axes []search.Axis, spread [][]float64) *region {
+	s := p.state
+	r := &region{paths: p, axes: axes, step: s.spacing(), at: [][]float64{place}}
 	add := func(u []float64) {
 		if u, ok := s.cfg.Space.settle(u); ok && !slices.ContainsFunc(r.at, func(other []float64) bool { return slices.Equal(u, other) }) {
 			r.at = append(r.at, u)
@@ -460,9 +467,13 @@ func (p *paths) around(place []float64, axes []search.Axis, step float64, spread
 	for _, part := range spread {
 		u := slices.Clone(place)
 		for k, axis := range axes {
-			if !axis.Choice {
-				u[k] = min(max(u[k]+regionReach*step*min(max(2.4*part[k]-1.2, -1), 1), 0), 1)
+			if axis.Fixed {
+				continue
 			}
+			if !axis.Choice {
+				u[k] = min(max(u[k]+regionReach*r.step*min(max(2.4*part[0]-1.2, -1), 1), 0), 1)
+			}
+			part = part[1:]
 		}
 		add(u)
 	}
@@ -476,6 +487,51 @@ func (p *paths) around(place []float64, axes []search.Axis, step float64, spread
 		}
 	}
 	return r
+}
+
+// moving is how many axes are not fixed.
+func moving(axes []search.Axis) (n int) {
+	for _, axis := range axes {
+		if !axis.Fixed {
+			n++
+		}
+	}
+	return n
+}
+
+// span are the axes, of which those are fixed that the nth region, around the place of a draw, does
+// not span. Of many numbers it spans those along which some function changes most, by
+//
+//	E (f(x) − f(x′))² = k(x, x) + k(x′, x′) − 2 k(x, x′),   x′ being x moved by the space's spacing,
+//
+// as a share of k(x, x) + k(x′, x′), and of those that are level other ones than the next region.
+func (p *paths) span(place []float64, draw, n int) []search.Axis {
+	s, axes := p.state, p.state.cfg.Space.axes()
+	numbers := slices.DeleteFunc(indices(len(axes)), func(k int) bool { return axes[k].Fixed || axes[k].Choice })
+	if len(numbers) <= mostSpanned {
+		return axes
+	}
+	x, changes := s.cfg.Space.features(place), make([]float64, len(axes))
+	for _, k := range numbers {
+		u := slices.Clone(place)
+		if u[k] = place[k] + s.spacing(); u[k] > 1 {
+			u[k] = max(place[k]-s.spacing(), 0)
+		}
+		moved := s.cfg.Space.features(u)
+		for m := range p.of {
+			function := p.of[m].set(draw).data.Kernel()
+			if prior := function.Diagonal(x) + function.Diagonal(moved); prior > 0 {
+				changes[k] = max(changes[k], math.Round(levelled*(1-2*function.At(x, moved)/prior)))
+			}
+		}
+	}
+	random := rand.New(rand.NewPCG(s.cfg.Seed, gainStream+uint64(n)))
+	random.Shuffle(len(numbers), func(i, j int) { numbers[i], numbers[j] = numbers[j], numbers[i] })
+	slices.SortStableFunc(numbers, func(a, b int) int { return cmp.Compare(changes[b], changes[a]) })
+	for _, k := range numbers[mostSpanned:] {
+		axes[k].Fixed = true
+	}
+	return axes
 }
 
 // explore follows the draws to the region's points.
@@ -522,7 +578,7 @@ func (r *region) climb(ctx context.Context, d int, top climber) (climber, error)
 	problem := search.Problem{Axes: r.axes, Settle: r.settle, Score: func(points [][]float64) ([]search.Score, error) {
 		return p.judge(ctx, i, points, guess(points))
 	}}
-	end, _, err := problem.Polish(top.u, top.score, r.step/2, r.step/64, regionPolls*len(top.u), s.cfg.Seed)
+	end, _, err := problem.Polish(top.u, top.score, r.step/2, r.step/64, regionPolls*moving(r.axes), s.cfg.Seed)
 	if err != nil || slices.Equal(end, top.u) {
 		return top, err
 	}

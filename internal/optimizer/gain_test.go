@@ -474,3 +474,44 @@ func TestWhatHasNoRootEnds(t *testing.T) {
 		t.Errorf("a covariance that is no number has a root: %v", err)
 	}
 }
+
+// TestRegionsSpanWhatChangesMost: of many numbers those along which the functions change most, of
+// those that are level now these and now those, and every choice.
+func TestRegionsSpanWhatChangesMost(t *testing.T) {
+	t.Parallel()
+	const numbers, choice = 20, 20
+	cfg := plain(t, numbers, 1, func(c *Config) {
+		c.Space.Dims = append(c.Space.Dims, Dim{Kind: Categorical, High: 1, Choices: 3})
+		for i := range c.Metrics {
+			c.Metrics[i].Kernel.Lengthscales = slices.Repeat([]float64{3}, numbers+3)
+		}
+		c.Metrics[0].Kernel.Lengthscales[5], c.Metrics[1].Kernel.Lengthscales[11] = 0.4, 0.4
+	}, `{}`)
+	s := mustReplay(t, cfg, played(cfg, 30, 1))
+	p := sure(s.shown.drawPaths(background, s.amidSpread(nil)[:60], Known{}, nil))
+	tops := make([]climber, draws)
+	for i := range tops {
+		tops[i] = p.top(i)
+	}
+	regions, _, _ := p.regions(tops)
+	moves := map[int]int{}
+	for _, r := range regions {
+		moved := map[int]bool{}
+		for _, u := range r.at {
+			for k, v := range u {
+				if v != r.at[0][k] {
+					moved[k] = true
+				}
+			}
+		}
+		for k := range moved {
+			moves[k]++
+		}
+		if len(moved) != mostSpanned+1 || moving(r.axes) != len(moved) || len(r.at) > 1+regionPoints*(mostSpanned+1)+3 {
+			t.Errorf("a region of %d points spans %v", len(r.at), moved)
+		}
+	}
+	if len(regions) < 3 || moves[5] != len(regions) || moves[11] != len(regions) || moves[choice] != len(regions) || len(moves) < mostSpanned+4 {
+		t.Errorf("%d regions span %v", len(regions), moves)
+	}
+}

@@ -114,7 +114,7 @@ func (s *decision) set(ctx context.Context, at []Place, known func(j, i int) flo
 	}
 	teaches := s.teaches()
 	for _, p := range at {
-		set.Known = append(set.Known, s.cfg.Space.offers(p) && !teaches(p))
+		set.Known = append(set.Known, s.cfg.Space.offers(p) && (!teaches(p) || s.isSpent(p)))
 	}
 	for _, p := range at {
 		set.Points = append(set.Points, p.U)

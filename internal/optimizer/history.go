@@ -193,12 +193,14 @@ func (s *task) knownRows(places []Place, known Known) [][]float64 {
 	return rows
 }
 
-// keepsKnownLimits tells of a place whether all costs of known form are at most 0 there.
+// keepsKnownLimits tells of a place whether all limits of known form hold there.
 func (s *task) keepsKnownLimits(known Known) func(Place) bool {
 	return func(at Place) bool {
 		for _, row := range s.knownRows([]Place{at}, known) {
-			if slices.Max(row) > 0 { // costs of other kinds are 0 in it
-				return false
+			for j, c := range s.cfg.Costs {
+				if c.Knowledge == Given && c.Excess(row[j]) > 0 {
+					return false
+				}
 			}
 		}
 		return true

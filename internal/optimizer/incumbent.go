@@ -142,9 +142,10 @@ func (v *view) pick(ctx context.Context, places []Place, rounds []int, means []p
 	return best, looked[best], err
 }
 
-// underWay are the places whose reward is waited for, with their rounds.
+// underWay are the places whose reward is waited for and that may still be chosen, with their
+// rounds.
 func (v *view) underWay() (places []Place, rounds []int) {
-	rounds = v.sources[v.sourceOf[0]].waiting
+	rounds = slices.DeleteFunc(slices.Clone(v.sources[v.sourceOf[0]].waiting), func(n int) bool { return v.history.Rounds[n-1].Gone })
 	return v.placesAt(rounds), rounds
 }
 
@@ -157,11 +158,12 @@ func joined(some, others []policy.Estimate) []policy.Estimate {
 	return all
 }
 
-// contenders are the points of the included rounds whose reward decision t sees.
+// contenders are the points of the included rounds whose reward decision t sees and that may still
+// be chosen.
 func (v *view) contenders() (places []Place, rounds []int) {
 	for n := v.traits.Earliest(v.round); n < v.round; n++ {
 		r := &v.history.Rounds[n-1]
-		if !r.Excluded && r.Readings[v.targets[0].metric].seenAt(v.round) {
+		if !r.Excluded && !r.Gone && r.Readings[v.targets[0].metric].seenAt(v.round) {
 			rounds = append(rounds, n)
 		}
 	}
@@ -278,7 +280,7 @@ func (s *shown) Undecided(ctx context.Context) (Undecided, error) {
 	}
 	if recommended == 0 || found.Chance >= safeEnough {
 		found = Undecided{}
-		for _, n := range s.told(s.cfg.Objective.Metric) {
+		for _, n := range s.onOffer() {
 			chance := s.chanceAfter(estimates, n, 0, false)
 			if rewards[n-1] > best && chance < safeEnough && s.chanceAfter(estimates, n, 0, true) > 0 {
 				best, found = rewards[n-1], Undecided{Round: n, Chance: chance}

@@ -159,6 +159,7 @@ type Round struct {
 	Arm       int       // index of the candidate, −1 without candidates
 	Suggested bool      // false for a person's own choice and for imported rows
 	Excluded  bool      // leaves the data, the kernel matrix and the multipliers
+	Gone      bool      // its settings may be chosen no more: it is neither recommended nor what others have to outdo
 	// Closed lists the spells during which the trial was failed or abandoned and thus not pending:
 	// decisions From ≤ t < To (To = 0: still).
 	Closed []Spell
@@ -245,7 +246,7 @@ type NoiseAt struct {
 
 // Engine is the version of the optimizer that a decision records. It changes whenever the same
 // history could lead to a different suggestion; what another engine decided is not replayed.
-const Engine = "13"
+const Engine = "14"
 
 // Place is one point to ask about: unit coordinates, and the candidate's index (−1 without
 // candidates).

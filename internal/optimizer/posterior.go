@@ -93,8 +93,8 @@ const safeEnough = 0.9
 // a limit than to keep them all is no answer.
 const likelier = 0.5
 
-// Recommendation returns the round of the told, included point that is worth most, or 0 if there is
-// none,
+// Recommendation returns the round of the told, included point on offer that is worth most, or 0 if
+// there is none,
 //
 //	argmax { P(x)·(μ_f(x) − m) : P(x) ≥ ½ },   P(x) = P(g_j(x) ≤ 0 for all j),
 //
@@ -123,13 +123,13 @@ func (s *shown) recommend(estimates []policy.Estimate) int {
 		}
 	}
 	chances := s.chances(estimates, len(s.history.Rounds), known)
-	told, rewards := s.told(s.cfg.Objective.Metric), s.expectedRewards(estimates[0])
+	offered, rewards := s.onOffer(), s.expectedRewards(estimates[0])
 	least := math.Inf(1)
-	for _, n := range told {
+	for _, n := range offered {
 		least = min(least, rewards[n-1])
 	}
 	most, round, exact := math.Inf(-1), 0, !s.readingsVary()
-	for _, n := range told {
+	for _, n := range offered {
 		if chances[n-1] < likelier || exact && s.readBeyond(n) {
 			continue
 		}
@@ -138,6 +138,11 @@ func (s *shown) recommend(estimates []policy.Estimate) int {
 		}
 	}
 	return round
+}
+
+// onOffer are the rounds whose reward was told and whose settings may still be chosen.
+func (s *shown) onOffer() []int {
+	return slices.DeleteFunc(slices.Clone(s.told(s.cfg.Objective.Metric)), func(n int) bool { return s.history.Rounds[n-1].Gone })
 }
 
 // expectedRewards are the expected rewards at the points of all rounds whose reward was told, of

@@ -260,7 +260,7 @@ func (s *evidence) decide(ctx context.Context, shown *shown, prior *decision) (*
 
 // firstDesign takes the next point of the scrambled Halton sequence that is allowed, or the arm
 // nearest to it that has not been tried. What would break a limit of known form is passed over as
-// long as something else is left, and so are settings that are spent.
+// long as something else is left, and so are settings that are spent or were tried.
 func (s *decision) firstDesign(ctx context.Context, known Known) (Decision, error) {
 	place, ok := s.designPlace(s.keepsKnownLimits(known))
 	if !ok {
@@ -282,6 +282,7 @@ func (s *decision) designPlace(keeps func(Place) bool) (Place, bool) {
 		return s.nearestFreshArm(s.designPoint(), keeps)
 	}
 	var allowed, kept []Place
+	tried := s.tried()
 	for _, u := range search.Halton(designTries+t, len(space.Dims), s.cfg.Seed) {
 		v, ok := space.settle(u)
 		if !ok {
@@ -291,8 +292,8 @@ func (s *decision) designPlace(keeps func(Place) bool) (Place, bool) {
 		if keeps(allowed[len(allowed)-1]) {
 			kept = append(kept, allowed[len(allowed)-1])
 		}
-		if len(kept) >= t && !s.isSpent(kept[len(kept)-1]) {
-			return kept[len(kept)-1], true
+		if n := len(kept); n >= t && !s.isSpent(kept[n-1]) && !tried(kept[n-1]) {
+			return kept[n-1], true
 		}
 	}
 	switch { // the limits leave hardly any room, or none

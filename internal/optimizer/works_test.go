@@ -294,3 +294,29 @@ func TestNothingButFailures(t *testing.T) {
 		}
 	}
 }
+
+// TestAFewCandidatesOutsideTheRegion: where a trust region holds nothing but what failed, what lies
+// outside it is asked for.
+func TestAFewCandidatesOutsideTheRegion(t *testing.T) {
+	t.Parallel()
+	cfg := plain(t, 2, 1, func(c *Config) {
+		c.Algorithm = "scbo"
+		for i := range 6 {
+			c.Space.Arms = append(c.Space.Arms, []float64{float64(i%3) / 2, float64(i / 3)})
+		}
+	}, `{"initial_design": 5}`)
+	h := &History{}
+	for i := range 5 {
+		h.Rounds = append(h.Rounds, Round{Point: cfg.Space.Arms[i], Arm: i, Suggested: true, Readings: []Reading{{Told: true, Value: float64(i % 3), Revealed: i + 1}, {Told: true, Value: -1, Revealed: i + 1}}})
+	}
+	state, failed := mustReplay(t, cfg, h), map[int]bool{}
+	for len(failed) < 6 {
+		d := sure(state.Suggest(background, Known{}))
+		if failed[d.Place.Arm] {
+			t.Fatalf("candidate %d is asked for again, though of six only %v failed", d.Place.Arm, failed)
+		}
+		failed[d.Place.Arm] = true
+		h = ended(cfg, h, d, BySettings)
+		state = sure(state.Extend(background, h))
+	}
+}

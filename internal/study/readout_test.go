@@ -224,3 +224,46 @@ func TestChartsKnowWhereATrialMayBeChosen(t *testing.T) {
 		t.Errorf("the map shows only such as may be chosen, or only others: %v", seen)
 	}
 }
+
+// TestWhatIsGoneIsNotRecommended: neither settings beyond narrowed bounds nor such that have run out
+// are the study's answer, or what the next trial is compared with; a trial that was run a little beyond its own settings stays.
+func TestWhatIsGoneIsNotRecommended(t *testing.T) {
+	t.Parallel()
+	d := oven()
+	d.Algorithm.Name = "log-cei"
+	b := newBench(t, d)
+	at := func(temperature, cycles float64) design.Settings {
+		return design.Settings{"temperature": design.NumberValue(temperature), "cycles": design.NumberValue(cycles)}
+	}
+	for n, s := range []design.Settings{at(25, 2), at(30, 8), at(35, 4), at(40, 2), at(45, 6), at(58, 4)} {
+		b.must(b.service.ruleOwn(t.Context(), Command{By: "Ana"}, b.snap, OwnTrial{Parameters: s}))
+		used := s
+		if n == 2 {
+			used = at(35.5, 4)
+			b.must(ruleTell(b.snap, n+1, ledger.Telling{Parameters: used}))
+		}
+		b.tell(n+1, map[string]float64{"yield": used["temperature"].Number - used["cycles"].Number/4, "impurity": 0.1 + 0.001*used["cycles"].Number})
+	}
+	b.ask(1)
+	b.tell(7, map[string]float64{"yield": 20, "impurity": 0.1})
+	recommended := func(what string, want int) {
+		t.Helper()
+		state := must.Get(b.service.StateOf(t.Context(), b.snap))(t)
+		switch {
+		case want == 0 && state.Recommendation != nil:
+			t.Errorf("%s: trial %d is recommended", what, state.Recommendation.Number)
+		case want > 0 && (state.Recommendation == nil || state.Recommendation.Number != want):
+			t.Errorf("%s: recommended is %+v, want trial %d", what, state.Recommendation, want)
+		}
+	}
+	recommended("as it was", 6)
+	b.must(ruleReconfigure(b.snap, design.Reconfiguration{Parameters: []design.Parameter{{Name: "temperature", Type: design.Real, Low: new(20.0), High: new(35.0), Unit: "°C"}, d.Parameters[1]}, Reason: "the seal"}))
+	recommended("within narrower bounds", 3)
+	b.ask(1)
+	last := b.snap.Trials[len(b.snap.Trials)-1]
+	if incumbent := last.Decision.Incumbent; incumbent != 3 {
+		t.Errorf("the next trial is compared with trial %d: %s", incumbent, last.Decision.Because)
+	}
+	b.must(ruleReconfigure(b.snap, design.Reconfiguration{Unavailable: map[string][]design.Value{"cycles": {design.NumberValue(2), design.NumberValue(4), design.NumberValue(8), b.snap.Trials[6].Parameters["cycles"]}}, Reason: "out of stock"}))
+	recommended("with nothing left", 0)
+}

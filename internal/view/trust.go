@@ -61,12 +61,16 @@ func (v trusting) driftDoubt() string {
 	if v.Snap.Compiled().Algorithm.ForDrift {
 		return ""
 	}
+	var came []string
 	for _, d := range v.drifts() {
 		if d.Since > 0 {
-			return d.came() + ": the process may have drifted, and what is expected here rests on older readings too."
+			came = append(came, d.came())
 		}
 	}
-	return ""
+	if came == nil {
+		return ""
+	}
+	return strings.Join(came, ". ") + ": the process may have drifted, and what is expected here rests on older readings too."
 }
 
 // trustInShort is one line on calibration and drift, and whether either asks for a look.

@@ -2,6 +2,7 @@ package view
 
 import (
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -288,4 +289,44 @@ func TestWhatIsLeftIsSaid(t *testing.T) {
 	says(t, "with room", caption(), []string{"is 9 kWh (growth rate only, because it is a test). Left under it: 7 kWh."}, nil)
 	bounded(&v, "energy", -0.5)
 	says(t, "beyond", caption(), []string{"Left under it: nothing; readings, noise and all, are beyond it by 0.5 kWh."}, nil)
+}
+
+// TestEveryDriftIsNamedBesideTheAnswer: a limit's metric that drifts is not hidden by the
+// objective's.
+func TestEveryDriftIsNamedBesideTheAnswer(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, twoLimits)
+	b.curve(6, 0, "yield", "impurity", "pressure")
+	b.fit()
+	v := b.facts(1)
+	v.Readout.Calibration = map[string]study.Calibration{}
+	for i, metric := range []string{"yield", "impurity", "pressure"} {
+		c := study.Calibration{Coverage: study.Coverage{Count: 30}}
+		if metric != "pressure" {
+			c.Shift = &study.LevelShift{Since: 2 + i, Rising: i == 0, Factor: 5000, Limit: 100}
+		}
+		v.Readout.Calibration[metric] = c
+	}
+	says(t, "the doubt", v.Verdict().Doubt, []string{"Yield has come to lie higher than the settings explain since about trial 2. Impurity has come to lie lower than the settings explain since about trial 3: the process may have drifted"}, []string{"Pressure"})
+}
+
+// TestTheBestThatIsGoneIsNamed: where it may be chosen no more, the answer says why it is another;
+// where nothing tried may be, that is why there is none.
+func TestTheBestThatIsGoneIsNamed(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, twoLimits)
+	b.curve(6, -1, "yield", "impurity", "pressure")
+	b.fit()
+	narrow := func(low, high float64) {
+		d := b.snap.Definition
+		d.Parameters = slices.Clone(d.Parameters)
+		d.Parameters[0].Low, d.Parameters[0].High = &low, &high
+		b.add(ledger.Reconfigured, ledger.ReconfiguredData{Definition: d, Changes: []design.Change{}, Reason: "the seal"})
+		b.fit()
+	}
+	says(t, "with all on offer", b.facts(3).Verdict().Doubt, nil, []string{"may be chosen"})
+	narrow(0, 0.5)
+	says(t, "with the best gone", b.facts(3).Verdict().Doubt, []string{"The settings of trial 6, the best reading, may be chosen no more."}, nil)
+	narrow(0.45, 0.48)
+	says(t, "with all gone", b.facts(0).Verdict().None, []string{"none of the settings tried may still be chosen"}, nil)
 }

@@ -69,6 +69,9 @@ func (v answering) recommend(verdict *templates.Verdict) {
 		}); at >= 0 {
 			verdict.Doubt = strings.TrimSpace(fmt.Sprintf("That rests on trial %d, which is in doubt. %s", at+1, verdict.Doubt))
 		}
+		if best := v.Snap.Best(); best != nil && v.Snap.Gone(best.Number) {
+			verdict.Doubt = strings.TrimSpace(fmt.Sprintf("The settings of trial %d, the best reading, may be chosen no more. %s", best.Number, verdict.Doubt))
+		}
 		if works := v.Readout.Works; works.Failed > 0 && works.Chance != nil {
 			verdict.Answer.Works = valued(words.Percent(*works.Chance), *works.Chance)
 		}
@@ -109,6 +112,8 @@ func (v answering) whyNone() string {
 		return nothing + ": the model is fitted when the next trial is asked for."
 	case !ModelStands(v.Snap):
 		return nothing + ": the model begins when the first few trials have shown how large the values are."
+	case v.Readout.Recommendation == nil && !slices.ContainsFunc(v.Snap.Trials, func(t *ledger.Trial) bool { return !v.Snap.Gone(t.Number) }):
+		return nothing + ": none of the settings tried may still be chosen."
 	case v.Readout.Recommendation == nil && len(v.Snap.Definition.Constraints) == 0:
 		return nothing + "."
 	case v.Readout.Recommendation == nil:

@@ -275,7 +275,7 @@ type Set struct {
 	// Choices[k] is the number of choices of a categorical parameter, 0 of any other.
 	Choices []int
 	// Known[i]: place i was played, and nothing says that another reading there would teach
-	// anything.
+	// anything; or it is to be left alone, since trials failed or were abandoned there.
 	Known []bool
 	// Unlike is how far apart two points are: the squared distance in unit coordinates, two
 	// different choices being 1 apart whatever their order.

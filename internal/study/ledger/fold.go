@@ -562,7 +562,7 @@ func (b *builder) compile(like *Snapshot) (err error) {
 func (snap *Snapshot) derive(i int) {
 	t, r := snap.Trials[i], snap.records[i]
 	if r.place.U == nil {
-		r.place = snap.compiled.Locate(t.Parameters, t.Candidate)
+		r.place, r.gone = snap.compiled.Locate(t.Parameters, t.Candidate), !snap.compiled.MayChoose(r.chosen)
 	}
 	if !r.isClosed() {
 		t.Status = t.progress(snap.compiled.MetricNames)

@@ -40,6 +40,7 @@ type Snapshot struct {
 type record struct {
 	chosen design.Settings    // as chosen; Trial.Parameters are those used
 	place  optimizer.Place    // of Trial.Parameters under the present definition
+	gone   bool               // what was chosen may be chosen no more
 	known  map[string]float64 // values of known constraints at the point, by constraint name
 	spells []spell            // when the trial was failed or abandoned
 	events []int64            // seqs of the events about the trial
@@ -124,6 +125,9 @@ func (snap *Snapshot) Compiled() *design.Compiled { return snap.compiled }
 
 // Place is where trial number lies under the present definition.
 func (snap *Snapshot) Place(number int) optimizer.Place { return snap.records[number-1].place }
+
+// Gone tells whether what was chosen in trial number may be chosen no more.
+func (snap *Snapshot) Gone(number int) bool { return snap.records[number-1].gone }
 
 // KnownValues are the values of known constraints at trial number's settings, by constraint name.
 func (snap *Snapshot) KnownValues(number int) map[string]float64 { return snap.records[number-1].known }
@@ -249,7 +253,7 @@ func (snap *Snapshot) History(c *design.Compiled) *optimizer.History {
 			}
 		}
 		rounds[i] = optimizer.Round{
-			Point: r.place.U, Arm: r.place.Arm, Suggested: t.Origin == Suggested, Excluded: t.Excluded,
+			Point: r.place.U, Arm: r.place.Arm, Suggested: t.Origin == Suggested, Excluded: t.Excluded, Gone: r.gone,
 			Closed: closedDuring(seen, r.spells), Readings: own, Costs: c.Def.KnownInOrder(r.known), Draw: t.Decision.Draw(c.Def.Algorithm.Name),
 		}
 	}

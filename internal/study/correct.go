@@ -202,7 +202,8 @@ const UndoTime = time.Minute
 const undoReason = "undone right after saving"
 
 // Undo takes back the caller's own last telling of a trial, by an event like a correction's: the
-// readings are gone as if never told, and the settings are again those before. A note stays.
+// readings are gone as if never told, and the settings are again those before. What had ended without
+// results has ended so again. A note stays.
 func (s *Service) Undo(ctx context.Context, cmd Command, id string, number int) (*ledger.Snapshot, error) {
 	base, err := s.latest(ctx, id)
 	if err != nil {
@@ -222,7 +223,7 @@ func (s *Service) Undo(ctx context.Context, cmd Command, id string, number int) 
 type telling struct {
 	event  ledger.Event
 	data   ledger.ToldData
-	before design.Settings // that the trial had before it
+	before *ledger.Trial // the trial before it
 }
 
 func (s *Service) lastTelling(ctx context.Context, snap *ledger.Snapshot, number int) (*telling, error) {
@@ -240,13 +241,11 @@ func (s *Service) lastTelling(ctx context.Context, snap *ledger.Snapshot, number
 	if err := last.event.Decode(&last.data); err != nil {
 		return nil, err
 	}
-	if last.data.Parameters != nil {
-		before, err := s.Snapshot(ctx, snap.ID, last.event.Seq-1)
-		if err != nil {
-			return nil, err
-		}
-		last.before = before.Trial(number).Parameters
+	before, err := s.Snapshot(ctx, snap.ID, last.event.Seq-1)
+	if err != nil {
+		return nil, err
 	}
+	last.before = before.Trial(number)
 	return last, nil
 }
 
@@ -268,13 +267,17 @@ func ruleUndo(snap *ledger.Snapshot, number int, last *telling, author string, n
 	for name := range last.data.Metrics {
 		back.Metrics[name] = nil
 	}
-	if before := last.before; before != nil && !maps.Equal(before, snap.Trial(number).Parameters) {
+	if before := last.before.Parameters; !maps.Equal(before, snap.Trial(number).Parameters) {
 		back.Parameters = before
 	}
 	if len(back.Metrics) == 0 && back.Parameters == nil {
 		return ruling{}, conflict("Only a note was saved last with trial %d; notes stay.", number)
 	}
-	return ruleCorrect(snap, back)
+	ruled, err := ruleCorrect(snap, back)
+	if status := last.before.Status; err == nil && (status == ledger.StatusFailed || status == ledger.StatusAbandoned) {
+		ruled.drafts = append(ruled.drafts, ledger.Draft{Kind: ledger.Kind(status), Data: ledger.ClosedData{Number: number, Reason: last.before.Reason, Cause: last.before.Cause}})
+	}
+	return ruled, err
 }
 
 // Undoable tells whether an author could undo the last telling of a trial now, and for how long.

@@ -481,7 +481,24 @@ func TestUndoTakesBackOnesOwnLastTellingWithinAMinute(t *testing.T) {
 		t.Errorf("undone twice: %v", err)
 	}
 	readEverything(t, b)
-	b.must(ruleTell(b.snap, 1, yields(71.3)))
+	told = yields(71.3)
+	told.Note = "overshoot"
+	b.must(ruleTell(b.snap, 1, told))
+	if note := b.snap.Trial(1).Note; note != "overshoot" {
+		t.Errorf("saved again, the note is %q", note)
+	}
+	// A slip on a trial that had failed is no reading of it.
+	b.must(ruleClose(b.snap, ledger.Failed, ledger.ClosedData{Number: 2, Reason: "pump broke", Cause: ledger.BySettings}))
+	before := b.snap.History(b.snap.Compiled()).Rounds[1].Closed
+	b.must(ruleTell(b.snap, 2, yields(50)))
+	must.Do(t, undo("person:ana", 2))
+	failed := b.snap.Trial(2)
+	if failed.Status != ledger.StatusFailed || failed.Cause != ledger.BySettings || failed.Reason != "pump broke" || len(failed.Metrics) != 0 {
+		t.Errorf("after the undo of a slip: %+v", failed)
+	}
+	if again := b.snap.History(b.snap.Compiled()).Rounds[1].Closed; len(again) != len(before) || again[0] != before[0] {
+		t.Errorf("the trial was closed during %v, now %v", before, again)
+	}
 }
 
 // TestProgramsAreNotAskedBack: what nobody asks to be doubted is not judged either, which would

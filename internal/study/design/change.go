@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 )
 
 // Change is one difference, for people to read.
@@ -48,8 +49,20 @@ func (change Reconfiguration) Apply(d Definition) (Definition, Faults) {
 		return d, faults
 	}
 	d.Parameters, d.Constraints, d.RecordedMetrics = slices.Clone(d.Parameters), slices.Clone(d.Constraints), slices.Clone(d.RecordedMetrics)
+	seen := map[string]bool{}
+	again := func(field, name string) bool { // metrics and constraints have names of their own kinds
+		kind, _, _ := strings.Cut(field, "[")
+		twice := seen[kind+name]
+		if seen[kind+name] = true; twice {
+			faults.Add(field, name, "stands in the list twice")
+		}
+		return twice
+	}
 	for i, p := range change.Parameters {
 		at := slices.IndexFunc(d.Parameters, func(q Parameter) bool { return q.Name == p.Name })
+		if again(fmt.Sprintf("parameters[%d].name", i), p.Name) {
+			continue
+		}
 		if at < 0 {
 			faults.Add(fmt.Sprintf("parameters[%d].name", i), p.Name, "the study has no such parameter; parameters cannot be added or renamed")
 			continue
@@ -62,6 +75,9 @@ func (change Reconfiguration) Apply(d Definition) (Definition, Faults) {
 	for i, c := range change.Constraints {
 		name := cmp.Or(c.Name, c.Metric)
 		at := slices.IndexFunc(d.Constraints, func(q Constraint) bool { return q.Name == name })
+		if again(fmt.Sprintf("constraints[%d].name", i), name) {
+			continue
+		}
 		if at < 0 {
 			faults.Add(fmt.Sprintf("constraints[%d].name", i), name, "the study has no such constraint; constraints cannot be added or renamed")
 			continue
@@ -71,6 +87,9 @@ func (change Reconfiguration) Apply(d Definition) (Definition, Faults) {
 	}
 	for i, r := range change.RecordedMetrics {
 		at := slices.IndexFunc(d.RecordedMetrics, func(q RecordedMetric) bool { return q.Metric == r.Metric })
+		if again(fmt.Sprintf("recorded_metrics[%d].metric", i), r.Metric) {
+			continue
+		}
 		if at < 0 {
 			faults.Add(fmt.Sprintf("recorded_metrics[%d].metric", i), r.Metric, "the study records no such metric; metrics cannot be added or renamed")
 			continue
@@ -78,7 +97,7 @@ func (change Reconfiguration) Apply(d Definition) (Definition, Faults) {
 		d.RecordedMetrics[at] = r
 	}
 	replace(&d.Objective, change.Objective)
-	replace(&d.Algorithm, change.Algorithm)
+	d.Algorithm = change.algorithm(d.Algorithm)
 	replace(&d.Model, change.Model)
 	replace(&d.InputConstraints, change.InputConstraints)
 	if change.Unavailable != nil {
@@ -86,6 +105,21 @@ func (change Reconfiguration) Apply(d Definition) (Definition, Faults) {
 	}
 	d.Stop = cmp.Or(change.Stop, d.Stop)
 	return d, faults
+}
+
+// algorithm is the algorithm after the change: without a name the one there is, with what is said of
+// it; without a horizon for as many trials as before.
+func (change Reconfiguration) algorithm(now Algorithm) Algorithm {
+	next := now
+	replace(&next, change.Algorithm)
+	next.Horizon = cmp.Or(next.Horizon, now.Horizon)
+	if next.Name == "" {
+		next.Name, next.Preset = now.Name, cmp.Or(next.Preset, now.Preset)
+		if next.Settings == nil {
+			next.Settings = now.Settings
+		}
+	}
+	return next
 }
 
 // replace replaces a part of a definition, unless there is nothing to replace it with.

@@ -2,6 +2,7 @@ package design
 
 import (
 	"encoding/json"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -112,4 +113,36 @@ func TestEditDistanceIsThatOfTheWholeTable(t *testing.T) {
 			t.Fatalf("%q and %q are %d apart, want %d", string(a), string(b), got, want)
 		}
 	})
+}
+
+// TestApplyKeepsTheAlgorithmThatIsNotNamed with its settings, but for what is said; one that is named
+// comes with its own.
+func TestApplyKeepsTheAlgorithmThatIsNotNamed(t *testing.T) {
+	t.Parallel()
+	d := bufferScreen()
+	eta, caution := map[string]json.RawMessage{"eta": json.RawMessage(`3`)}, map[string]json.RawMessage{"caution": json.RawMessage(`2`)}
+	d.Algorithm = Algorithm{Name: "rpol-ucb", Horizon: 80, Settings: eta}
+	for name, c := range map[string]struct{ said, want Algorithm }{
+		"nothing":      {Algorithm{}, d.Algorithm},
+		"a horizon":    {Algorithm{Horizon: 50}, Algorithm{Name: "rpol-ucb", Horizon: 50, Settings: eta}},
+		"settings":     {Algorithm{Settings: caution}, Algorithm{Name: "rpol-ucb", Horizon: 80, Settings: caution}},
+		"another name": {Algorithm{Name: "log-cei"}, Algorithm{Name: "log-cei", Horizon: 80}},
+	} {
+		if got, faults := (Reconfiguration{Algorithm: &c.said}).Apply(d); len(faults) > 0 || !reflect.DeepEqual(got.Algorithm, c.want) {
+			t.Errorf("with %s said it is %+v, %v", name, got.Algorithm, faults)
+		}
+	}
+}
+
+// TestApplyRefusesWhatIsSaidTwice: neither is right.
+func TestApplyRefusesWhatIsSaidTwice(t *testing.T) {
+	t.Parallel()
+	d := bufferScreen()
+	twice := Reconfiguration{Parameters: slices.Repeat(d.Parameters[:1], 2), Constraints: slices.Repeat(d.Constraints[:1], 2)}
+	_, faults := twice.Apply(d)
+	for _, field := range []string{"parameters[1].name", "constraints[1].name"} {
+		if !slices.ContainsFunc(faults, func(f Fault) bool { return f.Field == field }) {
+			t.Errorf("nothing is wrong with %s: %v", field, faults)
+		}
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 
 	"headroom/internal/optimizer"
 	"headroom/internal/optimizer/cores"
@@ -321,7 +322,7 @@ func (b *builder) told(data ToldData) error {
 	if err := b.read(t, data, ranges); err != nil {
 		return err
 	}
-	if data.Note != "" {
+	if data.Note != "" && data.Note != t.Note && !strings.HasSuffix(t.Note, "\n"+data.Note) { // after an undo the same comes again
 		if t.Note != "" {
 			t.Note += "\n"
 		}

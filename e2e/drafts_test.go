@@ -195,6 +195,52 @@ func TestKeystrokesStayInTheirTrial(t *testing.T) {
 	}
 }
 
+// TestTheSlowersNumberIsNotLost: who saves the rest of a trial keeps what they typed for a result that
+// somebody else was quicker with, also after a reload, until they drop it.
+func TestTheSlowersNumberIsNotLost(t *testing.T) {
+	t.Parallel()
+	id := site.makeStudy(t, buffer("The slower one"))
+	site.ask(t, id, 2)
+	p := newAdmin(t)
+	p.open("/studies/" + id + "/bench")
+	p.listening()
+	p.fill(result(1, 0), "64")
+	p.fill(result(1, 1), "0.4")
+	site.api(t, "POST", "/studies/"+id+"/trials/1/tell", map[string]any{"metrics": map[string]any{"yield": 66}}, nil)
+	p.sees("You typed")
+	p.click("#card-1 button.primary")
+	p.sees("Saved · trial 1: impurity 0.4 %")
+	p.sees("What you typed is not saved")
+	p.comesToHold(result(1, 0), "64")
+	p.reload()
+	p.comesToHold(result(1, 0), "64")
+	p.press("Drop what I typed")
+	p.until("the card gone", `!document.querySelector("#card-1")`)
+}
+
+// TestAPartSavedLeavesTheCursorInNoOtherTrial: of several trials one result each is saved; none of
+// the next numbers, typed blindly, falls into what another trial still waits for.
+func TestAPartSavedLeavesTheCursorInNoOtherTrial(t *testing.T) {
+	t.Parallel()
+	id := site.makeStudy(t, buffer("Parts"))
+	site.ask(t, id, 3)
+	p := newAdmin(t)
+	p.open("/studies/" + id + "/bench")
+	for number := 1; number <= 2; number++ {
+		p.fill(result(number, 0), "61")
+		p.click(fmt.Sprintf("#card-%d button.primary", number))
+		p.sees(fmt.Sprintf("Saved · trial %d: yield 61 %%", number))
+		p.until("the saved part on the card", fmt.Sprintf(`document.querySelector("#card-%d .told")`, number))
+		p.ready()
+		if where := ask[string](p, `document.activeElement.id`); where != "next-title" && where != fmt.Sprintf("card-%d", number) {
+			t.Errorf("after a part of trial %d the cursor is at %q", number, where)
+		}
+	}
+	p.fill(result(1, 1), "0.3")
+	p.click("#card-1 button.primary")
+	p.until("the cursor in the trial of which nothing is saved", fmt.Sprintf(`document.activeElement.matches(%q)`, result(3, 0)))
+}
+
 func TestTwoTabsKeepWhatWasTypedInEach(t *testing.T) {
 	t.Parallel()
 	id := site.makeStudy(t, buffer("Two tabs"))

@@ -33,11 +33,12 @@ type Gain struct {
 	// draws in which there is one.
 	Feasible float64
 	// Left are, for each share asked for, the probability that f* is better than f at the
-	// recommended place by more than that share of Unit; nil where nothing is recommended.
+	// recommended place by more than that share of Unit, or that this place is beyond a limit where
+	// another is not; nil where nothing is recommended.
 	Left []ChanceLeft
 	// Unit is the size of the recommended place's posterior mean where that and all readings of the
-	// objective are of one sign, else, as the scale's 0 is then no measure of size, the distance
-	// from the least reading to the largest.
+	// objective are of one sign and the first share of it is less than what they lie apart, else, as
+	// the scale's 0 is then no measure of size, the distance from the least reading to the largest.
 	Unit    float64
 	OfRange bool // Unit is that distance
 }
@@ -114,8 +115,11 @@ func (s *shown) gainWhere(ctx context.Context, known Known, works chanceAt, shar
 		}
 		value := t.metric(reward - t.shift)
 		found = append(found, value)
-		if recommended > 0 {
+		switch {
+		case recommended > 0 && drawn.scoreAt(i, 0).Allowed:
 			left = append(left, t.sign*(value-t.metric(drawn.values[0][i][0]-t.shift)))
+		case recommended > 0:
+			left = append(left, math.Inf(1))
 		}
 	}
 	if len(found) == 0 {
@@ -124,7 +128,7 @@ func (s *shown) gainWhere(ctx context.Context, known Known, works chanceAt, shar
 	slices.Sort(found)
 	gain = Gain{Level: gainLevel, Low: quantile(found, (1-gainLevel)/2), High: quantile(found, (1+gainLevel)/2), Feasible: float64(len(found)) / draws}
 	if recommended > 0 {
-		if gain.Unit, gain.OfRange, err = s.unit(ctx, recommended); err != nil {
+		if gain.Unit, gain.OfRange, err = s.unit(ctx, recommended, shares); err != nil {
 			return Gain{}, false, err
 		}
 		for _, share := range shares {
@@ -151,7 +155,7 @@ func quantile(sorted []float64, p float64) float64 {
 }
 
 // unit is what shares of a gain are shares of: see Gain.
-func (s *shown) unit(ctx context.Context, recommended int) (size float64, ofRange bool, err error) {
+func (s *shown) unit(ctx context.Context, recommended int, shares []float64) (size float64, ofRange bool, err error) {
 	beliefs, err := s.Posterior(ctx, []Place{s.placeOf(recommended)})
 	if err != nil {
 		return 0, false, err
@@ -162,8 +166,9 @@ func (s *shown) unit(ctx context.Context, recommended int) (size float64, ofRang
 		value := s.history.Rounds[round-1].Readings[objective].Value
 		least, most = min(least, value), max(most, value)
 	}
-	if least > 0 || most < 0 {
-		return math.Abs(beliefs[objective].Mean[0]), false, nil
+	size = math.Abs(beliefs[objective].Mean[0])
+	if (least > 0 || most < 0) && (len(shares) == 0 || shares[0]*size < most-least) {
+		return size, false, nil
 	}
 	return most - least, true, nil
 }

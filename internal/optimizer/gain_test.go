@@ -515,3 +515,48 @@ func TestRegionsSpanWhatChangesMost(t *testing.T) {
 		t.Errorf("%d regions span %v", len(regions), moves)
 	}
 }
+
+// TestWhatIsRecommendedMayBreakALimit: in the draws in which it does, stopping there is no success,
+// however little better the others are.
+func TestWhatIsRecommendedMayBreakALimit(t *testing.T) {
+	t.Parallel()
+	cfg := plain(t, 1, 1, func(c *Config) {
+		c.Space.Arms = [][]float64{{0}, {1}}
+		for i := range c.Metrics {
+			c.Metrics[i].Kernel.Lengthscales, c.Metrics[i].Lambda = []float64{0.05}, 0.01
+		}
+		c.Metrics[1].Lambda = 1
+	}, `{}`)
+	h := &History{Rounds: []Round{
+		{Point: []float64{0}, Arm: 0, Suggested: true, Readings: []Reading{{Told: true, Value: 10, Revealed: 1}, {Told: true, Value: -0.6, Revealed: 1}}},
+		{Point: []float64{1}, Arm: 1, Suggested: true, Readings: []Reading{{Told: true, Value: 1, Revealed: 2}, {Told: true, Value: -9, Revealed: 2}}},
+	}}
+	s := mustReplay(t, cfg, h)
+	if n := sure(s.Recommendation(background)); n != 1 {
+		t.Fatalf("trial %d is recommended", n)
+	}
+	_, chances, err := s.Believe(background, []Place{{U: []float64{0}, Arm: 0}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if left := gained(t, s, 0.01).Left[0].Chance; math.Abs(left-(1-chances[0])) > 0.1 || chances[0] > 0.8 {
+		t.Errorf("the chance that something is left is %g, where what is recommended keeps the limit with %g", left, chances[0])
+	}
+}
+
+// TestAShareOfALargeOffset: where a hundredth of the value is more than all readings lie apart, it is
+// no measure of what is left.
+func TestAShareOfALargeOffset(t *testing.T) {
+	t.Parallel()
+	for offset, ofRange := range map[float64]bool{2: false, 1e6: true} {
+		cfg, h := hill(t, func(c *Config) { c.Standardize = true })
+		for i := range h.Rounds {
+			h.Rounds[i].Readings[0].Value += offset
+		}
+		of := FittedMetric{Set: true, Centre: offset, Scale: 1, Count: 25}
+		h.Fits = []Fit{{From: 26, Metrics: []FittedMetric{of, {Set: true, Scale: 1, Count: 25}}}}
+		if gain := gained(t, mustReplay(t, cfg, h), 0.01); gain.OfRange != ofRange || ofRange && gain.Unit > 10 {
+			t.Errorf("at %g it is a share of %g, %v", offset, gain.Unit, gain.OfRange)
+		}
+	}
+}

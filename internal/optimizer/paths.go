@@ -400,15 +400,20 @@ func score(values []float64, works bool) search.Score {
 	return search.Score{Allowed: true, Value: values[0]}
 }
 
+// scoreAt judges place n of Z by draw i.
+func (p *paths) scoreAt(i, n int) search.Score {
+	values := make([]float64, len(p.values))
+	for k := range p.values {
+		values[k] = p.values[k][i][n]
+	}
+	return score(values, p.chance[n] >= p.needed[i])
+}
+
 // top is the highest of the places of Z by draw i.
 func (p *paths) top(i int) climber {
 	var top climber
-	values := make([]float64, len(p.values))
 	for n, place := range p.at {
-		for k := range p.values {
-			values[k] = p.values[k][i][n]
-		}
-		if is := score(values, p.chance[n] >= p.needed[i]); n == 0 || is.Above(top.score) {
+		if is := p.scoreAt(i, n); n == 0 || is.Above(top.score) {
 			top = climber{place.U, is}
 		}
 	}

@@ -404,8 +404,9 @@ func gainOf(d design.Definition, gain *study.Gain) templates.Gain {
 	if stop.AtMost <= 0.99 {
 		atMost = "up to " + atMost
 	}
-	chance := fmt.Sprintf("the chance that more than %s of %s, %s, is left is %s. Stopping now risks %s", words.InPercent(stop.Within)+words.Thin+"%",
-		words.Either(gain.OfRange, "how far the readings lie apart", "what is recommended"), words.With(words.Brief(stop.Within*left.Of), d.Objective.Unit), words.Percent(stop.Chance), atMost)
+	chance := fmt.Sprintf("the chance that more than %s of %s, %s, is left%s is %s. Stopping now risks %s", words.InPercent(stop.Within)+words.Thin+"%",
+		words.Either(gain.OfRange, "how far the readings lie apart", "what is recommended"), words.With(words.Brief(stop.Within*left.Of), d.Objective.Unit),
+		words.Either(limited(d), ", or that a limit would be broken,", ""), words.Percent(stop.Chance), atMost)
 	target := words.InPercent(stop.Risk) + words.Thin + "%."
 	out.Words = design.Capitalised(chance) + "; the target is " + target
 	if out.Enough = stop.Reached; out.Enough {

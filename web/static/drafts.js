@@ -96,8 +96,12 @@ const drafts = {
   // lines are fields that come as many times as a person likes.
   lines: /^(parameters|constraints|recorded_metrics)\.\d+\./,
 
-  // since is what was typed in a form after it was sent.
-  since: (form) => form.sentFields ? drafts.changed(drafts.values(form), form.sentFields) : {},
+  // since is what was typed in a form after it was sent, and what no sending saves: what stands beside a result that somebody else was quicker with.
+  since(form) {
+    if (!form.sentFields) return {};
+    const beside = [...form.querySelectorAll("[name^='mine.']")].filter((field) => field.value.trim() && Number(field.value.replace(",", ".")) !== Number(field.dataset.saved));
+    return { ...Object.fromEntries(beside.map((field) => [field.name.slice("mine.".length), field.value])), ...drafts.changed(drafts.values(form), form.sentFields) };
+  },
 
   // changed are the fields that are not as they were sent, and pressed where what was sent for a page of its own is noted.
   changed: (fields, sent) => Object.fromEntries(Object.entries(fields).filter(([name, value]) => value !== sent[name])),

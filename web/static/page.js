@@ -56,9 +56,12 @@ const headroom = {
     element.remove();
   },
 
-  // land puts the cursor, whose place has gone, at the heading, where no key typed blindly does harm; or in the next empty result, for whoever has saved one.
-  land(next) {
-    const place = next && [...document.querySelectorAll("input.result:not([data-optional])")].find((field) => !field.value);
+  // land puts the cursor, whose place has gone, at the heading, where no key typed blindly does harm; or in the next trial of which nothing is saved
+  // yet, for whoever asked for one or has saved all of another by a form.
+  land(form) {
+    const results = [...(form?.querySelectorAll("input.result:not([data-optional])") ?? [])];
+    const partly = results.some((field) => !field.value.trim());
+    const place = form && !partly && [...document.querySelectorAll(".card:not(:has(.told)) input.result:not([data-optional])")].find((field) => !field.value);
     (place || document.getElementById("next-title") || document.getElementById("main"))?.focus({ preventScroll: true });
   },
 
@@ -115,7 +118,7 @@ document.addEventListener("htmx:afterRequest", (event) => {
 document.addEventListener("htmx:load", (event) => headroom.prepare(event.detail.elt));
 
 // A part that is fetched again keeps the cursor where it is, also in browsers that lose it when they move an element. Where its place has gone,
-// it goes to the heading, or on to the next result when that was saved and nothing pressed since; never is it lost to the page as a whole. From
+// it goes to the heading, or on to the next trial when all of one was saved and nothing pressed since; never is it lost to the page as a whole. From
 // the heading it goes back when its place does.
 let cursor = null;
 let landed = ""; // the id of that heading, once it was put there
@@ -141,7 +144,8 @@ function regain() {
   if (!field && document.activeElement?.id) return; // it is at the heading
   if (field) field.focus({ preventScroll: true });
   if (!field || document.activeElement === document.body) {
-    headroom.land(sent?.form.matches("form.entry, form.ask") && sent.form === cursor.submitted && sent.pressed === pressed);
+    const saved = sent?.form.matches("form.entry, form.ask") && sent.form === cursor.submitted && sent.pressed === pressed;
+    headroom.land(saved ? sent.form : null);
     landed = document.activeElement.matches("input") ? "" : document.activeElement.id;
   } else if (typeof cursor.from === "number" && field.setSelectionRange) field.setSelectionRange(cursor.from, cursor.to);
 }

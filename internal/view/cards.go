@@ -21,6 +21,9 @@ import (
 // mostCards is how many waiting trials have a card; the others are in the table.
 const mostCards = 50
 
+// mostSaved is how much of what was saved just now stands above the cards.
+const mostSaved = 3
+
 // Next is what to do next.
 func (v Facts) Next() templates.Next {
 	d := v.Snap.Definition
@@ -36,9 +39,7 @@ func (v Facts) Next() templates.Next {
 	next.More = max(0, len(waiting)-mostCards)
 	next.Cards = v.withTyped(next.Cards)
 	if v.Head.Operates {
-		for _, t := range v.Snap.Trials {
-			next.Saved = append(next.Saved, v.Of(t).savedJustNow()...)
-		}
+		next.Saved = v.savedJustNow()
 	}
 	feasible, known := v.Snap.Feasibility()
 	next.Nothing = known > 0 && feasible == 0 && len(d.Constraints) > 0
@@ -136,6 +137,17 @@ func (v Tried) inDoubt() templates.Doubtful {
 	d.Says = lists.Map(v.Trial.Doubts, func(doubt ledger.Doubted) string { return doubt.Why })
 	d.Reason = words.Shorten("In doubt: "+strings.Join(d.Says, " "), longestReason)
 	return d
+}
+
+// savedJustNow is what the viewer saved last, of what they could still take back.
+func (v Facts) savedJustNow() (saved []templates.Saved) {
+	for _, t := range v.Snap.Trials {
+		if t.Origin != ledger.Imported { // a table would bury the cards
+			saved = append(saved, v.Of(t).savedJustNow()...)
+		}
+	}
+	slices.SortStableFunc(saved, func(a, b templates.Saved) int { return cmp.Or(b.Left-a.Left, b.Number-a.Number) })
+	return saved[:min(mostSaved, len(saved))]
 }
 
 // savedJustNow is what the viewer saved of a trial within the last minute, to be undone.

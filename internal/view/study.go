@@ -356,6 +356,9 @@ func fruitless(trials []*ledger.Trial) string {
 
 // idle says how the trials ended, for when none waits.
 func idle(trials []*ledger.Trial) string {
+	if len(trials) == 0 {
+		return "There are no trials yet."
+	}
 	if said := fruitless(trials); said != "" {
 		return design.Capitalised(said) + "."
 	}

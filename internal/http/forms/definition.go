@@ -186,9 +186,9 @@ func (b table) parameter(i int, p *design.Parameter) Fields {
 
 // unavailable are the choices that cannot be used for now.
 func (b table) unavailable(i int, p *design.Parameter) Field {
-	in := templates.Input{Label: "Run out", Class: "w6", Help: "Choices that cannot be used for now, separated by commas. All: " + strings.Join(p.Choices, ", ")}
+	in := templates.Input{Label: "Run out", Class: "w6", Help: "Choices that cannot be used for now, separated by commas. All: " + joined(p.Choices)}
 	show := func() string {
-		return strings.Join(lists.Map(b.d.Unavailable[p.Name], design.Value.String), ", ")
+		return joined(lists.Map(b.d.Unavailable[p.Name], design.Value.String))
 	}
 	return at(indexed("unavailable", i)+".choices", in, show, func(t *Typed, name string) {
 		delete(b.d.Unavailable, p.Name)
@@ -433,7 +433,7 @@ func (s sheet) fill(line row, column int) {
 	}
 	said := row{"low": exactly(low), "high": exactly(high)}
 	if kind == design.Categorical {
-		said = row{"choices": strings.Join(choices, ", ")}
+		said = row{"choices": joined(choices)}
 	}
 	for name, text := range said {
 		if line[name] == "" {

@@ -126,7 +126,7 @@ func number(path string, in templates.Input, into **float64) Field {
 }
 
 func list(path string, in templates.Input, into *[]string) Field {
-	return at(path, in, func() string { return strings.Join(*into, ", ") }, func(t *Typed, name string) { *into = t.list(name) })
+	return at(path, in, func() string { return joined(*into) }, func(t *Typed, name string) { *into = t.list(name) })
 }
 
 func day(path string, in templates.Input, into **time.Time) Field {

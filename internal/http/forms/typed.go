@@ -19,6 +19,7 @@ import (
 
 	"headroom/internal/http/problem"
 	"headroom/internal/http/request"
+	"headroom/internal/lists"
 	"headroom/internal/study/design"
 	"headroom/web/templates"
 )
@@ -157,9 +158,43 @@ func (t *Typed) Whole(name string, absent int) int {
 	return n
 }
 
-// list reads texts separated by commas, semicolons or line ends.
-func (t *Typed) list(name string) []string {
-	return filled(strings.FieldsFunc(t.Values.Get(name), func(r rune) bool { return r == ',' || r == ';' || r == '\n' || r == '\r' }))
+// list reads the texts of a list.
+func (t *Typed) list(name string) []string { return separated(t.Values.Get(name)) }
+
+const separators = ",;\n\r"
+
+// separated are the texts between commas, semicolons or line ends, or in quotes. A comma between two
+// digits is part of a name, as in 1,4-dioxane, where there is anything but numbers.
+func separated(text string) (items []string) {
+	numbers := strings.Trim(text, separators+" 0123456789") == ""
+	digit := func(i int) bool { return i < len(text) && text[i] >= '0' && text[i] <= '9' }
+	begun := 0
+	for i := 0; i < len(text); i++ {
+		if rest := text[i:]; rest[0] == '"' && strings.TrimSpace(text[begun:i]) == "" {
+			inner, after, closed := strings.Cut(rest[1:], "\"")
+			after = strings.TrimLeft(after, " ")
+			if closed && (after == "" || strings.ContainsRune(separators, rune(after[0]))) {
+				items, i = append(items, inner), len(text)-len(after)
+				begun = i + 1
+				continue
+			}
+		}
+		if !strings.ContainsRune(separators, rune(text[i])) || text[i] == ',' && !numbers && i > begun && digit(i-1) && digit(i+1) {
+			continue
+		}
+		items, begun = append(items, text[begun:i]), i+1
+	}
+	return filled(append(items, text[min(begun, len(text)):]))
+}
+
+// joined is a list that separated reads as these texts.
+func joined(items []string) string {
+	return strings.Join(lists.Map(items, func(item string) string {
+		if whole := separated(item); len(whole) == 1 && whole[0] == item {
+			return item
+		}
+		return `"` + item + `"`
+	}), ", ")
 }
 
 // lines are the texts of an area, one a line.

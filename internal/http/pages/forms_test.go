@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"reflect"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -416,4 +417,27 @@ func TestAChangedLimitShowsFirstWhatItDoes(t *testing.T) {
 	form.Del("shown")
 	twice(t, s, study+"/reconfigure", form).Want(303)
 	sitetest.Same(t, "events were stored", events(t, s, study), before+1)
+}
+
+// TestOnlyTheLastSavingsStandAboveTheCards: a table that was imported does not bury them, nor do many
+// results saved within a minute; and a bench without trials says so.
+func TestOnlyTheLastSavingsStandAboveTheCards(t *testing.T) {
+	s := sitetest.Beside(t)
+	study := newTrial(s) // which waits
+	post(s, study+"/import", url.Values{"do": {"import"}, "text": {"temperature,catalyst,yield\n31,A,71\n32,A,72\n33,B,73"}}).Want(303)
+	if page := s.Page(study + "/bench"); strings.Contains(page, `class="saved"`) {
+		t.Error("what was imported is told of as saved just now")
+	}
+	for number := 5; number <= 9; number++ {
+		post(s, study+"/ask", url.Values{}).Want(303)
+		post(s, study+"/trials/"+strconv.Itoa(number)+"/tell", url.Values{"metric.0": {strconv.Itoa(60 + number)}}).Want(303)
+	}
+	page := s.Page(study + "/bench")
+	if strings.Count(page, `class="saved"`) != 3 || strings.Index(page, `id="saved-9"`) < 0 || strings.Contains(page, `id="saved-5"`) {
+		t.Errorf("%d savings stand above the cards", strings.Count(page, `class="saved"`))
+	}
+	empty := "/studies/" + s.NewStudy(strings.Replace(sitetest.Screen, "Buffer", "Empty", 1))
+	if page := s.Page(empty + "/bench"); !strings.Contains(page, "There are no trials yet.") || strings.Contains(page, "has its results") {
+		t.Error("a bench without trials says that they have results")
+	}
 }

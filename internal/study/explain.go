@@ -32,12 +32,20 @@ func decidedBy(by string, snap *ledger.Snapshot, compiled *design.Compiled, stat
 // aside says of a trial that it is no result to go by, where it waits or broke a limit.
 func (who chosenBy) aside(number int) string {
 	switch t := who.seen.Trial(number); {
-	case t == nil || t.Waiting():
+	case t == nil || t.Waiting() && len(t.Metrics) == 0:
 		return " (which waits for its results)"
+	case t.Waiting():
+		return " (which waits for more results)"
 	case who.broke(number):
 		return " (which broke a limit)"
 	}
 	return ""
+}
+
+// reads tells whether settings are those of a trial.
+func (who chosenBy) reads(number int, settings design.Settings) bool {
+	t := who.seen.Trial(number)
+	return t != nil && t.Parameters.Equal(settings)
 }
 
 // broke tells whether a trial is beyond a limit by what is known of it.
@@ -240,6 +248,9 @@ func because(d design.Definition, p chosenPoint, who chosenBy) string {
 		}
 		return fmt.Sprintf("Chosen because its optimistic %s is the best after a price for possibly breaking the limit on %s%s.", objective, limits, prices(d, p)) + noneYet(who)
 	case policy.LeastBad:
+		if chance := p.decision.FeasibilityProbability; chance != nil && *chance >= 0.5 { // most_risk allows less
+			return fmt.Sprintf("Chosen because no point is as sure to stay within the limit on %s as it has to be now, and this one comes closest.", limits) + noneYet(who)
+		}
 		return fmt.Sprintf("Chosen because no point looks able to stay within the limit on %s, and this one comes closest.", limits) + noneYet(who)
 	case policy.Explore:
 		return fmt.Sprintf("Chosen to learn where the limit on %s lies: it is where the model is least sure among the points it may try.", limits) + noneYet(who)
@@ -268,6 +279,12 @@ func improves(d design.Definition, p chosenPoint, who chosenBy) string {
 	limits := limitNames(d)
 	compared := p.decision.ExpectedImprovement != nil
 	switch {
+	case compared && who.reads(p.decision.Incumbent, p.settings):
+		good := "they are as good as they seem"
+		if limits != "" {
+			good = "they are as good and as far within the limit on " + limits + " as they seem"
+		}
+		return fmt.Sprintf("Chosen to read the settings of trial %d, the best so far, again: to know whether %s is worth more than what another point promises.", p.decision.Incumbent, good)
 	case limits != "" && !compared && (who.compares || !who.withinLimits):
 		return fmt.Sprintf("Chosen because it has the best chance to keep %s within the limit.", limits) + noneYet(who)
 	case limits == "":
@@ -276,8 +293,29 @@ func improves(d design.Definition, p chosenPoint, who chosenBy) string {
 		return fmt.Sprintf("Chosen for its chance to keep %s within the limit, weighed with %s: trial %d, the best so far, broke a limit, and hardly any improvement of %s over it is expected.",
 			limits, d.Objective.Metric, p.decision.Incumbent, d.Objective.Metric)
 	}
-	return fmt.Sprintf("Chosen because it promises the largest improvement of %s%s, weighed with the chance to stay within the limit on %s.",
-		d.Objective.Metric, over(d, p, who), limits)
+	sentence := fmt.Sprintf("Chosen because it promises the largest improvement of %s%s", d.Objective.Metric, over(d, p, who))
+	if chances := weighedWith(d, p, who); chances != "" {
+		sentence += ", weighed with the chance " + chances
+	}
+	return sentence + "."
+}
+
+// weighedWith are the chances that an improvement is weighed with: of limits of which readings tell, and
+// to work where failures taught it.
+func weighedWith(d design.Definition, p chosenPoint, who chosenBy) string {
+	var chances, limits []string
+	for _, c := range d.Constraints {
+		if _, known := p.known[c.Name]; !known && who.blind[c.Metric] == "" {
+			limits = append(limits, c.Name)
+		}
+	}
+	if len(limits) > 0 {
+		chances = append(chances, "to stay within the limit on "+design.Listed(limits, "and"))
+	}
+	if p.decision.Works != nil {
+		chances = append(chances, "to work")
+	}
+	return design.Listed(chances, "and")
 }
 
 // hardlyAny is the share of the prediction's standard deviation up to which an expected improvement

@@ -89,7 +89,7 @@ func TestEveryReasonHasItsSentence(t *testing.T) {
 		policy.FirstDesign: "tries 47 °C and 6 cycles. Chosen to spread the first trials over the whole space",
 		policy.Optimistic:  "optimistic yield is the highest among points whose impurity could still be within the limit. No trial is known to be within every limit yet.",
 		policy.TradeOff:    "after a price for possibly breaking the limit on impurity (multiplier 1.7).",
-		policy.LeastBad:    "no point looks able to stay within the limit on impurity",
+		policy.LeastBad:    "no point is as sure to stay within the limit on impurity as it has to be now, and this one comes closest",
 		policy.Explore:     "to learn where the limit on impurity lies",
 		policy.Seed:        "Drawn among the safe settings, from which this algorithm learns yield and impurity first. No trial",
 		policy.Sample:      "best in one random draw of what yield and impurity could be",
@@ -118,7 +118,33 @@ func TestEveryReasonHasItsSentence(t *testing.T) {
 			t.Errorf("got %s\nwant %s", got, want)
 		}
 	}
+	seen.Trials[11] = &ledger.Trial{Status: ledger.StatusPartial, Metrics: map[string]ledger.Measurement{"yield": {Value: 80}}}
+	if got, want := explain(d, 24, improving, chosenBy{seen: seen}), "over trial 12 (which waits for more results)"; !strings.Contains(got, want) {
+		t.Errorf("got %s\nwant %s", got, want)
+	}
+	seen.Trials[11] = &ledger.Trial{Status: ledger.StatusCompleted, Parameters: improving.settings}
+	if got, want := explain(d, 24, improving, chosenBy{seen: seen}), "Chosen to read the settings of trial 12, the best so far, again: to know whether they are as good and as far within the limit on impurity as they seem is worth more than what another point promises."; !strings.Contains(got, want) || strings.Contains(got, "improvement") {
+		t.Errorf("got %s\nwant %s", got, want)
+	}
 	seen.Trials[11] = &ledger.Trial{Status: ledger.StatusCompleted}
+	teaching := improving
+	teaching.decision.Works = &ledger.Works{Chance: 0.8, Failed: 2, Of: 9}
+	if got, want := explain(d, 24, teaching, chosenBy{seen: seen}), "weighed with the chance to stay within the limit on impurity and to work."; !strings.Contains(got, want) {
+		t.Errorf("got %s\nwant %s", got, want)
+	}
+	if got := explain(d, 24, improving, chosenBy{seen: seen, blind: map[string]string{"impurity": "no reading"}}); strings.Contains(got, "weighed") {
+		t.Errorf("a limit of which nothing was read is weighed: %s", got)
+	}
+	given := improving
+	given.known = map[string]float64{"impurity": 0.2}
+	if got := explain(d, 24, given, chosenBy{seen: seen}); strings.Contains(got, "weighed") {
+		t.Errorf("a limit that is known is weighed as a chance: %s", got)
+	}
+	doubtful := predicted(policy.LeastBad)
+	doubtful.decision.FeasibilityProbability = new(0.1)
+	if got, want := explain(d, 24, doubtful, chosenBy{}), "no point looks able to stay within the limit on impurity, and this one comes closest"; !strings.Contains(got, want) {
+		t.Errorf("got %s\nwant %s", got, want)
+	}
 	improving.decision.ExpectedImprovement = new(1e-70)
 	if got, want := explain(d, 24, improving, chosenBy{withinLimits: true, seen: seen}), "improvement of yield, though hardly any over trial 12, weighed"; !strings.Contains(got, want) {
 		t.Errorf("got %s\nwant %s", got, want)

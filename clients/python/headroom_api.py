@@ -260,9 +260,9 @@ Constraint = TypedDict("Constraint", {
 ConstraintRequest = TypedDict("ConstraintRequest", {
     "context": "NotRequired[Optional[List[str]]]",
     "expression": "NotRequired[Optional[str]]",
-    "metric": "NotRequired[Optional[str]]",
+    "metric": "str",
     "name": "NotRequired[Optional[str]]",
-    "op": "NotRequired[Optional[str]]",
+    "op": "str",
     "plausible": "NotRequired[Optional[List[float]]]",
     "sampled": "NotRequired[Optional[bool]]",
     "threshold": "float",
@@ -605,8 +605,8 @@ ModelRequest = TypedDict("ModelRequest", {
 
 NewTokenRequest = TypedDict("NewTokenRequest", {
     "expires_at": "NotRequired[Optional[str]]",
-    "name": "NotRequired[Optional[str]]",
-    "role": "NotRequired[Optional[Literal['viewer', 'operator', 'admin']]]",
+    "name": "str",
+    "role": "Literal['viewer', 'operator', 'admin']",
     "study_id": "NotRequired[Optional[str]]",
 })
 
@@ -639,7 +639,7 @@ Objective = TypedDict("Objective", {
 
 
 ObjectiveRequest = TypedDict("ObjectiveRequest", {
-    "direction": "NotRequired[Optional[str]]",
+    "direction": "str",
     "metric": "str",
     "plausible": "NotRequired[Optional[List[float]]]",
     "unit": "NotRequired[Optional[str]]",
@@ -762,7 +762,7 @@ ReconfigurationRequest = TypedDict("ReconfigurationRequest", {
     "model": "NotRequired[Optional[ModelRequest]]",
     "objective": "NotRequired[Optional[ObjectiveRequest]]",
     "parameters": "NotRequired[Optional[List[ParameterRequest]]]",
-    "reason": "NotRequired[Optional[str]]",
+    "reason": "str",
     "recorded_metrics": "NotRequired[Optional[List[RecordedMetricRequest]]]",
     "stop": "NotRequired[Optional[StopRequest]]",
     "unavailable": "NotRequired[Optional[Dict[str, List[Any]]]]",
@@ -777,7 +777,7 @@ RecordedMetric = TypedDict("RecordedMetric", {
 
 
 RecordedMetricRequest = TypedDict("RecordedMetricRequest", {
-    "metric": "NotRequired[Optional[str]]",
+    "metric": "str",
     "plausible": "NotRequired[Optional[List[float]]]",
     "unit": "NotRequired[Optional[str]]",
 })

@@ -155,6 +155,7 @@ func TestFaultyDefinitionsAreRefusedFieldByField(t *testing.T) {
 		strings.Replace(sitetest.Screen, `rpol-ucb`, `magic`, 1):                     {"body.algorithm.name"},
 		strings.Replace(sitetest.Screen, `"name": "catalyst"`, `"name": "Yield"`, 1): nil, // somewhere: names are unique ignoring case
 		`{"name": "a", "nmae": "b"}`:                                                 {"body.nmae", "body.parameters", "body.objective"},
+		`{"name": "a", "parameters": [{"name": "x", "type": "real", "low": 0, "high": 1}], "objective": {"metric": "y"}, "constraints": [{"threshold": 1}], "recorded_metrics": [{}]}`: {"body.objective.direction", "body.constraints[0].op", "body.constraints[0].metric", "body.recorded_metrics[0].metric"},
 	} {
 		status := 422
 		if body == "{" {

@@ -18,6 +18,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"headroom/internal/account"
 	"headroom/internal/http/problem"
 	"headroom/internal/http/request"
 	"headroom/internal/lists"
@@ -400,22 +401,25 @@ type readingMembers ledger.Reading
 
 // required lists the fields that a request must bring because their absence could pass for a value.
 var required = map[reflect.Type][]string{
-	reflect.TypeFor[design.Definition]():     {"name", "parameters", "objective"},
-	reflect.TypeFor[design.Parameter]():      {"name", "type"},
-	reflect.TypeFor[design.Objective]():      {"metric"},
-	reflect.TypeFor[design.Constraint]():     {"threshold"},
-	reflect.TypeFor[design.Stop]():           {"within", "risk"},
-	reflect.TypeFor[design.Start]():          {"lengthscale", "variance", "lambda"},
-	readingObject:                            {"value"},
-	reflect.TypeFor[ledger.Telling]():        {"metrics"},
-	reflect.TypeFor[study.Correction]():      {"reason"},
-	reflect.TypeFor[reasonRequest]():         {"reason"},
-	reflect.TypeFor[failRequest]():           {"reason"},
-	reflect.TypeFor[study.NumberedTelling](): {"number"},
-	reflect.TypeFor[bulkTellRequest]():       {"trials"},
-	reflect.TypeFor[study.OwnTrial]():        {"parameters"},
-	reflect.TypeFor[pointsRequest]():         {"points"},
-	reflect.TypeFor[compareRequest]():        {"algorithms"},
+	reflect.TypeFor[design.Definition]():      {"name", "parameters", "objective"},
+	reflect.TypeFor[design.Parameter]():       {"name", "type"},
+	reflect.TypeFor[design.Objective]():       {"metric", "direction"},
+	reflect.TypeFor[design.Constraint]():      {"metric", "op", "threshold"},
+	reflect.TypeFor[design.RecordedMetric]():  {"metric"},
+	reflect.TypeFor[design.Reconfiguration](): {"reason"},
+	reflect.TypeFor[account.NewToken]():       {"name", "role"},
+	reflect.TypeFor[design.Stop]():            {"within", "risk"},
+	reflect.TypeFor[design.Start]():           {"lengthscale", "variance", "lambda"},
+	readingObject:                             {"value"},
+	reflect.TypeFor[ledger.Telling]():         {"metrics"},
+	reflect.TypeFor[study.Correction]():       {"reason"},
+	reflect.TypeFor[reasonRequest]():          {"reason"},
+	reflect.TypeFor[failRequest]():            {"reason"},
+	reflect.TypeFor[study.NumberedTelling]():  {"number"},
+	reflect.TypeFor[bulkTellRequest]():        {"trials"},
+	reflect.TypeFor[study.OwnTrial]():         {"parameters"},
+	reflect.TypeFor[pointsRequest]():          {"points"},
+	reflect.TypeFor[compareRequest]():         {"algorithms"},
 }
 
 // jsonField is one field of a struct as JSON names it.

@@ -391,3 +391,42 @@ func TestAnOvershootIsImportedAgain(t *testing.T) {
 		}
 	}
 }
+
+// TestImportedWithoutItsContext: what a limit depends on is not in the table, so that its value at
+// other settings is not known; whoever corrects the row, tells other settings or repeats it hears what
+// is missing and what to do.
+func TestImportedWithoutItsContext(t *testing.T) {
+	t.Parallel()
+	d := oven()
+	d.Constraints = []design.Constraint{{Metric: "load", Op: "<=", Threshold: 50, Expression: "temperature + cycles - slack", Context: []string{"slack"}}}
+	b := newBench(t, d)
+	rows, _, err := parseCSV(b.snap.Compiled(), strings.NewReader("temperature,cycles,load,yield\n30,4,20,61\n"), ImportOptions{})
+	must.Do(t, err)
+	b.must(ruleImport(b.snap, b.snap, rows))
+	other := design.Settings{"temperature": design.NumberValue(35), "cycles": design.NumberValue(4)}
+	_, corrected := ruleCorrect(b.snap, Correction{Number: 1, Parameters: other, Reason: "typo"})
+	_, told := ruleTell(b.snap, 1, ledger.Telling{Parameters: other, Note: "hotter"})
+	for what, err := range map[string]error{"corrected": corrected, "told": told} {
+		var wrong *design.Invalid
+		if !errors.As(err, &wrong) || wrong.Faults[0].Field != "parameters" || !strings.Contains(err.Error(), "imported without slack, which a limit depends on; exclude it") {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if _, err := b.service.ruleReplicate(t.Context(), Command{By: "Ana"}, b.snap, 1); !errors.Is(err, ErrConflict) || !strings.Contains(err.Error(), "slack is missing") {
+		t.Errorf("repeated: %v", err)
+	}
+}
+
+// TestAKnownValueThatTheSettingsContradict is asked about: it is not kept.
+func TestAKnownValueThatTheSettingsContradict(t *testing.T) {
+	t.Parallel()
+	d := oven()
+	d.Constraints = []design.Constraint{{Metric: "load", Op: "<=", Threshold: 50, Expression: "temperature + cycles"}}
+	b := newBench(t, d)
+	rows, _, err := parseCSV(b.snap.Compiled(), strings.NewReader("temperature,cycles,load,yield\n30,4,34,61\n31,4,99,62\n32,4,,63\n"), ImportOptions{})
+	must.Do(t, err)
+	doubts := doubtRows(b.snap, rows)
+	if len(doubts) != 1 || doubts[0].Field != "lines[3].load" || doubts[0].Text != "Load follows from the settings, and is 35 there; 99 is not kept. Are the settings right?" {
+		t.Errorf("%+v", doubts)
+	}
+}

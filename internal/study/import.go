@@ -163,6 +163,16 @@ func doubtRows(snap *ledger.Snapshot, rows []importRow) []Doubt {
 			}
 		}
 	}
+	for _, row := range rows {
+		worked, faults := snap.Compiled().KnownAt(row.Parameters, row.place, design.Brought{})
+		for _, c := range snap.Definition.Constraints {
+			told, there := row.Known[c.Metric]
+			if value := worked[c.Name]; there && len(faults) == 0 && c.Given() && !agrees(told, value) && len(doubts) < mostDoubts {
+				doubts = append(doubts, Doubt{fmt.Sprintf("lines[%d].%s", row.Line, c.Metric), exactly(told),
+					fmt.Sprintf("%s follows from the settings, and is %s there; %s is not kept. Are the settings right?", design.Capitalised(c.Metric), exactly(value), exactly(told))})
+			}
+		}
+	}
 	with := map[string]int{}
 	for _, t := range snap.Trials {
 		with[describe(snap.Definition, t.Parameters)] = t.Number

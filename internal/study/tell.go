@@ -257,8 +257,14 @@ func settingsUsed(snap *ledger.Snapshot, trial *ledger.Trial, settings design.Se
 		return usedSettings{}, faults
 	}
 	known, faults := snap.Compiled().KnownAt(placed, place, trial.Brought())
+	if len(faults) > 0 && trial.Origin == ledger.Imported {
+		faults = design.Faults{{Field: "parameters", Message: fmt.Sprintf("cannot be others: the trial was imported without %s, which a limit depends on; exclude it, and import its row with the right settings", lastWord(faults[0].Field))}}
+	}
 	return usedSettings{placed, candidateOf(place), known}, faults
 }
+
+// lastWord is the last name of a path.
+func lastWord(path string) string { return path[strings.LastIndexByte(path, '.')+1:] }
 
 // Doubt is a value that whoever enters it should look at again, where it stands in a request, and
 // why in words. A doubt refuses nothing: forms ask it back, programs are not asked.

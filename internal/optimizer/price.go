@@ -111,21 +111,28 @@ func (s *shown) Price(ctx context.Context, j int, known Known) (Price, error) {
 }
 
 // pricedThresholds are the thresholds of limit j to look at: the present one and priceSteps on each
-// side, at a distance of 1, 2 or 5 times a power of ten.
+// side, at a distance of 1, 2 or 5 times a power of ten. Where all readings are of its sign, so are
+// they: a metric that is never below 0 has no limit there.
 func (s *shown) pricedThresholds(j int) []float64 {
 	c, count, mean, squares := s.cfg.Costs[j], 0.0, 0.0, 0.0
+	least, largest := c.Threshold, c.Threshold
 	for n, r := range s.history.Rounds {
 		if excess, told := s.excess(n+1, c, j); told && !r.Excluded { // Welford's sums
 			count++
 			away := excess - mean
 			mean += away / count
 			squares += away * (excess - mean)
+			value := c.Threshold + c.Sign*excess
+			least, largest = min(least, value), max(largest, value)
 		}
 	}
 	if !(squares > 0) || math.IsInf(squares, 0) {
 		return nil
 	}
 	most := priceStep * math.Sqrt(squares/count)
+	if c.Threshold != 0 && (least >= 0 || largest <= 0) {
+		most = min(most, math.Abs(c.Threshold)/(priceSteps+1))
+	}
 	power := math.Pow(10, math.Floor(math.Log10(most)))
 	step := power
 	for _, times := range []float64{2, 5} {

@@ -190,3 +190,24 @@ func TestThresholdsAreRound(t *testing.T) {
 		}
 	}
 }
+
+// TestThresholdsHaveTheSignOfTheReadings where these all have that of the threshold.
+func TestThresholdsHaveTheSignOfTheReadings(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ threshold, sign, offset, least float64 }{
+		"far above it":       {0.02, 1, 0, 0.001},
+		"below 0":            {-0.02, 1, -1, math.Inf(-1)},
+		"on both sides of 0": {0.02, 1, -0.5, math.Inf(-1)},
+		"at least":           {0.02, -1, 0, 0.001},
+	} {
+		cfg, h := hill(t, nil)
+		cfg.Costs[0].Threshold, cfg.Costs[0].Sign = c.threshold, c.sign
+		for i := range h.Rounds {
+			h.Rounds[i].Readings[1].Value += c.offset
+		}
+		list := mustReplay(t, cfg, h).pricedThresholds(0)
+		if len(list) != 2*priceSteps+1 || list[0] < c.least || c.offset == -1 && list[2*priceSteps] >= 0 || c.offset == -0.5 && list[0] > -0.1 {
+			t.Errorf("%s: %v", name, list)
+		}
+	}
+}

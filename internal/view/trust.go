@@ -110,7 +110,8 @@ func calibrationWords(metric string, c study.Calibration) []string {
 // coverageWords are a count with a verdict.
 func coverageWords(c study.Coverage) string {
 	inside := int(math.Round(c.Coverage95 * float64(c.Count)))
-	return fmt.Sprintf("%d of %s fell in the 95%s%% band predicted for them (noise included): %s", inside, words.Count(c.Count, "reading", "readings"), words.Thin, calibrationVerdict(inside, c.Count))
+	return fmt.Sprintf("%d of %s fell in the 95%s%% band predicted for %s (noise included): %s", inside, words.Count(c.Count, "reading", "readings"), words.Thin,
+		words.Either(c.Count == 1, "it", "them"), calibrationVerdict(inside, c.Count))
 }
 
 // What is said of bands.
@@ -213,7 +214,7 @@ func (v trusting) driftChart(list []drifting) templates.Chart {
 	ends := drawing.X.Range
 	sums.Traces = append(sums.Traces, chart.Trace{Name: "limit", Style: chart.Threshold, X: []any{ends[0], ends[1]}, Y: []any{-study.CUSUMLimit, -study.CUSUMLimit}})
 	drawing.Panels = []chart.Panel{residuals, sums}
-	caption := "Residual: each point is a reading minus what all readings before it led to expect, in standard deviations of a reading (noise included); where a prediction has long tails, what leaves 5 % beyond counts as 2. The sum below grows when readings come out on one side again and again; beyond 5 or −5 the process may have drifted: one that stands and is predicted well gets there by chance about once in " + strconv.Itoa(study.CUSUMFalseAlarm) + " readings."
+	caption := "Residual: each point is a reading minus what all readings before it led to expect, in standard deviations of a reading (noise included); where a prediction has long tails, what leaves 5 % beyond counts as 2. The sum below, in which none counts as more than " + strconv.Itoa(study.CUSUMMost) + ", grows when readings come out on one side again and again; beyond 5 or −5 the process may have drifted: one that stands and is predicted well gets there by chance about once in " + strconv.Itoa(study.CUSUMFalseAlarm) + " readings."
 	return v.framed(templates.Chart{ID: "chart-drift", Title: "Readings against their predictions", Caption: caption, Table: table, Drawing: drawing})
 }
 
@@ -276,7 +277,7 @@ func (v trusting) theorem() *templates.Theorem {
 		shown.Said = append(shown.Said, theorem.Short)
 	}
 	met, notMet, unknown := whole.Counts()
-	shown.Summary = fmt.Sprintf("What %s on %s rest on? Of %d assumptions %d are met here, %d are not, and %d cannot be known.",
+	shown.Summary = fmt.Sprintf("What %s on %s rest on? Of %d assumptions: met here %d, not met %d, and %d cannot be known.",
 		words.Either(len(drawn) == 1, "does the bound", "do the bounds"), design.Listed(drawn, "and"), len(whole.Findings), met, notMet, unknown)
 	for i, finding := range whole.Findings {
 		text := words.Either(i < len(theorem.Findings), "", "For the bound on regret: ") + whole.Assumptions[i].Text

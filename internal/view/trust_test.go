@@ -30,6 +30,9 @@ func TestCalibrationVerdict(t *testing.T) {
 	if p := binomialTail(34, 40, 0.95); p < 0.0138 || p > 0.0140 {
 		t.Errorf("P(X ≤ 34) = %g", p)
 	}
+	if words := coverageWords(study.Coverage{Count: 1, Coverage95: 1}); !strings.HasPrefix(words, "1 of 1 reading fell in the 95\u202f% band predicted for it (noise included)") {
+		t.Error(words)
+	}
 	if words := coverageWords(study.Coverage{Count: 40, Coverage95: 37.0 / 40}); words != "37 of 40 readings fell in the 95\u202f% band predicted for them (noise included): nothing speaks against the bands." {
 		t.Error(words)
 	}

@@ -227,7 +227,7 @@ func (v answering) room(c design.Constraint) (*templates.Value, string) {
 	}
 	if m, there := v.Snap.Trial(r.Number).Metrics[c.Metric]; there {
 		room := c.Headroom(m.Value)
-		return valued(words.Quantity(math.Abs(room), c.Unit), room), sideWords(room) + v.brought()
+		return valued(words.Roughly(math.Abs(room), c.Unit), room), sideWords(room) + v.brought()
 	}
 	return nil, ""
 }

@@ -310,14 +310,14 @@ func TestNumbersByCommas(t *testing.T) {
 func TestListsOfNames(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string][]string{
-		"A, B,C;D\nE\r\n":                           {"A", "B", "C", "D", "E"},
-		"1,4-dioxane, 2-MeTHF,EtOH":                 {"1,4-dioxane", "2-MeTHF", "EtOH"},
-		"EtOH,1,4-dioxane; 1,2-DCE":                 {"EtOH", "1,4-dioxane", "1,2-DCE"},
-		`"1,4-dioxane", "a, b" ,THF`:                {"1,4-dioxane", "a, b", "THF"},
-		"1,2,3":                                     {"1", "2", "3"},
-		"5\" column, 10\" column":                   {`5" column`, `10" column`},
-		` "open, B`:                                 {`"open`, "B"},
-		"":                                          nil,
+		"A, B,C;D\nE\r\n":            {"A", "B", "C", "D", "E"},
+		"1,4-dioxane, 2-MeTHF,EtOH":  {"1,4-dioxane", "2-MeTHF", "EtOH"},
+		"EtOH,1,4-dioxane; 1,2-DCE":  {"EtOH", "1,4-dioxane", "1,2-DCE"},
+		`"1,4-dioxane", "a, b" ,THF`: {"1,4-dioxane", "a, b", "THF"},
+		"1,2,3":                      {"1", "2", "3"},
+		"5\" column, 10\" column":    {`5" column`, `10" column`},
+		` "open, B`:                  {`"open`, "B"},
+		"":                           nil,
 		"Ωmega, 2,6-Di-tert-butyl-4-methylphenol, ": {"Ωmega", "2,6-Di-tert-butyl-4-methylphenol"},
 	} {
 		got := separated(text)

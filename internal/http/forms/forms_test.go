@@ -329,3 +329,24 @@ func TestListsOfNames(t *testing.T) {
 		}
 	}
 }
+
+// TestTheUnitBesideTheFieldMayBeTyped after the number, and is no part of it; another one is none.
+func TestTheUnitBesideTheFieldMayBeTyped(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ unit, text, left string }{
+		{"%", "71,2 %", "71,2"},
+		{"%", "71.2%", "71.2"},
+		{"mg/L", "0.31 ± 0.02 mg/L", "0.31 ± 0.02"},
+		{"%", "0,31 mg/L", "0,31 mg/L"},
+		{"", "71", "71"},
+		{"%", "%", "%"},
+		{"10", "710", "710"},
+		{"10", "7 10", "7"},
+		{"°C", " 25 °C ", "25"},
+	} {
+		typed := Of(url.Values{"x": {c.text}}, design.PointDecimal)
+		if typed.leaveOut(c.unit, "x"); typed.Text("x") != c.left {
+			t.Errorf("of %q with the unit %q %q is left, want %q", c.text, c.unit, typed.Text("x"), c.left)
+		}
+	}
+}

@@ -82,6 +82,15 @@ func (t *Typed) Fault(name, message string) {
 	}
 }
 
+// leaveOut takes the unit that stands beside a field from the end of what was typed into it.
+func (t *Typed) leaveOut(unit, name string) {
+	number, typed := strings.CutSuffix(t.Text(name), unit)
+	begins := strings.IndexAny(unit, "0123456789.,") == 0 // it would pass for digits
+	if typed && unit != "" && strings.TrimSpace(number) != "" && (!begins || number != strings.TrimSpace(number)) {
+		t.Values.Set(name, strings.TrimSpace(number))
+	}
+}
+
 // number reads an optional number; nil when the field is empty or faulty.
 func (t *Typed) number(name string) *float64 { return t.numberLike(name, nil) }
 

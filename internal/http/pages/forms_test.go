@@ -312,7 +312,7 @@ func TestTheReadersLanguageAndOtherReadingsDecide(t *testing.T) {
 	}
 	post(s, study+"/trials/1/tell", url.Values{"metric.1": {"1,250"}}, german...).Want(303)
 	post(s, study+"/trials/2/tell", url.Values{"metric.1": {"1.225"}}, "Accept-Language", "en-GB").Want(303)
-	post(s, study+"/trials/3/tell", url.Values{"metric.1": {"1.4 %"}}).Want(303)
+	post(s, study+"/trials/3/tell", url.Values{"metric.1": {"1.4 g"}}).Want(303)
 	post(s, study+"/trials/4/tell", url.Values{"metric.1": {"1.1"}}).Want(303)
 	post(s, study+"/trials/5/tell", url.Values{"metric.1": {"1,200"}}).Want(303) // and 1200 is unlike these
 	if buttons := meant(string(post(s, study+"/trials/5/tell", url.Values{"metric.0": {"1,200"}}).Want(422).Body)); len(buttons) != 2 {

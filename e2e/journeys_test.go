@@ -275,8 +275,13 @@ func TestRoles(t *testing.T) {
 	admin.press("Revoke")
 	auditor.sees("This link has ended. Ask whoever sent it for a new one.")
 	auditor.seesNot("Your sign-in")
+	ask[any](auditor, `document.addEventListener("htmx:sseError", () => setTimeout(() => { window.again = (window.again || 0) + 1 })); 0`)
+	auditor.until("the stream has been tried again twice", `window.again >= 2`)
+	auditor.sees("This link has ended. Ask whoever sent it for a new one.")
 	auditor.reload()
 	auditor.sees("Here by a read-only link? It has ended")
+	auditor.open(share)
+	auditor.sees("This link has expired, was revoked, or never was. Ask whoever sent it for a new one.")
 	auditor.forgive(false)
 
 	admin.open("/people")

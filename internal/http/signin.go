@@ -63,7 +63,7 @@ func (s *Server) openShare(w http.ResponseWriter, r *http.Request) error {
 		err = account.ErrNoCredentials
 	}
 	if refused(err) {
-		return problem.New(http.StatusNotFound, "This link has expired, was revoked, or never was. Ask whoever sent it for a new one.")
+		return problem.DeadLink
 	}
 	if err != nil {
 		return err

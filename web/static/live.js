@@ -66,6 +66,7 @@
   document.addEventListener("htmx:sseError", () => {
     if (document.visibilityState === "hidden") return;
     show("off");
+    if (signedOut) return; // which entry.js tells
     headroom.tell("Connection lost. What you enter is kept; this page catches up by itself.");
   });
 

@@ -224,7 +224,7 @@ func Problem(w http.ResponseWriter, r *http.Request, p *problem.Problem) error {
 		Page: newPage(r, problemHeading(p.Status), "narrow"), Heading: problemHeading(p.Status), Detail: p.Detail,
 		Back: "/studies", BackText: "Go to the studies",
 	}
-	if p.Status == http.StatusNotFound {
+	if p.Status == http.StatusNotFound && p != problem.DeadLink {
 		view.Detail = problem.NoSuchThing.Detail
 	}
 	view.Faults = lists.Map(p.Errors, func(fault design.Fault) string { return fault.String() })

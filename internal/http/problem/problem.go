@@ -77,6 +77,7 @@ var (
 	OneStudy    = New(http.StatusForbidden, "What you came in with is for one study and nothing else.")
 	NoPerson    = New(http.StatusForbidden, "Only people have devices; tokens and share links have none.")
 	FullSignIn  = New(http.StatusForbidden, "This needs a sign-in by a link; a PIN, a token or a share link does not do.")
+	DeadLink    = New(http.StatusNotFound, "This link has expired, was revoked, or never was. Ask whoever sent it for a new one.")
 	// AnothersPage is what a page that was made for somebody else is told. It loads anew as the
 	// caller's.
 	AnothersPage = New(http.StatusConflict, "Somebody else is signed in in this browser by now. The page has to be loaded again.")

@@ -121,9 +121,7 @@ func TestMayChoose(t *testing.T) {
 	at := func(x float64, ligand string) Settings {
 		return Settings{"x": NumberValue(x), "ligand": TextValue(ligand)}
 	}
-	for _, candidate := range []Settings{at(0.5, "A"), at(0.5, "B")} {
-		listed.Candidates = append(listed.Candidates, candidate)
-	}
+	listed.Candidates = []Settings{at(0.5, "A"), at(0.5, "B")}
 	for name, study := range map[string]*Compiled{"anywhere": mustCompile(t, d), "of a list": mustCompile(t, listed)} {
 		for _, c := range []struct {
 			x      float64

@@ -561,3 +561,28 @@ func TestSmallDifferencesOfLargeNumbersAreDrawn(t *testing.T) {
 		}
 	}
 }
+
+// TestMultipliersOfAnotherAlgorithmsTrials are not said to be those that chose them.
+func TestMultipliersOfAnotherAlgorithmsTrials(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, twoLimits)
+	for i, algorithm := range []string{"other-ucb", "other-ucb", b.snap.Definition.Algorithm.Name} {
+		number := len(b.snap.Trials) + 1
+		b.add(ledger.Chosen, ledger.ChosenData{Number: number, Origin: ledger.Suggested, Seen: b.snap.Version, Engine: "1", Parameters: design.Settings{"x": design.NumberValue(float64(i) / 4)},
+			Decision: &ledger.Decision{Algorithm: algorithm, Seen: b.snap.Version, Engine: "1"}})
+		b.tell(number, map[string]float64{"yield": 60, "impurity": 0.2, "pressure": 2})
+	}
+	facts := func(b *bench) Facts {
+		v := b.facts(0)
+		v.Readout.Multipliers = map[string]float64{"impurity": 3}
+		v.History = slices.Repeat([]study.HistoryRow{{Multipliers: map[string]float64{"impurity": 1}}}, len(b.snap.Trials))
+		return v
+	}
+	_, notes := facts(b).panelling().multiplierPanel([]int{0})
+	says(t, "the notes", strings.Join(notes, " "), []string{"from the first trial on: another algorithm chose trials 1 and 2, by the numbers on their pages."}, nil)
+	own := newBench(t, twoLimits)
+	own.curve(3, 0, "yield", "impurity", "pressure")
+	if _, notes := facts(own).panelling().multiplierPanel([]int{0}); strings.Contains(strings.Join(notes, " "), "another algorithm") {
+		t.Errorf("%q", notes)
+	}
+}

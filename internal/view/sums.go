@@ -277,8 +277,22 @@ func (p *panelling) multiplierPanel(limits []int) (panel chart.Panel, notes []st
 		panel.Traces = append(panel.Traces, trace)
 		notes = append(notes, design.Capitalised(c.Name)+": "+multiplierWords(path, func(number int) bool { return p.brokenThen(number, j) }, now, slices.Contains(p.Readout.AtCeiling, c.Name)))
 	}
+	if others := p.chosenOtherwise(); notes != nil && others != nil {
+		notes = append(notes, fmt.Sprintf("These are what the multipliers would have been with %s from the first trial on: another algorithm chose %s, by the numbers on %s.",
+			p.Snap.Definition.Algorithm.Name, trialsInWords(others), words.Either(len(others) == 1, "its page", "their pages")))
+	}
 	panel.Y.Range, _, _ = robustRange(nil, append(all, 0))
 	return panel, notes
+}
+
+// chosenOtherwise are the trials that another algorithm than today's chose.
+func (p *panelling) chosenOtherwise() (numbers []int) {
+	for _, t := range p.Snap.Trials {
+		if t.Origin == ledger.Suggested && t.Decision != nil && t.Decision.Algorithm != p.Snap.Definition.Algorithm.Name {
+			numbers = append(numbers, t.Number)
+		}
+	}
+	return numbers
 }
 
 // prices are a limit's multiplier at each decision, the next one's last.

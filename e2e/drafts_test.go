@@ -226,6 +226,7 @@ func TestAPartSavedLeavesTheCursorInNoOtherTrial(t *testing.T) {
 	site.ask(t, id, 3)
 	p := newAdmin(t)
 	p.open("/studies/" + id + "/bench")
+	p.listening()
 	for number := 1; number <= 2; number++ {
 		p.fill(result(number, 0), "61")
 		p.click(fmt.Sprintf("#card-%d button.primary", number))
@@ -239,6 +240,19 @@ func TestAPartSavedLeavesTheCursorInNoOtherTrial(t *testing.T) {
 	p.fill(result(1, 1), "0.3")
 	p.click("#card-1 button.primary")
 	p.until("the cursor in the trial of which nothing is saved", fmt.Sprintf(`document.activeElement.matches(%q)`, result(3, 0)))
+}
+
+// TestWhoAsksIsLedToTheTrial that came: the cursor, whose button has gone, is not lost.
+func TestWhoAsksIsLedToTheTrial(t *testing.T) {
+	t.Parallel()
+	p := newAdmin(t)
+	for _, path := range []string{"", "/bench"} {
+		id := site.makeStudy(t, buffer("Ask"+path))
+		p.open("/studies/" + id + path)
+		p.listening()
+		p.press("Ask for next trial")
+		p.until("the cursor in the first result", fmt.Sprintf(`document.activeElement.matches(%q)`, result(1, 0)))
+	}
 }
 
 func TestTwoTabsKeepWhatWasTypedInEach(t *testing.T) {

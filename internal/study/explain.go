@@ -125,13 +125,13 @@ func describeSettings(d design.Definition, s design.Settings) string {
 }
 
 // describeSetting writes "47 °C" when the unit tells which parameter is meant, "6 cycles" for a
-// count (but "cycles 1", and "k 6"), else the name before the value.
+// count in the plural (but "cycles 1", "temp 6" and "k 6"), else the name before the value.
 func describeSetting(d design.Definition, p design.Parameter, v design.Value) string {
 	value := design.WithUnit(design.WriteSetting(p, v), p.Unit, " ")
 	switch {
 	case p.Unit != "" && unitIsUnique(d, p):
 		return value
-	case p.Unit == "" && p.Type == design.Integer && v.Number != 1 && !design.IsSymbol(p.Name):
+	case p.Unit == "" && p.Type == design.Integer && v.Number != 1 && strings.HasSuffix(p.Name, "s") && !design.IsSymbol(p.Name):
 		return value + " " + p.Name
 	default:
 		return p.Name + " " + value

@@ -35,7 +35,7 @@ func TestTheSentenceOfThePages(t *testing.T) {
 func TestASymbolStandsBeforeItsValue(t *testing.T) {
 	t.Parallel()
 	d := oven()
-	for name, want := range map[string]string{"cycles": "6 cycles", "k": "k 6", "n_steps": "n_steps 6"} {
+	for name, want := range map[string]string{"cycles": "6 cycles", "temp": "temp 6", "k": "k 6", "n_steps": "n_steps 6"} {
 		p := design.Parameter{Name: name, Type: design.Integer}
 		if got := describeSetting(d, p, design.NumberValue(6)); got != want {
 			t.Errorf("got %s, want %s", got, want)

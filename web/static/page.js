@@ -130,14 +130,14 @@ for (const kind of ["keydown", "pointerdown"]) document.addEventListener(kind, (
 function remember(submitted) {
   const field = document.activeElement;
   const lost = aground(field);
-  if (lost && cursor && (cursor.submitted === submitted || !cursor.field.isConnected)) return; // its button was disabled, or its form has gone
+  if (lost && cursor && (cursor.submitted === submitted || !cursor.field.isConnected || cursor.field.disabled)) return; // its button was disabled, or its form has gone
   cursor = lost ? null : { field, id: field.id, from: field.selectionStart, to: field.selectionEnd, submitted };
 }
 document.addEventListener("submit", (event) => {
   sent = { form: event.target, pressed };
   remember(event.target);
 }, true);
-document.addEventListener("htmx:beforeSwap", (event) => remember(event.detail.elt));
+document.addEventListener("htmx:beforeSwap", (event) => remember(event.detail.requestConfig?.elt)); // detail.elt is what is swapped
 function regain() {
   if (!cursor || !aground(document.activeElement)) return;
   const field = cursor.field.isConnected ? cursor.field : cursor.id && document.getElementById(cursor.id);

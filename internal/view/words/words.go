@@ -177,7 +177,7 @@ func Clock(at, now time.Time) string {
 func Ago(at, now time.Time) string {
 	away := now.Sub(at)
 	if away < 0 {
-		return "in " + span(-away)
+		return "in " + span(-away+time.Minute) // what was given seven days a moment ago ends in 7 d
 	}
 	if away < 45*time.Second {
 		return "just now"

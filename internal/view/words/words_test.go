@@ -2,6 +2,7 @@ package words
 
 import (
 	"testing"
+	"time"
 
 	"headroom/internal/study/design"
 )
@@ -57,6 +58,20 @@ func TestColumnsOfALogScaleHaveEquallyManyDigits(t *testing.T) {
 	for x, want := range map[float64]string{1.9: "1.900", 0.1306: "0.1306", 52.5: "52.50", 100: "100.0"} {
 		if got := show(design.Value{Number: x}); got != want {
 			t.Errorf("%v is written %q, want %q", x, got, want)
+		}
+	}
+}
+
+// TestAgo: what ends in so long is not a minute short of it a moment later.
+func TestAgo(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 5, 1, 14, 2, 0, 0, time.UTC)
+	for away, want := range map[time.Duration]string{
+		-7*24*time.Hour + time.Second: "in 7\u202fd", -10*time.Minute + 5*time.Second: "in 10\u202fmin", -30 * time.Second: "in 1\u202fmin",
+		10 * time.Second: "just now", 90 * time.Minute: "1\u202fh ago",
+	} {
+		if got := Ago(now.Add(-away), now); got != want {
+			t.Errorf("%v away: %q, want %q", away, got, want)
 		}
 	}
 }

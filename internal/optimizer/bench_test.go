@@ -140,19 +140,19 @@ func amongArms(cfg *Config, h *History) *History {
 
 // byDefault is a study as a lab gets it that touches no setting: log-cei, everything fitted, four
 // parameters and two limits.
-func byDefault(b *testing.B, arms int) *Config { return everythingFitted(b, "log-cei", arms) }
+func byDefault(b *testing.B, arms int) *Config { return everythingFitted(b, "log-cei", 4, arms) }
 
-// everythingFitted is a study of an algorithm at its default settings: everything fitted, four
-// parameters and two limits.
-func everythingFitted(b *testing.B, algorithm string, arms int) *Config {
-	return plain(b, 4, 2, func(c *Config) {
+// everythingFitted is a study of an algorithm at its default settings: everything fitted, and two
+// limits.
+func everythingFitted(b *testing.B, algorithm string, parameters, arms int) *Config {
+	return plain(b, parameters, 2, func(c *Config) {
 		c.Algorithm, c.Standardize, c.Fit = algorithm, true, true
 		for i := range c.Metrics {
 			m := &c.Metrics[i]
 			m.FreeLengthscales, m.FreeNoise, m.FreeVariance, m.Warp = true, true, true, true
 		}
 		if arms > 0 {
-			c.Space.Arms = candidates(arms, 4)
+			c.Space.Arms = candidates(arms, parameters)
 		}
 	}, `{}`)
 }
@@ -168,7 +168,7 @@ func BenchmarkDefault45(b *testing.B) {
 
 // BenchmarkDrawn45 does the same with the algorithm that draws whole functions over 1728
 // candidates, each metric having a kernel of its own.
-func BenchmarkDrawn45(b *testing.B) { tellAndAsk45(b, everythingFitted(b, "ckb-ts", 1728)) }
+func BenchmarkDrawn45(b *testing.B) { tellAndAsk45(b, everythingFitted(b, "ckb-ts", 4, 1728)) }
 
 func tellAndAsk45(b *testing.B, cfg *Config) {
 	for _, fit := range []struct {
@@ -205,7 +205,7 @@ func BenchmarkGain60(b *testing.B) {
 	for _, space := range []struct {
 		name string
 		cfg  *Config
-	}{{"continuous", byDefault(b, 0)}, {"candidates", byDefault(b, 1728)}, {"choices", withChoices(byDefault(b, 1728))}} {
+	}{{"continuous", byDefault(b, 0)}, {"thirty parameters", everythingFitted(b, "log-cei", 30, 0)}, {"candidates", byDefault(b, 1728)}, {"choices", withChoices(byDefault(b, 1728))}} {
 		b.Run(space.name, func(b *testing.B) {
 			s := refit(b, mustReplay(b, space.cfg, amongArms(space.cfg, played(space.cfg, 60, 1))))
 			for b.Loop() {

@@ -99,6 +99,17 @@ document.addEventListener("click", (event) => {
 
 document.addEventListener("htmx:configRequest", (event) => { event.detail.headers["X-Page-Of"] = document.body.dataset.person; });
 
+// A form that leads to a page of its own is sent once, however often it is pressed until that is there.
+document.addEventListener("submit", (event) => {
+  const form = event.target;
+  if (event.defaultPrevented || form.getAttribute("method") !== "post") return;
+  if (form.dataset.sending) event.preventDefault();
+  form.dataset.sending = "yes";
+});
+addEventListener("pageshow", () => {
+  for (const form of document.querySelectorAll("form[data-sending]")) delete form.dataset.sending;
+});
+
 // A list on which other fields depend redraws its form.
 document.addEventListener("change", (event) => {
   if (!event.target.matches("[data-refreshes]")) return;

@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -430,9 +431,21 @@ type jsonField struct {
 	required bool // must be in requests
 }
 
-// fieldsOf lists the fields of struct type t, those of embedded structs in their place.
+// knownFields are those that fieldsOf has listed, by type: a list may have thousands of objects.
+var knownFields sync.Map
+
+// fieldsOf lists the fields of struct type t, those of embedded structs in their place; to be read
+// only.
 func fieldsOf(t reflect.Type) []jsonField {
-	var fields []jsonField
+	if known, there := knownFields.Load(t); there {
+		return known.([]jsonField)
+	}
+	fields := listFields(t)
+	knownFields.Store(t, fields)
+	return fields
+}
+
+func listFields(t reflect.Type) (fields []jsonField) {
 	for i := range t.NumField() {
 		f := t.Field(i)
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")

@@ -433,7 +433,7 @@ func TestLargeBodiesAreReadInLittleMore(t *testing.T) {
 			t.Errorf("%s: %v", shape, err)
 		}
 		t.Logf("%s: %.1f times its size, %v", shape, float64(allocated)/float64(len(sent.text)), err)
-		if allocated > 11*len(sent.text) {
+		if allocated > 10*len(sent.text) {
 			t.Errorf("%s: %d bytes took %d", shape, len(sent.text), allocated)
 		}
 	}

@@ -37,7 +37,7 @@ type Gain struct {
 	// another is not; nil where nothing is recommended.
 	Left []ChanceLeft
 	// Unit is the size of the recommended place's posterior mean where that and all readings of the
-	// objective are of one sign and the first share of it is less than what they lie apart, else, as
+	// objective are of one sign and the first share of it is less than what they lie apart, if they do, else, as
 	// the scale's 0 is then no measure of size, the distance from the least reading to the largest.
 	Unit    float64
 	OfRange bool // Unit is that distance
@@ -161,13 +161,14 @@ func (s *shown) unit(ctx context.Context, recommended int, shares []float64) (si
 		return 0, false, err
 	}
 	objective := s.cfg.Objective.Metric
-	least, most := beliefs[objective].Mean[0], beliefs[objective].Mean[0]
+	var readings []float64
 	for _, round := range s.told(objective) {
-		value := s.history.Rounds[round-1].Readings[objective].Value
-		least, most = min(least, value), max(most, value)
+		readings = append(readings, s.history.Rounds[round-1].Readings[objective].Value)
 	}
-	size = math.Abs(beliefs[objective].Mean[0])
-	if (least > 0 || most < 0) && (len(shares) == 0 || shares[0]*size < most-least) {
+	mean, low, high := beliefs[objective].Mean[0], slices.Min(readings), slices.Max(readings)
+	least, most := min(mean, low), max(mean, high)
+	size = math.Abs(mean)
+	if (least > 0 || most < 0) && (len(shares) == 0 || low == high || shares[0]*size < most-least) {
 		return size, false, nil
 	}
 	return most - least, true, nil

@@ -545,7 +545,7 @@ func TestWhatIsRecommendedMayBreakALimit(t *testing.T) {
 }
 
 // TestAShareOfALargeOffset: where a hundredth of the value is more than all readings lie apart, it is
-// no measure of what is left.
+// no measure of what is left; where they do not lie apart, their distance is none.
 func TestAShareOfALargeOffset(t *testing.T) {
 	t.Parallel()
 	for offset, ofRange := range map[float64]bool{2: false, 1e6: true} {
@@ -555,8 +555,23 @@ func TestAShareOfALargeOffset(t *testing.T) {
 		}
 		of := FittedMetric{Set: true, Centre: offset, Scale: 1, Count: 25}
 		h.Fits = []Fit{{From: 26, Metrics: []FittedMetric{of, {Set: true, Scale: 1, Count: 25}}}}
+		level := sure(mustReplay(t, cfg, leveled(h, offset)).shown.Recommendation(background))
+		if size, _, err := mustReplay(t, cfg, leveled(h, offset)).shown.unit(background, max(level, 1), []float64{0.01}); err != nil || !(size > 0) {
+			t.Errorf("at %g, with all readings equal, it is a share of %g, %v", offset, size, err)
+		}
 		if gain := gained(t, mustReplay(t, cfg, h), 0.01); gain.OfRange != ofRange || ofRange && gain.Unit > 10 {
 			t.Errorf("at %g it is a share of %g, %v", offset, gain.Unit, gain.OfRange)
 		}
 	}
+}
+
+// leveled is a history in which every reward was read as the same.
+func leveled(h *History, value float64) *History {
+	level := &History{Fits: h.Fits}
+	for _, r := range h.Rounds {
+		r.Readings = slices.Clone(r.Readings)
+		r.Readings[0].Value = value
+		level.Rounds = append(level.Rounds, r)
+	}
+	return level
 }

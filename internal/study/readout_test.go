@@ -266,4 +266,8 @@ func TestWhatIsGoneIsNotRecommended(t *testing.T) {
 	}
 	b.must(ruleReconfigure(b.snap, design.Reconfiguration{Unavailable: map[string][]design.Value{"cycles": {design.NumberValue(2), design.NumberValue(4), design.NumberValue(8), b.snap.Trials[6].Parameters["cycles"]}}, Reason: "out of stock"}))
 	recommended("with nothing left", 0)
+	v, err := verifyEvents(t.Context(), b.events)
+	if must.Do(t, err); !v.OK {
+		t.Errorf("%+v", v)
+	}
 }

@@ -257,7 +257,7 @@ func settingsUsed(snap *ledger.Snapshot, trial *ledger.Trial, settings design.Se
 		return usedSettings{}, faults
 	}
 	known, faults := snap.Compiled().KnownAt(placed, place, trial.Brought())
-	if len(faults) > 0 && trial.Origin == ledger.Imported {
+	if len(faults) > 0 && faults[0].Field != "" && trial.Origin == ledger.Imported { // else its expression has no value there
 		faults = design.Faults{{Field: "parameters", Message: fmt.Sprintf("cannot be others: the trial was imported without %s, which a limit depends on; exclude it, and import its row with the right settings", lastWord(faults[0].Field))}}
 	}
 	return usedSettings{placed, candidateOf(place), known}, faults

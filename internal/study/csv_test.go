@@ -430,3 +430,18 @@ func TestAKnownValueThatTheSettingsContradict(t *testing.T) {
 		t.Errorf("%+v", doubts)
 	}
 }
+
+// TestImportedWhereAnExpressionHasNoValue: nothing is missing from the table there.
+func TestImportedWhereAnExpressionHasNoValue(t *testing.T) {
+	t.Parallel()
+	d := oven()
+	d.Constraints = []design.Constraint{{Metric: "load", Op: "<=", Threshold: 50, Expression: "1 / (temperature - 33.3)"}}
+	b := newBench(t, d)
+	rows, _, err := parseCSV(b.snap.Compiled(), strings.NewReader("temperature,cycles,yield\n30,4,61\n"), ImportOptions{})
+	must.Do(t, err)
+	b.must(ruleImport(b.snap, b.snap, rows))
+	_, err = ruleCorrect(b.snap, Correction{Number: 1, Parameters: design.Settings{"temperature": design.NumberValue(33.3), "cycles": design.NumberValue(4)}, Reason: "typo"})
+	if err == nil || strings.Contains(err.Error(), "imported without") || !strings.Contains(err.Error(), "the expression of load") {
+		t.Errorf("corrected to where the expression has no value: %v", err)
+	}
+}

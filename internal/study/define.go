@@ -2,6 +2,7 @@ package study
 
 import (
 	"context"
+	"errors"
 
 	"headroom/internal/optimizer"
 	"headroom/internal/study/design"
@@ -79,6 +80,12 @@ func ruleReconfigure(snap *ledger.Snapshot, change design.Reconfiguration) (ruli
 		return ruling{}, err
 	}
 	after, err := after.Check()
+	if err == nil {
+		err = design.SameShape(before, after).Err()
+	}
+	if invalid := (*design.Invalid)(nil); errors.As(err, &invalid) {
+		err = change.Placed(after, invalid.Faults).Err()
+	}
 	if err != nil {
 		return ruling{}, err
 	}
@@ -88,9 +95,6 @@ func ruleReconfigure(snap *ledger.Snapshot, change design.Reconfiguration) (ruli
 	}
 	if len(changes) == 0 {
 		return ruling{}, conflict("The study is configured so already; nothing would change.")
-	}
-	if err := design.SameShape(before, after); err != nil {
-		return ruling{}, design.NewInvalid("", err.Error(), nil)
 	}
 	ruled := ruling{drafts: []ledger.Draft{{Kind: ledger.Reconfigured, Data: ledger.ReconfiguredData{Definition: after, Engine: optimizer.Engine, Changes: changes, Reason: change.Reason}}}}
 	for i := range snap.Trials { // limits decide which trials are feasible

@@ -249,7 +249,7 @@ func TestReconfigurationNamesWhatChanged(t *testing.T) {
 	for name, change := range map[string]design.Reconfiguration{
 		"parameters[0].name":  {Parameters: []design.Parameter{{Name: "speed", Type: design.Real, Low: new(0.0), High: new(1.0)}}, Reason: "x"},
 		"constraints[0].name": {Constraints: []design.Constraint{{Metric: "smell", Op: "<="}}, Reason: "x"},
-		"":                    {Objective: &design.Objective{Metric: "speed", Direction: "maximize"}, Reason: "x"},
+		"objective.metric":    {Objective: &design.Objective{Metric: "speed", Direction: "maximize"}, Reason: "x"},
 		"reason":              {Objective: &design.Objective{Metric: "yield", Direction: "minimize"}},
 	} {
 		_, err := ruleReconfigure(b.snap, change)

@@ -381,6 +381,24 @@ func TestAPreviewHasNoMultiplierThatWillNotBe(t *testing.T) {
 	}
 }
 
+// TestFaultsOfAReconfigurationStandWhereTheySaidSo: its lists may leave out what stays, so that the
+// second parameter of the study is the first that was sent.
+func TestFaultsOfAReconfigurationStandWhereTheySaidSo(t *testing.T) {
+	s := sitetest.Beside(t)
+	reconfigure := "/studies/" + s.NewStudy(sitetest.Screen) + "/reconfigure"
+	for change, at := range map[string]string{
+		`"parameters": [{"name": "catalyst", "type": "categorical", "choices": ["A"]}]`:                                    "body.parameters[0].choices",
+		`"parameters": [{"name": "catalyst", "type": "categorical", "choices": ["A", "B", "B"]}]`:                          "body.parameters[0].choices[2]",
+		`"parameters": [{"name": "catalyst", "type": "integer", "low": 1, "high": 2}]`:                                     "body.parameters[0].type",
+		`"objective": {"metric": "purity", "direction": "maximize"}`:                                                       "body.objective.metric",
+		`"constraints": [{"metric": "impurity", "op": "<=", "threshold": 0.5, "expression": "temperature"}]`:               "body.constraints[0]",
+		`"constraints": [{"name": "impurity", "metric": "colour", "op": "<=", "threshold": 0.5}]`:                          "body.constraints[0].metric",
+		`"parameters": [{"name": "temperature", "type": "real", "low": 9, "high": 3}], "unavailable": {"catalyst": ["A"]}`: "body.parameters[0].low",
+	} {
+		s.API("POST", reconfigure, `{"reason": "r", `+change+`}`).Faults(422, at)
+	}
+}
+
 func TestRepeatedRequestsAreAnsweredOnce(t *testing.T) {
 	s := sitetest.Beside(t)
 	first := s.API("POST", "/studies", sitetest.Screen, "Idempotency-Key", "make").Want(201)

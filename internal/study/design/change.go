@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
+
+	"headroom/internal/lists"
 )
 
 // Change is one difference, for people to read.
@@ -129,38 +131,81 @@ func replace[Part any](part, with *Part) {
 	}
 }
 
-// SameShape refuses a definition that past trials would not fit: other parameters, types, choices
-// taken away, other metrics.
-func SameShape(before, after Definition) error {
+// SameShape are the faults of a definition that past trials would not fit: other parameters, types,
+// choices taken away, other metrics.
+func SameShape(before, after Definition) (faults Faults) {
 	if len(before.Parameters) != len(after.Parameters) || len(before.Constraints) != len(after.Constraints) ||
 		len(before.Candidates) != len(after.Candidates) {
-		return errors.New("parameters, constraints and candidates cannot be added or taken away")
+		faults.Add("", nil, "parameters, constraints and candidates cannot be added or taken away")
+		return faults
 	}
 	for i, p := range before.Parameters {
-		q := after.Parameters[i]
-		if p.Name != q.Name || p.Type != q.Type {
-			return fmt.Errorf("parameter %q cannot get another name or type", p.Name)
+		q, at := after.Parameters[i], fmt.Sprintf("parameters[%d]", i)
+		if p.Name != q.Name {
+			faults.Add(at+".name", q.Name, "parameter %q cannot get another name", p.Name)
+		}
+		if p.Type != q.Type {
+			faults.Add(at+".type", q.Type, "parameter %q is of type %s, and cannot get another one", p.Name, p.Type)
+			continue
 		}
 		for _, choice := range p.Choices {
 			if !slices.Contains(q.Choices, choice) {
-				return fmt.Errorf("choice %q of %q cannot be taken away; list it under unavailable instead", choice, p.Name)
+				faults.Add(at+".choices", q.Choices, "choice %q of %q cannot be taken away; list it under unavailable instead", choice, p.Name)
 			}
 		}
 	}
 	for i, c := range before.Constraints {
-		if q := after.Constraints[i]; c.Name != q.Name || c.Metric != q.Metric || c.Given() != q.Given() {
-			return fmt.Errorf("constraint %q cannot get another name, metric or kind", c.Name)
+		switch q, at := after.Constraints[i], fmt.Sprintf("constraints[%d]", i); {
+		case c.Metric != q.Metric:
+			faults.Add(at+".metric", q.Metric, "constraint %q is of %q, and cannot get another metric", c.Name, c.Metric)
+		case c.Name != q.Name || c.Given() != q.Given():
+			faults.Add(at, nil, "constraint %q cannot get another name or kind: what is learned stays so, and what is of known form or sampled", c.Name)
 		}
 	}
 	if before.Objective.Metric != after.Objective.Metric {
-		return fmt.Errorf("the objective's metric %q cannot be replaced", before.Objective.Metric)
+		faults.Add("objective.metric", after.Objective.Metric, "the objective's metric %q cannot be replaced", before.Objective.Metric)
 	}
 	for i, candidate := range before.Candidates {
 		if !maps.Equal(candidate, after.Candidates[i]) {
-			return fmt.Errorf("candidate %d cannot be replaced", i)
+			faults.Add(fmt.Sprintf("candidates[%d]", i), nil, "candidate %d cannot be replaced", i)
 		}
 	}
-	return nil
+	return faults
+}
+
+// Placed has faults of d, which the change led to, where what they are of stood in the change, whose
+// lists may leave out what stays.
+func (change Reconfiguration) Placed(d Definition, faults Faults) Faults {
+	at := map[string]int{}
+	for i, p := range change.Parameters {
+		at["parameters"+p.Name] = i
+	}
+	for i, c := range change.Constraints {
+		at["constraints"+cmp.Or(c.Name, c.Metric)] = i
+	}
+	for i, r := range change.RecordedMetrics {
+		at["recorded_metrics"+r.Metric] = i
+	}
+	names := map[string][]string{
+		"parameters":       lists.Map(d.Parameters, func(p Parameter) string { return p.Name }),
+		"constraints":      lists.Map(d.Constraints, func(c Constraint) string { return c.Name }),
+		"recorded_metrics": lists.Map(d.RecordedMetrics, func(r RecordedMetric) string { return r.Metric }),
+	}
+	placed := slices.Clone(faults)
+	for i, fault := range placed {
+		list, rest, _ := strings.Cut(fault.Field, "[")
+		number, inside, _ := strings.Cut(rest, "]")
+		j, err := strconv.Atoi(number)
+		if err != nil || j >= len(names[list]) {
+			continue
+		}
+		if sent, said := at[list+names[list][j]]; said {
+			placed[i].Field = fmt.Sprintf("%s[%d]%s", list, sent, inside)
+		} else {
+			placed[i].Field, placed[i].Message = list, fmt.Sprintf("%q, which stays: %s", names[list][j], fault.Message)
+		}
+	}
+	return placed
 }
 
 // Differences lists what differs in the JSON of two definitions, by path.

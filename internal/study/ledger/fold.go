@@ -197,7 +197,7 @@ func (b *builder) edited(data EditedData) error {
 
 func (b *builder) reconfigured(data ReconfiguredData) error {
 	before, after := b.snap.Definition, data.Definition
-	if err := design.SameShape(before, after); err != nil {
+	if err := design.SameShape(before, after).Err(); err != nil {
 		return err
 	}
 	from := before.Model

@@ -98,7 +98,7 @@ func TestImportFaults(t *testing.T) {
 	}
 	_, _, err := parseCSV(c, strings.NewReader(screenHeader+"1,3,0.1,0.8,B,x,,,\n47.5,3.5,0.1,0.8,D,,,,\n"), ImportOptions{})
 	at := lists.Map(faultsOf(t, err), func(f design.Fault) string { return f.Field })
-	if want := []string{"lines[2].yield", "lines[3].catalyst"}; !slices.Equal(at, want) {
+	if want := []string{"lines[2].yield", "lines[2].temperature", "lines[3].catalyst"}; !slices.Equal(at, want) {
 		t.Errorf("faults at %v, want %v", at, want)
 	}
 }

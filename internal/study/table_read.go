@@ -266,18 +266,23 @@ func (t *table) readRow(c *design.Compiled, cells []string, line int) (row impor
 		return row, false
 	}
 	row = importRow{Line: line, OwnTrial: OwnTrial{Parameters: design.Settings{}, Metrics: map[string]ledger.Reading{}}, Known: map[string]float64{}, Chosen: design.Settings{}}
-	for i, cell := range cells {
-		t.readCell(c, &row, i, strings.Clone(cell))
+	read := func(settings bool) {
+		for i, cell := range cells {
+			if kind := t.columns[i].kind; settings == (kind == columnParameter || kind == columnChosen) {
+				t.readCell(c, &row, i, strings.Clone(cell))
+			}
+		}
 	}
+	read(true)
+	placeable := len(t.faults) == before
+	read(false)
 	t.readDeviations(&row, cells)
-	if len(t.faults) > before {
-		return row, false
+	if placeable {
+		for _, fault := range t.place(c, &row, at) {
+			t.faults.Add(fault.Field, fault.Value, "line %d, %s: %s", line, strings.TrimPrefix(strings.TrimPrefix(fault.Field, at), "."), fault.Message)
+		}
 	}
-	wrong := t.place(c, &row, at)
-	for _, fault := range wrong {
-		t.faults.Add(fault.Field, fault.Value, "line %d, %s: %s", line, strings.TrimPrefix(strings.TrimPrefix(fault.Field, at), "."), fault.Message)
-	}
-	return row, len(wrong) == 0
+	return row, len(t.faults) == before
 }
 
 // place finds where a row lies. Settings of a trial that was run may lie where none may be chosen,

@@ -421,7 +421,7 @@ func (a *API) ofReference() operations {
 			Summary: "This document", Answer: map[string]any{},
 			Query: []queryParameter{{"version", "3.1 (default), or 3.0 for generators that do not know 3.1", ""}},
 			Handle: func(w http.ResponseWriter, r *http.Request) error {
-				old, err := request.Asked(r, func(q *request.Query) bool { return slices.Contains(request.Among(q, "version", "3.0", "3.1"), "3.0") })
+				old, err := request.Asked(r, func(q *request.Query) bool { return request.OneOf(q, "version", "3.0", "3.1") == "3.0" })
 				document := a.document
 				if err == nil && old {
 					document, err = a.document30()

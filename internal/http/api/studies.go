@@ -152,7 +152,7 @@ func (a *API) ofTransfers() operations {
 			Handle: func(w http.ResponseWriter, r *http.Request) error {
 				options, err := request.Asked(r, func(q *request.Query) study.ImportOptions {
 					options := study.ImportOptions{DryRun: q.Yes("dry_run"), IgnoreUnknown: q.Yes("ignore_unknown"), BeyondBounds: q.Yes("beyond_bounds")}
-					options.Decimals = append(request.Among(q, "decimal", design.DecimalPoint, design.DecimalComma), "")[0]
+					options.Decimals = request.OneOf(q, "decimal", design.DecimalPoint, design.DecimalComma)
 					return options
 				})
 				if err != nil {

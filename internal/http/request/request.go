@@ -179,6 +179,19 @@ func (q *Query) Yes(name string) bool {
 	return text == "true"
 }
 
+// OneOf returns the word given, which must be one of allowed, "" when none is.
+func OneOf[T ~string](q *Query, name string, allowed ...T) T {
+	text, given := q.One(name)
+	if given && !slices.Contains(allowed, T(text)) {
+		q.fault(name, mustBeOneOf(allowed), text)
+	}
+	return T(text)
+}
+
+func mustBeOneOf[T ~string](allowed []T) string {
+	return "must be one of " + strings.Trim(fmt.Sprintf("%q", allowed), "[]")
+}
+
 // Among returns the words given, in one parameter with commas or in several, each of which must be
 // one of allowed.
 func Among[T ~string](q *Query, name string, allowed ...T) []T {
@@ -188,7 +201,7 @@ func Among[T ~string](q *Query, name string, allowed ...T) []T {
 			break
 		}
 		if !slices.Contains(allowed, T(word)) {
-			q.fault(name, "must be one of "+strings.Trim(fmt.Sprintf("%q", allowed), "[]"), word)
+			q.fault(name, mustBeOneOf(allowed), word)
 		}
 		words = append(words, T(word))
 	}

@@ -59,6 +59,22 @@ func readAll(q *Query) (at, limit, wait int64, dry bool, statuses []ledger.Statu
 		Among(q, "status", ledger.StatusSuggested, ledger.StatusPartial, ledger.StatusCompleted)
 }
 
+// TestOneOf: a word of a few, said once, is one of them.
+func TestOneOf(t *testing.T) {
+	for _, test := range []struct {
+		text string
+		good bool
+	}{{"", true}, {"decimal=comma", true}, {"decimal=,", false}, {"decimal=", false}, {"decimal=comma,point", false}, {"decimal=comma&decimal=comma", false}} {
+		q, err := ReadQuery(&url.URL{RawQuery: test.text})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if OneOf(q, "decimal", "point", "comma"); (q.Err() == nil) != test.good {
+			t.Errorf("%q: %v", test.text, q.Err())
+		}
+	}
+}
+
 func FuzzQuery(plain *testing.F) {
 	f := mutation.Of(plain)
 	f.Add("at=3&limit=10")

@@ -306,10 +306,16 @@ func Reason(help string, into *string) Field {
 func (t *Typed) NewStudy() (design.Definition, Fields) {
 	candidates := t.combinations()
 	lines := numbered(t.Values, rows.filled)
-	if len(lines[parameters]) == 0 {
-		t.Fault(t.blankLine(parameters)+".name", "name at least one thing that you can set")
+	if len(lines[parameters]) > 0 {
+		return t.definition(candidates, lines)
 	}
-	return t.definition(candidates, lines)
+	missing := "candidates" // a table that cannot be read may name them
+	if t.faults[missing] == "" {
+		missing = t.blankLine(parameters) + ".name"
+		t.Fault(missing, "name at least one thing that you can set")
+	}
+	d, fields := t.definition(candidates, lines)
+	return d, append(fields, Field{Input: templates.Input{Name: missing}, path: parameters})
 }
 
 // blankLine is the first line of a list that has blank ones alone, or a new one.

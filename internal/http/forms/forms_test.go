@@ -137,6 +137,20 @@ func TestLinesComeAndGo(t *testing.T) {
 	}
 }
 
+// TestWhatATableWouldHaveNamed: parameters that a table names are not said to be missing where the
+// table cannot be read, and those that nobody names once.
+func TestWhatATableWouldHaveNamed(t *testing.T) {
+	t.Parallel()
+	for table, at := range map[string]string{"": "parameters.0.name", "temperature\ttime\n30\n": "candidates"} {
+		form := Of(url.Values{"name": {"x"}, "objective.metric": {"y"}, "candidates": {table}}, design.PointDecimal)
+		_, fields := form.NewStudy()
+		form.Place(design.Faults{{Field: "parameters", Message: "give at least one parameter"}}, fields)
+		if shown := form.Shown(); len(shown.Errors) != 1 || shown.First != at || shown.General != "" {
+			t.Errorf("%q: %v %s", table, shown.Errors, shown.General)
+		}
+	}
+}
+
 // TestDefaultsAreInWords: a form says of a setting what it is when nothing is typed as people
 // would, an object by its kind and what belongs to it.
 func TestDefaultsAreInWords(t *testing.T) {

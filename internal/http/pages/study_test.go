@@ -423,5 +423,8 @@ func TestTheBenchSaysThatAStudyRests(t *testing.T) {
 			sitetest.Says(t, s.Page(page), "This study is "+state, says, `Open it again under <a href="`+study+`/edit">`)
 			s.Call("GET", page, viewer, nil, "Accept", "text/html").Says("This study is "+state, says, "Whoever may save results can open it again.").Lacks("/edit")
 		}
+		if offered := strings.Contains(s.Page(study), study+"/import"); offered != (state != "archived") {
+			t.Errorf("%s: that results can be imported is said: %t", state, offered)
+		}
 	}
 }

@@ -99,12 +99,18 @@ document.addEventListener("click", (event) => {
 
 document.addEventListener("htmx:configRequest", (event) => { event.detail.headers["X-Page-Of"] = document.body.dataset.person; });
 
-// A form that leads to a page of its own is sent once, however often it is pressed until that is there.
+// A form that leads to a page of its own is sent once, however often it is pressed until that is there, and not into the void, where the browser
+// would put a page of its own in the place of this one.
 document.addEventListener("submit", (event) => {
   const form = event.target;
   if (event.defaultPrevented || form.getAttribute("method") !== "post") return;
   if (form.dataset.sending) event.preventDefault();
-  form.dataset.sending = "yes";
+  else if (navigator.onLine) form.dataset.sending = "yes";
+  else {
+    event.preventDefault();
+    headroom.tell("No connection. What you entered is here still, and was not sent: press again once there is one.");
+    addEventListener("online", () => headroom.tell(""), { once: true });
+  }
 });
 addEventListener("pageshow", () => {
   for (const form of document.querySelectorAll("form[data-sending]")) delete form.dataset.sending;

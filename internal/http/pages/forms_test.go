@@ -235,6 +235,7 @@ func TestAPointIsForetoldWithWhatIsKnownOfIt(t *testing.T) {
 	s.API("POST", "/studies/"+id+"/ask", `{"context": {"omega": 30}}`).Want(201)
 	form := url.Values{"used.0": {"8"}, "context.omega": {"20"}, "do": {"forecast"}}
 	post(s, "/studies/"+id+"/own", form).Want(200).Says("−4\u202fkW, known beforehand", "≥ 0\u202fkW")
+	post(s, "/studies/"+id+"/ask", url.Values{"count": {"3"}, "context.omega": {"much"}}).Want(422).Says(`name="count" value="3"`, `value="much"`)
 	if verdict := s.Page("/studies/" + id + "/parts/verdict"); !strings.Contains(verdict, "That depends on what each trial brings with it") || strings.Contains(verdict, "no settings have a 90") {
 		t.Errorf("the verdict denies what it cannot know: %s", verdict)
 	}

@@ -415,6 +415,7 @@ Finding = TypedDict("Finding", {
     "parameter": "NotRequired[str]",
     "remedy": "NotRequired[str]",
     "says": "str",
+    "since": "NotRequired[int]",
     "trial": "NotRequired[int]",
 })
 

@@ -4,13 +4,16 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"math"
 	"slices"
 	"strconv"
 
+	"headroom/internal/lists"
 	"headroom/internal/optimizer"
 	"headroom/internal/optimizer/cores"
+	"headroom/internal/optimizer/policy"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
 )
@@ -298,6 +301,38 @@ type Drift struct {
 	Shifted   *LevelShift // beyond its limit, else nil
 	Rising    bool        // readings come out higher than predicted
 	Past      []Spell     // times that a sum was beyond the limit and came back from it, in the order they ended
+}
+
+// Came says how readings of a metric that drifts have come out of late.
+func (d Drift) Came(metric string) string {
+	side, than := "lower", "out %s than predicted, again and again,"
+	if d.Rising {
+		side = "higher"
+	}
+	if d.Shifted != nil {
+		than = "to lie %s than the settings explain"
+	}
+	return fmt.Sprintf("%s has come "+than+" since about trial %d", design.Capitalised(metric), side, d.Since)
+}
+
+// FewPredictions is how many predicted readings there have to be before anything is said of how
+// well they were predicted.
+const FewPredictions = 5
+
+// drifting lists the metrics that drift, under an algorithm that takes them to stand.
+func drifting(snap *ledger.Snapshot, calibrations map[string]Calibration) (found []Finding) {
+	if snap.Compiled().Algorithm.ForDrift {
+		return nil
+	}
+	forgetful := lists.Pick(policy.Descriptions(), func(a policy.Description) (string, bool) { return a.Name, a.ForDrift })
+	for _, metric := range snap.Compiled().MetricNames {
+		c := calibrations[metric]
+		if d := DriftOf(c); c.Count >= FewPredictions && d.Since > 0 {
+			found = append(found, Finding{Kind: "drift", Metric: metric, Since: d.Since, Says: d.Came(metric) + ": the process may have drifted, and what is expected rests on older readings too.",
+				Remedy: "find out what has changed since; " + design.Listed(forgetful, "and") + " forget what is old, and with it what holds no more"})
+		}
+	}
+	return found
 }
 
 // Spell is a time during which readings came out on one side again and again, until the model had

@@ -26,10 +26,11 @@ func (s *Service) Summaries(ctx context.Context, list Listing) (page []ledger.Su
 // Finding is something about a study that keeps it from doing as well as it could, and what would
 // help.
 type Finding struct {
-	Kind      string `json:"kind"` // "scale": a number is on a linear scale that belongs on a log one; "doubt": what was told of a trial looks like a slip
+	Kind      string `json:"kind"` // "scale": a number is on a linear scale that belongs on a log one; "doubt": what was told of a trial looks like a slip; "drift": a metric comes out otherwise than it did
 	Parameter string `json:"parameter,omitempty"`
 	Metric    string `json:"metric,omitempty"`
 	Trial     int    `json:"trial,omitempty"`
+	Since     int    `json:"since,omitempty"` // the trial from which about it drifts
 	Says      string `json:"says"`
 	Remedy    string `json:"remedy,omitempty"`
 }

@@ -15,10 +15,6 @@ import (
 	"headroom/web/templates"
 )
 
-// fewPredictions is how many predicted readings there have to be before anything is said of how
-// well they were predicted.
-const fewPredictions = 5
-
 // trusting is a study whose model somebody asks whether to trust.
 type trusting struct{ Facts }
 
@@ -37,7 +33,7 @@ func (v trusting) section() templates.Trust {
 	if len(drifted) > 0 {
 		t.Chart = new(v.driftChart(drifted))
 	} else {
-		t.Calibrations = append(t.Calibrations, fmt.Sprintf("Nothing can be said before %d readings were predicted.", fewPredictions))
+		t.Calibrations = append(t.Calibrations, fmt.Sprintf("Nothing can be said before %d readings were predicted.", study.FewPredictions))
 	}
 	t.Theorem = v.theorem()
 	t.Summary, t.Open = trustInShort(t, drifted)
@@ -48,7 +44,7 @@ func (v trusting) section() templates.Trust {
 // drifts are what the residuals say of each metric of which enough readings were predicted.
 func (v trusting) drifts() (list []drifting) {
 	for _, metric := range metricsShown(v.Snap) {
-		if c := v.Readout.Calibration[metric]; c.Count >= fewPredictions {
+		if c := v.Readout.Calibration[metric]; c.Count >= study.FewPredictions {
 			list = append(list, drifting{study.DriftOf(c), metric})
 		}
 	}
@@ -64,7 +60,7 @@ func (v trusting) driftDoubt() string {
 	var came []string
 	for _, d := range v.drifts() {
 		if d.Since > 0 {
-			came = append(came, d.came())
+			came = append(came, d.Came(d.metric))
 		}
 	}
 	if came == nil {
@@ -130,7 +126,7 @@ const surprising = 0.025
 // against them.
 func calibrationVerdict(inside, n int) string {
 	switch {
-	case n < fewPredictions:
+	case n < study.FewPredictions:
 		return "too few to judge."
 	case binomialTail(inside, n, 0.95) < surprising:
 		return tooNarrow
@@ -161,12 +157,6 @@ type drifting struct {
 // mostTimes is the largest factor that is worth a number.
 const mostTimes = 1e6
 
-// came says how readings have come out of late.
-func (d drifting) came() string {
-	than := words.Either(d.Shifted != nil, "to lie %s than the settings explain", "out %s than predicted, again and again,")
-	return fmt.Sprintf("%s has come "+than+" since about trial %d", design.Capitalised(d.metric), words.Either(d.Rising, "higher", "lower"), d.Since)
-}
-
 // inWords says whether a metric drifts, and of a sum that went beyond the limit and came back that it
 // did.
 func (d drifting) inWords() string {
@@ -175,9 +165,9 @@ func (d drifting) inWords() string {
 	case d.Shifted != nil:
 		times := words.Brief(min(d.Shifted.Factor, mostTimes))
 		return fmt.Sprintf("%s: its readings are %s%s times likelier with a shift there than without; %s times make a shift more likely than none, where one process in a hundred has one.",
-			d.came(), words.Either(d.Shifted.Factor > mostTimes, "over ", ""), times, words.Brief(d.Shifted.Limit))
+			d.Came(d.metric), words.Either(d.Shifted.Factor > mostTimes, "over ", ""), times, words.Brief(d.Shifted.Limit))
 	case d.Since > 0:
-		return d.came() + "."
+		return d.Came(d.metric) + "."
 	case past == 0:
 		return fmt.Sprintf("%s: no sign of it in %s.", design.Capitalised(d.metric), words.Count(len(d.Numbers), "reading", "readings"))
 	}

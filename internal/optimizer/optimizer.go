@@ -324,7 +324,8 @@ type Calibration struct {
 //	ln B_τ = a²/2(b + 1/s²) − ½ ln(1 + s²b),   a = uᵀA⁻¹y,   b = uᵀA⁻¹u,
 //
 // is the logarithm of how many times likelier they are with a shift at τ than with none (their Bayes
-// factor: Kass and Raftery, 1995), the model being as it is. Moments are looked at that leave 15 % of the
+// factor: Kass and Raftery, 1995), the model being as it is, and no reading further from what all before
+// it led to expect than it could be without showing a shift by itself (mostSurprise). Moments are looked at that leave 15 % of the
 // readings on either side (Andrews: Tests for Parameter Instability and Structural Change With Unknown
 // Change Point, 1993).
 type LevelShift struct {

@@ -6,6 +6,7 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
+	"headroom/internal/lists"
 	"headroom/internal/optimizer/cores"
 	"headroom/internal/optimizer/factor"
 	"headroom/internal/optimizer/gp"
@@ -23,6 +24,10 @@ const (
 	// mostMoments is at how many moments a shift is looked for, spread evenly.
 	mostMoments = 16
 )
+
+// mostSurprise is the largest z that counts: with it alone ln B ≤ z²/2 = ln ShiftLimit, whatever u is, so
+// that no single slip passes for a shift.
+var mostSurprise = math.Sqrt(2 * math.Log(ShiftLimit))
 
 // shifts are those of every metric, nil where there are too few readings, or so many of each candidate that
 // they have no rows of their own.
@@ -43,11 +48,16 @@ func (s *shown) shifts(ctx context.Context) ([]*LevelShift, error) {
 		}
 		spread := priorVariance(rows.Data, rows.Read)
 		for m, k := range src.targets {
-			at, along, times := likeliestShift(after, rows.Z[m][:rows.Read], spread)
+			at, along, times := likeliestShift(after, clipped(rows.Z[m][:rows.Read], mostSurprise), spread)
 			list[s.targets[k].metric] = &LevelShift{src.rounds[moments[at]], s.transforms[k].sign*along > 0, times}
 		}
 		return nil
 	})
+}
+
+// clipped is z with none of it further from 0 than most.
+func clipped(z []float64, most float64) []float64 {
+	return lists.Map(z, func(v float64) float64 { return max(-most, min(most, v)) })
 }
 
 // likeliestShift is the moment of the largest B_τ, a there, and the mean of all; after are L⁻¹u, z is L⁻¹y,

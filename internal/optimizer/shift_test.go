@@ -92,3 +92,18 @@ func TestShiftIsFound(t *testing.T) {
 		}
 	}
 }
+
+// TestOneSlipIsNoShift: one reading that is far out, wherever it stands, is none, however far.
+func TestOneSlipIsNoShift(t *testing.T) {
+	t.Parallel()
+	cfg := plain(t, 2, 1, func(*Config) {}, `{}`)
+	for _, at := range []int{20, 36, 38, 40} {
+		for _, by := range []float64{-5, 50, 5e6} {
+			h := played(cfg, 40, 1)
+			h.Rounds[at-1].Readings[0].Value += by
+			if shift := sure(mustReplay(t, cfg, h).Calibrations(background))[0].Shift; shift.Factor > ShiftLimit {
+				t.Errorf("reading %d, %g too high, shows %+v", at, by, shift)
+			}
+		}
+	}
+}

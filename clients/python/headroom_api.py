@@ -571,6 +571,7 @@ MetricState = TypedDict("MetricState", {
     "lambda": "float",
     "noise_by_setting": "List[NoiseSD]",
     "scale": "float",
+    "told_scale": "float",
     "warp": "Optional[Warp]",
     "wrong_readings": "List[int]",
 })

@@ -240,6 +240,9 @@ func TestToldNoiseIsTheNoiseOfTheNextReading(t *testing.T) {
 	}
 	for k, m := range state.Models() {
 		f := whole.Fits[1].Metrics[k]
+		if math.Abs(m.Told*m.Told-f.Told) > 1e-12 {
+			t.Errorf("metric %d: what was told is said to count %g times, by the fit it is √%g", k, m.Told, f.Told)
+		}
 		if sd := math.Sqrt(m.Lambda) * m.Scale; f.Told == 0 || math.Abs(sd-0.2*math.Sqrt(f.Told)) > 1e-9 {
 			t.Errorf("metric %d: readings are expected to vary by %g, told were 0.2 (factor %g, inflation %g)", k, sd, f.Told, f.Inflation)
 		}

@@ -265,6 +265,7 @@ type Model struct {
 	Freedom       float64 // degrees of freedom of the bands, 0 for normal ones
 	// Settings and Wrong are the settings and readings with a λ of their own: see FittedMetric.
 	Settings, Wrong []NoiseAt
+	Told            float64 // what standard deviations told with readings are multiplied by, by the fit; 1 where they count as told
 	Fitted          bool    // hyperparameters come from a fit
 	Count           int     // readings in the posterior
 	Beta            float64 // the confidence width β_t; 0 for algorithms without one

@@ -1,6 +1,7 @@
 package optimizer
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -20,7 +21,7 @@ func (s *shown) Models() []Model {
 		k := s.targetOf(i)
 		beta := betaOf(s.next, k)
 		out[i] = Model{Kernel: m.kernel, Lambda: m.lambda, Centre: m.centre, Scale: m.scale, Warp: m.warp, Inflation: m.inflation,
-			Freedom: m.freedom, Settings: m.noise.listed(), Wrong: m.noise.contradicted(), Fitted: m.fitted, Count: s.countShown(k), InformationGain: gainOf(s.next, s.view, k)}
+			Freedom: m.freedom, Told: math.Sqrt(cmp.Or(m.told, 1)), Settings: m.noise.listed(), Wrong: m.noise.contradicted(), Fitted: m.fitted, Count: s.countShown(k), InformationGain: gainOf(s.next, s.view, k)}
 		if !math.IsNaN(beta) {
 			out[i].Beta, out[i].HasBeta = beta, true
 		}

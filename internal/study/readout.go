@@ -59,8 +59,11 @@ type MetricState struct {
 	// Freedom is the degrees of freedom of the bands, 0 for normal ones; Inflation the part of
 	// variance and lambda that earlier predictions' errors asked for; Warp how standardised
 	// readings are warped, null where they are not.
-	Freedom   float64    `json:"freedom"`
-	Inflation float64    `json:"inflation"`
+	Freedom   float64 `json:"freedom"`
+	Inflation float64 `json:"inflation"`
+	// ToldScale is what standard deviations told with readings are multiplied by, as readings scatter
+	// around each other; 1 where they count as told, which they do unless every reading has one.
+	ToldScale float64    `json:"told_scale"`
 	Warp      *warp.Warp `json:"warp"`
 	// Where noise differs by setting, its standard deviation in the metric's units, by the first
 	// trial of each setting with replicates; and the trials whose readings their replicates
@@ -391,7 +394,7 @@ func metricState(d design.Definition, m optimizer.Model) MetricState {
 	out := MetricState{
 		InformationGain: m.InformationGain, Kernel: KernelReadout{Name: m.Kernel.Name, Variance: m.Kernel.Variance, Interaction: m.Kernel.Interaction},
 		Lambda: m.Lambda, Centre: m.Centre, Scale: m.Scale, Fitted: m.Fitted, Count: m.Count,
-		Freedom: m.Freedom, Inflation: m.Inflation,
+		Freedom: m.Freedom, Inflation: m.Inflation, ToldScale: m.Told,
 		NoiseBySetting: lists.Map(m.Settings, func(at optimizer.NoiseAt) NoiseSD { return NoiseSD{at.Round, m.Scale * math.Sqrt(at.Lambda)} }),
 		WrongReadings:  lists.Map(m.Wrong, func(at optimizer.NoiseAt) int { return at.Round }),
 	}

@@ -24,6 +24,7 @@ func (v trusting) section() templates.Trust {
 	drifted := v.drifts()
 	for _, d := range drifted {
 		t.Calibrations = append(t.Calibrations, calibrationWords(d.metric, v.Readout.Calibration[d.metric])...)
+		t.Calibrations = append(t.Calibrations, toldScaleWords(d.metric, v.Readout.Metrics[d.metric].ToldScale)...)
 		line := templates.Drift{Text: d.inWords()}
 		if d.Since > 0 && v.Head.Operates && !v.Snap.State.Over() && !v.Snap.Compiled().Algorithm.ForDrift {
 			line.Offer = v.Head.URL("/reconfigure?way=drift&since=" + strconv.Itoa(d.Since))
@@ -101,6 +102,15 @@ func calibrationWords(metric string, c study.Calibration) []string {
 		lines = append(lines, design.Capitalised(metric)+" at new settings: "+coverageWords(c.New), design.Capitalised(metric)+" at repeated settings: "+coverageWords(c.Repeated))
 	}
 	return lines
+}
+
+// toldScaleWords say that the standard deviations told with readings count otherwise, where they do.
+func toldScaleWords(metric string, scale float64) []string {
+	times := words.Brief(scale)
+	if scale <= 0 || times == "1" {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s: standard deviations told with readings count %s times as told, since readings scatter %s than they say.", design.Capitalised(metric), times, words.Either(scale > 1, "more", "less"))}
 }
 
 // coverageWords are a count with a verdict.

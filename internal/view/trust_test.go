@@ -38,6 +38,16 @@ func TestCalibrationVerdict(t *testing.T) {
 	}
 }
 
+// TestThatToldDeviationsCountOtherwiseIsSaid: beside how well bands were predicted, where it shows.
+func TestThatToldDeviationsCountOtherwiseIsSaid(t *testing.T) {
+	t.Parallel()
+	for scale, want := range map[float64]string{0: "", 1: "", 0.998: "", 1.62: "1.6 times as told, since readings scatter more", 0.4: "0.4 times as told, since readings scatter less"} {
+		if got := strings.Join(toldScaleWords("yield", scale), ""); (got == "") != (want == "") || !strings.Contains(got, want) {
+			t.Errorf("%g is said as %q", scale, got)
+		}
+	}
+}
+
 func TestDriftIsSeenWhereReadingsStayOnOneSide(t *testing.T) {
 	t.Parallel()
 	steady, shifted := []study.Residual{}, []study.Residual{}

@@ -321,13 +321,17 @@ const (
 	NoNoise  = "none"     // the true value
 	Gaussian = "gaussian" // N(0, Size²) added to the true value
 	Outliers = "outliers" // as Gaussian, and one reading in ten is wrong by ten times as much
+	Slips    = "slips"    // as Gaussian, and in one reading in twenty the decimal point is one place off, either way
 )
 
 // NoiseKinds lists them.
-var NoiseKinds = []string{OwnNoise, NoNoise, Gaussian, Outliers}
+var NoiseKinds = []string{OwnNoise, NoNoise, Gaussian, Outliers, Slips}
 
 // outlying is the share of readings that Outliers spoils, and by how much.
 const outlyingShare, outlyingSize = 0.1, 10
+
+// slippedShare is the share of readings that Slips spoils.
+const slippedShare = 0.05
 
 // reading is the nth reading of a setting under a seed: the same for every algorithm that asks for
 // it.
@@ -346,6 +350,9 @@ func (p *Problem) reading(at design.Settings, nth int, noise Noise, seed uint64)
 			size *= outlyingSize
 		}
 		v[m] += size * random.NormFloat64()
+		if noise.Kind == Slips && random.Float64() < slippedShare {
+			v[m] *= []float64{0.1, 10}[random.IntN(2)]
+		}
 	}
 	return v
 }

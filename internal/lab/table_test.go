@@ -101,6 +101,15 @@ func TestNoise(t *testing.T) {
 			t.Errorf("%s noise has mean %v and deviation %v, want 0 and %v", kind, sum/n, got, want)
 		}
 	}
+	slipped := 0.0
+	for seed := range uint64(4000) {
+		if v := p.reading(at, 3, Noise{Slips, 1e-9}, seed)["yield"]; math.Abs(v-5) < 0.01 || math.Abs(v-500) < 0.01 {
+			slipped++
+		}
+	}
+	if share := slipped / 4000; math.Abs(share-slippedShare) > 0.01 {
+		t.Errorf("the decimal point slips in %g of the readings", share)
+	}
 	if spread := p.Spread["yield"]; math.Abs(spread-10*math.Sqrt(99./12)) > 1e-9 {
 		t.Errorf("the spread of 10, 20, … 100 is %v", spread)
 	}

@@ -302,6 +302,11 @@ func (s *task) told(metric int) []int {
 	return rounds
 }
 
+// undoubted are the rounds whose reading nobody doubts: what hyperparameters are fitted from.
+func (s *task) undoubted(metric int, rounds []int) []int {
+	return slices.DeleteFunc(slices.Clone(rounds), func(round int) bool { return s.history.Rounds[round-1].Readings[metric].InDoubt })
+}
+
 // Unread tells whether the next decision sees no reading of the metric, so that all that is
 // believed of it is its prior.
 func (s *task) Unread(metric int) bool { return len(s.told(metric)) == 0 }

@@ -43,7 +43,7 @@ func (s *State) fitDue(metric int) bool {
 		return false
 	}
 	past := len(s.history.Rounds)
-	count := len(s.told(metric))
+	count := len(s.undoubted(metric, s.told(metric)))
 	if past < max(2, s.settings.InitialDesign()) || count < 2 {
 		return false
 	}
@@ -70,7 +70,7 @@ func (s *State) BeyondLogarithm() bool { return s.someMetric(s.beyondLogarithm) 
 // for: warped, it would be many deviations from all others, however close it is to them.
 func (s *State) beyondLogarithm(metric int) bool {
 	m := s.next.regime.models[metric]
-	return m.warp.Logarithmic() && slices.ContainsFunc(s.told(metric), func(round int) bool {
+	return m.warp.Logarithmic() && slices.ContainsFunc(s.undoubted(metric, s.told(metric)), func(round int) bool {
 		return m.warp.Beyond((s.history.Rounds[round-1].Readings[metric].Value - m.centre) / m.scale)
 	})
 }
@@ -97,7 +97,7 @@ func (s *State) FitNow(ctx context.Context) (Fit, error) {
 }
 
 func (s *State) fitMetric(ctx context.Context, metric int) (FittedMetric, error) {
-	rounds := s.told(metric)
+	rounds := s.undoubted(metric, s.told(metric))
 	f := FittedMetric{Set: true, Scale: 1, Count: len(rounds)}
 	if s.cfg.Standardize {
 		f.Centre, f.Scale = s.standard(metric, rounds)
@@ -179,7 +179,7 @@ func (s *task) toldNoise(metric int, rounds []int, f FittedMetric) float64 {
 		if reading.SD <= 0 {
 			return 0
 		}
-		sum += s.readingLambda(n, reading, m)
+		sum += s.undoubtedLambda(n, reading, m)
 	}
 	return sum / float64(len(rounds))
 }

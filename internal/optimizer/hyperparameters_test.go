@@ -276,6 +276,50 @@ func TestTheFactorOfToldNoiseHolds(t *testing.T) {
 	}
 }
 
+// TestAReadingInDoubtHasLittleSay: what looks like a slip is left out of fits, and of what is believed
+// it changes hardly anything, however large it is.
+func TestAReadingInDoubtHasLittleSay(t *testing.T) {
+	t.Parallel()
+	const slipped = 20
+	told := func(reading Reading) (*State, FittedMetric, float64) {
+		cfg, h := lathe(t, 30)
+		h.Rounds[slipped-1].Readings[0] = reading
+		state, whole := fitted(t, cfg, h)
+		beliefs := sure(state.Posterior(t.Context(), []Place{state.placeOf(slipped)}))
+		return state, whole.Fits[0].Metrics[0], beliefs[0].Mean[0]
+	}
+	_, without, believed := told(Reading{})
+	for _, value := range []float64{9, 1e4, -1e90} {
+		state, fit, mean := told(Reading{Told: true, Value: value, Revealed: slipped, InDoubt: true, Expected: 1})
+		if !reflect.DeepEqual(fit, without) || math.Abs(mean-believed) > 0.01 {
+			t.Errorf("%g in doubt: %g is believed where it was %g, fit %+v instead of %+v", value, mean, believed, fit, without)
+		}
+		if state.FitDue() {
+			t.Errorf("%g in doubt makes another fit due", value)
+		}
+	}
+}
+
+// TestDoubtIsANoise: a reading in doubt is one with its distance from what was expected as a further
+// noise.
+func TestDoubtIsANoise(t *testing.T) {
+	t.Parallel()
+	var beliefs [2][]Belief
+	for i, reading := range []Reading{{Told: true, Value: 6, Revealed: 9, InDoubt: true, Expected: 3}, {Told: true, Value: 6, Revealed: 9, SD: math.Sqrt(0.1*4 + 9)}} {
+		cfg, h := lathe(t, 30)
+		h.Rounds[8].Readings[0] = reading
+		of := FittedMetric{Set: true, Centre: 1, Scale: 2, Lengthscales: []float64{0.4}, Lambda: 0.1, Variance: 2, Count: 30}
+		h.Fits = []Fit{{From: 31, Metrics: []FittedMetric{of, of}}}
+		state := mustReplay(t, cfg, h)
+		beliefs[i] = sure(state.Posterior(t.Context(), []Place{state.placeOf(9), state.placeOf(10)}))
+	}
+	for at := range 2 {
+		if got, want := beliefs[0][0].Mean[at], beliefs[1][0].Mean[at]; math.Abs(got-want) > 1e-9 {
+			t.Errorf("place %d: %g in doubt, %g with the noise told", at, got, want)
+		}
+	}
+}
+
 // TestInflationIsNotDecidedByWhereNoiseWasTold: two fits that differ in inflation alone choose
 // alike then, and what they say differs in width; where nothing was told the decision knows of it,
 // too.

@@ -194,6 +194,11 @@ type Reading struct {
 	Value    float64 // metric units
 	SD       float64 // told standard deviation in metric units, 0 if none
 	Revealed int     // the round during which it was told, ≥ the round it belongs to
+	// InDoubt: it looks like a slip, where Expected, in metric units, would not have surprised, and nobody
+	// has confirmed it. Where hyperparameters are fitted they are from the other readings, and it is
+	// modelled with a noise as large as the surprise (see doubt).
+	InDoubt  bool
+	Expected float64
 }
 
 // Draw records the randomness of one decision, so that replay never draws again.
@@ -246,7 +251,7 @@ type NoiseAt struct {
 
 // Engine is the version of the optimizer that a decision records. It changes whenever the same
 // history could lead to a different suggestion; what another engine decided is not replayed.
-const Engine = "14"
+const Engine = "15"
 
 // Place is one point to ask about: unit coordinates, and the candidate's index (−1 without
 // candidates).

@@ -2,11 +2,13 @@ package study
 
 import (
 	"errors"
+	"math"
 	"strings"
 	"testing"
 
 	"headroom/internal/lists"
 	"headroom/internal/must"
+	"headroom/internal/optimizer"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
 )
@@ -19,7 +21,7 @@ func TestWhatScriptsTellIsDoubted(t *testing.T) {
 	b := learnt(t)
 	b.service.store = &kept{bench: b}
 	best, expected := b.snap.Best().Number, b.snap.Foretold(b.snap.Trial(9), "yield")
-	absurd := expected.Mean + 265*expected.SD
+	absurd := 10 * expected.Mean
 	b.must(ruleTell(b.snap, 9, ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: absurd}, "impurity": {Value: 0.45}}}))
 	if d := b.snap.Trial(9).Doubts; len(d) != 1 || d[0].Metric != "yield" || d[0].Value != absurd || len(d[0].Expected) != 2 || !strings.Contains(d[0].Why, "is expected (95 %, noise included)") {
 		t.Fatalf("doubts %+v", d)
@@ -30,10 +32,17 @@ func TestWhatScriptsTellIsDoubted(t *testing.T) {
 	if found := InDoubt(b.snap); len(found) != 1 || found[0].Trial != 9 || found[0].Kind != "doubt" {
 		t.Errorf("found %+v", found)
 	}
+	history := func() optimizer.Reading { return b.snap.History(b.snap.Compiled()).Rounds[8].Readings[0] }
+	if r := history(); !r.InDoubt || math.Abs(r.Expected-expected.Mean) > 1e-9 || !strings.HasSuffix(InDoubt(b.snap)[0].Remedy, "of little weight in the model") {
+		t.Errorf("the model reads it as %+v", r)
+	}
 	before := b.snap
 	must.Get(b.service.Confirm(t.Context(), Command{By: "Ana"}, "bench", 9))(t)
 	if len(b.snap.Trial(9).Doubts) != 0 || b.snap.Best().Number != 9 || len(InDoubt(b.snap)) != 0 || len(before.Trial(9).Doubts) != 1 {
 		t.Errorf("confirmed: %+v, best %d", b.snap.Trial(9).Doubts, b.snap.Best().Number)
+	}
+	if r := history(); r.InDoubt || !b.snap.History(b.snap.Compiled()).Rewritten {
+		t.Errorf("confirmed, the model reads it as %+v", r)
 	}
 	if _, err := b.service.Confirm(t.Context(), Command{By: "Ana"}, "bench", 9); !errors.Is(err, ErrConflict) {
 		t.Errorf("confirmed twice: %v", err)
@@ -42,6 +51,17 @@ func TestWhatScriptsTellIsDoubted(t *testing.T) {
 		t.Errorf("a trial that is not there: %v", err)
 	}
 	readEverything(t, b)
+}
+
+// TestWhatMayBeADangerCountsInFull: a reading in doubt that breaks a limit teaches the model as any other.
+func TestWhatMayBeADangerCountsInFull(t *testing.T) {
+	t.Parallel()
+	b := learnt(t)
+	b.must(ruleTell(b.snap, 9, ledger.Telling{Metrics: map[string]ledger.Reading{"impurity": {Value: 45}}}))
+	r := b.snap.History(b.snap.Compiled()).Rounds[8].Readings[1]
+	if d := InDoubt(b.snap); len(d) != 1 || r.InDoubt || !r.Told || strings.Contains(d[0].Remedy, "weight") {
+		t.Errorf("in doubt is %+v, and the model reads %+v", d, r)
+	}
 }
 
 func TestADoubtGoesWithItsReason(t *testing.T) {

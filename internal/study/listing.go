@@ -42,7 +42,7 @@ func InDoubt(snap *ledger.Snapshot) []Finding {
 		for _, d := range t.Doubts {
 			if !t.Excluded {
 				found = append(found, Finding{Kind: "doubt", Parameter: d.Parameter, Metric: d.Metric, Trial: t.Number, Says: fmt.Sprintf("Trial %d: %s", t.Number, d.Why),
-					Remedy: "correct it, exclude the trial, or confirm that it is right; until then it is not counted as the best reading"})
+					Remedy: "correct it, exclude the trial, or confirm that it is right; until then it is " + snap.DoubtMeans(t)})
 			}
 		}
 	}

@@ -267,6 +267,7 @@ type Status struct {
 type Doubtful struct {
 	Number   int
 	URL      string
+	Means    string // what its being in doubt does
 	Says     []string
 	Reason   string // for excluding it
 	Operates bool

@@ -278,6 +278,7 @@ type Doubted struct {
 	Expected  []float64 `json:"expected"` // the lowest and the highest that would not surprise
 	Why       string    `json:"why"`
 	grave     bool      // see Doubt
+	slip      float64   // what was expected, where a likely slip leads from there to the value, else 0
 }
 
 // Doubted tells whether the trial's reading of a metric is in doubt.
@@ -293,7 +294,11 @@ func (snap *Snapshot) DoubtReading(metric string, value float64, expected *Expec
 			continue
 		}
 		if doubt := judge(value, m, expected, known); doubt != nil {
-			return &Doubted{Metric: metric, Value: value, Expected: doubt.range95(known.or(limitsOf(m))), Why: doubt.words(m, value), grave: doubt.Grave}
+			doubted := Doubted{Metric: metric, Value: value, Expected: doubt.range95(known.or(limitsOf(m))), Why: doubt.words(m, value), grave: doubt.Grave}
+			if expected != nil && doubt.Meant != nil && expected.fits(doubt.Meant.Meant) && snap.alikeInSize(metric) {
+				doubted.slip = expected.Mean
+			}
+			return &doubted
 		}
 	}
 	return nil
@@ -495,6 +500,20 @@ func (snap *Snapshot) Range(metric string, except int) Range {
 		}
 	}
 	return RangeOf(known...)
+}
+
+// alikeInSize tells whether the middle half of the readings of a metric lies within a power of ten: where
+// they differ by more themselves, another power of ten is no sign of a slip.
+func (snap *Snapshot) alikeInSize(metric string) bool {
+	var sizes []float64
+	for _, t := range snap.Trials {
+		if m, told := t.Metrics[metric]; told && !t.Excluded {
+			sizes = append(sizes, math.Abs(m.Value))
+		}
+	}
+	slices.Sort(sizes)
+	n := len(sizes)
+	return n > 0 && sizes[3*n/4] <= 10*sizes[n/4]
 }
 
 // or takes in the limits where the readings alone say nothing of how far apart they lie.

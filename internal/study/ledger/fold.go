@@ -392,10 +392,14 @@ func (t *Trial) undoubt(metrics map[string]CorrectedValue, settings bool) {
 
 func (b *builder) confirmed(data ConfirmedData) error {
 	i, err := b.concern(data.Number)
-	if err == nil {
-		b.snap.Trials[i].Doubts = nil
+	if err != nil {
+		return err
 	}
-	return err
+	if t := b.snap.Trials[i]; slices.ContainsFunc(t.Doubts, func(d Doubted) bool { return d.Metric != "" }) {
+		b.snap.rewritten = b.last.Seq // what counted little counts in full
+	}
+	b.snap.Trials[i].Doubts = nil
+	return nil
 }
 
 func (b *builder) corrected(data CorrectedData) error {

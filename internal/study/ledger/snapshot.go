@@ -250,6 +250,7 @@ func (snap *Snapshot) History(c *design.Compiled) *optimizer.History {
 				if m.StdDev != nil {
 					own[k].SD = *m.StdDev
 				}
+				own[k].Expected, own[k].InDoubt = snap.slipped(t, name)
 			}
 		}
 		rounds[i] = optimizer.Round{
@@ -258,6 +259,34 @@ func (snap *Snapshot) History(c *design.Compiled) *optimizer.History {
 		}
 	}
 	return &optimizer.History{Rounds: rounds, Fits: FitsUnder(c, snap.Fits), Rewritten: snap.fitted > 0 && snap.rewritten > snap.fitted}
+}
+
+// slipped is what was expected instead of a reading that a slip explains, as none explains an honest
+// surprise but by chance. One that breaks a limit counts in full until somebody takes it back: it may be
+// a danger.
+func (snap *Snapshot) slipped(t *Trial, metric string) (expected float64, looksSo bool) {
+	for _, c := range snap.Definition.Constraints {
+		if c.Metric == metric && !c.Holds(t.Metrics[metric].Value) {
+			return 0, false
+		}
+	}
+	i := slices.IndexFunc(t.Doubts, func(d Doubted) bool { return d.Metric == metric && d.slip != 0 })
+	if i < 0 {
+		return 0, false
+	}
+	return t.Doubts[i].slip, true
+}
+
+// DoubtMeans says what comes of a trial's being in doubt until somebody confirms it.
+func (snap *Snapshot) DoubtMeans(t *Trial) string {
+	c := snap.Compiled()
+	if c.Config.Fit && slices.ContainsFunc(c.MetricNames, func(metric string) bool {
+		_, little := snap.slipped(t, metric)
+		return little
+	}) {
+		return "not counted as the best reading, and of little weight in the model"
+	}
+	return "not counted as the best reading"
 }
 
 // decidedBefore is the number of decisions made from events before seq, which is the round during

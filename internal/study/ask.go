@@ -319,7 +319,7 @@ type chooser struct {
 	state  *optimizer.State
 	fitted bool               // as it is once at most, since a snapshot's readings stay the same
 	fit    *ledger.FittedData // made just now, to be written before the decisions that use it
-	last   *chosenPoint       // the algorithm's last decision, which is not part of the history yet
+	last   *ledger.ChosenData // the algorithm's last decision, which is not part of the history yet
 }
 
 // chooser starts from snap, after the fit that is due.
@@ -362,70 +362,61 @@ func (c *chooser) extend(ctx context.Context, by *optimizer.History) error {
 }
 
 // suggest lets the algorithm make the next decision.
-func (c *chooser) suggest(ctx context.Context, known optimizer.Known, brought design.Brought) (chosenPoint, error) {
+func (c *chooser) suggest(ctx context.Context, known optimizer.Known, brought design.Brought) (*ledger.ChosenData, error) {
 	if c.last != nil {
-		if err := c.took(ctx, *c.last); err != nil {
-			return chosenPoint{}, err
+		if err := c.took(ctx, c.last); err != nil {
+			return nil, err
 		}
 		if err := c.refit(ctx); err != nil {
-			return chosenPoint{}, err
+			return nil, err
 		}
 	}
 	d, err := compute(ctx, c.models.Derived, c.snap.ID, func(ctx context.Context) (optimizer.Decision, error) { return c.state.Suggest(ctx, known) })
 	if errors.Is(err, optimizer.ErrNoneAllowed) {
-		return chosenPoint{}, conflict("No setting may be chosen now: %s allows none of them. Raise a limit, make settings available again, or change the algorithm.", c.snap.Compiled().Def.Algorithm.Name)
+		return nil, conflict("No setting may be chosen now: %s allows none of them. Raise a limit, make settings available again, or change the algorithm.", c.snap.Compiled().Def.Algorithm.Name)
 	}
 	if err != nil {
-		return chosenPoint{}, notComputable(ctx, err)
+		return nil, notComputable(ctx, err)
 	}
-	point, err := c.keep(c.snap.Compiled().Settings(d.Place), d, brought)
-	if err == nil {
-		c.last = &point
-	}
-	return point, err
+	c.last, err = c.keep(ledger.Suggested, c.snap.Compiled().Settings(d.Place), d, brought)
+	return c.last, err
 }
 
 // own records what the algorithm makes of a person's choice.
-func (c *chooser) own(ctx context.Context, p personal) (chosenPoint, error) {
+func (c *chooser) own(ctx context.Context, p personal) (*ledger.ChosenData, error) {
 	d, err := compute(ctx, c.models.Derived, c.snap.ID, func(ctx context.Context) (optimizer.Decision, error) { return c.state.Own(ctx, p.place, p.known) })
 	if err != nil {
-		return chosenPoint{}, notComputable(ctx, err)
+		return nil, notComputable(ctx, err)
 	}
-	return c.keep(p.Parameters, d, p.Brought)
+	return c.keep(ledger.Manual, p.Parameters, d, p.Brought)
 }
 
-func (c *chooser) keep(settings design.Settings, d optimizer.Decision, brought design.Brought) (chosenPoint, error) {
+// keep is the ledger's account of a choice.
+func (c *chooser) keep(origin ledger.Origin, settings design.Settings, d optimizer.Decision, brought design.Brought) (*ledger.ChosenData, error) {
 	known, faults := c.snap.Compiled().KnownAt(settings, d.Place, brought)
 	if err := faults.Err(); err != nil {
-		return chosenPoint{}, err
+		return nil, err
 	}
 	kept := decisionRecord(c.snap.Compiled(), c.state, d)
 	kept.Seen = c.snap.Version
-	// Settings are written in clean decimals; later decisions must see the point that the ledger
-	// gives back, to the last bit.
-	return chosenPoint{settings, c.snap.Compiled().Locate(settings, candidateOf(d.Place)), kept, known}, nil
+	return &ledger.ChosenData{Origin: origin, Parameters: settings, Candidate: candidateOf(d.Place), Decision: &kept,
+		Seen: kept.Seen, Engine: kept.Engine, Brought: brought, KnownValues: known}, nil
 }
 
 // took adds the algorithm's choice to the history, so that the next decision sees it as pending.
-func (c *chooser) took(ctx context.Context, p chosenPoint) error {
-	draw := optimizer.Draw{Seed: p.decision.RandomSeed, Z: p.decision.Draws}
+func (c *chooser) took(ctx context.Context, chosen *ledger.ChosenData) error {
 	c.last = nil
-	return c.extend(ctx, withChoice(c.state.History(), p.place, true, c.snap.Compiled().Def.KnownInOrder(p.known), draw, len(c.snap.Compiled().MetricNames)))
+	h := *c.state.History()
+	h.Rounds = append(slices.Clip(h.Rounds), pendingRound(c.snap.Compiled(), *chosen))
+	return c.extend(ctx, &h)
 }
 
-// withChoice is h after one more decision, whose results are not known yet.
-func withChoice(h *optimizer.History, place optimizer.Place, suggested bool, costs []float64, draw optimizer.Draw, metrics int) *optimizer.History {
-	next := optimizer.Round{Point: place.U, Arm: place.Arm, Suggested: suggested, Readings: make([]optimizer.Reading, metrics), Costs: costs, Draw: draw}
-	return &optimizer.History{Rounds: append(slices.Clip(h.Rounds), next), Fits: h.Fits, Rewritten: h.Rewritten}
-}
-
-// event is the ledger's account of the choice.
-func (p chosenPoint) event(number int, origin ledger.Origin, brought design.Brought) ledger.ChosenData {
-	return ledger.ChosenData{
-		Number: number, Origin: origin, Parameters: p.settings, Candidate: candidateOf(p.place), Decision: &p.decision,
-		Seen: p.decision.Seen, Engine: p.decision.Engine,
-		Brought: brought, KnownValues: p.known,
-	}
+// pendingRound is the round of a choice whose results are not known yet. It lies where the ledger's
+// clean decimals say, so that later decisions see the same point to the last bit.
+func pendingRound(c *design.Compiled, chosen ledger.ChosenData) optimizer.Round {
+	place := c.Locate(chosen.Parameters, chosen.Candidate)
+	return optimizer.Round{Point: place.U, Arm: place.Arm, Suggested: chosen.Origin == ledger.Suggested,
+		Readings: make([]optimizer.Reading, len(c.MetricNames)), Costs: c.Def.KnownInOrder(chosen.KnownValues), Draw: chosen.Decision.Draw(c.Def.Algorithm.Name)}
 }
 
 // decisionRecord keys the numbers of a decision by metric and constraint.
@@ -540,14 +531,14 @@ func (s *Models) ruleNext(ctx context.Context, cmd Command, made *succession, as
 	c := made.chooser
 	var ruled ruling
 	for range count {
-		point, err := c.suggest(ctx, known, ask.Brought)
+		chosen, err := c.suggest(ctx, known, ask.Brought)
 		if err != nil {
 			return ruling{}, err
 		}
 		made.count++
-		number := len(snap.Trials) + made.count
-		point.decision.Because = explain(snap.Compiled().Def, number, point, decidedBy(cmd.By, snap, snap.Compiled(), c.state))
-		c.record(&ruled, number, point.event(number, ledger.Suggested, ask.Brought))
+		chosen.Number = len(snap.Trials) + made.count
+		chosen.Decision.Because = explain(snap.Compiled().Def, *chosen, decidedBy(cmd.By, snap, snap.Compiled(), c.state))
+		c.record(&ruled, *chosen)
 	}
 	return ruled, nil
 }
@@ -557,13 +548,13 @@ func (s *Models) ruleAsk(ctx context.Context, cmd Command, snap *ledger.Snapshot
 }
 
 // record adds a choice to what is ruled, after the fit that was made for it.
-func (c *chooser) record(ruled *ruling, number int, data ledger.ChosenData) {
+func (c *chooser) record(ruled *ruling, chosen ledger.ChosenData) {
 	if c.fit != nil {
 		ruled.drafts = append(ruled.drafts, ledger.Draft{Kind: ledger.Fitted, Data: *c.fit})
 		c.fit = nil
 	}
-	ruled.drafts = append(ruled.drafts, ledger.Draft{Kind: ledger.Chosen, Data: data})
-	ruled.numbers = append(ruled.numbers, number)
+	ruled.drafts = append(ruled.drafts, ledger.Draft{Kind: ledger.Chosen, Data: chosen})
+	ruled.numbers = append(ruled.numbers, chosen.Number)
 }
 
 // decision is what the first trial that was ruled to begin would record.
@@ -589,18 +580,14 @@ func (s *Models) rulePersonal(ctx context.Context, cmd Command, snap *ledger.Sna
 	if err != nil {
 		return ruling{}, err
 	}
-	point, err := c.own(ctx, p)
+	chosen, err := c.own(ctx, p)
 	if err != nil {
 		return ruling{}, err
 	}
-	number := len(snap.Trials) + 1
-	who := decidedBy(cmd.By, snap, snap.Compiled(), c.state)
-	who.replicateOf = p.replicateOf
-	point.decision.Because = explain(snap.Compiled().Def, number, point, who)
-	data := point.event(number, ledger.Manual, p.Brought)
-	data.Note, data.ReplicateOf = p.Note, p.replicateOf
+	chosen.Number, chosen.Note, chosen.ReplicateOf = len(snap.Trials)+1, p.Note, p.replicateOf
+	chosen.Decision.Because = explain(snap.Compiled().Def, *chosen, decidedBy(cmd.By, snap, snap.Compiled(), c.state))
 	var ruled ruling
-	c.record(&ruled, number, data)
+	c.record(&ruled, *chosen)
 	return ruled, nil
 }
 

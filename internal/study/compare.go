@@ -87,9 +87,9 @@ func (s *Models) choiceOf(ctx context.Context, snap *ledger.Snapshot, c *design.
 	if err := faults.Err(); err != nil {
 		return Choice{}, err
 	}
-	point := chosenPoint{settings, d.Place, decisionRecord(c, state, d), kept}
-	return Choice{Name: c.Def.Algorithm.Name, Parameters: &settings,
-		Because: explain(c.Def, state.Round(), point, decidedBy("", snap, c, state))}, nil
+	decision := decisionRecord(c, state, d)
+	chosen := ledger.ChosenData{Number: state.Round(), Parameters: settings, Decision: &decision, KnownValues: kept}
+	return Choice{Name: c.Def.Algorithm.Name, Parameters: &settings, Because: explain(c.Def, chosen, decidedBy("", snap, c, state))}, nil
 }
 
 // noChoice is what an algorithm chooses that cannot choose.

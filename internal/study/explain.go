@@ -15,7 +15,6 @@ import (
 // chosenBy is what the sentence about a decision needs to know beside its numbers.
 type chosenBy struct {
 	by           string
-	replicateOf  int
 	withinLimits bool              // some trial so far is known to be within every limit
 	compares     bool              // the algorithm does, as its description says
 	safely       bool              // it goes on from safe settings
@@ -68,29 +67,21 @@ func blind(snap *ledger.Snapshot, state *optimizer.State) map[string]string {
 	return why
 }
 
-// chosenPoint is a decision with what the ledger keeps of it.
-type chosenPoint struct {
-	settings design.Settings
-	place    optimizer.Place
-	decision ledger.Decision
-	known    map[string]float64
-}
-
 // explain says in plain words what a trial tries, what the model expects of it and why it was
 // chosen.
-func explain(d design.Definition, number int, p chosenPoint, who chosenBy) string {
-	tries := fmt.Sprintf("Trial %d tries %s", number, describeSettings(d, p.settings))
-	reason := p.decision.Reason
+func explain(d design.Definition, p ledger.ChosenData, who chosenBy) string {
+	tries := fmt.Sprintf("Trial %d tries %s", p.Number, describeSettings(d, p.Parameters))
+	reason := p.Decision.Reason
 	if reason == policy.FirstDesign || reason == policy.Space {
 		return tries + ". " + because(d, p, who)
 	}
 	predicted := predictions(d, p, who)
-	if w := p.decision.Works; w != nil {
+	if w := p.Decision.Works; w != nil {
 		predicted += fmt.Sprintf(", chance that it works %s: %d of %d trials failed because of their settings", design.FormatPercent(w.Chance), w.Failed, w.Of)
 	}
 	sentence := tries + ": " + predicted + ". " + because(d, p, who)
 	if reason != policy.Own {
-		sentence += phase(p.decision.Horizon)
+		sentence += phase(p.Decision.Horizon)
 	}
 	if strings.Contains(predicted, "±") {
 		sentence += " Here ± is one standard deviation, without the noise of a reading."
@@ -144,11 +135,11 @@ func unitIsUnique(d design.Definition, p design.Parameter) bool {
 
 // predictions lists the objective and every constraint: mean ± sd, the limit, and the chance to
 // stay within it, or within all where there are several.
-func predictions(d design.Definition, p chosenPoint, who chosenBy) string {
-	e := expectation{chosenPoint: p, blind: who.blind, limits: map[string][]design.Constraint{}}
+func predictions(d design.Definition, p ledger.ChosenData, who chosenBy) string {
+	e := expectation{ChosenData: p, blind: who.blind, limits: map[string][]design.Constraint{}}
 	learned, foretold, kept := 0, true, true
 	for _, c := range d.Constraints {
-		if value, ok := p.known[c.Name]; ok {
+		if value, ok := p.KnownValues[c.Name]; ok {
 			kept = kept && c.Holds(value)
 			continue
 		}
@@ -157,7 +148,7 @@ func predictions(d design.Definition, p chosenPoint, who chosenBy) string {
 		e.limits[c.Metric] = append(e.limits[c.Metric], c)
 	}
 	all, o := "", d.Objective
-	if chance := p.decision.FeasibilityProbability; learned == 1 && kept && chance != nil {
+	if chance := p.Decision.FeasibilityProbability; learned == 1 && kept && chance != nil {
 		e.chance = ", chance to stay within " + design.FormatPercent(*chance)
 	} else if learned > 0 && foretold && chance != nil {
 		all = "chance to stay within every limit " + design.FormatPercent(*chance)
@@ -171,7 +162,7 @@ func predictions(d design.Definition, p chosenPoint, who chosenBy) string {
 		if len(limits) > 1 {
 			name = c.Metric
 		}
-		if value, ok := p.known[c.Name]; ok {
+		if value, ok := p.KnownValues[c.Name]; ok {
 			parts = append(parts, fmt.Sprintf("%s %s (limit %s, known beforehand)", c.Name,
 				design.WithUnit(design.WriteNumber(value), c.Unit, " "), design.WithUnit(design.WriteNumber(c.Threshold), c.Unit, " ")))
 		} else if c.Metric != o.Metric && c.Name == limits[0].Name {
@@ -184,7 +175,7 @@ func predictions(d design.Definition, p chosenPoint, who chosenBy) string {
 
 // expectation is what is expected of the metrics at a chosen point.
 type expectation struct {
-	chosenPoint
+	ledger.ChosenData
 	blind  map[string]string
 	limits map[string][]design.Constraint // those that are learned, by metric
 	chance string                         // to stay within the limit, where it is the only one
@@ -196,11 +187,11 @@ func (e expectation) of(name, metric, unit string) string {
 	if why := e.blind[metric]; why != "" {
 		return why + " of " + name + " yet" + e.within(metric, design.WriteNumber, "")
 	}
-	mean, ok := e.decision.Mean[metric]
+	mean, ok := e.Decision.Mean[metric]
 	if !ok {
 		return ""
 	}
-	sd := e.decision.SD[metric]
+	sd := e.Decision.SD[metric]
 	limit := func(threshold float64) string { return design.WriteLimit(threshold, sd) }
 	return name + " " + design.WithUnit(design.WriteUncertain(mean, sd), unit, " ") + e.within(metric, limit, e.chance)
 }
@@ -220,19 +211,19 @@ func (e expectation) within(metric string, write func(threshold float64) string,
 	return " (limits " + design.Listed(limits, "and") + ")"
 }
 
-func because(d design.Definition, p chosenPoint, who chosenBy) string {
+func because(d design.Definition, p ledger.ChosenData, who chosenBy) string {
 	highest, objective := "highest", d.Objective.Metric
 	if d.Objective.Direction == "minimize" {
 		highest = "lowest"
 	}
 	limits := limitNames(d)
-	switch p.decision.Reason {
+	switch p.Decision.Reason {
 	case policy.FirstDesign:
 		return "Chosen to spread the first trials over the whole space, before there is enough data for the model."
 	case policy.Space:
 		return "Chosen to fill the space; this algorithm does not use the results."
 	case policy.Own:
-		return ownChoice(who)
+		return ownChoice(p, who)
 	case policy.Optimistic:
 		if limits == "" {
 			return fmt.Sprintf("Chosen because its optimistic %s is the %s of all.", objective, highest)
@@ -248,7 +239,7 @@ func because(d design.Definition, p chosenPoint, who chosenBy) string {
 		}
 		return fmt.Sprintf("Chosen because its optimistic %s is the best after a price for possibly breaking the limit on %s%s.", objective, limits, prices(d, p)) + noneYet(who)
 	case policy.LeastBad:
-		if chance := p.decision.FeasibilityProbability; chance != nil && *chance >= 0.5 { // most_risk allows less
+		if chance := p.Decision.FeasibilityProbability; chance != nil && *chance >= 0.5 { // most_risk allows less
 			return fmt.Sprintf("Chosen because no point is as sure to stay within the limit on %s as it has to be now, and this one comes closest.", limits) + noneYet(who)
 		}
 		return fmt.Sprintf("Chosen because no point looks able to stay within the limit on %s, and this one comes closest.", limits) + noneYet(who)
@@ -270,28 +261,28 @@ func because(d design.Definition, p chosenPoint, who chosenBy) string {
 		}
 		return fmt.Sprintf("Chosen apart from the trials that wait, beside which hardly anything is left to gain: of %s it promises the largest improvement of %s%s.", such, objective, over(d, p, who))
 	}
-	return fmt.Sprintf("Chosen by %s.", p.decision.Algorithm)
+	return fmt.Sprintf("Chosen by %s.", p.Decision.Algorithm)
 }
 
 // improves says what a point promises over the best one so far, or that it has the best chance
 // where none is known to be good.
-func improves(d design.Definition, p chosenPoint, who chosenBy) string {
+func improves(d design.Definition, p ledger.ChosenData, who chosenBy) string {
 	limits := limitNames(d)
-	compared := p.decision.ExpectedImprovement != nil
+	compared := p.Decision.ExpectedImprovement != nil
 	switch {
-	case compared && who.reads(p.decision.Incumbent, p.settings):
+	case compared && who.reads(p.Decision.Incumbent, p.Parameters):
 		good := "they are as good as they seem"
 		if limits != "" {
 			good = "they are as good and as far within the limit on " + limits + " as they seem"
 		}
-		return fmt.Sprintf("Chosen to read the settings of trial %d, the best so far, again: to know whether %s is worth more than what another point promises.", p.decision.Incumbent, good)
+		return fmt.Sprintf("Chosen to read the settings of trial %d, the best so far, again: to know whether %s is worth more than what another point promises.", p.Decision.Incumbent, good)
 	case limits != "" && !compared && (who.compares || !who.withinLimits):
 		return fmt.Sprintf("Chosen because it has the best chance to keep %s within the limit.", limits) + noneYet(who)
 	case limits == "":
 		return fmt.Sprintf("Chosen because it promises the largest improvement of %s%s.", d.Objective.Metric, over(d, p, who))
-	case compared && hardlyImproves(d, p) && who.broke(p.decision.Incumbent):
+	case compared && hardlyImproves(d, p) && who.broke(p.Decision.Incumbent):
 		return fmt.Sprintf("Chosen for its chance to keep %s within the limit, weighed with %s: trial %d, the best so far, broke a limit, and hardly any improvement of %s over it is expected.",
-			limits, d.Objective.Metric, p.decision.Incumbent, d.Objective.Metric)
+			limits, d.Objective.Metric, p.Decision.Incumbent, d.Objective.Metric)
 	}
 	sentence := fmt.Sprintf("Chosen because it promises the largest improvement of %s%s", d.Objective.Metric, over(d, p, who))
 	if chances := weighedWith(d, p, who); chances != "" {
@@ -302,17 +293,17 @@ func improves(d design.Definition, p chosenPoint, who chosenBy) string {
 
 // weighedWith are the chances that an improvement is weighed with: of limits of which readings tell, and
 // to work where failures taught it.
-func weighedWith(d design.Definition, p chosenPoint, who chosenBy) string {
+func weighedWith(d design.Definition, p ledger.ChosenData, who chosenBy) string {
 	var chances, limits []string
 	for _, c := range d.Constraints {
-		if _, known := p.known[c.Name]; !known && who.blind[c.Metric] == "" {
+		if _, known := p.KnownValues[c.Name]; !known && who.blind[c.Metric] == "" {
 			limits = append(limits, c.Name)
 		}
 	}
 	if len(limits) > 0 {
 		chances = append(chances, "to stay within the limit on "+design.Listed(limits, "and"))
 	}
-	if p.decision.Works != nil {
+	if p.Decision.Works != nil {
 		chances = append(chances, "to work")
 	}
 	return design.Listed(chances, "and")
@@ -323,31 +314,31 @@ func weighedWith(d design.Definition, p chosenPoint, who chosenBy) string {
 const hardlyAny = 1e-3
 
 // hardlyImproves tells whether what a point is expected to improve is not worth a number.
-func hardlyImproves(d design.Definition, p chosenPoint) bool {
-	return *p.decision.ExpectedImprovement <= hardlyAny*p.decision.SD[d.Objective.Metric]
+func hardlyImproves(d design.Definition, p ledger.ChosenData) bool {
+	return *p.Decision.ExpectedImprovement <= hardlyAny*p.Decision.SD[d.Objective.Metric]
 }
 
 // over is how much a point is expected to improve on the best one, counting no improvement where it
 // is worse.
-func over(d design.Definition, p chosenPoint, who chosenBy) string {
-	gain := p.decision.ExpectedImprovement
+func over(d design.Definition, p ledger.ChosenData, who chosenBy) string {
+	gain := p.Decision.ExpectedImprovement
 	if gain == nil {
 		return ""
 	}
-	best := fmt.Sprintf("over trial %d", p.decision.Incumbent) + who.aside(p.decision.Incumbent)
+	best := fmt.Sprintf("over trial %d", p.Decision.Incumbent) + who.aside(p.Decision.Incumbent)
 	if hardlyImproves(d, p) {
 		return ", though hardly any " + best
 	}
 	return ", on average " + design.WithUnit(design.WriteBeside(*gain, *gain), d.Objective.Unit, " ") + " " + best
 }
 
-func ownChoice(who chosenBy) string {
+func ownChoice(p ledger.ChosenData, who chosenBy) string {
 	person := "a person"
 	if who.by != "" {
 		person = who.by
 	}
-	if who.replicateOf > 0 {
-		return fmt.Sprintf("Repeats trial %d on purpose; asked for by %s, not chosen by the algorithm.", who.replicateOf, person)
+	if p.ReplicateOf > 0 {
+		return fmt.Sprintf("Repeats trial %d on purpose; asked for by %s, not chosen by the algorithm.", p.ReplicateOf, person)
 	}
 	return fmt.Sprintf("Chosen by %s, not by the algorithm.", person)
 }
@@ -360,10 +351,10 @@ func noneYet(who chosenBy) string {
 }
 
 // prices tells the multipliers of the decision, when the algorithm has any.
-func prices(d design.Definition, p chosenPoint) string {
+func prices(d design.Definition, p ledger.ChosenData) string {
 	var parts []string
 	for _, c := range d.Constraints {
-		if q, ok := p.decision.Multipliers[c.Name]; ok {
+		if q, ok := p.Decision.Multipliers[c.Name]; ok {
 			text := design.FormatBrief(q)
 			if len(d.Constraints) > 1 {
 				text = c.Name + " " + text

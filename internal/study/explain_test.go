@@ -11,10 +11,11 @@ import (
 )
 
 // predicted is a decision at 47 °C and 6 cycles with a prediction for every metric of the oven.
-func predicted(reason string) chosenPoint {
-	return chosenPoint{
-		settings: design.Settings{"temperature": design.NumberValue(47), "cycles": design.NumberValue(6)},
-		decision: ledger.Decision{Algorithm: "rpol-ucb", Reason: string(reason), Mean: map[string]float64{"yield": 82.2, "impurity": 0.441},
+func predicted(reason string) ledger.ChosenData {
+	return ledger.ChosenData{
+		Number:     24,
+		Parameters: design.Settings{"temperature": design.NumberValue(47), "cycles": design.NumberValue(6)},
+		Decision: &ledger.Decision{Algorithm: "rpol-ucb", Reason: string(reason), Mean: map[string]float64{"yield": 82.2, "impurity": 0.441},
 			SD: map[string]float64{"yield": 5.1, "impurity": 0.0502}, FeasibilityProbability: new(0.883), Multipliers: map[string]float64{"impurity": 1.73}},
 	}
 }
@@ -26,7 +27,7 @@ func TestTheSentenceOfThePages(t *testing.T) {
 		"Here ± is one standard deviation, without the noise of a reading."
 	d := oven()
 	d.Constraints[0].Name = "impurity"
-	if got := explain(d, 24, predicted(policy.Optimistic), chosenBy{by: "Ana", withinLimits: true}); got != want {
+	if got := explain(d, predicted(policy.Optimistic), chosenBy{by: "Ana", withinLimits: true}); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
@@ -52,12 +53,12 @@ func TestTheSentenceHasTheDecisionsChance(t *testing.T) {
 	d.Constraints[0].Name = "impurity"
 	d.Constraints = append(d.Constraints, design.Constraint{Name: "pressure", Metric: "pressure", Op: "<=", Threshold: 4, Unit: "bar"})
 	p := predicted(policy.Optimistic)
-	p.decision.Mean["pressure"], p.decision.SD["pressure"], p.decision.FeasibilityProbability = 3.1, 0.42, new(0.71)
-	if got, want := explain(d, 24, p, chosenBy{}), "impurity 0.44 ± 0.05 % (limit 0.50 %), pressure 3.1 ± 0.4 bar (limit 4.0 bar), chance to stay within every limit 71 %."; !strings.Contains(got, want) {
+	p.Decision.Mean["pressure"], p.Decision.SD["pressure"], p.Decision.FeasibilityProbability = 3.1, 0.42, new(0.71)
+	if got, want := explain(d, p, chosenBy{}), "impurity 0.44 ± 0.05 % (limit 0.50 %), pressure 3.1 ± 0.4 bar (limit 4.0 bar), chance to stay within every limit 71 %."; !strings.Contains(got, want) {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
-	p.known, p.decision.FeasibilityProbability = map[string]float64{"pressure": 5}, new(0.0)
-	if got, want := explain(d, 24, p, chosenBy{}), "impurity 0.44 ± 0.05 % (limit 0.50 %), pressure 5 bar (limit 4 bar, known beforehand), chance to stay within every limit under 1 %."; !strings.Contains(got, want) {
+	p.KnownValues, p.Decision.FeasibilityProbability = map[string]float64{"pressure": 5}, new(0.0)
+	if got, want := explain(d, p, chosenBy{}), "impurity 0.44 ± 0.05 % (limit 0.50 %), pressure 5 bar (limit 4 bar, known beforehand), chance to stay within every limit under 1 %."; !strings.Contains(got, want) {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
@@ -70,7 +71,7 @@ func TestAMetricIsNamedOnce(t *testing.T) {
 	p := predicted(policy.Optimistic)
 	says := func(want string) {
 		t.Helper()
-		if got := explain(d, 24, p, chosenBy{}); !strings.Contains(got, want) {
+		if got := explain(d, p, chosenBy{}); !strings.Contains(got, want) {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
 	}
@@ -98,13 +99,13 @@ func TestEveryReasonHasItsSentence(t *testing.T) {
 		policy.Space:       "Chosen to fill the space",
 		policy.Own:         "Chosen by Ana, not by the algorithm.",
 	} {
-		got := explain(d, 24, predicted(reason), chosenBy{by: "Ana"})
+		got := explain(d, predicted(reason), chosenBy{by: "Ana"})
 		if !strings.Contains(got, want) || strings.Contains(got, "e-") || !strings.HasSuffix(got, ".") {
 			t.Errorf("%s: got %s\nwant %s", reason, got, want)
 		}
 	}
 	improving := predicted(policy.Improve)
-	improving.decision.ExpectedImprovement, improving.decision.Incumbent = new(1.84), 12
+	improving.Decision.ExpectedImprovement, improving.Decision.Incumbent = new(1.84), 12
 	seen := &ledger.Snapshot{Trials: make([]*ledger.Trial, 12)}
 	for trial, aside := range map[*ledger.Trial]string{
 		{Status: ledger.StatusCompleted, Feasible: new(true)}:  "",
@@ -113,59 +114,62 @@ func TestEveryReasonHasItsSentence(t *testing.T) {
 		nil:                                                    " (which waits for its results)", // chosen by the same request
 	} {
 		seen.Trials[11] = trial
-		got := explain(d, 24, improving, chosenBy{withinLimits: true, seen: seen})
+		got := explain(d, improving, chosenBy{withinLimits: true, seen: seen})
 		if want := "the largest improvement of yield, on average 1.8 % over trial 12" + aside + ", weighed with the chance to stay within the limit on impurity."; !strings.Contains(got, want) {
 			t.Errorf("got %s\nwant %s", got, want)
 		}
 	}
 	seen.Trials[11] = &ledger.Trial{Status: ledger.StatusPartial, Metrics: map[string]ledger.Measurement{"yield": {Value: 80}}}
-	if got, want := explain(d, 24, improving, chosenBy{seen: seen}), "over trial 12 (which waits for more results)"; !strings.Contains(got, want) {
+	if got, want := explain(d, improving, chosenBy{seen: seen}), "over trial 12 (which waits for more results)"; !strings.Contains(got, want) {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
-	seen.Trials[11] = &ledger.Trial{Status: ledger.StatusCompleted, Parameters: improving.settings}
-	if got, want := explain(d, 24, improving, chosenBy{seen: seen}), "Chosen to read the settings of trial 12, the best so far, again: to know whether they are as good and as far within the limit on impurity as they seem is worth more than what another point promises."; !strings.Contains(got, want) || strings.Contains(got, "improvement") {
+	seen.Trials[11] = &ledger.Trial{Status: ledger.StatusCompleted, Parameters: improving.Parameters}
+	if got, want := explain(d, improving, chosenBy{seen: seen}), "Chosen to read the settings of trial 12, the best so far, again: to know whether they are as good and as far within the limit on impurity as they seem is worth more than what another point promises."; !strings.Contains(got, want) || strings.Contains(got, "improvement") {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
 	seen.Trials[11] = &ledger.Trial{Status: ledger.StatusCompleted}
 	teaching := improving
-	teaching.decision.Works = &ledger.Works{Chance: 0.8, Failed: 2, Of: 9}
-	if got, want := explain(d, 24, teaching, chosenBy{seen: seen}), "weighed with the chance to stay within the limit on impurity and to work."; !strings.Contains(got, want) {
+	teaching.Decision = new(*improving.Decision)
+	teaching.Decision.Works = &ledger.Works{Chance: 0.8, Failed: 2, Of: 9}
+	if got, want := explain(d, teaching, chosenBy{seen: seen}), "weighed with the chance to stay within the limit on impurity and to work."; !strings.Contains(got, want) {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
-	if got := explain(d, 24, improving, chosenBy{seen: seen, blind: map[string]string{"impurity": "no reading"}}); strings.Contains(got, "weighed") {
+	if got := explain(d, improving, chosenBy{seen: seen, blind: map[string]string{"impurity": "no reading"}}); strings.Contains(got, "weighed") {
 		t.Errorf("a limit of which nothing was read is weighed: %s", got)
 	}
 	given := improving
-	given.known = map[string]float64{"impurity": 0.2}
-	if got := explain(d, 24, given, chosenBy{seen: seen}); strings.Contains(got, "weighed") {
+	given.KnownValues = map[string]float64{"impurity": 0.2}
+	if got := explain(d, given, chosenBy{seen: seen}); strings.Contains(got, "weighed") {
 		t.Errorf("a limit that is known is weighed as a chance: %s", got)
 	}
 	doubtful := predicted(policy.LeastBad)
-	doubtful.decision.FeasibilityProbability = new(0.1)
-	if got, want := explain(d, 24, doubtful, chosenBy{}), "no point looks able to stay within the limit on impurity, and this one comes closest"; !strings.Contains(got, want) {
+	doubtful.Decision.FeasibilityProbability = new(0.1)
+	if got, want := explain(d, doubtful, chosenBy{}), "no point looks able to stay within the limit on impurity, and this one comes closest"; !strings.Contains(got, want) {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
-	improving.decision.ExpectedImprovement = new(1e-70)
-	if got, want := explain(d, 24, improving, chosenBy{withinLimits: true, seen: seen}), "improvement of yield, though hardly any over trial 12, weighed"; !strings.Contains(got, want) {
+	improving.Decision.ExpectedImprovement = new(1e-70)
+	if got, want := explain(d, improving, chosenBy{withinLimits: true, seen: seen}), "improvement of yield, though hardly any over trial 12, weighed"; !strings.Contains(got, want) {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
 	seen.Trials[11].Feasible = new(false)
-	if got, want := explain(d, 24, improving, chosenBy{seen: seen}), "Chosen for its chance to keep impurity within the limit, weighed with yield: trial 12, the best so far, broke a limit, and hardly any improvement of yield over it is expected."; !strings.Contains(got, want) {
+	if got, want := explain(d, improving, chosenBy{seen: seen}), "Chosen for its chance to keep impurity within the limit, weighed with yield: trial 12, the best so far, broke a limit, and hardly any improvement of yield over it is expected."; !strings.Contains(got, want) {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
-	improving.decision.ExpectedImprovement = nil
-	if got, want := explain(d, 24, improving, chosenBy{withinLimits: true, compares: true}), "best chance to keep impurity within the limit."; !strings.Contains(got, want) {
+	improving.Decision.ExpectedImprovement = nil
+	if got, want := explain(d, improving, chosenBy{withinLimits: true, compares: true}), "best chance to keep impurity within the limit."; !strings.Contains(got, want) {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
-	if got := explain(d, 24, predicted(policy.Own), chosenBy{by: "Ana", replicateOf: 12}); !strings.Contains(got, "Repeats trial 12 on purpose") {
+	replicate := predicted(policy.Own)
+	replicate.ReplicateOf = 12
+	if got := explain(d, replicate, chosenBy{by: "Ana"}); !strings.Contains(got, "Repeats trial 12 on purpose") {
 		t.Error(got)
 	}
 	own := predicted(policy.Own)
-	if own.decision.Horizon = 16; strings.Contains(explain(d, 24, own, chosenBy{by: "Ana"}), "T = 16") {
+	if own.Decision.Horizon = 16; strings.Contains(explain(d, own, chosenBy{by: "Ana"}), "T = 16") {
 		t.Error("a person's choice follows from the algorithm's constants")
 	}
 	free := design.Definition{Parameters: d.Parameters, Objective: design.Objective{Metric: "cost", Direction: "minimize"}}
-	if got := explain(free, 2, predicted(policy.Optimistic), chosenBy{}); !strings.Contains(got, "its optimistic cost is the lowest of all") {
+	if got := explain(free, predicted(policy.Optimistic), chosenBy{}); !strings.Contains(got, "its optimistic cost is the lowest of all") {
 		t.Error(got)
 	}
 }

@@ -276,10 +276,7 @@ func (v *verifier) chosen(ctx context.Context, e ledger.Event) error {
 		v.note(replayed.different...)
 		v.found.Checked++
 	}
-	c := v.snap.Compiled()
-	place := c.Locate(chosen.Parameters, chosen.Candidate)
-	v.pending = append(v.pending, optimizer.Round{Point: place.U, Arm: place.Arm, Suggested: chosen.Origin == ledger.Suggested,
-		Readings: make([]optimizer.Reading, len(c.MetricNames)), Costs: c.Def.KnownInOrder(chosen.KnownValues), Draw: chosen.Decision.Draw(c.Def.Algorithm.Name)})
+	v.pending = append(v.pending, pendingRound(v.snap.Compiled(), chosen))
 	return nil
 }
 

@@ -112,8 +112,7 @@ func TestVerifyRefusesAChoiceThatIsNotTheBest(t *testing.T) {
 	settings, place, _ := b.snap.Compiled().Place(design.Settings{"temperature": design.NumberValue(33), "cycles": design.NumberValue(7)}, "")
 	kept := b.asIfSuggested(t, state, place)
 	kept.Seen, kept.Reason = b.snap.Version, "trade-off"
-	p := chosenPoint{settings: settings, place: place, decision: kept}
-	b.must(ruling{drafts: []ledger.Draft{{Kind: ledger.Chosen, Data: p.event(11, ledger.Suggested, design.Brought{})}}}, nil)
+	b.must(ruling{drafts: []ledger.Draft{{Kind: ledger.Chosen, Data: ledger.ChosenData{Number: 11, Origin: ledger.Suggested, Parameters: settings, Decision: &kept, Seen: kept.Seen, Engine: kept.Engine}}}}, nil)
 	v, err := verifyEvents(t.Context(), b.events)
 	if err != nil || len(v.Different) != 1 || v.Different[0].Number != 11 || v.Different[0].Field != "acquisition" {
 		text, _ := json.Marshal(v)
@@ -133,8 +132,7 @@ func TestVerifyToleratesASearchThatEndsNearby(t *testing.T) {
 	place := b.snap.Compiled().Locate(settings, nil)
 	kept := b.asIfSuggested(t, state, place)
 	kept.Seen, kept.Reason = b.snap.Version, "trade-off"
-	p := chosenPoint{settings: settings, place: place, decision: kept}
-	b.must(ruling{drafts: []ledger.Draft{{Kind: ledger.Chosen, Data: p.event(11, ledger.Suggested, design.Brought{})}}}, nil)
+	b.must(ruling{drafts: []ledger.Draft{{Kind: ledger.Chosen, Data: ledger.ChosenData{Number: 11, Origin: ledger.Suggested, Parameters: settings, Decision: &kept, Seen: kept.Seen, Engine: kept.Engine}}}}, nil)
 	if v, err := verifyEvents(t.Context(), b.events); err != nil || !v.OK {
 		text, _ := json.Marshal(v)
 		t.Errorf("%v %s", err, text)

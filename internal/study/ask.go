@@ -227,7 +227,7 @@ func (s *Service) answerEach(ctx context.Context, id string, all []*asking) (lef
 		if err != nil {
 			return err
 		}
-		one := s.decide(ctx, all[0], succession{snap: snap})
+		one := decide(ctx, all[0], chooser{models: s.Models, snap: snap})
 		until := s.options.Now().Add(atOnce)
 		for left = all[1:]; one != nil; {
 			var next *asking
@@ -249,7 +249,7 @@ func (s *Service) answerEach(ctx context.Context, id string, all []*asking) (lef
 // decided is an ask with what was decided for it.
 type decided struct {
 	*asking
-	before, after succession // that it was decided from, and that the next one is
+	before, after chooser // that it was decided from, and that the next one is
 	ruled         ruling
 	refused       error
 }
@@ -262,11 +262,11 @@ func (a *asking) within(ctx context.Context) (own context.Context, end func()) {
 }
 
 // decide decides for one of them, within the time of its caller.
-func (s *Service) decide(ctx context.Context, a *asking, before succession) *decided {
+func decide(ctx context.Context, a *asking, before chooser) *decided {
 	ctx, end := a.within(ctx)
 	defer end()
-	d := &decided{asking: a, before: before, after: before.clone()}
-	if d.ruled, d.refused = s.ruleNext(ctx, a.cmd, &d.after, a.ask); d.refused != nil {
+	d := &decided{asking: a, before: before, after: before}
+	if d.ruled, d.refused = d.after.rule(ctx, a.cmd, a.ask); d.refused != nil {
 		d.after = before
 	}
 	return d
@@ -286,11 +286,11 @@ func (s *Service) writeWhileNext(ctx context.Context, one *decided, next *asking
 		})
 	})
 	if next != nil {
-		following = s.decide(ctx, next, one.after)
+		following = decide(ctx, next, one.after)
 	}
 	writing.Wait()
 	if err == nil && next != nil && !written && one.refused == nil {
-		following = s.decide(ctx, next, one.before)
+		following = decide(ctx, next, one.before)
 	}
 	return following, err
 }
@@ -312,11 +312,12 @@ func (s *Service) writeDecided(ctx context.Context, d *decided) (written bool, e
 }
 
 // chooser makes decisions one after another on a history that grows in memory: each sees the
-// earlier ones as pending.
+// earlier ones as pending. A copy of it is what to go back to when a decision is not written.
 type chooser struct {
 	models *Models
 	snap   *ledger.Snapshot
-	state  *optimizer.State
+	count  int                // trials chosen so far
+	state  *optimizer.State   // nil before it has begun
 	fitted bool               // as it is once at most, since a snapshot's readings stay the same
 	fit    *ledger.FittedData // made just now, to be written before the decisions that use it
 	last   *ledger.ChosenData // the algorithm's last decision, which is not part of the history yet
@@ -324,12 +325,15 @@ type chooser struct {
 
 // chooser starts from snap, after the fit that is due.
 func (s *Models) chooser(ctx context.Context, snap *ledger.Snapshot) (*chooser, error) {
-	state, err := s.state(ctx, snap)
-	if err != nil {
-		return nil, err
+	c := &chooser{models: s, snap: snap}
+	return c, c.begin(ctx)
+}
+
+func (c *chooser) begin(ctx context.Context) (err error) {
+	if c.state, err = c.models.state(ctx, c.snap); err != nil {
+		return err
 	}
-	c := &chooser{models: s, snap: snap, state: state}
-	return c, c.refit(ctx)
+	return c.refit(ctx)
 }
 
 // refit makes the fit that is due: with new readings, or where the first design ends.
@@ -487,27 +491,9 @@ func keyed(names []string, values []float64) map[string]float64 {
 	return by
 }
 
-// succession are the decisions made one after another from one snapshot.
-type succession struct {
-	snap    *ledger.Snapshot
-	chooser *chooser
-	count   int // trials chosen so far
-}
-
-// clone is what to go back to when a decision is not written.
-func (m *succession) clone() succession {
-	kept := *m
-	if m.chooser != nil {
-		c := *m.chooser
-		kept.chooser = &c
-	}
-	return kept
-}
-
-// ruleNext goes on with decisions made from one snapshot, of which those before may have been for
-// others.
-func (s *Models) ruleNext(ctx context.Context, cmd Command, made *succession, ask Ask) (ruling, error) {
-	snap := made.snap
+// rule goes on with the decisions for an ask; those before may have been for others.
+func (c *chooser) rule(ctx context.Context, cmd Command, ask Ask) (ruling, error) {
+	snap := c.snap
 	count := 1
 	if ask.Count != nil {
 		count = *ask.Count
@@ -519,24 +505,22 @@ func (s *Models) ruleNext(ctx context.Context, cmd Command, made *succession, as
 		return ruling{}, err
 	}
 	known, faults := snap.Compiled().Known(ask.Brought)
-	err := faults.Err()
-	if err != nil {
+	if err := faults.Err(); err != nil {
 		return ruling{}, err
 	}
-	if made.chooser == nil {
-		if made.chooser, err = s.chooser(ctx, snap); err != nil {
+	if c.state == nil {
+		if err := c.begin(ctx); err != nil {
 			return ruling{}, err
 		}
 	}
-	c := made.chooser
 	var ruled ruling
 	for range count {
 		chosen, err := c.suggest(ctx, known, ask.Brought)
 		if err != nil {
 			return ruling{}, err
 		}
-		made.count++
-		chosen.Number = len(snap.Trials) + made.count
+		c.count++
+		chosen.Number = len(snap.Trials) + c.count
 		chosen.Decision.Because = explain(snap.Compiled().Def, *chosen, decidedBy(cmd.By, snap, snap.Compiled(), c.state))
 		c.record(&ruled, *chosen)
 	}
@@ -544,7 +528,7 @@ func (s *Models) ruleNext(ctx context.Context, cmd Command, made *succession, as
 }
 
 func (s *Models) ruleAsk(ctx context.Context, cmd Command, snap *ledger.Snapshot, ask Ask) (ruling, error) {
-	return s.ruleNext(ctx, cmd, &succession{snap: snap}, ask)
+	return (&chooser{models: s, snap: snap}).rule(ctx, cmd, ask)
 }
 
 // record adds a choice to what is ruled, after the fit that was made for it.

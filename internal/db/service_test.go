@@ -137,13 +137,13 @@ func TestVerifyHoldsThroughEverythingThatCanHappen(t *testing.T) {
 	}
 	snap, batch := ask(t, s, id, 3)
 	must(s.Tell(ctx, ana, id, batch[2], ledger.Telling{Metrics: run(snap.Trial(batch[2]).Parameters)}))
-	must(s.Close(ctx, ana, id, ledger.Failed, batch[0], "stirrer broke"))
+	must(s.Close(ctx, ana, id, ledger.Failed, ledger.ClosedData{Number: batch[0], Reason: "stirrer broke", Cause: ledger.BySettings}))
 	ask(t, s, id, 1)
 	must(s.Correct(ctx, ana, id, study.Correction{Number: 3, Metrics: map[string]*ledger.Reading{"yield": {Value: 60}}, Reason: "typo"}))
 	ask(t, s, id, 1)
-	must(s.Close(ctx, ana, id, ledger.Excluded, 2, "wrong bottle"))
+	must(s.Close(ctx, ana, id, ledger.Excluded, ledger.ClosedData{Number: 2, Reason: "wrong bottle"}))
 	play(t, s, id, 2)
-	must(s.Close(ctx, ana, id, ledger.Included, 2, "right bottle after all"))
+	must(s.Close(ctx, ana, id, ledger.Included, ledger.ClosedData{Number: 2, Reason: "right bottle after all"}))
 	must(s.Correct(ctx, ana, id, study.Correction{Number: 5, Metrics: map[string]*ledger.Reading{"impurity": nil}, Reason: "not measured"}))
 	must(s.Tell(ctx, ana, id, batch[0], ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: 70}}}))
 	if _, _, err := s.AddTrial(ctx, ana, id, study.OwnTrial{Parameters: design.Settings{"temperature": {Number: 41.5}, "cycles": {Number: 4}},

@@ -189,14 +189,14 @@ func TestRowFollowsTheLedger(t *testing.T) {
 	add(reading(8, 0.9)) // not within the limit
 	add(reading(4, 0.2))
 	add(reading(7, 0.2))
-	closed := func(kind ledger.Kind, number int) {
+	closed := func(kind ledger.Kind, number int, cause ledger.Cause) {
 		t.Helper()
 		var err error
-		if snap, err = s.Close(ctx, ana, snap.ID, kind, number, "so"); err != nil {
+		if snap, err = s.Close(ctx, ana, snap.ID, kind, ledger.ClosedData{Number: number, Reason: "so", Cause: cause}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	closed(ledger.Excluded, 6)
+	closed(ledger.Excluded, 6, "")
 	want := ledger.Summary{ID: snap.ID, Name: "Reactor", State: ledger.Open, Version: snap.Version, CreatedAt: snap.CreatedAt, UpdatedAt: snap.UpdatedAt,
 		Trials: 6, Waiting: 2, OldestWaiting: &waitingSince, Feasible: 3, Known: 4,
 		Best: &ledger.BestTrial{Number: 5, Metric: "yield", Value: 4, Unit: "%"}, Algorithm: "rpol-ucb",
@@ -215,9 +215,10 @@ func TestRowFollowsTheLedger(t *testing.T) {
 		t.Fatalf("no ids got %v, %v", none, err)
 	}
 	// Nothing waits any more, and nothing is the best.
-	for number, kind := range map[int]ledger.Kind{1: ledger.Excluded, 2: ledger.Abandoned, 3: ledger.Failed, 5: ledger.Excluded} {
-		closed(kind, number)
+	for number, kind := range map[int]ledger.Kind{1: ledger.Excluded, 2: ledger.Abandoned, 5: ledger.Excluded} {
+		closed(kind, number, "")
 	}
+	closed(ledger.Failed, 3, ledger.BySettings)
 	want.Version, want.UpdatedAt, want.Waiting, want.OldestWaiting, want.Best = snap.Version, snap.UpdatedAt, 0, nil, nil
 	got := must.Get(d.Studies.Summaries(ctx, study.Listing{Only: []string{snap.ID}}))(t)
 	if diff := cmp.Diff([]ledger.Summary{want}, got); diff != "" {

@@ -45,7 +45,7 @@ func (s served) learn(ctx context.Context, told []outcome) error {
 	for _, o := range told {
 		if o.Failed == "" {
 			results = append(results, o.NumberedTelling)
-		} else if _, err := s.service.Fail(ctx, by, s.created.ID, o.Number, o.Failed, "failed by "+string(o.Failed)); err != nil {
+		} else if _, err := s.service.Close(ctx, by, s.created.ID, ledger.Failed, ledger.ClosedData{Number: o.Number, Cause: o.Failed, Reason: "failed by " + string(o.Failed)}); err != nil {
 			return err
 		}
 	}

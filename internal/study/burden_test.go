@@ -82,7 +82,7 @@ func TestWhatIsWrongIsToldInLittleAndWithoutALock(t *testing.T) {
 			return err
 		},
 		"a reason like a library": func() error {
-			_, err := service.Close(t.Context(), Command{}, id, ledger.Failed, 1, strings.Repeat("n", 8<<20))
+			_, err := service.Close(t.Context(), Command{}, id, ledger.Failed, ledger.ClosedData{Number: 1, Cause: ledger.BySettings, Reason: strings.Repeat("n", 8<<20)})
 			return err
 		},
 		"context of an ask": func() error {

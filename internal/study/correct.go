@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"time"
 
 	"headroom/internal/optimizer"
@@ -105,22 +106,9 @@ func (s *Service) Confirm(ctx context.Context, cmd Command, id string, number in
 	})
 }
 
-// Close ends or sets aside a trial: kind is Failed (because of its settings), Abandoned, Excluded
-// or Included.
-func (s *Service) Close(ctx context.Context, cmd Command, id string, kind ledger.Kind, number int, reason string) (*ledger.Snapshot, error) {
-	data := ledger.ClosedData{Number: number, Reason: reason}
-	if kind == ledger.Failed {
-		data.Cause = ledger.BySettings
-	}
-	return s.close(ctx, cmd, id, kind, data)
-}
-
-// Fail ends a trial that failed. Failing it again with another cause corrects the first.
-func (s *Service) Fail(ctx context.Context, cmd Command, id string, number int, cause ledger.Cause, reason string) (*ledger.Snapshot, error) {
-	return s.close(ctx, cmd, id, ledger.Failed, ledger.ClosedData{Number: number, Reason: reason, Cause: cause})
-}
-
-func (s *Service) close(ctx context.Context, cmd Command, id string, kind ledger.Kind, data ledger.ClosedData) (*ledger.Snapshot, error) {
+// Close ends or sets aside a trial: kind is Failed, Abandoned, Excluded or Included. Failing it again
+// with another cause corrects the first.
+func (s *Service) Close(ctx context.Context, cmd Command, id string, kind ledger.Kind, data ledger.ClosedData) (*ledger.Snapshot, error) {
 	if err := checkClosing(kind, data).Err(); err != nil {
 		return nil, err
 	}
@@ -423,21 +411,16 @@ func turned(before, after *ledger.Snapshot) []TurnedTrial {
 // decisionsAfter counts the decisions that had seen what is to be corrected.
 func decisionsAfter(snap *ledger.Snapshot, c Correction) int {
 	trial := snap.Trial(c.Number)
-	first := int64(0) // the earliest event that is corrected
-	note := func(seq int64) {
-		if first == 0 || seq < first {
-			first = seq
-		}
-	}
+	first := int64(math.MaxInt64) // the earliest event that is corrected
 	for name := range c.Metrics {
-		note(trial.Metrics[name].ToldSeq)
+		first = min(first, trial.Metrics[name].ToldSeq)
 	}
 	if c.Parameters != nil {
-		note(trial.ChosenSeq)
+		first = min(first, trial.ChosenSeq)
 	}
 	count := 0
-	for i := range snap.Trials {
-		if t := snap.Trials[i]; t.Decision != nil && t.Number > c.Number && t.Seen >= first {
+	for _, t := range snap.Trials[c.Number:] {
+		if t.Decision != nil && t.Seen >= first {
 			count++
 		}
 	}

@@ -119,7 +119,7 @@ func (s *Service) answer(ctx context.Context, by Command, id string, number int,
 		snap, err = s.Correct(ctx, by, id, Correction{Number: number, Metrics: map[string]*ledger.Reading{mishap.Metric: &right}, Reason: mishap.Reason})
 	}
 	if err == nil && mishap.Exclude {
-		snap, err = s.Close(ctx, by, id, ledger.Excluded, number, mishap.Reason)
+		snap, err = s.Close(ctx, by, id, ledger.Excluded, ledger.ClosedData{Number: number, Reason: mishap.Reason})
 	}
 	return snap, err
 }

@@ -72,7 +72,7 @@ func (a *API) ofTrials() operations {
 				if why.Cause != nil {
 					cause = *why.Cause
 				}
-				return a.Studies.Fail(ctx, cmd, id, number, cause, why.Reason)
+				return a.Studies.Close(ctx, cmd, id, ledger.Failed, ledger.ClosedData{Number: number, Reason: why.Reason, Cause: cause})
 			}),
 		"abandon": a.closing(ledger.Abandoned, "Close a trial that will not be run"),
 		"exclude": a.closing(ledger.Excluded, "Leave a trial out of the model"),
@@ -204,7 +204,7 @@ func previewing[Q any](changing Operation, foresee func(r *http.Request, given Q
 // closing ends a trial, or sets it aside, for a reason.
 func (a *API) closing(kind ledger.Kind, summary string) Operation {
 	return changingTrial(a, Operation{Summary: summary}, func(ctx context.Context, cmd study.Command, id string, number int, why reasonRequest) (*ledger.Snapshot, error) {
-		return a.Studies.Close(ctx, cmd, id, kind, number, why.Reason)
+		return a.Studies.Close(ctx, cmd, id, kind, ledger.ClosedData{Number: number, Reason: why.Reason})
 	})
 }
 

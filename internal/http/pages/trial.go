@@ -56,9 +56,9 @@ func (s *Site) Close(w http.ResponseWriter, r *http.Request, v view.Tried, form 
 			case ledger.Kind(kind) == ledger.Confirmed:
 				_, err = s.Studies.Confirm(r.Context(), cmd, v.Snap.ID, v.Trial.Number)
 			case ledger.Cause(kind).Known():
-				_, err = s.Studies.Fail(r.Context(), cmd, v.Snap.ID, v.Trial.Number, ledger.Cause(kind), reason)
+				_, err = s.Studies.Close(r.Context(), cmd, v.Snap.ID, ledger.Failed, ledger.ClosedData{Number: v.Trial.Number, Reason: reason, Cause: ledger.Cause(kind)})
 			case slices.Contains([]ledger.Kind{ledger.Abandoned, ledger.Excluded, ledger.Included}, ledger.Kind(kind)):
-				_, err = s.Studies.Close(r.Context(), cmd, v.Snap.ID, ledger.Kind(kind), v.Trial.Number, reason)
+				_, err = s.Studies.Close(r.Context(), cmd, v.Snap.ID, ledger.Kind(kind), ledger.ClosedData{Number: v.Trial.Number, Reason: reason})
 			default:
 				err = problem.Malformed("body", "kind", "The form must say whether the trial failed because of its settings or by chance, was not run, is excluded, included or confirmed.")
 			}

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"unicode"
 
-	"headroom/internal/lists"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
 )
@@ -97,8 +96,7 @@ func columnOf(d design.Definition, title string) column {
 }
 
 func columnNames(d design.Definition) []string {
-	names := lists.Map(d.Parameters, func(p design.Parameter) string { return p.Name })
-	return append(append(names, d.MetricNames()...), columnNumber, columnStatus, columnNote)
+	return append(append(d.ParameterNames(), d.MetricNames()...), columnNumber, columnStatus, columnNote)
 }
 
 // formulaStarts are the characters after which a spreadsheet computes instead of showing a text;

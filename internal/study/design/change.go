@@ -52,51 +52,40 @@ func (change Reconfiguration) Apply(d Definition) (Definition, Faults) {
 	}
 	d.Parameters, d.Constraints, d.RecordedMetrics = slices.Clone(d.Parameters), slices.Clone(d.Constraints), slices.Clone(d.RecordedMetrics)
 	seen := map[string]bool{}
-	again := func(field, name string) bool { // metrics and constraints have names of their own kinds
-		kind, _, _ := strings.Cut(field, "[")
-		twice := seen[kind+name]
-		if seen[kind+name] = true; twice {
+	// place is where in a list of the study, of those names, the part stands that is to be replaced.
+	place := func(list string, i int, key, name string, names []string, unknown string) (at int, good bool) {
+		at = slices.Index(names, name)
+		field := fmt.Sprintf("%s[%d].%s", list, i, key)
+		switch {
+		case seen[list+name]: // metrics and constraints have names of their own kinds
 			faults.Add(field, name, "stands in the list twice")
+		case at < 0:
+			faults.Add(field, name, "%s cannot be added or renamed", unknown)
+		default:
+			good = true
 		}
-		return twice
+		seen[list+name] = true
+		return at, good
 	}
+	names := d.ParameterNames()
 	for i, p := range change.Parameters {
-		at := slices.IndexFunc(d.Parameters, func(q Parameter) bool { return q.Name == p.Name })
-		if again(fmt.Sprintf("parameters[%d].name", i), p.Name) {
-			continue
+		if at, good := place("parameters", i, "name", p.Name, names, "the study has no such parameter; parameters"); good {
+			p.Scale = cmp.Or(p.Scale, d.Parameters[at].Scale) // was not mentioned
+			d.Parameters[at] = p
 		}
-		if at < 0 {
-			faults.Add(fmt.Sprintf("parameters[%d].name", i), p.Name, "the study has no such parameter; parameters cannot be added or renamed")
-			continue
-		}
-		if p.Scale == "" { // was not mentioned
-			p.Scale = d.Parameters[at].Scale
-		}
-		d.Parameters[at] = p
 	}
+	names = lists.Map(d.Constraints, func(c Constraint) string { return c.Name })
 	for i, c := range change.Constraints {
-		name := cmp.Or(c.Name, c.Metric)
-		at := slices.IndexFunc(d.Constraints, func(q Constraint) bool { return q.Name == name })
-		if again(fmt.Sprintf("constraints[%d].name", i), name) {
-			continue
+		c.Name = cmp.Or(c.Name, c.Metric)
+		if at, good := place("constraints", i, "name", c.Name, names, "the study has no such constraint; constraints"); good {
+			d.Constraints[at] = c
 		}
-		if at < 0 {
-			faults.Add(fmt.Sprintf("constraints[%d].name", i), name, "the study has no such constraint; constraints cannot be added or renamed")
-			continue
-		}
-		c.Name = name
-		d.Constraints[at] = c
 	}
+	names = lists.Map(d.RecordedMetrics, func(r RecordedMetric) string { return r.Metric })
 	for i, r := range change.RecordedMetrics {
-		at := slices.IndexFunc(d.RecordedMetrics, func(q RecordedMetric) bool { return q.Metric == r.Metric })
-		if again(fmt.Sprintf("recorded_metrics[%d].metric", i), r.Metric) {
-			continue
+		if at, good := place("recorded_metrics", i, "metric", r.Metric, names, "the study records no such metric; metrics"); good {
+			d.RecordedMetrics[at] = r
 		}
-		if at < 0 {
-			faults.Add(fmt.Sprintf("recorded_metrics[%d].metric", i), r.Metric, "the study records no such metric; metrics cannot be added or renamed")
-			continue
-		}
-		d.RecordedMetrics[at] = r
 	}
 	replace(&d.Objective, change.Objective)
 	d.Algorithm = change.algorithm(d.Algorithm)

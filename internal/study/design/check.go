@@ -6,7 +6,6 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	"headroom/internal/lists"
 	"headroom/internal/optimizer/policy"
 )
 
@@ -339,7 +338,7 @@ func (c *checker) remainder(p *Parameter, at string, types map[string]ParameterT
 		location := fmt.Sprintf("%s.of[%d]", at, i)
 		switch kind, known := types[name]; {
 		case !known:
-			c.faults.Add(location, name, "%s", UnknownName("parameter", name, c.parameterNames()))
+			c.faults.Add(location, name, "%s", UnknownName("parameter", name, c.d.ParameterNames()))
 		case name == p.Name:
 			c.faults.Add(location, name, "a remainder cannot be part of itself")
 		case kind != Real && kind != Integer:
@@ -349,10 +348,6 @@ func (c *checker) remainder(p *Parameter, at string, types map[string]ParameterT
 		}
 		seen[name] = true
 	}
-}
-
-func (c *checker) parameterNames() []string {
-	return lists.Map(c.d.Parameters, func(p Parameter) string { return p.Name })
 }
 
 const (
@@ -461,7 +456,7 @@ func (c *checker) contextNames() {
 				c.faults.Add(location, name, "the name %s", CheckName(name))
 			case !isIdentifier(name):
 				c.faults.Add(location, name, "%q cannot be used in an expression; it needs to be letters, digits and _ beginning with a letter, and no word like and, or, not, in", name)
-			case slices.Contains(c.parameterNames(), name):
+			case slices.Contains(c.d.ParameterNames(), name):
 				c.faults.Add(location, name, "%q is a parameter; expressions can use it without naming it here", name)
 			case seen[name]:
 				c.faults.Add(location, name, "%q stands in the list twice", name)

@@ -164,6 +164,11 @@ type Start struct {
 	Lambda      float64 `json:"lambda"`
 }
 
+// ParameterNames lists the parameters.
+func (d Definition) ParameterNames() []string {
+	return lists.Map(d.Parameters, func(p Parameter) string { return p.Name })
+}
+
 // MetricInfo describes one metric of a study.
 type MetricInfo struct {
 	Name        string

@@ -224,11 +224,7 @@ func recurrenceSteps(d int) []float64 {
 }
 
 func namesOf(axes []axis) []string {
-	names := make([]string, len(axes))
-	for i := range axes {
-		names[i] = axes[i].Name
-	}
-	return names
+	return lists.Map(axes, func(a axis) string { return a.Name })
 }
 
 // variables are what expressions can use: the parameters' numbers, then the context's.

@@ -58,41 +58,42 @@ func (col column) ofNumbers(d design.Definition) bool {
 // columnOf finds what a title means, ignoring case.
 func columnOf(d design.Definition, title string) column {
 	name := plain(strings.TrimSpace(title))
-	col := column{title: title, name: name}
-	switch design.FoldCase(name) {
-	case design.FoldCase(columnNumber):
-		col.kind = columnIgnored
-		return col
-	case design.FoldCase(columnStatus):
-		col.kind = columnOfStatus
-		return col
-	case design.FoldCase(columnNote):
-		col.kind = columnOfNotes
-		return col
+	folded := design.FoldCase(name)
+	is := func(known string) bool { return design.FoldCase(known) == folded }
+	switch {
+	case is(columnNumber):
+		return column{title: title, name: name, kind: columnIgnored}
+	case is(columnStatus):
+		return column{title: title, name: name, kind: columnOfStatus}
+	case is(columnNote):
+		return column{title: title, name: name, kind: columnOfNotes}
 	}
 	for i, p := range d.Parameters {
-		if design.FoldCase(p.Name) == design.FoldCase(name) {
+		if is(p.Name) {
 			return column{title: title, name: p.Name, kind: columnParameter, parameter: i}
 		}
 	}
-	for _, m := range d.Metrics() {
-		if design.FoldCase(m.Name) != design.FoldCase(name) {
-			continue
-		}
-		if m.Known {
+	metrics := d.Metrics()
+	for _, m := range metrics {
+		switch {
+		case !is(m.Name):
+		case m.Known:
 			return column{title: title, name: m.Name, kind: columnGiven}
+		default:
+			return column{title: title, name: m.Name, kind: columnMetric}
 		}
-		return column{title: title, name: m.Name, kind: columnMetric}
 	}
 	for i, p := range d.Parameters {
-		if design.FoldCase(chosenBefore+p.Name) == design.FoldCase(name) {
+		if is(chosenBefore + p.Name) {
 			return column{title: title, name: chosenBefore + p.Name, kind: columnChosen, parameter: i}
 		}
 	}
-	if metric, found := deviationOf(d, name); found {
-		return column{title: title, name: metric + deviationAfter, kind: columnDeviation, metric: metric}
+	for _, m := range metrics {
+		if !m.Known && is(m.Name+deviationAfter) {
+			return column{title: title, name: m.Name + deviationAfter, kind: columnDeviation, metric: m.Name}
+		}
 	}
-	return col
+	return column{title: title, name: name}
 }
 
 func columnNames(d design.Definition) []string {
@@ -138,16 +139,6 @@ const (
 	// plusMinus stands before a standard deviation in the cell of its reading.
 	plusMinus = "±"
 )
-
-// deviationOf finds the metric whose standard deviations a column of that title has.
-func deviationOf(d design.Definition, name string) (metric string, found bool) {
-	for _, m := range d.Metrics() {
-		if !m.Known && design.FoldCase(m.Name+deviationAfter) == design.FoldCase(name) {
-			return m.Name, true
-		}
-	}
-	return "", false
-}
 
 // pending is what people write for a result that is not there yet.
 const pending = "PENDING"

@@ -21,17 +21,24 @@ const (
 	fewLevels = 4
 )
 
-// WhyLog says why a real or integer parameter belongs on a log scale, "" where nothing speaks for
+// WhyLog says why a real or integer parameter of d belongs on a log scale, "" where nothing speaks for
 // one. Levels are the values that it takes in a list of candidates or in a table, in any order and
 // any number of times; none where all values between its bounds are possible. Levels decide by
 // their spacing: people who place them apart by factors expect a factor to do the same everywhere.
-func WhyLog(p Parameter, levels []float64) string {
-	if p.Type != Real && p.Type != Integer || p.Step != nil || p.Low == nil || p.High == nil || !(*p.Low > 0) || !(*p.High > *p.Low) {
+//
+// Whoever fixes the model, or gives lengthscales, has a scale in mind; and parts of a mixture are
+// amounts that add up.
+func (d Definition) WhyLog(p Parameter, levels []float64) string {
+	m := d.Model
+	switch {
+	case d.Algorithm.Preset != "", m.Fit == fitFixed, m.Inputs == inputsRaw, !absent(m.Lengthscales):
+		return ""
+	case slices.ContainsFunc(d.Parameters, func(q Parameter) bool { return slices.Contains(q.Of, p.Name) }):
+		return ""
+	case p.Type != Real && p.Type != Integer || p.Step != nil || p.Low == nil || p.High == nil || !(*p.Low > 0) || !(*p.High > *p.Low):
 		return ""
 	}
-	levels = slices.Clone(levels)
-	slices.Sort(levels)
-	levels = slices.Compact(levels)
+	levels = slices.Compact(slices.Sorted(slices.Values(levels)))
 	n := len(levels)
 	switch {
 	case n > 0 && !(levels[0] > 0), n > 2 && !spacedByRatio(levels):
@@ -76,19 +83,6 @@ func Levels(rows []Settings, name string) []float64 {
 		}
 	}
 	return levels
-}
-
-// WhyLog is WhyLog of a parameter of d that takes these values. Whoever fixes the model, or gives
-// lengthscales, has a scale in mind; and parts of a mixture are amounts that add up.
-func (d Definition) WhyLog(p Parameter, levels []float64) string {
-	m := d.Model
-	if d.Algorithm.Preset != "" || m.Fit == fitFixed || m.Inputs == inputsRaw || !absent(m.Lengthscales) {
-		return ""
-	}
-	if slices.ContainsFunc(d.Parameters, func(q Parameter) bool { return slices.Contains(q.Of, p.Name) }) {
-		return ""
-	}
-	return WhyLog(p, levels)
 }
 
 // ScaleOf is the scale that a number of d is put on: the one that is said, else log where something

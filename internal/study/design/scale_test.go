@@ -44,7 +44,7 @@ func TestWhyLog(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := WhyLog(c.parameter, c.levels); got != c.want {
+			if got := (Definition{}).WhyLog(c.parameter, c.levels); got != c.want {
 				t.Errorf("%q, want %q", got, c.want)
 			}
 		})
@@ -64,7 +64,7 @@ func TestSpacingHasNoUnit(t *testing.T) {
 			measured = append(measured, unit*x)
 		}
 		shuffled := rapid.Permutation(measured).Draw(t, "shuffled")
-		if one, other := WhyLog(number(Real, low, high), levels), WhyLog(number(Real, unit*low, unit*high), shuffled); (one == "") != (other == "") {
+		if one, other := (Definition{}).WhyLog(number(Real, low, high), levels), (Definition{}).WhyLog(number(Real, unit*low, unit*high), shuffled); (one == "") != (other == "") {
 			t.Errorf("%q and, in another unit, %q", one, other)
 		}
 		n, factor := rapid.IntRange(4, 9).Draw(t, "n"), rapid.Float64Range(2.2, 20).Draw(t, "factor")
@@ -72,10 +72,10 @@ func TestSpacingHasNoUnit(t *testing.T) {
 		for i := 1; i < n; i++ {
 			byFactor, byStep = append(byFactor, byFactor[i-1]*factor), append(byStep, low+float64(i)*factor*low)
 		}
-		if WhyLog(number(Real, low, byFactor[n-1]), byFactor) == "" {
+		if (Definition{}).WhyLog(number(Real, low, byFactor[n-1]), byFactor) == "" {
 			t.Errorf("%v are spaced by a factor", byFactor)
 		}
-		if why := WhyLog(number(Real, low, byStep[n-1]), byStep); why != "" {
+		if why := (Definition{}).WhyLog(number(Real, low, byStep[n-1]), byStep); why != "" {
 			t.Errorf("%v: %s", byStep, why)
 		}
 	})

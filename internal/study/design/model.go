@@ -1,6 +1,7 @@
 package design
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -139,32 +140,44 @@ func (r modelReader) kernel(raw json.RawMessage, location string) *kernelChoice 
 	if absent(matrix) {
 		return r.named(k, location+".name")
 	}
-	if k.name == "" {
-		k.name = kernelOfMatrix
-	}
-	if k.name != kernelOfMatrix {
-		r.faults.Add(location+".matrix", nil, "only the kernel \"covariance\" has a matrix")
-		return nil
-	}
+	k.name = cmp.Or(k.name, kernelOfMatrix)
 	var rows [][]*float64
-	if json.Unmarshal(matrix, &rows) != nil || rows == nil {
+	switch {
+	case k.name != kernelOfMatrix:
+		r.faults.Add(location+".matrix", nil, "only the kernel \"covariance\" has a matrix")
+	case json.Unmarshal(matrix, &rows) != nil || rows == nil:
 		r.faults.Add(location+".matrix", nil, "must be a list of rows of numbers")
+	case r.arms == 0:
+		r.faults.Add(location, nil, "a covariance is between candidates; give candidates")
+	case r.arms > maxMatrixArms:
+		r.faults.Add(location, nil, "a covariance is possible for at most %d candidates; there are %d", maxMatrixArms, r.arms)
+	case len(rows) != r.arms:
+		r.faults.Add(location+".matrix", len(rows), "has %d rows; there are %d candidates", len(rows), r.arms)
+	default:
+		k.matrix = r.covariance(rows, location+".matrix")
+	}
+	if k.matrix == nil {
 		return nil
 	}
-	if k.matrix = r.numbers(rows, location+".matrix"); k.matrix == nil {
-		return nil
-	}
-	return r.covariance(k, location)
+	return &k
 }
 
-// numbers are rows of which every entry is there; nil when one is not.
-func (r modelReader) numbers(rows [][]*float64, location string) [][]float64 {
+// covariance is a row of numbers for each candidate; nil when one is missing or too large.
+func (r modelReader) covariance(rows [][]*float64, location string) [][]float64 {
 	matrix := make([][]float64, len(rows))
 	for i, row := range rows {
+		if len(row) != r.arms {
+			r.faults.Add(fmt.Sprintf("%s[%d]", location, i), len(row), "has %d numbers; there are %d candidates", len(row), r.arms)
+			return nil
+		}
 		matrix[i] = make([]float64, len(row))
 		for j, x := range row {
 			if x == nil {
 				r.faults.Add(fmt.Sprintf("%s[%d][%d]", location, i, j), nil, "must be a number, not null")
+				return nil
+			}
+			if math.Abs(*x) > mostVariance {
+				r.faults.Add(fmt.Sprintf("%s[%d][%d]", location, i, j), *x, "must be at most %s in size; use other units", formatNumber(mostVariance))
 				return nil
 			}
 			matrix[i][j] = *x
@@ -181,32 +194,6 @@ func (r modelReader) named(k kernelChoice, location string) *kernelChoice {
 		r.faults.Add(location, k.name, `a covariance needs its matrix: {"name": "covariance", "matrix": [[…]]}`)
 	default:
 		r.faults.Add(location, Shorten(k.name), "%s", UnknownName("kernel", k.name, append(slices.Clone(kernel.Names), kernelOfMatrix)))
-	}
-	return nil
-}
-
-func (r modelReader) covariance(k kernelChoice, location string) *kernelChoice {
-	switch n := len(k.matrix); {
-	case r.arms == 0:
-		r.faults.Add(location, nil, "a covariance is between candidates; give candidates")
-	case r.arms > maxMatrixArms:
-		r.faults.Add(location, nil, "a covariance is possible for at most %d candidates; there are %d", maxMatrixArms, r.arms)
-	case n != r.arms:
-		r.faults.Add(location+".matrix", n, "has %d rows; there are %d candidates", n, r.arms)
-	default:
-		for i, row := range k.matrix {
-			if len(row) != r.arms {
-				r.faults.Add(fmt.Sprintf("%s.matrix[%d]", location, i), len(row), "has %d numbers; there are %d candidates", len(row), r.arms)
-				return nil
-			}
-			for j, entry := range row {
-				if math.Abs(entry) > mostVariance {
-					r.faults.Add(fmt.Sprintf("%s.matrix[%d][%d]", location, i, j), entry, "must be at most %s in size; use other units", formatNumber(mostVariance))
-					return nil
-				}
-			}
-		}
-		return &k
 	}
 	return nil
 }

@@ -232,25 +232,13 @@ func appendString(out []byte, s string) []byte {
 	const hex = "0123456789abcdef"
 	out = append(out, '"')
 	for i := range len(s) {
-		switch c := s[i]; c {
-		case '"', '\\':
-			out = append(out, '\\', c)
-		case '\b':
-			out = append(out, '\\', 'b')
-		case '\t':
-			out = append(out, '\\', 't')
-		case '\n':
-			out = append(out, '\\', 'n')
-		case '\f':
-			out = append(out, '\\', 'f')
-		case '\r':
-			out = append(out, '\\', 'r')
-		default:
-			if c < 0x20 {
-				out = append(out, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
-			} else {
-				out = append(out, c)
-			}
+		c := s[i]
+		if c >= 0x20 && c != '"' && c != '\\' {
+			out = append(out, c)
+		} else if short := strings.IndexByte("\"\\\b\t\n\f\r", c); short >= 0 {
+			out = append(out, '\\', `"\btnfr`[short])
+		} else {
+			out = append(out, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
 		}
 	}
 	return append(out, '"')

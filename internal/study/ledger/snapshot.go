@@ -147,9 +147,9 @@ func (t *Trial) Waiting() bool { return t.Status == StatusSuggested || t.Status 
 // WaitingTrials lists the trials whose results are still expected, oldest first.
 func (snap *Snapshot) WaitingTrials() []Trial {
 	var waiting []Trial
-	for i := range snap.Trials {
-		if snap.Trials[i].Waiting() {
-			waiting = append(waiting, *snap.Trials[i])
+	for _, t := range snap.Trials {
+		if t.Waiting() {
+			waiting = append(waiting, *t)
 		}
 	}
 	return waiting
@@ -506,22 +506,13 @@ func (snap *Snapshot) BytesBeside(others ...*Snapshot) int64 {
 	for i := range snap.Trials {
 		bytes += snap.trialBeside(m, i, others)
 	}
-	fits, definition := true, true
-	for _, other := range others {
-		if len(other.Fits) == len(snap.Fits) {
-			fits = false
-		}
-		if other.compiled == snap.compiled {
-			definition = false
-		}
-	}
-	if fits {
+	if !slices.ContainsFunc(others, func(other *Snapshot) bool { return len(other.Fits) == len(snap.Fits) }) {
 		for _, other := range others {
 			m.Of(other.Fits)
 		}
 		bytes += m.Of(snap.Fits)
 	}
-	if definition {
+	if !slices.ContainsFunc(others, func(other *Snapshot) bool { return other.compiled == snap.compiled }) {
 		bytes += m.Of(snap.compiled) + m.Of(snap.Definition)
 	}
 	return bytes

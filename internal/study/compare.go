@@ -1,12 +1,15 @@
 package study
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"math"
+	"slices"
+	"strings"
 
 	"headroom/internal/optimizer"
 	"headroom/internal/optimizer/policy"
@@ -59,9 +62,7 @@ func (s *Models) Compare(ctx context.Context, snap *ledger.Snapshot, with []desi
 
 // compileWith makes a study ready to compute with under another algorithm.
 func compileWith(d design.Definition, algorithm design.Algorithm) (*design.Compiled, error) {
-	if algorithm.Horizon == 0 {
-		algorithm.Horizon = d.Algorithm.Horizon
-	}
+	algorithm.Horizon = cmp.Or(algorithm.Horizon, d.Algorithm.Horizon)
 	d.Algorithm = algorithm
 	checked, err := d.Check()
 	if err != nil {
@@ -106,18 +107,17 @@ func noChoice(ctx context.Context, c *design.Compiled, err error) (Choice, error
 
 // relocate moves the faults of err from one place in the request to another.
 func relocate(err error, from, to string) error {
-	var faulty *design.Invalid
-	if !errors.As(err, &faulty) {
+	faulty, is := errors.AsType[*design.Invalid](err)
+	if !is {
 		return err
 	}
-	moved := &design.Invalid{}
-	for _, f := range faulty.Faults {
-		if len(f.Field) >= len(from) && f.Field[:len(from)] == from {
-			f.Field = to + f.Field[len(from):]
+	moved := slices.Clone(faulty.Faults)
+	for i, f := range moved {
+		if within, is := strings.CutPrefix(f.Field, from); is {
+			moved[i].Field = to + within
 		}
-		moved.Faults = append(moved.Faults, f)
 	}
-	return moved
+	return moved.Err()
 }
 
 // How far a replayed decision may be from the recorded one.

@@ -40,7 +40,8 @@ type Models struct {
 
 func newModels(options Options) *Models {
 	work := derived.New[*ledger.Snapshot](options.CacheBytes, options.Replays, stateOf, options.Log)
-	return &Models{Derived: work, log: options.Log, room: newRoom(), shelved: shelved{shelf: options.Shelf}}
+	bytes := atMostHalf(optimizer.MostRoom)
+	return &Models{Derived: work, log: options.Log, room: room{bytes, semaphore.NewWeighted(bytes)}, shelved: shelved{shelf: options.Shelf}}
 }
 
 // Names of what is derived from a snapshot.
@@ -197,11 +198,6 @@ func atMostHalf(bytes int64) int64 {
 type room struct {
 	bytes int64
 	left  *semaphore.Weighted
-}
-
-func newRoom() room {
-	bytes := atMostHalf(optimizer.MostRoom)
-	return room{bytes, semaphore.NewWeighted(bytes)}
 }
 
 // enter waits until there is room for a study's model beside those that are being made.

@@ -370,12 +370,6 @@ func readout(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State)
 	return out, nil
 }
 
-// failuresTeach tells whether there are failures because of settings, and an algorithm that learns
-// from them.
-func failuresTeach(snap *ledger.Snapshot, state *optimizer.State) bool {
-	return state.Works().Failed > 0 && !snap.Compiled().Config.Paper
-}
-
 func worksState(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State, recommended *Recommendation) (WorksState, error) {
 	works := state.Works()
 	out := WorksState{Failed: works.Failed, Of: works.Of}
@@ -542,8 +536,9 @@ func (s *Models) posterior(ctx context.Context, snap *ledger.Snapshot, places []
 	}
 	var beliefs []optimizer.Belief
 	var chances, works []float64
+	learns := !snap.Compiled().Config.Paper // from failures because of settings
 	err = s.Derived.Compute(ctx, snap.ID, func(ctx context.Context) (err error) {
-		if beliefs, chances, err = state.Believe(ctx, places, snap.Compiled().KnownOfSettings(points)); err == nil && failuresTeach(snap, state) {
+		if beliefs, chances, err = state.Believe(ctx, places, snap.Compiled().KnownOfSettings(points)); err == nil && learns && state.Works().Failed > 0 {
 			works, err = state.WorksChance(ctx, places)
 		}
 		return err

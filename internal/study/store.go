@@ -167,8 +167,3 @@ func (r *refusal) Unwrap() error { return r.because }
 func conflict(format string, values ...any) error {
 	return &refusal{fmt.Sprintf(format, values...), ErrConflict}
 }
-
-// notFound is a thing that the study does not have.
-func notFound(format string, values ...any) error {
-	return &refusal{fmt.Sprintf(format, values...), ErrNotFound}
-}

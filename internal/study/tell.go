@@ -173,7 +173,7 @@ func mayTellOf(snap *ledger.Snapshot, number int) (*ledger.Trial, error) {
 func trialOf(snap *ledger.Snapshot, number int) (*ledger.Trial, error) {
 	trial := snap.Trial(number)
 	if trial == nil {
-		return nil, notFound("%s", noSuchTrial(snap, number))
+		return nil, &refusal{noSuchTrial(snap, number), ErrNotFound}
 	}
 	return trial, nil
 }

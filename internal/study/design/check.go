@@ -350,9 +350,7 @@ func (c *checker) remainder(p *Parameter, at string, types map[string]ParameterT
 	}
 }
 
-const (
-	maxConstraints = 50
-)
+const maxConstraints = 50
 
 // metrics checks objective, constraints and recorded metrics and writes out the constraints' names.
 func (c *checker) metrics() {

@@ -328,7 +328,6 @@ func admitDecision(now *ledger.Snapshot, d *ledger.Decision) error {
 	return nil
 }
 
-// admitFitted checks that hyperparameters are such as fits find.
 func admitFitted(now *ledger.Snapshot, data ledger.FittedData) error {
 	if data.Seen < 1 || !isWord(data.Engine) || len(data.Metrics) == 0 {
 		return errors.New("it was made from nothing, or of nothing")

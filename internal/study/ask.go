@@ -156,7 +156,6 @@ func lastWith(snap *ledger.Snapshot, settings design.Settings) int {
 // written by itself, with its own author, idempotency key and answer, as soon as it is decided, and
 // while the next is; one that is refused is refused alone.
 
-// asking is one caller's ask.
 type asking struct {
 	ctx  context.Context // the caller's
 	cmd  Command
@@ -181,7 +180,6 @@ func (a *asking) answer(after *ledger.Snapshot, numbers []int, err error) {
 // own time.
 const answeringTime = 10 * time.Minute
 
-// askTogether asks together with whoever else waits.
 func (s *Service) askTogether(ctx context.Context, cmd Command, id string, ask Ask) (*ledger.Snapshot, []int, error) {
 	mine := &asking{ctx, cmd, ask, make(chan answer, 1)}
 	s.asks.Join(id, mine, func(all []*asking) []*asking { return s.answerAll(id, all) })
@@ -246,7 +244,6 @@ func (s *Service) answerEach(ctx context.Context, id string, all []*asking) (lef
 	return left, nil
 }
 
-// decided is an ask with what was decided for it.
 type decided struct {
 	*asking
 	before, after chooser // that it was decided from, and that the next one is
@@ -365,7 +362,6 @@ func (c *chooser) extend(ctx context.Context, by *optimizer.History) error {
 	return notComputable(ctx, err)
 }
 
-// suggest lets the algorithm make the next decision.
 func (c *chooser) suggest(ctx context.Context, known optimizer.Known, brought design.Brought) (*ledger.ChosenData, error) {
 	if c.last != nil {
 		if err := c.took(ctx, c.last); err != nil {
@@ -386,7 +382,6 @@ func (c *chooser) suggest(ctx context.Context, known optimizer.Known, brought de
 	return c.last, err
 }
 
-// own records what the algorithm makes of a person's choice.
 func (c *chooser) own(ctx context.Context, p personal) (*ledger.ChosenData, error) {
 	d, err := compute(ctx, c.models.Derived, c.snap.ID, func(ctx context.Context) (optimizer.Decision, error) { return c.state.Own(ctx, p.place, p.known) })
 	if err != nil {

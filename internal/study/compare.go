@@ -18,7 +18,6 @@ import (
 	"headroom/internal/study/ledger"
 )
 
-// mostCompared is how many algorithms one comparison can name.
 const mostCompared = 20
 
 // Compare asks each of the algorithms what it would choose next on the history of snap, after the
@@ -133,7 +132,6 @@ type comparison struct {
 	different []Difference
 }
 
-// run replays the decision and notes what differs.
 func (c *comparison) run(ctx context.Context) error {
 	state, err := c.seen.stateAt(ctx, c.chosen.Number)
 	if err != nil {

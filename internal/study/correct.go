@@ -126,7 +126,6 @@ func ruleClose(snap *ledger.Snapshot, kind ledger.Kind, data ledger.ClosedData) 
 	return ruleOf(kind, data.Number, data), mayClose(trial, kind, data.Cause)
 }
 
-// checkClosing finds what is wrong with what is said of a closing.
 func checkClosing(kind ledger.Kind, data ledger.ClosedData) design.Faults {
 	faults := checkReason(data.Reason)
 	switch {

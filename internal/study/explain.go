@@ -41,7 +41,6 @@ func (who chosenBy) aside(number int) string {
 	return ""
 }
 
-// reads tells whether settings are those of a trial.
 func (who chosenBy) reads(number int, settings design.Settings) bool {
 	t := who.seen.Trial(number)
 	return t != nil && t.Parameters.Equal(settings)
@@ -196,7 +195,6 @@ func (e expectation) of(name, metric, unit string) string {
 	return name + " " + design.WithUnit(design.WriteUncertain(mean, sd), unit, " ") + e.within(metric, limit, e.chance)
 }
 
-// within lists the limits of a metric in brackets.
 func (e expectation) within(metric string, write func(threshold float64) string, chance string) string {
 	var limits []string
 	for _, c := range e.limits[metric] {

@@ -200,7 +200,6 @@ func doubtBeyond(snap *ledger.Snapshot, row importRow, fault design.Fault) Doubt
 	return Doubt{fault.Field, fmt.Sprint(fault.Value), fmt.Sprintf("%s: %s. Was it really run so?", design.Capitalised(what), fault.Message)}
 }
 
-// mostDoubts is how many are told of at once.
 const mostDoubts = 100
 
 // LargestBundle bounds an imported study, in bytes.

@@ -278,7 +278,6 @@ func (s *Models) fit(ctx context.Context, snap *ledger.Snapshot, state *optimize
 	})
 }
 
-// fittedData keys a fit by metric.
 func fittedData(snap *ledger.Snapshot, fit optimizer.Fit) *ledger.FittedData {
 	c := snap.Compiled()
 	data := &ledger.FittedData{From: fit.From, Seen: snap.Version, Engine: optimizer.Engine, Metrics: map[string]ledger.FittedMetric{}}
@@ -356,7 +355,6 @@ func isShare(x float64) bool { return x >= 0 && x < 1 }
 // near it.
 const mostFitted = 1e12
 
-// warps tells whether a warp is one that can be computed with.
 func warps(w warp.Warp) bool {
 	return w.Scale > 0 && aroundOne(w.Scale) && math.Abs(w.Centre) <= mostFitted && w.Power >= 0 && w.Power <= 2 &&
 		math.Abs(w.Origin) <= mostFitted && w.Unit >= 0 && w.Unit <= mostFitted
@@ -460,7 +458,6 @@ func pieceOf(rows KeptRows) (piece gp.Piece, whole bool) {
 	return piece, true
 }
 
-// rowsOf writes a piece.
 func rowsOf(key gp.Key, piece gp.Piece) KeptRows {
 	numbers := 0
 	for _, row := range piece.Rows {

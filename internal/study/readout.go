@@ -299,7 +299,6 @@ func (s *Models) shown(ctx context.Context, snap *ledger.Snapshot) (*optimizer.S
 	return next.state, nil
 }
 
-// mostPoints is how many points one request can ask about.
 const mostPoints = 10000
 
 // StateOf says what the algorithm makes of snap: what its next decision would use. It is worked out

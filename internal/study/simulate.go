@@ -16,7 +16,6 @@ import (
 	"headroom/internal/study/ledger"
 )
 
-// mostSimulated bounds the trials of one run.
 const mostSimulated = 25
 
 // simulating is a simulated laboratory at work: it asks for trials like everybody and tells what
@@ -71,7 +70,6 @@ func (s *Service) Simulate(ctx context.Context, cmd Command, id string, count in
 	return err
 }
 
-// labOf is the study's simulated laboratory.
 func labOf(snap *ledger.Snapshot) (design.SimulatedLab, error) {
 	name := snap.Definition.SimulatedLab
 	if name == "" {

@@ -160,7 +160,6 @@ func moved(d design.Definition, settings, to design.Settings) design.Settings {
 	return out
 }
 
-// inRows cuts values into rows.
 func inRows[T any](values []T, width int) [][]T {
 	var rows [][]T
 	for len(values) > 0 {

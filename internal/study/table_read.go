@@ -102,7 +102,6 @@ func readTable(file io.Reader) ([]byte, error) {
 	return keepLineEnds(text), nil
 }
 
-// table is a table being read.
 type table struct {
 	cells        *csv.Reader
 	separator    rune
@@ -503,7 +502,6 @@ func (t *table) readDeviations(row *importRow, cells []string) {
 
 func notMeasured(cell string) bool { return cell == "" || strings.EqualFold(cell, pending) }
 
-// filled tells whether something stands in the column of a metric.
 func (t *table) filled(metric string, cells []string) bool {
 	i := slices.IndexFunc(t.columns, func(col column) bool { return col.kind == columnMetric && col.name == metric })
 	return i >= 0 && !notMeasured(strings.TrimSpace(cells[i]))

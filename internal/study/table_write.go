@@ -21,7 +21,6 @@ const (
 	chosenBefore = "chosen "
 )
 
-// columnKind is what a column holds.
 type columnKind int
 
 const (
@@ -44,7 +43,6 @@ type column struct {
 	metric    string // whose standard deviations the column has
 }
 
-// ofNumbers tells whether a column holds numbers.
 func (col column) ofNumbers(d design.Definition) bool {
 	switch col.kind {
 	case columnMetric, columnGiven, columnDeviation:

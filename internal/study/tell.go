@@ -196,7 +196,6 @@ func mustBeTold(snap *ledger.Snapshot, name string) error {
 	return nil
 }
 
-// checkMetricName returns a fault for a name that is no metric of the study.
 func checkMetricName(snap *ledger.Snapshot, name string) design.Faults {
 	if _, there := snap.Compiled().Metric(name); there {
 		return nil
@@ -204,7 +203,6 @@ func checkMetricName(snap *ledger.Snapshot, name string) design.Faults {
 	return design.Faults{{Field: "metrics." + design.Shorten(name), Message: design.UnknownName("metric", name, snap.Definition.MetricNames())}}
 }
 
-// checkReading refuses what is not a finite number of reasonable size.
 func checkReading(metric string, r ledger.Reading) (faults design.Faults) {
 	at := "metrics." + design.Shorten(metric)
 	if !design.Computable(r.Value) {
@@ -263,7 +261,6 @@ func settingsUsed(snap *ledger.Snapshot, trial *ledger.Trial, settings design.Se
 	return usedSettings{placed, candidateOf(place), known}, faults
 }
 
-// lastWord is the last name of a path.
 func lastWord(path string) string { return path[strings.LastIndexByte(path, '.')+1:] }
 
 // Doubt is a value that whoever enters it should look at again, where it stands in a request, and

@@ -122,7 +122,6 @@ func circumstances(snap *ledger.Snapshot, state Readout) policy.Circumstances {
 	return c
 }
 
-// countTrial adds what one trial is.
 func countTrial(c *policy.Circumstances, t *ledger.Trial) {
 	switch {
 	case t.Origin == ledger.Imported:

@@ -113,7 +113,6 @@ func (change Reconfiguration) algorithm(now Algorithm) Algorithm {
 	return next
 }
 
-// replace replaces a part of a definition, unless there is nothing to replace it with.
 func replace[Part any](part, with *Part) {
 	if with != nil {
 		*part = *with

@@ -273,7 +273,6 @@ func (r modelReader) isByParameter(m map[string]json.RawMessage) bool {
 	return true
 }
 
-// givenModel is what a model says of each metric.
 type givenModel struct {
 	kernels                    byMetric[kernelChoice]
 	lengths                    byMetric[[]float64]

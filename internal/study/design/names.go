@@ -144,7 +144,6 @@ func closest(name string, names []string) string {
 	return best
 }
 
-// mostSlips is how many slips are forgiven in a name.
 const mostSlips = 2
 
 // editDistance is the Levenshtein distance, the least number of characters inserted, deleted or

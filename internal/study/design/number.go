@@ -193,7 +193,6 @@ func FormatNumber(x float64) string {
 	return trimZeros(FormatFixed(x, decimals))
 }
 
-// decimalsOf is the number of digits after the decimal point that x is written with.
 func decimalsOf(x float64) int {
 	_, fraction, _ := strings.Cut(strconv.FormatFloat(x, 'f', -1, 64), ".")
 	return len(fraction)
@@ -266,7 +265,6 @@ func PowerOf(x float64) int {
 	return ExponentOf(x)
 }
 
-// powered is a number times a power of ten.
 func powered(number string, power int) string {
 	if power == 0 {
 		return number

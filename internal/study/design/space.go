@@ -284,7 +284,6 @@ func (s *space) broken(x []float64, slack float64) int {
 	return -1
 }
 
-// available tells whether nothing that x needs has run out.
 func (s *space) available(x []float64) bool {
 	for i := range s.axes {
 		if a := &s.axes[i]; a.gone != nil && a.gone[a.exactly(x[i])] {
@@ -374,7 +373,6 @@ func (s *space) lookup(settings Settings) []float64 {
 	return x
 }
 
-// describe writes a point for a message.
 func (s *space) describe(x []float64) string {
 	const shown = 4
 	var parts []string
@@ -447,7 +445,6 @@ func (s *space) readRemainders(x []float64, settings Settings, location string, 
 	}
 }
 
-// wanted says what values the parameter takes.
 func (a *axis) wanted() string {
 	switch a.Type {
 	case Categorical:
@@ -458,7 +455,6 @@ func (a *axis) wanted() string {
 	return fmt.Sprintf("a number from %s to %s", formatNumber(a.low), formatNumber(a.high))
 }
 
-// read returns the physical value of one setting.
 func (a *axis) read(v Value, location string, how reading, f *Faults) float64 {
 	if a.Type == Categorical {
 		i := slices.Index(a.Choices, v.Text)

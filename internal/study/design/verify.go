@@ -104,7 +104,6 @@ func (g givenCost) try(x []float64) (v float64) {
 	return v
 }
 
-// verifyMatrices reports matrices that are not covariances.
 func (b *compiler) verifyMatrices() {
 	var seen []*float64
 	for _, metric := range b.out.Config.Metrics {

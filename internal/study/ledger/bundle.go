@@ -170,7 +170,6 @@ func (r *BundleReader) members() error {
 	return nil
 }
 
-// member reads one member that is not the events.
 func (r *BundleReader) member(name string) error {
 	into := map[string]any{"format": &r.head.Format, "definition": &r.head.Definition, "state": &r.head.State, "version": &r.head.Version, "hash": &r.head.Hash}[name]
 	if into == nil {
@@ -185,7 +184,6 @@ func (r *BundleReader) member(name string) error {
 	return nil
 }
 
-// events reads some events.
 func (r *BundleReader) events() ([]Event, error) {
 	var events []Event
 	from := r.decoder.InputOffset()

@@ -65,7 +65,6 @@ func (c *canonical) next() byte {
 	}
 }
 
-// value rewrites the next value.
 func (c *canonical) value(depth int) error {
 	if depth > maximalDepth {
 		return fmt.Errorf("nested deeper than %d levels", maximalDepth)
@@ -289,7 +288,6 @@ func loneSurrogate(text []byte) int {
 	return -1
 }
 
-// escapedUnit reads a \uXXXX escape at the start of text.
 func escapedUnit(text []byte) (uint16, bool) {
 	if len(text) < 6 || text[0] != '\\' || text[1] != 'u' {
 		return 0, false

@@ -539,7 +539,6 @@ func (r Range) slack(limits Range) float64 {
 	return 0
 }
 
-// spread is how far apart the values lie, 0 for none.
 func (r Range) spread() float64 { return max(r.High-r.Low, 0) }
 
 func (r Range) most() float64 { return math.Max(math.Abs(r.Low), math.Abs(r.High)) }

@@ -295,7 +295,6 @@ func (b *builder) amend(number int) (int, error) {
 	return i, err
 }
 
-// revise notes the event being added.
 func (b *builder) revise(number int, reason string) {
 	b.snap.Revisions = append(b.snap.Revisions, Revision{Seq: b.last.Seq, Kind: b.last.Kind, After: len(b.snap.Trials),
 		Number: number, Reason: reason, Limits: b.snap.Definition.Constraints})
@@ -335,7 +334,6 @@ func (b *builder) told(data ToldData) error {
 	return nil
 }
 
-// read takes the readings told of a trial.
 func (b *builder) read(t *Trial, data ToldData, ranges map[string]Range) error {
 	for name, reading := range data.Metrics {
 		if !b.names[name] {

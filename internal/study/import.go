@@ -248,11 +248,7 @@ func (s *Service) ImportBundle(ctx context.Context, cmd Command, file io.Reader)
 	var after *ledger.Snapshot
 	parts := func(yield func(Append, error) bool) {
 		bundle := ledger.NewBundleReader(file)
-		for {
-			events, err := bundle.Next()
-			if errors.Is(err, io.EOF) {
-				break
-			}
+		for events, err := range bundle.Parts() {
 			part, err := s.part(id, after, events, err)
 			if after = part.After; !yield(part, err) || err != nil {
 				return

@@ -3,10 +3,8 @@ package study
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -86,21 +84,16 @@ func wantStanding(t *testing.T, text []byte) {
 	must.Do(t, json.Unmarshal(text, &bundle))
 	b := newBench(t, oven())
 	b.snap = nil
-	for file := ledger.NewBundleReader(bytes.NewReader(text)); ; {
-		events, err := file.Next()
-		if errors.Is(err, io.EOF) {
-			err, events = file.Describes(b.snap), nil
-		}
+	file := ledger.NewBundleReader(bytes.NewReader(text))
+	for events, err := range file.Parts() {
 		if err != nil {
 			t.Fatal(err)
-		}
-		if events == nil {
-			break
 		}
 		if b.snap, err = b.service.takeIn(newID(), b.snap, events); err != nil {
 			t.Fatal(err)
 		}
 	}
+	must.Do(t, file.Describes(b.snap))
 	decided := len(b.snap.Trials)
 	if v, err := VerifyBundle(t.Context(), text); err != nil || !v.OK || !v.LedgerIntact || v.Checked != decided || v.Rules != RulesPresent {
 		t.Errorf("of %d decisions: %+v, %v", decided, v, err)

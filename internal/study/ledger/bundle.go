@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 
 	"headroom/internal/study/design"
 )
@@ -55,10 +56,8 @@ type BundleReader struct {
 	in      *rationed
 	decoder *json.Decoder
 	seen    map[string]bool // members of the bundle read so far
-	inside  bool            // within the list of events
-	ended   bool
-	head    Bundle // all but the events
-	last    Event  // the last one read
+	head    Bundle          // all but the events
+	last    Event           // the last one read
 }
 
 // NewBundleReader reads from file, once, and no more of it at a time than it must.
@@ -67,32 +66,25 @@ func NewBundleReader(file io.Reader) *BundleReader {
 	return &BundleReader{in: in, decoder: json.NewDecoder(in), seen: map[string]bool{}}
 }
 
-// Next returns the next events, at least one, and io.EOF when the bundle has ended well. What is
-// wrong with the bundle is *design.Invalid; what stands in the way of reading it is the error of
-// encoding/json or of the file, or ErrMemberTooLarge.
-func (r *BundleReader) Next() ([]Event, error) {
-	if !r.inside && !r.ended {
-		if err := r.open(); err != nil {
-			return nil, err
+// Parts are the events, some at a time, until the bundle has ended well; else an error comes last.
+// What is wrong with the bundle is *design.Invalid; what stands in the way of reading it is the error
+// of encoding/json or of the file, or ErrMemberTooLarge.
+func (r *BundleReader) Parts() iter.Seq2[[]Event, error] {
+	return func(yield func([]Event, error) bool) {
+		err := r.open()
+		for err == nil && r.decoder.More() {
+			var events []Event
+			if events, err = r.events(); err == nil && !yield(events, nil) {
+				return
+			}
+		}
+		if err == nil {
+			err = r.close()
+		}
+		if err != nil {
+			yield(nil, err)
 		}
 	}
-	if r.ended {
-		return nil, io.EOF
-	}
-	events, err := r.events()
-	if err != nil {
-		return nil, err
-	}
-	if err := CheckContinues(r.last, events); err != nil {
-		return nil, design.NewInvalid("events", err.Error(), nil)
-	}
-	if n := len(events); n > 0 {
-		r.last = events[n-1]
-	}
-	if !r.decoder.More() {
-		return events, r.close()
-	}
-	return events, nil
 }
 
 // open reads up to the list of events.
@@ -101,7 +93,7 @@ func (r *BundleReader) open() error {
 	if err := r.expect(json.Delim('{')); err != nil {
 		return err
 	}
-	if err := r.members(); err != nil || r.inside {
+	if err := r.members(); err != nil || r.seen["events"] {
 		return err
 	}
 	if err := r.expect(json.Delim('}')); err != nil {
@@ -112,7 +104,6 @@ func (r *BundleReader) open() error {
 
 // close reads what follows the events.
 func (r *BundleReader) close() error {
-	r.inside, r.ended = false, true
 	if err := r.expect(json.Delim(']')); err != nil {
 		return err
 	}
@@ -160,7 +151,6 @@ func (r *BundleReader) members() error {
 		}
 		r.seen[name] = true
 		if name == "events" {
-			r.inside = true
 			return r.expect(json.Delim('['))
 		}
 		if err := r.member(name); err != nil {
@@ -198,6 +188,10 @@ func (r *BundleReader) events() ([]Event, error) {
 			break
 		}
 	}
+	if err := CheckContinues(r.last, events); err != nil {
+		return nil, design.NewInvalid("events", err.Error(), nil)
+	}
+	r.last = events[len(events)-1]
 	return events, nil
 }
 

@@ -35,11 +35,7 @@ func written(members map[string]string, order ...string) string {
 
 // readAll reads a bundle to its end.
 func readAll(file io.Reader) (events []Event, err error) {
-	for r := NewBundleReader(file); ; {
-		more, err := r.Next()
-		if errors.Is(err, io.EOF) {
-			return events, nil
-		}
+	for more, err := range NewBundleReader(file).Parts() {
 		if err != nil {
 			return events, err
 		}
@@ -48,6 +44,7 @@ func readAll(file io.Reader) (events []Event, err error) {
 		}
 		events = append(events, more...)
 	}
+	return events, nil
 }
 
 func TestBundlesAreReadInAnyOrder(t *testing.T) {
@@ -77,16 +74,12 @@ func TestBundlesAreReadInPartsOfBoundedSize(t *testing.T) {
 	}
 	text := must.Get(json.Marshal(Bundle{Format: BundleFormat, Definition: b.snap.Definition, State: b.snap.State, Version: b.snap.Version, Hash: b.snap.Hash, Events: b.events}))(t)
 	file := &metered{file: strings.NewReader(string(text))}
-	parts := 0
-	for r := NewBundleReader(file); ; parts++ {
-		from := file.read
-		events, err := r.Next()
-		if errors.Is(err, io.EOF) {
-			break
-		}
+	parts, from := 0, 0
+	for events, err := range NewBundleReader(file).Parts() {
 		if err != nil || len(events) > eventsAtOnce || file.read-from > 2*bytesAtOnce {
 			t.Fatalf("%d events, %d bytes, %v", len(events), file.read-from, err)
 		}
+		parts, from = parts+1, file.read
 	}
 	if parts < 2 || file.read != len(text) {
 		t.Errorf("%d of %d bytes in %d parts", file.read, len(text), parts)

@@ -382,14 +382,6 @@ func (c *chooser) suggest(ctx context.Context, known optimizer.Known, brought de
 	return c.last, err
 }
 
-func (c *chooser) own(ctx context.Context, p personal) (*ledger.ChosenData, error) {
-	d, err := compute(ctx, c.models.Derived, c.snap.ID, func(ctx context.Context) (optimizer.Decision, error) { return c.state.Own(ctx, p.place, p.known) })
-	if err != nil {
-		return nil, notComputable(ctx, err)
-	}
-	return c.keep(ledger.Manual, p.Parameters, d, p.Brought)
-}
-
 // keep is the ledger's account of a choice.
 func (c *chooser) keep(origin ledger.Origin, settings design.Settings, d optimizer.Decision, brought design.Brought) (*ledger.ChosenData, error) {
 	known, faults := c.snap.Compiled().KnownAt(settings, d.Place, brought)
@@ -559,7 +551,11 @@ func (s *Models) rulePersonal(ctx context.Context, cmd Command, snap *ledger.Sna
 	if err != nil {
 		return ruling{}, err
 	}
-	chosen, err := c.own(ctx, p)
+	d, err := compute(ctx, s.Derived, snap.ID, func(ctx context.Context) (optimizer.Decision, error) { return c.state.Own(ctx, p.place, p.known) })
+	if err != nil {
+		return ruling{}, notComputable(ctx, err)
+	}
+	chosen, err := c.keep(ledger.Manual, p.Parameters, d, p.Brought)
 	if err != nil {
 		return ruling{}, err
 	}

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -32,23 +31,15 @@ func Next(snap *Snapshot, now time.Time, by string, drafts ...Draft) ([]Event, e
 	if snap != nil {
 		last, short.kept = Event{Seq: snap.Version, At: snap.UpdatedAt, Hash: snap.Hash}, snap.Resolver()
 	}
-	drafts = slices.Clone(drafts)
-	for i, d := range drafts {
-		if chosen, ok := d.Data.(ChosenData); ok {
-			drafts[i].Data = short.shorten(chosen)
-		}
-	}
-	return chain(last, now, by, drafts...)
-}
-
-// chain makes events of drafts, continuing last.
-func chain(last Event, now time.Time, by string, drafts ...Draft) ([]Event, error) {
 	at := now.UTC().Truncate(time.Microsecond)
 	if at.Before(last.At) {
 		at = last.At
 	}
 	events := make([]Event, 0, len(drafts))
 	for _, d := range drafts {
+		if chosen, ok := d.Data.(ChosenData); ok {
+			d.Data = short.shorten(chosen)
+		}
 		data, err := json.Marshal(d.Data)
 		if err != nil {
 			return nil, fmt.Errorf("%s event: %w", d.Kind, err)

@@ -25,7 +25,7 @@ import (
 func TestChainIsHashedAsTheContractSays(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 11, 2, 8, 5, 30, 120000999, time.FixedZone("", 3600))
-	events := must.Get(chain(Event{}, at, "Ana <ana@lab>", Draft{Edited, EditedData{Name: new("µ & <b>")}}, Draft{Failed, ClosedData{3, "x", BySettings}}))(t)
+	events := must.Get(Next(nil, at, "Ana <ana@lab>", Draft{Edited, EditedData{Name: new("µ & <b>")}}, Draft{Failed, ClosedData{3, "x", BySettings}}))(t)
 	previous := strings.Repeat("0", 64)
 	for i, text := range []string{
 		`{"at":"2026-11-02T07:05:30.12Z","by":"Ana <ana@lab>","data":{"name":"µ & <b>"},"kind":"edited","seq":1}`,
@@ -50,7 +50,7 @@ func TestChainIsHashedAsTheContractSays(t *testing.T) {
 func TestTimeNeverGoesBack(t *testing.T) {
 	t.Parallel()
 	last := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	events, err := chain(Event{Seq: 4, At: last, Hash: noHash}, last.Add(-time.Hour), "Ana", Draft{Failed, ClosedData{1, "x", BySettings}})
+	events, err := Next(&Snapshot{Version: 4, UpdatedAt: last, Hash: noHash}, last.Add(-time.Hour), "Ana", Draft{Failed, ClosedData{1, "x", BySettings}})
 	if err != nil || !events[0].At.Equal(last) || events[0].Seq != 5 {
 		t.Fatalf("%v %+v", err, events)
 	}
@@ -60,7 +60,7 @@ func TestCheckChainFindsEveryChange(t *testing.T) {
 	t.Parallel()
 	make4 := func() []Event {
 		now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-		events := must.Get(chain(Event{}, now, "Ana", Draft{Failed, ClosedData{1, "a", BySettings}}, Draft{Failed, ClosedData{2, "b", BySettings}},
+		events := must.Get(Next(nil, now, "Ana", Draft{Failed, ClosedData{1, "a", BySettings}}, Draft{Failed, ClosedData{2, "b", BySettings}},
 			Draft{Failed, ClosedData{3, "c", BySettings}}, Draft{Failed, ClosedData{4, "d", BySettings}}))(t)
 		return events
 	}

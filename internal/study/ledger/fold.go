@@ -230,19 +230,19 @@ func (b *builder) chosen(data ChosenData) error {
 	}
 	snap.values = b.resolver.values
 	b.touched[len(snap.Trials)], b.stale[len(snap.Trials)] = true, true
-	snap.records = append(snap.records, &record{chosen: data.Parameters, events: []int64{b.last.Seq}})
-	snap.Trials = append(snap.Trials, &Trial{
+	r := &record{chosen: data.Parameters, events: []int64{b.last.Seq}}
+	t := &Trial{
 		Number: data.Number, Round: data.Number, Origin: data.Origin, Status: StatusSuggested,
 		Metrics: map[string]Measurement{}, Decision: data.Decision, Note: data.Note, ReplicateOf: data.ReplicateOf,
 		Context: data.Context, ConstraintValues: data.ConstraintValues,
 		CreatedAt: b.last.At, By: b.last.By, ChosenSeq: b.last.Seq, Seen: data.Seen,
-	})
-	return b.settle(data.Number-1, data.Parameters, data.Candidate, data.KnownValues)
+	}
+	snap.Trials, snap.records = append(snap.Trials, t), append(snap.records, r)
+	return b.settle(t, r, data.Parameters, data.Candidate, data.KnownValues)
 }
 
-// settle gives trial i its settings and the known constraints' values at them.
-func (b *builder) settle(i int, settings design.Settings, candidate *int, known map[string]float64) error {
-	t, r := b.snap.Trials[i], b.snap.records[i]
+// settle gives a trial its settings and the known constraints' values at them.
+func (b *builder) settle(t *Trial, r *record, settings design.Settings, candidate *int, known map[string]float64) error {
 	t.Parameters, t.Candidate, t.SettingsChanged = settings, candidate, !maps.Equal(settings, r.chosen)
 	if candidate != nil && (*candidate < 0 || *candidate >= len(b.snap.Definition.Candidates)) {
 		return fmt.Errorf("no candidate %d", *candidate)
@@ -260,12 +260,12 @@ func (b *builder) settle(i int, settings design.Settings, candidate *int, known 
 	return nil
 }
 
-// touch returns the index of trial number, which may be written to from now on: it is prior's no
-// more.
-func (b *builder) touch(number int) (int, error) {
+// touch returns trial number and its record, which may be written to from now on: they are prior's
+// no more.
+func (b *builder) touch(number int) (*Trial, *record, error) {
 	i := number - 1
 	if i < 0 || i >= len(b.snap.Trials) {
-		return 0, fmt.Errorf("no trial %d", number)
+		return nil, nil, fmt.Errorf("no trial %d", number)
 	}
 	b.stale[i] = true
 	if !b.touched[i] {
@@ -274,25 +274,25 @@ func (b *builder) touch(number int) (int, error) {
 		t.Metrics, r.spells, r.events = maps.Clone(t.Metrics), slices.Clone(r.spells), slices.Clip(r.events)
 		b.snap.Trials[i], b.snap.records[i] = &t, &r
 	}
-	return i, nil
+	return b.snap.Trials[i], b.snap.records[i], nil
 }
 
 // concern is touch for the trial that the event being added is about.
-func (b *builder) concern(number int) (int, error) {
-	i, err := b.touch(number)
+func (b *builder) concern(number int) (*Trial, *record, error) {
+	t, r, err := b.touch(number)
 	if err == nil {
-		b.snap.records[i].events = append(b.snap.records[i].events, b.last.Seq)
+		r.events = append(r.events, b.last.Seq)
 	}
-	return i, err
+	return t, r, err
 }
 
 // amend is concern for what is told of the trial, which an archived study does not take.
-func (b *builder) amend(number int) (int, error) {
-	i, err := b.concern(number)
+func (b *builder) amend(number int) (*Trial, *record, error) {
+	t, r, err := b.concern(number)
 	if err == nil && b.snap.State == Archived {
 		err = errors.New("the study is archived")
 	}
-	return i, err
+	return t, r, err
 }
 
 func (b *builder) revise(number int, reason string) {
@@ -301,13 +301,12 @@ func (b *builder) revise(number int, reason string) {
 }
 
 func (b *builder) told(data ToldData) error {
-	i, err := b.amend(data.Number)
+	t, r, err := b.amend(data.Number)
 	if err != nil {
 		return err
 	}
-	t, r := b.snap.Trials[i], b.snap.records[i]
 	if data.Parameters != nil {
-		if err := b.settle(i, data.Parameters, data.Candidate, data.KnownValues); err != nil {
+		if err := b.settle(t, r, data.Parameters, data.Candidate, data.KnownValues); err != nil {
 			return err
 		}
 		if t.anyTold() {
@@ -316,7 +315,7 @@ func (b *builder) told(data ToldData) error {
 	}
 	ranges := b.ranges()
 	if !data.Confirmed {
-		b.doubt(i, data.Metrics, data.Parameters)
+		b.doubt(t, r, data.Metrics, data.Parameters)
 	}
 	if err := b.read(t, data, ranges); err != nil {
 		return err
@@ -367,17 +366,16 @@ func (b *builder) ranges() map[string]Range {
 	return b.snap.ranges
 }
 
-// doubt judges what is being told of trial i by what was known before, of which what is grave
+// doubt judges what is being told of a trial by what was known before, of which what is grave
 // stands in doubt: people are asked about the rest when they type it. Rows of tables are judged
 // together when they are imported, and what a simulated lab makes up is right.
-func (b *builder) doubt(i int, readings map[string]Reading, used design.Settings) {
-	t := b.snap.Trials[i]
+func (b *builder) doubt(t *Trial, r *record, readings map[string]Reading, used design.Settings) {
 	if t.Origin == Imported || b.snap.Definition.SimulatedLab != "" {
 		return
 	}
 	odd := b.snap.DoubtReadings(t.Number, readings, func(metric string) *Expected { return b.snap.Foretold(t, metric) })
 	odd = slices.DeleteFunc(odd, func(d Doubted) bool { return !d.grave })
-	t.Doubts = slices.Concat(t.Doubts, odd, DoubtSettings(b.snap.Definition, b.snap.records[i].chosen, used))
+	t.Doubts = slices.Concat(t.Doubts, odd, DoubtSettings(b.snap.Definition, r.chosen, used))
 }
 
 // undoubt drops what was doubted of values that are told anew.
@@ -389,23 +387,22 @@ func (t *Trial) undoubt(metrics map[string]CorrectedValue, settings bool) {
 }
 
 func (b *builder) confirmed(data ConfirmedData) error {
-	i, err := b.concern(data.Number)
+	t, _, err := b.concern(data.Number)
 	if err != nil {
 		return err
 	}
-	if t := b.snap.Trials[i]; slices.ContainsFunc(t.Doubts, func(d Doubted) bool { return d.Metric != "" }) {
+	if slices.ContainsFunc(t.Doubts, func(d Doubted) bool { return d.slip != 0 }) {
 		b.snap.rewritten = b.last.Seq // what counted little counts in full
 	}
-	b.snap.Trials[i].Doubts = nil
+	t.Doubts = nil
 	return nil
 }
 
 func (b *builder) corrected(data CorrectedData) error {
-	i, err := b.amend(data.Number)
+	t, r, err := b.amend(data.Number)
 	if err != nil {
 		return err
 	}
-	t := b.snap.Trials[i]
 	for name, value := range data.Metrics {
 		if err := correctMetric(t, name, value); err != nil {
 			return err
@@ -415,7 +412,7 @@ func (b *builder) corrected(data CorrectedData) error {
 		if !maps.Equal(p.Before, t.Parameters) {
 			return fmt.Errorf("the settings before the correction are not those of trial %d", t.Number)
 		}
-		if err := b.settle(i, p.After, data.Candidate, data.KnownValues); err != nil {
+		if err := b.settle(t, r, p.After, data.Candidate, data.KnownValues); err != nil {
 			return err
 		}
 	}
@@ -423,7 +420,7 @@ func (b *builder) corrected(data CorrectedData) error {
 	b.snap.ranges = nil
 	if !data.Confirmed {
 		readings, used := data.after()
-		b.doubt(i, readings, used)
+		b.doubt(t, r, readings, used)
 	}
 	b.snap.rewritten = b.last.Seq
 	b.revise(data.Number, data.Reason)
@@ -471,11 +468,10 @@ func (m Measurement) Reads(reading Reading) bool {
 }
 
 func (b *builder) closed(data ClosedData) error {
-	i, err := b.concern(data.Number)
+	t, r, err := b.concern(data.Number)
 	if err != nil {
 		return err
 	}
-	t, r := b.snap.Trials[i], b.snap.records[i]
 	status, cause := StatusAbandoned, optimizer.Abandoned
 	if b.last.Kind == Failed {
 		if !data.Cause.Known() {
@@ -499,11 +495,11 @@ func (b *builder) closed(data ClosedData) error {
 }
 
 func (b *builder) setExcluded(data ClosedData) error {
-	i, err := b.concern(data.Number)
+	t, _, err := b.concern(data.Number)
 	if err != nil {
 		return err
 	}
-	t, excluded := b.snap.Trials[i], b.last.Kind == Excluded
+	excluded := b.last.Kind == Excluded
 	if t.Excluded == excluded {
 		return fmt.Errorf("trial %d already is so", t.Number)
 	}
@@ -552,10 +548,11 @@ func (b *builder) compile(like *Snapshot) (err error) {
 	}
 	b.compiled = snap.defined
 	for i := range snap.Trials {
-		if _, err := b.touch(i + 1); err != nil {
+		_, r, err := b.touch(i + 1)
+		if err != nil {
 			return err
 		}
-		snap.records[i].place.U = nil
+		r.place.U = nil
 	}
 	return nil
 }

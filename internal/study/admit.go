@@ -36,7 +36,7 @@ var escapedNUL = regexp.MustCompile(`(?:^|[^\\])(?:\\\\)*\\u0000`)
 // admit returns what tells what stands against an event of the study now (nil before the first),
 // which has come to that by the events before.
 func (s *Service) admit() func(now *ledger.Snapshot, e ledger.Event) error {
-	latest := s.options.Now().Add(clockSkew)
+	latest := s.now().Add(clockSkew)
 	return func(now *ledger.Snapshot, e ledger.Event) error {
 		switch {
 		case !e.At.Equal(e.At.UTC().Truncate(time.Microsecond)) || e.At.UTC().Year() < 1:

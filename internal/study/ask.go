@@ -226,10 +226,10 @@ func (s *Service) answerEach(ctx context.Context, id string, all []*asking) (lef
 			return err
 		}
 		one := decide(ctx, all[0], chooser{models: s.Models, snap: snap})
-		until := s.options.Now().Add(atOnce)
+		until := s.now().Add(atOnce)
 		for left = all[1:]; one != nil; {
 			var next *asking
-			if len(left) > 0 && !s.options.Now().After(until) {
+			if len(left) > 0 && !s.now().After(until) {
 				next, left = left[0], left[1:]
 			}
 			if one, err = s.writeWhileNext(ctx, one, next); err != nil {

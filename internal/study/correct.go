@@ -201,7 +201,7 @@ func (s *Service) Undo(ctx context.Context, cmd Command, id string, number int) 
 		return nil, err
 	}
 	after, _, err := s.write(ctx, cmd, base, func(now *ledger.Snapshot) (ruling, error) {
-		return ruleUndo(now, number, last, cmd.Author, s.options.Now())
+		return ruleUndo(now, number, last, cmd.Author, s.now())
 	})
 	return after, err
 }

@@ -57,7 +57,7 @@ func TestAFullLedgerGetsNoNewTrials(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, oven())
 	b.ask(2)
-	b.service.options.LargestLedger = b.snap.Bytes + 100
+	b.service.largest = b.snap.Bytes + 100
 	rule := func(kind ledger.Kind, data any) error {
 		_, err := b.service.append(Command{By: "Ana"}, "bench", b.snap, ruling{drafts: []ledger.Draft{{Kind: kind, Data: data}}})
 		return err
@@ -73,7 +73,7 @@ func TestAFullLedgerGetsNoNewTrials(t *testing.T) {
 		t.Errorf("a result got %v", err)
 	}
 	told.Note = strings.Repeat("x", 5000)
-	b.service.options.LargestLedger = 1000
+	b.service.largest = 1000
 	if err := rule(ledger.Told, told); !errors.Is(err, ErrConflict) {
 		t.Errorf("a result beyond all room got %v", err)
 	}

@@ -30,7 +30,8 @@ import (
 type Service struct {
 	*Models
 	store   Store
-	options Options
+	now     func() time.Time
+	largest int64            // see LargestLedger
 	imports scheduler.Queues // of all studies that are being imported
 	writing scheduler.Queues
 	asks    derived.Together[*asking]
@@ -41,13 +42,9 @@ type Progress = derived.Progress
 
 // Options of a Service; the zero value is useful.
 type Options struct {
-	Now        func() time.Time // the clock; default time.Now
-	CacheBytes int64            // for snapshots and replayed states; by default 1 GiB, and at most half of a limit given to the program's memory
-	Replays    int              // concurrent replays; default GOMAXPROCS
-	Log        *slog.Logger     // for what goes wrong in the background; default slog.Default()
-	// LargestLedger is how large a ledger may be that gets new trials, in bytes; default
-	// LargestLedger.
-	LargestLedger int64
+	CacheBytes int64        // for snapshots and replayed states; by default 1 GiB, and at most half of a limit given to the program's memory
+	Replays    int          // concurrent replays; default GOMAXPROCS
+	Log        *slog.Logger // for what goes wrong in the background; default slog.Default()
 	// Shelf keeps rows of models, so that a server that starts need not work them out; nil for none.
 	Shelf Shelf
 }
@@ -62,16 +59,12 @@ const LargestLedger = 256 << 20
 
 // NewService returns a service on store. Call Stop when done with it.
 func NewService(store Store, options Options) *Service {
-	if options.Now == nil {
-		options.Now = time.Now
-	}
-	options.LargestLedger = cmp.Or(options.LargestLedger, LargestLedger)
 	options.CacheBytes = cmp.Or(options.CacheBytes, mostCached())
 	options.Replays = cmp.Or(options.Replays, runtime.GOMAXPROCS(0))
 	options.Log = cmp.Or(options.Log, slog.Default())
 	return &Service{
 		Models: newModels(options),
-		store:  store, options: options, imports: scheduler.Queues{Places: importsAtOnce},
+		store:  store, now: time.Now, largest: LargestLedger, imports: scheduler.Queues{Places: importsAtOnce},
 	}
 }
 
@@ -278,7 +271,7 @@ func always(*ledger.Snapshot) bool { return true }
 
 // append turns a ruling on the study now (nil before its first event) into what the store writes.
 func (s *Service) append(cmd Command, id string, now *ledger.Snapshot, ruled ruling) (Append, error) {
-	events, err := ledger.Next(now, s.options.Now(), cmd.By, ruled.drafts...)
+	events, err := ledger.Next(now, s.now(), cmd.By, ruled.drafts...)
 	if err != nil {
 		return Append{}, err
 	}
@@ -298,14 +291,14 @@ func (s *Service) append(cmd Command, id string, now *ledger.Snapshot, ruled rul
 // roomFor refuses what makes a ledger too large. Results of trials that are waiting still find room
 // in one that gets no new trials.
 func (s *Service) roomFor(after *ledger.Snapshot, drafts []ledger.Draft) error {
-	most := s.options.LargestLedger
+	most := s.largest
 	if !slices.ContainsFunc(drafts, func(d ledger.Draft) bool { return d.Kind == ledger.Chosen }) {
 		most += most / 8
 	}
 	if after.Bytes <= most || len(drafts) == 0 {
 		return nil
 	}
-	return conflict("The study's ledger would have %d bytes, and new trials are possible up to %d. It can be read and exported; go on in a copy of the study.", after.Bytes, s.options.LargestLedger)
+	return conflict("The study's ledger would have %d bytes, and new trials are possible up to %d. It can be read and exported; go on in a copy of the study.", after.Bytes, s.largest)
 }
 
 // appendTo is what the store writes of events that lead to the study after them.

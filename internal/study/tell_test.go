@@ -440,7 +440,7 @@ func TestUndoTakesBackOnesOwnLastTellingWithinAMinute(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, oven())
 	b.service.store = &kept{bench: b}
-	b.service.options.Now = func() time.Time { return b.clock }
+	b.service.now = func() time.Time { return b.clock }
 	undo := func(author string, number int) error {
 		_, err := b.service.Undo(t.Context(), Command{By: "Ana", Author: author}, "bench", number)
 		return err

@@ -105,7 +105,7 @@ func (s *Service) verifyPart(ctx context.Context, v *verifier, snap *ledger.Snap
 	if v.last.Seq == from || v.last.Seq < v.replayed {
 		return err
 	}
-	kept := Verified{v.outcome(), v.last.Seq, v.last.Hash, optimizer.Engine, s.options.Now()}
+	kept := Verified{v.outcome(), v.last.Seq, v.last.Hash, optimizer.Engine, s.now()}
 	return errors.Join(err, s.store.KeepVerified(context.WithoutCancel(ctx), snap.ID, kept))
 }
 

@@ -35,13 +35,14 @@ type Models struct {
 	Derived *derived.Store[*ledger.Snapshot]
 	log     *slog.Logger
 	room    room
-	shelved shelved
+	shelf   Shelf                    // nil for none
+	shelve  derived.Together[string] // studies with rows to put there
 }
 
 func newModels(options Options) *Models {
 	work := derived.New[*ledger.Snapshot](options.CacheBytes, options.Replays, stateOf, options.Log)
 	bytes := atMostHalf(optimizer.MostRoom)
-	return &Models{Derived: work, log: options.Log, room: room{bytes, semaphore.NewWeighted(bytes)}, shelved: shelved{shelf: options.Shelf}}
+	return &Models{Derived: work, log: options.Log, room: room{bytes, semaphore.NewWeighted(bytes)}, shelf: options.Shelf}
 }
 
 // Names of what is derived from a snapshot.
@@ -185,9 +186,7 @@ func (s *Models) Prepare(ctx context.Context, snap *ledger.Snapshot) (ready bool
 	})
 }
 
-// mostCached is 1 GiB, or half of what the program may use at all (GOMEMLIMIT) where that is less.
-func mostCached() int64 { return atMostHalf(1 << 30) }
-
+// atMostHalf is so much, or half of what the program may use at all (GOMEMLIMIT) where that is less.
 func atMostHalf(bytes int64) int64 {
 	const unlimited = -1 // asks what the limit is, and changes nothing
 	return min(bytes, debug.SetMemoryLimit(unlimited)/2)
@@ -394,21 +393,15 @@ const (
 	readingTime   = 20 * time.Second
 )
 
-// shelved is the way from the models to their shelf.
-type shelved struct {
-	shelf  Shelf                    // nil for none
-	wanted derived.Together[string] // studies with rows to put there
-}
-
 // kept is what the shelf has of a study that is long enough.
 func (s *Models) kept(ctx context.Context, snap *ledger.Snapshot) *gp.Kept {
-	if s.shelved.shelf == nil || len(snap.Trials) < optimizer.KeptFrom {
+	if s.shelf == nil || len(snap.Trials) < optimizer.KeptFrom {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, readingTime)
 	defer cancel()
 	pieces, damaged := map[gp.Key]gp.Piece{}, []gp.Key(nil)
-	err := s.shelved.shelf.Each(ctx, snap.ID, func(rows KeptRows) {
+	err := s.shelf.Each(ctx, snap.ID, func(rows KeptRows) {
 		piece, whole := pieceOf(rows)
 		if !whole {
 			damaged = append(damaged, rows.Key)
@@ -430,7 +423,7 @@ func (s *Models) refuse(ctx context.Context, id string, wrong []gp.Key) {
 	}
 	s.log.Warn("rows that were kept of a study are not those that follow from its ledger; they are thrown away and worked out anew",
 		"study", id, "pieces", len(wrong))
-	if err := s.shelved.shelf.Forget(ctx, id); err != nil {
+	if err := s.shelf.Forget(ctx, id); err != nil {
 		s.log.Warn("rows that were kept of a study cannot be thrown away", "study", id, "error", err)
 	}
 }
@@ -447,13 +440,11 @@ func pieceOf(rows KeptRows) (piece gp.Piece, whole bool) {
 	piece = gp.Piece{From: rows.First, Rows: factor.Triangle(rows.First, count)}
 	left := rows.Numbers
 	for _, row := range piece.Rows {
-		if len(left) < 8*len(row) {
+		n, err := binary.Decode(left, binary.LittleEndian, row)
+		if err != nil {
 			return piece, false
 		}
-		for i := range row {
-			row[i] = math.Float64frombits(binary.LittleEndian.Uint64(left[8*i:]))
-		}
-		left = left[8*len(row):]
+		left = left[n:]
 	}
 	return piece, true
 }
@@ -465,9 +456,7 @@ func rowsOf(key gp.Key, piece gp.Piece) KeptRows {
 	}
 	rows := KeptRows{Key: key, First: piece.From, Numbers: make([]byte, 0, 8*numbers)}
 	for _, row := range piece.Rows {
-		for _, v := range row {
-			rows.Numbers = binary.LittleEndian.AppendUint64(rows.Numbers, math.Float64bits(v))
-		}
+		rows.Numbers, _ = binary.Append(rows.Numbers, binary.LittleEndian, row) // all of them are numbers
 	}
 	rows.Sum = sha256.Sum256(rows.Numbers)
 	return rows
@@ -476,10 +465,10 @@ func rowsOf(key gp.Key, piece gp.Piece) KeptRows {
 // keepLater has what is worth keeping of a study's newest state put on the shelf after a while,
 // behind the requests, one study after another and once for all that ask for it meanwhile.
 func (s *Models) keepLater(snap *ledger.Snapshot) {
-	if s.shelved.shelf == nil || len(snap.Trials) < optimizer.KeptFrom {
+	if s.shelf == nil || len(snap.Trials) < optimizer.KeptFrom {
 		return
 	}
-	s.shelved.wanted.Join("", snap.ID, func(ids []string) (left []string) {
+	s.shelve.Join("", snap.ID, func(ids []string) (left []string) {
 		slices.Sort(ids)
 		for _, id := range slices.Compact(ids) {
 			// What fails is in the log, and worked out again.
@@ -502,7 +491,7 @@ func (s *Models) keep(ctx context.Context, id string) error {
 	if !found || newest.state == nil {
 		return nil
 	}
-	return s.shelved.shelf.Keep(ctx, id, func(yield func(RowsKey, func() KeptRows) bool) {
+	return s.shelf.Keep(ctx, id, func(yield func(RowsKey, func() KeptRows) bool) {
 		for key, piece := range newest.state.Pieces(optimizer.KeptFrom) {
 			if !yield(key, func() KeptRows { return rowsOf(key, piece) }) {
 				return

@@ -59,7 +59,7 @@ const LargestLedger = 256 << 20
 
 // NewService returns a service on store. Call Stop when done with it.
 func NewService(store Store, options Options) *Service {
-	options.CacheBytes = cmp.Or(options.CacheBytes, mostCached())
+	options.CacheBytes = cmp.Or(options.CacheBytes, atMostHalf(1<<30))
 	options.Replays = cmp.Or(options.Replays, runtime.GOMAXPROCS(0))
 	options.Log = cmp.Or(options.Log, slog.Default())
 	return &Service{

@@ -182,15 +182,8 @@ func (c *comparison) elsewhere(ctx context.Context, state *optimizer.State, plac
 }
 
 func samePoint(a, b optimizer.Place) bool {
-	if a.Arm >= 0 || b.Arm >= 0 {
-		return a.Arm == b.Arm
-	}
-	for i := range a.U {
-		if math.Abs(a.U[i]-b.U[i]) > 1e-9 {
-			return false
-		}
-	}
-	return true
+	near := func(u, v float64) bool { return math.Abs(u-v) <= 1e-9 }
+	return a.Arm == b.Arm && (a.Arm >= 0 || slices.EqualFunc(a.U, b.U, near))
 }
 
 // scoreAt is the acquisition at one place, nil where it may not be chosen.

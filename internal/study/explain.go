@@ -196,10 +196,7 @@ func (e expectation) of(name, metric, unit string) string {
 }
 
 func (e expectation) within(metric string, write func(threshold float64) string, chance string) string {
-	var limits []string
-	for _, c := range e.limits[metric] {
-		limits = append(limits, design.WithUnit(write(c.Threshold), c.Unit, " "))
-	}
+	limits := lists.Map(e.limits[metric], func(c design.Constraint) string { return design.WithUnit(write(c.Threshold), c.Unit, " ") })
 	switch len(limits) {
 	case 0:
 		return ""
@@ -292,12 +289,11 @@ func improves(d design.Definition, p ledger.ChosenData, who chosenBy) string {
 // weighedWith are the chances that an improvement is weighed with: of limits of which readings tell, and
 // to work where failures taught it.
 func weighedWith(d design.Definition, p ledger.ChosenData, who chosenBy) string {
-	var chances, limits []string
-	for _, c := range d.Constraints {
-		if _, known := p.KnownValues[c.Name]; !known && who.blind[c.Metric] == "" {
-			limits = append(limits, c.Name)
-		}
-	}
+	limits := lists.Pick(d.Constraints, func(c design.Constraint) (string, bool) {
+		_, known := p.KnownValues[c.Name]
+		return c.Name, !known && who.blind[c.Metric] == ""
+	})
+	var chances []string
 	if len(limits) > 0 {
 		chances = append(chances, "to stay within the limit on "+design.Listed(limits, "and"))
 	}

@@ -2,6 +2,7 @@ package study
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"headroom/internal/derived"
@@ -125,12 +126,7 @@ type PriceStep struct {
 // PriceOf works out what moving the limit of that name would be worth.
 func (s *Models) PriceOf(ctx context.Context, snap *ledger.Snapshot, name string) (Price, error) {
 	c := snap.Compiled()
-	j := -1
-	for i, known := range c.ConstraintNames {
-		if strings.EqualFold(known, name) {
-			j = i
-		}
-	}
+	j := slices.IndexFunc(c.ConstraintNames, func(known string) bool { return strings.EqualFold(known, name) })
 	if j < 0 {
 		return Price{}, design.NewInvalid("constraint", "must name one of the constraints: "+design.Listed(c.ConstraintNames, "or"), name)
 	}

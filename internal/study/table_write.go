@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode"
 
+	"headroom/internal/lists"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
 )
@@ -147,10 +148,7 @@ const pending = "PENDING"
 // nothing.
 func WriteCSV(w io.Writer, d design.Definition, trials []*ledger.Trial, chosen func(number int) design.Settings) error {
 	out := csv.NewWriter(w)
-	titles := []string{columnNumber, columnStatus}
-	for _, p := range d.Parameters {
-		titles = append(titles, harmless(p.Name))
-	}
+	titles := append([]string{columnNumber, columnStatus}, lists.Map(d.ParameterNames(), harmless)...)
 	metrics, deviations := metricColumns(d, trials)
 	titles = append(append(titles, metrics...), columnNote)
 	otherwise := usedOtherwise(d, trials, chosen)

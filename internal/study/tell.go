@@ -7,10 +7,10 @@ import (
 	"encoding/hex"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
+	"headroom/internal/lists"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
 )
@@ -358,9 +358,5 @@ func replicateText(number int) string {
 func exactly(x float64) string { return design.NumberValue(x).String() }
 
 func describe(d design.Definition, settings design.Settings) string {
-	var values []string
-	for _, p := range d.Parameters {
-		values = append(values, fmt.Sprintf("%s=%s", p.Name, strconv.Quote(settings[p.Name].String())))
-	}
-	return strings.Join(values, ", ")
+	return strings.Join(lists.Map(d.ParameterNames(), func(name string) string { return fmt.Sprintf("%s=%q", name, settings[name].String()) }), ", ")
 }

@@ -168,11 +168,7 @@ func (b *compiler) costs() {
 	if c.Def.Objective.Direction == "minimize" {
 		c.Config.Objective.Sign = -1
 	}
-	for _, m := range c.metrics {
-		if m.Modelled {
-			c.MetricNames = append(c.MetricNames, m.Name)
-		}
-	}
+	c.MetricNames = lists.Pick(c.metrics, func(m MetricInfo) (string, bool) { return m.Name, m.Modelled })
 	for i, k := range c.Def.Constraints {
 		cost := k.cost()
 		cost.Metric = slices.Index(c.MetricNames, k.Metric)

@@ -427,24 +427,18 @@ func (f Faults) Full() bool { return len(f) >= MostFaults }
 
 // Bounded is as much of the faults as an answer tells.
 func (f Faults) Bounded() Faults {
-	bounded := make(Faults, min(len(f), MostFaults))
-	for i := range bounded {
-		bounded[i] = f[i].bounded()
-	}
-	return bounded
+	return lists.Map(f[:min(len(f), MostFaults)], Fault.bounded)
 }
 
 // Within are the faults of what stood at a path in something larger.
 func (f Faults) Within(path string) Faults {
-	placed := make(Faults, len(f))
-	for i, fault := range f {
+	return lists.Map(f, func(fault Fault) Fault {
 		if fault.Field != "" && fault.Field[0] != '[' {
 			fault.Field = "." + fault.Field
 		}
 		fault.Field = path + fault.Field
-		placed[i] = fault
-	}
-	return placed
+		return fault
+	})
 }
 
 // Err returns *Invalid if there is anything wrong.

@@ -43,15 +43,12 @@ type axis struct {
 }
 
 func newAxis(p Parameter, index map[string]int, gone []Value) axis {
-	a := axis{Parameter: p}
+	a := axis{Parameter: p, of: lists.Map(p.Of, func(name string) int { return index[name] })}
 	if p.Type == Categorical {
 		a.levels = len(p.Choices)
 	} else {
 		a.low, a.high, a.log = *p.Low, *p.High, p.Logarithmic()
 		a.setStep()
-	}
-	for _, name := range p.Of {
-		a.of = append(a.of, index[name])
 	}
 	if len(gone) > 0 {
 		a.gone = map[Value]bool{}
@@ -504,14 +501,11 @@ func (c *Compiled) Wanted(parameter string) string {
 
 func quotedList(texts []string) string {
 	const shown = 20
-	quoted := make([]string, 0, shown)
-	for _, t := range texts[:min(len(texts), shown)] {
-		quoted = append(quoted, strconv.Quote(t))
-	}
+	list := strings.Join(lists.Map(texts[:min(len(texts), shown)], strconv.Quote), ", ")
 	if len(texts) > shown {
-		return strings.Join(quoted, ", ") + fmt.Sprintf(" and %d more", len(texts)-shown)
+		list += fmt.Sprintf(" and %d more", len(texts)-shown)
 	}
-	return strings.Join(quoted, ", ")
+	return list
 }
 
 const (

@@ -146,13 +146,7 @@ func (t *Trial) Waiting() bool { return t.Status == StatusSuggested || t.Status 
 
 // WaitingTrials lists the trials whose results are still expected, oldest first.
 func (snap *Snapshot) WaitingTrials() []Trial {
-	var waiting []Trial
-	for _, t := range snap.Trials {
-		if t.Waiting() {
-			waiting = append(waiting, *t)
-		}
-	}
-	return waiting
+	return lists.Pick(snap.Trials, func(t *Trial) (Trial, bool) { return *t, t.Waiting() })
 }
 
 // BestSoFar gives, for each trial, the number of the best trial up to it: the best told objective

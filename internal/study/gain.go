@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"headroom/internal/derived"
+	"headroom/internal/lists"
 	"headroom/internal/optimizer"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
@@ -82,10 +83,10 @@ func (s *Models) gain(ctx context.Context, snap *ledger.Snapshot) (*Gain, error)
 			return nil, err
 		}
 		kept := keepPlausible(snap)
-		out := &Gain{Best: BestRange{kept(found.Low), kept(found.High), found.Level}, Feasible: found.Feasible, OfRange: found.OfRange, ChanceLeft: []ChanceLeft{}}
-		for _, left := range found.Left {
-			out.ChanceLeft = append(out.ChanceLeft, ChanceLeft{left.MoreThan, found.Unit, left.Chance, left.AtMost})
-		}
+		out := &Gain{Best: BestRange{kept(found.Low), kept(found.High), found.Level}, Feasible: found.Feasible, OfRange: found.OfRange}
+		out.ChanceLeft = lists.Map(found.Left, func(left optimizer.ChanceLeft) ChanceLeft {
+			return ChanceLeft{left.MoreThan, found.Unit, left.Chance, left.AtMost}
+		})
 		return out, nil
 	})
 }

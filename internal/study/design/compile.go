@@ -50,9 +50,7 @@ func (b *compiler) space() {
 	c := b.out
 	c.space = newSpace(c.Def.Parameters, c.Def.Unavailable)
 	b.unavailable()
-	for i := range c.space.axes {
-		c.Config.Space.Dims = append(c.Config.Space.Dims, c.space.axes[i].dim(c.Def.Model.Inputs == inputsRaw))
-	}
+	c.Config.Space.Dims = lists.Map(c.space.axes, func(a axis) optimizer.Dim { return a.dim(c.Def.Model.Inputs == inputsRaw) })
 	b.candidates()
 	b.limits()
 	c.Config.Space.Settle = c.space.settle
@@ -60,9 +58,7 @@ func (b *compiler) space() {
 		if c.space.shares() {
 			c.Config.Space.Fill = c.space.fill
 		}
-		for _, probe := range c.Probes() {
-			c.Config.Space.Inside = append(c.Config.Space.Inside, probe.U)
-		}
+		c.Config.Space.Inside = lists.Map(c.space.probes, c.space.units)
 		return
 	}
 	c.Config.Space.Arms = make([][]float64, len(c.arms))

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"headroom/internal/lists"
 )
 
 // The scales of a number.
@@ -76,13 +78,10 @@ func variation(levels []float64, of func(float64) float64) float64 {
 // Levels are the numbers that a parameter takes in a table, or in the list of candidates; none where
 // there is no list.
 func Levels(rows []Settings, name string) []float64 {
-	var levels []float64
-	for _, row := range rows {
-		if v, given := row[name]; given && !v.IsText {
-			levels = append(levels, v.Number)
-		}
-	}
-	return levels
+	return lists.Pick(rows, func(row Settings) (float64, bool) {
+		v, given := row[name]
+		return v.Number, given && !v.IsText
+	})
 }
 
 // ScaleOf is the scale that a number of d is put on: the one that is said, else log where something

@@ -201,9 +201,7 @@ func newSpace(parameters []Parameter, gone map[string][]Value) *space {
 	for i, p := range parameters {
 		s.index[p.Name] = i
 	}
-	for _, p := range parameters {
-		s.axes = append(s.axes, newAxis(p, s.index, gone[p.Name]))
-	}
+	s.axes = lists.Map(parameters, func(p Parameter) axis { return newAxis(p, s.index, gone[p.Name]) })
 	return s
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"headroom/internal/lists"
 	"headroom/internal/study/design"
 )
 
@@ -493,13 +494,10 @@ func (snap *Snapshot) Range(metric string, except int) Range {
 		}
 		return RangeOf()
 	}
-	var known []float64
-	for i := range snap.Trials {
-		if m, told := snap.Trials[i].Metrics[metric]; told && !snap.Trials[i].Excluded && i != except-1 {
-			known = append(known, m.Value)
-		}
-	}
-	return RangeOf(known...)
+	return RangeOf(lists.Pick(snap.Trials, func(t *Trial) (float64, bool) {
+		m, told := t.Metrics[metric]
+		return m.Value, told && !t.Excluded && t.Number != except
+	})...)
 }
 
 // alikeInSize tells whether the middle half of the readings of a metric lies within a power of ten: where

@@ -27,7 +27,14 @@ func (s *Service) Ask(ctx context.Context, cmd Command, id string, ask Ask) (*le
 		}
 		return nil, nil, err
 	}
-	return s.askTogether(ctx, cmd, id, ask)
+	mine := &asking{ctx, cmd, ask, make(chan answer, 1)}
+	s.asks.Join(id, mine, func(all []*asking) []*asking { return s.answerAll(id, all) })
+	select {
+	case got := <-mine.came:
+		return got.after, got.numbers, got.err
+	case <-ctx.Done():
+		return nil, nil, ctx.Err()
+	}
 }
 
 // AddTrial adds a person's own choice. It returns the number of the new trial.
@@ -179,17 +186,6 @@ func (a *asking) answer(after *ledger.Snapshot, numbers []int, err error) {
 // answeringTime bounds the answering of those who wait together; every single one gives up at its
 // own time.
 const answeringTime = 10 * time.Minute
-
-func (s *Service) askTogether(ctx context.Context, cmd Command, id string, ask Ask) (*ledger.Snapshot, []int, error) {
-	mine := &asking{ctx, cmd, ask, make(chan answer, 1)}
-	s.asks.Join(id, mine, func(all []*asking) []*asking { return s.answerAll(id, all) })
-	select {
-	case got := <-mine.came:
-		return got.after, got.numbers, got.err
-	case <-ctx.Done():
-		return nil, nil, ctx.Err()
-	}
-}
 
 // answerAll answers all who wait, behind the requests, and returns those who are left to another
 // time.

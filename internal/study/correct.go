@@ -60,13 +60,13 @@ func ruleCorrect(snap *ledger.Snapshot, c Correction) (ruling, error) {
 		data.Metrics[name] = value
 	}
 	if c.Parameters != nil {
-		used, wrong := settingsUsed(snap, trial, c.Parameters)
+		after, candidate, known, wrong := settingsUsed(snap, trial, c.Parameters)
 		faults = append(faults, wrong...)
-		if len(wrong) == 0 && maps.Equal(used.settings, trial.Parameters) {
+		if len(wrong) == 0 && maps.Equal(after, trial.Parameters) {
 			faults.Add("parameters", nil, "these are the settings already kept")
 		}
-		data.Parameters = &ledger.CorrectedSettings{Before: trial.Parameters, After: used.settings}
-		data.Candidate, data.KnownValues = used.candidate, used.known
+		data.Parameters = &ledger.CorrectedSettings{Before: trial.Parameters, After: after}
+		data.Candidate, data.KnownValues = candidate, known
 	}
 	if err := faults.Err(); err != nil {
 		return ruling{}, err
@@ -360,10 +360,7 @@ func (s *Service) preview(ctx context.Context, id string, rule func(now *ledger.
 	impact = Impact{
 		Trials: [2]Standing{standing(before), standing(after)}, Turned: turned(before, after),
 		Multipliers: inBoth(was.Multipliers, would.Multipliers), Violation: inBoth(was.Violation, would.Violation),
-		Recommendation: [2]*Recommendation{was.Recommendation, would.Recommendation}, NextBefore: next, NextAfter: nextThen, Withheld: whyThen,
-	}
-	if whyThen == "" {
-		impact.Withheld = why
+		Recommendation: [2]*Recommendation{was.Recommendation, would.Recommendation}, NextBefore: next, NextAfter: nextThen, Withheld: cmp.Or(whyThen, why),
 	}
 	return before, after, impact, nil
 }

@@ -125,9 +125,9 @@ func checkTelling(snap *ledger.Snapshot, trial *ledger.Trial, t ledger.Telling, 
 		refused = cmp.Or(refused, err)
 	}
 	if t.Parameters != nil {
-		used, wrong := settingsUsed(snap, trial, t.Parameters)
+		var wrong design.Faults
+		data.Parameters, data.Candidate, data.KnownValues, wrong = settingsUsed(snap, trial, t.Parameters)
 		faults = append(faults, wrong...)
-		data.Parameters, data.Candidate, data.KnownValues = used.settings, used.candidate, used.known
 	}
 	return data, faults, refused
 }
@@ -241,24 +241,18 @@ func noSuchTrial(snap *ledger.Snapshot, number int) string {
 	return fmt.Sprintf("There is no trial %d; the study has %d.", number, len(snap.Trials))
 }
 
-// usedSettings are settings placed in the space, with what follows from them.
-type usedSettings struct {
-	settings  design.Settings
-	candidate *int
-	known     map[string]float64
-}
-
-// settingsUsed places the settings that were used in a trial instead of those chosen.
-func settingsUsed(snap *ledger.Snapshot, trial *ledger.Trial, settings design.Settings) (usedSettings, design.Faults) {
+// settingsUsed places the settings that were used in a trial instead of those chosen, with what
+// follows from them.
+func settingsUsed(snap *ledger.Snapshot, trial *ledger.Trial, settings design.Settings) (placed design.Settings, candidate *int, known map[string]float64, faults design.Faults) {
 	placed, place, faults := snap.Compiled().PlaceUsed(settings, "parameters")
 	if len(faults) > 0 {
-		return usedSettings{}, faults
+		return nil, nil, nil, faults
 	}
-	known, faults := snap.Compiled().KnownAt(placed, place, trial.Brought())
+	known, faults = snap.Compiled().KnownAt(placed, place, trial.Brought())
 	if len(faults) > 0 && faults[0].Field != "" && trial.Origin == ledger.Imported { // else its expression has no value there
 		faults = design.Faults{{Field: "parameters", Message: fmt.Sprintf("cannot be others: the trial was imported without %s, which a limit depends on; exclude it, and import its row with the right settings", lastWord(faults[0].Field))}}
 	}
-	return usedSettings{placed, candidateOf(place), known}, faults
+	return placed, candidateOf(place), known, faults
 }
 
 func lastWord(path string) string { return path[strings.LastIndexByte(path, '.')+1:] }

@@ -249,8 +249,13 @@ func (s *Service) ImportBundle(ctx context.Context, cmd Command, file io.Reader)
 	parts := func(yield func(Append, error) bool) {
 		bundle := ledger.NewBundleReader(file)
 		for events, err := range bundle.Parts() {
-			part, err := s.part(id, after, events, err)
-			if after = part.After; !yield(part, err) || err != nil {
+			switch {
+			case err == nil:
+				after, err = s.takeIn(id, after, events)
+			case errors.Is(err, ledger.ErrMemberTooLarge):
+				err = &refusal{"The study cannot be imported: " + err.Error() + ".", ErrTooLarge}
+			}
+			if !yield(Append{Events: events, After: after}, err) || err != nil {
 				return
 			}
 		}
@@ -266,19 +271,6 @@ func (s *Service) ImportBundle(ctx context.Context, cmd Command, file io.Reader)
 		return nil, err
 	}
 	return s.Derived.Put(after), nil
-}
-
-// part adds events of a bundle, which were read with err, to the study as it is after those before
-// them.
-func (s *Service) part(id string, before *ledger.Snapshot, events []ledger.Event, err error) (Append, error) {
-	if errors.Is(err, ledger.ErrMemberTooLarge) {
-		return Append{}, &refusal{"The study cannot be imported: " + err.Error() + ".", ErrTooLarge}
-	}
-	if err != nil {
-		return Append{}, err
-	}
-	after, err := s.takeIn(id, before, events)
-	return Append{Events: events, After: after}, err
 }
 
 // takeIn adds events that may have been written by anybody: each must be what the rules make of a

@@ -45,7 +45,10 @@ func (s served) learn(ctx context.Context, told []outcome) error {
 	for _, o := range told {
 		if o.Failed == "" {
 			results = append(results, o.NumberedTelling)
-		} else if _, err := s.service.Close(ctx, by, s.created.ID, ledger.Failed, ledger.ClosedData{Number: o.Number, Cause: o.Failed, Reason: "failed by " + string(o.Failed)}); err != nil {
+			continue
+		}
+		failed := ledger.ClosedData{Number: o.Number, Cause: o.Failed, Reason: "failed by " + string(o.Failed)}
+		if _, err := s.service.Close(ctx, by, s.created.ID, ledger.Failed, failed); err != nil {
 			return err
 		}
 	}

@@ -243,7 +243,9 @@ func noSuchTrial(snap *ledger.Snapshot, number int) string {
 
 // settingsUsed places the settings that were used in a trial instead of those chosen, with what
 // follows from them.
-func settingsUsed(snap *ledger.Snapshot, trial *ledger.Trial, settings design.Settings) (placed design.Settings, candidate *int, known map[string]float64, faults design.Faults) {
+func settingsUsed(snap *ledger.Snapshot, trial *ledger.Trial, settings design.Settings) (
+	placed design.Settings, candidate *int, known map[string]float64, faults design.Faults,
+) {
 	placed, place, faults := snap.Compiled().PlaceUsed(settings, "parameters")
 	if len(faults) > 0 {
 		return nil, nil, nil, faults

@@ -29,17 +29,11 @@ func (t Theorem) OnRegret() Theorem {
 
 // Counts are how many assumptions stand how.
 func (t Theorem) Counts() (met, notMet, unknown int) {
+	count := map[policy.Standing]int{}
 	for _, f := range t.Findings {
-		switch f.Standing {
-		case policy.Met:
-			met++
-		case policy.NotMet:
-			notMet++
-		default:
-			unknown++
-		}
+		count[f.Standing]++
 	}
-	return met, notMet, unknown
+	return count[policy.Met], count[policy.NotMet], count[policy.Unknown]
 }
 
 // The kinds of a bound, for the API.

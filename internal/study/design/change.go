@@ -259,25 +259,18 @@ func differencesByName(changes []Change, path string, before, after map[string]a
 func sameLists(a, b any) (before, after []any, ok bool) {
 	before, isList := a.([]any)
 	after, isListToo := b.([]any)
-	if !isList || !isListToo || len(before) != len(after) {
-		return nil, nil, false
+	noObject := func(item any) bool {
+		_, is := item.(map[string]any)
+		return !is
 	}
-	for i := range before {
-		_, isObject := before[i].(map[string]any)
-		_, isObjectToo := after[i].(map[string]any)
-		if !isObject || !isObjectToo {
-			return nil, nil, false
-		}
-	}
-	return before, after, true
+	ok = isList && isListToo && len(before) == len(after) && !slices.ContainsFunc(before, noObject) && !slices.ContainsFunc(after, noObject)
+	return before, after, ok
 }
 
 // itemName is the name of a listed object, or its place.
 func itemName(item any, i int) string {
-	if object, ok := item.(map[string]any); ok {
-		if name, ok := object["name"].(string); ok {
-			return name
-		}
+	if name, ok := item.(map[string]any)["name"].(string); ok {
+		return name
 	}
 	return fmt.Sprint(i)
 }

@@ -112,12 +112,9 @@ func versionOf(snap *ledger.Snapshot) int64 {
 
 // latest returns the study as it is now. Reading a whole ledger is shared by all who wait for it.
 func (s *Service) latest(ctx context.Context, id string) (*ledger.Snapshot, error) {
-	base, found := s.Derived.UpTo(id, 0)
-	if !found {
-		var err error
-		if base, err = s.load(ctx, id); err != nil {
-			return nil, err
-		}
+	base, err := s.recent(ctx, id)
+	if err != nil {
+		return nil, err
 	}
 	news, err := s.store.Events(ctx, id, base.Version, 0)
 	if err != nil {

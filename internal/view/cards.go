@@ -235,11 +235,13 @@ func (v Tried) Entry(form templates.Form) templates.Entry {
 			asked = append(asked, metric, Measured(v.Snap.Definition, metric, m))
 			continue
 		}
-		known := metricOf(d, metric)
-		field := templates.EntryField{Name: MetricField(i), Label: metric, Unit: known.Unit, Recorded: !known.Modelled}
-		field.Limits = lists.Map(known.Constraints, LimitLine)
+		field := ResultInput(d, i, metric)
+		field.Kind, field.Of = "result", templates.EntryScope(t.Number)
+		if field.Optional {
+			field.Help = "kept, not modelled"
+		}
 		entry.Fields = append(entry.Fields, field)
-		asked = append(asked, metric, field.Unit, strings.Join(field.Limits, "\n"))
+		asked = append(asked, metric, field.Unit, field.Help)
 	}
 	entry.Used = UsedInputs(d, t.Parameters, entry.Form.Values)
 	for i, p := range d.Parameters {
@@ -252,9 +254,13 @@ func (v Tried) Entry(form templates.Form) templates.Entry {
 	return entry
 }
 
-// LimitLine is a limit beside the field of its metric.
-func LimitLine(c design.Constraint) string {
-	return "limit " + words.Limit(c) + words.Either(c.Name != c.Metric, " ("+c.Name+")", "")
+// ResultInput is the field for the metric at that place among the told ones, its limits beside it.
+func ResultInput(d design.Definition, i int, metric string) templates.Input {
+	known := metricOf(d, metric)
+	limits := lists.Map(known.Constraints, func(c design.Constraint) string {
+		return "limit " + words.Limit(c) + words.Either(c.Name != c.Metric, " ("+c.Name+")", "")
+	})
+	return templates.Input{Name: MetricField(i), Label: metric, Unit: known.Unit, Kind: "number", Help: strings.Join(limits, ", "), Optional: !known.Modelled}
 }
 
 // MetricField is the field for the metric at that place among the told ones; metrics may have any

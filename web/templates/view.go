@@ -98,20 +98,27 @@ type Input struct {
 	Label       string
 	Help        string
 	Unit        string
-	Kind        string // "text" (default), "number", "area", "select", "check", "date"
+	Kind        string // "text" (default), "number", "result" of an entry form, "area", "select", "check", "date"
 	Options     []Option
 	Placeholder string
 	Class       string
 	Required    bool
 	Refreshes   bool // changing it redraws the form, since other fields depend on it
+	Optional    bool // a result that is kept, and not waited for
+}
+
+// helpClass lets limits stand out where results are entered.
+func (i Input) helpClass() string {
+	if i.Kind == "result" && !i.Optional {
+		return "limit"
+	}
+	return "help"
 }
 
 // ID is the input's id in the page.
-func (i Input) ID() string { return i.Of + fieldID(i.Name) }
-
-func fieldID(name string) string {
-	id := []byte("f-")
-	for _, c := range []byte(name) {
+func (i Input) ID() string {
+	id := []byte(i.Of + "f-")
+	for _, c := range []byte(i.Name) {
 		switch {
 		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '-':
 			id = append(id, c)
@@ -345,7 +352,7 @@ type Entry struct {
 	Keep   bool   // let a refresh keep the form that is in the page
 	Form   Form
 	Key    string // Idempotency-Key of this saving
-	Fields []EntryField
+	Fields []Input
 	Used   []Input // settings actually used
 	Other  bool    // than those of the trial stand there
 	Done   bool    // the trial is completed: other settings are corrections by now
@@ -370,13 +377,6 @@ type Saved struct {
 	Text   string // what was saved
 	Left   int    // seconds in which it can be undone
 	Key    string
-}
-
-// EntryField is one metric to be read.
-type EntryField struct {
-	Name, Label, Unit string
-	Limits            []string
-	Recorded          bool // kept, not modelled
 }
 
 // Doubt is a value that does not look right.

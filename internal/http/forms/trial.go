@@ -33,13 +33,7 @@ func OfTrial(snap *ledger.Snapshot, trial *ledger.Trial) Trial {
 	}
 	form.Context = lists.Map(view.ContextInputs(d), func(in templates.Input) Field { return Field{Input: in, path: "context." + in.Label} })
 	for i, metric := range view.Told(d) {
-		in := templates.Input{Name: view.MetricField(i), Label: metric, Unit: view.UnitOf(d, metric), Kind: "number"}
-		for _, c := range d.Constraints {
-			if c.Metric == metric {
-				in.Help = strings.TrimPrefix(in.Help+", "+view.LimitLine(c), ", ")
-			}
-		}
-		form.Metrics = append(form.Metrics, Field{Input: in, path: "metrics." + metric})
+		form.Metrics = append(form.Metrics, Field{Input: view.ResultInput(d, i, metric), path: "metrics." + metric})
 	}
 	return form
 }

@@ -174,7 +174,7 @@ func ImportView(p ImportPage) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = table("Where", "What is wrong", "Value").Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = table(worded("Where", "What is wrong", "Value")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -314,7 +314,7 @@ func SheetView(p SheetPage) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = table("Metric", "Limit", "Reading").Render(templ.WithChildren(ctx, templ_7745c5c3_Var15), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = table(worded("Metric", "Limit", "Reading")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var15), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -482,7 +482,7 @@ func AccountView(p AccountPage) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = table("Browser", "Last used", "").Render(templ.WithChildren(ctx, templ_7745c5c3_Var20), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = table(worded("Browser", "Last used", "")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var20), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

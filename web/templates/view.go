@@ -13,6 +13,7 @@ import (
 	"github.com/a-h/templ"
 
 	"headroom/internal/account"
+	"headroom/internal/lists"
 	"headroom/internal/study"
 	"headroom/internal/study/ledger"
 	"headroom/internal/view/chart"
@@ -142,10 +143,15 @@ type Table struct {
 	Rows [][]string
 }
 
-// Column is a table's column.
+// Column is a table's column, of buttons where it has no name.
 type Column struct {
 	Name, Unit string
 	Number     bool
+}
+
+// worded are columns of words.
+func worded(names ...string) []Column {
+	return lists.Map(names, func(name string) Column { return Column{Name: name} })
 }
 
 // Chart is one chart: what is drawn, the sentence under it, and the table behind it.
@@ -466,6 +472,20 @@ type Trials struct {
 	Total    int
 	Paper    bool // in a file: nothing can be chosen
 	Folded   bool // all settings stand in one column and all readings in another, as on narrow paper
+}
+
+// columns are those that the table has.
+func (t Trials) columns() []Column {
+	columns := []Column{{Name: "No.", Number: true}, {Name: "Result"}}
+	if t.Folded {
+		columns = append(columns, worded("Settings", "Readings")...)
+	} else {
+		columns = slices.Concat(columns, t.Settings, t.Metrics)
+	}
+	if columns = append(columns, Column{Name: "Note"}); !t.Paper {
+		columns = append(columns, Column{Name: "When"})
+	}
+	return columns
 }
 
 // Filter is one choice of what to list.

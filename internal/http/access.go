@@ -25,54 +25,36 @@ import (
 
 // Access is a route's audience. The Study… audiences are for routes with {id} in their pattern: a
 // caller limited to one study passes for that study and is told 404 for any other.
-type Access int
+type Access struct {
+	words    string       // for people
+	role     account.Role // the least
+	oneStudy bool
+}
 
-const (
-	Public        Access = iota // nobody need sign in
-	SignedIn                    // any credentials, share links too; the handler shows what concerns the caller
-	Viewer                      // reads; not for callers limited to one study
-	Operator                    // makes studies; not for callers limited to one study
-	Admin                       // everything else; not for callers limited to one study
-	StudyViewer                 // reads one study
-	StudyOperator               // asks, tells and corrects in one study
-	StudyAdmin                  // shares one study
+// The audiences.
+var (
+	Public        = Access{"nothing, open to all", account.Viewer, false}   // nobody need sign in
+	SignedIn      = Access{"any credentials", account.Viewer, false}        // share links too; the handler shows what concerns the caller
+	Viewer        = Access{"viewer", account.Viewer, false}                 // reads; not for callers limited to one study
+	Operator      = Access{"operator", account.Operator, false}             // makes studies; not for callers limited to one study
+	Admin         = Access{"admin", account.Admin, false}                   // everything else; not for callers limited to one study
+	StudyViewer   = Access{"viewer of the study", account.Viewer, true}     // reads one study
+	StudyOperator = Access{"operator of the study", account.Operator, true} // asks, tells and corrects in one study
+	StudyAdmin    = Access{"admin of the study", account.Admin, true}       // shares one study
 )
 
 // pageOf is the header by which a page says for whom it was made: what it asks in another's name is
 // refused.
 const pageOf = "X-Page-Of"
 
-// String names the audience for people.
-func (a Access) String() string {
-	switch a {
-	case Public:
-		return "nothing, open to all"
-	case SignedIn:
-		return "any credentials"
-	case StudyViewer, StudyOperator, StudyAdmin:
-		return string(a.role()) + " of the study"
-	}
-	return string(a.role())
-}
-
-// forStudy tells whether the audience is that of one study.
-func (a Access) forStudy() bool { return a >= StudyViewer }
-
-// role is the least role of an audience.
-func (a Access) role() account.Role {
-	switch a {
-	case Operator, StudyOperator:
-		return account.Operator
-	case Admin, StudyAdmin:
-		return account.Admin
-	}
-	return account.Viewer
-}
-
 // guard lets through only the audience of the route, and of them no more at once than there is room
 // for. Whoever is let in, or is known and turned away, is known to the error page too.
 func (s *Server) guard(rt route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r.Body = http.MaxBytesReader(w, r.Body, rt.largestBody())
+		if rt.StaysOpen { // beyond the server's write timeout
+			http.NewResponseController(w).SetWriteDeadline(time.Time{})
+		}
 		place := rt.place(&s.quotas)
 		leave, err := place.ofAddress(r, 1)
 		defer leave()
@@ -202,12 +184,12 @@ func admit(a Access, who account.Identity, studyID string) error {
 	switch {
 	case a == Public:
 		return nil
-	case a.forStudy() && !who.MayRead(studyID):
+	case a.oneStudy && !who.MayRead(studyID):
 		return problem.NoSuchThing
-	case !a.forStudy() && a != SignedIn && who.StudyID != "":
+	case !a.oneStudy && a != SignedIn && who.StudyID != "":
 		return problem.OneStudy
-	case !who.Role.Includes(a.role()):
-		return problem.Needs(a.role(), who.Role)
+	case !who.Role.Includes(a.role):
+		return problem.Needs(a.role, who.Role)
 	}
 	return nil
 }
@@ -431,7 +413,7 @@ type answer struct {
 // must be called.
 func (q *quotas) answering(rt route, w http.ResponseWriter, r *http.Request) (out *answer, end func()) {
 	out = &answer{ResponseWriter: w, control: http.NewResponseController(w), r: r, unread: q.unread, made: nothing}
-	if who, known := request.Caller(r); known && rt.access.forStudy() && !rt.shared {
+	if who, known := request.Caller(r); known && rt.access.oneStudy && !rt.shared {
 		if leave, err := q.making.Enter(r.Context(), who.Caller()); err == nil { // else the caller has gone, as the handler sees
 			out.made = sync.OnceFunc(leave)
 		}

@@ -127,22 +127,6 @@ func (s *Server) sameOrigin(protection *http.CrossOriginProtection) func(http.Ha
 	}
 }
 
-// limitBody keeps a handler from reading more than limit bytes.
-func limitBody(limit int64, next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		r.Body = http.MaxBytesReader(w, r.Body, limit)
-		next.ServeHTTP(w, r)
-	})
-}
-
-// withoutDeadline lets an answer take longer than the server's write timeout.
-func withoutDeadline(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		http.NewResponseController(w).SetWriteDeadline(time.Time{})
-		next.ServeHTTP(w, r)
-	})
-}
-
 // inTurn answers a few requests of a study at a time. When something changes, hundreds of open
 // pages ask for the same parts at the same moment; all at once they would keep the processors and
 // the database from whoever enters the next result.

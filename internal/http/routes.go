@@ -13,7 +13,7 @@ import (
 func (s *Server) routes(a *api.API, p *pages.Site) []route {
 	people, operations := p.People(), a.Operations(s.events)
 	call := func(name, method, pattern string, access Access) route {
-		said := api.Route{Name: name, Method: method, Pattern: pattern, Audience: access.String(), Open: access == Public, OneStudy: access.forStudy(), Operation: operations[name]}
+		said := api.Route{Name: name, Method: method, Pattern: pattern, Audience: access.words, Open: access == Public, OneStudy: access.oneStudy, Operation: operations[name]}
 		return route{Route: said, access: access, dryRun: access}
 	}
 	const aStudy, aTrial = "/api/v1/studies/{id}", "/api/v1/studies/{id}/trials/{number}"

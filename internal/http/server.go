@@ -110,14 +110,12 @@ func (s *Server) router(table []route) (http.Handler, error) {
 	// More effort makes the history of 1000 rounds a tenth smaller and takes three times as long.
 	compress := middleware.Compress(3, "application/json", "application/problem+json", "text/html", "text/css", "text/csv", "text/javascript", "text/plain", "image/svg+xml")
 	for _, rt := range table {
-		handler := limitBody(rt.largestBody(), s.guard(rt))
-		switch {
-		case rt.StaysOpen:
-			handler = withoutDeadline(handler)
-		case rt.shared:
-			handler = s.inTurn(compress(handler))
-		case !rt.Writes: // what a change answers is shorter than the work to compress it
+		handler := s.guard(rt)
+		if !rt.StaysOpen && !rt.Writes { // what a change answers is shorter than the work to compress it
 			handler = compress(handler)
+		}
+		if rt.shared {
+			handler = s.inTurn(handler)
 		}
 		r.Method(rt.Method, rt.Pattern, handler)
 	}

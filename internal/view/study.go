@@ -11,8 +11,7 @@ import (
 
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
-	"github.com/yuin/goldmark/parser"
-	"github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/renderer"
 	"github.com/yuin/goldmark/util"
 
 	"headroom/internal/lists"
@@ -387,9 +386,7 @@ func endWords(status ledger.Status, n int) string {
 
 // descriptions turns Markdown into HTML. Raw HTML and dangerous addresses are left out by goldmark
 // itself, pictures by withoutImages: nothing in a description can reach another host.
-var descriptions = goldmark.New(goldmark.WithParserOptions(
-	parser.WithASTTransformers(util.Prioritized(withoutImages{}, 100)),
-))
+var descriptions = goldmark.New(goldmark.WithRendererOptions(renderer.WithNodeRenderers(util.Prioritized(withoutImages{}, 100))))
 
 // Markdown returns safe HTML.
 func Markdown(source string) string {
@@ -400,23 +397,11 @@ func Markdown(source string) string {
 	return out.String()
 }
 
-// withoutImages replaces each picture by its words.
+// withoutImages writes only the words of each picture.
 type withoutImages struct{}
 
-func (withoutImages) Transform(document *ast.Document, reader text.Reader, _ parser.Context) {
-	var images []ast.Node
-	ast.Walk(document, func(node ast.Node, entering bool) (ast.WalkStatus, error) {
-		if entering && node.Kind() == ast.KindImage {
-			images = append(images, node)
-		}
-		return ast.WalkContinue, nil
-	})
-	for _, image := range images {
-		for child := image.FirstChild(); child != nil; child = image.FirstChild() {
-			image.Parent().InsertBefore(image.Parent(), image, child)
-		}
-		image.Parent().RemoveChild(image.Parent(), image)
-	}
+func (withoutImages) RegisterFuncs(register renderer.NodeRendererFuncRegisterer) {
+	register.Register(ast.KindImage, func(util.BufWriter, []byte, ast.Node, bool) (ast.WalkStatus, error) { return ast.WalkContinue, nil })
 }
 
 // Algorithm is the description of an algorithm, of the first one when there is none of that name.

@@ -2,11 +2,8 @@ package view
 
 import (
 	"fmt"
-	"maps"
 	"slices"
-	"strings"
 
-	"headroom/internal/lists"
 	"headroom/internal/study"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
@@ -68,9 +65,9 @@ func differences(outcome study.Verification) (list []string) {
 		list = append(list, "The ledger’s hashes do not follow from each other: an entry was changed, or one is missing.")
 	}
 	for _, d := range outcome.Different {
-		stored, replayed := plainly(d.Stored, design.WriteNumber), plainly(d.Replayed, design.WriteNumber)
+		stored, replayed := plain(d.Stored, " ", design.WriteNumber), plain(d.Replayed, " ", design.WriteNumber)
 		if stored == replayed { // to the digits that people read
-			stored, replayed = plainly(d.Stored, allDigits), plainly(d.Replayed, allDigits)
+			stored, replayed = plain(d.Stored, " ", allDigits), plain(d.Replayed, " ", allDigits)
 		}
 		list = append(list, fmt.Sprintf("Trial %d, %s: the ledger has %s, the replay gives %s.", d.Number, d.Field, stored, replayed))
 	}
@@ -85,25 +82,6 @@ func goneWords(outcome study.Verification) string {
 	}
 	engines := words.Either(len(outcome.GoneEngines) > 1, "engines ", "engine ")
 	return words.Count(n, "decision was", "decisions were") + " made by rules that this program no longer has (" + engines + design.Listed(outcome.GoneEngines, "and") + "), and cannot be replayed"
-}
-
-// plainly writes what a difference holds, which is JSON, its numbers as written does.
-func plainly(value any, written func(float64) string) string {
-	switch x := value.(type) {
-	case nil:
-		return "nothing"
-	case float64:
-		return written(x)
-	case []any:
-		return strings.Join(lists.Map(x, func(one any) string { return plainly(one, written) }), ", ")
-	case map[string]any:
-		texts := make([]string, 0, len(x))
-		for _, name := range slices.Sorted(maps.Keys(x)) {
-			texts = append(texts, name+" "+plainly(x[name], written))
-		}
-		return strings.Join(texts, ", ")
-	}
-	return fmt.Sprint(value)
 }
 
 // mostAmends is how many corrections, exclusions and changes a board has, the newest;

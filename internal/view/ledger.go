@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"headroom/internal/lists"
 	"headroom/internal/study"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
@@ -173,22 +174,24 @@ func plainJSON(raw json.RawMessage) string {
 	decoder := json.NewDecoder(bytes.NewReader(raw))
 	decoder.UseNumber() // digits stay as they are
 	if decoder.Decode(&value) != nil {
-		return plain(nil)
+		return plain(nil, ": ", nil)
 	}
-	return words.Shorten(plain(value), 60)
+	return words.Shorten(plain(value, ": ", nil), 60)
 }
 
-func plain(value any) string {
+// plain is JSON in words, between names and values what is told, and numbers that were decoded as
+// such as number writes them.
+func plain(value any, between string, number func(float64) string) string {
 	var parts []string
 	switch v := value.(type) {
 	case nil:
+	case float64:
+		return number(v)
 	case []any:
-		for _, item := range v {
-			parts = append(parts, plain(item))
-		}
+		parts = lists.Map(v, func(item any) string { return plain(item, between, number) })
 	case map[string]any:
 		for _, name := range slices.Sorted(maps.Keys(v)) {
-			parts = append(parts, name+": "+plain(v[name]))
+			parts = append(parts, name+between+plain(v[name], between, number))
 		}
 	default:
 		return fmt.Sprint(v)

@@ -89,6 +89,17 @@ func (v Facts) lab() design.SimulatedLab {
 // fitComes tells whether the next ask fits the model first.
 func (v Facts) fitComes() bool { return v.Readout.FitPending && v.Snap.State == ledger.Open }
 
+// noModelYet says why a study whose metrics were read has no model.
+func (v Facts) noModelYet() string {
+	switch {
+	case v.Snap.State.Over():
+		return "the study ended before the model had begun"
+	case v.fitComes():
+		return "the model is fitted when the next trial is asked for"
+	}
+	return "the model begins when the first few trials have shown how large the values are"
+}
+
 // LongStudy is from how many trials on a page does not wait long for the model, which takes seconds
 // or minutes to work out then.
 const LongStudy = 2000

@@ -37,7 +37,7 @@ func (v Facts) Beliefs() templates.Beliefs {
 		section.Map = new(o.mapChart())
 	}
 	section.Prices = v.priceChart()
-	section.Trust = trusting{v}.section()
+	section.Trust = v.trust()
 	if o.Others {
 		section.Others = o.choices(section.Map)
 	} else if !v.Paper {
@@ -58,12 +58,8 @@ func (v Facts) NothingBelieved() string {
 		return "The model’s picture of each metric will be drawn here once " + objective + " has a reading."
 	case len(metricsShown(v.Snap)) > 0:
 		return ""
-	case v.Snap.State.Over():
-		return "The study ended before the model had begun."
-	case v.fitComes():
-		return "The model is fitted when the next trial is asked for; its picture of each metric will then be drawn here."
 	}
-	return "The model begins when the first few trials have shown how large the values are; its picture of each metric will then be drawn here."
+	return design.Capitalised(v.noModelYet()) + words.Either(v.Snap.State.Over(), ".", "; its picture of each metric will then be drawn here.")
 }
 
 // inputs are the form above the charts.

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"gonum.org/v1/gonum/stat/distuv"
+
 	"headroom/internal/optimizer/policy"
 	"headroom/internal/study"
 	"headroom/internal/study/design"
@@ -15,11 +17,8 @@ import (
 	"headroom/web/templates"
 )
 
-// trusting is a study whose model somebody asks whether to trust.
-type trusting struct{ Facts }
-
-// section is how far the model's bands can be trusted, and whether the process has drifted.
-func (v trusting) section() templates.Trust {
+// trust is how far the model's bands can be trusted, and whether the process has drifted.
+func (v Facts) trust() templates.Trust {
 	var t templates.Trust
 	drifted := v.drifts()
 	for _, d := range drifted {
@@ -43,7 +42,7 @@ func (v trusting) section() templates.Trust {
 }
 
 // drifts are what the residuals say of each metric of which enough readings were predicted.
-func (v trusting) drifts() (list []drifting) {
+func (v Facts) drifts() (list []drifting) {
 	for _, metric := range metricsShown(v.Snap) {
 		if c := v.Readout.Calibration[metric]; c.Count >= study.FewPredictions {
 			list = append(list, drifting{study.DriftOf(c), metric})
@@ -54,7 +53,7 @@ func (v trusting) drifts() (list []drifting) {
 
 // driftDoubt says that what the model expects may not hold any more, "" where no metric drifts or
 // the algorithm looks only at the last trials.
-func (v trusting) driftDoubt() string {
+func (v Facts) driftDoubt() string {
 	if v.Snap.Compiled().Algorithm.ForDrift {
 		return ""
 	}
@@ -135,27 +134,16 @@ const surprising = 0.025
 // by the tails of the binomial distribution: P(X ≤ inside) or P(X ≥ inside) below 0.025 speaks
 // against them.
 func calibrationVerdict(inside, n int) string {
+	right := distuv.Binomial{N: float64(n), P: 0.95}
 	switch {
 	case n < study.FewPredictions:
 		return "too few to judge."
-	case binomialTail(inside, n, 0.95) < surprising:
+	case right.CDF(float64(inside)) < surprising:
 		return tooNarrow
-	case 1-binomialTail(inside-1, n, 0.95) < surprising:
+	case 1-right.CDF(float64(inside-1)) < surprising:
 		return tooWide
 	}
 	return nothingAgainst
-}
-
-// binomialTail is P(X ≤ k) of n trials with chance p each.
-func binomialTail(k, n int, p float64) float64 {
-	sum := 0.0
-	for i := 0; i <= k; i++ {
-		a, _ := math.Lgamma(float64(n + 1))
-		b, _ := math.Lgamma(float64(i + 1))
-		c, _ := math.Lgamma(float64(n - i + 1))
-		sum += math.Exp(a - b - c + float64(i)*math.Log(p) + float64(n-i)*math.Log1p(-p))
-	}
-	return min(sum, 1)
 }
 
 // drifting is what one metric's residuals say.
@@ -190,7 +178,7 @@ func (d drifting) inWords() string {
 }
 
 // driftChart draws the residuals over trials, and their CUSUM against its limit.
-func (v trusting) driftChart(list []drifting) templates.Chart {
+func (v Facts) driftChart(list []drifting) templates.Chart {
 	residuals := chart.Panel{Title: "Residual (standard deviations)", Height: limitHeight}
 	sums := chart.Panel{Title: "Its sum on either side (CUSUM)", Height: limitHeight}
 	table := templates.Table{Head: []templates.Column{column("Metric"), number("Trial", ""), number("Residual", ""), number("CUSUM up", ""), number("CUSUM down", "")}}
@@ -245,7 +233,7 @@ func (d drifting) traces(i int) (points, up, down chart.Trace) {
 var standingMarks = map[policy.Standing]string{policy.Met: "✓ met", policy.NotMet: "✗ not met", policy.Unknown: "? cannot be known"}
 
 // theorem is what the bounds on violation and regret rest on, nil where none is drawn.
-func (v trusting) theorem() *templates.Theorem {
+func (v Facts) theorem() *templates.Theorem {
 	var figures []string
 	for _, c := range v.Snap.Definition.Constraints {
 		if now := v.Readout.Violation[c.Name]; now.Bound != nil && v.Snap.HasReading(c.Metric) {

@@ -27,9 +27,6 @@ func TestCalibrationVerdict(t *testing.T) {
 			t.Errorf("%d of %d: %q, want %q", test.inside, test.n, got, test.want)
 		}
 	}
-	if p := binomialTail(34, 40, 0.95); p < 0.0138 || p > 0.0140 {
-		t.Errorf("P(X ≤ 34) = %g", p)
-	}
 	if words := coverageWords(study.Coverage{Count: 1, Coverage95: 1}); !strings.HasPrefix(words, "1 of 1 reading fell in the 95\u202f% band predicted for it (noise included)") {
 		t.Error(words)
 	}
@@ -106,7 +103,7 @@ func TestWordsOfDriftFollowItsChart(t *testing.T) {
 	if points, _, _ := d.traces(0); points.Text[0] != "yield 0.30 standard deviations" || points.Text[1] != "yield −0.30 standard deviations" {
 		t.Errorf("the points say %q", points.Text[:2])
 	}
-	says(t, "the caption", trusting{newBench(t, twoLimits).facts(0)}.driftChart([]drifting{d}).Caption,
+	says(t, "the caption", newBench(t, twoLimits).facts(0).driftChart([]drifting{d}).Caption,
 		[]string{"may have drifted: one that stands and is predicted well gets there by chance about once in 850 readings."}, []string{"probably"})
 	if line, look := trustInShort(templates.Trust{}, []drifting{d}); !strings.HasSuffix(line, "; no sign of drift any more.") || look {
 		t.Errorf("%s, %v", line, look)
@@ -264,10 +261,10 @@ func TestRegretStandsBesideItsBound(t *testing.T) {
 	says(t, "its panel", whole(panel), []string{"Cumulative regret of yield (%)", "[4 8 12 16 16]", "[2 3 9 9 9]"}, nil)
 	says(t, "the page", whole(panels(v)), []string{"Cumulative regret of yield"}, nil)
 	says(t, "the table", whole(v.ProgressTable()), []string{"Bound on regret so far", "12"}, nil)
-	says(t, "what it rests on", whole(*trusting{v}.theorem()), []string{"What do the bounds on violation and regret rest on? Of 17 assumptions", "It bounds the regret Σ_s [E f(π*)",
+	says(t, "what it rests on", whole(*v.theorem()), []string{"What do the bounds on violation and regret rest on? Of 17 assumptions", "It bounds the regret Σ_s [E f(π*)",
 		"Here, over the same trials: 16 %. It shows how regret grows with trials, and is no promise.", "For the bound on regret: A slack ε is one that", "9 kWh for energy. Left under it: 9 kWh."}, nil)
 	v.Readout.Violation = nil // as before the limit is read
-	says(t, "what it rests on without limits", whole(*trusting{v}.theorem()), []string{"What does the bound on regret rest on? Of 17 assumptions"}, []string{"violation ["})
+	says(t, "what it rests on without limits", whole(*v.theorem()), []string{"What does the bound on regret rest on? Of 17 assumptions"}, []string{"violation ["})
 	for i := range v.History {
 		*v.History[i].Regret.Bound *= 6
 	}

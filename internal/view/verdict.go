@@ -63,7 +63,7 @@ func (v answering) told() bool { return len(v.Snap.Trials) > 0 && !v.Working && 
 func (v answering) recommend(verdict *templates.Verdict) {
 	u, r := v.Readout.Undecided, v.Readout.Recommendation
 	if r != nil {
-		verdict.Answer, verdict.Doubt = v.answer(*r), trusting(v).driftDoubt()
+		verdict.Answer, verdict.Doubt = v.answer(*r), v.driftDoubt()
 		if at := slices.IndexFunc(v.Snap.Trials, func(t *ledger.Trial) bool {
 			return len(t.Doubts) > 0 && !t.Excluded && maps.Equal(t.Parameters, r.Parameters)
 		}); at >= 0 {
@@ -106,12 +106,8 @@ func (v answering) whyNone() string {
 		return nothing + ": " + fruitless(v.Snap.Trials) + "."
 	case len(missing) > 0:
 		return nothing + ": " + without(v.Snap, missing) + "."
-	case !ModelStands(v.Snap) && v.Snap.State.Over():
-		return nothing + ": the study ended before the model had begun."
-	case !ModelStands(v.Snap) && v.fitComes():
-		return nothing + ": the model is fitted when the next trial is asked for."
 	case !ModelStands(v.Snap):
-		return nothing + ": the model begins when the first few trials have shown how large the values are."
+		return nothing + ": " + v.noModelYet() + "."
 	case v.Readout.Recommendation == nil && !slices.ContainsFunc(v.Snap.Trials, func(t *ledger.Trial) bool { return !v.Snap.Gone(t.Number) }):
 		return nothing + ": none of the settings tried may still be chosen."
 	case v.Readout.Recommendation == nil && len(v.Snap.Definition.Constraints) == 0:

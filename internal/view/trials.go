@@ -22,12 +22,15 @@ import (
 // tablePage is how many trials the table shows at a time.
 const tablePage = 6
 
-// trialFilters are the choices above the table; those about limits are offered where there are any.
-var trialFilters = []struct {
+// trialFilter is a choice above the table.
+type trialFilter struct {
 	word, label string
 	ofLimits    bool // asks nothing where there are no limits
 	keep        func(*ledger.Trial) bool
-}{
+}
+
+// trialFilters are all of them; those about limits are offered where there are any.
+var trialFilters = []trialFilter{
 	{"", "All", false, func(*ledger.Trial) bool { return true }},
 	{"waiting", "Waiting", false, (*ledger.Trial).Waiting},
 	{"feasible", "Within limits", true, func(t *ledger.Trial) bool { return t.Feasible != nil && *t.Feasible }},
@@ -41,11 +44,7 @@ var trialFilters = []struct {
 
 // TrialFilters are the words for which trials to show.
 func TrialFilters() []string {
-	list := make([]string, len(trialFilters))
-	for i, f := range trialFilters {
-		list[i] = f.word
-	}
-	return list
+	return lists.Map(trialFilters, func(f trialFilter) string { return f.word })
 }
 
 // Trials is the table, newest first: those asked for, on paper all that a report lists.

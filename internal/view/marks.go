@@ -65,13 +65,8 @@ var (
 // compares them so, and all that is drawn lies above 0.
 func measureOf(metric study.MetricState, drawn ...[]float64) measure {
 	warp := metric.Warp
-	if warp == nil || !(warp.Unit > 0) {
+	if warp == nil || !(warp.Unit > 0) || slices.ContainsFunc(slices.Concat(drawn...), func(x float64) bool { return !(x > 0) }) {
 		return asTheyAre
-	}
-	for _, values := range drawn {
-		if slices.ContainsFunc(values, func(x float64) bool { return !(x > 0) }) {
-			return asTheyAre
-		}
 	}
 	return byRatios
 }

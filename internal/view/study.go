@@ -115,13 +115,7 @@ func scaledFor(snap *ledger.Snapshot, metric string, number int) bool {
 
 // metricsShown are the modelled metrics with a reading, the objective first.
 func metricsShown(snap *ledger.Snapshot) []string {
-	shown := []string{snap.Definition.Objective.Metric}
-	for _, metric := range Modelled(snap.Definition) {
-		if metric != shown[0] {
-			shown = append(shown, metric)
-		}
-	}
-	return slices.DeleteFunc(shown, func(metric string) bool { return !snap.HasReading(metric) || !scaled(snap, metric) })
+	return slices.DeleteFunc(Modelled(snap.Definition), func(metric string) bool { return !snap.HasReading(metric) || !scaled(snap, metric) })
 }
 
 // foretoldLimits are those of which settings have a chance to stay within them, in words, "" where
@@ -195,13 +189,10 @@ func limitsText(d design.Definition, metric string) string {
 
 // settingsOf are a trial's settings in the order of the study.
 func settingsOf(d design.Definition, values design.Settings) []templates.Setting {
-	settings := make([]templates.Setting, 0, len(d.Parameters))
-	for _, p := range d.Parameters {
-		if v, there := values[p.Name]; there {
-			settings = append(settings, templates.Setting{Name: p.Name, Value: design.WriteSetting(p, v), Unit: p.Unit})
-		}
-	}
-	return settings
+	return lists.Pick(d.Parameters, func(p design.Parameter) (templates.Setting, bool) {
+		value, there := values[p.Name]
+		return templates.Setting{Name: p.Name, Value: design.WriteSetting(p, value), Unit: p.Unit}, there
+	})
 }
 
 // settingsLine is settings in one line.

@@ -286,13 +286,10 @@ func (p *panelling) multiplierPanel(limits []int) (panel chart.Panel, notes []st
 }
 
 // chosenOtherwise are the trials that another algorithm than today's chose.
-func (p *panelling) chosenOtherwise() (numbers []int) {
-	for _, t := range p.Snap.Trials {
-		if t.Origin == ledger.Suggested && t.Decision != nil && t.Decision.Algorithm != p.Snap.Definition.Algorithm.Name {
-			numbers = append(numbers, t.Number)
-		}
-	}
-	return numbers
+func (p *panelling) chosenOtherwise() []int {
+	return lists.Pick(p.Snap.Trials, func(t *ledger.Trial) (int, bool) {
+		return t.Number, t.Origin == ledger.Suggested && t.Decision != nil && t.Decision.Algorithm != p.Snap.Definition.Algorithm.Name
+	})
 }
 
 // prices are a limit's multiplier at each decision, the next one's last.

@@ -9,6 +9,7 @@ import (
 
 	"gonum.org/v1/gonum/stat/distuv"
 
+	"headroom/internal/lists"
 	"headroom/internal/optimizer/policy"
 	"headroom/internal/study"
 	"headroom/internal/study/design"
@@ -25,7 +26,7 @@ func (v Facts) trust() templates.Trust {
 		t.Calibrations = append(t.Calibrations, calibrationWords(d.metric, v.Readout.Calibration[d.metric])...)
 		t.Calibrations = append(t.Calibrations, toldScaleWords(d.metric, v.Readout.Metrics[d.metric].ToldScale)...)
 		line := templates.Drift{Text: d.inWords()}
-		if d.Since > 0 && v.Head.Operates && !v.Snap.State.Over() && !v.Snap.Compiled().Algorithm.ForDrift {
+		if d.drifts() && v.Head.Operates && !v.Snap.State.Over() && !v.Snap.Compiled().Algorithm.ForDrift {
 			line.Offer = v.Head.URL("/reconfigure?way=drift&since=" + strconv.Itoa(d.Since))
 		}
 		t.Drifts = append(t.Drifts, line)
@@ -57,12 +58,7 @@ func (v Facts) driftDoubt() string {
 	if v.Snap.Compiled().Algorithm.ForDrift {
 		return ""
 	}
-	var came []string
-	for _, d := range v.drifts() {
-		if d.Since > 0 {
-			came = append(came, d.Came(d.metric))
-		}
-	}
+	came := lists.Pick(v.drifts(), func(d drifting) (string, bool) { return d.Came(d.metric), d.drifts() })
 	if came == nil {
 		return ""
 	}
@@ -75,20 +71,15 @@ func trustInShort(t templates.Trust, drifted []drifting) (line string, look bool
 		return "Can the model be trusted? Too early to say.", false
 	}
 	line = "Can the model be trusted? Nothing speaks against its bands"
-	for _, said := range t.Calibrations {
-		if strings.HasSuffix(said, tooNarrow) || strings.HasSuffix(said, tooWide) {
-			line, look = "Can the model be trusted? Some bands are not as they should be", true
-		}
+	look = slices.ContainsFunc(t.Calibrations, func(said string) bool { return strings.HasSuffix(said, tooNarrow) || strings.HasSuffix(said, tooWide) })
+	if look {
+		line = "Can the model be trusted? Some bands are not as they should be"
 	}
-	for _, d := range drifted {
-		if d.Since > 0 {
-			return line + "; the process may have drifted.", true
-		}
-	}
-	for _, d := range drifted {
-		if len(d.Past) > 0 {
-			return line + "; no sign of drift any more.", look
-		}
+	switch {
+	case slices.ContainsFunc(drifted, drifting.drifts):
+		return line + "; the process may have drifted.", true
+	case slices.ContainsFunc(drifted, func(d drifting) bool { return len(d.Past) > 0 }):
+		return line + "; no sign of drift any more.", look
 	}
 	return line + "; no sign of drift.", look
 }
@@ -151,6 +142,9 @@ type drifting struct {
 	study.Drift
 	metric string
 }
+
+// drifts tells whether it does now.
+func (d drifting) drifts() bool { return d.Since > 0 }
 
 // mostTimes is the largest factor that is worth a number.
 const mostTimes = 1e6

@@ -500,11 +500,10 @@ func (v Facts) Lab() templates.Lab {
 		return panel
 	}
 	panel.Summary = lab.Summary()
-	for _, metric := range tableMetrics(d) {
-		if sd := lab.StdDev()[metric]; sd > 0 {
-			panel.Noise = append(panel.Noise, metric+" ± "+words.With(words.Brief(sd), UnitOf(d, metric)))
-		}
-	}
+	noise := lab.StdDev()
+	panel.Noise = lists.Pick(tableMetrics(d), func(metric string) (string, bool) {
+		return metric + " ± " + words.With(words.Brief(noise[metric]), UnitOf(d, metric)), noise[metric] > 0
+	})
 	wanted := words.Count(int(v.Run.Wanted), "trial", "trials")
 	switch {
 	case v.Run.Wanted == 0:

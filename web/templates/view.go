@@ -3,6 +3,7 @@
 package templates
 
 import (
+	"cmp"
 	"net/url"
 	"slices"
 	"strconv"
@@ -178,11 +179,8 @@ func cell(number bool, text string) templ.Attributes {
 	if number {
 		classes = append(classes, "number")
 	}
-	for _, word := range strings.Fields(text) {
-		if utf8.RuneCountInString(word) > longestWhole {
-			classes = append(classes, "long")
-			break
-		}
+	if slices.ContainsFunc(strings.Fields(text), func(word string) bool { return utf8.RuneCountInString(word) > longestWhole }) {
+		classes = append(classes, "long")
 	}
 	if classes == nil {
 		return nil
@@ -396,12 +394,7 @@ type Doubts struct {
 
 // First is the field to look at first, "" if none of them has one.
 func (d Doubts) First() string {
-	for _, doubt := range d.List {
-		if doubt.Field != "" {
-			return doubt.Field
-		}
-	}
-	return ""
+	return cmp.Or(lists.Map(d.List, func(doubt Doubt) string { return doubt.Field })...)
 }
 
 // Progress is "how well".

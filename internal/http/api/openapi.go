@@ -408,14 +408,12 @@ type settingDescription struct {
 func (a *API) ofReference() operations {
 	return operations{
 		"listAlgorithms": listing(Operation{Summary: "Every algorithm with its settings, source and the feedback it assumes"}, func(*http.Request) (algorithmList, error) {
-			list := algorithmList{Algorithms: []algorithmDescription{}}
-			for _, a := range policy.Descriptions() {
-				list.Algorithms = append(list.Algorithms, algorithmDescription{
+			return algorithmList{lists.Map(policy.Descriptions(), func(a policy.Description) algorithmDescription {
+				return algorithmDescription{
 					Name: a.Name, Title: a.Title, Source: a.Source, Feedback: a.Feedback, Summary: a.Advice(),
-					NeedsGivenConstraint: a.NeedsGivenConstraint, NeedsSafeSeeds: a.NeedsSafeSeeds, Theorem: theoremOf(a.Theorem), Settings: settingDescriptions(a.Settings),
-				})
-			}
-			return list, nil
+					NeedsGivenConstraint: a.NeedsGivenConstraint, NeedsSafeSeeds: a.NeedsSafeSeeds, Theorem: theoremOf(a.Theorem), Settings: lists.Map(a.Settings, settingOf),
+				}
+			})}, nil
 		}),
 		"readDocument": Operation{
 			Summary: "This document", Answer: map[string]any{},
@@ -465,22 +463,18 @@ func theoremOf(t *policy.Theorem) *theoremDescription {
 		Assumptions: lists.Map(t.Assumptions, text), ForRegret: lists.Map(t.ForRegret, text)}
 }
 
-func settingDescriptions(settings []policy.Setting) []settingDescription {
-	list := make([]settingDescription, len(settings))
-	for i, setting := range settings {
-		paper := setting.Paper
-		if _, asked := paper.(policy.LeftToUser); asked {
-			paper = nil
-		} else if paper == nil {
-			paper = setting.Default
-		}
-		list[i] = settingDescription{
-			Name: setting.Name, Type: string(setting.Type), Per: string(setting.Per),
-			Default: setting.Default, DefaultMeans: setting.DefaultMeans, Paper: paper, Meaning: setting.Meaning,
-			Range: settingRange{Low: setting.Low, High: setting.High, LowExclusive: setting.LowExclusive, Choices: setting.Choices},
-		}
+func settingOf(setting policy.Setting) settingDescription {
+	paper := setting.Paper
+	if _, asked := paper.(policy.LeftToUser); asked {
+		paper = nil
+	} else if paper == nil {
+		paper = setting.Default
 	}
-	return list
+	return settingDescription{
+		Name: setting.Name, Type: string(setting.Type), Per: string(setting.Per),
+		Default: setting.Default, DefaultMeans: setting.DefaultMeans, Paper: paper, Meaning: setting.Meaning,
+		Range: settingRange{Low: setting.Low, High: setting.High, LowExclusive: setting.LowExclusive, Choices: setting.Choices},
+	}
 }
 
 //go:embed docs.html

@@ -310,13 +310,9 @@ func (b table) draw(page *templates.DefinePage) {
 
 // line is the line of a list that has these fields; where they are fixed, it says its kind and name.
 func (fields Fields) line(list string, number int, class, kind, name string) templates.FormLine {
-	line := templates.FormLine{List: list, Number: number, Class: class, Kind: kind, Name: name, Inputs: fields.within(open), Plausible: fields.within(plausible), Calculated: fields.within(calculated)}
-	for _, f := range fields {
-		if f.fixed {
-			line.Fixed = append(line.Fixed, f.Name)
-		}
-	}
-	return line
+	fixed := lists.Pick(fields, func(f Field) (string, bool) { return f.Name, f.fixed })
+	return templates.FormLine{List: list, Number: number, Class: class, Kind: kind, Name: name, Fixed: fixed,
+		Inputs: fields.within(open), Plausible: fields.within(plausible), Calculated: fields.within(calculated)}
 }
 
 // labelOf is how a list says a value.

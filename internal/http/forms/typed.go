@@ -211,13 +211,7 @@ func (t *Typed) lines(name string) []string { return filled(strings.Split(t.Valu
 
 // filled are the texts without the spaces around them, and without empty ones.
 func filled(texts []string) []string {
-	var items []string
-	for _, text := range texts {
-		if text = strings.TrimSpace(text); text != "" {
-			items = append(items, text)
-		}
-	}
-	return items
+	return lists.Pick(texts, func(text string) (string, bool) { return strings.TrimSpace(text), strings.TrimSpace(text) != "" })
 }
 
 // OK tells whether nothing is wrong so far.
@@ -225,11 +219,7 @@ func (t *Typed) OK() bool { return len(t.faults) == 0 }
 
 // Err is what is wrong, for a form that is not shown again.
 func (t *Typed) Err() error {
-	var faults design.Faults
-	for _, name := range t.order {
-		faults = append(faults, design.Fault{Field: name, Message: t.faults[name]})
-	}
-	return faults.Err()
+	return design.Faults(lists.Map(t.order, func(name string) design.Fault { return design.Fault{Field: name, Message: t.faults[name]} })).Err()
 }
 
 // Place puts faults beside the fields that they are about, and those that are about none above the

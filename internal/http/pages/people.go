@@ -11,6 +11,7 @@ import (
 	"headroom/internal/http/forms"
 	"headroom/internal/http/problem"
 	"headroom/internal/http/request"
+	"headroom/internal/lists"
 	"headroom/internal/study"
 	"headroom/internal/study/design"
 	"headroom/internal/view"
@@ -63,11 +64,9 @@ func gaveOut(p account.Person) string {
 
 func (s People) listInvites(r *http.Request, page *templates.PeoplePage) error {
 	invites, err := s.Accounts.Invites(r.Context())
-	for _, link := range invites {
-		if link.UsedAt == nil && link.RevokedAt == nil && link.ExpiresAt.After(page.Now) {
-			page.Invites = append(page.Invites, templates.InviteLine{Link: link, Expires: view.Stamp(link.ExpiresAt, page.Now)})
-		}
-	}
+	page.Invites = lists.Pick(invites, func(link account.Link) (templates.InviteLine, bool) {
+		return templates.InviteLine{Link: link, Expires: view.Stamp(link.ExpiresAt, page.Now)}, link.UsedAt == nil && link.RevokedAt == nil && link.ExpiresAt.After(page.Now)
+	})
 	return err
 }
 

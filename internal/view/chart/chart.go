@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"headroom/internal/lists"
 	"headroom/internal/study/design"
 	"headroom/internal/view/words"
 )
@@ -289,15 +290,8 @@ func scaleOf(a Axis, values ...[]any) scale {
 }
 
 // numbers are the values that are some.
-func numbers(values ...[]any) (list []float64) {
-	for _, some := range values {
-		for _, value := range some {
-			if x := number(value); !math.IsNaN(x) {
-				list = append(list, x)
-			}
-		}
-	}
-	return list
+func numbers(values ...[]any) []float64 {
+	return lists.Pick(slices.Concat(values...), func(value any) (float64, bool) { return number(value), !math.IsNaN(number(value)) })
 }
 
 func number(value any) float64 {

@@ -318,15 +318,15 @@ const crowd = 250
 // marks draws points: whole, or not at all where they lie beyond the axes.
 func (s *sheet) marks(f frame, t Trace) {
 	mark := marks[t.Style]
-	standing := 0
+	var standing []int
 	for i, x := range t.X {
 		if f.x.shows(x) && f.y.shows(t.Y[i]) {
-			standing++
+			standing = append(standing, i)
 		}
 	}
 	opacity := ""
 	switch {
-	case standing > crowd:
+	case len(standing) > crowd:
 		mark, opacity = mark.crowded(), ` opacity="0.7"`
 	case f.small && t.Style == Recommended:
 		mark.r *= 0.85
@@ -337,15 +337,12 @@ func (s *sheet) marks(f frame, t Trace) {
 	var marks strings.Builder
 	var texts []string
 	var trials []int
-	for i, x := range t.X {
-		if !f.x.shows(x) || !f.y.shows(t.Y[i]) {
-			continue
-		}
+	for _, i := range standing {
 		seen := ""
 		if len(t.Fade) > 0 && t.Fade[i] < 1 {
 			seen = ` opacity="` + short(t.Fade[i], 2) + `"`
 		}
-		fmt.Fprintf(&marks, `<use href="#%s" x="%s" y="%s"%s/>`, symbol, percent(f.x.at(x)), percent(1-f.y.at(t.Y[i])), seen)
+		fmt.Fprintf(&marks, `<use href="#%s" x="%s" y="%s"%s/>`, symbol, percent(f.x.at(t.X[i])), percent(1-f.y.at(t.Y[i])), seen)
 		if len(t.Text) > 0 {
 			texts = append(texts, t.Text[i])
 		}
@@ -393,10 +390,7 @@ func (s *sheet) limit(f frame, limit Limit) (label string) {
 		}
 		d += "H" + short(side*right, 1)
 	}
-	line, texts := lines[Threshold], []string(nil)
-	for _, y := range limit.Y {
-		texts = append(texts, figure(y))
-	}
+	line, texts := lines[Threshold], lists.Map(limit.Y, func(y float64) string { return figure(y) })
 	if f.small {
 		line.width = 1.5
 	}

@@ -84,20 +84,14 @@ func (b table) form() studyForm {
 		candidates: b.once(at("candidates", templates.Input{Label: "Combinations", Kind: "area"}, func() string { return candidatesText(d) },
 			func(*Typed, string) {}))[0], // they are read before, since lines of parameters follow from them
 		objective: b.objective(), stop: b.stop(), algorithm: b.algorithm(), model: b.model(),
-		lab:   b.once(choice("simulated_lab", lab, &d.SimulatedLab))[0],
-		rules: at("input_constraints", rules, func() string { return strings.Join(d.InputConstraints, "\n") }, func(t *Typed, name string) { d.InputConstraints = t.lines(name) }),
+		parameters:  lineByLine(b, parameters, d.Parameters, b.parameter),
+		constraints: lineByLine(b, constraints, d.Constraints, b.constraint),
+		recorded:    lineByLine(b, recorded, d.RecordedMetrics, b.recorded),
+		lab:         b.once(choice("simulated_lab", lab, &d.SimulatedLab))[0],
+		rules:       at("input_constraints", rules, func() string { return strings.Join(d.InputConstraints, "\n") }, func(t *Typed, name string) { d.InputConstraints = t.lines(name) }),
 	}
 	if b.changes {
 		form.reason = Reason("Everybody can read it in the ledger.", b.reason)
-	}
-	for i := range d.Parameters {
-		form.parameters = append(form.parameters, b.line(parameters, i, func(n int) Fields { return b.parameter(n, &d.Parameters[i]) }))
-	}
-	for i := range d.Constraints {
-		form.constraints = append(form.constraints, b.line(constraints, i, func(n int) Fields { return b.constraint(indexed(constraints, n), &d.Constraints[i]) }))
-	}
-	for i := range d.RecordedMetrics {
-		form.recorded = append(form.recorded, b.line(recorded, i, func(n int) Fields { return b.recorded(indexed(recorded, n), &d.RecordedMetrics[i]) }))
 	}
 	return form
 }
@@ -110,15 +104,19 @@ func (b table) number(list string, i int) int {
 	return b.lines[list][i]
 }
 
-// line are the fields of that line: named by its number, and about place i.
-func (b table) line(list string, i int, fieldsOf func(number int) Fields) Fields {
-	number := b.number(list, i)
-	fields := fieldsOf(number)
-	for k := range fields {
-		f := &fields[k]
-		f.path, f.whole = strings.Replace(f.path, indexed(list, number), indexed(list, i), 1), strings.Replace(f.whole, indexed(list, number), indexed(list, i), 1)
+// lineByLine are the fields of the lines of a list: named by the numbers of the lines, and about the
+// places of what they say.
+func lineByLine[T any](b table, list string, said []T, fieldsOf func(number int, one *T) Fields) []Fields {
+	lines := make([]Fields, len(said))
+	for i := range said {
+		number := b.number(list, i)
+		lines[i] = fieldsOf(number, &said[i])
+		for k := range lines[i] {
+			f := &lines[i][k]
+			f.path, f.whole = strings.Replace(f.path, indexed(list, number), indexed(list, i), 1), strings.Replace(f.whole, indexed(list, number), indexed(list, i), 1)
+		}
 	}
-	return fields
+	return lines
 }
 
 func (b table) objective() Fields {
@@ -141,7 +139,8 @@ func (b table) stop() Fields {
 	}
 }
 
-func (b table) recorded(path string, m *design.RecordedMetric) Fields {
+func (b table) recorded(i int, m *design.RecordedMetric) Fields {
+	path := indexed(recorded, i)
 	fields := b.once(
 		text(path+".metric", templates.Input{Label: "Metric", Class: "w6"}, &m.Metric).of(path),
 		text(path+".unit", templates.Input{Label: "Unit", Class: "w4"}, &m.Unit))
@@ -202,7 +201,8 @@ func (b table) unavailable(i int, p *design.Parameter) Field {
 	})
 }
 
-func (b table) constraint(path string, c *design.Constraint) Fields {
+func (b table) constraint(i int, c *design.Constraint) Fields {
+	path := indexed(constraints, i)
 	threshold := templates.Input{Label: "Limit", Kind: "number", Placeholder: b.hint("0.5")}
 	fields := append(b.once(
 		text(path+".metric", templates.Input{Label: "Metric", Class: "w3", Placeholder: "impurity"}, &c.Metric).of(path),
@@ -336,16 +336,10 @@ func (t *Typed) definition(candidates []design.Settings, lines map[string][]int)
 
 // shaped is a definition with these lines of the form, of the types that they say.
 func shaped(values url.Values, lines map[string][]int) (d design.Definition) {
-	for _, n := range lines[parameters] {
-		kind := values.Get(fmt.Sprintf("%s.%d.type", parameters, n))
-		d.Parameters = append(d.Parameters, design.Parameter{Type: design.ParameterType(strings.TrimSpace(kind))})
-	}
-	for range lines[constraints] {
-		d.Constraints = append(d.Constraints, design.Constraint{})
-	}
-	for range lines[recorded] {
-		d.RecordedMetrics = append(d.RecordedMetrics, design.RecordedMetric{})
-	}
+	d.Parameters = lists.Map(lines[parameters], func(n int) design.Parameter {
+		return design.Parameter{Type: design.ParameterType(strings.TrimSpace(values.Get(fmt.Sprintf("%s.%d.type", parameters, n))))}
+	})
+	d.Constraints, d.RecordedMetrics = make([]design.Constraint, len(lines[constraints])), make([]design.RecordedMetric, len(lines[recorded]))
 	return d
 }
 

@@ -100,6 +100,13 @@ func Form(read func(http.ResponseWriter, *http.Request, *forms.Typed) submission
 	}
 }
 
+// Press answers a form that is no more than a button, for what do does; the page to see then is at to.
+func Press(to string, do func(*http.Request) error) handler {
+	return Form(func(_ http.ResponseWriter, r *http.Request, _ *forms.Typed) submission {
+		return submission{do: func(study.Command) error { return do(r) }, to: to}
+	})
+}
+
 // FormOf answers a form about the study in the path.
 func (s *Site) FormOf(read func(http.ResponseWriter, *http.Request, view.Facts, *forms.Typed) submission) handler {
 	return s.Of(func(w http.ResponseWriter, r *http.Request, v view.Facts) error {

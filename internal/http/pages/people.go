@@ -99,16 +99,15 @@ func (s People) listTokensOn(r *http.Request, page *templates.PeoplePage) error 
 
 // making makes something whose secret tell shows this once; again, where there is one, shows the
 // form with these fields where something is wrong.
-func making[T any](r *http.Request, fields forms.Fields, make func(by account.Identity) (T, string, error), tell func(made T, secret string) error, again func(templates.Form) error) submission {
-	var made T
-	var secret string
+func making(r *http.Request, fields forms.Fields, make func(by account.Identity) (*templates.Secret, error), tell func(*templates.Secret) error, again func(templates.Form) error) submission {
+	var secret *templates.Secret
 	return submission{
 		do: func(study.Command) (err error) {
 			who, _ := request.Caller(r)
-			made, secret, err = make(who)
+			secret, err = make(who)
 			return err
 		},
-		done:   func() error { return tell(made, secret) },
+		done:   func() error { return tell(secret) },
 		fields: fields,
 		again:  again,
 	}
@@ -119,26 +118,24 @@ func (s People) InvitePerson(w http.ResponseWriter, r *http.Request, form *forms
 	var want account.NewInvite
 	fields := forms.NewInvite(&want)
 	fields.Read(form)
-	return making(r, fields, func(by account.Identity) (account.Link, string, error) {
-		return s.Accounts.CreateInvite(r.Context(), by, want)
-	}, func(_ account.Link, secret string) error {
-		return s.showSecret(w, r, s.linkSecret("Invite link for "+want.Name, secret, "Send it to them. It works once, within seven days, and cannot be shown again."))
-	}, func(form templates.Form) error {
+	return making(r, fields, func(by account.Identity) (*templates.Secret, error) {
+		_, secret, err := s.Accounts.CreateInvite(r.Context(), by, want)
+		return s.linkSecret("Invite link for "+want.Name, secret, "Send it to them. It works once, within seven days, and cannot be shown again."), err
+	}, s.telling(w, r), func(form templates.Form) error {
 		return s.showPeople(w, r, http.StatusUnprocessableEntity, func(page *templates.PeoplePage) { page.Invite = form.Like(page.Invite) })
 	})
 }
 
-// showSecret shows the people with something that is told this once.
-func (s People) showSecret(w http.ResponseWriter, r *http.Request, secret *templates.Secret) error {
-	return s.showPeople(w, r, http.StatusOK, func(page *templates.PeoplePage) { page.Secret = secret })
+// telling shows the people with something that is told this once.
+func (s People) telling(w http.ResponseWriter, r *http.Request) func(*templates.Secret) error {
+	return func(secret *templates.Secret) error {
+		return s.showPeople(w, r, http.StatusOK, func(page *templates.PeoplePage) { page.Secret = secret })
+	}
 }
 
 // RevokeInvite ends an invite that has not been used.
-func (s People) RevokeInvite(w http.ResponseWriter, r *http.Request, _ *forms.Typed) submission {
-	return submission{
-		do: func(study.Command) error { return s.Accounts.RevokeInvite(r.Context(), chi.URLParam(r, "link")) },
-		to: "/people?done=revoked",
-	}
+func (s People) RevokeInvite(r *http.Request) error {
+	return s.Accounts.RevokeInvite(r.Context(), chi.URLParam(r, "link"))
 }
 
 // MakeToken makes a token, shown once.
@@ -146,21 +143,17 @@ func (s People) MakeToken(w http.ResponseWriter, r *http.Request, form *forms.Ty
 	var want account.NewToken
 	fields := forms.NewToken(nil, &want)
 	fields.Read(form)
-	return making(r, fields, func(by account.Identity) (account.Token, string, error) {
-		return s.Accounts.CreateToken(r.Context(), by, want)
-	}, func(_ account.Token, secret string) error {
-		return s.showSecret(w, r, &templates.Secret{Title: "Token “" + want.Name + "”", Text: secret, Help: "Copy it now: it cannot be shown again. Scripts send it as “Authorization: Bearer …”."})
-	}, func(form templates.Form) error {
+	return making(r, fields, func(by account.Identity) (*templates.Secret, error) {
+		_, secret, err := s.Accounts.CreateToken(r.Context(), by, want)
+		return &templates.Secret{Title: "Token “" + want.Name + "”", Text: secret, Help: "Copy it now: it cannot be shown again. Scripts send it as “Authorization: Bearer …”."}, err
+	}, s.telling(w, r), func(form templates.Form) error {
 		return s.showPeople(w, r, http.StatusUnprocessableEntity, func(page *templates.PeoplePage) { page.Token = form.Like(page.Token) })
 	})
 }
 
 // RevokeToken ends a token.
-func (s People) RevokeToken(w http.ResponseWriter, r *http.Request, _ *forms.Typed) submission {
-	return submission{
-		do: func(study.Command) error { return s.Accounts.RevokeToken(r.Context(), chi.URLParam(r, "token")) },
-		to: "/people?done=revoked",
-	}
+func (s People) RevokeToken(r *http.Request) error {
+	return s.Accounts.RevokeToken(r.Context(), chi.URLParam(r, "token"))
 }
 
 // ChangeRole gives somebody another role.
@@ -198,11 +191,10 @@ func (s People) changePerson(w http.ResponseWriter, r *http.Request, done string
 
 // LinkPerson makes a sign-in link for somebody who is locked out.
 func (s People) LinkPerson(w http.ResponseWriter, r *http.Request, _ *forms.Typed) submission {
-	return making(r, nil, func(by account.Identity) (account.Link, string, error) {
-		return s.Accounts.CreateSignInLink(r.Context(), by, chi.URLParam(r, "person"))
-	}, func(link account.Link, secret string) error {
-		return s.showSecret(w, r, s.linkSecret("Sign-in link for "+link.Name, secret, "Send it to them. It works once, within "+minutes(account.SignInLinkLife)+"."))
-	}, nil)
+	return making(r, nil, func(by account.Identity) (*templates.Secret, error) {
+		link, secret, err := s.Accounts.CreateSignInLink(r.Context(), by, chi.URLParam(r, "person"))
+		return s.linkSecret("Sign-in link for "+link.Name, secret, "Send it to them. It works once, within "+minutes(account.SignInLinkLife)+"."), err
+	}, s.telling(w, r), nil)
 }
 
 func (s People) SharesPage(w http.ResponseWriter, r *http.Request) error {
@@ -236,10 +228,10 @@ func (s People) MakeShare(w http.ResponseWriter, r *http.Request, form *forms.Ty
 	want := account.NewShare{StudyID: request.StudyID(r)}
 	fields := forms.NewShare(&want)
 	fields.Read(form)
-	return making(r, fields, func(by account.Identity) (account.Share, string, error) {
-		return s.Accounts.CreateShare(r.Context(), by, want)
-	}, func(_ account.Share, secret string) error {
-		made := &templates.Secret{Title: "Link for " + want.Name, Text: s.PublicURL.JoinPath("share", secret).String(), Help: "Send it to them. It cannot be shown again."}
+	return making(r, fields, func(by account.Identity) (*templates.Secret, error) {
+		_, secret, err := s.Accounts.CreateShare(r.Context(), by, want)
+		return &templates.Secret{Title: "Link for " + want.Name, Text: s.PublicURL.JoinPath("share", secret).String(), Help: "Send it to them. It cannot be shown again."}, err
+	}, func(made *templates.Secret) error {
 		return s.showShares(w, r, http.StatusOK, shareUntil(want.ExpiresAt), made)
 	}, func(form templates.Form) error { return s.showShares(w, r, http.StatusUnprocessableEntity, form, nil) })
 }
@@ -310,18 +302,17 @@ func deviceName(agent string) string {
 
 // LinkMyDevice makes a link by which the same person signs in elsewhere.
 func (s People) LinkMyDevice(w http.ResponseWriter, r *http.Request, _ *forms.Typed) submission {
-	return making(r, nil, func(account.Identity) (link account.Link, secret string, err error) {
+	return making(r, nil, func(account.Identity) (*templates.Secret, error) {
 		who, err := person(r)
 		if err == nil && who.ByPIN {
 			err = problem.FullSignIn
 		}
 		if err != nil {
-			return link, "", err
+			return nil, err
 		}
-		return s.Accounts.CreateSignInLink(r.Context(), who, who.PersonID)
-	}, func(_ account.Link, secret string) error {
-		return s.showAccount(w, r, s.linkSecret("Your sign-in link", secret, "Open it on the other device within "+minutes(account.SignInLinkLife)+". It works once."))
-	}, nil)
+		_, secret, err := s.Accounts.CreateSignInLink(r.Context(), who, who.PersonID)
+		return s.linkSecret("Your sign-in link", secret, "Open it on the other device within "+minutes(account.SignInLinkLife)+". It works once."), err
+	}, func(secret *templates.Secret) error { return s.showAccount(w, r, secret) }, nil)
 }
 
 func minutes(d time.Duration) string { return words.Count(int(d.Minutes()), "minute", "minutes") }
@@ -332,15 +323,10 @@ func (s People) linkSecret(title, secret, help string) *templates.Secret {
 }
 
 // EndSession signs one of the person's browsers out.
-func (s People) EndSession(_ http.ResponseWriter, r *http.Request, _ *forms.Typed) submission {
-	return submission{
-		do: func(study.Command) error {
-			who, err := person(r)
-			if err == nil {
-				err = s.Accounts.EndSession(r.Context(), who.PersonID, chi.URLParam(r, "session"))
-			}
-			return err
-		},
-		to: "/account?done=ended",
+func (s People) EndSession(r *http.Request) error {
+	who, err := person(r)
+	if err == nil {
+		err = s.Accounts.EndSession(r.Context(), who.PersonID, chi.URLParam(r, "session"))
 	}
+	return err
 }

@@ -266,7 +266,6 @@ func (t *throttle) recognises(digest [sha256.Size]byte) bool {
 	return t.recognised[digest]
 }
 
-// remember takes note of what was found of a secret.
 func (t *throttle) remember(digest [sha256.Size]byte, found error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -198,7 +198,6 @@ func edged(m measure, within []float64, marks ...chart.Trace) []float64 {
 	return within
 }
 
-// drawable drops traces without points.
 func drawable(traces ...chart.Trace) []chart.Trace {
 	return slices.DeleteFunc(traces, func(trace chart.Trace) bool { return len(trace.X) == 0 })
 }

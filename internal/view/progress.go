@@ -83,7 +83,6 @@ func (p *panelling) panelsOf(limits []int, first bool) chart.Drawing {
 	return drawing
 }
 
-// noteQuiet notes which limits need no panel.
 func (p *panelling) noteQuiet() {
 	for j := range p.Snap.Definition.Constraints {
 		if quiet, line := p.quiet(j); quiet {
@@ -128,7 +127,6 @@ func (p *panelling) moreWords(limits []int) string {
 	return fmt.Sprintf("%d more limits, broken less often: %s", len(limits), design.Listed(names, "and"))
 }
 
-// all are the limits by their place.
 func (p *panelling) all() []int {
 	var limits []int
 	for j := range p.Snap.Definition.Constraints {

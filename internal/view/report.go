@@ -15,7 +15,6 @@ func (v Facts) Report() templates.Report {
 	return templates.Report{Board: v.Content(), Made: words.Exact(v.Now), For: v.Who.Name, Parameters: parameterTable(d), Facts: v.studyFacts()}
 }
 
-// parameterTable lists what can be set.
 func parameterTable(d design.Definition) templates.Table {
 	table := templates.Table{Head: []templates.Column{column("Parameter"), column("Kind"), number("From", ""), number("To", ""), column("Unit"), column("Choices, steps")}}
 	for _, p := range d.Parameters {

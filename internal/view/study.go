@@ -161,7 +161,6 @@ func brokenIn(trials []*ledger.Trial, c design.Constraint) (n, known int) {
 	return n, known
 }
 
-// ended counts the trials of that status.
 func ended(trials []*ledger.Trial, status ledger.Status) int {
 	n := 0
 	for _, t := range trials {
@@ -195,7 +194,6 @@ func settingsOf(d design.Definition, values design.Settings) []templates.Setting
 	})
 }
 
-// settingsLine is settings in one line.
 func settingsLine(d design.Definition, values design.Settings) string {
 	return settingsInWords(settingsOf(d, values))
 }
@@ -233,7 +231,6 @@ func (c *columns) add(head templates.Column, cell func(row int) string) {
 	c.head, c.cells = append(c.head, head), append(c.cells, cell)
 }
 
-// rows is the table of some rows.
 func (c *columns) rows(from, to int) templates.Table {
 	table := templates.Table{Head: c.head}
 	for row := from; row < to; row++ {
@@ -317,7 +314,6 @@ func whyOf(t *ledger.Trial) string {
 // characters.
 const longestReason = 500
 
-// originWords say who chose a trial.
 func originWords(o ledger.Origin) string {
 	switch o {
 	case ledger.Suggested:

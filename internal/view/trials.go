@@ -19,10 +19,8 @@ import (
 	"headroom/web/templates"
 )
 
-// tablePage is how many trials the table shows at a time.
 const tablePage = 6
 
-// trialFilter is a choice above the table.
 type trialFilter struct {
 	word, label string
 	ofLimits    bool // asks nothing where there are no limits
@@ -145,7 +143,6 @@ type listing struct {
 	metrics  []func(float64) string
 }
 
-// list puts trials into a table.
 func (l listing) list(table *templates.Trials, trials []*ledger.Trial) {
 	for _, p := range l.Snap.Definition.Parameters {
 		table.Settings = append(table.Settings, number(p.Name, p.Unit))

@@ -118,7 +118,6 @@ func (v answering) whyNone() string {
 	return ""
 }
 
-// lucky is the best single reading within the limits.
 func (v answering) lucky() *templates.Lucky {
 	best := v.Snap.Best()
 	if best == nil {
@@ -156,7 +155,6 @@ func (v answering) expected(metric string, b study.Believed) templates.Expected 
 		ReadingSD: *valued(words.Alike(b.ReadingSD[metric])(b.ReadingSD[metric]), b.ReadingSD[metric])}
 }
 
-// limitLines say how each limit stands.
 func (v answering) limitLines() []templates.LimitLine {
 	var lines []templates.LimitLine
 	for j, c := range v.Snap.Definition.Constraints {
@@ -292,7 +290,6 @@ func (v answering) worst(t *ledger.Trial) (binding design.Constraint, excess flo
 	return binding, excess, len(v.Snap.Definition.Constraints) > 0
 }
 
-// toDo says what to do next.
 func (v answering) toDo() string {
 	summary := v.Snap.Summary()
 	switch {

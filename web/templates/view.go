@@ -150,7 +150,6 @@ type Column struct {
 	Number     bool
 }
 
-// worded are columns of words.
 func worded(names ...string) []Column {
 	return lists.Map(names, func(name string) Column { return Column{Name: name} })
 }
@@ -467,7 +466,6 @@ type Trials struct {
 	Folded   bool // all settings stand in one column and all readings in another, as on narrow paper
 }
 
-// columns are those that the table has.
 func (t Trials) columns() []Column {
 	columns := []Column{{Name: "No.", Number: true}, {Name: "Result"}}
 	if t.Folded {

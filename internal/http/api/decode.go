@@ -148,7 +148,6 @@ const (
 	mostMembers = 1_000
 )
 
-// at is the path of the value being read.
 func (c *jsonCheck) at() string {
 	var at strings.Builder
 	for _, s := range c.path {

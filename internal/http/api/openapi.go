@@ -351,7 +351,6 @@ func schemaName(t reflect.Type, request bool) string {
 	return strings.TrimSuffix(name, "Document")
 }
 
-// orNull lets a schema also be null.
 func orNull(schema object) object {
 	if len(schema) == 0 {
 		return schema

@@ -84,7 +84,6 @@ type queryParameter struct {
 	Type    any
 }
 
-// oneOf is an answer of one of several types.
 type oneOf []any
 
 // Database is what the API needs of package db beyond the stores: answers kept under idempotency keys,

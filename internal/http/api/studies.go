@@ -35,7 +35,6 @@ type studyList struct {
 	Next    *string          `json:"next"` // ask for ?after=next to go on; null at the end
 }
 
-// ofStudies are the operations on studies.
 func (a *API) ofStudies() operations {
 	return operations{
 		"createStudy": changing(a, madeStudy, Operation{

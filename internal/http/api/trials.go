@@ -28,7 +28,6 @@ type preview struct {
 
 var dryRun = queryParameter{"dry_run", "Store nothing, answer the impact", false}
 
-// ofTrials are the operations of the loop.
 func (a *API) ofTrials() operations {
 	return operations{
 		"listTrials": a.listTrials(),
@@ -118,7 +117,6 @@ func (a *API) ofTrials() operations {
 	}
 }
 
-// trialOf returns trial number of the snapshot.
 func trialOf(snap *ledger.Snapshot, number int) (*ledger.Trial, error) {
 	trial := snap.Trial(number)
 	if trial == nil {
@@ -208,7 +206,6 @@ func (a *API) closing(kind ledger.Kind, summary string) Operation {
 	})
 }
 
-// listTrials is the operation that lists trials by number and state.
 func (a *API) listTrials() Operation {
 	type trialsAsked struct {
 		pageAsked

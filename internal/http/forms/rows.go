@@ -43,7 +43,6 @@ const mostRows = 100
 // largestNumber of a line is more than a page left open all day comes to; a next one can be counted.
 const largestNumber = 1_000_000
 
-// rowsOf reads the lines of a list.
 func rowsOf(values url.Values, list string) rows {
 	lines := rows{}
 	for name := range values {
@@ -98,7 +97,6 @@ func (lines rows) add(r row) {
 	lines[next] = r
 }
 
-// setRows replaces the lines of a list.
 func setRows(values url.Values, list string, lines rows) {
 	for name := range values {
 		if strings.HasPrefix(name, list+".") {

@@ -74,7 +74,6 @@ func withDefault(names []string) []templates.Option {
 
 func spaced(name string) string { return strings.ReplaceAll(name, "_", " ") }
 
-// settingGroups are the inputs for an algorithm's settings.
 func settingGroups(a policy.Description, values url.Values) []templates.SettingGroup {
 	var groups []templates.SettingGroup
 	for _, setting := range a.Settings {

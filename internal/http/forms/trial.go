@@ -138,7 +138,6 @@ func (t *Typed) reading(form Trial, metric Field) *ledger.Reading {
 	return &ledger.Reading{Value: value, StdDev: &sd}
 }
 
-// readings reads what was typed of a trial's metrics.
 func (t *Typed) readings(form Trial) map[string]ledger.Reading {
 	read := map[string]ledger.Reading{}
 	for _, f := range form.Metrics {

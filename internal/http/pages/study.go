@@ -251,13 +251,16 @@ func (s *Site) drawnBehind(ctx context.Context, name string, v view.Facts) (read
 	if !v.Long() || v.Working || !parts[name].slow {
 		return !v.Working, nil
 	}
+	ready, _, err = s.behind(ctx, v, name+"?"+v.Query.Encode(), func(ctx context.Context, of view.Facts) error { return s.load(ctx, &of, parts[name].needs) })
+	return ready, err
+}
+
+// behind lets work go on behind a request, having given it a moment, and tells whether it is done, or
+// since when it is under way.
+func (s *Site) behind(ctx context.Context, v view.Facts, what string, work func(context.Context, view.Facts) error) (ready bool, since time.Time, err error) {
 	patient, cancel := context.WithTimeout(ctx, s.ModelPatience)
 	defer cancel()
-	ready, _, err = s.Studies.Derived.Behind(patient, v.Snap, name+"?"+v.Query.Encode(), func(ctx context.Context) error {
-		of := v
-		return s.load(ctx, &of, parts[name].needs)
-	})
-	return ready, err
+	return s.Studies.Derived.Behind(patient, v.Snap, what, func(ctx context.Context) error { return work(ctx, v) })
 }
 
 // leaveAsIs lets what a page shows stay until there is something better. What waits for the model
@@ -424,12 +427,7 @@ func (s *Site) reportBehind(r *http.Request, v *view.Facts) (ready bool, err err
 	if !v.Long() || !strings.Contains(r.Header.Get("Accept"), "text/html") {
 		return true, nil
 	}
-	patient, cancel := context.WithTimeout(r.Context(), s.ModelPatience)
-	defer cancel()
-	of := *v
-	ready, v.Since, err = s.Studies.Derived.Behind(patient, v.Snap, fmt.Sprintf("report?entries=%d", v.Latest.Version), func(ctx context.Context) error {
-		return s.loadReport(ctx, &of)
-	})
+	ready, v.Since, err = s.behind(r.Context(), *v, fmt.Sprintf("report?entries=%d", v.Latest.Version), func(ctx context.Context, of view.Facts) error { return s.loadReport(ctx, &of) })
 	return ready, err
 }
 

@@ -119,16 +119,12 @@ func (i Input) helpClass() string {
 
 // ID is the input's id in the page.
 func (i Input) ID() string {
-	id := []byte(i.Of + "f-")
-	for _, c := range []byte(i.Name) {
-		switch {
-		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '-':
-			id = append(id, c)
-		default:
-			id = append(id, '_')
+	return i.Of + "f-" + strings.Map(func(c rune) rune {
+		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' {
+			return c
 		}
-	}
-	return string(id)
+		return '_'
+	}, i.Name)
 }
 
 // Stamp is a moment, as it reads now and exactly.

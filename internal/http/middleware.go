@@ -189,8 +189,7 @@ func (m *metrics) request(method, route string, status int, took time.Duration) 
 
 // knownMethod keeps invented methods from making metrics.
 func knownMethod(method string) string {
-	switch method {
-	case "GET", "HEAD", "POST", "PATCH", "PUT", "DELETE", "OPTIONS":
+	if slices.Contains([]string{"GET", "HEAD", "POST", "PATCH", "PUT", "DELETE", "OPTIONS"}, method) {
 		return method
 	}
 	return "other"

@@ -26,9 +26,7 @@ func placed(err error, form *forms.Typed, fields forms.Fields) bool {
 		return true
 	}
 	p := problem.Of(err)
-	switch p.Status {
-	case http.StatusUnprocessableEntity, http.StatusConflict, http.StatusPreconditionFailed, http.StatusRequestEntityTooLarge:
-	default:
+	if !slices.Contains([]int{http.StatusUnprocessableEntity, http.StatusConflict, http.StatusPreconditionFailed, http.StatusRequestEntityTooLarge}, p.Status) {
 		return false
 	}
 	faults := p.Errors

@@ -227,10 +227,8 @@ func Problem(w http.ResponseWriter, r *http.Request, p *problem.Problem) error {
 	if p.Status == http.StatusUnauthorized {
 		return SignIn(w, r, p.Status)
 	}
-	view := templates.ProblemPage{
-		Page: newPage(r, problemHeading(p.Status), "narrow"), Heading: problemHeading(p.Status), Detail: p.Detail,
-		Back: "/studies", BackText: "Go to the studies",
-	}
+	heading := cmp.Or(problemHeadings[p.Status], "This did not work")
+	view := templates.ProblemPage{Page: newPage(r, heading, "narrow"), Heading: heading, Detail: p.Detail, Back: "/studies", BackText: "Go to the studies"}
 	if p.Status == http.StatusNotFound && p != problem.DeadLink {
 		view.Detail = problem.NoSuchThing.Detail
 	}
@@ -244,22 +242,15 @@ func Problem(w http.ResponseWriter, r *http.Request, p *problem.Problem) error {
 	return show(w, r, p.Status, templates.ProblemView(view))
 }
 
-func problemHeading(status int) string {
-	switch status {
-	case http.StatusNotFound:
-		return "Nothing here"
-	case http.StatusForbidden:
-		return "Not allowed"
-	case http.StatusConflict, http.StatusPreconditionFailed:
-		return "The study has gone on meanwhile"
-	case http.StatusServiceUnavailable:
-		return "The database cannot be used now"
-	case http.StatusTooManyRequests:
-		return "Too many tries"
-	case http.StatusInternalServerError:
-		return "Something failed here"
-	}
-	return "This did not work"
+// problemHeadings say what is wrong in short.
+var problemHeadings = map[int]string{
+	http.StatusNotFound:            "Nothing here",
+	http.StatusForbidden:           "Not allowed",
+	http.StatusConflict:            "The study has gone on meanwhile",
+	http.StatusPreconditionFailed:  "The study has gone on meanwhile",
+	http.StatusServiceUnavailable:  "The database cannot be used now",
+	http.StatusTooManyRequests:     "Too many tries",
+	http.StatusInternalServerError: "Something failed here",
 }
 
 // needs say what a page or a section needs beside the study itself.

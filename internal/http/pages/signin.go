@@ -2,6 +2,7 @@ package pages
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"errors"
 	"mime"
@@ -125,7 +126,7 @@ func (s *Site) StaticFile(w http.ResponseWriter, r *http.Request) error {
 		return problem.NoSuchThing
 	}
 	h := w.Header()
-	h.Set("Content-Type", mediaType(name))
+	h.Set("Content-Type", cmp.Or(mediaTypes[path.Ext(name)], mime.TypeByExtension(path.Ext(name))))
 	h.Set("Cache-Control", "public, max-age=300")
 	if r.URL.Query().Get("v") == static.Stamp(name) {
 		h.Set("Cache-Control", "public, max-age=31536000, immutable")
@@ -145,19 +146,7 @@ func (a asset) write(w http.ResponseWriter, r *http.Request) error {
 	return err
 }
 
-// mediaType does not ask the operating system, whose table may say anything.
-func mediaType(name string) string {
-	switch path.Ext(name) {
-	case ".js":
-		return "text/javascript; charset=utf-8"
-	case ".css":
-		return "text/css; charset=utf-8"
-	case ".svg":
-		return "image/svg+xml"
-	case ".json":
-		return "application/json"
-	case ".txt":
-		return "text/plain; charset=utf-8"
-	}
-	return mime.TypeByExtension(path.Ext(name))
+// mediaTypes are not asked of the operating system, whose table may say anything.
+var mediaTypes = map[string]string{
+	".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml", ".json": "application/json", ".txt": "text/plain; charset=utf-8",
 }

@@ -172,13 +172,6 @@ func (c *jsonCheck) refuse(format string, most int) {
 	c.tooMuch = true
 }
 
-// faultAt is a fault of a member that is not there to be read.
-func (c *jsonCheck) faultAt(key, message string) {
-	c.path = append(c.path, step{key: key})
-	c.fault(nil, "%s", message)
-	c.path = c.path[:len(c.path)-1]
-}
-
 // over tells whether to stop.
 func (c *jsonCheck) over() bool {
 	return c.tooMuch || c.faults.Full() || c.duplicates.Full() || c.tokens%1024 == 0 && c.ctx.Err() != nil
@@ -250,7 +243,9 @@ func (c *jsonCheck) object(t reflect.Type) {
 	c.token()
 	for _, f := range fields {
 		if f.required && !seen[f.name] {
-			c.faultAt(f.name, "is required")
+			c.path = append(c.path, step{key: f.name})
+			c.fault(nil, "is required")
+			c.path = c.path[:len(c.path)-1]
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"headroom/internal/lists"
 	"headroom/internal/study/design"
 	"headroom/internal/view/words"
 	"headroom/web/templates"
@@ -249,16 +250,10 @@ func (s sheet) column(i int) (kind design.ParameterType, choices []string, low, 
 		}
 		return design.Categorical, choices, 0, 0
 	}
-	kind = design.Integer
-	for k, row := range s.rows {
+	numbers := lists.Map(s.rows, func(row []string) float64 {
 		x, _ := s.number(row[i])
-		if k == 0 {
-			low, high = x, x
-		}
-		low, high = min(low, x), max(high, x)
-		if x != float64(int64(x)) {
-			kind = design.Real
-		}
-	}
-	return kind, nil, low, high
+		return x
+	})
+	whole := !slices.ContainsFunc(numbers, func(x float64) bool { return x != float64(int64(x)) })
+	return words.Either(whole, design.Integer, design.Real), nil, slices.Min(numbers), slices.Max(numbers)
 }

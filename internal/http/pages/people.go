@@ -2,6 +2,7 @@ package pages
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -284,20 +285,12 @@ func (s People) showAccount(w http.ResponseWriter, r *http.Request, secret *temp
 
 // deviceName makes a browser's description of itself short enough to recognise it by.
 func deviceName(agent string) string {
-	browser, system := "A browser", ""
-	for _, known := range []struct{ sign, name string }{{"Edg/", "Edge"}, {"Firefox/", "Firefox"}, {"Chrome/", "Chrome"}, {"Safari/", "Safari"}} {
-		if strings.Contains(agent, known.sign) {
-			browser = known.name
-			break
-		}
+	known := func(signs [][2]string) string { // of the first sign that is there, the name
+		at := slices.IndexFunc(signs, func(sign [2]string) bool { return strings.Contains(agent, sign[0]) })
+		return signs[at][1]
 	}
-	for _, known := range []struct{ sign, name string }{{"Android", "Android"}, {"iPhone", "an iPhone"}, {"iPad", "an iPad"}, {"Windows", "Windows"}, {"Mac OS", "a Mac"}, {"Linux", "Linux"}} {
-		if strings.Contains(agent, known.sign) {
-			system = " on " + known.name
-			break
-		}
-	}
-	return browser + system
+	return known([][2]string{{"Edg/", "Edge"}, {"Firefox/", "Firefox"}, {"Chrome/", "Chrome"}, {"Safari/", "Safari"}, {"", "A browser"}}) +
+		known([][2]string{{"Android", " on Android"}, {"iPhone", " on an iPhone"}, {"iPad", " on an iPad"}, {"Windows", " on Windows"}, {"Mac OS", " on a Mac"}, {"Linux", " on Linux"}, {"", ""}})
 }
 
 // LinkMyDevice makes a link by which the same person signs in elsewhere.

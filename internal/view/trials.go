@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -99,24 +100,16 @@ func (l listing) fillPaper(table *templates.Trials) {
 
 // fill puts one page of trials into the table.
 func (v listing) fill(table *templates.Trials, keep func(*ledger.Trial) bool) {
-	matching, before := 0, 0
-	var listed []*ledger.Trial
-	for i := len(v.Snap.Trials) - 1; i >= 0; i-- {
-		t := v.Snap.Trials[i]
-		if !keep(t) {
-			continue
-		}
-		matching++
-		switch {
-		case v.Below > 0 && t.Number >= v.Below:
-			before++
-		case len(listed) < tablePage:
-			listed = append(listed, t)
-		}
+	matching := slices.DeleteFunc(slices.Clone(v.Snap.Trials), func(t *ledger.Trial) bool { return !keep(t) })
+	slices.Reverse(matching)
+	before := 0
+	if v.Below > 0 {
+		before = sort.Search(len(matching), func(i int) bool { return matching[i].Number < v.Below })
 	}
+	listed := matching[before:min(before+tablePage, len(matching))]
 	v.list(table, listed)
-	table.Shown = fmt.Sprintf("%d–%d of %s, newest first", before+1, before+len(table.Rows), words.Count(matching, "trial", "trials"))
-	if before+len(table.Rows) < matching {
+	table.Shown = fmt.Sprintf("%d–%d of %s, newest first", before+1, before+len(listed), words.Count(len(matching), "trial", "trials"))
+	if before+len(listed) < len(matching) {
 		table.Older = v.link(v.Show, listed[len(listed)-1].Number)
 	}
 	if before > 0 {

@@ -91,18 +91,7 @@ func (s *Site) Undo(w http.ResponseWriter, r *http.Request, v view.Tried, _ *for
 			after, err = s.Studies.Undo(r.Context(), cmd, v.Snap.ID, v.Trial.Number)
 			return err
 		},
-		done: func() error {
-			w.Header().Set("X-Undone", strconv.Itoa(v.Trial.Number))
-			if _, among := amongWaiting(r); isPart(r) && among {
-				letPartsFollow(w, after)
-				w.WriteHeader(http.StatusOK)
-				return nil
-			}
-			if isPart(r) {
-				return GoTo(w, r, v.Head.TrialURL(v.Trial.Number, "?done=undone"))
-			}
-			return GoTo(w, r, v.Head.URL("?done=undone#next"))
-		},
+		done: func() error { return goOn(w, r, v, after, "X-Undone", "?done=undone", "") },
 	}
 }
 
@@ -179,7 +168,9 @@ func (s *Site) Tell(w http.ResponseWriter, r *http.Request, v view.Tried, form *
 			after, err = s.Studies.Tell(r.Context(), cmd, v.Snap.ID, v.Trial.Number, telling)
 			return err
 		},
-		done:   func() error { return s.afterTelling(w, r, v, after) },
+		done: func() error {
+			return goOn(w, r, v, after, "X-Saved", "?done=saved", "&saved="+url.QueryEscape(fmt.Sprintf("%s/%d", v.Head.ID, v.Trial.Number)))
+		},
 		fields: fields,
 		again: func(form templates.Form) error { // beside what others saved of the trial meanwhile
 			return s.OfTrial(func(w http.ResponseWriter, r *http.Request, v view.Tried) error {
@@ -208,19 +199,20 @@ func (s *Site) tellAgain(w http.ResponseWriter, r *http.Request, v view.Tried, f
 	return s.showTrial(w, r, http.StatusUnprocessableEntity, v, func(page *templates.TrialPage) { page.Card.Entry = entry })
 }
 
-// afterTelling shows the study again, or lets its parts fetch themselves. after is nil when the
-// form had been sent before.
-func (s *Site) afterTelling(w http.ResponseWriter, r *http.Request, v view.Tried, after *ledger.Snapshot) error {
-	w.Header().Set("X-Saved", strconv.Itoa(v.Trial.Number))
-	if isPart(r) {
-		letPartsFollow(w, after)
-		if _, among := amongWaiting(r); !among {
-			return GoTo(w, r, v.Head.TrialURL(v.Trial.Number, "?done=saved"))
-		}
-		w.WriteHeader(http.StatusOK) // an empty answer takes the form away; the card follows with the refresh
-		return nil
+// goOn shows the study again after something was done to a trial, which the header names, or lets its
+// parts fetch themselves. after is nil when the form had been sent before; kept ends what typed text
+// is done with.
+func goOn(w http.ResponseWriter, r *http.Request, v view.Tried, after *ledger.Snapshot, header, done, kept string) error {
+	w.Header().Set(header, strconv.Itoa(v.Trial.Number))
+	if !isPart(r) {
+		return GoTo(w, r, v.Head.URL(done+kept+"#next"))
 	}
-	return GoTo(w, r, v.Head.URL("?done=saved&saved="+url.QueryEscape(fmt.Sprintf("%s/%d", v.Head.ID, v.Trial.Number))+"#next"))
+	letPartsFollow(w, after)
+	if _, among := amongWaiting(r); !among {
+		return GoTo(w, r, v.Head.TrialURL(v.Trial.Number, done))
+	}
+	w.WriteHeader(http.StatusOK) // an empty answer takes the form away; the card follows with the refresh
+	return nil
 }
 
 // amongWaiting tells whether a form was sent from beside the trials that wait, and on which page of

@@ -60,7 +60,7 @@ func (s *Server) observe(next http.Handler) http.Handler {
 		next.ServeHTTP(seen, r)
 		status, took := max(seen.Status(), http.StatusOK), time.Since(start)
 		pattern := cmp.Or(chi.RouteContext(r.Context()).RoutePattern(), "(none)") // one name for all that met none, so that strangers cannot make metrics
-		s.metrics.request(r.Method, pattern, status, took)
+		s.metrics.requests.WithLabelValues(knownMethod(r.Method), pattern, strconv.Itoa(status)).Observe(took.Seconds())
 		s.Log.LogAttrs(r.Context(), slog.LevelInfo, "request",
 			slog.String("request", requestID(r)),
 			slog.String("method", r.Method),
@@ -181,10 +181,6 @@ func newMetrics() *metrics {
 	m.registry.MustRegister(m.requests, m.asks, m.replays, m.streams,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
-}
-
-func (m *metrics) request(method, route string, status int, took time.Duration) {
-	m.requests.WithLabelValues(knownMethod(method), route, strconv.Itoa(status)).Observe(took.Seconds())
 }
 
 // knownMethod keeps invented methods from making metrics.

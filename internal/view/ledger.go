@@ -129,16 +129,11 @@ func changesWords(d design.Definition, changes []design.Change) string {
 			return strings.HasPrefix(c.Path, "algorithm.settings.") && (string(c.Before) == "null" || string(c.After) == "null")
 		})
 	}
-	var parts []string
-	for i, change := range changes {
-		if i == 4 {
-			parts = append(parts, fmt.Sprintf("%d more", len(changes)-i))
-			break
-		}
+	parts := lists.Map(changes, func(change design.Change) string {
 		name, unit := changeName(d, change.Path)
-		parts = append(parts, fmt.Sprintf("%s from %s to %s", name, plainJSON(change.Before), words.With(plainJSON(change.After), unit)))
-	}
-	return strings.Join(parts, ", ")
+		return fmt.Sprintf("%s from %s to %s", name, plainJSON(change.Before), words.With(plainJSON(change.After), unit))
+	})
+	return strings.Join(words.Few(parts, 4), ", ")
 }
 
 // listedPath is the place of something in a list of a definition: the list, the item's name and
@@ -393,14 +388,6 @@ func trialsInWords(numbers []int) string {
 	if len(numbers) == 1 {
 		return fmt.Sprintf("trial %d", numbers[0])
 	}
-	const most = 5
-	var words []string
-	for i, number := range numbers {
-		if i == most-1 && len(numbers) > most {
-			words = append(words, fmt.Sprintf("%d more", len(numbers)-i))
-			break
-		}
-		words = append(words, strconv.Itoa(number))
-	}
-	return "trials " + design.Listed(words, "and")
+	names := lists.Map(numbers, strconv.Itoa)
+	return "trials " + design.Listed(words.Few(names, words.Either(len(names) > 5, 4, 5)), "and")
 }

@@ -100,12 +100,8 @@ func (o Outlook) influenceWords(along []study.Slice) string {
 		return fmt.Sprintf("From its lowest to its highest the expected %s changes by %s.", objective.Metric, changes(along[0]))
 	}
 	parts := lists.Map(along, func(slice study.Slice) string { return slice.Parameter + " " + changes(slice) })
-	const most = 8
-	if len(parts) > most {
-		parts = append(parts[:most], fmt.Sprintf("%d more", len(along)-most))
-	}
 	others := words.Either(len(along) > 1, ", the others held "+o.Held, "")
-	return fmt.Sprintf("Sorted by how much the expected %s changes from its lowest to its highest along each parameter%s: %s.", objective.Metric, others, strings.Join(parts, ", "))
+	return fmt.Sprintf("Sorted by how much the expected %s changes from its lowest to its highest along each parameter%s: %s.", objective.Metric, others, strings.Join(words.Few(parts, 8), ", "))
 }
 
 // sliceCell is one metric along one parameter; left counts the readings that are too far away to be

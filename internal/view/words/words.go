@@ -4,6 +4,7 @@ package words
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -107,6 +108,14 @@ func Count(n int, one, many string) string {
 		return "1 " + one
 	}
 	return design.Typeset(strconv.Itoa(n)) + " " + many
+}
+
+// Few are the first of a list where it is longer than that, and how many more there are.
+func Few(list []string, most int) []string {
+	if len(list) <= most {
+		return list
+	}
+	return append(slices.Clone(list[:most]), strconv.Itoa(len(list)-most)+" more")
 }
 
 // Either is one of two words, by a fact.

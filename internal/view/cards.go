@@ -260,7 +260,8 @@ func ResultInput(d design.Definition, i int, metric string) templates.Input {
 	limits := lists.Map(known.Constraints, func(c design.Constraint) string {
 		return "limit " + words.Limit(c) + words.Either(c.Name != c.Metric, " ("+c.Name+")", "")
 	})
-	return templates.Input{Name: MetricField(i), Label: metric, Unit: known.Unit, Kind: "number", Help: strings.Join(limits, ", "), Optional: !known.Modelled}
+	help := strings.Join(limits, ", ")
+	return templates.Input{Name: MetricField(i), Label: metric, Unit: known.Unit, Kind: "number", Help: help, Optional: !known.Modelled}
 }
 
 // MetricField is the field for the metric at that place among the told ones; metrics may have any

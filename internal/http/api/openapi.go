@@ -410,7 +410,8 @@ func (a *API) ofReference() operations {
 			return algorithmList{lists.Map(policy.Descriptions(), func(a policy.Description) algorithmDescription {
 				return algorithmDescription{
 					Name: a.Name, Title: a.Title, Source: a.Source, Feedback: a.Feedback, Summary: a.Advice(),
-					NeedsGivenConstraint: a.NeedsGivenConstraint, NeedsSafeSeeds: a.NeedsSafeSeeds, Theorem: theoremOf(a.Theorem), Settings: lists.Map(a.Settings, settingOf),
+					NeedsGivenConstraint: a.NeedsGivenConstraint, NeedsSafeSeeds: a.NeedsSafeSeeds,
+					Theorem: theoremOf(a.Theorem), Settings: lists.Map(a.Settings, settingOf),
 				}
 			})}, nil
 		}),

@@ -26,7 +26,8 @@ func placed(err error, form *forms.Typed, fields forms.Fields) bool {
 		return true
 	}
 	p := problem.Of(err)
-	if !slices.Contains([]int{http.StatusUnprocessableEntity, http.StatusConflict, http.StatusPreconditionFailed, http.StatusRequestEntityTooLarge}, p.Status) {
+	ofForms := []int{http.StatusUnprocessableEntity, http.StatusConflict, http.StatusPreconditionFailed, http.StatusRequestEntityTooLarge}
+	if !slices.Contains(ofForms, p.Status) {
 		return false
 	}
 	faults := p.Errors

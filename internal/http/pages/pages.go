@@ -228,7 +228,8 @@ func Problem(w http.ResponseWriter, r *http.Request, p *problem.Problem) error {
 		return SignIn(w, r, p.Status)
 	}
 	heading := cmp.Or(problemHeadings[p.Status], "This did not work")
-	view := templates.ProblemPage{Page: newPage(r, heading, "narrow"), Heading: heading, Detail: p.Detail, Back: "/studies", BackText: "Go to the studies"}
+	view := templates.ProblemPage{Page: newPage(r, heading, "narrow"), Heading: heading, Detail: p.Detail}
+	view.Back, view.BackText = "/studies", "Go to the studies"
 	if p.Status == http.StatusNotFound && p != problem.DeadLink {
 		view.Detail = problem.NoSuchThing.Detail
 	}

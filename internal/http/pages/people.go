@@ -66,7 +66,8 @@ func gaveOut(p account.Person) string {
 func (s People) listInvites(r *http.Request, page *templates.PeoplePage) error {
 	invites, err := s.Accounts.Invites(r.Context())
 	page.Invites = lists.Pick(invites, func(link account.Link) (templates.InviteLine, bool) {
-		return templates.InviteLine{Link: link, Expires: view.Stamp(link.ExpiresAt, page.Now)}, link.UsedAt == nil && link.RevokedAt == nil && link.ExpiresAt.After(page.Now)
+		open := link.UsedAt == nil && link.RevokedAt == nil && link.ExpiresAt.After(page.Now)
+		return templates.InviteLine{Link: link, Expires: view.Stamp(link.ExpiresAt, page.Now)}, open
 	})
 	return err
 }
@@ -289,8 +290,9 @@ func deviceName(agent string) string {
 		at := slices.IndexFunc(signs, func(sign [2]string) bool { return strings.Contains(agent, sign[0]) })
 		return signs[at][1]
 	}
-	return known([][2]string{{"Edg/", "Edge"}, {"Firefox/", "Firefox"}, {"Chrome/", "Chrome"}, {"Safari/", "Safari"}, {"", "A browser"}}) +
-		known([][2]string{{"Android", " on Android"}, {"iPhone", " on an iPhone"}, {"iPad", " on an iPad"}, {"Windows", " on Windows"}, {"Mac OS", " on a Mac"}, {"Linux", " on Linux"}, {"", ""}})
+	browser := known([][2]string{{"Edg/", "Edge"}, {"Firefox/", "Firefox"}, {"Chrome/", "Chrome"}, {"Safari/", "Safari"}, {"", "A browser"}})
+	return browser + known([][2]string{{"Android", " on Android"}, {"iPhone", " on an iPhone"}, {"iPad", " on an iPad"},
+		{"Windows", " on Windows"}, {"Mac OS", " on a Mac"}, {"Linux", " on Linux"}, {"", ""}})
 }
 
 // LinkMyDevice makes a link by which the same person signs in elsewhere.

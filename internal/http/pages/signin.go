@@ -148,5 +148,6 @@ func (a asset) write(w http.ResponseWriter, r *http.Request) error {
 
 // mediaTypes are not asked of the operating system, whose table may say anything.
 var mediaTypes = map[string]string{
-	".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml", ".json": "application/json", ".txt": "text/plain; charset=utf-8",
+	".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".txt": "text/plain; charset=utf-8",
+	".svg": "image/svg+xml", ".json": "application/json",
 }

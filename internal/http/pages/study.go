@@ -251,7 +251,9 @@ func (s *Site) drawnBehind(ctx context.Context, name string, v view.Facts) (read
 	if !v.Long() || v.Working || !parts[name].slow {
 		return !v.Working, nil
 	}
-	ready, _, err = s.behind(ctx, v, name+"?"+v.Query.Encode(), func(ctx context.Context, of view.Facts) error { return s.load(ctx, &of, parts[name].needs) })
+	ready, _, err = s.behind(ctx, v, name+"?"+v.Query.Encode(), func(ctx context.Context, of view.Facts) error {
+		return s.load(ctx, &of, parts[name].needs)
+	})
 	return ready, err
 }
 
@@ -427,7 +429,9 @@ func (s *Site) reportBehind(r *http.Request, v *view.Facts) (ready bool, err err
 	if !v.Long() || !strings.Contains(r.Header.Get("Accept"), "text/html") {
 		return true, nil
 	}
-	ready, v.Since, err = s.behind(r.Context(), *v, fmt.Sprintf("report?entries=%d", v.Latest.Version), func(ctx context.Context, of view.Facts) error { return s.loadReport(ctx, &of) })
+	ready, v.Since, err = s.behind(r.Context(), *v, fmt.Sprintf("report?entries=%d", v.Latest.Version), func(ctx context.Context, of view.Facts) error {
+		return s.loadReport(ctx, &of)
+	})
 	return ready, err
 }
 

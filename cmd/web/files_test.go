@@ -30,10 +30,10 @@ var floors = []struct {
 		"view -> incumbent: incumbent", "view -> incumbent: shortlist", "works -> acquisition: decision", "acquisition -> suggest: designPoint",
 	}},
 	{"internal/study", []string{
-		"store", "models", "service", "tell", "listing", "table_write", "theorem", "explain", "ask", "readout", "slices", "history", "verify",
+		"store", "models", "service", "tell", "listing", "table_write", "calibration", "theorem", "explain", "ask", "readout", "slices", "history", "verify",
 		"table_read", "gain", "define", "correct", "simulate", "compare", "admit", "import",
 	}, []string{
-		"models -> readout: StateOf", "models -> service: Options", "store -> verify: Verified", "tell -> table_read: maxRows", "theorem -> history: DriftOf",
+		"models -> readout: StateOf", "models -> service: Options", "store -> verify: Verified", "tell -> table_read: maxRows",
 		"theorem -> readout: Readout", "verify -> compare: comparison", "verify -> compare: run",
 	}},
 	{"internal/study/ledger", []string{"canonical", "event", "snapshot", "doubt", "chain", "fold", "bundle"}, []string{"snapshot -> doubt: Doubted", "snapshot -> doubt: Range"}},

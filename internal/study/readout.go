@@ -85,46 +85,6 @@ type KernelReadout struct {
 	Interaction  float64            `json:"interaction,omitempty"` // of anova: 0 a sum over the parameters, 1 their product
 }
 
-// Calibration compares one-step-ahead predictions with what was read: over all readings, and apart
-// for settings read for the first time and for repeated ones, of which more is known. Residuals are
-// in standard deviations.
-type Calibration struct {
-	Coverage
-	New          Coverage    `json:"new"`
-	Repeated     Coverage    `json:"repeated"`
-	ResidualMean float64     `json:"residual_mean"`
-	ResidualSD   float64     `json:"residual_sd"`
-	Shift        *LevelShift `json:"shift"` // nil where there are fewer than twenty readings, or very many of each candidate
-	// Residuals are those of each reading, by trial.
-	Residuals []Residual `json:"-"`
-}
-
-// Residual is how many standard deviations a trial's reading came out above its prediction, noise
-// included: of a normal distribution, where the prediction's has longer tails as far out in it.
-type Residual struct {
-	Number int
-	Z      float64
-}
-
-// LevelShift is the trial from which readings most look as if all had come to lie higher, or lower, by the
-// same amount, and how many times likelier than without they are so; beyond the limit it is more likely than
-// not, where one process in a hundred has one (optimizer.LevelShift).
-type LevelShift struct {
-	Since  int     `json:"since"`
-	Rising bool    `json:"rising"`
-	Factor float64 `json:"factor"`
-	Limit  float64 `json:"limit"`
-}
-
-// Coverage is how many readings there are and which share of them fell into the central bands
-// predicted for them.
-type Coverage struct {
-	Count      int     `json:"count"`
-	Coverage50 float64 `json:"coverage50"`
-	Coverage80 float64 `json:"coverage80"`
-	Coverage95 float64 `json:"coverage95"`
-}
-
 // Undecided is settings of which Readings more would tell whether they can be recommended, should
 // they leave the expected values as they are; null when a thousand would not.
 type Undecided struct {
@@ -402,25 +362,6 @@ func metricState(d design.Definition, m optimizer.Model) MetricState {
 		for i, p := range d.Parameters {
 			out.Kernel.Lengthscales[p.Name] = m.Kernel.Lengthscales[i]
 		}
-	}
-	return out
-}
-
-func calibrated(c optimizer.Calibration) Calibration {
-	out := Calibration{Coverage: Coverage(c.Coverage), New: Coverage(c.New), Repeated: Coverage(c.Repeated)}
-	n := float64(len(c.Residuals))
-	for _, r := range c.Residuals {
-		out.ResidualMean += r / n
-	}
-	for _, r := range c.Residuals {
-		out.ResidualSD += (r - out.ResidualMean) * (r - out.ResidualMean) / n
-	}
-	out.ResidualSD = math.Sqrt(out.ResidualSD)
-	if s := c.Shift; s != nil {
-		out.Shift = &LevelShift{s.Round, s.Rising, s.Factor, optimizer.ShiftLimit}
-	}
-	for i, z := range c.Innovations {
-		out.Residuals = append(out.Residuals, Residual{c.ResidualRounds[i], z})
 	}
 	return out
 }

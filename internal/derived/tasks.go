@@ -5,8 +5,6 @@ import (
 	"errors"
 	"sync"
 	"time"
-
-	"headroom/internal/supervisor"
 )
 
 // Task is a kind of work that goes on behind requests whether or not anybody waits for it, one of
@@ -50,26 +48,21 @@ type running struct {
 // Begin lets work go on as the thing's task. The error is ErrGoing, ErrBusy or
 // supervisor.ErrStopping; nothing is begun then.
 func (s *Store[S]) Begin(task Task, id string, wanted int64, work func(ctx context.Context) error) error {
-	stopped, stop := context.WithCancel(context.Background())
+	ctx, stop := context.WithCancel(context.Background())
 	one := &running{Progress{Wanted: wanted, Going: true}, stop}
 	if err := s.tasks.begin(task, id, one); err != nil {
 		return err
 	}
-	begun := s.Jobs.Go(task.Kind, id, task.Limit, func(ctx context.Context) error {
-		ctx, cancel := context.WithCancel(ctx)
-		defer cancel()
-		defer context.AfterFunc(stopped, cancel)()
-		err := work(ctx)
-		if stopped.Err() != nil && errors.Is(err, context.Canceled) {
-			return nil
+	err := s.Jobs.Go(ctx, task.Kind, id, task.Limit, work, func(err error) {
+		if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+			err = nil // it was stopped
 		}
-		return err
-	}, func(err error) { s.tasks.end(one, err) })
-	if !begun {
-		s.tasks.end(one, supervisor.ErrStopping)
-		return supervisor.ErrStopping
+		s.tasks.end(one, err)
+	})
+	if err != nil {
+		s.tasks.end(one, err)
 	}
-	return nil
+	return err
 }
 
 // Progress tells of the thing's last task; known is false where there was none.

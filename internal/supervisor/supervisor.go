@@ -43,60 +43,42 @@ func New(log *slog.Logger) *Supervisor {
 	return s
 }
 
-// Go runs job in the background with a context that ends after limit or when the supervisor stops,
-// and hands what became of it to ended, if that is not nil. It reports false, and runs nothing,
-// once the supervisor stops. Kind groups jobs in the counts; subject says in the log what it was
-// about.
-func (s *Supervisor) Go(kind, subject string, limit time.Duration, job func(ctx context.Context) error, ended func(error)) bool {
-	counts := s.begin(kind)
-	if counts == nil {
-		return false
-	}
-	go func() {
-		defer s.all.Done()
-		err := s.run(s.ctx, counts, kind, subject, limit, job)
-		if ended != nil {
-			ended(err)
-		}
-	}()
-	return true
-}
-
-// Do runs job as Go does, but for the caller, who waits for it: it ends with ctx too. Its error is
-// ErrStopping once the supervisor stops.
-func (s *Supervisor) Do(ctx context.Context, kind, subject string, limit time.Duration, job func(ctx context.Context) error) error {
-	counts := s.begin(kind)
-	if counts == nil {
-		return ErrStopping
-	}
-	defer s.all.Done()
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	defer context.AfterFunc(s.ctx, cancel)()
-	return s.run(ctx, counts, kind, subject, limit, job)
-}
-
-func (s *Supervisor) run(wanted context.Context, counts *Counts, kind, subject string, limit time.Duration, job func(ctx context.Context) error) error {
-	ctx, cancel := context.WithTimeout(wanted, limit)
-	defer cancel()
-	start := time.Now()
-	err := Recovered(ctx, job)
-	s.end(counts, kind, subject, err, time.Since(start), wanted.Err() == nil)
-	return err
-}
-
-func (s *Supervisor) begin(kind string) *Counts {
+// Go runs job in the background with a context that ends with ctx, after limit or when the supervisor
+// stops, and hands what became of it to ended. Once the supervisor stops it runs nothing, and its
+// error is ErrStopping. Kind groups jobs in the counts; subject says in the log what it was about.
+func (s *Supervisor) Go(ctx context.Context, kind, subject string, limit time.Duration, job func(ctx context.Context) error, ended func(error)) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.ctx.Err() != nil {
-		return nil
+		return ErrStopping
 	}
-	if s.kinds[kind] == nil {
-		s.kinds[kind] = &Counts{}
+	counts := s.kinds[kind]
+	if counts == nil {
+		counts = &Counts{}
+		s.kinds[kind] = counts
 	}
-	s.kinds[kind].Running++
-	s.all.Add(1)
-	return s.kinds[kind]
+	counts.Running++
+	s.all.Go(func() {
+		wanted, leave := context.WithCancel(ctx)
+		defer leave()
+		defer context.AfterFunc(s.ctx, leave)()
+		within, cancel := context.WithTimeout(wanted, limit)
+		defer cancel()
+		start := time.Now()
+		err := Recovered(within, job)
+		s.end(counts, kind, subject, err, time.Since(start), wanted.Err() == nil)
+		ended(err)
+	})
+	return nil
+}
+
+// Do is Go for a caller who waits for the job and gets its error.
+func (s *Supervisor) Do(ctx context.Context, kind, subject string, limit time.Duration, job func(ctx context.Context) error) error {
+	ended := make(chan error, 1)
+	if err := s.Go(ctx, kind, subject, limit, job, func(err error) { ended <- err }); err != nil {
+		return err
+	}
+	return <-ended
 }
 
 // Recovered runs job and turns a panic into an error with its stack that wraps ErrPanicked.
@@ -115,12 +97,11 @@ func (s *Supervisor) end(counts *Counts, kind, subject string, err error, took t
 	counts.Running--
 	counts.Took += took
 	switch {
-	case err == nil || !wanted:
-		counts.Done++
-		return
 	case errors.Is(err, ErrPanicked):
 		counts.Panicked++
 		s.log.Error("a job panicked", "job", kind, "subject", subject, "error", err)
+	case err == nil || !wanted:
+		counts.Done++
 	case errors.Is(err, context.DeadlineExceeded):
 		counts.TimedOut++
 		s.log.Warn("a job took too long and was ended", "job", kind, "subject", subject, "took", took)

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"headroom/internal/must"
 	"headroom/internal/supervisor"
 )
 
@@ -27,9 +28,7 @@ func TestJobsEndInTheirOwnWays(t *testing.T) {
 		}
 		ended := map[string]error{}
 		for kind, job := range jobs {
-			if !s.Go(kind, "study x", time.Second, job, func(err error) { ended[kind] = err }) {
-				t.Fatalf("%s was not begun", kind)
-			}
+			must.Do(t, s.Go(t.Context(), kind, "study x", time.Second, job, func(err error) { ended[kind] = err }))
 			synctest.Wait()
 		}
 		if f := s.Counts()["slow"]; f.Running != 1 {
@@ -59,13 +58,13 @@ func TestStopEndsJobsAndBeginsNoMore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := supervisor.New(slog.New(slog.DiscardHandler))
 		var ended error
-		s.Go("fit", "", time.Hour, func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }, func(err error) { ended = err })
+		must.Do(t, s.Go(t.Context(), "fit", "", time.Hour, func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }, func(err error) { ended = err }))
 		s.Stop()
 		if !errors.Is(ended, context.Canceled) {
 			t.Errorf("Stop came back with the job's end %v", ended)
 		}
-		if s.Go("fit", "", time.Hour, func(context.Context) error { return nil }, nil) {
-			t.Error("a job began after the stop")
+		if err := s.Go(t.Context(), "fit", "", time.Hour, func(context.Context) error { return nil }, nil); !errors.Is(err, supervisor.ErrStopping) {
+			t.Errorf("a job began after the stop: %v", err)
 		}
 		if f := s.Counts()["fit"]; f.Failed != 0 || f.Running != 0 {
 			t.Errorf("a job that was ended by the stop counts as %+v", f)

@@ -302,7 +302,7 @@ func sleep(ctx context.Context, d time.Duration) {
 
 // notifier sends NOTIFY for studies that changed, after their commit: inside the transaction NOTIFY
 // would take a lock on the whole database until the commit. One goroutine sends, so changes that
-// come while it is busy go together.
+// come while it is busy go together. What cannot be sent listeners find at their next heartbeat.
 type notifier struct {
 	pool *pgxpool.Pool
 	wake chan struct{}
@@ -315,8 +315,8 @@ type notifier struct {
 // together.
 const between = 20 * time.Millisecond
 
-// lastWords bounds what is still sent when the program stops.
-const lastWords = 2 * time.Second
+// announceTime bounds an announcement, and with it how long the last one keeps a program that stops.
+const announceTime = 2 * time.Second
 
 func newNotifier(pool *pgxpool.Pool) *notifier {
 	return &notifier{pool: pool, wake: make(chan struct{}, 1), pending: map[string]int64{}}
@@ -324,72 +324,40 @@ func newNotifier(pool *pgxpool.Pool) *notifier {
 
 // changed takes note that a study reached seq, and returns at once.
 func (n *notifier) changed(id string, seq int64) {
-	n.add(map[string]int64{id: seq})
-	select {
-	case n.wake <- struct{}{}:
-	default:
-	}
-}
-
-func (n *notifier) add(changes map[string]int64) {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
-	for id, seq := range changes {
-		n.pending[id] = max(n.pending[id], seq)
-	}
-}
-
-func (n *notifier) take() map[string]int64 {
-	n.mutex.Lock()
-	defer n.mutex.Unlock()
-	taken := maps.Clone(n.pending)
-	clear(n.pending)
-	return taken
+	n.pending[id] = max(n.pending[id], seq)
+	replace(n.wake, struct{}{})
 }
 
 // run sends until ctx ends, and then what is left.
 func (n *notifier) run(ctx context.Context) {
-	for {
+	for ctx.Err() == nil {
 		select {
 		case <-ctx.Done():
-			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
-			defer cancel()
-			if err := n.send(last, n.take()); err != nil {
-				slog.Warn("the last changes could not be announced", "error", err)
-			}
-			return
 		case <-n.wake:
-			n.sendPending(ctx)
-			sleep(ctx, between)
 		}
+		if err := n.send(context.WithoutCancel(ctx)); err != nil {
+			slog.Warn("changes could not be announced", "error", err)
+		}
+		sleep(ctx, between)
 	}
 }
 
-// sendPending sends what is pending, again and again until it succeeds or ctx ends.
-func (n *notifier) sendPending(ctx context.Context) {
-	for backoff := firstBackoff; ; backoff = min(2*backoff, lastBackoff) {
-		changes := n.take()
-		err := n.send(ctx, changes)
-		if err == nil {
-			return
-		}
-		n.add(changes)
-		if ctx.Err() != nil {
-			return
-		}
-		slog.Warn("changes could not be announced", "error", err, "retry_in", backoff)
-		sleepAbout(ctx, backoff)
-	}
-}
-
-func (n *notifier) send(ctx context.Context, changes map[string]int64) error {
-	if len(changes) == 0 {
-		return nil
-	}
-	payloads := make([]string, 0, len(changes))
-	for id, seq := range changes {
+// send announces what is pending.
+func (n *notifier) send(ctx context.Context) error {
+	n.mutex.Lock()
+	payloads := make([]string, 0, len(n.pending))
+	for id, seq := range n.pending {
 		payloads = append(payloads, id+":"+strconv.FormatInt(seq, 10))
 	}
+	clear(n.pending)
+	n.mutex.Unlock()
+	if len(payloads) == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, announceTime)
+	defer cancel()
 	// An announcement need not outlive a crash, so its commit does not wait for the disk.
 	_, err := n.pool.Exec(ctx, `
 		SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, payload) FROM unnest($2::text[]) AS payload`, studyChannel, payloads)

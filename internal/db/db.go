@@ -248,10 +248,7 @@ func (d *DB) in(ctx context.Context) querier {
 
 // list runs a query and collects its rows by the columns' names.
 func list[T any](ctx context.Context, q querier, scan pgx.RowToFunc[T], sql string, args ...any) ([]T, error) {
-	rows, err := q.Query(ctx, sql, args...)
-	if err != nil {
-		return nil, unavailable(ctx, err)
-	}
+	rows, _ := q.Query(ctx, sql, args...) // its error is the rows'
 	found, err := pgx.CollectRows(rows, scan)
 	return found, unavailable(ctx, err)
 }

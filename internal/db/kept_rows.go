@@ -25,14 +25,11 @@ func (d *DB) KeptRows() *KeptRows { return &KeptRows{d, mostRows} }
 
 // Each calls use with all that is kept of a study; the numbers are overwritten afterwards.
 func (k *KeptRows) Each(ctx context.Context, id string, use func(study.KeptRows)) error {
-	rows, err := k.db.in(ctx).Query(ctx, `SELECT key, first, sum, numbers FROM kept_rows WHERE study_id = $1`, id)
-	if err != nil {
-		return unavailable(ctx, err)
-	}
+	rows, _ := k.db.in(ctx).Query(ctx, `SELECT key, first, sum, numbers FROM kept_rows WHERE study_id = $1`, id) // its error is the rows'
 	var key, sum []byte
 	var numbers pgtype.DriverBytes
 	var one study.KeptRows
-	_, err = pgx.ForEachRow(rows, []any{&key, &one.First, &sum, &numbers}, func() error {
+	_, err := pgx.ForEachRow(rows, []any{&key, &one.First, &sum, &numbers}, func() error {
 		one.Key, one.Sum, one.Numbers = study.RowsKey(key), study.RowsKey(sum), numbers
 		use(one)
 		return nil
@@ -72,15 +69,14 @@ func (k *KeptRows) Keep(ctx context.Context, id string, wanted iter.Seq2[study.R
 // sizes are how many bytes are kept of a study under each key.
 func (k *KeptRows) sizes(ctx context.Context, id string) (map[study.RowsKey]int64, error) {
 	there := map[study.RowsKey]int64{}
-	_, err := list(ctx, k.db.in(ctx), func(row pgx.CollectableRow) (size int64, err error) {
-		var key []byte
-		err = row.Scan(&key, &size)
-		if err == nil {
-			there[study.RowsKey(key)] = size
-		}
-		return size, err
-	}, `SELECT key, octet_length(numbers) FROM kept_rows WHERE study_id = $1`, id)
-	return there, err
+	rows, _ := k.db.in(ctx).Query(ctx, `SELECT key, octet_length(numbers) FROM kept_rows WHERE study_id = $1`, id) // its error is the rows'
+	var key []byte
+	var size int64
+	_, err := pgx.ForEachRow(rows, []any{&key, &size}, func() error {
+		there[study.RowsKey(key)] = size
+		return nil
+	})
+	return there, unavailable(ctx, err)
 }
 
 func (k *KeptRows) insert(ctx context.Context, id string, rows study.KeptRows) error {

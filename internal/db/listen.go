@@ -40,12 +40,14 @@ type listener struct {
 	breaker *breaker
 	fence   *fence
 
-	mutex    sync.Mutex
-	studies  map[string]*watched
-	accounts map[chan struct{}]struct{}
+	mutex   sync.Mutex
+	watched map[string]*watched // by the study's id, or accounts
 }
 
-// watched is a study with those who wait for its changes.
+// accounts stands for all accounts where there are ids of studies, of which none is empty.
+const accounts = ""
+
+// watched is a study, or all accounts, with those who wait for changes.
 type watched struct {
 	told        int64 // the newest seq that they were told
 	subscribers map[chan int64]struct{}
@@ -54,45 +56,39 @@ type watched struct {
 func newListener(config *pgx.ConnConfig, breaker *breaker, fence *fence) *listener {
 	config = config.Copy()
 	config.Tracer = nil // it trips the breaker itself
-	return &listener{config: config, breaker: breaker, fence: fence, studies: map[string]*watched{}, accounts: map[chan struct{}]struct{}{}}
+	return &listener{config: config, breaker: breaker, fence: fence, watched: map[string]*watched{}}
 }
 
 // Subscribe returns a channel that receives the study's newest seq after each change, or 0 after
 // the listener reconnected ("look for yourself"). Values not yet taken are replaced by newer ones.
 // Call cancel when done.
 func (d *DB) Subscribe(studyID string) (changes <-chan int64, cancel func()) {
-	l := d.listener
+	return d.listener.subscribe(studyID)
+}
+
+// SubscribeAccounts returns a channel that receives 0 whenever a person, token, session or share
+// changed, so that whoever serves a long answer can authenticate its caller again.
+func (d *DB) SubscribeAccounts() (changes <-chan int64, cancel func()) {
+	return d.listener.subscribe(accounts)
+}
+
+func (l *listener) subscribe(id string) (changes <-chan int64, cancel func()) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	mine := make(chan int64, 1)
-	w := l.studies[studyID]
+	w := l.watched[id]
 	if w == nil {
 		w = &watched{subscribers: map[chan int64]struct{}{}}
-		l.studies[studyID] = w
+		l.watched[id] = w
 	}
 	w.subscribers[mine] = struct{}{}
 	return mine, func() {
 		l.mutex.Lock()
 		defer l.mutex.Unlock()
 		delete(w.subscribers, mine)
-		if len(w.subscribers) == 0 && l.studies[studyID] == w {
-			delete(l.studies, studyID)
+		if len(w.subscribers) == 0 && l.watched[id] == w {
+			delete(l.watched, id)
 		}
-	}
-}
-
-// SubscribeAccounts returns a channel that is poked whenever a person, token, session or share
-// changed, so that whoever serves a long answer can authenticate its caller again.
-func (d *DB) SubscribeAccounts() (pokes <-chan struct{}, cancel func()) {
-	l := d.listener
-	l.mutex.Lock()
-	defer l.mutex.Unlock()
-	mine := make(chan struct{}, 1)
-	l.accounts[mine] = struct{}{}
-	return mine, func() {
-		l.mutex.Lock()
-		defer l.mutex.Unlock()
-		delete(l.accounts, mine)
 	}
 }
 
@@ -187,7 +183,7 @@ func (l *listener) hearUntil(ctx context.Context, conn *pgx.Conn, then time.Time
 		case err == nil && heard.Channel == studyChannel:
 			l.hearOfStudy(heard.Payload)
 		case err == nil:
-			l.tellAccounts()
+			l.tell(accounts, 0)
 		case hearing.Err() != nil && ctx.Err() == nil && !conn.IsClosed():
 			return nil
 		default:
@@ -202,13 +198,10 @@ func (l *listener) hearUntil(ctx context.Context, conn *pgx.Conn, then time.Time
 func (l *listener) compare(ctx context.Context, conn *pgx.Conn) error {
 	versions := map[string]int64{}
 	err := l.probe(ctx, l.config.ConnectTimeout, func(ctx context.Context) error {
-		rows, err := conn.Query(ctx, `SELECT id, version FROM studies WHERE id = ANY ($1)`, l.watchedStudies())
-		if err != nil {
-			return err
-		}
+		rows, _ := conn.Query(ctx, `SELECT id, version FROM studies WHERE id = ANY ($1)`, l.watchedStudies()) // its error is the rows'
 		var id string
 		var version int64
-		_, err = pgx.ForEachRow(rows, []any{&id, &version}, func() error {
+		_, err := pgx.ForEachRow(rows, []any{&id, &version}, func() error {
 			versions[id] = version
 			return nil
 		})
@@ -221,7 +214,7 @@ func (l *listener) compare(ctx context.Context, conn *pgx.Conn) error {
 		return err
 	}
 	for id, version := range versions {
-		l.tellStudy(id, version)
+		l.tell(id, version)
 	}
 	return nil
 }
@@ -229,7 +222,7 @@ func (l *listener) compare(ctx context.Context, conn *pgx.Conn) error {
 func (l *listener) watchedStudies() []string {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
-	return slices.Collect(maps.Keys(l.studies))
+	return slices.Collect(maps.Keys(l.watched))
 }
 
 func (l *listener) hearOfStudy(payload string) {
@@ -237,44 +230,30 @@ func (l *listener) hearOfStudy(payload string) {
 	if at < 0 {
 		return
 	}
-	seq, err := strconv.ParseInt(payload[at+1:], 10, 64)
-	if err != nil {
-		return
+	if seq, err := strconv.ParseInt(payload[at+1:], 10, 64); err == nil {
+		l.tell(payload[:at], seq)
 	}
-	l.tellStudy(payload[:at], seq)
 }
 
-// tellStudy tells those who watch a study of its newest seq, once.
-func (l *listener) tellStudy(id string, seq int64) {
+// tell tells those who watch a study of its newest seq, once, or of 0, each time.
+func (l *listener) tell(id string, seq int64) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
-	w := l.studies[id]
-	if w == nil || seq <= w.told {
+	w := l.watched[id]
+	if w == nil || seq != 0 && seq <= w.told {
 		return
 	}
-	w.told = seq
+	w.told = max(w.told, seq)
 	for subscriber := range w.subscribers {
 		replace(subscriber, seq)
 	}
 }
 
-func (l *listener) tellAccounts() {
-	l.mutex.Lock()
-	defer l.mutex.Unlock()
-	for subscriber := range l.accounts {
-		replace(subscriber, struct{}{})
-	}
-}
-
 func (l *listener) pokeAll() {
-	l.tellAccounts() // first, so that nobody is told of a study who lost it meanwhile
-	l.mutex.Lock()
-	for _, w := range l.studies {
-		for subscriber := range w.subscribers {
-			replace(subscriber, 0)
-		}
+	l.tell(accounts, 0) // first, so that nobody is told of a study who lost it meanwhile
+	for _, id := range l.watchedStudies() {
+		l.tell(id, 0)
 	}
-	l.mutex.Unlock()
 }
 
 // replace puts value into a channel of capacity one, in place of one that was not taken. Its

@@ -33,7 +33,7 @@ import (
 type Database interface {
 	api.Database
 	Ready(ctx context.Context) error
-	SubscribeAccounts() (pokes <-chan struct{}, cancel func())
+	SubscribeAccounts() (changes <-chan int64, cancel func())
 }
 
 // Options are what the server is made of.

@@ -30,7 +30,7 @@ const (
 type stream struct {
 	w        http.ResponseWriter
 	control  *http.ResponseController
-	accounts <-chan struct{} // poked before any event is heard of that was written after a change of accounts
+	accounts <-chan int64    // poked before any event is heard of that was written after a change of accounts
 	welcome  bool            // the caller may see the study, as accounts were when they were last looked at
 	look     func() error    // nil says that the caller may; see stillWelcome
 	gone     <-chan struct{} // the caller, or the credential

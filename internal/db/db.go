@@ -141,7 +141,7 @@ func (f *fence) open(ctx context.Context, url string) (*DB, error) {
 		notifier: newNotifier(pool),
 		now:      func() time.Time { return time.Now().UTC() },
 	}
-	d.Studies = &Studies{db: d, choosing: &decisions{pool: choosingPool}}
+	d.Studies = &Studies{db: d, locks: choosingPool}
 	d.Accounts = &Accounts{db: d}
 	if err := d.Ready(ctx); err != nil {
 		d.closePools()
@@ -200,7 +200,7 @@ func (d *DB) Close() {
 }
 
 func (d *DB) closePools() {
-	d.Studies.choosing.pool.Close()
+	d.Studies.locks.Close()
 	d.pool.Close()
 }
 

@@ -19,7 +19,7 @@ const ListStudies = listStudies
 
 // Connections is how many connections reading and writing, and holding choosing locks, may open.
 func (d *DB) Connections() (general, choosing int32) {
-	return d.pool.Config().MaxConns, d.Studies.choosing.pool.Config().MaxConns
+	return d.pool.Config().MaxConns, d.Studies.locks.Config().MaxConns
 }
 
 // ChoosingLease is after how long of silence a server loses a study that it chooses for.

@@ -25,8 +25,13 @@ import (
 
 // Studies is the study.Store, which says what its methods do.
 type Studies struct {
-	db       *DB
-	choosing *decisions
+	db *DB
+
+	// Decisions of one study follow one another: within this process by a queue in memory, among
+	// processes by a lock in the database. Only the head of each queue holds a connection, one of a
+	// pool of their own: however many wait, writes find theirs free.
+	choosing scheduler.Queues
+	locks    *pgxpool.Pool
 }
 
 // nothing is the end of the ledger of a study that does not exist yet.
@@ -54,7 +59,7 @@ func (s *Studies) Create(ctx context.Context, id string, cmd study.Command, part
 			if last == nothing {
 				row, argument = insertRow, part.After.CreatedAt
 			}
-			if _, err := s.execute(ctx, tx, appending(row, id, argument, cmd.Key, part, s.db.now())); err != nil {
+			if _, err := s.store(ctx, tx, row, id, argument, cmd.Key, part); err != nil {
 				return err
 			}
 			last = end(part)
@@ -103,7 +108,7 @@ func (s *Studies) appendIfUnmoved(ctx context.Context, id string, key *study.Ide
 	err = s.db.write(ctx, func(conn *pgxpool.Conn) (err error) {
 		confirmed, cancel := confirming(ctx)
 		defer cancel()
-		stored, err = s.execute(confirmed, conn, appending(updateRow, id, known.Hash, key, add, s.db.now()))
+		stored, err = s.store(confirmed, conn, updateRow, id, known.Hash, key, add)
 		return err
 	})
 	if pgError(err).ConstraintName == "idempotency_keys_pkey" {
@@ -136,7 +141,7 @@ func (s *Studies) writeLocked(ctx context.Context, id string, cmd study.Command,
 		if err := checkAppend(last, add); err != nil {
 			return err
 		}
-		_, err = s.execute(ctx, tx, appending(updateRow, id, last.Hash, cmd.Key, add, s.db.now()))
+		_, err = s.store(ctx, tx, updateRow, id, last.Hash, cmd.Key, add)
 		return err
 	})
 	if refused != nil {
@@ -156,13 +161,6 @@ func (s *Studies) writeLocked(ctx context.Context, id string, cmd study.Command,
 // end is the end of a ledger after an append.
 func end(added study.Append) study.Known {
 	return study.Known{Version: added.After.Version, Hash: added.After.Hash}
-}
-
-// execute runs an appending statement and tells whether it wrote the study's row.
-func (s *Studies) execute(ctx context.Context, q querier, do statement) (stored bool, err error) {
-	var rows int
-	err = q.QueryRow(ctx, do.sql, do.arguments...).Scan(&rows)
-	return rows == 1, err
 }
 
 // announce tells listeners up to where a ledger is stored.
@@ -258,29 +256,25 @@ const (
 		SELECT count(*) FROM row`
 )
 
-// statement is SQL with its arguments.
-type statement struct {
-	sql       string
-	arguments []any
-}
-
-// appending writes add. row is insertRow or updateRow, last the argument that only it has.
-func appending(row, id string, last any, key *study.IdempotencyKey, add study.Append, at time.Time) statement {
+// store writes add, in one statement, and tells whether it wrote the study's row. row is insertRow
+// or updateRow, last the argument that only it has.
+func (s *Studies) store(ctx context.Context, q querier, row, id string, last any, key *study.IdempotencyKey, add study.Append) (stored bool, err error) {
 	now := add.After.Summary()
-	s := statement{row + insertEvents, []any{
+	sql, arguments := row+insertEvents, []any{
 		id, now.Name, string(now.State), now.Algorithm, now.Version, add.After.Hash, now.UpdatedAt,
-		now.Trials, now.Waiting, now.OldestWaiting, now.Feasible, now.Known, now.Best, now.Limits, now.SimulatedLab}}
+		now.Trials, now.Waiting, now.OldestWaiting, now.Feasible, now.Known, now.Best, now.Limits, now.SimulatedLab}
 	author := "" // the same of all
 	if len(add.Events) > 0 {
 		author = add.Events[0].Author
 	}
-	s.arguments = append(append(s.arguments, eventColumns(add.Events)...), last, author)
+	arguments = append(append(arguments, eventColumns(add.Events)...), last, author)
 	if key != nil && add.Done != nil {
-		s.sql += insertDone
-		s.arguments = append(s.arguments, doneColumns(*key, *add.Done, at)...)
+		sql += insertDone
+		arguments = append(arguments, doneColumns(*key, *add.Done, s.db.now())...)
 	}
-	s.sql += countRows
-	return s
+	var rows int
+	err = q.QueryRow(ctx, sql+countRows, arguments...).Scan(&rows)
+	return rows == 1, err
 }
 
 // eventColumns are the columns of events, one array each, however many events there are.
@@ -302,32 +296,28 @@ func checkAppend(known study.Known, add study.Append) error {
 	if err := ledger.CheckContinues(ledger.Event{Seq: known.Version, Hash: known.Hash}, add.Events); err != nil {
 		return fmt.Errorf("the ledger would break: %w", err)
 	}
-	end := known
+	last := known
 	if n := len(add.Events); n > 0 {
-		end = study.Known{Version: add.Events[n-1].Seq, Hash: add.Events[n-1].Hash}
+		last = study.Known{Version: add.Events[n-1].Seq, Hash: add.Events[n-1].Hash}
 	}
-	if (study.Known{Version: add.After.Version, Hash: add.After.Hash}) != end {
-		return fmt.Errorf("the study after the append is at event %d, the ledger at %d", add.After.Version, end.Version)
+	if end(add) != last {
+		return fmt.Errorf("the study after the append is at event %d, the ledger at %d", add.After.Version, last.Version)
 	}
 	return nil
 }
 
 func (s *Studies) Events(ctx context.Context, id string, after int64, limit int) ([]ledger.Event, error) {
-	var exists bool
 	var found []ledger.Event
 	batch := &pgx.Batch{}
-	batch.Queue(`SELECT true FROM studies WHERE id = $1`, id).QueryRow(func(row pgx.Row) error { return row.Scan(&exists) })
+	batch.Queue(`SELECT FROM studies WHERE id = $1`, id).QueryRow(func(row pgx.Row) error { return row.Scan() })
 	queueEvents(batch, id, after, limit, &found)
 	vouch := s.db.voucher(ctx)
-	results := s.db.in(ctx).SendBatch(ctx, batch)
-	if err := results.Close(); err != nil && !errors.Is(err, pgx.ErrNoRows) {
-		return nil, unavailable(ctx, err)
-	}
-	if !exists {
+	err := s.db.in(ctx).SendBatch(ctx, batch).Close()
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
 		return nil, noStudy(id)
-	}
-	if len(found) == 0 {
-		return nil, nil
+	case err != nil || len(found) == 0:
+		return nil, unavailable(ctx, err)
 	}
 	last := found[len(found)-1]
 	return found, vouch(map[string]study.Known{id: {Version: last.Seq, Hash: last.Hash}})
@@ -496,14 +486,6 @@ func (d *DB) removeExpired(ctx context.Context, now time.Time) error {
 	return d.pool.SendBatch(ctx, batch).Close()
 }
 
-// decisions makes decisions of one study follow one another: within this process by a queue in
-// memory, among processes by a lock in the database. Only the head of each queue holds a
-// connection, one of a pool of their own: however many wait, writes find theirs free.
-type decisions struct {
-	pool   *pgxpool.Pool
-	queues scheduler.Queues
-}
-
 // A choosing lock is a lease: PostgreSQL ends it when its holder has been silent for choosingLease,
 // as one that is frozen is, or cut off. Whoever waits for the lock gives up after lockTime, to be
 // asked again.
@@ -522,12 +504,12 @@ var errLeaseLost = fmt.Errorf("the choosing lock was lost: %w", study.ErrUnavail
 // Choosing runs choose while holding the study's choosing lock. Should the lock be lost, choose's
 // context ends.
 func (s *Studies) Choosing(ctx context.Context, id string, choose func(ctx context.Context) error) error {
-	leave, err := s.choosing.queues.Enter(ctx, id)
+	leave, err := s.choosing.Enter(ctx, id)
 	if err != nil {
 		return err
 	}
 	defer leave()
-	lock, err := s.choosing.pool.BeginTx(ctx, pgx.TxOptions{BeginQuery: beginLocked(id)})
+	lock, err := s.locks.BeginTx(ctx, pgx.TxOptions{BeginQuery: beginLocked(id)})
 	if err != nil {
 		if pgError(err).Code == tookTooLong && ctx.Err() == nil {
 			return fmt.Errorf("another server has been choosing for the study for more than %v: %w", lockTime, study.ErrUnavailable)

@@ -35,8 +35,7 @@ const saveEvery = 5 * time.Second
 // the end of each study's ledger as it was last read or written. What stands here is also known to
 // outlive a failover, as far as the database promises that (see voucher).
 type fence struct {
-	file      string // where a restart finds it again; "" for nowhere
-	saving    sync.Mutex
+	file      string        // where a restart finds it again; "" for nowhere
 	promoted  chan struct{} // has something when a new timeline is to be saved
 	promotion func()        // called when the servers known so far are not to be used any more
 
@@ -46,7 +45,8 @@ type fence struct {
 	admitted identity              // the server that was last found to go back behind nothing
 	host     host                  // the one to connect to first
 	refused  map[string]string
-	changed  bool
+
+	changed atomic.Bool // since it was saved
 }
 
 // highWater is what was seen of one database.
@@ -90,7 +90,7 @@ func (f *fence) load() error {
 	for database, other := range kept {
 		mine := f.of(database)
 		mine.Timeline = max(mine.Timeline, other.Timeline)
-		raise(mine.Studies, other.Studies)
+		f.raise(mine.Studies, other.Studies)
 	}
 	return nil
 }
@@ -129,17 +129,17 @@ func (f *fence) knows(read map[string]study.Known) bool {
 func (f *fence) note(ends map[string]study.Known) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
-	f.changed = raise(f.here().Studies, ends) || f.changed
+	f.raise(f.here().Studies, ends)
 }
 
 // raise brings known up to ends.
-func raise(known, ends map[string]study.Known) (changed bool) {
+func (f *fence) raise(known, ends map[string]study.Known) {
 	for id, end := range ends {
 		if known[id].Version < end.Version {
-			known[id], changed = end, true
+			known[id] = end
+			f.changed.Store(true)
 		}
 	}
-	return changed
 }
 
 // save writes what was seen, with what another program that keeps its own in the same file has
@@ -148,14 +148,12 @@ func (f *fence) save() error {
 	if f.file == "" {
 		return nil
 	}
-	f.saving.Lock()
-	defer f.saving.Unlock()
 	if err := f.load(); err != nil {
 		return err
 	}
 	f.mutex.Lock()
 	text, err := json.MarshalIndent(f.all, "", " ")
-	f.changed = false
+	f.changed.Store(false)
 	f.mutex.Unlock()
 	if err != nil {
 		return err
@@ -168,21 +166,18 @@ func (f *fence) save() error {
 
 // keep saves what has changed, now and then and at the end, and what cannot be saved again later.
 func (f *fence) keep(ctx context.Context) {
-	for failed := false; ctx.Err() == nil; {
+	for ctx.Err() == nil {
 		select {
 		case <-ctx.Done():
 		case <-time.After(saveEvery):
 		case <-f.promoted:
 		}
-		f.mutex.Lock()
-		changed := f.changed
-		f.mutex.Unlock()
-		if !changed && !failed {
+		if !f.changed.Load() {
 			continue
 		}
-		err := f.save()
-		if failed = err != nil; failed {
+		if err := f.save(); err != nil {
 			slog.Error("what was seen of the database cannot be kept", "error", err)
+			f.changed.Store(true)
 		}
 	}
 }
@@ -254,22 +249,14 @@ func (f *fence) checkTimeline(is identity) (known map[string]study.Known, err er
 
 // hasAll checks that each ledger has the event that it ended with.
 func (f *fence) hasAll(ctx context.Context, conn *pgconn.PgConn, is identity, known map[string]study.Known) error {
-	type end struct {
-		ID string `json:"id"`
-		study.Known
-	}
-	ends := make([]end, 0, len(known))
-	for id, one := range known {
-		ends = append(ends, end{id, one})
-	}
-	text, err := json.Marshal(ends)
+	ends, err := json.Marshal(known)
 	if err != nil {
 		return err
 	}
 	missing := conn.ExecParams(ctx, `
-		SELECT seen.id, seen."Version", coalesce((SELECT version FROM studies WHERE id = seen.id), 0)
-		FROM json_to_recordset($1) AS seen (id text, "Version" bigint, "Hash" text) LEFT JOIN events e ON e.study_id = seen.id AND e.seq = seen."Version"
-		WHERE e.hash IS DISTINCT FROM seen."Hash" ORDER BY seen.id LIMIT 1`, [][]byte{text}, nil, nil, nil).Read()
+		SELECT id, seen ->> 'Version', coalesce((SELECT version FROM studies WHERE id = ends.id), 0)
+		FROM json_each($1) AS ends (id, seen) LEFT JOIN events ON study_id = id AND seq = (seen ->> 'Version')::bigint
+		WHERE hash IS DISTINCT FROM seen ->> 'Hash' ORDER BY id LIMIT 1`, [][]byte{ends}, nil, nil, nil).Read()
 	switch {
 	case pgError(missing.Err).Code == undefinedTable:
 		return f.behind(is, "it has no studies, and there were "+strconv.Itoa(len(known)))
@@ -286,25 +273,24 @@ func (f *fence) hasAll(ctx context.Context, conn *pgconn.PgConn, is identity, kn
 // place of the one before.
 func (f *fence) use(is identity) error {
 	f.mutex.Lock()
+	defer f.mutex.Unlock()
 	first := f.database == ""
 	f.database = is.database
 	high := f.here()
 	before := high.Timeline
-	if is.timeline >= before {
-		f.admitted, high.Timeline, f.changed = is, is.timeline, f.changed || is.timeline > before
-		delete(f.refused, is.address)
-	}
-	f.mutex.Unlock()
-	switch {
-	case is.timeline < before:
+	if is.timeline < before {
 		return f.behind(is, "another server was made the primary meanwhile")
-	case is.timeline > before && !first:
+	}
+	f.admitted, high.Timeline = is, is.timeline
+	delete(f.refused, is.address)
+	if is.timeline == before {
+		return nil
+	}
+	f.changed.Store(true)
+	if !first {
 		slog.Warn("another server is the primary now", "server", is.address, "timeline", is.timeline)
 		f.promotion()
-		select {
-		case f.promoted <- struct{}{}:
-		default: // it is known already
-		}
+		replace(f.promoted, struct{}{})
 	}
 	return nil
 }
@@ -352,7 +338,17 @@ func ways(config *pgconn.Config) []*pgconn.FallbackConfig {
 	return append([]*pgconn.FallbackConfig{{Host: config.Host, Port: config.Port, TLSConfig: config.TLSConfig}}, config.Fallbacks...)
 }
 
-func (h host) isOf(way *pgconn.FallbackConfig) bool { return h == host{way.Host, way.Port} }
+// ways are those of config that lead to the host, and the others.
+func (h host) ways(config *pgconn.Config) (mine, others []*pgconn.FallbackConfig) {
+	for _, way := range ways(config) {
+		if h == (host{way.Host, way.Port}) {
+			mine = append(mine, way)
+		} else {
+			others = append(others, way)
+		}
+	}
+	return mine, others
+}
 
 // try makes config attempt these ways.
 func try(config *pgconn.Config, ways []*pgconn.FallbackConfig) {
@@ -374,14 +370,7 @@ func (f *fence) first(config *pgconn.Config) {
 	f.mutex.Lock()
 	used := f.host
 	f.mutex.Unlock()
-	others := ways(config)
-	var mine []*pgconn.FallbackConfig
-	others = slices.DeleteFunc(others, func(way *pgconn.FallbackConfig) bool {
-		if used.isOf(way) {
-			mine = append(mine, way)
-		}
-		return used.isOf(way)
-	})
+	mine, others := used.ways(config)
 	try(config, append(mine, others...))
 }
 
@@ -466,7 +455,8 @@ func (f *fence) findPrimary(ctx context.Context, config *pgx.ConnConfig) {
 func askHost(ctx context.Context, config *pgx.ConnConfig, one host) *answer {
 	alone := config.Copy()
 	alone.Tracer, alone.ValidateConnect = nil, nil
-	try(&alone.Config, slices.DeleteFunc(ways(&alone.Config), func(way *pgconn.FallbackConfig) bool { return !one.isOf(way) }))
+	mine, _ := one.ways(&alone.Config)
+	try(&alone.Config, mine)
 	asking, cancel := context.WithTimeout(ctx, alone.ConnectTimeout)
 	defer cancel()
 	conn, err := pgx.ConnectConfig(asking, alone)

@@ -6,8 +6,6 @@ import (
 	"embed"
 	"fmt"
 	"io/fs"
-	"strconv"
-	"strings"
 )
 
 // Files are the steps, named NUMBER_title.up.sql, each with its way back, NUMBER_title.down.sql,
@@ -17,16 +15,12 @@ import (
 var Files embed.FS
 
 // Latest is the number of the last step.
-func Latest() (uint, error) {
-	names, err := fs.Glob(Files, "*.up.sql")
-	if err != nil || len(names) == 0 {
-		return 0, fmt.Errorf("no migrations are embedded: %w", err)
+var Latest = latest()
+
+func latest() (number uint) {
+	names, _ := fs.Glob(Files, "*.up.sql") // sorted, and the numbers have leading zeros
+	if _, err := fmt.Sscanf(names[len(names)-1], "%d_", &number); err != nil {
+		panic(fmt.Sprintf("the name of migration %s must begin with a number: %v", names[len(names)-1], err))
 	}
-	last := names[len(names)-1] // fs.Glob sorts, and the numbers have leading zeros
-	number, _, _ := strings.Cut(last, "_")
-	latest, err := strconv.ParseUint(number, 10, 32)
-	if err != nil {
-		return 0, fmt.Errorf("migration %s: its name must begin with a number: %w", last, err)
-	}
-	return uint(latest), nil
+	return number
 }

@@ -108,34 +108,29 @@ func Restore(ctx context.Context, url string, r io.Reader) error {
 	if err != nil {
 		return err
 	}
-	if err := requireEmpty(ctx, url); err != nil {
+	config, err := newFence("").connConfig(ctx, url)
+	if err != nil {
+		return err
+	}
+	conn, err := pgx.ConnectConfig(ctx, config)
+	if err != nil {
+		return unavailable(ctx, err)
+	}
+	defer conn.Close(context.WithoutCancel(ctx))
+	if err := requireEmpty(ctx, conn); err != nil {
 		return err
 	}
 	if err := MigrateTo(ctx, url, head.Schema); err != nil {
 		return err
 	}
-	if err := in.restoreTables(ctx, url, head.Tables); err != nil {
+	if err := in.restoreTables(ctx, conn, head.Tables); err != nil {
 		return err
 	}
 	return Migrate(ctx, url)
 }
 
-func connect(ctx context.Context, url string) (*pgx.Conn, error) {
-	config, err := newFence("").connConfig(ctx, url)
-	if err != nil {
-		return nil, err
-	}
-	conn, err := pgx.ConnectConfig(ctx, config)
-	return conn, unavailable(ctx, err)
-}
-
 // requireEmpty refuses a database that holds anything of ours.
-func requireEmpty(ctx context.Context, url string) error {
-	conn, err := connect(ctx, url)
-	if err != nil {
-		return err
-	}
-	defer conn.Close(context.WithoutCancel(ctx))
+func requireEmpty(ctx context.Context, conn *pgx.Conn) error {
 	for _, table := range backupTables {
 		var filled bool
 		err := conn.QueryRow(ctx, `SELECT EXISTS (SELECT FROM `+table+`)`).Scan(&filled)
@@ -220,25 +215,16 @@ func (b *backupReader) head() (head backupHead, err error) {
 	if err != nil || head.Format != backupFormat {
 		return head, errors.New("this is not a backup of headroom, or its beginning is damaged")
 	}
-	latest, err := migrations.Latest()
-	if err != nil {
-		return head, err
-	}
-	if head.Version != backupVersion || head.Schema > latest || head.Schema == 0 {
+	if head.Version != backupVersion || head.Schema > migrations.Latest || head.Schema == 0 {
 		return head, fmt.Errorf("the backup has format %d and schema %d, this program knows %d and %d: use the newer program",
-			head.Version, head.Schema, backupVersion, latest)
+			head.Version, head.Schema, backupVersion, migrations.Latest)
 	}
 	return head, nil
 }
 
 // restoreTables stores the rows of all tables in one transaction, which ends well only if the file
 // is whole and its ledgers are.
-func (b *backupReader) restoreTables(ctx context.Context, url string, tables []backupTable) error {
-	conn, err := connect(ctx, url)
-	if err != nil {
-		return err
-	}
-	defer conn.Close(context.WithoutCancel(ctx))
+func (b *backupReader) restoreTables(ctx context.Context, conn *pgx.Conn, tables []backupTable) error {
 	return unavailable(ctx, pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
 		for _, table := range tables {
 			if err := b.restore(ctx, tx, table); err != nil {

@@ -21,6 +21,7 @@ import (
 
 	"headroom/internal/account"
 	"headroom/internal/study"
+	"headroom/migrations"
 )
 
 var (
@@ -83,7 +84,7 @@ func Up(ctx context.Context, url, file string) (*DB, error) {
 	if err := f.load(); err != nil {
 		return nil, err
 	}
-	if err := f.migrate(ctx, url); err != nil {
+	if err := f.migrate(ctx, url, migrations.Latest); err != nil {
 		return nil, fmt.Errorf("the database cannot be used: %w", err)
 	}
 	return f.open(ctx, url)

@@ -19,30 +19,18 @@ import (
 // Migrate brings the database at url to this program's schema. It refuses a database that a newer
 // program has migrated.
 func Migrate(ctx context.Context, url string) error {
-	return newFence("").migrate(ctx, url)
+	return MigrateTo(ctx, url, migrations.Latest)
 }
 
 // MigrateTo brings the database to schema version target, up or down; 0 is an empty database. What
 // a step down drops is said in its file.
 func MigrateTo(ctx context.Context, url string, target uint) error {
-	return newFence("").migrateTo(ctx, url, target)
+	return newFence("").migrate(ctx, url, target)
 }
 
-func (f *fence) migrate(ctx context.Context, url string) error {
-	latest, err := migrations.Latest()
-	if err != nil {
-		return err
-	}
-	return f.migrateTo(ctx, url, latest)
-}
-
-func (f *fence) migrateTo(ctx context.Context, url string, target uint) error {
-	latest, err := migrations.Latest()
-	if err != nil {
-		return err
-	}
-	if target > latest {
-		return fmt.Errorf("there is no schema %d: the last one is %d", target, latest)
+func (f *fence) migrate(ctx context.Context, url string, target uint) error {
+	if target > migrations.Latest {
+		return fmt.Errorf("there is no schema %d: the last one is %d", target, migrations.Latest)
 	}
 	config, err := f.connConfig(ctx, url)
 	if err != nil {
@@ -50,11 +38,8 @@ func (f *fence) migrateTo(ctx context.Context, url string, target uint) error {
 	}
 	pool := stdlib.OpenDB(*config)
 	defer pool.Close()
-	if err := pool.PingContext(ctx); err != nil {
-		return unavailable(ctx, err)
-	}
-	// Servers that start together migrate one after another: in the middle of a step the database
-	// looks interrupted.
+	// Servers that start together migrate one after another, each until it closes its pool: in the
+	// middle of a step the database looks interrupted.
 	alone, err := pool.Conn(ctx)
 	if err != nil {
 		return unavailable(ctx, err)
@@ -63,9 +48,6 @@ func (f *fence) migrateTo(ctx context.Context, url string, target uint) error {
 	if _, err := alone.ExecContext(ctx, `SELECT pg_advisory_lock(hashtext('headroom migration'))`); err != nil {
 		return unavailable(ctx, err)
 	}
-	defer func() {
-		_, _ = alone.ExecContext(context.WithoutCancel(ctx), `SELECT pg_advisory_unlock(hashtext('headroom migration'))`)
-	}()
 	steps, err := newMigrate(pool)
 	if err != nil {
 		return unavailable(ctx, err)
@@ -78,8 +60,8 @@ func (f *fence) migrateTo(ctx context.Context, url string, target uint) error {
 		return unavailable(ctx, err)
 	case dirty:
 		return fmt.Errorf("migration %d of the database was interrupted: restore a backup, or mend it by hand and set schema_migrations", present)
-	case present > latest:
-		return newerDatabase(present, latest)
+	case present > migrations.Latest:
+		return newerDatabase(present)
 	}
 	if target == 0 {
 		err = steps.Down()
@@ -104,28 +86,24 @@ func newMigrate(pool *sql.DB) (*migrate.Migrate, error) {
 	return migrate.NewWithInstance("migrations", files, "headroom", target)
 }
 
-func newerDatabase(present, latest uint) error {
-	return fmt.Errorf("the database is newer than this program: it is at schema %d, this program knows %d; run the newer program", present, latest)
+func newerDatabase(present uint) error {
+	return fmt.Errorf("the database is newer than this program: it is at schema %d, this program knows %d; run the newer program", present, migrations.Latest)
 }
 
 // Ready reports whether the database answers and has this program's schema.
 func (d *DB) Ready(ctx context.Context) error {
-	latest, err := migrations.Latest()
-	if err != nil {
-		return err
-	}
 	var present uint
 	var dirty bool
-	err = d.pool.QueryRow(ctx, `SELECT version, dirty FROM schema_migrations`).Scan(&present, &dirty)
+	err := d.pool.QueryRow(ctx, `SELECT version, dirty FROM schema_migrations`).Scan(&present, &dirty)
 	switch {
 	case pgError(err).Code == undefinedTable, errors.Is(err, pgx.ErrNoRows):
 		return fmt.Errorf("the database has not been migrated: %w", study.ErrUnavailable)
 	case err != nil:
 		return unavailable(ctx, err)
-	case present > latest:
-		return newerDatabase(present, latest)
-	case dirty || present < latest:
-		return fmt.Errorf("the database is at schema %d, this program needs %d: %w", present, latest, study.ErrUnavailable)
+	case present > migrations.Latest:
+		return newerDatabase(present)
+	case dirty || present < migrations.Latest:
+		return fmt.Errorf("the database is at schema %d, this program needs %d: %w", present, migrations.Latest, study.ErrUnavailable)
 	}
 	return nil
 }

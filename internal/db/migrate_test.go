@@ -39,7 +39,7 @@ func TestMigrationsGoDownAndUpAgain(t *testing.T) {
 		}
 		return schema(t, url)
 	}
-	latest := must.Get(migrations.Latest())(t)
+	latest := migrations.Latest
 	full := schema(t, url)
 	down := [][]string{full}
 	for version := latest; version > 0; version-- {

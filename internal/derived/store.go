@@ -18,7 +18,6 @@ import (
 	"time"
 
 	"headroom/internal/memory"
-	"headroom/internal/optimizer/checkpoint"
 	"headroom/internal/scheduler"
 	"headroom/internal/supervisor"
 )
@@ -45,8 +44,9 @@ const entryBytes = 300
 
 // Store keeps versions and what was derived from them. Its methods are safe for concurrent use.
 type Store[S Source[S]] struct {
-	Scheduler *scheduler.Scheduler   // who computes next
-	Jobs      *supervisor.Supervisor // the work that goes on behind requests
+	*scheduler.Scheduler // by whose Compute all numerical work goes
+
+	Jobs *supervisor.Supervisor // the work that goes on behind requests
 
 	large any   // see New
 	limit int64 // of bytes
@@ -107,29 +107,6 @@ func New[S Source[S]](limit int64, places int, large any, log *slog.Logger) *Sto
 		Scheduler: scheduler.New(places), Jobs: supervisor.New(log), large: large, limit: limit,
 		recent: list.New(), things: map[string]*thing[S]{}, flights: map[key]*flight[S]{}, held: map[*version[S]]int{},
 	}
-}
-
-// Compute runs numerical work, all of which goes through here: it waits for a processor and gives
-// way between two slices of work, fairly among things, the most urgent work first. Work must not
-// call Compute, nor wait for what does.
-func (s *Store[S]) Compute(ctx context.Context, id string, work func(ctx context.Context) error) error {
-	return s.Scheduler.Do(ctx, id, func(ctx context.Context, yield scheduler.Yield) error { return work(checkpoint.With(ctx, yield)) })
-}
-
-// Draw lets work that shows what was computed take its turn among the computations, in steps
-// between which others may go first. Steps must not call Compute, nor wait for what does.
-func (s *Store[S]) Draw(ctx context.Context, id string, steps ...func() error) error {
-	return s.Compute(ctx, id, func(ctx context.Context) error {
-		for _, step := range steps {
-			if err := checkpoint.Reach(ctx); err != nil {
-				return err
-			}
-			if err := step(); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
 }
 
 // UpTo returns the highest version kept that is not above at (0: the highest of all), or nothing.

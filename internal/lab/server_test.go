@@ -14,6 +14,7 @@ import (
 
 	"headroom/internal/db/dbtest"
 	"headroom/internal/must"
+	"headroom/internal/optimizer/checkpoint"
 	"headroom/internal/study"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
@@ -69,10 +70,18 @@ func TestASlowServerDecidesTheSame(t *testing.T) {
 			defer others.Wait()
 			defer leave()
 			if crowded {
-				takes := func() error { time.Sleep(time.Second); return ctx.Err() }
+				takes := func(ctx context.Context) error {
+					for range 2 {
+						time.Sleep(time.Second)
+						if err := checkpoint.Reach(ctx); err != nil {
+							return err
+						}
+					}
+					return nil
+				}
 				others.Go(func() {
 					for ctx.Err() == nil {
-						_ = service.Derived.Draw(ctx, "another study", takes, takes)
+						_ = service.Derived.Compute(ctx, "another study", takes)
 					}
 				})
 			}

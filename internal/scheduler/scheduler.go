@@ -8,6 +8,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"headroom/internal/optimizer/checkpoint"
 )
 
 // Urgency orders those who wait. Within one urgency the study that has computed least comes first.
@@ -90,42 +92,31 @@ func New(places int) *Scheduler {
 	return &Scheduler{free: max(places, 1), studies: map[string]*share{}}
 }
 
-// Yield is called by work at points where it may be interrupted. When its time slice is over and others
-// wait it gives up the place and comes back with one. It returns the error of ctx once that has
-// ended; the work must then stop. It may be called from several goroutines of one piece of work.
-type Yield func(ctx context.Context) error
-
-// Do runs work for a study, as urgent as ctx says, once it has a place, and returns its error, or
-// that of ctx if ctx ends before. Work must not call Do.
-func (s *Scheduler) Do(ctx context.Context, study string, work func(ctx context.Context, yield Yield) error) error {
+// Compute runs work for a study, as urgent as ctx says, once it has a place, and returns its error,
+// or that of ctx if ctx ends before. At a checkpoint, when its time slice is over and others wait, it
+// gives up the place and comes back with one. Work must not call Compute, nor wait for what does.
+func (s *Scheduler) Compute(ctx context.Context, study string, work func(ctx context.Context) error) error {
 	s.arrive(study)
 	defer s.leave(study)
 	urgency, err := s.take(ctx, study)
 	if err != nil {
 		return err
 	}
-	held := &holding{scheduler: s, study: study, urgency: urgency, since: time.Now(), own: make(chan struct{}, 1)}
+	held := &holding{scheduler: s, study: study, urgency: urgency, since: time.Now()}
 	defer held.end()
-	return work(ctx, held.yield)
+	return work(checkpoint.With(ctx, held.yield))
 }
 
-// holding is a place in use.
+// holding is a place in use. All goroutines of one work come to rest while one of them yields.
 type holding struct {
 	scheduler *Scheduler
 	study     string
 	urgency   Urgency
-
-	own   chan struct{} // held by the goroutine that yields, so that all goroutines of one work yield together
-	since time.Time     // the slice began
-	lost  bool          // ctx ended while waiting to come back
+	since     time.Time // the slice began
+	lost      bool      // ctx ended while waiting to come back
 }
 
 func (h *holding) yield(ctx context.Context) error {
-	h.own <- struct{}{}
-	defer func() { <-h.own }()
-	if err := ctx.Err(); err != nil {
-		return err
-	}
 	if h.lost {
 		return context.Canceled
 	}
@@ -141,8 +132,6 @@ func (h *holding) yield(ctx context.Context) error {
 }
 
 func (h *holding) end() {
-	h.own <- struct{}{}
-	defer func() { <-h.own }()
 	if h.lost {
 		return
 	}

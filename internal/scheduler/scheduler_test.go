@@ -10,15 +10,16 @@ import (
 	"time"
 
 	"headroom/internal/must"
+	"headroom/internal/optimizer/checkpoint"
 	"headroom/internal/scheduler"
 )
 
 // compute holds a place for so many slices of 5 ms, yielding between them.
-func compute(slices int) func(ctx context.Context, yield scheduler.Yield) error {
-	return func(ctx context.Context, yield scheduler.Yield) error {
+func compute(slices int) func(ctx context.Context) error {
+	return func(ctx context.Context) error {
 		for range slices {
 			time.Sleep(5 * time.Millisecond) // of the test's own clock
-			if err := yield(ctx); err != nil {
+			if err := checkpoint.Reach(ctx); err != nil {
 				return err
 			}
 		}
@@ -31,11 +32,11 @@ func TestLongWorkKeepsNobodyWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := scheduler.New(1)
 		long := make(chan error, 1)
-		go func() { long <- s.Do(scheduler.With(t.Context(), scheduler.Checking), "verified", compute(2000)) }()
+		go func() { long <- s.Compute(scheduler.With(t.Context(), scheduler.Checking), "verified", compute(2000)) }()
 		synctest.Wait()
 		for range 20 {
 			start := time.Now()
-			must.Do(t, s.Do(scheduler.With(t.Context(), scheduler.Choosing), "bench", compute(1)))
+			must.Do(t, s.Compute(scheduler.With(t.Context(), scheduler.Choosing), "bench", compute(1)))
 			if waited := time.Since(start); waited > 20*time.Millisecond {
 				t.Fatalf("5 ms of work took %v beside a long one", waited)
 			}
@@ -55,7 +56,7 @@ func TestStudiesShareEvenly(t *testing.T) {
 		var all sync.WaitGroup
 		run := func(study string) {
 			all.Go(func() {
-				if err := s.Do(scheduler.With(t.Context(), scheduler.Reading), study, compute(20)); err != nil {
+				if err := s.Compute(scheduler.With(t.Context(), scheduler.Reading), study, compute(20)); err != nil {
 					t.Error(err)
 				}
 				mu.Lock()
@@ -89,13 +90,13 @@ func TestUrgentWorkComesFirstAndNobodyStarves(t *testing.T) {
 		for _, study := range []string{"a", "b", "c"} { // choosing without end
 			all.Go(func() {
 				for ctx.Err() == nil {
-					_ = s.Do(scheduler.With(ctx, scheduler.Choosing), study, compute(1))
+					_ = s.Compute(scheduler.With(ctx, scheduler.Choosing), study, compute(1))
 				}
 			})
 		}
 		synctest.Wait()
 		start := time.Now()
-		must.Do(t, s.Do(scheduler.With(ctx, scheduler.Checking), "d", compute(4)))
+		must.Do(t, s.Compute(scheduler.With(ctx, scheduler.Checking), "d", compute(4)))
 		if took := time.Since(start); took > 500*time.Millisecond {
 			t.Errorf("20 ms of checking beside others' choosing took %v", took)
 		}
@@ -114,7 +115,7 @@ func TestTheOrderOfThoseWhoWait(t *testing.T) {
 		hold, order := make(chan struct{}), []string{}
 		var all sync.WaitGroup
 		all.Go(func() {
-			_ = s.Do(scheduler.With(t.Context(), scheduler.Reading), "first", func(context.Context, scheduler.Yield) error { <-hold; return nil })
+			_ = s.Compute(scheduler.With(t.Context(), scheduler.Reading), "first", func(context.Context) error { <-hold; return nil })
 		})
 		synctest.Wait()
 		for _, w := range []struct {
@@ -122,7 +123,7 @@ func TestTheOrderOfThoseWhoWait(t *testing.T) {
 			urgency scheduler.Urgency
 		}{{"check", scheduler.Checking}, {"read", scheduler.Reading}, {"choose", scheduler.Choosing}} {
 			all.Go(func() {
-				_ = s.Do(scheduler.With(t.Context(), w.urgency), w.study, func(context.Context, scheduler.Yield) error { order = append(order, w.study); return nil })
+				_ = s.Compute(scheduler.With(t.Context(), w.urgency), w.study, func(context.Context) error { order = append(order, w.study); return nil })
 			})
 			synctest.Wait()
 		}
@@ -140,9 +141,9 @@ func TestWhoeverLeavesGivesThePlaceBack(t *testing.T) {
 		s := scheduler.New(1)
 		ctx, cancel := context.WithCancel(t.Context())
 		left := make(chan error, 2)
-		go func() { left <- s.Do(scheduler.With(ctx, scheduler.Checking), "a", compute(1000)) }()
+		go func() { left <- s.Compute(scheduler.With(ctx, scheduler.Checking), "a", compute(1000)) }()
 		synctest.Wait()
-		go func() { left <- s.Do(scheduler.With(ctx, scheduler.Checking), "b", compute(1000)) }()
+		go func() { left <- s.Compute(scheduler.With(ctx, scheduler.Checking), "b", compute(1000)) }()
 		time.Sleep(100 * time.Millisecond)
 		cancel()
 		for range 2 {
@@ -150,10 +151,10 @@ func TestWhoeverLeavesGivesThePlaceBack(t *testing.T) {
 				t.Errorf("left with %v", err)
 			}
 		}
-		if err := s.Do(scheduler.With(ctx, scheduler.Choosing), "c", compute(1)); !errors.Is(err, context.Canceled) {
+		if err := s.Compute(scheduler.With(ctx, scheduler.Choosing), "c", compute(1)); !errors.Is(err, context.Canceled) {
 			t.Errorf("came with an ended context and got %v", err)
 		}
-		must.Do(t, s.Do(scheduler.With(t.Context(), scheduler.Choosing), "c", compute(1)))
+		must.Do(t, s.Compute(scheduler.With(t.Context(), scheduler.Choosing), "c", compute(1)))
 		for u, f := range s.Counts() {
 			if f.Running != 0 || f.Waiting != 0 {
 				t.Errorf("%v after all have left: %+v", u, f)
@@ -180,12 +181,12 @@ func TestYieldsOfOneWorkGoTogether(t *testing.T) {
 		}
 		var all sync.WaitGroup
 		all.Go(func() {
-			_ = s.Do(scheduler.With(t.Context(), scheduler.Reading), "wide", func(ctx context.Context, yield scheduler.Yield) error {
+			_ = s.Compute(scheduler.With(t.Context(), scheduler.Reading), "wide", func(ctx context.Context) error {
 				for range 50 {
 					var parts sync.WaitGroup
 					for range 4 {
 						parts.Go(func() {
-							if yield(ctx) == nil {
+							if checkpoint.Reach(ctx) == nil {
 								enter("wide", 1)
 								time.Sleep(5 * time.Millisecond)
 								enter("wide", -1)
@@ -199,7 +200,7 @@ func TestYieldsOfOneWorkGoTogether(t *testing.T) {
 		})
 		synctest.Wait()
 		for range 10 {
-			_ = s.Do(scheduler.With(t.Context(), scheduler.Choosing), "other", func(context.Context, scheduler.Yield) error {
+			_ = s.Compute(scheduler.With(t.Context(), scheduler.Choosing), "other", func(context.Context) error {
 				enter("other", 1)
 				time.Sleep(5 * time.Millisecond)
 				enter("other", -1)
@@ -219,12 +220,12 @@ func TestNewcomersStartLevel(t *testing.T) {
 		var all sync.WaitGroup
 		start := time.Now()
 		all.Go(func() {
-			_ = s.Do(scheduler.With(t.Context(), scheduler.Reading), "there", compute(220)) // 1.1 s, the last 0.1 s of it beside the newcomer
+			_ = s.Compute(scheduler.With(t.Context(), scheduler.Reading), "there", compute(220)) // 1.1 s, the last 0.1 s of it beside the newcomer
 			there = time.Since(start)
 		})
 		time.Sleep(time.Second)
 		for range 3 {
-			all.Go(func() { _ = s.Do(scheduler.With(t.Context(), scheduler.Reading), "newcomer", compute(200)) })
+			all.Go(func() { _ = s.Compute(scheduler.With(t.Context(), scheduler.Reading), "newcomer", compute(200)) })
 		}
 		all.Wait()
 		if there > 1300*time.Millisecond {
@@ -248,7 +249,7 @@ func TestUrgencyMayGrow(t *testing.T) {
 		var all sync.WaitGroup
 		do := func(urgent scheduler.Urgent, study string) {
 			all.Go(func() {
-				_ = s.Do(scheduler.With(t.Context(), urgent), study, func(ctx context.Context, yield scheduler.Yield) error {
+				_ = s.Compute(scheduler.With(t.Context(), urgent), study, func(ctx context.Context) error {
 					if study == "first" {
 						<-hold
 					}

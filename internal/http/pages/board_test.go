@@ -79,7 +79,7 @@ func busySite(t *testing.T) (s *sitetest.Site, take func() (giveBack func())) {
 	})
 	return s, func() func() {
 		taken, back := make(chan struct{}), make(chan struct{})
-		go service.Derived.Draw(context.Background(), "another", func() error {
+		go service.Derived.Compute(context.Background(), "another", func(context.Context) error {
 			close(taken)
 			<-back
 			return nil

@@ -419,7 +419,7 @@ func (s *Site) Report(w http.ResponseWriter, r *http.Request, now view.Facts) er
 	name := mime.FormatMediaType("inline", map[string]string{"filename": fmt.Sprintf("%s, entry %d.html", fileName(v.Head.Name), v.Snap.Version)})
 	w.Header().Set("Content-Disposition", name)
 	w.Header().Set("Content-Security-Policy", reportPolicy)
-	return s.Studies.Derived.Draw(r.Context(), v.Snap.ID, func() error { return show(w, r, http.StatusOK, templates.ReportView(report)) })
+	return s.Studies.Derived.Compute(r.Context(), v.Snap.ID, func(context.Context) error { return show(w, r, http.StatusOK, templates.ReportView(report)) })
 }
 
 // reportBehind tells whether what a report needs is at hand, having given that a moment. A long

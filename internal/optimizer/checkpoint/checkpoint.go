@@ -15,7 +15,7 @@ type key struct{}
 
 // gate lets one goroutine through to the hook at a time.
 type gate struct {
-	turn sync.Mutex
+	turn chan struct{} // has what the goroutine put there that is at the hook
 	hook func(context.Context) error
 }
 
@@ -29,7 +29,7 @@ type gate struct {
 // work come to rest at their own next checkpoint. No lock that other work waits for is held while
 // it is called.
 func With(ctx context.Context, hook func(ctx context.Context) error) context.Context {
-	return context.WithValue(ctx, key{}, &gate{hook: hook})
+	return context.WithValue(ctx, key{}, &gate{make(chan struct{}, 1), hook})
 }
 
 // Reach ends a slice: it returns the context's error, or what the hook returns.
@@ -41,8 +41,8 @@ func Reach(ctx context.Context) error {
 	if !ok || g == nil {
 		return nil
 	}
-	g.turn.Lock()
-	defer g.turn.Unlock()
+	g.turn <- struct{}{}
+	defer func() { <-g.turn }()
 	return g.hook(ctx)
 }
 

@@ -18,6 +18,8 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"headroom/internal/lists"
 )
 
 const (
@@ -121,17 +123,18 @@ func installations() []installation {
 			folders = append(folders, filepath.Dir(real))
 		}
 	}
-	folders = append(folders, newestFirst("/usr/lib/postgresql/*/bin")...) // Debian, Ubuntu
-	folders = append(folders, newestFirst("/usr/pgsql-*/bin")...)          // Fedora, Red Hat
-	folders = append(folders, newestFirst("/opt/homebrew/opt/postgresql*/bin")...)
-	folders = append(folders, newestFirst("/usr/local/opt/postgresql*/bin")...)
-	var found []installation
-	for _, folder := range folders {
-		if major := majorOf(folder); major != "" {
-			found = append(found, installation{folder, major})
-		}
+	for _, pattern := range []string{
+		"/usr/lib/postgresql/*/bin", // Debian, Ubuntu
+		"/usr/pgsql-*/bin",          // Fedora, Red Hat
+		"/opt/homebrew/opt/postgresql*/bin",
+		"/usr/local/opt/postgresql*/bin",
+	} {
+		folders = append(folders, newestFirst(pattern)...)
 	}
-	return found
+	return lists.Pick(folders, func(folder string) (installation, bool) {
+		major := majorOf(folder)
+		return installation{folder, major}, major != ""
+	})
 }
 
 // newestFirst lists the folders that match pattern, by the first number in each, greatest first.

@@ -31,11 +31,7 @@ func Attach(ctx context.Context, dir string) (string, error) {
 		return "", err
 	}
 	c := cluster{dir: dir, data: filepath.Join(dir, "postgres")}
-	_, sockets, err := c.postmaster()
-	if err != nil {
-		return "", err
-	}
-	url, err := c.url(sockets)
+	_, url, err := c.postmaster()
 	if err != nil {
 		return "", err
 	}
@@ -45,9 +41,9 @@ func Attach(ctx context.Context, dir string) (string, error) {
 	return url, nil
 }
 
-// postmaster reads what a server wrote about itself: its process and the folder of its socket.
+// postmaster reads what a server wrote about itself: its process, and how to connect to it.
 // ErrNotRunning when there is nothing.
-func (c *cluster) postmaster() (pid int, sockets string, err error) {
+func (c *cluster) postmaster() (pid int, url string, err error) {
 	content, err := os.ReadFile(filepath.Join(c.data, "postmaster.pid"))
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, "", ErrNotRunning
@@ -63,21 +59,18 @@ func (c *cluster) postmaster() (pid int, sockets string, err error) {
 	if pid, err = strconv.Atoi(strings.TrimSpace(lines[0])); err != nil || pid <= 1 {
 		return 0, "", ErrNotRunning
 	}
-	return pid, strings.TrimSpace(lines[4]), nil
+	url, err = c.url(strings.TrimSpace(lines[4]))
+	return pid, url, err
 }
 
 // stopLeftover stops a server whose program is gone. This process holds the folder's lock, so no
 // other program wants it. The process is only signalled when a server with this cluster's password
 // answers on its socket: the number in the file may be somebody else's by now.
 func (c *cluster) stopLeftover(ctx context.Context) error {
-	pid, sockets, err := c.postmaster()
+	pid, url, err := c.postmaster()
 	if errors.Is(err, ErrNotRunning) {
 		return nil
 	}
-	if err != nil {
-		return err
-	}
-	url, err := c.url(sockets)
 	if err != nil {
 		return err
 	}

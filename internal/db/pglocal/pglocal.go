@@ -48,8 +48,9 @@ type Server struct {
 	sockets  string
 	log      *os.File
 
-	stopping chan syscall.Signal // asks the supervisor to send it to the server, and not to start it again
-	ended    chan struct{}       // closed when the server will not be started again
+	running context.Context // ends when the server is to stop, and not to be started again
+	stop    context.CancelFunc
+	ended   chan struct{} // closed when the server will not be started again
 }
 
 // Start starts the private server of the data folder dir, which is made when it is missing. It is
@@ -60,7 +61,8 @@ func Start(ctx context.Context, dir string, settings ...string) (*Server, error)
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{cluster: c, settings: settings, stopping: make(chan syscall.Signal), ended: make(chan struct{})}
+	s := &Server{cluster: c, settings: settings, ended: make(chan struct{})}
+	s.running, s.stop = context.WithCancel(context.Background())
 	if err := s.prepare(ctx); err != nil {
 		s.cleanUp()
 		return nil, err
@@ -152,14 +154,17 @@ func (s *Server) supervise(ctx context.Context, started chan<- error) {
 func (s *Server) keepRunning(p *process) {
 	for backoff := firstRestart; ; backoff = min(2*backoff, lastRestart) {
 		born := time.Now()
-		if s.waitUntilEnd(p) {
+		if p != nil {
+			<-p.done
+		}
+		if s.running.Err() != nil {
 			return
 		}
 		if time.Since(born) > time.Minute {
 			backoff = firstRestart
 		}
 		slog.Error("the private PostgreSQL ended; starting it again", "log", s.log.Name(), "in", backoff)
-		if s.stoppedWithin(backoff) {
+		if wait(s.running, backoff); s.running.Err() != nil {
 			return
 		}
 		var err error
@@ -189,8 +194,12 @@ func (s *Server) launch() (*process, error) {
 	for _, setting := range s.settings {
 		args = append(args, "-c", setting)
 	}
-	cmd := s.cluster.command(context.Background(), "postgres", args...)
+	cmd := s.cluster.command(s.running, "postgres", args...)
 	cmd.Stdout, cmd.Stderr = s.log, s.log
+	cmd.Cancel = func() error {
+		time.AfterFunc(stopTimeout, func() { _ = cmd.Process.Signal(syscall.SIGQUIT) }) // at once
+		return cmd.Process.Signal(syscall.SIGINT)                                       // PostgreSQL's "fast": end sessions, write everything out, stop
+	}
 	dieWithParent(cmd.SysProcAttr)
 	if err := cmd.Start(); err != nil {
 		return nil, err
@@ -220,7 +229,8 @@ func (s *Server) launchAndWait(ctx context.Context) (*process, error) {
 		if err == nil {
 			return p, nil
 		}
-		p.stop()
+		_ = p.cmd.Process.Signal(syscall.SIGQUIT)
+		<-p.done
 		complaint := lastComplaint(s.log.Name(), from)
 		if !leftoverStillThere(complaint) || time.Now().After(giveUp) || ctx.Err() != nil {
 			return nil, fmt.Errorf("the private PostgreSQL in %s did not start: %w%s", s.cluster.data, err, complaint)
@@ -229,55 +239,11 @@ func (s *Server) launchAndWait(ctx context.Context) (*process, error) {
 	}
 }
 
-// stop stops the server at once, when it would not start.
-func (p *process) stop() {
-	_ = p.cmd.Process.Signal(syscall.SIGQUIT)
-	<-p.done
-}
-
-// waitUntilEnd waits until the server has ended; true means that Stop wanted it.
-func (s *Server) waitUntilEnd(p *process) (stopped bool) {
-	if p == nil {
-		return false
-	}
-	for {
-		select {
-		case <-p.done:
-			return stopped
-		case signal := <-s.stopping:
-			stopped = true
-			_ = p.cmd.Process.Signal(signal)
-		}
-	}
-}
-
-// stoppedWithin waits for d; true means that Stop came meanwhile.
-func (s *Server) stoppedWithin(d time.Duration) bool {
-	select {
-	case <-time.After(d):
-		return false
-	case <-s.stopping:
-		return true
-	}
-}
-
 // Stop stops the server in order, and gives the folder back. Connections must be closed before.
 func (s *Server) Stop() {
-	s.send(syscall.SIGINT) // PostgreSQL's "fast": end sessions, write everything out, stop
-	select {
-	case <-s.ended:
-	case <-time.After(stopTimeout):
-		s.send(syscall.SIGQUIT)
-		<-s.ended
-	}
+	s.stop()
+	<-s.ended
 	s.cleanUp()
-}
-
-func (s *Server) send(signal syscall.Signal) {
-	select {
-	case s.stopping <- signal:
-	case <-s.ended:
-	}
 }
 
 // wait waits for d, or until ctx ends.

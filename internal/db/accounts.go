@@ -329,10 +329,9 @@ func (a *Accounts) RevokeToken(ctx context.Context, id string) error {
 // EnsureAdmin makes a first person with the role admin when there is none, and returns the person
 // who was admin first. Starting the program is the right to be admin: who can do that owns the
 // database.
-func (a *Accounts) EnsureAdmin(ctx context.Context) (account.Person, error) {
-	var first account.Person
-	err := a.changeAlone(ctx, func(tx pgx.Tx) (err error) {
-		if first, err = a.firstAdmin(ctx, tx); errors.Is(err, account.ErrNotFound) {
+func (a *Accounts) EnsureAdmin(ctx context.Context) (first account.Person, err error) {
+	err = a.changeAlone(ctx, func(tx pgx.Tx) (err error) {
+		if first, err = a.onePerson(ctx, tx, firstAdmin); errors.Is(err, account.ErrNotFound) {
 			first, err = a.addPerson(ctx, tx, "Admin", account.Admin)
 		}
 		return err
@@ -344,7 +343,10 @@ func (a *Accounts) EnsureAdmin(ctx context.Context) (account.Person, error) {
 // before, or one that a server keeps for itself. What was ended stays so, which is
 // account.ErrExpired.
 func (a *Accounts) AdmitServer(ctx context.Context, secret string, given bool) error {
-	hash := account.Hash(secret)
+	hash, id := account.Hash(secret), account.NewID()
+	if given {
+		id = givenTokenID
+	}
 	return a.changeAlone(ctx, func(tx pgx.Tx) error {
 		if given {
 			_, err := tx.Exec(ctx, `UPDATE credentials SET id = $3, revoked_at = coalesce(revoked_at, $4) WHERE id = $1 AND hash <> $2`, givenTokenID, hash, account.NewID(), a.db.now())
@@ -356,7 +358,9 @@ func (a *Accounts) AdmitServer(ctx context.Context, secret string, given bool) e
 		err := tx.QueryRow(ctx, `SELECT kind = 'token' AND role = 'admin' AND by = $2, revoked_at IS NOT NULL FROM credentials WHERE hash = $1`, hash, theServer).Scan(&admits, &ended)
 		switch {
 		case errors.Is(err, pgx.ErrNoRows):
-			return a.addAdminToken(ctx, tx, hash, given)
+			_, err := tx.Exec(ctx, `
+				INSERT INTO credentials (id, hash, kind, name, role, by, created_at) VALUES ($1, $2, 'token', 'admin', 'admin', $3, $4)`, id, hash, theServer, a.db.now())
+			return err
 		case err != nil:
 			return err
 		case !admits:
@@ -366,15 +370,6 @@ func (a *Accounts) AdmitServer(ctx context.Context, secret string, given bool) e
 		}
 		return nil
 	})
-}
-
-func (a *Accounts) addAdminToken(ctx context.Context, tx pgx.Tx, hash []byte, given bool) error {
-	id := account.NewID()
-	if given {
-		id = givenTokenID
-	}
-	_, err := tx.Exec(ctx, `INSERT INTO credentials (id, hash, kind, name, role, by, created_at) VALUES ($1, $2, 'token', 'admin', 'admin', $3, $4)`, id, hash, theServer, a.db.now())
-	return err
 }
 
 // changeAlone is change by one after another, as of servers that start together.
@@ -389,12 +384,10 @@ func (a *Accounts) changeAlone(ctx context.Context, do func(tx pgx.Tx) error) er
 
 // FirstAdmin returns the person who was admin first, or ErrNotFound.
 func (a *Accounts) FirstAdmin(ctx context.Context) (account.Person, error) {
-	return a.firstAdmin(ctx, a.db.in(ctx))
+	return a.onePerson(ctx, a.db.in(ctx), firstAdmin)
 }
 
-func (a *Accounts) firstAdmin(ctx context.Context, q querier) (account.Person, error) {
-	return a.onePerson(ctx, q, `WHERE role = 'admin' AND disabled_at IS NULL ORDER BY created_at, id LIMIT 1`)
-}
+const firstAdmin = `WHERE role = 'admin' AND disabled_at IS NULL ORDER BY created_at, id LIMIT 1`
 
 func (a *Accounts) SetPIN(ctx context.Context, personID, device, pin, browser string) error {
 	if err := account.CheckPIN(pin); err != nil {
@@ -435,29 +428,27 @@ func (a *Accounts) OnDevice(ctx context.Context, device string) ([]account.OnDev
 		account.Hash(device), a.db.now().Add(-account.SessionLife), account.PINTries)
 }
 
-func (a *Accounts) ComeBack(ctx context.Context, personID, device, pin, browser, leaving string) (account.Session, string, error) {
+func (a *Accounts) ComeBack(ctx context.Context, personID, device, pin, browser, leaving string) (session account.Session, secret string, err error) {
 	var derived []byte
 	var wrong int
-	err := a.db.in(ctx).QueryRow(ctx, `
+	err = a.db.in(ctx).QueryRow(ctx, `
 		UPDATE pins SET wrong = wrong + 1 FROM people p
 		WHERE device = $1 AND person_id = $2 AND p.id = $2 AND disabled_at IS NULL AND last_used > $3 AND wrong < $4
 		RETURNING derived, wrong`, // each try counts before it is known to be right, so that many at once get no more
 		account.Hash(device), personID, a.db.now().Add(-account.SessionLife), account.PINTries).Scan(&derived, &wrong)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
-		return account.Session{}, "", &account.WrongPIN{}
+		return session, "", &account.WrongPIN{}
 	case err != nil:
-		return account.Session{}, "", unavailable(ctx, err)
+		return session, "", unavailable(ctx, err)
 	}
 	tried, err := account.DerivePIN(pin, device, personID)
 	if err != nil {
-		return account.Session{}, "", err
+		return session, "", err
 	}
 	if subtle.ConstantTimeCompare(tried, derived) != 1 {
-		return account.Session{}, "", &account.WrongPIN{Left: account.PINTries - wrong}
+		return session, "", &account.WrongPIN{Left: account.PINTries - wrong}
 	}
-	var session account.Session
-	var secret string
 	err = a.change(ctx, func(tx pgx.Tx) error {
 		person, err := a.person(ctx, tx, personID)
 		if err != nil {
@@ -565,10 +556,8 @@ func (a *Accounts) usable(ctx context.Context, q querier, secret, lock string) (
 	return found[0], nil
 }
 
-func (a *Accounts) Redeem(ctx context.Context, secret, device string) (account.Session, string, error) {
-	var session account.Session
-	var sessionSecret string
-	err := a.db.transact(ctx, func(tx pgx.Tx) error {
+func (a *Accounts) Redeem(ctx context.Context, secret, device string) (session account.Session, sessionSecret string, err error) {
+	err = a.db.transact(ctx, func(tx pgx.Tx) error {
 		link, err := a.usable(ctx, tx, secret, "FOR UPDATE")
 		if err != nil {
 			return err

@@ -20,6 +20,7 @@ import (
 	"github.com/jackc/puddle/v2"
 
 	"headroom/internal/account"
+	"headroom/internal/scheduler"
 	"headroom/internal/study"
 	"headroom/migrations"
 )
@@ -37,7 +38,7 @@ type DB struct {
 
 	pool     *pgxpool.Pool
 	fence    *fence
-	vouching chan struct{} // has room for whoever has the database confirm what was read
+	vouching scheduler.Queues // of those who have the database confirm what was read
 	listener *listener
 	notifier *notifier
 	now      func() time.Time
@@ -137,7 +138,6 @@ func (f *fence) open(ctx context.Context, url string) (*DB, error) {
 	d := &DB{
 		pool:     pool,
 		fence:    f,
-		vouching: make(chan struct{}, 1),
 		listener: newListener(config.ConnConfig, breaker, f),
 		notifier: newNotifier(pool),
 		now:      func() time.Time { return time.Now().UTC() },
@@ -331,17 +331,16 @@ func (d *DB) voucher(ctx context.Context) func(read map[string]study.Known) erro
 		}
 		waiting, cancel := context.WithTimeout(ctx, confirmTime)
 		defer cancel()
-		select { // one after another: who waited here often finds that it was vouched for meanwhile
-		case d.vouching <- struct{}{}:
-			defer func() { <-d.vouching }()
-		case <-waiting.Done():
-			return unavailable(ctx, waiting.Err())
+		// One after another: who waited here often finds that it was vouched for meanwhile.
+		leave, err := d.vouching.Enter(waiting, "all")
+		if err != nil {
+			return unavailable(ctx, err)
 		}
+		defer leave()
 		if d.fence.knows(read) {
 			return nil
 		}
-		err := d.confirm(waiting, timeline)
-		if err == nil {
+		if err = d.confirm(waiting, timeline); err == nil {
 			d.fence.note(read)
 		}
 		return err

@@ -12,6 +12,7 @@ import (
 	"reflect"
 	"regexp"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -78,15 +79,11 @@ func try(t *testing.T, check reflect.Value, arguments []reflect.Value) {
 			t.Errorf("panic: %v\n%s", failure, debug.Stack())
 		}
 		if t.Failed() || !returned {
-			t.Logf("mutated: %#v", values(arguments))
+			t.Logf("mutated: %#v", lists.Map(arguments, reflect.Value.Interface))
 		}
 	}()
 	check.Call(append([]reflect.Value{reflect.ValueOf(t)}, arguments...))
 	returned = true
-}
-
-func values(arguments []reflect.Value) []any {
-	return lists.Map(arguments, reflect.Value.Interface)
 }
 
 // Random draws for the test of that name: the same as long as HEADROOM_FUZZ_SEED is.
@@ -97,14 +94,10 @@ func Random(name string) *rand.Rand {
 }
 
 func newMutator(name string, seeds [][]any) mutator {
-	var texts []string
-	for _, seed := range seeds {
-		for _, argument := range seed {
-			if text, ok := argument.(string); ok {
-				texts = append(texts, text)
-			}
-		}
-	}
+	texts := lists.Pick(slices.Concat(seeds...), func(argument any) (text string, ok bool) {
+		text, ok = argument.(string)
+		return text, ok
+	})
 	return mutator{random: Random(name), texts: texts}
 }
 
@@ -134,7 +127,7 @@ var (
 
 // mutated returns the arguments with one of them changed.
 func (m mutator) mutated(arguments []reflect.Value) []reflect.Value {
-	changed := append([]reflect.Value(nil), arguments...)
+	changed := slices.Clone(arguments)
 	i := m.random.IntN(len(changed))
 	switch kind := changed[i].Type(); kind.Kind() {
 	case reflect.String:

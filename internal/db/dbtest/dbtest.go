@@ -123,11 +123,7 @@ func New(t testing.TB) *db.DB {
 // that tests share nothing is frozen: on a busy machine it may take its time to answer.
 func URL(t testing.TB) string {
 	t.Helper()
-	u := must.Get(url.Parse(shared(t).URL(t)))(t)
-	query := u.Query()
-	query.Set("connect_timeout", "60")
-	u.RawQuery = query.Encode()
-	return u.String()
+	return shared(t).URL(t) + "&connect_timeout=60"
 }
 
 // EmptyURL makes a database without any tables, which is dropped when the test ends.

@@ -107,8 +107,7 @@ func (s *Site) Server(change ...func(*server.Options)) http.Handler {
 	for _, c := range change {
 		c(&options)
 	}
-	handler := must.Get(server.New(options))(s.t)
-	return handler
+	return must.Get(server.New(options))(s.t)
 }
 
 // Asking is an option: the service asks the store that wrap makes of the site's.
@@ -193,8 +192,7 @@ func (s *Site) Request(ctx context.Context, method, path, token string, body any
 	case []byte:
 		reader = bytes.NewReader(body)
 	default:
-		text := must.Get(json.Marshal(body))(s.t)
-		reader = bytes.NewReader(text)
+		reader = bytes.NewReader(must.Get(json.Marshal(body))(s.t))
 	}
 	request := must.Get(http.NewRequestWithContext(ctx, method, s.URL+path, reader))(s.t)
 	if reader != nil {
@@ -219,19 +217,18 @@ func (a Answer) Want(status int) Answer {
 }
 
 // JSON reads the body.
-func (a Answer) JSON() map[string]any {
+func (a Answer) JSON() (out map[string]any) {
 	a.t.Helper()
-	var out map[string]any
-	if err := json.Unmarshal(a.Body, &out); err != nil {
-		a.t.Fatalf("%v in %s", err, a.Body)
-	}
+	a.Into(&out)
 	return out
 }
 
 // Into reads the body into what value points to.
 func (a Answer) Into(value any) Answer {
 	a.t.Helper()
-	must.Do(a.t, json.Unmarshal(a.Body, value))
+	if err := json.Unmarshal(a.Body, value); err != nil {
+		a.t.Fatalf("%v in %s", err, a.Body)
+	}
 	return a
 }
 

@@ -124,7 +124,7 @@ func TestEveryRouteHasItsAudience(t *testing.T) {
 			if caller == "bad token" {
 				secret = fmt.Sprintf("headroom_%08d", walked) // many that begin alike are told to wait
 			}
-			got := s.Knock(method, fill(pattern, mine), secret)
+			got := knock(t, s, method, fill(pattern, mine), secret)
 			if want == 0 && (got == 401 || got == 403 || got == 404 && strings.HasSuffix(pattern, "{id}")) || want != 0 && got != want {
 				t.Errorf("%s %s by %s: %d, want %d", method, pattern, caller, got, want)
 			}
@@ -548,12 +548,12 @@ func TestOneVisitorHasSoManyStreams(t *testing.T) {
 	sitetest.Eventually(t, "the streams are open", func() bool {
 		return strings.Contains(string(s.Call("GET", "/metrics", s.Admin, nil).Body), "headroom_open_streams 300")
 	})
-	sitetest.Same(t, "one more stream got", s.Knock("GET", paths[0], secret), 429)
+	sitetest.Same(t, "one more stream got", knock(t, s, "GET", paths[0], secret), 429)
 	s.Call("GET", "/api/v1/studies/"+id, secret, nil).Want(200)
-	sitetest.Same(t, "somebody else's stream got", s.Knock("GET", paths[0], s.Admin), 200)
+	sitetest.Same(t, "somebody else's stream got", knock(t, s, "GET", paths[0], s.Admin), 200)
 	leave()
 	wait.Wait()
-	sitetest.Same(t, "after they ended a stream got", s.Knock("GET", paths[0], secret), 200)
+	sitetest.Same(t, "after they ended a stream got", knock(t, s, "GET", paths[0], secret), 200)
 }
 
 // unfinished is a body that brings some bytes, and no end until it is let.

@@ -43,7 +43,7 @@ func TestDocumentIsSound(t *testing.T) {
 			}
 		}
 	}
-	walk(any(s.Document.Tree()))
+	walk(any(s.Document.At()))
 }
 
 // clientsDocument is what the clients are generated from.
@@ -257,8 +257,8 @@ func playExamples(st *story) {
 	st.call("price", "GET", study+"/price?constraint=impurity", nil)
 	st.call("verify", "POST", study+"/verify", `{}`)
 	st.call("ledger", "GET", study+"/ledger?limit=2", nil)
-	events := st.s.Listen("/api/v1"+study+"/events?after=0", st.s.Admin)
-	st.raw["events"] = exchange{path: "GET /api/v1" + study + "/events?after=0", answer: events.Next() + "\n"}
+	events := listen(st.t, st.s, "/api/v1"+study+"/events?after=0", st.s.Admin)
+	st.raw["events"] = exchange{path: "GET /api/v1" + study + "/events?after=0", answer: events.next() + "\n"}
 
 	st.call("exportCSV", "GET", study+"/export.csv", nil)
 	st.call("importCSV", "POST", study+"/import", "temperature;catalyst;yield;impurity\n42,5;A;70,1;0,38\n", "Content-Type", "text/csv")

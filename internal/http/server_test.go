@@ -56,7 +56,7 @@ func TestMetrics(t *testing.T) {
 	s.API("POST", "/studies/"+id+"/ask", nil).Want(201)
 	s.API("GET", "/studies/"+id+"/state", nil).Want(200)
 	s.API("GET", "/nosuch/"+id, nil).Want(404)
-	s.Listen("/studies/"+id+"/stream", s.Admin).Next()
+	listen(t, s, "/studies/"+id+"/stream", s.Admin).next()
 	s.Call("GET", "/metrics", "", nil).Want(401)
 	text := string(s.Call("GET", "/metrics", s.Token(account.Viewer, ""), nil).Want(200).Body)
 	for _, sign := range []string{

@@ -27,22 +27,22 @@ func TestLedgerAsStream(t *testing.T) {
 	for range 4 {
 		s.API("POST", "/studies/"+id+"/trials", own).Want(201)
 	}
-	whole := s.Listen("/api/v1/studies/"+id+"/events", s.Admin)
-	resumed := s.Listen("/api/v1/studies/"+id+"/events", s.Admin, "Last-Event-ID", "4")
-	changes := s.Listen("/studies/"+id+"/stream?after=5", s.Admin)
+	whole := listen(t, s, "/api/v1/studies/"+id+"/events", s.Admin)
+	resumed := listen(t, s, "/api/v1/studies/"+id+"/events", s.Admin, "Last-Event-ID", "4")
+	changes := listen(t, s, "/studies/"+id+"/stream?after=5", s.Admin)
 	for _, want := range []string{"1", "2", "3", "4", "5"} {
-		sitetest.Same(t, "line", whole.Next(), "id: "+want)
-		if got := whole.Next(); !strings.HasPrefix(got, `data: {"seq":`+want) || !strings.Contains(got, `"hash":"`) {
+		sitetest.Same(t, "line", whole.next(), "id: "+want)
+		if got := whole.next(); !strings.HasPrefix(got, `data: {"seq":`+want) || !strings.Contains(got, `"hash":"`) {
 			t.Errorf("line %q", got)
 		}
 	}
-	sitetest.Same(t, "resumed at", resumed.Next(), "id: 5")
-	resumed.Next()
+	sitetest.Same(t, "resumed at", resumed.next(), "id: 5")
+	resumed.next()
 	s.API("POST", "/studies/"+id+"/trials", own).Want(201)
-	for _, stream := range []*sitetest.Stream{whole, resumed, changes} {
-		sitetest.Same(t, "news", stream.Next(), "id: 6")
+	for _, stream := range []*follower{whole, resumed, changes} {
+		sitetest.Same(t, "news", stream.next(), "id: 6")
 	}
-	if event, data := changes.Next(), changes.Next(); event != "event: changed" || data != "data: 6" {
+	if event, data := changes.next(), changes.next(); event != "event: changed" || data != "data: 6" {
 		t.Errorf("changes say %q, %q", event, data)
 	}
 	s.API("GET", "/studies/"+id+"/events", nil, "Last-Event-ID", "x").Faults(400)
@@ -62,13 +62,13 @@ func TestStreamsOutliveTheServersTimeouts(t *testing.T) {
 	started := time.Now()
 	there := s.At(impatient)
 	t.Cleanup(impatient.CloseClientConnections)
-	stream := there.Listen("/studies/"+id+"/stream", s.Admin)
-	stream.Next()
+	stream := listen(t, there, "/studies/"+id+"/stream", s.Admin)
+	stream.next()
 	sitetest.Eventually(t, "the timeouts pass", func() bool { return time.Since(started) > 3*timeout })
 	s.API("POST", "/studies/"+id+"/trials", own).Want(201)
 	there.API("GET", "/studies/"+id+"/trials/1?wait=1", nil).Want(200)
 	for range 3 { // the rest of the first event, then the news
-		if got := stream.Next(); got == "id: 2" {
+		if got := stream.next(); got == "id: 2" {
 			return
 		}
 	}
@@ -80,10 +80,10 @@ func TestStreamsEndWhenTheServerStops(t *testing.T) {
 	stopping := make(chan struct{})
 	s := sitetest.New(t, func(o *server.Options) { o.Stopping = stopping })
 	id := s.NewStudy(sitetest.Screen)
-	stream := s.Listen("/api/v1/studies/"+id+"/events", s.Admin)
-	stream.Next()
+	stream := listen(t, s, "/api/v1/studies/"+id+"/events", s.Admin)
+	stream.next()
 	close(stopping)
-	stream.UntilEnd()
+	stream.untilEnd()
 }
 
 // countingStore counts the questions that readers ask.
@@ -108,14 +108,14 @@ func TestNoticesAreBelieved(t *testing.T) {
 	}))
 	elsewhere := s.Another() // whose own questions are not counted
 	id := s.NewStudy(sitetest.Screen)
-	var pages []*sitetest.Stream
+	var pages []*follower
 	for range 5 {
-		pages = append(pages, s.Listen("/studies/"+id+"/stream?after=1", s.Admin))
+		pages = append(pages, listen(t, s, "/studies/"+id+"/stream?after=1", s.Admin))
 	}
 	changes := func(heard string) {
 		elsewhere.API("POST", "/studies/"+id+"/trials", own).Want(201)
 		for _, page := range pages {
-			for page.Next() != heard {
+			for page.next() != heard {
 			}
 		}
 	}
@@ -191,10 +191,10 @@ func TestNobodyHearsAfterRevocation(t *testing.T) {
 		"a session":           {headers: cookie, guessed: strings.TrimPrefix(cookie[1], "headroom="), revoke: func() { must.Do(t, s.DB.Accounts.EndSession(t.Context(), person, sessions[0].ID)) }},
 		"a disabled person's": {headers: leaving, guessed: strings.TrimPrefix(leaving[1], "headroom="), revoke: func() { must.Do(t, s.DB.Accounts.SetDisabled(t.Context(), leaver, true)) }},
 	} {
-		var streams []*sitetest.Stream
+		var streams []*follower
 		for i := range 30 {
 			path := []string{"/api/v1/studies/" + id + "/events?after=1000", "/studies/" + id + "/stream?after=1000"}[i%2]
-			streams = append(streams, s.Listen(path, credential.secret, credential.headers...))
+			streams = append(streams, listen(t, s, path, credential.secret, credential.headers...))
 		}
 		for i := range 70 {
 			s.Call("GET", "/api/v1/studies", credential.guessed[:20]+fmt.Sprint(i), nil)
@@ -202,7 +202,7 @@ func TestNobodyHearsAfterRevocation(t *testing.T) {
 		credential.revoke()
 		s.API("POST", "/studies/"+id+"/trials", own).Want(201)
 		for i, stream := range streams {
-			if heard := stream.UntilEnd(); len(heard) > 0 {
+			if heard := stream.untilEnd(); len(heard) > 0 {
 				t.Fatalf("%s: stream %d heard %q after its end", what, i, heard)
 			}
 		}
@@ -234,21 +234,21 @@ func TestNothingIsSentWhileItIsNotKnownWhoMayHear(t *testing.T) {
 	id := s.NewStudy(sitetest.Screen)
 	stays := s.API("POST", "/tokens", `{"name": "Stays", "role": "viewer"}`).Want(201).JSON()
 	goes := s.API("POST", "/tokens", `{"name": "Goes", "role": "viewer"}`).Want(201).JSON()
-	staying := s.Listen("/studies/"+id+"/stream?after=1", stays["token"].(string))
-	going := s.Listen("/studies/"+id+"/stream?after=1", goes["token"].(string))
+	staying := listen(t, s, "/studies/"+id+"/stream?after=1", stays["token"].(string))
+	going := listen(t, s, "/studies/"+id+"/stream?after=1", goes["token"].(string))
 	elsewhere := s.Another() // which knows
 	accounts.unknown.Store(true)
 	elsewhere.API("DELETE", "/tokens/"+goes["id"].(string), nil).Want(204)
 	elsewhere.API("POST", "/studies/"+id+"/trials", own).Want(201)
 	sitetest.Eventually(t, "both streams ask twice whether they may stay", func() bool { return accounts.asked.Load() >= 4 })
-	for name, stream := range map[string]*sitetest.Stream{"who stays": staying, "who goes": going} {
-		if heard := stream.SoFar(); len(heard) > 0 {
+	for name, stream := range map[string]*follower{"who stays": staying, "who goes": going} {
+		if heard := stream.soFar(); len(heard) > 0 {
 			t.Errorf("%s heard %q while nobody knew", name, heard)
 		}
 	}
 	accounts.unknown.Store(false)
-	sitetest.Same(t, "who stays hears", staying.Next(), "id: 2")
-	if heard := going.UntilEnd(); len(heard) > 0 {
+	sitetest.Same(t, "who stays hears", staying.next(), "id: 2")
+	if heard := going.untilEnd(); len(heard) > 0 {
 		t.Errorf("who goes heard %q", heard)
 	}
 }

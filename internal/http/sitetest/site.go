@@ -182,6 +182,7 @@ var NoRedirects = &http.Client{
 	Transport:     &http.Transport{DisableCompression: true},
 }
 
+// Request is what Call sends.
 func (s *Site) Request(ctx context.Context, method, path, token string, body any, headers ...string) *http.Request {
 	s.t.Helper()
 	var reader io.Reader
@@ -412,16 +413,6 @@ func (s *Site) Share(id string) string {
 	return secret
 }
 
-// Knock makes a request and returns the status without reading the body, which may be a stream.
-func (s *Site) Knock(method, path, secret string) int {
-	s.t.Helper()
-	ctx, cancel := context.WithTimeout(s.t.Context(), testwait.Timeout)
-	defer cancel()
-	response := must.Get(NoRedirects.Do(s.Request(ctx, method, path, secret, nil)))(s.t)
-	response.Body.Close()
-	return response.StatusCode
-}
-
 // Document is the OpenAPI document that sites serve, against which all their answers are held.
 type Document struct {
 	t      testing.TB
@@ -456,10 +447,7 @@ func newDocument(t testing.TB, s *Site) *Document {
 	return &Document{t, s.Router, first.described}
 }
 
-// Tree is the whole document.
-func (d *Document) Tree() map[string]any { return d.tree }
-
-// At is the object that the keys lead to.
+// At is the object that the keys lead to, the whole document without any.
 func (d *Document) At(keys ...string) map[string]any {
 	node := d.tree
 	for _, key := range keys {

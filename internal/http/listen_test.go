@@ -1,4 +1,4 @@
-package sitetest
+package http_test
 
 import (
 	"bufio"
@@ -8,26 +8,27 @@ import (
 	"testing"
 	"time"
 
+	"headroom/internal/http/sitetest"
 	"headroom/internal/must"
 	"headroom/internal/testwait"
 )
 
-// Stream reads an event stream line by line.
-type Stream struct {
+// follower reads an event stream line by line.
+type follower struct {
 	lines chan string
 	t     testing.TB
 }
 
-// Listen opens a stream.
-func (s *Site) Listen(path, secret string, headers ...string) *Stream {
-	s.t.Helper()
-	ctx, cancel := context.WithCancel(s.t.Context())
-	s.t.Cleanup(cancel)
-	response := must.Get(NoRedirects.Do(s.Request(ctx, "GET", path, secret, nil, headers...)))(s.t)
+// listen opens a stream.
+func listen(t testing.TB, s *sitetest.Site, path, secret string, headers ...string) *follower {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	t.Cleanup(cancel)
+	response := must.Get(sitetest.NoRedirects.Do(s.Request(ctx, "GET", path, secret, nil, headers...)))(t)
 	if response.StatusCode != http.StatusOK || response.Header.Get("Content-Type") != "text/event-stream" {
-		s.t.Fatalf("status %d, %v", response.StatusCode, response.Header)
+		t.Fatalf("status %d, %v", response.StatusCode, response.Header)
 	}
-	out := &Stream{make(chan string, 1000), s.t}
+	out := &follower{make(chan string, 1000), t}
 	go func() {
 		defer response.Body.Close()
 		defer close(out.lines)
@@ -40,7 +41,7 @@ func (s *Site) Listen(path, secret string, headers ...string) *Stream {
 
 // line returns the next line that says something, unless the stream has ended; in vain is what is
 // said when none comes in time.
-func (l *Stream) line(deadline <-chan time.Time, inVain string) (line string, open bool) {
+func (l *follower) line(deadline <-chan time.Time, inVain string) (line string, open bool) {
 	l.t.Helper()
 	for {
 		select {
@@ -54,8 +55,8 @@ func (l *Stream) line(deadline <-chan time.Time, inVain string) (line string, op
 	}
 }
 
-// Next returns the next line that says something.
-func (l *Stream) Next() string {
+// next returns the next line that says something.
+func (l *follower) next() string {
 	l.t.Helper()
 	line, open := l.line(time.After(testwait.Timeout), "the stream is silent")
 	if !open {
@@ -64,8 +65,8 @@ func (l *Stream) Next() string {
 	return line
 }
 
-// SoFar returns the lines that came and say something.
-func (l *Stream) SoFar() (said []string) {
+// soFar returns the lines that came and say something.
+func (l *follower) soFar() (said []string) {
 	for range len(l.lines) {
 		if line := <-l.lines; says(line) {
 			said = append(said, line)
@@ -77,8 +78,8 @@ func (l *Stream) SoFar() (said []string) {
 // says tells a line that says something from what opens a stream and keeps it open.
 func says(line string) bool { return !slices.Contains([]string{"", ":", "retry: 2000"}, line) }
 
-// UntilEnd waits until the server ends the stream, and returns what it still said.
-func (l *Stream) UntilEnd() (said []string) {
+// untilEnd waits until the server ends the stream, and returns what it still said.
+func (l *follower) untilEnd() (said []string) {
 	l.t.Helper()
 	deadline := time.After(testwait.Timeout)
 	for {
@@ -88,4 +89,14 @@ func (l *Stream) UntilEnd() (said []string) {
 		}
 		said = append(said, line)
 	}
+}
+
+// knock makes a request and returns the status without reading the body, which may be a stream.
+func knock(t testing.TB, s *sitetest.Site, method, path, secret string) int {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), testwait.Timeout)
+	defer cancel()
+	response := must.Get(sitetest.NoRedirects.Do(s.Request(ctx, method, path, secret, nil)))(t)
+	response.Body.Close()
+	return response.StatusCode
 }

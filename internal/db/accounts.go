@@ -69,15 +69,18 @@ func (a *Accounts) noteUse(ctx context.Context, id string, now time.Time) error 
 	return unavailable(ctx, err)
 }
 
-// change runs a write and tells whoever serves a long answer to look at its caller again. Unlike
-// those of studies these notifications are part of the transaction: changes of accounts are rare.
+// lockAccounts makes transactions that change who may do what wait for one another.
+const lockAccounts = `SELECT pg_advisory_xact_lock(hashtext('headroom accounts'))`
+
+// change runs a write, one after another, as of servers that start together, and tells whoever
+// serves a long answer to look at its caller again. Unlike those of studies these notifications are
+// part of the transaction, with which they come: changes of accounts are rare.
 func (a *Accounts) change(ctx context.Context, do func(tx pgx.Tx) error) error {
 	return a.db.transact(ctx, func(tx pgx.Tx) error {
-		if err := do(tx); err != nil {
+		if _, err := tx.Exec(ctx, lockAccounts+`, pg_notify($1, '')`, accountChannel); err != nil {
 			return err
 		}
-		_, err := tx.Exec(ctx, `SELECT pg_notify($1, '')`, accountChannel)
-		return err
+		return do(tx)
 	})
 }
 
@@ -141,7 +144,7 @@ func give[T any](ctx context.Context, a *Accounts, columns string, c credential)
 // mayGive refuses who has just lost the right to give a credential, and a token whose name is taken.
 // What takes the right waits for what is being given, and the other way round.
 func (a *Accounts) mayGive(ctx context.Context, tx pgx.Tx, c credential) error {
-	if err := alone(ctx, tx); err != nil {
+	if _, err := tx.Exec(ctx, lockAccounts); err != nil {
 		return err
 	}
 	if c.by.OwnerID != "" {
@@ -157,12 +160,6 @@ func (a *Accounts) mayGive(ctx context.Context, tx pgx.Tx, c credential) error {
 		return a.tokenNameIsFree(ctx, tx, c.by.OwnerID, c.name)
 	}
 	return nil
-}
-
-// alone makes transactions that change who may do what wait for one another.
-func alone(ctx context.Context, tx pgx.Tx) error {
-	_, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtext('headroom accounts'))`)
-	return err
 }
 
 const (
@@ -211,7 +208,7 @@ func (a *Accounts) SetRole(ctx context.Context, personID string, role account.Ro
 	if err := account.CheckRole(role); err != nil {
 		return err
 	}
-	return a.changeAlone(ctx, func(tx pgx.Tx) error {
+	return a.change(ctx, func(tx pgx.Tx) error {
 		if role != account.Admin {
 			if err := a.keepAnAdmin(ctx, tx, personID); err != nil {
 				return err
@@ -232,7 +229,7 @@ const revoke = `UPDATE credentials SET revoked_at = coalesce(revoked_at, $1) WHE
 // SetDisabled shuts a person out and ends their sessions, links and all that they gave out, or lets
 // them be invited in again by a sign-in link.
 func (a *Accounts) SetDisabled(ctx context.Context, personID string, disabled bool) error {
-	return a.changeAlone(ctx, func(tx pgx.Tx) error {
+	return a.change(ctx, func(tx pgx.Tx) error {
 		if !disabled {
 			return changeRow(ctx, tx, `UPDATE people SET disabled_at = NULL WHERE id = $1`, personID)
 		}
@@ -330,7 +327,7 @@ func (a *Accounts) RevokeToken(ctx context.Context, id string) error {
 // who was admin first. Starting the program is the right to be admin: who can do that owns the
 // database.
 func (a *Accounts) EnsureAdmin(ctx context.Context) (first account.Person, err error) {
-	err = a.changeAlone(ctx, func(tx pgx.Tx) (err error) {
+	err = a.change(ctx, func(tx pgx.Tx) (err error) {
 		if first, err = a.onePerson(ctx, tx, firstAdmin); errors.Is(err, account.ErrNotFound) {
 			first, err = a.addPerson(ctx, tx, "Admin", account.Admin)
 		}
@@ -347,7 +344,7 @@ func (a *Accounts) AdmitServer(ctx context.Context, secret string, given bool) e
 	if given {
 		id = givenTokenID
 	}
-	return a.changeAlone(ctx, func(tx pgx.Tx) error {
+	return a.change(ctx, func(tx pgx.Tx) error {
 		if given {
 			_, err := tx.Exec(ctx, `UPDATE credentials SET id = $3, revoked_at = coalesce(revoked_at, $4) WHERE id = $1 AND hash <> $2`, givenTokenID, hash, account.NewID(), a.db.now())
 			if err != nil {
@@ -369,16 +366,6 @@ func (a *Accounts) AdmitServer(ctx context.Context, secret string, given bool) e
 			return account.ErrExpired
 		}
 		return nil
-	})
-}
-
-// changeAlone is change by one after another, as of servers that start together.
-func (a *Accounts) changeAlone(ctx context.Context, do func(tx pgx.Tx) error) error {
-	return a.change(ctx, func(tx pgx.Tx) error {
-		if err := alone(ctx, tx); err != nil {
-			return err
-		}
-		return do(tx)
 	})
 }
 

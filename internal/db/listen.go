@@ -271,11 +271,9 @@ func sleepAbout(ctx context.Context, d time.Duration) { sleep(ctx, d/2+rand.N(d/
 
 // sleep waits d, or until ctx ends.
 func sleep(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
 	case <-ctx.Done():
-	case <-timer.C:
+	case <-time.After(d):
 	}
 }
 

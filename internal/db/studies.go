@@ -460,17 +460,11 @@ const cleanUpEvery = time.Hour
 
 // cleanUp removes what has expired, at the start and then every hour, until ctx ends.
 func (d *DB) cleanUp(ctx context.Context) {
-	ticker := time.NewTicker(cleanUpEvery)
-	defer ticker.Stop()
-	for {
+	for ctx.Err() == nil {
 		if err := d.removeExpired(ctx, time.Now()); err != nil && ctx.Err() == nil {
 			slog.Warn("what has expired could not be removed", "error", err)
 		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
+		sleep(ctx, cleanUpEvery)
 	}
 }
 

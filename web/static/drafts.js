@@ -206,16 +206,14 @@ const drafts = {
   // done drops what is saved by now, and keeps it for whoever undoes that, perhaps after a reload. What was typed since stays.
   done(draft, since) {
     const kept = drafts.read(drafts.key(draft));
-    try {
-      if (kept) sessionStorage.setItem(drafts.sent(draft), JSON.stringify(kept.fields));
-    } catch { /* it can be typed again */ }
+    if (kept) drafts.store(drafts.sent(draft), kept.fields, true);
     if (since && Object.keys(since).length > 0) drafts.store(drafts.key(draft), { name: document.body.dataset.signedIn, at: Date.now(), fields: since });
     else drafts.remove(drafts.key(draft));
   },
 
   // again puts back what was saved and then undone, for a form with a key of its own.
   again(draft) {
-    const { key: _, ...fields } = JSON.parse(sessionStorage.getItem(drafts.sent(draft)) || "{}");
+    const { key: _, ...fields } = drafts.read(drafts.sent(draft), true) ?? {};
     if (Object.keys(fields).length > 0) drafts.store(drafts.key(draft), { name: document.body.dataset.signedIn, at: Date.now(), fields });
   },
 

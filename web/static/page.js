@@ -166,9 +166,7 @@ function regain() {
     landed = document.activeElement.matches("input") ? "" : document.activeElement.id;
   } else if (typeof cursor.from === "number" && field.setSelectionRange) field.setSelectionRange(cursor.from, cursor.to);
 }
-document.addEventListener("htmx:afterSwap", regain);
-document.addEventListener("htmx:afterRequest", regain);
-document.addEventListener("htmx:afterSettle", regain);
+for (const kind of ["htmx:afterSwap", "htmx:afterRequest", "htmx:afterSettle"]) document.addEventListener(kind, regain);
 
 // Where a part of the page is drawn anew between pressing and letting go, browsers forget the press. What stands in the place of what was pressed,
 // and says the same, is pressed then. A finger needs no help: its press begins when it lets go.

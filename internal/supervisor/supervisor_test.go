@@ -86,6 +86,10 @@ func TestWorkForACallerEndsWithThem(t *testing.T) {
 	if f := s.Counts()["part"]; !errors.Is(err, context.Canceled) || f.Done != 1 || f.Failed != 0 || f.Running != 0 {
 		t.Errorf("left: %v, %+v", err, f)
 	}
+	err = s.Do(ctx, "part", "x", time.Minute, func(context.Context) error { panic("over a stone") })
+	if f := s.Counts()["part"]; !errors.Is(err, supervisor.ErrPanicked) || f.Done != 1 || f.Panicked != 1 {
+		t.Errorf("panicked after they left: %v, %+v", err, f)
+	}
 	s.Stop()
 	if err := s.Do(t.Context(), "part", "x", time.Minute, func(context.Context) error { return nil }); !errors.Is(err, supervisor.ErrStopping) {
 		t.Errorf("after Stop: %v", err)

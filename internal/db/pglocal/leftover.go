@@ -133,17 +133,8 @@ func leftoverStillThere(complaint string) bool {
 }
 
 // lastComplaint returns the last line of the log after from in which the server says why it ended.
-func lastComplaint(path string, from int64) string {
-	file, err := os.Open(path)
-	if err != nil {
-		return ""
-	}
-	defer file.Close()
-	content, err := io.ReadAll(io.NewSectionReader(file, from, 1<<20))
-	if err != nil {
-		return ""
-	}
-	complaint := ""
+func lastComplaint(log io.ReaderAt, from int64) (complaint string) {
+	content, _ := io.ReadAll(io.NewSectionReader(log, from, 1<<20)) // what cannot be read says nothing
 	for line := range strings.Lines(string(content)) {
 		if _, said, found := strings.Cut(line, "FATAL:"); found {
 			complaint = ": " + strings.TrimSpace(said)

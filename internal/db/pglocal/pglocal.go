@@ -135,7 +135,7 @@ func openLog(path string) (*os.File, error) {
 			return nil, err
 		}
 	}
-	return os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	return os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_RDWR, 0o600)
 }
 
 // supervise runs the server until Stop, starting it again when it dies. It keeps its thread: the
@@ -231,7 +231,7 @@ func (s *Server) launchAndWait(ctx context.Context) (*process, error) {
 		}
 		_ = p.cmd.Process.Signal(syscall.SIGQUIT)
 		<-p.done
-		complaint := lastComplaint(s.log.Name(), from)
+		complaint := lastComplaint(s.log, from)
 		if !leftoverStillThere(complaint) || time.Now().After(giveUp) || ctx.Err() != nil {
 			return nil, fmt.Errorf("the private PostgreSQL in %s did not start: %w%s", s.cluster.data, err, complaint)
 		}

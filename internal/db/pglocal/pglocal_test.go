@@ -189,3 +189,11 @@ func TestFolderOutOfReachIsNamed(t *testing.T) {
 		t.Fatalf("the data folder is open to everybody: %v, %v", info.Mode(), err)
 	}
 }
+
+func TestWhyAServerDoesNotStartIsSaid(t *testing.T) {
+	t.Parallel()
+	_, err := pglocal.Start(t.Context(), dbtest.Folder(t), "fsync=off", "no_such_setting=on")
+	if err == nil || !strings.Contains(err.Error(), `"no_such_setting"`) {
+		t.Errorf("a server with a setting that there is not: %v", err)
+	}
+}

@@ -21,7 +21,6 @@ class Player:
         torch.manual_seed(study.seed)
         self.study = study
         self.x, self.read = [], []
-        self.rows = study.rows and list(study.rows)  # those untried
 
     def unit(self, settings):
         """A setting in the unit cube: numbers by their bounds, on their scale; a category by one axis for each choice."""
@@ -52,29 +51,25 @@ class Player:
     def tell(self, settings, metrics, _):
         self.x.append(self.unit(settings))
         self.read.append(metrics)
-        self.tried(settings)
+        self.study.tried(settings)
 
     def fail(self, settings, _):
         pass  # a row that failed is tried, and of a failure the acquisition function knows nothing
 
-    def tried(self, settings):
-        if self.rows:
-            self.rows = [row for row in self.rows if row != settings] or list(self.study.rows)
-
     def ask(self):
-        if self.rows is None and any(p["type"] == "categorical" for p in self.study.parameters):
+        if self.study.rows is None and any(p["type"] == "categorical" for p in self.study.parameters):
             raise SystemExit("this player takes categories of tables only")
         acquisition = self.acquisition() if len(self.x) > 1 else None
-        settings = self.of_rows(acquisition) if self.rows else self.anywhere(acquisition)
-        self.tried(settings)
+        settings = self.of_rows(acquisition) if self.study.untried else self.anywhere(acquisition)
+        self.study.tried(settings)
         return settings, None
 
     def of_rows(self, acquisition):
         if acquisition is None:
-            return self.rows[torch.randint(len(self.rows), ()).item()]
-        units = torch.tensor([self.unit(row) for row in self.rows])
+            return self.study.untried[torch.randint(len(self.study.untried), ()).item()]
+        units = torch.tensor([self.unit(row) for row in self.study.untried])
         chosen, _ = optimize_acqf_discrete(acquisition, 1, units)
-        return self.rows[(units - chosen).abs().sum(-1).argmin().item()]
+        return self.study.untried[(units - chosen).abs().sum(-1).argmin().item()]
 
     def anywhere(self, acquisition):
         bounds = torch.tensor([[0.0], [1.0]]).expand(2, len(self.study.parameters))

@@ -11,12 +11,18 @@ class Study:
         # A remainder is what the others leave, and follows from them.
         self.parameters = [p for p in study["parameters"] if p["type"] != "remainder"]
         self.rows = study.get("candidates")  # None where any setting within the bounds may be measured
+        self.untried = self.rows and list(self.rows)
         self.objective = study["objective"]
         self.limits = study.get("constraints", [])
         self.metrics = list(dict.fromkeys([self.objective["metric"]] + [c["metric"] for c in self.limits]))
         self.seed = study["seed"]
         if study.get("input_constraints"):
             raise SystemExit("this player cannot keep input constraints")
+
+    def tried(self, settings):
+        """Takes a row from those untried, which are all again once none is left."""
+        if self.rows:
+            self.untried = [row for row in self.untried if row != settings] or list(self.rows)
 
     def excess(self, metrics):
         """How far each limit is exceeded, in its metric's unit; at most 0 within it."""

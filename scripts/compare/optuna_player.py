@@ -35,7 +35,6 @@ class Player:
     def __init__(self, kind, study, start):
         self.study, self.start, self.told = study, max(1, start), 0
         self.space = {p["name"]: self.distribution(p) for p in study.parameters}
-        self.rows = study.rows and list(study.rows)  # those untried
         self.random = numpy.random.RandomState(study.seed)
         # The rows that a lab brings are the sampler's start.
         own = {"seed": study.seed, "n_startup_trials": self.start}
@@ -63,7 +62,7 @@ class Player:
     def tell(self, settings, metrics, trial):
         if trial is None:
             trial = self.fixed(settings)
-            self.tried(settings)
+            self.study.tried(settings)
         trial.set_user_attr("excess", self.study.excess(metrics))
         self.optuna.tell(trial, metrics[self.study.objective["metric"]]["value"])
         self.told += 1
@@ -71,22 +70,18 @@ class Player:
     def fail(self, settings, trial):
         self.optuna.tell(trial, state=optuna.trial.TrialState.FAIL)
 
-    def tried(self, settings):
-        if self.rows:
-            self.rows = [row for row in self.rows if row != settings] or list(self.study.rows)
-
     def ask(self):
-        if not self.rows:
+        if not self.study.untried:
             trial = self.optuna.ask(self.space)
             return trial.params, trial
         if self.told < self.start:
-            settings = self.rows[self.random.randint(len(self.rows))]
+            settings = self.study.untried[self.random.randint(len(self.study.untried))]
             trial = self.fixed(settings)
         else:
-            self.sampler.rows = self.rows
+            self.sampler.rows = self.study.untried
             trial = self.optuna.ask(self.space)
-            settings = min(self.rows, key=lambda row: self.distance(row, trial.params))  # which it is, but for rounding
-        self.tried(settings)
+            settings = min(self.study.untried, key=lambda row: self.distance(row, trial.params))  # which it is, but for rounding
+        self.study.tried(settings)
         return settings, trial
 
     def distance(self, row, params):

@@ -52,14 +52,7 @@ func (s *Studies) Create(ctx context.Context, id string, cmd study.Command, part
 				refused = err
 				return err
 			}
-			if err := checkAppend(last, part); err != nil {
-				return err
-			}
-			row, argument := updateRow, any(last.Hash)
-			if last == nothing {
-				row, argument = insertRow, part.After.CreatedAt
-			}
-			if _, err := s.store(ctx, tx, row, id, argument, cmd.Key, part); err != nil {
+			if _, err := s.store(ctx, tx, id, last, cmd.Key, part); err != nil {
 				return err
 			}
 			last = end(part)
@@ -102,13 +95,10 @@ func (s *Studies) Write(ctx context.Context, id string, cmd study.Command, known
 // appendIfUnmoved stores add if the study's ledger still ends with known and the request was not
 // answered before.
 func (s *Studies) appendIfUnmoved(ctx context.Context, id string, key *study.IdempotencyKey, known study.Known, add study.Append) (stored bool, err error) {
-	if err := checkAppend(known, add); err != nil {
-		return false, err
-	}
 	err = s.db.write(ctx, func(conn *pgxpool.Conn) (err error) {
 		confirmed, cancel := confirming(ctx)
 		defer cancel()
-		stored, err = s.store(confirmed, conn, updateRow, id, known.Hash, key, add)
+		stored, err = s.store(confirmed, conn, id, known, key, add)
 		return err
 	})
 	if pgError(err).ConstraintName == "idempotency_keys_pkey" {
@@ -138,10 +128,7 @@ func (s *Studies) writeLocked(ctx context.Context, id string, cmd study.Command,
 		if add, refused = decide(news); refused != nil {
 			return refused
 		}
-		if err := checkAppend(last, add); err != nil {
-			return err
-		}
-		_, err = s.store(ctx, tx, updateRow, id, last.Hash, cmd.Key, add)
+		_, err = s.store(ctx, tx, id, last, cmd.Key, add)
 		return err
 	})
 	if refused != nil {
@@ -256,9 +243,15 @@ const (
 		SELECT count(*) FROM row`
 )
 
-// store writes add, in one statement, and tells whether it wrote the study's row. row is insertRow
-// or updateRow, last the argument that only it has.
-func (s *Studies) store(ctx context.Context, q querier, row, id string, last any, key *study.IdempotencyKey, add study.Append) (stored bool, err error) {
+// store writes add behind last, in one statement, and tells whether it wrote the study's row.
+func (s *Studies) store(ctx context.Context, q querier, id string, last study.Known, key *study.IdempotencyKey, add study.Append) (stored bool, err error) {
+	if err := checkAppend(last, add); err != nil {
+		return false, err
+	}
+	row, own := updateRow, any(last.Hash) // the argument that only this row has
+	if last == nothing {
+		row, own = insertRow, add.After.CreatedAt
+	}
 	now := add.After.Summary()
 	sql, arguments := row+insertEvents, []any{
 		id, now.Name, string(now.State), now.Algorithm, now.Version, add.After.Hash, now.UpdatedAt,
@@ -267,7 +260,7 @@ func (s *Studies) store(ctx context.Context, q querier, row, id string, last any
 	if len(add.Events) > 0 {
 		author = add.Events[0].Author
 	}
-	arguments = append(append(arguments, eventColumns(add.Events)...), last, author)
+	arguments = append(append(arguments, eventColumns(add.Events)...), own, author)
 	if key != nil && add.Done != nil {
 		sql += insertDone
 		arguments = append(arguments, doneColumns(*key, *add.Done, s.db.now())...)

@@ -10,6 +10,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"headroom/internal/must"
 )
 
 // The load under which writes are compared: so many clients on so many studies, each study with
@@ -36,11 +38,7 @@ type load struct {
 // trial, from 0 on.
 func CompareWithBare(b *testing.B, url string, fill func() (ids []string), tell func(ctx context.Context, id string, i int) error) {
 	b.Helper()
-	l := &load{b: b}
-	var err error
-	if l.bare, err = pgxpool.New(b.Context(), fmt.Sprintf("%s&pool_max_conns=%d", url, loadClients)); err != nil {
-		b.Fatal(err)
-	}
+	l := &load{b: b, bare: must.Get(pgxpool.New(b.Context(), fmt.Sprintf("%s&pool_max_conns=%d", url, loadClients)))(b)}
 	b.Cleanup(l.bare.Close)
 	l.begin(fill())
 	var bare, told time.Duration
@@ -65,10 +63,8 @@ func CompareWithBare(b *testing.B, url string, fill func() (ids []string), tell 
 func (l *load) begin(ids []string) {
 	l.b.Helper()
 	for _, id := range ids {
-		if _, err := l.bare.Exec(l.b.Context(), `
-			INSERT INTO studies SELECT (jsonb_populate_record(s, jsonb_build_object('id', 'bare ' || s.id))).* FROM studies s WHERE id = $1`, id); err != nil {
-			l.b.Fatal(err)
-		}
+		must.Get(l.bare.Exec(l.b.Context(), `
+			INSERT INTO studies SELECT (jsonb_populate_record(s, jsonb_build_object('id', 'bare ' || s.id))).* FROM studies s WHERE id = $1`, id))(l.b)
 	}
 	l.ids, l.done = ids, 0
 }

@@ -77,11 +77,7 @@ func (r *Replica) data() string { return filepath.Join(r.dir, "postgres") }
 
 func (r *Replica) program(name string, args ...string) *exec.Cmd {
 	r.t.Helper()
-	cmd, err := pglocal.Program(context.Background(), r.dir, name, args...)
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	return cmd
+	return must.Get(pglocal.Program(context.Background(), r.dir, name, args...))(r.t)
 }
 
 func (r *Replica) run(name string, args ...string) {
@@ -94,9 +90,7 @@ func (r *Replica) run(name string, args ...string) {
 // Follow makes the server, which does not run, a standby of another.
 func (r *Replica) Follow(primary *Replica) {
 	r.t.Helper()
-	if err := os.RemoveAll(r.data()); err != nil {
-		r.t.Fatal(err)
-	}
+	must.Do(r.t, os.RemoveAll(r.data()))
 	r.run("pg_basebackup", "-D", r.data(), "-R", "-c", "fast", "--no-sync", "-d", URLOf(primary))
 	r.Start()
 }
@@ -105,16 +99,11 @@ func (r *Replica) Follow(primary *Replica) {
 // loses in a crash may be lost.
 func (r *Replica) Start() {
 	r.t.Helper()
-	log, err := os.OpenFile(filepath.Join(r.dir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	log := must.Get(os.OpenFile(filepath.Join(r.dir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600))(r.t)
 	defer log.Close()
 	r.cmd = r.program("postgres", "-D", r.data(), "-c", "listen_addresses=", "-c", "unix_socket_directories="+r.dir, "-c", "fsync=off", "-c", "max_connections=200")
 	r.cmd.Stdout, r.cmd.Stderr = log, log
-	if err := r.cmd.Start(); err != nil {
-		r.t.Fatal(err)
-	}
+	must.Do(r.t, r.cmd.Start())
 	r.Await(`SELECT true`)
 }
 
@@ -152,9 +141,7 @@ func (r *Replica) Promote() {
 // Execute runs a statement.
 func (r *Replica) Execute(sql string, args ...any) {
 	r.t.Helper()
-	if err := r.ask(func(ctx context.Context, conn *pgx.Conn) error { _, err := conn.Exec(ctx, sql, args...); return err }); err != nil {
-		r.t.Fatal(err)
-	}
+	must.Do(r.t, r.ask(func(ctx context.Context, conn *pgx.Conn) error { _, err := conn.Exec(ctx, sql, args...); return err }))
 }
 
 // Await asks until the answer is true.

@@ -412,6 +412,19 @@ func TestOtherAlgorithmsNext(t *testing.T) {
 
 func TestMain(m *testing.M) { dbtest.Main(m) }
 
+// A unit stands apart from its number, which a page that is read aloud or copied needs as much as one
+// that is looked at.
+func TestAUnitStandsApart(t *testing.T) {
+	s := sitetest.New(t)
+	study := toldStudy(s)
+	s.API("POST", study+"/ask", nil).Want(201)
+	for _, page := range []string{study, study + "/bench"} {
+		if html := s.Page(page); !regexp.MustCompile(`\d <span class="unit">°C</span>`).MatchString(html) || regexp.MustCompile(`\d<span class="unit">`).MatchString(html) {
+			t.Errorf("%s: a number and its unit are one word", page)
+		}
+	}
+}
+
 // The bench says why no trial can be asked for, as the study's page does, and who may go on.
 func TestTheBenchSaysThatAStudyRests(t *testing.T) {
 	s := sitetest.New(t)

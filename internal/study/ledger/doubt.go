@@ -296,7 +296,7 @@ func (snap *Snapshot) DoubtReading(metric string, value float64, expected *Expec
 		}
 		if doubt := judge(value, m, expected, known); doubt != nil {
 			doubted := Doubted{Metric: metric, Value: value, Expected: doubt.range95(known.or(limitsOf(m))), Why: doubt.words(m, value), grave: doubt.Grave}
-			if expected != nil && doubt.Meant != nil && expected.fits(doubt.Meant.Meant) && snap.alikeInSize(metric) {
+			if expected != nil && doubt.Meant != nil && expected.distance(doubt.Meant.Meant) <= mostSD && snap.alikeInSize(metric) {
 				doubted.slip = expected.Mean
 			}
 			return &doubted

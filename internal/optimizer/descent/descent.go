@@ -9,6 +9,11 @@ package descent
 import (
 	"math"
 	"slices"
+
+	"gonum.org/v1/gonum/floats"
+
+	"headroom/internal/lists"
+	"headroom/internal/optimizer/factor"
 )
 
 // Limits of a descent, in the units of its coordinates.
@@ -25,31 +30,50 @@ const (
 	mostHalves = 12   // values asked for along one direction
 )
 
-// Descent is one search. Use New.
-type Descent struct {
+// search is what a Descent and a Kinked have in common: how far it has come.
+type search struct {
 	limits    Limits
 	low, high []float64
 
 	at        []float64 // the best point so far, nil before the first finite value
 	value     float64
-	gradient  []float64
 	curvature *inverseHessian
 
-	trial, direction []float64 // the point asked for, nil at the end, and the direction in which it lies
-	step, promised   float64   // the share of direction, and the change it promises
+	trial            []float64 // the point asked for, nil at the end
+	step, promised   float64   // the share of the way that leads there, and the change it promises
 	shortened, steps int
+}
+
+func begin(start, low, high []float64, limits Limits) search {
+	return search{limits: limits, low: low, high: high, trial: slices.Clone(start)}
+}
+
+// Next is the point whose value is asked for, to be read only; nil when the descent has ended.
+func (d *search) Next() []float64 { return d.trial }
+
+// Best is the best point found and its value; nil when none had a finite one.
+func (d *search) Best() (at []float64, value float64) { return d.at, d.value }
+
+// turnBack follows a way that led nowhere: what was learned of the curvature misleads, so it turns
+// once more without.
+func (d *search) turnBack(turn func()) {
+	d.trial = nil
+	if d.curvature != nil {
+		d.curvature = nil
+		turn()
+	}
+}
+
+// Descent is one search. Use New.
+type Descent struct {
+	search
+	gradient, direction []float64 // at the best point, and in which the point asked for lies
 }
 
 // New starts a descent; coordinates whose bounds are equal do not move.
 func New(start, low, high []float64, limits Limits) *Descent {
-	return &Descent{limits: limits, low: low, high: high, trial: slices.Clone(start)}
+	return &Descent{search: begin(start, low, high, limits)}
 }
-
-// Next is the point whose value is asked for, to be read only; nil when the descent has ended.
-func (d *Descent) Next() []float64 { return d.trial }
-
-// Best is the best point found and its value; nil when none had a finite one.
-func (d *Descent) Best() (at []float64, value float64) { return d.at, d.value }
 
 // Wants tells whether Tell would ask for the gradient where the value is this: the descent goes on
 // from there.
@@ -60,29 +84,29 @@ func (d *Descent) Wants(value float64) bool {
 	return value <= d.value+sufficient*d.promised && !(d.value-value < d.limits.Least)
 }
 
-// Tell answers Next with the value there, +∞ where there is none. The gradient there is asked for
-// only when the descent goes on from there.
-func (d *Descent) Tell(value float64, gradient func() []float64) {
+// Tell answers Next with the value there, +∞ where there is none. What the function is like there, which
+// has no kinks, is asked for only when the descent goes on from there.
+func (d *Descent) Tell(value float64, local func() Local) {
 	switch {
 	case d.at == nil && !(value < math.Inf(1)):
 		d.trial = nil
 	case d.at == nil:
-		d.at, d.value, d.gradient = d.trial, value, gradient()
+		d.at, d.value, d.gradient = d.trial, value, local().Gradient
 		d.turn()
 	case value <= d.value+sufficient*d.promised:
-		d.arrive(value, gradient)
+		d.arrive(value, local)
 	default:
 		d.shorten(value)
 	}
 }
 
 // arrive takes the step.
-func (d *Descent) arrive(value float64, gradient func() []float64) {
+func (d *Descent) arrive(value float64, local func() Local) {
 	if d.value-value < d.limits.Least {
 		d.at, d.value, d.trial = d.trial, value, nil
 		return
 	}
-	there := gradient()
+	there := local().Gradient
 	d.curvature = d.curvature.learn(difference(d.trial, d.at), difference(there, d.gradient))
 	d.at, d.value, d.gradient = d.trial, value, there
 	d.turn()
@@ -93,7 +117,7 @@ func (d *Descent) arrive(value float64, gradient func() []float64) {
 func (d *Descent) shorten(value float64) {
 	d.step *= shorter(value-d.value, d.promised)
 	if d.shortened++; d.shortened == mostHalves || !d.propose() {
-		d.turnBack()
+		d.turnBack(d.turn)
 	}
 }
 
@@ -124,17 +148,7 @@ func (d *Descent) turn() {
 	d.direction = d.curvature.descend(d.gradient, free, longest)
 	d.step, d.shortened = 1, 0
 	if !d.propose() {
-		d.turnBack()
-	}
-}
-
-// turnBack follows a direction that led nowhere: what was learned of the curvature misleads, so it
-// goes once more along the gradient.
-func (d *Descent) turnBack() {
-	d.trial = nil
-	if d.curvature != nil {
-		d.curvature = nil
-		d.turn()
+		d.turnBack(d.turn)
 	}
 }
 
@@ -168,13 +182,7 @@ func largest(gradient []float64, free []bool) float64 {
 	return most
 }
 
-func difference(a, b []float64) []float64 {
-	d := make([]float64, len(a))
-	for i := range a {
-		d[i] = a[i] - b[i]
-	}
-	return d
-}
+func difference(a, b []float64) []float64 { return floats.SubTo(make([]float64, len(a)), a, b) }
 
 func product(a, b []float64) float64 {
 	sum := 0.0
@@ -207,9 +215,7 @@ func (c *inverseHessian) descend(gradient []float64, free []bool, longest float6
 		most = max(most, math.Abs(direction[i]))
 	}
 	if most > longest {
-		for i := range direction {
-			direction[i] *= longest / most
-		}
+		floats.Scale(longest/most, direction)
 	}
 	return direction
 }
@@ -237,19 +243,14 @@ func (c *inverseHessian) learn(s, y []float64) *inverseHessian {
 
 // unlearned is H = scale·I.
 func unlearned(n int, scale float64) *inverseHessian {
-	c := &inverseHessian{make([][]float64, n)}
-	for i := range c.h {
-		c.h[i] = make([]float64, n)
-		c.h[i][i] = scale
+	c := &inverseHessian{factor.Matrix(n, n)}
+	for i, row := range c.h {
+		row[i] = scale
 	}
 	return c
 }
 
 // times is H v.
 func (c *inverseHessian) times(v []float64) []float64 {
-	out := make([]float64, len(v))
-	for i := range out {
-		out[i] = product(c.h[i], v)
-	}
-	return out
+	return lists.Map(c.h, func(row []float64) float64 { return product(row, v) })
 }

@@ -15,7 +15,7 @@ func follow(t *testing.T, d *descent.Descent, value func(x []float64) float64, g
 	for x := d.Next(); x != nil; x = d.Next() {
 		asked++
 		wants, told := d.Wants(value(x)), false
-		d.Tell(value(x), func() []float64 { told = true; return gradient(x) })
+		d.Tell(value(x), func() descent.Local { told = true; return descent.Local{Gradient: gradient(x)} })
 		if wants != told {
 			t.Errorf("at %v, value number %d, it wants a gradient: %v; it asks: %v", x, asked, wants, told)
 		}

@@ -3,6 +3,10 @@ package descent
 import (
 	"math"
 	"slices"
+
+	"gonum.org/v1/gonum/floats"
+
+	"headroom/internal/lists"
 )
 
 // Kink is a term p·[h(x)]⁺ of a function at a point: the price p > 0, h there and the slopes of h.
@@ -30,19 +34,10 @@ type Local struct {
 // See Fletcher (1987), Practical Methods of Optimization, 14.4, and Nocedal & Wright (2006),
 // Numerical Optimization, 18.5 and, for B, procedure 18.2.
 type Kinked struct {
-	limits    Limits
-	low, high []float64
-
-	at        []float64 // the best point so far, nil before the first finite value
-	value     float64
-	here      Local
-	curvature *inverseHessian
-
-	trial            []float64 // the point asked for, nil at the end
-	way              solution  // which leads there
-	step, promised   float64   // the share of it, and the change that promises
-	shortened, steps int
-	rested           bool // the descent has ended since little was left to gain
+	search
+	here   Local    // at the best point
+	way    solution // on which the point asked for lies
+	rested bool     // the descent has ended since little was left to gain
 
 	corrected bool      // the way was
 	tangent   *solution // from which, while what came of that is not known
@@ -51,14 +46,8 @@ type Kinked struct {
 
 // NewKinked starts a descent; coordinates whose bounds are equal do not move.
 func NewKinked(start, low, high []float64, limits Limits) *Kinked {
-	return &Kinked{limits: limits, low: low, high: high, trial: slices.Clone(start)}
+	return &Kinked{search: begin(start, low, high, limits)}
 }
-
-// Next is the point whose value is asked for, to be read only; nil when the descent has ended.
-func (d *Kinked) Next() []float64 { return d.trial }
-
-// Best is the best point found and its value; nil when none had a finite one.
-func (d *Kinked) Best() (at []float64, value float64) { return d.at, d.value }
 
 // Resume goes on with a smaller least gain, if the descent ended since little was left to gain.
 func (d *Kinked) Resume(least float64) {
@@ -99,11 +88,7 @@ func (d *Kinked) Tell(value float64, local func() Local) {
 
 // heights are those of the kinks.
 func (l Local) heights() []float64 {
-	heights := make([]float64, len(l.Kinks))
-	for k, kink := range l.Kinks {
-		heights[k] = kink.Height
-	}
-	return heights
+	return lists.Map(l.Kinks, func(k Kink) float64 { return k.Height })
 }
 
 // arrive takes the step.
@@ -127,10 +112,7 @@ const straight = 1e-6
 func (d *Kinked) learn(there Local) {
 	s := difference(d.trial, d.at)
 	y := difference(there.lagrangian(d.way.multipliers), d.here.lagrangian(d.way.multipliers))
-	expected := make([]float64, len(s)) // B s = −step (g + Aᵀλ + ν)
-	for i, v := range d.way.left {
-		expected[i] = -d.step * v
-	}
+	expected := floats.ScaleTo(make([]float64, len(s)), -d.step, d.way.left) // B s = −step (g + Aᵀλ + ν)
 	if curved, real := product(s, expected), product(s, y); real < 0.2*curved {
 		part := 0.8 * curved / (curved - real)
 		for i := range y {
@@ -142,9 +124,7 @@ func (d *Kinked) learn(there Local) {
 		pull = max(pull, d.way.multipliers[k]*largest(kink.Slopes, nil))
 	}
 	if least := straight * pull / d.limits.Longest; product(s, y) < least*product(s, s) {
-		for i := range y {
-			y[i] = least * s[i]
-		}
+		floats.ScaleTo(y, least, s)
 	}
 	d.curvature = d.curvature.learn(s, y)
 }
@@ -153,9 +133,7 @@ func (d *Kinked) learn(there Local) {
 func (l Local) lagrangian(multipliers []float64) []float64 {
 	sum := slices.Clone(l.Gradient)
 	for k, kink := range l.Kinks {
-		for i, slope := range kink.Slopes {
-			sum[i] += multipliers[k] * slope
-		}
+		floats.AddScaled(sum, multipliers[k], kink.Slopes)
 	}
 	return sum
 }
@@ -172,7 +150,7 @@ func (d *Kinked) turn() {
 	if expected := product(d.way.step, d.way.left)/2 - d.change(d.way.step); !(expected > d.limits.Least) {
 		d.rested = true
 	} else if !d.propose() {
-		d.turnBack()
+		d.turnBack(d.turn)
 	}
 }
 
@@ -257,15 +235,6 @@ func (d *Kinked) shorten(value float64) {
 	}
 	d.step *= shorter(value-d.value, d.promised)
 	if d.shortened++; d.shortened == mostHalves || !d.propose() {
-		d.turnBack()
-	}
-}
-
-// turnBack follows a way that led nowhere: what was learned of the curvature misleads.
-func (d *Kinked) turnBack() {
-	d.trial = nil
-	if d.curvature != nil {
-		d.curvature = nil
-		d.turn()
+		d.turnBack(d.turn)
 	}
 }

@@ -3,6 +3,8 @@ package descent
 import (
 	"math"
 	"slices"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // program is min_d gᵀd + ½ dᵀBd + Σ_k p_k [h_k + a_kᵀd]⁺. A bound of d is a term of infinite price.
@@ -58,22 +60,15 @@ func (p program) solve() solution {
 func (d *dual) left() []float64 {
 	left := slices.Clone(d.gradient)
 	for k, kink := range d.kinks {
-		if d.lambda[k] == 0 {
-			continue
-		}
-		for i, slope := range kink.Slopes {
-			left[i] += d.lambda[k] * slope
+		if d.lambda[k] != 0 {
+			floats.AddScaled(left, d.lambda[k], kink.Slopes)
 		}
 	}
 	return left
 }
 
 // follow works the step out from the multipliers.
-func (d *dual) follow() {
-	for i, v := range d.inverse.times(d.left()) {
-		d.step[i] = -v
-	}
-}
+func (d *dual) follow() { floats.ScaleTo(d.step, -1, d.inverse.times(d.left())) }
 
 // height is that of a kink after the step.
 func (d *dual) height(k int) float64 { return d.kinks[k].Height + product(d.kinks[k].Slopes, d.step) }

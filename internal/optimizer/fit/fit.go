@@ -178,7 +178,7 @@ func minimise(ctx context.Context, p *posterior, start []float64) (mode, error) 
 		if err := checkpoint.Reach(ctx); err != nil {
 			return m, err
 		}
-		search.Tell(p.value(theta), p.gradient)
+		search.Tell(p.value(theta), func() descent.Local { return descent.Local{Gradient: p.gradient()} })
 	}
 	m.at, m.value = search.Best()
 	return m, nil

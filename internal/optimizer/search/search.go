@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat/distmv"
 	"gonum.org/v1/gonum/stat/samplemv"
@@ -175,9 +176,7 @@ func orthonormalise(v []float64, basis [][]float64) {
 		for k := range v {
 			product += v[k] * b[k]
 		}
-		for k := range v {
-			v[k] -= product * b[k]
-		}
+		floats.AddScaled(v, -product, b)
 	}
 	length := 0.0
 	for _, c := range v {
@@ -313,11 +312,7 @@ type Slope struct {
 
 // down is the same of the value turned upside down.
 func (s Slope) down() descent.Local {
-	local := descent.Local{Gradient: make([]float64, len(s.Along)), Kinks: s.Kinks}
-	for k, v := range s.Along {
-		local.Gradient[k] = -v
-	}
-	return local
+	return descent.Local{Gradient: floats.ScaleTo(make([]float64, len(s.Along)), -1, s.Along), Kinks: s.Kinks}
 }
 
 // climb is a descent of a value turned upside down.
@@ -325,13 +320,6 @@ type climb interface {
 	Next() []float64
 	Wants(value float64) bool
 	Tell(value float64, local func() descent.Local)
-}
-
-// smoothClimb has no kinks.
-type smoothClimb struct{ *descent.Descent }
-
-func (c smoothClimb) Tell(value float64, local func() descent.Local) {
-	c.Descent.Tell(value, func() []float64 { return local().Gradient })
 }
 
 // Ascend moves allowed points uphill along the slopes of their value, which Rise gives and which
@@ -342,7 +330,7 @@ func (p Problem) Ascend(from []Ascent, least float64) error {
 	climbs := make([]climb, len(from))
 	for i, a := range from {
 		low, high := p.room(a.U)
-		climbs[i] = smoothClimb{descent.New(a.U, low, high, limits(least))}
+		climbs[i] = descent.New(a.U, low, high, limits(least))
 	}
 	return p.ascend(from, climbs)
 }

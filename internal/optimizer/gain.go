@@ -552,7 +552,7 @@ func (r *region) explore(ctx context.Context) (err error) {
 		for n, row := range covariance {
 			near.function.Row(row, near.inputs.Row(n), near.inputs.Prefix(n+1))
 		}
-		near.root, err = raisedRoot(ctx, covariance)
+		near.root, err = raisedRoot(covariance)
 		if errors.Is(err, factor.ErrNotPositiveDefinite) { // what the prior is sure of has nothing to climb
 			r.near = nil
 			return nil

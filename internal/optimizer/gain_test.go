@@ -470,7 +470,7 @@ func TestWhatHasNoRootEnds(t *testing.T) {
 	X.Append([]float64{math.NaN()})
 	X.Append([]float64{0.5})
 	d := gp.NewData(k, 1)
-	if _, err := raisedRoot(background, sure(d.Covariance(background, X))); !errors.Is(err, factor.ErrNotPositiveDefinite) {
+	if _, err := raisedRoot(sure(d.Covariance(background, X))); !errors.Is(err, factor.ErrNotPositiveDefinite) {
 		t.Errorf("a covariance that is no number has a root: %v", err)
 	}
 }

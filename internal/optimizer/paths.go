@@ -162,7 +162,7 @@ func (b *basis) solve(ctx context.Context, between bool) error {
 	if err != nil {
 		return err
 	}
-	if b.root, err = raisedRoot(ctx, covariance); err != nil || !between {
+	if b.root, err = raisedRoot(covariance); err != nil || !between {
 		return err
 	}
 	n := b.data.Len()
@@ -338,7 +338,7 @@ const mostAdded = 6
 // raisedRoot is L with L Lᵀ = C + ε for the lower triangle of a covariance C, which it changes, ε
 // being the least power of a hundred from 1e-10 of the largest variance on with which there is one.
 // Where numbers are too far apart for any, the error is factor.ErrNotPositiveDefinite.
-func raisedRoot(ctx context.Context, covariance [][]float64) (*factor.Cholesky, error) {
+func raisedRoot(covariance [][]float64) (*factor.Cholesky, error) {
 	largest := math.SmallestNonzeroFloat64
 	for i, row := range covariance {
 		largest = max(largest, row[i])
@@ -349,8 +349,7 @@ func raisedRoot(ctx context.Context, covariance [][]float64) (*factor.Cholesky, 
 			row[i] += more - added
 		}
 		added, more = more, 100*more
-		root := new(factor.Cholesky)
-		if err := root.AppendRows(ctx, covariance); !errors.Is(err, factor.ErrNotPositiveDefinite) {
+		if root, err := factor.New(covariance); !errors.Is(err, factor.ErrNotPositiveDefinite) {
 			return root, err
 		}
 	}

@@ -32,8 +32,11 @@ type Cholesky struct {
 
 // New returns the factor of a matrix given by rows, row i holding at least A[i,0..i].
 func New(rows [][]float64) (*Cholesky, error) {
-	c := new(Cholesky)
-	return c, c.AppendRows(context.Background(), rows)
+	c, own := new(Cholesky), Triangle(0, len(rows))
+	for i, row := range lower(0, rows) {
+		copy(own[i], row)
+	}
+	return c, c.appendRows(context.Background(), own, 1)
 }
 
 // Len is the number of rows n.
@@ -54,24 +57,18 @@ func (c *Cholesky) Prefix(n int) *Cholesky { return &Cholesky{c.rows[:n:n]} }
 // Append grows A by one row and column: row holds A[n,0..n], its last entry the diagonal. It costs
 // O(n²). On an error, ErrNotPositiveDefinite, c is unchanged.
 func (c *Cholesky) Append(row []float64) error {
-	return c.AppendRows(context.Background(), [][]float64{row})
+	return c.appendRows(context.Background(), [][]float64{slices.Clone(row)}, 1)
 }
 
-// AppendRows appends one row after another, row i of them holding at least A[n+i,0..n+i]. The
-// factor is the same to the last bit as if they were appended one by one, but works on many rows at
-// once. It reaches checkpoints on the way. On an error, that of ctx or ErrNotPositiveDefinite, c is
-// unchanged.
-func (c *Cholesky) AppendRows(ctx context.Context, rows [][]float64) error {
-	return c.appendRows(ctx, rows, 1, copyRows)
-}
-
-// Adopt is AppendRows on all cores, to the same bits, and in place: the rows' memory becomes L's, or
-// is useless on an error.
+// Adopt appends one row after another, row i of them holding at least A[n+i,0..n+i], in place: the
+// rows' memory becomes L's, or is useless on an error. The factor is the same to the last bit as if
+// they were appended one by one, but works on many rows at once and on all cores. It reaches
+// checkpoints on the way. On an error, that of ctx or ErrNotPositiveDefinite, c is unchanged.
 func (c *Cholesky) Adopt(ctx context.Context, rows [][]float64) error {
-	return c.appendRows(ctx, rows, cores.Count(), adoptRows)
+	return c.appendRows(ctx, rows, cores.Count())
 }
 
-func (c *Cholesky) appendRows(ctx context.Context, rows [][]float64, shares int, take func(n int, rows [][]float64) [][]float64) error {
+func (c *Cholesky) appendRows(ctx context.Context, rows [][]float64, shares int) error {
 	work := make([]*checkpoint.Meter, shares)
 	for share := range work {
 		work[share] = checkpoint.NewMeter(ctx)
@@ -80,7 +77,7 @@ func (c *Cholesky) appendRows(ctx context.Context, rows [][]float64, shares int,
 	grown.rows = slices.Grow(grown.rows, len(rows))
 	for len(rows) > 0 {
 		height := min(panelRows, len(rows))
-		panel := take(grown.Len(), rows[:height])
+		panel := lower(grown.Len(), rows[:height])
 		rows = rows[height:]
 		if err := grown.solveShared(work, panel); err != nil {
 			return err
@@ -93,17 +90,8 @@ func (c *Cholesky) appendRows(ctx context.Context, rows [][]float64, shares int,
 	return nil
 }
 
-// copyRows copies rows n, n+1, … of A, without what lies above the diagonal.
-func copyRows(n int, rows [][]float64) [][]float64 {
-	own := Triangle(n, len(rows))
-	for r, row := range adoptRows(n, rows) {
-		copy(own[r], row)
-	}
-	return own
-}
-
-// adoptRows are rows n, n+1, … of A without what lies above the diagonal.
-func adoptRows(n int, rows [][]float64) [][]float64 {
+// lower are rows n, n+1, … of A without what lies above the diagonal.
+func lower(n int, rows [][]float64) [][]float64 {
 	own := make([][]float64, len(rows))
 	for r, row := range rows {
 		length := n + r + 1
@@ -118,7 +106,6 @@ func adoptRows(n int, rows [][]float64) [][]float64 {
 // Triangle returns count rows of zeros of a lower triangle, the first of them row n, which has n+1
 // entries. Each starts on a cache line.
 func Triangle(n, count int) [][]float64 {
-	const line = 8
 	size := 0
 	for r := range count {
 		size += (n + r + line) &^ (line - 1)
@@ -142,15 +129,10 @@ func Matrix(rows, columns int) [][]float64 {
 }
 
 // Square returns n rows of n zeros and up to seven more. Each starts on a cache line.
-func Square(n int) [][]float64 {
-	const line = 8
-	width := (n + line - 1) &^ (line - 1)
-	memory, rows := make([]float64, n*width), make([][]float64, n)
-	for r := range rows {
-		rows[r] = memory[r*width : (r+1)*width]
-	}
-	return rows
-}
+func Square(n int) [][]float64 { return Matrix(n, (n+line-1)&^(line-1)) }
+
+// line is how many numbers a cache line holds.
+const line = 8
 
 // sharedFrom is from how many rows on the next ones are worth sharing among cores.
 const sharedFrom = 256
@@ -231,7 +213,7 @@ func Gram(ctx context.Context, dst, rows [][]float64) error {
 		shares = 1
 	}
 	for share := range shares {
-		group.Go(func() error { return gram(checkpoint.NewMeter(ctx), dst, rows, strip{4 * share, 4 * shares}, false) })
+		group.Go(func() error { return gram(checkpoint.NewMeter(ctx), dst, rows, share, shares, false) })
 	}
 	return group.Wait()
 }
@@ -253,13 +235,6 @@ func Products(dst, a, b [][]float64) {
 	}
 }
 
-// strip is the groups of four rows of a product that begin at first, first + stride, first + 2
-// stride, ….
-type strip struct{ first, stride int }
-
-// every is all rows.
-var every = strip{0, 4}
-
 // Inverse writes the lower triangle of A⁻¹ = L⁻ᵀ L⁻¹ to dst, whose row i has at least i+1 entries.
 // It costs about as much as the factor did twice over, in one slice: it is for some hundred rows.
 // It works in room, a Square of n rows.
@@ -276,7 +251,7 @@ func (c *Cholesky) Inverse(dst, room [][]float64) {
 	for first := 0; first < n; first += panelRows {
 		c.solveUnits(columns[first:min(first+panelRows, n)], first)
 	}
-	gram(nil, dst, columns, every, true)
+	gram(nil, dst, columns, 0, 1, true)
 }
 
 // solveUnits solves L v = e_j in place for consecutive unit vectors, the first of them e_first, a
@@ -295,10 +270,10 @@ func (c *Cholesky) solveUnits(units [][]float64, first int) {
 	rest.solvePanelFrom(nil, B, len(units), rest.Len())
 }
 
-// gram is Gram for a strip; rising tells that row i is zero before entry i, so that those products
-// need not be formed.
-func gram(work *checkpoint.Meter, dst, rows [][]float64, of strip, rising bool) error {
-	for i := of.first; i < len(rows); i += of.stride {
+// gram is Gram for one share of the groups of four rows; rising tells that row i is zero before entry
+// i, so that those products need not be formed.
+func gram(work *checkpoint.Meter, dst, rows [][]float64, share, shares int, rising bool) error {
+	for i := 4 * share; i < len(rows); i += 4 * shares {
 		height := min(4, len(rows)-i)
 		for j := 0; j < i+height; j += 6 {
 			width := min(6, i+height-j)

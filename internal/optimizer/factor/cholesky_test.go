@@ -112,7 +112,7 @@ func TestAppendingInAnyBlocksGivesTheSameBits(t *testing.T) {
 		}
 		for rest := rows; len(rest) > 0; {
 			height := rapid.IntRange(1, len(rest)).Draw(t, "block")
-			if err := blocks.AppendRows(t.Context(), rest[:height]); err != nil {
+			if err := blocks.Adopt(t.Context(), copied(rest[:height])); err != nil {
 				t.Fatal(err)
 			}
 			rest = rest[height:]
@@ -216,7 +216,7 @@ func TestPrefixIsTheFactorOfTheLeadingBlock(t *testing.T) {
 			lifted[i] = slices.Clone(branch[i])
 			lifted[i][i] += 20 * float64(n*n) // the two halves come from different matrices
 		}
-		if err := prefix.AppendRows(t.Context(), lifted[m:]); err != nil {
+		if err := prefix.Adopt(t.Context(), copied(lifted[m:])); err != nil {
 			t.Fatal(err)
 		}
 		sameBits(t, "branch", prefix, factorOf(t, lifted))
@@ -232,7 +232,7 @@ func TestRefusedRowsLeaveTheFactorUnchanged(t *testing.T) {
 		c := factorOf(t, rows[:n])
 		more := [][]float64{slices.Clone(rows[n]), append(slices.Clone(rows[n]), rows[n][n])}
 		more[1][n+1] -= rapid.SampledFrom([]float64{0.5, 1e9, math.NaN(), math.Inf(-1)}).Draw(t, "spoil")
-		if err := c.AppendRows(t.Context(), more); !errors.Is(err, factor.ErrNotPositiveDefinite) {
+		if err := c.Adopt(t.Context(), copied(more)); !errors.Is(err, factor.ErrNotPositiveDefinite) {
 			t.Fatalf("error %v, want ErrNotPositiveDefinite", err)
 		}
 		sameBits(t, "after refusal", c, factorOf(t, rows[:n]))

@@ -34,7 +34,6 @@ func TestLongWorkCanEnd(t *testing.T) {
 		multiplications int
 		do              func(ctx context.Context) error
 	}{
-		"AppendRows":     {n * n * n / 6, func(ctx context.Context) error { return new(factor.Cholesky).AppendRows(ctx, A) }},
 		"Adopt":          {n * n * n / 6, func(ctx context.Context) error { return new(factor.Cholesky).Adopt(ctx, copied(A)) }},
 		"SolveLowerMany": {n * n * n / 2, func(ctx context.Context) error { return whole.SolveLowerMany(ctx, full()) }},
 		"Gram":           {n * n * n / 2, func(ctx context.Context) error { return factor.Gram(ctx, full(), full()) }},

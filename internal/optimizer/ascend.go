@@ -103,15 +103,11 @@ func leaders(at []Place, scores []search.Score, count int) []climber {
 
 // polish moves every climber up, on all cores; each is deterministic by itself.
 func polish(problem search.Problem, climbers []climber, step, finest float64, budget int, seed uint64) error {
-	work := cores.New()
-	for i := range climbers {
-		work.Go(func() (err error) {
-			c := &climbers[i]
-			c.u, c.score, err = problem.Polish(c.u, c.score, step, finest, budget, seed+uint64(i))
-			return err
-		})
-	}
-	return work.Wait()
+	return cores.Each(len(climbers), func(i int) (err error) {
+		c := &climbers[i]
+		c.u, c.score, err = problem.Polish(c.u, c.score, step, finest, budget, seed+uint64(i))
+		return err
+	})
 }
 
 // smooth tells whether the next decision's score has slopes that can be followed: the algorithm and

@@ -172,24 +172,21 @@ func (d *drawing) draw(ctx context.Context, places []int) error {
 			}
 		}
 	}
-	work := cores.New()
-	for _, one := range d.of {
-		work.Go(func() error {
-			rows, err := add(ctx, one.all.Data, one.inputs, places)
-			for p, row := range rows {
-				for n, k := range one.targets {
-					if len(row) > len(one.all.Z[n]) {
-						one.all.Z[n] = append(one.all.Z[n], normal[k][p])
-					}
-					if d.widths[k] != 0 {
-						d.functions[k][places[p]] = d.transforms[k].shift + factor.Dot(row, one.all.Z[n])
-					}
+	return cores.Each(len(d.of), func(i int) error {
+		one := d.of[i]
+		rows, err := add(ctx, one.all.Data, one.inputs, places)
+		for p, row := range rows {
+			for n, k := range one.targets {
+				if len(row) > len(one.all.Z[n]) {
+					one.all.Z[n] = append(one.all.Z[n], normal[k][p])
+				}
+				if d.widths[k] != 0 {
+					d.functions[k][places[p]] = d.transforms[k].shift + factor.Dot(row, one.all.Z[n])
 				}
 			}
-			return err
-		})
-	}
-	return work.Wait()
+		}
+		return err
+	})
 }
 
 // add appends places to data and returns L_x of each; of a place that the others determine, or the

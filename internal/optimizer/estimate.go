@@ -49,11 +49,7 @@ func (v *view) eachSource(do func(i int) error) error {
 		}
 		return nil
 	}
-	work := cores.New()
-	for i := range v.sources {
-		work.Go(func() error { return do(i) })
-	}
-	return work.Wait()
+	return cores.Each(len(v.sources), do)
 }
 
 // onCores does something short for each of n indices, on all cores.

@@ -112,7 +112,10 @@ func (s *evidence) regressAll(ctx context.Context) error {
 // build works out the regressions of a regime, taking over what the prior state's worked out for
 // the same rounds.
 func (s *evidence) build(ctx context.Context, regime *regime) error {
-	if err := s.regressMetrics(ctx, regime); err != nil {
+	if err := cores.Each(len(regime.groups), func(i int) error {
+		g := regime.groups[i]
+		return s.regress(ctx, regime, g, s.inSequence(regime, len(g.order)))
+	}); err != nil {
 		return err
 	}
 	for _, k := range s.targets {
@@ -164,15 +167,6 @@ func (s *evidence) groupMetrics(regime *regime) {
 			regime.groups = append(regime.groups, &group{model: m, metric: i, order: order.items, arrivals: order, came: came})
 		}
 	}
-}
-
-// regressMetrics makes the regressions of the metrics, on all cores.
-func (s *evidence) regressMetrics(ctx context.Context, regime *regime) error {
-	work := cores.New()
-	for _, g := range regime.groups {
-		work.Go(func() error { return s.regress(ctx, regime, g, s.inSequence(regime, len(g.order))) })
-	}
-	return work.Wait()
 }
 
 // whitenedBefore is the beginning of target k's z that the prior state has worked out already.

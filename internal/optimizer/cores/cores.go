@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -60,19 +61,16 @@ func Stretches(n int, stretch func(from, to int) error) error {
 	return g.Wait()
 }
 
-// Each does n pieces of work, the k-th of p processors pieces k, k + p, k + 2p, …, so that shares are
-// even where pieces grow. It returns the first error.
+// Each does n pieces of work, of which each processor takes the next one that is left. It returns the
+// first error, after which its processor takes no more.
 func Each(n int, piece func(i int) error) error {
-	g, shares := New(), min(Count(), n)
-	for share := range shares {
-		g.Go(func() error {
-			for i := share; i < n; i += shares {
-				if err := piece(i); err != nil {
-					return err
-				}
+	var taken atomic.Int64
+	return Stretches(min(Count(), n), func(int, int) error {
+		for i := int(taken.Add(1)) - 1; i < n; i = int(taken.Add(1)) - 1 {
+			if err := piece(i); err != nil {
+				return err
 			}
-			return nil
-		})
-	}
-	return g.Wait()
+		}
+		return nil
+	})
 }

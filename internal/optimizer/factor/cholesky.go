@@ -144,12 +144,9 @@ func (c *Cholesky) solveShared(work []*checkpoint.Meter, rows [][]float64) error
 	if c.Len() < sharedFrom || shares <= 1 {
 		return c.solvePanelFrom(work[0], rows, 0, c.Len())
 	}
-	group := cores.New()
-	for share := range shares {
-		some := rows[share*len(rows)/shares : (share+1)*len(rows)/shares]
-		group.Go(func() error { return c.solvePanelFrom(work[share], some, 0, c.Len()) })
-	}
-	return group.Wait()
+	return cores.Each(shares, func(share int) error {
+		return c.solvePanelFrom(work[share], rows[share*len(rows)/shares:(share+1)*len(rows)/shares], 0, c.Len())
+	})
 }
 
 // factorise turns the next few rows of A, in place, into those of L, solved with the rows of L
@@ -208,14 +205,11 @@ func (c *Cholesky) DropFirst() {
 // in the order of Dot. Rows have one length; dst[i] has at least i+1 entries. It works on all cores
 // and reaches checkpoints on the way; on an error, that of ctx, dst is useless.
 func Gram(ctx context.Context, dst, rows [][]float64) error {
-	shares, group := cores.Count(), cores.New()
+	shares := cores.Count()
 	if len(rows) < sharedFrom {
 		shares = 1
 	}
-	for share := range shares {
-		group.Go(func() error { return gram(checkpoint.NewMeter(ctx), dst, rows, share, shares, false) })
-	}
-	return group.Wait()
+	return cores.Each(shares, func(share int) error { return gram(checkpoint.NewMeter(ctx), dst, rows, share, shares, false) })
 }
 
 // Products writes Dot(a[r], b[c]) to dst[c][r] for rows of one length.

@@ -137,16 +137,13 @@ func search(ctx context.Context, problem Problem, from func(starts [][]float64) 
 	if err := problem.complete(); err != nil {
 		return Result{}, err
 	}
-	posterior, work := newPosterior(&problem), cores.New()
+	posterior := newPosterior(&problem)
 	starts := from(posterior.starts())
 	modes := make([]mode, len(starts))
-	for i, start := range starts {
-		work.Go(func() (err error) {
-			modes[i], err = minimise(ctx, posterior.another(), start)
-			return err
-		})
-	}
-	if err := work.Wait(); err != nil {
+	if err := cores.Each(len(starts), func(i int) (err error) {
+		modes[i], err = minimise(ctx, posterior.another(), starts[i])
+		return err
+	}); err != nil {
 		return Result{}, err
 	}
 	var best mode

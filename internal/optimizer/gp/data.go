@@ -468,11 +468,8 @@ func (d *Data) CovarianceFrom(ctx context.Context, X *kernel.Inputs, solved [][]
 	if err := factor.Gram(ctx, posterior, solved); err != nil {
 		return nil, err
 	}
-	work, shares := cores.New(), cores.Count()
-	for share := range shares {
-		work.Go(func() error { return d.leave(checkpoint.NewMeter(ctx), posterior, X, share, shares) })
-	}
-	return posterior, work.Wait()
+	shares := cores.Count()
+	return posterior, cores.Each(shares, func(share int) error { return d.leave(checkpoint.NewMeter(ctx), posterior, X, share, shares) })
 }
 
 // leave turns what the data explain into the posterior covariance, in the rows first, first +

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 
+	"headroom/internal/lists"
 	"headroom/internal/optimizer/checkpoint"
 	"headroom/internal/optimizer/factor"
 	"headroom/internal/optimizer/policy"
@@ -112,11 +113,7 @@ func (s *account) step(ctx context.Context, t int, q []float64, m moment) ([]flo
 // takeIn goes through rounds 1 to t once more for the costs that have waited until now, in their
 // order and with their first scale.
 func (s *account) takeIn(ctx context.Context, t int, q []float64, scaled []int) ([]float64, error) {
-	others := make([]bool, len(scaled))
-	for j, from := range scaled {
-		others[j] = from != t+1
-	}
-	regime := s.regimeAt(t + 1)
+	others, regime := lists.Map(scaled, func(from int) bool { return from != t+1 }), s.regimeAt(t+1)
 	for n := 1; n <= t; n++ {
 		var err error
 		if q, err = s.step(ctx, n, q, moment{regime, others, others, nil}); err != nil {
@@ -227,14 +224,14 @@ func (s *account) violationTrace(steps []policy.Footstep, expected [][]float64) 
 	for i := range trace {
 		trace[i] = make([]Violation, len(s.cfg.Costs))
 	}
-	for j, c := range s.cfg.Costs {
+	for j := range s.cfg.Costs {
 		var v Violation
 		var bound []float64
 		if steps != nil {
 			bound = s.traits.Bound(j, steps)
 		}
 		for i := range n {
-			if excess, ok := s.excess(i+1, c, j); ok {
+			if excess, ok := s.excess(i+1, j); ok {
 				v.Add(excess)
 				v.Estimated += expected[i][j]
 				if bound != nil && steps[i].Suggested {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 
+	"headroom/internal/lists"
 	"headroom/internal/optimizer/checkpoint"
 	"headroom/internal/optimizer/policy"
 	"headroom/internal/optimizer/search"
@@ -101,24 +102,19 @@ func (s *decision) tooRisky(ctx context.Context, at []Place, estimates []policy.
 
 // set lets an algorithm look at all places together. What it asks for is worked out when it asks.
 func (s *decision) set(ctx context.Context, at []Place, known func(j, i int) float64) *policy.Set {
-	set := &policy.Set{Free: make([]bool, len(s.cfg.Space.Dims))}
-	for k, d := range s.cfg.Space.Dims {
-		set.Free[k] = !d.Derived
-		set.Choices = append(set.Choices, d.choices())
+	set := &policy.Set{
+		Free:    lists.Map(s.cfg.Space.Dims, func(d Dim) bool { return !d.Derived }),
+		Choices: lists.Map(s.cfg.Space.Dims, func(d Dim) int { return d.Choices }),
+		Unlike:  s.cfg.Space.unlike,
 	}
-	set.Unlike = s.cfg.Space.unlike
 	if s.cfg.Space.Settle != nil {
 		set.Reach = func(points [][]float64, from []float64) [][]float64 {
 			return s.cfg.Space.reach(points, from, s.draw(s.round).Seed)
 		}
 	}
 	teaches := s.teaches()
-	for _, p := range at {
-		set.Known = append(set.Known, s.cfg.Space.offers(p) && (!teaches(p) || s.isSpent(p)))
-	}
-	for _, p := range at {
-		set.Points = append(set.Points, p.U)
-	}
+	set.Known = lists.Map(at, func(p Place) bool { return s.cfg.Space.offers(p) && (!teaches(p) || s.isSpent(p)) })
+	set.Points = lists.Map(at, Place.point)
 	for _, seed := range s.cfg.SafeSeeds {
 		if i := slices.IndexFunc(at, func(p Place) bool { return samePlace(p, seed) }); i >= 0 {
 			set.Seeds = append(set.Seeds, i)

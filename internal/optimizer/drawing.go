@@ -7,6 +7,9 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
+
+	"headroom/internal/lists"
 	"headroom/internal/optimizer/checkpoint"
 	"headroom/internal/optimizer/cores"
 	"headroom/internal/optimizer/factor"
@@ -94,9 +97,7 @@ func (s *decision) drawing(ctx context.Context, at []Place, known func(j, i int)
 		if rows.Read > fewRows || rows.Data.Len() > rows.Read {
 			one.few.Data = rows.Data.Prefix(min(fewRows, rows.Read))
 		}
-		for _, z := range rows.Z {
-			one.all.Z = append(one.all.Z, slices.Clone(z))
-		}
+		one.all.Z = lists.Map(rows.Z, slices.Clone)
 		if slices.ContainsFunc(one.targets, func(k int) bool { return widths[k] == 0 }) {
 			p, err := one.few.Predict(ctx, posterior.Points{Inputs: one.inputs}, nil)
 			if err != nil {
@@ -232,11 +233,8 @@ func (b bounded) higher(i, j int) int { return search.Higher(b.scores[i], b.scor
 
 // pick are the places at these positions.
 func (b bounded) pick(positions []int) bounded {
-	part := bounded{pick(b.of, positions), make([][]float64, len(b.means)), pick(b.scores, positions)}
-	for k, means := range b.means {
-		part.means[k] = pick(means, positions)
-	}
-	return part
+	means := lists.Map(b.means, func(means []float64) []float64 { return pick(means, positions) })
+	return bounded{pick(b.of, positions), means, pick(b.scores, positions)}
 }
 
 // next says which places are drawn next, and which are left with them.
@@ -277,7 +275,7 @@ func (d *drawing) bound(ctx context.Context, places []int) (bounded, error) {
 			return b, err
 		}
 		for n, k := range one.targets {
-			shift(means[n], d.transforms[k].shift)
+			floats.AddConst(d.transforms[k].shift, means[n])
 			b.means[k] = means[n]
 		}
 		p, err := one.few.Predict(ctx, at, nil)
@@ -445,10 +443,7 @@ func (d *drawing) pickFrom(ctx context.Context, of bounded, size int) ([]int, er
 
 // boundAgain bounds the scores of the places at some positions by the variances that are left there.
 func (d *drawing) boundAgain(of bounded, positions []int, left []*remainder) error {
-	variances := make([][]float64, len(left))
-	for i, one := range left {
-		variances[i] = pick(one.variances, positions)
-	}
+	variances := lists.Map(left, func(one *remainder) []float64 { return pick(one.variances, positions) })
 	some := of.pick(positions)
 	scores, err := d.best(some.of, some.means, variances)
 	for n, score := range scores {

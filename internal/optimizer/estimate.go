@@ -5,8 +5,10 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat/distuv"
 
+	"headroom/internal/lists"
 	"headroom/internal/optimizer/cores"
 	"headroom/internal/optimizer/kernel"
 	"headroom/internal/optimizer/policy"
@@ -69,7 +71,7 @@ func (v *view) take(src *source, p posterior.Prediction, out []policy.Estimate, 
 		if v.transforms[k].blind {
 			clear(p.Means[n])
 		}
-		shift(p.Means[n], v.transforms[k].shift)
+		floats.AddConst(v.transforms[k].shift, p.Means[n])
 		out[k] = policy.Estimate{Mean: p.Means[n]}
 		if p.Variances != nil {
 			out[k].SD = roots(p.Variances, v.width(v.targets[k].metric))
@@ -100,20 +102,7 @@ func (v *view) givenEstimates(at []Place, known func(j, i int) float64) []policy
 
 // roots are the standard deviations of these variances, times a factor.
 func roots(variances []float64, factor float64) []float64 {
-	sd := make([]float64, len(variances))
-	for i, v := range variances {
-		sd[i] = factor * math.Sqrt(max(v, 0))
-	}
-	return sd
-}
-
-func shift(values []float64, by float64) {
-	if by == 0 {
-		return
-	}
-	for i := range values {
-		values[i] += by
-	}
+	return lists.Map(variances, func(v float64) float64 { return factor * math.Sqrt(max(v, 0)) })
 }
 
 // meansAt are the posterior means of every target at some places, in O(n) a place; the estimates
@@ -187,9 +176,7 @@ func (v *view) bareInput(draw Draw, estimates []policy.Estimate, rival *policy.R
 	if v.traits.Draws != nil && len(draw.Z) != len(v.targets) {
 		input.Draw.Z = v.traits.Draws(draw.Seed, v.beta)
 	}
-	for _, c := range v.cfg.Costs {
-		input.Given = append(input.Given, c.Knowledge == Given)
-	}
+	input.Given = lists.Map(v.cfg.Costs, func(c Cost) bool { return c.Knowledge == Given })
 	return input
 }
 
@@ -246,10 +233,7 @@ func (v *view) seen(at []Place) []posterior.Points {
 func (v *view) points(k Kernel, at []Place) posterior.Points {
 	var p posterior.Points
 	if v.arms != nil && !slices.ContainsFunc(at, func(place Place) bool { return place.Arm < 0 }) {
-		p.Arms = make([]int, len(at))
-		for i, place := range at {
-			p.Arms[i] = place.Arm
-		}
+		p.Arms = lists.Map(at, func(place Place) int { return place.Arm })
 	}
 	if list := v.listOf(at); list != nil {
 		p.Inputs, p.Listed = list.inputs(k), true

@@ -10,6 +10,7 @@ import (
 
 	"gonum.org/v1/gonum/stat/distuv"
 
+	"headroom/internal/lists"
 	"headroom/internal/optimizer/cores"
 	"headroom/internal/optimizer/factor"
 	"headroom/internal/optimizer/kernel"
@@ -161,10 +162,7 @@ func (s *shown) unit(ctx context.Context, recommended int, shares []float64) (si
 		return 0, false, err
 	}
 	objective := s.cfg.Objective.Metric
-	var readings []float64
-	for _, round := range s.told(objective) {
-		readings = append(readings, s.history.Rounds[round-1].Readings[objective].Value)
-	}
+	readings := lists.Map(s.told(objective), func(round int) float64 { return s.history.Rounds[round-1].Readings[objective].Value })
 	mean, low, high := beliefs[objective].Mean[0], slices.Min(readings), slices.Max(readings)
 	least, most := min(mean, low), max(mean, high)
 	size = math.Abs(mean)
@@ -255,10 +253,8 @@ func (s *shown) contest(known Known, works chanceAt) *contest {
 // played them, if any did. After many rounds the others are looked at from the highest bound on,
 // and only those that hope for more than is certain, until none that is left can promise as much.
 func (c *contest) mostPromising(ctx context.Context, at []Place, rounds []int, most int) ([]contender, error) {
-	many, all := len(c.history.Rounds) >= pruneFrom, make([]contender, len(at))
-	for i, place := range at {
-		all[i] = contender{Place: place, hope: search.Score{Allowed: true, Value: math.Inf(1)}}
-	}
+	many, anything := len(c.history.Rounds) >= pruneFrom, search.Score{Allowed: true, Value: math.Inf(1)}
+	all := lists.Map(at, func(place Place) contender { return contender{Place: place, hope: anything} })
 	if len(at) <= most && !many {
 		return all, nil
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"headroom/internal/lists"
 	"headroom/internal/optimizer/factor"
 	"headroom/internal/optimizer/kernel"
 	"headroom/internal/optimizer/policy"
@@ -64,9 +65,7 @@ func (cfg *Config) Context() policy.Context {
 			c.Dimensions++
 		}
 	}
-	for _, m := range cfg.Metrics {
-		c.Metrics = append(c.Metrics, m.Name)
-	}
+	c.Metrics = lists.Map(cfg.Metrics, func(m Metric) string { return m.Name })
 	for _, cost := range cfg.Costs {
 		c.Constraints = append(c.Constraints, cost.Name)
 		metric := ""
@@ -104,11 +103,7 @@ func (s *task) placeOf(t int) Place {
 
 // placesAt are where some rounds were played.
 func (s *task) placesAt(rounds []int) []Place {
-	at := make([]Place, len(rounds))
-	for i, t := range rounds {
-		at[i] = s.placeOf(t)
-	}
-	return at
+	return lists.Map(rounds, s.placeOf)
 }
 
 // targetOf is the first target that a metric serves.
@@ -160,15 +155,7 @@ func (s *task) kernelInput(k Kernel, at Place) []float64 {
 
 // everyArm tells whether the places are all candidates in their order.
 func (s *task) everyArm(at []Place) bool {
-	if s.arms == nil || len(at) != len(s.arms.places) {
-		return false
-	}
-	for i, p := range at {
-		if p.Arm != i {
-			return false
-		}
-	}
-	return true
+	return s.arms != nil && slices.EqualFunc(at, s.arms.places, func(a, b Place) bool { return a.Arm == b.Arm })
 }
 
 // allowedArms are the candidates that may be chosen.
@@ -214,11 +201,8 @@ func (s *task) placesOf(points, others [][]float64) []Place {
 }
 
 // pointsPlayed are the points tried before.
-func (s *task) pointsPlayed() (points [][]float64) {
-	for _, r := range s.history.Rounds {
-		points = append(points, r.Point)
-	}
-	return points
+func (s *task) pointsPlayed() [][]float64 {
+	return lists.Map(s.history.Rounds, func(r Round) []float64 { return r.Point })
 }
 
 // allowedPlaces settles points and keeps the allowed ones, each once.
@@ -267,11 +251,7 @@ func (s *task) amidSpread(others [][]float64) []Place {
 
 // features are the places' kernel inputs.
 func (s *task) features(at []Place) [][]float64 {
-	x := make([][]float64, len(at))
-	for i, p := range at {
-		x[i] = s.cfg.Space.features(p.U)
-	}
-	return x
+	return lists.Map(at, func(p Place) []float64 { return s.cfg.Space.features(p.U) })
 }
 
 // ending is the spell during which decision t finds the round failed or abandoned, if it does.
@@ -339,8 +319,8 @@ func (s *task) playedBefore(t int) (rounds []int) {
 }
 
 // excess is g_j of a round's reading in metric units, against the true threshold.
-func (s *task) excess(round int, c Cost, j int) (float64, bool) {
-	r := &s.history.Rounds[round-1]
+func (s *task) excess(round, j int) (float64, bool) {
+	r, c := &s.history.Rounds[round-1], s.cfg.Costs[j]
 	if c.Knowledge == Given {
 		return c.Excess(r.Costs[j]), true
 	}
@@ -350,12 +330,9 @@ func (s *task) excess(round int, c Cost, j int) (float64, bool) {
 
 // readBeyond tells whether a reading of round n is beyond a learned limit.
 func (s *task) readBeyond(n int) bool {
-	return slices.ContainsFunc(s.cfg.Costs, func(c Cost) bool {
-		if c.Knowledge == Given {
-			return false
-		}
-		reading := s.history.Rounds[n-1].Readings[c.Metric]
-		return reading.Told && c.Excess(reading.Value) > 0
+	return slices.ContainsFunc(s.cfg.learned(), func(j int) bool {
+		excess, told := s.excess(n, j)
+		return told && excess > 0
 	})
 }
 
@@ -410,11 +387,7 @@ func (s *task) tried() func(Place) bool {
 	key := func(u []float64) string { return string(bitsOf(u)) }
 	if s.cfg.Space.Arms == nil { // a ledger keeps settings in clean decimals, a little beside the place that was found
 		key = func(u []float64) string {
-			rounded := make([]float64, len(u))
-			for k, x := range u {
-				rounded[k] = math.Round(x * 1e6)
-			}
-			return string(bitsOf(rounded))
+			return string(bitsOf(lists.Map(u, func(x float64) float64 { return math.Round(x * 1e6) })))
 		}
 	}
 	played := map[string]bool{}

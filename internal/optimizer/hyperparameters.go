@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"headroom/internal/lists"
 	"headroom/internal/optimizer/cores"
 	"headroom/internal/optimizer/fit"
 	"headroom/internal/optimizer/kernel"
@@ -252,9 +253,7 @@ func (v *view) fitNoise(ctx context.Context, metric int, rounds []int, f *Fitted
 		return whole.Lambda > unwarpedNoise, nil
 	}
 	f.Lambda = differing.Typical
-	for _, g := range groups {
-		f.Settings = append(f.Settings, NoiseAt{g.Setting, differing.Of(g.Replicates)})
-	}
+	f.Settings = lists.Map(groups, func(g fit.Group) NoiseAt { return NoiseAt{g.Setting, differing.Of(g.Replicates)} })
 	return true, nil
 }
 
@@ -341,11 +340,7 @@ func (s *task) zero(metric int, rounds []int, f FittedMetric) float64 {
 
 // standardised are the readings as f centres and scales them.
 func (s *task) standardised(metric int, rounds []int, f FittedMetric) []float64 {
-	z := make([]float64, len(rounds))
-	for i, n := range rounds {
-		z[i] = (s.history.Rounds[n-1].Readings[metric].Value - f.Centre) / f.Scale
-	}
-	return z
+	return lists.Map(rounds, func(n int) float64 { return (s.history.Rounds[n-1].Readings[metric].Value - f.Centre) / f.Scale })
 }
 
 // mostTurns is how often warpWithFit turns from the warp to the hyperparameters and back; it ends

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"headroom/internal/lists"
 	"headroom/internal/optimizer/checkpoint"
 	"headroom/internal/optimizer/policy"
 	"headroom/internal/optimizer/posterior"
@@ -100,12 +101,7 @@ const mostOthers = 16
 
 // worthAgain works out what reading x* again is worth.
 func (v *view) worthAgain(ctx context.Context, places []Place, rounds []int, estimates []policy.Estimate) error {
-	var order []int
-	for i := range places {
-		if !samePlace(places[i], v.incumbent.place) {
-			order = append(order, i)
-		}
-	}
+	order := slices.DeleteFunc(indices(len(places)), func(i int) bool { return samePlace(places[i], v.incumbent.place) })
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(estimates[0].Mean[b], estimates[0].Mean[a]) })
 	order = order[:min(mostOthers, len(order))]
 	estimates, rival, err := v.compare(ctx, pick(places, order), v.costsOf(pick(rounds, order)))
@@ -222,16 +218,10 @@ func (v *view) rival(at []Place) *policy.Rival {
 	if c == nil {
 		return nil
 	}
-	r := &policy.Rival{Mean: c.mean, SD: c.sd, Least: c.least, Again: c.again, Itself: make([]bool, len(at)),
-		Together: make([][]float64, len(v.targets)), Noise: make([][]float64, len(v.targets))}
-	for i, p := range at {
-		r.Itself[i] = samePlace(p, c.place)
-	}
+	r := &policy.Rival{Mean: c.mean, SD: c.sd, Least: c.least, Again: c.again, Together: make([][]float64, len(v.targets)),
+		Itself: lists.Map(at, func(p Place) bool { return samePlace(p, c.place) })}
 	for k := range v.targets {
-		r.Noise[k] = make([]float64, len(at))
-		for i, p := range at {
-			r.Noise[k][i] = v.noiseAt(k, p)
-		}
+		r.Noise = append(r.Noise, lists.Map(at, func(p Place) float64 { return v.noiseAt(k, p) }))
 	}
 	return r
 }

@@ -3,6 +3,8 @@ package optimizer
 import (
 	"slices"
 	"sync/atomic"
+
+	"headroom/internal/lists"
 )
 
 // indices are 0 to n−1.
@@ -19,11 +21,7 @@ func pick[T any](from []T, indices []int) []T {
 	if from == nil {
 		return nil
 	}
-	values := make([]T, len(indices))
-	for i, n := range indices {
-		values[i] = from[n]
-	}
-	return values
+	return lists.Map(indices, func(n int) T { return from[n] })
 }
 
 // without are the numbers of a list that are not in another.

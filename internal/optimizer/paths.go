@@ -10,6 +10,7 @@ import (
 
 	"gonum.org/v1/gonum/stat/distuv"
 
+	"headroom/internal/lists"
 	"headroom/internal/optimizer/checkpoint"
 	"headroom/internal/optimizer/cores"
 	"headroom/internal/optimizer/factor"
@@ -189,10 +190,7 @@ func (s *shown) pathSets(ctx context.Context, src *source, rows *posterior.Rows,
 	if err != nil {
 		return nil, err
 	}
-	fitted := pathSet{basis: &basis{data: rows.Data}}
-	for _, k := range targets {
-		fitted.read = append(fitted.read, weights[slices.Index(src.targets, k)])
-	}
+	fitted := pathSet{basis: &basis{data: rows.Data}, read: lists.Map(targets, func(k int) []float64 { return weights[slices.Index(src.targets, k)] })}
 	models, err := s.modelsAround(s.targets[targets[0]].metric, src, rows)
 	if err != nil || len(models) == 0 {
 		return []pathSet{fitted}, err
@@ -250,10 +248,7 @@ func (s *shown) regressed(ctx context.Context, src *source, m metricModel, targe
 	if err := s.appendRounds(ctx, set.data, m.kernel, order, nil); err != nil {
 		return set, err
 	}
-	var zs [][]float64
-	for _, k := range targets {
-		zs = append(zs, set.data.Whiten(nil, s.regime.answers[k].items[:src.arrived]))
-	}
+	zs := lists.Map(targets, func(k int) []float64 { return set.data.Whiten(nil, s.regime.answers[k].items[:src.arrived]) })
 	set.read, err = set.data.Weights(ctx, zs)
 	return set, err
 }
@@ -401,10 +396,7 @@ func score(values []float64, works bool) search.Score {
 
 // scoreAt judges place n of Z by draw i.
 func (p *paths) scoreAt(i, n int) search.Score {
-	values := make([]float64, len(p.values))
-	for k := range p.values {
-		values[k] = p.values[k][i][n]
-	}
+	values := lists.Map(p.values, func(of [][]float64) float64 { return of[i][n] })
 	return score(values, p.chance[n] >= p.needed[i])
 }
 

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"headroom/internal/lists"
 	"headroom/internal/optimizer/checkpoint"
 	"headroom/internal/optimizer/policy"
 	"headroom/internal/optimizer/search"
@@ -68,9 +69,7 @@ func (s *shown) Price(ctx context.Context, j int, known Known) (Price, error) {
 	if !s.modelStands() {
 		return p, nil
 	}
-	for _, threshold := range s.pricedThresholds(j) {
-		p.Steps = append(p.Steps, PriceStep{Threshold: threshold})
-	}
+	p.Steps = lists.Map(s.pricedThresholds(j), func(threshold float64) PriceStep { return PriceStep{Threshold: threshold} })
 	at := s.screeningPlaces()
 	if s.arms != nil {
 		at = s.allowedArms()
@@ -117,7 +116,7 @@ func (s *shown) pricedThresholds(j int) []float64 {
 	c, count, mean, squares := s.cfg.Costs[j], 0.0, 0.0, 0.0
 	least, largest := c.Threshold, c.Threshold
 	for n, r := range s.history.Rounds {
-		if excess, told := s.excess(n+1, c, j); told && !r.Excluded { // Welford's sums
+		if excess, told := s.excess(n+1, j); told && !r.Excluded { // Welford's sums
 			count++
 			away := excess - mean
 			mean += away / count
@@ -195,11 +194,7 @@ func (s *shown) worthPricing(ctx context.Context, at []Place, j int, threshold f
 	}
 	list := slices.DeleteFunc(s.pricedAt(j, at, estimates, s.knownRows(at, known)), func(c priced) bool { return !(s.kept(c, j, threshold) > 0) })
 	slices.SortStableFunc(list, func(a, b priced) int { return cmp.Compare(b.reward, a.reward) })
-	kept := make([]Place, len(list))
-	for n, c := range list {
-		kept[n] = c.place
-	}
-	return kept, nil
+	return lists.Map(list, func(c priced) Place { return c.place }), nil
 }
 
 func (s *shown) priceOf(ctx context.Context, j int, at []Place, known Known) ([]priced, error) {

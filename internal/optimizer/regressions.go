@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"headroom/internal/lists"
 	"headroom/internal/optimizer/cores"
 	"headroom/internal/optimizer/gp"
 	"headroom/internal/optimizer/posterior"
@@ -246,20 +247,13 @@ func (s *evidence) responses(regime *regime, k int, g *group) appendOnly[float64
 		}
 		y = answers.prefix(n)
 	}
-	var more []float64
-	for _, a := range g.order[len(y.items):] {
-		more = append(more, answer(a))
-	}
-	return y.append(more...)
+	return y.append(lists.Map(g.order[len(y.items):], answer)...)
 }
 
 // groupOwn lists the regressions of an algorithm that does not act on the arrived readings of each
 // metric.
 func (s *evidence) groupOwn(regime *regime) {
-	regime.ownOf = make([]int, len(s.targets))
-	for k := range regime.ownOf {
-		regime.ownOf[k] = -1
-	}
+	regime.ownOf = slices.Repeat([]int{-1}, len(s.targets))
 	switch {
 	case s.traits.Censoring != nil:
 		for k, t := range s.targets {
@@ -348,10 +342,7 @@ func (s *evidence) targetsOf(regime *regime, g *group) []int {
 
 // takeReading brings in the i-th reading of the regression.
 func (s *evidence) takeReading(ctx context.Context, regime *regime, g *group, targets []int, i int) error {
-	ys := make([]float64, len(targets))
-	for n, k := range targets {
-		ys[n] = regime.answers[k].items[i]
-	}
+	ys := lists.Map(targets, func(k int) float64 { return regime.answers[k].items[i] })
 	a := g.order[i]
 	return g.sequential.arms.Update(ctx, s.history.Rounds[a.round-1].Arm, ys, a.lambda)
 }
@@ -402,10 +393,7 @@ func (s *evidence) sequentialBefore(ctx context.Context, regime *regime, g *grou
 		}
 	}
 	fresh, err := gp.NewArms(ctx, g.function, s.arms.inputs(g.model.kernel), len(targets))
-	for i := range g.order {
-		come = append(come, i)
-	}
-	return &sequential{arms: fresh, from: regime.from}, come, err
+	return &sequential{arms: fresh, from: regime.from}, indices(len(g.order)), err
 }
 
 // continued is what a regression had come to of the prior state for one with the same kernel and

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"headroom/internal/lists"
 	"headroom/internal/optimizer/checkpoint"
 	"headroom/internal/optimizer/cores"
 	"headroom/internal/optimizer/policy"
@@ -97,14 +98,7 @@ func (s *decision) finitePlaces(ctx context.Context, draw Draw) []Place {
 			return at
 		}
 	}
-	var points [][]float64
-	for _, seed := range s.cfg.SafeSeeds {
-		points = append(points, seed.U)
-	}
-	for _, p := range s.screeningPlaces() {
-		points = append(points, p.U)
-	}
-	return s.allowedPlaces(points)
+	return s.allowedPlaces(lists.Map(slices.Concat(s.cfg.SafeSeeds, s.screeningPlaces()), Place.point))
 }
 
 const (
@@ -157,12 +151,7 @@ func (s *screening) left(ctx context.Context) ([]int, error) {
 
 // scored are the scores of some of the places, each worked out once.
 func (s *screening) scored(ctx context.Context, some []int) ([]search.Score, error) {
-	var missing []int
-	for _, i := range some {
-		if _, known := s.scores[i]; !known {
-			missing = append(missing, i)
-		}
-	}
+	missing := slices.DeleteFunc(slices.Clone(some), func(i int) bool { _, known := s.scores[i]; return known })
 	if len(missing) > 0 {
 		scores, reason, err := s.scoreAll(ctx, pick(s.at, missing))
 		if err != nil {
@@ -173,11 +162,7 @@ func (s *screening) scored(ctx context.Context, some []int) ([]search.Score, err
 			s.scores[i] = scores[n]
 		}
 	}
-	scores := make([]search.Score, len(some))
-	for n, i := range some {
-		scores[n] = s.scores[i]
-	}
-	return scores, nil
+	return lists.Map(some, func(i int) search.Score { return s.scores[i] }), nil
 }
 
 // leading are the places, in their order, that have all leaders among them: the others' bounds are
@@ -376,9 +361,7 @@ func (s *screening) after(ctx context.Context, of []int, rows int) (*policy.Inpu
 		if err != nil {
 			return p, err
 		}
-		for _, k := range s.sources[i].targets {
-			p.Means = append(p.Means, pick(s.means[k], of))
-		}
+		p.Means = lists.Map(s.sources[i].targets, func(k int) []float64 { return pick(s.means[k], of) })
 		if rival != nil {
 			p.Together = left.Together(s.beside(i), points.Inputs, pick(s.explained[i], of))
 		}

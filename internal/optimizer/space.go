@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"headroom/internal/lists"
 	"headroom/internal/optimizer/kernel"
 	"headroom/internal/optimizer/search"
 )
@@ -57,14 +58,6 @@ func (d Dim) appendInputs(x []float64, u float64) []float64 {
 // Choice is the index of the choice that unit coordinate u stands for, of a categorical parameter.
 func (d Dim) Choice(u float64) int {
 	return min(max(int(u*float64(d.Choices)), 0), d.Choices-1)
-}
-
-// choices is the number of choices of a categorical parameter, 0 of any other.
-func (d Dim) choices() int {
-	if d.Kind == Categorical {
-		return d.Choices
-	}
-	return 0
 }
 
 // unlike is the squared distance of two points in unit coordinates, two different choices being 1
@@ -142,7 +135,7 @@ func (s Space) offers(p Place) bool { return p.Arm < 0 || s.Available == nil || 
 
 // settle snaps a copy of u and reports whether it is allowed.
 func (s Space) settle(u []float64) ([]float64, bool) {
-	v := append([]float64(nil), u...)
+	v := slices.Clone(u)
 	return v, s.Settle == nil || s.Settle(v)
 }
 
@@ -157,10 +150,9 @@ const fewest = 100
 func (s Space) allowed(points [][]float64, seed uint64) [][]float64 {
 	found := s.settled(points)
 	if len(found) < fewest && s.Fill != nil {
-		filled := make([][]float64, len(points))
-		for i, u := range points {
-			filled[i] = slices.Clone(u)
-			s.Fill(filled[i])
+		filled := lists.Map(points, slices.Clone)
+		for _, u := range filled {
+			s.Fill(u)
 		}
 		found = append(found, s.settled(filled)...)
 	}
@@ -175,13 +167,7 @@ const walked = 4
 
 // settled are those of the points that are allowed, settled.
 func (s Space) settled(points [][]float64) [][]float64 {
-	var found [][]float64
-	for _, u := range points {
-		if v, ok := s.settle(u); ok {
-			found = append(found, v)
-		}
-	}
-	return found
+	return lists.Pick(points, s.settle)
 }
 
 // reach leaves points as they are where enough are allowed. Otherwise it draws each that is not
@@ -269,20 +255,20 @@ func (a *arms) inputs(k Kernel) *kernel.Inputs {
 
 // places lists the arms.
 func (s Space) places() []Place {
-	at := make([]Place, len(s.Arms))
-	for i, u := range s.Arms {
-		at[i] = Place{U: u, Arm: i}
+	at := asPlaces(s.Arms)
+	for i := range at {
+		at[i].Arm = i
 	}
 	return at
 }
 
+// asPlaces are points of a continuous space.
 func asPlaces(points [][]float64) []Place {
-	at := make([]Place, len(points))
-	for i, u := range points {
-		at[i] = Place{U: u, Arm: -1}
-	}
-	return at
+	return lists.Map(points, func(u []float64) Place { return Place{U: u, Arm: -1} })
 }
+
+// point is where the place is.
+func (p Place) point() []float64 { return p.U }
 
 // at looks up the given constraints' values for some places of one decision.
 func (k Known) at(places []Place) func(j, i int) float64 {
@@ -334,15 +320,13 @@ const (
 )
 
 // priorLengthscales are the prior medians of every parameter's lengthscale.
-func (s Space) priorLengthscales() (medians []float64) {
-	for _, d := range s.Dims {
-		median := categoryMedian
-		if d.Kind != Categorical {
-			median = rangeShare * math.Sqrt(float64(len(s.Dims))) * d.inputRange()
+func (s Space) priorLengthscales() []float64 {
+	return lists.Map(s.Dims, func(d Dim) float64 {
+		if d.Kind == Categorical {
+			return categoryMedian
 		}
-		medians = append(medians, median)
-	}
-	return medians
+		return rangeShare * math.Sqrt(float64(len(s.Dims))) * d.inputRange()
+	})
 }
 
 // bitsOf are the bytes of numbers, which tell points apart.

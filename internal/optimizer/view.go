@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"headroom/internal/lists"
 	"headroom/internal/optimizer/checkpoint"
 	"headroom/internal/optimizer/gp"
 	"headroom/internal/optimizer/policy"
@@ -306,9 +307,7 @@ func (v *view) condition(ctx context.Context, src *source, whitened func(rows *p
 			return err
 		}
 	}
-	for _, a := range order {
-		src.rounds = append(src.rounds, a.round)
-	}
+	src.rounds = lists.Map(order, func(a arrival) int { return a.round })
 	for n := range src.targets {
 		rows.Z = append(rows.Z, whitened(rows, n))
 	}
@@ -338,9 +337,7 @@ func (v *view) byRows(ctx context.Context, src *source) (*posterior.Rows, error)
 	if err := v.appendRounds(ctx, rows.Data, src.kernel, order, nil); err != nil {
 		return nil, err
 	}
-	for _, y := range answers {
-		rows.Z = append(rows.Z, rows.Data.Whiten(nil, y))
-	}
+	rows.Z = lists.Map(answers, func(y []float64) []float64 { return rows.Data.Whiten(nil, y) })
 	return rows, v.appendPending(ctx, &source{kernel: src.kernel, group: src.group, waiting: src.waiting}, rows)
 }
 
@@ -390,11 +387,9 @@ func (v *view) whitened(src *source, rows *posterior.Rows, k int) []float64 {
 	case rows.Of != nil:
 		return v.regime.whitened[k][:rows.Read]
 	}
-	y := make([]float64, rows.Read)
-	for i := range y {
-		y[i] = v.transforms[k].response(v.history.Rounds[src.rounds[i]-1].Readings[v.targets[k].metric].Value)
-	}
-	return rows.Data.Whiten(nil, y)
+	return rows.Data.Whiten(nil, lists.Map(src.rounds, func(round int) float64 {
+		return v.transforms[k].response(v.history.Rounds[round-1].Readings[v.targets[k].metric].Value)
+	}))
 }
 
 // appendPending adds the rounds that wait to a source's rows.
@@ -402,10 +397,8 @@ func (v *view) appendPending(ctx context.Context, src *source, rows *posterior.R
 	if len(src.waiting) == 0 {
 		return nil
 	}
-	m, order := src.group.model, make([]arrival, len(src.waiting))
-	for i, r := range src.waiting {
-		order[i] = arrival{round: r, lambda: m.noise.at(v.placeOf(r), m.lambda)}
-	}
+	m := src.group.model
+	order := lists.Map(src.waiting, func(r int) arrival { return arrival{round: r, lambda: m.noise.at(v.placeOf(r), m.lambda)} })
 	known, before := v.waitedBefore(src, rows)
 	rows.Narrow(before)
 	src.rounds = append(src.rounds, src.waiting...)

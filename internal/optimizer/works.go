@@ -6,6 +6,9 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
+
+	"headroom/internal/lists"
 	"headroom/internal/optimizer/checkpoint"
 	"headroom/internal/optimizer/kernel"
 	"headroom/internal/optimizer/policy"
@@ -125,9 +128,7 @@ func (s *task) worksKernel(k Kernel, stretch, latent float64) (*kernel.Function,
 		k.Variance /= mean
 		return s.function(k)
 	}
-	for _, length := range s.cfg.Space.priorLengthscales() {
-		k.Lengthscales = append(k.Lengthscales, stretch*length)
-	}
+	k.Lengthscales = floats.ScaleTo(make([]float64, len(s.cfg.Space.Dims)), stretch, s.cfg.Space.priorLengthscales())
 	return s.function(k)
 }
 
@@ -200,20 +201,10 @@ func (o outcomes) telling(ctx context.Context, lengthscales []float64) (outcomes
 		if len(taken) == mostOutcomes {
 			break
 		}
-		farthest := 0
-		for j, distance := range alone {
-			if distance > alone[farthest] {
-				farthest = j
-			}
-		}
-		taken = append(taken, farthest)
+		taken = append(taken, floats.MaxIdx(alone))
 	}
 	slices.Sort(taken)
-	var part outcomes
-	for _, i := range taken {
-		part.inputs, part.worked = append(part.inputs, o.inputs[i]), append(part.worked, o.worked[i])
-	}
-	return part, nil
+	return outcomes{pick(o.inputs, taken), pick(o.worked, taken)}, nil
 }
 
 // worksAt is the latent function of whether trials work at some places; nil while none has failed.
@@ -324,9 +315,7 @@ func (s *decision) listSpent() *spent {
 			lengthscales[k] = 1 / min(lengthscales[k], d.inputRange())
 		}
 		out.inverse = space.spread(lengthscales)
-		for _, u := range out.points {
-			out.inputs = append(out.inputs, space.features(u))
-		}
+		out.inputs = lists.Map(out.points, space.features)
 	}
 	return out
 }

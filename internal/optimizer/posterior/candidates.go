@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 
+	"headroom/internal/lists"
 	"headroom/internal/optimizer/gp"
 )
 
@@ -84,9 +85,7 @@ func (c *Candidates) Played(round int) (p Prediction, known bool) {
 	if c.Waiting {
 		p.Variances[0] = n.Narrowed
 	}
-	for _, mean := range n.Means {
-		p.Means = append(p.Means, []float64{mean})
-	}
+	p.Means = lists.Map(n.Means, func(mean float64) []float64 { return []float64{mean} })
 	return p, true
 }
 
@@ -108,9 +107,5 @@ func (c *Candidates) Refer(x Points) *Reference { return &Reference{Inputs: x.In
 
 // pick are the values with these indices.
 func pick[T any](from []T, indices []int) []T {
-	values := make([]T, len(indices))
-	for i, n := range indices {
-		values[i] = from[n]
-	}
-	return values
+	return lists.Map(indices, func(n int) T { return from[n] })
 }

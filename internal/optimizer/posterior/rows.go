@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"headroom/internal/lists"
 	"headroom/internal/optimizer/checkpoint"
 	"headroom/internal/optimizer/factor"
 	"headroom/internal/optimizer/gp"
@@ -194,9 +195,7 @@ func (r *Rows) Played(round int) (p Prediction, known bool) {
 	if r.Of == nil || r.Data.Len() > r.Read || r.Next != round {
 		return p, false
 	}
-	for _, z := range r.Z {
-		p.Means = append(p.Means, []float64{r.Of.Data.AheadMean(r.Read, z)})
-	}
+	p.Means = lists.Map(r.Z, func(z []float64) []float64 { return []float64{r.Of.Data.AheadMean(r.Read, z)} })
 	p.Variances = []float64{r.Of.Data.AheadVariance(r.Read)}
 	return p, true
 }

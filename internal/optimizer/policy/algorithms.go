@@ -1,5 +1,7 @@
 package policy
 
+import "headroom/internal/lists"
+
 // registry is every algorithm, in the order to offer them.
 var registry = []Description{
 	logCEI,
@@ -16,13 +18,7 @@ var registry = []Description{
 func Descriptions() []Description { return registry }
 
 // Names lists their names.
-func Names() []string {
-	names := make([]string, len(registry))
-	for i, d := range registry {
-		names[i] = d.Name
-	}
-	return names
-}
+func Names() []string { return lists.Map(registry, func(d Description) string { return d.Name }) }
 
 // Find returns the description of the algorithm of that name.
 func Find(name string) (Description, bool) {

@@ -3,6 +3,10 @@ package policy
 import (
 	"math"
 	"slices"
+
+	"gonum.org/v1/gonum/floats"
+
+	"headroom/internal/lists"
 )
 
 // norm is B, and of a schedule that states none the width in its place.
@@ -129,11 +133,7 @@ func (b bands) cut(target int) interval {
 
 // upper is μ + βσ, lower is μ − βσ.
 func upper(e Estimate, beta float64) []float64 {
-	v := make([]float64, len(e.Mean))
-	for i, mean := range e.Mean {
-		v[i] = mean + beta*e.SD[i]
-	}
-	return v
+	return floats.AddScaledTo(make([]float64, len(e.Mean)), e.Mean, beta, e.SD)
 }
 
 func lower(e Estimate, beta float64) []float64 { return upper(e, -beta) }
@@ -154,10 +154,7 @@ func (b bands) edges(s *Input) [][]float64 {
 
 // price is the score of edges.
 func (b bands) price(edges [][]float64) []float64 {
-	value := make([]float64, len(edges[0]))
-	for i, e := range edges[0] {
-		value[i] = b.cut(0).of(e)
-	}
+	value := lists.Map(edges[0], b.cut(0).of)
 	for j, price := range b.prices {
 		cut := b.cut(1 + j)
 		for i, e := range edges[1+j] {

@@ -1,5 +1,7 @@
 package policy
 
+import "gonum.org/v1/gonum/floats"
+
 var ckbLyapunov = Description{
 	Name: "ckb-lyapunov", Title: "Primal-dual with virtual queues",
 	Source:   ckbUCB.Source + ", appendix on the Lyapunov-drift method",
@@ -42,10 +44,7 @@ func (a lyapunov) slopes(s *Input) Slopes { return a.ckb.slopes(a.priced(s)) }
 // priced has Q/V for multipliers.
 func (a lyapunov) priced(s *Input) *Input {
 	priced := *s
-	priced.Multipliers = make([]float64, len(s.Multipliers))
-	for j, q := range s.Multipliers {
-		priced.Multipliers[j] = q / a.step[j]
-	}
+	priced.Multipliers = floats.DivTo(make([]float64, len(s.Multipliers)), s.Multipliers, a.step)
 	return &priced
 }
 

@@ -1,5 +1,7 @@
 package policy
 
+import "headroom/internal/lists"
+
 var config = Description{
 	Name: "config", Title: "Optimistic constrained optimisation",
 	Source:   "Xu, Jiang, Jones: Constrained Efficient Global Optimization of Expensive Black-box Functions, 2022",
@@ -28,10 +30,7 @@ func (a optimisticSearch) Score(s *Input) (Scores, error) {
 		return scores, nil
 	}
 	lowest := worstOf(s, negated(s.Beta))
-	scores.Allowed = make([]bool, len(lowest))
-	for i, l := range lowest {
-		scores.Allowed[i] = l <= 0
-	}
+	scores.Allowed = lists.Map(lowest, func(l float64) bool { return l <= 0 })
 	if !a.stop {
 		scores.Fallback = negated(lowest)
 	}

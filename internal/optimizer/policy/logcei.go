@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"headroom/internal/optimizer/factor"
 )
 
 var logCEI = Description{
@@ -227,10 +229,7 @@ func (a cautious) slopes(s *Input) Slopes {
 	if s.Rival == nil {
 		return out
 	}
-	out.Together = make([][]float64, 1+len(s.Costs))
-	for k := range out.Together {
-		out.Together[k] = make([]float64, n)
-	}
+	out.Together = factor.Matrix(1+len(s.Costs), n)
 	beside := newPair(1 + len(s.Costs))
 	for i := range n {
 		if !s.Rival.Itself[i] && s.Reward.SD[i] > 0 {

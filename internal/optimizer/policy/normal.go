@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/integrate/quad"
 )
 
@@ -202,13 +203,7 @@ func slopesOfChance(a, b, r, value float64) (byA, byB, byR float64) {
 
 func filled(n int, v float64) []float64 { return slices.Repeat([]float64{v}, n) }
 
-func negated(v []float64) []float64 {
-	out := make([]float64, len(v))
-	for i := range v {
-		out[i] = -v[i]
-	}
-	return out
-}
+func negated(v []float64) []float64 { return floats.ScaleTo(make([]float64, len(v)), -1, v) }
 
 // positive is [a]⁺ = max(a, 0).
 func positive(a float64) float64 { return max(a, 0) }

@@ -8,6 +8,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"headroom/internal/lists"
 )
 
 // Policy is one algorithm with its settings. Policies are immutable; all that moves is in their
@@ -240,11 +242,7 @@ func (s *Input) targets() []Estimate { return append([]Estimate{s.Reward}, s.Cos
 
 // means are the posterior means of every target at place i.
 func means(s *Input, i int) []float64 {
-	v := []float64{s.Reward.Mean[i]}
-	for _, g := range s.Costs {
-		v = append(v, g.Mean[i])
-	}
-	return v
+	return lists.Map(s.targets(), func(e Estimate) float64 { return e.Mean[i] })
 }
 
 // at are μ + wσ of the first targets at place i, as many as there are w.

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"headroom/internal/lists"
 	"headroom/internal/optimizer/search"
 )
 
@@ -166,10 +167,7 @@ func (a trustRegion) propose(s *Input) [][]float64 {
 	if r.centre != nil && s.Set.Reach != nil {
 		points = s.Set.Reach(points, r.centre)
 	}
-	for _, p := range s.Past {
-		points = append(points, p.Point)
-	}
-	return points
+	return append(points, lists.Map(s.Past, func(p Past) []float64 { return p.Point })...)
 }
 
 // functions are those of all targets, as wide as they are believed to be; none while the places
@@ -183,11 +181,7 @@ func (a trustRegion) functions(s *Input) []float64 {
 
 func (a trustRegion) Score(s *Input) (Scores, error) {
 	if s.Functions == nil {
-		scores := Scores{Reason: Space}
-		for _, u := range s.Set.Points {
-			scores.Value = append(scores.Value, -s.Set.Unlike(u, s.Set.Design()))
-		}
-		return scores, nil
+		return Scores{Reason: Space, Value: lists.Map(s.Set.Points, func(u []float64) float64 { return -s.Set.Unlike(u, s.Set.Design()) })}, nil
 	}
 	f := s.Functions[0]
 	scores := Scores{Value: f, Allowed: make([]bool, len(f)), Fallback: make([]float64, len(f)), Reason: Sample}

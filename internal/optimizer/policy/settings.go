@@ -8,6 +8,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"headroom/internal/lists"
 )
 
 // SettingType is how a setting is written.
@@ -115,11 +117,7 @@ func (s Settings) has(setting string) bool { _, set := s.Number(setting, ""); re
 
 // each is the setting for each of some names.
 func (s Settings) each(setting string, names []string) []float64 {
-	values := make([]float64, len(names))
-	for i, name := range names {
-		values[i] = s.Value(setting, name)
-	}
-	return values
+	return lists.Map(names, func(name string) float64 { return s.Value(setting, name) })
 }
 
 // ByName tells whether a setting was given as an object by name, not as one value.
@@ -181,9 +179,8 @@ func (d Description) Read(whole map[string]json.RawMessage, c Context) (Settings
 // resolve reads settings; those left out take the defaults, unless raw is whole.
 func (d Description) resolve(raw map[string]json.RawMessage, c Context, whole bool) *resolver {
 	r := &resolver{context: c, whole: whole, out: Settings{map[string]keyed{}}}
-	var known []string
+	known := lists.Map(d.Settings, func(s Setting) string { return s.Name })
 	for _, s := range d.Settings {
-		known = append(known, s.Name)
 		if _, written := raw[s.Name]; whole && !written {
 			r.fault(s.Name, "is not written out")
 			continue

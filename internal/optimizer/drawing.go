@@ -200,7 +200,7 @@ func add(ctx context.Context, data *gp.Data, inputs *kernel.Inputs, places []int
 	}
 	before := data.Len()
 	if err = factor.ErrNotPositiveDefinite; !slices.Contains(noise, 0) {
-		err = data.AppendAll(ctx, xs, noise)
+		err = data.AppendAll(ctx, xs, noise, nil)
 	}
 	switch {
 	case err == nil:

@@ -232,7 +232,7 @@ func (s *task) appendRounds(ctx context.Context, d *gp.Data, k Kernel, order []a
 	for i, a := range order {
 		xs[i], lambdas[i] = s.kernelInput(k, s.placeOf(a.round)), a.lambda
 	}
-	return d.AppendKept(ctx, xs, lambdas, kept)
+	return d.AppendAll(ctx, xs, lambdas, kept)
 }
 
 // agreement is how far a history agrees with the one that the state it extends was made from: what

@@ -19,8 +19,10 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
+	"headroom/internal/lists"
 	"headroom/internal/optimizer/checkpoint"
 	"headroom/internal/optimizer/cores"
 	"headroom/internal/optimizer/descent"
@@ -199,11 +201,9 @@ func LogPosteriors(problem Problem, readings [][]float64) ([]float64, error) {
 	if math.IsInf(posterior.value(start), 1) {
 		return nil, nil
 	}
-	worth := make([]float64, len(readings))
-	for i, y := range readings {
-		worth[i] = -posterior.unexplained(posterior.factor, y) - posterior.penalty(start)
-	}
-	return worth, nil
+	return lists.Map(readings, func(y []float64) float64 {
+		return -posterior.unexplained(posterior.factor, y) - posterior.penalty(start)
+	}), nil
 }
 
 // Around returns hyperparameters drawn from the Laplace approximation of their posterior at the
@@ -292,15 +292,17 @@ func (p *posterior) hessian(at []float64, free []int) (*mat.SymDense, bool) {
 // more, the latest half of MostPoints, which lie where the study looks now and often close
 // together, so they tell the noise; and, from the earlier ones, those farthest from all chosen so
 // far in prior lengthscales, one after another, which tell the lengthscales.
-func subset(inputs [][]float64, medians []float64, dims []int) []int {
+func subset(inputs [][]float64, medians []float64, dims []int) (chosen []int) {
 	n := len(inputs)
-	chosen := make([]bool, n)
-	distance := make([]float64, n) // squared, to the nearest chosen
-	for i := range distance {
-		distance[i] = math.Inf(1)
+	if n <= MostPoints {
+		for i := range n {
+			chosen = append(chosen, i)
+		}
+		return chosen
 	}
+	distance := slices.Repeat([]float64{math.Inf(1)}, n) // squared, to the nearest chosen; of those −1
 	choose := func(i int) {
-		chosen[i] = true
+		chosen = append(chosen, i)
 		for j, x := range inputs {
 			sum := 0.0
 			for c, v := range x {
@@ -309,31 +311,15 @@ func subset(inputs [][]float64, medians []float64, dims []int) []int {
 			}
 			distance[j] = min(distance[j], sum)
 		}
+		distance[i] = -1
 	}
-	if n <= MostPoints {
-		for i := range chosen {
-			chosen[i] = true
-		}
-	} else {
-		earlier := n - MostPoints/2
-		for i := earlier; i < n; i++ {
-			choose(i)
-		}
-		for range MostPoints - MostPoints/2 {
-			farthest := -1
-			for i := range earlier {
-				if !chosen[i] && (farthest < 0 || distance[i] > distance[farthest]) {
-					farthest = i
-				}
-			}
-			choose(farthest)
-		}
+	earlier := n - MostPoints/2
+	for i := earlier; i < n; i++ {
+		choose(i)
 	}
-	var order []int
-	for i, take := range chosen {
-		if take {
-			order = append(order, i)
-		}
+	for range MostPoints - MostPoints/2 {
+		choose(floats.MaxIdx(distance[:earlier]))
 	}
-	return order
+	slices.Sort(chosen)
+	return chosen
 }

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"headroom/internal/lists"
 	"headroom/internal/optimizer/factor"
 	"headroom/internal/optimizer/kernel"
 )
@@ -109,12 +110,9 @@ func (p *posterior) starts() [][]float64 {
 		for i := range start {
 			start[i] = min(max(start[i], p.low[i]), p.high[i])
 		}
-		for _, other := range starts {
-			if slices.Equal(start, other) {
-				return
-			}
+		if !slices.ContainsFunc(starts, func(other []float64) bool { return slices.Equal(start, other) }) {
+			starts = append(starts, start)
 		}
-		starts = append(starts, start)
 	}
 	if before := p.problem.Start; before.Lengthscales != nil || before.Lambda != 0 || before.Told != 0 {
 		lengthscales, lambda := before.Lengthscales, before.Lambda
@@ -135,10 +133,7 @@ func (p *posterior) starts() [][]float64 {
 // hyperparameters are ℓ, λ, σ² and a at θ; those that are fixed come back as they were given.
 func (p *posterior) hyperparameters(theta []float64) Hyperparameters {
 	G := len(p.problem.Median)
-	at := Hyperparameters{Lengthscales: make([]float64, G), Lambda: math.Exp(theta[G]), Variance: math.Exp(theta[G+1])}
-	for g := range at.Lengthscales {
-		at.Lengthscales[g] = math.Exp(theta[g])
-	}
+	at := Hyperparameters{Lengthscales: lists.Map(theta[:G], math.Exp), Lambda: math.Exp(theta[G]), Variance: math.Exp(theta[G+1])}
 	if theta[G] == p.low[G] {
 		at.Lambda = LeastNoise // to the bit, as e^ln may round off it
 	}
@@ -200,10 +195,7 @@ func (p *posterior) unexplained(L *factor.Cholesky, y []float64) float64 {
 
 // function is the kernel with these hyperparameters.
 func (p *Problem) function(at Hyperparameters) (*kernel.Function, error) {
-	each := make([]float64, len(p.Dims))
-	for c, g := range p.Dims {
-		each[c] = at.Lengthscales[g]
-	}
+	each := lists.Map(p.Dims, func(g int) float64 { return at.Lengthscales[g] })
 	k, err := kernel.New(p.Kernel, each, at.Variance)
 	if err != nil {
 		return nil, err
@@ -232,10 +224,10 @@ func (p *posterior) prior(i int, theta float64) (value, slope float64) {
 	case p.low[i] == p.high[i]:
 		return 0, 0
 	case i < G:
-		return logNormal(theta, p.problem.Median[i], spreadLengthscale)
+		return normal(theta, math.Log(p.problem.Median[i]), spreadLengthscale)
 	case i == G:
 		median, spread := p.noisePrior()
-		return logNormal(theta, median, spread)
+		return normal(theta, math.Log(median), spread)
 	case i == G+2:
 		return normal(theta, logit(kernel.MedianInteraction), spreadInteraction)
 	default:
@@ -261,11 +253,6 @@ func (p *posterior) noise(i int, at Hyperparameters) float64 {
 		return p.told[i]
 	}
 	return at.Lambda
-}
-
-// logNormal is ½ ((θ − ln median)/spread)² and its slope.
-func logNormal(theta, median, spread float64) (value, slope float64) {
-	return normal(theta, math.Log(median), spread)
 }
 
 // normal is ½ ((θ − mean)/spread)² and its slope.

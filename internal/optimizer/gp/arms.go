@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"headroom/internal/lists"
 	"headroom/internal/optimizer/checkpoint"
 	"headroom/internal/optimizer/factor"
 	"headroom/internal/optimizer/kernel"
@@ -99,11 +100,7 @@ func (a *Arms) Variances() []float64  { return a.variances }
 
 // At returns the posterior means of every response at arm i.
 func (a *Arms) At(i int) []float64 {
-	means := make([]float64, len(a.means))
-	for r := range a.means {
-		means[r] = a.means[r][i]
-	}
-	return means
+	return lists.Map(a.means, func(of []float64) float64 { return of[i] })
 }
 
 // Covariances returns the posterior covariances of arm i with every arm.
@@ -147,9 +144,5 @@ func (a *Arms) Covariance(ctx context.Context) ([][]float64, error) {
 
 // Clone returns Arms that can be updated without touching a, in O(M).
 func (a *Arms) Clone() *Arms {
-	clone := &Arms{base: a.base, shares: a.shares, means: factor.Matrix(len(a.means), a.Len()), variances: slices.Clone(a.variances), gain: a.gain}
-	for r := range a.means {
-		copy(clone.means[r], a.means[r])
-	}
-	return clone
+	return &Arms{a.base, a.shares, lists.Map(a.means, slices.Clone), slices.Clone(a.variances), a.gain}
 }

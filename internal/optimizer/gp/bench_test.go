@@ -26,7 +26,7 @@ func laboratory(b tester, n, M int) (d *gp.Data, y []float64, X *kernel.Inputs) 
 		points[i], lambdas[i] = place(), 0.01
 		y = append(y, math.Sin(6*points[i][0])+0.1*random.NormFloat64())
 	}
-	if err := d.AppendAll(b.Context(), points, lambdas); err != nil {
+	if err := d.AppendAll(b.Context(), points, lambdas, nil); err != nil {
 		b.Fatal(err)
 	}
 	for range M {
@@ -54,7 +54,7 @@ func BenchmarkPosterior(b *testing.B) {
 			points[i], lambdas[i] = d.Inputs().Row(i), d.Noise(i)
 		}
 		for b.Loop() {
-			if err := gp.NewData(d.Kernel(), 2).AppendAll(b.Context(), points, lambdas); err != nil {
+			if err := gp.NewData(d.Kernel(), 2).AppendAll(b.Context(), points, lambdas, nil); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -19,6 +19,7 @@ import (
 	"math"
 	"slices"
 
+	"headroom/internal/lists"
 	"headroom/internal/optimizer/checkpoint"
 	"headroom/internal/optimizer/cores"
 	"headroom/internal/optimizer/factor"
@@ -54,28 +55,20 @@ func (d *Data) Inputs() *kernel.Inputs { return d.inputs }
 // Kernel is the prior covariance.
 func (d *Data) Kernel() *kernel.Function { return d.kernel }
 
-// Noise returns λ_i of point i.
-func (d *Data) Noise(i int) float64 { return d.noise[i] }
-
 // Factor is L, to be read only.
 func (d *Data) Factor() *factor.Cholesky { return d.factor }
 
 // Append adds a point whose reading has noise variance lambda > 0. It costs O(n²). On an error d is
 // unchanged.
 func (d *Data) Append(x []float64, lambda float64) error {
-	return d.AppendAll(context.Background(), [][]float64{x}, []float64{lambda})
+	return d.AppendAll(context.Background(), [][]float64{x}, []float64{lambda}, nil)
 }
 
 // AppendAll adds points in order, to the same bits as Append does one by one, but faster and on all
-// cores. It reaches checkpoints on the way. The error is that of ctx, or says which point cannot be
+// cores. The rows of the first points, where there are none yet, it takes up from what was kept of
+// them. It reaches checkpoints on the way. The error is that of ctx, or says which point cannot be
 // used and why; d is then unchanged.
-func (d *Data) AppendAll(ctx context.Context, xs [][]float64, lambdas []float64) error {
-	return d.AppendKept(ctx, xs, lambdas, nil)
-}
-
-// AppendKept is AppendAll, which takes up the rows of the first points, where there are none yet,
-// from what was kept of them.
-func (d *Data) AppendKept(ctx context.Context, xs [][]float64, lambdas []float64, kept *Kept) error {
+func (d *Data) AppendAll(ctx context.Context, xs [][]float64, lambdas []float64, kept *Kept) error {
 	if len(xs) != len(lambdas) {
 		return fmt.Errorf("%d points have %d noise variances", len(xs), len(lambdas))
 	}
@@ -140,7 +133,7 @@ func (d *Data) check(x []float64, lambda float64) error {
 func (d *Data) addGains(from int) {
 	gain := d.Gain(from)
 	for i := from; i < d.Len(); i++ {
-		gain += math.Log(d.factor.Row(i)[i]) - 0.5*math.Log(d.Noise(i))
+		gain += math.Log(d.factor.Row(i)[i]) - 0.5*math.Log(d.noise[i])
 		d.gains = append(d.gains, gain)
 	}
 }
@@ -299,10 +292,7 @@ func stretches(points, work int, do func(from, to int) error) error {
 // points X in O(n) a point, on all cores. They agree with PredictMany to rounding. It reaches
 // checkpoints on the way; the error is that of ctx.
 func (d *Data) MeanMany(ctx context.Context, X *kernel.Inputs, weights [][]float64) ([][]float64, error) {
-	cut := make([][]float64, len(weights))
-	for r, w := range weights {
-		cut[r] = w[:wholeLanes(d.Len())]
-	}
+	cut := lists.Map(weights, func(w []float64) []float64 { return w[:wholeLanes(d.Len())] })
 	return Sums(ctx, d.kernel, d.inputs, X, cut)
 }
 
@@ -365,11 +355,8 @@ func NewInclined(responses, points, data int) Inclined {
 
 // Part is that of points from to to−1, in the same memory.
 func (in Inclined) Part(from, to int) Inclined {
-	part := Inclined{Variances: in.Variances[from:to], solved: in.solved[from:to]}
-	for _, means := range in.Means {
-		part.Means = append(part.Means, means[from:to])
-	}
-	return part
+	means := lists.Map(in.Means, func(means []float64) []float64 { return means[from:to] })
+	return Inclined{means, in.Variances[from:to], in.solved[from:to]}
 }
 
 // Of is that of some points.

@@ -10,3 +10,6 @@ func (d *Data) Predict(x []float64, zs ...[]float64) (means []float64, variance 
 	}
 	return means, d.variance(x, v)
 }
+
+// Noise is λ_i of point i.
+func (d *Data) Noise(i int) float64 { return d.noise[i] }

@@ -63,7 +63,7 @@ func TestPosteriorsCanEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, work := range map[string]func() error{
-		"AppendAll":   func() error { return gp.NewData(d.Kernel(), 2).AppendAll(ctx, points, lambdas) },
+		"AppendAll":   func() error { return gp.NewData(d.Kernel(), 2).AppendAll(ctx, points, lambdas, nil) },
 		"PredictMany": func() error { _, _, err := d.PredictMany(ctx, X, zs); return err },
 		"MeanMany":    func() error { _, err := d.MeanMany(ctx, X, weights); return err },
 		"Weights":     func() error { _, err := d.Weights(ctx, many); return err },

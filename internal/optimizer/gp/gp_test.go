@@ -92,7 +92,7 @@ func covarianceOf(t tester, d *gp.Data, X *kernel.Inputs) [][]float64 {
 func (s scene) data(t tester) *gp.Data {
 	t.Helper()
 	d := gp.NewData(s.kernel, 2)
-	if err := d.AppendAll(t.Context(), s.points, s.lambdas); err != nil {
+	if err := d.AppendAll(t.Context(), s.points, s.lambdas, nil); err != nil {
 		t.Fatal(err)
 	}
 	return d
@@ -187,7 +187,7 @@ func TestManyPointsNeedLittleBesideTheirFactor(t *testing.T) {
 		most = max(most, inUse()-before)
 		return nil
 	})
-	if err := d.AppendAll(watched, xs, lambdas); err != nil {
+	if err := d.AppendAll(watched, xs, lambdas, nil); err != nil {
 		t.Fatal(err)
 	}
 	if factor := int64(4 * n * n); most > factor*3/2 || most < factor/2 {
@@ -551,7 +551,7 @@ func TestRefusals(t *testing.T) {
 		}
 	}
 	// Arms 0 and 1 are the same: without noise worth the name the matrix is singular.
-	if err := d.AppendAll(t.Context(), [][]float64{{0}, {1}, {0}}, []float64{1e-20, 1e-20, 1e-20}); err == nil || !strings.Contains(err.Error(), "larger noise variance") {
+	if err := d.AppendAll(t.Context(), [][]float64{{0}, {1}, {0}}, []float64{1e-20, 1e-20, 1e-20}, nil); err == nil || !strings.Contains(err.Error(), "larger noise variance") {
 		t.Errorf("a singular matrix: error %v", err)
 	}
 	if d.Len() != 1 || d.Factor().Len() != 1 {

@@ -89,7 +89,7 @@ func TestVectors(t *testing.T) {
 		for i := range lambdas {
 			lambdas[i] = c.Lambda
 		}
-		if err := d.AppendAll(t.Context(), v.X, lambdas); err != nil {
+		if err := d.AppendAll(t.Context(), v.X, lambdas, nil); err != nil {
 			t.Fatal(err)
 		}
 		row := make([]float64, len(v.X))

@@ -19,7 +19,11 @@ package probit
 
 import (
 	"context"
+	"slices"
 
+	"gonum.org/v1/gonum/floats"
+
+	"headroom/internal/lists"
 	"headroom/internal/optimizer/factor"
 	"headroom/internal/optimizer/gp"
 	"headroom/internal/optimizer/kernel"
@@ -49,16 +53,11 @@ const (
 // error is that of ctx, or of a covariance that cannot be computed with.
 func Fit(ctx context.Context, k *kernel.Function, inputs [][]float64, yes []bool, m float64) (*Model, error) {
 	n := len(inputs)
-	X := kernel.InputsOf(inputs)
-	covariances := make([][]float64, n)
-	for i := range covariances {
-		covariances[i] = make([]float64, n)
-		k.Row(covariances[i], X.Row(i), X)
+	X, covariances := kernel.InputsOf(inputs), factor.Matrix(n, n)
+	for i, row := range covariances {
+		k.Row(row, X.Row(i), X)
 	}
-	now := point{h: make([]float64, n), weights: make([]float64, n)}
-	for i := range now.h {
-		now.h[i] = m
-	}
+	now := point{h: slices.Repeat([]float64{m}, n), weights: make([]float64, n)}
 	now.value = now.psi(yes, m)
 	model := &Model{mean: m}
 	for range mostSteps {
@@ -126,7 +125,7 @@ func (model *Model) regress(ctx context.Context, k *kernel.Function, inputs [][]
 		responses[i] = h - model.mean + signed(slope, yes[i])/w
 	}
 	model.data = gp.NewData(k, k.Coordinates())
-	if err := model.data.AppendAll(ctx, inputs, noise); err != nil {
+	if err := model.data.AppendAll(ctx, inputs, noise, nil); err != nil {
 		return err
 	}
 	model.z = model.data.Whiten(nil, responses)
@@ -153,9 +152,7 @@ func (model *Model) Predict(ctx context.Context, X *kernel.Inputs) (means, varia
 	if err != nil {
 		return nil, nil, err
 	}
-	for i := range of[0] {
-		of[0][i] += model.mean
-	}
+	floats.AddConst(model.mean, of[0])
 	return of[0], variances, nil
 }
 
@@ -167,8 +164,5 @@ func (model *Model) Gradients(ctx context.Context, X *kernel.Inputs) (means, var
 		return nil, nil, err
 	}
 	err = model.data.GradientsInto(ctx, by, X, at, model.weights)
-	for _, mean := range by.Means {
-		means = append(means, mean[0])
-	}
-	return means, by.Variances, err
+	return lists.Map(by.Means, func(mean [][]float64) []float64 { return mean[0] }), by.Variances, err
 }

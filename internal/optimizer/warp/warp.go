@@ -16,6 +16,8 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/integrate/quad"
+
+	"headroom/internal/lists"
 )
 
 // Warp is w(z) = (ψ_Power((z − Origin)/Unit) − Centre)/Scale. Power lies in [0, 2], Scale is
@@ -111,11 +113,7 @@ func logarithms(z []float64, zero float64) []Candidate {
 		return nil
 	}
 	w := Warp{Origin: zero + unit, Unit: unit}
-	inputs := make([]float64, len(z))
-	for i, v := range z {
-		inputs[i] = w.input(v)
-	}
-	of, likelihood := standardised(inputs, w.Power)
+	of, likelihood := standardised(lists.Map(z, w.input), w.Power)
 	if !(of.Scale > leastSpread) {
 		return nil
 	}

@@ -84,7 +84,7 @@ type Problem struct {
 	NoiseSD    []float64 // told standard deviations in the units of Y, 0 where none was told; nil: none at all. They hold unless all are told and the noise is free
 	Median     []float64 // prior median of each lengthscale, in the units of Inputs
 	// What may move. What may not stays as Start has it.
-	FreeLengthscales, FreeNoise, FreeVariance, FreeInteraction bool
+	FreeLengthscales, FreeNoise, FreeVariance bool
 	// Start is where to start from, such as the hyperparameters of the previous fit; Lengthscales nil,
 	// Lambda 0 and Interaction 0 stand for the prior medians, Told 0 for 1 and Variance 0 for the
 	// problem's.

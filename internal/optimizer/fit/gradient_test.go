@@ -12,7 +12,7 @@ import (
 // repeated point.
 func wavy(n int, name string) Problem {
 	random := rand.New(rand.NewPCG(7, uint64(n)))
-	p := Problem{Kernel: name, Dims: []int{0, 1, 1}, Categories: []int{-1, 1, 1}, Median: []float64{0.3, 0.6}, FreeLengthscales: true, FreeNoise: true, FreeVariance: true, FreeInteraction: true, Variance: 1.3}
+	p := Problem{Kernel: name, Dims: []int{0, 1, 1}, Categories: []int{-1, 1, 1}, Median: []float64{0.3, 0.6}, FreeLengthscales: true, FreeNoise: true, FreeVariance: true, Variance: 1.3}
 	for i := range n {
 		x := []float64{random.Float64(), 0, 0}
 		x[1+i%2] = 1

@@ -12,7 +12,7 @@ import (
 // chosen at random.
 func recipes(n int, value func(choices [3]int, u float64) float64) fit.Problem {
 	random := rand.New(rand.NewPCG(11, 3))
-	p := fit.Problem{Kernel: "anova", Median: []float64{math.Sqrt2, math.Sqrt2, math.Sqrt2, 0.4}, FreeLengthscales: true, FreeNoise: true, FreeVariance: true, FreeInteraction: true}
+	p := fit.Problem{Kernel: "anova", Median: []float64{math.Sqrt2, math.Sqrt2, math.Sqrt2, 0.4}, FreeLengthscales: true, FreeNoise: true, FreeVariance: true}
 	sizes := [3]int{4, 3, 3}
 	for k, size := range sizes {
 		for range size {
@@ -52,18 +52,10 @@ func TestTheReadingsSayWhetherParametersAddUp(t *testing.T) {
 	}
 }
 
-func TestAnInteractionThatIsFixedStays(t *testing.T) {
+func TestOtherKernelsHaveNoInteraction(t *testing.T) {
 	t.Parallel()
 	p := recipes(20, func(choices [3]int, u float64) float64 { return float64(choices[0]) + u })
-	p.FreeInteraction, p.Start.Interaction = false, 0.123
-	if got := mustFit(t, p); got.Interaction != 0.123 {
-		t.Errorf("fixed at 0.123 it came back as %v", got.Interaction)
-	}
-	p.Start.Interaction = 0
-	if got := mustFit(t, p); math.Abs(got.Interaction-0.25) > 1e-15 {
-		t.Errorf("left as it is at first it came back as %v", got.Interaction)
-	}
-	p.Kernel, p.FreeInteraction = "mixed", true
+	p.Kernel, p.Start.Interaction = "mixed", 0.123
 	if got := mustFit(t, p); got.Interaction != 0 {
 		t.Errorf("interaction %v of a kernel without one", got.Interaction)
 	}

@@ -86,7 +86,7 @@ func (p *posterior) setBounds() {
 }
 
 // mixes tells whether there is an interaction to fit.
-func (p *Problem) mixes() bool { return p.FreeInteraction && p.Kernel == kernel.Anova }
+func (p *Problem) mixes() bool { return p.Kernel == kernel.Anova }
 
 // logit is that of the interaction, of the prior median where it is not said.
 func (h Hyperparameters) logit() float64 {
@@ -150,11 +150,8 @@ func (p *posterior) hyperparameters(theta []float64) Hyperparameters {
 	if !p.problem.FreeVariance {
 		at.Variance = p.problem.Variance
 	}
-	if p.problem.Kernel == kernel.Anova {
+	if p.problem.mixes() {
 		at.Interaction = 1 / (1 + math.Exp(-theta[G+2]))
-		if !p.problem.FreeInteraction && p.problem.Start.Interaction != 0 {
-			at.Interaction = p.problem.Start.Interaction
-		}
 	}
 	return at
 }

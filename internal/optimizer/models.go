@@ -14,7 +14,7 @@ import (
 type metricModel struct {
 	kernel        Kernel
 	lambda        float64
-	noise         *noise // where λ differs from lambda
+	noise         noise // where λ differs from lambda
 	centre, scale float64
 	warp          warp.Warp
 	told          float64 // multiplies the noise variances told with readings
@@ -174,7 +174,7 @@ func (s *task) undoubtedLambda(round int, r Reading, m metricModel) float64 {
 	return max(min(m.told*sd*sd, utmost), fit.LeastNoise)
 }
 
-// noise is what is known of λ beyond one number for a metric; nil knows nothing.
+// noise is what is known of λ beyond one number for a metric; the zero value knows nothing.
 type noise struct {
 	list, contradicting []NoiseAt          // as the fit named them
 	settings            map[string]float64 // λ by place
@@ -182,12 +182,12 @@ type noise struct {
 }
 
 // noiseKnown looks up the places that a fit names; every λ is multiplied by factor.
-func (s *task) noiseKnown(f FittedMetric, factor float64) *noise {
+func (s *task) noiseKnown(f FittedMetric, factor float64) noise {
 	if f.Settings == nil && f.Wrong == nil {
-		return nil
+		return noise{}
 	}
 	settings, wrong := inflated(f.Settings, factor), inflated(f.Wrong, factor)
-	n := &noise{settings, wrong, map[string]float64{}, map[int]float64{}}
+	n := noise{settings, wrong, map[string]float64{}, map[int]float64{}}
 	for _, at := range settings {
 		if at.Round <= len(s.history.Rounds) {
 			n.settings[placeKey(s.placeOf(at.Round))] = at.Lambda
@@ -199,25 +199,8 @@ func (s *task) noiseKnown(f FittedMetric, factor float64) *noise {
 	return n
 }
 
-func (n *noise) listed() []NoiseAt {
-	if n == nil {
-		return nil
-	}
-	return n.list
-}
-
-func (n *noise) contradicted() []NoiseAt {
-	if n == nil {
-		return nil
-	}
-	return n.contradicting
-}
-
 // of is λ of round's reading at a place, or otherwise where nothing is known.
-func (n *noise) of(round int, at Place, otherwise float64) float64 {
-	if n == nil {
-		return otherwise
-	}
+func (n noise) of(round int, at Place, otherwise float64) float64 {
 	if lambda, ok := n.wrong[round]; ok {
 		return lambda
 	}
@@ -225,8 +208,8 @@ func (n *noise) of(round int, at Place, otherwise float64) float64 {
 }
 
 // at is λ of one more reading at a place, or otherwise where nothing is known.
-func (n *noise) at(p Place, otherwise float64) float64 {
-	if n != nil {
+func (n noise) at(p Place, otherwise float64) float64 {
+	if len(n.settings) > 0 {
 		if lambda, ok := n.settings[placeKey(p)]; ok {
 			return lambda
 		}
@@ -243,10 +226,7 @@ func inflated(list []NoiseAt, factor float64) []NoiseAt {
 	return out
 }
 
-func (n *noise) same(o *noise) bool {
-	if n == nil || o == nil {
-		return n == o
-	}
+func (n noise) same(o noise) bool {
 	return maps.Equal(n.settings, o.settings) && maps.Equal(n.wrong, o.wrong)
 }
 

@@ -21,15 +21,13 @@ func (s *shown) Models() []Model {
 		k := s.targetOf(i)
 		beta := betaOf(s.next, k)
 		out[i] = Model{Kernel: m.kernel, Lambda: m.lambda, Centre: m.centre, Scale: m.scale, Warp: m.warp, Inflation: m.inflation,
-			Freedom: m.freedom, Told: math.Sqrt(cmp.Or(m.told, 1)), Settings: m.noise.listed(), Wrong: m.noise.contradicted(), Fitted: m.fitted, Count: s.countShown(k), InformationGain: gainOf(s.next, s.view, k)}
+			Freedom: m.freedom, Told: math.Sqrt(cmp.Or(m.told, 1)), Settings: m.noise.list, Wrong: m.noise.contradicting, Fitted: m.fitted, Count: s.sources[s.sourceOf[k]].arrived, InformationGain: gainOf(s.next, s.view, k)}
 		if !math.IsNaN(beta) {
 			out[i].Beta, out[i].HasBeta = beta, true
 		}
 	}
 	return out
 }
-
-func (s *shown) countShown(k int) int { return s.sources[s.sourceOf[k]].arrived }
 
 // Unscaled tells whether readings of the metric are standardised, and nothing was fitted yet that
 // says how large they are: its prior is then as wide as one unit of whatever they are in.

@@ -266,15 +266,8 @@ func (s *evidence) agree() agreement {
 }
 
 // listExcluded lists the rounds that are excluded.
-func (s *evidence) listExcluded() []int {
-	var list []int
-	from := 0
-	if s.prior != nil && len(s.agreed.touched) == 0 {
-		from = min(len(s.prior.history.Rounds), len(s.history.Rounds))
-		n, _ := slices.BinarySearch(s.prior.excluded, from+1)
-		list = s.prior.excluded[:n:n]
-	}
-	for i := from; i < len(s.history.Rounds); i++ {
+func (s *task) listExcluded() (list []int) {
+	for i := range s.history.Rounds {
 		if s.history.Rounds[i].Excluded {
 			list = append(list, i+1)
 		}

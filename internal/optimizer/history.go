@@ -226,15 +226,6 @@ func (s *task) screeningPlaces() []Place {
 	return s.placesOf(search.Halton(screenPoints, len(s.cfg.Space.Dims), s.cfg.Seed), s.pointsPlayed())
 }
 
-// anyPlace is an allowed point of a finer search, for spaces that the sequence hardly meets.
-func (s *task) anyPlace() (Place, bool) {
-	places := s.screeningPlaces()
-	if len(places) == 0 {
-		return Place{}, false
-	}
-	return places[s.Round()%len(places)], true
-}
-
 // spread are overhanging points that are allowed, the same in every round.
 type spread struct {
 	once   sync.Once

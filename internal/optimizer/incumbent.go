@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"sort"
 
 	"headroom/internal/lists"
 	"headroom/internal/optimizer/checkpoint"
@@ -286,18 +287,11 @@ func (s *shown) Undecided(ctx context.Context) (Undecided, error) {
 // readingsToTell is the least number of further readings after which the point of a round would be
 // safe enough, 0 if there is none.
 func (s *shown) readingsToTell(estimates []policy.Estimate, round int) int {
-	low, high := 0, mostReadings
-	if s.chanceAfter(estimates, round, high, false) < safeEnough {
+	more := 1 + sort.Search(mostReadings, func(n int) bool { return s.chanceAfter(estimates, round, n+1, false) >= safeEnough })
+	if more > mostReadings {
 		return 0
 	}
-	for high-low > 1 {
-		if middle := (low + high) / 2; s.chanceAfter(estimates, round, middle, false) >= safeEnough {
-			high = middle
-		} else {
-			low = middle
-		}
-	}
-	return high
+	return more
 }
 
 // chanceAfter is the feasibility probability at the point of a round after n more readings of every

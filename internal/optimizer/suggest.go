@@ -302,7 +302,10 @@ func (s *decision) designPlace(keeps func(Place) bool) (Place, bool) {
 	case len(allowed) >= t:
 		return allowed[t-1], true
 	}
-	return s.anyPlace()
+	if allowed = s.screeningPlaces(); len(allowed) > 0 { // of a finer search, for spaces that the sequence hardly meets
+		return allowed[t%len(allowed)], true
+	}
+	return Place{}, false
 }
 
 // designPoint is the point of the sequence whose turn it is: with arms as it comes, elsewhere the

@@ -98,7 +98,8 @@ func (s *evidence) actingIn(ctx context.Context, regime *regime, t int, q []floa
 	if err != nil {
 		return nil, err
 	}
-	return v, v.finish(ctx)
+	v.allowances, v.before = v.allowancesAt(v.round), v.contendedBefore()
+	return v, v.widths(ctx)
 }
 
 // observed returns the view that posteriors are shown from: arrived data in the window, nothing
@@ -199,13 +200,6 @@ func (v *view) sourcePenalised(ctx context.Context) error {
 	})
 	v.sources = []source{src}
 	return err
-}
-
-// finish adds γ_t, β_t, the risk that is left of each limit and the incumbent.
-func (v *view) finish(ctx context.Context) error {
-	v.allowances = v.allowancesAt(v.round)
-	v.before = v.contendedBefore()
-	return v.widths(ctx)
 }
 
 // widths adds γ_t and β_t.

@@ -89,7 +89,12 @@ func (o *Once[T]) Get(ctx context.Context, work func(ctx context.Context) (T, er
 	if err != nil {
 		return made, err
 	}
-	return o.keep(made), nil
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if !o.known {
+		o.value, o.known = made, true
+	}
+	return o.value, nil
 }
 
 // Kept is what is kept, if something is.
@@ -97,14 +102,4 @@ func (o *Once[T]) Kept() (value T, known bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.value, o.known
-}
-
-// keep returns what is kept from now on.
-func (o *Once[T]) keep(made T) T {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if !o.known {
-		o.value, o.known = made, true
-	}
-	return o.value
 }

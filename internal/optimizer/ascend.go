@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"headroom/internal/lists"
 	"headroom/internal/optimizer/checkpoint"
 	"headroom/internal/optimizer/cores"
 	"headroom/internal/optimizer/descent"
@@ -113,53 +114,40 @@ func polish(problem search.Problem, climbers []climber, step, finest float64, bu
 // smooth tells whether the next decision's score has slopes that can be followed: the algorithm and
 // every kernel have some, and no coordinate moves with others.
 func (s *decision) smooth() bool {
-	if s.traits.Slopes == nil || s.arms != nil {
+	if s.traits.Slopes == nil || s.arms != nil || slices.ContainsFunc(s.cfg.Space.Dims, func(d Dim) bool { return d.Derived }) {
 		return false
 	}
-	for _, d := range s.cfg.Space.Dims {
-		if d.Derived {
-			return false
-		}
-	}
-	for i := range s.sources {
-		if rows, ok := s.sources[i].Posterior.(*posterior.Rows); !ok || rows.Data.Len() == 0 || !rows.Data.Kernel().Stationary() {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(s.sources, func(src source) bool {
+		rows, ok := src.Posterior.(*posterior.Rows)
+		return !ok || rows.Data.Len() == 0 || !rows.Data.Kernel().Stationary()
+	})
 }
 
 // ascend leads starts that are allowed up along the slopes of the score, and polishes the best of
 // them: little where slopes tell all, more where some axis has levels or where the way up came to
 // the edge of what is allowed. It returns them in the order of their scores.
 func (s climbing) ascend(problem search.Problem, climbers []climber) ([]climber, error) {
-	e := s.effort()
-	var ascents []search.Ascent
-	for _, c := range climbers[:min(e.ascents, len(climbers))] {
-		if c.score.Allowed {
-			ascents = append(ascents, search.Ascent{U: c.u, Score: c.score})
-		}
-	}
-	if err := problem.Ascend(ascents, e.least); err != nil {
+	e, climbs := s.effort(), &search.Climbs{Problem: problem}
+	if err := lead(climbs, climbers[:min(e.ascents, len(climbers))], e.least); err != nil {
 		return nil, err
 	}
 	budget := e.settling
-	if slices.ContainsFunc(problem.Axes, func(a search.Axis) bool { return a.Levels > 0 }) {
+	if stepped(problem.Axes) || slices.ContainsFunc(climbs.Ascents, func(a search.Ascent) bool { return a.Refused }) {
 		budget = e.budget / 2
 	}
-	var risen []climber
-	for _, a := range ascents {
-		if !a.Joined {
-			risen = append(risen, climber{a.U, a.Score})
-		}
-		if a.Refused {
-			budget = e.budget / 2
-		}
-	}
-	slices.SortStableFunc(risen, byScore)
-	err := polish(problem, risen[:min(e.fine, len(risen))], s.spacing()/8, finestStep, budget, s.chance.Seed+starts)
-	slices.SortStableFunc(risen, byScore)
-	return risen, err
+	return s.finish(problem, standing(climbs, len(climbers)), e.fine, budget)
+}
+
+// stepped tells whether some axis has levels.
+func stepped(axes []search.Axis) bool {
+	return slices.ContainsFunc(axes, func(a search.Axis) bool { return a.Levels > 0 })
+}
+
+// finish polishes the best so many climbers to the end. It returns all in the order of their scores.
+func (s climbing) finish(problem search.Problem, climbers []climber, fine, budget int) ([]climber, error) {
+	err := polish(problem, climbers[:min(fine, len(climbers))], s.spacing()/8, finestStep, budget, s.chance.Seed+starts)
+	slices.SortStableFunc(climbers, byScore)
+	return climbers, err
 }
 
 // slopes works out scores with their slopes along the unit coordinates. What does not depend on the
@@ -216,9 +204,7 @@ type footing struct {
 // footing has room for the posterior at some places.
 func (up *slopes) footing(at []Place) footing {
 	f := footing{places: at, posterior: make([]gp.Inclined, len(up.rows))}
-	for _, points := range up.seen(at) {
-		f.inputs = append(f.inputs, points.Inputs)
-	}
+	f.inputs = lists.Map(up.seen(at), func(points posterior.Points) *kernel.Inputs { return points.Inputs })
 	return f
 }
 
@@ -314,9 +300,7 @@ func (up *slopes) input(ctx context.Context, at footing) (*policy.Input, error) 
 	estimates, rival := up.givenEstimates(at.places, up.known.at(at.places)), up.decision.rival(at.places)
 	for i, rows := range up.rows {
 		src, p := &up.sources[i], posterior.Prediction{Variances: at.posterior[i].Variances}
-		for _, means := range at.posterior[i].Means {
-			p.Means = append(p.Means, slices.Clone(means))
-		}
+		p.Means = lists.Map(at.posterior[i].Means, slices.Clone)
 		if rival != nil {
 			p.Together = rows.Together(up.beside(i), at.inputs[i], p.Means[len(rows.Z)])
 		}
@@ -338,10 +322,7 @@ func (up *slopes) along(ctx context.Context, at footing) ([]search.Slope, error)
 		part := at.part(from, to)
 		return up.rows[source].Data.GradientsInto(ctx, gradients[source].Part(from, to), part.inputs[source], part.posterior[source], up.weights[source])
 	}, func(from, to int) error {
-		some := make([]gp.Gradients, len(gradients))
-		for i, g := range gradients {
-			some[i] = g.Part(from, to)
-		}
+		some := lists.Map(gradients, func(g gp.Gradients) gp.Gradients { return g.Part(from, to) })
 		return up.incline(ctx, along[from:to], at.part(from, to), some)
 	})
 }
@@ -455,7 +436,7 @@ const (
 func (s climbing) ascendKinks(problem search.Problem, climbers []climber) ([]climber, error) {
 	e := s.effortFor(s.rows())
 	climbers = climbers[:min(e.ascents, len(climbers))]
-	ridges := &search.Ridges{Problem: problem}
+	ridges := &search.Climbs{Problem: problem, Kinked: true}
 	highest, spread := extent(climbers)
 	if err := lead(ridges, climbers, nearTop*max(highest, spread)); err != nil {
 		return nil, err
@@ -493,42 +474,35 @@ func extent(climbers []climber) (highest, spread float64) {
 }
 
 // lead leads climbers up until steps bring less than least, beside those that have gone before.
-func lead(ridges *search.Ridges, climbers []climber, least float64) error {
+func lead(climbs *search.Climbs, climbers []climber, least float64) error {
 	for _, c := range climbers {
 		if c.score.Allowed {
-			ridges.Add(c.u, c.score, least)
+			climbs.Add(c.u, c.score, least)
 		}
 	}
-	return ridges.Follow()
+	return climbs.Follow()
 }
 
 // standing are the highest ascents, at most so many.
-func standing(ridges *search.Ridges, count int) (list []climber) {
-	order := ridges.Highest()
-	for _, i := range order[:min(count, len(order))] {
-		list = append(list, climber{ridges.Ascents[i].U, ridges.Ascents[i].Score})
-	}
-	return list
+func standing(climbs *search.Climbs, count int) []climber {
+	order := climbs.Highest()
+	return lists.Map(order[:min(count, len(order))], func(i int) climber { return climber{climbs.Ascents[i].U, climbs.Ascents[i].Score} })
 }
 
 // certify polls closely around the best, at least once along the axes and once across them, where
 // slopes tell all. Where they do not, or where polls find something higher, it polishes.
-func (s climbing) certify(problem search.Problem, ridges *search.Ridges, risen []climber) ([]climber, error) {
-	e, d, seed := s.effortFor(s.rows()), len(problem.Axes), s.chance.Seed+starts
-	doubtful := slices.ContainsFunc(problem.Axes, func(a search.Axis) bool { return a.Levels > 0 }) || slices.ContainsFunc(ridges.Ascents, atEdge)
-	if !doubtful {
+func (s climbing) certify(problem search.Problem, ridges *search.Climbs, risen []climber) ([]climber, error) {
+	e, d := s.effortFor(s.rows()), len(problem.Axes)
+	if !stepped(problem.Axes) && !slices.ContainsFunc(ridges.Ascents, atEdge) {
 		top := risen[0].u
-		if err := polish(problem, risen[:1], certifying, finestStep, max(4*d, e.settling), seed); err != nil {
+		if err := polish(problem, risen[:1], certifying, finestStep, max(4*d, e.settling), s.chance.Seed+starts); err != nil {
 			return nil, err
 		}
-		doubtful = !slices.Equal(top, risen[0].u)
+		if slices.Equal(top, risen[0].u) {
+			return risen, nil
+		}
 	}
-	var err error
-	if doubtful {
-		err = polish(problem, risen[:min(e.fine, len(risen))], s.spacing()/8, finestStep, e.budget/2, seed)
-	}
-	slices.SortStableFunc(risen, byScore)
-	return risen, err
+	return s.finish(problem, risen, e.fine, e.budget/2)
 }
 
 // rows is how many data the largest regression has.

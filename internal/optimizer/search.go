@@ -65,15 +65,13 @@ func (s climbing) climb(ctx context.Context, at []Place) (maximum, error) {
 // poll polishes starts coarsely, and the best of them to the end. It returns them in the order of
 // their scores.
 func (s climbing) poll(problem search.Problem, climbers []climber) ([]climber, error) {
-	e, seed := s.effort(), s.chance.Seed
+	e := s.effort()
 	climbers = climbers[:min(e.coarse, len(climbers))]
-	if err := polish(problem, climbers, s.spacing(), s.spacing()/16, e.budget/4, seed); err != nil {
+	if err := polish(problem, climbers, s.spacing(), s.spacing()/16, e.budget/4, s.chance.Seed); err != nil {
 		return nil, err
 	}
 	slices.SortStableFunc(climbers, byScore)
-	err := polish(problem, climbers[:min(e.fine, len(climbers))], s.spacing()/8, finestStep, e.budget, seed+starts)
-	slices.SortStableFunc(climbers, byScore)
-	return climbers, err
+	return s.finish(problem, climbers, e.fine, e.budget)
 }
 
 // startingPlaces are like screeningPlaces, but spread over a box that reaches beyond the space, and

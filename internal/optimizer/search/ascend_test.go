@@ -45,14 +45,15 @@ func ascended(t *testing.T, axes []search.Axis, allowed func(u []float64) bool, 
 	if err != nil {
 		t.Fatal(err)
 	}
+	climbs := &search.Climbs{Problem: search.Problem{Axes: axes, Rise: rise}}
 	for i, u := range starts {
-		ascents = append(ascents, search.Ascent{U: u, Score: scores[i]})
+		climbs.Add(u, scores[i], 1e-12)
 	}
 	asked = 0
-	if err := (search.Problem{Axes: axes, Rise: rise}).Ascend(ascents, 1e-12); err != nil {
+	if err := climbs.Follow(); err != nil {
 		t.Fatal(err)
 	}
-	return ascents, asked
+	return climbs.Ascents, asked
 }
 
 func TestAscendReachesTheTopOfEachHill(t *testing.T) {
@@ -86,15 +87,16 @@ func TestAscendLeavesLevelsAndRefusesWhatIsNotAllowed(t *testing.T) {
 		t.Errorf("at an edge it ends at %+v", a)
 	}
 	asked, stop := 0, errors.New("stop")
-	problem := search.Problem{Axes: make([]search.Axis, 2), Settle: func(u []float64) bool { return u[0] < 0.2 }, Rise: twoTops(&asked, everywhere)}
-	ascents = []search.Ascent{{U: []float64{0.1, 0.7}, Score: search.Score{Allowed: true, Value: -10}}}
-	if err := problem.Ascend(ascents, 1e-12); err != nil || !ascents[0].Refused || ascents[0].U[0] >= 0.2 {
-		t.Errorf("at an edge of the space it ends at %+v, %v", ascents[0], err)
+	climbs := &search.Climbs{Problem: search.Problem{Axes: make([]search.Axis, 2), Settle: func(u []float64) bool { return u[0] < 0.2 }, Rise: twoTops(&asked, everywhere)}}
+	climbs.Add([]float64{0.1, 0.7}, search.Score{Allowed: true, Value: -10}, 1e-12)
+	if err := climbs.Follow(); err != nil || !climbs.Ascents[0].Refused || climbs.Ascents[0].U[0] >= 0.2 {
+		t.Errorf("at an edge of the space it ends at %+v, %v", climbs.Ascents[0], err)
 	}
-	problem.Rise = func([][]float64) ([]search.Score, func(of []int) ([]search.Slope, error), error) {
+	climbs.Problem.Rise = func([][]float64) ([]search.Score, func(of []int) ([]search.Slope, error), error) {
 		return nil, nil, stop
 	}
-	if err := problem.Ascend(ascents, 1e-12); !errors.Is(err, stop) {
+	climbs.Add([]float64{0.1, 0.7}, search.Score{Allowed: true, Value: -10}, 1e-12)
+	if err := climbs.Follow(); !errors.Is(err, stop) {
 		t.Errorf("an error of Rise comes back as %v", err)
 	}
 }
@@ -116,7 +118,7 @@ func TestRidgesAreFollowed(t *testing.T) {
 		}
 		return scores, some(slopes), nil
 	}
-	ridges := &search.Ridges{Problem: search.Problem{Axes: make([]search.Axis, 2), Rise: rise}}
+	ridges := &search.Climbs{Problem: search.Problem{Axes: make([]search.Axis, 2), Rise: rise}, Kinked: true}
 	add := func(u ...float64) {
 		scores, _, _ := rise([][]float64{u})
 		ridges.Add(u, scores[0], 0.02)

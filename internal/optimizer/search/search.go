@@ -65,7 +65,7 @@ type Problem struct {
 	// Score scores many points at once.
 	Score func(points [][]float64) ([]Score, error)
 	// Rise is Score that can tell how the values change around some of the points, by their numbers
-	// and once, for Ascend; nil where they have no slopes.
+	// and once, for Climbs; nil where they have no slopes.
 	Rise func(points [][]float64) ([]Score, func(of []int) ([]Slope, error), error)
 }
 
@@ -322,65 +322,52 @@ type climb interface {
 	Tell(value float64, local func() descent.Local)
 }
 
-// Ascend moves allowed points uphill along the slopes of their value, which Rise gives and which
-// has no kinks, on the axes that are continuous, until a step brings less than least. All are
-// worked out together, a step of each at a time; one that joins a higher one goes no further. The
-// error is that of Rise.
-func (p Problem) Ascend(from []Ascent, least float64) error {
-	climbs := make([]climb, len(from))
-	for i, a := range from {
-		low, high := p.room(a.U)
-		climbs[i] = descent.New(a.U, low, high, limits(least))
-	}
-	return p.ascend(from, climbs)
-}
-
-func limits(least float64) descent.Limits {
-	return descent.Limits{Flat: 1e-5, Least: least, Steps: 40, First: 0.05, Longest: 0.25}
-}
-
-// Ridges are ascents of a problem whose values have kinks. They can be joined by others on the way,
-// and go on where they stopped.
-type Ridges struct {
+// Climbs lead allowed points uphill along the slopes of a problem's value, which Rise gives, on the
+// axes that are continuous. All are worked out together, a step of each at a time; one that joins a
+// higher one goes no further. Others can be added on the way.
+type Climbs struct {
 	Problem Problem
+	Kinked  bool // the value has kinks
 	Ascents []Ascent
 	climbs  []climb
 }
 
-// Add adds an allowed point, to be led up until a step would bring less than least.
-func (r *Ridges) Add(u []float64, score Score, least float64) {
-	low, high := r.Problem.room(u)
-	r.Ascents = append(r.Ascents, Ascent{U: u, Score: score})
-	far := limits(least)
-	far.Steps *= 3
-	r.climbs = append(r.climbs, descent.NewKinked(u, low, high, far))
+// Add adds an allowed point, to be led up until a step brings less than least or, of a value with
+// kinks, would bring less.
+func (c *Climbs) Add(u []float64, score Score, least float64) {
+	low, high := c.Problem.room(u)
+	limits := descent.Limits{Flat: 1e-5, Least: least, Steps: 40, First: 0.05, Longest: 0.25}
+	var up climb = descent.New(u, low, high, limits)
+	if c.Kinked {
+		limits.Steps *= 3
+		up = descent.NewKinked(u, low, high, limits)
+	}
+	c.Ascents, c.climbs = append(c.Ascents, Ascent{U: u, Score: score}), append(c.climbs, up)
 }
 
-// Resume lets ascent i go on until a step would bring less than least.
-func (r *Ridges) Resume(i int, least float64) { r.climbs[i].(*descent.Kinked).Resume(least) }
-
-// Follow moves all on, as Ascend does, as far as they go. The error is that of Rise.
-func (r *Ridges) Follow() error { return r.Problem.ascend(r.Ascents, r.climbs) }
+// Resume lets ascent i, of a value with kinks, go on until a step would bring less than least.
+func (c *Climbs) Resume(i int, least float64) { c.climbs[i].(*descent.Kinked).Resume(least) }
 
 // Highest are the numbers of the ascents that joined no other, the highest first.
-func (r *Ridges) Highest() (order []int) {
-	for i, a := range r.Ascents {
+func (c *Climbs) Highest() (order []int) {
+	for i, a := range c.Ascents {
 		if !a.Joined {
 			order = append(order, i)
 		}
 	}
-	slices.SortStableFunc(order, func(i, j int) int { return Higher(r.Ascents[i].Score, r.Ascents[j].Score) })
+	slices.SortStableFunc(order, func(i, j int) int { return Higher(c.Ascents[i].Score, c.Ascents[j].Score) })
 	return order
 }
 
-// ascend follows climbs until none asks for more.
-func (p Problem) ascend(from []Ascent, climbs []climb) error {
+// Follow moves all on until none asks for more. The error is that of Rise.
+func (c *Climbs) Follow() error {
+	from, climbs := c.Ascents, c.climbs
 	for {
-		points, whose := p.nextSteps(climbs, from)
+		points, whose := c.nextSteps()
 		if len(points) == 0 {
 			return nil
 		}
-		scores, slopes, err := p.Rise(points)
+		scores, slopes, err := c.Problem.Rise(points)
 		if err != nil {
 			return err
 		}
@@ -412,8 +399,9 @@ func (p Problem) ascend(from []Ascent, climbs []climb) error {
 
 // nextSteps are the points that the climbs ask for next, and whose they are; those that are not
 // allowed are refused at once.
-func (p Problem) nextSteps(climbs []climb, from []Ascent) (points [][]float64, whose []int) {
-	for i, climb := range climbs {
+func (c *Climbs) nextSteps() (points [][]float64, whose []int) {
+	p, from := c.Problem, c.Ascents
+	for i, climb := range c.climbs {
 		if from[i].Joined = hasJoined(from, i); from[i].Joined {
 			continue
 		}

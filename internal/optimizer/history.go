@@ -51,6 +51,11 @@ func targets(cfg *Config) []target {
 	return list
 }
 
+// someMetric tells whether something is so of some metric.
+func (s *task) someMetric(is func(metric int) bool) bool {
+	return slices.ContainsFunc(indices(len(s.cfg.Metrics)), is)
+}
+
 // Round is the number of the next decision.
 func (s *task) Round() int { return len(s.history.Rounds) + 1 }
 

@@ -30,15 +30,6 @@ const (
 // rewritten.
 func (s *State) FitDue() bool { return s.someMetric(s.fitDue) }
 
-func (s *State) someMetric(is func(metric int) bool) bool {
-	for metric := range s.cfg.Metrics {
-		if is(metric) {
-			return true
-		}
-	}
-	return false
-}
-
 func (s *State) fitDue(metric int) bool {
 	if !s.cfg.Standardize && !s.cfg.Fit {
 		return false

@@ -40,11 +40,8 @@ func (s *evidence) scaledFrom() []int {
 			continue
 		}
 		from[j] = s.Round() + 1
-		for _, regime := range s.regimes {
-			if regime.models[c.Metric].count > 0 {
-				from[j] = regime.from
-				break
-			}
+		if i := slices.IndexFunc(s.regimes, func(r *regime) bool { return r.models[c.Metric].count > 0 }); i >= 0 {
+			from[j] = s.regimes[i].from
 		}
 	}
 	return from

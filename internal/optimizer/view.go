@@ -47,12 +47,7 @@ func (v *view) model(metric int) metricModel {
 
 // otherwise tells whether a metric is believed otherwise than it is decided by.
 func (v *view) otherwise() bool {
-	for metric := range v.regime.models {
-		if v.width(metric) != 1 {
-			return true
-		}
-	}
-	return false
+	return v.someMetric(func(metric int) bool { return v.width(metric) != 1 })
 }
 
 // width is by how much wider than the regression a metric is believed to be,

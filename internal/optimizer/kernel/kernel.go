@@ -21,6 +21,8 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
+
 	"headroom/internal/optimizer/factor"
 )
 
@@ -269,14 +271,14 @@ func (f *Function) Slopes(dst []float64, x []float64, X *Inputs) {
 			}
 		}
 	case matern32: // 3 σ² e^{−√3 w}
-		scale(dst, 3)
+		floats.Scale(3, dst)
 		shape(matern12, dst, 3*f.variance)
 	case matern52, mixed: // (5/3) σ² (1 + √5 w) e^{−√5 w}
-		scale(dst, 5./3)
+		floats.Scale(5./3, dst)
 		shape(matern32, dst, 5./3*f.variance)
 		f.choose(dst, x, X)
 	case anova: // the same times a/(1 − (1 − a)^C)
-		scale(dst, 5./3)
+		floats.Scale(5./3, dst)
 		shape(matern32, dst, 5./3*f.interaction*f.scale)
 		f.choose(dst, x, X)
 	default:
@@ -302,12 +304,6 @@ func (f *Function) Gradients(dst [][]float64, x []float64, X *Inputs, weights []
 		for c, inverse := range f.inverse {
 			to[c] *= inverse * inverse
 		}
-	}
-}
-
-func scale(values []float64, by float64) {
-	for i := range values {
-		values[i] *= by
 	}
 }
 

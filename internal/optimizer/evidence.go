@@ -31,15 +31,15 @@ type evidence struct {
 // each decision's data are a prefix.
 type regime struct {
 	from, until int
-	models      []metricModel         // what is regressed, and decided by
-	said        []metricModel         // what is said: as wide as residuals ask for
-	transforms  []transform           // per target
-	groups      []*group              // distinct regressions
-	groupOf     []int                 // by metric
-	answers     []appendOnly[float64] // per target: y, the responses in the order of its regression; none for given ones
-	whitened    [][]float64           // per target: z = L⁻¹y; nil for given ones
-	own         []*group              // regressions on other points than the arrived readings', where the algorithm has such
-	ownOf       []int                 // by target; −1 for none
+	models      []metricModel // what is regressed, and decided by
+	said        []metricModel // what is said: as wide as residuals ask for
+	transforms  []transform   // per target
+	groups      []*group      // distinct regressions
+	groupOf     []int         // by metric
+	answers     [][]float64   // per target: y, the responses in the order of its regression; nil for given ones
+	whitened    [][]float64   // per target: z = L⁻¹y; nil for given ones
+	own         []*group      // regressions on other points than the arrived readings', where the algorithm has such
+	ownOf       []int         // by target; −1 for none
 }
 
 // group is a regression shared by the metrics of equal kernel, noise and arrived rounds.

@@ -248,7 +248,7 @@ func (s *shown) regressed(ctx context.Context, src *source, m metricModel, targe
 	if err := s.appendRounds(ctx, set.data, m.kernel, order, nil); err != nil {
 		return set, err
 	}
-	zs := lists.Map(targets, func(k int) []float64 { return set.data.Whiten(nil, s.regime.answers[k].items[:src.arrived]) })
+	zs := lists.Map(targets, func(k int) []float64 { return set.data.Whiten(nil, s.regime.answers[k][:src.arrived]) })
 	set.read, err = set.data.Weights(ctx, zs)
 	return set, err
 }

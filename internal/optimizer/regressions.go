@@ -125,7 +125,7 @@ func (s *evidence) build(ctx context.Context, regime *regime) error {
 		}
 		regime.transforms = append(regime.transforms, s.cfg.transform(k, m))
 	}
-	regime.answers, regime.whitened = make([]appendOnly[float64], len(s.targets)), make([][]float64, len(s.targets))
+	regime.answers, regime.whitened = make([][]float64, len(s.targets)), make([][]float64, len(s.targets))
 	for k, t := range s.targets {
 		if t.metric < 0 {
 			continue
@@ -135,7 +135,7 @@ func (s *evidence) build(ctx context.Context, regime *regime) error {
 		if g.Data == nil {
 			continue
 		}
-		regime.whitened[k] = g.Data.Whiten(s.whitenedBefore(k, g, regime.answers[k].items), regime.answers[k].items)
+		regime.whitened[k] = g.Data.Whiten(s.whitenedBefore(k, g, regime.answers[k]), regime.answers[k])
 	}
 	for _, g := range regime.groups {
 		if g.Data != nil {
@@ -174,7 +174,7 @@ func (s *evidence) whitenedBefore(k int, g *group, y []float64) []float64 {
 			continue
 		}
 		n := 0
-		for n < g.known && y[n] == old.answers[k].items[n] {
+		for n < g.known && y[n] == old.answers[k][n] {
 			n++
 		}
 		return old.whitened[k][:n]
@@ -229,22 +229,11 @@ func agreeing(old, now *group, samePoint func(round int) bool) int {
 	return n
 }
 
-// responses are target k's responses for the arrivals, in modelled units, going on from those of
-// the prior state.
-func (s *evidence) responses(regime *regime, k int, g *group) appendOnly[float64] {
-	metric := s.targets[k].metric
-	answer := func(a arrival) float64 {
-		return regime.transforms[k].response(s.history.Rounds[a.round-1].Readings[metric].Value)
-	}
-	var y appendOnly[float64]
-	if before := s.arrivedBefore(metric, regime.models[metric], regime.until); before != nil {
-		answers, n := s.prior.regimes[len(s.prior.regimes)-1].answers[k], before.seen(s.agreed.seen-1)
-		for n < len(before.order) && n < len(g.order) && before.order[n] == g.order[n] && answers.items[n] == answer(g.order[n]) {
-			n++
-		}
-		y = answers.prefix(n)
-	}
-	return y.append(lists.Map(g.order[len(y.items):], answer)...)
+// responses are target k's responses for the arrivals, in modelled units.
+func (s *evidence) responses(regime *regime, k int, g *group) []float64 {
+	return lists.Map(g.order, func(a arrival) float64 {
+		return regime.transforms[k].response(s.history.Rounds[a.round-1].Readings[s.targets[k].metric].Value)
+	})
 }
 
 // groupOwn lists the regressions of an algorithm that does not act on the arrived readings of each
@@ -339,7 +328,7 @@ func (s *evidence) targetsOf(regime *regime, g *group) []int {
 
 // takeReading brings in the i-th reading of the regression.
 func (s *evidence) takeReading(ctx context.Context, regime *regime, g *group, targets []int, i int) error {
-	ys := lists.Map(targets, func(k int) float64 { return regime.answers[k].items[i] })
+	ys := lists.Map(targets, func(k int) float64 { return regime.answers[k][i] })
 	a := g.order[i]
 	return g.sequential.arms.Update(ctx, s.history.Rounds[a.round-1].Arm, ys, a.lambda)
 }
@@ -423,7 +412,7 @@ func (s *evidence) continued(old *regime, before *group, regime *regime, g *grou
 func added(old *regime, before *group, regime *regime, g *group, targets []int, same int) (come []int, ok bool) {
 	has := func(i, j int) bool {
 		return before.order[i] == g.order[j] &&
-			!slices.ContainsFunc(targets, func(k int) bool { return old.answers[k].items[i] != regime.answers[k].items[j] })
+			!slices.ContainsFunc(targets, func(k int) bool { return old.answers[k][i] != regime.answers[k][j] })
 	}
 	i := same
 	for j := same; j < len(g.order); j++ {

@@ -365,7 +365,7 @@ func (v *view) answer(k, i int) float64 {
 	if v.transforms[k].blind {
 		return 0
 	}
-	return v.regime.answers[k].items[i]
+	return v.regime.answers[k][i]
 }
 
 // whitened is z for target k of the readings seen.

@@ -172,23 +172,15 @@ func (s *evidence) tellings(metric, t int) []arrival {
 	return g.order[g.seen(t):g.seen(t+1)]
 }
 
-// chosenOrder lists every included round; round n is seen by the decisions after it, read or not.
-func (s *task) chosenOrder(m metricModel, until int) []arrival {
-	var order []arrival
-	for n := 1; n < until-1; n++ {
-		if !s.history.Rounds[n-1].Excluded {
-			order = append(order, arrival{n, n, m.noise.of(n, s.placeOf(n), m.lambda)})
-		}
-	}
-	return order
-}
+// chosen lets every included round count from itself on: it is seen by the decisions after it, read or
+// not.
+func (s *task) chosen(n int) (since int, ok bool) { return n, !s.history.Rounds[n-1].Excluded }
 
-// completeOrder lists the included rounds by when the last reading that the penalised response
-// needs was told.
-func (s *task) completeOrder(m metricModel, until int) []arrival {
+// orderOf lists the rounds by when they count, as far as decisions before until see them.
+func (s *task) orderOf(m metricModel, until int, counts func(n int) (since int, ok bool)) []arrival {
 	var order []arrival
 	for n := 1; n < until-1; n++ {
-		if last, ok := s.completed(n); ok && last < until-1 {
+		if last, ok := counts(n); ok && last < until-1 {
 			order = append(order, arrival{n, last, m.noise.of(n, s.placeOf(n), m.lambda)})
 		}
 	}

@@ -244,22 +244,22 @@ func (s *evidence) groupOwn(regime *regime) {
 	case s.traits.Censoring != nil:
 		for k, t := range s.targets {
 			if t.metric >= 0 {
-				s.addOwn(regime, k, s.chosenOrder(regime.models[t.metric], regime.until))
+				s.addOwn(regime, k, s.chosen)
 			}
 		}
 	case s.traits.Response != nil:
-		s.addOwn(regime, 0, s.completeOrder(regime.models[s.targets[0].metric], regime.until))
+		s.addOwn(regime, 0, s.completed)
 	}
 }
 
-// addOwn has target k regressed on the points in that order, with its metric's model.
-func (s *evidence) addOwn(regime *regime, k int, order []arrival) {
+// addOwn has target k regressed on the points of rounds from when they count on, with its metric's model.
+func (s *evidence) addOwn(regime *regime, k int, counts func(n int) (since int, ok bool)) {
 	metric := s.targets[k].metric
 	m := regime.models[metric]
 	regime.ownOf[k] = slices.IndexFunc(regime.own, func(g *group) bool { return g.model.sameRegression(m) })
 	if regime.ownOf[k] < 0 {
 		regime.ownOf[k] = len(regime.own)
-		regime.own = append(regime.own, &group{model: m, metric: metric, order: order})
+		regime.own = append(regime.own, &group{model: m, metric: metric, order: s.orderOf(m, regime.until, counts)})
 	}
 }
 
@@ -439,20 +439,13 @@ type window struct {
 // remembered and begins alike.
 func (s *evidence) windowed(ctx context.Context, slid windows, g *group, order []arrival) (*gp.Data, error) {
 	last, ok := slid[g]
-	left := leaving(last.order, order)
-	if !ok || left > len(order)/8 {
-		data := gp.NewData(g.function, s.inputWidth(g.model.kernel))
-		return s.remember(ctx, slid, g, order, data, order)
+	data, come := gp.NewData(g.function, s.inputWidth(g.model.kernel)), order
+	if left := leaving(last.order, order); ok && left <= len(order)/8 {
+		data, come = last.data.Clone(), order[len(last.order)-left:]
+		for range left {
+			data.DropFirst()
+		}
 	}
-	data := last.data.Prefix(last.data.Len())
-	for range left {
-		data.DropFirst()
-	}
-	return s.remember(ctx, slid, g, order, data, order[len(last.order)-left:])
-}
-
-// remember appends the readings that have come and keeps the window for the next one.
-func (s *evidence) remember(ctx context.Context, slid windows, g *group, order []arrival, data *gp.Data, come []arrival) (*gp.Data, error) {
 	err := s.appendRounds(ctx, data, g.model.kernel, come, nil)
 	if err == nil && slid != nil {
 		slid[g] = window{order, data}

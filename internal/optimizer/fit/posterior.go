@@ -18,7 +18,6 @@ import (
 type posterior struct {
 	problem *Problem
 	inputs  *kernel.Inputs
-	columns [][]float64 // the inputs by coordinate
 	y       []float64
 	told    []float64 // noise variance told, or 0 where λ holds
 	scaled  bool      // what was told is multiplied by a factor
@@ -35,7 +34,7 @@ type posterior struct {
 
 func newPosterior(problem *Problem) *posterior {
 	chosen := subset(problem.Inputs, problem.Median, problem.Dims)
-	p := &posterior{problem: problem, inputs: kernel.NewInputs(len(problem.Dims)), columns: make([][]float64, len(problem.Dims))}
+	p := &posterior{problem: problem, inputs: kernel.NewInputs(len(problem.Dims))}
 	for _, i := range chosen {
 		p.inputs.Append(problem.Inputs[i])
 		p.y = append(p.y, problem.Y[i])
@@ -44,9 +43,6 @@ func newPosterior(problem *Problem) *posterior {
 			variance = max(problem.NoiseSD[i]*problem.NoiseSD[i], LeastNoise)
 		}
 		p.told = append(p.told, variance)
-		for c, v := range problem.Inputs[i] {
-			p.columns[c] = append(p.columns[c], v)
-		}
 	}
 	p.scaled = problem.FreeNoise && !slices.Contains(p.told, 0)
 	p.setBounds()
@@ -309,10 +305,9 @@ func (p *posterior) addLengthscales(gradient []float64, inverse [][]float64) {
 		for j := range row {
 			row[j] *= p.weights[i]*p.weights[j] - inverse[i][j]
 		}
-		for c, column := range p.columns {
-			g := p.problem.Dims[c]
+		for c, g := range p.problem.Dims {
 			if p.number(c) {
-				gradient[g] -= p.coordinate(row, column, i) / (lengthscales[g] * lengthscales[g])
+				gradient[g] -= p.coordinate(row, p.inputs.Column(c), i) / (lengthscales[g] * lengthscales[g])
 			}
 		}
 	}
@@ -346,7 +341,7 @@ func (p *posterior) addChoices(gradient []float64, inverse [][]float64) {
 		}
 		for _, category := range p.kernel.Categories() {
 			chosen := category.Chosen(x)
-			gradient[p.problem.Dims[chosen]] -= category.Slope * differing(row, p.columns[chosen])
+			gradient[p.problem.Dims[chosen]] -= category.Slope * differing(row, p.inputs.Column(chosen))
 		}
 	}
 	if p.problem.mixes() {

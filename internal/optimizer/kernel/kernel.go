@@ -382,8 +382,8 @@ func (X *Inputs) grow(n, stride int) {
 // Row returns input vector i, to be read only.
 func (X *Inputs) Row(i int) []float64 { return X.values[i*X.p : (i+1)*X.p : (i+1)*X.p] }
 
-// column is coordinate c of the input vectors, one after another.
-func (X *Inputs) column(c int) []float64 { return X.columns[c*X.stride:][:X.Len()] }
+// Column is coordinate c of the input vectors, one after another, to be read only.
+func (X *Inputs) Column(c int) []float64 { return X.columns[c*X.stride:][:X.Len()] }
 
 // Prefix returns the first n input vectors.
 func (X *Inputs) Prefix(n int) *Inputs { return X.Slice(0, n) }
@@ -577,7 +577,7 @@ func (f *Function) Categories() []Category { return f.categories }
 // choose multiplies dst[i] by the factors of the categories in which x and X_i differ.
 func (f *Function) choose(dst, x []float64, X *Inputs) {
 	for _, c := range f.categories {
-		chosen := X.column(c.Chosen(x))[:len(dst)]
+		chosen := X.Column(c.Chosen(x))[:len(dst)]
 		for i, is := range chosen {
 			if is != 1 {
 				dst[i] *= c.factor

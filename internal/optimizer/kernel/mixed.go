@@ -121,7 +121,7 @@ func (f *Function) RowAndSlopes(row, slopes, x []float64, X *Inputs) {
 		slopes[i] = (m - 1) / row[i]
 	}
 	for _, c := range f.categories {
-		for i, is := range X.column(c.Chosen(x)) {
+		for i, is := range X.Column(c.Chosen(x)) {
 			if is != 1 {
 				row[i] *= c.factor
 				slopes[i] += c.rise

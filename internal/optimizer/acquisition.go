@@ -302,11 +302,7 @@ func Argmax(values, untruncated []float64, allowed []bool, relative bool) int {
 // the largest.
 func ties(values []float64, among []int, allowed []bool, relative bool) []int {
 	if among == nil {
-		for i := range values {
-			if allowed[i] {
-				among = append(among, i)
-			}
-		}
+		among = slices.DeleteFunc(indices(len(values)), func(i int) bool { return !allowed[i] })
 	}
 	if len(among) == 0 {
 		return nil
@@ -319,13 +315,7 @@ func ties(values []float64, among []int, allowed []bool, relative bool) []int {
 	if !relative {
 		size = math.Max(1, size)
 	}
-	var out []int
-	for _, i := range among {
-		if values[i] >= largest-tie*size {
-			out = append(out, i)
-		}
-	}
-	return out
+	return slices.DeleteFunc(slices.Clone(among), func(i int) bool { return !(values[i] >= largest-tie*size) })
 }
 
 // descending is the order of scores, the largest first, and of equal ones the first.

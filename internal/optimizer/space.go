@@ -42,14 +42,9 @@ func (d Dim) appendInputs(x []float64, u float64) []float64 {
 	case Logarithmic:
 		return append(x, d.Low*math.Pow(d.High/d.Low, u))
 	case Categorical:
-		chosen := d.Choice(u)
-		for i := range d.Choices {
-			if i == chosen {
-				x = append(x, 1)
-			} else {
-				x = append(x, 0)
-			}
-		}
+		first := len(x)
+		x = append(x, make([]float64, d.Choices)...)
+		x[first+d.Choice(u)] = 1
 		return x
 	}
 	return append(x, d.Low+u*(d.High-d.Low))
@@ -350,10 +345,5 @@ func samePlace(a, b Place) bool {
 	if a.Arm >= 0 || b.Arm >= 0 {
 		return a.Arm == b.Arm
 	}
-	for i := range a.U {
-		if math.Abs(a.U[i]-b.U[i]) > 1e-12 {
-			return false
-		}
-	}
-	return true
+	return search.Within(1e-12, a.U, b.U)
 }

@@ -306,7 +306,7 @@ func (v *view) condition(ctx context.Context, src *source, whitened func(rows *p
 
 // amongCandidates is condition where there are many more readings than candidates.
 func (v *view) amongCandidates(ctx context.Context, src *source) (err error) {
-	st, c := src.group.sequential, &posterior.Candidates{Functions: len(src.targets), Waiting: len(src.waiting) > 0}
+	st, c := src.group.sequential, &posterior.Candidates{Waiting: len(src.waiting) > 0}
 	if i := v.round - st.from; i < len(st.noted.items) {
 		c.Noted = &st.noted.items[i]
 	} else {

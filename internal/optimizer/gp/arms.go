@@ -93,10 +93,10 @@ func (a *Arms) fold(ctx context.Context) error {
 func (a *Arms) Len() int      { return len(a.base) }
 func (a *Arms) Gain() float64 { return a.gain }
 
-// Means returns the M posterior means of response r, Variances the M latent variances; both to be
+// Means returns the M posterior means of every response, Variances the M latent variances; both to be
 // read only.
-func (a *Arms) Means(r int) []float64 { return a.means[r] }
-func (a *Arms) Variances() []float64  { return a.variances }
+func (a *Arms) Means() [][]float64   { return a.means }
+func (a *Arms) Variances() []float64 { return a.variances }
 
 // At returns the posterior means of every response at arm i.
 func (a *Arms) At(i int) []float64 {

@@ -11,11 +11,10 @@ import (
 // Candidates is the posterior over all candidates, or, at a decision that is long past, what was
 // noted of the one that it chose.
 type Candidates struct {
-	Arms      *gp.Arms // from the readings; nil at a decision long past
-	Narrowed  *gp.Arms // with the points that wait
-	Noted     *Noted   // in place of them; nil for a present decision
-	Waiting   bool     // whether points wait
-	Functions int
+	Arms     *gp.Arms // from the readings; nil at a decision long past
+	Narrowed *gp.Arms // with the points that wait
+	Noted    *Noted   // in place of them; nil for a present decision
+	Waiting  bool     // whether points wait
 	// ByRows regresses the readings by the rows of a factor, for what is asked beyond the
 	// candidates.
 	ByRows func(context.Context) (*Rows, error)
@@ -68,11 +67,7 @@ func (c *Candidates) Means(ctx context.Context, at Points) ([][]float64, error) 
 		}
 		return rows.Means(ctx, at)
 	}
-	means := make([][]float64, c.Functions)
-	for n := range means {
-		means[n] = pick(c.Arms.Means(n), at.Arms)
-	}
-	return means, nil
+	return lists.Map(c.Arms.Means(), func(means []float64) []float64 { return pick(means, at.Arms) }), nil
 }
 
 // Played is what was noted of the round.

@@ -47,7 +47,7 @@ func bench(t *testing.T) (both map[string]Posterior, all Points) {
 		must(narrowed.Update(t.Context(), arm, nil, 0.1))
 	}
 	byRows := func(context.Context) (*Rows, error) { return rows, nil }
-	return map[string]Posterior{"rows": rows, "candidates": &Candidates{Arms: arms, Narrowed: narrowed, Waiting: true, Functions: 2, ByRows: byRows}}, all
+	return map[string]Posterior{"rows": rows, "candidates": &Candidates{Arms: arms, Narrowed: narrowed, Waiting: true, ByRows: byRows}}, all
 }
 
 // TestBothSayTheSame asks both forms of one posterior everything, among the candidates and

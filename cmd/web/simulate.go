@@ -65,29 +65,23 @@ func simulate(set *flag.FlagSet) action {
 				return err
 			}
 		}
-		entries, err := readEntries(e, *names, *settings)
+		entrants, err := readSimulated(e.Problem, *names, *settings)
 		if err != nil {
 			return err
 		}
-		return p.run(ctx, lab.Simulation{Entries: entries, Seeds: p.seeds, Plot: strings.Split(*plot, ",")})
+		return p.run(ctx, lab.Simulation{Experiment: e, Entrants: entrants, Seeds: p.seeds, Plot: strings.Split(*plot, ",")})
 	}
 }
 
-// readEntries reads who plays with which settings.
-func readEntries(base lab.Experiment, names, settings string) ([]lab.Entry, error) {
-	if _, err := problems.Find(base.Problem); err != nil {
+// readSimulated reads who plays the problem with which settings.
+func readSimulated(problem, names, settings string) ([]lab.Entrant, error) {
+	if _, err := problems.Find(problem); err != nil {
 		return nil, err
 	}
 	if names == "" {
 		return nil, fmt.Errorf("say who plays with -algorithm; there are %s", strings.Join(lab.Algorithms(), ", "))
 	}
-	players, err := readPlayers(names, settings)
-	var list []lab.Entry
-	for _, p := range players {
-		base.Algorithm, base.Settings = p.Algorithm.Name, p.Algorithm.Settings
-		list = append(list, lab.Entry{Label: p.Label, Experiment: base})
-	}
-	return list, err
+	return readPlayers(names, settings)
 }
 
 // optional reads a number that may be absent.

@@ -14,17 +14,19 @@ import (
 	"headroom/internal/view/chart"
 )
 
-// Simulation is experiments on one problem, of as many rounds each.
+// Simulation is an experiment as every entrant plays it, who bring an algorithm with its settings.
 type Simulation struct {
-	Entries []Entry
-	Seeds   int      // 1, 2, …
-	Plot    []string // names of quantities, divided by t where they end in /t
+	Experiment
+	Entrants []Entrant
+	Seeds    int      // 1, 2, …
+	Plot     []string // names of quantities, divided by t where they end in /t
 }
 
-// Entry is an experiment under the name that tables and figures use.
-type Entry struct {
-	Label string
-	Experiment
+// of is the entrant's experiment.
+func (s Simulation) of(entrant Entrant) Experiment {
+	e := s.Experiment
+	e.Algorithm, e.Settings = entrant.Algorithm.Name, entrant.Algorithm.Settings
+	return e
 }
 
 // Games are checked, seed by seed, label by label. The engine is in their names, and the build of
@@ -35,13 +37,14 @@ func (s Simulation) Games() ([]Planned, error) {
 			known := lists.Map(Quantities, func(q Quantity) string { return q.Name })
 			return nil, fmt.Errorf("%q cannot be plotted; there are %s, each also with /t", name, strings.Join(known, ", "))
 		}
-		if strings.TrimSuffix(name, "/t") == "regret_plus" && !s.armed() {
+		if in, err := s.instance(1); strings.TrimSuffix(name, "/t") == "regret_plus" && err == nil && in.Arms == nil {
 			return nil, fmt.Errorf("%q cannot be plotted: a continuous space has no best mixture of arms; -grid makes some", name)
 		}
 	}
 	var all []Planned
 	for seed := uint64(1); seed <= uint64(s.Seeds); seed++ {
-		for _, e := range s.Entries {
+		for _, entrant := range s.Entrants {
+			e := s.of(entrant)
 			if seed == 1 {
 				if err := e.Check(); err != nil {
 					return nil, err
@@ -51,7 +54,7 @@ func (s Simulation) Games() ([]Planned, error) {
 			if err != nil {
 				return nil, err
 			}
-			all = append(all, Planned{e.Problem, e.Label, seed, e.T(), key, func(ctx context.Context, step func()) (any, error) {
+			all = append(all, Planned{e.Problem, entrant.Label, seed, e.T(), key, func(ctx context.Context, step func()) (any, error) {
 				curves, err := e.Play(ctx, seed, step)
 				if err != nil {
 					return nil, err
@@ -63,21 +66,13 @@ func (s Simulation) Games() ([]Planned, error) {
 	return all, nil
 }
 
-// armed tells whether something is played on arms.
-func (s Simulation) armed() bool {
-	return slices.ContainsFunc(s.Entries, func(e Entry) bool {
-		in, err := e.instance(1)
-		return err == nil && in.Arms != nil
-	})
-}
-
 // Page is a table of the last round's figures.
 func (s Simulation) Page() string { return "summary.txt" }
 
-// simulated is an experiment with its finished seeds, and the estimates of each quantity at the
-// rounds kept; those divided by t have names that end in /t.
+// simulated are an entrant's finished seeds, and the estimates of each quantity at the rounds kept;
+// those divided by t have names that end in /t.
 type simulated struct {
-	Entry
+	Entrant
 	all   []*Curves
 	means map[string][]Estimate
 }
@@ -113,12 +108,12 @@ func (s Simulation) Report(folder string, games []Planned) (map[string][]byte, e
 		return nil, err
 	}
 	var all []simulated
-	for _, e := range s.Entries {
-		curves := records[who{e.Problem, e.Label}]
+	for _, e := range s.Entrants {
+		curves := records[who{s.Problem, e.Label}]
 		all = append(all, simulated{e, curves, estimated(curves)})
 	}
 	out := map[string][]byte{"runs.csv": csvOf(runRows(all)), "summary.csv": csvOf(summaryRows(all)), "summary.txt": s.final(all), "figure.svg": s.figure(all)}
-	out["summary.json"], err = indented(summaries(all))
+	out["summary.json"], err = indented(s.summaries(all))
 	return out, err
 }
 
@@ -179,10 +174,10 @@ type simulationSummary struct {
 	Final       map[string]map[string]float64 `json:"final"`
 }
 
-func summaries(all []simulated) map[string]simulationSummary {
+func (s Simulation) summaries(all []simulated) map[string]simulationSummary {
 	out := map[string]simulationSummary{}
 	for _, e := range all {
-		one := simulationSummary{e.spelled(), len(e.all), 0, map[string]map[string]float64{}}
+		one := simulationSummary{s.of(e.Entrant).spelled(), len(e.all), 0, map[string]map[string]float64{}}
 		for _, c := range e.all {
 			one.MeanOptimum += c.Optimum / float64(len(e.all))
 		}
@@ -212,7 +207,7 @@ func (s Simulation) figure(all []simulated) []byte {
 		curves := lists.Map(all, func(e simulated) curve { return curve{e.Label, e.all[0].Rounds, e.means[name]} })
 		cells = append(cells, cellOf(title, "round t", curves))
 	}
-	return chart.Figure(fmt.Sprintf("%s, %d rounds, %d seeds", all[0].Problem, all[0].T(), s.Seeds), cells)
+	return chart.Figure(fmt.Sprintf("%s, %d rounds, %d seeds", s.Problem, s.T(), s.Seeds), cells)
 }
 
 // titled is the title of a quantity, "" where there is none of that name.
@@ -227,7 +222,7 @@ func titled(name string) string {
 
 // final is a table of the last round's figures, mean ± standard error.
 func (s Simulation) final(all []simulated) []byte {
-	rows := [][]string{{fmt.Sprintf("%s, T = %d, %d seeds", all[0].Problem, all[0].T(), s.Seeds), "regret/t", "R₊/t", "hard", "soft", "sum of g", "rounds in violation"}}
+	rows := [][]string{{fmt.Sprintf("%s, T = %d, %d seeds", s.Problem, s.T(), s.Seeds), "regret/t", "R₊/t", "hard", "soft", "sum of g", "rounds in violation"}}
 	for _, e := range all {
 		row := []string{e.Label}
 		for _, name := range []string{"regret/t", "regret_plus/t", "hard", "soft", "balance", "violated"} {

@@ -18,6 +18,7 @@ import (
 	"headroom/internal/lists"
 	"headroom/internal/must"
 	"headroom/internal/optimizer"
+	"headroom/internal/study/design"
 )
 
 func rawSettings(t testing.TB, text string) map[string]json.RawMessage {
@@ -298,17 +299,18 @@ func TestMixturesAreReportedWhereThereAreArms(t *testing.T) {
 		grid int
 		want string
 	}{{13, `ckb-ucb +-?[0-9.]+ ± 0 +[0-9.]+ ± 0 `}, {0, `ckb-ucb +-?[0-9.]+ ± 0 +– `}} {
-		e := Entry{"ckb-ucb", Experiment{Problem: "sine-pocket", Algorithm: "ckb-ucb", Horizon: 6, Grid: c.grid}}
-		curves := []*Curves{curvesOf(t, e.Experiment, 1).Few()}
+		e := Entrant{Label: "ckb-ucb", Algorithm: design.Algorithm{Name: "ckb-ucb"}}
+		s := Simulation{Experiment: Experiment{Problem: "sine-pocket", Horizon: 6, Grid: c.grid}, Entrants: []Entrant{e}, Seeds: 1, Plot: []string{"regret_plus/t"}}
+		curves := []*Curves{curvesOf(t, s.of(e), 1).Few()}
 		all := []simulated{{e, curves, estimated(curves)}}
-		if text := string(Simulation{Seeds: 1}.final(all)); !regexp.MustCompile(c.want).MatchString(text) || !strings.Contains(text, "R₊/t") {
+		if text := string(s.final(all)); !regexp.MustCompile(c.want).MatchString(text) || !strings.Contains(text, "R₊/t") {
 			t.Errorf("of a grid of %d is said\n%s", c.grid, text)
 		}
-		_, told := summaries(all)["ckb-ucb"].Final["regret_plus/t"]
+		_, told := s.summaries(all)["ckb-ucb"].Final["regret_plus/t"]
 		if csv := fmt.Sprint(runRows(all), summaryRows(all)); told != (c.grid > 0) || strings.Contains(csv, "NaN") {
 			t.Errorf("of a grid of %d is told %v, and written\n%s", c.grid, told, csv)
 		}
-		_, err := Simulation{Entries: []Entry{e}, Seeds: 1, Plot: []string{"regret_plus/t"}}.Games()
+		_, err := s.Games()
 		if (err == nil) != (c.grid > 0) {
 			t.Errorf("of a grid of %d it is plotted: %v", c.grid, err)
 		}

@@ -174,7 +174,7 @@ func (s *evidence) tellings(metric, t int) []arrival {
 
 // chosen lets every included round count from itself on: it is seen by the decisions after it, read or
 // not.
-func (s *task) chosen(n int) (since int, ok bool) { return n, !s.history.Rounds[n-1].Excluded }
+func (h *History) chosen(n int) (since int, ok bool) { return n, !h.Rounds[n-1].Excluded }
 
 // orderOf lists the rounds by when they count, as far as decisions before until see them.
 func (s *task) orderOf(m metricModel, until int, counts func(n int) (since int, ok bool)) []arrival {
@@ -257,10 +257,10 @@ func (s *evidence) agree() agreement {
 	return a
 }
 
-// listExcluded lists the rounds that are excluded.
-func (s *task) listExcluded() (list []int) {
-	for i := range s.history.Rounds {
-		if s.history.Rounds[i].Excluded {
+// excluded lists the rounds that are.
+func (h *History) excluded() (list []int) {
+	for i := range h.Rounds {
+		if h.Rounds[i].Excluded {
 			list = append(list, i+1)
 		}
 	}

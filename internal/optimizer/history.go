@@ -52,8 +52,8 @@ func targets(cfg *Config) []target {
 }
 
 // someMetric tells whether something is so of some metric.
-func (s *task) someMetric(is func(metric int) bool) bool {
-	return slices.ContainsFunc(indices(len(s.cfg.Metrics)), is)
+func (cfg *Config) someMetric(is func(metric int) bool) bool {
+	return slices.ContainsFunc(indices(len(cfg.Metrics)), is)
 }
 
 // Round is the number of the next decision.
@@ -279,8 +279,8 @@ func (s *task) told(metric int) []int {
 }
 
 // undoubted are the rounds whose reading nobody doubts: what hyperparameters are fitted from.
-func (s *task) undoubted(metric int, rounds []int) []int {
-	return slices.DeleteFunc(slices.Clone(rounds), func(round int) bool { return s.history.Rounds[round-1].Readings[metric].InDoubt })
+func (h *History) undoubted(metric int, rounds []int) []int {
+	return slices.DeleteFunc(slices.Clone(rounds), func(round int) bool { return h.Rounds[round-1].Readings[metric].InDoubt })
 }
 
 // Unread tells whether the next decision sees no reading of the metric, so that all that is

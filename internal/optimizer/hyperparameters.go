@@ -28,14 +28,14 @@ const (
 // fitted, when a reading is new among few, when the readings have grown by a tenth, of many by
 // half, when one has no place in the logarithm that they are taken for, or when the past was
 // rewritten.
-func (s *State) FitDue() bool { return s.someMetric(s.fitDue) }
+func (s *State) FitDue() bool { return s.cfg.someMetric(s.fitDue) }
 
 func (s *State) fitDue(metric int) bool {
 	if !s.cfg.Standardize && !s.cfg.Fit {
 		return false
 	}
 	past := len(s.history.Rounds)
-	count := len(s.undoubted(metric, s.told(metric)))
+	count := len(s.history.undoubted(metric, s.told(metric)))
 	if past < max(2, s.settings.InitialDesign()) || count < 2 {
 		return false
 	}
@@ -56,13 +56,13 @@ func (s *State) fitDue(metric int) bool {
 
 // BeyondLogarithm tells whether some metric's model has nothing to say before its next fit: a reading lies
 // beyond the logarithm that all are taken for.
-func (s *State) BeyondLogarithm() bool { return s.someMetric(s.beyondLogarithm) }
+func (s *State) BeyondLogarithm() bool { return s.cfg.someMetric(s.beyondLogarithm) }
 
 // beyondLogarithm tells whether a reading lies beyond the logarithm that a metric's readings are taken
 // for: warped, it would be many deviations from all others, however close it is to them.
 func (s *State) beyondLogarithm(metric int) bool {
 	m := s.next.regime.models[metric]
-	return m.warp.Logarithmic() && slices.ContainsFunc(s.undoubted(metric, s.told(metric)), func(round int) bool {
+	return m.warp.Logarithmic() && slices.ContainsFunc(s.history.undoubted(metric, s.told(metric)), func(round int) bool {
 		return m.warp.Beyond((s.history.Rounds[round-1].Readings[metric].Value - m.centre) / m.scale)
 	})
 }
@@ -89,7 +89,7 @@ func (s *State) FitNow(ctx context.Context) (Fit, error) {
 }
 
 func (s *State) fitMetric(ctx context.Context, metric int) (FittedMetric, error) {
-	rounds := s.undoubted(metric, s.told(metric))
+	rounds := s.history.undoubted(metric, s.told(metric))
 	f := FittedMetric{Set: true, Scale: 1, Count: len(rounds)}
 	if s.cfg.Standardize {
 		f.Centre, f.Scale = s.standard(metric, rounds)

@@ -152,16 +152,17 @@ func sameKernel(a, b Kernel) bool {
 // readingLambda is λ of round's reading: what was told with it, else what is known of it and of the
 // settings; and what doubts add.
 func (s *task) readingLambda(round int, r Reading, m metricModel) float64 {
-	return s.undoubtedLambda(round, r, m) + s.doubt(r, m)
+	lambda := s.undoubtedLambda(round, r, m)
+	if s.cfg.Fit && r.InDoubt && s.scaled(m) {
+		lambda += m.doubt(r)
+	}
+	return lambda
 }
 
 // doubt is λ of what speaks against a reading in doubt: with a standard deviation as large as its distance
 // from what was expected it has next to no say where other readings have some, as one that its replicates
 // contradict; where nothing else is known it still tells something.
-func (s *task) doubt(r Reading, m metricModel) float64 {
-	if !s.cfg.Fit || !r.InDoubt || !s.scaled(m) {
-		return 0
-	}
+func (m metricModel) doubt(r Reading) float64 {
 	distance := m.warp.To(utmostly((r.Value-m.centre)/m.scale)) - m.warp.To(utmostly((r.Expected-m.centre)/m.scale))
 	return min(distance*distance, utmost)
 }

@@ -221,7 +221,7 @@ func (s *shown) modelsAround(metric int, src *source, rows *posterior.Rows) ([]m
 		return nil, nil
 	}
 	f := FittedMetric{Centre: m.centre, Scale: m.scale, Warp: m.warp, Lambda: m.lambda / m.inflation, Settings: m.noise.list, Wrong: m.noise.contradicting}
-	problem := s.fitProblem(metric, s.undoubted(metric, src.rounds), f)
+	problem := s.fitProblem(metric, s.history.undoubted(metric, src.rounds), f)
 	random := rand.New(rand.NewPCG(s.cfg.Seed, hyperparameterStream+uint64(metric)))
 	drawn, err := fit.Around(problem, hyperparameterSets, random.NormFloat64)
 	var models []metricModel

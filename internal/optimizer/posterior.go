@@ -167,7 +167,7 @@ func (s *shown) Foresees(metric int) bool {
 // modelStands tells whether something can be said of every metric that decides: each has a scale,
 // and a reading that counts.
 func (s *shown) modelStands() bool {
-	return !s.someMetric(func(metric int) bool { return !s.Foresees(metric) })
+	return !s.cfg.someMetric(func(metric int) bool { return !s.Foresees(metric) })
 }
 
 // expectedReward is the posterior mean of a reward with this estimate, to be made large: in metric

@@ -91,7 +91,7 @@ func (s *evidence) checkRoom() error {
 func (s *evidence) regressAll(ctx context.Context) error {
 	s.regimes = s.listRegimes()
 	s.agreed = s.agree()
-	s.excluded = s.listExcluded()
+	s.excluded = s.history.excluded()
 	for _, regime := range s.regimes {
 		s.groupMetrics(regime)
 		s.groupOwn(regime)
@@ -244,7 +244,7 @@ func (s *evidence) groupOwn(regime *regime) {
 	case s.traits.Censoring != nil:
 		for k, t := range s.targets {
 			if t.metric >= 0 {
-				s.addOwn(regime, k, s.chosen)
+				s.addOwn(regime, k, s.history.chosen)
 			}
 		}
 	case s.traits.Response != nil:

@@ -47,7 +47,7 @@ func (v *view) model(metric int) metricModel {
 
 // otherwise tells whether a metric is believed otherwise than it is decided by.
 func (v *view) otherwise() bool {
-	return v.someMetric(func(metric int) bool { return v.width(metric) != 1 })
+	return v.cfg.someMetric(func(metric int) bool { return v.width(metric) != 1 })
 }
 
 // width is by how much wider than the regression a metric is believed to be,

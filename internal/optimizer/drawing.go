@@ -400,7 +400,7 @@ func outdone(best, score search.Score) bool {
 func (d *drawing) pickFrom(ctx context.Context, of bounded, size int) ([]int, error) {
 	left := make([]*remainder, len(d.of))
 	for i, one := range d.of {
-		covariance, err := one.few.Covariance(ctx, posterior.Points{Inputs: one.inputs.Pick(of.of)})
+		covariance, err := one.few.Data.Covariance(ctx, one.inputs.Pick(of.of))
 		if err != nil {
 			return nil, err
 		}

@@ -32,7 +32,7 @@ func TestDrawsHaveTheirLaw(t *testing.T) {
 	state, _, input := stateOf(t, "ckb-ts", 6)
 	at := state.cfg.Space.places()
 	src := &state.next.sources[state.next.sourceOf[0]]
-	covariance := sure(sure(src.Rows(background)).Covariance(background, state.next.points(src.kernel, at)))
+	covariance := sure(sure(src.Rows(background)).Data.Covariance(background, state.next.points(src.kernel, at).Inputs))
 	widths := []float64{1.5, 1, 2}
 	const draws = 5000
 	some := []int{3, 8, 9, 14, 30}
@@ -74,7 +74,7 @@ func TestDrawIsTheRoot(t *testing.T) {
 	state, _, input := stateOf(t, "ckb-ts", 6)
 	at := state.cfg.Space.places()
 	src := &state.next.sources[state.next.sourceOf[0]]
-	root := sure(factor.New(sure(sure(src.Rows(background)).Covariance(background, state.next.points(src.kernel, at)))))
+	root := sure(factor.New(sure(sure(src.Rows(background)).Data.Covariance(background, state.next.points(src.kernel, at).Inputs))))
 	const width = 1.5
 	d := sure(state.decision.drawing(background, at, toyKnown().at(at), &policy.Input{Draw: policy.Draw{Seed: 5}}, []float64{width, 0, 0}))
 	if err := d.draw(background, indices(len(at))); err != nil {

@@ -8,7 +8,7 @@ var cei = Description{
 	Feedback: rpolUCB.Feedback,
 	Summary:  "What most tools ship: looks for one best point, and counts no violation on the way.",
 	Settings: settings(),
-	build:    func(Context, Settings) Policy { return improvement{} },
+	Build:    func(Context, Settings) Policy { return improvement{} },
 }
 
 // improvement is x_t = argmax EI(x)·Π_j P(g_j(x) ≤ 0), EI over the largest reward told of an

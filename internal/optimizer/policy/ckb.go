@@ -92,7 +92,7 @@ var ckbUCB = Description{
 	Settings: ckbWith(),
 	Theorem:  primalDualTheorem(""),
 	check:    ckbCheck,
-	build:    phased(func(c Context, s Settings) Policy { return newCKB(c, s) }),
+	Build:    phased(func(c Context, s Settings) Policy { return newCKB(c, s) }),
 }
 
 // keepsTheSum is what a method does that competes with the best mixture of settings.

@@ -13,7 +13,7 @@ var ckbAny = Description{
 		explorationOf("explore_limits", upperBounds, "the limits are", "A_g")}, randomWidths)...),
 	Theorem: primalDualRate("Theorem 2 with Corollaries 1 and 2", whereExplored(thompsonSampling, deterministicBest), whereExplored(randomExploration, normalWidths)),
 	check:   ckbCheck,
-	build: phased(func(c Context, s Settings) Policy {
+	Build: phased(func(c Context, s Settings) Policy {
 		return newExplorer(c, s, s.Text("explore_objective"), s.Text("explore_limits"))
 	}),
 }
@@ -31,6 +31,6 @@ func whereExplored(rule string, needed Assumption) Assumption {
 		if c.Settings.Text("explore_objective") != rule && c.Settings.Text("explore_limits") != rule {
 			return met("nothing is explored by a rule that needs it")
 		}
-		return needed.judge(c)
+		return needed.Judge(c)
 	}}
 }

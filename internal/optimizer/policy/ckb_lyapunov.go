@@ -15,7 +15,7 @@ var ckbLyapunov = Description{
 			stationary, unchanged, prompt, uncorrected, everyRoundByRule},
 		Soft: true, Regret: primalDualRegret, ForRegret: []Assumption{slackPaid, exactMaximum}},
 	check: ckbCheck,
-	build: phased(func(c Context, s Settings) Policy { return lyapunov{newCKB(c, s)} }),
+	Build: phased(func(c Context, s Settings) Policy { return lyapunov{newCKB(c, s)} }),
 }
 
 // lyapunovSettings says what ρ and V mean without a cap.

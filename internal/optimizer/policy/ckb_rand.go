@@ -9,7 +9,7 @@ var ckbRand = Description{
 	Settings: ckbWith(randomWidths...),
 	Theorem:  primalDualRate("Theorem 2 with Corollary 2", normalWidths),
 	check:    ckbCheck,
-	build: phased(func(c Context, s Settings) Policy {
+	Build: phased(func(c Context, s Settings) Policy {
 		return newExplorer(c, s, randomExploration, randomExploration)
 	}),
 }

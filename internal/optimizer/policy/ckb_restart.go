@@ -14,7 +14,7 @@ var ckbRestart = Description{
 	check: func(c Context, s Settings) []Fault {
 		return append(ckbCheck(c, s), required(s, "restart_every", "say after how many rounds to start afresh")...)
 	},
-	build: phased(func(c Context, s Settings) Policy {
+	Build: phased(func(c Context, s Settings) Policy {
 		return restarting{newCKB(c, s), int(s.Value("restart_every", "")), s.Flag("reset_multiplier")}
 	}),
 }

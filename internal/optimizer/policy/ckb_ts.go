@@ -9,7 +9,7 @@ var ckbTS = Description{
 	Settings: ckbWith(),
 	Theorem:  primalDualRate("Theorem 2 with Corollary 1 (ii)", deterministicBest),
 	check:    ckbCheck,
-	build: phased(func(c Context, s Settings) Policy {
+	Build: phased(func(c Context, s Settings) Policy {
 		return newExplorer(c, s, thompsonSampling, thompsonSampling)
 	}),
 }

@@ -12,7 +12,7 @@ var ckbSW = Description{
 	check: func(c Context, s Settings) []Fault {
 		return append(ckbCheck(c, s), required(s, "window", "say how many of the last rounds count")...)
 	},
-	build: phased(func(c Context, s Settings) Policy {
+	Build: phased(func(c Context, s Settings) Policy {
 		return windowed{newCKB(c, s), int(s.Value("window", ""))}
 	}),
 }

@@ -10,7 +10,7 @@ var config = Description{
 	Settings: settings(betaSetting,
 		Setting{Name: "on_infeasible", Type: Text, Default: "least_violation", Choices: []string{"least_violation", "stop"},
 			Meaning: "when no point could be within every limit: choose the one whose worst optimistic violation is least, or choose none"}),
-	build: func(c Context, s Settings) Policy {
+	Build: func(c Context, s Settings) Policy {
 		return optimisticSearch{newWidths(c, s), s.Text("on_infeasible") == "stop"}
 	},
 }

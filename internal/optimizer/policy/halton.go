@@ -8,7 +8,7 @@ var halton = Description{
 	Feedback: "none",
 	Summary:  "Spreads the trials evenly: for a map of the space rather than for its best point.",
 	Settings: settings(),
-	build:    func(Context, Settings) Policy { return spaceFilling{} },
+	Build:    func(Context, Settings) Policy { return spaceFilling{} },
 }
 
 // spaceFilling takes the next point of the scrambled Halton sequence, or the place nearest to it, untried

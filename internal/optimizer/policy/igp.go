@@ -6,7 +6,7 @@ var igpUCB = Description{
 	Feedback: "noisy readings of the objective; constraints are recorded and ignored",
 	Summary:  "The unconstrained reference: shows what the limits cost.",
 	Settings: settings(betaSetting),
-	build:    func(c Context, s Settings) Policy { return igp{objectiveWidth(c, s)} },
+	Build:    func(c Context, s Settings) Policy { return igp{objectiveWidth(c, s)} },
 }
 
 // igp is x_t = argmax μ + βσ with theory β_t = B + R√(2(γ_t + 1 + ln(1/p))).

@@ -17,7 +17,7 @@ var logCEI = Description{
 	Summary:  "The default: finds the best settings within the limits in few trials, weighing what a trial may gain with its chance to stay within every limit.",
 	Compares: true,
 	Settings: append([]Setting{cautionSetting, mostRiskSetting, designSetting("5", func(int) int { return 5 })}, common...),
-	build:    func(c Context, s Settings) Policy { return newCautious(c, s) },
+	Build:    func(c Context, s Settings) Policy { return newCautious(c, s) },
 	check:    checkRisk,
 }
 

@@ -77,7 +77,7 @@ func ofObjective(text string, a Assumption) Assumption {
 	return Assumption{text, func(c Circumstances) Finding {
 		c.Uneven = slices.DeleteFunc(slices.Clone(c.Uneven), func(metric string) bool { return metric != c.Metrics[0] })
 		c.Metrics, c.Lambda, c.Peak = c.Metrics[:1], c.Lambda[:1], c.Peak[:1]
-		return a.judge(c)
+		return a.Judge(c)
 	}}
 }
 
@@ -112,7 +112,7 @@ func penalisedWidths(formula string) Assumption {
 		"The width is the theorem’s: β_t = " + formula + ".",
 		func(c Circumstances) Finding {
 			c.Metrics = c.Metrics[:1]
-			if f := theoryWidths(formula).judge(c); f.Standing == NotMet {
+			if f := theoryWidths(formula).Judge(c); f.Standing == NotMet {
 				return f
 			}
 			a := newEpochs(c.Context, c.Settings)

@@ -17,7 +17,7 @@ var penaltyNoiseless = Description{
 		Regret: penaltyRegret + "Σ_s 2βσ(x_s) with the β and σ of the decisions themselves, with probability 1 − p",
 		Assumptions: penalised("B + R√(2(γ_t + 1 + ln(L/p)))",
 			exactLimits, boundedGap, uncapped, optimisticEpochs)},
-	build: func(c Context, s Settings) Policy {
+	Build: func(c Context, s Settings) Policy {
 		psi, _ := settingOf[Psi](s, "psi", "")
 		return noiseless{newEpochs(c, s), psi, s.Value("kappa_max", ""), s.Text("acquisition") == thompsonSampling}
 	},

@@ -21,7 +21,7 @@ var penaltyNoisy = Description{
 		Regret: penaltyRegret + "Σ_s [2βσ(x_s) − Σ_j κ_j c_j(x_s)] + Σ_l ‖κ_l‖N with the β, σ, κ and readings c of the rounds themselves and N = 2R(√(4mS) + √(S ln(2L/p))), with probability 1 − p",
 		Assumptions: penalised("B + R√(1 + Σκ²)·√(2(γ_t + 1 + ln(2L/p)))",
 			alikeNoise, boundedResponses, wideSlater)},
-	build: func(c Context, s Settings) Policy {
+	Build: func(c Context, s Settings) Policy {
 		return noisy{newEpochs(c, s), s.each("step", c.Constraints)}
 	},
 }

@@ -423,7 +423,7 @@ type Description struct {
 	// ForDrift: it looks only at the last trials, for functions that change with time.
 	ForDrift bool
 
-	build func(Context, Settings) Policy
+	Build func(Context, Settings) Policy  // the algorithm with resolved settings
 	check func(Context, Settings) []Fault // rules between settings as they were given; nil for none
 }
 
@@ -492,6 +492,3 @@ func settings(own ...Setting) []Setting {
 func rootHorizon(c Context, _ Settings, _ string) (float64, bool) {
 	return math.Ceil(math.Sqrt(float64(c.Horizon))), true
 }
-
-// Build returns the algorithm with resolved settings.
-func (d Description) Build(c Context, s Settings) Policy { return d.build(c, s) }

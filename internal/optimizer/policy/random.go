@@ -8,7 +8,7 @@ var randomSearch = Description{
 	Feedback: "none",
 	Summary:  "The least one can do: every point equally likely.",
 	Settings: settings(),
-	build:    func(Context, Settings) Policy { return uniform{} },
+	Build:    func(Context, Settings) Policy { return uniform{} },
 }
 
 // uniform gives every place a random score.

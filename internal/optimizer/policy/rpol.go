@@ -14,7 +14,7 @@ var rpolUCB = Description{
 	Theorem: &Theorem{Name: "Theorem 1 with Lemma 1", Paper: rectifiedPaper, Year: 2022, Bounds: rectifiedSum, Regret: rectifiedRegret, Assumptions: []Assumption{
 		boundedNorm, unitKernel, subGaussian, feasiblePoint, givenKernel, fixedUnits, theoryWidths(improvedWidth), regulariser, withinHorizon,
 		stationary, unchanged, prompt, uncorrected, rectifiedRule, untouchedRows, exactMaximum}},
-	build: func(c Context, s Settings) Policy { return newRPOL(c, s) },
+	Build: func(c Context, s Settings) Policy { return newRPOL(c, s) },
 }
 
 // rpolBeta offers the width of Srinivas and others too, which Guo, Zhu and Liu name beside the

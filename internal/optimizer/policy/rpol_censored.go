@@ -28,7 +28,7 @@ var rpolCensored = Description{
 		}
 		return faults
 	},
-	build: func(c Context, s Settings) Policy { return newCensored(c, s) },
+	Build: func(c Context, s Settings) Policy { return newCensored(c, s) },
 }
 
 // responsesBounded is that B_r bounds what is read with probability 1 − 2/T.

@@ -26,7 +26,7 @@ var rpolSW = Description{
 			boundedDrift, unchanged, prompt, uncorrected, rectifiedRule, untouchedRows, exactMaximum}},
 	ForDrift: true,
 	check:    checkWindow,
-	build:    func(c Context, s Settings) Policy { return newSliding(c, s) },
+	Build:    func(c Context, s Settings) Policy { return newSliding(c, s) },
 }
 
 // boundedDrift takes the place of functions that stay the same.

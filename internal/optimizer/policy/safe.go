@@ -85,10 +85,10 @@ func worstOf(s *Input, widths []float64) []float64 {
 	return worst
 }
 
-// widest is the width u − l of the band at every place, the largest over targets first to last.
-func widest(s *Input, first, last int) []float64 {
+// widest is the width u − l of the band at every place, the largest over targets from first on.
+func widest(s *Input, first int) []float64 {
 	w := make([]float64, len(s.Reward.Mean))
-	for k, e := range s.targets()[first : last+1] {
+	for k, e := range s.targets()[first:] {
 		for i, sd := range e.SD {
 			w[i] = max(w[i], 2*s.Beta[first+k]*sd)
 		}

@@ -10,7 +10,7 @@ var safeOpt = Description{
 	Beware:         notProven,
 	Settings:       fromSeeds(safeSettings...),
 	NeedsSafeSeeds: true,
-	build:          func(c Context, s Settings) Policy { return safeSearch{newSafe(c, s)} },
+	Build:          func(c Context, s Settings) Policy { return safeSearch{newSafe(c, s)} },
 }
 
 // safeSearch chooses, among the maximisers M = {x ∈ S: u_f(x) ≥ max_S l_f} and the expanders G, the
@@ -32,5 +32,5 @@ func (a safeSearch) Score(s *Input) (Scores, error) {
 	for i, u := range upper(s.Reward, s.Beta[0]) {
 		allowed[i] = in[i] && u >= best
 	}
-	return Scores{Value: widest(s, 0, len(s.Costs)), Allowed: allowed, AllowedAfterAll: expands, Reason: Explore}, err
+	return Scores{Value: widest(s, 0), Allowed: allowed, AllowedAfterAll: expands, Reason: Explore}, err
 }

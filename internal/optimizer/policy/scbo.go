@@ -15,7 +15,7 @@ var scbo = Description{
 	Feedback: rpolUCB.Feedback,
 	Summary:  "For many parameters: random draws of the functions in a region around the best point so far.",
 	Settings: settings(),
-	build:    func(c Context, s Settings) Policy { return trustRegion{design: s.InitialDesign()} },
+	Build:    func(c Context, s Settings) Policy { return trustRegion{design: s.InitialDesign()} },
 }
 
 // trustRegion draws f and all g jointly over the places in a region of length L around the

@@ -27,7 +27,7 @@ var scgpUCB = Description{
 			boundedNorm, unitKernel, subGaussian, sampledLimits, slaterOnAverage, objectiveCut, publishedSchedules, givenKernel, fixedUnits, theoryWidths(improvedWidth), regulariser,
 			withinHorizon, stationary, unchanged, prompt, uncorrected, everyRoundByRule, exactMaximum}},
 	check: checkSCGP,
-	build: func(c Context, s Settings) Policy { return newSCGP(c, s) },
+	Build: func(c Context, s Settings) Policy { return newSCGP(c, s) },
 }
 
 func checkSCGP(c Context, s Settings) []Fault {

@@ -398,7 +398,7 @@ func TestCompleteSettingsNeedNoDefaults(t *testing.T) {
 		if len(faults) > 0 || len(wrong) > 0 || !reflect.DeepEqual(now, then) {
 			t.Fatalf("%s with %s, written out as %s, is read as\n%+v %v\nand with other defaults as\n%+v %v", d.Name, raw, whole, now, faults, then, wrong)
 		}
-		if before, after := d.build(study, now), d.build(later, then); !reflect.DeepEqual(before, after) {
+		if before, after := d.Build(study, now), d.Build(later, then); !reflect.DeepEqual(before, after) {
 			t.Fatalf("%s with %s is\n%+v\nand with other defaults\n%+v", d.Name, raw, before, after)
 		}
 		again, faults := d.Completed(whole, study)

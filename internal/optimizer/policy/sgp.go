@@ -11,7 +11,7 @@ var sgpUCB = Description{
 	Settings: fromSeeds(append(append([]Setting(nil), safeSettings[:2]...),
 		Setting{Name: "seed_rounds", Type: Integer, Low: limit(0), High: limit(1e6), DefaultMeans: "⌈√T⌉", workOut: rootHorizon, Meaning: "T′: number of rounds spent on safe seeds"})...),
 	NeedsSafeSeeds: true,
-	build: func(c Context, s Settings) Policy {
+	Build: func(c Context, s Settings) Policy {
 		rounds := s.Value("seed_rounds", "")
 		return seeded{newSafe(c, s), int(rounds)}
 	},

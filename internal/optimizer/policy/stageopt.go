@@ -14,7 +14,7 @@ var stageOpt = Description{
 	Beware:         notProven,
 	Settings:       fromSeeds(safeSettings...),
 	NeedsSafeSeeds: true,
-	build:          func(c Context, s Settings) Policy { return stages{newSafe(c, s)} },
+	Build:          func(c Context, s Settings) Policy { return stages{newSafe(c, s)} },
 }
 
 // stages chooses the expander whose constraints' band is widest while t ≤ T0 = min(T/10, 100) and S
@@ -38,7 +38,7 @@ func (a stages) Score(s *Input) (Scores, error) {
 		over, err = a.stalled(s, in)
 	}
 	if !over && err == nil {
-		scores := Scores{Value: widest(s, 1, len(s.Costs)), Allowed: make([]bool, len(in)), Reason: Explore}
+		scores := Scores{Value: widest(s, 1), Allowed: make([]bool, len(in)), Reason: Explore}
 		if scores.AllowedAfterAll, err = a.expanders(s, in); err == nil {
 			var some bool
 			if some, err = anyOf(scores); some {

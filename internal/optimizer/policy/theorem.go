@@ -29,11 +29,8 @@ type Theorem struct {
 // Assumption is one thing that a theorem assumes.
 type Assumption struct {
 	Text  string
-	judge func(Circumstances) Finding
+	Judge func(Circumstances) Finding // holds it against what is known of a study
 }
-
-// Judge holds the assumption against what is known of a study.
-func (a Assumption) Judge(c Circumstances) Finding { return a.judge(c) }
 
 // Standing says whether a study meets an assumption.
 type Standing string

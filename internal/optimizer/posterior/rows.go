@@ -208,11 +208,6 @@ func (r *Rows) ownVariances(ctx context.Context) (*gp.Own, error) {
 	return r.Of.Kept.ofOwn(ctx, r.Data)
 }
 
-// Covariance is the joint covariance at points, its lower triangle.
-func (r *Rows) Covariance(ctx context.Context, at Points) ([][]float64, error) {
-	return r.Data.Covariance(ctx, at.Inputs)
-}
-
 // Covariances prepares those of one point with some others.
 func (r *Rows) Covariances(ctx context.Context, at Points, among []int) (func(x int) []float64, error) {
 	some := at.Inputs.Pick(among)

@@ -228,7 +228,6 @@ type bounded struct {
 	scores []search.Score
 }
 
-// higher orders positions by their scores, the higher first.
 func (b bounded) higher(i, j int) int { return search.Higher(b.scores[i], b.scores[j]) }
 
 // pick are the places at these positions.

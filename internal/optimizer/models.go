@@ -333,12 +333,7 @@ func (cfg *Config) transform(k target, m metricModel) transform {
 	if !cfg.Standardize {
 		t.centre = c.Threshold
 	}
-	if t.warp == warp.Identity {
-		t.margin = c.Margin
-		t.shift = utmostly(-t.sign*(c.Threshold-t.centre)/t.scale) + c.Margin
-		return t
-	}
-	if t.warp.Logarithmic() { // its scale is that of the largest readings, and may be many times the limit
+	if t.warp == warp.Identity || t.warp.Logarithmic() { // whose scale is that of the largest readings, and may be many times the limit
 		t.margin = c.Margin
 		t.shift = c.Margin - t.response(c.Threshold)
 		return t

@@ -268,26 +268,18 @@ func (s *shown) climbAlong(ctx context.Context, j int, steps []PriceStep, best [
 }
 
 func (s *shown) polishPrice(ctx context.Context, j int, from priced, threshold float64, known Known) (priced, error) {
-	scored := func(list []priced) []search.Score {
-		scores := make([]search.Score, len(list))
-		for i, c := range list {
-			chance := s.kept(c, j, threshold)
-			scores[i] = search.Score{Value: chance}
-			if chance >= safeEnough {
-				scores[i] = search.Score{Allowed: true, Value: c.reward, Tie: chance}
-			}
+	score := func(c priced) search.Score {
+		chance := s.kept(c, j, threshold)
+		if chance >= safeEnough {
+			return search.Score{Allowed: true, Value: c.reward, Tie: chance}
 		}
-		return scores
+		return search.Score{Value: chance}
 	}
-	problem := search.Problem{Axes: s.cfg.Space.axes(), Settle: s.cfg.Space.Settle,
-		Score: func(points [][]float64) ([]search.Score, error) {
-			if err := checkpoint.Reach(ctx); err != nil {
-				return nil, err
-			}
-			list, err := s.priceOf(ctx, j, asPlaces(points), known)
-			return scored(list), err
-		}}
-	u, _, err := problem.Polish(from.place.U, scored([]priced{from})[0], s.spacing(), finestStep, int(priceEffort*float64(s.effort().budget)), s.draw(s.Round()).Seed)
+	problem := s.cfg.Space.highest(ctx, func(at []Place) ([]search.Score, error) {
+		list, err := s.priceOf(ctx, j, at, known)
+		return lists.Map(list, score), err
+	})
+	u, _, err := problem.Polish(from.place.U, score(from), s.spacing(), finestStep, int(priceEffort*float64(s.effort().budget)), s.draw(s.Round()).Seed)
 	if err != nil {
 		return from, err
 	}

@@ -23,14 +23,10 @@ func (s climbing) climb(ctx context.Context, at []Place) (maximum, error) {
 	if err != nil {
 		return maximum{}, err
 	}
-	problem := search.Problem{Axes: s.cfg.Space.axes(), Settle: s.cfg.Space.Settle,
-		Score: func(points [][]float64) ([]search.Score, error) {
-			if err := checkpoint.Reach(ctx); err != nil {
-				return nil, err
-			}
-			scores, _, err := s.scoreAll(ctx, asPlaces(points))
-			return scores, err
-		}}
+	problem := s.cfg.Space.highest(ctx, func(at []Place) ([]search.Score, error) {
+		scores, _, err := s.scoreAll(ctx, at)
+		return scores, err
+	})
 	climbing := climbers[0].score.Allowed && s.smooth()
 	if climbing {
 		if problem.Rise, err = s.rise(ctx); err != nil {
@@ -60,6 +56,16 @@ func (s climbing) climb(ctx context.Context, at []Place) (maximum, error) {
 		}
 	}
 	return found, nil
+}
+
+// highest is the search for the highest score of the space.
+func (s Space) highest(ctx context.Context, score func(at []Place) ([]search.Score, error)) search.Problem {
+	return search.Problem{Axes: s.axes(), Settle: s.Settle, Score: func(points [][]float64) ([]search.Score, error) {
+		if err := checkpoint.Reach(ctx); err != nil {
+			return nil, err
+		}
+		return score(asPlaces(points))
+	}}
 }
 
 // poll polishes starts coarsely, and the best of them to the end. It returns them in the order of

@@ -262,7 +262,6 @@ func asPlaces(points [][]float64) []Place {
 	return lists.Map(points, func(u []float64) Place { return Place{U: u, Arm: -1} })
 }
 
-// point is where the place is.
 func (p Place) point() []float64 { return p.U }
 
 // at looks up the given constraints' values for some places of one decision.

@@ -190,11 +190,12 @@ func (o outcomes) telling(ctx context.Context, lengthscales []float64) (outcomes
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(edge[a], edge[b]) })
 	taken := slices.Clone(order[:mostOutcomes/2])
-	alone := slices.Repeat([]float64{math.Inf(1)}, n) // from what is taken
+	alone := slices.Repeat([]float64{math.Inf(1)}, n) // from what is taken; of that −1
 	for i := 0; ; i++ {
 		for j := range alone {
 			alone[j] = min(alone[j], apart(j, taken[i]))
 		}
+		alone[taken[i]] = -1
 		if i < mostOutcomes/2-1 {
 			continue
 		}

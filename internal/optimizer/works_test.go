@@ -198,6 +198,22 @@ func TestOutcomesThatTell(t *testing.T) {
 	}
 }
 
+// TestEachOutcomeTellsOnce: also where there are fewer settings than outcomes that take part.
+func TestEachOutcomeTellsOnce(t *testing.T) {
+	t.Parallel()
+	var all outcomes
+	const settings = 20
+	for i := range 10 * settings {
+		all.inputs, all.worked = append(all.inputs, []float64{float64(i % settings)}), append(all.worked, i%settings < 13)
+	}
+	times := map[float64]int{}
+	for _, x := range sure(all.telling(background, []float64{3})).inputs {
+		if times[x[0]]++; times[x[0]] > 10 {
+			t.Fatalf("of 10 outcomes at %g more take part", x[0])
+		}
+	}
+}
+
 // ended is the history after decision d ended without results, which the next decision knows.
 func ended(cfg *Config, h *History, d Decision, cause Cause) *History {
 	n := len(h.Rounds) + 1

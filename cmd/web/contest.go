@@ -55,7 +55,7 @@ func (p *playing) run(ctx context.Context, c lab.Contest) error {
 		}
 		return err
 	}
-	files, err := c.Report(p.folder, games)
+	files, page, err := c.Report(p.folder, games)
 	if err != nil {
 		return err
 	}
@@ -64,7 +64,7 @@ func (p *playing) run(ctx context.Context, c lab.Contest) error {
 			return err
 		}
 	}
-	_, err = fmt.Printf("%swritten to %s\n", files[c.Page()], p.folder)
+	_, err = fmt.Printf("%swritten to %s\n", files[page], p.folder)
 	return err
 }
 

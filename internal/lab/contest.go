@@ -15,10 +15,9 @@ import (
 type Contest interface {
 	// Games are all games, checked.
 	Games() ([]Planned, error)
-	// Report says what came of the games kept in a folder, in files by name; the one named Page is
+	// Report says what came of the games kept in a folder, in files by name; the one named page is
 	// to be shown.
-	Report(folder string, games []Planned) (map[string][]byte, error)
-	Page() string
+	Report(folder string, games []Planned) (files map[string][]byte, page string, err error)
 }
 
 // Planned is a game to be played and kept.

@@ -50,12 +50,6 @@ func (e Experiment) T() int {
 	return p.Horizon
 }
 
-// spelled is the experiment with its number of rounds.
-func (e Experiment) spelled() Experiment {
-	e.Horizon = e.T()
-	return e
-}
-
 // instance settles the problem's functions as they are played.
 func (e Experiment) instance(seed uint64) (*problems.Instance, error) {
 	problem, err := problems.Find(e.Problem)

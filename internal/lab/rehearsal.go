@@ -54,9 +54,6 @@ func (r Rehearsal) Games() ([]Planned, error) {
 	return all, nil
 }
 
-// Page is the report in Markdown.
-func (r Rehearsal) Page() string { return "report.md" }
-
 // playedCase is one case as every entrant played it.
 type playedCase struct {
 	Case
@@ -78,18 +75,19 @@ func (r Rehearsal) read(folder string, games []Planned) ([]playedCase, error) {
 	return all, err
 }
 
-// Report has the figures of all problems and of each, those of every game, and every ask.
-func (r Rehearsal) Report(folder string, games []Planned) (map[string][]byte, error) {
+// Report has the figures of all problems and of each, those of every game, and every ask. Its page
+// is in Markdown.
+func (r Rehearsal) Report(folder string, games []Planned) (files map[string][]byte, page string, err error) {
 	all, err := r.read(folder, games)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	out := map[string][]byte{"report.md": r.page(all), "games.csv": csvOf(r.gameRows(all)), "asks.csv": csvOf(r.askRows(all))}
+	files = map[string][]byte{"report.md": r.page(all), "games.csv": csvOf(r.gameRows(all)), "asks.csv": csvOf(r.askRows(all))}
 	if shares := r.sharesFigure(all); len(shares) > 0 {
-		out["figure.svg"] = chart.Figure("share of the best feasible value found", shares)
+		files["figure.svg"] = chart.Figure("share of the best feasible value found", shares)
 	}
-	out["report.json"], err = r.summary(all)
-	return out, err
+	files["report.json"], err = r.summary(all)
+	return files, "report.md", err
 }
 
 // sharesFigure draws, for each problem where anything is feasible, the share of the best feasible
@@ -302,16 +300,13 @@ func (r Rehearsal) askRows(all []playedCase) [][]string {
 // Judgement is a rehearsal of the standard set, in one table.
 type Judgement struct{ Rehearsal }
 
-// Page is the table.
-func (j Judgement) Page() string { return "table.txt" }
-
 // Report has the table, the figures of every game, and every ask.
-func (j Judgement) Report(folder string, games []Planned) (map[string][]byte, error) {
+func (j Judgement) Report(folder string, games []Planned) (files map[string][]byte, page string, err error) {
 	all, err := j.read(folder, games)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	return map[string][]byte{"table.txt": j.standardTable(all), "games.csv": csvOf(j.gameRows(all)), "asks.csv": csvOf(j.askRows(all))}, nil
+	return map[string][]byte{"table.txt": j.standardTable(all), "games.csv": csvOf(j.gameRows(all)), "asks.csv": csvOf(j.askRows(all))}, "table.txt", nil
 }
 
 // standardColumns are the figures of the table under their headings, some beside each other under

@@ -22,10 +22,10 @@ type Simulation struct {
 	Plot     []string // names of quantities, divided by t where they end in /t
 }
 
-// of is the entrant's experiment.
+// of is the entrant's experiment, with its number of rounds.
 func (s Simulation) of(entrant Entrant) Experiment {
 	e := s.Experiment
-	e.Algorithm, e.Settings = entrant.Algorithm.Name, entrant.Algorithm.Settings
+	e.Algorithm, e.Settings, e.Horizon = entrant.Algorithm.Name, entrant.Algorithm.Settings, e.T()
 	return e
 }
 
@@ -50,11 +50,11 @@ func (s Simulation) Games() ([]Planned, error) {
 					return nil, err
 				}
 			}
-			key, err := digest([]any{optimizer.Engine, e.spelled(), seed})
+			key, err := digest([]any{optimizer.Engine, e, seed})
 			if err != nil {
 				return nil, err
 			}
-			all = append(all, Planned{e.Problem, entrant.Label, seed, e.T(), key, func(ctx context.Context, step func()) (any, error) {
+			all = append(all, Planned{e.Problem, entrant.Label, seed, e.Horizon, key, func(ctx context.Context, step func()) (any, error) {
 				curves, err := e.Play(ctx, seed, step)
 				if err != nil {
 					return nil, err
@@ -65,9 +65,6 @@ func (s Simulation) Games() ([]Planned, error) {
 	}
 	return all, nil
 }
-
-// Page is a table of the last round's figures.
-func (s Simulation) Page() string { return "summary.txt" }
 
 // simulated are an entrant's finished seeds, and the estimates of each quantity at the rounds kept;
 // those divided by t have names that end in /t.
@@ -101,20 +98,20 @@ func estimated(all []*Curves) map[string][]Estimate {
 }
 
 // Report has every seed at the rounds kept, means over the seeds at some of these and after the
-// last, and a figure.
-func (s Simulation) Report(folder string, games []Planned) (map[string][]byte, error) {
+// last, and a figure. Its page is a table of the last round's figures.
+func (s Simulation) Report(folder string, games []Planned) (files map[string][]byte, page string, err error) {
 	records, err := recordsOf[Curves](folder, games)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	var all []simulated
 	for _, e := range s.Entrants {
 		curves := records[who{s.Problem, e.Label}]
 		all = append(all, simulated{e, curves, estimated(curves)})
 	}
-	out := map[string][]byte{"runs.csv": csvOf(runRows(all)), "summary.csv": csvOf(summaryRows(all)), "summary.txt": s.final(all), "figure.svg": s.figure(all)}
-	out["summary.json"], err = indented(s.summaries(all))
-	return out, err
+	files = map[string][]byte{"runs.csv": csvOf(runRows(all)), "summary.csv": csvOf(summaryRows(all)), "summary.txt": s.final(all), "figure.svg": s.figure(all)}
+	files["summary.json"], err = indented(s.summaries(all))
+	return files, "summary.txt", err
 }
 
 // runRows are the rounds kept of every seed.
@@ -177,7 +174,7 @@ type simulationSummary struct {
 func (s Simulation) summaries(all []simulated) map[string]simulationSummary {
 	out := map[string]simulationSummary{}
 	for _, e := range all {
-		one := simulationSummary{s.of(e.Entrant).spelled(), len(e.all), 0, map[string]map[string]float64{}}
+		one := simulationSummary{s.of(e.Entrant), len(e.all), 0, map[string]map[string]float64{}}
 		for _, c := range e.all {
 			one.MeanOptimum += c.Optimum / float64(len(e.all))
 		}

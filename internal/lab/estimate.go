@@ -74,8 +74,7 @@ func Over(estimates []Estimate) Estimate {
 func along(games [][]float64) []Estimate {
 	list := make([]Estimate, len(games[0]))
 	for t := range list {
-		column := lists.Map(games, func(steps []float64) float64 { return steps[t] })
-		list[t] = estimateOf(column)
+		list[t] = estimateOf(lists.Map(games, func(steps []float64) float64 { return steps[t] }))
 	}
 	return list
 }

@@ -202,22 +202,17 @@ func (g judged) failedAgain() float64 {
 func (g judged) excesses() []float64 {
 	var list []float64
 	for _, c := range g.Study.Constraints {
-		for _, excess := range g.beyond(c) {
-			list = append(list, excess/g.Spread[c.Metric])
-		}
+		list = append(list, lists.Map(g.beyond(c), func(excess float64) float64 { return excess / g.Spread[c.Metric] })...)
 	}
 	return list
 }
 
 // beyond are how far the asks outside a limit lay beyond it, in its metric's unit.
 func (g judged) beyond(c design.Constraint) []float64 {
-	var list []float64
-	for _, t := range g.Asks {
-		if excess := c.Excess(t.Truth[c.Metric]); excess > 0 && !t.fails() {
-			list = append(list, excess)
-		}
-	}
-	return list
+	return lists.Pick(g.Asks, func(t Trial) (float64, bool) {
+		excess := c.Excess(t.Truth[c.Metric])
+		return excess, excess > 0 && !t.fails()
+	})
 }
 
 // feasibleFrom is the number of asks chosen before a feasible row was there: all of them if there
@@ -235,13 +230,8 @@ func (g judged) regret() float64 {
 	if !g.Scale.Any {
 		return math.NaN()
 	}
-	best := math.Inf(-1)
-	for _, t := range g.trials() {
-		if t.found() {
-			best = math.Max(best, g.reward(t.Truth))
-		}
-	}
-	return g.Scale.Best - best
+	found := lists.Pick(g.trials(), func(t Trial) (float64, bool) { return g.reward(t.Truth), t.found() })
+	return g.Scale.Best - slices.Max(append(found, math.Inf(-1)))
 }
 
 // covered is the share of readings inside the band that the product itself predicted for them, over
@@ -306,10 +296,7 @@ func (g judged) verdict(at Look) Verdict {
 // kept is the share of the best that is recommended, over that of the best feasible trial so far: 0
 // where nothing is recommended, or what breaks a limit; NaN where nothing feasible was found.
 func (g judged) kept(at Look) float64 {
-	best := 0.0
-	for _, t := range g.trials()[:at.Trials] {
-		best = math.Max(best, g.share(t))
-	}
+	best := slices.Max(append(lists.Map(g.trials()[:at.Trials], g.share), 0))
 	if !g.Scale.Any || best == 0 {
 		return math.NaN()
 	}

@@ -60,17 +60,11 @@ func (p *Problem) complete(settings []design.Settings, best float64) (*Problem, 
 		return nil, fmt.Errorf("%s: %w", p.Name, err)
 	}
 	p.Study = checked
-	p.metrics = nil
-	for _, m := range checked.Metrics() {
-		if m.Modelled {
-			p.metrics = append(p.metrics, m.Name)
-		}
-	}
+	p.metrics = lists.Pick(checked.Metrics(), func(m design.MetricInfo) (string, bool) { return m.Name, m.Modelled })
 	truths := p.truths(settings)
 	p.Spread, p.Scale = Values{}, p.scaleOf(truths, best)
 	for _, m := range p.metrics {
-		values := lists.Map(truths, func(v Values) float64 { return v[m] })
-		p.Spread[m] = deviation(values)
+		p.Spread[m] = deviation(lists.Map(truths, func(v Values) float64 { return v[m] }))
 	}
 	return p, nil
 }
@@ -85,13 +79,11 @@ const sampled = 4096
 
 // truths are those of all settings but of such as fail.
 func (p *Problem) truths(settings []design.Settings) []Values {
-	var truths []Values
-	for _, at := range settings {
-		if p.fails == nil || !p.fails(at) {
-			truths = append(truths, p.truth(at))
-		}
+	works := slices.Clone(settings)
+	if p.fails != nil {
+		works = slices.DeleteFunc(works, p.fails)
 	}
-	return truths
+	return lists.Map(works, p.truth)
 }
 
 // feasible tells whether values keep every limit.

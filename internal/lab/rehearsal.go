@@ -66,9 +66,7 @@ func (r Rehearsal) read(folder string, games []Planned) ([]playedCase, error) {
 	for _, c := range r.Cases {
 		one := playedCase{c, map[string][]judged{}}
 		for _, e := range r.Entrants {
-			for _, record := range records[who{c.Name, e.Label}] {
-				one.games[e.Label] = append(one.games[e.Label], judged{c.Problem, record})
-			}
+			one.games[e.Label] = lists.Map(records[who{c.Name, e.Label}], func(record *Record) judged { return judged{c.Problem, record} })
 		}
 		all = append(all, one)
 	}
@@ -101,10 +99,7 @@ func (r Rehearsal) sharesFigure(all []playedCase) []chart.Panel {
 		var curves []curve
 		for _, e := range r.Entrants {
 			one := curve{label: e.Label}
-			var shares [][]float64
-			for _, g := range c.games[e.Label] {
-				shares = append(shares, g.shares())
-			}
+			shares := lists.Map(c.games[e.Label], judged.shares)
 			for i := range shares[0] {
 				one.at = append(one.at, i+1)
 			}
@@ -147,14 +142,12 @@ func (c playedCase) figures() []Figure { return slices.Concat(Figures, c.Problem
 
 // tableOf has figures down and labels across, and leaves out figures that no label has.
 func (r Rehearsal) tableOf(figures []Figure, all ...playedCase) string {
-	rows := [][]string{{""}}
-	for _, e := range r.Entrants {
-		rows[0] = append(rows[0], e.Label)
-	}
+	labels := lists.Map(r.Entrants, func(e Entrant) string { return e.Label })
+	rows := [][]string{append([]string{""}, labels...)}
 	for _, f := range figures {
 		row := []string{f.Title}
-		for _, e := range r.Entrants {
-			row = append(row, r.cell(f, all, e.Label))
+		for _, label := range labels {
+			row = append(row, r.cell(f, all, label))
 		}
 		if slices.ContainsFunc(row[1:], func(cell string) bool { return cell != nothing }) {
 			rows = append(rows, row)
@@ -266,16 +259,11 @@ func (r Rehearsal) each(all []playedCase, do func(g judged, cells []string)) {
 
 // gameRows are the figures of every game.
 func (r Rehearsal) gameRows(all []playedCase) [][]string {
-	header := []string{"problem", "algorithm", "seed"}
-	for _, f := range Figures {
-		header = append(header, f.Name)
-	}
-	rows := [][]string{append(header, "recommendation")}
+	names := lists.Map(Figures, func(f Figure) string { return f.Name })
+	rows := [][]string{slices.Concat([]string{"problem", "algorithm", "seed"}, names, []string{"recommendation"})}
 	r.each(all, func(g judged, row []string) {
-		for _, f := range Figures {
-			row = append(row, number(f.Of(g)))
-		}
-		rows = append(rows, append(row, string(g.verdict(g.end()))))
+		figures := lists.Map(Figures, func(f Figure) string { return number(f.Of(g)) })
+		rows = append(rows, slices.Concat(row, figures, []string{string(g.verdict(g.end()))}))
 	})
 	return rows
 }

@@ -116,20 +116,15 @@ func (s Simulation) Report(folder string, games []Planned) (files map[string][]b
 
 // runRows are the rounds kept of every seed.
 func runRows(all []simulated) [][]string {
-	header := []string{"algorithm", "seed", "round"}
-	for _, q := range Quantities {
-		header = append(header, q.Name)
-	}
-	rows := [][]string{append(header, "point")}
+	names := lists.Map(Quantities, func(q Quantity) string { return q.Name })
+	rows := [][]string{slices.Concat([]string{"algorithm", "seed", "round"}, names, []string{"point"})}
 	for _, e := range all {
 		for _, c := range e.all {
 			for i, t := range c.Rounds {
-				row := []string{e.Label, strconv.FormatUint(c.Seed, 10), strconv.Itoa(t)}
-				for _, q := range Quantities {
-					row = append(row, written(c.at(q.Name, i), 8))
-				}
-				point := lists.Map(c.Points[i], number)
-				rows = append(rows, append(row, strings.Join(point, " ")))
+				place := []string{e.Label, strconv.FormatUint(c.Seed, 10), strconv.Itoa(t)}
+				values := lists.Map(names, func(name string) string { return written(c.at(name, i), 8) })
+				point := strings.Join(lists.Map(c.Points[i], number), " ")
+				rows = append(rows, slices.Concat(place, values, []string{point}))
 			}
 		}
 	}
@@ -209,10 +204,8 @@ func (s Simulation) figure(all []simulated) []byte {
 
 // titled is the title of a quantity, "" where there is none of that name.
 func titled(name string) string {
-	for _, q := range Quantities {
-		if q.Name == name {
-			return q.Title
-		}
+	if i := slices.IndexFunc(Quantities, func(q Quantity) bool { return q.Name == name }); i >= 0 {
+		return Quantities[i].Title
 	}
 	return ""
 }

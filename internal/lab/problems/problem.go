@@ -237,23 +237,15 @@ func Within(g []float64) bool {
 
 // safest lists the arms furthest within the limits at first, at most count of them.
 func (in *Instance) safest(count int) [][]float64 {
-	worst := map[int]float64{}
-	var order []int
-	for i, x := range in.Arms {
-		if worst[i] = slices.Max(in.CostsAt(1, x)); worst[i] <= 0 {
-			order = append(order, i)
-		}
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(worst[a], worst[b]) })
-	return lists.Map(order[:min(count, len(order))], func(i int) []float64 { return in.Arms[i] })
+	worst := func(x []float64) float64 { return slices.Max(in.CostsAt(1, x)) }
+	within := slices.DeleteFunc(slices.Clone(in.Arms), func(x []float64) bool { return worst(x) > 0 })
+	slices.SortStableFunc(within, func(a, b []float64) int { return cmp.Compare(worst(a), worst(b)) })
+	return within[:min(count, len(within))]
 }
 
 // Prior is the model that suits the functions.
 func (in *Instance) Prior() (optimizer.Kernel, error) {
-	k := optimizer.Kernel{Name: in.Kernel, Variance: in.Variance, Matrix: in.Matrix}
-	for range in.Axes {
-		k.Lengthscales = append(k.Lengthscales, in.Lengthscale)
-	}
+	k := optimizer.Kernel{Name: in.Kernel, Variance: in.Variance, Matrix: in.Matrix, Lengthscales: slices.Repeat([]float64{in.Lengthscale}, len(in.Axes))}
 	if in.Matrix != nil {
 		_, err := kernel.NewCovariance(in.Matrix, in.Variance)
 		return k, err
@@ -265,19 +257,17 @@ func (in *Instance) Prior() (optimizer.Kernel, error) {
 // Space is 𝒳 in unit coordinates; the kernel sees the problem's own.
 func (in *Instance) Space() optimizer.Space {
 	var s optimizer.Space
-	stepped := false
 	for _, a := range in.Axes {
 		d := optimizer.Dim{Low: a.Low, High: a.High}
 		if a.Step > 0 {
 			d.Levels = a.Levels()
-			stepped = true
 		}
 		s.Dims = append(s.Dims, d)
 	}
 	for _, x := range in.Arms {
 		s.Arms = append(s.Arms, in.Unit(x))
 	}
-	if stepped {
+	if slices.ContainsFunc(in.Axes, func(a Axis) bool { return a.Step > 0 }) {
 		s.Settle = func(u []float64) bool {
 			for k, d := range s.Dims {
 				if d.Levels > 0 {

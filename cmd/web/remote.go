@@ -27,6 +27,8 @@ import (
 
 	"headroom/internal/account"
 	"headroom/internal/http/problem"
+	"headroom/internal/lists"
+	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
 )
 
@@ -172,10 +174,7 @@ func refused(response *http.Response) error {
 	if response.StatusCode == http.StatusUnauthorized {
 		return fmt.Errorf("%s: put an API token into HEADROOM_TOKEN (“headroom token” makes one on the server's machine)", said.Detail)
 	}
-	var faults []string
-	for _, fault := range said.Errors {
-		faults = append(faults, fault.String())
-	}
+	faults := lists.Map(said.Errors, design.Fault.String)
 	return errors.New(cmp.Or(strings.Join(faults, "; "), said.Detail))
 }
 

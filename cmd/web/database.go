@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -72,10 +73,8 @@ const databasePace = 500 * time.Millisecond
 // awaitStore is openStore for a server that is started together with its database: while that
 // cannot be reached it asks again.
 func awaitStore(ctx context.Context, c config, url string) (*db.DB, error) {
-	pace := time.NewTicker(databasePace)
-	defer pace.Stop()
-	patience := time.NewTimer(c.databaseWait)
-	defer patience.Stop()
+	patience, cancel := context.WithTimeout(ctx, c.databaseWait)
+	defer cancel()
 	for first := true; ; first = false {
 		store, err := openStore(ctx, c, url)
 		if err == nil || !errors.Is(err, study.ErrUnavailable) || c.databaseWait <= 0 {
@@ -85,11 +84,9 @@ func awaitStore(ctx context.Context, c config, url string) (*db.DB, error) {
 			slog.Warn("the database cannot be reached yet; asking again", "for", c.databaseWait, "error", err)
 		}
 		select {
-		case <-pace.C:
-		case <-patience.C:
-			return nil, err
-		case <-ctx.Done():
-			return nil, ctx.Err()
+		case <-time.After(databasePace):
+		case <-patience.Done():
+			return nil, cmp.Or(ctx.Err(), err)
 		}
 	}
 }

@@ -348,6 +348,7 @@ func TestContestsRefuse(t *testing.T) {
 			"made-mixed":           {"-problem", "nothing"},
 			"no such file":         {"-spec", "nowhere.json"},
 			"exactly one -spec":    {"-problem", "gramacy", "-table", "x.csv"},
+			"say what to play":     {"-problem", ","},
 			"used once":            {"-problem", "gramacy", "-algorithm", "cei,cei"},
 			"rpol-ucb":             {"-problem", "gramacy", "-algorithm", "rpol"},
 			"there is no noise":    {"-problem", "gramacy", "-noise", "pink"},

@@ -119,7 +119,7 @@ func rehearse(set *flag.FlagSet) action {
 	model := set.String("model", "{}", "the model as JSON, in the same way")
 	horizon := set.Int("horizon", 0, "the algorithms' horizon; 0 = the server's default")
 	r.flags(set, 20, "rehearsal")
-	g := &r.Base
+	var g lab.Game
 	set.IntVar(&g.Start, "start", 5, "rows drawn by seed and imported before the first ask")
 	set.IntVar(&g.Asks, "asks", 40, "number of asks")
 	set.IntVar(&g.Batch, "batch", 1, "trials asked for at once")
@@ -150,9 +150,8 @@ func rehearse(set *flag.FlagSet) action {
 					return err
 				}
 			}
-			c := lab.Case{Name: p.Name, Game: *g}
-			c.Problem = p
-			r.Cases = append(r.Cases, c)
+			g.Problem = p
+			r.Cases = append(r.Cases, lab.Case{Name: p.Name, Game: g})
 		}
 		if err := r.enter(ctx, *settings, *model, *horizon); err != nil {
 			return err
@@ -205,7 +204,7 @@ func listRehearsals() error {
 }
 
 func readProblems(names string, specs []string, table string) ([]*lab.Problem, error) {
-	if names == "" && len(specs) == 0 {
+	if strings.Trim(names, ",") == "" && len(specs) == 0 {
 		return nil, errors.New("say what to play with -problem or -spec; -list names the problems")
 	}
 	if table != "" && len(specs) != 1 {

@@ -17,7 +17,6 @@ import (
 type Rehearsal struct {
 	Cases    []Case
 	Entrants []Entrant
-	Base     Game // what all cases of a report have in common
 	Seeds    int
 	First    uint64 // seed
 	Against  string // the label that the others are compared with
@@ -111,10 +110,9 @@ func (r Rehearsal) sharesFigure(all []playedCase) []chart.Panel {
 	return cells
 }
 
-// page is the report in Markdown.
 func (r Rehearsal) page(all []playedCase) []byte {
 	var out bytes.Buffer
-	b := r.Base
+	b := r.Cases[0].Game // its report is of cases that differ in their problems alone
 	fmt.Fprintf(&out, "# Rehearsal\n\n%d seeds from %d, %d rows at the start, %d asks, %d at once, told after %d further requests, noise %s %g, standard deviations told: %s.\n",
 		r.Seeds, r.First, b.Start, b.Asks, b.Batch, b.Delay, b.Noise.Kind, b.Noise.Size, b.Told)
 	if m := b.Mishaps; m != (Mishaps{}) {
@@ -159,17 +157,13 @@ func (r Rehearsal) tableOf(figures []Figure, all ...playedCase) string {
 // estimates are a figure of a label over problems, and its paired difference from the label that it
 // is compared with.
 func (r Rehearsal) estimates(f Figure, all []playedCase, label string) (own, difference Estimate) {
-	return f.over(all, label), over(all, func(c playedCase) Estimate { return Paired(f.values(c.games[label]), f.values(c.games[r.Against])) })
+	against := func(c playedCase) Estimate { return Paired(f.values(c.games[label]), f.values(c.games[r.Against])) }
+	return f.over(all, label), Over(lists.Map(all, against))
 }
 
 // over is the figure of a label over problems.
 func (f Figure) over(all []playedCase, label string) Estimate {
-	return over(all, func(c playedCase) Estimate { return estimateOf(f.values(c.games[label])) })
-}
-
-// over is Over of an estimate for each problem.
-func over(all []playedCase, of func(c playedCase) Estimate) Estimate {
-	return Over(lists.Map(all, of))
+	return Over(lists.Map(all, func(c playedCase) Estimate { return estimateOf(f.values(c.games[label])) }))
 }
 
 // cell is a mean with its error, and the paired difference. In a metric's own unit it is a median,
@@ -213,7 +207,7 @@ func (r Rehearsal) summary(all []playedCase) ([]byte, error) {
 		Scale      string                          `json:"scale,omitempty"`
 		Algorithms map[string]map[string]*estimate `json:"algorithms"`
 	}
-	b := r.Base
+	b := r.Cases[0].Game
 	out := struct {
 		Seeds                     int
 		Start, Asks, Batch, Delay int
@@ -370,13 +364,13 @@ func standardCells(cases, all []playedCase, label string) []string {
 // gained is by how much the share of a label is larger where something is told.
 func gained(cases, all []playedCase, label string) Estimate {
 	share := figureNamed("share")
-	return over(cases, func(c playedCase) Estimate {
+	return Over(lists.Map(cases, func(c playedCase) Estimate {
 		untold := untoldOf(c, all)
 		if untold == nil {
 			return estimateOf(nil)
 		}
 		return Paired(share.values(c.games[label]), share.values(untold.games[label]))
-	})
+	}))
 }
 
 func gainWords(gain Estimate) string {

@@ -46,7 +46,6 @@ type bench struct {
 // took are the times that something took, one for each time it was done.
 type took []time.Duration
 
-// line is a line of the table.
 type line struct {
 	what string
 	took took
@@ -136,7 +135,6 @@ func (t took) part(share float64) time.Duration {
 	return sorted[min(int(share*float64(len(sorted))), len(sorted)-1)]
 }
 
-// write writes the table.
 func (b *bench) write(out io.Writer) error {
 	const row = "| %-50s | %5s | %7s | %7s | %7s | %7s | %6s | %6s | %7s |\n"
 	var table strings.Builder
@@ -175,7 +173,6 @@ type measure struct {
 	run  func(ctx context.Context, s *site) ([]line, error)
 }
 
-// measures is everything that can be measured.
 func (b *bench) measures() []measure {
 	list := []measure{
 		b.repeated(fixedModel, b.trials, "first ask after a restart", b.askAfterRestart),
@@ -219,7 +216,6 @@ type benchStudy struct {
 	waiting askedTrial // the last that was asked for; its number is 0 where there is none
 }
 
-// askedTrial is a trial that was asked for.
 type askedTrial struct {
 	Number     int
 	Parameters map[string]float64
@@ -268,12 +264,10 @@ func table(trials int) string {
 	return rows.String()
 }
 
-// outcome is what comes of a trial.
 func outcome(a, b, c, d float64) (yield, impurity, pressure float64) {
 	return math.Sin(3*a) + b, a * c, d * math.Cos(b)
 }
 
-// ask asks for a trial.
 func (s *benchStudy) ask(ctx context.Context) error {
 	var answer struct{ Trials []askedTrial }
 	err := s.call(ctx, http.MethodPost, "/"+s.id+"/ask", jsonKind, "{}", &answer)
@@ -286,7 +280,6 @@ func (s *benchStudy) ask(ctx context.Context) error {
 	return err
 }
 
-// tell tells what came of it.
 func (s *benchStudy) tell(ctx context.Context) error {
 	x := s.waiting.Parameters
 	yield, impurity, pressure := outcome(x["a"], x["b"], x["c"], x["d"])

@@ -28,7 +28,6 @@ type playing struct {
 	seeds, workers  int
 }
 
-// flags declares them.
 func (p *playing) flags(set *flag.FlagSet, seeds int, out string) {
 	p.command = set.Name()
 	set.IntVar(&p.seeds, "seeds", seeds, "number of seeds, each a game of every player")
@@ -180,7 +179,6 @@ func newProgress(games, rounds, kept int) *progress {
 // often is how long the bar stays as it is at least.
 const often = 200 * time.Millisecond
 
-// round counts one round played.
 func (p *progress) round() {
 	played := p.played.Add(1)
 	if !p.terminal || !p.mutex.TryLock() {
@@ -198,7 +196,6 @@ func (p *progress) round() {
 	fmt.Fprintf(os.Stderr, "\r[%s%s] %3.0f %% of %d games, %v left ", strings.Repeat("#", full), strings.Repeat(".", width-full), 100*share, p.games, left)
 }
 
-// finish ends the bar.
 func (p *progress) finish() {
 	if !p.drawn.IsZero() {
 		fmt.Fprintln(os.Stderr)

@@ -22,7 +22,6 @@ import (
 
 	"headroom/internal/account"
 	"headroom/internal/db"
-	"headroom/internal/db/pglocal"
 	"headroom/internal/optimizer"
 	"headroom/internal/optimizer/factor"
 )
@@ -441,37 +440,29 @@ type site struct {
 }
 
 // withSite runs do with a server, whose database is gone afterwards.
-func withSite(ctx context.Context, do func(s *site) error) (err error) {
+func withSite(ctx context.Context, do func(s *site) error) error {
 	folder, err := os.MkdirTemp("", "headroom-bench-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(folder)
-	database, err := pglocal.Start(ctx, folder)
-	if err != nil {
-		return err
-	}
-	defer database.Stop()
-	store, err := openStore(ctx, config{dataDir: folder}, database.URL)
-	if err != nil {
-		return err
-	}
-	defer store.Close()
-	if err := store.Keep(); err != nil {
-		return err
-	}
-	// Answers come as they are, which is how the Python client asks.
-	transport := &http.Transport{MaxIdleConnsPerHost: 1000, DisableCompression: true}
-	s := &site{store: store, client: &http.Client{Transport: transport}}
-	bench := account.Identity{Kind: account.BySession, Name: "headroom bench", Role: account.Admin}
-	want := account.NewToken{Name: bench.Name, Role: account.Admin}
-	if _, s.token, err = store.Accounts.CreateToken(ctx, bench, want); err != nil {
-		return err
-	}
-	if err := s.start(ctx); err != nil {
-		return err
-	}
-	return errors.Join(do(s), s.stop())
+	return withStore(ctx, config{dataDir: folder}, func(store *db.DB) error {
+		if err := store.Keep(); err != nil {
+			return err
+		}
+		// Answers come as they are, which is how the Python client asks.
+		transport := &http.Transport{MaxIdleConnsPerHost: 1000, DisableCompression: true}
+		s := &site{store: store, client: &http.Client{Transport: transport}}
+		bench := account.Identity{Kind: account.BySession, Name: "headroom bench", Role: account.Admin}
+		want := account.NewToken{Name: bench.Name, Role: account.Admin}
+		if _, s.token, err = store.Accounts.CreateToken(ctx, bench, want); err != nil {
+			return err
+		}
+		if err := s.start(ctx); err != nil {
+			return err
+		}
+		return errors.Join(do(s), s.stop())
+	})
 }
 
 // start starts a server with nothing at hand, and returns once it answers.

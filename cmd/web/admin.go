@@ -72,10 +72,12 @@ func keptAdminToken(c config) (secret, path string, err error) {
 	return secret, path, nil
 }
 
+// theServer is who acts when somebody at its machine runs a command.
+var theServer = account.Identity{Kind: account.BySession, Name: "the server", Role: account.Admin}
+
 // printLink prints a sign-in link for the first admin.
 func printLink(ctx context.Context, store *db.DB, first account.Person, publicURL string) error {
-	starter := account.Identity{Kind: account.BySession, Name: "the server", Role: account.Admin}
-	link, secret, err := store.Accounts.CreateSignInLink(ctx, starter, first.ID)
+	link, secret, err := store.Accounts.CreateSignInLink(ctx, theServer, first.ID)
 	if err != nil {
 		return err
 	}
@@ -83,9 +85,9 @@ func printLink(ctx context.Context, store *db.DB, first account.Person, publicUR
 	return err
 }
 
-// onTerminal says whether somebody sees what is printed, which nobody does in /dev/null.
-func onTerminal() bool {
-	info, err := os.Stdout.Stat()
+// onTerminal says whether somebody sees what is written to a file, which nobody does in /dev/null.
+func onTerminal(file *os.File) bool {
+	info, err := file.Stat()
 	if err != nil || info.Mode()&os.ModeCharDevice == 0 {
 		return false
 	}

@@ -212,8 +212,7 @@ func token(set *flag.FlagSet) action {
 			want.ExpiresAt = new(time.Now().AddDate(0, 0, *days))
 		}
 		return withStore(ctx, c, func(store *db.DB) error {
-			terminal := account.Identity{Kind: account.BySession, Name: "the server", Role: account.Admin}
-			_, secret, err := store.Accounts.CreateToken(ctx, terminal, want)
+			_, secret, err := store.Accounts.CreateToken(ctx, theServer, want)
 			if err != nil {
 				return err
 			}

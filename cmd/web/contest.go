@@ -172,8 +172,7 @@ type progress struct {
 }
 
 func newProgress(games, rounds, kept int) *progress {
-	info, err := os.Stderr.Stat()
-	return &progress{terminal: err == nil && info.Mode()&os.ModeCharDevice != 0, games: games, rounds: rounds, kept: kept, started: time.Now()}
+	return &progress{terminal: onTerminal(os.Stderr), games: games, rounds: rounds, kept: kept, started: time.Now()}
 }
 
 // often is how long the bar stays as it is at least.

@@ -66,7 +66,7 @@ func serveUntil(ctx context.Context, c config, wantsLink bool) error {
 			return err
 		}
 		public := c.public(listener.Addr().String())
-		if wantsLink || onTerminal() {
+		if wantsLink || onTerminal(os.Stdout) {
 			if err := printLink(ctx, store, first, public); err != nil {
 				return err
 			}
@@ -148,7 +148,7 @@ func listen(c config) (net.Listener, error) {
 // setLog logs for people on a terminal, for programs elsewhere.
 func setLog() {
 	var handler slog.Handler = slog.NewJSONHandler(os.Stderr, nil)
-	if onTerminal() {
+	if onTerminal(os.Stdout) {
 		handler = slog.NewTextHandler(os.Stderr, nil)
 	}
 	slog.SetDefault(slog.New(handler))

@@ -83,7 +83,7 @@ func ruleReconfigure(snap *ledger.Snapshot, change design.Reconfiguration) (ruli
 	if err == nil {
 		err = design.SameShape(before, after).Err()
 	}
-	if invalid := (*design.Invalid)(nil); errors.As(err, &invalid) {
+	if invalid, is := errors.AsType[*design.Invalid](err); is {
 		err = change.Placed(after, invalid.Faults).Err()
 	}
 	if err != nil {

@@ -34,27 +34,40 @@ type Reconfiguration struct {
 	Reason           string             `json:"reason"`
 }
 
+// partNames are the names of what stands in the lists of which a change may leave parts out.
+func (d Definition) partNames() map[string][]string {
+	return map[string][]string{
+		"parameters":       d.ParameterNames(),
+		"constraints":      lists.Map(d.Constraints, func(c Constraint) string { return cmp.Or(c.Name, c.Metric) }),
+		"recorded_metrics": lists.Map(d.RecordedMetrics, func(r RecordedMetric) string { return r.Metric }),
+	}
+}
+
+// partNames are those of what the change says.
+func (change Reconfiguration) partNames() map[string][]string {
+	return Definition{Parameters: change.Parameters, Constraints: change.Constraints, RecordedMetrics: change.RecordedMetrics}.partNames()
+}
+
 // Apply returns d with the changes. A list of parameters or constraints may leave out those that
 // stay.
 func (change Reconfiguration) Apply(d Definition) (Definition, Faults) {
 	var faults Faults
-	if n, there := len(change.Parameters), len(d.Parameters); n > there {
-		faults.Add("parameters", n, "there are %d parameters; the study has %d, and parameters cannot be added", n, there)
-	}
-	if n, there := len(change.Constraints), len(d.Constraints); n > there {
-		faults.Add("constraints", n, "there are %d constraints; the study has %d, and constraints cannot be added", n, there)
-	}
-	if n, there := len(change.RecordedMetrics), len(d.RecordedMetrics); n > there {
-		faults.Add("recorded_metrics", n, "there are %d recorded metrics; the study has %d, and metrics cannot be added", n, there)
+	known, sent := d.partNames(), change.partNames()
+	for _, list := range slices.Sorted(maps.Keys(known)) {
+		if n, there := len(sent[list]), len(known[list]); n > there {
+			what := strings.ReplaceAll(list, "_", " ")
+			faults.Add(list, n, "there are %d %s; the study has %d, and %s cannot be added", n, what, there, what)
+		}
 	}
 	if len(faults) > 0 {
 		return d, faults
 	}
 	d.Parameters, d.Constraints, d.RecordedMetrics = slices.Clone(d.Parameters), slices.Clone(d.Constraints), slices.Clone(d.RecordedMetrics)
 	seen := map[string]bool{}
-	// place is where in a list of the study, of those names, the part stands that is to be replaced.
-	place := func(list string, i int, key, name string, names []string, unknown string) (at int, good bool) {
-		at = slices.Index(names, name)
+	// place is where in a list of the study the part stands that part i of the change replaces.
+	place := func(list string, i int, key, unknown string) (at int, good bool) {
+		name := sent[list][i]
+		at = slices.Index(known[list], name)
 		field := fmt.Sprintf("%s[%d].%s", list, i, key)
 		switch {
 		case seen[list+name]: // metrics and constraints have names of their own kinds
@@ -67,23 +80,20 @@ func (change Reconfiguration) Apply(d Definition) (Definition, Faults) {
 		seen[list+name] = true
 		return at, good
 	}
-	names := d.ParameterNames()
 	for i, p := range change.Parameters {
-		if at, good := place("parameters", i, "name", p.Name, names, "the study has no such parameter; parameters"); good {
+		if at, good := place("parameters", i, "name", "the study has no such parameter; parameters"); good {
 			p.Scale = cmp.Or(p.Scale, d.Parameters[at].Scale) // was not mentioned
 			d.Parameters[at] = p
 		}
 	}
-	names = lists.Map(d.Constraints, func(c Constraint) string { return c.Name })
 	for i, c := range change.Constraints {
-		c.Name = cmp.Or(c.Name, c.Metric)
-		if at, good := place("constraints", i, "name", c.Name, names, "the study has no such constraint; constraints"); good {
+		c.Name = sent["constraints"][i]
+		if at, good := place("constraints", i, "name", "the study has no such constraint; constraints"); good {
 			d.Constraints[at] = c
 		}
 	}
-	names = lists.Map(d.RecordedMetrics, func(r RecordedMetric) string { return r.Metric })
 	for i, r := range change.RecordedMetrics {
-		if at, good := place("recorded_metrics", i, "metric", r.Metric, names, "the study records no such metric; metrics"); good {
+		if at, good := place("recorded_metrics", i, "metric", "the study records no such metric; metrics"); good {
 			d.RecordedMetrics[at] = r
 		}
 	}
@@ -164,33 +174,20 @@ func SameShape(before, after Definition) (faults Faults) {
 // Placed has faults of d, which the change led to, where what they are of stood in the change, whose
 // lists may leave out what stays.
 func (change Reconfiguration) Placed(d Definition, faults Faults) Faults {
-	at := map[string]int{}
-	for i, p := range change.Parameters {
-		at["parameters"+p.Name] = i
-	}
-	for i, c := range change.Constraints {
-		at["constraints"+cmp.Or(c.Name, c.Metric)] = i
-	}
-	for i, r := range change.RecordedMetrics {
-		at["recorded_metrics"+r.Metric] = i
-	}
-	names := map[string][]string{
-		"parameters":       lists.Map(d.Parameters, func(p Parameter) string { return p.Name }),
-		"constraints":      lists.Map(d.Constraints, func(c Constraint) string { return c.Name }),
-		"recorded_metrics": lists.Map(d.RecordedMetrics, func(r RecordedMetric) string { return r.Metric }),
-	}
+	known, sent := d.partNames(), change.partNames()
 	placed := slices.Clone(faults)
 	for i, fault := range placed {
 		list, rest, _ := strings.Cut(fault.Field, "[")
 		number, inside, _ := strings.Cut(rest, "]")
 		j, err := strconv.Atoi(number)
-		if err != nil || j >= len(names[list]) {
+		if err != nil || j >= len(known[list]) {
 			continue
 		}
-		if sent, said := at[list+names[list][j]]; said {
-			placed[i].Field = fmt.Sprintf("%s[%d]%s", list, sent, inside)
+		name := known[list][j]
+		if at := slices.Index(sent[list], name); at >= 0 {
+			placed[i].Field = fmt.Sprintf("%s[%d]%s", list, at, inside)
 		} else {
-			placed[i].Field, placed[i].Message = list, fmt.Sprintf("%q, which stays: %s", names[list][j], fault.Message)
+			placed[i].Field, placed[i].Message = list, fmt.Sprintf("%q, which stays: %s", name, fault.Message)
 		}
 	}
 	return placed

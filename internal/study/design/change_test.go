@@ -2,6 +2,7 @@ package design
 
 import (
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"slices"
 	"testing"
@@ -144,5 +145,17 @@ func TestApplyRefusesWhatIsSaidTwice(t *testing.T) {
 		if !slices.ContainsFunc(faults, func(f Fault) bool { return f.Field == field }) {
 			t.Errorf("nothing is wrong with %s: %v", field, faults)
 		}
+	}
+}
+
+// TestFaultsOfAChangeArePlaced where what they are of was sent, or at its list where it was not.
+func TestFaultsOfAChangeArePlaced(t *testing.T) {
+	t.Parallel()
+	d := Definition{Parameters: []Parameter{{Name: "a"}, {Name: "b"}}, Constraints: []Constraint{{Name: "pH low", Metric: "pH"}}}
+	change := Reconfiguration{Parameters: []Parameter{{Name: "b"}}, Constraints: []Constraint{{Name: "pH low", Metric: "pH"}}}
+	faults := Faults{{Field: "parameters[1].low", Message: "m"}, {Field: "parameters[0].of[1]", Message: "m"}, {Field: "constraints[0]", Message: "m"}, {Field: "parameters", Message: "m"}, {Field: "", Message: "m"}}
+	got := fmt.Sprint(change.Placed(d, faults))
+	if want := `[parameters[0].low: m parameters: "a", which stays: m constraints[0]: m parameters: m m]`; got != want {
+		t.Errorf("placed %s, want %s", got, want)
 	}
 }

@@ -115,8 +115,8 @@ func (d Drift) Came(metric string) string {
 // well they were predicted.
 const FewPredictions = 5
 
-// drifting lists the metrics that drift, under an algorithm that takes them to stand.
-func drifting(snap *ledger.Snapshot, calibrations map[string]Calibration) (found []Finding) {
+// Drifting lists the metrics that drift, under an algorithm that takes them to stand.
+func Drifting(snap *ledger.Snapshot, calibrations map[string]Calibration) (found []Finding) {
 	if snap.Compiled().Algorithm.ForDrift {
 		return nil
 	}
@@ -124,8 +124,8 @@ func drifting(snap *ledger.Snapshot, calibrations map[string]Calibration) (found
 	for _, metric := range snap.Compiled().MetricNames {
 		c := calibrations[metric]
 		if d := DriftOf(c); c.Count >= FewPredictions && d.Since > 0 {
-			found = append(found, Finding{Kind: "drift", Metric: metric, Since: d.Since, Says: d.Came(metric) + ": the process may have drifted, and what is expected rests on older readings too.",
-				Remedy: "find out what has changed since; " + design.Listed(forgetful, "and") + " forget what is old, and with it what holds no more"})
+			found = append(found, Finding{Kind: "drift", Metric: metric, Since: d.Since, Says: d.Came(metric) + ".",
+				Remedy: "find out what has changed since: the process may have drifted, and what is expected rests on older readings too; " + design.Listed(forgetful, "and") + " forget what is old"})
 		}
 	}
 	return found

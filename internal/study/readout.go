@@ -319,7 +319,7 @@ func readout(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State)
 	for k, calibration := range calibrations {
 		out.Calibration[c.MetricNames[k]] = calibrated(calibration)
 	}
-	out.Health = append(out.Health, drifting(snap, out.Calibration)...)
+	out.Health = append(out.Health, Drifting(snap, out.Calibration)...)
 	bounds := boundsOf(TheoremOf(snap, out))
 	out.Violation = bounds.violations(snap, violated)
 	if n := len(regret); n > 0 {

@@ -248,13 +248,13 @@ func TestADriftIsFound(t *testing.T) {
 		list = append(list, Residual{1 + i, -1.9})
 	}
 	calibrations := map[string]Calibration{"yield": {Coverage: Coverage{Count: 9}, Residuals: list}, "impurity": {Coverage: Coverage{Count: 4}, Residuals: list}}
-	found := drifting(newBench(t, oven()).snap, calibrations)
+	found := Drifting(newBench(t, oven()).snap, calibrations)
 	if len(found) != 1 || found[0].Kind != "drift" || found[0].Metric != "yield" || found[0].Since != 1 || !strings.Contains(found[0].Says, "Yield has come out lower than predicted") || !strings.Contains(found[0].Remedy, "rpol-sw-ucb") {
 		t.Errorf("found %+v", found)
 	}
 	d := oven()
 	d.Algorithm.Name, d.Algorithm.Settings = "rpol-sw-ucb", map[string]json.RawMessage{"window": []byte("20")}
-	if found := drifting(newBench(t, d).snap, calibrations); len(found) > 0 {
+	if found := Drifting(newBench(t, d).snap, calibrations); len(found) > 0 {
 		t.Errorf("by an algorithm that forgets, found %+v", found)
 	}
 }

@@ -55,14 +55,11 @@ func (v Facts) drifts() (list []drifting) {
 // driftDoubt says that what the model expects may not hold any more, "" where no metric drifts or
 // the algorithm looks only at the last trials.
 func (v Facts) driftDoubt() string {
-	if v.Snap.Compiled().Algorithm.ForDrift {
+	came := lists.Map(study.Drifting(v.Snap, v.Readout.Calibration), func(found study.Finding) string { return found.Says })
+	if len(came) == 0 {
 		return ""
 	}
-	came := lists.Pick(v.drifts(), func(d drifting) (string, bool) { return d.Came(d.metric), d.drifts() })
-	if came == nil {
-		return ""
-	}
-	return strings.Join(came, ". ") + ": the process may have drifted, and what is expected here rests on older readings too."
+	return strings.Join(came, " ") + " The process may have drifted, and what is expected here rests on older readings too."
 }
 
 // trustInShort is one line on calibration and drift, and whether either asks for a look.

@@ -317,7 +317,7 @@ func TestEveryDriftIsNamedBesideTheAnswer(t *testing.T) {
 		}
 		v.Readout.Calibration[metric] = c
 	}
-	says(t, "the doubt", v.Verdict().Doubt, []string{"Yield has come to lie higher than the settings explain since about trial 2. Impurity has come to lie lower than the settings explain since about trial 3: the process may have drifted"}, []string{"Pressure"})
+	says(t, "the doubt", v.Verdict().Doubt, []string{"Yield has come to lie higher than the settings explain since about trial 2. Impurity has come to lie lower than the settings explain since about trial 3. The process may have drifted, and what is expected here rests on older readings too."}, []string{"Pressure"})
 }
 
 // TestTheBestThatIsGoneIsNamed: where it may be chosen no more, the answer says why it is another;

@@ -287,6 +287,18 @@ func (t *Trial) Doubted(metric string) bool {
 	return slices.ContainsFunc(t.Doubts, func(d Doubted) bool { return d.Metric == metric })
 }
 
+// DoubtMeans says what comes of a trial's being in doubt until somebody confirms it.
+func (snap *Snapshot) DoubtMeans(t *Trial) string {
+	c := snap.Compiled()
+	if c.Config.Fit && slices.ContainsFunc(c.MetricNames, func(metric string) bool {
+		_, little := snap.slipped(t, metric)
+		return little
+	}) {
+		return "not counted as the best reading, and of little weight in the model"
+	}
+	return "not counted as the best reading"
+}
+
 // DoubtReading doubts one reading, by what other readings range over and what was expected of it,
 // nil where no model has learnt the metric.
 func (snap *Snapshot) DoubtReading(metric string, value float64, expected *Expected, known Range) *Doubted {
@@ -494,21 +506,21 @@ func (snap *Snapshot) Range(metric string, except int) Range {
 		}
 		return RangeOf()
 	}
-	return RangeOf(lists.Pick(snap.Trials, func(t *Trial) (float64, bool) {
+	return RangeOf(snap.readings(metric, except)...)
+}
+
+// readings are those of a metric in all included trials but one (0: in all).
+func (snap *Snapshot) readings(metric string, except int) []float64 {
+	return lists.Pick(snap.Trials, func(t *Trial) (float64, bool) {
 		m, told := t.Metrics[metric]
 		return m.Value, told && !t.Excluded && t.Number != except
-	})...)
+	})
 }
 
 // alikeInSize tells whether the middle half of the readings of a metric lies within a power of ten: where
 // they differ by more themselves, another power of ten is no sign of a slip.
 func (snap *Snapshot) alikeInSize(metric string) bool {
-	var sizes []float64
-	for _, t := range snap.Trials {
-		if m, told := t.Metrics[metric]; told && !t.Excluded {
-			sizes = append(sizes, math.Abs(m.Value))
-		}
-	}
+	sizes := lists.Map(snap.readings(metric, 0), math.Abs)
 	slices.Sort(sizes)
 	n := len(sizes)
 	return n > 0 && sizes[3*n/4] <= 10*sizes[n/4]

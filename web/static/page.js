@@ -100,14 +100,21 @@ document.addEventListener("click", (event) => {
 document.addEventListener("htmx:configRequest", (event) => { event.detail.headers["X-Page-Of"] = document.body.dataset.person; });
 
 // A form that leads to a page of its own is sent once, however often it is pressed until that is there, and not into the void, where the browser
-// would put a page of its own in the place of this one.
-document.addEventListener("submit", (event) => {
+// would put a page of its own in the place of this one. Browsers say that there is no connection also where the server runs on the same machine.
+document.addEventListener("submit", async (event) => {
   const form = event.target;
   if (event.defaultPrevented || form.getAttribute("method") !== "post") return;
-  if (form.dataset.sending) event.preventDefault();
-  else if (navigator.onLine) form.dataset.sending = "yes";
-  else {
-    event.preventDefault();
+  if (form.dataset.sending === "yes") event.preventDefault();
+  const reached = navigator.onLine || form.dataset.sending === "reached";
+  form.dataset.sending = "yes";
+  if (reached || event.defaultPrevented) return;
+  event.preventDefault();
+  try {
+    await fetch("/healthz", { cache: "no-store" });
+    form.dataset.sending = "reached";
+    form.requestSubmit(event.submitter);
+  } catch {
+    delete form.dataset.sending;
     headroom.tell("No connection. What you entered is here still, and was not sent: press again once there is one.");
     addEventListener("online", () => headroom.tell(""), { once: true });
   }

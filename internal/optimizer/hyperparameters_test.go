@@ -276,23 +276,28 @@ func TestTheFactorOfToldNoiseHolds(t *testing.T) {
 	}
 }
 
-// TestAReadingInDoubtHasLittleSay: what looks like a slip is left out of fits, and of what is believed
-// it changes hardly anything, however large it is.
+// TestAReadingInDoubtHasLittleSay: what looks like a slip is left out of fits, and of what else could
+// have been fitted, and of what is believed it changes hardly anything, however large it is.
 func TestAReadingInDoubtHasLittleSay(t *testing.T) {
 	t.Parallel()
 	const slipped = 20
-	told := func(reading Reading) (*State, FittedMetric, float64) {
+	told := func(reading Reading) (*State, FittedMetric, []metricModel, float64) {
 		cfg, h := lathe(t, 30)
 		h.Rounds[slipped-1].Readings[0] = reading
 		state, whole := fitted(t, cfg, h)
 		beliefs := sure(state.Posterior(t.Context(), []Place{state.placeOf(slipped)}))
-		return state, whole.Fits[0].Metrics[0], beliefs[0].Mean[0]
+		src := &state.shown.sources[state.shown.sourceOf[0]]
+		around := sure(state.modelsAround(0, src, sure(src.Rows(t.Context()))))
+		return state, whole.Fits[0].Metrics[0], around, beliefs[0].Mean[0]
 	}
-	_, without, believed := told(Reading{})
+	_, without, others, believed := told(Reading{})
 	for _, value := range []float64{9, 1e4, -1e90} {
-		state, fit, mean := told(Reading{Told: true, Value: value, Revealed: slipped, InDoubt: true, Expected: 1})
+		state, fit, around, mean := told(Reading{Told: true, Value: value, Revealed: slipped, InDoubt: true, Expected: 1})
 		if !reflect.DeepEqual(fit, without) || math.Abs(mean-believed) > 0.01 {
 			t.Errorf("%g in doubt: %g is believed where it was %g, fit %+v instead of %+v", value, mean, believed, fit, without)
+		}
+		if len(around) == 0 || !reflect.DeepEqual(around, others) {
+			t.Errorf("%g in doubt: %d models are drawn around the fit, %d without it, or others", value, len(around), len(others))
 		}
 		if state.FitDue() {
 			t.Errorf("%g in doubt makes another fit due", value)

@@ -51,11 +51,6 @@ func targets(cfg *Config) []target {
 	return list
 }
 
-// someMetric tells whether something is so of some metric.
-func (cfg *Config) someMetric(is func(metric int) bool) bool {
-	return slices.ContainsFunc(indices(len(cfg.Metrics)), is)
-}
-
 // Round is the number of the next decision.
 func (s *task) Round() int { return len(s.history.Rounds) + 1 }
 

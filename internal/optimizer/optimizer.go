@@ -179,6 +179,16 @@ type Spell struct {
 	Cause    Cause
 }
 
+// someMetric tells whether something is so of some metric.
+func (cfg *Config) someMetric(is func(metric int) bool) bool {
+	for metric := range cfg.Metrics {
+		if is(metric) {
+			return true
+		}
+	}
+	return false
+}
+
 // Cause is why a trial ended without its results.
 type Cause int
 

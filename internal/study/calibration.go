@@ -120,10 +120,10 @@ func Drifting(snap *ledger.Snapshot, calibrations map[string]Calibration) (found
 	if snap.Compiled().Algorithm.ForDrift {
 		return nil
 	}
-	forgetful := lists.Pick(policy.Descriptions(), func(a policy.Description) (string, bool) { return a.Name, a.ForDrift })
 	for _, metric := range snap.Compiled().MetricNames {
 		c := calibrations[metric]
 		if d := DriftOf(c); c.Count >= FewPredictions && d.Since > 0 {
+			forgetful := lists.Pick(policy.Descriptions(), func(a policy.Description) (string, bool) { return a.Name, a.ForDrift })
 			found = append(found, Finding{Kind: "drift", Metric: metric, Since: d.Since, Says: d.Came(metric) + ".",
 				Remedy: "find out what has changed since: the process may have drifted, and what is expected rests on older readings too; " + design.Listed(forgetful, "and") + " forget what is old"})
 		}

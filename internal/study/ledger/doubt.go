@@ -287,18 +287,6 @@ func (t *Trial) Doubted(metric string) bool {
 	return slices.ContainsFunc(t.Doubts, func(d Doubted) bool { return d.Metric == metric })
 }
 
-// DoubtMeans says what comes of a trial's being in doubt until somebody confirms it.
-func (snap *Snapshot) DoubtMeans(t *Trial) string {
-	c := snap.Compiled()
-	if c.Config.Fit && slices.ContainsFunc(c.MetricNames, func(metric string) bool {
-		_, little := snap.slipped(t, metric)
-		return little
-	}) {
-		return "not counted as the best reading, and of little weight in the model"
-	}
-	return "not counted as the best reading"
-}
-
 // DoubtReading doubts one reading, by what other readings range over and what was expected of it,
 // nil where no model has learnt the metric.
 func (snap *Snapshot) DoubtReading(metric string, value float64, expected *Expected, known Range) *Doubted {

@@ -271,6 +271,18 @@ func (snap *Snapshot) slipped(t *Trial, metric string) (expected float64, looksS
 	return t.Doubts[i].slip, true
 }
 
+// DoubtMeans says what comes of a trial's being in doubt until somebody confirms it.
+func (snap *Snapshot) DoubtMeans(t *Trial) string {
+	c := snap.Compiled()
+	if c.Config.Fit && slices.ContainsFunc(c.MetricNames, func(metric string) bool {
+		_, little := snap.slipped(t, metric)
+		return little
+	}) {
+		return "not counted as the best reading, and of little weight in the model"
+	}
+	return "not counted as the best reading"
+}
+
 // decidedBefore is the number of decisions made from events before seq, which is the round during
 // which event seq was revealed. seen, by decision, never decreases.
 func decidedBefore(seen []int64, seq int64) int {

@@ -876,7 +876,6 @@ State = TypedDict("State", {
     "algorithm": "str",
     "at_ceiling": "List[str]",
     "calibration": "Dict[str, Calibration]",
-    "fit_pending": "bool",
     "gain": "Optional[Gain]",
     "health": "List[Finding]",
     "metrics": "Dict[str, MetricState]",

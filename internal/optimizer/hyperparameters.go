@@ -54,10 +54,6 @@ func (s *State) fitDue(metric int) bool {
 	return changed || count > last && (count <= fewReadings || float64(count) >= growth*float64(last))
 }
 
-// BeyondLogarithm tells whether some metric's model has nothing to say before its next fit: a reading lies
-// beyond the logarithm that all are taken for.
-func (s *State) BeyondLogarithm() bool { return s.cfg.someMetric(s.beyondLogarithm) }
-
 // beyondLogarithm tells whether a reading lies beyond the logarithm that a metric's readings are taken
 // for: warped, it would be many deviations from all others, however close it is to them.
 func (s *State) beyondLogarithm(metric int) bool {

@@ -316,42 +316,22 @@ type chooser struct {
 	last   *ledger.ChosenData // the algorithm's last decision, which is not part of the history yet
 }
 
-// chooser starts from snap, after the fit that is due.
-func (s *Models) chooser(ctx context.Context, snap *ledger.Snapshot) (*chooser, error) {
-	c := &chooser{models: s, snap: snap}
-	return c, c.begin(ctx)
+func (c *chooser) begin(ctx context.Context) error {
+	made, err := c.models.replay(ctx, c.snap)
+	if err == nil {
+		c.state, c.fit, c.fitted = made.next, made.fit, made.state.FitDue()
+	}
+	return err
 }
 
-func (c *chooser) begin(ctx context.Context) (err error) {
-	if c.state, err = c.models.state(ctx, c.snap); err != nil {
-		return err
-	}
-	return c.refit(ctx)
-}
-
-// refit makes the fit that is due: with new readings, or where the first design ends.
-func (c *chooser) refit(ctx context.Context) (err error) {
-	if c.fitted || !c.state.FitDue() {
-		return nil
-	}
-	c.fitted = true
-	if c.fit, err = c.models.fit(ctx, c.snap, c.state); err != nil || c.fit == nil {
-		return err
-	}
-	return c.extend(ctx, &optimizer.History{Rounds: c.state.History().Rounds, Fits: c.fits(c.snap.Compiled())})
-}
-
-// fits are those of the snapshot and the one made just now, as a study compiled so sees them.
-func (c *chooser) fits(compiled *design.Compiled) []optimizer.Fit {
-	fits := slices.Clip(c.snap.Fits)
-	if c.fit != nil {
-		fits = append(fits, *c.fit)
-	}
-	return ledger.FitsUnder(compiled, fits)
-}
-
+// extend adds to the history, after which a fit may be due where the first design ends: one at most,
+// since a snapshot's readings stay the same.
 func (c *chooser) extend(ctx context.Context, by *optimizer.History) error {
 	state, err := compute(ctx, c.models.Derived, c.snap.ID, func(ctx context.Context) (*optimizer.State, error) { return c.state.Extend(ctx, by) })
+	if err == nil && !c.fitted {
+		c.fitted = state.FitDue()
+		state, c.fit, err = c.models.refit(ctx, c.snap, state)
+	}
 	if err == nil {
 		c.state = state
 	}
@@ -361,9 +341,6 @@ func (c *chooser) extend(ctx context.Context, by *optimizer.History) error {
 func (c *chooser) suggest(ctx context.Context, known optimizer.Known, brought design.Brought) (*ledger.ChosenData, error) {
 	if c.last != nil {
 		if err := c.took(ctx, c.last); err != nil {
-			return nil, err
-		}
-		if err := c.refit(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -543,8 +520,8 @@ type personal struct {
 }
 
 func (s *Models) rulePersonal(ctx context.Context, cmd Command, snap *ledger.Snapshot, p personal) (ruling, error) {
-	c, err := s.chooser(ctx, snap)
-	if err != nil {
+	c := chooser{models: s, snap: snap}
+	if err := c.begin(ctx); err != nil {
 		return ruling{}, err
 	}
 	d, err := compute(ctx, s.Derived, snap.ID, func(ctx context.Context) (optimizer.Decision, error) { return c.state.Own(ctx, p.place, p.known) })

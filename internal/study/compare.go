@@ -41,17 +41,16 @@ func (s *Models) Compare(ctx context.Context, snap *ledger.Snapshot, with []desi
 			return nil, relocate(err, "algorithm", fmt.Sprintf("algorithms[%d]", i))
 		}
 	}
-	next, err := s.chooser(ctx, snap)
-	switch {
-	case errors.Is(err, ErrConflict):
-		next = &chooser{snap: snap} // each algorithm says for itself that its model cannot be computed
-	case err != nil:
+	made, err := s.replay(ctx, snap)
+	if err != nil && !errors.Is(err, ErrConflict) { // each algorithm says for itself that its model cannot be computed
 		return nil, err
 	}
 	choices := make([]Choice, len(with))
 	for i, c := range others {
 		history := snap.History(c)
-		history.Fits = next.fits(c)
+		if made.fit != nil {
+			history.Fits = append(history.Fits, ledger.FitsUnder(c, []ledger.FittedData{*made.fit})...)
+		}
 		if choices[i], err = s.choiceOf(ctx, snap, c, history, known, brought); err != nil {
 			return nil, err
 		}

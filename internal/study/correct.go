@@ -430,11 +430,11 @@ func (s *Models) nextChoice(ctx context.Context, snap *ledger.Snapshot) (*design
 	if len(faults) > 0 {
 		return nil, nil
 	}
-	next, err := s.chooser(ctx, snap)
+	state, err := s.state(ctx, snap)
 	if err != nil {
 		return nil, err
 	}
-	d, err := compute(ctx, s.Derived, snap.ID, func(ctx context.Context) (optimizer.Decision, error) { return next.state.Suggest(ctx, known) })
+	d, err := compute(ctx, s.Derived, snap.ID, func(ctx context.Context) (optimizer.Decision, error) { return state.Suggest(ctx, known) })
 	if errors.Is(err, optimizer.ErrNoneAllowed) {
 		return nil, nil
 	}

@@ -73,7 +73,7 @@ func (s *Models) gain(ctx context.Context, snap *ledger.Snapshot) (*Gain, error)
 	if len(faults) > 0 {
 		return nil, nil
 	}
-	state, err := s.shown(ctx, snap)
+	state, err := s.state(ctx, snap)
 	if err != nil {
 		return nil, err
 	}
@@ -136,7 +136,7 @@ func (s *Models) PriceOf(ctx context.Context, snap *ledger.Snapshot, name string
 		return Price{}, conflict("What a limit costs depends here on what each trial brings with it, so it cannot be said beforehand.")
 	}
 	return derived.Get(ctx, s.Derived, snap, priceAt(c.ConstraintNames[j]), func(ctx context.Context) (Price, error) {
-		state, err := s.shown(ctx, snap)
+		state, err := s.state(ctx, snap)
 		if err != nil {
 			return Price{}, err
 		}

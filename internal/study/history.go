@@ -40,7 +40,7 @@ type Predicted struct {
 
 // HistoryOf tells, round by round, what was chosen, read and believed.
 func (s *Models) HistoryOf(ctx context.Context, snap *ledger.Snapshot) ([]HistoryRow, error) {
-	state, err := s.shown(ctx, snap)
+	state, err := s.state(ctx, snap)
 	if err != nil {
 		return nil, err
 	}

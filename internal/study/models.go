@@ -52,7 +52,6 @@ const (
 	stateOf derivation = iota // replayed
 	readoutOf
 	modelOf // that the two are there
-	fitOf
 	gainOf
 	verificationOf
 	ledgerOf // and latestOf: the study itself, read from nothing and from what is kept
@@ -61,7 +60,7 @@ const (
 
 // Kind groups them in the server's figures.
 func (d derivation) Kind() string {
-	return [...]string{"states", "readouts", "models", "fits", "gains", "verifications", "ledgers", "ledgers"}[d]
+	return [...]string{"states", "readouts", "models", "gains", "verifications", "ledgers", "ledgers"}[d]
 }
 
 type (
@@ -81,14 +80,16 @@ func compute[T any](ctx context.Context, in *derived.Store[*ledger.Snapshot], id
 	return made, err
 }
 
-// replayed is what came of a replay: a state, or why there can be none.
+// replayed is what came of a replay: states, or why there can be none.
 type replayed struct {
-	state   *optimizer.State
+	state   *optimizer.State   // of what is recorded
+	next    *optimizer.State   // that the next decision is made from: after the fit that is due, if one is
+	fit     *ledger.FittedData // that fit, to be recorded with the decision
 	err     error
 	weighed weighed
 }
 
-// weighed is how many bytes a state held whose history had that extent, and so many fits. To weigh
+// weighed is how many bytes states held whose history had that extent, and so many fits. To weigh
 // one takes as long as a good part of an ask, so it is done now and then.
 type weighed struct{ bytes, extent, fits int }
 
@@ -108,34 +109,41 @@ func extentOf(h *optimizer.History) (extent int) {
 	return extent
 }
 
-// weigh finds out what the state holds, if that does not follow from what another one held.
+// weigh finds out what the states hold, if that does not follow from what others held.
 func (r *replayed) weigh(other weighed) {
-	if r.state == nil {
+	if r.next == nil {
 		return
 	}
-	h := r.state.History()
-	extent, fits := extentOf(h), len(h.Fits)
+	h := r.next.History()
+	extent, fits := extentOf(h), len(r.state.History().Fits)+len(h.Fits)
 	if r.weighed = other; other.fits != fits || math.Abs(float64(extent-other.extent)) >= weighingShare*float64(other.extent) {
-		r.weighed = weighed{int(memory.NewMeter().Of(r.state)), extent, fits}
+		r.weighed = weighed{int(memory.NewMeter().Of([]*optimizer.State{r.state, r.next})), extent, fits}
 	}
 }
 
-// Bytes is what the state holds, which grows with the square of its history.
+// Bytes is what the states hold, which grows with the square of their history.
 func (r replayed) Bytes() int64 {
-	if r.state == nil || r.weighed.extent == 0 {
+	if r.next == nil || r.weighed.extent == 0 {
 		return int64(r.weighed.bytes)
 	}
-	grown := float64(extentOf(r.state.History())) / float64(r.weighed.extent)
+	grown := float64(extentOf(r.next.History())) / float64(r.weighed.extent)
 	return int64(float64(r.weighed.bytes) * grown * grown)
 }
 
-// state returns what the algorithm makes of snap, worked out at most once for each version that is
-// kept and, where possible, from the state of another version of the study.
+// state is what the algorithm makes of snap: what the next decision is made from, and all that is
+// shown is told of.
 func (s *Models) state(ctx context.Context, snap *ledger.Snapshot) (*optimizer.State, error) {
+	made, err := s.replay(ctx, snap)
+	return made.next, err
+}
+
+// replay plays snap, and makes the fit that is due, at most once for each version that is kept and,
+// where possible, from a state of another version of the study.
+func (s *Models) replay(ctx context.Context, snap *ledger.Snapshot) (replayed, error) {
 	made, err := derived.Lasting(ctx, s.Derived, snap, stateOf, func(ctx context.Context) (made replayed, err error) {
-		var prior replayed
+		prior := s.toExtend(snap)
 		with := optimizer.Resources{Room: s.room.bytes}
-		if s.toExtend(snap).state == nil {
+		if prior.state == nil {
 			leave, err := s.room.enter(ctx, snap)
 			if err != nil {
 				return made, err
@@ -146,10 +154,13 @@ func (s *Models) state(ctx context.Context, snap *ledger.Snapshot) (*optimizer.S
 		made.state, err = compute(ctx, s.Derived, snap.ID, func(ctx context.Context) (*optimizer.State, error) {
 			history := snap.History(snap.Compiled())
 			if prior = s.toExtend(snap); prior.state != nil {
-				return prior.state.Extend(ctx, history)
+				return prior.nearest(history).Extend(ctx, history)
 			}
 			return optimizer.ReplayWithin(ctx, snap.Compiled().Config, history, with)
 		})
+		if err == nil {
+			made.next, made.fit, err = s.refit(ctx, snap, made.state)
+		}
 		if ctx.Err() != nil {
 			return made, ctx.Err()
 		}
@@ -160,15 +171,23 @@ func (s *Models) state(ctx context.Context, snap *ledger.Snapshot) (*optimizer.S
 		return made, nil
 	})
 	if err != nil {
-		return nil, err
+		return replayed{}, err
 	}
-	return made.state, made.err
+	return made, made.err
 }
 
-// toExtend returns the latest state of the study, if it was made under the same definition, else
+// nearest is the one whose fits a history has: it has that which was due where an ask came since.
+func (r replayed) nearest(h *optimizer.History) *optimizer.State {
+	if len(h.Fits) == len(r.next.History().Fits) {
+		return r.next
+	}
+	return r.state
+}
+
+// toExtend returns the latest states of the study, if they were made under the same definition, else
 // none.
 func (s *Models) toExtend(snap *ledger.Snapshot) (none replayed) {
-	if from, prior, found := derived.Newest[replayed](s.Derived, snap.ID); found && from.Compiled() == snap.Compiled() {
+	if from, prior, found := derived.Newest[replayed](s.Derived, snap.ID); found && prior.next != nil && from.Compiled() == snap.Compiled() {
 		return prior
 	}
 	return none
@@ -251,30 +270,35 @@ func amount(bytes int64) string {
 	return fmt.Sprintf("%.1f GiB", float64(bytes)/(1<<30))
 }
 
-// fit makes the fit that is due at snap, however long that takes: which decision it serves first
-// follows from the ledger alone, not from how busy the machine is. An ask, and whoever looks at
-// what would be expected, share it. A metric of which none can be made stays as it was; where there
-// is none at all it returns nil.
-func (s *Models) fit(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State) (*ledger.FittedData, error) {
-	return derived.Lasting(ctx, s.Derived, snap, fitOf, func(ctx context.Context) (*ledger.FittedData, error) {
-		fit, err := compute(ctx, s.Derived, snap.ID, state.FitNow)
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		made := fittedData(snap, fit)
-		maps.DeleteFunc(made.Metrics, func(name string, m ledger.FittedMetric) bool {
-			wrong := checkFitted(snap, name, m)
-			err = cmp.Or(err, wrong)
-			return wrong != nil
-		})
-		if err != nil {
-			s.log.Warn("not every metric could be fitted", "study", snap.ID, "version", snap.Version, "error", err)
-		}
-		if len(made.Metrics) == 0 {
-			return nil, nil
-		}
-		return made, nil
+// refit makes the fit that is due in a state of snap, however long that takes: which decision it
+// serves first follows from the ledger alone, not from how busy the machine is. A metric of which
+// none can be made stays as it was; where there is none at all the state is the same.
+func (s *Models) refit(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State) (*optimizer.State, *ledger.FittedData, error) {
+	if !state.FitDue() {
+		return state, nil, nil
+	}
+	fit, err := compute(ctx, s.Derived, snap.ID, state.FitNow)
+	if ctx.Err() != nil {
+		return nil, nil, ctx.Err()
+	}
+	made := fittedData(snap, fit)
+	maps.DeleteFunc(made.Metrics, func(name string, m ledger.FittedMetric) bool {
+		wrong := checkFitted(snap, name, m)
+		err = cmp.Or(err, wrong)
+		return wrong != nil
 	})
+	if err != nil {
+		s.log.Warn("not every metric could be fitted", "study", snap.ID, "version", snap.Version, "error", err)
+	}
+	if len(made.Metrics) == 0 {
+		return state, nil, nil
+	}
+	h := *state.History()
+	h.Rewritten, h.Fits = false, append(slices.Clip(h.Fits), ledger.FitsUnder(snap.Compiled(), []ledger.FittedData{*made})...)
+	after, err := compute(ctx, s.Derived, snap.ID, func(ctx context.Context) (*optimizer.State, error) {
+		return state.Extend(ctx, &h)
+	})
+	return after, made, err
 }
 
 func fittedData(snap *ledger.Snapshot, fit optimizer.Fit) *ledger.FittedData {

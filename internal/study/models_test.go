@@ -94,7 +94,7 @@ func TestAStateIsWeighedAsItsReadingsCome(t *testing.T) {
 		if r.weighed != last {
 			weighings, last = weighings+1, r.weighed
 		}
-		if said, holds := float64(r.Bytes()), float64(memory.NewMeter().Of(r.state)); said < 0.7*holds || said > 1.4*holds {
+		if said, holds := float64(r.Bytes()), float64(memory.NewMeter().Of([]*optimizer.State{r.state, r.next})); said < 0.7*holds || said > 1.4*holds {
 			t.Fatalf("of %d trials a state is said to hold %.0f bytes, and holds %.0f", len(b.snap.Trials), said, holds)
 		}
 	}
@@ -195,9 +195,9 @@ func TestATooLargeModelIsRefused(t *testing.T) {
 }
 
 // fitDue is a study with so many readings that its first fit is due.
-func fitDue(t *testing.T) *bench {
+func fitDue(t *testing.T, d design.Definition) *bench {
 	t.Helper()
-	b := newBench(t, oven())
+	b := newBench(t, d)
 	for i := range 8 {
 		b.ask(1)
 		b.tell(i+1, map[string]float64{"yield": float64(i * i % 7), "impurity": 0.1 * float64(i)})
@@ -209,18 +209,43 @@ func fitDue(t *testing.T) *bench {
 // for a trial after that, have the same one.
 func TestAFitThatIsDueIsMadeOnce(t *testing.T) {
 	t.Parallel()
-	b := fitDue(t)
-	chooser := func() *chooser {
-		return must.Get(b.service.chooser(t.Context(), b.snap))(t)
-	}
-	first := chooser().fit
-	if first == nil || chooser().fit != first {
+	b := fitDue(t, oven())
+	fit := func() *ledger.FittedData { return must.Get(b.service.replay(t.Context(), b.snap))(t).fit }
+	first := fit()
+	if first == nil || fit() != first {
 		t.Error("the same version of a study is fitted again")
 	}
 	b.ask(1)
 	b.tell(9, map[string]float64{"yield": 2, "impurity": 0.1})
-	if again := chooser().fit; again == nil || again == first {
+	if again := fit(); again == nil || again == first {
 		t.Error("a fit serves other readings than it was made from")
+	}
+}
+
+// TestTheStateIsWhatTheNextDecisionUses: also while a fit is due, which is recorded with that
+// decision.
+func TestTheStateIsWhatTheNextDecisionUses(t *testing.T) {
+	t.Parallel()
+	d := oven()
+	d.Algorithm = design.Algorithm{Name: "rpol-ucb"}
+	b := fitDue(t, d)
+	state, fits := must.Get(b.service.StateOf(t.Context(), b.snap))(t), len(b.snap.Fits)
+	b.ask(1)
+	decided := b.snap.Trials[len(b.snap.Trials)-1].Decision
+	if len(b.snap.Fits) != fits+1 || len(decided.Multipliers) != 1 {
+		t.Fatalf("%d fits, then %d, multipliers %v: nothing to compare", fits, len(b.snap.Fits), decided.Multipliers)
+	}
+	if diff := cmp.Diff(decided.Multipliers, state.Multipliers); diff != "" {
+		t.Errorf("multipliers decided with (-) and shown before (+):\n%s", diff)
+	}
+	for name, used := range decided.Model {
+		shown := state.Metrics[name]
+		if beta := decided.Beta[name]; shown.Beta == nil || *shown.Beta != beta {
+			t.Errorf("%s: beta %v decided with, %v shown before", name, beta, shown.Beta)
+		}
+		if shown.Kernel.Lengthscales["temperature"] != used.Lengthscales[0] || shown.Lambda != used.Lambda || shown.Scale != used.Scale {
+			t.Errorf("%s: %+v decided with, %+v shown before", name, used, shown)
+		}
 	}
 }
 
@@ -307,14 +332,13 @@ func TestWhatIsFittedIsInForceBesideWhatIsGiven(t *testing.T) {
 
 func TestARewrittenPastMakesAFitDue(t *testing.T) {
 	t.Parallel()
-	b := fitDue(t)
+	b := fitDue(t, oven())
 	b.ask(1)
 	if len(b.snap.Fits) == 0 {
 		t.Fatal("no fit was made")
 	}
 	due := func() bool {
-		state := must.Get(b.service.state(t.Context(), b.snap))(t)
-		return state.FitDue()
+		return must.Get(b.service.replay(t.Context(), b.snap))(t).fit != nil
 	}
 	if due() {
 		t.Fatal("a fit is due right after one")

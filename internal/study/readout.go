@@ -29,14 +29,13 @@ type Readout struct {
 	Recommendation *Recommendation        `json:"recommendation"`
 	// Undecided is what is recommended, where it is not known enough to be within the limits, else
 	// what looks better without being known to be.
-	Undecided  *Undecided              `json:"undecided"`
-	Works      WorksState              `json:"works"`
-	Violation  map[string]ViolationOut `json:"violation"`
-	Regret     *RegretOut              `json:"regret,omitempty"` // absent where the algorithm draws no bound on it
-	Risk       *Risk                   `json:"risk"`             // of breaking any limit, where most_risk is one number for several; null otherwise
-	FitPending bool                    `json:"fit_pending"`
-	Notes      []string                `json:"notes"`  // see Notes
-	Health     []Finding               `json:"health"` // see Health
+	Undecided *Undecided              `json:"undecided"`
+	Works     WorksState              `json:"works"`
+	Violation map[string]ViolationOut `json:"violation"`
+	Regret    *RegretOut              `json:"regret,omitempty"` // absent where the algorithm draws no bound on it
+	Risk      *Risk                   `json:"risk"`             // of breaking any limit, where most_risk is one number for several; null otherwise
+	Notes     []string                `json:"notes"`            // see Notes
+	Health    []Finding               `json:"health"`           // see Health
 }
 
 // WorksState is what is known of where trials work. Those that failed by chance, were abandoned,
@@ -245,27 +244,13 @@ type Risk struct {
 	Now      float64 `json:"now"`      // the largest chance that the next suggestion may have
 }
 
-// shown is the state that all is told from: that of snap, or the one after the fit that the next ask
-// makes, where nothing would be true without.
-func (s *Models) shown(ctx context.Context, snap *ledger.Snapshot) (*optimizer.State, error) {
-	state, err := s.state(ctx, snap)
-	if err != nil || !state.BeyondLogarithm() {
-		return state, err
-	}
-	next, err := s.chooser(ctx, snap)
-	if err != nil {
-		return nil, err
-	}
-	return next.state, nil
-}
-
 const mostPoints = 10000
 
 // StateOf says what the algorithm makes of snap: what its next decision would use. It is worked out
 // at most once for each version in the cache, and to be read only.
 func (s *Models) StateOf(ctx context.Context, snap *ledger.Snapshot) (Readout, error) {
 	return derived.Get(ctx, s.Derived, snap, readoutOf, func(ctx context.Context) (Readout, error) {
-		state, err := s.shown(ctx, snap)
+		state, err := s.state(ctx, snap)
 		if err != nil {
 			return Readout{}, err
 		}
@@ -300,7 +285,7 @@ func readout(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State)
 	}
 	c := snap.Compiled()
 	out := Readout{
-		Version: snap.Version, Round: state.Round(), Algorithm: c.Def.Algorithm.Name, FitPending: state.FitDue(),
+		Version: snap.Version, Round: state.Round(), Algorithm: c.Def.Algorithm.Name,
 		Metrics: map[string]MetricState{}, Multipliers: keyed(c.ConstraintNames, state.Multipliers()),
 		Calibration:    map[string]Calibration{},
 		Recommendation: recommended, Undecided: open, AtCeiling: []string{}, Notes: Notes(snap), Health: append(InDoubt(snap), Health(snap)...),
@@ -470,7 +455,7 @@ func (s *Models) PosteriorAt(ctx context.Context, snap *ledger.Snapshot, points 
 }
 
 func (s *Models) posterior(ctx context.Context, snap *ledger.Snapshot, places []optimizer.Place, points []design.Settings) (Posterior, error) {
-	state, err := s.shown(ctx, snap)
+	state, err := s.state(ctx, snap)
 	if err != nil {
 		return Posterior{}, err
 	}
@@ -506,11 +491,11 @@ func (s *Models) AcquisitionAt(ctx context.Context, snap *ledger.Snapshot, q Acq
 	if err != nil {
 		return Acquisition{}, err
 	}
-	next, err := s.chooser(ctx, snap)
+	state, err := s.state(ctx, snap)
 	if err != nil {
 		return Acquisition{}, err
 	}
-	c, state := snap.Compiled(), next.state
+	c := snap.Compiled()
 	left, of := c.NotRunOut(places)
 	scores, err := compute(ctx, s.Derived, snap.ID, func(ctx context.Context) (optimizer.Scores, error) { return state.Acquisition(ctx, left, known) })
 	if err != nil {

@@ -90,29 +90,34 @@ func TestVerifyFindsForgedDecisions(t *testing.T) {
 	}
 }
 
-// asIfSuggested is the record of a decision for a place that the algorithm did not choose.
-func (b *bench) asIfSuggested(t *testing.T, state *optimizer.State, place optimizer.Place) ledger.Decision {
+// chooser has begun to choose.
+func (b *bench) chooser(t *testing.T) *chooser {
 	t.Helper()
-	own, err := state.Own(t.Context(), place, optimizer.Known{})
-	if err != nil {
+	c := &chooser{models: b.service.Models, snap: b.snap}
+	if err := c.begin(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	kept := decisionRecord(b.snap.Compiled(), state, own)
-	if kept.Acquisition, err = scoreAt(t.Context(), state, place, optimizer.Known{}); err != nil {
-		t.Fatal(err)
-	}
-	return kept
+	return c
+}
+
+// asIfSuggested begins a trial at a place that the algorithm did not choose, as if it had.
+func (b *bench) asIfSuggested(t *testing.T, c *chooser, place optimizer.Place, settings design.Settings) {
+	t.Helper()
+	own := must.Get(c.state.Own(t.Context(), place, optimizer.Known{}))(t)
+	kept := decisionRecord(b.snap.Compiled(), c.state, own)
+	kept.Acquisition = must.Get(scoreAt(t.Context(), c.state, place, optimizer.Known{}))(t)
+	kept.Seen, kept.Reason = b.snap.Version, "trade-off"
+	var ruled ruling
+	c.record(&ruled, ledger.ChosenData{Number: 11, Origin: ledger.Suggested, Parameters: settings, Decision: &kept, Seen: kept.Seen, Engine: kept.Engine})
+	b.must(ruled, nil)
 }
 
 func TestVerifyRefusesAChoiceThatIsNotTheBest(t *testing.T) {
 	t.Parallel()
 	b := played(t)
 	// A suggestion somewhere else, with every number as it is there: only the maximum tells.
-	state := must.Get(b.service.state(t.Context(), b.snap))(t)
 	settings, place, _ := b.snap.Compiled().Place(design.Settings{"temperature": design.NumberValue(33), "cycles": design.NumberValue(7)}, "")
-	kept := b.asIfSuggested(t, state, place)
-	kept.Seen, kept.Reason = b.snap.Version, "trade-off"
-	b.must(ruling{drafts: []ledger.Draft{{Kind: ledger.Chosen, Data: ledger.ChosenData{Number: 11, Origin: ledger.Suggested, Parameters: settings, Decision: &kept, Seen: kept.Seen, Engine: kept.Engine}}}}, nil)
+	b.asIfSuggested(t, b.chooser(t), place, settings)
 	v, err := verifyEvents(t.Context(), b.events)
 	if err != nil || len(v.Different) != 1 || v.Different[0].Number != 11 || v.Different[0].Field != "acquisition" {
 		text, _ := json.Marshal(v)
@@ -123,16 +128,14 @@ func TestVerifyRefusesAChoiceThatIsNotTheBest(t *testing.T) {
 func TestVerifyToleratesASearchThatEndsNearby(t *testing.T) {
 	t.Parallel()
 	b := played(t)
-	state := must.Get(b.service.state(t.Context(), b.snap))(t)
-	best := must.Get(state.Suggest(t.Context(), optimizer.Known{}))(t)
+	c := b.chooser(t)
+	best := must.Get(c.state.Suggest(t.Context(), optimizer.Known{}))(t)
 	near := best.Place
 	near.U = append([]float64(nil), near.U...)
 	near.U[0] += 1e-6
 	settings := b.snap.Compiled().Settings(near)
 	place := b.snap.Compiled().Locate(settings, nil)
-	kept := b.asIfSuggested(t, state, place)
-	kept.Seen, kept.Reason = b.snap.Version, "trade-off"
-	b.must(ruling{drafts: []ledger.Draft{{Kind: ledger.Chosen, Data: ledger.ChosenData{Number: 11, Origin: ledger.Suggested, Parameters: settings, Decision: &kept, Seen: kept.Seen, Engine: kept.Engine}}}}, nil)
+	b.asIfSuggested(t, c, place, settings)
 	if v, err := verifyEvents(t.Context(), b.events); err != nil || !v.OK {
 		text, _ := json.Marshal(v)
 		t.Errorf("%v %s", err, text)

@@ -86,16 +86,10 @@ func (v Facts) lab() design.SimulatedLab {
 	return lab
 }
 
-// fitComes tells whether the next ask fits the model first.
-func (v Facts) fitComes() bool { return v.Readout.FitPending && v.Snap.State == ledger.Open }
-
 // noModelYet says why a study whose metrics were read has no model.
 func (v Facts) noModelYet() string {
-	switch {
-	case v.Snap.State.Over():
+	if v.Snap.State.Over() {
 		return "the study ended before the model had begun"
-	case v.fitComes():
-		return "the model is fitted when the next trial is asked for"
 	}
 	return "the model begins when the first few trials have shown how large the values are"
 }

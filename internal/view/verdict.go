@@ -436,9 +436,6 @@ func (v Facts) Status() templates.Status {
 		strip.Notes = append(study.Notes(v.Snap), v.Modelless)
 	default:
 		strip.Notes = v.Readout.Notes
-		if v.fitComes() {
-			strip.Fitting = "model is " + words.Either(len(v.Snap.Fits) == 0, "fitted", "refitted") + " with the next ask"
-		}
 	}
 	return strip
 }

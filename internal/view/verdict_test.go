@@ -52,10 +52,6 @@ func TestVerdictBeforeAndAfter(t *testing.T) {
 	if before.Answer != nil {
 		t.Error("something is recommended before the model stands")
 	}
-	due := b.facts(8)
-	due.Readout.FitPending = true
-	says(t, "when its first fit is due", due.Verdict().None+due.NothingBelieved()+due.Status().Fitting,
-		[]string{": the model is fitted when the next trial is asked for.", "The model is fitted when the next trial is asked for; its picture", "model is fitted with the next ask"}, []string{"first few trials"})
 	b.fit()
 	b.become(ledger.Finished)
 	verdict := b.facts(8).Verdict()

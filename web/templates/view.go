@@ -260,7 +260,6 @@ type Status struct {
 	Waiting      string          // "4 waiting"
 	Oldest       Stamp           // of the waiting ones
 	Feasible     string          // "14 of 19 within every limit"
-	Fitting      string          // "model is refitted with the next ask"
 	Notes        []string        // what a reader has to know of the figures
 	Found        []study.Finding // scales that keep the study from doing as well as it could
 	Doubtful     []Doubtful

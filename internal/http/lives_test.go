@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/go-chi/chi/v5"
+	"github.com/google/go-cmp/cmp"
 
 	"headroom/internal/http/sitetest"
 	"headroom/internal/must"
@@ -302,8 +303,9 @@ func (l *life) live() {
 	l.hold()
 }
 
-// hold asks what must be true of every study: its ledger verifies, and what it exports is taken in
-// again.
+// hold asks what must be true of every study: its ledger verifies, what it exports is taken in
+// again, a server that has seen nothing of it says the same, and what is shown is what is decided
+// with.
 func (l *life) hold() {
 	at := "/api/v1/studies/" + l.id
 	verified := l.call("POST", at+"/verify", "{}")
@@ -325,6 +327,22 @@ func (l *life) hold() {
 	}
 	if a := l.site.Call("POST", at+"/import?dry_run=true", l.site.Admin, table.Body, "Content-Type", "text/csv"); a.Status != 200 || poisoned(a.Body) != nil {
 		l.fault("an exported table is refused, or poisoned: %d %.600s\n%.600s", a.Status, a.Body, table.Body)
+	}
+	state := l.call("GET", at+"/state", nil)
+	if other := l.site.Another().Call("GET", at+"/state", l.site.Admin, nil); !bytes.Equal(state.Body, other.Body) {
+		l.fault("another server says otherwise:\n%s\n%s", state.Body, other.Body)
+	}
+	if asked := l.do("POST", "/"+l.id+"/ask", l.brought(map[string]any{"count": 1})); asked.Status < 300 && state.Status == http.StatusOK {
+		decision := asked.JSON()["trials"].([]any)[0].(map[string]any)["decision"].(map[string]any)
+		shown := map[string]any{"multipliers": state.JSON()["multipliers"], "beta": map[string]any{}}
+		for metric, m := range state.JSON()["metrics"].(map[string]any) {
+			if beta := m.(map[string]any)["beta"]; beta != nil {
+				shown["beta"].(map[string]any)[metric] = beta
+			}
+		}
+		if diff := cmp.Diff(map[string]any{"multipliers": decision["multipliers"], "beta": decision["beta"]}, shown); diff != "" {
+			l.fault("decided with (-) and shown before (+):\n%s", diff)
+		}
 	}
 }
 

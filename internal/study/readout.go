@@ -54,6 +54,7 @@ type MetricState struct {
 	Centre          float64       `json:"centre"`
 	Scale           float64       `json:"scale"`
 	Fitted          bool          `json:"fitted"`
+	Scaled          bool          `json:"-"` // it is known how large readings are
 	Count           int           `json:"count"`
 	// Freedom is the degrees of freedom of the bands, 0 for normal ones; Inflation the part of
 	// variance and lambda that earlier predictions' errors asked for; Warp how standardised
@@ -299,7 +300,9 @@ func readout(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State)
 		}
 	}
 	for k, m := range state.Models() {
-		out.Metrics[c.MetricNames[k]] = metricState(c.Def, m)
+		told := metricState(c.Def, m)
+		told.Scaled = !state.Unscaled(k)
+		out.Metrics[c.MetricNames[k]] = told
 	}
 	for k, calibration := range calibrations {
 		out.Calibration[c.MetricNames[k]] = calibrated(calibration)

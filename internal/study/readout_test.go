@@ -153,7 +153,7 @@ func TestNoChanceIsSaidInUnknownUnits(t *testing.T) {
 		if by := decided.Decision; by.ExpectedImprovement != nil != decidedFitted || by.FeasibilityProbability != nil != decidedFitted {
 			t.Errorf("trial %d, fitted %t: to improve by %v with a chance of %v", n, decidedFitted, by.ExpectedImprovement, by.FeasibilityProbability)
 		}
-		if fitted := state.Metrics["yield"].Fitted; posterior.Uncertain == fitted || state.Recommendation != nil != fitted || fitted != (n >= 5) {
+		if fitted := state.Metrics["yield"].Fitted; state.Metrics["yield"].Scaled != fitted || posterior.Uncertain == fitted || state.Recommendation != nil != fitted || fitted != (n >= 5) {
 			t.Errorf("after trial %d, fitted %t: a chance at any point %t, recommended %+v", n, fitted, !posterior.Uncertain, state.Recommendation)
 		}
 		b.tell(n, map[string]float64{"yield": float64(60 + n%5), "impurity": 0.1 * float64(n)})

@@ -69,7 +69,7 @@ type Verification struct {
 
 // recommended is what the model recommends, nil while it does not stand.
 func (v Facts) recommended() *study.Recommendation {
-	if !ModelStands(v.Snap) {
+	if !v.ModelStands() {
 		return nil
 	}
 	return v.Readout.Recommendation

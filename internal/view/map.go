@@ -56,7 +56,7 @@ func (v Facts) NothingBelieved() string {
 		return v.Modelless
 	case !v.Snap.HasReading(objective):
 		return "The model’s picture of each metric will be drawn here once " + objective + " has a reading."
-	case len(metricsShown(v.Snap)) > 0:
+	case len(v.metricsShown()) > 0:
 		return ""
 	}
 	return design.Capitalised(v.noModelYet()) + words.Either(v.Snap.State.Over(), ".", "; its picture of each metric will then be drawn here.")
@@ -65,7 +65,7 @@ func (v Facts) NothingBelieved() string {
 // inputs are the form above the charts.
 func (o Outlook) inputs(section *templates.Beliefs) {
 	d := o.Snap.Definition
-	section.Metric = templates.Input{Name: "metric", Label: "Map of", Kind: "select", Options: optionsOf(metricsShown(o.Snap))}
+	section.Metric = templates.Input{Name: "metric", Label: "Map of", Kind: "select", Options: optionsOf(o.metricsShown())}
 	if o.X != "" {
 		section.Axes[0] = templates.Input{Name: "x", Label: "across", Kind: "select", Options: optionsOf(axisNames(d))}
 		section.Axes[1] = templates.Input{Name: "y", Label: "up", Kind: "select", Options: optionsOf(axisNames(d))}
@@ -171,7 +171,7 @@ func (o Outlook) mapCaption(chance [][]float64, aim string) string {
 	case chance != nil:
 		caption += " Below it stands the chance " + aim + ". Choices have no order, so nothing is drawn between them."
 	}
-	if len(d.Constraints) > 0 && !ModelStands(o.Snap) {
+	if len(d.Constraints) > 0 && !o.ModelStands() {
 		why := "of some metric there are too few readings"
 		if missing := unread(o.Snap); len(missing) > 0 {
 			why = without(o.Snap, missing)
@@ -256,7 +256,7 @@ func (o Outlook) observedOn() []chart.Trace {
 // within every limit where their model stands, and with a reading where failures taught how likely
 // that is.
 func (o Outlook) chances() (chance [][]float64, aim string) {
-	limits := foretoldLimits(o.Snap)
+	limits := o.foretoldLimits()
 	switch works := o.Map.Works; {
 	case works == nil && limits != "":
 		return o.Map.Feasible, "to stay within " + limits

@@ -283,22 +283,16 @@ func (p *panelling) thenWords(style chart.Style) string {
 	return ", not known"
 }
 
-// plotWaiting marks what a reading that waits was predicted to be.
+// plotWaiting marks what a reading that waits was predicted to be, if anything was known when its
+// trial was chosen.
 func (p *panelling) plotWaiting(points *marks, t *ledger.Trial, metric string) {
-	if mean, predicted := p.awaited(t, metric); predicted {
+	if !t.Waiting() || !p.foreseen(t, metric) {
+		return
+	}
+	if mean, there := t.Decision.Mean[metric]; there {
 		expected := expectedWords(p.Snap.Definition, metric, t.Decision.Mean, t.Decision.SD)
 		points.add(chart.Waiting, t.Number, mean, metric+" waits, "+expected+" "+withoutNoise, t.Number)
 	}
-}
-
-// awaited is what a reading that waits was predicted to be, if anything was known when its trial
-// was chosen.
-func (p *panelling) awaited(t *ledger.Trial, metric string) (mean float64, predicted bool) {
-	if !t.Waiting() || t.Decision == nil || !p.Snap.HasReading(metric) || !scaled(p.Snap, metric) {
-		return 0, false
-	}
-	mean, predicted = t.Decision.Mean[metric]
-	return mean, predicted
 }
 
 // axis is the one on which to draw the series, with what must be seen; words say what lies beyond

@@ -59,6 +59,28 @@ func TestAChangedLimitDoesNotRepaintHistory(t *testing.T) {
 	}
 }
 
+// TestWhatWaitsIsMarkedWhereItsDecisionForetold: the numbers of a decision that knew no units are
+// those of the prior.
+func TestWhatWaitsIsMarkedWhereItsDecisionForetold(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, twoLimits)
+	wait := func() {
+		number := len(b.snap.Trials) + 1
+		b.add(ledger.Chosen, ledger.ChosenData{Number: number, Origin: ledger.Suggested, Seen: b.snap.Version, Engine: "1", Parameters: design.Settings{"x": design.NumberValue(0.5)},
+			Decision: &ledger.Decision{Seen: b.snap.Version, Mean: ledger.Numbers{"yield": 0.7}, SD: ledger.Numbers{"yield": 1}}})
+	}
+	b.curve(3, 0, "yield", "impurity", "pressure")
+	wait()
+	b.fit()
+	if n := pointsOf(panels(b.facts(0))[0], chart.Waiting); n != 0 {
+		t.Errorf("%d marks of what a decision before the first fit foretold", n)
+	}
+	wait()
+	if n := pointsOf(panels(b.facts(0))[0], chart.Waiting); n != 1 {
+		t.Errorf("%d marks of what one after it foretold", n)
+	}
+}
+
 // TestManyTrialsAreDrawnWithoutLying: every reading lies in a span, those that broke a limit have a
 // mark, and the page says so.
 func TestManyTrialsAreDrawnWithoutLying(t *testing.T) {

@@ -36,7 +36,7 @@ func (o Outlook) sliceGrid() templates.Chart {
 	}
 	notes := []string{o.influenceWords(along), "The band is the model’s 95" + words.Thin + "% band of the true value, without the noise of a reading. " + pointsWords(len(o.Snap.Definition.Parameters), left),
 		o.sliceWords(o.Metrics[0], along)}
-	if o.Paper && len(o.Metrics) < len(metricsShown(o.Snap)) {
+	if o.Paper && len(o.Metrics) < len(o.metricsShown()) {
 		notes = append(notes, "The study’s page has those of the other metrics.")
 	}
 	return o.framed(templates.Chart{ID: "chart-slices", Title: "Slices " + o.Through, Notes: notes, Table: o.sliceTable(along), Drawing: chart.Drawing{Cells: cells}})
@@ -301,7 +301,7 @@ func (o Outlook) sliceTable(along []study.Slice) templates.Table {
 		add(number("95 % from", unit), value(func(b study.Band) []float64 { return b.Lower95 }))
 		add(number("to", unit), value(func(b study.Band) []float64 { return b.Upper95 }))
 	}
-	if limits := foretoldLimits(o.Snap); limits != "" {
+	if limits := o.foretoldLimits(); limits != "" {
 		add(number("Chance within "+limits, ""), func(at place) string { return words.Percent(at.Feasible[at.i]) })
 	}
 	if slices.ContainsFunc(along, func(s study.Slice) bool { return s.Works != nil }) {
@@ -351,7 +351,7 @@ type Outlook struct {
 func (v Facts) Outlook() Outlook {
 	d := v.Snap.Definition
 	v.Query = BeliefsQuery(v.Query, v.Snap)
-	o := Outlook{Facts: v, Others: v.Query.Has("others"), Metric: v.Query.Get("metric"), Metrics: metricsShown(v.Snap)}
+	o := Outlook{Facts: v, Others: v.Query.Has("others"), Metric: v.Query.Get("metric"), Metrics: v.metricsShown()}
 	o.form = templates.Form{Values: url.Values{}, Errors: map[string]string{}}
 	trial := v.Snap.Trial(len(v.Snap.Trials))
 	o.Through = fmt.Sprintf("through the last trial, %d", trial.Number)

@@ -96,13 +96,14 @@ func tookOut(snap *ledger.Snapshot) bool {
 
 // ModelStands tells whether every metric has readings and a model in their units: before its first
 // fit, a model that standardises has nothing but its prior to say.
-func ModelStands(snap *ledger.Snapshot) bool {
-	return len(unread(snap)) == 0 && !slices.ContainsFunc(Modelled(snap.Definition), func(metric string) bool { return !scaled(snap, metric) })
+func (v Facts) ModelStands() bool {
+	return len(unread(v.Snap)) == 0 && !slices.ContainsFunc(Modelled(v.Snap.Definition), func(metric string) bool { return !v.scaled(metric) })
 }
 
-// scaled tells whether a metric's model knows how large its values are.
-func scaled(snap *ledger.Snapshot, metric string) bool {
-	return scaledFor(snap, metric, len(snap.Trials)+1)
+// scaled tells whether a metric's model knows how large its values are: by a fit that is recorded,
+// or by the one that is due.
+func (v Facts) scaled(metric string) bool {
+	return v.Readout.Metrics[metric].Scaled || scaledFor(v.Snap, metric, len(v.Snap.Trials)+1)
 }
 
 // scaledFor tells whether it knew when trial number was chosen.
@@ -114,18 +115,18 @@ func scaledFor(snap *ledger.Snapshot, metric string, number int) bool {
 }
 
 // metricsShown are the modelled metrics with a reading, the objective first.
-func metricsShown(snap *ledger.Snapshot) []string {
-	return slices.DeleteFunc(Modelled(snap.Definition), func(metric string) bool { return !snap.HasReading(metric) || !scaled(snap, metric) })
+func (v Facts) metricsShown() []string {
+	return slices.DeleteFunc(Modelled(v.Snap.Definition), func(metric string) bool { return !v.Snap.HasReading(metric) || !v.scaled(metric) })
 }
 
 // foretoldLimits are those of which settings have a chance to stay within them, in words, "" where
 // nothing is said of any: while a metric was never read, or where each needs what a trial brings.
-func foretoldLimits(snap *ledger.Snapshot) string {
-	limits := snap.Definition.Constraints
+func (v Facts) foretoldLimits() string {
+	limits := v.Snap.Definition.Constraints
 	switch {
-	case len(limits) == 0 || !ModelStands(snap) || !snap.Definition.Foreseeable() && !slices.ContainsFunc(limits, func(c design.Constraint) bool { return !c.Given() }):
+	case len(limits) == 0 || !v.ModelStands() || !v.Snap.Definition.Foreseeable() && !slices.ContainsFunc(limits, func(c design.Constraint) bool { return !c.Given() }):
 		return ""
-	case !snap.Definition.Foreseeable():
+	case !v.Snap.Definition.Foreseeable():
 		return "every limit that is learned"
 	}
 	return "every limit"

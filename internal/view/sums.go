@@ -168,7 +168,7 @@ func (p *panelling) violationSums(c design.Constraint) (hard, soft, estimate, bo
 
 // estimated reads the model's estimate of a limit's violation, nil where no model of it stands.
 func (p *panelling) estimated(c design.Constraint) func(study.ViolationOut) *float64 {
-	modelled, scale := !c.Given() && ModelStands(p.Snap), p.Readout.Metrics[c.Metric].Scale
+	modelled, scale := !c.Given() && p.ModelStands(), p.Readout.Metrics[c.Metric].Scale
 	return func(out study.ViolationOut) *float64 {
 		if !modelled || out.Estimated == nil {
 			return nil

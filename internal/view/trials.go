@@ -319,7 +319,7 @@ func (v Tried) corrector(metric string) string {
 
 // foretold is the reading that a trial's decision expected of a metric, where it knew anything of it.
 func (v Tried) foretold(metric, unit string) string {
-	if v.Trial.Decision == nil || !v.foreseen(metric) {
+	if !v.foreseen(v.Trial, metric) {
 		return "–"
 	}
 	expected := v.Trial.Decision.Expects(metric)
@@ -332,14 +332,13 @@ func (v Tried) foretold(metric, unit string) string {
 	return words.Uncertain(expected.Mean, expected.SD, unit)
 }
 
-// foreseen tells whether a trial's decision knew anything of a metric: a reading, and in which
-// units the model works. Its numbers are the prior's alone where it did not.
-func (v Tried) foreseen(metric string) bool {
-	read := slices.ContainsFunc(v.Snap.Trials, func(other *ledger.Trial) bool {
+// foreseen tells whether a trial has a decision that knew anything of a metric: a reading, and in
+// which units the model works. Its numbers are the prior's alone where it did not.
+func (v Facts) foreseen(t *ledger.Trial, metric string) bool {
+	return t.Decision != nil && scaledFor(v.Snap, metric, t.Number) && slices.ContainsFunc(v.Snap.Trials, func(other *ledger.Trial) bool {
 		m, there := other.Metrics[metric]
-		return there && m.ToldSeq <= v.Trial.Decision.Seen
+		return there && m.ToldSeq <= t.Decision.Seen
 	})
-	return read && scaledFor(v.Snap, metric, v.Trial.Number)
 }
 
 // decisionFacts are the numbers behind a decision, but of metrics that it was blind to.
@@ -352,7 +351,7 @@ func (v Tried) decisionFacts() (facts []templates.Fact) {
 		facts = append(facts, templates.Fact{Name: name, Value: value, Meaning: meaning})
 	}
 	objective := d.Objective.Metric
-	blind := slices.DeleteFunc(Modelled(d), func(metric string) bool { return v.foreseen(metric) })
+	blind := slices.DeleteFunc(Modelled(d), func(metric string) bool { return v.foreseen(v.Trial, metric) })
 	add("Algorithm", decision.Algorithm, "")
 	add("Decided from", fmt.Sprintf("ledger entry %d", decision.Seen), "the last one it saw")
 	for _, metric := range Modelled(d) {

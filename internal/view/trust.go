@@ -44,7 +44,7 @@ func (v Facts) trust() templates.Trust {
 
 // drifts are what the residuals say of each metric of which enough readings were predicted.
 func (v Facts) drifts() (list []drifting) {
-	for _, metric := range metricsShown(v.Snap) {
+	for _, metric := range v.metricsShown() {
 		if c := v.Readout.Calibration[metric]; c.Count >= study.FewPredictions {
 			list = append(list, drifting{study.DriftOf(c), metric})
 		}

@@ -40,7 +40,7 @@ func (v Facts) Verdict() templates.Verdict {
 		a.Readout = study.Readout{}
 	case verdict.None != "":
 		a.Readout.Recommendation = nil
-		if !ModelStands(v.Snap) {
+		if !v.ModelStands() {
 			a.Readout.Undecided = nil
 		}
 	}
@@ -106,7 +106,7 @@ func (v answering) whyNone() string {
 		return nothing + ": " + fruitless(v.Snap.Trials) + "."
 	case len(missing) > 0:
 		return nothing + ": " + without(v.Snap, missing) + "."
-	case !ModelStands(v.Snap):
+	case !v.ModelStands():
 		return nothing + ": " + v.noModelYet() + "."
 	case v.Readout.Recommendation == nil && !slices.ContainsFunc(v.Snap.Trials, func(t *ledger.Trial) bool { return !v.Snap.Gone(t.Number) }):
 		return nothing + ": none of the settings tried may still be chosen."
@@ -138,7 +138,7 @@ func valued(text string, x float64) *templates.Value {
 func (v answering) answer(r study.Recommendation) *templates.Answer {
 	d := v.Snap.Definition
 	answer := &templates.Answer{Number: r.Number, URL: v.trialURL(r.Number), Settings: settingsOf(d, r.Parameters), Copy: v.copyText(r.Parameters)}
-	answer.Expected = lists.Map(metricsShown(v.Snap), func(metric string) templates.Expected { return v.expected(metric, r.Believed) })
+	answer.Expected = lists.Map(v.metricsShown(), func(metric string) templates.Expected { return v.expected(metric, r.Believed) })
 	if len(d.Constraints) > 0 {
 		answer.Chance, answer.Brought = valued(words.Percent(r.FeasibilityProbability), r.FeasibilityProbability), v.brought()
 	}
@@ -359,7 +359,7 @@ func (v answering) waitingWords(waiting int) string {
 // it.
 func (v Facts) GainWords() templates.Gain {
 	switch {
-	case v.Modelless != "" || !ModelStands(v.Snap):
+	case v.Modelless != "" || !v.ModelStands():
 		return templates.Gain{}
 	case !v.Snap.Definition.Foreseeable():
 		return templates.Gain{Words: "That depends on what each trial brings with it, so it cannot be said beforehand."}

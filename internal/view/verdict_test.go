@@ -52,6 +52,14 @@ func TestVerdictBeforeAndAfter(t *testing.T) {
 	if before.Answer != nil {
 		t.Error("something is recommended before the model stands")
 	}
+	due := b.facts(8)
+	for _, metric := range Modelled(b.snap.Definition) {
+		due.Readout.Metrics[metric] = study.MetricState{Scaled: true}
+	}
+	says(t, "with the fit that is due", due.NothingBelieved()+due.Verdict().None, nil, []string{"the model begins", "The model begins"})
+	if due.Verdict().Answer == nil {
+		t.Error("nothing is recommended by the fit that the next ask records")
+	}
 	b.fit()
 	b.become(ledger.Finished)
 	verdict := b.facts(8).Verdict()

@@ -341,7 +341,7 @@ func loadEntries(ctx context.Context, studies *study.Service, v *view.Facts) (er
 }
 
 func loadGain(ctx context.Context, studies *study.Service, v *view.Facts) (err error) {
-	if view.ModelStands(v.Snap) && v.Snap.Definition.Foreseeable() {
+	if v.ModelStands() && v.Snap.Definition.Foreseeable() {
 		v.Gain, err = studies.GainOf(ctx, v.Snap)
 		v.Gained = true
 	}
@@ -363,7 +363,7 @@ func loadPicture(ctx context.Context, studies *study.Service, v *view.Facts) (er
 			return err
 		}
 	}
-	if view.ModelStands(v.Snap) && v.Snap.Definition.Foreseeable() {
+	if v.ModelStands() && v.Snap.Definition.Foreseeable() {
 		for _, c := range v.Snap.Definition.Constraints {
 			price, err := studies.PriceOf(ctx, v.Snap, c.Name)
 			if err != nil {

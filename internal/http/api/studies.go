@@ -245,7 +245,10 @@ func (p *patientReader) Read(into []byte) (int, error) {
 // unreadable says of a body that is no JSON, or not all of it, that it is malformed.
 func unreadable(err error) error {
 	var syntax *json.SyntaxError
+	var malformed *ledger.Malformed
 	switch {
+	case errors.As(err, &malformed):
+		return problem.Malformed("body", malformed.Field, malformed.Error())
 	case errors.As(err, &syntax):
 		return problem.Malformed("body", "", "The body is not JSON: "+syntax.Error()+".")
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, os.ErrDeadlineExceeded):

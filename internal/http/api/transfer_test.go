@@ -120,6 +120,9 @@ func TestBundleGoesOutAndIn(t *testing.T) {
 	}
 	s.API("POST", "/studies/import", `{"format": "headroom-study/1"`).Faults(400)
 	s.API("POST", "/studies/import", `{"format" 1}`).Faults(400)
+	s.API("POST", "/studies/import", strings.Replace(string(bundle.Body), "{", `{"format": "headroom-study/1",`, 1)).Faults(400, "body.format")
+	s.API("POST", "/studies/import", strings.Replace(string(bundle.Body), `"seq":1`, `"seq":1,"seq":1`, 1)).Faults(400, "body")
+	s.API("POST", "/studies/import", string(bundle.Body)+"{}").Faults(400, "body")
 	s.API("POST", "/studies/import", string(bundle.Body), "Content-Type", "text/plain").Faults(415)
 }
 

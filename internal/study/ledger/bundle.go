@@ -67,8 +67,8 @@ func NewBundleReader(file io.Reader) *BundleReader {
 }
 
 // Parts are the events, some at a time, until the bundle has ended well; else an error comes last.
-// What is wrong with the bundle is *design.Invalid; what stands in the way of reading it is the error
-// of encoding/json or of the file, or ErrMemberTooLarge.
+// What is wrong with the bundle is *design.Invalid; what stands in the way of reading it is
+// *Malformed, the error of encoding/json or of the file, or ErrMemberTooLarge.
 func (r *BundleReader) Parts() iter.Seq2[[]Event, error] {
 	return func(yield func([]Event, error) bool) {
 		err := r.open()
@@ -114,7 +114,7 @@ func (r *BundleReader) close() error {
 		return err
 	}
 	if _, err := r.decoder.Token(); !errors.Is(err, io.EOF) {
-		return notABundle(errors.New("something follows it"))
+		return malformed("", "something follows the exported study")
 	}
 	if r.head.Format == "" {
 		return design.NewInvalid("format", "is missing", nil)
@@ -147,7 +147,7 @@ func (r *BundleReader) members() error {
 		}
 		name, _ := token.(string)
 		if r.seen[name] {
-			return design.NewInvalid(name, "stands twice", nil)
+			return malformed(name, "stands twice")
 		}
 		r.seen[name] = true
 		if name == "events" {
@@ -234,6 +234,9 @@ func cutShort(err error) error {
 }
 
 func notABundle(err error) error {
+	if _, no := errors.AsType[*Malformed](err); no {
+		return err
+	}
 	return design.NewInvalid("", "this is not an exported study: "+err.Error(), nil)
 }
 

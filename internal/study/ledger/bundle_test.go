@@ -131,18 +131,28 @@ func TestFaultyBundlesAreRefused(t *testing.T) {
 		"a changed event":   {change("events", strings.Replace(events, "spilled", "spoiled", 1)), "events"},
 		"events missing":    {written(good, "format", "version"), "events"},
 		"format missing":    {written(good, "version", "hash", "events"), "format"},
-		"a member twice":    {written(good, append(usual, "state")...), "state"},
-		"events twice":      {written(good, append(usual, "events")...), "events"},
 		"an unknown member": {strings.Replace(written(good, usual...), `"state"`, `"estate"`, 1), "estate"},
 		"unknown in event":  {change("events", strings.Replace(events, `"by"`, `"buy"`, 1)), ""},
-		"twice in event":    {change("events", strings.Replace(events, `"by"`, `"seq":1,"by"`, 1)), ""},
 		"a list":            {"[]", ""},
 		"events an object":  {change("events", "{}"), ""},
-		"something behind":  {written(good, usual...) + "{}", ""},
 	} {
 		_, err := readAll(strings.NewReader(c.text))
 		var faulty *design.Invalid
 		if !errors.As(err, &faulty) || faulty.Faults[0].Field != c.location {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for name, c := range map[string]struct{ text, location string }{
+		"a member twice":   {written(good, append(usual, "state")...), "state"},
+		"events twice":     {written(good, append(usual, "events")...), "events"},
+		"twice in event":   {change("events", strings.Replace(events, `"by"`, `"seq":1,"by"`, 1)), ""},
+		"something behind": {written(good, usual...) + "{}", ""},
+		"not UTF-8":        {change("hash", "\"\xff\""), ""},
+		"half a pair":      {change("hash", `"\ud800"`), ""},
+	} {
+		_, err := readAll(strings.NewReader(c.text))
+		var malformed *Malformed
+		if !errors.As(err, &malformed) || malformed.Field != c.location {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

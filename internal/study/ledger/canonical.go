@@ -3,7 +3,6 @@ package ledger
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -11,7 +10,18 @@ import (
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"headroom/internal/study/design"
 )
+
+// Malformed is what keeps a text from being JSON that everybody reads alike, and where it stands.
+type Malformed struct{ design.Fault }
+
+func (m *Malformed) Error() string { return m.String() }
+
+func malformed(field, format string, args ...any) error {
+	return &Malformed{design.Fault{Field: field, Message: fmt.Sprintf(format, args...)}}
+}
 
 // canonicalJSON rewrites a JSON text in the one form of RFC 8785 (JSON Canonicalization Scheme): no
 // spaces, members sorted by the UTF-16 code units of their names, the shortest numbers that
@@ -25,10 +35,10 @@ func canonicalJSON(text []byte) ([]byte, error) {
 // values.
 func canonicalWithin(text []byte, items, members int) ([]byte, error) {
 	if !utf8.Valid(text) {
-		return nil, errors.New("the text is not UTF-8")
+		return nil, malformed("", "the text is not UTF-8")
 	}
 	if at := loneSurrogate(text); at >= 0 {
-		return nil, fmt.Errorf("byte %d: half of a surrogate pair", at)
+		return nil, malformed("", "byte %d: half of a surrogate pair", at)
 	}
 	var whole json.RawMessage
 	if err := json.Unmarshal(text, &whole); err != nil {
@@ -192,7 +202,7 @@ func (c *canonical) sort(begin int, members []member) error {
 	}
 	for i, m := range members {
 		if i > 0 && m.name == members[i-1].name {
-			return fmt.Errorf("the name %q is used twice", m.name)
+			return malformed("", "the name %q is used twice", m.name)
 		}
 		if sorted {
 			continue

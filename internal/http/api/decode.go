@@ -82,6 +82,9 @@ func decodeJSON(ctx context.Context, text []byte, into any) error {
 	if err := json.Unmarshal(text, &raw); err != nil {
 		return problem.Malformed("body", "", "The body is not JSON: "+placed(err, text)+".")
 	}
+	if at := ledger.LoneSurrogate(text); at >= 0 {
+		return problem.Malformed("body", "", "The body is not Unicode: "+placeIn(text, at+1)+": half of a surrogate pair.")
+	}
 	check := jsonCheck{ctx: ctx, read: json.NewDecoder(bytes.NewReader(text))}
 	check.read.UseNumber()
 	check.value(reflect.TypeOf(into).Elem(), false)
@@ -106,10 +109,15 @@ func placed(err error, text []byte) string {
 	if !errors.As(err, &syntax) {
 		return err.Error()
 	}
-	before := text[:min(int(syntax.Offset), len(text))]
+	return placeIn(text, int(syntax.Offset)) + ": " + syntax.Error()
+}
+
+// placeIn is the line and column of the byte before which so many end.
+func placeIn(text []byte, end int) string {
+	before := text[:min(end, len(text))]
 	line := bytes.Count(before, []byte("\n")) + 1
 	column := len(before) - bytes.LastIndexByte(before, '\n') - 1
-	return fmt.Sprintf("line %d, column %d: %s", line, max(column, 1), syntax.Error())
+	return fmt.Sprintf("line %d, column %d", line, max(column, 1))
 }
 
 // jsonCheck walks valid JSON along the Go type it is meant for and collects what is wrong with it.

@@ -53,6 +53,8 @@ func TestStrictJSONNamesEveryFault(t *testing.T) {
 		"not a number":       {&ledger.Telling{}, "{\"metrics\":\n {\"y\": NaN}}", 400, map[string]string{"": "line 2, column 8"}},
 		"minus infinity":     {&ledger.Telling{}, `{"metrics": {"y": -Infinity}}`, 400, map[string]string{"": "line 1"}},
 		"not UTF-8":          {&ledger.Telling{}, "{\"metrics\": {\"\xff\": 1}}", 400, map[string]string{"": "UTF-8"}},
+		"half a pair":        {&ledger.Telling{}, "{\"metrics\": {},\n \"note\": \"\\\\ud800 \\ud83d\\ude00 \\ud800\"}", 400, map[string]string{"": "line 2, column 32: half of a surrogate pair"}},
+		"half a pair, a key": {&ledger.Telling{}, `{"metrics": {"\udc00": 1}}`, 400, map[string]string{"": "line 1, column 15"}},
 		"same key twice":     {&ledger.Telling{}, `{"metrics": {"y": 1, "y": 2}}`, 400, map[string]string{"metrics.y": "twice"}},
 		"twice in a reading": {&ledger.Telling{}, `{"metrics": {"y": {"value": 1, "value": 2}}}`, 400, map[string]string{"metrics.y.value": "twice"}},
 		"twice in free form": {&design.Definition{}, `{"name":"a","parameters":[],"objective":{"metric":"y"},"model":{"kernel":{"name":"se","name":"linear"}}}`, 400,

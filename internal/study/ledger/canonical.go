@@ -37,7 +37,7 @@ func canonicalWithin(text []byte, items, members int) ([]byte, error) {
 	if !utf8.Valid(text) {
 		return nil, malformed("", "the text is not UTF-8")
 	}
-	if at := loneSurrogate(text); at >= 0 {
+	if at := LoneSurrogate(text); at >= 0 {
 		return nil, malformed("", "byte %d: half of a surrogate pair", at)
 	}
 	var whole json.RawMessage
@@ -274,9 +274,9 @@ func appendNumber(out []byte, number string) ([]byte, error) {
 	return out, nil
 }
 
-// loneSurrogate returns the place of a \uD800–\uDFFF escape that is not half of a pair, or −1. The
-// decoder would quietly replace it, so that two different texts would have one hash.
-func loneSurrogate(text []byte) int {
+// LoneSurrogate returns the place of a \uD800–\uDFFF escape in JSON that is not half of a pair, or
+// −1. The decoder would quietly replace it, so that two different texts would have one hash.
+func LoneSurrogate(text []byte) int {
 	for i := 0; i+1 < len(text); i++ {
 		if text[i] != '\\' {
 			continue

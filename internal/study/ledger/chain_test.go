@@ -232,7 +232,7 @@ func slowCanonicalJSON(text []byte) ([]byte, error) {
 	if !utf8.Valid(text) {
 		return nil, errors.New("the text is not UTF-8")
 	}
-	if at := loneSurrogate(text); at >= 0 {
+	if at := LoneSurrogate(text); at >= 0 {
 		return nil, fmt.Errorf("byte %d: half of a surrogate pair", at)
 	}
 	decoder := json.NewDecoder(bytes.NewReader(text))

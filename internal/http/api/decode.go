@@ -85,7 +85,7 @@ func decodeJSON(ctx context.Context, text []byte, into any) error {
 	if at := ledger.LoneSurrogate(text); at >= 0 {
 		return problem.Malformed("body", "", "The body is not Unicode: "+placeIn(text, at+1)+": half of a surrogate pair.")
 	}
-	check := jsonCheck{ctx: ctx, read: json.NewDecoder(bytes.NewReader(text))}
+	check := jsonCheck{ctx: ctx, read: json.NewDecoder(bytes.NewReader(text)), sent: text}
 	check.read.UseNumber()
 	check.value(reflect.TypeOf(into).Elem(), false)
 	if ctx.Err() != nil {
@@ -97,7 +97,7 @@ func decodeJSON(ctx context.Context, text []byte, into any) error {
 	if err := check.faults.Err(); err != nil {
 		return err
 	}
-	if err := json.Unmarshal(text, into); err != nil {
+	if err := json.Unmarshal(append(check.plain, text[check.copied:]...), into); err != nil {
 		return design.NewInvalid("", err.Error(), nil)
 	}
 	return nil
@@ -137,6 +137,11 @@ type jsonCheck struct {
 	tooMuch    bool   // of something: the rest is not read
 	faults     design.Faults
 	duplicates design.Faults
+
+	// plain is what was sent up to copied, with whole numbers in digits alone. JSON knows one kind of
+	// number, and languages that know no other write 1.0, which encoding/json refuses.
+	sent, plain []byte
+	copied      int
 }
 
 // step is one on the way to a value: into a member of an object, or, without a key, to an item of a
@@ -338,10 +343,15 @@ func (c *jsonCheck) number(n json.Number, t reflect.Type) {
 		c.fault(value, "must be %s, not a number", wanted(t))
 	}
 	switch {
-	case errors.Is(err, strconv.ErrRange):
+	case err == nil:
+	case value != math.Trunc(value) || value < 0 && t.Kind() == reflect.Uint64:
+		c.fault(value, "must be %s", wanted(t))
+	case math.Abs(value) > request.MaxSeq:
 		c.fault(value, "is too large; whole numbers up to %d are possible", request.MaxSeq)
-	case err != nil: // 1.0 and 1e5, which some programs write, are whole too
-		c.fault(value, "must be %s, in digits alone", wanted(t))
+	default:
+		end := int(c.read.InputOffset())
+		c.plain = strconv.AppendInt(append(c.plain, c.sent[c.copied:end-len(n)]...), int64(value), 10)
+		c.copied = end
 	}
 }
 

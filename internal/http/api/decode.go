@@ -343,6 +343,8 @@ func (c *jsonCheck) number(n json.Number, t reflect.Type) {
 		c.fault(value, "must be %s, not a number", wanted(t))
 	}
 	switch {
+	case value == 0 && t.Kind() == reflect.Int && len(c.path) > 0 && c.path[len(c.path)-1].key == "horizon": // it would pass for one that was left out
+		c.fault(value, "must be at least 1; leave it out for the usual number of rounds")
 	case err == nil:
 	case value != math.Trunc(value) || value < 0 && t.Kind() == reflect.Uint64:
 		c.fault(value, "must be %s", wanted(t))

@@ -73,6 +73,7 @@ func TestStrictJSONNamesEveryFault(t *testing.T) {
 		"fraction":           {&study.Ask{}, `{"count": 1.5}`, 422, map[string]string{"count": "whole number"}},
 		"an exponent":        {&study.Ask{}, `{"count": 1e-1}`, 422, map[string]string{"count": "whole number"}},
 		"a large exponent":   {&study.Ask{}, `{"count": 1e16}`, 422, map[string]string{"count": "is too large; whole numbers up to 9007199254740992"}},
+		"no round":           {&compareRequest{}, `{"algorithms": [{"name": "ckb-ucb", "horizon": 0}, {"name": "ckb-ucb", "horizon": -0.0}]}`, 422, map[string]string{"algorithms[0].horizon": "at least 1", "algorithms[1].horizon": "at least 1"}},
 		"beyond 64 bits":     {&design.Definition{}, `{"name": "n", "parameters": [], "objective": {"metric": "y", "direction": "maximize"}, "seed": 18446744073709551616}`, 422, map[string]string{"seed": "is too large; whole numbers up to 9007199254740992"}},
 		"text for number":    {&study.Ask{}, `{"count": "2"}`, 422, map[string]string{"count": "whole number, not text"}},
 		"list for object":    {&study.Ask{}, `[]`, 422, map[string]string{"": "an object, not a list"}},

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"regexp"
 	"runtime/debug"
 	"slices"
 	"strconv"
@@ -125,6 +126,19 @@ func (s *Server) sameOrigin(protection *http.CrossOriginProtection) func(http.Ha
 			next.ServeHTTP(w, r)
 		})
 	}
+}
+
+// refusedEncoding is what Accept-Encoding names to say that it must not be. What compresses looks for
+// names alone.
+var refusedEncoding = regexp.MustCompile(`(?i)[^,;]*;\s*q=0(\.0*)?\s*(,|$)`)
+
+func withoutRefusedEncodings(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		for i, named := range r.Header["Accept-Encoding"] {
+			r.Header["Accept-Encoding"][i] = refusedEncoding.ReplaceAllString(named, "")
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // inTurn answers a few requests of a study at a time. When something changes, hundreds of open

@@ -104,7 +104,7 @@ func (s *Server) router(table []route) (http.Handler, error) {
 		return nil, err
 	}
 	r := chi.NewRouter()
-	r.Use(withRequestID, clientAddresses(s.TrustedProxies), s.observe, s.recoverPanics, s.securityHeaders, s.sameOrigin(sameOrigin), middleware.GetHead)
+	r.Use(withRequestID, clientAddresses(s.TrustedProxies), s.observe, s.recoverPanics, s.securityHeaders, s.sameOrigin(sameOrigin), withoutRefusedEncodings, middleware.GetHead)
 	r.NotFound(s.handle(func(http.ResponseWriter, *http.Request) error { return problem.NoSuchThing }).ServeHTTP)
 	r.MethodNotAllowed(s.handle(methodNotAllowed(r)).ServeHTTP)
 	// More effort makes the history of 1000 rounds a tenth smaller and takes three times as long.

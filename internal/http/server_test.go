@@ -48,6 +48,14 @@ func TestCompression(t *testing.T) {
 	if err != nil || !strings.Contains(string(text), `"openapi":"3.1.0"`) {
 		t.Errorf("%v: %.80s", err, text)
 	}
+	for accepted, want := range map[string]string{"gzip;q=0": "", "gzip; Q=0.000, identity": "", "gzip;q=0,deflate": "deflate", "br, gzip;q=0.05": "gzip", "deflate;q=0, gzip": "gzip"} {
+		if got := s.Call("GET", "/api/v1/algorithms", s.Admin, nil, "Accept-Encoding", accepted).Header.Get("Content-Encoding"); got != want {
+			t.Errorf("%s: %q, want %q", accepted, got, want)
+		}
+	}
+	if got := s.Call("GET", "/static/app.css", s.Admin, nil, "Accept-Encoding", "gzip;q=0").Header.Get("Content-Encoding"); got != "" {
+		t.Errorf("a file: %q", got)
+	}
 }
 
 func TestMetrics(t *testing.T) {

@@ -173,6 +173,9 @@ func (c *jsonCheck) at() string {
 	return strings.TrimPrefix(at.String(), ".")
 }
 
+// in tells whether what is read is the value of a member of that name.
+func (c *jsonCheck) in(name string) bool { return len(c.path) > 0 && c.path[len(c.path)-1].key == name }
+
 func (c *jsonCheck) fault(value any, format string, args ...any) {
 	if !c.faults.Full() {
 		c.faults.Add(c.at(), value, format, args...)
@@ -343,7 +346,7 @@ func (c *jsonCheck) number(n json.Number, t reflect.Type) {
 		c.fault(value, "must be %s, not a number", wanted(t))
 	}
 	switch {
-	case value == 0 && t.Kind() == reflect.Int && len(c.path) > 0 && c.path[len(c.path)-1].key == "horizon": // it would pass for one that was left out
+	case value == 0 && t.Kind() == reflect.Int && c.in("horizon"): // it would pass for one that was left out
 		c.fault(value, "must be at least 1; leave it out for the usual number of rounds")
 	case err == nil:
 	case value != math.Trunc(value) || value < 0 && t.Kind() == reflect.Uint64:
@@ -382,6 +385,8 @@ func (c *jsonCheck) time(s string) {
 		c.fault(s, "must be %s", wanted(timeType))
 	case year < 0 || year > 9999:
 		c.fault(s, "must be within the years 0 to 9999 in UTC")
+	case at.After(time.Now().Add(study.ClockSkew)) && c.in("observed_at"): // which nothing corrects
+		c.fault(s, "is more than a day ahead of the server's clock")
 	}
 }
 

@@ -71,7 +71,7 @@ func (a *API) openAPI(routes []Route) ([]byte, error) {
 		"openapi": "3.1.0",
 		"info": object{
 			"title": "Headroom", "version": a.Version,
-			"description": "Constrained bandit optimisation of experiments. Numbers are finite, times RFC 3339 in UTC; unknown fields, duplicate keys and trailing data are refused. " +
+			"description": "Constrained bandit optimisation of experiments. Numbers are finite, and 1.0 is whole; times are RFC 3339 in UTC, observed_at at most a day ahead of the server's; unknown fields, duplicate keys, halves of surrogate pairs and trailing data are refused. " +
 				fmt.Sprintf("A study gets new trials until its ledger has %d MiB; 409 then, and it can still be read, told and exported. ", study.LargestLedger>>20) +
 				"Sampled values stand in the ledger where they were brought first; later events name them under constraint_values_sha256, by the SHA-256 of the numbers as little-endian doubles.",
 		},

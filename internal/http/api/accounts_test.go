@@ -442,7 +442,7 @@ func TestRepeatedRequestsAreAnsweredOnce(t *testing.T) {
 		return s.API("POST", path+"/3/tell", `{"metrics": {"yield": 4}}`, "Idempotency-Key", "told").Want(200)
 	}
 	toldMany := func() sitetest.Answer {
-		return s.API("POST", "/studies/"+id+"/tell", `{"trials": [{"number": 4, "metrics": {"yield": 5}}]}`, "Idempotency-Key", "told").Want(200)
+		return s.API("POST", "/studies/"+id+"/tell", `{"trials": [{"number": 4, "metrics": {"yield": 5}}, {"number": 4, "metrics": {"impurity": 1}}]}`, "Idempotency-Key", "told").Want(200)
 	}
 	imported, chosen, one, many := table(), asked(), told(), toldMany()
 	before := version(t, s, id)

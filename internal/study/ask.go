@@ -122,7 +122,7 @@ func (s *Models) ruleReplicate(ctx context.Context, cmd Command, snap *ledger.Sn
 	if err := mayChoose(snap); err != nil {
 		return ruling{}, err
 	}
-	trial, err := trialOf(snap, number)
+	trial, err := TrialOf(snap, number)
 	if err != nil {
 		return ruling{}, err
 	}

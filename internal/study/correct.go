@@ -214,7 +214,7 @@ type telling struct {
 }
 
 func (s *Service) lastTelling(ctx context.Context, snap *ledger.Snapshot, number int) (*telling, error) {
-	if _, err := trialOf(snap, number); err != nil {
+	if _, err := TrialOf(snap, number); err != nil {
 		return nil, err
 	}
 	events, _, err := s.EventsOf(ctx, snap, number, 1)

@@ -165,10 +165,11 @@ func mayTellOf(snap *ledger.Snapshot, number int) (*ledger.Trial, error) {
 	if err := mayTell(snap); err != nil {
 		return nil, err
 	}
-	return trialOf(snap, number)
+	return TrialOf(snap, number)
 }
 
-func trialOf(snap *ledger.Snapshot, number int) (*ledger.Trial, error) {
+// TrialOf is the trial of that number, ErrNotFound when there is none.
+func TrialOf(snap *ledger.Snapshot, number int) (*ledger.Trial, error) {
 	trial := snap.Trial(number)
 	if trial == nil {
 		return nil, &refusal{noSuchTrial(snap, number), ErrNotFound}

@@ -199,7 +199,9 @@ func TestTheLoop(t *testing.T) {
 		t.Errorf("detail %v", detail)
 	}
 	s.API("POST", base+"/trials/2/tell", `{"metrics": {"purity": 1}}`).Faults(422, "body.metrics.purity")
-	s.API("POST", base+"/trials/99/tell", `{"metrics": {"yield": 1}}`).Faults(404)
+	for _, none := range []sitetest.Answer{s.API("POST", base+"/trials/99/tell", `{"metrics": {"yield": 1}}`), s.API("GET", base+"/trials/99", nil)} {
+		none.Want(404).Has("detail", "There is no trial 99; the study has 3.")
+	}
 	s.API("POST", base+"/trials/01/tell", `{"metrics": {"yield": 1}}`).Faults(404)
 
 	now := version(t, s, id)

@@ -104,7 +104,7 @@ func (a *API) ofTrials() operations {
 				if err != nil {
 					return err
 				}
-				trial, err := trialOf(snap, number)
+				trial, err := study.TrialOf(snap, number)
 				if err != nil {
 					return err
 				}
@@ -115,14 +115,6 @@ func (a *API) ofTrials() operations {
 			},
 		},
 	}
-}
-
-func trialOf(snap *ledger.Snapshot, number int) (*ledger.Trial, error) {
-	trial := snap.Trial(number)
-	if trial == nil {
-		return nil, fmt.Errorf("there is no trial %d, the last is %d: %w", number, len(snap.Trials), study.ErrNotFound)
-	}
-	return trial, nil
 }
 
 func changedTrial(after *ledger.Snapshot, numbers []int) reply {
@@ -250,7 +242,7 @@ func (a *API) awaitTrial(r *http.Request, number int, wait time.Duration) error 
 		if err != nil {
 			return err
 		}
-		trial, err := trialOf(snap, number)
+		trial, err := study.TrialOf(snap, number)
 		if err != nil || !trial.Waiting() {
 			return err
 		}

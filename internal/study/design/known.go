@@ -225,6 +225,8 @@ func (c *Compiled) checkContext(context map[string]float64, f *Faults) {
 	}
 }
 
+const inOrder = "one per candidate in order, or where points are given one per point"
+
 func (c *Compiled) checkValues(values map[string][]float64, count int, f *Faults) {
 	var needed []string
 	for _, g := range c.given {
@@ -236,9 +238,9 @@ func (c *Compiled) checkValues(values map[string][]float64, count int, f *Faults
 		brought, given := values[g.Metric]
 		switch {
 		case !given:
-			f.Add(at, nil, "is missing; give %d numbers, one per point in order", count)
+			f.Add(at, nil, "is missing; give %d numbers, %s", count, inOrder)
 		case len(brought) != count:
-			f.Add(at, len(brought), "has %d numbers; give %d, one per point in order", len(brought), count)
+			f.Add(at, len(brought), "has %d numbers; give %d, %s", len(brought), count, inOrder)
 		}
 		if i := slices.IndexFunc(brought, func(v float64) bool { return !Computable(v) }); i >= 0 {
 			f.Add(fmt.Sprintf("%s[%d]", at, i), nil, "must be a finite number of at most %g in size", Largest)

@@ -72,7 +72,7 @@ func (a *API) ofStudies() operations {
 			return after, nil, err
 		}),
 		"reconfigureStudy": previewing(changing(a, changedStudy, Operation{
-			Summary: "Change limits, algorithm, model, bounds or available choices from the next decision on; with dry_run, say what that would change",
+			Summary: "Change limits, algorithm, model, bounds or available choices from the next decision on; units, steps, scales and plausible values that are not mentioned stay; with dry_run, say what that would change",
 			Answer:  oneOf{studyDocument{}, preview{}}, Query: []queryParameter{dryRun},
 		}, func(r *http.Request, cmd study.Command, change design.Reconfiguration) (*ledger.Snapshot, []int, error) {
 			after, err := a.Studies.Reconfigure(r.Context(), cmd, request.StudyID(r), change)

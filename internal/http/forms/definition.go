@@ -353,7 +353,7 @@ func (t *Typed) Changes(there design.Definition) (design.Reconfiguration, Fields
 	var reason string
 	fields := t.fill(table{d: &d, values: t.Values, changes: true, reason: &reason})
 	return design.Reconfiguration{
-		Reason: reason, Unavailable: d.Unavailable, Parameters: d.Parameters, Constraints: d.Constraints, Objective: &d.Objective,
+		Whole: true, Reason: reason, Unavailable: d.Unavailable, Parameters: d.Parameters, Constraints: d.Constraints, Objective: &d.Objective,
 		RecordedMetrics: d.RecordedMetrics, Algorithm: &d.Algorithm, Model: &d.Model, InputConstraints: &d.InputConstraints, Stop: d.Stop,
 	}, fields
 }

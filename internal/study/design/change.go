@@ -20,7 +20,8 @@ type Change struct {
 	After  json.RawMessage `json:"after"`
 }
 
-// Reconfiguration changes parts of the definition; nil parts stay.
+// Reconfiguration changes parts of the definition; nil parts stay, and of the others the unit, the
+// step, the scale and what is plausible where they are not mentioned.
 type Reconfiguration struct {
 	Parameters       []Parameter        `json:"parameters,omitempty"`       // same names and types: units, bounds, scales, choices
 	Constraints      []Constraint       `json:"constraints,omitempty"`      // thresholds, what is plausible, by name
@@ -32,6 +33,8 @@ type Reconfiguration struct {
 	Unavailable      map[string][]Value `json:"unavailable,omitempty"`
 	Stop             *Stop              `json:"stop,omitempty"`
 	Reason           string             `json:"reason"`
+
+	Whole bool `json:"-"` // the parts mention all that they are to have
 }
 
 // partNames are the names of what stands in the lists of which a change may leave parts out.
@@ -82,22 +85,31 @@ func (change Reconfiguration) Apply(d Definition) (Definition, Faults) {
 	}
 	for i, p := range change.Parameters {
 		if at, good := place("parameters", i, "name", "the study has no such parameter; parameters"); good {
-			p.Scale = cmp.Or(p.Scale, d.Parameters[at].Scale) // was not mentioned
+			p.Scale = cmp.Or(p.Scale, d.Parameters[at].Scale)
+			if !change.Whole {
+				p.Unit, p.Step = cmp.Or(p.Unit, d.Parameters[at].Unit), cmp.Or(p.Step, d.Parameters[at].Step)
+			}
 			d.Parameters[at] = p
 		}
 	}
 	for i, c := range change.Constraints {
 		c.Name = sent["constraints"][i]
 		if at, good := place("constraints", i, "name", "the study has no such constraint; constraints"); good {
+			change.keep(&c.Unit, &c.Plausible, d.Constraints[at].Unit, d.Constraints[at].Plausible)
 			d.Constraints[at] = c
 		}
 	}
 	for i, r := range change.RecordedMetrics {
 		if at, good := place("recorded_metrics", i, "metric", "the study records no such metric; metrics"); good {
+			change.keep(&r.Unit, &r.Plausible, d.RecordedMetrics[at].Unit, d.RecordedMetrics[at].Plausible)
 			d.RecordedMetrics[at] = r
 		}
 	}
-	replace(&d.Objective, change.Objective)
+	if o := change.Objective; o != nil {
+		unit, plausible := d.Objective.Unit, d.Objective.Plausible
+		d.Objective = *o
+		change.keep(&d.Objective.Unit, &d.Objective.Plausible, unit, plausible)
+	}
 	d.Algorithm = change.algorithm(d.Algorithm)
 	replace(&d.Model, change.Model)
 	replace(&d.InputConstraints, change.InputConstraints)
@@ -106,6 +118,21 @@ func (change Reconfiguration) Apply(d Definition) (Definition, Faults) {
 	}
 	d.Stop = cmp.Or(change.Stop, d.Stop)
 	return d, faults
+}
+
+// keep leaves a metric's unit and what is plausible of it as they are where the change does not mention
+// them; nothing is where it mentions no number.
+func (change Reconfiguration) keep(unit *string, plausible *[]float64, unitNow string, plausibleNow []float64) {
+	if change.Whole {
+		return
+	}
+	*unit = cmp.Or(*unit, unitNow)
+	switch {
+	case *plausible == nil:
+		*plausible = plausibleNow
+	case len(*plausible) == 0:
+		*plausible = nil
+	}
 }
 
 // algorithm is the algorithm after the change: without a name the one there is, with what is said of

@@ -44,6 +44,38 @@ func TestApplyChangesWhatIsNamed(t *testing.T) {
 	}
 }
 
+// TestApplyKeepsWhatIsNotMentioned of a part: whoever tells a limit's threshold anew does not mean to
+// take its unit away.
+func TestApplyKeepsWhatIsNotMentioned(t *testing.T) {
+	t.Parallel()
+	d := bufferScreen()
+	limit, number, recorded := d.Constraints[0], d.Parameters[0], d.RecordedMetrics[0]
+	plausible := []float64{0, 100}
+	d.Objective.Unit, d.Objective.Plausible, number.Unit, number.Step, limit.Unit, limit.Plausible, recorded.Unit, recorded.Plausible =
+		"%", plausible, "°C", new(0.5), "ppm", plausible, "AU", plausible
+	d.Parameters[0], d.Constraints[0], d.RecordedMetrics[0] = number, limit, recorded
+	bare := Reconfiguration{
+		Parameters:  []Parameter{{Name: number.Name, Type: number.Type, Low: number.Low, High: new(50.0)}},
+		Constraints: []Constraint{{Metric: limit.Metric, Op: limit.Op, Threshold: 0.4}}, RecordedMetrics: []RecordedMetric{{Metric: recorded.Metric}},
+		Objective: &Objective{Metric: d.Objective.Metric, Direction: d.Objective.Direction},
+	}
+	told := func(d Definition) string {
+		p, c, r := d.Parameters[0], d.Constraints[0], d.RecordedMetrics[0]
+		return fmt.Sprint(d.Objective, p.Unit, p.Step != nil, c.Unit, c.Plausible, r)
+	}
+	if after, faults := bare.Apply(d); told(after) != told(d) || *after.Parameters[0].High != 50 || after.Constraints[0].Threshold != 0.4 || len(faults) > 0 {
+		t.Errorf("%v: before %s, after %s", faults, told(d), told(after))
+	}
+	bare.Constraints[0].Plausible = []float64{}
+	if after, _ := bare.Apply(d); after.Constraints[0].Plausible != nil {
+		t.Error("what is plausible cannot be taken away")
+	}
+	bare.Whole = true
+	if after, _ := bare.Apply(d); after.Objective.Unit != "" || after.Parameters[0].Step != nil || after.Constraints[0].Unit != "" || after.RecordedMetrics[0].Plausible != nil {
+		t.Errorf("whole parts keep what they do not have: %s", told(after))
+	}
+}
+
 func TestBetterFollowsTheDirection(t *testing.T) {
 	t.Parallel()
 	most, least := Objective{Direction: "maximize"}, Objective{Direction: "minimize"}

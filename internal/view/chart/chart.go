@@ -552,13 +552,17 @@ func (s *sheet) panels(d Drawing) {
 		t.X, t.Y, t.Text = append(t.X, event.X), append(t.Y, ""), append(t.Text, event.Text)
 		changes.height = eventsHeight
 	}
-	s.draw(changes)
-	s.axisTitle(d.X.Title)
+	s.axisTitle(d.X.Title, s.draw(changes))
 }
 
-// axisTitle writes the name of the x axis below the frame that has been drawn.
-func (s *sheet) axisTitle(title string) {
-	fmt.Fprintf(s, `<div class="axis">%s</div>`, html.EscapeString(title))
+// axisTitle writes the name of the x axis below the frame that has been drawn, and below so many
+// rows of words.
+func (s *sheet) axisTitle(title string, rows int) {
+	lower := ""
+	if rows > 1 {
+		lower = fmt.Sprintf(` style="margin-top:%dpx"`, 22+(rows-1)*rowHeight)
+	}
+	fmt.Fprintf(s, `<div class="axis"%s>%s</div>`, lower, html.EscapeString(title))
 }
 
 // wideColumns is how many cells stand side by side where there is room, and narrowColumns where
@@ -600,8 +604,7 @@ func (s *sheet) cells(cells []Panel) {
 				f.yWords = "narrow"
 			}
 			fmt.Fprintf(s, `<div class="cell-%s">`, f.xWords)
-			s.draw(f)
-			s.axisTitle(cell.X.Title)
+			s.axisTitle(cell.X.Title, s.draw(f))
 			s.WriteString("</div>")
 		}
 		s.WriteString("</div>")

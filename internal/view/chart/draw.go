@@ -94,23 +94,25 @@ func (f frame) widths() [2]float64 {
 	return frameWidths
 }
 
-// draw writes the frame.
-func (s *sheet) draw(f frame) {
+// draw writes the frame, and tells in how many rows the words of its x axis stand below it.
+func (s *sheet) draw(f frame) (rows int) {
 	fmt.Fprintf(s, `<svg class="%s" width="100%%" height="%d" overflow="visible"%s%s>`, strings.TrimSpace("frame "+f.class), f.height, f.x.ends("x"), f.y.ends("y"))
-	s.ticks(f)
+	rows = s.ticks(f)
 	s.WriteString(`<svg class="clip" overflow="visible"><svg class="zoom" overflow="visible">`)
+	var onto string
 	if f.surface != nil {
-		s.surface(f)
+		onto = s.surface(f)
 	}
 	labels := lists.Map(f.limits, func(limit Limit) string { return s.limit(f, limit) })
 	for _, t := range f.traces {
 		s.trace(f, t)
 	}
-	s.WriteString(strings.Join(labels, "") + `</svg></svg>`)
+	s.WriteString(onto + strings.Join(labels, "") + `</svg></svg>`)
 	if f.surface != nil {
 		s.beside(f)
 	}
 	s.WriteString(`</svg>`)
+	return rows
 }
 
 // ends are those of an axis of numbers, for whoever points at it or zooms into it.
@@ -125,8 +127,8 @@ func (s scale) ends(axis string) string {
 	return ends + `"`
 }
 
-// ticks are the lines across and what is written at them.
-func (s *sheet) ticks(f frame) {
+// ticks are the lines across and what is written at them, below the frame in so many rows.
+func (s *sheet) ticks(f frame) (rows int) {
 	fmt.Fprintf(s, `<g data-axis="y" font-size="%d" stroke="var(--grid)" fill="var(--muted)" text-anchor="end">`, wordSize)
 	for _, one := range f.y.ticks(f.yAxis, f.yTicks()) {
 		at := percent(1 - one.at)
@@ -134,9 +136,10 @@ func (s *sheet) ticks(f frame) {
 	}
 	fmt.Fprintf(s, `</g><g data-axis="x" font-size="%d" stroke="var(--grid)" fill="var(--muted)" text-anchor="middle">`, wordSize)
 	for window, width := range f.widths() {
-		s.xTicks(f, width, window)
+		rows = max(rows, s.xTicks(f, width, window))
 	}
 	s.WriteString(`</g><g stroke="var(--line-strong)"><line y2="100%"/><line y1="100%" x2="100%" y2="100%"/></g>`)
+	return rows
 }
 
 // leftOf ends the element of what is written at a tick on the left. Of a number with a power of ten,
@@ -158,29 +161,49 @@ func (f frame) yTicks() int {
 	return max(2, f.height/36)
 }
 
-// xTicks are those of the x axis that a wide window, or a narrow one, has room for.
-func (s *sheet) xTicks(f frame, width float64, window int) {
-	ticks := f.x.ticks(f.xAxis, max(3, int(width/[2]float64{80, 60}[window])))
-	room := width
-	if f.x.categories != nil {
-		room = max(60, width/float64(len(ticks))-4)
-		for i := range ticks {
-			ticks[i].words = cut(ticks[i].words, room, wordSize)
+// Choices that have no room beside each other are written in up to usualRows rows by turns, in more
+// where each would have less than leastRoom pixels. Rows are rowHeight apart, the choices of one
+// wordGap.
+const usualRows, rowHeight, leastRoom, wordGap = 4, 14, 24, 12
+
+// rowsOf is in how many rows the choices of an axis of so many pixels are written, so that every one
+// of them is, and how much room each has.
+func rowsOf(ticks []tick, width float64) (rows int, room float64) {
+	widest := slices.Max(lists.Map(ticks, func(one tick) float64 { return widthOf(one.words, wordSize) }))
+	for rows = 1; ; rows++ {
+		room = float64(rows)*width/float64(len(ticks)) - wordGap
+		if room >= widest || rows >= usualRows && room >= leastRoom {
+			return rows, room
 		}
 	}
-	for _, one := range spaced(ticks, width, wordSize) {
+}
+
+// xTicks are those of the x axis that a wide window, or a narrow one, has room for.
+func (s *sheet) xTicks(f frame, width float64, window int) (rows int) {
+	ticks := f.x.ticks(f.xAxis, max(3, int(width/[2]float64{80, 60}[window])))
+	rows, room := 1, width
+	if f.x.categories != nil {
+		rows, room = rowsOf(ticks, width)
+	} else {
+		ticks = spaced(ticks, width, wordSize)
+	}
+	for i, one := range ticks {
 		at, below := percent(one.at), ""
 		if f.xWords == "all" || f.xWords == "narrow" && window == 1 {
-			anchor := ""
-			if half := widthOf(one.words, wordSize) / 2; f.small && one.at*width < half {
-				anchor = ` text-anchor="start"`
-			} else if f.small && (1-one.at)*width < half {
-				anchor = ` text-anchor="end"`
+			half, inward := math.Min(widthOf(one.words, wordSize), room)/2, ""
+			switch left, right := half-one.at*width, half-(1-one.at)*width; {
+			case f.x.categories != nil && math.Max(left, right) > wordGap/2:
+				inward = fmt.Sprintf(` dx="%s"`, short(math.Copysign(math.Max(left, right)-wordGap/2, left-right), 1))
+			case f.x.categories == nil && f.small && left > 0:
+				inward = ` text-anchor="start"`
+			case f.x.categories == nil && f.small && right > 0:
+				inward = ` text-anchor="end"`
 			}
-			below = fmt.Sprintf(`<text x="%s" y="100%%" dy="17" stroke="none"%s>%s</text>`, at, anchor, html.EscapeString(one.words))
+			below = fmt.Sprintf(`<text x="%s" y="100%%" dy="%d" stroke="none"%s>%s</text>`, at, 17+i%rows*rowHeight, inward, fitted(one.words, room))
 		}
 		fmt.Fprintf(s, `<g class="%s"><line x1="%[2]s" x2="%[2]s" y2="100%%"/>%[3]s</g>`, [2]string{"wide", "narrow"}[window], at, below)
 	}
+	return rows
 }
 
 // windows is the class of what is written in some windows only.

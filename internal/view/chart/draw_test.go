@@ -8,6 +8,7 @@ import (
 	"math"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -239,6 +240,54 @@ func TestTicksKeepClear(t *testing.T) {
 	}
 }
 
+// TestEveryChoiceIsWritten: choices that have no room beside each other stand in rows, and the axis's
+// name below them; none is left out, in no window, and none touches another of its row.
+func TestEveryChoiceIsWritten(t *testing.T) {
+	t.Parallel()
+	solvents := []string{"DMF", "2-MeTHF", "toluene", "water", "acetonitrile"}
+	var long []string
+	for i := range 40 {
+		long = append(long, fmt.Sprintf("solvent with number %d", i))
+	}
+	written := regexp.MustCompile(`<text x="([\d.]+)%" y="100%" dy="(\d+)" stroke="none"(?: dx="(-?[\d.]+)")?>([^<]*)`)
+	for _, c := range []struct {
+		choices []string
+		margin  string
+	}{{[]string{"A", "B", "C"}, `<div class="axis">`}, {solvents, `<div class="axis" style="margin-top:64px">`}, {long, `<div class="axis" style="margin-top:176px">`}} {
+		d := Drawing{Cells: slices.Repeat([]Panel{{Group: "g", X: Axis{Title: "solvent", Categories: c.choices}, Traces: []Trace{{Style: Feasible, X: []any{"A"}, Y: values(1)}}}}, 2)}
+		drawn := d.HTML("id", "title")
+		wellFormed(t, drawn)
+		if !strings.Contains(drawn, c.margin) {
+			t.Errorf("the name of the axis below %d choices has another place than %s in\n%s", len(c.choices), c.margin, drawn)
+		}
+		for window, class := range []string{"wide", "narrow"} {
+			ends, count := map[string]float64{}, 0
+			for _, group := range strings.Split(drawn[:strings.Index(drawn, `class="axis"`)], `<g class="`)[1:] {
+				at := written.FindStringSubmatch(group)
+				if !strings.HasPrefix(group, class) || at == nil {
+					continue
+				}
+				x, _ := strconv.ParseFloat(at[1], 64)
+				moved, _ := strconv.ParseFloat(at[3], 64)
+				half, middle := widthOf(at[4], wordSize)/2, x/100*smallWidths[window]+moved
+				if end, there := ends[at[2]]; there && middle-half < end+2 {
+					t.Errorf("%s: %q touches what stands before it", class, at[4])
+				}
+				if middle-half < -10 || middle+half > smallWidths[window]+10 {
+					t.Errorf("%s: %q goes from %g to %g", class, at[4], middle-half, middle+half)
+				}
+				if want := c.choices[count]; at[4] != want && (!strings.HasPrefix(want, strings.TrimSuffix(at[4], "…")) || len(at[4]) < 4 || !strings.Contains(group, "<title>"+want)) {
+					t.Errorf("%s: choice %q is written %q", class, want, at[4])
+				}
+				ends[at[2]], count = middle+half, count+1
+			}
+			if count != len(c.choices) {
+				t.Errorf("%s: %d of %d choices are written", class, count, len(c.choices))
+			}
+		}
+	}
+}
+
 // TestPowersAreNotCutOff: −5.0×10⁻⁹ and −5.0×10⁻¹² would both be written “−5.0×…”.
 func TestPowersAreNotCutOff(t *testing.T) {
 	t.Parallel()
@@ -249,6 +298,52 @@ func TestPowersAreNotCutOff(t *testing.T) {
 	}
 	if got := leftOf("none, or the blank"); !strings.Contains(got, "…<title>") {
 		t.Errorf("a long name is written %q", got)
+	}
+}
+
+// TestContoursAreNumberedBesideMarks: the number on a contour stands over all marks, and where none
+// of them is as long as there is such a place on its line.
+func TestContoursAreNumberedBesideMarks(t *testing.T) {
+	t.Parallel()
+	const n = 41
+	var grid []any
+	chance := make([][]float64, n)
+	for i := range n {
+		grid = append(grid, float64(i))
+		for j := range n {
+			chance[i] = append(chance[i], float64(j)/(n-1))
+		}
+	}
+	numbered := regexp.MustCompile(`<text x="([\d.]+)%" y="([\d.]+)%"[^>]*>(\d+)%</text>`)
+	at := func(marks ...float64) map[string]float64 {
+		d := Drawing{X: Axis{}, Y: Axis{}, Surface: &Surface{Smooth: true, X: grid, Y: grid, Mean: chance, Chance: chance}}
+		for _, y := range marks {
+			d.Traces = append(d.Traces, Trace{Style: Feasible, X: values(36), Y: values(y)})
+		}
+		drawn, places := d.HTML("id", "title"), map[string]float64{}
+		for _, found := range numbered.FindAllStringSubmatchIndex(drawn, -1) {
+			y, err := strconv.ParseFloat(drawn[found[4]:found[5]], 64)
+			places[drawn[found[6]:found[7]]] = y
+			if err != nil || found[0] < strings.LastIndex(drawn, "<use") {
+				t.Errorf("%s lies below marks", drawn[found[0]:found[1]])
+			}
+		}
+		return places
+	}
+	bare := at()
+	if len(bare) != 3 {
+		t.Fatalf("numbers stand at %v", bare)
+	}
+	usual := 40 * (1 - bare["90"]/100)
+	if moved := math.Abs(at(usual)["90"] - bare["90"]); moved < 5 || moved > 10 {
+		t.Errorf("beside a mark the number moved by %g%% of the height", moved)
+	}
+	var all []float64
+	for y := range n {
+		all = append(all, float64(y))
+	}
+	if full := at(all...); full["90"] != bare["90"] {
+		t.Errorf("where marks stand all along, the number stands at %v", full)
 	}
 }
 

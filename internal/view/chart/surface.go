@@ -23,8 +23,7 @@ const mapHeight, mapTitle, barLeft, barWidth = 330, 72, 14, 12
 func (s *sheet) plane(d Drawing) {
 	d.X.Range, d.Y.Range = nil, nil
 	f := frame{x: scaleOf(d.X, d.Surface.X), y: scaleOf(d.Y, d.Surface.Y), xAxis: d.X, yAxis: d.Y, xWords: "all", yWords: "all", traces: d.Traces, surface: d.Surface, height: mapHeight}
-	s.draw(f)
-	s.axisTitle(d.X.Title)
+	s.axisTitle(d.X.Title, s.draw(f))
 }
 
 // cividis are twelve steps of the map of that name (Nuñez, Anderton, Renslow 2018), alike to the
@@ -54,8 +53,9 @@ func (s Surface) scale() scale {
 	return scaleOf(Axis{Range: []float64{slices.Min(rows), slices.Max(rows)}})
 }
 
-// surface writes the colours, and the contours or what stands in the cells on top.
-func (s *sheet) surface(f frame) {
+// surface writes the colours, and the contours or what stands in the cells on top. The numbers of
+// the contours are written last, over all else.
+func (s *sheet) surface(f frame) (labels string) {
 	of, scale := f.surface, f.surface.scale()
 	said := map[string]any{"x": of.AtX, "y": of.AtY, "text": of.Text, "note": of.Note, "aim": of.Aim, "chances": of.Chances}
 	fmt.Fprintf(s, `<svg data-kind="surface" data-said=%s>`, inAttribute(said))
@@ -66,8 +66,9 @@ func (s *sheet) surface(f frame) {
 	}
 	s.WriteString(`</svg>`)
 	if of.Smooth && of.Chance != nil {
-		s.chances(f)
+		return s.chances(f)
 	}
+	return ""
 }
 
 // spread is where the first value of an axis stands, and how far apart they are: they are evenly
@@ -135,11 +136,25 @@ var chanceLines = []struct {
 	dash         string
 }{{0.1, 1.5, "2 4"}, {0.5, 2, "8 5"}, {0.9, 3, "none"}}
 
-// chances are lines of the chance of a good end, with their number on them.
-func (s *sheet) chances(f frame) {
+// clear tells whether a number at a place of the map touches neither what stands there nor another
+// number, in a narrow window too.
+func (f frame) clear(at [2]float64, others [][2]float64) bool {
+	return !slices.ContainsFunc(others, func(other [2]float64) bool {
+		return math.Abs(at[0]-other[0])*f.widths()[1] < 26 && math.Abs(at[1]-other[1])*float64(f.height) < 17
+	})
+}
+
+// chances are lines of the chance of a good end, and the numbers on them, which stand where no mark
+// is as long as there is such a place.
+func (s *sheet) chances(f frame) (labels string) {
 	x, dx := spread(f.x, f.surface.X)
 	y, dy := spread(f.y, f.surface.Y)
-	var labels strings.Builder
+	var taken [][2]float64
+	for _, t := range f.traces {
+		for i := range t.X {
+			taken = append(taken, [2]float64{f.x.at(t.X[i]), 1 - f.y.at(t.Y[i])})
+		}
+	}
 	for _, line := range chanceLines {
 		var d strings.Builder
 		var longest [][2]float64
@@ -164,11 +179,19 @@ func (s *sheet) chances(f frame) {
 		s.path(d.String(), fmt.Sprintf(`fill="none" stroke="#ffffff" stroke-width="%g" vector-effect="non-scaling-stroke"`, line.width+3), "")
 		s.path(d.String(), fmt.Sprintf(`fill="none" stroke="#111111" stroke-width="%g" stroke-dasharray="%s" vector-effect="non-scaling-stroke"`, line.width, line.dash), "")
 		if len(longest) > 6 {
-			at := longest[int(float64(len(longest))*line.level)]
-			labels.WriteString(written(percent(at[0]), percent(at[1]), fmt.Sprintf("%.0f%%", 100*line.level), `dy="4" fill="#111111" stroke="#ffffff" font-size="13" text-anchor="middle"`))
+			usual := int(float64(len(longest)) * line.level)
+			best := usual
+			for i, at := range longest {
+				if f.clear(at, taken) && (!f.clear(longest[best], taken) || max(i-usual, usual-i) < max(best-usual, usual-best)) {
+					best = i
+				}
+			}
+			at := longest[best]
+			taken = append(taken, at)
+			labels += written(percent(at[0]), percent(at[1]), fmt.Sprintf("%.0f%%", 100*line.level), `dy="4" fill="#111111" stroke="#ffffff" font-size="13" text-anchor="middle"`)
 		}
 	}
-	s.WriteString(labels.String())
+	return labels
 }
 
 // crossing is a border between two neighbours of a grid, that to the right of a place or that above

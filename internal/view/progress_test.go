@@ -489,6 +489,27 @@ func TestPriceWords(t *testing.T) {
 	}
 }
 
+// TestPricesThatDifferByNothingAreDrawnFlat: beside the scale of readings, so that the axis has no
+// digits that mean nothing; what differs is drawn as large as there is room.
+func TestPricesThatDifferByNothingAreDrawnFlat(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		best      []float64
+		low, high float64
+	}{{[]float64{100.45971, 100.45975, 100.45978}, 100.26, 100.66}, {[]float64{96, 100, 101}, 95.6, 101.4}} {
+		v := newBench(t, twoLimits).facts(0)
+		v.Readout.Metrics["yield"] = study.MetricState{Scale: 4}
+		price := study.Price{Constraint: "impurity", Metric: "impurity", Op: "<=", Threshold: 0.5}
+		for i := range c.best {
+			price.Curve = append(price.Curve, study.PriceStep{Threshold: 0.4 + 0.1*float64(i), Best: &c.best[i], SD: new(0.1), Parameters: &design.Settings{"x": design.NumberValue(0)}})
+		}
+		v.Prices = []study.Price{price}
+		if drawn := v.priceChart().Drawing.Cells[0].Y.Range; math.Abs(drawn[0]-c.low) > 0.01 || math.Abs(drawn[1]-c.high) > 0.01 {
+			t.Errorf("%v is drawn from %v to %v", c.best, drawn[0], drawn[1])
+		}
+	}
+}
+
 // TestWhatATrialBringsIsNotForeseen: limits that depend on it are in no chance that is told of
 // settings beforehand, and where there are no others, no chance is told.
 func TestWhatATrialBringsIsNotForeseen(t *testing.T) {

@@ -429,7 +429,7 @@ func (v Facts) priceChart() *templates.Chart {
 		_, ys := curveOf(p)
 		all = append(all, ys...)
 	}
-	low, high := spanned(all)
+	low, high := spanned(all, v.Readout.Metrics[d.Objective.Metric].Scale)
 	for _, p := range v.Prices {
 		notes = append(notes, priceWords(d.Objective, p))
 		best := chart.Trace{Name: "best expected", Style: chart.Line}
@@ -448,10 +448,12 @@ func (v Facts) priceChart() *templates.Chart {
 	return new(v.framed(templates.Chart{ID: "chart-prices", Title: "What moving a limit would be worth", Beside: true, Notes: notes, Table: table, Drawing: chart.Drawing{Cells: cells}}))
 }
 
-// spanned is a range with some room around values, of which there is one.
-func spanned(values []float64) (low, high float64) {
+// spanned is a range with some room around values, of which there is one: at least a tenth of the
+// scale of readings, beside which smaller differences are next to nothing and have digits that mean
+// nothing.
+func spanned(values []float64, scale float64) (low, high float64) {
 	low, high = slices.Min(values), slices.Max(values)
-	room := 0.08 * (high - low)
+	room := math.Max(0.08*(high-low), 0.05*scale)
 	if room == 0 {
 		room = math.Max(math.Abs(low), 1) * 0.01
 	}

@@ -112,7 +112,7 @@ func (v Facts) amendsOf(event ledger.Event) []templates.Amend {
 	switch event.Kind {
 	case ledger.Reconfigured:
 		data := dataOf[ledger.ReconfiguredData](event)
-		line.What, line.After, line.Reason = "the study", changesWords(data.Definition, data.Changes), data.Reason
+		line.What, line.After, line.Reason = "the study", changesWords(data.Definition, data.Changes, "", ""), data.Reason
 	case ledger.Corrected:
 		data := dataOf[ledger.CorrectedData](event)
 		line.Number, line.URL, line.Reason = data.Number, v.trialURL(data.Number), data.Reason

@@ -74,7 +74,7 @@ func eventWords(d design.Definition, event ledger.Event) (text, reason string) {
 		return editedWords(dataOf[ledger.EditedData](event)), ""
 	case ledger.Reconfigured:
 		data := dataOf[ledger.ReconfiguredData](event)
-		return "changed " + changesWords(data.Definition, data.Changes), data.Reason
+		return changesWords(data.Definition, data.Changes, "changed ", "said that "), data.Reason
 	case ledger.Chosen:
 		data := dataOf[ledger.ChosenData](event)
 		return chosenWords(data), data.Note
@@ -123,17 +123,61 @@ func editedWords(data ledger.EditedData) string {
 	return strings.Join(parts, " and ")
 }
 
-func changesWords(d design.Definition, changes []design.Change) string {
+// changesWords say from what to what a study was changed, and what has run out or came again, each
+// behind its verb where there is one.
+func changesWords(d design.Definition, changes []design.Change, changed, said string) string {
 	if slices.ContainsFunc(changes, func(c design.Change) bool { return c.Path == "algorithm.name" }) { // settings that only one of the two has go without saying
 		changes = slices.DeleteFunc(slices.Clone(changes), func(c design.Change) bool {
 			return strings.HasPrefix(c.Path, "algorithm.settings.") && (string(c.Before) == "null" || string(c.After) == "null")
 		})
 	}
-	parts := lists.Map(changes, func(change design.Change) string {
+	var parts, clauses []string
+	for _, change := range changes {
+		if stock := stockWords(change); stock != nil {
+			clauses = append(clauses, stock...)
+			continue
+		}
 		name, unit := changeName(d, change.Path)
-		return fmt.Sprintf("%s from %s to %s", name, plainJSON(change.Before), words.With(plainJSON(change.After), unit))
-	})
-	return strings.Join(words.Few(parts, 4), ", ")
+		parts = append(parts, fmt.Sprintf("%s from %s to %s", name, plainJSON(change.Before), words.With(plainJSON(change.After), unit)))
+	}
+	var text []string
+	if len(parts) > 0 {
+		text = append(text, changed+strings.Join(words.Few(parts, 4), ", "))
+	}
+	if len(clauses) > 0 {
+		text = append(text, said+design.Listed(clauses, "and"))
+	}
+	return strings.Join(text, ", and ")
+}
+
+// stockWords say of each parameter which of its values have run out, and which are there again;
+// nothing of other changes.
+func stockWords(change design.Change) (clauses []string) {
+	name, of, one := strings.Cut(change.Path, ".")
+	if name != "unavailable" {
+		return nil
+	}
+	read := func(raw json.RawMessage) (gone map[string][]design.Value) {
+		if one {
+			raw = design.AsJSON(map[string]json.RawMessage{of: raw})
+		}
+		json.Unmarshal(raw, &gone) // nothing of what is none
+		return gone
+	}
+	before, after := read(change.Before), read(change.After)
+	say := func(name string, of, without []design.Value, what string) {
+		named := lists.Pick(of, func(v design.Value) (string, bool) { return v.String(), !slices.Contains(without, v) })
+		if len(named) > 0 {
+			clauses = append(clauses, name+" "+design.Listed(named, "and")+words.Either(len(named) == 1, " is ", " are ")+what)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(after)) {
+		say(name, after[name], before[name], "unavailable")
+	}
+	for _, name := range slices.Sorted(maps.Keys(before)) {
+		say(name, before[name], after[name], "available again")
+	}
+	return clauses
 }
 
 // listedPath is the place of something in a list of a definition: the list, the item's name and
@@ -341,7 +385,7 @@ func ChangeConsequences(snap *ledger.Snapshot, constraints []design.Constraint, 
 	slices.SortStableFunc(impact.Changes, func(a, b design.Change) int { // limits and bounds first
 		return cmp.Compare(strings.Count(b.Path, "["), strings.Count(a.Path, "["))
 	})
-	said := []string{design.Capitalised(changesWords(snap.Definition, impact.Changes)) + "."}
+	said := []string{design.Capitalised(changesWords(snap.Definition, impact.Changes, "", "")) + "."}
 	if len(broken) > 0 {
 		said = append(said, design.Capitalised(trialsInWords(broken))+" would break a limit.")
 	}

@@ -12,6 +12,7 @@ import (
 	"headroom/internal/study"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
+	"headroom/internal/view/words"
 	"headroom/web/templates"
 )
 
@@ -176,6 +177,32 @@ func TestChangesAreWrittenForPeople(t *testing.T) {
 		`["temperature + 2*cycles <= 70"]`: "temperature + 2*cycles <= 70", `[0,100]`: "0, 100", `1e-09`: "1e-09", `"log"`: "log", `true`: "true"} {
 		if got := plainJSON([]byte(raw)); got != want {
 			t.Errorf("%s is written %q, want %q", raw, got, want)
+		}
+	}
+}
+
+// TestWhatHasRunOutIsSaid: what is unavailable from now on, and what is there again, each value once
+// and nothing of those for which nothing changed.
+func TestWhatHasRunOutIsSaid(t *testing.T) {
+	t.Parallel()
+	limit := design.Change{Path: "constraints[impurity].threshold", Before: []byte("0.5"), After: []byte("0.45")}
+	for _, c := range []struct{ path, before, after, want string }{
+		{"unavailable", `null`, `{"solvent":["DMF"]}`, "said that solvent DMF is unavailable"},
+		{"unavailable", `{"solvent":["DMF"]}`, `null`, "said that solvent DMF is available again"},
+		{"unavailable.solvent", `["DMF"]`, `["toluene"]`, "said that solvent toluene is unavailable and solvent DMF is available again"},
+		{"unavailable", `{"solvent":["DMF","water"]}`, `{"base":[1,2.5],"solvent":["THF","water"]}`, "said that base 1 and 2.5 are unavailable, solvent THF is unavailable and solvent DMF is available again"},
+	} {
+		stock := design.Change{Path: c.path, Before: []byte(c.before), After: []byte(c.after)}
+		data, err := json.Marshal(ledger.ReconfiguredData{Definition: newBench(t, twoLimits).snap.Definition, Changes: []design.Change{stock}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, _ := eventWords(design.Definition{}, ledger.Event{Kind: ledger.Reconfigured, Data: data}); got != c.want {
+			t.Errorf("from %s to %s is told as %q", c.before, c.after, got)
+		}
+		both := changesWords(newBench(t, twoLimits).snap.Definition, []design.Change{limit, stock}, "changed ", "said that ")
+		if want := "changed limit of impurity from 0.5 to 0.45" + words.Thin + "%, and " + c.want; both != want {
+			t.Errorf("beside a limit that is %q", both)
 		}
 	}
 }

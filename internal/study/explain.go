@@ -323,7 +323,7 @@ func over(d design.Definition, p ledger.ChosenData, who chosenBy) string {
 	if hardlyImproves(d, p) {
 		return ", though hardly any " + best
 	}
-	return ", on average " + design.WithUnit(design.WriteBeside(*gain, *gain), d.Objective.Unit, " ") + " " + best
+	return ", on average " + design.Apart(design.WriteBeside(*gain, *gain), d.Objective.Unit, " ") + " " + best
 }
 
 func ownChoice(p ledger.ChosenData, who chosenBy) string {

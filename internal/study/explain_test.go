@@ -115,7 +115,7 @@ func TestEveryReasonHasItsSentence(t *testing.T) {
 	} {
 		seen.Trials[11] = trial
 		got := explain(d, improving, chosenBy{withinLimits: true, seen: seen})
-		if want := "the largest improvement of yield, on average 1.8 % over trial 12" + aside + ", weighed with the chance to stay within the limit on impurity."; !strings.Contains(got, want) {
+		if want := "the largest improvement of yield, on average 1.8 points over trial 12" + aside + ", weighed with the chance to stay within the limit on impurity."; !strings.Contains(got, want) {
 			t.Errorf("got %s\nwant %s", got, want)
 		}
 	}

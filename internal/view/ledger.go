@@ -347,7 +347,7 @@ func consequences(snap *ledger.Snapshot, constraints []design.Constraint, impact
 	add("Recommended", recommendedWords(d.Objective, impact.Recommendation[0]), recommendedWords(d.Objective, impact.Recommendation[1]))
 	for _, c := range constraints {
 		violation := impact.Violation[c.Name]
-		add("Violation of "+c.Name, words.Roughly(violation[0].Hard, c.Unit), words.Roughly(violation[1].Hard, c.Unit))
+		add("Violation of "+c.Name, words.RoughlyApart(violation[0].Hard, c.Unit), words.RoughlyApart(violation[1].Hard, c.Unit))
 		if price, there := impact.Multipliers[c.Name]; there {
 			add("Multiplier of "+c.Name, words.Rough(price[0]), words.Rough(price[1]))
 		}

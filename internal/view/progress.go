@@ -165,10 +165,10 @@ func (p *panelling) table(limits []int) templates.Table {
 	table.add(number("Best so far", o.Unit), func(i int) string { return reading(p.Snap.Trial(p.best[i]), o.Metric) })
 	if len(p.regret) > 0 {
 		table.add(number("Best in truth", o.Unit), func(i int) string { return words.Rough(p.reachable[i]) })
-		table.add(number("behind it on average, R(t)/t", o.Unit), func(i int) string { return words.Rough(p.regret[i]) })
+		table.add(number("behind it on average, R(t)/t", design.UnitApart(o.Unit)), func(i int) string { return words.Rough(p.regret[i]) })
 	}
 	if p.Readout.Regret != nil {
-		table.add(number("Bound on regret so far", o.Unit), func(i int) string { return words.RoughOr(p.History[i].Regret.Bound) })
+		table.add(number("Bound on regret so far", design.UnitApart(o.Unit)), func(i int) string { return words.RoughOr(p.History[i].Regret.Bound) })
 	}
 	for _, j := range limits {
 		c := p.Snap.Definition.Constraints[j]
@@ -187,7 +187,7 @@ func (p *panelling) table(limits []int) templates.Table {
 func (p *panelling) violationColumns(table *columns, c design.Constraint) {
 	read := p.Snap.HasReading(c.Metric)
 	add := func(name string, s sum) {
-		table.add(number(name, c.Unit), func(i int) string { return words.RoughOr(words.Either(read, s.at(i), nil)) })
+		table.add(number(name, design.UnitApart(c.Unit)), func(i int) string { return words.RoughOr(words.Either(read, s.at(i), nil)) })
 	}
 	hard, soft, estimate, bound := p.violationSums(c)
 	add("Violation so far, hard", hard)
@@ -394,7 +394,7 @@ func (p *panelling) quiet(j int) (bool, string) {
 		return false, ""
 	}
 	return true, fmt.Sprintf("%s: never broken and far from it, so not drawn; the closest reading was %s at trial %d, %s inside.", constraintTitle(now),
-		Measured(p.Snap.Definition, now.Metric, p.Snap.Trial(at).Metrics[now.Metric]), at, words.Roughly(nearest, now.Unit))
+		Measured(p.Snap.Definition, now.Metric, p.Snap.Trial(at).Metrics[now.Metric]), at, words.RoughlyApart(nearest, now.Unit))
 }
 
 // limitPanel is a limit's metric over trials, against the limit as it stood.

@@ -94,7 +94,7 @@ func pointsWords(parameters, left int) string {
 func (o Outlook) influenceWords(along []study.Slice) string {
 	objective := o.Snap.Definition.Objective
 	changes := func(slice study.Slice) string {
-		return words.Roughly(influence(slice, objective.Metric), objective.Unit)
+		return words.RoughlyApart(influence(slice, objective.Metric), objective.Unit)
 	}
 	if len(o.Snap.Definition.Parameters) == 1 && len(along) == 1 {
 		return fmt.Sprintf("From its lowest to its highest the expected %s changes by %s.", objective.Metric, changes(along[0]))

@@ -153,7 +153,7 @@ func (p *panelling) violationPanel(c design.Constraint) (panel chart.Panel, said
 	if !dwarfs(now) {
 		lines = slices.Insert(lines, 0, bound)
 	}
-	return p.sumPanel("Cumulative violation of "+words.AxisName(c.Name, c.Unit), lines...), p.violationCaption(c, now)
+	return p.sumPanel("Cumulative violation of "+words.AxisName(c.Name, design.UnitApart(c.Unit)), lines...), p.violationCaption(c, now)
 }
 
 // violationSums are how far a limit was exceeded, by the readings, by the model where it stands, and
@@ -179,7 +179,7 @@ func (p *panelling) estimated(c design.Constraint) func(study.ViolationOut) *flo
 
 func (p *panelling) violationCaption(c design.Constraint, now study.ViolationOut) string {
 	_, known := brokenIn(p.Snap.Trials, c)
-	amount := func(x float64) string { return words.Roughly(x, c.Unit) }
+	amount := func(x float64) string { return words.RoughlyApart(x, c.Unit) }
 	caption := fmt.Sprintf("Violation of %s: none of %s went beyond the limit of %s.", c.Name, words.Count(known, "reading", "readings"), words.Quantity(c.Threshold, c.Unit))
 	if now.Hard > 0 {
 		caption = fmt.Sprintf("Violation of %s: %d of %s went beyond the limit of %s, by %s in sum, %s per reading, at most %s in one (hard); counting margin against it leaves %s (soft).",
@@ -204,9 +204,9 @@ func leftWords(now study.ViolationOut, unit string) string {
 	case now.Left == nil:
 		return ""
 	case *now.Left < 0:
-		return fmt.Sprintf("Left under it: nothing; readings, noise and all, are beyond it by %s.", words.Roughly(-*now.Left, unit))
+		return fmt.Sprintf("Left under it: nothing; readings, noise and all, are beyond it by %s.", words.RoughlyApart(-*now.Left, unit))
 	}
-	return fmt.Sprintf("Left under it: %s.", words.Roughly(*now.Left, unit))
+	return fmt.Sprintf("Left under it: %s.", words.RoughlyApart(*now.Left, unit))
 }
 
 // dwarfs tells whether the bound is so far away that drawing it would flatten everything else.
@@ -222,7 +222,7 @@ func (p *panelling) regretPanel() (panel chart.Panel, said string) {
 		return panel, ""
 	}
 	far := len(p.regretted) > 0 && *now.Bound > 10*slices.Max(p.regretted)
-	return p.sumPanel("Cumulative regret of "+words.AxisName(p.Snap.Definition.Objective.Metric, p.Snap.Definition.Objective.Unit),
+	return p.sumPanel("Cumulative regret of "+words.AxisName(p.Snap.Definition.Objective.Metric, design.UnitApart(p.Snap.Definition.Objective.Unit)),
 		sum{"algorithm’s bound", chart.Bound, func(i int) *float64 {
 			if r := p.History[i].Regret; r != nil && !far {
 				return r.Bound
@@ -242,12 +242,12 @@ func (p *panelling) regretPanel() (panel chart.Panel, said string) {
 func (p *panelling) regretCaption(now study.RegretOut, far bool) string {
 	unit, last := p.Snap.Definition.Objective.Unit, len(p.regretted)-1
 	caption := fmt.Sprintf("Regret is how far trials are behind the best that can be had%s, in sum. Over those that the algorithm chose itself its bound is %s (%s).",
-		words.Either(limited(p.Snap.Definition), " within the limits", ""), words.Roughly(*now.Bound, unit), now.BoundWhy)
+		words.Either(limited(p.Snap.Definition), " within the limits", ""), words.RoughlyApart(*now.Bound, unit), now.BoundWhy)
 	if slices.ContainsFunc(p.Snap.Compiled().Config.Costs, func(c optimizer.Cost) bool { return c.Margin > 0 }) {
 		caption += " The bound counts from the best that keeps the margins too."
 	}
 	if last >= 0 {
-		caption += fmt.Sprintf(" In truth, which only the simulated lab knows, it is %s.", words.Roughly(p.regretted[last], unit))
+		caption += fmt.Sprintf(" In truth, which only the simulated lab knows, it is %s.", words.RoughlyApart(p.regretted[last], unit))
 	}
 	if far {
 		caption += " The bound is too far away to be drawn beside it."
@@ -374,7 +374,7 @@ func priceWords(o design.Objective, p study.Price) string {
 	at := func(i int) string { return words.Quantity(p.Curve[i].Threshold, p.Unit) }
 	from := design.WriteNumber(p.Curve[now].Threshold)
 	worth := func(i int) string {
-		return "about " + words.With(words.Brief(math.Abs(*p.Curve[i].Best-*p.Curve[now].Best)), o.Unit) + " of " + o.Metric
+		return "about " + words.Apart(words.Brief(math.Abs(*p.Curve[i].Best-*p.Curve[now].Best)), o.Unit) + " of " + o.Metric
 	}
 	matters := func(i int) bool {
 		return p.Curve[i].Best != nil && math.Abs(*p.Curve[i].Best-*p.Curve[now].Best) > littleBesideSD**p.Curve[now].SD
@@ -411,7 +411,7 @@ func slopeWords(p study.Price, o design.Objective) string {
 	if p.Slope == nil || *p.Slope == 0 {
 		return ""
 	}
-	return fmt.Sprintf(" (slope, the limit’s multiplier: %s for each %s of %s)", words.With(words.Brief(*p.Slope), o.Unit), cmp.Or(p.Unit, "unit"), p.Metric)
+	return fmt.Sprintf(" (slope, the limit’s multiplier: %s for each %s of %s)", words.Apart(words.Brief(*p.Slope), o.Unit), strings.TrimSuffix(cmp.Or(design.UnitApart(p.Unit), "unit"), "s"), p.Metric)
 }
 
 // priceChart draws the curves side by side; nil where there is none.

@@ -295,7 +295,7 @@ func (v Tried) metricFacts() []templates.MetricFact {
 			fact.Original = design.WriteNumber(*m.Original)
 		}
 		if m.Headroom != nil {
-			fact.Headroom, fact.Broken = words.Quantity(*m.Headroom, unit), *m.Headroom < 0
+			fact.Headroom, fact.Broken = words.Apart(design.WriteNumber(*m.Headroom), unit), *m.Headroom < 0
 		}
 		facts = append(facts, fact)
 	}
@@ -385,7 +385,7 @@ func (v Tried) decisionFacts() (facts []templates.Fact) {
 		add("Chance that it works", words.Percent(w.Chance), fmt.Sprintf("%d of %s before it had failed because of the settings", w.Failed, words.Count(w.Of, "trial", "trials")))
 	}
 	if decision.ExpectedImprovement != nil && !slices.Contains(blind, objective) {
-		add("Expected improvement", words.Roughly(*decision.ExpectedImprovement, UnitOf(d, objective)),
+		add("Expected improvement", words.RoughlyApart(*decision.ExpectedImprovement, UnitOf(d, objective)),
 			fmt.Sprintf("of %s alone, on average over trial %d, the best so far as the model sees it; a worse result counts as no improvement", objective, decision.Incumbent))
 	}
 	if decision.Acquisition != nil {

@@ -228,7 +228,7 @@ func (v Facts) theorem() *templates.Theorem {
 	var figures []string
 	for _, c := range v.Snap.Definition.Constraints {
 		if now := v.Readout.Violation[c.Name]; now.Bound != nil && v.Snap.HasReading(c.Metric) {
-			figures = append(figures, strings.TrimSuffix(fmt.Sprintf("%s for %s. %s", words.Roughly(*now.Bound, c.Unit), c.Name, leftWords(now, c.Unit)), "."))
+			figures = append(figures, strings.TrimSuffix(fmt.Sprintf("%s for %s. %s", words.RoughlyApart(*now.Bound, c.Unit), c.Name, leftWords(now, c.Unit)), "."))
 		}
 	}
 	theorem, regret := study.TheoremOf(v.Snap, v.Readout), v.Readout.Regret
@@ -250,7 +250,7 @@ func (v Facts) theorem() *templates.Theorem {
 	if bounded {
 		drawn, whole = append(drawn, "regret"), theorem.OnRegret()
 		shown.Said = append(shown.Said, "It bounds "+theorem.Regret+".",
-			fmt.Sprintf("Here, over the same trials: %s. %s", words.Roughly(*regret.Bound, v.Snap.Definition.Objective.Unit), verdictOn(whole, "regret")))
+			fmt.Sprintf("Here, over the same trials: %s. %s", words.RoughlyApart(*regret.Bound, v.Snap.Definition.Objective.Unit), verdictOn(whole, "regret")))
 	}
 	if theorem.Short != "" {
 		shown.Said = append(shown.Said, theorem.Short)
@@ -288,7 +288,7 @@ func (p *panelling) trueLines() (lines []chart.Trace, must []float64, said strin
 		within += " on average"
 	}
 	return []chart.Trace{best, mean}, append(reachable, p.reachable[last]-behind), fmt.Sprintf("In truth %s can be had %s; on average per trial those so far are %s%s it (R(t)/t).",
-		words.Roughly(p.reachable[last], unit), within, words.Roughly(max(behind, -behind), unit), words.Either(behind < 0, " above, beyond a limit,", " behind"))
+		words.Roughly(p.reachable[last], unit), within, words.RoughlyApart(max(behind, -behind), unit), words.Either(behind < 0, " above, beyond a limit,", " behind"))
 }
 
 // averageOf is the threshold and V(t)/t = (1/t) Σ_{s≤t} g_s after trial i+1, in the metric's unit:
@@ -310,11 +310,11 @@ func (p *panelling) averageWords(j int) string {
 		return ""
 	}
 	said := fmt.Sprintf("On average %s is %s per trial against its limit of %s (V(t)/t is %s): ", c.Metric, words.With(words.RoughOr(p.averageOf(j, last)), c.Unit),
-		words.Quantity(c.Threshold, c.Unit), words.Roughly(sum.Balance/float64(sum.Known), c.Unit))
+		words.Quantity(c.Threshold, c.Unit), words.RoughlyApart(sum.Balance/float64(sum.Known), c.Unit))
 	if sum.Balance > 0 {
-		said += words.Roughly(sum.Balance, c.Unit) + " in sum is overspent"
+		said += words.RoughlyApart(sum.Balance, c.Unit) + " in sum is overspent"
 	} else {
-		said += "where margin pays for excess, " + words.Roughly(-sum.Balance, c.Unit) + " in sum is left to spend"
+		said += "where margin pays for excess, " + words.RoughlyApart(-sum.Balance, c.Unit) + " in sum is left to spend"
 	}
 	left := p.Snap.Definition.Algorithm.Horizon
 	for _, t := range p.Snap.Trials {

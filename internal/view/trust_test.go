@@ -162,7 +162,7 @@ func TestTruthStandsBesideReadings(t *testing.T) {
 	v := b.facts(0)
 	p := v.panelling()
 	panel, said, _ := p.bestPanel()
-	says(t, "the objective", said, []string{"In truth 8 % can be had within the limits; on average per trial those so far are 3 % behind it (R(t)/t)."}, nil)
+	says(t, "the objective", said, []string{"In truth 8 % can be had within the limits; on average per trial those so far are 3 points behind it (R(t)/t)."}, nil)
 	says(t, "its panel", whole(panel), []string{"[5 5 8 8]", "[3 3.5 5 5]"}, nil)
 	says(t, "the table", whole(p.table(nil)), []string{"Best in truth", "R(t)/t"}, nil)
 	at := []design.Value{design.NumberValue(0), design.NumberValue(0.25)}
@@ -256,20 +256,20 @@ func TestRegretStandsBesideItsBound(t *testing.T) {
 	}
 	bounded(&v, "energy", 9)
 	panel, said := v.panelling().regretPanel()
-	says(t, "regret", said, []string{"behind the best that can be had within the limits, in sum.", "its bound is 16 % (growth rate only, because it is a test).",
-		"In truth, which only the simulated lab knows, it is 9 %."}, []string{"margins", "too far away"})
-	says(t, "its panel", whole(panel), []string{"Cumulative regret of yield (%)", "[4 8 12 16 16]", "[2 3 9 9 9]"}, nil)
+	says(t, "regret", said, []string{"behind the best that can be had within the limits, in sum.", "its bound is 16 points (growth rate only, because it is a test).",
+		"In truth, which only the simulated lab knows, it is 9 points."}, []string{"margins", "too far away"})
+	says(t, "its panel", whole(panel), []string{"Cumulative regret of yield (points)", "[4 8 12 16 16]", "[2 3 9 9 9]"}, nil)
 	says(t, "the page", whole(panels(v)), []string{"Cumulative regret of yield"}, nil)
 	says(t, "the table", whole(v.ProgressTable()), []string{"Bound on regret so far", "12"}, nil)
 	says(t, "what it rests on", whole(*v.theorem()), []string{"What do the bounds on violation and regret rest on? Of 17 assumptions", "It bounds the regret Σ_s [E f(π*)",
-		"Here, over the same trials: 16 %. It shows how regret grows with trials, and is no promise.", "For the bound on regret: A slack ε is one that", "9 kWh for energy. Left under it: 9 kWh."}, nil)
+		"Here, over the same trials: 16 points. It shows how regret grows with trials, and is no promise.", "For the bound on regret: A slack ε is one that", "9 kWh for energy. Left under it: 9 kWh."}, nil)
 	v.Readout.Violation = nil // as before the limit is read
 	says(t, "what it rests on without limits", whole(*v.theorem()), []string{"What does the bound on regret rest on? Of 17 assumptions"}, []string{"violation ["})
 	for i := range v.History {
 		*v.History[i].Regret.Bound *= 6
 	}
 	panel, said = v.panelling().regretPanel()
-	says(t, "regret far below its bound", said, []string{"its bound is 96 %", "The bound is too far away to be drawn beside it."}, nil)
+	says(t, "regret far below its bound", said, []string{"its bound is 96 points", "The bound is too far away to be drawn beside it."}, nil)
 	if len(panel.Traces) != 1 || panel.Traces[0].Style != chart.Step {
 		t.Errorf("beside a bound far away %+v is drawn", panel.Traces)
 	}

@@ -173,9 +173,9 @@ func (v answering) limitLines() []templates.LimitLine {
 			continue
 		}
 		if now, there := v.Readout.Violation[c.Name]; there && now.Hard > 0 {
-			line.Violation = valued(words.Roughly(now.Hard, c.Unit), now.Hard)
+			line.Violation = valued(words.RoughlyApart(now.Hard, c.Unit), now.Hard)
 			if now.Rounds > 1 {
-				line.Largest = valued(words.Roughly(now.Largest, c.Unit), now.Largest)
+				line.Largest = valued(words.RoughlyApart(now.Largest, c.Unit), now.Largest)
 			}
 		}
 		line.Risk = riskOf("this limit", v.Readout.Violation[c.Name].Risk)
@@ -217,11 +217,11 @@ func (v answering) room(c design.Constraint) (*templates.Value, string) {
 	}
 	if mean, there := r.Mean[c.Metric]; there && v.Snap.HasReading(c.Metric) {
 		room := c.Headroom(mean)
-		return valued(words.With(words.Alike(r.SD[c.Metric])(math.Abs(room)), c.Unit), room), sideWords(room) + ", as the model expects"
+		return valued(words.Apart(words.Alike(r.SD[c.Metric])(math.Abs(room)), c.Unit), room), sideWords(room) + ", as the model expects"
 	}
 	if m, there := v.Snap.Trial(r.Number).Metrics[c.Metric]; there {
 		room := c.Headroom(m.Value)
-		return valued(words.Roughly(math.Abs(room), c.Unit), room), sideWords(room) + v.brought()
+		return valued(words.RoughlyApart(math.Abs(room), c.Unit), room), sideWords(room) + v.brought()
 	}
 	return nil, ""
 }
@@ -262,7 +262,7 @@ func (v answering) closest() *templates.Answer {
 	}
 	m := nearest.Metrics[binding.Metric]
 	said := fmt.Sprintf("%s binds: %s, %s beyond its limit of %s.", design.Capitalised(binding.Name), Measured(v.Snap.Definition, binding.Metric, m),
-		words.Quantity(words.Unsubtracted(binding.Excess(m.Value), m.Value), binding.Unit), words.Quantity(binding.Threshold, binding.Unit))
+		words.Apart(design.WriteNumber(words.Unsubtracted(binding.Excess(m.Value), m.Value)), binding.Unit), words.Quantity(binding.Threshold, binding.Unit))
 	if objective, told := nearest.Metrics[d.Objective.Metric]; told && binding.Metric != d.Objective.Metric {
 		said += fmt.Sprintf(" %s was %s.", design.Capitalised(d.Objective.Metric), Measured(v.Snap.Definition, d.Objective.Metric, objective))
 	}
@@ -398,7 +398,7 @@ func gainOf(d design.Definition, gain *study.Gain) templates.Gain {
 		atMost = "up to " + atMost
 	}
 	chance := fmt.Sprintf("the chance that more than %s of %s, %s, is left%s is %s. Stopping now risks %s", words.InPercent(stop.Within)+words.Thin+"%",
-		words.Either(gain.OfRange, "how far the readings lie apart", "what is recommended"), words.With(words.Brief(stop.Within*left.Of), d.Objective.Unit),
+		words.Either(gain.OfRange, "how far the readings lie apart", "what is recommended"), words.Apart(words.Brief(stop.Within*left.Of), d.Objective.Unit),
 		words.Either(limited(d), ", or that a limit would be broken,", ""), words.Percent(stop.Chance), atMost)
 	target := words.InPercent(stop.Risk) + words.Thin + "%."
 	out.Words = design.Capitalised(chance) + "; the target is " + target

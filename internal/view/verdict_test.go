@@ -80,7 +80,7 @@ func TestClosestWhileNothingIsWithinTheLimits(t *testing.T) {
 	if closest == nil || closest.Number != 1 {
 		t.Fatalf("%+v", closest)
 	}
-	says(t, "the closest", closest.Words, []string{"Impurity binds: 5.1 %, 4.6 % beyond its limit of 0.5 %. Yield was 60 %."}, nil)
+	says(t, "the closest", closest.Words, []string{"Impurity binds: 5.1 %, 4.6 points beyond its limit of 0.5 %. Yield was 60 %."}, nil)
 }
 
 // TestWordsFollowHowTrialsEnded: nobody is told that failed trials have results, or that an ended
@@ -172,13 +172,13 @@ func TestWordsOfGain(t *testing.T) {
 		{"no model", usual, nil, "As far as the model knows, no settings are within every limit.", false},
 		{"nothing recommended", usual, &study.Gain{Best: best, Feasible: 0.4}, "The chance that any settings are within every limit is 40 %; what is said is of the best where there are. Nothing is recommended yet, so all of that is left to gain.", false},
 		{"hardly anything within the limits", usual, &study.Gain{Best: study.BestRange{Low: 74.2, High: 74.2, Level: 0.9}, Feasible: 1.0 / 256}, "The chance that any settings are within every limit is under 1 %, too little to say how good they would be.", false},
-		{"much left", usual, &study.Gain{Best: best, ChanceLeft: left(0.65, 0.7)}, "The chance that more than 1 % of what is recommended, 0.79 %, is left, or that a limit would be broken, is 65 %. Stopping now risks up to 70 %; the target is 5 %.", false},
-		{"nearly all left", usual, &study.Gain{Best: best, ChanceLeft: left(0.98, 0.999)}, "The chance that more than 1 % of what is recommended, 0.79 %, is left, or that a limit would be broken, is 98 %. Stopping now risks over 99 %; the target is 5 %.", false},
-		{"not known well enough", usual, &study.Gain{Best: best, ChanceLeft: left(0.04, 0.07)}, "The chance that more than 1 % of what is recommended, 0.79 %, is left, or that a limit would be broken, is 4 %. Stopping now risks up to 7 %; the target is 5 %.", false},
+		{"much left", usual, &study.Gain{Best: best, ChanceLeft: left(0.65, 0.7)}, "The chance that more than 1 % of what is recommended, 0.79 points, is left, or that a limit would be broken, is 65 %. Stopping now risks up to 70 %; the target is 5 %.", false},
+		{"nearly all left", usual, &study.Gain{Best: best, ChanceLeft: left(0.98, 0.999)}, "The chance that more than 1 % of what is recommended, 0.79 points, is left, or that a limit would be broken, is 98 %. Stopping now risks over 99 %; the target is 5 %.", false},
+		{"not known well enough", usual, &study.Gain{Best: best, ChanceLeft: left(0.04, 0.07)}, "The chance that more than 1 % of what is recommended, 0.79 points, is left, or that a limit would be broken, is 4 %. Stopping now risks up to 7 %; the target is 5 %.", false},
 		{"at the target", usual, &study.Gain{Best: best, ChanceLeft: left(0.02, 0.05)},
-			"Little is left to gain: the chance that more than 1 % of what is recommended, 0.79 %, is left, or that a limit would be broken, is 2 %. Stopping now risks up to 5 %, no more than the target of 5 %.", true},
+			"Little is left to gain: the chance that more than 1 % of what is recommended, 0.79 points, is left, or that a limit would be broken, is 2 %. Stopping now risks up to 5 %, no more than the target of 5 %.", true},
 		{"a target of one's own", design.Stop{Within: 0.005, Risk: 0.7}, &study.Gain{Best: best, ChanceLeft: left(0.65, 0.7)},
-			"Little is left to gain: the chance that more than 0.5 % of what is recommended, 0.4 %, is left, or that a limit would be broken, is 65 %. Stopping now risks up to 70 %, no more than the target of 70 %.", true},
+			"Little is left to gain: the chance that more than 0.5 % of what is recommended, 0.4 points, is left, or that a limit would be broken, is 65 %. Stopping now risks up to 70 %, no more than the target of 70 %.", true},
 	} {
 		d := design.Definition{Objective: design.Objective{Metric: "yield", Direction: "maximize", Unit: "%"}, Constraints: []design.Constraint{{Metric: "impurity"}}, Stop: &c.stop}
 		shown := gainOf(d, c.gain)

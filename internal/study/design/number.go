@@ -370,6 +370,25 @@ func WithUnit(number, unit, space string) string {
 	return number + space + unit
 }
 
+// Apart puts the unit of a difference behind a number: that of shares in per cent is in points, since
+// so many per cent of a share would be something else.
+func Apart(number, unit, space string) string {
+	if unit = UnitApart(unit); unit == points && strings.TrimPrefix(number, "−") == "1" {
+		unit = "point"
+	}
+	return WithUnit(number, unit, space)
+}
+
+const points = "points"
+
+// UnitApart is the unit of differences of what has that unit.
+func UnitApart(unit string) string {
+	if unit == "%" {
+		return points
+	}
+	return unit
+}
+
 // ExponentOf is ⌊log₁₀|x|⌋, exact at powers of ten, down to the smallest numbers; 0 of 0 and of
 // what is not finite.
 func ExponentOf(x float64) int {

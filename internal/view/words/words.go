@@ -82,6 +82,11 @@ func Quantity(x float64, unit string) string { return With(design.WriteNumber(x)
 // Roughly is a rough value with its unit.
 func Roughly(x float64, unit string) string { return With(Rough(x), unit) }
 
+// Apart is a difference with its unit, RoughlyApart one that is an estimate.
+func Apart(number, unit string) string { return design.Apart(number, unit, Thin) }
+
+func RoughlyApart(x float64, unit string) string { return Apart(Rough(x), unit) }
+
 // Uncertain is a value with its standard deviation and unit.
 func Uncertain(mean, sd float64, unit string) string {
 	return With(design.WriteUncertain(mean, sd), unit)

@@ -32,6 +32,11 @@ func TestNumbersAsPagesShowThem(t *testing.T) {
 	if got := Unsubtracted(3e-324, 5e-324); got != 5e-324 {
 		t.Errorf("the smallest difference became %v", got)
 	}
+	for unit, want := range map[string]string{"%": "1.5\u202fpoints, 1\u202fpoint, −1\u202fpoint", "bar": "1.5\u202fbar, 1\u202fbar, −1\u202fbar", "": "1.5, 1, −1"} {
+		if got := RoughlyApart(1.5, unit) + ", " + Apart("1", unit) + ", " + Apart("−1", unit); got != want {
+			t.Errorf("what lies apart in %s is written %q, want %q", unit, got, want)
+		}
+	}
 	if got, want := Uncertain(71.23, 1.9, "%"), "71.2 ± 1.9\u202f%"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}

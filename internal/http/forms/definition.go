@@ -246,7 +246,7 @@ func (b table) model() Fields {
 		choice("model.fit", templates.Input{Label: "Hyperparameters", Options: fits}, &m.Fit),
 		choice("model.outputs", templates.Input{Label: "Values are modelled", Options: outputs}, &m.Outputs),
 		choice("model.inputs", templates.Input{Label: "Parameters enter", Options: inputs}, &m.Inputs),
-		numbers("model.lengthscales", templates.Input{Label: "Lengthscales", Placeholder: "worked out", Help: "one number, or one a parameter, by commas"}, &m.Lengthscales),
+		numbers("model.lengthscales", templates.Input{Label: "Lengthscales", Placeholder: "worked out", Help: "one number, or one per parameter, by commas"}, &m.Lengthscales),
 		numbers("model.noise_variance", templates.Input{Label: "Noise variance", Kind: "number", Placeholder: "worked out", Help: "in the metric’s units, squared"}, &m.NoiseVariance),
 		numbers("model.lambda", templates.Input{Label: "Regulariser λ", Kind: "number", Placeholder: "worked out"}, &m.Lambda),
 	}

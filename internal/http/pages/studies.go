@@ -53,7 +53,7 @@ func (s *Site) StudiesPage(w http.ResponseWriter, r *http.Request) error {
 var examples = []templates.Example{
 	{Problem: "reaction", Title: "Reaction", Text: "Yield as high as possible by temperature, time and catalyst, with a limit on an impurity."},
 	{Problem: "formulation", Title: "Formulation", Text: "A mixture of four parts that adds up to 100 %, as stable as possible, with a limit on its viscosity."},
-	{Problem: "machine", Title: "Machine settings", Text: "Parts an hour by speed, feed and coolant, with a limit on the temperature of the tool."},
+	{Problem: "machine", Title: "Machine settings", Text: "Parts per hour by speed, feed and coolant, with a limit on the temperature of the tool."},
 }
 
 // start is what the list of studies offers to begin with.

@@ -57,7 +57,7 @@ type Form struct {
 	Errors map[string]string
 	// Meant are, by field, the buttons that say which of two readings of a number is meant.
 	Meant map[string][]Option
-	// First is the name of the first faulty field, which gets the focus.
+	// First is the name of the first faulty field, or else of what was asked for, which gets the focus.
 	First string
 	// General is what is wrong with the whole.
 	General string

@@ -102,19 +102,31 @@ func TestLinesComeAndGo(t *testing.T) {
 		form.Values.Set("do", do)
 		return form.Rearrange()
 	}
+	focus := func(after, want string) {
+		if got := form.Shown().First; got != want {
+			t.Errorf("after %s the focus is on %q, want %q", after, got, want)
+		}
+	}
 	lines := func(list string) []int { return rowsOf(form.Values, list).numbers() }
 	setRows(form.Values, parameters, rows{0: {"name": "a", "type": "real"}, 1: {"type": "real"}, 2: {"name": "c", "type": "real"}})
 	for range 2 { // pressed twice
 		if !press("remove-parameters.0") || !slices.Equal(lines(parameters), []int{1, 2}) || form.Values.Get("parameters.2.name") != "c" {
 			t.Errorf("removing the first line left %v", form.Values)
 		}
+		focus("removing the first line", "parameters.1.name")
 	}
 	if !press("add-parameters") || !slices.Equal(lines(parameters), []int{1, 2, 3}) {
 		t.Errorf("adding a parameter left %v", form.Values)
 	}
+	focus("adding a parameter", "parameters.3.name")
 	if !press("add-constraints") || form.Values.Get("constraints.0.op") != "<=" {
 		t.Errorf("adding a limit left %v", form.Values)
 	}
+	focus("adding a limit", "constraints.0.metric")
+	press("add-recorded_metrics")
+	focus("adding a recorded metric", "recorded_metrics.0.metric")
+	press("remove-recorded_metrics.0")
+	focus("removing the only one", "add-recorded_metrics")
 	form.Values.Set("objective.metric", "y")
 	d, fields := form.NewStudy()
 	if len(d.Parameters) != 1 || d.Parameters[0].Name != "c" || len(d.Constraints) != 0 {

@@ -25,6 +25,7 @@ const parameters, constraints, recorded = templates.Parameters, templates.Constr
 var (
 	chosenFields = []string{"type", "scale", "op"}
 	newRow       = map[string]row{parameters: {"type": "real"}, constraints: {"op": "<="}, recorded: {"metric": ""}}
+	firstOfRow   = map[string]string{parameters: "name", constraints: "metric", recorded: "metric"}
 )
 
 func (r row) blank() bool {
@@ -88,13 +89,13 @@ func (lines rows) named(name string) row {
 	return nil
 }
 
-// add puts a line behind the others.
-func (lines rows) add(r row) {
-	next := 0
+// add puts a line behind the others, and returns its number.
+func (lines rows) add(r row) (next int) {
 	for n := range lines {
 		next = max(next, n+1)
 	}
 	lines[next] = r
+	return next
 }
 
 func setRows(values url.Values, list string, lines rows) {
@@ -111,18 +112,24 @@ func setRows(values url.Values, list string, lines rows) {
 }
 
 // Rearrange does what the pressed one of the buttons beside the lines asks, and tells whether it was
-// one of them, or one that only draws the form again.
+// one of them, or one that only draws the form again. The focus goes to a new line, and from one that
+// is taken out to the next, or to the button that adds one.
 func (t *Typed) Rearrange() bool {
 	what, at, _ := strings.Cut(t.Pressed(), ".")
 	doing, list, _ := strings.Cut(what, "-")
 	lines := rowsOf(t.Values, list)
+	begin := func(n int) { t.first = list + "." + strconv.Itoa(n) + "." + firstOfRow[list] }
 	switch n, err := strconv.Atoi(at); {
 	case newRow[list] == nil:
 		return t.Redraws()
 	case doing == "add":
-		lines.add(newRow[list])
+		begin(lines.add(newRow[list]))
 	case doing == "remove" && err == nil: // perhaps by a second press
 		delete(lines, n)
+		t.first = "add-" + list
+		if i := slices.IndexFunc(lines.numbers(), func(other int) bool { return other > n }); i >= 0 {
+			begin(lines.numbers()[i])
+		}
 	default:
 		return t.Redraws()
 	}

@@ -31,6 +31,7 @@ type Typed struct {
 	faults  map[string]string
 	order   []string // of the faults
 	general []string // what is wrong with the whole
+	first   string   // what gets the focus where nothing is wrong
 	marks   design.Marks
 	kept    url.Values                    // what fields were filled in with: as it stands there, it needs no reading
 	meant   map[string][]templates.Option // for fields whose number can be read in two ways, the buttons that say which is meant
@@ -247,7 +248,7 @@ func (t *Typed) AllGeneral() {
 
 // Shown is what the page shows again.
 func (t *Typed) Shown() templates.Form {
-	form := templates.Form{Values: t.Values, Errors: t.faults, Meant: t.meant, General: strings.Join(t.general, "; "), Sent: true}
+	form := templates.Form{Values: t.Values, Errors: t.faults, Meant: t.meant, General: strings.Join(t.general, "; "), Sent: true, First: t.first}
 	if len(t.order) > 0 {
 		form.First = t.order[0]
 	}

@@ -165,7 +165,7 @@ func TestImportOfKnownMetricsAndCandidates(t *testing.T) {
 		t.Errorf("rows %+v, %v", rows, err)
 	}
 	_, _, err = parseCSV(c, strings.NewReader("x,mode\n2,fast\n"), ImportOptions{})
-	wantFault(t, faultsOf(t, err), "lines[2]", "is not one of the 4 candidates")
+	wantFault(t, faultsOf(t, err), "lines[2].x", "is not one of the 4 candidates")
 	mix := mustCompile(t, mixture())
 	rows, _, err = parseCSV(mix, strings.NewReader("a,b,water,strength\n30,20,,5\n"), ImportOptions{})
 	if err != nil || rows[0].Parameters["water"] != design.NumberValue(50) {

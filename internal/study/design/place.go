@@ -36,14 +36,48 @@ func (c *Compiled) place(s Settings, location string, how reading) (Settings, op
 		return c.Def.Candidates[arm].Clone(), c.arm(arm), nil
 	}
 	if c.arms != nil {
-		f.Add(location, s, "is not one of the %d candidates", len(c.arms))
-		return nil, nowhere, f
+		return nil, nowhere, c.unlisted(x, s, location)
 	}
 	if i := c.space.broken(x, personSlack); i >= 0 && !how.beyond {
 		f.Add(location, s, "breaks the input constraint %s", c.space.limits[i].explain(x))
 		return nil, nowhere, f
 	}
 	return c.space.exactly(x), c.at(x), nil
+}
+
+// mostNamed is how many values of candidates a fault names.
+const mostNamed = 6
+
+// unlisted says of settings which candidates do not have which of them alone makes them so, and what
+// it is in those that have the others; where there is no such one, it is about all together.
+func (c *Compiled) unlisted(x []float64, s Settings, location string) (f Faults) {
+	instead := make([][]string, len(x))
+	for i, arm := range c.arms {
+		var differing []int
+		for j := range x {
+			if arm[j] != x[j] {
+				differing = append(differing, j)
+			}
+		}
+		if len(differing) == 1 {
+			j, p := differing[0], c.Def.Parameters[differing[0]]
+			if text := WriteSetting(p, c.Def.Candidates[i][p.Name]); !slices.Contains(instead[j], text) {
+				instead[j] = append(instead[j], text)
+			}
+		}
+	}
+	for j, values := range instead {
+		if len(values) > mostNamed {
+			values = append(values[:mostNamed-1], fmt.Sprintf("%d other values", len(values)-mostNamed+1))
+		}
+		if name := c.Def.Parameters[j].Name; len(values) > 0 {
+			f.Add(location+"."+name, s[name], "is not one of the %d candidates; those with the other settings have %s", len(c.arms), Listed(values, "or"))
+		}
+	}
+	if len(f) == 0 {
+		f.Add(location, s, "is not one of the %d candidates", len(c.arms))
+	}
+	return f
 }
 
 // nowhere is the place of settings that have none.

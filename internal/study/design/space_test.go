@@ -410,7 +410,19 @@ func TestCandidates(t *testing.T) {
 		t.Errorf("candidate 3 is %v", got)
 	}
 	_, _, wrong = c.Place(Settings{"x": NumberValue(2), "mode": TextValue("slow")}, "at")
-	wantFault(t, wrong, "at", "is not one of the 4 candidates")
+	wantFault(t, wrong, "at.x", "is not one of the 4 candidates; those with the other settings have 0 or 1")
+	_, _, wrong = c.Place(Settings{"x": NumberValue(3), "mode": TextValue("slow")}, "at")
+	if len(wrong) != 2 || wrong[0].Field != "at.x" || wrong[1].Field != "at.mode" || !strings.HasSuffix(wrong[1].Message, "have fast") {
+		t.Errorf("where either setting may be wrong: %v", wrong)
+	}
+	d.Candidates = d.Candidates[:2]
+	_, _, wrong = mustCompile(t, d).Place(Settings{"x": NumberValue(3), "mode": TextValue("fast")}, "at")
+	wantFault(t, wrong, "at", "is not one of the 2 candidates")
+	for i := range 9 {
+		d.Candidates = append(d.Candidates, Settings{"x": NumberValue(float64(i) / 4), "mode": TextValue("slow")})
+	}
+	_, _, wrong = mustCompile(t, d).Place(Settings{"x": NumberValue(3), "mode": TextValue("slow")}, "at")
+	wantFault(t, wrong, "at.x", "have 0, 1, 0.25, 0.5, 0.75 or 4 other values")
 	if located := c.Locate(nil, new(3)); located.Arm != 3 || !slices.Equal(located.U, space.Arms[3]) {
 		t.Errorf("candidate 3 located at %v", located)
 	}

@@ -4,6 +4,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/chromedp/cdproto/emulation"
 )
 
 // look opens a page on a desk and on a phone and audits it, on the desk in the dark and on a huge
@@ -89,6 +91,36 @@ func (p *tab) drawn() {
 	p.ready() // before, what is not read yet cannot be missed
 	p.until("the sections", `(() => { const later = document.querySelector("[data-later]"); later?.scrollIntoView(); return !later && !document.querySelector(".htmx-request") })()`)
 	p.until("the top again", `(scrollTo(0, 0), true)`)
+}
+
+// TestOnPaper: a study that is printed without having been scrolled through says what is missing and
+// where all of it is; a sheet of many settings keeps units beside their blanks, and its foot names
+// the trial on every page.
+func TestOnPaper(t *testing.T) {
+	t.Parallel()
+	id := site.makeStudy(t, shaped("On paper", 14, 1))
+	site.ask(t, id, 1)
+	p := newAdmin(t)
+	p.size(718, 1000)
+	p.media(emulation.SetEmulatedMediaParams{Media: "print"})
+	p.before(`window.IntersectionObserver = class { observe() {} unobserve() {} }`)
+	p.open("/studies/" + id)
+	p.ready()
+	p.seesNot("being worked out")
+	p.sees("Not on this paper, since it was not scrolled to before printing. All of the study is in its report")
+	if high := ask[[]float64](p, `[...document.querySelectorAll("[data-later]")].map((e) => e.offsetHeight).filter((high) => high > 120)`); len(high) > 0 {
+		t.Errorf("what is missing takes %v pixels of the paper", high)
+	}
+	p.click(`.only-print a[href$="/report"]`)
+	p.sees("On paper")
+	p.open("/studies/" + id + "/trials/1/sheet")
+	if high := ask[[]float64](p, `[...document.querySelectorAll(".used td")].map((e) => e.offsetHeight).filter((high) => high > 44)`); len(high) > 0 {
+		t.Errorf("units stand below their blanks: %v pixels", high)
+	}
+	if foot := ask[string](p, `(({ display, breakInside }) => display + " " + breakInside)(getComputedStyle(document.querySelector(".sheet > footer")))`); foot != "table-footer-group avoid" {
+		t.Errorf("the foot is no foot of every page: %s", foot)
+	}
+	p.sees("Trial 1 of On paper, printed")
 }
 
 func TestEveryPageInEveryGuise(t *testing.T) {

@@ -75,7 +75,7 @@ func (b table) hint(example string) string { return words.Either(b.changes, "", 
 // and what of it can be changed later is said here and nowhere else.
 func (b table) form() studyForm {
 	d := b.d
-	rules := templates.Input{Label: "Rules for the settings", Kind: "area", Help: "One a line, such as temperature + 2*cycles <= 70"}
+	rules := templates.Input{Label: "Rules for the settings", Kind: "area", Help: "One per line, such as temperature + 2*cycles <= 70"}
 	lab := templates.Input{Label: "Who measures", Options: labs(b.values.Get("lab")), Help: "A simulated lab answers by itself with made-up readings; the study says so everywhere."}
 	form := studyForm{
 		about: b.once(

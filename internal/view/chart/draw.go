@@ -192,8 +192,8 @@ func (s *sheet) xTicks(f frame, width float64, window int) (rows int) {
 		if f.xWords == "all" || f.xWords == "narrow" && window == 1 {
 			half, inward := math.Min(widthOf(one.words, wordSize), room)/2, ""
 			switch left, right := half-one.at*width, half-(1-one.at)*width; {
-			case f.x.categories != nil && math.Max(left, right) > wordGap/2:
-				inward = fmt.Sprintf(` dx="%s"`, short(math.Copysign(math.Max(left, right)-wordGap/2, left-right), 1))
+			case f.x.categories != nil && math.Max(left, right) > wordGap/4:
+				inward = fmt.Sprintf(` dx="%s"`, short(math.Copysign(math.Max(left, right)-wordGap/4, left-right), 1))
 			case f.x.categories == nil && f.small && left > 0:
 				inward = ` text-anchor="start"`
 			case f.x.categories == nil && f.small && right > 0:

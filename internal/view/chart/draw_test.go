@@ -273,7 +273,7 @@ func TestEveryChoiceIsWritten(t *testing.T) {
 				if end, there := ends[at[2]]; there && middle-half < end+2 {
 					t.Errorf("%s: %q touches what stands before it", class, at[4])
 				}
-				if middle-half < -10 || middle+half > smallWidths[window]+10 {
+				if middle-half < -4 || middle+half > smallWidths[window]+4 { // cells are 10 pixels apart
 					t.Errorf("%s: %q goes from %g to %g", class, at[4], middle-half, middle+half)
 				}
 				if want := c.choices[count]; at[4] != want && (!strings.HasPrefix(want, strings.TrimSuffix(at[4], "…")) || len(at[4]) < 4 || !strings.Contains(group, "<title>"+want)) {

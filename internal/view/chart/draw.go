@@ -162,14 +162,17 @@ func (f frame) yTicks() int {
 }
 
 // Choices that have no room beside each other are written in up to usualRows rows by turns, in more
-// where each would have less than leastRoom pixels. Rows are rowHeight apart, the choices of one
+// where each would have less than leastRoom pixels. Rows are rowHeight apart, the choices of a row
 // wordGap.
 const usualRows, rowHeight, leastRoom, wordGap = 4, 14, 24, 12
 
 // rowsOf is in how many rows the choices of an axis of so many pixels are written, so that every one
 // of them is, and how much room each has.
 func rowsOf(ticks []tick, width float64) (rows int, room float64) {
-	widest := slices.Max(lists.Map(ticks, func(one tick) float64 { return widthOf(one.words, wordSize) }))
+	widest := 0.0
+	for _, one := range ticks {
+		widest = math.Max(widest, widthOf(one.words, wordSize))
+	}
 	for rows = 1; ; rows++ {
 		room = float64(rows)*width/float64(len(ticks)) - wordGap
 		if room >= widest || rows >= usualRows && room >= leastRoom {
@@ -192,11 +195,13 @@ func (s *sheet) xTicks(f frame, width float64, window int) (rows int) {
 		if f.xWords == "all" || f.xWords == "narrow" && window == 1 {
 			half, inward := math.Min(widthOf(one.words, wordSize), room)/2, ""
 			switch left, right := half-one.at*width, half-(1-one.at)*width; {
-			case f.x.categories != nil && math.Max(left, right) > wordGap/4:
-				inward = fmt.Sprintf(` dx="%s"`, short(math.Copysign(math.Max(left, right)-wordGap/4, left-right), 1))
-			case f.x.categories == nil && f.small && left > 0:
+			case f.x.categories != nil:
+				if over := math.Max(left, right) - wordGap/4; over > 0 {
+					inward = fmt.Sprintf(` dx="%s"`, short(math.Copysign(over, left-right), 1))
+				}
+			case f.small && left > 0:
 				inward = ` text-anchor="start"`
-			case f.x.categories == nil && f.small && right > 0:
+			case f.small && right > 0:
 				inward = ` text-anchor="end"`
 			}
 			below = fmt.Sprintf(`<text x="%s" y="100%%" dy="%d" stroke="none"%s>%s</text>`, at, 17+i%rows*rowHeight, inward, fitted(one.words, room))

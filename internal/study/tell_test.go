@@ -161,7 +161,7 @@ func TestKnownConstraintsComeWithTheDecision(t *testing.T) {
 	wantFault(t, faultsOf(t, err), "constraint_values.backlog", "missing")
 	own.Parameters = design.Settings{"x": design.NumberValue(2), "mode": design.TextValue("slow")}
 	_, err = b.service.ruleOwn(t.Context(), Command{}, b.snap, own)
-	wantFault(t, faultsOf(t, err), "parameters", "not one of the 4 candidates")
+	wantFault(t, faultsOf(t, err), "parameters.x", "not one of the 4 candidates")
 	// Another arm was really used: its own values of the same moment count.
 	b.must(ruleTell(b.snap, 1, ledger.Telling{Parameters: design.Settings{"x": design.NumberValue(3), "mode": design.TextValue("fast")}}))
 	if trial := b.snap.Trial(1); *trial.Candidate != 3 || trial.Metrics["load"].Value != -7 || trial.Metrics["backlog"].Value != 4 {

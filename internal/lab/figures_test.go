@@ -8,6 +8,7 @@ import (
 
 	"headroom/internal/lists"
 	"headroom/internal/must"
+	"headroom/internal/optimizer"
 	"headroom/internal/study"
 	"headroom/internal/study/design"
 )
@@ -145,8 +146,8 @@ func TestWhatIsSaidToBeLeftIsJudged(t *testing.T) {
 		p := ladder(t, direction)
 		r := walk(p, []int{9}, 4, 8, 8)
 		best := p.reward(Values{"yield": p.Scale.Best})
-		between := func(low, high float64) *study.BestRange {
-			return &study.BestRange{Low: best + low, High: best + high, Level: 0.9}
+		between := func(low, high float64) *optimizer.BestRange {
+			return &optimizer.BestRange{Low: best + low, High: best + high, Level: 0.9}
 		}
 		r.Looks = []Look{{Trials: 2, Best: between(1, 9)}, {Trials: 3, Recommended: 2, Best: between(-5, 0), Enough: true, Little: 1}, {Trials: 4, Recommended: 3, Enough: true, Little: 1}}
 		wantFigures(t, direction, p, r, map[string]float64{"held": 0.5, "enough": 2, "mistaken": 0.5, "stopped": judged{p, r}.share(r.trials()[1])})

@@ -395,7 +395,7 @@ type Look struct {
 	Risk *float64 `json:"risk,omitempty"`
 	// Best is the interval said to hold the best value within the limits; nil where nothing was
 	// said.
-	Best *study.BestRange `json:"best,omitempty"`
+	Best *optimizer.BestRange `json:"best,omitempty"`
 	// Enough tells that it was said that little is left to gain, no more than Little, in the
 	// objective's unit.
 	Enough bool    `json:"enough,omitempty"`

@@ -131,7 +131,7 @@ func (s served) look(ctx context.Context, snap *ledger.Snapshot, trials int) (Lo
 		return look, err
 	}
 	look.Best = &gain.Best
-	if stop := gain.Stop(*snap.Definition.Stop); stop != nil {
+	if stop := study.StopNow(gain, *snap.Definition.Stop); stop != nil {
 		look.Enough, look.Little = stop.Reached, stop.Within*gain.ChanceLeft[0].Of
 	}
 	return look, nil

@@ -27,31 +27,44 @@ import (
 // trial works at x, where failures taught it, 1 where one gave a reading, and v uniform on [0, 1]:
 // a place is one where trials work in p(x) of the draws, and in none of those in which a likelier
 // place is not.
+//
+// Its JSON is that of the API.
 type Gain struct {
-	Low, High float64 // the central interval that holds f* with probability Level
-	Level     float64
-	// Feasible is the probability that some place is within every limit; Low and High are of the
-	// draws in which there is one.
-	Feasible float64
-	// Left are, for each share asked for, the probability that f* is better than f at the
-	// recommended place by more than that share of Unit, or that this place is beyond a limit where
-	// another is not; nil where nothing is recommended.
-	Left []ChanceLeft
-	// Unit is the size of the recommended place's posterior mean where that and all readings of the
-	// objective are of one sign and the first share of it is less than what they lie apart, if they do, else, as
-	// the scale's 0 is then no measure of size, the distance from the least reading to the largest.
-	Unit    float64
-	OfRange bool // Unit is that distance
+	Best BestRange `json:"best"`
+	// Feasible is the probability that some place is within every limit; Best and ChanceLeft are of
+	// the draws in which there is one.
+	Feasible float64 `json:"feasible"`
+	// ChanceLeft are, for each share asked for, the probability that f* is better than f at the
+	// recommended place by more than that share of Of, or that this place is beyond a limit where
+	// another is not; none where nothing is recommended.
+	ChanceLeft []ChanceLeft `json:"chance_left"`
+	// OfRange tells that Of is how far the readings lie apart.
+	OfRange bool `json:"-"`
+}
+
+// BestRange is the central interval that holds f* with probability Level.
+type BestRange struct {
+	Low   float64 `json:"low"`
+	High  float64 `json:"high"`
+	Level float64 `json:"level"`
 }
 
 // ChanceLeft is the probability that more than a share is left to gain, as the draws have it, and
 // what it is at most: the upper end of the one-sided 95 % confidence interval (Clopper and Pearson,
 // 1934) that so many draws leave.
-type ChanceLeft struct{ MoreThan, Chance, AtMost float64 }
+type ChanceLeft struct {
+	MoreThan float64 `json:"more_than"`
+	// Of is the size of the recommended place's posterior mean where that and all readings of the
+	// objective are of one sign and the first share of it is less than what they lie apart, if they do, else, as
+	// the scale's 0 is then no measure of size, the distance from the least reading to the largest.
+	Of     float64 `json:"of"`
+	Chance float64 `json:"chance"`
+	AtMost float64 `json:"at_most"`
+}
 
 // chanceLeft is that of so many draws.
-func chanceLeft(share float64, more int) ChanceLeft {
-	left := ChanceLeft{share, float64(more) / draws, 1}
+func chanceLeft(share, of float64, more int) ChanceLeft {
+	left := ChanceLeft{share, of, float64(more) / draws, 1}
 	if more < draws {
 		left.AtMost = distuv.Beta{Alpha: float64(more) + 1, Beta: float64(draws - more)}.Quantile(0.95)
 	}
@@ -127,19 +140,20 @@ func (s *shown) gainWhere(ctx context.Context, known Known, works chanceAt, shar
 		return Gain{}, false, nil
 	}
 	slices.Sort(found)
-	gain = Gain{Level: gainLevel, Low: quantile(found, (1-gainLevel)/2), High: quantile(found, (1+gainLevel)/2), Feasible: float64(len(found)) / draws}
+	gain = Gain{Best: BestRange{quantile(found, (1-gainLevel)/2), quantile(found, (1+gainLevel)/2), gainLevel}, Feasible: float64(len(found)) / draws, ChanceLeft: []ChanceLeft{}}
 	if recommended > 0 {
-		if gain.Unit, gain.OfRange, err = s.unit(ctx, recommended, shares); err != nil {
+		var unit float64
+		if unit, gain.OfRange, err = s.unit(ctx, recommended, shares); err != nil {
 			return Gain{}, false, err
 		}
 		for _, share := range shares {
 			more := 0
 			for _, l := range left {
-				if l > share*gain.Unit {
+				if l > share*unit {
 					more++
 				}
 			}
-			gain.Left = append(gain.Left, chanceLeft(share, more))
+			gain.ChanceLeft = append(gain.ChanceLeft, chanceLeft(share, unit, more))
 		}
 	}
 	return gain, true, nil
@@ -155,7 +169,7 @@ func quantile(sorted []float64, p float64) float64 {
 	return sorted[below] + part*(sorted[above]-sorted[below])
 }
 
-// unit is what shares of a gain are shares of: see Gain.
+// unit is what shares of a gain are shares of: see ChanceLeft.
 func (s *shown) unit(ctx context.Context, recommended int, shares []float64) (size float64, ofRange bool, err error) {
 	beliefs, err := s.Posterior(ctx, []Place{s.placeOf(recommended)})
 	if err != nil {

@@ -52,13 +52,13 @@ func apartArms(t *testing.T, arms int, change func(*Config)) *State {
 func TestGainOfOneUnknownCandidate(t *testing.T) {
 	t.Parallel()
 	gain := gained(t, apartArms(t, 2, nil), 0.001)
-	if gain.Feasible != 1 || math.Abs(gain.Low) > 0.01 || gain.Level != 0.9 {
+	if gain.Feasible != 1 || math.Abs(gain.Best.Low) > 0.01 || gain.Best.Level != 0.9 {
 		t.Errorf("%+v; the known candidate is within the limit, and the lowest there is", gain)
 	}
-	if want := distuv.UnitNormal.Quantile(0.9); math.Abs(gain.High-want) > 0.4 { // P(f* > r) = 0.05
-		t.Errorf("the best may be %g, want %g", gain.High, want)
+	if want := distuv.UnitNormal.Quantile(0.9); math.Abs(gain.Best.High-want) > 0.4 { // P(f* > r) = 0.05
+		t.Errorf("the best may be %g, want %g", gain.Best.High, want)
 	}
-	if chance := gain.Left[0].Chance; math.Abs(chance-0.25) > 0.08 {
+	if chance := gain.ChanceLeft[0].Chance; math.Abs(chance-0.25) > 0.08 {
 		t.Errorf("the chance that something is left is %g, want ¼", chance)
 	}
 }
@@ -79,7 +79,7 @@ func TestGainKnowsWhereTrialsWork(t *testing.T) {
 	if err != nil || !ok {
 		t.Fatalf("%t, %v", ok, err)
 	}
-	if chance := gain.Left[0].Chance; math.Abs(chance-0.4*0.25) > 0.05 {
+	if chance := gain.ChanceLeft[0].Chance; math.Abs(chance-0.4*0.25) > 0.05 {
 		t.Errorf("the chance that something is left is %g, want 0.1", chance)
 	}
 }
@@ -100,7 +100,7 @@ func TestNothingIsPromisedWhereTrialsFail(t *testing.T) {
 	if gain.Feasible != 1 {
 		t.Errorf("in %g of the draws something works, where something worked", gain.Feasible)
 	}
-	if gain.High > bare.High-0.3 || gain.Low > best || gain.High < best-0.1 {
+	if gain.Best.High > bare.Best.High-0.3 || gain.Best.Low > best || gain.Best.High < best-0.1 {
 		t.Errorf("%+v; of the readings alone %+v; the best is %g", gain, bare, best)
 	}
 }
@@ -112,7 +112,7 @@ func TestGainIsTheLargestOfManyNormals(t *testing.T) {
 	const n = 20
 	state := apartArms(t, n+1, func(c *Config) { c.Costs, c.Metrics = nil, c.Metrics[:1] })
 	gain := gained(t, state)
-	for p, is := range map[float64]float64{0.05: gain.Low, 0.95: gain.High} {
+	for p, is := range map[float64]float64{0.05: gain.Best.Low, 0.95: gain.Best.High} {
 		if want := distuv.UnitNormal.Quantile(math.Pow(p, 1./n)); math.Abs(is-want) > 0.3 {
 			t.Errorf("%g of the draws are below %g, want %g", p, is, want)
 		}
@@ -139,7 +139,7 @@ func TestGainOfAKnownTable(t *testing.T) {
 		}
 	}
 	gain := gained(t, mustReplay(t, cfg, h), 0.01)
-	if math.Abs(gain.Low-best) > 1e-3 || math.Abs(gain.High-best) > 1e-3 || gain.Feasible != 1 || gain.Left[0].Chance != 0 {
+	if math.Abs(gain.Best.Low-best) > 1e-3 || math.Abs(gain.Best.High-best) > 1e-3 || gain.Feasible != 1 || gain.ChanceLeft[0].Chance != 0 {
 		t.Errorf("%+v, want %g for certain", gain, best)
 	}
 }
@@ -309,7 +309,7 @@ func TestGainKnowsNoUnits(t *testing.T) {
 	}
 	a, b := of(1), of(1024)
 	near := func(x, y float64) bool { return math.Abs(x-y) < 1e-6*(math.Abs(x)+1e-3) }
-	if !near(a.Low, b.Low/1024) || !near(a.High, b.High/1024) || !near(a.Unit, b.Unit/1024) || a.Left[0] != b.Left[0] {
+	if !near(a.Best.Low, b.Best.Low/1024) || !near(a.Best.High, b.Best.High/1024) || !near(a.ChanceLeft[0].Of, b.ChanceLeft[0].Of/1024) || a.ChanceLeft[0].Chance != b.ChanceLeft[0].Chance {
 		t.Errorf("%+v, and a thousand times as large %+v", a, b)
 	}
 }
@@ -331,8 +331,8 @@ func TestGainIsOfTheRecommendedValue(t *testing.T) {
 		if shift == 0 {
 			want = most - least
 		}
-		if gain := gained(t, state, 0.01); math.Abs(gain.Unit-want) > 1e-9 || gain.OfRange != (shift == 0) {
-			t.Errorf("shifted by %g shares are of %g, of the range %v, want %g", shift, gain.Unit, gain.OfRange, want)
+		if gain := gained(t, state, 0.01); math.Abs(gain.ChanceLeft[0].Of-want) > 1e-9 || gain.OfRange != (shift == 0) {
+			t.Errorf("shifted by %g shares are of %g, of the range %v, want %g", shift, gain.ChanceLeft[0].Of, gain.OfRange, want)
 		}
 	}
 }
@@ -341,10 +341,10 @@ func TestGainIsOfTheRecommendedValue(t *testing.T) {
 // and it is where so few draws are found with a probability of 5 %.
 func TestChanceLeftIsBounded(t *testing.T) {
 	t.Parallel()
-	if none, all := chanceLeft(0.01, 0), chanceLeft(0.01, draws); math.Abs(none.AtMost-(1-math.Pow(0.05, 1./draws))) > 1e-9 || none.Chance != 0 || all.AtMost != 1 || all.Chance != 1 {
+	if none, all := chanceLeft(0.01, 1, 0), chanceLeft(0.01, 1, draws); math.Abs(none.AtMost-(1-math.Pow(0.05, 1./draws))) > 1e-9 || none.Chance != 0 || all.AtMost != 1 || all.Chance != 1 {
 		t.Errorf("none %+v, all %+v", none, all)
 	}
-	some := chanceLeft(0.01, 7)
+	some := chanceLeft(0.01, 1, 7)
 	if p := (distuv.Binomial{N: draws, P: some.AtMost}).CDF(7); math.Abs(p-0.05) > 1e-6 {
 		t.Errorf("7 draws or fewer have a probability of %g at the bound %g, want 0.05", p, some.AtMost)
 	}
@@ -397,7 +397,7 @@ func TestGainWhereNothingIsAround(t *testing.T) {
 	for i := range h.Rounds {
 		h.Rounds[i].Readings[0].Value = -3 * h.Rounds[i].Point[0]
 	}
-	if gain := gained(t, mustReplay(t, cfg, h)); math.Abs(gain.Low) > 1e-3 || math.Abs(gain.High) > 1e-3 {
+	if gain := gained(t, mustReplay(t, cfg, h)); math.Abs(gain.Best.Low) > 1e-3 || math.Abs(gain.Best.High) > 1e-3 {
 		t.Errorf("%+v, want 0", gain)
 	}
 }
@@ -410,7 +410,7 @@ func TestGainIsOfTheTrueLimit(t *testing.T) {
 	plainly := gained(t, mustReplay(t, cfg, h), 0.01)
 	cfg, h = hill(t, nil)
 	cfg.Costs[0].Margin = 0.1
-	if wary := gained(t, mustReplay(t, cfg, h), 0.01); math.Abs(wary.High-plainly.High) > 1e-9 {
+	if wary := gained(t, mustReplay(t, cfg, h), 0.01); math.Abs(wary.Best.High-plainly.Best.High) > 1e-9 {
 		t.Errorf("%+v with a margin, %+v without", wary, plainly)
 	}
 	cfg, h = hill(t, func(c *Config) {
@@ -421,7 +421,7 @@ func TestGainIsOfTheTrueLimit(t *testing.T) {
 		h.Rounds[i].Costs, h.Rounds[i].Readings = []float64{h.Rounds[i].Point[0]}, h.Rounds[i].Readings[:1]
 	}
 	known, ok, err := mustReplay(t, cfg, h).Gain(background, Known{At: func(_ int, u []float64) float64 { return u[0] }}, 0.01)
-	if want := 1 - 4*0.15*0.15; err != nil || !ok || math.Abs(known.Low-want) > 0.01 || math.Abs(known.High-want) > 0.01 {
+	if want := 1 - 4*0.15*0.15; err != nil || !ok || math.Abs(known.Best.Low-want) > 0.01 || math.Abs(known.Best.High-want) > 0.01 {
 		t.Errorf("%+v, want %g, the reward where the limit runs", known, want)
 	}
 }
@@ -539,7 +539,7 @@ func TestWhatIsRecommendedMayBreakALimit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if left := gained(t, s, 0.01).Left[0].Chance; math.Abs(left-(1-chances[0])) > 0.1 || chances[0] > 0.8 {
+	if left := gained(t, s, 0.01).ChanceLeft[0].Chance; math.Abs(left-(1-chances[0])) > 0.1 || chances[0] > 0.8 {
 		t.Errorf("the chance that something is left is %g, where what is recommended keeps the limit with %g", left, chances[0])
 	}
 }
@@ -559,8 +559,8 @@ func TestAShareOfALargeOffset(t *testing.T) {
 		if size, _, err := mustReplay(t, cfg, leveled(h, offset)).shown.unit(background, max(level, 1), []float64{0.01}); err != nil || !(size > 0) {
 			t.Errorf("at %g, with all readings equal, it is a share of %g, %v", offset, size, err)
 		}
-		if gain := gained(t, mustReplay(t, cfg, h), 0.01); gain.OfRange != ofRange || ofRange && gain.Unit > 10 {
-			t.Errorf("at %g it is a share of %g, %v", offset, gain.Unit, gain.OfRange)
+		if gain := gained(t, mustReplay(t, cfg, h), 0.01); gain.OfRange != ofRange || ofRange && gain.ChanceLeft[0].Of > 10 {
+			t.Errorf("at %g it is a share of %g, %v", offset, gain.ChanceLeft[0].Of, gain.OfRange)
 		}
 	}
 }

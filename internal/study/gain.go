@@ -6,26 +6,10 @@ import (
 	"strings"
 
 	"headroom/internal/derived"
-	"headroom/internal/lists"
 	"headroom/internal/optimizer"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
 )
-
-// Gain is the best value of the objective within the limits as a random variable, in its unit: what
-// the study could come to as far as the model and the people who called values plausible know.
-type Gain struct {
-	Best BestRange `json:"best"`
-	// Feasible is the chance that some settings are within every limit; Best and ChanceLeft are
-	// told for when there are.
-	Feasible float64 `json:"feasible"`
-	// ChanceLeft are the chances, that of the study's target first, that more than a share is left
-	// to gain beyond the value that the model expects at the recommended settings; none where
-	// nothing is recommended.
-	ChanceLeft []ChanceLeft `json:"chance_left"`
-	// OfRange tells that those are shares of how far the readings lie apart, not of that value.
-	OfRange bool `json:"-"`
-}
 
 // StopStatement is the chance that more than Within of the recommended value is left, held against
 // the risk that the study's owner takes.
@@ -36,38 +20,24 @@ type StopStatement struct {
 	Reached bool    `json:"reached"` // AtMost is at most Risk
 }
 
-// Stop is what it would risk to stop now; nil where nothing is recommended.
-func (g *Gain) Stop(target design.Stop) *StopStatement {
-	if g == nil || len(g.ChanceLeft) == 0 {
+// StopNow is what it would risk to stop now, gain, whose first chance is that of the target, being
+// what could still be gained; nil where nothing is recommended.
+func StopNow(gain *optimizer.Gain, target design.Stop) *StopStatement {
+	if gain == nil || len(gain.ChanceLeft) == 0 {
 		return nil
 	}
-	left := g.ChanceLeft[0]
+	left := gain.ChanceLeft[0]
 	return &StopStatement{Stop: target, Chance: left.Chance, AtMost: left.AtMost, Reached: left.AtMost <= target.Risk}
 }
 
-// BestRange holds the best value with the probability Level.
-type BestRange struct {
-	Low   float64 `json:"low"`
-	High  float64 `json:"high"`
-	Level float64 `json:"level"`
-}
-
-// ChanceLeft is the chance that more than MoreThan times Of, in the objective's unit, is left to
-// gain; AtMost is what it is with a confidence of 95 %, so many functions having been drawn.
-type ChanceLeft struct {
-	MoreThan float64 `json:"more_than"`
-	Of       float64 `json:"of"`
-	Chance   float64 `json:"chance"`
-	AtMost   float64 `json:"at_most"`
-}
-
-// GainOf works out what could be gained from snap on; nil before the model stands, where no draw
+// GainOf works out what could be gained from snap on, as far as the model and the people who called
+// values plausible know, the chance of the study's target first; nil before the model stands, where no draw
 // has settings within every limit, and where limits need values that come with a decision.
-func (s *Models) GainOf(ctx context.Context, snap *ledger.Snapshot) (*Gain, error) {
-	return derived.Get(ctx, s.Derived, snap, gainOf, func(ctx context.Context) (*Gain, error) { return s.gain(ctx, snap) })
+func (s *Models) GainOf(ctx context.Context, snap *ledger.Snapshot) (*optimizer.Gain, error) {
+	return derived.Get(ctx, s.Derived, snap, gainOf, func(ctx context.Context) (*optimizer.Gain, error) { return s.gain(ctx, snap) })
 }
 
-func (s *Models) gain(ctx context.Context, snap *ledger.Snapshot) (*Gain, error) {
+func (s *Models) gain(ctx context.Context, snap *ledger.Snapshot) (*optimizer.Gain, error) {
 	c := snap.Compiled()
 	known, faults := c.Known(design.Brought{})
 	if len(faults) > 0 {
@@ -77,17 +47,14 @@ func (s *Models) gain(ctx context.Context, snap *ledger.Snapshot) (*Gain, error)
 	if err != nil {
 		return nil, err
 	}
-	return compute(ctx, s.Derived, snap.ID, func(ctx context.Context) (*Gain, error) {
+	return compute(ctx, s.Derived, snap.ID, func(ctx context.Context) (*optimizer.Gain, error) {
 		found, ok, err := state.Gain(ctx, known, snap.Definition.Stop.Within)
 		if err != nil || !ok {
 			return nil, err
 		}
 		kept := keepPlausible(snap)
-		out := &Gain{Best: BestRange{kept(found.Low), kept(found.High), found.Level}, Feasible: found.Feasible, OfRange: found.OfRange}
-		out.ChanceLeft = lists.Map(found.Left, func(left optimizer.ChanceLeft) ChanceLeft {
-			return ChanceLeft{left.MoreThan, found.Unit, left.Chance, left.AtMost}
-		})
-		return out, nil
+		found.Best.Low, found.Best.High = kept(found.Best.Low), kept(found.Best.High)
+		return &found, nil
 	})
 }
 

@@ -1,12 +1,16 @@
 package study
 
-import "testing"
+import (
+	"testing"
+
+	"headroom/internal/optimizer"
+)
 
 // TestWhatCouldBeGainedIsPlausible: a model knows of no end to a yield, people do; what a reading
 // has refuted of it does not count.
 func TestWhatCouldBeGainedIsPlausible(t *testing.T) {
 	t.Parallel()
-	bestOf := func(plausible ...float64) BestRange {
+	bestOf := func(plausible ...float64) optimizer.BestRange {
 		d := oven()
 		d.Objective.Plausible = plausible
 		b := newBench(t, d)

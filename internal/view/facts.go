@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"headroom/internal/account"
+	"headroom/internal/optimizer"
 	"headroom/internal/study"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
@@ -37,7 +38,7 @@ type Facts struct {
 	Modelless string
 	Readout   study.Readout
 	History   []study.HistoryRow // a row for each trial
-	Gain      *study.Gain        // nil where no settings are within the limits
+	Gain      *optimizer.Gain    // nil where no settings are within the limits
 	Gained    bool               // Gain was worked out
 	Slices    []study.Slice      // through the point of the Outlook
 	Map       study.Map          // over its two parameters

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"headroom/internal/lists"
+	"headroom/internal/optimizer"
 	"headroom/internal/study"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
@@ -374,7 +375,7 @@ func (v Facts) GainWords() templates.Gain {
 const fewestFeasible = 0.1
 
 // gainOf says what the best may be, and what it would risk to stop.
-func gainOf(d design.Definition, gain *study.Gain) templates.Gain {
+func gainOf(d design.Definition, gain *optimizer.Gain) templates.Gain {
 	within := words.Either(len(d.Constraints) == 0, "possible", "within every limit")
 	if gain == nil {
 		return templates.Gain{Words: "As far as the model knows, no settings are " + within + "."}
@@ -392,7 +393,7 @@ func gainOf(d design.Definition, gain *study.Gain) templates.Gain {
 		}
 		return out
 	}
-	stop, left := gain.Stop(*d.Stop), gain.ChanceLeft[0]
+	stop, left := study.StopNow(gain, *d.Stop), gain.ChanceLeft[0]
 	atMost := words.Percent(stop.AtMost)
 	if stop.AtMost <= 0.99 {
 		atMost = "up to " + atMost

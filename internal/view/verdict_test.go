@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"headroom/internal/optimizer"
 	"headroom/internal/study"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
@@ -157,27 +158,27 @@ func TestWithoutAModelTheReadingsSpeak(t *testing.T) {
 // target, which is named with it.
 func TestWordsOfGain(t *testing.T) {
 	t.Parallel()
-	left := func(chance, atMost float64) []study.ChanceLeft {
-		return []study.ChanceLeft{{MoreThan: 0.01, Of: 79, Chance: chance, AtMost: atMost}}
+	left := func(chance, atMost float64) []optimizer.ChanceLeft {
+		return []optimizer.ChanceLeft{{MoreThan: 0.01, Of: 79, Chance: chance, AtMost: atMost}}
 	}
 	usual := design.UsualStop()
-	best := study.BestRange{Low: 74.2, High: 81.04, Level: 0.9}
+	best := optimizer.BestRange{Low: 74.2, High: 81.04, Level: 0.9}
 	for _, c := range []struct {
 		name   string
 		stop   design.Stop
-		gain   *study.Gain
+		gain   *optimizer.Gain
 		words  string
 		enough bool
 	}{
 		{"no model", usual, nil, "As far as the model knows, no settings are within every limit.", false},
-		{"nothing recommended", usual, &study.Gain{Best: best, Feasible: 0.4}, "The chance that any settings are within every limit is 40 %; what is said is of the best where there are. Nothing is recommended yet, so all of that is left to gain.", false},
-		{"hardly anything within the limits", usual, &study.Gain{Best: study.BestRange{Low: 74.2, High: 74.2, Level: 0.9}, Feasible: 1.0 / 256}, "The chance that any settings are within every limit is under 1 %, too little to say how good they would be.", false},
-		{"much left", usual, &study.Gain{Best: best, ChanceLeft: left(0.65, 0.7)}, "The chance that more than 1 % of what is recommended, 0.79 points, is left, or that a limit would be broken, is 65 %. Stopping now risks up to 70 %; the target is 5 %.", false},
-		{"nearly all left", usual, &study.Gain{Best: best, ChanceLeft: left(0.98, 0.999)}, "The chance that more than 1 % of what is recommended, 0.79 points, is left, or that a limit would be broken, is 98 %. Stopping now risks over 99 %; the target is 5 %.", false},
-		{"not known well enough", usual, &study.Gain{Best: best, ChanceLeft: left(0.04, 0.07)}, "The chance that more than 1 % of what is recommended, 0.79 points, is left, or that a limit would be broken, is 4 %. Stopping now risks up to 7 %; the target is 5 %.", false},
-		{"at the target", usual, &study.Gain{Best: best, ChanceLeft: left(0.02, 0.05)},
+		{"nothing recommended", usual, &optimizer.Gain{Best: best, Feasible: 0.4}, "The chance that any settings are within every limit is 40 %; what is said is of the best where there are. Nothing is recommended yet, so all of that is left to gain.", false},
+		{"hardly anything within the limits", usual, &optimizer.Gain{Best: optimizer.BestRange{Low: 74.2, High: 74.2, Level: 0.9}, Feasible: 1.0 / 256}, "The chance that any settings are within every limit is under 1 %, too little to say how good they would be.", false},
+		{"much left", usual, &optimizer.Gain{Best: best, ChanceLeft: left(0.65, 0.7)}, "The chance that more than 1 % of what is recommended, 0.79 points, is left, or that a limit would be broken, is 65 %. Stopping now risks up to 70 %; the target is 5 %.", false},
+		{"nearly all left", usual, &optimizer.Gain{Best: best, ChanceLeft: left(0.98, 0.999)}, "The chance that more than 1 % of what is recommended, 0.79 points, is left, or that a limit would be broken, is 98 %. Stopping now risks over 99 %; the target is 5 %.", false},
+		{"not known well enough", usual, &optimizer.Gain{Best: best, ChanceLeft: left(0.04, 0.07)}, "The chance that more than 1 % of what is recommended, 0.79 points, is left, or that a limit would be broken, is 4 %. Stopping now risks up to 7 %; the target is 5 %.", false},
+		{"at the target", usual, &optimizer.Gain{Best: best, ChanceLeft: left(0.02, 0.05)},
 			"Little is left to gain: the chance that more than 1 % of what is recommended, 0.79 points, is left, or that a limit would be broken, is 2 %. Stopping now risks up to 5 %, no more than the target of 5 %.", true},
-		{"a target of one's own", design.Stop{Within: 0.005, Risk: 0.7}, &study.Gain{Best: best, ChanceLeft: left(0.65, 0.7)},
+		{"a target of one's own", design.Stop{Within: 0.005, Risk: 0.7}, &optimizer.Gain{Best: best, ChanceLeft: left(0.65, 0.7)},
 			"Little is left to gain: the chance that more than 0.5 % of what is recommended, 0.4 points, is left, or that a limit would be broken, is 65 %. Stopping now risks up to 70 %, no more than the target of 70 %.", true},
 	} {
 		d := design.Definition{Objective: design.Objective{Metric: "yield", Direction: "maximize", Unit: "%"}, Constraints: []design.Constraint{{Metric: "impurity"}}, Stop: &c.stop}

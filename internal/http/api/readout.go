@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"headroom/internal/http/request"
+	"headroom/internal/optimizer"
 	"headroom/internal/study"
 	"headroom/internal/study/ledger"
 )
@@ -32,7 +33,7 @@ func (a *API) ofReadouts() operations {
 			replayed(a, func(ctx context.Context, snap *ledger.Snapshot, without bool) (state stateDocument, err error) {
 				if state.Readout, err = a.Studies.StateOf(ctx, snap); err == nil && !without {
 					state.Gain, err = a.Studies.GainOf(ctx, snap)
-					state.Stop = state.Gain.Stop(*snap.Definition.Stop)
+					state.Stop = study.StopNow(state.Gain, *snap.Definition.Stop)
 				}
 				return state, err
 			})),
@@ -93,7 +94,7 @@ func (a *API) ofLedger(events func(http.ResponseWriter, *http.Request) error) op
 // stateDocument is what is replayed, and what could be gained.
 type stateDocument struct {
 	study.Readout
-	Gain *study.Gain          `json:"gain"`
+	Gain *optimizer.Gain      `json:"gain"`
 	Stop *study.StopStatement `json:"stop"` // null where nothing is recommended
 }
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"headroom/internal/lists"
-	"headroom/internal/study"
+	"headroom/internal/optimizer"
 	"headroom/internal/study/design"
 )
 
@@ -46,11 +46,11 @@ var Figures = slices.Concat([]Figure{
 }, lookFigures(), []Figure{
 	{Name: "best", Title: "the best feasible setting is recommended", Of: func(g judged) float64 { return indicator(g.verdict(g.end()) == RecommendedBest) }},
 	{Name: "none", Title: "nothing is recommended", Of: func(g judged) float64 { return indicator(g.verdict(g.end()) == RecommendedNone) }},
-	{Name: "new50", Title: "coverage of the 50 % band, new settings", Of: covered(func(c study.Calibration) (study.Coverage, float64) { return c.New, c.New.Coverage50 })},
-	{Name: "new80", Title: "coverage of the 80 % band, new settings", Of: covered(func(c study.Calibration) (study.Coverage, float64) { return c.New, c.New.Coverage80 })},
-	{Name: "new95", Title: "coverage of the 95 % band, new settings", Of: covered(func(c study.Calibration) (study.Coverage, float64) { return c.New, c.New.Coverage95 })},
-	{Name: "known95", Title: "coverage of the 95 % band, repeated settings", Of: covered(func(c study.Calibration) (study.Coverage, float64) { return c.Repeated, c.Repeated.Coverage95 })},
-	{Name: "shown95", Title: "coverage of the 95 % band as the product shows it", Of: covered(func(c study.Calibration) (study.Coverage, float64) { return c.Coverage, c.Coverage95 })},
+	{Name: "new50", Title: "coverage of the 50 % band, new settings", Of: covered(func(c optimizer.Calibration) (optimizer.Coverage, float64) { return c.New, c.New.Coverage50 })},
+	{Name: "new80", Title: "coverage of the 80 % band, new settings", Of: covered(func(c optimizer.Calibration) (optimizer.Coverage, float64) { return c.New, c.New.Coverage80 })},
+	{Name: "new95", Title: "coverage of the 95 % band, new settings", Of: covered(func(c optimizer.Calibration) (optimizer.Coverage, float64) { return c.New, c.New.Coverage95 })},
+	{Name: "known95", Title: "coverage of the 95 % band, repeated settings", Of: covered(func(c optimizer.Calibration) (optimizer.Coverage, float64) { return c.Repeated, c.Repeated.Coverage95 })},
+	{Name: "shown95", Title: "coverage of the 95 % band as the product shows it", Of: covered(func(c optimizer.Calibration) (optimizer.Coverage, float64) { return c.Coverage, c.Coverage95 })},
 	{Name: "p50", Title: "milliseconds an ask, median", Of: func(g judged) float64 { return g.milliseconds(0.5) }},
 	{Name: "p95", Title: "milliseconds an ask, 95th percentile", Of: func(g judged) float64 { return g.milliseconds(0.95) }},
 })
@@ -236,7 +236,7 @@ func (g judged) regret() float64 {
 
 // covered is the share of readings inside the band that the product itself predicted for them, over
 // all metrics.
-func covered(of func(study.Calibration) (whose study.Coverage, share float64)) func(judged) float64 {
+func covered(of func(optimizer.Calibration) (whose optimizer.Coverage, share float64)) func(judged) float64 {
 	return func(g judged) float64 {
 		inside, all := 0.0, 0.0
 		for _, c := range g.Shown {

@@ -9,7 +9,6 @@ import (
 	"headroom/internal/lists"
 	"headroom/internal/must"
 	"headroom/internal/optimizer"
-	"headroom/internal/study"
 	"headroom/internal/study/design"
 )
 
@@ -160,10 +159,10 @@ func TestCoverage(t *testing.T) {
 	t.Parallel()
 	p := ladder(t, "maximize")
 	r := walk(p, nil, 1, 2, 3, 4, 4, 5)
-	r.Shown = map[string]study.Calibration{
-		"yield": {Coverage: study.Coverage{Count: 4, Coverage95: 0.5}, New: study.Coverage{Count: 3, Coverage50: 1, Coverage80: 0.5, Coverage95: 0.75}},
-		"cost": {Coverage: study.Coverage{Count: 1, Coverage95: 1}, New: study.Coverage{Count: 1},
-			Repeated: study.Coverage{Count: 2, Coverage95: 0.25}},
+	r.Shown = map[string]optimizer.Calibration{
+		"yield": {Coverage: optimizer.Coverage{Count: 4, Coverage95: 0.5}, New: optimizer.Coverage{Count: 3, Coverage50: 1, Coverage80: 0.5, Coverage95: 0.75}},
+		"cost": {Coverage: optimizer.Coverage{Count: 1, Coverage95: 1}, New: optimizer.Coverage{Count: 1},
+			Repeated: optimizer.Coverage{Count: 2, Coverage95: 0.25}},
 	}
 	wantFigures(t, "coverage", p, r, map[string]float64{"new50": 0.75, "new80": 0.375, "new95": 0.5625, "known95": 0.25, "shown95": 0.6})
 	r.Shown = nil

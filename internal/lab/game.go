@@ -372,7 +372,7 @@ type Record struct {
 	Asks  []Trial `json:"asks"`
 	Looks []Look  `json:"looks"` // at what the product says, the last at the end
 	// Shown is the calibration that the product shows at the end, by metric.
-	Shown map[string]study.Calibration `json:"shown"`
+	Shown map[string]optimizer.Calibration `json:"shown"`
 	// Drifted are the metrics of which a drift was signalled at some time.
 	Drifted []string `json:"drifted,omitempty"`
 }

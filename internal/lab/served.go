@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"headroom/internal/lists"
+	"headroom/internal/optimizer"
 	"headroom/internal/study"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
@@ -104,12 +105,12 @@ func (s served) judge(ctx context.Context, record *Record) error {
 	if err != nil {
 		return err
 	}
-	record.Shown = map[string]study.Calibration{}
+	record.Shown = map[string]optimizer.Calibration{}
 	for metric, shown := range state.Calibration {
 		if drift := study.DriftOf(shown); drift.Since > 0 || drift.Past != nil {
 			record.Drifted = append(record.Drifted, metric)
 		}
-		shown.Residuals = nil // one by one they belong to the page
+		shown.Innovations = nil // one by one they belong to the page
 		record.Shown[metric] = shown
 	}
 	slices.Sort(record.Drifted)

@@ -329,6 +329,7 @@ func (s *account) Calibrations(ctx context.Context) ([]Calibration, error) {
 	known := map[float64]bands{} // by degrees of freedom
 	for i := range out {
 		out[i].Shift = shifts[i]
+		var residuals []float64
 		for n, r := range s.history.Rounds {
 			regime := s.regimeAt(n + 1)
 			if r.Excluded || !r.Readings[i].Told || trace[n].Ahead == nil || !s.scaled(regime.models[i]) {
@@ -340,9 +341,11 @@ func (s *account) Calibrations(ctx context.Context) ([]Calibration, error) {
 				central = bandsOf(freedom)
 				known[freedom] = central
 			}
-			out[i].add(n+1, trace[n].residuals[i], central, s.readAmong(trace[n].before, n+1, i))
-			out[i].Innovations = append(out[i].Innovations, trace[n].innovations[i])
+			residuals = append(residuals, trace[n].residuals[i])
+			out[i].add(trace[n].residuals[i], central, s.readAmong(trace[n].before, n+1, i))
+			out[i].Innovations = append(out[i].Innovations, Innovation{n + 1, trace[n].innovations[i]})
 		}
+		out[i].ResidualMean, out[i].ResidualSD = spreadOf(residuals)
 		for _, c := range []*Coverage{&out[i].Coverage, &out[i].New, &out[i].Repeated} {
 			c.divide()
 		}
@@ -350,9 +353,19 @@ func (s *account) Calibrations(ctx context.Context) ([]Calibration, error) {
 	return out, nil
 }
 
-func (c *Calibration) add(round int, residual float64, central bands, repeated bool) {
-	c.Residuals = append(c.Residuals, residual)
-	c.ResidualRounds = append(c.ResidualRounds, round)
+// spreadOf is the mean and the standard deviation of x; 0 and 0 of none.
+func spreadOf(x []float64) (mean, sd float64) {
+	n := float64(len(x))
+	for _, v := range x {
+		mean += v / n
+	}
+	for _, v := range x {
+		sd += (v - mean) * (v - mean) / n
+	}
+	return mean, math.Sqrt(sd)
+}
+
+func (c *Calibration) add(residual float64, central bands, repeated bool) {
 	c.Coverage.add(residual, central)
 	if repeated {
 		c.Repeated.add(residual, central)

@@ -42,8 +42,8 @@ func TestInnovationsOfTrialsPredictedTogether(t *testing.T) {
 		}
 		by := map[float64]float64{}
 		for k, c := range sure(mustReplay(t, cfg, h).Calibrations(background)) {
-			for i, round := range c.ResidualRounds {
-				by[h.Rounds[round-1].Readings[k].Value] = c.Innovations[i]
+			for _, one := range c.Innovations {
+				by[h.Rounds[one.Round-1].Readings[k].Value] = one.Z
 			}
 		}
 		return by
@@ -66,9 +66,9 @@ func TestInnovationsOfTrialsPredictedTogether(t *testing.T) {
 		}
 	}
 	for k, c := range sure(mustReplay(t, cfg, h).Calibrations(background)) {
-		for i, round := range c.ResidualRounds {
-			if value := h.Rounds[round-1].Readings[k].Value; math.Abs(late[value]-c.Innovations[i]) > 1e-9 {
-				t.Errorf("late, %g deviates by %g, and by %g in the order they came", value, late[value], c.Innovations[i])
+		for _, one := range c.Innovations {
+			if value := h.Rounds[one.Round-1].Readings[k].Value; math.Abs(late[value]-one.Z) > 1e-9 {
+				t.Errorf("late, %g deviates by %g, and by %g in the order they came", value, late[value], one.Z)
 			}
 		}
 	}

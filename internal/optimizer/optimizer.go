@@ -320,16 +320,24 @@ type RoundTrace struct {
 // Prediction is a predicted reading.
 type Prediction struct{ Mean, SD float64 }
 
-// Calibration compares one-step-ahead predictions of a metric with what was read.
+// Calibration compares one-step-ahead predictions of a metric with what was read. Its JSON is that
+// of the API.
 type Calibration struct {
-	Coverage                // of all readings
-	New, Repeated Coverage  // of the first reading at a setting, and of those where earlier ones were seen
-	Residuals     []float64 // (reading − mean)/sd in modelled units, by round; NaN-free: rounds without a reading are left out
-	// Innovations are, by round, how far each reading came out above what all readings before it led
-	// to expect, as normal deviates: Φ⁻¹ of the probability of a lower one.
-	Innovations    []float64
-	ResidualRounds []int
-	Shift          *LevelShift // nil where there are too few readings, or very many of each candidate
+	Coverage                 // of all readings
+	New          Coverage    `json:"new"`           // of the first reading at a setting
+	Repeated     Coverage    `json:"repeated"`      // of those where earlier ones were seen
+	ResidualMean float64     `json:"residual_mean"` // of (reading − mean)/sd, in modelled units
+	ResidualSD   float64     `json:"residual_sd"`
+	Shift        *LevelShift `json:"shift"` // nil where there are too few readings, or very many of each candidate
+	// Innovations are those of the readings, by round; rounds without one are left out.
+	Innovations []Innovation `json:"-"`
+}
+
+// Innovation is how far a round's reading came out above what all readings before it led to expect,
+// noise included, as a normal deviate: Φ⁻¹ of the probability of a lower one.
+type Innovation struct {
+	Round int
+	Z     float64
 }
 
 // LevelShift is the moment from which a metric's readings most look as if all of them had come to lie
@@ -345,16 +353,19 @@ type Calibration struct {
 // readings on either side (Andrews: Tests for Parameter Instability and Structural Change With Unknown
 // Change Point, 1993).
 type LevelShift struct {
-	Round  int     // the first that was read from the likeliest moment on
-	Rising bool    // readings lie higher from there on
-	Factor float64 // the mean of B_τ over the moments: which it is, is not known
+	Since  int     `json:"since"`  // the first round that was read from the likeliest moment on
+	Rising bool    `json:"rising"` // readings lie higher from there on
+	Factor float64 `json:"factor"` // the mean of B_τ over the moments: which it is, is not known
+	Limit  float64 `json:"limit"`  // ShiftLimit
 }
 
 // Coverage is the share of readings that fell inside the central bands predicted for them; 0
 // without readings.
 type Coverage struct {
-	Count                              int
-	Coverage50, Coverage80, Coverage95 float64
+	Count      int     `json:"count"`
+	Coverage50 float64 `json:"coverage50"`
+	Coverage80 float64 `json:"coverage80"`
+	Coverage95 float64 `json:"coverage95"`
 }
 
 // Tally adds up how far one limit was broken by the trials whose value is known, in metric units.

@@ -224,16 +224,18 @@ func TestCalibrationStartsWithTheScale(t *testing.T) {
 		h.Rounds[i].Readings[0].Value += 80
 	}
 	h.Fits = []Fit{{From: 5, Metrics: []FittedMetric{{Set: true, Centre: 80, Scale: 0.5, Count: 4, Freedom: 5}}}}
-	c := sure(mustReplay(t, cfg, h).Calibrations(background))[0]
-	if c.Count != 6 || c.ResidualRounds[0] != 5 {
-		t.Errorf("counts %d predictions from round %v on, want 6 from round 5 on", c.Count, c.ResidualRounds)
+	s := mustReplay(t, cfg, h)
+	c, trace := sure(s.Calibrations(background))[0], sure(s.Trace(background))
+	if c.Count != 6 || c.Innovations[0].Round != 5 {
+		t.Errorf("counts %d predictions from round %v on, want 6 from round 5 on", c.Count, c.Innovations)
 	}
-	for i, r := range c.Residuals {
+	for _, one := range c.Innovations {
+		r := trace[one.Round-1].residuals[0]
 		if math.Abs(r) > 10 {
 			t.Errorf("a residual of %v standard deviations: the prediction was in other units", r)
 		}
-		if c.Innovations[i] != deviate(r, 5) {
-			t.Errorf("the residual %v is the deviate %v, want that of five degrees of freedom, %v", r, c.Innovations[i], deviate(r, 5))
+		if one.Z != deviate(r, 5) {
+			t.Errorf("the residual %v is the deviate %v, want that of five degrees of freedom, %v", r, one.Z, deviate(r, 5))
 		}
 	}
 }

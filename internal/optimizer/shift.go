@@ -49,7 +49,7 @@ func (s *shown) shifts(ctx context.Context) ([]*LevelShift, error) {
 		spread := priorVariance(rows.Data, rows.Read)
 		for m, k := range src.targets {
 			at, along, times := likeliestShift(after, clipped(rows.Z[m][:rows.Read], mostSurprise), spread)
-			list[s.targets[k].metric] = &LevelShift{src.rounds[moments[at]], s.transforms[k].sign*along > 0, times}
+			list[s.targets[k].metric] = &LevelShift{src.rounds[moments[at]], s.transforms[k].sign*along > 0, times, ShiftLimit}
 		}
 		return nil
 	})

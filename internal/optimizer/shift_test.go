@@ -79,7 +79,7 @@ func TestShiftIsFound(t *testing.T) {
 				}
 				for m, shown := range sure(mustReplay(t, c.cfg, h).Calibrations(background)) {
 					moved, found := m == metric && by != 0, shown.Shift
-					if shows := found.Factor > ShiftLimit; shows != moved || moved && (found.Round < c.from-1 || found.Round > c.from+1 || found.Rising != (by > 0)) {
+					if shows := found.Factor > ShiftLimit; shows != moved || moved && (found.Since < c.from-1 || found.Since > c.from+1 || found.Rising != (by > 0)) {
 						t.Errorf("metric %d, when metric %d moved by %g from round %d on, shows %+v", m, metric, by, c.from, found)
 					}
 				}

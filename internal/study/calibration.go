@@ -13,65 +13,6 @@ import (
 	"headroom/internal/study/ledger"
 )
 
-// Calibration compares one-step-ahead predictions with what was read: over all readings, and apart
-// for settings read for the first time and for repeated ones, of which more is known. Residuals are
-// in standard deviations.
-type Calibration struct {
-	Coverage
-	New          Coverage    `json:"new"`
-	Repeated     Coverage    `json:"repeated"`
-	ResidualMean float64     `json:"residual_mean"`
-	ResidualSD   float64     `json:"residual_sd"`
-	Shift        *LevelShift `json:"shift"` // nil where there are fewer than twenty readings, or very many of each candidate
-	// Residuals are those of each reading, by trial.
-	Residuals []Residual `json:"-"`
-}
-
-// Residual is how many standard deviations a trial's reading came out above its prediction, noise
-// included: of a normal distribution, where the prediction's has longer tails as far out in it.
-type Residual struct {
-	Number int
-	Z      float64
-}
-
-// LevelShift is the trial from which readings most look as if all had come to lie higher, or lower, by the
-// same amount, and how many times likelier than without they are so; beyond the limit it is more likely than
-// not, where one process in a hundred has one (optimizer.LevelShift).
-type LevelShift struct {
-	Since  int     `json:"since"`
-	Rising bool    `json:"rising"`
-	Factor float64 `json:"factor"`
-	Limit  float64 `json:"limit"`
-}
-
-// Coverage is how many readings there are and which share of them fell into the central bands
-// predicted for them.
-type Coverage struct {
-	Count      int     `json:"count"`
-	Coverage50 float64 `json:"coverage50"`
-	Coverage80 float64 `json:"coverage80"`
-	Coverage95 float64 `json:"coverage95"`
-}
-
-func calibrated(c optimizer.Calibration) Calibration {
-	out := Calibration{Coverage: Coverage(c.Coverage), New: Coverage(c.New), Repeated: Coverage(c.Repeated)}
-	n := float64(len(c.Residuals))
-	for _, r := range c.Residuals {
-		out.ResidualMean += r / n
-	}
-	for _, r := range c.Residuals {
-		out.ResidualSD += (r - out.ResidualMean) * (r - out.ResidualMean) / n
-	}
-	out.ResidualSD = math.Sqrt(out.ResidualSD)
-	if s := c.Shift; s != nil {
-		out.Shift = &LevelShift{s.Round, s.Rising, s.Factor, optimizer.ShiftLimit}
-	}
-	for i, z := range c.Innovations {
-		out.Residuals = append(out.Residuals, Residual{c.ResidualRounds[i], z})
-	}
-	return out
-}
-
 // A tabular CUSUM (Page 1954; Montgomery, Introduction to Statistical Quality Control): S⁺ = max(0,
 // S⁺ + z − k), S⁻ = max(0, S⁻ − z − k), a drift being signalled beyond h. With k = ½ a shift of one
 // standard deviation shows soonest, after about 12 readings. No residual counts for more than 2:
@@ -92,11 +33,11 @@ const (
 type Drift struct {
 	Numbers   []int // of the trials
 	Residuals []float64
-	Up, Down  []float64   // the CUSUM on either side
-	Since     int         // trial of a shift beyond its limit, else that from which the sum that is beyond its own has grown, 0 where none is
-	Shifted   *LevelShift // beyond its limit, else nil
-	Rising    bool        // readings come out higher than predicted
-	Past      []Spell     // times that a sum was beyond the limit and came back from it, in the order they ended
+	Up, Down  []float64             // the CUSUM on either side
+	Since     int                   // trial of a shift beyond its limit, else that from which the sum that is beyond its own has grown, 0 where none is
+	Shifted   *optimizer.LevelShift // beyond its limit, else nil
+	Rising    bool                  // readings come out higher than predicted
+	Past      []Spell               // times that a sum was beyond the limit and came back from it, in the order they ended
 }
 
 // Came says how readings of a metric that drifts have come out of late.
@@ -116,7 +57,7 @@ func (d Drift) Came(metric string) string {
 const FewPredictions = 5
 
 // Drifting lists the metrics that drift, under an algorithm that takes them to stand.
-func Drifting(snap *ledger.Snapshot, calibrations map[string]Calibration) (found []Finding) {
+func Drifting(snap *ledger.Snapshot, calibrations map[string]optimizer.Calibration) (found []Finding) {
 	if snap.Compiled().Algorithm.ForDrift {
 		return nil
 	}
@@ -140,14 +81,14 @@ type Spell struct {
 
 // DriftOf follows the CUSUM along residuals, and asks for a shift. A limit that the sum has come back
 // from is no drift: the model has caught up.
-func DriftOf(c Calibration) Drift {
+func DriftOf(c optimizer.Calibration) Drift {
 	var d Drift
 	var up, down sum
-	for _, r := range c.Residuals {
+	for _, r := range c.Innovations {
 		z := math.Max(-CUSUMMost, math.Min(CUSUMMost, r.Z))
-		up.add(r.Number, z)
-		down.add(r.Number, -z)
-		d.Numbers, d.Residuals = append(d.Numbers, r.Number), append(d.Residuals, r.Z)
+		up.add(r.Round, z)
+		down.add(r.Round, -z)
+		d.Numbers, d.Residuals = append(d.Numbers, r.Round), append(d.Residuals, r.Z)
 		d.Up, d.Down = append(d.Up, up.value), append(d.Down, down.value)
 	}
 	switch {

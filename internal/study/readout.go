@@ -19,14 +19,14 @@ import (
 
 // Readout is what the next decision would use, and what can be said of the study so far.
 type Readout struct {
-	Version        int64                  `json:"version"`
-	Round          int                    `json:"round"` // of the next decision
-	Algorithm      string                 `json:"algorithm"`
-	Metrics        map[string]MetricState `json:"metrics"`
-	Multipliers    map[string]float64     `json:"multipliers"` // {} for algorithms without
-	AtCeiling      []string               `json:"at_ceiling"`  // constraints whose multiplier is as large as the algorithm lets it be
-	Calibration    map[string]Calibration `json:"calibration"`
-	Recommendation *Recommendation        `json:"recommendation"`
+	Version        int64                            `json:"version"`
+	Round          int                              `json:"round"` // of the next decision
+	Algorithm      string                           `json:"algorithm"`
+	Metrics        map[string]MetricState           `json:"metrics"`
+	Multipliers    map[string]float64               `json:"multipliers"` // {} for algorithms without
+	AtCeiling      []string                         `json:"at_ceiling"`  // constraints whose multiplier is as large as the algorithm lets it be
+	Calibration    map[string]optimizer.Calibration `json:"calibration"`
+	Recommendation *Recommendation                  `json:"recommendation"`
 	// Undecided is what is recommended, where it is not known enough to be within the limits, else
 	// what looks better without being known to be.
 	Undecided *Undecided              `json:"undecided"`
@@ -288,7 +288,7 @@ func readout(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State)
 	out := Readout{
 		Version: snap.Version, Round: state.Round(), Algorithm: c.Def.Algorithm.Name,
 		Metrics: map[string]MetricState{}, Multipliers: keyed(c.ConstraintNames, state.Multipliers()),
-		Calibration:    map[string]Calibration{},
+		Calibration:    map[string]optimizer.Calibration{},
 		Recommendation: recommended, Undecided: open, AtCeiling: []string{}, Notes: Notes(snap), Health: append(InDoubt(snap), Health(snap)...),
 	}
 	if out.Works, err = worksState(ctx, snap, state, recommended); err != nil {
@@ -305,7 +305,7 @@ func readout(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State)
 		out.Metrics[c.MetricNames[k]] = told
 	}
 	for k, calibration := range calibrations {
-		out.Calibration[c.MetricNames[k]] = calibrated(calibration)
+		out.Calibration[c.MetricNames[k]] = calibration
 	}
 	out.Health = append(out.Health, Drifting(snap, out.Calibration)...)
 	bounds := boundsOf(TheoremOf(snap, out))

@@ -108,7 +108,7 @@ func circumstances(snap *ledger.Snapshot, state Readout) policy.Circumstances {
 			c.Uneven = append(c.Uneven, name)
 		}
 		calibration := state.Calibration[name]
-		c.Watched += len(calibration.Residuals)
+		c.Watched += len(calibration.Innovations)
 		if DriftOf(calibration).Since > 0 {
 			c.Drifted = append(c.Drifted, name)
 		}

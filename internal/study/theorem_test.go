@@ -175,10 +175,10 @@ func TestPeakOfAKernel(t *testing.T) {
 }
 
 // residuals are standard normal, shifted from a reading on.
-func residuals(random *rand.Rand, n, from int, by float64) []Residual {
-	list := make([]Residual, n)
+func residuals(random *rand.Rand, n, from int, by float64) []optimizer.Innovation {
+	list := make([]optimizer.Innovation, n)
 	for i := range list {
-		list[i] = Residual{Number: i + 1, Z: random.NormFloat64()}
+		list[i] = optimizer.Innovation{Round: i + 1, Z: random.NormFloat64()}
 		if i >= from {
 			list[i].Z += by
 		}
@@ -205,7 +205,7 @@ func TestTheCUSUMKeepsItsFalseAlarmRate(t *testing.T) {
 	const plays, enough = 1000, 5000 // readings; what lasts longer is cut there
 	sum := 0.0
 	for range plays {
-		first := firstBeyond(DriftOf(Calibration{Residuals: residuals(random, enough, enough, 0)}))
+		first := firstBeyond(DriftOf(optimizer.Calibration{Innovations: residuals(random, enough, enough, 0)}))
 		if first == 0 {
 			first = enough
 		}
@@ -216,7 +216,7 @@ func TestTheCUSUMKeepsItsFalseAlarmRate(t *testing.T) {
 	}
 	sum = 0
 	for range plays {
-		sum += float64(firstBeyond(DriftOf(Calibration{Residuals: residuals(random, 400, 0, -1)})))
+		sum += float64(firstBeyond(DriftOf(optimizer.Calibration{Innovations: residuals(random, 400, 0, -1)})))
 	}
 	if mean := sum / plays; math.Abs(mean-12) > 0.5 {
 		t.Errorf("a shift by a standard deviation takes %.1f readings, want 12", mean)
@@ -227,14 +227,14 @@ func TestTheCUSUMKeepsItsFalseAlarmRate(t *testing.T) {
 // on one side is a drift, from the reading where it began.
 func TestTwoReadingsFarOutAreNoDrift(t *testing.T) {
 	t.Parallel()
-	list := []Residual{{1, 0.1}, {2, 8}, {3, 9}, {4, 0.2}}
-	if d := DriftOf(Calibration{Residuals: list}); d.Since != 0 {
+	list := []optimizer.Innovation{{Round: 1, Z: 0.1}, {Round: 2, Z: 8}, {Round: 3, Z: 9}, {Round: 4, Z: 0.2}}
+	if d := DriftOf(optimizer.Calibration{Innovations: list}); d.Since != 0 {
 		t.Errorf("two readings far out are a drift since trial %d", d.Since)
 	}
 	for i := range 5 {
-		list = append(list, Residual{5 + i, -1.9})
+		list = append(list, optimizer.Innovation{Round: 5 + i, Z: -1.9})
 	}
-	if d := DriftOf(Calibration{Residuals: list}); d.Since != 5 || d.Rising {
+	if d := DriftOf(optimizer.Calibration{Innovations: list}); d.Since != 5 || d.Rising {
 		t.Errorf("five readings far below are a drift since trial %d, upwards: %v", d.Since, d.Rising)
 	}
 }
@@ -243,11 +243,11 @@ func TestTwoReadingsFarOutAreNoDrift(t *testing.T) {
 // at the last trials anyway.
 func TestADriftIsFound(t *testing.T) {
 	t.Parallel()
-	var list []Residual
+	var list []optimizer.Innovation
 	for i := range 9 {
-		list = append(list, Residual{1 + i, -1.9})
+		list = append(list, optimizer.Innovation{Round: 1 + i, Z: -1.9})
 	}
-	calibrations := map[string]Calibration{"yield": {Coverage: Coverage{Count: 9}, Residuals: list}, "impurity": {Coverage: Coverage{Count: 4}, Residuals: list}}
+	calibrations := map[string]optimizer.Calibration{"yield": {Coverage: optimizer.Coverage{Count: 9}, Innovations: list}, "impurity": {Coverage: optimizer.Coverage{Count: 4}, Innovations: list}}
 	found := Drifting(newBench(t, oven()).snap, calibrations)
 	if len(found) != 1 || found[0].Kind != "drift" || found[0].Metric != "yield" || found[0].Since != 1 || !strings.Contains(found[0].Says, "Yield has come out lower than predicted") || !strings.Contains(found[0].Remedy, "rpol-sw-ucb") {
 		t.Errorf("found %+v", found)

@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"headroom/internal/lists"
+	"headroom/internal/optimizer"
 	"headroom/internal/optimizer/policy"
 	"headroom/internal/study"
 	"headroom/internal/study/design"
@@ -83,7 +84,7 @@ func trustInShort(t templates.Trust, drifted []drifting) (line string, look bool
 
 // calibrationWords count the readings that fell inside the band drawn before them, new settings
 // apart from repeated ones.
-func calibrationWords(metric string, c study.Calibration) []string {
+func calibrationWords(metric string, c optimizer.Calibration) []string {
 	lines := []string{design.Capitalised(metric) + ": " + coverageWords(c.Coverage)}
 	if c.New.Count > 0 && c.Repeated.Count > 0 {
 		lines = append(lines, design.Capitalised(metric)+" at new settings: "+coverageWords(c.New), design.Capitalised(metric)+" at repeated settings: "+coverageWords(c.Repeated))
@@ -101,7 +102,7 @@ func toldScaleWords(metric string, scale float64) []string {
 }
 
 // coverageWords are a count with a verdict.
-func coverageWords(c study.Coverage) string {
+func coverageWords(c optimizer.Coverage) string {
 	inside := int(math.Round(c.Coverage95 * float64(c.Count)))
 	return fmt.Sprintf("%d of %s fell in the 95%s%% band predicted for %s (noise included): %s", inside, words.Count(c.Count, "reading", "readings"), words.Thin,
 		words.Either(c.Count == 1, "it", "them"), calibrationVerdict(inside, c.Count))

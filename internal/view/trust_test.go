@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"headroom/internal/optimizer"
 	"headroom/internal/study"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
@@ -27,10 +28,10 @@ func TestCalibrationVerdict(t *testing.T) {
 			t.Errorf("%d of %d: %q, want %q", test.inside, test.n, got, test.want)
 		}
 	}
-	if words := coverageWords(study.Coverage{Count: 1, Coverage95: 1}); !strings.HasPrefix(words, "1 of 1 reading fell in the 95\u202f% band predicted for it (noise included)") {
+	if words := coverageWords(optimizer.Coverage{Count: 1, Coverage95: 1}); !strings.HasPrefix(words, "1 of 1 reading fell in the 95\u202f% band predicted for it (noise included)") {
 		t.Error(words)
 	}
-	if words := coverageWords(study.Coverage{Count: 40, Coverage95: 37.0 / 40}); words != "37 of 40 readings fell in the 95\u202f% band predicted for them (noise included): nothing speaks against the bands." {
+	if words := coverageWords(optimizer.Coverage{Count: 40, Coverage95: 37.0 / 40}); words != "37 of 40 readings fell in the 95\u202f% band predicted for them (noise included): nothing speaks against the bands." {
 		t.Error(words)
 	}
 }
@@ -47,20 +48,20 @@ func TestThatToldDeviationsCountOtherwiseIsSaid(t *testing.T) {
 
 func TestDriftIsSeenWhereReadingsStayOnOneSide(t *testing.T) {
 	t.Parallel()
-	steady, shifted := []study.Residual{}, []study.Residual{}
+	steady, shifted := []optimizer.Innovation{}, []optimizer.Innovation{}
 	for i := range 40 {
 		z := []float64{0.8, -0.9, 0.3, -0.4, 1.1, -0.9}[i%6]
-		steady = append(steady, study.Residual{Number: i + 1, Z: z})
+		steady = append(steady, optimizer.Innovation{Round: i + 1, Z: z})
 		if i >= 20 {
 			z -= 1.5
 		}
-		shifted = append(shifted, study.Residual{Number: i + 1, Z: z})
+		shifted = append(shifted, optimizer.Innovation{Round: i + 1, Z: z})
 	}
 	steady[7].Z = 60 // one wrong reading
-	if d := (drifting{study.DriftOf(study.Calibration{Residuals: steady}), "yield"}); d.Since != 0 || !strings.Contains(d.inWords(), "no sign of it in 40 readings") {
+	if d := (drifting{study.DriftOf(optimizer.Calibration{Innovations: steady}), "yield"}); d.Since != 0 || !strings.Contains(d.inWords(), "no sign of it in 40 readings") {
 		t.Errorf("steady readings: %s", d.inWords())
 	}
-	d := drifting{study.DriftOf(study.Calibration{Residuals: shifted}), "yield"}
+	d := drifting{study.DriftOf(optimizer.Calibration{Innovations: shifted}), "yield"}
 	if d.Since < 19 || d.Since > 22 || !strings.Contains(d.inWords(), "lower than predicted") {
 		t.Errorf("readings lower by 1.5 from trial 21 on: %s", d.inWords())
 	}
@@ -70,14 +71,14 @@ func TestDriftIsSeenWhereReadingsStayOnOneSide(t *testing.T) {
 // how much likelier it makes them; where they do not, it is not.
 func TestAShiftIsSaid(t *testing.T) {
 	t.Parallel()
-	shift := study.LevelShift{Since: 21, Rising: true, Factor: 5059.4, Limit: 100}
+	shift := optimizer.LevelShift{Since: 21, Rising: true, Factor: 5059.4, Limit: 100}
 	for factor, want := range map[float64]string{
 		5059.4: "Yield has come to lie higher than the settings explain since about trial 21: its readings are 5100 times likelier with a shift there than without; 100 times make a shift more likely than none, where one process in a hundred has one.",
 		3e276:  "readings are over 1\u202f000\u202f000 times likelier",
 		99:     "Yield: no sign of it in 0 readings.",
 	} {
 		shift.Factor = factor
-		d := drifting{study.DriftOf(study.Calibration{Shift: &shift}), "yield"}
+		d := drifting{study.DriftOf(optimizer.Calibration{Shift: &shift}), "yield"}
 		if line, look := trustInShort(templates.Trust{}, []drifting{d}); !strings.Contains(d.inWords(), want) || look != (factor > 100) {
 			t.Errorf("got  %s (%s, %v)\nwant %s", d.inWords(), line, look, want)
 		}
@@ -88,15 +89,15 @@ func TestAShiftIsSaid(t *testing.T) {
 // there was no sign of it.
 func TestWordsOfDriftFollowItsChart(t *testing.T) {
 	t.Parallel()
-	var residuals []study.Residual
+	var residuals []optimizer.Innovation
 	for i := range 60 {
 		z := []float64{0.3, -0.3}[i%2]
 		if i >= 10 && i < 20 { // grows to 9.5, then falls by 1/2 ± 0.3
 			z = 1.45
 		}
-		residuals = append(residuals, study.Residual{Number: i + 1, Z: z})
+		residuals = append(residuals, optimizer.Innovation{Round: i + 1, Z: z})
 	}
-	d := drifting{study.DriftOf(study.Calibration{Residuals: residuals}), "yield"}
+	d := drifting{study.DriftOf(optimizer.Calibration{Innovations: residuals}), "yield"}
 	if want := "Yield: no sign of it any more. From trial 11 to 29 it came out higher than predicted, again and again, until the model had caught up."; d.inWords() != want {
 		t.Errorf("%s\nwant %s\n%v", d.inWords(), want, d.Up)
 	}
@@ -109,12 +110,12 @@ func TestWordsOfDriftFollowItsChart(t *testing.T) {
 		t.Errorf("%s, %v", line, look)
 	}
 	for i := range 20 {
-		residuals = append(residuals, study.Residual{Number: 61 + i, Z: -1})
+		residuals = append(residuals, optimizer.Innovation{Round: 61 + i, Z: -1})
 	}
 	for i := range 40 {
-		residuals = append(residuals, study.Residual{Number: 81 + i, Z: 0.2})
+		residuals = append(residuals, optimizer.Innovation{Round: 81 + i, Z: 0.2})
 	}
-	if d := (drifting{study.DriftOf(study.Calibration{Residuals: residuals}), "yield"}); !strings.Contains(d.inWords(), "lower than predicted") || !strings.HasSuffix(d.inWords(), "caught up; once before that.") {
+	if d := (drifting{study.DriftOf(optimizer.Calibration{Innovations: residuals}), "yield"}); !strings.Contains(d.inWords(), "lower than predicted") || !strings.HasSuffix(d.inWords(), "caught up; once before that.") {
 		t.Errorf("%s", d.inWords())
 	}
 }
@@ -309,11 +310,11 @@ func TestEveryDriftIsNamedBesideTheAnswer(t *testing.T) {
 	b.curve(6, 0, "yield", "impurity", "pressure")
 	b.fit()
 	v := b.facts(1)
-	v.Readout.Calibration = map[string]study.Calibration{}
+	v.Readout.Calibration = map[string]optimizer.Calibration{}
 	for i, metric := range []string{"yield", "impurity", "pressure"} {
-		c := study.Calibration{Coverage: study.Coverage{Count: 30}}
+		c := optimizer.Calibration{Coverage: optimizer.Coverage{Count: 30}}
 		if metric != "pressure" {
-			c.Shift = &study.LevelShift{Since: 2 + i, Rising: i == 0, Factor: 5000, Limit: 100}
+			c.Shift = &optimizer.LevelShift{Since: 2 + i, Rising: i == 0, Factor: 5000, Limit: 100}
 		}
 		v.Readout.Calibration[metric] = c
 	}

@@ -506,7 +506,7 @@ func (s *account) traceRound(ctx context.Context, t int, slid windows) (RoundTra
 		if acted.sourceOf[k] >= 0 {
 			latent = believed[k].SD[0]
 		}
-		trace.Ahead, trace.latent = append(trace.Ahead, Prediction{Mean: mean, SD: sd}), append(trace.latent, latent)
+		trace.Ahead, trace.latent = append(trace.Ahead, Predicted{Mean: mean, SD: sd}), append(trace.latent, latent)
 		residual := shown.residual(t, k, f)
 		innovation, err := s.innovation(ctx, t, k, deviate(residual, shown.regime.models[i].freedom))
 		if err != nil {
@@ -589,21 +589,22 @@ func (s *account) innovations(ctx context.Context, t, k int) (by map[int]float64
 	return by, nil
 }
 
-// Budget is how the risk asked for stands.
-type Budget struct {
-	Costs    []int   // the limits it is of: one, or all together
-	Most     float64 // r
-	Trials   int     // N, chosen by the model so far and to be chosen by the plan
-	Allowed  float64 // r·N trials beyond
-	Expected float64 // Σ of the chances, stated when the trials so far were chosen, that they break it
-	SoFar    int     // trials among them whose reading was beyond
-	Now      float64 // the risk that the next decision may take
+// Risk is how the risk asked for stands, of one limit or of all together. Its JSON is that of the
+// API.
+type Risk struct {
+	Costs    []int   `json:"-"`        // the limits
+	Most     float64 `json:"most"`     // r
+	Trials   int     `json:"trials"`   // N, chosen by the model so far and to be chosen by the plan
+	Allowed  float64 `json:"allowed"`  // r·N trials beyond
+	Expected float64 `json:"expected"` // Σ of the chances, stated when the trials so far were chosen, that they break it
+	SoFar    int     `json:"so_far"`   // trials among them whose reading was beyond
+	Now      float64 `json:"now"`      // the largest that the next decision may take
 }
 
-// Budgets returns how the risk of each limit stands for which one was asked, or of all together.
-// The error is that of ctx.
-func (s *account) Budgets(ctx context.Context) ([]Budget, error) {
-	var list []Budget
+// Risks returns how the risk of each limit stands for which one was asked, or of all together. The
+// error is that of ctx.
+func (s *account) Risks(ctx context.Context) ([]Risk, error) {
+	var list []Risk
 	if len(s.next.allowances) == 0 {
 		return nil, nil
 	}
@@ -612,7 +613,7 @@ func (s *account) Budgets(ctx context.Context) ([]Budget, error) {
 		return nil, err
 	}
 	for _, a := range s.next.allowances {
-		b := Budget{Costs: a.costs, Most: a.most, Now: a.now}
+		b := Risk{Costs: a.costs, Most: a.most, Now: a.now}
 		chosen := s.chosenBefore(s.Round())
 		for _, n := range chosen {
 			b.Expected += s.cfg.anyOf(trace[n-1].breaks, a.costs)

@@ -308,7 +308,7 @@ type RoundTrace struct {
 	Horizon         int       // T of the algorithm's constants, 0 where it is the number of rounds planned
 	// Ahead is, per metric, the one-step-ahead prediction of the reading of round t in metric
 	// units, made from what decision t saw; its standard deviation includes the noise.
-	Ahead []Prediction
+	Ahead []Predicted
 
 	breaks      []float64 // per cost, the chance stated at decision t that it is broken, 0 of a given one
 	latent      []float64 // per metric, the latent standard deviation of Ahead in modelled units
@@ -317,8 +317,11 @@ type RoundTrace struct {
 	before      []int     // the rounds before t that were played at the same place
 }
 
-// Prediction is a predicted reading.
-type Prediction struct{ Mean, SD float64 }
+// Predicted is a predicted reading.
+type Predicted struct {
+	Mean float64 `json:"mean"`
+	SD   float64 `json:"sd"`
+}
 
 // Calibration compares one-step-ahead predictions of a metric with what was read. Its JSON is that
 // of the API.
@@ -372,9 +375,15 @@ type Coverage struct {
 // Excluded trials count: they happened.
 //
 //	Balance = Σ g,  Soft = [Σ g]⁺,  Hard = Σ [g]⁺,  Largest = max [g]⁺,  Rounds = #{g > 0},  Known = #{g}
+//
+// Its JSON is that of the API.
 type Tally struct {
-	Balance, Soft, Hard, Largest float64
-	Rounds, Known                int
+	Balance float64 `json:"-"`
+	Soft    float64 `json:"soft"`
+	Hard    float64 `json:"hard"`
+	Largest float64 `json:"largest"`
+	Rounds  int     `json:"rounds"`
+	Known   int     `json:"-"`
 }
 
 // Add counts one more trial, beyond the limit by g.

@@ -62,12 +62,12 @@ func TestRiskIsABudget(t *testing.T) {
 		if test.change != nil {
 			test.change(&here, test.history)
 		}
-		got := sure(mustReplay(t, &here, test.history).Budgets(background))[0]
+		got := sure(mustReplay(t, &here, test.history).Risks(background))[0]
 		if math.Abs(got.Now-test.now) > 1e-15 || got.Trials != test.trials || got.SoFar != test.soFar || math.Abs(got.Allowed-0.1*float64(test.trials)) > 1e-12 {
 			t.Errorf("%s: %+v, want now %g of %d trials with %d beyond", test.name, got, test.now, test.trials, test.soFar)
 		}
 	}
-	if none := sure(mustReplay(t, cautiously(t, 1, 1, 20, `{}`), read(1)).Budgets(background)); none != nil {
+	if none := sure(mustReplay(t, cautiously(t, 1, 1, 20, `{}`), read(1)).Risks(background)); none != nil {
 		t.Errorf("nobody asked for %+v", none)
 	}
 }
@@ -190,9 +190,9 @@ func TestBudgetIsKeptWhereChancesAreRight(t *testing.T) {
 			h = &History{Rounds: append(slices.Clip(h.Rounds), r), Fits: h.Fits}
 			state = sure(state.Extend(background, h))
 		}
-		b := sure(state.Budgets(background))[0]
+		b := sure(state.Risks(background))[0]
 		if game == 0 {
-			if diff := cmp.Diff(b, sure(mustReplay(t, cfg, h).Budgets(background))[0]); diff != "" {
+			if diff := cmp.Diff(b, sure(mustReplay(t, cfg, h).Risks(background))[0]); diff != "" {
 				t.Errorf("replayed anew the budget differs:\n%s", diff)
 			}
 		}

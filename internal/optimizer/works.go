@@ -35,8 +35,8 @@ type outcomes struct {
 
 // Works is what is known of where trials work.
 type Works struct {
-	Failed int // trials that failed because of their settings
-	Of     int // those and the trials that worked
+	Failed int `json:"failed"` // trials that failed because of their settings
+	Of     int `json:"of"`     // those and the trials that worked
 }
 
 // The prior of the probit model. The kernel is the product one of numbers and categories, with the

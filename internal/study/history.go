@@ -17,25 +17,20 @@ import (
 
 // HistoryRow is one round of a study.
 type HistoryRow struct {
-	Number          int                     `json:"number"`
-	Origin          ledger.Origin           `json:"origin"`
-	Status          ledger.Status           `json:"status"`
-	Excluded        bool                    `json:"excluded"`
-	Feasible        *bool                   `json:"feasible"`
-	Parameters      design.Settings         `json:"parameters"`
-	Values          map[string]float64      `json:"values"`
-	Beta            map[string]float64      `json:"beta"`
-	Multipliers     map[string]float64      `json:"multipliers"`
-	Horizon         int                     `json:"horizon,omitempty"` // T of the algorithm's constants, absent where it is the number of trials planned
-	Ahead           map[string]*Predicted   `json:"ahead"`             // one-step-ahead, with noise; null for a metric never read
-	InformationGain map[string]float64      `json:"information_gain"`
-	Violation       map[string]ViolationOut `json:"violation"`        // running
-	Regret          *RegretOut              `json:"regret,omitempty"` // likewise; absent where the algorithm draws no bound on it
-}
-
-type Predicted struct {
-	Mean float64 `json:"mean"`
-	SD   float64 `json:"sd"`
+	Number          int                             `json:"number"`
+	Origin          ledger.Origin                   `json:"origin"`
+	Status          ledger.Status                   `json:"status"`
+	Excluded        bool                            `json:"excluded"`
+	Feasible        *bool                           `json:"feasible"`
+	Parameters      design.Settings                 `json:"parameters"`
+	Values          map[string]float64              `json:"values"`
+	Beta            map[string]float64              `json:"beta"`
+	Multipliers     map[string]float64              `json:"multipliers"`
+	Horizon         int                             `json:"horizon,omitempty"` // T of the algorithm's constants, absent where it is the number of trials planned
+	Ahead           map[string]*optimizer.Predicted `json:"ahead"`             // one-step-ahead, with noise; null for a metric never read
+	InformationGain map[string]float64              `json:"information_gain"`
+	Violation       map[string]ViolationOut         `json:"violation"`        // running
+	Regret          *RegretOut                      `json:"regret,omitempty"` // likewise; absent where the algorithm draws no bound on it
 }
 
 // HistoryOf tells, round by round, what was chosen, read and believed.
@@ -82,7 +77,7 @@ func historyRow(snap *ledger.Snapshot, i int, trace optimizer.RoundTrace) Histor
 	t, c := snap.Trials[i], snap.Compiled()
 	row := HistoryRow{
 		Number: t.Number, Origin: t.Origin, Status: t.Status, Excluded: t.Excluded, Feasible: t.Feasible, Parameters: t.Parameters,
-		Values: map[string]float64{}, Ahead: map[string]*Predicted{}, Beta: keyed(c.MetricNames, trace.Beta),
+		Values: map[string]float64{}, Ahead: map[string]*optimizer.Predicted{}, Beta: keyed(c.MetricNames, trace.Beta),
 		Multipliers: keyed(c.ConstraintNames, trace.Multipliers), InformationGain: keyed(c.MetricNames, trace.InformationGain), Horizon: trace.Horizon,
 	}
 	for name, m := range t.Metrics {
@@ -93,7 +88,7 @@ func historyRow(snap *ledger.Snapshot, i int, trace optimizer.RoundTrace) Histor
 		case !snap.HasReading(name):
 			row.Ahead[name] = nil
 		case design.Finite(p.Mean) && design.Finite(p.SD):
-			row.Ahead[name] = &Predicted{p.Mean, p.SD}
+			row.Ahead[name] = &p
 		}
 	}
 	return row
@@ -152,7 +147,7 @@ func (w *rowWriter) row(r *HistoryRow) {
 		w.put(`,"horizon":`).whole(r.Horizon)
 	}
 	w.put(`,"ahead":`)
-	members(w, &w.ahead, r.Ahead, func(p *Predicted) { orNull(w, p, w.predicted) })
+	members(w, &w.ahead, r.Ahead, func(p *optimizer.Predicted) { orNull(w, p, w.predicted) })
 	w.put(`,"information_gain":`)
 	members(w, &w.gain, r.InformationGain, w.number)
 	w.put(`,"violation":`)
@@ -167,7 +162,7 @@ func (w *rowWriter) row(r *HistoryRow) {
 	w.put("}")
 }
 
-func (w *rowWriter) predicted(p Predicted) {
+func (w *rowWriter) predicted(p optimizer.Predicted) {
 	w.put(`{"mean":`).number(p.Mean)
 	w.put(`,"sd":`).number(p.SD)
 	w.put("}")

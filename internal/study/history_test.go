@@ -40,7 +40,9 @@ func fillAtRandom(random *rand.Rand, v reflect.Value) {
 		}
 	case reflect.Struct:
 		for i := range v.NumField() {
-			fillAtRandom(random, v.Field(i))
+			if v.Type().Field(i).Tag.Get("json") != "-" {
+				fillAtRandom(random, v.Field(i))
+			}
 		}
 	case reflect.Map:
 		if random.IntN(8) == 0 {

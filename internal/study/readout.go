@@ -33,7 +33,7 @@ type Readout struct {
 	Works     WorksState              `json:"works"`
 	Violation map[string]ViolationOut `json:"violation"`
 	Regret    *RegretOut              `json:"regret,omitempty"` // absent where the algorithm draws no bound on it
-	Risk      *Risk                   `json:"risk"`             // of breaking any limit, where most_risk is one number for several; null otherwise
+	Risk      *optimizer.Risk         `json:"risk"`             // of breaking any limit, where most_risk is one number for several; null otherwise
 	Notes     []string                `json:"notes"`            // see Notes
 	Health    []Finding               `json:"health"`           // see Health
 }
@@ -41,8 +41,7 @@ type Readout struct {
 // WorksState is what is known of where trials work. Those that failed by chance, were abandoned,
 // excluded or wait do not count.
 type WorksState struct {
-	Failed int      `json:"failed"` // because of their settings
-	Of     int      `json:"of"`     // those and the trials that worked
+	optimizer.Works
 	Chance *float64 `json:"chance"` // at what is recommended, 1 while none has failed; null without a recommendation, and from published algorithms that take no account of failures
 }
 
@@ -110,16 +109,13 @@ type Believed struct {
 }
 
 type ViolationOut struct {
-	Soft      float64  `json:"soft"`
-	Hard      float64  `json:"hard"`
-	Largest   float64  `json:"largest"`
-	Rounds    int      `json:"rounds"`
-	Estimated *float64 `json:"estimated"`
-	Bound     *float64 `json:"bound"`
-	BoundKind *string  `json:"bound_kind"`     // "guarantee" only while no assumption of the theorem is known not to hold, else "growth"; null without a bound
-	BoundWhy  *string  `json:"bound_why"`      // what it is worth and why, in a sentence; null without a bound
-	Left      *float64 `json:"left,omitempty"` // the bound less what it bounds so far, by the readings of the algorithm's own trials; absent without a bound
-	Risk      *Risk    `json:"risk,omitempty"`
+	optimizer.Tally
+	Estimated *float64        `json:"estimated"`
+	Bound     *float64        `json:"bound"`
+	BoundKind *string         `json:"bound_kind"`     // "guarantee" only while no assumption of the theorem is known not to hold, else "growth"; null without a bound
+	BoundWhy  *string         `json:"bound_why"`      // what it is worth and why, in a sentence; null without a bound
+	Left      *float64        `json:"left,omitempty"` // the bound less what it bounds so far, by the readings of the algorithm's own trials; absent without a bound
+	Risk      *optimizer.Risk `json:"risk,omitempty"`
 }
 
 // RegretOut is the bound on cumulative regret over the algorithm's own trials, in units of the
@@ -234,17 +230,6 @@ func finiteOrNil(x float64) *float64 {
 	return &x
 }
 
-// Risk is the account of most_risk, for one limit or for all together: how many of the trials that
-// the model chooses may be beyond it, and how many are.
-type Risk struct {
-	Most     float64 `json:"most"`     // share of them that may be
-	Trials   int     `json:"trials"`   // of the model's: made so far and still planned
-	Allowed  float64 `json:"allowed"`  // trials that may be beyond
-	Expected float64 `json:"expected"` // trials that would be, by the chances stated when those made so far were chosen
-	SoFar    int     `json:"so_far"`   // trials whose reading was
-	Now      float64 `json:"now"`      // the largest chance that the next suggestion may have
-}
-
 const mostPoints = 10000
 
 // StateOf says what the algorithm makes of snap: what its next decision would use. It is worked out
@@ -280,7 +265,7 @@ func readout(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State)
 	if err != nil {
 		return Readout{}, err
 	}
-	budgets, err := state.Budgets(ctx)
+	risks, err := state.Risks(ctx)
 	if err != nil {
 		return Readout{}, err
 	}
@@ -313,13 +298,13 @@ func readout(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State)
 	if n := len(regret); n > 0 {
 		out.Regret = bounds.regret(regret[n-1])
 	}
-	out.account(c, budgets)
+	out.account(c, risks)
 	return out, nil
 }
 
 func worksState(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State, recommended *Recommendation) (WorksState, error) {
 	works := state.Works()
-	out := WorksState{Failed: works.Failed, Of: works.Of}
+	out := WorksState{Works: works}
 	if recommended == nil || works.Failed > 0 && snap.Compiled().Config.Paper {
 		return out, nil
 	}
@@ -372,7 +357,7 @@ func boundsOf(theorem *Theorem) *bounds {
 func (b *bounds) violations(snap *ledger.Snapshot, by []optimizer.Violation) map[string]ViolationOut {
 	out := make(map[string]ViolationOut, len(by))
 	for j, v := range by {
-		told := ViolationOut{Soft: v.Soft, Hard: v.Hard, Largest: v.Largest, Rounds: v.Rounds, Estimated: finiteOrNil(v.Estimated)}
+		told := ViolationOut{Tally: v.Tally, Estimated: finiteOrNil(v.Estimated)}
 		if v.HasBound {
 			told.Bound, told.BoundKind, told.BoundWhy = finiteOrNil(v.Bound), &b.onViolation.kind, &b.onViolation.why
 			told.Left = finiteOrNil(v.Bound - b.sum(v.Bounded))
@@ -542,16 +527,15 @@ func acquisitionPlaces(c *design.Compiled, q AcquisitionQuery) ([]optimizer.Plac
 }
 
 // account adds how the risk that was asked for stands.
-func (r *Readout) account(c *design.Compiled, budgets []optimizer.Budget) {
-	for _, b := range budgets {
-		risk := &Risk{Most: b.Most, Trials: b.Trials, Allowed: b.Allowed, Expected: b.Expected, SoFar: b.SoFar, Now: b.Now}
-		if len(b.Costs) > 1 {
-			r.Risk = risk
+func (r *Readout) account(c *design.Compiled, risks []optimizer.Risk) {
+	for _, risk := range risks {
+		if len(risk.Costs) > 1 {
+			r.Risk = &risk
 			continue
 		}
-		name := c.ConstraintNames[b.Costs[0]]
+		name := c.ConstraintNames[risk.Costs[0]]
 		limit := r.Violation[name]
-		limit.Risk = risk
+		limit.Risk = &risk
 		r.Violation[name] = limit
 	}
 }

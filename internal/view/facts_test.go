@@ -128,7 +128,7 @@ func (b *bench) facts(recommended int) Facts {
 	for i, running := range b.snap.ViolationSoFar() {
 		row := study.HistoryRow{Number: i + 1, Violation: map[string]study.ViolationOut{}}
 		for j, sum := range running {
-			out := study.ViolationOut{Hard: sum.Hard, Soft: sum.Soft, Rounds: sum.Rounds, Largest: sum.Largest}
+			out := study.ViolationOut{Tally: sum}
 			row.Violation[b.snap.Definition.Constraints[j].Name], v.Readout.Violation[b.snap.Definition.Constraints[j].Name] = out, out
 		}
 		v.History = append(v.History, row)

@@ -203,7 +203,7 @@ func TestAverageAgainstItsLimit(t *testing.T) {
 	panel, said, _ := v.panelling().limitPanel(0)
 	says(t, "a limit with room", said, []string{"On average energy is 3 kWh per trial against its limit of 4 kWh (V(t)/t is −1 kWh)", "3 kWh in sum is left to spend, so that the 10 readings still to come may average 4.3 kWh or less."}, nil)
 	says(t, "its panel", whole(panel), []string{"[6 3.5 3 3]"}, nil)
-	says(t, "the violation", v.panelling().violationCaption(b.snap.Definition.Constraints[0], study.ViolationOut{Hard: 6, Rounds: 1, Largest: 6}), []string{"1 of 3 readings went beyond the limit of 4 kWh, by 6 kWh in sum, 2 kWh per reading, at most 6 kWh in one (hard)"}, nil)
+	says(t, "the violation", v.panelling().violationCaption(b.snap.Definition.Constraints[0], study.ViolationOut{Tally: optimizer.Tally{Hard: 6, Rounds: 1, Largest: 6}}), []string{"1 of 3 readings went beyond the limit of 4 kWh, by 6 kWh in sum, 2 kWh per reading, at most 6 kWh in one (hard)"}, nil)
 	says(t, "no violation", v.panelling().violationCaption(b.snap.Definition.Constraints[0], study.ViolationOut{}), []string{"none of 3 readings went beyond the limit of 4 kWh."}, []string{"in sum"})
 	b.tell(b.ask(0.5), map[string]float64{"yield": 5, "energy": 11})
 	b.end(ledger.Failed, b.ask(0.5)) // which leaves a reading less

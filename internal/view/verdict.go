@@ -198,7 +198,7 @@ func limitBefore(revisions []ledger.Revision, j int) string {
 }
 
 // riskOf is the account of the risk that was asked for with a limit, nil where none was.
-func riskOf(limit string, r *study.Risk) *templates.Risk {
+func riskOf(limit string, r *optimizer.Risk) *templates.Risk {
 	if r == nil {
 		return nil
 	}

@@ -23,6 +23,7 @@ import (
 	"headroom/internal/http/problem"
 	"headroom/internal/http/request"
 	"headroom/internal/lists"
+	"headroom/internal/optimizer/policy"
 	"headroom/internal/study"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
@@ -412,6 +413,7 @@ var (
 	readingType    = reflect.TypeFor[ledger.Reading]()
 	readingObject  = reflect.TypeFor[readingMembers]()
 	valueType      = reflect.TypeFor[design.Value]()
+	assumptionType = reflect.TypeFor[policy.Assumption]()
 	seriesType     = reflect.TypeFor[study.Series]()
 	numbersType    = reflect.TypeFor[ledger.Numbers]()
 )

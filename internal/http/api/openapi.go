@@ -272,6 +272,8 @@ func (s *schemas) of(t reflect.Type, request bool) object {
 		return object{"type": "string", "format": "date-time"}
 	case valueType:
 		return object{"type": []string{"number", "string"}}
+	case assumptionType:
+		return scalar(reflect.String)
 	case rawMessageType, anyType:
 		return object{}
 	case seriesType:
@@ -368,39 +370,19 @@ type algorithmList struct {
 }
 
 type algorithmDescription struct {
-	Name                 string               `json:"name"`
-	Title                string               `json:"title"`
-	Source               string               `json:"source"`
-	Feedback             string               `json:"feedback"`
-	Summary              string               `json:"summary"`
-	NeedsGivenConstraint bool                 `json:"needs_given_constraint"`
-	NeedsSafeSeeds       bool                 `json:"needs_safe_seeds"`
-	Theorem              *theoremDescription  `json:"theorem"` // null for an algorithm that draws no bounds
-	Settings             []settingDescription `json:"settings"`
+	policy.Description
+	Summary  string               `json:"summary"`
+	Theorem  *theoremDescription  `json:"theorem"` // null for an algorithm that draws no bounds
+	Settings []settingDescription `json:"settings"`
 }
 
 // theoremDescription is what was proved about an algorithm's bounds on violation and regret.
-type theoremDescription struct {
-	Name        string   `json:"name"`
-	Paper       string   `json:"paper"`
-	Year        int      `json:"year"`
-	Bounds      string   `json:"bounds"`
-	Soft        bool     `json:"soft"` // the sum is one in which distance kept pays back excess
-	Regret      string   `json:"regret"`
-	Short       string   `json:"short"` // how far the bounds drawn fall short of what was proved; empty where they do not
-	Assumptions []string `json:"assumptions"`
-	ForRegret   []string `json:"for_regret,omitempty"` // what the bound on regret assumes beside them
-}
+type theoremDescription policy.Theorem
 
 type settingDescription struct {
-	Name         string       `json:"name"`
-	Type         string       `json:"type"`
-	Per          string       `json:"per,omitempty"` // metric or constraint: may be an object by its name
-	Default      any          `json:"default"`
-	DefaultMeans string       `json:"default_means,omitempty"`
-	Paper        any          `json:"paper"` // the default with preset "paper"; null where it is worked out or must be given, as default_means says
-	Range        settingRange `json:"range"`
-	Meaning      string       `json:"meaning"`
+	policy.Setting
+	Paper any          `json:"paper"` // the default with preset "paper"; null where it is worked out or must be given, as default_means says
+	Range settingRange `json:"range"`
 }
 
 // ofReference are those that describe the API.
@@ -408,11 +390,7 @@ func (a *API) ofReference() operations {
 	return operations{
 		"listAlgorithms": listing(Operation{Summary: "Every algorithm with its settings, source and the feedback it assumes"}, func(*http.Request) (algorithmList, error) {
 			return algorithmList{lists.Map(policy.Descriptions(), func(a policy.Description) algorithmDescription {
-				return algorithmDescription{
-					Name: a.Name, Title: a.Title, Source: a.Source, Feedback: a.Feedback, Summary: a.Advice(),
-					NeedsGivenConstraint: a.NeedsGivenConstraint, NeedsSafeSeeds: a.NeedsSafeSeeds,
-					Theorem: theoremOf(a.Theorem), Settings: lists.Map(a.Settings, settingOf),
-				}
+				return algorithmDescription{a, a.Advice(), (*theoremDescription)(a.Theorem), lists.Map(a.Settings, settingOf)}
 			})}, nil
 		}),
 		"readDocument": Operation{
@@ -454,15 +432,6 @@ type settingRange struct {
 	Choices      []string `json:"choices,omitempty"`
 }
 
-func theoremOf(t *policy.Theorem) *theoremDescription {
-	if t == nil {
-		return nil
-	}
-	text := func(a policy.Assumption) string { return a.Text }
-	return &theoremDescription{Name: t.Name, Paper: t.Paper, Year: t.Year, Bounds: t.Bounds, Soft: t.Soft, Regret: t.Regret, Short: t.Short,
-		Assumptions: lists.Map(t.Assumptions, text), ForRegret: lists.Map(t.ForRegret, text)}
-}
-
 func settingOf(setting policy.Setting) settingDescription {
 	paper := setting.Paper
 	if _, asked := paper.(policy.LeftToUser); asked {
@@ -470,11 +439,7 @@ func settingOf(setting policy.Setting) settingDescription {
 	} else if paper == nil {
 		paper = setting.Default
 	}
-	return settingDescription{
-		Name: setting.Name, Type: string(setting.Type), Per: string(setting.Per),
-		Default: setting.Default, DefaultMeans: setting.DefaultMeans, Paper: paper, Meaning: setting.Meaning,
-		Range: settingRange{Low: setting.Low, High: setting.High, LowExclusive: setting.LowExclusive, Choices: setting.Choices},
-	}
+	return settingDescription{setting, paper, settingRange{setting.Low, setting.High, setting.LowExclusive, setting.Choices}}
 }
 
 //go:embed docs.html

@@ -404,26 +404,26 @@ const (
 
 // Description describes one algorithm to people, to the settings form and to the API.
 type Description struct {
-	Name     string // the name the API uses
-	Title    string // in words
-	Source   string // the paper
-	Feedback string // what it assumes of the readings
-	Summary  string // when to use it, one sentence
-	Beware   string // what one who runs it has to know of it, a sentence; "" for nothing
-	Settings []Setting
+	Name     string    `json:"name"`     // the name the API uses
+	Title    string    `json:"title"`    // in words
+	Source   string    `json:"source"`   // the paper
+	Feedback string    `json:"feedback"` // what it assumes of the readings
+	Summary  string    `json:"-"`        // when to use it, one sentence
+	Beware   string    `json:"-"`        // what one who runs it has to know of it, a sentence; "" for nothing
+	Settings []Setting `json:"-"`
 	// Theorem is what was proved of the bound that the algorithm draws, nil for one that draws
 	// none.
-	Theorem *Theorem
+	Theorem *Theorem `json:"-"`
 	// What a study must offer before the algorithm can run.
-	NeedsGivenConstraint bool // at least one known-form or sampled constraint
-	NeedsSafeSeeds       bool
+	NeedsGivenConstraint bool `json:"needs_given_constraint"` // at least one known-form or sampled constraint
+	NeedsSafeSeeds       bool `json:"needs_safe_seeds"`
 	// Compares: it says how much a place improves on the best one so far, where one is likely to be
 	// within the limits.
-	Compares bool
+	Compares bool `json:"-"`
 	// ForDrift: it looks only at the last trials, for functions that change with time.
-	ForDrift bool
+	ForDrift bool `json:"-"`
 
-	Build func(Context, Settings) Policy  // the algorithm with resolved settings
+	Build func(Context, Settings) Policy  `json:"-"` // the algorithm with resolved settings
 	check func(Context, Settings) []Fault // rules between settings as they were given; nil for none
 }
 

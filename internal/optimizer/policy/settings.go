@@ -38,16 +38,16 @@ const (
 // Setting is one thing that can be set about an algorithm. Low and High are nil where there is no
 // limit.
 type Setting struct {
-	Name         string
-	Type         SettingType
-	Per          Per
-	Default      any    // nil: worked out or not used, as DefaultMeans says
-	DefaultMeans string // how an absent value is worked out
-	Low, High    *float64
-	LowExclusive bool
-	Choices      []string
-	Meaning      string
-	Paper        any // the value with preset "paper"; nil = Default
+	Name         string      `json:"name"`
+	Type         SettingType `json:"type"`
+	Per          Per         `json:"per,omitempty"`           // may be an object by its name
+	Default      any         `json:"default"`                 // nil: worked out or not used, as DefaultMeans says
+	DefaultMeans string      `json:"default_means,omitempty"` // how an absent value is worked out
+	Low, High    *float64    `json:"-"`
+	LowExclusive bool        `json:"-"`
+	Choices      []string    `json:"-"`
+	Meaning      string      `json:"meaning"`
+	Paper        any         `json:"-"` // the value with preset "paper"; nil = Default
 
 	// workOut is the value of an absent setting without Default, for each name that it may be keyed
 	// by ("" for one of the study), from settings that have one or stand before it; false where it

@@ -10,20 +10,20 @@ import (
 // Theorem is what was proved about the bounds on violation and regret that an algorithm draws, for
 // whoever has to judge whether they hold.
 type Theorem struct {
-	Name  string // its number, and those of the lemmas that it is used with
-	Paper string
-	Year  int
+	Name  string `json:"name"` // its number, and those of the lemmas that it is used with
+	Paper string `json:"paper"`
+	Year  int    `json:"year"`
 	// Bounds says which sum is bounded, and by what.
-	Bounds string
+	Bounds string `json:"bounds"`
 	// Soft tells that the sum is one in which distance kept pays back excess.
-	Soft bool
+	Soft bool `json:"soft"`
 	// Regret says which regret is bounded, and by what.
-	Regret string
+	Regret string `json:"regret"`
 	// Short says how far the figures that are drawn fall short of what was proved; "" where they
 	// are just that.
-	Short       string
-	Assumptions []Assumption
-	ForRegret   []Assumption // what the bound on regret needs beside them
+	Short       string       `json:"short"`
+	Assumptions []Assumption `json:"assumptions"`
+	ForRegret   []Assumption `json:"for_regret,omitempty"` // what the bound on regret needs beside them
 }
 
 // Assumption is one thing that a theorem assumes.
@@ -31,6 +31,9 @@ type Assumption struct {
 	Text  string
 	Judge func(Circumstances) Finding // holds it against what is known of a study
 }
+
+// MarshalText is what is assumed.
+func (a Assumption) MarshalText() ([]byte, error) { return []byte(a.Text), nil }
 
 // Standing says whether a study meets an assumption.
 type Standing string

@@ -244,20 +244,10 @@ func ifMatch(r *http.Request) (int64, error) {
 	return version, nil
 }
 
-// ownJSON is what writes itself as encoding/json would, only faster.
-type ownJSON interface {
-	AppendJSON(text []byte) ([]byte, error)
-}
-
 // writeJSON answers with value. It is rendered whole before a byte is sent, so that a failure can
 // still be told.
 func writeJSON(w http.ResponseWriter, status int, value any) error {
-	body, err := []byte(nil), error(nil)
-	if own, ok := value.(ownJSON); ok {
-		body, err = own.AppendJSON(nil)
-	} else {
-		body, err = json.Marshal(value)
-	}
+	body, err := json.Marshal(value)
 	if err != nil {
 		return err
 	}

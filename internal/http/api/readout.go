@@ -14,11 +14,6 @@ type historyDocument struct {
 	Rounds []study.HistoryRow `json:"rounds"`
 }
 
-func (d historyDocument) AppendJSON(text []byte) ([]byte, error) {
-	text, err := study.AppendHistory(append(text, `{"rounds":`...), d.Rounds)
-	return append(text, '}'), err
-}
-
 type choiceList struct {
 	Choices []study.Choice `json:"choices"`
 }

@@ -270,22 +270,25 @@ type Place struct {
 	Arm int
 }
 
-// Model is one metric's prior and regression as the next decision would use them.
+// Model is one metric's prior and regression as the next decision would use them. What has a name in
+// JSON is the API's.
 type Model struct {
-	Kernel        Kernel
-	Lambda        float64 // λ, modelled units
-	Centre, Scale float64
-	Warp          warp.Warp
-	Inflation     float64 // see FittedMetric: Kernel.Variance and Lambda hold it
-	Freedom       float64 // degrees of freedom of the bands, 0 for normal ones
+	Beta            *float64  `json:"beta"`             // the confidence width β_t; nil where the algorithm has no band of its own
+	InformationGain float64   `json:"information_gain"` // ½ ln det(I + K/λ), nats
+	Kernel          Kernel    `json:"-"`
+	Lambda          float64   `json:"lambda"` // λ, modelled units
+	Centre          float64   `json:"centre"`
+	Scale           float64   `json:"scale"`
+	Fitted          bool      `json:"fitted"` // hyperparameters come from a fit
+	Scaled          bool      `json:"-"`      // it is known how large readings are: see Unscaled
+	Count           int       `json:"count"`  // readings in the posterior
+	Warp            warp.Warp `json:"-"`
+	Freedom         float64   `json:"freedom"`    // degrees of freedom of the bands, 0 for normal ones
+	Inflation       float64   `json:"inflation"`  // see FittedMetric: Kernel.Variance and Lambda hold it
+	Told            float64   `json:"told_scale"` // what standard deviations told with readings are multiplied by, by the fit; 1 where they count as told
 	// Settings and Wrong are the settings and readings with a λ of their own: see FittedMetric.
-	Settings, Wrong []NoiseAt
-	Told            float64 // what standard deviations told with readings are multiplied by, by the fit; 1 where they count as told
-	Fitted          bool    // hyperparameters come from a fit
-	Count           int     // readings in the posterior
-	Beta            float64 // the confidence width β_t; 0 for algorithms without one
-	HasBeta         bool    // false where the algorithm has no band of its own
-	InformationGain float64 // ½ ln det(I + K/λ), nats
+	Settings []NoiseAt `json:"-"`
+	Wrong    []NoiseAt `json:"-"`
 }
 
 // Belief is the posterior of one metric's latent function at some places, in metric units.

@@ -60,7 +60,7 @@ func sameState(t rapid.TB, a, b *State) {
 	}
 	equal("multipliers", a.Multipliers(), b.Multipliers())
 	for i := range a.Models() {
-		equal("model", []float64{a.Models()[i].Beta, a.Models()[i].InformationGain}, []float64{b.Models()[i].Beta, b.Models()[i].InformationGain})
+		equal("model", []float64{widthOf(a.Models()[i]), a.Models()[i].InformationGain}, []float64{widthOf(b.Models()[i]), b.Models()[i].InformationGain})
 		equal("mean", sure(a.Posterior(background, at))[i].Mean, sure(b.Posterior(background, at))[i].Mean)
 		equal("sd", sure(a.Posterior(background, at))[i].SD, sure(b.Posterior(background, at))[i].SD)
 		equal("band", sure(a.Posterior(background, at))[i].Upper95, sure(b.Posterior(background, at))[i].Upper95)

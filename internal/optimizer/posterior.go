@@ -21,9 +21,9 @@ func (s *shown) Models() []Model {
 		k := s.targetOf(i)
 		beta := betaOf(s.next, k)
 		out[i] = Model{Kernel: m.kernel, Lambda: m.lambda, Centre: m.centre, Scale: m.scale, Warp: m.warp, Inflation: m.inflation,
-			Freedom: m.freedom, Told: math.Sqrt(cmp.Or(m.told, 1)), Settings: m.noise.list, Wrong: m.noise.contradicting, Fitted: m.fitted, Count: s.sources[s.sourceOf[k]].arrived, InformationGain: gainOf(s.next, s.view, k)}
+			Freedom: m.freedom, Told: math.Sqrt(cmp.Or(m.told, 1)), Settings: m.noise.list, Wrong: m.noise.contradicting, Fitted: m.fitted, Scaled: !s.Unscaled(i), Count: s.sources[s.sourceOf[k]].arrived, InformationGain: gainOf(s.next, s.view, k)}
 		if !math.IsNaN(beta) {
-			out[i].Beta, out[i].HasBeta = beta, true
+			out[i].Beta = &beta
 		}
 	}
 	return out

@@ -45,25 +45,11 @@ type WorksState struct {
 	Chance *float64 `json:"chance"` // at what is recommended, 1 while none has failed; null without a recommendation, and from published algorithms that take no account of failures
 }
 
+// MetricState is how a metric is modelled.
 type MetricState struct {
-	Beta            *float64      `json:"beta"`
-	InformationGain float64       `json:"information_gain"`
-	Kernel          KernelReadout `json:"kernel"`
-	Lambda          float64       `json:"lambda"`
-	Centre          float64       `json:"centre"`
-	Scale           float64       `json:"scale"`
-	Fitted          bool          `json:"fitted"`
-	Scaled          bool          `json:"-"` // it is known how large readings are
-	Count           int           `json:"count"`
-	// Freedom is the degrees of freedom of the bands, 0 for normal ones; Inflation the part of
-	// variance and lambda that earlier predictions' errors asked for; Warp how standardised
-	// readings are warped, null where they are not.
-	Freedom   float64 `json:"freedom"`
-	Inflation float64 `json:"inflation"`
-	// ToldScale is what standard deviations told with readings are multiplied by, as readings scatter
-	// around each other; 1 where they count as told, which they do unless every reading has one.
-	ToldScale float64    `json:"told_scale"`
-	Warp      *warp.Warp `json:"warp"`
+	optimizer.Model
+	Kernel KernelReadout `json:"kernel"`
+	Warp   *warp.Warp    `json:"warp"` // of standardised readings, null where they are not warped
 	// Where noise differs by setting, its standard deviation in the metric's units, by the first
 	// trial of each setting with replicates; and the trials whose readings their replicates
 	// contradict.
@@ -285,9 +271,7 @@ func readout(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State)
 		}
 	}
 	for k, m := range state.Models() {
-		told := metricState(c.Def, m)
-		told.Scaled = !state.Unscaled(k)
-		out.Metrics[c.MetricNames[k]] = told
+		out.Metrics[c.MetricNames[k]] = metricState(c.Def, m)
 	}
 	for k, calibration := range calibrations {
 		out.Calibration[c.MetricNames[k]] = calibration
@@ -318,17 +302,12 @@ func worksState(ctx context.Context, snap *ledger.Snapshot, state *optimizer.Sta
 
 func metricState(d design.Definition, m optimizer.Model) MetricState {
 	out := MetricState{
-		InformationGain: m.InformationGain, Kernel: KernelReadout{Name: m.Kernel.Name, Variance: m.Kernel.Variance, Interaction: m.Kernel.Interaction},
-		Lambda: m.Lambda, Centre: m.Centre, Scale: m.Scale, Fitted: m.Fitted, Count: m.Count,
-		Freedom: m.Freedom, Inflation: m.Inflation, ToldScale: m.Told,
+		Model: m, Kernel: KernelReadout{Name: m.Kernel.Name, Variance: m.Kernel.Variance, Interaction: m.Kernel.Interaction},
 		NoiseBySetting: lists.Map(m.Settings, func(at optimizer.NoiseAt) NoiseSD { return NoiseSD{at.Round, m.Scale * math.Sqrt(at.Lambda)} }),
 		WrongReadings:  lists.Map(m.Wrong, func(at optimizer.NoiseAt) int { return at.Round }),
 	}
 	if !m.Warp.IsZero() {
 		out.Warp = &m.Warp
-	}
-	if m.HasBeta {
-		out.Beta = &m.Beta
 	}
 	if len(m.Kernel.Lengthscales) == len(d.Parameters) {
 		out.Kernel.Lengthscales = map[string]float64{}
@@ -499,8 +478,8 @@ func (s *Models) AcquisitionAt(ctx context.Context, snap *ledger.Snapshot, q Acq
 		out.Argmax = &of[scores.Argmax]
 	}
 	for k, m := range state.Models() {
-		if m.HasBeta {
-			out.Beta[c.MetricNames[k]] = m.Beta
+		if m.Beta != nil {
+			out.Beta[c.MetricNames[k]] = *m.Beta
 		}
 	}
 	return out, nil

@@ -102,9 +102,12 @@ func sureWords(confirmed bool) string {
 }
 
 // dataOf is what an event says.
-func dataOf[T any](event ledger.Event) (data T) {
-	if err := json.Unmarshal(event.Data, &data); err != nil {
-		panic("view: " + err.Error()) // the snapshot was folded of it
+func dataOf[T any](event ledger.Event) T { return read[T](event.Data) }
+
+// read reads what the snapshot was folded of.
+func read[T any](part json.RawMessage) (data T) {
+	if err := json.Unmarshal(part, &data); err != nil {
+		panic("view: " + err.Error())
 	}
 	return data
 }
@@ -157,14 +160,13 @@ func stockWords(change design.Change) (clauses []string) {
 	if name != "unavailable" {
 		return nil
 	}
-	read := func(raw json.RawMessage) (gone map[string][]design.Value) {
+	gone := func(part json.RawMessage) map[string][]design.Value {
 		if one {
-			raw = design.AsJSON(map[string]json.RawMessage{of: raw})
+			return map[string][]design.Value{of: read[[]design.Value](part)}
 		}
-		json.Unmarshal(raw, &gone) // nothing of what is none
-		return gone
+		return read[map[string][]design.Value](part)
 	}
-	before, after := read(change.Before), read(change.After)
+	before, after := gone(change.Before), gone(change.After)
 	say := func(name string, of, without []design.Value, what string) {
 		named := lists.Pick(of, func(v design.Value) (string, bool) { return v.String(), !slices.Contains(without, v) })
 		if len(named) > 0 {

@@ -10,6 +10,7 @@ import (
 
 	"headroom/internal/lists"
 	"headroom/internal/must"
+	"headroom/internal/optimizer"
 	"headroom/internal/optimizer/warp"
 	"headroom/internal/study"
 	"headroom/internal/study/design"
@@ -502,7 +503,7 @@ func TestPricesThatDifferByNothingAreDrawnFlat(t *testing.T) {
 		low, high float64
 	}{{[]float64{100.45971, 100.45975, 100.45978}, 100.26, 100.66}, {[]float64{96, 100, 101}, 95.6, 101.4}} {
 		v := newBench(t, twoLimits).facts(0)
-		v.Readout.Metrics["yield"] = study.MetricState{Scale: 4}
+		v.Readout.Metrics["yield"] = study.MetricState{Model: optimizer.Model{Scale: 4}}
 		price := study.Price{Constraint: "impurity", Metric: "impurity", Op: "<=", Threshold: 0.5}
 		for i := range c.best {
 			price.Curve = append(price.Curve, study.PriceStep{Threshold: 0.4 + 0.1*float64(i), Best: &c.best[i], SD: new(0.1), Parameters: &design.Settings{"x": design.NumberValue(0)}})
@@ -561,7 +562,7 @@ func TestNoModelEstimatesWhatIsKnown(t *testing.T) {
 	b.tell(1, map[string]float64{"yield": 3, "heat": 3})
 	b.fit()
 	v := b.facts(0)
-	v.Readout.Metrics["heat"] = study.MetricState{Scale: 2}
+	v.Readout.Metrics["heat"] = study.MetricState{Model: optimizer.Model{Scale: 2}}
 	little := 6.84e-108
 	for name, out := range v.Readout.Violation {
 		out.Estimated = &little

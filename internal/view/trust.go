@@ -25,7 +25,7 @@ func (v Facts) trust() templates.Trust {
 	drifted := v.drifts()
 	for _, d := range drifted {
 		t.Calibrations = append(t.Calibrations, calibrationWords(d.metric, v.Readout.Calibration[d.metric])...)
-		t.Calibrations = append(t.Calibrations, toldScaleWords(d.metric, v.Readout.Metrics[d.metric].ToldScale)...)
+		t.Calibrations = append(t.Calibrations, toldScaleWords(d.metric, v.Readout.Metrics[d.metric].Told)...)
 		line := templates.Drift{Text: d.inWords()}
 		if d.drifts() && v.Head.Operates && !v.Snap.State.Over() && !v.Snap.Compiled().Algorithm.ForDrift {
 			line.Offer = v.Head.URL("/reconfigure?way=drift&since=" + strconv.Itoa(d.Since))

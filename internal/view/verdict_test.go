@@ -55,7 +55,7 @@ func TestVerdictBeforeAndAfter(t *testing.T) {
 	}
 	due := b.facts(8)
 	for _, metric := range Modelled(b.snap.Definition) {
-		due.Readout.Metrics[metric] = study.MetricState{Scaled: true}
+		due.Readout.Metrics[metric] = study.MetricState{Model: optimizer.Model{Scaled: true}}
 	}
 	says(t, "with the fit that is due", due.NothingBelieved()+due.Verdict().None, nil, []string{"the model begins", "The model begins"})
 	if due.Verdict().Answer == nil {

@@ -240,7 +240,7 @@ func (b table) model() Fields {
 	fields := Fields{
 		at(kernelField, kernel, func() string { return jsonText(m.Kernel) }, func(t *Typed, name string) {
 			if said := t.Text(name); said != "" && said != jsonText(m.Kernel) {
-				m.Kernel = design.AsJSON(said)
+				m.Kernel = policy.AsJSON(said)
 			}
 		}),
 		choice("model.fit", templates.Input{Label: "Hyperparameters", Options: fits}, &m.Fit),

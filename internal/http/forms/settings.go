@@ -96,7 +96,7 @@ func settingMeaning(setting policy.Setting) string {
 	case setting.DefaultMeans != "":
 		meaning += ". Default: " + setting.DefaultMeans
 	case setting.Default != nil:
-		meaning += ". Default: " + plainSetting(design.AsJSON(setting.Default))
+		meaning += ". Default: " + plainSetting(policy.AsJSON(setting.Default))
 	}
 	return meaning + "."
 }
@@ -183,15 +183,15 @@ func (t *Typed) setting(setting policy.Setting) json.RawMessage {
 		return t.typedJSON(name)
 	case setting.Type == policy.Points:
 		if pasted := t.sheet(name); pasted != nil {
-			return design.AsJSON(pasted.candidates())
+			return policy.AsJSON(pasted.candidates())
 		}
 	case setting.Type == policy.Boolean:
 		return json.RawMessage(text)
 	case setting.Type == policy.Text:
-		return design.AsJSON(text)
+		return policy.AsJSON(text)
 	default:
 		if x := t.number(name); x != nil {
-			return design.AsJSON(*x)
+			return policy.AsJSON(*x)
 		}
 	}
 	return nil
@@ -211,5 +211,5 @@ func (t *Typed) objectSetting(name, word string, numbers []string) json.RawMessa
 	if kind == "" {
 		return nil
 	}
-	return design.AsJSON(object)
+	return policy.AsJSON(object)
 }

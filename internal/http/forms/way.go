@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"headroom/internal/optimizer/policy"
 	"headroom/internal/study/design"
 	"headroom/internal/view"
 	"headroom/web/templates"
@@ -115,7 +116,7 @@ func Drifting(horizon, window int) design.Algorithm {
 		settings[name] = json.RawMessage(text)
 	}
 	if window > 0 {
-		settings["window"] = design.AsJSON(window)
+		settings["window"] = policy.AsJSON(window)
 	}
 	return design.Algorithm{Name: drift.algorithm, Horizon: horizon, Settings: settings}
 }

@@ -219,7 +219,8 @@ func (r *resolver) want(ok bool, path, message string) bool {
 	return ok
 }
 
-func absent(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
+// Absent tells whether an optional JSON value was left out.
+func Absent(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
 
 // fallback is the value of an absent setting, nil when it is worked out later or not used.
 func (r *resolver) fallback(s Setting) any {
@@ -240,10 +241,10 @@ func (r *resolver) resolve(s Setting, raw json.RawMessage) (k keyed) {
 	if !r.whole {
 		k.rest = r.fallback(s)
 	}
-	if absent(raw) {
+	if Absent(raw) {
 		return k
 	}
-	byName := asObject(raw)
+	byName := AsObject(raw)
 	if _, schedule := byName["schedule"]; byName == nil || s.Per == PerStudy || schedule {
 		k.rest = r.parse(s, s.Name, raw)
 		return k
@@ -259,7 +260,7 @@ func (r *resolver) resolve(s Setting, raw json.RawMessage) (k keyed) {
 		switch {
 		case key != "default" && at < 0:
 			r.fault(path, "there is no %s of that name; there are %s", s.Per, strings.Join(names, ", "))
-		case absent(byName[key]):
+		case Absent(byName[key]):
 		case key == "default":
 			k.rest = r.parse(s, path, byName[key])
 		default:
@@ -280,7 +281,8 @@ func (r *resolver) names(s Setting) []string {
 	return []string{""}
 }
 
-func asObject(raw json.RawMessage) map[string]json.RawMessage {
+// AsObject is a JSON object member by member; nil where raw is none.
+func AsObject(raw json.RawMessage) map[string]json.RawMessage {
 	var m map[string]json.RawMessage
 	if json.Unmarshal(raw, &m) != nil {
 		return nil
@@ -349,7 +351,7 @@ func rangeText(s Setting) string {
 
 // object decodes a fixed set of numeric fields next to one word field and refuses anything else.
 func (r *resolver) object(path string, raw json.RawMessage, word string, fields map[string]*float64) (chosen string, given map[string]bool, ok bool) {
-	m := asObject(raw)
+	m := AsObject(raw)
 	if !r.want(m != nil, path, fmt.Sprintf("must be an object with %q", word)) {
 		return "", nil, false
 	}
@@ -362,7 +364,7 @@ func (r *resolver) object(path string, raw json.RawMessage, word string, fields 
 			ok = r.want(json.Unmarshal(m[key], &chosen) == nil, at, "must be a word") && ok
 		case !r.want(numeric, at, "no such field here"):
 			ok = false
-		case !absent(m[key]):
+		case !Absent(m[key]):
 			given[key] = true
 			ok = r.want(json.Unmarshal(m[key], target) == nil, at, "must be a number") && r.sensible(at, *target) && ok
 		}
@@ -486,23 +488,23 @@ func (r *resolver) workOut(s Setting) {
 func (r *resolver) written(s Setting, raw json.RawMessage) json.RawMessage {
 	k := r.out.values[s.Name]
 	switch {
-	case !absent(raw) && asObject(raw) == nil:
+	case !Absent(raw) && AsObject(raw) == nil:
 		return raw
 	case k.by == nil:
-		return asJSON(k.rest)
+		return AsJSON(k.rest)
 	}
 	all := maps.Clone(k.by)
 	if k.rest != nil {
 		all["default"] = k.rest
 	}
-	return asJSON(all)
+	return AsJSON(all)
 }
 
-// asJSON writes checked values.
-func asJSON(value any) json.RawMessage {
+// AsJSON writes a checked value of a definition.
+func AsJSON(value any) json.RawMessage {
 	text, err := json.Marshal(value)
 	if err != nil {
-		panic(fmt.Sprintf("policy: a setting has no JSON: %v", err)) // they are finite numbers, texts and flags
+		panic(fmt.Sprintf("policy: a value of a definition has no JSON: %v", err)) // they are finite numbers, names, flags and what came from JSON
 	}
 	return text
 }
@@ -524,7 +526,7 @@ func (d Description) Chosen(whole map[string]json.RawMessage, c Context) map[str
 // agree tells whether settings say the same, however they are written.
 func agree(a, b map[string]json.RawMessage) bool {
 	var x, y any
-	return json.Unmarshal(asJSON(a), &x) == nil && json.Unmarshal(asJSON(b), &y) == nil && reflect.DeepEqual(x, y)
+	return json.Unmarshal(AsJSON(a), &x) == nil && json.Unmarshal(AsJSON(b), &y) == nil && reflect.DeepEqual(x, y)
 }
 
 // Beta is how a confidence width β_t is set for one metric.

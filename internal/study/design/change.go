@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"headroom/internal/lists"
+	"headroom/internal/optimizer/policy"
 )
 
 // Change is one difference, for people to read.
@@ -259,7 +260,7 @@ func appendDifferences(changes []Change, path string, a, b any) []Change {
 		}
 		return changes
 	}
-	was, is := AsJSON(a), AsJSON(b)
+	was, is := policy.AsJSON(a), policy.AsJSON(b)
 	if bytes.Equal(was, is) {
 		return changes
 	}

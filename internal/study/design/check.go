@@ -102,7 +102,7 @@ func (c *checker) stop() {
 func (c *checker) modelWords() {
 	m := &c.d.Model
 	for _, raw := range []*[]byte{(*[]byte)(&m.Kernel), (*[]byte)(&m.Lengthscales), (*[]byte)(&m.Variance), (*[]byte)(&m.Lambda), (*[]byte)(&m.NoiseVariance)} {
-		if absent(*raw) {
+		if policy.Absent(*raw) {
 			*raw = nil
 		}
 	}

@@ -232,7 +232,7 @@ const maxSafeSeeds = 1000
 func (b *compiler) safeSeeds(at string, needed bool) {
 	raw := b.out.Def.Algorithm.Settings["safe_seeds"]
 	var seeds []Settings
-	if !absent(raw) && json.Unmarshal(raw, &seeds) != nil {
+	if !policy.Absent(raw) && json.Unmarshal(raw, &seeds) != nil {
 		b.faults.Add(at, nil, "must be a list of points, each an object of parameter values")
 		return
 	}
@@ -433,24 +433,15 @@ func (c *Compiled) completeSetting(raw json.RawMessage, lacking []string, value 
 	switch {
 	case len(lacking) == 0:
 		return raw
-	case absent(raw) && len(lacking) == len(c.MetricNames):
-		return AsJSON(value)
+	case policy.Absent(raw) && len(lacking) == len(c.MetricNames):
+		return policy.AsJSON(value)
 	}
 	by := map[string]json.RawMessage{}
-	maps.Copy(by, object(raw))
+	maps.Copy(by, policy.AsObject(raw))
 	for _, name := range lacking {
-		by[name] = AsJSON(value)
+		by[name] = policy.AsJSON(value)
 	}
-	return AsJSON(by)
-}
-
-// AsJSON is a value of a definition as JSON.
-func AsJSON(value any) json.RawMessage {
-	text, err := json.Marshal(value)
-	if err != nil {
-		panic(fmt.Sprintf("design: a value of a definition has no JSON: %v", err)) // they are finite numbers, names and what came from JSON
-	}
-	return text
+	return policy.AsJSON(by)
 }
 
 // completed is what a definition like c's, with this model, would have for one.

@@ -235,9 +235,6 @@ const (
 	kernelOfMatrix  = "covariance"
 )
 
-// absent tells whether an optional JSON value was left out.
-func absent(raw []byte) bool { return len(raw) == 0 || string(raw) == "null" }
-
 // NumberValue is a numeric setting. Minus zero becomes zero.
 func NumberValue(x float64) Value { return Value{Number: x + 0} }
 

@@ -9,6 +9,7 @@ import (
 
 	"headroom/internal/optimizer"
 	"headroom/internal/optimizer/kernel"
+	"headroom/internal/optimizer/policy"
 )
 
 const (
@@ -52,10 +53,10 @@ type modelReader struct {
 // readKeyed reads a setting that may be one value or an object by metric. isOne tells an object
 // that is itself one value.
 func readKeyed[T any](r modelReader, raw json.RawMessage, location string, isOne func(map[string]json.RawMessage) bool, one func(json.RawMessage, string) *T) byMetric[T] {
-	if absent(raw) {
+	if policy.Absent(raw) {
 		return byMetric[T]{}
 	}
-	byName := object(raw)
+	byName := policy.AsObject(raw)
 	if byName == nil || isOne(byName) {
 		return byMetric[T]{rest: one(raw, location)}
 	}
@@ -66,7 +67,7 @@ func readKeyed[T any](r modelReader, raw json.RawMessage, location string, isOne
 		}
 		at := location + "." + Shorten(name)
 		switch {
-		case absent(value):
+		case policy.Absent(value):
 		case name == "default":
 			k.rest = one(value, at)
 		case slices.Contains(r.metrics, name):
@@ -78,21 +79,13 @@ func readKeyed[T any](r modelReader, raw json.RawMessage, location string, isOne
 	return k
 }
 
-func object(raw json.RawMessage) map[string]json.RawMessage {
-	var m map[string]json.RawMessage
-	if json.Unmarshal(raw, &m) != nil {
-		return nil
-	}
-	return m
-}
-
 func never(map[string]json.RawMessage) bool { return false }
 
 // number reads a number between bounds.
 func (r modelReader) number(low, high float64) func(json.RawMessage, string) *float64 {
 	return func(raw json.RawMessage, location string) *float64 {
 		var x float64
-		if absent(raw) || json.Unmarshal(raw, &x) != nil || !Finite(x) {
+		if policy.Absent(raw) || json.Unmarshal(raw, &x) != nil || !Finite(x) {
 			r.faults.Add(location, raw, "must be a number, or an object of numbers by metric with \"default\" for the rest")
 			return nil
 		}
@@ -121,7 +114,7 @@ func (r modelReader) kernel(raw json.RawMessage, location string) *kernelChoice 
 	if raw[0] == '"' && json.Unmarshal(raw, &k.name) == nil {
 		return r.named(k, location)
 	}
-	m := object(raw)
+	m := policy.AsObject(raw)
 	if m == nil {
 		r.faults.Add(location, nil, "must be the name of a kernel, %s, or an object with a name", orList(kernel.Names))
 		return nil
@@ -137,7 +130,7 @@ func (r modelReader) kernel(raw json.RawMessage, location string) *kernelChoice 
 		return nil
 	}
 	matrix := m["matrix"]
-	if absent(matrix) {
+	if policy.Absent(matrix) {
 		return r.named(k, location+".name")
 	}
 	k.name = cmp.Or(k.name, kernelOfMatrix)
@@ -203,7 +196,7 @@ func (r modelReader) lengthscales(raw json.RawMessage, location string) *[]float
 	before := len(*r.faults)
 	lengths := make([]float64, len(r.dims))
 	var list []json.RawMessage
-	byName := object(raw)
+	byName := policy.AsObject(raw)
 	switch {
 	case json.Unmarshal(raw, &list) == nil && list != nil:
 		if len(list) != len(lengths) {
@@ -245,7 +238,7 @@ func (r modelReader) lengthscale(i int, raw json.RawMessage, location string) fl
 	var x float64
 	extent := extentOf(r.dims[i])
 	switch {
-	case absent(raw) || json.Unmarshal(raw, &x) != nil:
+	case policy.Absent(raw) || json.Unmarshal(raw, &x) != nil:
 		r.faults.Add(location, raw, "must be a number, a list with one per parameter, an object by parameter, or an object of these by metric")
 	case x < leastLengthscale*extent || x > mostLengthscale*extent:
 		r.faults.Add(location, x, "%s must be between %.3g and %.3g, the range of %s being %.3g in the kernel's inputs",

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"headroom/internal/lists"
+	"headroom/internal/optimizer/policy"
 )
 
 // The scales of a number.
@@ -33,7 +34,7 @@ const (
 func (d Definition) WhyLog(p Parameter, levels []float64) string {
 	m := d.Model
 	switch {
-	case d.Algorithm.Preset != "", m.Fit == fitFixed, m.Inputs == inputsRaw, !absent(m.Lengthscales):
+	case d.Algorithm.Preset != "", m.Fit == fitFixed, m.Inputs == inputsRaw, !policy.Absent(m.Lengthscales):
 		return ""
 	case slices.ContainsFunc(d.Parameters, func(q Parameter) bool { return slices.Contains(q.Of, p.Name) }):
 		return ""
@@ -90,7 +91,7 @@ func (d Definition) ScaleOf(p Parameter) string {
 	switch {
 	case p.Scale != "":
 		return p.Scale
-	case absent(d.Model.Kernel) && d.WhyLog(p, Levels(d.Candidates, p.Name)) != "":
+	case policy.Absent(d.Model.Kernel) && d.WhyLog(p, Levels(d.Candidates, p.Name)) != "":
 		return ScaleLog
 	}
 	return ScaleLinear

@@ -176,7 +176,7 @@ func (r Rehearsal) cell(f Figure, all []playedCase, label string) string {
 		return nothing
 	case !f.OwnUnit:
 		text := fmt.Sprintf("%.3g%s", own.Mean, plusMinus(own.Error))
-		if label != r.Against && finiteOnly(difference.Mean) != nil {
+		if label != r.Against && design.FiniteOrNil(difference.Mean) != nil {
 			text += fmt.Sprintf(" (%+.3g%s)", difference.Mean, plusMinus(difference.Error))
 		}
 		return text
@@ -199,7 +199,7 @@ type estimate struct {
 }
 
 func jsonOf(e Estimate) *estimate {
-	return &estimate{finiteOnly(e.Mean), finiteOnly(e.Error), finiteOnly(e.Median), e.N, nil}
+	return &estimate{design.FiniteOrNil(e.Mean), design.FiniteOrNil(e.Error), design.FiniteOrNil(e.Median), e.N, nil}
 }
 
 func (r Rehearsal) summary(all []playedCase) ([]byte, error) {

@@ -338,13 +338,6 @@ func written(v float64, digits int) string {
 	return strconv.FormatFloat(v, 'g', digits, 64)
 }
 
-func finiteOnly(x float64) *float64 {
-	if math.IsNaN(x) || math.IsInf(x, 0) {
-		return nil
-	}
-	return &x
-}
-
 // plusMinus is nothing for a single game, which has no error.
 func plusMinus(deviation float64) string {
 	if math.IsNaN(deviation) {

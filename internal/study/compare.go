@@ -191,7 +191,7 @@ func scoreAt(ctx context.Context, state *optimizer.State, place optimizer.Place,
 	if err != nil || scores.Allowed != nil && !scores.Allowed[0] {
 		return nil, err
 	}
-	return finiteOrNil(scores.Values[0]), nil
+	return design.FiniteOrNil(scores.Values[0]), nil
 }
 
 // compareMaximum accepts a recorded point other than the replayed one if its acquisition comes near

@@ -119,12 +119,12 @@ func priceOf(c *design.Compiled, j int, worked optimizer.Price) Price {
 		told := PriceStep{Threshold: step.Threshold}
 		if step.Found {
 			settings := c.Settings(step.Place)
-			told.Best, told.SD, told.Parameters = finiteOrNil(step.Best), finiteOrNil(step.SD), &settings
+			told.Best, told.SD, told.Parameters = design.FiniteOrNil(step.Best), design.FiniteOrNil(step.SD), &settings
 		}
 		out.Curve = append(out.Curve, told)
 	}
 	if worked.HasSlope {
-		out.Slope = finiteOrNil(worked.Slope)
+		out.Slope = design.FiniteOrNil(worked.Slope)
 	}
 	return out
 }

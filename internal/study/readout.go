@@ -209,13 +209,6 @@ func Notes(snap *ledger.Snapshot) []string {
 	return notes
 }
 
-func finiteOrNil(x float64) *float64 {
-	if !design.Finite(x) {
-		return nil
-	}
-	return &x
-}
-
 const mostPoints = 10000
 
 // StateOf says what the algorithm makes of snap: what its next decision would use. It is worked out
@@ -336,10 +329,10 @@ func boundsOf(theorem *Theorem) *bounds {
 func (b *bounds) violations(snap *ledger.Snapshot, by []optimizer.Violation) map[string]ViolationOut {
 	out := make(map[string]ViolationOut, len(by))
 	for j, v := range by {
-		told := ViolationOut{Tally: v.Tally, Estimated: finiteOrNil(v.Estimated)}
+		told := ViolationOut{Tally: v.Tally, Estimated: design.FiniteOrNil(v.Estimated)}
 		if v.HasBound {
-			told.Bound, told.BoundKind, told.BoundWhy = finiteOrNil(v.Bound), &b.onViolation.kind, &b.onViolation.why
-			told.Left = finiteOrNil(v.Bound - b.sum(v.Bounded))
+			told.Bound, told.BoundKind, told.BoundWhy = design.FiniteOrNil(v.Bound), &b.onViolation.kind, &b.onViolation.why
+			told.Left = design.FiniteOrNil(v.Bound - b.sum(v.Bounded))
 		}
 		k := snap.Definition.Constraints[j]
 		if !k.Given() && !snap.HasReading(k.Metric) {
@@ -351,7 +344,7 @@ func (b *bounds) violations(snap *ledger.Snapshot, by []optimizer.Violation) map
 }
 
 func (b *bounds) regret(bound float64) *RegretOut {
-	return &RegretOut{finiteOrNil(bound), b.onRegret.kind, b.onRegret.why}
+	return &RegretOut{design.FiniteOrNil(bound), b.onRegret.kind, b.onRegret.why}
 }
 
 func recommendation(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State) (*Recommendation, error) {
@@ -471,7 +464,7 @@ func (s *Models) AcquisitionAt(ctx context.Context, snap *ledger.Snapshot, q Acq
 	out := Acquisition{Values: make([]*float64, len(places)), Beta: map[string]float64{}, Multipliers: keyed(c.ConstraintNames, state.Multipliers())}
 	for n, v := range scores.Values {
 		if scores.Allowed == nil || scores.Allowed[n] {
-			out.Values[of[n]] = finiteOrNil(v)
+			out.Values[of[n]] = design.FiniteOrNil(v)
 		}
 	}
 	if scores.Argmax >= 0 {

@@ -294,6 +294,14 @@ const Largest = 1e100
 // Finite tells whether x is neither NaN nor infinite.
 func Finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
 
+// FiniteOrNil is x as JSON can hold it.
+func FiniteOrNil(x float64) *float64 {
+	if !Finite(x) {
+		return nil
+	}
+	return &x
+}
+
 // Computable tells whether x is a number that a study can compute with.
 func Computable(x float64) bool { return math.Abs(x) <= Largest }
 

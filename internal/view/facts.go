@@ -87,6 +87,45 @@ func (v Facts) lab() design.SimulatedLab {
 	return lab
 }
 
+// ModelStands tells whether every metric has readings and a model in their units: before its first
+// fit, a model that standardises has nothing but its prior to say.
+func (v Facts) ModelStands() bool {
+	return len(unread(v.Snap)) == 0 && !slices.ContainsFunc(Modelled(v.Snap.Definition), func(metric string) bool { return !v.scaled(metric) })
+}
+
+// scaled tells whether a metric's model knows how large its values are: by a fit that is recorded,
+// or by the one that is due.
+func (v Facts) scaled(metric string) bool {
+	return v.Readout.Metrics[metric].Scaled || scaledFor(v.Snap, metric, len(v.Snap.Trials)+1)
+}
+
+// metricsShown are the modelled metrics with a reading, the objective first.
+func (v Facts) metricsShown() []string {
+	return slices.DeleteFunc(Modelled(v.Snap.Definition), func(metric string) bool { return !v.Snap.HasReading(metric) || !v.scaled(metric) })
+}
+
+// foretoldLimits are those of which settings have a chance to stay within them, in words, "" where
+// nothing is said of any: while a metric was never read, or where each needs what a trial brings.
+func (v Facts) foretoldLimits() string {
+	limits := v.Snap.Definition.Constraints
+	switch {
+	case len(limits) == 0 || !v.ModelStands() || !v.Snap.Definition.Foreseeable() && !slices.ContainsFunc(limits, func(c design.Constraint) bool { return !c.Given() }):
+		return ""
+	case !v.Snap.Definition.Foreseeable():
+		return "every limit that is learned"
+	}
+	return "every limit"
+}
+
+// foreseen tells whether a trial has a decision that knew anything of a metric: a reading, and in
+// which units the model works. Its numbers are the prior's alone where it did not.
+func (v Facts) foreseen(t *ledger.Trial, metric string) bool {
+	return t.Decision != nil && scaledFor(v.Snap, metric, t.Number) && slices.ContainsFunc(v.Snap.Trials, func(other *ledger.Trial) bool {
+		m, there := other.Metrics[metric]
+		return there && m.ToldSeq <= t.Decision.Seen
+	})
+}
+
 // noModelYet says why a study whose metrics were read has no model.
 func (v Facts) noModelYet() string {
 	if v.Snap.State.Over() {

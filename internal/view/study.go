@@ -94,42 +94,12 @@ func tookOut(snap *ledger.Snapshot) bool {
 	return slices.ContainsFunc(snap.Trials, func(t *ledger.Trial) bool { return t.Excluded && len(t.Metrics) > 0 })
 }
 
-// ModelStands tells whether every metric has readings and a model in their units: before its first
-// fit, a model that standardises has nothing but its prior to say.
-func (v Facts) ModelStands() bool {
-	return len(unread(v.Snap)) == 0 && !slices.ContainsFunc(Modelled(v.Snap.Definition), func(metric string) bool { return !v.scaled(metric) })
-}
-
-// scaled tells whether a metric's model knows how large its values are: by a fit that is recorded,
-// or by the one that is due.
-func (v Facts) scaled(metric string) bool {
-	return v.Readout.Metrics[metric].Scaled || scaledFor(v.Snap, metric, len(v.Snap.Trials)+1)
-}
-
 // scaledFor tells whether it knew when trial number was chosen.
 func scaledFor(snap *ledger.Snapshot, metric string, number int) bool {
 	return !snap.Compiled().Config.Standardize || slices.ContainsFunc(snap.Fits, func(fit ledger.FittedData) bool {
 		_, in := fit.Metrics[metric]
 		return in && fit.From <= number
 	})
-}
-
-// metricsShown are the modelled metrics with a reading, the objective first.
-func (v Facts) metricsShown() []string {
-	return slices.DeleteFunc(Modelled(v.Snap.Definition), func(metric string) bool { return !v.Snap.HasReading(metric) || !v.scaled(metric) })
-}
-
-// foretoldLimits are those of which settings have a chance to stay within them, in words, "" where
-// nothing is said of any: while a metric was never read, or where each needs what a trial brings.
-func (v Facts) foretoldLimits() string {
-	limits := v.Snap.Definition.Constraints
-	switch {
-	case len(limits) == 0 || !v.ModelStands() || !v.Snap.Definition.Foreseeable() && !slices.ContainsFunc(limits, func(c design.Constraint) bool { return !c.Given() }):
-		return ""
-	case !v.Snap.Definition.Foreseeable():
-		return "every limit that is learned"
-	}
-	return "every limit"
 }
 
 // withoutNoise says what ± means of an expected value.

@@ -332,15 +332,6 @@ func (v Tried) foretold(metric, unit string) string {
 	return words.Uncertain(expected.Mean, expected.SD, unit)
 }
 
-// foreseen tells whether a trial has a decision that knew anything of a metric: a reading, and in
-// which units the model works. Its numbers are the prior's alone where it did not.
-func (v Facts) foreseen(t *ledger.Trial, metric string) bool {
-	return t.Decision != nil && scaledFor(v.Snap, metric, t.Number) && slices.ContainsFunc(v.Snap.Trials, func(other *ledger.Trial) bool {
-		m, there := other.Metrics[metric]
-		return there && m.ToldSeq <= t.Decision.Seen
-	})
-}
-
 // decisionFacts are the numbers behind a decision, but of metrics that it was blind to.
 func (v Tried) decisionFacts() (facts []templates.Fact) {
 	d, decision := v.Snap.Definition, v.Trial.Decision

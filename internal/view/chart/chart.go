@@ -514,9 +514,14 @@ func cut(text string, width, size float64) string {
 // figure is a number as hovering says it.
 func figure(value any) string { return words.FourDigits(number(value)) }
 
-// title writes what stands above a frame.
+// title writes what stands above a frame, of which a unit at the end stays where there is no room for
+// the rest.
 func (s *sheet) title(title string) {
-	fmt.Fprintf(s, `<div class="title">%s</div>`, html.EscapeString(title))
+	at := len(title)
+	if strings.HasSuffix(title, ")") {
+		at = max(strings.LastIndex(title, " ("), 0)
+	}
+	fmt.Fprintf(s, `<div class="title"><span>%s</span>%s</div>`, html.EscapeString(title[:at]), html.EscapeString(title[at:]))
 }
 
 // Pixels of the row of events, and of the bare axis where there are none.

@@ -188,7 +188,7 @@ func TestProgressDrawsNothingOfThePrior(t *testing.T) {
 	sums.Estimated = &estimate
 	v.Readout.Violation["impurity"], v.History[0].Violation["impurity"] = sums, sums
 	shown := v.Progress().Chart
-	says(t, "progress", captionOf(shown)+shown.Drawing.HTML("chart", "title"), []string{"Yield: no reading yet.", "limit broken in 1 of 1 trial", "Cumulative violation of impurity"}, []string{"allowing for noise", "model’s estimate of it"})
+	says(t, "progress", captionOf(shown)+shown.Drawing.HTML("chart", "title"), []string{"Yield: no reading yet.", "limit broken in 1 of 1 trial", "Impurity: cumulative violation"}, []string{"allowing for noise", "model’s estimate of it"})
 }
 
 // TestManyLimitsStayCalm: of many limits, those that are broken most are drawn at once and the
@@ -214,8 +214,8 @@ func TestManyLimitsStayCalm(t *testing.T) {
 	}
 	progress := b.facts(0).Progress()
 	for _, c := range []struct{ shown, gone, titles, caption string }{
-		{"Impurity 6: limit broken in 5 of 10 trials", "Impurity 2: limit broken", "Yield; Impurity 4 and its limit; Cumulative violation of impurity 4; Impurity 5 and its limit; Cumulative violation of impurity 5; Impurity 6 and its limit; Cumulative violation of impurity 6", titlesOf(progress.Chart.Drawing) + "\n" + captionOf(progress.Chart)},
-		{"Impurity 2: limit broken in 1 of 10 trials", "Impurity 6", "Impurity 1 and its limit; Impurity 2 and its limit; Cumulative violation of impurity 2; Impurity 3 and its limit; Cumulative violation of impurity 3", titlesOf(progress.More.Drawing) + "\n" + captionOf(*progress.More)},
+		{"Impurity 6: limit broken in 5 of 10 trials", "Impurity 2: limit broken", "Yield; Impurity 4 and its limit; Impurity 4: cumulative violation; Impurity 5 and its limit; Impurity 5: cumulative violation; Impurity 6 and its limit; Impurity 6: cumulative violation", titlesOf(progress.Chart.Drawing) + "\n" + captionOf(progress.Chart)},
+		{"Impurity 2: limit broken in 1 of 10 trials", "Impurity 6", "Impurity 1 and its limit; Impurity 2 and its limit; Impurity 2: cumulative violation; Impurity 3 and its limit; Impurity 3: cumulative violation", titlesOf(progress.More.Drawing) + "\n" + captionOf(*progress.More)},
 	} {
 		says(t, "the chart", c.caption, []string{c.shown, c.titles + "\n"}, []string{c.gone + ":"})
 	}

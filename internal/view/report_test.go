@@ -46,7 +46,7 @@ func TestTheReportIsThePageOnPaper(t *testing.T) {
 	}
 	report := v.Report()
 	shown := report.Progress.Chart
-	if want := "Yield (%); Impurity (%) and its limit; Cumulative violation of impurity (points); Pressure (bar) and its limit"; titlesOf(shown.Drawing) != want {
+	if want := "Yield (%); Impurity (%) and its limit; Impurity: cumulative violation (points); Pressure (bar) and its limit"; titlesOf(shown.Drawing) != want {
 		t.Errorf("the panels are %q", titlesOf(shown.Drawing))
 	}
 	for _, note := range page.Notes {

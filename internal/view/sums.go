@@ -153,7 +153,7 @@ func (p *panelling) violationPanel(c design.Constraint) (panel chart.Panel, said
 	if !dwarfs(now) {
 		lines = slices.Insert(lines, 0, bound)
 	}
-	return p.sumPanel("Cumulative violation of "+words.AxisName(c.Name, design.UnitApart(c.Unit)), lines...), p.violationCaption(c, now)
+	return p.sumPanel(design.Capitalised(c.Name)+": "+words.AxisName("cumulative violation", design.UnitApart(c.Unit)), lines...), p.violationCaption(c, now)
 }
 
 // violationSums are how far a limit was exceeded, by the readings, by the model where it stands, and
@@ -222,7 +222,7 @@ func (p *panelling) regretPanel() (panel chart.Panel, said string) {
 		return panel, ""
 	}
 	far := len(p.regretted) > 0 && *now.Bound > 10*slices.Max(p.regretted)
-	return p.sumPanel("Cumulative regret of "+words.AxisName(p.Snap.Definition.Objective.Metric, design.UnitApart(p.Snap.Definition.Objective.Unit)),
+	return p.sumPanel(design.Capitalised(p.Snap.Definition.Objective.Metric)+": "+words.AxisName("cumulative regret", design.UnitApart(p.Snap.Definition.Objective.Unit)),
 		sum{"algorithm’s bound", chart.Bound, func(i int) *float64 {
 			if r := p.History[i].Regret; r != nil && !far {
 				return r.Bound

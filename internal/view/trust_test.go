@@ -259,8 +259,8 @@ func TestRegretStandsBesideItsBound(t *testing.T) {
 	panel, said := v.panelling().regretPanel()
 	says(t, "regret", said, []string{"behind the best that can be had within the limits, in sum.", "its bound is 16 points (growth rate only, because it is a test).",
 		"In truth, which only the simulated lab knows, it is 9 points."}, []string{"margins", "too far away"})
-	says(t, "its panel", whole(panel), []string{"Cumulative regret of yield (points)", "[4 8 12 16 16]", "[2 3 9 9 9]"}, nil)
-	says(t, "the page", whole(panels(v)), []string{"Cumulative regret of yield"}, nil)
+	says(t, "its panel", whole(panel), []string{"Yield: cumulative regret (points)", "[4 8 12 16 16]", "[2 3 9 9 9]"}, nil)
+	says(t, "the page", whole(panels(v)), []string{"Yield: cumulative regret"}, nil)
 	says(t, "the table", whole(v.ProgressTable()), []string{"Bound on regret so far", "12"}, nil)
 	says(t, "what it rests on", whole(*v.theorem()), []string{"What do the bounds on violation and regret rest on? Of 17 assumptions", "It bounds the regret Σ_s [E f(π*)",
 		"Here, over the same trials: 16 points. It shows how regret grows with trials, and is no promise.", "For the bound on regret: A slack ε is one that", "9 kWh for energy. Left under it: 9 kWh."}, nil)

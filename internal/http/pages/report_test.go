@@ -314,7 +314,7 @@ func TestTheReportMarksWhatWasChanged(t *testing.T) {
 	s.API("POST", study+"/reconfigure", `{"algorithm": {"name": "rpol-ucb", "horizon": 40}, "reason": "more time"}`).Want(200)
 	s.API("POST", study+"/ask", nil).Want(201)
 	report := s.Page(study + "/report")
-	for _, title := range []string{"Yield</span> (%)", "Impurity (%) and its limit", "Cumulative violation of impurity", "Price of breaking"} {
+	for _, title := range []string{"Yield</span> (%)", "Impurity (%) and its limit", "Impurity: cumulative violation", "Price of breaking"} {
 		figure := figureOf(t, report, title)
 		for _, change := range []string{"correction", "exclusion", "inclusion", "change of a limit", "change of settings", "model refitted"} {
 			if !regexp.MustCompile(`<g data-name="`+change+`"[^>]*><use `).MatchString(figure) || !strings.Contains(figure, "<span>"+change+"</span>") {

@@ -83,7 +83,7 @@ func explain(d design.Definition, p ledger.ChosenData, who chosenBy) string {
 		sentence += phase(p.Decision.Horizon)
 	}
 	if strings.Contains(predicted, "±") {
-		sentence += " Here ± is one standard deviation, without the noise of a reading."
+		sentence += " Here ± holds about two times in three, without the noise of a reading."
 	}
 	return sentence
 }

@@ -24,7 +24,7 @@ func TestTheSentenceOfThePages(t *testing.T) {
 	t.Parallel()
 	want := "Trial 24 tries 47 °C and 6 cycles: predicted yield 82 ± 5 %, impurity 0.44 ± 0.05 % (limit 0.50 %, chance to stay within 88 %). " +
 		"Chosen because its optimistic yield is the highest among points whose impurity could still be within the limit. " +
-		"Here ± is one standard deviation, without the noise of a reading."
+		"Here ± holds about two times in three, without the noise of a reading."
 	d := oven()
 	d.Constraints[0].Name = "impurity"
 	if got := explain(d, predicted(policy.Optimistic), chosenBy{by: "Ana", withinLimits: true}); got != want {

@@ -103,7 +103,7 @@ func scaledFor(snap *ledger.Snapshot, metric string, number int) bool {
 }
 
 // withoutNoise says what ± means of an expected value.
-const withoutNoise = "(± one standard deviation, without the noise of a reading)"
+const withoutNoise = "(± holds about two times in three, without the noise of a reading)"
 
 // expectedWords are what the model expects of a metric somewhere.
 func expectedWords(d design.Definition, metric string, mean, sd ledger.Numbers) string {

@@ -315,7 +315,7 @@ func TrialView(p TrialPage) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 27, "<table class=\"results\"><thead><tr><th scope=\"col\">Metric</th><th scope=\"col\" class=\"number\">Measured</th><th scope=\"col\" class=\"number\">Expected before <span class=\"unit long\">reading ± one standard deviation, noise included</span></th><th scope=\"col\">Limit</th><th scope=\"col\" class=\"number\">Headroom</th><th scope=\"col\">Saved</th></tr></thead> <tbody>")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 27, "<table class=\"results\"><thead><tr><th scope=\"col\">Metric</th><th scope=\"col\" class=\"number\">Measured</th><th scope=\"col\" class=\"number\">Expected before <span class=\"unit long\">reading, ± holds about two times in three, noise included</span></th><th scope=\"col\">Limit</th><th scope=\"col\" class=\"number\">Headroom</th><th scope=\"col\">Saved</th></tr></thead> <tbody>")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -372,14 +372,14 @@ func TrialView(p TrialPage) templ.Component {
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
-						templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 32, "</td><td data-label=\"expected before, a reading ± one standard deviation, noise included\" class=\"number\">")
+						templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 32, "</td><td data-label=\"expected before, a reading, ± holds about two times in three, noise included\" class=\"number\">")
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
 						var templ_7745c5c3_Var20 string
 						templ_7745c5c3_Var20, templ_7745c5c3_Err = templ.JoinStringErrs(m.Predicted)
 						if templ_7745c5c3_Err != nil {
-							return templ.Error{Err: templ_7745c5c3_Err, FileName: `web/templates/trial.templ`, Line: 66, Col: 123}
+							return templ.Error{Err: templ_7745c5c3_Err, FileName: `web/templates/trial.templ`, Line: 66, Col: 132}
 						}
 						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var20))
 						if templ_7745c5c3_Err != nil {
@@ -1159,7 +1159,7 @@ func forecast(f Forecast) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = table([]Column{{Name: "Metric"}, {Name: "Expected reading ± standard deviation, noise included", Number: true}, {Name: "Limit"}}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var48), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = table([]Column{{Name: "Metric"}, {Name: "Expected reading, ± holds about two times in three, noise included", Number: true}, {Name: "Limit"}}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var48), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

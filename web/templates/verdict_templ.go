@@ -503,7 +503,7 @@ func answerFacts(a Answer) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 46, "% band <span class=\"unit\">without the noise of a reading</span></th><th scope=\"col\" class=\"number\">A reading there <span class=\"unit\">± one standard deviation, noise included</span></th></tr></thead> <tbody>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 46, "% band <span class=\"unit\">without the noise of a reading</span></th><th scope=\"col\" class=\"number\">A reading there <span class=\"unit\">± holds about two times in three, noise included</span></th></tr></thead> <tbody>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -610,7 +610,7 @@ func answerFacts(a Answer) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 54, "</tbody></table><p class=\"expected-note quiet small\">The band is the model’s, of the true value, without the noise of a reading. ± is one standard deviation of a reading there, noise included.</p>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 54, "</tbody></table><p class=\"expected-note quiet small\">The band is the model’s, of the true value, without the noise of a reading. ± holds about two times in three for a reading there, noise included.</p>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

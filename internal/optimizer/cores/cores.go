@@ -2,6 +2,7 @@
 package cores
 
 import (
+	"cmp"
 	"fmt"
 	"runtime"
 	"runtime/debug"
@@ -17,6 +18,7 @@ func Count() int { return runtime.GOMAXPROCS(0) }
 // Group does pieces of one work beside each other, at most one a processor at a time. Use New.
 type Group struct {
 	work  errgroup.Group
+	errs  []*error // of the pieces, in the order they were given
 	first sync.Once
 	cause string // what the first piece that panicked says, with its stack
 }
@@ -30,29 +32,38 @@ func New() *Group {
 
 // Go does one piece; it waits for a processor first.
 func (g *Group) Go(piece func() error) {
+	result := new(error)
+	g.errs = append(g.errs, result)
 	g.work.Go(func() error {
 		defer func() {
 			if cause := recover(); cause != nil {
 				g.first.Do(func() { g.cause = fmt.Sprintf("%v\n\nin a piece of work beside others:\n%s", cause, debug.Stack()) })
 			}
 		}()
-		return piece()
+		*result = piece()
+		return nil
 	})
 }
 
-// Wait waits for all pieces and returns the first error. When a piece has panicked, so does Wait,
-// with what that piece panicked with and its stack: whoever recovers from the panics of the whole
-// work meets those of its pieces, too.
+// Wait waits for all pieces and returns the error of the first that was given and has one, whichever
+// was the first to have it. When a piece has panicked, so does Wait, with what that piece panicked
+// with and its stack: whoever recovers from the panics of the whole work meets those of its pieces,
+// too.
 func (g *Group) Wait() error {
-	err := g.work.Wait()
+	g.work.Wait()
 	if g.cause != "" {
 		panic(g.cause)
 	}
-	return err
+	for _, err := range g.errs {
+		if *err != nil {
+			return *err
+		}
+	}
+	return nil
 }
 
 // Stretches cuts n pieces of work into a stretch for each processor, as even as may be and none of
-// them empty, and does those beside each other. It returns the first error.
+// them empty, and does those beside each other. It returns the error of the first that has one.
 func Stretches(n int, stretch func(from, to int) error) error {
 	g, shares := New(), min(Count(), n)
 	for share := range shares {
@@ -61,16 +72,20 @@ func Stretches(n int, stretch func(from, to int) error) error {
 	return g.Wait()
 }
 
-// Each does n pieces of work, of which each processor takes the next one that is left. It returns the
-// first error, after which its processor takes no more.
+// Each does n pieces of work, of which each processor takes the next one that is left, and none after
+// an error. It returns the error of the first piece that has one, which always comes to be done.
 func Each(n int, piece func(i int) error) error {
 	var taken atomic.Int64
-	return Stretches(min(Count(), n), func(int, int) error {
+	errs := make([]error, n)
+	if err := Stretches(min(Count(), n), func(int, int) error {
 		for i := int(taken.Add(1)) - 1; i < n; i = int(taken.Add(1)) - 1 {
-			if err := piece(i); err != nil {
-				return err
+			if errs[i] = piece(i); errs[i] != nil {
+				return errs[i]
 			}
 		}
 		return nil
-	})
+	}); err != nil {
+		return cmp.Or(errs...)
+	}
+	return nil
 }

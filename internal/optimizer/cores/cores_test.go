@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"headroom/internal/optimizer/cores"
 )
@@ -29,6 +30,30 @@ func TestGroupsDoEveryPiece(t *testing.T) {
 	}
 	if err := g.Wait(); !errors.Is(err, wrong) || done.Load() != 40 || most.Load() > int64(cores.Count()) {
 		t.Errorf("%v after %d pieces, up to %d at once on %d processors", err, done.Load(), most.Load(), cores.Count())
+	}
+}
+
+// TestTheErrorIsThatOfTheFirstPiece, whichever was the first to have one: what people are told must
+// not depend on how busy a processor is.
+func TestTheErrorIsThatOfTheFirstPiece(t *testing.T) {
+	t.Parallel()
+	first, other := errors.New("first"), errors.New("other")
+	failing := func(i int) error {
+		if i > 0 {
+			return other
+		}
+		time.Sleep(20 * time.Millisecond)
+		return first
+	}
+	g := cores.New()
+	for i := range 3 {
+		g.Go(func() error { return failing(i) })
+	}
+	if err := g.Wait(); err != first {
+		t.Errorf("of a group: %v", err)
+	}
+	if err := cores.Each(3, failing); err != first {
+		t.Errorf("of pieces taken in turn: %v", err)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"headroom/internal/optimizer/cores"
@@ -37,24 +38,26 @@ func TestGroupsDoEveryPiece(t *testing.T) {
 // not depend on how busy a processor is.
 func TestTheErrorIsThatOfTheFirstPiece(t *testing.T) {
 	t.Parallel()
-	first, other := errors.New("first"), errors.New("other")
-	failing := func(i int) error {
-		if i > 0 {
-			return other
+	synctest.Test(t, func(t *testing.T) {
+		first, other := errors.New("first"), errors.New("other")
+		failing := func(i int) error {
+			if i > 0 {
+				return other
+			}
+			time.Sleep(time.Second) // of the test's own clock, which goes on when all others are done or wait
+			return first
 		}
-		time.Sleep(20 * time.Millisecond)
-		return first
-	}
-	g := cores.New()
-	for i := range 3 {
-		g.Go(func() error { return failing(i) })
-	}
-	if err := g.Wait(); err != first {
-		t.Errorf("of a group: %v", err)
-	}
-	if err := cores.Each(3, failing); err != first {
-		t.Errorf("of pieces taken in turn: %v", err)
-	}
+		g := cores.New()
+		for i := range 3 {
+			g.Go(func() error { return failing(i) })
+		}
+		if err := g.Wait(); err != first {
+			t.Errorf("of a group: %v", err)
+		}
+		if err := cores.Each(3, failing); err != first {
+			t.Errorf("of pieces taken in turn: %v", err)
+		}
+	})
 }
 
 // stumble panics; its name must be found in the stack.

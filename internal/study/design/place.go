@@ -53,16 +53,15 @@ const mostNamed = 6
 func (c *Compiled) unlisted(x []float64, s Settings, location string) (f Faults) {
 	instead := make([][]string, len(x))
 	for i, arm := range c.arms {
-		var differing []int
+		differing, at := 0, 0
 		for j := range x {
 			if arm[j] != x[j] {
-				differing = append(differing, j)
+				differing, at = differing+1, j
 			}
 		}
-		if len(differing) == 1 {
-			j, p := differing[0], c.Def.Parameters[differing[0]]
-			if text := WriteSetting(p, c.Def.Candidates[i][p.Name]); !slices.Contains(instead[j], text) {
-				instead[j] = append(instead[j], text)
+		if p := c.Def.Parameters[at]; differing == 1 {
+			if text := WriteSetting(p, c.Def.Candidates[i][p.Name]); !slices.Contains(instead[at], text) {
+				instead[at] = append(instead[at], text)
 			}
 		}
 	}

@@ -17,8 +17,8 @@ import (
 // must be what this study's own rules would have written of requests, made one after another.
 
 const (
-	// ClockSkew is how far ahead of this server's clock another one may have been.
-	ClockSkew = 24 * time.Hour
+	// clockSkew is how far ahead of this server's clock another one may have been.
+	clockSkew = 24 * time.Hour
 	// longestBy is above what a person or a token can be called, in characters.
 	longestBy = 300
 	// longestWord is above every name that the program gives, such as an engine's or a reason's.
@@ -36,7 +36,7 @@ var escapedNUL = regexp.MustCompile(`(?:^|[^\\])(?:\\\\)*\\u0000`)
 // admit returns what tells what stands against an event of the study now (nil before the first),
 // which has come to that by the events before.
 func (s *Service) admit() func(now *ledger.Snapshot, e ledger.Event) error {
-	latest := s.now().Add(ClockSkew)
+	latest := s.now().Add(clockSkew)
 	return func(now *ledger.Snapshot, e ledger.Event) error {
 		switch {
 		case !e.At.Equal(e.At.UTC().Truncate(time.Microsecond)) || e.At.UTC().Year() < 1:

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"headroom/internal/lists"
@@ -23,6 +24,9 @@ type NumberedTelling struct {
 
 // Tell reports results of one trial.
 func (s *Service) Tell(ctx context.Context, cmd Command, id string, number int, told ledger.Telling) (*ledger.Snapshot, error) {
+	if err := s.yetToCome(told).Err(); err != nil {
+		return nil, err
+	}
 	return s.tell(ctx, cmd, id, []NumberedTelling{{number, told}}, func(now *ledger.Snapshot) (ruling, error) {
 		ruled, err := ruleTell(now, number, told)
 		if err != nil {
@@ -34,7 +38,22 @@ func (s *Service) Tell(ctx context.Context, cmd Command, id string, number int, 
 
 // TellMany reports results of several trials: all of them are stored, or none.
 func (s *Service) TellMany(ctx context.Context, cmd Command, id string, told []NumberedTelling) (*ledger.Snapshot, error) {
+	var faults design.Faults
+	for i, telling := range told {
+		faults = append(faults, s.yetToCome(telling.Telling).Within(fmt.Sprintf("trials[%d]", i))...)
+	}
+	if err := faults.Err(); err != nil {
+		return nil, err
+	}
 	return s.tell(ctx, cmd, id, told, func(now *ledger.Snapshot) (ruling, error) { return ruleTellMany(now, told) })
+}
+
+// yetToCome finds a time of observation that no clock has reached: nothing corrects it later.
+func (s *Service) yetToCome(told ledger.Telling) (faults design.Faults) {
+	if at := told.ObservedAt; at != nil && at.After(s.now().Add(clockSkew)) {
+		faults.Add("observed_at", at.Format(time.RFC3339), "is more than a day ahead of the server's clock")
+	}
+	return faults
 }
 
 func (s *Service) tell(ctx context.Context, cmd Command, id string, told []NumberedTelling, rule func(now *ledger.Snapshot) (ruling, error)) (*ledger.Snapshot, error) {

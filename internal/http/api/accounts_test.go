@@ -601,6 +601,11 @@ func TestReadingsSayWhatIsAbsent(t *testing.T) {
 			t.Errorf("%s is %v, %t", name, value, there)
 		}
 	}
+	ahead := func(by time.Duration) string {
+		return `{"number": 1, "metrics": {"impurity": 0.2}, "observed_at": "` + time.Now().Add(by).Format(time.RFC3339) + `"}`
+	}
+	s.API("POST", "/studies/"+id+"/tell", `{"trials": [`+ahead(23*time.Hour)+`, `+ahead(25*time.Hour)+`]}`).Faults(422, "body.trials[1].observed_at")
+	s.API("POST", "/studies/"+id+"/trials/1/tell", strings.Replace(ahead(25*time.Hour), `"number": 1, `, "", 1)).Faults(422, "body.observed_at")
 	s.API("POST", "/studies/"+id+"/trials/1/tell", `{"metrics": {"impurity": {"value": 0.2, "stddev": 0.1}}, "observed_at": "2026-03-01T08:00:00+05:30"}`).Want(200)
 	for _, path := range []string{"/trials", "/trials/1", "/ledger", "/export.json"} {
 		s.API("GET", "/studies/"+id+path, nil).Want(200).Says("2026-03-01T02:30:00Z").Lacks("+05:30")

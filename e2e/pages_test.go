@@ -66,8 +66,13 @@ func (p *tab) whole(what string) {
 	}
 }
 
+// words finds words that are broken between lines, and titles of charts that leave their frames, of
+// which the unit is then cut off.
 func (p *tab) words(what string) {
 	p.t.Helper()
+	if wide := ask[[]string](p, `[...document.querySelectorAll(".plot .title")].filter((t) => t.checkVisibility() && t.scrollWidth > t.clientWidth + 1).map((t) => t.textContent)`); len(wide) > 0 {
+		p.t.Errorf("%s: wider than their frames: %q", what, wide)
+	}
 	if broken := ask[[]string](p, `(() => {
 		const broken = [], texts = document.createTreeWalker(document.querySelector("main"), NodeFilter.SHOW_TEXT), range = document.createRange();
 		for (let text = texts.nextNode(); text; text = texts.nextNode()) {

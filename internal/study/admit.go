@@ -17,8 +17,6 @@ import (
 // must be what this study's own rules would have written of requests, made one after another.
 
 const (
-	// clockSkew is how far ahead of this server's clock another one may have been.
-	clockSkew = 24 * time.Hour
 	// longestBy is above what a person or a token can be called, in characters.
 	longestBy = 300
 	// longestWord is above every name that the program gives, such as an engine's or a reason's.

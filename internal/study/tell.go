@@ -48,6 +48,9 @@ func (s *Service) TellMany(ctx context.Context, cmd Command, id string, told []N
 	return s.tell(ctx, cmd, id, told, func(now *ledger.Snapshot) (ruling, error) { return ruleTellMany(now, told) })
 }
 
+// clockSkew is how far ahead of this server's clock another one may have been.
+const clockSkew = 24 * time.Hour
+
 // yetToCome finds a time of observation that no clock has reached: nothing corrects it later.
 func (s *Service) yetToCome(told ledger.Telling) (faults design.Faults) {
 	if at := told.ObservedAt; at != nil && at.After(s.now().Add(clockSkew)) {

@@ -384,6 +384,19 @@ func TestGainOfNothing(t *testing.T) {
 	}
 }
 
+// TestGainBesideADoubt: where all that a fit was made from was taken out, and one reading in doubt is left,
+// nothing says which other hyperparameters there may be.
+func TestGainBesideADoubt(t *testing.T) {
+	t.Parallel()
+	cfg, h := lathe(t, 12)
+	_, h = fitted(t, cfg, h)
+	for i := range h.Rounds[1:] {
+		h.Rounds[1+i].Excluded = true
+	}
+	h.Rounds[0].Readings[0].InDoubt, h.Rounds[0].Readings[0].Expected = true, 3
+	gained(t, mustReplay(t, cfg, h))
+}
+
 // TestGainWhereNothingIsAround: where the best is a place of which the prior is sure and that has no
 // neighbours, as 0 is to a line over few levels, there is nothing to climb, and it is known.
 func TestGainWhereNothingIsAround(t *testing.T) {

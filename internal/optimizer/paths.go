@@ -214,14 +214,14 @@ const (
 )
 
 // modelsAround are models of a metric with hyperparameters drawn from their posterior; none where
-// they are not fitted or known well.
+// they are not fitted or known well, and where all readings are in doubt.
 func (s *shown) modelsAround(metric int, src *source, rows *posterior.Rows) ([]metricModel, error) {
-	m := s.regime.models[metric]
-	if !m.fitted || !s.fittable(metric) || rows.Of == nil || rows.Read > fewHyperparameters {
+	m, rounds := s.regime.models[metric], s.history.undoubted(metric, src.rounds)
+	if !m.fitted || !s.fittable(metric) || rows.Of == nil || rows.Read > fewHyperparameters || len(rounds) == 0 {
 		return nil, nil
 	}
 	f := FittedMetric{Centre: m.centre, Scale: m.scale, Warp: m.warp, Lambda: m.lambda / m.inflation, Settings: m.noise.list, Wrong: m.noise.contradicting}
-	problem := s.fitProblem(metric, s.history.undoubted(metric, src.rounds), f)
+	problem := s.fitProblem(metric, rounds, f)
 	random := rand.New(rand.NewPCG(s.cfg.Seed, hyperparameterStream+uint64(metric)))
 	drawn, err := fit.Around(problem, hyperparameterSets, random.NormFloat64)
 	var models []metricModel

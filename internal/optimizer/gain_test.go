@@ -588,3 +588,24 @@ func leveled(h *History, value float64) *History {
 	}
 	return level
 }
+
+// TestDrawnHyperparametersKnowNoInflation: what is drawn around a fit is of the readings and their noise, by
+// setting too where that differs; inflation comes on top.
+func TestDrawnHyperparametersKnowNoInflation(t *testing.T) {
+	t.Parallel()
+	var drawn [2][]float64
+	for i, inflation := range []float64{1, 3} {
+		cfg, h := lathe(t, 30)
+		of := FittedMetric{Set: true, Centre: 1, Scale: 2, Lengthscales: []float64{0.4}, Lambda: 0.1, Variance: 2, Count: 30, Inflation: inflation,
+			Settings: []NoiseAt{{1, 0.4}, {2, 0.001}, {3, 0.4}, {4, 0.001}, {5, 0.4}, {6, 0.4}}, Wrong: []NoiseAt{{9, 5}}}
+		h.Fits = []Fit{{From: 31, Metrics: []FittedMetric{of, of}}}
+		state := mustReplay(t, cfg, h)
+		src := &state.shown.sources[state.shown.sourceOf[1]]
+		for _, m := range sure(state.modelsAround(1, src, sure(src.Rows(t.Context())))) {
+			drawn[i] = append(drawn[i], m.kernel.Lengthscales[0], m.kernel.Variance/inflation, m.lambda/inflation)
+		}
+	}
+	if len(drawn[0]) == 0 || !slices.EqualFunc(drawn[0], drawn[1], within9) {
+		t.Errorf("%v\n%v", drawn[0], drawn[1])
+	}
+}

@@ -177,7 +177,7 @@ func (s *task) undoubtedLambda(round int, r Reading, m metricModel) float64 {
 
 // noise is what is known of λ beyond one number for a metric; the zero value knows nothing.
 type noise struct {
-	list, contradicting []NoiseAt          // as the fit named them
+	list, contradicting []NoiseAt          // as the fit named them, inflated
 	settings            map[string]float64 // λ by place
 	wrong               map[int]float64    // λ of single readings, by round
 }

@@ -220,7 +220,8 @@ func (s *shown) modelsAround(metric int, src *source, rows *posterior.Rows) ([]m
 	if !m.fitted || !s.fittable(metric) || rows.Of == nil || rows.Read > fewHyperparameters || len(rounds) == 0 {
 		return nil, nil
 	}
-	f := FittedMetric{Centre: m.centre, Scale: m.scale, Warp: m.warp, Lambda: m.lambda / m.inflation, Settings: m.noise.list, Wrong: m.noise.contradicting}
+	f := FittedMetric{Centre: m.centre, Scale: m.scale, Warp: m.warp, Lambda: m.lambda / m.inflation,
+		Settings: inflated(m.noise.list, 1/m.inflation), Wrong: inflated(m.noise.contradicting, 1/m.inflation)}
 	problem := s.fitProblem(metric, rounds, f)
 	random := rand.New(rand.NewPCG(s.cfg.Seed, hyperparameterStream+uint64(metric)))
 	drawn, err := fit.Around(problem, hyperparameterSets, random.NormFloat64)

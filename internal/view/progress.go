@@ -95,8 +95,8 @@ func (p *panelling) noteQuiet() {
 // left over, the others are unfolded when somebody asks.
 const mostLimits = 3
 
-// byPressure are the limits that need panels, by their place in the study: those broken most often
-// or else come nearest to, and the others where there are many.
+// byPressure are the limits that need panels, by their place in the study: those broken most often,
+// of limits broken equally often the first, and the others where there are many.
 func (p *panelling) byPressure() (pressing, others []int) {
 	var broken []int
 	for j, c := range p.Snap.Definition.Constraints {
@@ -124,7 +124,7 @@ func (p *panelling) moreWords(limits []int) string {
 		said := words.Either(broken > 0, fmt.Sprintf("broken in %d of %d", broken, known), "never broken")
 		names = append(names, c.Name+" ("+said+")")
 	}
-	return fmt.Sprintf("%d more limits, broken less often: %s", len(limits), design.Listed(names, "and"))
+	return fmt.Sprintf("%d more limits, broken no more often: %s", len(limits), design.Listed(names, "and"))
 }
 
 func (p *panelling) all() []int {
@@ -370,15 +370,15 @@ func (p *panelling) bestWords() string {
 	return text + ", the last one."
 }
 
-// quiet tells whether a limit needs no panel: never broken under any threshold it had, and no
+// quiet tells whether a limit needs no panel: never broken as it stood then or stands now, and no
 // reading of five or more nearer to it than half of how far all of them lie apart, if they do.
 func (p *panelling) quiet(j int) (bool, string) {
 	now := p.Snap.Definition.Constraints[j]
 	var values []float64
 	nearest, at := 0.0, 0
 	for t, m := range readings(p.Snap.Trials, now.Metric) {
-		room := p.limits[t.Number-1][j].Headroom(m.Value)
-		if room < 0 || !now.Holds(m.Value) {
+		room := min(p.limits[t.Number-1][j].Headroom(m.Value), now.Headroom(m.Value))
+		if room < 0 {
 			return false, ""
 		}
 		if at == 0 || room < nearest {

@@ -159,6 +159,10 @@ func TestQuietLimitsFold(t *testing.T) {
 	}
 	says(t, "the caption", captionOf(far.facts(0).Progress().Chart),
 		[]string{"Pressure ≤ 4 bar: never broken and far from it, so not drawn; the closest reading was 1.91667 bar at trial 12, 2.08 bar inside."}, nil)
+	far.limit(1, 1.95)
+	if n := limits(far.facts(0)); n != 2 {
+		t.Errorf("with a limit that was moved close to the readings %d of 2 are drawn", n)
+	}
 	far.limit(1, 1.5)
 	same := newBench(t, twoLimits)
 	for range 6 {
@@ -219,7 +223,7 @@ func TestManyLimitsStayCalm(t *testing.T) {
 	} {
 		says(t, "the chart", c.caption, []string{c.shown, c.titles + "\n"}, []string{c.gone + ":"})
 	}
-	says(t, "the fold", progress.MoreLimits, []string{"3 more limits, broken less often: impurity 1 (never broken), impurity 2 (broken in 1 of 10) and impurity 3 (broken in 2 of 10)"}, nil)
+	says(t, "the fold", progress.MoreLimits, []string{"3 more limits, broken no more often: impurity 1 (never broken), impurity 2 (broken in 1 of 10) and impurity 3 (broken in 2 of 10)"}, nil)
 }
 
 func captionOf(c templates.Chart) string { return strings.Join(c.Notes, " ") }

@@ -198,8 +198,8 @@ func (v Tried) toldValue(metric string, m ledger.Measurement) templates.ToldValu
 			shown.Mark = "violated"
 		}
 	}
-	if m.Original != nil && *m.Original != m.Value {
-		shown.Original = design.WriteNumber(*m.Original)
+	if was := firstTold(m); was != nil {
+		shown.Original = design.WriteNumber(*was)
 	}
 	return shown
 }

@@ -239,9 +239,9 @@ func (p *panelling) plot(metric string, style func(*ledger.Trial, float64) chart
 			s.points.add(mark, t.Number, m.Value, said()+p.thenWords(mark), t.Number)
 		}
 		s.values = append(s.values, m.Value)
-		if m.Original != nil {
-			s.first = append(s.first, *m.Original)
-			s.points.add(chart.Original, t.Number, *m.Original, fmt.Sprintf("%s first told as %s, corrected since", metric, words.Quantity(*m.Original, UnitOf(p.Snap.Definition, metric))), t.Number)
+		if was := firstTold(m); was != nil {
+			s.first = append(s.first, *was)
+			s.points.add(chart.Original, t.Number, *was, fmt.Sprintf("%s first told as %s, corrected since", metric, words.Quantity(*was, UnitOf(p.Snap.Definition, metric))), t.Number)
 		}
 	}
 	return s

@@ -252,6 +252,14 @@ func Measured(d design.Definition, metric string, m ledger.Measurement) string {
 	return words.Quantity(m.Value, unit)
 }
 
+// firstTold is the value of a reading as it was first told, where it is another by now.
+func firstTold(m ledger.Measurement) *float64 {
+	if m.Original != nil && *m.Original == m.Value {
+		return nil
+	}
+	return m.Original
+}
+
 // markOf is the shape that says how a trial stands.
 func markOf(d design.Definition, t *ledger.Trial) string {
 	switch {

@@ -159,6 +159,9 @@ func (l listing) list(table *templates.Trials, trials []*ledger.Trial) {
 			} else {
 				table.Note = "± one standard deviation of the reading, as told with it."
 			}
+			if was := firstTold(m); was != nil {
+				shown = append(shown, *was)
+			}
 		}
 		l.metrics = append(l.metrics, words.Column(shown))
 	}
@@ -192,8 +195,8 @@ func (l listing) row(t *ledger.Trial) templates.TrialRow {
 		if m.StdDev != nil {
 			cell.Text = words.Uncertain(m.Value, *m.StdDev, "")
 		}
-		if m.Original != nil {
-			cell.Was = l.metrics[i](*m.Original)
+		if was := firstTold(m); was != nil {
+			cell.Was = l.metrics[i](*was)
 		}
 		row.Metrics = append(row.Metrics, cell)
 	}
@@ -291,8 +294,8 @@ func (v Tried) metricFacts() []templates.MetricFact {
 		if m.Corrected {
 			fact.CorrectedBy = v.corrector(metric)
 		}
-		if m.Original != nil && *m.Original != m.Value {
-			fact.Original = design.WriteNumber(*m.Original)
+		if was := firstTold(m); was != nil {
+			fact.Original = design.WriteNumber(*was)
 		}
 		if m.Headroom != nil {
 			fact.Headroom, fact.Broken = words.Apart(design.WriteNumber(*m.Headroom), unit), *m.Headroom < 0

@@ -1,0 +1,36 @@
+package view
+
+import (
+	"testing"
+
+	"headroom/internal/study/ledger"
+	"headroom/internal/view/chart"
+)
+
+// TestACorrectedReadingStandsBesideWhatItWas: to its own digits, also where readings have standard
+// deviations, and not where it is the same again or the deviation alone was corrected.
+func TestACorrectedReadingStandsBesideWhatItWas(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, twoLimits)
+	wide, narrow := 0.02, 0.01
+	correct := func(number int, before, after ledger.Reading) {
+		b.add(ledger.Corrected, ledger.CorrectedData{Number: number, Metrics: map[string]ledger.CorrectedValue{"impurity": {Before: &before, After: &after}}, Reason: "typo"})
+	}
+	first, second, third := ledger.Reading{Value: 0.31, StdDev: &wide}, ledger.Reading{Value: 0.35, StdDev: &wide}, ledger.Reading{Value: 0.31, StdDev: &narrow}
+	b.add(ledger.Told, ledger.ToldData{Number: b.ask(0.5), Telling: ledger.Telling{Metrics: map[string]ledger.Reading{"impurity": first}}})
+	correct(1, first, second)
+	if cell := b.facts(0).Trials().Rows[0].Metrics[1]; cell.Was != "0.31" {
+		t.Errorf("%q stands beside what it was, %q", cell.Text, cell.Was)
+	}
+	correct(1, second, third)
+	if cell := b.facts(0).Trials().Rows[0].Metrics[1]; cell.Was != "" {
+		t.Errorf("%q stands beside what it is, %q", cell.Text, cell.Was)
+	}
+	b.tell(b.ask(0.6), map[string]float64{"impurity": 0.3})
+	correct(2, ledger.Reading{Value: 0.3}, ledger.Reading{Value: 0.4})
+	correct(2, ledger.Reading{Value: 0.4}, ledger.Reading{Value: 0.3})
+	panel, _, _ := b.facts(0).panelling().limitPanel(0)
+	if marks := pointsOf(panel, chart.Original); marks != 0 {
+		t.Errorf("%d marks of what was first told, and is so again", marks)
+	}
+}

@@ -58,7 +58,7 @@ type measure struct {
 
 var (
 	asTheyAre = measure{false, func(x float64) float64 { return x }, func(x float64) float64 { return x }}
-	byRatios  = measure{true, math.Log, math.Exp}
+	byRatios  = measure{true, func(x float64) float64 { return math.Log(max(x, 0)) }, math.Exp} // of what has none: below all others
 )
 
 // measureOf is how a metric's values lie on the axes of charts: by their logarithms where its model
@@ -180,22 +180,17 @@ func beyondWords(above, below int) string {
 }
 
 // edged moves marks that lie beyond the range drawn, as they are measured, to its edge, and says
-// so. Where there is no range, it is theirs.
-func edged(m measure, within []float64, marks ...chart.Trace) []float64 {
+// so.
+func edged(m measure, within []float64, marks []chart.Trace) {
 	for _, trace := range marks {
 		for i, y := range trace.Y {
-			value := m.to(y.(float64))
-			if len(within) == 0 {
-				within, _, _ = robustRange(nil, []float64{value})
-			}
-			room := 0.03 * (within[1] - within[0])
+			value, room := m.to(y.(float64)), 0.03*(within[1]-within[0])
 			if at := min(max(value, within[0]+room), within[1]-room); at != value {
 				trace.Y[i] = m.from(at)
 				trace.Text[i] += ", beyond the range drawn"
 			}
 		}
 	}
-	return within
 }
 
 func drawable(traces ...chart.Trace) []chart.Trace {

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"headroom/internal/lists"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
 	"headroom/internal/view/chart"
@@ -298,17 +299,24 @@ func (p *panelling) plotWaiting(points *marks, t *ledger.Trial, metric string) {
 // axis is the one on which to draw the series, with what must be seen; words say what lies beyond
 // its range.
 func (p *panelling) axis(metric string, s series, must []float64) (axis chart.Axis, said string) {
-	m := measureOf(p.Readout.Metrics[metric], s.values, s.first, must)
-	within, above, below := robustRange(m.all(s.values), m.all(must))
-	for _, style := range []chart.Style{chart.Doubted, chart.Recommended} {
+	var edge []chart.Trace // marks that must not flatten the rest
+	for _, style := range []chart.Style{chart.Doubted, chart.Waiting, chart.Recommended} {
 		if trace := s.points.traces[style]; trace != nil {
-			within = edged(m, within, *trace)
+			edge = append(edge, *trace)
 		}
 	}
+	if len(s.values)+len(must) == 0 { // there is no rest
+		for _, trace := range edge {
+			must = append(must, lists.Map(trace.Y, func(y any) float64 { return y.(float64) })...)
+		}
+	}
+	m := measureOf(p.Readout.Metrics[metric], s.values, s.first, must)
+	within, above, below := robustRange(m.all(s.values), m.all(must))
 	if said = beyondWords(above, below); said != "" {
 		said = design.Capitalised(metric) + ": " + said
 	}
 	within, beyond := takeIn(within, m.all(s.first))
+	edged(m, within, edge)
 	if beyond > 0 {
 		said = strings.TrimSpace(said + fmt.Sprintf(" %s: %s corrected since, as first told, beyond the range drawn.", design.Capitalised(metric), words.Count(beyond, "reading", "readings")))
 	}

@@ -291,6 +291,54 @@ func TestRangesLeaveOutEarlyOutliers(t *testing.T) {
 	}
 }
 
+// TestNoMarkIsLost: what is in doubt or foretold is drawn where it is, or at the edge of the range
+// that is drawn, also where a logarithm has no place for it.
+func TestNoMarkIsLost(t *testing.T) {
+	t.Parallel()
+	marks := func(b *bench, style chart.Style, warped *warp.Warp) (axis chart.Axis, drawn chart.Trace) {
+		v := b.facts(0)
+		v.Readout.Metrics["yield"] = study.MetricState{Warp: warped}
+		panel, _, _ := v.panelling().bestPanel()
+		for _, trace := range panel.Traces {
+			if trace.Style == style {
+				drawn = trace
+			}
+		}
+		return panel.Y, drawn
+	}
+	definition := strings.Replace(twoLimits, `"unit": "%"}`, `"unit": "%", "plausible": [0, 100]}`, 1)
+	only := newBench(t, definition)
+	for i, yield := range []float64{712, 71200} {
+		only.tell(only.ask(float64(i)/4), map[string]float64{"yield": yield})
+	}
+	if axis, drawn := marks(only, chart.Doubted, nil); !slices.Equal(drawn.Y, []any{712.0, 71200.0}) || axis.Range[0] > 712 || axis.Range[1] < 71200 || strings.Contains(whole(drawn.Text), "beyond") {
+		t.Errorf("all that there is is in doubt, and drawn on %v as %+v", axis.Range, drawn)
+	}
+	below := newBench(t, definition)
+	below.curve(9, 0, "yield")
+	below.tell(below.ask(0.9), map[string]float64{"yield": -30})
+	axis, drawn := marks(below, chart.Doubted, &warp.Warp{Scale: 1, Unit: 1e-6})
+	if y, is := drawn.Y[0].(float64); !is || !axis.Log || !(y > axis.Range[0] && y < axis.Range[1]) || !strings.HasSuffix(drawn.Text[0], "beyond the range drawn") {
+		t.Errorf("what has no logarithm is drawn on %+v as %+v", axis, drawn)
+	}
+	wider := newBench(t, definition)
+	wider.curve(9, 0, "yield")
+	wider.add(ledger.Told, ledger.ToldData{Number: wider.ask(0.8), Telling: ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: 104}}}})
+	wider.add(ledger.Corrected, ledger.CorrectedData{Number: 10, Metrics: map[string]ledger.CorrectedValue{"yield": {Before: &ledger.Reading{Value: 104}, After: &ledger.Reading{Value: 70}}}, Reason: "typo"})
+	wider.tell(wider.ask(0.9), map[string]float64{"yield": 102})
+	if axis, drawn := marks(wider, chart.Doubted, nil); axis.Range[1] < 102 || drawn.Y[0] != 102.0 || strings.Contains(drawn.Text[0], "beyond") {
+		t.Errorf("in a range made wider, %v, it is drawn as %+v", axis.Range, drawn)
+	}
+	waits := newBench(t, definition)
+	waits.curve(9, 0, "yield")
+	waits.fit()
+	waits.add(ledger.Chosen, ledger.ChosenData{Number: 10, Origin: ledger.Suggested, Seen: waits.snap.Version, Engine: "1", Parameters: design.Settings{"x": design.NumberValue(0.5)},
+		Decision: &ledger.Decision{Seen: waits.snap.Version, Mean: ledger.Numbers{"yield": 400}, SD: ledger.Numbers{"yield": 1}}})
+	if axis, drawn := marks(waits, chart.Waiting, nil); drawn.Y[0].(float64) > axis.Range[1] || !strings.HasSuffix(drawn.Text[0], "beyond the range drawn") {
+		t.Errorf("what is foretold far away is drawn on %v as %+v", axis.Range, drawn)
+	}
+}
+
 func TestMultiplierWordsFollowFacts(t *testing.T) {
 	t.Parallel()
 	at := func(numbers ...int) func(int) bool {

@@ -130,31 +130,54 @@ func (o Outlook) mapChart() templates.Chart {
 // surface is what is drawn of the map below the marks.
 func (o Outlook) surface(chance [][]float64, aim string) chart.Surface {
 	d, drawn, unit := o.Snap.Definition, o.Map, UnitOf(o.Snap.Definition, o.Metric)
-	surface := chart.Surface{Smooth: o.smooth(), Mean: drawn.Mean[o.Metric], MeanName: words.AxisName(o.Metric, unit), Note: withoutNoise}
-	if chance != nil {
-		surface.Chance, surface.Aim = chance, aim
-	}
-	surface.X, surface.AtX = mapValues(drawn.X, surface.Smooth, parameter(d, o.X))
-	surface.Y, surface.AtY = mapValues(drawn.Y, surface.Smooth, parameter(d, o.Y))
-	for i := range drawn.Y {
-		line, cells, fits := make([]string, len(drawn.X)), make([]string, len(drawn.X)), make([]string, len(drawn.X))
-		for j := range drawn.X {
+	surface := chart.Surface{Smooth: o.smooth(), MeanName: words.AxisName(o.Metric, unit), Aim: aim, Note: withoutNoise}
+	px, py := parameter(d, o.X), parameter(d, o.Y)
+	columns, rows := evenly(px, drawn.X, surface.Smooth), evenly(py, drawn.Y, surface.Smooth)
+	surface.X, surface.AtX = mapValues(drawn.X, columns, surface.Smooth, px)
+	surface.Y, surface.AtY = mapValues(drawn.Y, rows, surface.Smooth, py)
+	for _, i := range rows {
+		var means, within []float64
+		var line, cells, fits []string
+		for _, j := range columns {
 			mean, sd := drawn.Mean[o.Metric][i][j], drawn.SD[o.Metric][i][j]
-			line[j], cells[j] = words.Uncertain(mean, sd, unit), words.Alike(sd)(mean)
+			cell := words.Alike(sd)(mean)
 			if chance != nil {
-				fits[j] = words.Percent(chance[i][j])
-				cells[j] += "\n" + fits[j]
+				fit := words.Percent(chance[i][j])
+				within, fits, cell = append(within, chance[i][j]), append(fits, fit), cell+"\n"+fit
 			}
+			means, line, cells = append(means, mean), append(line, words.Uncertain(mean, sd, unit)), append(cells, cell)
 		}
-		surface.Text = append(surface.Text, line)
+		surface.Mean, surface.Text = append(surface.Mean, means), append(surface.Text, line)
 		if chance != nil {
-			surface.Chances = append(surface.Chances, fits)
+			surface.Chance, surface.Chances = append(surface.Chance, within), append(surface.Chances, fits)
 		}
 		if !surface.Smooth {
 			surface.Cells = append(surface.Cells, cells)
 		}
 	}
 	return surface
+}
+
+// evenly says which of a parameter's values stands at each of the places of a map, which are evenly
+// spread. So are the values, but for those of steps on a logarithmic scale: each place has the
+// nearest of these.
+func evenly(p design.Parameter, values []design.Value, smooth bool) (places []int) {
+	if !smooth || !p.Logarithmic() {
+		for i := range values {
+			places = append(places, i)
+		}
+		return places
+	}
+	at := func(i int) float64 { return math.Log(values[i].Number) }
+	nearest, last := 0, len(values)-1
+	for k := range smoothSamples {
+		place := at(0) + (at(last)-at(0))*float64(k)/(smoothSamples-1)
+		for nearest < last && at(nearest+1)-place <= place-at(nearest) {
+			nearest++
+		}
+		places = append(places, nearest)
+	}
+	return places
 }
 
 // mapCaption says what the colours and lines of the map are, and where the chance is best.
@@ -214,14 +237,14 @@ func (o Outlook) mapTable(chance [][]float64, aim string) templates.Table {
 	return table
 }
 
-// mapValues are those of an axis of the map, in words where the map is a grid of cells, and what
-// pointing at them says.
-func mapValues(values []design.Value, smooth bool, p design.Parameter) (places []any, said []string) {
-	for _, value := range values {
-		text := design.WriteSetting(p, value)
-		places, said = append(places, words.Either[any](smooth, plotValue(value), text)), append(said, p.Name+" "+text)
+// mapValues are those at the places of an axis of the map, in words where the map is a grid of
+// cells, and what pointing at them says.
+func mapValues(values []design.Value, places []int, smooth bool, p design.Parameter) (at []any, said []string) {
+	for _, i := range places {
+		text := design.WriteSetting(p, values[i])
+		at, said = append(at, words.Either[any](smooth, plotValue(values[i]), text)), append(said, p.Name+" "+text)
 	}
-	return places, said
+	return at, said
 }
 
 // gridAxis is an axis of cells.

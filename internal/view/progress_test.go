@@ -641,6 +641,38 @@ func TestWhereAMetricIsBestAlongLines(t *testing.T) {
 	says(t, "of five lines", o.sliceWords("yield", slices.Repeat([]study.Slice{along(1, 2)}, 5)), []string{"along the first 4 lines is highest: "}, nil)
 }
 
+// TestAMapOfStepsOnALogScale: its places are evenly spread on the axis, and each has the value of the
+// step that is nearest to it there. What lies evenly is drawn as it is.
+func TestAMapOfStepsOnALogScale(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, `{"name": "Steps", "parameters": [{"name": "cycles", "type": "integer", "low": 1, "high": 32, "scale": "log"}, {"name": "x", "type": "real", "low": 0.01, "high": 1, "scale": "log"}],
+		"objective": {"metric": "yield", "direction": "maximize"}, "algorithm": {"name": "random", "horizon": 20}, "seed": 7}`)
+	o := Outlook{Facts: b.facts(0), Metric: "yield", X: "cycles", Y: "x"}
+	o.Map = study.Map{X: parameter(b.snap.Definition, "cycles").Spread(o.MapSamples()), Y: parameter(b.snap.Definition, "x").Spread(o.MapSamples()), Mean: map[string][][]float64{}, SD: map[string][][]float64{}}
+	for i := range o.Map.Y {
+		o.Map.Mean["yield"], o.Map.SD["yield"] = append(o.Map.Mean["yield"], nil), append(o.Map.SD["yield"], make([]float64, len(o.Map.X)))
+		for _, cycles := range o.Map.X {
+			o.Map.Mean["yield"][i] = append(o.Map.Mean["yield"][i], 1000*float64(i)+cycles.Number)
+		}
+	}
+	drawn := o.surface(o.Map.Mean["yield"], "to stay")
+	for i, row := range drawn.Mean {
+		for j, mean := range row {
+			place := math.Pow(32, float64(j)/float64(len(row)-1))
+			steps := mean - 1000*float64(i)
+			if nearest := math.Abs(math.Log(steps / place)); nearest > math.Abs(math.Log((steps+1)/place)) || steps > 1 && nearest > math.Abs(math.Log((steps-1)/place)) {
+				t.Fatalf("at %g cycles it has the value of %g", place, steps)
+			}
+			if drawn.X[j] != steps || drawn.AtX[j] != fmt.Sprintf("cycles %g", steps) || drawn.Chance[i][j] != mean {
+				t.Fatalf("at %g cycles it says %s, chance %v", place, drawn.AtX[j], drawn.Chance[i][j])
+			}
+		}
+	}
+	if n := len(drawn.Mean); n != len(o.Map.Y) || drawn.X[0] != 1.0 || drawn.X[len(drawn.X)-1] != 32.0 {
+		t.Errorf("%d rows of %d, from %v to %v", n, len(o.Map.Y), drawn.X[0], drawn.X[len(drawn.X)-1])
+	}
+}
+
 // TestSmallDifferencesOfLargeNumbersAreDrawn: a line, its band and a map of what varies by
 // hundredths about a million are not flat.
 func TestSmallDifferencesOfLargeNumbersAreDrawn(t *testing.T) {

@@ -446,10 +446,13 @@ func pinned(p design.Parameter, text string) (design.Value, error) {
 	return design.NumberValue(x), nil
 }
 
+// smoothSamples is how many values of a parameter a map asks for where both have an order.
+const smoothSamples = 41
+
 // MapSamples is how many values of a parameter a map asks for: fewer beside choices, which have no
 // order and so no values between.
 func (o Outlook) MapSamples() int {
-	return words.Either(o.smooth(), 41, 7)
+	return words.Either(o.smooth(), smoothSamples, 7)
 }
 
 // smooth tells whether both axes of the map have an order.

@@ -106,6 +106,9 @@ func (v listing) fill(table *templates.Trials, keep func(*ledger.Trial) bool) {
 	if v.Below > 0 {
 		before = sort.Search(len(matching), func(i int) bool { return matching[i].Number < v.Below })
 	}
+	if before == len(matching) { // none is left there
+		before = 0
+	}
 	listed := matching[before:min(before+tablePage, len(matching))]
 	v.list(table, listed)
 	table.Shown = fmt.Sprintf("%d–%d of %s, newest first", before+1, before+len(listed), words.Count(len(matching), "trial", "trials"))

@@ -34,3 +34,21 @@ func TestACorrectedReadingStandsBesideWhatItWas(t *testing.T) {
 		t.Errorf("%d marks of what was first told, and is so again", marks)
 	}
 }
+
+// TestAPageOfTheTableIsNotEmpty while there are trials of the kind: those on it may have become
+// others since it was asked for.
+func TestAPageOfTheTableIsNotEmpty(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, twoLimits)
+	for range 9 {
+		b.ask(0.5)
+	}
+	for i := range 3 {
+		b.tell(i+1, map[string]float64{"yield": 60, "impurity": 0.2, "pressure": 2})
+	}
+	v := b.facts(0)
+	v.Show, v.Below = "waiting", 4
+	if table := v.Trials(); len(table.Rows) != 6 || table.Rows[0].Number != 9 || table.Newer.URL != "" {
+		t.Errorf("%d trials, %s, newer ones at %q", len(table.Rows), table.Shown, table.Newer.URL)
+	}
+}

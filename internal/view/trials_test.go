@@ -5,6 +5,7 @@ import (
 
 	"headroom/internal/study/ledger"
 	"headroom/internal/view/chart"
+	"headroom/web/templates"
 )
 
 // TestACorrectedReadingStandsBesideWhatItWas: to its own digits, also where readings have standard
@@ -50,5 +51,15 @@ func TestAPageOfTheTableIsNotEmpty(t *testing.T) {
 	v.Show, v.Below = "waiting", 4
 	if table := v.Trials(); len(table.Rows) != 6 || table.Rows[0].Number != 9 || table.Newer.URL != "" {
 		t.Errorf("%d trials, %s, newer ones at %q", len(table.Rows), table.Shown, table.Newer.URL)
+	}
+}
+
+// TestALongSettingHasManyLetters, in whichever script.
+func TestALongSettingHasManyLetters(t *testing.T) {
+	t.Parallel()
+	for value, long := range map[string]bool{"этиловый спирт": false, "二甲基亚砜与水的混合物": false, "a mixture of water and ethanol": true} {
+		if (templates.Setting{Value: value}).IsLong() != long {
+			t.Errorf("%s is taken for %t", value, !long)
+		}
 	}
 }

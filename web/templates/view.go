@@ -301,7 +301,7 @@ type Setting struct {
 }
 
 // IsLong tells of a choice whose name is more than a word or two, and need not be read from afar.
-func (s Setting) IsLong() bool { return len(s.Value) > 28 }
+func (s Setting) IsLong() bool { return utf8.RuneCountInString(s.Value) > 28 }
 
 // mostInColumn is how many letters without a place to break fit a column of settings.
 const mostInColumn = 8

@@ -517,9 +517,9 @@ func figure(value any) string { return words.FourDigits(number(value)) }
 // title writes what stands above a frame, of which a unit at the end stays where there is no room for
 // the rest.
 func (s *sheet) title(title string) {
-	at := len(title)
-	if strings.HasSuffix(title, ")") {
-		at = max(strings.LastIndex(title, " ("), 0)
+	at := strings.LastIndex(title, " (")
+	if at < 0 || !strings.HasSuffix(title, ")") {
+		at = len(title)
 	}
 	fmt.Fprintf(s, `<div class="title"><span>%s</span>%s</div>`, html.EscapeString(title[:at]), html.EscapeString(title[at:]))
 }

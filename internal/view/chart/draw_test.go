@@ -102,6 +102,16 @@ func TestNamesAreNoMarkup(t *testing.T) {
 	}
 }
 
+// Of a title that is too long the unit stays, and no more than that.
+func TestTitlesAreCutBeforeTheirUnit(t *testing.T) {
+	t.Parallel()
+	for title, want := range map[string]string{"Yield (%)": "<span>Yield</span> (%)", "f(x)": "<span>f(x)</span>", "Yield (%) and its limit": "<span>Yield (%) and its limit</span>", "Yield": "<span>Yield</span>"} {
+		if drawn := (Drawing{Panels: []Panel{{Title: title}}}).HTML("id", "title"); !strings.Contains(drawn, want+"</div>") {
+			t.Errorf("%q is written %s", title, drawn)
+		}
+	}
+}
+
 // However large, small or near to each other numbers are, they are drawn at places that can be
 // written down.
 func TestChartOfExtremesIsDrawn(t *testing.T) {

@@ -134,6 +134,7 @@ func (o *outsider) judge(_ context.Context, record *Record) error {
 
 // ask sends what is new and waits for the answer.
 func (o *outsider) ask(count int, answer any) error {
+	defer o.hurry().Stop()
 	o.next.Ask = count
 	if err := json.NewEncoder(o.in).Encode(o.next); err != nil {
 		return errors.Join(fmt.Errorf("it cannot be told anything: %w", err), o.gone())
@@ -180,6 +181,7 @@ func (o *Outside) start(ctx context.Context) (*conversation, error) {
 		stop(nil)
 		return nil, err
 	}
+	defer c.hurry().Stop()
 	var hello struct {
 		Player string `json:"player"`
 	}
@@ -196,7 +198,6 @@ func (o *Outside) start(ctx context.Context) (*conversation, error) {
 
 // hear reads one line into an object.
 func (c *conversation) hear(object any) error {
-	defer c.hurry().Stop()
 	if !c.out.Scan() {
 		return c.gone()
 	}
@@ -208,7 +209,7 @@ func (c *conversation) hear(object any) error {
 	return nil
 }
 
-// hurry stops the program when it is waited for in vain.
+// hurry stops the program when it is waited for in vain, to say something or to listen.
 func (c *conversation) hurry() *time.Timer {
 	return time.AfterFunc(c.patience, func() { c.stop(fmt.Errorf("nothing was heard from it for %s", c.patience)) })
 }

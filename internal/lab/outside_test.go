@@ -273,15 +273,19 @@ func TestOutsideRefusals(t *testing.T) {
 	}
 }
 
-// TestOutsideHangs: a program that stays silent, or does not end when it may, is stopped.
+// TestOutsideHangs: a program that stays silent, or does not listen to a long study, or does not end
+// when it may, is stopped.
 func TestOutsideHangs(t *testing.T) {
 	t.Parallel()
 	g := Game{Problem: problem(t, "made-free"), Asks: 1, Batch: 1, Noise: Noise{Kind: NoNoise}, Told: ToldNone}
 	g.Outside = tool(t, "sh", "-c", `echo '{"player": "x"}'; if read line; then exec sleep 600; fi`)
 	g.Outside.patience = time.Second
 	_, playing := g.Play(t.Context(), nil)
-	_, ending := newOutside(t.Context(), []string{"sh", "-c", `echo '{"player": "x"}'; exec sleep 600`}, time.Second)
-	for _, err := range []error{playing, ending} {
+	deaf := []string{"sh", "-c", `echo '{"player": "x"}'; exec sleep 600`}
+	g.Problem, g.Outside = problem(t, "made-mixed"), &Outside{Name: "x", command: deaf, patience: time.Second}
+	_, telling := g.Play(t.Context(), nil)
+	_, ending := newOutside(t.Context(), deaf, time.Second)
+	for _, err := range []error{playing, telling, ending} {
 		if err == nil || !strings.Contains(err.Error(), "nothing was heard from it for 1s") {
 			t.Errorf("the error is %v", err)
 		}

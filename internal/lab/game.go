@@ -195,7 +195,7 @@ func (b *bench) rows() (rows []*ledger.Trial, results []outcome) {
 	return rows, results
 }
 
-// visit measures where a trial says, unless it has been answered already.
+// visit measures where a trial says, unless the study's own lab has answered it.
 func (b *bench) visit(chosen *ledger.Trial, seconds float64, tell func(late int, o outcome)) {
 	nth := b.visits[keyOf(chosen.Parameters)]
 	t := b.reading(chosen.Parameters)
@@ -205,7 +205,7 @@ func (b *bench) visit(chosen *ledger.Trial, seconds float64, tell func(late int,
 		t.Reason, t.Chance, t.Improvement = chosen.Decision.Reason, chosen.Decision.FeasibilityProbability, b.improvement(chosen.Decision, t.Truth)
 	}
 	switch {
-	case len(chosen.Metrics) > 0:
+	case b.Problem.Study.SimulatedLab != "":
 		t.Read, t.Told = Values{}, Values{}
 		for name, m := range chosen.Metrics {
 			t.Read[name], t.Told[name] = m.Value, *m.StdDev
@@ -223,12 +223,13 @@ func (b *bench) visit(chosen *ledger.Trial, seconds float64, tell func(late int,
 	b.record.Asks = append(b.record.Asks, t)
 }
 
-// improvement is that of a decision, nil where it has none.
+// improvement is that of a decision, nil where it has none, or the objective is the same everywhere.
 func (b *bench) improvement(d *ledger.Decision, here Values) *Improvement {
-	if d.ExpectedImprovement == nil {
+	spread := b.Problem.Spread[b.Problem.Study.Objective.Metric]
+	if d.ExpectedImprovement == nil || spread == 0 {
 		return nil
 	}
-	spread, best := b.Problem.Spread[b.Problem.Study.Objective.Metric], b.Problem.truth(b.tried[d.Incumbent-1])
+	best := b.Problem.truth(b.tried[d.Incumbent-1])
 	return &Improvement{Said: *d.ExpectedImprovement / spread, True: max(0, b.Problem.reward(here)-b.Problem.reward(best)) / spread}
 }
 

@@ -2,6 +2,7 @@ package lab
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -182,6 +183,32 @@ func TestNothingFeasible(t *testing.T) {
 	r := played(t, g)
 	if f := figures(g.Problem, r); f["none"] != 1 || f["before"] != float64(g.Asks) || !math.IsNaN(f["share"]) {
 		t.Errorf("where nothing is feasible the figures are %v", f)
+	}
+}
+
+// TestPlainTables: one whose objective is the same in every row, and one with a limit that follows
+// from the settings, are played, kept and judged like others.
+func TestPlainTables(t *testing.T) {
+	t.Parallel()
+	var flat, formula strings.Builder
+	for x := 1; x <= 20; x++ {
+		fmt.Fprintf(&flat, "%d,5,%d\n", x, x)
+		fmt.Fprintf(&formula, "%d,%d,%d\n", x, x*x, 2*x)
+	}
+	for limit, rows := range map[string]string{"": flat.String(), `, "expression": "2*x"`: formula.String()} {
+		spec := `{"name": "own", "parameters": [{"name": "x"}], "objective": {"metric": "y", "direction": "maximize"},
+			"constraints": [{"metric": "g", "op": "<=", "threshold": 16` + limit + `}]}`
+		p := must.Get(read(t, "x,y,g\n"+rows, spec))(t)
+		r := played(t, Game{Problem: p, Start: 2, Asks: 10, Batch: 1, Noise: Noise{Kind: OwnNoise}, Told: ToldNone, Seed: 1})
+		must.Get(json.Marshal(r))(t)
+		for i, trial := range r.trials() {
+			if y, is := trial.Read["y"]; !is || y != trial.Truth["y"] {
+				t.Errorf("limit %q: in trial %d is read %v", limit, i+1, trial.Read)
+			}
+		}
+		if f := figures(p, r); f["final"] != 1 || math.IsInf(f["excesses"], 0) {
+			t.Errorf("limit %q: the figures are %v", limit, f)
+		}
 	}
 }
 

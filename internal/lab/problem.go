@@ -63,7 +63,7 @@ func (p *Problem) complete(settings []design.Settings, best float64) (*Problem, 
 	p.metrics = lists.Pick(checked.Metrics(), func(m design.MetricInfo) (string, bool) { return m.Name, m.Modelled })
 	truths := p.truths(settings)
 	p.Spread, p.Scale = Values{}, p.scaleOf(truths, best)
-	for _, m := range p.metrics {
+	for _, m := range checked.MetricNames() {
 		p.Spread[m] = deviation(lists.Map(truths, func(v Values) float64 { return v[m] }))
 	}
 	return p, nil

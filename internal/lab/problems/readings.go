@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strconv"
+	"strings"
 
 	"headroom/internal/lists"
 )
@@ -46,6 +47,7 @@ func ReadReadings(r io.Reader) (*Readings, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the table needs a header that names the arms: %w", err)
 	}
+	header[0] = strings.TrimPrefix(header[0], "\ufeff") // with which spreadsheets begin
 	table := &Readings{Names: header}
 	for {
 		fields, err := lines.Read()
@@ -201,7 +203,8 @@ func correlation(names []string, residuals [][]float64) ([][]float64, error) {
 				m[i][j] += row[i] * row[j]
 			}
 		}
-		if !(m[i][i] > 0) {
+		varies := slices.ContainsFunc(residuals, func(row []float64) bool { return row[i] != residuals[0][i] })
+		if !varies || !(m[i][i] > 0) {
 			return nil, fmt.Errorf("column %s is constant; an arm's readings must vary", names[i])
 		}
 	}

@@ -35,6 +35,13 @@ func FuzzReadings(plain *testing.F) {
 	})
 }
 
+// TestReadingsOfASpreadsheet: the mark that spreadsheets begin a file with is no part of a name.
+func TestReadingsOfASpreadsheet(t *testing.T) {
+	if table := must.Get(ReadReadings(strings.NewReader("\ufeffa,b\n" + strings.Repeat("1,2\n", 10))))(t); table.Names[0] != "a" {
+		t.Errorf("the first arm is called %q", table.Names[0])
+	}
+}
+
 // table makes ten rows of some columns from a pattern of three.
 func table(names []string, pattern [3][]float64) *Readings {
 	r := &Readings{Names: names}
@@ -87,12 +94,14 @@ func TestPriorReadingsRefused(t *testing.T) {
 	wide := [3][]float64{{1, 2, 3}, {2, 1, 3}, {3, 5, 4}}
 	below := [3][]float64{{-1, -2}, {-2, -1}, {-3, -5}}
 	played := table([]string{"a", "b"}, pattern)
+	still := table([]string{"a", "b"}, [3][]float64{{1, 0.1}, {2, 0.1}, {3, 0.1}}) // whose mean is not 0.1 to the last bit
 	for want, tables := range map[string][2]*Readings{
 		`column 1 must be "a"`: {played, table([]string{"b", "a"}, pattern)},
 		"1 columns more":       {played, table([]string{"a", "b", "c"}, wide)},
 		"it must be positive":  {table([]string{"a", "b"}, below), played},
 		`column 42 must be`:    {nil, nil},
 		"takes no table":       {nil, played},
+		"column b is constant": {still, nil},
 	} {
 		problem := "sensors"
 		switch want {

@@ -127,7 +127,11 @@ func (t *recorded) hasAll(where map[string]design.Value, d design.Definition) (e
 }
 
 func (t *recorded) has(what, column string) error {
-	if slices.Contains(t.header, column) {
+	at := slices.Index(t.header, column)
+	switch {
+	case at >= 0 && slices.Contains(t.header[at+1:], column):
+		return fmt.Errorf("%s: two columns are called %q", what, column)
+	case at >= 0:
 		return nil
 	}
 	return fmt.Errorf("%s: there is no column %q; there are %s", what, column, strings.Join(slices.Sorted(slices.Values(t.header)), ", "))

@@ -78,6 +78,9 @@ func TestReadTableRefusals(t *testing.T) {
 			t.Errorf("%s → %s gives %v, want a word about %q", change[0], change[1], err, reason)
 		}
 	}
+	if _, err := read(t, strings.Replace(recordedRows, "run", "ra", 1), recordedSpec); err == nil || !strings.Contains(err.Error(), `two columns are called "ra"`) {
+		t.Errorf("two columns of one name give %v", err)
+	}
 	if _, err := read(t, "speed\n", recordedSpec); err == nil || !strings.Contains(err.Error(), "at least one row") {
 		t.Errorf("an empty table gives %v", err)
 	}

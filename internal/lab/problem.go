@@ -61,7 +61,7 @@ func (p *Problem) complete(settings []design.Settings, best float64) (*Problem, 
 	}
 	p.Study = checked
 	p.metrics = lists.Pick(checked.Metrics(), func(m design.MetricInfo) (string, bool) { return m.Name, m.Modelled })
-	truths := p.truths(settings)
+	truths := lists.Map(settings, p.truth)
 	p.Spread, p.Scale = Values{}, p.scaleOf(truths, best)
 	for _, m := range checked.MetricNames() {
 		p.Spread[m] = deviation(lists.Map(truths, func(v Values) float64 { return v[m] }))
@@ -76,15 +76,6 @@ func (p *Problem) sample() []design.Settings {
 
 // sampled is how many random settings stand for a continuous space when its scale is worked out.
 const sampled = 4096
-
-// truths are those of all settings but of such as fail.
-func (p *Problem) truths(settings []design.Settings) []Values {
-	works := slices.Clone(settings)
-	if p.fails != nil {
-		works = slices.DeleteFunc(works, p.fails)
-	}
-	return lists.Map(works, p.truth)
-}
 
 // feasible tells whether values keep every limit.
 func (p *Problem) feasible(v Values) bool {
@@ -284,20 +275,23 @@ func (p *Problem) Failing(where string) (*Problem, error) {
 	q := *p
 	q.fingerprint += ", fails where " + where
 	q.fails = fails
-	q.draw = func(count int, random *rand.Rand) []design.Settings {
-		const enough = 64 // for a rule that all but a few settings keep
-		works := slices.DeleteFunc(p.draw(enough*count, random), fails)
-		return works[:min(count, len(works))]
-	}
 	all := p.Study.Candidates
 	if all == nil {
 		all = p.sample()
 	}
-	truths := q.truths(all)
-	if len(truths) == 0 {
+	works := slices.DeleteFunc(slices.Clone(all), fails)
+	if len(works) == 0 {
 		return nil, fmt.Errorf("every setting of %s fails where %s", p.Name, where)
 	}
-	q.Scale = q.scaleOf(truths, best)
+	q.draw = func(count int, random *rand.Rand) []design.Settings {
+		const enough = 64 // for most rules
+		count = min(count, len(works))
+		if some := slices.DeleteFunc(p.draw(enough*count, random), fails); len(some) >= count {
+			return some[:count]
+		}
+		return drawn(works, count, random)
+	}
+	q.Scale = q.scaleOf(lists.Map(works, p.truth), best)
 	return &q, nil
 }
 

@@ -83,6 +83,11 @@ func TestFailingTable(t *testing.T) {
 	if _, err := problem(t, "gramacy").Failing("x1 < 0.5"); err == nil || !strings.Contains(err.Error(), "nobody knows") {
 		t.Errorf("a rule that takes the optimum away gives %v", err)
 	}
+	// Of a region of which a draw hardly ever finds something that works, the start still does.
+	edge := must.Get(problem(t, "gardner-1").Failing("y > 0.01"))(t)
+	if start := edge.draw(3, rand.New(rand.NewPCG(1, 0))); len(start) != 3 || slices.ContainsFunc(start, edge.fails) {
+		t.Errorf("the settings to begin with are %v", start)
+	}
 	if g, err := problem(t, "gramacy").Failing("x1 > 0.5"); err != nil || g.Scale.Best != problem(t, "gramacy").Scale.Best {
 		t.Errorf("a rule that leaves the optimum gives %v", err)
 	}

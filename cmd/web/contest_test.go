@@ -75,7 +75,8 @@ func TestReadingsFile(t *testing.T) {
 	}
 }
 
-// TestPriorReadingsFile: another prior plays another game.
+// TestPriorReadingsFile: another prior plays another game, and one file may be the readings and the
+// prior.
 func TestPriorReadingsFile(t *testing.T) {
 	t.Parallel()
 	out := filepath.Join(t.TempDir(), "a")
@@ -85,6 +86,17 @@ func TestPriorReadingsFile(t *testing.T) {
 	runs(t, "simulate", append(args, "-prior-readings", written(t)))
 	if contents(t, out) == first || len(gamesIn(t, out)) != 2 {
 		t.Error("the same game is taken for it")
+	}
+	own, again := written(t), written(t)
+	for _, path := range []string{own, again} {
+		lines := strings.SplitAfter(fileOf(t, path), "\n")
+		must.Do(t, os.WriteFile(path, []byte(strings.Join(lines[:300], "")), 0o600)) // not the substitute
+	}
+	for _, prior := range []string{own, again} {
+		runs(t, "simulate", append(args, "-readings", own, "-prior-readings", prior))
+	}
+	if n := len(gamesIn(t, out)); n != 3 {
+		t.Errorf("%d games are kept: one file for both is another game than two of the same content", n)
 	}
 }
 
@@ -342,6 +354,7 @@ func TestContestsRefuse(t *testing.T) {
 			"no preset":         {"-problem", "queue", "-algorithm", "rpol-ucb", "-preset", "papers"},
 			"takes no table":    {"-problem", "queue", "-algorithm", "rpol-ucb", "-readings", written(t)},
 			"need the columns":  {"-problem", "finance", "-algorithm", "rpol-ucb", "-prior-readings", written(t)},
+			"horizon of -5":     {"-problem", "sine-pocket", "-algorithm", "rpol-ucb", "-grid", "13", "-seeds", "1", "-horizon", "-5"},
 		},
 		"rehearse": {
 			"-list names":          {},

@@ -56,7 +56,7 @@ func simulate(set *flag.FlagSet) action {
 		}
 		e.Paper = *preset == "paper"
 		p.folder = strings.Replace(p.folder, "PROBLEM", e.Problem, 1)
-		for path, table := range map[string]**problems.Readings{*readings: &e.Readings, *prior: &e.Prior} {
+		for table, path := range map[**problems.Readings]string{&e.Readings: *readings, &e.Prior: *prior} {
 			if path == "" {
 				continue
 			}

@@ -43,7 +43,7 @@ type Experiment struct {
 
 // T is the number of rounds played.
 func (e Experiment) T() int {
-	if e.Horizon > 0 {
+	if e.Horizon != 0 {
 		return e.Horizon
 	}
 	p, _ := problems.Find(e.Problem)
@@ -86,6 +86,9 @@ func (e Experiment) vary(in *problems.Instance) error {
 		if in.Noise[i], err = problems.NoiseOf(cmp.Or(e.Noise, "gaussian"), *cmp.Or(variance, &own.Variance)); err != nil {
 			return err
 		}
+	}
+	if !(e.Lambda >= 0) || math.IsInf(e.Lambda, 1) {
+		return fmt.Errorf("a λ of %g is impossible; it must be positive, or 0 for the noise variance", e.Lambda)
 	}
 	if e.Delay != nil {
 		if !(*e.Delay >= 0 && *e.Delay <= 500) {

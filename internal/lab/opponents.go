@@ -36,8 +36,8 @@ var opponents = map[string]opponent{
 // check tells what is wrong with an experiment for the opponent, or its settings, all of them
 // positive numbers.
 func (o opponent) check(e Experiment, in *problems.Instance) (settings map[string]float64, err error) {
-	if in.Arms != nil || in.Given != nil || in.Matrix != nil {
-		return nil, fmt.Errorf("%s plays continuous problems without a grid, with limits that are learned from readings", e.Algorithm)
+	if in.Arms != nil || in.Given != nil || in.Matrix != nil || in.Stepped() {
+		return nil, fmt.Errorf("%s plays continuous problems without steps or a grid, with limits that are learned from readings", e.Algorithm)
 	}
 	if in.Delay > 0 {
 		return nil, fmt.Errorf("%s plays problems whose readings come at once", e.Algorithm)

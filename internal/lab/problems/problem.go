@@ -267,7 +267,7 @@ func (in *Instance) Space() optimizer.Space {
 	for _, x := range in.Arms {
 		s.Arms = append(s.Arms, in.Unit(x))
 	}
-	if slices.ContainsFunc(in.Axes, func(a Axis) bool { return a.Step > 0 }) {
+	if in.Stepped() {
 		s.Settle = func(u []float64) bool {
 			for k, d := range s.Dims {
 				if d.Levels > 0 {
@@ -278,6 +278,11 @@ func (in *Instance) Space() optimizer.Space {
 		}
 	}
 	return s
+}
+
+// Stepped tells whether a parameter has steps.
+func (in *Instance) Stepped() bool {
+	return slices.ContainsFunc(in.Axes, func(a Axis) bool { return a.Step > 0 })
 }
 
 // Unit maps a point to unit coordinates.

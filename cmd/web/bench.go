@@ -177,10 +177,8 @@ func (b *bench) measures() []measure {
 		b.repeated(fixedModel, b.trials, "first ask after a restart", b.askAfterRestart),
 		b.repeated(fixedModel, b.trials, "tell and ask", tellAndAsk),
 	}
-	for _, trials := range slices.Compact([]int{45, 300, b.trials}) {
-		if trials <= b.trials {
-			list = append(list, b.repeated(defaults, trials, "ask", ask))
-		}
+	for _, trials := range slices.Compact([]int{min(45, b.trials), min(300, b.trials), b.trials}) {
+		list = append(list, b.repeated(defaults, trials, "ask", ask))
 	}
 	return append(list,
 		measure{defaults.titled(b.trials, "first ask after an import"), b.askAfterImport},

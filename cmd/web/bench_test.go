@@ -103,6 +103,18 @@ func TestBenchTable(t *testing.T) {
 	}
 }
 
+// TestBenchMeasuresEachOnce: however many trials the long studies have.
+func TestBenchMeasuresEachOnce(t *testing.T) {
+	t.Parallel()
+	for trials, asks := range map[int]int{5: 1, 45: 1, 46: 2, 300: 2, 1000: 3} {
+		b := bench{trials: trials}
+		names := lists.Map(b.measures(), func(m measure) string { return m.name })
+		if all := strings.Join(names, "\n") + "\n"; strings.Count(all, ": ask\n") != asks {
+			t.Errorf("with %d trials are measured\n%s", trials, all)
+		}
+	}
+}
+
 func TestBenchRefusesWhatItCannotMeasure(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{{"-trials", "0"}, {"-times", "0"}, {"-clients", "-1"}, {"-only", "nonsense"}} {

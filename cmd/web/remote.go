@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"math"
 	"net"
 	"net/http"
 	"net/url"
@@ -244,8 +243,8 @@ func readings(words []string) (map[string]any, error) {
 }
 
 func finite(metric, text string) (float64, error) {
-	value, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
-	if err != nil || math.IsNaN(value) || math.IsInf(value, 0) {
+	value, err := design.ParseNumber(strings.TrimSpace(text))
+	if err != nil {
 		return 0, fmt.Errorf("%s: %q is not a number such as 71.2", metric, text)
 	}
 	return value, nil

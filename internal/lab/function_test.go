@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"headroom/internal/lab/problems"
+	"headroom/internal/lists"
 	"headroom/internal/must"
 	"headroom/internal/study"
 	"headroom/internal/study/design"
@@ -105,6 +107,20 @@ func TestFunctionsKeepTheirSteps(t *testing.T) {
 	shell, teeth := problem(t, "pressure-vessel").Study.Parameters[0], problem(t, "speed-reducer").Study.Parameters[2]
 	if shell.Step == nil || *shell.Step != 0.0625 || teeth.Type != design.Integer {
 		t.Errorf("the shell's thickness is %+v, the teeth are %+v", shell, teeth)
+	}
+}
+
+// TestFunctionsAnswerBeyondTheirBounds, where a study of wider ones, or one in which other settings
+// were used, asks them.
+func TestFunctionsAnswerBeyondTheirBounds(t *testing.T) {
+	t.Parallel()
+	for _, f := range functions() {
+		for _, share := range []float64{-3, -0.1, 0.123, 1.1, 4} {
+			at := f.settings(lists.Map(f.in.Axes, func(a problems.Axis) float64 { return a.Low + share*(a.High-a.Low) }))
+			if read := f.Read(1, at, rand.New(rand.NewPCG(1, 2))); len(read) != len(f.metrics()) {
+				t.Errorf("%s reads %v at %v", f.Name(), read, at)
+			}
+		}
 	}
 }
 

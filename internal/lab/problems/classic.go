@@ -321,8 +321,13 @@ func rkhsInstance(f, g []float64) *Instance {
 	return in
 }
 
-func rkhsPoint(i int) float64  { return float64(i) / (rkhsArms - 1) }
-func rkhsArm(x []float64) int  { return int(math.Round(x[0] * (rkhsArms - 1))) }
+func rkhsPoint(i int) float64 { return float64(i) / (rkhsArms - 1) }
+
+// rkhsArm is the nearest arm: a study that the problem answers may have other settings.
+func rkhsArm(x []float64) int {
+	return int(math.Round(min(max(x[0], 0), 1) * (rkhsArms - 1)))
+}
+
 func square(v float64) float64 { return v * v }
 
 func smoothDraw(random *rand.Rand) []float64 {

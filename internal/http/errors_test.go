@@ -8,6 +8,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"headroom/internal/http/problem"
 )
 
 // TestPanicsAndUnknownErrorsTellNothing: the log has the cause, the answer has not.
@@ -28,5 +30,19 @@ func TestPanicsAndUnknownErrorsTellNothing(t *testing.T) {
 	}
 	if strings.Count(log.String(), "swordfish") < 2 {
 		t.Error("the log does not know")
+	}
+}
+
+// TestAnErrorIsNotPackedAsTheAnswerWas: a part that is kept packed says so before it is refused.
+func TestAnErrorIsNotPackedAsTheAnswerWas(t *testing.T) {
+	t.Parallel()
+	s := &Server{Options: Options{Log: slog.New(slog.DiscardHandler)}}
+	w := httptest.NewRecorder()
+	s.handle(func(w http.ResponseWriter, _ *http.Request) error {
+		w.Header().Set("Content-Encoding", "gzip")
+		return problem.TooMuch("too many bytes")
+	}).ServeHTTP(w, httptest.NewRequest("GET", "/studies/one/parts/beliefs", nil))
+	if packed := w.Header().Get("Content-Encoding"); packed != "" || !strings.Contains(w.Body.String(), "too many bytes") {
+		t.Errorf("packed %q: %s", packed, w.Body)
 	}
 }

@@ -161,7 +161,7 @@ func wantsProblem(r *http.Request) bool {
 
 // clearRepresentation drops headers that described the answer that did not come about.
 func clearRepresentation(h http.Header) {
-	for _, name := range []string{"Etag", "Location", "Content-Disposition", "Last-Modified"} {
+	for _, name := range []string{"Etag", "Location", "Content-Disposition", "Content-Encoding"} {
 		h.Del(name)
 	}
 }

@@ -247,6 +247,7 @@ func unreadable(err error) error {
 	var syntax *json.SyntaxError
 	var malformed *ledger.Malformed
 	switch {
+	case errors.Is(err, study.ErrUnavailable): // which wraps how the database's answer ended early
 	case errors.As(err, &malformed):
 		return problem.Malformed("body", malformed.Field, malformed.Error())
 	case errors.As(err, &syntax):

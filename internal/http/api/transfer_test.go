@@ -2,7 +2,11 @@ package api_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"fmt"
+	"io"
+	"iter"
 	"strings"
 	"testing"
 
@@ -10,6 +14,7 @@ import (
 
 	"headroom/internal/http/sitetest"
 	"headroom/internal/must"
+	"headroom/internal/study"
 	"headroom/internal/study/ledger"
 )
 
@@ -150,6 +155,21 @@ func TestLargeBundleGoesOutAndIn(t *testing.T) {
 		t.Error("the copy exports otherwise")
 	}
 	s.API("POST", "/studies", strings.Repeat(" ", 9<<20)).Faults(413) // elsewhere the usual limit holds
+}
+
+// dying is a database that ends while something is stored, as the driver tells of one.
+type dying struct{ study.Store }
+
+func (dying) Create(context.Context, string, study.Command, iter.Seq2[study.Append, error]) error {
+	return fmt.Errorf("%w: %w", study.ErrUnavailable, io.ErrUnexpectedEOF)
+}
+
+// TestADatabaseThatEndsIsNoFaultOfTheBundle: whoever sent it is to try again.
+func TestADatabaseThatEndsIsNoFaultOfTheBundle(t *testing.T) {
+	s := sitetest.Beside(t, sitetest.Asking(t, func(of study.Store) study.Store { return dying{of} }))
+	if answer := s.API("POST", "/studies/import", `{}`).Want(503); answer.Header.Get("Retry-After") == "" {
+		t.Error("nothing is said of trying again")
+	}
 }
 
 // TestAForgedStudyIsRefused: a ledger whose hashes fit, but which no requests could have led to.

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/url"
+	"path"
 	"regexp"
 	"runtime/debug"
 	"slices"
@@ -155,9 +157,18 @@ func (s *Server) inTurn(next http.Handler) http.Handler {
 	})
 }
 
-// methodNotAllowed names the methods that the path does have.
+// methodNotAllowed names the methods that the path does have. A browser in which the answer to a form
+// is loaded anew is led to the page that the form is about.
 func methodNotAllowed(routes chi.Routes) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
+		if r.Method == http.MethodGet && !wantsProblem(r) {
+			above := path.Dir(r.URL.Path)
+			for !routes.Match(chi.NewRouteContext(), http.MethodGet, above) {
+				above = path.Dir(above)
+			}
+			http.Redirect(w, r, (&url.URL{Path: above}).String(), http.StatusSeeOther)
+			return nil
+		}
 		allowed := slices.DeleteFunc([]string{"GET", "POST", "PATCH", "PUT", "DELETE"}, func(method string) bool {
 			return !routes.Match(chi.NewRouteContext(), method, r.URL.Path)
 		})

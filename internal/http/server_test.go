@@ -225,4 +225,20 @@ func TestStudiesPageGoesOn(t *testing.T) {
 	s.Call("GET", "/studies?after=x", s.Admin, nil, "Accept", "text/html").Want(422)
 }
 
+// TestTheAnswerToAFormCanBeLoadedAnew: browsers ask for its address, too, where only forms are sent
+// to.
+func TestTheAnswerToAFormCanBeLoadedAnew(t *testing.T) {
+	s := sitetest.Beside(t)
+	id := s.NewStudy(sitetest.Screen)
+	for path, want := range map[string]string{
+		"/studies/" + id + "/ask": "/studies/" + id, "/studies/" + id + "/trials/1/close": "/studies/" + id + "/trials/1", "/people/one/role": "/people", "/sign-out": "/",
+	} {
+		if there := s.Call("GET", path, s.Admin, nil, "Accept", "text/html").Want(303).Header.Get("Location"); there != want {
+			t.Errorf("%s leads to %q, not to %s", path, there, want)
+		}
+		s.Call("GET", path, s.Admin, nil).Want(405)
+		s.Call("PUT", path, s.Admin, nil, "Accept", "text/html").Want(405)
+	}
+}
+
 func TestMain(m *testing.M) { dbtest.Main(m) }

@@ -1,8 +1,10 @@
 package pages_test
 
 import (
+	"context"
 	"fmt"
 	"html"
+	"iter"
 	"maps"
 	"net/url"
 	"reflect"
@@ -12,6 +14,7 @@ import (
 	"testing"
 
 	"headroom/internal/http/sitetest"
+	"headroom/internal/study"
 )
 
 // post sends a form as the site's admin.
@@ -441,4 +444,18 @@ func TestOnlyTheLastSavingsStandAboveTheCards(t *testing.T) {
 	if page := s.Page(empty + "/bench"); !strings.Contains(page, "There are no trials yet.") || strings.Contains(page, "has its results") {
 		t.Error("a bench without trials says that they have results")
 	}
+}
+
+// away is a database that takes no new study.
+type away struct{ study.Store }
+
+func (away) Create(context.Context, string, study.Command, iter.Seq2[study.Append, error]) error {
+	return study.ErrUnavailable
+}
+
+// TestAFormCanBeTriedAgain: where a form was sent to is often no page.
+func TestAFormCanBeTriedAgain(t *testing.T) {
+	s := sitetest.Beside(t, sitetest.Asking(t, func(of study.Store) study.Store { return away{of} }))
+	post(s, "/studies/demo", url.Values{}, "Referer", "http://headroom.test/studies?archived=yes").Want(503).Says(`href="/studies?archived=yes">Try again`)
+	post(s, "/studies/demo", url.Values{}).Want(503).Says(`href="/">Try again`)
 }

@@ -26,6 +26,7 @@ import (
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
 	"headroom/internal/view"
+	"headroom/internal/view/words"
 	"headroom/web/templates"
 )
 
@@ -238,7 +239,8 @@ func Problem(w http.ResponseWriter, r *http.Request, p *problem.Problem) error {
 		view.Detail = "" // says the same
 	}
 	if p.Status == http.StatusServiceUnavailable {
-		view.Back, view.BackText = r.URL.RequestURI(), "Try again"
+		page := words.Either(r.Method == http.MethodPost, sentFrom(r), r.URL) // where a form is sent to is often none
+		view.Back, view.BackText = page.RequestURI(), "Try again"
 	}
 	return show(w, r, p.Status, templates.ProblemView(view))
 }

@@ -51,3 +51,20 @@ func TestASavedPictureStandsAlone(t *testing.T) {
 		t.Error("the foot lacks the head of the ledger")
 	}
 }
+
+// TestCopyingTwiceSaysCopyAgain: whoever presses twice is not told "Copied" for good.
+func TestCopyingTwiceSaysCopyAgain(t *testing.T) {
+	t.Parallel()
+	id := site.makeStudy(t, buffer("Copied"))
+	site.ask(t, id, 1)
+	p := newAdmin(t)
+	p.before(`const later = setTimeout; window.setTimeout = (act, wait) => { if (wait !== 3000) return later(act, wait); (window.ends ??= []).push(act); }`)
+	p.open("/studies/" + id)
+	for range 2 {
+		p.click("#card-1 [data-copy]")
+	}
+	p.until("both answers", `window.ends?.length === 2`)
+	if label := ask[string](p, `ends.forEach((act) => act()), document.querySelector("#card-1 [data-copy]").textContent`); label != "Copy" {
+		t.Errorf("in the end the button says %q", label)
+	}
+}

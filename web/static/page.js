@@ -69,7 +69,7 @@ const headroom = {
   anew() { location.assign(location.pathname + location.search); },
 
   async copy(button) {
-    const label = button.textContent;
+    const label = button.dataset.label ??= button.textContent; // also where it was pressed just now, and says so
     try {
       await navigator.clipboard.writeText(button.dataset.copy);
       button.textContent = "Copied";

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -113,6 +114,38 @@ func TestTheoryWidths(t *testing.T) {
 		equal(t, c.algorithm+c.settings, beta, filled(len(beta), c.want))
 		if len(beta) == 0 {
 			t.Errorf("%s has no width", c.algorithm)
+		}
+	}
+}
+
+// TestKnownLimitsHaveNoBand: a limit that is known before the choice has no posterior, so no λ, and
+// maybe no width of its own; its estimate is its value whatever the width of the others.
+func TestKnownLimitsHaveNoBand(t *testing.T) {
+	t.Parallel()
+	study := knownBefore(studyOf(1))
+	for _, d := range Descriptions() {
+		if !slices.ContainsFunc(d.Settings, func(s Setting) bool { return s.Name == "beta" }) {
+			continue
+		}
+		for _, study.Paper = range []bool{false, true} {
+			for _, width := range []string{theory, `"beta": {"f": {"schedule": "theory", "B": 2, "R": 0}}`} {
+				own := []string{width}
+				for _, s := range d.Settings {
+					if s.Name == "constraint_bound" || s.Name == "slater" {
+						own = append(own, `"`+s.Name+`": 3`)
+					}
+				}
+				p := made(t, d.Name, withTheory(d, own...), study)
+				s := line(0, []float64{1}, []float64{0.5}, []float64{-0.25}, []float64{0})
+				s.Beta, s.Lambda = p.Beta(Width{Round: 5, Gain: []float64{1, 0}, Lambda: []float64{0.3, 0}, Multipliers: []float64{1}}), []float64{0.3, 0}
+				s.Given, s.Draw.Z, s.Functions = []bool{true}, s.Beta, [][]float64{{1}, nil}
+				estimates, score := p.Estimates(s, 0), sure(p.Score(s))
+				if values := slices.Concat(s.Beta, estimates, score.Value); slices.ContainsFunc(values, func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) }) {
+					t.Errorf("%s with %s, as published %v: widths %v, estimates %v, score %v", d.Name, width, study.Paper, s.Beta, estimates, score.Value)
+				} else if len(estimates) > 1 {
+					equal(t, d.Name+": the limit", estimates[1:], []float64{-0.25})
+				}
+			}
 		}
 	}
 }

@@ -65,7 +65,7 @@ func (w widths) each(in Width, theory func(k int, b Beta, gain, lambda float64) 
 	beta := make([]float64, len(w.of))
 	for k, b := range w.of {
 		switch b.Schedule {
-		case "constant":
+		case "constant", "": // "" where none was given for what is known beforehand: it has no band
 			beta[k] = b.Value
 		case "sqrt_log":
 			beta[k] = b.Value * math.Sqrt(math.Log(1+float64(in.Round)))

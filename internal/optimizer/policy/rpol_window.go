@@ -98,7 +98,10 @@ func (a sliding) Traits() Traits {
 }
 
 func (a sliding) Beta(w Width) []float64 {
-	return a.each(w, func(_ int, b Beta, gain, lambda float64) float64 {
+	return a.each(w, func(k int, b Beta, gain, lambda float64) float64 {
+		if !a.learned[k] { // it has no λ, and no band
+			return b.B
+		}
 		return b.B + b.R/math.Sqrt(lambda)*math.Sqrt(2*gain+2*math.Log(a.union*a.horizon/b.P))
 	})
 }

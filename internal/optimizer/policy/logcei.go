@@ -41,8 +41,8 @@ func checkRisk(c Context, s Settings) []Fault {
 	return faults
 }
 
-// cautious asks where a reading is worth most: see reading.go for P(x)·s·h(d/s), which without
-// noise is constrained expected improvement. In logarithms,
+// cautious asks where a reading is worth most, P(x)·s·h(d/s) as derived below, which without noise
+// is constrained expected improvement. In logarithms,
 //
 //	x_t = argmax ln(s h(d/s)) + ω Σ_j ln P(g_j(x) ≤ 0),
 //

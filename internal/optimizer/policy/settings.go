@@ -263,6 +263,8 @@ func (r *resolver) resolve(s Setting, raw json.RawMessage) (k keyed) {
 		case Absent(byName[key]):
 		case key == "default":
 			k.rest = r.parse(s, path, byName[key])
+		case k.by[names[at]] != nil:
+			r.fault(path, "is given twice, ignoring case")
 		default:
 			k.by[names[at]] = r.parse(s, path, byName[key])
 		}

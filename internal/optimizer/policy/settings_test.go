@@ -24,6 +24,8 @@ func TestFaults(t *testing.T) {
 		{"rpol-ucb", `{}`, studyOf(1), ""},
 		{"rpol-ucb", `{"beta": 2, "eta": 0.5, "initial_design": 3, "pending": "ignore", "margin": {"limit1": 0.1}}`, studyOf(1), ""},
 		{"rpol-ucb", `{"beta": {"F": 3, "default": null}}`, studyOf(1), ""},
+		{"rpol-ucb", `{"beta": {"F": 3, "f": 2}}`, studyOf(1), "beta.f"},
+		{"rpol-ucb", `{"beta": {"F": null, "f": 2}}`, studyOf(1), ""},
 		{"rpol-ucb", `{"beta": -1}`, studyOf(1), "beta"},
 		{"rpol-ucb", `{"beta": 0}`, studyOf(1), ""},
 		{"rpol-ucb", `{"beta": {"schedule": "constant", "value": -1}}`, studyOf(1), "beta.value"},

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"slices"
 
 	"headroom/internal/derived"
 	"headroom/internal/lists"
@@ -118,12 +117,9 @@ func mapAxis(c *design.Compiled, location, name string) (design.Parameter, error
 	return design.Parameter{}, design.NewInvalid(location, "a parameter that can be set is needed", name)
 }
 
-// viewed is the posterior at settings that a chart made up; a mixture's remainder may leave its
-// range there.
+// viewed is the posterior at settings that a chart made up: a mixture's remainder may leave its range
+// there, and a trial's own settings may lie far beyond one that was narrowed since.
 func (s *Models) viewed(ctx context.Context, snap *ledger.Snapshot, points []design.Settings) (Posterior, error) {
-	if err := snap.Compiled().Overlook(points[0], "through").Err(); err != nil && !hasRemainder(snap.Definition) {
-		return Posterior{}, err
-	}
 	places := lists.Map(points, func(settings design.Settings) optimizer.Place { return snap.Compiled().Locate(settings, nil) })
 	return derived.Get(ctx, s.Derived, snap, chartAt(places), func(ctx context.Context) (Posterior, error) { return s.posterior(ctx, snap, places, points) })
 }
@@ -137,10 +133,6 @@ func chartAt(places []optimizer.Place) chartOf {
 		}
 	}
 	return sha256.Sum256(key)
-}
-
-func hasRemainder(d design.Definition) bool {
-	return slices.ContainsFunc(d.Parameters, func(p design.Parameter) bool { return p.Type == design.Remainder })
 }
 
 // moved is settings with some of them changed and remainders following.

@@ -389,17 +389,24 @@ func TestAnOvershootIsRecordedAndLivedWith(t *testing.T) {
 			if used := b.snap.Trial(6); used.Parameters["temperature"].Number != 69 || !used.SettingsChanged || b.snap.Chosen(6)["temperature"].Number > 60 {
 				t.Errorf("used %v, chosen %v", used.Parameters, b.snap.Chosen(6))
 			}
-			readEverything(t, b)
-			slices, err := b.service.Slices(t.Context(), b.snap, b.snap.Trial(6).Parameters, 5)
-			if writable(t, slices, err); len(slices) != 2 {
-				t.Errorf("%d slices through a point beyond the bounds", len(slices))
+			look := func() {
+				readEverything(t, b)
+				slices, err := b.service.Slices(t.Context(), b.snap, b.snap.Trial(6).Parameters, 5)
+				if writable(t, slices, err); len(slices) != 2 {
+					t.Errorf("%d slices through a point beyond the bounds", len(slices))
+				}
+				mapped, err := b.service.Map(t.Context(), b.snap, "temperature", "cycles", b.snap.Trial(6).Parameters, 4)
+				writable(t, mapped, err)
 			}
-			mapped, err := b.service.Map(t.Context(), b.snap, "temperature", "cycles", b.snap.Trial(6).Parameters, 4)
-			writable(t, mapped, err)
+			look()
 			var table strings.Builder
 			if err := WriteCSV(&table, b.snap.Definition, b.snap.Trials, b.snap.Chosen); err != nil || !strings.Contains(table.String(), ",69,2,") {
 				t.Errorf("%v\n%s", err, table.String())
 			}
+			temperature := b.snap.Definition.Parameters[0]
+			temperature.High = new(21.0) // so that what was tried lies farther beyond it than could be told
+			b.must(ruleReconfigure(b.snap, design.Reconfiguration{Parameters: []design.Parameter{temperature}, Reason: "no oven left"}))
+			look()
 		})
 	}
 }

@@ -162,9 +162,9 @@ func keyOf(x []float64) string {
 // viewpoint is where the model is looked at: any settings within the parameters' ranges, whether
 // they may be tried or not. With candidates it is the one with equal settings, and with an arms'
 // covariance it must be one.
-func (c *Compiled) viewpoint(s Settings, location string, how reading) (optimizer.Place, Faults) {
+func (c *Compiled) viewpoint(s Settings, location string) (optimizer.Place, Faults) {
 	var f Faults
-	x, good := c.space.read(s, location, how, &f)
+	x, good := c.space.read(s, location, reading{}, &f)
 	if !good {
 		return nowhere, f
 	}
@@ -186,14 +186,7 @@ func (c *Compiled) OnlyArms() bool {
 
 // Viewpoints places several settings to look at; faults are located by their index in a list.
 func (c *Compiled) Viewpoints(points []Settings, location string) ([]optimizer.Place, Faults) {
-	return eachPlaced(points, location, func(s Settings, at string) (optimizer.Place, Faults) { return c.viewpoint(s, at, reading{}) })
-}
-
-// Overlook tells what is wrong with settings to draw charts through: they may be of a trial that
-// ended up beyond the bounds.
-func (c *Compiled) Overlook(s Settings, location string) Faults {
-	_, faults := c.viewpoint(s, location, reading{beyond: true})
-	return faults
+	return eachPlaced(points, location, c.viewpoint)
 }
 
 // Places is Place for several settings; faults are located by their index in a list.

@@ -3,6 +3,8 @@ package study
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 
 	"headroom/internal/optimizer"
 	"headroom/internal/study/design"
@@ -81,7 +83,7 @@ func ruleReconfigure(snap *ledger.Snapshot, change design.Reconfiguration) (ruli
 	}
 	after, err := after.Check()
 	if err == nil {
-		err = design.SameShape(before, after).Err()
+		err = append(design.SameShape(before, after), offScale(snap, after)...).Err()
 	}
 	if invalid, is := errors.AsType[*design.Invalid](err); is {
 		err = change.Placed(after, invalid.Faults).Err()
@@ -101,4 +103,21 @@ func ruleReconfigure(snap *ledger.Snapshot, change design.Reconfiguration) (ruli
 		ruled.numbers = append(ruled.numbers, i+1)
 	}
 	return ruled, nil
+}
+
+// offScale are the faults of logarithmic scales that past trials have no place on: what is not above
+// 0 was run while the scale was linear, and no model can be worked out of it any more.
+func offScale(snap *ledger.Snapshot, after design.Definition) (faults design.Faults) {
+	for i, p := range after.Parameters {
+		if t := notAboveZero(snap, p.Name); p.Logarithmic() && t != nil {
+			faults.Add(fmt.Sprintf("parameters[%d].scale", i), p.Scale, "a logarithmic scale has numbers above 0, and trial %d was run at %s", t.Number, design.WriteSetting(p, t.Parameters[p.Name]))
+		}
+	}
+	return faults
+}
+
+// notAboveZero is the first trial that was run with a parameter at 0 or below.
+func notAboveZero(snap *ledger.Snapshot, parameter string) *ledger.Trial {
+	i := slices.IndexFunc(snap.Trials, func(t *ledger.Trial) bool { return !(t.Parameters[parameter].Number > 0) })
+	return snap.Trial(i + 1)
 }

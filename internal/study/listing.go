@@ -58,7 +58,7 @@ func Health(snap *ledger.Snapshot, rows ...design.Settings) []Finding {
 	}
 	d, found := snap.Definition, []Finding{}
 	for _, p := range d.Parameters {
-		if p.Scale != design.ScaleLinear {
+		if p.Scale != design.ScaleLinear || notAboveZero(snap, p.Name) != nil {
 			continue
 		}
 		why := d.WhyLog(p, design.Levels(d.Candidates, p.Name))

@@ -6,6 +6,7 @@ import (
 
 	"headroom/internal/must"
 	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
 )
 
 // flow is the oven with a number over decades whose scale is said.
@@ -34,10 +35,19 @@ func TestAScaleThatDoesNotSuitIsFound(t *testing.T) {
 		t.Errorf("in the state: %+v, %v", state.Health, err)
 	}
 	low, high := 0.1, 100.0
-	b.must(ruleReconfigure(b.snap, design.Reconfiguration{Parameters: []design.Parameter{{Name: "flow", Type: design.Real, Low: &low, High: &high, Scale: "log"}}, Reason: "it spans decades"}))
+	remedy := design.Reconfiguration{Parameters: []design.Parameter{{Name: "flow", Type: design.Real, Low: &low, High: &high, Scale: "log"}}, Reason: "it spans decades"}
+	b.must(ruleReconfigure(b.snap, remedy))
 	if got := found(b); len(got) > 0 {
 		t.Errorf("after the remedy: %v", got)
 	}
+	b = flow(t, "linear", 100)
+	b.ask(1)
+	b.must(ruleTell(b.snap, 1, ledger.Telling{Parameters: design.Settings{"flow": design.NumberValue(0), "cycles": design.NumberValue(3)}}))
+	if got := found(b); len(got) > 0 {
+		t.Errorf("where it is no remedy: %v", got)
+	}
+	_, err = ruleReconfigure(b.snap, remedy)
+	wantFault(t, faultsOf(t, err), "parameters[0].scale", "trial 1 was run at 0")
 }
 
 // A table is looked at before it is imported, and what was imported afterwards: its levels speak

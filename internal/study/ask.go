@@ -141,8 +141,9 @@ func (s *Models) ruleReplicate(ctx context.Context, cmd Command, snap *ledger.Sn
 // is known.
 func DoubtOwn(snap *ledger.Snapshot, own OwnTrial, forecast *ledger.Decision) []Doubt {
 	doubts := asked(snap.DoubtReadings(0, own.Metrics, func(metric string) *ledger.Expected { return snap.ForetoldBy(forecast, metric) }))
-	if number := lastWith(snap, own.Parameters); number > 0 {
-		doubts = append(doubts, Doubt{"parameters", describe(snap.Definition, own.Parameters), replicateText(number)})
+	kept, _, _ := snap.Compiled().Place(own.Parameters, "parameters")
+	if number := lastWith(snap, kept); number > 0 {
+		doubts = append(doubts, Doubt{"parameters", describe(snap.Definition, kept), replicateText(number)})
 	}
 	return doubts
 }
@@ -150,7 +151,7 @@ func DoubtOwn(snap *ledger.Snapshot, own OwnTrial, forecast *ledger.Decision) []
 // lastWith is the last trial run at exactly these settings, 0 if none was.
 func lastWith(snap *ledger.Snapshot, settings design.Settings) int {
 	for i := len(snap.Trials) - 1; i >= 0; i-- {
-		if len(settings) > 0 && maps.Equal(snap.Trials[i].Parameters, settings) {
+		if maps.Equal(snap.Trials[i].Parameters, settings) {
 			return i + 1
 		}
 	}

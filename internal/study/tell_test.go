@@ -335,6 +335,13 @@ func TestCorrectionsAndOwnPointsAreDoubtedByTheSameRule(t *testing.T) {
 	if len(doubts) != 2 || !strings.Contains(doubts[0].Text, "would fit") || doubts[1].Text != "The same settings as trial 8: a replicate on purpose?" {
 		t.Errorf("an own point: %+v", doubts)
 	}
+	m := newBench(t, mixture())
+	m.ask(1)
+	own.Parameters, own.Metrics = m.snap.Trial(1).Parameters.Clone(), nil
+	delete(own.Parameters, "water")
+	if doubts := DoubtOwn(m.snap, own, nil); len(doubts) != 1 || !strings.Contains(doubts[0].Text, "a replicate on purpose?") {
+		t.Errorf("an own mixture, of which the others say what is left: %+v", doubts)
+	}
 }
 
 func TestRowsAreDoubtedByEachOther(t *testing.T) {

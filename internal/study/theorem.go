@@ -96,7 +96,7 @@ func circumstances(snap *ledger.Snapshot, state Readout) policy.Circumstances {
 	c.Corrected = len(corrected)
 	for i, t := range snap.Trials {
 		countTrial(&c, t)
-		if i+1 < len(snap.Trials) && lateBy(snap, t, snap.Trials[i+1].ChosenSeq) {
+		if i+1 < len(snap.Trials) && lateBy(snap, t, snap.Trials[i+1].Seen) {
 			c.Late++
 		}
 	}
@@ -136,12 +136,12 @@ func countTrial(c *policy.Circumstances, t *ledger.Trial) {
 	}
 }
 
-// lateBy tells whether a modelled reading of the trial was not there when the next trial was
-// chosen.
-func lateBy(snap *ledger.Snapshot, t *ledger.Trial, next int64) bool {
+// lateBy tells whether a modelled reading of the trial was not among the events up to seen, from
+// which the next trial was chosen.
+func lateBy(snap *ledger.Snapshot, t *ledger.Trial, seen int64) bool {
 	return slices.ContainsFunc(snap.Compiled().MetricNames, func(metric string) bool {
 		m, told := t.Metrics[metric]
-		return !told || m.ToldSeq > next
+		return !told || m.ToldSeq > seen
 	})
 }
 

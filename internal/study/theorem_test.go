@@ -126,6 +126,13 @@ func TestABoundRestsOnWhatTheStudyIs(t *testing.T) {
 	b.wantFinding("no more rounds than T", policy.NotMet, "10 trials where 5")
 	b.wantFinding("Slater", policy.Unknown, "no δ is given")
 	b.wantFinding("chosen by the rule", policy.NotMet, "1 chosen by people, 1 imported")
+
+	b = newBench(t, provenOven())
+	b.ask(1)
+	before := b.snap
+	b.tell(1, map[string]float64{"yield": 0.2, "impurity": 0.1}) // while the next one is being chosen
+	b.must(b.service.ruleAsk(t.Context(), Command{By: "Ana"}, before, Ask{}))
+	b.wantFinding("before the next trial", policy.NotMet, "1 trial")
 }
 
 // TestAFittedStudyRestsOnLess: the usual study meets neither the kernel, nor the units, nor the

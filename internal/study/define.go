@@ -98,11 +98,7 @@ func ruleReconfigure(snap *ledger.Snapshot, change design.Reconfiguration) (ruli
 	if len(changes) == 0 {
 		return ruling{}, conflict("The study is configured so already; nothing would change.")
 	}
-	ruled := ruling{drafts: []ledger.Draft{{Kind: ledger.Reconfigured, Data: ledger.ReconfiguredData{Definition: after, Engine: optimizer.Engine, Changes: changes, Reason: change.Reason}}}}
-	for i := range snap.Trials { // limits decide which trials are feasible
-		ruled.numbers = append(ruled.numbers, i+1)
-	}
-	return ruled, nil
+	return ruling{drafts: []ledger.Draft{{Kind: ledger.Reconfigured, Data: ledger.ReconfiguredData{Definition: after, Engine: optimizer.Engine, Changes: changes, Reason: change.Reason}}}}, nil
 }
 
 // offScale are the faults of logarithmic scales that past trials have no place on: what is not above

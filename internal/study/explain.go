@@ -362,7 +362,7 @@ func prices(d design.Definition, p ledger.ChosenData) string {
 	return " (multiplier " + strings.Join(parts, ", ") + ")"
 }
 
-// limitNames lists the constraints' names, as "impurity" or "pH low or pH high".
+// limitNames lists the constraints' names, as "impurity" or "pH low and pH high".
 func limitNames(d design.Definition) string {
 	return design.Listed(lists.Map(d.Constraints, func(c design.Constraint) string { return c.Name }), "and")
 }

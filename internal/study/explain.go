@@ -18,6 +18,7 @@ type chosenBy struct {
 	withinLimits bool              // some trial so far is known to be within every limit
 	compares     bool              // the algorithm does, as its description says
 	safely       bool              // it goes on from safe settings
+	heedless     bool              // it takes no account of limits
 	blind        map[string]string // what is missing of a metric before anything can be expected of it
 	seen         *ledger.Snapshot  // what was decided from
 }
@@ -25,7 +26,8 @@ type chosenBy struct {
 // decidedBy is that of a decision by a state of the snapshot, compiled so.
 func decidedBy(by string, snap *ledger.Snapshot, compiled *design.Compiled, state *optimizer.State) chosenBy {
 	feasible, _ := snap.Feasibility()
-	return chosenBy{by: by, withinLimits: feasible > 0, compares: compiled.Algorithm.Compares, safely: compiled.Algorithm.NeedsSafeSeeds, blind: blind(snap, state), seen: snap}
+	return chosenBy{by: by, withinLimits: feasible > 0, compares: compiled.Algorithm.Compares, safely: compiled.Algorithm.NeedsSafeSeeds, heedless: compiled.Algorithm.Heedless,
+		blind: blind(snap, state), seen: snap}
 }
 
 // aside says of a trial that it is no result to go by, where it waits or broke a limit.
@@ -220,7 +222,7 @@ func because(d design.Definition, p ledger.ChosenData, who chosenBy) string {
 	case policy.Own:
 		return ownChoice(p, who)
 	case policy.Optimistic:
-		if limits == "" {
+		if limits == "" || who.heedless {
 			return fmt.Sprintf("Chosen because its optimistic %s is the %s of all.", objective, highest)
 		}
 		among := "points whose " + limits + " could still be within the limit"
@@ -239,8 +241,14 @@ func because(d design.Definition, p ledger.ChosenData, who chosenBy) string {
 		}
 		return fmt.Sprintf("Chosen because no point looks able to stay within the limit on %s, and this one comes closest.", limits) + noneYet(who)
 	case policy.Explore:
+		if limits == "" {
+			return fmt.Sprintf("Chosen to learn where %s is the %s: it is where the model is least sure among the points it may try.", objective, highest)
+		}
 		return fmt.Sprintf("Chosen to learn where the limit on %s lies: it is where the model is least sure among the points it may try.", limits) + noneYet(who)
 	case policy.Seed:
+		if limits == "" {
+			return fmt.Sprintf("Drawn among the safe settings, from which this algorithm learns %s first.", objective)
+		}
 		return fmt.Sprintf("Drawn among the safe settings, from which this algorithm learns %s first.", design.Listed([]string{objective, limits}, "and")) + noneYet(who)
 	case policy.Sample:
 		if limits == "" {
@@ -273,8 +281,6 @@ func improves(d design.Definition, p ledger.ChosenData, who chosenBy) string {
 		return fmt.Sprintf("Chosen to read the settings of trial %d, the best so far, again: to know whether %s is worth more than what another point promises.", p.Decision.Incumbent, good)
 	case limits != "" && !compared && (who.compares || !who.withinLimits):
 		return fmt.Sprintf("Chosen because it has the best chance to keep %s within the limit.", limits) + noneYet(who)
-	case limits == "":
-		return fmt.Sprintf("Chosen because it promises the largest improvement of %s%s.", d.Objective.Metric, over(d, p, who))
 	case compared && hardlyImproves(d, p) && who.broke(p.Decision.Incumbent):
 		return fmt.Sprintf("Chosen for its chance to keep %s within the limit, weighed with %s: trial %d, the best so far, broke a limit, and hardly any improvement of %s over it is expected.",
 			limits, d.Objective.Metric, p.Decision.Incumbent, d.Objective.Metric)

@@ -169,8 +169,21 @@ func TestEveryReasonHasItsSentence(t *testing.T) {
 		t.Error("a person's choice follows from the algorithm's constants")
 	}
 	free := design.Definition{Parameters: d.Parameters, Objective: design.Objective{Metric: "cost", Direction: "minimize"}}
-	if got := explain(free, predicted(policy.Optimistic), chosenBy{}); !strings.Contains(got, "its optimistic cost is the lowest of all") {
-		t.Error(got)
+	for reason, want := range map[string]string{
+		policy.Optimistic: "its optimistic cost is the lowest of all.",
+		policy.Explore:    "to learn where cost is the lowest: it is where the model is least sure among the points it may try.",
+		policy.Seed:       "from which this algorithm learns cost first.",
+		policy.Improve:    "the largest improvement of cost, weighed with the chance to work.",
+	} {
+		p := predicted(reason)
+		p.Decision.Works = &ledger.Works{Chance: 0.8, Failed: 2, Of: 9}
+		if got := explain(free, p, chosenBy{}); !strings.HasSuffix(got, want) {
+			t.Errorf("%s without limits: got %s\nwant %s", reason, got, want)
+		}
+	}
+	d.Algorithm.Name, d.Algorithm.Settings = "igp-ucb", map[string]json.RawMessage{"initial_design": rawJSON(`0`)}
+	if got, want := newBench(t, d).ask(1).Trials[0].Decision.Because, "its optimistic yield is the highest of all."; !strings.HasSuffix(got, want) {
+		t.Errorf("by an algorithm that takes no account of limits: got %s\nwant %s", got, want)
 	}
 }
 

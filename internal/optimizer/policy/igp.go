@@ -6,6 +6,7 @@ var igpUCB = Description{
 	Feedback: "noisy readings of the objective; constraints are recorded and ignored",
 	Summary:  "The unconstrained reference: shows what the limits cost.",
 	Settings: settings(betaSetting),
+	Heedless: true,
 	Build:    func(c Context, s Settings) Policy { return igp{objectiveWidth(c, s)} },
 }
 

@@ -420,6 +420,8 @@ type Description struct {
 	// Compares: it says how much a place improves on the best one so far, where one is likely to be
 	// within the limits.
 	Compares bool `json:"-"`
+	// Heedless: it takes no account of limits.
+	Heedless bool `json:"-"`
 	// ForDrift: it looks only at the last trials, for functions that change with time.
 	ForDrift bool `json:"-"`
 

@@ -417,17 +417,26 @@ func TestImportedWithoutItsContext(t *testing.T) {
 	}
 }
 
-// TestAKnownValueThatTheSettingsContradict is asked about: it is not kept.
+// TestAKnownValueThatTheSettingsContradict is asked about: it is not kept. Another limit that depends
+// on what is in no table has its value from there.
 func TestAKnownValueThatTheSettingsContradict(t *testing.T) {
 	t.Parallel()
 	d := oven()
-	d.Constraints = []design.Constraint{{Metric: "load", Op: "<=", Threshold: 50, Expression: "temperature + cycles"}}
+	d.Constraints = []design.Constraint{{Metric: "load", Op: "<=", Threshold: 50, Expression: "temperature + cycles"},
+		{Metric: "room", Op: ">=", Threshold: 0, Expression: "slack - cycles", Context: []string{"slack"}}}
 	b := newBench(t, d)
-	rows, _, err := parseCSV(b.snap.Compiled(), strings.NewReader("temperature,cycles,load,yield\n30,4,34,61\n31,4,99,62\n32,4,,63\n"), ImportOptions{})
+	rows, _, err := parseCSV(b.snap.Compiled(), strings.NewReader("temperature,cycles,load,room,yield\n30,4,34,1,61\n31,4,99,2,62\n32,4,,3,63\n"), ImportOptions{})
 	must.Do(t, err)
 	doubts := doubtRows(b.snap, rows)
 	if len(doubts) != 1 || doubts[0].Field != "lines[3].load" || doubts[0].Text != "Load follows from the settings, and is 35 there; 99 is not kept. Are the settings right?" {
 		t.Errorf("%+v", doubts)
+	}
+	b.must(ruleImport(b.snap, b.snap, rows))
+	if load, room := b.snap.Trial(2).Metrics["load"].Value, b.snap.Trial(3).Metrics["room"].Value; load != 35 || room != 3 {
+		t.Errorf("kept are load %v and room %v", load, room)
+	}
+	if _, err := b.service.takeIn(newID(), nil, b.events); err != nil {
+		t.Error(err)
 	}
 }
 

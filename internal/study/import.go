@@ -86,7 +86,7 @@ func ruleImport(snap, readUnder *ledger.Snapshot, rows []importRow) (ruling, err
 	seen := snap.Version
 	for i, row := range rows {
 		number := len(snap.Trials) + 1 + i
-		known, wrong := knownIn(snap.Compiled(), row, row.Parameters, row.place)
+		known, wrong := knownIn(snap.Compiled(), row, row.Parameters)
 		faults = append(faults, wrong...)
 		ruled.drafts = append(ruled.drafts, ledger.Draft{Kind: ledger.Chosen, Data: ledger.ChosenData{Number: number, Origin: ledger.Imported, Parameters: row.Parameters,
 			Candidate: candidateOf(row.place), Note: row.Note, Seen: seen, Engine: optimizer.Engine, KnownValues: known}})
@@ -113,25 +113,22 @@ func toldOfRow(c *design.Compiled, row importRow, number int) (ledger.ToldData, 
 		return told, faults
 	}
 	told.Candidate = candidateOf(place)
-	told.KnownValues, faults = knownIn(c, row, row.Used, place)
+	told.KnownValues, faults = knownIn(c, row, row.Used)
 	return told, faults
 }
 
 // knownIn gives a row's known constraints their values at settings: worked out where the settings
-// decide them, else from the row's own column.
-func knownIn(c *design.Compiled, row importRow, settings design.Settings, place optimizer.Place) (map[string]float64, design.Faults) {
-	if known, faults := c.KnownAt(settings, place, design.Brought{}); len(faults) == 0 {
-		return known, nil
-	}
-	known := map[string]float64{}
+// decide them, else from the row's own columns.
+func knownIn(c *design.Compiled, row importRow, settings design.Settings) (map[string]float64, design.Faults) {
+	known := c.KnownAlone(settings)
 	var f design.Faults
 	for _, k := range c.Def.Constraints {
-		if !k.Given() {
+		if _, follows := known[k.Name]; follows || !k.Given() {
 			continue
 		}
 		value, there := row.Known[k.Metric]
 		if !there {
-			f.Add(fmt.Sprintf("lines[%d].%s", row.Line, k.Metric), nil, "is missing; without the context of the decision the value of %s must stand in the table", k.Metric)
+			f.Add(fmt.Sprintf("lines[%d].%s", row.Line, k.Metric), nil, "is missing; the settings do not say what %s is, so it must stand in the table", k.Metric)
 		}
 		known[k.Name] = value
 	}
@@ -164,10 +161,10 @@ func doubtRows(snap *ledger.Snapshot, rows []importRow) []Doubt {
 		}
 	}
 	for _, row := range rows {
-		worked, faults := snap.Compiled().KnownAt(row.Parameters, row.place, design.Brought{})
+		worked := snap.Compiled().KnownAlone(row.Parameters)
 		for _, c := range snap.Definition.Constraints {
 			told, there := row.Known[c.Metric]
-			if value := worked[c.Name]; there && len(faults) == 0 && c.Given() && !agrees(told, value) && len(doubts) < mostDoubts {
+			if value, follows := worked[c.Name]; there && follows && !agrees(told, value) && len(doubts) < mostDoubts {
 				doubts = append(doubts, Doubt{fmt.Sprintf("lines[%d].%s", row.Line, c.Metric), exactly(told),
 					fmt.Sprintf("%s follows from the settings, and is %s there; %s is not kept. Are the settings right?", design.Capitalised(c.Metric), exactly(value), exactly(told))})
 			}

@@ -158,6 +158,21 @@ func (c *Compiled) KnownAt(s Settings, place optimizer.Place, brought Brought) (
 	return out, nil
 }
 
+// KnownAlone are the known constraints' values that settings alone decide, by constraint name.
+func (c *Compiled) KnownAlone(s Settings) map[string]float64 {
+	var r row
+	known := map[string]float64{}
+	for _, g := range c.given {
+		if g.Sampled || len(g.Context) > 0 {
+			continue
+		}
+		if v := g.at(&r, c.space.lookup(s), nil); Computable(v) {
+			known[g.Name] = v
+		}
+	}
+	return known
+}
+
 // KnownInOrder are known constraints' values, given by constraint name, in the order of the study,
 // nil when there are none.
 func (d Definition) KnownInOrder(known map[string]float64) []float64 {

@@ -51,7 +51,11 @@ const mostNamed = 6
 // unlisted says of settings which candidates do not have which of them alone makes them so, and what
 // it is in those that have the others; where there is no such one, it is about all together.
 func (c *Compiled) unlisted(x []float64, s Settings, location string) (f Faults) {
-	instead := make([][]string, len(x))
+	type alone struct {
+		axis  int
+		value float64
+	}
+	instead, seen := make([][]string, len(x)), map[alone]bool{}
 	for i, arm := range c.arms {
 		differing, at := 0, 0
 		for j := range x {
@@ -59,10 +63,9 @@ func (c *Compiled) unlisted(x []float64, s Settings, location string) (f Faults)
 				differing, at = differing+1, j
 			}
 		}
-		if p := c.Def.Parameters[at]; differing == 1 {
-			if text := WriteSetting(p, c.Def.Candidates[i][p.Name]); !slices.Contains(instead[at], text) {
-				instead[at] = append(instead[at], text)
-			}
+		if one := (alone{at, arm[at]}); differing == 1 && !seen[one] {
+			seen[one] = true
+			instead[at] = append(instead[at], c.Def.Candidates[i][c.Def.Parameters[at].Name].String())
 		}
 	}
 	for j, values := range instead {

@@ -423,6 +423,9 @@ func TestCandidates(t *testing.T) {
 	}
 	_, _, wrong = mustCompile(t, d).Place(Settings{"x": NumberValue(3), "mode": TextValue("slow")}, "at")
 	wantFault(t, wrong, "at.x", "have 0, 1, 0.25, 0.5, 0.75 or 4 other values")
+	d.Candidates = []Settings{{"x": NumberValue(0.0004), "mode": TextValue("slow")}}
+	_, _, wrong = mustCompile(t, d).Place(Settings{"x": NumberValue(0), "mode": TextValue("slow")}, "at")
+	wantFault(t, wrong, "at.x", "have 0.0004")
 	if located := c.Locate(nil, new(3)); located.Arm != 3 || !slices.Equal(located.U, space.Arms[3]) {
 		t.Errorf("candidate 3 located at %v", located)
 	}

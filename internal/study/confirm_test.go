@@ -67,7 +67,11 @@ func TestWhatMayBeADangerCountsInFull(t *testing.T) {
 func TestADoubtGoesWithItsReason(t *testing.T) {
 	t.Parallel()
 	b := learnt(t)
-	b.must(ruleTell(b.snap, 9, ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: -900}, "impurity": {Value: 0.2}}, Parameters: design.Settings{"temperature": design.NumberValue(66), "cycles": design.NumberValue(3)}}))
+	at := func(temperature float64) design.Settings {
+		return design.Settings{"temperature": design.NumberValue(temperature), "cycles": design.NumberValue(3)}
+	}
+	b.must(ruleTell(b.snap, 9, ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: -900}}, Parameters: at(77)}))
+	b.must(ruleTell(b.snap, 9, ledger.Telling{Metrics: map[string]ledger.Reading{"impurity": {Value: 0.2}}, Parameters: at(66)}))
 	doubted := func() string {
 		return strings.Join(lists.Map(b.snap.Trial(9).Doubts, func(d ledger.Doubted) string { return d.Metric + d.Parameter }), " ")
 	}
@@ -78,7 +82,7 @@ func TestADoubtGoesWithItsReason(t *testing.T) {
 	if got := doubted(); got != "yield temperature" {
 		t.Fatalf("in doubt: %q", got)
 	}
-	correct(Correction{Parameters: design.Settings{"temperature": design.NumberValue(46), "cycles": design.NumberValue(3)}})
+	correct(Correction{Parameters: at(46)})
 	if got := doubted(); got != "yield" {
 		t.Errorf("with the settings put right, in doubt: %q", got)
 	}

@@ -312,6 +312,7 @@ func (b *builder) told(data ToldData) error {
 		if t.anyTold() {
 			b.snap.rewritten = b.last.Seq
 		}
+		t.undoubt(nil, true)
 	}
 	ranges := b.ranges()
 	if !data.Confirmed {

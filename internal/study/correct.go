@@ -210,7 +210,7 @@ func (s *Service) Undo(ctx context.Context, cmd Command, id string, number int) 
 type telling struct {
 	event  ledger.Event
 	data   ledger.ToldData
-	before *ledger.Trial // the trial before it
+	before *ledger.Snapshot
 }
 
 func (s *Service) lastTelling(ctx context.Context, snap *ledger.Snapshot, number int) (*telling, error) {
@@ -228,12 +228,8 @@ func (s *Service) lastTelling(ctx context.Context, snap *ledger.Snapshot, number
 	if err := last.event.Decode(&last.data); err != nil {
 		return nil, err
 	}
-	before, err := s.Snapshot(ctx, snap.ID, last.event.Seq-1)
-	if err != nil {
-		return nil, err
-	}
-	last.before = before.Trial(number)
-	return last, nil
+	last.before, err = s.Snapshot(ctx, snap.ID, last.event.Seq-1)
+	return last, err
 }
 
 // ruleUndo takes back the telling, nil when the last event about the trial was none.
@@ -254,15 +250,15 @@ func ruleUndo(snap *ledger.Snapshot, number int, last *telling, author string, n
 	for name := range last.data.Metrics {
 		back.Metrics[name] = nil
 	}
-	if before := last.before.Parameters; !maps.Equal(before, snap.Trial(number).Parameters) {
+	if before := last.before.Trial(number).Parameters; !maps.Equal(before, snap.Trial(number).Parameters) {
 		back.Parameters = before
 	}
 	if len(back.Metrics) == 0 && back.Parameters == nil {
 		return ruling{}, conflict("Only a note was saved last with trial %d; notes stay.", number)
 	}
 	ruled, err := ruleCorrect(snap, back)
-	if status := last.before.Status; err == nil && (status == ledger.StatusFailed || status == ledger.StatusAbandoned) {
-		ruled.drafts = append(ruled.drafts, ledger.Draft{Kind: ledger.Kind(status), Data: ledger.ClosedData{Number: number, Reason: last.before.Reason, Cause: last.before.Cause}})
+	if again, had := last.before.Ending(number); err == nil && had {
+		ruled.drafts = append(ruled.drafts, again)
 	}
 	return ruled, err
 }

@@ -503,6 +503,8 @@ func TestUndoTakesBackOnesOwnLastTellingWithinAMinute(t *testing.T) {
 	}
 	// A slip on a trial that had failed is no reading of it.
 	b.must(ruleClose(b.snap, ledger.Failed, ledger.ClosedData{Number: 2, Reason: "pump broke", Cause: ledger.BySettings}))
+	b.must(ruleClose(b.snap, ledger.Excluded, ledger.ClosedData{Number: 2, Reason: "wrong batch"}))
+	b.must(ruleClose(b.snap, ledger.Included, ledger.ClosedData{Number: 2, Reason: "it was the right one"}))
 	before := b.snap.History(b.snap.Compiled()).Rounds[1].Closed
 	b.must(ruleTell(b.snap, 2, yields(50)))
 	must.Do(t, undo("person:ana", 2))

@@ -329,7 +329,6 @@ func (b *builder) told(data ToldData) error {
 	}
 	if r.isClosed() {
 		r.spells[len(r.spells)-1].to, t.Cause = b.last.Seq, ""
-		t.Status, t.Reason = StatusPartial, ""
 	}
 	return nil
 }
@@ -490,13 +489,13 @@ func (b *builder) closed(data ClosedData) error {
 		}
 		last.to = b.last.Seq
 	}
-	r.spells = append(r.spells, spell{from: b.last.Seq, cause: cause})
-	t.Reason, t.Status, t.Cause = data.Reason, status, data.Cause
+	r.spells = append(r.spells, spell{from: b.last.Seq, cause: cause, by: data})
+	t.Status, t.Cause = status, data.Cause
 	return nil
 }
 
 func (b *builder) setExcluded(data ClosedData) error {
-	t, _, err := b.concern(data.Number)
+	t, r, err := b.concern(data.Number)
 	if err != nil {
 		return err
 	}
@@ -504,7 +503,7 @@ func (b *builder) setExcluded(data ClosedData) error {
 	if t.Excluded == excluded {
 		return fmt.Errorf("trial %d already is so", t.Number)
 	}
-	t.Excluded, t.Reason, b.snap.ranges = excluded, data.Reason, nil
+	t.Excluded, r.excluded, b.snap.ranges = excluded, data.Reason, nil
 	b.snap.rewritten = b.last.Seq
 	b.revise(data.Number, data.Reason)
 	return nil
@@ -565,8 +564,13 @@ func (snap *Snapshot) derive(i int) {
 	if r.place.U == nil {
 		r.place, r.gone = snap.compiled.Locate(t.Parameters, t.Candidate), !snap.compiled.MayChoose(r.chosen)
 	}
-	if !r.isClosed() {
+	if t.Reason = ""; r.isClosed() {
+		t.Reason = r.spells[len(r.spells)-1].by.Reason
+	} else {
 		t.Status = t.progress(snap.compiled.MetricNames)
+	}
+	if t.Excluded {
+		t.Reason = r.excluded
 	}
 	for name, m := range t.Metrics {
 		m.Headroom = snap.Definition.Headroom(name, m.Value)

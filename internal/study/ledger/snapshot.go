@@ -38,18 +38,20 @@ type Snapshot struct {
 
 // record is what the fold keeps of a trial beyond what people are shown.
 type record struct {
-	chosen design.Settings    // as chosen; Trial.Parameters are those used
-	place  optimizer.Place    // of Trial.Parameters under the present definition
-	gone   bool               // what was chosen may be chosen no more
-	known  map[string]float64 // values of known constraints at the point, by constraint name
-	spells []spell            // when the trial was failed or abandoned
-	events []int64            // seqs of the events about the trial
+	chosen   design.Settings    // as chosen; Trial.Parameters are those used
+	place    optimizer.Place    // of Trial.Parameters under the present definition
+	gone     bool               // what was chosen may be chosen no more
+	known    map[string]float64 // values of known constraints at the point, by constraint name
+	spells   []spell            // when the trial was failed or abandoned
+	excluded string             // why it was, when it was last
+	events   []int64            // seqs of the events about the trial
 }
 
 // spell is the events during which a trial was closed: from ≤ seq < to; to = 0 while it still is.
 type spell struct {
 	from, to int64
 	cause    optimizer.Cause
+	by       ClosedData
 }
 
 // Status says how far a trial is.
@@ -80,7 +82,7 @@ type Trial struct {
 	Feasible         *bool                  `json:"feasible"`
 	Decision         *Decision              `json:"decision"`
 	Note             string                 `json:"note"`
-	Reason           string                 `json:"reason,omitempty"` // of failing, abandoning or excluding
+	Reason           string                 `json:"reason,omitempty"` // of being excluded or, where it is not, of failing or abandoning
 	Cause            Cause                  `json:"cause,omitempty"`  // of failing
 	ReplicateOf      int                    `json:"replicate_of,omitempty"`
 	Candidate        *int                   `json:"candidate,omitempty"`
@@ -135,6 +137,15 @@ func (snap *Snapshot) KnownValues(number int) map[string]float64 { return snap.r
 // SameDefinition tells whether what matters to the algorithm was defined by the same event of the
 // same study in both.
 func (snap *Snapshot) SameDefinition(other *Snapshot) bool { return snap.defined == other.defined }
+
+// Ending is how trial number ended without results, false where it has not.
+func (snap *Snapshot) Ending(number int) (ended Draft, has bool) {
+	r := snap.records[number-1]
+	if !r.isClosed() {
+		return ended, false
+	}
+	return Draft{Kind(snap.Trial(number).Status), r.spells[len(r.spells)-1].by}, true
+}
 
 // Brought is what the caller brought when the trial was chosen.
 func (t *Trial) Brought() design.Brought {

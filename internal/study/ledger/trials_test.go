@@ -66,12 +66,25 @@ func TestFailedAndAbandonedTrialsComeBackWhenTheyAreTold(t *testing.T) {
 	}
 	b.refuses("failing again", Draft{Failed, ClosedData{Number: 1, Reason: "x", Cause: BySettings}})
 	b.refuses("abandoning again", Draft{Abandoned, ClosedData{Number: 2, Reason: "x"}})
+	b.close(Excluded, 1, "wrong batch")
+	if one := b.snap.Trial(1); one.Reason != "wrong batch" {
+		t.Errorf("excluded because of %q", one.Reason)
+	}
+	b.close(Included, 1, "it was the right one")
+	if one := b.snap.Trial(1); one.Reason != "spilled" {
+		t.Errorf("failed because of %q", one.Reason)
+	}
+	b.close(Excluded, 2, "wrong batch")
 	b.refuses("failing by an unknown cause", Draft{Failed, ClosedData{Number: 2, Reason: "x", Cause: "weather"}})
 	b.tell(1, map[string]float64{"yield": 1})
 	b.tell(2, map[string]float64{"yield": 1, "impurity": 0.2})
 	one, two = b.snap.Trial(1), b.snap.Trial(2)
-	if one.Status != StatusPartial || one.Reason != "" || one.Cause != "" || two.Status != StatusCompleted || two.Reason != "" {
+	if one.Status != StatusPartial || one.Reason != "" || one.Cause != "" || two.Status != StatusCompleted || two.Reason != "wrong batch" {
 		t.Errorf("%+v\n%+v", one, two)
+	}
+	b.close(Included, 2, "it was the right one")
+	if two := b.snap.Trial(2); two.Reason != "" {
+		t.Errorf("completed because of %q", two.Reason)
 	}
 	b.refuses("closing what is not there", Draft{Failed, ClosedData{Number: 3, Reason: "x", Cause: BySettings}})
 	b.close(Failed, 1, "spilled again")

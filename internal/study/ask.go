@@ -132,7 +132,7 @@ func (s *Models) ruleReplicate(ctx context.Context, cmd Command, snap *ledger.Sn
 	}
 	known, faults := snap.Compiled().Known(trial.Brought())
 	if len(faults) > 0 {
-		return ruling{}, conflict("Trial %d cannot be repeated as it was: %s.", number, strings.TrimSpace(lastWord(faults[0].Field)+" "+faults[0].Message))
+		return ruling{}, conflict("Trial %d cannot be repeated as it was: %s.", number, strings.TrimSpace(brought(faults[0].Field)+" "+faults[0].Message))
 	}
 	return s.rulePersonal(ctx, cmd, snap, personal{OwnTrial: OwnTrial{Parameters: settings, Brought: trial.Brought()}, place: place, known: known, replicateOf: number})
 }

@@ -415,6 +415,14 @@ func TestImportedWithoutItsContext(t *testing.T) {
 	if _, err := b.service.ruleReplicate(t.Context(), Command{By: "Ana"}, b.snap, 1); !errors.Is(err, ErrConflict) || !strings.Contains(err.Error(), "slack is missing") {
 		t.Errorf("repeated: %v", err)
 	}
+	d = queue()
+	d.Constraints = d.Constraints[1:]
+	d.Constraints[0].Metric = "back.log"
+	b = newBench(t, d)
+	b.table(t, "x,mode,rate,back.log\n3,fast,1,5\n")
+	if _, err := ruleCorrect(b.snap, Correction{Number: 1, Parameters: d.Candidates[0], Reason: "typo"}); err == nil || !strings.Contains(err.Error(), "imported without back.log, which") {
+		t.Errorf("corrected: %v", err)
+	}
 }
 
 // TestAKnownValueThatTheSettingsContradict is asked about: it is not kept. Another limit that depends

@@ -273,12 +273,16 @@ func settingsUsed(snap *ledger.Snapshot, trial *ledger.Trial, settings design.Se
 	}
 	known, faults = snap.Compiled().KnownAt(placed, place, trial.Brought())
 	if len(faults) > 0 && faults[0].Field != "" && trial.Origin == ledger.Imported { // else its expression has no value there
-		faults = design.Faults{{Field: "parameters", Message: fmt.Sprintf("cannot be others: the trial was imported without %s, which a limit depends on; exclude it, and import its row with the right settings", lastWord(faults[0].Field))}}
+		faults = design.Faults{{Field: "parameters", Message: fmt.Sprintf("cannot be others: the trial was imported without %s, which a limit depends on; exclude it, and import its row with the right settings", brought(faults[0].Field))}}
 	}
 	return placed, candidateOf(place), known, faults
 }
 
-func lastWord(path string) string { return path[strings.LastIndexByte(path, '.')+1:] }
+// brought is the name of what a fault is about that a caller brings, "" where it is about none.
+func brought(path string) string {
+	_, name, _ := strings.Cut(path, ".")
+	return name
+}
 
 // Doubt is a value that whoever enters it should look at again, where it stands in a request, and
 // why in words. A doubt refuses nothing: forms ask it back, programs are not asked.

@@ -417,21 +417,20 @@ func (t *Typed) combinations() []design.Settings {
 			line = row{"name": name, "unit": pasted.units[i]}
 			lines.add(line)
 		}
-		pasted.names[i] = strings.TrimSpace(line["name"])
-		pasted.fill(line, i)
+		t.complete(line, pasted, i)
 	}
 	maps.DeleteFunc(lines, func(_ int, line row) bool { return line.blank() })
 	setRows(t.Values, parameters, lines)
 	return pasted.candidates()
 }
 
-// fill completes a parameter's line from a column: what the person wrote stays.
-func (s sheet) fill(line row, column int) {
+// complete completes a parameter's line from a column: what the person wrote stays.
+func (t *Typed) complete(line row, s *sheet, column int) {
 	kind, choices, low, high := s.column(column)
 	if line["type"] == "" || kind == design.Categorical {
 		line["type"] = string(kind)
 	}
-	said := row{"low": exactly(low), "high": exactly(high)}
+	said := row{"low": t.asTyped(low), "high": t.asTyped(high)}
 	if kind == design.Categorical {
 		said = row{"choices": joined(choices)}
 	}

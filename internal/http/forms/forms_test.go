@@ -28,7 +28,7 @@ func TestSheetTellsChoicesAndRanges(t *testing.T) {
 		"temp (°C);ligand;n\r\n20,5;A;1\r\n60;B;3\r\n",
 		"temp (°C),ligand,n\n20.5,A,1\n60,B,3",
 	} {
-		s, err := readSheet(text, design.Marks{Decimal: '.'}, "")
+		s, err := readSheet(text, nil, design.Marks{Decimal: '.'}, "")
 		if err != nil {
 			t.Errorf("%q: %v", text, err)
 			continue
@@ -53,10 +53,48 @@ func TestSheetTellsChoicesAndRanges(t *testing.T) {
 			t.Errorf("%q: the third column is %s", text, kind)
 		}
 	}
-	for _, text := range []string{"", "a,b\n", "a,\n1,2", "a,b\n1", "a,b\n1,\n"} {
-		if _, err := readSheet(text, design.Marks{Decimal: '.'}, ""); err == nil {
-			t.Errorf("readSheet(%q) found nothing wrong", text)
+	for text, want := range map[string]string{
+		"":                          "must name the parameters",
+		"a,b\n":                     "at least one combination",
+		"a,\n1,2":                   "has no name",
+		"a,b\n1":                    "has 1 cell",
+		"a,b\n1,\n":                 "nothing under b",
+		"a\tb\tc\n1\t\t2\n":         "nothing under b",
+		"a\tb\n1\t\t2\n":            "has 3 cells",
+		"t (°C)\tb\tT (K)\n1\t2\t3": "two columns are called T",
+	} {
+		if _, err := readSheet(text, nil, design.Marks{Decimal: '.'}, ""); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("readSheet(%q) says %v, want %q", text, err, want)
 		}
+	}
+}
+
+// TestATableIsOfTheParametersThatTheFormHas: a column is the parameter's whose whole title it has, and
+// numbers are names where that is a choice; what a table says of its range is asked nobody again.
+func TestATableIsOfTheParametersThatTheFormHas(t *testing.T) {
+	t.Parallel()
+	want := design.Definition{Name: "x", Objective: design.Objective{Metric: "y", Direction: "maximize"}, Parameters: []design.Parameter{
+		{Name: "T (°C)", Type: design.Real, Low: new(0.0), High: new(9.0)}, {Name: "ligand", Type: design.Categorical, Choices: []string{"1", "2"}}},
+		Candidates: []design.Settings{{"T (°C)": design.NumberValue(1.5), "ligand": design.TextValue("1")}, {"T (°C)": design.NumberValue(3), "ligand": design.TextValue("2")}}}
+	form := Of(Showing(want), design.PointDecimal)
+	got, _ := form.NewStudy()
+	if diff := cmp.Diff(want.Parameters, got.Parameters) + cmp.Diff(want.Candidates, got.Candidates); diff != "" || !form.OK() {
+		t.Errorf("%v %s", form.faults, diff)
+	}
+	for decimal, table := range map[rune]string{',': "\nT\tn\n1,125\t1\n2,5\t2", '.': "\r\nT\tn\r\n1.125\t1\r\n2.5\t2"} {
+		form := Of(url.Values{"candidates": {table}}, design.Marks{Decimal: decimal})
+		got, _ := form.NewStudy()
+		if diff := cmp.Diff([]design.Parameter{{Name: "T", Type: design.Real, Low: new(1.125), High: new(2.5)}, {Name: "n", Type: design.Integer, Low: new(1.0), High: new(2.0)}}, got.Parameters); diff != "" || !form.OK() {
+			t.Errorf("with decimals by %q: %v %s", decimal, form.faults, diff)
+		}
+	}
+	change := ShowingChanges(want, "")
+	change.Set("algorithm.name", "stageopt")
+	change.Set("settings.safe_seeds", "t (°c)\tligand\n1\t2")
+	form = Of(change, design.PointDecimal)
+	asked, _ := form.Changes(want)
+	if seeds := string(asked.Algorithm.Settings["safe_seeds"]); seeds != `[{"T (°C)":1,"ligand":"2"}]` {
+		t.Errorf("safe settings are read as %s, %v", seeds, form.faults)
 	}
 }
 
@@ -218,7 +256,7 @@ func TestTheLargestFormIsReadInLittleMore(t *testing.T) {
 		"a sheet with a row that is long": upTo("a,b\n", "1,"),
 	} {
 		check(shape, len(text), func() error {
-			s, err := readSheet(text, design.Marks{}, "")
+			s, err := readSheet(text, nil, design.Marks{}, "")
 			if err == nil {
 				s.candidates()
 			}

@@ -20,7 +20,7 @@ import (
 type sheet struct {
 	names, units []string
 	rows         [][]string
-	texts        []bool // by column: whether any cell is not a number
+	texts        []bool // by column: whether any cell is not a number, or numbers are names of choices
 	marks        design.Marks
 }
 
@@ -68,7 +68,11 @@ func (t *Typed) offerDecimals(name string, two *design.AmbiguousNumber) {
 
 // sheet reads what was pasted into a field, nil when that is faulty.
 func (t *Typed) sheet(name string) *sheet {
-	s, err := readSheet(t.Values.Get(name), t.marks, t.Decimals())
+	there := t.Values
+	if t.kept != nil { // a form of changes has their names as text only
+		there = t.kept
+	}
+	s, err := readSheet(t.Values.Get(name), rowsOf(there, parameters), t.marks, t.Decimals())
 	if two, ok := errors.AsType[*design.AmbiguousNumber](err); ok {
 		t.offerDecimals(name, two)
 	}
@@ -90,13 +94,16 @@ func (t *Typed) AsksDecimals(name, value string) bool {
 	return either
 }
 
-// readSheet reads what was pasted. Tabs, semicolons or commas stand between columns, whichever the
-// first row has. How numbers are written is said, or the table shows it; else that follows from
-// what separates columns, and with tabs from the reader's language.
-func readSheet(text string, language design.Marks, said design.Decimals) (sheet, error) {
-	in := &rationed{text: strings.NewReader(strings.ReplaceAll(text, "\r\n", "\n")), ration: longestRow}
+// readSheet reads what was pasted about parameters, of which the form has these lines. Tabs, semicolons
+// or commas stand between columns, whichever the first row has. How numbers are written is said, or
+// the table shows it; else that follows from what separates columns, and with tabs from the reader's
+// language.
+func readSheet(text string, lines rows, language design.Marks, said design.Decimals) (sheet, error) {
+	text = strings.TrimLeft(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
+	in := &rationed{text: strings.NewReader(text), ration: longestRow}
 	reader := csv.NewReader(in)
-	reader.Comma, reader.LazyQuotes, reader.TrimLeadingSpace = delimiter(text), true, true
+	reader.Comma, reader.LazyQuotes = delimiter(text), true
+	reader.TrimLeadingSpace = reader.Comma != '\t' // which is a space, too
 	header, err := reader.Read()
 	if errors.Is(err, errLongRow) {
 		return sheet{}, err
@@ -105,7 +112,7 @@ func readSheet(text string, language design.Marks, said design.Decimals) (sheet,
 		return sheet{}, errors.New("the first row must name the parameters")
 	}
 	s := sheet{marks: language}
-	if err := s.head(header); err != nil {
+	if err := s.head(header, lines); err != nil {
 		return sheet{}, err
 	}
 	if reader.Comma != '\t' {
@@ -138,19 +145,31 @@ func readSheet(text string, language design.Marks, said design.Decimals) (sheet,
 	return s, nil
 }
 
-// head takes the names of the columns from the first row.
-func (s *sheet) head(row []string) error {
+// head takes the names of the columns from the first row. What is in brackets behind one is its unit,
+// unless there is a parameter of that whole name.
+func (s *sheet) head(row []string, lines rows) error {
 	if len(row) > mostRows {
 		return fmt.Errorf("the first row names %d parameters, which is more than a study has", len(row))
 	}
 	for _, cell := range row {
-		name, unit := nameAndUnit(cell)
-		if name == "" {
+		title := strings.TrimSpace(strings.TrimPrefix(cell, "\ufeff"))
+		name, unit, line := title, "", lines.named(title)
+		if line == nil {
+			name, unit = nameAndUnit(title)
+			line = lines.named(name)
+		}
+		if line != nil {
+			name = strings.TrimSpace(line["name"])
+		}
+		switch {
+		case name == "":
 			return errors.New("a column has no name in the first row")
+		case slices.ContainsFunc(s.names, func(other string) bool { return design.FoldCase(other) == design.FoldCase(name) }):
+			return fmt.Errorf("two columns are called %s in the first row", design.Shorten(name))
 		}
 		s.names, s.units = append(s.names, name), append(s.units, unit)
+		s.texts = append(s.texts, line["type"] == string(design.Categorical))
 	}
-	s.texts = make([]bool, len(s.names))
 	return nil
 }
 
@@ -167,12 +186,11 @@ func delimiter(text string) rune {
 var unitInBrackets = regexp.MustCompile(`^(.*?)\s*[\(\[]([^()\[\]]+)[\)\]]$`)
 
 // nameAndUnit splits "temperature (°C)".
-func nameAndUnit(cell string) (name, unit string) {
-	cell = strings.TrimSpace(strings.TrimPrefix(cell, "\ufeff"))
-	if parts := unitInBrackets.FindStringSubmatch(cell); parts != nil && parts[1] != "" {
+func nameAndUnit(title string) (name, unit string) {
+	if parts := unitInBrackets.FindStringSubmatch(title); parts != nil && parts[1] != "" {
 		return parts[1], parts[2]
 	}
-	return cell, ""
+	return title, ""
 }
 
 // add takes one more row; empty ones are passed over.

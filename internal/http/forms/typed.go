@@ -110,9 +110,8 @@ func (t *Typed) numberLike(name string, fits func(float64) bool) *float64 {
 	if two, ok := errors.AsType[*design.AmbiguousNumber](err); ok {
 		switch {
 		case fits == nil || fits(two.Decimal) == fits(two.Thousands):
-			// in the reader's own way of writing, so that it is not asked about again
-			t.offer(name, name, templates.Option{Value: strings.ReplaceAll(exactly(two.Decimal), ".", string(t.marks.Decimal)), Label: exactly(two.Decimal)},
-				templates.Option{Value: exactly(two.Thousands), Label: exactly(two.Thousands)})
+			t.offer(name, name, templates.Option{Value: t.asTyped(two.Decimal), Label: exactly(two.Decimal)},
+				templates.Option{Value: t.asTyped(two.Thousands), Label: exactly(two.Thousands)})
 		case fits(two.Decimal):
 			return &two.Decimal
 		default:
@@ -127,6 +126,11 @@ func (t *Typed) numberLike(name string, fits func(float64) bool) *float64 {
 }
 
 func exactly(x float64) string { return design.NumberValue(x).String() }
+
+// asTyped is x in the sender's own way of writing, so that it is not asked about again.
+func (t *Typed) asTyped(x float64) string {
+	return strings.ReplaceAll(exactly(x), ".", string(t.marks.Decimal))
+}
 
 // required reads a number that must be there.
 func (t *Typed) required(name, missing string) float64 {

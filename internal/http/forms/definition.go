@@ -239,7 +239,11 @@ func (b table) model() Fields {
 	kernel := templates.Input{Label: "Kernel", Kind: "select", Options: b.kernels()}
 	fields := Fields{
 		at(kernelField, kernel, func() string { return jsonText(m.Kernel) }, func(t *Typed, name string) {
-			if said := t.Text(name); said != "" && said != jsonText(m.Kernel) {
+			switch said := t.Text(name); {
+			case said == "" || said == jsonText(m.Kernel):
+			case strings.HasPrefix(said, "{"): // of each metric, or a covariance, in a copy of a study that has it
+				m.Kernel = t.typedJSON(name)
+			default:
 				m.Kernel = policy.AsJSON(said)
 			}
 		}),

@@ -146,7 +146,7 @@ func percent(path string, in templates.Input, into *float64) Field {
 		if *x <= 0 { // 0 would be taken for a blank field
 			t.Fault(name, "write a number above 0, or nothing for the usual one")
 		}
-		*into = *x / 100
+		*into = design.Scaled(*x, -2) // 0.7 / 100 is no 0.007
 	})
 }
 

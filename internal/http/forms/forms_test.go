@@ -74,8 +74,8 @@ func TestSheetTellsChoicesAndRanges(t *testing.T) {
 func TestATableIsOfTheParametersThatTheFormHas(t *testing.T) {
 	t.Parallel()
 	want := design.Definition{Name: "x", Objective: design.Objective{Metric: "y", Direction: "maximize"}, Parameters: []design.Parameter{
-		{Name: "T (°C)", Type: design.Real, Low: new(0.0), High: new(9.0)}, {Name: "ligand", Type: design.Categorical, Choices: []string{"1", "2"}}},
-		Candidates: []design.Settings{{"T (°C)": design.NumberValue(1.5), "ligand": design.TextValue("1")}, {"T (°C)": design.NumberValue(3), "ligand": design.TextValue("2")}}}
+		{Name: "T (°C)", Type: design.Real, Low: new(0.0), High: new(9.0)}, {Name: "ligand", Type: design.Categorical, Choices: []string{"1", "2,6"}}},
+		Candidates: []design.Settings{{"T (°C)": design.NumberValue(1.125), "ligand": design.TextValue("1")}, {"T (°C)": design.NumberValue(3.5), "ligand": design.TextValue("2,6")}}}
 	form := Of(Showing(want), design.PointDecimal)
 	got, _ := form.NewStudy()
 	if diff := cmp.Diff(want.Parameters, got.Parameters) + cmp.Diff(want.Candidates, got.Candidates); diff != "" || !form.OK() {
@@ -88,12 +88,16 @@ func TestATableIsOfTheParametersThatTheFormHas(t *testing.T) {
 			t.Errorf("with decimals by %q: %v %s", decimal, form.faults, diff)
 		}
 	}
+	form = Of(url.Values{"candidates": {"T\n1,5\n2,5"}}, design.CommaDecimal)
+	if got, _ := form.NewStudy(); len(got.Candidates) != 2 || got.Candidates[1]["T"] != design.NumberValue(2.5) {
+		t.Errorf("a column alone is read as %v, %v", got.Candidates, form.faults)
+	}
 	change := ShowingChanges(want, "")
 	change.Set("algorithm.name", "stageopt")
-	change.Set("settings.safe_seeds", "t (°c)\tligand\n1\t2")
+	change.Set("settings.safe_seeds", "t (°c)\tligand\n1\t2,6")
 	form = Of(change, design.PointDecimal)
 	asked, _ := form.Changes(want)
-	if seeds := string(asked.Algorithm.Settings["safe_seeds"]); seeds != `[{"T (°C)":1,"ligand":"2"}]` {
+	if seeds := string(asked.Algorithm.Settings["safe_seeds"]); seeds != `[{"T (°C)":1,"ligand":"2,6"}]` {
 		t.Errorf("safe settings are read as %s, %v", seeds, form.faults)
 	}
 }
@@ -293,7 +297,7 @@ func rich() design.Definition {
 		Objective:        design.Objective{Metric: "yield", Direction: "maximize", Unit: "%", Plausible: []float64{0, 100}},
 		Constraints:      []design.Constraint{{Metric: "load", Name: "at most", Op: "<=", Threshold: 1.25, Unit: "kg", Expression: "a*w", Context: []string{"w", "v"}, Plausible: []float64{-1, 3}}, {Metric: "s", Op: ">=", Sampled: true}},
 		RecordedMetrics:  []design.RecordedMetric{{Metric: "colour", Unit: "nm", Plausible: []float64{400, 700}}},
-		Stop:             &design.Stop{Within: 0.02, Risk: 0.1},
+		Stop:             &design.Stop{Within: 0.007, Risk: 0.1},
 		SimulatedLab:     "reaction",
 		Algorithm:        design.Algorithm{Name: "rpol-sw-ucb", Preset: "paper", Horizon: 120, Settings: map[string]json.RawMessage{"window": json.RawMessage("30")}},
 		Model:            design.Model{Kernel: json.RawMessage(`"se"`), Inputs: "unit", Outputs: "raw", Fit: "fixed", Lengthscales: json.RawMessage("[0.5,2]"), NoiseVariance: json.RawMessage("0.25"), Lambda: json.RawMessage("1")},
@@ -312,6 +316,12 @@ func TestAFormReadsWhatItShows(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
+	}
+	for _, kernel := range []string{`"mixed"`, `{"default":"se","s":"linear"}`} {
+		want.Model.Kernel = json.RawMessage(kernel)
+		if got, _ := Of(Showing(want), design.PointDecimal).NewStudy(); string(got.Model.Kernel) != kernel {
+			t.Errorf("the kernel %s is read as %s", kernel, got.Model.Kernel)
+		}
 	}
 }
 

@@ -128,8 +128,10 @@ func readSheet(text string, lines rows, language design.Marks, said design.Decim
 		if err != nil && !errors.Is(err, csv.ErrFieldCount) {
 			return sheet{}, fmt.Errorf("cannot be read: %w", err)
 		}
-		for _, cell := range row {
-			habit.Note(cell)
+		for i, cell := range row {
+			if i < len(s.texts) && !s.texts[i] {
+				habit.Note(cell)
+			}
 		}
 		if err := s.add(row); err != nil {
 			return sheet{}, err
@@ -175,12 +177,12 @@ func (s *sheet) head(row []string, lines rows) error {
 
 func delimiter(text string) rune {
 	first, _, _ := strings.Cut(text, "\n")
-	for _, mark := range "\t;" {
+	for _, mark := range "\t;," {
 		if strings.ContainsRune(first, mark) {
 			return mark
 		}
 	}
-	return ','
+	return '\t' // a column alone may have decimal commas
 }
 
 var unitInBrackets = regexp.MustCompile(`^(.*?)\s*[\(\[]([^()\[\]]+)[\)\]]$`)

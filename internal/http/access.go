@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -393,8 +394,8 @@ func (h *heldBody) end() {
 	}
 }
 
-// A large answer is sent in pieces, each of which must be taken within the time that one to a
-// stream may take; whoever does not read is cut.
+// An answer is sent in pieces, each of which must be taken within the time that one to a stream may
+// take: whoever reads has it all, however long that takes, and whoever does not is cut.
 const piece = 64 << 10
 
 // answer is one to a request that only reads. Nothing of it is sent before its first bytes are
@@ -432,15 +433,14 @@ func (a *answer) Write(text []byte) (int, error) {
 	}
 	a.send()
 	sent := 0
-	for len(text)-sent > piece {
+	for part := range slices.Chunk(text, piece) {
 		_ = a.control.SetWriteDeadline(time.Now().Add(writeTime)) // who cannot set it keeps the server's own
-		n, err := a.ResponseWriter.Write(text[sent : sent+piece])
+		n, err := a.ResponseWriter.Write(part)
 		if sent += n; err != nil {
 			return sent, err
 		}
 	}
-	n, err := a.ResponseWriter.Write(text[sent:])
-	return sent + n, err
+	return sent, nil
 }
 
 // send sends the status that was said, if any.

@@ -504,6 +504,11 @@ func TestAnswersThatNobodyReadsAreBounded(t *testing.T) {
 		return visitor.waiting.Load() == int64(room) && visitor.turnedAway() == 15
 	})
 	s.Call("GET", path, s.Admin, nil).Want(200)
+	// Little room is left: what is sent in parts is refused, too, before its first.
+	visit(t, s, 30, "GET", path+"?limit=50", secret, nil)
+	bundle := "/api/v1/studies/" + id + "/export.json"
+	sitetest.Eventually(t, "a bundle is refused", func() bool { return s.Call("GET", bundle, secret, nil).Status == http.StatusTooManyRequests })
+	s.Call("GET", bundle, s.Admin, nil).Want(200)
 	visitor.letGo()
 	sitetest.Same(t, "refused", visitor.refused(t, "bytes of answers"), 15)
 	s.Call("GET", path, secret, nil).Want(200)

@@ -46,3 +46,31 @@ func TestAnErrorIsNotPackedAsTheAnswerWas(t *testing.T) {
 		t.Errorf("packed %q: %s", packed, w.Body)
 	}
 }
+
+// TestAnAnswerThatFailsHalfWayIsCut: nobody takes half of it for the whole, or reads of an error in
+// it; the log has both.
+func TestAnAnswerThatFailsHalfWayIsCut(t *testing.T) {
+	t.Parallel()
+	for name, fails := range map[string]func() error{
+		"error": func() error { return errors.New("the database is gone") },
+		"panic": func() error { panic("the database is gone") },
+	} {
+		var log bytes.Buffer
+		s := &Server{Options: Options{Log: slog.New(slog.NewJSONHandler(&log, nil))}, metrics: newMetrics()}
+		w := httptest.NewRecorder()
+		func() {
+			defer func() {
+				if cause := recover(); cause != http.ErrAbortHandler {
+					t.Errorf("%s: the connection is not broken: %v", name, cause)
+				}
+			}()
+			s.observe(s.recoverPanics(s.handle(func(w http.ResponseWriter, _ *http.Request) error {
+				w.Write([]byte("half"))
+				return fails()
+			}))).ServeHTTP(w, httptest.NewRequest("GET", "/api/v1/studies", nil))
+		}()
+		if w.Body.String() != "half" || !strings.Contains(log.String(), "the database is gone") || !strings.Contains(log.String(), `"bytes":4`) {
+			t.Errorf("%s: told %q, logged %s", name, w.Body, &log)
+		}
+	}
+}

@@ -60,19 +60,21 @@ func (s *Server) observe(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := time.Now()
 		seen := middleware.NewWrapResponseWriter(w, r.ProtoMajor)
+		defer func() { // also of what is broken off
+			status, took := max(seen.Status(), http.StatusOK), time.Since(start)
+			pattern := cmp.Or(chi.RouteContext(r.Context()).RoutePattern(), "(none)") // one name for all that met none, so that strangers cannot make metrics
+			s.metrics.requests.WithLabelValues(knownMethod(r.Method), pattern, strconv.Itoa(status)).Observe(took.Seconds())
+			s.Log.LogAttrs(r.Context(), slog.LevelInfo, "request",
+				slog.String("request", requestID(r)),
+				slog.String("method", r.Method),
+				slog.String("route", pattern),
+				slog.String("study", chi.URLParam(r, "id")),
+				slog.Int("status", status),
+				slog.Int("bytes", seen.BytesWritten()),
+				slog.Duration("took", took),
+				slog.String("client", middleware.GetClientIP(r.Context())))
+		}()
 		next.ServeHTTP(seen, r)
-		status, took := max(seen.Status(), http.StatusOK), time.Since(start)
-		pattern := cmp.Or(chi.RouteContext(r.Context()).RoutePattern(), "(none)") // one name for all that met none, so that strangers cannot make metrics
-		s.metrics.requests.WithLabelValues(knownMethod(r.Method), pattern, strconv.Itoa(status)).Observe(took.Seconds())
-		s.Log.LogAttrs(r.Context(), slog.LevelInfo, "request",
-			slog.String("request", requestID(r)),
-			slog.String("method", r.Method),
-			slog.String("route", pattern),
-			slog.String("study", chi.URLParam(r, "id")),
-			slog.Int("status", status),
-			slog.Int("bytes", seen.BytesWritten()),
-			slog.Duration("took", took),
-			slog.String("client", middleware.GetClientIP(r.Context())))
 	})
 }
 
@@ -89,9 +91,6 @@ func (s *Server) recoverPanics(next http.Handler) http.Handler {
 			}
 			s.Log.LogAttrs(r.Context(), slog.LevelError, "panic", slog.String("request", requestID(r)),
 				slog.String("cause", fmt.Sprint(cause)), slog.String("stack", string(debug.Stack())))
-			if begun, ok := w.(middleware.WrapResponseWriter); ok && begun.Status() != 0 {
-				panic(http.ErrAbortHandler) // too late to say so: break the connection
-			}
 			s.fail(w, r, fmt.Errorf("panic: %v", cause))
 		}()
 		next.ServeHTTP(w, r)

@@ -140,6 +140,9 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if p.Status >= http.StatusInternalServerError {
 		s.Log.LogAttrs(r.Context(), slog.LevelError, "request failed", slog.String("error", err.Error()), slog.String("request", requestID(r)))
 	}
+	if begun(w) {
+		panic(http.ErrAbortHandler) // too late to say so: break the connection
+	}
 	clearRepresentation(w.Header())
 	if p.RetryAfter > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(p.RetryAfter))
@@ -151,6 +154,20 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if err := pages.Problem(w, r, p); err != nil {
 		s.Log.LogAttrs(r.Context(), slog.LevelError, "error page failed", slog.String("error", err.Error()))
 		problem.Write(w, p)
+	}
+}
+
+// begun tells whether something was sent already.
+func begun(w http.ResponseWriter) bool {
+	for {
+		switch wrapped := w.(type) {
+		case middleware.WrapResponseWriter: // outermost, see observe
+			return wrapped.Status() != 0
+		case interface{ Unwrap() http.ResponseWriter }:
+			w = wrapped.Unwrap()
+		default:
+			return false
+		}
 	}
 }
 

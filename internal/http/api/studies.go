@@ -135,12 +135,7 @@ func (a *API) ofTransfers() operations {
 					return err
 				}
 				download(w, snap, "application/json", "json")
-				out := &patientWriter{w: w, control: http.NewResponseController(w)}
-				err = a.Studies.Export(r.Context(), snap, out)
-				if err != nil && out.begun {
-					panic(http.ErrAbortHandler) // too late to say so: break the connection
-				}
-				return err
+				return a.Studies.Export(r.Context(), snap, w)
 			},
 		},
 		"importCSV": Operation{
@@ -192,22 +187,7 @@ func download(w http.ResponseWriter, snap *ledger.Snapshot, mediaType, extension
 	w.Header().Set("Content-Disposition", fmt.Sprintf(`attachment; filename="study-%s.%s"`, snap.ID, extension))
 }
 
-// patientWriter writes an answer for as long as somebody takes it, beyond the server's own time
-// limit.
-type patientWriter struct {
-	w       io.Writer
-	control *http.ResponseController
-	begun   bool
-}
-
-func (p *patientWriter) Write(text []byte) (int, error) {
-	p.begun = true
-	_ = p.control.SetWriteDeadline(time.Now().Add(transferPatience)) // who cannot set it keeps the server's own
-	return p.w.Write(text)
-}
-
-// transferPatience is how long one side of a transfer may keep the other waiting for the next
-// bytes.
+// transferPatience is how long the next bytes of a bundle may be in coming.
 const transferPatience = 30 * time.Second
 
 // importBundle reads the body while it is stored. What it is a repetition of is only known at its

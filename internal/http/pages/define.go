@@ -180,6 +180,7 @@ func (s *Site) EditPage(w http.ResponseWriter, r *http.Request, v view.Facts) er
 	values := forms.NewEdit(editing(v.Snap)).Show()
 	forms.KeepWith(values, v.Snap.ID+"/edit", "")
 	values.Set("key", newKey(r))
+	values.Set("at", strconv.FormatInt(v.Snap.Version, 10))
 	return showEdit(w, r, http.StatusOK, v, templates.Form{Values: values})
 }
 
@@ -196,24 +197,28 @@ func editing(snap *ledger.Snapshot) ledger.EditedData {
 // differing is what was typed where it differs from what is there, else nil.
 func differing[T comparable](there, typed *T) *T { return words.Either(*there == *typed, nil, typed) }
 
-// Edit saves what was changed.
+// Edit saves what was changed of the study as it was when the form was opened.
 func (s *Site) Edit(w http.ResponseWriter, r *http.Request, v view.Facts, form *forms.Typed) submission {
-	there, typed := editing(v.Snap), editing(v.Snap)
+	typed := editing(v.Snap)
 	fields := forms.NewEdit(typed)
 	fields.Read(form)
-	asked := submission{
+	return submission{
+		do: func(cmd study.Command) error {
+			opened, err := s.Studies.Snapshot(r.Context(), v.Snap.ID, int64(form.Whole("at", 0)))
+			if err != nil {
+				return err
+			}
+			there := editing(opened) // what others changed since is theirs
+			edit := ledger.EditedData{Name: differing(there.Name, typed.Name), Description: differing(there.Description, typed.Description), State: differing(there.State, typed.State)}
+			if edit != (ledger.EditedData{}) {
+				_, err = s.Studies.Edit(r.Context(), cmd, v.Snap.ID, edit)
+			}
+			return err
+		},
 		to:     form.Saved(v.Head.URL("?done=edited")),
 		fields: fields,
 		again:  func(form templates.Form) error { return showEdit(w, r, http.StatusUnprocessableEntity, v, form) },
 	}
-	edit := ledger.EditedData{Name: differing(there.Name, typed.Name), Description: differing(there.Description, typed.Description), State: differing(there.State, typed.State)}
-	if edit != (ledger.EditedData{}) {
-		asked.do = func(cmd study.Command) error {
-			_, err := s.Studies.Edit(r.Context(), cmd, v.Snap.ID, edit)
-			return err
-		}
-	}
-	return asked
 }
 
 func (s *Site) ImportPage(w http.ResponseWriter, r *http.Request, v view.Facts) error {

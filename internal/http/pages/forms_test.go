@@ -459,3 +459,20 @@ func TestAFormCanBeTriedAgain(t *testing.T) {
 	post(s, "/studies/demo", url.Values{}, "Referer", "http://headroom.test/studies?archived=yes").Want(503).Says(`href="/studies?archived=yes">Try again`)
 	post(s, "/studies/demo", url.Values{}).Want(503).Says(`href="/">Try again`)
 }
+
+// TestTwoPeopleEditOneStudy: who changes the description of a study that somebody paused and renamed
+// meanwhile neither opens it nor gives it its old name.
+func TestTwoPeopleEditOneStudy(t *testing.T) {
+	s := sitetest.Beside(t)
+	id := s.NewStudy(sitetest.Screen)
+	form := url.Values{"name": {"Buffer screen"}, "description": {"Ana's words"}, "state": {"open"}}
+	for _, hidden := range regexp.MustCompile(`type="hidden" name="([^"]+)" value="([^"]*)"`).FindAllStringSubmatch(s.Page("/studies/"+id+"/edit"), -1) {
+		form.Set(hidden[1], html.UnescapeString(hidden[2]))
+	}
+	s.API("PATCH", "/studies/"+id, `{"name": "Renamed", "state": "paused"}`).Want(200)
+	post(s, "/studies/"+id+"/edit", form).Want(303)
+	s.API("GET", "/studies/"+id, nil).Has("name", "Renamed", "state", "paused", "description", "Ana's words")
+	form.Set("at", "99")
+	form.Set("key", "another")
+	post(s, "/studies/"+id+"/edit", form).Want(422).Says("3 events so far", "Ana&#39;s words")
+}

@@ -500,15 +500,15 @@ func (s *account) traceRound(ctx context.Context, t int, slid windows) (RoundTra
 		k := s.targetOf(i)
 		trace.Beta = append(trace.Beta, betaOf(acted, k))
 		trace.InformationGain = append(trace.InformationGain, gainOf(acted, shown, k))
-		f := shown.ahead(t, k, predicted[k])
-		mean, sd := shown.regime.transforms[k].moments(f.mean, f.sd)
+		model := shown.model(i) // before there was a reading nothing spoke against it
+		mean, sd := shown.regime.transforms[k].moments(shown.ahead(k, s.undoubtedLambda(t, s.history.Rounds[t-1].Readings[i], model), predicted[k]))
 		latent := predicted[k].SD[0]
 		if acted.sourceOf[k] >= 0 {
 			latent = believed[k].SD[0]
 		}
 		trace.Ahead, trace.latent = append(trace.Ahead, Predicted{Mean: mean, SD: sd}), append(trace.latent, latent)
-		residual := shown.residual(t, k, f)
-		innovation, err := s.innovation(ctx, t, k, deviate(residual, shown.regime.models[i].freedom))
+		residual := shown.residual(t, k, predicted[k])
+		innovation, err := s.innovation(ctx, t, k, deviate(residual, model.freedom))
 		if err != nil {
 			return trace, err
 		}
@@ -584,7 +584,7 @@ func (s *account) innovations(ctx context.Context, t, k int) (by map[int]float64
 	for i, a := range order {
 		row := rows.Read + i
 		latent := policy.Estimate{Mean: []float64{data.AheadMean(row, z) + transform.shift}, SD: []float64{v.width(metric) * math.Sqrt(data.AheadVariance(row))}}
-		by[a.round] = deviate(v.residual(a.round, k, v.ahead(a.round, k, latent)), model.freedom)
+		by[a.round] = deviate(v.residual(a.round, k, latent), model.freedom)
 	}
 	return by, nil
 }

@@ -316,26 +316,24 @@ func (v *view) readingSDs(k int, at []Place, estimate policy.Estimate) []float64
 	return out
 }
 
-// forecast is a prediction of one reading in modelled units: of its response, with the noise.
-type forecast struct{ mean, sd float64 }
-
-// ahead predicts the reading of round t's own point from what decision t expected of the function
-// there.
-func (v *view) ahead(t, k int, latent policy.Estimate) forecast {
-	metric := v.targets[k].metric
-	lambda := v.readingLambda(t, v.history.Rounds[t-1].Readings[metric], v.model(metric))
-	return forecast{latent.Mean[0] - v.transforms[k].shift, math.Sqrt(latent.SD[0]*latent.SD[0] + lambda)}
+// ahead predicts a reading of target k, of noise λ, from what was expected of the function there: the
+// mean and the standard deviation of its response.
+func (v *view) ahead(k int, lambda float64, latent policy.Estimate) (mean, sd float64) {
+	return latent.Mean[0] - v.transforms[k].shift, math.Sqrt(latent.SD[0]*latent.SD[0] + lambda)
 }
 
-// residual is how many standard deviations round t's reading of target k's metric came out above
-// its forecast; 0 without a reading.
-func (v *view) residual(t, k int, f forecast) float64 {
-	r := v.history.Rounds[t-1].Readings[v.targets[k].metric]
+// residual is how many standard deviations round t's reading of target k's metric came out above what
+// was expected of the function there; 0 without a reading. What speaks against a reading in doubt counts
+// as its noise.
+func (v *view) residual(t, k int, latent policy.Estimate) float64 {
+	metric := v.targets[k].metric
+	r := v.history.Rounds[t-1].Readings[metric]
 	if !r.Told {
 		return 0
 	}
+	mean, sd := v.ahead(k, v.readingLambda(t, r, v.model(metric)), latent)
 	transform := v.regime.transforms[k]
-	return transform.sign * (transform.response(r.Value) - f.mean) / f.sd
+	return transform.sign * (transform.response(r.Value) - mean) / sd
 }
 
 // betaOf is target k's confidence width, NaN where the algorithm has none.

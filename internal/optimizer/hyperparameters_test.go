@@ -325,6 +325,24 @@ func TestDoubtIsANoise(t *testing.T) {
 	}
 }
 
+// TestWhatWasExpectedIsWithoutTheDoubt: a reading in doubt was expected as any other would have been, whatever
+// came out; that it is modelled with its surprise as a noise is of later.
+func TestWhatWasExpectedIsWithoutTheDoubt(t *testing.T) {
+	t.Parallel()
+	var ahead [2]Predicted
+	for i, reading := range []Reading{{Told: true, Value: 300, Revealed: 20, InDoubt: true, Expected: 3}, {Told: true, Value: 3, Revealed: 20}} {
+		cfg, h := lathe(t, 30)
+		h.Rounds[19].Readings[0] = reading
+		of := FittedMetric{Set: true, Centre: 1, Scale: 2, Lengthscales: []float64{0.4}, Lambda: 0.1, Variance: 2, Count: 10, Warp: warp.Warp{Power: 0.6, Centre: 0.1, Scale: 1.1}}
+		h.Fits = []Fit{{From: 11, Metrics: []FittedMetric{of, of}}}
+		cfg.Metrics[0].Warp = true
+		ahead[i] = sure(mustReplay(t, cfg, h).Trace(t.Context()))[19].Ahead[0]
+	}
+	if ahead[0] != ahead[1] {
+		t.Errorf("%+v in doubt, %+v without", ahead[0], ahead[1])
+	}
+}
+
 // TestInflationIsNotDecidedByWhereNoiseWasTold: two fits that differ in inflation alone choose
 // alike then, and what they say differs in width; where nothing was told the decision knows of it,
 // too.

@@ -57,6 +57,10 @@ func TestLongNamesFitAPhone(t *testing.T) {
 		p.drawn()
 		p.fits(path)
 	}
+	p.open(study)
+	p.drawn()
+	ask[any](p, `document.querySelectorAll(".under details").forEach((details) => { details.open = true })`)
+	p.fits("the numbers behind charts")
 	// What forms answer: a saving, a doubt, a forecast, a preview.
 	p.open(study + "/bench")
 	p.fill(result(9, 0), "700")

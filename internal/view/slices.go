@@ -440,8 +440,8 @@ func pinned(p design.Parameter, text string) (design.Value, error) {
 	if err != nil {
 		return design.Value{}, err
 	}
-	if p.Low != nil && x < *p.Low || p.High != nil && x > *p.High {
-		return design.Value{}, fmt.Errorf("between %s and %s", design.WriteNumber(*p.Low), design.WriteNumber(*p.High))
+	if whole := p.Type == design.Integer; x < *p.Low || x > *p.High || whole && x != math.Trunc(x) {
+		return design.Value{}, fmt.Errorf("%sbetween %s and %s", words.Either(whole, "a whole number ", ""), design.WriteNumber(*p.Low), design.WriteNumber(*p.High))
 	}
 	return design.NumberValue(x), nil
 }

@@ -238,7 +238,7 @@ func (s *decision) Acquisition(ctx context.Context, at []Place, known Known) (Sc
 	if best := Argmax(values, scores.Untruncated, allowed, scores.Relative); best >= 0 {
 		out.Argmax = of[best]
 	}
-	out.Logarithmic = scores.Logarithmic
+	out.Logarithmic = s.traits.Expects
 	return out, nil
 }
 

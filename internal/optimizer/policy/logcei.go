@@ -183,7 +183,7 @@ func (a cautious) Score(s *Input) (Scores, error) { return a.scores(s), nil }
 
 func (a cautious) scores(s *Input) Scores {
 	n := len(s.Reward.Mean)
-	scores := Scores{Value: make([]float64, n), Allowed: make([]bool, n), Fallback: make([]float64, n), Logarithmic: true, Reason: Improve}
+	scores := Scores{Value: make([]float64, n), Allowed: make([]bool, n), Fallback: make([]float64, n), Reason: Improve}
 	beside := newPair(1 + len(s.Costs))
 	for i := range scores.Value {
 		chance, within := logChance(s, i)

@@ -333,8 +333,6 @@ type Scores struct {
 	// Unlikely places hardly work and are chosen only where no other is left; nil for none. An
 	// algorithm leaves it to the state.
 	Unlikely []bool
-	// Logarithmic tells that differences of values are ratios of what is maximised.
-	Logarithmic bool
 	// Relative ties compare to |max| alone instead of max(1, |max|).
 	Relative bool
 	Reason   string

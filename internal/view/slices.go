@@ -462,7 +462,7 @@ func (o Outlook) smooth() bool {
 }
 
 // trueAlong is a metric along a parameter as it is in truth at the next trial, nothing where nobody
-// knows it or only listed settings can be played.
+// knows it, as beyond absolute zero, or only listed settings can be played.
 func (o Outlook) trueAlong(metric, parameter string, at []design.Value) chart.Trace {
 	line := chart.Trace{Name: truthName, Style: chart.Truth}
 	lab := o.lab()
@@ -472,7 +472,7 @@ func (o Outlook) trueAlong(metric, parameter string, at []design.Value) chart.Tr
 	settings := o.Point.Clone()
 	for _, value := range at {
 		settings[parameter] = value
-		if y, there := lab.Truth(len(o.Snap.Trials)+1, settings)[metric]; there {
+		if y, there := lab.Truth(len(o.Snap.Trials)+1, settings)[metric]; there && design.Finite(y) {
 			line.X, line.Y = append(line.X, plotValue(value)), append(line.Y, y)
 		}
 	}

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -120,7 +121,8 @@ func TestWordsOfDriftFollowItsChart(t *testing.T) {
 	}
 }
 
-// known is a lab in which yield is 10x, of which 5 can be had up to trial 2 and 8 later.
+// known is a lab in which yield is 10x, of which 5 can be had up to trial 2 and 8 later, and nothing
+// below x = 0.
 type known struct{ design.SimulatedLab }
 
 func (known) Name() string    { return "known" }
@@ -134,7 +136,10 @@ func (known) Study() design.Definition {
 func (known) Read(int, design.Settings, *rand.Rand) map[string]design.SimulatedReading { return nil }
 func (known) StdDev() map[string]float64                                               { return nil }
 func (known) Truth(_ int, at design.Settings) map[string]float64 {
-	return map[string]float64{"yield": 10 * at["x"].Number}
+	if x := at["x"].Number; x >= 0 {
+		return map[string]float64{"yield": 10 * x}
+	}
+	return map[string]float64{"yield": math.NaN()}
 }
 func (known) Best(number int) design.Settings {
 	if number <= 2 {
@@ -166,7 +171,7 @@ func TestTruthStandsBesideReadings(t *testing.T) {
 	says(t, "the objective", said, []string{"In truth 8 % can be had within the limits; on average per trial those so far are 3 points behind it (R(t)/t)."}, nil)
 	says(t, "its panel", whole(panel), []string{"[5 5 8 8]", "[3 3.5 5 5]"}, nil)
 	says(t, "the table", whole(p.table(nil)), []string{"Best in truth", "R(t)/t"}, nil)
-	at := []design.Value{design.NumberValue(0), design.NumberValue(0.25)}
+	at := []design.Value{design.NumberValue(-1), design.NumberValue(0), design.NumberValue(0.25)}
 	slice := func(v Facts) string {
 		line := Outlook{Facts: v, Point: design.Settings{"x": design.NumberValue(0)}}.trueAlong("yield", "x", at)
 		return whole(line.Y)

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Plays everything that ../reproduction.md reports. Run it from the repository's top folder; finished seeds are kept, so it can be stopped
+# Plays what the figures of ../reproduction.md show. Run it from the repository's top folder; finished seeds are kept, so it can be stopped
 # and started again. Names after it play only those: docs/reproduction/run.sh figure1 queue
 set -e
 [ $# -gt 0 ] || set -- figure1 figure1-theory figure1-continuous wrong-pocket figure2 figure3 rkhs-independent rkhs-half rkhs-quarter \

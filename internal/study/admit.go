@@ -146,12 +146,37 @@ func admitReconfigured(now *ledger.Snapshot, data ledger.ReconfiguredData) (any,
 // admitTold believes that whoever told it was asked about what is doubted.
 func admitTold(now *ledger.Snapshot, data ledger.ToldData) (any, error) {
 	would, err := onlyDraft(ruleTell(now, data.Number, data.Telling))
+	if trial := now.Trial(data.Number); err != nil && data.Parameters != nil && trial != nil && trial.Origin == ledger.Imported && trial.ChosenSeq == now.Version {
+		return admitRest(now, trial, data)
+	}
 	if err != nil {
 		return nil, err
 	}
 	told := would.(ledger.ToldData)
 	told.Confirmed = data.Confirmed
 	return told, nil
+}
+
+// admitRest is what the row of a table that has just been chosen tells besides: that it was run at
+// other settings, for which it may bring known values itself.
+func admitRest(now *ledger.Snapshot, trial *ledger.Trial, data ledger.ToldData) (any, error) {
+	c := now.Compiled()
+	if err := admitRow(c, data.KnownValues); err != nil {
+		return nil, err
+	}
+	row := importRow{OwnTrial: OwnTrial{Metrics: data.Metrics}, Known: map[string]float64{}, Used: data.Parameters}
+	for _, k := range c.Def.Constraints {
+		row.Known[k.Metric] = data.KnownValues[k.Name]
+	}
+	told, faults := toldOfRow(c, row, data.Number)
+	for name, reading := range data.Metrics {
+		wrong, err := checkMetric(now, trial, name, reading, false)
+		if err != nil {
+			return nil, err
+		}
+		faults = append(faults, wrong...)
+	}
+	return told, faults.Err()
 }
 
 func admitCorrected(now *ledger.Snapshot, data ledger.CorrectedData) (any, error) {

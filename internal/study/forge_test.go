@@ -51,6 +51,7 @@ func honest(t *testing.T) map[string]*bench {
 	b.must(b.service.ruleAsk(t.Context(), Command{By: "Ana"}, b.snap, Ask{Count: new(2), Brought: brought}))
 	b.must(ruleTell(b.snap, 1, ledger.Telling{Metrics: map[string]ledger.Reading{"rate": {Value: 3}}, Parameters: b.snap.Definition.Candidates[3]}))
 	b.table(t, "x,mode,rate,load,backlog,note\n3,fast,4,-2,3,from before\n")
+	b.table(t, "x,mode,rate,load,backlog,chosen x,chosen mode\n3,fast,4,-2,3,1,slow\n")
 	all["queue"] = b
 
 	b = newBench(t, mixture())

@@ -108,10 +108,11 @@ func toldOfRow(c *design.Compiled, row importRow, number int) (ledger.ToldData, 
 	if row.Used == nil {
 		return told, nil
 	}
-	_, place, faults := c.PlaceUsed(row.Used, fmt.Sprintf("lines[%d]", row.Line))
+	used, place, faults := c.PlaceUsed(row.Used, fmt.Sprintf("lines[%d]", row.Line))
 	if len(faults) > 0 {
 		return told, faults
 	}
+	told.Parameters = used
 	told.Candidate = candidateOf(place)
 	told.KnownValues, faults = knownIn(c, row, row.Used)
 	return told, faults

@@ -149,23 +149,21 @@ func doubtRows(snap *ledger.Snapshot, rows []importRow) []Doubt {
 		}
 		known := snap.Range(metric, 0)
 		for i, others := range ledger.RangesWithout(values) {
-			if doubt := snap.DoubtReading(metric, values[i], nil, known.With(others)); doubt != nil && len(doubts) < mostDoubts {
+			if doubt := snap.DoubtReading(metric, values[i], nil, known.With(others)); doubt != nil {
 				doubts = append(doubts, Doubt{fmt.Sprintf("lines[%d].%s", lines[i], metric), exactly(values[i]), doubt.Why})
 			}
 		}
 	}
 	for _, row := range rows {
 		for _, fault := range row.beyond {
-			if len(doubts) < mostDoubts {
-				doubts = append(doubts, doubtBeyond(snap, row, fault))
-			}
+			doubts = append(doubts, doubtBeyond(snap, row, fault))
 		}
 	}
 	for _, row := range rows {
 		worked := snap.Compiled().KnownAlone(row.Parameters)
 		for _, c := range snap.Definition.Constraints {
 			told, there := row.Known[c.Metric]
-			if value, follows := worked[c.Name]; there && follows && !agrees(told, value) && len(doubts) < mostDoubts {
+			if value, follows := worked[c.Name]; there && follows && !agrees(told, value) {
 				doubts = append(doubts, Doubt{fmt.Sprintf("lines[%d].%s", row.Line, c.Metric), exactly(told),
 					fmt.Sprintf("%s follows from the settings, and is %s there; %s is not kept. Are the settings right?", design.Capitalised(c.Metric), exactly(value), exactly(told))})
 			}
@@ -177,15 +175,13 @@ func doubtRows(snap *ledger.Snapshot, rows []importRow) []Doubt {
 	}
 	for _, row := range rows {
 		for _, doubt := range ledger.DoubtSettings(snap.Definition, row.Parameters, row.Used) {
-			if len(doubts) < mostDoubts {
-				doubts = append(doubts, Doubt{fmt.Sprintf("lines[%d].%s", row.Line, doubt.Parameter), exactly(doubt.Value), doubt.Why})
-			}
+			doubts = append(doubts, Doubt{fmt.Sprintf("lines[%d].%s", row.Line, doubt.Parameter), exactly(doubt.Value), doubt.Why})
 		}
-		if number := with[describe(snap.Definition, row.Parameters)]; number > 0 && len(doubts) < mostDoubts {
+		if number := with[describe(snap.Definition, row.Parameters)]; number > 0 {
 			doubts = append(doubts, Doubt{fmt.Sprintf("lines[%d]", row.Line), describe(snap.Definition, row.Parameters), replicateText(number)})
 		}
 	}
-	return doubts
+	return doubts[:min(len(doubts), mostDoubts)]
 }
 
 // doubtBeyond asks whether a row was really run with settings that may not be chosen.

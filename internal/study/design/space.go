@@ -443,7 +443,7 @@ func (s *space) readRemainders(x []float64, settings Settings, location string, 
 func (a *axis) wanted() string {
 	switch a.Type {
 	case Categorical:
-		return "one of " + quotedList(a.Choices)
+		return "one of " + listed(lists.Map(a.Choices, strconv.Quote))
 	case Integer:
 		return fmt.Sprintf("a whole number from %s to %s", formatNumber(a.low), formatNumber(a.high))
 	}
@@ -495,15 +495,6 @@ func (c *Compiled) Wanted(parameter string) string {
 		return ""
 	}
 	return c.space.axes[i].wanted()
-}
-
-func quotedList(texts []string) string {
-	const shown = 20
-	list := strings.Join(lists.Map(texts[:min(len(texts), shown)], strconv.Quote), ", ")
-	if len(texts) > shown {
-		list += fmt.Sprintf(" and %d more", len(texts)-shown)
-	}
-	return list
 }
 
 const (

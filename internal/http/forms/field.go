@@ -274,7 +274,7 @@ func DrawChanges(page *templates.DefinePage, there design.Definition) {
 
 func (b table) draw(page *templates.DefinePage) {
 	form, values := b.form(), b.values
-	read := Of(cloned(values), design.Marks{Decimal: '.'})
+	read := Of(maps.Clone(values), design.Marks{Decimal: '.'})
 	said, _ := read.definition(read.combinations(), numbered(values, rows.numbers))
 	page.About, page.Stop, page.Algorithm, page.Model = form.about.Inputs(), form.stop.Inputs(), form.algorithm.Inputs(), form.model.Inputs()
 	page.Candidates, page.Rules, page.Reason = form.candidates.Input, form.rules.Input, form.reason.Input
@@ -335,14 +335,6 @@ func scaleOf(d design.Definition, p design.Parameter) templates.Scale {
 		return templates.Scale{Says: "This will be on a logarithmic scale: " + why + ".", Offer: design.ScaleLinear, Label: "Keep it linear"}
 	}
 	return templates.Scale{Says: "This belongs on a logarithmic scale: " + why + ".", Offer: design.ScaleLog, Label: "Make it logarithmic"}
-}
-
-func cloned(values url.Values) url.Values {
-	copied := url.Values{}
-	for name, list := range values {
-		copied[name] = slices.Clone(list)
-	}
-	return copied
 }
 
 // draftField carries the name of what a browser keeps of an unfinished form.

@@ -83,12 +83,15 @@ func (t *Typed) Fault(name, message string) {
 	}
 }
 
-// leaveOut takes the unit that stands beside a field from the end of what was typed into it.
+// leaveOut takes the unit that stands beside a field from the end of what was typed into it, where a
+// number stands before it: of mg/L, g/L is another unit.
 func (t *Typed) leaveOut(unit, name string) {
-	number, typed := strings.CutSuffix(t.Text(name), unit)
-	begins := strings.IndexAny(unit, "0123456789.,") == 0 // it would pass for digits
-	if typed && unit != "" && strings.TrimSpace(number) != "" && (!begins || number != strings.TrimSpace(number)) {
-		t.Values.Set(name, strings.TrimSpace(number))
+	const digits = "0123456789.,"
+	before, typed := strings.CutSuffix(t.Text(name), unit)
+	number := strings.TrimSpace(before)
+	begins := strings.IndexAny(unit, digits) == 0 // it would pass for digits
+	if typed && unit != "" && strings.LastIndexAny(number, digits) == len(number)-1 && number != "" && (!begins || number != before) {
+		t.Values.Set(name, number)
 	}
 }
 

@@ -92,7 +92,7 @@ func judge(value float64, m design.MetricInfo, expected *Expected, known Range) 
 	case expected != nil:
 		odd, grave = s.besideExpected(doubt)
 	case known.Count >= fewestToJudge:
-		grave = known.farFrom(value)
+		grave = known.most() > 0 && known.farFrom(value) // of what was always 0 nobody knows the size
 		odd = grave || known.otherPower(value, s.fits)
 	default:
 		odd, grave = s.besideFew(doubt)

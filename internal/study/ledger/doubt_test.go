@@ -29,6 +29,9 @@ func TestDoubtByWhatReadingsRangeOver(t *testing.T) {
 			t.Errorf("after four equal ones, %v: %+v", value, got)
 		}
 	}
+	if got := judge(0.3, design.MetricInfo{}, nil, RangeOf(0, 0, 0, 0)); got != nil {
+		t.Errorf("the first that is not 0: %+v", got)
+	}
 }
 
 func TestDoubtNamesTheLikelySlip(t *testing.T) {

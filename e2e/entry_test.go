@@ -259,6 +259,29 @@ func TestSomebodyElseWasQuicker(t *testing.T) {
 	}
 }
 
+// Settings that somebody else put right stay so under the hands of whoever types a result, who sees
+// them.
+func TestSettingsPutRightMeanwhileStay(t *testing.T) {
+	t.Parallel()
+	id := site.makeStudy(t, buffer("Put right"))
+	site.ask(t, id, 1)
+	p := newAdmin(t)
+	p.open("/studies/" + id)
+	p.listening()
+	p.fill(result(1, 1), "0.29")
+	site.api(t, "POST", "/studies/"+id+"/trials/1/tell", map[string]any{"metrics": map[string]any{"yield": 63.5}, "parameters": map[string]any{"temperature": 41.5, "cycles": 3}}, nil)
+	p.until("the settings used", `document.querySelector("#card-1 .chosen")`)
+	p.comesToHold(result(1, 1), "0.29")
+	p.holds(`#card-1 [name="used.0"]`, "41.5")
+	p.click("#card-1 button.primary")
+	p.until("the card gone", `!document.querySelector("#card-1")`)
+	var told trial
+	site.api(t, "GET", "/studies/"+id+"/trials/1", nil, &told)
+	if used := fmt.Sprint(told.Parameters); used != "map[cycles:3 temperature:41.5]" {
+		t.Errorf("the settings became %s", used)
+	}
+}
+
 // A completed trial's card that stays for what was typed in another tab leaves with that.
 func TestWhatAnotherTabDropsLeavesHereToo(t *testing.T) {
 	t.Parallel()

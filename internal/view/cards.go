@@ -271,13 +271,16 @@ func MetricField(i int) string { return fmt.Sprintf("metric.%d", i) }
 // SettingField is the field for the parameter at that place.
 func SettingField(i int) string { return fmt.Sprintf("used.%d", i) }
 
-// UsedInputs are fields for the settings of a trial, filled in with those it has.
+// UsedInputs are fields for the settings of a trial, filled in with those it has where nobody typed
+// others.
 func UsedInputs(d design.Definition, values design.Settings, filled url.Values) []templates.Input {
 	inputs := make([]templates.Input, 0, len(d.Parameters))
 	for i, p := range d.Parameters {
 		in := SettingInput(SettingField(i), p)
-		if value, there := values[p.Name]; there && !filled.Has(in.Name) {
+		was := templates.WasOf(in.Name)
+		if value, there := values[p.Name]; there && (!filled.Has(in.Name) || filled.Has(was) && filled.Get(in.Name) == filled.Get(was)) {
 			filled.Set(in.Name, design.FormatSetting(p, value))
+			filled.Set(was, filled.Get(in.Name))
 		}
 		inputs = append(inputs, in)
 	}

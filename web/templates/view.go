@@ -366,6 +366,9 @@ type Meanwhile struct {
 	At                            Stamp
 }
 
+// WasOf names the field for what another one was filled in with: as that says, nobody typed it.
+func WasOf(field string) string { return "was." + field }
+
 // mineOf names the field for what was typed for a result that is saved already.
 func mineOf(field string) string { return "mine." + field }
 

@@ -163,11 +163,11 @@ func (t *Typed) settings(form Trial) design.Settings {
 	for i, p := range form.snap.Definition.Parameters {
 		kept, there := form.trial.Parameters[p.Name]
 		name := form.Settings[i].Name
-		typed := t.Values.Has(name)
+		typed, was := t.Values.Has(name), templates.WasOf(name)
 		some = some || typed
 		switch {
-		case there && (!typed || t.Text(name) == design.FormatSetting(p, kept)):
-			settings[p.Name] = kept // as it was shown, which may be rounded
+		case there && (!typed || t.Text(name) == design.FormatSetting(p, kept) || t.Values.Has(was) && t.Text(name) == t.Text(was)):
+			settings[p.Name] = kept // as it was shown, which may be rounded, or put right by others since
 		case typed:
 			if value := t.value(name, p); value != nil {
 				settings[p.Name] = *value

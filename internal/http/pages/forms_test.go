@@ -460,15 +460,42 @@ func TestAFormCanBeTriedAgain(t *testing.T) {
 	post(s, "/studies/demo", url.Values{}).Want(503).Says(`href="/">Try again`)
 }
 
+// fillIn gives a form the values that its page hides in it.
+func fillIn(form url.Values, page string) {
+	for _, hidden := range regexp.MustCompile(`type="hidden" name="([^"]+)" value="([^"]*)"`).FindAllStringSubmatch(page, -1) {
+		form.Set(hidden[1], html.UnescapeString(hidden[2]))
+	}
+}
+
+// TestTwoPeopleTellOneTrial: who saves a result of a trial whose settings somebody else has put
+// right meanwhile leaves those as they are, unless they typed others.
+func TestTwoPeopleTellOneTrial(t *testing.T) {
+	s := sitetest.Beside(t)
+	study := newTrial(s)
+	form := url.Values{"used.0": {"30"}, "used.1": {"A"}}
+	fillIn(form, s.Page(study+"/trials/1"))
+	s.API("POST", study+"/trials/1/tell", `{"metrics": {"yield": 71}, "parameters": {"temperature": 31.5, "catalyst": "B"}}`).Want(200)
+	form.Set("metric.1", "much")
+	post(s, study+"/trials/1/tell", form).Want(422).Says(`name="used.0" value="31.5"`, `name="was.used.0" value="31.5"`)
+	form.Set("metric.1", "0.3")
+	form.Set("used.1", "A")
+	post(s, study+"/trials/1/tell", form).Want(303)
+	s.API("GET", study+"/trials/1", nil).Has("parameters/temperature", 31.5, "parameters/catalyst", "B", "metrics/impurity/value", 0.3)
+	s.API("POST", study+"/trials", `{"parameters": {"temperature": 30, "catalyst": "A"}}`).Want(201)
+	form = url.Values{"used.0": {"29"}, "used.1": {"A"}, "metric.1": {"0.3"}}
+	fillIn(form, s.Page(study+"/trials/2"))
+	s.API("POST", study+"/trials/2/tell", `{"metrics": {"yield": 71}, "parameters": {"temperature": 31.5, "catalyst": "B"}}`).Want(200)
+	post(s, study+"/trials/2/tell", form).Want(303)
+	s.API("GET", study+"/trials/2", nil).Has("parameters/temperature", 29.0, "parameters/catalyst", "B")
+}
+
 // TestTwoPeopleEditOneStudy: who changes the description of a study that somebody paused and renamed
 // meanwhile neither opens it nor gives it its old name.
 func TestTwoPeopleEditOneStudy(t *testing.T) {
 	s := sitetest.Beside(t)
 	id := s.NewStudy(sitetest.Screen)
 	form := url.Values{"name": {"Buffer screen"}, "description": {"Ana's words"}, "state": {"open"}}
-	for _, hidden := range regexp.MustCompile(`type="hidden" name="([^"]+)" value="([^"]*)"`).FindAllStringSubmatch(s.Page("/studies/"+id+"/edit"), -1) {
-		form.Set(hidden[1], html.UnescapeString(hidden[2]))
-	}
+	fillIn(form, s.Page("/studies/"+id+"/edit"))
 	s.API("PATCH", "/studies/"+id, `{"name": "Renamed", "state": "paused"}`).Want(200)
 	post(s, "/studies/"+id+"/edit", form).Want(303)
 	s.API("GET", "/studies/"+id, nil).Has("name", "Renamed", "state", "paused", "description", "Ana's words")

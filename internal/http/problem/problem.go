@@ -34,7 +34,11 @@ func New(status int, detail string, faults ...design.Fault) *Problem {
 // Malformed is a request that cannot be read at all, because of a field of its body, query or
 // header.
 func Malformed(place, field, detail string) *Problem {
-	p := New(http.StatusBadRequest, detail, design.Fault{Field: field, Message: detail})
+	return ofField(http.StatusBadRequest, place, field, detail)
+}
+
+func ofField(status int, place, field, detail string) *Problem {
+	p := New(status, detail, design.Fault{Field: field, Message: detail})
 	p.place = place
 	return p
 }
@@ -62,13 +66,16 @@ func InQuery(err error) error {
 }
 
 // Unavailable is what works again in a moment.
-func Unavailable(detail string) *Problem {
-	return &Problem{Title: http.StatusText(http.StatusServiceUnavailable), Status: http.StatusServiceUnavailable, Detail: detail, RetryAfter: 5}
-}
+func Unavailable(detail string) *Problem { return later(5, http.StatusServiceUnavailable, detail) }
 
 // TooMuch is what somebody is told who has more of something under way than one may have.
-func TooMuch(detail string) *Problem {
-	return &Problem{Title: http.StatusText(http.StatusTooManyRequests), Status: http.StatusTooManyRequests, Detail: detail, RetryAfter: 5}
+func TooMuch(detail string) *Problem { return later(5, http.StatusTooManyRequests, detail) }
+
+// later is what may be asked for again after so many seconds.
+func later(seconds, status int, detail string) *Problem {
+	p := New(status, detail)
+	p.RetryAfter = seconds
+	return p
 }
 
 // What any route may answer.
@@ -82,15 +89,10 @@ var (
 	// caller's.
 	AnothersPage = New(http.StatusConflict, "Somebody else is signed in in this browser by now. The page has to be loaded again.")
 	SignIn       = New(http.StatusUnauthorized, "This needs valid credentials: a signed-in browser, or the header “Authorization: Bearer TOKEN”.")
-	TooMany      = &Problem{Title: http.StatusText(http.StatusTooManyRequests), Status: http.StatusTooManyRequests, RetryAfter: 60,
-		Detail: "Too many wrong credentials like this one. Wait a minute; the right one is let in at any time."}
+	TooMany      = later(60, http.StatusTooManyRequests, "Too many wrong credentials like this one. Wait a minute; the right one is let in at any time.")
+	// keyReused is what a request is told that comes under another one's key.
+	keyReused = ofField(http.StatusUnprocessableEntity, "header", "Idempotency-Key", "This Idempotency-Key was used for another request; a new request needs a key of its own.")
 )
-
-// keyReused is what a request is told that comes under another one's key.
-var keyReused = &Problem{Title: http.StatusText(http.StatusUnprocessableEntity), Status: http.StatusUnprocessableEntity, Detail: usedKey,
-	Errors: []design.Fault{{Field: "Idempotency-Key", Message: usedKey}}, place: "header"}
-
-const usedKey = "This Idempotency-Key was used for another request; a new request needs a key of its own."
 
 // Needs is what a caller is told whose role does not suffice.
 func Needs(least, has account.Role) *Problem {

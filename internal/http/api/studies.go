@@ -113,31 +113,16 @@ func (a *API) ofTransfers() operations {
 	return operations{
 		"exportCSV": Operation{
 			Summary: "The trials as a table that can be imported again", Query: atOnly, Answer: "", AnswerType: "text/csv",
-			Handle: func(w http.ResponseWriter, r *http.Request) error {
-				snap, err := a.snapshot(r)
-				if err != nil || unchanged(w, r, snap.Version) {
-					return err
-				}
+			Handle: a.exporting("text/csv; charset=utf-8", "csv", func(_ context.Context, snap *ledger.Snapshot, w io.Writer) error {
 				var table bytes.Buffer
 				if err := study.WriteCSV(&table, snap.Definition, snap.Trials, snap.Chosen); err != nil {
 					return err
 				}
-				download(w, snap, "text/csv; charset=utf-8", "csv")
-				_, err = table.WriteTo(w)
+				_, err := table.WriteTo(w)
 				return err
-			},
+			}),
 		},
-		"exportBundle": Operation{
-			Summary: "The study with its ledger", Query: atOnly, Answer: ledger.Bundle{},
-			Handle: func(w http.ResponseWriter, r *http.Request) error {
-				snap, err := a.snapshot(r)
-				if err != nil || unchanged(w, r, snap.Version) {
-					return err
-				}
-				download(w, snap, "application/json", "json")
-				return a.Studies.Export(r.Context(), snap, w)
-			},
-		},
+		"exportBundle": Operation{Handle: a.exporting("application/json", "json", a.Studies.Export), Summary: "The study with its ledger", Query: atOnly, Answer: ledger.Bundle{}},
 		"importCSV": Operation{
 			Summary: "Import a table: each row a round, chosen then told; all rows or none", Body: "", BodyType: "text/csv", Answer: importDocument{}, Writes: true,
 			Query: []queryParameter{{"dry_run", "Store nothing, say what would be imported", false}, {"ignore_unknown", "Leave out columns that are no parameter and no metric", false},
@@ -181,10 +166,17 @@ func (a *API) ofTransfers() operations {
 	}
 }
 
-// download names the file that a browser saves an answer as.
-func download(w http.ResponseWriter, snap *ledger.Snapshot, mediaType, extension string) {
-	w.Header().Set("Content-Type", mediaType)
-	w.Header().Set("Content-Disposition", fmt.Sprintf(`attachment; filename="study-%s.%s"`, snap.ID, extension))
+// exporting answers with the study as a file, which write writes.
+func (a *API) exporting(mediaType, extension string, write func(context.Context, *ledger.Snapshot, io.Writer) error) func(http.ResponseWriter, *http.Request) error {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		snap, err := a.snapshot(r)
+		if err != nil || unchanged(w, r, snap.Version) {
+			return err
+		}
+		w.Header().Set("Content-Type", mediaType)
+		w.Header().Set("Content-Disposition", fmt.Sprintf(`attachment; filename="study-%s.%s"`, snap.ID, extension))
+		return write(r.Context(), snap, w)
+	}
 }
 
 // transferPatience is how long the next bytes of a bundle may be in coming.

@@ -418,10 +418,14 @@ type together struct {
 // Trace returns one entry per round. The error is that of ctx, later calls going on from there.
 func (s *account) Trace(ctx context.Context) ([]RoundTrace, error) {
 	for {
-		if done, err := s.traceFurther(ctx); done || err != nil {
-			return s.trace.rounds, err
+		done, err := s.traceFurther(ctx)
+		switch {
+		case done:
+			return s.trace.rounds, nil
+		case err == nil:
+			err = checkpoint.Reach(ctx)
 		}
-		if err := checkpoint.Reach(ctx); err != nil {
+		if err != nil { // others may go on with the rounds
 			return nil, err
 		}
 	}

@@ -1,7 +1,9 @@
 package optimizer
 
 import (
+	"context"
 	"math"
+	"sync"
 	"testing"
 )
 
@@ -110,4 +112,29 @@ func TestBandsOfFewDegreesOfFreedom(t *testing.T) {
 	if below(0, 0, 8) != 1 || below(1e-9, 0, 8) != 0 {
 		t.Error("without uncertainty a limit holds or does not")
 	}
+}
+
+// TestWhoeverLeavesATraceLeavesItToOthers: callers that give up look at nothing that others go on with.
+// The race detector watches.
+func TestWhoeverLeavesATraceLeavesItToOthers(t *testing.T) {
+	t.Parallel()
+	cfg := plain(t, 2, 0, nil, `{}`)
+	state := mustReplay(t, cfg, played(cfg, 60, 4))
+	left, leave := context.WithCancel(t.Context())
+	leave()
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			for range 50 {
+				if rounds, err := state.Trace(left); err != nil && rounds != nil {
+					t.Errorf("%d rounds for whoever has left", len(rounds))
+					return
+				}
+			}
+		})
+	}
+	if rounds, err := state.Trace(t.Context()); len(rounds) != 60 || err != nil {
+		t.Errorf("%d rounds of 60: %v", len(rounds), err)
+	}
+	all.Wait()
 }

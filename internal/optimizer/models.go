@@ -32,9 +32,6 @@ func (s *task) firstModels() []metricModel {
 	models := make([]metricModel, len(s.cfg.Metrics))
 	for i, m := range s.cfg.Metrics {
 		models[i] = metricModel{kernel: m.Kernel, lambda: m.lambdaAt(1), scale: 1, warp: warp.Identity, told: 1, inflation: 1}
-		if s.cfg.Standardize && m.Lambda > 0 {
-			models[i].lambda = m.Lambda
-		}
 	}
 	return models
 }

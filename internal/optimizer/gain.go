@@ -176,7 +176,7 @@ func (s *shown) unit(ctx context.Context, recommended int, shares []float64) (si
 		return 0, false, err
 	}
 	objective := s.cfg.Objective.Metric
-	readings := lists.Map(s.told(objective), func(round int) float64 { return s.history.Rounds[round-1].Readings[objective].Value })
+	readings := s.values(objective, s.told(objective))
 	mean, low, high := beliefs[objective].Mean[0], slices.Min(readings), slices.Max(readings)
 	least, most := min(mean, low), max(mean, high)
 	size = math.Abs(mean)

@@ -273,6 +273,11 @@ func (s *task) told(metric int) []int {
 	return rounds
 }
 
+// values are the metric's readings of some rounds.
+func (s *task) values(metric int, rounds []int) []float64 {
+	return lists.Map(rounds, func(n int) float64 { return s.history.Rounds[n-1].Readings[metric].Value })
+}
+
 // undoubted are the rounds whose reading nobody doubts: what hyperparameters are fitted from.
 func (h *History) undoubted(metric int, rounds []int) []int {
 	return slices.DeleteFunc(slices.Clone(rounds), func(round int) bool { return h.Rounds[round-1].Readings[metric].InDoubt })

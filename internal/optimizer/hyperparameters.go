@@ -141,15 +141,7 @@ func (cfg *Config) toLimit(metric int, centre float64) (distance float64) {
 // standard is the mean and the standard deviation (÷n) of the readings; the latter 1 if they are
 // all equal.
 func (s *task) standard(metric int, rounds []int) (centre, scale float64) {
-	n := float64(len(rounds))
-	for _, r := range rounds {
-		centre += s.history.Rounds[r-1].Readings[metric].Value / n
-	}
-	for _, r := range rounds {
-		d := s.history.Rounds[r-1].Readings[metric].Value - centre
-		scale += d * d / n
-	}
-	scale = math.Sqrt(scale)
+	centre, scale = spreadOf(s.values(metric, rounds))
 	// Equal readings of a large size leave a deviation that is rounding only.
 	if scale <= 1e-14*math.Abs(centre) {
 		scale = 1
@@ -327,7 +319,7 @@ func (s *task) zero(metric int, rounds []int, f FittedMetric) float64 {
 
 // standardised are the readings as f centres and scales them.
 func (s *task) standardised(metric int, rounds []int, f FittedMetric) []float64 {
-	return lists.Map(rounds, func(n int) float64 { return (s.history.Rounds[n-1].Readings[metric].Value - f.Centre) / f.Scale })
+	return lists.Map(s.values(metric, rounds), func(value float64) float64 { return (value - f.Centre) / f.Scale })
 }
 
 // mostTurns is how often warpWithFit turns from the warp to the hyperparameters and back; it ends

@@ -205,13 +205,13 @@ type climber struct {
 
 // order puts scores in the order that climbing needs: by rank, and fallbacks below everything
 // allowed.
-func (s *decision) order(raw policy.Scores, at []Place) ([]search.Score, string) {
+func (s *decision) order(raw policy.Scores, at []Place) []search.Score {
 	scores := make([]search.Score, len(at))
 	for i, p := range at {
 		scores[i] = ordered(raw, i)
 		scores[i].Rank = max(scores[i].Rank, s.rank(raw, p, i))
 	}
-	return scores, raw.Reason
+	return scores
 }
 
 // ordered is score i in that order, among places of one rank.

@@ -45,8 +45,7 @@ func (s climbing) scoreAll(ctx context.Context, at []Place) ([]search.Score, str
 	if err != nil {
 		return nil, "", err
 	}
-	scores, reason := s.order(raw, at)
-	return scores, reason, nil
+	return s.order(raw, at), raw.Reason, nil
 }
 
 // effort is how much a search may spend: starts that slopes lead up from, or that are polished
@@ -291,8 +290,7 @@ func (up *slopes) scoreFrom(ctx context.Context, at footing) ([]search.Score, er
 	if err != nil {
 		return nil, err
 	}
-	scores, _ := up.order(raw, at.places)
-	return scores, nil
+	return up.order(raw, at.places), nil
 }
 
 // input is what the algorithm sees there of where the score changes to.

@@ -325,8 +325,7 @@ func (s *screening) bounds(ctx context.Context, of []int, known func(context.Con
 		}
 		raw, err := bound(input)
 		if err == nil {
-			some, _ := s.order(s.weigh(raw, input.Works), at)
-			copy(bounds[from:to], some)
+			copy(bounds[from:to], s.order(s.weigh(raw, input.Works), at))
 		}
 		return err
 	})

@@ -70,12 +70,15 @@ func (s *shown) Price(ctx context.Context, j int, known Known) (Price, error) {
 		return p, nil
 	}
 	p.Steps = lists.Map(s.pricedThresholds(j), func(threshold float64) PriceStep { return PriceStep{Threshold: threshold} })
-	at := s.screeningPlaces()
+	if len(p.Steps) == 0 {
+		return p, nil
+	}
+	order, at := p.order(s.cfg.Costs[j]), s.screeningPlaces()
 	if s.arms != nil {
 		at = s.allowedArms()
 	}
-	at, err := s.worthPricing(ctx, at, j, p.loosest(s.cfg.Costs[j]), known)
-	if err != nil || len(p.Steps) == 0 {
+	at, err := s.worthPricing(ctx, at, j, p.Steps[order[len(order)-1]].Threshold, known)
+	if err != nil {
 		return p, err
 	}
 	best := make([]*priced, len(p.Steps))
@@ -96,7 +99,7 @@ func (s *shown) Price(ctx context.Context, j int, known Known) (Price, error) {
 			}
 		}
 	}
-	if err := s.climbAlong(ctx, j, p.Steps, best, known); err != nil {
+	if err := s.climbAlong(ctx, j, p.Steps, order, best, known); err != nil {
 		return p, err
 	}
 	for i, found := range best {
@@ -160,14 +163,6 @@ func clean(sum, step float64) float64 {
 		return rounded
 	}
 	return sum
-}
-
-// loosest is the threshold that forbids least.
-func (p Price) loosest(c Cost) float64 {
-	if len(p.Steps) == 0 {
-		return c.Threshold
-	}
-	return p.Steps[p.order(c)[len(p.Steps)-1]].Threshold
 }
 
 // order are the steps from the tightest threshold to the loosest.
@@ -249,9 +244,9 @@ func (s *shown) kept(c priced, j int, threshold float64) float64 {
 // climbAlong polishes the best of each step on a continuous space, from the tightest threshold on:
 // what is within one is within every looser one, so each begins from the better of its own and the
 // one before.
-func (s *shown) climbAlong(ctx context.Context, j int, steps []PriceStep, best []*priced, known Known) error {
+func (s *shown) climbAlong(ctx context.Context, j int, steps []PriceStep, order []int, best []*priced, known Known) error {
 	var before *priced
-	for _, i := range (Price{Steps: steps}).order(s.cfg.Costs[j]) {
+	for _, i := range order {
 		if before != nil && (best[i] == nil || before.reward > best[i].reward) {
 			best[i] = before
 		}

@@ -1,7 +1,6 @@
 package view
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -209,19 +208,14 @@ func changeName(d design.Definition, path string) (name, unit string) {
 	return part + " " + found[2], unit
 }
 
-// plainJSON is a changed value as people write it.
+// plainJSON is a changed value as people write it; what is no JSON was nothing.
 func plainJSON(raw json.RawMessage) string {
 	var value any
-	decoder := json.NewDecoder(bytes.NewReader(raw))
-	decoder.UseNumber() // digits stay as they are
-	if decoder.Decode(&value) != nil {
-		return plain(nil, ": ", nil)
-	}
-	return words.Shorten(plain(value, ": ", nil), 60)
+	_ = json.Unmarshal(raw, &value)
+	return words.Shorten(plain(value, ": ", allDigits), 60)
 }
 
-// plain is JSON in words, between names and values what is told, and numbers that were decoded as
-// such as number writes them.
+// plain is JSON in words, between names and values what is told, and numbers as number writes them.
 func plain(value any, between string, number func(float64) string) string {
 	var parts []string
 	switch v := value.(type) {
@@ -268,7 +262,11 @@ func toldWords(d design.Definition, data ledger.ToldData) string {
 }
 
 // allDigits writes a number with every digit that it has.
-func allDigits(x float64) string { return design.Typeset(design.NumberValue(x).String()) }
+func allDigits(x float64) string {
+	power := design.PowerOf(x)
+	digits := design.Typeset(design.NumberValue(design.Scaled(x, -power)).String())
+	return digits + words.Either(power == 0, "", words.Thin+"×"+words.Thin+"10"+design.Raised(power))
+}
 
 // toldReading is a reading as it was told, with its standard deviation if it has one.
 func toldReading(r ledger.Reading, write func(float64) string) string {

@@ -170,12 +170,13 @@ func TestACorrectionSaysAllThatItChanges(t *testing.T) {
 	says(t, "the preview", CorrectionConsequences(b.snap, impact).Summary, []string{"Of the rest nothing can be said: the model would take too much memory"}, []string{"would not change"})
 }
 
-// TestChangesAreWrittenForPeople: lists and what has run out, without the marks of JSON.
+// TestChangesAreWrittenForPeople: lists and what has run out, without the marks of JSON, and numbers
+// to their last digit as all of the page are.
 func TestChangesAreWrittenForPeople(t *testing.T) {
 	t.Parallel()
 	for raw, want := range map[string]string{`null`: "nothing", ``: "nothing", `[]`: "nothing", `{"ligand":["L2","L3"]}`: "ligand: L2, L3",
-		`["temperature + 2*cycles <= 70"]`: "temperature + 2*cycles <= 70", `[0,100]`: "0, 100", `1e-09`: "1e-09", `"log"`: "log", `true`: "true"} {
-		if got := plainJSON([]byte(raw)); got != want {
+		`["temperature + 2*cycles <= 70"]`: "temperature + 2*cycles <= 70", `[0,100]`: "0, 100", `1e-09`: "1 × 10⁻⁹", `-0.00001234567890123`: "−1.234567890123 × 10⁻⁵", `-12500`: "−12 500", `0.1234567890123`: "0.1234567890123", `"log"`: "log", `true`: "true"} {
+		if got := strings.ReplaceAll(plainJSON([]byte(raw)), words.Thin, " "); got != want {
 			t.Errorf("%s is written %q, want %q", raw, got, want)
 		}
 	}

@@ -210,22 +210,24 @@ func (o Outlook) mapCaption(chance [][]float64, aim string) string {
 	return caption
 }
 
-// mapStep is between the values of a parameter that the table of a map has, where they have an
-// order: what fits on a sheet of paper.
-const mapStep = 5
+// mapStep is between the values of a parameter that the table of a map has, of so many: of those that
+// have an order, nine at most fit on a sheet of paper.
+func (o Outlook) mapStep(values int) int {
+	return words.Either(o.smooth(), max(1, (values+6)/8), 1)
+}
 
 // mapTable has the map's values: a row for a value of one parameter, a column for one of the other.
 func (o Outlook) mapTable(chance [][]float64, aim string) templates.Table {
 	px, py := parameter(o.Snap.Definition, o.X), parameter(o.Snap.Definition, o.Y)
-	step := words.Either(o.smooth(), mapStep, 1)
+	across, up := o.mapStep(len(o.Map.X)), o.mapStep(len(o.Map.Y))
 	what := "Expected " + words.AxisName(o.Metric, UnitOf(o.Snap.Definition, o.Metric)) + words.Either(chance == nil, "", " (chance "+aim+")")
 	table := templates.Table{Head: []templates.Column{{Name: what + ": " + o.Y + " ↓, " + o.X + " →", Unit: py.Unit}}}
-	for j := 0; j < len(o.Map.X); j += step {
+	for j := 0; j < len(o.Map.X); j += across {
 		table.Head = append(table.Head, number(design.WriteSetting(px, o.Map.X[j]), px.Unit))
 	}
-	for i := (len(o.Map.Y) - 1) / step * step; i >= 0; i -= step {
+	for i := (len(o.Map.Y) - 1) / up * up; i >= 0; i -= up {
 		row := []string{design.WriteSetting(py, o.Map.Y[i])}
-		for j := 0; j < len(o.Map.X); j += step {
+		for j := 0; j < len(o.Map.X); j += across {
 			cell := words.Alike(o.Map.SD[o.Metric][i][j])(o.Map.Mean[o.Metric][i][j])
 			if chance != nil {
 				cell += " (" + words.Terse(words.Percent(chance[i][j])) + ")"

@@ -673,6 +673,25 @@ func TestAMapOfStepsOnALogScale(t *testing.T) {
 	}
 }
 
+// TestTheTableOfAMapHasWhatFits: all values of a parameter that has few, and of many some, from its
+// first on, the last of 41 among them.
+func TestTheTableOfAMapHasWhatFits(t *testing.T) {
+	t.Parallel()
+	o := Outlook{Facts: newBench(t, twoLimits).facts(0), Metric: "yield", X: "x", Y: "x"}
+	for n, want := range map[int]string{1: "0", 2: "0 1", 9: "0 1 2 3 4 5 6 7 8", 10: "0 2 4 6 8", 41: "0 5 10 15 20 25 30 35 40"} {
+		o.Map = study.Map{Y: []design.Value{design.NumberValue(7), design.NumberValue(8)}, Mean: map[string][][]float64{"yield": {make([]float64, n), make([]float64, n)}}}
+		o.Map.SD = o.Map.Mean
+		for i := range n {
+			o.Map.X = append(o.Map.X, design.NumberValue(float64(i)))
+		}
+		table := o.mapTable(nil, "")
+		names := strings.Join(lists.Map(table.Head[1:], func(c templates.Column) string { return c.Name }), " ")
+		if names != want || len(table.Rows) != 2 || table.Rows[0][0] != "8" || len(table.Rows[1]) != len(table.Head) {
+			t.Errorf("of %d values the table has %s, in rows %q", n, names, table.Rows)
+		}
+	}
+}
+
 // TestSmallDifferencesOfLargeNumbersAreDrawn: a line, its band and a map of what varies by
 // hundredths about a million are not flat.
 func TestSmallDifferencesOfLargeNumbersAreDrawn(t *testing.T) {

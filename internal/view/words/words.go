@@ -179,12 +179,16 @@ func Settings(p design.Parameter, values []design.Value) func(design.Value) stri
 // Exact is a moment as documents write it.
 func Exact(at time.Time) string { return at.UTC().Format("2 January 2006, 15:04:05 UTC") }
 
-// Clock is the time of day, with the date when it was another day.
+// Clock is the time of day, with the date when it was another day, and the year when it was another.
 func Clock(at, now time.Time) string {
-	if at.UTC().Format(time.DateOnly) == now.UTC().Format(time.DateOnly) {
-		return at.UTC().Format("15:04") + " UTC"
+	at, now = at.UTC(), now.UTC()
+	switch {
+	case at.Year() != now.Year():
+		return at.Format("2 Jan 2006 15:04")
+	case at.YearDay() != now.YearDay():
+		return at.Format("2 Jan 15:04")
 	}
-	return at.UTC().Format("2 Jan 15:04")
+	return at.Format("15:04") + " UTC"
 }
 
 // Ago says how far a moment is from now; page.js keeps it true while the page stands.

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 )
 
@@ -70,6 +71,22 @@ func TestAColumnTooManyIsNamedOnAPhone(t *testing.T) {
 	p.click("#f-ignore")
 	p.press("Check")
 	p.sees("1 row is ready to be imported.")
+}
+
+// TestTheTimeOfDayStays where a page says it, while what was a moment ago becomes longer ago.
+func TestTheTimeOfDayStays(t *testing.T) {
+	t.Parallel()
+	id := site.makeStudy(t, buffer("Moments"))
+	site.ask(t, id, 1)
+	p := newTab(t, site.base)
+	p.before(`{ const every = setInterval, now = Date.now; setInterval = (f, ms) => every(f, ms === 30000 ? 100 : ms); Date.now = () => now() + 120000; }`)
+	p.signIn(site.link(t))
+	p.open("/studies/" + id)
+	p.drawn()
+	p.until("the trial to be older", `document.querySelector("#trials td time").textContent.startsWith("2")`)
+	if clock := ask[string](p, `document.querySelector("#ledger time").textContent`); !strings.HasSuffix(clock, "UTC") {
+		t.Errorf("the ledger says %q", clock)
+	}
 }
 
 // TestFirstReadingsAreAskedAbout: a sign too many in the fourth reading, two numbers in one field,

@@ -234,10 +234,11 @@ document.addEventListener("htmx:responseError", (event) => {
   refused = true;
 });
 
+// What is said to be so long ago stays true; where the time of day stands, it stays.
 setInterval(() => {
   const now = Date.now();
   for (const time of document.querySelectorAll("time[datetime]")) {
     const then = Date.parse(time.dateTime);
-    if (now - then > 0 && now - then < 30 * 86400e3) time.textContent = headroom.ago(then, now);
+    if (now - then > 0 && now - then < 30 * 86400e3 && /( ago|just now)$/.test(time.textContent)) time.textContent = headroom.ago(then, now);
   }
 }, 30000);

@@ -473,7 +473,7 @@ var common = []Setting{
 	{Name: "pending", Type: Text, Default: "variance", Choices: []string{"variance", "ignore"}, Paper: "ignore",
 		Meaning: "whether trials without a result yet narrow the uncertainty, so that the same point is not asked twice"},
 	{Name: "margin", Type: Number, Per: PerConstraint, Default: 0.0, Low: limit(0), High: limit(10), Paper: 0.0,
-		Meaning: "distance to keep from the limit, in standard deviations of the metric"},
+		Meaning: "distance to keep from the limit, in standard deviations of the metric; with raw outputs, and for a limit that is known before the choice, in its unit"},
 }
 
 var betaSetting = Setting{Name: "beta", Type: Schedule, Per: PerMetric,

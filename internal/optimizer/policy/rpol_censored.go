@@ -6,7 +6,7 @@ var rpolCensored = Description{
 	Name: "rpol-censored-ucb", Title: "Rectified learning with censored late readings",
 	Source:   rpolUCB.Source,
 	Feedback: "noisy readings that come late; one later than the delay window counts as 0 for good",
-	Summary:  "The published way with delays; in practice rpol-ucb, which narrows the uncertainty of waiting trials, usually violates less.",
+	Summary:  "The published way with delays; in practice rpol-ucb, which narrows the uncertainty of waiting trials, usually violates less in sum.",
 	Settings: keepingClear(settings(betaSetting, etaSetting,
 		Setting{Name: "delay_window", Type: Integer, Low: limit(0), High: limit(1e6), DefaultMeans: "none: must be given",
 			Meaning: "m: a reading counts if it came at most this many rounds after its trial"},

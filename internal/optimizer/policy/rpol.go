@@ -104,7 +104,7 @@ var rectifiedRule = Assumption{
 	func(c Circumstances) Finding {
 		switch {
 		case c.Spread > 0:
-			return notMet("%s of the first design were spread over the space instead", trials(c.Spread))
+			return notMet("%s of the first design filled the space instead", trials(c.Spread))
 		case c.Moved > 0:
 			return notMet("%s tried at other settings than those chosen", trials(c.Moved))
 		}

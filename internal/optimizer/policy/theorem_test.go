@@ -231,3 +231,13 @@ func TestFewReadingsProveLittle(t *testing.T) {
 		}
 	}
 }
+
+// TestOneTrialOfTheFirstDesign is said of as well as of many.
+func TestOneTrialOfTheFirstDesign(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int]string{1: "1 trial of the first design filled the space instead", 5: "5 trials of the first design filled the space instead"} {
+		if said := rectifiedRule.Judge(Circumstances{Spread: n}).Because; said != want {
+			t.Error(said)
+		}
+	}
+}

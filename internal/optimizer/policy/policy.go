@@ -437,7 +437,7 @@ func spreadDesign(dimensions int) int { return max(4, dimensions+2) }
 
 // designSetting is how the first design is set, given what an absent value means.
 func designSetting(means string, rounds func(dimensions int) int) Setting {
-	return Setting{Name: "initial_design", Type: Integer, Low: limit(0), High: limit(1000), Paper: 0,
+	return Setting{Name: "initial_design", Type: Integer, Low: limit(0), High: limit(1000), Paper: 0.0,
 		DefaultMeans: means + " when the model is fitted, otherwise 0",
 		workOut: func(c Context, _ Settings, _ string) (float64, bool) {
 			if !c.Fitted {

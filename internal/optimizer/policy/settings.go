@@ -228,11 +228,8 @@ func (r *resolver) fallback(s Setting) any {
 	if r.context.Paper && s.Paper != nil {
 		value = s.Paper
 	}
-	switch v := value.(type) {
-	case LeftToUser:
+	if _, left := value.(LeftToUser); left {
 		return nil
-	case int: // in descriptions they serve as numbers
-		return float64(v)
 	}
 	return value
 }

@@ -338,8 +338,6 @@ func otherDefaults(d Description) Description {
 			return !v
 		case string:
 			return s.Choices[(slices.Index(s.Choices, v)+1)%len(s.Choices)]
-		case int:
-			return v + 3
 		case float64:
 			return v + 3
 		}

@@ -65,23 +65,18 @@ func simulate(set *flag.FlagSet) action {
 				return err
 			}
 		}
-		entrants, err := readSimulated(e.Problem, *names, *settings)
+		if _, err := problems.Find(e.Problem); err != nil {
+			return err
+		}
+		if *names == "" {
+			return fmt.Errorf("say who plays with -algorithm; there are %s", strings.Join(lab.Algorithms(), ", "))
+		}
+		entrants, err := readPlayers(*names, *settings)
 		if err != nil {
 			return err
 		}
 		return p.run(ctx, lab.Simulation{Experiment: e, Entrants: entrants, Seeds: p.seeds, Plot: strings.Split(*plot, ",")})
 	}
-}
-
-// readSimulated reads who plays the problem with which settings.
-func readSimulated(problem, names, settings string) ([]lab.Entrant, error) {
-	if _, err := problems.Find(problem); err != nil {
-		return nil, err
-	}
-	if names == "" {
-		return nil, fmt.Errorf("say who plays with -algorithm; there are %s", strings.Join(lab.Algorithms(), ", "))
-	}
-	return readPlayers(names, settings)
 }
 
 // optional reads a number that may be absent.

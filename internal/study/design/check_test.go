@@ -200,6 +200,7 @@ var checkFaults = []checkFault{
 	{"an unknown choice has run out", func(d *Definition) { d.Unavailable = map[string][]Value{"catalyst": {TextValue("D")}} }, "unavailable.catalyst[0]", "must be one of"},
 	{"an unknown parameter has run out", func(d *Definition) { d.Unavailable = map[string][]Value{"ligand": {TextValue("D")}} }, "unavailable.ligand", "there is no parameter"},
 	{"a value between steps has run out", func(d *Definition) { d.Unavailable = map[string][]Value{"time": {NumberValue(0.55)}} }, "unavailable.time[0]", "its steps are 0.1 from 0.5"},
+	{"a value beyond the range has run out", func(d *Definition) { d.Unavailable = map[string][]Value{"time": {NumberValue(0.05)}} }, "unavailable.time[0]", "below the lowest"},
 	{"a point of a range has run out", func(d *Definition) { d.Unavailable = map[string][]Value{"temperature": {NumberValue(30)}} }, "unavailable.temperature", "any value in its range"},
 
 	{"empty candidates", func(d *Definition) { d.Candidates = []Settings{} }, "candidates", "give 1 to 10000"},

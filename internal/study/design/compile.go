@@ -148,8 +148,9 @@ func (b *compiler) unavailable() {
 		}
 		for j, v := range values {
 			location := fmt.Sprintf("%s[%d]", at, j)
+			before := len(*b.faults)
 			x := a.read(v, location, reading{}, b.faults)
-			if a.step > 0 && c.Def.Candidates == nil && a.tidy(a.snap(x)) != x {
+			if len(*b.faults) == before && a.step > 0 && c.Def.Candidates == nil && a.tidy(a.snap(x)) != x {
 				b.faults.Add(location, v, "%s has no such value; its steps are %s from %s", name, formatNumber(a.step), formatNumber(a.low))
 			}
 		}

@@ -57,7 +57,6 @@ func drawUnits(t *rapid.T, n int) []float64 {
 	return rapid.SliceOfN(rapid.OneOf(rapid.Float64Range(0, 1), rapid.SampledFrom([]float64{0, 0.5, 1})), n, n).Draw(t, "u")
 }
 
-// What a search settles on can be written down, and means the same place when it is read again.
 // TestSpreadCanBeSet: what charts look at along a parameter is what a trial could have there, and
 // nothing twice.
 func TestSpreadCanBeSet(t *testing.T) {
@@ -135,6 +134,7 @@ func TestMayChoose(t *testing.T) {
 	}
 }
 
+// What a search settles on can be written down, and means the same place when it is read again.
 func TestSettingsRoundTrip(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -277,14 +277,21 @@ func UsedInputs(d design.Definition, values design.Settings, filled url.Values) 
 	inputs := make([]templates.Input, 0, len(d.Parameters))
 	for i, p := range d.Parameters {
 		in := SettingInput(SettingField(i), p)
-		was := templates.WasOf(in.Name)
-		if value, there := values[p.Name]; there && (!filled.Has(in.Name) || filled.Has(was) && filled.Get(in.Name) == filled.Get(was)) {
-			filled.Set(in.Name, design.FormatSetting(p, value))
-			filled.Set(was, filled.Get(in.Name))
+		if value, there := values[p.Name]; there {
+			FillIn(filled, in.Name, design.FormatSetting(p, value))
 		}
 		inputs = append(inputs, in)
 	}
 	return inputs
+}
+
+// FillIn fills a field in with what is kept, unless somebody typed in it since it was filled in.
+func FillIn(values url.Values, field, kept string) {
+	was := templates.WasOf(field)
+	if !values.Has(field) || values.Has(was) && values.Get(field) == values.Get(was) {
+		values.Set(field, kept)
+		values.Set(was, kept)
+	}
 }
 
 // SettingInput is a field for one parameter's value.

@@ -81,14 +81,14 @@ func (t *Typed) Context(form Trial) map[string]float64 {
 	return context
 }
 
-// Kept fills the form with the results that a trial has.
-func (form Trial) Kept() url.Values {
-	values := url.Values{}
+// FillIn fills the form in with what is kept of a trial, but for what somebody typed.
+func (form Trial) FillIn(values url.Values) url.Values {
 	for _, f := range form.Metrics {
 		if m, there := form.trial.Metrics[f.Label]; there {
-			values.Set(f.Name, exactly(m.Value))
+			view.FillIn(values, f.Name, exactly(m.Value))
 		}
 	}
+	view.UsedInputs(form.snap.Definition, form.trial.Parameters, values)
 	return values
 }
 
@@ -96,7 +96,8 @@ func (form Trial) Kept() url.Values {
 // corrected, an emptied result is taken back.
 func (t *Typed) Correction(form Trial) study.Correction {
 	trial := form.trial
-	t.kept = form.Kept()
+	t.kept = form.FillIn(url.Values{})
+	form.FillIn(t.Values) // what others corrected since is theirs
 	c := study.Correction{Number: trial.Number, Metrics: map[string]*ledger.Reading{}}
 	for _, f := range form.Metrics {
 		m, there := trial.Metrics[f.Label]

@@ -489,6 +489,25 @@ func TestTwoPeopleTellOneTrial(t *testing.T) {
 	s.API("GET", study+"/trials/2", nil).Has("parameters/temperature", 29.0, "parameters/catalyst", "B")
 }
 
+// TestTwoPeopleCorrectOneTrial: who corrects one value does not undo what somebody else corrected
+// since the form was opened.
+func TestTwoPeopleCorrectOneTrial(t *testing.T) {
+	s := sitetest.Beside(t)
+	study := newTrial(s)
+	s.API("POST", study+"/trials/1/tell", `{"metrics": {"yield": 712, "impurity": 0.2}}`).Want(200)
+	form := url.Values{"metric.0": {"712"}, "metric.1": {"0.3"}, "used.0": {"30"}, "used.1": {"A"}, "reason": {"read wrongly"}}
+	fillIn(form, s.Page(study+"/trials/1/correct"))
+	s.API("POST", study+"/trials/1/corrections", `{"metrics": {"yield": 71.2}, "parameters": {"temperature": 31.5, "catalyst": "A"}, "reason": "typo"}`).Want(200)
+	form.Set("do", "preview")
+	page := string(post(s, study+"/trials/1/correct", form).Want(200).Says(`name="metric.0" value="71.2"`, `name="metric.1" value="0.3"`, `name="used.0" value="31.5"`).Body)
+	form.Set("do", "correct")
+	form.Set("metric.0", "71.2")
+	form.Set("used.0", "31.5")
+	fillIn(form, page)
+	post(s, study+"/trials/1/correct", form).Want(303)
+	s.API("GET", study+"/trials/1", nil).Has("parameters/temperature", 31.5, "metrics/yield/value", 71.2, "metrics/impurity/value", 0.3)
+}
+
 // TestTwoPeopleEditOneStudy: who changes the description of a study that somebody paused and renamed
 // meanwhile neither opens it nor gives it its old name.
 func TestTwoPeopleEditOneStudy(t *testing.T) {

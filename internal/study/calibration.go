@@ -83,65 +83,52 @@ type Spell struct {
 // from is no drift: the model has caught up.
 func DriftOf(c optimizer.Calibration) Drift {
 	var d Drift
-	var up, down sum
+	up, down := 0.0, 0.0
 	for _, r := range c.Innovations {
 		z := math.Max(-CUSUMMost, math.Min(CUSUMMost, r.Z))
-		up.add(r.Round, z)
-		down.add(r.Round, -z)
+		up, down = math.Max(0, up+z-CUSUMSlack), math.Max(0, down-z-CUSUMSlack)
 		d.Numbers, d.Residuals = append(d.Numbers, r.Round), append(d.Residuals, r.Z)
-		d.Up, d.Down = append(d.Up, up.value), append(d.Down, down.value)
+		d.Up, d.Down = append(d.Up, up), append(d.Down, down)
 	}
+	higher, rising := spells(d.Numbers, d.Up, true)
+	lower, falling := spells(d.Numbers, d.Down, false)
 	switch {
 	case c.Shift != nil && c.Shift.Factor > c.Shift.Limit:
 		d.Since, d.Rising, d.Shifted = c.Shift.Since, c.Shift.Rising, c.Shift
-	case up.value > CUSUMLimit:
-		d.Since, d.Rising = up.from, true
-	case down.value > CUSUMLimit:
-		d.Since = down.from
+	case rising > 0:
+		d.Since, d.Rising = rising, true
+	default:
+		d.Since = falling
 	}
-	d.Past = append(spells(d.Numbers, d.Up, true), spells(d.Numbers, d.Down, false)...)
+	d.Past = append(higher, lower...)
 	slices.SortFunc(d.Past, func(a, b Spell) int { return cmp.Compare(a.Until, b.Until) })
 	return d
 }
 
-// spells are the times that a sum has passed the limit and come back from it. From when it leaves 0
-// until it is there again it counts as one.
-func spells(numbers []int, sums []float64, rising bool) []Spell {
-	var list []Spell
-	var from, until int
+// spells are the times that a sum has passed the limit and come back from it, and the trial from which
+// it has grown if it is beyond it now, else 0: there the change is most likely to have come. From when
+// it leaves 0 until it is there again it counts as one.
+func spells(numbers []int, sums []float64, rising bool) (past []Spell, since int) {
+	now := Spell{Rising: rising}
 	end := func() {
-		if until > 0 {
-			list = append(list, Spell{From: from, Until: until, Rising: rising})
+		if now.Until > 0 {
+			past = append(past, now)
 		}
-		from, until = 0, 0
+		now = Spell{Rising: rising}
 	}
 	for i, s := range sums {
 		switch {
 		case s == 0:
 			end()
-		case from == 0:
-			from = numbers[i]
+		case now.From == 0:
+			now.From = numbers[i]
 		}
 		if s > CUSUMLimit {
-			until = numbers[i]
+			now.Until = numbers[i]
 		}
 	}
 	if n := len(sums); n > 0 && sums[n-1] <= CUSUMLimit {
 		end()
 	}
-	return list
-}
-
-// sum is one side of a CUSUM, and the trial from which it has grown: where the change is most
-// likely to have come.
-type sum struct {
-	value float64
-	from  int
-}
-
-func (s *sum) add(number int, z float64) {
-	if s.value == 0 {
-		s.from = number
-	}
-	s.value = math.Max(0, s.value+z-CUSUMSlack)
+	return past, now.From
 }

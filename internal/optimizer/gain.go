@@ -56,7 +56,8 @@ type ChanceLeft struct {
 	MoreThan float64 `json:"more_than"`
 	// Of is the size of the recommended place's posterior mean where that and all readings of the
 	// objective are of one sign and the first share of it is less than what they lie apart, if they do, else, as
-	// the scale's 0 is then no measure of size, the distance from the least reading to the largest.
+	// the scale's 0 is then no measure of size, the distance from the least reading to the largest. Readings
+	// in doubt are left out.
 	Of     float64 `json:"of"`
 	Chance float64 `json:"chance"`
 	AtMost float64 `json:"at_most"`
@@ -176,7 +177,11 @@ func (s *shown) unit(ctx context.Context, recommended int, shares []float64) (si
 		return 0, false, err
 	}
 	objective := s.cfg.Objective.Metric
-	readings := s.values(objective, s.told(objective))
+	rounds := s.told(objective)
+	if sure := s.history.undoubted(objective, rounds); len(sure) > 0 {
+		rounds = sure
+	}
+	readings := s.values(objective, rounds)
 	mean, low, high := beliefs[objective].Mean[0], slices.Min(readings), slices.Max(readings)
 	least, most := min(mean, low), max(mean, high)
 	size = math.Abs(mean)

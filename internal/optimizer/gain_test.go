@@ -578,6 +578,30 @@ func TestAShareOfALargeOffset(t *testing.T) {
 	}
 }
 
+// TestASlipIsNoMeasure: how far readings lie apart, of which what is left is a share and the steps of a price
+// are, is said without those in doubt.
+func TestASlipIsNoMeasure(t *testing.T) {
+	t.Parallel()
+	cfg, h := hill(t, adaptive)
+	of := FittedMetric{Set: true, Scale: 1, Lengthscales: []float64{0.4, 0.4}, Lambda: 0.01, Variance: 1, Count: 25}
+	h.Fits = []Fit{{From: 26, Metrics: []FittedMetric{of, of}}}
+	measures := func() (float64, []float64) {
+		state := mustReplay(t, cfg, h)
+		size, _, err := state.shown.unit(background, 13, []float64{0.01})
+		return sure(size, err), state.pricedThresholds(0)
+	}
+	size, thresholds := measures()
+	h.Rounds[12].Readings[0] = Reading{Told: true, Value: 80, Revealed: 13, InDoubt: true, Expected: 0.8}
+	h.Rounds[7].Readings[1] = Reading{Told: true, Value: -25, Revealed: 8, InDoubt: true, Expected: 0.25}
+	if slipped, moved := measures(); math.Abs(slipped-size) > 0.1 || !slices.Equal(moved, thresholds) {
+		t.Errorf("%g and %v with a slip in doubt, %g and %v without", slipped, moved, size, thresholds)
+	}
+	for i := range h.Rounds {
+		h.Rounds[i].Readings[0].InDoubt = true
+	}
+	measures()
+}
+
 // leveled is a history in which every reward was read as the same.
 func leveled(h *History, value float64) *History {
 	level := &History{Fits: h.Fits}

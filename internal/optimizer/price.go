@@ -42,8 +42,8 @@ type PriceStep struct {
 
 const (
 	priceSteps = 5 // on each side of the threshold
-	// A step is at most this share of the standard deviation of the readings: more, and a peak is
-	// stepped over.
+	// A step is at most this share of the standard deviation of the readings that nobody doubts: more,
+	// and a peak is stepped over.
 	priceStep = 0.25
 	// priceEffort is the share of a decision's search that polishing one step of the curve may
 	// take, each beginning from the one before.
@@ -119,7 +119,8 @@ func (s *shown) pricedThresholds(j int) []float64 {
 	c, count, mean, squares := s.cfg.Costs[j], 0.0, 0.0, 0.0
 	least, largest := c.Threshold, c.Threshold
 	for n, r := range s.history.Rounds {
-		if excess, told := s.excess(n+1, j); told && !r.Excluded { // Welford's sums
+		doubted := c.Knowledge == Learned && r.Readings[c.Metric].InDoubt
+		if excess, told := s.excess(n+1, j); told && !r.Excluded && !doubted { // Welford's sums
 			count++
 			away := excess - mean
 			mean += away / count

@@ -3,6 +3,7 @@ package optimizer
 import (
 	"context"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 
@@ -47,7 +48,7 @@ func (s *shown) shifts(ctx context.Context) ([]*LevelShift, error) {
 			return err
 		}
 		spread := priorVariance(rows.Data, rows.Read)
-		for m, k := range src.targets {
+		for m, k := range slices.Backward(src.targets) { // the first that a metric serves stays
 			at, along, times := likeliestShift(after, clipped(rows.Z[m][:rows.Read], mostSurprise), spread)
 			list[s.targets[k].metric] = &LevelShift{src.rounds[moments[at]], s.transforms[k].sign*along > 0, times, ShiftLimit}
 		}

@@ -107,3 +107,21 @@ func TestOneSlipIsNoShift(t *testing.T) {
 		}
 	}
 }
+
+// TestShiftOfAMetricOfTwoLimits: where outputs are raw a metric is regressed towards the threshold of its
+// first limit, and a shift is looked for there, too.
+func TestShiftOfAMetricOfTwoLimits(t *testing.T) {
+	t.Parallel()
+	var shifts [2]*LevelShift
+	for i := range shifts {
+		cfg := plain(t, 2, 1, func(cfg *Config) {
+			if i == 1 {
+				cfg.Costs = append(cfg.Costs, Cost{Name: "least", Metric: 1, Sign: -1, Threshold: -3})
+			}
+		}, `{}`)
+		shifts[i] = sure(mustReplay(t, cfg, played(cfg, 30, 4)).Calibrations(background))[1].Shift
+	}
+	if *shifts[0] != *shifts[1] {
+		t.Errorf("%+v of one limit, %+v with a second", *shifts[0], *shifts[1])
+	}
+}

@@ -433,7 +433,7 @@ type Decision struct {
 	// RunnerUp is the best point that differs from the chosen one, nil if there was none.
 	RunnerUp *RunnerUp
 	Draw     Draw
-	// FeasibilityProbability of the chosen point: Π_j P(g_j ≤ 0), latent, true thresholds.
+	// FeasibilityProbability of the chosen point: P(g_j ≤ 0 for all j), latent, true thresholds.
 	FeasibilityProbability float64
 	// ExpectedImprovement is E[μ′(x) − μ′(x*)]⁺, μ′ being the means after a reading at x, in units
 	// of the objective, brought there at the incumbent x*, the point of round Incumbent, whether or

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"slices"
 
+	"headroom/internal/lists"
 	"headroom/internal/study/design"
 	"headroom/internal/view/chart"
 	"headroom/internal/view/words"
@@ -121,7 +122,7 @@ func (o Outlook) mapChart() templates.Chart {
 	if surface.Smooth {
 		drawing.Traces = o.observedOn()
 	} else {
-		drawing.X, drawing.Y = gridAxis(drawing.X, surface.X), gridAxis(drawing.Y, surface.Y)
+		drawing.X.Categories, drawing.Y.Categories = choices(surface.X), choices(surface.Y)
 	}
 	return o.framed(templates.Chart{ID: "chart-map-" + shortHash([]string{o.Metric, o.X, o.Y}), Title: design.Capitalised(o.Metric) + " over " + o.X + " and " + o.Y,
 		Caption: o.mapCaption(chance, aim), Table: o.mapTable(chance, aim), Printed: o.Paper, Drawing: drawing})
@@ -249,13 +250,9 @@ func mapValues(values []design.Value, places []int, smooth bool, p design.Parame
 	return at, said
 }
 
-// gridAxis is an axis of cells.
-func gridAxis(axis chart.Axis, values []any) chart.Axis {
-	axis.Log, axis.Whole, axis.Range, axis.Categories = false, false, nil, nil
-	for _, value := range values {
-		axis.Categories = append(axis.Categories, value.(string))
-	}
-	return axis
+// choices are places of a grid's axis.
+func choices(places []any) []string {
+	return lists.Map(places, func(place any) string { return place.(string) })
 }
 
 // observedOn are the trials as points of the map, and the recommended settings.

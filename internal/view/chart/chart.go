@@ -486,11 +486,10 @@ func widthOf(text string, size float64) float64 {
 }
 
 // spaced are the ticks whose words do not touch those before them on an axis of so many pixels.
-// inward keeps the words of the outer ones inside.
-func spaced(ticks []tick, width, size float64) (list []tick) {
+func spaced(ticks []tick, width float64) (list []tick) {
 	end := math.Inf(-1)
 	for _, one := range ticks {
-		if half := widthOf(one.words, size) / 2; one.at*width-half >= end {
+		if half := widthOf(one.words, wordSize) / 2; one.at*width-half >= end {
 			list = append(list, one)
 			end = one.at*width + half + 8
 		}
@@ -499,13 +498,13 @@ func spaced(ticks []tick, width, size float64) (list []tick) {
 }
 
 // cut is a text that fits into so many pixels.
-func cut(text string, width, size float64) string {
-	if widthOf(text, size) <= width {
+func cut(text string, width float64) string {
+	if widthOf(text, wordSize) <= width {
 		return text
 	}
 	letters := []rune(text)
 	end := len(letters)
-	for end > 1 && widthOf(string(letters[:end])+"…", size) > width {
+	for end > 1 && widthOf(string(letters[:end])+"…", wordSize) > width {
 		end--
 	}
 	return string(letters[:end]) + "…"

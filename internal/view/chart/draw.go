@@ -188,7 +188,7 @@ func (s *sheet) xTicks(f frame, width float64, window int) (rows int) {
 	if f.x.categories != nil {
 		rows, room = rowsOf(ticks, width)
 	} else {
-		ticks = spaced(ticks, width, wordSize)
+		ticks = spaced(ticks, width)
 	}
 	for i, one := range ticks {
 		at, below := percent(one.at), ""
@@ -222,7 +222,7 @@ func windows(which string) string {
 // fitted is a text as an element holds it, cut off where it does not go into so many pixels, and
 // whole on hover then.
 func fitted(text string, width float64) string {
-	short := cut(text, width, wordSize)
+	short := cut(text, width)
 	if short == text {
 		return html.EscapeString(text)
 	}

@@ -236,7 +236,7 @@ func TestTicksKeepClear(t *testing.T) {
 	for i := range 40 {
 		crowded = append(crowded, tick{float64(i) / 39, strings.Repeat("8", 1+i%5)})
 	}
-	list := spaced(crowded, 300, 12)
+	list := spaced(crowded, 300)
 	for i := 1; i < len(list); i++ {
 		if apart := 300*(list[i].at-list[i-1].at) - widthOf(list[i].words, 12)/2 - widthOf(list[i-1].words, 12)/2; apart < 4 {
 			t.Errorf("%q and %q are %v pixels apart", list[i-1].words, list[i].words, apart)
@@ -245,7 +245,7 @@ func TestTicksKeepClear(t *testing.T) {
 	if len(list) < 4 || len(list) > 20 {
 		t.Errorf("%d of 40 stand", len(list))
 	}
-	if short := cut(strings.Repeat("W", 200), 60, 12); widthOf(short, 12) > 60 || !strings.HasSuffix(short, "…") || cut("water", 60, 12) != "water" || cut("1\u202f×\u202f10⁻⁷", leftWords, wordSize) != "1\u202f×\u202f10⁻⁷" {
+	if short := cut(strings.Repeat("W", 200), 60); widthOf(short, 12) > 60 || !strings.HasSuffix(short, "…") || cut("water", 60) != "water" || cut("1\u202f×\u202f10⁻⁷", leftWords) != "1\u202f×\u202f10⁻⁷" {
 		t.Errorf("cut to %q", short)
 	}
 }

@@ -21,7 +21,6 @@ const mapHeight, mapTitle, barLeft, barWidth = 330, 72, 14, 12
 // plane draws a map of two parameters: colour is the mean, lines are chances, marks on top. Beside
 // it stands what the colours mean.
 func (s *sheet) plane(d Drawing) {
-	d.X.Range, d.Y.Range = nil, nil
 	f := frame{x: scaleOf(d.X, d.Surface.X), y: scaleOf(d.Y, d.Surface.Y), xAxis: d.X, yAxis: d.Y, xWords: "all", yWords: "all", traces: d.Traces, surface: d.Surface, height: mapHeight}
 	s.axisTitle(d.X.Title, s.draw(f))
 }

@@ -60,6 +60,20 @@ func TestAChangedLimitDoesNotRepaintHistory(t *testing.T) {
 	}
 }
 
+// TestALimitTurnedAroundIsSaid: from which side to which, where the threshold stays too.
+func TestALimitTurnedAroundIsSaid(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, twoLimits)
+	b.curve(3, 0, "yield", "impurity", "pressure")
+	d := b.snap.Definition
+	d.Constraints = slices.Clone(d.Constraints)
+	d.Constraints[0].Op = ">="
+	b.add(ledger.Reconfigured, ledger.ReconfiguredData{Definition: d, Changes: []design.Change{}, Reason: "it is a purity"})
+	revisions := b.snap.Revisions
+	said := limitChanges(revisions[0].Limits, revisions[1].Limits) + "; " + limitBefore(revisions, 0) + "; " + limitBefore(revisions, 1)
+	says(t, "the change", said, []string{"limit of impurity from ≤ 0.5 to ≥ 0.5 %; ≤ 0.5 % before trial 4; "}, []string{"pressure"})
+}
+
 // TestWhatWaitsIsMarkedWhereItsDecisionForetold: the numbers of a decision that knew no units are
 // those of the prior.
 func TestWhatWaitsIsMarkedWhereItsDecisionForetold(t *testing.T) {

@@ -49,7 +49,11 @@ func (a noiseless) Score(s *Input) (Scores, error) {
 	if !a.samples {
 		return a.epochs.Score(s)
 	}
-	return Scores{Value: s.Functions[0], Reason: Sample}, nil
+	f := s.Functions[0]
+	if f == nil { // of a width of 0
+		f = s.Reward.Mean
+	}
+	return Scores{Value: f, Reason: Sample}, nil
 }
 
 // functions is F, the reward's response; nothing is drawn of the costs.

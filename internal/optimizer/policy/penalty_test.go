@@ -26,3 +26,14 @@ func TestSamplingWithinAnEpoch(t *testing.T) {
 		t.Error("optimistic bounds are drawn")
 	}
 }
+
+// TestDrawOfNoWidthIsTheMean: nothing is drawn with a width of 0.
+func TestDrawOfNoWidthIsTheMean(t *testing.T) {
+	t.Parallel()
+	a := made(t, "penalty-noiseless", `{"acquisition": "thompson", "beta": 0}`, studyOf(1))
+	s := line(0, []float64{1, 2}, []float64{0.5, 0.25}, []float64{9, 9}, []float64{0, 0})
+	s.Functions = make([][]float64, 2)
+	equal(t, "widths", a.Traits().Functions(s), []float64{0, 0})
+	equal(t, "score", sure(a.Score(s)).Value, []float64{1, 2})
+	equal(t, "draws", a.Traits().Drawn(s, 1), []float64{0, 0})
+}

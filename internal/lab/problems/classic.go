@@ -9,6 +9,8 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/optimize/convex/lp"
+
+	"headroom/internal/lists"
 )
 
 var classicProblems = []Problem{
@@ -429,10 +431,10 @@ func (in *Instance) Mixture(t int) (float64, error) {
 	}
 	for j := range m {
 		row := share.RawRowView(1 + j)
-		if largest := max(slices.Max(row), -slices.Min(row)); largest > 0 {
-			for i := range n {
-				row[i] /= largest
-			}
+		// In units of a middling g: by the largest one, arms near the limit would look all alike.
+		sizes := lists.Pick(row[:n], func(g float64) (float64, bool) { return math.Abs(g), g != 0 })
+		if slices.Sort(sizes); len(sizes) > 0 {
+			floats.Scale(1/sizes[len(sizes)/2], row[:n])
 		}
 		row[n+j] = 1 // what is left of the limit
 		basis = append(basis, n+j)

@@ -73,6 +73,10 @@ func TestMixture(t *testing.T) {
 	if got := mixture([]float64{1, 5}, [][]float64{{}, {}}); got != 5 {
 		t.Errorf("without limits it is worth %v, want 5", got)
 	}
+	// Its limits are in units from inches to pounds per square inch, and some arms far beyond them.
+	if _, err := must.Get(must.Get(must.Get(Find("welded-beam"))(t).New(1, nil, nil))(t).Grid(4))(t).Mixture(1); err != nil {
+		t.Error(err)
+	}
 	if _, err := armed([]float64{1, 2}, [][]float64{{1}, {2}}).Mixture(1); err == nil {
 		t.Error("nothing keeps the limit")
 	}

@@ -135,6 +135,23 @@ func TestRuledOutWouldNotBeChosen(t *testing.T) {
 	}
 }
 
+// TestNarrowDrawsAreRuledOutAsFar: a draw of a narrow width rules places out by as many of its
+// deviations as one of a wide width.
+func TestNarrowDrawsAreRuledOutAsFar(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(32) {
+		cfg := plain(t, 2, 2, func(c *Config) {
+			c.Algorithm, c.Seed = "penalty-noiseless", seed
+			c.Space.Arms = candidates(300, 2)
+		}, `{"acquisition": "thompson", "beta": 0.05}`)
+		s := mustReplay(t, cfg, amongArms(cfg, played(cfg, 1, seed)))
+		chosen, all := sure(s.Suggest(background, Known{})), sure(s.Acquisition(background, s.arms.places, Known{}))
+		if chosen.Place.Arm != all.Argmax {
+			t.Errorf("seed %d: %d with %g is chosen, of all %d with %g", seed, chosen.Place.Arm, chosen.Acquisition, all.Argmax, all.Values[all.Argmax])
+		}
+	}
+}
+
 // TestAskedOfFewIsAskedOfAll: the places that safe algorithms do not work out further would neither
 // be chosen nor come next.
 func TestAskedOfFewIsAskedOfAll(t *testing.T) {

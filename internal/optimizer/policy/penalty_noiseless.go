@@ -40,7 +40,7 @@ func (a noiseless) Traits() Traits {
 	t.Bound, t.RegretBound = a.violationBound, a.regretBound
 	if a.samples {
 		t.LooksAtAll, t.RisesWithUncertainty, t.Slopes = true, false, nil
-		t.Functions, t.Weights, t.Drawn = a.functions, a.functions, standardised
+		t.Functions, t.Drawn = a.functions, standardised
 	}
 	return t
 }

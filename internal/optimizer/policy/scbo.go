@@ -60,9 +60,8 @@ func (a trustRegion) region(s *Input) region {
 	var best Past
 	up, down := 0, 0
 	for i, p := range s.Past {
-		if r.opening > 0 {
-			r.opening--
-		}
+		spread := r.opening > 0
+		r.opening = max(0, r.opening-1)
 		if !p.Complete || p.Excluded {
 			continue
 		}
@@ -71,7 +70,7 @@ func (a trustRegion) region(s *Input) region {
 			best, r.centre = p, p.Point
 		}
 		switch {
-		case !p.Suggested || i < a.design || r.opening > 0:
+		case !p.Suggested || i < a.design || spread:
 			continue
 		case better:
 			up, down = up+1, 0

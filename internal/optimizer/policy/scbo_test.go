@@ -38,7 +38,10 @@ func TestTrustRegion(t *testing.T) {
 	if r := a.region(s); r.side != 0.8 || r.centre != nil || r.opening != 2 {
 		t.Errorf("too small: a region of side %g around %v after %d rounds, want a new search of 2 space-filling rounds", r.side, r.centre, r.opening)
 	}
-	s.Past = append(s.Past, round(3, -1), round(4, -1))
+	again := slices.Clone(s.Past)
+	s.Past = append(again, round(4, -1), round(3, -1), round(3, -1))
+	check("started again, and one failure since", 0.8, 4)
+	s.Past = append(again, round(3, -1), round(4, -1))
 	check("started again", 0.8, 4)
 	excluded := round(99, -1)
 	excluded.Excluded = true

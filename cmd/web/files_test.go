@@ -33,7 +33,7 @@ var floors = []struct {
 		"store", "models", "service", "tell", "listing", "table_write", "calibration", "theorem", "explain", "ask", "readout", "slices", "history", "verify",
 		"table_read", "gain", "define", "correct", "simulate", "compare", "admit", "import",
 	}, []string{
-		"models -> readout: StateOf", "models -> service: Options", "store -> verify: Verified", "tell -> table_read: maxRows",
+		"admit -> import: toldOfRow", "models -> readout: StateOf", "models -> service: Options", "store -> verify: Verified", "tell -> table_read: maxRows",
 		"theorem -> readout: Readout", "verify -> compare: comparison", "verify -> compare: run",
 	}},
 	{"internal/study/ledger", []string{"canonical", "event", "snapshot", "doubt", "chain", "fold", "bundle"}, []string{"snapshot -> doubt: Doubted", "snapshot -> doubt: Range"}},

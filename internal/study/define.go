@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"headroom/internal/optimizer"
 	"headroom/internal/study/design"
@@ -110,10 +109,4 @@ func offScale(snap *ledger.Snapshot, after design.Definition) (faults design.Fau
 		}
 	}
 	return faults
-}
-
-// notAboveZero is the first trial that was run with a parameter at 0 or below.
-func notAboveZero(snap *ledger.Snapshot, parameter string) *ledger.Trial {
-	i := slices.IndexFunc(snap.Trials, func(t *ledger.Trial) bool { return !(t.Parameters[parameter].Number > 0) })
-	return snap.Trial(i + 1)
 }

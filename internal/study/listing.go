@@ -3,6 +3,7 @@ package study
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
@@ -75,4 +76,10 @@ func Health(snap *ledger.Snapshot, rows ...design.Settings) []Finding {
 		})
 	}
 	return found
+}
+
+// notAboveZero is the first trial that was run with a parameter at 0 or below.
+func notAboveZero(snap *ledger.Snapshot, parameter string) *ledger.Trial {
+	i := slices.IndexFunc(snap.Trials, func(t *ledger.Trial) bool { return !(t.Parameters[parameter].Number > 0) })
+	return snap.Trial(i + 1)
 }

@@ -257,7 +257,7 @@ func ruleUndo(snap *ledger.Snapshot, number int, last *telling, author string, n
 		return ruling{}, conflict("Only a note was saved last with trial %d; notes stay.", number)
 	}
 	ruled, err := ruleCorrect(snap, back)
-	if again, had := last.before.Ending(number); err == nil && had {
+	if again, had := last.before.Ending(number); err == nil && had && len(back.Metrics) > 0 {
 		ruled.drafts = append(ruled.drafts, again)
 	}
 	return ruled, err

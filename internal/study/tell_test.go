@@ -515,6 +515,12 @@ func TestUndoTakesBackOnesOwnLastTellingWithinAMinute(t *testing.T) {
 	if again := b.snap.History(b.snap.Compiled()).Rounds[1].Closed; len(again) != len(before) || again[0] != before[0] {
 		t.Errorf("the trial was closed during %v, now %v", before, again)
 	}
+	// Nor is at which settings it failed.
+	b.must(ruleTell(b.snap, 2, ledger.Telling{Parameters: design.Settings{"temperature": design.NumberValue(44), "cycles": design.NumberValue(3)}}))
+	must.Do(t, undo("person:ana", 2))
+	if back := b.snap.Trial(2); back.Status != ledger.StatusFailed || !maps.Equal(back.Parameters, failed.Parameters) {
+		t.Errorf("after the undo of settings: %+v", back)
+	}
 }
 
 // TestProgramsAreNotAskedBack: what nobody asks to be doubted is not judged either, which would

@@ -289,7 +289,9 @@ func TestFailuresAreKnown(t *testing.T) {
 func checkCauses(t *testing.T, s *sitetest.Site, base string) {
 	t.Helper()
 	fail, abandon := base+"/trials/5/fail", base+"/trials/5/abandon"
-	s.API("POST", base+"/trials/5/tell", `{"metrics": {}, "note": "tried again"}`).Want(200)
+	s.API("POST", base+"/trials/5/tell", `{"metrics": {}, "note": "the seal was old"}`).Want(200).Has("status", "failed", "reason", "leaked")
+	s.API("POST", base+"/trials/5/tell", `{"metrics": {"yield": 5}}`).Want(200).Has("status", "partial")
+	s.API("POST", base+"/trials/5/corrections", `{"metrics": {"yield": null}, "reason": "it was another trial's"}`).Want(200).Has("status", "suggested")
 	for _, step := range []struct {
 		path, body string
 		status     int

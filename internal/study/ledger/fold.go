@@ -327,7 +327,7 @@ func (b *builder) told(data ToldData) error {
 		}
 		t.Note += data.Note
 	}
-	if r.isClosed() {
+	if r.isClosed() && len(data.Metrics) > 0 { // a note, or at which settings it failed, is no result of it
 		r.spells[len(r.spells)-1].to, t.Cause = b.last.Seq, ""
 	}
 	return nil
@@ -582,6 +582,15 @@ func (snap *Snapshot) derive(i int) {
 func (r record) isClosed() bool {
 	n := len(r.spells)
 	return n > 0 && r.spells[n-1].to == 0
+}
+
+// Ending is how trial number ended without results, false where it has not.
+func (snap *Snapshot) Ending(number int) (ended Draft, has bool) {
+	r := snap.records[number-1]
+	if !r.isClosed() {
+		return ended, false
+	}
+	return Draft{Kind(snap.Trial(number).Status), r.spells[len(r.spells)-1].by}, true
 }
 
 // progress is the status of a trial that is neither failed nor abandoned.

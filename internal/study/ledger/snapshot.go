@@ -138,15 +138,6 @@ func (snap *Snapshot) KnownValues(number int) map[string]float64 { return snap.r
 // same study in both.
 func (snap *Snapshot) SameDefinition(other *Snapshot) bool { return snap.defined == other.defined }
 
-// Ending is how trial number ended without results, false where it has not.
-func (snap *Snapshot) Ending(number int) (ended Draft, has bool) {
-	r := snap.records[number-1]
-	if !r.isClosed() {
-		return ended, false
-	}
-	return Draft{Kind(snap.Trial(number).Status), r.spells[len(r.spells)-1].by}, true
-}
-
 // Brought is what the caller brought when the trial was chosen.
 func (t *Trial) Brought() design.Brought {
 	return design.Brought{Context: t.Context, ConstraintValues: t.ConstraintValues}

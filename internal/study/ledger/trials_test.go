@@ -76,6 +76,11 @@ func TestFailedAndAbandonedTrialsComeBackWhenTheyAreTold(t *testing.T) {
 	}
 	b.close(Excluded, 2, "wrong batch")
 	b.refuses("failing by an unknown cause", Draft{Failed, ClosedData{Number: 2, Reason: "x", Cause: "weather"}})
+	b.add(Told, ToldData{Number: 1, Telling: Telling{Note: "the pump leaks"}})
+	b.add(Told, ToldData{Number: 1, Telling: Telling{Parameters: b.snap.Trial(1).Parameters}})
+	if one := b.snap.Trial(1); one.Status != StatusFailed || one.Reason != "spilled" || one.Note != "the pump leaks" {
+		t.Errorf("with a note: %+v", one)
+	}
 	b.tell(1, map[string]float64{"yield": 1})
 	b.tell(2, map[string]float64{"yield": 1, "impurity": 0.2})
 	one, two = b.snap.Trial(1), b.snap.Trial(2)

@@ -322,16 +322,16 @@ func (s *decision) designPoint() []float64 {
 	return place.U
 }
 
-// nearestFreshArm is the arm nearest to u: among those that keep a rule and have not been tried, or
-// are not spent, or are, and only then among the others.
+// nearestFreshArm is the arm nearest to u: among those that keep a rule and whose settings have not been
+// tried, or are not spent, or are, and only then among the others.
 func (s *decision) nearestFreshArm(u []float64, keeps func(Place) bool) (Place, bool) {
 	space := s.cfg.Space
-	tried := map[int]bool{}
+	tried := map[string]bool{}
 	for _, r := range s.history.Rounds {
-		tried[r.Arm] = true
+		tried[string(bitsOf(r.Point))] = true
 	}
 	for _, allowed := range []func(Place) bool{keeps, func(Place) bool { return true }} {
-		for _, left := range []func(Place) bool{func(p Place) bool { return !tried[p.Arm] }, func(p Place) bool { return !s.isSpent(p) }, s.cfg.Space.offers} {
+		for _, left := range []func(Place) bool{func(p Place) bool { return !tried[string(bitsOf(p.U))] }, func(p Place) bool { return !s.isSpent(p) }, s.cfg.Space.offers} {
 			best, nearest := math.Inf(1), Place{Arm: -1}
 			for i, a := range space.Arms {
 				at := Place{U: a, Arm: i}

@@ -3,6 +3,7 @@ package optimizer
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -357,5 +358,24 @@ func TestSafeAlgorithmsGoOnFromTheirSeeds(t *testing.T) {
 				t.Errorf("it goes as far as %g, where the limit is 0.6", furthest)
 			}
 		})
+	}
+}
+
+// TestAFirstDesignIsOfDifferentSettings: candidates with the same settings are one to it.
+func TestAFirstDesignIsOfDifferentSettings(t *testing.T) {
+	t.Parallel()
+	cfg := plain(t, 1, 1, func(c *Config) {
+		for i := range 12 {
+			c.Space.Arms = append(c.Space.Arms, []float64{float64(i%3) / 2})
+		}
+	}, `{"initial_design": 3}`)
+	h, seen := &History{}, map[float64]bool{}
+	for n := range 3 {
+		place := sure(mustReplay(t, cfg, h).Suggest(background, Known{})).Place
+		seen[place.U[0]] = true
+		h.Rounds = append(h.Rounds, Round{Point: place.U, Arm: place.Arm, Readings: []Reading{{Told: true, Value: 1, Revealed: n + 1}, {Told: true, Revealed: n + 1}}})
+	}
+	if len(seen) != 3 {
+		t.Errorf("three trials at %v", slices.Collect(maps.Keys(seen)))
 	}
 }

@@ -349,7 +349,7 @@ func (h *History) differ(cfg *Config) bool {
 		first := map[string]float64{}
 		for _, r := range h.Rounds {
 			reading := r.Readings[i]
-			if r.Excluded || !reading.Told {
+			if r.Excluded || !reading.Told || reading.InDoubt {
 				continue
 			}
 			at := string(bitsOf(r.Point))

@@ -263,8 +263,8 @@ func (s *task) replicated(metric int, rounds []int, f FittedMetric) (y []float64
 const freedom = 5
 
 // inflation is the scale c of the Student-t distribution with 3 degrees of freedom that the study's
-// own one-step-ahead residuals z come from, as they would have been without inflation: the fixed
-// point of
+// own one-step-ahead residuals z come from, as they would have been without inflation, but for those
+// of readings in doubt: the fixed point of
 //
 //	c = (5 + Σ min(w z², 9)) / (5 + n),   w = 4 / (3 + z²/c),
 //
@@ -279,7 +279,7 @@ func (s *account) inflation(ctx context.Context, metric int) (float64, error) {
 	var squares []float64
 	for i, t := range trace {
 		r, m := &s.history.Rounds[i], s.regimeAt(i + 1).said[metric]
-		if !m.fitted || r.Excluded || !r.Readings[metric].Told || t.residuals == nil {
+		if reading := r.Readings[metric]; !m.fitted || r.Excluded || !reading.Told || reading.InDoubt || t.residuals == nil {
 			continue
 		}
 		z := t.residuals[metric]

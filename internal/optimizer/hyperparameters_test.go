@@ -343,6 +343,35 @@ func TestWhatWasExpectedIsWithoutTheDoubt(t *testing.T) {
 	}
 }
 
+// TestDoubtsSayNothingOfNoise: that readings in doubt came out as a noise as large as their surprise lets
+// them is no reason to believe in narrower bands, nor that one of them is another than a reading of the
+// same settings to believe that readings vary.
+func TestDoubtsSayNothingOfNoise(t *testing.T) {
+	t.Parallel()
+	cfg, h := lathe(t, 30)
+	of := FittedMetric{Set: true, Centre: 1, Scale: 2, Lengthscales: []float64{0.4}, Lambda: 0.1, Variance: 2, Count: 10}
+	h.Fits = []Fit{{From: 11, Metrics: []FittedMetric{of, of}}}
+	for i := range h.Rounds[10:] {
+		h.Rounds[10+i].Readings[0] = Reading{Told: true, Value: 300, Revealed: 11 + i, InDoubt: true, Expected: 3}
+	}
+	if c := sure(mustReplay(t, cfg, h).inflation(t.Context(), 0)); c != 1 {
+		t.Errorf("the inflation is %g where nothing but doubts speaks for one", c)
+	}
+	for i := range h.Rounds {
+		for k := range h.Rounds[i].Readings {
+			h.Rounds[i].Readings[k] = Reading{Told: true, Value: h.Rounds[i].Point[0], Revealed: i + 1}
+		}
+	}
+	h.Rounds[20].Readings[0] = Reading{Told: true, Value: 300, Revealed: 21, InDoubt: true, Expected: 3}
+	if h.differ(cfg) {
+		t.Error("readings vary by one in doubt")
+	}
+	h.Rounds[20].Readings[0].InDoubt = false
+	if !h.differ(cfg) {
+		t.Error("readings do not vary where one that nobody doubts is another")
+	}
+}
+
 // TestInflationIsNotDecidedByWhereNoiseWasTold: two fits that differ in inflation alone choose
 // alike then, and what they say differs in width; where nothing was told the decision knows of it,
 // too.

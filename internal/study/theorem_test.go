@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -258,6 +259,9 @@ func TestADriftIsFound(t *testing.T) {
 	found := Drifting(newBench(t, oven()).snap, calibrations)
 	if len(found) != 1 || found[0].Kind != "drift" || found[0].Metric != "yield" || found[0].Since != 1 || !strings.Contains(found[0].Says, "Yield has come out lower than predicted") || !strings.Contains(found[0].Remedy, "rpol-sw-ucb") {
 		t.Errorf("found %+v", found)
+	}
+	if c := circumstances(newBench(t, oven()).snap, Readout{Calibration: calibrations}); !slices.Equal(c.Drifted, []string{"yield"}) {
+		t.Errorf("to a theorem %v drift", c.Drifted)
 	}
 	d := oven()
 	d.Algorithm.Name, d.Algorithm.Settings = "rpol-sw-ucb", map[string]json.RawMessage{"window": []byte("20")}

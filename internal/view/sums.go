@@ -63,15 +63,16 @@ func (p *panelling) behind() (best, average, own []float64) {
 	if lab == nil {
 		return nil, nil, nil
 	}
-	objective, sum, chosen := p.Snap.Definition.Objective.Metric, 0.0, 0.0
+	objective, sum, count, chosen := p.Snap.Definition.Objective.Metric, 0.0, 0.0, 0.0
 	for _, t := range p.Snap.Trials {
 		most := lab.Truth(t.Number, lab.Best(t.Number))[objective]
-		behind := most - lab.Truth(t.Number, t.Parameters)[objective]
-		sum += behind
-		if t.Origin == ledger.Suggested && !t.Excluded {
-			chosen += behind
+		if behind := most - lab.Truth(t.Number, t.Parameters)[objective]; design.Finite(behind) { // there is no truth beyond absolute zero
+			sum, count = sum+behind, count+1
+			if t.Origin == ledger.Suggested && !t.Excluded {
+				chosen += behind
+			}
 		}
-		best, average, own = append(best, most), append(average, sum/float64(t.Number)), append(own, chosen)
+		best, average, own = append(best, most), append(average, sum/max(count, 1)), append(own, chosen)
 	}
 	return best, average, own
 }

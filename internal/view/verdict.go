@@ -244,9 +244,9 @@ func more(d design.Definition, u study.Undecided) string {
 }
 
 // closest is the trial that breaks the limits least, and which of them binds; nil when some trial
-// breaks none.
+// breaks none. Those that were taken out are none.
 func (v answering) closest() *templates.Answer {
-	if feasible, known := v.Snap.Feasibility(); feasible > 0 || known == 0 {
+	if slices.ContainsFunc(v.Snap.Trials, func(t *ledger.Trial) bool { return !t.Excluded && t.Feasible != nil && *t.Feasible }) {
 		return nil
 	}
 	d := v.Snap.Definition

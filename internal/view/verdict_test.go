@@ -82,6 +82,14 @@ func TestClosestWhileNothingIsWithinTheLimits(t *testing.T) {
 		t.Fatalf("%+v", closest)
 	}
 	says(t, "the closest", closest.Words, []string{"Impurity binds: 5.1 %, 4.6 points beyond its limit of 0.5 %. Yield was 60 %."}, nil)
+	b.tell(b.ask(0.5), map[string]float64{"yield": 60, "impurity": 0.1, "pressure": 2})
+	if closest := b.facts(0).Verdict().Closest; closest != nil {
+		t.Errorf("beside a trial within the limits: %+v", closest)
+	}
+	b.end(ledger.Excluded, 9)
+	if closest := b.facts(0).Verdict().Closest; closest == nil || closest.Number != 1 {
+		t.Errorf("when that was taken out: %+v", closest)
+	}
 }
 
 // TestWordsFollowHowTrialsEnded: nobody is told that failed trials have results, or that an ended

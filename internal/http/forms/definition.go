@@ -251,6 +251,7 @@ func (b table) model() Fields {
 		choice("model.outputs", templates.Input{Label: "Values are modelled", Options: outputs}, &m.Outputs),
 		choice("model.inputs", templates.Input{Label: "Parameters enter", Options: inputs}, &m.Inputs),
 		numbers("model.lengthscales", templates.Input{Label: "Lengthscales", Placeholder: "worked out", Help: "one number, or one per parameter, by commas"}, &m.Lengthscales),
+		numbers("model.variance", templates.Input{Label: "Kernel variance", Kind: "number", Placeholder: "worked out"}, &m.Variance),
 		numbers("model.noise_variance", templates.Input{Label: "Noise variance", Kind: "number", Placeholder: "worked out", Help: "in the metric’s units, squared"}, &m.NoiseVariance),
 		numbers("model.lambda", templates.Input{Label: "Regulariser λ", Kind: "number", Placeholder: "worked out"}, &m.Lambda),
 	}
@@ -360,6 +361,17 @@ func (t *Typed) Changes(there design.Definition) (design.Reconfiguration, Fields
 		Whole: true, Reason: reason, Unavailable: d.Unavailable, Parameters: d.Parameters, Constraints: d.Constraints, Objective: &d.Objective,
 		RecordedMetrics: d.RecordedMetrics, Algorithm: &d.Algorithm, Model: &d.Model, InputConstraints: &d.InputConstraints, Stop: d.Stop,
 	}, fields
+}
+
+// Follow takes over what others changed of a study since the form was opened, where nobody typed
+// anything else.
+func (t *Typed) Follow(opened, there design.Definition) {
+	was, now := ShowingChanges(opened, ""), ShowingChanges(there, "")
+	for name := range now {
+		if sent := lists.Map(t.Values[name], func(text string) string { return strings.ReplaceAll(text, "\r\n", "\n") }); slices.Equal(sent, was[name]) {
+			t.Values[name] = now[name]
+		}
+	}
 }
 
 // fill reads the form into a definition, and returns all its fields.

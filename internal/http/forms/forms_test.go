@@ -300,7 +300,7 @@ func rich() design.Definition {
 		Stop:             &design.Stop{Within: 0.007, Risk: 0.1},
 		SimulatedLab:     "reaction",
 		Algorithm:        design.Algorithm{Name: "rpol-sw-ucb", Preset: "paper", Horizon: 120, Settings: map[string]json.RawMessage{"window": json.RawMessage("30")}},
-		Model:            design.Model{Kernel: json.RawMessage(`"se"`), Inputs: "unit", Outputs: "raw", Fit: "fixed", Lengthscales: json.RawMessage("[0.5,2]"), NoiseVariance: json.RawMessage("0.25"), Lambda: json.RawMessage("1")},
+		Model:            design.Model{Kernel: json.RawMessage(`"se"`), Inputs: "unit", Outputs: "raw", Fit: "fixed", Lengthscales: json.RawMessage("[0.5,2]"), Variance: json.RawMessage("2.5"), NoiseVariance: json.RawMessage("0.25"), Lambda: json.RawMessage("1")},
 		InputConstraints: []string{"a + b <= 60", "b <= 8"},
 	}
 }

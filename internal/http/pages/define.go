@@ -102,6 +102,7 @@ func (s *Site) ReconfigurePage(w http.ResponseWriter, r *http.Request, v view.Fa
 	values := forms.ShowingChanges(d, reason)
 	forms.KeepWith(values, v.Snap.ID+"/changes", "")
 	values.Set("key", newKey(r))
+	values.Set("at", strconv.FormatInt(v.Snap.Version, 10))
 	return showReconfigure(w, r, http.StatusOK, v, templates.DefinePage{Form: templates.Form{Values: values}, Offered: offered})
 }
 
@@ -150,6 +151,12 @@ func (s *Site) Reconfigure(w http.ResponseWriter, r *http.Request, v view.Facts,
 	again := func(status int, form templates.Form) error {
 		return showReconfigure(w, r, status, v, templates.DefinePage{Form: form})
 	}
+	opened, err := s.Studies.Snapshot(r.Context(), v.Snap.ID, int64(form.Whole("at", 0)))
+	if err != nil {
+		return submission{done: func() error { return err }}
+	}
+	form.Follow(chosen(opened), chosen(v.Snap))
+	form.Values.Set("at", strconv.FormatInt(v.Snap.Version, 10))
 	if form.Redraws() {
 		return submission{done: func() error { return again(http.StatusOK, form.Shown()) }}
 	}

@@ -508,6 +508,35 @@ func TestTwoPeopleCorrectOneTrial(t *testing.T) {
 	s.API("GET", study+"/trials/1", nil).Has("parameters/temperature", 31.5, "metrics/yield/value", 71.2, "metrics/impurity/value", 0.3)
 }
 
+// TestTwoPeopleChangeOneStudy: who widens a range does not loosen the limit that somebody else has
+// tightened since the form was opened, unless they typed one.
+func TestTwoPeopleChangeOneStudy(t *testing.T) {
+	s := sitetest.Beside(t)
+	study := newTrial(s)
+	page := s.Page(study + "/reconfigure")
+	form := url.Values{"parameters.0.low": {"20"}, "parameters.0.high": {"80"}, "parameters.0.unit": {"°C"}, "constraints.0.threshold": {"0.5"}, "constraints.0.unit": {"%"},
+		"objective.unit": {"%"}, "algorithm.name": {"log-cei"}, "algorithm.horizon": {"30"}, "reason": {"a larger oven"}, "do": {"save"}}
+	sitetest.Says(t, page, `name="constraints.0.threshold" value="0.5"`)
+	fillIn(form, page)
+	s.API("POST", study+"/reconfigure", `{"constraints": [{"metric": "impurity", "op": "<=", "threshold": 0.4}], "reason": "purer"}`).Want(200)
+	post(s, study+"/reconfigure", form).Want(200).Says(`name="constraints.0.threshold" value="0.4"`, `name="parameters.0.high" value="80"`)
+	twice(t, s, study+"/reconfigure", form).Want(303)
+	limit := func() any {
+		return s.API("GET", study, nil).JSON()["constraints"].([]any)[0].(map[string]any)["threshold"]
+	}
+	if limit() != 0.4 {
+		t.Errorf("the limit is %v again", limit())
+	}
+	form.Set("constraints.0.threshold", "0.6")
+	form.Del("key")
+	twice(t, s, study+"/reconfigure", form).Want(303)
+	if limit() != 0.6 {
+		t.Errorf("the limit stays at %v where another was typed", limit())
+	}
+	form.Set("at", "99")
+	post(s, study+"/reconfigure", form).Want(422).Says("events so far")
+}
+
 // TestTwoPeopleEditOneStudy: who changes the description of a study that somebody paused and renamed
 // meanwhile neither opens it nor gives it its old name.
 func TestTwoPeopleEditOneStudy(t *testing.T) {

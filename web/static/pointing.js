@@ -63,16 +63,18 @@
   // ticks are about so many round values between two ends, with their words.
   function ticks(low, high, log, about) {
     const decades = log ? Math.log10(high / low) : 0;
-    if (decades > 3) return Array.from({ length: Math.floor(decades) + 1 }, (_, i) => 10 ** (Math.ceil(Math.log10(low)) + i)).filter((x) => x <= high).map((x) => [x, x.toExponential(0).replace("e", "×10^").replace("+", "")]);
+    if (decades > 3) return Array.from({ length: Math.floor(decades) + 1 }, (_, i) => 10 ** (Math.ceil(Math.log10(low)) + i)).filter((x) => x <= high).map((x) => [x, raised(x.toExponential(0))]);
     const rough = (high - low) / about, power = 10 ** Math.floor(Math.log10(rough)), step = power * [1, 2, 5, 10].find((times) => times * power >= rough * 0.75);
     const digits = Math.max(0, Math.min(20, -Math.floor(Math.log10(step) + 1e-9))), list = [];
     for (let i = Math.ceil(low / step - 1e-9); i * step <= high * (1 + 1e-12); i++) list.push([i * step, words(i * step, digits)]);
     return list;
   }
 
+  const raised = (text) => text.replace(/e\+?(-?\d+)/, (_, e) => "×10" + [...e].map((d) => (d === "-" ? "⁻" : "⁰¹²³⁴⁵⁶⁷⁸⁹"[d])).join(""));
+
   function words(x, digits) {
     const size = Math.abs(x);
-    if (size >= 1e7 || (size && digits > 6)) return x.toPrecision(4).replace(/\.?0*(e|$)/, "$1").replace(/e\+?(-?\d+)/, (_, e) => "×10" + [...e].map((d) => (d === "-" ? "⁻" : "⁰¹²³⁴⁵⁶⁷⁸⁹"[d])).join("")).replace("-", "−");
+    if (size >= 1e7 || (size && digits > 6)) return raised(x.toPrecision(4).replace(/\.?0*(e|$)/, "$1")).replace("-", "−");
     return x.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits, useGrouping: size >= 1e4 }).replaceAll(",", "\u202f").replace("-", "−");
   }
 

@@ -119,17 +119,20 @@ func New(t testing.TB) *db.DB {
 	return d
 }
 
-// URL makes a fresh, migrated, empty database, which is dropped when the test ends. On the server
-// that tests share nothing is frozen: on a busy machine it may take its time to answer.
+// patient is of a URL on the server that tests share, where nothing is frozen: on a busy machine it
+// may take its time to answer.
+const patient = "&connect_timeout=60"
+
+// URL makes a fresh, migrated, empty database, which is dropped when the test ends.
 func URL(t testing.TB) string {
 	t.Helper()
-	return shared(t).URL(t) + "&connect_timeout=60"
+	return shared(t).URL(t) + patient
 }
 
 // EmptyURL makes a database without any tables, which is dropped when the test ends.
 func EmptyURL(t testing.TB) string {
 	t.Helper()
-	return shared(t).create(t, "")
+	return shared(t).create(t, "") + patient
 }
 
 func shared(t testing.TB) *Cluster {

@@ -181,7 +181,7 @@ func (s *shown) unit(ctx context.Context, recommended int, shares []float64) (si
 	if sure := s.history.undoubted(objective, rounds); len(sure) > 0 {
 		rounds = sure
 	}
-	readings := s.values(objective, rounds)
+	readings := s.history.values(objective, rounds)
 	mean, low, high := beliefs[objective].Mean[0], slices.Min(readings), slices.Max(readings)
 	least, most := min(mean, low), max(mean, high)
 	size = math.Abs(mean)

@@ -274,8 +274,8 @@ func (s *task) told(metric int) []int {
 }
 
 // values are the metric's readings of some rounds.
-func (s *task) values(metric int, rounds []int) []float64 {
-	return lists.Map(rounds, func(n int) float64 { return s.history.Rounds[n-1].Readings[metric].Value })
+func (h *History) values(metric int, rounds []int) []float64 {
+	return lists.Map(rounds, func(n int) float64 { return h.Rounds[n-1].Readings[metric].Value })
 }
 
 // undoubted are the rounds whose reading nobody doubts: what hyperparameters are fitted from.

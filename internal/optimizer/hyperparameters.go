@@ -141,7 +141,7 @@ func (cfg *Config) toLimit(metric int, centre float64) (distance float64) {
 // standard is the mean and the standard deviation (÷n) of the readings; the latter 1 if they are
 // all equal.
 func (s *task) standard(metric int, rounds []int) (centre, scale float64) {
-	centre, scale = spreadOf(s.values(metric, rounds))
+	centre, scale = spreadOf(s.history.values(metric, rounds))
 	// Equal readings of a large size leave a deviation that is rounding only.
 	if scale <= 1e-14*math.Abs(centre) {
 		scale = 1
@@ -319,7 +319,7 @@ func (s *task) zero(metric int, rounds []int, f FittedMetric) float64 {
 
 // standardised are the readings as f centres and scales them.
 func (s *task) standardised(metric int, rounds []int, f FittedMetric) []float64 {
-	return lists.Map(s.values(metric, rounds), func(value float64) float64 { return (value - f.Centre) / f.Scale })
+	return lists.Map(s.history.values(metric, rounds), func(value float64) float64 { return (value - f.Centre) / f.Scale })
 }
 
 // mostTurns is how often warpWithFit turns from the warp to the hyperparameters and back; it ends

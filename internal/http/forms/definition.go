@@ -363,17 +363,6 @@ func (t *Typed) Changes(there design.Definition) (design.Reconfiguration, Fields
 	}, fields
 }
 
-// Follow takes over what others changed of a study since the form was opened, where nobody typed
-// anything else.
-func (t *Typed) Follow(opened, there design.Definition) {
-	was, now := ShowingChanges(opened, ""), ShowingChanges(there, "")
-	for name := range now {
-		if sent := lists.Map(t.Values[name], func(text string) string { return strings.ReplaceAll(text, "\r\n", "\n") }); slices.Equal(sent, was[name]) {
-			t.Values[name] = now[name]
-		}
-	}
-}
-
 // fill reads the form into a definition, and returns all its fields.
 func (t *Typed) fill(b table) Fields {
 	d, before, stop := b.d, *b.d, design.UsualStop()

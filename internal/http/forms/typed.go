@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -80,6 +81,16 @@ func (t *Typed) Fault(name, message string) {
 	if _, known := t.faults[name]; !known {
 		t.faults[name] = message
 		t.order = append(t.order, name)
+	}
+}
+
+// Follow takes over what others changed since the form was opened, when it was filled in with was, and
+// would be with now, where nobody typed anything else.
+func (t *Typed) Follow(was, now url.Values) {
+	for name := range now {
+		if sent := lists.Map(t.Values[name], func(text string) string { return strings.ReplaceAll(text, "\r\n", "\n") }); slices.Equal(sent, was[name]) {
+			t.Values[name] = now[name]
+		}
 	}
 }
 

@@ -151,12 +151,9 @@ func (s *Site) Reconfigure(w http.ResponseWriter, r *http.Request, v view.Facts,
 	again := func(status int, form templates.Form) error {
 		return showReconfigure(w, r, status, v, templates.DefinePage{Form: form})
 	}
-	opened, err := s.Studies.Snapshot(r.Context(), v.Snap.ID, int64(form.Whole("at", 0)))
-	if err != nil {
+	if err := s.follow(r, v, form, func(snap *ledger.Snapshot) url.Values { return forms.ShowingChanges(chosen(snap), "") }); err != nil {
 		return submission{done: func() error { return err }}
 	}
-	form.Follow(chosen(opened), chosen(v.Snap))
-	form.Values.Set("at", strconv.FormatInt(v.Snap.Version, 10))
 	if form.Redraws() {
 		return submission{done: func() error { return again(http.StatusOK, form.Shown()) }}
 	}
@@ -184,7 +181,7 @@ func (s *Site) Reconfigure(w http.ResponseWriter, r *http.Request, v view.Facts,
 
 // EditPage changes what does not touch the algorithm.
 func (s *Site) EditPage(w http.ResponseWriter, r *http.Request, v view.Facts) error {
-	values := forms.NewEdit(editing(v.Snap)).Show()
+	values := showingEdit(v.Snap)
 	forms.KeepWith(values, v.Snap.ID+"/edit", "")
 	values.Set("key", newKey(r))
 	values.Set("at", strconv.FormatInt(v.Snap.Version, 10))
@@ -204,20 +201,31 @@ func editing(snap *ledger.Snapshot) ledger.EditedData {
 // differing is what was typed where it differs from what is there, else nil.
 func differing[T comparable](there, typed *T) *T { return words.Either(*there == *typed, nil, typed) }
 
-// Edit saves what was changed of the study as it was when the form was opened.
+// follow takes over what others changed of the study since the form was opened, which says at which
+// version that was.
+func (s *Site) follow(r *http.Request, v view.Facts, form *forms.Typed, showing func(*ledger.Snapshot) url.Values) error {
+	opened, err := s.Studies.Snapshot(r.Context(), v.Snap.ID, int64(form.Whole("at", 0)))
+	if err != nil {
+		return err
+	}
+	form.Follow(showing(opened), showing(v.Snap))
+	form.Values.Set("at", strconv.FormatInt(v.Snap.Version, 10))
+	return nil
+}
+
+func showingEdit(snap *ledger.Snapshot) url.Values { return forms.NewEdit(editing(snap)).Show() }
+
+// Edit saves what was changed.
 func (s *Site) Edit(w http.ResponseWriter, r *http.Request, v view.Facts, form *forms.Typed) submission {
-	typed := editing(v.Snap)
+	failed := s.follow(r, v, form, showingEdit)
+	there, typed := editing(v.Snap), editing(v.Snap)
 	fields := forms.NewEdit(typed)
 	fields.Read(form)
+	edit := ledger.EditedData{Name: differing(there.Name, typed.Name), Description: differing(there.Description, typed.Description), State: differing(there.State, typed.State)}
 	return submission{
 		do: func(cmd study.Command) error {
-			opened, err := s.Studies.Snapshot(r.Context(), v.Snap.ID, int64(form.Whole("at", 0)))
-			if err != nil {
-				return err
-			}
-			there := editing(opened) // what others changed since is theirs
-			edit := ledger.EditedData{Name: differing(there.Name, typed.Name), Description: differing(there.Description, typed.Description), State: differing(there.State, typed.State)}
-			if edit != (ledger.EditedData{}) {
+			err := failed
+			if err == nil && edit != (ledger.EditedData{}) {
 				_, err = s.Studies.Edit(r.Context(), cmd, v.Snap.ID, edit)
 			}
 			return err

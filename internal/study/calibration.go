@@ -56,14 +56,20 @@ func (d Drift) Came(metric string) string {
 // well they were predicted.
 const FewPredictions = 5
 
+// drifted is what the residuals of a metric say, and whether that is a drift: too few predictions are
+// none.
+func drifted(c optimizer.Calibration) (Drift, bool) {
+	d := DriftOf(c)
+	return d, c.Count >= FewPredictions && d.Since > 0
+}
+
 // Drifting lists the metrics that drift, under an algorithm that takes them to stand.
 func Drifting(snap *ledger.Snapshot, calibrations map[string]optimizer.Calibration) (found []Finding) {
 	if snap.Compiled().Algorithm.ForDrift {
 		return nil
 	}
 	for _, metric := range snap.Compiled().MetricNames {
-		c := calibrations[metric]
-		if d := DriftOf(c); c.Count >= FewPredictions && d.Since > 0 {
+		if d, drifts := drifted(calibrations[metric]); drifts {
 			forgetful := lists.Pick(policy.Descriptions(), func(a policy.Description) (string, bool) { return a.Name, a.ForDrift })
 			found = append(found, Finding{Kind: "drift", Metric: metric, Since: d.Since, Says: d.Came(metric) + ".",
 				Remedy: "find out what has changed since: the process may have drifted, and what is expected rests on older readings too; " + design.Listed(forgetful, "and") + " forget what is old"})

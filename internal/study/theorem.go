@@ -109,7 +109,7 @@ func circumstances(snap *ledger.Snapshot, state Readout) policy.Circumstances {
 		}
 		calibration := state.Calibration[name]
 		c.Watched += len(calibration.Innovations)
-		if calibration.Count >= FewPredictions && DriftOf(calibration).Since > 0 {
+		if _, drifts := drifted(calibration); drifts {
 			c.Drifted = append(c.Drifted, name)
 		}
 	}

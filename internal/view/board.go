@@ -67,7 +67,7 @@ func differences(outcome study.Verification) (list []string) {
 	for _, d := range outcome.Different {
 		stored, replayed := plain(d.Stored, " ", design.WriteNumber), plain(d.Replayed, " ", design.WriteNumber)
 		if stored == replayed { // to the digits that people read
-			stored, replayed = plain(d.Stored, " ", allDigits), plain(d.Replayed, " ", allDigits)
+			stored, replayed = plain(d.Stored, " ", design.WriteExactly), plain(d.Replayed, " ", design.WriteExactly)
 		}
 		list = append(list, fmt.Sprintf("Trial %d, %s: the ledger has %s, the replay gives %s.", d.Number, d.Field, stored, replayed))
 	}

@@ -212,7 +212,7 @@ func changeName(d design.Definition, path string) (name, unit string) {
 func plainJSON(raw json.RawMessage) string {
 	var value any
 	_ = json.Unmarshal(raw, &value)
-	return words.Shorten(plain(value, ": ", allDigits), 60)
+	return words.Shorten(plain(value, ": ", design.WriteExactly), 60)
 }
 
 // plain is JSON in words, between names and values what is told, and numbers as number writes them.
@@ -261,13 +261,6 @@ func toldWords(d design.Definition, data ledger.ToldData) string {
 	return text
 }
 
-// allDigits writes a number with every digit that it has.
-func allDigits(x float64) string {
-	power := design.PowerOf(x)
-	digits := design.Typeset(design.NumberValue(design.Scaled(x, -power)).String())
-	return digits + words.Either(power == 0, "", words.Thin+"×"+words.Thin+"10"+design.Raised(power))
-}
-
 // toldReading is a reading as it was told, with its standard deviation if it has one.
 func toldReading(r ledger.Reading, write func(float64) string) string {
 	if r.StdDev == nil {
@@ -286,7 +279,7 @@ func correctedReading(value ledger.CorrectedValue, unit string) (before, after s
 	}
 	before, after = in(value.Before, design.WriteNumber), in(value.After, design.WriteNumber)
 	if before == after {
-		return in(value.Before, allDigits), in(value.After, allDigits)
+		return in(value.Before, design.WriteExactly), in(value.After, design.WriteExactly)
 	}
 	return before, after
 }

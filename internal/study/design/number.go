@@ -283,6 +283,12 @@ func WriteNumber(x float64) string {
 	return powered(Typeset(FormatNumber(Scaled(x, -power))), power)
 }
 
+// WriteExactly is WriteNumber with every digit that a value has.
+func WriteExactly(x float64) string {
+	power := PowerOf(x)
+	return powered(Typeset(NumberValue(Scaled(x, -power)).String()), power)
+}
+
 // WriteBeside is WriteNumber with the decimals that a standard deviation of sd leaves meaning in.
 func WriteBeside(x, sd float64) string {
 	power := PowerOf(max(math.Abs(x), sd))

@@ -514,19 +514,19 @@ func (p *panelling) revisionWords(revision ledger.Revision) string {
 func limitChanges(before, after []design.Constraint) string {
 	var parts []string
 	for j, c := range after {
-		if was := before[j]; changed(was, c) {
-			parts = append(parts, fmt.Sprintf("limit of %s from %s to %s", c.Name, as(was, c)+words.Quantity(was.Threshold, ""), as(c, was)+words.Quantity(c.Threshold, c.Unit)))
+		if was := before[j]; limitDiffers(was, c) {
+			parts = append(parts, fmt.Sprintf("limit of %s from %s to %s", c.Name, signTurned(was, c)+words.Quantity(was.Threshold, ""), signTurned(c, was)+words.Quantity(c.Threshold, c.Unit)))
 		}
 	}
 	return strings.Join(parts, ", ")
 }
 
-// changed tells whether a limit asked something else before.
-func changed(was, now design.Constraint) bool {
+// limitDiffers tells whether a limit asked something else before.
+func limitDiffers(was, now design.Constraint) bool {
 	return was.Threshold != now.Threshold || was.Op != now.Op
 }
 
-// as is the sign of a limit where at another time it had the other.
-func as(one, other design.Constraint) string {
+// signTurned is the sign of a limit where at another time it had the other.
+func signTurned(one, other design.Constraint) string {
 	return words.Either(one.Op == other.Op, "", words.Sign(one.Op)+" ")
 }

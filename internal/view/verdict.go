@@ -190,8 +190,8 @@ func (v answering) limitLines() []templates.LimitLine {
 func limitBefore(revisions []ledger.Revision, j int) string {
 	var said []string
 	for i, revision := range revisions[1:] {
-		if was, c := revisions[i].Limits[j], revision.Limits[j]; changed(was, c) {
-			said = append(said, fmt.Sprintf("%s before trial %d", as(was, c)+words.Quantity(was.Threshold, was.Unit), revision.After+1))
+		if was, c := revisions[i].Limits[j], revision.Limits[j]; limitDiffers(was, c) {
+			said = append(said, fmt.Sprintf("%s before trial %d", signTurned(was, c)+words.Quantity(was.Threshold, was.Unit), revision.After+1))
 		}
 	}
 	return strings.Join(said, "; ")

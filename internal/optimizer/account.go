@@ -314,8 +314,8 @@ func (s *account) multipliersAt(t int) []float64 {
 }
 
 // Calibrations returns one per metric. With standardised outputs, rounds decided before the metric
-// had a centre and a scale are left out: nothing was predicted in its units. The error is that of
-// ctx.
+// had a centre and a scale are left out: nothing was predicted in its units. So are readings in doubt,
+// which are more likely slips than readings. The error is that of ctx.
 func (s *account) Calibrations(ctx context.Context) ([]Calibration, error) {
 	out := make([]Calibration, len(s.cfg.Metrics))
 	trace, err := s.Trace(ctx)
@@ -332,7 +332,7 @@ func (s *account) Calibrations(ctx context.Context) ([]Calibration, error) {
 		var residuals []float64
 		for n, r := range s.history.Rounds {
 			regime := s.regimeAt(n + 1)
-			if r.Excluded || !r.Readings[i].Told || trace[n].Ahead == nil || !s.scaled(regime.models[i]) {
+			if r.Excluded || !r.Readings[i].Told || r.Readings[i].InDoubt || trace[n].Ahead == nil || !s.scaled(regime.models[i]) {
 				continue
 			}
 			freedom := regime.models[i].freedom

@@ -2,6 +2,7 @@ package study
 
 import (
 	"context"
+	"slices"
 
 	"headroom/internal/optimizer"
 	"headroom/internal/optimizer/cores"
@@ -53,11 +54,11 @@ func (s *Models) HistoryOf(ctx context.Context, snap *ledger.Snapshot) ([]Histor
 	if err != nil {
 		return nil, err
 	}
-	bounds := boundsOf(TheoremOf(snap, readout)) // as they stand now: what breaks a proof breaks it for every row
+	bounds := boundsOf(snap, readout) // as they stand now: what breaks a proof breaks it for every row
 	rows := make([]HistoryRow, len(snap.Trials))
 	return rows, cores.Stretches(len(rows), func(from, to int) error {
 		for i := from; i < to; i++ {
-			rows[i] = historyRow(snap, i, trace[i])
+			rows[i] = historyRow(snap, i, trace[i], bounds.unread)
 			rows[i].Violation = bounds.violations(snap, running[i])
 			if regret != nil {
 				rows[i].Regret = bounds.regret(regret[i])
@@ -67,7 +68,7 @@ func (s *Models) HistoryOf(ctx context.Context, snap *ledger.Snapshot) ([]Histor
 	})
 }
 
-func historyRow(snap *ledger.Snapshot, i int, trace optimizer.RoundTrace) HistoryRow {
+func historyRow(snap *ledger.Snapshot, i int, trace optimizer.RoundTrace, unread []string) HistoryRow {
 	t, c := snap.Trials[i], snap.Compiled()
 	row := HistoryRow{
 		Number: t.Number, Origin: t.Origin, Status: t.Status, Excluded: t.Excluded, Feasible: t.Feasible, Parameters: t.Parameters,
@@ -79,7 +80,7 @@ func historyRow(snap *ledger.Snapshot, i int, trace optimizer.RoundTrace) Histor
 	}
 	for k, p := range trace.Ahead {
 		switch name := c.MetricNames[k]; {
-		case !snap.HasReading(name):
+		case slices.Contains(unread, name):
 			row.Ahead[name] = nil
 		case design.Finite(p.Mean) && design.Finite(p.SD):
 			row.Ahead[name] = &p

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 
 	"headroom/internal/derived"
 	"headroom/internal/lists"
@@ -270,7 +271,7 @@ func readout(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State)
 		out.Calibration[c.MetricNames[k]] = calibration
 	}
 	out.Health = append(out.Health, Drifting(snap, out.Calibration)...)
-	bounds := boundsOf(TheoremOf(snap, out))
+	bounds := boundsOf(snap, out)
 	out.Violation = bounds.violations(snap, violated)
 	if n := len(regret); n > 0 {
 		out.Regret = bounds.regret(regret[n-1])
@@ -315,11 +316,12 @@ func metricState(d design.Definition, m optimizer.Model) MetricState {
 type bounds struct {
 	*Theorem              // nil where none are drawn
 	onViolation, onRegret struct{ kind, why string }
+	unread                []string // metrics of which nothing is known but the prior
 }
 
-func boundsOf(theorem *Theorem) *bounds {
-	b := &bounds{Theorem: theorem}
-	if theorem != nil {
+func boundsOf(snap *ledger.Snapshot, readout Readout) *bounds {
+	b := &bounds{Theorem: TheoremOf(snap, readout), unread: slices.DeleteFunc(slices.Clone(snap.Compiled().MetricNames), snap.HasReading)}
+	if theorem := b.Theorem; theorem != nil {
 		b.onViolation.kind, b.onViolation.why = theorem.Worth()
 		b.onRegret.kind, b.onRegret.why = theorem.OnRegret().Worth()
 	}
@@ -335,7 +337,7 @@ func (b *bounds) violations(snap *ledger.Snapshot, by []optimizer.Violation) map
 			told.Left = design.FiniteOrNil(v.Bound - b.sum(v.Bounded))
 		}
 		k := snap.Definition.Constraints[j]
-		if !k.Given() && !snap.HasReading(k.Metric) {
+		if slices.Contains(b.unread, k.Metric) {
 			told.Estimated = nil
 		}
 		out[k.Name] = told

@@ -102,6 +102,46 @@ func TestADoubtGoesWithItsReason(t *testing.T) {
 	readEverything(t, b)
 }
 
+// TestSettingsThatStayAreNotDoubtedAgain: who says that another setting was otherwise, too, says nothing
+// anew of one that somebody has confirmed, or that nobody has.
+func TestSettingsThatStayAreNotDoubtedAgain(t *testing.T) {
+	t.Parallel()
+	b := learnt(t)
+	b.service.store = &kept{bench: b}
+	at := func(temperature, cycles float64) ledger.Telling {
+		return ledger.Telling{Parameters: design.Settings{"temperature": design.NumberValue(temperature), "cycles": design.NumberValue(cycles)}}
+	}
+	b.must(ruleTell(b.snap, 9, at(62.5, 4)))
+	b.must(ruleTell(b.snap, 9, at(62.5, 3)))
+	if d := b.snap.Trial(9).Doubts; len(d) != 1 || d[0].Parameter != "temperature" {
+		t.Errorf("not confirmed, in doubt: %+v", d)
+	}
+	must.Get(b.service.Confirm(t.Context(), Command{By: "Ana"}, "bench", 9))(t)
+	b.must(ruleTell(b.snap, 9, at(62.5, 5)))
+	b.must(ruleCorrect(b.snap, Correction{Number: 9, Parameters: at(62.5, 6).Parameters, Reason: "miscounted"}))
+	if d := b.snap.Trial(9).Doubts; len(d) != 0 || len(DoubtTelling(b.snap, b.snap.Trial(9), at(62.5, 7))) != 0 {
+		t.Errorf("confirmed, yet in doubt: %+v", d)
+	}
+	if d := b.must(ruleTell(b.snap, 9, at(63, 6))).Trial(9).Doubts; len(d) != 1 {
+		t.Errorf("another temperature, in doubt: %+v", d)
+	}
+}
+
+// TestImportedTrialsAreDoubtedWhenTheyAreToldLater: rows are judged with their table, and what is told
+// of them later as of any trial.
+func TestImportedTrialsAreDoubtedWhenTheyAreToldLater(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, oven())
+	b.table(t, "temperature,cycles,yield,impurity\n30,2,61,0.3\n40,4,700,0.33\n45,5,66,0.4\n47,5,64,0.4\n50,6,,\n")
+	b.must(ruleTell(b.snap, 5, yields(6800)))
+	if d := b.snap.Trial(5).Doubts; len(d) != 1 || d[0].Metric != "yield" || len(b.snap.Trial(2).Doubts) != 0 {
+		t.Errorf("told later, in doubt: %+v, and in the table %+v", d, b.snap.Trial(2).Doubts)
+	}
+	if d := b.must(ruleCorrect(b.snap, Correction{Number: 1, Metrics: map[string]*ledger.Reading{"yield": {Value: 61000}}, Reason: "typo"})).Trial(1).Doubts; len(d) != 1 {
+		t.Errorf("corrected, in doubt: %+v", d)
+	}
+}
+
 // TestWhatFormsConfirmedIsNotDoubtedAgain: the telling keeps that whoever told it was asked, also
 // in a ledger that comes from elsewhere.
 func TestWhatFormsConfirmedIsNotDoubtedAgain(t *testing.T) {

@@ -174,7 +174,7 @@ func doubtRows(snap *ledger.Snapshot, rows []importRow) []Doubt {
 		with[describe(snap.Definition, t.Parameters)] = t.Number
 	}
 	for _, row := range rows {
-		for _, doubt := range ledger.DoubtSettings(snap.Definition, row.Parameters, row.Used) {
+		for _, doubt := range ledger.DoubtSettings(snap.Definition, row.Parameters, row.Parameters, row.Used) {
 			doubts = append(doubts, Doubt{fmt.Sprintf("lines[%d].%s", row.Line, doubt.Parameter), exactly(doubt.Value), doubt.Why})
 		}
 		if number := with[describe(snap.Definition, row.Parameters)]; number > 0 {

@@ -343,19 +343,12 @@ func (r ruling) confirmedBy(cmd Command, judge func() []Doubt) (ruling, error) {
 // DoubtTelling judges results of a trial, by what its decision expected of them, and the settings
 // it was run at.
 func DoubtTelling(snap *ledger.Snapshot, trial *ledger.Trial, told ledger.Telling) []Doubt {
-	run := trial
-	if told.Parameters != nil {
-		run = elsewhere(trial)
+	run, chosen := *trial, snap.Chosen(trial.Number)
+	if told.Parameters != nil { // the decision says nothing of other settings than it chose
+		run.SettingsChanged = !told.Parameters.Equal(chosen)
 	}
-	doubts := snap.DoubtReadings(trial.Number, told.Metrics, func(metric string) *ledger.Expected { return snap.Foretold(run, metric) })
-	return asked(append(doubts, ledger.DoubtSettings(snap.Definition, trial.Parameters, told.Parameters)...))
-}
-
-// elsewhere is a trial whose decision says nothing about where it was run.
-func elsewhere(t *ledger.Trial) *ledger.Trial {
-	run := *t
-	run.SettingsChanged = true
-	return &run
+	doubts := snap.DoubtReadings(trial.Number, told.Metrics, func(metric string) *ledger.Expected { return snap.Foretold(&run, metric) })
+	return asked(append(doubts, ledger.DoubtSettings(snap.Definition, chosen, trial.Parameters, told.Parameters)...))
 }
 
 // asked are doubts about what a request tells.

@@ -319,6 +319,13 @@ func TestResultsAreDoubtedByTheirDecisionsPrediction(t *testing.T) {
 	if doubts := DoubtTelling(b.snap, trial, tenth); len(doubts) != 1 || !strings.Contains(doubts[0].Text, "was chosen: was the decimal point or the sign meant elsewhere?") {
 		t.Errorf("a tenth of the temperature: %+v", doubts)
 	}
+	// Put back to what was chosen nothing is odd, and the prediction holds again.
+	b.must(ruleTell(b.snap, 9, tenth))
+	back := yields(expected.Mean - 4.1*expected.SD)
+	back.Parameters = b.snap.Chosen(9)
+	if doubts := DoubtTelling(b.snap, b.snap.Trial(9), back); len(doubts) != 1 || !strings.Contains(doubts[0].Text, "is expected (95 %, noise included)") {
+		t.Errorf("put back to the settings chosen: %+v", doubts)
+	}
 }
 
 func TestCorrectionsAndOwnPointsAreDoubtedByTheSameRule(t *testing.T) {

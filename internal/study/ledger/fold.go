@@ -305,6 +305,7 @@ func (b *builder) told(data ToldData) error {
 	if err != nil {
 		return err
 	}
+	kept := t.Parameters
 	if data.Parameters != nil {
 		if err := b.settle(t, r, data.Parameters, data.Candidate, data.KnownValues); err != nil {
 			return err
@@ -312,11 +313,11 @@ func (b *builder) told(data ToldData) error {
 		if t.anyTold() {
 			b.snap.rewritten = b.last.Seq
 		}
-		t.undoubt(nil, true)
+		t.undoubt(nil)
 	}
 	ranges := b.ranges()
 	if !data.Confirmed {
-		b.doubt(t, r, data.Metrics, data.Parameters)
+		b.doubt(t, r, data.Metrics, kept)
 	}
 	if err := b.read(t, data, ranges); err != nil {
 		return err
@@ -366,23 +367,24 @@ func (b *builder) ranges() map[string]Range {
 	return b.snap.ranges
 }
 
-// doubt judges what is being told of a trial by what was known before, of which what is grave
-// stands in doubt: people are asked about the rest when they type it. Rows of tables are judged
-// together when they are imported, and what a simulated lab makes up is right.
-func (b *builder) doubt(t *Trial, r *record, readings map[string]Reading, used design.Settings) {
-	if t.Origin == Imported || b.snap.Definition.SimulatedLab != "" {
+// doubt judges what is being told of a trial, with the settings it has now instead of those kept before,
+// by what was known before, of which what is grave stands in doubt: people are asked about the rest when
+// they type it. Rows of tables are judged together when they are imported, and what a simulated lab makes
+// up is right.
+func (b *builder) doubt(t *Trial, r *record, readings map[string]Reading, kept design.Settings) {
+	if t.Origin == Imported && b.last.At.Equal(t.CreatedAt) || b.snap.Definition.SimulatedLab != "" {
 		return
 	}
 	odd := b.snap.DoubtReadings(t.Number, readings, func(metric string) *Expected { return b.snap.Foretold(t, metric) })
 	odd = slices.DeleteFunc(odd, func(d Doubted) bool { return !d.grave })
-	t.Doubts = slices.Concat(t.Doubts, odd, DoubtSettings(b.snap.Definition, r.chosen, used))
+	t.Doubts = slices.Concat(t.Doubts, odd, DoubtSettings(b.snap.Definition, r.chosen, kept, t.Parameters))
 }
 
-// undoubt drops what was doubted of values that are told anew.
-func (t *Trial) undoubt(metrics map[string]CorrectedValue, settings bool) {
+// undoubt drops what was doubted of readings that are told anew, and of settings that are others now.
+func (t *Trial) undoubt(metrics map[string]CorrectedValue) {
 	t.Doubts = slices.DeleteFunc(slices.Clone(t.Doubts), func(d Doubted) bool {
 		_, anew := metrics[d.Metric]
-		return anew || settings && d.Parameter != ""
+		return anew || d.Parameter != "" && t.Parameters[d.Parameter].Number != d.Value
 	})
 }
 
@@ -408,6 +410,7 @@ func (b *builder) corrected(data CorrectedData) error {
 			return err
 		}
 	}
+	kept := t.Parameters
 	if p := data.Parameters; p != nil {
 		if !maps.Equal(p.Before, t.Parameters) {
 			return fmt.Errorf("the settings before the correction are not those of trial %d", t.Number)
@@ -416,29 +419,25 @@ func (b *builder) corrected(data CorrectedData) error {
 			return err
 		}
 	}
-	t.undoubt(data.Metrics, data.Parameters != nil)
+	t.undoubt(data.Metrics)
 	b.snap.ranges = nil
 	if !data.Confirmed {
-		readings, used := data.after()
-		b.doubt(t, r, readings, used)
+		b.doubt(t, r, data.after(), kept)
 	}
 	b.snap.rewritten = b.last.Seq
 	b.revise(data.Number, data.Reason)
 	return nil
 }
 
-// after is what is told anew: readings, and the settings used.
-func (data CorrectedData) after() (map[string]Reading, design.Settings) {
+// after are the readings that are told anew.
+func (data CorrectedData) after() map[string]Reading {
 	readings := map[string]Reading{}
 	for name, value := range data.Metrics {
 		if value.After != nil {
 			readings[name] = *value.After
 		}
 	}
-	if data.Parameters == nil {
-		return readings, nil
-	}
-	return readings, data.Parameters.After
+	return readings
 }
 
 // correctMetric keeps the place in time of the first telling; a value taken back was never told.

@@ -54,16 +54,18 @@ func TestSheetTellsChoicesAndRanges(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"":                          "must name the parameters",
-		"a,b\n":                     "at least one combination",
-		"a,\n1,2":                   "has no name",
-		"a,b\n1":                    "has 1 cell",
-		"a,b\n1,\n":                 "nothing under b",
-		"a\tb\tc\n1\t\t2\n":         "nothing under b",
-		"a\tb\n1\t\t2\n":            "has 3 cells",
-		"t (°C)\tb\tT (K)\n1\t2\t3": "two columns are called T",
+		"":                           "must name the parameters",
+		"a,b\n":                      "at least one combination",
+		"a,\n1,2":                    "has no name",
+		"a,b\n1":                     "has 1 cell",
+		"a,b\n1,\n":                  "nothing under b",
+		"a\tb\tc\n1\t\t2\n":          "nothing under b",
+		"a\tb\n1\t\t2\n":             "has 3 cells",
+		"\na,b\n\n1,2\n,\n3,\n":      "row 6 has nothing under b",
+		"a\tb\n\n1\t2\n\n1.125\t2\n": "row 5, a: “1.125” can be read",
+		"t (°C)\tb\tT (K)\n1\t2\t3":  "two columns are called T",
 	} {
-		if _, err := readSheet(text, nil, design.Marks{Decimal: '.'}, ""); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := readSheet(text, nil, design.Marks{}, ""); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("readSheet(%q) says %v, want %q", text, err, want)
 		}
 	}

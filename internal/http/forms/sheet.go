@@ -20,6 +20,7 @@ import (
 type sheet struct {
 	names, units []string
 	rows         [][]string
+	lines        []int  // where they stand in what was pasted
 	texts        []bool // by column: whether any cell is not a number, or numbers are names of choices
 	marks        design.Marks
 }
@@ -99,7 +100,7 @@ func (t *Typed) AsksDecimals(name, value string) bool {
 // the table shows it; else that follows from what separates columns, and with tabs from the reader's
 // language.
 func readSheet(text string, lines rows, language design.Marks, said design.Decimals) (sheet, error) {
-	text = strings.TrimLeft(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
+	text = strings.ReplaceAll(text, "\r\n", "\n")
 	in := &rationed{text: strings.NewReader(text), ration: longestRow}
 	reader := csv.NewReader(in)
 	reader.Comma, reader.LazyQuotes = delimiter(text), true
@@ -133,7 +134,8 @@ func readSheet(text string, lines rows, language design.Marks, said design.Decim
 				habit.Note(cell)
 			}
 		}
-		if err := s.add(row); err != nil {
+		line, _ := reader.FieldPos(0)
+		if err := s.add(row, line); err != nil {
 			return sheet{}, err
 		}
 	}
@@ -176,7 +178,7 @@ func (s *sheet) head(row []string, lines rows) error {
 }
 
 func delimiter(text string) rune {
-	first, _, _ := strings.Cut(text, "\n")
+	first, _, _ := strings.Cut(strings.TrimLeft(text, "\n"), "\n")
 	for _, mark := range "\t;," {
 		if strings.ContainsRune(first, mark) {
 			return mark
@@ -195,15 +197,14 @@ func nameAndUnit(title string) (name, unit string) {
 	return title, ""
 }
 
-// add takes one more row; empty ones are passed over.
-func (s *sheet) add(row []string) error {
+// add takes one more row, which begins at that line; empty ones are passed over.
+func (s *sheet) add(row []string, line int) error {
 	for i := range row {
 		row[i] = strings.TrimSpace(row[i])
 	}
 	if !slices.ContainsFunc(row, func(cell string) bool { return cell != "" }) {
 		return nil
 	}
-	line := len(s.rows) + 2
 	if len(row) != len(s.names) {
 		return fmt.Errorf("row %d has %s; the first row names %d", line, words.Count(len(row), "cell", "cells"), len(s.names))
 	}
@@ -215,7 +216,7 @@ func (s *sheet) add(row []string) error {
 	if len(s.rows) == mostCombinations {
 		return fmt.Errorf("there are more than %d combinations", mostCombinations)
 	}
-	s.rows = append(s.rows, row)
+	s.rows, s.lines = append(s.rows, row), append(s.lines, line)
 	return nil
 }
 
@@ -227,7 +228,7 @@ func (s *sheet) tell() error {
 		for k, row := range s.rows {
 			_, err := s.number(row[i])
 			if two, ok := errors.AsType[*design.AmbiguousNumber](err); ok {
-				either = fmt.Errorf("row %d, %s: %w", k+2, name, two)
+				either = fmt.Errorf("row %d, %s: %w", s.lines[k], name, two)
 			} else if err != nil {
 				s.texts[i] = true
 			}

@@ -368,6 +368,9 @@ func TestAnOvershootIsImportedAgain(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, oven())
 	b.ask(3)
+	for _, note := range []string{"long ", "longer "} { // notes add up beyond what one may have
+		b.must(ruleTell(b.snap, 1, ledger.Telling{Metrics: map[string]ledger.Reading{}, Note: strings.Repeat(note, 1400)}))
+	}
 	b.must(ruleTell(b.snap, 1, ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: 60}}}))
 	b.must(ruleTell(b.snap, 2, ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: 61}, "impurity": {Value: 0.2}},
 		Parameters: design.Settings{"temperature": design.NumberValue(69), "cycles": b.snap.Trial(2).Parameters["cycles"]}}))
@@ -380,15 +383,18 @@ func TestAnOvershootIsImportedAgain(t *testing.T) {
 	if err != nil || len(unknown) > 0 {
 		t.Fatalf("unknown %v, %v", unknown, err)
 	}
-	if doubts := doubtRows(other.snap, rows); len(doubts) != 1 || doubts[0].Field != "lines[3].temperature" || !strings.Contains(doubts[0].Text, "above the highest that may be chosen") {
+	if doubts := doubtRows(other.snap, rows); len(doubts) != 1 || doubts[0].Field != "lines[4].temperature" || !strings.Contains(doubts[0].Text, "above the highest that may be chosen") {
 		t.Errorf("doubts %+v", doubts)
 	}
 	other.must(ruleImport(other.snap, other.snap, rows))
 	for number := 1; number <= 3; number++ {
 		want, got := b.snap.Trial(number), other.snap.Trial(number)
-		if !got.Parameters.Equal(want.Parameters) || !other.snap.Chosen(number).Equal(b.snap.Chosen(number)) || got.SettingsChanged != want.SettingsChanged {
+		if got.Note != want.Note || !got.Parameters.Equal(want.Parameters) || !other.snap.Chosen(number).Equal(b.snap.Chosen(number)) || got.SettingsChanged != want.SettingsChanged {
 			t.Errorf("trial %d: used %v of %v, chosen %v of %v", number, got.Parameters, want.Parameters, other.snap.Chosen(number), b.snap.Chosen(number))
 		}
+	}
+	if _, err := other.service.takeIn(newID(), nil, other.events); err != nil {
+		t.Errorf("its ledger is not taken in: %v", err)
 	}
 }
 

@@ -265,9 +265,9 @@ func (t *table) readRow(c *design.Compiled, cells []string, line int) (row impor
 		return row, false
 	}
 	row = importRow{Line: line, OwnTrial: OwnTrial{Parameters: design.Settings{}, Metrics: map[string]ledger.Reading{}}, Known: map[string]float64{}, Chosen: design.Settings{}}
-	read := func(settings bool) {
+	read := func(first bool) {
 		for i, cell := range cells {
-			if kind := t.columns[i].kind; settings == (kind == columnParameter || kind == columnChosen) {
+			if kind := t.columns[i].kind; first == (kind == columnParameter || kind == columnChosen || kind == columnOfStatus) {
 				t.readCell(c, &row, i, strings.Clone(cell))
 			}
 		}
@@ -339,10 +339,10 @@ func (t *table) readCell(c *design.Compiled, row *importRow, i int, cell string)
 	col, trimmed := t.columns[i], strings.TrimSpace(cell)
 	switch col.kind {
 	case columnOfNotes:
-		if wrong := checkNote(plain(cell)); len(wrong) > 0 {
+		row.Note = plain(cell)
+		if wrong := checkNote(row.Note); len(wrong) > 0 && !row.record { // a trial's notes add up
 			t.cellFault(row.Line, i, "", "%s", wrong[0].Message)
 		}
-		row.Note = plain(cell)
 	case columnParameter:
 		if trimmed != "" {
 			t.readSetting(c, row, row.Parameters, i, trimmed)

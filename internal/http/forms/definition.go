@@ -1,6 +1,7 @@
 package forms
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -134,8 +135,8 @@ func (b table) stop() Fields {
 		stop = &design.Stop{}
 	}
 	return Fields{
-		percent("stop.within", templates.Input{Label: "Left, % of the recommended value", Class: "w3", Placeholder: "1"}, &stop.Within),
-		percent("stop.risk", templates.Input{Label: "Risk that more is left, %", Class: "w3", Placeholder: "5"}, &stop.Risk),
+		percent("stop.within", templates.Input{Label: "Left, % of the recommended value", Class: "w3", Placeholder: "1"}, &stop.Within, design.UsualStop().Within),
+		percent("stop.risk", templates.Input{Label: "Risk that more is left, %", Class: "w3", Placeholder: "5"}, &stop.Risk, design.UsualStop().Risk),
 	}
 }
 
@@ -240,7 +241,7 @@ func (b table) model() Fields {
 	fields := Fields{
 		at(kernelField, kernel, func() string { return jsonText(m.Kernel) }, func(t *Typed, name string) {
 			switch said := t.Text(name); {
-			case said == "" || said == jsonText(m.Kernel):
+			case said == "":
 			case strings.HasPrefix(said, "{"): // of each metric, or a covariance, in a copy of a study that has it
 				m.Kernel = t.typedJSON(name)
 			default:
@@ -365,8 +366,8 @@ func (t *Typed) Changes(there design.Definition) (design.Reconfiguration, Fields
 
 // fill reads the form into a definition, and returns all its fields.
 func (t *Typed) fill(b table) Fields {
-	d, before, stop := b.d, *b.d, design.UsualStop()
-	d.Stop = &stop
+	d, before := b.d, *b.d
+	d.Stop = new(*cmp.Or(d.Stop, new(design.UsualStop())))
 	fields := b.form().all()
 	fields.Read(t)
 	d.Algorithm.Settings = t.settingsOf(d.Algorithm.Name, before.Algorithm)

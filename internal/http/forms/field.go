@@ -62,10 +62,10 @@ func (f Field) under(word string) Field {
 // Fields are the fields of a form, in the order of the page.
 type Fields []Field
 
-// Read fills the places of all fields.
+// Read fills the places of all fields, but for those of which nothing else was typed.
 func (fields Fields) Read(t *Typed) {
 	for _, f := range fields {
-		if !f.fixed {
+		if !f.fixed && !t.stands(f.Name) {
 			f.read(t, f.Name)
 		}
 	}
@@ -134,13 +134,14 @@ func day(path string, in templates.Input, into **time.Time) Field {
 	return at(path, in, func() string { return "" }, func(t *Typed, name string) { *into = t.day(name) })
 }
 
-// percent shows a share in per cent; left blank, it stays what it is.
-func percent(path string, in templates.Input, into *float64) Field {
+// percent shows a share in per cent; left blank, it is the usual one.
+func percent(path string, in templates.Input, into *float64, usual float64) Field {
 	in.Kind = "number"
 	show := func() string { return words.Either(*into > 0, words.InPercent(*into), "") }
 	return at(path, in, show, func(t *Typed, name string) {
 		x := t.number(name)
 		if x == nil {
+			*into = usual
 			return
 		}
 		if *x <= 0 { // 0 would be taken for a blank field
@@ -152,7 +153,7 @@ func percent(path string, in templates.Input, into *float64) Field {
 
 // numbers shows JSON that is a number or several.
 func numbers(path string, in templates.Input, into *json.RawMessage) Field {
-	return at(path, in, func() string { return jsonText(*into) }, func(t *Typed, name string) { *into = t.numbersJSON(name, *into) })
+	return at(path, in, func() string { return jsonText(*into) }, func(t *Typed, name string) { *into = t.numbersJSON(name) })
 }
 
 // ends are the lowest and the highest plausible value of a metric; hint shows an example.
@@ -165,7 +166,7 @@ func ends(path string, hint func(string) string, into *[]float64) Fields {
 				return exactly((*into)[i])
 			}
 			return ""
-		}, func(*Typed, string) {})
+		}, nil)
 		fields[i].fold = plausible
 	}
 	low, high := fields[0].Name, fields[1].Name
@@ -177,6 +178,7 @@ func ends(path string, hint func(string) string, into *[]float64) Fields {
 			*into = []float64{t.required(low, both), t.required(high, both)}
 		}
 	}
+	fields[1].read = fields[0].read
 	return fields
 }
 
@@ -213,13 +215,11 @@ func (t *Typed) typedJSON(name string) json.RawMessage {
 
 // numbersJSON reads one number, several separated by commas, or JSON. A comma within what can be one
 // number is a decimal one for whoever writes numbers so.
-func (t *Typed) numbersJSON(name string, before json.RawMessage) json.RawMessage {
+func (t *Typed) numbersJSON(name string) json.RawMessage {
 	text := t.Text(name)
 	switch {
 	case text == "":
 		return nil
-	case text == jsonText(before):
-		return before
 	case strings.HasPrefix(text, "{"):
 		return t.typedJSON(name)
 	}

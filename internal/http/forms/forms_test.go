@@ -358,6 +358,29 @@ func TestAFormOfChangesKeepsWhatIsFixed(t *testing.T) {
 	}
 }
 
+// TestAFormOfChangesSavedAsItWasOpened changes nothing, whatever a program said that its fields cannot
+// show: spaces around a unit, a share of more digits than a per cent is shown with, a rule of two lines.
+func TestAFormOfChangesSavedAsItWasOpened(t *testing.T) {
+	t.Parallel()
+	there := rich()
+	there.Parameters[0].Unit, there.Objective.Unit, there.Constraints[0].Unit = " °C", "% ", " kg "
+	there.Stop = &design.Stop{Within: 0.41085148764729884, Risk: 1.0 / 3}
+	there.InputConstraints = []string{"  b <= 8", "a +\n b <= 60"}
+	there.Model.Lengthscales, there.Model.Variance = json.RawMessage("[0.5]"), json.RawMessage(`{"default": 2.50}`)
+	sent := ShowingChanges(there, "")
+	for name, text := range sent {
+		sent.Set(name, strings.ReplaceAll(text[0], "\n", "\r\n"))
+	}
+	form := Of(sent, design.PointDecimal)
+	change, _ := form.Changes(there)
+	got := there
+	got.Parameters, got.Constraints, got.RecordedMetrics, got.Objective = change.Parameters, change.Constraints, change.RecordedMetrics, *change.Objective
+	got.Algorithm, got.Model, got.InputConstraints, got.Stop = *change.Algorithm, *change.Model, *change.InputConstraints, change.Stop
+	if diff := cmp.Diff(there, got); diff != "" {
+		t.Errorf("%s, %v", diff, form.faults)
+	}
+}
+
 // TestNumbersByCommas: a comma is a decimal one for whoever writes it so, and else stands between
 // two numbers.
 func TestNumbersByCommas(t *testing.T) {
@@ -376,7 +399,7 @@ func TestNumbersByCommas(t *testing.T) {
 		{"1,2,3", design.CommaDecimal, "[1,2,3]"},
 	} {
 		form := Of(url.Values{"model.lengthscales": {c.typed}}, c.marks)
-		if got := form.numbersJSON("model.lengthscales", nil); string(got) != c.want {
+		if got := form.numbersJSON("model.lengthscales"); string(got) != c.want {
 			t.Errorf("%q is read as %s, want %s", c.typed, got, c.want)
 		}
 	}

@@ -9,7 +9,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -88,10 +87,21 @@ func (t *Typed) Fault(name, message string) {
 // would be with now, where nobody typed anything else.
 func (t *Typed) Follow(was, now url.Values) {
 	for name := range now {
-		if sent := lists.Map(t.Values[name], func(text string) string { return strings.ReplaceAll(text, "\r\n", "\n") }); slices.Equal(sent, was[name]) {
+		if plain(t.Values.Get(name)) == plain(was.Get(name)) {
 			t.Values[name] = now[name]
 		}
 	}
+	t.kept = now
+}
+
+// plain is a text as it is before and after a browser has sent it, which ends lines in its own way and
+// leaves out the first of them.
+func plain(text string) string { return strings.TrimSpace(strings.ReplaceAll(text, "\r\n", "\n")) }
+
+// stands tells whether a field holds what it was filled in with: it says what stands there already,
+// which may be more than the field can show.
+func (t *Typed) stands(name string) bool {
+	return t.Text(name) != "" && plain(t.Values.Get(name)) == plain(t.kept.Get(name))
 }
 
 // leaveOut takes the unit that stands beside a field from the end of what was typed into it, where a

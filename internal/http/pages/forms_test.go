@@ -550,4 +550,9 @@ func TestTwoPeopleEditOneStudy(t *testing.T) {
 	form.Set("at", "99")
 	form.Set("key", "another")
 	post(s, "/studies/"+id+"/edit", form).Want(422).Says("3 events so far", "Ana&#39;s words")
+	const asIs = " indented\r\nand more\n"
+	s.API("PATCH", "/studies/"+id, map[string]string{"description": asIs}).Want(200)
+	untouched := url.Values{"name": {"Renamed"}, "description": {strings.ReplaceAll(strings.ReplaceAll(asIs, "\r\n", "\n"), "\n", "\r\n")}, "state": {"paused"}, "key": {"untouched"}, "at": {"4"}}
+	post(s, "/studies/"+id+"/edit", untouched).Want(303)
+	s.API("GET", "/studies/"+id, nil).Has("description", asIs, "version", 4.0)
 }

@@ -121,13 +121,16 @@ func plainSetting(raw json.RawMessage) string {
 // showSettings fills the fields of the settings from a definition.
 func showSettings(values url.Values, algorithm design.Algorithm) {
 	for _, setting := range view.Algorithm(algorithm.Name).Settings {
-		raw, given := algorithm.Settings[setting.Name]
-		if !given {
+		raw := algorithm.Settings[setting.Name]
+		if policy.Absent(raw) {
 			continue
 		}
 		word, _, numbers := partsOf(setting)
-		var parts map[string]json.RawMessage
-		if word == "" || json.Unmarshal(raw, &parts) != nil || parts[word] == nil {
+		parts := policy.AsObject(raw)
+		if parts == nil && setting.Type == policy.Schedule { // a number is one that stays
+			parts = map[string]json.RawMessage{word: policy.AsJSON("constant"), "value": raw}
+		}
+		if parts[word] == nil {
 			values.Set(allSettings+setting.Name, jsonText(raw))
 			continue
 		}

@@ -2,6 +2,7 @@ package forms
 
 import (
 	"cmp"
+	"encoding/csv"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -452,13 +453,13 @@ func candidatesText(d *design.Definition) string {
 	if len(d.Candidates) == 0 {
 		return ""
 	}
-	lines := make([]string, 1+len(d.Candidates))
-	for i, p := range d.Parameters {
-		tab := "\t"[:min(i, 1)]
-		lines[0] += tab + p.Name
-		for k, candidate := range d.Candidates {
-			lines[1+k] += tab + candidate[p.Name].String()
-		}
+	var text strings.Builder
+	names, table := d.ParameterNames(), csv.NewWriter(&text)
+	table.Comma = delimiter(strings.Join(names, "\t"))
+	_ = table.Write(names)
+	for _, candidate := range d.Candidates {
+		_ = table.Write(lists.Map(names, func(name string) string { return candidate[name].String() }))
 	}
-	return strings.Join(lines, "\n")
+	table.Flush()
+	return strings.TrimSuffix(text.String(), "\n")
 }

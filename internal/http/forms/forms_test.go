@@ -338,6 +338,22 @@ func TestAFormReadsWhatItShows(t *testing.T) {
 			t.Errorf("the kernel %s is read as %s", kernel, got.Model.Kernel)
 		}
 	}
+	for _, name := range []string{"a", "flow, main", `"c"`} {
+		listed := rich()
+		listed.Parameters = []design.Parameter{{Name: name, Type: design.Categorical, Choices: []string{`"A"`, `5", coarse`, "1,5", "B"}}, {Name: "d; e", Type: design.Categorical, Choices: []string{`x"`, "y"}}}
+		for _, choice := range listed.Parameters[0].Choices {
+			listed.Candidates = append(listed.Candidates, design.Settings{name: design.TextValue(choice), "d; e": design.TextValue(`x"`)})
+		}
+		if diff := cmp.Diff(listed, copied(t, listed)); diff != "" {
+			t.Errorf("two columns: %s", diff)
+		}
+		for _, candidate := range listed.Candidates {
+			delete(candidate, "d; e")
+		}
+		if listed.Parameters = listed.Parameters[:1]; cmp.Diff(listed, copied(t, listed)) != "" {
+			t.Errorf("one column: %s", cmp.Diff(listed, copied(t, listed)))
+		}
+	}
 	want.Algorithm.Settings["beta"] = json.RawMessage("2.5")
 	if got := copied(t, want).Algorithm.Settings; string(got["beta"]) != `{"schedule":"constant","value":2.5}` {
 		t.Errorf("a width of 2.5 is read as %s", got["beta"])
@@ -433,6 +449,8 @@ func TestListsOfNames(t *testing.T) {
 		"1,2,3":                      {"1", "2", "3"},
 		"5\" column, 10\" column":    {`5" column`, `10" column`},
 		` "open, B`:                  {`"open`, "B"},
+		`"5"", coarse", """A"""; B`:  {`5", coarse`, `"A"`, "B"},
+		`"A" or B, ""C"", "`:         {`"A" or B`, `""C""`, `"`},
 		"":                           nil,
 		"Ωmega, 2,6-Di-tert-butyl-4-methylphenol, ": {"Ωmega", "2,6-Di-tert-butyl-4-methylphenol"},
 	} {

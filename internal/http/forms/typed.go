@@ -209,8 +209,7 @@ func separated(text string) (items []string) {
 	begun := 0
 	for i := 0; i < len(text); i++ {
 		if rest := text[i:]; rest[0] == '"' && strings.TrimSpace(text[begun:i]) == "" {
-			inner, after, closed := strings.Cut(rest[1:], "\"")
-			after = strings.TrimLeft(after, " ")
+			inner, after, closed := quoted(rest)
 			if closed && (after == "" || strings.ContainsRune(separators, rune(after[0]))) {
 				items, i = append(items, inner), len(text)-len(after)
 				begun = i + 1
@@ -225,13 +224,28 @@ func separated(text string) (items []string) {
 	return filled(append(items, text[min(begun, len(text)):]))
 }
 
+// quoted is what stands in the quotes that text begins with, where two are one that belongs to it, and
+// what follows them.
+func quoted(text string) (inner, after string, closed bool) {
+	for i := 1; i < len(text); i++ {
+		switch {
+		case text[i] != '"':
+		case strings.HasPrefix(text[i+1:], `"`):
+			i++
+		default:
+			return strings.ReplaceAll(text[1:i], `""`, `"`), strings.TrimLeft(text[i+1:], " "), true
+		}
+	}
+	return "", "", false
+}
+
 // joined is a list that separated reads as these texts.
 func joined(items []string) string {
 	return strings.Join(lists.Map(items, func(item string) string {
 		if whole := separated(item); len(whole) == 1 && whole[0] == item {
 			return item
 		}
-		return `"` + item + `"`
+		return `"` + strings.ReplaceAll(item, `"`, `""`) + `"`
 	}), ", ")
 }
 

@@ -3,6 +3,7 @@ package forms
 import (
 	"cmp"
 	"encoding/csv"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -31,6 +32,7 @@ var (
 	presets    = []templates.Option{{Label: "practical"}, {Value: "paper", Label: "as published"}}
 	fits       = []templates.Option{{Label: "default"}, {Value: "marginal_likelihood", Label: "fitted to the data"}, {Value: "fixed", Label: "fixed"}}
 	outputs    = []templates.Option{{Label: "default"}, {Value: "standardize", Label: "standardised"}, {Value: "raw", Label: "as they are"}}
+	warps      = []templates.Option{{Label: "where it suits"}, {Value: design.WarpNone, Label: "none"}}
 	inputs     = []templates.Option{{Label: "default"}, {Value: "unit", Label: "scaled to 0…1"}, {Value: "raw", Label: "as they are"}}
 )
 
@@ -90,13 +92,16 @@ func (b table) form() studyForm {
 		constraints: lineByLine(b, constraints, d.Constraints, b.constraint),
 		recorded:    lineByLine(b, recorded, d.RecordedMetrics, b.recorded),
 		lab:         b.once(choice("simulated_lab", lab, &d.SimulatedLab))[0],
-		rules:       at("input_constraints", rules, func() string { return strings.Join(d.InputConstraints, "\n") }, func(t *Typed, name string) { d.InputConstraints = t.lines(name) }),
+		rules:       at("input_constraints", rules, func() string { return strings.Join(lists.Map(d.InputConstraints, inOneLine), "\n") }, func(t *Typed, name string) { d.InputConstraints = t.lines(name) }),
 	}
 	if b.changes {
 		form.reason = Reason("Everybody can read it in the ledger.", b.reason)
 	}
 	return form
 }
+
+// inOneLine is a rule that may have been written in several.
+func inOneLine(rule string) string { return strings.Join(strings.Fields(rule), " ") }
 
 // number is that of the line which says what the definition has at place i of a list.
 func (b table) number(list string, i int) int {
@@ -156,11 +161,15 @@ func (b table) parameter(i int, p *design.Parameter) Fields {
 	fields := b.once(
 		text(path+".name", templates.Input{Label: "Parameter", Class: "w3", Placeholder: "temperature"}, &p.Name).of(path),
 		choice(path+".type", templates.Input{Label: "Kind", Options: types, Refreshes: true}, &p.Type))
+	unit := text(path+".unit", templates.Input{Label: "Unit", Class: "w1", Placeholder: b.hint("°C")}, &p.Unit)
+	runOut := b.unavailable(path, p)
+	shown := len(b.d.Unavailable[p.Name]) > 0 || b.values.Has(runOut.Name)
 	switch p.Type {
 	case design.Categorical:
+		unit.Placeholder = ""
 		fields = append(fields, b.once(list(path+".choices", templates.Input{Label: "Choices", Class: "w4", Help: "separated by commas", Placeholder: "A, B, C"}, &p.Choices))...)
-		if b.changes {
-			fields = append(fields, b.unavailable(i, p))
+		if fields = append(fields, unit); b.changes || shown {
+			fields = append(fields, runOut)
 		}
 		return fields
 	case design.Remainder:
@@ -171,7 +180,7 @@ func (b table) parameter(i int, p *design.Parameter) Fields {
 	fields = append(fields,
 		number(path+".low", templates.Input{Label: "Lowest", Class: "w1"}, &p.Low),
 		number(path+".high", templates.Input{Label: "Highest", Class: "w1"}, &p.High),
-		text(path+".unit", templates.Input{Label: "Unit", Class: "w1", Placeholder: b.hint("°C")}, &p.Unit))
+		unit)
 	if p.Type == design.Real || p.Type == design.Integer {
 		suits := append([]templates.Option{{Label: "as suits it"}}, scales...)
 		if b.changes {
@@ -182,23 +191,42 @@ func (b table) parameter(i int, p *design.Parameter) Fields {
 	if p.Type == design.Real {
 		fields = append(fields, b.once(number(path+".step", templates.Input{Label: "Step", Class: "w1", Placeholder: "any"}, &p.Step))...)
 	}
+	if shown {
+		fields = append(fields, runOut)
+	}
 	return fields
 }
 
-// unavailable are the choices that cannot be used for now.
-func (b table) unavailable(i int, p *design.Parameter) Field {
-	in := templates.Input{Label: "Run out", Class: "w6", Help: "Choices that cannot be used for now, separated by commas. All: " + joined(p.Choices)}
+// unavailable are the values that cannot be used for now. Of numbers there is a field only where some
+// are.
+func (b table) unavailable(path string, p *design.Parameter) Field {
+	in := templates.Input{Label: "Run out", Class: "w6", Help: "Cannot be used for now; separated by commas."}
+	if len(p.Choices) > 0 {
+		in.Help += " All: " + joined(p.Choices)
+	}
 	show := func() string {
 		return joined(lists.Map(b.d.Unavailable[p.Name], design.Value.String))
 	}
-	return at(indexed("unavailable", i)+".choices", in, show, func(t *Typed, name string) {
-		delete(b.d.Unavailable, p.Name)
-		for _, choice := range t.list(name) {
-			if !slices.Contains(p.Choices, choice) {
-				t.Fault(name, fmt.Sprintf("%s is none of the choices", choice))
-				continue
+	return at(path+".unavailable", in, show, func(t *Typed, name string) {
+		var gone []design.Value
+		for _, one := range t.list(name) {
+			x, err := design.ReadNumber(one, t.marks)
+			switch {
+			case p.Type != design.Categorical && err != nil:
+				t.Fault(name, err.Error())
+			case p.Type != design.Categorical:
+				gone = append(gone, design.NumberValue(x))
+			case !slices.Contains(p.Choices, one):
+				t.Fault(name, fmt.Sprintf("%s is none of the choices", one))
+			default:
+				gone = append(gone, design.TextValue(one))
 			}
-			b.d.Unavailable[p.Name] = append(b.d.Unavailable[p.Name], design.TextValue(choice))
+		}
+		if b.d.Unavailable == nil {
+			b.d.Unavailable = map[string][]design.Value{}
+		}
+		if b.d.Unavailable[p.Name] = gone; gone == nil {
+			delete(b.d.Unavailable, p.Name)
 		}
 	})
 }
@@ -252,16 +280,41 @@ func (b table) model() Fields {
 		choice("model.fit", templates.Input{Label: "Hyperparameters", Options: fits}, &m.Fit),
 		choice("model.outputs", templates.Input{Label: "Values are modelled", Options: outputs}, &m.Outputs),
 		choice("model.inputs", templates.Input{Label: "Parameters enter", Options: inputs}, &m.Inputs),
+		at("model.warp", templates.Input{Label: "Output warping", Kind: "select", Options: warps}, func() string { return words.Either(m.Warp == design.WarpNone, m.Warp, "") },
+			func(t *Typed, name string) { m.Warp = t.Text(name) }), // what is not declined follows from fit and outputs
 		numbers("model.lengthscales", templates.Input{Label: "Lengthscales", Placeholder: "worked out", Help: "one number, or one per parameter, by commas"}, &m.Lengthscales),
 		numbers("model.variance", templates.Input{Label: "Kernel variance", Kind: "number", Placeholder: "worked out"}, &m.Variance),
 		numbers("model.noise_variance", templates.Input{Label: "Noise variance", Kind: "number", Placeholder: "worked out", Help: "in the metric’s units, squared"}, &m.NoiseVariance),
 		numbers("model.lambda", templates.Input{Label: "Regulariser λ", Kind: "number", Placeholder: "worked out"}, &m.Lambda),
+		start(&m.Start),
 	}
 	seed := templates.Input{Label: "Seed", Kind: "number", Help: "makes the random parts repeatable", Placeholder: "chosen"}
 	if !b.changes {
 		fields = append(fields, at("seed", seed, func() string { return "" }, func(t *Typed, name string) { d.Seed = t.seed(name) }))
 	}
 	return fields
+}
+
+// start is where fits begin, three numbers in one field.
+func start(into **design.Start) Field {
+	in := templates.Input{Label: "Fits begin at", Placeholder: "worked out", Help: "lengthscale as a share of each range, kernel variance and λ, by commas"}
+	return at("model.start", in, func() string {
+		s := *into
+		if s == nil {
+			return ""
+		}
+		return strings.Join(lists.Map([]float64{s.Lengthscale, s.Variance, s.Lambda}, exactly), ", ")
+	}, func(t *Typed, name string) {
+		var three []float64
+		*into = nil
+		switch written := t.numbersJSON(name); {
+		case written == nil:
+		case json.Unmarshal(written, &three) != nil || len(three) != 3:
+			t.Fault(name, "write three numbers, or nothing")
+		default:
+			*into = &design.Start{Lengthscale: three[0], Variance: three[1], Lambda: three[2]}
+		}
+	})
 }
 
 // kernels are those to choose from, one of another kind as it is among them.
@@ -372,12 +425,6 @@ func (t *Typed) fill(b table) Fields {
 	fields := b.form().all()
 	fields.Read(t)
 	d.Algorithm.Settings = t.settingsOf(d.Algorithm.Name, before.Algorithm)
-	if d.Model.Fit != before.Model.Fit {
-		d.Model.Start = nil
-	}
-	if d.Model.Warp != design.WarpNone { // declined stays declined; else fit and outputs say whether readings are warped
-		d.Model.Warp = ""
-	}
 	for _, setting := range view.Algorithm(d.Algorithm.Name).Settings {
 		fields = append(fields, settingFields(setting, t.Values)...)
 	}

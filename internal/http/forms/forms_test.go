@@ -128,7 +128,7 @@ func TestFaultsFindTheirFields(t *testing.T) {
 		"algorithm.settings.beta.value":      "settings.beta.value",
 		"algorithm.settings.slater":          "settings.slater",
 		"model.kernel.matrix[3]":             "model.kernel",
-		"model.start":                        "",
+		"model.start.lambda":                 "model.start",
 		"candidates[17].temperature":         "candidates",
 		"nothing":                            "",
 		"algorithm.settings.nothing.of.this": "algorithm.name",
@@ -272,19 +272,6 @@ func TestTheLargestFormIsReadInLittleMore(t *testing.T) {
 	}
 }
 
-// TestADeclinedWarpStaysDeclined sends the form of a study's model, which does not show the warp.
-func TestADeclinedWarpStaysDeclined(t *testing.T) {
-	t.Parallel()
-	sent := url.Values{"model.fit": {"fixed"}, "model.outputs": {"standardize"}, "model.inputs": {"unit"}}
-	for before, want := range map[string]string{design.WarpNone: design.WarpNone, "yeo_johnson": "", "": ""} {
-		d := design.Definition{Model: design.Model{Warp: before}}
-		Of(sent, design.PointDecimal).fill(table{d: &d, values: sent, changes: true, reason: new(string)})
-		if got := d.Model.Warp; got != want {
-			t.Errorf("after %q the form says %q, want %q", before, got, want)
-		}
-	}
-}
-
 // rich is a definition with something in every field that a form has.
 func rich() design.Definition {
 	at := func(x float64) *float64 { return &x }
@@ -293,7 +280,7 @@ func rich() design.Definition {
 		Parameters: []design.Parameter{
 			{Name: "a", Type: design.Real, Low: at(0.5), High: at(60), Unit: "°C", Scale: "log", Step: at(0.5)},
 			{Name: "b", Type: design.Integer, Low: at(1), High: at(9), Scale: "linear"},
-			{Name: "c", Type: design.Categorical, Choices: []string{"x", "y"}},
+			{Name: "c", Type: design.Categorical, Choices: []string{"x", "y", "z"}, Unit: "mM"},
 			{Name: "d", Type: design.Real, Low: at(0), High: at(1)},
 			{Name: "e", Type: design.Remainder, Total: at(1), Of: []string{"d"}, Low: at(0), High: at(1), Unit: "%"},
 		},
@@ -303,8 +290,9 @@ func rich() design.Definition {
 		Stop:             &design.Stop{Within: 0.007, Risk: 0.1},
 		SimulatedLab:     "reaction",
 		Algorithm:        design.Algorithm{Name: "rpol-sw-ucb", Preset: "paper", Horizon: 120, Settings: map[string]json.RawMessage{"window": json.RawMessage("30")}},
-		Model:            design.Model{Kernel: json.RawMessage(`"se"`), Inputs: "unit", Outputs: "raw", Fit: "fixed", Lengthscales: json.RawMessage("[0.5,2]"), Variance: json.RawMessage("2.5"), NoiseVariance: json.RawMessage("0.25"), Lambda: json.RawMessage("1")},
+		Model:            design.Model{Kernel: json.RawMessage(`"se"`), Inputs: "unit", Outputs: "raw", Fit: "fixed", Lengthscales: json.RawMessage("[0.5,2]"), Warp: design.WarpNone, Start: &design.Start{Lengthscale: 0.25, Variance: 2, Lambda: 1e-3}, Variance: json.RawMessage("2.5"), NoiseVariance: json.RawMessage("0.25"), Lambda: json.RawMessage("1")},
 		InputConstraints: []string{"a + b <= 60", "b <= 8"},
+		Unavailable:      map[string][]design.Value{"a": {design.NumberValue(1), design.NumberValue(2.5)}, "b": {design.NumberValue(7)}, "c": {design.TextValue("z")}},
 	}
 }
 
@@ -340,6 +328,7 @@ func TestAFormReadsWhatItShows(t *testing.T) {
 	}
 	for _, name := range []string{"a", "flow, main", `"c"`} {
 		listed := rich()
+		listed.Unavailable = nil
 		listed.Parameters = []design.Parameter{{Name: name, Type: design.Categorical, Choices: []string{`"A"`, `5", coarse`, "1,5", "B"}}, {Name: "d; e", Type: design.Categorical, Choices: []string{`x"`, "y"}}}
 		for _, choice := range listed.Parameters[0].Choices {
 			listed.Candidates = append(listed.Candidates, design.Settings{name: design.TextValue(choice), "d; e": design.TextValue(`x"`)})
@@ -352,6 +341,15 @@ func TestAFormReadsWhatItShows(t *testing.T) {
 		}
 		if listed.Parameters = listed.Parameters[:1]; cmp.Diff(listed, copied(t, listed)) != "" {
 			t.Errorf("one column: %s", cmp.Diff(listed, copied(t, listed)))
+		}
+	}
+	want.InputConstraints = []string{" a +\n  b <= 60"}
+	if got := copied(t, want).InputConstraints; !slices.Equal(got, []string{"a + b <= 60"}) {
+		t.Errorf("a rule of two lines is read as %q", got)
+	}
+	for was, is := range map[string]string{design.WarpNone: design.WarpNone, "yeo_johnson": "", "": ""} { // follows from fit and outputs, unless declined
+		if want.Model.Warp = was; copied(t, want).Model.Warp != is {
+			t.Errorf("the warp %q is read as %q", was, copied(t, want).Model.Warp)
 		}
 	}
 	want.Algorithm.Settings["beta"] = json.RawMessage("2.5")

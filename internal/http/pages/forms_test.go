@@ -92,7 +92,7 @@ func TestReconfiguringChangesWhatWasTyped(t *testing.T) {
 	s := sitetest.Beside(t)
 	study := newTrial(s)
 	before := s.API("GET", study, nil).Want(200).JSON()
-	twice(t, s, study+"/reconfigure", url.Values{"parameters.0.low": {"10"}, "parameters.0.high": {"80,5"}, "parameters.0.unit": {"°C"}, "unavailable.1.choices": {"B"}, "constraints.0.threshold": {"0,4"}, "constraints.0.unit": {"%"},
+	twice(t, s, study+"/reconfigure", url.Values{"parameters.0.low": {"10"}, "parameters.0.high": {"80,5"}, "parameters.0.unit": {"°C"}, "parameters.1.unavailable": {"B"}, "constraints.0.threshold": {"0,4"}, "constraints.0.unit": {"%"},
 		"objective.unit": {"%"}, "algorithm.name": {"log-cei"}, "algorithm.horizon": {"30"}, "reason": {"a new bath"}}).Want(303)
 	after := s.API("GET", study, nil).Want(200).JSON()
 	parameters := before["parameters"].([]any)

@@ -33,6 +33,8 @@ func edited(random *rand.Rand, cfg *Config, h *History) (next *History, what str
 		next.Rounds = append(next.Rounds, asked(cfg, n+1, random))
 	case "correct":
 		reading.Value += 1
+	case "doubt":
+		reading.InDoubt, reading.Expected = reading.Told && !reading.InDoubt, 0.1
 	case "take back":
 		reading.Told = false
 	case "exclude":
@@ -71,7 +73,7 @@ func edited(random *rand.Rand, cfg *Config, h *History) (next *History, what str
 }
 
 // edits are what edited does; back goes back in time.
-var edits = []string{"ask", "tell", "tell", "correct", "take back", "exclude", "close", "close", "reopen", "fit", "fit", "draw", "given", "point", "back"}
+var edits = []string{"ask", "tell", "tell", "correct", "doubt", "take back", "exclude", "close", "close", "reopen", "fit", "fit", "draw", "given", "point", "back"}
 
 // asked is a round without readings, somewhere.
 func asked(cfg *Config, n int, random *rand.Rand) Round {

@@ -325,6 +325,29 @@ func TestDoubtIsANoise(t *testing.T) {
 	}
 }
 
+// TestAReadingInDoubtIsNotTheBestOne: neither is it what improvements are expected over, nor what a
+// trust region lies around.
+func TestAReadingInDoubtIsNotTheBestOne(t *testing.T) {
+	t.Parallel()
+	const slipped = 20
+	var improvements [3]float64
+	for i, reading := range []Reading{{}, {Told: true, Value: 300, Revealed: slipped, InDoubt: true, Expected: 3}, {Told: true, Value: 300, Revealed: slipped}} {
+		for _, algorithm := range []string{"cei", "scbo"} {
+			cfg, h := lathe(t, 30)
+			cfg.Algorithm, h.Rounds[slipped-1].Readings[0], h.Rounds[slipped-1].Readings[1].Value = algorithm, reading, -1
+			state, _ := fitted(t, cfg, h)
+			if algorithm == "cei" {
+				improvements[i] = slices.Max(sure(state.Acquisition(background, state.arms.places, Known{})).Values)
+			} else if complete := deciding(state).past()[slipped-1].Complete; complete != (i == 2) {
+				t.Errorf("reading %+v may be the best: %t", reading, complete)
+			}
+		}
+	}
+	if !(improvements[1] > improvements[0]/2) || improvements[2] > improvements[0]/2 {
+		t.Errorf("an improvement of %g without the reading, of %g where it is in doubt, of %g where it counts", improvements[0], improvements[1], improvements[2])
+	}
+}
+
 // TestWhatWasExpectedIsWithoutTheDoubt: a reading in doubt was expected as any other would have been, whatever
 // came out; that it is modelled with its surprise as a noise is of later.
 func TestWhatWasExpectedIsWithoutTheDoubt(t *testing.T) {

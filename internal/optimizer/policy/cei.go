@@ -31,8 +31,7 @@ func (improvement) Score(s *Input) (Scores, error) {
 	return scores, nil
 }
 
-// incumbent is the largest reward of an included round with every reading told and within its
-// limit.
+// incumbent is the largest reward of an included round that is complete and within its limits.
 func incumbent(past []Past) (best float64, any bool) {
 	best = math.Inf(-1)
 	for _, p := range past {

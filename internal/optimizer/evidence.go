@@ -176,12 +176,17 @@ func (s *evidence) tellings(metric, t int) []arrival {
 // not.
 func (h *History) chosen(n int) (since int, ok bool) { return n, !h.Rounds[n-1].Excluded }
 
-// orderOf lists the rounds by when they count, as far as decisions before until see them.
-func (s *task) orderOf(m metricModel, until int, counts func(n int) (since int, ok bool)) []arrival {
+// orderOf lists the rounds by when they count, as far as decisions before until see them. What a
+// reading of the metric tells of its noise counts where it was told by then: rows stay as they are.
+func (s *task) orderOf(metric int, m metricModel, until int, counts func(n int) (since int, ok bool)) []arrival {
 	var order []arrival
 	for n := 1; n < until-1; n++ {
 		if last, ok := counts(n); ok && last < until-1 {
-			order = append(order, arrival{n, last, m.noise.of(n, s.placeOf(n), m.lambda)})
+			reading := s.history.Rounds[n-1].Readings[metric]
+			if reading.Revealed > last {
+				reading = Reading{}
+			}
+			order = append(order, arrival{n, last, s.readingLambda(n, reading, m)})
 		}
 	}
 	byArrival(order)

@@ -348,6 +348,31 @@ func TestAReadingInDoubtIsNotTheBestOne(t *testing.T) {
 	}
 }
 
+// TestNoiseToldCountsInEveryRegression: of algorithms that regress other points or responses than the
+// readings that arrived, too. A doubt is a noise.
+func TestNoiseToldCountsInEveryRegression(t *testing.T) {
+	t.Parallel()
+	for algorithm, settings := range map[string]map[string]any{"rpol-ucb": nil, "rpol-censored-ucb": toySettings("rpol-censored-ucb"), "penalty-noisy": nil, "penalty-noiseless": nil} {
+		var values [3][]float64
+		for i, reading := range []Reading{{Told: true, Value: 6, Revealed: 9}, {Told: true, Value: 6, Revealed: 9, InDoubt: true, Expected: 3},
+			{Told: true, Value: 6, Revealed: 9, SD: math.Sqrt(0.1*4 + 9)}} {
+			cfg, h := lathe(t, 30)
+			cfg.Algorithm = algorithm
+			cfg.Settings = resolved(t, cfg, settings)
+			h.Rounds[8].Readings[0] = reading
+			of := FittedMetric{Set: true, Centre: 1, Scale: 2, Lengthscales: []float64{0.4}, Lambda: 0.1, Variance: 2, Count: 30}
+			h.Fits = []Fit{{From: 9, Metrics: []FittedMetric{of, of}}}
+			state := mustReplay(t, cfg, h)
+			values[i] = sure(deciding(state).estimate(background, state.arms.places, nil))[0].Mean
+		}
+		for arm := range values[0] {
+			if math.Abs(values[1][arm]-values[2][arm]) > 1e-9 || arm == 2 && math.Abs(values[0][arm]-values[1][arm]) < 1e-3 {
+				t.Errorf("%s, candidate %d: %g, in doubt %g, with as much noise told %g", algorithm, arm, values[0][arm], values[1][arm], values[2][arm])
+			}
+		}
+	}
+}
+
 // TestWhatWasExpectedIsWithoutTheDoubt: a reading in doubt was expected as any other would have been, whatever
 // came out; that it is modelled with its surprise as a noise is of later.
 func TestWhatWasExpectedIsWithoutTheDoubt(t *testing.T) {

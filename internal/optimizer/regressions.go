@@ -256,10 +256,11 @@ func (s *evidence) groupOwn(regime *regime) {
 func (s *evidence) addOwn(regime *regime, k int, counts func(n int) (since int, ok bool)) {
 	metric := s.targets[k].metric
 	m := regime.models[metric]
-	regime.ownOf[k] = slices.IndexFunc(regime.own, func(g *group) bool { return g.model.sameRegression(m) })
+	order := s.orderOf(metric, m, regime.until, counts)
+	regime.ownOf[k] = slices.IndexFunc(regime.own, func(g *group) bool { return g.model.sameRegression(m) && slices.Equal(g.order, order) })
 	if regime.ownOf[k] < 0 {
 		regime.ownOf[k] = len(regime.own)
-		regime.own = append(regime.own, &group{model: m, metric: metric, order: s.orderOf(m, regime.until, counts)})
+		regime.own = append(regime.own, &group{model: m, metric: metric, order: order})
 	}
 }
 

@@ -69,15 +69,23 @@ func (a *Accounts) noteUse(ctx context.Context, id string, now time.Time) error 
 	return unavailable(ctx, err)
 }
 
-// lockAccounts makes transactions that change who may do what wait for one another.
-const lockAccounts = `SELECT pg_advisory_xact_lock(hashtext('headroom accounts'))`
-
-// change runs a write, one after another, as of servers that start together, and tells whoever
-// serves a long answer to look at its caller again. Unlike those of studies these notifications are
-// part of the transaction, with which they come: changes of accounts are rare.
-func (a *Accounts) change(ctx context.Context, do func(tx pgx.Tx) error) error {
+// alone runs a write of accounts, one after another on all servers: who may do what, as it sees it,
+// is so until what it writes is stored.
+func (a *Accounts) alone(ctx context.Context, do func(tx pgx.Tx) error) error {
 	return a.db.transact(ctx, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, lockAccounts+`, pg_notify($1, '')`, accountChannel); err != nil {
+		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtext('headroom accounts'))`); err != nil {
+			return err
+		}
+		return do(tx)
+	})
+}
+
+// change is alone for what may end somebody's access: it tells whoever serves a long answer to look
+// at its caller again. Unlike those of studies these notifications are part of the transaction, with
+// which they come: changes of accounts are rare.
+func (a *Accounts) change(ctx context.Context, do func(tx pgx.Tx) error) error {
+	return a.alone(ctx, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, `SELECT pg_notify($1, '')`, accountChannel); err != nil {
 			return err
 		}
 		return do(tx)
@@ -131,8 +139,8 @@ func insert[T any](ctx context.Context, tx pgx.Tx, now time.Time, columns string
 
 // give is insert by somebody who gives the credential to others.
 func give[T any](ctx context.Context, a *Accounts, columns string, c credential) (made T, secret string, err error) {
-	err = a.db.transact(ctx, func(tx pgx.Tx) error {
-		if err := a.mayGive(ctx, tx, c); err != nil {
+	err = a.alone(ctx, func(tx pgx.Tx) error {
+		if err := a.mayGive(ctx, tx, &c); err != nil {
 			return err
 		}
 		made, secret, err = insert[T](ctx, tx, a.db.now(), columns, c)
@@ -141,12 +149,9 @@ func give[T any](ctx context.Context, a *Accounts, columns string, c credential)
 	return made, secret, err
 }
 
-// mayGive refuses who has just lost the right to give a credential, and a token whose name is taken.
-// What takes the right waits for what is being given, and the other way round.
-func (a *Accounts) mayGive(ctx context.Context, tx pgx.Tx, c credential) error {
-	if _, err := tx.Exec(ctx, lockAccounts); err != nil {
-		return err
-	}
+// mayGive refuses who has just lost the right to give a credential, a token whose name is taken, and
+// a sign-in link for somebody who may not sign in; else it has their name and role.
+func (a *Accounts) mayGive(ctx context.Context, tx pgx.Tx, c *credential) error {
 	if c.by.OwnerID != "" {
 		owner, err := a.person(ctx, tx, c.by.OwnerID)
 		if errors.Is(err, account.ErrNotFound) || err == nil && !owner.Role.Includes(c.by.Role) {
@@ -156,8 +161,13 @@ func (a *Accounts) mayGive(ctx context.Context, tx pgx.Tx, c credential) error {
 			return err
 		}
 	}
-	if c.kind == "token" {
+	switch c.kind {
+	case "token":
 		return a.tokenNameIsFree(ctx, tx, c.by.OwnerID, c.name)
+	case string(account.SignIn):
+		person, err := a.person(ctx, tx, c.personID)
+		c.name, c.role = person.Name, person.Role
+		return err
 	}
 	return nil
 }
@@ -256,10 +266,9 @@ func changeRow(ctx context.Context, tx pgx.Tx, statement string, args ...any) er
 	return err
 }
 
-// keepAnAdmin locks the admins' rows and makes sure that somebody else than this person is one.
+// keepAnAdmin makes sure that somebody else than this person is an admin.
 func (a *Accounts) keepAnAdmin(ctx context.Context, tx pgx.Tx, personID string) error {
-	admins, err := list(ctx, tx, pgx.RowTo[string], `
-		SELECT id FROM people WHERE role = 'admin' AND disabled_at IS NULL ORDER BY id FOR UPDATE`)
+	admins, err := list(ctx, tx, pgx.RowTo[string], `SELECT id FROM people WHERE role = 'admin' AND disabled_at IS NULL`)
 	if err != nil {
 		return err
 	}
@@ -384,20 +393,17 @@ func (a *Accounts) SetPIN(ctx context.Context, personID, device, pin, browser st
 	if err != nil {
 		return err
 	}
-	return a.changePINs(ctx, `
-		INSERT INTO pins (device, person_id, derived, browser, last_used) VALUES ($1, $2, $3, $4, $5)
-		ON CONFLICT (device, person_id) DO UPDATE SET derived = $3, browser = $4, wrong = 0, last_used = $5`,
-		account.Hash(device), personID, derived, printable(browser), a.db.now())
+	return a.alone(ctx, func(tx pgx.Tx) error {
+		return changeRow(ctx, tx, `
+			INSERT INTO pins (device, person_id, derived, browser, last_used) SELECT $1, id, $3, $4, $5 FROM people WHERE id = $2 AND disabled_at IS NULL
+			ON CONFLICT (device, person_id) DO UPDATE SET derived = $3, browser = $4, wrong = 0, last_used = $5`,
+			account.Hash(device), personID, derived, printable(browser), a.db.now())
+	})
 }
 
 func (a *Accounts) ForgetPINs(ctx context.Context, personID string) error {
-	return a.changePINs(ctx, `DELETE FROM pins WHERE person_id = $1`, personID)
-}
-
-// changePINs is a write that ends nobody's session, so that no listener hears of it.
-func (a *Accounts) changePINs(ctx context.Context, statement string, args ...any) error {
-	return a.db.transact(ctx, func(tx pgx.Tx) error {
-		_, err := tx.Exec(ctx, statement, args...)
+	return a.alone(ctx, func(tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, `DELETE FROM pins WHERE person_id = $1`, personID)
 		return err
 	})
 }
@@ -490,12 +496,8 @@ func (a *Accounts) EndSession(ctx context.Context, personID, id string) error {
 }
 
 func (a *Accounts) CreateSignInLink(ctx context.Context, by account.Identity, personID string) (account.Link, string, error) {
-	person, err := a.person(ctx, a.db.in(ctx), personID)
-	if err != nil {
-		return account.Link{}, "", err
-	}
 	return give[account.Link](ctx, a, linkColumns, credential{
-		kind: string(account.SignIn), name: person.Name, role: person.Role, personID: person.ID, by: by, expires: new(a.db.now().Add(account.SignInLinkLife)),
+		kind: string(account.SignIn), personID: personID, by: by, expires: new(a.db.now().Add(account.SignInLinkLife)),
 	})
 }
 
@@ -523,13 +525,13 @@ func (a *Accounts) RevokeInvite(ctx context.Context, id string) error {
 }
 
 func (a *Accounts) Look(ctx context.Context, secret string) (account.Link, error) {
-	return a.usable(ctx, a.db.in(ctx), secret, "")
+	return a.usable(ctx, a.db.in(ctx), secret)
 }
 
-// usable finds the link of a secret and checks that it can be used. lock is "" or FOR UPDATE.
-func (a *Accounts) usable(ctx context.Context, q querier, secret, lock string) (account.Link, error) {
+// usable finds the link of a secret and checks that it can be used.
+func (a *Accounts) usable(ctx context.Context, q querier, secret string) (account.Link, error) {
 	found, err := list(ctx, q, pgx.RowToStructByName[account.Link], `
-		SELECT `+linkColumns+` FROM credentials WHERE hash = $1 AND kind IN ('sign_in', 'invite') `+lock, account.Hash(secret))
+		SELECT `+linkColumns+` FROM credentials WHERE hash = $1 AND kind IN ('sign_in', 'invite')`, account.Hash(secret))
 	switch {
 	case err != nil:
 		return account.Link{}, err
@@ -544,8 +546,8 @@ func (a *Accounts) usable(ctx context.Context, q querier, secret, lock string) (
 }
 
 func (a *Accounts) Redeem(ctx context.Context, secret, device string) (session account.Session, sessionSecret string, err error) {
-	err = a.db.transact(ctx, func(tx pgx.Tx) error {
-		link, err := a.usable(ctx, tx, secret, "FOR UPDATE")
+	err = a.alone(ctx, func(tx pgx.Tx) error {
+		link, err := a.usable(ctx, tx, secret)
 		if err != nil {
 			return err
 		}

@@ -529,6 +529,61 @@ func TestTokensOfOneOwnerHaveNamesOfTheirOwn(t *testing.T) {
 	}
 }
 
+// What is given to somebody in the moment they are disabled is not in force once they are enabled
+// again, whichever came first.
+func TestWhatIsGivenWhileSomebodyIsDisabledEndsToo(t *testing.T) {
+	t.Parallel()
+	for what, give := range map[string]func(ctx context.Context, d *db.DB, person, link, tablet string) (secret string, err error){
+		"a session": func(ctx context.Context, d *db.DB, _, link, _ string) (string, error) {
+			_, secret, err := d.Accounts.Redeem(ctx, link, "a browser")
+			return secret, err
+		},
+		"a sign-in link": func(ctx context.Context, d *db.DB, person, _, _ string) (string, error) {
+			_, secret, err := d.Accounts.CreateSignInLink(ctx, terminal, person)
+			return secret, err
+		},
+		"a PIN": func(ctx context.Context, d *db.DB, person, _, tablet string) (string, error) {
+			return "", d.Accounts.SetPIN(ctx, person, tablet, "4711", "")
+		},
+	} {
+		for _, disabledFirst := range []bool{false, true} {
+			d, ctx, tablet := dbtest.New(t), t.Context(), account.NewSecret()
+			firstAdmin(t, d)
+			bo := invited(t, d, "Bo", account.Admin)
+			_, link := must.Get2(d.Accounts.CreateSignInLink(ctx, terminal, bo))(t)
+			var secret string
+			steps := []func() error{
+				func() (err error) { secret, err = give(ctx, d, bo, link, tablet); return nil },
+				func() error { return d.Accounts.SetDisabled(ctx, bo, true) },
+			}
+			if disabledFirst {
+				slices.Reverse(steps)
+			}
+			tx := must.Get(d.Pool().Begin(ctx))(t)
+			must.Get(tx.Exec(ctx, `LOCK TABLE credentials, pins IN SHARE MODE`))(t) // they are read and not written
+			var both sync.WaitGroup
+			for i, step := range steps {
+				both.Go(func() {
+					if err := step(); err != nil {
+						t.Errorf("%s: %v", what, err)
+					}
+				})
+				until(t, d, "waiting", fmt.Sprintf(`SELECT count(*) > %d FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query NOT LIKE 'DELETE FROM credentials%%'`, i)) // which is the cleaner's
+			}
+			must.Do(t, tx.Rollback(ctx))
+			both.Wait()
+			must.Do(t, d.Accounts.SetDisabled(ctx, bo, false))
+			if who, err := d.Accounts.Authenticate(ctx, secret); err == nil {
+				t.Errorf("%s, disabled first %t: %+v is in", what, disabledFirst, who)
+			}
+			if link, err := d.Accounts.Look(ctx, secret); err == nil {
+				t.Errorf("%s, disabled first %t: %+v leads in", what, disabledFirst, link)
+			}
+			refused(t, d, what, bo, tablet, "4711")
+		}
+	}
+}
+
 // refused wants a PIN to be wrong, and returns how many tries are left.
 func refused(t *testing.T, d *db.DB, what, person, device, pin string) int {
 	t.Helper()

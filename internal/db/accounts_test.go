@@ -584,6 +584,27 @@ func TestWhatIsGivenWhileSomebodyIsDisabledEndsToo(t *testing.T) {
 	}
 }
 
+// A transaction that PostgreSQL takes back, as to end a deadlock, is one to ask for again.
+func TestADeadlockIsToBeTriedAgain(t *testing.T) {
+	t.Parallel()
+	d, ctx := dbtest.New(t), t.Context()
+	token, secret := robot(t, d, account.NewToken{Name: "robot", Role: account.Viewer})
+	tx := must.Get(d.Pool().Begin(ctx))(t)
+	must.Get(tx.Exec(ctx, `SET LOCAL deadlock_timeout = '1h'`))(t) // so that the other one finds it
+	must.Get(tx.Exec(ctx, `SELECT FROM credentials FOR UPDATE`))(t)
+	came := make(chan error, 1)
+	go func() { came <- d.Accounts.RevokeToken(ctx, token.ID) }()
+	until(t, d, "waiting for the row", `SELECT count(*) > 0 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE 'UPDATE%'`)
+	must.Get(tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtext('headroom accounts'))`))(t)
+	if err := <-came; !errors.Is(err, study.ErrUnavailable) {
+		t.Errorf("a deadlock got %v", err)
+	}
+	must.Do(t, tx.Rollback(ctx))
+	if _, err := d.Accounts.Authenticate(ctx, secret); err != nil {
+		t.Errorf("what was taken back has ended a token: %v", err)
+	}
+}
+
 // refused wants a PIN to be wrong, and returns how many tries are left.
 func refused(t *testing.T, d *db.DB, what, person, device, pin string) int {
 	t.Helper()

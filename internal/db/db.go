@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -479,12 +480,13 @@ func lostConnection(err error) bool {
 		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) || errors.Is(err, puddle.ErrClosedPool)
 }
 
-// goingDown knows the SQLSTATE classes of a server that starts, stops, is full or is a standby: 08
-// connection exception, 53 insufficient resources, 55P03 what another has locked, 57 operator
-// intervention, which includes a statement that took too long; 25P03, a transaction ended because
-// nothing happened in it; and 25006, a write sent to a standby. PostgreSQL manual, appendix A.
+// goingDown knows the SQLSTATE classes of a server that starts, stops, is full or is a standby, and of
+// one that took a transaction back: 08 connection exception, 40 transaction rollback, as of a
+// deadlock, 53 insufficient resources, 55P03 what another has locked, 57 operator intervention, which
+// includes a statement that took too long; 25P03, a transaction ended because nothing happened in it;
+// and 25006, a write sent to a standby. PostgreSQL manual, appendix A.
 func goingDown(code string) bool {
-	return strings.HasPrefix(code, "08") || strings.HasPrefix(code, "53") || strings.HasPrefix(code, "57") || code == "55P03" || code == "25P03" || code == "25006"
+	return slices.Contains([]string{"08", "40", "53", "57"}, code[:min(2, len(code))]) || slices.Contains([]string{"55P03", "25P03", "25006"}, code)
 }
 
 // undefinedTable is PostgreSQL's code of a table that is not there.

@@ -71,11 +71,11 @@ func (s *Store[S]) Progress(task Task, id string) (last Progress, known bool) {
 	return last, known
 }
 
-// Advance notes that so much more of the thing's task is done, if one goes on.
-func (s *Store[S]) Advance(task Task, id string, by int64) {
+// Advance notes how much of the thing's task is done, as done says of how it stood, if one goes on.
+func (s *Store[S]) Advance(task Task, id string, done func(now Progress) int64) {
 	s.tasks.with(task, id, func(one *running) {
 		if one.Going {
-			one.Done += by
+			one.Done = done(one.Progress)
 		}
 	})
 }

@@ -54,7 +54,10 @@ func TestTasksGoOnByThemselves(t *testing.T) {
 	if err := s.Begin(task, "c", 9, waits); !errors.Is(err, ErrBusy) {
 		t.Errorf("it is begun at too many things: %v", err)
 	}
-	s.Advance(task, "a", 3)
+	advance := func(by int64) {
+		s.Advance(task, "a", func(now Progress) int64 { return now.Done + by })
+	}
+	advance(3)
 	if now, _ := s.Progress(task, "a"); now != (Progress{Wanted: 7, Done: 3, Going: true}) {
 		t.Errorf("it stands at %+v", now)
 	}
@@ -66,7 +69,7 @@ func TestTasksGoOnByThemselves(t *testing.T) {
 	if last := ended(t, s, task, "a"); last != (Progress{Wanted: 7, Done: 3, Failed: wrong}) {
 		t.Errorf("failed: %+v", last)
 	}
-	s.Advance(task, "a", 1)
+	advance(1)
 	s.Stop(task, "a")
 	if last := ended(t, s, task, "a"); last.Done != 3 || last.Stopped {
 		t.Errorf("what has ended goes on: %+v", last)

@@ -90,7 +90,7 @@ func (s *Service) SimulateOne(ctx context.Context, by Command, lab design.Simula
 			continue
 		}
 		if !later {
-			s.Derived.Advance(simulating, id, 1) // before they are told: whoever hears of the last finds the run complete
+			s.Derived.Advance(simulating, id, func(now Progress) int64 { return now.Done + 1 }) // before they are told: whoever hears of the last finds the run complete
 		}
 		var mishap Mishap
 		if at := slices.IndexFunc(mishaps, func(mishap Mishap) bool { return mishap.Number == trial.Number }); at >= 0 {

@@ -101,7 +101,12 @@ func (s *Service) verifyPart(ctx context.Context, v *verifier, snap *ledger.Snap
 	}
 	from := v.last.Seq
 	err = s.Derived.Compute(ctx, snap.ID, func(ctx context.Context) error { return v.walk(ctx, events) })
-	s.Derived.Advance(verifying, snap.ID, v.last.Seq-from)
+	s.Derived.Advance(verifying, snap.ID, func(now Progress) int64 {
+		if now.Wanted != snap.Version { // another version is verified meanwhile
+			return now.Done
+		}
+		return v.last.Seq
+	})
 	if v.last.Seq == from || v.last.Seq < v.replayed {
 		return err
 	}

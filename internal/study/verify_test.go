@@ -221,6 +221,25 @@ func TestVerifyingGoesOnFromWhatIsRemembered(t *testing.T) {
 	}
 }
 
+// TestProgressIsOfWhatGoesOn: verifying an older version meanwhile is no progress of a verification
+// behind requests, and whoever else verifies the same version is.
+func TestProgressIsOfWhatGoesOn(t *testing.T) {
+	t.Parallel()
+	b := played(t)
+	server := NewService(&kept{bench: b}, Options{})
+	defer server.Stop()
+	must.Do(t, server.Derived.Begin(verifying, "bench", b.snap.Version, func(ctx context.Context) error { <-ctx.Done(); return nil }))
+	for _, at := range []int64{b.snap.Version - 3, b.snap.Version} {
+		snap := must.Get(ledger.Fold("bench", nil, b.events[:at], nil))(t)
+		must.Get(server.Verify(t.Context(), snap))(t)
+		now, _, err := server.Verifying(t.Context(), "bench")
+		want := map[bool]int64{true: b.snap.Version}[at == b.snap.Version]
+		if err != nil || !now.Going || now.Done != want {
+			t.Errorf("after event %d of %d was verified: %+v, %v", at, b.snap.Version, now, err)
+		}
+	}
+}
+
 // TestWhatIsRememberedIsGoneOnFromOnlyWhereItHolds: another server goes on from an outcome of the
 // same ledger and engine that found nothing wrong, and looks at everything else anew.
 func TestWhatIsRememberedIsGoneOnFromOnlyWhereItHolds(t *testing.T) {

@@ -547,7 +547,12 @@ func TestWaitingForATrial(t *testing.T) {
 	case <-time.After(testwait.Timeout):
 		t.Error("no answer although the trial is complete")
 	}
+	start = time.Now()
+	if got := s.API("GET", path+"?wait=60&at=2", nil).Want(200).JSON(); got["status"] != "suggested" || time.Since(start) > 30*time.Second {
+		t.Errorf("as it was, after %v: %v", time.Since(start), got["status"])
+	}
 	s.API("GET", path+"?wait=61", nil).Faults(422, "query.wait")
+	s.API("GET", path+"?wait=61&at=2", nil).Faults(422, "query.wait")
 	s.API("GET", "/studies/"+id+"/trials/2?wait=60", nil).Faults(404)
 }
 

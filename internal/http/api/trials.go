@@ -88,7 +88,13 @@ func (a *API) ofTrials() operations {
 				if err != nil {
 					return err
 				}
-				wait, err := request.Asked(r, func(q *request.Query) time.Duration { return time.Duration(q.Whole("wait", 0, 60, 0)) * time.Second })
+				wait, err := request.Asked(r, func(q *request.Query) time.Duration {
+					wait := time.Duration(q.Whole("wait", 0, 60, 0)) * time.Second
+					if _, past := q.One("at"); past {
+						return 0 // nothing more comes of what was
+					}
+					return wait
+				})
 				if err != nil {
 					return err
 				}

@@ -63,7 +63,9 @@ type BundleReader struct {
 // NewBundleReader reads from file, once, and no more of it at a time than it must.
 func NewBundleReader(file io.Reader) *BundleReader {
 	in := &rationed{file: file}
-	return &BundleReader{in: in, decoder: json.NewDecoder(in), seen: map[string]bool{}}
+	decoder := json.NewDecoder(in)
+	decoder.UseNumber() // one too large is no error of its own where none should be
+	return &BundleReader{in: in, decoder: decoder, seen: map[string]bool{}}
 }
 
 // Parts are the events, some at a time, until the bundle has ended well; else an error comes last.

@@ -135,6 +135,7 @@ func TestFaultyBundlesAreRefused(t *testing.T) {
 		"unknown in event":  {change("events", strings.Replace(events, `"by"`, `"buy"`, 1)), ""},
 		"a list":            {"[]", ""},
 		"events an object":  {change("events", "{}"), ""},
+		"events a number":   {change("events", "1e999"), ""},
 	} {
 		_, err := readAll(strings.NewReader(c.text))
 		var faulty *design.Invalid

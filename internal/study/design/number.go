@@ -278,10 +278,7 @@ var raisedDigits = strings.NewReplacer("-", "⁻", "0", "⁰", "1", "¹", "2", "
 func Raised(power int) string { return raisedDigits.Replace(strconv.Itoa(power)) }
 
 // WriteNumber writes a value as sentences and pages show it.
-func WriteNumber(x float64) string {
-	power := PowerOf(x)
-	return powered(Typeset(FormatNumber(Scaled(x, -power))), power)
-}
+func WriteNumber(x float64) string { return WriteBeside(x, 0) }
 
 // WriteExactly is WriteNumber with every digit that a value has.
 func WriteExactly(x float64) string {
@@ -291,20 +288,38 @@ func WriteExactly(x float64) string {
 
 // WriteBeside is WriteNumber with the decimals that a standard deviation of sd leaves meaning in.
 func WriteBeside(x, sd float64) string {
-	power := PowerOf(max(math.Abs(x), sd))
-	number, _ := FormatValue(Scaled(x, -power), Scaled(sd, -power))
-	return powered(Typeset(number), power)
+	number, _, power := uncertain(x, sd)
+	return powered(number, power)
 }
 
 // WriteUncertain writes a value and its standard deviation likewise.
 func WriteUncertain(value, sd float64) string {
-	power := PowerOf(max(math.Abs(value), sd))
-	number, deviation := FormatValue(Scaled(value, -power), Scaled(sd, -power))
-	text := Typeset(number) + " ± " + Typeset(deviation)
+	number, deviation, power := uncertain(value, sd)
+	text := number + " ± " + deviation
 	if power != 0 {
 		text = "(" + text + ")"
 	}
 	return powered(text, power)
+}
+
+// uncertain is a value and its standard deviation with the power of ten of the larger one, as it is
+// once rounded: 9.99 may be 10.0.
+func uncertain(value, sd float64) (number, deviation string, power int) {
+	power = PowerOf(max(math.Abs(value), sd))
+	for {
+		number, deviation = FormatValue(Scaled(value, -power), Scaled(sd, -power))
+		rounded := PowerOf(Scaled(max(sizeOf(number), sizeOf(deviation)), power))
+		if rounded <= power {
+			return Typeset(number), Typeset(deviation), power
+		}
+		power = rounded
+	}
+}
+
+// sizeOf is that of a written number, 0 of what is none.
+func sizeOf(number string) float64 {
+	x, _ := strconv.ParseFloat(number, 64)
+	return math.Abs(x)
 }
 
 // mostZeros is beyond what power of ten large settings are written with it: there would be more

@@ -166,10 +166,24 @@ func TestNumbersAsTheyAreShown(t *testing.T) {
 	t.Parallel()
 	for x, want := range map[float64]string{
 		0: "0", 71.25: "71.25", -3: "−3", 12345.6: "12\u202f345.6", 1.5e-7: "1.5\u202f×\u202f10⁻⁷", -2e12: "−2\u202f×\u202f10¹²", 5e-324: "5\u202f×\u202f10⁻³²⁴", 1e100: "1\u202f×\u202f10¹⁰⁰",
+		9.9999999e-9: "9.9999999\u202f×\u202f10⁻⁹", 9.9999999999e-9: "1\u202f×\u202f10⁻⁸", -9.9999999999e8: "−1\u202f×\u202f10⁹", 9.9999999999e-5: "0.0001", 9999999.99999: "1\u202f×\u202f10⁷",
 		0.0004: "0.0004", math.NaN(): "–", math.Inf(1): "–", 999999: "999\u202f999",
 	} {
 		if got := WriteNumber(x); got != want {
 			t.Errorf("%v is written %q, want %q", x, got, want)
+		}
+	}
+	for _, at := range []struct {
+		value, sd    float64
+		beside, both string
+	}{
+		{9.96e-9, 4e-10, "1.00\u202f×\u202f10⁻⁸", "(1.00 ± 0.04)\u202f×\u202f10⁻⁸"}, {-9.96e-9, 4e-10, "−1.00\u202f×\u202f10⁻⁸", "(−1.00 ± 0.04)\u202f×\u202f10⁻⁸"},
+		{1e-9, 9.96e-9, "0.1\u202f×\u202f10⁻⁸", "(0.1 ± 1.0)\u202f×\u202f10⁻⁸"}, {9.999e-5, 5e-7, "0.0001000", "0.0001000 ± 0.0000005"},
+		{9999999.7, 4, "1.0000000\u202f×\u202f10⁷", "(1.0000000 ± 0.0000004)\u202f×\u202f10⁷"}, {2e-9, 3e-10, "2.00\u202f×\u202f10⁻⁹", "(2.00 ± 0.30)\u202f×\u202f10⁻⁹"},
+		{math.NaN(), 1e-9, "–", "– ± 0"},
+	} {
+		if beside, both := WriteBeside(at.value, at.sd), WriteUncertain(at.value, at.sd); beside != at.beside || both != at.both {
+			t.Errorf("%v ± %v is written %q and %q, want %q and %q", at.value, at.sd, beside, both, at.beside, at.both)
 		}
 	}
 	p := Parameter{Name: "x", Type: Real, Low: new(1e-200), High: new(3e-200)}

@@ -314,7 +314,7 @@ func markdown(rows [][]string) string {
 	for i, row := range rows {
 		line := "|"
 		for _, cell := range row {
-			line += strings.TrimRight(" "+cell, " ") + " |"
+			line += strings.TrimRight(" "+strings.ReplaceAll(cell, "|", `\|`), " ") + " |"
 		}
 		fmt.Fprintln(&out, line)
 		if i == 0 {

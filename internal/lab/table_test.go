@@ -228,3 +228,12 @@ func FuzzTable(plain *testing.F) {
 		}
 	})
 }
+
+// A metric may be called |E|: that is no end of a cell.
+func TestMarkdown(t *testing.T) {
+	t.Parallel()
+	want := "| | a |\n|---|---|\n| beyond \\|E\\| | 2 |\n"
+	if got := markdown([][]string{{"", "a"}, {"beyond |E|", "2"}}); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

@@ -727,7 +727,8 @@ func TestSmallDifferencesOfLargeNumbersAreDrawn(t *testing.T) {
 	}
 }
 
-// TestMultipliersOfAnotherAlgorithmsTrials are not said to be those that chose them.
+// TestMultipliersOfAnotherAlgorithmsTrials are not said to be those that chose them; nor do bounds
+// call these trials the algorithm's own.
 func TestMultipliersOfAnotherAlgorithmsTrials(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, twoLimits)
@@ -745,6 +746,12 @@ func TestMultipliersOfAnotherAlgorithmsTrials(t *testing.T) {
 	}
 	_, notes := facts(b).panelling().multiplierPanel([]int{0})
 	says(t, "the notes", strings.Join(notes, " "), []string{"from the first trial on: another algorithm chose trials 1 and 2, by the numbers on their pages."}, nil)
+	v := facts(b)
+	bounded(&v, "impurity", 9)
+	counted := "the trials that the algorithm chose itself, counting trials 1 and 2 of another algorithm"
+	_, regret := v.panelling().regretPanel()
+	says(t, "the bound on regret", regret, []string{"Over " + counted + ", its bound is 12 points"}, nil)
+	says(t, "that on violation", v.panelling().violationCaption(b.snap.Definition.Constraints[0], v.Readout.Violation["impurity"]), []string{"bound, on " + counted + ", is 9 points"}, nil)
 	own := newBench(t, twoLimits)
 	own.curve(3, 0, "yield", "impurity", "pressure")
 	if _, notes := facts(own).panelling().multiplierPanel([]int{0}); strings.Contains(strings.Join(notes, " "), "another algorithm") {

@@ -190,7 +190,7 @@ func (p *panelling) violationCaption(c design.Constraint, now study.ViolationOut
 		caption += fmt.Sprintf(" The model, allowing for noise, estimates %s.", amount(*estimate))
 	}
 	if now.Bound != nil {
-		caption += fmt.Sprintf(" The algorithm’s bound, on the trials it chose itself, is %s (%s).", amount(*now.Bound), *now.BoundWhy)
+		caption += fmt.Sprintf(" The algorithm’s bound, on %s, is %s (%s).", p.boundedTrials(), amount(*now.Bound), *now.BoundWhy)
 		if dwarfs(now) {
 			caption += " It is too far away to be drawn beside them."
 		}
@@ -242,8 +242,8 @@ func (p *panelling) regretPanel() (panel chart.Panel, said string) {
 // where that is known.
 func (p *panelling) regretCaption(now study.RegretOut, far bool) string {
 	unit, last := p.Snap.Definition.Objective.Unit, len(p.regretted)-1
-	caption := fmt.Sprintf("Regret is how far trials are behind the best that can be had%s, in sum. Over those that the algorithm chose itself its bound is %s (%s).",
-		words.Either(limited(p.Snap.Definition), " within the limits", ""), words.RoughlyApart(*now.Bound, unit), now.BoundWhy)
+	caption := fmt.Sprintf("Regret is how far trials are behind the best that can be had%s, in sum. Over %s, its bound is %s (%s).",
+		words.Either(limited(p.Snap.Definition), " within the limits", ""), p.boundedTrials(), words.RoughlyApart(*now.Bound, unit), now.BoundWhy)
 	if slices.ContainsFunc(p.Snap.Compiled().Config.Costs, func(c optimizer.Cost) bool { return c.Margin > 0 }) {
 		caption += " The bound counts from the best that keeps the margins too."
 	}
@@ -287,9 +287,9 @@ func (p *panelling) multiplierPanel(limits []int) (panel chart.Panel, notes []st
 }
 
 // chosenOtherwise are the trials that another algorithm than today's chose.
-func (p *panelling) chosenOtherwise() []int {
-	return lists.Pick(p.Snap.Trials, func(t *ledger.Trial) (int, bool) {
-		return t.Number, t.Origin == ledger.Suggested && t.Decision != nil && t.Decision.Algorithm != p.Snap.Definition.Algorithm.Name
+func (v Facts) chosenOtherwise() []int {
+	return lists.Pick(v.Snap.Trials, func(t *ledger.Trial) (int, bool) {
+		return t.Number, t.Origin == ledger.Suggested && t.Decision != nil && t.Decision.Algorithm != v.Snap.Definition.Algorithm.Name
 	})
 }
 

@@ -246,12 +246,12 @@ func (v Facts) theorem() *templates.Theorem {
 	if len(figures) > 0 {
 		drawn = append(drawn, "violation")
 		shown.Said = append(shown.Said, "It bounds "+theorem.Bounds+".",
-			"Here, over the trials that the algorithm chose itself: "+strings.Join(figures, "; ")+". "+verdictOn(*theorem, "violation"))
+			"Here, over "+v.boundedTrials()+": "+strings.Join(figures, "; ")+". "+verdictOn(*theorem, "violation"))
 	}
 	if bounded {
 		drawn, whole = append(drawn, "regret"), theorem.OnRegret()
 		shown.Said = append(shown.Said, "It bounds "+theorem.Regret+".",
-			fmt.Sprintf("Here, over the same trials: %s. %s", words.RoughlyApart(*regret.Bound, v.Snap.Definition.Objective.Unit), verdictOn(whole, "regret")))
+			fmt.Sprintf("Here, over %s: %s. %s", words.Either(len(figures) > 0, "the same trials", v.boundedTrials()), words.RoughlyApart(*regret.Bound, v.Snap.Definition.Objective.Unit), verdictOn(whole, "regret")))
 	}
 	if theorem.Short != "" {
 		shown.Said = append(shown.Said, theorem.Short)
@@ -264,6 +264,16 @@ func (v Facts) theorem() *templates.Theorem {
 		shown.Assumptions.Rows = append(shown.Assumptions.Rows, []string{standingMarks[finding.Standing], text, words.Sentence(finding.Because)})
 	}
 	return &shown
+}
+
+// boundedTrials are those that bounds are on: all that were suggested, whoever of two algorithms chose
+// them.
+func (v Facts) boundedTrials() string {
+	const own = "the trials that the algorithm chose itself"
+	if others := v.chosenOtherwise(); others != nil {
+		return own + ", counting " + trialsInWords(others) + " of another algorithm"
+	}
+	return own
 }
 
 // verdictOn says what the figure for violation or regret is worth.

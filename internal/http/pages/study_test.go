@@ -91,6 +91,10 @@ func TestPartsShowWhatTheQueryAsksFor(t *testing.T) {
 		s.Call("GET", study+"/parts/"+query, s.Admin, nil).Want(422)
 	}
 	s.Call("GET", study+"/parts/nosuch", s.Admin, nil).Want(404)
+	for range 10 { // in the same order each time
+		kept := regexp.MustCompile(`<form id="beliefs-form" hidden>.*?</form>`).FindString(s.Page(study + "?pin.1=B&pin.0=44&metric=impurity&others=yes"))
+		sitetest.Same(t, "what the page keeps for a part", strings.Join(regexp.MustCompile(`name="([^"]*)"`).FindAllString(kept, -1), " "), `name="metric" name="others" name="pin.0" name="pin.1"`)
+	}
 }
 
 // TestTrialPageReadsItsOwnEvents: however much happens afterwards, the page of a trial reads what

@@ -19,7 +19,7 @@ type Task struct {
 type Progress struct {
 	Wanted, Done int64 // in whatever the task counts
 	Going        bool
-	Stopped      bool  // because somebody said so
+	Stopped      bool  // somebody said that it is to end
 	Failed       error // why it ended early, if it did
 }
 
@@ -35,30 +35,19 @@ const mostTasks = 2000
 // taskBook is the last task of each kind at each thing.
 type taskBook struct {
 	mutex sync.Mutex
-	last  map[taskKey]*running
+	last  map[taskKey]*Progress
 }
 
 type taskKey struct{ kind, id string }
 
-type running struct {
-	Progress
-	stop context.CancelFunc
-}
-
 // Begin lets work go on as the thing's task. The error is ErrGoing, ErrBusy or
 // supervisor.ErrStopping; nothing is begun then.
 func (s *Store[S]) Begin(task Task, id string, wanted int64, work func(ctx context.Context) error) error {
-	ctx, stop := context.WithCancel(context.Background())
-	one := &running{Progress{Wanted: wanted, Going: true}, stop}
+	one := &Progress{Wanted: wanted, Going: true}
 	if err := s.tasks.begin(task, id, one); err != nil {
 		return err
 	}
-	err := s.Jobs.Go(ctx, task.Kind, id, task.Limit, work, func(err error) {
-		if ctx.Err() != nil && errors.Is(err, context.Canceled) {
-			err = nil // it was stopped
-		}
-		s.tasks.end(one, err)
-	})
+	err := s.Jobs.Go(context.Background(), task.Kind, id, task.Limit, work, func(err error) { s.tasks.end(one, err) })
 	if err != nil {
 		s.tasks.end(one, err)
 	}
@@ -67,30 +56,25 @@ func (s *Store[S]) Begin(task Task, id string, wanted int64, work func(ctx conte
 
 // Progress tells of the thing's last task; known is false where there was none.
 func (s *Store[S]) Progress(task Task, id string) (last Progress, known bool) {
-	s.tasks.with(task, id, func(one *running) { last, known = one.Progress, true })
+	s.tasks.with(task, id, func(one *Progress) { last, known = *one, true })
 	return last, known
 }
 
 // Advance notes how much of the thing's task is done, as done says of how it stood, if one goes on.
 func (s *Store[S]) Advance(task Task, id string, done func(now Progress) int64) {
-	s.tasks.with(task, id, func(one *running) {
+	s.tasks.with(task, id, func(one *Progress) {
 		if one.Going {
-			one.Done = done(one.Progress)
+			one.Done = done(*one)
 		}
 	})
 }
 
-// Stop ends the thing's task, if one goes on.
+// Stop has the thing's task end, if one goes on: the work looks at its progress where it may.
 func (s *Store[S]) Stop(task Task, id string) {
-	s.tasks.with(task, id, func(one *running) {
-		if one.Going {
-			one.Stopped = true
-			one.stop()
-		}
-	})
+	s.tasks.with(task, id, func(one *Progress) { one.Stopped = one.Stopped || one.Going })
 }
 
-func (b *taskBook) with(task Task, id string, do func(one *running)) {
+func (b *taskBook) with(task Task, id string, do func(one *Progress)) {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
 	if one := b.last[taskKey{task.Kind, id}]; one != nil {
@@ -98,7 +82,7 @@ func (b *taskBook) with(task Task, id string, do func(one *running)) {
 	}
 }
 
-func (b *taskBook) begin(task Task, id string, one *running) error {
+func (b *taskBook) begin(task Task, id string, one *Progress) error {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
 	key, going := taskKey{task.Kind, id}, 0
@@ -117,15 +101,14 @@ func (b *taskBook) begin(task Task, id string, one *running) error {
 		return ErrBusy
 	}
 	if b.last == nil {
-		b.last = map[taskKey]*running{}
+		b.last = map[taskKey]*Progress{}
 	}
 	b.last[key] = one
 	return nil
 }
 
-func (b *taskBook) end(one *running, err error) {
+func (b *taskBook) end(one *Progress, err error) {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
-	one.stop()
 	one.Going, one.Failed = false, err
 }

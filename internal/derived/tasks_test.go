@@ -43,11 +43,13 @@ func TestTasksGoOnByThemselves(t *testing.T) {
 			return ctx.Err()
 		}
 	}
-	for id, want := range map[string]error{"a": nil, "b": nil} {
-		if err := s.Begin(task, id, 7, waits); !errors.Is(err, want) {
-			t.Fatal(err)
+	must.Do(t, s.Begin(task, "a", 7, waits))
+	must.Do(t, s.Begin(task, "b", 7, func(ctx context.Context) error {
+		for now := (Progress{}); !now.Stopped; now, _ = s.Progress(task, "b") {
+			time.Sleep(time.Millisecond)
 		}
-	}
+		return ctx.Err()
+	}))
 	if err := s.Begin(task, "a", 9, waits); !errors.Is(err, ErrGoing) {
 		t.Errorf("it is begun twice: %v", err)
 	}
@@ -91,9 +93,9 @@ func TestTasksGoOnByThemselves(t *testing.T) {
 func TestTasksThatGoOnAreNotForgotten(t *testing.T) {
 	t.Parallel()
 	var book taskBook
-	begin := func(kind, id string) *running {
+	begin := func(kind, id string) *Progress {
 		t.Helper()
-		one := &running{Progress{Going: true}, func() {}}
+		one := &Progress{Going: true}
 		must.Do(t, book.begin(Task{Kind: kind}, id, one))
 		return one
 	}

@@ -54,6 +54,9 @@ func (s *Service) Simulate(ctx context.Context, cmd Command, id string, count in
 	by := Command{By: cmd.By + " (simulated lab)"}
 	err = s.begin(simulating, id, int64(count), func(ctx context.Context) error {
 		for range count {
+			if s.Simulated(id).Stopped {
+				return nil
+			}
 			if _, err := s.SimulateOne(ctx, by, lab, id, mishaps...); err != nil {
 				return err
 			}

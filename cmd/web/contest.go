@@ -124,7 +124,8 @@ func checkLabel(label string, others []lab.Entrant) error {
 }
 
 // byLabel reads what each player gets of a flag: all the same object, or one by label with "all"
-// for the rest; @file reads a file.
+// for the rest; @file reads a file, which may be of more players. An object where a key is "all" or
+// somebody's label is one by label.
 func byLabel(players []lab.Entrant, flag, text string) ([]map[string]json.RawMessage, error) {
 	if path, ok := strings.CutPrefix(text, "@"); ok {
 		content, err := fromFile(path, io.ReadAll)
@@ -137,9 +138,18 @@ func byLabel(players []lab.Entrant, flag, text string) ([]map[string]json.RawMes
 	if err := json.Unmarshal([]byte(text), &object); err != nil {
 		return nil, fmt.Errorf("%s must be a JSON object: %w", flag, err)
 	}
-	labelled := len(object) > 0
+	labelled := false
+	var absent []string
 	for key := range object {
-		labelled = labelled && (key == "all" || enters(key, players))
+		if key == "all" || enters(key, players) {
+			labelled = true
+		} else {
+			absent = append(absent, key)
+		}
+	}
+	if labelled && len(absent) > 0 {
+		slices.Sort(absent)
+		fmt.Fprintf(os.Stderr, "%s is also of %s, which does not play\n", flag, strings.Join(absent, ", "))
 	}
 	list := make([]map[string]json.RawMessage, len(players))
 	for i, p := range players {

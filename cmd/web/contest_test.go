@@ -52,6 +52,10 @@ func TestSimulationsJoin(t *testing.T) {
 	if n := len(gamesIn(t, parts)); n != 2+6+4 || contents(t, whole) != contents(t, parts) {
 		t.Errorf("%d games are kept; played at once and by and by it is the same: %t", n, contents(t, whole) == contents(t, parts))
 	}
+	runs(t, "simulate", small(parts, "-algorithm", "rpol-ucb")) // alone, with the settings of both
+	if n := len(gamesIn(t, parts)); n != 2+6+4 {
+		t.Errorf("%d games are kept: one of two players is played otherwise than beside the other", n)
+	}
 }
 
 // written is a file of substitute readings.

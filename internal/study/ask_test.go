@@ -53,7 +53,8 @@ type askedOf struct {
 	err     error
 }
 
-// crowd are callers who ask while the first holds the turn, so that all others wait together.
+// crowd are callers who ask while the first holds the turn, so that all others wait together. The
+// clock stands still, so that no turn is over before all are answered.
 type crowd struct {
 	bench *bench
 	store gated
@@ -64,7 +65,7 @@ func newCrowd(t *testing.T) *crowd {
 	t.Helper()
 	q := &crowd{bench: readyBench(t)}
 	q.store = gated{&kept{bench: q.bench}, make(chan struct{}, 10), make(chan struct{}), map[string]Done{}}
-	q.bench.service.store = q.store
+	q.bench.service.store, q.bench.service.now = q.store, func() time.Time { return q.bench.clock }
 	return q
 }
 

@@ -41,7 +41,7 @@ func startBrowser() (func(), error) {
 	if err != nil {
 		return nil, err
 	}
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.DisableGPU,
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.DisableGPU, chromedp.WSURLReadTimeout(testwait.Timeout),
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true), chromedp.Flag("hide-scrollbars", true))
 	if os.Geteuid() == 0 {
 		options = append(options, chromedp.NoSandbox)
@@ -294,7 +294,7 @@ func ask[T any](p *tab, expression string) T {
 // until waits for an expression of the page to become true. Pages may be left meanwhile.
 func (p *tab) until(what, expression string) {
 	p.t.Helper()
-	err := eventually(testwait.Timeout, func() error {
+	err := eventually(func() error {
 		ctx, cancel := context.WithTimeout(p.ctx, testwait.Timeout/10)
 		defer cancel()
 		ok, err := chromedp.Run(ctx, chromedp.Evaluate[bool]("Boolean("+expression+")"))

@@ -65,7 +65,7 @@ func (s *server) run() error {
 	if err := s.process.Start(); err != nil {
 		return err
 	}
-	err := eventually(30*time.Second, func() error {
+	err := eventually(func() error {
 		answer, err := http.Get(s.base + "/readyz")
 		if err != nil {
 			return err
@@ -137,8 +137,8 @@ func (s *server) api(t *testing.T, method, path string, in, out any) {
 }
 
 // eventually tries until check succeeds or the time is up, and returns the last failure.
-func eventually(limit time.Duration, check func() error) error {
-	deadline := time.NewTimer(limit)
+func eventually(check func() error) error {
+	deadline := time.NewTimer(testwait.Timeout)
 	defer deadline.Stop()
 	again := time.NewTicker(50 * time.Millisecond)
 	defer again.Stop()

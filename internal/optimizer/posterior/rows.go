@@ -298,7 +298,7 @@ func (c *Solutions) Take(from *Solutions, n int) {
 func (c *Solutions) upTo(n int) *gp.Fixed {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.fixed == nil {
+	if c.fixed == nil || n == 0 {
 		return nil
 	}
 	return c.fixed.Prefix(min(n, c.fixed.Len()))

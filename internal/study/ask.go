@@ -140,7 +140,7 @@ func (s *Models) ruleReplicate(ctx context.Context, cmd Command, snap *ledger.Sn
 // DoubtOwn judges a person's own point by the decision that would be recorded with it, nil if none
 // is known.
 func DoubtOwn(snap *ledger.Snapshot, own OwnTrial, forecast *ledger.Decision) []Doubt {
-	doubts := asked(snap.DoubtReadings(0, own.Metrics, func(metric string) *ledger.Expected { return snap.ForetoldBy(forecast, metric) }))
+	doubts := Asked(snap.DoubtReadings(0, own.Metrics, func(metric string) *ledger.Expected { return snap.ForetoldBy(forecast, metric) }))
 	kept, _, _ := snap.Compiled().Place(own.Parameters, "parameters")
 	if number := lastWith(snap, kept); number > 0 {
 		doubts = append(doubts, Doubt{"parameters", describe(snap.Definition, kept), replicateText(number)})

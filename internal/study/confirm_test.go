@@ -86,7 +86,12 @@ func TestADoubtGoesWithItsReason(t *testing.T) {
 	if got := doubted(); got != "yield" {
 		t.Errorf("with the settings put right, in doubt: %q", got)
 	}
+	shown := Doubted(Asked(b.snap.Trial(9).Doubts))
 	correct(Correction{Metrics: map[string]*ledger.Reading{"yield": {Value: 900}}})
+	b.service.store = &kept{bench: b}
+	if _, err := b.service.Confirm(t.Context(), Command{By: "Ana", Sure: &shown}, "bench", 9); !errors.Is(err, ErrConflict) {
+		t.Errorf("shown another doubt than that, confirmed: %v", err)
+	}
 	if got := doubted(); got != "yield" {
 		t.Errorf("corrected to what is as odd, in doubt: %q", got)
 	}

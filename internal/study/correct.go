@@ -95,12 +95,16 @@ func correctedValue(snap *ledger.Snapshot, trial *ledger.Trial, name string, aft
 	return ledger.CorrectedValue{Before: &ledger.Reading{Value: m.Value, StdDev: m.StdDev}, After: after}, nil, nil
 }
 
-// Confirm says that what is doubted of a trial is right. It stays said.
+// Confirm says that what is doubted of a trial is right. It stays said. Whoever was shown other doubts
+// than there are by now, as forms tell, has not said so of these.
 func (s *Service) Confirm(ctx context.Context, cmd Command, id string, number int) (*ledger.Snapshot, error) {
 	return s.change(ctx, cmd, id, always, func(now *ledger.Snapshot) (ruling, error) {
 		trial, err := mayTellOf(now, number)
 		if err == nil && len(trial.Doubts) == 0 {
 			err = conflict("Nothing about trial %d is in doubt.", number)
+		}
+		if err == nil && cmd.Sure != nil && *cmd.Sure != Doubted(Asked(trial.Doubts)) {
+			err = conflict("What is in doubt of trial %d is not what it was when you were shown it. Look at it again.", number)
 		}
 		return ruleOf(ledger.Confirmed, number, ledger.ConfirmedData{Number: number}), err
 	})

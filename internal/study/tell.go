@@ -348,11 +348,11 @@ func DoubtTelling(snap *ledger.Snapshot, trial *ledger.Trial, told ledger.Tellin
 		run.SettingsChanged = !told.Parameters.Equal(chosen)
 	}
 	doubts := snap.DoubtReadings(trial.Number, told.Metrics, func(metric string) *ledger.Expected { return snap.Foretold(&run, metric) })
-	return asked(append(doubts, ledger.DoubtSettings(snap.Definition, chosen, trial.Parameters, told.Parameters)...))
+	return Asked(append(doubts, ledger.DoubtSettings(snap.Definition, chosen, trial.Parameters, told.Parameters)...))
 }
 
-// asked are doubts about what a request tells.
-func asked(doubts []ledger.Doubted) []Doubt {
+// Asked are doubts about what a request tells, or stands in doubt at a trial.
+func Asked(doubts []ledger.Doubted) []Doubt {
 	var list []Doubt
 	for _, d := range doubts {
 		at := "metrics." + d.Metric

@@ -275,6 +275,7 @@ type Doubtful struct {
 	Means    string // what its being in doubt does
 	Says     []string
 	Reason   string // for excluding it
+	Sure     string // for confirming what is said
 	Operates bool
 }
 

@@ -54,6 +54,7 @@ func (s *Site) Close(w http.ResponseWriter, r *http.Request, v view.Tried, form 
 		do: func(cmd study.Command) (err error) {
 			switch {
 			case ledger.Kind(kind) == ledger.Confirmed:
+				cmd.Sure = new(form.Text("sure"))
 				_, err = s.Studies.Confirm(r.Context(), cmd, v.Snap.ID, v.Trial.Number)
 			case ledger.Cause(kind).Known():
 				_, err = s.Studies.Close(r.Context(), cmd, v.Snap.ID, ledger.Failed, ledger.ClosedData{Number: v.Trial.Number, Reason: reason, Cause: ledger.Cause(kind)})

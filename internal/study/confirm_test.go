@@ -3,6 +3,7 @@ package study
 import (
 	"errors"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -129,6 +130,28 @@ func TestSettingsThatStayAreNotDoubtedAgain(t *testing.T) {
 	}
 	if d := b.must(ruleTell(b.snap, 9, at(63, 6))).Trial(9).Doubts; len(d) != 1 {
 		t.Errorf("another temperature, in doubt: %+v", d)
+	}
+}
+
+// TestWhatWasExpectedElsewhereIsNoDoubt: a reading that is in doubt by its decision's prediction is judged
+// again, and counts in full, once other settings are said to have been used.
+func TestWhatWasExpectedElsewhereIsNoDoubt(t *testing.T) {
+	t.Parallel()
+	b := learnt(t)
+	expected := b.snap.Foretold(b.snap.Trial(9), "yield").Mean
+	b.must(ruleTell(b.snap, 9, ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: expected / 10}}}))
+	slipped := func() bool { return b.snap.History(b.snap.Compiled()).Rounds[8].Readings[0].InDoubt }
+	if d := b.snap.Trial(9).Doubts; len(d) != 1 || !strings.Contains(d[0].Why, "is expected") || !slipped() {
+		t.Fatalf("in doubt: %+v", d)
+	}
+	elsewhere := design.Settings{"temperature": design.NumberValue(20), "cycles": design.NumberValue(1)}
+	b.must(ruleCorrect(b.snap, Correction{Number: 9, Parameters: elsewhere, Reason: "wrong oven"}))
+	if d := b.snap.Trial(9).Doubts; slipped() || slices.ContainsFunc(d, func(d ledger.Doubted) bool { return strings.Contains(d.Why, "is expected") }) {
+		t.Errorf("at other settings, in doubt: %+v", d)
+	}
+	b.must(ruleTell(b.snap, 9, ledger.Telling{Parameters: b.snap.Chosen(9)}))
+	if d := b.snap.Trial(9).Doubts; len(d) > 1 {
+		t.Errorf("doubted twice: %+v", d)
 	}
 }
 

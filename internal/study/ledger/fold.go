@@ -314,6 +314,9 @@ func (b *builder) told(data ToldData) error {
 			b.snap.rewritten = b.last.Seq
 		}
 		t.undoubt(nil)
+		if !t.Parameters.Equal(kept) {
+			b.rejudge(t, r)
+		}
 	}
 	ranges := b.ranges()
 	if !data.Confirmed {
@@ -380,6 +383,20 @@ func (b *builder) doubt(t *Trial, r *record, readings map[string]Reading, kept d
 	t.Doubts = slices.Concat(t.Doubts, odd, DoubtSettings(b.snap.Definition, r.chosen, kept, t.Parameters))
 }
 
+// rejudge judges the readings in doubt again: what its decision expected of the trial at some settings
+// says nothing of others.
+func (b *builder) rejudge(t *Trial, r *record) {
+	readings := map[string]Reading{}
+	t.Doubts = slices.DeleteFunc(slices.Clone(t.Doubts), func(d Doubted) bool {
+		m, told := t.Metrics[d.Metric]
+		if told {
+			readings[d.Metric] = Reading{m.Value, m.StdDev}
+		}
+		return told
+	})
+	b.doubt(t, r, readings, t.Parameters)
+}
+
 // undoubt drops what was doubted of readings that are told anew, and of settings that are others now.
 func (t *Trial) undoubt(metrics map[string]CorrectedValue) {
 	t.Doubts = slices.DeleteFunc(slices.Clone(t.Doubts), func(d Doubted) bool {
@@ -421,6 +438,9 @@ func (b *builder) corrected(data CorrectedData) error {
 	}
 	t.undoubt(data.Metrics)
 	b.snap.ranges = nil
+	if data.Parameters != nil {
+		b.rejudge(t, r)
+	}
 	if !data.Confirmed {
 		b.doubt(t, r, data.after(), kept)
 	}

@@ -563,6 +563,13 @@ func TestChangesTypedStay(t *testing.T) {
 	p.comesToHold("#f-constraints_0_threshold", "0.3")
 
 	p.open("/studies/" + id + "/trials/2/correct")
+	kept := p.value("#f-metric_1")
+	p.fill("#f-metric_1", "6")
+	p.keys(kb.Backspace) // taken back
+	p.reload()
+	p.sees("; it is not saved yet.")
+	p.comesToHold("#f-metric_1", "")
+	p.fill("#f-metric_1", kept)
 	p.fill("#f-metric_0", "61.5")
 	p.reload()
 	p.sees("; it is not saved yet.")
@@ -665,4 +672,13 @@ func TestTextTypedWhileAPageIsFetchedStays(t *testing.T) {
 	p.until("the fault", `document.querySelector("#f-metric_0[aria-invalid]")`)
 	p.comesToHold("#f-reason", "a slip")
 	p.comesToHold("#f-metric_0", "sixty")
+
+	// What was stopped on its way can be sent again.
+	p.fill("#f-metric_0", "61.5")
+	ask[any](p, `document.querySelector("form[data-draft]").addEventListener("submit", () => setTimeout(stop), { once: true }); 0`)
+	p.press("See what this would change")
+	p.until("the form being sent", `document.querySelector("form[data-sending]")`)
+	p.keys(kb.Escape)
+	p.press("See what this would change")
+	p.sees("What this would change")
 }

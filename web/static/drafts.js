@@ -51,13 +51,14 @@ const drafts = {
 
   field: (form, name) => form.elements.namedItem(name) || form.elements.namedItem("mine." + name),
 
-  // typedIn lists what of the kept fields a person typed or chose: the field with its name and value.
+  // typedIn lists what of the kept fields a person typed, chose or emptied: the field with its name and value.
   typedIn(form, fields) {
     const typed = [];
     for (const [name, value] of Object.entries(fields)) {
       const field = drafts.field(form, name);
-      if (!field || field.type === "hidden" || !value.trim()) continue;
-      if (value !== drafts.initial(field)) typed.push({ field, name, value });
+      if (!field || field.type === "hidden") continue;
+      const before = drafts.initial(field) ?? "";
+      if (value !== before && (value + before).trim()) typed.push({ field, name, value });
     }
     return typed;
   },
@@ -85,7 +86,7 @@ const drafts = {
         else if (field.value === field.defaultValue || field.tagName === "SELECT" || field.type === "hidden") field.value = value;
         if (value) field.closest(".meanwhile")?.removeAttribute("hidden");
         const fold = field.closest("details");
-        if (fold && value && value !== drafts.initial(field)) {
+        if (fold && value !== drafts.initial(field)) {
           fold.open = true;
           fold.hidden = false; // it is, where a trial is done
         }
@@ -171,7 +172,7 @@ const drafts = {
   words(form, kept) {
     const said = drafts.typedIn(form, kept.fields).map(({ field, value }) => {
       const label = field.dataset?.label || (field.labels || field[0].labels)?.[0]?.textContent.trim();
-      const text = (field.options && [...field.options].find((option) => option.value === value)?.textContent) || value.trim();
+      const text = (field.options && [...field.options].find((option) => option.value === value)?.textContent) || value.trim() || "emptied";
       return label + " " + (text.length > 60 ? text.slice(0, 60) + "…" : text);
     });
     return said.length === 0 ? "." : ": " + said.slice(0, 8).join(", ") + (said.length > 8 ? ", …" : "");

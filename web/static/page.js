@@ -119,7 +119,8 @@ document.addEventListener("submit", async (event) => {
     addEventListener("online", () => headroom.tell(""), { once: true });
   }
 });
-addEventListener("pageshow", () => {
+for (const kind of ["pageshow", "keydown"]) addEventListener(kind, (event) => {
+  if (kind === "keydown" && event.key !== "Escape") return; // Esc stops what is on its way
   for (const form of document.querySelectorAll("form[data-sending]")) delete form.dataset.sending;
 });
 

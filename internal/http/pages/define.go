@@ -2,6 +2,7 @@ package pages
 
 import (
 	"cmp"
+	"encoding/csv"
 	"errors"
 	"fmt"
 	"net/http"
@@ -246,25 +247,26 @@ func showImport(w http.ResponseWriter, r *http.Request, status int, v view.Facts
 	d := v.Snap.Definition
 	page.Page, page.Study = newPage(r, "Import results", "medium"), v.Head
 	var names, cells []string
+	at := exampleSettings(v.Snap.Compiled())
 	for _, p := range d.Parameters {
-		names, cells = append(names, p.Name), append(cells, exampleCell(p))
+		names, cells = append(names, p.Name), append(cells, at[p.Name].String())
 	}
 	for _, metric := range view.Told(d) {
 		names, cells = append(names, metric), append(cells, "1.5")
 	}
 	page.Columns = strings.Join(names, ", ")
-	page.Example = strings.Join(append(names, "note"), ",") + "\n" + strings.Join(append(cells, "first run"), ",")
+	var example strings.Builder
+	_ = csv.NewWriter(&example).WriteAll([][]string{append(names, "note"), append(cells, "first run")}) // a text takes all
+	page.Example = strings.TrimSuffix(example.String(), "\n")
 	return show(w, r, status, templates.ImportView(page))
 }
 
-func exampleCell(p design.Parameter) string {
-	switch {
-	case len(p.Choices) > 0:
-		return p.Choices[0]
-	case p.Low != nil:
-		return design.NumberValue(*p.Low).String()
+// exampleSettings are some that can be run.
+func exampleSettings(c *design.Compiled) design.Settings {
+	if len(c.Def.Candidates) > 0 {
+		return c.Def.Candidates[0]
 	}
-	return "1"
+	return c.Settings(c.Probes()[0])
 }
 
 // Import checks rows, or imports them.

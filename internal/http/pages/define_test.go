@@ -211,6 +211,23 @@ func TestACloneHasTheCandidates(t *testing.T) {
 	sitetest.Says(t, s.Page("/studies/new?from="+id), ">x\tbase\n0.5\tK\n2\tCs</textarea>")
 }
 
+// TestTheExampleOfAnImportCanBeImported: a listed combination, a mixture that adds up, rules that hold,
+// and cells with commas.
+func TestTheExampleOfAnImportCanBeImported(t *testing.T) {
+	s := sitetest.Beside(t)
+	for _, space := range []string{
+		`"parameters": [{"name": "x", "type": "real", "low": 0, "high": 2}, {"name": "base", "type": "categorical", "choices": ["K", "Cs"]}], "candidates": [{"x": 0.123456789012345, "base": "Cs"}]`,
+		`"parameters": [{"name": "x", "type": "real", "low": 10, "high": 70}, {"name": "z", "type": "real", "low": 0, "high": 70}, {"name": "rest", "type": "remainder", "total": 100, "of": ["x", "z"], "low": 20, "high": 60}]`,
+		`"parameters": [{"name": "x", "type": "integer", "low": 0, "high": 70}, {"name": "acid, dry", "type": "categorical", "choices": ["1,4-dioxane", "B"]}], "input_constraints": ["x >= 20"]`,
+	} {
+		study := "/studies/" + s.NewStudy(`{"name": "Example", `+space+`, "objective": {"metric": "yield", "direction": "maximize"}}`)
+		example := regexp.MustCompile(`(?s)aria-label="Example">(.*?)</pre>`).FindStringSubmatch(s.Page(study + "/import"))
+		if imported := s.API("POST", study+"/import?dry_run=true", htmlText(example[1]), "Content-Type", "text/csv"); imported.Status != 200 {
+			t.Errorf("%s: %s", example[1], imported.Body)
+		}
+	}
+}
+
 func wideForm(scale string) url.Values {
 	return url.Values{"key": {"k" + scale}, "name": {"Flow screen"}, "description": {"half a sentence"}, "parameters.0.name": {"flow"}, "parameters.0.type": {"real"}, "parameters.0.low": {"0,1"}, "parameters.0.high": {"100"},
 		"parameters.0.scale": {scale}, "objective.metric": {"y"}, "objective.direction": {"maximize"}, "algorithm.name": {"log-cei"}, "algorithm.horizon": {"20"}}

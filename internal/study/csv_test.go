@@ -66,6 +66,7 @@ func TestImportFaults(t *testing.T) {
 		{"an unknown column", "yeild," + screenHeader, "columns[0]", `did you mean "yield"?`},
 		{"too few cells", screenHeader + "47.5,3\n", "lines[2]", "line 2 has 2 cells; the first line names 9 columns"},
 		{"a value out of range", screenHeader + "47.5,3,0.1,0.8,B,1,1,1,\n99,3,0.1,0.8,B,,,,\n", "lines[3].temperature", "line 3, temperature: 99 is above the highest, 60"},
+		{"a broken rule", screenHeader + "60,12,0.1,0.8,B,,,,\n", "lines[2]", "line 2: breaks the input constraint"},
 		{"text for a number", screenHeader + "warm,3,0.1,0.8,B,,,,", "lines[2].temperature", `line 2, column temperature: "warm" is not a number; it must be a number from 20 to 60`},
 		{"an unmeasured parameter", screenHeader + "PENDING,3,0.1,0.8,B,,,,", "lines[2].temperature", "is not a number"},
 		{"an empty parameter", screenHeader + ",3,0.1,0.8,B,,,,", "lines[2].temperature", "every parameter needs a value"},

@@ -278,7 +278,11 @@ func (t *table) readRow(c *design.Compiled, cells []string, line int) (row impor
 	t.readDeviations(&row, cells)
 	if placeable {
 		for _, fault := range t.place(c, &row, at) {
-			t.faults.Add(fault.Field, fault.Value, "line %d, %s: %s", line, strings.TrimPrefix(strings.TrimPrefix(fault.Field, at), "."), fault.Message)
+			where := fmt.Sprint("line ", line)
+			if name := strings.TrimPrefix(fault.Field, at+"."); name != fault.Field {
+				where += ", " + name
+			}
+			t.faults.Add(fault.Field, fault.Value, "%s: %s", where, fault.Message)
 		}
 	}
 	return row, len(t.faults) == before

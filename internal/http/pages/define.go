@@ -358,7 +358,7 @@ func withoutPlace(what, line, column string) string {
 	if !placed {
 		return what
 	}
-	said = strings.TrimLeft(said, ", ")
+	said = strings.TrimLeft(said, ",: ")
 	if column == "" {
 		return said
 	}

@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"headroom/internal/lists"
 	"headroom/internal/study/design"
 	"headroom/internal/view/words"
 	"headroom/web/templates"
@@ -49,6 +50,14 @@ func (v Facts) studyFacts() []templates.Fact {
 		{Name: "Trials planned", Value: strconv.Itoa(d.Algorithm.Horizon)},
 		{Name: "Model", Value: "kernel " + plainJSON(d.Model.Kernel) + ", hyperparameters " + strings.ReplaceAll(d.Model.Fit, "_", " ")},
 		{Name: "Seed", Value: strconv.FormatUint(d.Seed, 10)},
+	}
+	if n := len(d.Candidates); n > 0 {
+		facts = append(facts, templates.Fact{Name: "Possible settings", Value: words.Count(n, "listed combination", "listed combinations") + ", and no others"})
+	}
+	for _, p := range d.Parameters {
+		if gone := d.Unavailable[p.Name]; len(gone) > 0 {
+			facts = append(facts, templates.Fact{Name: "Run out", Value: p.Name + " " + strings.Join(lists.Map(gone, design.Value.String), ", ")})
+		}
 	}
 	for _, rule := range d.InputConstraints {
 		facts = append(facts, templates.Fact{Name: "Rule for the settings", Value: rule})

@@ -216,12 +216,17 @@ func TestACloneHasTheCandidates(t *testing.T) {
 func TestTheExampleOfAnImportCanBeImported(t *testing.T) {
 	s := sitetest.Beside(t)
 	for _, space := range []string{
-		`"parameters": [{"name": "x", "type": "real", "low": 0, "high": 2}, {"name": "base", "type": "categorical", "choices": ["K", "Cs"]}], "candidates": [{"x": 0.123456789012345, "base": "Cs"}]`,
+		`"parameters": [{"name": "x", "type": "real", "low": 0, "high": 2}, {"name": "base", "type": "categorical", "choices": ["K", "Cs"]}], "candidates": [{"x": 0.123456789012345, "base": "Cs"}], "unavailable": {"base": ["K"]}`,
 		`"parameters": [{"name": "x", "type": "real", "low": 10, "high": 70}, {"name": "z", "type": "real", "low": 0, "high": 70}, {"name": "rest", "type": "remainder", "total": 100, "of": ["x", "z"], "low": 20, "high": 60}]`,
 		`"parameters": [{"name": "x", "type": "integer", "low": 0, "high": 70}, {"name": "acid, dry", "type": "categorical", "choices": ["1,4-dioxane", "B"]}], "input_constraints": ["x >= 20"]`,
 	} {
 		study := "/studies/" + s.NewStudy(`{"name": "Example", `+space+`, "objective": {"metric": "yield", "direction": "maximize"}}`)
 		example := regexp.MustCompile(`(?s)aria-label="Example">(.*?)</pre>`).FindStringSubmatch(s.Page(study + "/import"))
+		if at := strings.Index(space, "0.123456789012345"); at > 0 {
+			page := string(postAs(s, study+"/import", s.Admin, url.Values{"text": {"x,base,yield\n1,K,2"}, "do": {"check"}}).Want(422).Body)
+			sitetest.Says(t, page, "<td>line 2</td><td>is not one of the 1 candidates</td>")
+			sitetest.Says(t, s.Page(study+"/report"), "1 listed combination, and no others", "<dt>Run out</dt><dd>base K")
+		}
 		if imported := s.API("POST", study+"/import?dry_run=true", htmlText(example[1]), "Content-Type", "text/csv"); imported.Status != 200 {
 			t.Errorf("%s: %s", example[1], imported.Body)
 		}

@@ -186,7 +186,7 @@ func stockWords(change design.Change) (clauses []string) {
 var listedPath = regexp.MustCompile(`^(constraints|parameters)\[(.*)\]\.(\w+)$`)
 
 // partNames say what of a listed thing was changed, as people name it.
-var partNames = map[string]string{"threshold": "limit of", "low": "lowest", "high": "highest", "unit": "unit of", "step": "step of", "scale": "scale of", "choices": "choices of"}
+var partNames = map[string]string{"threshold": "limit of", "low": "lowest", "high": "highest", "unit": "unit of", "step": "step of", "scale": "scale of", "choices": "choices of", "of": "what shares the total of"}
 
 // changeName is what was changed as people name it, with the unit of its values.
 func changeName(d design.Definition, path string) (name, unit string) {
@@ -304,7 +304,7 @@ func correctedWords(d design.Definition, data ledger.CorrectedData) string {
 
 // CorrectionConsequences puts what a correction would change into words.
 func CorrectionConsequences(snap *ledger.Snapshot, impact study.Impact) *templates.Consequences {
-	out := consequences(snap, snap.Definition.Constraints, impact)
+	out := consequences(snap, snap.Definition, impact)
 	out.Summary = fmt.Sprintf("Trial %d would be: %s.", impact.Trial.Number, stateWords(snap.Definition, impact.Trial))
 	keeps := words.Either(impact.DecisionsAfter == 1, "it keeps what it", "they keep what they")
 	made := fmt.Sprintf(" %s made from the old value; %s recorded.", words.Count(impact.DecisionsAfter, "decision was", "decisions were"), keeps)
@@ -325,8 +325,8 @@ func restWords(impact study.Impact, changes []templates.BeforeAfter) string {
 	return ""
 }
 
-// consequences lists what a change would change, constraints being those afterwards.
-func consequences(snap *ledger.Snapshot, constraints []design.Constraint, impact study.Impact) *templates.Consequences {
+// consequences lists what a change would change, after being the study afterwards.
+func consequences(snap *ledger.Snapshot, after design.Definition, impact study.Impact) *templates.Consequences {
 	d, out := snap.Definition, templates.Consequences{}
 	add := func(name, before, after string) {
 		if before != after {
@@ -337,15 +337,15 @@ func consequences(snap *ledger.Snapshot, constraints []design.Constraint, impact
 	of := func(n int) string { return fmt.Sprintf("%d of %d", n, trials) }
 	add("Trials within every limit", of(was.Within), of(would.Within))
 	add("Trials that break a limit", of(was.Broken), of(would.Broken))
-	add("Recommended", recommendedWords(d.Objective, impact.Recommendation[0]), recommendedWords(d.Objective, impact.Recommendation[1]))
-	for _, c := range constraints {
+	add("Recommended", recommendedWords(d.Objective, impact.Recommendation[0]), recommendedWords(after.Objective, impact.Recommendation[1]))
+	for j, c := range after.Constraints {
 		violation := impact.Violation[c.Name]
-		add("Violation of "+c.Name, words.RoughlyApart(violation[0].Hard, c.Unit), words.RoughlyApart(violation[1].Hard, c.Unit))
+		add("Violation of "+c.Name, words.RoughlyApart(violation[0].Hard, d.Constraints[j].Unit), words.RoughlyApart(violation[1].Hard, c.Unit))
 		if price, there := impact.Multipliers[c.Name]; there {
 			add("Multiplier of "+c.Name, words.Rough(price[0]), words.Rough(price[1]))
 		}
 	}
-	add("Next suggestion", nextText(d, impact.NextBefore), nextText(d, impact.NextAfter))
+	add("Next suggestion", nextText(d, impact.NextBefore), nextText(after, impact.NextAfter))
 	return &out
 }
 
@@ -363,29 +363,35 @@ func nextText(d design.Definition, next *design.Settings) string {
 	return settingsLine(d, *next)
 }
 
-// ChangeConsequences puts what a change of limits, bounds or settings would change into words.
-func ChangeConsequences(snap *ledger.Snapshot, constraints []design.Constraint, impact study.Impact) *templates.Consequences {
-	out := consequences(snap, constraints, impact)
-	var broken, within []int
+// ChangeConsequences puts what a change of limits, bounds or settings would change into words, after
+// being the study with it.
+func ChangeConsequences(snap *ledger.Snapshot, after design.Definition, impact study.Impact) *templates.Consequences {
+	out := consequences(snap, after, impact)
+	var broken, within, unknown []int
 	for _, t := range impact.Turned {
 		switch {
-		case t.After != nil && *t.After:
+		case t.After == nil:
+			unknown = append(unknown, t.Number)
+		case *t.After:
 			within = append(within, t.Number)
-		case t.After != nil:
+		default:
 			broken = append(broken, t.Number)
 		}
 	}
 	slices.SortStableFunc(impact.Changes, func(a, b design.Change) int { // limits and bounds first
 		return cmp.Compare(strings.Count(b.Path, "["), strings.Count(a.Path, "["))
 	})
-	said := []string{design.Capitalised(changesWords(snap.Definition, impact.Changes, "", "")) + "."}
+	said := []string{design.Capitalised(changesWords(after, impact.Changes, "", "")) + "."}
 	if len(broken) > 0 {
 		said = append(said, design.Capitalised(trialsInWords(broken))+" would break a limit.")
 	}
 	if len(within) > 0 {
 		said = append(said, design.Capitalised(trialsInWords(within))+" would be within every limit.")
 	}
-	if len(broken)+len(within) == 0 && len(snap.Trials) > 0 && len(constraints) > 0 {
+	if len(unknown) > 0 {
+		said = append(said, "Of "+trialsInWords(unknown)+" it would not be known.")
+	}
+	if len(impact.Turned) == 0 && len(snap.Trials) > 0 && len(after.Constraints) > 0 {
 		said = append(said, "Every trial would stand to the limits as it does.")
 	}
 	out.Summary = strings.Join(said, " ") + restWords(impact, out.Changes)

@@ -222,10 +222,12 @@ func (b table) unavailable(path string, p *design.Parameter) Field {
 				gone = append(gone, design.TextValue(one))
 			}
 		}
-		if b.d.Unavailable == nil {
-			b.d.Unavailable = map[string][]design.Value{}
-		}
-		if b.d.Unavailable[p.Name] = gone; gone == nil {
+		switch {
+		case gone != nil && b.d.Unavailable == nil:
+			b.d.Unavailable = map[string][]design.Value{p.Name: gone}
+		case gone != nil:
+			b.d.Unavailable[p.Name] = gone
+		case len(b.d.Unavailable[p.Name]) > 0: // else it may say so by an empty list
 			delete(b.d.Unavailable, p.Name)
 		}
 	})

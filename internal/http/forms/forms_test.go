@@ -396,6 +396,7 @@ func TestAFormOfChangesSavedAsItWasOpened(t *testing.T) {
 	there := rich()
 	there.Parameters[0].Unit, there.Objective.Unit, there.Constraints[0].Unit = " °C", "% ", " kg "
 	there.Stop = &design.Stop{Within: 0.41085148764729884, Risk: 1.0 / 3}
+	there.Unavailable = map[string][]design.Value{"c": {}}
 	there.InputConstraints = []string{"  b <= 8", "a +\n b <= 60"}
 	there.Model.Lengthscales, there.Model.Variance = json.RawMessage("[0.5]"), json.RawMessage(`{"default": 2.50}`)
 	sent := ShowingChanges(there, "")
@@ -406,7 +407,7 @@ func TestAFormOfChangesSavedAsItWasOpened(t *testing.T) {
 	change, _ := form.Changes(there)
 	got := there
 	got.Parameters, got.Constraints, got.RecordedMetrics, got.Objective = change.Parameters, change.Constraints, change.RecordedMetrics, *change.Objective
-	got.Algorithm, got.Model, got.InputConstraints, got.Stop = *change.Algorithm, *change.Model, *change.InputConstraints, change.Stop
+	got.Algorithm, got.Model, got.InputConstraints, got.Stop, got.Unavailable = *change.Algorithm, *change.Model, *change.InputConstraints, change.Stop, change.Unavailable
 	if diff := cmp.Diff(there, got); diff != "" {
 		t.Errorf("%s, %v", diff, form.faults)
 	}

@@ -13,6 +13,7 @@ import (
 	"rsc.io/qr"
 
 	"headroom/internal/lists"
+	"headroom/internal/optimizer/policy"
 	"headroom/internal/optimizer/warp"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
@@ -362,11 +363,11 @@ func (v Tried) decisionFacts() (facts []templates.Fact) {
 		}
 	}
 	if x, there := decision.Estimates[objective]; there && !slices.Contains(blind, objective) {
-		add("Optimistic "+objective, words.Rough(x), "estimate used, modelled units")
+		add("Estimate for the objective", words.Rough(x), "modelled units, turned so that more is better")
 	}
 	for _, c := range d.Constraints {
 		if x, there := decision.LimitEstimate(d, c); there && !slices.Contains(blind, c.Metric) {
-			add("Estimate for "+c.Name, words.Rough(x), "modelled units; 0 or less stays within the limit")
+			add("Estimate for "+c.Name, words.Rough(x), "modelled units, with the margin that is kept; 0 or less stays within the limit")
 		}
 		if x, there := decision.Multipliers[c.Name]; there {
 			add("Multiplier of "+c.Name, words.Rough(x), "the price of breaking the limit")
@@ -386,7 +387,8 @@ func (v Tried) decisionFacts() (facts []templates.Fact) {
 			fmt.Sprintf("of %s alone, on average over trial %d, the best so far as the model sees it; a worse result counts as no improvement", objective, decision.Incumbent))
 	}
 	if decision.Acquisition != nil {
-		add("Score (acquisition)", words.Rough(*decision.Acquisition), "what was maximised, modelled units")
+		algorithm, _ := policy.Find(decision.Algorithm)
+		add("Score (acquisition)", words.Rough(*decision.Acquisition), words.Either(algorithm.Compares, "the logarithm of what was maximised", "what was maximised"))
 	}
 	if decision.RunnerUp != nil {
 		add("Runner-up", settingsLine(d, decision.RunnerUp.Parameters), "score "+words.Rough(decision.RunnerUp.Acquisition))

@@ -16,6 +16,7 @@ import (
 type chosenBy struct {
 	by           string
 	withinLimits bool              // some trial so far is known to be within every limit
+	best         bool              // some counts as the best so far: it is not taken out, nor in doubt
 	compares     bool              // the algorithm does, as its description says
 	safely       bool              // it goes on from safe settings
 	heedless     bool              // it takes no account of limits
@@ -26,7 +27,7 @@ type chosenBy struct {
 // decidedBy is that of a decision by a state of the snapshot, compiled so.
 func decidedBy(by string, snap *ledger.Snapshot, compiled *design.Compiled, state *optimizer.State) chosenBy {
 	feasible, _ := snap.Feasibility()
-	return chosenBy{by: by, withinLimits: feasible > 0, compares: compiled.Algorithm.Compares, safely: compiled.Algorithm.NeedsSafeSeeds, heedless: compiled.Algorithm.Heedless,
+	return chosenBy{by: by, withinLimits: feasible > 0, best: snap.Best() != nil, compares: compiled.Algorithm.Compares, safely: compiled.Algorithm.NeedsSafeSeeds, heedless: compiled.Algorithm.Heedless,
 		blind: blind(snap, state), seen: snap}
 }
 
@@ -279,7 +280,7 @@ func improves(d design.Definition, p ledger.ChosenData, who chosenBy) string {
 			good = "they are as good and as far within the limit on " + limits + " as they seem"
 		}
 		return fmt.Sprintf("Chosen to read the settings of trial %d, the best so far, again: to know whether %s is worth more than what another point promises.", p.Decision.Incumbent, good)
-	case limits != "" && !compared && (who.compares || !who.withinLimits):
+	case limits != "" && !compared && (who.compares || !who.best):
 		return fmt.Sprintf("Chosen because it has the best chance to keep %s within the limit.", limits) + noneYet(who)
 	case compared && hardlyImproves(d, p) && who.broke(p.Decision.Incumbent):
 		return fmt.Sprintf("Chosen for its chance to keep %s within the limit, weighed with %s: trial %d, the best so far, broke a limit, and hardly any improvement of %s over it is expected.",

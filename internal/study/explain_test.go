@@ -114,7 +114,7 @@ func TestEveryReasonHasItsSentence(t *testing.T) {
 		nil:                                                    " (which waits for its results)", // chosen by the same request
 	} {
 		seen.Trials[11] = trial
-		got := explain(d, improving, chosenBy{withinLimits: true, seen: seen})
+		got := explain(d, improving, chosenBy{withinLimits: true, best: true, seen: seen})
 		if want := "the largest improvement of yield, on average 1.8 points over trial 12" + aside + ", weighed with the chance to stay within the limit on impurity."; !strings.Contains(got, want) {
 			t.Errorf("got %s\nwant %s", got, want)
 		}
@@ -156,7 +156,7 @@ func TestEveryReasonHasItsSentence(t *testing.T) {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
 	improving.Decision.ExpectedImprovement = nil
-	if got, want := explain(d, improving, chosenBy{withinLimits: true, compares: true}), "best chance to keep impurity within the limit."; !strings.Contains(got, want) {
+	if got, want := explain(d, improving, chosenBy{withinLimits: true, best: true, compares: true}), "best chance to keep impurity within the limit."; !strings.Contains(got, want) {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
 	replicate := predicted(policy.Own)
@@ -185,6 +185,28 @@ func TestEveryReasonHasItsSentence(t *testing.T) {
 	if got, want := newBench(t, d).ask(1).Trials[0].Decision.Because, "its optimistic yield is the highest of all."; !strings.HasSuffix(got, want) {
 		t.Errorf("by an algorithm that takes no account of limits: got %s\nwant %s", got, want)
 	}
+}
+
+// TestNothingIsImprovedOnThatWasTakenOut: before cei has a reading within the limits to improve on, it goes by
+// chances alone, and says so.
+func TestNothingIsImprovedOnThatWasTakenOut(t *testing.T) {
+	t.Parallel()
+	d := oven()
+	d.Algorithm.Name, d.Algorithm.Settings = "cei", map[string]json.RawMessage{"initial_design": rawJSON(`2`)}
+	b := newBench(t, d)
+	for number, impurity := range []float64{0.2, 0.9, 0.8} {
+		b.ask(1)
+		b.tell(1+number, map[string]float64{"yield": 60 - float64(number), "impurity": impurity})
+	}
+	because := func(want string) {
+		t.Helper()
+		if got := b.ask(1).Trials[len(b.snap.Trials)-1].Decision.Because; !strings.Contains(got, want) {
+			t.Errorf("got %s\nwant %s", got, want)
+		}
+	}
+	because("promises the largest improvement of yield, weighed with the chance to stay within the limit on impurity.")
+	b.must(ruleClose(b.snap, ledger.Excluded, ledger.ClosedData{Number: 1, Reason: "spilt"}))
+	because("has the best chance to keep impurity within the limit.")
 }
 
 // TestSafeSettingsAreNotSaidToBePossiblySafe: an algorithm that goes on from safe settings takes what

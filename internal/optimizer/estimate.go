@@ -187,7 +187,9 @@ func (v *view) past() []policy.Past {
 		r := &v.history.Rounds[n-1]
 		p := policy.Past{Point: r.Point, Suggested: r.Suggested, Excluded: r.Excluded}
 		p.Reward, p.Costs, p.Complete = v.outcome(n)
-		p.Complete = p.Complete && !(v.cfg.Fit && slices.ContainsFunc(r.Readings, func(reading Reading) bool { return reading.InDoubt }))
+		if r.Gone || v.cfg.Fit && slices.ContainsFunc(r.Readings, func(reading Reading) bool { return reading.InDoubt }) {
+			p.Complete = false
+		}
 		list = append(list, p)
 	}
 	return list

@@ -259,7 +259,7 @@ type Past struct {
 	Point     []float64
 	Suggested bool
 	Excluded  bool
-	Complete  bool      // every target's reading is seen, and none looks like a slip
+	Complete  bool      // every target's reading is seen, none looks like a slip, and the point may be chosen again
 	Reward    float64   // the reading, when Complete
 	Costs     []float64 // likewise
 }

@@ -84,16 +84,20 @@ func circumstances(snap *ledger.Snapshot, state Readout) policy.Circumstances {
 	config := snap.Compiled().Config
 	c := policy.Circumstances{Context: config.Context(), Settings: config.Settings,
 		Rounds: len(snap.Trials), Capped: state.AtCeiling, Reread: func() []string { return reread(snap) }}
-	corrected := map[int]bool{}
+	corrected, takenOut := map[int]bool{}, map[[2]int]bool{} // the latter with how many trials there were then
 	for _, revision := range snap.Revisions {
 		switch revision.Kind {
 		case ledger.Reconfigured:
 			c.Reconfigured = revision.After
 		case ledger.Corrected:
 			corrected[revision.Number] = true
+		case ledger.Excluded:
+			takenOut[[2]int{revision.Number, revision.After}] = true
+		case ledger.Included: // before anything was chosen without it
+			delete(takenOut, [2]int{revision.Number, revision.After})
 		}
 	}
-	c.Corrected = len(corrected)
+	c.Corrected, c.Excluded = len(corrected), len(takenOut)
 	for i, t := range snap.Trials {
 		countTrial(&c, t)
 		if i+1 < len(snap.Trials) && lateBy(snap, t, snap.Trials[i+1].Seen) {
@@ -124,9 +128,6 @@ func countTrial(c *policy.Circumstances, t *ledger.Trial) {
 		c.Own++
 	case t.Decision != nil && t.Decision.Reason == policy.FirstDesign:
 		c.Spread++
-	}
-	if t.Excluded {
-		c.Excluded++
 	}
 	if t.SettingsChanged {
 		c.Moved++

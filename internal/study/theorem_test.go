@@ -83,6 +83,26 @@ func (b *bench) wantWorth(kind, why string) {
 	}
 }
 
+// TestWhatWasTakenOutForATimeBreaksAGuarantee: what was chosen meanwhile was not chosen from the readings that
+// count now.
+func TestWhatWasTakenOutForATimeBreaksAGuarantee(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, provenOven())
+	b.ask(1)
+	b.tell(1, map[string]float64{"yield": 0.2, "impurity": 0.1})
+	set := func(kind ledger.Kind) { b.must(ruleClose(b.snap, kind, ledger.ClosedData{Number: 1, Reason: "spilt"})) }
+	set(ledger.Excluded)
+	b.wantFinding("readings that count now", policy.NotMet, "1 taken out")
+	set(ledger.Included)
+	b.wantFinding("readings that count now", policy.Met, "nothing was corrected or taken out")
+	set(ledger.Excluded)
+	b.ask(1)
+	b.tell(2, map[string]float64{"yield": 0.3, "impurity": 0.2})
+	set(ledger.Included)
+	b.wantFinding("readings that count now", policy.NotMet, "1 taken out")
+	b.wantWorth("growth", "growth rate only, because no trial corrected, 1 taken out")
+}
+
 // TestABoundRestsOnWhatTheStudyIs plays a study that meets its theorem as far as can be known, and
 // then breaks one assumption after another.
 func TestABoundRestsOnWhatTheStudyIs(t *testing.T) {

@@ -89,7 +89,7 @@ type Circumstances struct {
 	Own          int // chosen by people
 	Imported     int
 	Moved        int // tried at other settings than those chosen
-	Excluded     int
+	Excluded     int // if only for a time in which others were chosen
 	Corrected    int
 	Late         int // with a reading told after the next trial was chosen, or not told by then
 	Reconfigured int // chosen before the algorithm, its model and the limits were set as they are

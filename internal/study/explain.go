@@ -304,7 +304,7 @@ func weighedWith(d design.Definition, p ledger.ChosenData, who chosenBy) string 
 	if len(limits) > 0 {
 		chances = append(chances, "to stay within the limit on "+design.Listed(limits, "and"))
 	}
-	if p.Decision.Works != nil {
+	if p.Decision.Works != nil && who.compares { // others only leave out where hardly anything works
 		chances = append(chances, "to work")
 	}
 	return design.Listed(chances, "and")

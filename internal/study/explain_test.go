@@ -131,8 +131,10 @@ func TestEveryReasonHasItsSentence(t *testing.T) {
 	teaching := improving
 	teaching.Decision = new(*improving.Decision)
 	teaching.Decision.Works = &ledger.Works{Chance: 0.8, Failed: 2, Of: 9}
-	if got, want := explain(d, teaching, chosenBy{seen: seen}), "weighed with the chance to stay within the limit on impurity and to work."; !strings.Contains(got, want) {
-		t.Errorf("got %s\nwant %s", got, want)
+	for compares, want := range map[bool]string{true: "weighed with the chance to stay within the limit on impurity and to work.", false: "weighed with the chance to stay within the limit on impurity."} {
+		if got := explain(d, teaching, chosenBy{seen: seen, compares: compares}); !strings.Contains(got, want) {
+			t.Errorf("got %s\nwant %s", got, want)
+		}
 	}
 	if got := explain(d, improving, chosenBy{seen: seen, blind: map[string]string{"impurity": "no reading"}}); strings.Contains(got, "weighed") {
 		t.Errorf("a limit of which nothing was read is weighed: %s", got)
@@ -177,7 +179,7 @@ func TestEveryReasonHasItsSentence(t *testing.T) {
 	} {
 		p := predicted(reason)
 		p.Decision.Works = &ledger.Works{Chance: 0.8, Failed: 2, Of: 9}
-		if got := explain(free, p, chosenBy{}); !strings.HasSuffix(got, want) {
+		if got := explain(free, p, chosenBy{compares: true}); !strings.HasSuffix(got, want) {
 			t.Errorf("%s without limits: got %s\nwant %s", reason, got, want)
 		}
 	}

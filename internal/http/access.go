@@ -235,8 +235,7 @@ func newThrottle() *throttle {
 // look lets evaluate say whether a secret is good, and of what. One that is not, after many that
 // began alike, is problem.TooMany.
 func look[T any](t *throttle, r *http.Request, secret string, evaluate func(ctx context.Context, secret string) (T, error)) (found T, err error) {
-	digest := sha256.Sum256([]byte(secret))
-	if !t.recognises(digest) {
+	if !t.recognises(secret) {
 		leave, err := t.addresses.Enter(r.Context(), clientAddress(r))
 		if err != nil {
 			return found, err
@@ -249,7 +248,7 @@ func look[T any](t *throttle, r *http.Request, secret string, evaluate func(ctx 
 		defer goOn()
 	}
 	found, err = evaluate(r.Context(), secret)
-	t.remember(digest, err)
+	t.remember(secret, err)
 	if refused(err) && t.wrong.OnLimit(nil, r, beginningOf(secret)) {
 		return found, problem.TooMany
 	}
@@ -261,16 +260,16 @@ func beginningOf(secret string) string {
 	return secret[:min(len(secret), beginning)]
 }
 
-func (t *throttle) recognises(digest [sha256.Size]byte) bool {
+func (t *throttle) recognises(secret string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.recognised[digest]
+	return t.recognised[sha256.Sum256([]byte(secret))]
 }
 
-func (t *throttle) remember(digest [sha256.Size]byte, found error) {
+func (t *throttle) remember(secret string, found error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	switch {
+	switch digest := sha256.Sum256([]byte(secret)); {
 	case refused(found):
 		delete(t.recognised, digest)
 	case found == nil:

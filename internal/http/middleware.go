@@ -144,10 +144,15 @@ func withoutRefusedEncodings(next http.Handler) http.Handler {
 
 // inTurn answers a few requests of a study at a time. When something changes, hundreds of open
 // pages ask for the same parts at the same moment; all at once they would keep the processors and
-// the database from whoever enters the next result.
+// the database from whoever enters the next result. Those who were not let in before, of whatever
+// study, wait for one another alone.
 func (s *Server) inTurn(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		leave, err := s.looking.Enter(r.Context(), chi.URLParam(r, "id"))
+		line := ""
+		if secrets, _ := s.credentials(r); slices.ContainsFunc(secrets, s.throttle.recognises) {
+			line = chi.URLParam(r, "id")
+		}
+		leave, err := s.looking.Enter(r.Context(), line)
 		if err != nil {
 			return // nobody is there any more
 		}

@@ -622,7 +622,7 @@ func (h *held) Events(ctx context.Context, id string, after int64, limit int) ([
 }
 
 // TestAnswersToOneVisitorAreMadeFewAtATime: what one visitor asks for at once is worked out a few
-// at a time, and what others ask for is not kept waiting.
+// at a time, and what others ask for is not kept waiting, nor what they change themselves.
 func TestAnswersToOneVisitorAreMadeFewAtATime(t *testing.T) {
 	t.Parallel()
 	store := &held{goOn: make(chan struct{})}
@@ -631,7 +631,9 @@ func TestAnswersToOneVisitorAreMadeFewAtATime(t *testing.T) {
 		return store
 	}))
 	id := s.NewStudy(sitetest.Screen)
-	secret := s.Token(account.Viewer, id)
+	shares := "/api/v1/studies/" + id + "/shares"
+	share := s.Call("POST", shares, s.Admin, `{}`).Want(201).JSON()["id"].(string)
+	secret := s.Token(account.Admin, "")
 	s.Call("GET", "/api/v1/studies/"+id, secret, nil).Want(200)
 	store.on.Store(true)
 	places := int64(max(8, 2*runtime.GOMAXPROCS(0)))
@@ -639,6 +641,7 @@ func TestAnswersToOneVisitorAreMadeFewAtATime(t *testing.T) {
 	sitetest.Eventually(t, "all places are taken", func() bool { return store.inside.Load() == places })
 	other := visit(t, s, 1, "GET", "/api/v1/studies/"+id, s.Admin, nil)
 	sitetest.Eventually(t, "somebody else is served", func() bool { return store.inside.Load() == places+1 })
+	s.Call("DELETE", shares+"/"+share, secret, nil).Want(204)
 	store.on.Store(false)
 	close(store.goOn)
 	other.letGo()

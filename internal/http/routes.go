@@ -182,7 +182,7 @@ func (rt route) byAllAtOnce() route {
 
 // onlyReads tells whether the answer can be refused when it is there: nothing has changed by then.
 func (rt route) onlyReads() bool {
-	return !rt.StaysOpen && !rt.anybody && (rt.Method == http.MethodGet || rt.Name != "" && !rt.Writes)
+	return !rt.StaysOpen && !rt.anybody && (rt.Method == http.MethodGet || rt.Method == http.MethodPost && rt.Name != "" && !rt.Writes)
 }
 
 // place is what a request takes one of while it is under way, nil when it takes nothing from

@@ -206,8 +206,11 @@ func (a *Accounts) onePerson(ctx context.Context, q querier, condition string, a
 
 func (a *Accounts) addPerson(ctx context.Context, q querier, name string, role account.Role) (account.Person, error) {
 	p := account.Person{ID: account.NewID(), Name: name, Role: role, CreatedAt: a.db.now()}
+	if err := nameIsFree(ctx, q, name); err != nil {
+		return p, err
+	}
 	_, err := q.Exec(ctx, `INSERT INTO people (id, name, role, created_at) VALUES ($1, $2, $3, $4)`, p.ID, p.Name, p.Role, p.CreatedAt)
-	if pgError(err).ConstraintName == "people_by_name" {
+	if pgError(err).ConstraintName == "people_by_name" { // its locale takes more letters for one
 		return p, account.ErrNameTaken
 	}
 	return p, err
@@ -278,14 +281,20 @@ func (a *Accounts) keepAnAdmin(ctx context.Context, tx pgx.Tx, personID string) 
 	return nil
 }
 
-// nameIsFree makes sure that nobody has the name.
-func (a *Accounts) nameIsFree(ctx context.Context, name string) error {
-	var taken bool
-	err := a.db.in(ctx).QueryRow(ctx, `SELECT EXISTS (SELECT FROM people WHERE lower(name) = lower($1))`, name).Scan(&taken)
-	if err == nil && taken {
-		err = account.ErrNameTaken
+// isFree makes sure that none of the names that a statement lists is this one, ignoring case, or else
+// returns taken. PostgreSQL is not asked, which knows the case of letters beyond ASCII in some locales
+// only.
+func isFree(ctx context.Context, q querier, name string, taken error, names string, args ...any) error {
+	all, err := list(ctx, q, pgx.RowTo[string], names, args...)
+	if err == nil && slices.ContainsFunc(all, func(one string) bool { return strings.EqualFold(one, name) }) {
+		err = taken
 	}
-	return unavailable(ctx, err)
+	return err
+}
+
+// nameIsFree makes sure that nobody has the name.
+func nameIsFree(ctx context.Context, q querier, name string) error {
+	return isFree(ctx, q, name, account.ErrNameTaken, `SELECT name FROM people`)
 }
 
 // givenTokenID is the row of the admin token that servers are given. There is one, so that a new
@@ -312,14 +321,8 @@ func (a *Accounts) CreateToken(ctx context.Context, by account.Identity, want ac
 // tokenNameIsFree makes sure that no token of the owner that is in force has the name: the ledger
 // names its callers by it.
 func (a *Accounts) tokenNameIsFree(ctx context.Context, tx pgx.Tx, owner, name string) error {
-	var taken bool
-	err := tx.QueryRow(ctx, `
-		SELECT EXISTS (SELECT FROM credentials WHERE kind = 'token' AND coalesce(owner, '') = $2 AND lower(name) = lower($3) AND `+inForce+`)`,
-		a.db.now(), owner, name).Scan(&taken)
-	if err == nil && taken {
-		err = &account.Invalid{Field: "name", Message: "a token of yours has that name: choose another, or revoke that one first"}
-	}
-	return err
+	taken := &account.Invalid{Field: "name", Message: "a token of yours has that name: choose another, or revoke that one first"}
+	return isFree(ctx, tx, name, taken, `SELECT name FROM credentials WHERE kind = 'token' AND coalesce(owner, '') = $2 AND `+inForce, a.db.now(), owner)
 }
 
 func (a *Accounts) Tokens(ctx context.Context) ([]account.Token, error) {
@@ -507,7 +510,7 @@ func (a *Accounts) CreateInvite(ctx context.Context, by account.Identity, want a
 	if err := want.Check(now); err != nil {
 		return account.Link{}, "", err
 	}
-	if err := a.nameIsFree(ctx, want.Name); err != nil {
+	if err := nameIsFree(ctx, a.db.in(ctx), want.Name); err != nil {
 		return account.Link{}, "", err
 	}
 	expires := cmp.Or(want.ExpiresAt, new(now.Add(account.InviteLife)))

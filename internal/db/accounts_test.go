@@ -114,6 +114,15 @@ func TestInviteMakesAPersonOnce(t *testing.T) {
 	if _, _, err := d.Accounts.CreateInvite(ctx, terminal, account.NewInvite{Name: "ANA", Role: account.Viewer}); !errors.Is(err, account.ErrNameTaken) {
 		t.Fatalf("a second Ana got %v", err)
 	}
+	_, one := must.Get2(d.Accounts.CreateInvite(ctx, terminal, account.NewInvite{Name: "Åsa Öberg", Role: account.Viewer}))(t)
+	_, other := must.Get2(d.Accounts.CreateInvite(ctx, terminal, account.NewInvite{Name: "åsa öberg", Role: account.Viewer}))(t)
+	must.Get2(d.Accounts.Redeem(ctx, one, ""))(t)
+	if _, _, err := d.Accounts.Redeem(ctx, other, ""); !errors.Is(err, account.ErrNameTaken) {
+		t.Errorf("a second Åsa got %v", err)
+	}
+	if _, _, err := d.Accounts.CreateInvite(ctx, terminal, account.NewInvite{Name: "ÅSA ÖBERG", Role: account.Viewer}); !errors.Is(err, account.ErrNameTaken) {
+		t.Errorf("an invite for a third got %v", err)
+	}
 }
 
 // A link lets somebody in by being redeemed, and nothing else can be.
@@ -499,7 +508,7 @@ func TestTokensOfOneOwnerHaveNamesOfTheirOwn(t *testing.T) {
 	var wait sync.WaitGroup
 	for range 5 {
 		wait.Go(func() {
-			token, err := named(ana, "HPLC")
+			token, err := named(ana, "Öfen")
 			if err == nil {
 				made <- token
 			} else if invalid := new(account.Invalid); !errors.As(err, &invalid) || invalid.Field != "name" {
@@ -511,20 +520,20 @@ func TestTokensOfOneOwnerHaveNamesOfTheirOwn(t *testing.T) {
 	if len(made) != 1 {
 		t.Fatalf("%d have the name", len(made))
 	}
-	if _, err := named(ana, "hplc"); err == nil {
+	if _, err := named(ana, "öfen"); err == nil {
 		t.Error("another case is another name")
 	}
-	if _, err := named(bo, "HPLC"); err != nil {
+	if _, err := named(bo, "Öfen"); err != nil {
 		t.Errorf("somebody else's got %v", err)
 	}
 	must.Do(t, d.Accounts.RevokeToken(ctx, (<-made).ID))
-	if _, err := named(ana, "HPLC"); err != nil {
+	if _, err := named(ana, "Öfen"); err != nil {
 		t.Errorf("after the first was revoked: %v", err)
 	}
 	later := soon
 	d.SetClock(func() time.Time { return later })
 	soon = soon.Add(time.Hour)
-	if _, err := named(ana, "HPLC"); err != nil {
+	if _, err := named(ana, "Öfen"); err != nil {
 		t.Errorf("after the second has ended: %v", err)
 	}
 }

@@ -94,7 +94,10 @@ func (v Facts) MostAmends() int { return words.Either(v.Paper, mostReportAmends,
 // amends are what was changed afterwards, newest first, side by side with what was there:
 // corrections, trials taken out or in again, and changes of the study.
 func (v Facts) amends() templates.Amends {
-	amends := templates.Amends{Before: v.Board.Unseen}
+	var amends templates.Amends
+	if n := v.Board.Unseen; n > 0 {
+		amends.More = words.Count(n, "earlier one is", "earlier ones are") + " not shown; " + words.Either(v.Paper, "the export", "the ledger") + " has all of them."
+	}
 	for _, event := range v.Board.Amended {
 		amends.Lines = append(amends.Lines, v.amendsOf(event)...)
 	}

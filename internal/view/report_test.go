@@ -46,7 +46,11 @@ func TestTheReportIsThePageOnPaper(t *testing.T) {
 			v.Board.Amended = append(v.Board.Amended, event)
 		}
 	}
+	v.Board.Unseen = 1
 	report := v.Report()
+	if want := "1 earlier one is not shown; the export has all of them."; report.Amends.More != want {
+		t.Errorf("of other corrections it says %q, want %q", report.Amends.More, want)
+	}
 	shown := report.Progress.Chart
 	if want := "Yield (%); Impurity (%) and its limit; Impurity: cumulative violation (points); Pressure (bar) and its limit"; titlesOf(shown.Drawing) != want {
 		t.Errorf("the panels are %q", titlesOf(shown.Drawing))

@@ -82,8 +82,8 @@ func (v Verified) outcome() string {
 
 // Amends are what was changed afterwards.
 type Amends struct {
-	Lines  []Amend
-	Before int // corrections and exclusions that are not shown
+	Lines []Amend
+	More  string // how many earlier ones are not shown, and where they are
 }
 
 // Amend is one thing changed, with what was there before.

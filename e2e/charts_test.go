@@ -3,6 +3,7 @@ package e2e
 import (
 	"fmt"
 	"math"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -119,6 +120,48 @@ func TestChartsAnswer(t *testing.T) {
 	ask[any](p, `(() => { const frame = `+framed("#chart-progress", 0)+`, mark = frame.marks.find((mark) => mark.trial);
 		frame.svg.dispatchEvent(new MouseEvent("click", {bubbles: true, clientX: frame.box.left + frame.x(mark.x), clientY: frame.box.top + frame.y(mark.y)})); return 0 })()`)
 	p.until("the trial's page", fmt.Sprintf(`location.pathname.endsWith("/trials/%d")`, first))
+}
+
+// TestChartsNameValuesAsPagesDo: what stands over a slice is a value that its parameter has, with
+// powers of ten as elsewhere; and zooming in ends where ticks would say the same.
+func TestChartsNameValuesAsPagesDo(t *testing.T) {
+	t.Parallel()
+	definition := buffer("Read off")
+	parameters := definition["parameters"].([]map[string]any)
+	parameters[1]["high"] = 11
+	definition["parameters"] = append(parameters, map[string]any{"name": "salt", "type": "real", "low": 1e-9, "high": 1e-5, "scale": "log"})
+	id := site.makeStudy(t, definition)
+	site.play(t, id, 8)
+	p := newAdmin(t)
+	p.open("/studies/" + id)
+	p.drawn()
+	titles := ask[[]string](p, `(() => { const titles = []; document.querySelector("#chart-slices").scrollIntoView();
+		for (const svg of document.querySelectorAll("#chart-slices svg.frame")) {
+			const box = svg.getBoundingClientRect(), [low, high, log] = svg.dataset.x.split(" ");
+			for (let n = log ? 4 : 0; n <= (log ? 36 : 10); n++) {
+				if (!log && Number(high) > 12) continue;
+				const at = log ? n / 40 : (n + 1 - low) / (high - low);
+				svg.dispatchEvent(new PointerEvent("pointermove", {bubbles: true, clientX: box.left + at * box.width, clientY: box.top + box.height - 1}));
+				const said = document.querySelector("#chart-slices .tip b")?.textContent;
+				if (said) titles.push(said);
+			}
+		}
+		return titles })()`)
+	if len(titles) < 50 {
+		t.Errorf("over the slices stand only %q", titles)
+	}
+	for _, title := range titles {
+		if !regexp.MustCompile(`^([1-9]|1[01]|[1-9](\.\d+)?×10⁻[⁶⁷⁸⁹])$`).MatchString(title) {
+			t.Errorf("over a slice stands %q", title)
+		}
+	}
+	p.until("an end of zooming in", `(() => { const node = document.querySelector("#chart-progress"), svg = node.querySelector("svg.frame"); node.scrollIntoView();
+		for (let n = 0; n < 20; n++) {
+			const box = svg.getBoundingClientRect();
+			for (const [kind, at] of [["pointerdown", 0.50], ["pointerup", 0.62]]) svg.dispatchEvent(new PointerEvent(kind, {bubbles: true, pointerType: "mouse", clientX: box.left + 9, clientY: box.top + at * box.height}));
+		}
+		const ticks = [...svg.querySelectorAll("[data-axis=y] text")].map((text) => text.textContent);
+		return ticks.length > 1 && ticks.length < 12 && new Set(ticks).size === ticks.length })()`)
 }
 
 // TestWhatIsUnfoldedStaysSo: when the study changes, the numbers and the trust that somebody reads

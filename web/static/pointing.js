@@ -65,17 +65,28 @@
     const decades = log ? Math.log10(high / low) : 0;
     if (decades > 3) return Array.from({ length: Math.floor(decades) + 1 }, (_, i) => 10 ** (Math.ceil(Math.log10(low)) + i)).filter((x) => x <= high).map((x) => [x, raised(x.toExponential(0))]);
     const rough = (high - low) / about, power = 10 ** Math.floor(Math.log10(rough)), step = power * [1, 2, 5, 10].find((times) => times * power >= rough * 0.75);
-    const digits = Math.max(0, Math.min(20, -Math.floor(Math.log10(step) + 1e-9))), list = [];
-    for (let i = Math.ceil(low / step - 1e-9); i * step <= high * (1 + 1e-12); i++) list.push([i * step, words(i * step, digits)]);
+    const finest = Math.floor(Math.log10(step) + 1e-9), list = [];
+    for (let i = Math.ceil(low / step - 1e-9); i * step <= high * (1 + 1e-12); i++) list.push([i * step, words(i * step + 0, finest)]); // no −0
     return list;
   }
 
-  const raised = (text) => text.replace(/e\+?(-?\d+)/, (_, e) => "×10" + [...e].map((d) => (d === "-" ? "⁻" : "⁰¹²³⁴⁵⁶⁷⁸⁹"[d])).join(""));
+  const raised = (text) => text.replace(/e\+?(-?\d+)/, (_, e) => "×10" + [...e].map((d) => (d === "-" ? "⁻" : "⁰¹²³⁴⁵⁶⁷⁸⁹"[d])).join("")).replace("-", "−");
 
-  function words(x, digits) {
+  // words are a number to the finest power of ten that tells it from others.
+  function words(x, finest) {
     const size = Math.abs(x);
-    if (size >= 1e7 || (size && digits > 6)) return raised(x.toPrecision(4).replace(/\.?0*(e|$)/, "$1")).replace("-", "−");
+    if (size === 0 && finest < -6) return "0";
+    if (size >= 1e7 || (size < 1e-4 && finest < -6)) return raised(x.toExponential(Math.max(0, Math.min(20, Math.floor(Math.log10(size) + 1e-9) - finest))));
+    const digits = Math.max(0, Math.min(20, -finest));
     return x.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits, useGrouping: size >= 1e4 }).replaceAll(",", "\u202f").replace("-", "−");
+  }
+
+  // valueOf is the value at a part of an axis, in words, to the digits that places in a frame have.
+  function valueOf(axis, part) {
+    const x = valueAt(axis, part), range = axis.high - axis.low, size = Math.abs(x);
+    if (!axis.log && size < range / 1e4) return "0";
+    const rounded = Number(x.toPrecision(axis.log ? 3 : Math.min(17, Math.floor(Math.log10(size / range)) + 4)));
+    return raised(size < 1e-4 ? rounded.toExponential() : String(rounded));
   }
 
   // traces are what is drawn in a frame and answers: where it stands, in parts of the frame, and what is said there.
@@ -130,7 +141,7 @@
     for (const { kind, name, said, xs } of traces(frame)) {
       if (kind !== "line" && kind !== "bars") continue;
       const i = nearest(xs, place.x, said.length), axis = ends(frame, "x");
-      if (axis) where = String(Number(valueAt(axis, xs[i]).toPrecision(4)));
+      if (axis) where = valueOf(axis, xs[i]);
       found.push(name + " " + said[i]);
     }
     return found.length ? { title: where, words: found } : null;
@@ -197,7 +208,8 @@
       const { x, y } = sides(at), { zoomed } = stateOf(node);
       const zoom = (name, from, to) => {
         const axis = ends(start.frame, name), [low, high] = zoomOf(node, start.frame, name);
-        if (axis) zoomed[keyOf(node, start.frame, name)] = [from, to].map((part) => valueAt(axis, low + part * (high - low)));
+        const within = axis && [from, to].map((part) => valueAt(axis, low + part * (high - low)));
+        if (axis && within[1] - within[0] > 1e-9 * Math.max(...within.map(Math.abs))) zoomed[keyOf(node, start.frame, name)] = within; // closer, ticks would say the same
       };
       if (y.dragged) zoom("y", 1 - y.high / box.height, 1 - y.low / box.height);
       if (x.dragged) zoom("x", x.low / box.width, x.high / box.width);

@@ -304,9 +304,9 @@ func chanceWords(chance [][]float64, aim string) string {
 	}
 	switch {
 	case lowest >= 0.9:
-		return "The chance " + aim + " is 90" + words.Thin + "% or more everywhere here, so no lines are drawn"
+		return "As the model sees it, the chance " + aim + " is 90" + words.Thin + "% or more everywhere here, so no lines are drawn"
 	case highest <= 0.1:
-		return "The chance " + aim + " is 10" + words.Thin + "% or less everywhere here, so no lines are drawn"
+		return "As the model sees it, the chance " + aim + " is 10" + words.Thin + "% or less everywhere here, so no lines are drawn"
 	}
 	return "Lines: a chance of 10 (dotted), 50 (dashed) and 90" + words.Thin + "% (bold) " + aim + ", where there are such"
 }

@@ -439,8 +439,8 @@ func TestFirstValuesAreTakenIn(t *testing.T) {
 func TestWordsOfAMapFollowItsLines(t *testing.T) {
 	t.Parallel()
 	for want, chance := range map[string][][]float64{
-		"The chance to stay within every limit is 90\u202f% or more everywhere": {{0.95, 0.99}, {0.9, 0.91}},
-		"The chance to stay within every limit is 10\u202f% or less everywhere": {{0.05, 0.001}, {0.1, 0}},
+		"As the model sees it, the chance to stay within every limit is 90\u202f% or more everywhere": {{0.95, 0.99}, {0.9, 0.91}},
+		"As the model sees it, the chance to stay within every limit is 10\u202f% or less everywhere": {{0.05, 0.001}, {0.1, 0}},
 		"Lines: a chance of 10 (dotted)":                                        {{0.05, 0.5}, {0.1, 0}},
 	} {
 		if got := chanceWords(chance, "to stay within every limit"); !strings.HasPrefix(got, want) {

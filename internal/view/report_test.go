@@ -62,7 +62,7 @@ func TestTheReportIsThePageOnPaper(t *testing.T) {
 	}
 	var drawn strings.Builder
 	must.Do(t, templates.ReportView(report).Render(t.Context(), &drawn))
-	says(t, "the report", drawn.String(), []string{"· 0.5 % before trial 13", "Recommended: the settings of trial 8", "<s class=\"was\">counted</s>", "<b>taken out</b>", "pump", `data-name="change of a limit"`, `data-name="exclusion"`, `data-name="model refitted"`,
+	says(t, "the report", drawn.String(), []string{"· 0.5 % before trial 13", "Recommended: the settings of trial 8", "Chance to stay within every limit, as the model sees it: ", "<s class=\"was\">counted</s>", "<b>taken out</b>", "pump", `data-name="change of a limit"`, `data-name="exclusion"`, `data-name="model refitted"`,
 		"Slices through the recommended point, trial 8", ">Yield</span> (%)<", ">best within today’s limits so far<", ">violation so far (hard)<", ">with margin paying back (soft)<", ">limit<", ">model’s 95 % band<", ">expected<", "by the limits as they are now"},
 		[]string{"<button", "<form", "<a ", "hx-get", "of 12 trials: the newest", "far from it, so not drawn"})
 }

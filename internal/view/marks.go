@@ -308,7 +308,7 @@ func failedBySettings(t *ledger.Trial) bool { return t.Cause == ledger.BySetting
 
 // limitLine is a limit as charts name it, without its places.
 func limitLine(c design.Constraint) chart.Limit {
-	return chart.Limit{Label: "limit " + words.Quantity(c.Threshold, c.Unit), Above: c.Op == "<="}
+	return chart.Limit{Label: "limit " + words.Quantity(c.Threshold, c.Unit), Above: []bool{c.Op == "<="}}
 }
 
 // lineStyle tells line number i of a panel from the others.

@@ -429,16 +429,17 @@ func (p *panelling) limitPanel(j int) (panel chart.Panel, said, beyond string) {
 // limitPath is the threshold as it stood at each trial; the next one is under the limit of now.
 func (p *panelling) limitPath(j int) chart.Limit {
 	now := p.Snap.Definition.Constraints[j]
-	path := limitLine(now)
-	step := func(x, y float64) {
-		if n := len(path.Y); n == 0 || path.Y[n-1] != y {
-			path.X, path.Y = append(path.X, x), append(path.Y, y)
+	path, was := chart.Limit{Label: limitLine(now).Label}, now
+	step := func(i int, c design.Constraint) {
+		if i == 0 || limitDiffers(was, c) {
+			path.X, path.Y, path.Above = append(path.X, float64(i)+0.5), append(path.Y, c.Threshold), append(path.Above, c.Op == "<=")
 		}
+		was = c
 	}
 	for i := range p.Snap.Trials {
-		step(float64(i)+0.5, p.limits[i][j].Threshold)
+		step(i, p.limits[i][j])
 	}
-	step(float64(len(p.Snap.Trials))+0.5, now.Threshold)
+	step(len(p.Snap.Trials), now)
 	return path
 }
 

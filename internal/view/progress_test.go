@@ -69,6 +69,9 @@ func TestALimitTurnedAroundIsSaid(t *testing.T) {
 	d.Constraints = slices.Clone(d.Constraints)
 	d.Constraints[0].Op = ">="
 	b.add(ledger.Reconfigured, ledger.ReconfiguredData{Definition: d, Changes: []design.Change{}, Reason: "it is a purity"})
+	if path := b.facts(0).panelling().limitPath(0); !slices.Equal(path.X, []float64{0.5, 3.5}) || !slices.Equal(path.Above, []bool{true, false}) {
+		t.Errorf("the limit is drawn as %+v", path)
+	}
 	revisions := b.snap.Revisions
 	said := limitChanges(revisions[0].Limits, revisions[1].Limits) + "; " + limitBefore(revisions, 0) + "; " + limitBefore(revisions, 1)
 	says(t, "the change", said, []string{"limit of impurity from ≤ 0.5 to ≥ 0.5 %; ≤ 0.5 % before trial 4; "}, []string{"pressure"})
@@ -441,7 +444,7 @@ func TestWordsOfAMapFollowItsLines(t *testing.T) {
 	for want, chance := range map[string][][]float64{
 		"As the model sees it, the chance to stay within every limit is 90\u202f% or more everywhere": {{0.95, 0.99}, {0.9, 0.91}},
 		"As the model sees it, the chance to stay within every limit is 10\u202f% or less everywhere": {{0.05, 0.001}, {0.1, 0}},
-		"Lines: a chance of 10 (dotted)":                                        {{0.05, 0.5}, {0.1, 0}},
+		"Lines: a chance of 10 (dotted)": {{0.05, 0.5}, {0.1, 0}},
 	} {
 		if got := chanceWords(chance, "to stay within every limit"); !strings.HasPrefix(got, want) {
 			t.Errorf("%v: %s", chance, got)

@@ -96,13 +96,13 @@ type Trace struct {
 }
 
 // Limit is a threshold as it stood at each trial, drawn as a dashed line with its value at its end;
-// the side that breaks it is hatched. It holds Y[i] from X[i] on, to the end of the axis. Without X
-// it holds all along.
+// the side that breaks it is hatched, Above[i] telling which one. It holds Y[i] from X[i] on, to the
+// end of the axis. Without X it holds all along.
 type Limit struct {
 	X     []float64
 	Y     []float64
+	Above []bool // values above it break it
 	Label string // of the last
-	Above bool   // values above it break it
 }
 
 // Surface is a map of two parameters: row i is at Y[i], column j at X[j].

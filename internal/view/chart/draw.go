@@ -407,7 +407,7 @@ func (s *sheet) limit(f frame, limit Limit) (label string) {
 		}
 		at := math.Max(0, math.Min(1-f.y.at(y), 1))
 		top, height := at, 1-at
-		if limit.Above {
+		if limit.Above[i] {
 			top, height = 0, at
 		}
 		fmt.Fprintf(s, `<rect x="%s" y="%s" width="%s" height="%s" fill="url(#%s-hatch)"/>`, percent(left), percent(top), percent(math.Max(0, right-left)), percent(height), s.id)
@@ -437,7 +437,7 @@ func (s *sheet) limitLabel(f frame, limit Limit) string {
 	if f.small {
 		size = 11
 	}
-	last := limit.Y[len(limit.Y)-1]
+	last, above := limit.Y[len(limit.Y)-1], limit.Above[len(limit.Y)-1]
 	if f.unnamed || limit.Label == "" || !f.y.shows(last) {
 		return ""
 	}
@@ -458,7 +458,7 @@ func (s *sheet) limitLabel(f frame, limit Limit) string {
 		return false
 	}
 	roomOver, roomUnder := end-size-4 > 0, end+size+6 < high
-	over := limit.Above && roomOver || !limit.Above && !roomUnder
+	over := above && roomOver || !above && !roomUnder
 	overTaken, underTaken := taken(end-size-4, end), taken(end, end+size+4)
 	if over && roomUnder && overTaken && !underTaken || !over && roomOver && underTaken && !overTaken {
 		over = !over

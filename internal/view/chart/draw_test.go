@@ -77,9 +77,9 @@ func TestChartDrawsEverything(t *testing.T) {
 	}
 	check("a faded mark", more(Trace{Style: Feasible, X: x, Y: y, Fade: []float64{1, 0.5, 0.1}}))
 	line := bare.Panels[0].Traces[0]
-	check("a limit", one(bare.X, Axis{}, []Limit{{X: []float64{1, 2, 3}, Y: []float64{2, 1, 1}, Label: "limit 1", Above: true}}, line))
-	check("a limit from below", one(bare.X, Axis{}, []Limit{{X: []float64{1, 2, 3}, Y: []float64{2, 1, 1}, Label: "limit 1"}}, line))
-	check("a limit that never changed", one(bare.X, Axis{}, []Limit{{Y: []float64{1}, Label: "limit 1"}}, line))
+	check("a limit", one(bare.X, Axis{}, []Limit{{X: []float64{1, 2, 3}, Y: []float64{2, 1, 1}, Label: "limit 1", Above: []bool{true, false, true}}}, line))
+	check("a limit from below", one(bare.X, Axis{}, []Limit{{X: []float64{1, 2, 3}, Y: []float64{2, 1, 1}, Label: "limit 1", Above: make([]bool, 3)}}, line))
+	check("a limit that never changed", one(bare.X, Axis{}, []Limit{{Y: []float64{1}, Label: "limit 1", Above: []bool{false}}}, line))
 	for _, kind := range []string{"correction", "exclusion", "inclusion", "change of a limit", "change of settings", "model refitted"} {
 		d := one(bare.X, Axis{}, nil, line)
 		d.Events = []Event{{X: 2, Kind: kind, Text: "a change"}}
@@ -93,7 +93,7 @@ func TestChartDrawsEverything(t *testing.T) {
 func TestNamesAreNoMarkup(t *testing.T) {
 	t.Parallel()
 	name := `<b>"it's" & more</b>`
-	d := Drawing{Cells: []Panel{{Group: name, Title: name, X: Axis{Title: name, Categories: []string{name, "b"}}, Limits: []Limit{{Y: []float64{1}, Label: name}},
+	d := Drawing{Cells: []Panel{{Group: name, Title: name, X: Axis{Title: name, Categories: []string{name, "b"}}, Limits: []Limit{{Y: []float64{1}, Label: name, Above: []bool{false}}},
 		Traces: []Trace{{Name: name, Style: Feasible, X: []any{name, "b"}, Y: values(1, 2), Text: []string{name, name}, Trial: []int{1, 2}}}}}}
 	drawn := d.HTML("id", "title")
 	wellFormed(t, drawn)
@@ -125,7 +125,7 @@ func TestChartOfExtremesIsDrawn(t *testing.T) {
 		on := rapid.SampledFrom([][]float64{{1, 2, 3}, {-1e100, 0, 1e100}, {1e-307, 2e-307, 3e-307}, {1e-200, 1e-190, 1e90}, {1e-290, 2e-290, 3e-290}, {0, 1e-300, 1e-298}, {1e9, 1e9 + 1, 1e9 + 5}}).Draw(t, "x")
 		x := Axis{Title: "x", Range: []float64{on[0], on[2]}, Log: on[0] > 0 && rapid.Bool().Draw(t, "log")}
 		along := values(on...)
-		d := one(x, Axis{}, []Limit{{X: on, Y: three("limit"), Label: "limit"}}, Trace{Style: Line, X: along, Y: list("y")}, Trace{Style: BandStyle, X: along, Low: list("low"), High: list("high")},
+		d := one(x, Axis{}, []Limit{{X: on, Y: three("limit"), Label: "limit", Above: make([]bool, 3)}}, Trace{Style: Line, X: along, Y: list("y")}, Trace{Style: BandStyle, X: along, Low: list("low"), High: list("high")},
 			Trace{Style: Feasible, X: list("where"), Y: list("marks")}, Trace{Style: Spans, X: along, Low: list("from"), High: list("to")})
 		d.Events = []Event{{X: number.Draw(t, "event"), Kind: "correction"}}
 		if rapid.Bool().Draw(t, "surface") {
@@ -172,14 +172,14 @@ func TestMarksKeepToTheirRange(t *testing.T) {
 // is stretched over it.
 func TestThingsStandAtTheirNumbers(t *testing.T) {
 	t.Parallel()
-	d := one(Axis{Range: []float64{0, 4}}, Axis{Range: []float64{0, 10}}, []Limit{{X: []float64{0, 2}, Y: []float64{5, 2}, Label: "limit 2", Above: true}},
+	d := one(Axis{Range: []float64{0, 4}}, Axis{Range: []float64{0, 10}}, []Limit{{X: []float64{0, 2}, Y: []float64{5, 2}, Label: "limit 2", Above: []bool{true, false}}},
 		Trace{Name: "marks", Style: Feasible, X: values(1), Y: values(2.5), Text: []string{"said"}, Trial: []int{7}}, Trace{Name: "steps", Style: Step, X: values(1, 2), Y: values(5, 10)},
 		Trace{Name: "band", Style: BandStyle, X: values(0, 4), Low: values(1, 2), High: values(3, 4)})
 	drawn := d.HTML("id", "title")
 	for what, want := range map[string]string{
 		"the mark": `<g data-name="marks" data-kind="marks" data-said='["said"]' data-trials='[7]'><use href="#id-0" x="25%" y="75%"/></g>`, "the steps": `d="M250,500H500V0"`,
 		"the band": `d="M0,700L1000,600L1000,800L0,900Z"`, "what the band says": `data-said='["1 to 3","2 to 4"]'`, "the limit": `d="M0,500H500V800H1000"`,
-		"the side that breaks the first limit": `<rect x="0%" y="0%" width="50%" height="50%"`, "and the second": `<rect x="50%" y="0%" width="50%" height="80%"`, "the value of the last": ">limit 2</text>",
+		"the side that breaks the first limit": `<rect x="0%" y="0%" width="50%" height="50%"`, "and the second, the other one": `<rect x="50%" y="80%" width="50%" height="20%"`, "the value of the last": ">limit 2</text>",
 	} {
 		if !strings.Contains(drawn, want) {
 			t.Errorf("%s: no %s in\n%s", what, want, drawn)
@@ -425,7 +425,7 @@ func TestContours(t *testing.T) {
 func TestFigureStandsAlone(t *testing.T) {
 	t.Parallel()
 	x, y := values(1, 50, 100), values(2, 0.5, 1)
-	cell := Panel{Title: "a & b < c", X: Axis{Title: "round t"}, Limits: []Limit{{Y: []float64{1.5}}}, Traces: []Trace{
+	cell := Panel{Title: "a & b < c", X: Axis{Title: "round t"}, Limits: []Limit{{Y: []float64{1.5}, Above: []bool{false}}}, Traces: []Trace{
 		{Name: "falling", Style: Series(7), X: x, Low: values(1, 0.4, 0.7), High: values(3, 0.6, 1.5)},
 		{Name: "falling", Style: Series(7), X: x, Y: y}, {Name: "flat", Style: Series(0), X: x, Y: y}, {Name: "mark", Style: Recommended, X: x, Y: y}}}
 	drawn := string(Figure("both & all", []Panel{cell, cell, cell, cell}))

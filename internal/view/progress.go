@@ -516,7 +516,7 @@ func limitChanges(before, after []design.Constraint) string {
 	var parts []string
 	for j, c := range after {
 		if was := before[j]; limitDiffers(was, c) {
-			parts = append(parts, fmt.Sprintf("limit of %s from %s to %s", c.Name, signTurned(was, c)+words.Quantity(was.Threshold, ""), signTurned(c, was)+words.Quantity(c.Threshold, c.Unit)))
+			parts = append(parts, fmt.Sprintf("limit of %s from %s to %s", c.Name, signTurned(was, c)+words.Quantity(was.Threshold, words.Either(was.Unit == c.Unit, "", was.Unit)), signTurned(c, was)+words.Quantity(c.Threshold, c.Unit)))
 		}
 	}
 	return strings.Join(parts, ", ")

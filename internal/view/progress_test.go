@@ -73,8 +73,10 @@ func TestALimitTurnedAroundIsSaid(t *testing.T) {
 		t.Errorf("the limit is drawn as %+v", path)
 	}
 	revisions := b.snap.Revisions
-	said := limitChanges(revisions[0].Limits, revisions[1].Limits) + "; " + limitBefore(revisions, 0) + "; " + limitBefore(revisions, 1)
-	says(t, "the change", said, []string{"limit of impurity from ≤ 0.5 to ≥ 0.5 %; ≤ 0.5 % before trial 4; "}, []string{"pressure"})
+	inOther := slices.Clone(d.Constraints)
+	inOther[0].Threshold, inOther[0].Unit = 5000, "ppm"
+	said := limitChanges(revisions[0].Limits, revisions[1].Limits) + "; " + limitChanges(d.Constraints, inOther) + "; " + limitBefore(revisions, 0) + "; " + limitBefore(revisions, 1)
+	says(t, "the change", said, []string{"limit of impurity from ≤ 0.5 to ≥ 0.5 %; limit of impurity from 0.5 % to 5000 ppm; ≤ 0.5 % before trial 4; "}, []string{"pressure"})
 }
 
 // TestWhatWaitsIsMarkedWhereItsDecisionForetold: the numbers of a decision that knew no units are

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -19,16 +20,17 @@ func (v Facts) Report() templates.Report {
 func parameterTable(d design.Definition) templates.Table {
 	table := templates.Table{Head: []templates.Column{column("Parameter"), column("Kind"), number("From", ""), number("To", ""), column("Unit"), column("Choices, steps")}}
 	for _, p := range d.Parameters {
-		more := strings.Join(p.Choices, ", ")
-		switch {
-		case p.Type == design.Remainder && p.Total != nil:
-			more = "what is left of " + design.WriteNumber(*p.Total)
-		case p.Step != nil:
-			more = "in steps of " + design.WriteNumber(*p.Step)
-		case p.Logarithmic():
-			more = "logarithmic"
+		more := slices.Clone(p.Choices)
+		if p.Type == design.Remainder && p.Total != nil {
+			more = append(more, "what is left of "+design.WriteExactly(*p.Total))
 		}
-		table.Rows = append(table.Rows, []string{p.Name, string(p.Type), optionalNumber(p.Low), optionalNumber(p.High), p.Unit, more})
+		if p.Logarithmic() {
+			more = append(more, "logarithmic")
+		}
+		if p.Step != nil {
+			more = append(more, "in steps of "+design.WriteExactly(*p.Step))
+		}
+		table.Rows = append(table.Rows, []string{p.Name, string(p.Type), optionalNumber(p.Low), optionalNumber(p.High), p.Unit, strings.Join(more, ", ")})
 	}
 	return table
 }
@@ -37,7 +39,7 @@ func optionalNumber(x *float64) string {
 	if x == nil {
 		return ""
 	}
-	return design.WriteNumber(*x)
+	return design.WriteExactly(*x)
 }
 
 // studyFacts are how the study decides.

@@ -247,3 +247,10 @@ func TestOneTrialThatFailedIsOne(t *testing.T) {
 	b.add(ledger.Chosen, ledger.ChosenData{Number: 1, Origin: ledger.Suggested, Seen: 1, Engine: "1", Parameters: design.Settings{"x": design.NumberValue(0.5)}, Decision: &ledger.Decision{Works: &ledger.Works{Chance: 0.5, Failed: 1, Of: 1}}})
 	says(t, "the decision", whole(b.facts(0).Of(b.snap.Trial(1)).decisionFacts()), []string{"1 of 1 trial before it had failed because of the settings"}, nil)
 }
+
+// TestTheReportSaysWhatParametersAre: all of it, to every digit.
+func TestTheReportSaysWhatParametersAre(t *testing.T) {
+	t.Parallel()
+	d := design.Definition{Parameters: []design.Parameter{{Name: "salt", Type: design.Real, Low: new(0.001), High: new(1013.2512345), Scale: "log", Step: new(0.001)}, {Name: "base", Type: design.Categorical, Choices: []string{"A", "B"}}}}
+	says(t, "the table", whole(parameterTable(d).Rows), []string{"0.001 1013.2512345  logarithmic, in steps of 0.001", "A, B"}, nil)
+}

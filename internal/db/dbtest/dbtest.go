@@ -120,8 +120,8 @@ func New(t testing.TB) *db.DB {
 }
 
 // patient is of a URL on the server that tests share, where nothing is frozen: on a busy machine it
-// may take its time to answer.
-const patient = "&connect_timeout=60"
+// may take its time to answer, and whoever holds a lock to give it back.
+const patient = "&connect_timeout=60&lock_timeout=60000&idle_in_transaction_session_timeout=60000"
 
 // URL makes a fresh, migrated, empty database, which is dropped when the test ends.
 func URL(t testing.TB) string {

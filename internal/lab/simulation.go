@@ -11,6 +11,7 @@ import (
 	"headroom/internal/lists"
 	"headroom/internal/optimizer"
 	"headroom/internal/optimizer/policy"
+	"headroom/internal/study/design"
 	"headroom/internal/view/chart"
 )
 
@@ -74,7 +75,7 @@ type simulated struct {
 	means map[string][]Estimate
 }
 
-// estimated are means over seeds; a single one has a standard error of 0.
+// estimated are means over seeds; a single one has no standard error.
 func estimated(all []*Curves) map[string][]Estimate {
 	means := map[string][]Estimate{}
 	for _, q := range Quantities {
@@ -86,13 +87,6 @@ func estimated(all []*Curves) map[string][]Estimate {
 			}
 		}
 		means[q.Name], means[q.Name+"/t"] = along(sums), along(averages)
-	}
-	for _, list := range means {
-		for i := range list {
-			if list[i].N < 2 {
-				list[i].Error = 0
-			}
-		}
 	}
 	return means
 }
@@ -160,16 +154,16 @@ func summaryRows(all []simulated) [][]string {
 
 // simulationSummary is what was played, and its figures after the last round.
 type simulationSummary struct {
-	Experiment  Experiment                    `json:"experiment"`
-	Seeds       int                           `json:"seeds"`
-	MeanOptimum float64                       `json:"mean_optimum"`
-	Final       map[string]map[string]float64 `json:"final"`
+	Experiment  Experiment                     `json:"experiment"`
+	Seeds       int                            `json:"seeds"`
+	MeanOptimum float64                        `json:"mean_optimum"`
+	Final       map[string]map[string]*float64 `json:"final"`
 }
 
 func (s Simulation) summaries(all []simulated) map[string]simulationSummary {
 	out := map[string]simulationSummary{}
 	for _, e := range all {
-		one := simulationSummary{s.of(e.Entrant), len(e.all), 0, map[string]map[string]float64{}}
+		one := simulationSummary{s.of(e.Entrant), len(e.all), 0, map[string]map[string]*float64{}}
 		for _, c := range e.all {
 			one.MeanOptimum += c.Optimum / float64(len(e.all))
 		}
@@ -178,7 +172,7 @@ func (s Simulation) summaries(all []simulated) map[string]simulationSummary {
 			if last.N == 0 {
 				continue
 			}
-			one.Final[q.Name] = map[string]float64{"mean": last.Mean, "standard_error": last.Error}
+			one.Final[q.Name] = map[string]*float64{"mean": &last.Mean, "standard_error": design.FiniteOrNil(last.Error)}
 		}
 		out[e.Label] = one
 	}
@@ -218,7 +212,7 @@ func (s Simulation) final(all []simulated) []byte {
 		for _, name := range []string{"regret/t", "regret_plus/t", "hard", "soft", "balance", "violated"} {
 			cell := nothing // a space that is continuous has no mixture of arms
 			if last := e.atEnd(name); last.N > 0 {
-				cell = fmt.Sprintf("%.4g ± %.2g", last.Mean, last.Error)
+				cell = fmt.Sprintf("%.4g%s", last.Mean, plusMinus(last.Error))
 			}
 			row = append(row, cell)
 		}

@@ -283,7 +283,7 @@ func TestAveraged(t *testing.T) {
 	if want := 16 / math.Sqrt(3); math.Abs(sum.Mean-24) > 1e-12 || math.Abs(average.Mean-6) > 1e-12 || math.Abs(sum.Error-want) > 1e-12 || math.Abs(average.Error-want/4) > 1e-12 {
 		t.Errorf("got %v and %v, want 24 ± %v and a quarter of it", sum, average, want)
 	}
-	if one := estimated(all[:1])["hard"][1]; one.Mean != 8 || one.Error != 0 {
+	if one := estimated(all[:1])["hard"][1]; one.Mean != 8 || !math.IsNaN(one.Error) {
 		t.Errorf("one seed gives %v", one)
 	}
 	if kept := Kept(10_000); kept[0] != 1 || kept[len(kept)-1] != 10_000 || len(kept) != 201 {
@@ -298,7 +298,7 @@ func TestMixturesAreReportedWhereThereAreArms(t *testing.T) {
 	for _, c := range []struct {
 		grid int
 		want string
-	}{{13, `ckb-ucb +-?[0-9.]+ ± 0 +[0-9.]+ ± 0 `}, {0, `ckb-ucb +-?[0-9.]+ ± 0 +– `}} {
+	}{{13, `ckb-ucb +-?[0-9.]+ +[0-9.]+ +`}, {0, `ckb-ucb +-?[0-9.]+ +– `}} {
 		e := Entrant{Label: "ckb-ucb", Algorithm: design.Algorithm{Name: "ckb-ucb"}}
 		s := Simulation{Experiment: Experiment{Problem: "sine-pocket", Horizon: 6, Grid: c.grid}, Entrants: []Entrant{e}, Seeds: 1, Plot: []string{"regret_plus/t"}}
 		curves := []*Curves{curvesOf(t, s.of(e), 1).Few()}

@@ -73,7 +73,7 @@ func (w *world) rebuild() {
 // for each answer.
 func (w *world) request(method, path, body, key string) (status int, text string) {
 	client, err := &http.Client{Timeout: time.Second}, error(nil)
-	for giveUp := time.Now().Add(2 * testwait.Timeout); time.Now().Before(giveUp); time.Sleep(pace) {
+	for giveUp := time.Now().Add(2 * testwait.Timeout); time.Now().Before(giveUp); time.Sleep(testwait.Pace) {
 		status, text, err = w.server.Load().try(client, method, path, sharedToken, body, "Idempotency-Key", key)
 		if err == nil && status != http.StatusServiceUnavailable {
 			return status, text
@@ -286,7 +286,7 @@ func (w *world) refuses(id, why string) {
 	w.t.Helper()
 	for path, accept := range map[string]string{"/api/v1/studies/" + id: "", "/studies/" + id: "text/html", "/readyz": ""} {
 		server := w.server.Load()
-		eventually(w.t, path+" says "+why, func() bool {
+		testwait.Eventually(w.t, path+" says "+why, func() bool {
 			status, text := server.send(http.MethodGet, path, sharedToken, "", "Accept", accept)
 			if status == http.StatusOK {
 				w.t.Fatalf("%s is answered from a server that goes back: %s", path, text)
@@ -373,7 +373,7 @@ func TestAPrimaryThatLacksSomethingIsRefused(t *testing.T) {
 		must.Do(t, w.write(id, number+1))
 	}
 	version := w.version(id)
-	eventually(t, "what was seen is kept", func() bool {
+	testwait.Eventually(t, "what was seen is kept", func() bool {
 		text, err := os.ReadFile(filepath.Join(w.folder, seenFile))
 		return err == nil && strings.Contains(string(text), id) && strings.Contains(string(text), fmt.Sprintf(`"Version": %d`, version))
 	})

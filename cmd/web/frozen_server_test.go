@@ -51,7 +51,7 @@ func (r *running) askUntilAnswered(study, key string) (a asked, refusals int) {
 		case a.status != http.StatusServiceUnavailable || time.Since(begin) > testwait.Timeout:
 			r.t.Fatalf("after %v an ask got %d: %s", time.Since(begin), a.status, a.text)
 		}
-		time.Sleep(pace)
+		time.Sleep(testwait.Pace)
 	}
 }
 
@@ -61,25 +61,10 @@ func (r *running) signal(sent syscall.Signal, state string) {
 	if err := r.cmd.Process.Signal(sent); err != nil {
 		r.t.Fatal(err)
 	}
-	eventually(r.t, fmt.Sprintf("the server's process is in state %s after %v", state, sent), func() bool {
+	testwait.Eventually(r.t, fmt.Sprintf("the server's process is in state %s after %v", state, sent), func() bool {
 		said, err := exec.Command("ps", "-o", "stat=", "-p", strconv.Itoa(r.cmd.Process.Pid)).Output()
 		return err == nil && strings.HasPrefix(string(said), state)
 	})
-}
-
-// pace is between two questions of whoever waits, who else would take the processor from what is
-// waited for.
-const pace = 20 * time.Millisecond
-
-// eventually asks again and again until it is so.
-func eventually(t *testing.T, what string, so func() bool) {
-	t.Helper()
-	for giveUp := time.Now().Add(testwait.Timeout); !so(); {
-		if time.Now().After(giveUp) {
-			t.Fatalf("in vain: %s", what)
-		}
-		time.Sleep(pace)
-	}
 }
 
 // Two servers on one database: one is frozen while it holds the lock under which trials are chosen,
@@ -110,7 +95,7 @@ func TestAFrozenServerLosesItsStudyAndNothingElse(t *testing.T) {
 	must.Get(holder.Exec(t.Context(), `BEGIN; LOCK TABLE events IN ACCESS EXCLUSIVE MODE`))(t)
 	late := make(chan asked, 1)
 	go func() { late <- frozen.ask(created.ID, "while-frozen") }()
-	eventually(t, "an ask holds the choosing lock and waits for the events", func() bool {
+	testwait.Eventually(t, "an ask holds the choosing lock and waits for the events", func() bool {
 		var so bool
 		must.Do(t, watcher.QueryRow(t.Context(), `
 			SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND granted AND classid = (hashtext('headroom choosing')::bigint & 4294967295)::oid)

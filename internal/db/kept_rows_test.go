@@ -112,15 +112,6 @@ func pieces(t *testing.T, d *db.DB, id string) (count int) {
 	return count
 }
 
-func eventually(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	for end := time.Now().Add(testwait.Timeout); !holds(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal(what, "does not come")
-		}
-	}
-}
-
 // A server that starts reads the rows that another one kept behind requests, and says the same to
 // the last bit as one that works all out from nothing; rows that are damaged, or forged under the
 // right sums, it throws away, says so once, and says the same.
@@ -133,7 +124,7 @@ func TestAServerThatStartsReadsWhatWasKept(t *testing.T) {
 	const all = optimizer.KeptFrom/256 + 1 // pieces, the last one of 16 rows
 	come := func(what string) {
 		t.Helper()
-		eventually(t, what, func() bool { return pieces(t, d, now.ID) == all })
+		testwait.Eventually(t, what, func() bool { return pieces(t, d, now.ID) == all })
 	}
 	come("what is kept")
 	first.Stop()

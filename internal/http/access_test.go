@@ -27,6 +27,7 @@ import (
 	"headroom/internal/must"
 	"headroom/internal/study"
 	"headroom/internal/study/ledger"
+	"headroom/internal/testwait"
 )
 
 // audience is the kind of caller that a route is for.
@@ -506,14 +507,14 @@ func TestAnswersThatNobodyReadsAreBounded(t *testing.T) {
 	size := len(s.Call("GET", path, secret, nil).Want(200).Body)
 	room := (64 << 20) / size
 	visitor := visit(t, s, room+15, "GET", path, secret, nil)
-	sitetest.Eventually(t, "some wait, the others are refused", func() bool {
+	testwait.Eventually(t, "some wait, the others are refused", func() bool {
 		return visitor.waiting.Load() == int64(room) && visitor.turnedAway() == 15
 	})
 	s.Call("GET", path, s.Admin, nil).Want(200)
 	// Little room is left: what is sent in parts is refused, too, before its first.
 	visit(t, s, 30, "GET", path+"?limit=50", secret, nil)
 	bundle := "/api/v1/studies/" + id + "/export.json"
-	sitetest.Eventually(t, "a bundle is refused", func() bool { return s.Call("GET", bundle, secret, nil).Status == http.StatusTooManyRequests })
+	testwait.Eventually(t, "a bundle is refused", func() bool { return s.Call("GET", bundle, secret, nil).Status == http.StatusTooManyRequests })
 	s.Call("GET", bundle, s.Admin, nil).Want(200)
 	visitor.letGo()
 	sitetest.Same(t, "refused", visitor.refused(t, "bytes of answers"), 15)
@@ -530,7 +531,7 @@ func TestOneVisitorHasSoManyRequestsUnderWay(t *testing.T) {
 	s := sitetest.Beside(t)
 	secret := s.Token(account.Viewer, "")
 	visitor := visit(t, s, 250+7, "GET", "/api/v1/studies", secret, nil)
-	sitetest.Eventually(t, "as many wait as may", func() bool {
+	testwait.Eventually(t, "as many wait as may", func() bool {
 		return visitor.waiting.Load() == 250 && visitor.turnedAway() == 7
 	})
 	if a := s.Call("GET", "/api/v1/studies", secret, nil); a.Status != 429 || a.Header.Get("Retry-After") == "" {
@@ -556,7 +557,7 @@ func TestOneVisitorHasSoManyStreams(t *testing.T) {
 		r.Header.Set("Authorization", "Bearer "+secret)
 		wait.Go(func() { s.Router.ServeHTTP(httptest.NewRecorder(), r) })
 	}
-	sitetest.Eventually(t, "the streams are open", func() bool {
+	testwait.Eventually(t, "the streams are open", func() bool {
 		return strings.Contains(string(s.Call("GET", "/metrics", s.Admin, nil).Body), "headroom_open_streams 300")
 	})
 	sitetest.Same(t, "one more stream got", knock(t, s, "GET", paths[0], secret), 429)
@@ -594,9 +595,9 @@ func TestBodiesOfOneVisitorAreBounded(t *testing.T) {
 	blank := strings.Repeat(" ", 7<<20)
 	body := func() io.Reader { return &unfinished{strings.NewReader(blank), &came, end} }
 	fit := visit(t, s, 9, "POST", "/api/v1/studies/"+id+"/tell", secret, body)
-	sitetest.Eventually(t, "nine times 7 MB of the 64 have come", func() bool { return came.Load() == 9 })
+	testwait.Eventually(t, "nine times 7 MB of the 64 have come", func() bool { return came.Load() == 9 })
 	rest := visit(t, s, 3, "POST", "/api/v1/studies/"+id+"/tell", secret, body)
-	sitetest.Eventually(t, "the others are turned away", func() bool { return rest.turnedAway() == 3 })
+	testwait.Eventually(t, "the others are turned away", func() bool { return rest.turnedAway() == 3 })
 	rest.letGo()
 	rest.refused(t, "bytes of requests")
 	s.API("POST", "/studies/"+id+"/verify", "{}").Want(200)
@@ -638,9 +639,9 @@ func TestAnswersToOneVisitorAreMadeFewAtATime(t *testing.T) {
 	store.on.Store(true)
 	places := int64(max(8, 2*runtime.GOMAXPROCS(0)))
 	visitor := visit(t, s, 60, "GET", "/api/v1/studies/"+id+"/history", secret, nil)
-	sitetest.Eventually(t, "all places are taken", func() bool { return store.inside.Load() == places })
+	testwait.Eventually(t, "all places are taken", func() bool { return store.inside.Load() == places })
 	other := visit(t, s, 1, "GET", "/api/v1/studies/"+id, s.Admin, nil)
-	sitetest.Eventually(t, "somebody else is served", func() bool { return store.inside.Load() == places+1 })
+	testwait.Eventually(t, "somebody else is served", func() bool { return store.inside.Load() == places+1 })
 	s.Call("DELETE", shares+"/"+share, secret, nil).Want(204)
 	store.on.Store(false)
 	close(store.goOn)

@@ -146,11 +146,11 @@ func TestFrozenDatabaseIsToldSoon(t *testing.T) {
 		wait.Wait()
 	}
 	cluster.Thaw(t)
-	sitetest.Eventually(t, "the database answers again", func() bool { return s.Call("GET", "/readyz", "", nil).Status == 200 })
+	testwait.Eventually(t, "the database answers again", func() bool { return s.Call("GET", "/readyz", "", nil).Status == 200 })
 	// What got 503 was not stored, and is now, once.
 	for _, want := range []int{1, 1} {
 		var asked sitetest.Answer
-		sitetest.Eventually(t, "an ask finds a connection that lives", func() bool { // as scripts do, which repeat what got 503 under its key
+		testwait.Eventually(t, "an ask finds a connection that lives", func() bool { // as scripts do, which repeat what got 503 under its key
 			asked = s.API("POST", "/studies/"+id+"/ask", "{}", "Idempotency-Key", "again")
 			return asked.Status != 503
 		})

@@ -17,6 +17,7 @@ import (
 	"headroom/internal/must"
 	"headroom/internal/study"
 	"headroom/internal/study/ledger"
+	"headroom/internal/testwait"
 )
 
 const own = `{"parameters": {"temperature": 30, "catalyst": "A"}}`
@@ -64,7 +65,7 @@ func TestStreamsOutliveTheServersTimeouts(t *testing.T) {
 	t.Cleanup(impatient.CloseClientConnections)
 	stream := listen(t, there, "/studies/"+id+"/stream", s.Admin)
 	stream.next()
-	sitetest.Eventually(t, "the timeouts pass", func() bool { return time.Since(started) > 3*timeout })
+	testwait.Eventually(t, "the timeouts pass", func() bool { return time.Since(started) > 3*timeout })
 	s.API("POST", "/studies/"+id+"/trials", own).Want(201)
 	there.API("GET", "/studies/"+id+"/trials/1?wait=1", nil).Want(200)
 	for range 3 { // the rest of the first event, then the news
@@ -240,7 +241,7 @@ func TestNothingIsSentWhileItIsNotKnownWhoMayHear(t *testing.T) {
 	accounts.unknown.Store(true)
 	elsewhere.API("DELETE", "/tokens/"+goes["id"].(string), nil).Want(204)
 	elsewhere.API("POST", "/studies/"+id+"/trials", own).Want(201)
-	sitetest.Eventually(t, "both streams ask twice whether they may stay", func() bool { return accounts.asked.Load() >= 4 })
+	testwait.Eventually(t, "both streams ask twice whether they may stay", func() bool { return accounts.asked.Load() >= 4 })
 	for name, stream := range map[string]*follower{"who stays": staying, "who goes": going} {
 		if heard := stream.soFar(); len(heard) > 0 {
 			t.Errorf("%s heard %q while nobody knew", name, heard)
@@ -277,7 +278,7 @@ func TestRevokedWaitIsNotAnswered(t *testing.T) {
 	go func() {
 		answered <- s.Call("GET", "/api/v1/studies/"+id+"/trials/1?wait=60", made["token"].(string), nil)
 	}()
-	sitetest.Eventually(t, "somebody waits", func() bool { return watched.subscribed.Load() > 0 })
+	testwait.Eventually(t, "somebody waits", func() bool { return watched.subscribed.Load() > 0 })
 	s.API("DELETE", "/tokens/"+made["id"].(string), nil).Want(204)
 	s.API("POST", "/studies/"+id+"/trials/1/tell", `{"metrics": {"yield": 71, "impurity": 0.2}}`).Want(200)
 	if got := <-answered; got.Status != http.StatusUnauthorized {

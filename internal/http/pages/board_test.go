@@ -13,6 +13,7 @@ import (
 	server "headroom/internal/http"
 	"headroom/internal/http/sitetest"
 	"headroom/internal/study"
+	"headroom/internal/testwait"
 )
 
 // linkOf is the address and the part of the link with the id given.
@@ -102,7 +103,7 @@ const worked = "is being worked out"
 // told.
 func arrived(t *testing.T, s *sitetest.Site, part string) {
 	t.Helper()
-	sitetest.Eventually(t, "the model is there", func() bool {
+	testwait.Eventually(t, "the model is there", func() bool {
 		answer := s.Call("GET", part, s.Admin, nil, "HX-Request", "true").Want(200)
 		there := !strings.Contains(string(answer.Body), worked)
 		if told := answer.Header.Get("HX-Trigger") == "model-ready"; told != there {
@@ -116,7 +117,7 @@ func arrived(t *testing.T, s *sitetest.Site, part string) {
 // again.
 func fetched(t *testing.T, s *sitetest.Site, part string) (answer sitetest.Answer) {
 	t.Helper()
-	sitetest.Eventually(t, part+" comes", func() bool {
+	testwait.Eventually(t, part+" comes", func() bool {
 		answer = s.Call("GET", part, s.Admin, nil, "HX-Request", "true")
 		if again := answer.Header.Get("Retry-After") != ""; again != (answer.Status == 204) {
 			t.Fatalf("%s answers %d, to be asked for again: %t", part, answer.Status, again)
@@ -239,7 +240,7 @@ func TestTheReportOfALongStudySaysThatItIsBeingMade(t *testing.T) {
 	}
 	giveBack()
 	var made string
-	sitetest.Eventually(t, "the report is made", func() bool {
+	testwait.Eventually(t, "the report is made", func() bool {
 		answer := s.Call("GET", study+"/report", s.Admin, nil, "Accept", "text/html")
 		made = string(answer.Body)
 		return answer.Status == 200

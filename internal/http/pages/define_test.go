@@ -10,6 +10,7 @@ import (
 
 	"headroom/internal/account"
 	"headroom/internal/http/sitetest"
+	"headroom/internal/testwait"
 )
 
 // postAs sends a form as a browser does.
@@ -20,7 +21,7 @@ func postAs(s *sitetest.Site, path, token string, form url.Values) sitetest.Answ
 // settled waits until the study's simulated lab rests, and returns the study's trials.
 func rested(t *testing.T, s *sitetest.Site, study string) []any {
 	t.Helper()
-	sitetest.Eventually(t, "the simulated lab rests", func() bool {
+	testwait.Eventually(t, "the simulated lab rests", func() bool {
 		return !strings.Contains(s.Page(study+"/parts/lab"), "at work")
 	})
 	return s.API("GET", study+"/trials?limit=100", nil).Want(200).JSON()["trials"].([]any)

@@ -16,6 +16,7 @@ import (
 	"headroom/internal/account"
 	"headroom/internal/http/sitetest"
 	"headroom/internal/lists"
+	"headroom/internal/testwait"
 )
 
 // reviewed is a study with a correction, an exclusion, a changed limit and something waiting.
@@ -124,7 +125,7 @@ func TestVerifyingShowsItsProgress(t *testing.T) {
 		t.Errorf("neither progress nor an outcome: %s", started)
 	}
 	var line string
-	sitetest.Eventually(t, "the verification ends", func() bool {
+	testwait.Eventually(t, "the verification ends", func() bool {
 		line = s.Page(study + "/board/verify")
 		return !strings.Contains(line, "<progress")
 	})

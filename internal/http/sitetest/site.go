@@ -18,7 +18,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/go-chi/chi/v5"
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -386,20 +385,6 @@ func (s *Site) NewStudy(definition string) string {
 		s.t.Fatal("no id")
 	}
 	return id
-}
-
-// Eventually polls until true, for what other goroutines do.
-func Eventually(t testing.TB, what string, done func() bool) {
-	t.Helper()
-	deadline, tick := time.After(testwait.Timeout), time.NewTicker(10*time.Millisecond)
-	defer tick.Stop()
-	for !done() {
-		select {
-		case <-deadline:
-			t.Fatal("in vain: " + what)
-		case <-tick.C:
-		}
-	}
 }
 
 // Share makes a share link and returns its secret.

@@ -218,10 +218,9 @@ func (v Facts) reportedTrials() []*ledger.Trial {
 	if len(trials) <= mostReportTrials {
 		return trials
 	}
-	recommended := v.recommended()
+	best, recommended := v.Snap.Best(), v.recommended()
 	special := func(t *ledger.Trial) bool {
-		best := v.Snap.Best()
-		return t.Excluded || t.SettingsChanged || corrected(t) || best != nil && best.Number == t.Number || recommended != nil && recommended.Number == t.Number
+		return t.Excluded || t.SettingsChanged || corrected(t) || t == best || recommended != nil && recommended.Number == t.Number
 	}
 	newest := len(trials) - mostReportTrials/2
 	var kept []*ledger.Trial

@@ -183,10 +183,11 @@ func stockWords(change design.Change) (clauses []string) {
 
 // listedPath is the place of something in a list of a definition: the list, the item's name and
 // what of it.
-var listedPath = regexp.MustCompile(`^(constraints|parameters)\[(.*)\]\.(\w+)$`)
+var listedPath = regexp.MustCompile(`^(constraints|parameters|recorded_metrics)\[(.*)\]\.(\w+)$`)
 
 // partNames say what of a listed thing was changed, as people name it.
-var partNames = map[string]string{"threshold": "limit of", "low": "lowest", "high": "highest", "unit": "unit of", "step": "step of", "scale": "scale of", "choices": "choices of", "of": "what shares the total of"}
+var partNames = map[string]string{"threshold": "limit of", "low": "lowest", "high": "highest", "unit": "unit of", "step": "step of", "scale": "scale of", "choices": "choices of", "of": "what shares the total of",
+	"op": "sign of", "plausible": "what is plausible of"}
 
 // changeName is what was changed as people name it, with the unit of its values.
 func changeName(d design.Definition, path string) (name, unit string) {
@@ -195,6 +196,9 @@ func changeName(d design.Definition, path string) (name, unit string) {
 		return strings.ReplaceAll(strings.ReplaceAll(path, ".", " "), "_", " "), ""
 	}
 	part := cmp.Or(partNames[found[3]], found[3]+" of")
+	if i, err := strconv.Atoi(found[2]); err == nil && found[1] == "recorded_metrics" && i < len(d.RecordedMetrics) { // which have no name
+		found[2] = d.RecordedMetrics[i].Metric
+	}
 	for _, c := range d.Constraints {
 		if found[1] == "constraints" && c.Name == found[2] && found[3] == "threshold" {
 			unit = c.Unit

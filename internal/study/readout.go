@@ -202,6 +202,9 @@ func Notes(snap *ledger.Snapshot) []string {
 	}
 	if failed > 0 {
 		said := "suggestions weigh the chance that a trial works"
+		if !snap.Compiled().Algorithm.Compares {
+			said = "where hardly any trial would work is suggested only when nothing else is left"
+		}
 		if snap.Compiled().Config.Paper {
 			said = "the published algorithm takes no account of that, but does not ask for the same settings again"
 		}

@@ -95,11 +95,12 @@ func (l *listener) subscribe(id string) (changes <-chan int64, cancel func()) {
 // run listens until ctx ends, connecting again whenever the connection is lost.
 func (l *listener) run(ctx context.Context) {
 	backoff := firstBackoff
-	for ctx.Err() == nil {
-		connected, err := l.listen(ctx)
+	for before := false; ctx.Err() == nil; {
+		connected, err := l.listen(ctx, before)
 		if ctx.Err() != nil {
 			return
 		}
+		before = before || connected
 		if connected || errors.Is(err, errSilent) { // who waited in vain need not wait longer
 			backoff = firstBackoff
 		}
@@ -109,14 +110,22 @@ func (l *listener) run(ctx context.Context) {
 	}
 }
 
-// listen connects and hands on what it hears until the connection fails.
-func (l *listener) listen(ctx context.Context) (connected bool, err error) {
+// listen connects and hands on what it hears until the connection fails; before tells whether it was
+// connected before.
+func (l *listener) listen(ctx context.Context, before bool) (connected bool, err error) {
 	conn, err := l.connect(ctx)
 	if err != nil {
 		return false, err
 	}
 	defer closeConn(conn)
-	l.pokeAll() // for what was missed while nobody listened
+	// For what was missed while nobody listened: of accounts first, so that nobody is told of a study
+	// who lost it meanwhile. At first all versions are told below.
+	l.tell(accounts, 0)
+	if before {
+		for _, id := range l.watchedStudies() {
+			l.tell(id, 0)
+		}
+	}
 	for l.fence.current(conn) {
 		if err := l.compare(ctx, conn); err != nil {
 			return true, err
@@ -246,13 +255,6 @@ func (l *listener) tell(id string, seq int64) {
 	w.told = max(w.told, seq)
 	for subscriber := range w.subscribers {
 		replace(subscriber, seq)
-	}
-}
-
-func (l *listener) pokeAll() {
-	l.tell(accounts, 0) // first, so that nobody is told of a study who lost it meanwhile
-	for _, id := range l.watchedStudies() {
-		l.tell(id, 0)
 	}
 }
 

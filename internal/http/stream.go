@@ -112,13 +112,17 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 }
 
 // changes is the stream of pages: "changed" with the seq, as often as the study changes, so that
-// they fetch what they show.
+// they fetch what they show; and with 0 after the database was away, when what they asked for may have
+// been refused.
 func (s *Server) changes(w http.ResponseWriter, r *http.Request) error {
 	sent, err := s.resumeAfter(r)
 	if err != nil {
 		return err
 	}
+	begun := false
 	return s.follow(w, r, func(out *stream, heard int64) error {
+		away := begun && heard == 0
+		begun = true
 		if heard == 0 {
 			snap, err := s.Studies.Snapshot(r.Context(), request.StudyID(r), 0)
 			if err != nil {
@@ -126,11 +130,15 @@ func (s *Server) changes(w http.ResponseWriter, r *http.Request) error {
 			}
 			heard, out.welcome = snap.Version, false // as above
 		}
-		if heard <= sent {
+		switch {
+		case heard > sent:
+			sent = heard
+		case away:
+			heard = 0
+		default:
 			return nil
 		}
-		sent = heard
-		return out.send(fmt.Sprintf("id: %d\nevent: changed\ndata: %d\n\n", sent, sent))
+		return out.send(fmt.Sprintf("id: %d\nevent: changed\ndata: %d\n\n", sent, heard))
 	})
 }
 

@@ -87,6 +87,37 @@ func TestStreamsEndWhenTheServerStops(t *testing.T) {
 	stream.untilEnd()
 }
 
+// news is a database that says when a study changed, or that nobody said so for a while.
+type news struct {
+	server.Database
+	changes chan int64
+}
+
+func (n *news) Subscribe(string) (<-chan int64, func()) { return n.changes, func() {} }
+
+// TestPagesLookAgainAfterTheDatabaseWasAway: what they asked for meanwhile may have been refused,
+// also where nothing changed since.
+func TestPagesLookAgainAfterTheDatabaseWasAway(t *testing.T) {
+	t.Parallel()
+	said := &news{changes: make(chan int64)}
+	s := sitetest.New(t, func(o *server.Options) { said.Database, o.Database = o.Database, said })
+	stream := listen(t, s, "/studies/"+s.NewStudy(sitetest.Screen)+"/stream", s.Admin)
+	for _, data := range []string{"data: 1", "data: 0", "data: 7"} {
+		for _, want := range []string{"id: ", "event: changed", data} {
+			if got := stream.next(); !strings.HasPrefix(got, want) {
+				t.Errorf("said %q, not %q", got, want)
+			}
+		}
+		switch data {
+		case "data: 1":
+			said.changes <- 1 // is known
+			said.changes <- 0
+		case "data: 0":
+			said.changes <- 7
+		}
+	}
+}
+
 // countingStore counts the questions that readers ask.
 type countingStore struct {
 	study.Store

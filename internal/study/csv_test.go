@@ -326,7 +326,7 @@ func TestHarmlessComesOffAgain(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.StringMatching(`'{0,3}[=+@a-]?.{0,3}`).Draw(t, "text")
-		safe := harmless(text)
+		safe := Harmless(text)
 		if got := plain(safe); got != text {
 			t.Fatalf("%q became %q and then %q", text, safe, got)
 		}

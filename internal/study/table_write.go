@@ -103,10 +103,10 @@ func columnNames(d design.Definition) []string {
 // some take the full-width ones alike.
 const formulaStarts = "=+-@\t\r＝＋－＠"
 
-// harmless keeps a spreadsheet from computing a text: it puts an apostrophe before one that begins,
+// Harmless keeps a spreadsheet from computing a text: it puts an apostrophe before one that begins,
 // after any apostrophes of its own and what spreadsheets pass over, like a formula. plain takes it
 // off again.
-func harmless(text string) string {
+func Harmless(text string) string {
 	if beginsFormula(text) {
 		return "'" + text
 	}
@@ -148,12 +148,12 @@ const pending = "PENDING"
 // nothing.
 func WriteCSV(w io.Writer, d design.Definition, trials []*ledger.Trial, chosen func(number int) design.Settings) error {
 	out := csv.NewWriter(w)
-	titles := append([]string{columnNumber, columnStatus}, lists.Map(d.ParameterNames(), harmless)...)
+	titles := append([]string{columnNumber, columnStatus}, lists.Map(d.ParameterNames(), Harmless)...)
 	metrics, deviations := metricColumns(d, trials)
 	titles = append(append(titles, metrics...), columnNote)
 	otherwise := usedOtherwise(d, trials, chosen)
 	for _, p := range otherwise {
-		titles = append(titles, harmless(chosenBefore+p.Name))
+		titles = append(titles, Harmless(chosenBefore+p.Name))
 	}
 	if err := out.Write(titles); err != nil {
 		return err
@@ -174,17 +174,18 @@ func WriteCSV(w io.Writer, d design.Definition, trials []*ledger.Trial, chosen f
 func cellsOf(t *ledger.Trial, d design.Definition, deviations map[string]bool) []string {
 	cells := []string{strconv.Itoa(t.Number), string(t.Status)}
 	for _, p := range d.Parameters {
-		cells = append(cells, settingCell(t.Parameters[p.Name]))
+		cells = append(cells, SettingCell(t.Parameters[p.Name]))
 	}
 	for _, m := range d.MetricNames() {
 		cells = append(cells, readingCells(t, m, deviations[m])...)
 	}
-	return append(cells, harmless(t.Note))
+	return append(cells, Harmless(t.Note))
 }
 
-func settingCell(v design.Value) string {
+// SettingCell is a setting in the cell of a spreadsheet.
+func SettingCell(v design.Value) string {
 	if v.IsText {
-		return harmless(v.Text)
+		return Harmless(v.Text)
 	}
 	return v.String()
 }
@@ -207,7 +208,7 @@ func chosenCell(t *ledger.Trial, p design.Parameter, chosen func(int) design.Set
 		return ""
 	}
 	if value := chosen(t.Number)[p.Name]; value != t.Parameters[p.Name] {
-		return settingCell(value)
+		return SettingCell(value)
 	}
 	return ""
 }
@@ -217,10 +218,10 @@ func chosenCell(t *ledger.Trial, p design.Parameter, chosen func(int) design.Set
 func metricColumns(d design.Definition, trials []*ledger.Trial) (titles []string, deviations map[string]bool) {
 	deviations = map[string]bool{}
 	for _, m := range d.MetricNames() {
-		titles = append(titles, harmless(m))
+		titles = append(titles, Harmless(m))
 		told := slices.ContainsFunc(trials, func(t *ledger.Trial) bool { return t.Metrics[m].StdDev != nil })
 		if told && columnOf(d, m+deviationAfter).kind == columnDeviation {
-			titles, deviations[m] = append(titles, harmless(m+deviationAfter)), true
+			titles, deviations[m] = append(titles, Harmless(m+deviationAfter)), true
 		}
 	}
 	return titles, deviations

@@ -213,8 +213,8 @@ func (v Facts) copyText(values design.Settings) string {
 	var names, cells []string
 	for _, p := range v.Snap.Definition.Parameters {
 		if value, there := values[p.Name]; there {
-			names = append(names, words.AxisName(p.Name, p.Unit))
-			cells = append(cells, value.String())
+			names = append(names, study.Harmless(words.AxisName(p.Name, p.Unit)))
+			cells = append(cells, study.SettingCell(value))
 		}
 	}
 	return strings.Join(names, "\t") + "\n" + strings.Join(cells, "\t")

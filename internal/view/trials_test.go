@@ -1,8 +1,10 @@
 package view
 
 import (
+	"strings"
 	"testing"
 
+	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
 	"headroom/internal/view/chart"
 	"headroom/web/templates"
@@ -61,5 +63,15 @@ func TestALongSettingHasManyLetters(t *testing.T) {
 		if (templates.Setting{Value: value}).IsLong() != long {
 			t.Errorf("%s is taken for %t", value, !long)
 		}
+	}
+}
+
+// TestWhatIsCopiedIsNoFormula where it is pasted into a spreadsheet, as in the table that is exported.
+func TestWhatIsCopiedIsNoFormula(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, strings.Replace(twoLimits, `{"name": "x",`, `{"name": "=base", "type": "categorical", "choices": ["=1+1", "B"]}, {"name": "x", "unit": "bar",`, 1))
+	copied := b.facts(0).copyText(design.Settings{"=base": design.TextValue("=1+1"), "x": design.NumberValue(-0.5)})
+	if want := "'=base\tx (bar)\n'=1+1\t-0.5"; copied != want {
+		t.Errorf("%q is copied, want %q", copied, want)
 	}
 }

@@ -328,9 +328,12 @@ func (l *life) hold() {
 	if a := l.site.Call("POST", at+"/import?dry_run=true", l.site.Admin, table.Body, "Content-Type", "text/csv"); a.Status != 200 || poisoned(a.Body) != nil {
 		l.fault("an exported table is refused, or poisoned: %d %.600s\n%.600s", a.Status, a.Body, table.Body)
 	}
-	state := l.call("GET", at+"/state", nil)
-	if other := l.site.Another().Call("GET", at+"/state", l.site.Admin, nil); !bytes.Equal(state.Body, other.Body) {
-		l.fault("another server says otherwise:\n%s\n%s", state.Body, other.Body)
+	state, another := l.call("GET", at+"/state", nil), l.site.Another()
+	for _, path := range []string{at + "/state", "/studies/" + l.id + "/report"} {
+		here, there := l.call("GET", path, nil), another.Call("GET", path, l.site.Admin, nil)
+		if made := regexp.MustCompile(`<dt>Made</dt><dd>[^<]*`); !bytes.Equal(made.ReplaceAll(here.Body, nil), made.ReplaceAll(there.Body, nil)) {
+			l.fault("another server says otherwise of %s:\n%s\n%s", path, here.Body, there.Body)
+		}
 	}
 	if asked := l.do("POST", "/"+l.id+"/ask", l.brought(map[string]any{"count": 1})); asked.Status < 300 && state.Status == http.StatusOK {
 		decision := asked.JSON()["trials"].([]any)[0].(map[string]any)["decision"].(map[string]any)

@@ -148,11 +148,14 @@ func TestMishaps(t *testing.T) {
 func TestMishapsAreJudged(t *testing.T) {
 	t.Parallel()
 	p := ladder(t, "maximize")
-	r := walk(p, []int{2}, 8, 8, 10, 4)
-	for i, cause := range []ledger.Cause{ledger.ByChance, ledger.BySettings, ledger.ByChance} {
+	r := walk(p, []int{2}, 8, 8, 10, 4, 4) // the last where it had worked before
+	for i, cause := range []ledger.Cause{ledger.ByChance, ledger.BySettings, ledger.ByChance, "", ledger.ByChance} {
 		r.Asks[i].Failed = cause
 	}
-	wantFigures(t, "failures", p, r, map[string]float64{"failed": 3, "again": 1, "infeasible": 0, "excesses": 0, "final": 0.5, "regret": 40})
+	wantFigures(t, "failures", p, r, map[string]float64{"failed": 4, "again": 1, "infeasible": 0, "excesses": 0, "final": 0.5, "regret": 40})
+	r = walk(p, nil, 8, 8)
+	r.Asks[0].Failed = ledger.ByChance
+	wantFigures(t, "found where one had failed", p, r, map[string]float64{"to2": 2, "repeats": 1, "rereading": 0, "again": 0})
 }
 
 func TestMishapRefusals(t *testing.T) {

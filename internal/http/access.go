@@ -125,6 +125,9 @@ func (s *Server) recognise(r *http.Request, authenticate func(secret string) (ac
 			break // the database is away; that says nothing about the credential
 		}
 	}
+	if errors.Is(err, problem.TooMany) && r.Header.Get("Authorization") == "" {
+		err = problem.SignIn // to a browser whose sign-in has ended, however often its pages ask
+	}
 	return account.Identity{}, err
 }
 

@@ -236,6 +236,8 @@ func TestARightCredentialIsAlwaysLetIn(t *testing.T) {
 			t.Fatalf("guess %d: %d", i, status)
 		}
 	}
+	// A browser whose sign-in has ended is led to sign in, however often its pages ask.
+	s.Call("GET", "/studies", "", nil, "Accept", "text/html", "Cookie", "headroom="+target[:20]+"0").Want(401)
 	for i := range 700 {
 		if got := read(fmt.Sprintf("headroom_%08d", i)); got != 401 {
 			t.Fatalf("wrong credential %d, which begins like no other, got %d", i, got)

@@ -293,6 +293,16 @@ func (v Facts) chosenOtherwise() []int {
 	})
 }
 
+// boundedTrials are those that bounds are on: all that were suggested, whoever of two algorithms chose
+// them.
+func (v Facts) boundedTrials() string {
+	const own = "the trials that the algorithm chose itself"
+	if others := v.chosenOtherwise(); others != nil {
+		return own + ", counting " + trialsInWords(others) + " of another algorithm"
+	}
+	return own
+}
+
 // prices are a limit's multiplier at each decision, the next one's last.
 func (p *panelling) prices(name string) []float64 {
 	return append(lists.Map(p.History, func(row study.HistoryRow) float64 { return row.Multipliers[name] }), p.Readout.Multipliers[name])

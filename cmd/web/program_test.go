@@ -4,11 +4,14 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/x509"
 	"encoding/json"
+	"encoding/pem"
 	"errors"
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"os"
 	"os/exec"
@@ -257,6 +260,36 @@ func TestServerWaitsForItsDatabase(t *testing.T) {
 	go forward(gate, socket)
 	await(early.Path + " link") // nobody sees its output, so it says how to get a link
 	await("serving")
+}
+
+// A server with a certificate serves https. On its own machine the name in that does not matter to
+// its health; to whoever names the server it does.
+func TestServesWithACertificate(t *testing.T) {
+	t.Parallel()
+	folder, files, lender := dbtest.Folder(t), t.TempDir(), httptest.NewTLSServer(nil)
+	lender.Close()
+	pair := lender.TLS.Certificates[0]
+	var settings []string
+	for name, block := range map[string]*pem.Block{
+		"CERT": {Type: "CERTIFICATE", Bytes: pair.Certificate[0]},
+		"KEY":  {Type: "PRIVATE KEY", Bytes: must.Get(x509.MarshalPKCS8PrivateKey(pair.PrivateKey))(t)},
+	} {
+		file := filepath.Join(files, name)
+		must.Do(t, os.WriteFile(file, pem.EncodeToMemory(block), 0o600))
+		settings = append(settings, "HEADROOM_TLS_"+name+"="+file)
+	}
+	server := serving(t, folder, settings...)
+	address, secure := strings.CutPrefix(server.url, "https://")
+	if !secure || !strings.HasPrefix(server.link, server.url) {
+		t.Errorf("it serves at %s, and its link is %s", server.url, server.link)
+	}
+	if said, complaint, err := output(t, program(t, folder, append(settings, "HEADROOM_LISTEN="+address), "health")); err != nil || said != "ready\n" {
+		t.Errorf("health on its own machine said %s %s", said, complaint)
+	}
+	if _, complaint, err := output(t, program(t, folder, []string{"HEADROOM_URL=" + server.url}, "health")); err == nil || !isOneLine(complaint, "certificate") {
+		t.Errorf("health of a server whose certificate nobody knows said %q", complaint)
+	}
+	server.interrupt()
 }
 
 // ownDatabase is the URL of a PostgreSQL of the test's own.

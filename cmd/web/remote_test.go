@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+	"time"
 
 	"headroom/internal/db/dbtest"
 	"headroom/internal/must"
@@ -44,6 +45,21 @@ func TestCommandsAskAServer(t *testing.T) {
 	_, made := server.send("POST", "/api/v1/studies", token, limitedStudy)
 	var study struct{ ID string }
 	must.Do(t, json.Unmarshal([]byte(made), &study))
+
+	said("token", "-name", "reader", "-role", "viewer", "-study", study.ID, "-days", "2")
+	_, listed := server.get(folder, "/api/v1/tokens")
+	var tokens struct {
+		Tokens []struct {
+			Name, Role string
+			StudyID    string    `json:"study_id"`
+			ExpiresAt  time.Time `json:"expires_at"`
+		}
+	}
+	must.Do(t, json.Unmarshal([]byte(listed), &tokens)) // the newest first
+	reader := tokens.Tokens[0]
+	if left := time.Until(reader.ExpiresAt); reader.Name != "reader" || reader.Role != "viewer" || reader.StudyID != study.ID || left < 36*time.Hour || left > 60*time.Hour {
+		t.Errorf("token made %+v", reader)
+	}
 
 	watching := program(t, folder, settings, "watch", study.ID, "-json", "-after", "1")
 	stream := must.Get(watching.StdoutPipe())(t)

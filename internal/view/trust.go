@@ -266,16 +266,6 @@ func (v Facts) theorem() *templates.Theorem {
 	return &shown
 }
 
-// boundedTrials are those that bounds are on: all that were suggested, whoever of two algorithms chose
-// them.
-func (v Facts) boundedTrials() string {
-	const own = "the trials that the algorithm chose itself"
-	if others := v.chosenOtherwise(); others != nil {
-		return own + ", counting " + trialsInWords(others) + " of another algorithm"
-	}
-	return own
-}
-
 // verdictOn says what the figure for violation or regret is worth.
 func verdictOn(theorem study.Theorem, of string) string {
 	_, notMet, _ := theorem.Counts()

@@ -278,11 +278,8 @@ func (t *table) readRow(c *design.Compiled, cells []string, line int) (row impor
 	t.readDeviations(&row, cells)
 	if placeable {
 		for _, fault := range t.place(c, &row, at) {
-			where := fmt.Sprint("line ", line)
-			if name := strings.TrimPrefix(fault.Field, at+"."); name != fault.Field {
-				where += ", " + name
-			}
-			t.faults.Add(fault.Field, fault.Value, "%s: %s", where, fault.Message)
+			where := fmt.Sprintf("line %d, %s", line, strings.TrimPrefix(strings.TrimPrefix(fault.Field, at), "."))
+			t.faults.Add(fault.Field, fault.Value, "%s: %s", strings.TrimSuffix(where, ", "), fault.Message)
 		}
 	}
 	return row, len(t.faults) == before

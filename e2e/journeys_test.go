@@ -286,6 +286,8 @@ func TestRoles(t *testing.T) {
 	auditor.press("Verify")
 	auditor.sees("✓")
 	auditor.until("the cursor where it was", `document.activeElement.id === "verify-button"`)
+	ask[any](auditor, `htmx.trigger("#verified form", "htmx:responseError", {xhr: {status: 503, responseText: '{"detail": "Press it again."}'}}); 0`) // nothing sends this form by itself
+	auditor.sees("Press it again.")
 	auditor.open("/people")
 	auditor.sees("Not allowed")
 	auditor.open(share)

@@ -228,7 +228,8 @@ document.addEventListener("htmx:beforeRequest", (event) => {
 
 document.addEventListener("htmx:responseError", (event) => {
   const answer = event.detail.xhr;
-  if ([401, 502, 503].includes(answer.status)) return; // entry.js tries again
+  const lost = [502, 503].includes(answer.status) && !event.detail.elt.matches("form:not([data-keep])"); // no such form is sent by itself
+  if (lost || answer.status === 401) return; // entry.js tries again
   let text = "The server refused this (" + answer.status + ").";
   try { text = JSON.parse(answer.responseText).detail || text; } catch { /* not a problem document; the status has to do */ }
   headroom.tell(text);

@@ -1667,7 +1667,7 @@ class Client(_Connection):
     ) -> Trial:
         """Read a trial. Needs: viewer of the study.
 
-        wait: Answer when the trial is complete, or after so many seconds (at most 60).
+        wait: Answer when the trial is complete, or after so many seconds (at most 60); at once with at.
 
         at: The study as it was after this ledger event.
         """

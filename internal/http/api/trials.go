@@ -82,7 +82,7 @@ func (a *API) ofTrials() operations {
 			}),
 		"readTrial": Operation{
 			StaysOpen: true, Summary: "Read a trial", Answer: ledger.Trial{},
-			Query: []queryParameter{{"wait", "Answer when the trial is complete, or after so many seconds (at most 60)", 0}, atParameter},
+			Query: []queryParameter{{"wait", "Answer when the trial is complete, or after so many seconds (at most 60); at once with at", 0}, atParameter},
 			Handle: func(w http.ResponseWriter, r *http.Request) error {
 				number, err := request.TrialNumber(r)
 				if err != nil {

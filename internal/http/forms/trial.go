@@ -101,10 +101,14 @@ func (t *Typed) Correction(form Trial) study.Correction {
 	c := study.Correction{Number: trial.Number, Metrics: map[string]*ledger.Reading{}}
 	for _, f := range form.Metrics {
 		m, there := trial.Metrics[f.Label]
-		if !there || !t.Values.Has(f.Name) {
+		if !t.Values.Has(f.Name) {
 			continue
 		}
-		if t.Text(f.Name) == "" {
+		if typed := t.Text(f.Name); !there {
+			if typed != "" && typed != t.Values.Get(templates.WasOf(f.Name)) {
+				t.Fault(f.Name, "somebody has taken this value back meanwhile: empty the field, and tell the value on the trial’s page")
+			}
+		} else if typed == "" {
 			c.Metrics[f.Label] = nil
 		} else if reading := t.reading(form, f); reading != nil && (reading.Value != m.Value || reading.StdDev != nil) {
 			reading.StdDev = cmp.Or(reading.StdDev, m.StdDev)

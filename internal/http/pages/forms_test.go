@@ -506,6 +506,16 @@ func TestTwoPeopleCorrectOneTrial(t *testing.T) {
 	fillIn(form, page)
 	post(s, study+"/trials/1/correct", form).Want(303)
 	s.API("GET", study+"/trials/1", nil).Has("parameters/temperature", 31.5, "metrics/yield/value", 71.2, "metrics/impurity/value", 0.3)
+	fillIn(form, s.Page(study+"/trials/1/correct"))
+	form.Set("metric.0", "71.3")
+	form.Set("metric.1", "0.4")
+	s.API("POST", study+"/trials/1/corrections", `{"metrics": {"impurity": null}, "reason": "another sample"}`).Want(200)
+	post(s, study+"/trials/1/correct", form).Want(422).Says("somebody has taken this value back meanwhile", `name="metric.1" value="0.4"`)
+	s.API("GET", study+"/trials/1", nil).Has("metrics/yield/value", 71.2)
+	form.Set("metric.1", "")
+	fillIn(form, string(post(s, study+"/trials/1/correct", form).Want(200).Says("not as it was in the preview").Body))
+	post(s, study+"/trials/1/correct", form).Want(303)
+	s.API("GET", study+"/trials/1", nil).Has("metrics/yield/value", 71.3)
 }
 
 // TestTwoPeopleChangeOneStudy: who widens a range does not loosen the limit that somebody else has

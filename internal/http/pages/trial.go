@@ -122,8 +122,10 @@ func showCorrect(w http.ResponseWriter, r *http.Request, status int, v view.Trie
 	for _, in := range table.Metrics.Inputs() {
 		if m, there := v.Trial.Metrics[in.Label]; there {
 			in.Help = "now " + view.Measured(v.Snap.Definition, in.Label, m)
-			page.Metrics = append(page.Metrics, in)
+		} else if typed := form.Values.Get(in.Name); typed == "" || typed == form.Values.Get(templates.WasOf(in.Name)) {
+			continue
 		}
+		page.Metrics = append(page.Metrics, in)
 	}
 	return show(w, r, status, templates.CorrectView(page))
 }

@@ -49,7 +49,7 @@ func DefineView(p DefinePage) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, " <h1>Change limits or algorithm</h1><p>In effect from the next decision on. What was decided before keeps its recorded numbers; the change and its reason stand in the ledger.</p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, " <h1>Change limits or algorithm</h1><p>In effect from the next decision on. What was decided before keeps its recorded numbers, and readings keep theirs where a unit is another; the change and its reason stand in the ledger.</p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -146,17 +146,17 @@ const screened = `{"name": "Two limits",
 
 // curve imports n results of screened; metrics names the columns told.
 func curve(s *sitetest.Site, id string, n int, shift float64, metrics ...string) {
-	csv := "x," + strings.Join(metrics, ",") + "\n"
+	lines := []string{"x," + strings.Join(metrics, ",")}
 	for i := range n {
 		x := float64(i) / float64(n)
 		values := map[string]float64{"yield": 60 + 30*x + float64(i%3)*0.3, "impurity": 0.1 + 0.6*x + shift + float64(i%2)*0.01, "pressure": 1 + x + shift}
-		csv += strconv.FormatFloat(x, 'g', -1, 64)
+		line := strconv.FormatFloat(x, 'g', -1, 64)
 		for _, metric := range metrics {
-			csv += "," + strconv.FormatFloat(values[metric], 'g', 5, 64)
+			line += "," + strconv.FormatFloat(values[metric], 'g', 5, 64)
 		}
-		csv += "\n"
+		lines = append(lines, line)
 	}
-	s.API("POST", "/studies/"+id+"/import", csv, "Content-Type", "text/csv").Want(200)
+	s.API("POST", "/studies/"+id+"/import", strings.Join(lines, "\n"), "Content-Type", "text/csv").Want(200)
 }
 
 // settled asks once, so that the model is fitted, and takes the trial away again.

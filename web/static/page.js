@@ -155,7 +155,8 @@ for (const kind of ["keydown", "pointerdown"]) document.addEventListener(kind, (
 function remember(submitted) {
   const field = document.activeElement;
   const lost = aground(field);
-  if (lost && cursor && (cursor.submitted === submitted || !cursor.field.isConnected || cursor.field.disabled)) return; // its button was disabled, or its form has gone
+  if (cursor?.field.disabled && (lost || field === cursor.field)) return; // its answer is to come
+  if (lost && cursor && (cursor.submitted === submitted || !cursor.field.isConnected)) return; // its form has gone
   cursor = lost ? null : { field, id: field.id, from: field.selectionStart, to: field.selectionEnd, submitted };
 }
 document.addEventListener("submit", (event) => {
@@ -167,6 +168,7 @@ function regain() {
   if (!cursor || !aground(document.activeElement)) return;
   const field = cursor.field.isConnected ? cursor.field : cursor.id && document.getElementById(cursor.id);
   if (!field && document.activeElement?.id) return; // it is at the heading
+  if (field?.disabled) return; // as above
   if (field) field.focus({ preventScroll: true });
   if (!field || document.activeElement === document.body) {
     const saved = sent?.form.matches("form.entry, form.ask") && sent.form === cursor.submitted && sent.pressed === pressed;

@@ -291,6 +291,7 @@ func Undoable(snap *ledger.Snapshot, t *ledger.Trial, author string, now time.Ti
 type Impact struct {
 	Trial          *ledger.Trial              `json:"trial,omitempty"`   // that would be corrected, as it would be
 	Changes        []design.Change            `json:"changes,omitempty"` // of the definition
+	After          design.Definition          `json:"-"`                 // the study's afterwards
 	Trials         [2]Standing                `json:"trials"`
 	Turned         []TurnedTrial              `json:"turned"` // those of which it would be otherwise whether they are within every limit
 	Multipliers    map[string][2]float64      `json:"multipliers"`
@@ -358,7 +359,7 @@ func (s *Service) preview(ctx context.Context, id string, rule func(now *ledger.
 		return nil, nil, Impact{}, err
 	}
 	impact = Impact{
-		Trials: [2]Standing{standing(before), standing(after)}, Turned: turned(before, after),
+		After: after.Definition, Trials: [2]Standing{standing(before), standing(after)}, Turned: turned(before, after),
 		Multipliers: inBoth(was.Multipliers, would.Multipliers), Violation: inBoth(was.Violation, would.Violation),
 		Recommendation: [2]*Recommendation{was.Recommendation, would.Recommendation}, NextBefore: next, NextAfter: nextThen, Withheld: cmp.Or(whyThen, why),
 	}

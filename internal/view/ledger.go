@@ -308,7 +308,7 @@ func correctedWords(d design.Definition, data ledger.CorrectedData) string {
 
 // CorrectionConsequences puts what a correction would change into words.
 func CorrectionConsequences(snap *ledger.Snapshot, impact study.Impact) *templates.Consequences {
-	out := consequences(snap, snap.Definition, impact)
+	out := consequences(snap, impact)
 	out.Summary = fmt.Sprintf("Trial %d would be: %s.", impact.Trial.Number, stateWords(snap.Definition, impact.Trial))
 	keeps := words.Either(impact.DecisionsAfter == 1, "it keeps what it", "they keep what they")
 	made := fmt.Sprintf(" %s made from the old value; %s recorded.", words.Count(impact.DecisionsAfter, "decision was", "decisions were"), keeps)
@@ -329,9 +329,9 @@ func restWords(impact study.Impact, changes []templates.BeforeAfter) string {
 	return ""
 }
 
-// consequences lists what a change would change, after being the study afterwards.
-func consequences(snap *ledger.Snapshot, after design.Definition, impact study.Impact) *templates.Consequences {
-	d, out := snap.Definition, templates.Consequences{}
+// consequences lists what a change would change.
+func consequences(snap *ledger.Snapshot, impact study.Impact) *templates.Consequences {
+	d, after, out := snap.Definition, impact.After, templates.Consequences{}
 	add := func(name, before, after string) {
 		if before != after {
 			out.Changes = append(out.Changes, templates.BeforeAfter{Name: name, Before: before, After: after})
@@ -367,10 +367,9 @@ func nextText(d design.Definition, next *design.Settings) string {
 	return settingsLine(d, *next)
 }
 
-// ChangeConsequences puts what a change of limits, bounds or settings would change into words, after
-// being the study with it.
-func ChangeConsequences(snap *ledger.Snapshot, after design.Definition, impact study.Impact) *templates.Consequences {
-	out := consequences(snap, after, impact)
+// ChangeConsequences puts what a change of limits, bounds or settings would change into words.
+func ChangeConsequences(snap *ledger.Snapshot, impact study.Impact) *templates.Consequences {
+	out := consequences(snap, impact)
 	var broken, within, unknown []int
 	for _, t := range impact.Turned {
 		switch {
@@ -385,7 +384,7 @@ func ChangeConsequences(snap *ledger.Snapshot, after design.Definition, impact s
 	slices.SortStableFunc(impact.Changes, func(a, b design.Change) int { // limits and bounds first
 		return cmp.Compare(strings.Count(b.Path, "["), strings.Count(a.Path, "["))
 	})
-	said := []string{design.Capitalised(changesWords(after, impact.Changes, "", "")) + "."}
+	said := []string{design.Capitalised(changesWords(impact.After, impact.Changes, "", "")) + "."}
 	if len(broken) > 0 {
 		said = append(said, design.Capitalised(trialsInWords(broken))+" would break a limit.")
 	}
@@ -395,7 +394,7 @@ func ChangeConsequences(snap *ledger.Snapshot, after design.Definition, impact s
 	if len(unknown) > 0 {
 		said = append(said, "Of "+trialsInWords(unknown)+" it would not be known.")
 	}
-	if len(impact.Turned) == 0 && len(snap.Trials) > 0 && len(after.Constraints) > 0 {
+	if len(impact.Turned) == 0 && len(snap.Trials) > 0 && len(impact.After.Constraints) > 0 {
 		said = append(said, "Every trial would stand to the limits as it does.")
 	}
 	out.Summary = strings.Join(said, " ") + restWords(impact, out.Changes)

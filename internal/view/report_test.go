@@ -167,15 +167,15 @@ func TestACorrectionSaysAllThatItChanges(t *testing.T) {
 		t.Errorf("of a small correction the table says %+v", amend)
 	}
 	says(t, "a small correction", correctedWords(b.snap.Definition, data), []string{"from 1234.5678 to 1234.5687"}, nil)
-	impact := study.Impact{Trial: b.snap.Trial(1)}
+	impact := study.Impact{After: b.snap.Definition, Trial: b.snap.Trial(1)}
 	says(t, "the preview", CorrectionConsequences(b.snap, impact).Summary, []string{"How the limits stand, what is recommended and what is suggested next would not change."}, nil)
 	impact.DecisionsAfter = 1
 	says(t, "of one decision", CorrectionConsequences(b.snap, impact).Summary, []string{"1 decision was made from the old value; it keeps what it recorded."}, nil)
-	says(t, "the preview of another unit", ChangeConsequences(b.snap, design.Definition{}, study.Impact{}).Summary, []string{"suggested next would not change."}, []string{"look different"})
+	says(t, "the preview of another unit", ChangeConsequences(b.snap, study.Impact{}).Summary, []string{"suggested next would not change."}, []string{"look different"})
 	after := b.snap.Definition
 	after.Parameters, after.Constraints = slices.Clone(after.Parameters), slices.Clone(after.Constraints)
 	after.Parameters[0].Unit, after.Constraints[0].Unit = "K", "g"
-	kelvin := ChangeConsequences(b.snap, after, study.Impact{Turned: []study.TurnedTrial{{Number: 1, Before: new(false)}}, NextBefore: &design.Settings{"x": design.NumberValue(0.5)}, NextAfter: &design.Settings{"x": design.NumberValue(300)},
+	kelvin := ChangeConsequences(b.snap, study.Impact{After: after, Turned: []study.TurnedTrial{{Number: 1, Before: new(false)}}, NextBefore: &design.Settings{"x": design.NumberValue(0.5)}, NextAfter: &design.Settings{"x": design.NumberValue(300)},
 		Violation: map[string][2]study.ViolationOut{"impurity": {{Tally: optimizer.Tally{Hard: 2}}, {Tally: optimizer.Tally{Hard: 3}}}}, Changes: []design.Change{{Path: "parameters[x].high", Before: []byte("1"), After: []byte("333")}}})
 	says(t, "the preview of other units", strings.ReplaceAll(fmt.Sprint(kelvin.Summary, kelvin.Changes), words.Thin, " "),
 		[]string{"Highest x from 1 to 333 K. Of trial 1 it would not be known.", "{Violation of impurity 2 points 3 g}", "{Next suggestion x 0.5 x 300 K}"}, []string{"Every trial would stand"})

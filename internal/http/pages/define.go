@@ -174,7 +174,7 @@ func (s *Site) Reconfigure(w http.ResponseWriter, r *http.Request, v view.Facts,
 		if err != nil {
 			return nil, err
 		}
-		return view.ChangeConsequences(v.Snap, design.Definition{Parameters: change.Parameters, Objective: *change.Objective, Constraints: change.Constraints, RecordedMetrics: change.RecordedMetrics}, impact), nil
+		return view.ChangeConsequences(v.Snap, impact), nil
 	}, func(preview *templates.Consequences) error {
 		return showReconfigure(w, r, http.StatusOK, v, templates.DefinePage{Form: form.Shown(), Preview: preview})
 	})

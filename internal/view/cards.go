@@ -288,11 +288,16 @@ func UsedInputs(d design.Definition, values design.Settings, filled url.Values) 
 
 // FillIn fills a field in with what is kept, unless somebody typed in it since it was filled in.
 func FillIn(values url.Values, field, kept string) {
-	was := templates.WasOf(field)
-	if !values.Has(field) || values.Has(was) && values.Get(field) == values.Get(was) {
+	if !Typed(values, field) {
 		values.Set(field, kept)
-		values.Set(was, kept)
+		values.Set(templates.WasOf(field), kept)
 	}
+}
+
+// Typed tells whether somebody typed in a field, or emptied it, since it was filled in.
+func Typed(values url.Values, field string) bool {
+	was := templates.WasOf(field)
+	return values.Has(field) && !(values.Has(was) && values.Get(field) == values.Get(was))
 }
 
 // SettingInput is a field for one parameter's value.

@@ -105,7 +105,7 @@ func (t *Typed) Correction(form Trial) study.Correction {
 			continue
 		}
 		if typed := t.Text(f.Name); !there {
-			if typed != "" && typed != t.Values.Get(templates.WasOf(f.Name)) {
+			if typed != "" && view.Typed(t.Values, f.Name) {
 				t.Fault(f.Name, "somebody has taken this value back meanwhile: empty the field, and tell the value on the trial’s page")
 			}
 		} else if typed == "" {

@@ -122,7 +122,7 @@ func showCorrect(w http.ResponseWriter, r *http.Request, status int, v view.Trie
 	for _, in := range table.Metrics.Inputs() {
 		if m, there := v.Trial.Metrics[in.Label]; there {
 			in.Help = "now " + view.Measured(v.Snap.Definition, in.Label, m)
-		} else if typed := form.Values.Get(in.Name); typed == "" || typed == form.Values.Get(templates.WasOf(in.Name)) {
+		} else if form.Values.Get(in.Name) == "" || !view.Typed(form.Values, in.Name) {
 			continue
 		}
 		page.Metrics = append(page.Metrics, in)

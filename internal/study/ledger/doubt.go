@@ -341,8 +341,8 @@ func (snap *Snapshot) exchangedWith(number int, m design.MetricInfo, told map[st
 	return "", of
 }
 
-// DoubtSettings doubts settings used instead of those chosen, but for values that are kept of the trial
-// already, on which somebody has been asked before: what lies beyond the bounds may have
+// DoubtSettings doubts settings used instead of those chosen, but for values that are kept of the
+// trial already, of which somebody has been asked before: what lies beyond the bounds may have
 // happened, and may be a slip.
 func DoubtSettings(d design.Definition, chosen, kept, used design.Settings) []Doubted {
 	var doubts []Doubted

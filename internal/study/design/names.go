@@ -109,17 +109,14 @@ func (c *checker) claim(name, what, location string) {
 	c.taken[folded] = what
 }
 
-// isIdentifier tells whether expressions can use name.
+// isIdentifier tells whether expressions can use what is a name.
 func isIdentifier(name string) bool {
-	if !utf8.ValidString(name) {
-		return false
-	}
 	for i, r := range name {
 		if r != '_' && !unicode.IsLetter(r) && (i == 0 || !unicode.IsDigit(r)) {
 			return false
 		}
 	}
-	return name != "" && !slices.Contains(expressionWords, name)
+	return !slices.Contains(expressionWords, name)
 }
 
 // expressionWords mean something else in expressions.
@@ -147,35 +144,21 @@ func closest(name string, names []string) string {
 const mostSlips = 2
 
 // editDistance is the Levenshtein distance, the least number of characters inserted, deleted or
-// replaced, as far as it is at most mostSlips: anything larger is mostSlips + 1. Only the cells so
-// near to the diagonal are worked out, which takes linear time.
+// replaced, as far as it is at most mostSlips: anything larger is mostSlips + 1.
 func editDistance(a, b string) int {
-	const far = mostSlips + 1
-	from, to := []rune(a), []rune(b)
-	if longer := len(from) - len(to); longer > mostSlips || -longer > mostSlips {
-		return far
+	return min(slipsBetween([]rune(a), []rune(b), mostSlips), mostSlips+1)
+}
+
+// slipsBetween is that distance where it is at most most, else more than most: what both begin with
+// costs nothing, and then each of the three slips is tried.
+func slipsBetween(a, b []rune, most int) int {
+	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
+		a, b = a[1:], b[1:]
 	}
-	row := make([]int, len(to)+1)
-	for j := range row {
-		row[j] = min(j, far)
+	if most == 0 || len(a) == 0 || len(b) == 0 {
+		return max(len(a), len(b))
 	}
-	for i, x := range from {
-		first, last := max(i-mostSlips, 0), min(i+mostSlips, len(to)-1)
-		diagonal := row[first]
-		row[first] = far
-		if first == 0 {
-			row[0] = min(i+1, far)
-		}
-		for j := first; j <= last; j++ {
-			replaced := diagonal
-			if x != to[j] {
-				replaced++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(replaced, row[j]+1, row[j+1]+1, far)
-		}
-	}
-	return row[len(to)]
+	return 1 + min(slipsBetween(a[1:], b[1:], most-1), slipsBetween(a[1:], b, most-1), slipsBetween(a, b[1:], most-1))
 }
 
 // addUnknown notes those given that are none of the names there are.

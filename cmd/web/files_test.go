@@ -30,13 +30,11 @@ var floors = []struct {
 		"view -> incumbent: incumbent", "view -> incumbent: shortlist", "works -> acquisition: decision", "acquisition -> suggest: designPoint",
 	}},
 	{"internal/study", []string{
-		"store", "models", "service", "tell", "listing", "table_write", "calibration", "theorem", "explain", "ask", "readout", "slices", "history", "verify",
-		"table_read", "gain", "define", "correct", "simulate", "compare", "admit", "import",
+		"store", "models", "service", "tell", "theorem", "explain", "ask", "readout", "slices", "table", "gain", "change", "simulate", "verify", "import",
 	}, []string{
-		"admit -> import: toldOfRow", "models -> readout: StateOf", "models -> service: Options", "store -> verify: Verified", "tell -> table_read: maxRows",
-		"theorem -> readout: Readout", "verify -> compare: comparison", "verify -> compare: run",
+		"models -> readout: StateOf", "models -> service: Options", "store -> verify: Verified", "tell -> table: maxRows", "theorem -> readout: Readout",
 	}},
-	{"internal/study/ledger", []string{"canonical", "event", "snapshot", "doubt", "chain", "fold", "bundle"}, []string{"snapshot -> doubt: Doubted", "snapshot -> doubt: Range"}},
+	{"internal/study/ledger", []string{"canonical", "event", "snapshot", "doubt", "fold", "chain"}, []string{"snapshot -> doubt: Doubted", "snapshot -> doubt: Range"}},
 	{"internal/view", []string{
 		"study", "facts", "ledger", "marks", "sums", "trust", "cards", "slices", "map", "progress", "verdict", "trials", "board", "report",
 	}, nil},

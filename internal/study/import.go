@@ -7,8 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
+	"time"
+	"unicode/utf8"
 
 	"headroom/internal/lists"
 	"headroom/internal/optimizer"
@@ -280,3 +283,358 @@ func (s *Service) takeIn(id string, before *ledger.Snapshot, events []ledger.Eve
 	}
 	return after, nil
 }
+
+// A ledger that comes from elsewhere has hashes that fit, which anybody can work out. What it holds
+// must be what this study's own rules would have written of requests, made one after another.
+
+const (
+	// longestBy is above what a person or a token can be called, in characters.
+	longestBy = 300
+	// longestWord is above every name that the program gives, such as an engine's or a reason's.
+	longestWord = 100
+	// longestSentence is above every sentence that explains a decision.
+	longestSentence = 100_000
+	// maxSeed is the largest random seed that every reader of JSON keeps.
+	maxSeed = 1<<53 - 1
+)
+
+// escapedNUL is the character U+0000 in JSON, which PostgreSQL does not keep: an escape that is not
+// itself escaped.
+var escapedNUL = regexp.MustCompile(`(?:^|[^\\])(?:\\\\)*\\u0000`)
+
+// admit returns what tells what stands against an event of the study now (nil before the first),
+// which has come to that by the events before.
+func (s *Service) admit() func(now *ledger.Snapshot, e ledger.Event) error {
+	latest := s.now().Add(clockSkew)
+	return func(now *ledger.Snapshot, e ledger.Event) error {
+		switch {
+		case !e.At.Equal(e.At.UTC().Truncate(time.Microsecond)) || e.At.UTC().Year() < 1:
+			return errors.New("its time is not one in microseconds")
+		case e.At.After(latest):
+			return errors.New("its time has not come yet")
+		case utf8.RuneCountInString(e.By) > longestBy || design.CheckText(e.By) != "":
+			return errors.New("nobody is called so")
+		case escapedNUL.Match(e.Data):
+			return errors.New("a text holds the character U+0000")
+		case (now == nil) != (e.Kind == ledger.Created):
+			return errors.New("a ledger starts with its only created event")
+		}
+		return admitted(now, e)
+	}
+}
+
+func admitted(now *ledger.Snapshot, e ledger.Event) error {
+	switch e.Kind {
+	case ledger.Created:
+		return admittedData(e, admitCreated)
+	case ledger.Edited:
+		return admittedData(e, func(data ledger.EditedData) (any, error) { return onlyDraft(ruleEdit(data)) })
+	case ledger.Reconfigured:
+		return admittedData(e, func(data ledger.ReconfiguredData) (any, error) { return admitReconfigured(now, data) })
+	case ledger.Chosen:
+		return admittedData(e, func(data ledger.ChosenData) (any, error) {
+			values := now.Resolver()
+			whole, err := values.Resolve(data)
+			if err != nil {
+				return nil, err
+			}
+			return data, admitChosen(now, whole)
+		})
+	case ledger.Told:
+		return admittedData(e, func(data ledger.ToldData) (any, error) { return admitTold(now, data) })
+	case ledger.Corrected:
+		return admittedData(e, func(data ledger.CorrectedData) (any, error) { return admitCorrected(now, data) })
+	case ledger.Failed, ledger.Abandoned, ledger.Excluded, ledger.Included:
+		return admittedData(e, func(data ledger.ClosedData) (any, error) { return onlyDraft(ruleClose(now, e.Kind, data)) })
+	case ledger.Confirmed:
+		return admittedData(e, func(data ledger.ConfirmedData) (any, error) {
+			_, err := mayTellOf(now, data.Number)
+			return data, err
+		})
+	case ledger.Fitted:
+		return admittedData(e, func(data ledger.FittedData) (any, error) { return data, admitFitted(now, data) })
+	}
+	return errors.New("no such kind of event")
+}
+
+// admittedData lets again say what the rules make of the request that the data of e tell of, which
+// must be the same.
+func admittedData[Data any](e ledger.Event, again func(Data) (any, error)) error {
+	var data Data
+	if err := e.Decode(&data); err != nil {
+		return err
+	}
+	would, err := again(data)
+	if err != nil {
+		return err
+	}
+	same, err := e.Says(would)
+	if err == nil && !same {
+		return errors.New("no request leads to what it says")
+	}
+	return err
+}
+
+// onlyDraft is what a rule writes that writes one event.
+func onlyDraft(ruled ruling, err error) (any, error) {
+	if err != nil {
+		return nil, err
+	}
+	return ruled.drafts[0].Data, nil
+}
+
+func admitCreated(data ledger.CreatedData) (any, error) {
+	checked, err := data.Definition.Check()
+	if err != nil {
+		return nil, err
+	}
+	return ledger.CreatedData{Definition: checked, Engine: data.Engine}, wordOfEngine(data.Engine)
+}
+
+func wordOfEngine(engine string) error {
+	if engine == "" || !isWord(engine) {
+		return errors.New("no engine is called so")
+	}
+	return nil
+}
+
+func admitReconfigured(now *ledger.Snapshot, data ledger.ReconfiguredData) (any, error) {
+	after := data.Definition
+	change := design.Reconfiguration{Whole: true, Parameters: after.Parameters, Constraints: after.Constraints, RecordedMetrics: after.RecordedMetrics, Objective: &after.Objective, Algorithm: &after.Algorithm,
+		Model: &after.Model, InputConstraints: &after.InputConstraints, Unavailable: after.Unavailable, Stop: after.Stop, Reason: data.Reason}
+	if change.Unavailable == nil {
+		change.Unavailable = map[string][]design.Value{}
+	}
+	would, err := onlyDraft(ruleReconfigure(now, change))
+	if err != nil {
+		return nil, err
+	}
+	reconfigured := would.(ledger.ReconfiguredData)
+	reconfigured.Engine = data.Engine
+	return reconfigured, wordOfEngine(data.Engine)
+}
+
+// admitTold believes that whoever told it was asked about what is doubted.
+func admitTold(now *ledger.Snapshot, data ledger.ToldData) (any, error) {
+	would, err := onlyDraft(ruleTell(now, data.Number, data.Telling))
+	if trial := now.Trial(data.Number); err != nil && data.Parameters != nil && trial != nil && trial.Origin == ledger.Imported && trial.ChosenSeq == now.Version {
+		return admitRest(now, trial, data)
+	}
+	if err != nil {
+		return nil, err
+	}
+	told := would.(ledger.ToldData)
+	told.Confirmed = data.Confirmed
+	return told, nil
+}
+
+// admitRest is what the row of a table that has just been chosen tells besides: that it was run at
+// other settings, for which it may bring known values itself.
+func admitRest(now *ledger.Snapshot, trial *ledger.Trial, data ledger.ToldData) (any, error) {
+	c := now.Compiled()
+	if err := admitRow(c, data.KnownValues); err != nil {
+		return nil, err
+	}
+	row := importRow{OwnTrial: OwnTrial{Metrics: data.Metrics}, Known: map[string]float64{}, Used: data.Parameters}
+	for _, k := range c.Def.Constraints {
+		row.Known[k.Metric] = data.KnownValues[k.Name]
+	}
+	told, faults := toldOfRow(c, row, data.Number)
+	for name, reading := range data.Metrics {
+		wrong, err := checkMetric(now, trial, name, reading, false)
+		if err != nil {
+			return nil, err
+		}
+		faults = append(faults, wrong...)
+	}
+	return told, faults.Err()
+}
+
+func admitCorrected(now *ledger.Snapshot, data ledger.CorrectedData) (any, error) {
+	c := Correction{Number: data.Number, Reason: data.Reason}
+	if data.Metrics != nil {
+		c.Metrics = map[string]*ledger.Reading{}
+	}
+	for name, value := range data.Metrics {
+		c.Metrics[name] = value.After
+	}
+	if data.Parameters != nil {
+		c.Parameters = data.Parameters.After
+	}
+	would, err := onlyDraft(ruleCorrect(now, c))
+	if err != nil {
+		return nil, err
+	}
+	corrected := would.(ledger.CorrectedData)
+	corrected.Confirmed = data.Confirmed
+	return corrected, nil
+}
+
+// admitChosen checks everything about a choice but that it is the algorithm's, which verification
+// is for.
+func admitChosen(now *ledger.Snapshot, data ledger.ChosenData) error {
+	if err := mayChoose(now); err != nil {
+		return err
+	}
+	if err := checkNote(data.Note).Err(); err != nil && data.Origin != ledger.Imported { // the row of a trial has all its notes
+		return err
+	}
+	c := now.Compiled()
+	place, err := chosenPlace(c, data)
+	if err != nil {
+		return err
+	}
+	if err := admitKnown(c, data, place); err != nil {
+		return err
+	}
+	switch d := data.Decision; {
+	case wordOfEngine(data.Engine) != nil:
+		return wordOfEngine(data.Engine)
+	case data.ReplicateOf != 0 && data.Origin != ledger.Manual:
+		return errors.New("only people repeat a trial on purpose")
+	case (d == nil) != (data.Origin == ledger.Imported):
+		return errors.New("a decision goes with every trial but imported ones")
+	case d == nil:
+		return nil
+	case d.Seen != data.Seen || d.Engine != data.Engine:
+		return errors.New("the decision was made from another event, or by another engine, than the trial says")
+	default:
+		return admitDecision(now, d)
+	}
+}
+
+// chosenPlace is where the trial lies; its settings must be such as the study would keep.
+func chosenPlace(c *design.Compiled, data ledger.ChosenData) (optimizer.Place, error) {
+	elsewhere := errors.New("the study would not keep these settings as they are")
+	if candidates := c.Def.Candidates; candidates != nil {
+		if i := data.Candidate; i == nil || *i < 0 || *i >= len(candidates) || !candidates[*i].Equal(data.Parameters) {
+			return optimizer.Place{}, elsewhere
+		}
+		return c.Locate(data.Parameters, data.Candidate), nil
+	}
+	place := c.Place
+	if data.Origin == ledger.Imported {
+		place = c.PlaceUsed // a table may tell of settings beyond the bounds
+	}
+	settings, there, faults := place(data.Parameters, "parameters")
+	if err := faults.Err(); err != nil {
+		return there, err
+	}
+	if data.Candidate != nil || !settings.Equal(data.Parameters) {
+		return there, elsewhere
+	}
+	return there, nil
+}
+
+// admitKnown holds the known constraints' values against what follows from the settings and what
+// was brought. A row of a table may bring them itself where settings alone do not decide them.
+func admitKnown(c *design.Compiled, data ledger.ChosenData, place optimizer.Place) error {
+	known, faults := c.KnownAt(data.Parameters, place, data.Brought)
+	if data.Origin == ledger.Imported {
+		if data.Context != nil || data.ConstraintValues != nil {
+			return errors.New("a row of a table brings no context and no sampled values")
+		}
+		if len(faults) > 0 {
+			return admitRow(c, data.KnownValues)
+		}
+	} else {
+		_, wrong := c.Known(data.Brought)
+		faults = append(faults, wrong...)
+	}
+	if err := faults.Err(); err != nil {
+		return err
+	}
+	for name, value := range known {
+		if told, there := data.KnownValues[name]; !there || !agrees(told, value) {
+			return fmt.Errorf("the value of %s does not follow from the settings", name)
+		}
+	}
+	if len(data.KnownValues) != len(known) {
+		return errors.New("it has values of constraints that are not known beforehand")
+	}
+	return nil
+}
+
+// admitRow checks the known values that a row of a table brings: one for each metric.
+func admitRow(c *design.Compiled, known map[string]float64) error {
+	byMetric := map[string]float64{}
+	count := 0
+	for _, k := range c.Def.Constraints {
+		if !k.Given() {
+			continue
+		}
+		count++
+		value, there := known[k.Name]
+		if before, twice := byMetric[k.Metric]; !there || !design.Computable(value) || twice && before != value {
+			return fmt.Errorf("the value of %s is missing, too large, or not that of its metric", k.Name)
+		}
+		byMetric[k.Metric] = value
+	}
+	if len(known) != count {
+		return errors.New("it has values of constraints that are not known beforehand")
+	}
+	return nil
+}
+
+// admitDecision checks that what is recorded of a decision is of the kind that decisions record.
+func admitDecision(now *ledger.Snapshot, d *ledger.Decision) error {
+	c := now.Compiled()
+	estimated := append(slices.Clone(c.ConstraintNames), c.Def.Objective.Metric, c.Def.Objective.Metric+" (limit)")
+	for _, of := range []struct {
+		numbers map[string]float64
+		names   []string
+	}{{d.Beta, c.MetricNames}, {d.Mean, c.MetricNames}, {d.SD, c.MetricNames}, {d.Multipliers, c.ConstraintNames}, {d.Estimates, estimated}} {
+		for name := range of.numbers {
+			if !slices.Contains(of.names, name) {
+				return fmt.Errorf("its decision has a number of %q, of which there is none", design.Shorten(name))
+			}
+		}
+	}
+	for name, model := range d.Model {
+		if !slices.Contains(c.MetricNames, name) {
+			return fmt.Errorf("its decision has a model of %q, which has none", design.Shorten(name))
+		}
+		if !isWord(model.Kernel) || !admissible(model.Lengthscales, model.Variance, model.Lambda, model.Scale) || !isShare(model.Interaction) || !(model.Scale > 0) || len(model.Lengthscales) > len(c.Def.Parameters) {
+			return fmt.Errorf("its decision's model of %s cannot be", name)
+		}
+	}
+	switch {
+	case d.Algorithm != c.Def.Algorithm.Name:
+		return errors.New("its decision is of another algorithm than the study's")
+	case d.FeasibilityProbability != nil && !(*d.FeasibilityProbability >= 0 && *d.FeasibilityProbability <= 1):
+		return errors.New("its feasibility probability is none")
+	case d.Works != nil && (!(d.Works.Chance >= 0 && d.Works.Chance <= 1) || d.Works.Failed < 1 || d.Works.Of < d.Works.Failed || d.Works.Of > len(now.Trials)):
+		return errors.New("its chance to work is none")
+	case d.RandomSeed > maxSeed:
+		return errors.New("its random seed is too large")
+	case len(d.Draws) > 1+len(c.ConstraintNames) || slices.ContainsFunc(d.Draws, func(z float64) bool { return !design.Computable(z) }):
+		return errors.New("its random draws cannot be")
+	case d.Horizon < 0 || d.Horizon > len(now.Trials)+1: // a phase begins with the trial of its length's number
+		return errors.New("its horizon is that of no phase")
+	case d.Incumbent < 0 || d.Incumbent > len(now.Trials):
+		return errors.New("it is compared with a trial that there is not")
+	case !isWord(d.Reason) || utf8.RuneCountInString(d.Because) > longestSentence:
+		return errors.New("its reason is none")
+	case d.RunnerUp != nil:
+		_, _, faults := c.Place(d.RunnerUp.Parameters, "decision.runner_up.parameters")
+		return faults.Err()
+	}
+	return nil
+}
+
+func admitFitted(now *ledger.Snapshot, data ledger.FittedData) error {
+	if data.Seen < 1 || !isWord(data.Engine) || len(data.Metrics) == 0 {
+		return errors.New("it was made from nothing, or of nothing")
+	}
+	return checkFit(now, data)
+}
+
+// admissible tells whether lengthscales are positive and the other numbers not negative, all of a
+// size to compute with.
+func admissible(lengthscales []float64, numbers ...float64) bool {
+	return !slices.ContainsFunc(lengthscales, func(l float64) bool { return !(l > 0 && design.Computable(l)) }) &&
+		!slices.ContainsFunc(numbers, func(x float64) bool { return !(x >= 0 && design.Computable(x)) })
+}
+
+// isWord tells whether text could be a name that the program gives.
+func isWord(text string) bool { return len(text) <= longestWord && design.CheckText(text) == "" }

@@ -172,6 +172,21 @@ func (s *Service) recent(ctx context.Context, id string) (*ledger.Snapshot, erro
 	return s.load(ctx, id)
 }
 
+// Summaries lists a page of studies, and the mark behind which the next page goes on, nil at the
+// end.
+func (s *Service) Summaries(ctx context.Context, list Listing) (page []ledger.Summary, next *Mark, err error) {
+	limit := list.Limit
+	if limit > 0 {
+		list.Limit++ // one more, to know whether there is a next page
+	}
+	page, err = s.store.Summaries(ctx, list)
+	if err != nil || limit == 0 || len(page) <= limit {
+		return page, nil, err
+	}
+	last := page[limit-1]
+	return page[:limit], &Mark{last.UpdatedAt, last.ID}, nil
+}
+
 // Events returns the ledger after event after, at most limit entries (0 = all).
 func (s *Service) Events(ctx context.Context, id string, after int64, limit int) ([]ledger.Event, error) {
 	return s.store.Events(ctx, id, after, limit)

@@ -13,6 +13,7 @@ import (
 	"io"
 	"maps"
 	"math"
+	"strings"
 	"time"
 
 	"headroom/internal/optimizer"
@@ -52,6 +53,16 @@ type Event struct {
 	// is not known. It is no part of the ledger: names are for people, and two can have the same.
 	Author string `json:"-"`
 }
+
+// Draft is an event before it has its place in a ledger. Data is what goes with Kind, such as
+// ToldData.
+type Draft struct {
+	Kind Kind
+	Data any
+}
+
+// noHash stands for the hash before the first event.
+var noHash = strings.Repeat("0", 2*sha256.Size)
 
 // Decode reads the event's data into what goes with its kind, refusing members that do not belong
 // there.

@@ -142,18 +142,18 @@ func knownIn(c *design.Compiled, row importRow, settings design.Settings) (map[s
 // doubtRows judges the rows of a table by the readings there are and by each other.
 func doubtRows(snap *ledger.Snapshot, rows []importRow) []Doubt {
 	var doubts []Doubt
-	for _, metric := range snap.Definition.MetricNames() {
+	for _, metric := range snap.Definition.Metrics() {
 		var values []float64
 		var lines []int
 		for _, row := range rows {
-			if reading, there := row.Metrics[metric]; there {
+			if reading, there := row.Metrics[metric.Name]; there {
 				values, lines = append(values, reading.Value), append(lines, row.Line)
 			}
 		}
-		known := snap.Range(metric, 0)
+		known := snap.Range(metric.Name, 0)
 		for i, others := range ledger.RangesWithout(values) {
 			if doubt := snap.DoubtReading(metric, values[i], nil, known.With(others)); doubt != nil {
-				doubts = append(doubts, Doubt{fmt.Sprintf("lines[%d].%s", lines[i], metric), exactly(values[i]), doubt.Why})
+				doubts = append(doubts, Doubt{fmt.Sprintf("lines[%d].%s", lines[i], metric.Name), exactly(values[i]), doubt.Why})
 			}
 		}
 	}

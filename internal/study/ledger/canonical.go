@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -192,22 +193,14 @@ func (c *canonical) object(depth int) error {
 
 // sort puts the members, which stand in out from begin on, into their order.
 func (c *canonical) sort(begin int, members []member) error {
-	byName := func(a, b member) int { return compareUTF16(a.name, b.name) }
-	sorted := slices.IsSortedFunc(members, byName)
-	var before []byte
-	if !sorted {
-		slices.SortFunc(members, byName)
-		before = slices.Clone(c.out[begin:])
-		c.out = c.out[:begin]
-	}
+	slices.SortFunc(members, func(a, b member) int { return compareUTF16(a.name, b.name) })
+	before := slices.Clone(c.out[begin:])
+	c.out = c.out[:begin]
 	for i, m := range members {
-		if i > 0 && m.name == members[i-1].name {
-			return malformed("", "the name %q is used twice", m.name)
-		}
-		if sorted {
-			continue
-		}
 		if i > 0 {
+			if m.name == members[i-1].name {
+				return malformed("", "the name %q is used twice", m.name)
+			}
 			c.out = append(c.out, ',')
 		}
 		c.out = append(c.out, before[m.from-begin:m.to-begin]...)
@@ -216,23 +209,18 @@ func (c *canonical) sort(begin int, members []member) error {
 }
 
 // compareUTF16 compares by UTF-16 code units. That is the order of the bytes of UTF-8, but for
-// characters beyond U+FFFF, whose surrogates come before U+E000.
+// characters beyond U+FFFF, which begin with 0xF0 or above: their surrogates come before U+E000,
+// which begins with 0xEE.
 func compareUTF16(a, b string) int {
-	if !beyondBMP(a) && !beyondBMP(b) {
-		return strings.Compare(a, b)
-	}
-	return slices.Compare(utf16.Encode([]rune(a)), utf16.Encode([]rune(b)))
-}
-
-// beyondBMP tells whether s has a character beyond U+FFFF, which UTF-8 writes in four bytes, the
-// first of them 0xF0 or above.
-func beyondBMP(s string) bool {
-	for i := range len(s) {
-		if s[i] >= 0xf0 {
-			return true
+	for i := range min(len(a), len(b)) {
+		if x, y := a[i], b[i]; x != y {
+			if min(x, y) >= 0xee && (x >= 0xf0) != (y >= 0xf0) {
+				return cmp.Compare(y, x)
+			}
+			return cmp.Compare(x, y)
 		}
 	}
-	return false
+	return cmp.Compare(len(a), len(b))
 }
 
 // appendString writes the escapes of ECMAScript's JSON.stringify and every other character as

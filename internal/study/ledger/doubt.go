@@ -264,10 +264,7 @@ func (d *Decision) Expects(metric string) *Expected {
 // ForetoldBy is Foretold for a trial that has not begun, by the decision that would be recorded
 // with it.
 func (snap *Snapshot) ForetoldBy(d *Decision, metric string) *Expected {
-	if d == nil || !snap.learnt(metric, len(snap.Trials)+1) {
-		return nil
-	}
-	return d.Expects(metric)
+	return snap.Foretold(&Trial{Number: len(snap.Trials) + 1, Decision: d}, metric)
 }
 
 // Doubted is something told of a trial that looks like a slip, with what was expected instead and
@@ -289,20 +286,16 @@ func (t *Trial) Doubted(metric string) bool {
 
 // DoubtReading doubts one reading, by what other readings range over and what was expected of it,
 // nil where no model has learnt the metric.
-func (snap *Snapshot) DoubtReading(metric string, value float64, expected *Expected, known Range) *Doubted {
-	for _, m := range snap.Definition.Metrics() {
-		if m.Name != metric {
-			continue
-		}
-		if doubt := judge(value, m, expected, known); doubt != nil {
-			doubted := Doubted{Metric: metric, Value: value, Expected: doubt.range95(known.or(limitsOf(m))), Why: doubt.words(m, value), grave: doubt.Grave}
-			if expected != nil && doubt.Meant != nil && expected.distance(doubt.Meant.Meant) <= mostSD && snap.alikeInSize(metric) {
-				doubted.slip = expected.Mean
-			}
-			return &doubted
-		}
+func (snap *Snapshot) DoubtReading(m design.MetricInfo, value float64, expected *Expected, known Range) *Doubted {
+	doubt := judge(value, m, expected, known)
+	if doubt == nil {
+		return nil
 	}
-	return nil
+	doubted := &Doubted{Metric: m.Name, Value: value, Expected: doubt.range95(known.or(limitsOf(m))), Why: doubt.words(m, value), grave: doubt.Grave}
+	if expected != nil && doubt.Meant != nil && expected.distance(doubt.Meant.Meant) <= mostSD && snap.alikeInSize(m.Name) {
+		doubted.slip = expected.Mean
+	}
+	return doubted
 }
 
 // DoubtReadings doubts what is told of trial number, 0 for one that has not begun: each reading,
@@ -317,7 +310,7 @@ func (snap *Snapshot) DoubtReadings(number int, told map[string]Reading, expecte
 		if other, of := snap.exchangedWith(number, m, told, expected); other != "" {
 			doubts = append(doubts, Doubted{Metric: m.Name, Value: reading.Value, Expected: []float64{of.Low, of.High},
 				Why: fmt.Sprintf("%s %s? Exchanged with %s, both would look like the other readings.", design.Capitalised(m.Name), amount(reading.Value, m.Unit), other)})
-		} else if doubt := snap.DoubtReading(m.Name, reading.Value, expected(m.Name), snap.Range(m.Name, number)); doubt != nil {
+		} else if doubt := snap.DoubtReading(m, reading.Value, expected(m.Name), snap.Range(m.Name, number)); doubt != nil {
 			doubts = append(doubts, *doubt)
 		}
 	}
@@ -539,8 +532,7 @@ func (r Range) slack(limits Range) float64 {
 }
 
 func (r Range) spread() float64 { return max(r.High-r.Low, 0) }
-
-func (r Range) most() float64 { return math.Max(math.Abs(r.Low), math.Abs(r.High)) }
+func (r Range) most() float64   { return math.Max(math.Abs(r.Low), math.Abs(r.High)) }
 func (r Range) within(other Range) bool {
 	return r.Count == 0 || other.holds(r.Low) && other.holds(r.High)
 }

@@ -338,9 +338,6 @@ type FittedMetric struct {
 // event that brings them first has the numbers, later ones their hash. An event's own hash covers
 // what it says, and that covers the numbers.
 
-// valuesByHash are the sampled values that a ledger's events brought, by hashValues.
-type valuesByHash map[string][]float64
-
 // hashValues returns hex SHA-256 of the numbers as IEEE 754 doubles, 8 bytes each, the lowest byte
 // first; −0 counts as 0.
 func hashValues(values []float64) string {
@@ -355,9 +352,12 @@ func hashValues(values []float64) string {
 // Resolver puts the values back into choices that name them by their hash, going through a ledger's
 // choices in order. The zero value begins before the first.
 type Resolver struct {
-	values valuesByHash
-	shared bool // with a snapshot, which nobody may write to
+	values map[string][]float64 // by hashValues
+	shared bool                 // with a snapshot, which nobody may write to
 }
+
+// Resolver goes on after the snapshot.
+func (snap *Snapshot) Resolver() Resolver { return Resolver{snap.values, true} }
 
 // Resolve returns the choice with all its values, and remembers those that it brings.
 func (r *Resolver) Resolve(data ChosenData) (ChosenData, error) {
@@ -386,10 +386,9 @@ func (r *Resolver) keep(hash string, values []float64) []float64 {
 		return before
 	}
 	if r.shared || r.values == nil {
-		r.values, r.shared = maps.Clone(r.values), false
-		if r.values == nil {
-			r.values = valuesByHash{}
-		}
+		before := r.values
+		r.values, r.shared = map[string][]float64{}, false
+		maps.Copy(r.values, before)
 	}
 	r.values[hash] = values
 	return values

@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"slices"
-	"sort"
 	"time"
 	"unsafe"
 
@@ -28,12 +27,12 @@ type Snapshot struct {
 	Revisions  []Revision // in the order of the ledger, its first event among them
 
 	compiled  *design.Compiled
-	records   []*record        // trial number n at index n−1
-	values    valuesByHash     // brought by choices
-	defined   int64            // seq of the event that set the definition's algorithmic part
-	rewritten int64            // seq of the last event that changed the past or the model, after which earlier fits no longer apply
-	fitted    int64            // seq of the last Fitted event
-	ranges    map[string]Range // of the readings of each metric; nil when they are to be gathered again
+	records   []*record            // trial number n at index n−1
+	values    map[string][]float64 // brought by choices
+	defined   int64                // seq of the event that set the definition's algorithmic part
+	rewritten int64                // seq of the last event that changed the past or the model, after which earlier fits no longer apply
+	fitted    int64                // seq of the last Fitted event
+	ranges    map[string]Range     // of the readings of each metric; nil when they are to be gathered again
 }
 
 // record is what the fold keeps of a trial beyond what people are shown.
@@ -152,29 +151,19 @@ func (snap *Snapshot) WaitingTrials() []Trial {
 }
 
 // BestSoFar gives, for each trial, the number of the best trial up to it: the best told objective
-// among included trials known to be within every limit; 0 while there is none. The earlier wins a
-// tie.
+// among included trials known to be within every limit and not in doubt; 0 while there is none. The
+// earlier wins a tie.
 func (snap *Snapshot) BestSoFar() []int {
 	best, bestValue := 0, 0.0
-	running := make([]int, len(snap.Trials))
-	for i := range snap.Trials {
-		if value, counts := snap.score(i); counts && (best == 0 || snap.Definition.Objective.Better(value, bestValue)) {
-			best, bestValue = i+1, value
+	running, objective := make([]int, len(snap.Trials)), snap.Definition.Objective
+	for i, t := range snap.Trials {
+		counts := !t.Excluded && t.Feasible != nil && *t.Feasible && len(t.Doubts) == 0
+		if m, told := t.Metrics[objective.Metric]; counts && told && (best == 0 || objective.Better(m.Value, bestValue)) {
+			best, bestValue = i+1, m.Value
 		}
 		running[i] = best
 	}
 	return running
-}
-
-// score is the objective's value of trial i, if the trial may be the best: it is included, known to
-// be within every limit, and not in doubt.
-func (snap *Snapshot) score(i int) (value float64, counts bool) {
-	t := snap.Trials[i]
-	if t.Excluded || t.Feasible == nil || !*t.Feasible || len(t.Doubts) > 0 {
-		return 0, false
-	}
-	m, told := t.Metrics[snap.Definition.Objective.Metric]
-	return m.Value, told
 }
 
 // Best is the best trial so far, nil while none is known to be within every limit.
@@ -231,10 +220,7 @@ func (snap *Snapshot) HasReading(metric string) bool {
 // History is the study as the algorithm of c sees it: every trial a round, readings where they were
 // revealed, corrected values as if they had been told right.
 func (snap *Snapshot) History(c *design.Compiled) *optimizer.History {
-	seen := make([]int64, len(snap.Trials))
-	for i := range snap.Trials {
-		seen[i] = snap.Trials[i].Seen
-	}
+	seen := lists.Map(snap.Trials, func(t *Trial) int64 { return t.Seen })
 	rounds := make([]optimizer.Round, len(snap.Trials))
 	readings := make([]optimizer.Reading, len(snap.Trials)*len(c.MetricNames))
 	for i := range snap.Trials {
@@ -266,11 +252,12 @@ func (snap *Snapshot) slipped(t *Trial, metric string) (expected float64, looksS
 			return 0, false
 		}
 	}
-	i := slices.IndexFunc(t.Doubts, func(d Doubted) bool { return d.Metric == metric && d.slip != 0 })
-	if i < 0 {
-		return 0, false
+	for _, d := range t.Doubts {
+		if d.Metric == metric && d.slip != 0 {
+			return d.slip, true
+		}
 	}
-	return t.Doubts[i].slip, true
+	return 0, false
 }
 
 // DoubtMeans says what comes of a trial's being in doubt until somebody confirms it.
@@ -288,7 +275,8 @@ func (snap *Snapshot) DoubtMeans(t *Trial) string {
 // decidedBefore is the number of decisions made from events before seq, which is the round during
 // which event seq was revealed. seen, by decision, never decreases.
 func decidedBefore(seen []int64, seq int64) int {
-	return sort.Search(len(seen), func(i int) bool { return seen[i] >= seq })
+	decided, _ := slices.BinarySearch(seen, seq)
+	return decided
 }
 
 // closedDuring turns spells of events into spells of decisions: decision t knew of the closing if
@@ -392,13 +380,8 @@ func (snap *Snapshot) Summary() Summary {
 		Limits:       lists.Map(snap.Definition.Constraints, func(c design.Constraint) Limit { return Limit{c.Name, c.Metric, c.Op, c.Threshold, c.Unit} }),
 		SimulatedLab: snap.Definition.SimulatedLab}
 	s.Feasible, s.Known = snap.Feasibility()
-	for _, t := range snap.Trials {
-		if !t.Waiting() {
-			continue
-		}
-		if s.Waiting++; s.Waiting == 1 {
-			s.OldestWaiting = &t.CreatedAt
-		}
+	if waiting := snap.WaitingTrials(); len(waiting) > 0 {
+		s.Waiting, s.OldestWaiting = len(waiting), &waiting[0].CreatedAt
 	}
 	if t := snap.Best(); t != nil {
 		objective := snap.Definition.Objective
@@ -479,9 +462,6 @@ func (t *Trial) anyTold() bool {
 	}
 	return false
 }
-
-// Resolver goes on after the snapshot.
-func (snap *Snapshot) Resolver() Resolver { return Resolver{snap.values, true} }
 
 // Identity tells a version of a study from all others, and as it is from one as it might be.
 func (snap *Snapshot) Identity() (id string, version int64, hash string) {

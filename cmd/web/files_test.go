@@ -32,7 +32,7 @@ var floors = []struct {
 	{"internal/study", []string{
 		"store", "models", "service", "tell", "theorem", "explain", "ask", "readout", "slices", "table", "gain", "change", "simulate", "verify", "import",
 	}, []string{
-		"models -> readout: StateOf", "models -> service: Options", "store -> verify: Verified", "tell -> table: maxRows", "theorem -> readout: Readout",
+		"models -> readout: StateOf", "store -> verify: Verified", "tell -> table: maxRows", "theorem -> readout: Readout",
 	}},
 	{"internal/study/ledger", []string{"canonical", "event", "snapshot", "doubt", "fold", "chain"}, []string{"snapshot -> doubt: Doubted", "snapshot -> doubt: Range"}},
 	{"internal/view", []string{

@@ -87,7 +87,7 @@ func (s *Models) ruleOwn(ctx context.Context, cmd Command, snap *ledger.Snapshot
 		return ruling{}, refused
 	}
 	own.Parameters = settings
-	ruled, err := s.rulePersonal(ctx, cmd, snap, personal{OwnTrial: own, place: place, known: known})
+	ruled, err := s.rulePersonal(ctx, cmd, snap, own, place, known, 0)
 	if err == nil && len(own.Metrics) > 0 {
 		ruled.drafts = append(ruled.drafts, ledger.Draft{Kind: ledger.Told, Data: ledger.ToldData{Number: ruled.numbers[0], Telling: ledger.Telling{Metrics: own.Metrics}}})
 	}
@@ -134,7 +134,7 @@ func (s *Models) ruleReplicate(ctx context.Context, cmd Command, snap *ledger.Sn
 	if len(faults) > 0 {
 		return ruling{}, conflict("Trial %d cannot be repeated as it was: %s.", number, strings.TrimSpace(brought(faults[0].Field)+" "+faults[0].Message))
 	}
-	return s.rulePersonal(ctx, cmd, snap, personal{OwnTrial: OwnTrial{Parameters: settings, Brought: trial.Brought()}, place: place, known: known, replicateOf: number})
+	return s.rulePersonal(ctx, cmd, snap, OwnTrial{Parameters: settings, Brought: trial.Brought()}, place, known, number)
 }
 
 // DoubtOwn judges a person's own point by the decision that would be recorded with it, nil if none
@@ -416,10 +416,13 @@ func decisionRecord(c *design.Compiled, state *optimizer.State, d optimizer.Deci
 		kept.RunnerUp = &ledger.RunnerUp{Parameters: c.Settings(r.Place), Acquisition: r.Acquisition}
 	}
 	for k, m := range state.Models() {
+		if m.Inflation == 1 {
+			m.Inflation = 0 // and left out
+		}
 		kept.Model[c.MetricNames[k]] = ledger.MetricModel{
 			Kernel: m.Kernel.Name, Lengthscales: m.Kernel.Lengthscales, Variance: m.Kernel.Variance,
 			Interaction: m.Kernel.Interaction, Lambda: m.Lambda, Centre: m.Centre, Scale: m.Scale,
-			Warp: m.Warp, Inflation: unlessOne(m.Inflation), Freedom: m.Freedom,
+			Warp: m.Warp, Inflation: m.Inflation, Freedom: m.Freedom,
 		}
 	}
 	return kept
@@ -431,14 +434,6 @@ func limitsLearned(c *design.Compiled, state *optimizer.State) bool {
 	return !slices.ContainsFunc(c.Config.Costs, func(cost optimizer.Cost) bool {
 		return cost.Knowledge == optimizer.Learned && (state.Unread(cost.Metric) || state.Unscaled(cost.Metric))
 	})
-}
-
-// unlessOne leaves a factor of 1 out of the record.
-func unlessOne(factor float64) float64 {
-	if factor == 1 {
-		return 0
-	}
-	return factor
 }
 
 // keyed is values by name; empty where the algorithm has none.
@@ -512,28 +507,22 @@ func (r ruling) decision() *ledger.Decision {
 	return nil
 }
 
-// personal is a trial that a person begins, placed in the space.
-type personal struct {
-	OwnTrial
-	place       optimizer.Place
-	known       optimizer.Known
-	replicateOf int
-}
-
-func (s *Models) rulePersonal(ctx context.Context, cmd Command, snap *ledger.Snapshot, p personal) (ruling, error) {
+// rulePersonal begins a trial that a person chose, placed in the space; replicateOf is the one that it
+// repeats, 0 for none.
+func (s *Models) rulePersonal(ctx context.Context, cmd Command, snap *ledger.Snapshot, own OwnTrial, place optimizer.Place, known optimizer.Known, replicateOf int) (ruling, error) {
 	c := chooser{models: s, snap: snap}
 	if err := c.begin(ctx); err != nil {
 		return ruling{}, err
 	}
-	d, err := compute(ctx, s.Derived, snap.ID, func(ctx context.Context) (optimizer.Decision, error) { return c.state.Own(ctx, p.place, p.known) })
+	d, err := compute(ctx, s.Derived, snap.ID, func(ctx context.Context) (optimizer.Decision, error) { return c.state.Own(ctx, place, known) })
 	if err != nil {
 		return ruling{}, notComputable(ctx, err)
 	}
-	chosen, err := c.keep(ledger.Manual, p.Parameters, d, p.Brought)
+	chosen, err := c.keep(ledger.Manual, own.Parameters, d, own.Brought)
 	if err != nil {
 		return ruling{}, err
 	}
-	chosen.Number, chosen.Note, chosen.ReplicateOf = len(snap.Trials)+1, p.Note, p.replicateOf
+	chosen.Number, chosen.Note, chosen.ReplicateOf = len(snap.Trials)+1, own.Note, replicateOf
 	chosen.Decision.Because = explain(snap.Compiled().Def, *chosen, decidedBy(cmd.By, snap, snap.Compiled(), c.state))
 	var ruled ruling
 	c.record(&ruled, *chosen)

@@ -352,7 +352,12 @@ func admitted(now *ledger.Snapshot, e ledger.Event) error {
 			return data, err
 		})
 	case ledger.Fitted:
-		return admittedData(e, func(data ledger.FittedData) (any, error) { return data, admitFitted(now, data) })
+		return admittedData(e, func(data ledger.FittedData) (any, error) {
+			if data.Seen < 1 || !isWord(data.Engine) || len(data.Metrics) == 0 {
+				return nil, errors.New("it was made from nothing, or of nothing")
+			}
+			return data, checkFit(now, data)
+		})
 	}
 	return errors.New("no such kind of event")
 }
@@ -620,13 +625,6 @@ func admitDecision(now *ledger.Snapshot, d *ledger.Decision) error {
 		return faults.Err()
 	}
 	return nil
-}
-
-func admitFitted(now *ledger.Snapshot, data ledger.FittedData) error {
-	if data.Seen < 1 || !isWord(data.Engine) || len(data.Metrics) == 0 {
-		return errors.New("it was made from nothing, or of nothing")
-	}
-	return checkFit(now, data)
 }
 
 // admissible tells whether lengthscales are positive and the other numbers not negative, all of a

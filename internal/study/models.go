@@ -39,12 +39,6 @@ type Models struct {
 	shelve  derived.Together[string] // studies with rows to put there
 }
 
-func newModels(options Options) *Models {
-	work := derived.New[*ledger.Snapshot](options.CacheBytes, options.Replays, stateOf, options.Log)
-	bytes := atMostHalf(optimizer.MostRoom)
-	return &Models{Derived: work, log: options.Log, room: room{bytes, semaphore.NewWeighted(bytes)}, shelf: options.Shelf}
-}
-
 // Names of what is derived from a snapshot.
 type derivation int
 

@@ -16,6 +16,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"headroom/internal/derived"
 	"headroom/internal/optimizer"
 	"headroom/internal/scheduler"
@@ -62,8 +64,10 @@ func NewService(store Store, options Options) *Service {
 	options.CacheBytes = cmp.Or(options.CacheBytes, atMostHalf(1<<30))
 	options.Replays = cmp.Or(options.Replays, runtime.GOMAXPROCS(0))
 	options.Log = cmp.Or(options.Log, slog.Default())
+	work := derived.New[*ledger.Snapshot](options.CacheBytes, options.Replays, stateOf, options.Log)
+	bytes := atMostHalf(optimizer.MostRoom)
 	return &Service{
-		Models: newModels(options),
+		Models: &Models{Derived: work, log: options.Log, room: room{bytes, semaphore.NewWeighted(bytes)}, shelf: options.Shelf},
 		store:  store, now: time.Now, largest: LargestLedger, imports: scheduler.Queues{Places: importsAtOnce},
 	}
 }

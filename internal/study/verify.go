@@ -81,8 +81,14 @@ func (s *Models) choiceOf(ctx context.Context, snap *ledger.Snapshot, c *design.
 		}
 		return err
 	})
-	if err != nil {
-		return noChoice(ctx, c, err)
+	switch {
+	case err == nil:
+	case ctx.Err() != nil:
+		return Choice{}, ctx.Err()
+	case errors.Is(err, optimizer.ErrNoneAllowed):
+		return Choice{Name: c.Def.Algorithm.Name, Because: "It allows none of the settings."}, nil
+	default:
+		return Choice{Name: c.Def.Algorithm.Name, Because: fmt.Sprintf("Its model cannot be computed: %v.", err)}, nil
 	}
 	settings := c.Settings(d.Place)
 	kept, faults := c.KnownAt(settings, d.Place, brought)
@@ -92,18 +98,6 @@ func (s *Models) choiceOf(ctx context.Context, snap *ledger.Snapshot, c *design.
 	decision := decisionRecord(c, state, d)
 	chosen := ledger.ChosenData{Number: state.Round(), Parameters: settings, Decision: &decision, KnownValues: kept}
 	return Choice{Name: c.Def.Algorithm.Name, Parameters: &settings, Because: explain(c.Def, chosen, decidedBy("", snap, c, state))}, nil
-}
-
-// noChoice is what an algorithm chooses that cannot choose.
-func noChoice(ctx context.Context, c *design.Compiled, err error) (Choice, error) {
-	because := "It allows none of the settings."
-	switch {
-	case ctx.Err() != nil:
-		return Choice{}, ctx.Err()
-	case !errors.Is(err, optimizer.ErrNoneAllowed):
-		because = fmt.Sprintf("Its model cannot be computed: %v.", err)
-	}
-	return Choice{Name: c.Def.Algorithm.Name, Because: because}, nil
 }
 
 // relocate moves the faults of err from one place in the request to another.
@@ -263,7 +257,10 @@ func (c *comparison) compareNumbers(replayed ledger.Decision) error {
 	both := maps.Clone(stored)
 	maps.Copy(both, again)
 	for _, field := range sortedKeys(both) {
-		if a, b := stored[field], again[field]; !agree(a, b) {
+		a, b := stored[field], again[field]
+		was, isNumber := a.(float64)
+		is, isNumberToo := b.(float64)
+		if same := isNumber && isNumberToo && agrees(was, is) || !isNumber && a == b; !same {
 			c.differ(field, a, b)
 		}
 	}
@@ -305,12 +302,6 @@ func flatten(into map[string]any, path string, value any) {
 	default:
 		into[path] = value
 	}
-}
-
-func agree(stored, replayed any) bool {
-	a, isNumber := stored.(float64)
-	b, isNumberToo := replayed.(float64)
-	return isNumber && isNumberToo && agrees(a, b) || !isNumber && stored == replayed
 }
 
 func agrees(stored, replayed float64) bool {

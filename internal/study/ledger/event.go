@@ -356,9 +356,6 @@ type Resolver struct {
 	shared bool                 // with a snapshot, which nobody may write to
 }
 
-// Resolver goes on after the snapshot.
-func (snap *Snapshot) Resolver() Resolver { return Resolver{snap.values, true} }
-
 // Resolve returns the choice with all its values, and remembers those that it brings.
 func (r *Resolver) Resolve(data ChosenData) (ChosenData, error) {
 	if len(data.ConstraintValues) == 0 && len(data.ValueHashes) == 0 {

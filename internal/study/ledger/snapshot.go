@@ -463,6 +463,9 @@ func (t *Trial) anyTold() bool {
 	return false
 }
 
+// Resolver goes on after the snapshot.
+func (snap *Snapshot) Resolver() Resolver { return Resolver{snap.values, true} }
+
 // Identity tells a version of a study from all others, and as it is from one as it might be.
 func (snap *Snapshot) Identity() (id string, version int64, hash string) {
 	return snap.ID, snap.Version, snap.Hash

@@ -53,7 +53,6 @@ type Store[S Source[S]] struct {
 
 	mu      sync.Mutex
 	used    int64
-	clock   int64                // counts what was used
 	recent  *list.List           // of *entry[S], the most recently used first
 	things  map[string]*thing[S] // by id
 	flights map[key]*flight[S]
@@ -88,7 +87,6 @@ type entry[S Source[S]] struct {
 	value   any
 	bytes   int64
 	made    time.Time
-	used    int64 // by the store's clock
 }
 
 // key names what is derived from a version.
@@ -246,11 +244,8 @@ func bytesOf(value any) int64 {
 // touch notes that something is used. A version comes before what was derived from it, so that this
 // goes first.
 func (s *Store[S]) touch(place *list.Element) {
-	s.clock++
-	for _, place := range []*list.Element{place, place.Value.(*entry[S]).version.place} {
-		place.Value.(*entry[S]).used = s.clock
-		s.recent.MoveToFront(place)
-	}
+	s.recent.MoveToFront(place)
+	s.recent.MoveToFront(place.Value.(*entry[S]).version.place)
 }
 
 // fewLarge keeps something large of few versions beside v, from which it was derived just now. That
@@ -284,16 +279,12 @@ func (s *Store[S]) fewLarge(t *thing[S], v *version[S]) {
 
 // fewSmall keeps what was used last of what else was derived from one thing.
 func (s *Store[S]) fewSmall(t *thing[S]) {
-	for t.small > s.limit/mostSmall {
-		var oldest *entry[S]
-		for _, v := range t.versions {
-			for _, place := range v.values {
-				if e := place.Value.(*entry[S]); e.what != s.large && (oldest == nil || e.used < oldest.used) {
-					oldest = e
-				}
-			}
+	for place := s.recent.Back(); t.small > s.limit/mostSmall; {
+		e := place.Value.(*entry[S])
+		place = place.Prev()
+		if s.things[e.version.id] == t && e.what != nil && e.what != s.large {
+			s.remove(e)
 		}
-		s.remove(oldest)
 	}
 }
 
@@ -318,14 +309,11 @@ func (s *Store[S]) shrink() {
 
 // dropOldest drops the version used longest ago of those that nobody holds.
 func (s *Store[S]) dropOldest(t *thing[S]) {
-	var oldest *entry[S]
-	for _, v := range t.versions {
-		if e := v.place.Value.(*entry[S]); s.held[v] == 0 && (oldest == nil || e.used < oldest.used) {
-			oldest = e
+	for place := s.recent.Back(); place != nil; place = place.Prev() {
+		if e := place.Value.(*entry[S]); s.things[e.version.id] == t && e.what == nil && s.held[e.version] == 0 {
+			s.drop(e.version)
+			return
 		}
-	}
-	if oldest != nil {
-		s.drop(oldest.version)
 	}
 }
 

@@ -485,20 +485,15 @@ func (b *compiler) verify(costsGood bool) {
 }
 
 func (b *compiler) anyAvailable() bool {
-	s := b.out.space
-	if arms := b.out.Config.Space.Available; arms != nil {
-		return slices.Contains(arms, true)
+	if b.out.arms != nil {
+		return slices.Contains(b.out.Config.Space.Available, true)
 	}
-	return !slices.ContainsFunc(s.axes, func(a axis) bool { return a.levels > 0 && len(a.gone) >= a.levels })
+	return !slices.ContainsFunc(b.out.space.axes, func(a axis) bool { return a.levels > 0 && len(a.gone) >= a.levels })
 }
 
 // verifyLimits reports input constraints that have no value somewhere in the space.
 func (b *compiler) verifyLimits() {
-	s := b.out.space
-	points := b.out.arms
-	if points == nil {
-		points = s.spread(probePoints)
-	}
+	s, points := b.out.space, b.out.space.points(b.out.arms)
 	for _, limit := range s.limits {
 		for _, x := range points {
 			if _, _, defined := limit.sides(x); !defined && (b.out.arms != nil || s.inBounds(x)) {

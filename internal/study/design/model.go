@@ -103,11 +103,7 @@ type kernelChoice struct {
 	matrix [][]float64
 }
 
-func isKernel(m map[string]json.RawMessage) bool {
-	_, named := m["name"]
-	_, matrix := m["matrix"]
-	return named || matrix
-}
+func isKernel(m map[string]json.RawMessage) bool { return m["name"] != nil || m["matrix"] != nil }
 
 func (r modelReader) kernel(raw json.RawMessage, location string) *kernelChoice {
 	var k kernelChoice
@@ -207,7 +203,15 @@ func (r modelReader) lengthscales(raw json.RawMessage, location string) *[]float
 			lengths[i] = r.lengthscale(i, value, fmt.Sprintf("%s[%d]", location, i))
 		}
 	case byName != nil:
-		r.lengthscalesByName(lengths, byName, location)
+		names := namesOf(r.axes)
+		for i, name := range names {
+			if value, given := byName[name]; given {
+				lengths[i] = r.lengthscale(i, value, location+"."+name)
+			} else {
+				r.faults.Add(location+"."+name, nil, "is missing; give a lengthscale for every parameter")
+			}
+		}
+		addUnknown(r.faults, location, "parameter", byName, names)
 	default:
 		for i := range lengths {
 			if lengths[i] = r.lengthscale(i, raw, location); len(*r.faults) > before {
@@ -219,19 +223,6 @@ func (r modelReader) lengthscales(raw json.RawMessage, location string) *[]float
 		return nil
 	}
 	return &lengths
-}
-
-func (r modelReader) lengthscalesByName(lengths []float64, byName map[string]json.RawMessage, location string) {
-	names := namesOf(r.axes)
-	for i, name := range names {
-		value, given := byName[name]
-		if !given {
-			r.faults.Add(location+"."+name, nil, "is missing; give a lengthscale for every parameter")
-			continue
-		}
-		lengths[i] = r.lengthscale(i, value, location+"."+name)
-	}
-	addUnknown(r.faults, location, "parameter", byName, names)
 }
 
 func (r modelReader) lengthscale(i int, raw json.RawMessage, location string) float64 {
@@ -258,12 +249,7 @@ func extentOf(d optimizer.Dim) float64 {
 // isByParameter tells an object of lengthscales by parameter from one by metric: names are unique
 // over both.
 func (r modelReader) isByParameter(m map[string]json.RawMessage) bool {
-	for name := range m {
-		if name == "default" || slices.Contains(r.metrics, name) {
-			return false
-		}
-	}
-	return true
+	return m["default"] == nil && !slices.ContainsFunc(r.metrics, func(name string) bool { return m[name] != nil })
 }
 
 type givenModel struct {

@@ -109,14 +109,14 @@ func (c *checker) claim(name, what, location string) {
 	c.taken[folded] = what
 }
 
-// isIdentifier tells whether expressions can use what is a name.
+// isIdentifier tells whether expressions can use name, which is UTF-8.
 func isIdentifier(name string) bool {
 	for i, r := range name {
 		if r != '_' && !unicode.IsLetter(r) && (i == 0 || !unicode.IsDigit(r)) {
 			return false
 		}
 	}
-	return !slices.Contains(expressionWords, name)
+	return name != "" && !slices.Contains(expressionWords, name)
 }
 
 // expressionWords mean something else in expressions.

@@ -57,6 +57,7 @@ var (
 	numberParts   = regexp.MustCompile(`^([+-]?) *([0-9., ]*)([eE][+-]?[0-9]+)?$`)
 	inGroups      = regexp.MustCompile(`^[1-9][0-9]{0,2}(?:[., ][0-9]{3})+$`)
 	onlyDigits    = regexp.MustCompile(`^[0-9]*$`)
+	asTyped       = strings.NewReplacer("\u00a0", " ", "\u2009", " ", "\u202f", " ", "−", "-") // as keyboards have it
 )
 
 // written is a number split into its parts, as far as its own text decides.
@@ -68,16 +69,7 @@ type written struct {
 }
 
 func split(text string) (written, error) {
-	plain := strings.TrimSpace(strings.Map(func(r rune) rune {
-		switch r {
-		case '\u00a0', '\u2009', '\u202f':
-			return ' '
-		case '−':
-			return '-'
-		}
-		return r
-	}, text))
-	parts := numberParts.FindStringSubmatch(plain)
+	parts := numberParts.FindStringSubmatch(strings.TrimSpace(asTyped.Replace(text)))
 	if parts == nil {
 		return written{}, errNotDecimal
 	}
@@ -101,12 +93,7 @@ func split(text string) (written, error) {
 	if !onlyDigits.MatchString(n.fraction) {
 		return written{}, misspelt(n.fraction, text)
 	}
-	n.whole = strings.Map(func(r rune) rune {
-		if r == n.thousands {
-			return -1
-		}
-		return r
-	}, n.whole)
+	n.whole = strings.ReplaceAll(n.whole, string(n.thousands), "")
 	return n, nil
 }
 
@@ -362,25 +349,13 @@ func Typeset(number string) string {
 	if rest, negative := strings.CutPrefix(number, "-"); negative {
 		sign, number = "\u2212", rest
 	}
-	whole, fraction, hasFraction := strings.Cut(number, ".")
-	if len(whole) >= 5 {
-		whole = groupThousands(whole)
-	}
-	if hasFraction {
-		return sign + whole + "." + fraction
-	}
-	return sign + whole
-}
-
-func groupThousands(digits string) string {
-	var grouped strings.Builder
-	for i, digit := range digits {
-		if i > 0 && (len(digits)-i)%3 == 0 {
-			grouped.WriteString(thinSpace)
+	point := strings.IndexByte(number+".", '.')
+	if point >= 5 {
+		for at := point - 3; at > 0; at -= 3 {
+			number = number[:at] + thinSpace + number[at:]
 		}
-		grouped.WriteRune(digit)
 	}
-	return grouped.String()
+	return sign + number
 }
 
 // WithUnit puts a unit behind a number, with a space between.

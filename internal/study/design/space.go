@@ -507,10 +507,7 @@ const (
 // sample tries points all over the space, or all candidates: it measures how large the numbers are
 // that each limit compares, and keeps some allowed points for expressions to be tried at.
 func (s *space) sample(arms [][]float64) {
-	points := arms
-	if arms == nil {
-		points = s.spread(probePoints)
-	}
+	points := s.points(arms)
 	s.scales = make([]float64, len(s.limits))
 	for i, limit := range s.limits {
 		for _, x := range points {
@@ -531,11 +528,19 @@ func (s *space) sample(arms [][]float64) {
 		s.keepFilled(k)
 	}
 	for k := probePoints; len(s.probes) == 0 && k < searchPoints; k++ {
-		if x := s.along(k); s.inBounds(x) {
+		if x := s.settled(s.recurrence(k)); s.inBounds(x) {
 			s.keep(x)
 		}
 		s.keepFilled(k)
 	}
+}
+
+// points are all candidates, or corners and points between where there are none.
+func (s *space) points(arms [][]float64) [][]float64 {
+	if arms != nil {
+		return arms
+	}
+	return s.spread(probePoints)
 }
 
 // keepFilled keeps point k of the recurrence where it leaves every remainder within its bounds.
@@ -588,7 +593,7 @@ func (s *space) spread(n int) [][]float64 {
 	}
 	add()
 	for k := range n {
-		points = append(points, s.along(k))
+		points = append(points, s.settled(s.recurrence(k)))
 	}
 	return points
 }
@@ -606,9 +611,6 @@ func (s *space) settled(u []float64) []float64 {
 	s.remainders(x)
 	return x
 }
-
-// along returns the physical values that can be set nearest to point k of the recurrence.
-func (s *space) along(k int) []float64 { return s.settled(s.recurrence(k)) }
 
 // recurrence returns point k of an additive recurrence that fills the space evenly in any
 // dimension,

@@ -31,7 +31,6 @@ const (
 // backupTables in an order in which rows only refer to earlier ones.
 var backupTables = []string{"studies", "events", "idempotency_keys", "people", "credentials", "pins"}
 
-// backupHead is what a backup begins with.
 type backupHead struct {
 	Format  string        `json:"format"`
 	Version int           `json:"version"`
@@ -91,7 +90,6 @@ func (d *DB) backupHead(ctx context.Context, tx pgx.Tx) (head backupHead, err er
 	return head, err
 }
 
-// writeMember writes one member of a backup.
 func writeMember(w io.Writer, write func(member io.Writer) error) error {
 	member := gzip.NewWriter(w)
 	if err := write(member); err != nil {
@@ -178,7 +176,6 @@ type backupReader struct {
 	failed error
 }
 
-// next goes on to the next member.
 func (b *backupReader) next() error {
 	err := b.member.Reset(b.file)
 	b.member.Multistream(false)
@@ -238,7 +235,6 @@ func (b *backupReader) restoreTables(ctx context.Context, conn *pgx.Conn, tables
 	}))
 }
 
-// restore stores the rows of the next member.
 func (b *backupReader) restore(ctx context.Context, tx pgx.Tx, into backupTable) error {
 	if err := b.next(); err != nil {
 		return brokenBackup(err)

@@ -14,16 +14,14 @@ import (
 // studies whose rows were kept longest ago go first.
 const mostRows = 2 << 30
 
-// KeptRows is the study.Shelf. Its table is no part of a backup.
+// KeptRows is the study.Shelf, which says what its methods do. Its table is no part of a backup.
 type KeptRows struct {
 	db   *DB
 	most int64 // bytes
 }
 
-// KeptRows keeps rows of what is worked out from studies.
 func (d *DB) KeptRows() *KeptRows { return &KeptRows{d, mostRows} }
 
-// Each calls use with all that is kept of a study; the numbers are overwritten afterwards.
 func (k *KeptRows) Each(ctx context.Context, id string, use func(study.KeptRows)) error {
 	rows, _ := k.db.in(ctx).Query(ctx, `SELECT key, first, sum, numbers FROM kept_rows WHERE study_id = $1`, id) // its error is the rows'
 	var key, sum []byte
@@ -37,8 +35,6 @@ func (k *KeptRows) Each(ctx context.Context, id string, use func(study.KeptRows)
 	return unavailable(ctx, err)
 }
 
-// Keep makes what is kept of a study these rows, as far as there is room for them, in place of all
-// that was.
 func (k *KeptRows) Keep(ctx context.Context, id string, wanted iter.Seq2[study.RowsKey, func() study.KeptRows]) error {
 	sizes, err := k.sizes(ctx, id)
 	if err != nil {
@@ -86,7 +82,6 @@ func (k *KeptRows) insert(ctx context.Context, id string, rows study.KeptRows) e
 	return unavailable(ctx, err)
 }
 
-// Forget removes all that is kept of a study.
 func (k *KeptRows) Forget(ctx context.Context, id string) error {
 	return k.forgetBut(ctx, id, [][]byte{})
 }

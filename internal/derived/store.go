@@ -62,7 +62,6 @@ type Store[S Source[S]] struct {
 	tasks taskBook
 }
 
-// thing is what is kept of one.
 type thing[S Source[S]] struct {
 	versions []*version[S] // ascending
 	content  int64         // bytes of all versions, what they share once
@@ -328,7 +327,6 @@ func (s *Store[S]) evict(e *entry[S]) {
 	}
 }
 
-// remove forgets a value.
 func (s *Store[S]) remove(e *entry[S]) {
 	s.recent.Remove(e.version.values[e.what])
 	delete(e.version.values, e.what)
@@ -339,7 +337,6 @@ func (s *Store[S]) remove(e *entry[S]) {
 	}
 }
 
-// clear forgets all that was derived from a version.
 func (s *Store[S]) clear(v *version[S]) {
 	for _, place := range v.values {
 		s.remove(place.Value.(*entry[S]))
@@ -348,7 +345,6 @@ func (s *Store[S]) clear(v *version[S]) {
 	t.large = slices.DeleteFunc(t.large, func(one *version[S]) bool { return one == v })
 }
 
-// drop forgets a version, and what it alone held.
 func (s *Store[S]) drop(v *version[S]) {
 	s.clear(v)
 	s.recent.Remove(v.place)
@@ -369,7 +365,6 @@ func (s *Store[S]) holds(t *thing[S], bytes int64) {
 	s.used += bytes
 }
 
-// Held is how much is kept of one kind.
 type Held struct {
 	Bytes   int64
 	Entries int

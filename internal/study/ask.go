@@ -543,5 +543,4 @@ type OwnTrial struct {
 	design.Brought
 }
 
-// maximalCount is the number of suggestions in one request.
 const maximalCount = 50

@@ -39,7 +39,6 @@ type Models struct {
 	shelve  derived.Together[string] // studies with rows to put there
 }
 
-// Names of what is derived from a snapshot.
 type derivation int
 
 const (

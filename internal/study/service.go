@@ -356,7 +356,6 @@ func (s *Service) writeChoice(ctx context.Context, cmd Command, snap *ledger.Sna
 	})
 }
 
-// mayChoose refuses new trials unless the study is open.
 func mayChoose(snap *ledger.Snapshot) error {
 	if snap.State == ledger.Open {
 		return nil
@@ -367,7 +366,6 @@ func mayChoose(snap *ledger.Snapshot) error {
 // newID makes an unguessable name for a study that is safe in a URL.
 func newID() string { return strings.ToLower(rand.Text()[:16]) }
 
-// ruleOf rules one event about a trial.
 func ruleOf(kind ledger.Kind, number int, data any) ruling {
 	return ruling{drafts: []ledger.Draft{{Kind: kind, Data: data}}, numbers: []int{number}}
 }

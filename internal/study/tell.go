@@ -16,13 +16,11 @@ import (
 	"headroom/internal/study/ledger"
 )
 
-// NumberedTelling is a telling among several.
 type NumberedTelling struct {
 	Number int `json:"number"`
 	ledger.Telling
 }
 
-// Tell reports results of one trial.
 func (s *Service) Tell(ctx context.Context, cmd Command, id string, number int, told ledger.Telling) (*ledger.Snapshot, error) {
 	if err := s.yetToCome(told).Err(); err != nil {
 		return nil, err
@@ -209,7 +207,6 @@ func hasAll[V any](snap *ledger.Snapshot, metrics map[string]V, parameters desig
 	return snap.Compiled().Names(parameters)
 }
 
-// mustBeTold refuses a metric whose value comes with the decision.
 func mustBeTold(snap *ledger.Snapshot, name string) error {
 	if m, _ := snap.Compiled().Metric(name); m.Known {
 		return conflict("%s is worked out from the settings when a trial is chosen; it cannot be told.", name)

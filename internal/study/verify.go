@@ -312,7 +312,6 @@ func (c *comparison) differ(field string, stored, replayed any) {
 	c.different = append(c.different, Difference{Number: c.chosen.Number, Field: field, Stored: stored, Replayed: replayed})
 }
 
-// What Verification.Rules says.
 const (
 	RulesPresent = "present"
 	RulesGone    = "gone"
@@ -327,7 +326,6 @@ type Verified struct {
 	At      time.Time `json:"at"`
 }
 
-// Verification says how replaying a ledger ended.
 type Verification struct {
 	OK           bool         `json:"ok"`
 	Checked      int          `json:"checked"`

@@ -112,7 +112,6 @@ func (c *cluster) findPrograms() error {
 		c.data, made, installed[0].major, made)
 }
 
-// installation is a PostgreSQL server on this machine.
 type installation struct{ bin, major string }
 
 // installations lists PostgreSQL servers, those on PATH first, then newest first.

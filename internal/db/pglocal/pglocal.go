@@ -341,7 +341,6 @@ func (c *cluster) stopProcess(ctx context.Context, pid int) error {
 	return fmt.Errorf("a PostgreSQL from an earlier run (process %d) does not stop", pid)
 }
 
-// answers connects once.
 func answers(ctx context.Context, url string) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()

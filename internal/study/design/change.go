@@ -292,7 +292,6 @@ func sameLists(a, b any) (before, after []any, ok bool) {
 	return before, after, ok
 }
 
-// itemName is the name of a listed object, or its place.
 func itemName(item any, i int) string {
 	if name, ok := item.(map[string]any)["name"].(string); ok {
 		return name

@@ -278,7 +278,6 @@ type givenCost struct {
 	value formula // of parameters and context; nil when sampled
 }
 
-// Metric describes the metric of that name, if there is one.
 func (c *Compiled) Metric(name string) (m MetricInfo, there bool) {
 	i := slices.IndexFunc(c.metrics, func(m MetricInfo) bool { return m.Name == name })
 	if i < 0 {
@@ -308,7 +307,6 @@ func newCompiler(d Definition, f *Faults) *compiler {
 	return &compiler{out: c, faults: f}
 }
 
-// models makes Config.Metrics.
 func (b *compiler) models() {
 	before := len(*b.faults)
 	given := b.readModel()

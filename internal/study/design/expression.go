@@ -120,17 +120,13 @@ func parseExpression(text string) (ast.Node, error) {
 		return nil, fmt.Errorf("it has %d characters; at most %d are allowed", n, maxExpressionLength)
 	}
 	tree, err := parser.Parse(text)
+	if at, ok := errors.AsType[*file.Error](err); ok {
+		return nil, fmt.Errorf("it cannot be read at character %d: %s", at.Column+1, at.Message)
+	}
 	if err != nil {
-		return nil, readingError(err)
+		return nil, fmt.Errorf("it cannot be read: %w", err)
 	}
 	return tree.Node, nil
-}
-
-func readingError(err error) error {
-	if at, ok := errors.AsType[*file.Error](err); ok {
-		return fmt.Errorf("it cannot be read at character %d: %s", at.Column+1, at.Message)
-	}
-	return fmt.Errorf("it cannot be read: %w", err)
 }
 
 // compileNode turns the few kinds of node that are arithmetic into a formula and refuses everything
@@ -154,7 +150,7 @@ func compileNode(node ast.Node, v variables) (formula, error) {
 			return compileCall(callee.Value, n.Arguments, v)
 		}
 	}
-	return nil, fmt.Errorf("only numbers, names, + - * / ^, parentheses and the functions %s are understood", functionNames())
+	return nil, fmt.Errorf("only numbers, names, + - * / ^, parentheses and the functions %s are understood", functionNames)
 }
 
 func constant(value float64) formula { return func([]float64) float64 { return value } }
@@ -234,14 +230,14 @@ var unaryFunctions = map[string]func(float64) float64{
 
 var listFunctions = map[string]func(a, b float64) float64{"min": math.Min, "max": math.Max}
 
-func functionNames() string { return "abs, exp, ln, log10, max, min, sqrt" }
+const functionNames = "abs, exp, ln, log10, max, min, sqrt"
 
 func compileCall(name string, arguments []ast.Node, v variables) (formula, error) {
 	single, isSingle := unaryFunctions[name]
 	combine, isList := listFunctions[name]
 	switch {
 	case !isSingle && !isList:
-		return nil, fmt.Errorf("there is no function %q; there are %s", name, functionNames())
+		return nil, fmt.Errorf("there is no function %q; there are %s", name, functionNames)
 	case isSingle && len(arguments) != 1:
 		return nil, fmt.Errorf("%s takes one number, not %d", name, len(arguments))
 	case len(arguments) == 0:

@@ -93,24 +93,16 @@ func (b *builder) nameMetrics() {
 
 // next adds an event, which apply does to the study, if admit, when it is not nil, admits it.
 func (b *builder) next(e Event, apply func() error, admit func(now *Snapshot, e Event) error) error {
-	if admit == nil {
-		return b.add(e, apply)
-	}
-	var now *Snapshot
-	if b.snap.Version > 0 {
-		now = b.snap
-	}
-	if err := admit(now, e); err != nil {
-		return err
-	}
-	if err := b.add(e, apply); err != nil {
-		return err
-	}
-	return b.catchUp(nil)
-}
-
-func (b *builder) add(e Event, apply func() error) error {
 	snap := b.snap
+	if admit != nil {
+		var now *Snapshot
+		if snap.Version > 0 {
+			now = snap
+		}
+		if err := admit(now, e); err != nil {
+			return err
+		}
+	}
 	switch {
 	case e.Seq != snap.Version+1:
 		return fmt.Errorf("follows event %d", snap.Version)
@@ -124,6 +116,9 @@ func (b *builder) add(e Event, apply func() error) error {
 		return err
 	}
 	snap.Version, snap.Hash, snap.UpdatedAt, snap.Bytes = e.Seq, e.Hash, e.At, snap.Bytes+int64(len(e.Data))
+	if admit != nil {
+		return b.catchUp(nil)
+	}
 	return nil
 }
 
@@ -493,12 +488,13 @@ func (b *builder) closed(data ClosedData) error {
 	}
 	status, cause := StatusAbandoned, optimizer.Abandoned
 	if b.last.Kind == Failed {
-		if !data.Cause.Known() {
-			return fmt.Errorf("trial %d failed by %q", t.Number, data.Cause)
-		}
-		status, cause = StatusFailed, optimizer.ByChance
-		if data.Cause == BySettings {
+		switch status = StatusFailed; data.Cause {
+		case BySettings:
 			cause = optimizer.BySettings
+		case ByChance:
+			cause = optimizer.ByChance
+		default:
+			return fmt.Errorf("trial %d failed by %q", t.Number, data.Cause)
 		}
 	}
 	if r.isClosed() {

@@ -92,7 +92,6 @@ func (a *Accounts) change(ctx context.Context, do func(tx pgx.Tx) error) error {
 	})
 }
 
-// changeOne is change by one statement, which must find a row.
 func (a *Accounts) changeOne(ctx context.Context, statement string, args ...any) error {
 	return a.change(ctx, func(tx pgx.Tx) error {
 		return changeRow(ctx, tx, statement, args...)
@@ -162,8 +161,9 @@ func (a *Accounts) mayGive(ctx context.Context, tx pgx.Tx, c *credential) error 
 		}
 	}
 	switch c.kind {
-	case "token":
-		return a.tokenNameIsFree(ctx, tx, c.by.OwnerID, c.name)
+	case "token": // of the owner's that are in force none has the name: the ledger names its callers by it
+		taken := &account.Invalid{Field: "name", Message: "a token of yours has that name: choose another, or revoke that one first"}
+		return isFree(ctx, tx, c.name, taken, `SELECT name FROM credentials WHERE kind = 'token' AND coalesce(owner, '') = $2 AND `+inForce, a.db.now(), c.by.OwnerID)
 	case string(account.SignIn):
 		person, err := a.person(ctx, tx, c.personID)
 		c.name, c.role = person.Name, person.Role
@@ -292,7 +292,6 @@ func isFree(ctx context.Context, q querier, name string, taken error, names stri
 	return err
 }
 
-// nameIsFree makes sure that nobody has the name.
 func nameIsFree(ctx context.Context, q querier, name string) error {
 	return isFree(ctx, q, name, account.ErrNameTaken, `SELECT name FROM people`)
 }
@@ -318,19 +317,11 @@ func (a *Accounts) CreateToken(ctx context.Context, by account.Identity, want ac
 	return token, secret, err
 }
 
-// tokenNameIsFree makes sure that no token of the owner that is in force has the name: the ledger
-// names its callers by it.
-func (a *Accounts) tokenNameIsFree(ctx context.Context, tx pgx.Tx, owner, name string) error {
-	taken := &account.Invalid{Field: "name", Message: "a token of yours has that name: choose another, or revoke that one first"}
-	return isFree(ctx, tx, name, taken, `SELECT name FROM credentials WHERE kind = 'token' AND coalesce(owner, '') = $2 AND `+inForce, a.db.now(), owner)
-}
-
 func (a *Accounts) Tokens(ctx context.Context) ([]account.Token, error) {
 	return list(ctx, a.db.in(ctx), pgx.RowToStructByName[account.Token], `
 		SELECT `+tokenColumns+` FROM credentials WHERE kind = 'token' ORDER BY created_at DESC, id`)
 }
 
-// RevokeToken ends a token at once.
 func (a *Accounts) RevokeToken(ctx context.Context, id string) error {
 	return a.changeOne(ctx, revoke+`kind = 'token' AND id = $2`, a.db.now(), id)
 }
@@ -381,7 +372,6 @@ func (a *Accounts) AdmitServer(ctx context.Context, secret string, given bool) e
 	})
 }
 
-// FirstAdmin returns the person who was admin first, or ErrNotFound.
 func (a *Accounts) FirstAdmin(ctx context.Context) (account.Person, error) {
 	return a.onePerson(ctx, a.db.in(ctx), firstAdmin)
 }
@@ -493,7 +483,6 @@ func (a *Accounts) Sessions(ctx context.Context, personID string) ([]account.Ses
 		WHERE kind = 'session' AND person_id = $2 AND `+inForce+` ORDER BY used_at DESC, id`, a.db.now(), personID)
 }
 
-// EndSession signs a browser out at once.
 func (a *Accounts) EndSession(ctx context.Context, personID, id string) error {
 	return a.changeOne(ctx, revoke+`kind = 'session' AND person_id = $2 AND id = $3`, a.db.now(), personID, id)
 }
@@ -504,7 +493,6 @@ func (a *Accounts) CreateSignInLink(ctx context.Context, by account.Identity, pe
 	})
 }
 
-// CreateInvite makes a link that makes a person.
 func (a *Accounts) CreateInvite(ctx context.Context, by account.Identity, want account.NewInvite) (account.Link, string, error) {
 	now := a.db.now()
 	if err := want.Check(now); err != nil {
@@ -522,7 +510,6 @@ func (a *Accounts) Invites(ctx context.Context) ([]account.Link, error) {
 		SELECT `+linkColumns+` FROM credentials WHERE kind = 'invite' ORDER BY created_at DESC, id`)
 }
 
-// RevokeInvite ends an invite that nobody has used.
 func (a *Accounts) RevokeInvite(ctx context.Context, id string) error {
 	return a.changeOne(ctx, revoke+`kind = 'invite' AND id = $2`, a.db.now(), id)
 }
@@ -554,7 +541,12 @@ func (a *Accounts) Redeem(ctx context.Context, secret, device string) (session a
 		if err != nil {
 			return err
 		}
-		person, err := a.personOf(ctx, tx, link)
+		var person account.Person
+		if link.Kind == account.Invite {
+			person, err = a.addPerson(ctx, tx, link.Name, link.Role)
+		} else {
+			person, err = a.person(ctx, tx, link.PersonID)
+		}
 		if err != nil {
 			return err
 		}
@@ -565,14 +557,6 @@ func (a *Accounts) Redeem(ctx context.Context, secret, device string) (session a
 		return err
 	})
 	return session, sessionSecret, err
-}
-
-// personOf finds the person whom a link signs in, or makes the one it invites.
-func (a *Accounts) personOf(ctx context.Context, tx pgx.Tx, link account.Link) (account.Person, error) {
-	if link.Kind == account.Invite {
-		return a.addPerson(ctx, tx, link.Name, link.Role)
-	}
-	return a.person(ctx, tx, link.PersonID)
 }
 
 func (a *Accounts) CreateShare(ctx context.Context, by account.Identity, want account.NewShare) (account.Share, string, error) {
@@ -593,7 +577,6 @@ func (a *Accounts) Shares(ctx context.Context, studyID string) ([]account.Share,
 		SELECT `+shareColumns+` FROM credentials WHERE kind = 'share' AND study_id = $1 ORDER BY created_at DESC, id`, studyID)
 }
 
-// RevokeShare ends a link at once, for everybody who has it open.
 func (a *Accounts) RevokeShare(ctx context.Context, studyID, id string) error {
 	return a.changeOne(ctx, revoke+`kind = 'share' AND study_id = $2 AND id = $3`, a.db.now(), studyID, id)
 }

@@ -140,7 +140,7 @@ func (f *fence) open(ctx context.Context, url string) (*DB, error) {
 		pool:     pool,
 		fence:    f,
 		listener: newListener(config.ConnConfig, breaker, f),
-		notifier: newNotifier(pool),
+		notifier: &notifier{pool: pool, wake: make(chan struct{}, 1), pending: map[string]int64{}},
 		now:      func() time.Time { return time.Now().UTC() },
 	}
 	d.Studies = &Studies{db: d, locks: choosingPool}

@@ -105,7 +105,7 @@ func (l *listener) run(ctx context.Context) {
 			backoff = firstBackoff
 		}
 		slog.Warn("lost the connection that listens for changes", "error", err, "retry_in", backoff)
-		sleepAbout(ctx, backoff)
+		sleep(ctx, backoff/2+rand.N(backoff/2+1)) // not all servers come back at once
 		backoff = min(2*backoff, lastBackoff)
 	}
 }
@@ -268,9 +268,6 @@ func replace[T any](channel chan T, value T) {
 	channel <- value
 }
 
-// sleepAbout waits about d, or until ctx ends. The spread keeps servers from coming back all at once.
-func sleepAbout(ctx context.Context, d time.Duration) { sleep(ctx, d/2+rand.N(d/2+1)) }
-
 // sleep waits d, or until ctx ends.
 func sleep(ctx context.Context, d time.Duration) {
 	select {
@@ -296,10 +293,6 @@ const between = 20 * time.Millisecond
 
 // announceTime bounds an announcement, and with it how long the last one keeps a program that stops.
 const announceTime = 2 * time.Second
-
-func newNotifier(pool *pgxpool.Pool) *notifier {
-	return &notifier{pool: pool, wake: make(chan struct{}, 1), pending: map[string]int64{}}
-}
 
 // changed takes note that a study reached seq, and returns at once.
 func (n *notifier) changed(id string, seq int64) {

@@ -322,15 +322,11 @@ func queueEvents(batch *pgx.Batch, id string, after int64, limit int, found *[]l
 		SELECT seq, at, by, kind, data, hash, author FROM events
 		WHERE study_id = $1 AND seq > $2 ORDER BY seq LIMIT nullif($3::bigint, 0)`, id, after, limit,
 	).Query(func(rows pgx.Rows) (err error) {
-		*found, err = pgx.CollectRows(rows, scanEvent)
+		*found, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (e ledger.Event, err error) {
+			return e, row.Scan(&e.Seq, &e.At, &e.By, &e.Kind, (*[]byte)(&e.Data), &e.Hash, &e.Author)
+		})
 		return err
 	})
-}
-
-func scanEvent(row pgx.CollectableRow) (ledger.Event, error) {
-	var e ledger.Event
-	err := row.Scan(&e.Seq, &e.At, &e.By, &e.Kind, (*[]byte)(&e.Data), &e.Hash, &e.Author)
-	return e, err
 }
 
 // doneKept is how long a request counts once under its key.
@@ -448,7 +444,6 @@ const listStudies = `
 	WHERE (updated_at, id) < ($1, $2) AND ($3::text[] IS NULL OR id = ANY ($3)) AND ($4::text[] IS NULL OR state = ANY ($4))
 	ORDER BY updated_at DESC, id DESC LIMIT nullif($5::bigint, 0)`
 
-// cleanUpEvery is how often what has expired is removed.
 const cleanUpEvery = time.Hour
 
 // cleanUp removes what has expired, at the start and then every hour, until ctx ends.
@@ -485,7 +480,6 @@ const (
 // tookTooLong is PostgreSQL's code of a statement that was ended.
 const tookTooLong = "57014"
 
-// errLeaseLost is why a decision was given up.
 var errLeaseLost = fmt.Errorf("the choosing lock was lost: %w", study.ErrUnavailable)
 
 // Choosing runs choose while holding the study's choosing lock. Should the lock be lost, choose's
@@ -505,7 +499,11 @@ func (s *Studies) Choosing(ctx context.Context, id string, choose func(ctx conte
 	}
 	// The lock lasts as long as this transaction, in which nothing else happens: choose reads and
 	// writes through the other pool.
-	defer unlock(lock)
+	defer func() {
+		ending, cancel := context.WithTimeout(context.Background(), answerTimeout)
+		defer cancel()
+		_ = lock.Rollback(ending) // where that fails the connection is closed, which gives the lock back too
+	}()
 	return holding(ctx, lock, choose)
 }
 
@@ -515,14 +513,6 @@ func (s *Studies) Choosing(ctx context.Context, id string, choose func(ctx conte
 func beginLocked(id string) string {
 	return fmt.Sprintf(`BEGIN; SELECT pg_advisory_xact_lock(hashtext('headroom choosing'),
 		hashtext(convert_from(decode('%x', 'hex'), 'UTF8')))`, id)
-}
-
-// unlock gives the lock back. Should that fail the connection is closed, which gives it back too;
-// what was chosen stands either way.
-func unlock(lock pgx.Tx) {
-	ctx, cancel := context.WithTimeout(context.Background(), answerTimeout)
-	defer cancel()
-	_ = lock.Rollback(ctx)
 }
 
 // holding runs choose and renews the lease meanwhile.

@@ -278,10 +278,8 @@ func gram(work *checkpoint.Meter, dst, rows [][]float64, share, shares int, risi
 			var s [24]partial
 			products(&s, rows[i:i+height], rows[j:j+width], start)
 			for c := range width {
-				var totals [4]float64
-				totals4(&totals, (*[4]partial)(s[4*c:]))
 				for r := max(0, j+c-i); r < height; r++ {
-					dst[i+r][j+c] = totals[r]
+					dst[i+r][j+c] = s[4*c+r].total()
 				}
 			}
 		}

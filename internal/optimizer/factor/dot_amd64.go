@@ -3,8 +3,7 @@ package factor
 import "golang.org/x/sys/cpu"
 
 // fast and wide tell that the processor has the instructions of dot_amd64.s and of dot512_amd64.s.
-// Tests turn them off to
-// compare.
+// Tests turn them off to compare.
 var (
 	fast = cpu.X86.HasAVX2 && cpu.X86.HasFMA
 	wide = fast && cpu.X86.HasAVX512F
@@ -29,13 +28,7 @@ func axpyAVX2(alpha float64, x, y *float64, n int)
 func axpy4AVX2(alpha *[4]float64, x0, x1, x2, x3, y *float64, n int)
 
 //go:noescape
-func axpy4AVX512(alpha *[4]float64, x0, x1, x2, x3, y *float64, n int)
-
-//go:noescape
 func finish4AVX2(s *[16]partial, l0, l1, l2, l3, b0, b1, b2, b3 *float64)
-
-//go:noescape
-func totals4AVX2(to *[4]float64, s *[4]partial)
 
 func dot1(s *[1]partial, a, b *float64, n int) {
 	if fast {
@@ -79,12 +72,9 @@ func axpy(alpha float64, x, y *float64, n int) {
 }
 
 func axpy4(alpha *[4]float64, x0, x1, x2, x3, y *float64, n int) {
-	switch {
-	case wide:
-		axpy4AVX512(alpha, x0, x1, x2, x3, y, n)
-	case fast:
+	if fast {
 		axpy4AVX2(alpha, x0, x1, x2, x3, y, n)
-	default:
+	} else {
 		axpy4Go(alpha, x0, x1, x2, x3, y, n)
 	}
 }
@@ -94,13 +84,5 @@ func finish4(s *[16]partial, l0, l1, l2, l3, b0, b1, b2, b3 *float64) {
 		finish4AVX2(s, l0, l1, l2, l3, b0, b1, b2, b3)
 	} else {
 		finish4Go(s, l0, l1, l2, l3, b0, b1, b2, b3)
-	}
-}
-
-func totals4(to *[4]float64, s *[4]partial) {
-	if fast {
-		totals4AVX2(to, s)
-	} else {
-		totals4Go(to, s)
 	}
 }

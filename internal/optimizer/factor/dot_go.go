@@ -52,13 +52,6 @@ func finish4Go(s *[16]partial, l0, l1, l2, l3, b0, b1, b2, b3 *float64) {
 	}
 }
 
-// totals4Go adds up the lanes of four sums.
-func totals4Go(to *[4]float64, s *[4]partial) {
-	for i := range s {
-		to[i] = s[i].total()
-	}
-}
-
 func addProducts(s *partial, a, b []float64) {
 	s0, s1, s2, s3 := s[0], s[1], s[2], s[3]
 	for i := 0; i+3 < len(a) && i+3 < len(b); i += lanes {

@@ -24,5 +24,3 @@ func axpy4(alpha *[4]float64, x0, x1, x2, x3, y *float64, n int) {
 func finish4(s *[16]partial, l0, l1, l2, l3, b0, b1, b2, b3 *float64) {
 	finish4Go(s, l0, l1, l2, l3, b0, b1, b2, b3)
 }
-
-func totals4(to *[4]float64, s *[4]partial) { totals4Go(to, s) }

@@ -172,7 +172,7 @@ func (s *screening) scored(ctx context.Context, some []int) ([]search.Score, err
 // leading are the places, in their order, that have all leaders among them: the others' bounds are
 // below the last of these.
 func (s *screening) leading(ctx context.Context, all []int) ([]int, error) {
-	bounds, err := s.bounds(ctx, all, s.whole, s.roughly)
+	bounds, err := s.bounds(ctx, all, s.whole, func(input *policy.Input) (policy.Scores, error) { return s.traits.Above(input), nil })
 	if err != nil {
 		return nil, err
 	}
@@ -239,47 +239,19 @@ func (s *screening) whereRounds() func(round int) int {
 // bound it gives is at least the final score, and most places are ruled out without a full solve.
 // The best place is never ruled out; of the other leaders, lesser ones on their own hills may be.
 func (s *screening) prune(ctx context.Context, left []int, rows int) ([]int, error) {
-	after := func(ctx context.Context, of []int) (*policy.Input, error) { return s.after(ctx, of, rows) }
-	bound, known := s.closely, len(left)
-	if s.traits.Above != nil {
-		bound, known = s.roughly, 0
-	}
-	bounds, err := s.bounds(ctx, left, after, bound)
+	bounds, err := s.bounds(ctx, left, func(ctx context.Context, of []int) (*policy.Input, error) { return s.after(ctx, of, rows) }, s.closely)
 	if err != nil {
 		return nil, err
 	}
-	order := descending(bounds)
-	closer := func(count int) error {
-		if count <= known {
-			return nil
-		}
-		some := order[known:count]
-		known = count
-		list, err := s.bounds(ctx, pick(left, some), after, s.closely)
-		for n, bound := range list {
-			bounds[some[n]] = bound
-		}
-		return err
-	}
-	probe, err := s.probe(bounds, order, closer)
+	probe := pick(left, descending(bounds)[:min(probed, len(bounds))])
+	exact, err := s.scored(ctx, probe)
 	if err != nil {
 		return nil, err
 	}
-	exact, err := s.scored(ctx, pick(left, probe))
-	if err != nil {
-		return nil, err
-	}
-	list := leaders(pick(s.at, pick(left, probe)), exact, starts)
+	list := leaders(pick(s.at, probe), exact, starts)
 	least := list[min(2*s.effort().fine, len(list))-1].score // twice as many as are polished to the end
 	least.Value -= 1e-9 * math.Max(1, math.Abs(least.Value))
 	least.Tie = math.Inf(-1)
-	count := known
-	for count < len(order) && !least.Above(bounds[order[count]]) {
-		count++
-	}
-	if err := closer(count); err != nil {
-		return nil, err
-	}
 	var kept []int
 	for n, i := range left {
 		if !least.Above(bounds[n]) {
@@ -290,23 +262,6 @@ func (s *screening) prune(ctx context.Context, left []int, rows int) ([]int, err
 		return left, nil
 	}
 	return kept, nil
-}
-
-// probe are the places of the largest close bounds; closer bounds the first so many of the order of
-// rough ones closely.
-func (s *screening) probe(bounds []search.Score, order []int, closer func(count int) error) ([]int, error) {
-	for count := 2 * probed; ; count *= 2 {
-		count = min(count, len(order))
-		if err := closer(count); err != nil {
-			return nil, err
-		}
-		first := slices.Sorted(slices.Values(order[:count]))
-		slices.SortStableFunc(first, func(a, b int) int { return search.Higher(bounds[a], bounds[b]) })
-		first = first[:min(probed, count)]
-		if count == len(order) || bounds[first[len(first)-1]].Above(bounds[order[count]]) {
-			return first, nil
-		}
-	}
 }
 
 // bounds are those of the scores of some places by what is known of them, worked out on all cores; a
@@ -329,11 +284,6 @@ func (s *screening) bounds(ctx context.Context, of []int, known func(context.Con
 		}
 		return err
 	})
-}
-
-// roughly is the bound that takes least.
-func (s *screening) roughly(input *policy.Input) (policy.Scores, error) {
-	return s.traits.Above(input), nil
 }
 
 // closely is the closest bound that the policy knows.

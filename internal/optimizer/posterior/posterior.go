@@ -8,8 +8,13 @@ package posterior
 
 import (
 	"context"
+	"math"
+	"slices"
+	"sync"
 
+	"headroom/internal/lists"
 	"headroom/internal/optimizer/checkpoint"
+	"headroom/internal/optimizer/factor"
 	"headroom/internal/optimizer/gp"
 	"headroom/internal/optimizer/kernel"
 )
@@ -71,4 +76,409 @@ const MostKept = 8 << 20
 type Regression struct {
 	Data *gp.Data
 	Kept Solutions
+}
+
+// Solutions keeps the solutions of a list of points, and the variances at the readings' own points,
+// for the rows of a regression as far as they have been asked for.
+type Solutions struct {
+	mu    sync.Mutex
+	fixed *gp.Fixed
+	own   *gp.Own
+}
+
+// of returns the solutions for all rows of data. Callers that ask at the same time may do the same
+// work.
+func (c *Solutions) of(ctx context.Context, points *kernel.Inputs, data *gp.Data) (*gp.Fixed, error) {
+	fixed := c.upTo(data.Len())
+	if fixed == nil || fixed.Points() != points {
+		fixed = gp.NewFixed(points)
+	}
+	fixed, err := fixed.Extend(ctx, data)
+	if err == nil {
+		c.keep(fixed)
+	}
+	return fixed, err
+}
+
+// ofOwn returns the variances at the points of all rows of data. Callers that ask at the same time
+// may do the same work.
+func (c *Solutions) ofOwn(ctx context.Context, data *gp.Data) (*gp.Own, error) {
+	own, err := c.ownUpTo(data.Len()).Extend(ctx, data)
+	if err == nil {
+		c.keepOwn(own)
+	}
+	return own, err
+}
+
+// Take takes over what another keeps of the first n rows.
+func (c *Solutions) Take(from *Solutions, n int) {
+	c.keep(from.upTo(n))
+	c.keepOwn(from.ownUpTo(n))
+}
+
+// upTo is what is kept of the first n rows, nil for nothing.
+func (c *Solutions) upTo(n int) *gp.Fixed {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.fixed == nil || n == 0 {
+		return nil
+	}
+	return c.fixed.Prefix(min(n, c.fixed.Len()))
+}
+
+// keep takes what has been worked out, unless more is kept of the same points.
+func (c *Solutions) keep(fixed *gp.Fixed) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if fixed != nil && (c.fixed == nil || fixed.Len() > c.fixed.Len() || fixed.Points() != c.fixed.Points()) {
+		c.fixed = fixed
+	}
+}
+
+// ownUpTo is what is kept of the points of the first n rows.
+func (c *Solutions) ownUpTo(n int) *gp.Own {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.own == nil {
+		return new(gp.Own)
+	}
+	return c.own.Prefix(n)
+}
+
+// keepOwn takes what has been worked out, unless more is kept.
+func (c *Solutions) keepOwn(own *gp.Own) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if own.Len() > 0 && (c.own == nil || own.Len() > c.own.Len()) {
+		c.own = own
+	}
+}
+
+// Rows is the posterior by the rows of a factor L Lᵀ = K + Λ.
+type Rows struct {
+	// The first Read points of Data carry responses, the rest wait and narrow the variance only.
+	Data *gp.Data
+	Read int
+	Z    [][]float64 // per function: L⁻¹y, as long as Data, 0 for points that wait
+	Of   *Regression // which has the first Read rows; nil where a window makes them something else
+	Next int         // the round of the regression's reading after them; 0 for none
+
+	waiting *Solutions // of lists, with the points that wait; nil without any
+
+	weights checkpoint.Once[[][]float64] // gp.Data.Weights of Z
+	own     checkpoint.Once[[][]float64] // gp.Data.OwnMeans
+}
+
+// Narrow makes room for points that wait behind the readings. It goes on from a posterior of the
+// same readings that has the first of those points, if there is one.
+func (r *Rows) Narrow(before *Rows) {
+	r.waiting = &Solutions{}
+	if before == nil {
+		r.Data = r.Data.Clone()
+		return
+	}
+	r.Data = before.Data.Clone()
+	r.waiting.Take(before.waiting, before.Data.Len())
+}
+
+func (r *Rows) Gain() float64 { return r.Data.Gain(r.Read) }
+
+func (r *Rows) Rows(context.Context) (*Rows, error) { return r, nil }
+
+func (r *Rows) Predict(ctx context.Context, at Points, beside *Reference) (Prediction, error) {
+	if at.Rows != nil && beside == nil {
+		return r.predictOwn(ctx, at)
+	}
+	p, err := r.predict(ctx, at, r.Beside(beside))
+	if err == nil && beside != nil {
+		explained := p.Means[len(r.Z)]
+		p.Means, p.Together = p.Means[:len(r.Z)], r.Together(beside, at.Inputs, explained)
+	}
+	return p, err
+}
+
+// predictOwn is Predict where it is known which rows stand at points.
+func (r *Rows) predictOwn(ctx context.Context, at Points) (p Prediction, err error) {
+	if p.Means, err = r.Means(ctx, at); err != nil {
+		return p, err
+	}
+	own, err := r.ownVariances(ctx)
+	if err != nil {
+		return p, err
+	}
+	there, err := r.predict(ctx, at.elsewhere(), nil)
+	if err == nil {
+		p.Variances = at.joined(there.Variances, own.Variance)
+	}
+	return p, err
+}
+
+// elsewhere are the points at which no row stands.
+func (p Points) elsewhere() Points {
+	var others []int
+	for i, row := range p.Rows {
+		if row < 0 {
+			others = append(others, i)
+		}
+	}
+	return Points{Inputs: p.Inputs.Pick(others)}
+}
+
+// joined are the values of all points: those of the rows that stand there, and those elsewhere.
+func (p Points) joined(elsewhere []float64, own func(row int) float64) []float64 {
+	values := make([]float64, len(p.Rows))
+	for i, row := range p.Rows {
+		if row >= 0 {
+			values[i] = own(row)
+		} else {
+			values[i], elsewhere = elsewhere[0], elsewhere[1:]
+		}
+	}
+	return values
+}
+
+// predict takes means of zs, at all points of a list by what is kept of them.
+func (r *Rows) predict(ctx context.Context, at Points, zs [][]float64) (p Prediction, err error) {
+	if r.Of == nil || !at.Listed || r.Data.Len()*at.Inputs.Len() > MostKept {
+		p.Means, p.Variances, err = r.Data.PredictMany(ctx, at.Inputs, zs)
+		return p, err
+	}
+	fixed, err := r.Of.Kept.of(ctx, at.Inputs, r.Of.Data.Prefix(r.Read))
+	if err == nil && r.waiting != nil {
+		r.waiting.keep(fixed)
+		fixed, err = r.waiting.of(ctx, at.Inputs, r.Data)
+	}
+	if err == nil {
+		p.Means, p.Variances, err = fixed.Predict(ctx, r.Data, zs)
+	}
+	return p, err
+}
+
+func (r *Rows) Means(ctx context.Context, at Points) ([][]float64, error) {
+	weights, err := r.Weights(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	if at.Rows == nil {
+		return r.Data.Prefix(r.Read).MeanMany(ctx, at.Inputs, weights)
+	}
+	own, err := r.ownMeans(ctx)
+	if err != nil {
+		return nil, err
+	}
+	of, err := r.Means(ctx, at.elsewhere())
+	for n, mean := range of {
+		of[n] = at.joined(mean, func(row int) float64 { return own[n][row] })
+	}
+	return of, err
+}
+
+// MeansBeside are the means, and v(x)ᵀv(x*) for a reference x*, nil without one.
+func (r *Rows) MeansBeside(ctx context.Context, at Points, beside *Reference) (of [][]float64, explained []float64, err error) {
+	if beside == nil {
+		of, err = r.Means(ctx, at)
+		return of, nil, err
+	}
+	weights, err := r.Weights(ctx, beside)
+	if err != nil {
+		return nil, nil, err
+	}
+	of, err = r.Data.MeanMany(ctx, at.Inputs, weights)
+	if err != nil {
+		return nil, nil, err
+	}
+	return of[:len(r.Z)], of[len(r.Z)], nil
+}
+
+// Weights are gp.Data.Weights of what means are taken of beside a reference, or, for nil, without.
+func (r *Rows) Weights(ctx context.Context, beside *Reference) ([][]float64, error) {
+	weights, err := r.weights.Get(ctx, func(ctx context.Context) ([][]float64, error) { return r.Data.Weights(ctx, r.Z) })
+	if err != nil || beside == nil {
+		return weights, err
+	}
+	of, err := beside.weights.Get(ctx, func(ctx context.Context) ([][]float64, error) {
+		return r.Data.Weights(ctx, r.Beside(beside)[len(r.Z):])
+	})
+	return append(weights[:len(r.Z):len(r.Z)], of...), err
+}
+
+// ownMeans are the means at the points of the rows.
+func (r *Rows) ownMeans(ctx context.Context) ([][]float64, error) {
+	return r.own.Get(ctx, func(ctx context.Context) ([][]float64, error) {
+		weights, err := r.Weights(ctx, nil)
+		if err != nil {
+			return nil, err
+		}
+		return r.Data.OwnMeans(ctx, r.Z, weights)
+	})
+}
+
+// VariancesAfter are what the first rows alone leave of the variances at points, at least those of
+// all, and, where a row is known to stand, what its reading leaves.
+func (r *Rows) VariancesAfter(ctx context.Context, rows int, at Points) ([]float64, error) {
+	first := r.Data.Prefix(min(rows, r.Data.Len()))
+	if at.Rows == nil {
+		_, variances, err := first.PredictMany(ctx, at.Inputs, nil)
+		return variances, err
+	}
+	_, there, err := first.PredictMany(ctx, at.elsewhere().Inputs, nil)
+	if err != nil {
+		return nil, err
+	}
+	return at.joined(there, r.Data.OwnBound), nil
+}
+
+// Played is what the factor's next row says, when its reading is that of the round.
+func (r *Rows) Played(round int) (p Prediction, known bool) {
+	if r.Of == nil || r.Data.Len() > r.Read || r.Next != round {
+		return p, false
+	}
+	p.Means = lists.Map(r.Z, func(z []float64) []float64 { return []float64{r.Of.Data.AheadMean(r.Read, z)} })
+	p.Variances = []float64{r.Of.Data.AheadVariance(r.Read)}
+	return p, true
+}
+
+// ownVariances are those at the points of the rows, by what is kept of the readings.
+func (r *Rows) ownVariances(ctx context.Context) (*gp.Own, error) {
+	if r.Of == nil || r.waiting != nil {
+		return new(gp.Own).Extend(ctx, r.Data)
+	}
+	return r.Of.Kept.ofOwn(ctx, r.Data)
+}
+
+func (r *Rows) Covariances(ctx context.Context, at Points, among []int) (func(x int) []float64, error) {
+	some := at.Inputs.Pick(among)
+	solved, err := r.Data.Solved(ctx, some)
+	return func(i int) []float64 {
+		x, covariances := at.Inputs.Row(i), make([]float64, len(among))
+		v := r.Data.Solve(x)
+		r.Data.Kernel().Row(covariances, x, some)
+		for n := range covariances {
+			covariances[n] -= factor.Dot(v, solved[n])
+		}
+		return covariances
+	}, err
+}
+
+func (r *Rows) Refer(x Points) *Reference {
+	return &Reference{Inputs: x.Inputs, solved: r.Data.Solve(x.Inputs.Row(0))}
+}
+
+// Beside is what means are taken of: Z, and v(x*) last where there is a reference.
+func (r *Rows) Beside(x *Reference) [][]float64 {
+	if x == nil {
+		return r.Z
+	}
+	solved := x.solved
+	if solved == nil {
+		solved = r.Data.Solve(x.Inputs.Row(0))
+	}
+	return append(r.Z[:len(r.Z):len(r.Z)], solved)
+}
+
+// Together are the covariances of the functions at the reference with those at points, of which
+// v(x)ᵀv(x*) is explained.
+func (r *Rows) Together(x *Reference, at *kernel.Inputs, explained []float64) []float64 {
+	covariances := make([]float64, at.Len())
+	r.Data.Kernel().Row(covariances, x.Inputs.Row(0), at)
+	for n := range covariances {
+		covariances[n] -= explained[n]
+	}
+	return covariances
+}
+
+// Same tells whether another posterior has the same readings' whitened responses.
+func (r *Rows) Same(o *Rows) bool {
+	return r.Read == o.Read && slices.EqualFunc(r.Z, o.Z, func(a, b []float64) bool { return slices.Equal(a[:r.Read], b[:r.Read]) })
+}
+
+// Candidates is the posterior over all candidates, or, at a decision that is long past, what was
+// noted of the one that it chose.
+type Candidates struct {
+	Arms     *gp.Arms // from the readings; nil at a decision long past
+	Narrowed *gp.Arms // with the points that wait
+	Noted    *Noted   // in place of them; nil for a present decision
+	Waiting  bool     // whether points wait
+	// ByRows regresses the readings by the rows of a factor, for what is asked beyond the
+	// candidates.
+	ByRows func(context.Context) (*Rows, error)
+}
+
+// Noted is what a decision expected at its own round's place.
+type Noted struct {
+	Round              int
+	Gain               float64
+	Means              []float64
+	Variance, Narrowed float64 // narrowed by points that wait; NaN where nothing needs it
+}
+
+func (c *Candidates) Gain() float64 {
+	if c.Noted != nil {
+		return c.Noted.Gain
+	}
+	return c.Arms.Gain()
+}
+
+func (c *Candidates) Rows(ctx context.Context) (*Rows, error) { return c.ByRows(ctx) }
+
+func (c *Candidates) Predict(ctx context.Context, at Points, beside *Reference) (p Prediction, err error) {
+	if c.Arms == nil || at.Arms == nil {
+		rows, err := c.ByRows(ctx)
+		if err != nil {
+			return p, err
+		}
+		return rows.Predict(ctx, at, beside)
+	}
+	if p.Means, err = c.Means(ctx, at); err != nil {
+		return p, err
+	}
+	p.Variances = pick(c.Narrowed.Variances(), at.Arms)
+	if beside != nil {
+		p.Together = pick(c.Narrowed.Covariances(beside.arm), at.Arms)
+	}
+	return p, nil
+}
+
+func (c *Candidates) Means(ctx context.Context, at Points) ([][]float64, error) {
+	if c.Arms == nil || at.Arms == nil {
+		rows, err := c.ByRows(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return rows.Means(ctx, at)
+	}
+	return lists.Map(c.Arms.Means(), func(means []float64) []float64 { return pick(means, at.Arms) }), nil
+}
+
+// Played is what was noted of the round.
+func (c *Candidates) Played(round int) (p Prediction, known bool) {
+	n := c.Noted
+	if n == nil || n.Round != round || c.Waiting && math.IsNaN(n.Narrowed) {
+		return p, false
+	}
+	p.Variances = []float64{n.Variance}
+	if c.Waiting {
+		p.Variances[0] = n.Narrowed
+	}
+	p.Means = lists.Map(n.Means, func(mean float64) []float64 { return []float64{mean} })
+	return p, true
+}
+
+func (c *Candidates) Covariances(ctx context.Context, at Points, among []int) (func(x int) []float64, error) {
+	if c.Arms == nil || at.Arms == nil {
+		rows, err := c.ByRows(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return rows.Covariances(ctx, at, among)
+	}
+	arms := pick(at.Arms, among)
+	return func(x int) []float64 { return pick(c.Narrowed.Covariances(at.Arms[x]), arms) }, nil
+}
+
+func (c *Candidates) Refer(x Points) *Reference { return &Reference{Inputs: x.Inputs, arm: x.Arms[0]} }
+
+// pick are the values with these indices.
+func pick[T any](from []T, indices []int) []T {
+	return lists.Map(indices, func(n int) T { return from[n] })
 }

@@ -23,10 +23,10 @@ var floors = []struct {
 	except []string
 }{
 	{"internal/optimizer", []string{
-		"lists", "optimizer", "space", "history", "models", "evidence", "regressions", "view", "estimate", "posterior", "incumbent", "works",
-		"acquisition", "ascend", "drawing", "search", "price", "shift", "account", "suggest", "replay", "hyperparameters", "paths", "gain",
+		"lists", "optimizer", "space", "history", "models", "evidence", "view", "posterior", "incumbent", "works",
+		"acquisition", "drawing", "search", "price", "account", "suggest", "replay", "hyperparameters", "paths", "gain",
 	}, []string{
-		"evidence -> view: view", "view -> estimate: estimate", "view -> estimate: outcome", "view -> incumbent: contended", "view -> incumbent: contendedBefore",
+		"evidence -> view: view", "view -> incumbent: contended", "view -> incumbent: contendedBefore",
 		"view -> incumbent: incumbent", "view -> incumbent: shortlist", "works -> acquisition: decision", "acquisition -> suggest: designPoint",
 	}},
 	{"internal/study", []string{

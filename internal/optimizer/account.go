@@ -7,9 +7,13 @@ import (
 	"slices"
 	"sync"
 
+	"gonum.org/v1/gonum/floats"
+
 	"headroom/internal/lists"
 	"headroom/internal/optimizer/checkpoint"
+	"headroom/internal/optimizer/cores"
 	"headroom/internal/optimizer/factor"
+	"headroom/internal/optimizer/gp"
 	"headroom/internal/optimizer/policy"
 )
 
@@ -93,7 +97,7 @@ func (s *account) walk(ctx context.Context, prior *account) error {
 func (s *account) step(ctx context.Context, t int, q []float64, m moment) ([]float64, error) {
 	r := policy.Revealed{Round: t, Excluded: s.history.Rounds[t-1].Excluded,
 		Costs: s.costs(t, m), Given: s.givenAt(t),
-		Since: func(first, j int) []float64 { return s.costsSince(first, t, j, m) }}
+		Since: func(first, j int) []float64 { return s.knownCosts(consecutive(first, t+1), t, j, m) }}
 	if s.traits.MovesByEstimate {
 		estimates, err := s.ownEstimates(ctx, t, q, m)
 		if err != nil {
@@ -126,19 +130,12 @@ func (s *account) takeIn(ctx context.Context, t int, q []float64, scaled []int) 
 // costs are the readings of every cost that were told during round t, in the units of the moment.
 func (s *account) costs(t int, m moment) [][]float64 {
 	out := make([][]float64, len(s.cfg.Costs))
-	for j := range s.cfg.Costs {
-		if m.waiting[j] {
-			continue
-		}
-		told := []arrival{{round: t}}
+	for j := range out {
+		told := []int{t}
 		if metric := s.targets[1+j].metric; metric >= 0 {
-			told = s.tellings(metric, t)
+			told = lists.Map(s.tellings(metric, t), func(a arrival) int { return a.round })
 		}
-		for _, a := range told {
-			if g, _, known := s.costAt(a.round, j, m.regime); known {
-				out[j] = append(out[j], g)
-			}
-		}
+		out[j] = s.knownCosts(told, t, j, m)
 	}
 	return out
 }
@@ -157,18 +154,15 @@ func (s *account) costAt(n, j int, regime *regime) (g float64, since int, known 
 	return regime.transforms[1+j].function(reading.Value), reading.Revealed, reading.Told
 }
 
-// costsSince are the readings of cost j of rounds first..t told by the end of round t.
-func (s *account) costsSince(first, t, j int, m moment) []float64 {
+// knownCosts are the readings of cost j of some rounds that were told by the end of round t.
+func (s *account) knownCosts(rounds []int, t, j int, m moment) []float64 {
 	if m.waiting[j] {
 		return nil
 	}
-	var out []float64
-	for n := first; n <= t; n++ {
-		if g, since, known := s.costAt(n, j, m.regime); known && since <= t {
-			out = append(out, g)
-		}
-	}
-	return out
+	return lists.Pick(rounds, func(n int) (float64, bool) {
+		g, since, known := s.costAt(n, j, m.regime)
+		return g, known && since <= t
+	})
 }
 
 // ownEstimates is what decision t made of the point it chose, as the algorithm's multipliers need
@@ -276,12 +270,21 @@ func (s *account) footsteps(ctx context.Context, wanted bool) ([]policy.Footstep
 	return s.steps, nil
 }
 
-// footstep is what bounds need to know of one round.
+// footstep is what bounds need to know of one round. Costs are NaN where nothing counts.
 func (s *account) footstep(t int, trace RoundTrace) policy.Footstep {
-	f := policy.Footstep{Suggested: s.history.Rounds[t-1].Suggested && !s.history.Rounds[t-1].Excluded, Multipliers: trace.Multipliers,
-		Beta: make([]float64, len(s.targets)), SD: make([]float64, len(s.targets)), Gain: make([]float64, len(s.targets)), Lambda: make([]float64, len(s.targets)), Scale: make([]float64, len(s.targets))}
-	regime := s.regimeAt(t)
-	f.Costs, f.After = s.costsAt(t, regime), s.multipliersAt(t+1)
+	r, regime, n := &s.history.Rounds[t-1], s.regimeAt(t), len(s.targets)
+	f := policy.Footstep{Suggested: r.Suggested && !r.Excluded, Multipliers: trace.Multipliers, After: s.multipliers,
+		Beta: make([]float64, n), SD: make([]float64, n), Gain: make([]float64, n), Lambda: make([]float64, n), Scale: make([]float64, n)}
+	if t < len(s.path.items) {
+		f.After = s.path.items[t]
+	}
+	for j := range s.cfg.Costs {
+		g, _, known := s.costAt(t, j, regime)
+		if !known {
+			g = math.NaN()
+		}
+		f.Costs = append(f.Costs, g)
+	}
 	for k, target := range s.targets {
 		f.Scale[k] = 1
 		if m := target.metric; m >= 0 && trace.latent != nil {
@@ -290,27 +293,6 @@ func (s *account) footstep(t int, trace RoundTrace) policy.Footstep {
 		}
 	}
 	return f
-}
-
-// costsAt are the costs at x_t in modelled units, as multipliers move by them, NaN where nothing
-// counts.
-func (s *account) costsAt(t int, regime *regime) []float64 {
-	out := make([]float64, len(s.cfg.Costs))
-	for j := range out {
-		out[j] = math.NaN()
-		if g, _, known := s.costAt(t, j, regime); known {
-			out[j] = g
-		}
-	}
-	return out
-}
-
-// multipliersAt are those of decision t, at most the next one.
-func (s *account) multipliersAt(t int) []float64 {
-	if t <= len(s.path.items) {
-		return s.path.items[t-1]
-	}
-	return s.multipliers
 }
 
 // Calibrations returns one per metric. With standardised outputs, rounds decided before the metric
@@ -338,11 +320,16 @@ func (s *account) Calibrations(ctx context.Context) ([]Calibration, error) {
 			freedom := regime.models[i].freedom
 			central, found := known[freedom]
 			if !found {
-				central = bandsOf(freedom)
+				central = bands{half(0.5, freedom), half(0.8, freedom), half(0.95, freedom)}
 				known[freedom] = central
 			}
 			residuals = append(residuals, trace[n].residuals[i])
-			out[i].add(trace[n].residuals[i], central, s.readAmong(trace[n].before, n+1, i))
+			out[i].Coverage.add(trace[n].residuals[i], central)
+			if s.readAmong(trace[n].before, n+1, i) {
+				out[i].Repeated.add(trace[n].residuals[i], central)
+			} else {
+				out[i].New.add(trace[n].residuals[i], central)
+			}
 			out[i].Innovations = append(out[i].Innovations, Innovation{n + 1, trace[n].innovations[i]})
 		}
 		out[i].ResidualMean, out[i].ResidualSD = spreadOf(residuals)
@@ -365,22 +352,9 @@ func spreadOf(x []float64) (mean, sd float64) {
 	return mean, math.Sqrt(sd)
 }
 
-func (c *Calibration) add(residual float64, central bands, repeated bool) {
-	c.Coverage.add(residual, central)
-	if repeated {
-		c.Repeated.add(residual, central)
-	} else {
-		c.New.add(residual, central)
-	}
-}
-
 // bands are the half widths, in standard deviations, of the central bands of residuals that hold
 // half of them, 80 % and 95 %.
 type bands [3]float64
-
-func bandsOf(freedom float64) bands {
-	return bands{half(0.5, freedom), half(0.8, freedom), half(0.95, freedom)}
-}
 
 // add counts one residual, in which of the central bands it lies.
 func (c *Coverage) add(residual float64, central bands) {
@@ -418,14 +392,13 @@ type together struct {
 // Trace returns one entry per round. The error is that of ctx, later calls going on from there.
 func (s *account) Trace(ctx context.Context) ([]RoundTrace, error) {
 	for {
-		done, err := s.traceFurther(ctx)
-		switch {
+		switch done, err := s.traceFurther(ctx); {
+		case err != nil:
+			return nil, err
 		case done:
 			return s.trace.rounds, nil
-		case err == nil:
-			err = checkpoint.Reach(ctx)
 		}
-		if err != nil { // others may go on with the rounds
+		if err := checkpoint.Reach(ctx); err != nil { // others may go on with the rounds
 			return nil, err
 		}
 	}
@@ -456,9 +429,6 @@ func (s *account) traceFurther(ctx context.Context) (done bool, err error) {
 	defer l.mu.Unlock()
 	if len(l.rounds) == len(s.history.Rounds) {
 		return true, nil
-	}
-	if l.slid == nil {
-		l.slid = windows{}
 	}
 	round, err := s.traceRound(checkpoint.Without(ctx), len(l.rounds)+1, l.slid)
 	if ctx.Err() != nil {
@@ -539,9 +509,6 @@ func (s *account) innovation(ctx context.Context, t, k int, alone float64) (floa
 	}
 	if told := s.tellings(s.targets[k].metric, reading.Revealed); len(told) == 0 || reading.Revealed == t && told[0].round == t {
 		return alone, nil
-	}
-	if s.trace.together == nil {
-		s.trace.together = make([]together, len(s.targets))
 	}
 	group := &s.trace.together[k]
 	if group.revealed != reading.Revealed {
@@ -630,4 +597,92 @@ func (s *account) Risks(ctx context.Context) ([]Risk, error) {
 		list = append(list, b)
 	}
 	return list, nil
+}
+
+// ShiftLimit is the factor from which a shift is more likely than none, were it to come in one of a hundred
+// studies.
+const ShiftLimit = 100
+
+const (
+	// fewestOfShift is how many readings leave three on either side of the first and the last moment looked
+	// at.
+	fewestOfShift = 20
+	shiftMargin   = 0.15
+	// mostMoments is at how many moments a shift is looked for, spread evenly.
+	mostMoments = 16
+)
+
+// mostSurprise is the largest z that counts: with it alone ln B ≤ z²/2 = ln ShiftLimit, whatever u is, so
+// that no single slip passes for a shift.
+var mostSurprise = math.Sqrt(2 * math.Log(ShiftLimit))
+
+// shifts are those of every metric, nil where there are too few readings, or so many of each candidate that
+// they have no rows of their own.
+func (s *shown) shifts(ctx context.Context) ([]*LevelShift, error) {
+	list := make([]*LevelShift, len(s.cfg.Metrics))
+	return list, cores.Each(len(s.sources), func(i int) error {
+		src := &s.sources[i]
+		if src.rounds == nil || src.arrived < fewestOfShift {
+			return nil
+		}
+		rows, err := src.Rows(ctx)
+		if err != nil {
+			return err
+		}
+		moments, after := afterMoments(rows.Read)
+		if err := rows.Data.Factor().SolveLowerMany(ctx, after); err != nil {
+			return err
+		}
+		spread := priorVariance(rows.Data, rows.Read)
+		for m, k := range slices.Backward(src.targets) { // the first that a metric serves stays
+			at, along, times := likeliestShift(after, clipped(rows.Z[m][:rows.Read], mostSurprise), spread)
+			list[s.targets[k].metric] = &LevelShift{src.rounds[moments[at]], s.transforms[k].sign*along > 0, times, ShiftLimit}
+		}
+		return nil
+	})
+}
+
+// clipped is z with none of it further from 0 than most.
+func clipped(z []float64, most float64) []float64 {
+	return lists.Map(z, func(v float64) float64 { return max(-most, min(most, v)) })
+}
+
+// likeliestShift is the moment of the largest B_τ, a there, and the mean of all; after are L⁻¹u, z is L⁻¹y,
+// and variance is s².
+func likeliestShift(after [][]float64, z []float64, variance float64) (at int, along, times float64) {
+	logs := make([]float64, len(after))
+	for i, u := range after {
+		a, b := factor.Dot(u, z), factor.Dot(u, u)
+		if logs[i] = a*a/2/(b+1/variance) - math.Log1p(variance*b)/2; i == 0 || logs[i] > logs[at] {
+			at, along = i, a
+		}
+	}
+	return at, along, math.Exp(min(floats.LogSumExp(logs)-math.Log(float64(len(logs))), mostLog))
+}
+
+// mostLog keeps a factor finite.
+const mostLog = 700
+
+// priorVariance is the mean of k(x, x) over the first n readings.
+func priorVariance(data *gp.Data, n int) (mean float64) {
+	for i := range n {
+		mean += data.Kernel().Diagonal(data.Inputs().Row(i)) / float64(n)
+	}
+	return mean
+}
+
+// afterMoments are the rows that a shift of n readings is looked for from, and u of each.
+func afterMoments(n int) (moments []int, after [][]float64) {
+	first := int(math.Round(shiftMargin * float64(n)))
+	spread := n - 2*first
+	count := min(spread+1, mostMoments)
+	after = factor.Matrix(count, n)
+	for i := range count {
+		moment := first + i*spread/(count-1)
+		for row := moment; row < n; row++ {
+			after[i][row] = 1
+		}
+		moments = append(moments, moment)
+	}
+	return moments, after
 }

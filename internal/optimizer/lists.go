@@ -8,10 +8,13 @@ import (
 )
 
 // indices are 0 to n−1.
-func indices(n int) []int {
-	list := make([]int, n)
+func indices(n int) []int { return consecutive(0, n) }
+
+// consecutive are first to end−1.
+func consecutive(first, end int) []int {
+	list := make([]int, end-first)
 	for i := range list {
-		list[i] = i
+		list[i] = first + i
 	}
 	return list
 }

@@ -105,7 +105,7 @@ func replay(ctx context.Context, cfg *Config, h *History, prior *State, with Res
 	if err := e.regressAll(ctx); err != nil {
 		return nil, err
 	}
-	a := &account{evidence: e}
+	a := &account{evidence: e, trace: tracing{slid: windows{}, together: make([]together, len(e.targets))}}
 	if err := a.walk(ctx, prior.account); err != nil {
 		return nil, err
 	}

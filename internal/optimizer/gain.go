@@ -351,7 +351,7 @@ func (s *shown) boundEstimates(ctx context.Context, at []Place, known Known) ([]
 		if err != nil {
 			return p, err
 		}
-		p.Variances, err = rows.VariancesAfter(ctx, rows.Data.Len()/boundingShare, points)
+		p.Variances, err = rows.VariancesAfter(ctx, rows.Data.Len()/boundingShare, points.Inputs)
 		return p, err
 	})
 }

@@ -124,7 +124,6 @@ type screening struct {
 	at        []Place
 	means     [][]float64 // posterior means, exact to rounding, by target
 	explained [][]float64 // by source: v(x)ᵀv(x*) for the incumbent x*, if there is one
-	rows      [][]int     // by source: the row that stands at a place, −1 for none; nil with an incumbent
 	scores    map[int]search.Score
 	reason    string
 }
@@ -196,18 +195,14 @@ func (s *screening) leading(ctx context.Context, all []int) ([]int, error) {
 
 // screenMeans works out what is known of all places in O(n) each.
 func (s *screening) screenMeans(ctx context.Context) error {
-	s.means, s.explained, s.rows = make([][]float64, len(s.targets)), make([][]float64, len(s.sources)), make([][]int, len(s.sources))
-	points, where := s.seen(s.at), s.whereRounds()
+	s.means, s.explained = make([][]float64, len(s.targets)), make([][]float64, len(s.sources))
+	points := s.seen(s.at)
 	for i := range s.sources {
 		src := &s.sources[i]
 		rows, err := src.Rows(ctx)
 		if err != nil {
 			return err
 		}
-		if where != nil {
-			s.rows[i] = src.rowsAt(len(s.at), where)
-		}
-		points[i].Rows = s.rows[i]
 		of, explained, err := rows.MeansBeside(ctx, points[i], s.beside(i))
 		if err != nil {
 			return err
@@ -218,24 +213,6 @@ func (s *screening) screenMeans(ctx context.Context) error {
 		s.explained[i] = explained
 	}
 	return nil
-}
-
-// whereRounds finds the place where a round was played, −1 for none; nil where an incumbent stands for
-// all that were.
-func (s *screening) whereRounds() func(round int) int {
-	if s.incumbent != nil {
-		return nil
-	}
-	at := make(map[string]int, len(s.at))
-	for i, place := range s.at {
-		at[string(bitsOf(place.U))] = i
-	}
-	return func(round int) int {
-		if i, found := at[string(bitsOf(s.history.Rounds[round-1].Point))]; found {
-			return i
-		}
-		return -1
-	}
 }
 
 // prune keeps the places whose bound from the first rows of the factor reaches the best exact score
@@ -322,8 +299,7 @@ func (s *screening) after(ctx context.Context, of []int, rows int) (*policy.Inpu
 		if rival != nil {
 			p.Together = left.Together(s.beside(i), points.Inputs, pick(s.explained[i], of))
 		}
-		points.Rows = pick(s.rows[i], of)
-		p.Variances, err = left.VariancesAfter(ctx, rows, points)
+		p.Variances, err = left.VariancesAfter(ctx, rows, points.Inputs)
 		return p, err
 	})
 	if err != nil {

@@ -508,15 +508,6 @@ func (o *Own) Prefix(n int) *Own {
 // PredictMany to rounding, and never rises.
 func (o *Own) Variance(i int) float64 { return max(0, o.variances[i]) }
 
-// OwnBound is at least the latent variance at point i: what its reading and those before leave, with
-// more than is lost by rounding,
-//
-//	λ_i a_i/(a_i + λ_i) = λ_i (1 − λ_i/L_ii²).
-func (d *Data) OwnBound(i int) float64 {
-	L, noise := d.factor.Row(i)[i], d.noise[i]
-	return noise*(1-noise/(L*L)) + 1e-9*L*L
-}
-
 // Extend returns the variances for d, o being those of the first points of d, to the same bits
 // however many there were. It costs O(n²) a point and reaches checkpoints on the way; the error is
 // that of ctx.

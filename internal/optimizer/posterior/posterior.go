@@ -313,19 +313,10 @@ func (r *Rows) ownMeans(ctx context.Context) ([][]float64, error) {
 	})
 }
 
-// VariancesAfter are what the first rows alone leave of the variances at points, at least those of
-// all, and, where a row is known to stand, what its reading leaves.
-func (r *Rows) VariancesAfter(ctx context.Context, rows int, at Points) ([]float64, error) {
-	first := r.Data.Prefix(min(rows, r.Data.Len()))
-	if at.Rows == nil {
-		_, variances, err := first.PredictMany(ctx, at.Inputs, nil)
-		return variances, err
-	}
-	_, there, err := first.PredictMany(ctx, at.elsewhere().Inputs, nil)
-	if err != nil {
-		return nil, err
-	}
-	return at.joined(there, r.Data.OwnBound), nil
+// VariancesAfter are what the first rows alone leave of the variances at points, at least those of all.
+func (r *Rows) VariancesAfter(ctx context.Context, rows int, at *kernel.Inputs) ([]float64, error) {
+	_, variances, err := r.Data.Prefix(min(rows, r.Data.Len())).PredictMany(ctx, at, nil)
+	return variances, err
 }
 
 // Played is what the factor's next row says, when its reading is that of the round.

@@ -418,26 +418,20 @@ func (s *evidence) build(ctx context.Context, regime *regime) error {
 	}); err != nil {
 		return err
 	}
-	for _, k := range s.targets {
-		var m metricModel
-		if k.metric >= 0 {
-			m = regime.models[k.metric]
-		} else {
-			m.scale, m.warp = 1, warp.Identity
-		}
-		regime.transforms = append(regime.transforms, s.cfg.transform(k, m))
-	}
 	regime.answers, regime.whitened = make([][]float64, len(s.targets)), make([][]float64, len(s.targets))
 	for k, t := range s.targets {
 		if t.metric < 0 {
+			regime.transforms = append(regime.transforms, s.cfg.transform(t, metricModel{scale: 1, warp: warp.Identity}))
 			continue
 		}
-		g := regime.groups[regime.groupOf[t.metric]]
-		regime.answers[k] = s.responses(regime, k, g)
-		if g.Data == nil {
-			continue
+		modelled, g := s.cfg.transform(t, regime.models[t.metric]), regime.groups[regime.groupOf[t.metric]]
+		regime.transforms = append(regime.transforms, modelled)
+		regime.answers[k] = lists.Map(g.order, func(a arrival) float64 {
+			return modelled.response(s.history.Rounds[a.round-1].Readings[t.metric].Value)
+		})
+		if g.Data != nil {
+			regime.whitened[k] = g.Data.Whiten(s.whitenedBefore(k, g, regime.answers[k]), regime.answers[k])
 		}
-		regime.whitened[k] = g.Data.Whiten(s.whitenedBefore(k, g, regime.answers[k]), regime.answers[k])
 	}
 	for _, g := range regime.groups {
 		if g.Data != nil {
@@ -531,13 +525,6 @@ func agreeing(old, now *group, samePoint func(round int) bool) int {
 	return n
 }
 
-// responses are target k's responses for the arrivals, in modelled units.
-func (s *evidence) responses(regime *regime, k int, g *group) []float64 {
-	return lists.Map(g.order, func(a arrival) float64 {
-		return regime.transforms[k].response(s.history.Rounds[a.round-1].Readings[s.targets[k].metric].Value)
-	})
-}
-
 // groupOwn lists the regressions of an algorithm that does not act on the arrived readings of each
 // metric.
 func (s *evidence) groupOwn(regime *regime) {
@@ -599,9 +586,10 @@ func (s *evidence) updateSequentially(ctx context.Context, regime *regime, g *gr
 	g.sequential = st
 	for t := st.from + len(st.noted.items); t < regime.until; t++ {
 		for len(come) > 0 && g.order[come[0]].revealed < t {
-			i := come[0]
+			i, a := come[0], g.order[come[0]]
 			come = come[1:]
-			if err := s.takeReading(ctx, regime, g, targets, i); err != nil {
+			ys := lists.Map(targets, func(k int) float64 { return regime.answers[k][i] })
+			if err := st.arms.Update(ctx, s.history.Rounds[a.round-1].Arm, ys, a.lambda); err != nil {
 				return err
 			}
 		}
@@ -627,13 +615,6 @@ func (s *evidence) targetsOf(regime *regime, g *group) []int {
 		}
 	}
 	return list
-}
-
-// takeReading brings in the i-th reading of the regression.
-func (s *evidence) takeReading(ctx context.Context, regime *regime, g *group, targets []int, i int) error {
-	ys := lists.Map(targets, func(k int) float64 { return regime.answers[k][i] })
-	a := g.order[i]
-	return g.sequential.arms.Update(ctx, s.history.Rounds[a.round-1].Arm, ys, a.lambda)
 }
 
 // note writes down what decision t expected at its own place.

@@ -264,7 +264,7 @@ func (s *shown) Undecided(ctx context.Context) (Undecided, error) {
 	if err != nil {
 		return Undecided{}, err
 	}
-	rewards := s.expectedRewards(estimates[0])
+	rewards := s.rewards // which Recommendation made
 	best, found := math.Inf(-1), Undecided{}
 	if recommended > 0 {
 		best = rewards[recommended-1]

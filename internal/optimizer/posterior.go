@@ -109,12 +109,13 @@ func (s *shown) Recommendation(ctx context.Context) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	s.recommending.Do(func() { s.recommended = s.recommend(estimates) })
+	s.recommending.Do(func() { s.recommended, s.rewards = s.recommend(estimates) })
 	return s.recommended, nil
 }
 
-// recommend is Recommendation, with the estimates at the points of all rounds.
-func (s *shown) recommend(estimates []policy.Estimate) int {
+// recommend is Recommendation, with the estimates at the points of all rounds, and the expected
+// rewards at those of all rounds whose reward was told.
+func (s *shown) recommend(estimates []policy.Estimate) (round int, rewards []float64) {
 	var known [][]float64
 	if slices.ContainsFunc(s.cfg.Costs, func(c Cost) bool { return c.Knowledge == Given }) {
 		for _, r := range s.history.Rounds {
@@ -122,12 +123,17 @@ func (s *shown) recommend(estimates []policy.Estimate) int {
 		}
 	}
 	chances := s.chances(estimates, len(s.history.Rounds), known)
-	offered, rewards := s.onOffer(), s.expectedRewards(estimates[0])
+	offered, told := s.onOffer(), s.told(s.cfg.Objective.Metric)
+	rewards = make([]float64, len(s.history.Rounds))
+	onCores(len(told), func(i int) {
+		n := told[i]
+		rewards[n-1] = s.expectedReward(estimates[0].Mean[n-1], estimates[0].SD[n-1])
+	})
 	least := math.Inf(1)
 	for _, n := range offered {
 		least = min(least, rewards[n-1])
 	}
-	most, round, exact := math.Inf(-1), 0, !s.readingsVary()
+	most, exact := math.Inf(-1), !s.readingsVary()
 	for _, n := range offered {
 		if chances[n-1] < likelier || exact && s.readBeyond(n) {
 			continue
@@ -136,26 +142,12 @@ func (s *shown) recommend(estimates []policy.Estimate) int {
 			most, round = worth, n
 		}
 	}
-	return round
+	return round, rewards
 }
 
 // onOffer are the rounds whose reward was told and whose settings may still be chosen.
 func (s *shown) onOffer() []int {
 	return slices.DeleteFunc(slices.Clone(s.told(s.cfg.Objective.Metric)), func(n int) bool { return s.history.Rounds[n-1].Gone })
-}
-
-// expectedRewards are the expected rewards at the points of all rounds whose reward was told, of
-// which the estimate is given.
-func (s *shown) expectedRewards(estimate policy.Estimate) []float64 {
-	s.expecting.Do(func() {
-		rewards, told := make([]float64, len(s.history.Rounds)), s.told(s.cfg.Objective.Metric)
-		onCores(len(told), func(i int) {
-			n := told[i]
-			rewards[n-1] = s.expectedReward(estimate.Mean[n-1], estimate.SD[n-1])
-		})
-		s.rewards = rewards
-	})
-	return s.rewards
 }
 
 // Foresees tells whether the next decision can say anything of the metric: there is a reading, and
@@ -178,7 +170,8 @@ func (s *shown) expectedReward(mean, sd float64) float64 {
 	if t.warp == warp.Identity || t.warp.Logarithmic() {
 		return mean
 	}
-	return t.sign * (t.centre + t.scale*t.warp.Mean(t.sign*mean, sd))
+	value, _ := t.moments(mean, sd)
+	return t.sign * value
 }
 
 // shown is what is told of the posterior: from arrived data in the window, nothing else.
@@ -186,10 +179,9 @@ type shown struct {
 	*view
 	lookedBack checkpoint.Once[[]policy.Estimate] // see inSample
 
-	expecting    sync.Once
-	rewards      []float64 // see expectedRewards
-	recommending sync.Once
-	recommended  int // see Recommendation
+	recommending sync.Once // see recommend
+	recommended  int
+	rewards      []float64
 }
 
 // margin is what target k lies above its value at the true limit.

@@ -252,26 +252,13 @@ func (w Warp) Moments(mean, sd float64) (m, s float64) {
 		return w.From(mean), (w.From(mean+sd) - w.From(mean-sd)) / 2
 	}
 	var z [32]float64
-	m, variance := w.mean(mean, sd, &z), 0.0
-	for i, z := range z {
-		variance += weights[i] * ((z - m) * (z - m))
-	}
-	return m, math.Sqrt(variance)
-}
-
-// Mean is that of Moments alone, which takes half as long.
-func (w Warp) Mean(mean, sd float64) float64 {
-	if w.Straight() || w.Logarithmic() {
-		return w.From(mean)
-	}
-	return w.mean(mean, sd, new([32]float64))
-}
-
-// mean is E[w⁻¹(U)] by the 32-point Gauss–Hermite rule, with w⁻¹ at its nodes.
-func (w Warp) mean(mean, sd float64, z *[32]float64) (m float64) {
 	for i, x := range nodes {
 		z[i] = w.From(mean + sd*x)
 		m += weights[i] * z[i]
 	}
-	return m
+	variance := 0.0
+	for i, z := range z {
+		variance += weights[i] * ((z - m) * (z - m))
+	}
+	return m, math.Sqrt(variance)
 }

@@ -10,6 +10,7 @@ import (
 
 	"headroom/internal/lists"
 	"headroom/internal/optimizer/checkpoint"
+	"headroom/internal/optimizer/fit"
 	"headroom/internal/optimizer/kernel"
 	"headroom/internal/optimizer/policy"
 	"headroom/internal/optimizer/probit"
@@ -189,22 +190,7 @@ func (o outcomes) telling(ctx context.Context, lengthscales []float64) (outcomes
 		}
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(edge[a], edge[b]) })
-	taken := slices.Clone(order[:mostOutcomes/2])
-	alone := slices.Repeat([]float64{math.Inf(1)}, n) // from what is taken; of that −1
-	for i := 0; ; i++ {
-		for j := range alone {
-			alone[j] = min(alone[j], apart(j, taken[i]))
-		}
-		alone[taken[i]] = -1
-		if i < mostOutcomes/2-1 {
-			continue
-		}
-		if len(taken) == mostOutcomes {
-			break
-		}
-		taken = append(taken, floats.MaxIdx(alone))
-	}
-	slices.Sort(taken)
+	taken := fit.Farthest(o.inputs, lengthscales, order[:mostOutcomes/2], n, mostOutcomes-mostOutcomes/2)
 	return outcomes{pick(o.inputs, taken), pick(o.worked, taken)}, nil
 }
 
@@ -268,8 +254,7 @@ func (s *task) Works() Works {
 }
 
 // WorksChance is the chance that a trial works at each of some places, 1 where nothing has failed
-// because of its settings or a published algorithm takes no account of it. The error is that of
-// ctx.
+// because of its settings or a published algorithm takes no account of it.
 func (s *decision) WorksChance(ctx context.Context, at []Place) ([]float64, error) {
 	chances := slices.Repeat([]float64{1}, len(at))
 	latent, err := s.worksAt(ctx, at)

@@ -294,33 +294,42 @@ func (p *posterior) hessian(at []float64, free []int) (*mat.SymDense, bool) {
 // more, the latest half of MostPoints, which lie where the study looks now and often close
 // together, so they tell the noise; and, from the earlier ones, those farthest from all chosen so
 // far in prior lengthscales, one after another, which tell the lengthscales.
-func subset(inputs [][]float64, medians []float64, dims []int) (chosen []int) {
-	n := len(inputs)
-	if n <= MostPoints {
-		for i := range n {
-			chosen = append(chosen, i)
-		}
-		return chosen
+func subset(inputs [][]float64, medians []float64, dims []int) []int {
+	all := make([]int, len(inputs))
+	for i := range all {
+		all[i] = i
 	}
-	distance := slices.Repeat([]float64{math.Inf(1)}, n) // squared, to the nearest chosen; of those −1
+	if len(all) <= MostPoints {
+		return all
+	}
+	lengthscales := lists.Map(dims, func(g int) float64 { return medians[g] })
+	earlier := len(all) - MostPoints/2
+	return Farthest(inputs, lengthscales, all[earlier:], earlier, MostPoints-MostPoints/2)
+}
+
+// Farthest adds so many to the chosen points, each the one farthest from all chosen before it among
+// the first of the points, coordinates being divided by their lengthscales; in ascending order.
+func Farthest(inputs [][]float64, lengthscales []float64, chosen []int, among, more int) []int {
+	distance := slices.Repeat([]float64{math.Inf(1)}, len(inputs)) // squared, to the nearest chosen; of those −1
 	choose := func(i int) {
-		chosen = append(chosen, i)
 		for j, x := range inputs {
 			sum := 0.0
 			for c, v := range x {
-				d := (v - inputs[i][c]) / medians[dims[c]]
+				d := (v - inputs[i][c]) / lengthscales[c]
 				sum += d * d
 			}
 			distance[j] = min(distance[j], sum)
 		}
 		distance[i] = -1
 	}
-	earlier := n - MostPoints/2
-	for i := earlier; i < n; i++ {
+	for _, i := range chosen {
 		choose(i)
 	}
-	for range MostPoints - MostPoints/2 {
-		choose(floats.MaxIdx(distance[:earlier]))
+	chosen = slices.Clone(chosen)
+	for range more {
+		next := floats.MaxIdx(distance[:among])
+		choose(next)
+		chosen = append(chosen, next)
 	}
 	slices.Sort(chosen)
 	return chosen

@@ -186,7 +186,7 @@ func (s *account) ownEstimates(ctx context.Context, t int, q []float64, m moment
 	return s.policy.Estimates(input, 0), nil
 }
 
-// Violations returns one per constraint, after all rounds. The error is that of ctx.
+// Violations returns one per constraint, after all rounds.
 func (s *account) Violations(ctx context.Context) ([]Violation, error) {
 	trace, err := s.ViolationTrace(ctx)
 	if err != nil {
@@ -198,7 +198,7 @@ func (s *account) Violations(ctx context.Context) ([]Violation, error) {
 	return trace[len(trace)-1], nil
 }
 
-// ViolationTrace returns the running figures, [round][constraint]. The error is that of ctx.
+// ViolationTrace returns the running figures, [round][constraint].
 func (s *account) ViolationTrace(ctx context.Context) ([][]Violation, error) {
 	steps, err := s.footsteps(ctx, s.traits.Bound != nil)
 	if err != nil {
@@ -242,7 +242,7 @@ func (s *account) violationTrace(steps []policy.Footstep, expected [][]float64) 
 }
 
 // RegretBounds returns the algorithm's bound on the cumulative regret after each round, in units of
-// the objective; nil for algorithms without one. The error is that of ctx.
+// the objective; nil for algorithms without one.
 func (s *account) RegretBounds(ctx context.Context) ([]float64, error) {
 	steps, err := s.footsteps(ctx, s.traits.RegretBound != nil)
 	if steps == nil || err != nil {
@@ -296,8 +296,8 @@ func (s *account) footstep(t int, trace RoundTrace) policy.Footstep {
 }
 
 // Calibrations returns one per metric. With standardised outputs, rounds decided before the metric
-// had a centre and a scale are left out: nothing was predicted in its units. So are readings in doubt,
-// which are more likely slips than readings. The error is that of ctx.
+// had a centre and a scale are left out: nothing was predicted in its units. So are readings in
+// doubt, which are more likely slips than readings.
 func (s *account) Calibrations(ctx context.Context) ([]Calibration, error) {
 	out := make([]Calibration, len(s.cfg.Metrics))
 	trace, err := s.Trace(ctx)
@@ -572,8 +572,7 @@ type Risk struct {
 	Now      float64 `json:"now"`      // the largest that the next decision may take
 }
 
-// Risks returns how the risk of each limit stands for which one was asked, or of all together. The
-// error is that of ctx.
+// Risks returns how the risk of each limit stands for which one was asked, or of all together.
 func (s *account) Risks(ctx context.Context) ([]Risk, error) {
 	var list []Risk
 	if len(s.next.allowances) == 0 {

@@ -78,7 +78,7 @@ const gainLevel = 0.9
 // Gain draws functions from the posterior (see paths) and takes the best place of each: among a
 // finite set of promising places, and on a continuous space from there up hill. ok is false before
 // every metric has a reading and a scale, and where no draw has a place within the limits. The
-// standard error of a probability p is √(p(1 − p)/256). The error is that of ctx.
+// standard error of a probability p is √(p(1 − p)/256).
 func (s *decision) Gain(ctx context.Context, known Known, shares ...float64) (gain Gain, ok bool, err error) {
 	if s.works == nil {
 		return s.shown.gainWhere(ctx, known, nil, shares)

@@ -254,7 +254,7 @@ const mostReadings = 1000
 // Undecided returns the recommended round if its point is not known enough to be within every
 // limit, and otherwise that of the told, included point of the largest expected reward, more than
 // the recommended one's, among those where the mean of every cost is within its limit, if that is
-// not known enough. The error is that of ctx.
+// not known enough.
 func (s *shown) Undecided(ctx context.Context) (Undecided, error) {
 	recommended, err := s.Recommendation(ctx)
 	if err != nil || !s.modelStands() {

@@ -1,7 +1,8 @@
 // Package optimizer turns a study's configuration and history into what a constrained bandit
 // algorithm believes and what it would try next. It is pure: no input or output, no clock, no
 // global randomness. The same configuration and history give the same state and the same suggestion
-// everywhere.
+// everywhere. Long work reaches checkpoints (package checkpoint); an error is that of the context
+// unless it is said to be another.
 //
 // Rounds are counted from 1. Round t is: choose x_t, later observe its metrics. A reading "revealed
 // during round τ" was told after decision τ and before decision τ+1, so decision t sees the

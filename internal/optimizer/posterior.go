@@ -35,7 +35,7 @@ func (s *shown) Unscaled(metric int) bool { return !s.scaled(s.regime.models[met
 
 // Posterior returns one Belief per metric, from the data that arrived (in the algorithm's window,
 // if it has one). A metric that serves several raw constraints is regressed towards the threshold
-// of the first. The error is that of ctx.
+// of the first.
 func (s *shown) Posterior(ctx context.Context, at []Place) ([]Belief, error) {
 	beliefs, _, err := s.Believe(ctx, at, nil)
 	return beliefs, err
@@ -43,8 +43,7 @@ func (s *shown) Posterior(ctx context.Context, at []Place) ([]Belief, error) {
 
 // Believe returns Posterior and the feasibility probabilities P(g_j(x) ≤ 0 for all j) (latent
 // function, true thresholds) from one regression; known, when not nil, holds for each place one
-// value per constraint in metric units for the Given ones, which otherwise are left out. The error
-// is that of ctx.
+// value per constraint in metric units for the Given ones, which otherwise are left out.
 func (s *shown) Believe(ctx context.Context, at []Place, known [][]float64) ([]Belief, []float64, error) {
 	estimates, err := s.estimate(ctx, at, nil)
 	if err != nil {
@@ -99,8 +98,8 @@ const likelier = 0.5
 //
 // and, while nothing says that a second reading would differ from the first, none that was read
 // beyond a limit, a broken limit counting as m, the least expected reward of such a point: what the
-// next decision compares other places with, in units of expectedReward. There is none before there is a scale
-// and a reading of every metric. The error is that of ctx.
+// next decision compares other places with, in units of expectedReward. There is none before there
+// is a scale and a reading of every metric.
 func (s *shown) Recommendation(ctx context.Context) (int, error) {
 	if !s.modelStands() {
 		return 0, nil
@@ -192,8 +191,7 @@ func (s *shown) margin(k int) float64 {
 	return s.regime.transforms[k].margin
 }
 
-// inSample returns the posteriors shown, at the points of all rounds, per target. The error is that
-// of ctx.
+// inSample returns the posteriors shown, at the points of all rounds, per target.
 func (s *shown) inSample(ctx context.Context) ([]policy.Estimate, error) {
 	return s.lookedBack.Get(ctx, s.lookBack)
 }

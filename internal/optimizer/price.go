@@ -62,8 +62,7 @@ type priced struct {
 	beside, across float64
 }
 
-// Price works out the curve of limit j. known gives the values of Given constraints. The error is
-// that of ctx.
+// Price works out the curve of limit j. known gives the values of Given constraints.
 func (s *shown) Price(ctx context.Context, j int, known Known) (Price, error) {
 	var p Price
 	if !s.modelStands() {

@@ -200,8 +200,7 @@ func (s *decision) foremost(of []int, at []Place, works *policy.Estimate) []int 
 	return nil
 }
 
-// Own returns the decision record of a point that somebody else chose as the next round. The error
-// is that of ctx.
+// Own returns the decision record of a point that somebody else chose as the next round.
 func (s *decision) Own(ctx context.Context, at Place, known Known) (Decision, error) {
 	s, err := s.compared(ctx)
 	if err != nil {
@@ -212,8 +211,7 @@ func (s *decision) Own(ctx context.Context, at Place, known Known) (Decision, er
 	return d, err
 }
 
-// Acquisition returns what the next Suggest would maximise, at the given places. The error is that
-// of ctx.
+// Acquisition returns what the next Suggest would maximise, at the given places.
 func (s *decision) Acquisition(ctx context.Context, at []Place, known Known) (Scores, error) {
 	s, err := s.compared(ctx)
 	if err != nil {

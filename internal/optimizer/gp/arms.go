@@ -31,8 +31,7 @@ type Arms struct {
 // foldAfter is how many readings are taken off the matrix at once.
 const foldAfter = 64
 
-// NewArms returns the prior over the arms X for a number of responses that are read together. It
-// reaches checkpoints on the way; the error is that of ctx.
+// NewArms returns the prior over the arms X for a number of responses that are read together.
 func NewArms(ctx context.Context, k *kernel.Function, X *kernel.Inputs, responses int) (*Arms, error) {
 	work := checkpoint.NewMeter(ctx)
 	a := &Arms{base: factor.Matrix(X.Len(), X.Len()), means: factor.Matrix(responses, X.Len()), variances: make([]float64, X.Len())}
@@ -113,8 +112,7 @@ func (a *Arms) Covariances(i int) []float64 {
 	return row
 }
 
-// Covariance returns the M×M posterior covariance, symmetric to the last bit. It costs O(M²) and
-// reaches checkpoints on the way; the error is that of ctx.
+// Covariance returns the M×M posterior covariance, symmetric to the last bit. It costs O(M²).
 func (a *Arms) Covariance(ctx context.Context) ([][]float64, error) {
 	work := checkpoint.NewMeter(ctx)
 	M := a.Len()

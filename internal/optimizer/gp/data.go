@@ -10,6 +10,9 @@
 // (Rasmussen & Williams, Gaussian Processes for Machine Learning, algorithm 2.1). Variances are
 // those of the latent function, without noise. Because row s of L knows only the points before it,
 // one factor holds the posterior of every round at once.
+//
+// What takes a context reaches checkpoints on the way; its error is the context's unless it is said
+// to be another.
 package gp
 
 import (
@@ -213,8 +216,7 @@ func (d *Data) variance(x, v []float64) float64 {
 }
 
 // PredictMany returns the posterior means, one slice per response, and the latent variances at the
-// points X, to the same bits as at each of them alone. It costs O(n²) a point, on all cores, and
-// reaches checkpoints on the way; the error is that of ctx.
+// points X, to the same bits as at each of them alone. It costs O(n²) a point, on all cores.
 func (d *Data) PredictMany(ctx context.Context, X *kernel.Inputs, zs [][]float64) (means [][]float64, variances []float64, err error) {
 	means, variances = factor.Matrix(len(zs), X.Len()), make([]float64, X.Len())
 	err = d.solveShared(ctx, X, func(i int, v []float64) {
@@ -231,7 +233,7 @@ func (d *Data) PredictMany(ctx context.Context, X *kernel.Inputs, zs [][]float64
 //
 //	K (K + Λ)⁻¹y = y − Λ (K + Λ)⁻¹y,   y = L z,
 //
-// and agrees with PredictMany to rounding. It reaches checkpoints on the way; the error is that of ctx.
+// and agrees with PredictMany to rounding.
 func (d *Data) OwnMeans(ctx context.Context, zs, weights [][]float64) ([][]float64, error) {
 	work, means := checkpoint.NewMeter(ctx), factor.Matrix(len(zs), d.Len())
 	for i := range d.Len() {
@@ -289,8 +291,7 @@ func stretches(points, work int, do func(from, to int) error) error {
 }
 
 // MeanMany returns the posterior means, one slice per response, whose Weights are given, at the
-// points X in O(n) a point, on all cores. They agree with PredictMany to rounding. It reaches
-// checkpoints on the way; the error is that of ctx.
+// points X in O(n) a point, on all cores. They agree with PredictMany to rounding.
 func (d *Data) MeanMany(ctx context.Context, X *kernel.Inputs, weights [][]float64) ([][]float64, error) {
 	cut := lists.Map(weights, func(w []float64) []float64 { return w[:wholeLanes(d.Len())] })
 	return Sums(ctx, d.kernel, d.inputs, X, cut)
@@ -325,8 +326,7 @@ func Sums(ctx context.Context, k *kernel.Function, X, at *kernel.Inputs, weights
 }
 
 // Weights returns (K + Λ)⁻¹y = L⁻ᵀz of each z, so that the mean at x is k(x, X) (K + Λ)⁻¹y, with
-// zeros at the end that fill whole lanes. It costs O(n²) each and reaches checkpoints on the way;
-// the error is that of ctx.
+// zeros at the end that fill whole lanes. It costs O(n²) each.
 func (d *Data) Weights(ctx context.Context, zs [][]float64) ([][]float64, error) {
 	weights, solved := factor.Matrix(len(zs), wholeLanes(d.Len())), make([][]float64, len(zs))
 	for r, z := range zs {
@@ -371,8 +371,8 @@ func (in Inclined) Of(points []int) Inclined {
 	return of
 }
 
-// InclineInto writes the posterior at the points X to out, to the same bits as PredictMany. It costs
-// O(n²) a point and reaches checkpoints on the way; the error is that of ctx.
+// InclineInto writes the posterior at the points X to out, to the same bits as PredictMany. It
+// costs O(n²) a point.
 func (d *Data) InclineInto(ctx context.Context, out Inclined, X *kernel.Inputs, zs [][]float64) error {
 	for i, v := range out.solved {
 		d.kernel.Row(v, X.Row(i), d.inputs)
@@ -432,8 +432,7 @@ func (d *Data) GradientsInto(ctx context.Context, out Gradients, X *kernel.Input
 }
 
 // Covariance returns the joint posterior covariance of the latent function at the M points X, the
-// lower triangle of an M×M matrix: row i has i+1 entries. It costs O(n²M + nM²) and reaches
-// checkpoints on the way; the error is that of ctx.
+// lower triangle of an M×M matrix: row i has i+1 entries. It costs O(n²M + nM²).
 func (d *Data) Covariance(ctx context.Context, X *kernel.Inputs) ([][]float64, error) {
 	solved, err := d.Solved(ctx, X)
 	if err != nil {
@@ -509,8 +508,7 @@ func (o *Own) Prefix(n int) *Own {
 func (o *Own) Variance(i int) float64 { return max(0, o.variances[i]) }
 
 // Extend returns the variances for d, o being those of the first points of d, to the same bits
-// however many there were. It costs O(n²) a point and reaches checkpoints on the way; the error is
-// that of ctx.
+// however many there were. It costs O(n²) a point.
 func (o *Own) Extend(ctx context.Context, d *Data) (*Own, error) {
 	grown, n := &Own{slices.Clone(o.variances), slices.Clip(o.earlier)}, d.Len()
 	for s := o.Len(); s < n; s++ {
@@ -596,8 +594,7 @@ func (f *Fixed) Prefix(n int) *Fixed {
 // time are worked out faster from the beginning.
 const fewRows = 8
 
-// Extend returns the solutions for d, f being those of a prefix of d. It costs O(nM) a row and
-// reaches checkpoints on the way; the error is that of ctx.
+// Extend returns the solutions for d, f being those of a prefix of d. It costs O(nM) a row.
 func (f *Fixed) Extend(ctx context.Context, d *Data) (*Fixed, error) {
 	grown := &Fixed{f.points, f.rows[:f.Len():f.Len()], f.squares.Clone()}
 	if missing := d.Len() - f.Len(); missing > max(fewRows, f.Len()/8) {

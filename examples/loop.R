@@ -4,7 +4,7 @@ for (needed in c("httr2", "jsonlite")) {
 }
 library(httr2)
 
-server <- Sys.getenv("HEADROOM_URL", "http://127.0.0.1:8080")
+server <- sub("/$", "", Sys.getenv("HEADROOM_URL", "http://127.0.0.1:8080"))
 if (Sys.getenv("HEADROOM_TOKEN") == "") {
   stop("Put an API token into HEADROOM_TOKEN: export HEADROOM_TOKEN=$(bin/headroom token -name examples)", call. = FALSE)
 }

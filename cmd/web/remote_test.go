@@ -4,10 +4,15 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -188,6 +193,47 @@ func TestExamplesRun(t *testing.T) {
 		if !strings.Contains(text, "trial 6: ") || !strings.Contains(text, "recommended: ") || strings.Contains(text, "recommended: None") {
 			t.Errorf("%s said %q", example.file, text)
 		}
+	}
+	server.interrupt()
+}
+
+// TestTheShellExampleAsksAgain: of a server that ends before it answers, or is away, the script asks
+// again what it asked, under the same key; what it is refused for it says. It does so where decimals
+// have commas, and by an address with a slash at its end.
+func TestTheShellExampleAsksAgain(t *testing.T) {
+	t.Parallel()
+	server, client := clientsOf(t)
+	to := must.Get(url.Parse(server.url))(t)
+	forward := httputil.NewSingleHostReverseProxy(to)
+	var keys []string
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if keys = append(keys, r.Header.Get("Idempotency-Key")); len(keys) == 1 {
+			panic(http.ErrAbortHandler)
+		} else if len(keys) == 2 {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			fmt.Fprintln(w, `{"status":503}`)
+			return
+		}
+		forward.ServeHTTP(w, r)
+	}))
+	defer proxy.Close()
+	tools := t.TempDir()
+	awk := must.Get(exec.LookPath("awk"))(t)
+	must.Do(t, os.WriteFile(filepath.Join(tools, "awk"), []byte("#!/bin/sh\n[ \"$LC_ALL\" = C ] && exec "+awk+" \"$@\"\n"+awk+" \"$@\" | tr . ,\n"), 0o700))
+	play := func(more ...string) (text, complaint string, err error) {
+		run := client("bash", "../../examples/loop.sh")
+		run.Env = append(append(run.Env, "LC_ALL=de_DE.UTF-8", "PATH="+tools+":"+os.Getenv("PATH"), "HEADROOM_URL="+proxy.URL+"/", "TRIALS=2"), more...)
+		return output(t, run)
+	}
+	if text, complaint, err := play(); err != nil || !strings.Contains(text, "trial 2: ") {
+		t.Errorf("%v %s, said %q", err, complaint, text)
+	}
+	if len(keys) < 3 || keys[0] == "" || keys[0] != keys[1] || keys[1] != keys[2] || keys[2] == keys[3] {
+		t.Errorf("asked under %q", keys)
+	}
+	asked := len(keys)
+	if _, complaint, err := play("HEADROOM_TOKEN=wrong"); err == nil || !strings.Contains(complaint, "no such credential") || len(keys) != asked+1 {
+		t.Errorf("%v, said %q after %d requests", err, complaint, len(keys)-asked)
 	}
 	server.interrupt()
 }

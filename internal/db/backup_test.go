@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"compress/gzip"
 	"crypto/sha256"
+	"errors"
 	"io"
+	"io/fs"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -98,6 +101,18 @@ func TestBackupComesBackWhole(t *testing.T) {
 	}
 	if err := db.Restore(t.Context(), url, bytes.NewReader(file)); err == nil || !strings.Contains(err.Error(), "not empty") {
 		t.Fatalf("restoring over data got %v", err)
+	}
+}
+
+// TestAFullDiskIsNotTheDatabases: of a file that cannot be written it is said why, and nothing of
+// the database.
+func TestAFullDiskIsNotTheDatabases(t *testing.T) {
+	t.Parallel()
+	full := &fs.PathError{Op: "write", Path: "headroom.backup", Err: syscall.ENOSPC}
+	file, in := io.Pipe()
+	file.CloseWithError(full)
+	if err := filled(t).Backup(t.Context(), in); !errors.Is(err, full) || errors.Is(err, study.ErrUnavailable) {
+		t.Errorf("%v", err)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"slices"
 	"strconv"
@@ -474,8 +475,11 @@ func lostConnection(err error) bool {
 	if said, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return goingDown(said.Code)
 	}
+	if _, ours := errors.AsType[*fs.PathError](err); ours { // a file that a backup goes to; its disk is full
+		return false
+	}
 	var connecting *pgconn.ConnectError
-	var network net.Error
+	var network net.Error // which every error number of the system is, too
 	return errors.As(err, &connecting) || errors.As(err, &network) || pgconn.SafeToRetry(err) ||
 		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) || errors.Is(err, puddle.ErrClosedPool)
 }

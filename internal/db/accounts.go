@@ -46,7 +46,7 @@ func (a *Accounts) Authenticate(ctx context.Context, secret string) (account.Ide
 		return account.Identity{}, account.ErrExpired
 	}
 	if used == nil || used.Before(now.Add(-usedToWithin)) {
-		if err := a.noteUse(ctx, who.ID, now); err != nil {
+		if err := a.noteUse(ctx, who.ID, now); err != nil && pgError(err).Code == "" { // one that takes no writes can be read
 			return account.Identity{}, err
 		}
 	}

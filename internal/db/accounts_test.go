@@ -50,6 +50,23 @@ func TestTokenIsRecognisedUntilItIsRevoked(t *testing.T) {
 	}
 }
 
+// TestADatabaseThatTakesNoWritesIsRead: as one is that its maintainer, or a full disk, made
+// read-only; that a token was used is then not noted.
+func TestADatabaseThatTakesNoWritesIsRead(t *testing.T) {
+	t.Parallel()
+	url, ctx := dbtest.URL(t), t.Context()
+	_, secret := robot(t, open(t, url), account.NewToken{Name: "robot", Role: account.Viewer})
+	d := open(t, url)
+	must.Get(d.Pool().Exec(ctx, `DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET default_transaction_read_only = on', current_database()); END $$`))(t)
+	d.Pool().Reset()
+	if _, err := d.Accounts.Authenticate(ctx, secret); err != nil {
+		t.Errorf("a reader got %v", err)
+	}
+	if err := d.Accounts.RevokeToken(ctx, "nobody"); !errors.Is(err, study.ErrUnavailable) {
+		t.Errorf("a writer got %v", err)
+	}
+}
+
 func TestSecretsAreNotStored(t *testing.T) {
 	t.Parallel()
 	d, ctx := dbtest.New(t), t.Context()

@@ -192,7 +192,7 @@ func (one command) count() (least, most int) {
 // sees.
 func link(ctx context.Context, c config, _ []string) error {
 	return withStore(ctx, c, func(store *db.DB) error {
-		first, err := store.Accounts.FirstAdmin(ctx)
+		first, err := store.Accounts.EnsureAdmin(ctx)
 		if err != nil {
 			return err
 		}

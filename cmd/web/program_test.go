@@ -221,6 +221,23 @@ func TestServerKeepsWhatItWasTold(t *testing.T) {
 	}
 }
 
+// TestALinkBeforeTheFirstStart: of a database that no server has served a link signs in the first
+// admin, too.
+func TestALinkBeforeTheFirstStart(t *testing.T) {
+	t.Parallel()
+	settings := []string{"HEADROOM_DATABASE_URL=" + ownDatabase(t)}
+	text, complaint, err := output(t, program(t, dbtest.Folder(t), settings, "link"))
+	if err != nil {
+		t.Fatal(complaint)
+	}
+	server := serving(t, dbtest.Folder(t), settings...)
+	_, link, _ := strings.Cut(strings.TrimSpace(text), "/sign-in/")
+	if response, err := http.Get(server.url + "/sign-in/" + link); err != nil || response.StatusCode != http.StatusOK {
+		t.Errorf("%q: %v, %v", text, response, err)
+	}
+	server.interrupt()
+}
+
 // A server that is started before its database waits for it.
 func TestServerWaitsForItsDatabase(t *testing.T) {
 	t.Parallel()

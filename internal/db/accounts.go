@@ -372,10 +372,6 @@ func (a *Accounts) AdmitServer(ctx context.Context, secret string, given bool) e
 	})
 }
 
-func (a *Accounts) FirstAdmin(ctx context.Context) (account.Person, error) {
-	return a.onePerson(ctx, a.db.in(ctx), firstAdmin)
-}
-
 const firstAdmin = `WHERE role = 'admin' AND disabled_at IS NULL ORDER BY created_at, id LIMIT 1`
 
 func (a *Accounts) SetPIN(ctx context.Context, personID, device, pin, browser string) error {

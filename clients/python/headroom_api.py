@@ -11,19 +11,21 @@ Requests and answers are the JSON of the API as dictionaries; the types say what
 
 from __future__ import annotations
 
+import http.client
 import json
 import time
 import urllib.error
 import urllib.parse
 import urllib.request
 import uuid
-from typing import TYPE_CHECKING, Any, Iterator, List, Optional, TypedDict
+from typing import TYPE_CHECKING, Any, Callable, Iterator, List, Optional, TypedDict
 
 if TYPE_CHECKING:
     from typing import Dict, Literal, NotRequired
 
 AWAY = (502, 503, 504)  # answers of a server, or of what stands before it, that can be asked again
-PAUSE = 2.0  # seconds before that
+BROKEN = (OSError, http.client.HTTPException)  # what is raised of connections that broke off, in the middle of an answer too
+PAUSE = 2.0  # seconds before it is asked again
 
 
 class Refused(Exception):
@@ -57,7 +59,7 @@ class _Connection:
         self.timeout = timeout
         self.tries = tries
 
-    def _open(self, method: str, path: str, places: dict, query: dict, headers: dict, body: Optional[bytes] = None, content_type: str = "application/json"):
+    def _open(self, take: Callable, method: str, path: str, places: dict, query: dict, headers: dict, body: Optional[bytes] = None, content_type: str = "application/json"):
         address = self.url + path.format_map({name: urllib.parse.quote(_written(value), safe="") for name, value in places.items()})
         asked = {name: _written(value) for name, value in query.items() if value is not None}
         address += "?" + urllib.parse.urlencode(asked) if asked else ""
@@ -67,28 +69,34 @@ class _Connection:
         while True:
             tries -= 1
             try:
-                return urllib.request.urlopen(urllib.request.Request(address, body, headers, method=method), timeout=self.timeout)
+                return take(urllib.request.urlopen(urllib.request.Request(address, body, headers, method=method), timeout=self.timeout))
             except urllib.error.HTTPError as error:
                 if error.code not in AWAY or not tries:
                     raise _refusal(error) from None
-            except OSError:
+            except BROKEN:
                 if not tries:
                     raise
             time.sleep(PAUSE)
 
     def _text(self, *request) -> str:
-        with self._open(*request) as answer:
-            return answer.read().decode()
+        return self._open(lambda answer: answer.read().decode(), *request)
 
     def _json(self, *request) -> Any:
         text = self._text(*request)
         return json.loads(text) if text else None
 
-    def _stream(self, *request) -> Iterator[Any]:
-        with self._open(*request) as answer:
-            for line in answer:
-                if line.startswith(b"data:"):
-                    yield json.loads(line[len(b"data:"):])
+    def _stream(self, method: str, path: str, places: dict, query: dict, headers: dict) -> Iterator[Any]:
+        while True:  # a stream that ends, as where its server starts anew, goes on behind the last event that came
+            with self._open(lambda answer: answer, method, path, places, query, headers) as answer:
+                try:
+                    for line in answer:
+                        if line.startswith(b"data:") and line.endswith(b"\n"):
+                            event = json.loads(line[len(b"data:"):])
+                            query = dict(query, after=event["seq"])
+                            yield event
+                except BROKEN:
+                    pass
+            time.sleep(PAUSE)
 
 
 

@@ -22,7 +22,7 @@ REACTION = {
 
 
 class Away(http.server.BaseHTTPRequestHandler):
-    """A server that is away at the first request and there at the second."""
+    """A server that is away at the first request, breaks off its answer to the second, and is there at the third. Its stream ends after each event."""
 
     seen: list = []
 
@@ -33,10 +33,16 @@ class Away(http.server.BaseHTTPRequestHandler):
         answer = json.dumps({"trials": []}).encode()
         self.send_header("Content-Length", str(len(answer)))
         self.end_headers()
-        self.wfile.write(answer)
+        self.wfile.write(answer[:4] if len(self.seen) == 2 else answer)
 
     def do_PATCH(self):
         self.do_POST()
+
+    def do_GET(self):
+        self.seen.append(self.path)
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b'id: %d\ndata: {"seq": %d}\n\nid: 9\ndata: {"se' % (len(self.seen), len(self.seen)))
 
     def log_message(self, *_):
         pass
@@ -127,11 +133,15 @@ class TestClient(unittest.TestCase):
         threading.Thread(target=server.serve_forever, daemon=True).start()
         client = Client(f"http://127.0.0.1:{server.server_port}", "token")
         self.assertEqual(client.ask("study"), {"trials": []})
-        self.assertEqual(len(Away.seen), 2)
-        self.assertEqual(Away.seen[0], Away.seen[1])
+        self.assertEqual(Away.seen, [Away.seen[0]] * 3)
         Away.seen.clear()
         self.refused(503, client.edit_study, "study", {"name": "no key, so not again"})
         self.assertEqual(len(Away.seen), 1)
+        Away.seen.clear()
+        events = client.events("study")
+        self.assertEqual([next(events)["seq"], next(events)["seq"]], [1, 2])
+        self.assertEqual(Away.seen, ["/api/v1/studies/study/events", "/api/v1/studies/study/events?after=1"])
+        events.close()
         server.shutdown()
         server.server_close()
 

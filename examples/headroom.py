@@ -8,6 +8,7 @@
 The server's address comes from HEADROOM_URL, an API token from HEADROOM_TOKEN.
 """
 
+import http.client
 import json
 import os
 import time
@@ -51,7 +52,7 @@ def call(method, path, body=None):
                 except ValueError:
                     problem = {"detail": str(error)}
                 raise Refused(error.code, problem) from None
-        except OSError:
+        except (OSError, http.client.HTTPException):  # it cannot be reached, or broke off
             if attempt == TRIES - 1:
                 raise
         time.sleep(0.5 * 2**attempt)

@@ -6,7 +6,8 @@ api="${HEADROOM_URL:-http://127.0.0.1:8080}"; api="${api%/}/api/v1"
 
 # call METHOD PATH [BODY]: the server's answer, or its complaint and the end of the script. Each POST
 # carries a key under which it counts once, so that it is asked again where the server is away (429,
-# 503, and 502 and 504 of a proxy), cannot be reached (7), or ended before it had answered (52, 56).
+# 503, and 502 and 504 of a proxy), cannot be reached (7), or ended before it had answered (18, 52,
+# 56).
 call() {
 	local body=() try answer code
 	[ $# -lt 3 ] || body=(--data "$3" -H "Content-Type: application/json" -H "Idempotency-Key: $RANDOM$RANDOM$RANDOM")
@@ -14,7 +15,7 @@ call() {
 		answer=$(curl --silent --show-error --write-out '\n%{http_code}' -X "$1" -H "Authorization: Bearer $HEADROOM_TOKEN" "${body[@]}" "$api$2") && code=0 || code=$?
 		case $code:${answer##*$'\n'} in
 		0:2*) echo "${answer%$'\n'*}"; return ;;
-		0:429 | 0:502 | 0:503 | 0:504 | 7:* | 52:* | 56:*) sleep "$try" ;;
+		0:429 | 0:502 | 0:503 | 0:504 | 7:* | 18:* | 52:* | 56:*) sleep "$try" ;;
 		*) break ;;
 		esac
 	done

@@ -197,43 +197,49 @@ func TestExamplesRun(t *testing.T) {
 	server.interrupt()
 }
 
-// TestTheShellExampleAsksAgain: of a server that ends before it answers, or is away, the script asks
-// again what it asked, under the same key; what it is refused for it says. It does so where decimals
-// have commas, and by an address with a slash at its end.
-func TestTheShellExampleAsksAgain(t *testing.T) {
+// TestExamplesAskAgain: of a server that ends before its answer, or in the middle of it, or is away,
+// the examples ask again what they asked, under the same key; what they are refused for they say. They
+// do so where decimals have commas, and by an address with a slash at its end.
+func TestExamplesAskAgain(t *testing.T) {
 	t.Parallel()
 	server, client := clientsOf(t)
-	to := must.Get(url.Parse(server.url))(t)
-	forward := httputil.NewSingleHostReverseProxy(to)
+	forward := httputil.NewSingleHostReverseProxy(must.Get(url.Parse(server.url))(t))
 	var keys []string
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if keys = append(keys, r.Header.Get("Idempotency-Key")); len(keys) == 1 {
+		switch keys = append(keys, r.Header.Get("Idempotency-Key")); len(keys) {
+		case 1:
 			panic(http.ErrAbortHandler)
-		} else if len(keys) == 2 {
+		case 2:
 			w.WriteHeader(http.StatusServiceUnavailable)
 			fmt.Fprintln(w, `{"status":503}`)
-			return
+		case 3:
+			w.Header().Set("Content-Length", "99")
+			fmt.Fprintln(w, `{"id":"cut"`)
+		default:
+			forward.ServeHTTP(w, r)
 		}
-		forward.ServeHTTP(w, r)
 	}))
 	defer proxy.Close()
 	tools := t.TempDir()
 	awk := must.Get(exec.LookPath("awk"))(t)
 	must.Do(t, os.WriteFile(filepath.Join(tools, "awk"), []byte("#!/bin/sh\n[ \"$LC_ALL\" = C ] && exec "+awk+" \"$@\"\n"+awk+" \"$@\" | tr . ,\n"), 0o700))
-	play := func(more ...string) (text, complaint string, err error) {
-		run := client("bash", "../../examples/loop.sh")
-		run.Env = append(append(run.Env, "LC_ALL=de_DE.UTF-8", "PATH="+tools+":"+os.Getenv("PATH"), "HEADROOM_URL="+proxy.URL+"/", "TRIALS=2"), more...)
-		return output(t, run)
-	}
-	if text, complaint, err := play(); err != nil || !strings.Contains(text, "trial 2: ") {
-		t.Errorf("%v %s, said %q", err, complaint, text)
-	}
-	if len(keys) < 3 || keys[0] == "" || keys[0] != keys[1] || keys[1] != keys[2] || keys[2] == keys[3] {
-		t.Errorf("asked under %q", keys)
-	}
-	asked := len(keys)
-	if _, complaint, err := play("HEADROOM_TOKEN=wrong"); err == nil || !strings.Contains(complaint, "no such credential") || len(keys) != asked+1 {
-		t.Errorf("%v, said %q after %d requests", err, complaint, len(keys)-asked)
+	for file, program := range map[string]string{"loop.sh": "bash", "loop.py": "python3"} {
+		play := func(more ...string) (text, complaint string, err error) {
+			run := client(program, "../../examples/"+file)
+			run.Env = append(append(run.Env, "LC_ALL=de_DE.UTF-8", "PATH="+tools+":"+os.Getenv("PATH"), "HEADROOM_URL="+proxy.URL+"/", "TRIALS=2"), more...)
+			return output(t, run)
+		}
+		keys = nil
+		if text, complaint, err := play(); err != nil || !strings.Contains(text, "trial 2: ") {
+			t.Errorf("%s: %v %s, said %q", file, err, complaint, text)
+		}
+		if len(keys) < 5 || keys[0] == "" || keys[0] != keys[1] || keys[1] != keys[2] || keys[2] != keys[3] || keys[3] == keys[4] {
+			t.Errorf("%s asked under %q", file, keys)
+		}
+		asked := len(keys)
+		if _, complaint, err := play("HEADROOM_TOKEN=wrong"); err == nil || !strings.Contains(complaint, "no such credential") || len(keys) != asked+1 {
+			t.Errorf("%s: %v, said %q after %d requests", file, err, complaint, len(keys)-asked)
+		}
 	}
 	server.interrupt()
 }

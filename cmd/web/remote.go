@@ -132,6 +132,12 @@ func (r *remote) send(ctx context.Context, method, id, name string, body []byte)
 			request.Header.Set("Idempotency-Key", key)
 		}
 		response, err := http.DefaultClient.Do(request)
+		if err == nil && body != nil { // what a command is told is read whole, since a server may end in the middle of it
+			var said []byte
+			said, err = io.ReadAll(response.Body)
+			response.Body.Close()
+			response.Body = io.NopCloser(bytes.NewReader(said))
+		}
 		away := err != nil || slices.Contains([]int{http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout}, response.StatusCode)
 		switch {
 		case away && try < remoteTries:

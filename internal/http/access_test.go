@@ -298,6 +298,14 @@ func (a *slow) Authenticate(ctx context.Context, secret string) (account.Identit
 	return a.Store.Authenticate(ctx, secret)
 }
 
+// TestASpentLinkSaysWhatToDo: also to whoever runs the server, who need not start it again.
+func TestASpentLinkSaysWhatToDo(t *testing.T) {
+	s := sitetest.Beside(t)
+	link := "/sign-in/" + s.Invite("Ana", account.Viewer)
+	s.Call("POST", link, "", nil, "Accept", "text/html").Want(303)
+	s.Call("GET", link, "", nil, "Accept", "text/html").Want(401).Says("ask an admin", "<code>headroom link</code>").Lacks("restart")
+}
+
 // TestManySignInFromOneAddress: a hundred people of one institute sign in within a minute.
 func TestManySignInFromOneAddress(t *testing.T) {
 	s := sitetest.Beside(t)

@@ -227,8 +227,9 @@ func tellRemote(set *flag.FlagSet) action {
 func readings(words []string) (map[string]any, error) {
 	told := map[string]any{}
 	for _, word := range words {
-		metric, text, found := strings.Cut(word, "=")
-		if _, twice := told[metric]; twice || !found || metric == "" {
+		at := max(strings.LastIndexByte(word, '='), 0) // a metric's name may have one, too
+		metric, text := word[:at], strings.TrimPrefix(word[at:], "=")
+		if _, twice := told[metric]; twice || metric == "" {
 			return nil, fmt.Errorf("%q must look like yield=71.2 or yield=71.2±0.4, each metric once", word)
 		}
 		value, deviation, known := strings.Cut(strings.Replace(text, "+-", "±", 1), "±")

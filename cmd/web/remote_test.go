@@ -257,6 +257,14 @@ func TestPythonClient(t *testing.T) {
 	server.interrupt()
 }
 
+// TestAMetricsNameMayHoldAnEqualsSign: what stands behind the last one is its value.
+func TestAMetricsNameMayHoldAnEqualsSign(t *testing.T) {
+	t.Parallel()
+	if told, err := readings([]string{"OD λ=600=0.3", "yield=71.2"}); err != nil || told["OD λ=600"] != 0.3 || told["yield"] != 71.2 {
+		t.Errorf("%v, %v", told, err)
+	}
+}
+
 // FuzzMetricWords: what a shell says of metrics is refused, or finite.
 func FuzzMetricWords(plain *testing.F) {
 	f := mutation.Of(plain)

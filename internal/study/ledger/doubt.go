@@ -307,10 +307,12 @@ func (snap *Snapshot) DoubtReadings(number int, told map[string]Reading, expecte
 		if !there {
 			continue
 		}
+		doubt := snap.DoubtReading(m, reading.Value, expected(m.Name), snap.Range(m.Name, number))
 		if other, of := snap.exchangedWith(number, m, told, expected); other != "" {
-			doubts = append(doubts, Doubted{Metric: m.Name, Value: reading.Value, Expected: []float64{of.Low, of.High},
-				Why: fmt.Sprintf("%s %s? Exchanged with %s, both would look like the other readings.", design.Capitalised(m.Name), amount(reading.Value, m.Unit), other)})
-		} else if doubt := snap.DoubtReading(m, reading.Value, expected(m.Name), snap.Range(m.Name, number)); doubt != nil {
+			doubt = &Doubted{Metric: m.Name, Value: reading.Value, Expected: []float64{of.Low, of.High}, grave: doubt != nil && doubt.grave,
+				Why: fmt.Sprintf("%s %s? Exchanged with %s, both would look like the other readings.", design.Capitalised(m.Name), amount(reading.Value, m.Unit), other)}
+		}
+		if doubt != nil {
 			doubts = append(doubts, *doubt)
 		}
 	}

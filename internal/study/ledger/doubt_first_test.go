@@ -78,6 +78,25 @@ func TestExchangedReadingsAreSeen(t *testing.T) {
 	}
 }
 
+// TestAProgramsExchangedReadingsStandInDoubt: they lie as far from the others as each would alone.
+func TestAProgramsExchangedReadingsStandInDoubt(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, oven(t))
+	for number, yield := range []float64{70.1, 71.2, 68, 72, 69, 0.3} {
+		impurity := 0.31 + 0.01*float64(number)
+		if yield < 1 {
+			impurity = 70.9
+		}
+		b.add(Chosen, b.chosen(1))
+		b.add(Told, ToldData{Number: number + 1, Telling: Telling{Metrics: map[string]Reading{"yield": {Value: yield}, "impurity": {Value: impurity}}}})
+	}
+	for _, trial := range b.snap.Trials {
+		if doubted := trial.Doubted("yield") && trial.Doubted("impurity"); doubted != (trial.Number == 6) {
+			t.Errorf("trial %d has the doubts %+v", trial.Number, trial.Doubts)
+		}
+	}
+}
+
 // TestFirstReadingsAreSeldomDoubted: of honest studies' first four readings, drawn from
 // distributions of all kinds, it is counted how often one is asked about. The levels that the rule
 // is made from hold exactly for the normal one.

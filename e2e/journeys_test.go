@@ -337,4 +337,16 @@ func TestConnectionLostAndServerRestart(t *testing.T) {
 	own.counts(t, id, "told", 4)
 	own.ask(t, id, 1)
 	p.until("life after the restart", `document.querySelector("#card-5")`)
+	// What was asked for meanwhile is asked for also where its form was drawn anew before that.
+	ask[any](p, `(() => { const go = fetch; window.fetch = (...what) => what[0] === "/readyz" && !window.now ? Promise.reject() : go(...what); window.asked = document.querySelector("form.ask") })()`)
+	p.forgive(true)
+	must.Do(t, own.stop())
+	p.fill("#ask-count", "2")
+	p.press("Ask for next trial")
+	p.sees("Connection lost.")
+	must.Do(t, own.run())
+	p.until("the form drawn anew", "!asked.isConnected")
+	ask[any](p, "window.now = true")
+	p.until("what was asked for", `document.querySelector("#card-7")`)
+	p.forgive(false)
 }

@@ -84,11 +84,20 @@ async function again() {
   if (signedOut) htmx.trigger(document.body, "changed", {});
   signedOut = false;
   headroom.tell("");
-  for (const form of forms) {
-    if (!form.isConnected) continue;
+  for (const kept of forms) {
+    const form = kept.isConnected ? kept : heir(kept);
+    if (!form || form !== kept && forms.includes(form)) continue;
     if (form.dataset.draft) drafts.save(form);
     if (form.sentWith?.isConnected) form.sentWith.click(); else form.requestSubmit();
   }
+}
+
+// heir is the form in the place of one that was drawn anew before it could be sent, with what that held, its key too. What was typed in a draft
+// stands in its place (drafts.js), and whoever typed it sees what became of the trial before it is sent.
+function heir(form) {
+  const place = !form.dataset.draft && document.querySelector(`form[data-keep][action="${form.getAttribute("action")}"]`);
+  for (const { name, value } of place ? form.elements : []) Object.assign((name && place.elements.namedItem(name)) || {}, { value });
+  return place;
 }
 
 document.addEventListener("submit", (event) => { event.target.sentWith = event.submitter; }, true);

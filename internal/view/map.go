@@ -193,7 +193,7 @@ func (o Outlook) mapCaption(chance [][]float64, aim string) string {
 		caption += " " + chanceWords(chance, aim) + fmt.Sprintf("; it is best%s, %s, at %s %s and %s %s.", words.Either(narrowed, " of what may be chosen", ""), words.Percent(chance[i][j]),
 			o.X, words.With(design.WriteSetting(px, o.Map.X[j]), px.Unit), o.Y, words.With(design.WriteSetting(py, o.Map.Y[i]), py.Unit))
 	case chance != nil:
-		caption += " In each cell stands the chance " + aim + ". Choices have no order, so nothing is drawn between them."
+		caption += " Where a cell has room, that stands in it, and below it the chance " + aim + ". Choices have no order, so nothing is drawn between them."
 	}
 	if len(d.Constraints) > 0 && !o.ModelStands() {
 		why := "of some metric there are too few readings"

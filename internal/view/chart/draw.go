@@ -81,15 +81,18 @@ type frame struct {
 	class          string
 }
 
-// About how many pixels frames and small ones are wide, at least, in a wide window and in a narrow
-// one.
-var frameWidths, smallWidths = [2]float64{620, 260}, [2]float64{190, 120}
+// About how many pixels frames, small ones and those of maps are wide, at least, in a wide window,
+// in a narrow one, and maps in a slim one: beside them stands more.
+var frameWidths, smallWidths, mapWidths = []float64{620, 260}, []float64{190, 120}, []float64{430, 260, 130}
 
 const leftWords, wordSize = 50, 12
 
-func (f frame) widths() [2]float64 {
-	if f.small {
+func (f frame) widths() []float64 {
+	switch {
+	case f.small:
 		return smallWidths
+	case f.surface != nil:
+		return mapWidths
 	}
 	return frameWidths
 }
@@ -181,9 +184,9 @@ func rowsOf(ticks []tick, width float64) (rows int, room float64) {
 	}
 }
 
-// xTicks are those of the x axis that a wide window, or a narrow one, has room for.
+// xTicks are those of the x axis that a window has room for.
 func (s *sheet) xTicks(f frame, width float64, window int) (rows int) {
-	ticks := f.x.ticks(f.xAxis, max(3, int(width/[2]float64{80, 60}[window])))
+	ticks := f.x.ticks(f.xAxis, max(3, int(width/[]float64{80, 60, 60}[window])))
 	rows, room := 1, width
 	if f.x.categories != nil {
 		rows, room = rowsOf(ticks, width)
@@ -192,7 +195,7 @@ func (s *sheet) xTicks(f frame, width float64, window int) (rows int) {
 	}
 	for i, one := range ticks {
 		at, below := percent(one.at), ""
-		if f.xWords == "all" || f.xWords == "narrow" && window == 1 {
+		if f.xWords == "all" || f.xWords == "narrow" && window > 0 {
 			half, inward := math.Min(widthOf(one.words, wordSize), room)/2, ""
 			switch left, right := half-one.at*width, half-(1-one.at)*width; {
 			case f.x.categories != nil:
@@ -206,7 +209,7 @@ func (s *sheet) xTicks(f frame, width float64, window int) (rows int) {
 			}
 			below = fmt.Sprintf(`<text x="%s" y="100%%" dy="%d" stroke="none"%s>%s</text>`, at, 17+i%rows*rowHeight, inward, fitted(one.words, room))
 		}
-		fmt.Fprintf(s, `<g class="%s"><line x1="%[2]s" x2="%[2]s" y2="100%%"/>%[3]s</g>`, [2]string{"wide", "narrow"}[window], at, below)
+		fmt.Fprintf(s, `<g class="%s"><line x1="%[2]s" x2="%[2]s" y2="100%%"/>%[3]s</g>`, []string{"wide", "narrow", "slim"}[window], at, below)
 	}
 	return rows
 }

@@ -298,6 +298,40 @@ func TestEveryChoiceIsWritten(t *testing.T) {
 	}
 }
 
+// TestCellsHoldTheirNumbers: what stands in the cells of a map is no wider than they are, in no
+// window, and neither are the choices below them; on a phone, all of it touched.
+func TestCellsHoldTheirNumbers(t *testing.T) {
+	t.Parallel()
+	of := Surface{Y: []any{"A", "B"}}
+	for range of.Y {
+		of.Mean, of.Cells = append(of.Mean, []float64{1, 2, 3, 4, 5, 6, 7}), append(of.Cells, slices.Repeat([]string{"16.6\n>99 %"}, 7))
+	}
+	drawn := Drawing{Surface: &of, X: Axis{Categories: []string{"0", "1.67", "3.33", "5", "6.67", "8.33", "10"}}, Y: Axis{Categories: []string{"A", "B"}}}
+	for _, choice := range drawn.X.Categories {
+		of.X = append(of.X, choice)
+	}
+	cells := regexp.MustCompile(`<text(?: class="(\w+)")? x="[\d.]+%" y="[\d.]+%" dy="[-\d.]+" font-size="([\d.]+)"[^>]*>([^<]*)`)
+	choices := regexp.MustCompile(`<g class="(\w+)"><line [^>]*><text x="[\d.]+%" y="100%" dy="(\d+)"`)
+	page := strings.ReplaceAll(drawn.HTML("id", "title"), "&gt;", ">")
+	for window, hidden := range []string{"", "wide", "wide roomy"} {
+		room := []float64{430, 260, 130}[window] / 7
+		for _, text := range cells.FindAllStringSubmatch(page, -1) {
+			if size, _ := strconv.ParseFloat(text[2], 64); (text[1] == "" || !strings.Contains(hidden, text[1])) && widthOf(text[3], size) > room {
+				t.Errorf("%q of %g pixels is %g wide in a cell of %g", text[3], size, widthOf(text[3], size), room)
+			}
+		}
+		rows := map[string]bool{}
+		for _, choice := range choices.FindAllStringSubmatch(page, -1) {
+			if choice[1] == []string{"wide", "narrow", "slim"}[window] {
+				rows[choice[2]] = true
+			}
+		}
+		if want := []int{1, 1, 2}[window]; len(rows) != want {
+			t.Errorf("choices below cells of %g pixels stand in %d rows, not in %d", room, len(rows), want)
+		}
+	}
+}
+
 // TestPowersAreNotCutOff: −5.0×10⁻⁹ and −5.0×10⁻¹² would both be written “−5.0×…”.
 func TestPowersAreNotCutOff(t *testing.T) {
 	t.Parallel()

@@ -117,12 +117,11 @@ func (s *sheet) choices(f frame, scale scale) {
 				if float64(len(lines))*(size+2) > tall*float64(f.height) {
 					break
 				}
-				class := ""
-				if widthOf(line, size) > wide*f.widths()[0]-2 {
+				fits := slices.IndexFunc(f.widths(), func(width float64) bool { return widthOf(line, size) > wide*width-2 }) // in so many windows
+				if fits == 0 {
 					continue
-				} else if widthOf(line, size) > wide*f.widths()[1]-2 {
-					class = ` class="wide"`
 				}
+				class := map[int]string{1: ` class="wide"`, 2: ` class="roomy"`}[fits]
 				fmt.Fprintf(s, `<text%s x="%s" y="%s" dy="%s" font-size="%s" text-anchor="middle" fill="%s">%s</text>`, class, percent(x), percent(y), short((float64(k)-float64(len(lines)-1)/2)*(size+2)+0.35*size, 1), short(size, 1), ink, html.EscapeString(line))
 			}
 		}

@@ -180,4 +180,28 @@ func TestWhatIsUnfoldedStaysSo(t *testing.T) {
 	site.api(t, "POST", "/studies/"+id+"/trials/71/tell", map[string]any{"metrics": map[string]any{"yield": 71.5, "impurity 1": 0.4}}, nil)
 	p.until("the change", `document.querySelector("#trial-71 td:nth-child(2)")?.textContent.includes("within")`)
 	p.until("both to stay unfolded", `document.querySelector("#trust[open]") && document.querySelectorAll("#chart-progress-numbers[open] td").length > 70 && document.querySelector("#chart-progress-numbers").textContent.includes("71.5")`)
+
+	// What somebody works in stays at its place in the window, though what stands below it shrinks,
+	// and charts are as high at once as they will be.
+	before := ask[float64](p, `(() => {
+		const field = document.querySelector("#f-metric"), choose = document.querySelector("#beliefs-choose");
+		choose.open = true;
+		document.body.style.paddingBottom = "1000px";
+		choose.style.marginBottom = "300px";
+		field.focus();
+		scrollBy(0, field.getBoundingClientRect().top - 300);
+		window.old = field;
+		window.high = [];
+		const note = () => { high.push(document.querySelector("#beliefs .beliefs").offsetHeight); if (high.length < 400) requestAnimationFrame(note); };
+		note();
+		return field.getBoundingClientRect().top })()`)
+	ask[any](p, `htmx.trigger(document.body, "changed", {})`)
+	p.until("the model drawn anew", "!old.isConnected")
+	p.ready()
+	if after := ask[float64](p, `document.querySelector("#f-metric").getBoundingClientRect().top`); math.Abs(after-before) > 1 {
+		t.Errorf("the field with the cursor went from %g to %g", before, after)
+	}
+	if high := ask[[]int](p, `[...new Set(high)]`); len(high) != 1 {
+		t.Errorf("charts are %v pixels high, one after the other", high)
+	}
 }

@@ -191,13 +191,23 @@ document.addEventListener("pointerup", ({ clientX, clientY }) => setTimeout(() =
   held = null;
 }), true);
 
-// What somebody has unfolded stays so when the part around it is fetched again, and what comes with unfolding is fetched, too.
+// What somebody has unfolded stays so when the part around it is fetched again, and what comes with unfolding is fetched, too. What they work in
+// stays at its place in the window.
 let unfolded = [];
-document.addEventListener("htmx:beforeSwap", (event) => {
-  unfolded = [...event.detail.target.querySelectorAll("details[id][open]")].map((fold) => fold.id);
+let kept = {}; // the field in that part that has the cursor and is in sight, and where
+document.addEventListener("htmx:beforeSwap", ({ detail: { target, requestConfig } }) => {
+  unfolded = [...target.querySelectorAll("details[id][open]")].map((fold) => fold.id);
+  const { id } = document.activeElement, { top } = document.activeElement.getBoundingClientRect();
+  const stays = requestConfig?.verb === "get" && target.contains(document.activeElement); // what answers a form says more above
+  if (id && stays && top >= 0 && top < innerHeight) kept = { target, id, top };
 });
 document.addEventListener("htmx:afterSwap", () => {
   for (const id of unfolded) document.getElementById(id)?.setAttribute("open", "");
+});
+for (const kind of ["htmx:afterSwap", "htmx:afterSettle"]) document.addEventListener(kind, (event) => {
+  const field = event.detail.target === kept.target && document.getElementById(kept.id); // browsers hold on to what stands below instead
+  if (field) scrollBy({ top: field.getBoundingClientRect().top - kept.top, behavior: "instant" });
+  if (kind === "htmx:afterSettle" && field) kept = {};
 });
 document.addEventListener("htmx:load", (event) => {
   for (const fold of event.detail.elt.querySelectorAll("details[open][hx-get]")) htmx.trigger(fold, "toggle");

@@ -254,6 +254,6 @@
       if (states.has(node.id)) show(node);
     }
   }
-  document.addEventListener("htmx:afterSettle", (event) => listen(event.detail.elt));
+  document.addEventListener("htmx:afterSwap", (event) => listen(event.detail.elt)); // before it is seen
   listen(document);
 })();

@@ -7,7 +7,7 @@ import (
 )
 
 // TestLongNamesFitAPhone walks the pages with names of a hundred characters and no place to break:
-// none is wider than a phone.
+// none is wider than a phone, nor the report than a desk.
 func TestLongNamesFitAPhone(t *testing.T) {
 	t.Parallel()
 	long := func(what string) string { return what + strings.Repeat("W", 100-len(what)) }
@@ -83,6 +83,9 @@ func TestLongNamesFitAPhone(t *testing.T) {
 	p.press("See what this would change")
 	p.until("the preview", `document.querySelector("#consequences")`)
 	p.fits("a preview")
+	p.size(1440, 1000)
+	p.open(study + "/report")
+	p.fits("the report on a desk")
 }
 
 // fits fails when the page can be scrolled sideways, and names what reaches beyond the window.

@@ -44,11 +44,12 @@ func TestScaleHint(t *testing.T) {
 	p.seesNot("flow is on a linear scale")
 }
 
-// TestFarNumbersHaveRoom: what is expected of a metric of 10¹¹ keeps to its column, a concentration
-// of 10⁻⁷ is not broken between lines, and a long name does not push readings out of their table.
+// TestFarNumbersHaveRoom: what is expected of a metric of 10¹¹ keeps to its column, and so does that
+// of one with a long unit; a concentration of 10⁻⁷ is not broken between lines, and a long name does
+// not push readings out of their table.
 func TestFarNumbersHaveRoom(t *testing.T) {
 	t.Parallel()
-	const line = "temperature of the feed line into the second of both reactors"
+	const line, rate = "temperature of the feed line into the second of both reactors", "specific rate of absorption by the second culture"
 	id := site.makeStudy(t, map[string]any{
 		"name": "Far numbers",
 		"parameters": []map[string]any{
@@ -60,7 +61,7 @@ func TestFarNumbersHaveRoom(t *testing.T) {
 		"objective": map[string]any{"metric": "yield", "direction": "maximize", "unit": "%"},
 		"constraints": []map[string]any{
 			{"metric": "viscosity", "op": "<=", "threshold": 1e12, "unit": "µPa s"}, {"metric": "one", "op": "<=", "threshold": 100},
-			{"metric": "two", "op": "<=", "threshold": 100}, {"metric": "three", "op": "<=", "threshold": 100},
+			{"metric": "two", "op": "<=", "threshold": 100}, {"metric": rate, "op": "<=", "threshold": 100, "unit": "µmol·L⁻¹·min⁻¹·mg⁻¹"},
 		},
 		"seed": 7,
 	})
@@ -68,7 +69,7 @@ func TestFarNumbersHaveRoom(t *testing.T) {
 		x := float64(i)
 		site.api(t, "POST", "/studies/"+id+"/trials", map[string]any{
 			"parameters": map[string]any{"salt": 4.6612345e-9 * math.Pow(2.5, x), "A": 5 * x, "B": 60 - 5*x, "C": 7.123, line: 3 * x, "cycles": 1 + i},
-			"metrics":    map[string]any{"yield": 60 + 3*x - x*x/3, "viscosity": 1.1e10 * math.Pow(1.3, x), "one": x, "two": 2 * x, "three": 50 - x},
+			"metrics":    map[string]any{"yield": 60 + 3*x - x*x/3, "viscosity": 1.1e10 * math.Pow(1.3, x), "one": x, "two": 2 * x, rate: 50 - x},
 		}, nil)
 	}
 	site.api(t, "POST", "/studies/"+id+"/ask", map[string]any{"count": 1}, nil)

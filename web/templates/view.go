@@ -304,6 +304,9 @@ type Setting struct {
 // IsLong tells of a choice whose name is more than a word or two, and need not be read from afar.
 func (s Setting) IsLong() bool { return utf8.RuneCountInString(s.Value) > 28 }
 
+// long tells of a unit that may stand below its number where both have no room in a line.
+func long(unit string) bool { return utf8.RuneCountInString(unit) > 8 }
+
 // mostInColumn is how many letters without a place to break fit a column of settings.
 const mostInColumn = 8
 

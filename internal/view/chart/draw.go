@@ -133,9 +133,11 @@ func (s scale) ends(axis string) string {
 // ticks are the lines across and what is written at them, below the frame in so many rows.
 func (s *sheet) ticks(f frame) (rows int) {
 	fmt.Fprintf(s, `<g data-axis="y" font-size="%d" stroke="var(--grid)" fill="var(--muted)" text-anchor="end">`, wordSize)
-	for _, one := range f.y.ticks(f.yAxis, f.yTicks()) {
+	ups := f.y.ticks(f.yAxis, f.yTicks())
+	shorten := shortener(ups, leftWords)
+	for _, one := range ups {
 		at := percent(1 - one.at)
-		fmt.Fprintf(s, `<g><line x1="-4" x2="100%%" y1="%[1]s" y2="%[1]s"/><text x="-7" y="%[1]s" dy="0.32em" stroke="none"%[2]s%[3]s</text></g>`, at, windows(f.yWords), leftOf(one.words))
+		fmt.Fprintf(s, `<g><line x1="-4" x2="100%%" y1="%[1]s" y2="%[1]s"/><text x="-7" y="%[1]s" dy="0.32em" stroke="none"%[2]s%[3]s</text></g>`, at, windows(f.yWords), leftOf(one.words, shorten))
 	}
 	fmt.Fprintf(s, `</g><g data-axis="x" font-size="%d" stroke="var(--grid)" fill="var(--muted)" text-anchor="middle">`, wordSize)
 	for window, width := range f.widths() {
@@ -147,11 +149,11 @@ func (s *sheet) ticks(f frame) (rows int) {
 
 // leftOf ends the element of what is written at a tick on the left. Of a number with a power of ten,
 // whose power must not be cut off, the letters draw closer together.
-func leftOf(words string) string {
+func leftOf(words string, shorten func(string, float64) string) string {
 	if width := widthOf(words, wordSize); width > leftWords && width < 1.5*leftWords {
 		return fmt.Sprintf(` textLength="%d" lengthAdjust="spacingAndGlyphs">%s`, leftWords, html.EscapeString(words))
 	}
-	return ">" + fitted(words, leftWords)
+	return ">" + fitted(words, leftWords, shorten)
 }
 
 func (f frame) yTicks() int {
@@ -193,6 +195,7 @@ func (s *sheet) xTicks(f frame, width float64, window int) (rows int) {
 	} else {
 		ticks = spaced(ticks, width)
 	}
+	shorten := shortener(ticks, room)
 	for i, one := range ticks {
 		at, below := percent(one.at), ""
 		if f.xWords == "all" || f.xWords == "narrow" && window > 0 {
@@ -207,7 +210,7 @@ func (s *sheet) xTicks(f frame, width float64, window int) (rows int) {
 			case f.small && right > 0:
 				inward = ` text-anchor="end"`
 			}
-			below = fmt.Sprintf(`<text x="%s" y="100%%" dy="%d" stroke="none"%s>%s</text>`, at, 17+i%rows*rowHeight, inward, fitted(one.words, room))
+			below = fmt.Sprintf(`<text x="%s" y="100%%" dy="%d" stroke="none"%s>%s</text>`, at, 17+i%rows*rowHeight, inward, fitted(one.words, room, shorten))
 		}
 		fmt.Fprintf(s, `<g class="%s"><line x1="%[2]s" x2="%[2]s" y2="100%%"/>%[3]s</g>`, []string{"wide", "narrow", "slim"}[window], at, below)
 	}
@@ -222,14 +225,33 @@ func windows(which string) string {
 	return ` class="` + which + `"`
 }
 
-// fitted is a text as an element holds it, cut off where it does not go into so many pixels, and
+// fitted is a text as an element holds it, shortened where it does not go into so many pixels, and
 // whole on hover then.
-func fitted(text string, width float64) string {
-	short := cut(text, width)
+func fitted(text string, width float64, shorten func(string, float64) string) string {
+	short := shorten(text, width)
 	if short == text {
 		return html.EscapeString(text)
 	}
 	return html.EscapeString(short) + "<title>" + html.EscapeString(text) + "</title>"
+}
+
+// shortener is what shortens the words of an axis: from their beginnings where they begin alike, as
+// “ligand A” and “ligand B” do.
+func shortener(ticks []tick, width float64) func(string, float64) string {
+	seen := map[string]bool{}
+	for _, one := range ticks {
+		seen[cut(one.words, width)] = true
+	}
+	if len(seen) == len(ticks) {
+		return cut
+	}
+	return func(text string, width float64) string {
+		letters := []rune(text)
+		slices.Reverse(letters)
+		letters = []rune(cut(string(letters), width))
+		slices.Reverse(letters)
+		return string(letters)
+	}
 }
 
 // percent is a part of the width or the height, of which a place within the zoom counts from the

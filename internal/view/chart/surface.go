@@ -291,5 +291,5 @@ func (s *sheet) beside(f frame) {
 
 // along is a text along the height of a frame.
 func along(x float64, height int, text string) string {
-	return fmt.Sprintf(`<text transform="translate(%s,%d) rotate(-90)" font-size="13" text-anchor="middle" fill="var(--muted)">%s</text>`, short(x, 0), height/2, fitted(text, float64(height)))
+	return fmt.Sprintf(`<text transform="translate(%s,%d) rotate(-90)" font-size="13" text-anchor="middle" fill="var(--muted)">%s</text>`, short(x, 0), height/2, fitted(text, float64(height), cut))
 }

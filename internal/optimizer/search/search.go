@@ -111,7 +111,7 @@ const patience = 4
 // poll lists the allowed points around best.
 func (p Problem) poll(best []float64, step float64, random *rand.Rand, turn int) [][]float64 {
 	var free []int
-	var polls [][]float64
+	var polls, refused [][]float64
 	add := func(change func(u []float64)) {
 		u := append([]float64(nil), best...)
 		change(u)
@@ -119,6 +119,7 @@ func (p Problem) poll(best []float64, step float64, random *rand.Rand, turn int)
 			u[k] = math.Min(math.Max(u[k], 0), 1)
 		}
 		if p.Settle != nil && !p.Settle(u) {
+			refused = append(refused, u)
 			return
 		}
 		if !slices.Equal(u, best) {
@@ -140,6 +141,7 @@ func (p Problem) poll(best []float64, step float64, random *rand.Rand, turn int)
 			free = append(free, k)
 		}
 	}
+	first := len(polls)
 	for _, direction := range directions(len(free), random, turn%2 == 1) {
 		for _, sign := range []float64{step, -step} {
 			add(func(u []float64) {
@@ -149,8 +151,41 @@ func (p Problem) poll(best []float64, step float64, random *rand.Rand, turn int)
 			})
 		}
 	}
+	return append(polls, p.alongEdge(refused, polls[first:])...)
+}
+
+// alongEdge draws the refused of some polls back towards the middle of the allowed ones, to the edge
+// of what is allowed. At an edge that a score rises towards, the polls that lead upwards and are
+// allowed fill a cone as narrow as the top along the edge is near.
+func (p Problem) alongEdge(refused, allowed [][]float64) (polls [][]float64) {
+	if len(refused) == 0 || len(allowed) == 0 {
+		return nil
+	}
+	middle := make([]float64, len(allowed[0]))
+	for _, u := range allowed {
+		floats.AddScaled(middle, 1/float64(len(allowed)), u)
+	}
+	for _, out := range refused {
+		var edge []float64
+		low, high := 0.0, 1.0
+		for range halvings {
+			part := (low + high) / 2
+			u := floats.AddScaledTo(make([]float64, len(out)), middle, part, floats.SubTo(make([]float64, len(out)), out, middle))
+			if p.Settle(u) {
+				edge, low = u, part
+			} else {
+				high = part
+			}
+		}
+		if edge != nil {
+			polls = append(polls, edge)
+		}
+	}
 	return polls
 }
+
+// halvings is how closely polls are drawn back to an edge.
+const halvings = 20
 
 // directions returns d orthonormal directions: the axes, or a randomly turned basis.
 func directions(d int, random *rand.Rand, turned bool) [][]float64 {

@@ -216,7 +216,7 @@ func (s *decision) order(raw policy.Scores, at []Place) []search.Score {
 
 // ordered is score i in that order, among places of one rank.
 func ordered(raw policy.Scores, i int) search.Score {
-	score := search.Score{Allowed: raw.Allowed == nil || raw.Allowed[i], Value: raw.Value[i]}
+	score := search.Score{Allowed: raw.Allowed == nil || raw.Allowed[i], Value: raw.Value[i], Relative: raw.Relative}
 	switch {
 	case score.Allowed && raw.Untruncated != nil:
 		score.Tie = raw.Untruncated[i]

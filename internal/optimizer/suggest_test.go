@@ -189,6 +189,20 @@ func TestSuggestionIsTheMaximum(t *testing.T) {
 	})
 }
 
+// TestSmallChancesAreSearched: where every place is all but sure to break a limit, constrained expected
+// improvement still asks at one of the largest chance, as small as it is.
+func TestSmallChancesAreSearched(t *testing.T) {
+	t.Parallel()
+	for _, threshold := range []float64{-3, -16, -40} {
+		cfg := plain(t, 2, 1, func(c *Config) { c.Algorithm, c.Costs[0].Threshold = "cei", threshold }, `{}`)
+		s := mustReplay(t, cfg, played(cfg, 20, 3))
+		highest := slices.Max(sure(s.Acquisition(background, grid(cfg, 101), Known{})).Values)
+		if found := sure(s.Suggest(background, Known{})).Acquisition; found < (1-1e-3)*highest {
+			t.Errorf("with a limit of %g it suggests a place of %g, where the grid has one of %g", threshold, found, highest)
+		}
+	}
+}
+
 // TestLargeStudiesKeepTheirMaximum compares suggestions after a thousand rounds, where most places
 // are ruled out by bounds and the search may spend less, with a dense grid.
 func TestLargeStudiesKeepTheirMaximum(t *testing.T) {

@@ -22,6 +22,8 @@ type Score struct {
 	Allowed bool
 	Value   float64
 	Tie     float64
+	// Relative tells that values differ by their ratios: no difference is small because the values are.
+	Relative bool
 }
 
 // Above tells whether a is better than b by more than rounding.
@@ -32,8 +34,11 @@ func (a Score) Above(b Score) bool {
 	if a.Allowed != b.Allowed {
 		return a.Allowed
 	}
-	slack := 1e-12 * math.Max(1, math.Abs(b.Value))
-	if math.Abs(a.Value-b.Value) > slack {
+	size := math.Abs(b.Value)
+	if !b.Relative {
+		size = math.Max(1, size)
+	}
+	if math.Abs(a.Value-b.Value) > 1e-12*size {
 		return a.Value > b.Value
 	}
 	return a.Tie > b.Tie+1e-12*math.Max(1, math.Abs(b.Tie))

@@ -266,7 +266,7 @@ func (s *shown) polishPrice(ctx context.Context, j int, from priced, threshold f
 	score := func(c priced) search.Score {
 		chance := s.kept(c, j, threshold)
 		if chance >= safeEnough {
-			return search.Score{Allowed: true, Value: c.reward, Tie: chance}
+			return search.Score{Allowed: true, Value: c.reward, Tie: chance, Relative: true}
 		}
 		return search.Score{Value: chance}
 	}

@@ -79,6 +79,29 @@ func TestPriceOfALimit(t *testing.T) {
 	}
 }
 
+// TestPriceInAnyUnit: the best within a threshold is at the same place, however small the numbers of the
+// objective are in its unit.
+func TestPriceInAnyUnit(t *testing.T) {
+	t.Parallel()
+	price := func(unit float64) Price {
+		cfg, h := hill(t, func(cfg *Config) { cfg.Standardize = true })
+		scaled := FittedMetric{Set: true, Scale: 1, Count: len(h.Rounds)}
+		h.Fits = []Fit{{From: 1, Metrics: []FittedMetric{scaled, scaled}}}
+		h.Fits[0].Metrics[0].Scale = unit
+		for i := range h.Rounds {
+			h.Rounds[i].Readings[0].Value *= unit
+		}
+		return sure(mustReplay(t, cfg, h).Price(background, 0, Known{}))
+	}
+	const small = 0x1p-50
+	got, want := price(small), price(1)
+	for i, step := range want.Steps {
+		if got.Steps[i].Found != step.Found || math.Abs(got.Steps[i].Best/small-step.Best) > 1e-6 {
+			t.Errorf("within %g the best is %g units, %g in a larger one", step.Threshold, got.Steps[i].Best/small, step.Best)
+		}
+	}
+}
+
 // TestLooseningNeverCosts: on rough ground, where a climb may end on a lesser hill, no looser limit
 // has a lesser best.
 func TestLooseningNeverCosts(t *testing.T) {

@@ -42,17 +42,10 @@ var functions = sync.OnceValue(func() []function {
 })
 
 func init() {
-	design.ProvideSimulatedLabs(sync.OnceValue(func() []design.SimulatedLab {
-		var named, plain []design.SimulatedLab
-		for _, f := range functions() {
-			if f.in.Lab != nil {
-				named = append(named, f)
-			} else {
-				plain = append(plain, f)
-			}
-		}
-		return append(named, plain...)
-	}))
+	labs := func(named bool) []design.SimulatedLab {
+		return lists.Pick(functions(), func(f function) (design.SimulatedLab, bool) { return f, (f.in.Lab != nil) == named })
+	}
+	design.ProvideSimulatedLabs(sync.OnceValue(func() []design.SimulatedLab { return append(labs(true), labs(false)...) }))
 }
 
 // Name is that of the problem, as it is asked for.

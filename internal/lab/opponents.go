@@ -75,14 +75,8 @@ type oco struct {
 }
 
 func newOCO(e Experiment, in *problems.Instance, seed uint64, settings map[string]float64) (player[move], error) {
-	p := &oco{random: rand.New(rand.NewPCG(seed, 0x6f636f)), step: 0.1 / math.Sqrt(float64(e.T())), radius: 0.1,
-		multipliers: make([]float64, len(in.Limits)), limits: in.Limits}
-	if v, ok := settings["step"]; ok {
-		p.step = v
-	}
-	if v, ok := settings["exploration"]; ok {
-		p.radius = math.Min(v, 1)
-	}
+	p := &oco{random: rand.New(rand.NewPCG(seed, 0x6f636f)), step: cmp.Or(settings["step"], 0.1/math.Sqrt(float64(e.T()))),
+		radius: min(cmp.Or(settings["exploration"], 0.1), 1), multipliers: make([]float64, len(in.Limits)), limits: in.Limits}
 	for range in.Axes {
 		p.point = append(p.point, (1-p.radius)*(2*p.random.Float64()-1))
 	}
@@ -248,13 +242,10 @@ func (p *admmbo) function() *admmData {
 
 // contribution is what a reading adds to the step's goal beside the quadratic.
 func (p *admmbo) contribution(value float64) float64 {
-	switch {
-	case p.step == 0:
+	if p.step == 0 {
 		return value
-	case value > 0:
-		return 1
 	}
-	return 0
+	return indicator(value > 0)
 }
 
 // incumbent is the evaluated point with the least value of the step's goal, from readings.
@@ -345,13 +336,13 @@ func (p *admmbo) finishStep() {
 
 // finishSweep stops when the residuals are small and balances ρ otherwise.
 func (p *admmbo) finishSweep() {
-	primal, dual, size := 0.0, 0.0, 0.0
+	primal, dual, size := 0.0, 0.0, floats.Norm(p.x, 2)
 	for j := range p.z {
 		for k := range p.x {
 			primal += squared(p.x[k] - p.z[j][k])
 			dual += squared(p.rho * (p.z[j][k] - p.before[j][k]))
 		}
-		size = math.Max(size, math.Max(floats.Norm(p.x, 2), floats.Norm(p.z[j], 2)))
+		size = max(size, floats.Norm(p.z[j], 2))
 	}
 	primal, dual = math.Sqrt(primal), math.Sqrt(dual)
 	tolerance := admmAbsolute*math.Sqrt(float64(len(p.x))) + admmRelated*size

@@ -236,11 +236,7 @@ func (e Experiment) Check() error {
 	if !slices.Contains(Algorithms(), e.Algorithm) {
 		return fmt.Errorf("there is no algorithm %q; there are %s", e.Algorithm, strings.Join(Algorithms(), ", "))
 	}
-	if opponent, ok := opponents[e.Algorithm]; ok {
-		_, err = opponent.check(e, in)
-		return err
-	}
-	_, err = e.config(in, 1)
+	_, err = e.player(newRounds(in, 1), 1)
 	return err
 }
 

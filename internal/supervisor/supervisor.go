@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -20,7 +21,7 @@ type Supervisor struct {
 
 	mu    sync.Mutex
 	all   sync.WaitGroup
-	kinds map[string]*Counts
+	kinds map[string]Counts
 }
 
 // Counts count the jobs of one kind.
@@ -38,7 +39,7 @@ var ErrPanicked = errors.New("the job panicked")
 
 // New returns a supervisor that logs to log what goes wrong.
 func New(log *slog.Logger) *Supervisor {
-	s := &Supervisor{log: log, kinds: map[string]*Counts{}}
+	s := &Supervisor{log: log, kinds: map[string]Counts{}}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	return s
 }
@@ -53,11 +54,8 @@ func (s *Supervisor) Go(ctx context.Context, kind, subject string, limit time.Du
 		return ErrStopping
 	}
 	counts := s.kinds[kind]
-	if counts == nil {
-		counts = &Counts{}
-		s.kinds[kind] = counts
-	}
 	counts.Running++
+	s.kinds[kind] = counts
 	s.all.Go(func() {
 		wanted, leave := context.WithCancel(ctx)
 		defer leave()
@@ -66,7 +64,7 @@ func (s *Supervisor) Go(ctx context.Context, kind, subject string, limit time.Du
 		defer cancel()
 		start := time.Now()
 		err := Recovered(within, job)
-		s.end(counts, kind, subject, err, time.Since(start), wanted.Err() == nil)
+		s.end(kind, subject, err, time.Since(start), wanted.Err() == nil)
 		ended(err)
 	})
 	return nil
@@ -91,9 +89,11 @@ func Recovered(ctx context.Context, job func(ctx context.Context) error) (err er
 	return job(ctx)
 }
 
-func (s *Supervisor) end(counts *Counts, kind, subject string, err error, took time.Duration, wanted bool) {
+func (s *Supervisor) end(kind, subject string, err error, took time.Duration, wanted bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	counts := s.kinds[kind]
+	defer func() { s.kinds[kind] = counts }()
 	counts.Running--
 	counts.Took += took
 	switch {
@@ -123,9 +123,5 @@ func (s *Supervisor) Stop() {
 func (s *Supervisor) Counts() map[string]Counts {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	by := make(map[string]Counts, len(s.kinds))
-	for kind, f := range s.kinds {
-		by[kind] = *f
-	}
-	return by
+	return maps.Clone(s.kinds)
 }

@@ -178,11 +178,7 @@ type admmData struct {
 }
 
 func newADMMBO(e Experiment, in *problems.Instance, seed uint64, _ map[string]float64) (player[move], error) {
-	prior, err := in.Prior()
-	if err != nil {
-		return nil, err
-	}
-	k, err := kernel.New(prior.Name, prior.Lengthscales, prior.Variance)
+	k, err := kernel.New(in.Kernel, slices.Repeat([]float64{in.Lengthscale}, len(in.Axes)), in.Variance)
 	if err != nil {
 		return nil, err
 	}

@@ -95,18 +95,15 @@ type Option struct{ Value, Label string }
 
 // Input is one field of a form.
 type Input struct {
-	Name        string
-	Of          string // begins the id, where several forms of a page have fields of that name
-	Label       string
-	Help        string
-	Unit        string
-	Kind        string // "text" (default), "number", "result" of an entry form, "area", "select", "check", "date"
-	Options     []Option
-	Placeholder string
-	Class       string
-	Required    bool
-	Refreshes   bool // changing it redraws the form, since other fields depend on it
-	Optional    bool // a result that is kept, and not waited for
+	Name               string
+	Of                 string // begins the id, where several forms of a page have fields of that name
+	Label, Help, Unit  string
+	Kind               string // "text" (default), "number", "result" of an entry form, "area", "select", "check", "date"
+	Options            []Option
+	Placeholder, Class string
+	Required           bool
+	Refreshes          bool // changing it redraws the form, since other fields depend on it
+	Optional           bool // a result that is kept, and not waited for
 }
 
 // helpClass lets limits stand out where results are entered.
@@ -128,11 +125,7 @@ func (i Input) ID() string {
 }
 
 // Stamp is a moment, as it reads now and exactly.
-type Stamp struct {
-	Ago   string
-	Exact string
-	ISO   string
-}
+type Stamp struct{ Ago, Exact, ISO string }
 
 // Table is a table with everything in it already text.
 type Table struct {
@@ -152,16 +145,15 @@ func worded(names ...string) []Column {
 
 // Chart is one chart: what is drawn, the sentence under it, and the table behind it.
 type Chart struct {
-	ID      string
-	Title   string
-	Caption string
-	Notes   []string // further sentences of the caption
-	Beside  bool     // the caption stands beside the plot where there is room
-	Drawing chart.Drawing
-	Table   Table
-	Later   string // address of the table, when it is fetched once somebody opens it
-	Paper   bool   // it stands in a file, where nothing can be unfolded or saved
-	Printed bool   // the table stands below it there
+	ID             string
+	Title, Caption string
+	Notes          []string // further sentences of the caption
+	Beside         bool     // the caption stands beside the plot where there is room
+	Drawing        chart.Drawing
+	Table          Table
+	Later          string // address of the table, when it is fetched once somebody opens it
+	Paper          bool   // it stands in a file, where nothing can be unfolded or saved
+	Printed        bool   // the table stands below it there
 }
 
 // longestWhole is how long a word in a table may be so that it is never broken: more, and a sheet
@@ -185,8 +177,7 @@ func cell(number bool, text string) templ.Attributes {
 
 // StudyHead names the study a page is about.
 type StudyHead struct {
-	ID       string
-	Name     string
+	ID, Name string
 	State    ledger.State
 	Operates bool // the viewer may ask, tell and correct
 	Shares   bool // the viewer may make read-only links
@@ -319,19 +310,16 @@ func fitColumns(settings []Setting) bool {
 
 // Card is one waiting trial.
 type Card struct {
-	Study       StudyHead
-	Number      int
-	Origin      string
-	Created     Stamp
-	By          string
-	Note        string
-	ReplicateOf int
-	Settings    []Setting
-	Copy        string // the settings as tab-separated text
-	Why         string
-	Told        []ToldValue
-	Entry       Entry
-	Ended       *Ended // when it waits no more, and is shown for what was typed in it
+	Study               StudyHead
+	Number, ReplicateOf int
+	Origin, By, Note    string
+	Created             Stamp
+	Settings            []Setting
+	Copy                string // the settings as tab-separated text
+	Why                 string
+	Told                []ToldValue
+	Entry               Entry
+	Ended               *Ended // when it waits no more, and is shown for what was typed in it
 }
 
 // Ended is how a trial came to wait no more.
@@ -343,9 +331,8 @@ type Ended struct {
 
 // ToldValue is a reading that is there.
 type ToldValue struct {
-	Name, Value string
-	Mark        string
-	Original    string // the first value told, when corrected
+	Name, Value, Mark string
+	Original          string // the first value told, when corrected
 }
 
 // Entry is the form in which results are typed.
@@ -409,22 +396,20 @@ type Progress struct {
 
 // Beliefs is "what the model believes".
 type Beliefs struct {
-	Empty      string
-	Through    string // which point the slices pass through
-	Slices     *Chart
-	Map        *Chart
-	Prices     *Chart // of moving limits
-	Trust      Trust
-	Others     []Fact // what other algorithms would do next
-	OthersPart string // address that adds them
-	Form       Form
-	Set        bool // somebody chose what is shown
-	Pins       []Input
-	Axes       [2]Input
-	Metric     Input
-	At         int64
-	Action     string // of the form that chooses what is drawn, "" where nothing can be chosen
-	Part       string // address of the part alone, "" when the whole page has to be fetched
+	Empty               string
+	Through             string // which point the slices pass through
+	Slices, Map, Prices *Chart // the last of moving limits
+	Trust               Trust
+	Others              []Fact // what other algorithms would do next
+	OthersPart          string // address that adds them
+	Form                Form
+	Set                 bool // somebody chose what is shown
+	Pins                []Input
+	Axes                [2]Input
+	Metric              Input
+	At                  int64
+	Action              string // of the form that chooses what is drawn, "" where nothing can be chosen
+	Part                string // address of the part alone, "" when the whole page has to be fetched
 }
 
 // Trust is how far the model's bands can be trusted, and whether the process has drifted.
@@ -453,19 +438,17 @@ type Theorem struct {
 
 // Trials is the trials table.
 type Trials struct {
-	Filters  []Filter
-	Settings []Column
-	Metrics  []Column
-	Rows     []TrialRow
-	Older    Filter // the next page; its URL is "" at the end
-	Newer    Filter
-	Show     string // the filter in force
-	Below    int
-	Shown    string // "1–50 of 312"
-	Note     string // what the numbers' ± is, where some have one
-	Total    int
-	Paper    bool // in a file: nothing can be chosen
-	Folded   bool // all settings stand in one column and all readings in another, as on narrow paper
+	Filters           []Filter
+	Settings, Metrics []Column
+	Rows              []TrialRow
+	Older, Newer      Filter // the next page, and the first; the URL is "" at that end
+	Show              string // the filter in force
+	Below             int
+	Shown             string // "1–50 of 312"
+	Note              string // what the numbers' ± is, where some have one
+	Total             int
+	Paper             bool // in a file: nothing can be chosen
+	Folded            bool // all settings stand in one column and all readings in another, as on narrow paper
 }
 
 func (t Trials) columns() []Column {
@@ -490,16 +473,13 @@ type Filter struct {
 
 // TrialRow is one line of the table.
 type TrialRow struct {
-	Number      int
-	URL         string
-	Mark        string
-	State       string // in words
-	Excluded    bool
-	Recommended bool
-	Settings    []Cell
-	Metrics     []Cell
-	Note        string
-	When        Stamp
+	Number                int
+	URL, Mark             string
+	State                 string // in words
+	Excluded, Recommended bool
+	Settings, Metrics     []Cell
+	Note                  string
+	When                  Stamp
 }
 
 // Cell is a value in a table, with the one it replaced.
@@ -520,12 +500,9 @@ type Ledger struct {
 
 // LedgerEntry is one event.
 type LedgerEntry struct {
-	Seq    int64
-	At     Stamp
-	By     string
-	Text   string
-	Reason string
-	Hash   string
+	Seq                    int64
+	At                     Stamp
+	By, Text, Reason, Hash string
 }
 
 // Sentence is what was done, with a colon where the reason follows.

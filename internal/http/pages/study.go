@@ -303,12 +303,13 @@ func (s *Site) BoardPage(w http.ResponseWriter, r *http.Request, now view.Facts)
 		})
 	}
 	v.Query = view.BoardQuery(v.Query, v.Snap)
-	page := templates.BoardPage{Page: newPage(r, v.Head.Name, "")}
+	page := newPage(r, v.Head.Name, "")
 	page.Charts, page.Live = true, liveOf(v.Latest)
-	if page.Board, err = s.board(r.Context(), v); err != nil {
+	board, err := s.board(r.Context(), v)
+	if err != nil {
 		return err
 	}
-	return show(w, r, http.StatusOK, templates.BoardView(page))
+	return show(w, r, http.StatusOK, templates.BoardView(page, board))
 }
 
 // boardMoment is the id of the element that fetches the board again when the study has changed.
@@ -397,9 +398,6 @@ func (s *Site) Verifying(w http.ResponseWriter, r *http.Request, v view.Facts) e
 	return show(w, r, http.StatusOK, templates.VerifiedLine(v.Verified()))
 }
 
-// reportPolicy lets the browser show a report and fetch nothing for it.
-const reportPolicy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-
 // Report is the study in one file, as it is or as it was after an event.
 func (s *Site) Report(w http.ResponseWriter, r *http.Request, now view.Facts) error {
 	v, err := s.atMoment(r, now)
@@ -418,7 +416,7 @@ func (s *Site) Report(w http.ResponseWriter, r *http.Request, now view.Facts) er
 	report := v.Report()
 	name := mime.FormatMediaType("inline", map[string]string{"filename": fmt.Sprintf("%s, entry %d.html", fileName(v.Head.Name), v.Snap.Version)})
 	w.Header().Set("Content-Disposition", name)
-	w.Header().Set("Content-Security-Policy", reportPolicy)
+	w.Header().Set("Content-Security-Policy", templates.ReportPolicy+"; frame-ancestors 'none'")
 	return s.Studies.Derived.Compute(r.Context(), v.Snap.ID, func(context.Context) error { return show(w, r, http.StatusOK, templates.ReportView(report)) })
 }
 

@@ -114,14 +114,14 @@ func (v Facts) amendsOf(event ledger.Event) []templates.Amend {
 	line := templates.Amend{At: v.clocked(event.At), By: event.By}
 	switch event.Kind {
 	case ledger.Reconfigured:
-		data := dataOf[ledger.ReconfiguredData](event)
+		data := read[ledger.ReconfiguredData](event.Data)
 		line.What, line.After, line.Reason = "the study", changesWords(data.Definition, data.Changes, "", ""), data.Reason
 	case ledger.Corrected:
-		data := dataOf[ledger.CorrectedData](event)
+		data := read[ledger.CorrectedData](event.Data)
 		line.Number, line.URL, line.Reason = data.Number, v.trialURL(data.Number), data.Reason
 		return correctionLines(v.Snap.Definition, data, line)
 	case ledger.Excluded, ledger.Included:
-		data := dataOf[ledger.ClosedData](event)
+		data := read[ledger.ClosedData](event.Data)
 		line.Number, line.URL, line.Reason = data.Number, v.trialURL(data.Number), data.Reason
 		line.What, line.Before, line.After = "the trial", "counted", "taken out"
 		if event.Kind == ledger.Included {

@@ -27,8 +27,8 @@ const mostSaved = 3
 // Next is what to do next.
 func (v Facts) Next() templates.Next {
 	d := v.Snap.Definition
-	next := templates.Next{Study: v.Head, AskKey: v.Key, Any: len(v.Snap.Trials) > 0, Context: ContextInputs(d)}
-	next.Ask.Values, next.Idle = url.Values{}, idle(v.Snap.Trials)
+	next := templates.Next{Study: v.Head, AskKey: v.Key, Any: len(v.Snap.Trials) > 0, Context: ContextInputs(d), Idle: idle(v.Snap.Trials),
+		Candidate: slices.ContainsFunc(d.Constraints, func(c design.Constraint) bool { return c.Sampled })}
 	if !next.Any {
 		next.First = v.Snap.Compiled().Config.Settings.InitialDesign()
 	}
@@ -42,10 +42,7 @@ func (v Facts) Next() templates.Next {
 		next.Saved = v.savedJustNow()
 	}
 	feasible, known := v.Snap.Feasibility()
-	next.Nothing = known > 0 && feasible == 0 && len(d.Constraints) > 0
-	for _, c := range d.Constraints {
-		next.Candidate = next.Candidate || c.Sampled
-	}
+	next.Nothing = known > 0 && feasible == 0 && limited(d)
 	return next
 }
 
@@ -136,7 +133,7 @@ func (v Tried) inDoubt() templates.Doubtful {
 	d := templates.Doubtful{Number: v.Trial.Number, URL: v.trialURL(v.Trial.Number), Means: v.Snap.DoubtMeans(v.Trial), Operates: v.Head.Operates && v.At == 0 && v.Snap.State != ledger.Archived}
 	d.Says = lists.Map(v.Trial.Doubts, func(doubt ledger.Doubted) string { return doubt.Why })
 	d.Sure = study.Doubted(study.Asked(v.Trial.Doubts))
-	d.Reason = words.Shorten("In doubt: "+strings.Join(d.Says, " "), longestReason)
+	d.Reason = words.Shorten("In doubt: "+strings.Join(d.Says, " "), 500)
 	return d
 }
 
@@ -171,8 +168,11 @@ func optionsOf(names []string) []templates.Option {
 func (v Tried) card() templates.Card {
 	d := v.Snap.Definition
 	card := templates.Card{
-		Study: v.Head, Number: v.Trial.Number, Origin: originWords(v.Trial.Origin), Created: v.stamp(v.Trial.CreatedAt), By: v.Trial.By, Note: v.Trial.Note,
-		ReplicateOf: v.Trial.ReplicateOf, Settings: settingsOf(d, v.Trial.Parameters), Why: whyOf(v.Trial),
+		Study: v.Head, Number: v.Trial.Number, Origin: words.Either(v.Trial.Origin == ledger.Manual, "a person’s choice", string(v.Trial.Origin)), Created: v.stamp(v.Trial.CreatedAt), By: v.Trial.By, Note: v.Trial.Note,
+		ReplicateOf: v.Trial.ReplicateOf, Settings: settingsOf(d, v.Trial.Parameters), Why: fmt.Sprintf("Trial %d was chosen by %s.", v.Trial.Number, v.Trial.By),
+	}
+	if decision := v.Trial.Decision; decision != nil {
+		card.Why = cmp.Or(decision.Because, card.Why)
 	}
 	for _, was := range settingsOf(d, v.chosenInstead()) {
 		at := slices.IndexFunc(card.Settings, func(s templates.Setting) bool { return s.Name == was.Name })

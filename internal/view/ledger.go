@@ -54,7 +54,6 @@ func (v Facts) entries() (list []templates.LedgerEntry) {
 	return list
 }
 
-// entryOf puts one event into words.
 func (v Facts) entryOf(event ledger.Event) templates.LedgerEntry {
 	entry := templates.LedgerEntry{Seq: event.Seq, At: v.clocked(event.At), By: event.By, Hash: event.Hash}
 	entry.Text, entry.Reason = eventWords(v.Snap.Definition, event)
@@ -70,25 +69,25 @@ func eventWords(d design.Definition, event ledger.Event) (text, reason string) {
 	case ledger.Created:
 		return "made the study", ""
 	case ledger.Edited:
-		return editedWords(dataOf[ledger.EditedData](event)), ""
+		return editedWords(read[ledger.EditedData](event.Data)), ""
 	case ledger.Reconfigured:
-		data := dataOf[ledger.ReconfiguredData](event)
+		data := read[ledger.ReconfiguredData](event.Data)
 		return changesWords(data.Definition, data.Changes, "changed ", "said that "), data.Reason
 	case ledger.Chosen:
-		data := dataOf[ledger.ChosenData](event)
+		data := read[ledger.ChosenData](event.Data)
 		return chosenWords(data), data.Note
 	case ledger.Told:
-		data := dataOf[ledger.ToldData](event)
+		data := read[ledger.ToldData](event.Data)
 		return toldWords(d, data) + sureWords(data.Confirmed), data.Note
 	case ledger.Corrected:
-		data := dataOf[ledger.CorrectedData](event)
+		data := read[ledger.CorrectedData](event.Data)
 		return correctedWords(d, data) + sureWords(data.Confirmed), data.Reason
 	case ledger.Confirmed:
-		return fmt.Sprintf("said that what was doubted of trial %d is right", dataOf[ledger.ConfirmedData](event).Number), ""
+		return fmt.Sprintf("said that what was doubted of trial %d is right", read[ledger.ConfirmedData](event.Data).Number), ""
 	case ledger.Fitted:
 		return "was fitted to the readings", ""
 	}
-	data := dataOf[ledger.ClosedData](event)
+	data := read[ledger.ClosedData](event.Data)
 	verbs := map[ledger.Kind]string{ledger.Failed: "said that trial %d failed because of its settings", ledger.Abandoned: "gave up trial %d", ledger.Excluded: "excluded trial %d", ledger.Included: "included trial %d again"}
 	if data.Cause == ledger.ByChance {
 		verbs[ledger.Failed] = "said that trial %d failed by chance"
@@ -99,9 +98,6 @@ func eventWords(d design.Definition, event ledger.Event) (text, reason string) {
 func sureWords(confirmed bool) string {
 	return words.Either(confirmed, ", and said that it is right as it is", "")
 }
-
-// dataOf is what an event says.
-func dataOf[T any](event ledger.Event) T { return read[T](event.Data) }
 
 // read reads what the snapshot was folded of.
 func read[T any](part json.RawMessage) (data T) {
@@ -308,30 +304,18 @@ func correctedWords(d design.Definition, data ledger.CorrectedData) string {
 
 // CorrectionConsequences puts what a correction would change into words.
 func CorrectionConsequences(snap *ledger.Snapshot, impact study.Impact) *templates.Consequences {
-	out := consequences(snap, impact)
+	out, rest := consequences(snap, impact)
 	out.Summary = fmt.Sprintf("Trial %d would be: %s.", impact.Trial.Number, stateWords(snap.Definition, impact.Trial))
 	keeps := words.Either(impact.DecisionsAfter == 1, "it keeps what it", "they keep what they")
 	made := fmt.Sprintf(" %s made from the old value; %s recorded.", words.Count(impact.DecisionsAfter, "decision was", "decisions were"), keeps)
-	out.Summary += words.Either(impact.DecisionsAfter == 0, " No decision was made from the old value.", made)
-	out.Summary += restWords(impact, out.Changes)
+	out.Summary += words.Either(impact.DecisionsAfter == 0, " No decision was made from the old value.", made) + rest
 	return out
 }
 
-// restWords end what a change would change: why nothing can be said of the model, or else that none
-// of what is compared would.
-func restWords(impact study.Impact, changes []templates.BeforeAfter) string {
-	switch {
-	case impact.Withheld != "":
-		return " Of the rest nothing can be said: " + impact.Withheld
-	case len(changes) == 0:
-		return " How the limits stand, what is recommended and what is suggested next would not change."
-	}
-	return ""
-}
-
-// consequences lists what a change would change.
-func consequences(snap *ledger.Snapshot, impact study.Impact) *templates.Consequences {
-	d, after, out := snap.Definition, impact.After, templates.Consequences{}
+// consequences lists what a change would change; rest says why nothing can be said of the model, or
+// else that none of what is compared would.
+func consequences(snap *ledger.Snapshot, impact study.Impact) (out *templates.Consequences, rest string) {
+	d, after, out := snap.Definition, impact.After, &templates.Consequences{}
 	add := func(name, before, after string) {
 		if before != after {
 			out.Changes = append(out.Changes, templates.BeforeAfter{Name: name, Before: before, After: after})
@@ -350,7 +334,13 @@ func consequences(snap *ledger.Snapshot, impact study.Impact) *templates.Consequ
 		}
 	}
 	add("Next suggestion", nextText(d, impact.NextBefore), nextText(after, impact.NextAfter))
-	return &out
+	switch {
+	case impact.Withheld != "":
+		rest = " Of the rest nothing can be said: " + impact.Withheld
+	case len(out.Changes) == 0:
+		rest = " How the limits stand, what is recommended and what is suggested next would not change."
+	}
+	return out, rest
 }
 
 func recommendedWords(o design.Objective, r *study.Recommendation) string {
@@ -369,7 +359,7 @@ func nextText(d design.Definition, next *design.Settings) string {
 
 // ChangeConsequences puts what a change of limits, bounds or settings would change into words.
 func ChangeConsequences(snap *ledger.Snapshot, impact study.Impact) *templates.Consequences {
-	out := consequences(snap, impact)
+	out, rest := consequences(snap, impact)
 	var broken, within, unknown []int
 	for _, t := range impact.Turned {
 		switch {
@@ -397,15 +387,14 @@ func ChangeConsequences(snap *ledger.Snapshot, impact study.Impact) *templates.C
 	if len(impact.Turned) == 0 && len(snap.Trials) > 0 && len(impact.After.Constraints) > 0 {
 		said = append(said, "Every trial would stand to the limits as it does.")
 	}
-	out.Summary = strings.Join(said, " ") + restWords(impact, out.Changes)
+	out.Summary = strings.Join(said, " ") + rest
 	return out
 }
 
 // ForecastOf puts what a decision expects into words: readings, with their noise, and what is known
 // beforehand by the limit's name.
 func ForecastOf(snap *ledger.Snapshot, decision *ledger.Decision, beforehand map[string]float64) *templates.Forecast {
-	d := snap.Definition
-	shown := &templates.Forecast{}
+	d, shown := snap.Definition, &templates.Forecast{}
 	if decision == nil {
 		return shown
 	}

@@ -68,27 +68,23 @@ func (o Outlook) inputs(section *templates.Beliefs) {
 	d := o.Snap.Definition
 	section.Metric = templates.Input{Name: "metric", Label: "Map of", Kind: "select", Options: optionsOf(o.metricsShown())}
 	if o.X != "" {
-		section.Axes[0] = templates.Input{Name: "x", Label: "across", Kind: "select", Options: optionsOf(axisNames(d))}
-		section.Axes[1] = templates.Input{Name: "y", Label: "up", Kind: "select", Options: optionsOf(axisNames(d))}
+		axes := optionsOf(axisNames(d))
+		section.Axes = [2]templates.Input{{Name: "x", Label: "across", Kind: "select", Options: axes}, {Name: "y", Label: "up", Kind: "select", Options: axes}}
 	} else {
 		section.Metric.Label = "Metric"
 	}
 	for i, p := range d.Parameters {
-		if p.Type == design.Remainder {
-			continue
+		if p.Type != design.Remainder {
+			in := SettingInput(pinField(i), p)
+			in.Label, in.Help = p.Name+" at", ""
+			section.Pins = append(section.Pins, in)
 		}
-		in := SettingInput(pinField(i), p)
-		in.Label, in.Help = p.Name+" at", ""
-		section.Pins = append(section.Pins, in)
 	}
 }
 
-// otherAlgorithms are asked what they would do next.
-var otherAlgorithms = []string{"log-cei", "rpol-ucb", "ckb-ucb", "scbo"}
-
 // OtherAlgorithms are asked what they would do next on the same readings.
 func OtherAlgorithms(d design.Definition) []string {
-	return slices.DeleteFunc(slices.Clone(otherAlgorithms), func(name string) bool { return name == d.Algorithm.Name })
+	return slices.DeleteFunc([]string{"log-cei", "rpol-ucb", "ckb-ucb", "scbo"}, func(name string) bool { return name == d.Algorithm.Name })
 }
 
 // choices are what other algorithms would do next, as points on the map and in words.
@@ -211,16 +207,13 @@ func (o Outlook) mapCaption(chance [][]float64, aim string) string {
 	return caption
 }
 
-// mapStep is between the values of a parameter that the table of a map has, of so many: of those that
-// have an order, nine at most fit on a sheet of paper.
-func (o Outlook) mapStep(values int) int {
-	return words.Either(o.smooth(), max(1, (values+6)/8), 1)
-}
-
 // mapTable has the map's values: a row for a value of one parameter, a column for one of the other.
 func (o Outlook) mapTable(chance [][]float64, aim string) templates.Table {
 	px, py := parameter(o.Snap.Definition, o.X), parameter(o.Snap.Definition, o.Y)
-	across, up := o.mapStep(len(o.Map.X)), o.mapStep(len(o.Map.Y))
+	across, up := 1, 1
+	if o.smooth() { // of values that have an order, nine at most fit on a sheet of paper
+		across, up = max(1, (len(o.Map.X)+6)/8), max(1, (len(o.Map.Y)+6)/8)
+	}
 	what := "Expected " + words.AxisName(o.Metric, UnitOf(o.Snap.Definition, o.Metric)) + words.Either(chance == nil, "", " (chance "+aim+")")
 	table := templates.Table{Head: []templates.Column{{Name: what + ": " + o.Y + " ↓, " + o.X + " →", Unit: py.Unit}}}
 	for j := 0; j < len(o.Map.X); j += across {
@@ -303,10 +296,9 @@ func chanceWords(chance [][]float64, aim string) string {
 		lowest, highest = min(lowest, slices.Min(row)), max(highest, slices.Max(row))
 	}
 	switch {
-	case lowest >= 0.9:
-		return "As the model sees it, the chance " + aim + " is 90" + words.Thin + "% or more everywhere here, so no lines are drawn"
-	case highest <= 0.1:
-		return "As the model sees it, the chance " + aim + " is 10" + words.Thin + "% or less everywhere here, so no lines are drawn"
+	case lowest >= 0.9, highest <= 0.1:
+		side := words.Either(lowest >= 0.9, "90"+words.Thin+"% or more", "10"+words.Thin+"% or less")
+		return "As the model sees it, the chance " + aim + " is " + side + " everywhere here, so no lines are drawn"
 	}
 	return "Lines: a chance of 10 (dotted), 50 (dashed) and 90" + words.Thin + "% (bold) " + aim + ", where there are such"
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"headroom/internal/lists"
 	"headroom/internal/study"
@@ -127,13 +126,10 @@ func robustRange(readings, must []float64) (within []float64, above, below int) 
 	return []float64{low - room, high + room}, above, below
 }
 
-// quantile is the q-th of sorted values, between two of them in proportion.
+// quantile is the q-th of several sorted values, between two of them in proportion; q is below 1.
 func quantile(sorted []float64, q float64) float64 {
 	at := q * float64(len(sorted)-1)
 	i := int(at)
-	if i+1 >= len(sorted) {
-		return sorted[len(sorted)-1]
-	}
 	return sorted[i] + (at-float64(i))*(sorted[i+1]-sorted[i])
 }
 
@@ -151,32 +147,25 @@ func takeIn(within, values []float64) (wider []float64, beyond int) {
 	low, high := within[0], within[1]
 	height := high - low
 	for _, y := range values {
-		switch {
-		case y < within[0]-height || y > within[1]+height:
+		if y < within[0]-height || y > within[1]+height {
 			beyond++
-		default:
+		} else {
 			low, high = math.Min(low, y-0.06*height), math.Max(high, y+0.06*height)
 		}
 	}
-	if low >= within[0] && high <= within[1] {
-		return within, beyond
-	}
-	return []float64{math.Min(low, within[0]), math.Max(high, within[1])}, beyond
+	return []float64{low, high}, beyond
 }
 
 // beyondWords says how many readings a chart's range leaves out, "" for none.
 func beyondWords(above, below int) string {
-	var parts []string
-	if above > 0 {
-		parts = append(parts, words.Count(above, "reading", "readings")+" above the range drawn")
+	over, under := words.Count(above, "reading", "readings")+" above the range drawn", words.Count(below, "reading", "readings")+" below the range drawn"
+	switch {
+	case above > 0 && below > 0:
+		return over + ", " + under + "."
+	case above+below > 0:
+		return words.Either(above > 0, over, under) + "."
 	}
-	if below > 0 {
-		parts = append(parts, words.Count(below, "reading", "readings")+" below the range drawn")
-	}
-	if len(parts) == 0 {
-		return ""
-	}
-	return strings.Join(parts, ", ") + "."
+	return ""
 }
 
 // edged moves marks that lie beyond the range drawn, as they are measured, to its edge, and says
@@ -221,7 +210,9 @@ type marks struct {
 	fade   float64 // how much is seen of the marks added from now on, 0 for all
 }
 
-func noMarks(d design.Definition) marks { return marks{limits: len(d.Constraints)} }
+func noMarks(d design.Definition) marks {
+	return marks{limits: len(d.Constraints), traces: map[chart.Style]*chart.Trace{}}
+}
 
 var markNames = map[chart.Style]string{
 	chart.Unknown: "not known yet", chart.Waiting: "waiting", chart.Recommended: "recommended", chart.Excluded: "excluded",
@@ -251,9 +242,6 @@ func (m *marks) name(style chart.Style) string {
 }
 
 func (m *marks) add(style chart.Style, x, y any, text string, trial int) {
-	if m.traces == nil {
-		m.traces = map[chart.Style]*chart.Trace{}
-	}
 	trace := m.traces[style]
 	if trace == nil {
 		trace = &chart.Trace{Name: m.name(style), Style: style}
@@ -267,8 +255,7 @@ func (m *marks) add(style chart.Style, x, y any, text string, trial int) {
 }
 
 // all returns the traces in a fixed order, so that colours and legends stay where they are.
-func (m *marks) all() []chart.Trace {
-	traces := []chart.Trace{}
+func (m *marks) all() (traces []chart.Trace) {
 	for _, style := range []chart.Style{chart.Original, chart.Unknown, chart.Feasible, chart.Violated, chart.Excluded, chart.Doubted, chart.Waiting, chart.Recommended} {
 		if trace := m.traces[style]; trace != nil {
 			traces = append(traces, *trace)
@@ -306,10 +293,8 @@ func readingUnder(limit design.Constraint, t *ledger.Trial, value float64) chart
 
 func failedBySettings(t *ledger.Trial) bool { return t.Cause == ledger.BySettings && !t.Excluded }
 
-// limitLine is a limit as charts name it, without its places.
-func limitLine(c design.Constraint) chart.Limit {
-	return chart.Limit{Label: "limit " + words.Quantity(c.Threshold, c.Unit), Above: []bool{c.Op == "<="}}
-}
+// limitLabel is a limit as charts name it.
+func limitLabel(c design.Constraint) string { return "limit " + words.Quantity(c.Threshold, c.Unit) }
 
 // lineStyle tells line number i of a panel from the others.
 func lineStyle(i int) chart.Style {

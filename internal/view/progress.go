@@ -80,7 +80,9 @@ func (p *panelling) panelsOf(limits []int, first bool) chart.Drawing {
 		add(panel, notes...)
 	}
 	drawing.Events = p.events()
-	p.note(p.denseWords())
+	if p.dense() {
+		p.note(p.denseWords())
+	}
 	return drawing
 }
 
@@ -429,7 +431,7 @@ func (p *panelling) limitPanel(j int) (panel chart.Panel, said, beyond string) {
 // limitPath is the threshold as it stood at each trial; the next one is under the limit of now.
 func (p *panelling) limitPath(j int) chart.Limit {
 	now := p.Snap.Definition.Constraints[j]
-	path, was := chart.Limit{Label: limitLine(now).Label}, now
+	path, was := chart.Limit{Label: limitLabel(now)}, now
 	step := func(i int, c design.Constraint) {
 		if i == 0 || limitDiffers(was, c) {
 			path.X, path.Y, path.Above = append(path.X, float64(i)+0.5), append(path.Y, c.Threshold), append(path.Above, c.Op == "<=")

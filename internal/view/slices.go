@@ -207,14 +207,11 @@ func fadeAt(away float64) float64 {
 func (o Outlook) distance(settings design.Settings, except string) float64 {
 	sum := 0.0
 	for _, p := range o.Snap.Definition.Parameters {
-		if p.Name == except || p.Type == design.Remainder {
-			continue
-		}
 		a, b := settings[p.Name], o.Point[p.Name]
 		switch {
-		case p.Type == design.Categorical && a != b:
-			sum++
+		case p.Name == except || p.Type == design.Remainder || p.Type == design.Categorical && a == b:
 		case p.Type == design.Categorical:
+			sum++
 		case p.Logarithmic() && a.Number > 0 && b.Number > 0:
 			step := math.Log(a.Number/b.Number) / math.Log(*p.High / *p.Low)
 			sum += step * step
@@ -229,7 +226,10 @@ func (o Outlook) distance(settings design.Settings, except string) float64 {
 // sliceWords say where along the first lines a metric is best.
 func (o Outlook) sliceWords(metric string, along []study.Slice) string {
 	d := o.Snap.Definition
-	lowest := metric == d.Objective.Metric && d.Objective.Direction == "minimize" || isLimited(d, metric, "<=")
+	lowest := d.Objective.Direction == "minimize"
+	if metric != d.Objective.Metric {
+		lowest = slices.ContainsFunc(d.Constraints, func(c design.Constraint) bool { return c.Metric == metric && c.Op == "<=" })
+	}
 	const most = 4
 	var parts []string
 	for _, slice := range along[:min(most, len(along))] {
@@ -311,20 +311,9 @@ func (o Outlook) sliceTable(along []study.Slice) templates.Table {
 }
 
 func limitsOn(d design.Definition, metric string) []chart.Limit {
-	var limits []chart.Limit
-	for _, c := range d.Constraints {
-		if c.Metric == metric {
-			limit := limitLine(c)
-			limit.Y = []float64{c.Threshold}
-			limits = append(limits, limit)
-		}
-	}
-	return limits
-}
-
-// isLimited tells whether a metric other than the objective has a limit of that kind.
-func isLimited(d design.Definition, metric, op string) bool {
-	return metric != d.Objective.Metric && slices.ContainsFunc(d.Constraints, func(c design.Constraint) bool { return c.Metric == metric && c.Op == op })
+	return lists.Pick(d.Constraints, func(c design.Constraint) (chart.Limit, bool) {
+		return chart.Limit{Label: limitLabel(c), Above: []bool{c.Op == "<="}, Y: []float64{c.Threshold}}, c.Metric == metric
+	})
 }
 
 // SliceSamples is how many values of a parameter a chart of the model asks for.
@@ -353,14 +342,14 @@ func (v Facts) Outlook() Outlook {
 	v.Query = BeliefsQuery(v.Query, v.Snap)
 	o := Outlook{Facts: v, Others: v.Query.Has("others"), Metric: v.Query.Get("metric"), Metrics: v.metricsShown()}
 	o.form = templates.Form{Values: url.Values{}, Errors: map[string]string{}}
-	trial := v.Snap.Trial(len(v.Snap.Trials))
-	o.Through = fmt.Sprintf("through the last trial, %d", trial.Number)
+	trial, through := v.Snap.Trial(len(v.Snap.Trials)), "through the last trial, %d"
 	if best := v.Snap.Best(); best != nil {
-		trial, o.Through = best, fmt.Sprintf("through the best trial so far, %d", best.Number)
+		trial, through = best, "through the best trial so far, %d"
 	}
 	if r := v.recommended(); r != nil {
-		trial, o.Through = v.Snap.Trial(r.Number), fmt.Sprintf("through the recommended point, trial %d", r.Number)
+		trial, through = v.Snap.Trial(r.Number), "through the recommended point, trial %d"
 	}
+	o.Through = fmt.Sprintf(through, trial.Number)
 	o.Point, o.Held = trial.Parameters.Clone(), fmt.Sprintf("as in trial %d", trial.Number)
 	o.form.Values.Set("from", strconv.Itoa(trial.Number))
 	if o.readPins() {

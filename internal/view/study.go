@@ -27,12 +27,15 @@ import (
 func UnitOf(d design.Definition, metric string) string { return metricOf(d, metric).Unit }
 
 func metricOf(d design.Definition, metric string) design.MetricInfo {
-	for _, m := range d.Metrics() {
-		if m.Name == metric {
-			return m
-		}
+	return first(d.Metrics(), func(m design.MetricInfo) bool { return m.Name == metric })
+}
+
+// first is the first of a list that is as wanted, zero where none is.
+func first[T any](list []T, wanted func(T) bool) (found T) {
+	if i := slices.IndexFunc(list, wanted); i >= 0 {
+		found = list[i]
 	}
-	return design.MetricInfo{}
+	return found
 }
 
 // Told lists the metrics that people tell, in the order of the study.
@@ -61,12 +64,7 @@ func inOrder[T any](d design.Definition, m map[string]T) []string {
 }
 
 func parameter(d design.Definition, name string) design.Parameter {
-	for _, p := range d.Parameters {
-		if p.Name == name {
-			return p
-		}
-	}
-	return design.Parameter{}
+	return first(d.Parameters, func(p design.Parameter) bool { return p.Name == name })
 }
 
 // axisNames are the parameters that can be set, which charts can have along an axis.
@@ -133,13 +131,7 @@ func brokenIn(trials []*ledger.Trial, c design.Constraint) (n, known int) {
 }
 
 func ended(trials []*ledger.Trial, status ledger.Status) int {
-	n := 0
-	for _, t := range trials {
-		if t.Status == status {
-			n++
-		}
-	}
-	return n
+	return len(lists.Pick(trials, func(t *ledger.Trial) (*ledger.Trial, bool) { return t, t.Status == status }))
 }
 
 // asks says what a limit asks of which metric.
@@ -166,11 +158,7 @@ func settingsOf(d design.Definition, values design.Settings) []templates.Setting
 }
 
 func settingsLine(d design.Definition, values design.Settings) string {
-	return settingsInWords(settingsOf(d, values))
-}
-
-func settingsInWords(settings []templates.Setting) string {
-	return strings.Join(lists.Map(settings, func(s templates.Setting) string { return s.Name + " " + words.With(s.Value, s.Unit) }), ", ")
+	return strings.Join(lists.Map(settingsOf(d, values), func(s templates.Setting) string { return s.Name + " " + words.With(s.Value, s.Unit) }), ", ")
 }
 
 // Stamp is a moment as people read it.
@@ -280,27 +268,6 @@ func styleOf(t *ledger.Trial) chart.Style {
 		return chart.Feasible
 	}
 	return chart.Violated
-}
-
-func whyOf(t *ledger.Trial) string {
-	if t.Decision != nil && t.Decision.Because != "" {
-		return t.Decision.Because
-	}
-	return fmt.Sprintf("Trial %d was chosen by %s.", t.Number, t.By)
-}
-
-// longestReason is how much of a doubt is kept as the reason for which a trial is excluded, in
-// characters.
-const longestReason = 500
-
-func originWords(o ledger.Origin) string {
-	switch o {
-	case ledger.Suggested:
-		return "suggested"
-	case ledger.Manual:
-		return "a person’s choice"
-	}
-	return string(o)
 }
 
 // fruitless says how all trials ended when none brought a result, "" when some did or may still.

@@ -79,9 +79,6 @@ func (p *panelling) behind() (best, average, own []float64) {
 
 // denseWords say what is drawn of many trials.
 func (p *panelling) denseWords() string {
-	if !p.dense() {
-		return ""
-	}
 	return fmt.Sprintf("Of %s, single marks are the newest %d, those that broke a limit and those that were the best so far; each grey bar spans all readings of %s, lowest to highest.",
 		words.Count(len(p.Snap.Trials), "trial", "trials"), newestMarks, words.Count(p.spanned(), "trial", "trials"))
 }
@@ -354,25 +351,16 @@ func multiplierWords(path []float64, brokenAt func(number int) bool, now float64
 }
 
 // Priced tells whether a limit's price is a curve, with more than one point of it known.
-func Priced(p study.Price) bool {
-	xs, _ := curveOf(p)
-	return len(xs) > 1
-}
+func Priced(p study.Price) bool { return len(bestAlong(p)) > 1 }
 
-// curveOf is where a price's curve is known.
-func curveOf(p study.Price) (xs, ys []float64) {
+// bestAlong are the best values along a price's curve where they are known.
+func bestAlong(p study.Price) (best []float64) {
 	for _, step := range p.Curve {
 		if step.Best != nil {
-			xs, ys = append(xs, step.Threshold), append(ys, *step.Best)
+			best = append(best, *step.Best)
 		}
 	}
-	return xs, ys
-}
-
-// priceMeaning says what the curves are of.
-func priceMeaning(o design.Objective) string {
-	word := words.Either(o.Direction == "minimize", "lowest", "highest")
-	return fmt.Sprintf("Each line is the %s %s that the model expects among settings with a 90%s%% chance to stay within every limit, one limit being moved and the others not.", word, o.Metric, words.Thin)
+	return best
 }
 
 // priceWords say what one step this way and that of a limit would be worth.
@@ -432,13 +420,13 @@ func (v Facts) priceChart() *templates.Chart {
 	}
 	d := v.Snap.Definition
 	var cells []chart.Panel
-	notes := []string{priceMeaning(d.Objective) + " Dashed: the limit as it is."}
+	notes := []string{fmt.Sprintf("Each line is the %s %s that the model expects among settings with a 90%s%% chance to stay within every limit, one limit being moved and the others not. Dashed: the limit as it is.",
+		words.Either(d.Objective.Direction == "minimize", "lowest", "highest"), d.Objective.Metric, words.Thin)}
 	table := templates.Table{Head: []templates.Column{column("Limit"), number("At", ""), number("Best expected "+d.Objective.Metric, d.Objective.Unit),
 		number("±", d.Objective.Unit), column("With")}}
 	var all []float64
 	for _, p := range v.Prices {
-		_, ys := curveOf(p)
-		all = append(all, ys...)
+		all = append(all, bestAlong(p)...)
 	}
 	low, high := spanned(all, v.Readout.Metrics[d.Objective.Metric].Scale)
 	for _, p := range v.Prices {

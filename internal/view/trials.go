@@ -315,7 +315,7 @@ func (v Tried) corrector(metric string) string {
 		if event.Kind != ledger.Corrected {
 			continue
 		}
-		data := dataOf[ledger.CorrectedData](event)
+		data := read[ledger.CorrectedData](event.Data)
 		if _, there := data.Metrics[metric]; there && data.Number == v.Trial.Number {
 			return event.By
 		}

@@ -236,11 +236,11 @@ func sideWords(room float64) string { return words.Either(room < 0, "beyond the 
 
 // more says what would tell whether undecided settings can be recommended.
 func more(d design.Definition, u study.Undecided) string {
-	text := words.Either(len(d.Constraints) > 1, "Not yet known to be within every limit: ", "Not yet known to be within the limit: ")
-	if u.Readings == nil {
-		return text + "not even a thousand more readings there would tell, should they come out as expected."
+	readings := "not even a thousand more readings"
+	if u.Readings != nil {
+		readings = words.Count(*u.Readings, "more reading", "more readings")
 	}
-	return text + words.Count(*u.Readings, "more reading", "more readings") + " there would tell, should they come out as expected."
+	return fmt.Sprintf("Not yet known to be within %s limit: %s there would tell, should they come out as expected.", words.Either(len(d.Constraints) > 1, "every", "the"), readings)
 }
 
 // closest is the trial that breaks the limits least, and which of them binds; nil when some trial
@@ -292,11 +292,11 @@ func (v answering) worst(t *ledger.Trial) (binding design.Constraint, excess flo
 }
 
 func (v answering) toDo() string {
-	summary := v.Snap.Summary()
+	summary, u, r := v.Snap.Summary(), v.Readout.Undecided, v.Readout.Recommendation
 	switch {
 	case !v.Head.Operates && !v.Snap.State.Over():
 		return v.watching(summary.Waiting)
-	case v.Snap.State == ledger.Finished && v.Readout.Recommendation != nil:
+	case v.Snap.State == ledger.Finished && r != nil:
 		return "The study is finished: these settings are its answer."
 	case v.Snap.State == ledger.Finished:
 		return "The study is finished without settings that it could recommend."
@@ -313,8 +313,7 @@ func (v answering) toDo() string {
 	case v.Readout.Version > 0 && len(unread(v.Snap)) > 0:
 		missing := unread(v.Snap)
 		return "Measure " + design.Listed(missing, "and") + " in the next trial, or add " + words.Either(len(missing) == 1, "it", "them") + " to one that was made."
-	case few(v.Readout.Undecided):
-		u, r := v.Readout.Undecided, v.Readout.Recommendation
+	case u != nil && u.Readings != nil && *u.Readings <= fewReadings:
 		better := words.Either(r != nil && r.Number == u.Number, "", "it looks better, and ")
 		return fmt.Sprintf("Repeat trial %d: %s%s would tell whether it can be used.", u.Number, better, words.Count(*u.Readings, "more reading", "more readings"))
 	case summary.Trials >= v.Snap.Definition.Algorithm.Horizon:
@@ -322,9 +321,6 @@ func (v answering) toDo() string {
 	}
 	return askNext
 }
-
-// few tells whether a few readings would tell whether undecided settings can be used.
-func few(u *study.Undecided) bool { return u != nil && u.Readings != nil && *u.Readings <= fewReadings }
 
 // askNext is what to do where nothing else is.
 const askNext = "Ask for the next trial."
@@ -349,9 +345,9 @@ const fewReadings = 10
 
 func (v answering) waitingWords(waiting int) string {
 	first := v.Snap.WaitingTrials()[0]
-	text := words.Either(first.Status == ledger.StatusPartial, fmt.Sprintf("Enter the missing results of trial %d", first.Number), fmt.Sprintf("Run trial %d and enter its results", first.Number))
+	text := fmt.Sprintf(words.Either(first.Status == ledger.StatusPartial, "Enter the missing results of trial %d", "Run trial %d and enter its results"), first.Number)
 	if waiting > 1 {
-		text += fmt.Sprintf("; %s", words.Count(waiting-1, "more waits", "more wait"))
+		text += "; " + words.Count(waiting-1, "more waits", "more wait")
 	}
 	return text + "."
 }

@@ -38,7 +38,7 @@ var floors = []struct {
 	{"internal/view", []string{
 		"study", "facts", "ledger", "marks", "sums", "trust", "cards", "slices", "map", "progress", "verdict", "trials", "board", "report",
 	}, nil},
-	{"internal/http/api", []string{"decode", "operations", "readout", "accounts", "trials", "studies", "openapi"}, nil},
+	{"internal/http/api", []string{"decode", "operations", "accounts", "trials", "studies", "openapi"}, nil},
 }
 
 func TestFilesKnowThoseBelowThem(t *testing.T) {

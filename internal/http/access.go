@@ -252,15 +252,11 @@ func look[T any](t *throttle, r *http.Request, secret string, evaluate func(ctx 
 	}
 	found, err = evaluate(r.Context(), secret)
 	t.remember(secret, err)
-	if refused(err) && t.wrong.OnLimit(nil, r, beginningOf(secret)) {
+	begins := strings.TrimPrefix(secret, account.SecretPrefix)
+	if refused(err) && t.wrong.OnLimit(nil, r, begins[:min(len(begins), beginning)]) {
 		return found, problem.TooMany
 	}
 	return found, err
-}
-
-func beginningOf(secret string) string {
-	secret = strings.TrimPrefix(secret, account.SecretPrefix)
-	return secret[:min(len(secret), beginning)]
 }
 
 func (t *throttle) recognises(secret string) bool {

@@ -1,6 +1,7 @@
 package http
 
 import (
+	"cmp"
 	"net/http"
 
 	"headroom/internal/http/api"
@@ -146,8 +147,8 @@ type handler func(http.ResponseWriter, *http.Request) error
 type route struct {
 	api.Route
 	access  Access
-	dryRun  Access // who may make the request when it asks to store nothing
-	anybody bool   // credentials are not looked at, nor so the database
+	dryRun  Access // who may make the request with ?dry_run=true, which only reads
+	anybody bool   // the answer is the same for all: credentials are not looked at, nor so the database
 	shared  bool   // asked for by all open pages at the same moment: answered a few at a time
 }
 
@@ -156,29 +157,10 @@ func page(method, pattern string, access Access, handle handler) route {
 	return route{Route: api.Route{Method: method, Pattern: pattern, Operation: api.Operation{Handle: handle}}, access: access, dryRun: access}
 }
 
-// dryRunBy lets others make the request with ?dry_run=true, which only reads.
-func (rt route) dryRunBy(access Access) route {
-	rt.dryRun = access
-	return rt
-}
-
-// forAnybody marks a public answer that is the same for everybody.
-func (rt route) forAnybody() route {
-	rt.anybody = true
-	return rt
-}
-
-// open marks an answer that stays open.
-func (rt route) open() route {
-	rt.StaysOpen = true
-	return rt
-}
-
-// byAllAtOnce marks what every open page asks for when something changes.
-func (rt route) byAllAtOnce() route {
-	rt.shared = true
-	return rt
-}
+func (rt route) dryRunBy(access Access) route { rt.dryRun = access; return rt }
+func (rt route) forAnybody() route            { rt.anybody = true; return rt }
+func (rt route) open() route                  { rt.StaysOpen = true; return rt }
+func (rt route) byAllAtOnce() route           { rt.shared = true; return rt }
 
 // onlyReads tells whether the answer can be refused when it is there: nothing has changed by then.
 func (rt route) onlyReads() bool {
@@ -201,12 +183,7 @@ func (rt route) place(q *quotas) *quota {
 func (rt route) streams() bool { return rt.Largest > 0 }
 
 // largestBody bounds what may be sent, in bytes.
-func (rt route) largestBody() int64 {
-	if rt.streams() {
-		return rt.Largest
-	}
-	return request.MaxBody
-}
+func (rt route) largestBody() int64 { return cmp.Or(rt.Largest, request.MaxBody) }
 
 // audience is who may make this request.
 func (rt route) audience(r *http.Request) Access {

@@ -143,7 +143,9 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if begun(w) {
 		panic(http.ErrAbortHandler) // too late to say so: break the connection
 	}
-	clearRepresentation(w.Header())
+	for _, name := range []string{"Etag", "Location", "Content-Disposition", "Content-Encoding"} { // which described the answer that did not come about
+		w.Header().Del(name)
+	}
 	if p.RetryAfter > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(p.RetryAfter))
 	}
@@ -176,14 +178,6 @@ func wantsProblem(r *http.Request) bool {
 	return strings.HasPrefix(r.URL.Path, "/api/") || !strings.Contains(r.Header.Get("Accept"), "text/html")
 }
 
-// clearRepresentation drops headers that described the answer that did not come about.
-func clearRepresentation(h http.Header) {
-	for _, name := range []string{"Etag", "Location", "Content-Disposition", "Content-Encoding"} {
-		h.Del(name)
-	}
-}
-
-// healthy says that the process is up.
 func (s *Server) healthy(w http.ResponseWriter, r *http.Request) error {
 	return writeText(w, "ok\n")
 }

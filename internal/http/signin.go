@@ -19,7 +19,6 @@ func (s *Server) signInPage(w http.ResponseWriter, r *http.Request) error {
 	return pages.SignIn(w, r, http.StatusOK)
 }
 
-// linkPage says what a single-use link would do.
 func (s *Server) linkPage(w http.ResponseWriter, r *http.Request) error {
 	link, err := look(s.throttle, r, chi.URLParam(r, "secret"), s.Accounts.Look)
 	if err != nil {
@@ -42,7 +41,6 @@ func (s *Server) useLink(w http.ResponseWriter, r *http.Request) error {
 	return pages.GoTo(w, r, "/studies")
 }
 
-// signOut ends this browser's session.
 func (s *Server) signOut(w http.ResponseWriter, r *http.Request) error {
 	who, _ := request.Caller(r)
 	if who.Kind == account.BySession {
@@ -87,7 +85,6 @@ func (s *Server) nameDevice(w http.ResponseWriter, secret string) {
 	s.setCookie(w, deviceCookie, secret, time.Now().Add(account.SessionLife))
 }
 
-// switchPage shows who can come back in this browser.
 func (s *Server) switchPage(w http.ResponseWriter, r *http.Request) error {
 	return s.showSwitch(w, r, http.StatusOK, r.URL.Query().Get("to"), nil)
 }
@@ -169,7 +166,6 @@ func (s *Server) setCookie(w http.ResponseWriter, name, secret string, expires t
 	})
 }
 
-// dropCookie makes the browser forget a credential.
 func (s *Server) dropCookie(w http.ResponseWriter, name string) {
 	http.SetCookie(w, &http.Cookie{Name: s.cookieName(name), Path: "/", MaxAge: -1, HttpOnly: true, Secure: s.secure, SameSite: http.SameSiteLaxMode})
 }

@@ -92,16 +92,16 @@ func (b table) form() studyForm {
 		constraints: lineByLine(b, constraints, d.Constraints, b.constraint),
 		recorded:    lineByLine(b, recorded, d.RecordedMetrics, b.recorded),
 		lab:         b.once(choice("simulated_lab", lab, &d.SimulatedLab))[0],
-		rules:       at("input_constraints", rules, func() string { return strings.Join(lists.Map(d.InputConstraints, inOneLine), "\n") }, func(t *Typed, name string) { d.InputConstraints = t.lines(name) }),
+		rules: at("input_constraints", rules, func() string {
+			inOneLine := func(rule string) string { return strings.Join(strings.Fields(rule), " ") }
+			return strings.Join(lists.Map(d.InputConstraints, inOneLine), "\n")
+		}, func(t *Typed, name string) { d.InputConstraints = t.lines(name) }),
 	}
 	if b.changes {
 		form.reason = Reason("Everybody can read it in the ledger.", b.reason)
 	}
 	return form
 }
-
-// inOneLine is a rule that may have been written in several.
-func inOneLine(rule string) string { return strings.Join(strings.Fields(rule), " ") }
 
 // number is that of the line which says what the definition has at place i of a list.
 func (b table) number(list string, i int) int {

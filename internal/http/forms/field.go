@@ -122,7 +122,13 @@ func check(path string, in templates.Input, into *bool) Field {
 
 func number(path string, in templates.Input, into **float64) Field {
 	in.Kind = "number"
-	return at(path, in, func() string { return plainNumber(*into) }, func(t *Typed, name string) { *into = t.number(name) })
+	show := func() string {
+		if *into == nil {
+			return ""
+		}
+		return exactly(**into)
+	}
+	return at(path, in, show, func(t *Typed, name string) { *into = t.number(name) })
 }
 
 func list(path string, in templates.Input, into *[]string) Field {
@@ -180,13 +186,6 @@ func ends(path string, hint func(string) string, into *[]float64) Fields {
 	}
 	fields[1].read = fields[0].read
 	return fields
-}
-
-func plainNumber(x *float64) string {
-	if x == nil {
-		return ""
-	}
-	return exactly(*x)
 }
 
 // jsonText is what a field shows of a JSON value: text and numbers plainly, lists by commas, the
@@ -317,10 +316,8 @@ func (fields Fields) line(list string, number int, class, kind, name string) tem
 
 // labelOf is how a list says a value.
 func labelOf(options []templates.Option, value string) string {
-	for _, o := range options {
-		if o.Value == value {
-			return o.Label
-		}
+	if i := slices.IndexFunc(options, func(o templates.Option) bool { return o.Value == value }); i >= 0 {
+		return options[i].Label
 	}
 	return value
 }

@@ -159,7 +159,9 @@ func (s *sheet) head(row []string, lines rows) error {
 		title := strings.TrimSpace(strings.TrimPrefix(cell, "\ufeff"))
 		name, unit, line := title, "", lines.named(title)
 		if line == nil {
-			name, unit = nameAndUnit(title)
+			if parts := unitInBrackets.FindStringSubmatch(title); parts != nil && parts[1] != "" {
+				name, unit = parts[1], parts[2]
+			}
 			line = lines.named(name)
 		}
 		if line != nil {
@@ -187,15 +189,8 @@ func delimiter(text string) rune {
 	return '\t' // a column alone may have decimal commas
 }
 
+// unitInBrackets splits "temperature (°C)".
 var unitInBrackets = regexp.MustCompile(`^(.*?)\s*[\(\[]([^()\[\]]+)[\)\]]$`)
-
-// nameAndUnit splits "temperature (°C)".
-func nameAndUnit(title string) (name, unit string) {
-	if parts := unitInBrackets.FindStringSubmatch(title); parts != nil && parts[1] != "" {
-		return parts[1], parts[2]
-	}
-	return title, ""
-}
 
 // add takes one more row, which begins at that line; empty ones are passed over.
 func (s *sheet) add(row []string, line int) error {

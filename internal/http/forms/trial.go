@@ -70,13 +70,12 @@ func (t *Typed) Own(form Trial) study.OwnTrial {
 
 // Context reads the values that limits of known form need.
 func (t *Typed) Context(form Trial) map[string]float64 {
-	var context map[string]float64
+	if len(form.Context) == 0 {
+		return nil
+	}
+	context := map[string]float64{}
 	for _, f := range form.Context {
-		value := t.required(f.Name, f.Label+" is needed")
-		if context == nil {
-			context = map[string]float64{}
-		}
-		context[f.Label] = value
+		context[f.Label] = t.required(f.Name, f.Label+" is needed")
 	}
 	return context
 }

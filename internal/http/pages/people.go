@@ -115,7 +115,6 @@ func making(r *http.Request, fields forms.Fields, make func(by account.Identity)
 	}
 }
 
-// InvitePerson makes an invite link, shown once.
 func (s People) InvitePerson(w http.ResponseWriter, r *http.Request, form *forms.Typed) submission {
 	var want account.NewInvite
 	fields := forms.NewInvite(&want)
@@ -135,12 +134,10 @@ func (s People) telling(w http.ResponseWriter, r *http.Request) func(*templates.
 	}
 }
 
-// RevokeInvite ends an invite that has not been used.
 func (s People) RevokeInvite(r *http.Request) error {
 	return s.Accounts.RevokeInvite(r.Context(), chi.URLParam(r, "link"))
 }
 
-// MakeToken makes a token, shown once.
 func (s People) MakeToken(w http.ResponseWriter, r *http.Request, form *forms.Typed) submission {
 	var want account.NewToken
 	fields := forms.NewToken(nil, &want)
@@ -153,12 +150,10 @@ func (s People) MakeToken(w http.ResponseWriter, r *http.Request, form *forms.Ty
 	})
 }
 
-// RevokeToken ends a token.
 func (s People) RevokeToken(r *http.Request) error {
 	return s.Accounts.RevokeToken(r.Context(), chi.URLParam(r, "token"))
 }
 
-// ChangeRole gives somebody another role.
 func (s People) ChangeRole(w http.ResponseWriter, r *http.Request, form *forms.Typed) submission {
 	return s.changePerson(w, r, "role", func(id string) error {
 		role, err := account.ParseRole(form.Text("role"))
@@ -169,12 +164,10 @@ func (s People) ChangeRole(w http.ResponseWriter, r *http.Request, form *forms.T
 	})
 }
 
-// Disable ends somebody's access for now.
 func (s People) Disable(w http.ResponseWriter, r *http.Request, _ *forms.Typed) submission {
 	return s.changePerson(w, r, "disabled", func(id string) error { return s.Accounts.SetDisabled(r.Context(), id, true) })
 }
 
-// Enable gives it back.
 func (s People) Enable(w http.ResponseWriter, r *http.Request, _ *forms.Typed) submission {
 	return s.changePerson(w, r, "enabled", func(id string) error { return s.Accounts.SetDisabled(r.Context(), id, false) })
 }
@@ -225,7 +218,6 @@ func (s People) showShares(w http.ResponseWriter, r *http.Request, status int, f
 	return show(w, r, status, templates.SharesView(page))
 }
 
-// MakeShare makes a read-only link, shown once.
 func (s People) MakeShare(w http.ResponseWriter, r *http.Request, form *forms.Typed) submission {
 	want := account.NewShare{StudyID: request.StudyID(r)}
 	fields := forms.NewShare(&want)
@@ -238,7 +230,6 @@ func (s People) MakeShare(w http.ResponseWriter, r *http.Request, form *forms.Ty
 	}, func(form templates.Form) error { return s.showShares(w, r, http.StatusUnprocessableEntity, form, nil) })
 }
 
-// RevokeShare ends a read-only link.
 func (s People) RevokeShare(w http.ResponseWriter, r *http.Request, _ *forms.Typed) submission {
 	id := request.StudyID(r)
 	return submission{
@@ -312,12 +303,10 @@ func (s People) LinkMyDevice(w http.ResponseWriter, r *http.Request, _ *forms.Ty
 
 func minutes(d time.Duration) string { return words.Count(int(d.Minutes()), "minute", "minutes") }
 
-// linkSecret shows a link this once.
 func (s People) linkSecret(title, secret, help string) *templates.Secret {
 	return &templates.Secret{Title: title, Text: s.PublicURL.JoinPath("sign-in", secret).String(), Help: help}
 }
 
-// EndSession signs one of the person's browsers out.
 func (s People) EndSession(r *http.Request) error {
 	who, err := person(r)
 	if err == nil {

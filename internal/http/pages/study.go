@@ -40,7 +40,6 @@ func visiting(r *http.Request, snap *ledger.Snapshot) view.Facts {
 	return v
 }
 
-// StudyPage is the study, top to bottom.
 func (s *Site) StudyPage(w http.ResponseWriter, r *http.Request, v view.Facts) error {
 	return s.showStudy(w, r, http.StatusOK, v, nil)
 }
@@ -408,7 +407,9 @@ func (s *Site) Report(w http.ResponseWriter, r *http.Request, now view.Facts) er
 	if ready, err := s.reportBehind(r, &v); err != nil {
 		return err
 	} else if !ready {
-		return s.showReportToCome(w, r, v)
+		w.Header().Set("Refresh", "2") // the browser looks again by itself
+		return show(w, r, http.StatusAccepted, templates.ReportToCome(newPage(r, "Report of "+v.Head.Name, ""), v.Head,
+			fmt.Sprintf("The report is being made from %s%s. It will open here by itself.", words.Count(len(v.Snap.Trials), "trial", "trials"), words.ForSoLong(v.Now.Sub(v.Since)))))
 	}
 	if err := s.loadReport(r.Context(), &v); err != nil {
 		return err
@@ -431,13 +432,6 @@ func (s *Site) reportBehind(r *http.Request, v *view.Facts) (ready bool, err err
 		return s.loadReport(ctx, &of)
 	})
 	return ready, err
-}
-
-// showReportToCome says that a report is being made; the browser looks again by itself.
-func (s *Site) showReportToCome(w http.ResponseWriter, r *http.Request, v view.Facts) error {
-	w.Header().Set("Refresh", "2")
-	return show(w, r, http.StatusAccepted, templates.ReportToCome(newPage(r, "Report of "+v.Head.Name, ""), v.Head,
-		fmt.Sprintf("The report is being made from %s%s. It will open here by itself.", words.Count(len(v.Snap.Trials), "trial", "trials"), words.ForSoLong(v.Now.Sub(v.Since)))))
 }
 
 // fileName is a name without what file systems do not take.

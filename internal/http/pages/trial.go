@@ -19,7 +19,6 @@ import (
 	"headroom/web/templates"
 )
 
-// TrialPage is one trial with everything behind it.
 func (s *Site) TrialPage(w http.ResponseWriter, r *http.Request, v view.Tried) error {
 	return s.showTrial(w, r, http.StatusOK, v, nil)
 }
@@ -38,7 +37,6 @@ func (s *Site) showTrial(w http.ResponseWriter, r *http.Request, status int, v v
 	return show(w, r, status, templates.TrialView(page))
 }
 
-// Close ends a trial or sets it aside.
 func (s *Site) Close(w http.ResponseWriter, r *http.Request, v view.Tried, form *forms.Typed) submission {
 	var kind, reason string
 	fields := forms.NewClosing(&kind, &reason)
@@ -73,7 +71,6 @@ func (s *Site) Close(w http.ResponseWriter, r *http.Request, v view.Tried, form 
 	}
 }
 
-// Replicate asks for the same settings again.
 func (s *Site) Replicate(w http.ResponseWriter, r *http.Request, v view.Tried, _ *forms.Typed) submission {
 	return submission{
 		do: func(cmd study.Command) error {
@@ -84,7 +81,6 @@ func (s *Site) Replicate(w http.ResponseWriter, r *http.Request, v view.Tried, _
 	}
 }
 
-// Undo takes back what the viewer saved of a trial just now.
 func (s *Site) Undo(w http.ResponseWriter, r *http.Request, v view.Tried, _ *forms.Typed) submission {
 	var after *ledger.Snapshot
 	return submission{
@@ -130,7 +126,6 @@ func showCorrect(w http.ResponseWriter, r *http.Request, status int, v view.Trie
 	return show(w, r, status, templates.CorrectView(page))
 }
 
-// Correct previews a correction, or makes it.
 func (s *Site) Correct(w http.ResponseWriter, r *http.Request, v view.Tried, form *forms.Typed) submission {
 	table := forms.OfTrial(v.Snap, v.Trial)
 	correction, fields := form.Correction(table), table.All()
@@ -225,7 +220,6 @@ func amongWaiting(r *http.Request) (page string, among bool) {
 	return page, among && (page == "" || page == "/bench")
 }
 
-// Ask asks for the next trials.
 func (s *Site) Ask(w http.ResponseWriter, r *http.Request, v view.Facts, form *forms.Typed) submission {
 	count := form.Whole("count", 1)
 	ask := study.Ask{Count: &count, Brought: design.Brought{Context: form.Context(forms.OfNewTrial(v.Snap))}}
@@ -234,35 +228,27 @@ func (s *Site) Ask(w http.ResponseWriter, r *http.Request, v view.Facts, form *f
 			_, _, err := s.Studies.Ask(r.Context(), cmd, v.Snap.ID, ask)
 			return err
 		},
-		done: func() error { return s.afterAsking(w, r) },
+		done: func() error {
+			if !isPart(r) {
+				return GoTo(w, r, v.Head.URL("?done=asked#next"))
+			}
+			return s.Of(func(w http.ResponseWriter, r *http.Request, v view.Facts) error {
+				letPartsFollow(w, v.Snap)
+				return show(w, r, http.StatusOK, templates.NextSection(v.Next()))
+			})(w, r)
+		},
 		again: func(templates.Form) error {
 			form.AllGeneral() // it has no room beside its fields
-			return s.askAgain(w, r, v, form.Shown())
+			next := v.Next()
+			next.Ask = form.Shown()
+			if isPart(r) {
+				return show(w, r, http.StatusUnprocessableEntity, templates.NextSection(next))
+			}
+			return s.showStudy(w, r, http.StatusUnprocessableEntity, v, func(page *templates.StudyPage) { page.Next = next })
 		},
 	}
 }
 
-// askAgain shows the form again, with what is wrong.
-func (s *Site) askAgain(w http.ResponseWriter, r *http.Request, v view.Facts, form templates.Form) error {
-	next := v.Next()
-	next.Ask = form
-	if isPart(r) {
-		return show(w, r, http.StatusUnprocessableEntity, templates.NextSection(next))
-	}
-	return s.showStudy(w, r, http.StatusUnprocessableEntity, v, func(page *templates.StudyPage) { page.Next = next })
-}
-
-func (s *Site) afterAsking(w http.ResponseWriter, r *http.Request) error {
-	if !isPart(r) {
-		return GoTo(w, r, "/studies/"+request.StudyID(r)+"?done=asked#next")
-	}
-	return s.Of(func(w http.ResponseWriter, r *http.Request, v view.Facts) error {
-		letPartsFollow(w, v.Snap)
-		return show(w, r, http.StatusOK, templates.NextSection(v.Next()))
-	})(w, r)
-}
-
-// OwnPage is a form for a person's own point.
 func (s *Site) OwnPage(w http.ResponseWriter, r *http.Request, v view.Facts) error {
 	return showOwn(w, r, http.StatusOK, v, templates.OwnPage{})
 }
@@ -312,19 +298,13 @@ func (s *Site) showForecast(w http.ResponseWriter, r *http.Request, status int, 
 		return showOwn(w, r, http.StatusUnprocessableEntity, visiting(r, snap), page)
 	}
 	page.Doubts = doubtful(study.DoubtOwn(snap, own, forecast), fields)
-	page.Forecast = view.ForecastOf(snap, forecast, knownAt(snap, own))
+	var known map[string]float64 // by the limit's name, of those that need no model
+	if settings, place, faults := snap.Compiled().Place(own.Parameters, "parameters"); len(faults) == 0 {
+		known, _ = snap.Compiled().KnownAt(settings, place, own.Brought)
+	}
+	page.Forecast = view.ForecastOf(snap, forecast, known)
 	page.Forecast.Shown = form.AsShown("")
 	return showOwn(w, r, status, visiting(r, snap), page)
-}
-
-// knownAt are the limits' metrics that need no model, at a person's own point, by the limit's name.
-func knownAt(snap *ledger.Snapshot, own study.OwnTrial) map[string]float64 {
-	settings, place, faults := snap.Compiled().Place(own.Parameters, "parameters")
-	if len(faults) > 0 {
-		return nil
-	}
-	values, _ := snap.Compiled().KnownAt(settings, place, own.Brought)
-	return values
 }
 
 // doubtful is what a form with these fields shows of doubts, those of a table by line.

@@ -36,7 +36,7 @@ var floors = []struct {
 	}},
 	{"internal/study/ledger", []string{"canonical", "event", "snapshot", "doubt", "fold", "chain"}, []string{"snapshot -> doubt: Doubted", "snapshot -> doubt: Range"}},
 	{"internal/view", []string{
-		"study", "facts", "ledger", "marks", "sums", "trust", "cards", "slices", "map", "progress", "verdict", "trials", "board", "report",
+		"study", "facts", "ledger", "marks", "sums", "trust", "cards", "slices", "map", "progress", "verdict", "trials", "board",
 	}, nil},
 	{"internal/http/api", []string{"decode", "operations", "accounts", "trials", "studies", "openapi"}, nil},
 }

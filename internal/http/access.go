@@ -32,7 +32,6 @@ type Access struct {
 	oneStudy bool
 }
 
-// The audiences.
 var (
 	Public        = Access{"nothing, open to all", account.Viewer, false}   // nobody need sign in
 	SignedIn      = Access{"any credentials", account.Viewer, false}        // share links too; the handler shows what concerns the caller

@@ -185,7 +185,6 @@ func (rt route) streams() bool { return rt.Largest > 0 }
 // largestBody bounds what may be sent, in bytes.
 func (rt route) largestBody() int64 { return cmp.Or(rt.Largest, request.MaxBody) }
 
-// audience is who may make this request.
 func (rt route) audience(r *http.Request) Access {
 	if r.URL.Query().Get("dry_run") == "true" {
 		return rt.dryRun

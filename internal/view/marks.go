@@ -42,7 +42,6 @@ func plotValue(v design.Value) any {
 	return v.Number
 }
 
-// axisOf is the axis of a parameter.
 func axisOf(p design.Parameter) chart.Axis {
 	axis := chart.Axis{Title: words.AxisName(p.Name, p.Unit), Log: p.Logarithmic(), Categories: p.Choices, Whole: p.Type == design.Integer}
 	axis.Plain = axis.Log && *p.Low >= design.PlainFrom && *p.High < design.PlainBelow

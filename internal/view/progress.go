@@ -68,7 +68,9 @@ func (p *panelling) panelsOf(limits []int, first bool) chart.Drawing {
 		if panel, said := p.regretPanel(); len(panel.Traces) > 0 {
 			add(panel, said)
 		}
-		p.noteQuiet()
+		for j := range p.Snap.Definition.Constraints {
+			p.note(p.quiet(j))
+		}
 	}
 	for _, j := range limits {
 		add(p.limitPanel(j))
@@ -86,14 +88,6 @@ func (p *panelling) panelsOf(limits []int, first bool) chart.Drawing {
 	return drawing
 }
 
-func (p *panelling) noteQuiet() {
-	for j := range p.Snap.Definition.Constraints {
-		if quiet, line := p.quiet(j); quiet {
-			p.note(design.Capitalised(line))
-		}
-	}
-}
-
 // mostLimits is how many limits are drawn at once. Where there are more, and more than one would be
 // left over, the others are unfolded when somebody asks.
 const mostLimits = 3
@@ -105,7 +99,7 @@ func (p *panelling) byPressure() (pressing, others []int) {
 	for j, c := range p.Snap.Definition.Constraints {
 		n, _ := brokenIn(p.Snap.Trials, c)
 		broken = append(broken, n)
-		if quiet, _ := p.quiet(j); !quiet {
+		if p.quiet(j) == "" {
 			pressing = append(pressing, j)
 		}
 	}
@@ -380,16 +374,17 @@ func (p *panelling) bestWords() string {
 	return text + ", the last one."
 }
 
-// quiet tells whether a limit needs no panel: never broken as it stood then or stands now, and no
+// quiet says why a limit needs no panel, "" where it needs one: never broken as it stood then or stands now, and no
 // reading of five or more nearer to it than half of how far all of them lie apart, if they do.
-func (p *panelling) quiet(j int) (bool, string) {
+func (p *panelling) quiet(j int) string {
 	now := p.Snap.Definition.Constraints[j]
+	title := design.Capitalised(constraintTitle(now))
 	var values []float64
 	nearest, at := 0.0, 0
 	for t, m := range readings(p.Snap.Trials, now.Metric) {
 		room := min(p.limits[t.Number-1][j].Headroom(m.Value), now.Headroom(m.Value))
 		if room < 0 {
-			return false, ""
+			return ""
 		}
 		if at == 0 || room < nearest {
 			nearest, at = room, t.Number
@@ -397,13 +392,13 @@ func (p *panelling) quiet(j int) (bool, string) {
 		values = append(values, m.Value)
 	}
 	if len(values) == 0 {
-		return true, constraintTitle(now) + ": no reading yet."
+		return title + ": no reading yet."
 	}
 	apart := slices.Max(values) - slices.Min(values)
 	if p.Paper || len(values) < 5 || apart == 0 || nearest < 0.5*apart {
-		return false, ""
+		return ""
 	}
-	return true, fmt.Sprintf("%s: never broken and far from it, so not drawn; the closest reading was %s at trial %d, %s inside.", constraintTitle(now),
+	return fmt.Sprintf("%s: never broken and far from it, so not drawn; the closest reading was %s at trial %d, %s inside.", title,
 		Measured(p.Snap.Definition, now.Metric, p.Snap.Trial(at).Metrics[now.Metric]), at, words.RoughlyApart(nearest, now.Unit))
 }
 
@@ -485,7 +480,7 @@ func (p *panelling) events() []chart.Event {
 		if !marked {
 			continue
 		}
-		text := p.revisionWords(revision)
+		text := revisionWords(revision)
 		if revision.Kind == ledger.Reconfigured {
 			if changed := limitChanges(p.Snap.Revisions[i-1].Limits, revision.Limits); changed != "" {
 				kind, text = limitChanged, changed
@@ -503,10 +498,12 @@ func (p *panelling) events() []chart.Event {
 	return list
 }
 
-func (p *panelling) revisionWords(revision ledger.Revision) string {
-	when := fmt.Sprintf(" after trial %d", revision.After)
-	name := revisionNames[revision.Kind]
-	text := words.Either(revision.Number > 0, fmt.Sprintf("%s of trial %d%s", name, revision.Number, when), name+when)
+func revisionWords(revision ledger.Revision) string {
+	text := revisionNames[revision.Kind]
+	if revision.Number > 0 {
+		text += fmt.Sprintf(" of trial %d", revision.Number)
+	}
+	text += fmt.Sprintf(" after trial %d", revision.After)
 	if revision.Reason != "" {
 		text += ": " + revision.Reason
 	}

@@ -23,7 +23,6 @@ import (
 	"headroom/web/templates"
 )
 
-// UnitOf is a metric's unit.
 func UnitOf(d design.Definition, metric string) string { return metricOf(d, metric).Unit }
 
 func metricOf(d design.Definition, metric string) design.MetricInfo {
@@ -43,7 +42,6 @@ func Told(d design.Definition) []string {
 	return metricNames(d, func(m design.MetricInfo) bool { return !m.Known })
 }
 
-// Modelled lists the metrics that have a model.
 func Modelled(d design.Definition) []string {
 	return metricNames(d, func(m design.MetricInfo) bool { return m.Modelled })
 }
@@ -134,7 +132,6 @@ func ended(trials []*ledger.Trial, status ledger.Status) int {
 	return len(lists.Pick(trials, func(t *ledger.Trial) (*ledger.Trial, bool) { return t, t.Status == status }))
 }
 
-// asks says what a limit asks of which metric.
 func asks(c design.Constraint) string {
 	return words.Either(c.Name != c.Metric, c.Metric+" ", "") + words.Limit(c)
 }
@@ -144,7 +141,6 @@ func constraintTitle(c design.Constraint) string {
 	return c.Name + words.Either(c.Name != c.Metric, ": ", " ") + asks(c)
 }
 
-// limitsText is what the limits of a metric ask.
 func limitsText(d design.Definition, metric string) string {
 	return strings.Join(lists.Pick(d.Constraints, func(c design.Constraint) (string, bool) { return words.Limit(c), c.Metric == metric }), ", ")
 }
@@ -199,7 +195,6 @@ func (c *columns) rows(from, to int) templates.Table {
 	return table
 }
 
-// stateWords say how a trial stands.
 func stateWords(d design.Definition, t *ledger.Trial) string {
 	var said string
 	switch {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
-	"sort"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -105,10 +104,7 @@ func (v listing) fill(table *templates.Trials, keep func(*ledger.Trial) bool) {
 	slices.Reverse(matching)
 	before := 0
 	if v.Below > 0 {
-		before = sort.Search(len(matching), func(i int) bool { return matching[i].Number < v.Below })
-	}
-	if before == len(matching) { // none is left there
-		before = 0
+		before = max(0, slices.IndexFunc(matching, func(t *ledger.Trial) bool { return t.Number < v.Below })) // from the start where none is left there
 	}
 	listed := matching[before:min(before+tablePage, len(matching))]
 	v.list(table, listed)
@@ -256,7 +252,6 @@ func fitApart(columns []templates.Column) bool {
 	return len(columns) <= mostColumns && letters <= mostLetters
 }
 
-// Page is one trial with everything behind it.
 func (v Tried) Page() templates.TrialPage {
 	t, d := v.Trial, v.Snap.Definition
 	shown := templates.TrialPage{
@@ -289,11 +284,8 @@ func (v Tried) metricFacts() []templates.MetricFact {
 			continue
 		}
 		unit := UnitOf(d, metric)
-		fact := templates.MetricFact{Name: metric, Value: Measured(d, metric, m), By: m.By, At: v.stamp(m.ToldAt),
+		fact := templates.MetricFact{Name: metric, Value: Measured(d, metric, m), By: words.Either(m.Known, "", m.By), At: v.stamp(m.ToldAt),
 			Predicted: v.foretold(metric, unit), Limit: cmp.Or(limitsText(d, metric), "–"), Headroom: "–"}
-		if m.Known {
-			fact.By = ""
-		}
 		if m.Corrected {
 			fact.CorrectedBy = v.corrector(metric)
 		}
@@ -329,13 +321,10 @@ func (v Tried) foretold(metric, unit string) string {
 		return "–"
 	}
 	expected := v.Trial.Decision.Expects(metric)
-	switch {
-	case expected == nil:
+	if expected == nil {
 		return "–"
-	case v.Trial.SettingsChanged:
-		return words.Uncertain(expected.Mean, expected.SD, unit) + " at the settings chosen"
 	}
-	return words.Uncertain(expected.Mean, expected.SD, unit)
+	return words.Uncertain(expected.Mean, expected.SD, unit) + words.Either(v.Trial.SettingsChanged, " at the settings chosen", "")
 }
 
 // decisionFacts are the numbers behind a decision, but of metrics that it was blind to.

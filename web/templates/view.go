@@ -44,7 +44,6 @@ func (p Page) person() string {
 // hasSession tells whether the viewer has one that can be ended.
 func (p Page) hasSession() bool { return p.Viewer.Kind == account.BySession }
 
-// Live is the stream a page listens to.
 type Live struct {
 	URL     string
 	Version int64
@@ -65,10 +64,8 @@ type Form struct {
 	Sent bool
 }
 
-// Value returns the text typed into a field.
 func (f Form) Value(name string) string { return f.Values.Get(name) }
 
-// Fault returns what is wrong with a field, "" when nothing is.
 func (f Form) Fault(name string) string { return f.Errors[name] }
 
 // Like is what was typed into a form with the fields of another.
@@ -87,13 +84,10 @@ func (f Form) Touched(inputs []Input) bool {
 	return f.AnyFault(inputs) || slices.ContainsFunc(inputs, func(in Input) bool { return f.Value(in.Name) != "" })
 }
 
-// Faulty tells whether anything is wrong.
 func (f Form) Faulty() bool { return len(f.Errors) > 0 || f.General != "" }
 
-// Option is one choice of a list.
 type Option struct{ Value, Label string }
 
-// Input is one field of a form.
 type Input struct {
 	Name               string
 	Of                 string // begins the id, where several forms of a page have fields of that name
@@ -114,7 +108,6 @@ func (i Input) helpClass() string {
 	return "help"
 }
 
-// ID is the input's id in the page.
 func (i Input) ID() string {
 	return i.Of + "f-" + strings.Map(func(c rune) rune {
 		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' {
@@ -184,7 +177,6 @@ type StudyHead struct {
 	Clones   bool // the viewer may make studies
 }
 
-// URL is an address under the study.
 func (h StudyHead) URL(rest string) string { return "/studies/" + h.ID + rest }
 
 // TrialURL is an address under a trial of the study, Trial the same as a link has it.
@@ -195,7 +187,6 @@ func (h StudyHead) Trial(number int, rest string) templ.SafeURL {
 	return templ.SafeURL(h.TrialURL(number, rest))
 }
 
-// StudyPage is the study page.
 type StudyPage struct {
 	Page
 	Study       StudyHead
@@ -244,7 +235,6 @@ type Later struct {
 	Query       url.Values // what to show of it, as the page was asked
 }
 
-// Status is the strip on top.
 type Status struct {
 	Study        StudyHead
 	Trial        string          // "trial 23 of 60"
@@ -270,7 +260,6 @@ type Doubtful struct {
 	Operates bool
 }
 
-// Next is what to do next.
 type Next struct {
 	Study     StudyHead
 	Cards     []Card
@@ -308,7 +297,6 @@ func fitColumns(settings []Setting) bool {
 	})
 }
 
-// Card is one waiting trial.
 type Card struct {
 	Study               StudyHead
 	Number, ReplicateOf int
@@ -335,7 +323,6 @@ type ToldValue struct {
 	Original          string // the first value told, when corrected
 }
 
-// Entry is the form in which results are typed.
 type Entry struct {
 	ID     string // changes when what is asked for changes, so that a half-typed form is kept otherwise
 	Keep   bool   // let a refresh keep the form that is in the page
@@ -371,7 +358,6 @@ type Saved struct {
 	Key    string
 }
 
-// Doubt is a value that does not look right.
 type Doubt struct{ Field, Text string }
 
 // Doubts are shown together; Sure is what the button that confirms them sends.
@@ -385,7 +371,6 @@ func (d Doubts) First() string {
 	return cmp.Or(lists.Map(d.List, func(doubt Doubt) string { return doubt.Field })...)
 }
 
-// Progress is "how well".
 type Progress struct {
 	Empty string // what will appear, when there is nothing yet
 	Chart Chart
@@ -394,7 +379,6 @@ type Progress struct {
 	MoreLimits string
 }
 
-// Beliefs is "what the model believes".
 type Beliefs struct {
 	Empty               string
 	Through             string // which point the slices pass through
@@ -428,7 +412,6 @@ type Drift struct {
 	Offer string // address of the form that offers an algorithm which forgets, "" when there is no reason
 }
 
-// Theorem is what bounds on violation and regret rest on.
 type Theorem struct {
 	Summary     string
 	Source      string   // number, paper, year
@@ -436,7 +419,6 @@ type Theorem struct {
 	Assumptions Table
 }
 
-// Trials is the trials table.
 type Trials struct {
 	Filters           []Filter
 	Settings, Metrics []Column
@@ -471,7 +453,6 @@ type Filter struct {
 	Current    bool
 }
 
-// TrialRow is one line of the table.
 type TrialRow struct {
 	Number                int
 	URL, Mark             string
@@ -490,7 +471,6 @@ type Cell struct {
 	Missing   bool
 }
 
-// Ledger is what happened, in plain words.
 type Ledger struct {
 	Entries []LedgerEntry
 	Older   Filter
@@ -498,7 +478,6 @@ type Ledger struct {
 	Note    string // how many others there are, in a file
 }
 
-// LedgerEntry is one event.
 type LedgerEntry struct {
 	Seq                    int64
 	At                     Stamp

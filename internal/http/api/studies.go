@@ -19,7 +19,6 @@ import (
 	"headroom/internal/study/ledger"
 )
 
-// studyDocument is a study as the API shows it.
 type studyDocument struct {
 	ID string `json:"id"`
 	design.Definition
@@ -99,7 +98,6 @@ func changedStudy(after *ledger.Snapshot, _ []int) reply {
 	return reply{body: documentOf(after)}
 }
 
-// importDocument says what was imported.
 type importDocument struct {
 	Rows           int      `json:"rows"`
 	Numbers        []int    `json:"numbers"`

@@ -10,7 +10,6 @@ import (
 	"headroom/web/templates"
 )
 
-// NewInvite is the form of an invite.
 func NewInvite(into *account.NewInvite) Fields {
 	return Fields{
 		text("name", templates.Input{Label: "Name", Help: "As the ledger will call them"}, &into.Name).under("invite"),
@@ -35,7 +34,6 @@ func Roles() []templates.Option {
 	})
 }
 
-// NewShare is the form of a read-only link.
 func NewShare(into *account.NewShare) Fields {
 	ends := &into.ExpiresAt
 	return Fields{

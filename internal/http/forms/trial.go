@@ -38,7 +38,6 @@ func OfTrial(snap *ledger.Snapshot, trial *ledger.Trial) Trial {
 	return form
 }
 
-// OfNewTrial is the form of a person's own point.
 func OfNewTrial(snap *ledger.Snapshot) Trial {
 	form := OfTrial(snap, &ledger.Trial{})
 	for i, f := range form.Settings {
@@ -63,7 +62,6 @@ func (t *Typed) Telling(form Trial) ledger.Telling {
 	return telling
 }
 
-// Own reads a person's own point.
 func (t *Typed) Own(form Trial) study.OwnTrial {
 	return study.OwnTrial{Parameters: t.settings(form), Note: t.Text(form.Note.Name), Brought: design.Brought{Context: t.Context(form)}, Metrics: t.readings(form)}
 }

@@ -262,7 +262,6 @@ func showReconfigure(w http.ResponseWriter, r *http.Request, status int, v view.
 	return showDefine(w, r, status, "Change limits or algorithm", page)
 }
 
-// Reconfigure changes the study from the next decision on.
 func (s *Site) Reconfigure(w http.ResponseWriter, r *http.Request, v view.Facts, form *forms.Typed) submission {
 	again := func(status int, form templates.Form) error {
 		return showReconfigure(w, r, status, v, templates.DefinePage{Form: form})
@@ -295,7 +294,6 @@ func (s *Site) Reconfigure(w http.ResponseWriter, r *http.Request, v view.Facts,
 	})
 }
 
-// EditPage changes what does not touch the algorithm.
 func (s *Site) EditPage(w http.ResponseWriter, r *http.Request, v view.Facts) error {
 	values := showingEdit(v.Snap)
 	forms.KeepWith(values, v.Snap.ID+"/edit", "")

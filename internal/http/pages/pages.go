@@ -31,7 +31,6 @@ import (
 	"headroom/web/templates"
 )
 
-// Options are what the pages are made of.
 type Options struct {
 	Studies   *study.Service
 	Accounts  account.Store
@@ -41,12 +40,10 @@ type Options struct {
 	ModelPatience time.Duration
 }
 
-// Site holds what the handlers share.
 type Site struct {
 	Options
 }
 
-// New makes the site.
 func New(options Options) *Site {
 	if options.ModelPatience == 0 {
 		options.ModelPatience = 300 * time.Millisecond
@@ -58,7 +55,6 @@ func New(options Options) *Site {
 // tokens that they gave out.
 type People struct{ Options }
 
-// People are the site's.
 func (s *Site) People() People { return People{s.Options} }
 
 // handler answers a request, or says why not.
@@ -246,7 +242,6 @@ func Problem(w http.ResponseWriter, r *http.Request, p *problem.Problem) error {
 	return show(w, r, p.Status, templates.ProblemView(view))
 }
 
-// problemHeadings say what is wrong in short.
 var problemHeadings = map[int]string{
 	http.StatusNotFound:            "Nothing here",
 	http.StatusForbidden:           "Not allowed",

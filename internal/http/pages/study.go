@@ -2,15 +2,19 @@ package pages
 
 import (
 	"bytes"
+	"cmp"
+	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
 	"mime"
 	"net/http"
 	"net/url"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/a-h/templ"
@@ -24,6 +28,7 @@ import (
 	"headroom/internal/study/ledger"
 	"headroom/internal/view"
 	"headroom/internal/view/words"
+	"headroom/web/static"
 	"headroom/web/templates"
 )
 
@@ -99,7 +104,6 @@ type part struct {
 	slow bool
 }
 
-// parts are the sections by name.
 var parts = map[string]part{
 	"verdict": {needs: readout | quickGain, modelled: true, draw: func(v view.Facts) templ.Component { return templates.VerdictSection(v.Verdict()) }},
 	"gain":    {needs: gain, modelled: true, slow: true, draw: func(v view.Facts) templ.Component { return templates.GainPart(v.GainWords()) }},
@@ -141,7 +145,6 @@ func (s *Site) section(p part, v view.Facts) func(ctx context.Context) (templ.Co
 	}
 }
 
-// StudyPart is one section of the study page.
 func (s *Site) StudyPart(w http.ResponseWriter, r *http.Request, v view.Facts) error {
 	name := chi.URLParam(r, "part")
 	if _, there := parts[name]; !there && name != view.ModelPart {
@@ -361,7 +364,6 @@ func (s *Site) BoardPart(w http.ResponseWriter, r *http.Request, now view.Facts)
 	return s.showPart(w, r, v, name, boardPart(v, name), address)
 }
 
-// board is everything below the slider.
 func (s *Site) board(ctx context.Context, v view.Facts) (templates.Board, error) {
 	if err := errors.Join(s.load(ctx, &v, readout|quickGain|history|picture|entries|listed), s.loadBoard(ctx, &v)); err != nil {
 		return templates.Board{}, err
@@ -444,7 +446,61 @@ func fileName(name string) string {
 	}, name)
 }
 
-// loadReport gets what a report is made from.
 func (s *Site) loadReport(ctx context.Context, v *view.Facts) error {
 	return errors.Join(s.load(ctx, v, readout|gain|history|picture|entries), s.loadBoard(ctx, v))
+}
+
+// asset is something served to many, plain and compressed.
+type asset struct{ plain, packed []byte }
+
+// assets are compressed once, when the first is asked for.
+var assets = sync.OnceValue(func() map[string]asset {
+	all := map[string]asset{}
+	for name := range static.Paths() {
+		plain := []byte(static.Text(name))
+		all[name] = asset{plain, packed(plain)}
+	}
+	return all
+})
+
+func packed(plain []byte) []byte {
+	var out bytes.Buffer
+	w := gzip.NewWriter(&out)
+	w.Write(plain) // a bytes.Buffer takes everything
+	w.Close()
+	return out.Bytes()
+}
+
+// StaticFile serves an asset. Its address names its content, so browsers may keep it for good.
+func (s *Site) StaticFile(w http.ResponseWriter, r *http.Request) error {
+	name := chi.URLParam(r, "*")
+	file, there := assets()[name]
+	if !there {
+		return problem.NoSuchThing
+	}
+	h := w.Header()
+	h.Set("Content-Type", cmp.Or(mediaTypes[path.Ext(name)], mime.TypeByExtension(path.Ext(name))))
+	h.Set("Cache-Control", "public, max-age=300")
+	if r.URL.Query().Get("v") == static.Stamp(name) {
+		h.Set("Cache-Control", "public, max-age=31536000, immutable")
+	}
+	return file.write(w, r)
+}
+
+// write answers with the form that the browser takes.
+func (a asset) write(w http.ResponseWriter, r *http.Request) error {
+	w.Header().Add("Vary", "Accept-Encoding")
+	body := a.plain
+	if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+		w.Header().Set("Content-Encoding", "gzip")
+		body = a.packed
+	}
+	_, err := w.Write(body)
+	return err
+}
+
+// mediaTypes are not asked of the operating system, whose table may say anything.
+var mediaTypes = map[string]string{
+	".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".txt": "text/plain; charset=utf-8",
+	".svg": "image/svg+xml", ".json": "application/json",
 }

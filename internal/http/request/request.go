@@ -58,7 +58,6 @@ func Key(r *http.Request, text string, sent []byte) *study.IdempotencyKey {
 	return key
 }
 
-// StudyID is the study in the path.
 func StudyID(r *http.Request) string { return chi.URLParam(r, "id") }
 
 // At is the ledger event after which the caller wants to see the study, 0 for as it is now.

@@ -17,7 +17,6 @@ import (
 // of the width and the height, while words, marks and lines keep their size. So one picture serves
 // every window, and to zoom is to stretch what lies within its frame.
 
-// sheet is a chart as it is written.
 type sheet struct {
 	strings.Builder
 	id     string
@@ -291,7 +290,6 @@ func inAttribute(value any) string {
 	return "'" + quoted.Replace(string(text)) + "'"
 }
 
-// trace draws one series.
 func (s *sheet) trace(f frame, t Trace) {
 	s.name(t.Name, t.Style)
 	var d strings.Builder

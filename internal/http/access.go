@@ -440,7 +440,6 @@ func (a *answer) Write(text []byte) (int, error) {
 	return sent, nil
 }
 
-// send sends the status that was said, if any.
 func (a *answer) send() {
 	a.made()
 	if a.status != 0 {

@@ -140,7 +140,6 @@ func (s *Server) routes(a *api.API, p *pages.Site) []route {
 	}
 }
 
-// handler answers a request, or says why not.
 type handler func(http.ResponseWriter, *http.Request) error
 
 // route is one line of the table; it has a name in the API alone.

@@ -157,7 +157,6 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	}
 }
 
-// begun tells whether something was sent already.
 func begun(w http.ResponseWriter) bool {
 	for {
 		switch wrapped := w.(type) {

@@ -153,7 +153,6 @@ func (s *Server) forgetPINs(w http.ResponseWriter, r *http.Request) error {
 	return pages.GoTo(w, r, "/account?done=forgotten")
 }
 
-// setCookie gives the browser a credential until expires.
 func (s *Server) setCookie(w http.ResponseWriter, name, secret string, expires time.Time) {
 	http.SetCookie(w, &http.Cookie{
 		Name:     s.cookieName(name),

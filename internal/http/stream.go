@@ -30,6 +30,7 @@ const (
 type stream struct {
 	w        http.ResponseWriter
 	control  *http.ResponseController
+	sent     int64           // the last event that the caller has
 	accounts <-chan int64    // poked before any event is heard of that was written after a change of accounts
 	welcome  bool            // the caller may see the study, as accounts were when they were last looked at
 	look     func() error    // nil says that the caller may; see stillWelcome
@@ -82,13 +83,9 @@ func (e *stream) awaitWelcome() error {
 // events is GET …/events: the ledger from after Last-Event-ID on, then every event as it is
 // written.
 func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
-	sent, err := s.resumeAfter(r)
-	if err != nil {
-		return err
-	}
 	return s.follow(w, r, func(out *stream, heard int64) error {
-		for heard == 0 || heard > sent {
-			events, err := s.Studies.Events(r.Context(), request.StudyID(r), sent, streamPage)
+		for heard == 0 || heard > out.sent {
+			events, err := s.Studies.Events(r.Context(), request.StudyID(r), out.sent, streamPage)
 			if err != nil {
 				return err
 			}
@@ -101,7 +98,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 				if err := out.send(fmt.Sprintf("id: %d\ndata: %s\n\n", event.Seq, text)); err != nil {
 					return err
 				}
-				sent = event.Seq
+				out.sent = event.Seq
 			}
 			if len(events) < streamPage {
 				return nil
@@ -115,10 +112,6 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 // they fetch what they show; and with 0 after the database was away, when what they asked for may have
 // been refused.
 func (s *Server) changes(w http.ResponseWriter, r *http.Request) error {
-	sent, err := s.resumeAfter(r)
-	if err != nil {
-		return err
-	}
 	begun := false
 	return s.follow(w, r, func(out *stream, heard int64) error {
 		away := begun && heard == 0
@@ -131,14 +124,14 @@ func (s *Server) changes(w http.ResponseWriter, r *http.Request) error {
 			heard, out.welcome = snap.Version, false // as above
 		}
 		switch {
-		case heard > sent:
-			sent = heard
+		case heard > out.sent:
+			out.sent = heard
 		case away:
 			heard = 0
 		default:
 			return nil
 		}
-		return out.send(fmt.Sprintf("id: %d\nevent: changed\ndata: %d\n\n", sent, heard))
+		return out.send(fmt.Sprintf("id: %d\nevent: changed\ndata: %d\n\n", out.sent, heard))
 	})
 }
 
@@ -159,6 +152,10 @@ func (s *Server) resumeAfter(r *http.Request) (int64, error) {
 // server stops. Errors before the first byte are answered; later ones end the stream, and the
 // caller resumes.
 func (s *Server) follow(w http.ResponseWriter, r *http.Request, news func(out *stream, heard int64) error) error {
+	sent, err := s.resumeAfter(r)
+	if err != nil {
+		return err
+	}
 	changes, unsubscribe := s.Database.Subscribe(request.StudyID(r))
 	defer unsubscribe()
 	accounts, unwatch := s.Database.SubscribeAccounts()
@@ -168,7 +165,7 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, news func(out *s
 	}
 	ctx, cancel := s.untilExpiry(r)
 	defer cancel()
-	out := &stream{w: w, control: http.NewResponseController(w), accounts: accounts, look: func() error { return s.stillWelcome(r) }, gone: ctx.Done(), stopping: s.Stopping}
+	out := &stream{w: w, control: http.NewResponseController(w), sent: sent, accounts: accounts, look: func() error { return s.stillWelcome(r) }, gone: ctx.Done(), stopping: s.Stopping}
 	if err := out.look(); err != nil { // between the guard and the first poke that would be heard
 		return err
 	}
@@ -183,8 +180,7 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, news func(out *s
 	if r.Method == http.MethodHead {
 		return nil
 	}
-	err := out.send("retry: 2000\n\n")
-	if err == nil {
+	if err = out.send("retry: 2000\n\n"); err == nil {
 		err = news(out, 0)
 	}
 	beat := time.NewTicker(heartbeat)

@@ -50,8 +50,9 @@ func (v Facts) Verified() templates.Verified {
 	}
 	shown.OK, shown.At, shown.Hash = last.OK, v.stamp(last.At), last.Hash
 	shown.Text = fmt.Sprintf("up to ledger entry %d: %s replayed.", last.Version, words.Count(last.Checked, "decision", "decisions"))
-	if gone := goneWords(last.Verification); gone != "" {
-		shown.Text, shown.Partly = shown.Text+" "+design.Capitalised(gone)+".", true
+	if n := last.Unchecked; n > 0 {
+		engines := words.Either(len(last.GoneEngines) > 1, "engines ", "engine ") + design.Listed(last.GoneEngines, "and")
+		shown.Text, shown.Partly = shown.Text+" "+words.Count(n, "decision was", "decisions were")+" made by rules that this program no longer has ("+engines+"), and cannot be replayed.", true
 	}
 	if since := v.Latest.Version - last.Version; since > 0 {
 		shown.Since = words.Count(int(since), "entry has", "entries have") + " been added since."
@@ -75,21 +76,10 @@ func differences(outcome study.Verification) (list []string) {
 	return list
 }
 
-// goneWords say which decisions were not replayed; "" where all were.
-func goneWords(outcome study.Verification) string {
-	n := outcome.Unchecked
-	if n == 0 {
-		return ""
-	}
-	engines := words.Either(len(outcome.GoneEngines) > 1, "engines ", "engine ")
-	return words.Count(n, "decision was", "decisions were") + " made by rules that this program no longer has (" + engines + design.Listed(outcome.GoneEngines, "and") + "), and cannot be replayed"
-}
-
 // mostAmends is how many corrections, exclusions and changes a board has, the newest;
 // mostReportAmends how many a report.
 const mostAmends, mostReportAmends = 100, 500
 
-// MostAmends is how many of them are shown.
 func (v Facts) MostAmends() int { return words.Either(v.Paper, mostReportAmends, mostAmends) }
 
 // amends are what was changed afterwards, newest first, side by side with what was there:
@@ -179,7 +169,6 @@ func optionalNumber(x *float64) string {
 	return design.WriteExactly(*x)
 }
 
-// studyFacts are how the study decides.
 func (v Facts) studyFacts() []templates.Fact {
 	d, algorithm := v.Snap.Definition, v.Snap.Compiled().Algorithm
 	wanted := words.Either(d.Objective.Direction == "minimize", "as low as possible", "as high as possible")

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strconv"
@@ -104,12 +105,7 @@ func (v Tried) endOf() *templates.Ended {
 	if v.Trial.Status != ledger.StatusCompleted {
 		return &templates.Ended{Mark: markOf(v.Snap.Definition, v.Trial), Words: cmp.Or(v.reasonLine(), design.Capitalised(stateWords(v.Snap.Definition, v.Trial))) + "."}
 	}
-	var last ledger.Measurement
-	for _, m := range v.Trial.Metrics {
-		if m.ToldSeq > last.ToldSeq {
-			last = m
-		}
-	}
+	last := slices.MaxFunc(slices.Collect(maps.Values(v.Trial.Metrics)), func(a, b ledger.Measurement) int { return cmp.Compare(a.ToldSeq, b.ToldSeq) })
 	return &templates.Ended{Mark: markOf(v.Snap.Definition, v.Trial), Words: "Completed by " + last.By, At: v.stamp(last.ToldAt)}
 }
 

@@ -63,7 +63,6 @@ func (v Facts) entryOf(event ledger.Event) templates.LedgerEntry {
 	return entry
 }
 
-// eventWords say what an event did, and why.
 func eventWords(d design.Definition, event ledger.Event) (text, reason string) {
 	switch event.Kind {
 	case ledger.Created:
@@ -302,7 +301,6 @@ func correctedWords(d design.Definition, data ledger.CorrectedData) string {
 	return strings.Join(parts, " and ")
 }
 
-// CorrectionConsequences puts what a correction would change into words.
 func CorrectionConsequences(snap *ledger.Snapshot, impact study.Impact) *templates.Consequences {
 	out, rest := consequences(snap, impact)
 	out.Summary = fmt.Sprintf("Trial %d would be: %s.", impact.Trial.Number, stateWords(snap.Definition, impact.Trial))

@@ -63,7 +63,6 @@ func (v Facts) NothingBelieved() string {
 	return design.Capitalised(v.noModelYet()) + words.Either(v.Snap.State.Over(), ".", "; its picture of each metric will then be drawn here.")
 }
 
-// inputs are the form above the charts.
 func (o Outlook) inputs(section *templates.Beliefs) {
 	d := o.Snap.Definition
 	section.Metric = templates.Input{Name: "metric", Label: "Map of", Kind: "select", Options: optionsOf(o.metricsShown())}

@@ -132,7 +132,6 @@ func quantile(sorted []float64, q float64) float64 {
 	return sorted[i] + (at-float64(i))*(sorted[i+1]-sorted[i])
 }
 
-// all is where values lie.
 func (m measure) all(values []float64) []float64 {
 	return lists.Map(values, m.to)
 }
@@ -222,16 +221,10 @@ var markNames = map[chart.Style]string{
 // of them in its own panel and for all elsewhere.
 func (m *marks) name(style chart.Style) string {
 	switch {
-	case style == chart.Feasible && m.limits == 0:
-		return "a reading"
-	case style == chart.Feasible && m.limits == 1:
-		return "within the limit"
 	case style == chart.Feasible:
-		return "within limits"
-	case style == chart.Violated && m.limits == 1:
-		return "limit broken"
+		return []string{"a reading", "within the limit", "within limits"}[min(m.limits, 2)]
 	case style == chart.Violated:
-		return "a limit broken"
+		return words.Either(m.limits == 1, "limit broken", "a limit broken")
 	case !m.places && (style == chart.Waiting || style == chart.Recommended):
 		return markNames[style] + " (expected)"
 	case m.places && style == chart.Unknown:
@@ -292,7 +285,6 @@ func readingUnder(limit design.Constraint, t *ledger.Trial, value float64) chart
 
 func failedBySettings(t *ledger.Trial) bool { return t.Cause == ledger.BySettings && !t.Excluded }
 
-// limitLabel is a limit as charts name it.
 func limitLabel(c design.Constraint) string { return "limit " + words.Quantity(c.Threshold, c.Unit) }
 
 // lineStyle tells line number i of a panel from the others.

@@ -80,10 +80,8 @@ func (o Outlook) sliceRow(metric string, along []study.Slice, most int) (cells [
 // pointsWords say what the points beside so many parameters' lines are, where some were left out.
 func pointsWords(parameters, left int) string {
 	switch {
-	case parameters == 1 && left > 0:
-		return "Points are some of the readings."
 	case parameters == 1:
-		return "Points are the readings."
+		return "Points are " + words.Either(left > 0, "some of ", "") + "the readings."
 	case left > 0:
 		return "Points are the readings nearest to each line; they fade with the distance of their other settings from it."
 	}

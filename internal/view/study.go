@@ -136,7 +136,6 @@ func asks(c design.Constraint) string {
 	return words.Either(c.Name != c.Metric, c.Metric+" ", "") + words.Limit(c)
 }
 
-// constraintTitle names a constraint with what it asks.
 func constraintTitle(c design.Constraint) string {
 	return c.Name + words.Either(c.Name != c.Metric, ": ", " ") + asks(c)
 }
@@ -157,7 +156,6 @@ func settingsLine(d design.Definition, values design.Settings) string {
 	return strings.Join(lists.Map(settingsOf(d, values), func(s templates.Setting) string { return s.Name + " " + words.With(s.Value, s.Unit) }), ", ")
 }
 
-// Stamp is a moment as people read it.
 func Stamp(at, now time.Time) templates.Stamp {
 	return templates.Stamp{Ago: words.Ago(at, now), Exact: words.Exact(at), ISO: at.UTC().Format(time.RFC3339)}
 }

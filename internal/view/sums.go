@@ -17,7 +17,6 @@ import (
 	"headroom/web/templates"
 )
 
-// panelling is what the panels are made from.
 type panelling struct {
 	Facts
 	limits [][]design.Constraint // as they stood when each trial was chosen
@@ -77,7 +76,6 @@ func (p *panelling) behind() (best, average, own []float64) {
 	return best, average, own
 }
 
-// denseWords say what is drawn of many trials.
 func (p *panelling) denseWords() string {
 	return fmt.Sprintf("Of %s, single marks are the newest %d, those that broke a limit and those that were the best so far; each grey bar spans all readings of %s, lowest to highest.",
 		words.Count(len(p.Snap.Trials), "trial", "trials"), newestMarks, words.Count(p.spanned(), "trial", "trials"))
@@ -86,7 +84,6 @@ func (p *panelling) denseWords() string {
 // spanned is how many trials a bar spans.
 func (p *panelling) spanned() int { return max(1, (len(p.Snap.Trials)+spans-1)/spans) }
 
-// note adds sentences to the caption.
 func (p *panelling) note(sentences ...string) {
 	for _, sentence := range sentences {
 		if sentence != "" {
@@ -196,7 +193,6 @@ func (p *panelling) violationCaption(c design.Constraint, now study.ViolationOut
 	return caption
 }
 
-// leftWords say what is left under a bound.
 func leftWords(now study.ViolationOut, unit string) string {
 	switch {
 	case now.Left == nil:

@@ -98,7 +98,6 @@ func (l listing) fillPaper(table *templates.Trials) {
 	}
 }
 
-// fill puts one page of trials into the table.
 func (v listing) fill(table *templates.Trials, keep func(*ledger.Trial) bool) {
 	matching := slices.DeleteFunc(slices.Clone(v.Snap.Trials), func(t *ledger.Trial) bool { return !keep(t) })
 	slices.Reverse(matching)

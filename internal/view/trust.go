@@ -24,8 +24,7 @@ func (v Facts) trust() templates.Trust {
 	var t templates.Trust
 	drifted := v.drifts()
 	for _, d := range drifted {
-		t.Calibrations = append(t.Calibrations, calibrationWords(d.metric, v.Readout.Calibration[d.metric])...)
-		t.Calibrations = append(t.Calibrations, toldScaleWords(d.metric, v.Readout.Metrics[d.metric].Told)...)
+		t.Calibrations = slices.Concat(t.Calibrations, calibrationWords(d.metric, v.Readout.Calibration[d.metric]), toldScaleWords(d.metric, v.Readout.Metrics[d.metric].Told))
 		line := templates.Drift{Text: d.inWords()}
 		if d.drifts() && v.Head.Operates && !v.Snap.State.Over() && !v.Snap.Compiled().Algorithm.ForDrift {
 			line.Offer = v.Head.URL("/reconfigure?way=drift&since=" + strconv.Itoa(d.Since))
@@ -101,14 +100,12 @@ func toldScaleWords(metric string, scale float64) []string {
 	return []string{fmt.Sprintf("%s: standard deviations told with readings count %s times as told, since readings scatter %s than they say.", design.Capitalised(metric), times, words.Either(scale > 1, "more", "less"))}
 }
 
-// coverageWords are a count with a verdict.
 func coverageWords(c optimizer.Coverage) string {
 	inside := int(math.Round(c.Coverage95 * float64(c.Count)))
 	return fmt.Sprintf("%d of %s fell in the 95%s%% band predicted for %s (noise included): %s", inside, words.Count(c.Count, "reading", "readings"), words.Thin,
 		words.Either(c.Count == 1, "it", "them"), calibrationVerdict(inside, c.Count))
 }
 
-// What is said of bands.
 const (
 	tooNarrow = "the bands are too narrow."
 	tooWide   = "the bands are wider than they need to be."

@@ -439,19 +439,11 @@ func (v Facts) Status() templates.Status {
 // inDoubt are the trials with something that nobody has confirmed yet, the first of them; more says
 // how many others there are.
 func (v Facts) inDoubt() (shown []templates.Doubtful, more string) {
-	n := 0
-	for _, t := range v.Snap.Trials {
-		if len(t.Doubts) == 0 || t.Excluded {
-			continue
-		}
-		if n++; n <= mostInDoubt {
-			shown = append(shown, v.Of(t).inDoubt())
-		}
+	all := lists.Pick(v.Snap.Trials, func(t *ledger.Trial) (Tried, bool) { return v.Of(t), len(t.Doubts) > 0 && !t.Excluded })
+	if n := len(all) - mostInDoubt; n > 0 {
+		all, more = all[:mostInDoubt], words.Count(n, "more trial is", "more trials are")+" in doubt; their pages say why."
 	}
-	if n > mostInDoubt {
-		more = words.Count(n-mostInDoubt, "more trial is", "more trials are") + " in doubt; their pages say why."
-	}
-	return shown, more
+	return lists.Map(all, Tried.inDoubt), more
 }
 
 // mostInDoubt is how many trials in doubt stand at the top of the page.

@@ -93,7 +93,6 @@ type Forecast struct {
 	Shown   string // names what it was made for
 }
 
-// ForecastLine is what is expected of one metric.
 type ForecastLine struct{ Name, Reading, Limit string }
 
 type CorrectPage struct {
@@ -205,7 +204,6 @@ type SwitchLine struct {
 	Now, Locked        bool // is signed in, has tried too many wrong PINs
 }
 
-// LinkPage asks before a single-use link is used up.
 type LinkPage struct {
 	Page
 	Heading, Text, Button, Action string

@@ -20,7 +20,6 @@ import (
 	"headroom/internal/view/chart"
 )
 
-// Page is what every page needs around its content.
 type Page struct {
 	Title  string
 	Viewer account.Identity // who looks at the page, nobody in particular when not signed in
@@ -168,7 +167,6 @@ func cell(number bool, text string) templ.Attributes {
 	return templ.Attributes{"class": strings.Join(classes, " ")}
 }
 
-// StudyHead names the study a page is about.
 type StudyHead struct {
 	ID, Name string
 	State    ledger.State
@@ -209,7 +207,6 @@ type Work struct {
 	Whole   string // the page that waits for everything
 }
 
-// trigger is when the page asks.
 func (w Work) trigger() string {
 	var when []string
 	if w.Follows {
@@ -317,7 +314,6 @@ type Ended struct {
 	At    Stamp
 }
 
-// ToldValue is a reading that is there.
 type ToldValue struct {
 	Name, Value, Mark string
 	Original          string // the first value told, when corrected
@@ -446,7 +442,6 @@ func (t Trials) columns() []Column {
 	return columns
 }
 
-// Filter is one choice of what to list.
 type Filter struct {
 	Label, URL string
 	Part       string // address of the part alone, "" when the whole page has to be fetched

@@ -30,7 +30,6 @@ type shareList struct {
 	Shares []account.Share `json:"shares"`
 }
 
-// madeShare is a new share link, told this once.
 type madeShare struct {
 	account.Share
 	URL string `json:"url,omitempty"`
@@ -45,7 +44,6 @@ type shareRequest struct {
 // this once.
 type creating func(ctx context.Context, by account.Identity) (kept, told any, err error)
 
-// ofAccess are those that give out access.
 func (a *API) ofAccess() operations {
 	return operations{
 		"createToken": making(a, Operation{Summary: "Make an API token; its secret is told this once", Answer: madeToken{}}, func(r *http.Request, want account.NewToken) (creating, error) {

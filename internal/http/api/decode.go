@@ -50,11 +50,8 @@ func checkMediaType(h http.Header, allowed []string) error {
 		return problem.New(http.StatusUnsupportedMediaType, fmt.Sprintf("Content-Encoding %q is not understood; send the body as it is.", encoding))
 	}
 	got, parameters, err := mime.ParseMediaType(h.Get("Content-Type"))
-	charset := parameters["charset"]
-	for _, want := range allowed {
-		if err == nil && got == want && (charset == "" || strings.EqualFold(charset, "utf-8")) {
-			return nil
-		}
+	if charset := parameters["charset"]; err == nil && slices.Contains(allowed, got) && (charset == "" || strings.EqualFold(charset, "utf-8")) {
+		return nil
 	}
 	return problem.New(http.StatusUnsupportedMediaType, fmt.Sprintf("Content-Type is %q; it must be %s in UTF-8.", h.Get("Content-Type"), strings.Join(allowed, " or ")))
 }
@@ -106,11 +103,10 @@ func decodeJSON(ctx context.Context, text []byte, into any) error {
 
 // placed adds line and column to what a JSON syntax error says.
 func placed(err error, text []byte) string {
-	var syntax *json.SyntaxError
-	if !errors.As(err, &syntax) {
-		return err.Error()
+	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
+		return placeIn(text, int(syntax.Offset)) + ": " + syntax.Error()
 	}
-	return placeIn(text, int(syntax.Offset)) + ": " + syntax.Error()
+	return err.Error()
 }
 
 // placeIn is the line and column of the byte before which so many end.

@@ -53,7 +53,6 @@ func (a *API) Publish(routes []Route) (err error) {
 	return err
 }
 
-// openAPI writes the OpenAPI 3.1 document of the routes.
 func (a *API) openAPI(routes []Route) ([]byte, error) {
 	schemas := newSchemas()
 	paths := map[string]object{}
@@ -385,7 +384,6 @@ type settingDescription struct {
 	Range settingRange `json:"range"`
 }
 
-// ofReference are those that describe the API.
 func (a *API) ofReference() operations {
 	return operations{
 		"listAlgorithms": listing(Operation{Summary: "Every algorithm with its settings, source and the feedback it assumes"}, func(*http.Request) (algorithmList, error) {

@@ -352,7 +352,6 @@ var limitParameter = queryParameter{"limit", fmt.Sprintf("At most so many; defau
 
 func limitIn(q *request.Query) int64 { return q.Whole("limit", 1, maxPage, maxPage) }
 
-// pageAsked is a part of a list.
 type pageAsked struct{ after, limit int64 }
 
 func pageIn(q *request.Query) pageAsked {

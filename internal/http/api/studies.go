@@ -237,7 +237,6 @@ type choiceList struct {
 	Choices []study.Choice `json:"choices"`
 }
 
-// ofReadouts are those that read the replayed state.
 func (a *API) ofReadouts() operations {
 	return operations{
 		"readState": reading(a, Operation{
@@ -280,7 +279,6 @@ func (a *API) ofReadouts() operations {
 	}
 }
 
-// ofLedger are those that read the ledger.
 func (a *API) ofLedger(events func(http.ResponseWriter, *http.Request) error) operations {
 	return operations{
 		"ledger": reading(a, Operation{

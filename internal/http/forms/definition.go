@@ -23,7 +23,6 @@ import (
 // Fields by which others are drawn.
 const algorithmField, presetField, kernelField = "algorithm.name", "algorithm.preset", "model.kernel"
 
-// Selects of the form of a study.
 var (
 	types      = []templates.Option{{Value: "real", Label: "real number"}, {Value: "integer", Label: "whole number"}, {Value: "categorical", Label: "choice"}, {Value: "remainder", Label: "what is left"}}
 	scales     = []templates.Option{{Value: design.ScaleLinear, Label: "linear"}, {Value: design.ScaleLog, Label: "logarithmic"}}

@@ -80,7 +80,6 @@ func (fields Fields) Show() url.Values {
 	return values
 }
 
-// Inputs are the fields as they are drawn.
 func (fields Fields) Inputs() []templates.Input {
 	return lists.Pick(fields, func(f Field) (templates.Input, bool) { return f.Input, !f.fixed })
 }
@@ -202,7 +201,6 @@ func jsonText(raw json.RawMessage) string {
 	return string(raw)
 }
 
-// typedJSON reads JSON that somebody wrote as it stands.
 func (t *Typed) typedJSON(name string) json.RawMessage {
 	text := t.Text(name)
 	if !json.Valid([]byte(text)) {
@@ -314,7 +312,6 @@ func (fields Fields) line(list string, number int, class, kind, name string) tem
 		Inputs: fields.within(open), Plausible: fields.within(plausible), Calculated: fields.within(calculated)}
 }
 
-// labelOf is how a list says a value.
 func labelOf(options []templates.Option, value string) string {
 	if i := slices.IndexFunc(options, func(o templates.Option) bool { return o.Value == value }); i >= 0 {
 		return options[i].Label

@@ -18,7 +18,6 @@ type row map[string]string
 // open, so that what is typed while an answer is on its way finds its line again.
 type rows map[int]row
 
-// The lists of the form of a study.
 const parameters, constraints, recorded = templates.Parameters, templates.Constraints, templates.Recorded
 
 // A line in which all fields but the chosen ones are empty is blank.
@@ -59,7 +58,6 @@ func rowsOf(values url.Values, list string) rows {
 	return lines
 }
 
-// numbers are those of the lines, in order.
 func (lines rows) numbers() []int {
 	sorted := slices.Sorted(maps.Keys(lines))
 	return sorted[:min(len(sorted), mostRows)]

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"headroom/internal/lists"
 	"headroom/internal/optimizer/policy"
 	"headroom/internal/study/design"
 	"headroom/internal/view"
@@ -65,11 +66,7 @@ func settingFields(setting policy.Setting, values url.Values) Fields {
 }
 
 func withDefault(names []string) []templates.Option {
-	options := []templates.Option{{Value: "", Label: "default"}}
-	for _, name := range names {
-		options = append(options, templates.Option{Value: name, Label: spaced(name)})
-	}
-	return options
+	return append([]templates.Option{{Label: "default"}}, lists.Map(names, func(name string) templates.Option { return templates.Option{Value: name, Label: spaced(name)} })...)
 }
 
 func spaced(name string) string { return strings.ReplaceAll(name, "_", " ") }

@@ -53,7 +53,6 @@ func (form Trial) All() Fields {
 	return slices.Concat(form.Settings, form.Context, form.Metrics, Fields{form.Note, form.Reason})
 }
 
-// Telling reads the entry form of a trial.
 func (t *Typed) Telling(form Trial) ledger.Telling {
 	telling := ledger.Telling{Metrics: t.readings(form), Parameters: t.used(form), Note: t.Text(form.Note.Name)}
 	if t.OK() && len(telling.Metrics) == 0 && telling.Parameters == nil && telling.Note == "" {

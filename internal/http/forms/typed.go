@@ -3,6 +3,7 @@
 package forms
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -157,14 +158,11 @@ func (t *Typed) asTyped(x float64) string {
 
 // required reads a number that must be there.
 func (t *Typed) required(name, missing string) float64 {
+	x := t.number(name)
 	if t.Text(name) == "" {
 		t.Fault(name, missing)
-		return 0
 	}
-	if x := t.number(name); x != nil {
-		return *x
-	}
-	return 0
+	return *cmp.Or(x, new(float64))
 }
 
 // day reads a date as its end; nil when the field is empty.
@@ -195,7 +193,6 @@ func (t *Typed) Whole(name string, absent int) int {
 	return n
 }
 
-// list reads the texts of a list.
 func (t *Typed) list(name string) []string { return separated(t.Values.Get(name)) }
 
 const separators = ",;\n\r"

@@ -373,7 +373,6 @@ func showImport(w http.ResponseWriter, r *http.Request, status int, v view.Facts
 	return show(w, r, status, templates.ImportView(page))
 }
 
-// exampleSettings are some that can be run.
 func exampleSettings(c *design.Compiled) design.Settings {
 	if len(c.Def.Candidates) > 0 {
 		return c.Def.Candidates[0]

@@ -57,7 +57,6 @@ type People struct{ Options }
 
 func (s *Site) People() People { return People{s.Options} }
 
-// handler answers a request, or says why not.
 type handler = func(http.ResponseWriter, *http.Request) error
 
 // Of answers with the study in the path, as it is after the event that the page has heard of, or
@@ -158,7 +157,6 @@ func letPartsFollow(w http.ResponseWriter, after *ledger.Snapshot) {
 	w.Header().Set("HX-Trigger", trigger)
 }
 
-// newPage is what every page has.
 func newPage(r *http.Request, title, width string) templates.Page {
 	who, _ := request.Caller(r)
 	return templates.Page{Title: title, Width: width, Viewer: who, Switch: switchURL(r), Now: time.Now(), Done: doneSentence[r.URL.Query().Get("done")]}
@@ -414,7 +412,6 @@ func (s *Site) loadBoard(ctx context.Context, v *view.Facts) error {
 	return nil
 }
 
-// loadVerification gets how a verification of the study stands.
 func (s *Site) loadVerification(ctx context.Context, v *view.Facts) error {
 	under, last, err := s.Studies.Verifying(ctx, v.Snap.ID)
 	v.Board.Verification = view.Verification{Progress: under, Paused: errors.Is(under.Failed, context.DeadlineExceeded), Last: last}
@@ -537,7 +534,6 @@ func ofAnother(r *http.Request, values url.Values) error {
 	return problem.New(http.StatusUnprocessableEntity, "Nothing is saved: this form was opened under another sign-in, and you are signed in as "+who.Name+". Send it again to save it in your own name.")
 }
 
-// command is how a form's write enters.
 func command(r *http.Request, form *forms.Typed) study.Command {
 	who, _ := request.Caller(r)
 	cmd := study.Command{By: who.By(), Author: who.Caller()}

@@ -52,7 +52,6 @@ func (s People) listPeople(r *http.Request, page *templates.PeoplePage) error {
 	return err
 }
 
-// gaveOut says what ends with a person's access.
 func gaveOut(p account.Person) string {
 	var parts []string
 	for _, given := range []struct {
@@ -318,7 +317,6 @@ func (s People) EndSession(r *http.Request) error {
 	return err
 }
 
-// Home leads to what the caller may see.
 func (s *Site) Home(w http.ResponseWriter, r *http.Request) error {
 	if who, _ := request.Caller(r); who.StudyID != "" {
 		return GoTo(w, r, "/studies/"+who.StudyID)

@@ -105,7 +105,6 @@ func Asked[T any](r *http.Request, read func(*Query) T) (asked T, err error) {
 	return asked, q.Err()
 }
 
-// QueryOf reads values that were parsed before.
 func QueryOf(values url.Values) *Query { return &Query{values: values} }
 
 func (q *Query) fault(name, message string, value any) {

@@ -184,7 +184,6 @@ func polygon(corners int, turn, inner float64) func(r float64) string {
 	}
 }
 
-// attributes are how a mark is filled and edged.
 func (l look) attributes() string {
 	if l.fill == "" {
 		return fmt.Sprintf(`fill="none" stroke="var(--%s)" stroke-width="2"`, l.edge)
@@ -287,7 +286,6 @@ func scaleOf(a Axis, values ...[]any) scale {
 	return s
 }
 
-// numbers are the values that are some.
 func numbers(values ...[]any) []float64 {
 	return lists.Pick(slices.Concat(values...), func(value any) (float64, bool) { return number(value), !math.IsNaN(number(value)) })
 }
@@ -533,7 +531,6 @@ func (p Panel) frame() frame {
 	return frame{x: scaleOf(p.X, xs...), y: scaleOf(p.Y, ys...), xAxis: p.X, yAxis: p.Y, xWords: "all", yWords: "all", traces: p.Traces, limits: p.Limits, height: p.Height}
 }
 
-// panels stand above each other over one x axis.
 func (s *sheet) panels(d Drawing) {
 	for _, panel := range d.Panels {
 		s.title(panel.Title)

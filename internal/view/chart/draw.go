@@ -50,14 +50,12 @@ func (s *sheet) definitions() string {
 	return fmt.Sprintf(`<pattern id="%s-hatch" width="8" height="8" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><path d="M0,0V8" stroke="var(--limit)" stroke-width="1.6" opacity="0.55"/></pattern>`, s.id) + s.defs.String()
 }
 
-// name puts a name into the legend, once.
 func (s *sheet) name(name string, style Style) {
 	if _, known := s.styles[name]; !known && name != "" {
 		s.names, s.styles[name] = append(s.names, name), style
 	}
 }
 
-// legend says what is what.
 func (s *sheet) legend() string {
 	out := `<div class="legend">`
 	for _, name := range s.names {
@@ -333,7 +331,6 @@ func (s *sheet) trace(f frame, t Trace) {
 	}
 }
 
-// bars are means with error bars, for choices.
 func (s *sheet) bars(f frame, t Trace) {
 	cap, mean := s.symbol(look{level, 4, "", "feasible"}), s.symbol(look{level, 11, "", "feasible"})
 	var texts []string

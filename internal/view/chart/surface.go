@@ -43,7 +43,6 @@ func colourAt(part float64) color.RGBA {
 
 func hex(c color.RGBA) string { return fmt.Sprintf("#%02x%02x%02x", c.R, c.G, c.B) }
 
-// scale is that of the colours.
 func (s Surface) scale() scale {
 	var rows []float64
 	for _, row := range s.Mean {

@@ -62,7 +62,6 @@ func Column(values []float64) func(float64) string {
 	}
 }
 
-// Fixed is a number with that many decimals.
 func Fixed(x float64, decimals int) string { return design.Typeset(design.FormatFixed(x, decimals)) }
 
 // Unsubtracted takes away what only the subtraction of two decimal numbers put into a difference.

@@ -74,3 +74,12 @@ func TestAnAnswerThatFailsHalfWayIsCut(t *testing.T) {
 		}
 	}
 }
+
+// handle answers as every route does where its handler fails.
+func (s *Server) handle(h handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := h(w, r); err != nil {
+			s.fail(w, r, err)
+		}
+	})
+}

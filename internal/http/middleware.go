@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"net/url"
 	"path"
@@ -64,15 +63,8 @@ func (s *Server) observe(next http.Handler) http.Handler {
 			status, took := max(seen.Status(), http.StatusOK), time.Since(start)
 			pattern := cmp.Or(chi.RouteContext(r.Context()).RoutePattern(), "(none)") // one name for all that met none, so that strangers cannot make metrics
 			s.metrics.requests.WithLabelValues(knownMethod(r.Method), pattern, strconv.Itoa(status)).Observe(took.Seconds())
-			s.Log.LogAttrs(r.Context(), slog.LevelInfo, "request",
-				slog.String("request", requestID(r)),
-				slog.String("method", r.Method),
-				slog.String("route", pattern),
-				slog.String("study", chi.URLParam(r, "id")),
-				slog.Int("status", status),
-				slog.Int("bytes", seen.BytesWritten()),
-				slog.Duration("took", took),
-				slog.String("client", middleware.GetClientIP(r.Context())))
+			s.Log.InfoContext(r.Context(), "request", "request", requestID(r), "method", r.Method, "route", pattern, "study", chi.URLParam(r, "id"),
+				"status", status, "bytes", seen.BytesWritten(), "took", took, "client", middleware.GetClientIP(r.Context()))
 		}()
 		next.ServeHTTP(seen, r)
 	})
@@ -89,8 +81,7 @@ func (s *Server) recoverPanics(next http.Handler) http.Handler {
 			if cause == http.ErrAbortHandler {
 				panic(cause)
 			}
-			s.Log.LogAttrs(r.Context(), slog.LevelError, "panic", slog.String("request", requestID(r)),
-				slog.String("cause", fmt.Sprint(cause)), slog.String("stack", string(debug.Stack())))
+			s.Log.ErrorContext(r.Context(), "panic", "request", requestID(r), "cause", fmt.Sprint(cause), "stack", string(debug.Stack()))
 			s.fail(w, r, fmt.Errorf("panic: %v", cause))
 		}()
 		next.ServeHTTP(w, r)
@@ -163,21 +154,21 @@ func (s *Server) inTurn(next http.Handler) http.Handler {
 
 // methodNotAllowed names the methods that the path does have. A browser in which the answer to a form
 // is loaded anew is led to the page that the form is about.
-func methodNotAllowed(routes chi.Routes) handler {
-	return func(w http.ResponseWriter, r *http.Request) error {
+func (s *Server) methodNotAllowed(routes chi.Routes) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodGet && !wantsProblem(r) {
 			above := path.Dir(r.URL.Path)
 			for !routes.Match(chi.NewRouteContext(), http.MethodGet, above) {
 				above = path.Dir(above)
 			}
 			http.Redirect(w, r, (&url.URL{Path: above}).String(), http.StatusSeeOther)
-			return nil
+			return
 		}
 		allowed := slices.DeleteFunc([]string{"GET", "POST", "PATCH", "PUT", "DELETE"}, func(method string) bool {
 			return !routes.Match(chi.NewRouteContext(), method, r.URL.Path)
 		})
 		w.Header().Set("Allow", strings.Replace(strings.Join(allowed, ", "), "GET", "GET, HEAD", 1)) // HEAD is answered wherever GET is
-		return problem.New(http.StatusMethodNotAllowed, r.Method+" is not possible here; use "+strings.Join(allowed, " or ")+".")
+		s.fail(w, r, problem.New(http.StatusMethodNotAllowed, r.Method+" is not possible here; use "+strings.Join(allowed, " or ")+"."))
 	}
 }
 

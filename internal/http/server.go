@@ -103,8 +103,8 @@ func (s *Server) router(table []route) (http.Handler, error) {
 	}
 	r := chi.NewRouter()
 	r.Use(withRequestID, clientAddresses(s.TrustedProxies), s.observe, s.recoverPanics, s.securityHeaders, s.sameOrigin(sameOrigin), withoutRefusedEncodings, middleware.GetHead)
-	r.NotFound(s.handle(func(http.ResponseWriter, *http.Request) error { return problem.NoSuchThing }).ServeHTTP)
-	r.MethodNotAllowed(s.handle(methodNotAllowed(r)).ServeHTTP)
+	r.NotFound(func(w http.ResponseWriter, r *http.Request) { s.fail(w, r, problem.NoSuchThing) })
+	r.MethodNotAllowed(s.methodNotAllowed(r))
 	// More effort makes the history of 1000 rounds a tenth smaller and takes three times as long.
 	compress := middleware.Compress(3, "application/json", "application/problem+json", "text/html", "text/css", "text/csv", "text/javascript", "text/plain", "image/svg+xml")
 	for _, rt := range table {
@@ -120,23 +120,15 @@ func (s *Server) router(table []route) (http.Handler, error) {
 	return r, nil
 }
 
-// handle is the one place where a handler's error becomes what the caller sees.
-func (s *Server) handle(h handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if err := h(w, r); err != nil {
-			s.fail(w, r, err)
-		}
-	})
-}
-
-// fail answers with err: problem+json to programs, a page to browsers.
+// fail is the one place where an error becomes what the caller sees: problem+json to programs, a
+// page to browsers.
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if errors.Is(err, context.Canceled) && r.Context().Err() != nil {
 		return // the caller has gone
 	}
 	p := problem.Of(err)
 	if p.Status >= http.StatusInternalServerError {
-		s.Log.LogAttrs(r.Context(), slog.LevelError, "request failed", slog.String("error", err.Error()), slog.String("request", requestID(r)))
+		s.Log.ErrorContext(r.Context(), "request failed", "error", err.Error(), "request", requestID(r))
 	}
 	if begun(w) {
 		panic(http.ErrAbortHandler) // too late to say so: break the connection
@@ -152,7 +144,7 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 		return
 	}
 	if err := pages.Problem(w, r, p); err != nil {
-		s.Log.LogAttrs(r.Context(), slog.LevelError, "error page failed", slog.String("error", err.Error()))
+		s.Log.ErrorContext(r.Context(), "error page failed", "error", err.Error())
 		problem.Write(w, p)
 	}
 }

@@ -154,15 +154,7 @@ func (s *Server) forgetPINs(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *Server) setCookie(w http.ResponseWriter, name, secret string, expires time.Time) {
-	http.SetCookie(w, &http.Cookie{
-		Name:     s.cookieName(name),
-		Value:    secret,
-		Path:     "/",
-		Expires:  expires,
-		HttpOnly: true,
-		Secure:   s.secure,
-		SameSite: http.SameSiteLaxMode,
-	})
+	http.SetCookie(w, &http.Cookie{Name: s.cookieName(name), Value: secret, Path: "/", Expires: expires, HttpOnly: true, Secure: s.secure, SameSite: http.SameSiteLaxMode})
 }
 
 func (s *Server) dropCookie(w http.ResponseWriter, name string) {

@@ -26,7 +26,10 @@ func (v Facts) Content() templates.Board {
 // BelowNext is everything below the next trial.
 func (v Facts) BelowNext() templates.Whole {
 	whole := templates.Whole{Trials: v.Trials(), Ledger: v.Ledger()}
-	if !v.Working {
+	if v.Working {
+		const later = "This comes with the model, which is being worked out."
+		whole.Progress, whole.Beliefs = templates.Progress{Empty: later}, templates.Beliefs{Empty: later, Action: v.URL}
+	} else {
 		whole.Progress, whole.Beliefs = v.Progress(), v.Beliefs()
 	}
 	return whole

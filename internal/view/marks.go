@@ -284,7 +284,6 @@ func readingUnder(limit design.Constraint, t *ledger.Trial, value float64) chart
 }
 
 func failedBySettings(t *ledger.Trial) bool { return t.Cause == ledger.BySettings && !t.Excluded }
-
 func limitLabel(c design.Constraint) string { return "limit " + words.Quantity(c.Threshold, c.Unit) }
 
 // lineStyle tells line number i of a panel from the others.

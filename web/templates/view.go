@@ -64,7 +64,6 @@ type Form struct {
 }
 
 func (f Form) Value(name string) string { return f.Values.Get(name) }
-
 func (f Form) Fault(name string) string { return f.Errors[name] }
 
 // Like is what was typed into a form with the fields of another.

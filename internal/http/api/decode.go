@@ -468,12 +468,8 @@ func listFields(t reflect.Type) (fields []jsonField) {
 		case f.Anonymous && name == "":
 			fields = append(fields, fieldsOf(f.Type)...)
 		case f.IsExported() && name != "-":
-			fields = append(fields, jsonField{
-				name:     name,
-				kind:     f.Type,
-				optional: strings.Contains(options, "omit"), // omitempty or omitzero
-				required: slices.Contains(required[t], name),
-			})
+			optional := strings.Contains(options, "omit") // omitempty or omitzero
+			fields = append(fields, jsonField{name: name, kind: f.Type, optional: optional, required: slices.Contains(required[t], name)})
 		}
 	}
 	return fields

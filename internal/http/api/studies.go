@@ -56,8 +56,7 @@ func (a *API) ofStudies() operations {
 			list, next, err := a.Studies.Summaries(r.Context(), wanted)
 			page := studyList{Studies: some(list)}
 			if next != nil {
-				mark := next.String()
-				page.Next = &mark
+				page.Next = new(next.String())
 			}
 			return page, err
 		}),

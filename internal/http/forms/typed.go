@@ -71,8 +71,7 @@ func (t *Typed) takeMeant() {
 }
 
 // Pressed is which of the form's buttons sent it.
-func (t *Typed) Pressed() string { return t.Values.Get("do") }
-
+func (t *Typed) Pressed() string         { return t.Values.Get("do") }
 func (t *Typed) Text(name string) string { return strings.TrimSpace(t.Values.Get(name)) }
 
 // Fault notes what is wrong with a field, the first thing only.

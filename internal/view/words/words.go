@@ -72,15 +72,12 @@ func Unsubtracted(difference, of float64) float64 {
 	return design.Rounded(difference, 9-design.ExponentOf(math.Max(math.Abs(of), math.Abs(difference))))
 }
 
-func With(number, unit string) string { return design.WithUnit(number, unit, Thin) }
-
+func With(number, unit string) string        { return design.WithUnit(number, unit, Thin) }
 func Quantity(x float64, unit string) string { return With(design.WriteNumber(x), unit) }
-
-func Roughly(x float64, unit string) string { return With(Rough(x), unit) }
+func Roughly(x float64, unit string) string  { return With(Rough(x), unit) }
 
 // Apart is a difference with its unit, RoughlyApart one that is an estimate.
-func Apart(number, unit string) string { return design.Apart(number, unit, Thin) }
-
+func Apart(number, unit string) string           { return design.Apart(number, unit, Thin) }
 func RoughlyApart(x float64, unit string) string { return Apart(Rough(x), unit) }
 
 func Uncertain(mean, sd float64, unit string) string {

@@ -46,8 +46,7 @@ func Modelled(d design.Definition) []string {
 	return metricNames(d, func(m design.MetricInfo) bool { return m.Modelled })
 }
 
-// tableMetrics are all metrics that a trial can have a value of: those told, then those worked out
-// when it is chosen.
+// tableMetrics are all metrics: those told, then those worked out when a trial is chosen.
 func tableMetrics(d design.Definition) []string {
 	return append(Told(d), metricNames(d, func(m design.MetricInfo) bool { return m.Known })...)
 }
@@ -74,8 +73,7 @@ func axisNames(d design.Definition) []string {
 // which says nothing.
 func limited(d design.Definition) bool { return len(d.Constraints) > 0 }
 
-// unread lists the modelled metrics of which no included trial has a reading. Of them nothing is
-// known but the prior, which is not shown.
+// unread are modelled metrics without a reading that counts: of these only the prior is known.
 func unread(snap *ledger.Snapshot) []string {
 	return slices.DeleteFunc(Modelled(snap.Definition), snap.HasReading)
 }

@@ -44,8 +44,7 @@ func Alike(sd float64) func(float64) string {
 	return func(x float64) string { return design.WriteBeside(x, sd) }
 }
 
-// Column writes the numbers of a column with equally many decimals: as many as the one that needs
-// most.
+// Column writes numbers with as many decimals as the one that needs most.
 func Column(values []float64) func(float64) string {
 	decimals := 0
 	for _, x := range values {
@@ -203,8 +202,7 @@ func span(d time.Duration) string {
 	return strconv.Itoa(max(1, int(d.Minutes()))) + Thin + "min"
 }
 
-// ForSoLong says for how long something has been going on, as the end of a sentence; nothing of
-// what has just begun.
+// ForSoLong ends a sentence with how long it has gone on, unless it has just begun.
 func ForSoLong(d time.Duration) string {
 	switch {
 	case d < 2*time.Second:

@@ -239,30 +239,26 @@ func TypedQuery(asked url.Values, _ *ledger.Snapshot) url.Values {
 
 // TrialsQuery keeps which trials to show and below which number to begin.
 func TrialsQuery(asked url.Values, snap *ledger.Snapshot) url.Values {
-	kept := url.Values{}
+	kept := keepPlace(asked, "below", int64(len(snap.Trials)))
 	if show := asked.Get("show"); show != "" {
 		kept.Set("show", show)
-	}
-	if below := asked.Get("below"); !pointless(below, int64(len(snap.Trials))) {
-		kept.Set("below", below)
 	}
 	return kept
 }
 
 // LedgerQuery keeps before which entry to begin.
 func LedgerQuery(asked url.Values, snap *ledger.Snapshot) url.Values {
-	kept := url.Values{}
-	if before := asked.Get("before"); !pointless(before, snap.Version) {
-		kept.Set("before", before)
-	}
-	return kept
+	return keepPlace(asked, "before", snap.Version)
 }
 
-// pointless tells whether a place in a list, counted from its end, means no more than the list's
-// beginning. What is no number has a point: to be refused.
-func pointless(place string, last int64) bool {
-	n, err := strconv.ParseInt(place, 10, 64)
-	return place == "" || err == nil && (n <= 0 || n > last)
+// keepPlace keeps a place in a list, counted from its end, unless it means no more than the list's
+// beginning. What is no number is kept: to be refused.
+func keepPlace(asked url.Values, name string, last int64) url.Values {
+	kept, place := url.Values{}, asked.Get(name)
+	if n, err := strconv.ParseInt(place, 10, 64); place != "" && (err != nil || n > 0 && n <= last) {
+		kept.Set(name, place)
+	}
+	return kept
 }
 
 // BeliefsQuery keeps what chooses the charts where that is not the usual choice: a metric, two

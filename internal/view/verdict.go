@@ -29,10 +29,7 @@ type answering struct{ Facts }
 // Verdict is the study's answer: what to use, how sure that is, and what could still be gained.
 func (v Facts) Verdict() templates.Verdict {
 	a := answering{v}
-	verdict := templates.Verdict{Heading: "The answer so far", Lucky: a.lucky(), None: a.whyNone()}
-	if v.Snap.State.Over() {
-		verdict.Heading = "The answer"
-	}
+	verdict := templates.Verdict{Heading: words.Either(v.Snap.State.Over(), "The answer", "The answer so far"), Lucky: a.lucky(), None: a.whyNone()}
 	switch {
 	case !a.told():
 		a.Readout = study.Readout{}

@@ -361,16 +361,20 @@ func (b Board) section(name string) templ.Attributes {
 	return attributes
 }
 
+// moment is an address under the study as it was at the moment shown.
+func (b Board) moment(rest string) string {
+	if b.Past {
+		rest += "?at=" + strconv.FormatInt(b.At, 10)
+	}
+	return b.Study.URL(rest)
+}
+
 // awaits lets an element fetch itself when the model is there.
 func (b Board) awaits(name string) templ.Attributes {
 	if b.Work.Part == "" {
 		return templ.Attributes{}
 	}
-	url := b.Study.URL("/board/" + name)
-	if b.Past {
-		url += "?at=" + strconv.FormatInt(b.At, 10)
-	}
-	return refreshed(url, "model-ready from:body, again")
+	return refreshed(b.moment("/board/"+name), "model-ready from:body, again")
 }
 
 type Verified struct {

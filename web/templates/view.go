@@ -387,7 +387,7 @@ type Beliefs struct {
 	Metric              Input
 	At                  int64
 	Action              string // of the form that chooses what is drawn, "" where nothing can be chosen
-	Part                string // address of the part alone, "" when the whole page has to be fetched
+	Part                string // address of the part alone
 }
 
 // Trust is how far the model's bands can be trusted, and whether the process has drifted.
@@ -442,7 +442,7 @@ func (t Trials) columns() []Column {
 
 type Filter struct {
 	Label, URL string
-	Part       string // address of the part alone, "" when the whole page has to be fetched
+	Part       string // address of the part alone
 	Current    bool
 }
 

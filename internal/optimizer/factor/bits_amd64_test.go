@@ -68,6 +68,9 @@ func TestAssemblyAgreesWithGoToTheBit(t *testing.T) {
 		sameNumbers(t, "axpy", added(func(y *float64) { axpyAVX2(alpha[0], p[0], y, n) }), added(func(y *float64) { axpyGo(alpha[0], p[0], y, n) }))
 		four := added(func(y *float64) { axpy4Go(&alpha, p[0], p[1], p[2], p[3], y, n) })
 		sameNumbers(t, "axpy4", added(func(y *float64) { axpy4AVX2(&alpha, p[0], p[1], p[2], p[3], y, n) }), four)
+		if wide {
+			sameNumbers(t, "wide axpy4", added(func(y *float64) { axpy4AVX512(&alpha, p[0], p[1], p[2], p[3], y, n) }), four)
+		}
 	})
 }
 

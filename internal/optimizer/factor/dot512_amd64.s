@@ -73,3 +73,46 @@ twentyfour:
 	VMOVUPD Z11, 704(AX)
 	VZEROUPPER
 	RET
+
+// func axpy4AVX512(alpha *[4]float64, x0, x1, x2, x3, y *float64, n int)
+TEXT ·axpy4AVX512(SB), NOSPLIT, $0-56
+	MOVQ         alpha+0(FP), BX
+	MOVQ         x0+8(FP), R8
+	MOVQ         x1+16(FP), R9
+	MOVQ         x2+24(FP), R10
+	MOVQ         x3+32(FP), R11
+	MOVQ         y+40(FP), DI
+	MOVQ         n+48(FP), CX
+	VBROADCASTSD (BX), Z0
+	VBROADCASTSD 8(BX), Z1
+	VBROADCASTSD 16(BX), Z2
+	VBROADCASTSD 24(BX), Z3
+	XORQ         AX, AX
+	SUBQ         $8, CX
+	JLT          rest
+
+eight:
+	VMOVUPD     (DI)(AX*8), Z4
+	VFMADD231PD (R8)(AX*8), Z0, Z4
+	VFMADD231PD (R9)(AX*8), Z1, Z4
+	VFMADD231PD (R10)(AX*8), Z2, Z4
+	VFMADD231PD (R11)(AX*8), Z3, Z4
+	VMOVUPD     Z4, (DI)(AX*8)
+	ADDQ        $8, AX
+	CMPQ        AX, CX
+	JLE         eight
+
+rest:
+	ADDQ $8, CX
+	CMPQ AX, CX
+	JGE  done
+	VMOVUPD     (DI)(AX*8), Y4
+	VFMADD231PD (R8)(AX*8), Y0, Y4
+	VFMADD231PD (R9)(AX*8), Y1, Y4
+	VFMADD231PD (R10)(AX*8), Y2, Y4
+	VFMADD231PD (R11)(AX*8), Y3, Y4
+	VMOVUPD     Y4, (DI)(AX*8)
+
+done:
+	VZEROUPPER
+	RET

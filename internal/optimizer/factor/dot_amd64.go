@@ -28,6 +28,9 @@ func axpyAVX2(alpha float64, x, y *float64, n int)
 func axpy4AVX2(alpha *[4]float64, x0, x1, x2, x3, y *float64, n int)
 
 //go:noescape
+func axpy4AVX512(alpha *[4]float64, x0, x1, x2, x3, y *float64, n int)
+
+//go:noescape
 func finish4AVX2(s *[16]partial, l0, l1, l2, l3, b0, b1, b2, b3 *float64)
 
 func dot1(s *[1]partial, a, b *float64, n int) {
@@ -72,9 +75,12 @@ func axpy(alpha float64, x, y *float64, n int) {
 }
 
 func axpy4(alpha *[4]float64, x0, x1, x2, x3, y *float64, n int) {
-	if fast {
+	switch {
+	case wide:
+		axpy4AVX512(alpha, x0, x1, x2, x3, y, n)
+	case fast:
 		axpy4AVX2(alpha, x0, x1, x2, x3, y, n)
-	} else {
+	default:
 		axpy4Go(alpha, x0, x1, x2, x3, y, n)
 	}
 }

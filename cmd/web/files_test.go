@@ -24,7 +24,7 @@ var floors = []struct {
 }{
 	{"internal/optimizer", []string{
 		"lists", "optimizer", "space", "history", "models", "evidence", "view", "posterior", "incumbent", "works",
-		"acquisition", "drawing", "search", "price", "account", "suggest", "replay", "hyperparameters", "paths", "gain",
+		"acquisition", "ascend", "drawing", "search", "price", "account", "suggest", "replay", "hyperparameters", "paths", "gain",
 	}, []string{
 		"evidence -> view: view", "view -> incumbent: contended", "view -> incumbent: contendedBefore",
 		"view -> incumbent: incumbent", "view -> incumbent: shortlist", "works -> acquisition: decision", "acquisition -> suggest: designPoint",

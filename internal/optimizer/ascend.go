@@ -1,0 +1,603 @@
+package optimizer
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"headroom/internal/lists"
+	"headroom/internal/optimizer/checkpoint"
+	"headroom/internal/optimizer/cores"
+	"headroom/internal/optimizer/descent"
+	"headroom/internal/optimizer/factor"
+	"headroom/internal/optimizer/gp"
+	"headroom/internal/optimizer/kernel"
+	"headroom/internal/optimizer/policy"
+	"headroom/internal/optimizer/posterior"
+	"headroom/internal/optimizer/search"
+)
+
+// How the search over a continuous space is sized.
+const (
+	starts        = 12   // the best of the points scored first, which are polished; see effort
+	mostAscents   = 24   // starts that slopes lead up from; see effort
+	finestStep    = 1e-5 // in unit coordinates
+	startDistance = 0.1  // between starts, in some coordinate, so that they lie on different hills
+)
+
+// climbing is the search for the highest score on a continuous space, with what is known of the given
+// costs and what chance contributes.
+type climbing struct {
+	*decision
+	known  Known
+	chance Draw
+}
+
+func (s *decision) climbing(known Known) climbing { return climbing{s, known, s.draw(s.Round())} }
+
+// scoreAll scores places for climbing.
+func (s climbing) scoreAll(ctx context.Context, at []Place) ([]search.Score, string, error) {
+	input, err := s.inputAt(ctx, at, s.known.at(at), s.chance)
+	if err != nil {
+		return nil, "", err
+	}
+	raw, err := s.score(input)
+	if err != nil {
+		return nil, "", err
+	}
+	return s.order(raw, at), raw.Reason, nil
+}
+
+// effort is how much a search may spend: starts that slopes lead up from, or that are polished
+// coarsely where there are none, of which the best are polished to the end, evaluations for each,
+// those that are enough where slopes led to the top, and starting points near the incumbent at each
+// distance; and what a step uphill must bring to be followed by another. Where the score has kinks,
+// how many starts go up to the very top, and how many more are taken from there.
+type effort struct {
+	ascents, coarse, fine, budget, settling, near int
+	least                                         float64
+	tops, hops                                    int
+}
+
+// fewRounds is up to how many rounds effort is not spared.
+const fewRounds = 300
+
+// effort falls as the data grow, since an evaluation costs O(n²): all of it up to fewRounds;
+// beyond, about 25 million multiplications for each parameter of a start, but at least 16
+// evaluations.
+func (s *task) effort() effort { return s.effortFor(len(s.history.Rounds)) }
+
+func (s *task) effortFor(n int) effort {
+	d := len(s.cfg.Space.Dims)
+	if n <= fewRounds {
+		return effort{mostAscents, starts, 3, 400 * d, 40 * d, 24, 1e-6, mostAscents, mostHops}
+	}
+	budget := max(16, 50_000_000/(n*n)) * d
+	return effort{8, 6, 2, min(budget, 400*d), 0, 6, 1e-4, 2, hopsEach * max(mostHops/hopsEach*fewRounds*fewRounds/(n*n), 1)}
+}
+
+// Hops are taken by hopsEach for each top that is looked around from.
+const (
+	hopsEach = 3
+	mostHops = 12 * hopsEach
+)
+
+// spacing is the typical distance between neighbouring screening points in unit coordinates.
+func (s *task) spacing() float64 {
+	return math.Max(0.02, 0.5*math.Pow(screenPoints, -1/float64(len(s.cfg.Space.Dims))))
+}
+
+// leaders are the best scored places, no two of them alike.
+func leaders(at []Place, scores []search.Score, count int) []climber {
+	var list []climber
+	for _, i := range descending(scores) {
+		if len(list) == count {
+			break
+		}
+		if !slices.ContainsFunc(list, func(c climber) bool { return search.Within(startDistance, c.u, at[i].U) }) {
+			list = append(list, climber{at[i].U, scores[i]})
+		}
+	}
+	return list
+}
+
+// polish moves every climber up, on all cores; each is deterministic by itself.
+func polish(problem search.Problem, climbers []climber, step, finest float64, budget int, seed uint64) error {
+	return cores.Each(len(climbers), func(i int) (err error) {
+		c := &climbers[i]
+		c.u, c.score, err = problem.Polish(c.u, c.score, step, finest, budget, seed+uint64(i))
+		return err
+	})
+}
+
+// smooth tells whether the next decision's score has slopes that can be followed: the algorithm and
+// every kernel have some, and no coordinate moves with others.
+func (s *decision) smooth() bool {
+	if s.traits.Slopes == nil || s.arms != nil || slices.ContainsFunc(s.cfg.Space.Dims, func(d Dim) bool { return d.Derived }) {
+		return false
+	}
+	return !slices.ContainsFunc(s.sources, func(src source) bool {
+		rows, ok := src.Posterior.(*posterior.Rows)
+		return !ok || rows.Data.Len() == 0 || !rows.Data.Kernel().Stationary()
+	})
+}
+
+// ascend leads starts that are allowed up along the slopes of the score, and polishes the best of
+// them: little where slopes tell all, more where some axis has levels or where the way up came to
+// the edge of what is allowed. It returns them in the order of their scores.
+func (s climbing) ascend(problem search.Problem, climbers []climber) ([]climber, error) {
+	e, climbs := s.effort(), &search.Climbs{Problem: problem}
+	if err := lead(climbs, climbers[:min(e.ascents, len(climbers))], e.least); err != nil {
+		return nil, err
+	}
+	budget := e.settling
+	if stepped(problem.Axes) || slices.ContainsFunc(climbs.Ascents, func(a search.Ascent) bool { return a.Refused }) {
+		budget = e.budget / 2
+	}
+	return s.finish(problem, standing(climbs, len(climbers)), e.fine, budget)
+}
+
+// stepped tells whether some axis has levels.
+func stepped(axes []search.Axis) bool {
+	return slices.ContainsFunc(axes, func(a search.Axis) bool { return a.Levels > 0 })
+}
+
+// finish polishes the best so many climbers to the end. It returns all in the order of their scores.
+func (s climbing) finish(problem search.Problem, climbers []climber, fine, budget int) ([]climber, error) {
+	err := polish(problem, climbers[:min(fine, len(climbers))], s.spacing()/8, finestStep, budget, s.chance.Seed+starts)
+	slices.SortStableFunc(climbers, byScore)
+	return climbers, err
+}
+
+// slopes works out scores with their slopes along the unit coordinates. What does not depend on the
+// place is worked out once.
+type slopes struct {
+	climbing
+	rows    []*posterior.Rows // per source
+	zs      [][][]float64     // per source: what means are taken of, z of every target and v(x*) last, where there is an incumbent
+	weights [][][]float64     // per source, of them
+}
+
+func (s climbing) slopes(ctx context.Context) (*slopes, error) {
+	up := &slopes{climbing: s}
+	for i := range s.sources {
+		rows := s.sources[i].Posterior.(*posterior.Rows) // since it is smooth
+		weights, err := rows.Weights(ctx, s.beside(i))
+		if err != nil {
+			return nil, err
+		}
+		up.rows, up.zs, up.weights = append(up.rows, rows), append(up.zs, rows.Beside(s.beside(i))), append(up.weights, weights)
+	}
+	return up, nil
+}
+
+// rise returns what scores points of the space on all cores, to the same bits as scoreAll, and tells
+// the slopes of the scores along each coordinate at those that are asked for.
+func (s climbing) rise(ctx context.Context) (func(points [][]float64) ([]search.Score, func(of []int) ([]search.Slope, error), error), error) {
+	up, err := s.slopes(ctx)
+	return func(points [][]float64) ([]search.Score, func(of []int) ([]search.Slope, error), error) {
+		at := up.footing(asPlaces(points))
+		for i, rows := range up.rows {
+			at.posterior[i] = gp.NewInclined(len(up.zs[i]), len(points), rows.Data.Len())
+		}
+		scores := make([]search.Score, len(points))
+		err := up.share(ctx, len(points), func(source, from, to int) error {
+			part := at.part(from, to)
+			return up.rows[source].Data.InclineInto(ctx, part.posterior[source], part.inputs[source], up.zs[source])
+		}, func(from, to int) error {
+			some, err := up.scoreFrom(ctx, at.part(from, to))
+			copy(scores[from:to], some)
+			return err
+		})
+		return scores, func(of []int) ([]search.Slope, error) { return up.along(ctx, up.of(at, of)) }, err
+	}, err
+}
+
+// footing is the posterior at some places, per source.
+type footing struct {
+	places    []Place
+	inputs    []*kernel.Inputs
+	posterior []gp.Inclined
+}
+
+// footing has room for the posterior at some places.
+func (up *slopes) footing(at []Place) footing {
+	f := footing{places: at, posterior: make([]gp.Inclined, len(up.rows))}
+	f.inputs = lists.Map(up.seen(at), func(points posterior.Points) *kernel.Inputs { return points.Inputs })
+	return f
+}
+
+// of is that of some of the places.
+func (up *slopes) of(f footing, places []int) footing {
+	of := up.footing(pick(f.places, places))
+	for i, p := range f.posterior {
+		of.posterior[i] = p.Of(places)
+	}
+	return of
+}
+
+// part is that of places from to to−1, in the same memory.
+func (f footing) part(from, to int) footing {
+	part := footing{places: f.places[from:to]}
+	for i, p := range f.posterior {
+		part.inputs, part.posterior = append(part.inputs, f.inputs[i].Slice(from, to)), append(part.posterior, p.Part(from, to))
+	}
+	return part
+}
+
+const (
+	// largeFrom is from how many rows on a factor, of a megabyte and more, does not stay in a core's
+	// cache from one step to the next.
+	largeFrom = 512
+	// littleWork is up to how many multiplications are done before another core has been woken.
+	littleWork = 3_000_000
+	// scoring is about how many take as long as what a score takes beside the posterior.
+	scoring = 40_000
+)
+
+// share does something of each source, and then something else, at so many places: where that is
+// much, on all cores. What takes longest with large factors is to fetch them: each core passes over
+// those of its own sources for all places, and only over what then is left for some of the places.
+func (up *slopes) share(ctx context.Context, places int, ofSource func(source, from, to int) error, then func(from, to int) error) error {
+	reach := func(source, from, to int) error {
+		if err := checkpoint.Reach(ctx); err != nil {
+			return err
+		}
+		return ofSource(source, from, to)
+	}
+	all := func(from, to int) error {
+		for i := range up.rows {
+			if err := reach(i, from, to); err != nil {
+				return err
+			}
+		}
+		return then(from, to)
+	}
+	switch n := up.rows[0].Data.Len(); {
+	case places == 0:
+		return nil
+	case places*(scoring+len(up.rows)*n*n) < littleWork:
+		return all(0, places)
+	case n < largeFrom:
+		return cores.Stretches(places, all)
+	}
+	work, count := cores.New(), cores.Count()
+	for i := range up.rows {
+		pieces := 1
+		if i >= len(up.rows)/count*count {
+			pieces = min(count, places)
+		}
+		for piece := range pieces {
+			work.Go(func() error { return reach(i, piece*places/pieces, (piece+1)*places/pieces) })
+		}
+	}
+	if err := work.Wait(); err != nil {
+		return err
+	}
+	return then(0, places)
+}
+
+// scoreFrom are the scores at places from the posterior there.
+func (up *slopes) scoreFrom(ctx context.Context, at footing) ([]search.Score, error) {
+	input, err := up.input(ctx, at)
+	if err != nil {
+		return nil, err
+	}
+	if input.TooRisky, err = up.tooRisky(ctx, at.places, slices.Concat([]policy.Estimate{input.Reward}, input.Costs)); err != nil {
+		return nil, err
+	}
+	raw, err := up.score(input)
+	if err != nil {
+		return nil, err
+	}
+	return up.order(raw, at.places), nil
+}
+
+// input is what the algorithm sees there of where the score changes to.
+func (up *slopes) input(ctx context.Context, at footing) (*policy.Input, error) {
+	estimates, rival := up.givenEstimates(at.places, up.known.at(at.places)), up.decision.rival(at.places)
+	for i, rows := range up.rows {
+		src, p := &up.sources[i], posterior.Prediction{Variances: at.posterior[i].Variances}
+		p.Means = lists.Map(at.posterior[i].Means, slices.Clone)
+		if rival != nil {
+			p.Together = rows.Together(up.beside(i), at.inputs[i], p.Means[len(rows.Z)])
+		}
+		up.take(src, p, estimates, rival)
+	}
+	input := up.bareInput(up.chance, estimates, rival)
+	var err error
+	input.Works, err = up.worksAt(ctx, at.places)
+	return input, err
+}
+
+// along are the slopes of the scores at places, with which the posterior there is used up.
+func (up *slopes) along(ctx context.Context, at footing) ([]search.Slope, error) {
+	along, gradients := make([]search.Slope, len(at.places)), make([]gp.Gradients, len(up.rows))
+	for i := range gradients {
+		gradients[i] = gp.NewGradients(len(at.places))
+	}
+	return along, up.share(ctx, len(at.places), func(source, from, to int) error {
+		part := at.part(from, to)
+		return up.rows[source].Data.GradientsInto(ctx, gradients[source].Part(from, to), part.inputs[source], part.posterior[source], up.weights[source])
+	}, func(from, to int) error {
+		some := lists.Map(gradients, func(g gp.Gradients) gp.Gradients { return g.Part(from, to) })
+		return up.incline(ctx, along[from:to], at.part(from, to), some)
+	})
+}
+
+// incline writes the slopes at places where the posterior and its gradients are these.
+func (up *slopes) incline(ctx context.Context, along []search.Slope, at footing, gradients []gp.Gradients) error {
+	input, err := up.input(ctx, at)
+	if err != nil {
+		return err
+	}
+	working, err := up.worksSlopes(ctx, at.places, input.Works)
+	if err != nil {
+		return err
+	}
+	by := up.traits.Slopes(input)
+	for n, place := range at.places {
+		u := place.U
+		inputs := up.alongInputs(n, u, gradients, input, by)
+		if working != nil {
+			factor.Axpy(1, working[n], inputs)
+		}
+		along[n].Along = up.cfg.Space.alongUnits(u, inputs)
+		for j, g := range by.Costs {
+			if v := up.sourceOf[1+j]; v < 0 && g.Mean[n] != 0 {
+				factor.Axpy(g.Mean[n], up.givenSlopes(j, u), along[n].Along)
+			}
+		}
+		for _, kink := range by.Kinks {
+			up.addKink(&along[n], kink, n, u, gradients, input)
+		}
+	}
+	return nil
+}
+
+// alongInputs are the slopes of place n's score along the kernel inputs, by the chain rule: the
+// score by means and deviations, these by the inputs.
+func (up *slopes) alongInputs(n int, u []float64, gradients []gp.Gradients, input *policy.Input, by policy.Slopes) []float64 {
+	v := up.decision.view
+	along := make([]float64, up.decision.cfg.Space.width())
+	for i := range v.sources {
+		src := &v.sources[i]
+		for m, k := range src.targets {
+			slope := by.Reward
+			if k > 0 {
+				slope = by.Costs[k-1]
+			}
+			up.addTarget(along, n, i, m, gradients, input, slope.Mean[n], slope.SD[n])
+		}
+		if by.Together == nil {
+			continue
+		}
+		means := gradients[i].Means[n]
+		slope := 0.0
+		for _, k := range src.targets {
+			slope += by.Together[k][n]
+		}
+		x, gradient := up.decision.kernelInput(src.kernel, Place{U: u, Arm: -1}), make([]float64, len(along))
+		up.rows[i].Data.Kernel().Gradients([][]float64{gradient}, x, v.beside(i).Inputs, [][]float64{{1}})
+		factor.Axpy(slope, gradient, along)
+		factor.Axpy(-slope, means[len(up.rows[i].Z)], along)
+	}
+	return along
+}
+
+// addTarget adds, along the kernel inputs, the slopes at place n of what moves so much with the
+// mean and with the deviation of source i's target number m.
+func (up *slopes) addTarget(to []float64, n, i, m int, gradients []gp.Gradients, input *policy.Input, byMean, bySD float64) {
+	v := up.decision.view
+	k, estimate := v.sources[i].targets[m], input.Reward
+	if k > 0 {
+		estimate = input.Costs[k-1]
+	}
+	if !v.transforms[k].blind {
+		factor.Axpy(byMean, gradients[i].Means[n][m], to)
+	}
+	if sd := estimate.SD[n]; sd > 0 {
+		factor.Axpy(bySD/(2*sd), gradients[i].Variances[n], to)
+	}
+}
+
+// alongUnits turns slopes along the kernel inputs at a point into those along its unit coordinates,
+// 0 for a category.
+func (s Space) alongUnits(u, inputs []float64) []float64 {
+	out := make([]float64, len(u))
+	at := 0
+	for k, d := range s.Dims {
+		switch d.Kind {
+		case Linear:
+			out[k] = inputs[at] * (d.High - d.Low)
+		case Logarithmic:
+			ratio := d.High / d.Low
+			out[k] = inputs[at] * d.Low * math.Pow(ratio, u[k]) * math.Log(ratio)
+		}
+		at += d.inputs()
+	}
+	return out
+}
+
+// How closely scores with kinks are climbed, as shares of how large and how different scores are.
+const (
+	nearTop    = 1e-4
+	onTop      = 1e-11
+	certifying = 2e-5 // step of the polls around what was found, in unit coordinates
+	hopLevels  = 4    // places of each coordinate, from 0 to 1, that are looked at from a top
+)
+
+// ascendKinks is ascend for scores with kinks, whose scale is that of the metrics: all starts go up
+// until hardly more is to be gained, so does what lies across the space from the highest and
+// promises most, and the highest of all go to the top. Polls around the best certify it. It returns
+// climbers in the order of their scores.
+func (s climbing) ascendKinks(problem search.Problem, climbers []climber) ([]climber, error) {
+	e := s.effortFor(s.rows())
+	climbers = climbers[:min(e.ascents, len(climbers))]
+	ridges := &search.Climbs{Problem: problem, Kinked: true}
+	highest, spread := extent(climbers)
+	if err := lead(ridges, climbers, nearTop*max(highest, spread)); err != nil {
+		return nil, err
+	}
+	hops, err := hops(problem, standing(ridges, e.hops/hopsEach), e.hops)
+	if err != nil {
+		return nil, err
+	}
+	if err := lead(ridges, hops, nearTop*max(highest, spread)); err != nil {
+		return nil, err
+	}
+	order := ridges.Highest()
+	for _, i := range order[:min(e.tops, len(order))] {
+		ridges.Resume(i, onTop*max(highest, spread/1000))
+	}
+	if err := ridges.Follow(); err != nil {
+		return nil, err
+	}
+	risen := standing(ridges, len(order))
+	if len(risen) == 0 {
+		return climbers, nil
+	}
+	return s.certify(problem, ridges, risen)
+}
+
+// extent is how large the highest score is, and by how much scores of allowed climbers differ.
+func extent(climbers []climber) (highest, spread float64) {
+	highest = climbers[0].score.Value
+	for _, c := range climbers {
+		if c.score.Allowed {
+			spread = max(spread, math.Abs(highest-c.score.Value))
+		}
+	}
+	return math.Abs(highest), spread
+}
+
+// lead leads climbers up until steps bring less than least, beside those that have gone before.
+func lead(climbs *search.Climbs, climbers []climber, least float64) error {
+	for _, c := range climbers {
+		if c.score.Allowed {
+			climbs.Add(c.u, c.score, least)
+		}
+	}
+	return climbs.Follow()
+}
+
+// standing are the highest ascents, at most so many.
+func standing(climbs *search.Climbs, count int) []climber {
+	order := climbs.Highest()
+	return lists.Map(order[:min(count, len(order))], func(i int) climber { return climber{climbs.Ascents[i].U, climbs.Ascents[i].Score} })
+}
+
+// certify polls closely around the best, at least once along the axes and once across them, where
+// slopes tell all. Where they do not, or where polls find something higher, it polishes.
+func (s climbing) certify(problem search.Problem, ridges *search.Climbs, risen []climber) ([]climber, error) {
+	e, d := s.effortFor(s.rows()), len(problem.Axes)
+	if !stepped(problem.Axes) && !slices.ContainsFunc(ridges.Ascents, atEdge) {
+		top := risen[0].u
+		if err := polish(problem, risen[:1], certifying, finestStep, max(4*d, e.settling), s.chance.Seed+starts); err != nil {
+			return nil, err
+		}
+		if slices.Equal(top, risen[0].u) {
+			return risen, nil
+		}
+	}
+	return s.finish(problem, risen, e.fine, e.budget/2)
+}
+
+// rows is how many data the largest regression has.
+func (s climbing) rows() int {
+	most := 0
+	for i := range s.sources {
+		most = max(most, len(s.sources[i].rounds))
+	}
+	return most
+}
+
+// atEdge tells whether an ascent ended where slopes may not tell all: at what is not allowed, or
+// where the score is cut, so that only its ties differ.
+func atEdge(a search.Ascent) bool {
+	return a.Refused || a.Score.Tie != 0 && a.Score.Tie != a.Score.Value
+}
+
+// hops are the most promising places that differ from some tops in one coordinate. A score with
+// kinks has many tops, in corners and along sides.
+func hops(problem search.Problem, tops []climber, count int) ([]climber, error) {
+	var points [][]float64
+	for _, top := range tops {
+		for k, axis := range problem.Axes {
+			for _, v := range across(axis) {
+				u := slices.Clone(top.u)
+				u[k] = v
+				if (problem.Settle == nil || problem.Settle(u)) && !slices.Equal(u, top.u) {
+					points = append(points, u)
+				}
+			}
+		}
+	}
+	if len(points) == 0 {
+		return nil, nil
+	}
+	scores, err := problem.Score(points)
+	if err != nil {
+		return nil, err
+	}
+	return leaders(asPlaces(points), scores, count), nil
+}
+
+// across are values all along an axis.
+func across(axis search.Axis) (values []float64) {
+	switch {
+	case axis.Choice:
+		for c := range axis.Levels {
+			values = append(values, (float64(c)+0.5)/float64(axis.Levels))
+		}
+	case !axis.Fixed:
+		for level := range hopLevels {
+			values = append(values, float64(level)/(hopLevels-1))
+		}
+	}
+	return values
+}
+
+// addKink adds a kink of the score of place n to its slope: where that bends upwards, the slope on
+// the side where the place is, since no maximum lies on it.
+func (up *slopes) addKink(to *search.Slope, kink policy.Kink, n int, u []float64, gradients []gp.Gradients, input *policy.Input) {
+	s, height := up.decision, kink.Height[n]
+	if kink.Price == 0 || kink.Price < 0 && height <= 0 {
+		return
+	}
+	var along []float64
+	if i := s.sourceOf[kink.Target]; i >= 0 {
+		inputs := make([]float64, s.cfg.Space.width())
+		up.addTarget(inputs, n, i, slices.Index(s.sources[i].targets, kink.Target), gradients, input, kink.ByMean, kink.BySD)
+		along = s.cfg.Space.alongUnits(u, inputs)
+	} else {
+		along = up.givenSlopes(kink.Target-1, u)
+		for k := range along {
+			along[k] *= kink.ByMean
+		}
+	}
+	if kink.Price < 0 {
+		factor.Axpy(-kink.Price, along, to.Along)
+		return
+	}
+	to.Kinks = append(to.Kinks, descent.Kink{Price: kink.Price, Height: height, Slopes: along})
+}
+
+// givenStep is half the distance of the points that slopes of given costs are taken from.
+const givenStep = 1e-6
+
+// givenSlopes are those of a given cost along the unit coordinates, by differences.
+func (up *slopes) givenSlopes(j int, u []float64) []float64 {
+	s := up.decision
+	along := make([]float64, len(u))
+	for k, d := range s.cfg.Space.Dims {
+		if d.Kind == Categorical || d.Levels > 0 {
+			continue
+		}
+		above, below := slices.Clone(u), slices.Clone(u)
+		above[k], below[k] = min(u[k]+givenStep, 1), max(u[k]-givenStep, 0)
+		value := up.known.at(asPlaces([][]float64{above, below}))
+		along[k] = (s.cfg.Costs[j].given(value(j, 0)) - s.cfg.Costs[j].given(value(j, 1))) / (above[k] - below[k])
+	}
+	return along
+}

@@ -336,14 +336,14 @@ func (v Facts) Outlook() Outlook {
 	v.Query = BeliefsQuery(v.Query, v.Snap)
 	o := Outlook{Facts: v, Others: v.Query.Has("others"), Metric: v.Query.Get("metric"), Metrics: v.metricsShown()}
 	o.form = templates.Form{Values: url.Values{}, Errors: map[string]string{}}
-	trial, through := v.Snap.Trial(len(v.Snap.Trials)), "through the last trial, %d"
+	trial, through := v.Snap.Trial(len(v.Snap.Trials)), "through the last trial, "
 	if best := v.Snap.Best(); best != nil {
-		trial, through = best, "through the best trial so far, %d"
+		trial, through = best, "through the best trial so far, "
 	}
 	if r := v.recommended(); r != nil {
-		trial, through = v.Snap.Trial(r.Number), "through the recommended point, trial %d"
+		trial, through = v.Snap.Trial(r.Number), "through the recommended point, trial "
 	}
-	o.Through = fmt.Sprintf(through, trial.Number)
+	o.Through = through + strconv.Itoa(trial.Number)
 	o.Point, o.Held = trial.Parameters.Clone(), fmt.Sprintf("as in trial %d", trial.Number)
 	o.form.Values.Set("from", strconv.Itoa(trial.Number))
 	if o.readPins() {

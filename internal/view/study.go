@@ -26,15 +26,12 @@ import (
 func UnitOf(d design.Definition, metric string) string { return metricOf(d, metric).Unit }
 
 func metricOf(d design.Definition, metric string) design.MetricInfo {
-	return first(d.Metrics(), func(m design.MetricInfo) bool { return m.Name == metric })
-}
-
-// first is the first of a list that is as wanted, zero where none is.
-func first[T any](list []T, wanted func(T) bool) (found T) {
-	if i := slices.IndexFunc(list, wanted); i >= 0 {
-		found = list[i]
+	for _, m := range d.Metrics() {
+		if m.Name == metric {
+			return m
+		}
 	}
-	return found
+	return design.MetricInfo{}
 }
 
 // Told lists the metrics that people tell, in the order of the study.
@@ -61,7 +58,12 @@ func inOrder[T any](d design.Definition, m map[string]T) []string {
 }
 
 func parameter(d design.Definition, name string) design.Parameter {
-	return first(d.Parameters, func(p design.Parameter) bool { return p.Name == name })
+	for _, p := range d.Parameters {
+		if p.Name == name {
+			return p
+		}
+	}
+	return design.Parameter{}
 }
 
 // axisNames are the parameters that can be set, which charts can have along an axis.

@@ -30,7 +30,7 @@ var floors = []struct {
 		"view -> incumbent: incumbent", "view -> incumbent: shortlist", "works -> acquisition: decision", "acquisition -> suggest: designPoint",
 	}},
 	{"internal/study", []string{
-		"store", "models", "service", "tell", "theorem", "explain", "ask", "readout", "slices", "table", "gain", "change", "simulate", "verify", "import",
+		"store", "models", "service", "tell", "calibration", "theorem", "explain", "ask", "readout", "slices", "table", "gain", "change", "simulate", "verify", "import",
 	}, []string{
 		"models -> readout: StateOf", "store -> verify: Verified", "tell -> table: maxRows", "theorem -> readout: Readout",
 	}},

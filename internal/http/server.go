@@ -7,16 +7,13 @@ package http
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"net/url"
 	"path"
-	"regexp"
 	"runtime"
-	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,8 +21,6 @@ import (
 
 	"github.com/go-chi/chi/v5"
 	"github.com/go-chi/chi/v5/middleware"
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"headroom/internal/account"
@@ -201,134 +196,6 @@ func writeText(w http.ResponseWriter, text string) error {
 	return err
 }
 
-// contentPolicy lets pages use this server's own scripts, styles and pictures, and nothing else.
-// Charts set style attributes and export pictures, hence style-src-attr, data: and blob:.
-const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; style-src-attr 'unsafe-inline'; " +
-	"img-src 'self' data: blob:; connect-src 'self'; font-src 'self'; manifest-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
-
-// withRequestID names each request, in the answer and in the log.
-func withRequestID(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		id := rand.Text()[:16]
-		w.Header().Set("X-Request-Id", id)
-		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), contextKey{}, id)))
-	})
-}
-
-type contextKey struct{}
-
-func requestID(r *http.Request) string {
-	id, _ := r.Context().Value(contextKey{}).(string)
-	return id
-}
-
-// clientAddresses decides whose word counts for a client's address.
-func clientAddresses(proxies []string) func(http.Handler) http.Handler {
-	if len(proxies) == 0 {
-		return middleware.ClientIPFromRemoteAddr
-	}
-	return middleware.ClientIPFromXFF(proxies...)
-}
-
-// observe writes the access log and counts requests by route. It never logs paths, which may hold a
-// link's secret.
-func (s *Server) observe(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		start := time.Now()
-		seen := middleware.NewWrapResponseWriter(w, r.ProtoMajor)
-		defer func() { // also of what is broken off
-			status, took := max(seen.Status(), http.StatusOK), time.Since(start)
-			pattern := cmp.Or(chi.RouteContext(r.Context()).RoutePattern(), "(none)") // one name for all that met none, so that strangers cannot make metrics
-			s.metrics.requests.WithLabelValues(knownMethod(r.Method), pattern, strconv.Itoa(status)).Observe(took.Seconds())
-			s.Log.InfoContext(r.Context(), "request", "request", requestID(r), "method", r.Method, "route", pattern, "study", chi.URLParam(r, "id"),
-				"status", status, "bytes", seen.BytesWritten(), "took", took, "client", middleware.GetClientIP(r.Context()))
-		}()
-		next.ServeHTTP(seen, r)
-	})
-}
-
-// recoverPanics turns a panic into a 500 that tells nothing; the log has the rest.
-func (s *Server) recoverPanics(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		defer func() {
-			cause := recover()
-			if cause == nil {
-				return
-			}
-			if cause == http.ErrAbortHandler {
-				panic(cause)
-			}
-			s.Log.ErrorContext(r.Context(), "panic", "request", requestID(r), "cause", fmt.Sprint(cause), "stack", string(debug.Stack()))
-			s.fail(w, r, fmt.Errorf("panic: %v", cause))
-		}()
-		next.ServeHTTP(w, r)
-	})
-}
-
-// securityHeaders holds for every answer. Handlers of what may be kept replace Cache-Control.
-func (s *Server) securityHeaders(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		h := w.Header()
-		h.Set("Content-Security-Policy", contentPolicy)
-		h.Set("X-Content-Type-Options", "nosniff")
-		h.Set("Referrer-Policy", "same-origin")
-		h.Set("Cross-Origin-Opener-Policy", "same-origin")
-		h.Set("Cache-Control", "no-store")
-		if s.secure {
-			h.Set("Strict-Transport-Security", "max-age=31536000")
-		}
-		next.ServeHTTP(w, r)
-	})
-}
-
-// sameOrigin refuses unsafe requests that another site made a browser send. Scripts bring their
-// token themselves.
-func (s *Server) sameOrigin(protection *http.CrossOriginProtection) func(http.Handler) http.Handler {
-	return func(next http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if r.Header.Get("Authorization") == "" {
-				if err := protection.Check(r); err != nil {
-					s.fail(w, r, problem.New(http.StatusForbidden, "This request came from another site."))
-					return
-				}
-			}
-			next.ServeHTTP(w, r)
-		})
-	}
-}
-
-// refusedEncoding is what Accept-Encoding names to say that it must not be. What compresses looks for
-// names alone.
-var refusedEncoding = regexp.MustCompile(`(?i)[^,;]*;\s*q=0(\.0*)?\s*(,|$)`)
-
-func withoutRefusedEncodings(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		for i, named := range r.Header["Accept-Encoding"] {
-			r.Header["Accept-Encoding"][i] = refusedEncoding.ReplaceAllString(named, "")
-		}
-		next.ServeHTTP(w, r)
-	})
-}
-
-// inTurn answers a few requests of a study at a time. When something changes, hundreds of open
-// pages ask for the same parts at the same moment; all at once they would keep the processors and
-// the database from whoever enters the next result. Those who were not let in before, of whatever
-// study, wait for one another alone.
-func (s *Server) inTurn(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		line := ""
-		if secrets, _ := s.credentials(r); slices.ContainsFunc(secrets, s.throttle.recognises) {
-			line = chi.URLParam(r, "id")
-		}
-		leave, err := s.looking.Enter(r.Context(), line)
-		if err != nil {
-			return // nobody is there any more
-		}
-		defer leave()
-		next.ServeHTTP(w, r)
-	})
-}
-
 // methodNotAllowed names the methods that the path does have. A browser in which the answer to a form
 // is loaded anew is led to the page that the form is about.
 func (s *Server) methodNotAllowed(routes chi.Routes) http.HandlerFunc {
@@ -346,90 +213,5 @@ func (s *Server) methodNotAllowed(routes chi.Routes) http.HandlerFunc {
 		})
 		w.Header().Set("Allow", strings.Replace(strings.Join(allowed, ", "), "GET", "GET, HEAD", 1)) // HEAD is answered wherever GET is
 		s.fail(w, r, problem.New(http.StatusMethodNotAllowed, r.Method+" is not possible here; use "+strings.Join(allowed, " or ")+"."))
-	}
-}
-
-// metrics are the server's own figures, in seconds.
-type metrics struct {
-	registry *prometheus.Registry
-	requests *prometheus.HistogramVec
-	asks     prometheus.Histogram
-	replays  prometheus.Histogram
-	streams  prometheus.Gauge
-}
-
-func newMetrics() *metrics {
-	m := &metrics{
-		registry: prometheus.NewRegistry(),
-		requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "headroom_http_request_duration_seconds", Help: "Time to answer, by route; its count is the number of requests.",
-			Buckets: []float64{.005, .02, .1, .5, 2, 10, 60},
-		}, []string{"method", "route", "status"}),
-		asks: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "headroom_ask_duration_seconds", Help: "Time to choose and store the trials of one ask.",
-			Buckets: prometheus.ExponentialBuckets(.01, 2, 12),
-		}),
-		replays: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "headroom_replay_duration_seconds", Help: "Time to answer a question about the replayed state, cached or not.",
-			Buckets: prometheus.ExponentialBuckets(.001, 2, 15),
-		}),
-		streams: prometheus.NewGauge(prometheus.GaugeOpts{Name: "headroom_open_streams", Help: "Event streams open now."}),
-	}
-	m.registry.MustRegister(m.requests, m.asks, m.replays, m.streams,
-		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	return m
-}
-
-// knownMethod keeps invented methods from making metrics.
-func knownMethod(method string) string {
-	if slices.Contains([]string{"GET", "HEAD", "POST", "PATCH", "PUT", "DELETE", "OPTIONS"}, method) {
-		return method
-	}
-	return "other"
-}
-
-// serviceFigures shows what the service computes and holds.
-type serviceFigures struct{ studies *study.Service }
-
-var (
-	cacheBytes  = prometheus.NewDesc("headroom_cache_bytes", "Bytes held of studies, by kind.", []string{"cache"}, nil)
-	cacheHolds  = prometheus.NewDesc("headroom_cache_entries", "Entries held of studies, by kind.", []string{"cache"}, nil)
-	turnsNow    = prometheus.NewDesc("headroom_turns", "Computations now, by urgency and whether they run or wait for a processor.", []string{"urgency", "state"}, nil)
-	turnsTaken  = prometheus.NewDesc("headroom_turns_total", "Turns of the processors taken, by urgency.", []string{"urgency"}, nil)
-	computed    = prometheus.NewDesc("headroom_computed_seconds_total", "Time that processors were held, by urgency.", []string{"urgency"}, nil)
-	jobsRunning = prometheus.NewDesc("headroom_jobs_running", "Work behind requests under way, by kind.", []string{"job"}, nil)
-	jobsEnded   = prometheus.NewDesc("headroom_jobs_total", "Work behind requests that has ended, by kind and outcome.", []string{"job", "outcome"}, nil)
-	jobsTook    = prometheus.NewDesc("headroom_jobs_seconds_total", "Time that work behind requests took, by kind.", []string{"job"}, nil)
-)
-
-func (serviceFigures) Describe(descriptions chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{cacheBytes, cacheHolds, turnsNow, turnsTaken, computed, jobsRunning, jobsEnded, jobsTook} {
-		descriptions <- d
-	}
-}
-
-func (s serviceFigures) Collect(metrics chan<- prometheus.Metric) {
-	gauge := func(d *prometheus.Desc, value float64, labels ...string) {
-		metrics <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
-	}
-	counter := func(d *prometheus.Desc, value float64, labels ...string) {
-		metrics <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, value, labels...)
-	}
-	for kind, held := range s.studies.Derived.Held() {
-		gauge(cacheBytes, float64(held.Bytes), kind)
-		gauge(cacheHolds, float64(held.Entries), kind)
-	}
-	for urgency, f := range s.studies.Derived.Scheduler.Counts() {
-		gauge(turnsNow, float64(f.Running), urgency.String(), "running")
-		gauge(turnsNow, float64(f.Waiting), urgency.String(), "waiting")
-		counter(turnsTaken, float64(f.Slices), urgency.String())
-		counter(computed, f.Computed.Seconds(), urgency.String())
-	}
-	for kind, f := range s.studies.Derived.Jobs.Counts() {
-		gauge(jobsRunning, float64(f.Running), kind)
-		counter(jobsTook, f.Took.Seconds(), kind)
-		for outcome, count := range map[string]int{"done": f.Done, "failed": f.Failed, "timed out": f.TimedOut, "panicked": f.Panicked} {
-			counter(jobsEnded, float64(count), kind, outcome)
-		}
 	}
 }

@@ -1,0 +1,152 @@
+package study
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"headroom/internal/lists"
+	"headroom/internal/optimizer"
+	"headroom/internal/optimizer/policy"
+	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
+)
+
+// Finding is something about a study that keeps it from doing as well as it could, and what would
+// help.
+type Finding struct {
+	Kind      string `json:"kind"` // "scale": a number is on a linear scale that belongs on a log one; "doubt": what was told of a trial looks like a slip; "drift": a metric comes out otherwise than it did
+	Parameter string `json:"parameter,omitempty"`
+	Metric    string `json:"metric,omitempty"`
+	Trial     int    `json:"trial,omitempty"`
+	Since     int    `json:"since,omitempty"` // the trial from which about it drifts
+	Says      string `json:"says"`
+	Remedy    string `json:"remedy,omitempty"`
+}
+
+// A tabular CUSUM (Page 1954; Montgomery, Introduction to Statistical Quality Control): S⁺ = max(0,
+// S⁺ + z − k), S⁻ = max(0, S⁻ − z − k), a drift being signalled beyond h. With k = ½ a shift of one
+// standard deviation shows soonest, after about 12 readings. No residual counts for more than 2:
+// the predictions of a young model are often far out once or twice, which is no drift, and so it
+// takes four readings on one side at least. A process that stands, with standard normal residuals,
+// passes h = 5 about once in 850 readings.
+const (
+	CUSUMSlack      = 0.5
+	CUSUMLimit      = 5
+	CUSUMMost       = 2   // no residual counts for more
+	CUSUMFalseAlarm = 850 // readings of a process that stands, on average, until the limit is passed
+)
+
+// Drift is what a metric's one-step-ahead residuals, in standard deviations of a reading, and all its
+// readings together say of a change with time. A shift is seen by either: residuals tell of one that comes
+// slowly, or has just come; a model that has learned from readings after it no longer wonders, and takes it
+// for the work of their settings where that can be.
+type Drift struct {
+	Numbers   []int // of the trials
+	Residuals []float64
+	Up, Down  []float64             // the CUSUM on either side
+	Since     int                   // trial of a shift beyond its limit, else that from which the sum that is beyond its own has grown, 0 where none is
+	Shifted   *optimizer.LevelShift // beyond its limit, else nil
+	Rising    bool                  // readings come out higher than predicted
+	Past      []Spell               // times that a sum was beyond the limit and came back from it, in the order they ended
+}
+
+// Came says how readings of a metric that drifts have come out of late.
+func (d Drift) Came(metric string) string {
+	side, than := "lower", "out %s than predicted, again and again,"
+	if d.Rising {
+		side = "higher"
+	}
+	if d.Shifted != nil {
+		than = "to lie %s than the settings explain"
+	}
+	return fmt.Sprintf("%s has come "+than+" since about trial %d", design.Capitalised(metric), side, d.Since)
+}
+
+// FewPredictions is how many predicted readings there have to be before anything is said of how
+// well they were predicted.
+const FewPredictions = 5
+
+// drifted is what the residuals of a metric say, and whether that is a drift: too few predictions are
+// none.
+func drifted(c optimizer.Calibration) (Drift, bool) {
+	d := DriftOf(c)
+	return d, c.Count >= FewPredictions && d.Since > 0
+}
+
+// Drifting lists the metrics that drift, under an algorithm that takes them to stand.
+func Drifting(snap *ledger.Snapshot, calibrations map[string]optimizer.Calibration) (found []Finding) {
+	if snap.Compiled().Algorithm.ForDrift {
+		return nil
+	}
+	for _, metric := range snap.Compiled().MetricNames {
+		if d, drifts := drifted(calibrations[metric]); drifts {
+			forgetful := lists.Pick(policy.Descriptions(), func(a policy.Description) (string, bool) { return a.Name, a.ForDrift })
+			found = append(found, Finding{Kind: "drift", Metric: metric, Since: d.Since, Says: d.Came(metric) + ".",
+				Remedy: "find out what has changed since: the process may have drifted, and what is expected rests on older readings too; " + design.Listed(forgetful, "and") + " forget what is old"})
+		}
+	}
+	return found
+}
+
+// Spell is a time during which readings came out on one side again and again, until the model had
+// caught up.
+type Spell struct {
+	From, Until int // the trial from which the sum grew, and the last with which it was beyond the limit
+	Rising      bool
+}
+
+// DriftOf follows the CUSUM along residuals, and asks for a shift. A limit that the sum has come back
+// from is no drift: the model has caught up.
+func DriftOf(c optimizer.Calibration) Drift {
+	var d Drift
+	up, down := 0.0, 0.0
+	for _, r := range c.Innovations {
+		z := math.Max(-CUSUMMost, math.Min(CUSUMMost, r.Z))
+		up, down = math.Max(0, up+z-CUSUMSlack), math.Max(0, down-z-CUSUMSlack)
+		d.Numbers, d.Residuals = append(d.Numbers, r.Round), append(d.Residuals, r.Z)
+		d.Up, d.Down = append(d.Up, up), append(d.Down, down)
+	}
+	higher, rising := spells(d.Numbers, d.Up, true)
+	lower, falling := spells(d.Numbers, d.Down, false)
+	switch {
+	case c.Shift != nil && c.Shift.Factor > c.Shift.Limit:
+		d.Since, d.Rising, d.Shifted = c.Shift.Since, c.Shift.Rising, c.Shift
+	case rising > 0:
+		d.Since, d.Rising = rising, true
+	default:
+		d.Since = falling
+	}
+	d.Past = append(higher, lower...)
+	slices.SortFunc(d.Past, func(a, b Spell) int { return cmp.Compare(a.Until, b.Until) })
+	return d
+}
+
+// spells are the times that a sum has passed the limit and come back from it, and the trial from which
+// it has grown if it is beyond it now, else 0: there the change is most likely to have come. From when
+// it leaves 0 until it is there again it counts as one.
+func spells(numbers []int, sums []float64, rising bool) (past []Spell, since int) {
+	now := Spell{Rising: rising}
+	end := func() {
+		if now.Until > 0 {
+			past = append(past, now)
+		}
+		now = Spell{Rising: rising}
+	}
+	for i, s := range sums {
+		switch {
+		case s == 0:
+			end()
+		case now.From == 0:
+			now.From = numbers[i]
+		}
+		if s > CUSUMLimit {
+			now.Until = numbers[i]
+		}
+	}
+	if n := len(sums); n > 0 && sums[n-1] <= CUSUMLimit {
+		end()
+	}
+	return past, now.From
+}

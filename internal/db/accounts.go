@@ -322,6 +322,7 @@ func (a *Accounts) Tokens(ctx context.Context) ([]account.Token, error) {
 		SELECT `+tokenColumns+` FROM credentials WHERE kind = 'token' ORDER BY created_at DESC, id`)
 }
 
+// RevokeToken ends a token at once.
 func (a *Accounts) RevokeToken(ctx context.Context, id string) error {
 	return a.changeOne(ctx, revoke+`kind = 'token' AND id = $2`, a.db.now(), id)
 }
@@ -479,6 +480,7 @@ func (a *Accounts) Sessions(ctx context.Context, personID string) ([]account.Ses
 		WHERE kind = 'session' AND person_id = $2 AND `+inForce+` ORDER BY used_at DESC, id`, a.db.now(), personID)
 }
 
+// EndSession signs a browser out at once.
 func (a *Accounts) EndSession(ctx context.Context, personID, id string) error {
 	return a.changeOne(ctx, revoke+`kind = 'session' AND person_id = $2 AND id = $3`, a.db.now(), personID, id)
 }
@@ -489,6 +491,7 @@ func (a *Accounts) CreateSignInLink(ctx context.Context, by account.Identity, pe
 	})
 }
 
+// CreateInvite makes a link that makes a person.
 func (a *Accounts) CreateInvite(ctx context.Context, by account.Identity, want account.NewInvite) (account.Link, string, error) {
 	now := a.db.now()
 	if err := want.Check(now); err != nil {
@@ -506,6 +509,7 @@ func (a *Accounts) Invites(ctx context.Context) ([]account.Link, error) {
 		SELECT `+linkColumns+` FROM credentials WHERE kind = 'invite' ORDER BY created_at DESC, id`)
 }
 
+// RevokeInvite ends an invite that nobody has used.
 func (a *Accounts) RevokeInvite(ctx context.Context, id string) error {
 	return a.changeOne(ctx, revoke+`kind = 'invite' AND id = $2`, a.db.now(), id)
 }
@@ -573,6 +577,7 @@ func (a *Accounts) Shares(ctx context.Context, studyID string) ([]account.Share,
 		SELECT `+shareColumns+` FROM credentials WHERE kind = 'share' AND study_id = $1 ORDER BY created_at DESC, id`, studyID)
 }
 
+// RevokeShare ends a link at once, for everybody who has it open.
 func (a *Accounts) RevokeShare(ctx context.Context, studyID, id string) error {
 	return a.changeOne(ctx, revoke+`kind = 'share' AND study_id = $2 AND id = $3`, a.db.now(), studyID, id)
 }

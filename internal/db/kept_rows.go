@@ -20,8 +20,10 @@ type KeptRows struct {
 	most int64 // bytes
 }
 
+// KeptRows keeps rows of what is worked out from studies.
 func (d *DB) KeptRows() *KeptRows { return &KeptRows{d, mostRows} }
 
+// Each calls use with all that is kept of a study; the numbers are overwritten afterwards.
 func (k *KeptRows) Each(ctx context.Context, id string, use func(study.KeptRows)) error {
 	rows, _ := k.db.in(ctx).Query(ctx, `SELECT key, first, sum, numbers FROM kept_rows WHERE study_id = $1`, id) // its error is the rows'
 	var key, sum []byte
@@ -35,6 +37,8 @@ func (k *KeptRows) Each(ctx context.Context, id string, use func(study.KeptRows)
 	return unavailable(ctx, err)
 }
 
+// Keep makes what is kept of a study these rows, as far as there is room for them, in place of all
+// that was.
 func (k *KeptRows) Keep(ctx context.Context, id string, wanted iter.Seq2[study.RowsKey, func() study.KeptRows]) error {
 	sizes, err := k.sizes(ctx, id)
 	if err != nil {
@@ -82,6 +86,7 @@ func (k *KeptRows) insert(ctx context.Context, id string, rows study.KeptRows) e
 	return unavailable(ctx, err)
 }
 
+// Forget removes all that is kept of a study.
 func (k *KeptRows) Forget(ctx context.Context, id string) error {
 	return k.forgetBut(ctx, id, [][]byte{})
 }

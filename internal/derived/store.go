@@ -365,6 +365,7 @@ func (s *Store[S]) holds(t *thing[S], bytes int64) {
 	s.used += bytes
 }
 
+// Held is how much is kept of one kind.
 type Held struct {
 	Bytes   int64
 	Entries int

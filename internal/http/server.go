@@ -38,6 +38,7 @@ type Database interface {
 	SubscribeAccounts() (changes <-chan int64, cancel func())
 }
 
+// Options are what the server is made of.
 type Options struct {
 	Studies   *study.Service
 	Accounts  account.Store
@@ -66,6 +67,7 @@ type Server struct {
 	quotas    quotas
 }
 
+// New makes the handler of the whole site.
 func New(options Options) (http.Handler, error) {
 	public, err := url.Parse(options.PublicURL)
 	if err != nil || public.Host == "" || (public.Scheme != "http" && public.Scheme != "https") {

@@ -22,6 +22,7 @@ const (
 	urgencies
 )
 
+// String names the urgency for metrics.
 func (u Urgency) String() string { return [...]string{"choosing", "reading", "checking"}[u] }
 
 // Urgent says how urgent work is now, which is asked before each slice: somebody in a hurry may come
@@ -64,6 +65,7 @@ type Scheduler struct {
 	counts  [urgencies]Counts
 }
 
+// Counts count what was done with one urgency.
 type Counts struct {
 	Waiting, Running int
 	Slices           int           // taken so far
@@ -288,6 +290,7 @@ type line struct {
 	members int // waiting or in a place; at 0 the queue is forgotten
 }
 
+// Enter waits for one of the places of a name.
 func (q *Queues) Enter(ctx context.Context, id string) (leave func(), err error) {
 	mine := q.join(id)
 	select {

@@ -14,6 +14,7 @@ import (
 	"headroom/internal/study/ledger"
 )
 
+// Create makes a study of a definition.
 func (s *Service) Create(ctx context.Context, cmd Command, def design.Definition) (*ledger.Snapshot, error) {
 	checked, err := def.Check()
 	if err != nil {
@@ -30,6 +31,7 @@ func (s *Service) Create(ctx context.Context, cmd Command, def design.Definition
 	return s.Derived.Put(first.After), nil
 }
 
+// Edit changes name, description or state.
 func (s *Service) Edit(ctx context.Context, cmd Command, id string, edit ledger.EditedData) (*ledger.Snapshot, error) {
 	ruled, err := ruleEdit(edit)
 	if err != nil {
@@ -402,6 +404,7 @@ type Impact struct {
 	Withheld       string                     `json:"withheld,omitempty"` // why nothing can be said of the model
 }
 
+// Standing counts trials by whether they are within every limit.
 type Standing struct {
 	Within  int `json:"within"`
 	Broken  int `json:"broken"`

@@ -19,6 +19,7 @@ import (
 	"headroom/internal/study/ledger"
 )
 
+// ImportResult says what was, or would be, imported.
 type ImportResult struct {
 	Snapshot       *ledger.Snapshot `json:"-"`
 	Rows           int              `json:"rows"`

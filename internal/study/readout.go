@@ -47,6 +47,7 @@ type WorksState struct {
 	Chance *float64 `json:"chance"` // at what is recommended, 1 while none has failed; null without a recommendation, and from published algorithms that take no account of failures
 }
 
+// MetricState is how a metric is modelled.
 type MetricState struct {
 	optimizer.Model
 	Kernel KernelReadout `json:"kernel"`
@@ -127,6 +128,7 @@ type Posterior struct {
 // Series are numbers by point, each null in JSON where nothing is known.
 type Series []float64
 
+// MarshalJSON puts null for what was never read.
 func (p Posterior) MarshalJSON() ([]byte, error) {
 	out := struct {
 		Metrics                map[string]map[string][]*float64 `json:"metrics"`
@@ -162,6 +164,7 @@ type Band struct {
 	Upper95 Series `json:"upper95"`
 }
 
+// AcquisitionQuery asks what a decision would make of points.
 type AcquisitionQuery struct {
 	Points []design.Settings `json:"points,omitempty"` // default: the candidates
 	design.Brought
@@ -515,6 +518,7 @@ func (r *Readout) account(c *design.Compiled, risks []optimizer.Risk) {
 	}
 }
 
+// HistoryRow is one round of a study.
 type HistoryRow struct {
 	Number          int                             `json:"number"`
 	Origin          ledger.Origin                   `json:"origin"`

@@ -66,6 +66,7 @@ func InOnePart(first Append) iter.Seq2[Append, error] {
 	return func(yield func(Append, error) bool) { yield(first, nil) }
 }
 
+// Command is how a write enters.
 type Command struct {
 	By      string          // who, as the ledger names them
 	Author  string          // who, as account.Identity.Caller has it
@@ -115,6 +116,7 @@ type Mark struct {
 // String is the mark as one word: microseconds since 1970, a dot, the id.
 func (m Mark) String() string { return strconv.FormatInt(m.UpdatedAt.UnixMicro(), 10) + "." + m.ID }
 
+// ParseMark reads what String wrote.
 func ParseMark(text string) (Mark, error) {
 	at, id, dotted := strings.Cut(text, ".")
 	micros, err := strconv.ParseInt(at, 10, 64)

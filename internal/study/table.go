@@ -188,6 +188,7 @@ func cellsOf(t *ledger.Trial, d design.Definition, deviations map[string]bool) [
 	return append(cells, Harmless(t.Note))
 }
 
+// SettingCell is a setting in the cell of a spreadsheet.
 func SettingCell(v design.Value) string {
 	if v.IsText {
 		return Harmless(v.Text)

@@ -16,11 +16,13 @@ import (
 	"headroom/internal/study/ledger"
 )
 
+// NumberedTelling is a telling among several.
 type NumberedTelling struct {
 	Number int `json:"number"`
 	ledger.Telling
 }
 
+// Tell reports results of one trial.
 func (s *Service) Tell(ctx context.Context, cmd Command, id string, number int, told ledger.Telling) (*ledger.Snapshot, error) {
 	if err := s.yetToCome(told).Err(); err != nil {
 		return nil, err

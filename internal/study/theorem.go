@@ -76,6 +76,7 @@ func (t Theorem) OnRegret() Theorem {
 	return t
 }
 
+// Counts are how many assumptions stand how.
 func (t Theorem) Counts() (met, notMet, unknown int) {
 	count := map[policy.Standing]int{}
 	for _, f := range t.Findings {

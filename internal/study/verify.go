@@ -312,6 +312,7 @@ func (c *comparison) differ(field string, stored, replayed any) {
 	c.different = append(c.different, Difference{Number: c.chosen.Number, Field: field, Stored: stored, Replayed: replayed})
 }
 
+// What Verification.Rules says.
 const (
 	RulesPresent = "present"
 	RulesGone    = "gone"
@@ -326,6 +327,7 @@ type Verified struct {
 	At      time.Time `json:"at"`
 }
 
+// Verification says how replaying a ledger ended.
 type Verification struct {
 	OK           bool         `json:"ok"`
 	Checked      int          `json:"checked"`

@@ -14,6 +14,7 @@ import (
 	"headroom/web/templates"
 )
 
+// Content is everything below the board's slider.
 func (v Facts) Content() templates.Board {
 	last := v.entryOf(v.Board.Last)
 	return templates.Board{
@@ -35,6 +36,7 @@ func (v Facts) BelowNext() templates.Whole {
 	return whole
 }
 
+// Verified puts the last verification into words.
 func (v Facts) Verified() templates.Verified {
 	is := v.Board.Verification
 	last := is.Last
@@ -83,6 +85,7 @@ func differences(outcome study.Verification) (list []string) {
 // mostReportAmends how many a report.
 const mostAmends, mostReportAmends = 100, 500
 
+// MostAmends is how many of them are shown.
 func (v Facts) MostAmends() int { return words.Either(v.Paper, mostReportAmends, mostAmends) }
 
 // amends are what was changed afterwards, newest first, side by side with what was there:

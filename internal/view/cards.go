@@ -25,6 +25,7 @@ const mostCards = 50
 // mostSaved is how much of what was saved just now stands above the cards.
 const mostSaved = 3
 
+// Next is what to do next.
 func (v Facts) Next() templates.Next {
 	d := v.Snap.Definition
 	next := templates.Next{Study: v.Head, AskKey: v.Key, Any: len(v.Snap.Trials) > 0, Context: ContextInputs(d), Idle: idle(v.Snap.Trials),

@@ -301,6 +301,7 @@ func correctedWords(d design.Definition, data ledger.CorrectedData) string {
 	return strings.Join(parts, " and ")
 }
 
+// CorrectionConsequences puts what a correction would change into words.
 func CorrectionConsequences(snap *ledger.Snapshot, impact study.Impact) *templates.Consequences {
 	out, rest := consequences(snap, impact)
 	out.Summary = fmt.Sprintf("Trial %d would be: %s.", impact.Trial.Number, stateWords(snap.Definition, impact.Trial))

@@ -45,6 +45,7 @@ func (v Facts) Progress() templates.Progress {
 	return progress
 }
 
+// ProgressTable is the numbers behind the progress.
 func (v Facts) ProgressTable() templates.Table {
 	p := v.panelling()
 	return p.table(p.all())

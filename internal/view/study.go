@@ -23,6 +23,7 @@ import (
 	"headroom/web/templates"
 )
 
+// UnitOf is a metric's unit.
 func UnitOf(d design.Definition, metric string) string { return metricOf(d, metric).Unit }
 
 func metricOf(d design.Definition, metric string) design.MetricInfo {
@@ -39,6 +40,7 @@ func Told(d design.Definition) []string {
 	return metricNames(d, func(m design.MetricInfo) bool { return !m.Known })
 }
 
+// Modelled lists the metrics that have a model.
 func Modelled(d design.Definition) []string {
 	return metricNames(d, func(m design.MetricInfo) bool { return m.Modelled })
 }
@@ -156,6 +158,7 @@ func settingsLine(d design.Definition, values design.Settings) string {
 	return strings.Join(lists.Map(settingsOf(d, values), func(s templates.Setting) string { return s.Name + " " + words.With(s.Value, s.Unit) }), ", ")
 }
 
+// Stamp is a moment as people read it.
 func Stamp(at, now time.Time) templates.Stamp {
 	return templates.Stamp{Ago: words.Ago(at, now), Exact: words.Exact(at), ISO: at.UTC().Format(time.RFC3339)}
 }

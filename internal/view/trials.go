@@ -249,6 +249,7 @@ func fitApart(columns []templates.Column) bool {
 	return len(columns) <= mostColumns && letters <= mostLetters
 }
 
+// Page is one trial with everything behind it.
 func (v Tried) Page() templates.TrialPage {
 	t, d := v.Trial, v.Snap.Definition
 	shown := templates.TrialPage{

@@ -395,6 +395,7 @@ func gainOf(d design.Definition, gain *optimizer.Gain) templates.Gain {
 	return out
 }
 
+// Status is the strip on top.
 func (v Facts) Status() templates.Status {
 	d := v.Snap.Definition
 	summary := v.Snap.Summary()
@@ -438,6 +439,7 @@ func (v Facts) inDoubt() (shown []templates.Doubtful, more string) {
 // mostInDoubt is how many trials in doubt stand at the top of the page.
 const mostInDoubt = 3
 
+// Line is a study in the list of studies.
 func Line(one ledger.Summary, now time.Time) templates.StudyLine {
 	line := templates.StudyLine{ID: one.ID, Name: one.Name, State: string(one.State), Trials: words.Count(one.Trials, "trial", "trials"), Algorithm: Algorithm(one.Algorithm).Title,
 		Updated: Stamp(one.UpdatedAt, now), Oldest: OptionalStamp(one.OldestWaiting, now), Simulated: one.SimulatedLab != ""}

@@ -10,6 +10,7 @@ import (
 	"headroom/internal/study"
 )
 
+// StudiesPage lists the studies.
 type StudiesPage struct {
 	Page
 	Lines    []StudyLine
@@ -32,6 +33,7 @@ func (p StudiesPage) From(mark string) templ.SafeURL {
 	return templ.SafeURL("/studies?" + values.Encode())
 }
 
+// StudyLine is one study of the list.
 type StudyLine struct {
 	ID, Name, State string
 	Trials, Waiting string
@@ -44,6 +46,7 @@ type StudyLine struct {
 	Simulated       bool
 }
 
+// TrialPage is one trial with everything behind it.
 type TrialPage struct {
 	Page
 	Study               StudyHead
@@ -75,6 +78,7 @@ type MetricFact struct {
 // Fact is a named number with what it means.
 type Fact struct{ Name, Value, Meaning string }
 
+// OwnPage is a person's own point.
 type OwnPage struct {
 	Page
 	Study                      StudyHead
@@ -93,8 +97,10 @@ type Forecast struct {
 	Shown   string // names what it was made for
 }
 
+// ForecastLine is what is expected of one metric.
 type ForecastLine struct{ Name, Reading, Limit string }
 
+// CorrectPage corrects a trial.
 type CorrectPage struct {
 	Page
 	Study             StudyHead
@@ -105,6 +111,7 @@ type CorrectPage struct {
 	Preview           *Consequences
 }
 
+// Consequences is what a correction would change.
 type Consequences struct {
 	Summary string
 	Changes []BeforeAfter
@@ -113,8 +120,10 @@ type Consequences struct {
 	Again   string // why it is shown once more
 }
 
+// BeforeAfter is one thing that would change.
 type BeforeAfter struct{ Name, Before, After string }
 
+// ImportPage brings results in from a spreadsheet.
 type ImportPage struct {
 	Page
 	Study            StudyHead
@@ -131,8 +140,10 @@ type ImportPage struct {
 // Draft is the name of what is typed in it.
 func (p ImportPage) Draft() string { return p.Study.ID + "/import" }
 
+// FileFault is one thing wrong with a file.
 type FileFault struct{ Where, What, Value string }
 
+// PeoplePage is for admins: people, invites and tokens.
 type PeoplePage struct {
 	Page
 	People        []PersonLine
@@ -146,6 +157,7 @@ type PeoplePage struct {
 // Secret is shown once.
 type Secret struct{ Title, Text, Help string }
 
+// PersonLine is one person.
 type PersonLine struct {
 	account.Person
 	Seen Stamp
@@ -153,11 +165,13 @@ type PersonLine struct {
 	Gave string // what they gave out and disabling them ends, in words
 }
 
+// InviteLine is one invite that is open.
 type InviteLine struct {
 	account.Link
 	Expires Stamp
 }
 
+// TokenLine is one token.
 type TokenLine struct {
 	account.Token
 	Study   string
@@ -165,6 +179,7 @@ type TokenLine struct {
 	Expires string
 }
 
+// SharesPage manages the read-only links to one study.
 type SharesPage struct {
 	Page
 	Study  StudyHead
@@ -173,11 +188,13 @@ type SharesPage struct {
 	Secret *Secret
 }
 
+// ShareLine is one read-only link.
 type ShareLine struct {
 	account.Share
 	Expires, Used Stamp
 }
 
+// AccountPage shows a person their devices.
 type AccountPage struct {
 	Page
 	Sessions []SessionLine
@@ -186,6 +203,7 @@ type AccountPage struct {
 	Secret   *Secret
 }
 
+// SessionLine is one signed-in browser.
 type SessionLine struct {
 	ID, Device string
 	Seen       Stamp
@@ -199,17 +217,20 @@ type SwitchPage struct {
 	To, Chosen string
 }
 
+// SwitchLine is somebody who uses this browser.
 type SwitchLine struct {
 	ID, Name, Initials string
 	Now, Locked        bool // is signed in, has tried too many wrong PINs
 }
 
+// LinkPage asks before a single-use link is used up.
 type LinkPage struct {
 	Page
 	Heading, Text, Button, Action string
 	Usable                        bool
 }
 
+// ProblemPage is an error.
 type ProblemPage struct {
 	Page
 	Heading, Detail string
@@ -238,6 +259,7 @@ type Lab struct {
 	Fault            string
 }
 
+// SheetPage is a trial on paper.
 type SheetPage struct {
 	Page
 	Study   StudyHead
@@ -270,6 +292,7 @@ type Verdict struct {
 	Next      string
 }
 
+// Answer is settings with what is expected of them.
 type Answer struct {
 	Number   int
 	URL      string
@@ -299,6 +322,7 @@ type Lucky struct {
 	Value     Value
 }
 
+// LimitLine is how one limit stands.
 type LimitLine struct {
 	Name, Asks string
 	Count      string // "broken in 2 of 19 trials"
@@ -318,6 +342,7 @@ type Risk struct {
 	Next                     string // why the next trial may take less, "" where it does not
 }
 
+// Gain is how much better it could still get.
 type Gain struct {
 	Best  *Range // what the best value may be, nil where it cannot be said
 	Words string
@@ -377,6 +402,7 @@ func (b Board) awaits(name string) templ.Attributes {
 	return refreshed(b.moment("/board/"+name), "model-ready from:body, again")
 }
 
+// Verified is the outcome of the last verification.
 type Verified struct {
 	Study         StudyHead
 	Known         bool
@@ -404,6 +430,7 @@ func (v Verified) outcome() string {
 	return "verified"
 }
 
+// Amends are what was changed afterwards.
 type Amends struct {
 	Lines []Amend
 	More  string // how many earlier ones are not shown, and where they are
@@ -427,6 +454,7 @@ type Report struct {
 	Made, For  string // when the report was made, and for whom
 }
 
+// DefinePage makes a study or reconfigures one.
 type DefinePage struct {
 	Page
 	Study       StudyHead // zero for a new study
@@ -454,6 +482,7 @@ type DefinePage struct {
 // The lists of the form, whose lines come and go.
 const Parameters, Constraints, Recorded = "parameters", "constraints", "recorded_metrics"
 
+// FormLine is a line of a form.
 type FormLine struct {
 	List       string // that it is a line of
 	Number     int    // by which its fields are named

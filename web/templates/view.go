@@ -20,6 +20,7 @@ import (
 	"headroom/internal/view/chart"
 )
 
+// Page is what every page needs around its content.
 type Page struct {
 	Title  string
 	Viewer account.Identity // who looks at the page, nobody in particular when not signed in
@@ -43,6 +44,7 @@ func (p Page) person() string {
 // hasSession tells whether the viewer has one that can be ended.
 func (p Page) hasSession() bool { return p.Viewer.Kind == account.BySession }
 
+// Live is the stream a page listens to.
 type Live struct {
 	URL     string
 	Version int64
@@ -63,7 +65,10 @@ type Form struct {
 	Sent bool
 }
 
+// Value returns the text typed into a field.
 func (f Form) Value(name string) string { return f.Values.Get(name) }
+
+// Fault returns what is wrong with a field, "" when nothing is.
 func (f Form) Fault(name string) string { return f.Errors[name] }
 
 // Like is what was typed into a form with the fields of another.
@@ -82,10 +87,13 @@ func (f Form) Touched(inputs []Input) bool {
 	return f.AnyFault(inputs) || slices.ContainsFunc(inputs, func(in Input) bool { return f.Value(in.Name) != "" })
 }
 
+// Faulty tells whether anything is wrong.
 func (f Form) Faulty() bool { return len(f.Errors) > 0 || f.General != "" }
 
+// Option is one choice of a list.
 type Option struct{ Value, Label string }
 
+// Input is one field of a form.
 type Input struct {
 	Name               string
 	Of                 string // begins the id, where several forms of a page have fields of that name
@@ -106,6 +114,7 @@ func (i Input) helpClass() string {
 	return "help"
 }
 
+// ID is the input's id in the page.
 func (i Input) ID() string {
 	return i.Of + "f-" + strings.Map(func(c rune) rune {
 		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' {
@@ -165,6 +174,7 @@ func cell(number bool, text string) templ.Attributes {
 	return templ.Attributes{"class": strings.Join(classes, " ")}
 }
 
+// StudyHead names the study a page is about.
 type StudyHead struct {
 	ID, Name string
 	State    ledger.State
@@ -173,6 +183,7 @@ type StudyHead struct {
 	Clones   bool // the viewer may make studies
 }
 
+// URL is an address under the study.
 func (h StudyHead) URL(rest string) string { return "/studies/" + h.ID + rest }
 
 // TrialURL is an address under a trial of the study, Trial the same as a link has it.
@@ -183,6 +194,7 @@ func (h StudyHead) Trial(number int, rest string) templ.SafeURL {
 	return templ.SafeURL(h.TrialURL(number, rest))
 }
 
+// StudyPage is the study page.
 type StudyPage struct {
 	Page
 	Study       StudyHead
@@ -230,6 +242,7 @@ type Later struct {
 	Query       url.Values // what to show of it, as the page was asked
 }
 
+// Status is the strip on top.
 type Status struct {
 	Study        StudyHead
 	Trial        string          // "trial 23 of 60"
@@ -255,6 +268,7 @@ type Doubtful struct {
 	Operates bool
 }
 
+// Next is what to do next.
 type Next struct {
 	Study     StudyHead
 	Cards     []Card
@@ -292,6 +306,7 @@ func fitColumns(settings []Setting) bool {
 	})
 }
 
+// Card is one waiting trial.
 type Card struct {
 	Study               StudyHead
 	Number, ReplicateOf int
@@ -312,11 +327,13 @@ type Ended struct {
 	At    Stamp
 }
 
+// ToldValue is a reading that is there.
 type ToldValue struct {
 	Name, Value, Mark string
 	Original          string // the first value told, when corrected
 }
 
+// Entry is the form in which results are typed.
 type Entry struct {
 	ID     string // changes when what is asked for changes, so that a half-typed form is kept otherwise
 	Keep   bool   // let a refresh keep the form that is in the page
@@ -352,6 +369,7 @@ type Saved struct {
 	Key    string
 }
 
+// Doubt is a value that does not look right.
 type Doubt struct{ Field, Text string }
 
 // Doubts are shown together; Sure is what the button that confirms them sends.
@@ -365,6 +383,7 @@ func (d Doubts) First() string {
 	return cmp.Or(lists.Map(d.List, func(doubt Doubt) string { return doubt.Field })...)
 }
 
+// Progress is "how well".
 type Progress struct {
 	Empty string // what will appear, when there is nothing yet
 	Chart Chart
@@ -373,6 +392,7 @@ type Progress struct {
 	MoreLimits string
 }
 
+// Beliefs is "what the model believes".
 type Beliefs struct {
 	Empty               string
 	Through             string // which point the slices pass through
@@ -406,6 +426,7 @@ type Drift struct {
 	Offer string // address of the form that offers an algorithm which forgets, "" when there is no reason
 }
 
+// Theorem is what bounds on violation and regret rest on.
 type Theorem struct {
 	Summary     string
 	Source      string   // number, paper, year
@@ -413,6 +434,7 @@ type Theorem struct {
 	Assumptions Table
 }
 
+// Trials is the trials table.
 type Trials struct {
 	Filters           []Filter
 	Settings, Metrics []Column
@@ -440,12 +462,14 @@ func (t Trials) columns() []Column {
 	return columns
 }
 
+// Filter is one choice of what to list.
 type Filter struct {
 	Label, URL string
 	Part       string // address of the part alone
 	Current    bool
 }
 
+// TrialRow is one line of the table.
 type TrialRow struct {
 	Number                int
 	URL, Mark             string
@@ -464,6 +488,7 @@ type Cell struct {
 	Missing   bool
 }
 
+// Ledger is what happened, in plain words.
 type Ledger struct {
 	Entries []LedgerEntry
 	Older   Filter
@@ -471,6 +496,7 @@ type Ledger struct {
 	Note    string // how many others there are, in a file
 }
 
+// LedgerEntry is one event.
 type LedgerEntry struct {
 	Seq                    int64
 	At                     Stamp

@@ -141,6 +141,7 @@ func (r *Replica) Promote() {
 	r.Await(`SELECT NOT pg_is_in_recovery()`)
 }
 
+// Execute runs a statement.
 func (r *Replica) Execute(sql string, args ...any) {
 	r.t.Helper()
 	must.Do(r.t, r.ask(func(ctx context.Context, conn *pgx.Conn) error { _, err := conn.Exec(ctx, sql, args...); return err }))
@@ -182,6 +183,7 @@ func (c *Cluster) Freeze(t testing.TB) {
 	freeze(t, c.postmaster(t))
 }
 
+// Thaw lets them go on.
 func (c *Cluster) Thaw(t testing.TB) {
 	t.Helper()
 	thaw(t, c.postmaster(t))

@@ -94,6 +94,7 @@ type Database interface {
 	Before(ctx context.Context, key *study.IdempotencyKey) error
 }
 
+// Options are what the API is made of.
 type Options struct {
 	Studies   *study.Service
 	Accounts  account.Store
@@ -112,6 +113,7 @@ type Options struct {
 	Asks, Replays prometheus.Observer
 }
 
+// API holds what the handlers share.
 type API struct {
 	Options
 	document   []byte                 // the OpenAPI document

@@ -81,6 +81,7 @@ func (fields Fields) Show() url.Values {
 	return values
 }
 
+// Inputs are the fields as they are drawn.
 func (fields Fields) Inputs() []templates.Input {
 	return lists.Pick(fields, func(f Field) (templates.Input, bool) { return f.Input, !f.fixed })
 }
@@ -358,6 +359,7 @@ func (t *Typed) Saved(address string) string {
 	return address + "&saved=" + url.QueryEscape(t.Text(draftField))
 }
 
+// NewInvite is the form of an invite.
 func NewInvite(into *account.NewInvite) Fields {
 	return Fields{
 		text("name", templates.Input{Label: "Name", Help: "As the ledger will call them"}, &into.Name).under("invite"),
@@ -382,6 +384,7 @@ func Roles() []templates.Option {
 	})
 }
 
+// NewShare is the form of a read-only link.
 func NewShare(into *account.NewShare) Fields {
 	ends := &into.ExpiresAt
 	return Fields{

@@ -38,6 +38,7 @@ func OfTrial(snap *ledger.Snapshot, trial *ledger.Trial) Trial {
 	return form
 }
 
+// OfNewTrial is the form of a person's own point.
 func OfNewTrial(snap *ledger.Snapshot) Trial {
 	form := OfTrial(snap, &ledger.Trial{})
 	for i, f := range form.Settings {
@@ -53,6 +54,7 @@ func (form Trial) All() Fields {
 	return slices.Concat(form.Settings, form.Context, form.Metrics, Fields{form.Note, form.Reason})
 }
 
+// Telling reads the entry form of a trial.
 func (t *Typed) Telling(form Trial) ledger.Telling {
 	telling := ledger.Telling{Metrics: t.readings(form), Parameters: t.used(form), Note: t.Text(form.Note.Name)}
 	if t.OK() && len(telling.Metrics) == 0 && telling.Parameters == nil && telling.Note == "" {
@@ -61,6 +63,7 @@ func (t *Typed) Telling(form Trial) ledger.Telling {
 	return telling
 }
 
+// Own reads a person's own point.
 func (t *Typed) Own(form Trial) study.OwnTrial {
 	return study.OwnTrial{Parameters: t.settings(form), Note: t.Text(form.Note.Name), Brought: design.Brought{Context: t.Context(form)}, Metrics: t.readings(form)}
 }

@@ -71,7 +71,9 @@ func (t *Typed) takeMeant() {
 }
 
 // Pressed is which of the form's buttons sent it.
-func (t *Typed) Pressed() string         { return t.Values.Get("do") }
+func (t *Typed) Pressed() string { return t.Values.Get("do") }
+
+// Text is what was typed into a field.
 func (t *Typed) Text(name string) string { return strings.TrimSpace(t.Values.Get(name)) }
 
 // Fault notes what is wrong with a field, the first thing only.
@@ -252,6 +254,7 @@ func filled(texts []string) []string {
 	return lists.Pick(texts, func(text string) (string, bool) { return strings.TrimSpace(text), strings.TrimSpace(text) != "" })
 }
 
+// OK tells whether nothing is wrong so far.
 func (t *Typed) OK() bool { return len(t.faults) == 0 }
 
 // Err is what is wrong, for a form that is not shown again.
@@ -282,6 +285,7 @@ func (t *Typed) AllGeneral() {
 	}
 }
 
+// Shown is what the page shows again.
 func (t *Typed) Shown() templates.Form {
 	form := templates.Form{Values: t.Values, Errors: t.faults, Meant: t.meant, General: strings.Join(t.general, "; "), Sent: true, First: t.first}
 	if len(t.order) > 0 {
@@ -312,6 +316,7 @@ func (t *Typed) AsShown(from string) string {
 
 const unreadable = "The form cannot be read."
 
+// Read reads a posted form.
 func Read(r *http.Request) (*Typed, error) {
 	parse := r.ParseForm
 	if strings.HasPrefix(r.Header.Get("Content-Type"), "multipart/form-data") {

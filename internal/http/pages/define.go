@@ -27,6 +27,7 @@ import (
 // studiesOnPage is how many studies a page of the list shows.
 const studiesOnPage = 100
 
+// StudiesPage lists the studies that the caller may see.
 func (s *Site) StudiesPage(w http.ResponseWriter, r *http.Request) error {
 	wanted, err := request.Asked(r, func(q *request.Query) study.Listing {
 		return study.Listing{Only: request.Studies(r), After: q.Mark("after"), Limit: studiesOnPage}
@@ -262,6 +263,7 @@ func showReconfigure(w http.ResponseWriter, r *http.Request, status int, v view.
 	return showDefine(w, r, status, "Change limits or algorithm", page)
 }
 
+// Reconfigure changes the study from the next decision on.
 func (s *Site) Reconfigure(w http.ResponseWriter, r *http.Request, v view.Facts, form *forms.Typed) submission {
 	again := func(status int, form templates.Form) error {
 		return showReconfigure(w, r, status, v, templates.DefinePage{Form: form})
@@ -294,6 +296,7 @@ func (s *Site) Reconfigure(w http.ResponseWriter, r *http.Request, v view.Facts,
 	})
 }
 
+// EditPage changes what does not touch the algorithm.
 func (s *Site) EditPage(w http.ResponseWriter, r *http.Request, v view.Facts) error {
 	values := showingEdit(v.Snap)
 	forms.KeepWith(values, v.Snap.ID+"/edit", "")
@@ -329,6 +332,7 @@ func (s *Site) follow(r *http.Request, v view.Facts, form *forms.Typed, showing 
 
 func showingEdit(snap *ledger.Snapshot) url.Values { return forms.NewEdit(editing(snap)).Show() }
 
+// Edit saves what was changed.
 func (s *Site) Edit(w http.ResponseWriter, r *http.Request, v view.Facts, form *forms.Typed) submission {
 	failed := s.follow(r, v, form, showingEdit)
 	there, typed := editing(v.Snap), editing(v.Snap)
@@ -380,6 +384,7 @@ func exampleSettings(c *design.Compiled) design.Settings {
 	return c.Settings(c.Probes()[0])
 }
 
+// Import checks rows, or imports them.
 func (s *Site) Import(w http.ResponseWriter, r *http.Request, v view.Facts, form *forms.Typed) submission {
 	var rows string
 	options := study.ImportOptions{DryRun: form.Pressed() != "import", BeyondBounds: true, Decimals: form.Decimals()} // beyond bounds is doubted

@@ -31,6 +31,7 @@ import (
 	"headroom/web/templates"
 )
 
+// Options are what the pages are made of.
 type Options struct {
 	Studies   *study.Service
 	Accounts  account.Store
@@ -40,10 +41,12 @@ type Options struct {
 	ModelPatience time.Duration
 }
 
+// Site holds what the handlers share.
 type Site struct {
 	Options
 }
 
+// New makes the site.
 func New(options Options) *Site {
 	if options.ModelPatience == 0 {
 		options.ModelPatience = 300 * time.Millisecond
@@ -55,6 +58,7 @@ func New(options Options) *Site {
 // tokens that they gave out.
 type People struct{ Options }
 
+// People are the site's.
 func (s *Site) People() People { return People{s.Options} }
 
 type handler = func(http.ResponseWriter, *http.Request) error

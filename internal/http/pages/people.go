@@ -117,6 +117,7 @@ func making(r *http.Request, fields forms.Fields, make func(by account.Identity)
 	}
 }
 
+// InvitePerson makes an invite link, shown once.
 func (s People) InvitePerson(w http.ResponseWriter, r *http.Request, form *forms.Typed) submission {
 	var want account.NewInvite
 	fields := forms.NewInvite(&want)
@@ -136,10 +137,12 @@ func (s People) telling(w http.ResponseWriter, r *http.Request) func(*templates.
 	}
 }
 
+// RevokeInvite ends an invite that has not been used.
 func (s People) RevokeInvite(r *http.Request) error {
 	return s.Accounts.RevokeInvite(r.Context(), chi.URLParam(r, "link"))
 }
 
+// MakeToken makes a token, shown once.
 func (s People) MakeToken(w http.ResponseWriter, r *http.Request, form *forms.Typed) submission {
 	var want account.NewToken
 	fields := forms.NewToken(nil, &want)
@@ -152,10 +155,12 @@ func (s People) MakeToken(w http.ResponseWriter, r *http.Request, form *forms.Ty
 	})
 }
 
+// RevokeToken ends a token.
 func (s People) RevokeToken(r *http.Request) error {
 	return s.Accounts.RevokeToken(r.Context(), chi.URLParam(r, "token"))
 }
 
+// ChangeRole gives somebody another role.
 func (s People) ChangeRole(w http.ResponseWriter, r *http.Request, form *forms.Typed) submission {
 	return s.changePerson(w, r, "role", func(id string) error {
 		role, err := account.ParseRole(form.Text("role"))
@@ -166,10 +171,12 @@ func (s People) ChangeRole(w http.ResponseWriter, r *http.Request, form *forms.T
 	})
 }
 
+// Disable ends somebody's access for now.
 func (s People) Disable(w http.ResponseWriter, r *http.Request, _ *forms.Typed) submission {
 	return s.changePerson(w, r, "disabled", func(id string) error { return s.Accounts.SetDisabled(r.Context(), id, true) })
 }
 
+// Enable gives it back.
 func (s People) Enable(w http.ResponseWriter, r *http.Request, _ *forms.Typed) submission {
 	return s.changePerson(w, r, "enabled", func(id string) error { return s.Accounts.SetDisabled(r.Context(), id, false) })
 }
@@ -220,6 +227,7 @@ func (s People) showShares(w http.ResponseWriter, r *http.Request, status int, f
 	return show(w, r, status, templates.SharesView(page))
 }
 
+// MakeShare makes a read-only link, shown once.
 func (s People) MakeShare(w http.ResponseWriter, r *http.Request, form *forms.Typed) submission {
 	want := account.NewShare{StudyID: request.StudyID(r)}
 	fields := forms.NewShare(&want)
@@ -232,6 +240,7 @@ func (s People) MakeShare(w http.ResponseWriter, r *http.Request, form *forms.Ty
 	}, func(form templates.Form) error { return s.showShares(w, r, http.StatusUnprocessableEntity, form, nil) })
 }
 
+// RevokeShare ends a read-only link.
 func (s People) RevokeShare(w http.ResponseWriter, r *http.Request, _ *forms.Typed) submission {
 	id := request.StudyID(r)
 	return submission{
@@ -309,6 +318,7 @@ func (s People) linkSecret(title, secret, help string) *templates.Secret {
 	return &templates.Secret{Title: title, Text: s.PublicURL.JoinPath("sign-in", secret).String(), Help: help}
 }
 
+// EndSession signs one of the person's browsers out.
 func (s People) EndSession(r *http.Request) error {
 	who, err := person(r)
 	if err == nil {
@@ -317,6 +327,7 @@ func (s People) EndSession(r *http.Request) error {
 	return err
 }
 
+// Home leads to what the caller may see.
 func (s *Site) Home(w http.ResponseWriter, r *http.Request) error {
 	if who, _ := request.Caller(r); who.StudyID != "" {
 		return GoTo(w, r, "/studies/"+who.StudyID)
@@ -324,6 +335,7 @@ func (s *Site) Home(w http.ResponseWriter, r *http.Request) error {
 	return GoTo(w, r, "/studies")
 }
 
+// SignIn says how people sign in.
 func SignIn(w http.ResponseWriter, r *http.Request, status int) error {
 	return show(w, r, status, templates.SignInView(newPage(r, "Sign in", "narrow")))
 }

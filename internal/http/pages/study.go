@@ -45,6 +45,7 @@ func visiting(r *http.Request, snap *ledger.Snapshot) view.Facts {
 	return v
 }
 
+// StudyPage is the study, top to bottom.
 func (s *Site) StudyPage(w http.ResponseWriter, r *http.Request, v view.Facts) error {
 	return s.showStudy(w, r, http.StatusOK, v, nil)
 }
@@ -145,6 +146,7 @@ func (s *Site) section(p part, v view.Facts) func(ctx context.Context) (templ.Co
 	}
 }
 
+// StudyPart is one section of the study page.
 func (s *Site) StudyPart(w http.ResponseWriter, r *http.Request, v view.Facts) error {
 	name := chi.URLParam(r, "part")
 	if _, there := parts[name]; !there && name != view.ModelPart {

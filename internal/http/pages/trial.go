@@ -19,6 +19,7 @@ import (
 	"headroom/web/templates"
 )
 
+// TrialPage is one trial with everything behind it.
 func (s *Site) TrialPage(w http.ResponseWriter, r *http.Request, v view.Tried) error {
 	return s.showTrial(w, r, http.StatusOK, v, nil)
 }
@@ -37,6 +38,7 @@ func (s *Site) showTrial(w http.ResponseWriter, r *http.Request, status int, v v
 	return show(w, r, status, templates.TrialView(page))
 }
 
+// Close ends a trial or sets it aside.
 func (s *Site) Close(w http.ResponseWriter, r *http.Request, v view.Tried, form *forms.Typed) submission {
 	var kind, reason string
 	fields := forms.NewClosing(&kind, &reason)
@@ -71,6 +73,7 @@ func (s *Site) Close(w http.ResponseWriter, r *http.Request, v view.Tried, form 
 	}
 }
 
+// Replicate asks for the same settings again.
 func (s *Site) Replicate(w http.ResponseWriter, r *http.Request, v view.Tried, _ *forms.Typed) submission {
 	return submission{
 		do: func(cmd study.Command) error {
@@ -81,6 +84,7 @@ func (s *Site) Replicate(w http.ResponseWriter, r *http.Request, v view.Tried, _
 	}
 }
 
+// Undo takes back what the viewer saved of a trial just now.
 func (s *Site) Undo(w http.ResponseWriter, r *http.Request, v view.Tried, _ *forms.Typed) submission {
 	var after *ledger.Snapshot
 	return submission{
@@ -126,6 +130,7 @@ func showCorrect(w http.ResponseWriter, r *http.Request, status int, v view.Trie
 	return show(w, r, status, templates.CorrectView(page))
 }
 
+// Correct previews a correction, or makes it.
 func (s *Site) Correct(w http.ResponseWriter, r *http.Request, v view.Tried, form *forms.Typed) submission {
 	table := forms.OfTrial(v.Snap, v.Trial)
 	correction, fields := form.Correction(table), table.All()
@@ -220,6 +225,7 @@ func amongWaiting(r *http.Request) (page string, among bool) {
 	return page, among && (page == "" || page == "/bench")
 }
 
+// Ask asks for the next trials.
 func (s *Site) Ask(w http.ResponseWriter, r *http.Request, v view.Facts, form *forms.Typed) submission {
 	count := form.Whole("count", 1)
 	ask := study.Ask{Count: &count, Brought: design.Brought{Context: form.Context(forms.OfNewTrial(v.Snap))}}
@@ -249,6 +255,7 @@ func (s *Site) Ask(w http.ResponseWriter, r *http.Request, v view.Facts, form *f
 	}
 }
 
+// OwnPage is a form for a person's own point.
 func (s *Site) OwnPage(w http.ResponseWriter, r *http.Request, v view.Facts) error {
 	return showOwn(w, r, http.StatusOK, v, templates.OwnPage{})
 }

@@ -26,6 +26,7 @@ type Problem struct {
 
 func (p *Problem) Error() string { return p.Detail }
 
+// New is a problem of that status.
 func New(status int, detail string, faults ...design.Fault) *Problem {
 	return &Problem{Title: http.StatusText(status), Status: status, Detail: detail, Errors: design.Faults(faults).Bounded()}
 }
@@ -77,6 +78,7 @@ func later(seconds, status int, detail string) *Problem {
 	return p
 }
 
+// What any route may answer.
 var (
 	NoSuchThing = New(http.StatusNotFound, "There is nothing here, or nothing that you may know of.")
 	OneStudy    = New(http.StatusForbidden, "What you came in with is for one study and nothing else.")
@@ -144,6 +146,7 @@ func Of(err error) *Problem {
 	return New(http.StatusInternalServerError, "Something went wrong here. The log has the details under the request's id.")
 }
 
+// Write answers a program with a problem.
 func Write(w http.ResponseWriter, p *Problem) {
 	told := *p
 	told.Errors = design.Faults(p.Errors).Within(cmp.Or(p.place, "body"))

@@ -58,6 +58,7 @@ func Key(r *http.Request, text string, sent []byte) *study.IdempotencyKey {
 	return key
 }
 
+// StudyID is the study in the path.
 func StudyID(r *http.Request) string { return chi.URLParam(r, "id") }
 
 // At is the ledger event after which the caller wants to see the study, 0 for as it is now.
@@ -105,6 +106,7 @@ func Asked[T any](r *http.Request, read func(*Query) T) (asked T, err error) {
 	return asked, q.Err()
 }
 
+// QueryOf reads values that were parsed before.
 func QueryOf(values url.Values) *Query { return &Query{values: values} }
 
 func (q *Query) fault(name, message string, value any) {

@@ -150,6 +150,7 @@ func (s *Site) Token(role account.Role, studyID string) string {
 	}
 }
 
+// Answer is what came back.
 type Answer struct {
 	Status int
 	Header http.Header
@@ -215,12 +216,14 @@ func (a Answer) Want(status int) Answer {
 	return a
 }
 
+// JSON reads the body.
 func (a Answer) JSON() (out map[string]any) {
 	a.t.Helper()
 	a.Into(&out)
 	return out
 }
 
+// Into reads the body into what value points to.
 func (a Answer) Into(value any) Answer {
 	a.t.Helper()
 	if err := json.Unmarshal(a.Body, value); err != nil {
@@ -273,12 +276,14 @@ func Lacks(t testing.TB, text string, words ...string) {
 	}
 }
 
+// Says fails the test where the answer lacks some words.
 func (a Answer) Says(words ...string) Answer {
 	a.t.Helper()
 	Says(a.t, string(a.Body), words...)
 	return a
 }
 
+// Lacks fails the test where the answer has some of the words.
 func (a Answer) Lacks(words ...string) Answer {
 	a.t.Helper()
 	Lacks(a.t, string(a.Body), words...)
@@ -345,6 +350,7 @@ func cutLast(path string) (above, name string, deep bool) {
 	return path[:max(i, 0)], path[i+1:], i >= 0
 }
 
+// Same fails the test unless got is as wanted.
 func Same[T any](t testing.TB, what string, got, want T) {
 	t.Helper()
 	if !reflect.DeepEqual(got, want) {
@@ -358,6 +364,7 @@ func (s *Site) Page(path string) string {
 	return string(s.Call("GET", path, s.Admin, nil, "Accept", "text/html").Want(http.StatusOK).Body)
 }
 
+// API makes an admin's request to the API.
 func (s *Site) API(method, path string, body any, headers ...string) Answer {
 	s.t.Helper()
 	return s.Call(method, "/api/v1"+path, s.Admin, body, headers...)
@@ -370,6 +377,7 @@ const Screen = `{"name": "Buffer screen",
 	"constraints": [{"metric": "impurity", "op": "<=", "threshold": 0.5, "unit": "%"}],
 	"algorithm": {"name": "rpol-ucb", "horizon": 20}, "seed": 7}`
 
+// NewStudy makes a study and returns its id.
 func (s *Site) NewStudy(definition string) string {
 	s.t.Helper()
 	id, _ := s.API("POST", "/studies", definition).Want(201).JSON()["id"].(string)
@@ -379,6 +387,7 @@ func (s *Site) NewStudy(definition string) string {
 	return id
 }
 
+// Share makes a share link and returns its secret.
 func (s *Site) Share(id string) string {
 	s.t.Helper()
 	address, _ := s.API("POST", "/studies/"+id+"/shares", `{"name": "Reviewer"}`).Want(http.StatusCreated).JSON()["url"].(string)

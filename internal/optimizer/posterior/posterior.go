@@ -181,10 +181,13 @@ func (r *Rows) Narrow(before *Rows) {
 	r.waiting.Take(before.waiting, before.Data.Len())
 }
 
+// Gain is γ of the readings.
 func (r *Rows) Gain() float64 { return r.Data.Gain(r.Read) }
 
+// Rows is the posterior itself.
 func (r *Rows) Rows(context.Context) (*Rows, error) { return r, nil }
 
+// Predict predicts the functions at points.
 func (r *Rows) Predict(ctx context.Context, at Points, beside *Reference) (Prediction, error) {
 	if at.Rows != nil && beside == nil {
 		return r.predictOwn(ctx, at)
@@ -254,6 +257,7 @@ func (r *Rows) predict(ctx context.Context, at Points, zs [][]float64) (p Predic
 	return p, err
 }
 
+// Means are those of every function alone; points that wait have no weight.
 func (r *Rows) Means(ctx context.Context, at Points) ([][]float64, error) {
 	weights, err := r.Weights(ctx, nil)
 	if err != nil {
@@ -337,6 +341,7 @@ func (r *Rows) ownVariances(ctx context.Context) (*gp.Own, error) {
 	return r.Of.Kept.ofOwn(ctx, r.Data)
 }
 
+// Covariances prepares those of one point with some others.
 func (r *Rows) Covariances(ctx context.Context, at Points, among []int) (func(x int) []float64, error) {
 	some := at.Inputs.Pick(among)
 	solved, err := r.Data.Solved(ctx, some)
@@ -351,6 +356,7 @@ func (r *Rows) Covariances(ctx context.Context, at Points, among []int) (func(x 
 	}, err
 }
 
+// Refer makes the first point one to compare others with.
 func (r *Rows) Refer(x Points) *Reference {
 	return &Reference{Inputs: x.Inputs, solved: r.Data.Solve(x.Inputs.Row(0))}
 }
@@ -403,6 +409,7 @@ type Noted struct {
 	Variance, Narrowed float64 // narrowed by points that wait; NaN where nothing needs it
 }
 
+// Gain is γ of the readings.
 func (c *Candidates) Gain() float64 {
 	if c.Noted != nil {
 		return c.Noted.Gain
@@ -410,8 +417,10 @@ func (c *Candidates) Gain() float64 {
 	return c.Arms.Gain()
 }
 
+// Rows is the same posterior by the rows of a factor.
 func (c *Candidates) Rows(ctx context.Context) (*Rows, error) { return c.ByRows(ctx) }
 
+// Predict predicts the functions at points.
 func (c *Candidates) Predict(ctx context.Context, at Points, beside *Reference) (p Prediction, err error) {
 	if c.Arms == nil || at.Arms == nil {
 		rows, err := c.ByRows(ctx)
@@ -430,6 +439,7 @@ func (c *Candidates) Predict(ctx context.Context, at Points, beside *Reference) 
 	return p, nil
 }
 
+// Means are those of every function alone.
 func (c *Candidates) Means(ctx context.Context, at Points) ([][]float64, error) {
 	if c.Arms == nil || at.Arms == nil {
 		rows, err := c.ByRows(ctx)
@@ -455,6 +465,7 @@ func (c *Candidates) Played(round int) (p Prediction, known bool) {
 	return p, true
 }
 
+// Covariances prepares those of one point with some others.
 func (c *Candidates) Covariances(ctx context.Context, at Points, among []int) (func(x int) []float64, error) {
 	if c.Arms == nil || at.Arms == nil {
 		rows, err := c.ByRows(ctx)
@@ -467,6 +478,7 @@ func (c *Candidates) Covariances(ctx context.Context, at Points, among []int) (f
 	return func(x int) []float64 { return pick(c.Narrowed.Covariances(at.Arms[x]), arms) }, nil
 }
 
+// Refer makes the first point one to compare others with.
 func (c *Candidates) Refer(x Points) *Reference { return &Reference{Inputs: x.Inputs, arm: x.Arms[0]} }
 
 // pick are the values with these indices.

@@ -278,6 +278,7 @@ type givenCost struct {
 	value formula // of parameters and context; nil when sampled
 }
 
+// Metric describes the metric of that name, if there is one.
 func (c *Compiled) Metric(name string) (m MetricInfo, there bool) {
 	i := slices.IndexFunc(c.metrics, func(m MetricInfo) bool { return m.Name == name })
 	if i < 0 {

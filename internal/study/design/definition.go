@@ -43,6 +43,7 @@ type Definition struct {
 	SimulatedLab string `json:"simulated_lab,omitempty"`
 }
 
+// ParameterType is what values a parameter takes.
 type ParameterType string
 
 const (
@@ -52,6 +53,7 @@ const (
 	Remainder   ParameterType = "remainder" // Total minus the parameters named in Of
 )
 
+// Parameter is one setting of the experiment.
 type Parameter struct {
 	Name    string        `json:"name"`
 	Type    ParameterType `json:"type"`
@@ -131,6 +133,7 @@ type RecordedMetric struct {
 	Plausible []float64 `json:"plausible,omitempty"` // see Objective
 }
 
+// Algorithm names the algorithm and its settings.
 type Algorithm struct {
 	Name     string                     `json:"name"`
 	Preset   string                     `json:"preset,omitempty"` // "" or "paper"
@@ -161,10 +164,12 @@ type Start struct {
 	Lambda      float64 `json:"lambda"`
 }
 
+// ParameterNames lists the parameters.
 func (d Definition) ParameterNames() []string {
 	return lists.Map(d.Parameters, func(p Parameter) string { return p.Name })
 }
 
+// MetricInfo describes one metric of a study.
 type MetricInfo struct {
 	Name        string
 	Unit        string
@@ -238,6 +243,7 @@ func TextValue(text string) Value { return Value{Text: text, IsText: true} }
 
 var errNotAValue = errors.New("a setting is a finite number or a text")
 
+// UnmarshalJSON reads a finite number or a string.
 func (v *Value) UnmarshalJSON(data []byte) error {
 	if len(data) > 0 && data[0] == '"' {
 		var text string
@@ -255,6 +261,7 @@ func (v *Value) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
+// MarshalJSON writes a number or a string.
 func (v Value) MarshalJSON() ([]byte, error) {
 	if v.IsText {
 		return json.Marshal(v.Text)

@@ -95,6 +95,7 @@ func (e Event) Says(data any) (bool, error) {
 	return bytes.Equal(would, does), err
 }
 
+// CreatedData starts a study.
 type CreatedData struct {
 	Definition design.Definition `json:"definition"`
 	Engine     string            `json:"engine"` // the version of the optimizer whose defaults are written out in Definition
@@ -116,6 +117,7 @@ type ReconfiguredData struct {
 	Reason     string            `json:"reason"`
 }
 
+// State is what may be done with a study.
 type State string
 
 const (
@@ -125,6 +127,7 @@ const (
 	Archived State = "archived"
 )
 
+// Valid tells whether s is one of the states.
 func (s State) Valid() bool {
 	return s == Open || s == Paused || s == Finished || s == Archived
 }
@@ -153,6 +156,7 @@ type ChosenData struct {
 	KnownValues map[string]float64 `json:"known_values,omitempty"`
 }
 
+// Origin is who chose a trial.
 type Origin string
 
 const (
@@ -194,6 +198,7 @@ type Works struct {
 	Of     int     `json:"of"`     // those and the trials that had worked
 }
 
+// RunnerUp is the second best point.
 type RunnerUp struct {
 	Parameters  design.Settings `json:"parameters"`
 	Acquisition float64         `json:"acquisition"`
@@ -267,6 +272,7 @@ func (r *Reading) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
+// CorrectedData keeps both values.
 type CorrectedData struct {
 	Number      int                       `json:"number"`
 	Metrics     map[string]CorrectedValue `json:"metrics,omitempty"`
@@ -283,6 +289,7 @@ type CorrectedValue struct {
 	After  *Reading `json:"after"`
 }
 
+// CorrectedSettings are a trial's settings before and after.
 type CorrectedSettings struct {
 	Before design.Settings `json:"before"`
 	After  design.Settings `json:"after"`
@@ -300,6 +307,7 @@ type ConfirmedData struct {
 	Number int `json:"number"`
 }
 
+// Cause is why a trial failed.
 type Cause string
 
 const (
@@ -307,6 +315,7 @@ const (
 	ByChance   Cause = "chance"   // nothing that the settings could help
 )
 
+// Known tells whether c is a cause that failures have.
 func (c Cause) Known() bool { return c == BySettings || c == ByChance }
 
 // FittedData records hyperparameters in force from decision From on.

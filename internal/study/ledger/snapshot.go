@@ -53,6 +53,7 @@ type spell struct {
 	by       ClosedData
 }
 
+// Status says how far a trial is.
 type Status string
 
 const (
@@ -63,6 +64,7 @@ const (
 	StatusAbandoned Status = "abandoned"
 )
 
+// Known tells whether s is a status that trials have.
 func (s Status) Known() bool {
 	return slices.Contains([]Status{StatusSuggested, StatusPartial, StatusCompleted, StatusFailed, StatusAbandoned}, s)
 }
@@ -119,6 +121,7 @@ func (snap *Snapshot) Trial(number int) *Trial {
 // EventsOf lists the seqs of the events about trial number, its choice first.
 func (snap *Snapshot) EventsOf(number int) []int64 { return snap.records[number-1].events }
 
+// Compiled is the definition made ready to compute with.
 func (snap *Snapshot) Compiled() *design.Compiled { return snap.compiled }
 
 // Place is where trial number lies under the present definition.
@@ -353,6 +356,7 @@ type Summary struct {
 	SimulatedLab  string     `json:"simulated_lab,omitempty"` // the simulator's problem that answers, "" where a laboratory does
 }
 
+// Limit is a constraint in a line of the list.
 type Limit struct {
 	Name      string  `json:"name"`
 	Metric    string  `json:"metric"`
@@ -361,6 +365,7 @@ type Limit struct {
 	Unit      string  `json:"unit,omitempty"`
 }
 
+// BestTrial is the best included trial known to be within every limit.
 type BestTrial struct {
 	Number int     `json:"number"`
 	Metric string  `json:"metric"` // the objective's
@@ -368,6 +373,7 @@ type BestTrial struct {
 	Unit   string  `json:"unit"`
 }
 
+// Summary is the study's line in a list.
 func (snap *Snapshot) Summary() Summary {
 	s := Summary{ID: snap.ID, Name: snap.Definition.Name, State: snap.State, Version: snap.Version,
 		CreatedAt: snap.CreatedAt, UpdatedAt: snap.UpdatedAt, Trials: len(snap.Trials), Algorithm: snap.Definition.Algorithm.Name,

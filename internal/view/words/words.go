@@ -61,6 +61,7 @@ func Column(values []float64) func(float64) string {
 	}
 }
 
+// Fixed is a number with that many decimals.
 func Fixed(x float64, decimals int) string { return design.Typeset(design.FormatFixed(x, decimals)) }
 
 // Unsubtracted takes away what only the subtraction of two decimal numbers put into a difference.
@@ -71,18 +72,25 @@ func Unsubtracted(difference, of float64) float64 {
 	return design.Rounded(difference, 9-design.ExponentOf(math.Max(math.Abs(of), math.Abs(difference))))
 }
 
-func With(number, unit string) string        { return design.WithUnit(number, unit, Thin) }
+// With is a number with its unit.
+func With(number, unit string) string { return design.WithUnit(number, unit, Thin) }
+
+// Quantity is a value with its unit.
 func Quantity(x float64, unit string) string { return With(design.WriteNumber(x), unit) }
-func Roughly(x float64, unit string) string  { return With(Rough(x), unit) }
+
+// Roughly is a rough value with its unit.
+func Roughly(x float64, unit string) string { return With(Rough(x), unit) }
 
 // Apart is a difference with its unit, RoughlyApart one that is an estimate.
 func Apart(number, unit string) string           { return design.Apart(number, unit, Thin) }
 func RoughlyApart(x float64, unit string) string { return Apart(Rough(x), unit) }
 
+// Uncertain is a value with its standard deviation and unit.
 func Uncertain(mean, sd float64, unit string) string {
 	return With(design.WriteUncertain(mean, sd), unit)
 }
 
+// Percent is a probability.
 func Percent(probability float64) string {
 	return strings.ReplaceAll(design.FormatPercent(probability), " %", Thin+"%")
 }
@@ -138,6 +146,7 @@ func Sentence(text string) string {
 	return text + "."
 }
 
+// Limit says what a constraint asks.
 func Limit(c design.Constraint) string { return Sign(c.Op) + " " + Quantity(c.Threshold, c.Unit) }
 
 // Sign is how a limit's comparison is written.

@@ -13,7 +13,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -207,9 +209,16 @@ func TestExamplesAskAgain(t *testing.T) {
 	t.Parallel()
 	server, client := clientsOf(t)
 	forward := httputil.NewSingleHostReverseProxy(must.Get(url.Parse(server.url))(t))
-	var keys []string
+	var mutex sync.Mutex
+	var keys []string // of the requests so far
+	asked := func(more ...string) []string {
+		mutex.Lock()
+		defer mutex.Unlock()
+		keys = append(keys, more...)
+		return slices.Clone(keys)
+	}
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch keys = append(keys, r.Header.Get("Idempotency-Key")); len(keys) {
+		switch len(asked(r.Header.Get("Idempotency-Key"))) {
 		case 1:
 			panic(http.ErrAbortHandler)
 		case 2:
@@ -232,16 +241,19 @@ func TestExamplesAskAgain(t *testing.T) {
 			run.Env = append(append(run.Env, "LC_ALL=de_DE.UTF-8", "PATH="+tools+":"+os.Getenv("PATH"), "HEADROOM_URL="+proxy.URL+"/", "TRIALS=2"), more...)
 			return output(t, run)
 		}
+		mutex.Lock()
 		keys = nil
+		mutex.Unlock()
 		if text, complaint, err := play(); err != nil || !strings.Contains(text, "trial 2: ") {
 			t.Errorf("%s: %v %s, said %q", file, err, complaint, text)
 		}
-		if len(keys) < 5 || keys[0] == "" || keys[0] != keys[1] || keys[1] != keys[2] || keys[2] != keys[3] || keys[3] == keys[4] {
-			t.Errorf("%s asked under %q", file, keys)
+		under := asked()
+		if len(under) < 5 || under[0] == "" || under[0] != under[1] || under[1] != under[2] || under[2] != under[3] || under[3] == under[4] {
+			t.Errorf("%s asked under %q", file, under)
 		}
-		asked := len(keys)
-		if _, complaint, err := play("HEADROOM_TOKEN=wrong"); err == nil || !strings.Contains(complaint, "no such credential") || len(keys) != asked+1 {
-			t.Errorf("%s: %v, said %q after %d requests", file, err, complaint, len(keys)-asked)
+		_, complaint, err := play("HEADROOM_TOKEN=wrong")
+		if more := len(asked()) - len(under); err == nil || !strings.Contains(complaint, "no such credential") || more != 1 {
+			t.Errorf("%s: %v, said %q after %d requests", file, err, complaint, more)
 		}
 	}
 	server.interrupt()

@@ -21,12 +21,13 @@ import (
 // made.
 type evidence struct {
 	*task
-	regimes []*regime
-	path    appendOnly[[]float64] // multipliers of rounds 1..n, before each round's feedback
-	next    *view                 // what the next decision acts on
-	prior   *evidence             // while building only
-	agreed  agreement             // with prior
-	kept    *gp.Kept              // of earlier states, while building only; nil for nothing
+	regimes  []*regime
+	excluded []int                 // rounds
+	path     appendOnly[[]float64] // multipliers of rounds 1..n, before each round's feedback
+	next     *view                 // what the next decision acts on
+	prior    *evidence             // while building only
+	agreed   agreement             // with prior
+	kept     *gp.Kept              // of earlier states, while building only; nil for nothing
 }
 
 // regime is a stretch of decisions, from ≤ t < until, made with the same hyperparameters. Its
@@ -199,6 +200,11 @@ func (s *task) orderOf(metric int, m metricModel, until int, counts func(n int) 
 // pending lists the rounds in the window that are chosen, not closed, not excluded, and whose
 // reading of the metric decision t does not see.
 func (s *evidence) pending(t, metric int) []int {
+	regime := s.regimeAt(t)
+	read := regime.groups[regime.groupOf[metric]].seen(t)
+	if excluded, _ := slices.BinarySearch(s.excluded, t); read+excluded == t-1 {
+		return nil
+	}
 	var rounds []int
 	for n := s.traits.Earliest(t); n < t && n <= len(s.history.Rounds); n++ {
 		r := &s.history.Rounds[n-1]
@@ -258,6 +264,16 @@ func (s *evidence) agree() agreement {
 	// A first scale takes in, at the end of the round before, the costs that have waited for it.
 	a.decision = max(1, min(a.decision, firstOtherModel(s.prior.regimes, s.regimes)-1))
 	return a
+}
+
+// excluded lists the rounds that are.
+func (h *History) excluded() (list []int) {
+	for i := range h.Rounds {
+		if h.Rounds[i].Excluded {
+			list = append(list, i+1)
+		}
+	}
+	return list
 }
 
 // firstEffect is the first decision or round that a change of round n's record can affect, and the
@@ -394,6 +410,7 @@ func (s *evidence) checkRoom() error {
 func (s *evidence) regressAll(ctx context.Context) error {
 	s.regimes = s.listRegimes()
 	s.agreed = s.agree()
+	s.excluded = s.history.excluded()
 	for _, regime := range s.regimes {
 		s.groupMetrics(regime)
 		s.groupOwn(regime)

@@ -10,7 +10,6 @@ import (
 
 	"headroom/internal/lists"
 	"headroom/internal/optimizer/checkpoint"
-	"headroom/internal/optimizer/cores"
 	"headroom/internal/optimizer/policy"
 	"headroom/internal/optimizer/posterior"
 )
@@ -91,7 +90,7 @@ func (v *view) describeIncumbent(estimates []policy.Estimate) error {
 		c.mean, c.sd = append(c.mean, e.Mean[0]), append(c.sd, e.SD[0])
 	}
 	c.beside = make([]*posterior.Reference, len(v.sources))
-	return cores.Each(len(v.sources), func(i int) error {
+	return v.eachSource(func(i int) error {
 		c.beside[i] = v.sources[i].Refer(v.points(v.sources[i].kernel, at))
 		return nil
 	})

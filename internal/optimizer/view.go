@@ -436,13 +436,30 @@ func (v *view) estimate(ctx context.Context, at []Place, known func(j, i int) fl
 // beside it.
 func (v *view) gather(at []Place, known func(j, i int) float64, rival *policy.Rival, predict func(i int, points posterior.Points) (posterior.Prediction, error)) ([]policy.Estimate, error) {
 	out, points := v.givenEstimates(at, known), v.seen(at)
-	return out, cores.Each(len(v.sources), func(i int) error {
+	return out, v.eachSource(func(i int) error {
 		p, err := predict(i, points[i])
 		if err == nil {
 			v.take(&v.sources[i], p, out, rival)
 		}
 		return err
 	})
+}
+
+// manyRows is how many rows a factor has that takes longer to pass over than to wait for others to
+// do so beside it.
+const manyRows = 256
+
+// eachSource does something with every source, on all cores where they are large.
+func (v *view) eachSource(do func(i int) error) error {
+	if len(v.sources) < 2 || v.sources[0].arrived < manyRows {
+		for i := range v.sources {
+			if err := do(i); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return cores.Each(len(v.sources), do)
 }
 
 // onCores does something short for each of n indices, on all cores.

@@ -43,7 +43,8 @@ var (
 	StudyAdmin    = Access{"admin of the study", account.Admin, true}       // shares one study
 )
 
-// pageOf names for whom a page was made: what it asks in another's name is refused.
+// pageOf is the header by which a page says for whom it was made: what it asks in another's name is
+// refused.
 const pageOf = "X-Page-Of"
 
 // guard lets through only the audience of the route, and of them no more at once than there is room
@@ -137,7 +138,8 @@ const (
 	deviceCookie  = "headroom-device"
 )
 
-// cookieName adds the prefix that keeps plain HTTP and other hosts from setting a cookie.
+// cookieName adds the prefix by which browsers keep a cookie from being set by plain HTTP or
+// another host.
 func (s *Server) cookieName(name string) string {
 	if s.secure {
 		return "__Host-" + name
@@ -168,7 +170,8 @@ func refused(err error) bool {
 	return errors.Is(err, account.ErrNoCredentials) || errors.Is(err, account.ErrExpired) || errors.Is(err, problem.SignIn) || errors.Is(err, problem.TooMany)
 }
 
-// authenticate recognises a token, session or share, and keeps an account of wrong ones.
+// authenticate recognises a token, session or share by its secret, and keeps an account of wrong
+// ones.
 func (s *Server) authenticate(r *http.Request, secret string) (account.Identity, error) {
 	return look(s.throttle, r, secret, s.Accounts.Authenticate)
 }
@@ -194,7 +197,8 @@ func admit(a Access, who account.Identity, studyID string) error {
 	return nil
 }
 
-// plain tells whether a path could name something: no identifier has control characters.
+// plain tells whether a path could name something: no stored identifier has control characters or
+// broken UTF-8.
 func plain(path string) bool {
 	return utf8.ValidString(path) && !strings.ContainsFunc(path, unicode.IsControl)
 }
@@ -402,7 +406,8 @@ type answer struct {
 	status  int    // said, and not sent
 }
 
-// answering waits for the place in which an answer is made; end must be called.
+// answering waits for the place in which an answer is made, and returns what it is written to. end
+// must be called.
 func (q *quotas) answering(rt route, w http.ResponseWriter, r *http.Request) (out *answer, end func()) {
 	out = &answer{ResponseWriter: w, control: http.NewResponseController(w), r: r, unread: q.unread, made: nothing}
 	if who, known := request.Caller(r); known && rt.access.oneStudy && !rt.shared {

@@ -132,7 +132,8 @@ func (p *panelling) all() []int {
 	return limits
 }
 
-// panelChart puts panels under a title, with their numbers or where to fetch these.
+// panelChart puts panels under one title, with their numbers behind them or the address where those
+// are fetched.
 func (p *panelling) panelChart(id, title string, drawing chart.Drawing, limits []int) templates.Chart {
 	c := templates.Chart{ID: id, Title: title, Notes: p.notes, Beside: true, Drawing: drawing}
 	if len(p.Snap.Trials) > tableAtOnce && p.Fetches() {
@@ -213,7 +214,8 @@ type series struct {
 	first  []float64 // as first told, of those corrected since
 }
 
-// plot adds a metric's readings by style; those that stand out keep their mark among many.
+// plot adds the readings of a metric; style says how a trial is marked and stands tells which
+// trials keep a mark of their own among many.
 func (p *panelling) plot(metric string, style func(*ledger.Trial, float64) chart.Style, stands func(*ledger.Trial) bool) series {
 	s := series{points: noMarks(p.Snap.Definition)}
 	if p.dense() {
@@ -278,7 +280,8 @@ func (p *panelling) thenWords(style chart.Style) string {
 	return ", not known"
 }
 
-// plotWaiting marks what was predicted for a reading that waits, if anything was.
+// plotWaiting marks what a reading that waits was predicted to be, if anything was known when its
+// trial was chosen.
 func (p *panelling) plotWaiting(points *marks, t *ledger.Trial, metric string) {
 	if !t.Waiting() || !p.foreseen(t, metric) {
 		return
@@ -289,7 +292,8 @@ func (p *panelling) plotWaiting(points *marks, t *ledger.Trial, metric string) {
 	}
 }
 
-// axis is that of the series, with what must be seen; said is what lies beyond it.
+// axis is the one on which to draw the series, with what must be seen; words say what lies beyond
+// its range.
 func (p *panelling) axis(metric string, s series, must []float64) (axis chart.Axis, said string) {
 	var edge []chart.Trace // marks that must not flatten the rest
 	for _, style := range []chart.Style{chart.Doubted, chart.Waiting, chart.Recommended} {

@@ -42,7 +42,8 @@ func (o Outlook) sliceGrid() templates.Chart {
 	return o.framed(templates.Chart{ID: "chart-slices", Title: "Slices " + o.Through, Notes: notes, Table: o.sliceTable(along), Drawing: chart.Drawing{Cells: cells}})
 }
 
-// sliceRow is a metric's cells on axes that hold all; left counts readings not drawn.
+// sliceRow is the cells of a metric, on axes that all it shows goes into; left counts the readings
+// that are too far away to be drawn.
 func (o Outlook) sliceRow(metric string, along []study.Slice, most int) (cells []chart.Panel, left int) {
 	var all []float64
 	var doubted []chart.Trace
@@ -101,7 +102,8 @@ func (o Outlook) influenceWords(along []study.Slice) string {
 	return fmt.Sprintf("Sorted by how much the expected %s changes from its lowest to its highest along each parameter%s: %s.", objective.Metric, others, strings.Join(words.Few(parts, 8), ", "))
 }
 
-// sliceCell is one metric along one parameter; left counts readings too far away to be drawn.
+// sliceCell is one metric along one parameter; left counts the readings that are too far away to be
+// drawn.
 func (o Outlook) sliceCell(metric string, slice study.Slice, band study.Band, most int) (cell chart.Panel, left int) {
 	d := o.Snap.Definition
 	p := parameter(d, slice.Parameter)
@@ -129,7 +131,8 @@ func sliceAxis(p design.Parameter) chart.Axis {
 	return x
 }
 
-// worksCell is the chance that a trial works along a parameter, and where trials failed.
+// worksCell is the chance that a trial works along a parameter, and at the foot where trials failed
+// because of their settings.
 func (o Outlook) worksCell(slice study.Slice) chart.Panel {
 	const name = "Chance that a trial works"
 	p := parameter(o.Snap.Definition, slice.Parameter)
@@ -157,7 +160,8 @@ const mostFaded = 700
 // fifths; nothing is fainter than faintest.
 const fadeLength, faintest = 0.25, 0.1
 
-// faded are the readings over one parameter, which fade with their distance from the line.
+// faded are the readings over one parameter, fading with the distance of their other settings from
+// the line.
 func (o Outlook) faded(name, metric string, most int) (traces []chart.Trace, left int) {
 	type reading struct {
 		trial *ledger.Trial
@@ -360,7 +364,8 @@ func (v Facts) Outlook() Outlook {
 	return o
 }
 
-// chooseAxes takes the axes asked for, or those along which the objective changes most.
+// chooseAxes takes the axes of the map that were asked for, or the two parameters along which the
+// objective changes most.
 func (o *Outlook) chooseAxes() {
 	influences := influences(o.Slices, o.Snap.Definition.Objective.Metric)
 	if len(influences) < 2 {
@@ -388,7 +393,8 @@ func influence(along study.Slice, objective string) float64 {
 	return slices.Max(mean) - slices.Min(mean)
 }
 
-// readPins takes the point from the fields that somebody set, and tells whether any was.
+// readPins takes the point from the fields that the person set and tells whether any was. The others
+// follow the recommendation.
 func (o *Outlook) readPins() bool {
 	changed := false
 	for i, p := range o.Snap.Definition.Parameters {
@@ -430,7 +436,8 @@ func pinned(p design.Parameter, text string) (design.Value, error) {
 // smoothSamples is how many values of a parameter a map asks for where both have an order.
 const smoothSamples = 41
 
-// MapSamples is how many values a map asks for: fewer beside choices, which have none between.
+// MapSamples is how many values of a parameter a map asks for: fewer beside choices, which have no
+// order and so no values between.
 func (o Outlook) MapSamples() int {
 	return words.Either(o.smooth(), smoothSamples, 7)
 }

@@ -45,7 +45,8 @@ func Modelled(d design.Definition) []string {
 	return metricNames(d, func(m design.MetricInfo) bool { return m.Modelled })
 }
 
-// tableMetrics are all metrics: those told, then those worked out when a trial is chosen.
+// tableMetrics are all metrics that a trial can have a value of: those told, then those worked out
+// when it is chosen.
 func tableMetrics(d design.Definition) []string {
 	return append(Told(d), metricNames(d, func(m design.MetricInfo) bool { return m.Known })...)
 }
@@ -77,7 +78,8 @@ func axisNames(d design.Definition) []string {
 // which says nothing.
 func limited(d design.Definition) bool { return len(d.Constraints) > 0 }
 
-// unread are modelled metrics without a reading that counts: of these only the prior is known.
+// unread lists the modelled metrics of which no included trial has a reading. Of them nothing is
+// known but the prior, which is not shown.
 func unread(snap *ledger.Snapshot) []string {
 	return slices.DeleteFunc(Modelled(snap.Definition), snap.HasReading)
 }

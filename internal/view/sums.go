@@ -121,7 +121,8 @@ func (p *panelling) hold(line *chart.Trace) {
 	}
 }
 
-// between tells whether a trial, from 0, needs no point of its own: those between lie between.
+// between tells whether a trial, counted from 0, needs no point of its own in a running sum: those
+// between lie between.
 func (p *panelling) between(i int) bool {
 	n := len(p.Snap.Trials)
 	return p.dense() && i%max(1, n/spans) != 0 && i+1 < n
@@ -150,7 +151,8 @@ func (p *panelling) violationPanel(c design.Constraint) (panel chart.Panel, said
 	return p.sumPanel(design.Capitalised(c.Name)+": "+words.AxisName("cumulative violation", design.UnitApart(c.Unit)), lines...), p.violationCaption(c, now)
 }
 
-// violationSums are how far a limit was exceeded: by readings, by the model, and at most.
+// violationSums are how far a limit was exceeded, by the readings, by the model where it stands, and
+// at most.
 func (p *panelling) violationSums(c design.Constraint) (hard, soft, estimate, bound sum) {
 	out, estimated := func(i int) study.ViolationOut { return p.History[i].Violation[c.Name] }, p.estimated(c)
 	return sum{"violation so far (hard)", chart.Step, func(i int) *float64 { return new(out(i).Hard) }},
@@ -229,7 +231,8 @@ func (p *panelling) regretPanel() (panel chart.Panel, said string) {
 		}}), p.regretCaption(*now, far)
 }
 
-// regretCaption says what is bounded, how far and for what it is worth, and the truth if known.
+// regretCaption says what is bounded, how far and for what it is worth, and how it is in truth
+// where that is known.
 func (p *panelling) regretCaption(now study.RegretOut, far bool) string {
 	unit, last := p.Snap.Definition.Objective.Unit, len(p.regretted)-1
 	caption := fmt.Sprintf("Regret is how far trials are behind the best that can be had%s, in sum. Over %s, its bound is %s (%s).",
@@ -283,7 +286,8 @@ func (v Facts) chosenOtherwise() []int {
 	})
 }
 
-// boundedTrials are those that bounds are on: all suggested, by whichever algorithm.
+// boundedTrials are those that bounds are on: all that were suggested, whoever of two algorithms chose
+// them.
 func (v Facts) boundedTrials() string {
 	const own = "the trials that the algorithm chose itself"
 	if others := v.chosenOtherwise(); others != nil {
@@ -393,7 +397,8 @@ func priceWords(o design.Objective, p study.Price) string {
 	return move + "."
 }
 
-// littleBesideSD is the share of a standard deviation below which a difference is not worth a word.
+// littleBesideSD is the share of the standard deviation of what is expected that a difference is
+// not worth a word.
 const littleBesideSD = 0.05
 
 // slopeWords name the slope, the limit's multiplier, "" where it is none or unknown.

@@ -202,10 +202,12 @@ func (l listing) row(t *ledger.Trial) templates.TrialRow {
 	return row
 }
 
-// mostReportTrials bounds a report's table, so that people can open and print it.
+// mostReportTrials bounds the table of a report, so that it stays a file that people can open and
+// print.
 const mostReportTrials = 1000
 
-// reportedTrials are those that a report lists: all, or the newest and the special ones.
+// reportedTrials are the trials that the report lists: all, or the newest and those of which
+// something is to be said.
 func (v Facts) reportedTrials() []*ledger.Trial {
 	trials := v.Snap.Trials
 	if len(trials) <= mostReportTrials {
@@ -414,7 +416,8 @@ func warpWords(w warp.Warp) string {
 	return said + words.Either(w.Logarithmic(), fmt.Sprintf(", origin %s, unit %s", words.Rough(w.Origin), words.Rough(w.Unit)), "")
 }
 
-// Sheet is a trial on paper: settings, limits, blanks to write in, and its page's address.
+// Sheet is a trial on paper: what to set, the limits, blanks to write in, and the address of its
+// page.
 func (v Tried) Sheet(address string) (templates.SheetPage, error) {
 	code, err := qr.Encode(address, qr.M)
 	if err != nil {

@@ -52,7 +52,8 @@ func (v Facts) drifts() (list []drifting) {
 	return list
 }
 
-// driftDoubt says that what is expected may not hold any more, "" where nothing drifts.
+// driftDoubt says that what the model expects may not hold any more, "" where no metric drifts or
+// the algorithm looks only at the last trials.
 func (v Facts) driftDoubt() string {
 	came := lists.Map(study.Drifting(v.Snap, v.Readout.Calibration), func(found study.Finding) string { return found.Says })
 	if len(came) == 0 {
@@ -80,7 +81,8 @@ func trustInShort(t templates.Trust, drifted []drifting) (line string, look bool
 	return line + "; no sign of drift.", look
 }
 
-// calibrationWords count readings within the band drawn before them, at new and repeated settings.
+// calibrationWords count the readings that fell inside the band drawn before them, new settings
+// apart from repeated ones.
 func calibrationWords(metric string, c optimizer.Calibration) []string {
 	lines := []string{design.Capitalised(metric) + ": " + coverageWords(c.Coverage)}
 	if c.New.Count > 0 && c.Repeated.Count > 0 {
@@ -142,7 +144,8 @@ func (d drifting) drifts() bool { return d.Since > 0 }
 // mostTimes is the largest factor that is worth a number.
 const mostTimes = 1e6
 
-// inWords says whether a metric drifts, or did and came back.
+// inWords says whether a metric drifts, and of a sum that went beyond the limit and came back that it
+// did.
 func (d drifting) inWords() string {
 	past := len(d.Past)
 	switch {
@@ -269,7 +272,8 @@ func verdictOn(theorem study.Theorem, of string) string {
 // truthName is what legends call what is true.
 const truthName = "the truth, which only the simulated lab knows"
 
-// trueLines are the best that could be had, and below it by R(t)/t the average, with their ends.
+// trueLines are the best that could be had over trials, and below it by R(t)/t the average; must
+// are their ends, said what they come to.
 func (p *panelling) trueLines() (lines []chart.Trace, must []float64, said string) {
 	if len(p.regret) == 0 {
 		return nil, nil, ""
@@ -295,7 +299,8 @@ func (p *panelling) averageOf(j, i int) *float64 {
 	return new(c.Exceeded(sum.Balance / float64(sum.Known)))
 }
 
-// averageWords say where the average stands, and what is left to spend until it breaks the limit.
+// averageWords say where the average stands, and what is left to spend before the sum of all trials
+// breaks the limit.
 func (p *panelling) averageWords(j int) string {
 	last := len(p.sums) - 1
 	c, sum := p.Snap.Definition.Constraints[j], p.sums[last][j]

@@ -20,13 +20,16 @@ import (
 	"headroom/web/templates"
 )
 
-// GainAtOnce is up to how many trials the page says the gain at once; else it fetches it.
+// GainAtOnce is up to how many trials the page itself says how much could still be gained; with
+// more, that is fetched once the page stands.
 const GainAtOnce = 150
 
-// answering is a study whose answer is put into words, with what may be said of its readout.
+// answering is a study whose answer is put into words: of its readout there is only what may be
+// said.
 type answering struct{ Facts }
 
-// Verdict is the study's answer: what to use, how sure that is, and what could still be gained.
+// Verdict is the answer of the study: what to use, how sure that is, and what could still be
+// gained.
 func (v Facts) Verdict() templates.Verdict {
 	a := answering{v}
 	verdict := templates.Verdict{Heading: words.Either(v.Snap.State.Over(), "The answer", "The answer so far"), Lucky: a.lucky(), None: a.whyNone()}
@@ -237,7 +240,8 @@ func more(d design.Definition, u study.Undecided) string {
 	return fmt.Sprintf("Not yet known to be within %s limit: %s there would tell, should they come out as expected.", words.Either(len(d.Constraints) > 1, "every", "the"), readings)
 }
 
-// closest is the trial that breaks the limits least; nil when one that counts breaks none.
+// closest is the trial that breaks the limits least, and which of them binds; nil when some trial
+// breaks none. Those that were taken out are none.
 func (v answering) closest() *templates.Answer {
 	if slices.ContainsFunc(v.Snap.Trials, func(t *ledger.Trial) bool { return !t.Excluded && t.Feasible != nil && *t.Feasible }) {
 		return nil
@@ -264,7 +268,8 @@ func (v answering) closest() *templates.Answer {
 		Copy: v.copyText(nearest.Parameters), Words: said}
 }
 
-// worst is the limit that a trial breaks most, in the scale of each metric's readings.
+// worst is the limit that a trial breaks most, excesses being measured in the scale of what has
+// been read of each metric.
 func (v answering) worst(t *ledger.Trial) (binding design.Constraint, excess float64, known bool) {
 	excess = math.Inf(-1)
 	for _, c := range v.Snap.Definition.Constraints {
@@ -344,7 +349,8 @@ func (v answering) waitingWords(waiting int) string {
 	return text + "."
 }
 
-// GainWords say how much better it could get, or where to fetch that.
+// GainWords say how much better it could still get; where that was not worked out, where to fetch
+// it.
 func (v Facts) GainWords() templates.Gain {
 	switch {
 	case v.Modelless != "" || !v.ModelStands():
@@ -357,7 +363,8 @@ func (v Facts) GainWords() templates.Gain {
 	return gainOf(v.Snap.Definition, v.Gain)
 }
 
-// fewestFeasible is the share of draws within every limit below which the best cannot be told.
+// fewestFeasible is the share of draws with settings within every limit below which they are too
+// few to tell where the best of them lies.
 const fewestFeasible = 0.1
 
 // gainOf says what the best may be, and what it would risk to stop.
@@ -427,7 +434,8 @@ func (v Facts) Status() templates.Status {
 	return strip
 }
 
-// inDoubt are the first trials that nobody has confirmed; more says how many others there are.
+// inDoubt are the trials with something that nobody has confirmed yet, the first of them; more says
+// how many others there are.
 func (v Facts) inDoubt() (shown []templates.Doubtful, more string) {
 	all := lists.Pick(v.Snap.Trials, func(t *ledger.Trial) (Tried, bool) { return v.Of(t), len(t.Doubts) > 0 && !t.Excluded })
 	if n := len(all) - mostInDoubt; n > 0 {
@@ -459,7 +467,8 @@ func Line(one ledger.Summary, now time.Time) templates.StudyLine {
 	return line
 }
 
-// SimulatedAtOnce is how many trials a press lets the simulated lab run: 5 to 25.
+// SimulatedAtOnce is how many trials a press of the button lets the simulated lab run: a twentieth
+// of those planned, 5 to 25.
 func SimulatedAtOnce(d design.Definition) int { return min(max(5, d.Algorithm.Horizon/20), 25) }
 
 // Lab is the panel of a study's simulated lab; it is empty where a real one measures.
@@ -490,7 +499,8 @@ func (v Facts) Lab() templates.Lab {
 	return panel
 }
 
-// ModelPart is the part of a page that says how the model stands, until it is there.
+// ModelPart is the part of a page that says how the work on the model stands, and asks again until
+// it is there.
 const ModelPart = "model"
 
 // Work says how the work on the model stands; of a study that is not long, nothing is said.

@@ -36,7 +36,8 @@ func LightColours() string {
 
 var stamps = stampAll()
 
-// URL is an asset's address, which changes with its content: browsers may keep the answer.
+// URL is the address of an asset. It changes with the content, so browsers may keep the answer for
+// good.
 func URL(path string) string {
 	stamp, ok := stamps[path]
 	if !ok {
@@ -45,7 +46,8 @@ func URL(path string) string {
 	return "/static/" + path + "?v=" + stamp
 }
 
-// Stamp is the v of an asset's URL, "" when there is no such asset.
+// Stamp is what the v of an asset's URL must be for the answer to be kept, "" when there is no such
+// asset.
 func Stamp(path string) string { return stamps[path] }
 
 func stampAll() map[string]string {

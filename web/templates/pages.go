@@ -335,7 +335,8 @@ type LimitLine struct {
 	Room       string // "0.06 % inside", in words
 }
 
-// Risk is the account of the risk asked for: trials that may be beyond, should be, and are.
+// Risk is the account of the risk that was asked for: trials that may be beyond, are to be expected
+// there, and are.
 type Risk struct {
 	Words                    string
 	Allowed, Expected, SoFar Value

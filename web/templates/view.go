@@ -156,7 +156,8 @@ type Chart struct {
 	Printed        bool   // the table stands below it there
 }
 
-// longestWhole is how long words in tables may be that are never broken, for paper's sake.
+// longestWhole is how long a word in a table may be so that it is never broken: more, and a sheet
+// of paper could be too narrow for it.
 const longestWhole = 12
 
 // cell is the class of a cell of a table: a number, or words so long that they may be broken.

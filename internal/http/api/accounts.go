@@ -40,7 +40,8 @@ type shareRequest struct {
 	ExpiresAt *time.Time `json:"expires_at,omitempty"` // default: in 30 days
 }
 
-// creating makes a credential: what is stored and repeated, and what is told this once.
+// creating makes a credential. It returns what is stored and repeated, and what the caller is told
+// this once.
 type creating func(ctx context.Context, by account.Identity) (kept, told any, err error)
 
 func (a *API) ofAccess() operations {

@@ -56,7 +56,8 @@ func checkMediaType(h http.Header, allowed []string) error {
 	return problem.New(http.StatusUnsupportedMediaType, fmt.Sprintf("Content-Type is %q; it must be %s in UTF-8.", h.Get("Content-Type"), strings.Join(allowed, " or ")))
 }
 
-// readJSON reads a request's body, of which none stands for {}, and returns its bytes.
+// readJSON reads a request's body into the value that into points to and returns the body's bytes.
+// An empty body stands for {}.
 func readJSON(r *http.Request, into any) ([]byte, error) {
 	body, err := readBody(r, "application/json")
 	if err != nil {
@@ -140,7 +141,8 @@ type jsonCheck struct {
 	copied      int
 }
 
-// step is one on the way to a value: into a member of an object, or to an item of a list.
+// step is one on the way to a value: into a member of an object, or, without a key, to an item of a
+// list.
 type step struct {
 	key   string
 	index int
@@ -447,7 +449,8 @@ type jsonField struct {
 // knownFields are those that fieldsOf has listed, by type: a list may have thousands of objects.
 var knownFields sync.Map
 
-// fieldsOf lists the fields of a struct, embedded ones in their place; to be read only.
+// fieldsOf lists the fields of struct type t, those of embedded structs in their place; to be read
+// only.
 func fieldsOf(t reflect.Type) []jsonField {
 	if known, there := knownFields.Load(t); there {
 		return known.([]jsonField)

@@ -44,7 +44,8 @@ func (a *API) Operations(events func(http.ResponseWriter, *http.Request) error) 
 	return all
 }
 
-// Publish makes the document of the routes, and its other forms once somebody asks for them.
+// Publish makes the OpenAPI document of the routes, and once somebody asks for them its other
+// forms.
 func (a *API) Publish(routes []Route) (err error) {
 	a.document30 = sync.OnceValues(func() ([]byte, error) { return inVersion30(a.document) })
 	a.page = sync.OnceValues(func() ([]byte, error) { return docsPage(routes) })
@@ -234,7 +235,8 @@ var examples = func() map[string]example {
 	return all
 }()
 
-// schemas makes JSON Schemas (2020-12) of the Go types that decodeJSON works on.
+// schemas makes JSON Schemas (2020-12) of Go types, the same types that decodeJSON and
+// encoding/json work on.
 type schemas struct {
 	named object                  // finished, by name
 	types map[string]reflect.Type // whose they are

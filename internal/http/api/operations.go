@@ -244,7 +244,8 @@ func ifMatch(r *http.Request) (int64, error) {
 	return version, nil
 }
 
-// writeJSON answers with value, rendered whole before so that a failure can still be told.
+// writeJSON answers with value. It is rendered whole before a byte is sent, so that a failure can
+// still be told.
 func writeJSON(w http.ResponseWriter, status int, value any) error {
 	body, err := json.Marshal(value)
 	if err != nil {
@@ -259,7 +260,8 @@ func writeJSON(w http.ResponseWriter, status int, value any) error {
 // etag is the strong entity tag of a study's version.
 func etag(version int64) string { return `"` + strconv.FormatInt(version, 10) + `"` }
 
-// unchanged sets the ETag, and answers 304 to a caller who has it already.
+// unchanged sets the ETag of what is about to be read and, when the caller has it already, answers
+// 304.
 func unchanged(w http.ResponseWriter, r *http.Request, version int64) bool {
 	tag := etag(version)
 	w.Header().Set("ETag", tag)

@@ -180,7 +180,8 @@ func (a *API) exporting(mediaType, extension string, write func(context.Context,
 // transferPatience is how long the next bytes of a bundle may be in coming.
 const transferPatience = 30 * time.Second
 
-// importBundle reads the body while it is stored; only its sum at the end tells a repetition.
+// importBundle reads the body while it is stored. What it is a repetition of is only known at its
+// end, by its sum.
 func (a *API) importBundle(w http.ResponseWriter, r *http.Request) error {
 	if err := checkMediaType(r.Header, []string{"application/json"}); err != nil {
 		return err

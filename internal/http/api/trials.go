@@ -172,7 +172,8 @@ func (a *API) correct() Operation {
 	})
 }
 
-// previewing is a change of which, with dry_run, is only answered what foresee says of it.
+// previewing is a change that is not made with dry_run: what foresee says that it would change is
+// answered instead.
 func previewing[Q any](changing Operation, foresee func(r *http.Request, given Q) (study.Impact, error)) Operation {
 	change := changing.Handle
 	changing.Handle = func(w http.ResponseWriter, r *http.Request) error {
@@ -218,7 +219,8 @@ func (a *API) listTrials() Operation {
 	})
 }
 
-// pageOf takes the first limit trials above after that have one of the statuses, if any are given.
+// pageOf takes the first limit trials with a number above after and one of the statuses (none:
+// any).
 func pageOf(trials []*ledger.Trial, after, limit int, statuses []ledger.Status) trialPage {
 	page := trialPage{Trials: []ledger.Trial{}}
 	for _, t := range trials[min(after, len(trials)):] {
@@ -234,7 +236,8 @@ func pageOf(trials []*ledger.Trial, after, limit int, statuses []ledger.Status) 
 	return page
 }
 
-// awaitTrial ends when nothing more comes of the trial, the time is up, or the server stops.
+// awaitTrial returns when nothing more is expected of the trial, when the time is up, or when the
+// server stops.
 func (a *API) awaitTrial(r *http.Request, number int, wait time.Duration) error {
 	ctx, cancel := context.WithTimeout(r.Context(), wait)
 	defer cancel()

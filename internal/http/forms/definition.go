@@ -35,7 +35,8 @@ var (
 	inputs     = []templates.Option{{Label: "default"}, {Value: "unit", Label: "scaled to 0…1"}, {Value: "raw", Label: "as they are"}}
 )
 
-// table makes the form of a definition to be made, or of changes to one that is there.
+// table makes the form of a definition, whose fields show and fill it: of one to be made, or of
+// changes to one that is there.
 type table struct {
 	d       *design.Definition
 	values  url.Values       // what was typed, on which some choices depend
@@ -195,7 +196,8 @@ func (b table) parameter(i int, p *design.Parameter) Fields {
 	return fields
 }
 
-// unavailable are values that have run out. Of numbers there is a field only where some have.
+// unavailable are the values that cannot be used for now. Of numbers there is a field only where some
+// are.
 func (b table) unavailable(path string, p *design.Parameter) Field {
 	in := templates.Input{Label: "Run out", Class: "w6", Help: "Cannot be used for now; separated by commas."}
 	if len(p.Choices) > 0 {

@@ -20,7 +20,8 @@ import (
 	"headroom/web/templates"
 )
 
-// Field is one field: how it is drawn, the path of what it is about, and what it shows and fills.
+// Field is one field of a form: how it is drawn, the path of what it is about, and the place that it
+// shows and fills.
 type Field struct {
 	templates.Input
 	path  string
@@ -96,7 +97,8 @@ func (fields Fields) first(values url.Values) Field {
 	return fields[max(0, slices.IndexFunc(fields, func(f Field) bool { return values.Has(f.Name) }))]
 }
 
-// NameOf is the field about the longest part of a fault's path that has one, else "".
+// NameOf is the field that a fault at that path is about: that of the longest part of the path that
+// one has, "" where none has any.
 func (fields Fields) NameOf(path string) string {
 	for ; path != ""; path = path[:max(0, strings.LastIndexAny(path, ".["))] {
 		if i := slices.IndexFunc(fields, func(f Field) bool { return f.path == path || f.whole == path }); i >= 0 {
@@ -188,7 +190,8 @@ func ends(path string, hint func(string) string, into *[]float64) Fields {
 	return fields
 }
 
-// jsonText shows a JSON value: text and numbers plainly, lists by commas, the rest as JSON.
+// jsonText is what a field shows of a JSON value: text and numbers plainly, lists by commas, the
+// rest as JSON.
 func jsonText(raw json.RawMessage) string {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {

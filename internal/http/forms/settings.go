@@ -256,7 +256,8 @@ var ways = []way{
 		why: "Looks in a region around the best settings so far, which moves and shrinks, since nobody can look everywhere in so many directions."},
 }
 
-// wayTo is the answer that leads to the form's algorithm and settings, else the default.
+// wayTo is the answer that leads to the form's algorithm and settings, the default where none is
+// chosen yet.
 func wayTo(values url.Values) string {
 	name := values.Get(algorithmField)
 	if name == "" {
@@ -280,7 +281,8 @@ func (w way) shows(values url.Values) bool {
 	return true
 }
 
-// TakeWay puts another answer's algorithm into the form than it was drawn with.
+// TakeWay puts the algorithm of the answer into the form, if the answer is another than the one that
+// the form was drawn with.
 func TakeWay(values url.Values) {
 	chosen := values.Get("way")
 	at := slices.IndexFunc(ways, func(w way) bool { return w.name == chosen })
@@ -301,7 +303,8 @@ func TakeWay(values url.Values) {
 	}
 }
 
-// OtherAlgorithm tells whether the form is drawn again for another algorithm.
+// OtherAlgorithm tells whether the form is drawn again since another algorithm was chosen than it was
+// drawn with.
 func (t *Typed) OtherAlgorithm() bool {
 	return t.Pressed() == "refresh" && t.Values.Get("algorithm.drawn") != t.Values.Get(algorithmField)
 }

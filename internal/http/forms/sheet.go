@@ -302,7 +302,8 @@ func (r row) blank() bool {
 	return true
 }
 
-// mostRows is more lines than any list of a study has; what was sent beyond is left out.
+// mostRows is more lines than any list of a study has. What was sent beyond them would only be
+// counted, and drawn again.
 const mostRows = 100
 
 // largestNumber of a line is more than a page left open all day comes to; a next one can be counted.
@@ -400,7 +401,8 @@ func (t *Typed) Rearrange() bool {
 	return true
 }
 
-// Redraws tells whether the form is only drawn again, perhaps with another scale.
+// Redraws tells whether the form is only to be drawn again, with another scale where a button beside
+// one was pressed.
 func (t *Typed) Redraws() bool {
 	scale, line, ok := strings.Cut(t.Pressed(), "-")
 	if field := line + ".scale"; ok && (scale == design.ScaleLinear || scale == design.ScaleLog) && t.Values.Has(field) {

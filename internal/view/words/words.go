@@ -44,7 +44,8 @@ func Alike(sd float64) func(float64) string {
 	return func(x float64) string { return design.WriteBeside(x, sd) }
 }
 
-// Column writes numbers with as many decimals as the one that needs most.
+// Column writes the numbers of a column with equally many decimals: as many as the one that needs
+// most.
 func Column(values []float64) func(float64) string {
 	decimals := 0
 	for _, x := range values {
@@ -211,7 +212,8 @@ func span(d time.Duration) string {
 	return strconv.Itoa(max(1, int(d.Minutes()))) + Thin + "min"
 }
 
-// ForSoLong ends a sentence with how long it has gone on, unless it has just begun.
+// ForSoLong says for how long something has been going on, as the end of a sentence; nothing of
+// what has just begun.
 func ForSoLong(d time.Duration) string {
 	switch {
 	case d < 2*time.Second:

@@ -14,7 +14,7 @@ import (
 // studies whose rows were kept longest ago go first.
 const mostRows = 2 << 30
 
-// KeptRows is the study.Shelf, which says what its methods do. Its table is no part of a backup.
+// KeptRows is the study.Shelf. Its table is no part of a backup.
 type KeptRows struct {
 	db   *DB
 	most int64 // bytes

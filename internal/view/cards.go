@@ -124,12 +124,16 @@ func (v Tried) chosenInstead() design.Settings {
 	return instead
 }
 
+// longestReason is how much of a doubt is kept as the reason for which a trial is excluded, in
+// characters.
+const longestReason = 500
+
 // inDoubt is what is doubted of a trial.
 func (v Tried) inDoubt() templates.Doubtful {
 	d := templates.Doubtful{Number: v.Trial.Number, URL: v.trialURL(v.Trial.Number), Means: v.Snap.DoubtMeans(v.Trial), Operates: v.Head.Operates && v.At == 0 && v.Snap.State != ledger.Archived}
 	d.Says = lists.Map(v.Trial.Doubts, func(doubt ledger.Doubted) string { return doubt.Why })
 	d.Sure = study.Doubted(study.Asked(v.Trial.Doubts))
-	d.Reason = words.Shorten("In doubt: "+strings.Join(d.Says, " "), 500)
+	d.Reason = words.Shorten("In doubt: "+strings.Join(d.Says, " "), longestReason)
 	return d
 }
 

@@ -133,7 +133,13 @@ func brokenIn(trials []*ledger.Trial, c design.Constraint) (n, known int) {
 }
 
 func ended(trials []*ledger.Trial, status ledger.Status) int {
-	return len(lists.Pick(trials, func(t *ledger.Trial) (*ledger.Trial, bool) { return t, t.Status == status }))
+	n := 0
+	for _, t := range trials {
+		if t.Status == status {
+			n++
+		}
+	}
+	return n
 }
 
 func asks(c design.Constraint) string {

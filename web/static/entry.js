@@ -95,8 +95,12 @@ async function again() {
 // heir is the form in the place of one that was drawn anew before it could be sent, with what that held, its key too. What was typed in a draft
 // stands in its place (drafts.js), and whoever typed it sees what became of the trial before it is sent.
 function heir(form) {
-  const place = !form.dataset.draft && document.querySelector(`form[data-keep][action="${form.getAttribute("action")}"]`);
-  for (const { name, value } of place ? form.elements : []) Object.assign((name && place.elements.namedItem(name)) || {}, { value });
+  const place = document.querySelector(`form[data-keep][action="${form.getAttribute("action")}"]`);
+  if (!place || form.dataset.draft) return null;
+  for (const { name, value } of form.elements) {
+    const field = name && place.elements.namedItem(name);
+    if (field) field.value = value;
+  }
   return place;
 }
 

@@ -168,7 +168,7 @@ function regain() {
   if (!cursor || !aground(document.activeElement)) return;
   const field = cursor.field.isConnected ? cursor.field : cursor.id && document.getElementById(cursor.id);
   if (!field && document.activeElement?.id) return; // it is at the heading
-  if (field?.disabled) return; // as above
+  if (field?.disabled) return; // its answer is to come
   if (field) field.focus({ preventScroll: true });
   if (!field || document.activeElement === document.body) {
     const saved = sent?.form.matches("form.entry, form.ask") && sent.form === cursor.submitted && sent.pressed === pressed;
@@ -194,21 +194,27 @@ document.addEventListener("pointerup", ({ clientX, clientY }) => setTimeout(() =
 // What somebody has unfolded stays so when the part around it is fetched again, and what comes with unfolding is fetched, too. What they work in
 // stays at its place in the window.
 let unfolded = [];
-let kept = {}; // the field in that part that has the cursor and is in sight, and where
+let working = null; // in which field of that part, if it is in sight, and where in the window
 document.addEventListener("htmx:beforeSwap", ({ detail: { target, requestConfig } }) => {
   unfolded = [...target.querySelectorAll("details[id][open]")].map((fold) => fold.id);
-  const { id } = document.activeElement, { top } = document.activeElement.getBoundingClientRect();
-  const stays = requestConfig?.verb === "get" && target.contains(document.activeElement); // what answers a form says more above
-  if (id && stays && top >= 0 && top < innerHeight) kept = { target, id, top };
+  const field = document.activeElement;
+  if (requestConfig?.verb !== "get" || !field?.id || !target.contains(field)) return; // what answers a form says more above its field
+  const { top } = field.getBoundingClientRect();
+  if (top >= 0 && top < innerHeight) working = { target, id: field.id, top };
 });
-document.addEventListener("htmx:afterSwap", () => {
+document.addEventListener("htmx:afterSwap", ({ detail: { target } }) => {
   for (const id of unfolded) document.getElementById(id)?.setAttribute("open", "");
+  hold(target);
 });
-for (const kind of ["htmx:afterSwap", "htmx:afterSettle"]) document.addEventListener(kind, (event) => {
-  const field = event.detail.target === kept.target && document.getElementById(kept.id); // browsers hold on to what stands below instead
-  if (field) scrollBy({ top: field.getBoundingClientRect().top - kept.top, behavior: "instant" });
-  if (kind === "htmx:afterSettle" && field) kept = {};
+document.addEventListener("htmx:afterSettle", ({ detail: { target } }) => {
+  if (hold(target)) working = null;
 });
+// hold scrolls so that the field stands where it stood: browsers hold on to what stands below instead.
+function hold(target) {
+  const field = working?.target === target && document.getElementById(working.id);
+  if (field) scrollBy({ top: field.getBoundingClientRect().top - working.top, behavior: "instant" });
+  return field;
+}
 document.addEventListener("htmx:load", (event) => {
   for (const fold of event.detail.elt.querySelectorAll("details[open][hx-get]")) htmx.trigger(fold, "toggle");
 });

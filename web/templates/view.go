@@ -408,7 +408,7 @@ type Beliefs struct {
 	Metric              Input
 	At                  int64
 	Action              string // of the form that chooses what is drawn, "" where nothing can be chosen
-	Part                string // address of the part alone
+	Part                string // address of the part alone, "" when the whole page has to be fetched
 }
 
 // Trust is how far the model's bands can be trusted, and whether the process has drifted.
@@ -466,7 +466,7 @@ func (t Trials) columns() []Column {
 // Filter is one choice of what to list.
 type Filter struct {
 	Label, URL string
-	Part       string // address of the part alone
+	Part       string // address of the part alone, "" when the whole page has to be fetched
 	Current    bool
 }
 

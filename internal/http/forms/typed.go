@@ -3,7 +3,6 @@
 package forms
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -163,7 +162,10 @@ func (t *Typed) required(name, missing string) float64 {
 	if t.Text(name) == "" {
 		t.Fault(name, missing)
 	}
-	return *cmp.Or(x, new(float64))
+	if x == nil {
+		return 0
+	}
+	return *x
 }
 
 // day reads a date as its end; nil when the field is empty.

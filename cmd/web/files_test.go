@@ -23,20 +23,21 @@ var floors = []struct {
 	except []string
 }{
 	{"internal/optimizer", []string{
-		"lists", "optimizer", "space", "history", "models", "evidence", "view", "posterior", "incumbent", "works",
-		"acquisition", "ascend", "drawing", "search", "price", "account", "suggest", "replay", "hyperparameters", "paths", "gain",
+		"lists", "optimizer", "space", "history", "models", "evidence", "regressions", "view", "estimate", "posterior", "incumbent", "works",
+		"acquisition", "ascend", "drawing", "search", "price", "shift", "account", "suggest", "replay", "hyperparameters", "paths", "gain",
 	}, []string{
-		"evidence -> view: view", "view -> incumbent: contended", "view -> incumbent: contendedBefore",
+		"evidence -> view: view", "view -> estimate: estimate", "view -> estimate: outcome", "view -> incumbent: contended", "view -> incumbent: contendedBefore",
 		"view -> incumbent: incumbent", "view -> incumbent: shortlist", "works -> acquisition: decision", "acquisition -> suggest: designPoint",
 	}},
 	{"internal/study", []string{
-		"store", "models", "service", "tell", "calibration", "theorem", "explain", "ask", "readout", "slices", "table", "gain", "change", "simulate", "verify", "import",
+		"store", "models", "service", "tell", "calibration", "theorem", "explain", "ask", "readout", "slices", "table", "gain", "change", "simulate", "verify", "compare", "import",
 	}, []string{
 		"models -> readout: StateOf", "store -> verify: Verified", "tell -> table: maxRows", "theorem -> readout: Readout",
+		"verify -> compare: comparison", "verify -> compare: run",
 	}},
-	{"internal/study/ledger", []string{"canonical", "event", "snapshot", "doubt", "fold", "chain"}, []string{"snapshot -> doubt: Doubted", "snapshot -> doubt: Range"}},
+	{"internal/study/ledger", []string{"canonical", "event", "snapshot", "doubt", "chain", "fold", "bundle"}, []string{"snapshot -> doubt: Doubted", "snapshot -> doubt: Range"}},
 	{"internal/view", []string{
-		"study", "facts", "ledger", "marks", "sums", "trust", "cards", "slices", "map", "progress", "verdict", "trials", "board",
+		"study", "facts", "ledger", "marks", "sums", "trust", "cards", "slices", "map", "progress", "verdict", "trials", "board", "report",
 	}, nil},
 	{"internal/http/api", []string{"decode", "operations", "accounts", "trials", "studies", "openapi"}, nil},
 }

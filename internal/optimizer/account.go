@@ -7,13 +7,9 @@ import (
 	"slices"
 	"sync"
 
-	"gonum.org/v1/gonum/floats"
-
 	"headroom/internal/lists"
 	"headroom/internal/optimizer/checkpoint"
-	"headroom/internal/optimizer/cores"
 	"headroom/internal/optimizer/factor"
-	"headroom/internal/optimizer/gp"
 	"headroom/internal/optimizer/policy"
 )
 
@@ -596,92 +592,4 @@ func (s *account) Risks(ctx context.Context) ([]Risk, error) {
 		list = append(list, b)
 	}
 	return list, nil
-}
-
-// ShiftLimit is the factor from which a shift is more likely than none, were it to come in one of a hundred
-// studies.
-const ShiftLimit = 100
-
-const (
-	// fewestOfShift is how many readings leave three on either side of the first and the last moment looked
-	// at.
-	fewestOfShift = 20
-	shiftMargin   = 0.15
-	// mostMoments is at how many moments a shift is looked for, spread evenly.
-	mostMoments = 16
-)
-
-// mostSurprise is the largest z that counts: with it alone ln B ≤ z²/2 = ln ShiftLimit, whatever u is, so
-// that no single slip passes for a shift.
-var mostSurprise = math.Sqrt(2 * math.Log(ShiftLimit))
-
-// shifts are those of every metric, nil where there are too few readings, or so many of each candidate that
-// they have no rows of their own.
-func (s *shown) shifts(ctx context.Context) ([]*LevelShift, error) {
-	list := make([]*LevelShift, len(s.cfg.Metrics))
-	return list, cores.Each(len(s.sources), func(i int) error {
-		src := &s.sources[i]
-		if src.rounds == nil || src.arrived < fewestOfShift {
-			return nil
-		}
-		rows, err := src.Rows(ctx)
-		if err != nil {
-			return err
-		}
-		moments, after := afterMoments(rows.Read)
-		if err := rows.Data.Factor().SolveLowerMany(ctx, after); err != nil {
-			return err
-		}
-		spread := priorVariance(rows.Data, rows.Read)
-		for m, k := range slices.Backward(src.targets) { // the first that a metric serves stays
-			at, along, times := likeliestShift(after, clipped(rows.Z[m][:rows.Read], mostSurprise), spread)
-			list[s.targets[k].metric] = &LevelShift{src.rounds[moments[at]], s.transforms[k].sign*along > 0, times, ShiftLimit}
-		}
-		return nil
-	})
-}
-
-// clipped is z with none of it further from 0 than most.
-func clipped(z []float64, most float64) []float64 {
-	return lists.Map(z, func(v float64) float64 { return max(-most, min(most, v)) })
-}
-
-// likeliestShift is the moment of the largest B_τ, a there, and the mean of all; after are L⁻¹u, z is L⁻¹y,
-// and variance is s².
-func likeliestShift(after [][]float64, z []float64, variance float64) (at int, along, times float64) {
-	logs := make([]float64, len(after))
-	for i, u := range after {
-		a, b := factor.Dot(u, z), factor.Dot(u, u)
-		if logs[i] = a*a/2/(b+1/variance) - math.Log1p(variance*b)/2; i == 0 || logs[i] > logs[at] {
-			at, along = i, a
-		}
-	}
-	return at, along, math.Exp(min(floats.LogSumExp(logs)-math.Log(float64(len(logs))), mostLog))
-}
-
-// mostLog keeps a factor finite.
-const mostLog = 700
-
-// priorVariance is the mean of k(x, x) over the first n readings.
-func priorVariance(data *gp.Data, n int) (mean float64) {
-	for i := range n {
-		mean += data.Kernel().Diagonal(data.Inputs().Row(i)) / float64(n)
-	}
-	return mean
-}
-
-// afterMoments are the rows that a shift of n readings is looked for from, and u of each.
-func afterMoments(n int) (moments []int, after [][]float64) {
-	first := int(math.Round(shiftMargin * float64(n)))
-	spread := n - 2*first
-	count := min(spread+1, mostMoments)
-	after = factor.Matrix(count, n)
-	for i := range count {
-		moment := first + i*spread/(count-1)
-		for row := moment; row < n; row++ {
-			after[i][row] = 1
-		}
-		moments = append(moments, moment)
-	}
-	return moments, after
 }

@@ -13,9 +13,6 @@ import (
 	"strings"
 
 	"headroom/internal/http/forms"
-	"headroom/internal/http/problem"
-	"headroom/internal/http/request"
-	"headroom/internal/lists"
 	"headroom/internal/study"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
@@ -23,119 +20,6 @@ import (
 	"headroom/internal/view/words"
 	"headroom/web/templates"
 )
-
-// studiesOnPage is how many studies a page of the list shows.
-const studiesOnPage = 100
-
-// StudiesPage lists the studies that the caller may see.
-func (s *Site) StudiesPage(w http.ResponseWriter, r *http.Request) error {
-	wanted, err := request.Asked(r, func(q *request.Query) study.Listing {
-		return study.Listing{Only: request.Studies(r), After: q.Mark("after"), Limit: studiesOnPage}
-	})
-	if err != nil {
-		return err
-	}
-	page := templates.StudiesPage{Page: newPage(r, "Studies", "medium"), Archived: r.URL.Query().Get("archived") == "yes", Later: wanted.After != nil}
-	if !page.Archived {
-		wanted.States = []ledger.State{ledger.Open, ledger.Paused, ledger.Finished}
-		hidden, _, err := s.Studies.Summaries(r.Context(), study.Listing{Only: wanted.Only, States: []ledger.State{ledger.Archived}, Limit: 1})
-		if err != nil {
-			return err
-		}
-		page.Hides = len(hidden) > 0
-	}
-	list, next, err := s.Studies.Summaries(r.Context(), wanted)
-	if err != nil {
-		return err
-	}
-	if next != nil {
-		page.Next = next.String()
-	}
-	page.Lines = lists.Map(list, func(one ledger.Summary) templates.StudyLine { return view.Line(one, page.Now) })
-	if page.Viewer.MayCreateStudies() {
-		page.Start = start(r)
-	}
-	return show(w, r, http.StatusOK, templates.StudiesView(page))
-}
-
-// examples are studies to start from, by the problem that each template is of.
-var examples = []templates.Example{
-	{Problem: "reaction", Title: "Reaction", Text: "Yield as high as possible by temperature, time and catalyst, with a limit on an impurity."},
-	{Problem: "formulation", Title: "Formulation", Text: "A mixture of four parts that adds up to 100 %, as stable as possible, with a limit on its viscosity."},
-	{Problem: "machine", Title: "Machine settings", Text: "Parts per hour by speed, feed and coolant, with a limit on the temperature of the tool."},
-}
-
-// start is what the list of studies offers to begin with.
-func start(r *http.Request) templates.Start {
-	problems := lists.Map(design.SimulatedLabs(), func(lab design.SimulatedLab) templates.Option {
-		return templates.Option{Value: lab.Name(), Label: lab.Name() + ": " + lab.Summary()}
-	})
-	return templates.Start{Key: newKey(r), Examples: examples, Problems: problems}
-}
-
-// simulationValues fills the form of a new study from a problem of the simulator; answers says
-// whether its simulated lab answers too.
-func simulationValues(name string, answers bool) (url.Values, error) {
-	lab, err := design.FindSimulatedLab(name)
-	if err != nil {
-		return nil, problem.InQuery(design.NewInvalid("template", err.Error(), name))
-	}
-	d := lab.Study()
-	if !answers {
-		d.SimulatedLab = ""
-	}
-	values := forms.Showing(d)
-	values.Set("lab", name)
-	return values, nil
-}
-
-// MakeDemo makes the demo study and lets its simulated lab fill it.
-func (s *Site) MakeDemo(w http.ResponseWriter, r *http.Request, _ *forms.Typed) submission {
-	var made string
-	return submission{
-		do: func(cmd study.Command) error {
-			d, err := study.Demo()
-			if err != nil {
-				return err
-			}
-			after, err := s.Studies.Create(r.Context(), cmd, d)
-			if made = madeAt(after, err, "?done=demo"); err != nil {
-				return err
-			}
-			return s.Studies.Simulate(r.Context(), cmd, after.ID, study.DemoTrials, study.DemoMishaps...)
-		},
-		done: func() error { return GoTo(w, r, made) },
-	}
-}
-
-// Simulate lets the study's simulated lab run some trials, or stops it.
-func (s *Site) Simulate(w http.ResponseWriter, r *http.Request, v view.Facts, form *forms.Typed) submission {
-	show := func(again templates.Form) error {
-		if !isPart(r) {
-			if again.Faulty() {
-				return s.showStudy(w, r, http.StatusUnprocessableEntity, v, func(page *templates.StudyPage) { page.Error = again.General })
-			}
-			return GoTo(w, r, v.Head.URL("#lab"))
-		}
-		if err := s.load(r.Context(), &v, labRun); err != nil {
-			return err
-		}
-		panel := v.Lab()
-		panel.Fault = again.General
-		return show(w, r, http.StatusOK, templates.LabPanel(panel))
-	}
-	return submission{
-		do: func(cmd study.Command) error {
-			if form.Pressed() == "stop" {
-				s.Studies.StopSimulating(v.Snap.ID)
-				return nil
-			}
-			return s.Studies.Simulate(r.Context(), cmd, v.Snap.ID, view.SimulatedAtOnce(v.Snap.Definition))
-		},
-		done:  func() error { return show(templates.Form{}) },
-		again: show,
-	}
-}
 
 // NewStudyPage is the form of a new study, blank or filled in from another study.
 func (s *Site) NewStudyPage(w http.ResponseWriter, r *http.Request) error {

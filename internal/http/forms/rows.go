@@ -1,0 +1,147 @@
+package forms
+
+import (
+	"maps"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"headroom/internal/study/design"
+	"headroom/web/templates"
+)
+
+// row is one line of a list, by field.
+type row map[string]string
+
+// rows are the lines of a list by their numbers. A line keeps its number as long as the form is
+// open, so that what is typed while an answer is on its way finds its line again.
+type rows map[int]row
+
+const parameters, constraints, recorded = templates.Parameters, templates.Constraints, templates.Recorded
+
+// A line in which all fields but the chosen ones are empty is blank.
+var (
+	chosenFields = []string{"type", "scale", "op"}
+	newRow       = map[string]row{parameters: {"type": "real"}, constraints: {"op": "<="}, recorded: {"metric": ""}}
+	firstOfRow   = map[string]string{parameters: "name", constraints: "metric", recorded: "metric"}
+)
+
+func (r row) blank() bool {
+	for name, text := range r {
+		if strings.TrimSpace(text) != "" && !slices.Contains(chosenFields, name) {
+			return false
+		}
+	}
+	return true
+}
+
+// mostRows is more lines than any list of a study has. What was sent beyond them would only be
+// counted, and drawn again.
+const mostRows = 100
+
+// largestNumber of a line is more than a page left open all day comes to; a next one can be counted.
+const largestNumber = 1_000_000
+
+func rowsOf(values url.Values, list string) rows {
+	lines := rows{}
+	for name := range values {
+		inList, _ := strings.CutPrefix(name, list+".")
+		at, field, _ := strings.Cut(inList, ".")
+		if n, err := strconv.Atoi(at); err == nil && 0 <= n && n <= largestNumber && at == strconv.Itoa(n) && field != "" {
+			if lines[n] == nil {
+				lines[n] = row{}
+			}
+			lines[n][field] = values.Get(name)
+		}
+	}
+	return lines
+}
+
+func (lines rows) numbers() []int {
+	sorted := slices.Sorted(maps.Keys(lines))
+	return sorted[:min(len(sorted), mostRows)]
+}
+
+// filled are those of the lines that are not blank.
+func (lines rows) filled() []int {
+	return slices.DeleteFunc(lines.numbers(), func(n int) bool { return lines[n].blank() })
+}
+
+// numbered are such numbers of the lines of every list.
+func numbered(values url.Values, which func(rows) []int) map[string][]int {
+	numbers := map[string][]int{}
+	for list := range newRow {
+		numbers[list] = which(rowsOf(values, list))
+	}
+	return numbers
+}
+
+// named is the first line of that name, nil where there is none.
+func (lines rows) named(name string) row {
+	for _, n := range lines.numbers() {
+		if strings.EqualFold(strings.TrimSpace(lines[n]["name"]), name) {
+			return lines[n]
+		}
+	}
+	return nil
+}
+
+// add puts a line behind the others, and returns its number.
+func (lines rows) add(r row) (next int) {
+	for n := range lines {
+		next = max(next, n+1)
+	}
+	lines[next] = r
+	return next
+}
+
+func setRows(values url.Values, list string, lines rows) {
+	for name := range values {
+		if strings.HasPrefix(name, list+".") {
+			values.Del(name)
+		}
+	}
+	for n, r := range lines {
+		for field, text := range r {
+			values.Set(list+"."+strconv.Itoa(n)+"."+field, text)
+		}
+	}
+}
+
+// Rearrange does what the pressed one of the buttons beside the lines asks, and tells whether it was
+// one of them, or one that only draws the form again. The focus goes to a new line, and from one that
+// is taken out to the next, or to the button that adds one.
+func (t *Typed) Rearrange() bool {
+	what, at, _ := strings.Cut(t.Pressed(), ".")
+	doing, list, _ := strings.Cut(what, "-")
+	lines := rowsOf(t.Values, list)
+	begin := func(n int) { t.first = list + "." + strconv.Itoa(n) + "." + firstOfRow[list] }
+	switch n, err := strconv.Atoi(at); {
+	case newRow[list] == nil:
+		return t.Redraws()
+	case doing == "add":
+		begin(lines.add(newRow[list]))
+	case doing == "remove" && err == nil: // perhaps by a second press
+		delete(lines, n)
+		t.first = "add-" + list
+		if i := slices.IndexFunc(lines.numbers(), func(other int) bool { return other > n }); i >= 0 {
+			begin(lines.numbers()[i])
+		}
+	default:
+		return t.Redraws()
+	}
+	setRows(t.Values, list, lines)
+	return true
+}
+
+// Redraws tells whether the form is only to be drawn again, with another scale where a button beside
+// one was pressed.
+func (t *Typed) Redraws() bool {
+	scale, line, ok := strings.Cut(t.Pressed(), "-")
+	if field := line + ".scale"; ok && (scale == design.ScaleLinear || scale == design.ScaleLog) && t.Values.Has(field) {
+		t.Values.Set(field, scale)
+		return true
+	}
+	return t.Pressed() == "refresh"
+}

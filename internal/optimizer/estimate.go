@@ -1,0 +1,406 @@
+package optimizer
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"headroom/internal/lists"
+	"headroom/internal/optimizer/cores"
+	"headroom/internal/optimizer/kernel"
+	"headroom/internal/optimizer/policy"
+	"headroom/internal/optimizer/posterior"
+)
+
+// estimate is the posterior of every target at some places, in modelled units, margins included.
+// known gives the values of given constraints: known(j, i) is constraint j at place i in metric
+// units; nil leaves their means 0.
+func (v *view) estimate(ctx context.Context, at []Place, known func(j, i int) float64) ([]policy.Estimate, error) {
+	return v.gather(at, known, nil, func(i int, points posterior.Points) (posterior.Prediction, error) {
+		return v.sources[i].Predict(ctx, points, nil)
+	})
+}
+
+// gather makes estimates of what every source predicts at some places and, where there is a rival,
+// beside it.
+func (v *view) gather(at []Place, known func(j, i int) float64, rival *policy.Rival, predict func(i int, points posterior.Points) (posterior.Prediction, error)) ([]policy.Estimate, error) {
+	out, points := v.givenEstimates(at, known), v.seen(at)
+	return out, v.eachSource(func(i int) error {
+		p, err := predict(i, points[i])
+		if err == nil {
+			v.take(&v.sources[i], p, out, rival)
+		}
+		return err
+	})
+}
+
+// manyRows is how many rows a factor has that takes longer to pass over than to wait for others to
+// do so beside it.
+const manyRows = 256
+
+// eachSource does something with every source, on all cores where they are large.
+func (v *view) eachSource(do func(i int) error) error {
+	if len(v.sources) < 2 || v.sources[0].arrived < manyRows {
+		for i := range v.sources {
+			if err := do(i); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return cores.Each(len(v.sources), do)
+}
+
+// onCores does something short for each of n indices, on all cores.
+func onCores(n int, do func(i int)) {
+	_ = cores.Stretches(n, func(from, to int) error {
+		for i := from; i < to; i++ {
+			do(i)
+		}
+		return nil
+	})
+}
+
+// take turns what a source predicts into estimates of its targets, without deviations where it
+// predicts no variances, and into what is known of them beside a rival, nil for none.
+func (v *view) take(src *source, p posterior.Prediction, out []policy.Estimate, rival *policy.Rival) {
+	for n, k := range src.targets {
+		if v.transforms[k].blind {
+			clear(p.Means[n])
+		}
+		floats.AddConst(v.transforms[k].shift, p.Means[n])
+		out[k] = policy.Estimate{Mean: p.Means[n]}
+		if p.Variances != nil {
+			out[k].SD = roots(p.Variances, v.width(v.targets[k].metric))
+		}
+		if rival != nil {
+			rival.Together[k] = p.Together
+		}
+	}
+}
+
+// givenEstimates are the estimates of the targets that are not regressed: a given constraint's
+// value with certainty, otherwise 0.
+func (v *view) givenEstimates(at []Place, known func(j, i int) float64) []policy.Estimate {
+	out := make([]policy.Estimate, len(v.targets))
+	for k, t := range v.targets {
+		if v.sourceOf[k] >= 0 {
+			continue
+		}
+		out[k] = policy.Estimate{Mean: make([]float64, len(at)), SD: make([]float64, len(at))}
+		if t.metric < 0 && known != nil {
+			for i := range at {
+				out[k].Mean[i] = v.cfg.Costs[t.cost].given(known(t.cost, i))
+			}
+		}
+	}
+	return out
+}
+
+// roots are the standard deviations of these variances, times a factor.
+func roots(variances []float64, factor float64) []float64 {
+	return lists.Map(variances, func(v float64) float64 { return factor * math.Sqrt(max(v, 0)) })
+}
+
+// meansAt are the posterior means of every target at some places, in O(n) a place; the estimates
+// have no deviations.
+func (v *view) meansAt(ctx context.Context, at []Place, known func(j, i int) float64) ([]policy.Estimate, error) {
+	return v.gather(at, known, nil, func(i int, points posterior.Points) (p posterior.Prediction, err error) {
+		p.Means, err = v.sources[i].Means(ctx, points)
+		return p, err
+	})
+}
+
+// meansOf is meansAt at the places of some rounds, in ascending order, many of them read.
+func (v *view) meansOf(ctx context.Context, rounds []int) ([]policy.Estimate, error) {
+	at := v.placesAt(rounds)
+	out, err := v.gather(at, v.costsOf(rounds), nil, func(i int, points posterior.Points) (p posterior.Prediction, err error) {
+		src := &v.sources[i]
+		points.Rows = src.rowsAt(len(at), func(round int) int {
+			if i, found := slices.BinarySearch(rounds, round); found {
+				return i
+			}
+			return -1
+		})
+		p.Means, err = src.Means(ctx, points)
+		return p, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	first := map[int]int{}
+	for i, round := range rounds {
+		place := v.firstAt(round)
+		if _, again := first[place]; !again {
+			first[place] = i
+		}
+		v.repeat(out, i, first[place])
+	}
+	return out, nil
+}
+
+// repeat has estimates at place i be those at the first place that is the same: what is summed in
+// another order differs by rounding, which must not choose between replicates.
+func (v *view) repeat(estimates []policy.Estimate, i, first int) {
+	for k := range v.targets {
+		if v.sourceOf[k] < 0 {
+			continue
+		}
+		e := estimates[k]
+		if e.Mean[i] = e.Mean[first]; e.SD != nil {
+			e.SD[i] = e.SD[first]
+		}
+	}
+}
+
+// played is the posterior of every target at the place of round t when decision t was made. Where
+// that round's reading was the next to arrive, it stands in the factor's row already, to the same
+// bits.
+func (v *view) played(ctx context.Context, t int, known func(j, i int) float64) ([]policy.Estimate, error) {
+	return v.gather([]Place{v.placeOf(t)}, known, nil, func(i int, points posterior.Points) (posterior.Prediction, error) {
+		if p, there := v.sources[i].Played(t); there {
+			return p, nil
+		}
+		return v.sources[i].Predict(ctx, points, nil)
+	})
+}
+
+// bareInput is what every algorithm sees of some places: the estimates there, and those beside a
+// rival or nil.
+func (v *view) bareInput(draw Draw, estimates []policy.Estimate, rival *policy.Rival) *policy.Input {
+	input := &policy.Input{Round: v.round, Horizon: v.cfg.Horizon, Beta: v.beta, Lambda: v.lambda, Multipliers: v.multipliers, Draw: draw,
+		Reward: estimates[0], Costs: estimates[1:], Rival: rival}
+	if v.traits.Draws != nil && len(draw.Z) != len(v.targets) {
+		input.Draw.Z = v.traits.Draws(draw.Seed, v.beta)
+	}
+	input.Given = lists.Map(v.cfg.Costs, func(c Cost) bool { return c.Knowledge == Given })
+	return input
+}
+
+// past lists the earlier rounds as the decision sees them.
+func (v *view) past() []policy.Past {
+	var list []policy.Past
+	for n := 1; n < v.round; n++ {
+		r := &v.history.Rounds[n-1]
+		p := policy.Past{Point: r.Point, Suggested: r.Suggested, Excluded: r.Excluded}
+		p.Reward, p.Costs, p.Complete = v.outcome(n)
+		if r.Gone || v.cfg.Fit && slices.ContainsFunc(r.Readings, func(reading Reading) bool { return reading.InDoubt }) {
+			p.Complete = false
+		}
+		list = append(list, p)
+	}
+	return list
+}
+
+// outcome is round n's reward and costs in modelled units, as the view's decision sees them.
+func (v *view) outcome(n int) (reward float64, costs []float64, ok bool) {
+	r := &v.history.Rounds[n-1]
+	for k, target := range v.targets {
+		var value float64
+		if target.metric < 0 {
+			value = v.cfg.Costs[target.cost].given(r.Costs[target.cost])
+		} else {
+			reading := r.Readings[target.metric]
+			if !reading.seenAt(v.round) {
+				return 0, nil, false
+			}
+			value = v.transforms[k].function(reading.Value)
+		}
+		if k == 0 {
+			reward = value
+		} else {
+			costs = append(costs, value)
+		}
+	}
+	return reward, costs, true
+}
+
+// seen are places as each source sees them, those that see the same being given the same.
+func (v *view) seen(at []Place) []posterior.Points {
+	points, all := map[bool]posterior.Points{}, make([]posterior.Points, len(v.sources))
+	for i := range v.sources {
+		k := v.sources[i].kernel
+		byIndex := k.Name == "covariance"
+		if _, known := points[byIndex]; !known {
+			points[byIndex] = v.points(k, at)
+		}
+		all[i] = points[byIndex]
+	}
+	return all
+}
+
+// points are places as a regression with that kernel sees them.
+func (v *view) points(k Kernel, at []Place) posterior.Points {
+	var p posterior.Points
+	if v.arms != nil && !slices.ContainsFunc(at, func(place Place) bool { return place.Arm < 0 }) {
+		p.Arms = lists.Map(at, func(place Place) int { return place.Arm })
+	}
+	if list := v.listOf(at); list != nil {
+		p.Inputs, p.Listed = list.inputs(k), true
+		return p
+	}
+	p.Inputs = kernel.NewInputs(v.inputWidth(k))
+	p.Inputs.Reserve(len(at))
+	for _, place := range at {
+		p.Inputs.Append(v.kernelInput(k, place))
+	}
+	return p
+}
+
+// listOf is the list that the places are, all of it and in its order: the candidates, the shortlist
+// or nil.
+func (v *view) listOf(at []Place) *arms {
+	switch short := v.shortlist; {
+	case v.everyArm(at):
+		return v.arms
+	case short != nil && len(at) == len(short.places) && &at[0] == &short.places[0]:
+		return short.arms
+	}
+	return nil
+}
+
+// noiseAt is λ of one more reading of target k at a place, 0 where it is given.
+func (v *view) noiseAt(k int, at Place) float64 {
+	metric := v.targets[k].metric
+	if metric < 0 {
+		return 0
+	}
+	m := v.model(metric)
+	return m.noise.at(at, m.lambda)
+}
+
+// keeps is the chance that learned cost j is kept at place i, against the true limit, of which the
+// estimates are.
+func (v *view) keeps(estimates []policy.Estimate, j, i int) float64 {
+	g := estimates[1+j]
+	return below(g.Mean[i]-v.regime.transforms[1+j].margin, g.SD[i], v.regime.models[v.cfg.Costs[j].Metric].freedom)
+}
+
+// breaks is the chance that it is broken, to full precision where that is small; 0 of a given one.
+func (v *view) breaks(estimates []policy.Estimate, j, i int) float64 {
+	c, g := v.cfg.Costs[j], estimates[1+j]
+	if c.Knowledge == Given {
+		return 0
+	}
+	return above(g.Mean[i]-v.regime.transforms[1+j].margin, g.SD[i], v.regime.models[c.Metric].freedom)
+}
+
+// keepsAll is the chance that all of some learned costs are kept at place i.
+func (v *view) keepsAll(costs []int, estimates []policy.Estimate, i int) float64 {
+	return v.cfg.jointly(costs, func(j int) float64 { return v.keeps(estimates, j, i) }, func(j int) float64 { return v.breaks(estimates, j, i) })
+}
+
+// chances are the feasibility probabilities at places with these estimates.
+func (v *view) chances(estimates []policy.Estimate, places int, known [][]float64) []float64 {
+	out, learned := make([]float64, places), v.cfg.learned()
+	onCores(places, func(i int) {
+		out[i] = v.keepsAll(learned, estimates, i)
+		for j, c := range v.cfg.Costs {
+			if c.Knowledge == Given && known != nil && c.given(known[i][j])-c.Margin > 0 {
+				out[i] = 0
+			}
+		}
+	})
+	return out
+}
+
+// readingSDs are the standard deviations, in metric units, of readings of target k's metric at
+// places where the function has these estimates.
+func (v *view) readingSDs(k int, at []Place, estimate policy.Estimate) []float64 {
+	t, m := v.regime.transforms[k], v.model(v.targets[k].metric)
+	out := make([]float64, len(at))
+	for i, place := range at {
+		sd := estimate.SD[i]
+		_, out[i] = t.moments(estimate.Mean[i]-t.shift, math.Sqrt(sd*sd+m.noise.at(place, m.lambda)))
+	}
+	return out
+}
+
+// ahead predicts a reading of target k, of noise λ, from what was expected of the function there: the
+// mean and the standard deviation of its response.
+func (v *view) ahead(k int, lambda float64, latent policy.Estimate) (mean, sd float64) {
+	return latent.Mean[0] - v.transforms[k].shift, math.Sqrt(latent.SD[0]*latent.SD[0] + lambda)
+}
+
+// residual is how many standard deviations round t's reading of target k's metric came out above what
+// was expected of the function there; 0 without a reading. What speaks against a reading in doubt counts
+// as its noise.
+func (v *view) residual(t, k int, latent policy.Estimate) float64 {
+	metric := v.targets[k].metric
+	r := v.history.Rounds[t-1].Readings[metric]
+	if !r.Told {
+		return 0
+	}
+	mean, sd := v.ahead(k, v.readingLambda(t, r, v.model(metric)), latent)
+	transform := v.regime.transforms[k]
+	return transform.sign * (transform.response(r.Value) - mean) / sd
+}
+
+// betaOf is target k's confidence width, NaN where the algorithm has none.
+func betaOf(v *view, k int) float64 {
+	if k < len(v.beta) {
+		return v.beta[k]
+	}
+	return math.NaN()
+}
+
+// gainOf is γ of what the algorithm regresses for target k, or of the arrived readings where it
+// regresses nothing.
+func gainOf(acted, shown *view, k int) float64 {
+	if acted.sourceOf[k] >= 0 {
+		return acted.gain[k]
+	}
+	src := &shown.sources[shown.sourceOf[k]]
+	return src.Gain()
+}
+
+func student(freedom float64) distuv.StudentsT {
+	return distuv.StudentsT{Mu: 0, Sigma: 1, Nu: freedom}
+}
+
+// half is the half width, in standard deviations, of the central interval that holds this share of
+// a Student-t distribution with so many degrees of freedom, 0 standing for a normal one.
+func half(share, freedom float64) float64 {
+	if freedom == 0 {
+		return math.Sqrt2 * math.Erfinv(share)
+	}
+	return student(freedom).Quantile((1 + share) / 2)
+}
+
+// deviate is the normal deviate as far out as t lies in a Student-t distribution, t itself for a
+// freedom of 0.
+func deviate(t, freedom float64) float64 {
+	if freedom == 0 {
+		return t
+	}
+	beyond := max(student(freedom).CDF(-math.Abs(t)), leastBeyond)
+	return math.Copysign(distuv.UnitNormal.Quantile(beyond), t)
+}
+
+// leastBeyond is a probability beyond which nobody tells deviates apart.
+const leastBeyond = 1e-300
+
+// below is P(X ≤ 0) for X = mean + sd·T, T being Student-t with so many degrees of freedom, normal
+// for 0.
+func below(mean, sd, freedom float64) float64 {
+	switch {
+	case sd == 0 && mean <= 0:
+		return 1
+	case sd == 0:
+		return 0
+	case freedom == 0:
+		return 0.5 * math.Erfc(mean/(sd*math.Sqrt2))
+	}
+	return student(freedom).CDF(-mean / sd)
+}
+
+// above is P(X > 0) of the same X, to full precision where it is small.
+func above(mean, sd, freedom float64) float64 {
+	if sd == 0 {
+		return 1 - below(mean, sd, freedom)
+	}
+	return below(-mean, sd, freedom)
+}

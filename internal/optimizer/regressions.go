@@ -1,0 +1,465 @@
+package optimizer
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"headroom/internal/lists"
+	"headroom/internal/optimizer/cores"
+	"headroom/internal/optimizer/gp"
+	"headroom/internal/optimizer/posterior"
+	"headroom/internal/optimizer/warp"
+)
+
+func (s *evidence) priorRegimes() []*regime {
+	if s.prior == nil {
+		return nil
+	}
+	return s.prior.regimes
+}
+
+// samePoint tells whether a round was played at the same point in the history this state extends.
+func (s *evidence) samePoint(round int) bool {
+	if s.prior == nil || round > len(s.prior.history.Rounds) {
+		return false
+	}
+	a, b := s.prior.history.Rounds[round-1], s.history.Rounds[round-1]
+	return a.Arm == b.Arm && slices.Equal(a.Point, b.Point)
+}
+
+// scaledFrom is, for each cost, the first decision with a scale of its metric: 1 where outputs are
+// as they are and for given costs, beyond the next decision where there is none yet. A price in
+// units that nothing is known of yet would depend on the unit.
+func (s *evidence) scaledFrom() []int {
+	from := make([]int, len(s.cfg.Costs))
+	for j, c := range s.cfg.Costs {
+		from[j] = 1
+		if c.Knowledge == Given || !s.cfg.Standardize {
+			continue
+		}
+		from[j] = s.Round() + 1
+		if i := slices.IndexFunc(s.regimes, func(r *regime) bool { return r.models[c.Metric].count > 0 }); i >= 0 {
+			from[j] = s.regimes[i].from
+		}
+	}
+	return from
+}
+
+// letGo forgets the prior state once nothing more is taken from it.
+func (s *evidence) letGo() {
+	s.prior, s.kept = nil, nil
+	for _, regime := range s.regimes {
+		for _, g := range slices.Concat(regime.groups, regime.own) {
+			g.begun, g.came = nil, continuation{}
+		}
+	}
+}
+
+// TooLarge is why there is no model: it would take more memory than it may.
+type TooLarge struct {
+	Readings    int // of the largest regression
+	Regressions int
+	Bytes, Room int64
+}
+
+func (e *TooLarge) Error() string {
+	return fmt.Sprintf("%d regressions of up to %d readings take %d bytes, and there are %d", e.Regressions, e.Readings, e.Bytes, e.Room)
+}
+
+// checkRoom refuses a model that would take more memory than it may, before any of it is worked
+// out: a triangle of rows for each regression.
+func (s *evidence) checkRoom() error {
+	need := TooLarge{Room: s.room}
+	for _, regime := range s.regimes {
+		for _, g := range slices.Concat(regime.groups, regime.own) {
+			n := len(g.order)
+			if s.inSequence(regime, n) {
+				continue
+			}
+			need.Readings, need.Regressions, need.Bytes = max(need.Readings, n), need.Regressions+1, need.Bytes+4*int64(n)*int64(n+1)
+		}
+	}
+	if need.Bytes > need.Room {
+		return &need
+	}
+	return nil
+}
+
+// regressAll works out the regressions of every regime.
+func (s *evidence) regressAll(ctx context.Context) error {
+	s.regimes = s.listRegimes()
+	s.agreed = s.agree()
+	s.excluded = s.history.excluded()
+	for _, regime := range s.regimes {
+		s.groupMetrics(regime)
+		s.groupOwn(regime)
+	}
+	if err := s.checkRoom(); err != nil {
+		return err
+	}
+	for _, regime := range s.regimes {
+		if err := s.build(ctx, regime); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// build works out the regressions of a regime, taking over what the prior state's worked out for
+// the same rounds.
+func (s *evidence) build(ctx context.Context, regime *regime) error {
+	if err := cores.Each(len(regime.groups), func(i int) error {
+		g := regime.groups[i]
+		return s.regress(ctx, regime, g, s.inSequence(regime, len(g.order)))
+	}); err != nil {
+		return err
+	}
+	regime.answers, regime.whitened = make([][]float64, len(s.targets)), make([][]float64, len(s.targets))
+	for k, t := range s.targets {
+		if t.metric < 0 {
+			regime.transforms = append(regime.transforms, s.cfg.transform(t, metricModel{scale: 1, warp: warp.Identity}))
+			continue
+		}
+		modelled, g := s.cfg.transform(t, regime.models[t.metric]), regime.groups[regime.groupOf[t.metric]]
+		regime.transforms = append(regime.transforms, modelled)
+		regime.answers[k] = lists.Map(g.order, func(a arrival) float64 {
+			return modelled.response(s.history.Rounds[a.round-1].Readings[t.metric].Value)
+		})
+		if g.Data != nil {
+			regime.whitened[k] = g.Data.Whiten(s.whitenedBefore(k, g, regime.answers[k]), regime.answers[k])
+		}
+	}
+	for _, g := range regime.groups {
+		if g.Data != nil {
+			continue
+		}
+		if err := s.updateSequentially(ctx, regime, g); err != nil {
+			return err
+		}
+	}
+	for _, g := range regime.own {
+		if err := s.regress(ctx, regime, g, false); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// groupMetrics lists the distinct regressions of the metrics.
+func (s *evidence) groupMetrics(regime *regime) {
+	regime.groupOf = make([]int, len(s.cfg.Metrics))
+	for i, m := range regime.models {
+		came := s.arrivals(i, m, regime.until)
+		regime.groupOf[i] = slices.IndexFunc(regime.groups, func(g *group) bool { return g.model.sameRegression(m) && g.came.same(came) })
+		if regime.groupOf[i] < 0 {
+			order := came.order()
+			regime.groupOf[i] = len(regime.groups)
+			regime.groups = append(regime.groups, &group{model: m, metric: i, order: order.items, arrivals: order, came: came})
+		}
+	}
+}
+
+// whitenedBefore is the beginning of target k's z that the prior state has worked out already.
+func (s *evidence) whitenedBefore(k int, g *group, y []float64) []float64 {
+	for _, old := range s.priorRegimes() {
+		if g.begun == nil || old.groups[old.groupOf[s.targets[k].metric]] != g.begun {
+			continue
+		}
+		n := 0
+		for n < g.known && y[n] == old.answers[k][n] {
+			n++
+		}
+		return old.whitened[k][:n]
+	}
+	return nil
+}
+
+// regress factorises K + Λ for a group's arrivals, unless they are taken in sequence, appending to
+// a factor of the prior state or of an earlier regime that agrees with their beginning.
+func (s *evidence) regress(ctx context.Context, regime *regime, g *group, inSequence bool) (err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("metric %s: %w", s.cfg.Metrics[g.metric].Name, err)
+		}
+	}()
+	if g.function, err = s.function(g.model.kernel); err != nil || inSequence {
+		return err
+	}
+	g.Data = gp.NewData(g.function, s.inputWidth(g.model.kernel))
+	g.begin(s.priorRegimes(), s.samePoint)
+	g.begin(s.regimes[:slices.Index(s.regimes, regime)], func(int) bool { return true })
+	return s.appendRounds(ctx, g.Data, g.model.kernel, g.order[g.known:], s.kept)
+}
+
+// begin takes over the longest beginning that a regression of those regimes has in common with it.
+func (g *group) begin(regimes []*regime, samePoint func(round int) bool) {
+	for _, regime := range regimes {
+		for _, old := range slices.Concat(regime.groups, regime.own) {
+			same := agreeing(old, g, samePoint)
+			if same > g.known {
+				g.function, g.Data, g.begun, g.known = old.function, old.Data.Prefix(same), old, same
+			}
+			g.Kept.Take(&old.Kept, same)
+		}
+	}
+}
+
+// agreeing is the number of leading arrivals whose points and noise are the same in an earlier
+// regression.
+func agreeing(old, now *group, samePoint func(round int) bool) int {
+	if old.Data == nil || !old.model.sameRegression(now.model) {
+		return 0
+	}
+	n := 0
+	for n < len(old.order) && n < len(now.order) {
+		a, b := old.order[n], now.order[n]
+		if a.round != b.round || a.lambda != b.lambda || !samePoint(a.round) {
+			break
+		}
+		n++
+	}
+	return n
+}
+
+// groupOwn lists the regressions of an algorithm that does not act on the arrived readings of each
+// metric.
+func (s *evidence) groupOwn(regime *regime) {
+	regime.ownOf = slices.Repeat([]int{-1}, len(s.targets))
+	switch {
+	case s.traits.Censoring != nil:
+		for k, t := range s.targets {
+			if t.metric >= 0 {
+				s.addOwn(regime, k, s.history.chosen)
+			}
+		}
+	case s.traits.Response != nil:
+		s.addOwn(regime, 0, s.completed)
+	}
+}
+
+// addOwn has target k regressed on the points of rounds from when they count on, with its metric's model.
+func (s *evidence) addOwn(regime *regime, k int, counts func(n int) (since int, ok bool)) {
+	metric := s.targets[k].metric
+	m := regime.models[metric]
+	order := s.orderOf(metric, m, regime.until, counts)
+	regime.ownOf[k] = slices.IndexFunc(regime.own, func(g *group) bool { return g.model.sameRegression(m) && slices.Equal(g.order, order) })
+	if regime.ownOf[k] < 0 {
+		regime.ownOf[k] = len(regime.own)
+		regime.own = append(regime.own, &group{model: m, metric: metric, order: order})
+	}
+}
+
+// From how many readings on candidates are regressed together: twice their number, as long as the
+// factor's rows cost more; see docs/benchmarks.md.
+const (
+	readingsAnArm = 2
+	leastReadings = 512
+)
+
+// inSequence tells whether so many readings of a regime are regressed by the posterior over all
+// candidates. Algorithms that forget, or that act on data of their own, need the rows; so does
+// looking at rounds before the regime.
+func (s *evidence) inSequence(regime *regime, readings int) bool {
+	if s.arms == nil || s.traits.First != nil || s.traits.ActsOnOwnData() || s.traits.MovesByEstimate && regime.from > 1 && slices.Contains(s.scaledFrom(), regime.from) {
+		return false
+	}
+	M := len(s.arms.places)
+	return readings > max(readingsAnArm*M, leastReadings) && M*M <= posterior.MostKept
+}
+
+// updateSequentially works out the posterior over all candidates for a regime's regression.
+func (s *evidence) updateSequentially(ctx context.Context, regime *regime, g *group) error {
+	targets := s.targetsOf(regime, g)
+	st, come, err := s.sequentialBefore(ctx, regime, g, targets)
+	if err != nil {
+		return err
+	}
+	g.sequential = st
+	for t := st.from + len(st.noted.items); t < regime.until; t++ {
+		for len(come) > 0 && g.order[come[0]].revealed < t {
+			i, a := come[0], g.order[come[0]]
+			come = come[1:]
+			ys := lists.Map(targets, func(k int) float64 { return regime.answers[k][i] })
+			if err := st.arms.Update(ctx, s.history.Rounds[a.round-1].Arm, ys, a.lambda); err != nil {
+				return err
+			}
+		}
+		if t > len(s.history.Rounds) {
+			return nil
+		}
+		seen, err := s.note(ctx, g, s.targets[targets[0]].metric, t)
+		if err != nil {
+			return err
+		}
+		st.noted = st.noted.append(seen)
+	}
+	st.arms = nil
+	return nil
+}
+
+// targetsOf are the targets that a regime's regression serves, in order.
+func (s *evidence) targetsOf(regime *regime, g *group) []int {
+	var list []int
+	for k, t := range s.targets {
+		if t.metric >= 0 && regime.groups[regime.groupOf[t.metric]] == g {
+			list = append(list, k)
+		}
+	}
+	return list
+}
+
+// note writes down what decision t expected at its own place.
+func (s *evidence) note(ctx context.Context, g *group, metric, t int) (posterior.Noted, error) {
+	arms := g.sequential.arms
+	arm := s.history.Rounds[t-1].Arm
+	seen := posterior.Noted{Round: t, Gain: arms.Gain(), Means: arms.At(arm), Variance: arms.Variances()[arm], Narrowed: math.NaN()}
+	if !s.traits.MovesByEstimate || !s.settings.PendingNarrows() {
+		return seen, nil
+	}
+	narrowed, err := s.narrowed(ctx, g, arms, s.pending(t, metric))
+	if err != nil {
+		return seen, err
+	}
+	seen.Narrowed = narrowed.Variances()[arm]
+	return seen, nil
+}
+
+// narrowed is the posterior with pending points.
+func (s *evidence) narrowed(ctx context.Context, g *group, arms *gp.Arms, waiting []int) (*gp.Arms, error) {
+	if len(waiting) == 0 {
+		return arms, nil
+	}
+	arms = arms.Clone()
+	for _, n := range waiting {
+		at := s.placeOf(n)
+		if err := arms.Update(ctx, at.Arm, nil, g.model.noise.at(at, g.model.lambda)); err != nil {
+			return nil, err
+		}
+	}
+	return arms, nil
+}
+
+// sequentialBefore is what the prior state had come to, where everything that it went through still
+// holds, else the prior over the candidates; come are the readings, by their position in the order,
+// that are not in it yet.
+func (s *evidence) sequentialBefore(ctx context.Context, regime *regime, g *group, targets []int) (st *sequential, come []int, err error) {
+	for _, old := range s.priorRegimes() {
+		for _, before := range old.groups {
+			if before.sequential == nil || old.from > regime.from || !before.model.sameRegression(g.model) || !slices.Equal(s.prior.targetsOf(old, before), targets) {
+				continue
+			}
+			if st, come := s.continued(old, before, regime, g, targets); st != nil {
+				return st, come, nil
+			}
+		}
+	}
+	fresh, err := gp.NewArms(ctx, g.function, s.arms.inputs(g.model.kernel), len(targets))
+	return &sequential{arms: fresh, from: regime.from}, indices(len(g.order)), err
+}
+
+// continued is what a regression had come to of the prior state for one with the same kernel and
+// noise; nil where what it went through does not hold.
+func (s *evidence) continued(old *regime, before *group, regime *regime, g *group, targets []int) (st *sequential, come []int) {
+	first, known := regime.from-old.from, before.sequential.noted
+	for _, k := range targets {
+		if old.transforms[k] != regime.transforms[k] {
+			return nil, nil
+		}
+	}
+	if last := regime.until - old.from; regime.until <= s.agreed.seen && last <= len(known.items) {
+		return &sequential{from: regime.from, noted: appendOnly[posterior.Noted]{items: known.items[first:last]}}, nil // nothing of the regime has changed
+	}
+	if before.sequential.arms == nil || s.agreed.seen < s.prior.Round() || first > len(known.items) {
+		return nil, nil
+	}
+	come, ok := added(old, before, regime, g, targets, before.seen(s.agreed.seen-1))
+	if !ok {
+		return nil, nil
+	}
+	if first > 0 {
+		known = appendOnly[posterior.Noted]{items: known.items[first:]}
+	}
+	return &sequential{before.sequential.arms.Clone(), regime.from, known}, come
+}
+
+// added are the positions of the readings that a regression has beyond those of an earlier one,
+// which begins with the same ones; not ok when it lacks some, or has others.
+func added(old *regime, before *group, regime *regime, g *group, targets []int, same int) (come []int, ok bool) {
+	has := func(i, j int) bool {
+		return before.order[i] == g.order[j] &&
+			!slices.ContainsFunc(targets, func(k int) bool { return old.answers[k][i] != regime.answers[k][j] })
+	}
+	i := same
+	for j := same; j < len(g.order); j++ {
+		if i < len(before.order) && has(i, j) {
+			i++
+		} else {
+			come = append(come, j)
+		}
+	}
+	return come, i == len(before.order)
+}
+
+// windows remembers the last window of each regression while the rounds are gone through in order,
+// so that each is made from the one before: points that leave at its beginning are dropped in O(W²)
+// instead of factorising the rest again in O(W³). It agrees with that to 1e-9.
+type windows map[*group]window
+
+type window struct {
+	order []arrival
+	data  *gp.Data
+}
+
+// windowed conditions on the given readings of a regression, from the last window where that is
+// remembered and begins alike.
+func (s *evidence) windowed(ctx context.Context, slid windows, g *group, order []arrival) (*gp.Data, error) {
+	last, ok := slid[g]
+	data, come := gp.NewData(g.function, s.inputWidth(g.model.kernel)), order
+	if left := leaving(last.order, order); ok && left <= len(order)/8 {
+		data, come = last.data.Clone(), order[len(last.order)-left:]
+		for range left {
+			data.DropFirst()
+		}
+	}
+	err := s.appendRounds(ctx, data, g.model.kernel, come, nil)
+	if err == nil && slid != nil {
+		slid[g] = window{order, data}
+	}
+	return data, err
+}
+
+// leaving is how many readings at the beginning of the last window have left, its rest being the
+// beginning of the present one; all of them and more where the windows do not continue each other.
+func leaving(last, order []arrival) int {
+	for left := range last {
+		if rest := last[left:]; len(rest) <= len(order) && slices.Equal(rest, order[:len(rest)]) {
+			return left
+		}
+	}
+	return len(last) + len(order)
+}
+
+// listRegimes cuts the history at its fits.
+func (s *task) listRegimes() []*regime {
+	next := len(s.history.Rounds) + 1
+	first := s.firstModels()
+	list := []*regime{{from: 1, models: first, said: first}}
+	for _, fit := range s.history.Fits {
+		last := list[len(list)-1]
+		said := s.refitted(last.said, fit)
+		models := said
+		if s.traits.Expects {
+			models = s.refitted(last.models, fit.uninflated())
+		}
+		if fit.From <= last.from {
+			last.models, last.said = models, said
+			continue
+		}
+		last.until = fit.From
+		list = append(list, &regime{from: fit.From, models: models, said: said})
+	}
+	list[len(list)-1].until = next + 1
+	return list
+}

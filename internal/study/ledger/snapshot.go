@@ -381,7 +381,7 @@ func (snap *Snapshot) Summary() Summary {
 		SimulatedLab: snap.Definition.SimulatedLab}
 	s.Feasible, s.Known = snap.Feasibility()
 	if waiting := snap.WaitingTrials(); len(waiting) > 0 {
-		s.Waiting, s.OldestWaiting = len(waiting), &waiting[0].CreatedAt
+		s.Waiting, s.OldestWaiting = len(waiting), new(waiting[0].CreatedAt)
 	}
 	if t := snap.Best(); t != nil {
 		objective := snap.Definition.Objective

@@ -483,6 +483,7 @@ func (s *account) traceRound(ctx context.Context, t int, slid windows) (RoundTra
 			return trace, err
 		}
 		trace.residuals, trace.innovations = append(trace.residuals, residual), append(trace.innovations, innovation)
+		trace.bare = append(trace.bare, residual*residual*shown.inflatedBy(t, k, predicted[k]))
 	}
 	for j := range s.cfg.Costs {
 		trace.breaks = append(trace.breaks, shown.breaks(predicted, j, 0))

@@ -339,6 +339,27 @@ func (v *view) residual(t, k int, latent policy.Estimate) float64 {
 	return transform.sign * (transform.response(r.Value) - mean) / sd
 }
 
+// inflatedBy is how many times as large inflation c has made the variance that round t's reading of
+// target k's metric was predicted with,
+//
+//	(s² + λ) / (s²/a + λ/b),
+//
+// s² being that of the function, a and b c where it multiplies the kernel's variance and λ, else 1: were
+// noise that was told taken for inflated too, c would be a part of the next c, and go on shrinking.
+func (v *view) inflatedBy(t, k int, latent policy.Estimate) float64 {
+	metric := v.targets[k].metric
+	m, r := v.model(metric), v.history.Rounds[t-1].Readings[metric]
+	variance, lambda := latent.SD[0]*latent.SD[0], v.readingLambda(t, r, m)
+	bareVariance, bareLambda := variance, lambda // both times c: equal sums are to give c to the bit
+	if !v.cfg.Metrics[metric].FreeVariance {
+		bareVariance *= m.inflation
+	}
+	if !m.inflated || r.SD > 0 {
+		bareLambda *= m.inflation
+	}
+	return m.inflation * ((variance + lambda) / (bareVariance + bareLambda))
+}
+
 // betaOf is target k's confidence width, NaN where the algorithm has none.
 func betaOf(v *view, k int) float64 {
 	if k < len(v.beta) {

@@ -279,11 +279,10 @@ func (s *account) inflation(ctx context.Context, metric int) (float64, error) {
 	var squares []float64
 	for i, t := range trace {
 		r, m := &s.history.Rounds[i], s.regimeAt(i + 1).said[metric]
-		if reading := r.Readings[metric]; !m.fitted || r.Excluded || !reading.Told || reading.InDoubt || t.residuals == nil {
+		if reading := r.Readings[metric]; !m.fitted || r.Excluded || !reading.Told || reading.InDoubt || t.bare == nil {
 			continue
 		}
-		z := t.residuals[metric]
-		squares = append(squares, z*z*m.inflation)
+		squares = append(squares, t.bare[metric])
 	}
 	return scaleOf(squares), nil
 }

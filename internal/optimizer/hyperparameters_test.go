@@ -460,6 +460,39 @@ func TestInflationIsNotDecidedByWhereNoiseWasTold(t *testing.T) {
 	}
 }
 
+// TestInflationDoesNotFeedItself: what residuals ask for is the same whatever inflation they were said
+// with, where noise was told or given, as where it is fitted.
+func TestInflationDoesNotFeedItself(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name  string
+		told  float64
+		given bool
+	}{
+		{"told", 0.5, false},
+		{"given", 0, true},
+		{"fitted", 0, false},
+	} {
+		var found [2]float64
+		for i, inflation := range []float64{1, 0.25} {
+			cfg, h := lathe(t, 40)
+			cfg.Metrics[1].FreeNoise, cfg.Metrics[1].Lambda = !test.given, 0.25
+			for n := range h.Rounds {
+				h.Rounds[n].Readings[1].SD = test.told
+			}
+			of := FittedMetric{Set: true, Scale: 1, Lengthscales: []float64{0.4}, Lambda: 0.25, Variance: 0.5, Inflation: inflation, Freedom: 5, Count: 6}
+			if test.told > 0 {
+				of.Told = 1
+			}
+			h.Fits = []Fit{{From: 7, Metrics: []FittedMetric{of, of}}}
+			found[i] = sure(mustReplay(t, cfg, h).inflation(t.Context(), 1))
+		}
+		if found[0] == 1 || math.Abs(found[1]/found[0]-1) > 0.2 {
+			t.Errorf("%s: residuals ask for an inflation of %g, and where they were said with a quarter of the variance for %g", test.name, found[0], found[1])
+		}
+	}
+}
+
 // TestNothingIsRecommendedBeforeThereIsAScale: readings in units of which nothing is known yet say
 // nothing of a setting.
 func TestNothingIsRecommendedBeforeThereIsAScale(t *testing.T) {

@@ -19,6 +19,7 @@ type metricModel struct {
 	warp          warp.Warp
 	told          float64 // multiplies the noise variances told with readings
 	inflation     float64 // the part of lambda, unless it was told, and of the kernel's variance that is not fitted
+	inflated      bool    // lambda holds the inflation: nothing was told or given in its place
 	freedom       float64 // degrees of freedom of the bands, 0 for normal ones
 	fitted        bool    // all free hyperparameters, not only centre and scale
 	count         int     // readings the last fit was made from
@@ -126,7 +127,8 @@ func (m *metricModel) take(f FittedMetric, free Metric) {
 	if noise {
 		m.told = f.told()
 	}
-	if noise && f.Told == 0 { // what was told is not for residuals to correct
+	m.inflated = noise && f.Told == 0
+	if m.inflated { // what was told is not for residuals to correct
 		m.lambda *= m.inflation
 	}
 	m.fitted = (lengthscales || noise || variance) && lengthscales == free.FreeLengthscales && noise == free.FreeNoise

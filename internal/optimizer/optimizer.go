@@ -317,6 +317,7 @@ type RoundTrace struct {
 	breaks      []float64 // per cost, the chance stated at decision t that it is broken, 0 of a given one
 	latent      []float64 // per metric, the latent standard deviation of Ahead in modelled units
 	residuals   []float64 // per metric, (reading − mean)/sd of Ahead in modelled units; 0 without a reading
+	bare        []float64 // per metric, the square of its residual as it would have been without inflation
 	innovations []float64 // per metric, see Calibration
 	before      []int     // the rounds before t that were played at the same place
 }

@@ -164,8 +164,8 @@ func (h Habit) Marks(said Decimals, before Marks) Marks {
 
 // writtenDigits is up to how many digits a number counts as one that somebody wrote or an instrument
 // printed: nine tell all numbers of single precision apart, and what was computed has fifteen or
-// more. That is written with significantDigits where nothing is known of its precision.
-const writtenDigits, significantDigits = 9, 6
+// more. That is written with SignificantDigits where nothing is known of its precision.
+const writtenDigits, SignificantDigits = 9, 6
 
 // digitsHeld is how many digits a float64 holds, to which alone it can be written.
 const digitsHeld = 16
@@ -174,11 +174,14 @@ const digitsHeld = 16
 // digits after rounding, without trailing zeros.
 func FormatNumber(x float64) string {
 	decimals := decimalsOf(x)
-	if decimals+ExponentOf(x) >= writtenDigits {
-		decimals = significantDigits - 1 - ExponentOf(x)
+	if Computed(x) {
+		decimals = SignificantDigits - 1 - ExponentOf(x)
 	}
 	return trimZeros(FormatFixed(x, decimals))
 }
+
+// Computed tells whether x has more digits than somebody writes.
+func Computed(x float64) bool { return decimalsOf(x)+ExponentOf(x) >= writtenDigits }
 
 func decimalsOf(x float64) int {
 	_, fraction, _ := strings.Cut(strconv.FormatFloat(x, 'f', -1, 64), ".")
@@ -190,13 +193,19 @@ func decimalsOf(x float64) int {
 func FormatBrief(x float64) string { return trimZeros(FormatFixed(x, max(0, 1-ExponentOf(x)))) }
 
 // FormatValue writes value and sd rounded to the digits of sd that mean something, one or two.
-// An sd that is 0 or unknown leaves FormatNumber(value) and "0".
+// An sd that is 0 or unknown leaves FormatNumber(value) and "0"; one that lies beyond the digits that
+// value holds has its own.
 func FormatValue(value, sd float64) (number, deviation string) {
 	if !(sd > 0) || !Finite(sd) || !Finite(value) {
 		return FormatNumber(value), "0"
 	}
-	decimals := min(decimalsFor(sd), digitsHeld-1-ExponentOf(value))
-	return FormatFixed(value, decimals), FormatFixed(sd, decimals)
+	held := digitsHeld - 1 - ExponentOf(value)
+	decimals := min(decimalsFor(sd), held)
+	number = FormatFixed(value, decimals)
+	if -ExponentOf(sd) > held {
+		decimals = min(decimalsFor(sd), held+digitsHeld)
+	}
+	return number, FormatFixed(sd, decimals)
 }
 
 // decimalsFor is the number of decimals to which a number with standard deviation sd > 0 means
@@ -220,7 +229,7 @@ func FormatSetting(p Parameter, v Value) string {
 		return FormatNumber(v.Number)
 	}
 	if p.Type == Integer || p.Step != nil && *p.Step > 0 {
-		decimals := max(significantDigits-1-ExponentOf(v.Number), stepDecimals(p))
+		decimals := max(SignificantDigits-1-ExponentOf(v.Number), stepDecimals(p))
 		return trimZeros(FormatFixed(v.Number, min(decimals, digitsHeld-1-ExponentOf(v.Number))))
 	}
 	resolution := (*p.High - *p.Low) / 1000

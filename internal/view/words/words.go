@@ -45,9 +45,16 @@ func Alike(sd float64) func(float64) string {
 }
 
 // Column writes the numbers of a column with equally many decimals: as many as the one that needs
-// most.
+// most, and as a thousandth of what they lie apart where they are so close for their size that
+// numbers which were computed would be written alike.
 func Column(values []float64) func(float64) string {
-	decimals := 0
+	decimals, apart, size := 0, 0.0, 0.0
+	for _, x := range values {
+		apart, size = max(apart, math.Abs(x-values[0])), max(size, math.Abs(x))
+	}
+	if step := apart / 1000; step > 0 && design.ExponentOf(step) < design.ExponentOf(size)-design.SignificantDigits+1 && slices.ContainsFunc(values, design.Computed) {
+		return Alike(step)
+	}
 	for _, x := range values {
 		if design.PowerOf(x) == 0 {
 			_, fraction, _ := strings.Cut(design.FormatNumber(x), ".")

@@ -52,6 +52,15 @@ func TestColumnsHaveEquallyManyDecimals(t *testing.T) {
 			t.Errorf("%v is written %q, want %q", x, got, want)
 		}
 	}
+	for _, close := range [][3]float64{{1e12, 1e12 + 0.001, 1e12 + 0.003}, {10.00000123456, 10.00000123461, 10.00000123459}, {123456.7891234, 123456.7892345, 123456.7901}} {
+		show := Column(close[:])
+		if show(close[0]) == show(close[1]) || show(close[1]) == show(close[2]) {
+			t.Errorf("%v are written %s, %s and %s", close, show(close[0]), show(close[1]), show(close[2]))
+		}
+	}
+	if got := Column([]float64{1.0 / 3, 2.0 / 3, 100.25})(1.0 / 3); got != "0.333333" {
+		t.Errorf("a third is written %s beside others that differ", got)
+	}
 }
 
 // TestColumnsOfALogScaleHaveEquallyManyDigits: trailing zeros are kept there, too.

@@ -138,12 +138,23 @@ func (cfg *Config) toLimit(metric int, centre float64) (distance float64) {
 	return distance
 }
 
+// lastBit is what the last bit of a number is worth, as a part of it: readings that differ by no more
+// are equal, as what was computed in two ways.
+const lastBit = 0x1p-52
+
 // standard is the mean and the standard deviation (÷n) of the readings; the latter 1 if they are
 // all equal.
 func (s *task) standard(metric int, rounds []int) (centre, scale float64) {
-	centre, scale = spreadOf(s.history.values(metric, rounds))
-	// Equal readings of a large size leave a deviation that is rounding only.
-	if scale <= 1e-14*math.Abs(centre) {
+	values := s.history.values(metric, rounds)
+	centre, scale = spreadOf(values)
+	// Of readings that are close for their size the rounding of the mean, some 1e-16 of it for each, is a
+	// part of the deviation; their differences from one of them are exact.
+	if scale <= 1e-10*math.Abs(centre) {
+		first := values[0]
+		centre, scale = spreadOf(lists.Map(values, func(v float64) float64 { return v - first }))
+		centre += first
+	}
+	if scale <= lastBit*math.Abs(centre) {
 		scale = 1
 	}
 	return centre, scale

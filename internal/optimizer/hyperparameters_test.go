@@ -493,6 +493,25 @@ func TestInflationDoesNotFeedItself(t *testing.T) {
 	}
 }
 
+// TestReadingsHaveTheirOwnScale: however close they are for their size, but for those that differ by
+// their last bit, as equal ones do that were computed in two ways.
+func TestReadingsHaveTheirOwnScale(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ at, apart, scale float64 }{
+		{0, 1, 0.5}, {1e12, 1e-3, 5e-4}, {-1e12, 1e-3, 5e-4}, {1e5, 1e-9, 5e-10}, {1e5, 0, 1}, {0.3, 5e-17, 1}, {0, 0, 1},
+	} {
+		cfg, h := lathe(t, 1000)
+		for n := range h.Rounds {
+			h.Rounds[n].Readings[0].Value = test.at + test.apart*float64(n%2)
+		}
+		state := mustReplay(t, cfg, h)
+		centre, scale := state.standard(0, state.told(0))
+		if math.Abs(scale/test.scale-1) > 0.1 || math.Abs(centre-test.at-test.apart/2) > 0.3*test.apart+lastBit*math.Abs(test.at) {
+			t.Errorf("%g apart around %g: centre %g + %g, scale %g", test.apart, test.at, test.at, centre-test.at, scale)
+		}
+	}
+}
+
 // TestNothingIsRecommendedBeforeThereIsAScale: readings in units of which nothing is known yet say
 // nothing of a setting.
 func TestNothingIsRecommendedBeforeThereIsAScale(t *testing.T) {

@@ -111,7 +111,7 @@ func (v answering) whyNone() string {
 	case v.Readout.Recommendation == nil && len(v.Snap.Definition.Constraints) == 0:
 		return nothing + "."
 	case v.Readout.Recommendation == nil:
-		return nothing + ": no settings tried are more likely to stay within every limit than to break one."
+		return nothing + ": no settings tried are more likely to stay within every limit than to break one, by the model and by what was read there."
 	}
 	return ""
 }

@@ -109,7 +109,7 @@ func TestWordsFollowHowTrialsEnded(t *testing.T) {
 	b.ask(0.5)
 	b.end(ledger.Abandoned, 12)
 	b.fit()
-	says(t, "some failed", page(), []string{"8 trials have their results, 2 failed and 2 were not run.", "no settings tried are more likely to stay within every limit than to break one"}, []string{"Every trial has its results"})
+	says(t, "some failed", page(), []string{"8 trials have their results, 2 failed and 2 were not run.", "no settings tried are more likely to stay within every limit than to break one, by the model and by what was read there."}, []string{"Every trial has its results"})
 	if !b.facts(0).Next().Nothing {
 		t.Error("it is not said that nothing is within the limits")
 	}

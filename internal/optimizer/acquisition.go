@@ -84,7 +84,7 @@ func (s *decision) tooRisky(ctx context.Context, at []Place, estimates []policy.
 	if len(s.allowances) == 0 {
 		return nil, nil
 	}
-	if s.shown.otherwise() || slices.ContainsFunc(s.sources, func(src source) bool { return len(src.waiting) > 0 }) {
+	if s.shown.otherwise() || s.waits() {
 		var err error
 		if estimates, err = s.shown.estimate(ctx, at, nil); err != nil {
 			return nil, err
@@ -125,6 +125,12 @@ func (s *decision) set(ctx context.Context, at []Place, known func(j, i int) flo
 		return src.Covariances(ctx, s.points(src.kernel, at), among)
 	}
 	set.Noise = func(k, x int) float64 { return s.noiseAt(k, at[x]) }
+	if s.shown != nil && s.shown.round == s.round && s.waits() {
+		set.Settled = func() ([][]float64, error) {
+			estimates, err := s.shown.estimate(ctx, at, nil)
+			return lists.Map(estimates, func(e policy.Estimate) []float64 { return e.SD })[1:], err
+		}
+	}
 	features := sync.OnceValue(func() [][]float64 { return s.features(at) })
 	set.Distance = func(i, j int) float64 { return distance(features()[i], features()[j]) }
 	set.Earlier = func(t int) (*policy.Input, error) { return s.earlier(ctx, t, at, known) }

@@ -129,6 +129,37 @@ func TestBatchIsNotSaferThanItsTrials(t *testing.T) {
 	}
 }
 
+// TestWhatWaitsMakesNothingSafe: what an algorithm that stays within the safe set chooses in a batch is
+// within it by the readings alone.
+func TestWhatWaitsMakesNothingSafe(t *testing.T) {
+	t.Parallel()
+	for _, algorithm := range []string{"safeopt", "stageopt", "sgp-ucb"} {
+		cfg, h := plain(t, 1, 1, func(cfg *Config) {
+			cfg.Algorithm, cfg.Horizon, cfg.SafeSeeds = algorithm, 9, []Place{{U: []float64{0}, Arm: -1}}
+			cfg.Costs[0].Threshold = 0.6
+		}, `{"beta": 2}`), &History{}
+		for i, x := range []float64{0, 0.2, 0.4} {
+			h.Rounds = append(h.Rounds, Round{Point: []float64{x}, Arm: -1, Readings: []Reading{{Told: true, Value: x, Revealed: i + 1}, {Told: true, Value: x, Revealed: i + 1}}})
+		}
+		narrower := 0
+		for range 8 {
+			state := mustReplay(t, cfg, h)
+			d := sure(state.Suggest(background, Known{}))
+			g := sure(state.shown.estimate(background, []Place{d.Place}, nil))[1]
+			if u := g.Mean[0] + 2*g.SD[0]; u > 1e-9 && d.Place.U[0] != 0 {
+				t.Errorf("%s: trial %d of the batch, at %.3f, may lie %.3f beyond the limit", algorithm, d.Round, d.Place.U[0], u)
+			}
+			if soon := sure(deciding(state).estimate(background, []Place{d.Place}, nil))[1]; soon.SD[0] < g.SD[0] {
+				narrower++
+			}
+			h.Rounds = append(slices.Clip(h.Rounds), Round{Point: d.Place.U, Arm: -1, Suggested: true, Readings: make([]Reading, 2)})
+		}
+		if narrower < 5 {
+			t.Errorf("%s: what waits took doubt from %d of 8 places: this test shows nothing", algorithm, narrower)
+		}
+	}
+}
+
 // drawn is a study on 30 candidates whose two functions are drawn from the prior that it is
 // modelled with. The objective rises with the cost.
 func drawnStudy(t *testing.T, random *rand.Rand, settings string) (cfg *Config, truth [][]float64) {

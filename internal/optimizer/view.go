@@ -112,9 +112,13 @@ func (s *evidence) observed(ctx context.Context, t int, slid windows) (*view, er
 // seesWhatArrived tells whether the readings that arrived, and nothing else, are what the view's
 // decision goes by.
 func (v *view) seesWhatArrived() bool {
-	return !v.traits.ActsOnOwnData() &&
-		!slices.ContainsFunc(v.sources, func(src source) bool { return len(src.waiting) > 0 }) &&
+	return !v.traits.ActsOnOwnData() && !v.waits() &&
 		!slices.ContainsFunc(v.transforms, func(t transform) bool { return t.blind })
+}
+
+// waits tells whether trials that wait are among what its decision goes by.
+func (v *view) waits() bool {
+	return slices.ContainsFunc(v.sources, func(src source) bool { return len(src.waiting) > 0 })
 }
 
 // sourcesArrived gives each metric its arrived readings in the window, and its pending points after

@@ -282,6 +282,8 @@ type Set struct {
 	// Noise is λ of one more reading of it at place x.
 	Covariances func(target int, among []int) (func(x int) []float64, error)
 	Noise       func(target, x int) float64
+	// Settled are the costs' deviations by the readings alone; nil where those of the input are.
+	Settled func() ([][]float64, error)
 	// Distance between two places in kernel inputs, the euclidean norm that Lipschitz constants
 	// refer to.
 	Distance func(i, j int) float64

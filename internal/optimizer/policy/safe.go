@@ -42,7 +42,27 @@ func (safe) Traits() Traits { return Traits{LooksAtAll: true} }
 // Estimates are the upper ones: a point is safe when even they are within the limit.
 func (safe) Estimates(s *Input, i int) []float64 { return s.at(i, s.Beta) }
 
-// members marks the safe set.
+// sets are the safe set by the readings alone, of which the next place is chosen, and what it will be
+// once what waits has its results, should they be as expected: a trial that waits takes the doubt from
+// its surroundings, and has not said yet that they are within the limits.
+func (a safe) sets(s *Input) (in, soon []bool, err error) {
+	if soon, err = a.members(s); err != nil || s.Set.Settled == nil {
+		return soon, soon, err
+	}
+	deviations, err := s.Set.Settled()
+	if err != nil {
+		return nil, nil, err
+	}
+	alone := *s
+	alone.Costs = nil
+	for j, g := range s.Costs {
+		alone.Costs = append(alone.Costs, Estimate{Mean: g.Mean, SD: deviations[j]})
+	}
+	in, err = a.members(&alone)
+	return in, soon, err
+}
+
+// members marks the safe set of an input.
 func (a safe) members(s *Input) ([]bool, error) {
 	worst := worstOf(s, s.Beta)
 	in := make([]bool, len(worst))
@@ -97,13 +117,13 @@ func widest(s *Input, first int) []float64 {
 }
 
 // expanders tells of a place whether it is one of S whose optimistic reading l_g would make some
-// point outside S safe. A point outside with some l_{g_j} > 0 is left out: a reading moves its
-// u_{g_j} no lower than l_{g_j}.
-func (a safe) expanders(s *Input, in []bool) (func(x int) (bool, error), error) {
+// point safe that is outside S, and will be when what waits has its results. A point outside with some
+// l_{g_j} > 0 is left out: a reading moves its u_{g_j} no lower than l_{g_j}.
+func (a safe) expanders(s *Input, in, soon []bool) (func(x int) (bool, error), error) {
 	lowest := worstOf(s, negated(s.Beta))
 	var outside []int
 	for y, l := range lowest {
-		if !in[y] && (l <= 0 || a.lipschitz > 0) {
+		if !soon[y] && (l <= 0 || a.lipschitz > 0) {
 			outside = append(outside, y)
 		}
 	}
@@ -111,7 +131,7 @@ func (a safe) expanders(s *Input, in []bool) (func(x int) (bool, error), error) 
 	if a.lipschitz > 0 {
 		would = a.reaching
 	} else {
-		outside = withinReach(s, in, outside)
+		outside = withinReach(s, soon, outside)
 	}
 	if len(outside) == 0 {
 		return func(int) (bool, error) { return false, nil }, nil

@@ -30,7 +30,7 @@ func TestSafeSet(t *testing.T) {
 	if want := []bool{true, true, false, false, true}; !same(in, want) {
 		t.Errorf("the safe set is %v, want %v", in, want)
 	}
-	if g := marked(sure(a.expanders(s, in)), 5); !same(g, []bool{false, true, false, false, false}) {
+	if g := marked(sure(a.expanders(s, in, in)), 5); !same(g, []bool{false, true, false, false, false}) {
 		t.Errorf("expanders are %v", g)
 	}
 	scores := sure(a.Score(s)) // of S = {0, 1, 4}, only 4 could be best; the lower bound there is 3.1
@@ -104,7 +104,7 @@ func TestSafeSetByDistance(t *testing.T) {
 		t.Errorf("reaches %v", in)
 	}
 	// Optimistically l = −2.5 and −2.1 reach no further than 2 steps: 0 → 2, 1 → 3; 2 has l = −0.2.
-	if g := marked(sure(a.expanders(s, in)), 5); !same(g, []bool{false, true, false, false, false}) {
+	if g := marked(sure(a.expanders(s, in, in)), 5); !same(g, []bool{false, true, false, false, false}) {
 		t.Errorf("expanders are %v", g)
 	}
 }

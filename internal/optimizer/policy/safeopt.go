@@ -18,11 +18,11 @@ var safeOpt = Description{
 type safeSearch struct{ safe }
 
 func (a safeSearch) Score(s *Input) (Scores, error) {
-	in, err := a.members(s)
+	in, soon, err := a.sets(s)
 	if err != nil {
 		return Scores{}, err
 	}
-	expands, err := a.expanders(s, in)
+	expands, err := a.expanders(s, in, soon)
 	allowed, best := make([]bool, len(in)), math.Inf(-1)
 	for i, l := range lower(s.Reward, s.Beta[0]) {
 		if in[i] {

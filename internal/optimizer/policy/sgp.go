@@ -25,7 +25,7 @@ type seeded struct {
 
 func (a seeded) Score(s *Input) (Scores, error) {
 	if s.Round > a.rounds {
-		in, err := a.members(s)
+		in, _, err := a.sets(s)
 		scores := upperScores(s)
 		scores.Allowed = in
 		return scores, err

@@ -29,17 +29,17 @@ type stages struct{ safe }
 const patience = 10
 
 func (a stages) Score(s *Input) (Scores, error) {
-	in, err := a.members(s)
+	in, soon, err := a.sets(s)
 	if err != nil {
 		return Scores{}, err
 	}
 	over := float64(s.Round) > math.Min(float64(s.Horizon)/10, 100)
 	if !over {
-		over, err = a.stalled(s, in)
+		over, err = a.stalled(s, soon)
 	}
 	if !over && err == nil {
 		scores := Scores{Value: widest(s, 1), Allowed: make([]bool, len(in)), Reason: Explore}
-		if scores.AllowedAfterAll, err = a.expanders(s, in); err == nil {
+		if scores.AllowedAfterAll, err = a.expanders(s, in, soon); err == nil {
 			var some bool
 			if some, err = anyOf(scores); some {
 				return scores, err

@@ -99,18 +99,18 @@ func TestAStateIsWeighedAsItsReadingsCome(t *testing.T) {
 		}
 	}
 	for range 6 {
-		b.ask(50)
+		b.ask(25)
 		look()
 	}
 	weighings = 0
-	for n := 1; n <= 300; n++ {
+	for n := 1; n <= 150; n++ {
 		b.tell(n, map[string]float64{"yield": 60 + float64(n%7), "impurity": 0.2 + float64(n%5)/10})
-		if n%4 == 0 {
+		if n%3 == 0 {
 			look()
 		}
 	}
-	if weighings > 30 {
-		t.Errorf("of 75 states %d were weighed", weighings)
+	if weighings > 20 {
+		t.Errorf("of 50 states %d were weighed", weighings)
 	}
 }
 

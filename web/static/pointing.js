@@ -10,8 +10,8 @@
 
   // ends are those of a frame's axis in values, undefined where it has choices.
   function ends(frame, name) {
-    const [low, high, log] = frame.dataset[name]?.split(" ") ?? [];
-    return low && { low: Number(low), high: Number(high), log: Boolean(log) };
+    const [low, high, ...kinds] = frame.dataset[name]?.split(" ") ?? [];
+    return low && { low: Number(low), high: Number(high), ...Object.fromEntries(kinds.map((kind) => [kind, true])) };
   }
   const valueAt = ({ low, high, log }, part) => (log ? low * (high / low) ** part : low + part * (high - low));
   const partAt = ({ low, high, log }, value) => (log ? Math.log(value / low) / Math.log(high / low) : (value - low) / (high - low));
@@ -45,7 +45,7 @@
     if (from === 0 && to === 1) return;
     const axis = ends(frame, name), low = valueAt(axis, from), high = valueAt(axis, to), { width, height } = frame.getBoundingClientRect();
     const model = (group.querySelector("text") ?? group.firstElementChild)?.closest("g");
-    group.replaceChildren(...ticks(low, high, axis.log, name === "x" ? Math.max(2, Math.floor(width / 80)) : height < 100 ? 3 : Math.floor(height / 36)).map(([value, words]) => {
+    group.replaceChildren(...ticks(low, high, axis, name === "x" ? Math.max(2, Math.floor(width / 80)) : height < 100 ? 3 : Math.floor(height / 36)).map(([value, words]) => {
       const tick = model.cloneNode(true), part = (partAt(axis, value) - from) / (to - from), at = 100 * (name === "x" ? part : 1 - part) + "%";
       tick.removeAttribute("class");
       for (const end of [1, 2]) tick.querySelector("line").setAttribute(name + end, at);
@@ -58,13 +58,30 @@
       }
       return tick;
     }));
+    if (name === "x") space(group);
   }
 
-  // ticks are about so many round values between two ends, with their words.
-  function ticks(low, high, log, about) {
-    const decades = log ? Math.log10(high / low) : 0;
-    if (decades > 3) return Array.from({ length: Math.floor(decades) + 1 }, (_, i) => 10 ** (Math.ceil(Math.log10(low)) + i)).filter((x) => x <= high).map((x) => [x, raised(x.toExponential(0))]);
-    const rough = (high - low) / about, power = 10 ** Math.floor(Math.log10(rough)), step = power * [1, 2, 5, 10].find((times) => times * power >= rough * 0.75);
+  // space takes out the ticks whose words touch those before them.
+  function space(group) {
+    let end;
+    for (const text of group.querySelectorAll("text")) {
+      const { left, right } = text.getBoundingClientRect();
+      if (left < end) text.closest("g").remove();
+      else end = right + 8;
+    }
+  }
+
+  // ticks are about so many round values between two ends, with their words, as the server has them (chart.go).
+  function ticks(low, high, { log, plain, whole }, about) {
+    if (log) {
+      const first = Math.ceil(Math.log10(low) - 1e-9), last = Math.floor(Math.log10(high) + 1e-9), every = Math.floor((last - first + about) / about);
+      const powers = Array.from({ length: last - first + 3 }, (_, i) => first - 1 + i); // one more at either end
+      const brief = (x) => [x, x < 1e-4 ? raised(x.toExponential()) : words(x, Math.floor(Math.log10(x) + 1e-9))];
+      if (last - first >= 2) return powers.slice(1, -1).filter((_, i) => i % every === 0).map((power) => (plain ? brief(Number("1e" + power)) : [Number("1e" + power), raised("1e" + power).slice("1×".length)]));
+      const fine = powers.flatMap((power) => [1, 2, 5].map((times) => Number(times + "e" + power))).filter((x) => x >= low && x <= high);
+      if (fine.length > 1) return fine.map(brief);
+    }
+    const rough = Math.max((high - low) / about, whole ? 1 : 0), power = 10 ** Math.floor(Math.log10(rough)), step = power * [1, 2, 5, 10].find((times) => times * power >= rough * 0.75);
     const finest = Math.floor(Math.log10(step) + 1e-9), list = [];
     for (let i = Math.ceil(low / step - 1e-9); i * step <= high * (1 + 1e-12); i++) list.push([i * step, words(i * step + 0, finest)]); // no −0
     return list;

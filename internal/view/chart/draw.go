@@ -96,7 +96,7 @@ func (f frame) widths() []float64 {
 
 // draw writes the frame, and tells in how many rows the words of its x axis stand below it.
 func (s *sheet) draw(f frame) (rows int) {
-	fmt.Fprintf(s, `<svg class="%s" width="100%%" height="%d" overflow="visible"%s%s>`, strings.TrimSpace("frame "+f.class), f.height, f.x.ends("x"), f.y.ends("y"))
+	fmt.Fprintf(s, `<svg class="%s" width="100%%" height="%d" overflow="visible"%s%s>`, strings.TrimSpace("frame "+f.class), f.height, f.x.ends("x", f.xAxis), f.y.ends("y", f.yAxis))
 	rows = s.ticks(f)
 	s.WriteString(`<svg class="clip" overflow="visible"><svg class="zoom" overflow="visible">`)
 	var onto string
@@ -115,14 +115,20 @@ func (s *sheet) draw(f frame) (rows int) {
 	return rows
 }
 
-// ends are those of an axis of numbers, for whoever points at it or zooms into it.
-func (s scale) ends(axis string) string {
+// ends are those of an axis of numbers with the kind of its ticks, for whoever points at it or zooms
+// into it.
+func (s scale) ends(axis string, a Axis) string {
 	if s.categories != nil {
 		return ""
 	}
 	ends := fmt.Sprintf(` data-%s="%s %s`, axis, strconv.FormatFloat(s.low, 'g', -1, 64), strconv.FormatFloat(s.high, 'g', -1, 64))
-	if s.log {
-		ends += " log"
+	for _, kind := range []struct {
+		is   bool
+		name string
+	}{{s.log, "log"}, {a.Plain, "plain"}, {a.Whole, "whole"}} {
+		if kind.is {
+			ends += " " + kind.name
+		}
 	}
 	return ends + `"`
 }

@@ -1,6 +1,9 @@
 package e2e
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // TestNamesAreNoMarkup: names of whatever shape stand in charts as they are written: no link,
 // nothing bold, no entity.
@@ -31,6 +34,40 @@ func TestNamesAreNoMarkup(t *testing.T) {
 	for _, text := range []string{"<b>yield</b> &amp; <sub>all</sub>", `<a href="https://example.org">heat</a>`, "<b>A</b>", "&lt;B", "$x$", "<br>C", "<i>K</i>"} {
 		if !ask[bool](p, `[...document.querySelectorAll(".plot :is(text, .title, .axis)")].some((t) => t.textContent.includes(`+quoted(text)+`))`) {
 			t.Errorf("%s stands in no chart as it is written", text)
+		}
+	}
+}
+
+// TestNamesWrittenRightToLeft: they turn no limit round that stands beside them, and a note stands as
+// whoever wrote it saw it.
+func TestNamesWrittenRightToLeft(t *testing.T) {
+	t.Parallel()
+	id := site.makeStudy(t, map[string]any{
+		"name":        "ניסוי",
+		"parameters":  []map[string]any{{"name": "טמפרטורה", "type": "real", "low": 20, "high": 60}},
+		"objective":   map[string]any{"metric": "תשואה", "direction": "maximize"},
+		"constraints": []map[string]any{{"metric": "עכבה", "op": "<=", "threshold": 0.5, "unit": "%"}},
+	})
+	site.api(t, "POST", "/studies/"+id+"/trials", map[string]any{"parameters": map[string]any{"טמפרטורה": 30}, "metrics": map[string]any{"תשואה": 70, "עכבה": 0.4}, "note": "הערה mg/L"}, nil)
+	p := newAdmin(t)
+	p.open("/studies/" + id)
+	p.drawn()
+	for selector, texts := range map[string][3]string{".verdict-limits li p": {"עכבה", "≤", "0.5"}, "#trials .small": {"mg/L", "הערה"}} {
+		got := ask[[]string](p, `(() => {
+			const range = document.createRange(), at = {};
+			for (const text of `+quoted(strings.Join(texts[:], " "))+`.trim().split(" ")) {
+				const walk = document.createTreeWalker(document.querySelector(`+quoted(selector)+`), NodeFilter.SHOW_TEXT);
+				for (let node = walk.nextNode(); node; node = walk.nextNode()) {
+					const from = node.data.indexOf(text);
+					if (from < 0) continue;
+					range.setStart(node, from);
+					range.setEnd(node, from + text.length);
+					at[text] = range.getBoundingClientRect().left;
+				}
+			}
+			return Object.keys(at).sort((a, b) => at[a] - at[b]) })()`)
+		if want := strings.TrimSpace(strings.Join(texts[:], " ")); strings.Join(got, " ") != want {
+			t.Errorf("from left to right stands %q, want %q", got, want)
 		}
 	}
 }

@@ -478,12 +478,15 @@ func (p *tab) axe(what, rules string) {
 	}
 }
 
-// sound checks that every id stands once and what is named is there, and that the page is no wider
-// than its window.
+// sound checks that every id stands once and what is named is there, that fields are described by the
+// units beside them, and that the page is no wider than its window.
 func (p *tab) sound(what string) {
 	p.t.Helper()
 	if doubled := ask[[]string](p, doubledIDs); len(doubled) > 0 {
 		p.t.Errorf("%s: %q", what, doubled)
+	}
+	if units := ask[[]string](p, `[...document.querySelectorAll(".with-unit > .unit")].filter((unit) => !unit.previousElementSibling.getAttribute("aria-describedby")?.split(" ").includes(unit.id)).map((unit) => unit.textContent)`); len(units) > 0 {
+		p.t.Errorf("%s: no field is described by its unit: %q", what, units)
 	}
 	if extra := ask[int](p, "document.documentElement.scrollWidth - innerWidth"); extra > 0 {
 		p.t.Errorf("%s: the page is %d pixels wider than its window", what, extra)

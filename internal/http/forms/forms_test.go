@@ -477,6 +477,7 @@ func TestTheUnitBesideTheFieldMayBeTyped(t *testing.T) {
 		{"10", "710", "710"},
 		{"10", "7 10", "7"},
 		{"°C", " 25 °C ", "25"},
+		{"%", "７１．２％", "71.2"},
 	} {
 		typed := Of(url.Values{"x": {c.text}}, design.PointDecimal)
 		if typed.leaveOut(c.unit, "x"); typed.Text("x") != c.left {

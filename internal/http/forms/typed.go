@@ -16,6 +16,7 @@ import (
 	"golang.org/x/text/language"
 	"golang.org/x/text/message"
 	localised "golang.org/x/text/number"
+	"golang.org/x/text/width"
 
 	"headroom/internal/http/problem"
 	"headroom/internal/http/request"
@@ -108,7 +109,8 @@ func (t *Typed) stands(name string) bool {
 // number stands before it: of mg/L, g/L is another unit.
 func (t *Typed) leaveOut(unit, name string) {
 	const digits = "0123456789.,"
-	before, typed := strings.CutSuffix(t.Text(name), unit)
+	unit = width.Narrow.String(unit)
+	before, typed := strings.CutSuffix(width.Narrow.String(t.Text(name)), unit)
 	number := strings.TrimSpace(before)
 	begins := strings.IndexAny(unit, digits) == 0 // it would pass for digits
 	if typed && unit != "" && strings.LastIndexAny(number, digits) == len(number)-1 && number != "" && (!begins || number != before) {
@@ -188,7 +190,7 @@ func (t *Typed) Whole(name string, absent int) int {
 	if text == "" {
 		return absent
 	}
-	n, err := strconv.Atoi(text)
+	n, err := strconv.Atoi(width.Narrow.String(text))
 	if err != nil {
 		t.Fault(name, "write a whole number")
 		return absent

@@ -9,10 +9,13 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"golang.org/x/text/width"
 )
 
 // Numbers that people write, in forms and in tables, have a decimal point or a decimal comma, and
-// perhaps marks or spaces between thousands. A lone mark before exactly three digits may be either:
+// perhaps marks or spaces between thousands; Japanese input methods write them as wide as other
+// letters. A lone mark before exactly three digits may be either:
 // 1,200 is 1.2 to some and 1200 to others. It is never guessed at.
 
 // Marks are what somebody, or a table, is known to write numbers with: '.' or ',', 0 where that is
@@ -57,7 +60,7 @@ var (
 	numberParts   = regexp.MustCompile(`^([+-]?) *([0-9., ]*)([eE][+-]?[0-9]+)?$`)
 	inGroups      = regexp.MustCompile(`^[1-9][0-9]{0,2}(?:[., ][0-9]{3})+$`)
 	onlyDigits    = regexp.MustCompile(`^[0-9]*$`)
-	asTyped       = strings.NewReplacer("\u00a0", " ", "\u2009", " ", "\u202f", " ", "−", "-") // as keyboards have it
+	asTyped       = strings.NewReplacer("\u00a0", " ", "\u2009", " ", "\u202f", " ", "−", "-", "ｰ", "-") // as keyboards have it, of what is narrow
 )
 
 // written is a number split into its parts, as far as its own text decides.
@@ -69,7 +72,7 @@ type written struct {
 }
 
 func split(text string) (written, error) {
-	parts := numberParts.FindStringSubmatch(strings.TrimSpace(asTyped.Replace(text)))
+	parts := numberParts.FindStringSubmatch(strings.TrimSpace(asTyped.Replace(width.Narrow.String(text))))
 	if parts == nil {
 		return written{}, errNotDecimal
 	}
@@ -131,7 +134,7 @@ type Habit struct{ point, comma bool }
 
 // Note looks at one number of the table; what is none tells nothing.
 func (h *Habit) Note(text string) {
-	if !strings.ContainsAny(text, ".,") {
+	if !strings.ContainsAny(text, ".,．，") {
 		return
 	}
 	n, err := split(text)

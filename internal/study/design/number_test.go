@@ -14,6 +14,7 @@ func TestNumbersAreReadAsPeopleWriteThem(t *testing.T) {
 	for text, want := range map[string]float64{
 		"0.31": 0.31, "0,31": 0.31, "−4": -4, "- 4": -4, "1\u202f234,5": 1234.5, "2e-3": 0.002, "1,5e3": 1500, "1,200e3": 1200, "-0": 0, ".5": 0.5, "5,": 5,
 		"1 200": 1200, "12 500.5": 12500.5, "1,234.5": 1234.5, "1.234,5": 1234.5, "1,200,000": 1.2e6, "1.200.000": 1.2e6,
+		"１２．５": 12.5, "－０，３１": -0.31, "ー４": -4, "１　２００": 1200, "３ｅ２": 300,
 		"0,125": 0.125, "1234,567": 1234.567, "012.345": 12.345, " 7 ": 7,
 	} {
 		if got, err := ReadNumber(text, Marks{}); err != nil || got != want {
@@ -64,7 +65,7 @@ func TestTheOtherNumbersOfATableDecide(t *testing.T) {
 	}{
 		{[]string{"1,200", "7", "PENDING", "1 200"}, before},
 		{[]string{"1,200", "12,5"}, CommaDecimal}, {[]string{"1,234.5"}, PointDecimal}, {[]string{"0.125"}, PointDecimal}, {[]string{"1.200.000"}, CommaDecimal},
-		{[]string{"12,5", "12.5"}, Marks{}},
+		{[]string{"12,5", "12.5"}, Marks{}}, {[]string{"1,200", "１２，５"}, CommaDecimal},
 	} {
 		var h Habit
 		for _, text := range c.texts {

@@ -1,6 +1,7 @@
 package chart
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"html"
@@ -453,11 +454,16 @@ func (s *sheet) limit(f frame, limit Limit) (label string) {
 	return s.limitLabel(f, limit)
 }
 
+// markRoom is how many pixels a limit's value keeps from a mark's place, and leastEnd how far to the
+// right it ends at least, since it stands at its line's end.
+const markRoom, leastEnd = 12, 0.75
+
 // limitName is what the legend calls the limit of a panel.
 const limitName = "limit"
 
 // limitLabel stands above its line where values above break it, as long as there is room; on the
-// other side where marks are in the way and that is free.
+// other side where marks are in the way and it would stand further right there; and left of those
+// that are.
 func (s *sheet) limitLabel(f frame, limit Limit) string {
 	size := 13.0
 	if f.small {
@@ -469,31 +475,46 @@ func (s *sheet) limitLabel(f frame, limit Limit) string {
 	}
 	high := float64(f.height)
 	end := (1 - f.y.at(last)) * high
-	taken := func(from, to float64) bool {
-		wide := 1 - (widthOf(limit.Label, size)+10)/f.widths()[0]
-		for _, t := range f.traces {
-			for i, x := range t.X {
-				if marks[t.Style].outline == nil {
-					break
-				}
-				if y := (1 - f.y.at(t.Y[i])) * high; f.x.at(x) > wide && y > from-6 && y < to+6 {
-					return true
-				}
+	var places [][2]float64 // of marks, in parts of the width and pixels from above, the rightmost first
+	for _, t := range f.traces {
+		for i, x := range t.X {
+			if marks[t.Style].outline != nil {
+				places = append(places, [2]float64{f.x.at(x), (1 - f.y.at(t.Y[i])) * high})
 			}
 		}
-		return false
+	}
+	slices.SortFunc(places, func(a, b [2]float64) int { return cmp.Compare(b[0], a[0]) })
+	wide := (widthOf(limit.Label, size) + 10) / f.widths()[0]
+	// clear is how far to the right the label can end between these heights, 0 where that is nowhere.
+	clear := func(from, to float64) float64 {
+		right := 1.0
+		for _, place := range places {
+			if x, y := place[0], place[1]; x > right-wide && x <= right && y > from-6 && y < to+6 {
+				right = x - markRoom/f.widths()[0]
+			}
+		}
+		if right < leastEnd {
+			return 0
+		}
+		return right
 	}
 	roomOver, roomUnder := end-size-4 > 0, end+size+6 < high
 	over := above && roomOver || !above && !roomUnder
-	overTaken, underTaken := taken(end-size-4, end), taken(end, end+size+4)
-	if over && roomUnder && overTaken && !underTaken || !over && roomOver && underTaken && !overTaken {
-		over = !over
+	right, other := clear(end-size-4, end), clear(end, end+size+4)
+	if !over {
+		right, other = other, right
+	}
+	if other > right && (over && roomUnder || !over && roomOver) {
+		over, right = !over, other
+	}
+	if right == 0 {
+		right = 1
 	}
 	below := size + 2
 	if over {
 		below = -5
 	}
-	return fmt.Sprintf(`<g data-name="%s">%s</g>`, limitName, written("100%", percent(1-f.y.at(last)), limit.Label, fmt.Sprintf(`dx="-3" dy="%g" fill="var(--limit)" stroke="var(--surface)" font-size="%g" text-anchor="end"`, below, size)))
+	return fmt.Sprintf(`<g data-name="%s">%s</g>`, limitName, written(percent(right), percent(1-f.y.at(last)), limit.Label, fmt.Sprintf(`dx="-3" dy="%g" fill="var(--limit)" stroke="var(--surface)" font-size="%g" text-anchor="end"`, below, size)))
 }
 
 // written is a text that stays readable on whatever lies below it.

@@ -187,6 +187,26 @@ func TestThingsStandAtTheirNumbers(t *testing.T) {
 	}
 }
 
+// TestALimitIsNamedBesideMarks: over its line where nothing is in the way, else below it, else left of
+// what is; over all of it where marks stand all along.
+func TestALimitIsNamedBesideMarks(t *testing.T) {
+	t.Parallel()
+	named := regexp.MustCompile(`<text x="([\d.]+)%"[^>]* dy="(-?\d+)"[^>]*>limit 5</text>`)
+	for _, c := range []struct {
+		x, y  []float64
+		right float64 // in per cent
+		over  bool
+	}{
+		{nil, nil, 100, true}, {[]float64{96}, []float64{6}, 100, false}, {[]float64{97, 91}, []float64{5, 5}, 89.06, true},
+		{[]float64{97, 97}, []float64{6, 4}, 95.06, true}, {[]float64{99, 90, 80, 70}, []float64{5, 5, 5, 5}, 100, true},
+	} {
+		drawn := one(Axis{Range: []float64{0, 100}}, Axis{Range: []float64{0, 10}}, []Limit{{Y: []float64{5}, Label: "limit 5", Above: []bool{true}}}, Trace{Style: Waiting, X: values(c.x...), Y: values(c.y...)}).HTML("id", "title")
+		if found := named.FindStringSubmatch(drawn); found == nil || found[1] != short(c.right, 2) || strings.HasPrefix(found[2], "-") != c.over {
+			t.Errorf("beside marks at %v, %v the limit is named at %v", c.x, c.y, found)
+		}
+	}
+}
+
 // Ticks of an axis have the same decimals, a true minus, and a power of ten where they are very
 // large or small; those of a count are whole.
 func TestTicks(t *testing.T) {

@@ -45,28 +45,60 @@ func Alike(sd float64) func(float64) string {
 }
 
 // Column writes the numbers of a column with equally many decimals: as many as the one that needs
-// most, and as a thousandth of what they lie apart where they are so close for their size that
-// numbers which were computed would be written alike.
+// most, and likewise those with a power of ten among themselves; and as a thousandth of what they lie
+// apart where they are so close for their size that numbers which were computed would be written alike.
 func Column(values []float64) func(float64) string {
-	decimals, apart, size := 0, 0.0, 0.0
-	for _, x := range values {
-		apart, size = max(apart, math.Abs(x-values[0])), max(size, math.Abs(x))
-	}
-	if step := apart / 1000; step > 0 && design.ExponentOf(step) < design.ExponentOf(size)-design.SignificantDigits+1 && slices.ContainsFunc(values, design.Computed) {
+	if step, is := tooClose(values); is {
 		return Alike(step)
 	}
+	decimals, powered := 0, 0
 	for _, x := range values {
 		if design.PowerOf(x) == 0 {
-			_, fraction, _ := strings.Cut(design.FormatNumber(x), ".")
-			decimals = max(decimals, len(fraction))
+			decimals = max(decimals, decimalsOf(design.FormatNumber(x)))
+		} else {
+			powered = max(powered, decimalsOf(design.WriteNumber(x)))
 		}
 	}
 	return func(x float64) string {
 		if design.PowerOf(x) != 0 {
-			return design.WriteNumber(x)
+			return filledUp(design.WriteNumber(x), powered)
 		}
 		return Fixed(x, decimals)
 	}
+}
+
+// tooClose is a thousandth of what numbers lie apart, and tells whether they would be written alike.
+func tooClose(values []float64) (step float64, is bool) {
+	var apart, size float64
+	for _, x := range values {
+		apart, size = max(apart, math.Abs(x-values[0])), max(size, math.Abs(x))
+	}
+	step = apart / 1000
+	digits := design.ExponentOf(size) - design.ExponentOf(step) + 1
+	return step, step > 0 && digits > design.SignificantDigits && slices.ContainsFunc(values, design.Computed)
+}
+
+// beforePower parts a written number from its power of ten.
+const beforePower = Thin + "×"
+
+// decimalsOf is how many decimals a written number has.
+func decimalsOf(text string) int {
+	number, _, _ := strings.Cut(text, beforePower)
+	_, fraction, _ := strings.Cut(number, ".")
+	return len(fraction)
+}
+
+// filledUp is a number that is written with a power of ten with so many decimals.
+func filledUp(text string, decimals int) string {
+	number, power, powered := strings.Cut(text, beforePower)
+	has := decimalsOf(number)
+	if !powered || has >= decimals {
+		return text
+	}
+	if has == 0 {
+		number += "."
+	}
+	return number + strings.Repeat("0", decimals-has) + beforePower + power
 }
 
 // Fixed is a number with that many decimals.
@@ -166,16 +198,24 @@ const logDigits = 4
 // Settings writes values of a parameter with equally many decimals, as many as its usual form
 // needs, or on a log scale with equally many digits.
 func Settings(p design.Parameter, values []design.Value) func(design.Value) string {
-	var decimals int
+	var decimals, powered int
 	for _, value := range values {
-		_, fraction, _ := strings.Cut(design.FormatSetting(p, value), ".")
-		decimals = max(decimals, len(fraction))
+		decimals = max(decimals, decimalsOf(design.FormatSetting(p, value)))
+		if text := design.WriteSetting(p, value); strings.Contains(text, beforePower) {
+			powered = max(powered, decimalsOf(text))
+		}
+	}
+	byDigits := p.Logarithmic() && p.Type == design.Real && p.Step == nil
+	if byDigits {
+		powered = logDigits - 1
 	}
 	return func(value design.Value) string {
 		switch {
-		case value.IsText || design.PowerOf(value.Number) != 0:
-			return design.WriteSetting(p, value)
-		case p.Logarithmic() && p.Type == design.Real && p.Step == nil && value.Number > 0:
+		case value.IsText:
+			return value.Text
+		case design.PowerOf(value.Number) != 0:
+			return filledUp(design.WriteSetting(p, value), powered)
+		case byDigits && value.Number > 0:
 			return Fixed(value.Number, max(0, logDigits-1-design.ExponentOf(value.Number)))
 		}
 		return Fixed(value.Number, decimals)

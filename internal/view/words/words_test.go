@@ -46,8 +46,8 @@ func TestNumbersAsPagesShowThem(t *testing.T) {
 // other.
 func TestColumnsHaveEquallyManyDecimals(t *testing.T) {
 	t.Parallel()
-	show := Column([]float64{60.25, 71.2, 80})
-	for x, want := range map[float64]string{71.2: "71.20", 80: "80.00", 60.25: "60.25", 3e-8: "3\u202f×\u202f10⁻⁸", 0: "0.00"} {
+	show := Column([]float64{60.25, 71.2, 80, 3e-8, 2.75e-9})
+	for x, want := range map[float64]string{71.2: "71.20", 80: "80.00", 60.25: "60.25", 3e-8: "3.00\u202f×\u202f10⁻⁸", 2.75e-9: "2.75\u202f×\u202f10⁻⁹", 0: "0.00"} {
 		if got := show(x); got != want {
 			t.Errorf("%v is written %q, want %q", x, got, want)
 		}
@@ -61,6 +61,11 @@ func TestColumnsHaveEquallyManyDecimals(t *testing.T) {
 	if got := Column([]float64{1.0 / 3, 2.0 / 3, 100.25})(1.0 / 3); got != "0.333333" {
 		t.Errorf("a third is written %s beside others that differ", got)
 	}
+	low, high := 0.0, 1e-4
+	p := design.Parameter{Name: "salt", Type: design.Real, Low: &low, High: &high}
+	if got, want := Settings(p, []design.Value{{Number: 5e-5}, {Number: 1.25e-5}, {Number: 0.0001234}})(design.Value{Number: 5e-5}), "5.00\u202f×\u202f10⁻⁵"; got != want {
+		t.Errorf("a setting is written %q, want %q", got, want)
+	}
 }
 
 // TestColumnsOfALogScaleHaveEquallyManyDigits: trailing zeros are kept there, too.
@@ -69,7 +74,7 @@ func TestColumnsOfALogScaleHaveEquallyManyDigits(t *testing.T) {
 	low, high := 0.01, 1000.0
 	p := design.Parameter{Name: "flow", Type: design.Real, Low: &low, High: &high, Scale: "log"}
 	show := Settings(p, nil)
-	for x, want := range map[float64]string{1.9: "1.900", 0.1306: "0.1306", 52.5: "52.50", 100: "100.0"} {
+	for x, want := range map[float64]string{1.9: "1.900", 0.1306: "0.1306", 52.5: "52.50", 100: "100.0", 2e-5: "2.000\u202f×\u202f10⁻⁵"} {
 		if got := show(design.Value{Number: x}); got != want {
 			t.Errorf("%v is written %q, want %q", x, got, want)
 		}

@@ -629,6 +629,33 @@ func TestChangesTypedStay(t *testing.T) {
 	p.seesNot("it is not saved yet")
 }
 
+// TestWhatWasNotSentSaysSo: what could not be sent while nothing answered is not sent by itself once
+// its form asks for something else, and says so.
+func TestWhatWasNotSentSaysSo(t *testing.T) {
+	t.Parallel()
+	id := site.makeStudy(t, buffer("Not sent"))
+	site.ask(t, id, 1)
+	p := newAdmin(t)
+	p.open("/studies/" + id)
+	p.listening()
+	p.fill(result(1, 0), "63.5")
+	ask[any](p, `(() => {
+		const go = fetch;
+		window.fetch = (...what) => (window.back ? go(...what) : Promise.reject());
+		window.unsaved = document.querySelector("form.entry");
+		unsaved.dispatchEvent(new CustomEvent("htmx:sendError", { bubbles: true, detail: { elt: unsaved } })) })()`)
+	p.sees("Connection lost.")
+	site.tell(t, id, 1, map[string]any{"impurity": 0.3})
+	p.until("the form drawn anew", "!unsaved.isConnected")
+	p.ready()
+	ask[any](p, "window.back = true")
+	p.sees("It was not sent, since what is asked for here has changed meanwhile: look, and save it.")
+	p.holds(result(1, 0), "63.5")
+	p.press("Save result")
+	p.until("all of it saved", `document.querySelector("#trial-1").innerText.includes("63.5")`)
+	p.seesNot("It was not sent")
+}
+
 // TestPastedRowsStay: after a reload, before and after they were looked at, and not once they are in.
 func TestPastedRowsStay(t *testing.T) {
 	t.Parallel()

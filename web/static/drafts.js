@@ -141,14 +141,22 @@ const drafts = {
       if (!kept.own) drafts.note(form, ["Typed by " + kept.name + " ", kept, ", not saved" + drafts.words(form, kept)], [["Take it over in my name", () => drafts.take(form, kept)]]);
       else if (kept.tab !== drafts.tab) {
         drafts.note(form, ["In another tab you typed, ", kept, ", not saved" + drafts.words(form, kept)], [["Go on with it here", () => drafts.take(form, kept)], ["Drop it", () => { drafts.remove(kept.key); drafts.notes(form); }]]);
-      } else if (kept.at < performance.timeOrigin && !form.closest(".card")?.querySelector("[data-drop]")) {
-        drafts.note(form, ["You typed this ", kept, "; it is not saved yet."], [["Start anew", () => { drafts.remove(kept.key); headroom.anew(); }]]);
+      } else if ((kept.held || kept.at < performance.timeOrigin) && !form.closest(".card")?.querySelector("[data-drop]")) {
+        const after = kept.held ? ". It was not sent, since what is asked for here has changed meanwhile: look, and save it." : "; it is not saved yet.";
+        drafts.note(form, ["You typed this ", kept, after], [["Start anew", () => { drafts.remove(kept.key); headroom.anew(); }]]);
       }
     }
     const card = form.closest(".card");
     if (!card?.querySelector("[data-drop]") || form.querySelector("[data-typed]") || drafts.typedIn(form, drafts.values(form)).length > 0) return;
     drafts.remove(drafts.key(form.dataset.draft)); // all of it is saved
     headroom.withdraw(card);
+  },
+
+  // hold says where a draft stands now that it was not sent, though that was promised.
+  hold(draft) {
+    const kept = drafts.read(drafts.key(draft));
+    if (kept) drafts.store(drafts.key(draft), { ...kept, held: true });
+    for (const form of document.querySelectorAll("form[data-draft]")) if (form.dataset.draft === draft) drafts.notes(form);
   },
 
   note(form, [before, kept, after], presses) {

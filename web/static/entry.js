@@ -86,6 +86,7 @@ async function again() {
   headroom.tell("");
   for (const kept of forms) {
     const form = kept.isConnected ? kept : heir(kept);
+    if (!form && kept.dataset.draft) drafts.hold(kept.dataset.draft);
     if (!form || form !== kept && forms.includes(form)) continue;
     if (form.dataset.draft) drafts.save(form);
     if (form.sentWith?.isConnected) form.sentWith.click(); else form.requestSubmit();

@@ -90,7 +90,7 @@ func New(options Options) (http.Handler, error) {
 		Studies: s.Studies, Accounts: s.Accounts, Database: s.Database, PublicURL: public, SessionCookie: s.cookieName(sessionCookie),
 		Version: options.Version, Stopping: s.Stopping, StillWelcome: s.stillWelcome, Asks: s.metrics.asks, Replays: s.metrics.replays,
 	})
-	people := pages.New(pages.Options{Studies: s.Studies, Accounts: s.Accounts, PublicURL: public, ModelPatience: options.ModelPatience})
+	people := pages.New(pages.Options{Studies: s.Studies, Accounts: s.Accounts, Once: s.Database.Once, PublicURL: public, ModelPatience: options.ModelPatience})
 	s.metrics.registry.MustRegister(serviceFigures{s.Studies})
 	table := s.routes(programs, people)
 	if err := programs.Publish(published(table)); err != nil {

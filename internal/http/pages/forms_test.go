@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"headroom/internal/http/sitetest"
 	"headroom/internal/study"
@@ -137,6 +138,20 @@ func TestFormSentTwiceWorksOnce(t *testing.T) {
 		}
 		if stored[0] == 0 || stored[1] != stored[0] {
 			t.Errorf("%s stored %d events, then %d", path, stored[0], stored[1]-stored[0])
+		}
+	}
+	for path, c := range map[string]struct {
+		form   url.Values
+		secret string
+	}{
+		"/people/tokens":  {url.Values{"token.name": {"Robot"}, "token.role": {"viewer"}}, "it cannot be shown again. Scripts"},
+		"/people/invites": {url.Values{"invite.name": {"Ana"}, "invite.role": {"viewer"}}, "It works once"},
+		study + "/shares": {url.Values{"name": {"Reviewer"}, "expires_at": {time.Now().AddDate(0, 0, 30).Format(time.DateOnly)}}, "Send it to them"},
+	} {
+		c.form.Set("key", "k")
+		first, again := string(post(s, path, c.form).Want(200).Says(c.secret).Body), string(post(s, path, c.form).Want(200).Says("This form was sent twice").Body)
+		if strings.Contains(again, c.secret) || strings.Count(again, "/revoke") != strings.Count(first, "/revoke") {
+			t.Errorf("%s made what it makes twice", path)
 		}
 	}
 	made := url.Values{"key": {"k"}, "name": {"Twice"}, "parameters.0.name": {"x"}, "parameters.0.type": {"real"}, "parameters.0.low": {"0"}, "parameters.0.high": {"1"},

@@ -36,6 +36,8 @@ type Options struct {
 	Studies   *study.Service
 	Accounts  account.Store
 	PublicURL *url.URL // where people reach the server
+	// Once carries out at most once for a form's key what is no study's, with the ctx it gives.
+	Once func(ctx context.Context, key *study.IdempotencyKey, do func(ctx context.Context) (made []byte, err error)) error
 	// ModelPatience is how long the page of a long study waits for its model, before it is shown
 	// without. 0: 300 ms.
 	ModelPatience time.Duration

@@ -1,6 +1,8 @@
 package pages
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"net/http"
 	"slices"
@@ -34,6 +36,7 @@ func (s People) showPeople(w http.ResponseWriter, r *http.Request, status int, c
 	page.Roles = forms.Roles()
 	invite := forms.NewInvite(&account.NewInvite{Role: account.Operator})
 	page.Invite = templates.Form{Inputs: invite.Inputs(), Values: invite.Show()}
+	page.Invite.Values.Set("key", newKey(r))
 	for _, fill := range []func(*http.Request, *templates.PeoplePage) error{s.listPeople, s.listInvites, s.listTokensOn} {
 		if err := fill(r, &page); err != nil {
 			return err
@@ -98,18 +101,25 @@ func (s People) listTokensOn(r *http.Request, page *templates.PeoplePage) error 
 	}
 	token := forms.NewToken(options, &account.NewToken{Role: account.Operator})
 	page.Token = templates.Form{Inputs: token.Inputs(), Values: token.Show()}
+	page.Token.Values.Set("key", newKey(r))
 	return err
 }
 
+// sentTwice is told in place of a secret that was told before.
+var sentTwice = &templates.Secret{Title: "This form was sent twice",
+	Help: "What it makes was made the first time, and its secret was shown then; it cannot be shown again. Where nobody has it, revoke what was made below and make another."}
+
 // making makes something whose secret tell shows this once; again, where there is one, shows the
 // form with these fields where something is wrong.
-func making(r *http.Request, fields forms.Fields, make func(by account.Identity) (*templates.Secret, error), tell func(*templates.Secret) error, again func(templates.Form) error) submission {
-	var secret *templates.Secret
+func (s People) making(r *http.Request, fields forms.Fields, make func(ctx context.Context, by account.Identity) (*templates.Secret, error), tell func(*templates.Secret) error, again func(templates.Form) error) submission {
+	secret := sentTwice
 	return submission{
-		do: func(study.Command) (err error) {
+		do: func(cmd study.Command) error {
 			who, _ := request.Caller(r)
-			secret, err = make(who)
-			return err
+			return s.Once(r.Context(), cmd.Key, func(ctx context.Context) (_ []byte, err error) {
+				secret, err = make(ctx, who)
+				return nil, err
+			})
 		},
 		done:   func() error { return tell(secret) },
 		fields: fields,
@@ -122,8 +132,8 @@ func (s People) InvitePerson(w http.ResponseWriter, r *http.Request, form *forms
 	var want account.NewInvite
 	fields := forms.NewInvite(&want)
 	fields.Read(form)
-	return making(r, fields, func(by account.Identity) (*templates.Secret, error) {
-		_, secret, err := s.Accounts.CreateInvite(r.Context(), by, want)
+	return s.making(r, fields, func(ctx context.Context, by account.Identity) (*templates.Secret, error) {
+		_, secret, err := s.Accounts.CreateInvite(ctx, by, want)
 		return s.linkSecret("Invite link for "+want.Name, secret, "Send it to them. It works once, within seven days, and cannot be shown again."), err
 	}, s.telling(w, r), func(form templates.Form) error {
 		return s.showPeople(w, r, http.StatusUnprocessableEntity, func(page *templates.PeoplePage) { page.Invite = form.Like(page.Invite) })
@@ -147,8 +157,8 @@ func (s People) MakeToken(w http.ResponseWriter, r *http.Request, form *forms.Ty
 	var want account.NewToken
 	fields := forms.NewToken(nil, &want)
 	fields.Read(form)
-	return making(r, fields, func(by account.Identity) (*templates.Secret, error) {
-		_, secret, err := s.Accounts.CreateToken(r.Context(), by, want)
+	return s.making(r, fields, func(ctx context.Context, by account.Identity) (*templates.Secret, error) {
+		_, secret, err := s.Accounts.CreateToken(ctx, by, want)
 		return &templates.Secret{Title: "Token “" + want.Name + "”", Text: secret, Help: "Copy it now: it cannot be shown again. Scripts send it as “Authorization: Bearer …”."}, err
 	}, s.telling(w, r), func(form templates.Form) error {
 		return s.showPeople(w, r, http.StatusUnprocessableEntity, func(page *templates.PeoplePage) { page.Token = form.Like(page.Token) })
@@ -195,8 +205,8 @@ func (s People) changePerson(w http.ResponseWriter, r *http.Request, done string
 
 // LinkPerson makes a sign-in link for somebody who is locked out.
 func (s People) LinkPerson(w http.ResponseWriter, r *http.Request, _ *forms.Typed) submission {
-	return making(r, nil, func(by account.Identity) (*templates.Secret, error) {
-		link, secret, err := s.Accounts.CreateSignInLink(r.Context(), by, chi.URLParam(r, "person"))
+	return s.making(r, nil, func(ctx context.Context, by account.Identity) (*templates.Secret, error) {
+		link, secret, err := s.Accounts.CreateSignInLink(ctx, by, chi.URLParam(r, "person"))
 		return s.linkSecret("Sign-in link for "+link.Name, secret, "Send it to them. It works once, within "+minutes(account.SignInLinkLife)+"."), err
 	}, s.telling(w, r), nil)
 }
@@ -220,6 +230,7 @@ func (s People) showShares(w http.ResponseWriter, r *http.Request, status int, f
 		return err
 	}
 	form.Inputs = forms.NewShare(&account.NewShare{}).Inputs()
+	form.Values.Set("key", cmp.Or(form.Value("key"), newKey(r)))
 	page := templates.SharesPage{Page: newPage(r, "Share "+snap.Definition.Name, "medium"), Study: studyHead(r, snap), Form: form, Secret: secret}
 	for _, share := range shares {
 		page.Shares = append(page.Shares, templates.ShareLine{Share: share, Expires: view.Stamp(share.ExpiresAt, page.Now), Used: view.OptionalStamp(share.LastUsed, page.Now)})
@@ -232,8 +243,8 @@ func (s People) MakeShare(w http.ResponseWriter, r *http.Request, form *forms.Ty
 	want := account.NewShare{StudyID: request.StudyID(r)}
 	fields := forms.NewShare(&want)
 	fields.Read(form)
-	return making(r, fields, func(by account.Identity) (*templates.Secret, error) {
-		_, secret, err := s.Accounts.CreateShare(r.Context(), by, want)
+	return s.making(r, fields, func(ctx context.Context, by account.Identity) (*templates.Secret, error) {
+		_, secret, err := s.Accounts.CreateShare(ctx, by, want)
 		return &templates.Secret{Title: "Link for " + want.Name, Text: s.PublicURL.JoinPath("share", secret).String(), Help: "Send it to them. It cannot be shown again."}, err
 	}, func(made *templates.Secret) error {
 		return s.showShares(w, r, http.StatusOK, shareUntil(want.ExpiresAt), made)
@@ -299,7 +310,7 @@ func deviceName(agent string) string {
 
 // LinkMyDevice makes a link by which the same person signs in elsewhere.
 func (s People) LinkMyDevice(w http.ResponseWriter, r *http.Request, _ *forms.Typed) submission {
-	return making(r, nil, func(account.Identity) (*templates.Secret, error) {
+	return s.making(r, nil, func(ctx context.Context, _ account.Identity) (*templates.Secret, error) {
 		who, err := person(r)
 		if err == nil && who.ByPIN {
 			err = problem.FullSignIn
@@ -307,7 +318,7 @@ func (s People) LinkMyDevice(w http.ResponseWriter, r *http.Request, _ *forms.Ty
 		if err != nil {
 			return nil, err
 		}
-		_, secret, err := s.Accounts.CreateSignInLink(r.Context(), who, who.PersonID)
+		_, secret, err := s.Accounts.CreateSignInLink(ctx, who, who.PersonID)
 		return s.linkSecret("Your sign-in link", secret, "Open it on the other device within "+minutes(account.SignInLinkLife)+". It works once."), err
 	}, func(secret *templates.Secret) error { return s.showAccount(w, r, secret) }, nil)
 }

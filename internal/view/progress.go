@@ -368,8 +368,12 @@ func (p *panelling) bestWords() string {
 		return "No trial is known to be within every limit yet."
 	}
 	text := fmt.Sprintf("Best reading so far: %s at trial %d", words.Quantity(best.Metrics[o.Metric].Value, o.Unit), best.Number)
-	if since := len(p.Snap.Trials) - best.Number; since > 0 {
-		return text + fmt.Sprintf("; %s since then.", words.Count(since, "trial", "trials"))
+	since := 0 // of what is read, not of what waits
+	for range readings(p.Snap.Trials[best.Number:], o.Metric) {
+		since++
+	}
+	if since > 0 {
+		return text + fmt.Sprintf("; %s since then.", words.Count(since, "reading", "readings"))
 	}
 	return text + ", the last one."
 }

@@ -99,6 +99,15 @@ func TestWhatWaitsIsMarkedWhereItsDecisionForetold(t *testing.T) {
 	if n := pointsOf(panels(b.facts(0))[0], chart.Waiting); n != 1 {
 		t.Errorf("%d marks of what one after it foretold", n)
 	}
+	since := func(want string) { // the best reading
+		t.Helper()
+		if said := fmt.Sprint(b.facts(0).Progress()); !strings.Contains(said, want) {
+			t.Errorf("it does not say %q: %s", want, said)
+		}
+	}
+	since("at trial 3, the last one.")
+	b.tell(4, map[string]float64{"yield": 20})
+	since("at trial 3; 1 reading since then.")
 }
 
 // TestManyTrialsAreDrawnWithoutLying: every reading lies in a span, those that broke a limit have a

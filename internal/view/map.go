@@ -237,7 +237,7 @@ func (o Outlook) mapTable(chance [][]float64, aim string) templates.Table {
 func mapValues(values []design.Value, places []int, smooth bool, p design.Parameter) (at []any, said []string) {
 	for _, i := range places {
 		text := design.WriteSetting(p, values[i])
-		at, said = append(at, words.Either[any](smooth, plotValue(values[i]), text)), append(said, p.Name+" "+text)
+		at, said = append(at, words.Either[any](smooth, plotValue(values[i]), text)), append(said, words.Name(p.Name)+" "+words.Name(text))
 	}
 	return at, said
 }

@@ -223,7 +223,7 @@ func (p *panelling) plot(metric string, style func(*ledger.Trial, float64) chart
 	}
 	for i, t := range p.Snap.Trials {
 		m, there := t.Metrics[metric]
-		said := func() string { return metric + " " + Measured(p.Snap.Definition, metric, m) }
+		said := func() string { return words.Name(metric) + " " + Measured(p.Snap.Definition, metric, m) }
 		switch {
 		case !there:
 			p.plotWaiting(&s.points, t, metric)

@@ -97,7 +97,7 @@ func (o Outlook) influenceWords(along []study.Slice) string {
 	if len(o.Snap.Definition.Parameters) == 1 && len(along) == 1 {
 		return fmt.Sprintf("From its lowest to its highest the expected %s changes by %s.", objective.Metric, changes(along[0]))
 	}
-	parts := lists.Map(along, func(slice study.Slice) string { return slice.Parameter + " " + changes(slice) })
+	parts := lists.Map(along, func(slice study.Slice) string { return words.Name(slice.Parameter) + " " + changes(slice) })
 	others := words.Either(len(along) > 1, ", the others held "+o.Held, "")
 	return fmt.Sprintf("Sorted by how much the expected %s changes from its lowest to its highest along each parameter%s: %s.", objective.Metric, others, strings.Join(words.Few(parts, 8), ", "))
 }
@@ -233,9 +233,9 @@ func (o Outlook) sliceWords(metric string, along []study.Slice) string {
 	for _, slice := range along[:min(most, len(along))] {
 		band, p := slice.Metrics[metric], parameter(d, slice.Parameter)
 		best, narrowed := bestOf(band.Mean, slice.Open, lowest)
-		show, where := words.Alike(band.SD[best]), "at "+p.Name+" "+words.With(design.WriteSetting(p, slice.At[best]), p.Unit)+words.Either(narrowed, " (of what may be chosen)", "")
+		show, where := words.Alike(band.SD[best]), "at "+words.Name(p.Name)+" "+words.With(words.Name(design.WriteSetting(p, slice.At[best])), p.Unit)+words.Either(narrowed, " (of what may be chosen)", "")
 		if show(slices.Min(band.Mean)) == show(slices.Max(band.Mean)) {
-			where = "all along " + p.Name
+			where = "all along " + words.Name(p.Name)
 		}
 		parts = append(parts, show(band.Mean[best])+" "+where)
 	}

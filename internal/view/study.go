@@ -143,11 +143,11 @@ func ended(trials []*ledger.Trial, status ledger.Status) int {
 }
 
 func asks(c design.Constraint) string {
-	return words.Either(c.Name != c.Metric, c.Metric+" ", "") + words.Limit(c)
+	return words.Either(c.Name != c.Metric, words.Name(c.Metric)+" ", "") + words.Limit(c)
 }
 
 func constraintTitle(c design.Constraint) string {
-	return c.Name + words.Either(c.Name != c.Metric, ": ", " ") + asks(c)
+	return words.Name(c.Name) + words.Either(c.Name != c.Metric, ": ", " ") + asks(c)
 }
 
 func limitsText(d design.Definition, metric string) string {
@@ -163,7 +163,9 @@ func settingsOf(d design.Definition, values design.Settings) []templates.Setting
 }
 
 func settingsLine(d design.Definition, values design.Settings) string {
-	return strings.Join(lists.Map(settingsOf(d, values), func(s templates.Setting) string { return s.Name + " " + words.With(s.Value, s.Unit) }), ", ")
+	return strings.Join(lists.Map(settingsOf(d, values), func(s templates.Setting) string {
+		return words.Name(s.Name) + " " + words.With(words.Name(s.Value), s.Unit)
+	}), ", ")
 }
 
 // Stamp is a moment as people read it.

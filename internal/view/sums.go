@@ -175,10 +175,10 @@ func (p *panelling) estimated(c design.Constraint) func(study.ViolationOut) *flo
 func (p *panelling) violationCaption(c design.Constraint, now study.ViolationOut) string {
 	_, known := brokenIn(p.Snap.Trials, c)
 	amount := func(x float64) string { return words.RoughlyApart(x, c.Unit) }
-	caption := fmt.Sprintf("Violation of %s: none of %s went beyond the limit of %s.", c.Name, words.Count(known, "reading", "readings"), words.Quantity(c.Threshold, c.Unit))
+	caption := fmt.Sprintf("Violation of %s: none of %s went beyond the limit of %s.", words.Name(c.Name), words.Count(known, "reading", "readings"), words.Quantity(c.Threshold, c.Unit))
 	if now.Hard > 0 {
 		caption = fmt.Sprintf("Violation of %s: %d of %s went beyond the limit of %s, by %s in sum, %s per reading, at most %s in one (hard); counting margin against it leaves %s (soft).",
-			c.Name, now.Rounds, words.Count(known, "reading", "readings"), words.Quantity(c.Threshold, c.Unit), amount(now.Hard), amount(now.Hard/float64(max(1, known))), amount(now.Largest), amount(now.Soft))
+			words.Name(c.Name), now.Rounds, words.Count(known, "reading", "readings"), words.Quantity(c.Threshold, c.Unit), amount(now.Hard), amount(now.Hard/float64(max(1, known))), amount(now.Largest), amount(now.Soft))
 	}
 	if estimate := p.estimated(c)(now); estimate != nil {
 		caption += fmt.Sprintf(" The model, allowing for noise, estimates %s.", amount(*estimate))

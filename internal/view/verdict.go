@@ -455,10 +455,10 @@ func Line(one ledger.Summary, now time.Time) templates.StudyLine {
 		line.Waiting = strconv.Itoa(one.Waiting) + " waiting"
 	}
 	if one.Best != nil {
-		line.Best = fmt.Sprintf("best reading of %s %s at trial %d", one.Best.Metric, words.Quantity(one.Best.Value, one.Best.Unit), one.Best.Number)
+		line.Best = fmt.Sprintf("best reading of %s %s at trial %d", words.Name(one.Best.Metric), words.Quantity(one.Best.Value, one.Best.Unit), one.Best.Number)
 	}
 	line.Limits = lists.Map(one.Limits, func(limit ledger.Limit) string {
-		return limit.Metric + " " + words.Sign(limit.Op) + " " + words.Quantity(limit.Threshold, limit.Unit)
+		return words.Name(limit.Metric) + " " + words.Sign(limit.Op) + " " + words.Quantity(limit.Threshold, limit.Unit)
 	})
 	if one.Known > 0 && len(one.Limits) > 0 {
 		line.Feasible = fmt.Sprintf("feasible %d of %d", one.Feasible, one.Known)
@@ -482,7 +482,7 @@ func (v Facts) Lab() templates.Lab {
 	panel.Summary = lab.Summary()
 	noise := lab.StdDev()
 	panel.Noise = lists.Pick(tableMetrics(d), func(metric string) (string, bool) {
-		return metric + " ± " + words.With(words.Brief(noise[metric]), UnitOf(d, metric)), noise[metric] > 0
+		return words.Name(metric) + " ± " + words.With(words.Brief(noise[metric]), UnitOf(d, metric)), noise[metric] > 0
 	})
 	wanted := words.Count(int(v.Run.Wanted), "trial", "trials")
 	switch {

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"headroom/internal/study/design"
 )
@@ -184,6 +185,15 @@ func Sentence(text string) string {
 		text = string(first-'a'+'A') + text[1:]
 	}
 	return text + "."
+}
+
+// Name is a name, or a choice, beside a number in a sentence: what is written right to left is set apart
+// (Unicode's FSI and PDI), or browsers would draw the numbers after it in that order, too.
+func Name(name string) string {
+	if strings.ContainsFunc(name, func(r rune) bool { return unicode.In(r, unicode.Arabic, unicode.Hebrew) }) {
+		return "\u2068" + name + "\u2069"
+	}
+	return name
 }
 
 // Limit says what a constraint asks.

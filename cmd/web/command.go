@@ -332,8 +332,7 @@ func completion(_ context.Context, args []string) error {
 	if script == nil {
 		return fmt.Errorf("there is completion for bash, zsh and fish, not for %q", args[0])
 	}
-	_, err := fmt.Fprint(os.Stdout, script())
-	return err
+	return say(script())
 }
 
 // eachFlag visits the command's flags, and the one for help, which all have.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -130,6 +131,24 @@ func TestCompletion(t *testing.T) {
 	}
 	if err := ran(t.Context(), "completion", []string{"tcsh"}); err == nil || !strings.Contains(err.Error(), "tcsh") {
 		t.Errorf("completion for tcsh gives %v", err)
+	}
+}
+
+// TestOutputThatIsLostIsAnError: whatever prints says so where its standard output takes nothing.
+func TestOutputThatIsLostIsAnError(t *testing.T) {
+	t.Parallel()
+	full := must.Get(os.OpenFile("/dev/full", os.O_WRONLY, 0))(t)
+	defer full.Close()
+	for _, args := range [][]string{
+		{"help"}, {"help", "serve"}, {"serve", "-h"}, {"version"}, {"completion", "bash"},
+		{"simulate", "-list"}, {"rehearse", "-list"},
+	} {
+		var complaint strings.Builder
+		run := program(t, dbtest.Folder(t), nil, args...)
+		run.Stdout, run.Stderr = full, &complaint
+		if err := run.Run(); err == nil || !isOneLine(complaint.String(), "no space left on device") {
+			t.Errorf("headroom %s: %v, it said %q", strings.Join(args, " "), err, complaint.String())
+		}
 	}
 }
 

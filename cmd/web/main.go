@@ -62,6 +62,7 @@ func perform(ctx context.Context, args []string) error {
 	return one.perform(ctx, args)
 }
 
+// say prints what a command has to say. What standard output does not take is the command's error.
 func say(text string) error {
 	_, err := fmt.Println(strings.TrimSpace(text))
 	return err

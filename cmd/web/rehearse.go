@@ -195,12 +195,13 @@ func readEntrants(names, settings, model string, horizon int) ([]lab.Entrant, er
 }
 
 func listRehearsals() error {
+	var list strings.Builder
 	for _, p := range lab.Menu() {
-		fmt.Printf("%-20s %s\n", p.Name, p.Summary)
+		fmt.Fprintf(&list, "%-20s %s\n", p.Name, p.Summary)
 	}
-	fmt.Println("A made-up table can be drawn again: made-mixed-2, made-mixed-3, …")
-	fmt.Println("\nalgorithms:", strings.Join(append([]string{defaultAlgorithm}, policy.Names()...), ", "))
-	return nil
+	fmt.Fprintln(&list, "A made-up table can be drawn again: made-mixed-2, made-mixed-3, …")
+	fmt.Fprintln(&list, "\nalgorithms:", strings.Join(append([]string{defaultAlgorithm}, policy.Names()...), ", "))
+	return say(list.String())
 }
 
 func readProblems(names string, specs []string, table string) ([]*lab.Problem, error) {

@@ -90,11 +90,12 @@ func optional(to **float64) func(text string) error {
 }
 
 func listProblems() error {
+	var list strings.Builder
 	for _, p := range problems.Menu() {
-		fmt.Printf("%-20s T = %-6d %s (%s)\n", p.Name, p.Horizon, p.Summary, p.Source)
+		fmt.Fprintf(&list, "%-20s T = %-6d %s (%s)\n", p.Name, p.Horizon, p.Summary, p.Source)
 	}
-	fmt.Println("\nalgorithms:", strings.Join(lab.Algorithms(), ", "))
-	return nil
+	fmt.Fprintln(&list, "\nalgorithms:", strings.Join(lab.Algorithms(), ", "))
+	return say(list.String())
 }
 
 func writeReadings(problem, path string) error {

@@ -158,10 +158,16 @@ func (r *remote) send(ctx context.Context, method, id, name string, body []byte)
 	}
 }
 
-// hinted says what to do where no server answers at address.
+// hinted says what is so, and what to do, where no server answers at address.
 func hinted(address string, err error) error {
 	if dial, ok := errors.AsType[*net.OpError](err); ok && dial.Op == "dial" {
 		return fmt.Errorf("no server answers at %s (%w): start it with “headroom serve”, or say in HEADROOM_URL where it runs", address, dial.Err)
+	}
+	if errors.Is(err, context.DeadlineExceeded) { // it listens before it has its database
+		return fmt.Errorf("the server at %s did not answer in time: it is starting or has too much to do; its log says which", address)
+	}
+	if asked, ok := errors.AsType[*url.Error](err); ok {
+		return fmt.Errorf("the server at %s cannot be asked (%w)", address, asked.Err)
 	}
 	return err
 }
@@ -379,9 +385,12 @@ func ready(ctx context.Context, client *http.Client, address string) error {
 	if err != nil {
 		return hinted(address, err)
 	}
+	if err := refused(response); err != nil {
+		return err
+	}
 	defer response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("the server says %s", response.Status)
+	if said, _ := io.ReadAll(io.LimitReader(response.Body, 1<<20)); string(said) != "ready\n" {
+		return fmt.Errorf("what answers at %s is not Headroom: say in HEADROOM_URL where that runs", address)
 	}
 	return nil
 }

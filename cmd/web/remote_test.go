@@ -3,9 +3,11 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -20,6 +22,7 @@ import (
 	"time"
 
 	"headroom/internal/db/dbtest"
+	"headroom/internal/http/problem"
 	"headroom/internal/must"
 	"headroom/internal/mutation"
 )
@@ -167,6 +170,38 @@ func TestCommandsAskAgainUnderOneKey(t *testing.T) {
 	must.Do(t, r.post(t.Context(), "study", "ask", map[string]int64{"count": 2}, &answer))
 	if len(asked) != 3 || asked[0] != asked[1] || asked[1] != asked[2] || asked[0].key == "" || asked[0].credentials != "Bearer secret" || asked[0].body != `{"count":2}` {
 		t.Errorf("asked %+v", asked)
+	}
+}
+
+// TestHealthSaysWhatIsSo: of a server that starts, is away or says that it is not ready, and of what
+// is no such server, in words of its own.
+func TestHealthSaysWhatIsSo(t *testing.T) {
+	t.Parallel()
+	starting := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
+	defer starting.Close()
+	answers := func(answer http.HandlerFunc) string {
+		server := httptest.NewServer(answer)
+		t.Cleanup(server.Close)
+		return server.URL
+	}
+	another := answers(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "<h1>Welcome to nginx!</h1>") })
+	for address, says := range map[string]string{
+		"http://127.0.0.1:1":                 "no server answers at",
+		"http://" + starting.Addr().String(): "did not answer in time: it is starting or has too much to do",
+		another:                              "is not Headroom",
+		strings.Replace(another, "http", "https", 1): "cannot be asked",
+		answers(http.NotFound):                       "says 404 Not Found",
+		answers(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }): "cannot be asked",
+		answers(func(w http.ResponseWriter, _ *http.Request) {
+			problem.Write(w, problem.Unavailable("The database cannot be reached."))
+		}): "The database cannot be reached.",
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		err := ready(ctx, http.DefaultClient, address)
+		cancel()
+		if err == nil || !strings.Contains(err.Error(), says) || strings.Contains(err.Error(), "Get ") {
+			t.Errorf("of %s it says %v, not that it %q", address, err, says)
+		}
 	}
 }
 

@@ -5,8 +5,11 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io"
+	"strings"
 
 	"github.com/golang-migrate/migrate/v4"
+	"github.com/golang-migrate/migrate/v4/database"
 	migratepgx "github.com/golang-migrate/migrate/v4/database/pgx/v5"
 	"github.com/golang-migrate/migrate/v4/source/iofs"
 	"github.com/jackc/pgx/v5"
@@ -83,7 +86,28 @@ func newMigrate(pool *sql.DB) (*migrate.Migrate, error) {
 	if err != nil {
 		return nil, err
 	}
-	return migrate.NewWithInstance("migrations", files, "headroom", target)
+	return migrate.NewWithInstance("migrations", files, "headroom", &wholeSteps{Driver: target})
+}
+
+// wholeSteps makes each step, and the note that it was done, one transaction: a program that dies in
+// the middle of a step leaves the database as it was before it, and the next one goes on from there.
+// The migrator would make a note before each step and after it, in transactions of their own.
+type wholeSteps struct {
+	database.Driver
+	next int // the version that the step leads to
+}
+
+func (w *wholeSteps) SetVersion(version int, _ bool) error {
+	w.next = version
+	return nil
+}
+
+func (w *wholeSteps) Run(step io.Reader) error {
+	note := ";\nDELETE FROM schema_migrations"
+	if w.next != database.NilVersion {
+		note += fmt.Sprintf("; INSERT INTO schema_migrations VALUES (%d, false)", w.next)
+	}
+	return w.Driver.Run(io.MultiReader(step, strings.NewReader(note))) // PostgreSQL makes one transaction of statements sent together
 }
 
 func newerDatabase(present uint) error {

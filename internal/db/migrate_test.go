@@ -8,7 +8,9 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"headroom/internal/db"
+	"headroom/internal/db/dbtest"
 	"headroom/internal/must"
+	"headroom/internal/testwait"
 	"headroom/migrations"
 )
 
@@ -25,6 +27,33 @@ func schema(t *testing.T, url string) []string {
 		UNION ALL SELECT proname FROM pg_proc WHERE pronamespace = 'public'::regnamespace
 		ORDER BY line`))(t)
 	return must.Get(pgx.CollectRows(rows, pgx.RowTo[string]))(t)
+}
+
+// TestAnInterruptedMigrationGoesOn: a step is done whole, with the note of it, or not at all, so that
+// after a program that died in its middle the next one goes on from the step before.
+func TestAnInterruptedMigrationGoesOn(t *testing.T) {
+	t.Parallel()
+	url, ctx := dbtest.EmptyURL(t), t.Context()
+	somebody := must.Get(pgx.Connect(ctx, url))(t)
+	defer somebody.Close(ctx)
+	must.Get(somebody.Exec(ctx, `BEGIN; CREATE TABLE studies ()`))(t) // what the step makes, too, so that it waits
+	died := make(chan error)
+	go func() { died <- db.Migrate(ctx, url) }()
+	other := must.Get(pgx.Connect(ctx, url))(t)
+	defer other.Close(ctx)
+	killed := false
+	testwait.Eventually(t, "a step that waits", func() bool {
+		must.Do(t, other.QueryRow(ctx, `SELECT count(pg_terminate_backend(pid)) > 0 FROM pg_stat_activity
+			WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%CREATE TABLE%'`).Scan(&killed))
+		return killed
+	})
+	if err := <-died; err == nil {
+		t.Error("it was killed and says that it is done")
+	}
+	must.Get(somebody.Exec(ctx, `ROLLBACK`))(t)
+	if err := db.Migrate(ctx, url); err != nil {
+		t.Error(err)
+	}
 }
 
 // Each step's way back leaves what was there before the step, also where the tables are full.

@@ -70,15 +70,15 @@ func withStore(ctx context.Context, c config, do func(store *db.DB) error) error
 // databasePace is how often a starting server asks for its database again.
 const databasePace = 500 * time.Millisecond
 
-// awaitStore is openStore for a server that is started together with its database: while that
-// cannot be reached it asks again.
-func awaitStore(ctx context.Context, c config, url string) (*db.DB, error) {
+// awaitDatabase does what a server begins with that is started together with its database: while that
+// cannot be reached, or does not answer, it is done again.
+func awaitDatabase(ctx context.Context, c config, begin func() error) error {
 	patience, cancel := context.WithTimeout(ctx, c.databaseWait)
 	defer cancel()
 	for first := true; ; first = false {
-		store, err := openStore(ctx, c, url)
+		err := begin()
 		if err == nil || !errors.Is(err, study.ErrUnavailable) || c.databaseWait <= 0 {
-			return store, err
+			return err
 		}
 		if first {
 			slog.Warn("the database cannot be reached yet; asking again", "for", c.databaseWait, "error", err)
@@ -86,7 +86,7 @@ func awaitStore(ctx context.Context, c config, url string) (*db.DB, error) {
 		select {
 		case <-time.After(databasePace):
 		case <-patience.Done():
-			return nil, cmp.Or(ctx.Err(), err)
+			return cmp.Or(ctx.Err(), err)
 		}
 	}
 }

@@ -19,7 +19,11 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
+	"github.com/jackc/pgx/v5"
+
+	"headroom/internal/db"
 	"headroom/internal/db/dbtest"
 	"headroom/internal/db/pglocal"
 	"headroom/internal/must"
@@ -277,6 +281,19 @@ func TestServerWaitsForItsDatabase(t *testing.T) {
 	go forward(gate, socket)
 	await(early.Path + " link") // nobody sees its output, so it says how to get a link
 	await("serving")
+}
+
+// TestServerWaitsForADatabaseThatHangs: also what a starting server writes first is begun again until
+// the database takes it.
+func TestServerWaitsForADatabaseThatHangs(t *testing.T) {
+	t.Parallel()
+	url, ctx := ownDatabase(t)+"&lock_timeout=100", t.Context()
+	must.Do(t, db.Migrate(ctx, url))
+	somebody := must.Get(pgx.Connect(ctx, url))(t)
+	defer somebody.Close(ctx)
+	must.Get(somebody.Exec(ctx, `BEGIN; LOCK TABLE credentials`))(t)
+	time.AfterFunc(2*time.Second, func() { _ = somebody.Close(ctx) })
+	serving(t, dbtest.Folder(t), "HEADROOM_DATABASE_URL="+url).interrupt()
 }
 
 // A server with a certificate serves https. On its own machine the name in that does not matter to

@@ -19,6 +19,7 @@ import (
 	"syscall"
 	"time"
 
+	"headroom/internal/account"
 	"headroom/internal/db"
 	"headroom/internal/db/pglocal"
 	server "headroom/internal/http"
@@ -53,21 +54,21 @@ func serveUntil(ctx context.Context, c config, wantsLink bool) error {
 	}
 	defer listener.Close()
 	return withDatabase(ctx, c, itsOwn, func(url string) error {
-		store, err := awaitStore(ctx, c, url)
-		if err != nil {
+		var store *db.DB
+		if err := awaitDatabase(ctx, c, func() (err error) { store, err = openStore(ctx, c, url); return err }); err != nil {
 			return err
 		}
 		defer store.Close()
 		if err := store.Keep(); err != nil {
 			return err
 		}
-		first, err := ensureAdmin(ctx, c, store)
-		if err != nil {
+		var first account.Person
+		if err := awaitDatabase(ctx, c, func() (err error) { first, err = ensureAdmin(ctx, c, store); return err }); err != nil {
 			return err
 		}
 		public := c.public(listener.Addr().String())
 		if wantsLink || onTerminal(os.Stdout) {
-			if err := printLink(ctx, store, first, public); err != nil {
+			if err := awaitDatabase(ctx, c, func() error { return printLink(ctx, store, first, public) }); err != nil {
 				return err
 			}
 		} else {

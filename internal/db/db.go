@@ -4,6 +4,7 @@ package db
 
 import (
 	"context"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"io"
@@ -146,11 +147,11 @@ func (f *fence) open(ctx context.Context, url string) (*DB, error) {
 	}
 	d.Studies = &Studies{db: d, locks: choosingPool}
 	d.Accounts = &Accounts{db: d}
+	d.start() // first, since it notices where what is asked next is not answered
 	if err := d.Ready(ctx); err != nil {
-		d.closePools()
+		d.Close()
 		return nil, err
 	}
-	d.start()
 	return d, nil
 }
 
@@ -481,7 +482,8 @@ func lostConnection(err error) bool {
 	var connecting *pgconn.ConnectError
 	var network net.Error // which every error number of the system is, too
 	return errors.As(err, &connecting) || errors.As(err, &network) || pgconn.SafeToRetry(err) ||
-		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) || errors.Is(err, puddle.ErrClosedPool)
+		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
+		errors.Is(err, puddle.ErrClosedPool) || errors.Is(err, driver.ErrBadConn)
 }
 
 // goingDown knows the SQLSTATE classes of a server that starts, stops, is full or is a standby, and of

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"headroom/internal/db"
 	"headroom/internal/db/dbtest"
 	"headroom/internal/must"
@@ -89,6 +91,31 @@ func TestFrozenDatabaseKeepsNobodyWaiting(t *testing.T) {
 	if err := d.Studies.CheckLedger(t.Context(), after.ID); err != nil {
 		t.Error(err)
 	}
+}
+
+// TestAFrozenDatabaseIsNotWaitedForBeforeItIsMigrated: nothing listens yet, and whoever begins is told
+// so soon, to begin again.
+func TestAFrozenDatabaseIsNotWaitedForBeforeItIsMigrated(t *testing.T) {
+	t.Parallel()
+	cluster := dbtest.Own(t)
+	url, ctx := cluster.URL(t), t.Context()
+	somebody := must.Get(pgx.Connect(ctx, url))(t)
+	defer somebody.Close(ctx)
+	must.Get(somebody.Exec(ctx, `SELECT pg_advisory_lock(hashtext('headroom migration'))`))(t)
+	began := make(chan error, 1)
+	go func() { began <- db.Migrate(ctx, url) }()
+	testwait.Eventually(t, "who migrates has connected", func() bool {
+		var waits bool
+		must.Do(t, somebody.QueryRow(ctx, `SELECT count(*) > 0 FROM pg_stat_activity WHERE wait_event = 'advisory'`).Scan(&waits))
+		return waits
+	})
+	cluster.Freeze(t)
+	if err := receive(t, began); !errors.Is(err, study.ErrUnavailable) {
+		t.Errorf("it got %v", err)
+	}
+	cluster.Thaw(t)
+	must.Get(somebody.Exec(ctx, `SELECT pg_advisory_unlock_all()`))(t)
+	must.Do(t, db.Migrate(ctx, url))
 }
 
 // holderURL is the variable with which this test program is started to hold a choosing lock, in the

@@ -145,6 +145,15 @@ func (l *listener) watch(ctx context.Context) {
 	}
 }
 
+// watchBefore opens the breaker of a database that falls silent before anything listens to it.
+func (l *listener) watchBefore(ctx context.Context) {
+	for sleep(ctx, heartbeat); ctx.Err() == nil; sleep(ctx, heartbeat) {
+		if conn, err := l.connect(ctx); err == nil {
+			closeConn(conn)
+		}
+	}
+}
+
 // connect opens the connection that listens. Each server that is tried, and the search for the primary
 // before, takes its own time.
 func (l *listener) connect(ctx context.Context) (conn *pgx.Conn, err error) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"strings"
 
 	"github.com/golang-migrate/migrate/v4"
@@ -39,28 +40,58 @@ func (f *fence) migrate(ctx context.Context, url string, target uint) error {
 	if err != nil {
 		return err
 	}
-	pool := stdlib.OpenDB(*config)
+	breaker := newBreaker()
+	silent, dial := breaker.now(), config.DialFunc
+	watching, done := context.WithCancel(ctx)
+	defer done()
+	go newListener(config, breaker, f).watchBefore(watching)
+	// The migrator waits without end, but for a connection that is hung up.
+	config.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := dial(ctx, network, address)
+		if err == nil {
+			context.AfterFunc(silent, func() { conn.Close() })
+		}
+		return conn, err
+	}
+	err = migrateOn(ctx, stdlib.OpenDB(*config), target)
+	if away := unavailable(ctx, cause(err)); errors.Is(away, study.ErrUnavailable) {
+		return away
+	}
+	return err
+}
+
+// cause is why the migrator failed, which its own errors do not lead to.
+func cause(err error) error {
+	if failed, ok := errors.AsType[*database.Error](err); ok {
+		return failed.OrigErr
+	}
+	if failed, ok := errors.AsType[database.Error](err); ok {
+		return failed.OrigErr
+	}
+	return err
+}
+
+func migrateOn(ctx context.Context, pool *sql.DB, target uint) error {
 	defer pool.Close()
-	// Servers that start together migrate one after another, each until it closes its pool: in the
-	// middle of a step the database looks interrupted.
+	// Servers that start together migrate one after another, each until it closes its pool.
 	alone, err := pool.Conn(ctx)
 	if err != nil {
-		return unavailable(ctx, err)
+		return err
 	}
 	defer alone.Close()
 	if _, err := alone.ExecContext(ctx, `SELECT pg_advisory_lock(hashtext('headroom migration'))`); err != nil {
-		return unavailable(ctx, err)
+		return err
 	}
 	steps, err := newMigrate(pool)
 	if err != nil {
-		return unavailable(ctx, err)
+		return err
 	}
 	defer steps.Close()
 	present, dirty, err := steps.Version()
 	switch {
 	case errors.Is(err, migrate.ErrNilVersion):
 	case err != nil:
-		return unavailable(ctx, err)
+		return err
 	case dirty:
 		return fmt.Errorf("migration %d of the database was interrupted: restore a backup, or mend it by hand and set schema_migrations", present)
 	case present > migrations.Latest:
@@ -72,7 +103,7 @@ func (f *fence) migrate(ctx context.Context, url string, target uint) error {
 		err = steps.Migrate(target)
 	}
 	if err != nil && !errors.Is(err, migrate.ErrNoChange) {
-		return unavailable(ctx, fmt.Errorf("migrating the database: %w", err))
+		return fmt.Errorf("migrating the database: %w", err)
 	}
 	return nil
 }

@@ -204,7 +204,9 @@ func (s *Studies) KeepVerified(ctx context.Context, id string, outcome study.Ver
 	if err != nil {
 		return err
 	}
-	_, err = s.db.in(ctx).Exec(ctx, `UPDATE studies SET verified = $2 WHERE id = $1 AND coalesce((verified ->> 'version')::bigint, 0) <= $3`, id, text, outcome.Version)
+	confirmed, cancel := confirming(ctx)
+	defer cancel()
+	_, err = s.db.in(ctx).Exec(confirmed, `UPDATE studies SET verified = $2 WHERE id = $1 AND coalesce((verified ->> 'version')::bigint, 0) <= $3`, id, text, outcome.Version)
 	return unavailable(ctx, err)
 }
 

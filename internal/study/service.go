@@ -14,6 +14,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/semaphore"
@@ -37,6 +38,7 @@ type Service struct {
 	imports scheduler.Queues // of all studies that are being imported
 	writing scheduler.Queues
 	asks    derived.Together[*asking]
+	unkept  sync.Map // *Verified by study, of what the database did not keep
 }
 
 // Progress is how a verification or a simulated laboratory stands that goes on behind requests.

@@ -110,8 +110,19 @@ func (s *Service) verifyPart(ctx context.Context, v *verifier, snap *ledger.Snap
 	if v.last.Seq == from || v.last.Seq < v.replayed {
 		return err
 	}
-	kept := Verified{v.outcome(), v.last.Seq, v.last.Hash, optimizer.Engine, s.now()}
-	return errors.Join(err, s.store.KeepVerified(context.WithoutCancel(ctx), snap.ID, kept))
+	s.remember(ctx, snap.ID, &Verified{v.outcome(), v.last.Seq, v.last.Hash, optimizer.Engine, s.now()})
+	return err
+}
+
+// remember has the database keep an outcome. Where that takes no writes, as without its standby, this
+// server tells it until it ends: verifying reads.
+func (s *Service) remember(ctx context.Context, id string, outcome *Verified) {
+	s.unkept.Store(id, outcome)
+	if err := s.store.KeepVerified(context.WithoutCancel(ctx), id, *outcome); err != nil {
+		s.log.WarnContext(ctx, "how a verification ended could not be kept", "study", id, "error", err)
+		return
+	}
+	s.unkept.Delete(id)
 }
 
 // VerifyBehind verifies as Verify does, behind the request; one of a study at a time. Verifying
@@ -132,6 +143,12 @@ func (s *Service) VerifyBehind(snap *ledger.Snapshot) error {
 func (s *Service) Verifying(ctx context.Context, id string) (Progress, *Verified, error) {
 	now, _ := s.Derived.Progress(verifying, id) // before the outcome is read, which is kept before the work ends: one that ends meanwhile is seen
 	last, err := s.store.Verified(ctx, id)
+	if here, found := s.unkept.Load(id); err == nil && found {
+		own := here.(*Verified)
+		if last == nil || own.Version > last.Version || own.Version == last.Version && own.At.After(last.At) {
+			last = own
+		}
+	}
 	if last != nil && last.Version >= now.Wanted {
 		now.Failed = nil // somebody has finished it
 	}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -197,6 +198,11 @@ func TestRehearsalReports(t *testing.T) {
 	rows, err := csv.NewReader(strings.NewReader(fileOf(t, out, "games.csv"))).ReadAll()
 	if err != nil || len(rows) != 1+3*2*2 {
 		t.Errorf("games.csv has %d lines, %v", len(rows), err)
+	}
+	for _, row := range rows[1:] { // a figure without meaning leaves its cell empty
+		if share := row[slices.Index(rows[0], "share")]; slices.Contains(row, "NaN") || (share == "") != (row[0] == "made-hopeless") {
+			t.Errorf("games.csv has the share %q and the line %v", share, row)
+		}
 	}
 	rows, err = csv.NewReader(strings.NewReader(fileOf(t, out, "asks.csv"))).ReadAll()
 	if err != nil || len(rows) != 1+3*2*2*7 {

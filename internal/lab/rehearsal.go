@@ -256,7 +256,7 @@ func (r Rehearsal) gameRows(all []playedCase) [][]string {
 	names := lists.Map(Figures, func(f Figure) string { return f.Name })
 	rows := [][]string{slices.Concat([]string{"problem", "algorithm", "seed"}, names, []string{"recommendation"})}
 	r.each(all, func(g judged, row []string) {
-		figures := lists.Map(Figures, func(f Figure) string { return number(f.Of(g)) })
+		figures := lists.Map(Figures, func(f Figure) string { return written(f.Of(g), 8) })
 		rows = append(rows, slices.Concat(row, figures, []string{string(g.verdict(g.end()))}))
 	})
 	return rows
@@ -270,10 +270,10 @@ func (r Rehearsal) askRows(all []playedCase) [][]string {
 		for i, t := range g.Asks {
 			share := ""
 			if shares != nil {
-				share = number(shares[i])
+				share = written(shares[i], 8)
 			}
 			rows = append(rows, slices.Concat(cells, []string{strconv.Itoa(i + 1), keyOf(t.Settings), strconv.FormatBool(t.Feasible), strconv.FormatBool(t.Known),
-				string(t.Failed), number(t.Truth[g.Study.Objective.Metric]), share, t.Reason}))
+				string(t.Failed), written(t.Truth[g.Study.Objective.Metric], 8), share, t.Reason}))
 		}
 	})
 	return rows

@@ -112,12 +112,13 @@ func (s Simulation) Report(folder string, games []Planned) (files map[string][]b
 func runRows(all []simulated) [][]string {
 	names := lists.Map(Quantities, func(q Quantity) string { return q.Name })
 	rows := [][]string{slices.Concat([]string{"algorithm", "seed", "round"}, names, []string{"point"})}
+	exact := func(v float64) string { return written(v, 8) }
 	for _, e := range all {
 		for _, c := range e.all {
 			for i, t := range c.Rounds {
 				place := []string{e.Label, strconv.FormatUint(c.Seed, 10), strconv.Itoa(t)}
-				values := lists.Map(names, func(name string) string { return written(c.at(name, i), 8) })
-				point := strings.Join(lists.Map(c.Points[i], number), " ")
+				values := lists.Map(names, func(name string) string { return exact(c.at(name, i)) })
+				point := strings.Join(lists.Map(c.Points[i], exact), " ")
 				rows = append(rows, slices.Concat(place, values, []string{point}))
 			}
 		}

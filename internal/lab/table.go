@@ -332,8 +332,6 @@ func indented(object any) ([]byte, error) {
 	return append(content, '\n'), err
 }
 
-func number(v float64) string { return strconv.FormatFloat(v, 'g', 8, 64) }
-
 // written is a number of a quantity, nothing of one that has no meaning.
 func written(v float64, digits int) string {
 	if math.IsNaN(v) {

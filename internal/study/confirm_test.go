@@ -54,6 +54,27 @@ func TestWhatScriptsTellIsDoubted(t *testing.T) {
 	readEverything(t, b)
 }
 
+// TestRowsThatNobodyWasAskedAboutAreDoubted: what a program imports stands in doubt as what it tells,
+// where it is odd in its table, too; what a person was asked about does not.
+func TestRowsThatNobodyWasAskedAboutAreDoubted(t *testing.T) {
+	t.Parallel()
+	const table = "temperature,cycles,yield,impurity\n40,5,7120,0.3\n41,5,71.5,0.31\n"
+	for name, sure := range map[string]bool{"a program": false, "a person": true} {
+		b := learnt(t)
+		b.service.store = &kept{bench: b}
+		var cmd Command
+		if sure {
+			dry := must.Get(b.service.ImportCSV(t.Context(), cmd, "bench", strings.NewReader(table), ImportOptions{DryRun: true}))(t)
+			cmd.Sure = new(Doubted(dry.Doubts))
+		}
+		must.Get(b.service.ImportCSV(t.Context(), cmd, "bench", strings.NewReader(table), ImportOptions{}))(t)
+		if odd, plain := b.snap.Trial(10), b.snap.Trial(11); odd.Doubted("yield") == sure || odd.Doubted("impurity") || len(plain.Doubts) > 0 {
+			t.Errorf("%s imports, and of the rows is doubted %+v, %+v", name, odd.Doubts, plain.Doubts)
+		}
+		must.Get(b.service.takeIn("again", nil, b.events))(t)
+	}
+}
+
 // TestWhatMayBeADangerCountsInFull: a reading in doubt that breaks a limit teaches the model as any other.
 func TestWhatMayBeADangerCountsInFull(t *testing.T) {
 	t.Parallel()

@@ -55,7 +55,11 @@ func (s *Service) ImportCSV(ctx context.Context, cmd Command, id string, file io
 		}
 		ruled, err := ruleImport(now, snap, rows)
 		if err == nil {
-			_, err = askBack(cmd, func() []Doubt { return doubtRows(now, rows) })
+			doubts := doubtRows(now, rows)
+			_, err = askBack(cmd, func() []Doubt { return doubts })
+			if cmd.Sure == nil {
+				ruled.unasked(rows, doubts)
+			}
 		}
 		return ruled, err
 	})
@@ -103,6 +107,19 @@ func ruleImport(snap, readUnder *ledger.Snapshot, rows []importRow) (ruling, err
 		ruled.numbers = append(ruled.numbers, number)
 	}
 	return ruled, faults.Err()
+}
+
+// unasked notes with each row that is doubted that nobody was asked about it: a program told it.
+func (r ruling) unasked(rows []importRow, doubts []Doubt) {
+	for i, draft := range r.drafts {
+		told, isTold := draft.Data.(ledger.ToldData)
+		if !isTold {
+			continue
+		}
+		line := fmt.Sprintf("lines[%d].", rows[told.Number-r.numbers[0]].Line)
+		told.Unasked = slices.ContainsFunc(doubts, func(d Doubt) bool { return strings.HasPrefix(d.Field, line) })
+		r.drafts[i].Data = told
+	}
 }
 
 // toldOfRow is what was read in a row, and at which settings where others had been chosen.
@@ -429,7 +446,7 @@ func admitTold(now *ledger.Snapshot, data ledger.ToldData) (any, error) {
 		return nil, err
 	}
 	told := would.(ledger.ToldData)
-	told.Confirmed = data.Confirmed
+	told.Confirmed, told.Unasked = data.Confirmed, data.Unasked
 	return told, nil
 }
 
@@ -452,6 +469,7 @@ func admitRest(now *ledger.Snapshot, trial *ledger.Trial, data ledger.ToldData) 
 		}
 		faults = append(faults, wrong...)
 	}
+	told.Unasked = data.Unasked
 	return told, faults.Err()
 }
 

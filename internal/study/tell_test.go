@@ -441,6 +441,10 @@ func (k *kept) KeepVerified(ctx context.Context, _ string, outcome Verified) err
 	return ctx.Err()
 }
 
+func (k *kept) Choosing(ctx context.Context, _ string, choose func(context.Context) error) error {
+	return choose(ctx)
+}
+
 func (k *kept) Events(_ context.Context, _ string, after int64, limit int) ([]ledger.Event, error) {
 	events := k.bench.events[after:]
 	if limit > 0 && limit < len(events) {

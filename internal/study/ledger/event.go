@@ -238,6 +238,7 @@ type ToldData struct {
 	Candidate   *int               `json:"candidate,omitempty"`
 	KnownValues map[string]float64 `json:"known_values,omitempty"`
 	Confirmed   bool               `json:"confirmed,omitempty"` // whoever told it was shown what is doubted of it, and said that it is right
+	Unasked     bool               `json:"unasked,omitempty"`   // it is a row of a table, odd in that, and nobody was asked about it
 }
 
 // Reading is a value as told. Its JSON is an object; a number alone is read, too.

@@ -314,7 +314,8 @@ func (b *builder) told(data ToldData) error {
 		}
 	}
 	ranges := b.ranges()
-	if !data.Confirmed {
+	row := t.Origin == Imported && b.last.At.Equal(t.CreatedAt) // was judged with the others of its table
+	if data.Unasked || !row && !data.Confirmed {
 		b.doubt(t, r, data.Metrics, kept)
 	}
 	if err := b.read(t, data, ranges); err != nil {
@@ -367,10 +368,9 @@ func (b *builder) ranges() map[string]Range {
 
 // doubt judges what is being told of a trial, with the settings it has now instead of those kept before,
 // by what was known before, of which what is grave stands in doubt: people are asked about the rest when
-// they type it. Rows of tables are judged together when they are imported, and what a simulated lab makes
-// up is right.
+// they type it. What a simulated lab makes up is right.
 func (b *builder) doubt(t *Trial, r *record, readings map[string]Reading, kept design.Settings) {
-	if t.Origin == Imported && b.last.At.Equal(t.CreatedAt) || b.snap.Definition.SimulatedLab != "" {
+	if b.snap.Definition.SimulatedLab != "" {
 		return
 	}
 	odd := b.snap.DoubtReadings(t.Number, readings, func(metric string) *Expected { return b.snap.Foretold(t, metric) })

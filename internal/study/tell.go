@@ -27,6 +27,7 @@ func (s *Service) Tell(ctx context.Context, cmd Command, id string, number int, 
 	if err := s.yetToCome(told).Err(); err != nil {
 		return nil, err
 	}
+	told = withMetrics(told)
 	return s.tell(ctx, cmd, id, []NumberedTelling{{number, told}}, func(now *ledger.Snapshot) (ruling, error) {
 		ruled, err := ruleTell(now, number, told)
 		if err != nil {
@@ -41,11 +42,21 @@ func (s *Service) TellMany(ctx context.Context, cmd Command, id string, told []N
 	var faults design.Faults
 	for i, telling := range told {
 		faults = append(faults, s.yetToCome(telling.Telling).Within(fmt.Sprintf("trials[%d]", i))...)
+		told[i].Telling = withMetrics(telling.Telling)
 	}
 	if err := faults.Err(); err != nil {
 		return nil, err
 	}
 	return s.tell(ctx, cmd, id, told, func(now *ledger.Snapshot) (ruling, error) { return ruleTellMany(now, told) })
+}
+
+// withMetrics is a telling as ledgers have it: where there are no metrics, as of a note alone, they are
+// an empty object, whether a program left them out or a form has none.
+func withMetrics(t ledger.Telling) ledger.Telling {
+	if t.Metrics == nil {
+		t.Metrics = map[string]ledger.Reading{}
+	}
+	return t
 }
 
 // clockSkew is how far ahead of this server's clock another one may have been.

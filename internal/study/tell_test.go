@@ -461,6 +461,24 @@ func (k *kept) Write(_ context.Context, _ string, _ Command, _ Known, decide fun
 	return err
 }
 
+// TestANoteAloneIsWrittenInOneWay: a program leaves metrics out where a form has none of them.
+func TestANoteAloneIsWrittenInOneWay(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, oven())
+	b.service.store = &kept{bench: b}
+	b.ask(1)
+	note := ledger.Telling{Note: "cloudy"}
+	must.Get(b.service.Tell(t.Context(), Command{}, "bench", 1, note))(t)
+	must.Get(b.service.TellMany(t.Context(), Command{}, "bench", []NumberedTelling{{1, note}}))(t)
+	for _, e := range b.events[len(b.events)-2:] {
+		if !strings.Contains(string(e.Data), `"metrics":{}`) {
+			t.Errorf("the ledger has %s", e.Data)
+		}
+	}
+	b.must(ruleTell(b.snap, 1, note)) // as the ledgers have it of programs that told it before
+	must.Get(b.service.takeIn("again", nil, b.events))(t)
+}
+
 func TestUndoTakesBackOnesOwnLastTellingWithinAMinute(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, oven())

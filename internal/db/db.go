@@ -275,7 +275,7 @@ func confirming(ctx context.Context) (context.Context, context.CancelFunc) {
 }
 
 // errUnconfirmed is a commit of which nobody knows whether it will last.
-var errUnconfirmed = fmt.Errorf("no standby has confirmed what was stored: %w", study.ErrUnavailable)
+var errUnconfirmed error = &study.Later{Sentence: "No standby of the database has confirmed what is stored."}
 
 // unconfirmedKey marks a connection whose commit did not get its standby's word.
 const unconfirmedKey = "headroom unconfirmed"
@@ -465,6 +465,9 @@ func unavailable(ctx context.Context, err error) error {
 	}
 	if errors.Is(err, context.Canceled) && ctx.Err() == nil {
 		err = errSilent // nobody but the breaker ends what a caller still waits for
+	}
+	if pgError(err).Code != "" && lostConnection(err) {
+		return fmt.Errorf("%w (%w)", &study.Later{Sentence: "The database is there, and cannot do this now."}, err)
 	}
 	if errors.Is(err, errSilent) || lostConnection(err) {
 		return fmt.Errorf("%w: %w", study.ErrUnavailable, err)

@@ -482,7 +482,7 @@ const (
 // tookTooLong is PostgreSQL's code of a statement that was ended.
 const tookTooLong = "57014"
 
-var errLeaseLost = fmt.Errorf("the choosing lock was lost: %w", study.ErrUnavailable)
+var errLeaseLost error = &study.Later{Sentence: "The server was away for too long while it chose, and another one may choose by now."}
 
 // Choosing runs choose while holding the study's choosing lock. Should the lock be lost, choose's
 // context ends.
@@ -495,7 +495,7 @@ func (s *Studies) Choosing(ctx context.Context, id string, choose func(ctx conte
 	lock, err := s.locks.BeginTx(ctx, pgx.TxOptions{BeginQuery: beginLocked(id)})
 	if err != nil {
 		if pgError(err).Code == tookTooLong && ctx.Err() == nil {
-			return fmt.Errorf("another server has been choosing for the study for more than %v: %w", lockTime, study.ErrUnavailable)
+			return &study.Later{Sentence: fmt.Sprintf("Another server has been choosing for this study for more than %v.", lockTime)}
 		}
 		return unavailable(ctx, err)
 	}

@@ -231,7 +231,7 @@ func (s *Service) eventsUpTo(ctx context.Context, snap *ledger.Snapshot, after i
 func (s *Service) begin(task derived.Task, id string, wanted int64, work func(ctx context.Context) error) error {
 	err := s.Derived.Begin(task, id, wanted, work)
 	if errors.Is(err, supervisor.ErrStopping) {
-		return fmt.Errorf("the server is stopping: %w", ErrUnavailable)
+		return &Later{"The server is stopping."}
 	}
 	return err
 }
@@ -352,7 +352,7 @@ func (s *Service) writeChoice(ctx context.Context, cmd Command, snap *ledger.Sna
 			return ruling{}, refused
 		}
 		if len(now.Trials) != len(snap.Trials)+further {
-			return ruling{}, fmt.Errorf("another server decided meanwhile: %w", ErrUnavailable)
+			return ruling{}, &Later{"Another server chose a trial of this study meanwhile."}
 		}
 		return prepared, mayChoose(now)
 	})

@@ -153,6 +153,13 @@ func (b *Behind) Error() string { return b.Sentence + " " + b.Advice }
 
 func (b *Behind) Unwrap() error { return ErrUnavailable }
 
+// Later is what cannot be done now though the database is there, in a sentence that people read.
+type Later struct{ Sentence string }
+
+func (l *Later) Error() string { return l.Sentence }
+
+func (l *Later) Unwrap() error { return ErrUnavailable }
+
 // refusal is one of the errors above with the sentence that people read.
 type refusal struct {
 	sentence string

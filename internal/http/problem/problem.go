@@ -141,7 +141,11 @@ func Of(err error) *Problem {
 		return Unavailable(behind.Sentence + " The log says which one it is, and what to do.")
 	}
 	if errors.Is(err, study.ErrUnavailable) {
-		return Unavailable("The database does not answer. Please try again; a request with an Idempotency-Key is never carried out twice.")
+		why := "The database does not answer."
+		if later, ok := errors.AsType[*study.Later](err); ok {
+			why = later.Sentence
+		}
+		return Unavailable(why + " Please try again; a request with an Idempotency-Key is never carried out twice.")
 	}
 	return New(http.StatusInternalServerError, "Something went wrong here. The log has the details under the request's id.")
 }

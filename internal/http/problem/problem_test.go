@@ -3,14 +3,17 @@ package problem
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"headroom/internal/account"
 	"headroom/internal/must"
 	"headroom/internal/study"
 	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
 )
 
 // The domain says which field is wrong; a program is told where that stood, too.
@@ -49,6 +52,25 @@ func TestStatusTable(t *testing.T) {
 	} {
 		if got := Of(err).Status; got != want {
 			t.Errorf("%v: %d, want %d", err, got, want)
+		}
+	}
+}
+
+// TestWhatIsAwayIsNamed: not everything that is to be asked for again is the database's silence.
+func TestWhatIsAwayIsNamed(t *testing.T) {
+	t.Parallel()
+	stopping := study.NewService(nil, study.Options{})
+	stopping.Stop()
+	for name, c := range map[string]struct {
+		err  error
+		says string
+	}{
+		"a silent database":   {fmt.Errorf("%w: silent", study.ErrUnavailable), "The database does not answer."},
+		"another server":      {fmt.Errorf("asked: %w", &study.Later{Sentence: "Another server chooses."}), "Another server chooses."},
+		"a server that stops": {stopping.VerifyBehind(&ledger.Snapshot{ID: "study", Version: 1}), "The server is stopping."},
+	} {
+		if p := Of(c.err); p.Status != 503 || p.RetryAfter == 0 || !strings.HasPrefix(p.Detail, c.says+" Please try again") {
+			t.Errorf("%s: %d %q", name, p.Status, p.Detail)
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"regexp"
 	"runtime"
+	"runtime/pprof"
 	"strconv"
 	"strings"
 	"sync"
@@ -261,6 +262,8 @@ func TestUnknownCredentialsAreLookedAtFewAtATime(t *testing.T) {
 	})
 	known, section := s.Token(account.Viewer, ""), "/studies/"+s.NewStudy(sitetest.Screen)+"/parts/next"
 	s.Call("GET", "/api/v1/studies", known, nil, "X-Forwarded-For", "10.0.0.1").Want(200)
+	goOn := sync.OnceFunc(func() { close(accounts.goOn) })
+	t.Cleanup(goOn) // the server waits for its requests
 	var wait sync.WaitGroup
 	for i := range 40 {
 		path := []string{"/api/v1/studies", section}[i%2] // of a section a few are answered at a time
@@ -269,16 +272,23 @@ func TestUnknownCredentialsAreLookedAtFewAtATime(t *testing.T) {
 		})
 	}
 	<-accounts.looking
-	time.Sleep(200 * time.Millisecond) // until the others have come, too
+	testwait.Eventually(t, "the others wait for their turn, or do not", func() bool {
+		var stacks bytes.Buffer
+		must.Do(t, pprof.Lookup("goroutine").WriteTo(&stacks, 2))
+		return len(waitsToBeLookedAt.FindAll(stacks.Bytes(), -1)) >= 39 || accounts.most.Load() > 1
+	})
 	for _, path := range []string{"/api/v1/studies", section} {
 		s.Call("GET", path, known, nil, "X-Forwarded-For", "10.0.0.1").Want(200)
 	}
 	s.Call("GET", "/api/v1/studies", s.Token(account.Viewer, ""), nil, "X-Forwarded-For", "10.0.0.2").Want(200)
 	sitetest.Same(t, "unknown credentials of one address looked at at once", accounts.most.Load(), 1)
-	close(accounts.goOn)
+	goOn()
 	wait.Wait()
 	sitetest.Same(t, "unknown credentials of one address looked at at once", accounts.most.Load(), 1)
 }
+
+// waitsToBeLookedAt is where in its stack a request waits before its credential is looked at.
+var waitsToBeLookedAt = regexp.MustCompile(`scheduler\.\(\*Queues\)\.Enter\(.*\n.*\nheadroom/internal/http\.(look\[|.*inTurn)`)
 
 // slow takes its time to look at some credentials.
 type slow struct {

@@ -53,12 +53,12 @@ func (s *shown) Believe(ctx context.Context, at []Place, known [][]float64) ([]B
 	for i := range beliefs {
 		k := s.targetOf(i)
 		freedom := s.regime.models[i].freedom
-		width, width95 := betaOf(s.next, k), quantile95
+		width, width95 := betaOf(s.next, k), Normal95
 		if freedom > 0 {
 			width95 = half(0.95, freedom)
 		}
 		if math.IsNaN(width) {
-			width = half(0.95, freedom)
+			width = width95
 		}
 		beliefs[i] = beliefOf(s.regime.transforms[k], estimates[k].Mean, estimates[k].SD, width, width95)
 		beliefs[i].ReadingSD = s.readingSDs(k, at, estimates[k])
@@ -66,9 +66,9 @@ func (s *shown) Believe(ctx context.Context, at []Place, known [][]float64) ([]B
 	return beliefs, s.chances(estimates, len(at), known), nil
 }
 
-// quantile95 is the half width, in standard deviations, of the 95 % interval shown where fits name
-// no degrees of freedom.
-const quantile95 = 1.96
+// Normal95 is the half width, in standard deviations, of the 95 % interval shown where fits name no
+// degrees of freedom, and of what is expected of a reading: 1.959964 as it is usually given.
+const Normal95 = 1.96
 
 func beliefOf(t transform, mean, sd []float64, width, width95 float64) Belief {
 	n := len(mean)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"headroom/internal/lists"
+	"headroom/internal/optimizer"
 	"headroom/internal/study/design"
 )
 
@@ -379,13 +380,11 @@ func isPowerOf(used, chosen float64) bool {
 	return math.Abs(power-math.Round(power)) < 1e-9 && math.Abs(power) < 4 && (math.Round(power) != 0 || used == -chosen)
 }
 
-const normal95 = 1.96
-
 // range95 is where a reading would have been expected.
 func (doubt *Doubt) range95(known Range) []float64 {
 	switch e := doubt.Expected; {
 	case e != nil:
-		return []float64{e.Mean - normal95*e.SD, e.Mean + normal95*e.SD}
+		return []float64{e.Mean - optimizer.Normal95*e.SD, e.Mean + optimizer.Normal95*e.SD}
 	case doubt.Implausible != nil:
 		return doubt.Implausible
 	case doubt.Share:

@@ -461,18 +461,18 @@ func TestOnlyTheLastSavingsStandAboveTheCards(t *testing.T) {
 	}
 }
 
-// away is a database that takes no new study.
+// away is a server that takes no new study, as it stops.
 type away struct{ study.Store }
 
 func (away) Create(context.Context, string, study.Command, iter.Seq2[study.Append, error]) error {
-	return study.ErrUnavailable
+	return &study.Later{Sentence: "The server is stopping."}
 }
 
 // TestAFormCanBeTriedAgain: where a form was sent to is often no page.
 func TestAFormCanBeTriedAgain(t *testing.T) {
 	s := sitetest.Beside(t, sitetest.Asking(t, func(of study.Store) study.Store { return away{of} }))
 	post(s, "/studies/demo", url.Values{}, "Referer", "http://headroom.test/studies?archived=yes").Want(503).Says(`href="/studies?archived=yes">Try again`)
-	post(s, "/studies/demo", url.Values{}).Want(503).Says(`href="/">Try again`)
+	post(s, "/studies/demo", url.Values{}).Want(503).Says(`href="/">Try again`).Lacks("atabase")
 }
 
 // fillIn gives a form the values that its page hides in it.

@@ -251,7 +251,7 @@ var problemHeadings = map[int]string{
 	http.StatusForbidden:           "Not allowed",
 	http.StatusConflict:            "The study has gone on meanwhile",
 	http.StatusPreconditionFailed:  "The study has gone on meanwhile",
-	http.StatusServiceUnavailable:  "The database cannot be used now",
+	http.StatusServiceUnavailable:  "This cannot be done now",
 	http.StatusTooManyRequests:     "Too many tries",
 	http.StatusInternalServerError: "Something failed here",
 }

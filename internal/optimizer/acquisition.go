@@ -77,27 +77,33 @@ func (s *decision) score(input *policy.Input) (policy.Scores, error) {
 }
 
 // tooRisky tells of each place whether its chance to break a limit is larger than what is left of
-// the risk asked for; nil where none was. The chance is the one that the decision states, of the
-// readings alone and as wide as is said: beside a trial that waits nothing is less risky before its
-// result has come.
+// the risk asked for; nil where none was.
 func (s *decision) tooRisky(ctx context.Context, at []Place, estimates []policy.Estimate) ([]bool, error) {
 	if len(s.allowances) == 0 {
 		return nil, nil
 	}
+	beyond, err := s.beyondRisk(ctx, at, estimates)
+	return lists.Map(beyond, func(part float64) bool { return part > 0 }), err
+}
+
+// beyondRisk is by what part of what is left of the risk asked for the chance of each place to break a
+// limit exceeds it. The chance is the one that the decision states, of the readings alone and as wide
+// as is said: beside a trial that waits nothing is less risky before its result has come.
+func (s *decision) beyondRisk(ctx context.Context, at []Place, estimates []policy.Estimate) ([]float64, error) {
 	if s.shown.otherwise() || s.waits() {
 		var err error
 		if estimates, err = s.shown.estimate(ctx, at, nil); err != nil {
 			return nil, err
 		}
 	}
-	risky, breaks := make([]bool, len(at)), make([]float64, len(s.cfg.Costs))
+	beyond, breaks := make([]float64, len(at)), make([]float64, len(s.cfg.Costs))
 	for i := range at {
 		for j := range breaks {
 			breaks[j] = s.breaks(estimates, j, i)
 		}
-		risky[i] = slices.ContainsFunc(s.allowances, func(a allowance) bool { return s.cfg.anyOf(breaks, a.costs) > a.now })
+		beyond[i] = slices.Max(lists.Map(s.allowances, func(a allowance) float64 { return (s.cfg.anyOf(breaks, a.costs) - a.now) / a.now }))
 	}
-	return risky, nil
+	return beyond, nil
 }
 
 // set lets an algorithm look at all places together. What it asks for is worked out when it asks.

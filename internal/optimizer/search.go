@@ -44,6 +44,9 @@ func (s climbing) climb(ctx context.Context, at []Place) (maximum, error) {
 	if err != nil {
 		return maximum{}, err
 	}
+	if err := s.followRisk(ctx, problem, &climbers[0]); err != nil {
+		return maximum{}, err
+	}
 	top := climbers[0]
 	if !top.score.Allowed && math.IsInf(top.score.Value, -1) {
 		return maximum{}, ErrNoneAllowed
@@ -56,6 +59,28 @@ func (s climbing) climb(ctx context.Context, at []Place) (maximum, error) {
 		}
 	}
 	return found, nil
+}
+
+// followRisk leads a top that takes more than half of the risk there is along the edge of what it
+// allows.
+func (s climbing) followRisk(ctx context.Context, problem search.Problem, top *climber) error {
+	if len(s.allowances) == 0 || !top.score.Allowed {
+		return nil
+	}
+	problem.Beyond = func(points [][]float64) ([]float64, error) {
+		at := asPlaces(points)
+		estimates, err := s.estimate(ctx, at, nil)
+		if err != nil {
+			return nil, err
+		}
+		return s.beyondRisk(ctx, at, estimates)
+	}
+	beyond, err := problem.Beyond([][]float64{top.u})
+	if err != nil || beyond[0] < -0.5 {
+		return err
+	}
+	top.u, top.score, err = problem.Polish(top.u, top.score, s.spacing()/8, finestStep, s.effort().settling, s.chance.Seed+2*starts)
+	return err
 }
 
 // highest is the search for the highest score of the space.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"headroom/internal/lists"
 	"headroom/internal/optimizer/search"
 )
 
@@ -166,5 +167,44 @@ func TestScreeningLeavesSomething(t *testing.T) {
 	h.Fits = []Fit{sure(mustReplay(t, cfg, h).FitNow(background))}
 	if _, err := mustReplay(t, cfg, h).Suggest(background, Known{}); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestTheEdgeOfRiskIsFollowed: along the edge of what is left of the risk no place near the suggested
+// one is worth more, as a walk of many small steps finds it; and a state that was extended follows it
+// as one from nothing does.
+func TestTheEdgeOfRiskIsFollowed(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(16) {
+		cfg := plain(t, 3, 2, func(c *Config) { c.Algorithm = "log-cei" }, `{"most_risk": 0.1}`)
+		h := played(cfg, 20, seed)
+		state := mustReplay(t, cfg, h)
+		d := sure(state.Suggest(background, Known{}))
+		before := mustReplay(t, cfg, &History{Rounds: h.Rounds[:19]})
+		if diff := cmp.Diff(d, sure(sure(before.Extend(background, h)).Suggest(background, Known{})), exactly); diff != "" {
+			t.Errorf("%d: the decision of a state that was extended:\n%s", seed, diff)
+		}
+		s, random := deciding(state).climbing(Known{}), rand.New(rand.NewPCG(seed, 1))
+		score := func(places []Place) []search.Score {
+			scores, _, err := s.scoreAll(background, places)
+			return sure(scores, err)
+		}
+		at, top := d.Place, score([]Place{d.Place})[0]
+		chosen := top.Value
+		for step := 0.1; step > 1e-6; step *= 0.8 {
+			for range 4 {
+				near := lists.Map(indices(64), func(int) Place {
+					return Place{U: lists.Map(at.U, func(u float64) float64 { return min(1, max(0, u+step*random.NormFloat64())) }), Arm: -1}
+				})
+				for i, other := range score(near) {
+					if other.Allowed && other.Value > top.Value {
+						at, top = near[i], other
+					}
+				}
+			}
+		}
+		if top.Value > chosen+1e-3 {
+			t.Errorf("%d: the logarithm of what %v promises is %g, and that of %v %g more", seed, d.Place.U, chosen, at.U, top.Value-chosen)
+		}
 	}
 }

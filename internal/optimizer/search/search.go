@@ -69,6 +69,9 @@ type Problem struct {
 	Settle func(u []float64) bool
 	// Score scores many points at once.
 	Score func(points [][]float64) ([]Score, error)
+	// Beyond is how far points lie beyond what scores allow, smoothly, 0 being the edge; nil where
+	// that is not known, or not followed.
+	Beyond func(points [][]float64) ([]float64, error)
 	// Rise is Score that can tell how the values change around some of the points, by their numbers
 	// and once, for Climbs; nil where they have no slopes.
 	Rise func(points [][]float64) ([]Score, func(of []int) ([]Slope, error), error)
@@ -88,7 +91,7 @@ func (p Problem) Polish(start []float64, score Score, step, finest float64, eval
 		polls := p.poll(best, step, random, turn)
 		evaluations -= max(len(polls), 1)
 		moved := false
-		if len(polls) > 0 {
+		for followed := false; len(polls) > 0; followed = true {
 			scores, err := p.Score(polls)
 			if err != nil {
 				return nil, Score{}, err
@@ -97,6 +100,12 @@ func (p Problem) Polish(start []float64, score Score, step, finest float64, eval
 				if s.Above(score) {
 					best, score, moved = polls[i], s, true
 				}
+			}
+			if followed || p.Beyond == nil {
+				break
+			}
+			if polls, err = p.onEdge(polls, scores); err != nil {
+				return nil, Score{}, err
 			}
 		}
 		switch failures++; {
@@ -188,6 +197,57 @@ func (p Problem) alongEdge(refused, allowed [][]float64) (polls [][]float64) {
 	}
 	return polls
 }
+
+// onEdge draws the refused of some polls back towards the middle of the allowed ones, to the edge of
+// what scores allow, as alongEdge does to that of rules, by steps of regula falsi.
+func (p Problem) onEdge(polls [][]float64, scores []Score) (edge [][]float64, err error) {
+	middle, out, allowed := make([]float64, len(polls[0])), [][]float64{nil}, 0.0
+	for i, s := range scores {
+		if s.Allowed {
+			floats.Add(middle, polls[i])
+			allowed++
+		} else {
+			out = append(out, polls[i])
+		}
+	}
+	if allowed == 0 || len(out) == 1 {
+		return nil, nil
+	}
+	floats.Scale(1/allowed, middle)
+	out[0] = middle
+	beyond, err := p.Beyond(out)
+	if err != nil || beyond[0] >= 0 {
+		return nil, err
+	}
+	edge = slices.Repeat([][]float64{middle}, len(out))
+	inside := slices.Repeat(beyond[:1:1], len(out))
+	for range falsi {
+		var next [][]float64
+		for i, u := range out {
+			part := inside[i] / (inside[i] - max(beyond[i], 0))
+			v := floats.AddScaledTo(make([]float64, len(u)), edge[i], part, floats.SubTo(make([]float64, len(u)), u, edge[i]))
+			if p.Settle != nil && !p.Settle(v) {
+				v = edge[i]
+			}
+			next = append(next, v)
+		}
+		now, err := p.Beyond(next)
+		if err != nil {
+			return nil, err
+		}
+		for i, v := range next {
+			if now[i] <= 0 {
+				edge[i], inside[i] = v, now[i]
+			} else {
+				out[i], beyond[i] = v, now[i]
+			}
+		}
+	}
+	return edge[1:], nil
+}
+
+// falsi is how many steps polls are drawn back to the edge of what scores allow with.
+const falsi = 4
 
 // halvings is how closely polls are drawn back to an edge.
 const halvings = 20

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"headroom/internal/lists"
 )
 
 func TestHaltonPrefixes(t *testing.T) {
@@ -69,31 +71,37 @@ func TestPolishFollowsAKink(t *testing.T) {
 }
 
 // TestPolishFollowsAnEdge climbs along the edge of what is allowed, towards which the score rises: a
-// disc, a band across the axes, and a ring, into whose hole the score rises.
+// disc, a band across the axes, and a ring, into whose hole the score rises; by rules, or by what
+// scores allow.
 func TestPolishFollowsAnEdge(t *testing.T) {
 	t.Parallel()
 	from := func(u []float64, x, y float64) float64 { return math.Hypot(u[0]-x, u[1]-y) }
 	for name, edge := range map[string]struct {
 		start   []float64
-		allowed func(u []float64) bool
+		beyond  func(u []float64) float64
 		value   func(u []float64) float64
 		highest float64
 	}{
-		"disc": {[]float64{0.45, 0.6}, func(u []float64) bool { return from(u, 0.4, 0.6) <= 0.05 }, func(u []float64) float64 { return u[1] }, 0.65},
-		"band": {[]float64{0.8, 0.75}, func(u []float64) bool { return math.Abs(u[0]-u[1]) <= 0.05 },
+		"disc": {[]float64{0.45, 0.6}, func(u []float64) float64 { return from(u, 0.4, 0.6) - 0.05 }, func(u []float64) float64 { return u[1] }, 0.65},
+		"band": {[]float64{0.8, 0.75}, func(u []float64) float64 { return math.Abs(u[0]-u[1]) - 0.05 },
 			func(u []float64) float64 { return u[0] - u[1] - math.Pow(u[0]-0.5, 2)/10 }, 0.05},
-		"ring": {[]float64{0.2, 0.5}, func(u []float64) bool { return math.Abs(from(u, 0.5, 0.5)-0.31) <= 0.01 }, func(u []float64) float64 { return -from(u, 0.5, 0.7) }, -0.1},
+		"ring": {[]float64{0.2, 0.5}, func(u []float64) float64 { return math.Abs(from(u, 0.5, 0.5)-0.31) - 0.01 }, func(u []float64) float64 { return -from(u, 0.5, 0.7) }, -0.1},
 	} {
-		p := Problem{Axes: make([]Axis, 2), Settle: edge.allowed, Score: func(points [][]float64) ([]Score, error) {
-			scores := make([]Score, len(points))
-			for i, u := range points {
-				scores[i] = Score{Allowed: true, Value: edge.value(u)}
+		allowed := func(u []float64) bool { return edge.beyond(u) <= 1e-12 }
+		for _, rules := range []bool{true, false} {
+			p := Problem{Axes: make([]Axis, 2), Settle: allowed, Score: func(points [][]float64) ([]Score, error) {
+				return lists.Map(points, func(u []float64) Score { return Score{Allowed: allowed(u), Value: edge.value(u)} }), nil
+			}}
+			short := 1e-6
+			if !rules {
+				short = 1e-3 // an edge is come near to in few steps
+				p.Settle = func([]float64) bool { return true }
+				p.Beyond = func(points [][]float64) ([]float64, error) { return lists.Map(points, edge.beyond), nil }
 			}
-			return scores, nil
-		}}
-		best, score := polished(t, p, edge.start, 0.0025, 1e-5, 400, 1)
-		if !edge.allowed(best) || score.Value < edge.highest-1e-6 {
-			t.Errorf("%s: ended at %v with %v, the maximum is %v", name, best, score.Value, edge.highest)
+			best, score := polished(t, p, edge.start, 0.0025, 1e-5, 400, 1)
+			if !allowed(best) || score.Value < edge.highest-short {
+				t.Errorf("%s, by rules %t: ended at %v with %v, the maximum is %v", name, rules, best, score.Value, edge.highest)
+			}
 		}
 	}
 }

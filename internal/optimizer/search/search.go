@@ -91,22 +91,26 @@ func (p Problem) Polish(start []float64, score Score, step, finest float64, eval
 		polls := p.poll(best, step, random, turn)
 		evaluations -= max(len(polls), 1)
 		moved := false
-		for followed := false; len(polls) > 0; followed = true {
-			scores, err := p.Score(polls)
-			if err != nil {
-				return nil, Score{}, err
+		try := func(points [][]float64) ([]Score, error) {
+			if len(points) == 0 {
+				return nil, nil
 			}
+			scores, err := p.Score(points)
 			for i, s := range scores {
 				if s.Above(score) {
-					best, score, moved = polls[i], s, true
+					best, score, moved = points[i], s, true
 				}
 			}
-			if followed || p.Beyond == nil {
-				break
+			return scores, err
+		}
+		scores, err := try(polls)
+		if err == nil && p.Beyond != nil {
+			if polls, err = p.onEdge(polls, scores); err == nil {
+				_, err = try(polls)
 			}
-			if polls, err = p.onEdge(polls, scores); err != nil {
-				return nil, Score{}, err
-			}
+		}
+		if err != nil {
+			return nil, Score{}, err
 		}
 		switch failures++; {
 		case moved:
@@ -175,16 +179,13 @@ func (p Problem) alongEdge(refused, allowed [][]float64) (polls [][]float64) {
 	if len(refused) == 0 || len(allowed) == 0 {
 		return nil
 	}
-	middle := make([]float64, len(allowed[0]))
-	for _, u := range allowed {
-		floats.AddScaled(middle, 1/float64(len(allowed)), u)
-	}
+	middle := middleOf(allowed)
 	for _, out := range refused {
 		var edge []float64
 		low, high := 0.0, 1.0
 		for range halvings {
 			part := (low + high) / 2
-			u := floats.AddScaledTo(make([]float64, len(out)), middle, part, floats.SubTo(make([]float64, len(out)), out, middle))
+			u := between(middle, out, part)
 			if p.Settle(u) {
 				edge, low = u, part
 			} else {
@@ -198,38 +199,51 @@ func (p Problem) alongEdge(refused, allowed [][]float64) (polls [][]float64) {
 	return polls
 }
 
+// middleOf is the mean of some points, of which there is one.
+func middleOf(points [][]float64) []float64 {
+	middle := make([]float64, len(points[0]))
+	for _, u := range points {
+		floats.AddScaled(middle, 1/float64(len(points)), u)
+	}
+	return middle
+}
+
+// between is the point that lies a part of the way from one to another.
+func between(from, to []float64, part float64) []float64 {
+	way := floats.SubTo(make([]float64, len(to)), to, from)
+	return floats.AddScaledTo(way, from, part, way)
+}
+
 // onEdge draws the refused of some polls back towards the middle of the allowed ones, to the edge of
 // what scores allow, as alongEdge does to that of rules, by steps of regula falsi.
-func (p Problem) onEdge(polls [][]float64, scores []Score) (edge [][]float64, err error) {
-	middle, out, allowed := make([]float64, len(polls[0])), [][]float64{nil}, 0.0
+func (p Problem) onEdge(polls [][]float64, scores []Score) ([][]float64, error) {
+	var refused, allowed [][]float64
 	for i, s := range scores {
 		if s.Allowed {
-			floats.Add(middle, polls[i])
-			allowed++
+			allowed = append(allowed, polls[i])
 		} else {
-			out = append(out, polls[i])
+			refused = append(refused, polls[i])
 		}
 	}
-	if allowed == 0 || len(out) == 1 {
+	if len(refused) == 0 || len(allowed) == 0 {
 		return nil, nil
 	}
-	floats.Scale(1/allowed, middle)
-	out[0] = middle
-	beyond, err := p.Beyond(out)
-	if err != nil || beyond[0] >= 0 {
+	middle, count := middleOf(allowed), len(refused)
+	beyond, err := p.Beyond(append(refused, middle))
+	if err != nil || beyond[count] >= 0 {
 		return nil, err
 	}
-	edge = slices.Repeat([][]float64{middle}, len(out))
-	inside := slices.Repeat(beyond[:1:1], len(out))
+	edge, inside := slices.Repeat([][]float64{middle}, count), slices.Repeat(beyond[count:], count)
 	for range falsi {
-		var next [][]float64
-		for i, u := range out {
-			part := inside[i] / (inside[i] - max(beyond[i], 0))
-			v := floats.AddScaledTo(make([]float64, len(u)), edge[i], part, floats.SubTo(make([]float64, len(u)), u, edge[i]))
-			if p.Settle != nil && !p.Settle(v) {
-				v = edge[i]
+		next := slices.Clone(edge)
+		for i, out := range refused {
+			if inside[i] == 0 { // this is the edge
+				continue
 			}
-			next = append(next, v)
+			v := between(edge[i], out, inside[i]/(inside[i]-max(beyond[i], 0)))
+			if p.Settle == nil || p.Settle(v) {
+				next[i] = v
+			}
 		}
 		now, err := p.Beyond(next)
 		if err != nil {
@@ -239,11 +253,11 @@ func (p Problem) onEdge(polls [][]float64, scores []Score) (edge [][]float64, er
 			if now[i] <= 0 {
 				edge[i], inside[i] = v, now[i]
 			} else {
-				out[i], beyond[i] = v, now[i]
+				refused[i], beyond[i] = v, now[i]
 			}
 		}
 	}
-	return edge[1:], nil
+	return edge, nil
 }
 
 // falsi is how many steps polls are drawn back to the edge of what scores allow with.

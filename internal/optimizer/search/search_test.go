@@ -106,6 +106,24 @@ func TestPolishFollowsAnEdge(t *testing.T) {
 	}
 }
 
+// TestPolishKeepsToPlacesBesideAnEdge: what lies on the edge of one thing may be refused for another.
+func TestPolishKeepsToPlacesBesideAnEdge(t *testing.T) {
+	t.Parallel()
+	p := Problem{Axes: make([]Axis, 2), Score: func(points [][]float64) ([]Score, error) {
+		return lists.Map(points, func(u []float64) Score { return Score{Allowed: u[0] <= 0.5, Value: u[0]} }), nil
+	}, Beyond: func(points [][]float64) ([]float64, error) {
+		return lists.Map(points, func(u []float64) float64 {
+			if math.IsNaN(u[0] + u[1]) {
+				t.Fatalf("it is asked how far %v lies beyond", u)
+			}
+			return min(0, u[0]-0.5)
+		}), nil
+	}}
+	if best, score := polished(t, p, []float64{0.3, 0.3}, 0.1, 1e-5, 400, 1); score.Value < 0.5-1e-4 {
+		t.Errorf("ended at %v with %v", best, score)
+	}
+}
+
 // TestPolishKeepsToWhatCanBeChosen moves in whole levels, among choices, and within the limits.
 func TestPolishKeepsToWhatCanBeChosen(t *testing.T) {
 	t.Parallel()

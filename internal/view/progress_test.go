@@ -572,6 +572,8 @@ func TestPriceWords(t *testing.T) {
 	shares := price("<=", 1, 3, 4.25)
 	shares.Unit = "%"
 	says(t, "of shares", priceWords(o, shares), []string{"from 7 to 7.5 % would be worth about 1.3 points of yield", "to 6.5 % would cost about 2 points of yield", "3.3 points for each point of pH"}, nil)
+	shares.Unit = "Pa s"
+	says(t, "of a unit that ends in s", priceWords(o, shares), []string{"3.3 points for each Pa s of pH"}, nil)
 }
 
 // TestPricesThatDifferByNothingAreDrawnFlat: beside the scale of readings, so that the axis has no

@@ -406,7 +406,8 @@ func slopeWords(p study.Price, o design.Objective) string {
 	if p.Slope == nil || *p.Slope == 0 {
 		return ""
 	}
-	return fmt.Sprintf(" (slope, the limit’s multiplier: %s for each %s of %s)", words.Apart(words.Brief(*p.Slope), o.Unit), strings.TrimSuffix(cmp.Or(design.UnitApart(p.Unit), "unit"), "s"), p.Metric)
+	each := cmp.Or(design.UnitApart(p.Unit), "unit")
+	return fmt.Sprintf(" (slope, the limit’s multiplier: %s for each %s of %s)", words.Apart(words.Brief(*p.Slope), o.Unit), words.Either(each == design.UnitApart("%"), "point", each), p.Metric)
 }
 
 // priceChart draws the curves side by side; nil where there is none.

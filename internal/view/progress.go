@@ -368,9 +368,11 @@ func (p *panelling) bestWords() string {
 		return "No trial is known to be within every limit yet."
 	}
 	text := fmt.Sprintf("Best reading so far: %s at trial %d", words.Quantity(best.Metrics[o.Metric].Value, o.Unit), best.Number)
-	since := 0 // of what is read, not of what waits
-	for range readings(p.Snap.Trials[best.Number:], o.Metric) {
-		since++
+	since := 0 // it was read, whichever trial was asked for first
+	for _, m := range readings(p.Snap.Trials, o.Metric) {
+		if m.ToldSeq > best.Metrics[o.Metric].ToldSeq {
+			since++
+		}
 	}
 	if since > 0 {
 		return text + fmt.Sprintf("; %s since then.", words.Count(since, "reading", "readings"))

@@ -108,6 +108,11 @@ func TestWhatWaitsIsMarkedWhereItsDecisionForetold(t *testing.T) {
 	since("at trial 3, the last one.")
 	b.tell(4, map[string]float64{"yield": 20})
 	since("at trial 3; 1 reading since then.")
+	b.tell(5, map[string]float64{"yield": 99, "impurity": 0.1, "pressure": 2})
+	late := b.ask(0.9)
+	b.tell(b.ask(0.1), map[string]float64{"yield": 50})
+	b.tell(late, map[string]float64{"yield": 120, "impurity": 0.1, "pressure": 2})
+	since("at trial 6, the last one.")
 }
 
 // TestManyTrialsAreDrawnWithoutLying: every reading lies in a span, those that broke a limit have a

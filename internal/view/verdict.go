@@ -295,16 +295,20 @@ func (v answering) toDo() string {
 		return v.watching(summary.Waiting)
 	case v.Snap.State == ledger.Finished && r != nil:
 		return "The study is finished: these settings are its answer."
+	case v.Snap.State == ledger.Finished && (v.Working || v.Modelless != ""):
+		return "The study is finished."
 	case v.Snap.State == ledger.Finished:
 		return "The study is finished without settings that it could recommend."
 	case v.Snap.State == ledger.Archived:
 		return "The study is archived; it can be copied as a new one."
 	case summary.Trials == 0:
-		return "Ask for the first trial. The first few spread over the space, then the model chooses."
+		return "Ask for the first trial."
 	case summary.Waiting > 0:
 		return v.waitingWords(summary.Waiting)
 	case v.Snap.State == ledger.Paused:
 		return "The study is paused. Open it again to ask for more trials."
+	case v.Modelless != "":
+		return "Without its model the study takes results, and no new trials."
 	case ended(v.Snap.Trials, ledger.StatusFailed) > 0 && fruitless(v.Snap.Trials) != "":
 		return design.Capitalised(fruitless(v.Snap.Trials)) + ". Find out why, then ask for the next."
 	case v.Readout.Version > 0 && len(unread(v.Snap)) > 0:
@@ -314,7 +318,7 @@ func (v answering) toDo() string {
 		better := words.Either(r != nil && r.Number == u.Number, "", "it looks better, and ")
 		return fmt.Sprintf("Repeat trial %d: %s%s would tell whether it can be used.", u.Number, better, words.Count(*u.Readings, "more reading", "more readings"))
 	case summary.Trials >= v.Snap.Definition.Algorithm.Horizon:
-		return fmt.Sprintf("All %s planned are made. Finish the study, or go on if there is enough to gain.", words.Count(v.Snap.Definition.Algorithm.Horizon, "trial", "trials"))
+		return words.Count(v.Snap.Definition.Algorithm.Horizon, "trial was planned, and is made", "trials were planned, and are made") + ". Finish the study, or go on if there is enough to gain."
 	}
 	return askNext
 }

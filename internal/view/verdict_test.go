@@ -44,6 +44,8 @@ func TestVerdictBeforeAndAfter(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, twoLimits)
 	says(t, "before the first trial", whole(b.facts(0).Verdict()), []string{"Nothing has been tried yet", "Ask for the first trial"}, []string{"The answer so far was"})
+	safe := newBench(t, strings.Replace(twoLimits, `"log-cei"`, `"stageopt", "settings": {"safe_seeds": [{"x": 0.1}]}`, 1))
+	says(t, "before the first of those that begin with safe settings", safe.facts(0).Verdict().Next, []string{"Ask for the first trial."}, []string{"spread"})
 	b.ask(0.5)
 	says(t, "while the first waits", b.facts(0).Verdict().Next, []string{"Run trial 1 and enter its results."}, nil)
 	b.end(ledger.Failed, 1)
@@ -126,6 +128,10 @@ func TestTrialsBeyondThosePlanned(t *testing.T) {
 	says(t, "the last planned", b.facts(0).Status().Trial, []string{"trial 20 of 20"}, nil)
 	b.ask(0.5)
 	says(t, "one more", b.facts(0).Status().Trial, []string{"trial 21, 20 planned"}, nil)
+	b.end(ledger.Abandoned, 21)
+	says(t, "all of several", b.facts(0).Verdict().Next, []string{"20 trials were planned, and are made."}, nil)
+	b.snap.Definition.Algorithm.Horizon = 1
+	says(t, "all of one", b.facts(0).Verdict().Next, []string{"1 trial was planned, and is made."}, nil)
 }
 
 // TestWhoMayOnlyLookIsNotToldToWork: the reader of a study hears how it stands, not what to press
@@ -157,6 +163,11 @@ func TestWithoutAModelTheReadingsSpeak(t *testing.T) {
 			t.Errorf("%+v", verdict)
 		}
 	}
+	says(t, "what to do without one", modelless.Verdict().Next, []string{"Without its model the study takes results, and no new trials."}, nil)
+	b.become(ledger.Finished)
+	working.Head.State, working.Snap = ledger.Finished, b.snap
+	says(t, "what to do once it is finished", working.Verdict().Next, []string{"The study is finished."}, []string{"could recommend"})
+	b.become(ledger.Open)
 	if gain := b.facts(8).Verdict().Gain; gain.Later != "/studies/bench/parts/gain" {
 		t.Errorf("what could be gained and was not worked out is fetched from %+v", gain)
 	}

@@ -402,6 +402,16 @@ func TestWhatOnlyTheSumKeeps(t *testing.T) {
 	}
 }
 
+// TestHowAStudyBegins: with how many settings that are spread, one too, whatever chooses after them.
+func TestHowAStudyBegins(t *testing.T) {
+	s := sitetest.Beside(t)
+	study := "/studies/" + s.NewStudy(`{"name": "A", "parameters": [{"name": "x", "type": "real", "low": 0, "high": 1}], "objective": {"metric": "y", "direction": "maximize"},
+		"algorithm": {"name": "random", "settings": {"initial_design": 1}}}`)
+	page := s.Page(study)
+	sitetest.Says(t, page, "Up to trial 1 the settings are spread over the space to learn its shape; after that the algorithm chooses.")
+	sitetest.Lacks(t, page, "1 trials", "the model chooses")
+}
+
 // TestOtherAlgorithmsNext are named with what they would do, and marked on the map.
 func TestOtherAlgorithmsNext(t *testing.T) {
 	s := sitetest.Beside(t)

@@ -673,6 +673,7 @@ func TestWhereAMetricIsBestAlongLines(t *testing.T) {
 	}
 	o := Outlook{Facts: b.facts(0)}
 	says(t, "of two lines", o.sliceWords("yield", []study.Slice{along(1, 2), along(5, 5)}), []string{"along these lines is highest: 2.0 at x 1, 5.0 all along x."}, nil)
+	says(t, "of one line", o.sliceWords("yield", []study.Slice{along(1, 2)}), []string{"along this line is highest: 2.0 at x 1."}, nil)
 	says(t, "of five lines", o.sliceWords("yield", slices.Repeat([]study.Slice{along(1, 2)}, 5)), []string{"along the first 4 lines is highest: "}, nil)
 }
 

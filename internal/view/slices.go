@@ -239,7 +239,7 @@ func (o Outlook) sliceWords(metric string, along []study.Slice) string {
 		}
 		parts = append(parts, show(band.Mean[best])+" "+where)
 	}
-	lines := words.Either(len(along) > most, fmt.Sprintf("the first %d lines", most), "these lines")
+	lines := words.Either(len(along) > most, fmt.Sprintf("the first %d lines", most), words.Either(len(along) == 1, "this line", "these lines"))
 	return fmt.Sprintf("Expected %s along %s is %s: %s.", words.AxisName(metric, UnitOf(d, metric)), lines, words.Either(lowest, "lowest", "highest"), strings.Join(parts, ", "))
 }
 

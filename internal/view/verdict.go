@@ -237,7 +237,7 @@ func more(d design.Definition, u study.Undecided) string {
 	if u.Readings != nil {
 		readings = words.Count(*u.Readings, "more reading", "more readings")
 	}
-	return fmt.Sprintf("Not yet known to be within %s limit: %s there would tell, should they come out as expected.", words.Either(len(d.Constraints) > 1, "every", "the"), readings)
+	return fmt.Sprintf("Not yet known to be within %s limit: %s there would tell, should all be as expected.", words.Either(len(d.Constraints) > 1, "every", "the"), readings)
 }
 
 // closest is the trial that breaks the limits least, and which of them binds; nil when some trial

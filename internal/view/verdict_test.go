@@ -232,6 +232,15 @@ func TestAnAnswerRestsOnAllReadingsOfItsSettings(t *testing.T) {
 	says(t, "the answer without it", b.facts(8).Verdict().Doubt, nil, []string{"rests"})
 }
 
+// TestWhatWouldTell speaks of one reading as of several, and of one limit as of several.
+func TestWhatWouldTell(t *testing.T) {
+	t.Parallel()
+	d := newBench(t, twoLimits).snap.Definition
+	says(t, "one reading", more(d, study.Undecided{Readings: new(1)}), []string{"within every limit: 1 more reading there would tell, should all be as expected."}, nil)
+	d.Constraints = d.Constraints[:1]
+	says(t, "of one limit", more(d, study.Undecided{Readings: new(2)}), []string{"within the limit: 2 more readings there would tell, should all be as expected."}, nil)
+}
+
 // TestAMapWithoutLimitsSaysWhy: a metric was never read, or not often enough to know its scale.
 func TestAMapWithoutLimitsSaysWhy(t *testing.T) {
 	t.Parallel()

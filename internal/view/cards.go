@@ -104,7 +104,7 @@ func (v Tried) reasonLine() string {
 // endOf says how a trial came to wait no more.
 func (v Tried) endOf() *templates.Ended {
 	if v.Trial.Status != ledger.StatusCompleted {
-		return &templates.Ended{Mark: markOf(v.Snap.Definition, v.Trial), Words: cmp.Or(v.reasonLine(), design.Capitalised(stateWords(v.Snap.Definition, v.Trial))) + "."}
+		return &templates.Ended{Mark: markOf(v.Snap.Definition, v.Trial), Words: cmp.Or(v.reasonLine(), design.Capitalised(stateWords(v.Snap.Definition, v.Trial))+".")}
 	}
 	last := slices.MaxFunc(slices.Collect(maps.Values(v.Trial.Metrics)), func(a, b ledger.Measurement) int { return cmp.Compare(a.ToldSeq, b.ToldSeq) })
 	return &templates.Ended{Mark: markOf(v.Snap.Definition, v.Trial), Words: "Completed by " + last.By, At: v.stamp(last.ToldAt)}

@@ -119,6 +119,9 @@ func TestWordsFollowHowTrialsEnded(t *testing.T) {
 	says(t, "finished", page(), []string{"Nothing could be recommended: no settings tried are more likely to stay within every limit than to break one", "without settings that it could recommend"}, []string{"recommended yet"})
 	b.become(ledger.Archived)
 	says(t, "archived", page(), []string{"The study is archived"}, []string{"The answer so far"})
+	b = newBench(t, twoLimits)
+	b.add(ledger.Failed, ledger.ClosedData{Number: b.ask(0.5), Reason: "It exploded!", Cause: ledger.ByChance})
+	says(t, "a card that is kept", b.facts(0).Of(b.snap.Trial(1)).endOf().Words, []string{"Failed by chance: It exploded!"}, []string{"!."})
 }
 
 func TestTrialsBeyondThosePlanned(t *testing.T) {

@@ -69,6 +69,10 @@ func differences(outcome study.Verification) (list []string) {
 		list = append(list, "The ledger’s hashes do not follow from each other: an entry was changed, or one is missing.")
 	}
 	for _, d := range outcome.Different {
+		if d.Number == 0 { // it is about the ledger itself, and Replayed says what
+			list = append(list, words.Sentence(fmt.Sprint(d.Replayed)))
+			continue
+		}
 		stored, replayed := plain(d.Stored, " ", design.WriteNumber), plain(d.Replayed, " ", design.WriteNumber)
 		if stored == replayed { // to the digits that people read
 			stored, replayed = plain(d.Stored, " ", design.WriteExactly), plain(d.Replayed, " ", design.WriteExactly)

@@ -102,6 +102,8 @@ func TestWordsOfVerification(t *testing.T) {
 			text: "12 decisions replayed.", different: []string{
 				"Trial 3, mean.yield: the ledger has 61.5, the replay gives 62.", "Trial 4, acquisition: the ledger has 71.2, the replay gives 71.20000081.", "Trial 5, acquisition: the ledger has nothing, the replay gives 71.2.",
 				"Trial 6, model.yield.lengthscales: the ledger has 0.5, 2, the replay gives 0.25, 2.", "Trial 7, parameters: the ledger has catalyst B, temperature 33, the replay gives nothing."}},
+		"tampered with": {outcome: study.Verification{Checked: 2, Rules: study.RulesPresent, Different: []study.Difference{{Field: "ledger", Replayed: "event 4: its hash is 9f86, but its content gives 86d0"}}},
+			text: "2 decisions replayed.", different: []string{"The ledger’s hashes do not follow from each other: an entry was changed, or one is missing.", "Event 4: its hash is 9f86, but its content gives 86d0."}},
 	} {
 		text, err := json.Marshal(c.outcome) // as the database keeps it
 		if err != nil {
@@ -117,7 +119,7 @@ func TestWordsOfVerification(t *testing.T) {
 		}
 		var line strings.Builder
 		must.Do(t, templates.VerifiedLine(shown).Render(t.Context(), &line))
-		says(t, name, line.String(), []string{map[string]string{"holds": "<b>verified <", "gone": "<b>verified in part <", "differs": "<b>does not verify ✗ <"}[name]}, nil)
+		says(t, name, line.String(), []string{map[string]string{"holds": "<b>verified <", "gone": "<b>verified in part <", "differs": "<b>does not verify ✗ <", "tampered with": "<b>does not verify ✗ <"}[name]}, nil)
 	}
 }
 

@@ -64,6 +64,7 @@ func TestImportFaults(t *testing.T) {
 		{"a missing parameter", "temperature,cycles,salt,time,yield\n", "columns", `no column for the parameter "catalyst"`},
 		{"a column twice", "Temperature," + screenHeader, "columns[1]", `columns 1 and 2 are both "temperature"`},
 		{"an unknown column", "yeild," + screenHeader, "columns[0]", `did you mean "yield"?`},
+		{"one cell", screenHeader + "47.5\n", "lines[2]", "line 2 has 1 cell; the first line names 9 columns"},
 		{"too few cells", screenHeader + "47.5,3\n", "lines[2]", "line 2 has 2 cells; the first line names 9 columns"},
 		{"a value out of range", screenHeader + "47.5,3,0.1,0.8,B,1,1,1,\n99,3,0.1,0.8,B,,,,\n", "lines[3].temperature", "line 3, temperature: 99 is above the highest, 60"},
 		{"a broken rule", screenHeader + "60,12,0.1,0.8,B,,,,\n", "lines[2]", "line 2: breaks the input constraint"},

@@ -88,7 +88,7 @@ func (s *Service) Snapshot(ctx context.Context, id string, at int64) (*ledger.Sn
 		return now, err
 	}
 	if at > now.Version {
-		return nil, design.NewInvalid("at", fmt.Sprintf("the study has %d events so far", now.Version), at)
+		return nil, design.NewInvalid("at", "the study has "+design.Count(int(now.Version), "event", "events")+" so far", at)
 	}
 	base, found := s.Derived.UpTo(id, at)
 	if found && base.Version == at {

@@ -496,7 +496,8 @@ func (t *table) readRow(c *design.Compiled, cells []string, line int) (row impor
 	before := len(t.faults)
 	at := fmt.Sprintf("lines[%d]", line)
 	if len(cells) != len(t.columns) {
-		t.faults.Add(at, len(cells), "line %d has %d cells; the first line names %d columns%s", line, len(cells), len(t.columns), t.commaHint())
+		t.faults.Add(at, len(cells), "line %d has %s; the first line names %s%s", line,
+			design.Count(len(cells), "cell", "cells"), design.Count(len(t.columns), "column", "columns"), t.commaHint())
 		return row, false
 	}
 	row = importRow{Line: line, OwnTrial: OwnTrial{Parameters: design.Settings{}, Metrics: map[string]ledger.Reading{}}, Known: map[string]float64{}, Chosen: design.Settings{}}

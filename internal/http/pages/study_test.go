@@ -410,6 +410,7 @@ func TestHowAStudyBegins(t *testing.T) {
 	page := s.Page(study)
 	sitetest.Says(t, page, "Up to trial 1 the settings are spread over the space to learn its shape; after that the algorithm chooses.")
 	sitetest.Lacks(t, page, "1 trials", "the model chooses")
+	s.API("GET", study+"/state?at=2", nil).Want(422).Says("the study has 1 event so far")
 }
 
 // TestOtherAlgorithmsNext are named with what they would do, and marked on the map.

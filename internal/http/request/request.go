@@ -165,7 +165,7 @@ func (q *Query) Only(names []string) {
 		case len(names) == 0:
 			q.fault(name, "there is no such parameter; none can be given here", nil)
 		default:
-			q.fault(name, "there is no such parameter; there are "+strings.Join(names, ", "), nil)
+			q.fault(name, "there is no such parameter; possible here: "+strings.Join(names, ", "), nil)
 		}
 	}
 }

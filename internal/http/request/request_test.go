@@ -53,6 +53,18 @@ func TestQueryParameters(t *testing.T) {
 	}
 }
 
+// TestAParameterThatIsNotThere is answered with those that are.
+func TestAParameterThatIsNotThere(t *testing.T) {
+	t.Parallel()
+	for want, names := range map[string][]string{"none can be given here": nil, "possible here: at": {"at"}, "possible here: after, at": {"after", "at"}} {
+		q := must.Get(ReadQuery(&url.URL{RawQuery: "foo=1"}))(t)
+		q.Only(names)
+		if _, faults := faultsOf(q.Err()); !strings.HasSuffix(faults["foo"], want) {
+			t.Errorf("it says %q, not %q", faults["foo"], want)
+		}
+	}
+}
+
 // readAll reads every kind of parameter.
 func readAll(q *Query) (at, limit, wait int64, dry bool, statuses []ledger.Status) {
 	return q.Whole("at", 1, MaxSeq, 0), q.Whole("limit", 1, 1000, 1000), q.Whole("wait", 0, 60, 0), q.Yes("dry_run"),

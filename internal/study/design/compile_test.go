@@ -117,6 +117,7 @@ func TestKnownFaults(t *testing.T) {
 		{"more context", map[string]float64{"omega": 2, "Omega": 1}, backlog, "context.Omega", `did you mean "omega"?`},
 		{"infinite context", map[string]float64{"omega": math.Inf(1)}, backlog, "context.omega", "finite"},
 		{"no values", omega, nil, "constraint_values.backlog", "is missing; give 4 numbers, one per candidate"},
+		{"one value", omega, map[string][]float64{"backlog": {1}}, "constraint_values.backlog", "has 1 number; give 4, one per candidate"},
 		{"too few values", omega, map[string][]float64{"backlog": {1, 2, 3}}, "constraint_values.backlog", "has 3 numbers; give 4, one per candidate"},
 		{"values of another metric", omega, map[string][]float64{"backlog": {1, 2, 3, 4}, "load": {1}}, "constraint_values.load", "there is no sampled metric"},
 		{"a value that is no number", omega, map[string][]float64{"backlog": {1, 2, math.NaN(), 4}}, "constraint_values.backlog[2]", "finite"},

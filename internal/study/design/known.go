@@ -253,9 +253,9 @@ func (c *Compiled) checkValues(values map[string][]float64, count int, f *Faults
 		brought, given := values[g.Metric]
 		switch {
 		case !given:
-			f.Add(at, nil, "is missing; give %d numbers, %s", count, inOrder)
+			f.Add(at, nil, "is missing; give %s, %s", Count(count, "number", "numbers"), inOrder)
 		case len(brought) != count:
-			f.Add(at, len(brought), "has %d numbers; give %d, %s", len(brought), count, inOrder)
+			f.Add(at, len(brought), "has %s; give %d, %s", Count(len(brought), "number", "numbers"), count, inOrder)
 		}
 		if i := slices.IndexFunc(brought, func(v float64) bool { return !Computable(v) }); i >= 0 {
 			f.Add(fmt.Sprintf("%s[%d]", at, i), nil, "must be a finite number of at most %g in size", Largest)

@@ -141,7 +141,7 @@ func (r modelReader) kernel(raw json.RawMessage, location string) *kernelChoice 
 	case r.arms > maxMatrixArms:
 		r.faults.Add(location, nil, "a covariance is possible for at most %d candidates; there are %d", maxMatrixArms, r.arms)
 	case len(rows) != r.arms:
-		r.faults.Add(location+".matrix", len(rows), "has %d rows; there are %d candidates", len(rows), r.arms)
+		r.faults.Add(location+".matrix", len(rows), "has %s; there are %d candidates", Count(len(rows), "row", "rows"), r.arms)
 	default:
 		k.matrix = r.covariance(rows, location+".matrix")
 	}
@@ -156,7 +156,7 @@ func (r modelReader) covariance(rows [][]*float64, location string) [][]float64 
 	matrix := make([][]float64, len(rows))
 	for i, row := range rows {
 		if len(row) != r.arms {
-			r.faults.Add(fmt.Sprintf("%s[%d]", location, i), len(row), "has %d numbers; there are %d candidates", len(row), r.arms)
+			r.faults.Add(fmt.Sprintf("%s[%d]", location, i), len(row), "has %s; there are %d candidates", Count(len(row), "number", "numbers"), r.arms)
 			return nil
 		}
 		matrix[i] = make([]float64, len(row))
@@ -196,7 +196,7 @@ func (r modelReader) lengthscales(raw json.RawMessage, location string) *[]float
 	switch {
 	case json.Unmarshal(raw, &list) == nil && list != nil:
 		if len(list) != len(lengths) {
-			r.faults.Add(location, len(list), "has %d lengthscales; there are %d parameters", len(list), len(lengths))
+			r.faults.Add(location, len(list), "has %s; there are %d parameters", Count(len(list), "lengthscale", "lengthscales"), len(lengths))
 			return nil
 		}
 		for i, value := range list {

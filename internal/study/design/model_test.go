@@ -78,6 +78,7 @@ func TestModelFaults(t *testing.T) {
 		{"covariance without candidates", Model{Kernel: rawJSON(`{"matrix": [[1]]}`)}, at + "kernel", "give candidates"},
 		{"covariance without matrix", Model{Kernel: rawJSON(`"covariance"`)}, at + "kernel", "needs its matrix"},
 		{"too few lengthscales", Model{Lengthscales: rawJSON(`[1, 2]`)}, at + "lengthscales", "has 2 lengthscales; there are 5 parameters"},
+		{"one lengthscale in a list", Model{Lengthscales: rawJSON(`[1]`)}, at + "lengthscales", "has 1 lengthscale; there are 5 parameters"},
 		{"a lengthscale left out", Model{Lengthscales: rawJSON(`{"temperature": 1, "cycles": 1, "salt": 1, "time": 1}`)}, at + "lengthscales.catalyst", "is missing"},
 		{"lengthscale zero", Model{Lengthscales: rawJSON(`0`)}, at + "lengthscales", "must be between 1e-06 and 1e+06"},
 		{"a negative lengthscale", Model{Lengthscales: rawJSON(`[1, 1, -1, 1, 1]`)}, at + "lengthscales[2]", "must be between"},
@@ -112,7 +113,7 @@ func TestCovarianceBetweenCandidates(t *testing.T) {
 		}
 	}
 	for _, test := range []struct{ matrix, location, message string }{
-		{`[[1]]`, "model.kernel.matrix", "has 1 rows; there are 4 candidates"},
+		{`[[1]]`, "model.kernel.matrix", "has 1 row; there are 4 candidates"},
 		{`[[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1], [0, 0, 0, 1]]`, "model.kernel.matrix[2]", "has 3 numbers"},
 		{`[[1, 2, 0, 0], [2, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]`, "model.kernel", "not positive semidefinite"},
 		{`[[1, 0.5, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]`, "model.kernel", "must be equal"},

@@ -370,6 +370,14 @@ func Typeset(number string) string {
 	return sign + number
 }
 
+// Count is a number of things, in the plural where that is right.
+func Count(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return Typeset(strconv.Itoa(n)) + " " + many
+}
+
 // WithUnit puts a unit behind a number, with a space between.
 func WithUnit(number, unit, space string) string {
 	if unit == "" {

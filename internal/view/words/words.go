@@ -147,12 +147,7 @@ func InPercent(share float64) string {
 }
 
 // Count is a number of things, in the plural where that is right.
-func Count(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return design.Typeset(strconv.Itoa(n)) + " " + many
-}
+func Count(n int, one, many string) string { return design.Count(n, one, many) }
 
 // Few are the first of a list where it is longer than that, and how many more there are.
 func Few(list []string, most int) []string {

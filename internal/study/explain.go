@@ -79,7 +79,8 @@ func explain(d design.Definition, p ledger.ChosenData, who chosenBy) string {
 	}
 	predicted := predictions(d, p, who)
 	if w := p.Decision.Works; w != nil {
-		predicted += fmt.Sprintf(", chance that it works %s: %d of %d trials failed because of their settings", design.FormatPercent(w.Chance), w.Failed, w.Of)
+		predicted += fmt.Sprintf(", chance that it works %s: %d of %s", design.FormatPercent(w.Chance), w.Failed,
+			design.Count(w.Of, "trial failed because of its settings", "trials failed because of their settings"))
 	}
 	sentence := tries + ": " + predicted + ". " + because(d, p, who)
 	if reason != policy.Own {

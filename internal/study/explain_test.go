@@ -149,6 +149,10 @@ func TestEveryReasonHasItsSentence(t *testing.T) {
 	if got, want := explain(d, doubtful, chosenBy{}), "no point looks able to stay within the limit on impurity, and this one comes closest"; !strings.Contains(got, want) {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
+	teaching.Decision.Works = &ledger.Works{Chance: 0.8, Failed: 1, Of: 1}
+	if got, want := explain(d, teaching, chosenBy{seen: seen}), "chance that it works 80 %: 1 of 1 trial failed because of its settings. Chosen"; !strings.Contains(got, want) {
+		t.Errorf("got %s\nwant %s", got, want)
+	}
 	improving.Decision.ExpectedImprovement = new(1e-70)
 	if got, want := explain(d, improving, chosenBy{withinLimits: true, seen: seen}), "improvement of yield, though hardly any over trial 12, weighed"; !strings.Contains(got, want) {
 		t.Errorf("got %s\nwant %s", got, want)

@@ -344,8 +344,10 @@ func TestTheBestThatIsGoneIsNamed(t *testing.T) {
 		b.fit()
 	}
 	says(t, "with all on offer", b.facts(3).Verdict().Doubt, nil, []string{"may be chosen"})
+	says(t, "with all of them broken", b.facts(0).Verdict().None, []string{"no settings tried are more likely to stay within every limit"}, nil)
 	narrow(0, 0.5)
 	says(t, "with the best gone", b.facts(3).Verdict().Doubt, []string{"The settings of trial 6, the best reading, may be chosen no more."}, nil)
+	says(t, "with the others broken", b.facts(0).Verdict().None, []string{"no settings tried that may still be chosen are more likely to stay within every limit"}, nil)
 	narrow(0.45, 0.48)
 	says(t, "with all gone", b.facts(0).Verdict().None, []string{"none of the settings tried may still be chosen"}, nil)
 }

@@ -111,7 +111,8 @@ func (v answering) whyNone() string {
 	case v.Readout.Recommendation == nil && len(v.Snap.Definition.Constraints) == 0:
 		return nothing + "."
 	case v.Readout.Recommendation == nil:
-		return nothing + ": no settings tried are more likely to stay within every limit than to break one, by the model and by what was read there."
+		some := slices.ContainsFunc(v.Snap.Trials, func(t *ledger.Trial) bool { return v.Snap.Gone(t.Number) })
+		return nothing + ": no settings tried " + words.Either(some, "that may still be chosen ", "") + "are more likely to stay within every limit than to break one, by the model and by what was read there."
 	}
 	return ""
 }
@@ -375,7 +376,7 @@ const fewestFeasible = 0.1
 func gainOf(d design.Definition, gain *optimizer.Gain) templates.Gain {
 	within := words.Either(len(d.Constraints) == 0, "possible", "within every limit")
 	if gain == nil {
-		return templates.Gain{Words: "As far as the model knows, no settings are " + within + "."}
+		return templates.Gain{Words: "As far as the model knows, no settings that may be chosen are " + within + "."}
 	}
 	show := words.Alike((gain.Best.High - gain.Best.Low) / 4)
 	value := func(x float64) templates.Value { return *valued(show(x), x) }

@@ -192,7 +192,7 @@ func TestWordsOfGain(t *testing.T) {
 		words  string
 		enough bool
 	}{
-		{"no model", usual, nil, "As far as the model knows, no settings are within every limit.", false},
+		{"no model", usual, nil, "As far as the model knows, no settings that may be chosen are within every limit.", false},
 		{"nothing recommended", usual, &optimizer.Gain{Best: best, Feasible: 0.4}, "The chance that any settings are within every limit is 40 %; what is said is of the best where there are. Nothing is recommended yet, so all of that is left to gain.", false},
 		{"hardly anything within the limits", usual, &optimizer.Gain{Best: optimizer.BestRange{Low: 74.2, High: 74.2, Level: 0.9}, Feasible: 1.0 / 256}, "The chance that any settings are within every limit is under 1 %, too little to say how good they would be.", false},
 		{"much left", usual, &optimizer.Gain{Best: best, ChanceLeft: left(0.65, 0.7)}, "The chance that more than 1 % of what is recommended, 0.79 points, is left, or that a limit would be broken, is 65 %. Stopping now risks up to 70 %; the target is 5 %.", false},

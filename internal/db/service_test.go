@@ -295,7 +295,7 @@ func TestCorrectionPreviewSaysWhatItWouldChange(t *testing.T) {
 	id := create(t, s, reactor()).ID
 	snap := play(t, s, id, 8)
 	change := study.Correction{Number: 2, Metrics: map[string]*ledger.Reading{"impurity": {Value: 2}}, Reason: "typo"}
-	impact := must.Get(s.PreviewCorrection(ctx, id, change))(t)
+	impact := must.Get(s.PreviewCorrection(ctx, study.Command{}, id, change))(t)
 	if now, err := s.Snapshot(ctx, id, 0); err != nil || now.Version != snap.Version {
 		t.Fatalf("a preview stored something: %v", err)
 	}

@@ -128,13 +128,18 @@ func (s *Service) Correct(ctx context.Context, cmd Command, id string, c Correct
 	sensible := func(base *ledger.Snapshot) bool {
 		return hasAll(base, c.Metrics, c.Parameters) && len(checkReason(c.Reason)) == 0
 	}
-	return s.change(ctx, cmd, id, sensible, func(now *ledger.Snapshot) (ruling, error) {
+	return s.change(ctx, cmd, id, sensible, correcting(cmd, c))
+}
+
+// correcting rules on a correction as whoever makes it was sure of it.
+func correcting(cmd Command, c Correction) func(now *ledger.Snapshot) (ruling, error) {
+	return func(now *ledger.Snapshot) (ruling, error) {
 		ruled, err := ruleCorrect(now, c)
 		if err != nil {
 			return ruled, err
 		}
 		return ruled.confirmedBy(cmd, func() []Doubt { return DoubtCorrection(now, now.Trial(c.Number), c) })
-	})
+	}
 }
 
 func ruleCorrect(snap *ledger.Snapshot, c Correction) (ruling, error) {
@@ -418,9 +423,9 @@ type TurnedTrial struct {
 	After  *bool `json:"after"`
 }
 
-// PreviewCorrection works out what a correction would change and stores nothing.
-func (s *Service) PreviewCorrection(ctx context.Context, id string, c Correction) (Impact, error) {
-	before, after, impact, err := s.preview(ctx, id, func(now *ledger.Snapshot) (ruling, error) { return ruleCorrect(now, c) })
+// PreviewCorrection works out what Correct would change and stores nothing.
+func (s *Service) PreviewCorrection(ctx context.Context, cmd Command, id string, c Correction) (Impact, error) {
+	before, after, impact, err := s.preview(ctx, id, correcting(cmd, c))
 	if err != nil {
 		return Impact{}, err
 	}

@@ -168,7 +168,7 @@ func (a *API) correct() Operation {
 		if given.Number, err = request.TrialNumber(r); err != nil {
 			return impact, err
 		}
-		return a.Studies.PreviewCorrection(r.Context(), request.StudyID(r), given)
+		return a.Studies.PreviewCorrection(r.Context(), study.Command{}, request.StudyID(r), given)
 	})
 }
 

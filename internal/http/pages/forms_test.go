@@ -562,6 +562,22 @@ func TestTwoPeopleChangeOneStudy(t *testing.T) {
 	post(s, study+"/reconfigure", form).Want(422).Says("events so far")
 }
 
+// TestAPreviewOfWhatIsConfirmed: a doubted value counts in it as it will, once somebody has said that it
+// is to be kept.
+func TestAPreviewOfWhatIsConfirmed(t *testing.T) {
+	s := sitetest.Beside(t)
+	study := toldStudy(s)
+	form := url.Values{"metric.0": {"712"}, "metric.1": {"0.3"}, "used.0": {"30"}, "used.1": {"A"}, "reason": {"typo"}, "do": {"preview"}}
+	page := string(post(s, study+"/trials/1/correct", form).Want(200).Body)
+	sitetest.Says(t, page, "Trial 1 would be: within limits.", "Yield 712\u202f%?", "Correct it anyway")
+	form.Set("do", "correct")
+	form.Set("shown", shownMark.FindStringSubmatch(page)[1])
+	post(s, study+"/trials/1/correct", form).Want(303)
+	if kept := s.API("GET", study+"/trials/1", nil).Want(200).JSON(); kept["doubts"] != nil {
+		t.Errorf("what was confirmed is in doubt: %v", kept["doubts"])
+	}
+}
+
 // TestTwoPeopleEditOneStudy: who changes the description of a study that somebody paused and renamed
 // meanwhile neither opens it nor gives it its old name.
 func TestTwoPeopleEditOneStudy(t *testing.T) {

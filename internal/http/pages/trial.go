@@ -135,9 +135,9 @@ func (s *Site) Correct(w http.ResponseWriter, r *http.Request, v view.Tried, for
 	table := forms.OfTrial(v.Snap, v.Trial)
 	correction, fields := form.Correction(table), table.All()
 	doubts := study.DoubtCorrection(v.Snap, v.Trial, correction)
+	sure := study.Doubted(doubts) // they stand in the preview
 	asked := submission{
 		do: func(cmd study.Command) error {
-			sure := study.Doubted(doubts) // they stood in the preview
 			cmd.IfMatch, cmd.Sure = v.Snap.Version, &sure
 			_, err := s.Studies.Correct(r.Context(), cmd, v.Snap.ID, correction)
 			return err
@@ -149,7 +149,7 @@ func (s *Site) Correct(w http.ResponseWriter, r *http.Request, v view.Tried, for
 		},
 	}
 	return asked.previewed(form, v.Snap, "corrected", func() (*templates.Consequences, error) {
-		impact, err := s.Studies.PreviewCorrection(r.Context(), v.Snap.ID, correction)
+		impact, err := s.Studies.PreviewCorrection(r.Context(), study.Command{Sure: &sure}, v.Snap.ID, correction)
 		if err != nil {
 			return nil, err
 		}

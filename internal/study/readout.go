@@ -34,7 +34,7 @@ type Readout struct {
 	Undecided *Undecided              `json:"undecided"`
 	Works     WorksState              `json:"works"`
 	Violation map[string]ViolationOut `json:"violation"`
-	Regret    *RegretOut              `json:"regret,omitempty"` // absent where the algorithm draws no bound on it
+	Regret    *RegretOut              `json:"regret,omitempty"` // absent where the algorithm draws no bound on it, and while nothing is known of its unit
 	Risk      *optimizer.Risk         `json:"risk"`             // of breaking any limit, where most_risk is one number for several; null otherwise
 	Notes     []string                `json:"notes"`            // see Notes
 	Health    []Finding               `json:"health"`           // see Health
@@ -278,7 +278,7 @@ func readout(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State)
 	bounds := boundsOf(snap, out)
 	out.Violation = bounds.violations(snap, violated)
 	if n := len(regret); n > 0 {
-		out.Regret = bounds.regret(regret[n-1])
+		out.Regret = bounds.regret(snap, regret[n-1])
 	}
 	out.account(c, risks)
 	return out, nil
@@ -321,10 +321,12 @@ type bounds struct {
 	*Theorem              // nil where none are drawn
 	onViolation, onRegret struct{ kind, why string }
 	unread                []string // metrics of which nothing is known but the prior
+	unscaled              []string // metrics of whose unit nothing is known, so that no bound in it is either
 }
 
 func boundsOf(snap *ledger.Snapshot, readout Readout) *bounds {
 	b := &bounds{Theorem: TheoremOf(snap, readout), unread: slices.DeleteFunc(slices.Clone(snap.Compiled().MetricNames), snap.HasReading)}
+	b.unscaled = slices.DeleteFunc(slices.Clone(snap.Compiled().MetricNames), func(metric string) bool { return readout.Metrics[metric].Scaled })
 	if theorem := b.Theorem; theorem != nil {
 		b.onViolation.kind, b.onViolation.why = theorem.Worth()
 		b.onRegret.kind, b.onRegret.why = theorem.OnRegret().Worth()
@@ -336,7 +338,7 @@ func (b *bounds) violations(snap *ledger.Snapshot, by []optimizer.Violation) map
 	out := make(map[string]ViolationOut, len(by))
 	for j, v := range by {
 		told := ViolationOut{Tally: v.Tally, Estimated: design.FiniteOrNil(v.Estimated)}
-		if v.HasBound {
+		if v.HasBound && !slices.Contains(b.unscaled, snap.Definition.Constraints[j].Metric) {
 			told.Bound, told.BoundKind, told.BoundWhy = design.FiniteOrNil(v.Bound), &b.onViolation.kind, &b.onViolation.why
 			told.Left = design.FiniteOrNil(v.Bound - b.sum(v.Bounded))
 		}
@@ -349,7 +351,10 @@ func (b *bounds) violations(snap *ledger.Snapshot, by []optimizer.Violation) map
 	return out
 }
 
-func (b *bounds) regret(bound float64) *RegretOut {
+func (b *bounds) regret(snap *ledger.Snapshot, bound float64) *RegretOut {
+	if slices.Contains(b.unscaled, snap.Definition.Objective.Metric) {
+		return nil
+	}
 	return &RegretOut{design.FiniteOrNil(bound), b.onRegret.kind, b.onRegret.why}
 }
 
@@ -533,7 +538,7 @@ type HistoryRow struct {
 	Ahead           map[string]*optimizer.Predicted `json:"ahead"`             // one-step-ahead, with noise; null for a metric never read
 	InformationGain map[string]float64              `json:"information_gain"`
 	Violation       map[string]ViolationOut         `json:"violation"`        // running
-	Regret          *RegretOut                      `json:"regret,omitempty"` // likewise; absent where the algorithm draws no bound on it
+	Regret          *RegretOut                      `json:"regret,omitempty"` // likewise; absent as in the state
 }
 
 // HistoryOf tells, round by round, what was chosen, read and believed.
@@ -569,7 +574,7 @@ func (s *Models) HistoryOf(ctx context.Context, snap *ledger.Snapshot) ([]Histor
 			rows[i] = historyRow(snap, i, trace[i], bounds.unread)
 			rows[i].Violation = bounds.violations(snap, running[i])
 			if regret != nil {
-				rows[i].Regret = bounds.regret(regret[i])
+				rows[i].Regret = bounds.regret(snap, regret[i])
 			}
 		}
 		return nil

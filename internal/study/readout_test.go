@@ -163,6 +163,34 @@ func TestNoChanceIsSaidInUnknownUnits(t *testing.T) {
 	}
 }
 
+// TestNoBoundIsToldInUnknownUnits: before a metric's first scale a bound would be in units of the prior,
+// whatever the metric is measured in. Raw readings have their own from the start.
+func TestNoBoundIsToldInUnknownUnits(t *testing.T) {
+	t.Parallel()
+	for outputs, known := range map[string]bool{"standardize": false, "raw": true} {
+		d := ovenWith(policy.Description{Name: "rpol-ucb"})
+		d.Model.Outputs = outputs
+		b := newBench(t, d)
+		limit := b.snap.Definition.Constraints[0].Name
+		told := func(known bool) {
+			t.Helper()
+			state, rows := must.Get(b.service.StateOf(t.Context(), b.snap))(t), must.Get(b.service.HistoryOf(t.Context(), b.snap))(t)
+			last := rows[len(rows)-1]
+			if at := state.Violation[limit]; (at.Bound != nil) != known || (at.Left != nil) != known || (last.Violation[limit].Bound != nil) != known || (state.Regret != nil) != known || (last.Regret != nil) != known {
+				t.Errorf("%s, %d trials: %+v %+v %+v", outputs, len(rows), at, state.Regret, last)
+			}
+		}
+		b.ask(1)
+		b.tell(1, map[string]float64{"yield": 3, "impurity": 0.1})
+		told(known)
+		for n := 2; n <= 6; n++ {
+			b.ask(1)
+			b.tell(n, map[string]float64{"yield": float64(n), "impurity": 0.1 * float64(n)})
+		}
+		told(true)
+	}
+}
+
 // TestAReadingBeyondALogarithmMovesNothingElse: before the fit that it makes due, it would lie many
 // deviations below all others, and what is shown would be off by orders of magnitude.
 func TestAReadingBeyondALogarithmMovesNothingElse(t *testing.T) {

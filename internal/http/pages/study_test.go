@@ -411,6 +411,8 @@ func TestHowAStudyBegins(t *testing.T) {
 	sitetest.Says(t, page, "Up to trial 1 the settings are spread over the space to learn its shape; after that the algorithm chooses.")
 	sitetest.Lacks(t, page, "1 trials", "the model chooses")
 	s.API("GET", study+"/state?at=2", nil).Want(422).Says("the study has 1 event so far")
+	s.API("POST", study+"/ask", nil).Want(201)
+	sitetest.Says(t, s.Page(study), "Settings that failed are not suggested again while others are left, and the model learns from them where trials work, unless the algorithm is used as published.")
 }
 
 // TestOtherAlgorithmsNext are named with what they would do, and marked on the map.

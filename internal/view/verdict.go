@@ -304,6 +304,8 @@ func (v answering) toDo() string {
 		return "The study is archived; it can be copied as a new one."
 	case summary.Trials == 0:
 		return "Ask for the first trial."
+	case summary.Waiting > 0 && v.Snap.Definition.SimulatedLab != "":
+		return v.watching(summary.Waiting) + " Enter some, or let the simulated lab run on."
 	case summary.Waiting > 0:
 		return v.waitingWords(summary.Waiting)
 	case v.Snap.State == ledger.Paused:

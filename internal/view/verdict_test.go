@@ -151,6 +151,15 @@ func TestWhoMayOnlyLookIsNotToldToWork(t *testing.T) {
 	}
 }
 
+// TestNobodyIsToRunWhatASimulatedLabAnswers: it tells late results by itself.
+func TestNobodyIsToRunWhatASimulatedLabAnswers(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, twoLimits)
+	b.ask(0.5)
+	b.snap.Definition.SimulatedLab = "branin"
+	says(t, "what to do", b.facts(0).Verdict().Next, []string{"Trial 1 waits for results. Enter some, or let the simulated lab run on."}, []string{"Run trial"})
+}
+
 // TestWithoutAModelTheReadingsSpeak: while a model is worked out, or there cannot be one, the
 // verdict says why and how the limits stand.
 func TestWithoutAModelTheReadingsSpeak(t *testing.T) {

@@ -34,7 +34,7 @@ var ways = []way{
 		why: "Weighs what a trial may gain with its chance to stay within every limit. In our rehearsals it needs the fewest trials to good settings; it may cross a limit on the way."},
 	{name: "late", label: "Results come days later, several trials wait at a time", algorithm: "log-cei", settings: map[string]string{"pending": "variance"},
 		why: "Trials that wait count as places already looked at, so that the next ones go elsewhere; ask for as many as you run at a time, results may come in any order. " +
-			"With every result five trials late it found better settings in our rehearsals, with a third of the crossings, than the algorithms published for late results."},
+			"With every result five trials late it found better settings in our rehearsals, with about half the crossings, than the algorithms published for late results."},
 	{name: "each", label: "Hundreds of trials, as in production: each counts by what it brings, and every crossing of a limit counts", algorithm: "rpol-ucb",
 		why: "Keeps all crossings small in sum, and no margin pays for them. In our simulations of 200 trials each was far nearer to the best than with the usual answer, while the limit was crossed by somewhat more in sum. " +
 			"Results may be late: trials that wait count as places already looked at."},

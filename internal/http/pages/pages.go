@@ -199,7 +199,7 @@ var doneSentence = map[string]string{
 	"closed":     "Saved.",
 	"confirmed":  "Saved: it is right as it is.",
 	"saved":      "Saved. Thank you.",
-	"undone":     "Undone. What was saved stands in the ledger, and the trial is waiting again.",
+	"undone":     "Undone. What was saved stands in the ledger, and the trial is as it was before.",
 	"asked":      "Here is what to try next.",
 	"own":        "Your point is a trial now.",
 	"replicated": "The same settings are waiting to be run again.",
@@ -249,7 +249,7 @@ func Problem(w http.ResponseWriter, r *http.Request, p *problem.Problem) error {
 var problemHeadings = map[int]string{
 	http.StatusNotFound:            "Nothing here",
 	http.StatusForbidden:           "Not allowed",
-	http.StatusConflict:            "The study has gone on meanwhile",
+	http.StatusConflict:            "This cannot be done now",
 	http.StatusPreconditionFailed:  "The study has gone on meanwhile",
 	http.StatusServiceUnavailable:  "This cannot be done now",
 	http.StatusTooManyRequests:     "Too many tries",

@@ -24,6 +24,21 @@ func fact(t *testing.T, page, name string) string {
 	return strings.TrimSpace(found[1])
 }
 
+// TestAnUndoneTrialIsAsItWas: what had failed has failed again, and waits for nothing; and what cannot be
+// undone is not blamed on others.
+func TestAnUndoneTrialIsAsItWas(t *testing.T) {
+	s := sitetest.Beside(t)
+	study := "/studies/" + s.NewStudy(sitetest.Screen)
+	s.API("POST", study+"/ask", nil).Want(201)
+	s.API("POST", study+"/trials/1/fail", `{"reason": "pump"}`).Want(200)
+	s.API("POST", study+"/trials/1/tell", `{"metrics": {"yield": 71}}`).Want(200)
+	to := post(s, study+"/trials/1/undo", url.Values{}).Want(303).Header.Get("Location")
+	sitetest.Says(t, s.Page(to), "Undone. What was saved stands in the ledger, and the trial is as it was before.", "failed")
+	refused := string(post(s, study+"/trials/1/undo", url.Values{}).Want(409).Body)
+	sitetest.Says(t, refused, "This cannot be done now", "there is nothing to undo")
+	sitetest.Lacks(t, refused, "gone on meanwhile")
+}
+
 func TestALimitOnTheObjectiveIsShownWithItsOwnEstimate(t *testing.T) {
 	s := sitetest.Beside(t)
 	id := s.NewStudy(`{"name": "Oven", "parameters": [{"name": "temperature", "type": "real", "low": 20, "high": 60}],

@@ -321,7 +321,7 @@ func (s *Site) Import(w http.ResponseWriter, r *http.Request, v view.Facts, form
 	return asked
 }
 
-const oddRows = "The rows can be imported, but some of it looks odd."
+const oddRows = "The table can be imported, but some of it looks odd."
 
 // lineField is a place in a table that was sent: its line, and the column where it is about one.
 var lineField = regexp.MustCompile(`^lines\[(\d+)\](?:\.(.*))?$`)

@@ -199,7 +199,7 @@ func TestRowsBeyondTheBoundsAreAskedBack(t *testing.T) {
 	rows.Set("do", "check")
 	checked := string(post(s, study+"/import", rows).Want(200).Body)
 	rows.Set("do", "import")
-	asked := string(post(s, study+"/import", rows).Want(422).Body)
+	asked := string(post(s, study+"/import", rows).Want(422).Says("The table can be imported, but some of it looks odd.").Body)
 	if !strings.Contains(checked, question) || !strings.Contains(asked, question) || events(t, s, study) != before {
 		t.Errorf("checked: %v, imported: %v, %d events stored", strings.Contains(checked, question), strings.Contains(asked, question), events(t, s, study)-before)
 	}

@@ -36,6 +36,7 @@ func TestExcludedReadingsAreNotDenied(t *testing.T) {
 		b.end(ledger.Excluded, i+1)
 	}
 	v := b.facts(0)
+	says(t, "what to do", v.Verdict().Next, []string{"Measure yield, impurity and pressure in the next trial."}, []string{"or add"}) // they have them already
 	says(t, "the page", v.Verdict().None+captionOf(v.Progress().Chart)+v.NothingBelieved(),
 		[]string{"yield, impurity and pressure are without a reading that counts.", "Yield: no reading that counts.", "After the next result that counts"}, []string{"no reading yet"})
 }

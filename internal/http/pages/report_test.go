@@ -218,7 +218,7 @@ func TestErrorPagesSayWhatWouldBeRight(t *testing.T) {
 	for path, status := range map[string]int{"/studies/nothing-here": 404, "/people": 403} {
 		s.Call("GET", path, viewer, nil, "Accept", "text/html").Want(status).Says("(viewer)", `<a href="/studies">Studies</a>`)
 	}
-	s.Call("GET", "/studies/new", viewer, nil, "Accept", "text/html").Want(403).Says("This needs the role operator, and yours is viewer. An admin can change that.")
+	s.Call("GET", "/studies/new", viewer, nil, "Accept", "text/html").Want(403).Says("This needs the role operator, and yours is viewer. Ask an admin for it.")
 	at := html.UnescapeString(string(s.Call("GET", "/studies/"+s.NewStudy(screened)+"/board?at=999", viewer, nil, "Accept", "text/html").Want(422).Body))
 	if strings.Contains(at, "query.") || strings.Count(at, "at: the study has 1 event") != 1 {
 		t.Errorf("a moment that never was: %s", at[strings.Index(at, "<main"):])

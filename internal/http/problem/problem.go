@@ -96,7 +96,7 @@ var (
 
 // Needs is what a caller is told whose role does not suffice.
 func Needs(least, has account.Role) *Problem {
-	return New(http.StatusForbidden, "This needs the role "+string(least)+", and yours is "+string(has)+". An admin can change that.")
+	return New(http.StatusForbidden, "This needs the role "+string(least)+", and yours is "+string(has)+". Ask an admin for it.")
 }
 
 var statusOf = []struct {

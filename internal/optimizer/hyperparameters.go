@@ -203,6 +203,7 @@ func (v *view) fitProblem(metric int, rounds []int, f FittedMetric) fit.Problem 
 		p.Inputs = append(p.Inputs, v.cfg.Space.features(r.Point))
 		p.Y = append(p.Y, a.response(reading.Value))
 		sd := reading.SD / f.Scale * a.warp.Slope((reading.Value-f.Centre)/f.Scale)
+		p.Known = append(p.Known, sd == 0)
 		if sd == 0 {
 			sd = math.Sqrt(known.of(n, v.placeOf(n), 0))
 		}

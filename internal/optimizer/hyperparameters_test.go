@@ -248,9 +248,12 @@ func TestToldNoiseIsTheNoiseOfTheNextReading(t *testing.T) {
 		}
 	}
 	h.Rounds[7].Readings[0].SD = 0 // one that did not tell is what the noise is fitted from
-	state, _ = fitted(t, cfg, h)
+	state, one := fitted(t, cfg, h)
 	if m := state.Models()[0]; math.Abs(math.Sqrt(m.Lambda)*m.Scale-0.2) < 1e-9 {
 		t.Error("what was told stands for a reading that did not tell")
+	}
+	if all, but := whole.Fits[1].Metrics[0].Told, one.Fits[1].Metrics[0].Told; !(math.Abs(math.Log(but/all)) < 0.1) {
+		t.Errorf("what was told counts %g times where one reading of 40 told nothing, %g times where all told", but, all)
 	}
 }
 

@@ -235,8 +235,7 @@ type FittedMetric struct {
 	Interaction float64 `json:"interaction,omitempty"`
 	// Warp warps standardised readings; the zero value leaves them as they are.
 	Warp warp.Warp `json:"warp,omitzero"`
-	// Told multiplies the noise variances told with readings, where every reading had one; 0 stands
-	// for 1.
+	// Told multiplies the noise variances told with readings, where most had one; 0 stands for 1.
 	Told float64 `json:"told,omitempty"`
 	// Inflation multiplies the kernel's variance and λ where they are fitted, λ not where it was
 	// told, so that the study's own earlier predictions would have been as wide as they were wrong;

@@ -1,6 +1,7 @@
 // Package fit finds the maximum a posteriori hyperparameters of a Gaussian process: lengthscales,
-// noise variance, the kernel's variance and, of an anova kernel, its interaction. Where every
-// reading told its own noise, a factor of what was told stands in the place of the noise variance.
+// noise variance, the kernel's variance and, of an anova kernel, its interaction. Where most readings
+// told their own noise, a factor of what was told is fitted, too, in the place of the noise variance
+// where every reading did.
 //
 // With A = σ² C(ℓ) + Λ, L Lᵀ = A and α = A⁻¹y, it maximises
 //
@@ -81,7 +82,8 @@ type Problem struct {
 	// numbers.
 	Categories []int
 	Y          []float64 // n readings, standardised, prior mean 0
-	NoiseSD    []float64 // told standard deviations in the units of Y, 0 where none was told; nil: none at all. They hold unless all are told and the noise is free
+	NoiseSD    []float64 // told standard deviations in the units of Y, 0 where none was told; nil: none at all. They are times a factor where most are told and the noise is free
+	Known      []bool    // which of them are known otherwise, and hold as they are; nil: none
 	Median     []float64 // prior median of each lengthscale, in the units of Inputs
 	// What may move. What may not stays as Start has it.
 	FreeLengthscales, FreeNoise, FreeVariance bool
@@ -98,7 +100,7 @@ type Hyperparameters struct {
 	Lambda       float64
 	Variance     float64
 	Interaction  float64 // 0 but for an anova kernel
-	Told         float64 // the factor of the noise variances told, where it was fitted in the place of Lambda, else 0
+	Told         float64 // the factor of the noise variances told, where it was fitted, else 0; where all told theirs, it is in the place of Lambda
 }
 
 // Result is the best mode found.

@@ -34,7 +34,7 @@ func drawn(seed uint64, n int, lengthscales []float64, lambda float64) fit.Probl
 		}
 		p.Inputs = append(p.Inputs, x)
 	}
-	lower := dense(p, lengthscales, lambda, 1)
+	lower := dense(p, lengthscales, lambda, 1, 1)
 	z, y := mat.NewVecDense(n, nil), mat.NewVecDense(n, nil)
 	for i := range n {
 		z.SetVec(i, random.NormFloat64())
@@ -46,14 +46,22 @@ func drawn(seed uint64, n int, lengthscales []float64, lambda float64) fit.Probl
 	return p
 }
 
-// scaled tells whether a factor of the noise told is fitted in the place of λ.
+// scaled tells whether a factor of the noise told is fitted, and allTold whether it is in the place of
+// λ.
 func scaled(p fit.Problem) bool {
-	return p.FreeNoise && p.NoiseSD != nil && !slices.Contains(p.NoiseSD, 0)
+	told := 0
+	for _, sd := range p.NoiseSD {
+		if sd > 0 {
+			told++
+		}
+	}
+	return p.FreeNoise && 2*told > len(p.Y)
 }
 
-// dense is gonum's factor of the kernel matrix with noise variance lambda, or the one told; lambda
-// multiplies that where all told theirs.
-func dense(p fit.Problem, lengthscales []float64, lambda, variance float64) *mat.Cholesky {
+func allTold(p fit.Problem) bool { return scaled(p) && !slices.Contains(p.NoiseSD, 0) }
+
+// dense is gonum's factor of the kernel matrix with noise variance lambda, or told times the one told.
+func dense(p fit.Problem, lengthscales []float64, lambda, variance, told float64) *mat.Cholesky {
 	each := make([]float64, len(p.Dims))
 	for c, g := range p.Dims {
 		each[c] = lengthscales[g]
@@ -71,7 +79,7 @@ func dense(p fit.Problem, lengthscales []float64, lambda, variance float64) *mat
 		if p.NoiseSD != nil && p.NoiseSD[i] > 0 {
 			noise = max(p.NoiseSD[i]*p.NoiseSD[i], fit.LeastNoise)
 			if scaled(p) {
-				noise *= lambda
+				noise *= told
 			}
 		}
 		A.SetSym(i, i, A.At(i, i)+noise)
@@ -84,8 +92,8 @@ func dense(p fit.Problem, lengthscales []float64, lambda, variance float64) *mat
 }
 
 // logPosterior is what MAP maximises, written out with gonum.
-func logPosterior(p fit.Problem, lengthscales []float64, lambda, variance float64) float64 {
-	c, y := dense(p, lengthscales, lambda, variance), mat.NewVecDense(len(p.Y), p.Y)
+func logPosterior(p fit.Problem, lengthscales []float64, lambda, variance, told float64) float64 {
+	c, y := dense(p, lengthscales, lambda, variance, told), mat.NewVecDense(len(p.Y), p.Y)
 	var alpha mat.VecDense
 	if err := c.SolveVecTo(&alpha, y); err != nil {
 		panic(err)
@@ -96,10 +104,10 @@ func logPosterior(p fit.Problem, lengthscales []float64, lambda, variance float6
 			value -= 0.5 * math.Pow(math.Log(l/p.Median[g]), 2)
 		}
 	}
-	switch {
-	case scaled(p):
-		value -= 0.5 * math.Pow(math.Log(lambda)/1.12, 2)
-	case p.FreeNoise:
+	if scaled(p) {
+		value -= 0.5 * math.Pow(math.Log(told)/1.12, 2)
+	}
+	if p.FreeNoise && !allTold(p) {
 		value -= 0.5 * math.Pow(math.Log(lambda/0.05)/1.5, 2)
 	}
 	if p.FreeVariance {
@@ -141,18 +149,16 @@ func TestTheResultIsAMode(t *testing.T) {
 		p.Variance = rapid.SampledFrom([]float64{0, 1, 1.7}).Draw(t, "variance")
 		if rapid.Bool().Draw(t, "told") {
 			p.NoiseSD = make([]float64, len(p.Y))
-			p.NoiseSD[0] = 0.3
+			for i := range rapid.IntRange(1, len(p.Y)).Draw(t, "so many told") {
+				p.NoiseSD[i] = 0.3
+			}
 		}
 		if rapid.Bool().Draw(t, "all told") {
 			p.NoiseSD = rapid.SliceOfN(rapid.Float64Range(0.05, 1), len(p.Y), len(p.Y)).Draw(t, "deviations")
 		}
 		p.FreeVariance = rapid.Bool().Draw(t, "free variance")
 		got := mustFit(t, p)
-		noise, least, most := got.Lambda, fit.LeastNoise, 10.0
-		if scaled(p) {
-			noise, least, most = got.Told, 0.01, 100
-		}
-		at := logPosterior(p, got.Lengthscales, noise, got.Variance)
+		at := logPosterior(p, got.Lengthscales, got.Lambda, got.Variance, got.Told)
 		if !(math.Abs(at-got.LogPosterior) <= 1e-8*(1+math.Abs(at))) {
 			t.Fatalf("log posterior %.12g, by gonum %.12g", got.LogPosterior, at)
 		}
@@ -164,24 +170,28 @@ func TestTheResultIsAMode(t *testing.T) {
 				if other[g] < p.Median[g]/50 || other[g] > p.Median[g]*50 {
 					continue
 				}
-				if better := logPosterior(p, other, noise, got.Variance); better > at+1e-6 {
+				if better := logPosterior(p, other, got.Lambda, got.Variance, got.Told); better > at+1e-6 {
 					t.Fatalf("lengthscales %v have %g, fitted %v %g", other, better, got.Lengthscales, at)
 				}
 			}
 		}
 		for _, by := range []float64{0.9, 1.1} {
-			if noise*by < least || noise*by > most { // the ends of the search
-				continue
+			if lambda := got.Lambda * by; !allTold(p) && lambda >= fit.LeastNoise && lambda <= 10 { // the ends of the search
+				if better := logPosterior(p, got.Lengthscales, lambda, got.Variance, got.Told); better > at+1e-6 {
+					t.Fatalf("λ %g has %g, fitted %g %g", lambda, better, got.Lambda, at)
+				}
 			}
-			if better := logPosterior(p, got.Lengthscales, noise*by, got.Variance); better > at+1e-6 {
-				t.Fatalf("λ, or the factor of what was told, %g has %g, fitted %g %g", noise*by, better, noise, at)
+			if told := got.Told * by; scaled(p) && told >= 0.01 && told <= 100 {
+				if better := logPosterior(p, got.Lengthscales, got.Lambda, got.Variance, told); better > at+1e-6 {
+					t.Fatalf("a factor of what was told of %g has %g, fitted %g %g", told, better, got.Told, at)
+				}
 			}
 		}
 		for _, by := range []float64{0.9, 1.1} {
 			if !p.FreeVariance || got.Variance*by < 0.01 || got.Variance*by > 100 {
 				continue
 			}
-			if better := logPosterior(p, got.Lengthscales, noise, got.Variance*by); better > at+1e-6 {
+			if better := logPosterior(p, got.Lengthscales, got.Lambda, got.Variance*by, got.Told); better > at+1e-6 {
 				t.Fatalf("σ² %g has %g, fitted %g %g", got.Variance*by, better, got.Variance, at)
 			}
 		}
@@ -263,11 +273,18 @@ func TestToldNoise(t *testing.T) {
 		t.Errorf("what was told is true, and its factor %g", r)
 	}
 	for _, times := range []float64{1. / 3, 3} {
-		p.NoiseSD = slices.Repeat([]float64{times * math.Sqrt(0.2)}, 40)
-		wrong := mustFit(t, p)
-		if r := wrong.Told * times * times / told.Told; r < 0.6 || r > 1.6 {
-			t.Errorf("standard deviations told %g times theirs: factor %g, of the true ones %g", times, wrong.Told, told.Told)
+		for _, untold := range []int{0, 1, 10} {
+			p.NoiseSD = slices.Concat(make([]float64, untold), slices.Repeat([]float64{times * math.Sqrt(0.2)}, 40-untold))
+			wrong := mustFit(t, p)
+			if r := wrong.Told * times * times / told.Told; r < 0.6 || r > 1.6 {
+				t.Errorf("standard deviations told %g times theirs, but for %d readings: factor %g, of the true ones %g", times, untold, wrong.Told, told.Told)
+			}
 		}
+	}
+	known := p
+	known.Known = slices.Repeat([]bool{true}, 40)
+	if r := mustFit(t, known); r.Told != 0 {
+		t.Errorf("noise that is known and not told has a factor %g", r.Told)
 	}
 	// Told noise below the floor counts as the floor. The readings are smooth but for noise of
 	// about that size.

@@ -3,6 +3,7 @@ package fit
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"headroom/internal/optimizer/kernel"
@@ -34,13 +35,19 @@ func TestGradientIsTheSlopeOfTheValue(t *testing.T) {
 	t.Parallel()
 	for _, name := range kernel.Names {
 		problem := wavy(17, name)
-		for _, all := range []bool{false, true} {
-			if all {
-				for i := range problem.NoiseSD {
+		for _, told := range []string{"a third", "all", "two thirds"} {
+			for i := range problem.NoiseSD {
+				switch {
+				case told == "all":
 					problem.NoiseSD[i] = 0.7 + 0.05*float64(i)
+				case told == "two thirds" && i%3 == 0:
+					problem.NoiseSD[i] = 0
 				}
 			}
 			checkGradient(t, name, problem)
+			known := problem
+			known.Known = slices.Repeat([]bool{false, false, true}, 6)[:17]
+			checkGradient(t, name, known)
 		}
 	}
 }
@@ -48,7 +55,7 @@ func TestGradientIsTheSlopeOfTheValue(t *testing.T) {
 func checkGradient(t *testing.T, name string, problem Problem) {
 	t.Helper()
 	p := newPosterior(&problem)
-	theta := []float64{math.Log(0.4), math.Log(0.9), math.Log(0.07), math.Log(1.3), -0.4}
+	theta := []float64{math.Log(0.4), math.Log(0.9), math.Log(0.07), math.Log(1.3), -0.4, math.Log(1.4)}[:len(p.low)]
 	p.value(theta)
 	gradient := p.gradient()
 	for i := range theta {

@@ -12,15 +12,16 @@ import (
 )
 
 // posterior is the negative log posterior of θ = (ln ℓ_1, …, ln ℓ_G, ln λ, ln σ², logit a), of
-// which only the free ones may move. Where every reading told its noise, the logarithm of the
-// factor of what was told stands for ln λ. It keeps the factor of the θ evaluated last, for the
-// gradient.
+// which only the free ones may move. Where most readings told their noise, the logarithm of the
+// factor of what was told stands behind them or, where every reading did, for ln λ. It keeps the
+// factor of the θ evaluated last, for the gradient.
 type posterior struct {
 	problem *Problem
 	inputs  *kernel.Inputs
 	y       []float64
-	told    []float64 // noise variance told, or 0 where λ holds
-	scaled  bool      // what was told is multiplied by a factor
+	told    []float64 // noise variance told or known, or 0 where λ holds
+	scaled  []bool    // told: multiplied by the factor
+	scale   int       // the place of that factor in θ, −1 for none
 
 	low, high []float64 // equal where θ is fixed
 
@@ -43,8 +44,15 @@ func newPosterior(problem *Problem) *posterior {
 			variance = max(problem.NoiseSD[i]*problem.NoiseSD[i], LeastNoise)
 		}
 		p.told = append(p.told, variance)
+		p.scaled = append(p.scaled, problem.FreeNoise && variance > 0 && (problem.Known == nil || !problem.Known[i]))
 	}
-	p.scaled = problem.FreeNoise && !slices.Contains(p.told, 0)
+	switch p.scale = len(problem.Median) + 3; {
+	case 2*len(slices.DeleteFunc(slices.Clone(p.scaled), func(is bool) bool { return !is })) <= len(p.scaled):
+		p.scale = -1
+		clear(p.scaled)
+	case !slices.Contains(p.told, 0):
+		p.scale = len(problem.Median)
+	}
 	p.setBounds()
 	return p.another()
 }
@@ -72,13 +80,20 @@ func (p *posterior) setBounds() {
 	for g, median := range p.problem.Median {
 		bound(p.problem.FreeLengthscales, math.Log(median/farLengthscale), math.Log(median*farLengthscale), math.Log(fixed[g]))
 	}
-	low, high := math.Log(LeastNoise), math.Log(mostNoise)
-	if p.scaled {
-		low, high = math.Log(max(1./farTold, LeastNoise/slices.Min(p.told))), math.Log(farTold)
+	factor := func() {
+		least := slices.Min(lists.Pick(p.told, func(v float64) (float64, bool) { return v, v > 0 }))
+		bound(true, math.Log(max(1./farTold, LeastNoise/least)), math.Log(farTold), 0)
 	}
-	bound(p.problem.FreeNoise, low, high, math.Log(p.problem.Start.Lambda))
+	if p.scale == len(p.low) {
+		factor()
+	} else {
+		bound(p.problem.FreeNoise, math.Log(LeastNoise), math.Log(mostNoise), math.Log(p.problem.Start.Lambda))
+	}
 	bound(p.problem.FreeVariance, math.Log(leastVariance), math.Log(mostVariance), math.Log(p.problem.Variance))
 	bound(p.problem.mixes(), -farInteraction, farInteraction, p.problem.Start.logit())
+	if p.scale == len(p.low) {
+		factor()
+	}
 }
 
 // mixes tells whether there is an interaction to fit.
@@ -96,13 +111,16 @@ func logit(share float64) float64 { return math.Log(share / (1 - share)) }
 // wiggly function or by noise.
 func (p *posterior) starts() [][]float64 {
 	var starts [][]float64
-	median, _ := p.noisePrior()
-	add := func(lengthscales []float64, factor, lambda, variance, logitInteraction float64) {
+	median := medianNoise
+	if p.scale == len(p.problem.Median) {
+		median = 1
+	}
+	add := func(lengthscales []float64, factor, lambda, variance, logitInteraction, told float64) {
 		start := make([]float64, 0, len(p.low))
 		for _, l := range lengthscales {
 			start = append(start, math.Log(l*factor))
 		}
-		start = append(start, math.Log(lambda), math.Log(variance), logitInteraction)
+		start = append(start, math.Log(lambda), math.Log(variance), logitInteraction, math.Log(told))[:len(p.low)]
 		for i := range start {
 			start[i] = min(max(start[i], p.low[i]), p.high[i])
 		}
@@ -115,14 +133,14 @@ func (p *posterior) starts() [][]float64 {
 		if lengthscales == nil {
 			lengthscales = p.problem.Median
 		}
-		if p.scaled {
+		if p.scale == len(p.problem.Median) {
 			lambda = before.Told
 		}
-		add(lengthscales, 1, cmp.Or(lambda, median), cmp.Or(before.Variance, p.problem.Variance), before.logit())
+		add(lengthscales, 1, cmp.Or(lambda, median), cmp.Or(before.Variance, p.problem.Variance), before.logit(), cmp.Or(before.Told, 1))
 	}
-	add(p.problem.Median, 1, median, p.problem.Variance, logit(kernel.MedianInteraction))
-	add(p.problem.Median, 0.4, median/10, p.problem.Variance, logit(kernel.MedianInteraction))
-	add(p.problem.Median, 2.5, 4*median, p.problem.Variance, logit(kernel.MedianInteraction))
+	add(p.problem.Median, 1, median, p.problem.Variance, logit(kernel.MedianInteraction), 1)
+	add(p.problem.Median, 0.4, median/10, p.problem.Variance, logit(kernel.MedianInteraction), 1)
+	add(p.problem.Median, 2.5, 4*median, p.problem.Variance, logit(kernel.MedianInteraction), 1)
 	return starts
 }
 
@@ -140,8 +158,11 @@ func (p *posterior) hyperparameters(theta []float64) Hyperparameters {
 	if !p.problem.FreeNoise {
 		at.Lambda = p.problem.Start.Lambda
 	}
-	if p.scaled {
-		at.Lambda, at.Told = medianNoise, math.Exp(theta[G])
+	if p.scale >= 0 {
+		at.Told = math.Exp(theta[p.scale])
+	}
+	if p.scale == G {
+		at.Lambda = medianNoise
 	}
 	if !p.problem.FreeVariance {
 		at.Variance = p.problem.Variance
@@ -218,9 +239,10 @@ func (p *posterior) prior(i int, theta float64) (value, slope float64) {
 		return 0, 0
 	case i < G:
 		return normal(theta, math.Log(p.problem.Median[i]), spreadLengthscale)
+	case i == p.scale:
+		return normal(theta, 0, spreadTold)
 	case i == G:
-		median, spread := p.noisePrior()
-		return normal(theta, math.Log(median), spread)
+		return normal(theta, math.Log(medianNoise), spreadNoise)
 	case i == G+2:
 		return normal(theta, logit(kernel.MedianInteraction), spreadInteraction)
 	default:
@@ -229,18 +251,10 @@ func (p *posterior) prior(i int, theta float64) (value, slope float64) {
 	}
 }
 
-// noisePrior is the prior of λ, or of the factor of what was told.
-func (p *posterior) noisePrior() (median, spread float64) {
-	if p.scaled {
-		return 1, spreadTold
-	}
-	return medianNoise, spreadNoise
-}
-
 // noise is λ of reading i.
 func (p *posterior) noise(i int, at Hyperparameters) float64 {
 	switch {
-	case p.scaled:
+	case p.scaled[i]:
 		return p.told[i] * at.Told
 	case p.told[i] > 0:
 		return p.told[i]
@@ -258,7 +272,7 @@ func normal(theta, mean, spread float64) (value, slope float64) {
 // what is fixed: −½ tr(W ∂A/∂θ) with W = ααᵀ − A⁻¹.
 func (p *posterior) gradient() []float64 {
 	G := len(p.problem.Median)
-	gradient := make([]float64, G+3)
+	gradient := make([]float64, len(p.low))
 	inverse := p.inverse
 	p.factor.Inverse(inverse, p.room)
 	if p.problem.FreeLengthscales {
@@ -270,8 +284,12 @@ func (p *posterior) gradient() []float64 {
 	if p.problem.FreeNoise {
 		now := p.hyperparameters(p.at)
 		for i, told := range p.told {
-			if told == 0 || p.scaled {
-				gradient[G] -= 0.5 * p.noise(i, now) * (p.weights[i]*p.weights[i] - inverse[i][i])
+			of := G
+			if p.scaled[i] {
+				of = p.scale
+			}
+			if told == 0 || p.scaled[i] {
+				gradient[of] -= 0.5 * p.noise(i, now) * (p.weights[i]*p.weights[i] - inverse[i][i])
 			}
 		}
 	}
@@ -346,7 +364,7 @@ func (p *posterior) addChoices(gradient []float64, inverse [][]float64) {
 	}
 	if p.problem.mixes() {
 		a := p.hyperparameters(p.at).Interaction
-		gradient[len(gradient)-1] -= mixing * a * (1 - a)
+		gradient[len(p.problem.Median)+2] -= mixing * a * (1 - a)
 	}
 }
 

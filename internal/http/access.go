@@ -65,6 +65,9 @@ func (s *Server) guard(rt route) http.Handler {
 			leave, err = place.ofCredential(r, 1)
 			defer leave()
 		}
+		if err == nil && !rt.anybody {
+			r.Body = &awaited{r.Body, func() error { _, err := s.enter(rt, r); return err }, time.Now()}
+		}
 		if err == nil && !rt.anybody && !rt.streams() {
 			body := &heldBody{ReadCloser: r.Body, r: r, bodies: s.quotas.bodies}
 			defer body.end()
@@ -362,6 +365,24 @@ func (q *quota) both(r *http.Request, n int) (give func(), err error) {
 		return nothing, err
 	}
 	return func() { credential(); address() }, nil
+}
+
+// awaited is a body that may be long in coming, of a request that must still be its caller's then.
+type awaited struct {
+	io.ReadCloser
+	enter   func() error // says why it is not
+	entered time.Time
+}
+
+func (a *awaited) Read(into []byte) (int, error) {
+	n, err := a.ReadCloser.Read(into)
+	if time.Since(a.entered) > lookAgain {
+		if refused := a.enter(); refused != nil {
+			return 0, problem.Of(refused)
+		}
+		a.entered = time.Now()
+	}
+	return n, err
 }
 
 // heldBody is a body whose bytes count as long as the request is under way.

@@ -626,6 +626,65 @@ func TestBodiesOfOneVisitorAreBounded(t *testing.T) {
 	sitetest.Same(t, "turned away of those that fit", fit.turnedAway(), 0)
 }
 
+// late is a body of which the second half comes a while after the first, and after something has
+// happened.
+func late(text string, happens func()) io.Reader {
+	half := len(text) / 2
+	return io.MultiReader(strings.NewReader(text[:half]), &later{strings.NewReader(text[half:]), sync.OnceFunc(func() {
+		happens()
+		time.Sleep(1100 * time.Millisecond)
+	})})
+}
+
+type later struct {
+	io.Reader
+	first func()
+}
+
+func (l *later) Read(into []byte) (int, error) {
+	l.first()
+	return l.Reader.Read(into)
+}
+
+// TestABodyThatComesLateIsNobodysAnyMore: who begins a request, and loses the right to make it before
+// it has come, has made none; however long a program that was shut out keeps one for later.
+func TestABodyThatComesLateIsNobodysAnyMore(t *testing.T) {
+	s := sitetest.Beside(t)
+	id := s.NewStudy(sitetest.Screen)
+	s.API("POST", "/studies/"+id+"/ask", nil).Want(201)
+	bundle := string(s.API("GET", "/studies/"+id+"/export.json", nil).Want(200).Body)
+	const form = "application/x-www-form-urlencoded"
+	send := func(path, kind, body, header, credential string, happens func()) int {
+		r := httptest.NewRequestWithContext(t.Context(), "POST", path, late(body, happens))
+		r.Header.Set("Content-Type", kind)
+		r.Header.Set("Accept", "text/html")
+		r.Header.Set(header, credential)
+		answer := httptest.NewRecorder()
+		s.Router.ServeHTTP(answer, r)
+		return answer.Code
+	}
+	var wait sync.WaitGroup
+	for _, try := range []struct{ path, kind, body, role string }{
+		{"/api/v1/tokens", "application/json", `{"name": "Kept for later", "role": "admin"}`, "admin"},
+		{"/people/invites", form, "invite.name=Eve&invite.role=admin", "admin"},
+		{"/api/v1/studies/" + id + "/ask", "application/json", `{"count": 1}`, "operator"},
+		{"/api/v1/studies/" + id + "/trials/1/tell", "application/json", `{"metrics": {"yield": 71}}`, "operator"},
+		{"/api/v1/studies/import", "application/json", bundle, "operator"},
+	} {
+		wait.Go(func() {
+			made := s.API("POST", "/tokens", map[string]string{"name": "Late at " + try.path, "role": try.role}).Want(201).JSON()
+			revoke := func() { s.API("DELETE", "/tokens/"+made["id"].(string), nil).Want(204) }
+			sitetest.Same(t, try.path+" of a revoked token", send(try.path, try.kind, try.body, "Authorization", "Bearer "+made["token"].(string), revoke), http.StatusUnauthorized)
+		})
+	}
+	wait.Wait()
+	ana := browserOf(t, s, "Ana", account.Operator)
+	lower := func() { must.Do(t, s.DB.Accounts.SetRole(t.Context(), ana.id(), account.Viewer)) }
+	sitetest.Same(t, "a form of somebody who is no operator any more", send("/studies/"+id+"/ask", form, "count=1&key=", "Cookie", "headroom="+ana.cookies["headroom"], lower), http.StatusForbidden)
+	sitetest.Same(t, "studies", len(s.API("GET", "/studies", nil).JSON()["studies"].([]any)), 1)
+	s.API("GET", "/studies/"+id, nil).Has("version", 2.0)
+}
+
 // held is a store of studies that keeps readers waiting.
 type held struct {
 	study.Store

@@ -151,10 +151,11 @@ func give[T any](ctx context.Context, a *Accounts, columns string, c credential)
 // mayGive refuses who has just lost the right to give a credential, a token whose name is taken, and
 // a sign-in link for somebody who may not sign in; else it has their name and role.
 func (a *Accounts) mayGive(ctx context.Context, tx pgx.Tx, c *credential) error {
-	if c.by.OwnerID != "" {
-		owner, err := a.person(ctx, tx, c.by.OwnerID)
-		if errors.Is(err, account.ErrNotFound) || err == nil && !owner.Role.Includes(c.by.Role) {
-			return account.ErrExpired
+	if c.by.ID != "" {
+		has, err := list(ctx, tx, pgx.RowTo[account.Role], `
+			SELECT coalesce(p.role, c.role) FROM credentials c LEFT JOIN people p ON p.id = person_id WHERE c.id = $2 AND disabled_at IS NULL AND `+inForce, a.db.now(), c.by.ID)
+		if err == nil && (len(has) == 0 || !has[0].Includes(c.by.Role)) {
+			err = account.ErrExpired
 		}
 		if err != nil {
 			return err

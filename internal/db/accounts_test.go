@@ -42,6 +42,9 @@ func TestTokenIsRecognisedUntilItIsRevoked(t *testing.T) {
 	if _, err := d.Accounts.Authenticate(ctx, secret); !errors.Is(err, account.ErrExpired) {
 		t.Fatalf("a revoked token got %v", err)
 	}
+	if _, _, err := d.Accounts.CreateToken(ctx, who, account.NewToken{Name: "late", Role: account.Viewer}); !errors.Is(err, account.ErrExpired) {
+		t.Errorf("a request of the revoked, under way, made a token: %v", err)
+	}
 	if _, err := d.Accounts.Authenticate(ctx, secret+"x"); !errors.Is(err, account.ErrNoCredentials) {
 		t.Fatalf("an unknown token got %v", err)
 	}
@@ -181,9 +184,14 @@ func TestSessionSlidesAndEnds(t *testing.T) {
 	if _, err := d.Accounts.Authenticate(ctx, secret); err != nil {
 		t.Fatalf("the visit did not prolong the session: %v", err)
 	}
+	who := must.Get(d.Accounts.Authenticate(ctx, secret))(t)
+	must.Get2(d.Accounts.CreateSignInLink(ctx, who, admin.ID))(t)
 	must.Do(t, d.Accounts.EndSession(ctx, admin.ID, session.ID))
 	if _, err := d.Accounts.Authenticate(ctx, secret); !errors.Is(err, account.ErrExpired) {
 		t.Fatalf("a signed-out session got %v", err)
+	}
+	if _, _, err := d.Accounts.CreateSignInLink(ctx, who, admin.ID); !errors.Is(err, account.ErrExpired) {
+		t.Errorf("a request of the signed-out, under way, made a link: %v", err)
 	}
 	_, secret = signIn(t, d, admin.ID)
 	later = later.Add(account.SessionIdleLife)

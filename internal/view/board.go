@@ -54,7 +54,7 @@ func (v Facts) Verified() templates.Verified {
 	shown.Text = fmt.Sprintf("up to ledger entry %d: %s replayed.", last.Version, words.Count(last.Checked, "decision", "decisions"))
 	if n := last.Unchecked; n > 0 {
 		engines := words.Either(len(last.GoneEngines) > 1, "engines ", "engine ") + design.Listed(last.GoneEngines, "and")
-		shown.Text, shown.Partly = shown.Text+" "+words.Count(n, "decision was", "decisions were")+" made by rules that this program no longer has ("+engines+"), and cannot be replayed.", true
+		shown.Text, shown.Partly = shown.Text+" "+words.Count(n, "decision was", "decisions were")+" made by rules of "+engines+", which the program that verified it does not have, and could not be replayed.", true
 	}
 	if since := v.Latest.Version - last.Version; since > 0 {
 		shown.Since = words.Count(int(since), "entry has", "entries have") + " been added since."

@@ -80,8 +80,9 @@ func TestAStudyInTheList(t *testing.T) {
 	}
 }
 
-// TestWordsOfVerification: what holds, what differs and what can no longer be replayed are three
-// answers.
+// TestWordsOfVerification: what holds, what differs and what could not be replayed are three answers.
+// Whoever reads it may do so by another program than the one that verified: during an upgrade some
+// servers are older.
 func TestWordsOfVerification(t *testing.T) {
 	t.Parallel()
 	snap := &ledger.Snapshot{ID: "k3v9x2m7qd4t", Version: 30, Hash: "9f86"}
@@ -94,7 +95,7 @@ func TestWordsOfVerification(t *testing.T) {
 	}{
 		"holds": {outcome: study.Verification{OK: true, LedgerIntact: true, Checked: 12, Rules: study.RulesPresent}, ok: true, text: "up to ledger entry 30: 12 decisions replayed."},
 		"gone": {outcome: study.Verification{OK: true, LedgerIntact: true, Checked: 1, Unchecked: 12, Rules: study.RulesGone, GoneEngines: []string{"1", "4"}}, ok: true, partly: true,
-			text: "1 decision replayed. 12 decisions were made by rules that this program no longer has (engines 1 and 4), and cannot be replayed."},
+			text: "1 decision replayed. 12 decisions were made by rules of engines 1 and 4, which the program that verified it does not have, and could not be replayed."},
 		"differs": {outcome: study.Verification{LedgerIntact: true, Checked: 12, Rules: study.RulesPresent, Different: []study.Difference{
 			{Number: 3, Field: "mean.yield", Stored: 61.5, Replayed: 62.0}, {Number: 4, Field: "acquisition", Stored: &stored, Replayed: &replayed}, {Number: 5, Field: "acquisition", Stored: (*float64)(nil), Replayed: &stored},
 			{Number: 6, Field: "model.yield.lengthscales", Stored: []float64{0.5, 2}, Replayed: []float64{0.25, 2}},

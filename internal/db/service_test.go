@@ -391,3 +391,29 @@ func TestFeedbackIsReadAsOneReadingPerRound(t *testing.T) {
 		t.Fatalf("(-snapshot +table)\n%s", diff)
 	}
 }
+
+// TestAnEntryOfANewerProgram: while servers are upgraded one after another, an older one reads what
+// a newer one writes. It says so where it does not know what that is, whether it has the study at hand
+// or not, and writes nothing behind it.
+func TestAnEntryOfANewerProgram(t *testing.T) {
+	t.Parallel()
+	d, ctx := dbtest.New(t), t.Context()
+	s := serve(t, d)
+	snap, _ := ask(t, s, create(t, s, reactor()).ID, 1)
+	must.Get(d.Pool().Exec(ctx, `
+		WITH newer AS (INSERT INTO events (study_id, seq, at, by, kind, data, hash) VALUES ($1, $2, now(), 'Ana', 'told', '{"number": 1, "weather": "fair"}', repeat('f', 64)))
+		UPDATE studies SET version = $2, hash = repeat('f', 64) WHERE id = $1`, snap.ID, snap.Version+1))(t)
+	for what, service := range map[string]*study.Service{"at hand": s, "not at hand": serve(t, d)} {
+		_, reading := service.Snapshot(ctx, snap.ID, 0)
+		_, telling := service.Tell(ctx, ana, snap.ID, 1, ledger.Telling{Metrics: run(snap.Trial(1).Parameters)})
+		_, _, asking := service.Ask(ctx, ana, snap.ID, study.Ask{})
+		for does, err := range map[string]error{"reading": reading, "telling": telling, "asking": asking} {
+			if later, ok := errors.AsType[*study.Later](err); !ok || !strings.Contains(later.Sentence, "newer") || !strings.Contains(err.Error(), "weather") {
+				t.Errorf("%s, %s: %v", what, does, err)
+			}
+		}
+	}
+	if list, _ := must.Get2(s.Summaries(ctx, study.Listing{}))(t); len(list) != 1 || list[0].Version != snap.Version+1 {
+		t.Errorf("listed as %+v", list)
+	}
+}

@@ -162,11 +162,21 @@ func (s *Service) load(ctx context.Context, id string) (*ledger.Snapshot, error)
 
 // foldNews adds events to base, nil before the first of them, and keeps the result.
 func (s *Service) foldNews(id string, base *ledger.Snapshot, news []ledger.Event) (*ledger.Snapshot, error) {
-	snap, err := ledger.Fold(id, base, news, nil)
+	snap, err := fold(id, base, news)
 	if err != nil {
-		return nil, fmt.Errorf("study %s: %w", id, err)
+		return nil, err
 	}
 	return s.Derived.Put(snap), nil
+}
+
+// fold adds events that are stored. Whoever wrote them could: what cannot be read was written by a
+// newer program, as while servers are upgraded one after another, or damaged since.
+func fold(id string, base *ledger.Snapshot, stored []ledger.Event) (*ledger.Snapshot, error) {
+	snap, err := ledger.Fold(id, base, stored, nil)
+	if err != nil {
+		return nil, fmt.Errorf("study %s: %w (%w)", id, &Later{"The study's ledger has an entry that this server cannot read: a newer program wrote it, or it is damaged. The log names it."}, err)
+	}
+	return snap, nil
 }
 
 // recent returns some version of the study, if possible without asking the store: a write brings it
@@ -250,9 +260,9 @@ func (s *Service) write(ctx context.Context, cmd Command, base *ledger.Snapshot,
 	var after *ledger.Snapshot
 	var numbers []int
 	err = s.store.Write(ctx, base.ID, cmd, Known{base.Version, base.Hash}, func(news []ledger.Event) (Append, error) {
-		now, err := ledger.Fold(base.ID, base, news, nil)
+		now, err := fold(base.ID, base, news)
 		if err != nil {
-			return Append{}, fmt.Errorf("study %s: %w", base.ID, err)
+			return Append{}, err
 		}
 		ruled, err := decide(now)
 		if err != nil {

@@ -173,15 +173,13 @@ func (a *Accounts) mayGive(ctx context.Context, tx pgx.Tx, c *credential) error 
 	return nil
 }
 
-const (
-	selectPeople = `
-		SELECT id, name, role, created_at, (SELECT max(used_at) FROM credentials WHERE person_id = people.id AND kind = 'session') AS last_seen, disabled_at,
-			ARRAY(SELECT name ` + given + ` AND kind = 'token' ORDER BY lower(name)) AS tokens,
-			ARRAY(SELECT name ` + given + ` AND kind IN ('sign_in', 'invite') ORDER BY lower(name)) AS links,
-			ARRAY(SELECT name ` + given + ` AND kind = 'share' ORDER BY lower(name)) AS shares
-		FROM people`
-	given = `FROM credentials WHERE owner = people.id AND ` + inForce
-)
+const selectPeople = `
+	SELECT id, name, role, created_at, (SELECT max(used_at) FROM credentials WHERE person_id = people.id AND kind = 'session') AS last_seen, disabled_at, tokens, links, shares
+	FROM people LEFT JOIN (
+		SELECT owner, array_agg(name ORDER BY lower(name)) FILTER (WHERE kind = 'token') AS tokens,
+			array_agg(name ORDER BY lower(name)) FILTER (WHERE kind IN ('sign_in', 'invite')) AS links,
+			array_agg(name ORDER BY lower(name)) FILTER (WHERE kind = 'share') AS shares
+		FROM credentials WHERE ` + inForce + ` GROUP BY owner) given ON owner = people.id`
 
 func (a *Accounts) People(ctx context.Context) ([]account.Person, error) {
 	return list(ctx, a.db.in(ctx), pgx.RowToStructByName[account.Person], selectPeople+` ORDER BY lower(name)`, a.db.now())

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"headroom/internal/account"
 	"headroom/internal/db"
 	"headroom/internal/db/dbtest"
@@ -756,5 +758,31 @@ func TestWhatIsNoPIN(t *testing.T) {
 		if err := account.CheckPIN(pin); (err == nil) != fine {
 			t.Errorf("%q: %v", pin, err)
 		}
+	}
+}
+
+// What each person gave out is read once for all of them: with 300 people, whoever gave something out
+// before would else be looked at 900 times.
+func TestPeopleAreListedInOneLook(t *testing.T) {
+	t.Parallel()
+	d, ctx := dbtest.New(t), t.Context()
+	for _, setup := range []string{
+		`INSERT INTO people (id, name, role, created_at) SELECT 'p' || i, 'Person ' || i, 'operator', now() FROM generate_series(1, 300) i`,
+		`INSERT INTO credentials (id, hash, kind, name, role, person_id, by, owner, created_at, expires_at)
+			SELECT 'c' || i, sha256(i::text::bytea), kind, 'given ' || i, role, person, 'Ana', 'p' || i % 300 + 1, now(), now() + interval '1 day'
+			FROM generate_series(1, 1500) i, LATERAL (SELECT * FROM (VALUES ('token', 'viewer', NULL), ('session', NULL, 'p' || i % 300 + 1)) AS kinds (kind, role, person) OFFSET i % 2 LIMIT 1) kinds`,
+		`ANALYZE people, credentials`,
+	} {
+		must.Get(d.Pool().Exec(ctx, setup))(t)
+	}
+	rows := must.Get(d.Pool().Query(ctx, `EXPLAIN (ANALYZE, COSTS off, TIMING off) `+db.SelectPeople, time.Now()))(t)
+	for _, line := range must.Get(pgx.CollectRows(rows, pgx.RowTo[string]))(t) {
+		if strings.Contains(line, "Seq Scan on credentials") && !strings.Contains(line, "loops=1)") {
+			t.Error(line)
+		}
+	}
+	people := must.Get(d.Accounts.People(ctx))(t)
+	if len(people) != 300 || len(people[0].Tokens)+len(people[1].Tokens) == 0 {
+		t.Errorf("%d people, the first of whom is %+v", len(people), people[0])
 	}
 }

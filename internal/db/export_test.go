@@ -14,8 +14,11 @@ func Open(ctx context.Context, url string) (*DB, error) { return newFence("").op
 // Pool lets tests look at the tables.
 func (d *DB) Pool() *pgxpool.Pool { return d.pool }
 
-// ListStudies is the statement that lists studies.
-const ListStudies = listStudies
+// ListStudies and SelectPeople are the statements that list them.
+const (
+	ListStudies  = listStudies
+	SelectPeople = selectPeople
+)
 
 // Connections is how many connections reading and writing, and holding choosing locks, may open.
 func (d *DB) Connections() (general, choosing int32) {

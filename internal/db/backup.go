@@ -56,7 +56,8 @@ func (d *DB) Backup(ctx context.Context, w io.Writer) error {
 	defer release(ctx)
 	snapshot := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
 	return unavailable(ctx, pgx.BeginTxFunc(ctx, d.pool, snapshot, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, `SET LOCAL statement_timeout = 0`); err != nil { // a table takes as long as it takes
+		// A table takes as long as it takes, and so does the file that it goes to.
+		if _, err := tx.Exec(ctx, `SELECT set_config(wait, '0', true) FROM unnest(ARRAY['statement_timeout', 'idle_in_transaction_session_timeout']) wait`); err != nil {
 			return err
 		}
 		head, err := d.backupHead(ctx, tx)

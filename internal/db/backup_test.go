@@ -152,3 +152,22 @@ func TestDamagedBackupsAreRefusedWhole(t *testing.T) {
 		}
 	}
 }
+
+// slow is a file that takes its time, as a pipe to a place far away may.
+type slow struct{ bytes.Buffer }
+
+func (s *slow) Write(text []byte) (int, error) {
+	time.Sleep(300 * time.Millisecond)
+	return s.Buffer.Write(text)
+}
+
+// TestABackupWaitsForItsFile: also between two tables, when the database waits for the program.
+func TestABackupWaitsForItsFile(t *testing.T) {
+	t.Parallel()
+	url := dbtest.URL(t) + "&idle_in_transaction_session_timeout=100"
+	var file slow
+	must.Do(t, open(t, url).Backup(t.Context(), &file))
+	if members := unpack(t, file.Bytes()); len(members) != 7 {
+		t.Errorf("the backup has %d members", len(members))
+	}
+}

@@ -1169,7 +1169,7 @@ class Client(_Connection):
     ) -> StudyList:
         """List the studies, newest change first. Needs: any credentials.
 
-        after: Go on where a page ended: its next.
+        after: Go on where a page ended: its next; a study that changes meanwhile goes to the front, where it is on no later page.
 
         limit: At most so many; default and limit 1000.
         """

@@ -45,7 +45,7 @@ func (a *API) ofStudies() operations {
 		}),
 		"listStudies": listing(Operation{
 			Summary: "List the studies, newest change first",
-			Query:   []queryParameter{{"after", "Go on where a page ended: its next", ""}, limitParameter},
+			Query:   []queryParameter{{"after", "Go on where a page ended: its next; a study that changes meanwhile goes to the front, where it is on no later page", ""}, limitParameter},
 		}, func(r *http.Request) (studyList, error) {
 			wanted, err := request.Asked(r, func(q *request.Query) study.Listing {
 				return study.Listing{Only: request.Studies(r), After: q.Mark("after"), Limit: int(limitIn(q))}

@@ -142,7 +142,7 @@ func (w *wholeSteps) Run(step io.Reader) error {
 }
 
 func newerDatabase(present uint) error {
-	return fmt.Errorf("the database is newer than this program: it is at schema %d, this program knows %d; run the newer program", present, migrations.Latest)
+	return fmt.Errorf("%w: it is at schema %d, this program knows %d; run the newer program", study.ErrNewer, present, migrations.Latest)
 }
 
 // Ready reports whether the database answers and has this program's schema.
@@ -152,13 +152,13 @@ func (d *DB) Ready(ctx context.Context) error {
 	err := d.pool.QueryRow(ctx, `SELECT version, dirty FROM schema_migrations`).Scan(&present, &dirty)
 	switch {
 	case pgError(err).Code == undefinedTable, errors.Is(err, pgx.ErrNoRows):
-		return fmt.Errorf("the database has not been migrated: %w", study.ErrUnavailable)
+		return &study.Later{Sentence: "The database has not been migrated."}
 	case err != nil:
 		return unavailable(ctx, err)
 	case present > migrations.Latest:
 		return newerDatabase(present)
 	case dirty || present < migrations.Latest:
-		return fmt.Errorf("the database is at schema %d, this program needs %d: %w", present, migrations.Latest, study.ErrUnavailable)
+		return &study.Later{Sentence: fmt.Sprintf("The database is at schema %d, and this program needs %d.", present, migrations.Latest)}
 	}
 	return nil
 }

@@ -29,6 +29,7 @@ import (
 	"headroom/internal/http/problem"
 	"headroom/internal/scheduler"
 	"headroom/internal/study"
+	"headroom/internal/study/design"
 )
 
 // Database is what the server needs of package db beyond the stores.
@@ -181,8 +182,14 @@ func (s *Server) ready(w http.ResponseWriter, r *http.Request) error {
 	if behind, ok := errors.AsType[*study.Behind](err); ok {
 		return behind
 	}
+	if later, ok := errors.AsType[*study.Later](err); ok {
+		return problem.Unavailable(later.Sentence)
+	}
+	if errors.Is(err, study.ErrNewer) {
+		return problem.Unavailable(design.Capitalised(err.Error()) + ".")
+	}
 	if err != nil {
-		return problem.Unavailable("The database cannot be reached, or has not been migrated.")
+		return problem.Unavailable("The database cannot be reached.")
 	}
 	return writeText(w, "ready\n")
 }

@@ -10,11 +10,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"headroom/internal/account"
 	"headroom/internal/db/dbtest"
 	"headroom/internal/http/sitetest"
 	"headroom/internal/must"
 	"headroom/internal/testwait"
+	"headroom/migrations"
 )
 
 func TestEveryAnswerIsGuarded(t *testing.T) {
@@ -242,3 +245,26 @@ func TestTheAnswerToAFormCanBeLoadedAnew(t *testing.T) {
 }
 
 func TestMain(m *testing.M) { dbtest.Main(m) }
+
+// TestReadinessNamesItsCause: during an upgrade the older server says that it is too old, and does not
+// blame the database.
+func TestReadinessNamesItsCause(t *testing.T) {
+	t.Parallel()
+	url := dbtest.URL(t)
+	s := sitetest.On(t, url)
+	conn := must.Get(pgx.Connect(t.Context(), url))(t)
+	defer conn.Close(t.Context())
+	for change, words := range map[string]string{
+		`UPDATE schema_migrations SET version = 99`: "The database is newer than this program",
+		`UPDATE schema_migrations SET version = 0`:  "The database is at schema 0",
+		`DELETE FROM schema_migrations`:             "The database has not been migrated",
+	} {
+		must.Get(conn.Exec(t.Context(), change))(t)
+		if says := s.Call("GET", "/readyz", "", nil).Want(503).JSON()["detail"].(string); !strings.HasPrefix(says, words) {
+			t.Errorf("after %s it says %q", change, says)
+		}
+		must.Get(conn.Exec(t.Context(), `DELETE FROM schema_migrations`))(t)
+		must.Get(conn.Exec(t.Context(), `INSERT INTO schema_migrations VALUES ($1, false)`, migrations.Latest))(t)
+	}
+	s.Call("GET", "/readyz", "", nil).Want(200)
+}

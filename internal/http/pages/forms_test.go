@@ -163,12 +163,41 @@ func TestFormSentTwiceWorksOnce(t *testing.T) {
 }
 
 // TestAnotherFormUnderTheSameKeyIsRefused: a key that was used for something else does not pass for
-// having worked.
+// having worked. Whoever changed something after the answer was lost is told so, and sends it again.
 func TestAnotherFormUnderTheSameKeyIsRefused(t *testing.T) {
 	s := sitetest.Beside(t)
 	study := newTrial(s)
-	post(s, study+"/own", url.Values{"key": {"k"}, "used.0": {"31"}, "used.1": {"A"}}).Want(303)
-	post(s, study+"/own", url.Values{"key": {"k"}, "used.0": {"50"}, "used.1": {"A"}}).Want(422).Says(`value="50"`)
+	formAt := map[string]string{study + "/own": `<form method="post" class="panel`, study + "/edit": `<form method="post" class="panel`,
+		study + "/trials/1/tell": `action="` + study + `/trials/1/tell"`, study + "/ask": `action="` + study + `/ask"`}
+	for path, forms := range map[string][2]url.Values{
+		study + "/own":           {{"used.0": {"31"}, "used.1": {"A"}}, {"used.0": {"50"}, "used.1": {"A"}}},
+		study + "/trials/1/tell": {{"metric.0": {"71"}}, {"metric.1": {"0.3"}}},
+		study + "/ask":           {{"count": {"1"}}, {"count": {"2"}}},
+		study + "/edit":          {{"name": {"Screen"}, "state": {"open"}}, {"name": {"Screen 2"}, "state": {"open"}}},
+	} {
+		before, after := forms[0], forms[1]
+		before.Set("key", "k")
+		after.Set("key", "k")
+		post(s, path, before).Want(303)
+		stored := events(t, s, study)
+		page := string(post(s, path, after).Want(422).Says("This form was sent before", "Nothing of what it says now is saved yet").Lacks("Idempotency-Key").Body)
+		for _, list := range after {
+			if list[0] != "k" && !strings.Contains(page, `value="`+list[0]+`"`) {
+				t.Errorf("%s does not hold %q any more", path, list[0])
+			}
+		}
+		_, page, _ = strings.Cut(page, formAt[path])
+		key := regexp.MustCompile(`name="key" value="([^"]*)"`).FindStringSubmatch(page)
+		sitetest.Same(t, path+": events", events(t, s, study), stored)
+		if key == nil || key[1] == "k" {
+			t.Fatalf("%s has the key %q still", path, key)
+		}
+		after.Set("key", key[1])
+		post(s, path, after).Want(303)
+		if events(t, s, study) == stored {
+			t.Errorf("%s stored nothing under its new key", path)
+		}
+	}
 }
 
 // TestPartsAreAnsweredInPlace: htmx gets the form, or where to go, without a page around it.

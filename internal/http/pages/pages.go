@@ -479,6 +479,10 @@ func submit(w http.ResponseWriter, r *http.Request, read func(*forms.Typed) subm
 		}
 		err = asked.do(cmd)
 	}
+	if errors.Is(err, study.ErrReused) { // its answer was lost, and something was changed since
+		form.Values.Set("key", newKey(r))
+		err = problem.New(http.StatusUnprocessableEntity, "This form was sent before, and what it said then is saved. Nothing of what it says now is saved yet: send it again if that is to be saved, too.")
+	}
 	if odd, ok := errors.AsType[*study.Doubtful](err); ok {
 		return asked.doubted(form.Shown(), odd.Doubts)
 	}

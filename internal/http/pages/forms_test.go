@@ -198,6 +198,9 @@ func TestAnotherFormUnderTheSameKeyIsRefused(t *testing.T) {
 			t.Errorf("%s stored nothing under its new key", path)
 		}
 	}
+	study = newTrial(s)
+	post(s, study+"/trials/1/tell", url.Values{"key": {"one"}, "metric.0": {"71"}}).Want(303)
+	post(s, study+"/trials/1/tell", url.Values{"key": {"other"}, "metric.0": {"72"}}).Want(422).Says("a result of this trial was saved meanwhile").Lacks("somebody else") // in another tab
 }
 
 // TestPartsAreAnsweredInPlace: htmx gets the form, or where to go, without a page around it.

@@ -194,7 +194,7 @@ func (s *Site) tellAgain(w http.ResponseWriter, r *http.Request, v view.Tried, f
 	entry := v.Entry(form)
 	entry.Doubts = doubts
 	if slices.ContainsFunc(entry.Meanwhile, func(m templates.Meanwhile) bool { return m.Mine != "" }) {
-		entry.Form.General = "Nothing of yours is saved yet: somebody else saved a result of this trial meanwhile."
+		entry.Form.General = "Nothing of yours is saved yet: a result of this trial was saved meanwhile."
 	}
 	if isPart(r) {
 		return show(w, r, http.StatusUnprocessableEntity, templates.EntryForm(v.Head, v.Trial.Number, entry))

@@ -146,7 +146,7 @@ func (b *builder) decode(e Event) func() error {
 	case Fitted:
 		return decoded(e, b.fit)
 	default:
-		return func() error { return errors.New("no such kind of event") }
+		return func() error { return errors.New("no such kind of event: perhaps a newer program wrote it") }
 	}
 }
 
@@ -155,7 +155,7 @@ func decoded[Data any](e Event, apply func(Data) error) func() error {
 	err := e.Decode(&data)
 	return func() error {
 		if err != nil {
-			return err
+			return fmt.Errorf("%w: perhaps a newer program wrote it", err)
 		}
 		return apply(data)
 	}

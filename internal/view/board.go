@@ -51,13 +51,13 @@ func (v Facts) Verified() templates.Verified {
 		return shown
 	}
 	shown.OK, shown.At, shown.Hash = last.OK, v.stamp(last.At), last.Hash
-	shown.Text = fmt.Sprintf("up to ledger entry %d: %s replayed.", last.Version, words.Count(last.Checked, "decision", "decisions"))
+	shown.Text = fmt.Sprintf("up to ledger entry %d: %s replayed.", last.Version, design.Count(last.Checked, "decision", "decisions"))
 	if n := last.Unchecked; n > 0 {
 		engines := words.Either(len(last.GoneEngines) > 1, "engines ", "engine ") + design.Listed(last.GoneEngines, "and")
-		shown.Text, shown.Partly = shown.Text+" "+words.Count(n, "decision was", "decisions were")+" made by rules of "+engines+", which the program that verified it does not have, and could not be replayed.", true
+		shown.Text, shown.Partly = shown.Text+" "+design.Count(n, "decision was", "decisions were")+" made by rules of "+engines+", which the program that verified it does not have, and could not be replayed.", true
 	}
 	if since := v.Latest.Version - last.Version; since > 0 {
-		shown.Since = words.Count(int(since), "entry has", "entries have") + " been added since."
+		shown.Since = design.Count(int(since), "entry has", "entries have") + " been added since."
 	}
 	shown.Different = differences(last.Verification)
 	return shown
@@ -94,7 +94,7 @@ func (v Facts) MostAmends() int { return words.Either(v.Paper, mostReportAmends,
 func (v Facts) amends() templates.Amends {
 	var amends templates.Amends
 	if n := v.Board.Unseen; n > 0 {
-		amends.More = words.Count(n, "earlier one is", "earlier ones are") + " not shown; " + words.Either(v.Paper, "the export", "the ledger") + " has all of them."
+		amends.More = design.Count(n, "earlier one is", "earlier ones are") + " not shown; " + words.Either(v.Paper, "the export", "the ledger") + " has all of them."
 	}
 	for _, event := range v.Board.Amended {
 		amends.Lines = append(amends.Lines, v.amendsOf(event)...)

@@ -306,7 +306,7 @@ func CorrectionConsequences(snap *ledger.Snapshot, impact study.Impact) *templat
 	out, rest := consequences(snap, impact)
 	out.Summary = fmt.Sprintf("Trial %d would be: %s.", impact.Trial.Number, stateWords(snap.Definition, impact.Trial))
 	keeps := words.Either(impact.DecisionsAfter == 1, "it keeps what it", "they keep what they")
-	made := fmt.Sprintf(" %s made from the old value; %s recorded.", words.Count(impact.DecisionsAfter, "decision was", "decisions were"), keeps)
+	made := fmt.Sprintf(" %s made from the old value; %s recorded.", design.Count(impact.DecisionsAfter, "decision was", "decisions were"), keeps)
 	out.Summary += words.Either(impact.DecisionsAfter == 0, " No decision was made from the old value.", made) + rest
 	return out
 }

@@ -156,7 +156,7 @@ func takeIn(within, values []float64) (wider []float64, beyond int) {
 
 // beyondWords says how many readings a chart's range leaves out, "" for none.
 func beyondWords(above, below int) string {
-	over, under := words.Count(above, "reading", "readings")+" above the range drawn", words.Count(below, "reading", "readings")+" below the range drawn"
+	over, under := design.Count(above, "reading", "readings")+" above the range drawn", design.Count(below, "reading", "readings")+" below the range drawn"
 	switch {
 	case above > 0 && below > 0:
 		return over + ", " + under + "."

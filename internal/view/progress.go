@@ -314,7 +314,7 @@ func (p *panelling) axis(metric string, s series, must []float64) (axis chart.Ax
 	within, beyond := takeIn(within, m.all(s.first))
 	edged(m, within, edge)
 	if beyond > 0 {
-		said = strings.TrimSpace(said + fmt.Sprintf(" %s: %s corrected since, as first told, beyond the range drawn.", design.Capitalised(metric), words.Count(beyond, "reading", "readings")))
+		said = strings.TrimSpace(said + fmt.Sprintf(" %s: %s corrected since, as first told, beyond the range drawn.", design.Capitalised(metric), design.Count(beyond, "reading", "readings")))
 	}
 	return m.axis(within), said
 }
@@ -375,7 +375,7 @@ func (p *panelling) bestWords() string {
 		}
 	}
 	if since > 0 {
-		return text + fmt.Sprintf("; %s since then.", words.Count(since, "reading", "readings"))
+		return text + fmt.Sprintf("; %s since then.", design.Count(since, "reading", "readings"))
 	}
 	return text + ", the last one."
 }
@@ -459,7 +459,7 @@ func (p *panelling) limitWords(j int) string {
 		}
 	}
 	extreme := words.Either(now.Op == ">=", "lowest", "highest")
-	text := fmt.Sprintf("%s: limit broken in %d of %s; %s %s at trial %d.", design.Capitalised(now.Name), then, words.Count(known, "trial", "trials"), extreme,
+	text := fmt.Sprintf("%s: limit broken in %d of %s; %s %s at trial %d.", design.Capitalised(now.Name), then, design.Count(known, "trial", "trials"), extreme,
 		Measured(p.Snap.Definition, now.Metric, p.Snap.Trial(worst).Metrics[now.Metric]), worst)
 	if today, _ := brokenIn(p.Snap.Trials, now); today != then {
 		text += fmt.Sprintf(" Each is judged by the limit of its time; by today’s, %s, it is %d.", words.Quantity(now.Threshold, now.Unit), today)

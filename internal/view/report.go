@@ -53,7 +53,7 @@ func (v Facts) studyFacts() []templates.Fact {
 		{Name: "Seed", Value: strconv.FormatUint(d.Seed, 10)},
 	}
 	if n := len(d.Candidates); n > 0 {
-		facts = append(facts, templates.Fact{Name: "Possible settings", Value: words.Count(n, "listed combination", "listed combinations") + ", and no others"})
+		facts = append(facts, templates.Fact{Name: "Possible settings", Value: design.Count(n, "listed combination", "listed combinations") + ", and no others"})
 	}
 	for _, p := range d.Parameters {
 		if gone := d.Unavailable[p.Name]; len(gone) > 0 {

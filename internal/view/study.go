@@ -310,7 +310,7 @@ func idle(trials []*ledger.Trial) string {
 	if len(others) == 0 {
 		return "Every trial has its results."
 	}
-	return words.Count(read, "trial has its", "trials have their") + " results, " + design.Listed(others, "and") + "."
+	return design.Count(read, "trial has its", "trials have their") + " results, " + design.Listed(others, "and") + "."
 }
 
 func endWords(status ledger.Status, n int) string {

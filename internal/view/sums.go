@@ -78,7 +78,7 @@ func (p *panelling) behind() (best, average, own []float64) {
 
 func (p *panelling) denseWords() string {
 	return fmt.Sprintf("Of %s, single marks are the newest %d, those that broke a limit and those that were the best so far; each grey bar spans all readings of %s, lowest to highest.",
-		words.Count(len(p.Snap.Trials), "trial", "trials"), newestMarks, words.Count(p.spanned(), "trial", "trials"))
+		design.Count(len(p.Snap.Trials), "trial", "trials"), newestMarks, design.Count(p.spanned(), "trial", "trials"))
 }
 
 // spanned is how many trials a bar spans.
@@ -175,10 +175,10 @@ func (p *panelling) estimated(c design.Constraint) func(study.ViolationOut) *flo
 func (p *panelling) violationCaption(c design.Constraint, now study.ViolationOut) string {
 	_, known := brokenIn(p.Snap.Trials, c)
 	amount := func(x float64) string { return words.RoughlyApart(x, c.Unit) }
-	caption := fmt.Sprintf("Violation of %s: none of %s went beyond the limit of %s.", words.Name(c.Name), words.Count(known, "reading", "readings"), words.Quantity(c.Threshold, c.Unit))
+	caption := fmt.Sprintf("Violation of %s: none of %s went beyond the limit of %s.", words.Name(c.Name), design.Count(known, "reading", "readings"), words.Quantity(c.Threshold, c.Unit))
 	if now.Hard > 0 {
 		caption = fmt.Sprintf("Violation of %s: %d of %s went beyond the limit of %s, by %s in sum, %s per reading, at most %s in one (hard); counting margin against it leaves %s (soft).",
-			words.Name(c.Name), now.Rounds, words.Count(known, "reading", "readings"), words.Quantity(c.Threshold, c.Unit), amount(now.Hard), amount(now.Hard/float64(max(1, known))), amount(now.Largest), amount(now.Soft))
+			words.Name(c.Name), now.Rounds, design.Count(known, "reading", "readings"), words.Quantity(c.Threshold, c.Unit), amount(now.Hard), amount(now.Hard/float64(max(1, known))), amount(now.Largest), amount(now.Soft))
 	}
 	if estimate := p.estimated(c)(now); estimate != nil {
 		caption += fmt.Sprintf(" The model, allowing for noise, estimates %s.", amount(*estimate))
@@ -335,10 +335,10 @@ func multiplierWords(path []float64, brokenAt func(number int) bool, now float64
 	case len(broken) == 0:
 		text += " It rose after " + trialsInWords(others) + ", where no reading broke the limit, as the algorithm’s rule has it."
 	default:
-		text += fmt.Sprintf(" It rose after %s, which broke the limit, and after %s, as the algorithm’s rule has it.", trialsInWords(broken), words.Count(len(others), "other", "others"))
+		text += fmt.Sprintf(" It rose after %s, which broke the limit, and after %s, as the algorithm’s rule has it.", trialsInWords(broken), design.Count(len(others), "other", "others"))
 	}
 	if falls > 0 && len(broken)+len(others) > 0 {
-		text += fmt.Sprintf(" It fell after %s.", words.Count(falls, "trial", "trials"))
+		text += fmt.Sprintf(" It fell after %s.", design.Count(falls, "trial", "trials"))
 	}
 	if atCeiling {
 		text += " That is the most that the algorithm’s settings allow."

@@ -107,7 +107,7 @@ func (v listing) fill(table *templates.Trials, keep func(*ledger.Trial) bool) {
 	}
 	listed := matching[before:min(before+tablePage, len(matching))]
 	v.list(table, listed)
-	table.Shown = fmt.Sprintf("%d–%d of %s, newest first", before+1, before+len(listed), words.Count(len(matching), "trial", "trials"))
+	table.Shown = fmt.Sprintf("%d–%d of %s, newest first", before+1, before+len(listed), design.Count(len(matching), "trial", "trials"))
 	if before+len(listed) < len(matching) {
 		table.Older = v.link(v.Show, listed[len(listed)-1].Number)
 	}
@@ -269,7 +269,7 @@ func (v Tried) Page() templates.TrialPage {
 		shown.Following = t.Number + 1
 	}
 	if v.Earlier > 0 {
-		shown.Earlier = words.Count(v.Earlier, "earlier entry is", "earlier entries are") + " in the study’s ledger."
+		shown.Earlier = design.Count(v.Earlier, "earlier entry is", "earlier entries are") + " in the study’s ledger."
 	}
 	return shown
 }
@@ -368,7 +368,7 @@ func (v Tried) decisionFacts() (facts []templates.Fact) {
 		add("Chance to stay within every limit", words.Percent(*chance), "")
 	}
 	if w := decision.Works; w != nil {
-		add("Chance that it works", words.Percent(w.Chance), fmt.Sprintf("%d of %s before it had failed because of the settings", w.Failed, words.Count(w.Of, "trial", "trials")))
+		add("Chance that it works", words.Percent(w.Chance), fmt.Sprintf("%d of %s before it had failed because of the settings", w.Failed, design.Count(w.Of, "trial", "trials")))
 	}
 	if decision.ExpectedImprovement != nil && !slices.Contains(blind, objective) {
 		add("Expected improvement", words.RoughlyApart(*decision.ExpectedImprovement, UnitOf(d, objective)),

@@ -102,7 +102,7 @@ func toldScaleWords(metric string, scale float64) []string {
 
 func coverageWords(c optimizer.Coverage) string {
 	inside := int(math.Round(c.Coverage95 * float64(c.Count)))
-	return fmt.Sprintf("%d of %s fell in the 95%s%% band predicted for %s (noise included): %s", inside, words.Count(c.Count, "reading", "readings"), words.Thin,
+	return fmt.Sprintf("%d of %s fell in the 95%s%% band predicted for %s (noise included): %s", inside, design.Count(c.Count, "reading", "readings"), words.Thin,
 		words.Either(c.Count == 1, "it", "them"), calibrationVerdict(inside, c.Count))
 }
 
@@ -156,12 +156,12 @@ func (d drifting) inWords() string {
 	case d.Since > 0:
 		return d.Came(d.metric) + "."
 	case past == 0:
-		return fmt.Sprintf("%s: no sign of it in %s.", design.Capitalised(d.metric), words.Count(len(d.Numbers), "reading", "readings"))
+		return fmt.Sprintf("%s: no sign of it in %s.", design.Capitalised(d.metric), design.Count(len(d.Numbers), "reading", "readings"))
 	}
 	last := d.Past[past-1]
 	said := fmt.Sprintf("%s: no sign of it any more. From trial %d to %d it came out %s than predicted, again and again, until the model had caught up", design.Capitalised(d.metric), last.From, last.Until, words.Either(last.Rising, "higher", "lower"))
 	if past > 1 {
-		said += fmt.Sprintf("; %s before that", words.Either(past == 2, "once", words.Count(past-1, "time", "times")))
+		said += fmt.Sprintf("; %s before that", words.Either(past == 2, "once", design.Count(past-1, "time", "times")))
 	}
 	return said + "."
 }
@@ -321,7 +321,7 @@ func (p *panelling) averageWords(j int) string {
 		}
 	}
 	if left > 0 && !p.Snap.State.Over() {
-		said += fmt.Sprintf(", so that the %s still to come may average %s or %s", words.Count(left, "reading", "readings"),
+		said += fmt.Sprintf(", so that the %s still to come may average %s or %s", design.Count(left, "reading", "readings"),
 			words.Roughly(c.Exceeded(-sum.Balance/float64(left)), c.Unit), words.Either(c.Op == ">=", "more", "less"))
 	}
 	return said + "."

@@ -162,7 +162,7 @@ func (v answering) limitLines() []templates.LimitLine {
 			line.Before = limitBefore(v.Snap.Revisions, j)
 		}
 		broken, known := brokenIn(v.Snap.Trials, c)
-		line.Count = "broken in " + strconv.Itoa(broken) + " of " + words.Count(known, "trial", "trials")
+		line.Count = "broken in " + strconv.Itoa(broken) + " of " + design.Count(known, "trial", "trials")
 		if broken > 0 {
 			line.Mark = string(chart.Violated)
 		}
@@ -200,7 +200,7 @@ func riskOf(limit string, r *optimizer.Risk) *templates.Risk {
 	if r == nil {
 		return nil
 	}
-	risk := &templates.Risk{Words: fmt.Sprintf("%s of the %s that the model chooses may break %s", words.Percent(r.Most), words.Count(r.Trials, "trial", "trials"), limit),
+	risk := &templates.Risk{Words: fmt.Sprintf("%s of the %s that the model chooses may break %s", words.Percent(r.Most), design.Count(r.Trials, "trial", "trials"), limit),
 		Allowed: *valued(words.Brief(r.Allowed), r.Allowed), Expected: *valued(words.Brief(r.Expected), r.Expected), SoFar: *valued(strconv.Itoa(r.SoFar), float64(r.SoFar))}
 	if r.Now < r.Most {
 		risk.Next = "The next may take a chance of " + words.Percent(r.Now) + ", since more than that share were beyond it so far."
@@ -236,7 +236,7 @@ func sideWords(room float64) string { return words.Either(room < 0, "beyond the 
 func more(d design.Definition, u study.Undecided) string {
 	readings := "not even a thousand more readings"
 	if u.Readings != nil {
-		readings = words.Count(*u.Readings, "more reading", "more readings")
+		readings = design.Count(*u.Readings, "more reading", "more readings")
 	}
 	return fmt.Sprintf("Not yet known to be within %s limit: %s there would tell, should all be as expected.", words.Either(len(d.Constraints) > 1, "every", "the"), readings)
 }
@@ -321,9 +321,9 @@ func (v answering) toDo() string {
 		return "Measure " + design.Listed(missing, "and") + " in the next trial" + words.Either(open, add, ".")
 	case u != nil && u.Readings != nil && *u.Readings <= fewReadings:
 		better := words.Either(r != nil && r.Number == u.Number, "", "it looks better, and ")
-		return fmt.Sprintf("Repeat trial %d: %s%s would tell whether it can be used.", u.Number, better, words.Count(*u.Readings, "more reading", "more readings"))
+		return fmt.Sprintf("Repeat trial %d: %s%s would tell whether it can be used.", u.Number, better, design.Count(*u.Readings, "more reading", "more readings"))
 	case summary.Trials >= v.Snap.Definition.Algorithm.Horizon:
-		return words.Count(v.Snap.Definition.Algorithm.Horizon, "trial was planned, and is made", "trials were planned, and are made") + ". Finish the study, or go on if there is enough to gain."
+		return design.Count(v.Snap.Definition.Algorithm.Horizon, "trial was planned, and is made", "trials were planned, and are made") + ". Finish the study, or go on if there is enough to gain."
 	}
 	return askNext
 }
@@ -353,7 +353,7 @@ func (v answering) waitingWords(waiting int) string {
 	first := v.Snap.WaitingTrials()[0]
 	text := fmt.Sprintf(words.Either(first.Status == ledger.StatusPartial, "Enter the missing results of trial %d", "Run trial %d and enter its results"), first.Number)
 	if waiting > 1 {
-		text += "; " + words.Count(waiting-1, "more waits", "more wait")
+		text += "; " + design.Count(waiting-1, "more waits", "more wait")
 	}
 	return text + "."
 }
@@ -448,7 +448,7 @@ func (v Facts) Status() templates.Status {
 func (v Facts) inDoubt() (shown []templates.Doubtful, more string) {
 	all := lists.Pick(v.Snap.Trials, func(t *ledger.Trial) (Tried, bool) { return v.Of(t), len(t.Doubts) > 0 && !t.Excluded })
 	if n := len(all) - mostInDoubt; n > 0 {
-		all, more = all[:mostInDoubt], words.Count(n, "more trial is", "more trials are")+" in doubt; their pages say why."
+		all, more = all[:mostInDoubt], design.Count(n, "more trial is", "more trials are")+" in doubt; their pages say why."
 	}
 	return lists.Map(all, Tried.inDoubt), more
 }
@@ -458,7 +458,7 @@ const mostInDoubt = 3
 
 // Line is a study in the list of studies.
 func Line(one ledger.Summary, now time.Time) templates.StudyLine {
-	line := templates.StudyLine{ID: one.ID, Name: one.Name, State: string(one.State), Trials: words.Count(one.Trials, "trial", "trials"), Algorithm: Algorithm(one.Algorithm).Title,
+	line := templates.StudyLine{ID: one.ID, Name: one.Name, State: string(one.State), Trials: design.Count(one.Trials, "trial", "trials"), Algorithm: Algorithm(one.Algorithm).Title,
 		Updated: Stamp(one.UpdatedAt, now), Oldest: OptionalStamp(one.OldestWaiting, now), Simulated: one.SimulatedLab != ""}
 	if one.Waiting > 0 {
 		line.Waiting = strconv.Itoa(one.Waiting) + " waiting"
@@ -493,7 +493,7 @@ func (v Facts) Lab() templates.Lab {
 	panel.Noise = lists.Pick(tableMetrics(d), func(metric string) (string, bool) {
 		return words.Name(metric) + " ± " + words.With(words.Brief(noise[metric]), UnitOf(d, metric)), noise[metric] > 0
 	})
-	wanted := words.Count(int(v.Run.Wanted), "trial", "trials")
+	wanted := design.Count(int(v.Run.Wanted), "trial", "trials")
 	switch {
 	case v.Run.Wanted == 0:
 	case v.Run.Going:
@@ -519,7 +519,7 @@ func (v Facts) Work() templates.Work {
 	}
 	work := templates.Work{Part: v.laterPart(ModelPart), Follows: v.Parts, Going: v.Working, Whole: withQuery(v.URL, v.atMoment(url.Values{"whole": {"yes"}}))}
 	if v.Working {
-		work.Words = "The model of " + words.Count(len(v.Snap.Trials), "trial", "trials") + " is being worked out" + words.ForSoLong(v.Now.Sub(v.Since)) + ". What it says will appear here by itself."
+		work.Words = "The model of " + design.Count(len(v.Snap.Trials), "trial", "trials") + " is being worked out" + words.ForSoLong(v.Now.Sub(v.Since)) + ". What it says will appear here by itself."
 	}
 	return work
 }

@@ -201,7 +201,7 @@ func (s *sheet) add(row []string, line int) error {
 		return nil
 	}
 	if len(row) != len(s.names) {
-		return fmt.Errorf("row %d has %s; the first row names %d", line, words.Count(len(row), "cell", "cells"), len(s.names))
+		return fmt.Errorf("row %d has %s; the first row names %d", line, design.Count(len(row), "cell", "cells"), len(s.names))
 	}
 	for i, cell := range row {
 		if cell == "" {

@@ -288,7 +288,7 @@ func (s *Site) Import(w http.ResponseWriter, r *http.Request, v view.Facts, form
 				return unread
 			}
 			result, err := s.Studies.ImportCSV(r.Context(), cmd, v.Snap.ID, strings.NewReader(rows), options)
-			page.Ready = "All good: " + words.Count(result.Rows, "row is", "rows are") + " ready to be imported. Press Import."
+			page.Ready = "All good: " + design.Count(result.Rows, "row is", "rows are") + " ready to be imported. Press Import."
 			page.Unknown, page.Faults = result.UnknownColumns, fileFaults(err)
 			for _, fault := range page.Faults {
 				if form.AsksDecimals(field, fault.Value) {

@@ -323,7 +323,7 @@ func (s People) LinkMyDevice(w http.ResponseWriter, r *http.Request, _ *forms.Ty
 	}, func(secret *templates.Secret) error { return s.showAccount(w, r, secret) }, nil)
 }
 
-func minutes(d time.Duration) string { return words.Count(int(d.Minutes()), "minute", "minutes") }
+func minutes(d time.Duration) string { return design.Count(int(d.Minutes()), "minute", "minutes") }
 
 func (s People) linkSecret(title, secret, help string) *templates.Secret {
 	return &templates.Secret{Title: title, Text: s.PublicURL.JoinPath("sign-in", secret).String(), Help: help}
@@ -360,7 +360,7 @@ func Switch(w http.ResponseWriter, r *http.Request, status int, here []account.O
 	for _, person := range here {
 		page.People = append(page.People, templates.SwitchLine{ID: person.PersonID, Name: person.Name, Initials: initials(person.Name), Now: person.PersonID == who.PersonID, Locked: person.Left == 0})
 		if wrong != nil && person.PersonID == page.Chosen && person.Left > 0 {
-			page.Error = "That is not the PIN of " + person.Name + ". " + words.Count(person.Left, "try is", "tries are") + " left."
+			page.Error = "That is not the PIN of " + person.Name + ". " + design.Count(person.Left, "try is", "tries are") + " left."
 		}
 	}
 	if wrong != nil && page.Error == "" {

@@ -25,6 +25,7 @@ import (
 	"headroom/internal/http/problem"
 	"headroom/internal/http/request"
 	"headroom/internal/study"
+	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
 	"headroom/internal/view"
 	"headroom/internal/view/words"
@@ -413,7 +414,7 @@ func (s *Site) Report(w http.ResponseWriter, r *http.Request, now view.Facts) er
 	} else if !ready {
 		w.Header().Set("Refresh", "2") // the browser looks again by itself
 		return show(w, r, http.StatusAccepted, templates.ReportToCome(newPage(r, "Report of "+v.Head.Name, ""), v.Head,
-			fmt.Sprintf("The report is being made from %s%s. It will open here by itself.", words.Count(len(v.Snap.Trials), "trial", "trials"), words.ForSoLong(v.Now.Sub(v.Since)))))
+			fmt.Sprintf("The report is being made from %s%s. It will open here by itself.", design.Count(len(v.Snap.Trials), "trial", "trials"), words.ForSoLong(v.Now.Sub(v.Since)))))
 	}
 	if err := s.loadReport(r.Context(), &v); err != nil {
 		return err

@@ -146,9 +146,6 @@ func InPercent(share float64) string {
 	return strconv.FormatFloat(Unsubtracted(100*share, 100*share), 'f', -1, 64)
 }
 
-// Count is a number of things, in the plural where that is right.
-func Count(n int, one, many string) string { return design.Count(n, one, many) }
-
 // Few are the first of a list where it is longer than that, and how many more there are.
 func Few(list []string, most int) []string {
 	if len(list) <= most {

@@ -286,6 +286,11 @@ func TestToldNoise(t *testing.T) {
 	if r := mustFit(t, known); r.Told != 0 {
 		t.Errorf("noise that is known and not told has a factor %g", r.Told)
 	}
+	known.Known = append([]bool{true}, make([]bool, 39)...)
+	known.NoiseSD = append([]float64{1e-4}, slices.Repeat([]float64{3 * math.Sqrt(0.2)}, 39)...)
+	if r := mustFit(t, known).Told * 9 / told.Told; r < 0.6 || r > 1.6 {
+		t.Errorf("beside a reading whose noise is known and small, the factor of deviations told threefold is %g times what it is", r)
+	}
 	// Told noise below the floor counts as the floor. The readings are smooth but for noise of
 	// about that size.
 	random := rand.New(rand.NewPCG(5, 5))

@@ -20,8 +20,8 @@ type posterior struct {
 	inputs  *kernel.Inputs
 	y       []float64
 	told    []float64 // noise variance told or known, or 0 where λ holds
-	scaled  []bool    // told: multiplied by the factor
-	scale   int       // the place of that factor in θ, −1 for none
+	scaled  []bool    // which of them are multiplied by the factor
+	toldAt  int       // the place of the factor's logarithm in θ, −1 for none
 
 	low, high []float64 // equal where θ is fixed
 
@@ -35,7 +35,7 @@ type posterior struct {
 
 func newPosterior(problem *Problem) *posterior {
 	chosen := subset(problem.Inputs, problem.Median, problem.Dims)
-	p := &posterior{problem: problem, inputs: kernel.NewInputs(len(problem.Dims))}
+	p, count := &posterior{problem: problem, inputs: kernel.NewInputs(len(problem.Dims))}, 0
 	for _, i := range chosen {
 		p.inputs.Append(problem.Inputs[i])
 		p.y = append(p.y, problem.Y[i])
@@ -44,18 +44,25 @@ func newPosterior(problem *Problem) *posterior {
 			variance = max(problem.NoiseSD[i]*problem.NoiseSD[i], LeastNoise)
 		}
 		p.told = append(p.told, variance)
-		p.scaled = append(p.scaled, problem.FreeNoise && variance > 0 && (problem.Known == nil || !problem.Known[i]))
+		scaled := problem.FreeNoise && variance > 0 && (problem.Known == nil || !problem.Known[i])
+		p.scaled = append(p.scaled, scaled)
+		if scaled {
+			count++
+		}
 	}
-	switch p.scale = len(problem.Median) + 3; {
-	case 2*len(slices.DeleteFunc(slices.Clone(p.scaled), func(is bool) bool { return !is })) <= len(p.scaled):
-		p.scale = -1
+	switch p.toldAt = len(problem.Median) + 3; {
+	case 2*count <= len(p.scaled):
+		p.toldAt = -1
 		clear(p.scaled)
 	case !slices.Contains(p.told, 0):
-		p.scale = len(problem.Median)
+		p.toldAt = len(problem.Median)
 	}
 	p.setBounds()
 	return p.another()
 }
+
+// forNoise tells whether the factor of what was told stands in the place of λ.
+func (p *posterior) forNoise() bool { return p.toldAt == len(p.problem.Median) }
 
 // another is the same posterior, to be evaluated beside p.
 func (p *posterior) another() *posterior {
@@ -81,17 +88,22 @@ func (p *posterior) setBounds() {
 		bound(p.problem.FreeLengthscales, math.Log(median/farLengthscale), math.Log(median*farLengthscale), math.Log(fixed[g]))
 	}
 	factor := func() {
-		least := slices.Min(lists.Pick(p.told, func(v float64) (float64, bool) { return v, v > 0 }))
+		least := math.Inf(1)
+		for i, told := range p.told {
+			if p.scaled[i] {
+				least = min(least, told)
+			}
+		}
 		bound(true, math.Log(max(1./farTold, LeastNoise/least)), math.Log(farTold), 0)
 	}
-	if p.scale == len(p.low) {
+	if p.toldAt == len(p.low) {
 		factor()
 	} else {
 		bound(p.problem.FreeNoise, math.Log(LeastNoise), math.Log(mostNoise), math.Log(p.problem.Start.Lambda))
 	}
 	bound(p.problem.FreeVariance, math.Log(leastVariance), math.Log(mostVariance), math.Log(p.problem.Variance))
 	bound(p.problem.mixes(), -farInteraction, farInteraction, p.problem.Start.logit())
-	if p.scale == len(p.low) {
+	if p.toldAt == len(p.low) {
 		factor()
 	}
 }
@@ -112,7 +124,7 @@ func logit(share float64) float64 { return math.Log(share / (1 - share)) }
 func (p *posterior) starts() [][]float64 {
 	var starts [][]float64
 	median := medianNoise
-	if p.scale == len(p.problem.Median) {
+	if p.forNoise() {
 		median = 1
 	}
 	add := func(lengthscales []float64, factor, lambda, variance, logitInteraction, told float64) {
@@ -133,7 +145,7 @@ func (p *posterior) starts() [][]float64 {
 		if lengthscales == nil {
 			lengthscales = p.problem.Median
 		}
-		if p.scale == len(p.problem.Median) {
+		if p.forNoise() {
 			lambda = before.Told
 		}
 		add(lengthscales, 1, cmp.Or(lambda, median), cmp.Or(before.Variance, p.problem.Variance), before.logit(), cmp.Or(before.Told, 1))
@@ -158,10 +170,10 @@ func (p *posterior) hyperparameters(theta []float64) Hyperparameters {
 	if !p.problem.FreeNoise {
 		at.Lambda = p.problem.Start.Lambda
 	}
-	if p.scale >= 0 {
-		at.Told = math.Exp(theta[p.scale])
+	if p.toldAt >= 0 {
+		at.Told = math.Exp(theta[p.toldAt])
 	}
-	if p.scale == G {
+	if p.forNoise() {
 		at.Lambda = medianNoise
 	}
 	if !p.problem.FreeVariance {
@@ -239,7 +251,7 @@ func (p *posterior) prior(i int, theta float64) (value, slope float64) {
 		return 0, 0
 	case i < G:
 		return normal(theta, math.Log(p.problem.Median[i]), spreadLengthscale)
-	case i == p.scale:
+	case i == p.toldAt:
 		return normal(theta, 0, spreadTold)
 	case i == G:
 		return normal(theta, math.Log(medianNoise), spreadNoise)
@@ -286,7 +298,7 @@ func (p *posterior) gradient() []float64 {
 		for i, told := range p.told {
 			of := G
 			if p.scaled[i] {
-				of = p.scale
+				of = p.toldAt
 			}
 			if told == 0 || p.scaled[i] {
 				gradient[of] -= 0.5 * p.noise(i, now) * (p.weights[i]*p.weights[i] - inverse[i][i])

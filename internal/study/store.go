@@ -140,7 +140,8 @@ var (
 	// ErrUnavailable wraps what went wrong between here and the database; trying again later may
 	// help.
 	ErrUnavailable = errors.New("the database is away")
-	ErrNewer       = errors.New("the database is newer than this program")
+	// ErrNewer wraps how far ahead of this program a newer one has migrated the database.
+	ErrNewer = errors.New("the database is newer than this program")
 )
 
 // Behind is a database server that was refused as it goes back behind what was seen of the

@@ -316,9 +316,9 @@ func (v answering) toDo() string {
 		return design.Capitalised(fruitless(v.Snap.Trials)) + ". Find out why, then ask for the next."
 	case v.Readout.Version > 0 && len(unread(v.Snap)) > 0:
 		missing := unread(v.Snap)
-		add := words.Either(len(missing) == 1, ", or add it to one that was made.", ", or add them to one that was made.")
-		open := slices.ContainsFunc(v.Snap.Trials, func(t *ledger.Trial) bool { return !t.Excluded })
-		return "Measure " + design.Listed(missing, "and") + " in the next trial" + words.Either(open, add, ".")
+		add := ", or add " + words.Either(len(missing) == 1, "it", "them") + " to one that was made"
+		counts := slices.ContainsFunc(v.Snap.Trials, func(t *ledger.Trial) bool { return !t.Excluded })
+		return "Measure " + design.Listed(missing, "and") + " in the next trial" + words.Either(counts, add, "") + "."
 	case u != nil && u.Readings != nil && *u.Readings <= fewReadings:
 		better := words.Either(r != nil && r.Number == u.Number, "", "it looks better, and ")
 		return fmt.Sprintf("Repeat trial %d: %s%s would tell whether it can be used.", u.Number, better, design.Count(*u.Readings, "more reading", "more readings"))

@@ -471,12 +471,16 @@ func (s *account) traceRound(ctx context.Context, t int, slid windows) (RoundTra
 		trace.Beta = append(trace.Beta, betaOf(acted, k))
 		trace.InformationGain = append(trace.InformationGain, gainOf(acted, shown, k))
 		model := shown.model(i) // before there was a reading nothing spoke against it
-		mean, sd := shown.regime.transforms[k].moments(shown.ahead(k, s.undoubtedLambda(t, s.history.Rounds[t-1].Readings[i], model), predicted[k]))
+		var ahead *Predicted
+		if s.scaled(model) && shown.sources[shown.sourceOf[k]].arrived > 0 {
+			mean, sd := shown.regime.transforms[k].moments(shown.ahead(k, s.undoubtedLambda(t, s.history.Rounds[t-1].Readings[i], model), predicted[k]))
+			ahead = &Predicted{Mean: mean, SD: sd}
+		}
 		latent := predicted[k].SD[0]
 		if acted.sourceOf[k] >= 0 {
 			latent = believed[k].SD[0]
 		}
-		trace.Ahead, trace.latent = append(trace.Ahead, Predicted{Mean: mean, SD: sd}), append(trace.latent, latent)
+		trace.Ahead, trace.latent = append(trace.Ahead, ahead), append(trace.latent, latent)
 		residual := shown.residual(t, k, predicted[k])
 		innovation, err := s.innovation(ctx, t, k, deviate(residual, model.freedom))
 		if err != nil {

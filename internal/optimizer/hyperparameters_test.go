@@ -389,7 +389,7 @@ func TestWhatWasExpectedIsWithoutTheDoubt(t *testing.T) {
 		of := FittedMetric{Set: true, Centre: 1, Scale: 2, Lengthscales: []float64{0.4}, Lambda: 0.1, Variance: 2, Count: 10, Warp: warp.Warp{Power: 0.6, Centre: 0.1, Scale: 1.1}}
 		h.Fits = []Fit{{From: 11, Metrics: []FittedMetric{of, of}}}
 		cfg.Metrics[0].Warp = true
-		ahead[i] = sure(mustReplay(t, cfg, h).Trace(t.Context()))[19].Ahead[0]
+		ahead[i] = *sure(mustReplay(t, cfg, h).Trace(t.Context()))[19].Ahead[0]
 	}
 	if ahead[0] != ahead[1] {
 		t.Errorf("%+v in doubt, %+v without", ahead[0], ahead[1])

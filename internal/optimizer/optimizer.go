@@ -310,8 +310,9 @@ type RoundTrace struct {
 	InformationGain []float64 // per metric, of the data decision t saw
 	Horizon         int       // T of the algorithm's constants, 0 where it is the number of rounds planned
 	// Ahead is, per metric, the one-step-ahead prediction of the reading of round t in metric
-	// units, made from what decision t saw; its standard deviation includes the noise.
-	Ahead []Predicted
+	// units, made from what decision t saw; its standard deviation includes the noise. It is nil
+	// where decision t saw no reading, or none that gave the metric a scale.
+	Ahead []*Predicted
 
 	breaks      []float64 // per cost, the chance stated at decision t that it is broken, 0 of a given one
 	latent      []float64 // per metric, the latent standard deviation of Ahead in modelled units

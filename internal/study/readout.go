@@ -535,7 +535,7 @@ type HistoryRow struct {
 	Beta            map[string]float64              `json:"beta"`
 	Multipliers     map[string]float64              `json:"multipliers"`
 	Horizon         int                             `json:"horizon,omitempty"` // T of the algorithm's constants, absent where it is the number of trials planned
-	Ahead           map[string]*optimizer.Predicted `json:"ahead"`             // one-step-ahead, with noise; null for a metric never read
+	Ahead           map[string]*optimizer.Predicted `json:"ahead"`             // one-step-ahead, with noise; null for a metric not read until then
 	InformationGain map[string]float64              `json:"information_gain"`
 	Violation       map[string]ViolationOut         `json:"violation"`        // running
 	Regret          *RegretOut                      `json:"regret,omitempty"` // likewise; absent as in the state
@@ -571,7 +571,7 @@ func (s *Models) HistoryOf(ctx context.Context, snap *ledger.Snapshot) ([]Histor
 	rows := make([]HistoryRow, len(snap.Trials))
 	return rows, cores.Stretches(len(rows), func(from, to int) error {
 		for i := from; i < to; i++ {
-			rows[i] = historyRow(snap, i, trace[i], bounds.unread)
+			rows[i] = historyRow(snap, i, trace[i])
 			rows[i].Violation = bounds.violations(snap, running[i])
 			if regret != nil {
 				rows[i].Regret = bounds.regret(snap, regret[i])
@@ -581,7 +581,7 @@ func (s *Models) HistoryOf(ctx context.Context, snap *ledger.Snapshot) ([]Histor
 	})
 }
 
-func historyRow(snap *ledger.Snapshot, i int, trace optimizer.RoundTrace, unread []string) HistoryRow {
+func historyRow(snap *ledger.Snapshot, i int, trace optimizer.RoundTrace) HistoryRow {
 	t, c := snap.Trials[i], snap.Compiled()
 	row := HistoryRow{
 		Number: t.Number, Origin: t.Origin, Status: t.Status, Excluded: t.Excluded, Feasible: t.Feasible, Parameters: t.Parameters,
@@ -592,11 +592,8 @@ func historyRow(snap *ledger.Snapshot, i int, trace optimizer.RoundTrace, unread
 		row.Values[name] = m.Value
 	}
 	for k, p := range trace.Ahead {
-		switch name := c.MetricNames[k]; {
-		case slices.Contains(unread, name):
-			row.Ahead[name] = nil
-		case design.Finite(p.Mean) && design.Finite(p.SD):
-			row.Ahead[name] = &p
+		if p == nil || design.Finite(p.Mean) && design.Finite(p.SD) {
+			row.Ahead[c.MetricNames[k]] = p
 		}
 	}
 	return row

@@ -191,6 +191,38 @@ func TestNoBoundIsToldInUnknownUnits(t *testing.T) {
 	}
 }
 
+// TestNothingIsExpectedBeforeAReading: of a metric that a decision saw no reading of, its row of the
+// history expects none, as the decision itself does; nor later, when all its readings are taken out.
+func TestNothingIsExpectedBeforeAReading(t *testing.T) {
+	t.Parallel()
+	for _, outputs := range []string{"standardize", "raw"} {
+		d := ovenWith(policy.Description{Name: "rpol-ucb"})
+		d.Model.Outputs = outputs
+		b := newBench(t, d)
+		for n := 1; n <= 6; n++ {
+			b.ask(1)
+			readings := map[string]float64{"yield": float64(n)}
+			if n > 2 {
+				readings["impurity"] = 0.1 * float64(n)
+			}
+			b.tell(n, readings)
+		}
+		first := map[string]int{"yield": 1, "impurity": 3}
+		for _, out := range []int{0, 1} {
+			if first["yield"] += out; out == 1 {
+				b.must(ruleClose(b.snap, ledger.Excluded, ledger.ClosedData{Number: 1, Reason: "wrong batch"}))
+			}
+			for _, row := range must.Get(b.service.HistoryOf(t.Context(), b.snap))(t) {
+				for metric, first := range first {
+					if at, is := row.Ahead[metric]; !is || at != nil && row.Number <= first || at == nil && row.Number == 6 {
+						t.Errorf("%s: the %s of trial %d was expected to be %v; it was read first in trial %d", outputs, metric, row.Number, at, first)
+					}
+				}
+			}
+		}
+	}
+}
+
 // TestAReadingBeyondALogarithmMovesNothingElse: before the fit that it makes due, it would lie many
 // deviations below all others, and what is shown would be off by orders of magnitude.
 func TestAReadingBeyondALogarithmMovesNothingElse(t *testing.T) {

@@ -301,6 +301,25 @@ func TestWhatAnotherTabDropsLeavesHereToo(t *testing.T) {
 	one.until("the card gone", `!document.querySelector("#card-1")`)
 }
 
+// A browser that was killed before it heard that a result is saved leaves what was typed to whoever opens it again.
+func TestWhatAKilledBrowserHadSavedIsNotCalledUnsaved(t *testing.T) {
+	t.Parallel()
+	id := site.makeStudy(t, buffer("Killed"))
+	site.ask(t, id, 2)
+	p := newAdmin(t)
+	p.open("/studies/" + id + "/bench")
+	p.fill(result(1, 0), "61,5")
+	p.fill(result(1, 1), "0.3")
+	left := ask[string](p, `JSON.stringify({...localStorage})`)
+	p.press("Save result")
+	p.sees("Saved · trial 1")
+	again := p.another()
+	again.open("/studies")
+	ask[any](again, `Object.assign(localStorage, `+left+`)`)
+	again.open("/studies/" + id + "/bench")
+	again.until("nothing typed any more", `localStorage.length === 0 && !document.querySelector("#card-1")`)
+}
+
 // TestWhatIsTypedWhileAnAnswerIsOnItsWayStays: whoever sees their slip once they have sent it goes
 // on typing; the answer, with its doubts of what was sent, takes neither the text nor the cursor.
 func TestWhatIsTypedWhileAnAnswerIsOnItsWayStays(t *testing.T) {

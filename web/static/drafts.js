@@ -56,12 +56,15 @@ const drafts = {
     const typed = [];
     for (const [name, value] of Object.entries(fields)) {
       const field = drafts.field(form, name);
-      if (!field || field.type === "hidden") continue;
+      if (!field || field.type === "hidden" || drafts.saved(field, value)) continue;
       const before = drafts.initial(field) ?? "";
       if (value !== before && (value + before).trim()) typed.push({ field, name, value });
     }
     return typed;
   },
+
+  // saved tells whether this is what is saved for a field, so that only the answer was lost.
+  saved: (field, value) => Boolean(field.dataset?.saved) && Number(value.replace(",", ".")) === Number(field.dataset.saved),
 
   // initial is what a field holds before anybody types or chooses.
   initial(field) {
@@ -81,7 +84,7 @@ const drafts = {
         if (field[0].type !== "radio" || field.value === value) continue;
         field.value = value;
         rows ||= field[0].matches("[data-refreshes]");
-      } else if (!field.dataset.saved || Number(value.replace(",", ".")) !== Number(field.dataset.saved)) { // else it was saved, only the answer was lost
+      } else if (!drafts.saved(field, value)) {
         if (field.type === "checkbox") field.checked = true;
         else if (field.value === field.defaultValue || field.tagName === "SELECT" || field.type === "hidden") field.value = value;
         if (value) field.closest(".meanwhile")?.removeAttribute("hidden");
@@ -101,7 +104,7 @@ const drafts = {
   // since is what was typed in a form after it was sent, and what no sending saves: what stands beside a result that somebody else was quicker with.
   since(form) {
     if (!form.sentFields) return {};
-    const beside = [...form.querySelectorAll("[name^='mine.']")].filter((field) => field.value.trim() && Number(field.value.replace(",", ".")) !== Number(field.dataset.saved));
+    const beside = [...form.querySelectorAll("[name^='mine.']")].filter((field) => field.value.trim() && !drafts.saved(field, field.value));
     return { ...Object.fromEntries(beside.map((field) => [field.name.slice("mine.".length), field.value])), ...drafts.changed(drafts.values(form), form.sentFields) };
   },
 
@@ -138,8 +141,10 @@ const drafts = {
   notes(form) {
     for (const note of form.querySelectorAll("[data-typed]")) note.remove();
     for (const kept of drafts.list().filter((kept) => kept.draft === form.dataset.draft)) {
-      if (!kept.own) drafts.note(form, ["Typed by " + kept.name + " ", kept, ", not saved" + drafts.words(form, kept)], [["Take it over in my name", () => drafts.take(form, kept)]]);
-      else if (kept.tab !== drafts.tab) {
+      const elsewhere = !kept.own || kept.tab !== drafts.tab;
+      if (elsewhere && form.querySelector("[name^='mine.']") && drafts.typedIn(form, kept.fields).length === 0) drafts.remove(kept.key); // all of it is saved
+      else if (!kept.own) drafts.note(form, ["Typed by " + kept.name + " ", kept, ", not saved" + drafts.words(form, kept)], [["Take it over in my name", () => drafts.take(form, kept)]]);
+      else if (elsewhere) {
         drafts.note(form, ["In another tab you typed, ", kept, ", not saved" + drafts.words(form, kept)], [["Go on with it here", () => drafts.take(form, kept)], ["Drop it", () => { drafts.remove(kept.key); drafts.notes(form); }]]);
       } else if ((kept.held || kept.at < performance.timeOrigin) && !form.closest(".card")?.querySelector("[data-drop]")) {
         const after = kept.held ? ". It was not sent, since what is asked for here has changed meanwhile: look, and save it." : "; it is not saved yet.";

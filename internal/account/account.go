@@ -11,6 +11,7 @@ import (
 	"crypto/pbkdf2"
 	"crypto/rand"
 	"crypto/sha256"
+	"encoding/base32"
 	"errors"
 	"fmt"
 	"slices"
@@ -185,8 +186,10 @@ type Store interface {
 	// Look says what a link would do without using it up: browsers and mail programs fetch links
 	// unasked, so only a form's POST may redeem. ErrNoCredentials, ErrExpired, ErrUsed.
 	Look(ctx context.Context, secret string) (Link, error)
-	// Redeem uses a link up and signs its person in; device is the browser's User-Agent.
-	Redeem(ctx context.Context, secret, device string) (Session, string, error)
+	// Redeem uses a link up and signs its person in. The browser that used it, known by a secret of
+	// its own ("" for none), gets the same session again, in case that the answer was lost; device is
+	// its User-Agent.
+	Redeem(ctx context.Context, link, browser, device string) (Session, string, error)
 
 	Sessions(ctx context.Context, personID string) ([]Session, error) // live ones, latest visit first
 	EndSession(ctx context.Context, personID, id string) error
@@ -248,6 +251,12 @@ const SecretPrefix = "headroom_"
 // NewSecret returns a new credential: 130 random bits as text that is safe in URLs, headers and
 // cookies.
 func NewSecret() string { return SecretPrefix + rand.Text() }
+
+// SessionSecret is that of the session which a link begins in the browser with this secret.
+func SessionSecret(link, browser string) string {
+	sum := sha256.Sum256([]byte(link + " " + browser))
+	return SecretPrefix + base32.StdEncoding.EncodeToString(sum[:])[:len(rand.Text())]
+}
 
 // NewID returns a new identifier, which need not be secret.
 func NewID() string { return strings.ToLower(rand.Text())[:16] }

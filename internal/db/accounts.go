@@ -107,6 +107,7 @@ type credential struct {
 	by                account.Identity
 	expires, used     *time.Time
 	byPIN             bool
+	secret            string
 }
 
 // What is told of the kinds of credentials.
@@ -125,7 +126,7 @@ const inForce = unspent + ` AND revoked_at IS NULL AND (expires_at IS NULL OR ex
 
 // insert stores a credential and returns it, as columns tell it, with its secret.
 func insert[T any](ctx context.Context, tx pgx.Tx, now time.Time, columns string, c credential) (made T, secret string, err error) {
-	secret = account.NewSecret()
+	secret = cmp.Or(c.secret, account.NewSecret())
 	stored, err := list(ctx, tx, pgx.RowToStructByName[T], `
 		INSERT INTO credentials (id, hash, kind, name, role, study_id, person_id, by, owner, created_at, expires_at, used_at, by_pin)
 		VALUES ($1, $2, $3, $4, nullif($5, ''), nullif($6, ''), nullif($7, ''), $8, nullif($9, ''), $10, $11, $12, $13) RETURNING `+columns,
@@ -442,7 +443,7 @@ func (a *Accounts) ComeBack(ctx context.Context, personID, device, pin, browser,
 		if _, err := tx.Exec(ctx, revoke+`kind = 'session' AND id = $2`, a.db.now(), leaving); err != nil {
 			return err
 		}
-		session, secret, err = a.addSession(ctx, tx, person, browser, true)
+		session, secret, err = a.addSession(ctx, tx, person, credential{name: browser, byPIN: true})
 		return err
 	})
 	if errors.Is(err, account.ErrNotFound) {
@@ -454,12 +455,12 @@ func (a *Accounts) ComeBack(ctx context.Context, personID, device, pin, browser,
 // longestDevice cuts what browsers say about themselves, in characters.
 const longestDevice = 200
 
-func (a *Accounts) addSession(ctx context.Context, tx pgx.Tx, person account.Person, device string, byPIN bool) (account.Session, string, error) {
+// addSession stores a session of a person, as begun says how and in which browser.
+func (a *Accounts) addSession(ctx context.Context, tx pgx.Tx, person account.Person, begun credential) (account.Session, string, error) {
 	now := a.db.now()
-	return insert[account.Session](ctx, tx, now, sessionColumns, credential{
-		kind: "session", name: printable(device), personID: person.ID, by: account.Identity{Name: person.Name, OwnerID: person.ID},
-		expires: new(now.Add(account.SessionIdleLife)), used: &now, byPIN: byPIN,
-	})
+	begun.kind, begun.name, begun.personID, begun.by = "session", printable(begun.name), person.ID, account.Identity{Name: person.Name, OwnerID: person.ID}
+	begun.expires, begun.used = new(now.Add(account.SessionIdleLife)), &now
+	return insert[account.Session](ctx, tx, now, sessionColumns, begun)
 }
 
 // printable makes a header that a stranger sent fit to be stored and shown.
@@ -534,9 +535,18 @@ func (a *Accounts) usable(ctx context.Context, q querier, secret string) (accoun
 	return found[0], nil
 }
 
-func (a *Accounts) Redeem(ctx context.Context, secret, device string) (session account.Session, sessionSecret string, err error) {
+func (a *Accounts) Redeem(ctx context.Context, secret, browser, device string) (session account.Session, sessionSecret string, err error) {
+	sessionSecret = account.SessionSecret(secret, cmp.Or(browser, account.NewSecret()))
 	err = a.alone(ctx, func(tx pgx.Tx) error {
 		link, err := a.usable(ctx, tx, secret)
+		if errors.Is(err, account.ErrUsed) {
+			begun, failed := list(ctx, tx, pgx.RowToStructByName[account.Session], `SELECT `+sessionColumns+` FROM credentials WHERE hash = $2 AND `+inForce, a.db.now(), account.Hash(sessionSecret))
+			if len(begun) > 0 {
+				session = begun[0]
+				return nil
+			}
+			err = cmp.Or(failed, err)
+		}
 		if err != nil {
 			return err
 		}
@@ -552,7 +562,7 @@ func (a *Accounts) Redeem(ctx context.Context, secret, device string) (session a
 		if _, err := tx.Exec(ctx, `UPDATE credentials SET used_at = $2, person_id = $3 WHERE id = $1`, link.ID, a.db.now(), person.ID); err != nil {
 			return err
 		}
-		session, sessionSecret, err = a.addSession(ctx, tx, person, device, false)
+		session, _, err = a.addSession(ctx, tx, person, credential{name: device, secret: sessionSecret})
 		return err
 	})
 	return session, sessionSecret, err

@@ -116,7 +116,7 @@ func TestInviteMakesAPersonOnce(t *testing.T) {
 	release := hold(t, d, "credentials")
 	for range 10 {
 		wait.Go(func() {
-			_, session, err := d.Accounts.Redeem(ctx, secret, "Firefox\x00")
+			_, session, err := d.Accounts.Redeem(ctx, secret, "", "Firefox\x00")
 			if err == nil {
 				secrets <- session
 			} else if !errors.Is(err, account.ErrUsed) {
@@ -138,8 +138,8 @@ func TestInviteMakesAPersonOnce(t *testing.T) {
 	}
 	_, one := must.Get2(d.Accounts.CreateInvite(ctx, terminal, account.NewInvite{Name: "Åsa Öberg", Role: account.Viewer}))(t)
 	_, other := must.Get2(d.Accounts.CreateInvite(ctx, terminal, account.NewInvite{Name: "åsa öberg", Role: account.Viewer}))(t)
-	must.Get2(d.Accounts.Redeem(ctx, one, ""))(t)
-	if _, _, err := d.Accounts.Redeem(ctx, other, ""); !errors.Is(err, account.ErrNameTaken) {
+	must.Get2(d.Accounts.Redeem(ctx, one, "", ""))(t)
+	if _, _, err := d.Accounts.Redeem(ctx, other, "", ""); !errors.Is(err, account.ErrNameTaken) {
 		t.Errorf("a second Åsa got %v", err)
 	}
 	if _, _, err := d.Accounts.CreateInvite(ctx, terminal, account.NewInvite{Name: "ÅSA ÖBERG", Role: account.Viewer}); !errors.Is(err, account.ErrNameTaken) {
@@ -157,7 +157,7 @@ func TestKindsOfSecretsDoNotStandForOneAnother(t *testing.T) {
 	}
 	_, session := signIn(t, d, firstAdmin(t, d).ID)
 	for _, secret := range []string{"first secret", session} {
-		if _, _, err := d.Accounts.Redeem(ctx, secret, ""); !errors.Is(err, account.ErrNoCredentials) {
+		if _, _, err := d.Accounts.Redeem(ctx, secret, "", ""); !errors.Is(err, account.ErrNoCredentials) {
 			t.Errorf("redeeming %q got %v", secret, err)
 		}
 	}
@@ -169,7 +169,7 @@ func TestSignInLinkLastsTenMinutes(t *testing.T) {
 	admin := firstAdmin(t, d)
 	_, secret := must.Get2(d.Accounts.CreateSignInLink(ctx, terminal, admin.ID))(t)
 	d.SetClock(func() time.Time { return time.Now().Add(account.SignInLinkLife) })
-	if _, _, err := d.Accounts.Redeem(ctx, secret, ""); !errors.Is(err, account.ErrExpired) {
+	if _, _, err := d.Accounts.Redeem(ctx, secret, "", ""); !errors.Is(err, account.ErrExpired) {
 		t.Fatalf("got %v", err)
 	}
 }
@@ -277,7 +277,7 @@ func TestDisabledPersonIsOutAtOnce(t *testing.T) {
 	if _, err := d.Accounts.Authenticate(ctx, secret); !errors.Is(err, account.ErrExpired) {
 		t.Fatalf("the session of a disabled person got %v", err)
 	}
-	if _, _, err := d.Accounts.Redeem(ctx, link, ""); !errors.Is(err, account.ErrExpired) {
+	if _, _, err := d.Accounts.Redeem(ctx, link, "", ""); !errors.Is(err, account.ErrExpired) {
 		t.Fatalf("the link of a disabled person got %v", err)
 	}
 }
@@ -434,7 +434,7 @@ func firstAdmin(t *testing.T, d *db.DB) account.Person {
 func signIn(t *testing.T, d *db.DB, personID string) (account.Session, string) {
 	t.Helper()
 	_, link := must.Get2(d.Accounts.CreateSignInLink(t.Context(), terminal, personID))(t)
-	return must.Get2(d.Accounts.Redeem(t.Context(), link, "test"))(t)
+	return must.Get2(d.Accounts.Redeem(t.Context(), link, "", "test"))(t)
 }
 
 // invited makes a person by an invite.
@@ -447,7 +447,7 @@ func invited(t *testing.T, d *db.DB, name string, role account.Role) string {
 func enters(t *testing.T, d *db.DB, by account.Identity, name string, role account.Role) account.Identity {
 	t.Helper()
 	_, link := must.Get2(d.Accounts.CreateInvite(t.Context(), by, account.NewInvite{Name: name, Role: role}))(t)
-	_, secret := must.Get2(d.Accounts.Redeem(t.Context(), link, "a browser"))(t)
+	_, secret := must.Get2(d.Accounts.Redeem(t.Context(), link, "", "a browser"))(t)
 	return must.Get(d.Accounts.Authenticate(t.Context(), secret))(t)
 }
 
@@ -571,7 +571,7 @@ func TestWhatIsGivenWhileSomebodyIsDisabledEndsToo(t *testing.T) {
 	t.Parallel()
 	for what, give := range map[string]func(ctx context.Context, d *db.DB, person, link, tablet string) (secret string, err error){
 		"a session": func(ctx context.Context, d *db.DB, _, link, _ string) (string, error) {
-			_, secret, err := d.Accounts.Redeem(ctx, link, "a browser")
+			_, secret, err := d.Accounts.Redeem(ctx, link, "", "a browser")
 			return secret, err
 		},
 		"a sign-in link": func(ctx context.Context, d *db.DB, person, _, _ string) (string, error) {

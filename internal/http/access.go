@@ -133,12 +133,13 @@ func (s *Server) recognise(r *http.Request, authenticate func(secret string) (ac
 	return account.Identity{}, err
 }
 
-// The cookies: a person's session, a share link's study, and a device on which people come back by
-// PIN. A person who opens a share link keeps their session.
+// The cookies: a person's session, a share link's study, a device on which people come back by PIN,
+// and a browser in which somebody has opened a link that works once. A person who opens a share link keeps their session.
 const (
 	sessionCookie = "headroom"
 	shareCookie   = "headroom-share"
 	deviceCookie  = "headroom-device"
+	linkCookie    = "headroom-link"
 )
 
 // cookieName adds the prefix by which browsers keep a cookie from being set by plain HTTP or

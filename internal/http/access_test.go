@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -314,6 +315,30 @@ func TestASpentLinkSaysWhatToDo(t *testing.T) {
 	link := "/sign-in/" + s.Invite("Ana", account.Viewer)
 	s.Call("POST", link, "", nil, "Accept", "text/html").Want(303)
 	s.Call("GET", link, "", nil, "Accept", "text/html").Want(401).Says("ask an admin", "<code>headroom link</code>").Lacks("restart")
+}
+
+// TestALinkIsNotLostWithItsAnswer: whoever pressed its button and heard nothing comes in by trying
+// again, in the same browser alone; whoever was heard there does not, nor who has signed out.
+func TestALinkIsNotLostWithItsAnswer(t *testing.T) {
+	s := sitetest.Beside(t)
+	link := "/sign-in/" + s.Invite("Ana", account.Viewer)
+	b, another := &browser{t, s, map[string]string{}}, &browser{t, s, map[string]string{}}
+	another.send("GET", link, nil).Want(200)
+	b.send("GET", link, nil).Want(200)
+	unheard := maps.Clone(b.cookies)
+	b.send("POST", link, nil).Want(303)
+	b.send("GET", link, nil).Want(401)
+	for _, method := range []string{"POST", "GET"} {
+		b.cookies = maps.Clone(unheard)
+		b.send(method, link, nil).Want(303)
+		b.send("GET", "/studies", nil).Want(200)
+		another.send(method, link, nil).Want(401).Says("has been used")
+		s.Call(method, link, "", nil, "Accept", "text/html").Want(401)
+	}
+	sitetest.Same(t, "browsers signed in", len(must.Get(s.DB.Accounts.Sessions(t.Context(), b.id()))(t)), 1)
+	b.send("POST", "/sign-out", nil).Want(303)
+	b.cookies = unheard
+	b.send("GET", link, nil).Want(401)
 }
 
 // TestManySignInFromOneAddress: a hundred people of one institute sign in within a minute.

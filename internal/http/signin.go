@@ -1,6 +1,7 @@
 package http
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -21,9 +22,13 @@ func (s *Server) signInPage(w http.ResponseWriter, r *http.Request) error {
 
 func (s *Server) linkPage(w http.ResponseWriter, r *http.Request) error {
 	link, err := look(s.throttle, r, chi.URLParam(r, "secret"), s.Accounts.Look)
+	if errors.Is(err, account.ErrUsed) {
+		return s.useLink(w, r) // in this browser, perhaps, which did not hear of it
+	}
 	if err != nil {
 		return pages.DeadLink(w, r, err)
 	}
+	s.setCookie(w, linkCookie, cmp.Or(s.cookie(r, linkCookie), account.NewSecret()), link.ExpiresAt)
 	return pages.Link(w, r, link)
 }
 
@@ -31,13 +36,14 @@ func (s *Server) linkPage(w http.ResponseWriter, r *http.Request) error {
 func (s *Server) useLink(w http.ResponseWriter, r *http.Request) error {
 	var secret string
 	session, err := look(s.throttle, r, chi.URLParam(r, "secret"), func(ctx context.Context, link string) (session account.Session, err error) {
-		session, secret, err = s.Accounts.Redeem(ctx, link, r.UserAgent())
+		session, secret, err = s.Accounts.Redeem(ctx, link, s.cookie(r, linkCookie), r.UserAgent())
 		return session, err
 	})
 	if err != nil {
 		return pages.DeadLink(w, r, err)
 	}
 	s.setCookie(w, sessionCookie, secret, session.CreatedAt.Add(account.SessionLife))
+	s.dropCookie(w, linkCookie) // with the answer comes the end of trying again
 	return pages.GoTo(w, r, "/studies")
 }
 
@@ -71,9 +77,9 @@ func (s *Server) openShare(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// device is the secret of this browser, "" where nobody has set a PIN.
-func (s *Server) device(r *http.Request) string {
-	cookie, err := r.Cookie(s.cookieName(deviceCookie))
+// cookie is what the browser holds under a name, "" for nothing.
+func (s *Server) cookie(r *http.Request, name string) string {
+	cookie, err := r.Cookie(s.cookieName(name))
 	if err != nil {
 		return ""
 	}
@@ -90,7 +96,7 @@ func (s *Server) switchPage(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *Server) showSwitch(w http.ResponseWriter, r *http.Request, status int, to string, wrong *account.WrongPIN) error {
-	here, err := s.Accounts.OnDevice(r.Context(), s.device(r))
+	here, err := s.Accounts.OnDevice(r.Context(), s.cookie(r, deviceCookie))
 	if err != nil {
 		return err
 	}
@@ -111,7 +117,7 @@ func (s *Server) switchPerson(w http.ResponseWriter, r *http.Request) error {
 	if leaving.Kind != account.BySession {
 		leaving.ID = ""
 	}
-	device := s.device(r)
+	device := s.cookie(r, deviceCookie)
 	session, secret, err := s.Accounts.ComeBack(r.Context(), r.PostFormValue("person"), device, r.PostFormValue("pin"), r.UserAgent(), leaving.ID)
 	if wrong, ok := errors.AsType[*account.WrongPIN](err); ok {
 		return s.showSwitch(w, r, http.StatusUnprocessableEntity, r.PostFormValue("to"), wrong)
@@ -130,10 +136,7 @@ func (s *Server) setPIN(w http.ResponseWriter, r *http.Request) error {
 	if who.Kind != account.BySession || who.ByPIN {
 		return problem.FullSignIn
 	}
-	device := s.device(r)
-	if device == "" {
-		device = account.NewSecret()
-	}
+	device := cmp.Or(s.cookie(r, deviceCookie), account.NewSecret())
 	if err := s.Accounts.SetPIN(r.Context(), who.PersonID, device, r.PostFormValue("pin"), r.UserAgent()); err != nil {
 		return err
 	}

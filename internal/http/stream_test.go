@@ -195,7 +195,7 @@ func TestPartsDoNotStayBehind(t *testing.T) {
 // cookie.
 func admit(t *testing.T, s *sitetest.Site, name string) (personID string, cookie []string) {
 	t.Helper()
-	session, secret, err := s.DB.Accounts.Redeem(t.Context(), s.Invite(name, account.Operator), "a browser")
+	session, secret, err := s.DB.Accounts.Redeem(t.Context(), s.Invite(name, account.Operator), "", "a browser")
 	must.Do(t, err)
 	return session.PersonID, []string{"Cookie", "headroom=" + secret}
 }

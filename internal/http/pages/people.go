@@ -107,7 +107,7 @@ func (s People) listTokensOn(r *http.Request, page *templates.PeoplePage) error 
 
 // sentTwice is told in place of a secret that was told before.
 var sentTwice = &templates.Secret{Title: "This form was sent twice",
-	Help: "What it makes was made the first time, and its secret was shown then; it cannot be shown again. Where nobody has it, revoke what was made below and make another."}
+	Help: "What it makes was made the first time, and its secret was in that answer alone. Where nobody has it, revoke what was made below and make another."}
 
 // making makes something whose secret tell shows this once; again, where there is one, shows the
 // form with these fields where something is wrong.

@@ -212,6 +212,9 @@ func TestSomebodyElseWasQuicker(t *testing.T) {
 	tell(4, map[string]any{"yield": 64.5, "impurity": 0.3})
 	p.sees("Completed by")
 	p.audit("a completed trial")
+	p.click("#card-4 button.primary")
+	p.sees("Nothing of yours is saved yet")
+	p.holds(result(4, 0), "60.5")
 	if says := p.text("#card-4"); strings.Contains(says, "slightly different") {
 		t.Errorf("a completed trial offers to change its settings: %s", says)
 	}

@@ -134,6 +134,26 @@ func TestHiddenTabRestsAndCatchesUp(t *testing.T) {
 	p.until("what comes after", `document.querySelector("#card-2")`)
 }
 
+// A connection that was cut without a word, as where a network forgets it, is one that the browser takes to be open for as long as it likes.
+func TestASilentStreamIsReplaced(t *testing.T) {
+	t.Parallel()
+	id := site.makeStudy(t, buffer("Silent"))
+	p := newAdmin(t)
+	p.before(`{
+		const [Source, later] = [EventSource, setTimeout];
+		window.EventSource = class extends Source {
+			constructor(...given) { super(...given); window.source = this; }
+			addEventListener(kind, hear) { super.addEventListener(kind, (event) => window.silenced === this || hear(event)); }
+		};
+		window.setTimeout = (what, after) => later(what, after === 40000 ? 1000 : after);
+	}`)
+	p.open("/studies/" + id)
+	p.listening()
+	ask[any](p, "window.silenced = source; 0")
+	site.ask(t, id, 1)
+	p.until("what was missed", `document.querySelector("#card-1")`)
+}
+
 func TestCorrectionWithPreview(t *testing.T) {
 	t.Parallel()
 	id := site.makeStudy(t, buffer("Correction"))

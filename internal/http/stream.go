@@ -16,7 +16,8 @@ import (
 )
 
 const (
-	// heartbeat keeps proxies from closing a quiet stream, and finds callers that have gone.
+	// heartbeat keeps proxies from closing a quiet stream, finds callers that have gone, and tells
+	// pages that the connection stands: live.js waits for more than two.
 	heartbeat = 15 * time.Second
 	// writeTime is how long one write to a stream may take.
 	writeTime = 10 * time.Second
@@ -83,7 +84,7 @@ func (e *stream) awaitWelcome() error {
 // events is GET …/events: the ledger from after Last-Event-ID on, then every event as it is
 // written.
 func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
-	return s.follow(w, r, func(out *stream, heard int64) error {
+	return s.follow(w, r, ":\n\n", func(out *stream, heard int64) error {
 		for heard == 0 || heard > out.sent {
 			events, err := s.Studies.Events(r.Context(), request.StudyID(r), out.sent, streamPage)
 			if err != nil {
@@ -113,7 +114,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 // been refused.
 func (s *Server) changes(w http.ResponseWriter, r *http.Request) error {
 	begun := false
-	return s.follow(w, r, func(out *stream, heard int64) error {
+	return s.follow(w, r, "event: beat\ndata:\n\n", func(out *stream, heard int64) error {
 		away := begun && heard == 0
 		begun = true
 		if heard == 0 {
@@ -147,11 +148,11 @@ func (s *Server) resumeAfter(r *http.Request) (int64, error) {
 	return after, err
 }
 
-// follow opens a stream and calls news first and whenever the study changed, with the seq that it
-// is said to have reached or 0 when nobody said, until the caller goes, the credential ends or the
-// server stops. Errors before the first byte are answered; later ones end the stream, and the
+// follow opens a stream, in which beat stands at every heartbeat, and calls news first and whenever
+// the study changed, with the seq that it is said to have reached or 0 when nobody said, until the
+// caller goes, the credential ends or the server stops. Errors before the first byte are answered; later ones end the stream, and the
 // caller resumes.
-func (s *Server) follow(w http.ResponseWriter, r *http.Request, news func(out *stream, heard int64) error) error {
+func (s *Server) follow(w http.ResponseWriter, r *http.Request, beat string, news func(out *stream, heard int64) error) error {
 	sent, err := s.resumeAfter(r)
 	if err != nil {
 		return err
@@ -183,8 +184,8 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, news func(out *s
 	if err = out.send("retry: 2000\n\n"); err == nil {
 		err = news(out, 0)
 	}
-	beat := time.NewTicker(heartbeat)
-	defer beat.Stop()
+	beats := time.NewTicker(heartbeat)
+	defer beats.Stop()
 	for err == nil {
 		select {
 		case heard := <-changes:
@@ -192,9 +193,9 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, news func(out *s
 		case <-accounts:
 			out.welcome = false
 			err = out.awaitWelcome()
-		case <-beat.C:
+		case <-beats.C:
 			out.welcome = false // in case that nobody told of it
-			err = out.send(":\n\n")
+			err = out.send(beat)
 		case <-ctx.Done():
 			return nil
 		case <-s.Stopping:

@@ -20,6 +20,27 @@
   };
   let state = "wait";
 
+  // A stream that is silent for longer than two of the server's heartbeats is dead, whatever the browser believes of it: another one takes its place.
+  let silence = 0;
+  function alive() {
+    clearTimeout(silence);
+    silence = setTimeout(() => { rest(); listen(); }, 40000);
+  }
+
+  function rest() {
+    clearTimeout(silence);
+    const current = document.getElementById("live");
+    if (current) htmx.swap(current, "", { swapStyle: "delete" });
+  }
+
+  function listen() {
+    const element = spare.cloneNode(false);
+    place.before(element);
+    show("wait");
+    htmx.process(element);
+    alive();
+  }
+
   function show(name) {
     state = name;
     for (const element of document.querySelectorAll("[data-live]")) {
@@ -53,8 +74,10 @@
     }
   });
 
-  document.addEventListener("htmx:sseOpen", () => {
+  document.addEventListener("htmx:sseOpen", ({ detail: { source } }) => {
     show("on");
+    alive();
+    source.addEventListener("beat", alive);
     headroom.tell("");
     if (opened) {
       missed = true; // whatever happened meanwhile
@@ -64,6 +87,7 @@
   });
 
   document.addEventListener("htmx:sseError", () => {
+    clearTimeout(silence); // it is tried again
     if (document.visibilityState === "hidden") return;
     show("off");
     if (signedOut) return; // which entry.js tells
@@ -73,17 +97,12 @@
   document.addEventListener("htmx:afterSettle", () => show(state));
 
   document.addEventListener("visibilitychange", () => {
-    const current = document.getElementById("live");
     if (document.visibilityState === "hidden") {
-      if (current) htmx.swap(current, "", { swapStyle: "delete" });
+      rest();
       show("rest");
-    } else if (!current) {
-      const element = spare.cloneNode(false);
-      place.before(element);
-      show("wait");
-      htmx.process(element);
-    }
+    } else if (!document.getElementById("live")) listen();
   });
 
   show("wait");
+  alive();
 })();

@@ -13,7 +13,7 @@ import (
 
 // browsers is what scripts may use that none of them declares: what browsers have, and htmx.
 const browsers = `AbortController Array Blob Boolean Date Error Image IntersectionObserver JSON Map Math Number Object Promise RadioNodeList Set String URL
-	addEventListener document fetch getComputedStyle history htmx innerHeight localStorage location navigator parseFloat performance print scrollBy sessionStorage setInterval
+	addEventListener clearTimeout document fetch getComputedStyle history htmx innerHeight localStorage location navigator parseFloat performance print scrollBy sessionStorage setInterval
 	setTimeout undefined`
 
 // TestScriptsNameWhatIsThere: every script parses, uses no name that nothing declares and declares

@@ -515,6 +515,24 @@ func TestSignInEnds(t *testing.T) {
 	site.counts(t, id, "told", 4)
 }
 
+// TestWhoHasSignedInAgainIsLiveAtOnce: a stream that was refused waits ever longer before its next try, up to a minute.
+func TestWhoHasSignedInAgainIsLiveAtOnce(t *testing.T) {
+	t.Parallel()
+	id := site.makeStudy(t, buffer("Live again"))
+	p := newAdmin(t)
+	p.before(`{ const later = setTimeout; window.setTimeout = (what, after) => after === 500 ? (window.refused = true) : later(what, after); }`) // the first of those waits has no end
+	p.open("/studies/" + id)
+	p.listening()
+	p.forgive(true)
+	other := p.another()
+	other.open("/studies")
+	other.press("Sign out")
+	p.sees("Your sign-in has ended.")
+	p.until("a stream refused", `window.refused`)
+	other.signIn(site.link(t))
+	p.listening()
+}
+
 // TestTheFormOfAStudyIsKeptWhileNothingAnswers: when the server answers again, what was pressed is
 // done, and nothing else: a line that was to be added makes no study.
 func TestTheFormOfAStudyIsKeptWhileNothingAnswers(t *testing.T) {

@@ -30,7 +30,9 @@
   function rest() {
     clearTimeout(silence);
     const current = document.getElementById("live");
-    if (current) htmx.swap(current, "", { swapStyle: "delete" });
+    if (!current) return;
+    current.removeAttribute("sse-connect"); // lest it be tried again
+    htmx.swap(current, "", { swapStyle: "delete" });
   }
 
   function listen() {
@@ -92,6 +94,13 @@
     show("off");
     if (signedOut) return; // which entry.js tells
     headroom.tell("Connection lost. What you enter is kept; this page catches up by itself.");
+  });
+
+  // Where the server answers again, a stream that was refused need not wait for its next try.
+  document.body.addEventListener("changed", () => {
+    if (state !== "off") return;
+    rest();
+    listen();
   });
 
   document.addEventListener("htmx:afterSettle", () => show(state));

@@ -221,6 +221,8 @@ func because(d design.Definition, p ledger.ChosenData, who chosenBy) string {
 		return "Chosen to spread the first trials over the whole space, before there is enough data for the model."
 	case policy.Space:
 		return "Chosen to fill the space; this algorithm does not use the results."
+	case policy.Restart:
+		return "Chosen to spread trials over the whole space once more: the region around the best of the last search shrank to nothing without anything better."
 	case policy.Own:
 		return ownChoice(p, who)
 	case policy.Optimistic:

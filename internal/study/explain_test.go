@@ -96,7 +96,8 @@ func TestEveryReasonHasItsSentence(t *testing.T) {
 		policy.Sample:      "best in one random draw of what yield and impurity could be",
 		policy.Improve:     "best chance to keep impurity within the limit",
 		policy.Apart:       "apart from the trials that wait, beside which hardly anything is left to gain: of the points there that are likely to keep impurity within the limit it promises the largest improvement of yield.",
-		policy.Space:       "Chosen to fill the space",
+		policy.Space:       "Chosen to fill the space; this algorithm does not use the results.",
+		policy.Restart:     "spread trials over the whole space once more: the region around the best of the last search shrank to nothing without anything better.",
 		policy.Own:         "Chosen by Ana, not by the algorithm.",
 	} {
 		got := explain(d, predicted(reason), chosenBy{by: "Ana"})

@@ -399,6 +399,7 @@ const (
 	Improve     = "improve"      // largest expected improvement
 	Apart       = "apart"        // likewise, among places apart from the trials that wait
 	Space       = "space"        // space filling or random by design
+	Restart     = "restart"      // space filling, where a search that came to its end starts again
 	Own         = "own"          // a person's choice
 )
 

@@ -180,7 +180,7 @@ func (a trustRegion) functions(s *Input) []float64 {
 
 func (a trustRegion) Score(s *Input) (Scores, error) {
 	if s.Functions == nil {
-		return Scores{Reason: Space, Value: lists.Map(s.Set.Points, func(u []float64) float64 { return -s.Set.Unlike(u, s.Set.Design()) })}, nil
+		return Scores{Reason: Restart, Value: lists.Map(s.Set.Points, func(u []float64) float64 { return -s.Set.Unlike(u, s.Set.Design()) })}, nil
 	}
 	f := s.Functions[0]
 	scores := Scores{Value: f, Allowed: make([]bool, len(f)), Fallback: make([]float64, len(f)), Reason: Sample}

@@ -186,7 +186,7 @@ type Choice struct {
 }
 
 // Notes are sentences on what a reader of the study's figures has to know: that nobody measured
-// them, what the algorithm does not keep, and what failed.
+// them, what the algorithm does not keep, what failed, and what was told for nothing.
 func Notes(snap *ledger.Snapshot) []string {
 	notes := []string{}
 	if lab := snap.Definition.SimulatedLab; lab != "" {
@@ -210,6 +210,12 @@ func Notes(snap *ledger.Snapshot) []string {
 			said = "the published algorithm takes no account of that, but does not ask for the same settings again"
 		}
 		notes = append(notes, fmt.Sprintf("Trials that failed because of their settings: %d of %d; %s.", failed, len(snap.Trials), said))
+	}
+	deviates := func(t *ledger.Trial) bool {
+		return slices.ContainsFunc(snap.Compiled().MetricNames, func(metric string) bool { return t.Metrics[metric].StdDev != nil })
+	}
+	if !snap.Compiled().Config.Fit && slices.ContainsFunc(snap.Trials, deviates) {
+		notes = append(notes, "Standard deviations told with readings are kept, and change nothing: the model is fixed, with one noise for all readings of a metric.")
 	}
 	return notes
 }

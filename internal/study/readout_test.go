@@ -331,3 +331,20 @@ func TestWhatIsGoneIsNotRecommended(t *testing.T) {
 		t.Errorf("%+v", v)
 	}
 }
+
+// TestAFixedModelSaysThatItTakesNoDeviations: λ is what was given, whatever was told with readings.
+func TestAFixedModelSaysThatItTakesNoDeviations(t *testing.T) {
+	t.Parallel()
+	d := ovenWith(policy.Description{Name: "rpol-ucb"})
+	for _, fit := range []string{"fixed", "marginal_likelihood"} {
+		d.Model = design.Model{Fit: fit}
+		b := newBench(t, d)
+		b.ask(1)
+		b.must(ruleTell(b.snap, 1, ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: 60}}}))
+		before := len(Notes(b.snap))
+		b.must(ruleTell(b.snap, 1, ledger.Telling{Metrics: map[string]ledger.Reading{"impurity": {Value: 0.2, StdDev: new(0.01)}}}))
+		if said := len(Notes(b.snap)) > before; said != (fit == "fixed") {
+			t.Errorf("%s: %q", fit, Notes(b.snap))
+		}
+	}
+}

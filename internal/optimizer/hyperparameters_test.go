@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"headroom/internal/optimizer/fit"
 	"headroom/internal/optimizer/policy"
 	"headroom/internal/optimizer/warp"
 )
@@ -254,6 +255,13 @@ func TestToldNoiseIsTheNoiseOfTheNextReading(t *testing.T) {
 	}
 	if all, but := whole.Fits[1].Metrics[0].Told, one.Fits[1].Metrics[0].Told; !(math.Abs(math.Log(but/all)) < 0.1) {
 		t.Errorf("what was told counts %g times where one reading of 40 told nothing, %g times where all told", but, all)
+	}
+	for i := range h.Rounds {
+		h.Rounds[i].Readings[1].SD = 1e-9
+	}
+	state, tiny := fitted(t, cfg, h)
+	if lambda, told := state.Models()[1].Lambda, tiny.Fits[1].Metrics[1].Told; !(told > 1000) || math.Abs(lambda-told*fit.LeastNoise) > 1e-12*lambda {
+		t.Errorf("readings told to be exact are expected to vary by λ = %g, and by %g times the least in the fit", lambda, told)
 	}
 }
 

@@ -171,7 +171,7 @@ func (s *task) undoubtedLambda(round int, r Reading, m metricModel) float64 {
 		return m.noise.of(round, s.placeOf(round), m.lambda)
 	}
 	sd := r.SD / m.scale * m.warp.Slope((r.Value-m.centre)/m.scale)
-	return max(min(m.told*sd*sd, utmost), fit.LeastNoise)
+	return min(fit.Told(sd*sd, m.told), utmost)
 }
 
 // noise is what is known of λ beyond one number for a metric; the zero value knows nothing.

@@ -9,7 +9,8 @@
 //
 // over ln ℓ, ln λ, ln σ² and logit a = ln(a/(1 − a)): log-normal priors of ℓ and λ, with the mode
 // taken in logarithms, where it does not depend on units, the density of Gamma(p + 1, q) for σ²,
-// and a logit-normal one for the interaction a. Gradients are exact, ½ tr((ααᵀ − A⁻¹) ∂A/∂θ)
+// a logit-normal one for the interaction a and a Student-t one for the logarithm of what was told is
+// multiplied by. Gradients are exact, ½ tr((ααᵀ − A⁻¹) ∂A/∂θ)
 // (Rasmussen & Williams, equation 5.9).
 package fit
 
@@ -39,9 +40,10 @@ const (
 	// 0.95 within 95 %, so a few dozen readings overrule it.
 	medianNoise = 0.05
 	spreadNoise = 1.5
-	// spreadTold takes the place of s_λ for the factor of noise variances told, whose median is 1:
-	// 95 % of standard deviations told within a factor 3 of the true ones.
-	spreadTold = 1.12
+	// spreadTold takes the place of s_λ for the factor of noise variances told, whose median is 1: 88 %
+	// of standard deviations told within a factor 3 of the true ones. The tails are those of a
+	// Student-t, since some tell what an instrument repeats to, where runs differ a hundred times as much.
+	spreadTold, freedomTold = 1.12, 4.
 	// The kernel's variance exceeds the readings' own where these lie closer together than a
 	// lengthscale. ln σ² − σ² is the logarithm of Gamma(2, 1), largest at 1.
 	shapeVariance, rateVariance = 1, 1
@@ -57,8 +59,8 @@ const (
 	LeastNoise = 1e-6
 	mostNoise  = 10
 	// farTold bounds the factor of noise variances told, either way: standard deviations are wrong
-	// by a factor 10 at most.
-	farTold = 100
+	// by a factor 1000 at most.
+	farTold = 1e6
 	// leastVariance and mostVariance bound a free σ².
 	leastVariance, mostVariance = 0.01, 100
 	// farInteraction bounds |logit a|: beyond it a kernel is a sum or a product to all purposes.

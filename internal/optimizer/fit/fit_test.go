@@ -79,7 +79,7 @@ func dense(p fit.Problem, lengthscales []float64, lambda, variance, told float64
 		if p.NoiseSD != nil && p.NoiseSD[i] > 0 {
 			noise = max(p.NoiseSD[i]*p.NoiseSD[i], fit.LeastNoise)
 			if scaled(p) {
-				noise *= told
+				noise = max(told*noise, fit.LeastNoise)
 			}
 		}
 		A.SetSym(i, i, A.At(i, i)+noise)
@@ -105,7 +105,7 @@ func logPosterior(p fit.Problem, lengthscales []float64, lambda, variance, told 
 		}
 	}
 	if scaled(p) {
-		value -= 0.5 * math.Pow(math.Log(told)/1.12, 2)
+		value -= 2.5 * math.Log1p(math.Pow(math.Log(told)/1.12, 2)/4)
 	}
 	if p.FreeNoise && !allTold(p) {
 		value -= 0.5 * math.Pow(math.Log(lambda/0.05)/1.5, 2)
@@ -272,7 +272,7 @@ func TestToldNoise(t *testing.T) {
 	if r := told.Told; r < 0.6 || r > 1.6 {
 		t.Errorf("what was told is true, and its factor %g", r)
 	}
-	for _, times := range []float64{1. / 3, 3} {
+	for _, times := range []float64{1. / 100, 1. / 30, 1. / 3, 3, 30} {
 		for _, untold := range []int{0, 1, 10} {
 			p.NoiseSD = slices.Concat(make([]float64, untold), slices.Repeat([]float64{times * math.Sqrt(0.2)}, 40-untold))
 			wrong := mustFit(t, p)
@@ -290,6 +290,11 @@ func TestToldNoise(t *testing.T) {
 	known.NoiseSD = append([]float64{1e-4}, slices.Repeat([]float64{3 * math.Sqrt(0.2)}, 39)...)
 	if r := mustFit(t, known).Told * 9 / told.Told; r < 0.6 || r > 1.6 {
 		t.Errorf("beside a reading whose noise is known and small, the factor of deviations told threefold is %g times what it is", r)
+	}
+	exact := p
+	exact.NoiseSD = append([]float64{1e-9}, slices.Repeat([]float64{3 * math.Sqrt(0.2)}, 39)...)
+	if r := mustFit(t, exact).Told * 9 / told.Told; r < 0.6 || r > 1.6 {
+		t.Errorf("beside a reading that is told to be exact, the factor of deviations told threefold is %g times what it is", r)
 	}
 	// Told noise below the floor counts as the floor. The readings are smooth but for noise of
 	// about that size.

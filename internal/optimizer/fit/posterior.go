@@ -22,6 +22,7 @@ type posterior struct {
 	told    []float64 // noise variance told or known, or 0 where λ holds
 	scaled  []bool    // which of them are multiplied by the factor
 	toldAt  int       // the place of the factor's logarithm in θ, −1 for none
+	much    float64   // the factor by which what was told is much noise, on average
 
 	low, high []float64 // equal where θ is fixed
 
@@ -35,21 +36,23 @@ type posterior struct {
 
 func newPosterior(problem *Problem) *posterior {
 	chosen := subset(problem.Inputs, problem.Median, problem.Dims)
-	p, count := &posterior{problem: problem, inputs: kernel.NewInputs(len(problem.Dims))}, 0
+	p, count, sum := &posterior{problem: problem, inputs: kernel.NewInputs(len(problem.Dims))}, 0, 0.0
 	for _, i := range chosen {
 		p.inputs.Append(problem.Inputs[i])
 		p.y = append(p.y, problem.Y[i])
 		variance := 0.0
 		if problem.NoiseSD != nil && problem.NoiseSD[i] > 0 {
-			variance = max(problem.NoiseSD[i]*problem.NoiseSD[i], LeastNoise)
+			variance = Told(problem.NoiseSD[i]*problem.NoiseSD[i], 1)
 		}
 		p.told = append(p.told, variance)
 		scaled := problem.FreeNoise && variance > 0 && (problem.Known == nil || !problem.Known[i])
 		p.scaled = append(p.scaled, scaled)
 		if scaled {
 			count++
+			sum += variance
 		}
 	}
+	p.much = 4 * medianNoise * float64(count) / sum
 	switch p.toldAt = len(problem.Median) + 3; {
 	case 2*count <= len(p.scaled):
 		p.toldAt = -1
@@ -87,15 +90,7 @@ func (p *posterior) setBounds() {
 	for g, median := range p.problem.Median {
 		bound(p.problem.FreeLengthscales, math.Log(median/farLengthscale), math.Log(median*farLengthscale), math.Log(fixed[g]))
 	}
-	factor := func() {
-		least := math.Inf(1)
-		for i, told := range p.told {
-			if p.scaled[i] {
-				least = min(least, told)
-			}
-		}
-		bound(true, math.Log(max(1./farTold, LeastNoise/least)), math.Log(farTold), 0)
-	}
+	factor := func() { bound(true, -math.Log(farTold), math.Log(farTold), 0) }
 	if p.toldAt == len(p.low) {
 		factor()
 	} else {
@@ -123,9 +118,9 @@ func logit(share float64) float64 { return math.Log(share / (1 - share)) }
 // wiggly function or by noise.
 func (p *posterior) starts() [][]float64 {
 	var starts [][]float64
-	median := medianNoise
+	median, much := medianNoise, 4*medianNoise
 	if p.forNoise() {
-		median = 1
+		median, much = 1, p.much
 	}
 	add := func(lengthscales []float64, factor, lambda, variance, logitInteraction, told float64) {
 		start := make([]float64, 0, len(p.low))
@@ -152,7 +147,7 @@ func (p *posterior) starts() [][]float64 {
 	}
 	add(p.problem.Median, 1, median, p.problem.Variance, logit(kernel.MedianInteraction), 1)
 	add(p.problem.Median, 0.4, median/10, p.problem.Variance, logit(kernel.MedianInteraction), 1)
-	add(p.problem.Median, 2.5, 4*median, p.problem.Variance, logit(kernel.MedianInteraction), 1)
+	add(p.problem.Median, 2.5, much, p.problem.Variance, logit(kernel.MedianInteraction), p.much)
 	return starts
 }
 
@@ -252,7 +247,7 @@ func (p *posterior) prior(i int, theta float64) (value, slope float64) {
 	case i < G:
 		return normal(theta, math.Log(p.problem.Median[i]), spreadLengthscale)
 	case i == p.toldAt:
-		return normal(theta, 0, spreadTold)
+		return tailed(theta, spreadTold)
 	case i == G:
 		return normal(theta, math.Log(medianNoise), spreadNoise)
 	case i == G+2:
@@ -263,11 +258,14 @@ func (p *posterior) prior(i int, theta float64) (value, slope float64) {
 	}
 }
 
+// Told is λ of a reading whose noise variance was told, times a factor.
+func Told(variance, factor float64) float64 { return max(factor*max(variance, LeastNoise), LeastNoise) }
+
 // noise is λ of reading i.
 func (p *posterior) noise(i int, at Hyperparameters) float64 {
 	switch {
 	case p.scaled[i]:
-		return p.told[i] * at.Told
+		return Told(p.told[i], at.Told)
 	case p.told[i] > 0:
 		return p.told[i]
 	}
@@ -278,6 +276,12 @@ func (p *posterior) noise(i int, at Hyperparameters) float64 {
 func normal(theta, mean, spread float64) (value, slope float64) {
 	deviation := (theta - mean) / spread
 	return 0.5 * deviation * deviation, deviation / spread
+}
+
+// tailed is the negative logarithm of a Student-t density, but for a constant, and its slope.
+func tailed(theta, spread float64) (value, slope float64) {
+	z := theta / spread
+	return 0.5 * (freedomTold + 1) * math.Log1p(z*z/freedomTold), (freedomTold + 1) * z / (freedomTold + z*z) / spread
 }
 
 // gradient returns the derivatives of the negative log posterior at the θ evaluated last, 0 for
@@ -300,8 +304,8 @@ func (p *posterior) gradient() []float64 {
 			if p.scaled[i] {
 				of = p.toldAt
 			}
-			if told == 0 || p.scaled[i] {
-				gradient[of] -= 0.5 * p.noise(i, now) * (p.weights[i]*p.weights[i] - inverse[i][i])
+			if noise := p.noise(i, now); told == 0 || p.scaled[i] && noise > LeastNoise {
+				gradient[of] -= 0.5 * noise * (p.weights[i]*p.weights[i] - inverse[i][i])
 			}
 		}
 	}

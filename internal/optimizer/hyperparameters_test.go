@@ -265,6 +265,32 @@ func TestToldNoiseIsTheNoiseOfTheNextReading(t *testing.T) {
 	}
 }
 
+// TestAReadingAgainVariesAsWhatWasToldThere: of one setting every reading told a tenth of what the others
+// did. What all told on average is the noise of a setting never tried, not of these.
+func TestAReadingAgainVariesAsWhatWasToldThere(t *testing.T) {
+	t.Parallel()
+	cfg, h := lathe(t, 40)
+	cfg.Metrics[1].Warp = false
+	for i := range h.Rounds {
+		h.Rounds[i].Readings[1].SD = 0.2
+		if h.Rounds[i].Arm == h.Rounds[0].Arm {
+			h.Rounds[i].Readings[1].SD = 0.02
+		}
+	}
+	state, _ := fitted(t, cfg, h)
+	beliefs, _, err := state.Believe(t.Context(), []Place{state.placeOf(1), state.placeOf(2)}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, told := range []float64{0.02, 0.2} {
+		b := beliefs[1]
+		noise := math.Sqrt(b.ReadingSD[i]*b.ReadingSD[i] - b.SD[i]*b.SD[i])
+		if told *= state.Models()[1].Told; math.Abs(noise/told-1) > 1e-6 {
+			t.Errorf("setting %d: a reading there varies by %g, told were %g", i+1, noise, told)
+		}
+	}
+}
+
 // TestTheFactorOfToldNoiseHolds: a fit that found the variances told too small by a factor 4 stands
 // for standard deviations told twice as large, to the bit.
 func TestTheFactorOfToldNoiseHolds(t *testing.T) {

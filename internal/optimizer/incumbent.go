@@ -305,12 +305,15 @@ func (s *shown) chanceAfter(estimates []policy.Estimate, round, n int, sure bool
 	}
 	by := func(chance func(mean, sd, freedom float64) float64) func(j int) float64 {
 		return func(j int) float64 {
-			m, e := s.model(s.cfg.Costs[j].Metric), estimates[1+j]
-			variance := 0.0
-			if sd := e.SD[round-1]; sd > 0 && !sure {
-				variance = 1 / (1/(sd*sd) + float64(n)/m.noise.at(s.placeOf(round), m.lambda))
+			metric, e := s.cfg.Costs[j].Metric, estimates[1+j]
+			sd := e.SD[round-1]
+			switch {
+			case sure:
+				sd = 0
+			case n > 0 && sd > 0:
+				sd = math.Sqrt(1 / (1/(sd*sd) + float64(n)/s.noiseAgain(metric, s.placeOf(round))))
 			}
-			return chance(e.Mean[round-1]-s.regime.transforms[1+j].margin, math.Sqrt(variance), m.freedom)
+			return chance(e.Mean[round-1]-s.regime.transforms[1+j].margin, sd, s.model(metric).freedom)
 		}
 	}
 	return s.cfg.jointly(s.cfg.learned(), by(below), by(above))

@@ -261,7 +261,7 @@ func (v answering) closest() *templates.Answer {
 	}
 	m := nearest.Metrics[binding.Metric]
 	said := fmt.Sprintf("%s binds: %s, %s beyond its limit of %s.", design.Capitalised(binding.Name), Measured(v.Snap.Definition, binding.Metric, m),
-		words.Apart(design.WriteNumber(words.Unsubtracted(binding.Excess(m.Value), m.Value)), binding.Unit), words.Quantity(binding.Threshold, binding.Unit))
+		words.RoughlyApart(binding.Excess(m.Value), binding.Unit), words.Quantity(binding.Threshold, binding.Unit))
 	if objective, told := nearest.Metrics[d.Objective.Metric]; told && binding.Metric != d.Objective.Metric {
 		said += fmt.Sprintf(" %s was %s.", design.Capitalised(d.Objective.Metric), Measured(v.Snap.Definition, d.Objective.Metric, objective))
 	}

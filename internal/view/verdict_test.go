@@ -85,12 +85,14 @@ func TestClosestWhileNothingIsWithinTheLimits(t *testing.T) {
 		t.Fatalf("%+v", closest)
 	}
 	says(t, "the closest", closest.Words, []string{"Impurity binds: 5.1 %, 4.6 points beyond its limit of 0.5 %. Yield was 60 %."}, nil)
+	b.tell(b.ask(0.4), map[string]float64{"yield": 60, "impurity": 0.5219525211, "pressure": 2})
+	says(t, "the closest", b.facts(0).Verdict().Closest.Words, []string{"Impurity binds: 0.521953 %, 0.022 points beyond its limit of 0.5 %."}, nil)
 	b.tell(b.ask(0.5), map[string]float64{"yield": 60, "impurity": 0.1, "pressure": 2})
 	if closest := b.facts(0).Verdict().Closest; closest != nil {
 		t.Errorf("beside a trial within the limits: %+v", closest)
 	}
-	b.end(ledger.Excluded, 9)
-	if closest := b.facts(0).Verdict().Closest; closest == nil || closest.Number != 1 {
+	b.end(ledger.Excluded, 10)
+	if closest := b.facts(0).Verdict().Closest; closest == nil || closest.Number != 9 {
 		t.Errorf("when that was taken out: %+v", closest)
 	}
 }

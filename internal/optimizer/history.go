@@ -418,7 +418,7 @@ func (s *task) designed(t, design int) bool { return t <= design || design > 0 &
 // blind tells that a policy which weighs what was read would have nothing to weigh at decision t:
 // its first design goes on until the first reading, so that a plate of fifty asked for at once is
 // fifty places.
-func (s *task) blind(t int) bool { return s.traits.Incumbent != nil && !s.readBetween(0, t) }
+func (s *task) blind(t int) bool { return s.traits.NeedsReadings && !s.readBetween(0, t) }
 
 // chosenBefore are the rounds before decision t that the algorithm chose by its model.
 func (s *task) chosenBefore(t int) []int {

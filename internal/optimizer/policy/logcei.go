@@ -68,7 +68,7 @@ func newCautious(c Context, s Settings) cautious {
 }
 
 func (a cautious) Traits() Traits {
-	return Traits{AvoidsKnown: true, Expects: true, Incumbent: likelyBest, Again: again, Upper: a.upper, Above: a.above, Slopes: a.slopes}
+	return Traits{NeedsReadings: true, AvoidsKnown: true, Expects: true, Incumbent: likelyBest, Again: again, Upper: a.upper, Above: a.above, Slopes: a.slopes}
 }
 
 // upper bounds the score as far as deviations alone move it: the chance to keep a limit rises with

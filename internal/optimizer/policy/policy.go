@@ -52,6 +52,8 @@ type Traits struct {
 	LooksAtAll bool
 	// Blind: its score looks at no estimate.
 	Blind bool
+	// NeedsReadings: before the first reading its score tells no places apart.
+	NeedsReadings bool
 	// RisesWithUncertainty: its score at a place never falls when a standard deviation there rises.
 	RisesWithUncertainty bool
 	// MovesByEstimate: its multipliers move by the estimate at the chosen point, Revealed.Own.

@@ -126,7 +126,7 @@ func rehearse(set *flag.FlagSet) action {
 	set.IntVar(&g.Delay, "delay", 0, "further requests before the results of one are told")
 	set.StringVar(&g.Noise.Kind, "noise", lab.OwnNoise, strings.Join(lab.NoiseKinds, ", ")+": own draws a real reading of the setting, or the simulator's noise")
 	set.Float64Var(&g.Noise.Size, "noise-size", 0.1, "of gaussian noise, outliers and slips, in standard deviations of the metric over the settings")
-	set.StringVar((*string)(&g.Told), "told", string(lab.ToldNone), "what is told of a reading's standard deviation: none, true, low (a third of it) or high (three times it)")
+	set.StringVar((*string)(&g.Told), "told", string(lab.ToldNone), "what is told of a reading's standard deviation: none, true, low (a third of it), high (three times it), or a number that it is multiplied by")
 	where := set.String("fails-where", "", "every trial fails whose settings keep this comparison, as in \"x + z > 1.2\"")
 	set.Float64Var(&g.Mishaps.Fail, "fails", 0, "share of the trials that fail by chance")
 	set.Float64Var(&g.Mishaps.Late, "late", 0, "share of the readings that are told with the next results")

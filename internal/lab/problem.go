@@ -16,6 +16,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 
 	"headroom/internal/lists"
 	"headroom/internal/study/design"
@@ -369,7 +370,8 @@ func hashOf(at design.Settings, nth int) uint64 {
 	return h.Sum64()
 }
 
-// Told is what is told of the standard deviation of a reading.
+// Told is what is told of the standard deviation of a reading: one of these, or a number that the one
+// which its noise has is multiplied by.
 type Told string
 
 const (
@@ -379,18 +381,28 @@ const (
 	ToldHigh Told = "high" // three times it
 )
 
-// factors are what the right standard deviation is multiplied by.
 var factors = map[Told]float64{ToldNone: 0, ToldTrue: 1, ToldLow: 1. / 3, ToldHigh: 3}
+
+// factor is what the right standard deviation is multiplied by, not a number where t is nothing.
+func (t Told) factor() float64 {
+	if named, is := factors[t]; is {
+		return named
+	}
+	if number, err := strconv.ParseFloat(string(t), 64); err == nil && number > 0 && number <= 1e6 {
+		return number
+	}
+	return math.NaN()
+}
 
 // of is what is told of standard deviations, nothing of metrics that are read exactly.
 func (t Told) of(sd Values) Values {
 	var told Values
 	for metric, x := range sd {
-		if factors[t]*x > 0 {
+		if x *= t.factor(); x > 0 {
 			if told == nil {
 				told = Values{}
 			}
-			told[metric] = factors[t] * x
+			told[metric] = x
 		}
 	}
 	return told
@@ -398,8 +410,8 @@ func (t Told) of(sd Values) Values {
 
 // check tells what speaks against telling standard deviations of a problem's readings.
 func (t Told) check(p *Problem, noise Noise) error {
-	if _, known := factors[t]; !known {
-		return fmt.Errorf("nothing is told as %q; there are none, true, low and high", t)
+	if math.IsNaN(t.factor()) {
+		return fmt.Errorf("nothing is told as %q; there are none, true, low, high, and numbers up to 1e6 that the right one is multiplied by", t)
 	}
 	if t == ToldNone {
 		return nil

@@ -183,6 +183,7 @@ func TestTold(t *testing.T) {
 		"true":   {Game{Problem: lathe, Told: ToldTrue}, func(Trial) Values { return Values{"output": 0.3, "tool temperature": 3} }},
 		"low":    {Game{Problem: lathe, Told: ToldLow}, func(Trial) Values { return Values{"output": 0.1, "tool temperature": 1} }},
 		"high":   {Game{Problem: lathe, Told: ToldHigh}, func(Trial) Values { return Values{"output": 0.9, "tool temperature": 9} }},
+		"less":   {Game{Problem: lathe, Told: "0.01"}, func(Trial) Values { return Values{"output": 0.003, "tool temperature": 0.03} }},
 		"exact":  {Game{Problem: lathe, Noise: Noise{Kind: NoNoise}, Told: ToldTrue}, func(Trial) Values { return nil }},
 		"uneven": {Game{Problem: uneven, Told: ToldTrue}, func(trial Trial) Values { return uneven.own(trial.Settings) }},
 		"added": {Game{Problem: lathe, Noise: Noise{Outliers, 0.1}, Told: ToldTrue}, func(Trial) Values {

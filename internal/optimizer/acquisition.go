@@ -207,6 +207,7 @@ type scoredPlaces struct {
 	values   []float64
 	allowed  []bool
 	fellBack bool
+	settled  bool // see settle
 }
 
 // climber is one polished start.
@@ -266,6 +267,38 @@ func (s *decision) effective(scores policy.Scores, at []Place) (values []float64
 		}
 	}
 	return scores.Value, make([]bool, len(at)), false
+}
+
+// settle leaves out, where the place of the largest score promises little and was tried, what was
+// tried and is less sure to keep the limits than x*, and tells whether it did: a setting that is all
+// but sure to break one would be read again and again for a trace of improvement.
+func (s *decision) settle(scores policy.Scores, at []Place, allowed []bool) bool {
+	best := Argmax(scores.Value, scores.Untruncated, allowed, scores.Relative)
+	if best < 0 || !s.littleLeft(scores.Value[best]) {
+		return false
+	}
+	rival := slices.IndexFunc(at, func(p Place) bool { return samePlace(p, s.incumbent.place) })
+	if rival < 0 || !allowed[rival] {
+		return false
+	}
+	tried := s.tried()
+	worse := func(i int) bool { return scores.Fallback[i] < scores.Fallback[rival] && tried(at[i]) }
+	if !worse(best) {
+		return false
+	}
+	for i := range allowed {
+		allowed[i] = allowed[i] && !worse(i)
+	}
+	return true
+}
+
+// littleShare is the share of what has been gained so far, the difference between the incumbent's
+// reward and the least one played, below which what a place promises is little.
+const littleShare = 1e-3
+
+// littleLeft tells whether the largest score, the logarithm of what a place promises, is of little.
+func (s *decision) littleLeft(most float64) bool {
+	return s.incumbent != nil && most < math.Log(littleShare*(s.incumbent.mean[0]-s.incumbent.least))
 }
 
 // usables tell which places may be chosen, one after another where none may be.

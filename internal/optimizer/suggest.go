@@ -44,10 +44,20 @@ func (s *decision) maximise(ctx context.Context, known Known) (maximum, error) {
 		return s.best(ctx, s.finitePlaces(ctx, s.draw(s.Round())), known)
 	}
 	found, err := s.highest(ctx, known)
-	if err == nil && s.littleLeft(found) {
+	if err != nil || !s.littleLeft(found.value) {
+		return found, err
+	}
+	if waiting, _ := s.underWay(); len(waiting) > 0 {
 		return s.diversified(ctx, known, found)
 	}
-	return found, err
+	if !s.tried()(found.place) {
+		return found, nil
+	}
+	settled, err := s.best(ctx, slices.Concat(s.diverse(), []Place{found.place, s.incumbent.place}), known)
+	if errors.Is(err, ErrNoneAllowed) || err == nil && !settled.among.settled {
+		return found, nil
+	}
+	return settled, err
 }
 
 // highest looks for the largest acquisition on a continuous space.
@@ -82,6 +92,7 @@ func (s *decision) scoreList(ctx context.Context, at []Place, known Known) (*sco
 		return nil, err
 	}
 	l.values, l.allowed, l.fellBack = s.effective(l.scores, l.at)
+	l.settled = !l.fellBack && s.settle(l.scores, l.at, l.allowed)
 	return l, nil
 }
 
@@ -105,6 +116,9 @@ func (s *decision) bestWhere(l *scoredPlaces, suits func(i int) bool) (maximum, 
 		return maximum{}, ErrNoneAllowed
 	}
 	found := maximum{place: l.at[chosen], value: l.values[chosen], reason: reason(l.scores.Reason, l.fellBack), draw: l.draw, among: l}
+	if l.settled {
+		found.reason = policy.Settled
+	}
 	if s.traits.Drawn != nil {
 		found.draw.Z = s.drawnAt(l.input, chosen)
 	}
@@ -229,7 +243,10 @@ func (s *decision) Acquisition(ctx context.Context, at []Place, known Known) (Sc
 	if err := s.askFurther(scores, pick(at, of), true); err != nil {
 		return out, err
 	}
-	values, allowed, _ := s.effective(scores, pick(at, of))
+	values, allowed, fellBack := s.effective(scores, pick(at, of))
+	if !fellBack {
+		s.settle(scores, pick(at, of), allowed)
+	}
 	for n, i := range of {
 		out.Values[i], out.Allowed[i] = values[n], allowed[n]
 	}
@@ -353,24 +370,10 @@ func (s *decision) nearestFreshArm(u []float64, keeps func(Place) bool) (Place, 
 // a limit.
 const (
 	leastDistance = 0.02
-	// littleShare is the share of what has been gained so far, the difference between the
-	// incumbent's reward and the least one played, below which what a place promises is little.
-	littleShare = 1e-3
-
 	// Of diverse: the fewest space-filling points, and how many multiplications are spent on more.
 	fewestDiverse = 64
 	diverseWork   = 4_000_000_000
 )
-
-// littleLeft tells whether trials wait and what was found beside them promises little.
-func (s *decision) littleLeft(found maximum) bool {
-	waiting, _ := s.underWay()
-	if s.incumbent == nil || len(waiting) == 0 {
-		return false
-	}
-	gained := s.incumbent.mean[0] - s.incumbent.least
-	return found.value < math.Log(littleShare*gained)
-}
 
 // nearPending tells of a place whether it lies within leastDistance of a trial that waits, in every
 // unit coordinate.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"sync"
 	"testing"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"headroom/internal/optimizer/policy"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
 )
@@ -247,4 +249,40 @@ type counted struct {
 func (c counted) Choosing(ctx context.Context, id string, choose func(context.Context) error) error {
 	c.taken()
 	return c.gated.Choosing(ctx, id, choose)
+}
+
+// TestWhatIsSettledIsNotAskedOnAndOn: of few candidates, all of them tried, those that are all but sure
+// to break the limit are not asked for again and again, for a trace of improvement, once the best is
+// known.
+func TestWhatIsSettledIsNotAskedOnAndOn(t *testing.T) {
+	t.Parallel()
+	for _, oven := range [][]struct{ yield, impurity float64 }{
+		{{4.7, 0.9}, {6.9, 0.4}}, {{12.5, 0.7}, {17.4, 0.3}}, {{15.2, 0.4}, {11.2, 1.2}},
+		{{15.4, 1.2}, {14.3, 0.4}, {13, 0.9}}, {{19.2, 1.2}, {14.6, 0.7}, {5.5, 0.7}, {8.1, 0.3}},
+	} {
+		for _, apart := range []int{2, 1} { // candidates, or whole numbers
+			d := ovenWith(policy.Description{Name: "log-cei"})
+			d.Candidates = d.Candidates[:len(oven)]
+			if d.Constraints[0].Threshold = 0.5; apart == 1 {
+				d.Candidates, d.Parameters, d.InputConstraints = nil, []design.Parameter{{Name: "cycles", Type: design.Integer, Low: new(1.), High: new(float64(len(oven)))}}, nil
+			}
+			b := newBench(t, d)
+			noise, settled := rand.New(rand.NewPCG(1, 1)), 0
+			for n := 1; n <= 16; n++ {
+				b.ask(1)
+				decision := b.snap.Trial(n).Decision
+				if chance := decision.FeasibilityProbability; n > 8 && chance != nil && *chance < 0.02 {
+					t.Errorf("%v: trial %d has a chance of %g to keep the limit: %s", oven, n, *chance, decision.Because)
+				}
+				if decision.Reason == policy.Settled {
+					settled++
+				}
+				truth := oven[int(b.snap.Trial(n).Parameters["cycles"].Number-1)/apart]
+				b.tell(n, map[string]float64{"yield": truth.yield + 0.3*noise.NormFloat64(), "impurity": truth.impurity + 0.05*noise.NormFloat64()})
+			}
+			if settled == 0 {
+				t.Errorf("%v: nothing is settled", oven)
+			}
+		}
+	}
 }

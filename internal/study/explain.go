@@ -267,6 +267,8 @@ func because(d design.Definition, p ledger.ChosenData, who chosenBy) string {
 			such = "the points there that are likely to keep " + limits + " within the limit"
 		}
 		return fmt.Sprintf("Chosen apart from the trials that wait, beside which hardly anything is left to gain: of %s it promises the largest improvement of %s%s.", such, objective, over(d, p, who))
+	case policy.Settled:
+		return fmt.Sprintf("Chosen where hardly anything is left to gain: of the points not tried yet, and of those as sure to keep %s within the limit as the best so far, it promises most.", limits)
 	}
 	return fmt.Sprintf("Chosen by %s.", p.Decision.Algorithm)
 }
@@ -286,7 +288,7 @@ func improves(d design.Definition, p ledger.ChosenData, who chosenBy) string {
 	case limits != "" && !compared && (who.compares || !who.best):
 		return fmt.Sprintf("Chosen because it has the best chance to keep %s within the limit.", limits) + noneYet(who)
 	case compared && hardlyImproves(d, p) && who.broke(p.Decision.Incumbent):
-		return fmt.Sprintf("Chosen for its chance to keep %s within the limit, weighed with %s: trial %d, the best so far, broke a limit, and hardly any improvement of %s over it is expected.",
+		return fmt.Sprintf("Chosen for its chance to keep %s within the limit, weighed with %s: it was compared with trial %d, which broke a limit, and hardly any improvement of %s over that one is expected.",
 			limits, d.Objective.Metric, p.Decision.Incumbent, d.Objective.Metric)
 	}
 	sentence := fmt.Sprintf("Chosen because it promises the largest improvement of %s%s", d.Objective.Metric, over(d, p, who))

@@ -97,6 +97,7 @@ func TestEveryReasonHasItsSentence(t *testing.T) {
 		policy.Improve:     "best chance to keep impurity within the limit",
 		policy.Apart:       "apart from the trials that wait, beside which hardly anything is left to gain: of the points there that are likely to keep impurity within the limit it promises the largest improvement of yield.",
 		policy.Space:       "Chosen to fill the space; this algorithm does not use the results.",
+		policy.Settled:     "hardly anything is left to gain: of the points not tried yet, and of those as sure to keep impurity within the limit as the best so far, it promises most.",
 		policy.Restart:     "spread trials over the whole space once more: the region around the best of the last search shrank to nothing without anything better.",
 		policy.Own:         "Chosen by Ana, not by the algorithm.",
 	} {
@@ -159,7 +160,7 @@ func TestEveryReasonHasItsSentence(t *testing.T) {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
 	seen.Trials[11].Feasible = new(false)
-	if got, want := explain(d, improving, chosenBy{seen: seen}), "Chosen for its chance to keep impurity within the limit, weighed with yield: trial 12, the best so far, broke a limit, and hardly any improvement of yield over it is expected."; !strings.Contains(got, want) {
+	if got, want := explain(d, improving, chosenBy{seen: seen}), "Chosen for its chance to keep impurity within the limit, weighed with yield: it was compared with trial 12, which broke a limit, and hardly any improvement of yield over that one is expected."; !strings.Contains(got, want) {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
 	improving.Decision.ExpectedImprovement = nil

@@ -272,21 +272,6 @@ func (v *view) noiseAt(k int, at Place) float64 {
 	return m.noise.at(at, m.lambda)
 }
 
-// noiseAgain is λ of one more reading of a metric at a place, by what was told with those made there,
-// on average, where anything was.
-func (v *view) noiseAgain(metric int, at Place) float64 {
-	m, told := v.model(metric), []float64{}
-	for i, r := range v.history.Rounds {
-		if reading := r.Readings[metric]; reading.SD > 0 && !r.Excluded && samePlace(v.placeOf(i+1), at) {
-			told = append(told, v.undoubtedLambda(i+1, reading, m))
-		}
-	}
-	if len(told) == 0 {
-		return m.noise.at(at, m.lambda)
-	}
-	return floats.Sum(told) / float64(len(told))
-}
-
 // keeps is the chance that learned cost j is kept at place i, against the true limit, of which the
 // estimates are.
 func (v *view) keeps(estimates []policy.Estimate, j, i int) float64 {
@@ -319,17 +304,6 @@ func (v *view) chances(estimates []policy.Estimate, places int, known [][]float6
 			}
 		}
 	})
-	return out
-}
-
-// readingSDs are the standard deviations, in metric units, of readings of target k's metric at
-// places where the function has these estimates.
-func (v *view) readingSDs(k int, at []Place, estimate policy.Estimate) []float64 {
-	t, out := v.regime.transforms[k], make([]float64, len(at))
-	for i, place := range at {
-		sd := estimate.SD[i]
-		_, out[i] = t.moments(estimate.Mean[i]-t.shift, math.Sqrt(sd*sd+v.noiseAgain(v.targets[k].metric, place)))
-	}
 	return out
 }
 

@@ -83,6 +83,32 @@ func beliefOf(t transform, mean, sd []float64, width, width95 float64) Belief {
 	return b
 }
 
+// readingSDs are the standard deviations, in metric units, of readings of target k's metric at
+// places where the function has these estimates.
+func (s *shown) readingSDs(k int, at []Place, estimate policy.Estimate) []float64 {
+	t, out := s.regime.transforms[k], make([]float64, len(at))
+	for i, place := range at {
+		sd := estimate.SD[i]
+		_, out[i] = t.moments(estimate.Mean[i]-t.shift, math.Sqrt(sd*sd+s.noiseAgain(s.targets[k].metric, place)))
+	}
+	return out
+}
+
+// noiseAgain is λ of one more reading of a metric at a place, by what was told with those made there,
+// on average, where anything was.
+func (s *shown) noiseAgain(metric int, at Place) float64 {
+	m, sum, told := s.model(metric), 0.0, 0.0
+	for i, r := range s.history.Rounds {
+		if reading := r.Readings[metric]; reading.SD > 0 && !r.Excluded && samePlace(s.placeOf(i+1), at) {
+			sum, told = sum+s.undoubtedLambda(i+1, reading, m), told+1
+		}
+	}
+	if told == 0 {
+		return m.noise.at(at, m.lambda)
+	}
+	return sum / told
+}
+
 // safeEnough is the feasibility probability from which a point counts as known to be within its
 // limits.
 const safeEnough = 0.9

@@ -134,7 +134,8 @@ func (s *Server) recognise(r *http.Request, authenticate func(secret string) (ac
 }
 
 // The cookies: a person's session, a share link's study, a device on which people come back by PIN,
-// and a browser in which somebody has opened a link that works once. A person who opens a share link keeps their session.
+// and a browser in which somebody has opened a link that works once. A person who opens a share link
+// keeps their session.
 const (
 	sessionCookie = "headroom"
 	shareCookie   = "headroom-share"

@@ -150,8 +150,8 @@ func (s *Server) resumeAfter(r *http.Request) (int64, error) {
 
 // follow opens a stream, in which beat stands at every heartbeat, and calls news first and whenever
 // the study changed, with the seq that it is said to have reached or 0 when nobody said, until the
-// caller goes, the credential ends or the server stops. Errors before the first byte are answered; later ones end the stream, and the
-// caller resumes.
+// caller goes, the credential ends or the server stops. Errors before the first byte are answered;
+// later ones end the stream, and the caller resumes.
 func (s *Server) follow(w http.ResponseWriter, r *http.Request, beat string, news func(out *stream, heard int64) error) error {
 	sent, err := s.resumeAfter(r)
 	if err != nil {

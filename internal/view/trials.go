@@ -372,7 +372,7 @@ func (v Tried) decisionFacts() (facts []templates.Fact) {
 	}
 	if decision.ExpectedImprovement != nil && !slices.Contains(blind, objective) {
 		add("Expected improvement", words.RoughlyApart(*decision.ExpectedImprovement, UnitOf(d, objective)),
-			fmt.Sprintf("of %s alone, on average over trial %d, the best so far as the model sees it; a worse result counts as no improvement", objective, decision.Incumbent))
+			fmt.Sprintf("of %s alone, on average over trial %d, which all points are compared with; a worse result counts as no improvement", objective, decision.Incumbent))
 	}
 	if decision.Acquisition != nil {
 		algorithm, _ := policy.Find(decision.Algorithm)

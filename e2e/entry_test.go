@@ -163,6 +163,32 @@ func TestUndoRightAfterSaving(t *testing.T) {
 	p.audit("saved") // last: a minute after saving there is nothing to undo
 }
 
+// TestUndoOfWhatThePageSawFirst: the page may see that a result is saved before its answer has come.
+func TestUndoOfWhatThePageSawFirst(t *testing.T) {
+	t.Parallel()
+	id := site.makeStudy(t, buffer("Seen first"))
+	site.ask(t, id, 1)
+	p := newAdmin(t)
+	p.open("/studies/" + id)
+	p.listening()
+	p.fill(result(1, 0), "61.5")
+	p.fill(result(1, 1), "0.31")
+	ask[any](p, `document.addEventListener("htmx:beforeSend", function late({ detail: { elt, xhr } }) {
+		if (!elt.matches("form")) return;
+		document.removeEventListener("htmx:beforeSend", late);
+		const hear = xhr.onload;
+		xhr.onload = () => { window.letGo = hear; };
+	}); 0`)
+	p.click("#card-1 button.primary")
+	p.until("the answer on its way", `window.letGo`)
+	p.until("the card gone", `!document.querySelector("#card-1")`)
+	ask[any](p, `letGo(); 0`)
+	p.sees("Saved · trial 1: yield 61.5 %")
+	p.click("#saved-1 button")
+	p.comesToHold(result(1, 0), "61.5")
+	p.comesToHold(result(1, 1), "0.31")
+}
+
 // On a trial's own page an answer leads to the page again: what was saved is no draft any more, and
 // undone it is one again, also after a reload.
 func TestUndoOnTheTrialsPage(t *testing.T) {

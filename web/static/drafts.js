@@ -153,7 +153,7 @@ const drafts = {
     }
     const card = form.closest(".card");
     if (!card?.querySelector("[data-drop]") || form.dataset.answer !== undefined || form.querySelector("[data-typed]") || drafts.typedIn(form, drafts.values(form)).length > 0) return;
-    drafts.remove(drafts.key(form.dataset.draft)); // all of it is saved
+    drafts.done(form.dataset.draft); // all of it is saved
     headroom.withdraw(card);
   },
 

@@ -60,6 +60,8 @@ func TestCopyingTwiceSaysCopyAgain(t *testing.T) {
 	p := newAdmin(t)
 	p.before(`const later = setTimeout; window.setTimeout = (act, wait) => { if (wait !== 3000) return later(act, wait); (window.ends ??= []).push(act); }`)
 	p.open("/studies/" + id)
+	p.listening() // what comes with the stream may take the card's place
+	p.ready()
 	for range 2 {
 		p.click("#card-1 [data-copy]")
 	}

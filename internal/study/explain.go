@@ -268,7 +268,11 @@ func because(d design.Definition, p ledger.ChosenData, who chosenBy) string {
 		}
 		return fmt.Sprintf("Chosen apart from the trials that wait, beside which hardly anything is left to gain: of %s it promises the largest improvement of %s%s.", such, objective, over(d, p, who))
 	case policy.Settled:
-		return fmt.Sprintf("Chosen where hardly anything is left to gain: of the points not tried yet, and of those as sure to keep %s within the limit as the best so far, it promises most.", limits)
+		sure := ""
+		if chances := weighedWith(d, p, who); chances != "" {
+			sure = ", and of those whose chance " + chances + " is no less than that of the best so far"
+		}
+		return "Chosen where hardly anything is left to gain: of the points not tried yet" + sure + ", it promises most."
 	}
 	return fmt.Sprintf("Chosen by %s.", p.Decision.Algorithm)
 }

@@ -97,7 +97,7 @@ func TestEveryReasonHasItsSentence(t *testing.T) {
 		policy.Improve:     "best chance to keep impurity within the limit",
 		policy.Apart:       "apart from the trials that wait, beside which hardly anything is left to gain: of the points there that are likely to keep impurity within the limit it promises the largest improvement of yield.",
 		policy.Space:       "Chosen to fill the space; this algorithm does not use the results.",
-		policy.Settled:     "hardly anything is left to gain: of the points not tried yet, and of those as sure to keep impurity within the limit as the best so far, it promises most.",
+		policy.Settled:     "hardly anything is left to gain: of the points not tried yet, and of those whose chance to stay within the limit on impurity is no less than that of the best so far, it promises most.",
 		policy.Restart:     "spread trials over the whole space once more: the region around the best of the last search shrank to nothing without anything better.",
 		policy.Own:         "Chosen by Ana, not by the algorithm.",
 	} {
@@ -105,6 +105,11 @@ func TestEveryReasonHasItsSentence(t *testing.T) {
 		if !strings.Contains(got, want) || strings.Contains(got, "e-") || !strings.HasSuffix(got, ".") {
 			t.Errorf("%s: got %s\nwant %s", reason, got, want)
 		}
+	}
+	unlimited, settled := d, predicted(policy.Settled)
+	unlimited.Constraints, settled.Decision.Works = nil, &ledger.Works{Chance: 0.9}
+	if got, want := explain(unlimited, settled, chosenBy{compares: true}), "and of those whose chance to work is no less than that of the best so far, it promises most."; !strings.Contains(got, want) {
+		t.Errorf("got %s\nwant %s", got, want)
 	}
 	improving := predicted(policy.Improve)
 	improving.Decision.ExpectedImprovement, improving.Decision.Incumbent = new(1.84), 12

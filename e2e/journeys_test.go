@@ -332,7 +332,7 @@ func TestRoles(t *testing.T) {
 
 func TestConnectionLostAndServerRestart(t *testing.T) {
 	t.Parallel()
-	own := must.Get(start(filepath.Join(filepath.Dir(program), "restarted"), "127.0.0.1:0"))(t)
+	own := must.Get(start(filepath.Join(filepath.Dir(program), "restarted")))(t)
 	t.Cleanup(func() { own.stop() })
 	id := own.makeStudy(t, buffer("Restart"))
 	own.play(t, id, 3)

@@ -32,7 +32,7 @@ func run(m *testing.M) int {
 	if out, err := exec.Command("go", "build", "-o", program, "headroom/cmd/web").CombinedOutput(); err != nil {
 		return complain(fmt.Errorf("building the program: %w\n%s", err, out))
 	}
-	if site, err = start(filepath.Join(folder, "shared"), "127.0.0.1:0"); err != nil {
+	if site, err = start(filepath.Join(folder, "shared")); err != nil {
 		return complain(err)
 	}
 	defer site.stop()

@@ -7,12 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"regexp"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -30,21 +30,17 @@ type server struct {
 	log                   *os.File
 }
 
-// start runs the program in folder and waits until it is ready. Port 0 takes a free port.
-func start(folder, address string) (*server, error) {
+// start runs the program in folder, at a free port, and waits until it is ready.
+func start(folder string) (*server, error) {
 	if err := os.MkdirAll(folder, 0o777); err != nil {
 		return nil, err
 	}
 	if err := os.Chmod(folder, 0o777); err != nil {
 		return nil, err
 	}
-	if strings.HasSuffix(address, ":0") {
-		free, err := net.Listen("tcp", address)
-		if err != nil {
-			return nil, err
-		}
-		address = free.Addr().String()
-		free.Close()
+	address, err := free()
+	if err != nil {
+		return nil, err
 	}
 	log, err := os.OpenFile(folder+".log", os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -52,6 +48,19 @@ func start(folder, address string) (*server, error) {
 	}
 	s := &server{folder: folder, address: address, base: "http://" + address, log: log}
 	return s, s.run()
+}
+
+// free is an address at which nobody listens. Its port is below those that systems give to whoever
+// connects (from 32768 on): nothing takes it before the server does, or while that restarts.
+func free() (address string, err error) {
+	for range 100 {
+		address = fmt.Sprintf("127.0.0.1:%d", 20000+rand.IntN(10000))
+		listener, refused := net.Listen("tcp", address)
+		if err = refused; err == nil {
+			return address, listener.Close()
+		}
+	}
+	return "", err
 }
 
 func (s *server) environment() []string {

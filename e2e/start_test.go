@@ -13,7 +13,7 @@ import (
 // board.
 func TestStart(t *testing.T) {
 	t.Parallel()
-	own := must.Get(start(filepath.Join(filepath.Dir(program), "fresh"), "127.0.0.1:0"))(t)
+	own := must.Get(start(filepath.Join(filepath.Dir(program), "fresh")))(t)
 	t.Cleanup(func() { own.stop() })
 	p := newTab(t, own.base)
 	clicks := 0

@@ -246,13 +246,11 @@ func TestALinkBeforeTheFirstStart(t *testing.T) {
 func TestServerWaitsForItsDatabase(t *testing.T) {
 	t.Parallel()
 	database := must.Get(url.Parse(ownDatabase(t)))(t)
-	socket := filepath.Join(database.Query().Get("host"), ".s.PGSQL."+database.Query().Get("port"))
-	gate := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
-	address := gate.Addr().String()
-	database.Host, database.RawQuery = address, "sslmode=disable"
-	if err := gate.Close(); err != nil { // nobody answers there yet
-		t.Fatal(err)
-	}
+	query, later := database.Query(), dbtest.Folder(t) // where it will be
+	socket := ".s.PGSQL." + query.Get("port")
+	there := filepath.Join(query.Get("host"), socket)
+	query.Set("host", later)
+	database.RawQuery = query.Encode()
 	early := program(t, dbtest.Folder(t), []string{"HEADROOM_DATABASE_URL=" + database.String()})
 	logged, err := early.StderrPipe()
 	if err != nil {
@@ -274,11 +272,7 @@ func TestServerWaitsForItsDatabase(t *testing.T) {
 		t.Fatalf("it never said %q", said)
 	}
 	await("cannot be reached yet")
-	if gate, err = net.Listen("tcp", address); err != nil {
-		t.Fatal(err)
-	}
-	defer gate.Close()
-	go forward(gate, socket)
+	must.Do(t, os.Symlink(there, filepath.Join(later, socket)))
 	await(early.Path + " link") // nobody sees its output, so it says how to get a link
 	await("serving")
 }
@@ -332,23 +326,6 @@ func ownDatabase(t *testing.T) string {
 	server := must.Get(pglocal.Start(t.Context(), dbtest.Folder(t)))(t)
 	t.Cleanup(server.Stop)
 	return server.URL
-}
-
-// forward hands connections on to a Unix socket.
-func forward(from net.Listener, socket string) {
-	for {
-		client, err := from.Accept()
-		if err != nil {
-			return
-		}
-		server, err := net.Dial("unix", socket)
-		if err != nil {
-			_ = client.Close()
-			continue
-		}
-		go func() { _, _ = io.Copy(server, client); _ = server.Close() }()
-		go func() { _, _ = io.Copy(client, server); _ = client.Close() }()
-	}
 }
 
 func TestWrongStartsSayWhyInOneLine(t *testing.T) {

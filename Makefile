@@ -40,8 +40,10 @@ quick: generate
 # connection to PostgreSQL and every PIN takes thousands), and packages that start nothing beside their caller and share nothing
 # (TestUnwatchedPackagesShareNothing). What checks reads what was compiled so, too, and nothing is compiled twice.
 UNWATCHED := gonum.org/... math crypto/internal/fips140/... $(addprefix headroom/internal/optimizer/,descent kernel policy probit search warp)
-# What else it would have the compiler check, of unsafe pointers, takes a tenth of the time, and hardly any are here.
-RACE := -race -gcflags=all=-d=checkptr=0 $(UNWATCHED:%=-gcflags=%=-race=false)
+# What else it would have the compiler check, of unsafe pointers, takes a tenth of the time, and hardly any are here. What debuggers read of a program takes
+# a sixth of compiling.
+RACE := -race '-gcflags=all=-d=checkptr=0 -dwarf=false' $(UNWATCHED:%='-gcflags=%=-race=false -dwarf=false')
+test check: export GOFLAGS := $(GOFLAGS) -gcflags=all=-dwarf=false
 
 # Each parser's fuzz target is tried with random mutations of its seeds for two seconds, other ones at every commit. What go vet finds, check has found. Where
 # packages wait for a browser or for servers, two more than there are processors take turns. The race detector would let each program sleep a second at its
@@ -61,7 +63,7 @@ check:
 	unformatted=$$(gofmt -l cmd internal migrations web e2e); [ -z "$$unformatted" ] || { echo "Not formatted: $$unformatted"; exit 1; }
 	scripts/install gcc
 	go vet $(RACE) ./...
-	GOFLAGS="$${GOFLAGS:-} $(RACE)" "$$(go tool -n staticcheck)" ./...
+	GOFLAGS="$$GOFLAGS $(RACE)" "$$(go tool -n staticcheck)" ./...
 
 # fuzz looks longer than the tests do, and by the code that inputs reach, for what a parser cannot take: ten minutes each.
 fuzz:

@@ -463,10 +463,7 @@ func (p *tab) axe(what, rules string) {
 	ctx, cancel := context.WithTimeout(p.ctx, testwait.Timeout)
 	defer cancel()
 	run := `axe.run(document, {runOnly: ` + rules + `, resultTypes: ["violations"]}).then((r) => JSON.stringify(r.violations))`
-	if !ask[bool](p, "!!window.axe") { // half a megabyte, read once in a page
-		run = axe + ";" + run
-	}
-	found, err := chromedp.Run(ctx, chromedp.Evaluate[string](run, chromedp.EvalAwaitPromise))
+	found, err := chromedp.Run(ctx, chromedp.Evaluate[string](axe+";"+run, chromedp.EvalAwaitPromise))
 	if err != nil {
 		p.t.Fatalf("axe on %s: %v", what, err)
 	}

@@ -203,6 +203,7 @@ func TestWhatIsUnfoldedStaysSo(t *testing.T) {
 
 	// What somebody works in stays at its place in the window, though what stands below it shrinks,
 	// and charts are as high at once as they will be.
+	p.drawn() // nothing of the change before comes meanwhile
 	before := ask[float64](p, `(() => {
 		const field = document.querySelector("#f-metric"), choose = document.querySelector("#beliefs-choose");
 		choose.open = true;

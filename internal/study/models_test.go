@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math"
 	"runtime/debug"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -23,15 +24,18 @@ import (
 // ledgers are the events of so many studies of so many trials.
 func ledgers(t *testing.T, studies, trials int) [][]ledger.Event {
 	t.Helper()
+	b := newBench(t, oven())
+	for n := range trials {
+		b.ask(1)
+		x := b.snap.Trial(n + 1).Parameters["temperature"].Number / 60
+		b.tell(n+1, map[string]float64{"yield": 70 + 20*x - 30*x*x, "impurity": x * x})
+	}
 	all := make([][]ledger.Event, studies)
 	for i := range all {
-		b := newBench(t, oven())
-		for n := range trials {
-			b.ask(1)
-			x := b.snap.Trial(n + 1).Parameters["temperature"].Number / 60
-			b.tell(n+1, map[string]float64{"yield": 70 + 20*x - 30*x*x, "impurity": x * x})
+		all[i] = slices.Clone(b.events)
+		for n := range all[i] {
+			all[i][n].Data = slices.Clone(all[i][n].Data) // as each study's own are read
 		}
-		all[i] = b.events
 	}
 	return all
 }
@@ -76,41 +80,41 @@ func fill(t *testing.T, s *Service, all [][]ledger.Event) {
 	}
 }
 
-// TestAStateIsWeighedAsItsReadingsCome: also while trials only wait, or only are told.
+// TestAStateIsWeighedAsItsReadingsCome: also while trials only wait, or only are told, and where what
+// is fitted to them makes one of its own for the next decision.
 func TestAStateIsWeighedAsItsReadingsCome(t *testing.T) {
 	t.Parallel()
-	d := oven()
-	d.Algorithm = design.Algorithm{Name: "rpol-ucb", Horizon: 400, Settings: map[string]json.RawMessage{"pending": json.RawMessage(`"ignore"`)}}
-	b := newBench(t, d)
-	made := func() replayed {
-		t.Helper()
-		must.Get(b.service.state(t.Context(), b.snap))(t)
-		return b.service.toExtend(b.snap)
-	}
-	weighings, last := 0, weighed{}
-	look := func() {
-		t.Helper()
-		r := made()
-		if r.weighed != last {
-			weighings, last = weighings+1, r.weighed
+	for fit, tells := range map[string]int{"fixed": 150, "marginal_likelihood": 30} {
+		d := oven()
+		d.Algorithm = design.Algorithm{Name: "rpol-ucb", Horizon: 400, Settings: map[string]json.RawMessage{"pending": json.RawMessage(`"ignore"`)}}
+		d.Model = design.Model{Fit: fit}
+		b := newBench(t, d)
+		weighings, last := 0, weighed{}
+		look := func() {
+			t.Helper()
+			must.Get(b.service.state(t.Context(), b.snap))(t)
+			r := b.service.toExtend(b.snap)
+			if r.weighed != last {
+				weighings, last = weighings+1, r.weighed
+			}
+			if said, holds := float64(r.Bytes()), float64(memory.NewMeter().Of([]*optimizer.State{r.state, r.next})); said < 0.7*holds || said > 1.4*holds {
+				t.Fatalf("%s, of %d trials a state is said to hold %.0f bytes, and holds %.0f", fit, len(b.snap.Trials), said, holds)
+			}
 		}
-		if said, holds := float64(r.Bytes()), float64(memory.NewMeter().Of([]*optimizer.State{r.state, r.next})); said < 0.7*holds || said > 1.4*holds {
-			t.Fatalf("of %d trials a state is said to hold %.0f bytes, and holds %.0f", len(b.snap.Trials), said, holds)
-		}
-	}
-	for range 6 {
-		b.ask(25)
-		look()
-	}
-	weighings = 0
-	for n := 1; n <= 150; n++ {
-		b.tell(n, map[string]float64{"yield": 60 + float64(n%7), "impurity": 0.2 + float64(n%5)/10})
-		if n%3 == 0 {
+		for range 6 {
+			b.ask(25)
 			look()
 		}
-	}
-	if weighings > 20 {
-		t.Errorf("of 50 states %d were weighed", weighings)
+		weighings = 0
+		for n := 1; n <= tells; n++ {
+			b.tell(n, map[string]float64{"yield": 60 + float64(n%7), "impurity": 0.2 + float64(n%5)/10})
+			if n%3 == 0 {
+				look()
+			}
+		}
+		if weighings > 20 {
+			t.Errorf("%s: of %d states %d were weighed", fit, tells/3, weighings)
+		}
 	}
 }
 

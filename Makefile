@@ -45,12 +45,14 @@ UNWATCHED := gonum.org/... math crypto/internal/fips140/... $(addprefix headroom
 RACE := -race '-gcflags=all=-d=checkptr=0 -dwarf=false' $(UNWATCHED:%='-gcflags=%=-race=false -dwarf=false')
 test check: export GOFLAGS := $(GOFLAGS) -gcflags=all=-dwarf=false
 
-# Each parser's fuzz target is tried with random mutations of its seeds for two seconds, other ones at every commit. What go vet finds, check has found. Where
-# packages wait for a browser or for servers, two more than there are processors take turns. The race detector would let each program sleep a second at its
-# end, and would give what it knows of every large allocation back to the system, which costs a tenth of the time.
+# Whole games, judged by what comes of them (TestGames…), are played as the program plays them: under the race detector, for which there is nothing new in
+# them, they would take four times as long. Each parser's fuzz target is tried with random mutations of its seeds for two seconds, other ones at every commit.
+# What go vet finds, check has found. Where packages wait for a browser or for servers, two more than there are processors take turns. The race detector would
+# let each program sleep a second at its end, and would give what it knows of every large allocation back to the system, which costs a tenth of the time.
 test: tools check
-	GORACE='atexit_sleep_ms=20 clear_shadow_mmap_threshold=1073741824' GOGC=400 HEADROOM_FUZZ_TIME=2s HEADROOM_FUZZ_SEED=$(VERSION) go test $(RACE) -vet=off -timeout 20m \
-		-p $$(($$(getconf _NPROCESSORS_ONLN) + 2)) ./...
+	go test -vet=off -run '^TestGames' $$(grep -rl --include='*_test.go' '^func TestGames' . | xargs dirname | sort -u)
+	GORACE='atexit_sleep_ms=20 clear_shadow_mmap_threshold=1073741824' GOGC=400 HEADROOM_FUZZ_TIME=2s HEADROOM_FUZZ_SEED=$(VERSION) go test $(RACE) -vet=off \
+		-skip '^TestGames' -timeout 20m -p $$(($$(getconf _NPROCESSORS_ONLN) + 2)) ./...
 
 tools:
 	scripts/install postgresql chromium gcc python3 curl

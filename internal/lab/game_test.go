@@ -280,8 +280,8 @@ func TestWhatIsSaidOfATrialIsKept(t *testing.T) {
 	}
 }
 
-// TestDriftIsKept: a game says which metrics' readings came to lie elsewhere while it was played.
-func TestDriftIsKept(t *testing.T) {
+// TestGamesKeepDrift: a game says which metrics' readings came to lie elsewhere while it was played.
+func TestGamesKeepDrift(t *testing.T) {
 	t.Parallel()
 	p := *problem(t, "formulation")
 	steady, read := p.read, 0

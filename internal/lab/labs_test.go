@@ -86,11 +86,11 @@ var labs = []lab{
 	{name: "drift", problem: "made-mixture-4", change: drifting, noisy: true},
 }
 
-// TestManyKindsOfLab plays the default on each, and chance alone: it ends without an error,
+// TestGamesOfManyKindsOfLab plays the default on each, and chance alone: it ends without an error,
 // recommends nothing that breaks a limit where readings are exact, and nothing at all where nothing
 // is feasible; it is nowhere worse than chance by more than the spread of the seeds explains, and
 // better by much over all.
-func TestManyKindsOfLab(t *testing.T) {
+func TestGamesOfManyKindsOfLab(t *testing.T) {
 	t.Parallel()
 	const seeds = 2
 	var gains []float64

@@ -20,10 +20,10 @@ import (
 // oneInEight is how many asks before the best is found may go to settings that are known.
 const oneInEight = 1. / 8
 
-// TestToldNoiseDoesNotHurt plays the reaction as its lab reads it, told and not told how large the
+// TestGamesAreNoWorseWithToldNoise plays the reaction as its lab reads it, told and not told how large the
 // noise is: telling it finds the best in no fewer games, and does not turn the search into readings
 // of one setting. What is said to be left to gain holds.
-func TestToldNoiseDoesNotHurt(t *testing.T) {
+func TestGamesAreNoWorseWithToldNoise(t *testing.T) {
 	t.Parallel()
 	const seeds = 5
 	p := problem(t, "reaction")
@@ -58,9 +58,9 @@ func TestToldNoiseDoesNotHurt(t *testing.T) {
 	}
 }
 
-// TestFailuresTeach: where a region crashes and the best lies at its edge, at most 5 of 16 asks
+// TestGamesTeachWhatFails: where a region crashes and the best lies at its edge, at most 5 of 16 asks
 // fail, and none at settings that had failed; nor does any on candidates, a third of which fail.
-func TestFailuresTeach(t *testing.T) {
+func TestGamesTeachWhatFails(t *testing.T) {
 	t.Parallel()
 	table := must.Get(problem(t, "made-mixed").Failing("temperature > 100"))(t)
 	for p, seeds := range map[*Problem]uint64{problem(t, "made-crash"): 5, table: 2} {

@@ -25,11 +25,11 @@ type units struct {
 	extend              bool  // the state is extended round by round, not replayed
 }
 
-// TestUnitsDoNotMatter plays every algorithm on a small table in two units of every metric,
+// TestGamesInOtherUnitsAreTheSame plays every algorithm on a small table in two units of every metric,
 // thresholds moved along, and of every parameter, and with the choices of a category listed in two
 // orders, all at once. What is suggested, and the multipliers, must be the same, also before the
 // first fit and with late readings. (A constraint of known form is no metric: its unit stays.)
-func TestUnitsDoNotMatter(t *testing.T) {
+func TestGamesInOtherUnitsAreTheSame(t *testing.T) {
 	t.Parallel()
 	none := []int{0, 1, 2, 3, 4}
 	plain := units{metrics: []unit{{1, 0}, {1, 0}, {1, 0}}, parameters: []unit{{1, 0}, {1, 0}}, order: none}

@@ -50,9 +50,9 @@ func crashes(t *testing.T, arms [][]float64, seed uint64, promise func(u []float
 	return failed, state
 }
 
-// TestACrashRegionIsLearned: of 16 asks at most five fail, on average over five seeds, whether what
+// TestGamesLearnACrashRegion: of 16 asks at most five fail, on average over five seeds, whether what
 // lies beyond the edge looks a little or far better.
-func TestACrashRegionIsLearned(t *testing.T) {
+func TestGamesLearnACrashRegion(t *testing.T) {
 	t.Parallel()
 	steep := func(u []float64) float64 { return 3*u[0] + 2*u[2] - 4*(u[0]-0.7)*(u[0]-0.7) - 3*(u[1]-0.3)*(u[1]-0.3) }
 	mild := func(u []float64) float64 {
@@ -225,9 +225,9 @@ func ended(cfg *Config, h *History, d Decision, cause Cause) *History {
 	return &History{Rounds: append(slices.Clip(h.Rounds), r)}
 }
 
-// TestWhatFailedIsNotAskedAgain lets trials end without results one after another: no algorithm
+// TestGamesDoNotAskAgainWhatFailed lets trials end without results one after another: no algorithm
 // asks for the same settings again.
-func TestWhatFailedIsNotAskedAgain(t *testing.T) {
+func TestGamesDoNotAskAgainWhatFailed(t *testing.T) {
 	t.Parallel()
 	for i, a := range policy.Descriptions() {
 		for place, g := range []ground{grounds()[0], grounds()[2], grounds()[3]} {

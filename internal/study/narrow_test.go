@@ -28,10 +28,10 @@ func recipe(n int, remainder bool) design.Definition {
 	return d
 }
 
-// TestSpacesOfWhichNextToNothingIsAllowed: of twelve parts, what adds up to 1 is less than one
+// TestGamesWhereNextToNothingIsAllowed: of twelve parts, what adds up to 1 is less than one
 // point of the cube in ten million. Every algorithm asks for mixtures that were not asked for
 // before.
-func TestSpacesOfWhichNextToNothingIsAllowed(t *testing.T) {
+func TestGamesWhereNextToNothingIsAllowed(t *testing.T) {
 	t.Parallel()
 	for i, a := range policy.Descriptions() {
 		if a.NeedsGivenConstraint {
@@ -78,9 +78,9 @@ func TestSpacesOfWhichNextToNothingIsAllowed(t *testing.T) {
 	}
 }
 
-// TestTheBestRecipeIsFound: the default finds one that is nearly as good as can be, which is half
+// TestGamesFindTheBestRecipe: the default finds one that is nearly as good as can be, which is half
 // x2 and half x1 or the rest.
-func TestTheBestRecipeIsFound(t *testing.T) {
+func TestGamesFindTheBestRecipe(t *testing.T) {
 	t.Parallel()
 	for _, remainder := range []bool{true, false} {
 		b := newBench(t, recipe(8, remainder))

@@ -48,14 +48,17 @@ test check: export GOFLAGS := $(GOFLAGS) -gcflags=all=-dwarf=false
 # Whole games, judged by what comes of them (TestGames…), are played as the program plays them: under the race detector, for which there is nothing new in
 # them, they would take four times as long. Each parser's fuzz target is tried with random mutations of its seeds for two seconds, other ones at every commit.
 # What go vet finds, check has found. Where packages wait for a browser or for servers, two more than there are processors take turns. The race detector would
-# let each program sleep a second at its end, and would give what it knows of every large allocation back to the system, which costs a tenth of the time.
-test: tools check
+# let each program sleep a second at its end, and would give what it knows of every large allocation back to the system, which costs a tenth of the time. What is
+# missing is installed while what is there is checked.
+test:
+	scripts/install gcc
+	$(MAKE) --no-print-directory --jobs 2 tools check
 	go test -vet=off -run '^TestGames' $$(grep -rl --include='*_test.go' '^func TestGames' . | xargs dirname | sort -u)
 	GORACE='atexit_sleep_ms=20 clear_shadow_mmap_threshold=1073741824' GOGC=400 HEADROOM_FUZZ_TIME=2s HEADROOM_FUZZ_SEED=$(VERSION) go test $(RACE) -vet=off \
 		-skip '^TestGames' -timeout 20m -p $$(($$(getconf _NPROCESSORS_ONLN) + 2)) ./...
 
 tools:
-	scripts/install postgresql chromium gcc python3 curl
+	scripts/install postgresql chromium python3 curl
 
 # check finds what the compiler does not: stale generated code, untidy modules, unformatted or suspicious source. (go tool would compile the linter with
 # flags of its own, and with it once more all that the rest was compiled from.)

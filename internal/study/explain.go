@@ -1,6 +1,7 @@
 package study
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -31,15 +32,17 @@ func decidedBy(by string, snap *ledger.Snapshot, compiled *design.Compiled, stat
 		blind: blind(snap, state), seen: snap}
 }
 
-// aside says of a trial that it is no result to go by, where it waits or broke a limit.
+// aside says of a trial that it is no result to go by, where it waits, broke a limit or is in doubt.
 func (who chosenBy) aside(number int) string {
 	switch t := who.seen.Trial(number); {
-	case t == nil || t.Waiting() && len(t.Metrics) == 0:
+	case t == nil || t.Status == ledger.StatusSuggested:
 		return " (which waits for its results)"
 	case t.Waiting():
 		return " (which waits for more results)"
 	case who.broke(number):
 		return " (which broke a limit)"
+	case len(t.Doubts) > 0:
+		return " (which is in doubt)"
 	}
 	return ""
 }
@@ -215,7 +218,7 @@ func because(d design.Definition, p ledger.ChosenData, who chosenBy) string {
 	if d.Objective.Direction == "minimize" {
 		highest = "lowest"
 	}
-	limits := limitNames(d)
+	limits, learned := limitNames(d), learnedLimits(d, p, nil)
 	switch p.Decision.Reason {
 	case policy.FirstDesign:
 		return "Chosen to spread the first trials over the whole space, before there is enough data for the model."
@@ -245,32 +248,35 @@ func because(d design.Definition, p ledger.ChosenData, who chosenBy) string {
 		}
 		return fmt.Sprintf("Chosen because no point looks able to stay within the limit on %s, and this one comes closest.", limits) + noneYet(who)
 	case policy.Explore:
-		if limits == "" {
+		if learned == "" {
 			return fmt.Sprintf("Chosen to learn where %s is the %s: it is where the model is least sure among the points it may try.", objective, highest)
 		}
-		return fmt.Sprintf("Chosen to learn where the limit on %s lies: it is where the model is least sure among the points it may try.", limits) + noneYet(who)
+		return fmt.Sprintf("Chosen to learn where the limit on %s lies: it is where the model is least sure among the points it may try.", learned) + noneYet(who)
 	case policy.Seed:
-		if limits == "" {
+		if learned == "" {
 			return fmt.Sprintf("Drawn among the safe settings, from which this algorithm learns %s first.", objective)
 		}
-		return fmt.Sprintf("Drawn among the safe settings, from which this algorithm learns %s first.", design.Listed([]string{objective, limits}, "and")) + noneYet(who)
+		return fmt.Sprintf("Drawn among the safe settings, from which this algorithm learns %s first.", design.Listed([]string{objective, learned}, "and")) + noneYet(who)
 	case policy.Sample:
-		if limits == "" {
+		if learned == "" {
 			return fmt.Sprintf("Chosen because it is the best in one random draw of what %s could be, given the results so far.", objective)
 		}
-		return fmt.Sprintf("Chosen because it is the best in one random draw of what %s and %s could be, given the results so far.", objective, limits) + noneYet(who)
+		return fmt.Sprintf("Chosen because it is the best in one random draw of what %s and %s could be, given the results so far.", objective, learned) + noneYet(who)
 	case policy.Improve:
 		return improves(d, p, who)
 	case policy.Apart:
 		such := "such points"
-		if limits != "" {
-			such = "the points there that are likely to keep " + limits + " within the limit"
+		if learned != "" {
+			such = "the points there that are likely to keep " + learned + " within the limit"
 		}
 		return fmt.Sprintf("Chosen apart from the trials that wait, beside which hardly anything is left to gain: of %s it promises the largest improvement of %s%s.", such, objective, over(d, p, who))
 	case policy.Settled:
-		sure := ""
+		sure, best := "", "the best so far"
+		if number := p.Decision.Incumbent; number > 0 && who.aside(number) != "" {
+			best = fmt.Sprintf("trial %d", number) + who.aside(number)
+		}
 		if chances := weighedWith(d, p, who); chances != "" {
-			sure = ", and of those whose chance " + chances + " is no less than that of the best so far"
+			sure = ", and of those whose chance " + chances + " is no less than that of " + best
 		}
 		return "Chosen where hardly anything is left to gain: of the points not tried yet" + sure + ", it promises most."
 	}
@@ -280,20 +286,18 @@ func because(d design.Definition, p ledger.ChosenData, who chosenBy) string {
 // improves says what a point promises over the best one so far, or that it has the best chance
 // where none is known to be good.
 func improves(d design.Definition, p ledger.ChosenData, who chosenBy) string {
-	limits := limitNames(d)
+	learned := learnedLimits(d, p, nil)
 	compared := p.Decision.ExpectedImprovement != nil
-	switch {
+	switch broken := brokenLimits(d, p); {
+	case broken != "":
+		return fmt.Sprintf("Chosen although it is known to break the limit on %s: no point within promises any improvement.", broken)
 	case compared && who.reads(p.Decision.Incumbent, p.Parameters):
-		good := "they are as good as they seem"
-		if limits != "" {
-			good = "they are as good and as far within the limit on " + limits + " as they seem"
-		}
-		return fmt.Sprintf("Chosen to read the settings of trial %d, the best so far, again: to know whether %s is worth more than what another point promises.", p.Decision.Incumbent, good)
-	case limits != "" && !compared && (who.compares || !who.best):
-		return fmt.Sprintf("Chosen because it has the best chance to keep %s within the limit.", limits) + noneYet(who)
-	case compared && hardlyImproves(d, p) && who.broke(p.Decision.Incumbent):
+		return readsAgain(d, p, who)
+	case learned != "" && !compared && (who.compares || !who.best):
+		return fmt.Sprintf("Chosen because it has the best chance to keep %s within the limit.", learned) + noneYet(who)
+	case learned != "" && compared && hardlyImproves(d, p) && who.broke(p.Decision.Incumbent):
 		return fmt.Sprintf("Chosen for its chance to keep %s within the limit, weighed with %s: it was compared with trial %d, which broke a limit, and hardly any improvement of %s over that one is expected.",
-			limits, d.Objective.Metric, p.Decision.Incumbent, d.Objective.Metric)
+			learned, d.Objective.Metric, p.Decision.Incumbent, d.Objective.Metric)
 	}
 	sentence := fmt.Sprintf("Chosen because it promises the largest improvement of %s%s", d.Objective.Metric, over(d, p, who))
 	if chances := weighedWith(d, p, who); chances != "" {
@@ -302,16 +306,26 @@ func improves(d design.Definition, p ledger.ChosenData, who chosenBy) string {
 	return sentence + "."
 }
 
+// readsAgain says why what all points are compared with is read once more, which is not within the
+// limits where nothing that was tried is.
+func readsAgain(d design.Definition, p ledger.ChosenData, who chosenBy) string {
+	number, within, beyond := p.Decision.Incumbent, "", ""
+	if limits := learnedLimits(d, p, who.blind); limits != "" {
+		within, beyond = " and as far within the limit on "+limits, " and how far from the limit on "+limits
+	}
+	know := "whether they are as good" + within + " as they seem"
+	if who.broke(number) {
+		know = "how good they are" + beyond
+	}
+	return fmt.Sprintf("Chosen to read the settings of trial %d%s again: to know %s is worth more than what another point promises.", number, cmp.Or(who.aside(number), ", the best so far,"), know)
+}
+
 // weighedWith are the chances that an improvement is weighed with: of limits of which readings tell, and
 // to work where failures taught it.
 func weighedWith(d design.Definition, p ledger.ChosenData, who chosenBy) string {
-	limits := lists.Pick(d.Constraints, func(c design.Constraint) (string, bool) {
-		_, known := p.KnownValues[c.Name]
-		return c.Name, !known && who.blind[c.Metric] == ""
-	})
 	var chances []string
-	if len(limits) > 0 {
-		chances = append(chances, "to stay within the limit on "+design.Listed(limits, "and"))
+	if limits := learnedLimits(d, p, who.blind); limits != "" {
+		chances = append(chances, "to stay within the limit on "+limits)
 	}
 	if p.Decision.Works != nil && who.compares { // others only leave out where hardly anything works
 		chances = append(chances, "to work")
@@ -381,4 +395,20 @@ func prices(d design.Definition, p ledger.ChosenData) string {
 // limitNames lists the constraints' names, as "impurity" or "pH low and pH high".
 func limitNames(d design.Definition) string {
 	return design.Listed(lists.Map(d.Constraints, func(c design.Constraint) string { return c.Name }), "and")
+}
+
+// learnedLimits are those of which readings tell, but for what is missing of a metric.
+func learnedLimits(d design.Definition, p ledger.ChosenData, missing map[string]string) string {
+	return design.Listed(lists.Pick(d.Constraints, func(c design.Constraint) (string, bool) {
+		_, known := p.KnownValues[c.Name]
+		return c.Name, !known && missing[c.Metric] == ""
+	}), "and")
+}
+
+// brokenLimits are those that are known beforehand to be broken.
+func brokenLimits(d design.Definition, p ledger.ChosenData) string {
+	return design.Listed(lists.Pick(d.Constraints, func(c design.Constraint) (string, bool) {
+		value, known := p.KnownValues[c.Name]
+		return c.Name, known && !c.Holds(value)
+	}), "and")
 }

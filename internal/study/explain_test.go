@@ -200,6 +200,62 @@ func TestEveryReasonHasItsSentence(t *testing.T) {
 	}
 }
 
+// TestWhatIsReadAgainMayBeNoBest: where nothing that was tried is within the limits, all points are
+// compared with a trial beyond one, which may be read again, too, and be what others are as sure as.
+func TestWhatIsReadAgainMayBeNoBest(t *testing.T) {
+	t.Parallel()
+	d := oven()
+	d.Constraints[0].Name = "impurity"
+	again := predicted(policy.Improve)
+	again.Decision.ExpectedImprovement, again.Decision.Incumbent = new(1.84), 1
+	trial := &ledger.Trial{Status: ledger.StatusCompleted, Feasible: new(false), Parameters: again.Parameters}
+	seen := &ledger.Snapshot{Trials: []*ledger.Trial{trial}}
+	says := func(who chosenBy, want string) {
+		t.Helper()
+		if got := explain(d, again, who); !strings.Contains(got, want) {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
+	}
+	says(chosenBy{seen: seen}, "Chosen to read the settings of trial 1 (which broke a limit) again: to know how good they are and how far from the limit on impurity is worth more than what another point promises.")
+	says(chosenBy{seen: seen, blind: map[string]string{"impurity": "no reading"}}, "again: to know how good they are is worth more")
+	again.Decision.Reason = policy.Settled
+	says(chosenBy{seen: seen}, "no less than that of trial 1 (which broke a limit), it promises most.")
+	again.Decision.Reason = policy.Improve
+	trial.Feasible, trial.Status = new(true), ledger.StatusSuggested
+	trial.Metrics = map[string]ledger.Measurement{"load": {Value: 1, Known: true}}
+	says(chosenBy{seen: seen}, "Chosen to read the settings of trial 1 (which waits for its results) again: to know whether they are as good and as far within the limit on impurity as they seem")
+	trial.Status, trial.Doubts = ledger.StatusCompleted, make([]ledger.Doubted, 1)
+	says(chosenBy{seen: seen}, "Chosen to read the settings of trial 1 (which is in doubt) again: to know whether")
+}
+
+// TestWhatIsKnownBeforehandIsNotLearned: no reading tells of a limit whose value is known, and what is
+// known to break one is not said to promise the most.
+func TestWhatIsKnownBeforehandIsNotLearned(t *testing.T) {
+	t.Parallel()
+	d := oven()
+	d.Constraints[0].Name = "impurity"
+	seen := &ledger.Snapshot{Trials: []*ledger.Trial{{Status: ledger.StatusCompleted, Feasible: new(true), Parameters: predicted("").Parameters}}}
+	for reason, want := range map[string]string{
+		policy.Explore: "Chosen to learn where yield is the highest: it is",
+		policy.Seed:    "learns yield first.",
+		policy.Sample:  "one random draw of what yield could be, given",
+		policy.Improve: "again: to know whether they are as good as they seem is worth more",
+		policy.Apart:   "of such points it promises",
+	} {
+		p := predicted(reason)
+		p.KnownValues = map[string]float64{"impurity": 0.2}
+		p.Decision.ExpectedImprovement, p.Decision.Incumbent = new(1.84), 1
+		if got := explain(d, p, chosenBy{seen: seen}); !strings.Contains(got, want) {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
+	}
+	beyond := predicted(policy.Improve)
+	beyond.KnownValues = map[string]float64{"impurity": 0.9}
+	if got, want := explain(d, beyond, chosenBy{seen: seen}), "Chosen although it is known to break the limit on impurity: no point within promises any improvement."; !strings.Contains(got, want) {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
 // TestNothingIsImprovedOnThatWasTakenOut: before cei has a reading within the limits to improve on, it goes by
 // chances alone, and says so.
 func TestNothingIsImprovedOnThatWasTakenOut(t *testing.T) {

@@ -768,6 +768,9 @@ func TestMultipliersOfAnotherAlgorithmsTrials(t *testing.T) {
 	}
 	_, notes := facts(b).panelling().multiplierPanel([]int{0})
 	says(t, "the notes", strings.Join(notes, " "), []string{"from the first trial on: another algorithm chose trials 1 and 2, by the numbers on their pages."}, nil)
+	b.limit(0, 0.4)
+	_, notes = facts(b).panelling().multiplierPanel([]int{0})
+	says(t, "the notes with a limit moved", strings.Join(notes, " "), []string{"would have been with log-cei and today’s limits from the first trial on: another algorithm"}, nil)
 	v := facts(b)
 	bounded(&v, "impurity", 9)
 	counted := "the trials that the algorithm chose itself, counting trials 1 and 2 of another algorithm"
@@ -779,4 +782,29 @@ func TestMultipliersOfAnotherAlgorithmsTrials(t *testing.T) {
 	if _, notes := facts(own).panelling().multiplierPanel([]int{0}); strings.Contains(strings.Join(notes, " "), "another algorithm") {
 		t.Errorf("%q", notes)
 	}
+}
+
+// TestMultipliersGoByTodaysLimits: they are worked out as if a limit had always been where it is now, so
+// that it is that limit which a trial broke when they rose, and not those that chose it.
+func TestMultipliersGoByTodaysLimits(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, twoLimits)
+	for _, impurity := range []float64{0.1, 0.4, 0.2} {
+		b.tell(b.ask(impurity), map[string]float64{"yield": 60, "impurity": impurity, "pressure": 2})
+	}
+	notes := func() string {
+		v := b.facts(0)
+		v.Readout.Multipliers = map[string]float64{"impurity": 3}
+		for i, price := range []float64{1, 1, 3} {
+			v.History[i].Multipliers = map[string]float64{"impurity": price}
+		}
+		_, notes := v.panelling().multiplierPanel([]int{0})
+		return strings.Join(notes, " ")
+	}
+	says(t, "with the limit where it was", notes(), []string{"It rose after trial 2, where no reading broke the limit"}, []string{"would have been"})
+	b.limit(0, 0.3)
+	says(t, "with it moved", notes(), []string{"It rose after trial 2, which broke the limit.",
+		"These are what the multipliers would have been with today’s limits from the first trial on: what each decision used stands on its trial’s page."}, nil)
+	b.limit(0, 0.5)
+	says(t, "with it moved back", notes(), nil, []string{"would have been"})
 }

@@ -350,3 +350,24 @@ func Algorithm(name string) policy.Description {
 	}
 	return policy.Descriptions()[0]
 }
+
+// limitChanges say which limits differ, "" when none do.
+func limitChanges(before, after []design.Constraint) string {
+	var parts []string
+	for j, c := range after {
+		if was := before[j]; limitDiffers(was, c) {
+			parts = append(parts, fmt.Sprintf("limit of %s from %s to %s", c.Name, signTurned(was, c)+words.Quantity(was.Threshold, words.Either(was.Unit == c.Unit, "", was.Unit)), signTurned(c, was)+words.Quantity(c.Threshold, c.Unit)))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// limitDiffers tells whether a limit asked something else before.
+func limitDiffers(was, now design.Constraint) bool {
+	return was.Threshold != now.Threshold || was.Op != now.Op
+}
+
+// signTurned is the sign of a limit where at another time it had the other.
+func signTurned(one, other design.Constraint) string {
+	return words.Either(one.Op == other.Op, "", words.Sign(one.Op)+" ")
+}

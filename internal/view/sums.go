@@ -269,11 +269,19 @@ func (p *panelling) multiplierPanel(limits []int) (panel chart.Panel, notes []st
 		}
 		all = append(all, path...)
 		panel.Traces = append(panel.Traces, trace)
-		notes = append(notes, design.Capitalised(c.Name)+": "+multiplierWords(path, func(number int) bool { return p.brokenThen(number, j) }, now, slices.Contains(p.Readout.AtCeiling, c.Name)))
+		notes = append(notes, design.Capitalised(c.Name)+": "+multiplierWords(path, func(number int) bool { return p.breaks(number, c) }, now, slices.Contains(p.Readout.AtCeiling, c.Name)))
 	}
-	if others := p.chosenOtherwise(); notes != nil && others != nil {
-		notes = append(notes, fmt.Sprintf("These are what the multipliers would have been with %s from the first trial on: another algorithm chose %s, by the numbers on %s.",
-			p.Snap.Definition.Algorithm.Name, trialsInWords(others), words.Either(len(others) == 1, "its page", "their pages")))
+	if moved, others := slices.ContainsFunc(limits, p.moved), p.chosenOtherwise(); notes != nil && (moved || others != nil) {
+		var with []string
+		why := "what each decision used stands on its trial’s page"
+		if others != nil {
+			with = append(with, p.Snap.Definition.Algorithm.Name)
+			why = fmt.Sprintf("another algorithm chose %s, by the numbers on %s", trialsInWords(others), words.Either(len(others) == 1, "its page", "their pages"))
+		}
+		if moved {
+			with = append(with, "today’s limits")
+		}
+		notes = append(notes, fmt.Sprintf("These are what the multipliers would have been with %s from the first trial on: %s.", design.Listed(with, "and"), why))
 	}
 	panel.Y.Range, _, _ = robustRange(nil, append(all, 0))
 	return panel, notes
@@ -301,11 +309,15 @@ func (p *panelling) prices(name string) []float64 {
 	return append(lists.Map(p.History, func(row study.HistoryRow) float64 { return row.Multipliers[name] }), p.Readout.Multipliers[name])
 }
 
-// brokenThen tells whether a trial broke limit j as it stood then.
-func (p *panelling) brokenThen(number, j int) bool {
-	c := p.limits[number-1][j]
+// breaks tells whether a trial breaks a limit as it is now, by which multipliers go.
+func (p *panelling) breaks(number int, c design.Constraint) bool {
 	m, there := p.Snap.Trial(number).Metrics[c.Metric]
 	return there && !c.Holds(m.Value)
+}
+
+// moved tells whether a trial was chosen under another limit j than today's.
+func (p *panelling) moved(j int) bool {
+	return slices.ContainsFunc(p.limits, func(then []design.Constraint) bool { return limitDiffers(then[j], p.Snap.Definition.Constraints[j]) })
 }
 
 // multiplierWords say where a multiplier stands and when it moved, which need not be why: estimates

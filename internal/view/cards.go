@@ -180,7 +180,7 @@ func (v Tried) card() templates.Card {
 			card.Settings[at].Was = words.With(was.Value, was.Unit)
 		}
 	}
-	card.Copy = v.copyText(v.Trial.Parameters)
+	card.Copy, card.Since = v.copyText(v.Trial.Parameters), v.since()
 	for _, metric := range tableMetrics(d) {
 		if m, there := v.Trial.Metrics[metric]; there {
 			card.Told = append(card.Told, v.toldValue(metric, m))
@@ -189,6 +189,20 @@ func (v Tried) card() templates.Card {
 	card.Entry = v.Entry(templates.Form{Values: url.Values{}})
 	card.Entry.Keep = true
 	return card
+}
+
+// since says what was changed since a trial that waits was chosen, so that nobody runs it for a promise
+// that holds no more.
+func (v Tried) since() string {
+	if !v.Trial.Waiting() {
+		return ""
+	}
+	said := ""
+	if changed := limitChanges(v.Snap.LimitsThrough()[v.Trial.Number-1], v.Snap.Definition.Constraints); changed != "" {
+		said = "Since it was chosen: " + changed + "."
+	}
+	gone := words.Either(v.Snap.Gone(v.Trial.Number), "Its settings may be chosen no more.", "")
+	return strings.TrimSpace(said + " " + gone)
 }
 
 func (v Tried) toldValue(metric string, m ledger.Measurement) templates.ToldValue {

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -73,5 +74,30 @@ func TestWhatIsCopiedIsNoFormula(t *testing.T) {
 	copied := b.facts(0).copyText(design.Settings{"=base": design.TextValue("=1+1"), "x": design.NumberValue(-0.5)})
 	if want := "'=base\tx (bar)\n'=1+1\t-0.5"; copied != want {
 		t.Errorf("%q is copied, want %q", copied, want)
+	}
+}
+
+// TestAWaitingTrialSaysWhatWasChangedSince: its sentence speaks of the limits that it was chosen under.
+func TestAWaitingTrialSaysWhatWasChangedSince(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, twoLimits)
+	b.curve(2, 0, "yield", "impurity", "pressure")
+	number := b.ask(0.9)
+	since := func(number int) string {
+		v := b.facts(0)
+		return v.Of(b.snap.Trial(number)).card().Since
+	}
+	if said := since(number); said != "" {
+		t.Errorf("with nothing changed: %s", said)
+	}
+	b.limit(0, 0.3)
+	says(t, "with a limit moved", since(number), []string{"Since it was chosen: limit of impurity from 0.5 to 0.3 %."}, []string{"no more"})
+	d := b.snap.Definition
+	d.Parameters = slices.Clone(d.Parameters)
+	d.Parameters[0].High = new(0.8)
+	b.add(ledger.Reconfigured, ledger.ReconfiguredData{Definition: d, Changes: []design.Change{}, Reason: "the valve"})
+	says(t, "with narrower bounds", since(number), []string{"from 0.5 to 0.3 %. Its settings may be chosen no more."}, nil)
+	if said := since(b.ask(0.5)) + since(1); said != "" {
+		t.Errorf("chosen since, or with its results: %s", said)
 	}
 }

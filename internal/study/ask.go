@@ -347,7 +347,7 @@ func (c *chooser) suggest(ctx context.Context, known optimizer.Known, brought de
 	}
 	d, err := compute(ctx, c.models.Derived, c.snap.ID, func(ctx context.Context) (optimizer.Decision, error) { return c.state.Suggest(ctx, known) })
 	if errors.Is(err, optimizer.ErrNoneAllowed) {
-		return nil, conflict("No setting may be chosen now: %s allows none of them. Raise a limit, make settings available again, or change the algorithm.", c.snap.Compiled().Def.Algorithm.Name)
+		return nil, conflict("No setting may be chosen now: %s allows none of them. Loosen a limit, make settings available again, or change the algorithm.", c.snap.Compiled().Def.Algorithm.Name)
 	}
 	if err != nil {
 		return nil, notComputable(ctx, err)

@@ -2,6 +2,7 @@ package study
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -285,4 +286,20 @@ func TestWhatIsSettledIsNotAskedOnAndOn(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestWhereNothingMayBeChosen: what would be right is said, whichever side of its limit a metric has to
+// stay on.
+func TestWhereNothingMayBeChosen(t *testing.T) {
+	t.Parallel()
+	d := oven()
+	d.Constraints[0].Op = ">="
+	d.Algorithm = design.Algorithm{Name: "config", Settings: map[string]json.RawMessage{"on_infeasible": rawJSON(`"stop"`), "initial_design": rawJSON(`2`)}}
+	b := newBench(t, d)
+	for number := 1; number <= 2; number++ {
+		b.ask(1)
+		b.tell(number, map[string]float64{"yield": 60 + float64(number), "impurity": 0.1 + 0.001*float64(number)})
+	}
+	ruled, err := b.service.ruleAsk(t.Context(), Command{By: "Ana"}, b.snap, Ask{})
+	b.refused(ruled, err, ErrConflict, "No setting may be chosen now: config allows none of them. Loosen a limit, make settings available again, or change the algorithm.")
 }

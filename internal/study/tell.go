@@ -273,7 +273,8 @@ func noSuchTrial(snap *ledger.Snapshot, number int) string {
 }
 
 // settingsUsed places the settings that were used in a trial instead of those chosen, with what
-// follows from them.
+// follows from them: by the limits that the trial was chosen under, where those of now depend on
+// what nobody brought with it.
 func settingsUsed(snap *ledger.Snapshot, trial *ledger.Trial, settings design.Settings) (
 	placed design.Settings, candidate *int, known map[string]float64, faults design.Faults,
 ) {
@@ -282,7 +283,16 @@ func settingsUsed(snap *ledger.Snapshot, trial *ledger.Trial, settings design.Se
 		return nil, nil, nil, faults
 	}
 	known, faults = snap.Compiled().KnownAt(placed, place, trial.Brought())
-	if len(faults) > 0 && faults[0].Field != "" && trial.Origin == ledger.Imported { // else its expression has no value there
+	// Else an expression has no value there.
+	lacks := func() bool { return len(faults) > 0 && faults[0].Field != "" }
+	if lacks() {
+		then := snap.Definition
+		then.Constraints = snap.LimitsThrough()[trial.Number-1]
+		if compiled, err := design.Compile(then); err == nil {
+			known, faults = compiled.KnownAt(placed, place, trial.Brought())
+		}
+	}
+	if lacks() && trial.Origin == ledger.Imported {
 		faults = design.Faults{{Field: "parameters", Message: fmt.Sprintf("cannot be others: the trial was imported without %s, which a limit depends on; exclude it, and import its row with the right settings", brought(faults[0].Field))}}
 	}
 	return placed, candidateOf(place), known, faults

@@ -575,3 +575,31 @@ func TestProgramsAreNotAskedBack(t *testing.T) {
 		}
 	}
 }
+
+// TestOtherSettingsWhereALimitDependsOnSomethingElseSince: what was brought with a trial belongs to the
+// limit as it was then, which its value at the settings that were used goes by.
+func TestOtherSettingsWhereALimitDependsOnSomethingElseSince(t *testing.T) {
+	t.Parallel()
+	d := oven()
+	d.Constraints = []design.Constraint{{Metric: "load", Op: "<=", Threshold: 50, Expression: "temperature + cycles - slack", Context: []string{"slack"}}}
+	b := newBench(t, d)
+	b.table(t, "temperature,cycles,load,yield\n30,4,20,61\n")
+	for range 2 {
+		b.must(b.service.ruleAsk(t.Context(), Command{By: "Ana"}, b.snap, Ask{Brought: design.Brought{Context: map[string]float64{"slack": 7}}}))
+	}
+	b.tell(2, map[string]float64{"yield": 61})
+	b.must(ruleReconfigure(b.snap, design.Reconfiguration{Constraints: []design.Constraint{{Metric: "load", Op: "<=", Threshold: 50, Expression: "temperature + reserve", Context: []string{"reserve"}}}, Reason: "another rule"}))
+	used := design.Settings{"temperature": design.NumberValue(35), "cycles": design.NumberValue(4)}
+	b.must(ruleCorrect(b.snap, Correction{Number: 2, Parameters: used, Reason: "typo"}))
+	b.must(ruleTell(b.snap, 3, ledger.Telling{Parameters: used, Metrics: map[string]ledger.Reading{"yield": {Value: 62}}}))
+	for _, number := range []int{2, 3} {
+		if load := b.snap.Trial(number).Metrics["load"].Value; load != 35+4-7 {
+			t.Errorf("trial %d has load %v", number, load)
+		}
+	}
+	_, err := ruleCorrect(b.snap, Correction{Number: 1, Parameters: used, Reason: "typo"})
+	if err == nil || !strings.Contains(err.Error(), "imported without slack") {
+		t.Errorf("the row of a table is corrected: %v", err)
+	}
+	must.Get(b.service.takeIn("again", nil, b.events))(t)
+}

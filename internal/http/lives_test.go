@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"html"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"net/http"
 	"os"
@@ -329,6 +330,9 @@ func (l *life) hold() {
 		l.fault("an exported table is refused, or poisoned: %d %.600s\n%.600s", a.Status, a.Body, table.Body)
 	}
 	state, another := l.call("GET", at+"/state", nil), l.site.Another()
+	if state.Status == http.StatusOK {
+		l.addUp(at, state.JSON()["violation"].(map[string]any))
+	}
 	for _, path := range []string{at + "/state", "/studies/" + l.id + "/report"} {
 		here, there := l.call("GET", path, nil), another.Call("GET", path, l.site.Admin, nil)
 		if made := regexp.MustCompile(`<dt>Made</dt><dd>[^<]*`); !bytes.Equal(made.ReplaceAll(here.Body, nil), made.ReplaceAll(there.Body, nil)) {
@@ -345,6 +349,33 @@ func (l *life) hold() {
 		}
 		if diff := cmp.Diff(map[string]any{"multipliers": decision["multipliers"], "beta": decision["beta"]}, shown); diff != "" {
 			l.fault("decided with (-) and shown before (+):\n%s", diff)
+		}
+	}
+}
+
+// addUp adds up by hand how far trials went beyond each limit as it is now.
+func (l *life) addUp(at string, told map[string]any) {
+	constraints, _ := l.call("GET", at, nil).JSON()["constraints"].([]any)
+	trials := l.call("GET", at+"/trials?limit=1000", nil).JSON()["trials"].([]any)
+	for _, c := range constraints {
+		c := c.(map[string]any)
+		soft, hard, rounds, size := 0.0, 0.0, 0, 0.0
+		for _, t := range trials {
+			m, known := t.(map[string]any)["metrics"].(map[string]any)[c["metric"].(string)].(map[string]any)
+			if !known {
+				continue
+			}
+			excess := m["value"].(float64) - c["threshold"].(float64)
+			if c["op"] == ">=" {
+				excess = -excess
+			}
+			if soft, size = soft+excess, size+math.Abs(excess); excess > 0 {
+				hard, rounds = hard+excess, rounds+1
+			}
+		}
+		is := told[c["name"].(string)].(map[string]any)
+		if off := math.Max(math.Abs(is["soft"].(float64)-max(0, soft)), math.Abs(is["hard"].(float64)-hard)); off > 1e-9*size || is["rounds"] != float64(rounds) {
+			l.fault("the violation of %s is told as %v, and adds up to %g (soft) and %g (hard) in %d rounds", c["name"], is, soft, hard, rounds)
 		}
 	}
 }
@@ -421,7 +452,7 @@ func (l *life) operate() {
 	study := "/" + l.id
 	trial := fmt.Sprintf("%s/trials/%d", study, 1+l.PCG.IntN(max(1, l.trials)))
 	why := map[string]any{"reason": "as it happened"}
-	switch one(l, "ask", "ask", "ask", "tell", "tell", "tell", "tell", "own", "own", "correct", "preview", "exclude", "include", "fail", "abandon", "replicate", "undo", "state", "limit", "bounds", "import", "compare", "at") {
+	switch one(l, "ask", "ask", "ask", "tell", "tell", "tell", "tell", "own", "own", "correct", "preview", "exclude", "include", "fail", "abandon", "replicate", "undo", "state", "limit", "bounds", "stock", "import", "compare", "at") {
 	case "ask":
 		l.do("POST", study+"/ask", l.brought(map[string]any{"count": 1 + l.PCG.IntN(2)}))
 	case "tell":
@@ -448,14 +479,19 @@ func (l *life) operate() {
 		l.do("PATCH", study, map[string]any{"state": one(l, "open", "open", "paused", "finished"), "name": one(l, "Life", "Second life")})
 	case "limit":
 		if constraints := l.made["constraints"].([]any); len(constraints) > 0 {
-			c := constraints[0].(map[string]any)
-			changed := map[string]any{"name": c["metric"], "metric": c["metric"], "op": c["op"], "threshold": l.number()}
-			for _, kept := range []string{"expression", "context", "sampled"} {
-				if c[kept] != nil {
-					changed[kept] = c[kept]
-				}
+			changed := maps.Clone(one(l, constraints...).(map[string]any))
+			changed["threshold"] = l.number()
+			if changed["expression"] != nil && l.chance(0.5) {
+				changed["expression"] = one(l, "w", "w*w", "w/3", "0.5 + w")
 			}
 			l.do("POST", study+"/reconfigure", map[string]any{"constraints": []any{changed}, "reason": "as agreed"})
+		}
+	case "stock":
+		p := one(l, l.made["parameters"].([]any)...).(map[string]any)
+		if choices, is := p["choices"].([]string); is {
+			gone := map[string]any{"unavailable": map[string]any{p["name"].(string): choices[:l.PCG.IntN(len(choices))]}, "reason": "as delivered"}
+			l.do("POST", study+"/reconfigure?dry_run=true", gone)
+			l.do("POST", study+"/reconfigure", gone)
 		}
 	case "bounds":
 		p := one(l, l.made["parameters"].([]any)...).(map[string]any)

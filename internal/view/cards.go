@@ -191,18 +191,14 @@ func (v Tried) card() templates.Card {
 	return card
 }
 
-// since says what was changed since a trial that waits was chosen, so that nobody runs it for a promise
-// that holds no more.
+// since says what was changed since a trial was chosen: of one that waits, so that nobody runs it for a
+// promise that holds no more, and of others why they count as breaking a limit that they kept.
 func (v Tried) since() string {
-	if !v.Trial.Waiting() {
-		return ""
-	}
-	said := ""
+	said := words.Either(v.Trial.Waiting() && v.Snap.Gone(v.Trial.Number), "Its settings may be chosen no more.", "")
 	if changed := limitChanges(v.Snap.LimitsThrough()[v.Trial.Number-1], v.Snap.Definition.Constraints); changed != "" {
-		said = "Since it was chosen: " + changed + "."
+		said = "Since it was chosen: " + changed + ". " + said
 	}
-	gone := words.Either(v.Snap.Gone(v.Trial.Number), "Its settings may be chosen no more.", "")
-	return strings.TrimSpace(said + " " + gone)
+	return strings.TrimSpace(said)
 }
 
 func (v Tried) toldValue(metric string, m ledger.Measurement) templates.ToldValue {

@@ -77,8 +77,8 @@ func TestWhatIsCopiedIsNoFormula(t *testing.T) {
 	}
 }
 
-// TestAWaitingTrialSaysWhatWasChangedSince: its sentence speaks of the limits that it was chosen under.
-func TestAWaitingTrialSaysWhatWasChangedSince(t *testing.T) {
+// TestATrialSaysWhatWasChangedSince: its sentence speaks of the limits that it was chosen under.
+func TestATrialSaysWhatWasChangedSince(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, twoLimits)
 	b.curve(2, 0, "yield", "impurity", "pressure")
@@ -97,7 +97,10 @@ func TestAWaitingTrialSaysWhatWasChangedSince(t *testing.T) {
 	d.Parameters[0].High = new(0.8)
 	b.add(ledger.Reconfigured, ledger.ReconfiguredData{Definition: d, Changes: []design.Change{}, Reason: "the valve"})
 	says(t, "with narrower bounds", since(number), []string{"from 0.5 to 0.3 %. Its settings may be chosen no more."}, nil)
-	if said := since(b.ask(0.5)) + since(1); said != "" {
-		t.Errorf("chosen since, or with its results: %s", said)
+	if said := since(b.ask(0.5)); said != "" {
+		t.Errorf("chosen since: %s", said)
 	}
+	says(t, "with its results", since(1), []string{"from 0.5 to 0.3 %."}, nil)
+	b.tell(number, map[string]float64{"yield": 80, "impurity": 0.6, "pressure": 2})
+	says(t, "beyond the bounds, with its results", since(number), []string{"from 0.5 to 0.3 %."}, []string{"no more"})
 }

@@ -316,7 +316,7 @@ type Card struct {
 	Settings            []Setting
 	Copy                string // the settings as tab-separated text
 	Why                 string
-	Since               string // what holds no more of that, while the trial waits
+	Since               string // what holds no more of that
 	Told                []ToldValue
 	Entry               Entry
 	Ended               *Ended // when it waits no more, and is shown for what was typed in it

@@ -157,7 +157,7 @@ func init() {
 }
 
 // TestTruthStandsBesideReadings: where the lab knows it, the best of each trial and R(t)/t are said
-// and drawn, and no more once the limit is another than the problem's, or where somebody measures;
+// and drawn, and no more once the limit is another than the problem's, something has run out, or somebody measures;
 // what is true along a parameter is drawn all the same.
 func TestTruthStandsBesideReadings(t *testing.T) {
 	t.Parallel()
@@ -188,6 +188,12 @@ func TestTruthStandsBesideReadings(t *testing.T) {
 	says(t, "the objective of another limit", said, nil, []string{"In truth"})
 	if got := slice(v); got != "[0 2.5]" {
 		t.Errorf("under another limit the truth along x is %s", got)
+	}
+	d := known{}.Study()
+	for _, gone := range [][]design.Value{{}, {design.NumberValue(0.8)}} {
+		if d.Unavailable = map[string][]design.Value{"x": gone}; d.Poses(known{}) != (len(gone) == 0) {
+			t.Errorf("without x of %v what the lab knows to be the best is taken for what can be had: %t", gone, d.Poses(known{}))
+		}
 	}
 	real := newBench(t, twoLimits)
 	real.curve(3, 0, "yield", "impurity", "pressure")

@@ -2,6 +2,7 @@ package design
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -83,7 +84,7 @@ func (d Definition) lacks(lab SimulatedLab) string {
 func (d Definition) Poses(lab SimulatedLab) bool {
 	own := lab.Study()
 	like := func(p, q *float64) bool { return p == q || p != nil && q != nil && *p == *q }
-	return len(d.InputConstraints) == 0 && d.Objective.Metric == own.Objective.Metric && d.Objective.Direction == own.Objective.Direction &&
+	return len(d.InputConstraints) == 0 && !d.lacksStock() && d.Objective.Metric == own.Objective.Metric && d.Objective.Direction == own.Objective.Direction &&
 		slices.EqualFunc(d.Parameters, own.Parameters, func(p, q Parameter) bool {
 			return p.Name == q.Name && p.Type == q.Type && like(p.Low, q.Low) && like(p.High, q.High) && like(p.Step, q.Step)
 		}) &&
@@ -91,6 +92,11 @@ func (d Definition) Poses(lab SimulatedLab) bool {
 		slices.EqualFunc(d.Constraints, own.Constraints, func(c, k Constraint) bool {
 			return c.Metric == k.Metric && c.Op == k.Op && c.Threshold == k.Threshold && c.Expression == k.Expression
 		})
+}
+
+// lacksStock tells whether something has run out.
+func (d Definition) lacksStock() bool {
+	return slices.ContainsFunc(slices.Collect(maps.Values(d.Unavailable)), func(gone []Value) bool { return len(gone) > 0 })
 }
 
 // simulatedLab checks that the simulated lab, if there is one, could answer.

@@ -242,11 +242,11 @@ func because(d design.Definition, p ledger.ChosenData, who chosenBy) string {
 			return fmt.Sprintf("Chosen because its optimistic %s is the %s of all.", objective, highest)
 		}
 		return fmt.Sprintf("Chosen because its optimistic %s is the best after a price for possibly breaking the limit on %s%s.", objective, limits, prices(d, p)) + noneYet(who)
-	case policy.LeastBad:
+	case policy.LeastBad: // of those left alone, since they failed or were tried, some may be within
 		if chance := p.Decision.FeasibilityProbability; chance != nil && *chance >= 0.5 { // most_risk allows less
-			return fmt.Sprintf("Chosen because no point is as sure to stay within the limit on %s as it has to be now, and this one comes closest.", limits) + noneYet(who)
+			return fmt.Sprintf("Chosen because no point that may be tried now is as sure to stay within the limit on %s as it has to be now, and this one comes closest.", limits) + noneYet(who)
 		}
-		return fmt.Sprintf("Chosen because no point looks able to stay within the limit on %s, and this one comes closest.", limits) + noneYet(who)
+		return fmt.Sprintf("Chosen because no point that may be tried now looks able to stay within the limit on %s, and this one comes closest.", limits) + noneYet(who)
 	case policy.Explore:
 		if learned == "" {
 			return fmt.Sprintf("Chosen to learn where %s is the %s: it is where the model is least sure among the points it may try.", objective, highest)

@@ -90,7 +90,7 @@ func TestEveryReasonHasItsSentence(t *testing.T) {
 		policy.FirstDesign: "tries 47 °C and 6 cycles. Chosen to spread the first trials over the whole space",
 		policy.Optimistic:  "optimistic yield is the highest among points whose impurity could still be within the limit. No trial is known to be within every limit yet.",
 		policy.TradeOff:    "after a price for possibly breaking the limit on impurity (multiplier 1.7).",
-		policy.LeastBad:    "no point is as sure to stay within the limit on impurity as it has to be now, and this one comes closest",
+		policy.LeastBad:    "no point that may be tried now is as sure to stay within the limit on impurity as it has to be now, and this one comes closest",
 		policy.Explore:     "to learn where the limit on impurity lies",
 		policy.Seed:        "Drawn among the safe settings, from which this algorithm learns yield and impurity first. No trial",
 		policy.Sample:      "best in one random draw of what yield and impurity could be",
@@ -153,7 +153,7 @@ func TestEveryReasonHasItsSentence(t *testing.T) {
 	}
 	doubtful := predicted(policy.LeastBad)
 	doubtful.Decision.FeasibilityProbability = new(0.1)
-	if got, want := explain(d, doubtful, chosenBy{}), "no point looks able to stay within the limit on impurity, and this one comes closest"; !strings.Contains(got, want) {
+	if got, want := explain(d, doubtful, chosenBy{}), "no point that may be tried now looks able to stay within the limit on impurity, and this one comes closest"; !strings.Contains(got, want) {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
 	teaching.Decision.Works = &ledger.Works{Chance: 0.8, Failed: 1, Of: 1}

@@ -266,6 +266,27 @@ func TestFirstDesignKeepsKnownLimits(t *testing.T) {
 	}
 }
 
+// TestTheNearestIsChosenWhereAllBreakAKnownLimit: where no place keeps a limit whose formula is known, the
+// one that is beyond it by the least, whatever the limit's unit.
+func TestTheNearestIsChosenWhereAllBreakAKnownLimit(t *testing.T) {
+	t.Parallel()
+	for _, g := range grounds() {
+		for _, unit := range []float64{0.01, 1, 1000} {
+			cfg := toyConfig(t, "log-cei", g, 0)
+			cfg.Costs = []Cost{{Name: "limit", Sign: 1, Metric: -1, Knowledge: Given}}
+			cfg.Settings = resolved(t, cfg, map[string]any{"initial_design": 3})
+			state := mustReplay(t, cfg, &History{})
+			beyond := Known{At: func(_ int, u []float64) float64 { return unit * (2 + u[0]) }}
+			for range 3 {
+				state = sure(state.Extend(background, told(cfg, state.history, sure(state.Suggest(background, beyond)))))
+			}
+			if d := sure(state.Suggest(background, beyond)); d.Reason != policy.LeastBad || d.Place.U[0] > 1e-3 {
+				t.Errorf("on %s, in units of %g: %s at %v", g.name, unit, d.Reason, d.Place.U)
+			}
+		}
+	}
+}
+
 // found is a study whose best place, on the edge of its limit, is known but for a thousandth:
 // settings u ≤ ½ of the first parameter keep the limit, and the reward rises to there.
 func found(t *testing.T) (*Config, *History) {

@@ -426,19 +426,28 @@ func slopesAhead(s *Input, p *pair, i int, out *Slopes) {
 	}
 }
 
-// logChance is Σ_j ln P(g_j ≤ 0) at place i over the learned costs, less how far given costs are
-// beyond their limit, and whether they are within.
+// logChance is Σ_j ln P(g_j ≤ 0) at place i over the learned costs, and whether the given ones are
+// within their limits. Where they are not it is lower by beyondKnown(Σ_j g_j⁺), which tells distances
+// apart in any unit, and outweighs any chance that is worth comparing.
 func logChance(s *Input, i int) (logChance float64, within bool) {
-	within = true
+	excess := 0.0
 	for j, g := range s.Costs {
 		if s.Given[j] {
-			within = within && g.Mean[i] <= 0
-			logChance -= leastLog * positive(g.Mean[i])
+			excess += positive(g.Mean[i])
 			continue
 		}
 		logChance += logNormal(ratio(-g.Mean[i], g.SD[i]))
 	}
-	return bounded(logChance), within
+	return bounded(logChance - beyondKnown(excess)), excess == 0
+}
+
+// beyondKnown is 0 within limits, and beyond them between 10⁵ and 10⁶, rising by 500 from each excess to
+// e times as much.
+func beyondKnown(excess float64) float64 {
+	if excess == 0 {
+		return 0
+	}
+	return 500 * (1000 + math.Log(excess))
 }
 
 // leastLog bounds logarithms of 0, so that scores can be told apart and added.

@@ -163,6 +163,13 @@ func TestGivenCostsAreKept(t *testing.T) {
 	if !same(scores.Allowed, []bool{false, false, true}) || largestOf(scores.Fallback[:2]) != 1 {
 		t.Errorf("allows %v, falls back on %v", scores.Allowed, scores.Fallback)
 	}
+	for _, unit := range []float64{1e-9, 1, 100, 1e9} { // of the limit
+		s := line(0, make([]float64, 3), filled(3, 1), []float64{4 * unit, 1.01 * unit, unit}, make([]float64, 3))
+		s.Given = []bool{true}
+		if fallback := sure(a.Score(s)).Fallback; !(fallback[0] < fallback[1]-1e-6*math.Abs(fallback[1]) && fallback[1] < fallback[2]-1e-6*math.Abs(fallback[2])) {
+			t.Errorf("beyond by 4, 1.01 and 1 of %g it falls back on %v", unit, fallback)
+		}
+	}
 }
 
 // TestLikelyBest weighs a reward with the chance to have it: a lucky reading makes no incumbent,

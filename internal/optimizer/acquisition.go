@@ -246,23 +246,30 @@ func byScore(a, b climber) int { return search.Higher(a.score, b.score) }
 
 // effective resolves which places may be chosen: of those of the lowest rank that are left and
 // would teach something, those the algorithm allows, else by its fallback; if nothing would, of all
-// that are left; and so on with the next rank.
+// that are left; and so on with the next rank. Where what is not allowed is known to break a limit, or
+// too likely to, what would teach nothing comes before the fallback.
 func (s *decision) effective(scores policy.Scores, at []Place) (values []float64, allowed []bool, fellBack bool) {
 	ranked := make([]int, len(at))
 	for i, p := range at {
 		ranked[i] = s.rank(scores, p, i)
 	}
+	teaching, left := s.teaches(), s.cfg.Space.offers
+	order := []struct {
+		usable   func(Place) bool
+		fallback bool
+	}{{teaching, false}, {teaching, true}, {left, false}, {left, true}}
+	if s.traits.Expects {
+		order[1], order[2] = order[2], order[1]
+	}
 	for rank := range ranks {
-		for _, usable := range s.usables() {
-			fits := func(i int) bool { return ranked[i] == rank && usable(at[i]) }
-			if allowed, any := allowing(len(at), fits, scores.Allowed); any {
-				return scores.Value, allowed, false
+		for _, of := range order {
+			values, permitted := scores.Value, scores.Allowed
+			if of.fallback {
+				values, permitted = scores.Fallback, nil
 			}
-			if scores.Fallback == nil {
-				continue
-			}
-			if allowed, any := allowing(len(at), fits, nil); any {
-				return scores.Fallback, allowed, true
+			fits := func(i int) bool { return ranked[i] == rank && of.usable(at[i]) }
+			if allowed, any := allowing(len(at), fits, permitted); any && values != nil {
+				return values, allowed, of.fallback
 			}
 		}
 	}

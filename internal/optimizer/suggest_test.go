@@ -287,6 +287,53 @@ func TestTheNearestIsChosenWhereAllBreakAKnownLimit(t *testing.T) {
 	}
 }
 
+// TestWhatWasTriedIsAskedForBeforeALimitIsBroken: of a short list whose readings do not vary, what is not
+// tried yet is asked for first, but not where it is known to break a limit that something else keeps, nor
+// at more risk than is left.
+func TestWhatWasTriedIsAskedForBeforeALimitIsBroken(t *testing.T) {
+	t.Parallel()
+	list := func(c *Config) {
+		c.Algorithm, c.Fit = "log-cei", true
+		for i := range 6 {
+			c.Space.Arms = append(c.Space.Arms, []float64{float64(i) / 5})
+		}
+		for i := range c.Metrics {
+			c.Metrics[i].Lambda, c.Metrics[i].FreeNoise = 1e-6, true
+		}
+	}
+	told := func(cfg *Config) *State { // of the first four, of which the last lies at the limit
+		h := &History{}
+		for i, u := range cfg.Space.Arms[:4] {
+			readings := []Reading{{Told: true, Value: u[0], Revealed: i + 1}}
+			if len(cfg.Metrics) > 1 {
+				readings = append(readings, Reading{Told: true, Value: 5 * (u[0] - 0.6), Revealed: i + 1})
+			}
+			h.Rounds = append(h.Rounds, Round{Point: u, Arm: i, Suggested: true, Costs: make([]float64, 1), Readings: readings})
+		}
+		return mustReplay(t, cfg, h)
+	}
+	known := plain(t, 1, 1, func(c *Config) {
+		list(c)
+		c.Metrics, c.Costs[0].Metric, c.Costs[0].Knowledge = c.Metrics[:1], -1, Given
+	}, `{"initial_design": 1}`)
+	at := func(limit float64) Known {
+		return Known{At: func(_ int, u []float64) float64 { return u[0] - limit }}
+	}
+	if d := sure(told(known).Suggest(background, at(0.9))); d.Place.Arm != 4 {
+		t.Errorf("with one left within the limit candidate %d is chosen", d.Place.Arm)
+	}
+	if d := sure(told(known).Suggest(background, at(0.7))); d.Place.Arm > 3 || d.Reason == policy.LeastBad {
+		t.Errorf("with none left within it candidate %d is chosen: %s", d.Place.Arm, d.Reason)
+	}
+	if d := sure(told(known).Suggest(background, at(-1))); d.Place.Arm != 4 || d.Reason != policy.LeastBad {
+		t.Errorf("with none within it candidate %d is chosen: %s", d.Place.Arm, d.Reason)
+	}
+	risky := plain(t, 1, 1, list, `{"initial_design": 1, "most_risk": 0.05}`)
+	if d := sure(told(risky).Suggest(background, Known{})); d.Place.Arm > 3 {
+		t.Errorf("at more risk than is allowed candidate %d is chosen: %s", d.Place.Arm, d.Reason)
+	}
+}
+
 // found is a study whose best place, on the edge of its limit, is known but for a thousandth:
 // settings u ≤ ½ of the first parameter keep the limit, and the reward rises to there.
 func found(t *testing.T) (*Config, *History) {

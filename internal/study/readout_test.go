@@ -332,6 +332,39 @@ func TestWhatIsGoneIsNotRecommended(t *testing.T) {
 	}
 }
 
+// TestWhatRanOutIsWhatWasUsed: where a trial was run at other settings than those chosen, those are
+// recommended, or have run out.
+func TestWhatRanOutIsWhatWasUsed(t *testing.T) {
+	t.Parallel()
+	d := oven()
+	d.Algorithm.Name = "log-cei"
+	b := newBench(t, d)
+	for n, cycles := range []float64{2, 4, 6, 2, 4, 6} {
+		chosen := design.Settings{"temperature": design.NumberValue(float64(30 + 5*n)), "cycles": design.NumberValue(cycles)}
+		b.must(b.service.ruleOwn(t.Context(), Command{By: "Ana"}, b.snap, OwnTrial{Parameters: chosen}))
+		value := float64(n)
+		if n == 3 { // the best
+			used := chosen.Clone()
+			used["cycles"], value = design.NumberValue(8), 40
+			b.must(ruleTell(b.snap, n+1, ledger.Telling{Parameters: used}))
+		}
+		b.tell(n+1, map[string]float64{"yield": 40 + value, "impurity": 0.1})
+	}
+	recommended := func(gone float64, best bool) {
+		t.Helper()
+		b.must(ruleReconfigure(b.snap, design.Reconfiguration{Unavailable: map[string][]design.Value{"cycles": {design.NumberValue(gone)}}, Reason: "out of stock"}))
+		if state := must.Get(b.service.StateOf(t.Context(), b.snap))(t); (state.Recommendation.Number == 4) != best {
+			t.Errorf("without %g cycles recommended is trial %d, at %v", gone, state.Recommendation.Number, state.Recommendation.Parameters)
+		}
+	}
+	recommended(1, true)
+	recommended(2, true)
+	recommended(8, false)
+	if decision := b.ask(1).Trials[6].Decision; decision.Incumbent == 4 {
+		t.Errorf("the next trial is compared with what has run out: %s", decision.Because)
+	}
+}
+
 // TestAFixedModelSaysThatItTakesNoDeviations: λ is what was given, whatever was told with readings.
 func TestAFixedModelSaysThatItTakesNoDeviations(t *testing.T) {
 	t.Parallel()

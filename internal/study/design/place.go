@@ -109,6 +109,12 @@ func (c *Compiled) MayChoose(s Settings) bool {
 	return len(faults) == 0 && c.space.available(c.space.lookup(kept))
 }
 
+// MayChooseAgain tells whether a trial that was chosen at some settings may be chosen at those it was run
+// at: they may lie beyond bounds and rules as they did then, but need nothing that has run out.
+func (c *Compiled) MayChooseAgain(chosen, used Settings) bool {
+	return c.MayChoose(used) || c.MayChoose(chosen) && c.space.available(c.space.lookup(used))
+}
+
 // Probes are some allowed places spread over the space; with candidates, some of theirs.
 func (c *Compiled) Probes() []optimizer.Place {
 	return lists.Map(c.space.probes, c.at)

@@ -577,7 +577,7 @@ func (b *builder) compile(like *Snapshot) (err error) {
 func (snap *Snapshot) derive(i int) {
 	t, r := snap.Trials[i], snap.records[i]
 	if r.place.U == nil {
-		r.place, r.gone = snap.compiled.Locate(t.Parameters, t.Candidate), !snap.compiled.MayChoose(r.chosen)
+		r.place, r.gone = snap.compiled.Locate(t.Parameters, t.Candidate), !snap.compiled.MayChooseAgain(r.chosen, t.Parameters)
 	}
 	if t.Reason = ""; r.isClosed() {
 		t.Reason = r.spells[len(r.spells)-1].by.Reason

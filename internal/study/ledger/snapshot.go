@@ -39,7 +39,7 @@ type Snapshot struct {
 type record struct {
 	chosen   design.Settings    // as chosen; Trial.Parameters are those used
 	place    optimizer.Place    // of Trial.Parameters under the present definition
-	gone     bool               // what was chosen may be chosen no more
+	gone     bool               // Trial.Parameters may be chosen no more
 	known    map[string]float64 // values of known constraints at the point, by constraint name
 	spells   []spell            // when the trial was failed or abandoned
 	excluded string             // why it was, when it was last
@@ -127,7 +127,7 @@ func (snap *Snapshot) Compiled() *design.Compiled { return snap.compiled }
 // Place is where trial number lies under the present definition.
 func (snap *Snapshot) Place(number int) optimizer.Place { return snap.records[number-1].place }
 
-// Gone tells whether what was chosen in trial number may be chosen no more.
+// Gone tells whether the settings of trial number may be chosen no more.
 func (snap *Snapshot) Gone(number int) bool { return snap.records[number-1].gone }
 
 // KnownValues are the values of known constraints at trial number's settings, by constraint name.

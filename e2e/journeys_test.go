@@ -3,8 +3,10 @@ package e2e
 import (
 	"fmt"
 	"math"
+	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/chromedp/chromedp/kb"
@@ -369,4 +371,47 @@ func TestConnectionLostAndServerRestart(t *testing.T) {
 	ask[any](p, "window.now = true")
 	p.until("what was asked for", `document.querySelector("#card-7")`)
 	p.forgive(false)
+}
+
+// TestNobodyWaitsForEver: a server that is frozen takes what is sent, and says nothing. Whoever sent it is told so, presses again or waits, and it is
+// entered once.
+func TestNobodyWaitsForEver(t *testing.T) {
+	t.Parallel()
+	own := must.Get(start(filepath.Join(filepath.Dir(program), "frozen")))(t)
+	signal := func(s os.Signal) { must.Do(t, own.process.Process.Signal(s)) }
+	t.Cleanup(func() { signal(syscall.SIGCONT); own.stop() })
+	id := own.makeStudy(t, buffer("Frozen"))
+	own.play(t, id, 1)
+	own.ask(t, id, 1)
+	p := newTab(t, own.base)
+	p.signIn(own.link(t))
+	p.open("/studies/" + id + "/bench")
+	p.listening()
+	p.fill(result(2, 0), "63.5")
+	p.fill(result(2, 1), "0.41")
+	page := p.another() // which is busy with loading, and says to the other what its banner says
+	page.open("/studies/" + id + "/trials/1/correct")
+	page.fill("#f-metric_0", "61.5")
+	page.fill("#f-reason", "typo")
+	p.forgive(true)
+	page.forgive(true)
+	signal(syscall.SIGSTOP)
+	ask[any](page, `setInterval(() => {
+		const banner = document.getElementById("connection").textContent;
+		localStorage.setItem("said", banner);
+		if (!window.pressed || banner && pressed < 2) document.querySelector("form[data-draft] button.primary").click(window.pressed = (window.pressed ?? 0) + 1);
+	}, 100); 0`)
+	p.press("Save result")
+	p.sees("No answer yet. What you entered is kept and will be sent as soon as the server answers.")
+	p.until("the same on the other page", `localStorage.getItem("said").startsWith("No answer yet. What you entered is here still.")`)
+	p.press("Save result")
+	p.holds(result(2, 0), "63.5")
+	signal(syscall.SIGCONT)
+	p.sees("Saved · trial 2: yield 63.5 %, impurity 0.41 %")
+	p.until("no banner", `document.querySelector("#connection").hidden`)
+	page.sees("What this would change")
+	page.press("Correct it")
+	page.sees("Corrected.")
+	own.counts(t, id, "told", 2)
+	own.counts(t, id, "corrected", 1)
 }

@@ -34,9 +34,9 @@ const unsent = new Set();
 let signedOut = false;
 
 // keep remembers a form that could not be sent; again sends it when the server answers once more.
-function keep(form) {
+function keep(form, why) {
   unsent.add(form);
-  headroom.tell("Connection lost. What you entered is kept and will be sent as soon as the server answers.");
+  headroom.tell(why + " What you entered is kept and will be sent as soon as the server answers.");
   if (unsent.size === 1) setTimeout(again, 1000);
 }
 
@@ -55,9 +55,10 @@ function mustSignIn() {
   else headroom.tell("Your sign-in has ended. What you entered is kept, and sent once after you have signed in again: ", { href: "/sign-in", text: "how to sign in" });
 }
 
-// knock asks as the person for whom the page was made. When somebody else is signed in by now, it loads anew as theirs.
+// knock asks as the person for whom the page was made. When somebody else is signed in by now, it loads anew as theirs. A connection that has died
+// without a word is given up, for another one, where the browser can.
 async function knock(path) {
-  const answer = await fetch(path, { cache: "no-store", headers: { "X-Page-Of": document.body.dataset.person } });
+  const answer = await fetch(path, { cache: "no-store", headers: { "X-Page-Of": document.body.dataset.person }, signal: AbortSignal.timeout?.(10000) });
   if (answer.headers.get("HX-Refresh")) {
     unsent.clear();
     headroom.anew();
@@ -106,8 +107,9 @@ function heir(form) {
 }
 
 document.addEventListener("submit", (event) => { event.target.sentWith = event.submitter; }, true);
-document.addEventListener("htmx:sendError", (event) => { if (event.detail.elt.matches("form[data-keep]")) keep(event.detail.elt); });
-document.addEventListener("htmx:timeout", (event) => { if (event.detail.elt.matches("form[data-keep]")) keep(event.detail.elt); });
+for (const [kind, why] of [["sendError", "Connection lost."], ["timeout", "No answer yet."]]) {
+  document.addEventListener("htmx:" + kind, ({ detail: { elt } }) => { if (elt.matches("form[data-keep]")) keep(elt, why); });
+}
 document.addEventListener("htmx:responseError", (event) => {
   const status = event.detail.xhr.status;
   const form = event.detail.elt.matches("form[data-keep]") && event.detail.elt;
@@ -115,7 +117,7 @@ document.addEventListener("htmx:responseError", (event) => {
   else if (status === 401) {
     if (!signedOut) setTimeout(again, 2000);
     mustSignIn();
-  } else if ((status === 503 || status === 502) && form) keep(form);
+  } else if ((status === 503 || status === 502) && form) keep(form, "Connection lost.");
 });
 // Whether a stream that broke off did so because the sign-in has ended, only an answer tells.
 document.addEventListener("htmx:sseError", async () => {

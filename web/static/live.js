@@ -24,7 +24,7 @@
   let silence = 0;
   function alive() {
     clearTimeout(silence);
-    silence = setTimeout(() => { rest(); listen(); }, 40000);
+    silence = setTimeout(() => { rest(); lost(); listen(); }, 40000);
   }
 
   function rest() {
@@ -88,13 +88,14 @@
     opened = true;
   });
 
-  document.addEventListener("htmx:sseError", () => {
+  function lost() {
     clearTimeout(silence); // it is tried again
     if (document.visibilityState === "hidden") return;
     show("off");
     if (signedOut) return; // which entry.js tells
     headroom.tell("Connection lost. What you enter is kept; this page catches up by itself.");
-  });
+  }
+  document.addEventListener("htmx:sseError", lost);
 
   // Where the server answers again, a stream that was refused need not wait for its next try.
   document.body.addEventListener("changed", () => {

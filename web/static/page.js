@@ -107,6 +107,7 @@ document.addEventListener("submit", async (event) => {
   if (form.dataset.sending === "yes") event.preventDefault();
   const reached = navigator.onLine || form.dataset.sending === "reached";
   form.dataset.sending = "yes";
+  if (reached && !event.defaultPrevented) setTimeout(waited, 10000, form);
   if (reached || event.defaultPrevented) return;
   event.preventDefault();
   try {
@@ -119,6 +120,11 @@ document.addEventListener("submit", async (event) => {
     addEventListener("online", () => headroom.tell(""), { once: true });
   }
 });
+function waited(form) {
+  if (!form.dataset.sending) return;
+  delete form.dataset.sending;
+  headroom.tell("No answer yet. What you entered is here still. You can wait, or press again: it is done once.");
+}
 for (const kind of ["pageshow", "keydown"]) addEventListener(kind, (event) => {
   if (kind === "keydown" && event.key !== "Escape") return; // Esc stops what is on its way
   for (const form of document.querySelectorAll("form[data-sending]")) delete form.dataset.sending;

@@ -85,14 +85,18 @@ func (t *Typed) Fault(name, message string) {
 }
 
 // Follow takes over what others changed since the form was opened, when it was filled in with was, and
-// would be with now, where nobody typed anything else.
-func (t *Typed) Follow(was, now url.Values) {
+// would be with now, where nobody typed anything else. Contested are the fields where somebody did.
+func (t *Typed) Follow(was, now url.Values) (contested []string) {
 	for name := range now {
-		if plain(t.Values.Get(name)) == plain(was.Get(name)) {
+		switch typed, before, there := plain(t.Values.Get(name)), plain(was.Get(name)), plain(now.Get(name)); {
+		case typed == before:
 			t.Values[name] = now[name]
+		case there != before && there != typed:
+			contested = append(contested, name)
 		}
 	}
 	t.kept = now
+	return contested
 }
 
 // plain is a text as it is before and after a browser has sent it, which ends lines in its own way and

@@ -152,7 +152,8 @@ func (s *Site) Reconfigure(w http.ResponseWriter, r *http.Request, v view.Facts,
 	again := func(status int, form templates.Form) error {
 		return showReconfigure(w, r, status, v, templates.DefinePage{Form: form})
 	}
-	if err := s.follow(r, v, form, func(snap *ledger.Snapshot) url.Values { return forms.ShowingChanges(chosen(snap), "") }); err != nil {
+	showing := func(snap *ledger.Snapshot) url.Values { return forms.ShowingChanges(chosen(snap), "") }
+	if _, err := s.follow(r, v, form, showing); err != nil { // the preview says what would be put in whose place
 		return submission{done: func() error { return err }}
 	}
 	if form.Redraws() {
@@ -183,7 +184,7 @@ func (s *Site) Reconfigure(w http.ResponseWriter, r *http.Request, v view.Facts,
 // EditPage changes what does not touch the algorithm.
 func (s *Site) EditPage(w http.ResponseWriter, r *http.Request, v view.Facts) error {
 	values := showingEdit(v.Snap)
-	forms.KeepWith(values, v.Snap.ID+"/edit", "")
+	values.Set("draft", v.Snap.ID+"/edit") // also where others have changed something since: the draft has the version that it is of
 	values.Set("key", newKey(r))
 	values.Set("at", strconv.FormatInt(v.Snap.Version, 10))
 	return showEdit(w, r, http.StatusOK, v, templates.Form{Values: values})
@@ -191,6 +192,9 @@ func (s *Site) EditPage(w http.ResponseWriter, r *http.Request, v view.Facts) er
 
 func showEdit(w http.ResponseWriter, r *http.Request, status int, v view.Facts, form templates.Form) error {
 	form.Inputs = forms.NewEdit(editing(v.Snap)).Inputs()
+	for name, kept := range showingEdit(v.Snap) {
+		form.Values[templates.WasOf(name)] = kept
+	}
 	return show(w, r, status, templates.EditView(newPage(r, "Name and state", "narrow"), v.Head, form))
 }
 
@@ -203,22 +207,24 @@ func editing(snap *ledger.Snapshot) ledger.EditedData {
 func differing[T comparable](there, typed *T) *T { return words.Either(*there == *typed, nil, typed) }
 
 // follow takes over what others changed of the study since the form was opened, which says at which
-// version that was.
-func (s *Site) follow(r *http.Request, v view.Facts, form *forms.Typed, showing func(*ledger.Snapshot) url.Values) error {
+// version that was. Contested are the fields in which they and the sender wrote different things.
+func (s *Site) follow(r *http.Request, v view.Facts, form *forms.Typed, showing func(*ledger.Snapshot) url.Values) (contested []string, err error) {
 	opened, err := s.Studies.Snapshot(r.Context(), v.Snap.ID, int64(form.Whole("at", 0)))
 	if err != nil {
-		return err
+		return nil, err
 	}
-	form.Follow(showing(opened), showing(v.Snap))
 	form.Values.Set("at", strconv.FormatInt(v.Snap.Version, 10))
-	return nil
+	return form.Follow(showing(opened), showing(v.Snap)), nil
 }
 
 func showingEdit(snap *ledger.Snapshot) url.Values { return forms.NewEdit(editing(snap)).Show() }
 
 // Edit saves what was changed.
 func (s *Site) Edit(w http.ResponseWriter, r *http.Request, v view.Facts, form *forms.Typed) submission {
-	failed := s.follow(r, v, form, showingEdit)
+	contested, failed := s.follow(r, v, form, showingEdit)
+	for _, name := range contested {
+		form.Fault(name, "somebody has changed this meanwhile, to “"+showingEdit(v.Snap).Get(name)+"”; save again to put yours in its place")
+	}
 	there, typed := editing(v.Snap), editing(v.Snap)
 	fields := forms.NewEdit(typed)
 	fields.Read(form)
@@ -226,6 +232,7 @@ func (s *Site) Edit(w http.ResponseWriter, r *http.Request, v view.Facts, form *
 	return submission{
 		do: func(cmd study.Command) error {
 			err := failed
+			cmd.IfMatch = v.Snap.Version
 			if err == nil && edit != (ledger.EditedData{}) {
 				_, err = s.Studies.Edit(r.Context(), cmd, v.Snap.ID, edit)
 			}

@@ -623,9 +623,25 @@ func TestTwoPeopleEditOneStudy(t *testing.T) {
 	form.Set("at", "99")
 	form.Set("key", "another")
 	post(s, "/studies/"+id+"/edit", form).Want(422).Says("3 events so far", "Ana&#39;s words")
+	s.API("GET", "/studies/"+id, nil).Has("version", 3.0)
 	const asIs = " indented\r\nand more\n"
 	s.API("PATCH", "/studies/"+id, map[string]string{"description": asIs}).Want(200)
 	untouched := url.Values{"name": {"Renamed"}, "description": {strings.ReplaceAll(strings.ReplaceAll(asIs, "\r\n", "\n"), "\n", "\r\n")}, "state": {"paused"}, "key": {"untouched"}, "at": {"4"}}
 	post(s, "/studies/"+id+"/edit", untouched).Want(303)
 	s.API("GET", "/studies/"+id, nil).Has("description", asIs, "version", 4.0)
+}
+
+// TestWhatTwoPeopleWriteInOnePlace: who was slower is told what the other wrote, and nothing is put in its place unless they send theirs again.
+func TestWhatTwoPeopleWriteInOnePlace(t *testing.T) {
+	s := sitetest.Beside(t)
+	id := s.NewStudy(sitetest.Screen)
+	form := url.Values{"name": {"Buffer screen"}, "description": {"Ana's words"}, "state": {"finished"}}
+	fillIn(form, s.Page("/studies/"+id+"/edit"))
+	s.API("PATCH", "/studies/"+id, `{"description": "Ben's words", "state": "finished"}`).Want(200)
+	page := post(s, "/studies/"+id+"/edit", form).Want(422).Says("Ben&#39;s words", "Ana&#39;s words</textarea>", "One field needs another look").Body
+	s.API("GET", "/studies/"+id, nil).Has("description", "Ben's words", "version", 2.0)
+	fillIn(form, string(page))
+	post(s, "/studies/"+id+"/edit", form).Want(303)
+	post(s, "/studies/"+id+"/edit", form).Want(303) // whose answer was lost
+	s.API("GET", "/studies/"+id, nil).Has("description", "Ana's words", "state", "finished", "version", 3.0)
 }

@@ -69,3 +69,28 @@ func TestCopyingTwiceSaysCopyAgain(t *testing.T) {
 		t.Errorf("in the end the button says %q", label)
 	}
 }
+
+// TestCopyingWithoutAClipboard: pages that come by http have none. Where nothing else helps, the text stands in one field, however often the button is
+// pressed.
+func TestCopyingWithoutAClipboard(t *testing.T) {
+	t.Parallel()
+	id := site.makeStudy(t, buffer("Copied by hand"))
+	site.ask(t, id, 1)
+	p := newAdmin(t)
+	p.before(`Object.defineProperty(navigator, "clipboard", { value: undefined }); document.addEventListener("copy", () => { window.copied = String(document.activeElement.value); })`)
+	p.open("/studies/" + id)
+	const says = `document.querySelector("#card-1 [data-copy]").textContent`
+	p.click("#card-1 [data-copy]")
+	p.until("it being copied", says+` === "Copied" && window.copied === document.querySelector("#card-1 [data-copy]").dataset.copy`)
+	if p.count("#card-1 textarea") != 0 || !ask[bool](p, `document.activeElement.matches("#card-1 [data-copy]")`) {
+		t.Error("a field stays, or the cursor is lost")
+	}
+	ask[any](p, `document.execCommand = () => false; 0`)
+	for range 2 {
+		p.click("#card-1 [data-copy]")
+		p.until("its answer", says+` === "Press Ctrl+C"`)
+	}
+	if fields := p.count("#card-1 textarea"); fields != 1 {
+		t.Errorf("%d fields stand beside the button", fields)
+	}
+}

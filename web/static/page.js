@@ -73,12 +73,17 @@ const headroom = {
     try {
       await navigator.clipboard.writeText(button.dataset.copy);
       button.textContent = "Copied";
-    } catch {
-      button.textContent = "Press Ctrl+C";
-      const area = document.createElement("textarea");
+    } catch { // as in pages that came by http
+      const area = (button.area ??= document.createElement("textarea"));
       area.value = button.dataset.copy;
       button.after(area);
       area.select();
+      const copied = document.execCommand("copy");
+      button.textContent = copied ? "Copied" : "Press Ctrl+C";
+      if (copied) {
+        area.remove();
+        button.focus();
+      }
     }
     setTimeout(() => { button.textContent = label; }, 3000);
   },

@@ -252,9 +252,10 @@ const SecretPrefix = "headroom_"
 // cookies.
 func NewSecret() string { return SecretPrefix + rand.Text() }
 
-// SessionSecret is that of the session which a link begins in the browser with this secret.
-func SessionSecret(link, browser string) string {
-	sum := sha256.Sum256([]byte(link + " " + browser))
+// SecretOf is a secret that is the same each time it is made of these two, of which one at least is
+// secret: it need not be made twice where the answer with it was lost.
+func SecretOf(one, other string) string {
+	sum := sha256.Sum256([]byte(one + " " + other))
 	return SecretPrefix + base32.StdEncoding.EncodeToString(sum[:])[:len(rand.Text())]
 }
 

@@ -536,7 +536,7 @@ func (a *Accounts) usable(ctx context.Context, q querier, secret string) (accoun
 }
 
 func (a *Accounts) Redeem(ctx context.Context, secret, browser, device string) (session account.Session, sessionSecret string, err error) {
-	sessionSecret = account.SessionSecret(secret, cmp.Or(browser, account.NewSecret()))
+	sessionSecret = account.SecretOf(secret, cmp.Or(browser, account.NewSecret()))
 	err = a.alone(ctx, func(tx pgx.Tx) error {
 		link, err := a.usable(ctx, tx, secret)
 		if errors.Is(err, account.ErrUsed) {

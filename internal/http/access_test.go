@@ -427,6 +427,19 @@ func TestPINOpensItsBrowserAndNoMore(t *testing.T) {
 	s.Call("POST", "/account/pin", s.Admin, "pin=4711", "Content-Type", "application/x-www-form-urlencoded").Want(403)
 }
 
+// TestAPINSetTwiceIsOfOneBrowser: also where the answer to the first was lost, and the browser's secret with it.
+func TestAPINSetTwiceIsOfOneBrowser(t *testing.T) {
+	s := sitetest.Beside(t)
+	tablet := browserOf(t, s, "Ada", account.Operator)
+	for range 2 {
+		delete(tablet.cookies, "headroom-device")
+		tablet.send("POST", "/account/pin", url.Values{"pin": {"4711"}}).Want(303)
+	}
+	page := tablet.send("GET", "/account", nil).Want(200).Body
+	sitetest.Same(t, "browsers with a PIN", strings.Count(string(page), "A PIN brings you back"), 1)
+	tablet.send("POST", "/switch", url.Values{"person": {tablet.id()}, "pin": {"4711"}}).Want(303)
+}
+
 // What a page asks for, and a form sends, in another's name than it was made for, is refused.
 func TestAPageIsOfWhomItWasMadeFor(t *testing.T) {
 	s := sitetest.Beside(t)

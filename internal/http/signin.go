@@ -136,7 +136,8 @@ func (s *Server) setPIN(w http.ResponseWriter, r *http.Request) error {
 	if who.Kind != account.BySession || who.ByPIN {
 		return problem.FullSignIn
 	}
-	device := cmp.Or(s.cookie(r, deviceCookie), account.NewSecret())
+	session := cmp.Or(s.cookie(r, sessionCookie), account.NewSecret())
+	device := cmp.Or(s.cookie(r, deviceCookie), account.SecretOf(session, deviceCookie)) // the same where the first answer was lost
 	if err := s.Accounts.SetPIN(r.Context(), who.PersonID, device, r.PostFormValue("pin"), r.UserAgent()); err != nil {
 		return err
 	}

@@ -145,7 +145,7 @@ const drafts = {
       if (elsewhere && form.querySelector("[name^='mine.']") && drafts.typedIn(form, kept.fields).length === 0) drafts.remove(kept.key); // all of it is saved
       else if (!kept.own) drafts.note(form, ["Typed by " + kept.name + " ", kept, ", not saved" + drafts.words(form, kept)], [["Take it over in my name", () => drafts.take(form, kept)]]);
       else if (elsewhere) {
-        drafts.note(form, ["In another tab you typed, ", kept, ", not saved" + drafts.words(form, kept)], [["Go on with it here", () => drafts.take(form, kept)], ["Drop it", () => { drafts.remove(kept.key); drafts.notes(form); }]]);
+        drafts.note(form, ["In another tab, or before this one, you typed, ", kept, ", not saved" + drafts.words(form, kept)], [["Go on with it here", () => drafts.take(form, kept)], ["Drop it", () => { drafts.remove(kept.key); drafts.notes(form); }]]);
       } else if ((kept.held || kept.at < performance.timeOrigin) && !form.closest(".card")?.querySelector("[data-drop]")) {
         const after = kept.held ? ". It was not sent, since what is asked for here has changed meanwhile: look, and save it." : "; it is not saved yet.";
         drafts.note(form, ["You typed this ", kept, after], [["Start anew", () => { drafts.remove(kept.key); headroom.anew(); }]]);

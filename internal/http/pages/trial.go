@@ -110,7 +110,7 @@ func (s *Site) PrintSheet(w http.ResponseWriter, r *http.Request, v view.Tried) 
 // CorrectPage is the form in which a trial is corrected, filled in with what is kept.
 func (s *Site) CorrectPage(w http.ResponseWriter, r *http.Request, v view.Tried) error {
 	values := forms.OfTrial(v.Snap, v.Trial).FillIn(url.Values{})
-	forms.KeepWith(values, fmt.Sprintf("%s/%d/correction", v.Snap.ID, v.Trial.Number), fmt.Sprint(v.Trial.Parameters))
+	values.Set("draft", fmt.Sprintf("%s/%d/correction", v.Snap.ID, v.Trial.Number))
 	values.Set("key", newKey(r))
 	return showCorrect(w, r, http.StatusOK, v, templates.Form{Values: values}, nil)
 }

@@ -216,6 +216,16 @@ func TestTheSlowersNumberIsNotLost(t *testing.T) {
 	p.comesToHold(result(1, 0), "64")
 	p.press("Drop what I typed")
 	p.until("the card gone", `!document.querySelector("#card-1")`)
+
+	// A study that is put away meanwhile has no place for what was typed.
+	p.fill(result(2, 0), "65")
+	site.api(t, "PATCH", "/studies/"+id, map[string]any{"state": "archived"}, nil)
+	p.sees("What you typed here is not saved. This browser keeps it")
+	p.reload()
+	p.sees("What you typed here is not saved. This browser keeps it")
+	site.api(t, "PATCH", "/studies/"+id, map[string]any{"state": "open"}, nil)
+	p.comesToHold(result(2, 0), "65")
+	p.seesNot("This browser keeps it")
 }
 
 // TestAPartSavedLeavesTheCursorInNoOtherTrial: of several trials one result each is saved; none of
@@ -387,6 +397,10 @@ func TestSwitchOfPersonAtATablet(t *testing.T) {
 		p.press("Let me come back with my PIN")
 		p.sees("A PIN brings you back on Chrome")
 		p.audit("a PIN is set")
+	}
+	p.size(390, 844)
+	if height := ask[float64](p, `document.querySelector("nav a[href^='/switch']").getBoundingClientRect().height`); height < 48 {
+		t.Errorf("for a finger in a glove, “Switch person” is %v pixels high", height)
 	}
 	switchTo := func(name, pin string) {
 		p.press("Switch person")

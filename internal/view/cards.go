@@ -42,6 +42,9 @@ func (v Facts) Next() templates.Next {
 	if v.Head.Operates {
 		next.Saved = v.savedJustNow()
 	}
+	if v.Query.Get("typed") != "" && (!v.Head.Operates || v.Snap.State == ledger.Archived) {
+		next.Kept = "What you typed here is not saved. This browser keeps it, and shows it again when you can save results."
+	}
 	feasible, known := v.Snap.Feasibility()
 	next.Nothing = known > 0 && feasible == 0 && limited(d)
 	return next

@@ -283,6 +283,7 @@ type Next struct {
 	Candidate bool    // constraint values for each candidate are needed, so asking goes through the API
 	Nothing   bool    // nothing within the limits is known yet, though trials were made
 	Saved     []Saved // by the viewer, in the last minute
+	Kept      string  // of what the viewer has typed, where it has no place
 }
 
 // Setting is one setting of a trial as the bench needs it.

@@ -453,6 +453,11 @@ func TestTheBenchSaysThatAStudyRests(t *testing.T) {
 			sitetest.Says(t, s.Page(page), "This study is "+state, says, `Open it again under <a href="`+study+`/edit">`)
 			s.Call("GET", page, viewer, nil, "Accept", "text/html").Says("This study is "+state, says, "Whoever may save results can open it again.").Lacks("/edit")
 		}
+		kept, typed := "This browser keeps it", s.Page(study+"/parts/bench?typed=2")
+		if said := strings.Contains(typed, kept); said != (state == "archived") {
+			t.Errorf("%s: what becomes of typed text is said: %t", state, said)
+		}
+		s.Call("GET", study+"/parts/next?typed=2", viewer, nil, "Accept", "text/html").Says(kept)
 		if offered := strings.Contains(s.Page(study), study+"/import"); offered != (state != "archived") {
 			t.Errorf("%s: that results can be imported is said: %t", state, offered)
 		}

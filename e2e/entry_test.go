@@ -539,6 +539,18 @@ func TestSignInEnds(t *testing.T) {
 	p.sees("Saved · trial 4: yield 62.5 %, impurity 0.32 %")
 	p.reload()
 	site.counts(t, id, "told", 4)
+
+	// A form that leads to a page of its own.
+	p.open("/studies/" + id + "/trials/4/correct")
+	p.fill("#f-metric_0", "63.5")
+	p.signOutUnnoticed()
+	p.press("See what this would change")
+	p.sees("Nothing was saved: your sign-in has ended. Once you have signed in, what you typed stands in its form again.")
+	p.audit("a form sent without a sign-in")
+	p.signIn(site.link(t))
+	p.open("/studies/" + id + "/trials/4/correct")
+	p.comesToHold("#f-metric_0", "63.5")
+	p.sees("; it is not saved yet.")
 }
 
 // TestWhoHasSignedInAgainIsLiveAtOnce: a stream that was refused waits ever longer before its next try, up to a minute.

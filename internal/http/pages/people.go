@@ -346,9 +346,13 @@ func (s *Site) Home(w http.ResponseWriter, r *http.Request) error {
 	return GoTo(w, r, "/studies")
 }
 
-// SignIn says how people sign in.
+// SignIn says how people sign in, and what becomes of a form that they sent.
 func SignIn(w http.ResponseWriter, r *http.Request, status int) error {
-	return show(w, r, status, templates.SignInView(newPage(r, "Sign in", "narrow")))
+	page := newPage(r, "Sign in", "narrow")
+	if r.Method == http.MethodPost && strings.HasPrefix(r.URL.Path, "/studies/") {
+		page.Error = "Nothing was saved: your sign-in has ended. Once you have signed in, what you typed stands in its form again."
+	}
+	return show(w, r, status, templates.SignInView(page))
 }
 
 // Switch shows who can come back in this browser by their PIN; wrong is what became of the last

@@ -219,6 +219,9 @@ func TestErrorPagesSayWhatWouldBeRight(t *testing.T) {
 		s.Call("GET", path, viewer, nil, "Accept", "text/html").Want(status).Says("(viewer)", `<a href="/studies">Studies</a>`)
 	}
 	s.Call("GET", "/studies/new", viewer, nil, "Accept", "text/html").Want(403).Says("This needs the role operator, and yours is viewer. Ask an admin for it.")
+	const kept = "Nothing was saved: your sign-in has ended. Once you have signed in, what you typed stands in its form again."
+	s.Call("POST", "/studies/nothing-here/edit", "", nil, "Accept", "text/html").Want(401).Says(kept)
+	s.Call("POST", "/sign-out", "", nil, "Accept", "text/html").Want(401).Lacks(kept)
 	at := html.UnescapeString(string(s.Call("GET", "/studies/"+s.NewStudy(screened)+"/board?at=999", viewer, nil, "Accept", "text/html").Want(422).Body))
 	if strings.Contains(at, "query.") || strings.Count(at, "at: the study has 1 event") != 1 {
 		t.Errorf("a moment that never was: %s", at[strings.Index(at, "<main"):])

@@ -80,7 +80,7 @@ func ContextInputs(d design.Definition) []templates.Input {
 		for _, name := range c.Context {
 			if !seen[name] {
 				seen[name] = true
-				inputs = append(inputs, templates.Input{Name: "context." + name, Label: name, Kind: "number", Required: true})
+				inputs = append(inputs, templates.Input{Name: "context." + name, Label: name, Kind: "number", Required: true, Signed: true})
 			}
 		}
 	}
@@ -275,7 +275,8 @@ func ResultInput(d design.Definition, i int, metric string) templates.Input {
 		return "limit " + words.Limit(c) + words.Either(c.Name != c.Metric, " ("+c.Name+")", "")
 	})
 	help := strings.Join(limits, ", ")
-	return templates.Input{Name: MetricField(i), Label: metric, Unit: known.Unit, Kind: "number", Help: help, Optional: !known.Modelled}
+	signed := len(known.Plausible) > 0 && known.Plausible[0] < 0 || slices.ContainsFunc(known.Constraints, func(c design.Constraint) bool { return c.Threshold < 0 })
+	return templates.Input{Name: MetricField(i), Label: metric, Unit: known.Unit, Kind: "number", Help: help, Optional: !known.Modelled, Signed: signed}
 }
 
 // MetricField is the field for the metric at that place among the told ones; metrics may have any
@@ -315,7 +316,7 @@ func Typed(values url.Values, field string) bool {
 
 // SettingInput is a field for one parameter's value.
 func SettingInput(name string, p design.Parameter) templates.Input {
-	in := templates.Input{Name: name, Label: p.Name, Unit: p.Unit, Kind: "number"}
+	in := templates.Input{Name: name, Label: p.Name, Unit: p.Unit, Kind: "number", Signed: p.Low != nil && *p.Low < 0}
 	switch {
 	case p.Type == design.Categorical:
 		in.Kind = "select"

@@ -177,8 +177,8 @@ func (b table) parameter(i int, p *design.Parameter) Fields {
 			list(path+".of", templates.Input{Label: "minus", Class: "w2", Help: "parameters, by commas"}, &p.Of))
 	}
 	fields = append(fields,
-		number(path+".low", templates.Input{Label: "Lowest", Class: "w1"}, &p.Low),
-		number(path+".high", templates.Input{Label: "Highest", Class: "w1"}, &p.High),
+		number(path+".low", templates.Input{Label: "Lowest", Class: "w1", Signed: true}, &p.Low),
+		number(path+".high", templates.Input{Label: "Highest", Class: "w1", Signed: true}, &p.High),
 		unit)
 	if p.Type == design.Real || p.Type == design.Integer {
 		suits := append([]templates.Option{{Label: "as suits it"}}, scales...)
@@ -234,7 +234,7 @@ func (b table) unavailable(path string, p *design.Parameter) Field {
 
 func (b table) constraint(i int, c *design.Constraint) Fields {
 	path := indexed(constraints, i)
-	threshold := templates.Input{Label: "Limit", Kind: "number", Placeholder: b.hint("0.5")}
+	threshold := templates.Input{Label: "Limit", Kind: "number", Signed: true, Placeholder: b.hint("0.5")}
 	fields := append(b.once(
 		text(path+".metric", templates.Input{Label: "Metric", Class: "w3", Placeholder: "impurity"}, &c.Metric).of(path),
 		choice(path+".op", templates.Input{Label: "Must be", Options: operators}, &c.Op)),

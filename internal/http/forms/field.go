@@ -168,7 +168,7 @@ func numbers(path string, in templates.Input, into *json.RawMessage) Field {
 func ends(path string, hint func(string) string, into *[]float64) Fields {
 	fields := make(Fields, 2)
 	for i, said := range [...][2]string{{"Lowest plausible", "0"}, {"Highest plausible", "100"}} {
-		in := templates.Input{Label: said[0], Kind: "number", Class: "w3", Placeholder: hint(said[1])}
+		in := templates.Input{Label: said[0], Kind: "number", Signed: true, Class: "w3", Placeholder: hint(said[1])}
 		fields[i] = at(fmt.Sprintf("%s.plausible[%d]", path, i), in, func() string {
 			if i < len(*into) {
 				return exactly((*into)[i])

@@ -645,3 +645,17 @@ func TestWhatTwoPeopleWriteInOnePlace(t *testing.T) {
 	post(s, "/studies/"+id+"/edit", form).Want(303) // whose answer was lost
 	s.API("GET", "/studies/"+id, nil).Has("description", "Ana's words", "state", "finished", "version", 3.0)
 }
+
+// TestPhonesOfferAMinus where a value may be below 0: the keys that some offer for decimals have none.
+func TestPhonesOfferAMinus(t *testing.T) {
+	s := sitetest.Beside(t)
+	id := s.NewStudy(`{"name": "Cold", "parameters": [{"name": "temperature", "type": "real", "low": -20, "high": 40}, {"name": "time", "type": "real", "low": 0, "high": 9}],
+		"objective": {"metric": "potential", "direction": "maximize", "plausible": [-900, 900]}, "constraints": [{"metric": "drift", "op": ">=", "threshold": -2}, {"metric": "loss", "op": "<=", "threshold": 2}]}`)
+	page := s.Page("/studies/" + id + "/own")
+	for name, minus := range map[string]bool{"used.0": true, "used.1": false, "metric.0": true, "metric.1": true, "metric.2": false} {
+		field := regexp.MustCompile(`<input[^>]* name="` + name + `"[^>]*>`).FindString(page)
+		if field == "" || strings.Contains(field, `inputmode="decimal"`) == minus {
+			t.Errorf("that %s may be below 0 is %t: %s", name, minus, field)
+		}
+	}
+}

@@ -128,7 +128,7 @@ document.addEventListener("submit", async (event) => {
 function waited(form) {
   if (!form.dataset.sending) return;
   delete form.dataset.sending;
-  headroom.tell("No answer yet. What you entered is here still. You can wait, or press again: it is done once.");
+  headroom.tell("No answer yet. What you entered is here still. You can wait, or press again: nothing is entered twice.");
 }
 for (const kind of ["pageshow", "keydown"]) addEventListener(kind, (event) => {
   if (kind === "keydown" && event.key !== "Escape") return; // Esc stops what is on its way

@@ -107,9 +107,11 @@ function heir(form) {
 }
 
 document.addEventListener("submit", (event) => { event.target.sentWith = event.submitter; }, true);
-for (const [kind, why] of [["sendError", "Connection lost."], ["timeout", "No answer yet."]]) {
-  document.addEventListener("htmx:" + kind, ({ detail: { elt } }) => { if (elt.matches("form[data-keep]")) keep(elt, why); });
-}
+document.addEventListener("htmx:sendError", (event) => { if (event.detail.elt.matches("form[data-keep]")) keep(event.detail.elt, "Connection lost."); });
+document.addEventListener("htmx:timeout", (event) => {
+  if (event.detail.elt.matches("form[data-keep]")) keep(event.detail.elt, "No answer yet.");
+  else htmx.trigger(document.body, "changed", {}); // what was asked for is asked for again
+});
 document.addEventListener("htmx:responseError", (event) => {
   const status = event.detail.xhr.status;
   const form = event.detail.elt.matches("form[data-keep]") && event.detail.elt;

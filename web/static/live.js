@@ -21,10 +21,11 @@
   let state = "wait";
 
   // A stream that is silent for longer than two of the server's heartbeats is dead, whatever the browser believes of it: another one takes its place.
+  // That one may be given a connection which has died as well, and is not waited for as long.
   let silence = 0;
-  function alive() {
+  function alive(patience = 40000) {
     clearTimeout(silence);
-    silence = setTimeout(() => { rest(); lost(); listen(); }, 40000);
+    silence = setTimeout(() => { rest(); lost(); listen(); }, patience);
   }
 
   function rest() {
@@ -40,7 +41,7 @@
     place.before(element);
     show("wait");
     htmx.process(element);
-    alive();
+    alive(10000);
   }
 
   function show(name) {
@@ -79,7 +80,7 @@
   document.addEventListener("htmx:sseOpen", ({ detail: { source } }) => {
     show("on");
     alive();
-    source.addEventListener("beat", alive);
+    source.addEventListener("beat", () => alive());
     headroom.tell("");
     if (opened) {
       missed = true; // whatever happened meanwhile

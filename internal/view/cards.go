@@ -244,6 +244,9 @@ func (v Tried) Entry(form templates.Form) templates.Entry {
 			told.Mine = strings.TrimSpace(cmp.Or(form.Value(MetricField(i)), form.Value("mine."+MetricField(i))))
 			if m.By == v.Who.By() {
 				told.Saved = design.NumberValue(m.Value).String()
+				if m.StdDev != nil {
+					told.Saved += "±" + design.NumberValue(*m.StdDev).String()
+				}
 			}
 			entry.Meanwhile = append(entry.Meanwhile, told)
 			asked = append(asked, metric, Measured(v.Snap.Definition, metric, m))

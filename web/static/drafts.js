@@ -75,7 +75,8 @@ const drafts = {
     return field.defaultValue;
   },
 
-  // fill puts what was kept into the fields that nobody has touched, and tells whether lines are missing that only the server can draw.
+  // fill puts what was kept into the fields that nobody has touched, and tells whether lines are missing that only the server can draw, or others have
+  // changed something since, which it takes over.
   fill(form, fields) {
     let rows = false;
     for (const [name, value] of Object.entries(fields)) {
@@ -86,6 +87,7 @@ const drafts = {
         field.value = value;
         rows ||= field[0].matches("[data-refreshes]");
       } else if (!drafts.saved(field, value)) {
+        rows ||= name === "at" && value !== field.value;
         if (field.type === "checkbox") field.checked = true;
         else if (field.value === field.defaultValue || field.tagName === "SELECT" || field.type === "hidden") field.value = value;
         if (value) field.closest(".meanwhile")?.removeAttribute("hidden");

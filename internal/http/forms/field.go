@@ -351,12 +351,6 @@ func Draft(values url.Values) string {
 // KeepApart gives the draft of a form that was filled in from something a name of its own.
 func KeepApart(values url.Values, from string) { values.Set(draftField, newStudyDraft+"-"+from) }
 
-// KeepWith does so for a form of changes to something by what it was filled in with: what is typed over
-// that is not put over what others have changed since.
-func KeepWith(values url.Values, about string) {
-	values.Set(draftField, about+"/"+Of(values, design.PointDecimal).AsShown(""))
-}
-
 // Saved is an address that says that the form's draft is done with.
 func (t *Typed) Saved(address string) string {
 	return address + "&saved=" + url.QueryEscape(t.Text(draftField))

@@ -101,7 +101,7 @@ func (s *Site) ReconfigurePage(w http.ResponseWriter, r *http.Request, v view.Fa
 		offered, reason = offerLog(&d, v.Snap, name)
 	}
 	values := forms.ShowingChanges(d, reason)
-	forms.KeepWith(values, v.Snap.ID+"/changes")
+	values.Set("draft", v.Snap.ID+"/changes"+query.Get("way")+query.Get("log")) // what is filled in is kept apart
 	values.Set("key", newKey(r))
 	values.Set("at", strconv.FormatInt(v.Snap.Version, 10))
 	return showReconfigure(w, r, http.StatusOK, v, templates.DefinePage{Form: templates.Form{Values: values}, Offered: offered})

@@ -189,6 +189,24 @@ func TestUndoOfWhatThePageSawFirst(t *testing.T) {
 	p.comesToHold(result(1, 1), "0.31")
 }
 
+// TestUndoKeepsWhatWasTypedSince: a part is saved, the next typed, and then the first seen to be wrong.
+func TestUndoKeepsWhatWasTypedSince(t *testing.T) {
+	t.Parallel()
+	id := site.makeStudy(t, buffer("Undone later"))
+	site.ask(t, id, 1)
+	p := newAdmin(t)
+	p.open("/studies/" + id + "/bench")
+	p.listening()
+	p.fill(result(1, 0), "61.5")
+	p.press("Save result")
+	p.sees("Saved · trial 1: yield 61.5 %")
+	p.until("the rest of the form", fmt.Sprintf(`document.querySelector(%q).dataset.saved`, result(1, 0)))
+	p.fill(result(1, 1), "0.31")
+	p.click("#saved-1 button")
+	p.comesToHold(result(1, 0), "61.5")
+	p.holds(result(1, 1), "0.31")
+}
+
 // On a trial's own page an answer leads to the page again: what was saved is no draft any more, and
 // undone it is one again, also after a reload.
 func TestUndoOnTheTrialsPage(t *testing.T) {

@@ -229,9 +229,10 @@ const drafts = {
     else drafts.remove(drafts.key(draft));
   },
 
-  // again puts back what was saved and then undone, for a form with a key of its own.
+  // again puts back what was saved and then undone, but where something was typed since, for a form with a key of its own.
   again(draft) {
-    const { key: _, ...fields } = drafts.read(drafts.sent(draft), true) ?? {};
+    const since = Object.entries(drafts.read(drafts.key(draft))?.fields ?? {}).filter(([, value]) => value.trim());
+    const { key: _, ...fields } = { ...drafts.read(drafts.sent(draft), true), ...Object.fromEntries(since) };
     if (Object.keys(fields).length > 0) drafts.store(drafts.key(draft), { name: document.body.dataset.signedIn, at: Date.now(), fields });
   },
 

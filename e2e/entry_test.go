@@ -173,12 +173,7 @@ func TestUndoOfWhatThePageSawFirst(t *testing.T) {
 	p.listening()
 	p.fill(result(1, 0), "61.5")
 	p.fill(result(1, 1), "0.31")
-	ask[any](p, `document.addEventListener("htmx:beforeSend", function late({ detail: { elt, xhr } }) {
-		if (!elt.matches("form")) return;
-		document.removeEventListener("htmx:beforeSend", late);
-		const hear = xhr.onload;
-		xhr.onload = () => { window.letGo = hear; };
-	}); 0`)
+	p.hearLate()
 	p.click("#card-1 button.primary")
 	p.until("the answer on its way", `window.letGo`)
 	p.until("the card gone", `!document.querySelector("#card-1")`)
@@ -187,6 +182,18 @@ func TestUndoOfWhatThePageSawFirst(t *testing.T) {
 	p.click("#saved-1 button")
 	p.comesToHold(result(1, 0), "61.5")
 	p.comesToHold(result(1, 1), "0.31")
+}
+
+// hearLate lets the answer to the next form that is sent wait until the page calls letGo(), which there
+// is once it has come.
+func (p *tab) hearLate() {
+	p.t.Helper()
+	ask[any](p, `document.addEventListener("htmx:beforeSend", function late({ detail: { elt, xhr } }) {
+		if (!elt.matches("form")) return;
+		document.removeEventListener("htmx:beforeSend", late);
+		const hear = xhr.onload;
+		xhr.onload = () => { window.letGo = hear; };
+	}); 0`)
 }
 
 // TestUndoKeepsWhatWasTypedSince: a part is saved, the next typed, and then the first seen to be wrong.
@@ -202,7 +209,11 @@ func TestUndoKeepsWhatWasTypedSince(t *testing.T) {
 	p.sees("Saved · trial 1: yield 61.5 %")
 	p.until("the rest of the form", fmt.Sprintf(`document.querySelector(%q).dataset.saved`, result(1, 0)))
 	p.fill(result(1, 1), "0.31")
+	p.hearLate() // the page sees what was undone before the answer comes
 	p.click("#saved-1 button")
+	p.until("the answer on its way, and the form as before", fmt.Sprintf(`window.letGo && document.querySelector(%q)?.name === "metric.0"`, result(1, 0)))
+	p.holds(result(1, 1), "0.31")
+	ask[any](p, `letGo(); 0`)
 	p.comesToHold(result(1, 0), "61.5")
 	p.holds(result(1, 1), "0.31")
 }

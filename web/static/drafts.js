@@ -234,6 +234,8 @@ const drafts = {
     const since = Object.entries(drafts.read(drafts.key(draft))?.fields ?? {}).filter(([, value]) => value.trim());
     const { key: _, ...fields } = { ...drafts.read(drafts.sent(draft), true), ...Object.fromEntries(since) };
     if (Object.keys(fields).length > 0) drafts.store(drafts.key(draft), { name: document.body.dataset.signedIn, at: Date.now(), fields });
+    for (const form of document.querySelectorAll("form[data-restored]")) if (form.dataset.draft === draft) delete form.dataset.restored;
+    drafts.arrive(); // the form may have come before the answer
   },
 
   // trials are those of the page's study that the viewer has typed in.

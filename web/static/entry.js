@@ -135,13 +135,16 @@ document.addEventListener("htmx:sseError", async () => {
 addEventListener("online", again);
 addEventListener("focus", () => { if (signedOut) again(); });
 
-// A form that was saved needs no draft any more. The server says so, since an answer may also be the form with its faults. Who undoes a saving
-// finds what they typed in the form again. The answer may lead to another page, so this is before anything else is done with it.
+// A form that was saved needs no draft any more. The server says so, since an answer may also be the form with its faults. The answer may
+// lead to another page, so this is before anything else is done with it. Who undoes a saving finds what they typed in the form again.
 document.addEventListener("htmx:beforeOnLoad", (event) => {
   const form = event.detail.requestConfig.elt;
   if (event.detail.xhr.getResponseHeader("HX-Refresh")) unsent.clear(); // the page is another's by now, and loads anew
   if (form.dataset?.draft && event.detail.xhr.getResponseHeader("X-Saved")) drafts.done(form.dataset.draft, drafts.since(form));
-  if (form.dataset?.undoes && event.detail.xhr.getResponseHeader("X-Undone")) drafts.again(form.dataset.undoes);
+});
+// Of a form that the page has drawn away before its answer came, htmx tells nothing.
+document.addEventListener("htmx:beforeSend", ({ detail: { elt, xhr } }) => {
+  if (elt.dataset?.undoes) xhr.addEventListener("load", () => { if (xhr.getResponseHeader("X-Undone")) drafts.again(elt.dataset.undoes); });
 });
 
 // After a form that led to another page, the address says which draft is done with, and what to tell once.

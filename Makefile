@@ -36,10 +36,11 @@ generate: | enough-go
 quick: generate
 	scripts/quick
 
-# The race detector would slow numerical loops tenfold. It does not watch those of gonum, Go's own functions (sines are read off tables), patterns and JSON, which
-# go byte by byte, and hashes (every connection to PostgreSQL and every PIN takes thousands), and packages that start nothing beside their caller and share nothing
-# (TestUnwatchedPackagesShareNothing). What checks reads what was compiled so, too, and nothing is compiled twice.
-UNWATCHED := gonum.org/... math regexp encoding/json crypto/internal/fips140/... $(addprefix headroom/internal/optimizer/,descent kernel policy probit search warp)
+# The race detector would slow numerical loops tenfold. It does not watch those of gonum, Go's own functions (sines are read off tables) and hashes (every
+# connection to PostgreSQL and every PIN takes thousands), and packages that start nothing beside their caller and share nothing
+# (TestUnwatchedPackagesShareNothing): in a package that locks or counts for several, as Go's of JSON and of patterns do, it would no longer see in which order
+# others come, and would find races where none are. What checks reads what was compiled so, too, and nothing is compiled twice.
+UNWATCHED := gonum.org/... math crypto/internal/fips140/... $(addprefix headroom/internal/optimizer/,descent kernel policy probit search warp)
 # What else it would have the compiler check, of unsafe pointers, takes a tenth of the time, and hardly any are here. What debuggers read of a program takes
 # a sixth of compiling.
 RACE := -race '-gcflags=all=-d=checkptr=0 -dwarf=false' $(UNWATCHED:%='-gcflags=%=-race=false -dwarf=false')

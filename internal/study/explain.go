@@ -218,7 +218,10 @@ func because(d design.Definition, p ledger.ChosenData, who chosenBy) string {
 	if d.Objective.Direction == "minimize" {
 		highest = "lowest"
 	}
-	limits, learned := limitNames(d), learnedLimits(d, p, nil)
+	limits, learned, both, none := limitNames(d), learnedLimits(d, p, nil), objective, ""
+	if learned != "" {
+		both, none = design.Listed([]string{objective, learned}, "and"), noneYet(who)
+	}
 	switch p.Decision.Reason {
 	case policy.FirstDesign:
 		return "Chosen to spread the first trials over the whole space, before there is enough data for the model."
@@ -243,25 +246,21 @@ func because(d design.Definition, p ledger.ChosenData, who chosenBy) string {
 		}
 		return fmt.Sprintf("Chosen because its optimistic %s is the best after a price for possibly breaking the limit on %s%s.", objective, limits, prices(d, p)) + noneYet(who)
 	case policy.LeastBad: // of those left alone, since they failed or were tried, some may be within
+		looks := fmt.Sprintf("looks able to stay within the limit on %s", limits)
 		if chance := p.Decision.FeasibilityProbability; chance != nil && *chance >= 0.5 { // most_risk allows less
-			return fmt.Sprintf("Chosen because no point that may be tried now is as sure to stay within the limit on %s as it has to be now, and this one comes closest.", limits) + noneYet(who)
+			looks = fmt.Sprintf("is as sure to stay within the limit on %s as it has to be now", limits)
 		}
-		return fmt.Sprintf("Chosen because no point that may be tried now looks able to stay within the limit on %s, and this one comes closest.", limits) + noneYet(who)
+		return fmt.Sprintf("Chosen because no point that may be tried now %s, and this one comes closest.", looks) + noneYet(who)
 	case policy.Explore:
-		if learned == "" {
-			return fmt.Sprintf("Chosen to learn where %s is the %s: it is where the model is least sure among the points it may try.", objective, highest)
+		learns := fmt.Sprintf("%s is the %s", objective, highest)
+		if learned != "" {
+			learns = fmt.Sprintf("the limit on %s lies", learned)
 		}
-		return fmt.Sprintf("Chosen to learn where the limit on %s lies: it is where the model is least sure among the points it may try.", learned) + noneYet(who)
+		return fmt.Sprintf("Chosen to learn where %s: it is where the model is least sure among the points it may try.", learns) + none
 	case policy.Seed:
-		if learned == "" {
-			return fmt.Sprintf("Drawn among the safe settings, from which this algorithm learns %s first.", objective)
-		}
-		return fmt.Sprintf("Drawn among the safe settings, from which this algorithm learns %s first.", design.Listed([]string{objective, learned}, "and")) + noneYet(who)
+		return fmt.Sprintf("Drawn among the safe settings, from which this algorithm learns %s first.", both) + none
 	case policy.Sample:
-		if learned == "" {
-			return fmt.Sprintf("Chosen because it is the best in one random draw of what %s could be, given the results so far.", objective)
-		}
-		return fmt.Sprintf("Chosen because it is the best in one random draw of what %s and %s could be, given the results so far.", objective, learned) + noneYet(who)
+		return fmt.Sprintf("Chosen because it is the best in one random draw of what %s could be, given the results so far.", both) + none
 	case policy.Improve:
 		return improves(d, p, who)
 	case policy.Apart:

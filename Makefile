@@ -38,12 +38,13 @@ quick: generate
 
 # The race detector would slow numerical loops tenfold. It does not watch those of gonum, Go's own functions (sines are read off tables) and hashes (every
 # connection to PostgreSQL and every PIN takes thousands), and packages that start nothing beside their caller and share nothing
-# (TestUnwatchedPackagesShareNothing): in a package that locks or counts for several, as Go's of JSON and of patterns do, it would no longer see in which order
-# others come, and would find races where none are. What checks reads what was compiled so, too, and nothing is compiled twice.
+# (TestUnwatchedPackagesShareNothing). A package that locks or counts for several has to be watched: unwatched it would tell nothing of the order in which others
+# come, and races would be found where none are. Go's JSON, which goes byte by byte, is told of what locks for it by calling that (-l), not by a copy of its own.
+# What checks reads what was compiled so, too, and nothing is compiled twice.
 UNWATCHED := gonum.org/... math crypto/internal/fips140/... $(addprefix headroom/internal/optimizer/,descent kernel policy probit search warp)
 # What else it would have the compiler check, of unsafe pointers, takes a tenth of the time, and hardly any are here. What debuggers read of a program takes
 # a sixth of compiling.
-RACE := -race '-gcflags=all=-d=checkptr=0 -dwarf=false' $(UNWATCHED:%='-gcflags=%=-race=false -dwarf=false')
+RACE := -race '-gcflags=all=-d=checkptr=0 -dwarf=false' $(UNWATCHED:%='-gcflags=%=-race=false -dwarf=false') '-gcflags=encoding/json=-race=false -l -dwarf=false'
 test check: export GOFLAGS := $(GOFLAGS) -gcflags=all=-dwarf=false
 
 # Whole games, judged by what comes of them (TestGames…), are played as the program plays them: under the race detector, for which there is nothing new in

@@ -376,6 +376,9 @@ func TestWhatAKilledBrowserHadSavedIsNotCalledUnsaved(t *testing.T) {
 	ask[any](again, `Object.assign(localStorage, `+left+`)`)
 	again.open("/studies/" + id + "/bench")
 	again.until("nothing typed any more", `localStorage.length === 0 && !document.querySelector("#card-1")`)
+	if ask[bool](again, `drafts.saved({ dataset: { saved: "0" } }, "none")`) {
+		t.Error("a word is taken for the 0 that is saved")
+	}
 }
 
 // TestWhatIsTypedWhileAnAnswerIsOnItsWayStays: whoever sees their slip once they have sent it goes

@@ -65,7 +65,7 @@ const drafts = {
 
   // saved tells whether this is what is saved for a field, so that only the answer was lost.
   saved: (field, value) => Boolean(field.dataset?.saved) && drafts.numbers(value) === drafts.numbers(field.dataset.saved),
-  numbers: (text) => text.replaceAll(",", ".").replace("+-", "±").split("±").map((part) => Number(part.replace(/[^\d.]+$/, ""))).join(), // without units
+  numbers: (text) => text.replaceAll(",", ".").replace("+-", "±").split("±").map((part) => Number(part.replace(/(\d\.?)[^\d.]+$/, "$1"))).join(), // without units
 
   // initial is what a field holds before anybody types or chooses.
   initial(field) {

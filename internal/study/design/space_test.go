@@ -199,17 +199,14 @@ func TestMixtureRoundTrip(t *testing.T) {
 	d := mixture()
 	d.InputConstraints = []string{"a + b <= 70", "a >= 0.3*b"}
 	c := mustCompile(t, d)
-	allowed := 0
 	rapid.Check(t, func(t *rapid.T) {
 		u := drawUnits(t, 3)
 		if rapid.Bool().Draw(t, "on the edge") {
 			u[1] = 70.0/80 - u[0]
 		}
-		good := c.Config.Space.Settle(u)
-		if !good {
-			return
+		if !c.Config.Space.Settle(u) {
+			t.Skip("not allowed")
 		}
-		allowed++
 		s := c.Settings(optimizer.Place{U: u, Arm: -1})
 		if sum := s["a"].Number + s["b"].Number + s["water"].Number; math.Abs(sum-100) > 1e-9 {
 			t.Fatalf("%v adds up to %v", s, sum)
@@ -219,9 +216,6 @@ func TestMixtureRoundTrip(t *testing.T) {
 			t.Fatalf("%v became %v, %v", s, kept, wrong)
 		}
 	})
-	if allowed < 10 {
-		t.Errorf("only %d points were allowed; the test says nothing", allowed)
-	}
 }
 
 // 0.1 + 69.9 and the like are not exactly 70 in floating point; on paper they are.

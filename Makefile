@@ -43,9 +43,10 @@ quick: generate
 # What checks reads what was compiled so, too, and nothing is compiled twice.
 UNWATCHED := gonum.org/... math crypto/internal/fips140/... $(addprefix headroom/internal/optimizer/,descent kernel policy probit search warp)
 # What else it would have the compiler check, of unsafe pointers, takes a tenth of the time, and hardly any are here. What debuggers read of a program takes
-# a sixth of compiling.
+# a sixth of compiling, and so does Go's garbage where it is collected as early as it usually is (GOGC).
 RACE := -race '-gcflags=all=-d=checkptr=0 -dwarf=false' $(UNWATCHED:%='-gcflags=%=-race=false -dwarf=false') '-gcflags=encoding/json=-race=false -l -dwarf=false'
 test check: export GOFLAGS := $(GOFLAGS) -gcflags=all=-dwarf=false
+test check: export GOGC := 400
 
 # Whole games, judged by what comes of them (TestGames…), are played as the program plays them: under the race detector, for which there is nothing new in
 # them, they would take four times as long. Each parser's fuzz target is tried with random mutations of its seeds for two seconds, other ones at every commit.
@@ -56,7 +57,7 @@ test:
 	scripts/install gcc
 	$(MAKE) --no-print-directory --jobs 2 tools check
 	go test -vet=off -run '^TestGames' $$(grep -rl --include='*_test.go' '^func TestGames' . | xargs dirname | sort -u)
-	GORACE='atexit_sleep_ms=20 clear_shadow_mmap_threshold=1073741824' GOGC=400 HEADROOM_FUZZ_TIME=2s HEADROOM_FUZZ_SEED=$(VERSION) go test $(RACE) -vet=off \
+	GORACE='atexit_sleep_ms=20 clear_shadow_mmap_threshold=1073741824' HEADROOM_FUZZ_TIME=2s HEADROOM_FUZZ_SEED=$(VERSION) go test $(RACE) -vet=off \
 		-skip '^TestGames' -timeout 20m -p $$(($$(getconf _NPROCESSORS_ONLN) + 2)) ./...
 
 tools:

@@ -58,9 +58,9 @@ func recordedGames(t testing.TB) (games []recordedGame) {
 	return games
 }
 
-// TestRecordedGames plays every algorithm on small grids, on time and late, and some on arms for so
+// TestGamesAreAsRecorded plays every algorithm on small grids, on time and late, and some on arms for so
 // long that their covariance is kept in place of a factor. The runs must be the recorded ones.
-func TestRecordedGames(t *testing.T) {
+func TestGamesAreAsRecorded(t *testing.T) {
 	t.Parallel()
 	for _, g := range recordedGames(t) {
 		t.Run(g.Algorithm+" on "+g.Problem, func(t *testing.T) {

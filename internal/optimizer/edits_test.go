@@ -98,10 +98,10 @@ func asked(cfg *Config, n int, random *rand.Rand) Round {
 	return r
 }
 
-// TestExtendFollowsEveryEdit lives through a study in which the past is changed again and again, a
+// TestGamesFollowEveryEdit lives through a study in which the past is changed again and again, a
 // state extending the one before; each must be what replay makes of its history: to the last bit,
 // or to 1e-9 where a window slid.
-func TestExtendFollowsEveryEdit(t *testing.T) {
+func TestGamesFollowEveryEdit(t *testing.T) {
 	t.Parallel()
 	for _, name := range algorithms() {
 		t.Run(name, func(t *testing.T) {

@@ -56,9 +56,9 @@ func crowds(t *testing.T) (names []string) {
 	return names
 }
 
-// TestSequentialAreRegressedAsRows compares the posterior over all candidates with that by the rows
+// TestGamesOfManyReadingsAreRegressedAsRows compares the posterior over all candidates with that by the rows
 // of a factor, through all that a state says.
-func TestSequentialAreRegressedAsRows(t *testing.T) {
+func TestGamesOfManyReadingsAreRegressedAsRows(t *testing.T) {
 	t.Parallel()
 	for i, algorithm := range crowds(t) {
 		for _, pending := range []string{"variance", "ignore"} {
@@ -125,9 +125,9 @@ func TestSequentialAreRegressedAsRows(t *testing.T) {
 	}
 }
 
-// TestSequentialFollowEveryEdit is TestExtendFollowsEveryEdit where readings are many: they are
+// TestGamesOfManyReadingsFollowEveryEdit is TestGamesFollowEveryEdit where readings are many: they are
 // regressed over all candidates, or come to be.
-func TestSequentialFollowEveryEdit(t *testing.T) {
+func TestGamesOfManyReadingsFollowEveryEdit(t *testing.T) {
 	t.Parallel()
 	for _, algorithm := range []string{"rpol-ucb", "ckb-ucb", "ckb-rand", "log-cei", "scgp-ucb"} {
 		t.Run(algorithm, func(t *testing.T) {

@@ -184,7 +184,7 @@ func told(cfg *Config, h *History, d Decision) *History {
 	return next
 }
 
-func TestEveryAlgorithmPlays(t *testing.T) {
+func TestGamesOfEveryAlgorithm(t *testing.T) {
 	t.Parallel()
 	for i, name := range algorithms() {
 		for place, g := range grounds() {

@@ -67,7 +67,7 @@ func TestEventsNameEverySetting(t *testing.T) {
 	}
 }
 
-func TestEveryAlgorithmPlaysExplainsAndVerifies(t *testing.T) {
+func TestGamesExplainAndVerify(t *testing.T) {
 	t.Parallel()
 	for _, a := range policy.Descriptions() {
 		playExplainAndVerify(t, a, "")

@@ -188,9 +188,9 @@ func without(object map[string]any, name string) map[string]any {
 	return other
 }
 
-// TestForgedLedgersAreRefused: whatever is changed in a ledger whose hashes are made to fit again,
+// TestGamesForgedAreRefused: whatever is changed in a ledger whose hashes are made to fit again,
 // it is refused with the number of an event, or it is such a study as one could have come to.
-func TestForgedLedgersAreRefused(t *testing.T) {
+func TestGamesForgedAreRefused(t *testing.T) {
 	t.Parallel()
 	for name, b := range honest(t) {
 		t.Run(name, func(t *testing.T) {

@@ -66,7 +66,7 @@ func TestGamesWhereNextToNothingIsAllowed(t *testing.T) {
 				if len(seen) < 5 {
 					t.Errorf("%d different mixtures in 6 trials", len(seen))
 				}
-				if a.Name != "log-cei" { // that the others verify is TestEveryAlgorithmPlaysExplainsAndVerifies
+				if a.Name != "log-cei" { // that the others verify is TestGamesExplainAndVerify
 					return
 				}
 				v, err := verifyEvents(t.Context(), b.events)

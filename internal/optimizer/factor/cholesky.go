@@ -444,6 +444,8 @@ const idle = 2
 
 // add adds to the sums of the first few right-hand sides, six at most, and says of how many. Absent
 // ones repeat the last one; their sums are not looked at.
+//
+//go:norace
 func (t *tile) add(sums []partial, B [][]float64, from, length int) int {
 	b := func(c int) *float64 { return &B[min(c, len(B)-1)][from] }
 	t0, t1, t2, t3 := &t[0][from], &t[1][from], &t[2][from], &t[3][from]
@@ -526,6 +528,8 @@ func (c *Cholesky) solveUpper(work *checkpoint.Meter, B [][]float64) error {
 
 // finishUpper works out entries first to end−1 of x in place, from which those that follow are
 // taken off already.
+//
+//go:norace
 func (c *Cholesky) finishUpper(b []float64, first, end int) {
 	for i := end - 1; i >= first; i-- {
 		row := c.Row(i)
@@ -537,6 +541,8 @@ func (c *Cholesky) finishUpper(b []float64, first, end int) {
 }
 
 // takeOff takes what the tile's four entries of x, j to j+3, make off the entries before them.
+//
+//go:norace
 func (t *tile) takeOff(B [][]float64, j int) {
 	for from := 0; from < j; from += stretch {
 		length := min(stretch, j-from)

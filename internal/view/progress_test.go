@@ -79,6 +79,31 @@ func TestALimitTurnedAroundIsSaid(t *testing.T) {
 	says(t, "the change", said, []string{"limit of impurity from ≤ 0.5 to ≥ 0.5 %; limit of impurity from 0.5 % to 5000 ppm; ≤ 0.5 % before trial 4; "}, []string{"pressure"})
 }
 
+// TestAFormulaThatIsAnotherIsSaid, once for all limits of its metric; where the results stand under
+// it, nothing is said of limits.
+func TestAFormulaThatIsAnotherIsSaid(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, strings.Replace(twoLimits, `"constraints": [`, `"constraints": [{"metric": "load", "op": "<=", "threshold": 0.9, "expression": "x"},
+		{"name": "least load", "metric": "load", "op": ">=", "threshold": 0.1, "expression": "x"}, `, 1))
+	b.add(ledger.Chosen, ledger.ChosenData{Number: 1, Origin: ledger.Suggested, Seen: 1, Engine: "1", Parameters: design.Settings{"x": design.NumberValue(0.3)},
+		KnownValues: map[string]float64{"load": 0.3, "least load": 0.3}})
+	d := b.snap.Definition
+	d.Constraints = slices.Clone(d.Constraints)
+	d.Constraints[0].Expression, d.Constraints[1].Expression = "2*x", "2*x"
+	b.add(ledger.Reconfigured, ledger.ReconfiguredData{Definition: d, Changes: []design.Change{}, Reason: "two at a time"})
+	v := b.facts(0)
+	if said := v.Of(b.snap.Trial(1)).card().Since; said != "Since it was chosen: formula of load from x to 2*x." {
+		t.Errorf("of a trial that waits it is said: %s", said)
+	}
+	if events := v.panelling().events(); len(events) != 1 || events[0].Text != "formula of load from x to 2*x" {
+		t.Errorf("over the trials stands %+v", events)
+	}
+	v.Paper = true
+	if note := v.Trials().Note; strings.Contains(note, "limits") {
+		t.Errorf("below the trials stands %q", note)
+	}
+}
+
 // TestWhatWaitsIsMarkedWhereItsDecisionForetold: the numbers of a decision that knew no units are
 // those of the prior.
 func TestWhatWaitsIsMarkedWhereItsDecisionForetold(t *testing.T) {

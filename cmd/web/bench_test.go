@@ -13,9 +13,9 @@ import (
 	"headroom/internal/must"
 )
 
-// TestBenchReportsEveryMeasure: a short run names each measure with how often it was done, and its
-// numbers are in order; nothing of it stays behind.
-func TestBenchReportsEveryMeasure(t *testing.T) {
+// TestGamesAreTimedByEveryMeasure: a short run names each measure with how often it was done, and
+// its numbers are in order; nothing of it stays behind.
+func TestGamesAreTimedByEveryMeasure(t *testing.T) {
 	t.Parallel()
 	temporary := dbtest.Folder(t)
 	if err := os.Chmod(temporary, 0o755); err != nil { // for the user that PostgreSQL runs as

@@ -131,9 +131,10 @@ func gamesIn(t *testing.T, out string) map[string]time.Time {
 // times are what differs from run to run.
 var times = regexp.MustCompile(`(?m)^\| milliseconds.*$`)
 
-// TestRehearsalResumes stops a rehearsal after some games; going on must give what an uninterrupted
-// one gives, and play only what is missing. More algorithms join those played before.
-func TestRehearsalResumes(t *testing.T) {
+// TestGamesGoOnWhereARehearsalStopped stops a rehearsal after some games; going on must give what
+// an uninterrupted one gives, and play only what is missing. More algorithms join those played
+// before.
+func TestGamesGoOnWhereARehearsalStopped(t *testing.T) {
 	t.Parallel()
 	whole, parts := filepath.Join(t.TempDir(), "whole"), filepath.Join(t.TempDir(), "parts")
 	runs(t, "rehearse", shortly(whole))
@@ -163,7 +164,7 @@ func TestRehearsalResumes(t *testing.T) {
 	}
 }
 
-func TestRehearsalReports(t *testing.T) {
+func TestGamesAreReported(t *testing.T) {
 	t.Parallel()
 	out := filepath.Join(t.TempDir(), "out")
 	runs(t, "rehearse", shortly(out, "-problem", "made-uneven,gramacy,made-hopeless", "-batch", "3", "-delay", "1", "-against", "calm"))
@@ -313,9 +314,9 @@ func TestRehearseOutside(t *testing.T) {
 	}
 }
 
-// TestJudge plays a part of the standard set and reads the table: a line a case, what telling gains
-// in the line of the case that is told, and the means below.
-func TestJudge(t *testing.T) {
+// TestGamesAreJudged plays a part of the standard set and reads the table: a line a case, what
+// telling gains in the line of the case that is told, and the means below.
+func TestGamesAreJudged(t *testing.T) {
 	t.Parallel()
 	out := filepath.Join(t.TempDir(), "out")
 	args := []string{"-only", "gramacy", "-asks", "5", "-algorithm", "random", "-out", out}

@@ -234,9 +234,9 @@ func TestGameRefusals(t *testing.T) {
 	}
 }
 
-// TestLooks: what a long game says was recommended at 12 trials is what a game of 12 recommends at
-// its end.
-func TestLooks(t *testing.T) {
+// TestGamesAreLookedAt: what a long game says was recommended at 12 trials is what a game of 12
+// recommends at its end.
+func TestGamesAreLookedAt(t *testing.T) {
 	t.Parallel()
 	g := Game{Problem: problem(t, "formulation"), Start: 3, Asks: 12, Batch: 1, Noise: Noise{Kind: OwnNoise}, Told: ToldTrue, Seed: 3}
 	long := played(t, g)
@@ -280,7 +280,8 @@ func TestWhatIsSaidOfATrialIsKept(t *testing.T) {
 	}
 }
 
-// TestGamesKeepDrift: a game says which metrics' readings came to lie elsewhere while it was played.
+// TestGamesKeepDrift: a game says which metrics' readings came to lie elsewhere while it was
+// played.
 func TestGamesKeepDrift(t *testing.T) {
 	t.Parallel()
 	p := *problem(t, "formulation")

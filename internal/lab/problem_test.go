@@ -93,9 +93,9 @@ func TestFailingTable(t *testing.T) {
 	}
 }
 
-// TestMishaps: a third of the trials fail by chance, a fifth of the readings are never told and a
-// quarter with the next results; each of them for every algorithm alike.
-func TestMishaps(t *testing.T) {
+// TestGamesWithMishaps: a third of the trials fail by chance, a fifth of the readings are never
+// told and a quarter with the next results; each of them for every algorithm alike.
+func TestGamesWithMishaps(t *testing.T) {
 	t.Parallel()
 	p := problem(t, "made-mixture")
 	m := Mishaps{Fail: 1. / 3, Late: 0.25, Unread: 0.2}
@@ -169,9 +169,9 @@ func TestMishapRefusals(t *testing.T) {
 	}
 }
 
-// TestTold plays games and looks into the ledger: every reading, of the start and of the asks,
-// stands there with the standard deviation that was to be told.
-func TestTold(t *testing.T) {
+// TestGamesAreTold plays games and looks into the ledger: every reading, of the start and of the
+// asks, stands there with the standard deviation that was to be told.
+func TestGamesAreTold(t *testing.T) {
 	t.Parallel()
 	lathe := problem(t, "machine")
 	uneven := problem(t, "made-uneven")

@@ -58,8 +58,9 @@ func recordedGames(t testing.TB) (games []recordedGame) {
 	return games
 }
 
-// TestGamesAreAsRecorded plays every algorithm on small grids, on time and late, and some on arms for so
-// long that their covariance is kept in place of a factor. The runs must be the recorded ones.
+// TestGamesAreAsRecorded plays every algorithm on small grids, on time and late, and some on arms
+// for so long that their covariance is kept in place of a factor. The runs must be the recorded
+// ones.
 func TestGamesAreAsRecorded(t *testing.T) {
 	t.Parallel()
 	for _, g := range recordedGames(t) {

@@ -56,8 +56,8 @@ func crowds(t *testing.T) (names []string) {
 	return names
 }
 
-// TestGamesOfManyReadingsAreRegressedAsRows compares the posterior over all candidates with that by the rows
-// of a factor, through all that a state says.
+// TestGamesOfManyReadingsAreRegressedAsRows compares the posterior over all candidates with that by
+// the rows of a factor, through all that a state says.
 func TestGamesOfManyReadingsAreRegressedAsRows(t *testing.T) {
 	t.Parallel()
 	for i, algorithm := range crowds(t) {
@@ -125,8 +125,8 @@ func TestGamesOfManyReadingsAreRegressedAsRows(t *testing.T) {
 	}
 }
 
-// TestGamesOfManyReadingsFollowEveryEdit is TestGamesFollowEveryEdit where readings are many: they are
-// regressed over all candidates, or come to be.
+// TestGamesOfManyReadingsFollowEveryEdit is TestGamesFollowEveryEdit where readings are many: they
+// are regressed over all candidates, or come to be.
 func TestGamesOfManyReadingsFollowEveryEdit(t *testing.T) {
 	t.Parallel()
 	for _, algorithm := range []string{"rpol-ucb", "ckb-ucb", "ckb-rand", "log-cei", "scgp-ucb"} {

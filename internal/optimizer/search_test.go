@@ -13,9 +13,9 @@ import (
 	"headroom/internal/optimizer/search"
 )
 
-// TestGamesOfManyWaitingFollowEveryEdit asks for trial after trial while many wait, with edits of the past
-// in between: states that carry on what was known of the waiting trials and of the listed places
-// must decide as those replayed from nothing do, to the last bit.
+// TestGamesOfManyWaitingFollowEveryEdit asks for trial after trial while many wait, with edits of
+// the past in between: states that carry on what was known of the waiting trials and of the listed
+// places must decide as those replayed from nothing do, to the last bit.
 func TestGamesOfManyWaitingFollowEveryEdit(t *testing.T) {
 	t.Parallel()
 	for _, algorithm := range []string{"log-cei", "rpol-ucb", "ckb-rand", "penalty-noisy"} {

@@ -201,7 +201,7 @@ func (v *view) outcome(n int) (reward float64, costs []float64, ok bool) {
 	for k, target := range v.targets {
 		var value float64
 		if target.metric < 0 {
-			value = v.cfg.Costs[target.cost].given(r.Costs[target.cost])
+			value = v.cfg.Costs[target.cost].given(r.now()[target.cost])
 		} else {
 			reading := r.Readings[target.metric]
 			if !reading.seenAt(v.round) {

@@ -395,9 +395,17 @@ func (s *task) tried() func(Place) bool {
 	return func(p Place) bool { return played[key(p.U)] }
 }
 
-// costsOf are the values of constraints that were known beforehand, at the points of some rounds.
+// costsOf are the values of constraints that are known beforehand, at the points of some rounds.
 func (s *task) costsOf(rounds []int) func(j, i int) float64 {
-	return func(j, i int) float64 { return s.history.Rounds[rounds[i]-1].Costs[j] }
+	return func(j, i int) float64 { return s.history.Rounds[rounds[i]-1].now()[j] }
+}
+
+// now are the given constraints' values at the round's point by the formulas in force.
+func (r *Round) now() []float64 {
+	if r.Now != nil {
+		return r.Now
+	}
+	return r.Costs
 }
 
 // givenAt are the given constraints' values at x_t, 0 for learned ones.

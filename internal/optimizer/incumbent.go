@@ -299,7 +299,7 @@ func (s *shown) readingsToTell(estimates []policy.Estimate, round int) int {
 // With sure, the means count as the truth.
 func (s *shown) chanceAfter(estimates []policy.Estimate, round, n int, sure bool) float64 {
 	for j, c := range s.cfg.Costs {
-		if c.Knowledge == Given && c.given(s.history.Rounds[round-1].Costs[j])-c.Margin > 0 {
+		if c.Knowledge == Given && c.given(s.history.Rounds[round-1].now()[j])-c.Margin > 0 {
 			return 0
 		}
 	}

@@ -170,6 +170,9 @@ type Round struct {
 	// indexed like Config.Costs; entries of Learned constraints are ignored. Nil without given
 	// constraints.
 	Costs []float64
+	// Now are Costs by the formulas of Config, where those of the round were others: what happened
+	// goes by Costs, what to do by these. Nil where they are the same.
+	Now []float64
 	// Draw is what chance contributed to this decision.
 	Draw Draw
 }
@@ -261,7 +264,7 @@ type NoiseAt struct {
 
 // Engine is the version of the optimizer that a decision records. It changes whenever the same
 // history could lead to a different suggestion; what another engine decided is not replayed.
-const Engine = "22"
+const Engine = "23"
 
 // Place is one point to ask about: unit coordinates, and the candidate's index (−1 without
 // candidates).

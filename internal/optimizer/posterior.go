@@ -144,7 +144,7 @@ func (s *shown) recommend(estimates []policy.Estimate) (round int, rewards []flo
 	var known [][]float64
 	if slices.ContainsFunc(s.cfg.Costs, func(c Cost) bool { return c.Knowledge == Given }) {
 		for _, r := range s.history.Rounds {
-			known = append(known, r.Costs)
+			known = append(known, r.now())
 		}
 	}
 	chances := s.chances(estimates, len(s.history.Rounds), known)

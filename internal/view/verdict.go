@@ -218,8 +218,12 @@ func (v answering) room(c design.Constraint) (*templates.Value, string) {
 		room := c.Headroom(mean)
 		return valued(words.Apart(words.Alike(r.SD[c.Metric])(math.Abs(room)), c.Unit), room), sideWords(room) + ", as the model expects"
 	}
-	if m, there := v.Snap.Trial(r.Number).Metrics[c.Metric]; there {
-		room := c.Headroom(m.Value)
+	value, there := v.Snap.KnownValues(r.Number)[c.Name]
+	if m, told := v.Snap.Trial(r.Number).Metrics[c.Metric]; told && !there {
+		value, there = m.Value, true
+	}
+	if there {
+		room := c.Headroom(value)
 		return valued(words.RoughlyApart(math.Abs(room), c.Unit), room), sideWords(room) + v.brought()
 	}
 	return nil, ""

@@ -75,6 +75,52 @@ func TestWhatWasNeverReadIsNull(t *testing.T) {
 	}
 }
 
+// TestAChangedFormulaDecidesWhatIsRecommended: what happened stays as it was recorded, and what is to
+// be done goes by the formula in force, as far as what it depends on was brought with a trial.
+func TestAChangedFormulaDecidesWhatIsRecommended(t *testing.T) {
+	s := sitetest.Beside(t)
+	id := s.NewStudy(`{"name": "Formula", "parameters": [{"name": "x", "type": "real", "low": 0, "high": 1}], "objective": {"metric": "yield", "direction": "maximize"},
+		"constraints": [{"metric": "load", "op": "<=", "threshold": 0.8, "expression": "x"}], "algorithm": {"name": "log-cei", "horizon": 30}, "seed": 1}`)
+	table := "x,yield\n"
+	for i := range 11 {
+		table += fmt.Sprintf("%g,%g\n", float64(i)/10, 50+float64(3*i))
+	}
+	s.API("POST", "/studies/"+id+"/import", table, "Content-Type", "text/csv").Want(200)
+	recommended := func(query string) float64 {
+		state := s.API("GET", "/studies/"+id+"/state?without_gain=true"+query, nil).Want(200).JSON()
+		return state["recommendation"].(map[string]any)["parameters"].(map[string]any)["x"].(float64)
+	}
+	reconfigure := func(constraint map[string]any) {
+		constraint["metric"], constraint["op"], constraint["threshold"] = "load", "<=", 0.8
+		s.API("POST", "/studies/"+id+"/reconfigure", map[string]any{"reason": "two pumps", "constraints": []any{constraint}}).Want(200)
+	}
+	s.API("POST", "/studies/"+id+"/ask", nil).Want(201) // fits the model
+	before := int(version(t, s, id))
+	if x := recommended(""); x != 0.8 {
+		t.Fatalf("of what keeps x ≤ 0.8, x = %g is recommended", x)
+	}
+	reconfigure(map[string]any{"expression": "2*x"})
+	if x := recommended(""); x != 0.4 {
+		t.Errorf("of what keeps 2x ≤ 0.8, x = %g is recommended", x)
+	}
+	if x := recommended(fmt.Sprintf("&at=%d", before)); x != 0.8 {
+		t.Errorf("before the change, x = %g was recommended", x)
+	}
+	sixth := s.API("GET", "/studies/"+id+"/trials/6", nil).Want(200).JSON()
+	if load := sixth["metrics"].(map[string]any)["load"].(map[string]any)["value"]; load != 0.5 || sixth["feasible"] != true {
+		t.Errorf("of x = 0.5 the load was %v, within the limit: %v", load, sixth["feasible"])
+	}
+	next := s.API("POST", "/studies/"+id+"/ask", nil).Want(201).JSON()
+	if x := next["trials"].([]any)[0].(map[string]any)["parameters"].(map[string]any)["x"].(float64); x > 0.4 {
+		t.Errorf("x = %g is asked for", x)
+	}
+	reconfigure(map[string]any{"expression": "omega*x", "context": []any{"omega"}})
+	if x := recommended(""); x != 0.8 {
+		t.Errorf("where nobody brought omega, x = %g is recommended", x)
+	}
+	s.API("POST", "/studies/"+id+"/verify", `{}`).Want(200).Has("ok", true)
+}
+
 // TestPriceOfALimit reads the curve as programs do: it rises as the limit is loosened, its slope is
 // its finite difference, each step is what the posterior says of its settings, and it can be looked
 // back at.

@@ -30,6 +30,7 @@ type Snapshot struct {
 	records   []*record            // trial number n at index n−1
 	values    map[string][]float64 // brought by choices
 	defined   int64                // seq of the event that set the definition's algorithmic part
+	reformed  bool                 // some formula was another once
 	rewritten int64                // seq of the last event that changed the past or the model, after which earlier fits no longer apply
 	fitted    int64                // seq of the last Fitted event
 	ranges    map[string]Range     // of the readings of each metric; nil when they are to be gathered again
@@ -41,6 +42,7 @@ type record struct {
 	place    optimizer.Place    // of Trial.Parameters under the present definition
 	gone     bool               // Trial.Parameters may be chosen no more
 	known    map[string]float64 // values of known constraints at the point, by constraint name
+	now      map[string]float64 // those by the formulas in force, nil where they never were others
 	spells   []spell            // when the trial was failed or abandoned
 	excluded string             // why it was, when it was last
 	events   []int64            // seqs of the events about the trial
@@ -130,8 +132,14 @@ func (snap *Snapshot) Place(number int) optimizer.Place { return snap.records[nu
 // Gone tells whether the settings of trial number may be chosen no more.
 func (snap *Snapshot) Gone(number int) bool { return snap.records[number-1].gone }
 
-// KnownValues are the values of known constraints at trial number's settings, by constraint name.
-func (snap *Snapshot) KnownValues(number int) map[string]float64 { return snap.records[number-1].known }
+// KnownValues are the values of known constraints at trial number's settings, by constraint name and
+// by the formulas in force; its metrics are by those it was chosen with.
+func (snap *Snapshot) KnownValues(number int) map[string]float64 {
+	if r := snap.records[number-1]; r.now != nil {
+		return r.now
+	}
+	return snap.records[number-1].known
+}
 
 // SameDefinition tells whether what matters to the algorithm was defined by the same event of the
 // same study in both.
@@ -237,7 +245,7 @@ func (snap *Snapshot) History(c *design.Compiled) *optimizer.History {
 		}
 		rounds[i] = optimizer.Round{
 			Point: r.place.U, Arm: r.place.Arm, Suggested: t.Origin == Suggested, Excluded: t.Excluded, Gone: r.gone,
-			Closed: closedDuring(seen, r.spells), Readings: own, Costs: c.Def.KnownInOrder(r.known), Draw: t.Decision.Draw(c.Def.Algorithm.Name),
+			Closed: closedDuring(seen, r.spells), Readings: own, Costs: c.Def.KnownInOrder(r.known), Now: c.Def.KnownInOrder(r.now), Draw: t.Decision.Draw(c.Def.Algorithm.Name),
 		}
 	}
 	return &optimizer.History{Rounds: rounds, Fits: FitsUnder(c, snap.Fits), Rewritten: snap.fitted > 0 && snap.rewritten > snap.fitted}

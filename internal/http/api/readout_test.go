@@ -111,8 +111,9 @@ func TestAChangedFormulaDecidesWhatIsRecommended(t *testing.T) {
 		t.Errorf("of x = 0.5 the load was %v, within the limit: %v", load, sixth["feasible"])
 	}
 	next := s.API("POST", "/studies/"+id+"/ask", nil).Want(201).JSON()
-	if x := next["trials"].([]any)[0].(map[string]any)["parameters"].(map[string]any)["x"].(float64); x > 0.4 {
-		t.Errorf("x = %g is asked for", x)
+	chosen := next["trials"].([]any)[0].(map[string]any)
+	if x, outdo := chosen["parameters"].(map[string]any)["x"].(float64), chosen["decision"].(map[string]any)["incumbent"]; x > 0.4 || outdo != 5. {
+		t.Errorf("x = %g is asked for, to outdo trial %v", x, outdo)
 	}
 	reconfigure(map[string]any{"expression": "omega*x", "context": []any{"omega"}})
 	if x := recommended(""); x != 0.8 {

@@ -218,11 +218,7 @@ func (v answering) room(c design.Constraint) (*templates.Value, string) {
 		room := c.Headroom(mean)
 		return valued(words.Apart(words.Alike(r.SD[c.Metric])(math.Abs(room)), c.Unit), room), sideWords(room) + ", as the model expects"
 	}
-	value, there := v.Snap.KnownValues(r.Number)[c.Name]
-	if m, told := v.Snap.Trial(r.Number).Metrics[c.Metric]; told && !there {
-		value, there = m.Value, true
-	}
-	if there {
+	if value, known := v.Snap.KnownValues(r.Number)[c.Name]; known {
 		room := c.Headroom(value)
 		return valued(words.RoughlyApart(math.Abs(room), c.Unit), room), sideWords(room) + v.brought()
 	}

@@ -80,7 +80,7 @@ func TestWhatWasNeverReadIsNull(t *testing.T) {
 func TestAChangedFormulaDecidesWhatIsRecommended(t *testing.T) {
 	s := sitetest.Beside(t)
 	id := s.NewStudy(`{"name": "Formula", "parameters": [{"name": "x", "type": "real", "low": 0, "high": 1}], "objective": {"metric": "yield", "direction": "maximize"},
-		"constraints": [{"metric": "load", "op": "<=", "threshold": 0.8, "expression": "x"}], "algorithm": {"name": "log-cei", "horizon": 30}, "seed": 1}`)
+		"constraints": [{"metric": "load", "op": "<=", "threshold": 0.8, "expression": "x"}, {"metric": "heat", "op": "<=", "threshold": 0.9, "expression": "x"}], "algorithm": {"name": "log-cei", "horizon": 30}, "seed": 1}`)
 	table := "x,yield\n"
 	for i := range 11 {
 		table += fmt.Sprintf("%g,%g\n", float64(i)/10, 50+float64(3*i))
@@ -118,6 +118,16 @@ func TestAChangedFormulaDecidesWhatIsRecommended(t *testing.T) {
 	reconfigure(map[string]any{"expression": "omega*x", "context": []any{"omega"}})
 	if x := recommended(""); x != 0.8 {
 		t.Errorf("where nobody brought omega, x = %g is recommended", x)
+	}
+	s.API("POST", "/studies/"+id+"/reconfigure", map[string]any{"reason": "one more", "constraints": []any{
+		map[string]any{"metric": "heat", "op": "<=", "threshold": 0.9, "expression": "3*x"}}}).Want(200)
+	if x := recommended(""); x != 0.3 {
+		t.Errorf("of what keeps 3x ≤ 0.9 beside that, x = %g is recommended", x)
+	}
+	s.API("POST", "/studies/"+id+"/reconfigure", map[string]any{"reason": "a pole", "constraints": []any{
+		map[string]any{"metric": "heat", "op": "<=", "threshold": 0.9, "expression": "3*x + 0.001/(x-0.3)/(x-0.3)"}}}).Want(200)
+	if x := recommended(""); x != 0.2 {
+		t.Errorf("where a formula has no value at x = 0.3, x = %g is recommended", x)
 	}
 	s.API("POST", "/studies/"+id+"/verify", `{}`).Want(200).Has("ok", true)
 }

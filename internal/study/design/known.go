@@ -173,6 +173,21 @@ func (c *Compiled) KnownAlone(s Settings) map[string]float64 {
 	return known
 }
 
+// KnownNow are the known constraints' values at settings by the formulas of c, saturated, by
+// constraint name: those recorded of sampled ones, and where a formula needs a context that was not
+// brought.
+func (c *Compiled) KnownNow(s Settings, context, recorded map[string]float64) map[string]float64 {
+	var r row
+	x, now := c.space.lookup(s), maps.Clone(recorded)
+	for _, g := range c.given {
+		lacks := func(name string) bool { _, there := context[name]; return !there }
+		if !g.Sampled && !slices.ContainsFunc(g.Context, lacks) {
+			now[g.Name] = g.saturated(g.at(&r, x, context))
+		}
+	}
+	return now
+}
+
 // KnownInOrder are known constraints' values, given by constraint name, in the order of the study,
 // nil when there are none.
 func (d Definition) KnownInOrder(known map[string]float64) []float64 {

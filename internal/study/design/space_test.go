@@ -199,14 +199,15 @@ func TestMixtureRoundTrip(t *testing.T) {
 	d := mixture()
 	d.InputConstraints = []string{"a + b <= 70", "a >= 0.3*b"}
 	c := mustCompile(t, d)
-	rapid.Check(t, func(t *rapid.T) {
+	allowed := rapid.Custom(func(t *rapid.T) []float64 {
 		u := drawUnits(t, 3)
 		if rapid.Bool().Draw(t, "on the edge") {
 			u[1] = 70.0/80 - u[0]
 		}
-		if !c.Config.Space.Settle(u) {
-			t.Skip("not allowed")
-		}
+		return u
+	}).Filter(c.Config.Space.Settle)
+	rapid.Check(t, func(t *rapid.T) {
+		u := allowed.Draw(t, "allowed")
 		s := c.Settings(optimizer.Place{U: u, Arm: -1})
 		if sum := s["a"].Number + s["b"].Number + s["water"].Number; math.Abs(sum-100) > 1e-9 {
 			t.Fatalf("%v adds up to %v", s, sum)

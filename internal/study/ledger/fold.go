@@ -562,7 +562,7 @@ func (b *builder) compile(like *Snapshot) (err error) {
 		return fmt.Errorf("event %d: the definition: %w", snap.defined, err)
 	}
 	b.compiled = snap.defined
-	snap.reformed = slices.ContainsFunc(snap.Revisions, func(r Revision) bool {
+	snap.formulaChanged = slices.ContainsFunc(snap.Revisions, func(r Revision) bool {
 		return !slices.EqualFunc(r.Limits, snap.Definition.Constraints, func(then, now design.Constraint) bool { return then.Expression == now.Expression })
 	})
 	for i := range snap.Trials {
@@ -581,7 +581,9 @@ func (snap *Snapshot) derive(i int) {
 	t, r := snap.Trials[i], snap.records[i]
 	if r.place.U == nil {
 		r.place, r.gone = snap.compiled.Locate(t.Parameters, t.Candidate), !snap.compiled.MayChooseAgain(r.chosen, t.Parameters)
-		r.now = snap.knownNow(t, r.place)
+		if r.now = nil; snap.formulaChanged {
+			r.now = snap.compiled.KnownNow(t.Parameters, t.Context, r.known)
+		}
 	}
 	if t.Reason = ""; r.isClosed() {
 		t.Reason = r.spells[len(r.spells)-1].by.Reason
@@ -596,19 +598,6 @@ func (snap *Snapshot) derive(i int) {
 		t.Metrics[name] = m
 	}
 	t.Feasible = snap.feasible(i)
-}
-
-// knownNow are the known constraints' values at a trial's place by the formulas in force, nil where
-// those never were others, and where nobody brought with the trial what they depend on.
-func (snap *Snapshot) knownNow(t *Trial, place optimizer.Place) map[string]float64 {
-	if !snap.reformed {
-		return nil
-	}
-	now, faults := snap.compiled.KnownAt(t.Parameters, place, t.Brought())
-	if len(faults) > 0 {
-		return nil
-	}
-	return now
 }
 
 func (r record) isClosed() bool {

@@ -26,14 +26,14 @@ type Snapshot struct {
 	Bytes      int64      // of the events’ data
 	Revisions  []Revision // in the order of the ledger, its first event among them
 
-	compiled  *design.Compiled
-	records   []*record            // trial number n at index n−1
-	values    map[string][]float64 // brought by choices
-	defined   int64                // seq of the event that set the definition's algorithmic part
-	reformed  bool                 // some formula was another once
-	rewritten int64                // seq of the last event that changed the past or the model, after which earlier fits no longer apply
-	fitted    int64                // seq of the last Fitted event
-	ranges    map[string]Range     // of the readings of each metric; nil when they are to be gathered again
+	compiled       *design.Compiled
+	records        []*record            // trial number n at index n−1
+	values         map[string][]float64 // brought by choices
+	defined        int64                // seq of the event that set the definition's algorithmic part
+	formulaChanged bool                 // some formula was another once
+	rewritten      int64                // seq of the last event that changed the past or the model, after which earlier fits no longer apply
+	fitted         int64                // seq of the last Fitted event
+	ranges         map[string]Range     // of the readings of each metric; nil when they are to be gathered again
 }
 
 // record is what the fold keeps of a trial beyond what people are shown.
@@ -135,10 +135,11 @@ func (snap *Snapshot) Gone(number int) bool { return snap.records[number-1].gone
 // KnownValues are the values of known constraints at trial number's settings, by constraint name and
 // by the formulas in force; its metrics are by those it was chosen with.
 func (snap *Snapshot) KnownValues(number int) map[string]float64 {
-	if r := snap.records[number-1]; r.now != nil {
+	r := snap.records[number-1]
+	if r.now != nil {
 		return r.now
 	}
-	return snap.records[number-1].known
+	return r.known
 }
 
 // SameDefinition tells whether what matters to the algorithm was defined by the same event of the

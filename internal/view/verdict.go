@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"gonum.org/v1/gonum/stat"
+
 	"headroom/internal/lists"
 	"headroom/internal/optimizer"
 	"headroom/internal/study"
@@ -244,49 +246,65 @@ func more(d design.Definition, u study.Undecided) string {
 // closest is the trial that breaks the limits least, and which of them binds; nil when some trial
 // breaks none. Those that were taken out are none.
 func (v answering) closest() *templates.Answer {
-	if slices.ContainsFunc(v.Snap.Trials, func(t *ledger.Trial) bool { return !t.Excluded && t.Feasible != nil && *t.Feasible }) {
-		return nil
-	}
 	d := v.Snap.Definition
 	var nearest *ledger.Trial
 	var binding design.Constraint
-	least := math.Inf(1)
+	spreads, least := lists.Map(d.Constraints, v.spread), math.Inf(1)
 	for _, t := range v.Snap.Trials {
-		if c, excess, known := v.worst(t); known && !t.Excluded && excess < least {
-			nearest, binding, least = t, c, excess
+		c, excess, known := v.worst(t, spreads)
+		if t.Excluded || !known || excess >= least {
+			continue
 		}
+		nearest, binding, least = t, c, excess
 	}
-	if nearest == nil {
+	if nearest == nil || least <= 0 {
 		return nil
 	}
-	m := nearest.Metrics[binding.Metric]
-	said := fmt.Sprintf("%s binds: %s, %s beyond its limit of %s.", design.Capitalised(binding.Name), Measured(v.Snap.Definition, binding.Metric, m),
+	m, _ := v.outcome(nearest, binding)
+	said := fmt.Sprintf("%s binds: %s, %s beyond its limit of %s.", design.Capitalised(binding.Name), Measured(d, binding.Metric, m),
 		words.RoughlyApart(binding.Excess(m.Value), binding.Unit), words.Quantity(binding.Threshold, binding.Unit))
 	if objective, told := nearest.Metrics[d.Objective.Metric]; told && binding.Metric != d.Objective.Metric {
-		said += fmt.Sprintf(" %s was %s.", design.Capitalised(d.Objective.Metric), Measured(v.Snap.Definition, d.Objective.Metric, objective))
+		said += fmt.Sprintf(" %s was %s.", design.Capitalised(d.Objective.Metric), Measured(d, d.Objective.Metric, objective))
 	}
 	return &templates.Answer{Number: nearest.Number, URL: v.trialURL(nearest.Number), Settings: settingsOf(d, nearest.Parameters),
 		Copy: v.copyText(nearest.Parameters), Words: said}
 }
 
-// worst is the limit that a trial breaks most, excesses being measured in the scale of what has
-// been read of each metric.
-func (v answering) worst(t *ledger.Trial) (binding design.Constraint, excess float64, known bool) {
+// worst is the limit that a trial breaks most, excesses being measured in the spread of each, which
+// needs no model.
+func (v answering) worst(t *ledger.Trial, spreads []float64) (binding design.Constraint, excess float64, known bool) {
 	excess = math.Inf(-1)
-	for _, c := range v.Snap.Definition.Constraints {
-		m, there := t.Metrics[c.Metric]
+	for j, c := range v.Snap.Definition.Constraints {
+		m, there := v.outcome(t, c)
 		if !there {
 			return c, 0, false
 		}
-		scale := 1.0
-		if state, modelled := v.Readout.Metrics[c.Metric]; modelled && state.Scale > 0 {
-			scale = state.Scale
-		}
-		if g := c.Excess(m.Value) / scale; g > excess {
+		if g := c.Excess(m.Value) / spreads[j]; g > excess {
 			binding, excess = c, g
 		}
 	}
 	return binding, excess, len(v.Snap.Definition.Constraints) > 0
+}
+
+// outcome is what a limit is about at a trial: its reading, or by the formula in force.
+func (v answering) outcome(t *ledger.Trial, c design.Constraint) (ledger.Measurement, bool) {
+	if value, known := v.Snap.KnownValues(t.Number)[c.Name]; known {
+		return ledger.Measurement{Value: value}, true
+	}
+	m, there := t.Metrics[c.Metric]
+	return m, there
+}
+
+// spread is the standard deviation over the trials of what a limit is about, 1 where they are alike.
+func (v answering) spread(c design.Constraint) float64 {
+	sd := stat.StdDev(lists.Pick(v.Snap.Trials, func(t *ledger.Trial) (float64, bool) {
+		m, there := v.outcome(t, c)
+		return m.Value, there && !t.Excluded
+	}), nil)
+	if sd > 0 {
+		return sd
+	}
+	return 1
 }
 
 func (v answering) toDo() string {

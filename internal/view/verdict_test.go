@@ -1,6 +1,7 @@
 package view
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -95,6 +96,59 @@ func TestClosestWhileNothingIsWithinTheLimits(t *testing.T) {
 	if closest := b.facts(0).Verdict().Closest; closest == nil || closest.Number != 9 {
 		t.Errorf("when that was taken out: %+v", closest)
 	}
+}
+
+// TestWhatBindsIsInNoUnits: a limit in hundreds does not bind because it is in hundreds, be it
+// measured or known beforehand.
+func TestWhatBindsIsInNoUnits(t *testing.T) {
+	t.Parallel()
+	for _, expression := range []string{"", `, "expression": "1000*x"`} {
+		b := newBench(t, strings.Replace(twoLimits, `"constraints": [`, `"constraints": [{"metric": "load", "op": "<=", "threshold": 100`+expression+`}, `, 1))
+		for i, x := range []float64{0.11, 0.4, 0.8} {
+			load := map[string]float64{"load": 1000 * x}
+			c := ledger.ChosenData{Number: i + 1, Origin: ledger.Suggested, Seen: 1, Engine: "1", Parameters: design.Settings{"x": design.NumberValue(x)}}
+			told := map[string]float64{"yield": 60, "impurity": 0.9 - x/10, "pressure": 2}
+			if expression == "" {
+				told["load"] = load["load"]
+			} else {
+				c.KnownValues = load
+			}
+			b.add(ledger.Chosen, c)
+			b.tell(i+1, told)
+		}
+		closest := b.facts(0).Verdict().Closest
+		if closest == nil {
+			t.Fatalf("%q: none is closest", expression)
+		}
+		says(t, "the closest", closest.Words, []string{"Impurity binds: 0.82 %, 0.32 points beyond its limit of 0.5 %."}, nil)
+		if closest.Number != 3 {
+			t.Errorf("%q: trial %d", expression, closest.Number)
+		}
+	}
+}
+
+// TestClosestByTheFormulaInForce: trials that kept a limit as it was break it by the formula that it
+// has now.
+func TestClosestByTheFormulaInForce(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, strings.Replace(twoLimits, `"constraints": [`, `"constraints": [{"metric": "load", "op": "<=", "threshold": 0.9, "expression": "x"}, `, 1))
+	for i, x := range []float64{0.5, 0.7, 0.8} {
+		b.add(ledger.Chosen, ledger.ChosenData{Number: i + 1, Origin: ledger.Suggested, Seen: 1, Engine: "1", Parameters: design.Settings{"x": design.NumberValue(x)},
+			KnownValues: map[string]float64{"load": x}})
+		b.tell(i+1, map[string]float64{"yield": 60 + x, "impurity": 0.1, "pressure": 2})
+	}
+	if closest := b.facts(0).Verdict().Closest; closest != nil {
+		t.Errorf("where all are within: %+v", closest)
+	}
+	d := b.snap.Definition
+	d.Constraints = slices.Clone(d.Constraints)
+	d.Constraints[0].Expression = "2*x"
+	b.add(ledger.Reconfigured, ledger.ReconfiguredData{Definition: d, Changes: []design.Change{}, Reason: "two at a time"})
+	closest := b.facts(0).Verdict().Closest
+	if closest == nil || closest.Number != 1 {
+		t.Fatalf("%+v", closest)
+	}
+	says(t, "the closest", closest.Words, []string{"Load binds: 1, 0.1 beyond its limit of 0.9."}, nil)
 }
 
 // TestWordsFollowHowTrialsEnded: nobody is told that failed trials have results, or that an ended

@@ -568,7 +568,7 @@ type Risk struct {
 	Most     float64 `json:"most"`     // r
 	Trials   int     `json:"trials"`   // N, chosen by the model so far and to be chosen by the plan
 	Allowed  float64 `json:"allowed"`  // r·N trials beyond
-	Expected float64 `json:"expected"` // Σ of the chances, stated when the trials so far were chosen, that they break it
+	Expected float64 `json:"expected"` // Σ of the chances, stated when they were chosen, that those break it of which it is known whether they did
 	SoFar    int     `json:"so_far"`   // trials among them whose reading was beyond
 	Now      float64 `json:"now"`      // the largest that the next decision may take
 }
@@ -587,8 +587,11 @@ func (s *account) Risks(ctx context.Context) ([]Risk, error) {
 		b := Risk{Costs: a.costs, Most: a.most, Now: a.now}
 		chosen := s.chosenBefore(s.Round())
 		for _, n := range chosen {
-			b.Expected += s.cfg.anyOf(trace[n-1].breaks, a.costs)
-			if broken, _ := s.beyond(n, s.Round(), a.costs); broken {
+			broken, known := s.beyond(n, s.Round(), a.costs)
+			if known {
+				b.Expected += s.cfg.anyOf(trace[n-1].breaks, a.costs)
+			}
+			if broken {
 				b.SoFar++
 			}
 		}

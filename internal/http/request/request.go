@@ -115,7 +115,10 @@ func (q *Query) fault(name, message string, value any) {
 
 // Err returns a problem when any parameter was faulty.
 func (q *Query) Err() error {
-	return problem.InQuery(q.faults.Err())
+	if err := q.faults.Err(); err != nil {
+		return problem.InQuery(err)
+	}
+	return nil
 }
 
 // One returns a parameter that may stand at most once.

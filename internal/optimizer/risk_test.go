@@ -67,7 +67,9 @@ func TestRiskIsABudget(t *testing.T) {
 			t.Errorf("%s: %+v, want now %g of %d trials with %d beyond", test.name, got, test.now, test.trials, test.soFar)
 		}
 	}
-	expected := func(values ...float64) float64 { return sure(mustReplay(t, cfg, read(values...)).Risks(background))[0].Expected }
+	expected := func(values ...float64) float64 {
+		return sure(mustReplay(t, cfg, read(values...)).Risks(background))[0].Expected
+	}
 	if told, waiting := expected(-1, 1, -1), expected(-1, 1, -1, wait); told == 0 || waiting != told {
 		t.Errorf("%g expected of three that were read, and %g with one that waits", told, waiting)
 	}

@@ -136,16 +136,16 @@ func (m measure) all(values []float64) []float64 {
 	return lists.Map(values, m.to)
 }
 
-// takeIn widens a range by up to its own height on either side, so that values are seen that must
-// not flatten the rest; beyond counts those that are not.
-func takeIn(within, values []float64) (wider []float64, beyond int) {
+// takeIn widens a range by up to so many of its own heights on either side, so that values are seen
+// that must not flatten the rest; beyond counts those that are not.
+func takeIn(within, values []float64, heights float64) (wider []float64, beyond int) {
 	if len(within) == 0 {
 		return within, 0
 	}
 	low, high := within[0], within[1]
 	height := high - low
 	for _, y := range values {
-		if y < within[0]-height || y > within[1]+height {
+		if y < within[0]-heights*height || y > within[1]+heights*height {
 			beyond++
 		} else {
 			low, high = math.Min(low, y-0.06*height), math.Max(high, y+0.06*height)

@@ -292,9 +292,9 @@ func (p *panelling) plotWaiting(points *marks, t *ledger.Trial, metric string) {
 	}
 }
 
-// axis is the one on which to draw the series, with what must be seen; words say what lies beyond
-// its range.
-func (p *panelling) axis(metric string, s series, must []float64) (axis chart.Axis, said string) {
+// axis is the one on which to draw the series, with what must be seen and, unless that would flatten
+// the rest, what may be; words say which readings lie beyond its range.
+func (p *panelling) axis(metric string, s series, must, may []float64) (axis chart.Axis, said string) {
 	var edge []chart.Trace // marks that must not flatten the rest
 	for _, style := range []chart.Style{chart.Doubted, chart.Waiting, chart.Recommended} {
 		if trace := s.points.traces[style]; trace != nil {
@@ -306,12 +306,13 @@ func (p *panelling) axis(metric string, s series, must []float64) (axis chart.Ax
 			must = append(must, lists.Map(trace.Y, func(y any) float64 { return y.(float64) })...)
 		}
 	}
-	m := measureOf(p.Readout.Metrics[metric], s.values, s.first, must)
+	m := measureOf(p.Readout.Metrics[metric], s.values, s.first, must, may)
 	within, above, below := robustRange(m.all(s.values), m.all(must))
 	if said = beyondWords(above, below); said != "" {
 		said = design.Capitalised(metric) + ": " + said
 	}
-	within, beyond := takeIn(within, m.all(s.first))
+	within, _ = takeIn(within, m.all(may), dwarfing-1)
+	within, beyond := takeIn(within, m.all(s.first), 1)
 	edged(m, within, edge)
 	if beyond > 0 {
 		said = strings.TrimSpace(said + fmt.Sprintf(" %s: %s corrected since, as first told, beyond the range drawn.", design.Capitalised(metric), design.Count(beyond, "reading", "readings")))
@@ -352,7 +353,7 @@ func (p *panelling) bestPanel() (panel chart.Panel, best, beyond string) {
 		expected := expectedWords(p.Snap.Definition, o.Metric, r.Mean, r.SD)
 		s.points.add(chart.Recommended, r.Number, mean, o.Metric+" of the recommended settings, "+expected+" "+withoutNoise, r.Number)
 	}
-	axis, beyond := p.axis(o.Metric, s, must)
+	axis, beyond := p.axis(o.Metric, s, must, nil)
 	return chart.Panel{Title: words.AxisName(design.Capitalised(o.Metric), o.Unit), Height: bestHeight, Y: axis, Traces: s.traces(append(truth, line)...)}, strings.TrimSpace(p.bestWords() + " " + said), beyond
 }
 
@@ -421,12 +422,30 @@ func (p *panelling) limitPanel(j int) (panel chart.Panel, said, beyond string) {
 		average, _ := p.line(sum{"average of the trials so far", chart.Second, func(i int) *float64 { return p.averageOf(j, i) }})
 		lines, said = append(lines, average), said+" "+p.averageWords(j)
 	}
-	axis, beyond := p.axis(now.Metric, s, path.Y)
+	nearest, others := nearestTo(s.values, path.Y)
+	axis, beyond := p.axis(now.Metric, s, nearest, others)
+	for i, y := range path.Y {
+		if len(axis.Range) > 0 && (y < axis.Range[0] || y > axis.Range[1]) {
+			said += fmt.Sprintf(" Its limit of %s, from trial %d on, lies beyond the range drawn.", words.Quantity(y, now.Unit), int(path.X[i]+0.5))
+		}
+	}
 	title := words.AxisName(design.Capitalised(now.Metric), now.Unit) + " and its limit"
 	if now.Name != now.Metric {
 		title += ", " + now.Name
 	}
 	return chart.Panel{Title: title, Height: limitHeight, Y: axis, Traces: s.traces(lines...), Limits: []chart.Limit{path}}, said, beyond
+}
+
+// nearestTo is the limit that lies nearest to all of the readings; a limit that was set far away from
+// them, and not looked at since, is among the others.
+func nearestTo(values, limits []float64) (nearest, others []float64) {
+	if len(values) == 0 || len(limits) == 0 {
+		return limits, nil
+	}
+	low, high := slices.Min(values), slices.Max(values)
+	away := func(y float64) float64 { return max(low-y, y-high, 0) }
+	limits = slices.SortedStableFunc(slices.Values(limits), func(a, b float64) int { return cmp.Compare(away(a), away(b)) })
+	return limits[:1], limits[1:]
 }
 
 // limitPath is the threshold as it stood at each trial; the next one is under the limit of now.

@@ -433,6 +433,27 @@ func TestMultiplierWordsFollowFacts(t *testing.T) {
 	}
 }
 
+// TestALimitThatWasLoosenedFar does not flatten the readings, and is drawn as long as it does not.
+func TestALimitThatWasLoosenedFar(t *testing.T) {
+	t.Parallel()
+	for _, loosened := range []struct {
+		to, least, most float64
+		said            string
+	}{{50, 0.835, 1, " Its limit of 50" + words.Thin + "%, from trial 9 on, lies beyond the range drawn."}, {4, 4, 5, ""}} {
+		b := newBench(t, twoLimits)
+		b.curve(8, 0.2, "yield", "impurity", "pressure")
+		b.limit(0, loosened.to)
+		b.curve(3, 0.3, "yield", "impurity", "pressure")
+		panel, said, _ := b.facts(0).panelling().limitPanel(0)
+		if high := panel.Y.Range[1]; high < loosened.least || high > loosened.most {
+			t.Errorf("a limit of 0.5 and then %g, and readings up to 0.835, are drawn on %v", loosened.to, panel.Y.Range)
+		}
+		if !strings.HasSuffix(said, ", it is 0."+loosened.said) {
+			t.Error(said)
+		}
+	}
+}
+
 // A metric whose model compares readings by their ratios is drawn so, and none of them is beyond the
 // range. A limit or reading of 0 has no place there.
 func TestRatiosAreDrawn(t *testing.T) {
@@ -472,7 +493,7 @@ func TestFirstValuesAreTakenIn(t *testing.T) {
 		{[]float64{50}, []float64{48.8, 80}, 0},
 		{[]float64{99, 712, -300}, []float64{60, 100.2}, 2},
 	} {
-		within, beyond := takeIn([]float64{60, 80}, c.first)
+		within, beyond := takeIn([]float64{60, 80}, c.first, 1)
 		if math.Abs(within[0]-c.want[0]) > 1e-9 || math.Abs(within[1]-c.want[1]) > 1e-9 || beyond != c.beyond {
 			t.Errorf("with %v: from %v, %d beyond; want %v, %d", c.first, within, beyond, c.want, c.beyond)
 		}

@@ -203,9 +203,13 @@ func leftWords(now study.ViolationOut, unit string) string {
 	return fmt.Sprintf("Left under it: %s.", words.RoughlyApart(*now.Left, unit))
 }
 
-// dwarfs tells whether the bound is so far away that drawing it would flatten everything else.
+// dwarfing is how many times as far away as everything else something has to be for it not to be
+// drawn beside it, which it would flatten.
+const dwarfing = 10
+
+// dwarfs tells whether the bound is so far away.
 func dwarfs(now study.ViolationOut) bool {
-	return now.Bound != nil && *now.Bound > 10*max(now.Hard, now.Soft)
+	return now.Bound != nil && *now.Bound > dwarfing*max(now.Hard, now.Soft)
 }
 
 // regretPanel is how far the algorithm's own trials can be behind what can be had, in sum, and how
@@ -215,7 +219,7 @@ func (p *panelling) regretPanel() (panel chart.Panel, said string) {
 	if now == nil || now.Bound == nil {
 		return panel, ""
 	}
-	far := len(p.regretted) > 0 && *now.Bound > 10*slices.Max(p.regretted)
+	far := len(p.regretted) > 0 && *now.Bound > dwarfing*slices.Max(p.regretted)
 	return p.sumPanel(design.Capitalised(p.Snap.Definition.Objective.Metric)+": "+words.AxisName("cumulative regret", design.UnitApart(p.Snap.Definition.Objective.Unit)),
 		sum{"algorithm’s bound", chart.Bound, func(i int) *float64 {
 			if r := p.History[i].Regret; r != nil && !far {

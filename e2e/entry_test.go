@@ -95,6 +95,39 @@ func TestEnterMovesOnAndSavesNothingEarly(t *testing.T) {
 	site.counts(t, id, "told", 1)
 }
 
+// TestAllKeys: where fingers type, keys for numbers come first, and all others for who needs a minus
+// or ±. Where a keyboard stands there is nothing to choose.
+func TestAllKeys(t *testing.T) {
+	t.Parallel()
+	id := site.makeStudy(t, buffer("Keys"))
+	site.ask(t, id, 1)
+	p := newAdmin(t)
+	p.open("/studies/" + id)
+	button := fmt.Sprintf(".with-unit:has(%s) [data-all-keys]", result(1, 0))
+	shown := fmt.Sprintf(`document.querySelector(%q).checkVisibility()`, button)
+	if ask[bool](p, shown) {
+		t.Error("a keyboard is offered where one stands")
+	}
+	p.do("touching", chromedp.EmulateViewport(390, 844, chromedp.EmulateTouch))
+	p.open("/studies/" + id + "/bench")
+	p.until("the button", shown)
+	p.audit("the bench where fingers type")
+	p.shot("bench-phone-keys")
+	mode := fmt.Sprintf(`document.querySelector(%q).inputMode`, result(1, 0))
+	if got := ask[string](p, mode); got != "decimal" {
+		t.Fatalf("the keys are those of %q", got)
+	}
+	p.click(result(1, 0))
+	p.keys("71")
+	p.click(button)
+	p.until("all keys", fmt.Sprintf(`document.activeElement.matches(%q) && %s === "text" && !%s`, result(1, 0), mode, shown))
+	p.keys("±0.5")
+	p.click(result(1, 1))
+	p.keys("0.3")
+	p.press("Save result")
+	p.sees("Saved · trial 1: yield 71.0 ± 0.5")
+}
+
 // browsers that can move an element without taking it out, and, after a script, those that cannot
 // and lose the cursor with it.
 var browsers = []struct{ name, script string }{

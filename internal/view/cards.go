@@ -279,7 +279,7 @@ func ResultInput(d design.Definition, i int, metric string) templates.Input {
 	})
 	help := strings.Join(limits, ", ")
 	signed := len(known.Plausible) > 0 && known.Plausible[0] < 0 || slices.ContainsFunc(known.Constraints, func(c design.Constraint) bool { return c.Threshold < 0 })
-	return templates.Input{Name: MetricField(i), Label: metric, Unit: known.Unit, Kind: "number", Help: help, Optional: !known.Modelled, Signed: signed}
+	return templates.Input{Name: MetricField(i), Label: metric, Unit: known.Unit, Kind: "number", Help: help, Optional: !known.Modelled, Signed: signed, Uncertain: true}
 }
 
 // MetricField is the field for the metric at that place among the told ones; metrics may have any

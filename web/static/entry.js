@@ -30,6 +30,17 @@ function passOn(field) {
   }
 }
 
+// All keys come for who needs them, on a phone whose keys for numbers have no minus or ±. Keys that are shown change for a field that is entered anew.
+document.addEventListener("click", (event) => {
+  const button = event.target.closest("[data-all-keys]");
+  if (!button) return;
+  const field = button.parentElement.querySelector("input");
+  field.blur();
+  field.inputMode = "text";
+  field.focus();
+  button.hidden = true;
+});
+
 const unsent = new Set();
 let signedOut = false;
 

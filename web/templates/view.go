@@ -105,6 +105,7 @@ type Input struct {
 	Refreshes          bool // changing it redraws the form, since other fields depend on it
 	Optional           bool // a result that is kept, and not waited for
 	Signed             bool // may be below 0: of decimals, some phones have no minus
+	Uncertain          bool // may have a ± with it, which such phones have not either
 }
 
 // helpClass lets limits stand out where results are entered.

@@ -162,7 +162,7 @@ func (p *panelling) table(limits []int) templates.Table {
 	table.add(number("Best so far", o.Unit), func(i int) string { return reading(p.Snap.Trial(p.best[i]), o.Metric) })
 	if len(p.regret) > 0 {
 		table.add(number("Best in truth", o.Unit), func(i int) string { return words.Rough(p.reachable[i]) })
-		table.add(number("behind it on average, R(t)/t", design.UnitApart(o.Unit)), func(i int) string { return words.Rough(p.regret[i]) })
+		table.add(number("behind what could be had, on average, R(t)/t", design.UnitApart(o.Unit)), func(i int) string { return words.Rough(p.regret[i]) })
 	}
 	if p.Readout.Regret != nil {
 		table.add(number("Bound on regret so far", design.UnitApart(o.Unit)), func(i int) string { return words.RoughOr(p.History[i].Regret.Bound) })

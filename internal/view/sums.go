@@ -22,16 +22,16 @@ type panelling struct {
 	limits [][]design.Constraint // as they stood when each trial was chosen
 	best   []int
 	sums   [][]optimizer.Tally // of each limit up to each trial
-	// In truth, where it is known: the best that could be had in each trial, and how far behind it
-	// they are on average.
-	reachable, regret []float64
-	regretted         []float64 // the sum of how far the algorithm's own trials are behind it
-	notes             []string
+	// In truth, where it is known: the best that could be had in each trial, what they come to on
+	// average, and how far behind what could be had they are on average.
+	reachable, average, regret []float64
+	regretted                  []float64 // the sum of how far the algorithm's own trials are behind it
+	notes                      []string
 }
 
 func (v Facts) panelling() *panelling {
 	p := &panelling{Facts: v, limits: v.Snap.LimitsThrough(), best: v.Snap.BestSoFar(), sums: v.Snap.ViolationSoFar()}
-	p.reachable, p.regret, p.regretted = p.behind()
+	p.truth()
 	return p
 }
 
@@ -50,30 +50,29 @@ func (p *panelling) posed() design.SimulatedLab {
 	return lab
 }
 
-// behind are, for each trial, the best that could be had then, and how far those up to it are
-// behind it on average, in truth:
+// truth works out, for each trial, what is true where that is known:
 //
-//	f*_t and R(t)/t = (1/t) Σ_{s≤t} (f*_s − f_s(x_s))
+//	f*_t, (1/t) Σ_{s≤t} f_s(x_s), and R(t)/t = (1/t) Σ_{s≤t} (f*_s − f_s(x_s))
 //
-// and own is the sum over those that the algorithm chose and that count; nil where it is not known.
-// Where limits were broken it may be negative.
-func (p *panelling) behind() (best, average, own []float64) {
+// and the sum of the last over those that the algorithm chose and that count. Where limits were
+// broken that may be negative.
+func (p *panelling) truth() {
 	lab := p.posed()
 	if lab == nil {
-		return nil, nil, nil
+		return
 	}
-	objective, sum, count, chosen := p.Snap.Definition.Objective.Metric, 0.0, 0.0, 0.0
+	objective, sum, reached, count, chosen := p.Snap.Definition.Objective.Metric, 0.0, 0.0, 0.0, 0.0
 	for _, t := range p.Snap.Trials {
-		most := lab.Truth(t.Number, lab.Best(t.Number))[objective]
-		if behind := most - lab.Truth(t.Number, t.Parameters)[objective]; design.Finite(behind) { // there is no truth beyond absolute zero
-			sum, count = sum+behind, count+1
+		most, had := lab.Truth(t.Number, lab.Best(t.Number))[objective], lab.Truth(t.Number, t.Parameters)[objective]
+		if behind := most - had; design.Finite(behind) { // there is no truth beyond absolute zero
+			sum, reached, count = sum+behind, reached+had, count+1
 			if t.Origin == ledger.Suggested && !t.Excluded {
 				chosen += behind
 			}
 		}
-		best, average, own = append(best, most), append(average, sum/max(count, 1)), append(own, chosen)
+		p.reachable, p.regretted = append(p.reachable, most), append(p.regretted, chosen)
+		p.average, p.regret = append(p.average, reached/count), append(p.regret, sum/max(count, 1))
 	}
-	return best, average, own
 }
 
 func (p *panelling) denseWords() string {

@@ -272,21 +272,24 @@ func verdictOn(theorem study.Theorem, of string) string {
 // truthName is what legends call what is true.
 const truthName = "the truth, which only the simulated lab knows"
 
-// trueLines are the best that could be had over trials, and below it by R(t)/t the average; must
-// are their ends, said what they come to.
+// trueLines are the best that could be had over trials, and their average; must are their ends, said
+// what they come to, and R(t)/t.
 func (p *panelling) trueLines() (lines []chart.Trace, must []float64, said string) {
 	if len(p.regret) == 0 {
 		return nil, nil, ""
 	}
 	best, reachable := p.line(sum{"best that can be had, in truth", chart.Truth, func(i int) *float64 { return &p.reachable[i] }})
-	mean, _ := p.line(sum{"average of the trials so far, in truth", chart.Second, func(i int) *float64 { return new(p.reachable[i] - p.regret[i]) }})
+	mean, averages := p.line(sum{"average of the trials so far, in truth", chart.Second, func(i int) *float64 { return design.FiniteOrNil(p.average[i]) }})
 	last, unit := len(p.regret)-1, p.Snap.Definition.Objective.Unit
-	behind, within := p.regret[last], "within the limits"
+	behind, within, it := p.regret[last], "within the limits", "it"
+	if slices.Min(p.reachable) < slices.Max(p.reachable) {
+		it = "what could be had with each"
+	}
 	if slices.ContainsFunc(p.Snap.Definition.Constraints, design.Constraint.Given) { // known anew for each trial
 		within += " on average"
 	}
-	return []chart.Trace{best, mean}, append(reachable, p.reachable[last]-behind), fmt.Sprintf("In truth %s can be had %s; on average per trial those so far are %s%s it (R(t)/t).",
-		words.Roughly(p.reachable[last], unit), within, words.RoughlyApart(max(behind, -behind), unit), words.Either(behind < 0, " above, beyond a limit,", " behind"))
+	return []chart.Trace{best, mean}, append(reachable, averages[max(0, len(averages)-1):]...), fmt.Sprintf("In truth %s can be had %s; on average per trial those so far are %s%s %s (R(t)/t).",
+		words.Roughly(p.reachable[last], unit), within, words.RoughlyApart(max(behind, -behind), unit), words.Either(behind < 0, " above, beyond a limit,", " behind"), it)
 }
 
 // averageOf is the threshold and V(t)/t = (1/t) Σ_{s≤t} g_s after trial i+1, in the metric's unit:

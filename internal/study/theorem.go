@@ -137,9 +137,13 @@ func circumstances(snap *ledger.Snapshot, state Readout) policy.Circumstances {
 	for _, revision := range snap.Revisions {
 		switch revision.Kind {
 		case ledger.Reconfigured:
-			c.Reconfigured = revision.After
+			if revision.Told {
+				c.Reconfigured = revision.After
+			}
 		case ledger.Corrected:
-			corrected[revision.Number] = true
+			if revision.After > revision.Number { // else nothing was chosen from what it was
+				corrected[revision.Number] = true
+			}
 		case ledger.Excluded:
 			takenOut[[2]int{revision.Number, revision.After}] = true
 		case ledger.Included: // before anything was chosen without it
@@ -178,7 +182,7 @@ func countTrial(c *policy.Circumstances, t *ledger.Trial) {
 	case t.Decision != nil && t.Decision.Reason == policy.FirstDesign:
 		c.Spread++
 	}
-	if t.SettingsChanged {
+	if t.SettingsChanged && t.Origin == ledger.Suggested {
 		c.Moved++
 	}
 	if t.Feasible != nil && *t.Feasible && !t.Excluded {

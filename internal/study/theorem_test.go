@@ -103,6 +103,35 @@ func TestWhatWasTakenOutForATimeBreaksAGuarantee(t *testing.T) {
 	b.wantWorth("growth", "growth rate only, because no trial corrected, 1 taken out")
 }
 
+// TestWhatNoDecisionSawBreaksNoGuarantee: a slip put right before the next trial is chosen, units and
+// when to stop, and a person's own trial at other settings, which the sum does not count.
+func TestWhatNoDecisionSawBreaksNoGuarantee(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, provenOven())
+	for i := range 2 {
+		b.ask(1)
+		b.tell(i+1, map[string]float64{"yield": 0.2, "impurity": 0.1})
+	}
+	correct := func(number int) {
+		b.must(ruleCorrect(b.snap, Correction{Number: number, Metrics: map[string]*ledger.Reading{"yield": {Value: 0.1}}, Reason: "typo"}))
+	}
+	correct(2)
+	b.wantFinding("readings that count now", policy.Met, "nothing was corrected")
+	o := b.snap.Definition.Objective
+	o.Unit = "parts"
+	b.must(ruleReconfigure(b.snap, design.Reconfiguration{Objective: &o, Stop: &design.Stop{Within: 0.02, Risk: 0.1}, Reason: "for people"}))
+	b.wantFinding("those of the first round", policy.Met, "never changed")
+	b.must(b.service.ruleOwn(t.Context(), Command{By: "Ana"}, b.snap, OwnTrial{Parameters: b.snap.Definition.Candidates[1]}))
+	b.must(ruleTell(b.snap, 3, ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: 0.2}, "impurity": {Value: 0.1}}, Parameters: b.snap.Definition.Candidates[2]}))
+	if !b.snap.Trial(3).SettingsChanged {
+		t.Fatal("the own trial was run as it was meant")
+	}
+	b.wantFinding("chosen by the rule", policy.Met, "1 trial chosen otherwise")
+	b.wantWorth("guarantee", "a guarantee, if what cannot be known holds: 4 of the 16 assumptions of its theorem")
+	correct(1)
+	b.wantFinding("readings that count now", policy.NotMet, "1 trial corrected")
+}
+
 // TestABoundRestsOnWhatTheStudyIs plays a study that meets its theorem as far as can be known, and
 // then breaks one assumption after another.
 func TestABoundRestsOnWhatTheStudyIs(t *testing.T) {

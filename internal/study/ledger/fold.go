@@ -202,7 +202,14 @@ func (b *builder) reconfigured(data ReconfiguredData) error {
 	}
 	b.define(after)
 	b.revise(0, data.Reason)
+	b.snap.Revisions[len(b.snap.Revisions)-1].Told = slices.ContainsFunc(data.Changes, isTold)
 	return nil
+}
+
+// isTold tells of what was changed in a definition whether the algorithm is told it: all but units,
+// when to stop, and metrics that are only recorded.
+func isTold(change design.Change) bool {
+	return !strings.HasSuffix(change.Path, ".unit") && !strings.HasPrefix(change.Path, "stop") && !strings.HasPrefix(change.Path, "recorded_metrics")
 }
 
 func (b *builder) chosen(data ChosenData) error {

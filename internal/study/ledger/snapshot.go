@@ -408,6 +408,7 @@ type Revision struct {
 	Number int    // of the trial concerned, 0 for none
 	Reason string // as people gave it
 	Limits []design.Constraint
+	Told   bool // of a definition: something was changed that the algorithm is told
 }
 
 // LimitsThrough gives, for each trial, the constraints as they stood when it was chosen, in the

@@ -360,13 +360,8 @@ func (p *panelling) bestPanel() (panel chart.Panel, best, beyond string) {
 func (p *panelling) bestWords() string {
 	best := p.Snap.Best()
 	o := p.Snap.Definition.Objective
-	switch {
-	case best == nil && len(p.Snap.Definition.Constraints) == 0:
-		return "No " + o.Metric + " has been measured yet."
-	case best == nil && p.Snap.State.Over():
-		return "No trial was found to be within every limit."
-	case best == nil:
-		return "No trial is known to be within every limit yet."
+	if best == nil {
+		return noBest(p.Snap)
 	}
 	text := fmt.Sprintf("Best reading so far: %s at trial %d", words.Quantity(best.Metrics[o.Metric].Value, o.Unit), best.Number)
 	since := 0 // it was read, whichever trial was asked for first
@@ -379,6 +374,24 @@ func (p *panelling) bestWords() string {
 		return text + fmt.Sprintf("; %s since then.", design.Count(since, "reading", "readings"))
 	}
 	return text + ", the last one."
+}
+
+// noBest says why no reading is the best so far: none is within every limit, or none of those counts.
+func noBest(snap *ledger.Snapshot) string {
+	objective := snap.Definition.Objective.Metric
+	reasons := lists.Pick(snap.Trials, func(t *ledger.Trial) (string, bool) {
+		_, told := t.Metrics[objective]
+		why := words.Either(told, "in doubt", "without a reading of "+objective)
+		return words.Either(t.Excluded, "excluded", why), t.Feasible != nil && *t.Feasible && (told || limited(snap.Definition))
+	})
+	slices.Sort(reasons)
+	switch {
+	case len(reasons) > 0:
+		return "No best reading" + words.Either(snap.State.Over(), "", " yet") + ": what " + words.Either(limited(snap.Definition), "is within every limit", "was read") + " is " + design.Listed(slices.Compact(reasons), "or") + "."
+	case snap.State.Over():
+		return "No trial was found to be within every limit."
+	}
+	return "No trial is known to be within every limit yet."
 }
 
 // quiet says why a limit needs no panel, "" where it needs one: never broken as it stood then or stands now, and no

@@ -140,6 +140,32 @@ func TestWhatWaitsIsMarkedWhereItsDecisionForetold(t *testing.T) {
 	since("at trial 6, the last one.")
 }
 
+// TestWithoutABestReadingItIsSaidWhy: trials within every limit are not denied because none of them
+// counts.
+func TestWithoutABestReadingItIsSaidWhy(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, twoLimits)
+	caption := func(what, want string) {
+		t.Helper()
+		says(t, what, captionOf(b.facts(0).Progress().Chart), []string{want}, nil)
+	}
+	b.tell(b.ask(0.1), map[string]float64{"yield": 60, "impurity": 0.9, "pressure": 2})
+	caption("none within", "No trial is known to be within every limit yet.")
+	b.tell(b.ask(0.2), map[string]float64{"impurity": 0.1, "pressure": 2})
+	caption("one not read", "No best reading yet: what is within every limit is without a reading of yield.")
+	b.tell(2, map[string]float64{"yield": 61})
+	b.end(ledger.Excluded, 2)
+	caption("one excluded", "No best reading yet: what is within every limit is excluded.")
+	b.tell(b.ask(0.3), map[string]float64{"impurity": 0.2, "pressure": 2})
+	b.become(ledger.Finished)
+	caption("finished", "No best reading: what is within every limit is excluded or without a reading of yield.")
+
+	b = newBench(t, `{"name": "No limit", "parameters": [{"name": "x", "type": "real", "low": 0, "high": 1}], "objective": {"metric": "yield", "direction": "maximize", "plausible": [0, 100]}, "algorithm": {"name": "random", "horizon": 20}, "seed": 7}`)
+	b.tell(b.ask(0.1), map[string]float64{"yield": 700})
+	b.ask(0.2)
+	caption("in doubt, without limits", "No best reading yet: what was read is in doubt.")
+}
+
 // TestManyTrialsAreDrawnWithoutLying: every reading lies in a span, those that broke a limit have a
 // mark, and the page says so.
 func TestManyTrialsAreDrawnWithoutLying(t *testing.T) {

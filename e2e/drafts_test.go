@@ -283,6 +283,48 @@ func TestWhoAsksIsLedToTheTrial(t *testing.T) {
 	}
 }
 
+// TestWhatIsTypedToAskStays while others save results, until its trials came.
+func TestWhatIsTypedToAskStays(t *testing.T) {
+	t.Parallel()
+	p := newAdmin(t)
+	for _, path := range []string{"", "/bench"} {
+		id := site.makeStudy(t, map[string]any{
+			"name": "Asking" + path, "parameters": []map[string]any{{"name": "x", "type": "real", "low": 0, "high": 10}}, "objective": map[string]any{"metric": "yield", "direction": "maximize"},
+			"constraints": []map[string]any{{"metric": "room", "op": ">=", "threshold": 0, "expression": "omega - 3*x", "context": []string{"omega"}}}, "seed": 7,
+		})
+		site.api(t, "POST", "/studies/"+id+"/ask", map[string]any{"count": 1, "context": map[string]any{"omega": 30}}, nil)
+		p.open("/studies/" + id + path)
+		p.listening()
+		p.fill("#f-context_omega", "28")
+		p.fill("#ask-count", "3")
+		site.tell(t, id, 1, map[string]any{"yield": 61})
+		p.until("the card gone", `!document.querySelector("#card-1")`)
+		p.holds("#f-context_omega", "28")
+		p.holds("#ask-count", "3")
+		p.press("Ask for next trial")
+		p.until("what was asked for", `document.querySelectorAll(".card").length === 3`)
+		p.comesToHold("#f-context_omega", "")
+		p.holds("#ask-count", "1")
+	}
+}
+
+// TestAPointTypedOnTheBoardStays while results come in.
+func TestAPointTypedOnTheBoardStays(t *testing.T) {
+	t.Parallel()
+	id := site.makeStudy(t, buffer("A point on the board"))
+	site.play(t, id, 6)
+	site.ask(t, id, 1)
+	p := newAdmin(t)
+	p.open("/studies/" + id + "/board")
+	p.listening()
+	p.click("#beliefs-choose > summary")
+	p.fill("#f-pin_0", "33.5")
+	site.tell(t, id, 7, map[string]any{"yield": 61, "impurity": 0.3})
+	p.until("the result", `document.querySelector("#trial-7").innerText.includes("61")`)
+	p.holds("#f-pin_0", "33.5")
+	p.sees("through the point you set")
+}
+
 func TestTwoTabsKeepWhatWasTypedInEach(t *testing.T) {
 	t.Parallel()
 	id := site.makeStudy(t, buffer("Two tabs"))

@@ -30,6 +30,7 @@ func (v Facts) Next() templates.Next {
 	d := v.Snap.Definition
 	next := templates.Next{Study: v.Head, AskKey: v.Key, Any: len(v.Snap.Trials) > 0, Context: ContextInputs(d), Idle: idle(v.Snap.Trials),
 		Candidate: slices.ContainsFunc(d.Constraints, func(c design.Constraint) bool { return c.Sampled })}
+	next.AskID = v.askID(next.Context)
 	if !next.Any {
 		next.First = v.Snap.Compiled().Config.Settings.InitialDesign()
 	}
@@ -48,6 +49,18 @@ func (v Facts) Next() templates.Next {
 	feasible, known := v.Snap.Feasibility()
 	next.Nothing = known > 0 && feasible == 0 && limited(d)
 	return next
+}
+
+// askID changes with what is to be typed where trials are asked for, and with each that the viewer
+// made: then it begins anew.
+func (v Facts) askID(context []templates.Input) string {
+	asked := lists.Map(context, func(in templates.Input) string { return in.Name })
+	for _, t := range v.Snap.Trials {
+		if t.By == v.Who.By() {
+			asked = append(asked, strconv.Itoa(t.Number))
+		}
+	}
+	return "ask-" + shortHash(asked)
 }
 
 // withTyped adds the cards of trials that wait no more but have something typed in them: a card

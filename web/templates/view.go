@@ -280,6 +280,7 @@ type Next struct {
 	Idle      string // how the trials ended, where none waits
 	First     int    // trials of the first design, while there are none
 	AskKey    string
+	AskID     string // of what is typed to ask: another once the viewer has asked, or something else is to be typed
 	Ask       Form
 	Context   []Input // values a known limit needs with each ask
 	Candidate bool    // constraint values for each candidate are needed, so asking goes through the API

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"mime"
 	"net/http"
 	"net/url"
@@ -297,7 +298,9 @@ func (s *Site) BoardPage(w http.ResponseWriter, r *http.Request, now view.Facts)
 		part := boardPart(v, "") + v.Without()
 		follows := r.Header.Get("HX-Trigger") == boardMoment
 		if follows {
-			v.Query = sentFrom(r).Query() // the study has changed: the reader's place stays
+			place := sentFrom(r).Query() // the study has changed: the reader's place stays, and what they typed there
+			maps.Copy(place, v.Query)
+			v.Query = place
 			part += " following"
 		}
 		v.Query = view.BoardQuery(v.Query, v.Snap)

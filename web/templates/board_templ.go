@@ -744,7 +744,7 @@ func AmendsSection(a Amends) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = table(append([]Column{{Name: "Trial", Number: true}}, worded("What", "As first told", "Now", "Why", "By", "When")...)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var32), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = table(append([]Column{{Name: "Trial", Number: true}}, worded("What", "Before", "After", "Why", "By", "When")...)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var32), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -68,6 +68,22 @@ func TestTheBoardShowsMoreInPlace(t *testing.T) {
 	s.Call("GET", study+"/board/trials?below=x", s.Admin, nil).Want(422)
 }
 
+// TestACorrectionStandsBesideWhatWasBefore it, which is not what was told first where it was the
+// second.
+func TestACorrectionStandsBesideWhatWasBefore(t *testing.T) {
+	s := sitetest.Beside(t)
+	study := newTrial(s)
+	s.API("POST", study+"/trials/1/tell", `{"metrics": {"yield": 71}}`).Want(200)
+	for _, value := range []int{72, 73} {
+		s.API("POST", study+"/trials/1/corrections", fmt.Sprintf(`{"metrics": {"yield": %d}, "reason": "typo"}`, value)).Want(200)
+	}
+	for _, page := range []string{"/board", "/report"} {
+		table := s.Page(study + page)
+		sitetest.Says(t, table, ">Before<", ">After<", `<s class="was">72`, "<b>73", `<s class="was">71`, "<b>72")
+		sitetest.Lacks(t, table, "As first told", ">Now<")
+	}
+}
+
 // busySite is a site whose one place to compute can be taken: nothing is worked out until it is
 // given back.
 func busySite(t *testing.T) (s *sitetest.Site, take func() (giveBack func())) {

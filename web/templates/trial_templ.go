@@ -465,7 +465,7 @@ func TrialView(p TrialPage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			if p.Study.Operates && p.Study.State != ledger.Archived && len(p.Card.Entry.Fields) > 0 {
+			if p.Card.Entry.Form.Sent || p.Study.Operates && p.Study.State != ledger.Archived && len(p.Card.Entry.Fields) > 0 {
 				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 40, "<div class=\"panel\">")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err

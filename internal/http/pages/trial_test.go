@@ -39,6 +39,19 @@ func TestAnUndoneTrialIsAsItWas(t *testing.T) {
 	sitetest.Lacks(t, refused, "gone on meanwhile")
 }
 
+// TestAResultThatCannotBeSavedComesBack on a page of its own too: where others were quicker with all
+// of it, or the study has been archived.
+func TestAResultThatCannotBeSavedComesBack(t *testing.T) {
+	s := sitetest.Beside(t)
+	typed := url.Values{"metric.0": {"66.6"}, "metric.1": {"0.11"}, "note": {"foamed"}}
+	study := newTrial(s)
+	s.API("POST", study+"/trials/1/tell", `{"metrics": {"yield": 50, "impurity": 0.2}}`).Want(200)
+	post(s, study+"/trials/1/tell", typed).Want(422).Says("Nothing of yours is saved yet", `value="66.6"`, `value="0.11"`, `value="foamed"`)
+	study = newTrial(s)
+	s.API("PATCH", study, `{"state": "archived"}`).Want(200)
+	post(s, study+"/trials/1/tell", typed).Want(422).Says("is archived", `value="66.6"`, `value="0.11"`, `value="foamed"`)
+}
+
 func TestALimitOnTheObjectiveIsShownWithItsOwnEstimate(t *testing.T) {
 	s := sitetest.Beside(t)
 	id := s.NewStudy(`{"name": "Oven", "parameters": [{"name": "temperature", "type": "real", "low": 20, "high": 60}],

@@ -2,6 +2,7 @@ package templates
 
 import (
 	"net/url"
+	"slices"
 	"strconv"
 
 	"github.com/a-h/templ"
@@ -66,6 +67,15 @@ type TrialPage struct {
 	Previous, Following int
 	Key                 string // Idempotency-Key for a replicate
 	Saved               []Saved
+}
+
+// sent is what was sent to end the trial or set it aside, for the form that sends these kinds; others
+// do not have it.
+func (p TrialPage) sent(kinds ...string) Form {
+	if !slices.Contains(kinds, p.Closing.Value("kind")) {
+		return Form{}
+	}
+	return p.Closing
 }
 
 // MetricFact is one reading with what was predicted for it.

@@ -52,6 +52,22 @@ func TestAResultThatCannotBeSavedComesBack(t *testing.T) {
 	post(s, study+"/trials/1/tell", typed).Want(422).Says("is archived", `value="66.6"`, `value="0.11"`, `value="foamed"`)
 }
 
+// TestAReasonComesBackWhereItWasGiven, in no other form: an exclusion's is none to include the trial
+// again that somebody else excluded meanwhile, nor why it failed.
+func TestAReasonComesBackWhereItWasGiven(t *testing.T) {
+	s := sitetest.Beside(t)
+	study := newTrial(s)
+	long := strings.Repeat("Z", 3000)
+	for kind, field := range map[string]string{"excluded": "exclude-reason", "settings": "reason-1"} {
+		page := string(post(s, study+"/trials/1/close", url.Values{"kind": {kind}, "reason": {long}}).Want(422).Body)
+		if inputs := regexp.MustCompile(`id="([^"]*)" name="reason" value="Z`).FindAllStringSubmatch(page, -1); len(inputs) != 1 || inputs[0][1] != field {
+			t.Errorf("what was sent as %s stands in %.100q", kind, inputs)
+		}
+	}
+	s.API("POST", study+"/trials/1/exclude", `{"reason": "contaminated"}`).Want(200)
+	post(s, study+"/trials/1/close", url.Values{"kind": {"excluded"}, "reason": {"the stirrer broke"}}).Want(422).Says("include it again").Lacks(`value="the stirrer broke"`)
+}
+
 func TestALimitOnTheObjectiveIsShownWithItsOwnEstimate(t *testing.T) {
 	s := sitetest.Beside(t)
 	id := s.NewStudy(`{"name": "Oven", "parameters": [{"name": "temperature", "type": "real", "low": 20, "high": 60}],

@@ -207,12 +207,15 @@ func (v Tried) card() templates.Card {
 	return card
 }
 
-// since says what was changed since a trial was chosen: of one that waits, so that nobody runs it for a
-// promise that holds no more, and of others why they count as breaking a limit that they kept.
+// since says what was changed since a trial was chosen: of one that waits, so that nobody runs it for
+// nothing, or for a promise that holds no more, and of others why they count as breaking a limit that they kept.
 func (v Tried) since() string {
 	said := words.Either(v.Trial.Waiting() && v.Snap.Gone(v.Trial.Number), "Its settings may be chosen no more.", "")
 	if changed := limitChanges(v.Snap.LimitsThrough()[v.Trial.Number-1], v.Snap.Definition.Constraints); changed != "" {
 		said = "Since it was chosen: " + changed + ". " + said
+	}
+	if v.Trial.Waiting() && v.Trial.Excluded {
+		said += " It is excluded, and need not be run: " + v.Trial.Reason
 	}
 	return strings.TrimSpace(said)
 }

@@ -324,8 +324,8 @@ func (v answering) toDo() string {
 		return "Ask for the first trial."
 	case summary.Waiting > 0 && v.Snap.Definition.SimulatedLab != "":
 		return v.watching(summary.Waiting) + " Enter some, or let the simulated lab run on."
-	case summary.Waiting > 0:
-		return v.waitingWords(summary.Waiting)
+	case len(v.toRun()) > 0:
+		return waitingWords(v.toRun())
 	case v.Snap.State == ledger.Paused:
 		return "The study is paused. Open it again to ask for more trials."
 	case v.Modelless != "":
@@ -367,11 +367,16 @@ func (v answering) watching(waiting int) string {
 // fewReadings is how many more readings are worth advising.
 const fewReadings = 10
 
-func (v answering) waitingWords(waiting int) string {
-	first := v.Snap.WaitingTrials()[0]
+// toRun are the trials that wait and were not taken out.
+func (v answering) toRun() []ledger.Trial {
+	return slices.DeleteFunc(v.Snap.WaitingTrials(), func(t ledger.Trial) bool { return t.Excluded })
+}
+
+func waitingWords(waiting []ledger.Trial) string {
+	first := waiting[0]
 	text := fmt.Sprintf(words.Either(first.Status == ledger.StatusPartial, "Enter the missing results of trial %d", "Run trial %d and enter its results"), first.Number)
-	if waiting > 1 {
-		text += "; " + design.Count(waiting-1, "more waits", "more wait")
+	if n := len(waiting) - 1; n > 0 {
+		text += "; " + design.Count(n, "more waits", "more wait")
 	}
 	return text + "."
 }

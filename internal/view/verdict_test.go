@@ -217,6 +217,21 @@ func TestNobodyIsToRunWhatASimulatedLabAnswers(t *testing.T) {
 	says(t, "what to do", b.facts(0).Verdict().Next, []string{"Trial 1 waits for results. Enter some, or let the simulated lab run on."}, []string{"Run trial"})
 }
 
+// TestNobodyIsToRunATrialThatWasTakenOut: its card says so, and what to do is said of the others.
+func TestNobodyIsToRunATrialThatWasTakenOut(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, twoLimits)
+	b.ask(0.5)
+	b.ask(0.6)
+	b.end(ledger.Excluded, 1)
+	v := b.facts(0)
+	says(t, "what to do", v.Verdict().Next, []string{"Run trial 2 and enter its results."}, []string{"trial 1", "more"})
+	says(t, "its card", v.Next().Cards[0].Since, []string{"It is excluded, and need not be run: pump"}, nil)
+	says(t, "the other's card", v.Next().Cards[1].Since+"|", nil, []string{"excluded"})
+	b.end(ledger.Excluded, 2)
+	says(t, "what to do without them", b.facts(0).Verdict().Next, nil, []string{"Run trial"})
+}
+
 // TestWithoutAModelTheReadingsSpeak: while a model is worked out, or there cannot be one, the
 // verdict says why and how the limits stand.
 func TestWithoutAModelTheReadingsSpeak(t *testing.T) {

@@ -28,8 +28,7 @@ const mostSaved = 3
 // Next is what to do next.
 func (v Facts) Next() templates.Next {
 	d := v.Snap.Definition
-	next := templates.Next{Study: v.Head, AskKey: v.Key, Any: len(v.Snap.Trials) > 0, Context: ContextInputs(d), Idle: idle(v.Snap.Trials),
-		Candidate: slices.ContainsFunc(d.Constraints, func(c design.Constraint) bool { return c.Sampled })}
+	next := templates.Next{Study: v.Head, AskKey: v.Key, Any: len(v.Snap.Trials) > 0, Context: ContextInputs(d), Idle: idle(v.Snap.Trials), Candidate: sampled(d)}
 	next.AskID = v.askID(next.Context)
 	if !next.Any {
 		next.First = v.Snap.Compiled().Config.Settings.InitialDesign()

@@ -78,6 +78,12 @@ func axisNames(d design.Definition) []string {
 // which says nothing.
 func limited(d design.Definition) bool { return len(d.Constraints) > 0 }
 
+// sampled tells whether each decision needs the value of a limit at every candidate, which come
+// through the API.
+func sampled(d design.Definition) bool {
+	return slices.ContainsFunc(d.Constraints, func(c design.Constraint) bool { return c.Sampled })
+}
+
 // unread lists the modelled metrics of which no included trial has a reading. Of them nothing is
 // known but the prior, which is not shown.
 func unread(snap *ledger.Snapshot) []string {

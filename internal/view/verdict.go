@@ -50,7 +50,7 @@ func (v Facts) Verdict() templates.Verdict {
 	}
 	a.recommend(&verdict)
 	verdict.Gain = v.GainWords()
-	if verdict.Gain.Enough && verdict.Next == askNext {
+	if verdict.Gain.Enough && verdict.Next == a.askFor("next") {
 		verdict.Next = "You could stop here: little is left to gain. Or ask for the next trial."
 	}
 	return verdict
@@ -320,14 +320,14 @@ func (v answering) toDo() string {
 		return "The study is finished without settings that it could recommend."
 	case v.Snap.State == ledger.Archived:
 		return "The study is archived; it can be copied as a new one."
-	case summary.Trials == 0:
-		return "Ask for the first trial."
 	case summary.Waiting > 0 && v.Snap.Definition.SimulatedLab != "":
-		return v.watching(summary.Waiting) + " Enter some, or let the simulated lab run on."
+		return v.watching(summary.Waiting) + " Enter some" + words.Either(v.Snap.State == ledger.Paused, ".", ", or let the simulated lab run on.")
 	case len(v.toRun()) > 0:
 		return waitingWords(v.toRun())
 	case v.Snap.State == ledger.Paused:
 		return "The study is paused. Open it again to ask for more trials."
+	case summary.Trials == 0:
+		return v.askFor("first")
 	case v.Modelless != "":
 		return "Without its model the study takes results, and no new trials."
 	case ended(v.Snap.Trials, ledger.StatusFailed) > 0 && fruitless(v.Snap.Trials) != "":
@@ -343,11 +343,13 @@ func (v answering) toDo() string {
 	case summary.Trials >= v.Snap.Definition.Algorithm.Horizon:
 		return design.Count(v.Snap.Definition.Algorithm.Horizon, "trial was planned, and is made", "trials were planned, and are made") + ". Finish the study, or go on if there is enough to gain."
 	}
-	return askNext
+	return v.askFor("next")
 }
 
-// askNext is what to do where nothing else is.
-const askNext = "Ask for the next trial."
+// askFor is what to do where nothing else is.
+func (v answering) askFor(which string) string {
+	return "Ask for the " + which + " trial" + words.Either(sampled(v.Snap.Definition), " through the API", "") + "."
+}
 
 // watching says how the study goes on, for those who may only look.
 func (v answering) watching(waiting int) string {

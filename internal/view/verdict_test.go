@@ -217,6 +217,23 @@ func TestNobodyIsToRunWhatASimulatedLabAnswers(t *testing.T) {
 	says(t, "what to do", b.facts(0).Verdict().Next, []string{"Trial 1 waits for results. Enter some, or let the simulated lab run on."}, []string{"Run trial"})
 }
 
+// TestWhatToDoCanBeDone: nobody is told to press what is not there.
+func TestWhatToDoCanBeDone(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, twoLimits)
+	b.become(ledger.Paused)
+	says(t, "paused before the first trial", b.facts(0).Verdict().Next, []string{"The study is paused. Open it again to ask for more trials."}, nil)
+	b.become(ledger.Open)
+	b.ask(0.5)
+	b.snap.Definition.SimulatedLab = "branin"
+	b.become(ledger.Paused)
+	says(t, "paused beside a simulated lab", b.facts(0).Verdict().Next, []string{"Trial 1 waits for results. Enter some."}, []string{"run on"})
+
+	b = newBench(t, twoLimits)
+	b.snap.Definition.Constraints[0].Sampled = true
+	says(t, "before the first trial of a sampled limit", b.facts(0).Verdict().Next, []string{"Ask for the first trial through the API."}, nil)
+}
+
 // TestNobodyIsToRunATrialThatWasTakenOut: its card says so, and what to do is said of the others.
 func TestNobodyIsToRunATrialThatWasTakenOut(t *testing.T) {
 	t.Parallel()

@@ -46,7 +46,7 @@ func NextSection(n Next) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		if n.Study.Operates && n.Study.State == ledger.Open && !n.Candidate {
+		if n.asks() {
 			templ_7745c5c3_Err = askForm(n).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
@@ -113,7 +113,7 @@ func NextSection(n Next) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				if n.Study.Operates {
+				if n.asks() {
 					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 10, "<p>Press “Ask for next trial” to begin, or <a href=\"")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
@@ -150,7 +150,7 @@ func NextSection(n Next) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				if n.Study.Operates && n.Study.State == ledger.Open {
+				if n.asks() {
 					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 14, "Press “Ask for next trial” for the next settings to try.")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
@@ -2301,7 +2301,7 @@ func BenchSection(n Next) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		if n.Study.Operates && n.Study.State == ledger.Open && !n.Candidate {
+		if n.asks() {
 			templ_7745c5c3_Err = askForm(n).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err

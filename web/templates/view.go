@@ -289,6 +289,11 @@ type Next struct {
 	Kept      string  // of what the viewer has typed, where it has no place
 }
 
+// asks tells whether the viewer can ask for trials here.
+func (n Next) asks() bool {
+	return n.Study.Operates && n.Study.State == ledger.Open && !n.Candidate
+}
+
 // Setting is one setting of a trial as the bench needs it.
 type Setting struct {
 	Name, Value, Unit string

@@ -389,6 +389,26 @@ func TestChoicesAreAGridOfValues(t *testing.T) {
 	}
 }
 
+// TestNobodyIsToPressWhatIsNotThere: where no trials can be asked for, there is neither the button nor
+// a sentence that names it.
+func TestNobodyIsToPressWhatIsNotThere(t *testing.T) {
+	s := sitetest.Beside(t)
+	const button = "Ask for next trial"
+	study := "/studies/" + s.NewStudy(sitetest.Screen)
+	sitetest.Says(t, s.Page(study), "Press “"+button+"” to begin")
+	for _, state := range []string{"paused", "finished", "archived"} {
+		s.API("PATCH", study, `{"state": "`+state+`"}`).Want(200)
+		sitetest.Lacks(t, s.Page(study), button)
+	}
+	study = "/studies/" + s.NewStudy(`{"name": "Sampled", "parameters": [{"name": "x", "type": "real", "low": 0, "high": 1}], "candidates": [{"x": 0.2}, {"x": 0.8}],
+		"objective": {"metric": "yield", "direction": "maximize"}, "constraints": [{"metric": "room", "op": ">=", "threshold": 0, "sampled": true}], "algorithm": {"name": "rpol-ucb", "horizon": 20}, "seed": 7}`)
+	sitetest.Lacks(t, s.Page(study), button)
+	s.API("POST", study+"/trials", `{"parameters": {"x": 0.2}, "constraint_values": {"room": [1, 2]}, "metrics": {"yield": 61}}`).Want(201)
+	page := s.Page(study)
+	sitetest.Lacks(t, page, button)
+	sitetest.Says(t, page, "asked for through the API", "Nothing is waiting")
+}
+
 // TestWhatOnlyTheSumKeeps is said on the page and in the report of a study whose algorithm mixes,
 // and on no other's.
 func TestWhatOnlyTheSumKeeps(t *testing.T) {

@@ -3,6 +3,7 @@ package view
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -400,14 +401,14 @@ func (p *panelling) quiet(j int) string {
 	now := p.Snap.Definition.Constraints[j]
 	title := design.Capitalised(constraintTitle(now))
 	var values []float64
-	nearest, at := 0.0, 0
+	nearest, closest, at := math.Inf(1), math.Inf(1), 0 // under the limits of then and now, and under that of now
 	for t, m := range readings(p.Snap.Trials, now.Metric) {
-		room := min(p.limits[t.Number-1][j].Headroom(m.Value), now.Headroom(m.Value))
-		if room < 0 {
+		room := now.Headroom(m.Value)
+		if nearest = min(nearest, room, p.limits[t.Number-1][j].Headroom(m.Value)); nearest < 0 {
 			return ""
 		}
-		if at == 0 || room < nearest {
-			nearest, at = room, t.Number
+		if room < closest {
+			closest, at = room, t.Number
 		}
 		values = append(values, m.Value)
 	}
@@ -419,7 +420,7 @@ func (p *panelling) quiet(j int) string {
 		return ""
 	}
 	return fmt.Sprintf("%s: never broken and far from it, so not drawn; the closest reading was %s at trial %d, %s inside.", title,
-		Measured(p.Snap.Definition, now.Metric, p.Snap.Trial(at).Metrics[now.Metric]), at, words.RoughlyApart(nearest, now.Unit))
+		Measured(p.Snap.Definition, now.Metric, p.Snap.Trial(at).Metrics[now.Metric]), at, words.RoughlyApart(closest, now.Unit))
 }
 
 // limitPanel is a limit's metric over trials, against the limit as it stood.

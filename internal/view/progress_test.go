@@ -243,6 +243,9 @@ func TestQuietLimitsFold(t *testing.T) {
 	}
 	says(t, "the caption", captionOf(far.facts(0).Progress().Chart),
 		[]string{"Pressure ≤ 4 bar: never broken and far from it, so not drawn; the closest reading was 1.91667 bar at trial 12, 2.08 bar inside."}, nil)
+	far.limit(1, 10)
+	says(t, "the caption under a limit that was loosened", captionOf(far.facts(0).Progress().Chart),
+		[]string{"Pressure ≤ 10 bar: never broken and far from it, so not drawn; the closest reading was 1.91667 bar at trial 12, 8.08 bar inside."}, nil)
 	far.limit(1, 1.95)
 	if n := limits(far.facts(0)); n != 2 {
 		t.Errorf("with a limit that was moved close to the readings %d of 2 are drawn", n)

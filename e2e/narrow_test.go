@@ -91,6 +91,19 @@ func TestLongNamesFitAPhone(t *testing.T) {
 	p.fits("the report on a desk")
 }
 
+// TestASheetOfManySettingsFitsAPhone, with a long unit among them.
+func TestASheetOfManySettingsFitsAPhone(t *testing.T) {
+	t.Parallel()
+	definition := shaped("Many settings", 8, 1)
+	definition["parameters"].([]map[string]any)[2]["unit"] = "micromole per litre and minute"
+	id := site.makeStudy(t, definition)
+	site.ask(t, id, 1)
+	p := newAdmin(t)
+	p.size(390, 844)
+	p.open("/studies/" + id + "/trials/1/sheet")
+	p.fits("the sheet")
+}
+
 // fits fails when the page can be scrolled sideways, and names what reaches beyond the window.
 func (p *tab) fits(what string) {
 	p.t.Helper()

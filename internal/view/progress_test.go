@@ -75,7 +75,7 @@ func TestALimitTurnedAroundIsSaid(t *testing.T) {
 	revisions := b.snap.Revisions
 	inOther := slices.Clone(d.Constraints)
 	inOther[0].Threshold, inOther[0].Unit = 5000, "ppm"
-	said := limitChanges(revisions[0].Limits, revisions[1].Limits) + "; " + limitChanges(d.Constraints, inOther) + "; " + limitBefore(revisions, 0) + "; " + limitBefore(revisions, 1)
+	said := limitChanges(revisions[0].Limits, revisions[1].Limits) + "; " + limitChanges(d.Constraints, inOther) + "; " + limitBefore(b.snap, 0) + "; " + limitBefore(b.snap, 1)
 	says(t, "the change", said, []string{"limit of impurity from ≤ 0.5 to ≥ 0.5 %; limit of impurity from 0.5 % to 5000 ppm; ≤ 0.5 % before trial 4; "}, []string{"pressure"})
 }
 

@@ -161,7 +161,7 @@ func (v answering) limitLines() []templates.LimitLine {
 	for j, c := range v.Snap.Definition.Constraints {
 		line := templates.LimitLine{Name: c.Name, Asks: asks(c), Mark: string(chart.Feasible)}
 		if v.Paper {
-			line.Before = limitBefore(v.Snap.Revisions, j)
+			line.Before = limitBefore(v.Snap, j)
 		}
 		broken, known := brokenIn(v.Snap.Trials, c)
 		line.Count = "broken in " + strconv.Itoa(broken) + " of " + design.Count(known, "trial", "trials")
@@ -186,12 +186,14 @@ func (v answering) limitLines() []templates.LimitLine {
 	return lines
 }
 
-// limitBefore says how a limit stood before it was changed, "" where it never was.
-func limitBefore(revisions []ledger.Revision, j int) string {
+// limitBefore says how a limit stood before it was changed, "" where it never was: as trials had it,
+// and not what was taken back before the next.
+func limitBefore(snap *ledger.Snapshot, j int) string {
 	var said []string
-	for i, revision := range revisions[1:] {
-		if was, c := revisions[i].Limits[j], revision.Limits[j]; limitDiffers(was, c) {
-			said = append(said, fmt.Sprintf("%s before trial %d", signTurned(was, c)+words.Quantity(was.Threshold, was.Unit), revision.After+1))
+	through := append(snap.LimitsThrough(), snap.Definition.Constraints)
+	for i, limits := range through[1:] {
+		if was, c := through[i][j], limits[j]; limitDiffers(was, c) {
+			said = append(said, fmt.Sprintf("%s before trial %d", signTurned(was, c)+words.Quantity(was.Threshold, was.Unit), i+2))
 		}
 	}
 	return strings.Join(said, "; ")

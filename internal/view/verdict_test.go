@@ -217,6 +217,31 @@ func TestNobodyIsToRunWhatASimulatedLabAnswers(t *testing.T) {
 	says(t, "what to do", b.facts(0).Verdict().Next, []string{"Trial 1 waits for results. Enter some, or let the simulated lab run on."}, []string{"Run trial"})
 }
 
+// TestALimitBeforeIsOneThatTrialsHad: what was set and taken back between two trials is none.
+func TestALimitBeforeIsOneThatTrialsHad(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, twoLimits)
+	before := func(want string) {
+		t.Helper()
+		if got := strings.ReplaceAll(limitBefore(b.snap, 0), words.Thin, " "); got != want {
+			t.Errorf("it was %q, want %q", got, want)
+		}
+	}
+	b.limit(0, 0.7)
+	before("")
+	b.ask(0.5)
+	b.limit(0, 0.6)
+	before("0.7 % before trial 2")
+	b.limit(0, 0.7)
+	before("")
+	b.ask(0.5)
+	b.limit(0, 0.6)
+	b.limit(0, 0.4)
+	b.ask(0.5)
+	b.limit(0, 0.3)
+	before("0.7 % before trial 3; 0.4 % before trial 4")
+}
+
 // TestWhatToDoCanBeDone: nobody is told to press what is not there.
 func TestWhatToDoCanBeDone(t *testing.T) {
 	t.Parallel()

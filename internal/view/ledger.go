@@ -409,9 +409,9 @@ func ForecastOf(snap *ledger.Snapshot, decision *ledger.Decision, beforehand map
 	if chance := decision.FeasibilityProbability; len(d.Constraints) > 0 && known == len(shown.Metrics) && chance != nil {
 		shown.Chance = words.Percent(*chance)
 	}
-	for _, c := range d.Constraints {
-		if value, there := beforehand[c.Name]; there {
-			shown.Metrics = append(shown.Metrics, templates.ForecastLine{Name: c.Metric, Reading: words.Quantity(value, c.Unit) + ", known beforehand", Limit: limitsText(d, c.Metric)})
+	for _, metric := range workedOut(d) {
+		if value, there := beforehand[metricOf(d, metric).Constraints[0].Name]; there {
+			shown.Metrics = append(shown.Metrics, templates.ForecastLine{Name: metric, Reading: words.Quantity(value, UnitOf(d, metric)) + ", known beforehand", Limit: limitsText(d, metric)})
 		}
 	}
 	return shown

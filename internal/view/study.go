@@ -45,10 +45,14 @@ func Modelled(d design.Definition) []string {
 	return metricNames(d, func(m design.MetricInfo) bool { return m.Modelled })
 }
 
-// tableMetrics are all metrics that a trial can have a value of: those told, then those worked out
-// when it is chosen.
+// tableMetrics are all metrics that a trial can have a value of: those told, then those worked out.
 func tableMetrics(d design.Definition) []string {
-	return append(Told(d), metricNames(d, func(m design.MetricInfo) bool { return m.Known })...)
+	return append(Told(d), workedOut(d)...)
+}
+
+// workedOut lists the metrics that are worked out when a trial is chosen.
+func workedOut(d design.Definition) []string {
+	return metricNames(d, func(m design.MetricInfo) bool { return m.Known })
 }
 
 func metricNames(d design.Definition, keep func(design.MetricInfo) bool) []string {

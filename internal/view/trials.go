@@ -425,9 +425,9 @@ func (v Tried) Sheet(address string) (templates.SheetPage, error) {
 	}
 	d := v.Snap.Definition
 	sheet := templates.SheetPage{Study: v.Head, Card: v.card(), Address: address, Code: modules(code), Size: code.Size + 2*quietZone, Printed: words.Exact(v.Now)}
-	for _, c := range d.Constraints {
-		if m, there := v.Trial.Metrics[c.Metric]; there && m.Known {
-			sheet.Lines = append(sheet.Lines, templates.SheetLine{Name: c.Metric, Limit: limitsText(d, c.Metric), Value: Measured(d, c.Metric, m), Note: "known beforehand"})
+	for _, metric := range workedOut(d) {
+		if m, there := v.Trial.Metrics[metric]; there {
+			sheet.Lines = append(sheet.Lines, templates.SheetLine{Name: metric, Limit: limitsText(d, metric), Value: Measured(d, metric, m), Note: "known beforehand"})
 		}
 	}
 	for _, metric := range Told(d) {

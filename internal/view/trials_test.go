@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"headroom/internal/lists"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
 	"headroom/internal/view/chart"
@@ -36,6 +37,27 @@ func TestACorrectedReadingStandsBesideWhatItWas(t *testing.T) {
 	panel, _, _ := b.facts(0).panelling().limitPanel(0)
 	if marks := pointsOf(panel, chart.Original); marks != 0 {
 		t.Errorf("%d marks of what was first told, and is so again", marks)
+	}
+}
+
+// TestWhatIsWorkedOutStandsOnce on the sheet and in the forecast, with all limits on it.
+func TestWhatIsWorkedOutStandsOnce(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, strings.Replace(twoLimits, `"constraints": [`, `"constraints": [{"metric": "load", "op": "<=", "threshold": 0.9, "expression": "x"},
+		{"name": "least load", "metric": "load", "op": ">=", "threshold": 0.1, "expression": "x"}, `, 1))
+	known := map[string]float64{"load": 0.3, "least load": 0.3}
+	b.add(ledger.Chosen, ledger.ChosenData{Number: 1, Origin: ledger.Suggested, Seen: 1, Engine: "1", Parameters: design.Settings{"x": design.NumberValue(0.3)}, KnownValues: known})
+	sheet, err := b.facts(0).Of(b.snap.Trial(1)).Sheet("http://headroom.test/studies/bench/trials/1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	forecast := ForecastOf(b.snap, &ledger.Decision{}, known)
+	onSheet := lists.Map(sheet.Lines, func(line templates.SheetLine) string { return line.Name + " " + line.Limit })
+	expected := lists.Map(forecast.Metrics, func(line templates.ForecastLine) string { return line.Name + " " + line.Limit })
+	for _, lines := range [][]string{onSheet, expected} {
+		if len(lines) != 4 || !slices.Contains(lines, "load ≤ 0.9, ≥ 0.1") {
+			t.Errorf("it lists %q", lines)
+		}
 	}
 }
 

@@ -158,7 +158,7 @@ func (p *panelling) table(limits []int) templates.Table {
 	}
 	var table columns
 	table.add(number("Trial", ""), func(i int) string { return strconv.Itoa(i + 1) })
-	table.add(column("Result"), func(i int) string { return stateWords(p.Snap.Definition, p.Snap.Trials[i]) })
+	table.add(column("Result"+words.Either(limitsChanged(p.Snap.Revisions), " by today’s limits", "")), func(i int) string { return stateWords(p.Snap.Definition, p.Snap.Trials[i]) })
 	table.add(number(design.Capitalised(o.Metric), o.Unit), func(i int) string { return reading(p.Snap.Trials[i], o.Metric) })
 	table.add(number("Best so far", o.Unit), func(i int) string { return reading(p.Snap.Trial(p.best[i]), o.Metric) })
 	if len(p.regret) > 0 {

@@ -38,6 +38,9 @@ func TestAChangedLimitDoesNotRepaintHistory(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, twoLimits)
 	b.curve(10, 0, "yield", "impurity", "pressure")
+	if head := b.facts(0).Progress().Chart.Table.Head[1].Name; head != "Result" {
+		t.Errorf("of limits that never changed stands %q", head)
+	}
 	b.limit(0, 0.3)
 	before := b.snap.Trial(2).Metrics["yield"].Value
 	b.add(ledger.Corrected, ledger.CorrectedData{Number: 2, Reason: "typo", Metrics: map[string]ledger.CorrectedValue{"yield": {Before: &ledger.Reading{Value: before}, After: &ledger.Reading{Value: 61}}}})
@@ -51,6 +54,9 @@ func TestAChangedLimitDoesNotRepaintHistory(t *testing.T) {
 		t.Errorf("%d readings are marked as beyond the limit of their time, want 3", n)
 	}
 	says(t, "the caption", captionOf(progress.Chart), []string{"limit broken in 3 of 10 trials", "Each is judged by the limit of its time; by today’s, 0.3 %, it is 6."}, nil)
+	if head := progress.Chart.Table.Head[1].Name; head != "Result by today’s limits" {
+		t.Errorf("beside the limits of then stands %q", head)
+	}
 	kinds := map[string]string{}
 	for _, event := range drawn.Events {
 		kinds[event.Kind] = event.Text

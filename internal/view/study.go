@@ -381,6 +381,13 @@ func limitDiffers(was, now design.Constraint) bool {
 	return was.Threshold != now.Threshold || was.Op != now.Op
 }
 
+// limitsChanged tells whether a limit of a study was ever another one.
+func limitsChanged(revisions []ledger.Revision) bool {
+	return slices.ContainsFunc(revisions, func(revision ledger.Revision) bool {
+		return !slices.EqualFunc(revisions[0].Limits, revision.Limits, func(was, c design.Constraint) bool { return !limitDiffers(was, c) })
+	})
+}
+
 // signTurned is the sign of a limit where at another time it had the other.
 func signTurned(one, other design.Constraint) string {
 	return words.Either(one.Op == other.Op, "", words.Sign(one.Op)+" ")

@@ -91,9 +91,7 @@ func (l listing) fillPaper(table *templates.Trials) {
 	if len(trials) < len(l.Snap.Trials) {
 		table.Shown = fmt.Sprintf("%d of %d trials: the newest, and of the others those recommended, best, corrected or taken out. The export as CSV has all of them.", len(trials), len(l.Snap.Trials))
 	}
-	if slices.ContainsFunc(l.Snap.Revisions, func(revision ledger.Revision) bool {
-		return !slices.EqualFunc(l.Snap.Revisions[0].Limits, revision.Limits, func(was, c design.Constraint) bool { return !limitDiffers(was, c) })
-	}) {
+	if limitsChanged(l.Snap.Revisions) {
 		table.Note = strings.TrimSpace(table.Note + " The results are by the limits as they are now.")
 	}
 }

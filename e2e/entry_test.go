@@ -409,8 +409,16 @@ func TestWhatAKilledBrowserHadSavedIsNotCalledUnsaved(t *testing.T) {
 	ask[any](again, `Object.assign(localStorage, `+left+`)`)
 	again.open("/studies/" + id + "/bench")
 	again.until("nothing typed any more", `localStorage.length === 0 && !document.querySelector("#card-1")`)
-	if ask[bool](again, `drafts.saved({ dataset: { saved: "0" } }, "none")`) {
-		t.Error("a word is taken for the 0 that is saved")
+	for _, c := range []struct {
+		saved, typed string
+		same         bool
+	}{
+		{"5", "5 g/m3", true}, {"5", "5 g m-3", true}, {"1234.5", "1 234,5", true}, {"-5", "−5 °C", true}, {"5000", "5e3", true}, {"0.3±0.02", "0,3 +- 0,02 %", true},
+		{"0", "none", false}, {"71", "71 or 72", false}, {"5", "5e3", false}, {"1", "1 2", false},
+	} {
+		if same := ask[bool](again, fmt.Sprintf(`drafts.saved({ dataset: { saved: %q } }, %q)`, c.saved, c.typed)); same != c.same {
+			t.Errorf("%q is taken for the %s that is saved: %t, want %t", c.typed, c.saved, same, c.same)
+		}
 	}
 }
 

@@ -65,7 +65,10 @@ const drafts = {
 
   // saved tells whether this is what is saved for a field, so that only the answer was lost.
   saved: (field, value) => Boolean(field.dataset?.saved) && drafts.numbers(value) === drafts.numbers(field.dataset.saved),
-  numbers: (text) => text.replaceAll(",", ".").replace("+-", "±").split("±").map((part) => Number(part.replace(/(\d\.?)[^\d.]+$/, "$1"))).join(), // without units
+  numbers: (text) => text.replaceAll(",", ".").replaceAll("−", "-").replace("+-", "±").replace(/(\d)\s(?=\d{3})/g, "$1").split("±").map((part) => Number(part.trim().replace(drafts.measured, "$1"))).join(),
+
+  // measured is a number with its unit, perhaps, in which no word begins with a digit.
+  measured: /^([+-]?[\d.]+(?:e[+-]?\d+)?)(?:\s*[^\d\s.]\S*(?:\s+[^\d\s]\S*)*)?$/i,
 
   // initial is what a field holds before anybody types or chooses.
   initial(field) {

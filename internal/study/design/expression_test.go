@@ -61,6 +61,8 @@ func TestFormulaRefusals(t *testing.T) {
 		"catalyst + 1":                  "is a choice, not a number",
 		"x % 2":                         `"%" is not possible here`,
 		"x ** 2":                        "powers are written with ^",
+		"x // 2":                        "at character 3: // begins a comment",
+		"x /* half */ / 2":              "at character 3: /* begins a comment",
 		"x == 2":                        "remainder",
 		"x <= 2":                        "not a comparison",
 		"1 + (x <= 2)":                  "one too many",

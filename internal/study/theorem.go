@@ -137,7 +137,7 @@ func circumstances(snap *ledger.Snapshot, state Readout) policy.Circumstances {
 	for _, revision := range snap.Revisions {
 		switch revision.Kind {
 		case ledger.Reconfigured:
-			if revision.Told {
+			if revision.Algorithmic {
 				c.Reconfigured = revision.After
 			}
 		case ledger.Corrected:

@@ -207,7 +207,8 @@ func (v Tried) card() templates.Card {
 }
 
 // since says what was changed since a trial was chosen: of one that waits, so that nobody runs it for
-// nothing, or for a promise that holds no more, and of others why they count as breaking a limit that they kept.
+// nothing, or for a promise that holds no more, and of others why they count as breaking a limit
+// that they kept.
 func (v Tried) since() string {
 	said := words.Either(v.Trial.Waiting() && v.Snap.Gone(v.Trial.Number), "Its settings may be chosen no more.", "")
 	if changed := limitChanges(v.Snap.LimitsThrough()[v.Trial.Number-1], v.Snap.Definition.Constraints); changed != "" {

@@ -450,8 +450,7 @@ func (p *panelling) limitPanel(j int) (panel chart.Panel, said, beyond string) {
 	return chart.Panel{Title: title, Height: limitHeight, Y: axis, Traces: s.traces(lines...), Limits: []chart.Limit{path}}, said, beyond
 }
 
-// nearestTo is the limit that lies nearest to all of the readings; a limit that was set far away from
-// them, and not looked at since, is among the others.
+// nearestTo parts the limit that lies nearest to the readings from the others.
 func nearestTo(values, limits []float64) (nearest, others []float64) {
 	if len(values) == 0 || len(limits) == 0 {
 		return limits, nil

@@ -201,14 +201,13 @@ func (b *builder) reconfigured(data ReconfiguredData) error {
 		b.snap.rewritten = b.last.Seq
 	}
 	b.define(after)
-	b.revise(0, data.Reason)
-	b.snap.Revisions[len(b.snap.Revisions)-1].Told = slices.ContainsFunc(data.Changes, isTold)
+	b.revise(0, data.Reason).Algorithmic = slices.ContainsFunc(data.Changes, isAlgorithmic)
 	return nil
 }
 
-// isTold tells of what was changed in a definition whether the algorithm is told it: all but units,
+// isAlgorithmic tells whether the algorithm is told of a change of the definition: of all but units,
 // when to stop, and metrics that are only recorded.
-func isTold(change design.Change) bool {
+func isAlgorithmic(change design.Change) bool {
 	return !strings.HasSuffix(change.Path, ".unit") && !strings.HasPrefix(change.Path, "stop") && !strings.HasPrefix(change.Path, "recorded_metrics")
 }
 
@@ -297,9 +296,11 @@ func (b *builder) amend(number int) (*Trial, *record, error) {
 	return t, r, err
 }
 
-func (b *builder) revise(number int, reason string) {
+// revise takes down what the event at hand changed.
+func (b *builder) revise(number int, reason string) *Revision {
 	b.snap.Revisions = append(b.snap.Revisions, Revision{Seq: b.last.Seq, Kind: b.last.Kind, After: len(b.snap.Trials),
 		Number: number, Reason: reason, Limits: b.snap.Definition.Constraints})
+	return &b.snap.Revisions[len(b.snap.Revisions)-1]
 }
 
 func (b *builder) told(data ToldData) error {

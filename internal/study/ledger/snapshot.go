@@ -408,7 +408,8 @@ type Revision struct {
 	Number int    // of the trial concerned, 0 for none
 	Reason string // as people gave it
 	Limits []design.Constraint
-	Told   bool // of a definition: something was changed that the algorithm is told
+	// Algorithmic tells of a changed definition that something was changed of which the algorithm is told.
+	Algorithmic bool
 }
 
 // LimitsThrough gives, for each trial, the constraints as they stood when it was chosen, in the

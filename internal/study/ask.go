@@ -68,7 +68,7 @@ func (s *Models) ruleOwn(ctx context.Context, cmd Command, snap *ledger.Snapshot
 	if err := mayChoose(snap); err != nil {
 		return ruling{}, err
 	}
-	settings, place, faults := snap.Compiled().Place(own.Parameters, "parameters")
+	settings, place, faults := own.Place(snap.Compiled(), "parameters")
 	known, wrong := snap.Compiled().Known(own.Brought)
 	faults = append(append(faults, wrong...), checkNote(own.Note)...)
 	var refused error
@@ -126,22 +126,36 @@ func (s *Models) ruleReplicate(ctx context.Context, cmd Command, snap *ledger.Sn
 	if err != nil {
 		return ruling{}, err
 	}
-	settings, place, faults := snap.Compiled().Place(trial.Parameters, "parameters")
-	if len(faults) > 0 {
-		return ruling{}, conflict("The settings of trial %d are no longer possible: %s.", number, faults[0].Message)
+	place, known, err := again(snap, trial)
+	if err != nil {
+		return ruling{}, err
 	}
-	known, faults := snap.Compiled().Known(trial.Brought())
-	if len(faults) > 0 {
-		return ruling{}, conflict("Trial %d cannot be repeated as it was: %s.", number, strings.TrimSpace(brought(faults[0].Field)+" "+faults[0].Message))
+	return s.rulePersonal(ctx, cmd, snap, OwnTrial{Parameters: trial.Parameters, Brought: trial.Brought()}, place, known, number)
+}
+
+// again is where a trial lies as it was run, with what it brought, to be run once more.
+func again(snap *ledger.Snapshot, trial *ledger.Trial) (optimizer.Place, optimizer.Known, error) {
+	_, place, faults := snap.Compiled().PlaceAgain(snap.Chosen(trial.Number), trial.Parameters, "parameters")
+	known, wrong := snap.Compiled().Known(trial.Brought())
+	if faults = append(faults, wrong...); len(faults) > 0 {
+		return place, known, conflict("Trial %d cannot be repeated as it was: %s.", trial.Number, strings.TrimSpace(brought(faults[0].Field)+" "+faults[0].Message))
 	}
-	return s.rulePersonal(ctx, cmd, snap, OwnTrial{Parameters: settings, Brought: trial.Brought()}, place, known, number)
+	return place, known, nil
+}
+
+// WhyNotAgain says why a trial cannot be repeated as it was, "" where it can.
+func WhyNotAgain(snap *ledger.Snapshot, trial *ledger.Trial) string {
+	if _, _, err := again(snap, trial); err != nil {
+		return err.Error()
+	}
+	return ""
 }
 
 // DoubtOwn judges a person's own point by the decision that would be recorded with it, nil if none
 // is known.
 func DoubtOwn(snap *ledger.Snapshot, own OwnTrial, forecast *ledger.Decision) []Doubt {
 	doubts := Asked(snap.DoubtReadings(0, own.Metrics, func(metric string) *ledger.Expected { return snap.ForetoldBy(forecast, metric) }))
-	kept, _, _ := snap.Compiled().Place(own.Parameters, "parameters")
+	kept, _, _ := own.Place(snap.Compiled(), "parameters")
 	if number := lastWith(snap, kept); number > 0 {
 		doubts = append(doubts, Doubt{"parameters", describe(snap.Definition, kept), replicateText(number)})
 	}
@@ -541,6 +555,14 @@ type OwnTrial struct {
 	Metrics    map[string]ledger.Reading `json:"metrics,omitempty"`
 	Note       string                    `json:"note,omitempty"`
 	design.Brought
+}
+
+// Place finds where it lies. A step rounds what is to be run, not what was.
+func (own OwnTrial) Place(c *design.Compiled, at string) (design.Settings, optimizer.Place, design.Faults) {
+	if len(own.Metrics) > 0 {
+		return c.PlaceExactly(own.Parameters, at)
+	}
+	return c.Place(own.Parameters, at)
 }
 
 const maximalCount = 50

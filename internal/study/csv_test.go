@@ -39,7 +39,6 @@ func TestImportReadsWhatPeopleWrite(t *testing.T) {
 		"number and status":  "number,status," + screenHeader + `9,failed,47.5,3,0.1,0.8,B,-71.25,,7,"first, ""ok"""`,
 		"other order":        "note,pH,yield,catalyst,time,salt,cycles,temperature\n" + `"first, ""ok""",7,-71.25,B,0.8,0.1,3,47.5`,
 		"spaces":             strings.ReplaceAll(screenHeader, ",", " , ") + ` 47.5 , 3 , 0.1 , 0.8 , B , -71.25 ,  , 7 ,"first, ""ok"""`,
-		"rounding to a step": screenHeader + `47.5,3,0.1,0.81,B,-71.25,,7,"first, ""ok"""`,
 		"an empty column":    strings.ReplaceAll(screenHeader, "\n", ",\n") + `47.5,3,0.1,0.8,B,-71.25,,7,"first, ""ok""",`,
 		"empty rows":         screenHeader + `47.5,3,0.1,0.8,B,-71.25,,7,"first, ""ok"""` + "\n\n,,,,,,,,\n",
 	} {
@@ -51,6 +50,18 @@ func TestImportReadsWhatPeopleWrite(t *testing.T) {
 		got := rows[0]
 		if got.Line != want.Line || got.place.Arm != -1 || !got.Parameters.Equal(want.Parameters) || len(got.Metrics) != 2 || got.Metrics["yield"] != want.Metrics["yield"] || got.Metrics["pH"] != want.Metrics["pH"] || got.Note != want.Note || len(got.place.U) != 5 {
 			t.Errorf("%s: %+v\nwant %+v", name, got, want)
+		}
+	}
+}
+
+// TestAStepRoundsWhatIsToBeRun: what a row has readings of was run as it stands there.
+func TestAStepRoundsWhatIsToBeRun(t *testing.T) {
+	t.Parallel()
+	c := mustCompile(t, bufferScreen())
+	rows, _ := must.Get2(parseCSV(c, strings.NewReader(screenHeader+"47.5,3,0.1,0.81,B,-71.25,,7,\n47.5,3,0.1,0.81,B,,,,\n"), ImportOptions{}))(t)
+	for i, want := range []float64{0.81, 0.8} {
+		if got := rows[i].Parameters["time"].Number; got != want {
+			t.Errorf("row %d is kept at %v, want %v", i+1, got, want)
 		}
 	}
 }
@@ -419,6 +430,11 @@ func TestImportedWithoutItsContext(t *testing.T) {
 		if !errors.As(err, &wrong) || wrong.Faults[0].Field != "parameters" || !strings.Contains(err.Error(), "imported without slack, which a limit depends on; exclude it") {
 			t.Errorf("%s: %v", what, err)
 		}
+	}
+	b.table(t, "temperature,cycles,load,yield,chosen temperature\n30,4,20,61,31\n")
+	b.must(ruleCorrect(b.snap, Correction{Number: 2, Parameters: design.Settings{"temperature": design.NumberValue(31), "cycles": design.NumberValue(4)}, Reason: "as chosen"}))
+	if load := b.snap.Trial(2).Metrics["load"].Value; load != 20 {
+		t.Errorf("at the settings chosen the load was 20, and not %v", load)
 	}
 	if _, err := b.service.ruleReplicate(t.Context(), Command{By: "Ana"}, b.snap, 1); !errors.Is(err, ErrConflict) || !strings.Contains(err.Error(), "slack is missing") {
 		t.Errorf("repeated: %v", err)

@@ -503,7 +503,7 @@ func admitChosen(now *ledger.Snapshot, data ledger.ChosenData) error {
 		return err
 	}
 	c := now.Compiled()
-	place, err := chosenPlace(c, data)
+	place, err := chosenPlace(now, data)
 	if err != nil {
 		return err
 	}
@@ -527,7 +527,8 @@ func admitChosen(now *ledger.Snapshot, data ledger.ChosenData) error {
 }
 
 // chosenPlace is where the trial lies; its settings must be such as the study would keep.
-func chosenPlace(c *design.Compiled, data ledger.ChosenData) (optimizer.Place, error) {
+func chosenPlace(now *ledger.Snapshot, data ledger.ChosenData) (optimizer.Place, error) {
+	c := now.Compiled()
 	elsewhere := errors.New("the study would not keep these settings as they are")
 	if candidates := c.Def.Candidates; candidates != nil {
 		if i := data.Candidate; i == nil || *i < 0 || *i >= len(candidates) || !candidates[*i].Equal(data.Parameters) {
@@ -536,8 +537,15 @@ func chosenPlace(c *design.Compiled, data ledger.ChosenData) (optimizer.Place, e
 		return c.Locate(data.Parameters, data.Candidate), nil
 	}
 	place := c.Place
-	if data.Origin == ledger.Imported {
+	switch repeated := now.Trial(data.ReplicateOf); {
+	case data.Origin == ledger.Imported:
 		place = c.PlaceUsed // a table may tell of settings beyond the bounds
+	case repeated != nil && repeated.Parameters.Equal(data.Parameters):
+		place = func(used design.Settings, at string) (design.Settings, optimizer.Place, design.Faults) {
+			return c.PlaceAgain(now.Chosen(repeated.Number), used, at)
+		}
+	case data.Origin == ledger.Manual:
+		place = c.PlaceExactly // it may have been run already
 	}
 	settings, there, faults := place(data.Parameters, "parameters")
 	if err := faults.Err(); err != nil {

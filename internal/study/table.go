@@ -528,7 +528,7 @@ func (t *table) place(c *design.Compiled, row *importRow, at string) (wrong desi
 	if len(row.Chosen) > 0 {
 		return row.placeChosen(c, at, row.record || t.beyondBounds)
 	}
-	settings, place, forbidden := c.Place(row.Parameters, at)
+	settings, place, forbidden := row.Place(c, at)
 	if !row.record && len(forbidden) == 0 {
 		row.Parameters, row.place = settings, place
 		return nil

@@ -273,8 +273,8 @@ func noSuchTrial(snap *ledger.Snapshot, number int) string {
 }
 
 // settingsUsed places the settings that were used in a trial instead of those chosen, with what
-// follows from them: by the limits that the trial was chosen under, where those of now depend on
-// what nobody brought with it.
+// follows from them by the formulas that the trial was chosen under: it is judged by no others. Of
+// those that were chosen that is recorded.
 func settingsUsed(snap *ledger.Snapshot, trial *ledger.Trial, settings design.Settings) (
 	placed design.Settings, candidate *int, known map[string]float64, faults design.Faults,
 ) {
@@ -282,17 +282,12 @@ func settingsUsed(snap *ledger.Snapshot, trial *ledger.Trial, settings design.Se
 	if len(faults) > 0 {
 		return nil, nil, nil, faults
 	}
-	known, faults = snap.Compiled().KnownAt(placed, place, trial.Brought())
-	// Else an expression has no value there.
-	lacks := func() bool { return len(faults) > 0 && faults[0].Field != "" }
-	if lacks() {
-		then := snap.Definition
-		then.Constraints = snap.LimitsThrough()[trial.Number-1]
-		if compiled, err := design.Compile(then); err == nil {
-			known, faults = compiled.KnownAt(placed, place, trial.Brought())
-		}
+	if placed.Equal(snap.Chosen(trial.Number)) {
+		return placed, candidateOf(place), snap.KnownAsChosen(trial.Number), nil
 	}
-	if lacks() && trial.Origin == ledger.Imported {
+	known, faults = snap.CompiledThen(trial.Number).KnownAt(placed, place, trial.Brought())
+	// Else an expression has no value there.
+	if lacks := len(faults) > 0 && faults[0].Field != ""; lacks && trial.Origin == ledger.Imported {
 		faults = design.Faults{{Field: "parameters", Message: fmt.Sprintf("cannot be others: the trial was imported without %s, which a limit depends on; exclude it, and import its row with the right settings", brought(faults[0].Field))}}
 	}
 	return placed, candidateOf(place), known, faults

@@ -142,6 +142,46 @@ func TestSettingsReallyUsedAreKeptAsTheyWere(t *testing.T) {
 	}
 }
 
+// TestWhatIsRepeatedWasRunSo: neither a step nor bounds move settings that were run, where those that
+// were chosen for them may still be.
+func TestWhatIsRepeatedWasRunSo(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, bufferScreen())
+	at := func(temperature, time float64) design.Settings {
+		return design.Settings{"temperature": design.NumberValue(temperature), "cycles": design.NumberValue(3), "salt": design.NumberValue(0.1), "time": design.NumberValue(time), "catalyst": design.TextValue("B")}
+	}
+	own := func(settings design.Settings, metrics map[string]ledger.Reading) design.Settings {
+		b.must(b.service.ruleOwn(t.Context(), Command{By: "Ana"}, b.snap, OwnTrial{Parameters: settings, Metrics: metrics}))
+		return b.snap.Trial(len(b.snap.Trials)).Parameters
+	}
+	if planned := own(at(40, 0.81), nil); !planned.Equal(at(40, 0.8)) {
+		t.Errorf("planned at %v", planned)
+	}
+	run := OwnTrial{Parameters: at(40, 0.81), Metrics: map[string]ledger.Reading{"pH": {Value: 7.2}}}
+	if got := own(run.Parameters, run.Metrics); !got.Equal(run.Parameters) {
+		t.Errorf("run at %v", got)
+	}
+	if doubts := DoubtOwn(b.snap, run, nil); len(doubts) != 1 || doubts[0].Text != replicateText(2) {
+		t.Errorf("run twice at the same settings: %+v", doubts)
+	}
+	b.must(ruleTell(b.snap, 1, ledger.Telling{Parameters: at(70, 0.8)}))
+	for number, want := range map[int]design.Settings{1: at(70, 0.8), 2: at(40, 0.81)} {
+		if why := WhyNotAgain(b.snap, b.snap.Trial(number)); why != "" {
+			t.Errorf("trial %d: %s", number, why)
+		}
+		b.must(b.service.ruleReplicate(t.Context(), Command{By: "Ana"}, b.snap, number))
+		if again := b.snap.Trial(len(b.snap.Trials)); !again.Parameters.Equal(want) || again.ReplicateOf != number {
+			t.Errorf("trial %d is repeated as %+v", number, again)
+		}
+	}
+	b.must(ruleReconfigure(b.snap, design.Reconfiguration{InputConstraints: &[]string{"temperature <= 35"}, Reason: "boils over"}))
+	_, err := b.service.ruleReplicate(t.Context(), Command{By: "Ana"}, b.snap, 1)
+	b.refused(ruling{}, err, ErrConflict, "Trial 1 cannot be repeated as it was: temperature 70 is above the highest, 60.")
+	_, err = b.service.ruleReplicate(t.Context(), Command{By: "Ana"}, b.snap, 2)
+	b.refused(ruling{}, err, ErrConflict, "Trial 2 cannot be repeated as it was: breaks the input constraint")
+	must.Get(b.service.takeIn("again", nil, b.events))(t)
+}
+
 func TestKnownConstraintsComeWithTheDecision(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, queue())
@@ -600,6 +640,37 @@ func TestOtherSettingsWhereALimitDependsOnSomethingElseSince(t *testing.T) {
 	_, err := ruleCorrect(b.snap, Correction{Number: 1, Parameters: used, Reason: "typo"})
 	if err == nil || !strings.Contains(err.Error(), "imported without slack") {
 		t.Errorf("the row of a table is corrected: %v", err)
+	}
+	must.Get(b.service.takeIn("again", nil, b.events))(t)
+}
+
+// TestAChangedFormulaJudgesNoTrialOfBefore: settings told, put right or taken back have the value of
+// the formula that their trial was chosen under, and those chosen the one that was recorded.
+func TestAChangedFormulaJudgesNoTrialOfBefore(t *testing.T) {
+	t.Parallel()
+	d := oven()
+	load := design.Constraint{Metric: "load", Op: "<=", Threshold: 50, Expression: "temperature + cycles"}
+	d.Constraints = []design.Constraint{load}
+	b := newBench(t, d)
+	b.ask(2)
+	chosen, recorded := b.snap.Trial(2).Parameters, b.snap.Trial(2).Metrics["load"].Value
+	load.Expression = "10 * temperature"
+	b.must(ruleReconfigure(b.snap, design.Reconfiguration{Constraints: []design.Constraint{load}, Reason: "another rule"}))
+	used := design.Settings{"temperature": design.NumberValue(35), "cycles": design.NumberValue(4)}
+	b.must(ruleTell(b.snap, 1, ledger.Telling{Parameters: used, Metrics: map[string]ledger.Reading{"yield": {Value: 62}}}))
+	b.must(ruleTell(b.snap, 2, ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: 61}}}))
+	b.must(ruleCorrect(b.snap, Correction{Number: 2, Parameters: used, Reason: "typo"}))
+	for _, number := range []int{1, 2} {
+		if got := b.snap.Trial(number).Metrics["load"].Value; got != 35+4 {
+			t.Errorf("trial %d has load %v", number, got)
+		}
+		if now := b.snap.KnownValues(number)["load"]; now != 350 {
+			t.Errorf("by the formula in force trial %d has load %v", number, now)
+		}
+	}
+	b.must(ruleCorrect(b.snap, Correction{Number: 2, Parameters: chosen, Reason: "it was right"}))
+	if got := b.snap.Trial(2).Metrics["load"].Value; got != recorded {
+		t.Errorf("back at the settings chosen it has load %v, which was recorded as %v", got, recorded)
 	}
 	must.Get(b.service.takeIn("again", nil, b.events))(t)
 }

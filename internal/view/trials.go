@@ -14,6 +14,7 @@ import (
 	"headroom/internal/lists"
 	"headroom/internal/optimizer/policy"
 	"headroom/internal/optimizer/warp"
+	"headroom/internal/study"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
 	"headroom/internal/view/words"
@@ -256,6 +257,9 @@ func (v Tried) Page() templates.TrialPage {
 		Study: v.Head, Card: v.card(), State: stateWords(d, t), Mark: markOf(d, t), Excluded: t.Excluded, Reason: v.reasonLine(), Waiting: t.Waiting(),
 		Ended: t.Status == ledger.StatusFailed || t.Status == ledger.StatusAbandoned, Key: v.Key, Previous: t.Number - 1,
 		Metrics: v.metricFacts(), Facts: v.decisionFacts(), Model: modelTable(d, t.Decision), History: v.entries(),
+	}
+	if v.Snap.State == ledger.Open {
+		shown.NotAgain = study.WhyNotAgain(v.Snap, t)
 	}
 	if len(t.Doubts) > 0 && !t.Excluded {
 		shown.Doubtful = new(v.inDoubt())

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"headroom/internal/lists"
+	"headroom/internal/study"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
 	"headroom/internal/view/chart"
@@ -125,4 +126,15 @@ func TestATrialSaysWhatWasChangedSince(t *testing.T) {
 	says(t, "with its results", since(1), []string{"from 0.5 to 0.3 %."}, nil)
 	b.tell(number, map[string]float64{"yield": 80, "impurity": 0.6, "pressure": 2})
 	says(t, "beyond the bounds, with its results", since(number), []string{"from 0.5 to 0.3 %."}, []string{"no more"})
+	b.end(ledger.Abandoned, 4) // or it is what to do
+	for number, why := range map[int]string{1: "", number: "Trial 3 cannot be repeated as it was: x 0.9 is above the highest, 0.8."} {
+		v := b.facts(0)
+		v.Readout.Undecided = &study.Undecided{Recommendation: study.Recommendation{Number: number}, Readings: new(2)}
+		if got := v.Of(b.snap.Trial(number)).Page().NotAgain; got != why {
+			t.Errorf("trial %d cannot be repeated: %q", number, got)
+		}
+		if advised := strings.Contains(answering{v}.toDo(), "Repeat trial"); advised != (why == "") {
+			t.Errorf("to repeat trial %d is advised: %v", number, advised)
+		}
+	}
 }

@@ -339,7 +339,7 @@ func (v answering) toDo() string {
 		add := ", or add " + words.Either(len(missing) == 1, "it", "them") + " to one that was made"
 		counts := slices.ContainsFunc(v.Snap.Trials, func(t *ledger.Trial) bool { return !t.Excluded })
 		return "Measure " + design.Listed(missing, "and") + " in the next trial" + words.Either(counts, add, "") + "."
-	case u != nil && u.Readings != nil && *u.Readings <= fewReadings:
+	case u != nil && u.Readings != nil && *u.Readings <= fewReadings && study.WhyNotAgain(v.Snap, v.Snap.Trial(u.Number)) == "":
 		better := words.Either(r != nil && r.Number == u.Number, "", "it looks better, and ")
 		return fmt.Sprintf("Repeat trial %d: %s%s would tell whether it can be used.", u.Number, better, design.Count(*u.Readings, "more reading", "more readings"))
 	case summary.Trials >= v.Snap.Definition.Algorithm.Horizon:

@@ -66,6 +66,7 @@ type TrialPage struct {
 	Earlier             string // what History leaves out
 	Previous, Following int
 	Key                 string // Idempotency-Key for a replicate
+	NotAgain            string // why it cannot be repeated, "" where it can
 	Saved               []Saved
 }
 

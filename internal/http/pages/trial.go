@@ -306,7 +306,7 @@ func (s *Site) showForecast(w http.ResponseWriter, r *http.Request, status int, 
 	}
 	page.Doubts = doubtful(study.DoubtOwn(snap, own, forecast), fields)
 	var known map[string]float64 // by the limit's name, of those that need no model
-	if settings, place, faults := snap.Compiled().Place(own.Parameters, "parameters"); len(faults) == 0 {
+	if settings, place, faults := own.Place(snap.Compiled(), "parameters"); len(faults) == 0 {
 		known, _ = snap.Compiled().KnownAt(settings, place, own.Brought)
 	}
 	page.Forecast = view.ForecastOf(snap, forecast, known)

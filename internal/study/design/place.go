@@ -17,10 +17,25 @@ func (c *Compiled) Place(s Settings, location string) (Settings, optimizer.Place
 	return c.place(s, location, reading{round: true})
 }
 
-// PlaceUsed is Place for settings that were really used: a step does not round them, and they may
-// lie beyond the bounds and break the rules for what may be chosen, since an overshoot happens.
+// PlaceExactly is Place for settings that were run: a step does not round them.
+func (c *Compiled) PlaceExactly(s Settings, location string) (Settings, optimizer.Place, Faults) {
+	return c.place(s, location, reading{})
+}
+
+// PlaceUsed is PlaceExactly for settings that may lie beyond the bounds and break the rules for what
+// may be chosen, since an overshoot happens.
 func (c *Compiled) PlaceUsed(s Settings, location string) (Settings, optimizer.Place, Faults) {
 	return c.place(s, location, reading{beyond: true})
+}
+
+// PlaceAgain places the settings that a trial was run at, to be run once more. Where those that were
+// chosen for it may still be, they may lie beyond bounds and rules as they did then.
+func (c *Compiled) PlaceAgain(chosen, used Settings, location string) (Settings, optimizer.Place, Faults) {
+	kept, place, faults := c.PlaceExactly(used, location)
+	if _, _, wrong := c.PlaceExactly(chosen, location); len(faults) > 0 && len(wrong) == 0 {
+		return c.PlaceUsed(used, location)
+	}
+	return kept, place, faults
 }
 
 func (c *Compiled) place(s Settings, location string, how reading) (Settings, optimizer.Place, Faults) {
@@ -109,10 +124,11 @@ func (c *Compiled) MayChoose(s Settings) bool {
 	return len(faults) == 0 && c.space.available(c.space.lookup(kept))
 }
 
-// MayChooseAgain tells whether a trial that was chosen at some settings may be chosen at those it was run
-// at: they may lie beyond bounds and rules as they did then, but need nothing that has run out.
+// MayChooseAgain tells whether what was chosen at some settings, and run at others, may be chosen
+// again as it was run: nothing that it needs has run out.
 func (c *Compiled) MayChooseAgain(chosen, used Settings) bool {
-	return c.MayChoose(used) || c.MayChoose(chosen) && c.space.available(c.space.lookup(used))
+	_, _, faults := c.PlaceAgain(chosen, used, "")
+	return len(faults) == 0 && c.space.available(c.space.lookup(used))
 }
 
 // Probes are some allowed places spread over the space; with candidates, some of theirs.

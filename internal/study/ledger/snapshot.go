@@ -39,6 +39,7 @@ type Snapshot struct {
 // record is what the fold keeps of a trial beyond what people are shown.
 type record struct {
 	chosen   design.Settings    // as chosen; Trial.Parameters are those used
+	foreseen map[string]float64 // values of known constraints there, as recorded with the choice
 	place    optimizer.Place    // of Trial.Parameters under the present definition
 	gone     bool               // Trial.Parameters may be chosen no more
 	known    map[string]float64 // values of known constraints at the point, by constraint name
@@ -216,6 +217,11 @@ func (snap *Snapshot) ViolationSoFar() [][]optimizer.Tally {
 
 // Chosen are the settings that trial number was begun with; Trial.Parameters are those used.
 func (snap *Snapshot) Chosen(number int) design.Settings { return snap.records[number-1].chosen }
+
+// KnownAsChosen are the values of known constraints at Chosen, as they were recorded with it.
+func (snap *Snapshot) KnownAsChosen(number int) map[string]float64 {
+	return snap.records[number-1].foreseen
+}
 
 // HasReading tells whether there is a reading of the metric that a model may learn from. Until then
 // nothing is known of it but the prior.
@@ -424,6 +430,20 @@ func (snap *Snapshot) LimitsThrough() [][]design.Constraint {
 		limits[i] = now
 	}
 	return limits
+}
+
+// CompiledThen is the definition in force with the limits that trial number was chosen under.
+func (snap *Snapshot) CompiledThen(number int) *design.Compiled {
+	if !snap.formulaChanged {
+		return snap.compiled
+	}
+	then := snap.Definition
+	then.Constraints = snap.LimitsThrough()[number-1]
+	compiled, err := design.Compile(then)
+	if err != nil { // the ranges of now allow nothing that its formulas are defined at
+		return snap.compiled
+	}
+	return compiled
 }
 
 // Estimates keys the estimates of a decision, as optimizer.Decision has them: the reward's stands

@@ -367,10 +367,20 @@ func ruleUndo(snap *ledger.Snapshot, number int, last *telling, author string, n
 		return ruling{}, conflict("Only a note was saved last with trial %d; notes stay.", number)
 	}
 	ruled, err := ruleCorrect(snap, back)
-	if again, had := last.before.Ending(number); err == nil && had && len(back.Metrics) > 0 {
-		ruled.drafts = append(ruled.drafts, again)
+	if kind, ended, by := last.before.Ending(number); err == nil && kind != "" && len(back.Metrics) > 0 {
+		ended.Reason = saidBy(by, last.event.By, ended.Reason)
+		ruled.drafts = append(ruled.drafts, ledger.Draft{Kind: kind, Data: ended})
 	}
 	return ruled, err
+}
+
+// saidBy is a reason in the mouth of somebody who may not be the one who gave it.
+func saidBy(by, mouth, reason string) string {
+	if by == mouth {
+		return reason
+	}
+	said := []rune(by + " said: " + reason)
+	return string(said[:min(len(said), maximalReason)])
 }
 
 // Undoable tells whether an author could undo the last telling of a trial now, and for how long.

@@ -29,18 +29,18 @@ func TestImportReadsWhatPeopleWrite(t *testing.T) {
 			Metrics: map[string]ledger.Reading{"yield": {Value: -71.25}, "pH": {Value: 7}}, Note: `first, "ok"`},
 	}
 	for name, text := range map[string]string{
-		"plain":              screenHeader + `47.5,3,0.1,0.8,B,-71.25,,7,"first, ""ok"""`,
-		"pending":            screenHeader + `47.5,3,0.1,0.8,B,-71.25,pending,7,"first, ""ok"""` + "\n",
-		"quoted commas":      screenHeader + `"47,5",3,"0,1","0,8",B,"-71,250",,7,"first, ""ok"""`,
-		"byte order mark":    "\ufeff" + screenHeader + `47.5,3,0.1,0.8,B,-71.25,PENDING,7,"first, ""ok"""`,
-		"other case, CRLF":   strings.ToUpper(strings.ReplaceAll(screenHeader, "\n", "\r\n")) + `47.5,3,1e-1,0.8,B,-71.25, ,7.0,"first, ""ok"""` + "\r\n",
-		"semicolons":         strings.ReplaceAll(screenHeader, ",", ";") + `47.5;3;0.1;0.8;B;-71.25;;7;"first, ""ok"""`,
-		"decimal comma":      strings.ReplaceAll(screenHeader, ",", ";") + `47,5;3;0,1;0,8;B;−71,25;;7,0;"first, ""ok"""`,
-		"number and status":  "number,status," + screenHeader + `9,failed,47.5,3,0.1,0.8,B,-71.25,,7,"first, ""ok"""`,
-		"other order":        "note,pH,yield,catalyst,time,salt,cycles,temperature\n" + `"first, ""ok""",7,-71.25,B,0.8,0.1,3,47.5`,
-		"spaces":             strings.ReplaceAll(screenHeader, ",", " , ") + ` 47.5 , 3 , 0.1 , 0.8 , B , -71.25 ,  , 7 ,"first, ""ok"""`,
-		"an empty column":    strings.ReplaceAll(screenHeader, "\n", ",\n") + `47.5,3,0.1,0.8,B,-71.25,,7,"first, ""ok""",`,
-		"empty rows":         screenHeader + `47.5,3,0.1,0.8,B,-71.25,,7,"first, ""ok"""` + "\n\n,,,,,,,,\n",
+		"plain":             screenHeader + `47.5,3,0.1,0.8,B,-71.25,,7,"first, ""ok"""`,
+		"pending":           screenHeader + `47.5,3,0.1,0.8,B,-71.25,pending,7,"first, ""ok"""` + "\n",
+		"quoted commas":     screenHeader + `"47,5",3,"0,1","0,8",B,"-71,250",,7,"first, ""ok"""`,
+		"byte order mark":   "\ufeff" + screenHeader + `47.5,3,0.1,0.8,B,-71.25,PENDING,7,"first, ""ok"""`,
+		"other case, CRLF":  strings.ToUpper(strings.ReplaceAll(screenHeader, "\n", "\r\n")) + `47.5,3,1e-1,0.8,B,-71.25, ,7.0,"first, ""ok"""` + "\r\n",
+		"semicolons":        strings.ReplaceAll(screenHeader, ",", ";") + `47.5;3;0.1;0.8;B;-71.25;;7;"first, ""ok"""`,
+		"decimal comma":     strings.ReplaceAll(screenHeader, ",", ";") + `47,5;3;0,1;0,8;B;−71,25;;7,0;"first, ""ok"""`,
+		"number and status": "number,status," + screenHeader + `9,failed,47.5,3,0.1,0.8,B,-71.25,,7,"first, ""ok"""`,
+		"other order":       "note,pH,yield,catalyst,time,salt,cycles,temperature\n" + `"first, ""ok""",7,-71.25,B,0.8,0.1,3,47.5`,
+		"spaces":            strings.ReplaceAll(screenHeader, ",", " , ") + ` 47.5 , 3 , 0.1 , 0.8 , B , -71.25 ,  , 7 ,"first, ""ok"""`,
+		"an empty column":   strings.ReplaceAll(screenHeader, "\n", ",\n") + `47.5,3,0.1,0.8,B,-71.25,,7,"first, ""ok""",`,
+		"empty rows":        screenHeader + `47.5,3,0.1,0.8,B,-71.25,,7,"first, ""ok"""` + "\n\n,,,,,,,,\n",
 	} {
 		rows, unknown, err := parseCSV(c, strings.NewReader(text), ImportOptions{})
 		if err != nil || len(unknown) > 0 || len(rows) != 1 {

@@ -199,7 +199,7 @@ var doneSentence = map[string]string{
 	"closed":     "Saved.",
 	"confirmed":  "Saved: it is right as it is.",
 	"saved":      "Saved. Thank you.",
-	"undone":     "Undone. What was saved stands in the ledger, and the trial is as it was before.",
+	"undone":     "Undone: results and settings are as they were. What was saved stands in the ledger, and a note stays.",
 	"asked":      "Here is what to try next.",
 	"own":        "Your point is a trial now.",
 	"replicated": "The same settings are waiting to be run again.",

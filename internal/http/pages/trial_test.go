@@ -10,6 +10,7 @@ import (
 
 	"rsc.io/qr"
 
+	"headroom/internal/account"
 	"headroom/internal/http/sitetest"
 	"headroom/internal/must"
 )
@@ -24,16 +25,17 @@ func fact(t *testing.T, page, name string) string {
 	return strings.TrimSpace(found[1])
 }
 
-// TestAnUndoneTrialIsAsItWas: what had failed has failed again, and waits for nothing; and what cannot be
-// undone is not blamed on others.
+// TestAnUndoneTrialIsAsItWas: what had failed has failed again, as whoever said so had said, and waits for
+// nothing; and what cannot be undone is not blamed on others.
 func TestAnUndoneTrialIsAsItWas(t *testing.T) {
 	s := sitetest.Beside(t)
 	study := "/studies/" + s.NewStudy(sitetest.Screen)
 	s.API("POST", study+"/ask", nil).Want(201)
-	s.API("POST", study+"/trials/1/fail", `{"reason": "pump"}`).Want(200)
+	s.Call("POST", "/api/v1"+study+"/trials/1/fail", s.Token(account.Operator, ""), `{"reason": "pump"}`).Want(200)
 	s.API("POST", study+"/trials/1/tell", `{"metrics": {"yield": 71}}`).Want(200)
 	to := post(s, study+"/trials/1/undo", url.Values{}).Want(303).Header.Get("Location")
-	sitetest.Says(t, s.Page(to), "Undone. What was saved stands in the ledger, and the trial is as it was before.", "failed")
+	sitetest.Says(t, s.Page(to), "Undone: results and settings are as they were.", "failed")
+	sitetest.Says(t, s.Page(study+"/trials/1"), "Failed because of its settings: Test operator (token) said: pump")
 	refused := string(post(s, study+"/trials/1/undo", url.Values{}).Want(409).Body)
 	sitetest.Says(t, refused, "This cannot be done now", "there is nothing to undo")
 	sitetest.Lacks(t, refused, "gone on meanwhile")

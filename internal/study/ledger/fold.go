@@ -512,7 +512,7 @@ func (b *builder) closed(data ClosedData) error {
 		}
 		last.to = b.last.Seq
 	}
-	r.spells = append(r.spells, spell{from: b.last.Seq, cause: cause, by: data})
+	r.spells = append(r.spells, spell{from: b.last.Seq, cause: cause, data: data, by: b.last.By})
 	t.Status, t.Cause = status, data.Cause
 	return nil
 }
@@ -594,7 +594,7 @@ func (snap *Snapshot) derive(i int) {
 		}
 	}
 	if t.Reason = ""; r.isClosed() {
-		t.Reason = r.spells[len(r.spells)-1].by.Reason
+		t.Reason = r.spells[len(r.spells)-1].data.Reason
 	} else {
 		t.Status = t.progress(snap.compiled.MetricNames)
 	}
@@ -613,13 +613,14 @@ func (r record) isClosed() bool {
 	return n > 0 && r.spells[n-1].to == 0
 }
 
-// Ending is how trial number ended without results, false where it has not.
-func (snap *Snapshot) Ending(number int) (ended Draft, has bool) {
+// Ending is how trial number ended without results, and who said so; "" where it has not.
+func (snap *Snapshot) Ending(number int) (kind Kind, data ClosedData, by string) {
 	r := snap.records[number-1]
 	if !r.isClosed() {
-		return ended, false
+		return "", data, ""
 	}
-	return Draft{Kind(snap.Trial(number).Status), r.spells[len(r.spells)-1].by}, true
+	last := r.spells[len(r.spells)-1]
+	return Kind(snap.Trial(number).Status), last.data, last.by
 }
 
 // progress is the status of a trial that is neither failed nor abandoned.

@@ -53,7 +53,8 @@ type record struct {
 type spell struct {
 	from, to int64
 	cause    optimizer.Cause
-	by       ClosedData
+	data     ClosedData
+	by       string
 }
 
 // Status says how far a trial is.

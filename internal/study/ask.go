@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -138,7 +137,7 @@ func again(snap *ledger.Snapshot, trial *ledger.Trial) (optimizer.Place, optimiz
 	_, place, faults := snap.Compiled().PlaceAgain(snap.Chosen(trial.Number), trial.Parameters, "parameters")
 	known, wrong := snap.Compiled().Known(trial.Brought())
 	if faults = append(faults, wrong...); len(faults) > 0 {
-		return place, known, conflict("Trial %d cannot be repeated as it was: %s.", trial.Number, strings.TrimSpace(brought(faults[0].Field)+" "+faults[0].Message))
+		return place, known, conflict("Trial %d cannot be repeated as it was: %s.", trial.Number, cmp.Or(brought(faults[0].Field), "it")+" "+faults[0].Message)
 	}
 	return place, known, nil
 }

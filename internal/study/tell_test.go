@@ -178,7 +178,7 @@ func TestWhatIsRepeatedWasRunSo(t *testing.T) {
 	_, err := b.service.ruleReplicate(t.Context(), Command{By: "Ana"}, b.snap, 1)
 	b.refused(ruling{}, err, ErrConflict, "Trial 1 cannot be repeated as it was: temperature 70 is above the highest, 60.")
 	_, err = b.service.ruleReplicate(t.Context(), Command{By: "Ana"}, b.snap, 2)
-	b.refused(ruling{}, err, ErrConflict, "Trial 2 cannot be repeated as it was: breaks the input constraint")
+	b.refused(ruling{}, err, ErrConflict, "Trial 2 cannot be repeated as it was: it breaks the input constraint")
 	must.Get(b.service.takeIn("again", nil, b.events))(t)
 }
 

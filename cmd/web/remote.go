@@ -52,12 +52,15 @@ type remote struct {
 
 // remoteTrial is what these commands write of a trial.
 type remoteTrial struct {
-	Number     int64                          `json:"number"`
-	Status     string                         `json:"status"`
-	Parameters map[string]any                 `json:"parameters"`
-	Metrics    map[string]struct{ Value any } `json:"metrics"`
-	Doubts     []struct{ Why string }         `json:"doubts"`
-	Decision   *struct{ Because string }      `json:"decision"`
+	Number     int64          `json:"number"`
+	Status     string         `json:"status"`
+	Parameters map[string]any `json:"parameters"`
+	Metrics    map[string]struct {
+		Value  json.Number  `json:"value"`
+		StdDev *json.Number `json:"stddev"`
+	} `json:"metrics"`
+	Doubts   []struct{ Why string }    `json:"doubts"`
+	Decision *struct{ Because string } `json:"decision"`
 }
 
 const remoteHelp = `It asks the server at HEADROOM_URL (else the one of this machine) with the API token in HEADROOM_TOKEN, which “headroom token” makes on the
@@ -349,7 +352,12 @@ func (r *remote) writeTrial(trial remoteTrial) error {
 		fmt.Fprintf(&words, "  %s\t%v\n", name, trial.Parameters[name])
 	}
 	for _, name := range slices.Sorted(maps.Keys(trial.Metrics)) {
-		fmt.Fprintf(&words, "  %s\t%v\n", name, trial.Metrics[name].Value)
+		told := trial.Metrics[name]
+		fmt.Fprintf(&words, "  %s\t%s", name, told.Value)
+		if told.StdDev != nil {
+			fmt.Fprintf(&words, "±%s", *told.StdDev)
+		}
+		words.WriteByte('\n')
 	}
 	for _, doubt := range trial.Doubts {
 		fmt.Fprintf(&words, "  in doubt: %s\n", doubt.Why)

@@ -80,7 +80,7 @@ func TestCommandsAskAServer(t *testing.T) {
 	if text := said("ask", study.ID, "-count", "3"); !strings.Contains(text, "trial 2, suggested\n  temperature\t") {
 		t.Errorf("ask said %q", text)
 	}
-	if text := said("tell", study.ID, "1", "yield=71.2", "impurity=0.31±0.02", "-note", "by hand"); !strings.Contains(text, "trial 1, completed") {
+	if text := said("tell", study.ID, "1", "yield=71.2", "impurity=0.31±0.02", "-note", "by hand"); !strings.Contains(text, "trial 1, completed") || !strings.Contains(text, "impurity\t0.31±0.02\n") {
 		t.Errorf("tell said %q", text)
 	}
 	var trial struct {

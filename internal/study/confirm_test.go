@@ -2,7 +2,9 @@ package study
 
 import (
 	"errors"
+	"fmt"
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -72,6 +74,77 @@ func TestRowsThatNobodyWasAskedAboutAreDoubted(t *testing.T) {
 			t.Errorf("%s imports, and of the rows is doubted %+v, %+v", name, odd.Doubts, plain.Doubts)
 		}
 		must.Get(b.service.takeIn("again", nil, b.events))(t)
+	}
+}
+
+// TestADryRunSaysWhatWillBeInDoubt of the rows of a table: a slip in its first row as well as in its last,
+// which only the other rows show, settings beyond the bounds, and each of more than anybody is shown.
+func TestADryRunSaysWhatWillBeInDoubt(t *testing.T) {
+	t.Parallel()
+	const header = "status,temperature,cycles,yield,impurity\n"
+	many := header
+	for i := range 3 * mostDoubts {
+		many += fmt.Sprintf("completed,%d,5,%d,0.3\n", 30+i%2+i%3*100, 60+i%7)
+	}
+	for name, table := range map[string]string{
+		"a decimal point":     header + "completed,40,5,712,0.3\ncompleted,41,5,71.5,0.31\ncompleted,42,5,73,0.29\ncompleted,43,5,75,0.3\ncompleted,44,5,70,0.031\n",
+		"a slip not grave":    header + "completed,40,5,2.1,0.3\ncompleted,41,5,20,0.31\ncompleted,42,5,73,0.29\ncompleted,43,5,75,0.3\ncompleted,44,5,70,0.3\n",
+		"exchanged":           header + "completed,40,5,0.3,71\ncompleted,41,5,71.5,0.31\ncompleted,42,5,73,0.29\ncompleted,43,5,75,0.3\n",
+		"beyond the bounds":   header + "completed,62,5,71,0.3\ncompleted,41,5,71.5,0.31\n",
+		"more than are shown": many,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, oven())
+			b.service.store = &kept{bench: b}
+			dry := must.Get(b.service.ImportCSV(t.Context(), Command{}, "bench", strings.NewReader(table), ImportOptions{DryRun: true}))(t)
+			must.Get(b.service.ImportCSV(t.Context(), Command{}, "bench", strings.NewReader(table), ImportOptions{}))(t)
+			var stand []string
+			for _, trial := range b.snap.Trials {
+				for _, d := range trial.Doubts {
+					stand = append(stand, fmt.Sprintf("lines[%d].%s: %s", trial.Number+1, d.Metric+d.Parameter, d.Why))
+				}
+			}
+			said := lists.Map(dry.Doubts, func(d Doubt) string { return d.Field + ": " + d.Text })
+			if len(stand) == 0 || len(said) > mostDoubts || !slices.Equal(said, stand[:min(len(stand), mostDoubts)]) {
+				t.Errorf("the dry run says\n%s\nand in doubt are\n%s", strings.Join(said, "\n"), strings.Join(stand, "\n"))
+			}
+			if last := b.snap.Trial(3 * mostDoubts); last != nil && len(last.Doubts) != 1 {
+				t.Errorf("of the last of many: %+v", last.Doubts)
+			}
+			// What is told of other trials later changes nothing of it, nor in how many steps it is read.
+			doubts := lists.Map(b.snap.Trials, func(trial *ledger.Trial) []ledger.Doubted { return trial.Doubts })
+			b.ask(1)
+			b.tell(len(b.snap.Trials), map[string]float64{"yield": 1e6, "impurity": 1e-6})
+			var stepwise *ledger.Snapshot
+			for i := range b.events {
+				stepwise = must.Get(ledger.Fold("bench", stepwise, b.events[i:i+1], nil))(t)
+			}
+			for _, read := range []*ledger.Snapshot{b.snap, stepwise, must.Get(b.service.takeIn("bench", nil, b.events))(t)} {
+				if again := lists.Map(read.Trials[:len(doubts)], func(trial *ledger.Trial) []ledger.Doubted { return trial.Doubts }); !reflect.DeepEqual(again, doubts) {
+					t.Errorf("in doubt were %+v\nand now %+v", doubts, again)
+				}
+			}
+		})
+	}
+}
+
+// TestWhatNobodyWasShownIsInDoubt: a person who confirms what is shown of a long table has confirmed
+// nothing else.
+func TestWhatNobodyWasShownIsInDoubt(t *testing.T) {
+	t.Parallel()
+	table := "temperature,cycles,yield,impurity\n"
+	for range mostDoubts + 5 {
+		table += "162,5,71,0.3\n"
+	}
+	b := newBench(t, oven())
+	b.service.store = &kept{bench: b}
+	options := ImportOptions{BeyondBounds: true, DryRun: true}
+	dry := must.Get(b.service.ImportCSV(t.Context(), Command{}, "bench", strings.NewReader(table), options))(t)
+	options.DryRun = false
+	must.Get(b.service.ImportCSV(t.Context(), Command{Sure: new(Doubted(dry.Doubts))}, "bench", strings.NewReader(table), options))(t)
+	if n := len(b.snap.Trials); n != mostDoubts+5 || len(InDoubt(b.snap)) != 5 || len(b.snap.Trial(n).Doubts) != 1 {
+		t.Errorf("%d of %d rows are in doubt", len(InDoubt(b.snap)), n)
 	}
 }
 

@@ -133,7 +133,7 @@ func TestImportTakesWhatWasRun(t *testing.T) {
 			t.Fatalf("%v, %v", rows, err)
 		}
 		doubts := doubtRows(b.snap, rows)
-		if len(doubts) != 1 || doubts[0].Field != "lines[2].temperature" || !strings.Contains(doubts[0].Text, "Temperature: 60.4 is above the highest, 60. Was it really run so?") {
+		if len(doubts) != 1 || doubts[0].Field != "lines[2].temperature" || !strings.Contains(doubts[0].Text, "Temperature 60.4\u202f°C? That is above the highest that may be chosen, 60\u202f°C: was it really used?") {
 			t.Errorf("doubts %+v", doubts)
 		}
 	}
@@ -469,6 +469,27 @@ func TestAKnownValueThatTheSettingsContradict(t *testing.T) {
 	}
 	if _, err := b.service.takeIn(newID(), nil, b.events); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestAKnownValueAtOtherSettingsThanThoseChosen is what follows from those used: an exported table has it,
+// and nobody is asked about it.
+func TestAKnownValueAtOtherSettingsThanThoseChosen(t *testing.T) {
+	t.Parallel()
+	d := oven()
+	d.Constraints = []design.Constraint{{Metric: "load", Op: "<=", Threshold: 50, Expression: "temperature + cycles"}}
+	b := newBench(t, d)
+	b.ask(1)
+	b.must(ruleTell(b.snap, 1, ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: 61}}, Parameters: design.Settings{"temperature": design.NumberValue(31.5), "cycles": design.NumberValue(2)}}))
+	var table strings.Builder
+	must.Do(t, WriteCSV(&table, b.snap.Definition, b.snap.Trials, b.snap.Chosen))
+	other := newBench(t, d)
+	rows, _ := must.Get2(parseCSV(other.snap.Compiled(), strings.NewReader(table.String()), ImportOptions{}))(t)
+	if doubts := doubtRows(other.snap, rows); len(doubts) > 0 {
+		t.Errorf("%s\nis doubted: %+v", table.String(), doubts)
+	}
+	if doubts := doubtRows(b.snap, rows); len(doubts) != 1 || doubts[0].Text != replicateText(1) {
+		t.Errorf("the same trial again is doubted: %+v", doubts)
 	}
 }
 

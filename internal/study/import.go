@@ -2,6 +2,7 @@ package study
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -46,7 +47,7 @@ func (s *Service) ImportCSV(ctx context.Context, cmd Command, id string, file io
 			return ImportResult{}, parsed
 		}
 		ruled, err := ruleImport(snap, snap, rows)
-		result.Numbers, result.Doubts, result.Health = ruled.numbers, doubtRows(snap, rows), Health(snap, settingsOf(rows)...)
+		result.Numbers, result.Doubts, result.Health = ruled.numbers, shown(doubtRows(snap, rows)), Health(snap, lists.Map(rows, importRow.used)...)
 		return result, err
 	}
 	result.Snapshot, result.Numbers, err = s.choose(ctx, cmd, id, func(_ context.Context, now *ledger.Snapshot) (ruling, error) {
@@ -56,10 +57,11 @@ func (s *Service) ImportCSV(ctx context.Context, cmd Command, id string, file io
 		ruled, err := ruleImport(now, snap, rows)
 		if err == nil {
 			doubts := doubtRows(now, rows)
-			_, err = askBack(cmd, func() []Doubt { return doubts })
-			if cmd.Sure == nil {
-				ruled.unasked(rows, doubts)
+			_, err = askBack(cmd, func() []Doubt { return shown(doubts) })
+			if cmd.Sure != nil {
+				doubts = doubts[len(shown(doubts)):]
 			}
+			ruled.unasked(rows, doubts)
 		}
 		return ruled, err
 	})
@@ -68,10 +70,6 @@ func (s *Service) ImportCSV(ctx context.Context, cmd Command, id string, file io
 	}
 	result.Health = Health(result.Snapshot)
 	return result, nil
-}
-
-func settingsOf(rows []importRow) []design.Settings {
-	return lists.Map(rows, func(row importRow) design.Settings { return row.Parameters })
 }
 
 // ruleImport rules on rows that were read under the definition of readUnder.
@@ -109,16 +107,18 @@ func ruleImport(snap, readUnder *ledger.Snapshot, rows []importRow) (ruling, err
 	return ruled, faults.Err()
 }
 
-// unasked notes with each row that is doubted that nobody was asked about it: a program told it.
+// unasked notes with each row that nobody was asked about what is doubted of it.
 func (r ruling) unasked(rows []importRow, doubts []Doubt) {
+	doubted := map[string]bool{}
+	for _, d := range doubts {
+		line, _, inside := strings.Cut(d.Field, ".")
+		doubted[line] = doubted[line] || inside
+	}
 	for i, draft := range r.drafts {
-		told, isTold := draft.Data.(ledger.ToldData)
-		if !isTold {
-			continue
+		if told, isTold := draft.Data.(ledger.ToldData); isTold {
+			told.Unasked = doubted[rows[told.Number-r.numbers[0]].at()]
+			r.drafts[i].Data = told
 		}
-		line := fmt.Sprintf("lines[%d].", rows[told.Number-r.numbers[0]].Line)
-		told.Unasked = slices.ContainsFunc(doubts, func(d Doubt) bool { return strings.HasPrefix(d.Field, line) })
-		r.drafts[i].Data = told
 	}
 }
 
@@ -128,7 +128,7 @@ func toldOfRow(c *design.Compiled, row importRow, number int) (ledger.ToldData, 
 	if row.Used == nil {
 		return told, nil
 	}
-	used, place, faults := c.PlaceUsed(row.Used, fmt.Sprintf("lines[%d]", row.Line))
+	used, place, faults := c.PlaceUsed(row.Used, row.at())
 	if len(faults) > 0 {
 		return told, faults
 	}
@@ -149,7 +149,7 @@ func knownIn(c *design.Compiled, row importRow, settings design.Settings) (map[s
 		}
 		value, there := row.Known[k.Metric]
 		if !there {
-			f.Add(fmt.Sprintf("lines[%d].%s", row.Line, k.Metric), nil, "is missing; the settings do not say what %s is, so it must stand in the table", k.Metric)
+			f.Add(row.at()+"."+k.Metric, nil, "is missing; the settings do not say what %s is, so it must stand in the table", k.Metric)
 		}
 		known[k.Name] = value
 	}
@@ -159,60 +159,46 @@ func knownIn(c *design.Compiled, row importRow, settings design.Settings) (map[s
 // doubtRows judges the rows of a table by the readings there are and by each other.
 func doubtRows(snap *ledger.Snapshot, rows []importRow) []Doubt {
 	var doubts []Doubt
-	for _, metric := range snap.Definition.Metrics() {
-		var values []float64
-		var lines []int
-		for _, row := range rows {
-			if reading, there := row.Metrics[metric.Name]; there {
-				values, lines = append(values, reading.Value), append(lines, row.Line)
-			}
-		}
-		known := snap.Range(metric.Name, 0)
-		for i, others := range ledger.RangesWithout(values) {
-			if doubt := snap.DoubtReading(metric, values[i], nil, known.With(others)); doubt != nil {
-				doubts = append(doubts, Doubt{fmt.Sprintf("lines[%d].%s", lines[i], metric.Name), exactly(values[i]), doubt.Why})
-			}
-		}
-	}
-	for _, row := range rows {
-		for _, fault := range row.beyond {
-			doubts = append(doubts, doubtBeyond(snap, row, fault))
-		}
-	}
-	for _, row := range rows {
-		worked := snap.Compiled().KnownAlone(row.Parameters)
-		for _, c := range snap.Definition.Constraints {
-			told, there := row.Known[c.Metric]
-			if value, follows := worked[c.Name]; there && follows && !agrees(told, value) {
-				doubts = append(doubts, Doubt{fmt.Sprintf("lines[%d].%s", row.Line, c.Metric), exactly(told),
-					fmt.Sprintf("%s follows from the settings, and is %s there; %s is not kept. Are the settings right?", design.Capitalised(c.Metric), exactly(value), exactly(told))})
-			}
-		}
-	}
+	judged := snap.DoubtRows(lists.Map(rows, func(row importRow) ledger.Row {
+		return ledger.Row{Metrics: row.Metrics, Chosen: row.Parameters, Used: row.used()}
+	}))
 	with := map[string]int{}
 	for _, t := range snap.Trials {
 		with[describe(snap.Definition, t.Parameters)] = t.Number
 	}
-	for _, row := range rows {
-		for _, doubt := range ledger.DoubtSettings(snap.Definition, row.Parameters, row.Parameters, row.Used) {
-			doubts = append(doubts, Doubt{fmt.Sprintf("lines[%d].%s", row.Line, doubt.Parameter), exactly(doubt.Value), doubt.Why})
+	for i, row := range rows {
+		for _, d := range judged[i] {
+			doubts = append(doubts, Doubt{row.at() + "." + cmp.Or(d.Metric, d.Parameter), exactly(d.Value), d.Why})
 		}
-		if number := with[describe(snap.Definition, row.Parameters)]; number > 0 {
-			doubts = append(doubts, Doubt{fmt.Sprintf("lines[%d]", row.Line), describe(snap.Definition, row.Parameters), replicateText(number)})
+		doubts = append(doubts, doubtKnown(snap, row)...)
+		settings := describe(snap.Definition, row.used())
+		for _, fault := range row.beyond {
+			if fault.Field == row.at() { // a single setting is doubted already
+				doubts = append(doubts, Doubt{fault.Field, settings, fmt.Sprintf("%s %s. Was it really run so?", settings, fault.Message)})
+			}
+		}
+		if number := with[settings]; number > 0 {
+			doubts = append(doubts, Doubt{row.at(), settings, replicateText(number)})
 		}
 	}
-	return doubts[:min(len(doubts), mostDoubts)]
+	return doubts
 }
 
-// doubtBeyond asks whether a row was really run with settings that may not be chosen.
-func doubtBeyond(snap *ledger.Snapshot, row importRow, fault design.Fault) Doubt {
-	what, of := strings.CutPrefix(fault.Field, fmt.Sprintf("lines[%d].", row.Line))
-	if !of {
-		settings := describe(snap.Definition, row.Parameters)
-		return Doubt{fault.Field, settings, fmt.Sprintf("%s %s. Was it really run so?", settings, fault.Message)}
+// doubtKnown asks about values of a row that are not what follows from its settings.
+func doubtKnown(snap *ledger.Snapshot, row importRow) (doubts []Doubt) {
+	worked := snap.Compiled().KnownAlone(row.used())
+	for _, c := range snap.Definition.Constraints {
+		told, there := row.Known[c.Metric]
+		if value, follows := worked[c.Name]; there && follows && !agrees(told, value) {
+			doubts = append(doubts, Doubt{row.at() + "." + c.Metric, exactly(told),
+				fmt.Sprintf("%s follows from the settings, and is %s there; %s is not kept. Are the settings right?", design.Capitalised(c.Metric), exactly(value), exactly(told))})
+		}
 	}
-	return Doubt{fault.Field, fmt.Sprint(fault.Value), fmt.Sprintf("%s: %s. Was it really run so?", design.Capitalised(what), fault.Message)}
+	return doubts
 }
+
+// shown are those of the doubts that people are asked about.
+func shown(doubts []Doubt) []Doubt { return doubts[:min(len(doubts), mostDoubts)] }
 
 const mostDoubts = 100
 

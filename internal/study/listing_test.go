@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"testing"
 
+	"headroom/internal/lists"
 	"headroom/internal/must"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
@@ -61,7 +62,7 @@ func TestImportedLevelsSpeakForAScale(t *testing.T) {
 		t.Errorf("before: %v", got)
 	}
 	says := "flow is on a linear scale, but its 4 values from 0.1 to 6.4 are spaced by factors rather than by differences: on a log scale the model learns from fewer trials."
-	if got := Health(b.snap, settingsOf(rows)...); len(got) != 1 || got[0].Says != says {
+	if got := Health(b.snap, lists.Map(rows, importRow.used)...); len(got) != 1 || got[0].Says != says {
 		t.Errorf("at the import: %+v", got)
 	}
 	b.table(t, table)

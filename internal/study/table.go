@@ -273,6 +273,17 @@ type importRow struct {
 	beyond design.Faults      // what would speak against choosing its settings, which were used all the same
 }
 
+// at is where the row stands in a request.
+func (row importRow) at() string { return fmt.Sprintf("lines[%d]", row.Line) }
+
+// used are the settings that the row was run with.
+func (row importRow) used() design.Settings {
+	if row.Used != nil {
+		return row.Used
+	}
+	return row.Parameters
+}
+
 // parseCSV reads an imported table. The error is *Invalid with every bad cell by line and column
 // (locations like "lines[12].yield"); unknown columns are a fault unless they are ignored, and are
 // listed either way.

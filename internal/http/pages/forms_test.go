@@ -227,7 +227,7 @@ func TestRowsBeyondTheBoundsAreAskedBack(t *testing.T) {
 	study := newTrial(s)
 	before := events(t, s, study)
 	rows := url.Values{"text": {"temperature,catalyst,yield\n61.5,A,71"}}
-	const question = "Line 2: Temperature: 61.5 is above the highest, 60. Was it really run so?"
+	const question = "Line 2: Temperature 61.5 °C? That is above the highest that may be chosen, 60 °C: was it really used?"
 	rows.Set("do", "check")
 	checked := string(post(s, study+"/import", rows).Want(200).Body)
 	rows.Set("do", "import")

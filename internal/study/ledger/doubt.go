@@ -285,9 +285,9 @@ func (t *Trial) Doubted(metric string) bool {
 	return slices.ContainsFunc(t.Doubts, func(d Doubted) bool { return d.Metric == metric })
 }
 
-// DoubtReading doubts one reading, by what other readings range over and what was expected of it,
+// doubtReading doubts one reading, by what other readings range over and what was expected of it,
 // nil where no model has learnt the metric.
-func (snap *Snapshot) DoubtReading(m design.MetricInfo, value float64, expected *Expected, known Range) *Doubted {
+func (snap *Snapshot) doubtReading(m design.MetricInfo, value float64, expected *Expected, known Range) *Doubted {
 	doubt := judge(value, m, expected, known)
 	if doubt == nil {
 		return nil
@@ -302,14 +302,19 @@ func (snap *Snapshot) DoubtReading(m design.MetricInfo, value float64, expected 
 // DoubtReadings doubts what is told of trial number, 0 for one that has not begun: each reading,
 // and whether two of them were exchanged.
 func (snap *Snapshot) DoubtReadings(number int, told map[string]Reading, expected func(metric string) *Expected) []Doubted {
+	return snap.doubtReadings(told, expected, func(metric string) Range { return snap.Range(metric, number) })
+}
+
+// doubtReadings is DoubtReadings by what other readings of a metric range over.
+func (snap *Snapshot) doubtReadings(told map[string]Reading, expected func(metric string) *Expected, known func(metric string) Range) []Doubted {
 	var doubts []Doubted
 	for _, m := range snap.Definition.Metrics() {
 		reading, there := told[m.Name]
 		if !there {
 			continue
 		}
-		doubt := snap.DoubtReading(m, reading.Value, expected(m.Name), snap.Range(m.Name, number))
-		if other, of := snap.exchangedWith(number, m, told, expected); other != "" {
+		doubt := snap.doubtReading(m, reading.Value, expected(m.Name), known(m.Name))
+		if other, of := snap.exchangedWith(m, told, expected, known); other != "" {
 			doubt = &Doubted{Metric: m.Name, Value: reading.Value, Expected: []float64{of.Low, of.High}, grave: doubt != nil && doubt.grave,
 				Why: fmt.Sprintf("%s %s? Exchanged with %s, both would look like the other readings.", design.Capitalised(m.Name), amount(reading.Value, m.Unit), other)}
 		}
@@ -322,19 +327,53 @@ func (snap *Snapshot) DoubtReadings(number int, told map[string]Reading, expecte
 
 // exchangedWith is the metric that a reading seems to be of, when the one told of that seems to be
 // of this, which ranges over of. Where a model expects readings, it must expect neither.
-func (snap *Snapshot) exchangedWith(number int, m design.MetricInfo, told map[string]Reading, expected func(metric string) *Expected) (other string, of Range) {
-	of = snap.Range(m.Name, number).or(limitsOf(m))
+func (snap *Snapshot) exchangedWith(m design.MetricInfo, told map[string]Reading, expected func(metric string) *Expected, known func(metric string) Range) (other string, of Range) {
+	of = known(m.Name).or(limitsOf(m))
 	unexpected := func(metric string) bool {
 		e := expected(metric)
 		return e == nil || e.distance(told[metric].Value) > mostSD
 	}
 	for _, o := range snap.Definition.Metrics() {
 		if reading, there := told[o.Name]; there && o.Name != m.Name && unexpected(m.Name) && unexpected(o.Name) &&
-			exchanged(told[m.Name].Value, reading.Value, of, snap.Range(o.Name, number).or(limitsOf(o))) {
+			exchanged(told[m.Name].Value, reading.Value, of, known(o.Name).or(limitsOf(o))) {
 			return o.Name, of
 		}
 	}
 	return "", of
+}
+
+// Row is what a row of a table tells of a trial: what was read, and the settings chosen and used.
+type Row struct {
+	Metrics      map[string]Reading
+	Chosen, Used design.Settings
+}
+
+// DoubtRows doubts rows of a table, each by the readings that there are and by those of all other rows,
+// wherever they stand in it.
+func (snap *Snapshot) DoubtRows(rows []Row) [][]Doubted {
+	known := map[string][]Range{}
+	for _, m := range snap.Definition.Metrics() {
+		before, others := snap.Range(m.Name, 0), rangesWithout(lists.Map(rows, func(row Row) Range { return row.ranges(m.Name) }))
+		known[m.Name] = lists.Map(others, before.With)
+	}
+	unforetold := func(string) *Expected { return nil } // no decision chose them
+	doubts := make([][]Doubted, len(rows))
+	for i, row := range rows {
+		chosen := row.Chosen
+		if chosen.Equal(row.Used) { // which says nothing for what lies beyond the bounds
+			chosen = nil
+		}
+		readings := snap.doubtReadings(row.Metrics, unforetold, func(metric string) Range { return known[metric][i] })
+		doubts[i] = append(readings, DoubtSettings(snap.Definition, chosen, nil, row.Used)...)
+	}
+	return doubts
+}
+
+func (row Row) ranges(metric string) Range {
+	if reading, there := row.Metrics[metric]; there {
+		return RangeOf(reading.Value)
+	}
+	return RangeOf()
 }
 
 // DoubtSettings doubts settings used instead of those chosen, but for values that are kept of the
@@ -344,7 +383,11 @@ func DoubtSettings(d design.Definition, chosen, kept, used design.Settings) []Do
 	var doubts []Doubted
 	for _, p := range d.Parameters {
 		value, there := used[p.Name]
-		if !there || value.IsText || value == chosen[p.Name] || value == kept[p.Name] {
+		is := func(settings design.Settings) bool {
+			other, there := settings[p.Name]
+			return there && other == value
+		}
+		if !there || value.IsText || is(chosen) || is(kept) {
 			continue
 		}
 		say := func(x float64) string {
@@ -466,17 +509,17 @@ func (r Range) With(other Range) Range {
 	return Range{r.Count + other.Count, min(r.Low, other.Low), max(r.High, other.High)}
 }
 
-// RangesWithout are, for each value, what the others range over.
-func RangesWithout(values []float64) []Range {
-	before, after := make([]Range, len(values)+1), RangeOf()
+// rangesWithout are, for each of several ranges, what the others range over together.
+func rangesWithout(ranges []Range) []Range {
+	before, after := make([]Range, len(ranges)+1), RangeOf()
 	before[0] = RangeOf()
-	for i, x := range values {
-		before[i+1] = before[i].With(RangeOf(x))
+	for i, r := range ranges {
+		before[i+1] = before[i].With(r)
 	}
-	without := make([]Range, len(values))
-	for i := len(values) - 1; i >= 0; i-- {
+	without := make([]Range, len(ranges))
+	for i := len(ranges) - 1; i >= 0; i-- {
 		without[i] = before[i].With(after)
-		after = after.With(RangeOf(values[i]))
+		after = after.With(ranges[i])
 	}
 	return without
 }

@@ -101,8 +101,8 @@ func TestDoubtByWhatIsPlausible(t *testing.T) {
 
 func TestRangesWithout(t *testing.T) {
 	t.Parallel()
-	got := RangesWithout([]float64{3, 9, 1})
-	want := []Range{{2, 1, 9}, {2, 1, 3}, {2, 3, 9}}
+	got := rangesWithout([]Range{RangeOf(3), RangeOf(9), RangeOf(), RangeOf(1)})
+	want := []Range{{2, 1, 9}, {2, 1, 3}, {3, 1, 9}, {2, 3, 9}}
 	if !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"headroom/internal/lists"
 	"headroom/internal/optimizer"
 	"headroom/internal/optimizer/cores"
 	"headroom/internal/study/design"
@@ -43,6 +44,7 @@ func fold(id string, prior *Snapshot, events []Event, like *Snapshot, admit func
 			return nil, fmt.Errorf("event %d (%s): %w", e.Seq, e.Kind, err)
 		}
 	}
+	b.judgeRows()
 	return b.snap, b.catchUp(like)
 }
 
@@ -77,7 +79,7 @@ func newBuilder(id string, prior *Snapshot) *builder {
 		snap = &shared
 		snap.Trials = slices.Clone(prior.Trials)
 		snap.records = slices.Clone(prior.records)
-		snap.Fits, snap.Revisions = slices.Clip(prior.Fits), slices.Clip(prior.Revisions)
+		snap.Fits, snap.Revisions, snap.unasked = slices.Clip(prior.Fits), slices.Clip(prior.Revisions), slices.Clip(prior.unasked)
 	}
 	b := &builder{snap: snap, touched: map[int]bool{}, stale: map[int]bool{}, compiled: snap.defined, resolver: snap.Resolver()}
 	b.nameMetrics()
@@ -111,7 +113,10 @@ func (b *builder) next(e Event, apply func() error, admit func(now *Snapshot, e 
 	case (e.Kind == Created) != (snap.Version == 0):
 		return errors.New("a ledger starts with its only created event")
 	}
-	b.last = e
+	if b.last = e; !e.At.Equal(snap.UpdatedAt) || e.Kind != Chosen && e.Kind != Told { // all rows of a table are of one moment
+		b.judgeRows()
+		snap.unasked = nil
+	}
 	if err := apply(); err != nil {
 		return err
 	}
@@ -322,8 +327,10 @@ func (b *builder) told(data ToldData) error {
 		}
 	}
 	ranges := b.ranges()
-	row := t.Origin == Imported && b.last.At.Equal(t.CreatedAt) // was judged with the others of its table
-	if data.Unasked || !row && !data.Confirmed {
+	switch row := t.Origin == Imported && b.last.At.Equal(t.CreatedAt); {
+	case row && data.Unasked:
+		b.snap.unasked = append(b.snap.unasked, t.Number)
+	case !row && !data.Confirmed:
 		b.doubt(t, r, data.Metrics, kept)
 	}
 	if err := b.read(t, data, ranges); err != nil {
@@ -384,6 +391,35 @@ func (b *builder) doubt(t *Trial, r *record, readings map[string]Reading, kept d
 	odd := b.snap.DoubtReadings(t.Number, readings, func(metric string) *Expected { return b.snap.Foretold(t, metric) })
 	odd = slices.DeleteFunc(odd, func(d Doubted) bool { return !d.grave })
 	t.Doubts = slices.Concat(t.Doubts, odd, DoubtSettings(b.snap.Definition, r.chosen, kept, t.Parameters))
+}
+
+// judgeRows judges the rows of the last table that nobody was asked about, as people are asked about
+// theirs: by all its rows, those that come after them among them.
+func (b *builder) judgeRows() {
+	if len(b.snap.unasked) == 0 || b.snap.Definition.SimulatedLab != "" {
+		return
+	}
+	rest := Snapshot{Definition: b.snap.Definition, Trials: slices.DeleteFunc(slices.Clone(b.snap.Trials), func(t *Trial) bool {
+		_, unasked := slices.BinarySearch(b.snap.unasked, t.Number)
+		return unasked
+	})}
+	rows := lists.Map(b.snap.unasked, b.snap.row)
+	for i, doubts := range rest.DoubtRows(rows) {
+		if t, _, err := b.touch(b.snap.unasked[i]); err == nil {
+			t.Doubts = doubts
+		}
+	}
+}
+
+// row is what the row of a table told of trial number.
+func (snap *Snapshot) row(number int) Row {
+	t, readings := snap.Trial(number), map[string]Reading{}
+	for name, m := range t.Metrics {
+		if !m.Known {
+			readings[name] = Reading{m.Value, m.StdDev}
+		}
+	}
+	return Row{readings, snap.Chosen(number), t.Parameters}
 }
 
 // rejudge judges the readings in doubt again: what its decision expected of the trial at some settings

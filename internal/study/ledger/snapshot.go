@@ -33,6 +33,7 @@ type Snapshot struct {
 	formulaChanged bool                 // some formula was another once
 	rewritten      int64                // seq of the last event that changed the past or the model, after which earlier fits no longer apply
 	fitted         int64                // seq of the last Fitted event
+	unasked        []int                // trials of the last table, which may go on, that nobody was asked about
 	ranges         map[string]Range     // of the readings of each metric; nil when they are to be gathered again
 }
 

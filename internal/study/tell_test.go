@@ -465,6 +465,81 @@ func TestAnOvershootIsRecordedAndLivedWith(t *testing.T) {
 	}
 }
 
+// TestWhatStaysFarBeyondBoundsNarrowedSince is taken as it was: of a trial of which something else is
+// corrected or told, and of an exported table. Others so far away are still refused.
+func TestWhatStaysFarBeyondBoundsNarrowedSince(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		of          design.Definition
+		narrow      design.Parameter
+		ran, other  map[string]float64 // settings; other ones that leave those of the narrowed parameter
+		elsewhere   map[string]float64
+		readings    [2]map[string]float64 // told before, and after
+		narrowed    string
+		unreachable string
+	}{
+		"a parameter": {oven(), design.Parameter{Name: "temperature", Type: design.Real, Low: new(20.0), High: new(21.0)},
+			map[string]float64{"temperature": 55, "cycles": 4}, map[string]float64{"temperature": 55, "cycles": 5}, map[string]float64{"temperature": 54, "cycles": 5},
+			[2]map[string]float64{{"yield": 61}, {"impurity": 0.3}}, "temperature", "parameters.temperature"},
+		"a remainder": {thirds(), design.Parameter{Name: "water", Type: design.Remainder, Total: new(100.0), Of: []string{"oil", "soap"}, Low: new(0.0), High: new(1.0)},
+			map[string]float64{"oil": 100.0 / 3, "soap": 100.0 / 7}, map[string]float64{"oil": 100.0 / 7, "soap": 100.0 / 3}, map[string]float64{"oil": 100.0 / 3, "soap": 100.0 / 3},
+			[2]map[string]float64{{"foam": 61}, {"cost": 3}}, "water", "parameters.water"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			settings := func(numbers map[string]float64) design.Settings {
+				s := design.Settings{}
+				for name, x := range numbers {
+					s[name] = design.NumberValue(x)
+				}
+				return s
+			}
+			told := func(metrics map[string]float64, at map[string]float64) ledger.Telling {
+				telling := ledger.Telling{Parameters: settings(at), Metrics: map[string]ledger.Reading{}}
+				for name, x := range metrics {
+					telling.Metrics[name] = ledger.Reading{Value: x}
+				}
+				return telling
+			}
+			b := newBench(t, c.of)
+			b.ask(1)
+			b.must(ruleTell(b.snap, 1, told(c.readings[0], c.ran)))
+			was := b.snap.Trial(1).Parameters[c.narrowed]
+			b.must(ruleReconfigure(b.snap, design.Reconfiguration{Parameters: []design.Parameter{c.narrow}, Reason: "finer"}))
+			b.must(ruleTell(b.snap, 1, told(c.readings[1], c.ran)))
+			b.must(ruleCorrect(b.snap, Correction{Number: 1, Parameters: settings(c.other), Reason: "read off the wrong line"}))
+			if is := b.snap.Trial(1).Parameters[c.narrowed]; is != was {
+				t.Errorf("%s was %v, and is %v", c.narrowed, was, is)
+			}
+			_, err := ruleCorrect(b.snap, Correction{Number: 1, Parameters: settings(c.elsewhere), Reason: "typo"})
+			wantFault(t, faultsOf(t, err), c.unreachable, "10 times the range beyond")
+
+			var table strings.Builder
+			must.Do(t, WriteCSV(&table, b.snap.Definition, b.snap.Trials, b.snap.Chosen))
+			other := newBench(t, b.snap.Definition)
+			for _, into := range []*bench{other, b} {
+				into.table(t, table.String())
+				if got, want := into.snap.Trials[len(into.snap.Trials)-1], b.snap.Trial(1); !got.Parameters.Equal(want.Parameters) {
+					t.Errorf("%v is imported as %v", want.Parameters, got.Parameters)
+				}
+				must.Get(into.service.takeIn("again", nil, into.events))(t)
+				into.ask(2)
+				state, err := into.service.StateOf(t.Context(), into.snap)
+				writable(t, state, err)
+			}
+		})
+	}
+}
+
+// thirds is a mixture of three parts.
+func thirds() design.Definition {
+	part := func(name string) design.Parameter {
+		return design.Parameter{Name: name, Type: design.Real, Low: new(0.0), High: new(50.0)}
+	}
+	return design.Definition{Name: "Soap", Objective: design.Objective{Metric: "foam", Direction: "maximize"}, Constraints: []design.Constraint{{Metric: "cost", Op: "<=", Threshold: 5}},
+		Parameters: []design.Parameter{part("oil"), part("soap"), {Name: "water", Type: design.Remainder, Total: new(100.0), Of: []string{"oil", "soap"}}}}
+}
+
 // kept is a store of one study in memory.
 type kept struct {
 	Store

@@ -22,10 +22,16 @@ func (c *Compiled) PlaceExactly(s Settings, location string) (Settings, optimize
 	return c.place(s, location, reading{})
 }
 
-// PlaceUsed is PlaceExactly for settings that may lie beyond the bounds and break the rules for what
-// may be chosen, since an overshoot happens.
+// PlaceUsed is PlaceExactly for settings that may lie beyond the bounds, which may have been narrowed
+// since, and break the rules for what may be chosen, since an overshoot happens.
 func (c *Compiled) PlaceUsed(s Settings, location string) (Settings, optimizer.Place, Faults) {
-	return c.place(s, location, reading{beyond: true})
+	return c.place(s, location, reading{beyond: true, anywhere: true})
+}
+
+// PlaceTold is PlaceUsed for what is told of a trial with settings that are kept of it already: those that
+// it changes may not lie far beyond the bounds.
+func (c *Compiled) PlaceTold(s, kept Settings, location string) (Settings, optimizer.Place, Faults) {
+	return c.place(s, location, reading{beyond: true, kept: kept})
 }
 
 // PlaceAgain places the settings that a trial was run at, to be run once more. Where those that were

@@ -384,6 +384,10 @@ func (s *space) describe(x []float64) string {
 type reading struct {
 	round  bool // to steps
 	beyond bool // values may lie beyond the bounds, as far as a model makes sense of them: they were used
+	// anywhere lets them lie as far beyond as can be computed with, as those that kept holds do, which
+	// were accepted once, perhaps while the bounds were wider.
+	anywhere bool
+	kept     Settings
 }
 
 // read turns settings into physical values, reporting every setting that is missing, unknown, of
@@ -428,8 +432,14 @@ func (s *space) readRemainders(x []float64, settings Settings, location string, 
 		case told && math.Abs(given[i]-x[i]) > 1e-6*a.size():
 			f.Add(at, given[i], "must be %s, what the others leave of %s; it may be left out", left, formatNumber(*a.Total))
 		case how.beyond && (x[i] < a.low-forgiven || x[i] > a.high+forgiven):
-			a.reach(x[i], at, f)
-			x[i] = a.clean(x[i])
+			left := x[i]
+			x[i] = a.clean(left)
+			for _, written := range []Settings{settings, how.kept} { // perhaps in the decimals of other bounds
+				if v, there := written[a.Name]; there && math.Abs(v.Number-left) <= forgiven {
+					x[i] = v.Number
+				}
+			}
+			a.reach(x[i], at, how, f)
 		case x[i] < a.low-forgiven:
 			f.Add(at, left, "the others leave %s of %s, below the lowest, %s", left, formatNumber(*a.Total), formatNumber(a.low))
 		case x[i] > a.high+forgiven:
@@ -463,7 +473,7 @@ func (a *axis) read(v Value, location string, how reading, f *Faults) float64 {
 	case v.IsText, !Finite(x), a.Type == Integer && x != math.Trunc(x):
 		f.Add(location, v, "must be %s", a.wanted())
 	case how.beyond && (x < a.low || x > a.high) && a.Type != Remainder:
-		a.reach(x, location, f)
+		a.reach(x, location, how, f)
 	case x < a.low && a.Type != Remainder:
 		f.Add(location, v, "%s is below the lowest, %s", formatNumber(x), formatNumber(a.low))
 	case x > a.high && a.Type != Remainder:
@@ -474,15 +484,18 @@ func (a *axis) read(v Value, location string, how reading, f *Faults) float64 {
 	return v.Number + 0
 }
 
-// furthest is how many times the range of a parameter a value that was used may lie beyond it.
-// Further away no model knows anything, and sums lose their meaning.
+// furthest is how many times the range of a parameter a value that was used may lie beyond it, unless it
+// may have been within wider bounds. Further away no model knows anything, and a slip is likelier.
 const furthest = 10
 
-// reach refuses a value that lies too far beyond the bounds to compute with.
-func (a *axis) reach(x float64, location string, f *Faults) {
-	if u := a.unit(x); a.log && x <= 0 {
+// reach refuses a value that lies too far beyond the bounds.
+func (a *axis) reach(x float64, location string, how reading, f *Faults) {
+	kept, there := how.kept[a.Name]
+	switch u := a.unit(x); {
+	case a.log && x <= 0:
 		f.Add(location, NumberValue(x), "%s cannot be on a logarithmic scale; it takes numbers above 0", formatNumber(x))
-	} else if !(u >= -furthest && u <= 1+furthest) {
+	case there && kept.Number == x || how.anywhere && Computable(x) && Computable(u):
+	case !(u >= -furthest && u <= 1+furthest):
 		f.Add(location, NumberValue(x), "%s lies more than %d times the range beyond %s to %s; if it was really so, widen the bounds first", formatNumber(x), furthest, formatNumber(a.low), formatNumber(a.high))
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"slices"
 	"time"
 
 	"headroom/internal/optimizer"
@@ -86,7 +87,7 @@ func ruleReconfigure(snap *ledger.Snapshot, change design.Reconfiguration) (ruli
 	}
 	after, err := after.Check()
 	if err == nil {
-		err = append(design.SameShape(before, after), offScale(snap, after)...).Err()
+		err = slices.Concat(design.SameShape(before, after), offScale(snap, after), otherMixture(snap, after)).Err()
 	}
 	if invalid, is := errors.AsType[*design.Invalid](err); is {
 		err = change.Placed(after, invalid.Faults).Err()
@@ -110,6 +111,27 @@ func offScale(snap *ledger.Snapshot, after design.Definition) (faults design.Fau
 	for i, p := range after.Parameters {
 		if t := notAboveZero(snap, p.Name); p.Logarithmic() && t != nil {
 			faults.Add(fmt.Sprintf("parameters[%d].scale", i), p.Scale, "a logarithmic scale has numbers above 0, and trial %d was run at %s", t.Number, design.WriteSetting(p, t.Parameters[p.Name]))
+		}
+	}
+	return faults
+}
+
+// otherMixture are the faults of remainders that past trials do not have: their parts add up to what the
+// remainder was of. Ledgers may hold such a change, which was possible once.
+func otherMixture(snap *ledger.Snapshot, after design.Definition) (faults design.Faults) {
+	if len(snap.Trials) == 0 {
+		return nil
+	}
+	for i, p := range snap.Definition.Parameters {
+		q, at := after.Parameters[i], fmt.Sprintf("parameters[%d]", i)
+		if p.Type != design.Remainder || q.Type != design.Remainder {
+			continue
+		}
+		if *p.Total != *q.Total {
+			faults.Add(at+".total", *q.Total, "the trials there are add up to %s; make a new study for mixtures of another total", design.FormatNumber(*p.Total))
+		}
+		if was, is := slices.Sorted(slices.Values(p.Of)), slices.Sorted(slices.Values(q.Of)); !slices.Equal(was, is) {
+			faults.Add(at+".of", q.Of, "in the trials there are it is what %s leave; make a new study for mixtures of other parts", design.Listed(p.Of, "and"))
 		}
 	}
 	return faults

@@ -303,6 +303,28 @@ func TestReconfigurationNamesWhatChanged(t *testing.T) {
 	b.refused(ruled, err, ErrConflict, "nothing would change")
 }
 
+// TestAMixtureStaysWhatItsTrialsAreOf: the parts of those there are do not add up to another total, nor
+// is the remainder what others leave. Before the first trial, all of it can be changed.
+func TestAMixtureStaysWhatItsTrialsAreOf(t *testing.T) {
+	t.Parallel()
+	for field, change := range map[string]func(rest *design.Parameter){
+		"parameters[0].total": func(rest *design.Parameter) { rest.Total = new(90.0) },
+		"parameters[0].of":    func(rest *design.Parameter) { rest.Of = []string{"oil"} },
+	} {
+		b := newBench(t, thirds())
+		rest := b.snap.Definition.Parameters[2]
+		change(&rest)
+		reconfiguration := design.Reconfiguration{Parameters: []design.Parameter{rest}, Reason: "another recipe"}
+		must.Get(ruleReconfigure(b.snap, reconfiguration))(t)
+		b.ask(1)
+		_, err := ruleReconfigure(b.snap, reconfiguration)
+		wantFault(t, faultsOf(t, err), field, "make a new study")
+		rest = b.snap.Definition.Parameters[2]
+		rest.Of, rest.High = []string{"soap", "oil"}, new(60.0)
+		b.must(ruleReconfigure(b.snap, design.Reconfiguration{Parameters: []design.Parameter{rest}, Reason: "less water"}))
+	}
+}
+
 // learnt is the oven after enough trials for a fitted model, with one more waiting.
 func learnt(t *testing.T) *bench {
 	t.Helper()

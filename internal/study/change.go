@@ -461,7 +461,7 @@ func (s *Service) PreviewCorrection(ctx context.Context, cmd Command, id string,
 	if err != nil {
 		return Impact{}, err
 	}
-	impact.Trial, impact.DecisionsAfter = after.Trial(c.Number), decisionsAfter(before, c)
+	impact.Trial, impact.DecisionsAfter = after.Trial(c.Number), decisionsAfter(before, after.Trial(c.Number).Parameters, c)
 	return impact, nil
 }
 
@@ -543,15 +543,17 @@ func turned(before, after *ledger.Snapshot) []TurnedTrial {
 	return list
 }
 
-// decisionsAfter counts the decisions that had seen what is to be corrected.
-func decisionsAfter(snap *ledger.Snapshot, c Correction) int {
-	trial := snap.Trial(c.Number)
-	first := int64(math.MaxInt64) // the earliest event that is corrected
+// decisionsAfter counts the decisions that had seen what is to be corrected: settings where others than
+// those of after stand, and readings.
+func decisionsAfter(snap *ledger.Snapshot, after design.Settings, c Correction) int {
+	first := int64(math.MaxInt64) // the earliest event that set something of it to what it is
 	for name := range c.Metrics {
-		first = min(first, trial.Metrics[name].ToldSeq)
+		first = min(first, snap.Since(c.Number, name))
 	}
-	if c.Parameters != nil {
-		first = min(first, trial.ChosenSeq)
+	for name, now := range snap.Trial(c.Number).Parameters {
+		if after[name] != now {
+			first = min(first, snap.Since(c.Number, name))
+		}
 	}
 	count := 0
 	for _, t := range snap.Trials[c.Number:] {

@@ -237,6 +237,42 @@ func TestCorrectionRules(t *testing.T) {
 	}
 }
 
+// TestAPreviewCountsTheDecisionsThatKnewTheOldValue: not those that knew the one before it.
+func TestAPreviewCountsTheDecisionsThatKnewTheOldValue(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, oven())
+	b.service.store = &kept{bench: b}
+	at := func(temperature, cycles float64) design.Settings {
+		return design.Settings{"temperature": design.NumberValue(temperature), "cycles": design.NumberValue(cycles)}
+	}
+	counts := func(what string, want int, c Correction) {
+		t.Helper()
+		c.Number, c.Reason = 1, "typo"
+		if impact := must.Get(b.service.PreviewCorrection(t.Context(), Command{}, "bench", c))(t); impact.DecisionsAfter != want {
+			t.Errorf("%s: %d decisions, want %d", what, impact.DecisionsAfter, want)
+		}
+	}
+	yield := func(value float64) map[string]*ledger.Reading {
+		return map[string]*ledger.Reading{"yield": {Value: value}}
+	}
+	b.must(b.service.ruleOwn(t.Context(), Command{By: "Ana"}, b.snap, OwnTrial{Parameters: at(40, 5)}))
+	b.ask(1)
+	b.tell(1, map[string]float64{"yield": 70})
+	b.ask(1)
+	counts("a reading as told", 1, Correction{Metrics: yield(71)})
+	b.must(ruleTell(b.snap, 1, ledger.Telling{Metrics: map[string]ledger.Reading{"impurity": {Value: 0.3}}, Parameters: at(41, 5)}))
+	b.ask(1)
+	counts("a setting told since", 1, Correction{Parameters: at(42, 5)})
+	counts("one that is as chosen", 3, Correction{Parameters: at(41, 6)})
+	b.must(ruleCorrect(b.snap, Correction{Number: 1, Metrics: yield(71), Parameters: at(41, 6), Reason: "typo"}))
+	counts("what no decision has seen", 0, Correction{Metrics: yield(72), Parameters: at(41, 7)})
+	b.ask(1)
+	counts("corrected again", 1, Correction{Metrics: yield(72)})
+	counts("its setting, too", 1, Correction{Parameters: at(41, 7)})
+	counts("and another, which stayed", 2, Correction{Parameters: at(42, 7)})
+	counts("and a reading, which stayed", 2, Correction{Metrics: map[string]*ledger.Reading{"yield": {Value: 72}, "impurity": nil}})
+}
+
 func TestClosingRules(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, oven())

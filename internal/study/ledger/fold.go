@@ -249,6 +249,11 @@ func (b *builder) chosen(data ChosenData) error {
 
 // settle gives a trial its settings and the known constraints' values at them.
 func (b *builder) settle(t *Trial, r *record, settings design.Settings, candidate *int, known map[string]float64) error {
+	for name, before := range t.Parameters {
+		if settings[name] != before {
+			b.setAnew(r, name)
+		}
+	}
 	t.Parameters, t.Candidate, t.SettingsChanged = settings, candidate, !maps.Equal(settings, r.chosen)
 	if candidate != nil && (*candidate < 0 || *candidate >= len(b.snap.Definition.Candidates)) {
 		return fmt.Errorf("no candidate %d", *candidate)
@@ -266,6 +271,14 @@ func (b *builder) settle(t *Trial, r *record, settings design.Settings, candidat
 	return nil
 }
 
+// setAnew notes that a reading or a setting is another since the event at hand.
+func (b *builder) setAnew(r *record, name string) {
+	if r.since == nil {
+		r.since = map[string]int64{}
+	}
+	r.since[name] = b.last.Seq
+}
+
 // touch returns trial number and its record, which may be written to from now on: they are prior's
 // no more.
 func (b *builder) touch(number int) (*Trial, *record, error) {
@@ -277,7 +290,7 @@ func (b *builder) touch(number int) (*Trial, *record, error) {
 	if !b.touched[i] {
 		b.touched[i] = true
 		t, r := *b.snap.Trials[i], *b.snap.records[i]
-		t.Metrics, r.spells, r.events = maps.Clone(t.Metrics), slices.Clone(r.spells), slices.Clip(r.events)
+		t.Metrics, r.since, r.spells, r.events = maps.Clone(t.Metrics), maps.Clone(r.since), slices.Clone(r.spells), slices.Clip(r.events)
 		b.snap.Trials[i], b.snap.records[i] = &t, &r
 	}
 	return b.snap.Trials[i], b.snap.records[i], nil
@@ -465,6 +478,7 @@ func (b *builder) corrected(data CorrectedData) error {
 		if err := correctMetric(t, name, value); err != nil {
 			return err
 		}
+		b.setAnew(r, name)
 	}
 	kept := t.Parameters
 	if p := data.Parameters; p != nil {

@@ -45,6 +45,7 @@ type record struct {
 	gone     bool               // Trial.Parameters may be chosen no more
 	known    map[string]float64 // values of known constraints at the point, by constraint name
 	now      map[string]float64 // those by the formulas in force, nil where they never were others
+	since    map[string]int64   // seqs of the events that set readings and settings anew, by their names
 	spells   []spell            // when the trial was failed or abandoned
 	excluded string             // why it was, when it was last
 	events   []int64            // seqs of the events about the trial
@@ -125,6 +126,15 @@ func (snap *Snapshot) Trial(number int) *Trial {
 
 // EventsOf lists the seqs of the events about trial number, its choice first.
 func (snap *Snapshot) EventsOf(number int) []int64 { return snap.records[number-1].events }
+
+// Since is the seq of the event that set a reading or a setting of trial number to what it is.
+func (snap *Snapshot) Since(number int, name string) int64 {
+	t := snap.Trial(number)
+	if m, told := t.Metrics[name]; told {
+		return max(m.ToldSeq, snap.records[number-1].since[name])
+	}
+	return max(t.ChosenSeq, snap.records[number-1].since[name])
+}
 
 // Compiled is the definition made ready to compute with.
 func (snap *Snapshot) Compiled() *design.Compiled { return snap.compiled }

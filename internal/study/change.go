@@ -375,8 +375,8 @@ func ruleUndo(snap *ledger.Snapshot, number int, last *telling, author string, n
 		return ruling{}, conflict("What happened last to trial %d was not a saving of results, so there is nothing to undo. Correct it instead.", number)
 	case last.event.Author != author || author == "":
 		return ruling{}, conflict("%s saved the last results of trial %d; whoever saved them can undo that. Correct them instead.", last.event.By, number)
-	case now.Sub(last.event.At) > UndoTime:
-		return ruling{}, conflict("The results of trial %d were saved more than a minute ago. Correct them instead.", number)
+	case undoLeft(last.event.At, now) < 0:
+		return ruling{}, conflict("The results of trial %d were saved more than a minute ago, or by a clock that was ahead. Correct them instead.", number)
 	}
 	back := Correction{Number: number, Metrics: map[string]*ledger.Reading{}, Reason: undoReason}
 	for name := range last.data.Metrics {
@@ -405,6 +405,12 @@ func saidBy(by, mouth, reason string) string {
 	return string(said[:min(len(said), maximalReason)])
 }
 
+// undoLeft is for how long a telling of that moment can still be undone. One from further ahead than
+// servers' clocks differ is as old as nobody knows.
+func undoLeft(told, now time.Time) time.Duration {
+	return UndoTime - now.Sub(told).Abs()
+}
+
 // Undoable tells whether an author could undo the last telling of a trial now, and for how long.
 func Undoable(snap *ledger.Snapshot, t *ledger.Trial, author string, now time.Time) (metrics []string, left time.Duration) {
 	if snap.State == ledger.Archived {
@@ -416,7 +422,7 @@ func Undoable(snap *ledger.Snapshot, t *ledger.Trial, author string, now time.Ti
 		if !told || m.Known || m.Corrected || m.Author != author || author == "" || m.ToldSeq != seqs[len(seqs)-1] {
 			continue
 		}
-		metrics, left = append(metrics, name), UndoTime-now.Sub(m.ToldAt)
+		metrics, left = append(metrics, name), undoLeft(m.ToldAt, now)
 	}
 	if left <= 0 {
 		return nil, 0

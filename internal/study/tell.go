@@ -278,7 +278,11 @@ func noSuchTrial(snap *ledger.Snapshot, number int) string {
 func settingsUsed(snap *ledger.Snapshot, trial *ledger.Trial, settings design.Settings) (
 	placed design.Settings, candidate *int, known map[string]float64, faults design.Faults,
 ) {
-	placed, place, faults := snap.Compiled().PlaceTold(settings, trial.Parameters, "parameters")
+	kept := trial.Parameters
+	if chosen := snap.Chosen(trial.Number); settings.Equal(chosen) {
+		kept = chosen
+	}
+	placed, place, faults := snap.Compiled().PlaceTold(settings, kept, "parameters")
 	if len(faults) > 0 {
 		return nil, nil, nil, faults
 	}

@@ -725,6 +725,28 @@ func TestUndoTakesBackOnesOwnLastTellingWithinAMinute(t *testing.T) {
 	}
 }
 
+// TestUndoIsOverWhereAClockRanAhead: what a clock that was hours ahead has dated is not just saved until
+// that hour has come; clocks of servers differ by less than a minute.
+func TestUndoIsOverWhereAClockRanAhead(t *testing.T) {
+	t.Parallel()
+	for ahead, undoable := range map[time.Duration]bool{3 * time.Hour: false, UndoTime + time.Second: false, 5 * time.Second: true} {
+		b := newBench(t, oven())
+		b.service.store = &kept{bench: b}
+		b.ask(1)
+		b.clock = b.clock.Add(ahead)
+		b.must(ruleTell(b.snap, 1, yields(71.2)))
+		now := b.clock.Add(-ahead)
+		b.service.now = func() time.Time { return now }
+		metrics, left := Undoable(b.snap, b.snap.Trial(1), "person:ana", now)
+		if (len(metrics) == 1) != undoable || left > UndoTime {
+			t.Errorf("saved %v ahead: %v can be undone for %v", ahead, metrics, left)
+		}
+		if _, err := b.service.Undo(t.Context(), Command{By: "Ana", Author: "person:ana"}, "bench", 1); (err == nil) != undoable || err != nil && !errors.Is(err, ErrConflict) {
+			t.Errorf("saved %v ahead: %v", ahead, err)
+		}
+	}
+}
+
 // TestProgramsAreNotAskedBack: what nobody asks to be doubted is not judged either, which would
 // cost a look at every trial for each result told; forms are asked until they confirm what is
 // doubted, and nothing else.

@@ -60,7 +60,7 @@ func TestFaultyFormsComeBackAsTyped(t *testing.T) {
 		"/people/invites":           {url.Values{"invite.name": {""}, "invite.role": {"operator"}}, "invite.role", "f-invite_name"},
 		"/people/tokens":            {url.Values{"token.name": {"Robot"}, "token.role": {"viewer"}, "token.expires_at": {"tomorrow"}}, "Robot", "f-token_expires_at"},
 		study + "/shares":           {url.Values{"name": {"Reviewer"}, "expires_at": {""}}, "Reviewer", "f-expires_at"},
-		study + "/import":           {url.Values{"text": {"temperature,catalyst,yield\n999,A,1"}, "do": {"import"}}, "999,A,1", "line 2, temperature"},
+		study + "/import":           {url.Values{"text": {"temperature,catalyst,yield\n9e101,A,1"}, "do": {"import"}}, "9e101,A,1", "line 2, temperature"},
 	} {
 		page := string(post(s, path, c.form).Want(422).Body)
 		sitetest.Says(t, page, c.typed)
@@ -77,9 +77,9 @@ func TestAFaultOfATableIsPlacedOnce(t *testing.T) {
 	s := sitetest.Beside(t)
 	study := newTrial(s)
 	for row, c := range map[string]struct{ where, again, what string }{
-		"999,A,1":  {"line 2, temperature", "line 2, temperature: ", "999 lies"},
-		"47,A,hot": {"line 2, yield", "line 2, column yield", "number"},
-		"47,A":     {"line 2", "line 2 has", "has 2 cells"},
+		"9e101,A,1": {"line 2, temperature", "line 2, temperature: ", "9e+101 lies"},
+		"47,A,hot":  {"line 2, yield", "line 2, column yield", "number"},
+		"47,A":      {"line 2", "line 2 has", "has 2 cells"},
 	} {
 		page := string(post(s, study+"/import", url.Values{"text": {"temperature,catalyst,yield\n" + row}, "do": {"import"}}).Want(422).Body)
 		if !strings.Contains(page, ">"+c.where+"<") || strings.Contains(page, c.again) || !strings.Contains(page, c.what) {
@@ -227,7 +227,7 @@ func TestRowsBeyondTheBoundsAreAskedBack(t *testing.T) {
 	study := newTrial(s)
 	before := events(t, s, study)
 	rows := url.Values{"text": {"temperature,catalyst,yield\n61.5,A,71"}}
-	const question = "Line 2: Temperature 61.5 °C? That is above the highest that may be chosen, 60 °C: was it really used?"
+	const question = "Line 2: Temperature 61.5\u202f°C? That is above the highest that may be chosen, 60\u202f°C: was it really used?"
 	rows.Set("do", "check")
 	checked := string(post(s, study+"/import", rows).Want(200).Body)
 	rows.Set("do", "import")

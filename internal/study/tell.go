@@ -278,15 +278,15 @@ func noSuchTrial(snap *ledger.Snapshot, number int) string {
 func settingsUsed(snap *ledger.Snapshot, trial *ledger.Trial, settings design.Settings) (
 	placed design.Settings, candidate *int, known map[string]float64, faults design.Faults,
 ) {
-	kept := trial.Parameters
-	if chosen := snap.Chosen(trial.Number); settings.Equal(chosen) {
+	chosen, kept := snap.Chosen(trial.Number), trial.Parameters
+	if settings.Equal(chosen) {
 		kept = chosen
 	}
 	placed, place, faults := snap.Compiled().PlaceTold(settings, kept, "parameters")
 	if len(faults) > 0 {
 		return nil, nil, nil, faults
 	}
-	if placed.Equal(snap.Chosen(trial.Number)) {
+	if placed.Equal(chosen) {
 		return placed, candidateOf(place), snap.KnownAsChosen(trial.Number), nil
 	}
 	known, faults = snap.CompiledThen(trial.Number).KnownAt(placed, place, trial.Brought())

@@ -196,10 +196,13 @@ func mustBeOneOf[T ~string](allowed []T) string {
 }
 
 // Among returns the words given, in one parameter with commas or in several, each of which must be
-// one of allowed.
+// one of allowed; nil where the parameter is not given, and nowhere else, since that stands for any.
 func Among[T ~string](q *Query, name string, allowed ...T) []T {
+	if q.values[name] == nil {
+		return nil
+	}
 	var words []T
-	for word := range strings.FieldsFuncSeq(strings.Join(q.values[name], ","), func(r rune) bool { return r == ',' }) {
+	for word := range strings.SplitSeq(strings.Join(q.values[name], ","), ",") {
 		if q.faults.Full() {
 			break
 		}

@@ -87,6 +87,16 @@ func TestOneOf(t *testing.T) {
 	}
 }
 
+// TestAmong: words of a few, said at all, are some of them; nothing said is none, which stands for any.
+func TestAmong(t *testing.T) {
+	for text, good := range map[string]bool{"": true, "status=failed": true, "status=failed,partial&status=failed": true, "status=": false, "status=,": false, "status=failed,": false, "status=lost": false} {
+		q := must.Get(ReadQuery(&url.URL{RawQuery: text}))(t)
+		if Among(q, "status", ledger.StatusPartial, ledger.StatusFailed); (q.Err() == nil) != good {
+			t.Errorf("%q: %v", text, q.Err())
+		}
+	}
+}
+
 func FuzzQuery(plain *testing.F) {
 	f := mutation.Of(plain)
 	f.Add("at=3&limit=10")

@@ -499,13 +499,16 @@ func acquisitionPlaces(c *design.Compiled, q AcquisitionQuery) ([]optimizer.Plac
 	if len(q.Points) > mostPoints {
 		return nil, optimizer.Known{}, design.NewInvalid("points", fmt.Sprintf("at most %d points can be asked for", mostPoints), len(q.Points))
 	}
-	if len(q.Points) == 0 {
+	if q.Points == nil {
 		places := c.Arms()
 		if places == nil {
 			return nil, optimizer.Known{}, design.NewInvalid("points", "points are needed, because the study has no candidates", nil)
 		}
 		known, faults := c.Known(q.Brought)
 		return places, known, faults.Err()
+	}
+	if len(q.Points) == 0 {
+		return nil, optimizer.Known{}, design.NewInvalid("points", "there are none; leave it out for all candidates", nil)
 	}
 	places, faults := c.Places(q.Points, "points")
 	if err := faults.Err(); err != nil {

@@ -140,6 +140,17 @@ func TestWhatHasRunOutIsNotTheLargestAcquisition(t *testing.T) {
 	}
 }
 
+// TestNoPointsAreNotAllCandidates: only where nothing is said of points are they meant.
+func TestNoPointsAreNotAllCandidates(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, ovenWith(policy.Description{Name: "log-cei"}))
+	if got, err := b.service.AcquisitionAt(t.Context(), b.snap, AcquisitionQuery{}); err != nil || len(got.Values) != len(b.snap.Definition.Candidates) {
+		t.Errorf("%v %+v", err, got)
+	}
+	_, err := b.service.AcquisitionAt(t.Context(), b.snap, AcquisitionQuery{Points: []design.Settings{}})
+	wantFault(t, faultsOf(t, err), "points", "leave it out")
+}
+
 // TestNoChanceIsSaidInUnknownUnits, and no improvement: until a first fit says how large readings are, the prior is as
 // wide as one of whatever unit they are in, and of two units would give two chances.
 func TestNoChanceIsSaidInUnknownUnits(t *testing.T) {

@@ -204,10 +204,11 @@ func link(ctx context.Context, c config, _ []string) error {
 func token(set *flag.FlagSet) action {
 	name := set.String("name", "script", "what the ledger calls it")
 	role := set.String("role", string(account.Operator), "admin, operator or viewer")
-	studyID := set.String("study", "", "the only study it may see")
+	var studyID *string
+	narrowed(set, "study", "the only study it may see; absent: every study", func(id string) { studyID = &id })
 	days := set.Int("days", 0, "how long it lasts; 0 = until revoked")
 	return configured(func(ctx context.Context, c config, _ []string) error {
-		want := account.NewToken{Name: *name, Role: account.Role(*role), StudyID: *studyID}
+		want := account.NewToken{Name: *name, Role: account.Role(*role), StudyID: studyID}
 		if *days != 0 {
 			want.ExpiresAt = new(time.Now().AddDate(0, 0, *days))
 		}
@@ -218,6 +219,18 @@ func token(set *flag.FlagSet) action {
 			}
 			return say(secret)
 		})
+	})
+}
+
+// narrowed declares a flag without which a command reaches more. Empty, as of a variable that was never
+// set, it is refused: it would pass for one that was left out.
+func narrowed(set *flag.FlagSet, name, usage string, to func(text string)) {
+	set.Func(name, usage, func(text string) error {
+		if text == "" {
+			return errors.New("it is empty; leave it out, or say which")
+		}
+		to(text)
+		return nil
 	})
 }
 

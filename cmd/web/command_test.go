@@ -80,6 +80,17 @@ func TestEveryCommandCountsItsArguments(t *testing.T) {
 	}
 }
 
+// TestAnEmptyFlagDoesNotWiden: one that narrows what a command reaches is refused where it is empty, as
+// of a variable that was never set, and not taken for one that was left out.
+func TestAnEmptyFlagDoesNotWiden(t *testing.T) {
+	t.Parallel()
+	for name, flag := range map[string]string{"token": "-study", "judge": "-only", "bench": "-only"} {
+		if err := ran(t.Context(), name, []string{flag, ""}); err == nil || !strings.Contains(err.Error(), flag+": it is empty; leave it out") {
+			t.Errorf("%s %s with nothing gives %v", name, flag, err)
+		}
+	}
+}
+
 func TestVersionIsSaidInEveryForm(t *testing.T) {
 	t.Parallel()
 	for _, form := range []string{"version", "-version", "--version"} {

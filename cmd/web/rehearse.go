@@ -90,16 +90,17 @@ func judge(set *flag.FlagSet) action {
 	var r rehearsing
 	r.flags(set, 10, "judge")
 	asks := set.Int("asks", 40, "number of asks; where a region crashes at most 16")
-	only := set.String("only", "", "play only cases whose name contains this")
+	var only string
+	narrowed(set, "only", "play only cases whose name contains this", func(text string) { only = text })
 	return func(ctx context.Context, _ []string) (err error) {
 		if r.Cases, err = lab.Standard(*asks); err != nil {
 			return err
 		}
 		r.Cases = slices.DeleteFunc(r.Cases, func(c lab.Case) bool {
-			return !strings.Contains(c.Name, *only) || len(r.outside) > 0 && c.Problem.Study.SimulatedLab != ""
+			return !strings.Contains(c.Name, only) || len(r.outside) > 0 && c.Problem.Study.SimulatedLab != ""
 		})
 		if len(r.Cases) == 0 {
-			return fmt.Errorf("judge: no case has %q in its name", *only)
+			return fmt.Errorf("judge: no case has %q in its name", only)
 		}
 		if err := r.enter(ctx, "{}", "{}", 0); err != nil {
 			return err

@@ -294,14 +294,18 @@ const longestName = 200
 type NewToken struct {
 	Name      string     `json:"name"`
 	Role      Role       `json:"role"`
-	StudyID   string     `json:"study_id,omitempty"`
+	StudyID   *string    `json:"study_id,omitempty"` // nil = every study
 	ExpiresAt *time.Time `json:"expires_at,omitempty"`
 }
 
 // Check returns *Invalid for the first faulty field.
 func (n NewToken) Check(now time.Time) error {
 	var reach error
-	if n.StudyID != "" && n.Role == Admin {
+	switch {
+	case n.StudyID == nil:
+	case *n.StudyID == "": // as a script sends what it never set
+		reach = &Invalid{"study_id", "is empty; give the id of a study, or leave it out for a token of every study"}
+	case n.Role == Admin:
 		reach = &Invalid{"role", "a token for one study is operator or viewer: an admin is admin of everything"}
 	}
 	return cmp.Or(checkName(n.Name), CheckRole(n.Role), reach, checkExpiry(n.ExpiresAt, now, 0))

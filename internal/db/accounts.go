@@ -100,14 +100,15 @@ func (a *Accounts) changeOne(ctx context.Context, statement string, args ...any)
 
 // credential is what is stored of a new one of any kind.
 type credential struct {
-	kind              string
-	name              string
-	role              account.Role
-	studyID, personID string
-	by                account.Identity
-	expires, used     *time.Time
-	byPIN             bool
-	secret            string
+	kind          string
+	name          string
+	role          account.Role
+	studyID       *string // nil = every study
+	personID      string
+	by            account.Identity
+	expires, used *time.Time
+	byPIN         bool
+	secret        string
 }
 
 // What is told of the kinds of credentials.
@@ -129,7 +130,7 @@ func insert[T any](ctx context.Context, tx pgx.Tx, now time.Time, columns string
 	secret = cmp.Or(c.secret, account.NewSecret())
 	stored, err := list(ctx, tx, pgx.RowToStructByName[T], `
 		INSERT INTO credentials (id, hash, kind, name, role, study_id, person_id, by, owner, created_at, expires_at, used_at, by_pin)
-		VALUES ($1, $2, $3, $4, nullif($5, ''), nullif($6, ''), nullif($7, ''), $8, nullif($9, ''), $10, $11, $12, $13) RETURNING `+columns,
+		VALUES ($1, $2, $3, $4, nullif($5, ''), $6, nullif($7, ''), $8, nullif($9, ''), $10, $11, $12, $13) RETURNING `+columns,
 		account.NewID(), account.Hash(secret), c.kind, c.name, c.role, c.studyID, c.personID, c.by.By(), c.by.OwnerID, now, c.expires, c.used, c.byPIN)
 	if err != nil {
 		return made, "", err
@@ -573,7 +574,7 @@ func (a *Accounts) CreateShare(ctx context.Context, by account.Identity, want ac
 		return account.Share{}, "", err
 	}
 	share, secret, err := give[account.Share](ctx, a, shareColumns, credential{
-		kind: "share", name: want.Name, role: account.Viewer, studyID: want.StudyID, by: by, expires: &want.ExpiresAt,
+		kind: "share", name: want.Name, role: account.Viewer, studyID: &want.StudyID, by: by, expires: &want.ExpiresAt,
 	})
 	if pgError(err).ConstraintName == "credentials_study_id_fkey" {
 		err = account.ErrNotFound

@@ -97,7 +97,7 @@ func TestExpiredTokenIsRefused(t *testing.T) {
 func TestTokenForAnUnknownStudyNamesTheField(t *testing.T) {
 	t.Parallel()
 	d := dbtest.New(t)
-	_, _, err := d.Accounts.CreateToken(t.Context(), terminal, account.NewToken{Name: "robot", Role: account.Viewer, StudyID: "nowhere"})
+	_, _, err := d.Accounts.CreateToken(t.Context(), terminal, account.NewToken{Name: "robot", Role: account.Viewer, StudyID: new("nowhere")})
 	var invalid *account.Invalid
 	if !errors.As(err, &invalid) || invalid.Field != "study_id" {
 		t.Fatalf("got %v", err)

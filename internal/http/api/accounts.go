@@ -13,7 +13,6 @@ import (
 	"headroom/internal/account"
 	"headroom/internal/http/request"
 	"headroom/internal/study"
-	"headroom/internal/study/design"
 )
 
 type tokenList struct {
@@ -46,16 +45,7 @@ type creating func(ctx context.Context, by account.Identity) (kept, told any, er
 
 func (a *API) ofAccess() operations {
 	return operations{
-		"createToken": making(a, Operation{Summary: "Make an API token; its secret is told this once", Answer: madeToken{}}, func(r *http.Request, want account.NewToken) (creating, error) {
-			if want.StudyID != "" {
-				_, err := a.Studies.Snapshot(r.Context(), want.StudyID, 0)
-				if errors.Is(err, study.ErrNotFound) {
-					return nil, design.NewInvalid("study_id", "there is no such study", want.StudyID)
-				}
-				if err != nil {
-					return nil, err
-				}
-			}
+		"createToken": making(a, Operation{Summary: "Make an API token; its secret is told this once", Answer: madeToken{}}, func(_ *http.Request, want account.NewToken) (creating, error) {
 			return func(ctx context.Context, by account.Identity) (any, any, error) {
 				token, secret, err := a.Accounts.CreateToken(ctx, by, want)
 				return madeToken{Token: token}, madeToken{token, secret}, err

@@ -369,7 +369,11 @@ func NewToken(studies []templates.Option, into *account.NewToken) Fields {
 	return Fields{
 		text("name", templates.Input{Label: "Name", Help: "What it is for, such as “HPLC upload”"}, &into.Name).under("token"),
 		choice("role", templates.Input{Label: "Role", Options: Roles()}, &into.Role).under("token"),
-		choice("study_id", templates.Input{Label: "Study", Options: studies}, &into.StudyID).under("token"),
+		at("study_id", templates.Input{Label: "Study", Kind: "select", Options: studies}, func() string { return "" }, func(t *Typed, name string) {
+			if id := t.Text(name); id != "" { // else every study was chosen, by name
+				into.StudyID = &id
+			}
+		}).under("token"),
 		day("expires_at", templates.Input{Label: "Valid to the end of", Help: "Leave empty for no end"}, &into.ExpiresAt).under("token"),
 	}
 }

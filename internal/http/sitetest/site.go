@@ -136,12 +136,16 @@ func (s *Site) Invite(name string, role account.Role) (secret string) {
 	return secret
 }
 
-// Token makes an API token straight in the store.
+// Token makes an API token straight in the store, "" being every study.
 func (s *Site) Token(role account.Role, studyID string) string {
 	s.t.Helper()
+	var limited *string
+	if studyID != "" {
+		limited = &studyID
+	}
 	for name := "Test " + string(role); ; name = "Test " + string(role) + " " + rand.Text()[:6] {
 		_, secret, err := s.DB.Accounts.CreateToken(s.t.Context(), account.Identity{Name: "Setup", Role: account.Admin},
-			account.NewToken{Name: name, Role: role, StudyID: studyID})
+			account.NewToken{Name: name, Role: role, StudyID: limited})
 		if _, ok := errors.AsType[*account.Invalid](err); ok {
 			continue
 		}

@@ -275,17 +275,27 @@ func fromFile[T any](name string, read func(io.Reader) (T, error)) (content T, e
 // output.
 func backup(ctx context.Context, c config, args []string) error {
 	path := args[0]
-	if path == standardStream {
-		return withStore(ctx, c, func(store *db.DB) error { return store.Backup(ctx, os.Stdout) })
-	}
-	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s is there already: name a new file", path)
-	}
-	return withStore(ctx, c, func(store *db.DB) error {
-		if err := files.CreateWhole(path, func(draft io.Writer) error { return store.Backup(ctx, draft) }); err != nil {
+	create := func(write func(draft io.Writer) error) error {
+		if err := files.CreateWhole(path, write); err != nil {
 			return err
 		}
 		return say("Wrote " + path)
+	}
+	if path == standardStream {
+		create = func(write func(draft io.Writer) error) error { return write(os.Stdout) }
+	} else if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s is there already: name a new file", path)
+	}
+	return withStore(ctx, c, func(store *db.DB) error {
+		var damaged []string
+		err := create(func(draft io.Writer) (err error) {
+			damaged, err = store.Backup(ctx, draft)
+			return err
+		})
+		if err == nil && len(damaged) > 0 {
+			err = fmt.Errorf("the backup has everything, but “headroom restore” will refuse it, as the database is damaged: keep the backups before it. %s", strings.Join(damaged, "; "))
+		}
+		return err
 	})
 }
 

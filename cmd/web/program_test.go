@@ -242,6 +242,26 @@ func TestALinkBeforeTheFirstStart(t *testing.T) {
 	server.interrupt()
 }
 
+// TestABackupOfADamagedLedgerEndsBadly: whatever runs it at night notices, and has the file all the same.
+func TestABackupOfADamagedLedgerEndsBadly(t *testing.T) {
+	t.Parallel()
+	url := ownDatabase(t)
+	must.Do(t, db.Migrate(t.Context(), url))
+	somebody := must.Get(pgx.Connect(t.Context(), url))(t)
+	must.Get(somebody.Exec(t.Context(), `INSERT INTO studies VALUES ('one', 'kept', 'open', 'log-cei', 1, '', now(), now(), 0, 0, NULL, 0, 0, NULL, '[]', '')`))(t)
+	must.Do(t, somebody.Close(t.Context()))
+	settings, file := []string{"HEADROOM_DATABASE_URL=" + url}, filepath.Join(t.TempDir(), "backup.gz")
+	for _, where := range []string{file, "-"} {
+		_, complaint, err := output(t, program(t, dbtest.Folder(t), settings, "backup", where))
+		if err == nil || !isOneLine(complaint, "keep the backups before it. study one: the ledger is empty") {
+			t.Errorf("to %s: %v, it said %q", where, err, complaint)
+		}
+	}
+	if _, err := os.Stat(file); err != nil {
+		t.Error(err)
+	}
+}
+
 // A server that is started before its database waits for it.
 func TestServerWaitsForItsDatabase(t *testing.T) {
 	t.Parallel()

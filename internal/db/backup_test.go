@@ -25,7 +25,9 @@ import (
 func backup(t *testing.T, d *db.DB) []byte {
 	t.Helper()
 	var file bytes.Buffer
-	must.Do(t, d.Backup(t.Context(), &file))
+	if damaged := must.Get(d.Backup(t.Context(), &file))(t); len(damaged) > 0 {
+		t.Fatal(damaged)
+	}
 	return file.Bytes()
 }
 
@@ -111,7 +113,7 @@ func TestAFullDiskIsNotTheDatabases(t *testing.T) {
 	full := &fs.PathError{Op: "write", Path: "headroom.backup", Err: syscall.ENOSPC}
 	file, in := io.Pipe()
 	file.CloseWithError(full)
-	if err := filled(t).Backup(t.Context(), in); !errors.Is(err, full) || errors.Is(err, study.ErrUnavailable) {
+	if _, err := filled(t).Backup(t.Context(), in); !errors.Is(err, full) || errors.Is(err, study.ErrUnavailable) {
 		t.Errorf("%v", err)
 	}
 }
@@ -153,6 +155,31 @@ func TestDamagedBackupsAreRefusedWhole(t *testing.T) {
 	}
 }
 
+// TestABackupSaysWhatIsDamaged, in the words of the restoring that will refuse it, and has all of it:
+// what can be saved of a damaged ledger is in no other file.
+func TestABackupSaysWhatIsDamaged(t *testing.T) {
+	t.Parallel()
+	d, ctx := filled(t), t.Context()
+	l, before := createStudy(t, d, "two")
+	l.note(t, d, "two", before)
+	members := len(unpack(t, backup(t, d)))
+	must.Get(d.Pool().Exec(ctx, tampered+`UPDATE events SET by = 'Bo' WHERE study_id = 'one' AND seq = 2; DELETE FROM events WHERE study_id = 'two' AND seq = 2`))(t)
+	var file bytes.Buffer
+	damaged := must.Get(d.Backup(ctx, &file))(t)
+	if len(damaged) != 2 || !strings.HasPrefix(damaged[0], "study one: event 2: its hash is") || !strings.HasPrefix(damaged[1], "study two: the ledger ends with event 1") {
+		t.Errorf("it says %v", damaged)
+	}
+	if written := unpack(t, file.Bytes()); len(written) != members || !strings.Contains(written[2], "Bo") {
+		t.Errorf("of %d members it has %d", members, len(written))
+	}
+	err := db.Restore(ctx, dbtest.EmptyURL(t), &file)
+	for _, one := range damaged {
+		if err == nil || !strings.Contains(err.Error(), one) {
+			t.Errorf("restoring it says %v, and nothing of %v", err, one)
+		}
+	}
+}
+
 // slow is a file that takes its time, as a pipe to a place far away may.
 type slow struct{ bytes.Buffer }
 
@@ -166,7 +193,7 @@ func TestABackupWaitsForItsFile(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t) + "&idle_in_transaction_session_timeout=100"
 	var file slow
-	must.Do(t, open(t, url).Backup(t.Context(), &file))
+	must.Get(open(t, url).Backup(t.Context(), &file))(t)
 	if members := unpack(t, file.Bytes()); len(members) != 7 {
 		t.Errorf("the backup has %d members", len(members))
 	}

@@ -48,12 +48,7 @@ func (d *DB) RemoveExpired(ctx context.Context, now time.Time) error {
 
 // CheckLedgers checks every study's ledger, as it is checked before a backup is restored.
 func (d *DB) CheckLedgers(ctx context.Context) error {
-	return d.transact(ctx, func(tx pgx.Tx) error { return checkLedgers(ctx, tx) })
-}
-
-// CheckLedger checks one.
-func (s *Studies) CheckLedger(ctx context.Context, id string) error {
-	return s.db.transact(ctx, func(tx pgx.Tx) error { return checkLedger(ctx, tx, id) })
+	return d.transact(ctx, func(tx pgx.Tx) error { return intact(checkLedgers(ctx, tx)) })
 }
 
 // BoundedRows keeps so many bytes of rows.

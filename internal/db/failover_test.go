@@ -108,7 +108,10 @@ func (k *kept) shows(patience time.Duration) (found []string, refused []error) {
 			}
 			return list[0].Version, nil
 		},
-		"the version": func(ctx context.Context) (int64, error) { return k.d.Studies.Version(ctx, k.id) },
+		"the end": func(ctx context.Context) (int64, error) {
+			row, _, err := k.d.Studies.Ends(ctx, k.id)
+			return row.Version, err
+		},
 	} {
 		ctx, giveUp := context.WithTimeout(k.t.Context(), patience)
 		version, err := read(ctx)
@@ -298,6 +301,31 @@ func TestWhatWasSeenIsKeptOrSaid(t *testing.T) {
 	must.Do(t, os.WriteFile(damaged, []byte("{"), 0o600))
 	if _, err := db.Up(t.Context(), url, damaged); err == nil || !strings.Contains(err.Error(), damaged) {
 		t.Errorf("a damaged file: %v", err)
+	}
+}
+
+// TestADamagedLedgerIsNoServerThatGoesBack: where the study's row stands as it was seen nothing is missing
+// but what somebody took away, and no other server has more.
+func TestADamagedLedgerIsNoServerThatGoesBack(t *testing.T) {
+	t.Parallel()
+	url, file := dbtest.URL(t), filepath.Join(t.TempDir(), "seen")
+	start := func(use func(d *db.DB)) {
+		t.Helper()
+		d := must.Get(db.Up(t.Context(), url, file))(t)
+		defer d.Close()
+		must.Do(t, d.Keep())
+		use(d)
+		must.Get(d.Studies.Summaries(t.Context(), study.Listing{}))(t)
+	}
+	start(func(d *db.DB) {
+		l, before := createStudy(t, d, "cut")
+		l.note(t, d, "cut", before)
+		l, before = createStudy(t, d, "changed")
+		l.note(t, d, "changed", before)
+		must.Get(d.Pool().Exec(t.Context(), tampered+`DELETE FROM events WHERE study_id = 'cut' AND seq = 2; UPDATE events SET hash = repeat('f', 64) WHERE study_id = 'changed' AND seq = 2`))(t)
+	})
+	for range 2 { // also after what is listed of it was seen
+		start(func(*db.DB) {})
 	}
 }
 

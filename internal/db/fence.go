@@ -247,16 +247,18 @@ func (f *fence) checkTimeline(is identity) (known map[string]study.Known, err er
 	return maps.Clone(high.Studies), nil
 }
 
-// hasAll checks that each ledger has the event that it ended with.
+// hasAll checks that each ledger has the event that it ended with. Where the study's row, which is written
+// with it, says so still, the event was there and somebody touched it: the ledger is damaged, which
+// verifying says, and no other server has more.
 func (f *fence) hasAll(ctx context.Context, conn *pgconn.PgConn, is identity, known map[string]study.Known) error {
 	ends, err := json.Marshal(known)
 	if err != nil {
 		return err
 	}
 	missing := conn.ExecParams(ctx, `
-		SELECT id, seen ->> 'Version', coalesce((SELECT version FROM studies WHERE id = ends.id), 0)
-		FROM json_each($1) AS ends (id, seen) LEFT JOIN events ON study_id = id AND seq = (seen ->> 'Version')::bigint
-		WHERE hash IS DISTINCT FROM seen ->> 'Hash' ORDER BY id LIMIT 1`, [][]byte{ends}, nil, nil, nil).Read()
+		SELECT ends.id, seen ->> 'Version', coalesce(studies.version, 0)
+		FROM json_each($1) AS ends (id, seen) LEFT JOIN events ON study_id = ends.id AND seq = (seen ->> 'Version')::bigint LEFT JOIN studies ON studies.id = ends.id
+		WHERE events.hash IS DISTINCT FROM seen ->> 'Hash' AND studies.hash IS DISTINCT FROM seen ->> 'Hash' ORDER BY id LIMIT 1`, [][]byte{ends}, nil, nil, nil).Read()
 	switch {
 	case pgError(missing.Err).Code == undefinedTable:
 		return f.behind(is, "it has no studies, and there were "+strconv.Itoa(len(known)))

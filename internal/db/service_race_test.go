@@ -84,7 +84,7 @@ func (b *bench) ask(ctx context.Context, s *study.Service, cmd study.Command) (n
 // intact checks the ledger and returns the study.
 func (b *bench) intact(t *testing.T) *ledger.Snapshot {
 	t.Helper()
-	must.Do(t, b.stores[1].Studies.CheckLedger(t.Context(), b.id))
+	must.Do(t, b.stores[1].CheckLedgers(t.Context()))
 	return must.Get(b.services[1].Snapshot(t.Context(), b.id, 0))(t)
 }
 

@@ -400,9 +400,10 @@ func TestAnEntryOfANewerProgram(t *testing.T) {
 	d, ctx := dbtest.New(t), t.Context()
 	s := serve(t, d)
 	snap, _ := ask(t, s, create(t, s, reactor()).ID, 1)
+	written := must.Get(ledger.Next(snap, time.Now(), "Ana", ledger.Draft{Kind: ledger.Told, Data: map[string]any{"number": 1, "weather": "fair"}}))(t)[0]
 	must.Get(d.Pool().Exec(ctx, `
-		WITH newer AS (INSERT INTO events (study_id, seq, at, by, kind, data, hash) VALUES ($1, $2, now(), 'Ana', 'told', '{"number": 1, "weather": "fair"}', repeat('f', 64)))
-		UPDATE studies SET version = $2, hash = repeat('f', 64) WHERE id = $1`, snap.ID, snap.Version+1))(t)
+		WITH newer AS (INSERT INTO events (study_id, seq, at, by, kind, data, hash) VALUES ($1, $2, $3, $4, $5, $6, $7))
+		UPDATE studies SET version = $2, hash = $7 WHERE id = $1`, snap.ID, written.Seq, written.At, written.By, string(written.Kind), string(written.Data), written.Hash))(t)
 	for what, service := range map[string]*study.Service{"at hand": s, "not at hand": serve(t, d)} {
 		_, reading := service.Snapshot(ctx, snap.ID, 0)
 		_, telling := service.Tell(ctx, ana, snap.ID, 1, ledger.Telling{Metrics: run(snap.Trial(1).Parameters)})
@@ -415,5 +416,58 @@ func TestAnEntryOfANewerProgram(t *testing.T) {
 	}
 	if list, _ := must.Get2(s.Summaries(ctx, study.Listing{}))(t); len(list) != 1 || list[0].Version != snap.Version+1 {
 		t.Errorf("listed as %+v", list)
+	}
+}
+
+// TestDamageIsSaid: a ledger that somebody changed, cut, or that its row does not fit is found by
+// verifying, whether the server has the study at hand or not; what cannot be done with it is told for
+// good, and not to be tried again.
+func TestDamageIsSaid(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		damage  string // of the study $1 with its last event
+		reads   bool   // whether a server that has nothing at hand can still read it
+		refuses bool   // whether such a server adds nothing to it
+	}{
+		"the last event gone":        {`DELETE FROM events WHERE study_id = $1 AND seq = 5`, true, true},
+		"an event gone":              {`DELETE FROM events WHERE study_id = $1 AND seq = 3`, false, true},
+		"an event that says nothing": {`UPDATE events SET data = '{}' WHERE study_id = $1 AND seq = 5`, false, true},
+		"an event of another kind":   {`UPDATE events SET kind = 'eaten' WHERE study_id = $1 AND seq = 5`, false, true},
+		"the row of another version": {`UPDATE studies SET version = 4 WHERE id = $1`, true, false},
+		"the row of another ledger":  {`UPDATE studies SET hash = repeat('f', 64) WHERE id = $1`, true, true},
+		"the row of a later version": {`UPDATE studies SET version = 9 WHERE id = $1`, true, false},
+		"the last event and its row": {`WITH gone AS (DELETE FROM events WHERE study_id = $1 AND seq = 5) UPDATE studies SET version = 4, hash = (SELECT hash FROM events WHERE study_id = $1 AND seq = 4) WHERE id = $1`, true, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d, ctx := dbtest.New(t), t.Context()
+			s := serve(t, d)
+			snap := play(t, s, create(t, s, reactor()).ID, 2)
+			if snap.Version != 5 {
+				t.Fatalf("it is at version %d", snap.Version)
+			}
+			wantVerified(t, serve(t, d), snap.ID, 2)
+			must.Get(d.Pool().Exec(ctx, tampered))(t)
+			must.Get(d.Pool().Exec(ctx, c.damage, snap.ID))(t)
+			found := must.Get(s.Verify(ctx, snap))(t)
+			_, last := must.Get2(s.Verifying(ctx, snap.ID))(t)
+			if found.OK || found.LedgerIntact || last == nil || last.OK {
+				t.Errorf("verifying found %+v, and %+v is known of it", found, last)
+			}
+			other := serve(t, d)
+			read, err := other.Snapshot(ctx, snap.ID, 0)
+			if damaged, ok := errors.AsType[*study.Damaged](err); c.reads != (err == nil) || !c.reads && (!ok || errors.Is(err, study.ErrUnavailable)) {
+				t.Errorf("reading got %v, %v", err, damaged)
+			}
+			if c.reads && read.Version == snap.Version {
+				if found := must.Get(other.Verify(ctx, read))(t); found.OK {
+					t.Error("a server that had nothing at hand finds nothing")
+				}
+			}
+			_, _, err = other.AddTrial(ctx, ana, snap.ID, study.OwnTrial{Parameters: snap.Trial(1).Parameters})
+			if _, ok := errors.AsType[*study.Damaged](err); ok != c.refuses || errors.Is(err, study.ErrUnavailable) {
+				t.Errorf("a trial got %v", err)
+			}
+		})
 	}
 }

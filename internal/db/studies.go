@@ -122,6 +122,9 @@ func (s *Studies) writeLocked(ctx context.Context, id string, cmd study.Command,
 		if err != nil {
 			return err
 		}
+		if why := last.Fits(endOf(known, news)); why != nil {
+			return &study.Damaged{ID: id, Why: why}
+		}
 		if cmd.IfMatch != 0 && cmd.IfMatch != last.Version {
 			return fmt.Errorf("it is at version %d, not %d: %w", last.Version, cmd.IfMatch, study.ErrStale)
 		}
@@ -148,6 +151,14 @@ func (s *Studies) writeLocked(ctx context.Context, id string, cmd study.Command,
 // end is the end of a ledger after an append.
 func end(added study.Append) study.Known {
 	return study.Known{Version: added.After.Version, Hash: added.After.Hash}
+}
+
+// endOf is the end of a ledger whose events, behind the one that is known, are these.
+func endOf(known study.Known, news []ledger.Event) study.Known {
+	if n := len(news); n > 0 {
+		return study.Known{Version: news[n-1].Seq, Hash: news[n-1].Hash}
+	}
+	return known
 }
 
 // announce tells listeners up to where a ledger is stored.
@@ -185,18 +196,19 @@ func noStudy(id string) error {
 	return fmt.Errorf("study %s: %w", design.Shorten(id), study.ErrNotFound)
 }
 
-// Version is the seq of the last event.
-func (s *Studies) Version(ctx context.Context, id string) (int64, error) {
-	var end study.Known
+func (s *Studies) Ends(ctx context.Context, id string) (row, last study.Known, err error) {
 	vouch := s.db.voucher(ctx)
-	err := s.db.in(ctx).QueryRow(ctx, `SELECT version, hash FROM studies WHERE id = $1`, id).Scan(&end.Version, &end.Hash)
+	err = s.db.in(ctx).QueryRow(ctx, `
+		SELECT studies.version, studies.hash, coalesce(seq, 0), coalesce(events.hash, '') FROM studies
+		LEFT JOIN events ON study_id = id AND seq = (SELECT max(seq) FROM events WHERE study_id = $1)
+		WHERE id = $1`, id).Scan(&row.Version, &row.Hash, &last.Version, &last.Hash)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
-		return 0, noStudy(id)
+		return row, last, noStudy(id)
 	case err != nil:
-		return 0, unavailable(ctx, err)
+		return row, last, unavailable(ctx, err)
 	}
-	return end.Version, vouch(map[string]study.Known{id: end})
+	return row, last, vouch(map[string]study.Known{id: row})
 }
 
 func (s *Studies) KeepVerified(ctx context.Context, id string, outcome study.Verified) error {
@@ -206,7 +218,7 @@ func (s *Studies) KeepVerified(ctx context.Context, id string, outcome study.Ver
 	}
 	confirmed, cancel := confirming(ctx)
 	defer cancel()
-	_, err = s.db.in(ctx).Exec(confirmed, `UPDATE studies SET verified = $2 WHERE id = $1 AND coalesce((verified ->> 'version')::bigint, 0) <= $3`, id, text, outcome.Version)
+	_, err = s.db.in(ctx).Exec(confirmed, `UPDATE studies SET verified = $2 WHERE id = $1 AND (coalesce((verified ->> 'version')::bigint, 0) <= $3 OR NOT $4)`, id, text, outcome.Version, outcome.OK)
 	return unavailable(ctx, err)
 }
 
@@ -291,11 +303,7 @@ func checkAppend(known study.Known, add study.Append) error {
 	if err := ledger.CheckContinues(ledger.Event{Seq: known.Version, Hash: known.Hash}, add.Events); err != nil {
 		return fmt.Errorf("the ledger would break: %w", err)
 	}
-	last := known
-	if n := len(add.Events); n > 0 {
-		last = study.Known{Version: add.Events[n-1].Seq, Hash: add.Events[n-1].Hash}
-	}
-	if end(add) != last {
+	if last := endOf(known, add.Events); end(add) != last {
 		return fmt.Errorf("the study after the append is at event %d, the ledger at %d", add.After.Version, last.Version)
 	}
 	return nil
@@ -314,8 +322,7 @@ func (s *Studies) Events(ctx context.Context, id string, after int64, limit int)
 	case err != nil || len(found) == 0:
 		return nil, unavailable(ctx, err)
 	}
-	last := found[len(found)-1]
-	return found, vouch(map[string]study.Known{id: {Version: last.Seq, Hash: last.Hash}})
+	return found, vouch(map[string]study.Known{id: endOf(study.Known{}, found)})
 }
 
 // queueEvents reads the events with after < seq into found, at most limit (0 = all), in order.

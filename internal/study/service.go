@@ -98,12 +98,12 @@ func (s *Service) Snapshot(ctx context.Context, id string, at int64) (*ledger.Sn
 	if err != nil {
 		return nil, err
 	}
-	past, err := ledger.Fold(id, base, events, now)
+	past, err := foldLike(id, base, events, now)
 	if err != nil {
-		return nil, fmt.Errorf("study %s: %w", id, err)
+		return nil, err
 	}
 	if past.Version != at {
-		return nil, fmt.Errorf("study %s: the ledger ends at event %d instead of %d", id, past.Version, at)
+		return nil, endsEarly(id, past.Version, at)
 	}
 	return s.Derived.Put(past), nil
 }
@@ -169,14 +169,32 @@ func (s *Service) foldNews(id string, base *ledger.Snapshot, news []ledger.Event
 	return s.Derived.Put(snap), nil
 }
 
-// fold adds events that are stored. Whoever wrote them could: what cannot be read was written by a
-// newer program, as while servers are upgraded one after another, or damaged since.
+// fold adds events that are stored.
 func fold(id string, base *ledger.Snapshot, stored []ledger.Event) (*ledger.Snapshot, error) {
-	snap, err := ledger.Fold(id, base, stored, nil)
-	if err != nil {
-		return nil, fmt.Errorf("study %s: %w (%w)", id, &Later{"The study's ledger has an entry that this server cannot read: a newer program wrote it, or it is damaged. The log names it."}, err)
+	return foldLike(id, base, stored, nil)
+}
+
+// foldLike is ledger.Fold of events that are stored. Whoever wrote them could: what cannot be read was
+// written by a newer program, as while servers are upgraded one after another, or, where the hashes do
+// not hold, damaged since.
+func foldLike(id string, base *ledger.Snapshot, stored []ledger.Event, like *ledger.Snapshot) (*ledger.Snapshot, error) {
+	snap, err := ledger.Fold(id, base, stored, like)
+	if err == nil {
+		return snap, nil
 	}
-	return snap, nil
+	var last ledger.Event
+	if base != nil {
+		last = ledger.Event{Seq: base.Version, At: base.UpdatedAt, Hash: base.Hash}
+	}
+	if why := ledger.CheckContinues(last, stored); why != nil {
+		return nil, &Damaged{id, why}
+	}
+	return nil, fmt.Errorf("study %s: %w (%w)", id, &Later{"The study's ledger has an entry of a newer program, which this server cannot read. The log names it."}, err)
+}
+
+// endsEarly is of a ledger whose last events are gone.
+func endsEarly(id string, last, wanted int64) error {
+	return &Damaged{id, fmt.Errorf("the ledger ends at event %d instead of %d", last, wanted)}
 }
 
 // recent returns some version of the study, if possible without asking the store: a write brings it
@@ -232,7 +250,7 @@ func (s *Service) eventsUpTo(ctx context.Context, snap *ledger.Snapshot, after i
 	const most = 500
 	events, err := s.store.Events(ctx, snap.ID, after, int(min(most, snap.Version-after)))
 	if err == nil && len(events) == 0 {
-		err = fmt.Errorf("study %s: the ledger ends at event %d instead of %d", snap.ID, after, snap.Version)
+		err = endsEarly(snap.ID, after, snap.Version)
 	}
 	return events, err
 }

@@ -37,8 +37,12 @@ type Store interface {
 	// when there is no such study.
 	Events(ctx context.Context, id string, after int64, limit int) ([]ledger.Event, error)
 
-	// KeepVerified remembers how verifying a study ended, unless a later version has been verified
-	// already.
+	// Ends returns the end of a study's ledger as the study's row has it, and as its last event does:
+	// the same, where nobody touched them.
+	Ends(ctx context.Context, id string) (row, last Known, err error)
+
+	// KeepVerified remembers how verifying a study ended, unless it held and a later version has been
+	// verified already.
 	KeepVerified(ctx context.Context, id string, outcome Verified) error
 
 	// Verified is how verifying a study ended last, nil if it was not verified yet.
@@ -52,6 +56,11 @@ type Store interface {
 type Known struct {
 	Version int64
 	Hash    string
+}
+
+// Fits tells what stands against last being the end of the ledger that k names the end of.
+func (k Known) Fits(last Known) error {
+	return ledger.Bundle{Version: k.Version, Hash: k.Hash}.EndsWith(ledger.Event{Seq: last.Version, Hash: last.Hash})
 }
 
 // Append is what a write adds: complete events (seq, at and hash filled in by Chain).
@@ -161,6 +170,18 @@ type Later struct{ Sentence string }
 func (l *Later) Error() string { return l.Sentence }
 
 func (l *Later) Unwrap() error { return ErrUnavailable }
+
+// Damaged is a ledger that does not hold, and will not by being asked for again.
+type Damaged struct {
+	ID  string // of the study
+	Why error
+}
+
+func (d *Damaged) Error() string {
+	return fmt.Sprintf("The ledger of study %s is damaged (%s). Trying again does not help: an earlier backup may have it whole.", d.ID, d.Why)
+}
+
+func (d *Damaged) Unwrap() error { return d.Why }
 
 // refusal is one of the errors above with the sentence that people read.
 type refusal struct {

@@ -608,7 +608,7 @@ type kept struct {
 func (k *kept) Verified(context.Context, string) (*Verified, error) { return k.verified, nil }
 
 func (k *kept) KeepVerified(ctx context.Context, _ string, outcome Verified) error {
-	if k.verified == nil || k.verified.Version <= outcome.Version {
+	if k.verified == nil || k.verified.Version <= outcome.Version || !outcome.OK {
 		k.verified = &outcome
 	}
 	return ctx.Err()
@@ -624,6 +624,11 @@ func (k *kept) Events(_ context.Context, _ string, after int64, limit int) ([]le
 		events = events[:limit]
 	}
 	return events, nil
+}
+
+func (k *kept) Ends(context.Context, string) (row, last Known, err error) {
+	end := k.bench.events[len(k.bench.events)-1]
+	return Known{k.bench.snap.Version, k.bench.snap.Hash}, Known{end.Seq, end.Hash}, nil
 }
 
 func (k *kept) Write(_ context.Context, _ string, _ Command, _ Known, decide func([]ledger.Event) (Append, error)) error {

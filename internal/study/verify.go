@@ -71,6 +71,8 @@ func (s *Service) Verify(ctx context.Context, snap *ledger.Snapshot) (Verificati
 			return Verification{}, err
 		}
 		v := newVerifier(before)
+		row, last, err := s.store.Ends(ctx, snap.ID)
+		v.intact(row.Fits(last))
 		for err == nil && v.last.Seq < snap.Version {
 			err = s.verifyPart(ctx, v, snap)
 		}
@@ -95,11 +97,15 @@ func (s *Service) verifiedBefore(ctx context.Context, snap *ledger.Snapshot) (*V
 // verifyPart walks over the next events up to the snapshot, and has the outcome up to them
 // remembered.
 func (s *Service) verifyPart(ctx context.Context, v *verifier, snap *ledger.Snapshot) error {
-	events, err := s.eventsUpTo(ctx, snap, v.last.Seq)
+	from := v.last.Seq
+	events, err := s.eventsUpTo(ctx, snap, from)
+	if gone, ok := errors.AsType[*Damaged](err); ok { // since the snapshot was read
+		v.intact(gone.Why)
+		v.last, err = ledger.Event{Seq: snap.Version, Hash: snap.Hash}, nil
+	}
 	if err != nil {
 		return err
 	}
-	from := v.last.Seq
 	err = s.Derived.Compute(ctx, snap.ID, func(ctx context.Context) error { return v.walk(ctx, events) })
 	s.Derived.Advance(verifying, snap.ID, func(now Progress) int64 {
 		if now.Wanted != snap.Version { // another version is verified meanwhile

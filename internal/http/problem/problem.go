@@ -137,6 +137,9 @@ func Of(err error) *Problem {
 			return New(known.status, err.Error())
 		}
 	}
+	if damaged, ok := errors.AsType[*study.Damaged](err); ok {
+		return New(http.StatusInternalServerError, damaged.Error())
+	}
 	if behind, ok := errors.AsType[*study.Behind](err); ok {
 		return Unavailable(behind.Sentence + " The log says which one it is, and what to do.")
 	}

@@ -48,7 +48,7 @@ func TestStatusTable(t *testing.T) {
 		study.ErrNotFound: 404, study.ErrConflict: 409, study.ErrStale: 412, study.ErrTooLarge: 413, study.ErrReused: 422, study.ErrUnavailable: 503,
 		account.ErrNoCredentials: 401, account.ErrExpired: 401, account.ErrNotFound: 404, account.ErrLastAdmin: 409, account.ErrNameTaken: 409,
 		&account.Invalid{Field: "name", Message: "give a name"}: 422, design.NewInvalid("x", "is wrong", 1): 422, &http.MaxBytesError{Limit: 8 << 20}: 413,
-		errors.New("anything else"): 500,
+		errors.New("anything else"): 500, &study.Damaged{ID: "one", Why: errors.New("event 2: lost")}: 500,
 	} {
 		if got := Of(err).Status; got != want {
 			t.Errorf("%v: %d, want %d", err, got, want)
@@ -72,5 +72,14 @@ func TestWhatIsAwayIsNamed(t *testing.T) {
 		if p := Of(c.err); p.Status != 503 || p.RetryAfter == 0 || !strings.HasPrefix(p.Detail, c.says+" Please try again") {
 			t.Errorf("%s: %d %q", name, p.Status, p.Detail)
 		}
+	}
+}
+
+// TestDamageIsNoMatterOfTime: trying again would never help, and nobody is asked to.
+func TestDamageIsNoMatterOfTime(t *testing.T) {
+	t.Parallel()
+	p := Of(fmt.Errorf("asked: %w", &study.Damaged{ID: "one", Why: errors.New("event 2: lost")}))
+	if p.Status != 500 || p.RetryAfter != 0 || !strings.HasPrefix(p.Detail, "The ledger of study one is damaged (event 2: lost).") {
+		t.Errorf("%d %q", p.Status, p.Detail)
 	}
 }

@@ -209,7 +209,7 @@ func BenchmarkGain60(b *testing.B) {
 		b.Run(space.name, func(b *testing.B) {
 			s := refit(b, mustReplay(b, space.cfg, amongArms(space.cfg, played(space.cfg, 60, 1))))
 			for b.Loop() {
-				if _, _, err := s.Gain(background, Known{}, 0.01); err != nil {
+				if _, _, err := s.Gain(background, Known{}, nil, 0.01); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -230,7 +230,7 @@ func BenchmarkGain1000(b *testing.B) {
 				s = refit(b, s)
 			}
 			for b.Loop() {
-				if _, _, err := s.Gain(background, Known{}, 0.01); err != nil {
+				if _, _, err := s.Gain(background, Known{}, nil, 0.01); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -26,7 +26,8 @@ import (
 // over all x that may be chosen, f and g being draws from the posterior, p(x) the chance that a
 // trial works at x, where failures taught it, 1 where one gave a reading, and v uniform on [0, 1]:
 // a place is one where trials work in p(x) of the draws, and in none of those in which a likelier
-// place is not.
+// place is not. Where people called values of the objective plausible, f is moved to the nearest of them
+// wherever it is beyond.
 //
 // Its JSON is that of the API.
 type Gain struct {
@@ -78,10 +79,11 @@ const gainLevel = 0.9
 // Gain draws functions from the posterior (see paths) and takes the best place of each: among a
 // finite set of promising places, and on a continuous space from there up hill. ok is false before
 // every metric has a reading and a scale, and where no draw has a place within the limits. The
-// standard error of a probability p is √(p(1 − p)/256).
-func (s *decision) Gain(ctx context.Context, known Known, shares ...float64) (gain Gain, ok bool, err error) {
+// standard error of a probability p is √(p(1 − p)/256). plausible are the lowest and the highest value of
+// the objective, in its unit, that f is kept within; nil for none.
+func (s *decision) Gain(ctx context.Context, known Known, plausible []float64, shares ...float64) (gain Gain, ok bool, err error) {
 	if s.works == nil {
-		return s.shown.gainWhere(ctx, known, nil, shares)
+		return s.shown.gainWhere(ctx, known, nil, plausible, shares)
 	}
 	read := map[string]bool{}
 	for _, round := range s.told(s.cfg.Objective.Metric) {
@@ -95,11 +97,11 @@ func (s *decision) Gain(ctx context.Context, known Known, shares ...float64) (ga
 			}
 		}
 		return chances, err
-	}, shares)
+	}, plausible, shares)
 }
 
 // gainWhere is Gain with the chance that a trial works, nil for 1 everywhere.
-func (s *shown) gainWhere(ctx context.Context, known Known, works chanceAt, shares []float64) (gain Gain, ok bool, err error) {
+func (s *shown) gainWhere(ctx context.Context, known Known, works chanceAt, plausible, shares []float64) (gain Gain, ok bool, err error) {
 	if !s.modelStands() {
 		return Gain{}, false, nil
 	}
@@ -123,16 +125,23 @@ func (s *shown) gainWhere(ctx context.Context, known Known, works chanceAt, shar
 		return Gain{}, false, err
 	}
 	t := s.regime.transforms[0]
+	valueOf := func(reward float64) float64 {
+		value := t.metric(reward - t.shift)
+		if plausible != nil {
+			value = min(max(value, plausible[0]), plausible[1])
+		}
+		return value
+	}
 	var found, left []float64
 	for i, reward := range best {
 		if math.IsInf(reward, -1) {
 			continue
 		}
-		value := t.metric(reward - t.shift)
+		value := valueOf(reward)
 		found = append(found, value)
 		switch {
 		case recommended > 0 && drawn.scoreAt(i, 0).Allowed:
-			left = append(left, t.sign*(value-t.metric(drawn.values[0][i][0]-t.shift)))
+			left = append(left, t.sign*(value-valueOf(drawn.values[0][i][0])))
 		case recommended > 0:
 			left = append(left, math.Inf(1))
 		}

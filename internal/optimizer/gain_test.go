@@ -20,7 +20,7 @@ import (
 // gained is what could be gained from a state on.
 func gained(t *testing.T, s *State, shares ...float64) Gain {
 	t.Helper()
-	gain, ok, err := s.Gain(background, Known{}, shares...)
+	gain, ok, err := s.Gain(background, Known{}, nil, shares...)
 	if err != nil || !ok {
 		t.Fatalf("%v %v", ok, err)
 	}
@@ -75,7 +75,7 @@ func TestGainKnowsWhereTrialsWork(t *testing.T) {
 		return chances, nil
 	}
 	state := apartArms(t, 2, nil)
-	gain, ok, err := state.shown.gainWhere(background, Known{}, works, []float64{0.001})
+	gain, ok, err := state.shown.gainWhere(background, Known{}, works, nil, []float64{0.001})
 	if err != nil || !ok {
 		t.Fatalf("%t, %v", ok, err)
 	}
@@ -92,7 +92,7 @@ func TestNothingIsPromisedWhereTrialsFail(t *testing.T) {
 	steep := func(u []float64) float64 { return 3*u[0] + 2*u[2] }
 	_, state := crashes(t, nil, 1, steep)
 	gain := gained(t, state)
-	bare, _, err := state.shown.gainWhere(background, Known{}, nil, nil)
+	bare, _, err := state.shown.gainWhere(background, Known{}, nil, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -372,14 +372,14 @@ func TestGainOfNothing(t *testing.T) {
 	t.Parallel()
 	cfg, h := hill(t, nil)
 	cfg.Costs[0].Threshold = -9
-	if gain, ok, err := mustReplay(t, cfg, h).Gain(background, Known{}, 0.01); ok || err != nil {
+	if gain, ok, err := mustReplay(t, cfg, h).Gain(background, Known{}, nil, 0.01); ok || err != nil {
 		t.Errorf("%+v %v, though nothing is within the limit", gain, err)
 	}
 	cfg, h = hill(t, nil)
 	for i := range h.Rounds {
 		h.Rounds[i].Readings[1].Told = false
 	}
-	if gain, ok, err := mustReplay(t, cfg, h).Gain(background, Known{}, 0.01); ok || err != nil {
+	if gain, ok, err := mustReplay(t, cfg, h).Gain(background, Known{}, nil, 0.01); ok || err != nil {
 		t.Errorf("%+v %v, though the cost was never read", gain, err)
 	}
 }
@@ -433,7 +433,7 @@ func TestGainIsOfTheTrueLimit(t *testing.T) {
 	for i := range h.Rounds {
 		h.Rounds[i].Costs, h.Rounds[i].Readings = []float64{h.Rounds[i].Point[0]}, h.Rounds[i].Readings[:1]
 	}
-	known, ok, err := mustReplay(t, cfg, h).Gain(background, Known{At: func(_ int, u []float64) float64 { return u[0] }}, 0.01)
+	known, ok, err := mustReplay(t, cfg, h).Gain(background, Known{At: func(_ int, u []float64) float64 { return u[0] }}, nil, 0.01)
 	if want := 1 - 4*0.15*0.15; err != nil || !ok || math.Abs(known.Best.Low-want) > 0.01 || math.Abs(known.Best.High-want) > 0.01 {
 		t.Errorf("%+v, want %g, the reward where the limit runs", known, want)
 	}

@@ -48,25 +48,23 @@ func (s *Models) gain(ctx context.Context, snap *ledger.Snapshot) (*optimizer.Ga
 		return nil, err
 	}
 	return compute(ctx, s.Derived, snap.ID, func(ctx context.Context) (*optimizer.Gain, error) {
-		found, ok, err := state.Gain(ctx, known, snap.Definition.Stop.Within)
+		found, ok, err := state.Gain(ctx, known, plausible(snap), snap.Definition.Stop.Within)
 		if err != nil || !ok {
 			return nil, err
 		}
-		kept := keepPlausible(snap)
-		found.Best.Low, found.Best.High = kept(found.Best.Low), kept(found.Best.High)
 		return &found, nil
 	})
 }
 
-// keepPlausible moves a value of the objective to the nearest that was called plausible. Where a
-// reading lies beyond what was, that says little, and values stay.
-func keepPlausible(snap *ledger.Snapshot) func(value float64) float64 {
+// plausible are the lowest and the highest value of the objective that were called plausible; nil where
+// none were, or where a reading lies beyond them, so that they say little.
+func plausible(snap *ledger.Snapshot) []float64 {
 	o := snap.Definition.Objective
 	read := snap.Range(o.Metric, 0)
 	if len(o.Plausible) < 2 || read.Count > 0 && (read.Low < o.Plausible[0] || read.High > o.Plausible[1]) {
-		return func(value float64) float64 { return value }
+		return nil
 	}
-	return func(value float64) float64 { return min(max(value, o.Plausible[0]), o.Plausible[1]) }
+	return o.Plausible
 }
 
 // Price is the best expected objective by the threshold of one limit, all else as it is.

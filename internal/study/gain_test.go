@@ -1,18 +1,20 @@
 package study
 
 import (
+	"reflect"
 	"testing"
 
 	"headroom/internal/optimizer"
+	"headroom/internal/study/design"
 )
 
 // TestWhatCouldBeGainedIsPlausible: a model knows of no end to a yield, people do; what a reading
-// has refuted of it does not count.
+// has refuted of it does not count. The chances are of the same best as the band.
 func TestWhatCouldBeGainedIsPlausible(t *testing.T) {
 	t.Parallel()
-	bestOf := func(plausible ...float64) optimizer.BestRange {
+	gainOf := func(plausible ...float64) optimizer.Gain {
 		d := oven()
-		d.Objective.Plausible = plausible
+		d.Objective.Plausible, d.Stop = plausible, &design.Stop{Within: 0.1, Risk: 0.05}
 		b := newBench(t, d)
 		for n, yield := range []float64{40, 55, 80, 62, 71, 66} {
 			b.ask(1)
@@ -22,16 +24,19 @@ func TestWhatCouldBeGainedIsPlausible(t *testing.T) {
 		if err != nil || gain == nil {
 			t.Fatalf("%v, %v", gain, err)
 		}
-		return gain.Best
+		return *gain
 	}
-	free := bestOf()
-	if !(free.High > 85) {
+	free := gainOf()
+	if !(free.Best.High > 85) {
 		t.Fatalf("%+v is no wonder", free)
 	}
-	if told := bestOf(0, 85); told.High != 85 || told.Low != free.Low {
-		t.Errorf("%+v, where 0 to 85 is plausible and %+v without that", told, free)
+	if told := gainOf(0, 85).Best; told.High != 85 || told.Low != free.Best.Low {
+		t.Errorf("%+v, where 0 to 85 is plausible and %+v without that", told, free.Best)
 	}
-	if refuted := bestOf(0, 75); refuted != free {
+	if told := gainOf(0, 80).ChanceLeft[0]; told.Chance > 0.1 || !(free.ChanceLeft[0].Chance > 0.3) {
+		t.Errorf("%+v, where nothing above the best reading is plausible and %+v without that", told, free.ChanceLeft[0])
+	}
+	if refuted := gainOf(0, 75); !reflect.DeepEqual(refuted, free) {
 		t.Errorf("%+v, where a reading of 80 is beyond what was called plausible; want %+v", refuted, free)
 	}
 }

@@ -126,7 +126,7 @@ func (s *Studies) writeLocked(ctx context.Context, id string, cmd study.Command,
 			return &study.Damaged{ID: id, Why: why}
 		}
 		if cmd.IfMatch != 0 && cmd.IfMatch != last.Version {
-			return fmt.Errorf("it is at version %d, not %d: %w", last.Version, cmd.IfMatch, study.ErrStale)
+			return fmt.Errorf("study %s is at version %d, not %d: %w", id, last.Version, cmd.IfMatch, study.ErrStale)
 		}
 		if add, refused = decide(news); refused != nil {
 			return refused

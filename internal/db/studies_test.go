@@ -57,7 +57,7 @@ func TestWriteGivesTheNewsAndChecksTheVersion(t *testing.T) {
 		}
 		return add, nil
 	}))
-	if err := decideOn(study.Command{IfMatch: 1}, known(before), func([]ledger.Event) (study.Append, error) { return add, nil }); !errors.Is(err, study.ErrStale) {
+	if err := decideOn(study.Command{IfMatch: 1}, known(before), func([]ledger.Event) (study.Append, error) { return add, nil }); !errors.Is(err, study.ErrStale) || !strings.HasPrefix(err.Error(), "study one is at version 2, not 1") {
 		t.Fatalf("a stale write got %v", err)
 	}
 	refusal := errors.New("no")

@@ -1242,9 +1242,12 @@ class Client(_Connection):
         id: str,
         body: EditedDataRequest,
         *,
+        idempotency_key: Optional[str] = None,
         if_match: Optional[str] = None,
     ) -> Study:
         """Change name, description or state. Needs: operator of the study.
+
+        idempotency_key: Makes the request safe to repeat for 48 hours.
 
         if_match: The study's ETag; 412 when it has changed since.
         """
@@ -1253,7 +1256,7 @@ class Client(_Connection):
             "/api/v1/studies/{id}",
             {"id": id},
             {},
-            {"If-Match": if_match},
+            {"Idempotency-Key": idempotency_key or str(uuid.uuid4()), "If-Match": if_match},
             json.dumps(body, allow_nan=False).encode(),
         )
 

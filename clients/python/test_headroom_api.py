@@ -135,7 +135,7 @@ class TestClient(unittest.TestCase):
         self.assertEqual(client.ask("study"), {"trials": []})
         self.assertEqual(Away.seen, [Away.seen[0]] * 3)
         Away.seen.clear()
-        self.refused(503, client.edit_study, "study", {"name": "no key, so not again"})
+        self.refused(503, client.posterior, "study", {"points": []})  # no key, so not again
         self.assertEqual(len(Away.seen), 1)
         Away.seen.clear()
         events = client.events("study")

@@ -46,6 +46,27 @@ func TestDocumentIsSound(t *testing.T) {
 	walk(any(s.Document.At()))
 }
 
+// TestDocumentNamesTheKeyOfEveryWrite: what changes a study can be repeated under its key, by whichever
+// method.
+func TestDocumentNamesTheKeyOfEveryWrite(t *testing.T) {
+	s := sitetest.Beside(t)
+	writes := 0
+	for path, methods := range s.Document.At("paths") {
+		for method := range methods.(map[string]any) {
+			parameters := must.Get(json.Marshal(s.Document.At("paths", path, method)["parameters"]))(t)
+			if !strings.Contains(string(parameters), `"If-Match"`) {
+				continue
+			}
+			if writes++; !strings.Contains(string(parameters), `"Idempotency-Key"`) {
+				t.Errorf("%s %s does not say that it takes one", method, path)
+			}
+		}
+	}
+	if writes < 10 {
+		t.Errorf("%d writes insist on a version", writes)
+	}
+}
+
 // clientsDocument is what the clients are generated from.
 const clientsDocument = "../../clients/openapi.json"
 

@@ -457,11 +457,14 @@ func TestRepeatedRequestsAreAnsweredOnce(t *testing.T) {
 	s.API("POST", path+"/2/tell", `{"metrics": {"yield": 3}, "note": "later"}`).Want(200)
 	s.API("POST", path+"/3/tell", `{"metrics": {"yield": 44}}`, "Idempotency-Key", "told").Want(422)
 	// Answered before, although the study has moved on.
-	s.API("PATCH", "/studies/"+id, `{"state": "archived"}`).Want(200)
+	filed := func() sitetest.Answer {
+		return s.API("PATCH", "/studies/"+id, `{"state": "archived"}`, "Idempotency-Key", "filed").Want(200)
+	}
+	archived := filed()
 	if late := s.API("POST", path, own, "Idempotency-Key", "mine").Want(201); string(late.Body) != string(answers[0].Body) {
 		t.Errorf("late %s", late.Body)
 	}
-	for _, both := range [][2]sitetest.Answer{{imported, table()}, {chosen, asked()}, {one, told()}, {many, toldMany()}} {
+	for _, both := range [][2]sitetest.Answer{{imported, table()}, {chosen, asked()}, {one, told()}, {many, toldMany()}, {archived, filed()}} {
 		if string(both[0].Body) != string(both[1].Body) || both[0].Header.Get("ETag") != both[1].Header.Get("ETag") || !strings.Contains(string(imported.Body), `"mood"`) {
 			t.Errorf("first %s, late %s", both[0].Body, both[1].Body)
 		}

@@ -148,7 +148,7 @@ func parameters(rt Route, schemas *schemas) []object {
 	for _, q := range rt.Query {
 		add("query", q.Name, q.Meaning, schemas.of(reflect.TypeOf(q.Type), false))
 	}
-	if rt.Writes && rt.Method == http.MethodPost {
+	if rt.Writes {
 		add("header", "Idempotency-Key", "Makes the request safe to repeat for 48 hours", object{"type": "string", "minLength": 1, "maxLength": 255})
 	}
 	if rt.Writes && rt.OneStudy {

@@ -369,10 +369,10 @@ func (c *checker) metrics() {
 	for i := range c.d.Constraints {
 		c.constraint(&c.d.Constraints[i], constraintAt(i))
 	}
-	c.contextNames()
 	c.sharedMetrics()
 	c.limitsMeet()
 	c.recorded()
+	c.contextNames()
 	if n := len(c.d.MetricNames()); n > maxMetrics {
 		c.faults.Add("recorded_metrics", n, "there are %d metrics in all; at most %d are allowed", n, maxMetrics)
 	}
@@ -439,6 +439,7 @@ func (c *checker) constraint(k *Constraint, at string) {
 	}
 }
 
+// contextNames checks what formulas call the numbers that trials bring, which several may share.
 func (c *checker) contextNames() {
 	all := map[string]bool{}
 	for i, k := range c.d.Constraints {
@@ -456,6 +457,8 @@ func (c *checker) contextNames() {
 				c.faults.Add(location, name, "%q cannot be used in an expression; it needs to be letters, digits and _ beginning with a letter, and no word like and, or, not, in", name)
 			case slices.Contains(c.d.ParameterNames(), name):
 				c.faults.Add(location, name, "%q is a parameter; expressions can use it without naming it here", name)
+			case c.taken[FoldCase(name)] != "":
+				c.faults.Add(location, name, nameTaken, name, c.taken[FoldCase(name)])
 			case seen[name]:
 				c.faults.Add(location, name, "%q stands in the list twice", name)
 			}
@@ -503,7 +506,7 @@ func (c *checker) limitsMeet() {
 func (c *checker) recorded() {
 	for i, r := range c.d.RecordedMetrics {
 		at := fmt.Sprintf("recorded_metrics[%d]", i)
-		c.claim(r.Metric, "another recorded metric", at+".metric")
+		c.claim(r.Metric, "a recorded metric", at+".metric")
 		c.unit(r.Unit, at+".unit")
 		c.plausible(r.Plausible, at+".plausible")
 	}

@@ -240,6 +240,16 @@ var checkFaults = []checkFault{
 	{"context that is a parameter", func(d *Definition) {
 		d.Constraints[0].Expression, d.Constraints[0].Context = "cycles", []string{"cycles"}
 	}, "constraints[0].context[0]", "is a parameter"},
+	{"context that is the objective's metric", func(d *Definition) {
+		d.Constraints[0].Expression, d.Constraints[0].Context = "Yield - 1", []string{"Yield"}
+	}, "constraints[0].context[0]", `the name "Yield" is taken by the objective's metric`},
+	{"context that is its own limit's metric", func(d *Definition) {
+		d.Constraints[0].Expression, d.Constraints[0].Context = "impurity - 1", []string{"impurity"}
+	}, "constraints[0].context[0]", `the name "impurity" is taken by the metric of constraints[0]`},
+	{"context that is a recorded metric", func(d *Definition) {
+		d.Constraints[0].Expression, d.Constraints[0].Context = "omega - 1", []string{"omega"}
+		d.RecordedMetrics = []RecordedMetric{{Metric: "omega"}}
+	}, "constraints[0].context[0]", `the name "omega" is taken by a recorded metric`},
 	{"context twice", func(d *Definition) {
 		d.Constraints[0].Expression, d.Constraints[0].Context = "cycles", []string{"w", "w"}
 	}, "constraints[0].context[1]", "twice"},

@@ -90,6 +90,8 @@ func (c *checker) unit(unit, location string) {
 	}
 }
 
+const nameTaken = "the name %q is taken by %s (upper and lower case do not make a difference)"
+
 // claim takes a name for what, e.g. "a parameter", and finds fault with one that cannot be used.
 // Each name of a study is used once, ignoring case.
 func (c *checker) claim(name, what, location string) {
@@ -103,7 +105,7 @@ func (c *checker) claim(name, what, location string) {
 		return
 	}
 	if other, ok := c.taken[folded]; ok {
-		c.faults.Add(location, name, "the name %q is taken by %s (upper and lower case do not make a difference)", name, other)
+		c.faults.Add(location, name, nameTaken, name, other)
 		return
 	}
 	c.taken[folded] = what

@@ -283,9 +283,10 @@ func TestReadingsWithStandardDeviations(t *testing.T) {
 		"x,47.5,3,0.1,0.8,B,1,0.31,7,x\n":         `"x" is no standard deviation`,
 		"0.1,47.5,3,0.1,0.8,B,1,PENDING,7,x\n":    "belongs to a reading of impurity, and there is none",
 		"0.1,47.5,3,0.1,0.8,B,1,0.31±0.02,7,x\n":  "another standard deviation",
-		",47.5,3,0.1,0.8,B,1,0.31±,7,x\n":         `"" is no standard deviation`,
+		",47.5,3,0.1,0.8,B,1,0.31±,7,x\n":         `"0.31±" is half a reading; write the standard deviation behind ±`,
 		",47.5,3,0.1,0.8,B,1,0.31±-1,7,x\n":       "above 0",
-		"pending,47.5,3,0.1,0.8,B,1,±0.1,7,x\n":   `"" is not a number`,
+		",47.5,3,0.1,0.8,B,1, ± 0.1 ,7,x\n":       `"± 0.1" is half a reading`,
+		"pending,47.5,3,0.1,0.8,B,1,±0.1,7,x\n":   `"±0.1" is half a reading; write the value before its standard deviation`,
 		"0.1,47.5,3,0.1,0.8,B,1,0.31 g,7,x\n":     "is not a number",
 		",47.5,3,0.1,0.8,B,1,0.31±0.02±0.1,7,x\n": "is no standard deviation",
 	} {
@@ -506,5 +507,30 @@ func TestImportedWhereAnExpressionHasNoValue(t *testing.T) {
 	_, err = ruleCorrect(b.snap, Correction{Number: 1, Parameters: design.Settings{"temperature": design.NumberValue(33.3), "cycles": design.NumberValue(4)}, Reason: "typo"})
 	if err == nil || strings.Contains(err.Error(), "imported without") || !strings.Contains(err.Error(), "the expression of load") {
 		t.Errorf("corrected to where the expression has no value: %v", err)
+	}
+}
+
+// TestWhatWasSaidOfDecimalsHolds: a number that has the mark between thousands which decimals were said to
+// have is asked for anew, and not read as if that had not been said; any other that can be read in one way
+// only is read.
+func TestWhatWasSaidOfDecimalsHolds(t *testing.T) {
+	t.Parallel()
+	c := mustCompile(t, bufferScreen())
+	header := strings.ReplaceAll(screenHeader, ",", ";")
+	for cell, said := range map[string]map[design.Decimals]float64{ // 0: refused
+		"1.234.567": {"": 1234567, design.DecimalComma: 1234567, design.DecimalPoint: 0},
+		"1,234,567": {"": 1234567, design.DecimalComma: 0, design.DecimalPoint: 1234567},
+		"1.234,5":   {"": 1234.5, design.DecimalComma: 1234.5, design.DecimalPoint: 0},
+		"0,5":       {"": 0.5, design.DecimalComma: 0.5, design.DecimalPoint: 0.5},
+		"1 234":     {"": 1234, design.DecimalComma: 1234, design.DecimalPoint: 1234},
+	} {
+		for decimals, want := range said {
+			rows, _, err := parseCSV(c, strings.NewReader(header+"47;3;0,1;0,8;B;"+cell+";;;\n"), ImportOptions{Decimals: decimals})
+			if want == 0 {
+				wantFault(t, faultsOf(t, err), "lines[2].yield", "“"+cell+"” has a "+string(decimals)+" between thousands, and decimals were said to have it; write 1234")
+			} else if err != nil || rows[0].Metrics["yield"].Value != want {
+				t.Errorf("%s, said to have a decimal %s: %+v, %v; want %v", cell, decimals, rows, err, want)
+			}
+		}
 	}
 }

@@ -637,7 +637,7 @@ func (t *table) readSetting(c *design.Compiled, row *importRow, into design.Sett
 	}
 	x, err := t.number(cell)
 	if err != nil {
-		t.cellFault(row.Line, i, cell, "%s", wrongNumber(cell, err, "it must be "+c.Wanted(p.Name)))
+		t.cellFault(row.Line, i, cell, "%s", wrongNumber(cell, err, "is not a number; it must be "+c.Wanted(p.Name)))
 		return
 	}
 	into[p.Name] = design.NumberValue(x)
@@ -658,14 +658,18 @@ func (t *table) cellFault(line, i int, cell, format string, args ...any) {
 
 // number reads a number as the table writes them. One that can be read in two ways, where no other
 // tells, is an error that says so.
-func (t *table) number(cell string) (float64, error) { return design.ReadNumber(cell, t.marks) }
+func (t *table) number(cell string) (float64, error) { return design.ReadCell(cell, t.marks) }
 
-// wrongNumber says what is wrong with a cell that should be a number, and what would be right.
-func wrongNumber(cell string, err error, wanted string) string {
-	if _, ok := errors.AsType[*design.AmbiguousNumber](err); ok {
+// wrongNumber says what is wrong with a cell that should be a number, and what would be right: plainly,
+// where its marks are not at fault.
+func wrongNumber(cell string, err error, plainly string) string {
+	switch err.(type) {
+	case *design.AmbiguousNumber:
 		return err.Error() + " No other number of the table shows it; decimal=comma or decimal=point says it for the whole table."
+	case *design.MarkedOtherwise:
+		return err.Error()
 	}
-	return fmt.Sprintf("%q is not a number; %s", design.Shorten(cell), wanted)
+	return fmt.Sprintf("%q %s", design.Shorten(cell), plainly)
 }
 
 // keepLineEnds writes carriage returns before line feeds within quoted cells so that package csv,
@@ -691,6 +695,10 @@ func keepLineEnds(text []byte) []byte {
 func (t *table) readReading(row *importRow, i int, cell string) {
 	name := t.columns[i].name
 	text, deviation, told := strings.Cut(cell, plusMinus)
+	if half := design.HalfReading(text, deviation); told && half != nil {
+		t.cellFault(row.Line, i, cell, "%q is half a reading; %s", design.Shorten(cell), half)
+		return
+	}
 	value, good := t.readNumber(row, i, strings.TrimSpace(text))
 	reading := ledger.Reading{Value: value}
 	if good && told {
@@ -707,7 +715,7 @@ func (t *table) readNumber(row *importRow, i int, cell string) (float64, bool) {
 	value, err := t.number(cell)
 	switch {
 	case err != nil:
-		t.cellFault(row.Line, i, cell, "%s", wrongNumber(cell, err, "leave it blank or write "+pending+" if it is not measured"))
+		t.cellFault(row.Line, i, cell, "%s", wrongNumber(cell, err, "is not a number; leave it blank or write "+pending+" if it is not measured"))
 	case !design.Computable(value):
 		t.cellFault(row.Line, i, cell, "a finite number of at most 1e100 in size is needed")
 	default:
@@ -719,7 +727,7 @@ func (t *table) readNumber(row *importRow, i int, cell string) (float64, bool) {
 func (t *table) readDeviation(row *importRow, i int, cell string) (float64, bool) {
 	sd, err := t.number(cell)
 	if err != nil || !(sd > 0 && sd <= design.Largest) {
-		t.cellFault(row.Line, i, cell, "%q is no standard deviation; leave it blank where none is known, else write a number above 0", design.Shorten(cell))
+		t.cellFault(row.Line, i, cell, "%s", wrongNumber(cell, err, "is no standard deviation; leave it blank where none is known, else write a number above 0"))
 		return 0, false
 	}
 	return sd, true

@@ -70,6 +70,9 @@ func TestSheetTellsChoicesAndRanges(t *testing.T) {
 			t.Errorf("readSheet(%q) says %v, want %q", text, err, want)
 		}
 	}
+	if _, err := readSheet("a\tb\n1.234.567\t2\n", nil, design.Marks{}, design.DecimalPoint); err == nil || !strings.HasPrefix(err.Error(), "row 2, a: “1.234.567” has a point between thousands") {
+		t.Errorf("a mark that was said to be decimal gets %v", err)
+	}
 }
 
 // TestATableIsOfTheParametersThatTheFormHas: a column is the parameter's whose whole title it has, and

@@ -215,27 +215,29 @@ func (s *sheet) add(row []string, line int) error {
 	return nil
 }
 
-// tell finds out which columns hold texts. A number that can be read in two ways, in a column of
-// numbers, is an error.
+// tell finds out which columns hold texts. A number that can be read in two ways, or not as was said, in
+// a column of numbers, is an error.
 func (s *sheet) tell() error {
 	for i, name := range s.names {
-		var either error
+		var wrong error
 		for k, row := range s.rows {
 			_, err := s.number(row[i])
-			if two, ok := errors.AsType[*design.AmbiguousNumber](err); ok {
-				either = fmt.Errorf("row %d, %s: %w", s.lines[k], name, two)
-			} else if err != nil {
+			switch err.(type) {
+			case nil:
+			case *design.AmbiguousNumber, *design.MarkedOtherwise:
+				wrong = fmt.Errorf("row %d, %s: %w", s.lines[k], name, err)
+			default:
 				s.texts[i] = true
 			}
 		}
-		if either != nil && !s.texts[i] {
-			return either
+		if wrong != nil && !s.texts[i] {
+			return wrong
 		}
 	}
 	return nil
 }
 
-func (s *sheet) number(cell string) (float64, error) { return design.ReadNumber(cell, s.marks) }
+func (s *sheet) number(cell string) (float64, error) { return design.ReadCell(cell, s.marks) }
 
 // candidates are the combinations, numbers where a column has nothing else.
 func (s sheet) candidates() []design.Settings {

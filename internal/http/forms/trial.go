@@ -135,7 +135,7 @@ func (t *Typed) reading(form Trial, metric Field) *ledger.Reading {
 	}
 	value, err := design.ReadNumber(text, t.marks)
 	sd, wrong := design.ReadNumber(deviation, t.marks)
-	if err = cmp.Or(err, wrong); err != nil {
+	if err = cmp.Or(design.HalfReading(text, deviation), err, wrong); err != nil {
 		t.Fault(metric.Name, err.Error())
 		return nil
 	}

@@ -381,8 +381,10 @@ func TestTheReadersLanguageAndOtherReadingsDecide(t *testing.T) {
 func TestStandardDeviationsAreTyped(t *testing.T) {
 	s := sitetest.Beside(t)
 	study := newTrialOf(s, weighed)
-	for _, wrong := range []string{"71 ± few", "71 ± 0", "± 2"} {
-		post(s, study+"/trials/1/tell", url.Values{"metric.0": {wrong}}).Want(422).Says(`aria-invalid="true"`)
+	for wrong, why := range map[string]string{
+		"71 ± few": "write a number such as", "71 ± 0": "", "± 2": "write the value before its standard deviation", "71 ±": "write the standard deviation behind ±",
+	} {
+		post(s, study+"/trials/1/tell", url.Values{"metric.0": {wrong}}).Want(422).Says(`aria-invalid="true"`, why)
 	}
 	deviation := func(value, deviation float64) {
 		t.Helper()

@@ -129,6 +129,47 @@ func ReadNumber(text string, known Marks) (float64, error) {
 	return 0, &AmbiguousNumber{strings.TrimSpace(text), decimal, thousands}
 }
 
+// MarkedOtherwise is, as an error, a number with the mark between thousands that decimals of its table
+// were said to have.
+type MarkedOtherwise struct {
+	Text    string
+	Decimal rune
+	meant   string // the number, written as was said
+}
+
+func (m *MarkedOtherwise) Error() string {
+	name, other := DecimalPoint, DecimalComma
+	if m.Decimal == ',' {
+		name, other = other, name
+	}
+	return fmt.Sprintf("“%s” has a %s between thousands, and decimals were said to have it; write %s if that is meant, or say that decimals have a %s", Shorten(m.Text), name, m.meant, other)
+}
+
+// ReadCell is ReadNumber of a table, whose numbers decide beforehand what is known (Habit): what
+// contradicts it contradicts what was said.
+func ReadCell(text string, known Marks) (float64, error) {
+	x, err := ReadNumber(text, known)
+	if err != nil || known.Decimal == 0 {
+		return x, err
+	}
+	if n, _ := split(text); n.thousands == known.Decimal {
+		return 0, &MarkedOtherwise{strings.TrimSpace(text), known.Decimal, strings.ReplaceAll(formatNumber(x), ".", string(known.Decimal))}
+	}
+	return x, nil
+}
+
+// HalfReading says what is missing where people write a value ± its standard deviation, nil where both
+// are there.
+func HalfReading(value, deviation string) error {
+	switch "" {
+	case strings.TrimSpace(value):
+		return errors.New("write the value before its standard deviation, as in 0.31 ± 0.02, or leave it blank")
+	case strings.TrimSpace(deviation):
+		return errors.New("write the standard deviation behind ±, as in 0.31 ± 0.02, or the value alone")
+	}
+	return nil
+}
+
 // Habit gathers from numbers of one table how all of them are written.
 type Habit struct{ point, comma bool }
 

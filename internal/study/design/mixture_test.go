@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"headroom/internal/must"
 )
 
 // parts is a mixture of n parts of 1, the last of which is what the others leave.
@@ -49,6 +51,43 @@ func TestFillSpreadsOverTheSimplex(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestShownMixturesMayBeTyped: parts are written so that they add up, whatever their ranges, scales and
+// steps, and who types them in again is understood.
+func TestShownMixturesMayBeTyped(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(r *rapid.T) {
+		total := rapid.SampledFrom([]float64{1e-6, 1, 7, 100, 1000, 1e9}).Draw(r, "total")
+		d := parts(rapid.IntRange(2, 30).Draw(r, "parts"))
+		for i := range d.Parameters {
+			p := &d.Parameters[i]
+			if p.Type == Remainder {
+				p.Total = &total
+				continue
+			}
+			p.Low, p.High = new(0.001*total), &total
+			switch rapid.SampledFrom([]string{"linear", "log", "step"}).Draw(r, p.Name) {
+			case "log":
+				p.Scale = "log"
+			case "step":
+				p.Step = new(0.01 * total)
+			}
+		}
+		c := mustCompile(t, d)
+		for _, place := range c.Probes() {
+			s, typed := c.Settings(place), Settings{}
+			for _, p := range c.Def.Parameters {
+				typed[p.Name] = NumberValue(must.Get(ReadNumber(FormatSetting(c.Def, p, s[p.Name]), PointDecimal))(t))
+			}
+			if _, _, wrong := c.Place(typed, "at"); len(wrong) > 0 {
+				r.Fatalf("%v, written as %v, may not be chosen: %v", s, typed, wrong)
+			}
+			if _, _, wrong := c.PlaceUsed(typed, "at"); len(wrong) > 0 {
+				r.Fatalf("%v, written as %v, may not be told: %v", s, typed, wrong)
+			}
+		}
+	})
 }
 
 // TestFillKeepsWithinBounds: with bounds, steps and two totals of their own, wherever a mixture

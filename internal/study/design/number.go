@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -264,8 +265,8 @@ func decimalsFor(sd float64) int {
 }
 
 // FormatSetting writes a parameter's value: to the decimals of its step and six digits at least, or
-// to a thousandth of its range.
-func FormatSetting(p Parameter, v Value) string {
+// to a thousandth of its range; and that of a mixture's part to the decimals that the mixture needs.
+func FormatSetting(d Definition, p Parameter, v Value) string {
 	if v.IsText {
 		return v.Text
 	}
@@ -273,7 +274,7 @@ func FormatSetting(p Parameter, v Value) string {
 		return FormatNumber(v.Number)
 	}
 	if p.Type == Integer || p.Step != nil && *p.Step > 0 {
-		decimals := max(SignificantDigits-1-ExponentOf(v.Number), stepDecimals(p))
+		decimals := max(SignificantDigits-1-ExponentOf(v.Number), stepDecimals(p), d.mixtureDecimals(p))
 		return trimZeros(FormatFixed(v.Number, min(decimals, digitsHeld-1-ExponentOf(v.Number))))
 	}
 	resolution := (*p.High - *p.Low) / 1000
@@ -283,7 +284,21 @@ func FormatSetting(p Parameter, v Value) string {
 	if !(resolution > 0) || !Finite(resolution) {
 		return FormatNumber(v.Number)
 	}
-	return trimZeros(FormatFixed(v.Number, max(0, -ExponentOf(resolution))))
+	return trimZeros(FormatFixed(v.Number, max(0, -ExponentOf(resolution), d.mixtureDecimals(p))))
+}
+
+// mixtureDecimals is how many decimals the parts of the mixtures that a parameter belongs to need, 0 where
+// there are none. With D of them n parts, each written with an error of 10⁻ᴰ/2 at most, still add up to
+// what is told of a remainder:
+//
+//	n·10⁻ᴰ/2 ≤ remainderSlack·size.
+func (d Definition) mixtureDecimals(p Parameter) (decimals int) {
+	for _, rest := range d.Parameters {
+		if rest.Type == Remainder && (rest.Name == p.Name || slices.Contains(rest.Of, p.Name)) {
+			decimals = max(decimals, -ExponentOf(2*remainderSlack*rest.size()/float64(len(rest.Of)+1)))
+		}
+	}
+	return decimals
 }
 
 // stepDecimals is how many decimals the values have that a parameter with steps can be set to.
@@ -368,11 +383,11 @@ const mostZeros = 15
 
 // WriteSetting writes a parameter's value. Large ones keep all digits that somebody may have to
 // set; small ones would lose theirs behind zeros.
-func WriteSetting(p Parameter, v Value) string {
+func WriteSetting(d Definition, p Parameter, v Value) string {
 	if v.IsText {
 		return v.Text
 	}
-	text := FormatSetting(p, v)
+	text := FormatSetting(d, p, v)
 	rounded, err := strconv.ParseFloat(text, 64)
 	if power := PowerOf(rounded); err != nil || power == 0 || 0 < power && power <= mostZeros {
 		return Typeset(text)

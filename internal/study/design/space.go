@@ -20,6 +20,11 @@ const (
 	personSlack = 1e-9
 )
 
+// remainderSlack is how far, relative to the numbers of a mixture, a remainder that people tell may lie
+// beside what the others leave, and that beyond its bounds: the parts are written with as many digits as
+// keeps their roundings together within it.
+const remainderSlack = 1e-6
+
 const (
 	maxParameters = 50
 	maxContext    = 50
@@ -265,8 +270,8 @@ func (s *space) inBounds(x []float64) bool {
 }
 
 // size is the magnitude of the numbers a remainder is worked out from.
-func (a *axis) size() float64 {
-	return math.Max(math.Abs(*a.Total), math.Max(math.Abs(a.low), math.Abs(a.high)))
+func (p Parameter) size() float64 {
+	return math.Max(math.Abs(*p.Total), math.Max(math.Abs(*p.Low), math.Abs(*p.High)))
 }
 
 // broken returns the first limit that x breaks, or −1.
@@ -392,7 +397,7 @@ type reading struct {
 
 // read turns settings into physical values, reporting every setting that is missing, unknown, of
 // the wrong kind or out of range. A missing remainder is filled in, and any remainder is set to
-// exactly what the others leave. x is of use only if ok.
+// what the others leave, within its bounds where rounding led beyond. x is of use only if ok.
 func (s *space) read(settings Settings, location string, how reading, f *Faults) (x []float64, ok bool) {
 	before, known := len(*f), 0
 	x = make([]float64, len(s.axes))
@@ -427,9 +432,9 @@ func (s *space) readRemainders(x []float64, settings Settings, location string, 
 		}
 		at := location + "." + a.Name
 		left := formatNumber(a.clean(x[i]))
-		forgiven := personSlack * a.size()
+		forgiven := remainderSlack * a.size()
 		switch _, told := settings[a.Name]; {
-		case told && math.Abs(given[i]-x[i]) > 1e-6*a.size():
+		case told && math.Abs(given[i]-x[i]) > forgiven:
 			f.Add(at, given[i], "must be %s, what the others leave of %s; it may be left out", left, formatNumber(*a.Total))
 		case how.beyond && (x[i] < a.low-forgiven || x[i] > a.high+forgiven):
 			left := x[i]

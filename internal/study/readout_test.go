@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"headroom/internal/lists"
 	"headroom/internal/must"
 	"headroom/internal/optimizer/policy"
 	"headroom/internal/study/design"
@@ -293,6 +294,37 @@ func TestChartsKnowWhereATrialMayBeChosen(t *testing.T) {
 	}
 	if !seen[true] || !seen[false] {
 		t.Errorf("the map shows only such as may be chosen, or only others: %v", seen)
+	}
+}
+
+// TestChartsHaveNoMixtureThatCannotBe: along parameters and over two nothing is shown of settings whose
+// remainder lies beyond its bounds, and of all others everything is.
+func TestChartsHaveNoMixtureThatCannotBe(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, mixture())
+	b.ask(1)
+	through := design.Settings{"a": design.NumberValue(20), "b": design.NumberValue(60), "water": design.NumberValue(20)}
+	can := func(a, b float64) bool { return 100-a-b >= 10-1e-9 && 100-a-b <= 90+1e-9 }
+	along := must.Get(b.service.Slices(t.Context(), b.snap, through, 9))(t)
+	for i, want := range [][]float64{{0, 10, 20, 30}, {0, 10, 20, 30, 40, 50, 60, 70}} {
+		at := lists.Map(along[i].At, func(v design.Value) float64 { return v.Number })
+		if band := along[i].Metrics["strength"]; !slices.Equal(at, want) || len(band.Mean) != len(at) || len(along[i].Open) != len(at) || len(along[i].Feasible) != len(at) {
+			t.Errorf("along %s there is %v, want %v; %+v", along[i].Parameter, at, want, along[i])
+		}
+	}
+	over := must.Get(b.service.Map(t.Context(), b.snap, "a", "b", through, 9))(t)
+	for i, y := range over.Y {
+		for j, x := range over.X {
+			for what, value := range map[string]float64{"mean": over.Mean["strength"][i][j], "sd": over.SD["strength"][i][j], "chance": over.Feasible[i][j]} {
+				if math.IsNaN(value) == can(x.Number, y.Number) {
+					t.Errorf("at %v and %v the %s is %g", x, y, what, value)
+				}
+			}
+		}
+	}
+	nowhere := design.Settings{"a": design.NumberValue(80), "b": design.NumberValue(400), "water": design.NumberValue(-380)}
+	if along := must.Get(b.service.Slices(t.Context(), b.snap, nowhere, 9))(t); len(along[0].At) != 9 {
+		t.Errorf("through what was run beyond all mixtures there is %v", along[0].At)
 	}
 }
 

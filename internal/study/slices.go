@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"slices"
 
 	"headroom/internal/derived"
 	"headroom/internal/lists"
@@ -21,7 +22,7 @@ const (
 	mostMapSamples = 100 // along each of two
 )
 
-// Slice is the posterior along one parameter, the others held.
+// Slice is the posterior along one parameter, the others held, as far as there are such mixtures.
 type Slice struct {
 	Parameter string          `json:"parameter"`
 	At        []design.Value  `json:"at"`
@@ -31,7 +32,8 @@ type Slice struct {
 	Open      []bool          `json:"-"` // where a trial may be chosen
 }
 
-// Map is the posterior over two parameters: row i is Y[i], column j is X[j].
+// Map is the posterior over two parameters: row i is Y[i], column j is X[j]. Its numbers are NaN where
+// there is no such mixture.
 type Map struct {
 	X, Y     []design.Value
 	Mean     map[string][][]float64
@@ -55,10 +57,16 @@ func (s *Models) Slices(ctx context.Context, snap *ledger.Snapshot, through desi
 		if p.Type == design.Remainder {
 			continue
 		}
-		slice := Slice{Parameter: p.Name, At: p.Spread(samples)}
-		points := lists.Map(slice.At, func(v design.Value) design.Settings {
+		slice, at := Slice{Parameter: p.Name}, p.Spread(samples)
+		along := lists.Map(at, func(v design.Value) design.Settings {
 			return moved(snap.Definition, through, design.Settings{p.Name: v})
 		})
+		var points []design.Settings
+		for i, there := range thereAre(snap, along) {
+			if there {
+				slice.At, points = append(slice.At, at[i]), append(points, along[i])
+			}
+		}
 		posterior, err := s.viewed(ctx, snap, points)
 		if err != nil {
 			return nil, err
@@ -97,12 +105,32 @@ func (s *Models) Map(ctx context.Context, snap *ledger.Snapshot, x, y string, pi
 	if err != nil {
 		return Map{}, err
 	}
-	for name, band := range posterior.Metrics {
-		out.Mean[name], out.SD[name] = inRows(band.Mean, len(out.X)), inRows(band.SD, len(out.X))
+	there := thereAre(snap, points)
+	drawn := func(values []float64) [][]float64 {
+		values = slices.Clone(values)
+		for i := range values {
+			if !there[i] {
+				values[i] = math.NaN()
+			}
+		}
+		return inRows(values, len(out.X))
 	}
-	out.Feasible, out.Works = inRows(posterior.FeasibilityProbability, len(out.X)), inRows(posterior.Works, len(out.X))
+	for name, band := range posterior.Metrics {
+		out.Mean[name], out.SD[name] = drawn(band.Mean), drawn(band.SD)
+	}
+	out.Feasible, out.Works = drawn(posterior.FeasibilityProbability), drawn(posterior.Works)
 	out.Open = inRows(lists.Map(points, snap.Compiled().MayChoose), len(out.X))
 	return out, nil
+}
+
+// thereAre tells which points leave every remainder within its bounds; all count where none does, as
+// around settings that were run beyond them.
+func thereAre(snap *ledger.Snapshot, points []design.Settings) []bool {
+	there := lists.Map(points, snap.Compiled().Leaves)
+	if !slices.Contains(there, true) {
+		return slices.Repeat([]bool{true}, len(points))
+	}
+	return there
 }
 
 func mapAxis(c *design.Compiled, location, name string) (design.Parameter, error) {

@@ -136,12 +136,13 @@ func (o Outlook) surface(chance [][]float64, aim string) chart.Surface {
 		var line, cells, fits []string
 		for _, j := range columns {
 			mean, sd := drawn.Mean[o.Metric][i][j], drawn.SD[o.Metric][i][j]
+			there := !math.IsNaN(mean)
 			cell := words.Alike(sd)(mean)
 			if chance != nil {
-				fit := words.Percent(chance[i][j])
+				fit := words.Either(there, words.Percent(chance[i][j]), "")
 				within, fits, cell = append(within, chance[i][j]), append(fits, fit), cell+"\n"+fit
 			}
-			means, line, cells = append(means, mean), append(line, words.Uncertain(mean, sd, unit)), append(cells, cell)
+			means, line, cells = append(means, mean), append(line, words.Either(there, words.Uncertain(mean, sd, unit), "")), append(cells, cell)
 		}
 		surface.Mean, surface.Text = append(surface.Mean, means), append(surface.Text, line)
 		if chance != nil {
@@ -180,12 +181,15 @@ func evenly(p design.Parameter, values []design.Value, smooth bool) (places []in
 func (o Outlook) mapCaption(chance [][]float64, aim string) string {
 	d := o.Snap.Definition
 	caption := "Colour is the expected " + o.Metric + words.Either(len(axisNames(d)) > 2, ", the other settings held "+o.Held, "") + "."
+	if slices.ContainsFunc(slices.Concat(o.Map.Mean[o.Metric]...), math.IsNaN) {
+		caption += " Nothing is drawn where what the others leave lies beyond the range of " + design.Listed(remainderNames(d), "or") + "."
+	}
 	switch {
 	case chance != nil && o.smooth():
 		best, narrowed := bestOf(slices.Concat(chance...), slices.Concat(o.Map.Open...), false)
 		i, j := best/len(o.Map.X), best%len(o.Map.X)
 		px, py := parameter(d, o.X), parameter(d, o.Y)
-		caption += " " + chanceWords(chance, aim) + fmt.Sprintf("; it is best%s, %s, at %s %s and %s %s.", words.Either(narrowed, " of what may be chosen", ""), words.Percent(chance[i][j]),
+		caption += " " + chanceWords(chance, aim) + fmt.Sprintf("; of the places that the map is drawn from it is best%s, %s, at %s %s and %s %s.", words.Either(narrowed, " among what may be chosen", ""), words.Percent(chance[i][j]),
 			o.X, words.With(design.WriteSetting(d, px, o.Map.X[j]), px.Unit), o.Y, words.With(design.WriteSetting(d, py, o.Map.Y[i]), py.Unit))
 	case chance != nil:
 		caption += " Where a cell has room, that stands in it, and below it the chance " + aim + ". Choices have no order, so nothing is drawn between them."
@@ -206,6 +210,11 @@ func (o Outlook) mapCaption(chance [][]float64, aim string) string {
 	return caption
 }
 
+// remainderNames are those of what mixtures leave.
+func remainderNames(d design.Definition) []string {
+	return lists.Pick(d.Parameters, func(p design.Parameter) (string, bool) { return words.Name(p.Name), p.Type == design.Remainder })
+}
+
 // mapTable has the map's values: a row for a value of one parameter, a column for one of the other.
 func (o Outlook) mapTable(chance [][]float64, aim string) templates.Table {
 	d := o.Snap.Definition
@@ -223,7 +232,7 @@ func (o Outlook) mapTable(chance [][]float64, aim string) templates.Table {
 		row := []string{design.WriteSetting(d, py, o.Map.Y[i])}
 		for j := 0; j < len(o.Map.X); j += across {
 			cell := words.Alike(o.Map.SD[o.Metric][i][j])(o.Map.Mean[o.Metric][i][j])
-			if chance != nil {
+			if chance != nil && !math.IsNaN(chance[i][j]) {
 				cell += " (" + words.Terse(words.Percent(chance[i][j])) + ")"
 			}
 			row = append(row, cell)
@@ -291,10 +300,8 @@ func (o Outlook) chances() (chance [][]float64, aim string) {
 
 // chanceWords say what the lines of a map are, or on which side of all of them it lies.
 func chanceWords(chance [][]float64, aim string) string {
-	lowest, highest := math.Inf(1), math.Inf(-1)
-	for _, row := range chance {
-		lowest, highest = min(lowest, slices.Min(row)), max(highest, slices.Max(row))
-	}
+	all := slices.DeleteFunc(slices.Concat(chance...), math.IsNaN)
+	lowest, highest := slices.Min(all), slices.Max(all)
 	switch {
 	case lowest >= 0.9, highest <= 0.1:
 		side := words.Either(lowest >= 0.9, "90"+words.Thin+"% or more", "10"+words.Thin+"% or less")

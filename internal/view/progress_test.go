@@ -563,9 +563,9 @@ func TestTheBestIsOfWhatMayBeChosen(t *testing.T) {
 		open        []bool
 		along, over string
 	}{
-		{[]bool{true, true, true}, "highest: 3.0 at x 0.5.", "; it is best, 90 %, at x 0.5 and x 0."},
-		{[]bool{true, false, true}, "highest: 2.0 at x 1 (of what may be chosen).", "; it is best of what may be chosen, 20 %, at x 1 and x 0."},
-		{[]bool{false, false, false}, "highest: 3.0 at x 0.5.", "; it is best, 90 %, at x 0.5 and x 0."},
+		{[]bool{true, true, true}, "highest: 3.0 at x 0.5.", "; of the places that the map is drawn from it is best, 90 %, at x 0.5 and x 0."},
+		{[]bool{true, false, true}, "highest: 2.0 at x 1 (of what may be chosen).", "; of the places that the map is drawn from it is best among what may be chosen, 20 %, at x 1 and x 0."},
+		{[]bool{false, false, false}, "highest: 3.0 at x 0.5.", "; of the places that the map is drawn from it is best, 90 %, at x 0.5 and x 0."},
 	} {
 		if got := o.sliceWords("yield", []study.Slice{{Parameter: "x", At: at, Metrics: map[string]study.Band{"yield": band}, Open: c.open}}); !strings.HasSuffix(got, c.along) {
 			t.Errorf("%v: %s", c.open, got)
@@ -790,6 +790,35 @@ func TestAMapOfStepsOnALogScale(t *testing.T) {
 	}
 }
 
+// TestWhereThereIsNoSuchMixtureNothingIsSaid: neither at a place of a map, nor in its table, and words and
+// lines go by the others.
+func TestWhereThereIsNoSuchMixtureNothingIsSaid(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, `{"name": "Mixture", "parameters": [{"name": "a", "type": "real", "low": 0, "high": 1}, {"name": "b", "type": "real", "low": 0, "high": 1}, {"name": "c", "type": "remainder", "total": 1, "of": ["a", "b"]}],
+		"objective": {"metric": "yield", "direction": "maximize"}, "constraints": [{"metric": "impurity", "op": "<=", "threshold": 0.5}], "algorithm": {"name": "log-cei", "horizon": 20}, "seed": 7}`)
+	b.add(ledger.Chosen, ledger.ChosenData{Number: 1, Origin: ledger.Suggested, Seen: b.snap.Version, Engine: "1", Parameters: design.Settings{"a": design.NumberValue(0.5), "b": design.NumberValue(0.25), "c": design.NumberValue(0.25)}})
+	b.tell(1, map[string]float64{"yield": 60, "impurity": 0.1})
+	b.fit()
+	o := Outlook{Facts: b.facts(1), Metric: "yield", X: "a", Y: "b"}
+	at, nothing := []design.Value{design.NumberValue(0), design.NumberValue(1)}, math.NaN()
+	of := func(values ...float64) map[string][][]float64 {
+		return map[string][][]float64{"yield": {values[:2], values[2:]}}
+	}
+	o.Map = study.Map{X: at, Y: at, Mean: of(1, 2, 3, nothing), SD: of(0.1, 0.1, 0.1, nothing), Feasible: [][]float64{{0.92, 0.93}, {0.94, nothing}}, Open: [][]bool{{true, true}, {true, false}}}
+	drawn := o.mapChart()
+	if surface := drawn.Drawing.Surface; surface.Text[1][1] != "" || surface.Chances[1][1] != "" || surface.Text[1][0] == "" || !math.IsNaN(surface.Mean[1][1]) {
+		t.Errorf("the map is %+v", surface)
+	}
+	says(t, "the caption", drawn.Caption, []string{"90 % or more everywhere here", "94 %, at a 0 and b 1", "Nothing is drawn where what the others leave lies beyond the range of c."}, []string{"–"})
+	if first := drawn.Table.Rows[0]; first[2] != "–" || !strings.HasPrefix(first[1], "3.0") {
+		t.Errorf("a row of the table is %q", first)
+	}
+	o.Map.Feasible[0][0], o.Map.Mean["yield"][0][0] = nothing, nothing
+	if chance, aim := o.chances(); !strings.Contains(o.mapCaption(chance, aim), "94\u202f%, at a 0 and b 1") {
+		t.Errorf("of a map that begins with nothing: %s", o.mapCaption(chance, aim))
+	}
+}
+
 // TestTheTableOfAMapHasWhatFits: all values of a parameter that has few, and of many some, from its
 // first on, the last of 41 among them.
 func TestTheTableOfAMapHasWhatFits(t *testing.T) {
@@ -806,6 +835,28 @@ func TestTheTableOfAMapHasWhatFits(t *testing.T) {
 		if names != want || len(table.Rows) != 2 || table.Rows[0][0] != "8" || len(table.Rows[1]) != len(table.Head) {
 			t.Errorf("of %d values the table has %s, in rows %q", n, names, table.Rows)
 		}
+	}
+}
+
+// TestSlicesReachToWhatWasUsed: a whole number beyond the bounds, and the recommended one, stand on the axis.
+func TestSlicesReachToWhatWasUsed(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, `{"name": "Steps", "parameters": [{"name": "x", "type": "integer", "low": 1, "high": 12}], "objective": {"metric": "yield", "direction": "maximize"}, "algorithm": {"name": "random", "horizon": 20}, "seed": 7}`)
+	for _, x := range []float64{0, 7, 15} {
+		b.tell(b.ask(x), map[string]float64{"yield": x})
+	}
+	b.end(ledger.Failed, b.ask(17))
+	b.fit()
+	o := b.facts(3).Outlook()
+	at := []design.Value{design.NumberValue(1), design.NumberValue(12)}
+	flat := study.Band{Mean: []float64{1, 2}, SD: []float64{1, 1}, Lower95: []float64{0, 1}, Upper95: []float64{2, 3}}
+	along := study.Slice{Parameter: "x", At: at, Metrics: map[string]study.Band{"yield": flat}, Works: []float64{1, 1}}
+	cell, _ := o.sliceCell("yield", along, flat, 10)
+	if want := []float64{-0.4, 15.4}; !slices.Equal(cell.X.Range, want) {
+		t.Errorf("the axis is from %v, not %v", cell.X.Range, want)
+	}
+	if got, want := o.worksCell(along).X.Range, []float64{0.6, 17.4}; !slices.Equal(got, want) {
+		t.Errorf("that of the chance to work is from %v, not %v", got, want)
 	}
 }
 

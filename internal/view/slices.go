@@ -34,7 +34,8 @@ func (o Outlook) sliceGrid() templates.Chart {
 			cells = append(cells, o.worksCell(slice))
 		}
 	}
-	notes := []string{o.influenceWords(along), "The band is the model’s 95" + words.Thin + "% band of the true value, without the noise of a reading. " + pointsWords(len(o.Snap.Definition.Parameters), left),
+	ends := words.Either(len(remainderNames(o.Snap.Definition)) > 0, " Lines go as far as there are such mixtures.", "")
+	notes := []string{o.influenceWords(along) + ends, "The band is the model’s 95" + words.Thin + "% band of the true value, without the noise of a reading. " + pointsWords(len(o.Snap.Definition.Parameters), left),
 		o.sliceWords(o.Metrics[0], along)}
 	if o.Paper && len(o.Metrics) < len(o.metricsShown()) {
 		notes = append(notes, "The study’s page has those of the other metrics.")
@@ -120,13 +121,20 @@ func (o Outlook) sliceCell(metric string, slice study.Slice, band study.Band, mo
 		traces = []chart.Trace{mean}
 	}
 	observed, left := o.faded(p.Name, metric, most)
-	return chart.Panel{Group: metric, Title: words.AxisName(design.Capitalised(metric), UnitOf(d, metric)), X: sliceAxis(p), Traces: append(traces, observed...), Limits: limitsOn(d, metric)}, left
+	return chart.Panel{Group: metric, Title: words.AxisName(design.Capitalised(metric), UnitOf(d, metric)), X: sliceAxis(p, observed...), Traces: append(traces, observed...), Limits: limitsOn(d, metric)}, left
 }
 
-func sliceAxis(p design.Parameter) chart.Axis {
+// sliceAxis takes in what was used beyond the bounds.
+func sliceAxis(p design.Parameter, marks ...chart.Trace) chart.Axis {
 	x := axisOf(p)
 	if x.Whole {
-		x.Range = []float64{*p.Low - 0.4, *p.High + 0.4}
+		low, high := *p.Low, *p.High
+		for _, trace := range marks {
+			for _, at := range trace.X {
+				low, high = min(low, at.(float64)), max(high, at.(float64))
+			}
+		}
+		x.Range = []float64{low - 0.4, high + 0.4}
 	}
 	return x
 }
@@ -150,7 +158,7 @@ func (o Outlook) worksCell(slice study.Slice) chart.Panel {
 			failed.Text, failed.Trial = append(failed.Text, fmt.Sprintf("Trial %d: %s", t.Number, stateWords(o.Snap.Definition, t))), append(failed.Trial, t.Number)
 		}
 	}
-	return chart.Panel{Group: name, Title: name + " (%)", X: sliceAxis(p), Y: chart.Axis{Range: []float64{-4, 104}}, Traces: []chart.Trace{chance, failed}}
+	return chart.Panel{Group: name, Title: name + " (%)", X: sliceAxis(p, failed), Y: chart.Axis{Range: []float64{-4, 104}}, Traces: []chart.Trace{chance, failed}}
 }
 
 // mostFaded is about how many readings the slices draw in all.
@@ -247,7 +255,10 @@ func (o Outlook) sliceWords(metric string, along []study.Slice) string {
 // narrowed it down; among all where none may be.
 func bestOf(values []float64, open []bool, lowest bool) (best int, narrowed bool) {
 	better := func(i, j int) bool {
-		return j < 0 || words.Either(lowest, values[i] < values[j], values[i] > values[j])
+		if j < 0 {
+			return !math.IsNaN(values[i])
+		}
+		return words.Either(lowest, values[i] < values[j], values[i] > values[j])
 	}
 	ofAll, best := -1, -1
 	for i := range values {

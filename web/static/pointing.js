@@ -153,7 +153,7 @@
   function over(frame, place) {
     const [first] = marksNear(frame, place), surface = traces(frame).find(({ kind }) => kind === "surface"), found = [];
     if (first) return { words: first.text.split("\n") };
-    if (surface) return { words: overSurface(surface.said, place, ends(frame, "x") !== undefined) };
+    if (surface) return { words: overSurface(surface.said, place) };
     let where = "";
     for (const { kind, name, said, xs } of traces(frame)) {
       if (kind !== "line" && kind !== "bars") continue;
@@ -164,10 +164,12 @@
     return found.length ? { title: where, words: found } : null;
   }
 
-  // overSurface says what is expected at a place of a map, whose outermost values stand at its edges where it is smooth.
-  function overSurface({ x, y, text, note, aim, chances }, place, smooth) {
-    const index = (part, count) => Math.max(0, Math.min(count - 1, smooth ? Math.round(part * (count - 1)) : Math.floor(part * count)));
-    const j = index(place.x, x.length), i = index(1 - place.y, y.length), found = [`${x[j]}, ${y[i]}`, `expected ${text[i][j]} ${note}`];
+  // overSurface says what is expected at a place of a map, where there is anything.
+  function overSurface({ places: [left, dx, low, dy], x, y, text, note, aim, chances }, place) {
+    const index = (part, first, step, count) => Math.max(0, Math.min(count - 1, Math.round((part - first) / (step || 1))));
+    const j = index(place.x, left, dx, x.length), i = index(1 - place.y, low, dy, y.length), where = `${x[j]}, ${y[i]}`;
+    if (!text[i][j]) return [where, "no such mixture"];
+    const found = [where, `expected ${text[i][j]} ${note}`];
     return chances ? [...found, `chance ${aim} ${chances[i][j]}`] : found;
   }
 

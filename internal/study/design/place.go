@@ -130,6 +130,9 @@ func (c *Compiled) MayChoose(s Settings) bool {
 	return len(faults) == 0 && c.space.available(c.space.lookup(kept))
 }
 
+// Leaves tells whether what settings leave of every mixture lies within the bounds of its remainder.
+func (c *Compiled) Leaves(s Settings) bool { return c.space.inBounds(c.space.lookup(s)) }
+
 // MayChooseAgain tells whether what was chosen at some settings, and run at others, may be chosen
 // again as it was run: nothing that it needs has run out.
 func (c *Compiled) MayChooseAgain(chosen, used Settings) bool {

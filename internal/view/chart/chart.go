@@ -105,7 +105,8 @@ type Limit struct {
 	Label string // of the last
 }
 
-// Surface is a map of two parameters: row i is at Y[i], column j at X[j].
+// Surface is a map of two parameters: row i is at Y[i], column j at X[j]. Where there is nothing, numbers
+// are NaN and texts empty.
 type Surface struct {
 	X        []any
 	Y        []any

@@ -1,9 +1,12 @@
 package chart
 
 import (
+	"bytes"
+	"encoding/base64"
 	"encoding/xml"
 	"errors"
 	"fmt"
+	"image/png"
 	"io"
 	"math"
 	"regexp"
@@ -15,6 +18,7 @@ import (
 	"pgregory.net/rapid"
 
 	"headroom/internal/lists"
+	"headroom/internal/must"
 )
 
 // values are numbers as charts have them.
@@ -349,6 +353,45 @@ func TestCellsHoldTheirNumbers(t *testing.T) {
 		}
 		if want := []int{1, 1, 2}[window]; len(rows) != want {
 			t.Errorf("choices below cells of %g pixels stand in %d rows, not in %d", room, len(rows), want)
+		}
+	}
+}
+
+// TestWhereAMapHasNothingItIsBlank: no colour, no number and no contour stands where there is no value,
+// and colours tell those apart that there are.
+func TestWhereAMapHasNothingItIsBlank(t *testing.T) {
+	t.Parallel()
+	nothing := math.NaN()
+	mean := [][]float64{{1, 2, 3}, {2, 3, nothing}, {3, nothing, nothing}}
+	smooth := Drawing{Surface: &Surface{Smooth: true, X: values(0, 1, 2), Y: values(0, 1, 2), Mean: mean, Chance: [][]float64{{0.2, 0.2, 0.8}, {0.2, 0.8, nothing}, {0.8, nothing, nothing}}}}.HTML("id", "title")
+	encoded := regexp.MustCompile(`base64,([^"]+)"`).FindStringSubmatch(smooth)
+	picture := must.Get(png.Decode(bytes.NewReader(must.Get(base64.StdEncoding.DecodeString(encoded[1]))(t))))(t)
+	for i, row := range mean {
+		for j, value := range row {
+			red, green, blue, alpha := picture.At(j, 2-i).RGBA()
+			if (alpha == 0) != math.IsNaN(value) || value == 3 && (red>>8 != 0xff || green>>8 != 0xea || blue>>8 != 0x46) {
+				t.Errorf("%g is drawn in %x %x %x, %x", value, red, green, blue, alpha)
+			}
+		}
+	}
+	if !strings.Contains(smooth, `d="M500,750L250,500"`) || strings.Contains(smooth, "NaN") {
+		t.Errorf("the contours are drawn as %s", smooth)
+	}
+	grid := Drawing{X: Axis{Categories: []string{"A", "B"}}, Y: Axis{Categories: []string{"C"}},
+		Surface: &Surface{X: []any{"A", "B"}, Y: []any{"C"}, Mean: [][]float64{{1, nothing}}, Cells: [][]string{{"1", "no"}}}}.HTML("id", "title")
+	if strings.Count(grid, `stroke="var(--surface)" stroke-width="2"`) != 1 || strings.Contains(grid, ">no<") {
+		t.Errorf("cells are drawn as %s", grid)
+	}
+}
+
+// TestMapsReachToTheirMarks: what was run beyond the range of a map stands on it.
+func TestMapsReachToTheirMarks(t *testing.T) {
+	t.Parallel()
+	drawn := Drawing{Surface: &Surface{Smooth: true, X: values(0, 1), Y: values(0, 1), Mean: [][]float64{{1, 2}, {2, 3}}},
+		Traces: []Trace{{Style: Recommended, X: values(1.25), Y: values(-1)}}}.HTML("id", "title")
+	for what, want := range map[string]string{"the mark": `x="100%" y="100%"`, "the colours": `<image x="-40%" y="-25%" width="160%" height="100%"`, "what pointing at it goes by": `"places":[0,0.8,0.5,0.5]`} {
+		if !strings.Contains(drawn, want) {
+			t.Errorf("%s is not %s in %s", what, want, drawn)
 		}
 	}
 }

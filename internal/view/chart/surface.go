@@ -21,7 +21,11 @@ const mapHeight, mapTitle, barLeft, barWidth = 330, 72, 14, 12
 // plane draws a map of two parameters: colour is the mean, lines are chances, marks on top. Beside
 // it stands what the colours mean.
 func (s *sheet) plane(d Drawing) {
-	f := frame{x: scaleOf(d.X, d.Surface.X), y: scaleOf(d.Y, d.Surface.Y), xAxis: d.X, yAxis: d.Y, xWords: "all", yWords: "all", traces: d.Traces, surface: d.Surface, height: mapHeight}
+	xs, ys := [][]any{d.Surface.X}, [][]any{d.Surface.Y}
+	for _, t := range d.Traces {
+		xs, ys = append(xs, t.X), append(ys, t.Y)
+	}
+	f := frame{x: scaleOf(d.X, xs...), y: scaleOf(d.Y, ys...), xAxis: d.X, yAxis: d.Y, xWords: "all", yWords: "all", traces: d.Traces, surface: d.Surface, height: mapHeight}
 	s.axisTitle(d.X.Title, s.draw(f))
 }
 
@@ -44,18 +48,17 @@ func colourAt(part float64) color.RGBA {
 func hex(c color.RGBA) string { return fmt.Sprintf("#%02x%02x%02x", c.R, c.G, c.B) }
 
 func (s Surface) scale() scale {
-	var rows []float64
-	for _, row := range s.Mean {
-		rows = append(rows, slices.Min(row), slices.Max(row))
-	}
-	return scaleOf(Axis{Range: []float64{slices.Min(rows), slices.Max(rows)}})
+	values := slices.DeleteFunc(slices.Concat(s.Mean...), math.IsNaN)
+	return scaleOf(Axis{Range: []float64{slices.Min(values), slices.Max(values)}})
 }
 
 // surface writes the colours, and the contours or what stands in the cells on top. The numbers of
 // the contours are written last, over all else.
 func (s *sheet) surface(f frame) (labels string) {
 	of, scale := f.surface, f.surface.scale()
-	said := map[string]any{"x": of.AtX, "y": of.AtY, "text": of.Text, "note": of.Note, "aim": of.Aim, "chances": of.Chances}
+	x, dx := spread(f.x, of.X)
+	y, dy := spread(f.y, of.Y)
+	said := map[string]any{"places": []float64{x, dx, y, dy}, "x": of.AtX, "y": of.AtY, "text": of.Text, "note": of.Note, "aim": of.Aim, "chances": of.Chances}
 	fmt.Fprintf(s, `<svg data-kind="surface" data-said=%s>`, inAttribute(said))
 	if of.Smooth {
 		s.shade(f, scale)
@@ -76,13 +79,15 @@ func spread(axis scale, values []any) (first, step float64) {
 	return first, (axis.at(values[len(values)-1]) - first) / float64(max(1, len(values)-1))
 }
 
-// shade is a picture with a pixel a value; whoever shows it larger blends them.
+// shade is a picture with a pixel a value, blank where there is none; whoever shows it larger blends them.
 func (s *sheet) shade(f frame, scale scale) {
 	of := f.surface
 	picture := image.NewRGBA(image.Rect(0, 0, len(of.X), len(of.Y)))
 	for i, row := range of.Mean {
 		for j, value := range row {
-			picture.SetRGBA(j, len(of.Y)-1-i, colourAt(scale.at(value)))
+			if !math.IsNaN(value) {
+				picture.SetRGBA(j, len(of.Y)-1-i, colourAt(scale.at(value)))
+			}
 		}
 	}
 	var out bytes.Buffer
@@ -102,6 +107,9 @@ func (s *sheet) choices(f frame, scale scale) {
 	size := math.Min(13, math.Max(9, f.widths()[0]*wide/5))
 	for i, row := range of.Mean {
 		for j, value := range row {
+			if math.IsNaN(value) {
+				continue
+			}
 			x, y, part := f.x.at(of.X[j]), 1-f.y.at(of.Y[i]), scale.at(value)
 			fmt.Fprintf(s, `<rect x="%s" y="%s" width="%s" height="%s" fill="%s" stroke="var(--surface)" stroke-width="2"/>`, percent(x-wide/2), percent(y-tall/2), percent(wide), percent(tall), hex(colourAt(part)))
 			ink := "#ffffff"
@@ -200,7 +208,7 @@ type crossing struct {
 
 // contours are the lines at a level through a grid of values, in its columns and rows, by marching
 // squares (Lorensen and Cline 1987, in two dimensions): through each square of four neighbours the
-// line goes straight.
+// line goes straight, and through none that has a neighbour without a value.
 func contours(values [][]float64, level float64) (paths [][][2]float64) {
 	next := map[crossing][]crossing{}
 	var order []crossing
@@ -211,6 +219,10 @@ func contours(values [][]float64, level float64) (paths [][][2]float64) {
 	over := func(i, j int) bool { return values[i][j] >= level }
 	for i := range len(values) - 1 {
 		for j := range len(values[i]) - 1 {
+			middle := (values[i][j] + values[i][j+1] + values[i+1][j] + values[i+1][j+1]) / 4
+			if math.IsNaN(middle) {
+				continue
+			}
 			// Borders around the square, one after the other, that the level lies between the ends
 			// of.
 			var cut []crossing
@@ -225,7 +237,7 @@ func contours(values [][]float64, level float64) (paths [][][2]float64) {
 					cut = append(cut, border.crossing)
 				}
 			}
-			switch middle := (values[i][j] + values[i][j+1] + values[i+1][j] + values[i+1][j+1]) / 4; {
+			switch {
 			case len(cut) == 2:
 				join(cut[0], cut[1])
 			case len(cut) == 4 && (middle >= level) == over(i, j): // a saddle, whose middle goes with the corner at its lower left

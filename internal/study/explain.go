@@ -124,14 +124,14 @@ func describeSettings(d design.Definition, s design.Settings) string {
 // describeSetting writes "47 °C" when the unit tells which parameter is meant, "6 cycles" for a
 // count in the plural (but "cycles 1", "temp 6" and "k 6"), else the name before the value.
 func describeSetting(d design.Definition, p design.Parameter, v design.Value) string {
-	value := design.WithUnit(design.WriteSetting(d, p, v), p.Unit, " ")
+	value, name := design.WithUnit(design.Name(design.WriteSetting(d, p, v)), p.Unit, " "), design.Name(p.Name)
 	switch {
 	case p.Unit != "" && unitIsUnique(d, p):
 		return value
 	case p.Unit == "" && p.Type == design.Integer && v.Number != 1 && strings.HasSuffix(p.Name, "s") && !design.IsSymbol(p.Name):
-		return value + " " + p.Name
+		return value + " " + name
 	default:
-		return p.Name + " " + value
+		return name + " " + value
 	}
 }
 
@@ -169,7 +169,7 @@ func predictions(d design.Definition, p ledger.ChosenData, who chosenBy) string 
 			name = c.Metric
 		}
 		if value, ok := p.KnownValues[c.Name]; ok {
-			parts = append(parts, fmt.Sprintf("%s %s (limit %s, known beforehand)", c.Name,
+			parts = append(parts, fmt.Sprintf("%s %s (limit %s, known beforehand)", design.Name(c.Name),
 				design.WithUnit(design.WriteNumber(value), c.Unit, " "), design.WithUnit(design.WriteNumber(c.Threshold), c.Unit, " ")))
 		} else if c.Metric != o.Metric && c.Name == limits[0].Name {
 			parts = append(parts, e.of(name, c.Metric, c.Unit))
@@ -190,6 +190,7 @@ type expectation struct {
 // of says what is expected of a metric, once, with all of its limits. One of which readings are
 // missing has no number: it would be the prior's alone.
 func (e expectation) of(name, metric, unit string) string {
+	name = design.Name(name)
 	if why := e.blind[metric]; why != "" {
 		return why + " of " + name + " yet" + e.within(metric, design.WriteNumber, "")
 	}
@@ -214,7 +215,7 @@ func (e expectation) within(metric string, write func(threshold float64) string,
 }
 
 func because(d design.Definition, p ledger.ChosenData, who chosenBy) string {
-	highest, objective := "highest", d.Objective.Metric
+	highest, objective := "highest", design.Name(d.Objective.Metric)
 	if d.Objective.Direction == "minimize" {
 		highest = "lowest"
 	}
@@ -285,7 +286,7 @@ func because(d design.Definition, p ledger.ChosenData, who chosenBy) string {
 // improves says what a point promises over the best one so far, or that it has the best chance
 // where none is known to be good.
 func improves(d design.Definition, p ledger.ChosenData, who chosenBy) string {
-	learned := learnedLimits(d, p, nil)
+	learned, objective := learnedLimits(d, p, nil), design.Name(d.Objective.Metric)
 	compared := p.Decision.ExpectedImprovement != nil
 	switch broken := brokenLimits(d, p); {
 	case broken != "":
@@ -296,9 +297,9 @@ func improves(d design.Definition, p ledger.ChosenData, who chosenBy) string {
 		return fmt.Sprintf("Chosen because it has the best chance to keep %s within the limit.", learned) + noneYet(who)
 	case learned != "" && compared && hardlyImproves(d, p) && who.broke(p.Decision.Incumbent):
 		return fmt.Sprintf("Chosen for its chance to keep %s within the limit, weighed with %s: it was compared with trial %d, which broke a limit, and hardly any improvement of %s over that one is expected.",
-			learned, d.Objective.Metric, p.Decision.Incumbent, d.Objective.Metric)
+			learned, objective, p.Decision.Incumbent, objective)
 	}
-	sentence := fmt.Sprintf("Chosen because it promises the largest improvement of %s%s", d.Objective.Metric, over(d, p, who))
+	sentence := fmt.Sprintf("Chosen because it promises the largest improvement of %s%s", objective, over(d, p, who))
 	if chances := weighedWith(d, p, who); chances != "" {
 		sentence += ", weighed with the chance " + chances
 	}
@@ -380,7 +381,7 @@ func prices(d design.Definition, p ledger.ChosenData) string {
 		if q, ok := p.Decision.Multipliers[c.Name]; ok {
 			text := design.FormatBrief(q)
 			if len(d.Constraints) > 1 {
-				text = c.Name + " " + text
+				text = design.Name(c.Name) + " " + text
 			}
 			parts = append(parts, text)
 		}
@@ -393,14 +394,14 @@ func prices(d design.Definition, p ledger.ChosenData) string {
 
 // limitNames lists the constraints' names, as "impurity" or "pH low and pH high".
 func limitNames(d design.Definition) string {
-	return design.Listed(lists.Map(d.Constraints, func(c design.Constraint) string { return c.Name }), "and")
+	return design.Listed(lists.Map(d.Constraints, func(c design.Constraint) string { return design.Name(c.Name) }), "and")
 }
 
 // learnedLimits are those of which readings tell, but for what is missing of a metric.
 func learnedLimits(d design.Definition, p ledger.ChosenData, missing map[string]string) string {
 	return design.Listed(lists.Pick(d.Constraints, func(c design.Constraint) (string, bool) {
 		_, known := p.KnownValues[c.Name]
-		return c.Name, !known && missing[c.Metric] == ""
+		return design.Name(c.Name), !known && missing[c.Metric] == ""
 	}), "and")
 }
 
@@ -408,6 +409,6 @@ func learnedLimits(d design.Definition, p ledger.ChosenData, missing map[string]
 func brokenLimits(d design.Definition, p ledger.ChosenData) string {
 	return design.Listed(lists.Pick(d.Constraints, func(c design.Constraint) (string, bool) {
 		value, known := p.KnownValues[c.Name]
-		return c.Name, known && !c.Holds(value)
+		return design.Name(c.Name), known && !c.Holds(value)
 	}), "and")
 }

@@ -2,8 +2,10 @@ package study
 
 import (
 	"encoding/json"
+	"regexp"
 	"strings"
 	"testing"
+	"unicode"
 
 	"headroom/internal/optimizer/policy"
 	"headroom/internal/study/design"
@@ -81,6 +83,32 @@ func TestAMetricIsNamedOnce(t *testing.T) {
 	d.Constraints[0] = design.Constraint{Name: "enough", Metric: "yield", Op: ">=", Threshold: 75, Unit: "%"}
 	says("predicted yield 82 ± 5 % (limit 75 %, chance to stay within 88 %). Chosen")
 }
+
+// TestSentencesSetNamesApart that are written right to left, each time, or the numbers after them would be
+// read in that order.
+func TestSentencesSetNamesApart(t *testing.T) {
+	t.Parallel()
+	d := oven()
+	d.Parameters[0].Name, d.Parameters[0].Unit, d.Parameters[1].Name = "חום", "", "מחזורים"
+	d.Objective.Metric, d.Constraints[0].Metric, d.Constraints[0].Name = "תפוקה", "זיהום", "זיהום"
+	d.Constraints = append(d.Constraints, design.Constraint{Name: "לחץ", Metric: "לחץ", Op: "<=", Threshold: 4})
+	for _, reason := range []string{policy.Optimistic, policy.TradeOff, policy.LeastBad, policy.Explore, policy.Seed, policy.Sample, policy.Improve, policy.Apart, policy.Settled, policy.Own} {
+		for _, known := range []map[string]float64{nil, {"לחץ": 5}} {
+			p := predicted(reason)
+			p.KnownValues = known
+			p.Parameters = design.Settings{"חום": design.NumberValue(47), "מחזורים": design.NumberValue(6)}
+			p.Decision.Mean = map[string]float64{"תפוקה": 82.2, "זיהום": 0.441, "לחץ": 3}
+			p.Decision.SD, p.Decision.Multipliers = map[string]float64{"תפוקה": 5, "זיהום": 0.05, "לחץ": 1}, map[string]float64{"זיהום": 1.7}
+			said := explain(d, p, chosenBy{})
+			if bare := isolated.ReplaceAllString(said, ""); strings.ContainsFunc(bare, func(r rune) bool { return unicode.Is(unicode.Hebrew, r) }) || bare == said {
+				t.Errorf("%s: %s", reason, said)
+			}
+		}
+	}
+}
+
+// isolated is a name that is set apart.
+var isolated = regexp.MustCompile("\u2068[^\u2069]*\u2069")
 
 func TestEveryReasonHasItsSentence(t *testing.T) {
 	t.Parallel()

@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"unicode"
 
 	"headroom/internal/lists"
 	"headroom/internal/must"
@@ -576,6 +578,29 @@ func TestTheBestIsOfWhatMayBeChosen(t *testing.T) {
 		}
 	}
 }
+
+// TestChartsSetNamesApart that are written right to left beside numbers.
+func TestChartsSetNamesApart(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, strings.NewReplacer(`"name": "x"`, `"name": "חום"`, "yield", "תפוקה", "impurity", "זיהום").Replace(twoLimits))
+	b.add(ledger.Chosen, ledger.ChosenData{Number: 1, Origin: ledger.Suggested, Seen: 1, Engine: "1", Parameters: design.Settings{"חום": design.NumberValue(0.5)}})
+	b.tell(1, map[string]float64{"תפוקה": 3, "זיהום": 0.3, "pressure": 2})
+	b.fit()
+	o := Outlook{Facts: b.facts(1), Metric: "תפוקה", X: "חום", Y: "חום"}
+	at := []design.Value{design.NumberValue(0), design.NumberValue(1)}
+	o.Map = study.Map{X: at, Y: at[:1], Feasible: [][]float64{{0.1, 0.9}}, Open: [][]bool{{true, true}}}
+	along := study.Slice{Parameter: "חום", At: at, Metrics: map[string]study.Band{"תפוקה": {Mean: []float64{1, 2}, SD: []float64{1, 1}}}, Open: []bool{true, true}}
+	best := 80.0
+	price := study.Price{Constraint: "זיהום", Metric: "זיהום", Op: "<=", Threshold: 0.5, Curve: []study.PriceStep{{Threshold: 0.4, Best: &best, SD: &best}, {Threshold: 0.5, Best: &best, SD: &best}, {Threshold: 0.6, Best: &best, SD: &best}}}
+	for _, said := range []string{o.mapCaption(o.Map.Feasible, "to stay"), o.influenceWords([]study.Slice{along}), o.sliceWords("תפוקה", []study.Slice{along}), priceWords(o.Snap.Definition.Objective, price)} {
+		if bare := isolated.ReplaceAllString(said, ""); bare == said || strings.ContainsFunc(bare, func(r rune) bool { return unicode.Is(unicode.Hebrew, r) }) {
+			t.Error(said)
+		}
+	}
+}
+
+// isolated is a name that is set apart.
+var isolated = regexp.MustCompile("\u2068[^\u2069]*\u2069")
 
 // TestTheChanceThatATrialWorksIsDrawn once failures taught it: along each parameter, with the
 // trials that failed at its foot, and over two in the chance of a good end.

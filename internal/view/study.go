@@ -366,9 +366,9 @@ func limitChanges(before, after []design.Constraint) string {
 	var parts []string
 	for j, c := range after {
 		if was := before[j]; limitDiffers(was, c) {
-			parts = append(parts, fmt.Sprintf("limit of %s from %s to %s", c.Name, signTurned(was, c)+words.Quantity(was.Threshold, words.Either(was.Unit == c.Unit, "", was.Unit)), signTurned(c, was)+words.Quantity(c.Threshold, c.Unit)))
+			parts = append(parts, fmt.Sprintf("limit of %s from %s to %s", words.Name(c.Name), signTurned(was, c)+words.Quantity(was.Threshold, words.Either(was.Unit == c.Unit, "", was.Unit)), signTurned(c, was)+words.Quantity(c.Threshold, c.Unit)))
 		}
-		formula := fmt.Sprintf("formula of %s from %s to %s", c.Metric, before[j].Expression, c.Expression)
+		formula := fmt.Sprintf("formula of %s from %s to %s", words.Name(c.Metric), before[j].Expression, c.Expression)
 		if before[j].Expression != c.Expression && !slices.Contains(parts, formula) { // limits of one metric share it
 			parts = append(parts, formula)
 		}

@@ -426,6 +426,15 @@ func Typeset(number string) string {
 	return sign + number
 }
 
+// Name is a name, or a choice, beside a number in a sentence: what is written right to left is set apart
+// (Unicode's FSI and PDI), or browsers would draw the numbers after it in that order, too.
+func Name(name string) string {
+	if strings.ContainsFunc(name, func(r rune) bool { return unicode.In(r, unicode.Arabic, unicode.Hebrew) }) {
+		return "\u2068" + name + "\u2069"
+	}
+	return name
+}
+
 // Count is a number of things, in the plural where that is right.
 func Count(n int, one, many string) string {
 	if n == 1 {

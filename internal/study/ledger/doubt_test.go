@@ -3,6 +3,7 @@ package ledger
 import (
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"headroom/internal/optimizer"
@@ -96,6 +97,20 @@ func TestDoubtByWhatIsPlausible(t *testing.T) {
 	}
 	if got := judge(712, percent, &Expected{Mean: 500, SD: 300}, RangeOf()); got == nil {
 		t.Error("a wild model made 712 % plausible")
+	}
+}
+
+// TestDoubtsSetNamesApart that are written right to left.
+func TestDoubtsSetNamesApart(t *testing.T) {
+	t.Parallel()
+	p := design.Parameter{Name: "חום", Type: design.Real, Low: new(20.0), High: new(60.0)}
+	used := DoubtSettings(design.Definition{Parameters: []design.Parameter{p}}, design.Settings{p.Name: design.NumberValue(47)}, nil, design.Settings{p.Name: design.NumberValue(470)})
+	read := (&Doubt{}).words(design.MetricInfo{Name: "תפוקה"}, 712)
+	if want := "\u2068חום\u2069 470?"; len(used) != 1 || !strings.HasPrefix(used[0].Why, want) {
+		t.Errorf("%+v, not %s", used, want)
+	}
+	if want := "\u2068תפוקה\u2069 712?"; read != want {
+		t.Errorf("%s, not %s", read, want)
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
 	"headroom/internal/study/design"
 )
@@ -179,14 +178,8 @@ func Sentence(text string) string {
 	return text + "."
 }
 
-// Name is a name, or a choice, beside a number in a sentence: what is written right to left is set apart
-// (Unicode's FSI and PDI), or browsers would draw the numbers after it in that order, too.
-func Name(name string) string {
-	if strings.ContainsFunc(name, func(r rune) bool { return unicode.In(r, unicode.Arabic, unicode.Hebrew) }) {
-		return "\u2068" + name + "\u2069"
-	}
-	return name
-}
+// Name is a name, or a choice, beside a number in a sentence.
+func Name(name string) string { return design.Name(name) }
 
 // Limit says what a constraint asks.
 func Limit(c design.Constraint) string { return Sign(c.Op) + " " + Quantity(c.Threshold, c.Unit) }

@@ -30,6 +30,10 @@ type account struct {
 // Multipliers returns one per constraint, for the next decision, or nil for algorithms without.
 func (s *account) Multipliers() []float64 { return s.multipliers }
 
+// MovesByEstimate tells whether the multipliers move by what is estimated of the points chosen, and not
+// by readings.
+func (s *account) MovesByEstimate() bool { return s.traits.MovesByEstimate }
+
 // AtCeiling tells, per constraint, whether its multiplier for the next decision has reached the
 // largest value the algorithm lets it have (ρ of the primal-dual algorithms, kappa_max of
 // penalty-noiseless); nil for algorithms without one.

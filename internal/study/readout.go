@@ -26,6 +26,7 @@ type Readout struct {
 	Algorithm      string                           `json:"algorithm"`
 	Metrics        map[string]MetricState           `json:"metrics"`
 	Multipliers    map[string]float64               `json:"multipliers"` // {} for algorithms without
+	ByEstimate     bool                             `json:"-"`           // multipliers move by what is estimated of the settings chosen, not by readings
 	AtCeiling      []string                         `json:"at_ceiling"`  // constraints whose multiplier is as large as the algorithm lets it be
 	Calibration    map[string]optimizer.Calibration `json:"calibration"`
 	Recommendation *Recommendation                  `json:"recommendation"`
@@ -264,7 +265,7 @@ func readout(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State)
 		Version: snap.Version, Round: state.Round(), Algorithm: c.Def.Algorithm.Name,
 		Metrics: map[string]MetricState{}, Multipliers: keyed(c.ConstraintNames, state.Multipliers()),
 		Calibration:    map[string]optimizer.Calibration{},
-		Recommendation: recommended, Undecided: open, AtCeiling: []string{}, Notes: Notes(snap), Health: append(InDoubt(snap), Health(snap)...),
+		Recommendation: recommended, Undecided: open, ByEstimate: state.MovesByEstimate(), AtCeiling: []string{}, Notes: Notes(snap), Health: append(InDoubt(snap), Health(snap)...),
 	}
 	if out.Works, err = worksState(ctx, snap, state, recommended); err != nil {
 		return Readout{}, err

@@ -436,19 +436,16 @@ func TestNoMarkIsLost(t *testing.T) {
 
 func TestMultiplierWordsFollowFacts(t *testing.T) {
 	t.Parallel()
-	at := func(numbers ...int) func(int) bool {
-		return func(number int) bool {
-			for _, n := range numbers {
-				if n == number {
-					return true
-				}
-			}
-			return false
+	at := func(numbers ...int) map[int][]int {
+		rounds := map[int][]int{}
+		for _, n := range numbers {
+			rounds[n] = []int{n}
 		}
+		return rounds
 	}
 	for _, test := range []struct {
 		path   []float64
-		broken func(int) bool
+		broken map[int][]int
 		want   string
 		not    string
 	}{
@@ -457,7 +454,7 @@ func TestMultiplierWordsFollowFacts(t *testing.T) {
 		{[]float64{0, 1, 2, 3}, at(1, 2, 3), "It rose after trials 1, 2 and 3, which broke the limit.", "others"},
 		{[]float64{0, 0, 0}, at(), "It has not moved.", "rose"},
 		{[]float64{3, 2, 1}, at(), "It has only fallen.", "rose"},
-		{[]float64{0, 1, 1, 1}, at(), "It rose after trial 1, where no reading broke the limit, as the algorithm’s rule has it.", "estimate"},
+		{[]float64{0, 1, 1, 1}, at(), "It rose after trial 1, when no new reading broke the limit, as the algorithm’s rule has it.", "estimate"},
 		{[]float64{0, 1, 0.5, 1.5}, at(1), "after trial 1, which broke the limit, and after 1 other, as the algorithm’s rule has it. It fell after 1 trial.", "estimate"},
 	} {
 		words := multiplierWords(test.path, test.broken, test.path[len(test.path)-1], false)
@@ -941,6 +938,41 @@ func TestMultipliersOfAnotherAlgorithmsTrials(t *testing.T) {
 	}
 }
 
+// TestARiseNamesTheTrialThatMovedIt: readings count in the round in which they were told, or at the end of
+// its epoch, and none that was taken out; estimates, and what is known beforehand, in that of their own trial.
+func TestARiseNamesTheTrialThatMovedIt(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, twoLimits)
+	for range 4 {
+		b.ask(0.5)
+	}
+	for i, impurity := range []float64{0.9, 0.1, 0.8, 0.7} {
+		b.tell(i+1, map[string]float64{"yield": 60, "impurity": impurity, "pressure": 2})
+		if i == 2 {
+			b.ask(0.5)
+			b.ask(0.5)
+		}
+	}
+	b.end(ledger.Excluded, 3)
+	for _, c := range []struct {
+		path       []float64
+		byEstimate bool
+		want       string
+	}{
+		{[]float64{1, 1, 1, 1, 3, 3, 5}, false, "It rose after trials 1 and 4, which broke the limit."},
+		{[]float64{1, 1, 1, 1, 1, 3, 3}, false, "It rose after trial 1, which broke the limit."},
+		{[]float64{1, 1, 3, 3, 5, 5, 5}, true, "It rose after trial 4, which broke the limit, and after 1 other,"},
+	} {
+		v := b.facts(0)
+		v.Readout.Multipliers, v.Readout.ByEstimate = map[string]float64{"impurity": c.path[6]}, c.byEstimate
+		for i := range v.History {
+			v.History[i].Multipliers = map[string]float64{"impurity": c.path[i]}
+		}
+		_, notes := v.panelling().multiplierPanel([]int{0})
+		says(t, fmt.Sprint(c.path), strings.Join(notes, " "), []string{c.want}, nil)
+	}
+}
+
 // TestMultipliersGoByTodaysLimits: they are worked out as if a limit had always been where it is now, so
 // that it is that limit which a trial broke when they rose, and not those that chose it.
 func TestMultipliersGoByTodaysLimits(t *testing.T) {
@@ -958,7 +990,7 @@ func TestMultipliersGoByTodaysLimits(t *testing.T) {
 		_, notes := v.panelling().multiplierPanel([]int{0})
 		return strings.Join(notes, " ")
 	}
-	says(t, "with the limit where it was", notes(), []string{"It rose after trial 2, where no reading broke the limit"}, []string{"would have been"})
+	says(t, "with the limit where it was", notes(), []string{"It rose after trial 2, when no new reading broke the limit"}, []string{"would have been"})
 	b.limit(0, 0.3)
 	says(t, "with it moved", notes(), []string{"It rose after trial 2, which broke the limit.",
 		"These are what the multipliers would have been with today’s limits from the first trial on: what each decision used stands on its trial’s page."}, nil)

@@ -272,7 +272,7 @@ func (p *panelling) multiplierPanel(limits []int) (panel chart.Panel, notes []st
 		}
 		all = append(all, path...)
 		panel.Traces = append(panel.Traces, trace)
-		notes = append(notes, words.Name(design.Capitalised(c.Name))+": "+multiplierWords(path, func(number int) bool { return p.breaks(number, c) }, now, slices.Contains(p.Readout.AtCeiling, c.Name)))
+		notes = append(notes, words.Name(design.Capitalised(c.Name))+": "+multiplierWords(path, p.breaking(c, path), now, slices.Contains(p.Readout.AtCeiling, c.Name)))
 	}
 	if moved, others := slices.ContainsFunc(limits, p.moved), p.chosenOtherwise(); notes != nil && (moved || others != nil) {
 		var with []string
@@ -312,10 +312,25 @@ func (p *panelling) prices(name string) []float64 {
 	return append(lists.Map(p.History, func(row study.HistoryRow) float64 { return row.Multipliers[name] }), p.Readout.Multipliers[name])
 }
 
-// breaks tells whether a trial breaks a limit as it is now, by which multipliers go.
-func (p *panelling) breaks(number int, c design.Constraint) bool {
-	m, there := p.Snap.Trial(number).Metrics[c.Metric]
-	return there && !c.Holds(m.Value)
+// breaking are the trials that break a limit as it is now, by which multipliers go, by the round at whose
+// end that may have moved its multiplier: what is known beforehand or estimated in the trial's own, and a
+// reading in the one in which it was told, or with which the epoch ended.
+func (p *panelling) breaking(c design.Constraint, path []float64) map[int][]int {
+	trials, during := map[int][]int{}, p.Snap.During()
+	for _, t := range p.Snap.Trials {
+		m, there := t.Metrics[c.Metric]
+		if !there || t.Excluded || c.Holds(m.Value) {
+			continue
+		}
+		round := t.Number
+		if !p.Readout.ByEstimate && !c.Given() {
+			for round = during(m.ToldSeq); round+1 < len(path) && path[round] == path[round-1]; {
+				round++
+			}
+		}
+		trials[round] = append(trials[round], t.Number)
+	}
+	return trials
 }
 
 // moved tells whether a trial was chosen under another limit j than today's.
@@ -324,23 +339,27 @@ func (p *panelling) moved(j int) bool {
 }
 
 // multiplierWords say where a multiplier stands and when it moved, which need not be why: estimates
-// move some, schedules, margins and late readings others. path[i] is what decision i+1 used, the
-// last the next decision’s.
-func multiplierWords(path []float64, brokenAt func(number int) bool, now float64, atCeiling bool) string {
+// move some, schedules and margins others. path[i] is what decision i+1 used, the last the next
+// decision’s; breaking has the trials that broke the limit, by round.
+func multiplierWords(path []float64, breaking map[int][]int, now float64, atCeiling bool) string {
 	text := fmt.Sprintf("the next decision weighs possible excess with %s.", words.Rough(now))
 	var broken, others []int
-	falls := 0
+	rises, falls := 0, 0
 	for i := 1; i < len(path); i++ {
-		switch {
-		case path[i] > path[i-1] && brokenAt(i):
-			broken = append(broken, i)
-		case path[i] > path[i-1]:
-			others = append(others, i)
-		case path[i] < path[i-1]:
+		if path[i] < path[i-1] {
 			falls++
 		}
+		if path[i] <= path[i-1] {
+			continue
+		}
+		rises++
+		if breaking[i] == nil {
+			others = append(others, i)
+		}
+		broken = append(broken, breaking[i]...)
 	}
-	switch rises := len(broken) + len(others); {
+	slices.Sort(broken)
+	switch {
 	case rises == 0:
 		text += words.Either(falls == 0, " It has not moved.", " It has only fallen.")
 	case len(others) == 0:
@@ -348,11 +367,11 @@ func multiplierWords(path []float64, brokenAt func(number int) bool, now float64
 	case rises == len(path)-1:
 		text += " It rose after every trial, whether the limit was broken or not, as the algorithm’s rule has it."
 	case len(broken) == 0:
-		text += " It rose after " + trialsInWords(others) + ", where no reading broke the limit, as the algorithm’s rule has it."
+		text += " It rose after " + trialsInWords(others) + ", when no new reading broke the limit, as the algorithm’s rule has it."
 	default:
 		text += fmt.Sprintf(" It rose after %s, which broke the limit, and after %s, as the algorithm’s rule has it.", trialsInWords(broken), design.Count(len(others), "other", "others"))
 	}
-	if falls > 0 && len(broken)+len(others) > 0 {
+	if falls > 0 && rises > 0 {
 		text += fmt.Sprintf(" It fell after %s.", design.Count(falls, "trial", "trials"))
 	}
 	if atCeiling {

@@ -247,7 +247,7 @@ func (snap *Snapshot) HasReading(metric string) bool {
 // History is the study as the algorithm of c sees it: every trial a round, readings where they were
 // revealed, corrected values as if they had been told right.
 func (snap *Snapshot) History(c *design.Compiled) *optimizer.History {
-	seen := lists.Map(snap.Trials, func(t *Trial) int64 { return t.Seen })
+	seen := snap.seen()
 	rounds := make([]optimizer.Round, len(snap.Trials))
 	readings := make([]optimizer.Reading, len(snap.Trials)*len(c.MetricNames))
 	for i := range snap.Trials {
@@ -297,6 +297,17 @@ func (snap *Snapshot) DoubtMeans(t *Trial) string {
 		return "not counted as the best reading, and of little weight in the model"
 	}
 	return "not counted as the best reading"
+}
+
+// During tells the round during which an event was revealed.
+func (snap *Snapshot) During() func(seq int64) int {
+	seen := snap.seen()
+	return func(seq int64) int { return decidedBefore(seen, seq) }
+}
+
+// seen is what each decision was made from.
+func (snap *Snapshot) seen() []int64 {
+	return lists.Map(snap.Trials, func(t *Trial) int64 { return t.Seen })
 }
 
 // decidedBefore is the number of decisions made from events before seq, which is the round during

@@ -120,11 +120,12 @@ func expectedWords(d design.Definition, metric string, mean, sd ledger.Numbers) 
 	return "expected " + words.Uncertain(mean[metric], sd[metric], UnitOf(d, metric))
 }
 
-// readings are those of a metric among trials, each with its trial.
+// readings are those of a metric among trials that ran, each with its trial: what is known of the others
+// beforehand has not come about.
 func readings(trials []*ledger.Trial, metric string) iter.Seq2[*ledger.Trial, ledger.Measurement] {
 	return func(yield func(*ledger.Trial, ledger.Measurement) bool) {
 		for _, t := range trials {
-			if m, there := t.Metrics[metric]; there && !yield(t, m) {
+			if m, there := t.Metrics[metric]; there && t.Ran() && !yield(t, m) {
 				return
 			}
 		}
@@ -267,9 +268,9 @@ func firstTold(m ledger.Measurement) *float64 {
 // markOf is the shape that says how a trial stands.
 func markOf(d design.Definition, t *ledger.Trial) string {
 	switch {
-	case t.Waiting() && (t.Feasible == nil || !limited(d)):
+	case t.Waiting() && (!t.Ran() || t.Feasible == nil || !limited(d)):
 		return string(chart.Waiting)
-	case !limited(d) && t.Status != ledger.StatusCompleted:
+	case !t.Ran(), !limited(d) && t.Status != ledger.StatusCompleted:
 		return string(chart.Unknown)
 	}
 	return string(styleOf(t))

@@ -393,7 +393,7 @@ func (s scale) logTicks(a Axis, most int, add func([]float64, func(float64) stri
 	if len(fine) < 2 {
 		fine = even(s.low, s.high, most)
 	}
-	add(fine, words.FourDigits)
+	add(fine, func(x float64) string { return s.figure(x) })
 }
 
 // even are multiples of 1, 2 or 5 times a power of ten between two ends, about so many.
@@ -509,8 +509,15 @@ func cut(text string, width float64) string {
 	return string(letters[:end]) + "…"
 }
 
-// figure is a number as hovering says it.
-func figure(value any) string { return words.FourDigits(number(value)) }
+// figure is a value as hovering says it: to four digits, or more where an axis from end to end would be
+// one number then.
+func (s scale) figure(value any) string {
+	x := number(value)
+	if apart := s.high - s.low; apart > 0 && math.Abs(x) > 1000*apart {
+		return words.Alike(apart / 1000)(x)
+	}
+	return words.FourDigits(x)
+}
 
 // title writes what stands above a frame, of which a unit at the end stays where there is no room for
 // the rest.

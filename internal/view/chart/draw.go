@@ -309,7 +309,7 @@ func (s *sheet) trace(f frame, t Trace) {
 		}
 		for i, x := range t.X {
 			d.WriteString(letter + f.px(x) + "," + f.py(t.High[i]))
-			texts[i], letter = figure(t.Low[i])+" to "+figure(t.High[i]), "L"
+			texts[i], letter = f.y.figure(t.Low[i])+" to "+f.y.figure(t.High[i]), "L"
 		}
 		for i, x := range slices.Backward(t.X) {
 			d.WriteString("L" + f.px(x) + "," + f.py(t.Low[i]))
@@ -318,7 +318,7 @@ func (s *sheet) trace(f frame, t Trace) {
 	case t.Style == Spans:
 		for i, x := range t.X {
 			d.WriteString("M" + f.px(x) + "," + f.py(t.Low[i]) + "V" + f.py(t.High[i]))
-			texts[i] = "from " + figure(t.Low[i]) + " to " + figure(t.High[i])
+			texts[i] = "from " + f.y.figure(t.Low[i]) + " to " + f.y.figure(t.High[i])
 		}
 		s.path(d.String(), spanLook, said(t, "spans", texts))
 	case t.Style == Bars:
@@ -330,7 +330,7 @@ func (s *sheet) trace(f frame, t Trace) {
 		}
 		for i, x := range t.X {
 			d.WriteString(letter + f.px(x) + between + f.py(t.Y[i]))
-			texts[i], letter, between = figure(t.Y[i]), next[:1], next[1:]
+			texts[i], letter, between = f.y.figure(t.Y[i]), next[:1], next[1:]
 		}
 		s.path(d.String(), line.attributes(), said(t, kind, texts))
 	default:
@@ -346,7 +346,7 @@ func (s *sheet) bars(f frame, t Trace) {
 		at, low, high := percent(f.x.at(x)), percent(1-f.y.at(t.Low[i])), percent(1-f.y.at(t.High[i]))
 		fmt.Fprintf(s, `<line x1="%[1]s" x2="%[1]s" y1="%[2]s" y2="%[3]s" stroke="var(--feasible)" stroke-width="2"/>`, at, low, high)
 		fmt.Fprintf(s, `<use href="#%[1]s" x="%[2]s" y="%[3]s"/><use href="#%[1]s" x="%[2]s" y="%[4]s"/>`, cap, at, low, high)
-		texts = append(texts, figure(t.Y[i])+", "+figure(t.Low[i])+" to "+figure(t.High[i]))
+		texts = append(texts, f.y.figure(t.Y[i])+", "+f.y.figure(t.Low[i])+" to "+f.y.figure(t.High[i]))
 	}
 	fmt.Fprintf(s, `<g %s>`, said(t, "bars", texts))
 	for i, x := range t.X {
@@ -445,7 +445,7 @@ func (s *sheet) limit(f frame, limit Limit) (label string) {
 		}
 		d += "H" + short(side*right, 1)
 	}
-	line, texts := lines[Threshold], lists.Map(limit.Y, func(y float64) string { return figure(y) })
+	line, texts := lines[Threshold], lists.Map(limit.Y, func(y float64) string { return f.y.figure(y) })
 	if f.small {
 		line.width = 1.5
 	}

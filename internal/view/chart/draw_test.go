@@ -396,6 +396,31 @@ func TestMapsReachToTheirMarks(t *testing.T) {
 	}
 }
 
+// TestTicksAreToldApart however little they differ for their size, on each kind of axis and as the left has
+// room for them; so is what pointing at a line says.
+func TestTicksAreToldApart(t *testing.T) {
+	t.Parallel()
+	for _, of := range [][2]float64{{100000.001, 100000.004}, {1e9, 1e9 + 5}, {123456789, 123456789.5}, {1, 1 + 1e-7}, {-100000.004, -100000.001}, {9999.98, 10000.02}, {1e-6, 1.00001e-6}, {3, 4.5}} {
+		for _, a := range []Axis{{}, {Log: true}, {Log: true, Plain: true}} {
+			a.Range = of[:]
+			ticks := scaleOf(a).ticks(a, 4)
+			shorten, seen := shortener(ticks, leftWords), map[string]bool{}
+			for _, one := range ticks {
+				seen[leftOf(one.words, shorten)] = true
+			}
+			if len(ticks) < 2 || len(seen) < len(ticks) {
+				t.Errorf("from %v to %v (%+v) ticks are %v, on the left %v", of[0], of[1], a, ticks, seen)
+			}
+		}
+		middle := of[0] + 0.6*(of[1]-of[0])
+		drawn := one(Axis{}, Axis{Range: of[:]}, nil, Trace{Style: Line, X: values(0, 1), Y: values(of[0], middle)}).HTML("id", "title")
+		said := regexp.MustCompile(`data-said='\["([^"]*)","([^"]*)"\]'`).FindStringSubmatch(drawn)
+		if said[1] == said[2] {
+			t.Errorf("%v and %v are both said to be %s", of[0], middle, said[1])
+		}
+	}
+}
+
 // TestPowersAreNotCutOff: −5.0×10⁻⁹ and −5.0×10⁻¹² would both be written “−5.0×…”.
 func TestPowersAreNotCutOff(t *testing.T) {
 	t.Parallel()

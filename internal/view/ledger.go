@@ -135,7 +135,7 @@ func changesWords(d design.Definition, changes []design.Change, changed, said st
 			continue
 		}
 		name, unit := changeName(d, change.Path)
-		parts = append(parts, fmt.Sprintf("%s from %s to %s", name, plainJSON(change.Before), words.With(plainJSON(change.After), unit)))
+		parts = append(parts, fmt.Sprintf("%s from %s to %s", name, plainJSON(change.Before), words.With(plainJSON(change.After), unit))+toldIn(change))
 	}
 	var text []string
 	if len(parts) > 0 {
@@ -145,6 +145,16 @@ func changesWords(d design.Definition, changes []design.Change, changed, said st
 		text = append(text, said+design.Listed(clauses, "and"))
 	}
 	return strings.Join(text, ", and ")
+}
+
+// toldIn says of another unit in which the numbers were told that stand with it from then on, nothing of
+// other changes.
+func toldIn(change design.Change) string {
+	if found := listedPath.FindStringSubmatch(change.Path); change.Path != "objective.unit" && (found == nil || found[3] != "unit") {
+		return ""
+	}
+	are := words.Either(string(change.Before) == "null", "have no unit", "are in "+plainJSON(change.Before))
+	return " (numbers told before " + are + ", and are not converted)"
 }
 
 // stockWords say of each parameter which of its values have run out, and which are there again;

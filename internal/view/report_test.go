@@ -224,6 +224,25 @@ func TestWhatHasRunOutIsSaid(t *testing.T) {
 	}
 }
 
+// TestAnotherUnitSaysInWhichNumbersWereTold: they are not converted, and stand with the new one from then on.
+func TestAnotherUnitSaysInWhichNumbersWereTold(t *testing.T) {
+	t.Parallel()
+	d := newBench(t, twoLimits).snap.Definition
+	change := func(path, before, after string) string {
+		return changesWords(d, []design.Change{{Path: path, Before: json.RawMessage(before), After: json.RawMessage(after)}}, "changed ", "")
+	}
+	for got, want := range map[string]string{
+		change("constraints[impurity].unit", `"g/l"`, `"mg/l"`): "changed unit of impurity from g/l to mg/l (numbers told before are in g/l, and are not converted)",
+		change("objective.unit", "null", `"g"`):                 "changed objective unit from nothing to g (numbers told before have no unit, and are not converted)",
+		change("parameters[x].low", "0", "1"):                   "changed lowest x from 0 to 1",
+		change("algorithm.settings.noise.unit", "2", "3"):       "changed algorithm settings noise unit from 2 to 3",
+	} {
+		if got != want {
+			t.Errorf("%q, not %q", got, want)
+		}
+	}
+}
+
 // TestWhatWasChangedIsNamed as people name it, of a recorded metric too.
 func TestWhatWasChangedIsNamed(t *testing.T) {
 	t.Parallel()

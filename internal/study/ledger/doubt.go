@@ -27,6 +27,7 @@ type Doubt struct {
 	Limit       *float64  // the limit that a first reading is incomparably larger than
 	Grave       bool      // no matter whether a person typed the value
 	Meant       *Slip     // what would fit, if a likely slip leads from there to the value
+	Aside       bool      // Meant is among the other readings, but would itself lie more than mostSD beside the prediction
 }
 
 // Slip is a common mistake with a number: what was probably meant, and the power of ten between the
@@ -111,6 +112,7 @@ func judge(value float64, m design.MetricInfo, expected *Expected, known Range) 
 		}
 	}
 	doubt.Meant = s.meant(doubt.Share)
+	doubt.Aside = doubt.Meant != nil && expected != nil && expected.distance(doubt.Meant.Meant) > mostSD
 	return doubt
 }
 
@@ -293,7 +295,7 @@ func (snap *Snapshot) doubtReading(m design.MetricInfo, value float64, expected 
 		return nil
 	}
 	doubted := &Doubted{Metric: m.Name, Value: value, Expected: doubt.range95(known.or(limitsOf(m))), Why: doubt.words(m, value), grave: doubt.Grave}
-	if expected != nil && doubt.Meant != nil && expected.distance(doubt.Meant.Meant) <= mostSD && snap.alikeInSize(m.Name) {
+	if expected != nil && doubt.Meant != nil && !doubt.Aside && snap.alikeInSize(m.Name) {
 		doubted.slip = expected.Mean
 	}
 	return doubted
@@ -464,13 +466,17 @@ func (doubt *Doubt) words(m design.MetricInfo, value float64) string {
 		text = append(text, fmt.Sprintf("Here a reading between %s and %s is expected (95 %%, noise included).", design.WriteBeside(between[0], e.SD), design.WithUnit(design.WriteBeside(between[1], e.SD), m.Unit, thinSpace)))
 	}
 	if doubt.Meant != nil {
-		text = append(text, slipText(*doubt.Meant, m.Unit))
+		text = append(text, doubt.slipText(m.Unit))
 	}
 	return strings.Join(text, " ")
 }
 
-func slipText(slip Slip, unit string) string {
-	would := amount(slip.Meant, unit) + " would fit: "
+func (doubt *Doubt) slipText(unit string) string {
+	slip, would := doubt.Meant, " would fit: "
+	if doubt.Aside {
+		would = " would be among the other readings, though not as expected here: "
+	}
+	would = amount(slip.Meant, unit) + would
 	switch {
 	case slip.Power == 0:
 		return would + "was the sign typed wrongly?"

@@ -52,6 +52,26 @@ func TestDoubtNamesTheLikelySlip(t *testing.T) {
 	}
 }
 
+// TestWhatWouldFitIsAsExpected: a slip from among the other readings that is not is said to be among them, and
+// none that explains the value.
+func TestWhatWouldFitIsAsExpected(t *testing.T) {
+	t.Parallel()
+	m, known := design.MetricInfo{Name: "yield", Unit: "%"}, RangeOf(30, 75, 60, 66)
+	for _, c := range []struct {
+		expected *Expected
+		says     string
+	}{
+		{&Expected{Mean: 72, SD: 5}, "71\u202f% would fit: was the decimal point meant?"},
+		{nil, "71\u202f% would fit: was the decimal point meant?"},
+		{&Expected{Mean: 40, SD: 3}, "71\u202f% would be among the other readings, though not as expected here: was the decimal point meant?"},
+	} {
+		got := judge(7100, m, c.expected, known)
+		if said := got.words(m, 7100); !strings.HasSuffix(said, c.says) {
+			t.Errorf("where %v is expected: %s", c.expected, said)
+		}
+	}
+}
+
 // What was meant is never said to be a value that is odder than the one typed.
 func TestASlipExplainsMoreThanItAsks(t *testing.T) {
 	t.Parallel()

@@ -313,7 +313,7 @@ func (v answering) toDo() string {
 	summary, u, r := v.Snap.Summary(), v.Readout.Undecided, v.Readout.Recommendation
 	switch {
 	case !v.Head.Operates && !v.Snap.State.Over():
-		return v.watching(summary.Waiting)
+		return v.watching()
 	case v.Snap.State == ledger.Finished && r != nil:
 		return "The study is finished: these settings are its answer."
 	case v.Snap.State == ledger.Finished && (v.Working || v.Modelless != ""):
@@ -322,8 +322,8 @@ func (v answering) toDo() string {
 		return "The study is finished without settings that it could recommend."
 	case v.Snap.State == ledger.Archived:
 		return "The study is archived; it can be copied as a new one."
-	case summary.Waiting > 0 && v.Snap.Definition.SimulatedLab != "":
-		return v.watching(summary.Waiting) + " Enter some" + words.Either(v.Snap.State == ledger.Paused, ".", ", or let the simulated lab run on.")
+	case len(v.toRun()) > 0 && v.Snap.Definition.SimulatedLab != "":
+		return v.watching() + " Enter some" + words.Either(v.Snap.State == ledger.Paused, ".", ", or let the simulated lab run on.")
 	case len(v.toRun()) > 0:
 		return waitingWords(v.toRun())
 	case v.Snap.State == ledger.Paused:
@@ -354,12 +354,12 @@ func (v answering) askFor(which string) string {
 }
 
 // watching says how the study goes on, for those who may only look.
-func (v answering) watching(waiting int) string {
-	switch {
-	case waiting == 1:
-		return fmt.Sprintf("Trial %d waits for results.", v.Snap.WaitingTrials()[0].Number)
-	case waiting > 1:
-		return fmt.Sprintf("%d trials wait for results, trial %d for the longest time.", waiting, v.Snap.WaitingTrials()[0].Number)
+func (v answering) watching() string {
+	switch waiting := v.toRun(); {
+	case len(waiting) == 1:
+		return fmt.Sprintf("Trial %d waits for results.", waiting[0].Number)
+	case len(waiting) > 1:
+		return fmt.Sprintf("%d trials wait for results, trial %d for the longest time.", len(waiting), waiting[0].Number)
 	case v.Snap.State == ledger.Paused:
 		return "The study is paused."
 	case len(v.Snap.Trials) == 0:

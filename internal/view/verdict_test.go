@@ -194,6 +194,25 @@ func TestTrialsBeyondThosePlanned(t *testing.T) {
 	says(t, "all of one", b.facts(0).Verdict().Next, []string{"1 trial was planned, and is made."}, nil)
 }
 
+// TestNobodyWaitsForWhatWasTakenOut: neither who runs trials nor who looks on.
+func TestNobodyWaitsForWhatWasTakenOut(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, twoLimits)
+	b.ask(0.1)
+	b.ask(0.2)
+	b.ask(0.3)
+	b.end(ledger.Excluded, 1)
+	b.reads = true
+	for i, want := range []string{"2 trials wait for results, trial 2 for the longest time.", "Trial 3 waits for results.", "No trial is waiting; the next has not been asked for."} {
+		if i > 0 {
+			b.end(ledger.Excluded, i+1)
+		}
+		if got := b.facts(0).Verdict().Next; got != want {
+			t.Errorf("%q, not %q", got, want)
+		}
+	}
+}
+
 // TestWhoMayOnlyLookIsNotToldToWork: the reader of a study hears how it stands, not what to press
 // or enter.
 func TestWhoMayOnlyLookIsNotToldToWork(t *testing.T) {

@@ -132,6 +132,31 @@ func TestOnPaper(t *testing.T) {
 	p.sees("Trial 1 of On paper, printed")
 }
 
+// TestAPrintedStudyFitsOnPaper: with eight parameters nothing on it is wider than a sheet.
+func TestAPrintedStudyFitsOnPaper(t *testing.T) {
+	t.Parallel()
+	definition := shaped("Eight", 8, 2)
+	for i, name := range []string{"temperature", "residence time", "concentration", "equivalents of base", "catalyst loading", "stirring rate", "water content", "pressure"} {
+		p := definition["parameters"].([]map[string]any)[i]
+		p["name"], p["unit"], p["low"], p["high"] = name, "mmol/L", 100, 900
+	}
+	id := site.makeStudy(t, definition)
+	site.ask(t, id, 4)
+	for n := range 4 {
+		told := map[string]any{"yield": 71.2345 + float64(n), "impurity 1": 0.1234, "impurity 2": 0.5678}
+		site.tell(t, id, n+1, told)
+	}
+	p := newAdmin(t)
+	p.size(703, 1000) // A4 without its margins
+	p.open("/studies/" + id)
+	p.drawn()
+	p.media(emulation.SetEmulatedMediaParams{Media: "print"})
+	if wide := ask[[]string](p, `[...document.querySelectorAll("main, main *")].filter((e) => e.checkVisibility() && !e.closest("svg svg, .visually-hidden") && e.getBoundingClientRect().right > innerWidth + 1).map((e) => e.tagName + "." + e.className + " " + Math.round(e.getBoundingClientRect().right))`); len(wide) > 0 {
+		t.Errorf("wider than the paper: %q", wide)
+	}
+	p.words("printed with eight parameters")
+}
+
 func TestEveryPageInEveryGuise(t *testing.T) {
 	t.Parallel()
 	full := site.makeStudy(t, buffer("Buffer screen"))

@@ -210,11 +210,6 @@ func (o Outlook) mapCaption(chance [][]float64, aim string) string {
 	return caption
 }
 
-// remainderNames are those of what mixtures leave.
-func remainderNames(d design.Definition) []string {
-	return lists.Pick(d.Parameters, func(p design.Parameter) (string, bool) { return words.Name(p.Name), p.Type == design.Remainder })
-}
-
 // mapTable has the map's values: a row for a value of one parameter, a column for one of the other.
 func (o Outlook) mapTable(chance [][]float64, aim string) templates.Table {
 	d := o.Snap.Definition

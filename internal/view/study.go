@@ -120,6 +120,11 @@ func expectedWords(d design.Definition, metric string, mean, sd ledger.Numbers) 
 	return "expected " + words.Uncertain(mean[metric], sd[metric], UnitOf(d, metric))
 }
 
+// remainderNames are those of what mixtures leave.
+func remainderNames(d design.Definition) []string {
+	return lists.Pick(d.Parameters, func(p design.Parameter) (string, bool) { return words.Name(p.Name), p.Type == design.Remainder })
+}
+
 // readings are those of a metric among trials that ran, each with its trial: what is known of the others
 // beforehand has not come about.
 func readings(trials []*ledger.Trial, metric string) iter.Seq2[*ledger.Trial, ledger.Measurement] {

@@ -226,10 +226,8 @@ func (s *account) violationTrace(steps []policy.Footstep, expected [][]float64) 
 		}
 		for i := range n {
 			if excess, ok := s.excess(i+1, j); ok {
-				if s.history.Rounds[i].ran() {
-					v.Add(excess)
-					v.Estimated += expected[i][j]
-				}
+				v.Add(excess)
+				v.Estimated += expected[i][j]
 				if bound != nil && steps[i].Suggested {
 					v.Bounded.Add(excess)
 				}

@@ -324,12 +324,6 @@ func (s *task) excess(round, j int) (float64, bool) {
 	return c.Excess(reading.Value), reading.Told
 }
 
-// ran tells whether a round was carried out, as far as is known: something was read, or it failed.
-func (r *Round) ran() bool {
-	return slices.ContainsFunc(r.Readings, func(reading Reading) bool { return reading.Told }) ||
-		slices.ContainsFunc(r.Closed, func(s Spell) bool { return s.To == 0 && s.Cause != Abandoned })
-}
-
 // readBeyond tells whether a reading of round n is beyond a learned limit.
 func (s *task) readBeyond(n int) bool {
 	return slices.ContainsFunc(s.cfg.learned(), func(j int) bool {

@@ -328,23 +328,6 @@ func TestChartsHaveNoMixtureThatCannotBe(t *testing.T) {
 	}
 }
 
-// TestViolationIsOfWhatRan: what is known beforehand of a trial that waits, or was never run, adds nothing.
-func TestViolationIsOfWhatRan(t *testing.T) {
-	t.Parallel()
-	d := oven()
-	d.Constraints = []design.Constraint{{Metric: "heat", Op: "<=", Threshold: -1, Expression: "temperature"}}
-	b := newBench(t, d)
-	b.ask(4)
-	b.tell(1, map[string]float64{"yield": 70})
-	b.must(ruleClose(b.snap, ledger.Abandoned, ledger.ClosedData{Number: 2, Reason: "no time"}))
-	b.must(ruleClose(b.snap, ledger.Failed, ledger.ClosedData{Number: 3, Reason: "pump", Cause: ledger.ByChance}))
-	state := must.Get(b.service.StateOf(t.Context(), b.snap))(t)
-	trace := b.snap.ViolationSoFar()
-	if got, want := state.Violation["heat"].Tally, trace[3][0]; got != want || got.Rounds != 2 || got.Known != 2 {
-		t.Errorf("the violation is %+v, by the ledger %+v", got, want)
-	}
-}
-
 // TestWhatIsGoneIsNotRecommended: neither settings beyond narrowed bounds nor such that have run out
 // are the study's answer, or what the next trial is compared with; a trial that was run a little beyond its own settings stays.
 func TestWhatIsGoneIsNotRecommended(t *testing.T) {

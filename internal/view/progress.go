@@ -198,10 +198,11 @@ func (p *panelling) violationColumns(table *columns, c design.Constraint) {
 func (p *panelling) metricColumns() map[string]func(float64) string {
 	show := map[string]func(float64) string{}
 	for _, metric := range tableMetrics(p.Snap.Definition) {
-		show[metric] = words.Column(lists.Pick(p.Snap.Trials, func(t *ledger.Trial) (float64, bool) {
-			m, there := t.Metrics[metric]
-			return m.Value, there
-		}))
+		var values []float64
+		for _, m := range readings(p.Snap.Trials, metric) {
+			values = append(values, m.Value)
+		}
+		show[metric] = words.Column(values)
 	}
 	return show
 }

@@ -766,36 +766,6 @@ func TestNoModelEstimatesWhatIsKnown(t *testing.T) {
 	says(t, "the table", whole(v.ProgressTable()), []string{"Name:Limit then ", "Name:Hottest then "}, []string{"10⁻"})
 }
 
-// TestWhatWasNotRunBrokeNothing: that a limit of known form is broken is known of a trial before it is run;
-// what waits, and what was never run, counts nowhere.
-func TestWhatWasNotRunBrokeNothing(t *testing.T) {
-	t.Parallel()
-	b := newBench(t, `{"name": "Known", "parameters": [{"name": "x", "type": "real", "low": 0, "high": 1}], "objective": {"metric": "yield", "direction": "maximize"},
-		"constraints": [{"metric": "load", "op": "<=", "threshold": 0.2, "expression": "x"}], "algorithm": {"name": "log-cei", "horizon": 20}}`)
-	ask := func() {
-		b.add(ledger.Chosen, ledger.ChosenData{Number: len(b.snap.Trials) + 1, Origin: ledger.Suggested, Seen: b.snap.Version, Engine: "1", Parameters: design.Settings{"x": design.NumberValue(0.5)}, KnownValues: map[string]float64{"load": 0.5}})
-	}
-	ask()
-	says(t, "with a trial that waits", captionOf(b.facts(0).Progress().Chart)+whole(b.facts(0).Verdict().Limits), []string{"no reading yet"}, []string{"broken in"})
-	ask()
-	ask()
-	ask()
-	b.tell(2, map[string]float64{"yield": 3})
-	b.end(ledger.Abandoned, 3)
-	b.end(ledger.Failed, 4)
-	v := b.facts(0)
-	said := captionOf(v.Progress().Chart) + whole(v.Verdict().Limits) + v.Status().Feasible
-	says(t, "with two that ran", said, []string{"limit broken in 2 of 2 trials", "broken in 2 of 2 trials", "Violation of load: 2 of 2 readings went beyond", "by 0.6 in sum", "0 of 2 within every limit"}, []string{" of 3", " of 4"})
-	for number, want := range map[int]chart.Style{1: chart.Waiting, 2: chart.Violated, 3: chart.Unknown, 4: chart.Violated} {
-		if got := markOf(b.snap.Definition, b.snap.Trial(number)); got != string(want) {
-			t.Errorf("the mark of trial %d is %s, not %s", number, got, want)
-		}
-	}
-	if violated := lists.Pick(b.snap.Trials, func(t *ledger.Trial) (int, bool) { return t.Number, trialFilters[3].keep(t) }); !slices.Equal(violated, []int{2, 4}) {
-		t.Errorf("a limit was broken by %v", violated)
-	}
-}
-
 // TestWhereAMetricIsBestAlongLines: nowhere along one that is flat; and where some lines are not
 // spoken of, that is said.
 func TestWhereAMetricIsBestAlongLines(t *testing.T) {

@@ -125,12 +125,11 @@ func remainderNames(d design.Definition) []string {
 	return lists.Pick(d.Parameters, func(p design.Parameter) (string, bool) { return words.Name(p.Name), p.Type == design.Remainder })
 }
 
-// readings are those of a metric among trials that ran, each with its trial: what is known of the others
-// beforehand has not come about.
+// readings are those of a metric among trials, each with its trial.
 func readings(trials []*ledger.Trial, metric string) iter.Seq2[*ledger.Trial, ledger.Measurement] {
 	return func(yield func(*ledger.Trial, ledger.Measurement) bool) {
 		for _, t := range trials {
-			if m, there := t.Metrics[metric]; there && t.Ran() && !yield(t, m) {
+			if m, there := t.Metrics[metric]; there && !yield(t, m) {
 				return
 			}
 		}
@@ -273,9 +272,9 @@ func firstTold(m ledger.Measurement) *float64 {
 // markOf is the shape that says how a trial stands.
 func markOf(d design.Definition, t *ledger.Trial) string {
 	switch {
-	case t.Waiting() && (!t.Ran() || t.Feasible == nil || !limited(d)):
+	case t.Waiting() && (t.Feasible == nil || !limited(d)):
 		return string(chart.Waiting)
-	case !t.Ran(), !limited(d) && t.Status != ledger.StatusCompleted:
+	case !limited(d) && t.Status != ledger.StatusCompleted:
 		return string(chart.Unknown)
 	}
 	return string(styleOf(t))

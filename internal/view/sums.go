@@ -319,7 +319,7 @@ func (p *panelling) breaking(c design.Constraint, path []float64) map[int][]int 
 	trials, during := map[int][]int{}, p.Snap.During()
 	for _, t := range p.Snap.Trials {
 		m, there := t.Metrics[c.Metric]
-		if !there || t.Excluded || !t.Ran() || c.Holds(m.Value) {
+		if !there || t.Excluded || c.Holds(m.Value) {
 			continue
 		}
 		round := t.Number

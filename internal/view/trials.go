@@ -33,9 +33,9 @@ type trialFilter struct {
 var trialFilters = []trialFilter{
 	{"", "All", false, func(*ledger.Trial) bool { return true }},
 	{"waiting", "Waiting", false, (*ledger.Trial).Waiting},
-	{"feasible", "Within limits", true, func(t *ledger.Trial) bool { return t.Ran() && t.Feasible != nil && *t.Feasible }},
-	{"violated", "Limit broken", true, func(t *ledger.Trial) bool { return t.Ran() && t.Feasible != nil && !*t.Feasible }},
-	{"unknown", "Not known", true, func(t *ledger.Trial) bool { return !t.Ran() || t.Feasible == nil }},
+	{"feasible", "Within limits", true, func(t *ledger.Trial) bool { return t.Feasible != nil && *t.Feasible }},
+	{"violated", "Limit broken", true, func(t *ledger.Trial) bool { return t.Feasible != nil && !*t.Feasible }},
+	{"unknown", "Not known", true, func(t *ledger.Trial) bool { return t.Feasible == nil }},
 	{"closed", "Failed or not run", false, func(t *ledger.Trial) bool {
 		return t.Status == ledger.StatusFailed || t.Status == ledger.StatusAbandoned
 	}},
@@ -152,11 +152,7 @@ func (l listing) list(table *templates.Trials, trials []*ledger.Trial) {
 	for _, metric := range tableMetrics(d) {
 		table.Metrics = append(table.Metrics, number(metric, UnitOf(d, metric)))
 		var shown []float64
-		for _, t := range trials {
-			m, there := t.Metrics[metric]
-			if !there {
-				continue
-			}
+		for _, m := range readings(trials, metric) {
 			if m.StdDev == nil {
 				shown = append(shown, m.Value)
 			} else {

@@ -198,10 +198,10 @@ func (snap *Snapshot) Best() *Trial {
 }
 
 // Feasibility counts the trials known to be within every limit, and those of which it is known
-// whether they are, once they have run.
+// whether they are.
 func (snap *Snapshot) Feasibility() (feasible, known int) {
 	for _, t := range snap.Trials {
-		if t.Feasible == nil || !t.Ran() {
+		if t.Feasible == nil {
 			continue
 		}
 		if known++; *t.Feasible {
@@ -212,13 +212,13 @@ func (snap *Snapshot) Feasibility() (feasible, known int) {
 }
 
 // ViolationSoFar gives, for each trial and constraint (in the order of the study), the violation up
-// to it. What has not run has broken nothing.
+// to it.
 func (snap *Snapshot) ViolationSoFar() [][]optimizer.Tally {
 	constraints := snap.Definition.Constraints
 	now, running := make([]optimizer.Tally, len(constraints)), make([][]optimizer.Tally, len(snap.Trials))
 	for i := range snap.Trials {
 		for j, c := range constraints {
-			if m, known := snap.Trials[i].Metrics[c.Metric]; known && snap.Trials[i].Ran() {
+			if m, known := snap.Trials[i].Metrics[c.Metric]; known {
 				now[j].Add(c.Excess(m.Value))
 			}
 		}
@@ -506,9 +506,6 @@ func (t *Trial) has(metric string) bool {
 	_, told := t.Metrics[metric]
 	return told
 }
-
-// Ran tells whether the trial was run, as far as is known: something was told of it, or it failed.
-func (t *Trial) Ran() bool { return t.anyTold() || t.Status == StatusFailed }
 
 // anyTold tells whether there is a value that did not come with the decision.
 func (t *Trial) anyTold() bool {

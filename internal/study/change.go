@@ -110,7 +110,7 @@ func ruleReconfigure(snap *ledger.Snapshot, change design.Reconfiguration) (ruli
 func offScale(snap *ledger.Snapshot, after design.Definition) (faults design.Faults) {
 	for i, p := range after.Parameters {
 		if t := notAboveZero(snap, p.Name); p.Logarithmic() && t != nil {
-			faults.Add(fmt.Sprintf("parameters[%d].scale", i), p.Scale, "a logarithmic scale has numbers above 0, and trial %d was run at %s", t.Number, design.WriteSetting(after, p, t.Parameters[p.Name]))
+			faults.Add(fmt.Sprintf("parameters[%d].scale", i), p.Scale, "a logarithmic scale has numbers above 0, and trial %d was run at %s", t.Number, design.WriteSetting(p, t.Parameters[p.Name]))
 		}
 	}
 	return faults

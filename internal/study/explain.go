@@ -124,7 +124,7 @@ func describeSettings(d design.Definition, s design.Settings) string {
 // describeSetting writes "47 °C" when the unit tells which parameter is meant, "6 cycles" for a
 // count in the plural (but "cycles 1", "temp 6" and "k 6"), else the name before the value.
 func describeSetting(d design.Definition, p design.Parameter, v design.Value) string {
-	value, name := design.WithUnit(design.Name(design.WriteSetting(d, p, v)), p.Unit, " "), design.Name(p.Name)
+	value, name := design.WithUnit(design.Name(design.WriteSetting(p, v)), p.Unit, " "), design.Name(p.Name)
 	switch {
 	case p.Unit != "" && unitIsUnique(d, p):
 		return value

@@ -280,7 +280,7 @@ func (v Tried) Entry(form templates.Form) templates.Entry {
 	for i, p := range d.Parameters {
 		entry.Used[i].Of = templates.EntryScope(t.Number)
 		value, there := t.Parameters[p.Name]
-		entry.Other = entry.Other || there && form.Value(SettingField(i)) != design.FormatSetting(d, p, value)
+		entry.Other = entry.Other || there && form.Value(SettingField(i)) != design.FormatSetting(p, value)
 		asked = append(asked, p.Name, p.Unit, t.Parameters[p.Name].String())
 	}
 	entry.ID = fmt.Sprintf("entry-%d-%s", t.Number, shortHash(asked))
@@ -312,7 +312,7 @@ func UsedInputs(d design.Definition, values design.Settings, filled url.Values) 
 	for i, p := range d.Parameters {
 		in := SettingInput(SettingField(i), p)
 		if value, there := values[p.Name]; there {
-			FillIn(filled, in.Name, design.FormatSetting(d, p, value))
+			FillIn(filled, in.Name, design.FormatSetting(p, value))
 		}
 		inputs = append(inputs, in)
 	}

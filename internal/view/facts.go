@@ -284,7 +284,7 @@ func BeliefsQuery(asked url.Values, snap *ledger.Snapshot) url.Values {
 	shown := snap.Trial(number) // nil when there is none
 	for i, p := range d.Parameters {
 		field := pinField(i)
-		if text := asked.Get(field); asked.Has(field) && p.Type != design.Remainder && (shown == nil || text != design.FormatSetting(d, p, shown.Parameters[p.Name])) {
+		if text := asked.Get(field); asked.Has(field) && p.Type != design.Remainder && (shown == nil || text != design.FormatSetting(p, shown.Parameters[p.Name])) {
 			kept.Set(field, text)
 			if shown != nil {
 				kept.Set("from", strconv.Itoa(shown.Number))

@@ -129,8 +129,8 @@ func (o Outlook) surface(chance [][]float64, aim string) chart.Surface {
 	surface := chart.Surface{Smooth: o.smooth(), MeanName: words.AxisName(o.Metric, unit), Aim: aim, Note: withoutNoise}
 	px, py := parameter(d, o.X), parameter(d, o.Y)
 	columns, rows := evenly(px, drawn.X, surface.Smooth), evenly(py, drawn.Y, surface.Smooth)
-	surface.X, surface.AtX = mapValues(d, px, drawn.X, columns, surface.Smooth)
-	surface.Y, surface.AtY = mapValues(d, py, drawn.Y, rows, surface.Smooth)
+	surface.X, surface.AtX = mapValues(drawn.X, columns, surface.Smooth, px)
+	surface.Y, surface.AtY = mapValues(drawn.Y, rows, surface.Smooth, py)
 	for _, i := range rows {
 		var means, within []float64
 		var line, cells, fits []string
@@ -190,7 +190,7 @@ func (o Outlook) mapCaption(chance [][]float64, aim string) string {
 		i, j := best/len(o.Map.X), best%len(o.Map.X)
 		px, py := parameter(d, o.X), parameter(d, o.Y)
 		caption += " " + chanceWords(chance, aim) + fmt.Sprintf("; of the places that the map is drawn from it is best%s, %s, at %s %s and %s %s.", words.Either(narrowed, " among what may be chosen", ""), words.Percent(chance[i][j]),
-			words.Name(o.X), words.With(design.WriteSetting(d, px, o.Map.X[j]), px.Unit), words.Name(o.Y), words.With(design.WriteSetting(d, py, o.Map.Y[i]), py.Unit))
+			words.Name(o.X), words.With(design.WriteSetting(px, o.Map.X[j]), px.Unit), words.Name(o.Y), words.With(design.WriteSetting(py, o.Map.Y[i]), py.Unit))
 	case chance != nil:
 		caption += " Where a cell has room, that stands in it, and below it the chance " + aim + ". Choices have no order, so nothing is drawn between them."
 	}
@@ -212,19 +212,18 @@ func (o Outlook) mapCaption(chance [][]float64, aim string) string {
 
 // mapTable has the map's values: a row for a value of one parameter, a column for one of the other.
 func (o Outlook) mapTable(chance [][]float64, aim string) templates.Table {
-	d := o.Snap.Definition
-	px, py := parameter(d, o.X), parameter(d, o.Y)
+	px, py := parameter(o.Snap.Definition, o.X), parameter(o.Snap.Definition, o.Y)
 	across, up := 1, 1
 	if o.smooth() { // of values that have an order, nine at most fit on a sheet of paper
 		across, up = max(1, (len(o.Map.X)+6)/8), max(1, (len(o.Map.Y)+6)/8)
 	}
-	what := "Expected " + words.AxisName(words.Name(o.Metric), UnitOf(d, o.Metric)) + words.Either(chance == nil, "", " (chance "+aim+")")
+	what := "Expected " + words.AxisName(words.Name(o.Metric), UnitOf(o.Snap.Definition, o.Metric)) + words.Either(chance == nil, "", " (chance "+aim+")")
 	table := templates.Table{Head: []templates.Column{{Name: what + ": " + words.Name(o.Y) + " ↓, " + words.Name(o.X) + " →", Unit: py.Unit}}}
 	for j := 0; j < len(o.Map.X); j += across {
-		table.Head = append(table.Head, number(design.WriteSetting(d, px, o.Map.X[j]), px.Unit))
+		table.Head = append(table.Head, number(design.WriteSetting(px, o.Map.X[j]), px.Unit))
 	}
 	for i := (len(o.Map.Y) - 1) / up * up; i >= 0; i -= up {
-		row := []string{design.WriteSetting(d, py, o.Map.Y[i])}
+		row := []string{design.WriteSetting(py, o.Map.Y[i])}
 		for j := 0; j < len(o.Map.X); j += across {
 			cell := words.Alike(o.Map.SD[o.Metric][i][j])(o.Map.Mean[o.Metric][i][j])
 			if chance != nil && !math.IsNaN(chance[i][j]) {
@@ -239,9 +238,9 @@ func (o Outlook) mapTable(chance [][]float64, aim string) templates.Table {
 
 // mapValues are those at the places of an axis of the map, in words where the map is a grid of
 // cells, and what pointing at them says.
-func mapValues(d design.Definition, p design.Parameter, values []design.Value, places []int, smooth bool) (at []any, said []string) {
+func mapValues(values []design.Value, places []int, smooth bool, p design.Parameter) (at []any, said []string) {
 	for _, i := range places {
-		text := design.WriteSetting(d, p, values[i])
+		text := design.WriteSetting(p, values[i])
 		at, said = append(at, words.Either[any](smooth, plotValue(values[i]), text)), append(said, words.Name(p.Name)+" "+words.Name(text))
 	}
 	return at, said

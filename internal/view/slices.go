@@ -241,7 +241,7 @@ func (o Outlook) sliceWords(metric string, along []study.Slice) string {
 	for _, slice := range along[:min(most, len(along))] {
 		band, p := slice.Metrics[metric], parameter(d, slice.Parameter)
 		best, narrowed := bestOf(band.Mean, slice.Open, lowest)
-		show, where := words.Alike(band.SD[best]), "at "+words.Name(p.Name)+" "+words.With(words.Name(design.WriteSetting(d, p, slice.At[best])), p.Unit)+words.Either(narrowed, " (of what may be chosen)", "")
+		show, where := words.Alike(band.SD[best]), "at "+words.Name(p.Name)+" "+words.With(words.Name(design.WriteSetting(p, slice.At[best])), p.Unit)+words.Either(narrowed, " (of what may be chosen)", "")
 		if show(slices.Min(band.Mean)) == show(slices.Max(band.Mean)) {
 			where = "all along " + words.Name(p.Name)
 		}
@@ -296,7 +296,7 @@ func (o Outlook) sliceTable(along []study.Slice) templates.Table {
 	add(column("Along"), func(at place) string { return at.Parameter })
 	add(number("At", ""), func(at place) string {
 		p := parameter(d, at.Parameter)
-		return words.With(words.Settings(d, p, at.At)(at.At[at.i]), p.Unit)
+		return words.With(words.Settings(p, at.At)(at.At[at.i]), p.Unit)
 	})
 	for _, metric := range o.Metrics {
 		unit := UnitOf(d, metric)
@@ -408,10 +408,9 @@ func influence(along study.Slice, objective string) float64 {
 // follow the recommendation.
 func (o *Outlook) readPins() bool {
 	changed := false
-	d := o.Snap.Definition
-	for i, p := range d.Parameters {
+	for i, p := range o.Snap.Definition.Parameters {
 		field := pinField(i)
-		o.form.Values.Set(field, design.FormatSetting(d, p, o.Point[p.Name]))
+		o.form.Values.Set(field, design.FormatSetting(p, o.Point[p.Name]))
 		if !o.Query.Has(field) {
 			continue
 		}

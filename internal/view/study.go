@@ -173,7 +173,7 @@ func limitsText(d design.Definition, metric string) string {
 func settingsOf(d design.Definition, values design.Settings) []templates.Setting {
 	return lists.Pick(d.Parameters, func(p design.Parameter) (templates.Setting, bool) {
 		value, there := values[p.Name]
-		return templates.Setting{Name: p.Name, Value: design.WriteSetting(d, p, value), Unit: p.Unit}, there
+		return templates.Setting{Name: p.Name, Value: design.WriteSetting(p, value), Unit: p.Unit}, there
 	})
 }
 

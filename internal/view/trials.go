@@ -135,8 +135,7 @@ type listing struct {
 }
 
 func (l listing) list(table *templates.Trials, trials []*ledger.Trial) {
-	d := l.Snap.Definition
-	for _, p := range d.Parameters {
+	for _, p := range l.Snap.Definition.Parameters {
 		table.Settings = append(table.Settings, number(p.Name, p.Unit))
 		var shown []design.Value
 		for _, t := range trials {
@@ -147,10 +146,10 @@ func (l listing) list(table *templates.Trials, trials []*ledger.Trial) {
 				shown = append(shown, value)
 			}
 		}
-		l.settings = append(l.settings, words.Settings(d, p, shown))
+		l.settings = append(l.settings, words.Settings(p, shown))
 	}
-	for _, metric := range tableMetrics(d) {
-		table.Metrics = append(table.Metrics, number(metric, UnitOf(d, metric)))
+	for _, metric := range tableMetrics(l.Snap.Definition) {
+		table.Metrics = append(table.Metrics, number(metric, UnitOf(l.Snap.Definition, metric)))
 		var shown []float64
 		for _, m := range readings(trials, metric) {
 			if m.StdDev == nil {

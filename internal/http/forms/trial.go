@@ -164,14 +164,13 @@ func (t *Typed) used(form Trial) design.Settings {
 // as the trial has it.
 func (t *Typed) settings(form Trial) design.Settings {
 	settings, some := design.Settings{}, false
-	d := form.snap.Definition
-	for i, p := range d.Parameters {
+	for i, p := range form.snap.Definition.Parameters {
 		kept, there := form.trial.Parameters[p.Name]
 		name := form.Settings[i].Name
 		typed, was := t.Values.Has(name), templates.WasOf(name)
 		some = some || typed
 		switch {
-		case there && (!typed || t.Text(name) == design.FormatSetting(d, p, kept) || t.Values.Has(was) && t.Text(name) == t.Text(was)):
+		case there && (!typed || t.Text(name) == design.FormatSetting(p, kept) || t.Values.Has(was) && t.Text(name) == t.Text(was)):
 			settings[p.Name] = kept // as it was shown, which may be rounded, or put right by others since
 		case typed:
 			if value := t.value(name, p); value != nil {

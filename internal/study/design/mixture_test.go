@@ -78,7 +78,7 @@ func TestShownMixturesMayBeTyped(t *testing.T) {
 		for _, place := range c.Probes() {
 			s, typed := c.Settings(place), Settings{}
 			for _, p := range c.Def.Parameters {
-				typed[p.Name] = NumberValue(must.Get(ReadNumber(FormatSetting(c.Def, p, s[p.Name]), PointDecimal))(t))
+				typed[p.Name] = NumberValue(must.Get(ReadNumber(FormatSetting(p, s[p.Name]), PointDecimal))(t))
 			}
 			if _, _, wrong := c.Place(typed, "at"); len(wrong) > 0 {
 				r.Fatalf("%v, written as %v, may not be chosen: %v", s, typed, wrong)

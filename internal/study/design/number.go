@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -265,40 +264,32 @@ func decimalsFor(sd float64) int {
 }
 
 // FormatSetting writes a parameter's value: to the decimals of its step and six digits at least, or
-// to a thousandth of its range; and that of a mixture's part to the decimals that the mixture needs.
-func FormatSetting(d Definition, p Parameter, v Value) string {
+// to a thousandth of its range.
+func FormatSetting(p Parameter, v Value) string {
 	if v.IsText {
 		return v.Text
 	}
+	if decimals, fixed := settingDecimals(p, v.Number); fixed {
+		return trimZeros(FormatFixed(v.Number, decimals))
+	}
+	return FormatNumber(v.Number)
+}
+
+// settingDecimals is how many decimals FormatSetting writes a value with; fixed is false where it is
+// written as any number is.
+func settingDecimals(p Parameter, x float64) (decimals int, fixed bool) {
 	if p.Low == nil || p.High == nil {
-		return FormatNumber(v.Number)
+		return 0, false
 	}
 	if p.Type == Integer || p.Step != nil && *p.Step > 0 {
-		decimals := max(SignificantDigits-1-ExponentOf(v.Number), stepDecimals(p), d.mixtureDecimals(p))
-		return trimZeros(FormatFixed(v.Number, min(decimals, digitsHeld-1-ExponentOf(v.Number))))
+		decimals := max(SignificantDigits-1-ExponentOf(x), stepDecimals(p))
+		return min(decimals, digitsHeld-1-ExponentOf(x)), true
 	}
 	resolution := (*p.High - *p.Low) / 1000
 	if p.Logarithmic() {
-		resolution = math.Abs(v.Number) / 1000
+		resolution = math.Abs(x) / 1000
 	}
-	if !(resolution > 0) || !Finite(resolution) {
-		return FormatNumber(v.Number)
-	}
-	return trimZeros(FormatFixed(v.Number, max(0, -ExponentOf(resolution), d.mixtureDecimals(p))))
-}
-
-// mixtureDecimals is how many decimals the parts of the mixtures that a parameter belongs to need, 0 where
-// there are none. With D of them n parts, each written with an error of 10⁻ᴰ/2 at most, still add up to
-// what is told of a remainder:
-//
-//	n·10⁻ᴰ/2 ≤ remainderSlack·size.
-func (d Definition) mixtureDecimals(p Parameter) (decimals int) {
-	for _, rest := range d.Parameters {
-		if rest.Type == Remainder && (rest.Name == p.Name || slices.Contains(rest.Of, p.Name)) {
-			decimals = max(decimals, -ExponentOf(2*remainderSlack*rest.size()/float64(len(rest.Of)+1)))
-		}
-	}
-	return decimals
+	return max(0, -ExponentOf(resolution)), resolution > 0 && Finite(resolution)
 }
 
 // stepDecimals is how many decimals the values have that a parameter with steps can be set to.
@@ -383,11 +374,11 @@ const mostZeros = 15
 
 // WriteSetting writes a parameter's value. Large ones keep all digits that somebody may have to
 // set; small ones would lose theirs behind zeros.
-func WriteSetting(d Definition, p Parameter, v Value) string {
+func WriteSetting(p Parameter, v Value) string {
 	if v.IsText {
 		return v.Text
 	}
-	text := FormatSetting(d, p, v)
+	text := FormatSetting(p, v)
 	rounded, err := strconv.ParseFloat(text, 64)
 	if power := PowerOf(rounded); err != nil || power == 0 || 0 < power && power <= mostZeros {
 		return Typeset(text)

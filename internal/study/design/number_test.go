@@ -145,7 +145,7 @@ func TestSettingsAreWrittenAsTheyCanBeSet(t *testing.T) {
 		{Parameter{Type: Real, Low: new(0.25), High: new(2.0), Step: new(0.5)}, NumberValue(1.2), "1.2"},
 		{Parameter{Type: Categorical, Choices: []string{"A"}}, TextValue("A"), "A"},
 	} {
-		if got := FormatSetting(Definition{}, c.p, c.v); got != c.want {
+		if got := FormatSetting(c.p, c.v); got != c.want {
 			t.Errorf("%v: got %s, want %s", c.v, got, c.want)
 		}
 	}
@@ -189,7 +189,7 @@ func TestNumbersAsTheyAreShown(t *testing.T) {
 		}
 	}
 	p := Parameter{Name: "x", Type: Real, Low: new(1e-200), High: new(3e-200)}
-	if got, want := WriteSetting(Definition{}, p, NumberValue(1.5e-200)), "1.5\u202f×\u202f10⁻²⁰⁰"; got != want {
+	if got, want := WriteSetting(p, NumberValue(1.5e-200)), "1.5\u202f×\u202f10⁻²⁰⁰"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	for _, at := range []struct {
@@ -219,7 +219,7 @@ func TestSettingsAreReadAtAGlance(t *testing.T) {
 		{salt, 4.66055723872e-7, "4.661\u202f×\u202f10⁻⁷"}, {salt, 0.00012346, "0.0001235"}, {stepped, 4.7e-5, "4.7\u202f×\u202f10⁻⁵"}, {stepped, 0, "0"},
 		{share, 0.00002, "0"}, {cells, 12345678, "12\u202f345\u202f678"},
 	} {
-		if got := WriteSetting(Definition{}, at.p, NumberValue(at.x)); got != at.want {
+		if got := WriteSetting(at.p, NumberValue(at.x)); got != at.want {
 			t.Errorf("%s of %v is written %q, want %q", at.p.Name, at.x, got, at.want)
 		}
 	}

@@ -20,11 +20,6 @@ const (
 	personSlack = 1e-9
 )
 
-// remainderSlack is how far, relative to the numbers of a mixture, a remainder that people tell may lie
-// beside what the others leave, and that beyond its bounds: the parts are written with as many digits as
-// keeps their roundings together within it.
-const remainderSlack = 1e-6
-
 const (
 	maxParameters = 50
 	maxContext    = 50
@@ -270,8 +265,8 @@ func (s *space) inBounds(x []float64) bool {
 }
 
 // size is the magnitude of the numbers a remainder is worked out from.
-func (p Parameter) size() float64 {
-	return math.Max(math.Abs(*p.Total), math.Max(math.Abs(*p.Low), math.Abs(*p.High)))
+func (a *axis) size() float64 {
+	return math.Max(math.Abs(*a.Total), math.Max(math.Abs(a.low), math.Abs(a.high)))
 }
 
 // broken returns the first limit that x breaks, or −1.
@@ -432,7 +427,7 @@ func (s *space) readRemainders(x []float64, settings Settings, location string, 
 		}
 		at := location + "." + a.Name
 		left := formatNumber(a.clean(x[i]))
-		forgiven := remainderSlack * a.size()
+		forgiven := s.roundings(a, x, how)
 		switch _, told := settings[a.Name]; {
 		case told && math.Abs(given[i]-x[i]) > forgiven:
 			f.Add(at, given[i], "must be %s, what the others leave of %s; it may be left out", left, formatNumber(*a.Total))
@@ -453,6 +448,25 @@ func (s *space) readRemainders(x []float64, settings Settings, location string, 
 			x[i] = a.tidy(x[i])
 		}
 	}
+}
+
+// roundings is how far a remainder that people tell may lie beside what the others leave, and that beyond
+// its bounds: each part may have been read from a screen, which rounds it, and a step may round it again.
+func (s *space) roundings(a *axis, x []float64, how reading) float64 {
+	all := a.shownWithin(a.high) + 1e-6*a.size()
+	for _, j := range a.of {
+		part := &s.axes[j]
+		if all += part.shownWithin(x[j]); how.round {
+			all += part.step / 2
+		}
+	}
+	return all
+}
+
+// shownWithin is how far FormatSetting's number may lie beside a value.
+func (p Parameter) shownWithin(x float64) float64 {
+	decimals, _ := settingDecimals(p, x)
+	return math.Pow10(-decimals) / 2
 }
 
 func (a *axis) wanted() string {

@@ -187,16 +187,16 @@ func Limit(c design.Constraint) string { return Sign(c.Op) + " " + Quantity(c.Th
 // Sign is how a limit's comparison is written.
 func Sign(op string) string { return Either(op == ">=", "≥", "≤") }
 
-// logDigits is how many digits a value on a log scale is written with at least, as FormatSetting does.
+// logDigits is how many digits a value on a log scale is written with, as FormatSetting does.
 const logDigits = 4
 
 // Settings writes values of a parameter with equally many decimals, as many as its usual form
 // needs, or on a log scale with equally many digits.
-func Settings(d design.Definition, p design.Parameter, values []design.Value) func(design.Value) string {
+func Settings(p design.Parameter, values []design.Value) func(design.Value) string {
 	var decimals, powered int
 	for _, value := range values {
-		decimals = max(decimals, decimalsOf(design.FormatSetting(d, p, value)))
-		if text := design.WriteSetting(d, p, value); strings.Contains(text, beforePower) {
+		decimals = max(decimals, decimalsOf(design.FormatSetting(p, value)))
+		if text := design.WriteSetting(p, value); strings.Contains(text, beforePower) {
 			powered = max(powered, decimalsOf(text))
 		}
 	}
@@ -209,9 +209,9 @@ func Settings(d design.Definition, p design.Parameter, values []design.Value) fu
 		case value.IsText:
 			return value.Text
 		case design.PowerOf(value.Number) != 0:
-			return filledUp(design.WriteSetting(d, p, value), powered)
+			return filledUp(design.WriteSetting(p, value), powered)
 		case byDigits && value.Number > 0:
-			return Fixed(value.Number, max(decimalsOf(design.FormatSetting(d, p, value)), logDigits-1-design.ExponentOf(value.Number)))
+			return Fixed(value.Number, max(0, logDigits-1-design.ExponentOf(value.Number)))
 		}
 		return Fixed(value.Number, decimals)
 	}

@@ -90,6 +90,31 @@ func TestShownMixturesMayBeTyped(t *testing.T) {
 	})
 }
 
+// TestAStepMovesWhatIsLeft: a planned mixture that adds up is one of the steps next to it.
+func TestAStepMovesWhatIsLeft(t *testing.T) {
+	t.Parallel()
+	d := parts(3)
+	for i := range d.Parameters {
+		if p := &d.Parameters[i]; p.Type == Remainder {
+			p.Total, p.High = new(100.0), new(100.0)
+		} else {
+			p.High, p.Step = new(100.0), new(5.0)
+		}
+	}
+	c, mixed := mustCompile(t, d), Settings{}
+	for i, share := range []float64{33, 33, 34} {
+		mixed[d.Parameters[i].Name] = NumberValue(share)
+	}
+	kept, _, wrong := c.Place(mixed, "at")
+	if rest := kept[d.Parameters[2].Name]; len(wrong) > 0 || rest.Number != 30 {
+		t.Errorf("planned: %v left, %v", rest, wrong)
+	}
+	mixed[d.Parameters[2].Name] = NumberValue(40)
+	if _, _, wrong := c.Place(mixed, "at"); len(wrong) == 0 {
+		t.Error("what does not add up is a mixture")
+	}
+}
+
 // TestFillKeepsWithinBounds: with bounds, steps and two totals of their own, wherever a mixture
 // exists it is met.
 func TestFillKeepsWithinBounds(t *testing.T) {

@@ -155,6 +155,13 @@ func WhyNotAgain(snap *ledger.Snapshot, trial *ledger.Trial) string {
 func DoubtOwn(snap *ledger.Snapshot, own OwnTrial, forecast *ledger.Decision) []Doubt {
 	doubts := Asked(snap.DoubtReadings(0, own.Metrics, func(metric string) *ledger.Expected { return snap.ForetoldBy(forecast, metric) }))
 	kept, _, _ := own.Place(snap.Compiled(), "parameters")
+	for _, p := range snap.Definition.Parameters {
+		if typed, at := own.Parameters[p.Name], kept[p.Name]; p.Step != nil && typed != at {
+			say := func(v design.Value) string { return design.WithUnit(design.WriteSetting(p, v), p.Unit, " ") }
+			doubts = append(doubts, Doubt{"parameters." + p.Name, exactly(typed.Number), fmt.Sprintf("%s %s? Its steps are %s apart: %s would be tried.",
+				design.Name(design.Capitalised(p.Name)), say(typed), say(design.NumberValue(*p.Step)), say(at))})
+		}
+	}
 	if number := lastWith(snap, kept); number > 0 {
 		doubts = append(doubts, Doubt{"parameters", describe(snap.Definition, kept), replicateText(number)})
 	}

@@ -157,6 +157,9 @@ func TestWhatIsRepeatedWasRunSo(t *testing.T) {
 	if planned := own(at(40, 0.81), nil); !planned.Equal(at(40, 0.8)) {
 		t.Errorf("planned at %v", planned)
 	}
+	if doubts := DoubtOwn(b.snap, OwnTrial{Parameters: at(41, 0.81)}, nil); len(doubts) != 1 || doubts[0].Field != "parameters.time" || doubts[0].Text != "Time 0.81? Its steps are 0.1 apart: 0.8 would be tried." {
+		t.Errorf("of what a step moves is said %+v", doubts)
+	}
 	run := OwnTrial{Parameters: at(40, 0.81), Metrics: map[string]ledger.Reading{"pH": {Value: 7.2}}}
 	if got := own(run.Parameters, run.Metrics); !got.Equal(run.Parameters) {
 		t.Errorf("run at %v", got)

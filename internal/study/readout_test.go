@@ -375,6 +375,38 @@ func TestWhatIsGoneIsNotRecommended(t *testing.T) {
 	}
 }
 
+// TestACandidateThatARuleForbidsIsNotRecommended: a rule that came after trials rules candidates out of
+// what is recommended and of what could still be gained, as it does of what is suggested.
+func TestACandidateThatARuleForbidsIsNotRecommended(t *testing.T) {
+	t.Parallel()
+	d := oven()
+	d.Algorithm.Name, d.InputConstraints = "log-cei", nil
+	for n := range 5 {
+		d.Candidates = append(d.Candidates, design.Settings{"temperature": design.NumberValue(float64(30 + 5*n)), "cycles": design.NumberValue(4)})
+	}
+	b := newBench(t, d)
+	for n, s := range d.Candidates {
+		b.must(b.service.ruleOwn(t.Context(), Command{By: "Ana"}, b.snap, OwnTrial{Parameters: s}))
+		b.tell(n+1, map[string]float64{"yield": s["temperature"].Number, "impurity": 0.1 + 0.001*float64(n)})
+	}
+	told := func(want int, lowest, highest float64) {
+		t.Helper()
+		state, gain := must.Get(b.service.StateOf(t.Context(), b.snap))(t), must.Get(b.service.GainOf(t.Context(), b.snap))(t)
+		if r := state.Recommendation; r == nil || r.Number != want {
+			t.Errorf("recommended is %+v, want trial %d", r, want)
+		}
+		if best := gain.Best; best.Low < lowest || best.High > highest {
+			t.Errorf("the best is said to lie within %+v, want within %g to %g", best, lowest, highest)
+		}
+	}
+	told(5, 45, 55)
+	b.must(ruleReconfigure(b.snap, design.Reconfiguration{InputConstraints: &[]string{"temperature <= 42"}, Reason: "the seal"}))
+	told(3, 35, 45)
+	if !b.snap.Gone(5) || b.snap.Gone(3) {
+		t.Errorf("trials 3 and 5 may be chosen no more: %t, %t", b.snap.Gone(3), b.snap.Gone(5))
+	}
+}
+
 // TestWhatRanOutIsWhatWasUsed: where a trial was run at other settings than those chosen, those are
 // recommended, or have run out.
 func TestWhatRanOutIsWhatWasUsed(t *testing.T) {

@@ -85,7 +85,10 @@ func ruleReconfigure(snap *ledger.Snapshot, change design.Reconfiguration) (ruli
 	if err := append(faults, checkReason(change.Reason)...).Err(); err != nil {
 		return ruling{}, err
 	}
-	after, err := after.Check()
+	err := beyondCandidates(after).Err()
+	if err == nil {
+		after, err = after.Check()
+	}
 	if err == nil {
 		err = slices.Concat(design.SameShape(before, after), offScale(snap, after), otherMixture(snap, after)).Err()
 	}
@@ -103,6 +106,28 @@ func ruleReconfigure(snap *ledger.Snapshot, change design.Reconfiguration) (ruli
 		return ruling{}, conflict("The study is configured so already; nothing would change.")
 	}
 	return ruling{drafts: []ledger.Draft{{Kind: ledger.Reconfigured, Data: ledger.ReconfiguredData{Definition: after, Engine: optimizer.Engine, Changes: changes, Reason: change.Reason}}}}, nil
+}
+
+// beyondCandidates are the faults of bounds that candidates lie beyond. These stay, so that the bounds
+// are what is wrong, once, and not each of the candidates.
+func beyondCandidates(after design.Definition) (faults design.Faults) {
+	for i, p := range after.Parameters {
+		levels := design.Levels(after.Candidates, p.Name)
+		if len(levels) == 0 || p.Type == design.Remainder || p.Low == nil || p.High == nil {
+			continue
+		}
+		say := func(bound, reach string, limit, level float64, op string) {
+			faults.Add(fmt.Sprintf("parameters[%d].%s", i, bound), limit, "there are candidates %s to %s, which stay; a rule such as %s %s %s leaves them out",
+				reach, design.FormatNumber(level), p.Name, op, design.FormatNumber(limit))
+		}
+		if lowest := slices.Min(levels); lowest < *p.Low {
+			say("low", "down", *p.Low, lowest, ">=")
+		}
+		if highest := slices.Max(levels); highest > *p.High {
+			say("high", "up", *p.High, highest, "<=")
+		}
+	}
+	return faults
 }
 
 // offScale are the faults of logarithmic scales that past trials have no place on: what is not above

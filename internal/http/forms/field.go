@@ -98,10 +98,10 @@ func (fields Fields) first(values url.Values) Field {
 }
 
 // NameOf is the field that a fault at that path is about: that of the longest part of the path that
-// one has, "" where none has any.
+// one has which is not shown as text only, "" where none has any.
 func (fields Fields) NameOf(path string) string {
 	for ; path != ""; path = path[:max(0, strings.LastIndexAny(path, ".["))] {
-		if i := slices.IndexFunc(fields, func(f Field) bool { return f.path == path || f.whole == path }); i >= 0 {
+		if i := slices.IndexFunc(fields, func(f Field) bool { return !f.fixed && (f.path == path || f.whole == path) }); i >= 0 {
 			return fields[i].Name
 		}
 	}

@@ -140,6 +140,12 @@ func TestFaultsFindTheirFields(t *testing.T) {
 			t.Errorf("a fault at %s is shown at %q, want %q", location, got, want)
 		}
 	}
+	_, fields = Of(ShowingChanges(rich(), ""), design.PointDecimal).Changes(rich())
+	for location, want := range map[string]string{"parameters[0].low": "parameters.0.low", "parameters[0].step": "", "candidates[3].a": "", "name": ""} {
+		if got := fields.NameOf(location); got != want {
+			t.Errorf("of a change, a fault at %s is shown at %q, want %q", location, got, want)
+		}
+	}
 }
 
 // TestLinesComeAndGo: a line keeps its number while others come and go.

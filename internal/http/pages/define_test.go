@@ -212,6 +212,21 @@ func TestACloneHasTheCandidates(t *testing.T) {
 	sitetest.Says(t, s.Page("/studies/new?from="+id), ">x\tbase\n0.5\tK\n2\tCs</textarea>")
 }
 
+// TestWhatStandsAgainstAChangeIsSaid: also where it is about what the form shows as text, or not at all.
+func TestWhatStandsAgainstAChangeIsSaid(t *testing.T) {
+	s := sitetest.Beside(t)
+	const rest = `"objective": {"metric": "yield", "direction": "maximize"}, "algorithm": {"name": "log-cei", "horizon": 20}}`
+	for _, c := range []struct{ has, says string }{
+		{`"parameters": [{"name": "x", "type": "real", "low": 0, "high": 2}], "candidates": [{"x": 0.5}, {"x": 1.5}, {"x": 2}], `,
+			"there are candidates down to 0.5, which stay; a rule such as x &gt;= 1 leaves them out"},
+		{`"parameters": [{"name": "x", "type": "real", "low": 0, "high": 4, "step": 3}], `, "step 3 is wider than the range from 1 to 2"},
+	} {
+		study := s.NewStudy(`{"name": "Narrowed", ` + c.has + rest)
+		form := url.Values{"parameters.0.low": {"1"}, "parameters.0.high": {"2"}, "algorithm.name": {"log-cei"}, "algorithm.horizon": {"20"}, "reason": {"the pump"}, "do": {"preview"}}
+		postAs(s, "/studies/"+study+"/reconfigure", s.Admin, form).Want(422).Says(c.says)
+	}
+}
+
 // TestTheExampleOfAnImportCanBeImported: a listed combination, a mixture that adds up, rules that hold,
 // and cells with commas.
 func TestTheExampleOfAnImportCanBeImported(t *testing.T) {

@@ -199,12 +199,26 @@ func SameShape(before, after Definition) (faults Faults) {
 	return faults
 }
 
-// Placed has faults of d, which the change led to, where what they are of stood in the change, whose
-// lists may leave out what stays.
+// sends tells whether the change has a part of a definition that it may leave out.
+func (change Reconfiguration) sends(part string) bool {
+	parts := map[string]bool{
+		"objective": change.Objective != nil, "algorithm": change.Algorithm != nil, "model": change.Model != nil,
+		"input_constraints": change.InputConstraints != nil, "unavailable": change.Unavailable != nil, "stop": change.Stop != nil,
+	}
+	sent, may := parts[part]
+	return sent || !may
+}
+
+// Placed has faults of d, which the change led to, where what they are of stood in the change, which
+// may leave out what stays.
 func (change Reconfiguration) Placed(d Definition, faults Faults) Faults {
 	known, sent := d.partNames(), change.partNames()
 	placed := slices.Clone(faults)
 	for i, fault := range placed {
+		if part := (fault.Field + ".")[:strings.IndexAny(fault.Field+".", ".[")]; !change.sends(part) {
+			placed[i].Field, placed[i].Message = part, fmt.Sprintf("%s, which stays: %s", fault.Field, fault.Message)
+			continue
+		}
 		list, rest, _ := strings.Cut(fault.Field, "[")
 		number, inside, _ := strings.Cut(rest, "]")
 		j, err := strconv.Atoi(number)

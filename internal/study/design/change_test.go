@@ -190,4 +190,10 @@ func TestFaultsOfAChangeArePlaced(t *testing.T) {
 	if want := `[parameters[0].low: m parameters: "a", which stays: m constraints[0]: m parameters: m m]`; got != want {
 		t.Errorf("placed %s, want %s", got, want)
 	}
+	faults = Faults{{Field: "unavailable.n[0]", Message: "m"}, {Field: "algorithm.settings.beta", Message: "m"}, {Field: "input_constraints[0]", Message: "m"}}
+	change = Reconfiguration{Algorithm: &Algorithm{}}
+	got = fmt.Sprint(change.Placed(d, faults))
+	if want := `[unavailable: unavailable.n[0], which stays: m algorithm.settings.beta: m input_constraints: input_constraints[0], which stays: m]`; got != want {
+		t.Errorf("placed %s, want %s", got, want)
+	}
 }

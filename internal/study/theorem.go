@@ -132,14 +132,10 @@ func TheoremOf(snap *ledger.Snapshot, state Readout) *Theorem {
 func circumstances(snap *ledger.Snapshot, state Readout) policy.Circumstances {
 	config := snap.Compiled().Config
 	c := policy.Circumstances{Context: config.Context(), Settings: config.Settings,
-		Rounds: len(snap.Trials), Capped: state.AtCeiling, Reread: func() []string { return reread(snap) }}
+		Rounds: len(snap.Trials), Capped: state.AtCeiling, Reread: func() []string { return reread(snap) }, Reconfigured: changedAfter(snap.Revisions)}
 	corrected, takenOut := map[int]bool{}, map[[2]int]bool{} // the latter with how many trials there were then
 	for _, revision := range snap.Revisions {
 		switch revision.Kind {
-		case ledger.Reconfigured:
-			if revision.Algorithmic {
-				c.Reconfigured = revision.After
-			}
 		case ledger.Corrected:
 			if revision.After > revision.Number { // else nothing was chosen from what it was
 				corrected[revision.Number] = true
@@ -171,6 +167,31 @@ func circumstances(snap *ledger.Snapshot, state Readout) policy.Circumstances {
 		}
 	}
 	return c
+}
+
+// changedAfter is how many trials there were when something was changed last that was not as before
+// again by the next.
+func changedAfter(revisions []ledger.Revision) (trials int) {
+	type place struct {
+		after int
+		path  string
+	}
+	was, is := map[place]string{}, map[place]string{}
+	for _, revision := range revisions {
+		for _, change := range revision.Changes {
+			at := place{revision.After, change.Path}
+			if _, before := was[at]; !before {
+				was[at] = string(change.Before)
+			}
+			is[at] = string(change.After)
+		}
+	}
+	for at := range was {
+		if was[at] != is[at] {
+			trials = max(trials, at.after)
+		}
+	}
+	return trials
 }
 
 func countTrial(c *policy.Circumstances, t *ledger.Trial) {

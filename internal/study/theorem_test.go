@@ -92,19 +92,20 @@ func TestWhatWasTakenOutForATimeBreaksAGuarantee(t *testing.T) {
 	b.tell(1, map[string]float64{"yield": 0.2, "impurity": 0.1})
 	set := func(kind ledger.Kind) { b.must(ruleClose(b.snap, kind, ledger.ClosedData{Number: 1, Reason: "spilt"})) }
 	set(ledger.Excluded)
-	b.wantFinding("readings that count now", policy.NotMet, "1 taken out")
+	b.wantFinding("readings that count now", policy.NotMet, "1 trial was taken out")
 	set(ledger.Included)
 	b.wantFinding("readings that count now", policy.Met, "nothing was corrected or taken out")
 	set(ledger.Excluded)
 	b.ask(1)
 	b.tell(2, map[string]float64{"yield": 0.3, "impurity": 0.2})
 	set(ledger.Included)
-	b.wantFinding("readings that count now", policy.NotMet, "1 taken out")
-	b.wantWorth("growth", "growth rate only, because no trial corrected, 1 taken out")
+	b.wantFinding("readings that count now", policy.NotMet, "1 trial was taken out")
+	b.wantWorth("growth", "growth rate only, because 1 trial was taken out")
 }
 
-// TestWhatNoDecisionSawBreaksNoGuarantee: a slip put right before the next trial is chosen, units and
-// when to stop, and a person's own trial at other settings, which the sum does not count.
+// TestWhatNoDecisionSawBreaksNoGuarantee: a slip put right before the next trial is chosen, in a reading or
+// in a limit, units, what is plausible and when to stop, and a person's own trial at other settings, which
+// the sum does not count.
 func TestWhatNoDecisionSawBreaksNoGuarantee(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, provenOven())
@@ -118,8 +119,19 @@ func TestWhatNoDecisionSawBreaksNoGuarantee(t *testing.T) {
 	correct(2)
 	b.wantFinding("readings that count now", policy.Met, "nothing was corrected")
 	o := b.snap.Definition.Objective
-	o.Unit = "parts"
+	o.Unit, o.Plausible = "parts", []float64{-5, 5}
 	b.must(ruleReconfigure(b.snap, design.Reconfiguration{Objective: &o, Stop: &design.Stop{Within: 0.02, Risk: 0.1}, Reason: "for people"}))
+	b.wantFinding("those of the first round", policy.Met, "never changed")
+	limit := func(threshold float64) {
+		c := b.snap.Definition.Constraints[0]
+		c.Threshold = threshold
+		b.must(ruleReconfigure(b.snap, design.Reconfiguration{Constraints: []design.Constraint{c}, Reason: "typo"}))
+	}
+	was := b.snap.Definition.Constraints[0].Threshold
+	limit(was / 2)
+	b.wantFinding("those of the first round", policy.NotMet, "were changed after 2 trials")
+	limit(was / 4)
+	limit(was)
 	b.wantFinding("those of the first round", policy.Met, "never changed")
 	b.must(b.service.ruleOwn(t.Context(), Command{By: "Ana"}, b.snap, OwnTrial{Parameters: b.snap.Definition.Candidates[1]}))
 	b.must(ruleTell(b.snap, 3, ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: 0.2}, "impurity": {Value: 0.1}}, Parameters: b.snap.Definition.Candidates[2]}))
@@ -129,7 +141,7 @@ func TestWhatNoDecisionSawBreaksNoGuarantee(t *testing.T) {
 	b.wantFinding("chosen by the rule", policy.Met, "1 trial chosen otherwise")
 	b.wantWorth("guarantee", "a guarantee, if what cannot be known holds: 4 of the 16 assumptions of its theorem")
 	correct(1)
-	b.wantFinding("readings that count now", policy.NotMet, "1 trial corrected")
+	b.wantFinding("readings that count now", policy.NotMet, "1 trial was corrected")
 }
 
 // TestABoundRestsOnWhatTheStudyIs plays a study that meets its theorem as far as can be known, and
@@ -159,7 +171,7 @@ func TestABoundRestsOnWhatTheStudyIs(t *testing.T) {
 
 	b.must(ruleCorrect(b.snap, Correction{Number: 2, Metrics: map[string]*ledger.Reading{"yield": {Value: 0.1}}, Reason: "typo"}))
 	b.must(ruleClose(b.snap, ledger.Excluded, ledger.ClosedData{Number: 3, Reason: "spilled"}))
-	b.wantFinding("readings that count now", policy.NotMet, "1 trial corrected, 1 taken out")
+	b.wantFinding("readings that count now", policy.NotMet, "1 trial was corrected, and 1 trial was taken out")
 
 	b.wantFinding("chosen by the rule", policy.Met, "no trial")
 	b.must(b.service.ruleOwn(t.Context(), Command{By: "Ana"}, b.snap, OwnTrial{Parameters: b.snap.Definition.Candidates[1]}))

@@ -254,7 +254,7 @@ func TestTheTheoremBehindABound(t *testing.T) {
 		"Here, over the same trials:", "Left under it:")
 	sitetest.Says(t, html.UnescapeString(s.Page(study+"?whole")), "What do the bounds on violation and regret rest on? Of 16 assumptions")
 	s.API("POST", study+"/trials/2/exclude", `{"reason": "spilled"}`).Want(200)
-	everywhere("✗ not met", "No trial corrected, 1 taken out", "It shows how violation grows with trials, and is no promise", "It shows how regret grows with trials, and is no promise", "growth rate only, because no trial corrected, 1 taken out)")
+	everywhere("✗ not met", "1 trial was taken out", "It shows how violation grows with trials, and is no promise", "It shows how regret grows with trials, and is no promise", "growth rate only, because 1 trial was taken out)")
 }
 
 // Settings typed with a result that is refused stand in sight beside it: they are sent again with the next press.

@@ -223,8 +223,11 @@ var (
 	uncorrected = Assumption{
 		"Every trial was chosen from the readings that count now: none is corrected or taken out afterwards.",
 		func(c Circumstances) Finding {
+			were := func(n int) string { return strings.Replace(trials(n)+" were", "trial were", "trial was", 1) }
 			return met("nothing was corrected or taken out").
-				unless(c.Corrected+c.Excluded > 0, "%s corrected, %d taken out", trials(c.Corrected), c.Excluded)
+				unless(c.Corrected > 0, "%s corrected", were(c.Corrected)).
+				unless(c.Excluded > 0, "%s taken out", were(c.Excluded)).
+				unless(c.Corrected > 0 && c.Excluded > 0, "%s corrected, and %s taken out", were(c.Corrected), were(c.Excluded))
 		}}
 
 	exactMaximum = Assumption{

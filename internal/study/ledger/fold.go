@@ -206,14 +206,15 @@ func (b *builder) reconfigured(data ReconfiguredData) error {
 		b.snap.rewritten = b.last.Seq
 	}
 	b.define(after)
-	b.revise(0, data.Reason).Algorithmic = slices.ContainsFunc(data.Changes, isAlgorithmic)
+	b.revise(0, data.Reason).Changes = slices.DeleteFunc(data.Changes, forPeople)
 	return nil
 }
 
-// isAlgorithmic tells whether the algorithm is told of a change of the definition: of all but units,
-// when to stop, and metrics that are only recorded.
-func isAlgorithmic(change design.Change) bool {
-	return !strings.HasSuffix(change.Path, ".unit") && !strings.HasPrefix(change.Path, "stop") && !strings.HasPrefix(change.Path, "recorded_metrics")
+// forPeople tells whether the algorithm is not told of a change of the definition: of units, of what is
+// plausible, of when to stop, and of metrics that are only recorded.
+func forPeople(change design.Change) bool {
+	return strings.HasSuffix(change.Path, ".unit") || strings.HasSuffix(change.Path, ".plausible") ||
+		strings.HasPrefix(change.Path, "stop") || strings.HasPrefix(change.Path, "recorded_metrics")
 }
 
 func (b *builder) chosen(data ChosenData) error {

@@ -434,14 +434,13 @@ func (snap *Snapshot) Summary() Summary {
 // Revision is an event from which on something else holds for trials or readings that are there
 // already: corrections, exclusions, reconfigurations and fits. Charts over trials mark them.
 type Revision struct {
-	Seq    int64
-	Kind   Kind
-	After  int    // how many trials there were
-	Number int    // of the trial concerned, 0 for none
-	Reason string // as people gave it
-	Limits []design.Constraint
-	// Algorithmic tells of a changed definition that something was changed of which the algorithm is told.
-	Algorithmic bool
+	Seq     int64
+	Kind    Kind
+	After   int    // how many trials there were
+	Number  int    // of the trial concerned, 0 for none
+	Reason  string // as people gave it
+	Limits  []design.Constraint
+	Changes []design.Change // of a changed definition, those that the algorithm is told of
 }
 
 // LimitsThrough gives, for each trial, the constraints as they stood when it was chosen, in the

@@ -115,7 +115,10 @@ func (change Reconfiguration) Apply(d Definition) (Definition, Faults) {
 	replace(&d.Model, change.Model)
 	replace(&d.InputConstraints, change.InputConstraints)
 	if change.Unavailable != nil {
-		d.Unavailable = change.Unavailable
+		d.Unavailable = maps.Clone(change.Unavailable)
+		if !change.Whole { // what came again needs no list
+			maps.DeleteFunc(d.Unavailable, func(name string, gone []Value) bool { return len(gone) == 0 && slices.Contains(known["parameters"], name) })
+		}
 	}
 	d.Stop = cmp.Or(change.Stop, d.Stop)
 	return d, faults

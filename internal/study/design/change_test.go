@@ -34,6 +34,13 @@ func TestApplyChangesWhatIsNamed(t *testing.T) {
 	if again, _ := (Reconfiguration{}).Apply(after); len(again.Unavailable["catalyst"]) != 1 || again.Stop == nil || *again.Stop != (Stop{0.02, 0.1}) {
 		t.Error("what has run out, or when to stop, is forgotten by a change that says nothing of it")
 	}
+	back, _ := Reconfiguration{Unavailable: map[string][]Value{"catalyst": {}, "nothing": {}}}.Apply(after)
+	if gone, there := back.Unavailable["catalyst"]; there {
+		t.Errorf("a choice that came again leaves a list of what has run out: %v", gone)
+	}
+	if _, there := back.Unavailable["nothing"]; !there {
+		t.Error("a list for a parameter that there is not passes unseen")
+	}
 	for location, change := range map[string]Reconfiguration{
 		"parameters[0].name":         {Parameters: []Parameter{{Name: "pressure"}}},
 		"constraints[0].name":        {Constraints: []Constraint{{Name: "acidity", Metric: "pH"}}},

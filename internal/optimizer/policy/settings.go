@@ -424,8 +424,16 @@ func (d Description) Completed(raw map[string]json.RawMessage, c Context) (map[s
 		return nil, r.faults
 	}
 	for _, s := range d.Settings {
-		if words, left := s.Paper.(LeftToUser); left && c.Paper && len(r.faults) == 0 && !r.known(s) {
+		words, left := s.Paper.(LeftToUser)
+		if !left || !c.Paper || len(r.faults) > 0 {
+			continue
+		}
+		switch lacking := r.lacking(s); {
+		case len(lacking) == 0:
+		case len(lacking) == len(r.names(s)):
 			r.fault(s.Name, "%s", words)
+		default:
+			r.fault(s.Name, "%s; %s has none yet: give {%q: …}", words, lacking[0], lacking[0])
 		}
 	}
 	if d.check != nil {
@@ -442,10 +450,10 @@ func (d Description) Completed(raw map[string]json.RawMessage, c Context) (map[s
 	return whole, r.faults
 }
 
-// known tells whether a setting has a value for every name, given or worked out.
-func (r *resolver) known(s Setting) bool {
+// lacking are the names for which a setting has no value, neither given nor worked out.
+func (r *resolver) lacking(s Setting) []string {
 	r.workOut(s)
-	return !slices.ContainsFunc(r.names(s), func(name string) bool { return r.out.values[s.Name].at(name) == nil })
+	return slices.DeleteFunc(slices.Clone(r.names(s)), func(name string) bool { return r.out.values[s.Name].at(name) != nil })
 }
 
 // workOut gives an absent setting the value that follows from the others: one for all names where

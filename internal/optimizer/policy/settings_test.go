@@ -305,6 +305,18 @@ func TestPublishedBounds(t *testing.T) {
 	}
 	equal(t, "B, G, G, ρ", []float64{s.Value("objective_bound", ""), s.Value("constraint_bound", "limit1"), s.Value("constraint_bound", "limit2"), s.Value("multiplier_cap", "limit1")},
 		[]float64{3, 2, 7, 24})
+	mixed := studyOf(2) // whose second limit is known before, and has no width
+	mixed.Paper, mixed.Metrics, mixed.CostMetrics[1] = true, mixed.Metrics[:2], ""
+	for settings, says := range map[string]string{
+		`{"beta": {"schedule": "theory", "B": 3, "R": 1}, "slater": 0.5}`:                                    `; limit2 has none yet: give {"limit2": …}`,
+		`{"beta": {"schedule": "theory", "B": 3, "R": 1}, "slater": 0.5, "constraint_bound": {"limit2": 4}}`: "",
+		`{"beta": 2, "slater": 0.5, "objective_bound": 1}`:                                                   "or this bound itself",
+	} {
+		_, faults := settle(t, "ckb-ucb", settings, mixed)
+		if good := len(faults) == 0; good != (says == "") || !good && !strings.HasSuffix(faults[0].Message, says) {
+			t.Errorf("%s: %v, want %q", settings, faults, says)
+		}
+	}
 	paper = knownBefore(paper)
 	s, faults = settle(t, "scgp-ucb", `{"beta": {"schedule": "theory", "B": 3, "R": 1}, "slater": 0.5}`, paper)
 	equal(t, "B, B of V, V", []float64{s.Value("objective_bound", ""), s.Value("schedule_bound", ""), s.Value("penalty_scale", "")}, []float64{3, 3, 0.5 / 24})

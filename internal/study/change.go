@@ -117,7 +117,7 @@ func beyondCandidates(after design.Definition) (faults design.Faults) {
 			continue
 		}
 		say := func(bound, reach string, limit, level float64, op string) {
-			faults.Add(fmt.Sprintf("parameters[%d].%s", i, bound), limit, "there are candidates %s to %s, which stay; a rule such as %s %s %s leaves them out",
+			faults.Add(fmt.Sprintf("parameters[%d].%s", i, bound), limit, "there are candidates %s to %s, which stay; instead, a rule such as %s %s %s leaves them out",
 				reach, design.FormatNumber(level), p.Name, op, design.FormatNumber(limit))
 		}
 		if lowest := slices.Min(levels); lowest < *p.Low {

@@ -218,7 +218,7 @@ func TestWhatStandsAgainstAChangeIsSaid(t *testing.T) {
 	const rest = `"objective": {"metric": "yield", "direction": "maximize"}, "algorithm": {"name": "log-cei", "horizon": 20}}`
 	for _, c := range []struct{ has, says string }{
 		{`"parameters": [{"name": "x", "type": "real", "low": 0, "high": 2}], "candidates": [{"x": 0.5}, {"x": 1.5}, {"x": 2}], `,
-			"there are candidates down to 0.5, which stay; a rule such as x &gt;= 1 leaves them out"},
+			"there are candidates down to 0.5, which stay; instead, a rule such as x &gt;= 1 leaves them out"},
 		{`"parameters": [{"name": "x", "type": "real", "low": 0, "high": 4, "step": 3}], `, "step 3 is wider than the range from 1 to 2"},
 	} {
 		study := s.NewStudy(`{"name": "Narrowed", ` + c.has + rest)

@@ -42,8 +42,12 @@ func (p *panelling) posed() design.SimulatedLab {
 	if lab == nil {
 		return nil
 	}
+	asked := map[int][]design.Constraint{} // of limits between the same trials, the last
 	for _, revision := range p.Snap.Revisions {
-		if d.Constraints = revision.Limits; (revision.Kind == ledger.Created || revision.Kind == ledger.Reconfigured) && !d.Poses(lab) {
+		asked[revision.After] = revision.Limits
+	}
+	for _, d.Constraints = range asked {
+		if !d.Poses(lab) {
 			return nil
 		}
 	}

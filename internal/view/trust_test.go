@@ -182,6 +182,7 @@ func TestTruthStandsBesideReadings(t *testing.T) {
 	if got := slice(v); got != "[0 2.5]" {
 		t.Errorf("the truth along x is %s", got)
 	}
+	was := b.snap.Definition.Constraints[0].Threshold
 	b.limit(0, 5)
 	v = b.facts(0)
 	_, said, _ = v.panelling().bestPanel()
@@ -189,6 +190,9 @@ func TestTruthStandsBesideReadings(t *testing.T) {
 	if got := slice(v); got != "[0 2.5]" {
 		t.Errorf("under another limit the truth along x is %s", got)
 	}
+	b.limit(0, was)
+	_, said, _ = b.facts(0).panelling().bestPanel()
+	says(t, "with the limit put back before the next trial", said, []string{"In truth"}, nil)
 	d := known{}.Study()
 	for _, gone := range [][]design.Value{{}, {design.NumberValue(0.8)}} {
 		if d.Unavailable = map[string][]design.Value{"x": gone}; d.Poses(known{}) != (len(gone) == 0) {

@@ -134,9 +134,10 @@ func (s *Models) ruleReplicate(ctx context.Context, cmd Command, snap *ledger.Sn
 
 // again is where a trial lies as it was run, with what it brought, to be run once more.
 func again(snap *ledger.Snapshot, trial *ledger.Trial) (optimizer.Place, optimizer.Known, error) {
-	_, place, faults := snap.Compiled().PlaceAgain(snap.Chosen(trial.Number), trial.Parameters, "parameters")
-	known, wrong := snap.Compiled().Known(trial.Brought())
-	if faults = append(faults, wrong...); len(faults) > 0 {
+	c := snap.Compiled()
+	_, place, faults := c.PlaceAgain(snap.Chosen(trial.Number), trial.Parameters, "parameters")
+	known, wrong := c.Known(trial.Brought())
+	if faults = slices.Concat(faults, c.Forbids(trial.Parameters, place, "parameters"), wrong); len(faults) > 0 {
 		return place, known, conflict("Trial %d cannot be repeated as it was: %s.", trial.Number, cmp.Or(brought(faults[0].Field), "it")+" "+faults[0].Message)
 	}
 	return place, known, nil
@@ -565,10 +566,12 @@ type OwnTrial struct {
 
 // Place finds where it lies. A step rounds what is to be run, not what was.
 func (own OwnTrial) Place(c *design.Compiled, at string) (design.Settings, optimizer.Place, design.Faults) {
+	place := c.Place
 	if len(own.Metrics) > 0 {
-		return c.PlaceExactly(own.Parameters, at)
+		place = c.PlaceExactly
 	}
-	return c.Place(own.Parameters, at)
+	settings, there, faults := place(own.Parameters, at)
+	return settings, there, append(faults, c.Forbids(settings, there, at)...)
 }
 
 const maximalCount = 50

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"headroom/internal/lists"
@@ -404,6 +405,13 @@ func TestACandidateThatARuleForbidsIsNotRecommended(t *testing.T) {
 	told(3, 35, 45)
 	if !b.snap.Gone(5) || b.snap.Gone(3) {
 		t.Errorf("trials 3 and 5 may be chosen no more: %t, %t", b.snap.Gone(3), b.snap.Gone(5))
+	}
+	const breaks = "breaks the input constraint"
+	if _, err := b.service.ruleOwn(t.Context(), Command{By: "Ana"}, b.snap, OwnTrial{Parameters: d.Candidates[4]}); err == nil || !strings.Contains(err.Error(), breaks) {
+		t.Errorf("a person's own trial at it: %v", err)
+	}
+	if why := WhyNotAgain(b.snap, b.snap.Trial(5)); !strings.Contains(why, breaks) || WhyNotAgain(b.snap, b.snap.Trial(3)) != "" {
+		t.Errorf("trial 5 is not to be repeated because of %q", why)
 	}
 }
 

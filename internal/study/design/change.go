@@ -117,7 +117,9 @@ func (change Reconfiguration) Apply(d Definition) (Definition, Faults) {
 	if change.Unavailable != nil {
 		d.Unavailable = maps.Clone(change.Unavailable)
 		if !change.Whole { // what came again needs no list
-			maps.DeleteFunc(d.Unavailable, func(name string, gone []Value) bool { return len(gone) == 0 && slices.Contains(known["parameters"], name) })
+			maps.DeleteFunc(d.Unavailable, func(name string, gone []Value) bool {
+				return len(gone) == 0 && slices.Contains(known["parameters"], name)
+			})
 		}
 	}
 	d.Stop = cmp.Or(change.Stop, d.Stop)

@@ -59,11 +59,30 @@ func (c *Compiled) place(s Settings, location string, how reading) (Settings, op
 	if c.arms != nil {
 		return nil, nowhere, c.unlisted(x, s, location)
 	}
-	if i := c.space.broken(x, personSlack); i >= 0 && !how.beyond {
-		f.Add(location, s, "breaks the input constraint %s", c.space.limits[i].explain(x))
+	if !how.beyond {
+		f = c.breaks(x, s, location)
+	}
+	if len(f) > 0 {
 		return nil, nowhere, f
 	}
 	return c.space.exactly(x), c.at(x), nil
+}
+
+// breaks is the fault of settings at x that are not within all input constraints.
+func (c *Compiled) breaks(x []float64, s Settings, location string) (f Faults) {
+	if i := c.space.broken(x, personSlack); i >= 0 {
+		f.Add(location, s, "breaks the input constraint %s", c.space.limits[i].explain(x))
+	}
+	return f
+}
+
+// Forbids are the faults of a candidate's settings that a rule forbids to try, which has a place; of
+// other settings Place says so.
+func (c *Compiled) Forbids(s Settings, place optimizer.Place, location string) Faults {
+	if place.Arm < 0 {
+		return nil
+	}
+	return c.breaks(c.arms[place.Arm], s, location)
 }
 
 // mostNamed is how many values of candidates a fault names.

@@ -496,6 +496,11 @@ func (p *panelling) limitWords(j int) string {
 	if today, _ := brokenIn(p.Snap.Trials, now); today != then {
 		text += fmt.Sprintf(" Each is judged by the limit of its time; by today’s, %s, it is %d.", words.Quantity(now.Threshold, now.Unit), today)
 	}
+	for i, then := range slices.Backward(p.limits) {
+		if then[j].Expression != now.Expression {
+			return text + fmt.Sprintf(" Up to trial %d the formula was another, %s since.", i+1, now.Expression)
+		}
+	}
 	return text
 }
 

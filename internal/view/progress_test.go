@@ -106,6 +106,7 @@ func TestAFormulaThatIsAnotherIsSaid(t *testing.T) {
 	if events := v.panelling().events(); len(events) != 1 || events[0].Text != "formula of load from x to 2*x" {
 		t.Errorf("over the trials stands %+v", events)
 	}
+	says(t, "a limit on it", v.panelling().limitWords(0), []string{"limit broken in 0 of 1 trial; highest 0.3 at trial 1. Up to trial 1 the formula was another, 2*x since."}, nil)
 	v.Paper = true
 	if note := v.Trials().Note; strings.Contains(note, "limits") {
 		t.Errorf("below the trials stands %q", note)

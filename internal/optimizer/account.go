@@ -270,16 +270,18 @@ func (s *account) footsteps(ctx context.Context, wanted bool) ([]policy.Footstep
 	return s.steps, nil
 }
 
-// footstep is what bounds need to know of one round. Costs are NaN where nothing counts.
+// footstep is what bounds need to know of one round. Costs are NaN where nothing counts. What was
+// decided before there was a scale counts in the first, as multipliers have it.
 func (s *account) footstep(t int, trace RoundTrace) policy.Footstep {
-	r, regime, n := &s.history.Rounds[t-1], s.regimeAt(t), len(s.targets)
+	r, n := &s.history.Rounds[t-1], len(s.targets)
+	scaled := func(metric int) *regime { return s.regimeAt(max(t, s.scaleSince(metric))) }
 	f := policy.Footstep{Suggested: r.Suggested && !r.Excluded, Multipliers: trace.Multipliers, After: s.multipliers,
 		Beta: make([]float64, n), SD: make([]float64, n), Gain: make([]float64, n), Lambda: make([]float64, n), Scale: make([]float64, n)}
 	if t < len(s.path.items) {
 		f.After = s.path.items[t]
 	}
 	for j := range s.cfg.Costs {
-		g, _, known := s.costAt(t, j, regime)
+		g, _, known := s.costAt(t, j, scaled(s.targets[1+j].metric))
 		if !known {
 			g = math.NaN()
 		}
@@ -288,8 +290,8 @@ func (s *account) footstep(t int, trace RoundTrace) policy.Footstep {
 	for k, target := range s.targets {
 		f.Scale[k] = 1
 		if m := target.metric; m >= 0 && trace.latent != nil {
-			f.Beta[k], f.SD[k], f.Gain[k], f.Scale[k] = trace.Beta[m], trace.latent[m], trace.InformationGain[m], regime.transforms[k].scale
-			f.Lambda[k] = regime.models[m].lambda
+			f.Beta[k], f.SD[k], f.Gain[k], f.Scale[k] = trace.Beta[m], trace.latent[m], trace.InformationGain[m], scaled(m).transforms[k].scale
+			f.Lambda[k] = s.regimeAt(t).models[m].lambda
 		}
 	}
 	return f

@@ -29,22 +29,22 @@ func (s *evidence) samePoint(round int) bool {
 	return a.Arm == b.Arm && slices.Equal(a.Point, b.Point)
 }
 
-// scaledFrom is, for each cost, the first decision with a scale of its metric: 1 where outputs are
-// as they are and for given costs, beyond the next decision where there is none yet. A price in
-// units that nothing is known of yet would depend on the unit.
+// scaledFrom is, for each cost, the first decision with a scale of its metric. A price in units that
+// nothing is known of yet would depend on the unit.
 func (s *evidence) scaledFrom() []int {
-	from := make([]int, len(s.cfg.Costs))
-	for j, c := range s.cfg.Costs {
-		from[j] = 1
-		if c.Knowledge == Given || !s.cfg.Standardize {
-			continue
-		}
-		from[j] = s.Round() + 1
-		if i := slices.IndexFunc(s.regimes, func(r *regime) bool { return r.models[c.Metric].count > 0 }); i >= 0 {
-			from[j] = s.regimes[i].from
-		}
+	return lists.Map(s.targets[1:], func(t target) int { return s.scaleSince(t.metric) })
+}
+
+// scaleSince is the first decision with a scale of the metric: 1 where outputs are as they are and for
+// what is given, beyond the next decision where there is none yet.
+func (s *evidence) scaleSince(metric int) int {
+	if metric < 0 || !s.cfg.Standardize {
+		return 1
 	}
-	return from
+	if i := slices.IndexFunc(s.regimes, func(r *regime) bool { return r.models[metric].count > 0 }); i >= 0 {
+		return s.regimes[i].from
+	}
+	return s.Round() + 1
 }
 
 // letGo forgets the prior state once nothing more is taken from it.

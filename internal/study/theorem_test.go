@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"headroom/internal/must"
 	"headroom/internal/optimizer"
@@ -463,5 +464,51 @@ func TestBoundsOnSampledLimits(t *testing.T) {
 		if bounds && !strings.HasPrefix(state.Regret.BoundWhy, "growth rate only, because what was proved is about expectations") {
 			t.Errorf("the bound on regret is %s", state.Regret.BoundWhy)
 		}
+	}
+}
+
+// TestBoundsAreInTheirUnit: a bound is so many of the unit that readings are told in, also over the trials
+// that were chosen before there was a scale.
+func TestBoundsAreInTheirUnit(t *testing.T) {
+	t.Parallel()
+	for _, a := range policy.Descriptions() {
+		if a.Theorem == nil || a.NeedsGivenConstraint {
+			continue
+		}
+		t.Run(a.Name, func(t *testing.T) {
+			t.Parallel()
+			var bounds, regrets [2][]float64
+			for i, unit := range []float64{1, 1000} {
+				d := ovenWith(a)
+				d.Model = design.Model{Fit: "fixed", Outputs: "standardize"}
+				d.Constraints[0].Threshold *= unit
+				b := newBench(t, d)
+				for n := range 5 {
+					b.ask(1)
+					s := b.snap.Trials[n].Parameters
+					b.tell(n+1, map[string]float64{"yield": unit * (s["temperature"].Number/10 + float64(n)), "impurity": unit * (s["cycles"].Number + float64(n)) / 4})
+				}
+				state, rows := b.shown()
+				violation, regret := []ViolationOut{state.Violation["impurity"]}, []*RegretOut{state.Regret}
+				for _, row := range rows {
+					violation, regret = append(violation, row.Violation["impurity"]), append(regret, row.Regret)
+				}
+				for n := range violation {
+					if v := violation[n].Bound; v != nil {
+						bounds[i] = append(bounds[i], *v/unit)
+					}
+					if r := regret[n]; r != nil && r.Bound != nil {
+						regrets[i] = append(regrets[i], *r.Bound/unit)
+					}
+				}
+			}
+			near := cmpopts.EquateApprox(1e-6, 1e-9)
+			if diff := cmp.Diff(bounds[0], bounds[1], near); diff != "" {
+				t.Errorf("in thousandths the bound on violation is another: %s", diff)
+			}
+			if diff := cmp.Diff(regrets[0], regrets[1], near); diff != "" {
+				t.Errorf("in thousandths the bound on regret is another: %s", diff)
+			}
+		})
 	}
 }

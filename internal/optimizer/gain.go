@@ -238,7 +238,7 @@ func (s *shown) contendersForBest(ctx context.Context, known Known, works chance
 		at = []Place{s.placeOf(recommended)}
 	}
 	for t := 1; t < s.Round(); t++ {
-		if !s.offOffer(t) {
+		if !s.history.Rounds[t-1].Gone {
 			rounds = append(rounds, t)
 		}
 	}

@@ -264,7 +264,7 @@ type NoiseAt struct {
 
 // Engine is the version of the optimizer that a decision records. It changes whenever the same
 // history could lead to a different suggestion; what another engine decided is not replayed.
-const Engine = "23"
+const Engine = "24"
 
 // Place is one point to ask about: unit coordinates, and the candidate's index (−1 without
 // candidates).

@@ -172,13 +172,7 @@ func (s *shown) recommend(estimates []policy.Estimate) (round int, rewards []flo
 
 // onOffer are the rounds whose reward was told and whose settings may still be chosen.
 func (s *shown) onOffer() []int {
-	return slices.DeleteFunc(slices.Clone(s.told(s.cfg.Objective.Metric)), s.offOffer)
-}
-
-// offOffer tells whether the settings of round n may be chosen no more: they are gone, or no candidate
-// that is left. Decisions, until there is another engine, go by the first alone.
-func (s *shown) offOffer(n int) bool {
-	return s.history.Rounds[n-1].Gone || !s.cfg.Space.offers(s.placeOf(n))
+	return slices.DeleteFunc(slices.Clone(s.told(s.cfg.Objective.Metric)), func(n int) bool { return s.history.Rounds[n-1].Gone })
 }
 
 // Foresees tells whether the next decision can say anything of the metric: there is a reading, and

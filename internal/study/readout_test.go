@@ -403,6 +403,10 @@ func TestACandidateThatARuleForbidsIsNotRecommended(t *testing.T) {
 	told(5, 45, 55)
 	b.must(ruleReconfigure(b.snap, design.Reconfiguration{InputConstraints: &[]string{"temperature <= 42"}, Reason: "the seal"}))
 	told(3, 35, 45)
+	b.ask(1)
+	if incumbent := b.snap.Trial(6).Decision.Incumbent; incumbent != 3 {
+		t.Errorf("the next trial is to outdo trial %d, want 3", incumbent)
+	}
 	if !b.snap.Gone(5) || b.snap.Gone(3) {
 		t.Errorf("trials 3 and 5 may be chosen no more: %t, %t", b.snap.Gone(3), b.snap.Gone(5))
 	}

@@ -143,10 +143,7 @@ func (snap *Snapshot) Compiled() *design.Compiled { return snap.compiled }
 func (snap *Snapshot) Place(number int) optimizer.Place { return snap.records[number-1].place }
 
 // Gone tells whether the settings of trial number may be chosen no more.
-func (snap *Snapshot) Gone(number int) bool {
-	r := snap.records[number-1]
-	return r.gone || r.place.Arm >= 0 && !snap.compiled.Config.Space.Available[r.place.Arm]
-}
+func (snap *Snapshot) Gone(number int) bool { return snap.records[number-1].gone }
 
 // KnownValues are the values of known constraints at trial number's settings, by constraint name and
 // by the formulas in force; its metrics are by those it was chosen with.

@@ -488,7 +488,7 @@ type TurnedTrial struct {
 
 // PreviewCorrection works out what Correct would change and stores nothing.
 func (s *Service) PreviewCorrection(ctx context.Context, cmd Command, id string, c Correction) (Impact, error) {
-	before, after, impact, err := s.preview(ctx, id, correcting(cmd, c))
+	before, after, impact, err := s.preview(ctx, cmd, id, correcting(cmd, c))
 	if err != nil {
 		return Impact{}, err
 	}
@@ -498,7 +498,7 @@ func (s *Service) PreviewCorrection(ctx context.Context, cmd Command, id string,
 
 // PreviewReconfiguration works out what a change of the definition would change and stores nothing.
 func (s *Service) PreviewReconfiguration(ctx context.Context, id string, change design.Reconfiguration) (Impact, error) {
-	before, after, impact, err := s.preview(ctx, id, func(now *ledger.Snapshot) (ruling, error) { return ruleReconfigure(now, change) })
+	before, after, impact, err := s.preview(ctx, Command{}, id, func(now *ledger.Snapshot) (ruling, error) { return ruleReconfigure(now, change) })
 	if err != nil {
 		return Impact{}, err
 	}
@@ -506,7 +506,7 @@ func (s *Service) PreviewReconfiguration(ctx context.Context, id string, change 
 	return impact, err
 }
 
-func (s *Service) preview(ctx context.Context, id string, rule func(now *ledger.Snapshot) (ruling, error)) (before, after *ledger.Snapshot, impact Impact, err error) {
+func (s *Service) preview(ctx context.Context, cmd Command, id string, rule func(now *ledger.Snapshot) (ruling, error)) (before, after *ledger.Snapshot, impact Impact, err error) {
 	if before, err = s.latest(ctx, id); err != nil {
 		return nil, nil, Impact{}, err
 	}
@@ -514,7 +514,7 @@ func (s *Service) preview(ctx context.Context, id string, rule func(now *ledger.
 	if err != nil {
 		return nil, nil, Impact{}, err
 	}
-	appended, err := s.append(Command{}, id, before, ruled)
+	appended, err := s.append(cmd, id, before, ruled)
 	if err != nil {
 		return nil, nil, Impact{}, err
 	}

@@ -75,6 +75,20 @@ func TestWhatWasNeverReadIsNull(t *testing.T) {
 	}
 }
 
+// TestADryRunHasWhoeverMakesIt: what would come with a correction is by whoever asks what would.
+func TestADryRunHasWhoeverMakesIt(t *testing.T) {
+	s := sitetest.Beside(t)
+	id := s.NewStudy(`{"name": "Rig", "parameters": [{"name": "x", "type": "real", "low": 0, "high": 1}], "objective": {"metric": "yield", "direction": "maximize"},
+		"constraints": [{"metric": "load", "op": "<=", "threshold": 0.8, "expression": "x"}]}`)
+	s.API("POST", "/studies/"+id+"/trials", `{"parameters": {"x": 0.5}, "metrics": {"yield": 1}}`).Want(201)
+	correct := "/studies/" + id + "/trials/1/corrections"
+	const correction = `{"parameters": {"x": 0.6}, "reason": "typo"}`
+	would := s.API("POST", correct+"?dry_run=true", correction).Want(200).At("impact/trial/metrics/load/by")
+	if is := s.API("POST", correct, correction).Want(200).At("metrics/load/by"); would != is {
+		t.Errorf("it would be by %q, and is by %q", would, is)
+	}
+}
+
 // TestAChangedFormulaDecidesWhatIsRecommended: what happened stays as it was recorded, and what is to
 // be done goes by the formula in force, as far as what it depends on was brought with a trial.
 func TestAChangedFormulaDecidesWhatIsRecommended(t *testing.T) {

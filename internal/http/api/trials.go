@@ -168,7 +168,8 @@ func (a *API) correct() Operation {
 		if given.Number, err = request.TrialNumber(r); err != nil {
 			return impact, err
 		}
-		return a.Studies.PreviewCorrection(r.Context(), study.Command{}, request.StudyID(r), given)
+		who, _ := request.Caller(r)
+		return a.Studies.PreviewCorrection(r.Context(), study.Command{By: who.By()}, request.StudyID(r), given)
 	})
 }
 

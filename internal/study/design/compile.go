@@ -152,7 +152,11 @@ func (b *compiler) unavailable() {
 			location := fmt.Sprintf("%s[%d]", at, j)
 			before := len(*b.faults)
 			x := a.read(v, location, reading{}, b.faults)
-			if len(*b.faults) == before && a.step > 0 && c.Def.Candidates == nil && a.tidy(a.snap(x)) != x {
+			switch listed := c.Def.Candidates != nil; {
+			case len(*b.faults) > before || v.IsText:
+			case listed && !slices.Contains(Levels(c.Def.Candidates, name), x):
+				b.faults.Add(location, v, "no candidate has this %s", name)
+			case !listed && a.step > 0 && a.tidy(a.snap(x)) != x:
 				b.faults.Add(location, v, "%s has no such value; its steps are %s from %s", name, formatNumber(a.step), formatNumber(a.low))
 			}
 		}

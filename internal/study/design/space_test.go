@@ -410,7 +410,7 @@ func TestCandidates(t *testing.T) {
 	if len(wrong) != 2 || wrong[0].Field != "at.x" || wrong[1].Field != "at.mode" || !strings.HasSuffix(wrong[1].Message, "have fast") {
 		t.Errorf("where either setting may be wrong: %v", wrong)
 	}
-	d.Candidates = d.Candidates[:2]
+	d.Candidates, d.Unavailable = d.Candidates[:2], nil
 	_, _, wrong = mustCompile(t, d).Place(Settings{"x": NumberValue(3), "mode": TextValue("fast")}, "at")
 	wantFault(t, wrong, "at", "is not one of the 2 candidates")
 	for i := range 9 {

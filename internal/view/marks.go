@@ -85,11 +85,10 @@ func (m measure) axis(within []float64) chart.Axis {
 const earlyFence, lateFence = 3, 15
 
 // robustRange is the range of a chart's y axis: that of the readings in their order, except
-// outliers, so that they do not flatten everything else. What must be seen is always inside. above
-// and below count the readings left out.
-func robustRange(readings, must []float64) (within []float64, above, below int) {
+// outliers, so that they do not flatten everything else. What must be seen is always inside.
+func robustRange(readings, must []float64) (within []float64) {
 	if len(readings)+len(must) == 0 {
-		return nil, 0, 0
+		return nil
 	}
 	low, high := math.Inf(1), math.Inf(-1)
 	q1, q3 := math.Inf(-1), math.Inf(1)
@@ -110,19 +109,11 @@ func robustRange(readings, must []float64) (within []float64, above, below int) 
 	for _, y := range must {
 		low, high = math.Min(low, y), math.Max(high, y)
 	}
-	for _, y := range readings {
-		if y > high {
-			above++
-		}
-		if y < low {
-			below++
-		}
-	}
 	room := 0.06 * (high - low)
 	if room == 0 {
 		room = cmp.Or(math.Abs(high)*0.1, 1)
 	}
-	return []float64{low - room, high + room}, above, below
+	return []float64{low - room, high + room}
 }
 
 // quantile is the q-th of several sorted values, between two of them in proportion; q is below 1.
@@ -154,8 +145,17 @@ func takeIn(within, values []float64, heights float64) (wider []float64, beyond 
 	return []float64{low, high}, beyond
 }
 
-// beyondWords says how many readings a chart's range leaves out, "" for none.
-func beyondWords(above, below int) string {
+// beyondWords says how many readings the range that is drawn leaves out, "" for none.
+func beyondWords(readings, within []float64) string {
+	above, below := 0, 0
+	for _, y := range readings {
+		if y > within[1] {
+			above++
+		}
+		if y < within[0] {
+			below++
+		}
+	}
 	over, under := design.Count(above, "reading", "readings")+" above the range drawn", design.Count(below, "reading", "readings")+" below the range drawn"
 	switch {
 	case above > 0 && below > 0:

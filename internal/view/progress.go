@@ -308,13 +308,12 @@ func (p *panelling) axis(metric string, s series, must, may []float64) (axis cha
 		}
 	}
 	m := measureOf(p.Readout.Metrics[metric], s.values, s.first, must, may)
-	within, above, below := robustRange(m.all(s.values), m.all(must))
-	if said = beyondWords(above, below); said != "" {
-		said = words.Name(design.Capitalised(metric)) + ": " + said
-	}
-	within, _ = takeIn(within, m.all(may), dwarfing-1)
+	within, _ := takeIn(robustRange(m.all(s.values), m.all(must)), m.all(may), dwarfing-1)
 	within, beyond := takeIn(within, m.all(s.first), 1)
 	edged(m, within, edge)
+	if said = beyondWords(m.all(s.values), within); said != "" {
+		said = words.Name(design.Capitalised(metric)) + ": " + said
+	}
 	if beyond > 0 {
 		said = strings.TrimSpace(said + fmt.Sprintf(" %s: %s corrected since, as first told, beyond the range drawn.", words.Name(design.Capitalised(metric)), design.Count(beyond, "reading", "readings")))
 	}

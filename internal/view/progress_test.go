@@ -363,27 +363,43 @@ func TestLegendsSpeakOfTheLimitsThereAre(t *testing.T) {
 func TestRangesLeaveOutEarlyOutliers(t *testing.T) {
 	t.Parallel()
 	readings := []float64{-500, 100, 70, 71, 72, 70, 73, 74, 71, 75, 76, 78}
-	within, above, below := robustRange(readings, nil)
-	if above != 1 || below != 1 || within[0] < 60 || within[1] > 90 {
-		t.Errorf("%v, %d above, %d below", within, above, below)
-	}
-	if words := beyondWords(2, 1); words != "2 readings above the range drawn, 1 reading below the range drawn." {
-		t.Error(words)
+	within := robustRange(readings, nil)
+	if said := beyondWords(readings, within); said != "1 reading above the range drawn, 1 reading below the range drawn." || within[0] < 60 || within[1] > 90 {
+		t.Errorf("%v: %q", within, said)
 	}
 	// The same readings late in a study are no beginnings: they are drawn, unless they are absurd.
 	late := []float64{70, 71, 72, 70, 73, 74, 71, 75, 76, 78, 95, 7000}
-	within, above, below = robustRange(late, nil)
-	if above != 1 || below != 0 || within[1] < 95 || within[1] > 120 {
-		t.Errorf("%v, %d above, %d below", within, above, below)
+	within = robustRange(late, nil)
+	if said := beyondWords(late, within); said != "1 reading above the range drawn." || within[1] < 95 || within[1] > 120 {
+		t.Errorf("%v: %q", within, said)
 	}
-	if within, above, _ = robustRange(readings, []float64{100}); above != 0 || within[1] < 100 {
-		t.Errorf("%v, %d above, though 100 must be seen", within, above)
+	if within = robustRange(readings, []float64{100}); beyondWords(readings, within) != "1 reading below the range drawn." {
+		t.Errorf("%v, though 100 must be seen", within)
 	}
-	if within, _, _ = robustRange(nil, []float64{0, 0}); within[1] != 1 {
+	if within = robustRange(nil, []float64{0, 0}); within[1] != 1 {
 		t.Errorf("the range of nothing but 0 is %v", within)
 	}
-	if within, _, _ = robustRange([]float64{5, 5, 5}, nil); !(within[0] < 5 && within[1] > 5) {
+	if within = robustRange([]float64{5, 5, 5}, nil); !(within[0] < 5 && within[1] > 5) {
 		t.Errorf("equal readings leave no range: %v", within)
+	}
+}
+
+// TestWhatIsDrawnIsNotSaidToBeBeyond: readings that the first value of a corrected one brings into the
+// range are drawn, and not said to lie beyond it.
+func TestWhatIsDrawnIsNotSaidToBeBeyond(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, twoLimits)
+	for i, impurity := range []float64{0.75, 1.4, 0.8, 0.43, 0.42, 0.4, 0.41, 0.42, 0.12, 0.44, 0.43, 0.42, 0.41, 0.4, 0.43, 0.42} {
+		b.tell(b.ask(float64(i)/16), map[string]float64{"impurity": impurity})
+	}
+	was, is := ledger.Reading{Value: 0.8}, ledger.Reading{Value: 2}
+	b.add(ledger.Corrected, ledger.CorrectedData{Number: 3, Metrics: map[string]ledger.CorrectedValue{"impurity": {Before: &was, After: &is}}, Reason: "typo"})
+	panel, _, beyond := b.facts(0).panelling().limitPanel(0)
+	if high := panel.Y.Range[1]; high < 0.8 || high > 1.4 {
+		t.Fatalf("drawn up to %v, with the first value and without what is further away", high)
+	}
+	if beyond != "Impurity: 2 readings above the range drawn." {
+		t.Error(beyond)
 	}
 }
 

@@ -70,7 +70,7 @@ func (o Outlook) sliceRow(metric string, along []study.Slice, most int) (cells [
 		all = append(all, limit.Y...)
 	}
 	m := measureOf(o.Readout.Metrics[metric], all)
-	within, _, _ := robustRange(nil, m.all(all))
+	within := robustRange(nil, m.all(all))
 	edged(m, within, doubted)
 	for i := range cells {
 		cells[i].Y = m.axis(within)

@@ -139,7 +139,7 @@ func (p *panelling) sumPanel(title string, sums ...sum) chart.Panel {
 		line, values := p.line(s)
 		lines, all = append(lines, line), append(all, values...)
 	}
-	within, _, _ := robustRange(nil, all)
+	within := robustRange(nil, all)
 	return chart.Panel{Title: title, Height: lesserHeight, Y: chart.Axis{Range: within}, Traces: drawable(lines...)}
 }
 
@@ -290,7 +290,7 @@ func (p *panelling) multiplierPanel(limits []int) (panel chart.Panel, notes []st
 		}
 		notes = append(notes, fmt.Sprintf("These are what the multipliers would have been with %s from the first trial on: %s.", design.Listed(with, "and"), why))
 	}
-	panel.Y.Range, _, _ = robustRange(nil, append(all, 0))
+	panel.Y.Range = robustRange(nil, append(all, 0))
 	return panel, notes
 }
 

@@ -184,8 +184,8 @@ func (v Facts) driftChart(list []drifting) templates.Chart {
 			}
 		}
 	}
-	residuals.Y.Range, _, _ = robustRange(zs, []float64{-3, 3})
-	sums.Y.Range, _, _ = robustRange(nil, ss)
+	residuals.Y.Range = robustRange(zs, []float64{-3, 3})
+	sums.Y.Range = robustRange(nil, ss)
 	sums.Limits = []chart.Limit{{X: []float64{0.5}, Y: []float64{study.CUSUMLimit}, Label: strconv.Itoa(study.CUSUMLimit), Above: []bool{true}}}
 	drawing := chart.Drawing{X: v.overTrials()}
 	ends := drawing.X.Range

@@ -196,12 +196,7 @@ func Notes(snap *ledger.Snapshot) []string {
 	if beware := snap.Compiled().Algorithm.Beware; beware != "" && len(snap.Definition.Constraints) > 0 {
 		notes = append(notes, beware)
 	}
-	failed := 0
-	for _, t := range snap.Trials {
-		if t.Cause == ledger.BySettings && !t.Excluded {
-			failed++
-		}
-	}
+	failed, of := outcomes(snap)
 	if failed > 0 {
 		said := "suggestions weigh the chance that a trial works"
 		if !snap.Compiled().Algorithm.Compares {
@@ -210,7 +205,7 @@ func Notes(snap *ledger.Snapshot) []string {
 		if snap.Compiled().Config.Paper {
 			said = "the published algorithm takes no account of that, but does not ask for the same settings again"
 		}
-		notes = append(notes, fmt.Sprintf("Trials that failed because of their settings: %d of %d; %s.", failed, len(snap.Trials), said))
+		notes = append(notes, fmt.Sprintf("Trials that failed because of their settings: %d of %d; %s.", failed, of, said))
 	}
 	deviates := func(t *ledger.Trial) bool {
 		return slices.ContainsFunc(snap.Compiled().MetricNames, func(metric string) bool { return t.Metrics[metric].StdDev != nil })
@@ -219,6 +214,22 @@ func Notes(snap *ledger.Snapshot) []string {
 		notes = append(notes, "Standard deviations told with readings are kept, and change nothing: the model is fixed, with one noise for all readings of a metric.")
 	}
 	return notes
+}
+
+// outcomes counts the trials that failed because of their settings, and those with the trials that
+// worked, as the optimizer does: one that waits, or failed by chance, says nothing of where trials work.
+func outcomes(snap *ledger.Snapshot) (failed, of int) {
+	for _, t := range snap.Trials {
+		read := func(metric string) bool { m, there := t.Metrics[metric]; return there && !m.Known }
+		switch {
+		case t.Excluded:
+		case t.Cause == ledger.BySettings:
+			failed, of = failed+1, of+1
+		case (t.Waiting() || t.Status == ledger.StatusCompleted) && slices.ContainsFunc(snap.Compiled().MetricNames, read):
+			of++
+		}
+	}
+	return failed, of
 }
 
 const mostPoints = 10000

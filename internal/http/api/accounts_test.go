@@ -279,7 +279,7 @@ func TestFailuresAreKnown(t *testing.T) {
 		if because := decision["because"].(string); strings.Contains(because, "chance that it works") != knows {
 			t.Errorf("preset %q: %s", preset, because)
 		}
-		said := map[bool]string{true: "Trials that failed because of their settings: 1 of 8; where hardly any trial would work is suggested only when nothing else is left", false: "the published algorithm takes no account of that"}[knows]
+		said := map[bool]string{true: "Trials that failed because of their settings: 1 of 6; where hardly any trial would work is suggested only when nothing else is left", false: "the published algorithm takes no account of that"}[knows]
 		s.API("GET", base+"/state", nil).Want(200).Says(said)
 		s.API("POST", base+"/verify", nil).Want(200).Has("ok", true)
 	}

@@ -701,16 +701,17 @@ func TestPriceWords(t *testing.T) {
 	says(t, "of a unit that ends in s", priceWords(o, shares), []string{"3.3 points for each Pa s of pH"}, nil)
 }
 
-// TestPricesThatDifferByNothingAreDrawnFlat: beside the scale of readings, so that the axis has no
-// digits that mean nothing; what differs is drawn as large as there is room.
+// TestPricesThatDifferByNothingAreDrawnFlat: beside the standard deviation of what is expected, as the
+// words beside the chart have it, so that the axis has no digits that mean nothing; what differs is drawn
+// as large as there is room, however far readings lie apart.
 func TestPricesThatDifferByNothingAreDrawnFlat(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		best      []float64
 		low, high float64
-	}{{[]float64{100.45971, 100.45975, 100.45978}, 100.26, 100.66}, {[]float64{96, 100, 101}, 95.6, 101.4}} {
+	}{{[]float64{100.45971, 100.45975, 100.45978}, 100.36, 100.56}, {[]float64{96, 100, 101}, 95.6, 101.4}, {[]float64{3.1, 3.4, 4.1}, 3, 4.2}} {
 		v := newBench(t, twoLimits).facts(0)
-		v.Readout.Metrics["yield"] = study.MetricState{Model: optimizer.Model{Scale: 4}}
+		v.Readout.Metrics["yield"] = study.MetricState{Model: optimizer.Model{Scale: 400}}
 		price := study.Price{Constraint: "impurity", Metric: "impurity", Op: "<=", Threshold: 0.5}
 		for i := range c.best {
 			price.Curve = append(price.Curve, study.PriceStep{Threshold: 0.4 + 0.1*float64(i), Best: &c.best[i], SD: new(0.1), Parameters: &design.Settings{"x": design.NumberValue(0)}})

@@ -459,11 +459,16 @@ func (v Facts) priceChart() *templates.Chart {
 		words.Either(d.Objective.Direction == "minimize", "lowest", "highest"), words.Name(d.Objective.Metric), words.Thin)}
 	table := templates.Table{Head: []templates.Column{column("Limit"), number("At", ""), number("Best expected "+d.Objective.Metric, d.Objective.Unit),
 		number("±", d.Objective.Unit), column("With")}}
-	var all []float64
+	var all, sds []float64
 	for _, p := range v.Prices {
 		all = append(all, bestAlong(p)...)
+		for _, step := range p.Curve {
+			if step.SD != nil {
+				sds = append(sds, *step.SD)
+			}
+		}
 	}
-	low, high := spanned(all, v.Readout.Metrics[d.Objective.Metric].Scale)
+	low, high := spanned(all, slices.Min(sds))
 	for _, p := range v.Prices {
 		notes = append(notes, priceWords(d.Objective, p))
 		best := chart.Trace{Name: "best expected", Style: chart.Line}
@@ -482,12 +487,11 @@ func (v Facts) priceChart() *templates.Chart {
 	return new(v.framed(templates.Chart{ID: "chart-prices", Title: "What moving a limit would be worth", Beside: true, Notes: notes, Table: table, Drawing: chart.Drawing{Cells: cells}}))
 }
 
-// spanned is a range with some room around values, of which there is one: at least a tenth of the
-// scale of readings, beside which smaller differences are next to nothing and have digits that mean
-// nothing.
-func spanned(values []float64, scale float64) (low, high float64) {
+// spanned is a range with some room around values, of which there is one: at least their standard
+// deviation, beside which smaller differences are next to nothing and have digits that mean nothing.
+func spanned(values []float64, sd float64) (low, high float64) {
 	low, high = slices.Min(values), slices.Max(values)
-	room := math.Max(0.08*(high-low), 0.05*scale)
+	room := math.Max(0.08*(high-low), sd)
 	if room == 0 {
 		room = math.Max(math.Abs(low), 1) * 0.01
 	}

@@ -425,7 +425,11 @@ func gainOf(d design.Definition, gain *optimizer.Gain) templates.Gain {
 	stop, left := study.StopNow(gain, *d.Stop), gain.ChanceLeft[0]
 	atMost := words.Percent(stop.AtMost)
 	if stop.AtMost <= 0.99 {
-		atMost = "up to " + atMost
+		up := math.Ceil(100*stop.AtMost-1e-9) / 100 // a bound is rounded up, but not beyond a target that it keeps
+		if stop.Reached {
+			up = min(up, stop.Risk)
+		}
+		atMost = "up to " + words.InPercent(up) + words.Thin + "%"
 	}
 	chance := fmt.Sprintf("the chance that more than %s of %s, %s, is left%s is %s. Stopping now risks %s", words.InPercent(stop.Within)+words.Thin+"%",
 		words.Either(gain.OfRange, "how far the readings lie apart", "what is recommended"), words.Apart(words.Brief(stop.Within*left.Of), d.Objective.Unit),
@@ -475,7 +479,7 @@ func (v Facts) Status() templates.Status {
 func (v Facts) inDoubt() (shown []templates.Doubtful, more string) {
 	all := lists.Pick(v.Snap.Trials, func(t *ledger.Trial) (Tried, bool) { return v.Of(t), len(t.Doubts) > 0 && !t.Excluded })
 	if n := len(all) - mostInDoubt; n > 0 {
-		all, more = all[:mostInDoubt], design.Count(n, "more trial is", "more trials are")+" in doubt; their pages say why."
+		all, more = all[:mostInDoubt], design.Count(n, "more trial is", "more trials are")+" in doubt; " + words.Either(n == 1, "its page says why.", "their pages say why.")
 	}
 	return lists.Map(all, Tried.inDoubt), more
 }

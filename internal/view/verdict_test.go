@@ -340,6 +340,9 @@ func TestWordsOfGain(t *testing.T) {
 		{"much left", usual, &optimizer.Gain{Best: best, ChanceLeft: left(0.65, 0.7)}, "The chance that more than 1 % of what is recommended, 0.79 points, is left, or that a limit would be broken, is 65 %. Stopping now risks up to 70 %; the target is 5 %.", false},
 		{"nearly all left", usual, &optimizer.Gain{Best: best, ChanceLeft: left(0.98, 0.999)}, "The chance that more than 1 % of what is recommended, 0.79 points, is left, or that a limit would be broken, is 98 %. Stopping now risks over 99 %; the target is 5 %.", false},
 		{"not known well enough", usual, &optimizer.Gain{Best: best, ChanceLeft: left(0.04, 0.07)}, "The chance that more than 1 % of what is recommended, 0.79 points, is left, or that a limit would be broken, is 4 %. Stopping now risks up to 7 %; the target is 5 %.", false},
+		{"just beyond the target, which is a bound and is rounded up", usual, &optimizer.Gain{Best: best, ChanceLeft: left(0.02, 0.0503)}, "The chance that more than 1 % of what is recommended, 0.79 points, is left, or that a limit would be broken, is 2 %. Stopping now risks up to 6 %; the target is 5 %.", false},
+		{"within a target of no whole per cent", design.Stop{Within: 0.01, Risk: 0.025}, &optimizer.Gain{Best: best, ChanceLeft: left(0.008, 0.021)},
+			"Little is left to gain: the chance that more than 1 % of what is recommended, 0.79 points, is left, or that a limit would be broken, is under 1 %. Stopping now risks up to 2.5 %, no more than the target of 2.5 %.", true},
 		{"at the target", usual, &optimizer.Gain{Best: best, ChanceLeft: left(0.02, 0.05)},
 			"Little is left to gain: the chance that more than 1 % of what is recommended, 0.79 points, is left, or that a limit would be broken, is 2 %. Stopping now risks up to 5 %, no more than the target of 5 %.", true},
 		{"a target of one's own", design.Stop{Within: 0.005, Risk: 0.7}, &optimizer.Gain{Best: best, ChanceLeft: left(0.65, 0.7)},
@@ -359,6 +362,23 @@ func TestWordsOfGain(t *testing.T) {
 		}
 		if shown.Best != nil && (shown.Best.Low.Text != "74" && shown.Best.Low.Text != "74.2" || shown.Best.Low.Raw != "74.2") {
 			t.Errorf("%s: from %+v", c.name, shown.Best)
+		}
+	}
+}
+
+// TestTrialsInDoubtThatHaveNoRoom are counted, and so are their pages.
+func TestTrialsInDoubtThatHaveNoRoom(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, twoLimits)
+	b.curve(8, 0, "yield", "impurity", "pressure")
+	yield := 7e3
+	for n, want := range []string{"", "1 more trial is in doubt; its page says why.", "2 more trials are in doubt; their pages say why."} {
+		for range max(1, mostInDoubt*(1-n)) {
+			yield *= 1000
+			b.tell(b.ask(0.5), map[string]float64{"yield": yield})
+		}
+		if _, more := b.facts(0).inDoubt(); more != want {
+			t.Errorf("%q, want %q", more, want)
 		}
 	}
 }

@@ -479,7 +479,7 @@ func (v Facts) Status() templates.Status {
 func (v Facts) inDoubt() (shown []templates.Doubtful, more string) {
 	all := lists.Pick(v.Snap.Trials, func(t *ledger.Trial) (Tried, bool) { return v.Of(t), len(t.Doubts) > 0 && !t.Excluded })
 	if n := len(all) - mostInDoubt; n > 0 {
-		all, more = all[:mostInDoubt], design.Count(n, "more trial is", "more trials are")+" in doubt; " + words.Either(n == 1, "its page says why.", "their pages say why.")
+		all, more = all[:mostInDoubt], design.Count(n, "more trial is", "more trials are")+" in doubt; "+words.Either(n == 1, "its page says why.", "their pages say why.")
 	}
 	return lists.Map(all, Tried.inDoubt), more
 }

@@ -723,6 +723,29 @@ func TestPricesThatDifferByNothingAreDrawnFlat(t *testing.T) {
 	}
 }
 
+// TestNoLimitIsPassedOverAmongPrices: of one that no move would leave settings for there is no line, and a word.
+func TestNoLimitIsPassedOverAmongPrices(t *testing.T) {
+	t.Parallel()
+	v := newBench(t, twoLimits).facts(0)
+	price := func(name string, best ...*float64) study.Price {
+		p := study.Price{Constraint: name, Metric: name, Op: "<="}
+		for i, x := range best {
+			p.Curve = append(p.Curve, study.PriceStep{Threshold: float64(i), Best: x, SD: x, Parameters: &design.Settings{"x": design.NumberValue(0)}})
+		}
+		return p
+	}
+	none := price("pressure", nil, nil, nil)
+	if v.Prices = []study.Price{none}; v.priceChart() != nil {
+		t.Error("there is a chart without a line")
+	}
+	v.Prices = []study.Price{price("impurity", nil, new(1.0), new(2.0)), none}
+	drawn := v.priceChart()
+	says(t, "the words", strings.Join(drawn.Notes, " "), []string{"limit of impurity", "Pressure: no settings have a 90"}, nil)
+	if len(drawn.Drawing.Cells) != 1 || len(drawn.Table.Rows) != 3 {
+		t.Errorf("%d panels, %d rows", len(drawn.Drawing.Cells), len(drawn.Table.Rows))
+	}
+}
+
 // TestWhatATrialBringsIsNotForeseen: limits that depend on it are in no chance that is told of
 // settings beforehand, and where there are no others, no chance is told.
 func TestWhatATrialBringsIsNotForeseen(t *testing.T) {

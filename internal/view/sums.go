@@ -384,8 +384,8 @@ func multiplierWords(path []float64, breaking map[int][]int, now float64, atCeil
 	return text
 }
 
-// Priced tells whether a limit's price is a curve, with more than one point of it known.
-func Priced(p study.Price) bool { return len(bestAlong(p)) > 1 }
+// priced tells whether a limit's price is a curve, with more than one point of it known.
+func priced(p study.Price) bool { return len(bestAlong(p)) > 1 }
 
 // bestAlong are the best values along a price's curve where they are known.
 func bestAlong(p study.Price) (best []float64) {
@@ -450,7 +450,7 @@ func slopeWords(p study.Price, o design.Objective) string {
 
 // priceChart draws the curves side by side; nil where there is none.
 func (v Facts) priceChart() *templates.Chart {
-	if len(v.Prices) == 0 {
+	if !slices.ContainsFunc(v.Prices, priced) {
 		return nil
 	}
 	d := v.Snap.Definition
@@ -470,7 +470,9 @@ func (v Facts) priceChart() *templates.Chart {
 	}
 	low, high := spanned(all, slices.Min(sds))
 	for _, p := range v.Prices {
-		notes = append(notes, priceWords(d.Objective, p))
+		if notes = append(notes, priceWords(d.Objective, p)); !priced(p) {
+			continue
+		}
 		best := chart.Trace{Name: "best expected", Style: chart.Line}
 		for _, step := range p.Curve {
 			row := []string{p.Constraint, words.Quantity(step.Threshold, p.Unit), "–", "", "no settings probably keep every limit"}

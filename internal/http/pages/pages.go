@@ -365,7 +365,7 @@ func loadPicture(ctx context.Context, studies *study.Service, v *view.Facts) (er
 			if err != nil {
 				return err
 			}
-			if view.Priced(price) {
+			if len(price.Curve) > 0 {
 				v.Prices = append(v.Prices, price)
 			}
 		}

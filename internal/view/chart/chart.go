@@ -452,7 +452,7 @@ func alike(ticks []float64) func(float64) string {
 		return func(float64) string { return "0" }
 	}
 	finest := int(math.Floor(math.Log10(step) + 1e-9))
-	if most < design.PlainBelow && step >= design.PlainFrom/10 {
+	if most < design.PlainBelow && (most >= 1 || step >= design.PlainFrom/10) { // a power of ten spares zeros behind a point alone
 		return func(x float64) string { return words.Fixed(x, max(0, -finest)) }
 	}
 	power := int(math.Floor(math.Log10(most) + 1e-9))

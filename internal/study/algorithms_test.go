@@ -3,6 +3,7 @@ package study
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"math/bits"
 	"strconv"
 	"strings"
@@ -124,4 +125,33 @@ func playExplainAndVerify(t *testing.T, a policy.Description, setting string, wo
 			}
 		}
 	})
+}
+
+// TestAReadingBelowZeroMovesNoMultiplierFar: what an instrument reads a little below zero, among readings
+// over decades that were taken for their logarithms, counts by how many deviations it lies beside them.
+func TestAReadingBelowZeroMovesNoMultiplierFar(t *testing.T) {
+	t.Parallel()
+	d := oven()
+	d.Parameters = []design.Parameter{{Name: "u", Type: design.Real, Low: new(0.0), High: new(1.0)}}
+	d.Constraints, d.InputConstraints = []design.Constraint{{Metric: "impurity", Op: ">=", Threshold: 70}}, nil
+	d.Algorithm = design.Algorithm{Name: "rpol-ucb", Horizon: 40}
+	for _, below := range []float64{-0.05, -2.9} {
+		b := newBench(t, d)
+		for n := range 6 {
+			b.ask(1)
+			u := b.snap.Trial(n + 1).Parameters["u"].Number
+			read := math.Exp(7*u - 2.2)
+			if n == 4 {
+				read = below
+			}
+			b.tell(n+1, map[string]float64{"yield": -(u - 0.3) * (u - 0.3), "impurity": read})
+		}
+		if w := b.snap.Trial(5).Decision.Model["impurity"].Warp; !w.Logarithmic() {
+			t.Fatalf("trial 5 was decided under %+v, no logarithm", w)
+		}
+		was, is := b.snap.Trial(5).Decision.Multipliers["impurity"], b.snap.Trial(6).Decision.Multipliers["impurity"]
+		if is < was || is-was > 12 {
+			t.Errorf("a reading of %g moves the multiplier from %g to %g", below, was, is)
+		}
+	}
 }

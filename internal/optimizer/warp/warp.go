@@ -8,7 +8,9 @@
 // the identity. For p between 0 and 2 it takes every value, so its inverse is defined everywhere.
 //
 // Readings of one sign that reach over decades are compared by their ratios instead: by ψ_0 of (z −
-// Origin)/Unit, which is their logarithm as far below the least of them as they reach above it.
+// Origin)/Unit, which is their logarithm as far below the least of them as they reach above it, and
+// minus that of the distance below: −ln(1−x) at x < 0, where ψ_0 would fall as a square does, so that
+// what an instrument reads a little below zero would lie thousands of deviations beside the others.
 package warp
 
 import (
@@ -42,6 +44,14 @@ func (w Warp) Beyond(z float64) bool { return w.Logarithmic() && w.input(z) < 0 
 
 // Straight tells whether w is a straight line: ψ_1 is the identity.
 func (w Warp) Straight() bool { return w.Power == 1 && !w.Logarithmic() }
+
+// powerAt is the p of ψ_p at x or at ψ_p(x), which have one sign: below a logarithm, 2.
+func (w Warp) powerAt(x float64) float64 {
+	if w.Logarithmic() && x < 0 {
+		return 2
+	}
+	return w.Power
+}
 
 // input is (z − Origin)/Unit.
 func (w Warp) input(z float64) float64 {
@@ -157,7 +167,8 @@ func (w Warp) To(z float64) float64 {
 	if w == Identity {
 		return z
 	}
-	return (psi(w.input(z), w.Power) - w.Centre) / w.Scale
+	x := w.input(z)
+	return (psi(x, w.powerAt(x)) - w.Centre) / w.Scale
 }
 
 // From is w⁻¹(u).
@@ -165,7 +176,8 @@ func (w Warp) From(u float64) float64 {
 	if w == Identity {
 		return u
 	}
-	x := inverse(w.Centre+w.Scale*u, w.Power)
+	x := w.Centre + w.Scale*u
+	x = inverse(x, w.powerAt(x))
 	if !w.Logarithmic() {
 		return x
 	}
@@ -177,7 +189,8 @@ func (w Warp) Slope(z float64) float64 {
 	if w == Identity {
 		return 1
 	}
-	slope := math.Exp(logSlope(w.input(z), w.Power)) / w.Scale
+	x := w.input(z)
+	slope := math.Exp(logSlope(x, w.powerAt(x))) / w.Scale
 	if !w.Logarithmic() {
 		return slope
 	}

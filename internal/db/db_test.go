@@ -23,12 +23,14 @@ func TestPoolsShareTheConnectionsOfTheURL(t *testing.T) {
 		setting           string
 		general, choosing int32
 	}{{"", 16, 8}, {"&pool_max_conns=3", 1, 1}, {"&pool_max_conns=6", 4, 1}, {"&pool_max_conns=100&pool_min_conns=90", 66, 33}} {
-		if general, choosing := open(t, url+c.setting).Connections(); general != c.general || choosing != c.choosing {
+		d := must.Get(db.Up(t.Context(), url+c.setting, ""))(t) // as a server starts: what migrates opens no pool
+		if general, choosing := d.Connections(); general != c.general || choosing != c.choosing {
 			t.Errorf("%q: %d and %d, want %d and %d", c.setting, general, choosing, c.general, c.choosing)
 		}
+		d.Close()
 	}
 	for _, few := range []string{"1", "2"} {
-		if _, err := db.Open(t.Context(), url+"&pool_max_conns="+few); err == nil || !strings.Contains(err.Error(), "at least 3") {
+		if _, err := db.Up(t.Context(), url+"&pool_max_conns="+few, ""); err == nil || !strings.Contains(err.Error(), "at least 3") {
 			t.Errorf("pool_max_conns=%s got %v", few, err)
 		}
 	}

@@ -21,6 +21,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"headroom/internal/files"
 	"headroom/internal/study"
@@ -378,10 +379,11 @@ func (f *fence) first(config *pgconn.Config) {
 
 // connConfig reads url for a single connection, to the server in use of those that it names.
 func (f *fence) connConfig(ctx context.Context, url string) (*pgx.ConnConfig, error) {
-	config, err := pgx.ParseConfig(url)
+	pool, err := pgxpool.ParseConfig(url) // which knows the settings of pools; PostgreSQL would be told of them
 	if err != nil {
 		return nil, fmt.Errorf("HEADROOM_DATABASE_URL: %w", err)
 	}
+	config := pool.ConnConfig
 	prepareConfig(&config.Config)
 	f.findPrimary(ctx, config)
 	f.first(&config.Config)

@@ -6,10 +6,12 @@ import (
 	"crypto/rand"
 	"fmt"
 	"net/http"
+	"net/netip"
 	"regexp"
 	"runtime/debug"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/go-chi/chi/v5"
@@ -18,6 +20,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"headroom/internal/http/problem"
+	"headroom/internal/lists"
 	"headroom/internal/study"
 )
 
@@ -44,10 +47,30 @@ func requestID(r *http.Request) string {
 
 // clientAddresses decides whose word counts for a client's address.
 func clientAddresses(proxies []string) func(http.Handler) http.Handler {
-	if len(proxies) == 0 {
-		return middleware.ClientIPFromRemoteAddr
+	trusted := lists.Map(proxies, netip.MustParsePrefix)
+	return func(next http.Handler) http.Handler {
+		next = middleware.ClientIPFromRemoteAddr(next)
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if peer, err := netip.ParseAddrPort(r.RemoteAddr); err == nil {
+				r.RemoteAddr = netip.AddrPortFrom(forwarded(r.Header["X-Forwarded-For"], peer.Addr().Unmap(), trusted), peer.Port()).String()
+			}
+			next.ServeHTTP(w, r)
+		})
 	}
-	return middleware.ClientIPFromXFF(proxies...)
+}
+
+// forwarded follows who says whom a request comes from, as long as that word counts. (chi's
+// ClientIPFromXFF has no address for who is in the network of a proxy, as people of one institute
+// may be, or comes past it: they would all count as one.)
+func forwarded(header []string, from netip.Addr, trusted []netip.Prefix) netip.Addr {
+	for _, said := range slices.Backward(strings.Split(strings.Join(header, ","), ",")) {
+		address, err := netip.ParseAddr(strings.TrimSpace(said))
+		if err != nil || !slices.ContainsFunc(trusted, func(network netip.Prefix) bool { return network.Contains(from) }) {
+			break
+		}
+		from = address.Unmap().WithZone("")
+	}
+	return from
 }
 
 // observe writes the access log and counts requests by route. It never logs paths, which may hold a

@@ -14,6 +14,7 @@ import (
 
 	"headroom/internal/account"
 	"headroom/internal/db/dbtest"
+	server "headroom/internal/http"
 	"headroom/internal/http/sitetest"
 	"headroom/internal/must"
 	"headroom/internal/testwait"
@@ -92,6 +93,27 @@ func TestLogNamesRequestsButNoSecrets(t *testing.T) {
 		sitetest.Says(t, log, sign)
 	}
 	sitetest.Lacks(t, log, secret, s.Admin)
+}
+
+// TestWhoIsBehindAProxy: limits count by address, and the log names it. Somebody in the proxies' own
+// network, and who comes past the proxy, has one as well.
+func TestWhoIsBehindAProxy(t *testing.T) {
+	s := sitetest.Beside(t, func(o *server.Options) { o.TrustedProxies = []string{"127.0.0.0/8", "10.0.0.0/8"} })
+	for forwarded, client := range map[string]string{
+		"":                               "127.0.0.1",
+		"203.0.113.9":                    "203.0.113.9",
+		"203.0.113.9, 10.0.0.2":          "203.0.113.9",
+		"10.0.0.3, 203.0.113.9":          "203.0.113.9", // whose own word that was before
+		"10.0.0.4":                       "10.0.0.4",
+		"10.0.0.5, 10.0.0.2":             "10.0.0.5",
+		"::ffff:203.0.113.9, 10.0.0.2":   "203.0.113.9",
+		"2001:db8::9":                    "2001:db8::9",
+		"no address, 10.0.0.6, 10.0.0.2": "10.0.0.6",
+	} {
+		id := s.Call("GET", "/healthz", "", nil, "X-Forwarded-For", forwarded).Want(200).Header.Get("X-Request-Id")
+		line := regexp.MustCompile(`.*` + id + `.*`).FindString(s.Log.String())
+		sitetest.Says(t, line, `"client":"`+client+`"`)
+	}
 }
 
 // While the database is frozen every request that needs it is answered with 503 within 5 seconds,

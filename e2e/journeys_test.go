@@ -2,10 +2,17 @@ package e2e
 
 import (
 	"fmt"
+	"io"
+	"log"
 	"math"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -432,4 +439,36 @@ func TestNobodyWaitsForEver(t *testing.T) {
 	p.until("no banner", `document.querySelector("#connection").hidden`)
 	page.sees("What this would change")
 	own.counts(t, id, "told", 2)
+}
+
+// TestAProxyThatWaitedTooLong: what stands before the server may give up sooner than the browser does. Nothing was refused.
+func TestAProxyThatWaitedTooLong(t *testing.T) {
+	t.Parallel()
+	var late atomic.Bool
+	passes := httputil.NewSingleHostReverseProxy(must.Get(url.Parse(site.base))(t))
+	passes.FlushInterval, passes.ErrorLog = -1, log.New(io.Discard, "", 0)
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost && late.CompareAndSwap(true, false) {
+			http.Error(w, "<h1>504 Gateway Time-out</h1>", http.StatusGatewayTimeout)
+			return
+		}
+		passes.ServeHTTP(w, r)
+	}))
+	t.Cleanup(proxy.Close)
+	t.Cleanup(proxy.CloseClientConnections)
+	id := site.makeStudy(t, buffer("Behind a proxy"))
+	site.ask(t, id, 1)
+	p := newTab(t, proxy.URL)
+	p.signIn(proxy.URL + must.Get(url.Parse(site.link(t)))(t).Path)
+	p.open("/studies/" + id)
+	p.listening()
+	p.fill(result(1, 0), "63.5")
+	p.fill(result(1, 1), "0.41")
+	p.forgive(true)
+	late.Store(true)
+	p.press("Save result")
+	p.sees("No answer yet. What you entered is kept and will be sent as soon as the server answers.")
+	p.sees("Saved · trial 1: yield 63.5 %, impurity 0.41 %")
+	p.until("no banner", `document.querySelector("#connection").hidden`)
+	site.counts(t, id, "told", 1)
 }

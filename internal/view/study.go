@@ -183,9 +183,12 @@ func settingsLine(d design.Definition, values design.Settings) string {
 	}), ", ")
 }
 
-// Stamp is a moment as people read it.
-func Stamp(at, now time.Time) templates.Stamp {
-	return templates.Stamp{Ago: words.Ago(at, now), Exact: words.Exact(at), ISO: at.UTC().Format(time.RFC3339)}
+// Stamp is a moment at which something happened as people read it, Deadline one at which something ends.
+func Stamp(at, now time.Time) templates.Stamp    { return stamp(at, words.Ago(at, now)) }
+func Deadline(at, now time.Time) templates.Stamp { return stamp(at, words.Until(at, now)) }
+
+func stamp(at time.Time, away string) templates.Stamp {
+	return templates.Stamp{Ago: away, Exact: words.Exact(at), ISO: at.UTC().Format(time.RFC3339)}
 }
 
 // OptionalStamp is a moment that there may not have been.

@@ -72,7 +72,7 @@ func (s People) listInvites(r *http.Request, page *templates.PeoplePage) error {
 	invites, err := s.Accounts.Invites(r.Context())
 	page.Invites = lists.Pick(invites, func(link account.Link) (templates.InviteLine, bool) {
 		open := link.UsedAt == nil && link.RevokedAt == nil && link.ExpiresAt.After(page.Now)
-		return templates.InviteLine{Link: link, Expires: view.Stamp(link.ExpiresAt, page.Now)}, open
+		return templates.InviteLine{Link: link, Expires: view.Deadline(link.ExpiresAt, page.Now)}, open
 	})
 	return err
 }
@@ -233,7 +233,7 @@ func (s People) showShares(w http.ResponseWriter, r *http.Request, status int, f
 	form.Values.Set("key", cmp.Or(form.Value("key"), newKey(r)))
 	page := templates.SharesPage{Page: newPage(r, "Share "+snap.Definition.Name, "medium"), Study: studyHead(r, snap), Form: form, Secret: secret}
 	for _, share := range shares {
-		page.Shares = append(page.Shares, templates.ShareLine{Share: share, Expires: view.Stamp(share.ExpiresAt, page.Now), Used: view.OptionalStamp(share.LastUsed, page.Now)})
+		page.Shares = append(page.Shares, templates.ShareLine{Share: share, Expires: view.Deadline(share.ExpiresAt, page.Now), Used: view.OptionalStamp(share.LastUsed, page.Now)})
 	}
 	return show(w, r, status, templates.SharesView(page))
 }

@@ -232,16 +232,22 @@ func Clock(at, now time.Time) string {
 	return at.Format("15:04") + " UTC"
 }
 
-// Ago says how far a moment is from now; page.js keeps it true while the page stands.
+// Ago says how long ago something happened; page.js keeps it true while the page stands. What another
+// server wrote, or came while the page was made, may lie ahead of now.
 func Ago(at, now time.Time) string {
 	away := now.Sub(at)
-	if away < 0 {
-		return "in " + span(-away+time.Minute) // what was given seven days a moment ago ends in 7 d
-	}
 	if away < 45*time.Second {
 		return "just now"
 	}
 	return span(away) + " ago"
+}
+
+// Until says in how long something ends, or how long ago it did.
+func Until(at, now time.Time) string {
+	if !at.After(now) {
+		return Ago(at, now)
+	}
+	return "in " + span(at.Sub(now)+time.Minute) // what was given seven days a moment ago ends in 7 d
 }
 
 func span(d time.Duration) string {

@@ -81,16 +81,24 @@ func TestColumnsOfALogScaleHaveEquallyManyDigits(t *testing.T) {
 	}
 }
 
-// TestAgo: what ends in so long is not a minute short of it a moment later.
+// TestAgo: what has happened is not to come, whichever clock wrote when; and what ends in so long is not a
+// minute short of it a moment later.
 func TestAgo(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 5, 1, 14, 2, 0, 0, time.UTC)
 	for away, want := range map[time.Duration]string{
-		-7*24*time.Hour + time.Second: "in 7\u202fd", -10*time.Minute + 5*time.Second: "in 10\u202fmin", -30 * time.Second: "in 1\u202fmin",
-		10 * time.Second: "just now", 90 * time.Minute: "1\u202fh ago",
+		-2 * time.Minute: "just now", -time.Millisecond: "just now", 10 * time.Second: "just now", 90 * time.Minute: "1\u202fh ago",
 	} {
 		if got := Ago(now.Add(-away), now); got != want {
-			t.Errorf("%v away: %q, want %q", away, got, want)
+			t.Errorf("%v ago: %q, want %q", away, got, want)
+		}
+	}
+	for away, want := range map[time.Duration]string{
+		7*24*time.Hour - time.Second: "in 7\u202fd", 10*time.Minute - 5*time.Second: "in 10\u202fmin", 30 * time.Second: "in 1\u202fmin",
+		-90 * time.Minute: "1\u202fh ago",
+	} {
+		if got := Until(now.Add(away), now); got != want {
+			t.Errorf("%v ahead: %q, want %q", away, got, want)
 		}
 	}
 }

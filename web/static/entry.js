@@ -130,7 +130,7 @@ document.addEventListener("htmx:responseError", (event) => {
   else if (status === 401) {
     if (!signedOut) setTimeout(again, 2000);
     mustSignIn();
-  } else if ((status === 503 || status === 502) && form) keep(form, "Connection lost.");
+  } else if (headroom.away(status) && form) keep(form, status === 504 ? "No answer yet." : "Connection lost.");
 });
 // Whether a stream that broke off did so because the sign-in has ended, only an answer tells.
 document.addEventListener("htmx:sseError", async () => {

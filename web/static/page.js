@@ -22,6 +22,9 @@ const headroom = {
     return "1\u202fmin ago";
   },
 
+  // away are the answers of a server, or of a proxy before it, that say nothing of what was sent: it can be sent again.
+  away: (status) => [502, 503, 504].includes(status),
+
   // prepare brings what scripts offer to life in a part of the page that has just arrived.
   prepare(root) {
     for (const saved of root.querySelectorAll("[data-left]")) setTimeout(() => headroom.withdraw(saved), 1000 * saved.dataset.left);
@@ -257,7 +260,7 @@ document.addEventListener("htmx:beforeRequest", (event) => {
 
 document.addEventListener("htmx:responseError", (event) => {
   const answer = event.detail.xhr;
-  const lost = [502, 503].includes(answer.status) && !event.detail.elt.matches("form:not([data-keep])"); // no such form is sent by itself
+  const lost = headroom.away(answer.status) && !event.detail.elt.matches("form:not([data-keep])"); // no such form is sent by itself
   if (lost || answer.status === 401) return; // entry.js tries again
   let text = "The server refused this (" + answer.status + ").";
   try { text = JSON.parse(answer.responseText).detail || text; } catch { /* not a problem document; the status has to do */ }

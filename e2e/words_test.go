@@ -82,17 +82,34 @@ func TestAColumnTooManyIsNamedOnAPhone(t *testing.T) {
 	p.sees("1 row is ready to be imported.")
 }
 
-// TestTheTimeOfDayStays where a page says it, while what was a moment ago becomes longer ago.
+// TestTheTimeOfDayStays where a page says it, while what was a moment ago becomes longer ago, by the
+// server's clock.
 func TestTheTimeOfDayStays(t *testing.T) {
 	t.Parallel()
 	id := site.makeStudy(t, buffer("Moments"))
 	site.ask(t, id, 1)
 	p := newTab(t, site.base)
-	p.before(`{ const every = setInterval, now = Date.now; setInterval = (f, ms) => every(f, ms === 30000 ? 100 : ms); Date.now = () => now() + 120000; }`)
+	p.before(`{
+		const every = setInterval, now = Date.now;
+		setInterval = (f, ms) => every(() => { f(); if (ms === 30000) window.looked = true; }, ms === 30000 ? 100 : ms);
+		window.later = 3 * 3600e3; // as of a clock that is wrong
+		Date.now = () => now() + later;
+		Object.defineProperty(performance, "timeOrigin", { value: performance.timeOrigin + later });
+	}`)
 	p.signIn(site.link(t))
 	p.open("/studies/" + id)
+	p.fill(result(1, 0), "61.5")
+	p.reload()
 	p.drawn()
+	p.sees("You typed this just now; it is not saved yet")
+	ask[any](p, `window.looked = false, 0`)
+	p.until("a look at the clock", `window.looked`)
+	if just := ask[string](p, `document.querySelector("#trials td time").textContent`); just != "just now" {
+		t.Errorf("to somebody whose clock is wrong the trial is from %q", just)
+	}
+	ask[any](p, `window.later += 120000, 0`)
 	p.until("the trial to be older", `document.querySelector("#trials td time").textContent.startsWith("2")`)
+	p.until("what was typed to be older", `document.querySelector("[data-typed] time").textContent.startsWith("2")`)
 	if clock := ask[string](p, `document.querySelector("#ledger time").textContent`); !strings.HasSuffix(clock, "UTC") {
 		t.Errorf("the ledger says %q", clock)
 	}

@@ -174,8 +174,8 @@ const drafts = {
     const note = document.createElement("div");
     note.className = "notice warn typed";
     note.dataset.typed = kept.key;
-    const at = new Date(kept.at);
-    const when = Object.assign(document.createElement("time"), { dateTime: at.toISOString(), title: at.toLocaleString(), textContent: headroom.ago(at, Date.now()) });
+    const at = new Date(kept.at - headroom.ahead);
+    const when = Object.assign(document.createElement("time"), { dateTime: at.toISOString(), title: at.toLocaleString(), textContent: headroom.ago(at, headroom.now()) });
     const text = document.createElement("p");
     text.append(before, when, after);
     note.append(text);

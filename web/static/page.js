@@ -22,6 +22,10 @@ const headroom = {
     return "1\u202fmin ago";
   },
 
+  // now is by the server's clock: a browser's own may be hours ahead of it.
+  ahead: Date.now() - Date.parse(document.body.dataset.now),
+  now: () => Date.now() - headroom.ahead,
+
   // away are the answers of a server, or of a proxy before it, that say nothing of what was sent: it can be sent again.
   away: (status) => [502, 503, 504].includes(status),
 
@@ -270,7 +274,7 @@ document.addEventListener("htmx:responseError", (event) => {
 
 // What is said to be so long ago stays true; where the time of day stands, it stays.
 setInterval(() => {
-  const now = Date.now();
+  const now = headroom.now();
   for (const time of document.querySelectorAll("time[datetime]")) {
     const then = Date.parse(time.dateTime);
     if (now - then > 0 && now - then < 30 * 86400e3 && /( ago|just now)$/.test(time.textContent)) time.textContent = headroom.ago(then, now);

@@ -111,7 +111,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 
 // changes is the stream of pages: "changed" with the seq, as often as the study changes, so that
 // they fetch what they show; and with 0 after the database was away, when what they asked for may have
-// been refused.
+// been refused, or went back.
 func (s *Server) changes(w http.ResponseWriter, r *http.Request) error {
 	begun := false
 	return s.follow(w, r, "event: beat\ndata:\n\n", func(out *stream, heard int64) error {
@@ -123,6 +123,9 @@ func (s *Server) changes(w http.ResponseWriter, r *http.Request) error {
 				return err
 			}
 			heard, out.welcome = snap.Version, false // as above
+			if heard < out.sent {                    // an older backup was restored: what comes next has a number that the page knows
+				out.sent, away = heard, true
+			}
 		}
 		switch {
 		case heard > out.sent:

@@ -118,6 +118,23 @@ func TestPagesLookAgainAfterTheDatabaseWasAway(t *testing.T) {
 	}
 }
 
+// TestPagesFollowAStudyThatWentBack: a page that was open while an older backup was restored has heard
+// of events that are not there any more, and has to hear of those that come in their place.
+func TestPagesFollowAStudyThatWentBack(t *testing.T) {
+	s := sitetest.Beside(t)
+	id := s.NewStudy(sitetest.Screen)
+	stream := listen(t, s, "/studies/"+id+"/stream", s.Admin, "Last-Event-ID", "9")
+	for seq, data := range []string{1: "data: 0", 2: "data: 2"} {
+		if data == "" {
+			continue
+		}
+		for _, want := range []string{fmt.Sprint("id: ", seq), "event: changed", data} {
+			sitetest.Same(t, "line", stream.next(), want)
+		}
+		s.API("POST", "/studies/"+id+"/trials", own).Want(201)
+	}
+}
+
 // countingStore counts the questions that readers ask.
 type countingStore struct {
 	study.Store
@@ -224,9 +241,10 @@ func TestNobodyHearsAfterRevocation(t *testing.T) {
 		"a disabled person's": {headers: leaving, guessed: strings.TrimPrefix(leaving[1], "headroom="), revoke: func() { must.Do(t, s.DB.Accounts.SetDisabled(t.Context(), leaver, true)) }},
 	} {
 		var streams []*follower
+		after := fmt.Sprint("?after=", s.API("GET", "/studies/"+id, nil).Want(200).JSON()["version"])
 		for i := range 30 {
-			path := []string{"/api/v1/studies/" + id + "/events?after=1000", "/studies/" + id + "/stream?after=1000"}[i%2]
-			streams = append(streams, listen(t, s, path, credential.secret, credential.headers...))
+			path := []string{"/api/v1/studies/" + id + "/events", "/studies/" + id + "/stream"}[i%2]
+			streams = append(streams, listen(t, s, path+after, credential.secret, credential.headers...))
 		}
 		for i := range 70 {
 			s.Call("GET", "/api/v1/studies", credential.guessed[:20]+fmt.Sprint(i), nil)

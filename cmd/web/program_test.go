@@ -369,6 +369,8 @@ func TestWrongStartsSayWhyInOneLine(t *testing.T) {
 		"no certificate":   {settings: []string{"HEADROOM_TLS_CERT=no.pem", "HEADROOM_TLS_KEY=no.pem"}, says: "HEADROOM_TLS_CERT"},
 		"no public URL":    {settings: []string{"HEADROOM_PUBLIC_URL=headroom"}, says: "HEADROOM_PUBLIC_URL"},
 		"a part of a site": {settings: []string{"HEADROOM_PUBLIC_URL=https://lab.example/headroom", "HEADROOM_DATABASE_URL=nonsense"}, says: "HEADROOM_PUBLIC_URL"},
+		"a part of a page": {settings: []string{"HEADROOM_PUBLIC_URL=https://lab.example#studies", "HEADROOM_DATABASE_URL=nonsense"}, says: "HEADROOM_PUBLIC_URL"},
+		"somebody's site":  {settings: []string{"HEADROOM_PUBLIC_URL=https://me@lab.example", "HEADROOM_DATABASE_URL=nonsense"}, says: "HEADROOM_PUBLIC_URL"},
 		"no server's URL":  {settings: []string{"HEADROOM_URL=headroom"}, args: []string{"health"}, says: "HEADROOM_URL"},
 		"nobody there":     {settings: []string{"HEADROOM_URL=http://127.0.0.1:1"}, args: []string{"health"}, says: "no server answers at http://127.0.0.1:1 "},
 		"nobody to ask":    {settings: []string{"HEADROOM_URL=http://127.0.0.1:1", "HEADROOM_TOKEN=secret"}, args: []string{"ask", "study"}, says: "start it with “headroom serve”, or say in HEADROOM_URL"},

@@ -210,7 +210,7 @@ func readConfig(env func(string) string) (config, error) {
 	for name, address := range map[string]string{"HEADROOM_PUBLIC_URL": c.publicURL, "HEADROOM_URL": c.serverURL} {
 		u, err := url.Parse(address)
 		if address != "" && (err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") ||
-			name == "HEADROOM_PUBLIC_URL" && u.Path+u.RawQuery != "") { // pages are led to from the root, so that links below a path would lead nowhere
+			name == "HEADROOM_PUBLIC_URL" && u.String() != u.Scheme+"://"+u.Host) { // links are made by what is put behind it, from the root
 			return c, fmt.Errorf("%s must look like https://headroom.example.org, not %q", name, address)
 		}
 	}

@@ -266,7 +266,7 @@ func TestUndoOnTheTrialsPage(t *testing.T) {
 	p.seesNot("You typed")
 	p.reload()
 	p.click("#saved-1 button")
-	p.sees("Undone.")
+	p.sees("Undone:")
 	p.until("what was typed", fmt.Sprintf(`document.querySelector(%q)?.value === "61.5" && document.querySelector(%q).value === "0.31"`, result(1, 0), result(1, 1)))
 	p.sees("took back yield of trial 1 (it was 61.5)")
 }

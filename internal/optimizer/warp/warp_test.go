@@ -43,7 +43,7 @@ func TestFromUndoesTo(t *testing.T) {
 		if other := z + rapid.Float64Range(1e-3, 10).Draw(t, "more"); !(w.To(other) > w.To(z)) {
 			t.Fatalf("%v does not rise from %g to %g", w, z, other)
 		}
-		const step = 1e-4
+		const step = 1e-5
 		slope := (w.To(z+step) - w.To(z-step)) / (2 * step)
 		if got := w.Slope(z); math.Abs(got-slope) > 1e-4*(got+slope) {
 			t.Fatalf("%v: slope at %g is %g, finite difference %g", w, z, got, slope)

@@ -244,6 +244,8 @@ func TestALocalCommitIsToldWhenTheStandbyHasIt(t *testing.T) {
 						t.Errorf("a wait that was %s is answered with %v", name, err)
 					}
 				}
+				k.d.Pool().Reset() // or the next to write is given a connection that was cut
+				testwait.Eventually(t, "the primary answers", func() bool { return k.d.Pool().Ping(t.Context()) == nil })
 			}
 			pair.Primary.Await(`SELECT EXISTS (SELECT FROM events WHERE kind = 'told')`)
 			for what, again := range map[string]error{

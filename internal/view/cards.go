@@ -170,7 +170,7 @@ func (v Tried) savedJustNow() []templates.Saved {
 		return nil
 	}
 	values := lists.Map(metrics, func(metric string) string {
-		return words.Name(metric) + " " + Measured(v.Snap.Definition, metric, v.Trial.Metrics[metric])
+		return design.Name(metric) + " " + Measured(v.Snap.Definition, metric, v.Trial.Metrics[metric])
 	})
 	return []templates.Saved{{Number: v.Trial.Number, Text: strings.Join(values, ", "), Left: int(left.Seconds()) + 1, Key: v.Key}}
 }

@@ -258,7 +258,7 @@ func chosenWords(data ledger.ChosenData) string {
 func toldWords(d design.Definition, data ledger.ToldData) string {
 	var parts []string
 	for _, metric := range inOrder(d, data.Metrics) {
-		parts = append(parts, words.Name(metric)+" "+words.With(toldReading(data.Metrics[metric], design.WriteNumber), UnitOf(d, metric)))
+		parts = append(parts, design.Name(metric)+" "+words.With(toldReading(data.Metrics[metric], design.WriteNumber), UnitOf(d, metric)))
 	}
 	text := fmt.Sprintf("saved %s of trial %d", strings.Join(parts, ", "), data.Number)
 	if len(parts) == 0 {
@@ -300,9 +300,9 @@ func correctedWords(d design.Definition, data ledger.CorrectedData) string {
 		before, after := correctedReading(value, "")
 		switch {
 		case value.After == nil && value.Before != nil:
-			parts = append(parts, fmt.Sprintf("took back %s of trial %d (it was %s)", words.Name(metric), data.Number, before))
+			parts = append(parts, fmt.Sprintf("took back %s of trial %d (it was %s)", design.Name(metric), data.Number, before))
 		case value.Before != nil:
-			parts = append(parts, fmt.Sprintf("corrected %s of trial %d from %s to %s", words.Name(metric), data.Number, before, after))
+			parts = append(parts, fmt.Sprintf("corrected %s of trial %d from %s to %s", design.Name(metric), data.Number, before, after))
 		}
 	}
 	if data.Parameters != nil {

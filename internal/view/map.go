@@ -119,7 +119,7 @@ func (o Outlook) mapChart() templates.Chart {
 	} else {
 		drawing.X.Categories, drawing.Y.Categories = choices(surface.X), choices(surface.Y)
 	}
-	return o.framed(templates.Chart{ID: "chart-map-" + shortHash([]string{o.Metric, o.X, o.Y}), Title: words.Name(design.Capitalised(o.Metric)) + " over " + words.Name(o.X) + " and " + words.Name(o.Y),
+	return o.framed(templates.Chart{ID: "chart-map-" + shortHash([]string{o.Metric, o.X, o.Y}), Title: design.Name(design.Capitalised(o.Metric)) + " over " + design.Name(o.X) + " and " + design.Name(o.Y),
 		Caption: o.mapCaption(chance, aim), Table: o.mapTable(chance, aim), Printed: o.Paper, Drawing: drawing})
 }
 
@@ -180,7 +180,7 @@ func evenly(p design.Parameter, values []design.Value, smooth bool) (places []in
 // mapCaption says what the colours and lines of the map are, and where the chance is best.
 func (o Outlook) mapCaption(chance [][]float64, aim string) string {
 	d := o.Snap.Definition
-	caption := "Colour is the expected " + words.Name(o.Metric) + words.Either(len(axisNames(d)) > 2, ", the other settings held "+o.Held, "") + "."
+	caption := "Colour is the expected " + design.Name(o.Metric) + words.Either(len(axisNames(d)) > 2, ", the other settings held "+o.Held, "") + "."
 	if slices.ContainsFunc(slices.Concat(o.Map.Mean[o.Metric]...), math.IsNaN) {
 		caption += " Nothing is drawn where what the others leave lies beyond the range of " + design.Listed(remainderNames(d), "or") + "."
 	}
@@ -190,7 +190,7 @@ func (o Outlook) mapCaption(chance [][]float64, aim string) string {
 		i, j := best/len(o.Map.X), best%len(o.Map.X)
 		px, py := parameter(d, o.X), parameter(d, o.Y)
 		caption += " " + chanceWords(chance, aim) + fmt.Sprintf("; of the places that the map is drawn from it is best%s, %s, at %s %s and %s %s.", words.Either(narrowed, " among what may be chosen", ""), words.Percent(chance[i][j]),
-			words.Name(o.X), words.With(design.WriteSetting(px, o.Map.X[j]), px.Unit), words.Name(o.Y), words.With(design.WriteSetting(py, o.Map.Y[i]), py.Unit))
+			design.Name(o.X), words.With(design.WriteSetting(px, o.Map.X[j]), px.Unit), design.Name(o.Y), words.With(design.WriteSetting(py, o.Map.Y[i]), py.Unit))
 	case chance != nil:
 		caption += " Where a cell has room, that stands in it, and below it the chance " + aim + ". Choices have no order, so nothing is drawn between them."
 	}
@@ -217,8 +217,8 @@ func (o Outlook) mapTable(chance [][]float64, aim string) templates.Table {
 	if o.smooth() { // of values that have an order, nine at most fit on a sheet of paper
 		across, up = max(1, (len(o.Map.X)+6)/8), max(1, (len(o.Map.Y)+6)/8)
 	}
-	what := "Expected " + words.AxisName(words.Name(o.Metric), UnitOf(o.Snap.Definition, o.Metric)) + words.Either(chance == nil, "", " (chance "+aim+")")
-	table := templates.Table{Head: []templates.Column{{Name: what + ": " + words.Name(o.Y) + " ↓, " + words.Name(o.X) + " →", Unit: py.Unit}}}
+	what := "Expected " + words.AxisName(design.Name(o.Metric), UnitOf(o.Snap.Definition, o.Metric)) + words.Either(chance == nil, "", " (chance "+aim+")")
+	table := templates.Table{Head: []templates.Column{{Name: what + ": " + design.Name(o.Y) + " ↓, " + design.Name(o.X) + " →", Unit: py.Unit}}}
 	for j := 0; j < len(o.Map.X); j += across {
 		table.Head = append(table.Head, number(design.WriteSetting(px, o.Map.X[j]), px.Unit))
 	}
@@ -241,7 +241,7 @@ func (o Outlook) mapTable(chance [][]float64, aim string) templates.Table {
 func mapValues(values []design.Value, places []int, smooth bool, p design.Parameter) (at []any, said []string) {
 	for _, i := range places {
 		text := design.WriteSetting(p, values[i])
-		at, said = append(at, words.Either[any](smooth, plotValue(values[i]), text)), append(said, words.Name(p.Name)+" "+words.Name(text))
+		at, said = append(at, words.Either[any](smooth, plotValue(values[i]), text)), append(said, design.Name(p.Name)+" "+design.Name(text))
 	}
 	return at, said
 }

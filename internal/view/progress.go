@@ -120,7 +120,7 @@ func (p *panelling) moreWords(limits []int) string {
 		c := p.Snap.Definition.Constraints[j]
 		broken, known := brokenIn(p.Snap.Trials, c)
 		said := words.Either(broken > 0, fmt.Sprintf("broken in %d of %d", broken, known), "never broken")
-		names = append(names, words.Name(c.Name)+" ("+said+")")
+		names = append(names, design.Name(c.Name)+" ("+said+")")
 	}
 	return fmt.Sprintf("%d more limits, broken no more often: %s", len(limits), design.Listed(names, "and"))
 }
@@ -224,7 +224,7 @@ func (p *panelling) plot(metric string, style func(*ledger.Trial, float64) chart
 	}
 	for i, t := range p.Snap.Trials {
 		m, there := t.Metrics[metric]
-		said := func() string { return words.Name(metric) + " " + Measured(p.Snap.Definition, metric, m) }
+		said := func() string { return design.Name(metric) + " " + Measured(p.Snap.Definition, metric, m) }
 		switch {
 		case !there:
 			p.plotWaiting(&s.points, t, metric)
@@ -312,10 +312,10 @@ func (p *panelling) axis(metric string, s series, must, may []float64) (axis cha
 	within, beyond := takeIn(within, m.all(s.first), 1)
 	edged(m, within, edge)
 	if said = beyondWords(m.all(s.values), within); said != "" {
-		said = words.Name(design.Capitalised(metric)) + ": " + said
+		said = design.Name(design.Capitalised(metric)) + ": " + said
 	}
 	if beyond > 0 {
-		said = strings.TrimSpace(said + fmt.Sprintf(" %s: %s corrected since, as first told, beyond the range drawn.", words.Name(design.Capitalised(metric)), design.Count(beyond, "reading", "readings")))
+		said = strings.TrimSpace(said + fmt.Sprintf(" %s: %s corrected since, as first told, beyond the range drawn.", design.Name(design.Capitalised(metric)), design.Count(beyond, "reading", "readings")))
 	}
 	return m.axis(within), said
 }
@@ -351,7 +351,7 @@ func (p *panelling) bestPanel() (panel chart.Panel, best, beyond string) {
 			must = append(must, mean)
 		}
 		expected := expectedWords(p.Snap.Definition, o.Metric, r.Mean, r.SD)
-		s.points.add(chart.Recommended, r.Number, mean, words.Name(o.Metric)+" of the recommended settings, "+expected+" "+withoutNoise, r.Number)
+		s.points.add(chart.Recommended, r.Number, mean, design.Name(o.Metric)+" of the recommended settings, "+expected+" "+withoutNoise, r.Number)
 	}
 	axis, beyond := p.axis(o.Metric, s, must, nil)
 	return chart.Panel{Title: words.AxisName(design.Capitalised(o.Metric), o.Unit), Height: bestHeight, Y: axis, Traces: s.traces(append(truth, line)...)}, strings.TrimSpace(p.bestWords() + " " + said), beyond
@@ -490,7 +490,7 @@ func (p *panelling) limitWords(j int) string {
 		}
 	}
 	extreme := words.Either(now.Op == ">=", "lowest", "highest")
-	text := fmt.Sprintf("%s: limit broken in %d of %s; %s %s at trial %d.", words.Name(design.Capitalised(now.Name)), then, design.Count(known, "trial", "trials"), extreme,
+	text := fmt.Sprintf("%s: limit broken in %d of %s; %s %s at trial %d.", design.Name(design.Capitalised(now.Name)), then, design.Count(known, "trial", "trials"), extreme,
 		Measured(p.Snap.Definition, now.Metric, p.Snap.Trial(worst).Metrics[now.Metric]), worst)
 	if today, _ := brokenIn(p.Snap.Trials, now); today != then {
 		text += fmt.Sprintf(" Each is judged by the limit of its time; by today’s, %s, it is %d.", words.Quantity(now.Threshold, now.Unit), today)

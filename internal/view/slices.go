@@ -96,11 +96,11 @@ func (o Outlook) influenceWords(along []study.Slice) string {
 		return words.RoughlyApart(influence(slice, objective.Metric), objective.Unit)
 	}
 	if len(o.Snap.Definition.Parameters) == 1 && len(along) == 1 {
-		return fmt.Sprintf("From its lowest to its highest the expected %s changes by %s.", words.Name(objective.Metric), changes(along[0]))
+		return fmt.Sprintf("From its lowest to its highest the expected %s changes by %s.", design.Name(objective.Metric), changes(along[0]))
 	}
-	parts := lists.Map(along, func(slice study.Slice) string { return words.Name(slice.Parameter) + " " + changes(slice) })
+	parts := lists.Map(along, func(slice study.Slice) string { return design.Name(slice.Parameter) + " " + changes(slice) })
 	others := words.Either(len(along) > 1, ", the others held "+o.Held, "")
-	return fmt.Sprintf("Sorted by how much the expected %s changes from its lowest to its highest along each parameter%s: %s.", words.Name(objective.Metric), others, strings.Join(words.Few(parts, 8), ", "))
+	return fmt.Sprintf("Sorted by how much the expected %s changes from its lowest to its highest along each parameter%s: %s.", design.Name(objective.Metric), others, strings.Join(words.Few(parts, 8), ", "))
 }
 
 // sliceCell is one metric along one parameter; left counts the readings that are too far away to be
@@ -241,14 +241,14 @@ func (o Outlook) sliceWords(metric string, along []study.Slice) string {
 	for _, slice := range along[:min(most, len(along))] {
 		band, p := slice.Metrics[metric], parameter(d, slice.Parameter)
 		best, narrowed := bestOf(band.Mean, slice.Open, lowest)
-		show, where := words.Alike(band.SD[best]), "at "+words.Name(p.Name)+" "+words.With(words.Name(design.WriteSetting(p, slice.At[best])), p.Unit)+words.Either(narrowed, " (of what may be chosen)", "")
+		show, where := words.Alike(band.SD[best]), "at "+design.Name(p.Name)+" "+words.With(design.Name(design.WriteSetting(p, slice.At[best])), p.Unit)+words.Either(narrowed, " (of what may be chosen)", "")
 		if show(slices.Min(band.Mean)) == show(slices.Max(band.Mean)) {
-			where = "all along " + words.Name(p.Name)
+			where = "all along " + design.Name(p.Name)
 		}
 		parts = append(parts, show(band.Mean[best])+" "+where)
 	}
 	lines := words.Either(len(along) > most, fmt.Sprintf("the first %d lines", most), words.Either(len(along) == 1, "this line", "these lines"))
-	return fmt.Sprintf("Expected %s along %s is %s: %s.", words.AxisName(words.Name(metric), UnitOf(d, metric)), lines, words.Either(lowest, "lowest", "highest"), strings.Join(parts, ", "))
+	return fmt.Sprintf("Expected %s along %s is %s: %s.", words.AxisName(design.Name(metric), UnitOf(d, metric)), lines, words.Either(lowest, "lowest", "highest"), strings.Join(parts, ", "))
 }
 
 // bestOf is where the highest or the lowest value is among those that may be chosen, and whether that

@@ -122,7 +122,7 @@ func expectedWords(d design.Definition, metric string, mean, sd ledger.Numbers) 
 
 // remainderNames are those of what mixtures leave.
 func remainderNames(d design.Definition) []string {
-	return lists.Pick(d.Parameters, func(p design.Parameter) (string, bool) { return words.Name(p.Name), p.Type == design.Remainder })
+	return lists.Pick(d.Parameters, func(p design.Parameter) (string, bool) { return design.Name(p.Name), p.Type == design.Remainder })
 }
 
 // readings are those of a metric among trials, each with its trial.
@@ -158,11 +158,11 @@ func ended(trials []*ledger.Trial, status ledger.Status) int {
 }
 
 func asks(c design.Constraint) string {
-	return words.Either(c.Name != c.Metric, words.Name(c.Metric)+" ", "") + words.Limit(c)
+	return words.Either(c.Name != c.Metric, design.Name(c.Metric)+" ", "") + words.Limit(c)
 }
 
 func constraintTitle(c design.Constraint) string {
-	return words.Name(c.Name) + words.Either(c.Name != c.Metric, ": ", " ") + asks(c)
+	return design.Name(c.Name) + words.Either(c.Name != c.Metric, ": ", " ") + asks(c)
 }
 
 func limitsText(d design.Definition, metric string) string {
@@ -179,7 +179,7 @@ func settingsOf(d design.Definition, values design.Settings) []templates.Setting
 
 func settingsLine(d design.Definition, values design.Settings) string {
 	return strings.Join(lists.Map(settingsOf(d, values), func(s templates.Setting) string {
-		return words.Name(s.Name) + " " + words.With(words.Name(s.Value), s.Unit)
+		return design.Name(s.Name) + " " + words.With(design.Name(s.Value), s.Unit)
 	}), ", ")
 }
 
@@ -374,9 +374,9 @@ func limitChanges(before, after []design.Constraint) string {
 	var parts []string
 	for j, c := range after {
 		if was := before[j]; limitDiffers(was, c) {
-			parts = append(parts, fmt.Sprintf("limit of %s from %s to %s", words.Name(c.Name), signTurned(was, c)+words.Quantity(was.Threshold, words.Either(was.Unit == c.Unit, "", was.Unit)), signTurned(c, was)+words.Quantity(c.Threshold, c.Unit)))
+			parts = append(parts, fmt.Sprintf("limit of %s from %s to %s", design.Name(c.Name), signTurned(was, c)+words.Quantity(was.Threshold, words.Either(was.Unit == c.Unit, "", was.Unit)), signTurned(c, was)+words.Quantity(c.Threshold, c.Unit)))
 		}
-		formula := fmt.Sprintf("formula of %s from %s to %s", words.Name(c.Metric), before[j].Expression, c.Expression)
+		formula := fmt.Sprintf("formula of %s from %s to %s", design.Name(c.Metric), before[j].Expression, c.Expression)
 		if before[j].Expression != c.Expression && !slices.Contains(parts, formula) { // limits of one metric share it
 			parts = append(parts, formula)
 		}

@@ -178,10 +178,10 @@ func (p *panelling) estimated(c design.Constraint) func(study.ViolationOut) *flo
 func (p *panelling) violationCaption(c design.Constraint, now study.ViolationOut) string {
 	_, known := brokenIn(p.Snap.Trials, c)
 	amount := func(x float64) string { return words.RoughlyApart(x, c.Unit) }
-	caption := fmt.Sprintf("Violation of %s: none of %s went beyond the limit of %s.", words.Name(c.Name), design.Count(known, "reading", "readings"), words.Quantity(c.Threshold, c.Unit))
+	caption := fmt.Sprintf("Violation of %s: none of %s went beyond the limit of %s.", design.Name(c.Name), design.Count(known, "reading", "readings"), words.Quantity(c.Threshold, c.Unit))
 	if now.Hard > 0 {
 		caption = fmt.Sprintf("Violation of %s: %d of %s went beyond the limit of %s, by %s in sum, %s per reading, at most %s in one (hard); counting margin against it leaves %s (soft).",
-			words.Name(c.Name), now.Rounds, design.Count(known, "reading", "readings"), words.Quantity(c.Threshold, c.Unit), amount(now.Hard), amount(now.Hard/float64(max(1, known))), amount(now.Largest), amount(now.Soft))
+			design.Name(c.Name), now.Rounds, design.Count(known, "reading", "readings"), words.Quantity(c.Threshold, c.Unit), amount(now.Hard), amount(now.Hard/float64(max(1, known))), amount(now.Largest), amount(now.Soft))
 	}
 	if estimate := p.estimated(c)(now); estimate != nil {
 		caption += fmt.Sprintf(" The model, allowing for noise, estimates %s.", amount(*estimate))
@@ -276,7 +276,7 @@ func (p *panelling) multiplierPanel(limits []int) (panel chart.Panel, notes []st
 		}
 		all = append(all, path...)
 		panel.Traces = append(panel.Traces, trace)
-		notes = append(notes, words.Name(design.Capitalised(c.Name))+": "+multiplierWords(path, p.breaking(c, path), now, slices.Contains(p.Readout.AtCeiling, c.Name)))
+		notes = append(notes, design.Name(design.Capitalised(c.Name))+": "+multiplierWords(path, p.breaking(c, path), now, slices.Contains(p.Readout.AtCeiling, c.Name)))
 	}
 	if moved, others := slices.ContainsFunc(limits, p.moved), p.chosenOtherwise(); notes != nil && (moved || others != nil) {
 		var with []string
@@ -407,15 +407,15 @@ func priceWords(o design.Objective, p study.Price) string {
 	at := func(i int) string { return words.Quantity(p.Curve[i].Threshold, p.Unit) }
 	from := design.WriteNumber(p.Curve[now].Threshold)
 	worth := func(i int) string {
-		return "about " + words.Apart(words.Brief(math.Abs(*p.Curve[i].Best-*p.Curve[now].Best)), o.Unit) + " of " + words.Name(o.Metric)
+		return "about " + words.Apart(words.Brief(math.Abs(*p.Curve[i].Best-*p.Curve[now].Best)), o.Unit) + " of " + design.Name(o.Metric)
 	}
 	matters := func(i int) bool {
 		return p.Curve[i].Best != nil && math.Abs(*p.Curve[i].Best-*p.Curve[now].Best) > littleBesideSD**p.Curve[now].SD
 	}
-	move := fmt.Sprintf("%s the limit of %s from %s to %s ", loosen, words.Name(p.Constraint), from, at(looser))
+	move := fmt.Sprintf("%s the limit of %s from %s to %s ", loosen, design.Name(p.Constraint), from, at(looser))
 	switch {
 	case p.Curve[now].Best == nil:
-		return fmt.Sprintf("%s: no settings have a 90%s%% chance to stay within every limit as it is.", words.Name(design.Capitalised(p.Constraint)), words.Thin)
+		return fmt.Sprintf("%s: no settings have a 90%s%% chance to stay within every limit as it is.", design.Name(design.Capitalised(p.Constraint)), words.Thin)
 	case matters(looser):
 		move += "would be worth " + worth(looser)
 	default:
@@ -445,7 +445,7 @@ func slopeWords(p study.Price, o design.Objective) string {
 		return ""
 	}
 	each := cmp.Or(design.UnitApart(p.Unit), "unit")
-	return fmt.Sprintf(" (slope, the limit’s multiplier: %s for each %s of %s)", words.Apart(words.Brief(*p.Slope), o.Unit), words.Either(each == design.UnitApart("%"), "point", each), words.Name(p.Metric))
+	return fmt.Sprintf(" (slope, the limit’s multiplier: %s for each %s of %s)", words.Apart(words.Brief(*p.Slope), o.Unit), words.Either(each == design.UnitApart("%"), "point", each), design.Name(p.Metric))
 }
 
 // priceChart draws the curves side by side; nil where there is none.
@@ -456,7 +456,7 @@ func (v Facts) priceChart() *templates.Chart {
 	d := v.Snap.Definition
 	var cells []chart.Panel
 	notes := []string{fmt.Sprintf("Each line is the %s %s that the model expects among settings with a 90%s%% chance to stay within every limit, one limit being moved and the others not. Dashed: the limit as it is.",
-		words.Either(d.Objective.Direction == "minimize", "lowest", "highest"), words.Name(d.Objective.Metric), words.Thin)}
+		words.Either(d.Objective.Direction == "minimize", "lowest", "highest"), design.Name(d.Objective.Metric), words.Thin)}
 	table := templates.Table{Head: []templates.Column{column("Limit"), number("At", ""), number("Best expected "+d.Objective.Metric, d.Objective.Unit),
 		number("±", d.Objective.Unit), column("With")}}
 	var all, sds []float64

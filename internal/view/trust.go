@@ -84,9 +84,9 @@ func trustInShort(t templates.Trust, drifted []drifting) (line string, look bool
 // calibrationWords count the readings that fell inside the band drawn before them, new settings
 // apart from repeated ones.
 func calibrationWords(metric string, c optimizer.Calibration) []string {
-	lines := []string{words.Name(design.Capitalised(metric)) + ": " + coverageWords(c.Coverage)}
+	lines := []string{design.Name(design.Capitalised(metric)) + ": " + coverageWords(c.Coverage)}
 	if c.New.Count > 0 && c.Repeated.Count > 0 {
-		lines = append(lines, words.Name(design.Capitalised(metric))+" at new settings: "+coverageWords(c.New), words.Name(design.Capitalised(metric))+" at repeated settings: "+coverageWords(c.Repeated))
+		lines = append(lines, design.Name(design.Capitalised(metric))+" at new settings: "+coverageWords(c.New), design.Name(design.Capitalised(metric))+" at repeated settings: "+coverageWords(c.Repeated))
 	}
 	return lines
 }
@@ -97,7 +97,7 @@ func toldScaleWords(metric string, scale float64) []string {
 	if scale <= 0 || times == "1" {
 		return nil
 	}
-	return []string{fmt.Sprintf("%s: standard deviations told with readings count %s times as told, since readings scatter %s than they say.", words.Name(design.Capitalised(metric)), times, words.Either(scale > 1, "more", "less"))}
+	return []string{fmt.Sprintf("%s: standard deviations told with readings count %s times as told, since readings scatter %s than they say.", design.Name(design.Capitalised(metric)), times, words.Either(scale > 1, "more", "less"))}
 }
 
 func coverageWords(c optimizer.Coverage) string {
@@ -156,10 +156,10 @@ func (d drifting) inWords() string {
 	case d.Since > 0:
 		return d.Came(d.metric) + "."
 	case past == 0:
-		return fmt.Sprintf("%s: no sign of it in %s.", words.Name(design.Capitalised(d.metric)), design.Count(len(d.Numbers), "reading", "readings"))
+		return fmt.Sprintf("%s: no sign of it in %s.", design.Name(design.Capitalised(d.metric)), design.Count(len(d.Numbers), "reading", "readings"))
 	}
 	last := d.Past[past-1]
-	said := fmt.Sprintf("%s: no sign of it any more. From trial %d to %d it came out %s than predicted, again and again, until the model had caught up", words.Name(design.Capitalised(d.metric)), last.From, last.Until, words.Either(last.Rising, "higher", "lower"))
+	said := fmt.Sprintf("%s: no sign of it any more. From trial %d to %d it came out %s than predicted, again and again, until the model had caught up", design.Name(design.Capitalised(d.metric)), last.From, last.Until, words.Either(last.Rising, "higher", "lower"))
 	if past > 1 {
 		said += fmt.Sprintf("; %s before that", words.Either(past == 2, "once", design.Count(past-1, "time", "times")))
 	}
@@ -226,7 +226,7 @@ func (v Facts) theorem() *templates.Theorem {
 	var figures []string
 	for _, c := range v.Snap.Definition.Constraints {
 		if now := v.Readout.Violation[c.Name]; now.Bound != nil && v.Snap.HasReading(c.Metric) {
-			figures = append(figures, strings.TrimSuffix(fmt.Sprintf("%s for %s. %s", words.RoughlyApart(*now.Bound, c.Unit), words.Name(c.Name), leftWords(now, c.Unit)), "."))
+			figures = append(figures, strings.TrimSuffix(fmt.Sprintf("%s for %s. %s", words.RoughlyApart(*now.Bound, c.Unit), design.Name(c.Name), leftWords(now, c.Unit)), "."))
 		}
 	}
 	theorem, regret := study.TheoremOf(v.Snap, v.Readout), v.Readout.Regret
@@ -310,7 +310,7 @@ func (p *panelling) averageWords(j int) string {
 	if sum.Known == 0 {
 		return ""
 	}
-	said := fmt.Sprintf("On average %s is %s per trial against its limit of %s (V(t)/t is %s): ", words.Name(c.Metric), words.With(words.RoughOr(p.averageOf(j, last)), c.Unit),
+	said := fmt.Sprintf("On average %s is %s per trial against its limit of %s (V(t)/t is %s): ", design.Name(c.Metric), words.With(words.RoughOr(p.averageOf(j, last)), c.Unit),
 		words.Quantity(c.Threshold, c.Unit), words.RoughlyApart(sum.Balance/float64(sum.Known), c.Unit))
 	if sum.Balance > 0 {
 		said += words.RoughlyApart(sum.Balance, c.Unit) + " in sum is overspent"

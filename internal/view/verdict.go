@@ -263,10 +263,10 @@ func (v answering) closest() *templates.Answer {
 		return nil
 	}
 	m, _ := v.outcome(nearest, binding)
-	said := fmt.Sprintf("%s binds: %s, %s beyond its limit of %s.", words.Name(design.Capitalised(binding.Name)), Measured(d, binding.Metric, m),
+	said := fmt.Sprintf("%s binds: %s, %s beyond its limit of %s.", design.Name(design.Capitalised(binding.Name)), Measured(d, binding.Metric, m),
 		words.RoughlyApart(binding.Excess(m.Value), binding.Unit), words.Quantity(binding.Threshold, binding.Unit))
 	if objective, told := nearest.Metrics[d.Objective.Metric]; told && binding.Metric != d.Objective.Metric {
-		said += fmt.Sprintf(" %s was %s.", words.Name(design.Capitalised(d.Objective.Metric)), Measured(d, d.Objective.Metric, objective))
+		said += fmt.Sprintf(" %s was %s.", design.Name(design.Capitalised(d.Objective.Metric)), Measured(d, d.Objective.Metric, objective))
 	}
 	return &templates.Answer{Number: nearest.Number, URL: v.trialURL(nearest.Number), Settings: settingsOf(d, nearest.Parameters),
 		Copy: v.copyText(nearest.Parameters), Words: said}
@@ -495,10 +495,10 @@ func Line(one ledger.Summary, now time.Time) templates.StudyLine {
 		line.Waiting = strconv.Itoa(one.Waiting) + " waiting"
 	}
 	if one.Best != nil {
-		line.Best = fmt.Sprintf("best reading of %s %s at trial %d", words.Name(one.Best.Metric), words.Quantity(one.Best.Value, one.Best.Unit), one.Best.Number)
+		line.Best = fmt.Sprintf("best reading of %s %s at trial %d", design.Name(one.Best.Metric), words.Quantity(one.Best.Value, one.Best.Unit), one.Best.Number)
 	}
 	line.Limits = lists.Map(one.Limits, func(limit ledger.Limit) string {
-		return words.Name(limit.Metric) + " " + words.Sign(limit.Op) + " " + words.Quantity(limit.Threshold, limit.Unit)
+		return design.Name(limit.Metric) + " " + words.Sign(limit.Op) + " " + words.Quantity(limit.Threshold, limit.Unit)
 	})
 	if one.Known > 0 && len(one.Limits) > 0 {
 		line.Feasible = fmt.Sprintf("feasible %d of %d", one.Feasible, one.Known)
@@ -522,7 +522,7 @@ func (v Facts) Lab() templates.Lab {
 	panel.Summary = lab.Summary()
 	noise := lab.StdDev()
 	panel.Noise = lists.Pick(tableMetrics(d), func(metric string) (string, bool) {
-		return words.Name(metric) + " ± " + words.With(words.Brief(noise[metric]), UnitOf(d, metric)), noise[metric] > 0
+		return design.Name(metric) + " ± " + words.With(words.Brief(noise[metric]), UnitOf(d, metric)), noise[metric] > 0
 	})
 	wanted := design.Count(int(v.Run.Wanted), "trial", "trials")
 	switch {

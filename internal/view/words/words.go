@@ -178,9 +178,6 @@ func Sentence(text string) string {
 	return text + "."
 }
 
-// Name is a name, or a choice, beside a number in a sentence.
-func Name(name string) string { return design.Name(name) }
-
 // Limit says what a constraint asks.
 func Limit(c design.Constraint) string { return Sign(c.Op) + " " + Quantity(c.Threshold, c.Unit) }
 

@@ -134,10 +134,9 @@ func (s *Models) ruleReplicate(ctx context.Context, cmd Command, snap *ledger.Sn
 
 // again is where a trial lies as it was run, with what it brought, to be run once more.
 func again(snap *ledger.Snapshot, trial *ledger.Trial) (optimizer.Place, optimizer.Known, error) {
-	c := snap.Compiled()
-	_, place, faults := c.PlaceAgain(snap.Chosen(trial.Number), trial.Parameters, "parameters")
-	known, wrong := c.Known(trial.Brought())
-	if faults = slices.Concat(faults, c.Forbids(trial.Parameters, place, "parameters"), wrong); len(faults) > 0 {
+	_, place, faults := snap.Compiled().PlaceAgain(snap.Chosen(trial.Number), trial.Parameters, "parameters")
+	known, wrong := snap.Compiled().Known(trial.Brought())
+	if faults = append(faults, wrong...); len(faults) > 0 {
 		return place, known, conflict("Trial %d cannot be repeated as it was: %s.", trial.Number, cmp.Or(brought(faults[0].Field), "it")+" "+faults[0].Message)
 	}
 	return place, known, nil
@@ -156,15 +155,22 @@ func WhyNotAgain(snap *ledger.Snapshot, trial *ledger.Trial) string {
 func DoubtOwn(snap *ledger.Snapshot, own OwnTrial, forecast *ledger.Decision) []Doubt {
 	doubts := Asked(snap.DoubtReadings(0, own.Metrics, func(metric string) *ledger.Expected { return snap.ForetoldBy(forecast, metric) }))
 	kept, _, _ := own.Place(snap.Compiled(), "parameters")
-	for _, p := range snap.Definition.Parameters {
-		if typed, at := own.Parameters[p.Name], kept[p.Name]; p.Step != nil && typed != at {
-			say := func(v design.Value) string { return design.WithUnit(design.WriteSetting(p, v), p.Unit, " ") }
-			doubts = append(doubts, Doubt{"parameters." + p.Name, exactly(typed.Number), fmt.Sprintf("%s %s? Its steps are %s apart: %s would be tried.",
-				design.Name(design.Capitalised(p.Name)), say(typed), say(design.NumberValue(*p.Step)), say(at))})
-		}
-	}
+	doubts = append(doubts, doubtSteps(snap.Definition, own.Parameters, kept)...)
 	if number := lastWith(snap, kept); number > 0 {
 		doubts = append(doubts, Doubt{"parameters", describe(snap.Definition, kept), replicateText(number)})
+	}
+	return doubts
+}
+
+// doubtSteps asks about settings that a step moves to others, which are kept.
+func doubtSteps(d design.Definition, typed, kept design.Settings) (doubts []Doubt) {
+	for _, p := range d.Parameters {
+		if p.Step == nil || typed[p.Name] == kept[p.Name] {
+			continue
+		}
+		say := func(v design.Value) string { return design.WithUnit(design.WriteSetting(p, v), p.Unit, " ") }
+		doubts = append(doubts, Doubt{"parameters." + p.Name, exactly(typed[p.Name].Number), fmt.Sprintf("%s %s? Its steps are %s apart: %s would be tried.",
+			design.Name(design.Capitalised(p.Name)), say(typed[p.Name]), say(design.NumberValue(*p.Step)), say(kept[p.Name]))})
 	}
 	return doubts
 }

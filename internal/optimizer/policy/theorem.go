@@ -223,7 +223,12 @@ var (
 	uncorrected = Assumption{
 		"Every trial was chosen from the readings that count now: none is corrected or taken out afterwards.",
 		func(c Circumstances) Finding {
-			were := func(n int) string { return strings.Replace(trials(n)+" were", "trial were", "trial was", 1) }
+			were := func(n int) string {
+				if n == 1 {
+					return "1 trial was"
+				}
+				return trials(n) + " were"
+			}
 			return met("nothing was corrected or taken out").
 				unless(c.Corrected > 0, "%s corrected", were(c.Corrected)).
 				unless(c.Excluded > 0, "%s taken out", were(c.Excluded)).

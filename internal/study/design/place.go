@@ -41,7 +41,7 @@ func (c *Compiled) PlaceAgain(chosen, used Settings, location string) (Settings,
 	if _, _, wrong := c.PlaceExactly(chosen, location); len(faults) > 0 && len(wrong) == 0 {
 		return c.PlaceUsed(used, location)
 	}
-	return kept, place, faults
+	return kept, place, append(faults, c.Forbids(kept, place, location)...)
 }
 
 func (c *Compiled) place(s Settings, location string, how reading) (Settings, optimizer.Place, Faults) {
@@ -155,8 +155,8 @@ func (c *Compiled) Leaves(s Settings) bool { return c.space.inBounds(c.space.loo
 // MayChooseAgain tells whether what was chosen at some settings, and run at others, may be chosen
 // again as it was run: nothing that it needs has run out.
 func (c *Compiled) MayChooseAgain(chosen, used Settings) bool {
-	kept, place, faults := c.PlaceAgain(chosen, used, "")
-	return len(faults) == 0 && len(c.Forbids(kept, place, "")) == 0 && c.space.available(c.space.lookup(used))
+	_, _, faults := c.PlaceAgain(chosen, used, "")
+	return len(faults) == 0 && c.space.available(c.space.lookup(used))
 }
 
 // Probes are some allowed places spread over the space; with candidates, some of theirs.

@@ -170,7 +170,7 @@ func doubtSteps(d design.Definition, typed, kept design.Settings) (doubts []Doub
 		}
 		say := func(v design.Value) string { return design.WithUnit(design.WriteSetting(p, v), p.Unit, " ") }
 		doubts = append(doubts, Doubt{"parameters." + p.Name, exactly(typed[p.Name].Number), fmt.Sprintf("%s %s? Its steps are %s apart: %s would be tried.",
-			design.Name(design.Capitalised(p.Name)), say(typed[p.Name]), say(design.NumberValue(*p.Step)), say(kept[p.Name]))})
+			design.OpeningName(p.Name), say(typed[p.Name]), say(design.NumberValue(*p.Step)), say(kept[p.Name]))})
 	}
 	return doubts
 }

@@ -61,7 +61,7 @@ func (d Drift) Came(metric string) string {
 	if d.Shifted != nil {
 		than = "to lie %s than the settings explain"
 	}
-	return fmt.Sprintf("%s has come "+than+" since about trial %d", design.Name(design.Capitalised(metric)), side, d.Since)
+	return fmt.Sprintf("%s has come "+than+" since about trial %d", design.OpeningName(metric), side, d.Since)
 }
 
 // FewPredictions is how many predicted readings there have to be before anything is said of how

@@ -191,7 +191,7 @@ func doubtKnown(snap *ledger.Snapshot, row importRow) (doubts []Doubt) {
 		told, there := row.Known[c.Metric]
 		if value, follows := worked[c.Name]; there && follows && !agrees(told, value) {
 			doubts = append(doubts, Doubt{row.at() + "." + c.Metric, exactly(told),
-				fmt.Sprintf("%s follows from the settings, and is %s there; %s is not kept. Are the settings right?", design.Name(design.Capitalised(c.Metric)), exactly(value), exactly(told))})
+				fmt.Sprintf("%s follows from the settings, and is %s there; %s is not kept. Are the settings right?", design.OpeningName(c.Metric), exactly(value), exactly(told))})
 		}
 	}
 	return doubts

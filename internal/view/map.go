@@ -119,7 +119,7 @@ func (o Outlook) mapChart() templates.Chart {
 	} else {
 		drawing.X.Categories, drawing.Y.Categories = choices(surface.X), choices(surface.Y)
 	}
-	return o.framed(templates.Chart{ID: "chart-map-" + shortHash([]string{o.Metric, o.X, o.Y}), Title: design.Name(design.Capitalised(o.Metric)) + " over " + design.Name(o.X) + " and " + design.Name(o.Y),
+	return o.framed(templates.Chart{ID: "chart-map-" + shortHash([]string{o.Metric, o.X, o.Y}), Title: design.OpeningName(o.Metric) + " over " + design.Name(o.X) + " and " + design.Name(o.Y),
 		Caption: o.mapCaption(chance, aim), Table: o.mapTable(chance, aim), Printed: o.Paper, Drawing: drawing})
 }
 

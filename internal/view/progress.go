@@ -312,10 +312,10 @@ func (p *panelling) axis(metric string, s series, must, may []float64) (axis cha
 	within, beyond := takeIn(within, m.all(s.first), 1)
 	edged(m, within, edge)
 	if said = beyondWords(m.all(s.values), within); said != "" {
-		said = design.Name(design.Capitalised(metric)) + ": " + said
+		said = design.OpeningName(metric) + ": " + said
 	}
 	if beyond > 0 {
-		said = strings.TrimSpace(said + fmt.Sprintf(" %s: %s corrected since, as first told, beyond the range drawn.", design.Name(design.Capitalised(metric)), design.Count(beyond, "reading", "readings")))
+		said = strings.TrimSpace(said + fmt.Sprintf(" %s: %s corrected since, as first told, beyond the range drawn.", design.OpeningName(metric), design.Count(beyond, "reading", "readings")))
 	}
 	return m.axis(within), said
 }
@@ -490,7 +490,7 @@ func (p *panelling) limitWords(j int) string {
 		}
 	}
 	extreme := words.Either(now.Op == ">=", "lowest", "highest")
-	text := fmt.Sprintf("%s: limit broken in %d of %s; %s %s at trial %d.", design.Name(design.Capitalised(now.Name)), then, design.Count(known, "trial", "trials"), extreme,
+	text := fmt.Sprintf("%s: limit broken in %d of %s; %s %s at trial %d.", design.OpeningName(now.Name), then, design.Count(known, "trial", "trials"), extreme,
 		Measured(p.Snap.Definition, now.Metric, p.Snap.Trial(worst).Metrics[now.Metric]), worst)
 	if today, _ := brokenIn(p.Snap.Trials, now); today != then {
 		text += fmt.Sprintf(" Each is judged by the limit of its time; by today’s, %s, it is %d.", words.Quantity(now.Threshold, now.Unit), today)

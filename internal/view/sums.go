@@ -276,7 +276,7 @@ func (p *panelling) multiplierPanel(limits []int) (panel chart.Panel, notes []st
 		}
 		all = append(all, path...)
 		panel.Traces = append(panel.Traces, trace)
-		notes = append(notes, design.Name(design.Capitalised(c.Name))+": "+multiplierWords(path, p.breaking(c, path), now, slices.Contains(p.Readout.AtCeiling, c.Name)))
+		notes = append(notes, design.OpeningName(c.Name)+": "+multiplierWords(path, p.breaking(c, path), now, slices.Contains(p.Readout.AtCeiling, c.Name)))
 	}
 	if moved, others := slices.ContainsFunc(limits, p.moved), p.chosenOtherwise(); notes != nil && (moved || others != nil) {
 		var with []string
@@ -415,7 +415,7 @@ func priceWords(o design.Objective, p study.Price) string {
 	move := fmt.Sprintf("%s the limit of %s from %s to %s ", loosen, design.Name(p.Constraint), from, at(looser))
 	switch {
 	case p.Curve[now].Best == nil:
-		return fmt.Sprintf("%s: no settings have a 90%s%% chance to stay within every limit as it is.", design.Name(design.Capitalised(p.Constraint)), words.Thin)
+		return fmt.Sprintf("%s: no settings have a 90%s%% chance to stay within every limit as it is.", design.OpeningName(p.Constraint), words.Thin)
 	case matters(looser):
 		move += "would be worth " + worth(looser)
 	default:

@@ -84,9 +84,9 @@ func trustInShort(t templates.Trust, drifted []drifting) (line string, look bool
 // calibrationWords count the readings that fell inside the band drawn before them, new settings
 // apart from repeated ones.
 func calibrationWords(metric string, c optimizer.Calibration) []string {
-	lines := []string{design.Name(design.Capitalised(metric)) + ": " + coverageWords(c.Coverage)}
+	lines := []string{design.OpeningName(metric) + ": " + coverageWords(c.Coverage)}
 	if c.New.Count > 0 && c.Repeated.Count > 0 {
-		lines = append(lines, design.Name(design.Capitalised(metric))+" at new settings: "+coverageWords(c.New), design.Name(design.Capitalised(metric))+" at repeated settings: "+coverageWords(c.Repeated))
+		lines = append(lines, design.OpeningName(metric)+" at new settings: "+coverageWords(c.New), design.OpeningName(metric)+" at repeated settings: "+coverageWords(c.Repeated))
 	}
 	return lines
 }
@@ -97,7 +97,7 @@ func toldScaleWords(metric string, scale float64) []string {
 	if scale <= 0 || times == "1" {
 		return nil
 	}
-	return []string{fmt.Sprintf("%s: standard deviations told with readings count %s times as told, since readings scatter %s than they say.", design.Name(design.Capitalised(metric)), times, words.Either(scale > 1, "more", "less"))}
+	return []string{fmt.Sprintf("%s: standard deviations told with readings count %s times as told, since readings scatter %s than they say.", design.OpeningName(metric), times, words.Either(scale > 1, "more", "less"))}
 }
 
 func coverageWords(c optimizer.Coverage) string {
@@ -156,10 +156,10 @@ func (d drifting) inWords() string {
 	case d.Since > 0:
 		return d.Came(d.metric) + "."
 	case past == 0:
-		return fmt.Sprintf("%s: no sign of it in %s.", design.Name(design.Capitalised(d.metric)), design.Count(len(d.Numbers), "reading", "readings"))
+		return fmt.Sprintf("%s: no sign of it in %s.", design.OpeningName(d.metric), design.Count(len(d.Numbers), "reading", "readings"))
 	}
 	last := d.Past[past-1]
-	said := fmt.Sprintf("%s: no sign of it any more. From trial %d to %d it came out %s than predicted, again and again, until the model had caught up", design.Name(design.Capitalised(d.metric)), last.From, last.Until, words.Either(last.Rising, "higher", "lower"))
+	said := fmt.Sprintf("%s: no sign of it any more. From trial %d to %d it came out %s than predicted, again and again, until the model had caught up", design.OpeningName(d.metric), last.From, last.Until, words.Either(last.Rising, "higher", "lower"))
 	if past > 1 {
 		said += fmt.Sprintf("; %s before that", words.Either(past == 2, "once", design.Count(past-1, "time", "times")))
 	}

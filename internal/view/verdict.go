@@ -263,10 +263,10 @@ func (v answering) closest() *templates.Answer {
 		return nil
 	}
 	m, _ := v.outcome(nearest, binding)
-	said := fmt.Sprintf("%s binds: %s, %s beyond its limit of %s.", design.Name(design.Capitalised(binding.Name)), Measured(d, binding.Metric, m),
+	said := fmt.Sprintf("%s binds: %s, %s beyond its limit of %s.", design.OpeningName(binding.Name), Measured(d, binding.Metric, m),
 		words.RoughlyApart(binding.Excess(m.Value), binding.Unit), words.Quantity(binding.Threshold, binding.Unit))
 	if objective, told := nearest.Metrics[d.Objective.Metric]; told && binding.Metric != d.Objective.Metric {
-		said += fmt.Sprintf(" %s was %s.", design.Name(design.Capitalised(d.Objective.Metric)), Measured(d, d.Objective.Metric, objective))
+		said += fmt.Sprintf(" %s was %s.", design.OpeningName(d.Objective.Metric), Measured(d, d.Objective.Metric, objective))
 	}
 	return &templates.Answer{Number: nearest.Number, URL: v.trialURL(nearest.Number), Settings: settingsOf(d, nearest.Parameters),
 		Copy: v.copyText(nearest.Parameters), Words: said}

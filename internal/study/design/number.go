@@ -426,6 +426,9 @@ func Name(name string) string {
 	return name
 }
 
+// OpeningName is Name with which a sentence begins.
+func OpeningName(name string) string { return Name(Capitalised(name)) }
+
 // Count is a number of things, in the plural where that is right.
 func Count(n int, one, many string) string {
 	if n == 1 {

@@ -318,7 +318,7 @@ func (snap *Snapshot) doubtReadings(told map[string]Reading, expected func(metri
 		doubt := snap.doubtReading(m, reading.Value, expected(m.Name), known(m.Name))
 		if other, of := snap.exchangedWith(m, told, expected, known); other != "" {
 			doubt = &Doubted{Metric: m.Name, Value: reading.Value, Expected: []float64{of.Low, of.High}, grave: doubt != nil && doubt.grave,
-				Why: fmt.Sprintf("%s %s? Exchanged with %s, both would look like the other readings.", design.Name(design.Capitalised(m.Name)), amount(reading.Value, m.Unit), design.Name(other))}
+				Why: fmt.Sprintf("%s %s? Exchanged with %s, both would look like the other readings.", design.OpeningName(m.Name), amount(reading.Value, m.Unit), design.Name(other))}
 		}
 		if doubt != nil {
 			doubts = append(doubts, *doubt)
@@ -406,7 +406,7 @@ func DoubtSettings(d design.Definition, chosen, kept, used design.Settings) []Do
 			text = append(text, fmt.Sprintf("%s was chosen: was the decimal point or the sign meant elsewhere?", say(chosen[p.Name].Number)))
 		}
 		if len(text) > 0 {
-			doubt := Doubted{Parameter: p.Name, Value: value.Number, Expected: []float64{chosen[p.Name].Number, chosen[p.Name].Number}, Why: design.Name(design.Capitalised(p.Name)) + " " + say(value.Number) + "? " + strings.Join(text, " ")}
+			doubt := Doubted{Parameter: p.Name, Value: value.Number, Expected: []float64{chosen[p.Name].Number, chosen[p.Name].Number}, Why: design.OpeningName(p.Name) + " " + say(value.Number) + "? " + strings.Join(text, " ")}
 			if p.Low != nil && p.High != nil {
 				doubt.Expected = []float64{*p.Low, *p.High}
 			}
@@ -444,7 +444,7 @@ func (doubt *Doubt) range95(known Range) []float64 {
 // words say why a value is doubted and what may have been meant: "Yield 712 %? The highest so far
 // is 75 %. 71.2 % would fit: was the decimal point meant elsewhere?"
 func (doubt *Doubt) words(m design.MetricInfo, value float64) string {
-	text := []string{design.Name(design.Capitalised(m.Name)) + " " + amount(value, m.Unit) + "?"}
+	text := []string{design.OpeningName(m.Name) + " " + amount(value, m.Unit) + "?"}
 	if p := doubt.Implausible; p != nil {
 		text = append(text, fmt.Sprintf("Plausible is %s to %s.", amount(p[0], ""), amount(p[1], m.Unit)))
 	}

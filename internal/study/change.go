@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"time"
 
@@ -488,11 +487,11 @@ type TurnedTrial struct {
 
 // PreviewCorrection works out what Correct would change and stores nothing.
 func (s *Service) PreviewCorrection(ctx context.Context, cmd Command, id string, c Correction) (Impact, error) {
-	before, after, impact, err := s.preview(ctx, cmd, id, correcting(cmd, c))
+	_, after, impact, err := s.preview(ctx, cmd, id, correcting(cmd, c))
 	if err != nil {
 		return Impact{}, err
 	}
-	impact.Trial, impact.DecisionsAfter = after.Trial(c.Number), decisionsAfter(before, after.Trial(c.Number).Parameters, c)
+	impact.Trial, impact.DecisionsAfter = after.Trial(c.Number), after.Knew(after.Revisions[len(after.Revisions)-1])
 	return impact, nil
 }
 
@@ -572,27 +571,6 @@ func turned(before, after *ledger.Snapshot) []TurnedTrial {
 		}
 	}
 	return list
-}
-
-// decisionsAfter counts the decisions that had seen what is to be corrected: settings where others than
-// those of after stand, and readings.
-func decisionsAfter(snap *ledger.Snapshot, after design.Settings, c Correction) int {
-	first := int64(math.MaxInt64) // the earliest event that set something of it to what it is
-	for name := range c.Metrics {
-		first = min(first, snap.Since(c.Number, name))
-	}
-	for name, now := range snap.Trial(c.Number).Parameters {
-		if after[name] != now {
-			first = min(first, snap.Since(c.Number, name))
-		}
-	}
-	count := 0
-	for _, t := range snap.Trials[c.Number:] {
-		if t.Decision != nil && t.Seen >= first {
-			count++
-		}
-	}
-	return count
 }
 
 // nextChoice is what the next ask would suggest, after the fit that is due with it; nil when it may

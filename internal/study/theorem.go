@@ -137,8 +137,8 @@ func circumstances(snap *ledger.Snapshot, state Readout) policy.Circumstances {
 	for _, revision := range snap.Revisions {
 		switch revision.Kind {
 		case ledger.Corrected:
-			if revision.After > revision.Number { // else nothing was chosen from what it was
-				corrected[revision.Number] = true
+			if snap.Knew(revision) > 0 {
+				corrected[revision.Number] = true // else nothing was chosen from what it was
 			}
 		case ledger.Excluded:
 			takenOut[[2]int{revision.Number, revision.After}] = true

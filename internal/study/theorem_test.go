@@ -143,6 +143,10 @@ func TestWhatNoDecisionSawBreaksNoGuarantee(t *testing.T) {
 	b.wantWorth("guarantee", "a guarantee, if what cannot be known holds: 4 of the 16 assumptions of its theorem")
 	correct(1)
 	b.wantFinding("readings that count now", policy.NotMet, "1 trial was corrected")
+	b.ask(2)
+	b.tell(4, map[string]float64{"yield": 0.2, "impurity": 0.1})
+	correct(4) // trial 5, chosen beside it, had not seen it
+	b.wantFinding("readings that count now", policy.NotMet, "1 trial was corrected")
 }
 
 // TestABoundRestsOnWhatTheStudyIs plays a study that meets its theorem as far as can be known, and

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"reflect"
 	"slices"
 	"strings"
@@ -475,6 +476,7 @@ func (b *builder) corrected(data CorrectedData) error {
 	if err != nil {
 		return err
 	}
+	since := b.snap.replaced(data)
 	for name, value := range data.Metrics {
 		if err := correctMetric(t, name, value); err != nil {
 			return err
@@ -499,8 +501,24 @@ func (b *builder) corrected(data CorrectedData) error {
 		b.doubt(t, r, data.after(), kept)
 	}
 	b.snap.rewritten = b.last.Seq
-	b.revise(data.Number, data.Reason)
+	b.revise(data.Number, data.Reason).Since = since
 	return nil
+}
+
+// replaced is the earliest event that had set one of what a correction replaces.
+func (snap *Snapshot) replaced(data CorrectedData) int64 {
+	first := int64(math.MaxInt64)
+	for name := range data.Metrics {
+		first = min(first, snap.Since(data.Number, name))
+	}
+	if data.Parameters != nil {
+		for name, before := range data.Parameters.Before {
+			if data.Parameters.After[name] != before {
+				first = min(first, snap.Since(data.Number, name))
+			}
+		}
+	}
+	return first
 }
 
 // after are the readings that are told anew.

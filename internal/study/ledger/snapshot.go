@@ -435,9 +435,20 @@ type Revision struct {
 	Kind    Kind
 	After   int    // how many trials there were
 	Number  int    // of the trial concerned, 0 for none
+	Since   int64  // of a correction, the earliest event that had set what it replaced
 	Reason  string // as people gave it
 	Limits  []design.Constraint
 	Changes []design.Change // of a changed definition, those that the algorithm is told of
+}
+
+// Knew counts the decisions that were made from what a correction replaced.
+func (snap *Snapshot) Knew(r Revision) (count int) {
+	for _, t := range snap.Trials {
+		if t.Decision != nil && r.Since <= t.Seen && t.Seen < r.Seq {
+			count++
+		}
+	}
+	return count
 }
 
 // LimitsThrough gives, for each trial, the constraints as they stood when it was chosen, in the

@@ -51,7 +51,7 @@ func (s *Service) AddTrial(ctx context.Context, cmd Command, id string, own OwnT
 		if err != nil {
 			return ruled, err
 		}
-		return ruled.confirmedBy(cmd, func() []Doubt { return DoubtOwn(snap, own, ruled.decision()) })
+		return ruled.confirmedBy(cmd, func() []Doubt { return DoubtOwn(ruled.foreseen(snap), own, ruled.decision()) })
 	}))
 }
 
@@ -94,8 +94,8 @@ func (s *Models) ruleOwn(ctx context.Context, cmd Command, snap *ledger.Snapshot
 }
 
 // Forecast is the decision that would be recorded with a person's own choice were it begun now:
-// what is expected of it, without anything being stored. The study is given as well, which it was
-// made from.
+// what is expected of it, without anything being stored. The study is given as well, as that knows
+// it.
 func (s *Service) Forecast(ctx context.Context, cmd Command, id string, own OwnTrial) (*ledger.Snapshot, *ledger.Decision, error) {
 	snap, err := s.latest(ctx, id)
 	if err != nil {
@@ -105,7 +105,7 @@ func (s *Service) Forecast(ctx context.Context, cmd Command, id string, own OwnT
 	if err != nil {
 		return snap, nil, err
 	}
-	return snap, ruled.decision(), nil
+	return ruled.foreseen(snap), ruled.decision(), nil
 }
 
 // Replicate begins a trial with the settings of an earlier one. It returns the number of the new
@@ -532,6 +532,15 @@ func (r ruling) decision() *ledger.Decision {
 		}
 	}
 	return nil
+}
+
+// foreseen is the study with the fit that was made for the decision, which tells what results it
+// expects.
+func (r ruling) foreseen(snap *ledger.Snapshot) *ledger.Snapshot {
+	if fit, is := r.drafts[0].Data.(ledger.FittedData); is {
+		return snap.WithFit(fit)
+	}
+	return snap
 }
 
 // rulePersonal begins a trial that a person chose, placed in the space; replicateOf is the one that it

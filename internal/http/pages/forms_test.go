@@ -282,9 +282,11 @@ func TestAPointIsForetoldWithWhatIsKnownOfIt(t *testing.T) {
 	for i := range 5 {
 		s.API("POST", "/studies/"+id+"/trials", fmt.Sprintf(`{"parameters": {"x": %d}, "context": {"omega": 30}, "metrics": {"yield": %d}}`, 2*i, 50+7*i-i*i)).Want(201)
 	}
-	s.API("POST", "/studies/"+id+"/ask", `{"context": {"omega": 30}}`).Want(201)
 	form := url.Values{"used.0": {"8"}, "context.omega": {"20"}, "do": {"forecast"}}
-	post(s, "/studies/"+id+"/own", form).Want(200).Says("−4\u202fkW, known beforehand", "≥ 0\u202fkW")
+	if before := post(s, "/studies/"+id+"/own", form).Want(200).Says("−4\u202fkW, known beforehand", "≥ 0\u202fkW"); strings.Contains(string(before.Body), "no model yet") {
+		t.Error("the fit that the decision would use, which nothing has been asked by yet, tells nothing")
+	}
+	s.API("POST", "/studies/"+id+"/ask", `{"context": {"omega": 30}}`).Want(201)
 	post(s, "/studies/"+id+"/ask", url.Values{"count": {"3"}, "context.omega": {"much"}}).Want(422).Says(`name="count" value="3"`, `value="much"`)
 	if verdict := s.Page("/studies/" + id + "/parts/verdict"); !strings.Contains(verdict, "That depends on what each trial brings with it") || strings.Contains(verdict, "no settings have a 90") {
 		t.Errorf("the verdict denies what it cannot know: %s", verdict)

@@ -242,6 +242,13 @@ func (snap *Snapshot) learnt(metric string, number int) bool {
 	})
 }
 
+// WithFit is the study as it is once that fit is in its ledger.
+func (snap *Snapshot) WithFit(fit FittedData) *Snapshot {
+	with := *snap
+	with.Fits = append(slices.Clip(with.Fits), fit)
+	return &with
+}
+
 // Expects is the reading that a decision expects, to first order where readings are warped:
 //
 //	sd² = sd_latent² + λ·(scale / w′(z))², z = (mean − centre)/scale.

@@ -184,7 +184,9 @@ var checkFaults = []checkFault{
 	{"an empty choice", func(d *Definition) { d.Parameters[4].Choices = []string{"A", ""} }, "parameters[4].choices[1]", "must not be empty"},
 	{"long unit", func(d *Definition) { d.Parameters[0].Unit = strings.Repeat("m", 51) }, "parameters[0].unit", "at most 50"},
 
-	{"unreadable input constraint", func(d *Definition) { d.InputConstraints[0] = "temperature +* 2 <= 1" }, "input_constraints[0]", "cannot be read at character 14"},
+	{"unreadable input constraint", func(d *Definition) { d.InputConstraints[0] = "temperature +* 2 <= 1" }, "input_constraints[0]", `cannot be read at character 14, from "* 2 <= 1" on`},
+	{"a decimal comma in an input constraint", func(d *Definition) { d.InputConstraints[0] = "0,5*temperature <= 10" }, "input_constraints[0]", `from ",5*temperature <= 10" on; decimals have a point`},
+	{"half an input constraint", func(d *Definition) { d.InputConstraints[0] = "temperature <=" }, "input_constraints[0]", "something is missing at its end"},
 	{"a category in an expression", func(d *Definition) { d.InputConstraints[0] = "catalyst <= 1" }, "input_constraints[0]", "is a choice, not a number"},
 	{"division by zero at a corner", func(d *Definition) { d.InputConstraints[0] = "1/(temperature - 20) <= 1" }, "input_constraints[0]", "no finite value at temperature = 20"},
 	{"division by zero inside", func(d *Definition) { d.InputConstraints[0] = "1/(temperature - 40) <= 1" }, "input_constraints[0]", "no finite value at temperature = 40"},

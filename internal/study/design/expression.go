@@ -126,12 +126,24 @@ func parseExpression(text string) (ast.Node, error) {
 	}
 	tree, err := parser.Parse(text)
 	if at, ok := errors.AsType[*file.Error](err); ok {
-		return nil, fmt.Errorf("it cannot be read at character %d: %s", at.Column+1, at.Message)
+		return nil, unreadable(text, at)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("it cannot be read: %w", err)
 	}
 	return tree.Node, nil
+}
+
+// unreadable says where a formula cannot be read; the parser would say it in its own terms.
+func unreadable(text string, at *file.Error) error {
+	rest, advice := string([]rune(text)[at.From:]), ""
+	switch {
+	case strings.HasSuffix(at.Message, "EOF"):
+		return errors.New("something is missing at its end")
+	case strings.HasPrefix(rest, ","):
+		advice = "; decimals have a point, as in 0.5"
+	}
+	return fmt.Errorf("it cannot be read at character %d, from %q on%s", at.From+1, Shorten(rest), advice)
 }
 
 // compileNode turns the few kinds of node that are arithmetic into a formula and refuses everything

@@ -214,6 +214,9 @@ func TestWhatATableWouldHaveNamed(t *testing.T) {
 		if shown := form.Shown(); len(shown.Errors) != 1 || shown.First != at || shown.General != "" {
 			t.Errorf("%q: %v %s", table, shown.Errors, shown.General)
 		}
+		if form.Place(design.Faults{{Field: "name", Message: "must not be empty"}}, fields); form.Shown().First != "name" {
+			t.Errorf("%q: the cursor is not put into the first field that is wrong", table)
+		}
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -270,8 +271,8 @@ func (t *Typed) Err() error {
 	return design.Faults(lists.Map(t.order, func(name string) design.Fault { return design.Fault{Field: name, Message: t.faults[name]} })).Err()
 }
 
-// Place puts faults beside the fields that they are about, and those that are about none above the
-// form.
+// Place puts faults beside the fields that they are about, in the order of the page, and those that
+// are about none above the form.
 func (t *Typed) Place(faults []design.Fault, fields Fields) {
 	for _, fault := range faults {
 		if name := fields.NameOf(fault.Field); name != "" {
@@ -280,6 +281,8 @@ func (t *Typed) Place(faults []design.Fault, fields Fields) {
 			t.general = append(t.general, fault.String())
 		}
 	}
+	at := func(name string) int { return slices.IndexFunc(fields, func(f Field) bool { return f.Name == name }) }
+	slices.SortStableFunc(t.order, func(a, b string) int { return at(a) - at(b) })
 }
 
 // General notes what is wrong with the form as a whole.

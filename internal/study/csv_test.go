@@ -39,6 +39,7 @@ func TestImportReadsWhatPeopleWrite(t *testing.T) {
 		"number and status": "number,status," + screenHeader + `9,failed,47.5,3,0.1,0.8,B,-71.25,,7,"first, ""ok"""`,
 		"other order":       "note,pH,yield,catalyst,time,salt,cycles,temperature\n" + `"first, ""ok""",7,-71.25,B,0.8,0.1,3,47.5`,
 		"spaces":            strings.ReplaceAll(screenHeader, ",", " , ") + ` 47.5 , 3 , 0.1 , 0.8 , B , -71.25 ,  , 7 ,"first, ""ok"""`,
+		"units":             strings.NewReplacer("temperature", "Temperature (°C)", "yield", "Yield [%]", "impurity", "Impurity / %").Replace(screenHeader) + `47.5,3,0.1,0.8,B,-71.25,,7,"first, ""ok"""`,
 		"an empty column":   strings.ReplaceAll(screenHeader, "\n", ",\n") + `47.5,3,0.1,0.8,B,-71.25,,7,"first, ""ok""",`,
 		"empty rows":        screenHeader + `47.5,3,0.1,0.8,B,-71.25,,7,"first, ""ok"""` + "\n\n,,,,,,,,\n",
 	} {

@@ -60,8 +60,34 @@ func (col column) ofNumbers(d design.Definition) bool {
 	return false
 }
 
-// columnOf finds what a title means, ignoring case.
+// columnOf finds what a title means, ignoring case, and with or without the unit behind a name.
 func columnOf(d design.Definition, title string) column {
+	col := columnNamed(d, title)
+	ask := func(name, unit string) {
+		if col.kind == columnUnknown && isWithUnit(col.name, name, unit) {
+			col = columnNamed(d, name)
+		}
+	}
+	for _, p := range d.Parameters {
+		ask(p.Name, p.Unit)
+	}
+	for _, m := range d.Metrics() {
+		ask(m.Name, m.Unit)
+	}
+	col.title = title
+	return col
+}
+
+// isWithUnit tells whether a title is that name with its unit, as in "Temperature (°C)" and
+// "Temperature / °C".
+func isWithUnit(title, name, unit string) bool {
+	behind, is := strings.CutPrefix(design.FoldCase(title), design.FoldCase(name))
+	rest := strings.TrimLeft(behind, " ([/,")
+	return is && unit != "" && rest != behind && strings.TrimRight(rest, " )]") == design.FoldCase(unit)
+}
+
+// columnNamed finds what a name means, ignoring case.
+func columnNamed(d design.Definition, title string) column {
 	name := plain(strings.TrimSpace(title))
 	folded := design.FoldCase(name)
 	is := func(known string) bool { return design.FoldCase(known) == folded }

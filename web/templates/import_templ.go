@@ -64,7 +64,7 @@ func ImportView(p ImportPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, ". Commas, semicolons or tabs between columns; with semicolons, decimal commas are fine. A standard deviation stands beside its reading, as in <code>0.31±0.02</code>. A blank cell or <code>PENDING</code> is not measured yet.</p><details><summary>An example</summary><pre class=\"panel\" tabindex=\"0\" role=\"region\" aria-label=\"Example\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, ", with or without their units, as in <code>temperature (°C)</code>. Commas, semicolons or tabs between columns; with semicolons, decimal commas are fine. A standard deviation stands beside its reading, as in <code>0.31±0.02</code>. A blank cell or <code>PENDING</code> is not measured yet.</p><details><summary>An example</summary><pre class=\"panel\" tabindex=\"0\" role=\"region\" aria-label=\"Example\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

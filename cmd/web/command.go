@@ -163,7 +163,7 @@ func (one command) perform(ctx context.Context, args []string) error {
 		if err := set.Parse(args); errors.Is(err, flag.ErrHelp) {
 			return say(one.help())
 		} else if err != nil {
-			return fmt.Errorf("%s: %w: see “headroom %s -h”", one.name, err, one.name)
+			return fmt.Errorf("%s: %s: see “headroom %s -h”", one.name, strings.TrimSuffix(err.Error(), ": parse error"), one.name)
 		}
 		if set.NArg() == 0 {
 			break
@@ -215,12 +215,15 @@ func token(set *flag.FlagSet) action {
 		return withStore(ctx, c, func(store *db.DB) error {
 			_, secret, err := store.Accounts.CreateToken(ctx, theServer, want)
 			if err != nil {
-				return err
+				return errors.New(tokenFlags.Replace(err.Error()))
 			}
 			return say(secret)
 		})
 	})
 }
+
+// tokenFlags names what is wrong with a token as it was typed.
+var tokenFlags = strings.NewReplacer("study_id: ", "-study: ", "expires_at: ", "-days: ", "name: ", "-name: ", "role: ", "-role: ")
 
 // narrowed declares a flag without which a command reaches more. Empty, as of a variable that was never
 // set, it is refused: it would pass for one that was left out.

@@ -188,7 +188,10 @@ func refused(response *http.Response) error {
 	if response.StatusCode == http.StatusUnauthorized {
 		return fmt.Errorf("%s: put an API token into HEADROOM_TOKEN (“headroom token” makes one on the server's machine)", said.Detail)
 	}
-	faults := lists.Map(said.Errors, design.Fault.String)
+	faults := lists.Map(said.Errors, func(fault design.Fault) string {
+		_, fault.Field, _ = strings.Cut(fault.Field, ".") // whoever types has neither body nor query
+		return fault.String()
+	})
 	return errors.New(cmp.Or(strings.Join(faults, "; "), said.Detail))
 }
 

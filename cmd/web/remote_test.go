@@ -136,6 +136,9 @@ func TestCommandsAskAServer(t *testing.T) {
 
 	complained("told already", "tell", study.ID, "1", "yield=3")
 	complained(`did you mean "yield"`, "tell", study.ID, "2", "yeld=3")
+	complained("headroom: count: between 1 and 50", "ask", study.ID, "-count", "0")
+	complained(`"x" for flag -count: see “headroom ask -h”`, "ask", study.ID, "-count", "x")
+	complained("headroom: -days: lies in the past", "token", "-days", "-1")
 	complained("not a number", "tell", study.ID, "2", "yield=NaN")
 	complained("must look like", "tell", study.ID, "2", "yield")
 	complained("not the number of a trial", "tell", study.ID, "first", "yield=3")

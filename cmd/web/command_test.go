@@ -180,8 +180,8 @@ func TestFilesComeFromStandardInput(t *testing.T) {
 	} {
 		run := program(t, dbtest.Folder(t), nil, append(c.args, "-out", filepath.Join(t.TempDir(), "out"))...)
 		run.Stdin = strings.NewReader(c.input)
-		if _, complaint, err := output(t, run); err != nil {
-			t.Errorf("headroom %s: %s", strings.Join(c.args, " "), complaint)
+		if text, complaint, err := output(t, run); err != nil || !strings.Contains(text, "1 seed ") {
+			t.Errorf("headroom %s: %s%s", strings.Join(c.args, " "), text, complaint)
 		}
 	}
 }

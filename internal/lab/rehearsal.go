@@ -113,8 +113,9 @@ func (r Rehearsal) sharesFigure(all []playedCase) []chart.Panel {
 func (r Rehearsal) page(all []playedCase) []byte {
 	var out bytes.Buffer
 	b := r.Cases[0].Game // its report is of cases that differ in their problems alone
-	fmt.Fprintf(&out, "# Rehearsal\n\n%d seeds from %d, %d rows at the start, %d asks, %d at once, told after %d further requests, noise %s %g, standard deviations told: %s.\n",
-		r.Seeds, r.First, b.Start, b.Asks, b.Batch, b.Delay, b.Noise.Kind, b.Noise.Size, b.Told)
+	fmt.Fprintf(&out, "# Rehearsal\n\n%s from %d, %s at the start, %s, %d at once, told after %s, noise %s %g, standard deviations told: %s.\n",
+		design.Count(r.Seeds, "seed", "seeds"), r.First, design.Count(b.Start, "row", "rows"), design.Count(b.Asks, "ask", "asks"), b.Batch,
+		design.Count(b.Delay, "further request", "further requests"), b.Noise.Kind, b.Noise.Size, b.Told)
 	if m := b.Mishaps; m != (Mishaps{}) {
 		fmt.Fprintf(&out, "Of the trials %g fail by chance; of the readings %g are late, %g never told.\n", m.Fail, m.Late, m.Unread)
 	}
@@ -315,7 +316,7 @@ var standardColumns = []struct{ heading, below, figure, format string }{
 
 // standardTable has a line a case and label, and the means over the cases below.
 func (j Judgement) standardTable(all []playedCase) []byte {
-	headings, below := []string{fmt.Sprintf("%d seeds", j.Seeds)}, []string{""}
+	headings, below := []string{design.Count(j.Seeds, "seed", "seeds")}, []string{""}
 	for _, c := range standardColumns {
 		headings, below = append(headings, c.heading), append(below, c.below)
 	}

@@ -194,7 +194,7 @@ func (s Simulation) figure(all []simulated) []byte {
 		curves := lists.Map(all, func(e simulated) curve { return curve{e.Label, e.all[0].Rounds, e.means[name]} })
 		cells = append(cells, cellOf(title, "round t", curves))
 	}
-	return chart.Figure(fmt.Sprintf("%s, %d rounds, %d seeds", s.Problem, s.T(), s.Seeds), cells)
+	return chart.Figure(fmt.Sprintf("%s, %d rounds, %s", s.Problem, s.T(), design.Count(s.Seeds, "seed", "seeds")), cells)
 }
 
 // titled is the title of a quantity, "" where there is none of that name.
@@ -207,7 +207,7 @@ func titled(name string) string {
 
 // final is a table of the last round's figures, mean ± standard error.
 func (s Simulation) final(all []simulated) []byte {
-	rows := [][]string{{fmt.Sprintf("%s, T = %d, %d seeds", s.Problem, s.T(), s.Seeds), "regret/t", "R₊/t", "hard", "soft", "sum of g", "rounds in violation"}}
+	rows := [][]string{{fmt.Sprintf("%s, T = %d, %s", s.Problem, s.T(), design.Count(s.Seeds, "seed", "seeds")), "regret/t", "R₊/t", "hard", "soft", "sum of g", "rounds in violation"}}
 	for _, e := range all {
 		row := []string{e.Label}
 		for _, name := range []string{"regret/t", "regret_plus/t", "hard", "soft", "balance", "violated"} {

@@ -47,7 +47,17 @@ func TestTheAnswerIsSeenFirst(t *testing.T) {
 	}
 	p.press("What moving a limit would be worth")
 	p.until("the curves of the limits", `document.querySelector("#prices .plot svg")`)
-	p.press("What would other algorithms do next?")
-	p.sees("What other algorithms would do next")
+	p.click("#beliefs-choose > summary")
+	for _, c := range [][2]string{{"Redraw", "Redraw"}, {"What would other algorithms do next?", "What other algorithms would do next"}} {
+		press, holds := c[0], c[1]
+		ask[any](p, `window.old = document.querySelector(".beliefs"), 0`)
+		p.press(press)
+		p.until("the model drawn anew", "!old.isConnected")
+		p.sees(holds)
+		p.ready()
+		if got := ask[string](p, "document.activeElement.textContent"); got != holds {
+			t.Errorf("after %q the cursor is at %.40q", press, got)
+		}
+	}
 	p.audit("the whole study page")
 }

@@ -288,11 +288,11 @@ func (t *Typed) Place(faults []design.Fault, fields Fields) {
 // General notes what is wrong with the form as a whole.
 func (t *Typed) General(message string) { t.general = append(t.general, message) }
 
-// AllGeneral says above the form what is wrong with its fields, for one that has no room beside
-// them.
+// AllGeneral says above the form what is wrong with which of its fields, for one that has no room
+// beside them.
 func (t *Typed) AllGeneral() {
 	for _, name := range t.order {
-		t.General(t.faults[name])
+		t.General(strings.TrimPrefix(name, "context.") + ": " + t.faults[name])
 	}
 }
 

@@ -287,7 +287,7 @@ func TestAPointIsForetoldWithWhatIsKnownOfIt(t *testing.T) {
 		t.Error("the fit that the decision would use, which nothing has been asked by yet, tells nothing")
 	}
 	s.API("POST", "/studies/"+id+"/ask", `{"context": {"omega": 30}}`).Want(201)
-	post(s, "/studies/"+id+"/ask", url.Values{"count": {"3"}, "context.omega": {"much"}}).Want(422).Says(`name="count" value="3"`, `value="much"`)
+	post(s, "/studies/"+id+"/ask", url.Values{"count": {"3"}, "context.omega": {"much"}}).Want(422).Says(`name="count" value="3"`, `value="much"`, "omega: write a number")
 	if verdict := s.Page("/studies/" + id + "/parts/verdict"); !strings.Contains(verdict, "That depends on what each trial brings with it") || strings.Contains(verdict, "no settings have a 90") {
 		t.Errorf("the verdict denies what it cannot know: %s", verdict)
 	}

@@ -160,6 +160,9 @@ func TestFormSentTwiceWorksOnce(t *testing.T) {
 	if first, _, _ = strings.Cut(first, "?"); first != again {
 		t.Errorf("made %s and %s", first, again)
 	}
+	made.Set("key", "another")
+	post(s, "/studies/new", made).Want(303)
+	sitetest.Says(t, s.Page("/people"), ">Twice ("+strings.TrimPrefix(first, "/studies/")+")<") // studies of one name are told apart
 }
 
 // TestAnotherFormUnderTheSameKeyIsRefused: a key that was used for something else does not pass for

@@ -84,7 +84,14 @@ func (s People) listTokensOn(r *http.Request, page *templates.PeoplePage) error 
 	}
 	names := map[string]string{"": "every study"}
 	options := []templates.Option{{Value: "", Label: "every study"}}
+	called := map[string]int{}
 	for _, one := range studies {
+		called[one.Name]++
+	}
+	for _, one := range studies {
+		if called[one.Name] > 1 { // told apart as in their addresses
+			one.Name += " (" + one.ID + ")"
+		}
 		names[one.ID] = one.Name
 		options = append(options, templates.Option{Value: one.ID, Label: one.Name})
 	}

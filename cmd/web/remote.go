@@ -244,7 +244,7 @@ func readings(words []string) (map[string]any, error) {
 		if _, twice := told[metric]; twice || metric == "" {
 			return nil, fmt.Errorf("%q must look like yield=71.2 or yield=71.2±0.4, each metric once", word)
 		}
-		value, deviation, known := strings.Cut(strings.Replace(text, "+-", "±", 1), "±")
+		value, deviation, known := design.CutDeviation(text)
 		mean, err := finite(metric, value)
 		if err != nil {
 			return nil, err

@@ -267,12 +267,13 @@ func TestReadingsWithStandardDeviations(t *testing.T) {
 	t.Parallel()
 	c := mustCompile(t, bufferScreen())
 	for name, text := range map[string]string{
-		"beside the value":     screenHeader + "47.5,3,0.1,0.8,B,1,0.31±0.02,7,x\n",
-		"with spaces":          screenHeader + "47.5,3,0.1,0.8,B,1, 0.31 ± 0.02 ,7,x\n",
-		"with a decimal comma": strings.ReplaceAll(screenHeader, ",", ";") + "47,5;3;0,1;0,8;B;1;0,31±0,02;7;x\n",
-		"between tabs":         strings.ReplaceAll(screenHeader, ",", "\t") + "47.5\t3\t0.1\t0.8\tB\t1\t0.31±0.02\t7\tx, y\n",
-		"in a column before":   "IMPURITY stddev," + screenHeader + "0.02,47.5,3,0.1,0.8,B,1,0.31,7,x\n",
-		"in both":              "impurity stddev," + screenHeader + "0.02,47.5,3,0.1,0.8,B,1,0.31±0.02,7,x\n",
+		"beside the value":      screenHeader + "47.5,3,0.1,0.8,B,1,0.31±0.02,7,x\n",
+		"typed on any keyboard": screenHeader + "47.5,3,0.1,0.8,B,1,0.31 +- 0.02,7,x\n",
+		"with spaces":           screenHeader + "47.5,3,0.1,0.8,B,1, 0.31 ± 0.02 ,7,x\n",
+		"with a decimal comma":  strings.ReplaceAll(screenHeader, ",", ";") + "47,5;3;0,1;0,8;B;1;0,31±0,02;7;x\n",
+		"between tabs":          strings.ReplaceAll(screenHeader, ",", "\t") + "47.5\t3\t0.1\t0.8\tB\t1\t0.31±0.02\t7\tx, y\n",
+		"in a column before":    "IMPURITY stddev," + screenHeader + "0.02,47.5,3,0.1,0.8,B,1,0.31,7,x\n",
+		"in both":               "impurity stddev," + screenHeader + "0.02,47.5,3,0.1,0.8,B,1,0.31±0.02,7,x\n",
 	} {
 		rows, unknown, err := parseCSV(c, strings.NewReader(text), ImportOptions{})
 		if err != nil || len(unknown) > 0 || len(rows) != 1 || !reflect.DeepEqual(rows[0].Metrics["impurity"], ledger.Reading{Value: 0.31, StdDev: new(0.02)}) || rows[0].Metrics["yield"].StdDev != nil {

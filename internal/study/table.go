@@ -406,7 +406,7 @@ func (t *table) howWritten(d design.Definition, text []byte, said design.Decimal
 		}
 		for i, cell := range cells[:min(len(cells), len(t.columns))] {
 			if t.columns[i].ofNumbers(d) {
-				value, deviation, _ := strings.Cut(cell, plusMinus)
+				value, deviation, _ := design.CutDeviation(cell)
 				habit.Note(value)
 				habit.Note(deviation)
 			}
@@ -720,7 +720,7 @@ func keepLineEnds(text []byte) []byte {
 // readReading reads the cell of a metric: a value, or a value ± its standard deviation.
 func (t *table) readReading(row *importRow, i int, cell string) {
 	name := t.columns[i].name
-	text, deviation, told := strings.Cut(cell, plusMinus)
+	text, deviation, told := design.CutDeviation(cell)
 	if half := design.HalfReading(text, deviation); told && half != nil {
 		t.cellFault(row.Line, i, cell, "%q is half a reading; %s", design.Shorten(cell), half)
 		return

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"net/url"
 	"slices"
-	"strings"
 
 	"headroom/internal/lists"
 	"headroom/internal/study"
@@ -126,7 +125,7 @@ func (t *Typed) Correction(form Trial) study.Correction {
 // ways to read it. Its standard deviation may stand beside it, as in 0.31 ± 0.02 or 0.31 +- 0.02.
 func (t *Typed) reading(form Trial, metric Field) *ledger.Reading {
 	t.leaveOut(metric.Unit, metric.Name)
-	text, deviation, told := strings.Cut(strings.Replace(t.Text(metric.Name), "+-", "±", 1), "±")
+	text, deviation, told := design.CutDeviation(t.Text(metric.Name))
 	if !told {
 		if x := t.numberLike(metric.Name, func(x float64) bool { return form.snap.Likely(form.trial, metric.Label, x) }); x != nil {
 			return &ledger.Reading{Value: *x}

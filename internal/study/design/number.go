@@ -158,6 +158,12 @@ func ReadCell(text string, known Marks) (float64, error) {
 	return x, nil
 }
 
+// CutDeviation cuts a reading as people write it, 0.31 ± 0.02 or 0.31 +- 0.02, into its value and the
+// standard deviation told with it.
+func CutDeviation(text string) (value, deviation string, told bool) {
+	return strings.Cut(strings.Replace(text, "+-", "±", 1), "±")
+}
+
 // HalfReading says what is missing where people write a value ± its standard deviation, nil where both
 // are there.
 func HalfReading(value, deviation string) error {

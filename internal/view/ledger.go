@@ -330,10 +330,10 @@ func consequences(snap *ledger.Snapshot, impact study.Impact) (out *templates.Co
 			out.Changes = append(out.Changes, templates.BeforeAfter{Name: name, Before: before, After: after})
 		}
 	}
-	was, would, trials := impact.Trials[0], impact.Trials[1], len(snap.Trials)
-	of := func(n int) string { return fmt.Sprintf("%d of %d", n, trials) }
-	add("Trials within every limit", of(was.Within), of(would.Within))
-	add("Trials that break a limit", of(was.Broken), of(would.Broken))
+	was, would := impact.Trials[0], impact.Trials[1]
+	of := func(n int, all study.Standing) string { return fmt.Sprintf("%d of %d", n, all.Within+all.Broken) } // as above the study
+	add("Trials within every limit", of(was.Within, was), of(would.Within, would))
+	add("Trials that break a limit", of(was.Broken, was), of(would.Broken, would))
 	add("Recommended", recommendedWords(d.Objective, impact.Recommendation[0]), recommendedWords(after.Objective, impact.Recommendation[1]))
 	for j, c := range after.Constraints {
 		violation := impact.Violation[c.Name]

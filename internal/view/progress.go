@@ -183,9 +183,9 @@ func (p *panelling) table(limits []int) templates.Table {
 
 // violationColumns are the sums so far, nothing of a limit that was never read.
 func (p *panelling) violationColumns(table *columns, c design.Constraint) {
-	read := p.Snap.HasReading(c.Metric)
+	_, known := brokenIn(p.Snap.Trials, c)
 	add := func(name string, s sum) {
-		table.add(number(name, design.UnitApart(c.Unit)), func(i int) string { return words.RoughOr(words.Either(read, s.at(i), nil)) })
+		table.add(number(name, design.UnitApart(c.Unit)), func(i int) string { return words.RoughOr(words.Either(known > 0, s.at(i), nil)) })
 	}
 	hard, soft, estimate, bound := p.violationSums(c)
 	add("Violation so far, hard", hard)

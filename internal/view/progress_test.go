@@ -160,6 +160,9 @@ func TestWithoutABestReadingItIsSaidWhy(t *testing.T) {
 	}
 	b.tell(b.ask(0.1), map[string]float64{"yield": 60, "impurity": 0.9, "pressure": 2})
 	caption("none within", "No trial is known to be within every limit yet.")
+	b.end(ledger.Excluded, 1)
+	says(t, "sums of an excluded trial, which happened", fmt.Sprint(b.facts(0).ProgressTable().Rows), []string{"0.9 0.5 0.4 0.4"}, nil)
+	b.end(ledger.Included, 1)
 	b.tell(b.ask(0.2), map[string]float64{"impurity": 0.1, "pressure": 2})
 	caption("one not read", "No best reading yet: what is within every limit is without a reading of yield.")
 	b.tell(2, map[string]float64{"yield": 61})

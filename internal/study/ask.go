@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"sync"
 	"time"
 
 	"headroom/internal/optimizer"
@@ -188,8 +187,8 @@ func lastWith(snap *ledger.Snapshot, settings design.Settings) int {
 // Asks of one study that wait at the same time are answered together: the study is read once, after
 // all of them came, and decided on from that, one trial after another, as one ask for so many
 // would. What is known of the readings and of the trials that wait is worked out once. Each ask is
-// written by itself, with its own author, idempotency key and answer, as soon as it is decided, and
-// while the next is; one that is refused is refused alone.
+// written by itself, with its own author, idempotency key and answer, as soon as it is decided; one
+// that is refused is refused alone.
 
 type asking struct {
 	ctx  context.Context // the caller's
@@ -236,8 +235,8 @@ func (s *Service) answerAll(id string, all []*asking) (left []*asking) {
 	return left
 }
 
-// atOnce is how long the lock is held for those who ask together, once the first of them has been
-// decided for, for whom all is worked out that the others share: then other servers, and people with
+// atOnce is how long the lock is held for those who ask together, once the first of them has its
+// answer, for whom all is worked out that the others share: then other servers, and people with
 // trials of their own, have their turn.
 const atOnce = 2 * time.Second
 
@@ -249,30 +248,17 @@ func (s *Service) answerEach(ctx context.Context, id string, all []*asking) (lef
 		if err != nil {
 			return err
 		}
-		one := decide(ctx, all[0], chooser{models: s.Models, snap: snap})
+		from, err := s.answerOne(ctx, all[0], chooser{models: s.Models, snap: snap})
 		until := s.now().Add(atOnce)
-		for left = all[1:]; one != nil; {
-			var next *asking
-			if len(left) > 0 && !s.now().After(until) {
-				next, left = left[0], left[1:]
-			}
-			if one, err = s.writeWhileNext(ctx, one, next); err != nil {
-				return err
-			}
+		for left = all[1:]; err == nil && len(left) > 0 && !s.now().After(until); left = left[1:] {
+			from, err = s.answerOne(ctx, left[0], from)
 		}
-		return nil
+		return err
 	})
 	if err != nil {
 		return nil, err
 	}
 	return left, nil
-}
-
-type decided struct {
-	*asking
-	before, after chooser // that it was decided from, and that the next one is
-	ruled         ruling
-	refused       error
 }
 
 // within is the caller's context, which ends with ctx as well.
@@ -282,54 +268,22 @@ func (a *asking) within(ctx context.Context) (own context.Context, end func()) {
 	return own, func() { stop(); cancel() }
 }
 
-// decide decides for one of them, within the time of its caller.
-func decide(ctx context.Context, a *asking, before chooser) *decided {
-	ctx, end := a.within(ctx)
+// answerOne decides for one of them, writes what was decided and tells its caller, within whose time,
+// and returns what the next one is decided from. An error is one that ends it for all.
+func (s *Service) answerOne(ctx context.Context, a *asking, before chooser) (after chooser, err error) {
+	own, end := a.within(ctx)
 	defer end()
-	d := &decided{asking: a, before: before, after: before}
-	if d.ruled, d.refused = d.after.rule(ctx, a.cmd, a.ask); d.refused != nil {
-		d.after = before
-	}
-	return d
-}
-
-// writeWhileNext writes what was decided for one of them, and decides for the next meanwhile, if
-// there is one: as if it were written, and once more if it is not. An error is one that ends it for
-// all.
-func (s *Service) writeWhileNext(ctx context.Context, one *decided, next *asking) (following *decided, err error) {
-	var writing sync.WaitGroup
-	defer writing.Wait() // also where deciding panics
-	written := false
-	writing.Go(func() {
-		err = supervisor.Recovered(ctx, func(ctx context.Context) (err error) {
-			written, err = s.writeDecided(ctx, one)
-			return err
-		})
-	})
-	if next != nil {
-		following = decide(ctx, next, one.after)
-	}
-	writing.Wait()
-	if err == nil && next != nil && !written && one.refused == nil {
-		following = decide(ctx, next, one.before)
-	}
-	return following, err
-}
-
-// writeDecided writes what was decided for one of them, and tells its caller, within whose time. An
-// error is one that ends it for all.
-func (s *Service) writeDecided(ctx context.Context, d *decided) (written bool, err error) {
-	own, end := d.within(ctx)
-	defer end()
-	after, numbers, err := (*ledger.Snapshot)(nil), []int(nil), own.Err()
-	if err == nil {
-		after, numbers, err = s.writeChoice(own, d.cmd, d.before.snap, d.before.count, d.ruled, d.refused)
-	}
+	after = before
+	ruled, refused := after.rule(own, a.cmd, a.ask)
+	snap, numbers, err := s.writeChoice(own, a.cmd, before.snap, before.count, ruled, refused)
 	if err != nil && ctx.Err() != nil {
-		return false, ctx.Err()
+		return before, ctx.Err()
 	}
-	d.answer(after, numbers, err)
-	return err == nil, nil
+	a.answer(snap, numbers, err)
+	if err != nil {
+		return before, nil
+	}
+	return after, nil
 }
 
 // chooser makes decisions one after another on a history that grows in memory: each sees the

@@ -535,19 +535,23 @@ func (snap *Snapshot) Identity() (id string, version int64, hash string) {
 	return snap.ID, snap.Version, snap.Hash
 }
 
+// manyTrials is how many trials are weighed at least where all are; of more, about so many stand for
+// the others, which are much like them: to weigh each would take a good part of the reading.
+const manyTrials = 128
+
 // BytesBeside is the memory that snap holds and none of others does, which are other versions of
-// the same study. It costs little where little differs.
+// the same study. It costs little where little differs, or where there are no others.
 func (snap *Snapshot) BytesBeside(others ...*Snapshot) int64 {
-	m := memory.NewMeter()
+	m, step := memory.NewMeter(), 1
 	if len(others) == 0 {
-		return snap.bytesAlone(m)
+		step = max(len(snap.Trials)/manyTrials, 1)
 	}
 	for _, other := range others {
 		m.Of(other.values) // which trials share
 	}
 	bytes := m.Of(snap.values) + int64(unsafe.Sizeof(*snap)) + int64(cap(snap.Trials)+cap(snap.records))*int64(unsafe.Sizeof(uintptr(0)))
-	for i := range snap.Trials {
-		bytes += snap.trialBeside(m, i, others)
+	for i := 0; i < len(snap.Trials); i += step {
+		bytes += int64(step) * snap.trialBeside(m, i, others)
 	}
 	if !slices.ContainsFunc(others, func(other *Snapshot) bool { return len(other.Fits) == len(snap.Fits) }) {
 		for _, other := range others {
@@ -559,22 +563,6 @@ func (snap *Snapshot) BytesBeside(others ...*Snapshot) int64 {
 		bytes += m.Of(snap.compiled) + m.Of(snap.Definition)
 	}
 	return bytes
-}
-
-// manyTrials is how many trials are weighed at least where all are; of more, about so many stand for
-// the others, which are much like them: to weigh each would take a good part of the reading.
-const manyTrials = 128
-
-// bytesAlone is the memory that snap holds.
-func (snap *Snapshot) bytesAlone(m *memory.Meter) int64 {
-	rest := *snap
-	rest.Trials, rest.records = nil, nil
-	bytes := m.Of(&rest) + int64(cap(snap.Trials)+cap(snap.records))*int64(unsafe.Sizeof(uintptr(0)))
-	step, some := max(len(snap.Trials)/manyTrials, 1), int64(0)
-	for i := 0; i < len(snap.Trials); i += step {
-		some += snap.trialBeside(m, i, nil)
-	}
-	return bytes + some*int64(step)
 }
 
 // trialBeside is BytesBeside of the trial at index i, which was touched together with its record or

@@ -407,13 +407,7 @@ func wordOfEngine(engine string) error {
 }
 
 func admitReconfigured(now *ledger.Snapshot, data ledger.ReconfiguredData) (any, error) {
-	after := data.Definition
-	change := design.Reconfiguration{Whole: true, Parameters: after.Parameters, Constraints: after.Constraints, RecordedMetrics: after.RecordedMetrics, Objective: &after.Objective, Algorithm: &after.Algorithm,
-		Model: &after.Model, InputConstraints: &after.InputConstraints, Unavailable: after.Unavailable, Stop: after.Stop, Reason: data.Reason}
-	if change.Unavailable == nil {
-		change.Unavailable = map[string][]design.Value{}
-	}
-	would, err := onlyDraft(ruleReconfigure(now, change))
+	would, err := onlyDraft(ruleReconfigure(now, data.Definition.Whole(data.Reason)))
 	if err != nil {
 		return nil, err
 	}

@@ -413,10 +413,7 @@ func (t *Typed) Changes(there design.Definition) (design.Reconfiguration, Fields
 	maps.Copy(d.Unavailable, there.Unavailable)
 	var reason string
 	fields := t.fill(table{d: &d, values: t.Values, changes: true, reason: &reason})
-	return design.Reconfiguration{
-		Whole: true, Reason: reason, Unavailable: d.Unavailable, Parameters: d.Parameters, Constraints: d.Constraints, Objective: &d.Objective,
-		RecordedMetrics: d.RecordedMetrics, Algorithm: &d.Algorithm, Model: &d.Model, InputConstraints: &d.InputConstraints, Stop: d.Stop,
-	}, fields
+	return d.Whole(reason), fields
 }
 
 // fill reads the form into a definition, and returns all its fields.

@@ -38,6 +38,14 @@ type Reconfiguration struct {
 	Whole bool `json:"-"` // the parts mention all that they are to have
 }
 
+// Whole is the change that leaves of a study what d says, and nothing else.
+func (d Definition) Whole(reason string) Reconfiguration {
+	gone := map[string][]Value{} // and not nil, which would leave them as they are
+	maps.Copy(gone, d.Unavailable)
+	return Reconfiguration{Whole: true, Reason: reason, Unavailable: gone, Parameters: d.Parameters, Constraints: d.Constraints, Objective: &d.Objective,
+		RecordedMetrics: d.RecordedMetrics, Algorithm: &d.Algorithm, Model: &d.Model, InputConstraints: &d.InputConstraints, Stop: d.Stop}
+}
+
 // partNames are the names of what stands in the lists of which a change may leave parts out.
 func (d Definition) partNames() map[string][]string {
 	return map[string][]string{

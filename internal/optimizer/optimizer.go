@@ -421,10 +421,7 @@ type Violation struct {
 
 // Decision is one choice and every number behind it. Units are modelled unless said otherwise.
 type Decision struct {
-	Place Place
-	// FirstDesign tells that the point comes from the space-filling start, not from the
-	// acquisition.
-	FirstDesign bool
+	Place       Place
 	Round       int
 	Beta        []float64 // per metric; nil where the algorithm has none
 	Multipliers []float64 // per constraint; nil where the algorithm has none

@@ -282,7 +282,7 @@ func (s *decision) firstDesign(ctx context.Context, known Known) (Decision, erro
 		return Decision{}, ErrNoneAllowed
 	}
 	d, err := s.decision(ctx, place, known, s.draw(s.Round()))
-	d.FirstDesign, d.Reason = true, policy.FirstDesign
+	d.Reason = policy.FirstDesign
 	return d, err
 }
 

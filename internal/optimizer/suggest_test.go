@@ -248,7 +248,7 @@ func TestFirstDesignKeepsKnownLimits(t *testing.T) {
 				for round := range 6 {
 					most := limit.most(round)
 					d := sure(state.Suggest(background, Known{At: func(_ int, u []float64) float64 { return limit.value(u[0], most) }}))
-					if !d.FirstDesign || d.Place.U[0] > most {
+					if d.Reason != policy.FirstDesign || d.Place.U[0] > most {
 						t.Errorf("%s on %s: round %d of the design is at %v, beyond the limit", algorithm, g.name, d.Round, d.Place.U)
 					}
 					seen[string(bitsOf(d.Place.U))] = true
@@ -258,7 +258,7 @@ func TestFirstDesignKeepsKnownLimits(t *testing.T) {
 					t.Errorf("%s on %s: the design has %d places for 6 rounds", algorithm, g.name, len(seen))
 				}
 				nowhere := Known{At: func(int, []float64) float64 { return limit.Threshold + limit.Sign }}
-				if d, err := mustReplay(t, cfg, &History{}).Suggest(background, nowhere); err != nil || !d.FirstDesign {
+				if d, err := mustReplay(t, cfg, &History{}).Suggest(background, nowhere); err != nil || d.Reason != policy.FirstDesign {
 					t.Errorf("%s on %s: with a limit that nothing keeps, the design is %+v, %v", algorithm, g.name, d, err)
 				}
 			}

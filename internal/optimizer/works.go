@@ -24,7 +24,6 @@ type works struct {
 	model    *probit.Model
 	kernel   Kernel // of which the name says what inputs are
 	base     float64
-	failed   int
 	outcomes outcomes
 }
 
@@ -87,7 +86,7 @@ func (s *decision) learnWorks(ctx context.Context, prior *decision) (*works, err
 	if prior != nil && prior.works != nil && prior.works.outcomes.same(all) {
 		return prior.works, nil
 	}
-	out := &works{kernel: k, failed: failed, outcomes: all}
+	out := &works{kernel: k, outcomes: all}
 	out.base = (float64(len(all.worked)-failed) + usualOutcomes - usualFailures) / (float64(len(all.worked)) + usualOutcomes)
 	part, err := all.telling(ctx, s.cfg.Space.spread(s.cfg.Space.priorLengthscales()))
 	if err != nil {

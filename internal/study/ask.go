@@ -70,7 +70,7 @@ func (s *Models) ruleOwn(ctx context.Context, cmd Command, snap *ledger.Snapshot
 	known, wrong := snap.Compiled().Known(own.Brought)
 	faults = append(append(faults, wrong...), checkNote(own.Note)...)
 	var refused error
-	for _, name := range sortedKeys(own.Metrics) {
+	for _, name := range slices.Sorted(maps.Keys(own.Metrics)) {
 		if faults.Full() {
 			break
 		}

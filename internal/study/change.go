@@ -199,7 +199,7 @@ func ruleCorrect(snap *ledger.Snapshot, c Correction) (ruling, error) {
 		faults.Add("metrics", nil, "what is to be corrected? Give metrics or parameters")
 	}
 	var refused error
-	for _, name := range sortedKeys(c.Metrics) {
+	for _, name := range slices.Sorted(maps.Keys(c.Metrics)) {
 		if faults.Full() {
 			break
 		}

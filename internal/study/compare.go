@@ -253,7 +253,7 @@ func (c *comparison) compareNumbers(replayed ledger.Decision) error {
 	}
 	both := maps.Clone(stored)
 	maps.Copy(both, again)
-	for _, field := range sortedKeys(both) {
+	for _, field := range slices.Sorted(maps.Keys(both)) {
 		a, b := stored[field], again[field]
 		was, isNumber := a.(float64)
 		is, isNumberToo := b.(float64)

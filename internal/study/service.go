@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"runtime"
 	"slices"
 	"strings"
@@ -413,6 +412,3 @@ func candidateOf(place optimizer.Place) *int {
 	}
 	return new(place.Arm)
 }
-
-// sortedKeys makes what people are told independent of the order of a map.
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -147,7 +148,7 @@ func checkTelling(snap *ledger.Snapshot, trial *ledger.Trial, t ledger.Telling, 
 		faults.Add("metrics", nil, "at least one metric is needed")
 	}
 	var refused error
-	for _, name := range sortedKeys(t.Metrics) {
+	for _, name := range slices.Sorted(maps.Keys(t.Metrics)) {
 		if faults.Full() {
 			break
 		}

@@ -297,7 +297,7 @@ func appendDifferences(changes []Change, path string, a, b any) []Change {
 func differencesByName(changes []Change, path string, before, after map[string]any) []Change {
 	both := maps.Clone(before)
 	maps.Copy(both, after)
-	for name := range sortedByKey(both) {
+	for _, name := range slices.Sorted(maps.Keys(both)) {
 		at := name
 		if path != "" {
 			at = path + "." + name

@@ -133,7 +133,7 @@ func (b *compiler) candidates() {
 func (b *compiler) unavailable() {
 	c := b.out
 	names := namesOf(c.space.axes)
-	for name, values := range sortedByKey(c.Def.Unavailable) {
+	for _, name := range slices.Sorted(maps.Keys(c.Def.Unavailable)) {
 		if b.faults.Full() {
 			return
 		}
@@ -148,7 +148,7 @@ func (b *compiler) unavailable() {
 			b.faults.Add(at, nil, "%s takes any value in its range; only choices, whole numbers, steps and candidates can run out", name)
 			continue
 		}
-		for j, v := range values {
+		for j, v := range c.Def.Unavailable[name] {
 			location := fmt.Sprintf("%s[%d]", at, j)
 			before := len(*b.faults)
 			x := a.read(v, location, reading{}, b.faults)

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
 	"maps"
 	"math"
 	"slices"
@@ -516,18 +515,6 @@ func listed(names []string) string {
 		text += fmt.Sprintf(" and %d more", more)
 	}
 	return text
-}
-
-// sortedByKey ranges over m in the order of its keys, so that messages come in the same order every
-// time.
-func sortedByKey[V any](m map[string]V) iter.Seq2[string, V] {
-	return func(yield func(string, V) bool) {
-		for _, key := range slices.Sorted(maps.Keys(m)) {
-			if !yield(key, m[key]) {
-				return
-			}
-		}
-	}
 }
 
 // orList writes choices for a sentence: "a", "b" or "c"; an empty word is not mentioned.

@@ -241,11 +241,11 @@ func (c *Compiled) checkContext(context map[string]float64, f *Faults) {
 			}
 		}
 	}
-	for name, v := range sortedByKey(context) {
+	for _, name := range slices.Sorted(maps.Keys(context)) {
 		if f.Full() {
 			return
 		}
-		at := "context." + Shorten(name)
+		at, v := "context."+Shorten(name), context[name]
 		switch {
 		case !slices.Contains(needed, name):
 			f.Add(at, v, "%s", UnknownName("context", name, needed))

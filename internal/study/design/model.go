@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -61,11 +62,11 @@ func readKeyed[T any](r modelReader, raw json.RawMessage, location string, isOne
 		return byMetric[T]{rest: one(raw, location)}
 	}
 	k := byMetric[T]{by: map[string]*T{}}
-	for name, value := range sortedByKey(byName) {
+	for _, name := range slices.Sorted(maps.Keys(byName)) {
 		if r.faults.Full() {
 			break
 		}
-		at := location + "." + Shorten(name)
+		at, value := location+"."+Shorten(name), byName[name]
 		switch {
 		case policy.Absent(value):
 		case name == "default":
@@ -115,7 +116,7 @@ func (r modelReader) kernel(raw json.RawMessage, location string) *kernelChoice 
 		r.faults.Add(location, nil, "must be the name of a kernel, %s, or an object with a name", orList(kernel.Names))
 		return nil
 	}
-	for key := range sortedByKey(m) {
+	for _, key := range slices.Sorted(maps.Keys(m)) {
 		if key != "name" && key != "matrix" {
 			r.faults.Add(location+"."+Shorten(key), nil, "a kernel has a name, and a matrix if it is a covariance")
 			return nil

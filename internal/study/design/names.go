@@ -2,6 +2,7 @@ package design
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"unicode"
@@ -165,7 +166,7 @@ func slipsBetween(a, b []rune, most int) int {
 
 // addUnknown notes those given that are none of the names there are.
 func addUnknown[V any](f *Faults, location, what string, given map[string]V, names []string) {
-	for name := range sortedByKey(given) {
+	for _, name := range slices.Sorted(maps.Keys(given)) {
 		if f.Full() {
 			return
 		}

@@ -93,10 +93,17 @@ func (v Facts) ModelStands() bool {
 	return len(unread(v.Snap)) == 0 && !slices.ContainsFunc(Modelled(v.Snap.Definition), func(metric string) bool { return !v.scaled(metric) })
 }
 
-// scaled tells whether a metric's model knows how large its values are: by a fit that is recorded,
-// or by the one that is due.
-func (v Facts) scaled(metric string) bool {
-	return v.Readout.Metrics[metric].Scaled || scaledFor(v.Snap, metric, len(v.Snap.Trials)+1)
+// scaled tells whether a metric's model knows how large its values are.
+func (v Facts) scaled(metric string) bool { return v.scaledFor(metric, len(v.Snap.Trials)+1) }
+
+// scaledFor tells whether it knew when trial number was chosen, the next one being the last: by a fit
+// that is recorded, or by the one that is due.
+func (v Facts) scaledFor(metric string, number int) bool {
+	due := number > len(v.Snap.Trials) && v.Readout.Metrics[metric].Scaled
+	return due || !v.Snap.Compiled().Config.Standardize || slices.ContainsFunc(v.Snap.Fits, func(fit ledger.FittedData) bool {
+		_, in := fit.Metrics[metric]
+		return in && fit.From <= number
+	})
 }
 
 // metricsShown are the modelled metrics with a reading, the objective first.
@@ -120,7 +127,7 @@ func (v Facts) foretoldLimits() string {
 // foreseen tells whether a trial has a decision that knew anything of a metric: a reading, and in
 // which units the model works. Its numbers are the prior's alone where it did not.
 func (v Facts) foreseen(t *ledger.Trial, metric string) bool {
-	return t.Decision != nil && scaledFor(v.Snap, metric, t.Number) && slices.ContainsFunc(v.Snap.Trials, func(other *ledger.Trial) bool {
+	return t.Decision != nil && v.scaledFor(metric, t.Number) && slices.ContainsFunc(v.Snap.Trials, func(other *ledger.Trial) bool {
 		m, there := other.Metrics[metric]
 		return there && m.ToldSeq <= t.Decision.Seen
 	})

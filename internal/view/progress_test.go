@@ -474,7 +474,7 @@ func TestMultiplierWordsFollowFacts(t *testing.T) {
 		{[]float64{0, 1, 2, 3}, at(1, 2, 3), "It rose after trials 1, 2 and 3, which broke the limit.", "others"},
 		{[]float64{0, 0, 0}, at(), "It has not moved.", "rose"},
 		{[]float64{3, 2, 1}, at(), "It has only fallen.", "rose"},
-		{[]float64{0, 1, 1, 1}, at(), "It rose after trial 1, when no new reading broke the limit, as the algorithm’s rule has it.", "estimate"},
+		{[]float64{0, 1, 1, 1}, at(), "It rose after trial 1, not for a reading beyond the limit but as the algorithm’s rule has it.", "estimate"},
 		{[]float64{0, 1, 0.5, 1.5}, at(1), "after trial 1, which broke the limit, and after 1 other, as the algorithm’s rule has it. It fell after 1 trial.", "estimate"},
 	} {
 		words := multiplierWords(test.path, test.broken, test.path[len(test.path)-1], false)
@@ -987,6 +987,7 @@ func TestMultipliersOfAnotherAlgorithmsTrials(t *testing.T) {
 func TestARiseNamesTheTrialThatMovedIt(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, twoLimits)
+	b.fit()
 	for range 4 {
 		b.ask(0.5)
 	}
@@ -1017,11 +1018,37 @@ func TestARiseNamesTheTrialThatMovedIt(t *testing.T) {
 	}
 }
 
+// TestARiseBeforeAScaleIsNoReadings: what is read before it is known how large a metric's readings are
+// moves no multiplier until it is, and all of it does then.
+func TestARiseBeforeAScaleIsNoReadings(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, twoLimits)
+	said := func(byEstimate bool, path ...float64) string {
+		v := b.facts(0)
+		v.Readout.ByEstimate, v.Readout.Multipliers = byEstimate, map[string]float64{"impurity": path[len(path)-1]}
+		for i := range v.History {
+			v.History[i].Multipliers = map[string]float64{"impurity": path[i]}
+		}
+		_, notes := v.panelling().multiplierPanel([]int{0})
+		return strings.Join(notes, " ")
+	}
+	for _, impurity := range []float64{0.1, 0.9, 0.2} {
+		b.tell(b.ask(impurity), map[string]float64{"yield": 60, "impurity": impurity, "pressure": 2})
+	}
+	says(t, "without a scale", said(false, 1, 1, 1.4, 1.7), []string{"It rose after trials 2 and 3, not for a reading beyond the limit but"}, nil)
+	b.fit()
+	for _, byEstimate := range []bool{false, true} {
+		says(t, "with one", said(byEstimate, 0, 0, 0, 2), []string{"It rose after trial 2, which broke the limit."}, nil)
+	}
+	says(t, "with a floor", said(false, 1, 1, 1.4, 3.1), []string{"It rose after trial 2, which broke the limit, and after 1 other, as"}, nil)
+}
+
 // TestMultipliersGoByTodaysLimits: they are worked out as if a limit had always been where it is now, so
 // that it is that limit which a trial broke when they rose, and not those that chose it.
 func TestMultipliersGoByTodaysLimits(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, twoLimits)
+	b.fit()
 	for _, impurity := range []float64{0.1, 0.4, 0.2} {
 		b.tell(b.ask(impurity), map[string]float64{"yield": 60, "impurity": impurity, "pressure": 2})
 	}
@@ -1034,7 +1061,7 @@ func TestMultipliersGoByTodaysLimits(t *testing.T) {
 		_, notes := v.panelling().multiplierPanel([]int{0})
 		return strings.Join(notes, " ")
 	}
-	says(t, "with the limit where it was", notes(), []string{"It rose after trial 2, when no new reading broke the limit"}, []string{"would have been"})
+	says(t, "with the limit where it was", notes(), []string{"It rose after trial 2, not for a reading beyond the limit but"}, []string{"would have been"})
 	b.limit(0, 0.3)
 	says(t, "with it moved", notes(), []string{"It rose after trial 2, which broke the limit.",
 		"These are what the multipliers would have been with today’s limits from the first trial on: what each decision used stands on its trial’s page."}, nil)

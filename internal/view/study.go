@@ -104,14 +104,6 @@ func tookOut(snap *ledger.Snapshot) bool {
 	return slices.ContainsFunc(snap.Trials, func(t *ledger.Trial) bool { return t.Excluded && len(t.Metrics) > 0 })
 }
 
-// scaledFor tells whether it knew when trial number was chosen.
-func scaledFor(snap *ledger.Snapshot, metric string, number int) bool {
-	return !snap.Compiled().Config.Standardize || slices.ContainsFunc(snap.Fits, func(fit ledger.FittedData) bool {
-		_, in := fit.Metrics[metric]
-		return in && fit.From <= number
-	})
-}
-
 // withoutNoise says what ± means of an expected value.
 const withoutNoise = "(± holds about two times in three, without the noise of a reading)"
 

@@ -318,17 +318,21 @@ func (p *panelling) prices(name string) []float64 {
 
 // breaking are the trials that break a limit as it is now, by which multipliers go, by the round at whose
 // end that may have moved its multiplier: what is known beforehand or estimated in the trial's own, and a
-// reading in the one in which it was told, or with which the epoch ended.
+// reading in the one in which it was told, or with which the epoch ended. What was there before a scale
+// of the metric is taken in with that.
 func (p *panelling) breaking(c design.Constraint, path []float64) map[int][]int {
-	trials, during := map[int][]int{}, p.Snap.During()
+	trials, during, scaled := map[int][]int{}, p.Snap.During(), 0
+	for !c.Given() && scaled < len(path) && !p.scaledFor(c.Metric, scaled+1) {
+		scaled++
+	}
 	for _, t := range p.Snap.Trials {
 		m, there := t.Metrics[c.Metric]
 		if !there || t.Excluded || c.Holds(m.Value) {
 			continue
 		}
-		round := t.Number
+		round := max(t.Number, scaled)
 		if !p.Readout.ByEstimate && !c.Given() {
-			for round = during(m.ToldSeq); round+1 < len(path) && path[round] == path[round-1]; {
+			for round = max(during(m.ToldSeq), scaled); round+1 < len(path) && path[round] == path[round-1]; {
 				round++
 			}
 		}
@@ -371,7 +375,7 @@ func multiplierWords(path []float64, breaking map[int][]int, now float64, atCeil
 	case rises == len(path)-1:
 		text += " It rose after every trial, whether the limit was broken or not, as the algorithm’s rule has it."
 	case len(broken) == 0:
-		text += " It rose after " + trialsInWords(others) + ", when no new reading broke the limit, as the algorithm’s rule has it."
+		text += " It rose after " + trialsInWords(others) + ", not for a reading beyond the limit but as the algorithm’s rule has it."
 	default:
 		text += fmt.Sprintf(" It rose after %s, which broke the limit, and after %s, as the algorithm’s rule has it.", trialsInWords(broken), design.Count(len(others), "other", "others"))
 	}

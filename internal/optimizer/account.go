@@ -571,10 +571,11 @@ func (s *account) innovations(ctx context.Context, t, k int) (by map[int]float64
 // API.
 type Risk struct {
 	Costs    []int   `json:"-"`        // the limits
+	Chosen   []int   `json:"-"`        // the rounds that the model chose so far, or another algorithm before it: see chosenBefore
 	Most     float64 `json:"most"`     // r
 	Trials   int     `json:"trials"`   // N, chosen by the model so far and to be chosen by the plan
 	Allowed  float64 `json:"allowed"`  // r·N trials beyond
-	Expected float64 `json:"expected"` // Σ of the chances, stated when they were chosen, that those break it of which it is known whether they did
+	Expected float64 `json:"expected"` // Σ of the chances, as this model states them from what each decision knew, that those break it of which it is known whether they did
 	SoFar    int     `json:"so_far"`   // trials among them whose reading was beyond
 	Now      float64 `json:"now"`      // the largest that the next decision may take
 }
@@ -590,9 +591,8 @@ func (s *account) Risks(ctx context.Context) ([]Risk, error) {
 		return nil, err
 	}
 	for _, a := range s.next.allowances {
-		b := Risk{Costs: a.costs, Most: a.most, Now: a.now}
-		chosen := s.chosenBefore(s.Round())
-		for _, n := range chosen {
+		b := Risk{Costs: a.costs, Chosen: s.chosenBefore(s.Round()), Most: a.most, Now: a.now}
+		for _, n := range b.Chosen {
 			broken, known := s.beyond(n, s.Round(), a.costs)
 			if known {
 				b.Expected += s.cfg.anyOf(trace[n-1].breaks, a.costs)
@@ -601,7 +601,7 @@ func (s *account) Risks(ctx context.Context) ([]Risk, error) {
 				b.SoFar++
 			}
 		}
-		b.Trials = len(chosen) + max(0, s.cfg.Horizon-len(s.history.Rounds))
+		b.Trials = len(b.Chosen) + max(0, s.cfg.Horizon-len(s.history.Rounds))
 		b.Allowed = a.most * float64(b.Trials)
 		list = append(list, b)
 	}

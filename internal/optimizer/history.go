@@ -428,7 +428,8 @@ func (s *task) designed(t, design int) bool { return t <= design || design > 0 &
 // fifty places.
 func (s *task) blind(t int) bool { return s.traits.NeedsReadings && !s.readBetween(0, t) }
 
-// chosenBefore are the rounds before decision t that the algorithm chose by its model.
+// chosenBefore are the rounds before decision t that the algorithm chose by its model. What another one
+// chose before it counts as if this one had: a configuration stands as if it had always been there.
 func (s *task) chosenBefore(t int) []int {
 	var chosen []int
 	design := s.settings.InitialDesign()

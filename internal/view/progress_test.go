@@ -975,6 +975,11 @@ func TestMultipliersOfAnotherAlgorithmsTrials(t *testing.T) {
 	_, regret := v.panelling().regretPanel()
 	says(t, "the bound on regret", regret, []string{"Over " + counted + ", its bound is 12 points"}, nil)
 	says(t, "that on violation", v.panelling().violationCaption(b.snap.Definition.Constraints[0], v.Readout.Violation["impurity"]), []string{"bound, on " + counted + ", is 9 points"}, nil)
+	budget := func(chosen ...int) string {
+		return v.riskOf("any limit", &optimizer.Risk{Most: 0.1, Now: 0.1, Trials: 18, Chosen: chosen}).Words
+	}
+	says(t, "the budget of risk", budget(2, 3), []string{"10 % of the 18 trials that the model chooses, counting trial 2 of another algorithm, may break any limit"}, nil)
+	says(t, "that after a first design", budget(3), []string{"10 % of the 18 trials that the model chooses may break any limit"}, nil)
 	own := newBench(t, twoLimits)
 	own.curve(3, 0, "yield", "impurity", "pressure")
 	if _, notes := facts(own).panelling().multiplierPanel([]int{0}); strings.Contains(strings.Join(notes, " "), "another algorithm") {

@@ -304,11 +304,15 @@ func (v Facts) chosenOtherwise() []int {
 // boundedTrials are those that bounds are on: all that were suggested, whoever of two algorithms chose
 // them.
 func (v Facts) boundedTrials() string {
-	const own = "the trials that the algorithm chose itself"
-	if others := v.chosenOtherwise(); others != nil {
-		return own + ", counting " + trialsInWords(others) + " of another algorithm"
+	return "the trials that the algorithm chose itself" + counting(v.chosenOtherwise(), "")
+}
+
+// counting says that trials which another algorithm chose are among some, "" where none are.
+func counting(others []int, end string) string {
+	if len(others) == 0 {
+		return ""
 	}
-	return own
+	return ", counting " + trialsInWords(others) + " of another algorithm" + end
 }
 
 // prices are a limit's multiplier at each decision, the next one's last.

@@ -44,7 +44,7 @@ func (v Facts) Verdict() templates.Verdict {
 			a.Readout.Undecided = nil
 		}
 	}
-	verdict.Limits, verdict.Next, verdict.Risk = a.limitLines(), a.toDo(), riskOf("any limit", a.Readout.Risk)
+	verdict.Limits, verdict.Next, verdict.Risk = a.limitLines(), a.toDo(), a.riskOf("any limit", a.Readout.Risk)
 	if !a.told() {
 		return verdict
 	}
@@ -179,7 +179,7 @@ func (v answering) limitLines() []templates.LimitLine {
 				line.Largest = valued(words.RoughlyApart(now.Largest, c.Unit), now.Largest)
 			}
 		}
-		line.Risk = riskOf("this limit", v.Readout.Violation[c.Name].Risk)
+		line.Risk = v.riskOf("this limit", v.Readout.Violation[c.Name].Risk)
 		line.Headroom, line.Room = v.room(c)
 		lines = append(lines, line)
 	}
@@ -200,11 +200,12 @@ func limitBefore(snap *ledger.Snapshot, j int) string {
 }
 
 // riskOf is the account of the risk that was asked for with a limit, nil where none was.
-func riskOf(limit string, r *optimizer.Risk) *templates.Risk {
+func (v Facts) riskOf(limit string, r *optimizer.Risk) *templates.Risk {
 	if r == nil {
 		return nil
 	}
-	risk := &templates.Risk{Words: fmt.Sprintf("%s of the %s that the model chooses may break %s", words.Percent(r.Most), design.Count(r.Trials, "trial", "trials"), limit),
+	others := slices.DeleteFunc(v.chosenOtherwise(), func(n int) bool { return !slices.Contains(r.Chosen, n) })
+	risk := &templates.Risk{Words: fmt.Sprintf("%s of the %s that the model chooses%s may break %s", words.Percent(r.Most), design.Count(r.Trials, "trial", "trials"), counting(others, ","), limit),
 		Allowed: *valued(words.Brief(r.Allowed), r.Allowed), Expected: *valued(words.Brief(r.Expected), r.Expected), SoFar: *valued(strconv.Itoa(r.SoFar), float64(r.SoFar))}
 	if r.Now < r.Most {
 		risk.Next = "The next may take a chance of " + words.Percent(r.Now) + ", since more than that share were beyond it so far."

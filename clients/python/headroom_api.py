@@ -1331,7 +1331,7 @@ class Client(_Connection):
     ) -> Iterator[Event]:
         """The events as they are written; resumable by Last-Event-ID. Needs: viewer of the study.
 
-        after: Start after this seq; Last-Event-ID, when sent, counts instead.
+        after: Start after this seq, 0 for all; Last-Event-ID, when sent, counts instead. Refused when the study has no such event, as after an older backup was restored.
         """
         return self._stream(
             "GET",

@@ -84,7 +84,7 @@ func (e *stream) awaitWelcome() error {
 // events is GET …/events: the ledger from after Last-Event-ID on, then every event as it is
 // written.
 func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
-	return s.follow(w, r, ":\n\n", func(out *stream, heard int64) error {
+	return s.follow(w, r, ":\n\n", false, func(out *stream, heard int64) error {
 		for heard == 0 || heard > out.sent {
 			events, err := s.Studies.Events(r.Context(), request.StudyID(r), out.sent, streamPage)
 			if err != nil {
@@ -114,7 +114,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 // been refused, or went back.
 func (s *Server) changes(w http.ResponseWriter, r *http.Request) error {
 	begun := false
-	return s.follow(w, r, "event: beat\ndata:\n\n", func(out *stream, heard int64) error {
+	return s.follow(w, r, "event: beat\ndata:\n\n", true, func(out *stream, heard int64) error {
 		away := begun && heard == 0
 		begun = true
 		if heard == 0 {
@@ -139,12 +139,13 @@ func (s *Server) changes(w http.ResponseWriter, r *http.Request) error {
 	})
 }
 
-// resumeAfter is the last event that the caller has: Last-Event-ID, else ?after, else 0.
-func (s *Server) resumeAfter(r *http.Request) (int64, error) {
-	after, err := request.Asked(r, func(q *request.Query) int64 { return q.Whole("after", 0, request.MaxSeq, 0) })
+// resumeAfter is the last event that the caller has, which is most or less: Last-Event-ID, else ?after,
+// else 0.
+func resumeAfter(r *http.Request, most int64) (int64, error) {
+	after, err := request.Asked(r, func(q *request.Query) int64 { return q.Whole("after", 0, most, 0) })
 	if last := r.Header.Get("Last-Event-ID"); err == nil && last != "" {
 		after, err = strconv.ParseInt(last, 10, 64)
-		if err != nil || after < 0 {
+		if err != nil || after < 0 || after > most {
 			return 0, problem.Malformed("header", "Last-Event-ID", "Last-Event-ID must be the id of an event of this stream, such as 17.")
 		}
 	}
@@ -154,17 +155,23 @@ func (s *Server) resumeAfter(r *http.Request) (int64, error) {
 // follow opens a stream, in which beat stands at every heartbeat, and calls news first and whenever
 // the study changed, with the seq that it is said to have reached or 0 when nobody said, until the
 // caller goes, the credential ends or the server stops. Errors before the first byte are answered;
-// later ones end the stream, and the caller resumes.
-func (s *Server) follow(w http.ResponseWriter, r *http.Request, beat string, news func(out *stream, heard int64) error) error {
-	sent, err := s.resumeAfter(r)
-	if err != nil {
-		return err
-	}
+// later ones end the stream, and the caller resumes. back says that the caller follows a study that
+// went back behind what it has, with an older backup; others are told that it is not there.
+func (s *Server) follow(w http.ResponseWriter, r *http.Request, beat string, back bool, news func(out *stream, heard int64) error) error {
 	changes, unsubscribe := s.Database.Subscribe(request.StudyID(r))
 	defer unsubscribe()
 	accounts, unwatch := s.Database.SubscribeAccounts()
 	defer unwatch()
-	if _, err := s.Studies.Snapshot(r.Context(), request.StudyID(r), 0); err != nil {
+	snap, err := s.Studies.Snapshot(r.Context(), request.StudyID(r), 0)
+	if err != nil {
+		return err
+	}
+	most := snap.Version
+	if back {
+		most = request.MaxSeq
+	}
+	sent, err := resumeAfter(r, most)
+	if err != nil {
 		return err
 	}
 	ctx, cancel := s.untilExpiry(r)

@@ -47,6 +47,8 @@ func TestLedgerAsStream(t *testing.T) {
 		t.Errorf("changes say %q, %q", event, data)
 	}
 	s.API("GET", "/studies/"+id+"/events", nil, "Last-Event-ID", "x").Faults(400)
+	s.API("GET", "/studies/"+id+"/events", nil, "Last-Event-ID", "7").Faults(400, "header.Last-Event-ID")
+	s.API("GET", "/studies/"+id+"/events?after=7", nil).Faults(422, "query.after")
 	s.API("HEAD", "/studies/"+id+"/events", nil).Want(200)
 	s.API("GET", "/studies/nosuch/events", nil).Faults(404)
 }

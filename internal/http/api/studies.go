@@ -297,7 +297,7 @@ func (a *API) ofLedger(events func(http.ResponseWriter, *http.Request) error) op
 		}),
 		"events": Operation{
 			Handle: events, StaysOpen: true, Summary: "The events as they are written; resumable by Last-Event-ID", Answer: "", AnswerType: "text/event-stream",
-			Query: []queryParameter{{"after", "Start after this seq; Last-Event-ID, when sent, counts instead", int64(0)}},
+			Query: []queryParameter{{"after", "Start after this seq, 0 for all; Last-Event-ID, when sent, counts instead. Refused when the study has no such event, as after an older backup was restored", int64(0)}},
 		},
 	}
 }

@@ -99,6 +99,9 @@ func (s *Server) enter(rt route, r *http.Request) (*http.Request, error) {
 		return r, nil
 	}
 	who, err := s.recognise(r, func(secret string) (account.Identity, error) { return s.authenticate(r, secret) })
+	if said := loggedOf(r); err == nil {
+		said.caller, said.by = who.Caller(), who.By()
+	}
 	switch {
 	case err == nil && r.Header.Get(pageOf) != "" && r.Header.Get(pageOf) != who.Caller():
 		return request.From(r, who), problem.AnothersPage

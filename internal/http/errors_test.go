@@ -22,7 +22,7 @@ func TestPanicsAndUnknownErrorsTellNothing(t *testing.T) {
 		"error": s.handle(func(http.ResponseWriter, *http.Request) error { return errors.New("the password is swordfish") }),
 	} {
 		w := httptest.NewRecorder()
-		handler.ServeHTTP(w, httptest.NewRequest("GET", "/api/v1/studies", nil))
+		withRequestID(handler).ServeHTTP(w, httptest.NewRequest("GET", "/api/v1/studies", nil))
 		told := w.Body.String()
 		if w.Code != http.StatusInternalServerError || w.Header().Get("Content-Type") != "application/problem+json" || strings.Contains(told, "swordfish") {
 			t.Errorf("%s: %d, told %s", name, w.Code, told)
@@ -64,10 +64,10 @@ func TestAnAnswerThatFailsHalfWayIsCut(t *testing.T) {
 					t.Errorf("%s: the connection is not broken: %v", name, cause)
 				}
 			}()
-			s.observe(s.recoverPanics(s.handle(func(w http.ResponseWriter, _ *http.Request) error {
+			withRequestID(s.observe(s.recoverPanics(s.handle(func(w http.ResponseWriter, _ *http.Request) error {
 				w.Write([]byte("half"))
 				return fails()
-			}))).ServeHTTP(w, httptest.NewRequest("GET", "/api/v1/studies", nil))
+			})))).ServeHTTP(w, httptest.NewRequest("GET", "/api/v1/studies", nil))
 		}()
 		if w.Body.String() != "half" || !strings.Contains(log.String(), "the database is gone") || !strings.Contains(log.String(), `"bytes":4`) {
 			t.Errorf("%s: told %q, logged %s", name, w.Body, &log)

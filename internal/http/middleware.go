@@ -34,16 +34,16 @@ func withRequestID(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		id := rand.Text()[:16]
 		w.Header().Set("X-Request-Id", id)
-		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), contextKey{}, id)))
+		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), contextKey{}, &logged{id: id})))
 	})
 }
 
 type contextKey struct{}
 
-func requestID(r *http.Request) string {
-	id, _ := r.Context().Value(contextKey{}).(string)
-	return id
-}
+// logged is what the log says of a request: its id, and who asks once that is known.
+type logged struct{ id, caller, by string }
+
+func loggedOf(r *http.Request) *logged { return r.Context().Value(contextKey{}).(*logged) }
 
 // clientAddresses decides whose word counts for a client's address.
 func clientAddresses(proxies []string) func(http.Handler) http.Handler {
@@ -83,8 +83,9 @@ func (s *Server) observe(next http.Handler) http.Handler {
 			status, took := max(seen.Status(), http.StatusOK), time.Since(start)
 			pattern := cmp.Or(chi.RouteContext(r.Context()).RoutePattern(), "(none)") // one name for all that met none, so that strangers cannot make metrics
 			s.metrics.requests.WithLabelValues(knownMethod(r.Method), pattern, strconv.Itoa(status)).Observe(took.Seconds())
-			s.Log.InfoContext(r.Context(), "request", "request", requestID(r), "method", r.Method, "route", pattern, "study", chi.URLParam(r, "id"),
-				"status", status, "bytes", seen.BytesWritten(), "took", took, "client", middleware.GetClientIP(r.Context()))
+			said := loggedOf(r)
+			s.Log.InfoContext(r.Context(), "request", "request", said.id, "method", r.Method, "route", pattern, "study", chi.URLParam(r, "id"),
+				"status", status, "bytes", seen.BytesWritten(), "seconds", took.Seconds(), "client", middleware.GetClientIP(r.Context()), "caller", said.caller, "by", said.by)
 		}()
 		next.ServeHTTP(seen, r)
 	})
@@ -101,7 +102,7 @@ func (s *Server) recoverPanics(next http.Handler) http.Handler {
 			if cause == http.ErrAbortHandler {
 				panic(cause)
 			}
-			s.Log.ErrorContext(r.Context(), "panic", "request", requestID(r), "cause", fmt.Sprint(cause), "stack", string(debug.Stack()))
+			s.Log.ErrorContext(r.Context(), "panic", "request", loggedOf(r).id, "cause", fmt.Sprint(cause), "stack", string(debug.Stack()))
 			s.fail(w, r, fmt.Errorf("panic: %v", cause))
 		}()
 		next.ServeHTTP(w, r)

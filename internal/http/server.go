@@ -133,7 +133,7 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	p := problem.Of(err)
 	if p.Status >= http.StatusInternalServerError {
-		s.Log.ErrorContext(r.Context(), "request failed", "error", err.Error(), "request", requestID(r))
+		s.Log.ErrorContext(r.Context(), "request failed", "error", err.Error(), "request", loggedOf(r).id)
 	}
 	if begun(w) {
 		panic(http.ErrAbortHandler) // too late to say so: break the connection

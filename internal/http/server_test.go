@@ -88,8 +88,9 @@ func TestLogNamesRequestsButNoSecrets(t *testing.T) {
 	id := s.NewStudy(sitetest.Screen)
 	secret := s.Share(id)
 	opened := s.Call("GET", "/share/"+secret, "", nil).Want(303)
+	s.Call("GET", "/api/v1/studies/"+id, s.Token(account.Viewer, id), nil).Want(200)
 	log := s.Log.String()
-	for _, sign := range []string{opened.Header.Get("X-Request-Id"), `"route":"/share/{secret}"`, `"status":303`, `"client":"127.0.0.1"`} {
+	for _, sign := range []string{`"caller":"token:`, `"by":"Test viewer`, `"seconds":0.`, opened.Header.Get("X-Request-Id"), `"route":"/share/{secret}"`, `"status":303`, `"client":"127.0.0.1"`} {
 		sitetest.Says(t, log, sign)
 	}
 	sitetest.Lacks(t, log, secret, s.Admin)

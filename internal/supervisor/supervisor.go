@@ -104,7 +104,7 @@ func (s *Supervisor) end(kind, subject string, err error, took time.Duration, wa
 		counts.Done++
 	case errors.Is(err, context.DeadlineExceeded):
 		counts.TimedOut++
-		s.log.Warn("a job took too long and was ended", "job", kind, "subject", subject, "took", took)
+		s.log.Warn("a job took too long and was ended", "job", kind, "subject", subject, "seconds", took.Seconds())
 	default:
 		counts.Failed++
 		s.log.Warn("a job failed", "job", kind, "subject", subject, "error", err)

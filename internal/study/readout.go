@@ -213,7 +213,25 @@ func Notes(snap *ledger.Snapshot) []string {
 	if !snap.Compiled().Config.Fit && slices.ContainsFunc(snap.Trials, deviates) {
 		notes = append(notes, "Standard deviations told with readings are kept, and change nothing: the model is fixed, with one noise for all readings of a metric.")
 	}
+	for _, m := range snap.Definition.Metrics() {
+		if otherwise, of := toldOtherwise(snap, m); otherwise > 0 {
+			notes = append(notes, fmt.Sprintf("Readings of %s told in another unit than today’s: %d of %d; they count as the numbers that they are, and are not converted.", design.Name(m.Name), otherwise, of))
+		}
+	}
 	return notes
+}
+
+// toldOtherwise counts the readings of a metric that were told in another unit than today's, and all.
+func toldOtherwise(snap *ledger.Snapshot, m design.MetricInfo) (otherwise, of int) {
+	for _, t := range snap.Trials {
+		if reading, there := t.Metrics[m.Name]; !there || reading.Known {
+			continue
+		}
+		if of++; snap.UnitTold(t.Number, m.Name) != m.Unit {
+			otherwise++
+		}
+	}
+	return otherwise, of
 }
 
 // outcomes counts the trials that failed because of their settings, and those with the trials that

@@ -170,7 +170,7 @@ func (v Tried) savedJustNow() []templates.Saved {
 		return nil
 	}
 	values := lists.Map(metrics, func(metric string) string {
-		return design.Name(metric) + " " + Measured(v.Snap.Definition, metric, v.Trial.Metrics[metric])
+		return design.Name(metric) + " " + Measured(v.Snap, v.Trial, metric, v.Trial.Metrics[metric])
 	})
 	return []templates.Saved{{Number: v.Trial.Number, Text: strings.Join(values, ", "), Left: int(left.Seconds()) + 1, Key: v.Key}}
 }
@@ -221,7 +221,7 @@ func (v Tried) since() string {
 }
 
 func (v Tried) toldValue(metric string, m ledger.Measurement) templates.ToldValue {
-	shown := templates.ToldValue{Name: metric, Value: Measured(v.Snap.Definition, metric, m), Mark: "unknown"}
+	shown := templates.ToldValue{Name: metric, Value: Measured(v.Snap, v.Trial, metric, m), Mark: "unknown"}
 	if m.Headroom != nil {
 		shown.Mark = "feasible"
 		if *m.Headroom < 0 {
@@ -256,7 +256,7 @@ func (v Tried) Entry(form templates.Form) templates.Entry {
 	asked := []string{string(v.Snap.State)}
 	for i, metric := range Told(d) {
 		if m, there := t.Metrics[metric]; there {
-			told := templates.Meanwhile{Field: MetricField(i), Name: metric, Theirs: Measured(v.Snap.Definition, metric, m), By: m.By, At: v.stamp(m.ToldAt)}
+			told := templates.Meanwhile{Field: MetricField(i), Name: metric, Theirs: Measured(v.Snap, t, metric, m), By: m.By, At: v.stamp(m.ToldAt)}
 			told.Mine = strings.TrimSpace(cmp.Or(form.Value(MetricField(i)), form.Value("mine."+MetricField(i))))
 			if m.By == v.Who.By() {
 				told.Saved = design.NumberValue(m.Value).String()
@@ -265,7 +265,7 @@ func (v Tried) Entry(form templates.Form) templates.Entry {
 				}
 			}
 			entry.Meanwhile = append(entry.Meanwhile, told)
-			asked = append(asked, metric, Measured(v.Snap.Definition, metric, m))
+			asked = append(asked, metric, Measured(v.Snap, t, metric, m))
 			continue
 		}
 		field := ResultInput(d, i, metric)

@@ -56,7 +56,7 @@ func (v Facts) entries() (list []templates.LedgerEntry) {
 
 func (v Facts) entryOf(event ledger.Event) templates.LedgerEntry {
 	entry := templates.LedgerEntry{Seq: event.Seq, At: v.clocked(event.At), By: event.By, Hash: event.Hash}
-	entry.Text, entry.Reason = eventWords(v.Snap.Definition, event)
+	entry.Text, entry.Reason = eventWords(*v.Snap.InUnitsOf(event.Seq), event)
 	if event.Kind == ledger.Fitted {
 		entry.By = "The model" // nobody asked for it: it was due
 	}

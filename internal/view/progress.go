@@ -224,7 +224,7 @@ func (p *panelling) plot(metric string, style func(*ledger.Trial, float64) chart
 	}
 	for i, t := range p.Snap.Trials {
 		m, there := t.Metrics[metric]
-		said := func() string { return design.Name(metric) + " " + Measured(p.Snap.Definition, metric, m) }
+		said := func() string { return design.Name(metric) + " " + Measured(p.Snap, t, metric, m) }
 		switch {
 		case !there:
 			p.plotWaiting(&s.points, t, metric)
@@ -419,7 +419,7 @@ func (p *panelling) quiet(j int) string {
 		return ""
 	}
 	return fmt.Sprintf("%s: never broken and far from it, so not drawn; the closest reading was %s at trial %d, %s inside.", title,
-		Measured(p.Snap.Definition, now.Metric, p.Snap.Trial(at).Metrics[now.Metric]), at, words.RoughlyApart(closest, now.Unit))
+		Measured(p.Snap, p.Snap.Trial(at), now.Metric, p.Snap.Trial(at).Metrics[now.Metric]), at, words.RoughlyApart(closest, now.Unit))
 }
 
 // limitPanel is a limit's metric over trials, against the limit as it stood.
@@ -491,7 +491,7 @@ func (p *panelling) limitWords(j int) string {
 	}
 	extreme := words.Either(now.Op == ">=", "lowest", "highest")
 	text := fmt.Sprintf("%s: limit broken in %d of %s; %s %s at trial %d.", design.OpeningName(now.Name), then, design.Count(known, "trial", "trials"), extreme,
-		Measured(p.Snap.Definition, now.Metric, p.Snap.Trial(worst).Metrics[now.Metric]), worst)
+		Measured(p.Snap, p.Snap.Trial(worst), now.Metric, p.Snap.Trial(worst).Metrics[now.Metric]), worst)
 	if today, _ := brokenIn(p.Snap.Trials, now); today != then {
 		text += fmt.Sprintf(" Each is judged by the limit of its time; by today’s, %s, it is %d.", words.Quantity(now.Threshold, now.Unit), today)
 	}

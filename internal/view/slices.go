@@ -189,7 +189,7 @@ func (o Outlook) faded(name, metric string, most int) (traces []chart.Trace, lef
 	for _, r := range list {
 		m := r.trial.Metrics[metric]
 		points.fade = fadeAt(r.away)
-		style, text := styleOf(r.trial), fmt.Sprintf("Trial %d: %s", r.trial.Number, Measured(o.Snap.Definition, metric, m))
+		style, text := styleOf(r.trial), fmt.Sprintf("Trial %d: %s", r.trial.Number, Measured(o.Snap, r.trial, metric, m))
 		if r.trial.Doubted(metric) {
 			style, text = chart.Doubted, text+", in doubt"
 		}

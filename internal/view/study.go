@@ -248,8 +248,8 @@ func stateWords(d design.Definition, t *ledger.Trial) string {
 }
 
 // Measured is a reading with its unit, and its own standard deviation if one was told.
-func Measured(d design.Definition, metric string, m ledger.Measurement) string {
-	unit := UnitOf(d, metric)
+func Measured(snap *ledger.Snapshot, t *ledger.Trial, metric string, m ledger.Measurement) string {
+	unit := snap.UnitTold(t.Number, metric)
 	if m.StdDev != nil {
 		return words.Uncertain(m.Value, *m.StdDev, unit)
 	}

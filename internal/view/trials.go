@@ -196,6 +196,9 @@ func (l listing) row(t *ledger.Trial) templates.TrialRow {
 		if was := firstTold(m); was != nil {
 			cell.Was = l.metrics[i](*was)
 		}
+		if unit := l.Snap.UnitTold(t.Number, metric); unit != UnitOf(l.Snap.Definition, metric) {
+			cell.Text = words.With(cell.Text, unit)
+		}
 		row.Metrics = append(row.Metrics, cell)
 	}
 	return row
@@ -286,7 +289,7 @@ func (v Tried) metricFacts() []templates.MetricFact {
 			continue
 		}
 		unit := UnitOf(d, metric)
-		fact := templates.MetricFact{Name: metric, Value: Measured(d, metric, m), By: words.Either(m.Known, "", m.By), At: v.stamp(m.ToldAt),
+		fact := templates.MetricFact{Name: metric, Value: Measured(v.Snap, v.Trial, metric, m), By: words.Either(m.Known, "", m.By), At: v.stamp(m.ToldAt),
 			Predicted: v.foretold(metric, unit), Limit: cmp.Or(limitsText(d, metric), "–"), Headroom: "–"}
 		if m.Corrected {
 			fact.CorrectedBy = v.corrector(metric)
@@ -429,13 +432,13 @@ func (v Tried) Sheet(address string) (templates.SheetPage, error) {
 	sheet := templates.SheetPage{Study: v.Head, Card: v.card(), Address: address, Code: modules(code), Size: code.Size + 2*quietZone, Printed: words.Exact(v.Now)}
 	for _, metric := range workedOut(d) {
 		if m, there := v.Trial.Metrics[metric]; there {
-			sheet.Lines = append(sheet.Lines, templates.SheetLine{Name: metric, Limit: limitsText(d, metric), Value: Measured(d, metric, m), Note: "known beforehand"})
+			sheet.Lines = append(sheet.Lines, templates.SheetLine{Name: metric, Limit: limitsText(d, metric), Value: Measured(v.Snap, v.Trial, metric, m), Note: "known beforehand"})
 		}
 	}
 	for _, metric := range Told(d) {
 		line := templates.SheetLine{Name: metric, Unit: UnitOf(d, metric), Limit: limitsText(d, metric)}
 		if m, there := v.Trial.Metrics[metric]; there {
-			line.Value, line.Note = Measured(d, metric, m), "saved already"
+			line.Value, line.Note = Measured(v.Snap, v.Trial, metric, m), "saved already"
 		}
 		sheet.Lines = append(sheet.Lines, line)
 	}

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
@@ -137,4 +138,23 @@ func TestATrialSaysWhatWasChangedSince(t *testing.T) {
 			t.Errorf("to repeat trial %d is advised: %v", number, advised)
 		}
 	}
+}
+
+// TestAReadingIsInTheUnitItWasToldIn, whatever the unit became since; one that was corrected afterwards
+// is in that.
+func TestAReadingIsInTheUnitItWasToldIn(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, twoLimits)
+	b.curve(3, 0, "yield", "impurity", "pressure")
+	d := b.snap.Definition
+	d.Constraints = slices.Clone(d.Constraints)
+	d.Constraints[0].Threshold, d.Constraints[0].Unit = 5000, "ppm"
+	b.add(ledger.Reconfigured, ledger.ReconfiguredData{Definition: d, Changes: []design.Change{{Path: "constraints[impurity].unit", Before: json.RawMessage(`"%"`), After: json.RawMessage(`"ppm"`)}}, Reason: "finer"})
+	b.add(ledger.Corrected, ledger.CorrectedData{Number: 3, Metrics: map[string]ledger.CorrectedValue{"impurity": {Before: &ledger.Reading{Value: 0.5}, After: &ledger.Reading{Value: 5000}}}, Reason: "in ppm"})
+	v := b.facts(0)
+	says(t, "the ledger", whole(v.entries()), []string{"impurity 0.31 %, pressure"}, []string{"0.31 ppm"})
+	says(t, "a trial", whole(v.Of(b.snap.Trial(2)).metricFacts()), []string{"Value:0.31 % "}, []string{"0.31 ppm"})
+	says(t, "one corrected", whole(v.Of(b.snap.Trial(3)).metricFacts()), []string{"Value:5000 ppm "}, nil)
+	says(t, "the table", whole(v.Trials().Rows), []string{"Text:0.31 % ", "Text:5000.00 "}, []string{"0.31 ppm"})
+	says(t, "the notes", strings.Join(study.Notes(b.snap), " "), []string{"Readings of impurity told in another unit than today’s: 2 of 3; they count"}, nil)
 }

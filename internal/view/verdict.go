@@ -127,7 +127,7 @@ func (v answering) lucky() *templates.Lucky {
 	o := v.Snap.Definition.Objective
 	value := best.Metrics[o.Metric].Value
 	what := words.Either(o.Direction == "minimize", "Lowest", "Highest") + " single reading" + words.Either(limited(v.Snap.Definition), " within the limits", "")
-	return &templates.Lucky{Number: best.Number, URL: v.trialURL(best.Number), What: what, Value: *valued(words.Quantity(value, o.Unit), value)}
+	return &templates.Lucky{Number: best.Number, URL: v.trialURL(best.Number), What: what, Value: *valued(words.Quantity(value, v.Snap.UnitTold(best.Number, o.Metric)), value)}
 }
 
 // valued is a number as people read it, with itself.
@@ -264,10 +264,10 @@ func (v answering) closest() *templates.Answer {
 		return nil
 	}
 	m, _ := v.outcome(nearest, binding)
-	said := fmt.Sprintf("%s binds: %s, %s beyond its limit of %s.", design.OpeningName(binding.Name), Measured(d, binding.Metric, m),
+	said := fmt.Sprintf("%s binds: %s, %s beyond its limit of %s.", design.OpeningName(binding.Name), Measured(v.Snap, nearest, binding.Metric, m),
 		words.RoughlyApart(binding.Excess(m.Value), binding.Unit), words.Quantity(binding.Threshold, binding.Unit))
 	if objective, told := nearest.Metrics[d.Objective.Metric]; told && binding.Metric != d.Objective.Metric {
-		said += fmt.Sprintf(" %s was %s.", design.OpeningName(d.Objective.Metric), Measured(d, d.Objective.Metric, objective))
+		said += fmt.Sprintf(" %s was %s.", design.OpeningName(d.Objective.Metric), Measured(v.Snap, nearest, d.Objective.Metric, objective))
 	}
 	return &templates.Answer{Number: nearest.Number, URL: v.trialURL(nearest.Number), Settings: settingsOf(d, nearest.Parameters),
 		Copy: v.copyText(nearest.Parameters), Words: said}

@@ -121,7 +121,7 @@ func showCorrect(w http.ResponseWriter, r *http.Request, status int, v view.Trie
 		Settings: view.UsedInputs(v.Snap.Definition, v.Trial.Parameters, form.Values), Reason: table.Reason.Input}
 	for _, in := range table.Metrics.Inputs() {
 		if m, there := v.Trial.Metrics[in.Label]; there {
-			in.Help = "now " + view.Measured(v.Snap.Definition, in.Label, m)
+			in.Help = "now " + view.Measured(v.Snap, v.Trial, in.Label, m)
 		} else if form.Values.Get(in.Name) == "" || !view.Typed(form.Values, in.Name) {
 			continue
 		}

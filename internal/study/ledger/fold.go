@@ -207,16 +207,23 @@ func (b *builder) reconfigured(data ReconfiguredData) error {
 		b.snap.rewritten = b.last.Seq
 	}
 	b.define(after)
-	b.revise(0, data.Reason).Changes = slices.DeleteFunc(data.Changes, forPeople)
+	revision := b.revise(0, data.Reason)
+	if slices.ContainsFunc(data.Changes, ofUnit) {
+		before.Candidates, before.Model = nil, design.Model{}
+		revision.Was = &before
+	}
+	revision.Changes = slices.DeleteFunc(data.Changes, forPeople)
 	return nil
 }
 
 // forPeople tells whether the algorithm is not told of a change of the definition: of units, of what is
 // plausible, of when to stop, and of metrics that are only recorded.
 func forPeople(change design.Change) bool {
-	return strings.HasSuffix(change.Path, ".unit") || strings.HasSuffix(change.Path, ".plausible") ||
+	return ofUnit(change) || strings.HasSuffix(change.Path, ".plausible") ||
 		strings.HasPrefix(change.Path, "stop") || strings.HasPrefix(change.Path, "recorded_metrics")
 }
+
+func ofUnit(change design.Change) bool { return strings.HasSuffix(change.Path, ".unit") }
 
 func (b *builder) chosen(data ChosenData) error {
 	snap := b.snap

@@ -438,7 +438,28 @@ type Revision struct {
 	Since   int64  // of a correction, the earliest event that had set what it replaced
 	Reason  string // as people gave it
 	Limits  []design.Constraint
-	Changes []design.Change // of a changed definition, those that the algorithm is told of
+	Changes []design.Change    // of a changed definition, those that the algorithm is told of
+	Was     *design.Definition // where a unit was changed, the definition before, for words: without candidates and model
+}
+
+// InUnitsOf is the definition in whose units values were told in event seq.
+func (snap *Snapshot) InUnitsOf(seq int64) *design.Definition {
+	for i := range snap.Revisions {
+		if r := &snap.Revisions[i]; r.Seq > seq && r.Was != nil {
+			return r.Was
+		}
+	}
+	return &snap.Definition
+}
+
+// UnitTold is the unit in which a reading of trial number was told, today's or another.
+func (snap *Snapshot) UnitTold(number int, metric string) string {
+	for _, m := range snap.InUnitsOf(snap.Since(number, metric)).Metrics() {
+		if m.Name == metric {
+			return m.Unit
+		}
+	}
+	return ""
 }
 
 // Knew counts the decisions that were made from what a correction replaced.

@@ -239,6 +239,10 @@ func Problem(w http.ResponseWriter, r *http.Request, p *problem.Problem) error {
 	if len(view.Faults) > 0 {
 		view.Detail = "" // says the same
 	}
+	if p.InAddress() && r.Method == http.MethodGet {
+		view.Faults = lists.Map(p.Errors, func(f design.Fault) string { return fmt.Sprintf("In this page’s address, %s=%v: %s", f.Field, f.Value, f.Message) })
+		view.Back, view.BackText = r.URL.Path, "Open the page without it"
+	}
 	if p.Status == http.StatusServiceUnavailable {
 		page := words.Either(r.Method == http.MethodPost, sentFrom(r), r.URL) // where a form is sent to is often none
 		view.Back, view.BackText = page.RequestURI(), "Try again"

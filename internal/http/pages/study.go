@@ -331,7 +331,7 @@ func (s *Site) atMoment(r *http.Request, now view.Facts) (view.Facts, error) {
 	}
 	then, err := s.Studies.Snapshot(r.Context(), now.Snap.ID, at)
 	if err != nil {
-		return now, err
+		return now, problem.InQuery(err)
 	}
 	v := visiting(r, then)
 	v.Latest, v.At = now.Snap, at

@@ -65,6 +65,9 @@ func InQuery(err error) error {
 	return err
 }
 
+// InAddress tells whether what is wrong stood in the query.
+func (p *Problem) InAddress() bool { return p.place == "query" }
+
 // Unavailable is what works again in a moment.
 func Unavailable(detail string) *Problem { return later(5, http.StatusServiceUnavailable, detail) }
 

@@ -323,10 +323,10 @@ func (v answering) toDo() string {
 		return "The study is finished without settings that it could recommend."
 	case v.Snap.State == ledger.Archived:
 		return "The study is archived; it can be copied as a new one."
-	case len(v.toRun()) > 0 && v.Snap.Definition.SimulatedLab != "":
+	case len(v.Snap.ToRun()) > 0 && v.Snap.Definition.SimulatedLab != "":
 		return v.watching() + " Enter some" + words.Either(v.Snap.State == ledger.Paused, ".", ", or let the simulated lab run on.")
-	case len(v.toRun()) > 0:
-		return waitingWords(v.toRun())
+	case len(v.Snap.ToRun()) > 0:
+		return waitingWords(v.Snap.ToRun())
 	case v.Snap.State == ledger.Paused:
 		return "The study is paused. Open it again to ask for more trials."
 	case summary.Trials == 0:
@@ -356,7 +356,7 @@ func (v answering) askFor(which string) string {
 
 // watching says how the study goes on, for those who may only look.
 func (v answering) watching() string {
-	switch waiting := v.toRun(); {
+	switch waiting := v.Snap.ToRun(); {
 	case len(waiting) == 1:
 		return fmt.Sprintf("Trial %d waits for results.", waiting[0].Number)
 	case len(waiting) > 1:
@@ -371,11 +371,6 @@ func (v answering) watching() string {
 
 // fewReadings is how many more readings are worth advising.
 const fewReadings = 10
-
-// toRun are the trials that wait and were not taken out.
-func (v answering) toRun() []ledger.Trial {
-	return slices.DeleteFunc(v.Snap.WaitingTrials(), func(t ledger.Trial) bool { return t.Excluded })
-}
 
 func waitingWords(waiting []ledger.Trial) string {
 	first := waiting[0]

@@ -172,6 +172,11 @@ func (snap *Snapshot) WaitingTrials() []Trial {
 	return lists.Pick(snap.Trials, func(t *Trial) (Trial, bool) { return *t, t.Waiting() })
 }
 
+// ToRun are those of them that were not taken out.
+func (snap *Snapshot) ToRun() []Trial {
+	return slices.DeleteFunc(snap.WaitingTrials(), func(t Trial) bool { return t.Excluded })
+}
+
 // BestSoFar gives, for each trial, the number of the best trial up to it: the best told objective
 // among included trials known to be within every limit and not in doubt; 0 while there is none. The
 // earlier wins a tie.
@@ -384,7 +389,7 @@ type Summary struct {
 	CreatedAt     time.Time  `json:"created_at"`
 	UpdatedAt     time.Time  `json:"updated_at"`
 	Trials        int        `json:"trials"`
-	Waiting       int        `json:"waiting"` // suggested or partial
+	Waiting       int        `json:"waiting"` // suggested or partial, and not excluded
 	OldestWaiting *time.Time `json:"oldest_waiting,omitempty"`
 	Feasible      int        `json:"feasible"`          // trials within every limit
 	Known         int        `json:"feasibility_known"` // trials of which it is known whether they are
@@ -418,7 +423,7 @@ func (snap *Snapshot) Summary() Summary {
 		Limits:       lists.Map(snap.Definition.Constraints, func(c design.Constraint) Limit { return Limit{c.Name, c.Metric, c.Op, c.Threshold, c.Unit} }),
 		SimulatedLab: snap.Definition.SimulatedLab}
 	s.Feasible, s.Known = snap.Feasibility()
-	if waiting := snap.WaitingTrials(); len(waiting) > 0 {
+	if waiting := snap.ToRun(); len(waiting) > 0 {
 		s.Waiting, s.OldestWaiting = len(waiting), new(waiting[0].CreatedAt)
 	}
 	if t := snap.Best(); t != nil {

@@ -43,6 +43,10 @@ func TestSnapshotFiguresForPages(t *testing.T) {
 	if b.snap.Best().Number != 6 {
 		t.Error("an excluded trial is never best")
 	}
+	b.close(Excluded, 3, "x")
+	if s := b.snap.Summary(); s.Waiting != 1 || !s.OldestWaiting.Equal(b.snap.Trial(5).CreatedAt) {
+		t.Errorf("with one that waits taken out: %+v", s)
+	}
 }
 
 func (b *bench) round(number int) optimizer.Round {

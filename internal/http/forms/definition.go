@@ -162,7 +162,7 @@ func (b table) parameter(i int, p *design.Parameter) Fields {
 		choice(path+".type", templates.Input{Label: "Kind", Options: types, Refreshes: true}, &p.Type))
 	unit := text(path+".unit", templates.Input{Label: "Unit", Class: "w1", Placeholder: b.hint("°C")}, &p.Unit)
 	runOut := b.unavailable(path, p)
-	shown := len(b.d.Unavailable[p.Name]) > 0 || b.values.Has(runOut.Name)
+	shown := len(b.d.Unavailable[p.Name]) > 0 || b.values.Has(runOut.Name) || b.changes && len(b.d.Candidates) > 0
 	switch p.Type {
 	case design.Categorical:
 		unit.Placeholder = ""
@@ -197,7 +197,7 @@ func (b table) parameter(i int, p *design.Parameter) Fields {
 }
 
 // unavailable are the values that cannot be used for now. Of numbers there is a field only where some
-// are.
+// are, or where candidates are listed, which run out by any of their values.
 func (b table) unavailable(path string, p *design.Parameter) Field {
 	in := templates.Input{Label: "Run out", Class: "w6", Help: "Cannot be used for now; separated by commas."}
 	if len(p.Choices) > 0 {

@@ -227,6 +227,16 @@ func TestWhatStandsAgainstAChangeIsSaid(t *testing.T) {
 	}
 }
 
+// TestANumberOfAListRunsOutOnThePage, without the API's having named one before.
+func TestANumberOfAListRunsOutOnThePage(t *testing.T) {
+	s := sitetest.Beside(t)
+	study := "/studies/" + s.NewStudy(`{"name": "Listed", "parameters": [{"name": "x", "type": "real", "low": 0, "high": 2}], "candidates": [{"x": 0.5}, {"x": 1.5}, {"x": 2}], "objective": {"metric": "yield", "direction": "maximize"}}`)
+	sitetest.Says(t, s.Page(study+"/reconfigure"), `name="parameters.0.unavailable"`)
+	form := url.Values{"parameters.0.low": {"0"}, "parameters.0.high": {"2"}, "parameters.0.unavailable": {"1.5"}, "algorithm.name": {"log-cei"}, "algorithm.horizon": {"100"}, "reason": {"sold out"}}
+	twice(t, s, study+"/reconfigure", form).Want(303)
+	s.API("GET", study, nil).Has("unavailable/x/0", 1.5)
+}
+
 // TestTheExampleOfAnImportCanBeImported: a listed combination, a mixture that adds up, rules that hold,
 // and cells with commas.
 func TestTheExampleOfAnImportCanBeImported(t *testing.T) {

@@ -261,10 +261,11 @@ func readings(words []string) (map[string]any, error) {
 	return told, nil
 }
 
+// finite reads a number as forms do, but for a point, which is always decimal, as scripts write it.
 func finite(metric, text string) (float64, error) {
-	value, err := design.ParseNumber(strings.TrimSpace(text))
+	value, err := design.ReadNumber(text, design.Marks{Decimal: '.'})
 	if err != nil {
-		return 0, fmt.Errorf("%s: %q is not a number such as 71.2", metric, text)
+		return 0, fmt.Errorf("%s=%s: %w", metric, text, err)
 	}
 	return value, nil
 }

@@ -139,7 +139,7 @@ func TestCommandsAskAServer(t *testing.T) {
 	complained("headroom: count: between 1 and 50", "ask", study.ID, "-count", "0")
 	complained(`"x" for flag -count: see “headroom ask -h”`, "ask", study.ID, "-count", "x")
 	complained("headroom: -days: lies in the past", "token", "-days", "-1")
-	complained("not a number", "tell", study.ID, "2", "yield=NaN")
+	complained("yield=NaN: write a number such as", "tell", study.ID, "2", "yield=NaN")
 	complained("must look like", "tell", study.ID, "2", "yield")
 	complained("not the number of a trial", "tell", study.ID, "first", "yield=3")
 	complained("nosuchstudy: not found", "ask", "nosuchstudy")
@@ -307,9 +307,16 @@ func TestPythonClient(t *testing.T) {
 	server.interrupt()
 }
 
-// TestAMetricsNameMayHoldAnEqualsSign: what stands behind the last one is its value.
-func TestAMetricsNameMayHoldAnEqualsSign(t *testing.T) {
+// TestTellReadsNumbersAsFormsDo: what stands behind a metric's last equals sign is its value, with a
+// decimal comma too; what has two meanings is not guessed at, and a point is always decimal.
+func TestTellReadsNumbersAsFormsDo(t *testing.T) {
 	t.Parallel()
+	if told, err := readings([]string{"yield=71,2", "pH=7.125", "mass=1,5e3±0,5"}); err != nil || told["yield"] != 71.2 || told["pH"] != 7.125 || fmt.Sprint(told["mass"]) != "map[stddev:0.5 value:1500]" {
+		t.Errorf("%v, %v", told, err)
+	}
+	if _, err := readings([]string{"yield=1,200"}); err == nil || !strings.Contains(err.Error(), "which is meant?") {
+		t.Errorf("1,200: %v", err)
+	}
 	if told, err := readings([]string{"OD λ=600=0.3", "yield=71.2"}); err != nil || told["OD λ=600"] != 0.3 || told["yield"] != 71.2 {
 		t.Errorf("%v, %v", told, err)
 	}

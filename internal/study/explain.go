@@ -219,9 +219,9 @@ func because(d design.Definition, p ledger.ChosenData, who chosenBy) string {
 	if d.Objective.Direction == "minimize" {
 		highest = "lowest"
 	}
-	limits, learned, both, none := limitNames(d), learnedLimits(d, p, nil), objective, ""
+	limits, learned, both, none := limitNames(d), learnedLimits(d, p, nil), learnedLimits(d, p, nil, objective), ""
 	if learned != "" {
-		both, none = design.Listed([]string{objective, learned}, "and"), noneYet(who)
+		none = noneYet(who)
 	}
 	switch p.Decision.Reason {
 	case policy.FirstDesign:
@@ -397,12 +397,13 @@ func limitNames(d design.Definition) string {
 	return design.Listed(lists.Map(d.Constraints, func(c design.Constraint) string { return design.Name(c.Name) }), "and")
 }
 
-// learnedLimits are those of which readings tell, but for what is missing of a metric.
-func learnedLimits(d design.Definition, p ledger.ChosenData, missing map[string]string) string {
-	return design.Listed(lists.Pick(d.Constraints, func(c design.Constraint) (string, bool) {
+// learnedLimits are those of which readings tell, but for what is missing of a metric, behind what is
+// listed with them.
+func learnedLimits(d design.Definition, p ledger.ChosenData, missing map[string]string, with ...string) string {
+	return design.Listed(append(with, lists.Pick(d.Constraints, func(c design.Constraint) (string, bool) {
 		_, known := p.KnownValues[c.Name]
 		return design.Name(c.Name), !known && missing[c.Metric] == ""
-	}), "and")
+	})...), "and")
 }
 
 // brokenLimits are those that are known beforehand to be broken.

@@ -3,6 +3,7 @@ package study
 import (
 	"encoding/json"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -133,6 +134,11 @@ func TestEveryReasonHasItsSentence(t *testing.T) {
 		if !strings.Contains(got, want) || strings.Contains(got, "e-") || !strings.HasSuffix(got, ".") {
 			t.Errorf("%s: got %s\nwant %s", reason, got, want)
 		}
+	}
+	two := d
+	two.Constraints = append(slices.Clone(d.Constraints), design.Constraint{Name: "load", Metric: "load", Op: "<=", Threshold: 5})
+	if got, want := explain(two, predicted(policy.Sample), chosenBy{}), "one random draw of what yield, impurity and load could be"; !strings.Contains(got, want) {
+		t.Errorf("got %s\nwant %s", got, want)
 	}
 	unlimited, settled := d, predicted(policy.Settled)
 	unlimited.Constraints, settled.Decision.Works = nil, &ledger.Works{Chance: 0.9}

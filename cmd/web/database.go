@@ -55,10 +55,10 @@ func withDatabase(ctx context.Context, c config, whose owner, do func(url string
 	return do(server.URL)
 }
 
-// withStore is withDatabase, migrated and open.
+// withStore is withDatabase, open, for what is done beside a server.
 func withStore(ctx context.Context, c config, do func(store *db.DB) error) error {
 	return withDatabase(ctx, c, anybodys, func(url string) error {
-		store, err := openStore(ctx, c, url)
+		store, err := openStore(ctx, c, url, db.Beside)
 		if err != nil {
 			return err
 		}
@@ -94,12 +94,12 @@ func awaitDatabase(ctx context.Context, c config, begin func() error) error {
 // seenFile keeps in the data folder what was seen of the database.
 const seenFile = "database-seen.json"
 
-func openStore(ctx context.Context, c config, url string) (*db.DB, error) {
+func openStore(ctx context.Context, c config, url string, open func(ctx context.Context, url, file string) (*db.DB, error)) (*db.DB, error) {
 	folder, err := c.folder()
 	if err != nil {
 		return nil, err
 	}
-	store, err := db.Up(ctx, url, filepath.Join(folder, seenFile))
+	store, err := open(ctx, url, filepath.Join(folder, seenFile))
 	if errors.Is(err, syscall.ECONNREFUSED) {
 		return nil, fmt.Errorf("nothing answers there: start the database, or say in HEADROOM_DATABASE_URL where it runs: %w", err)
 	}

@@ -55,7 +55,7 @@ func serveUntil(ctx context.Context, c config, wantsLink bool) error {
 	defer listener.Close()
 	return withDatabase(ctx, c, itsOwn, func(url string) error {
 		var store *db.DB
-		if err := awaitDatabase(ctx, c, func() (err error) { store, err = openStore(ctx, c, url); return err }); err != nil {
+		if err := awaitDatabase(ctx, c, func() (err error) { store, err = openStore(ctx, c, url, db.Up); return err }); err != nil {
 			return err
 		}
 		defer store.Close()

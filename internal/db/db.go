@@ -83,12 +83,17 @@ const (
 
 // Up migrates and opens the database at url. A server that goes back behind what stands in file of
 // it, see Keep, is refused; "" for no file.
-func Up(ctx context.Context, url, file string) (*DB, error) {
+func Up(ctx context.Context, url, file string) (*DB, error) { return begin(ctx, url, file, false) }
+
+// Beside is Up beside a server that may be using the database: it migrates an empty one only.
+func Beside(ctx context.Context, url, file string) (*DB, error) { return begin(ctx, url, file, true) }
+
+func begin(ctx context.Context, url, file string, inUse bool) (*DB, error) {
 	f := newFence(file)
 	if err := f.load(); err != nil {
 		return nil, err
 	}
-	if err := f.migrate(ctx, url, migrations.Latest); err != nil {
+	if err := f.migrate(ctx, url, migrations.Latest, inUse); err != nil {
 		return nil, fmt.Errorf("the database cannot be used: %w", err)
 	}
 	return f.open(ctx, url)

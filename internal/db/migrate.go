@@ -29,10 +29,11 @@ func Migrate(ctx context.Context, url string) error {
 // MigrateTo brings the database to schema version target, up or down; 0 is an empty database. What
 // a step down drops is said in its file.
 func MigrateTo(ctx context.Context, url string, target uint) error {
-	return newFence("").migrate(ctx, url, target)
+	return newFence("").migrate(ctx, url, target, false)
 }
 
-func (f *fence) migrate(ctx context.Context, url string, target uint) error {
+// migrate is MigrateTo; of a database that is in use it is an error that it is at another schema.
+func (f *fence) migrate(ctx context.Context, url string, target uint, inUse bool) error {
 	if target > migrations.Latest {
 		return fmt.Errorf("there is no schema %d: the last one is %d", target, migrations.Latest)
 	}
@@ -53,7 +54,7 @@ func (f *fence) migrate(ctx context.Context, url string, target uint) error {
 		}
 		return conn, err
 	}
-	err = migrateOn(ctx, stdlib.OpenDB(*config), target)
+	err = migrateOn(ctx, stdlib.OpenDB(*config), target, inUse)
 	if away := unavailable(ctx, cause(err)); errors.Is(away, study.ErrUnavailable) {
 		return away
 	}
@@ -71,7 +72,7 @@ func cause(err error) error {
 	return err
 }
 
-func migrateOn(ctx context.Context, pool *sql.DB, target uint) error {
+func migrateOn(ctx context.Context, pool *sql.DB, target uint, inUse bool) error {
 	defer pool.Close()
 	// Servers that start together migrate one after another, each until it closes its pool.
 	alone, err := pool.Conn(ctx)
@@ -96,6 +97,8 @@ func migrateOn(ctx context.Context, pool *sql.DB, target uint) error {
 		return fmt.Errorf("migration %d of the database was interrupted: restore a backup, or mend it by hand and set schema_migrations", present)
 	case present > migrations.Latest:
 		return newerDatabase(present)
+	case inUse && present < target:
+		return fmt.Errorf("it is at schema %d, and this program needs %d: take the program of the server that uses it, or begin to serve with this one, or run “headroom migrate”", present, target)
 	}
 	if target == 0 {
 		err = steps.Down()

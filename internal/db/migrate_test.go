@@ -58,6 +58,20 @@ func TestAnInterruptedMigrationGoesOn(t *testing.T) {
 	}
 }
 
+// TestOnlyAServerMigratesWhatIsInUse: what is done beside one leaves a database as it is, unless that is
+// empty.
+func TestOnlyAServerMigratesWhatIsInUse(t *testing.T) {
+	t.Parallel()
+	url, ctx := dbtest.EmptyURL(t), t.Context()
+	must.Get(db.Beside(ctx, url, ""))(t).Close()
+	conn := must.Get(pgx.Connect(ctx, url))(t)
+	defer conn.Close(ctx)
+	must.Get(conn.Exec(ctx, `UPDATE schema_migrations SET version = 0`))(t)
+	if _, err := db.Beside(ctx, url, ""); err == nil || !strings.Contains(err.Error(), "it is at schema 0, and this program needs ") {
+		t.Errorf("an older schema: %v", err)
+	}
+}
+
 // Each step's way back leaves what was there before the step, also where the tables are full.
 func TestMigrationsGoDownAndUpAgain(t *testing.T) {
 	t.Parallel()

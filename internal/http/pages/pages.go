@@ -240,7 +240,9 @@ func Problem(w http.ResponseWriter, r *http.Request, p *problem.Problem) error {
 		view.Detail = "" // says the same
 	}
 	if p.InAddress() && r.Method == http.MethodGet {
-		view.Faults = lists.Map(p.Errors, func(f design.Fault) string { return fmt.Sprintf("In this page’s address, %s=%v: %s", f.Field, f.Value, f.Message) })
+		view.Faults = lists.Map(p.Errors, func(f design.Fault) string {
+			return fmt.Sprintf("In this page’s address, %s=%v: %s", f.Field, f.Value, f.Message)
+		})
 		view.Back, view.BackText = r.URL.Path, "Open the page without it"
 	}
 	if p.Status == http.StatusServiceUnavailable {

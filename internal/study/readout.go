@@ -213,7 +213,7 @@ func Notes(snap *ledger.Snapshot) []string {
 	if !snap.Compiled().Config.Fit && slices.ContainsFunc(snap.Trials, deviates) {
 		notes = append(notes, "Standard deviations told with readings are kept, and change nothing: the model is fixed, with one noise for all readings of a metric.")
 	}
-	for _, m := range snap.Definition.Metrics() {
+	for _, m := range snap.UnitsChanged() {
 		if otherwise, of := toldOtherwise(snap, m); otherwise > 0 {
 			notes = append(notes, fmt.Sprintf("Readings of %s told in another unit than today’s: %d of %d; they count as the numbers that they are, and are not converted.", design.Name(m.Name), otherwise, of))
 		}

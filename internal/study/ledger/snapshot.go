@@ -457,6 +457,14 @@ func (snap *Snapshot) InUnitsOf(seq int64) *design.Definition {
 	return &snap.Definition
 }
 
+// UnitsChanged are the metrics of which readings may have been told in another unit than today's.
+func (snap *Snapshot) UnitsChanged() []design.MetricInfo {
+	if snap.InUnitsOf(0) == &snap.Definition {
+		return nil // as nearly always, and without asking of every reading
+	}
+	return snap.Definition.Metrics()
+}
+
 // UnitTold is the unit in which a reading of trial number was told, today's or another.
 func (snap *Snapshot) UnitTold(number int, metric string) string {
 	for _, m := range snap.InUnitsOf(snap.Since(number, metric)).Metrics() {

@@ -198,7 +198,7 @@ var partNames = map[string]string{"threshold": "limit of", "low": "lowest", "hig
 func changeName(d design.Definition, path string) (name, unit string) {
 	found := listedPath.FindStringSubmatch(path)
 	if found == nil {
-		return strings.ReplaceAll(strings.ReplaceAll(path, ".", " "), "_", " "), ""
+		return pathWords.Replace(path), ""
 	}
 	part := cmp.Or(partNames[found[3]], found[3]+" of")
 	if i, err := strconv.Atoi(found[2]); err == nil && found[1] == "recorded_metrics" && i < len(d.RecordedMetrics) { // which have no name
@@ -216,6 +216,8 @@ func changeName(d design.Definition, path string) (name, unit string) {
 	}
 	return part + " " + found[2], unit
 }
+
+var pathWords = strings.NewReplacer("algorithm.name", "algorithm", "algorithm.settings.", "", ".", " ", "_", " ")
 
 // plainJSON is a changed value as people write it; what is no JSON was nothing.
 func plainJSON(raw json.RawMessage) string {

@@ -235,7 +235,8 @@ func TestAnotherUnitSaysInWhichNumbersWereTold(t *testing.T) {
 		change("constraints[impurity].unit", `"g/l"`, `"mg/l"`): "changed unit of impurity from g/l to mg/l (numbers told before are in g/l, and are not converted)",
 		change("objective.unit", "null", `"g"`):                 "changed objective unit from nothing to g (numbers told before have no unit, and are not converted)",
 		change("parameters[x].low", "0", "1"):                   "changed lowest x from 0 to 1",
-		change("algorithm.settings.noise.unit", "2", "3"):       "changed algorithm settings noise unit from 2 to 3",
+		change("algorithm.name", `"log-cei"`, `"random"`):       "changed algorithm from log-cei to random",
+		change("algorithm.settings.noise.unit", "2", "3"):       "changed noise unit from 2 to 3",
 	} {
 		if got != want {
 			t.Errorf("%q, not %q", got, want)

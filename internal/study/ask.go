@@ -280,7 +280,7 @@ func (s *Service) answerOne(ctx context.Context, a *asking, before chooser) (aft
 		return before, ctx.Err()
 	}
 	a.answer(snap, numbers, err)
-	if err != nil {
+	if refused != nil || err != nil { // what was refused may have been answered before, under its key
 		return before, nil
 	}
 	return after, nil

@@ -289,7 +289,7 @@ func (v Tried) Entry(form templates.Form) templates.Entry {
 
 // ResultInput is the field for the metric at that place among the told ones, its limits beside it.
 func ResultInput(d design.Definition, i int, metric string) templates.Input {
-	known := metricOf(d, metric)
+	known := d.Metric(metric)
 	limits := lists.Map(known.Constraints, func(c design.Constraint) string {
 		return "limit " + words.Limit(c) + words.Either(c.Name != c.Metric, " ("+c.Name+")", "")
 	})

@@ -96,8 +96,8 @@ func (v Facts) ModelStands() bool {
 // scaled tells whether a metric's model knows how large its values are.
 func (v Facts) scaled(metric string) bool { return v.scaledFor(metric, len(v.Snap.Trials)+1) }
 
-// scaledFor tells whether it knew when trial number was chosen, the next one being the last: by a fit
-// that is recorded, or by the one that is due.
+// scaledFor tells whether it knew when trial number was chosen, be it the next one: by a fit that is
+// recorded, or by the one that is due with that.
 func (v Facts) scaledFor(metric string, number int) bool {
 	due := number > len(v.Snap.Trials) && v.Readout.Metrics[metric].Scaled
 	return due || !v.Snap.Compiled().Config.Standardize || slices.ContainsFunc(v.Snap.Fits, func(fit ledger.FittedData) bool {

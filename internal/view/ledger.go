@@ -422,7 +422,7 @@ func ForecastOf(snap *ledger.Snapshot, decision *ledger.Decision, beforehand map
 		shown.Chance = words.Percent(*chance)
 	}
 	for _, metric := range workedOut(d) {
-		if value, there := beforehand[metricOf(d, metric).Constraints[0].Name]; there {
+		if value, there := beforehand[d.Metric(metric).Constraints[0].Name]; there {
 			shown.Metrics = append(shown.Metrics, templates.ForecastLine{Name: metric, Reading: words.Quantity(value, UnitOf(d, metric)) + ", known beforehand", Limit: limitsText(d, metric)})
 		}
 	}

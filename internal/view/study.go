@@ -24,16 +24,7 @@ import (
 )
 
 // UnitOf is a metric's unit.
-func UnitOf(d design.Definition, metric string) string { return metricOf(d, metric).Unit }
-
-func metricOf(d design.Definition, metric string) design.MetricInfo {
-	for _, m := range d.Metrics() {
-		if m.Name == metric {
-			return m
-		}
-	}
-	return design.MetricInfo{}
-}
+func UnitOf(d design.Definition, metric string) string { return d.Metric(metric).Unit }
 
 // Told lists the metrics that people tell, in the order of the study.
 func Told(d design.Definition) []string {

@@ -204,6 +204,16 @@ func (d Definition) Metrics() []MetricInfo {
 	return all
 }
 
+// Metric describes the metric of that name, with nothing where there is none.
+func (d Definition) Metric(name string) MetricInfo {
+	for _, m := range d.Metrics() {
+		if m.Name == name {
+			return m
+		}
+	}
+	return MetricInfo{}
+}
+
 // MetricNames lists every metric once: the objective's, the constraints', the recorded ones.
 func (d Definition) MetricNames() []string {
 	names := []string{}

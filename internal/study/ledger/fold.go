@@ -80,7 +80,8 @@ func newBuilder(id string, prior *Snapshot) *builder {
 		snap = &shared
 		snap.Trials = slices.Clone(prior.Trials)
 		snap.records = slices.Clone(prior.records)
-		snap.Fits, snap.Revisions, snap.unasked = slices.Clip(prior.Fits), slices.Clip(prior.Revisions), slices.Clip(prior.unasked)
+		snap.Fits, snap.Revisions = slices.Clip(prior.Fits), slices.Clip(prior.Revisions)
+		snap.former, snap.unasked = slices.Clip(prior.former), slices.Clip(prior.unasked)
 	}
 	b := &builder{snap: snap, touched: map[int]bool{}, stale: map[int]bool{}, compiled: snap.defined, resolver: snap.Resolver()}
 	b.nameMetrics()
@@ -207,12 +208,11 @@ func (b *builder) reconfigured(data ReconfiguredData) error {
 		b.snap.rewritten = b.last.Seq
 	}
 	b.define(after)
-	revision := b.revise(0, data.Reason)
 	if slices.ContainsFunc(data.Changes, ofUnit) {
 		before.Candidates, before.Model = nil, design.Model{}
-		revision.Was = &before
+		b.snap.former = append(b.snap.former, former{b.last.Seq, &before})
 	}
-	revision.Changes = slices.DeleteFunc(data.Changes, forPeople)
+	b.revise(0, data.Reason).Changes = slices.DeleteFunc(data.Changes, forPeople)
 	return nil
 }
 

@@ -31,6 +31,7 @@ type Snapshot struct {
 	values         map[string][]float64 // brought by choices
 	defined        int64                // seq of the event that set the definition's algorithmic part
 	formulaChanged bool                 // some formula was another once
+	former         []former             // in the order of the ledger
 	rewritten      int64                // seq of the last event that changed the past or the model, after which earlier fits no longer apply
 	fitted         int64                // seq of the last Fitted event
 	unasked        []int                // trials of the last table, which may go on, that nobody was asked about
@@ -443,15 +444,20 @@ type Revision struct {
 	Since   int64  // of a correction, the earliest event that had set what it replaced
 	Reason  string // as people gave it
 	Limits  []design.Constraint
-	Changes []design.Change    // of a changed definition, those that the algorithm is told of
-	Was     *design.Definition // where a unit was changed, the definition before, for words: without candidates and model
+	Changes []design.Change // of a changed definition, those that the algorithm is told of
+}
+
+// former is a definition until a unit in it was changed, for words: without candidates and model.
+type former struct {
+	until      int64 // seq of the change
+	definition *design.Definition
 }
 
 // InUnitsOf is the definition in whose units values were told in event seq.
 func (snap *Snapshot) InUnitsOf(seq int64) *design.Definition {
-	for i := range snap.Revisions {
-		if r := &snap.Revisions[i]; r.Seq > seq && r.Was != nil {
-			return r.Was
+	for _, f := range snap.former {
+		if seq < f.until {
+			return f.definition
 		}
 	}
 	return &snap.Definition
@@ -459,7 +465,7 @@ func (snap *Snapshot) InUnitsOf(seq int64) *design.Definition {
 
 // UnitsChanged are the metrics of which readings may have been told in another unit than today's.
 func (snap *Snapshot) UnitsChanged() []design.MetricInfo {
-	if snap.InUnitsOf(0) == &snap.Definition {
+	if snap.former == nil {
 		return nil // as nearly always, and without asking of every reading
 	}
 	return snap.Definition.Metrics()
@@ -467,12 +473,7 @@ func (snap *Snapshot) UnitsChanged() []design.MetricInfo {
 
 // UnitTold is the unit in which a reading of trial number was told, today's or another.
 func (snap *Snapshot) UnitTold(number int, metric string) string {
-	for _, m := range snap.InUnitsOf(snap.Since(number, metric)).Metrics() {
-		if m.Name == metric {
-			return m.Unit
-		}
-	}
-	return ""
+	return snap.InUnitsOf(snap.Since(number, metric)).Metric(metric).Unit
 }
 
 // Knew counts the decisions that were made from what a correction replaced.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -214,16 +215,19 @@ func token(set *flag.FlagSet) action {
 		}
 		return withStore(ctx, c, func(store *db.DB) error {
 			_, secret, err := store.Accounts.CreateToken(ctx, theServer, want)
+			if wrong, is := errors.AsType[*account.Invalid](err); is {
+				return fmt.Errorf("-%s: %s", cmp.Or(tokenFlags[wrong.Field], wrong.Field), wrong.Message)
+			}
 			if err != nil {
-				return errors.New(tokenFlags.Replace(err.Error()))
+				return err
 			}
 			return say(secret)
 		})
 	})
 }
 
-// tokenFlags names what is wrong with a token as it was typed.
-var tokenFlags = strings.NewReplacer("study_id: ", "-study: ", "expires_at: ", "-days: ", "name: ", "-name: ", "role: ", "-role: ")
+// tokenFlags are the flags that are named otherwise than the fields they fill.
+var tokenFlags = map[string]string{"study_id": "study", "expires_at": "days"}
 
 // narrowed declares a flag without which a command reaches more. Empty, as of a variable that was never
 // set, it is refused: it would pass for one that was left out.

@@ -63,16 +63,16 @@ func (col column) ofNumbers(d design.Definition) bool {
 // columnOf finds what a title means, ignoring case, and with or without the unit behind a name.
 func columnOf(d design.Definition, title string) column {
 	col := columnNamed(d, title)
-	ask := func(name, unit string) {
+	tryWithUnit := func(name, unit string) {
 		if col.kind == columnUnknown && isWithUnit(col.name, name, unit) {
 			col = columnNamed(d, name)
 		}
 	}
 	for _, p := range d.Parameters {
-		ask(p.Name, p.Unit)
+		tryWithUnit(p.Name, p.Unit)
 	}
 	for _, m := range d.Metrics() {
-		ask(m.Name, m.Unit)
+		tryWithUnit(m.Name, m.Unit)
 	}
 	col.title = title
 	return col

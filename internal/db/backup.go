@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 	"time"
 
@@ -106,6 +107,14 @@ func writeMember(w io.Writer, write func(member io.Writer) error) error {
 // Restore fills the empty database at url with a backup, and brings it to this program's schema.
 // All of it or nothing is stored; every ledger is checked before.
 func Restore(ctx context.Context, url string, r io.Reader) error {
+	err := restore(ctx, url, r)
+	if err != nil && ctx.Err() != nil {
+		return ctx.Err() // and not that the connection was closed by it
+	}
+	return err
+}
+
+func restore(ctx context.Context, url string, r io.Reader) error {
 	in := &backupReader{file: bufio.NewReader(r)}
 	head, err := in.head()
 	if err != nil {
@@ -117,7 +126,7 @@ func Restore(ctx context.Context, url string, r io.Reader) error {
 	}
 	conn, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {
-		return unavailable(ctx, err)
+		return fmt.Errorf("the database cannot be used: %w", err)
 	}
 	defer conn.Close(context.WithoutCancel(ctx))
 	if err := requireEmpty(ctx, conn); err != nil {
@@ -230,6 +239,9 @@ func (b *backupReader) head() (head backupHead, err error) {
 	return head, nil
 }
 
+// noRow knows PostgreSQL's codes of what it cannot read, and of rows that its tables do not take.
+var noRow = regexp.MustCompile(`^2[23]`)
+
 // restoreTables stores the rows of all tables in one transaction, which ends well only if the file
 // is whole and its ledgers are.
 func (b *backupReader) restoreTables(ctx context.Context, conn *pgx.Conn, tables []backupTable) error {
@@ -251,5 +263,8 @@ func (b *backupReader) restore(ctx context.Context, tx pgx.Tx, into backupTable)
 		return brokenBackup(err)
 	}
 	_, err := tx.Conn().PgConn().CopyFrom(ctx, b, into.copy("FROM STDIN"))
+	if noRow.MatchString(pgError(err).Code) { // before its sum was looked at
+		err = brokenBackup(err)
+	}
 	return cmp.Or(b.failed, err)
 }

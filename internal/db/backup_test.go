@@ -3,6 +3,7 @@ package db_test
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"crypto/sha256"
 	"errors"
 	"io"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"headroom/internal/account"
 	"headroom/internal/db"
@@ -138,6 +140,8 @@ func TestDamagedBackupsAreRefusedWhole(t *testing.T) {
 		"no last table":     pack(t, members[:len(members)-1]...),
 		"a wrong sum":       wrongSum,
 		"a changed event":   changed(2, "1e-7", "1e-8"),
+		"no JSON":           changed(2, "{", "["),
+		"a row twice":       changed(2, members[2], members[2]+members[2]),
 		"a newer schema":    changed(0, `"schema":`, `"schema":99`),
 		"another file":      pack(t, "{}\n"),
 		"two in one":        slices.Concat(file, file),
@@ -147,6 +151,8 @@ func TestDamagedBackupsAreRefusedWhole(t *testing.T) {
 		if err := db.Restore(t.Context(), url, bytes.NewReader(damaged)); err == nil {
 			t.Errorf("%s was restored", name)
 			continue
+		} else if _, ours := errors.AsType[*pgconn.PgError](err); ours && !strings.Contains(err.Error(), "the backup is damaged") {
+			t.Errorf("of %s it says %v", name, err)
 		}
 		must.Do(t, db.Migrate(t.Context(), url))
 		if studies, err := open(t, url).Studies.Summaries(t.Context(), study.Listing{}); err != nil || len(studies) != 0 {
@@ -154,6 +160,26 @@ func TestDamagedBackupsAreRefusedWhole(t *testing.T) {
 		}
 	}
 }
+
+// TestWhoInterruptsARestoreIsToldThat, and not of the connection that is closed by it, whichever is seen
+// first.
+func TestWhoInterruptsARestoreIsToldThat(t *testing.T) {
+	t.Parallel()
+	file := pack(t, unpack(t, backup(t, filled(t)))[0], strings.Repeat("a", 32<<20))
+	url := dbtest.EmptyURL(t)
+	for range 20 {
+		ctx, interrupt := context.WithCancel(t.Context())
+		halfway := readerFunc(func([]byte) (int, error) { interrupt(); return 0, io.EOF })
+		half := len(file) / 2
+		if err := db.Restore(ctx, url, io.MultiReader(bytes.NewReader(file[:half]), halfway, bytes.NewReader(file[half:]))); !errors.Is(err, context.Canceled) {
+			t.Fatalf("who interrupts is told %v", err)
+		}
+	}
+}
+
+type readerFunc func([]byte) (int, error)
+
+func (f readerFunc) Read(into []byte) (int, error) { return f(into) }
 
 // TestABackupSaysWhatIsDamaged, in the words of the restoring that will refuse it, and has all of it:
 // what can be saved of a damaged ledger is in no other file.

@@ -109,6 +109,15 @@ func (d *DB) Keep() error {
 	return nil
 }
 
+// Room says how many connections the database takes of all its clients, and how many of them
+// this server may open.
+func (d *DB) Room(ctx context.Context) (taken, opened int32, err error) {
+	err = d.pool.QueryRow(ctx, `
+		SELECT least(current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int - coalesce(current_setting('reserved_connections', true)::int, 0),
+			(SELECT nullif(datconnlimit, -1) FROM pg_database WHERE datname = current_database()), (SELECT nullif(rolconnlimit, -1) FROM pg_roles WHERE rolname = current_user))`).Scan(&taken)
+	return taken, 1 + d.pool.Config().MaxConns + d.Studies.locks.Config().MaxConns, unavailable(ctx, err)
+}
+
 // open connects to a database that has been migrated, and starts the background work.
 func (f *fence) open(ctx context.Context, url string) (*DB, error) {
 	config, err := poolConfig(url)
@@ -481,15 +490,17 @@ func unavailable(ctx context.Context, err error) error {
 }
 
 func lostConnection(err error) bool {
+	if _, connecting := errors.AsType[*pgconn.ConnectError](err); connecting { // also who is not let in, as while a password is changed or a database restored
+		return true
+	}
 	if said, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return goingDown(said.Code)
 	}
 	if _, ours := errors.AsType[*fs.PathError](err); ours { // a file that a backup goes to; its disk is full
 		return false
 	}
-	var connecting *pgconn.ConnectError
 	var network net.Error // which every error number of the system is, too
-	return errors.As(err, &connecting) || errors.As(err, &network) || pgconn.SafeToRetry(err) ||
+	return errors.As(err, &network) || pgconn.SafeToRetry(err) ||
 		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
 		errors.Is(err, puddle.ErrClosedPool) || errors.Is(err, driver.ErrBadConn)
 }

@@ -72,3 +72,25 @@ func TestFewConnectionsAreEnough(t *testing.T) {
 		t.Fatalf("%d connections are open, %v", open, err)
 	}
 }
+
+// TestRoomIsCounted: as many as the database takes at most, by whichever limit is the least, and
+// as this server opens.
+func TestRoomIsCounted(t *testing.T) {
+	t.Parallel()
+	d := dbtest.New(t)
+	counts := func() (taken, opened int32) {
+		t.Helper()
+		taken, opened, err := d.Room(t.Context())
+		must.Do(t, err)
+		return taken, opened
+	}
+	if taken, opened := counts(); taken != 500-3 || opened != 25 {
+		t.Errorf("of a usual database it says that it takes %d, and that %d are opened", taken, opened)
+	}
+	var name string
+	must.Do(t, d.Pool().QueryRow(t.Context(), `SELECT current_database()`).Scan(&name))
+	must.Get(d.Pool().Exec(t.Context(), `ALTER DATABASE `+name+` CONNECTION LIMIT 20`))(t)
+	if taken, _ := counts(); taken != 20 {
+		t.Errorf("of a narrow database it says that it takes %d", taken)
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -287,6 +288,21 @@ func TestFailover(t *testing.T) {
 	}
 }
 
+// A server of a test outlives the goroutine that started it, and the thread: another test's, which
+// ends with a goroutine that was locked to it, took the servers with it that it had happened to start.
+func TestAReplicaOutlivesTheThreadThatStartedIt(t *testing.T) {
+	t.Parallel()
+	var pair *dbtest.Pair
+	started := make(chan struct{})
+	go func() {
+		defer close(started)
+		runtime.LockOSThread() // for good: the thread ends with this goroutine
+		pair = dbtest.NewPair(t, false)
+	}()
+	<-started
+	pair.Primary.Execute(`SELECT pg_sleep(0.3)`)
+}
+
 // What was seen is kept in a file that can be written and read, or the program says so.
 func TestWhatWasSeenIsKeptOrSaid(t *testing.T) {
 	t.Parallel()
@@ -301,7 +317,7 @@ func TestWhatWasSeenIsKeptOrSaid(t *testing.T) {
 	}
 	damaged := filepath.Join(t.TempDir(), "seen")
 	must.Do(t, os.WriteFile(damaged, []byte("{"), 0o600))
-	if _, err := db.Up(t.Context(), url, damaged); err == nil || !strings.Contains(err.Error(), damaged) {
+	if _, err := db.Up(t.Context(), url, damaged); err == nil || !strings.Contains(err.Error(), "remove "+damaged) {
 		t.Errorf("a damaged file: %v", err)
 	}
 }

@@ -84,7 +84,7 @@ func (f *fence) load() error {
 		err = json.Unmarshal(text, &kept)
 	}
 	if err != nil {
-		return fmt.Errorf("%s, which keeps what was seen of the database, cannot be read: %w", f.file, err)
+		return fmt.Errorf("what was seen of the database cannot be read: %w: mend that, or, where no database server can have gone back, remove %s", err, f.file)
 	}
 	f.mutex.Lock()
 	defer f.mutex.Unlock()

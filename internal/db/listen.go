@@ -39,6 +39,7 @@ type listener struct {
 	config  *pgx.ConnConfig
 	breaker *breaker
 	fence   *fence
+	away    bool // as the log was told
 
 	mutex   sync.Mutex
 	watched map[string]*watched // by the study's id, or accounts
@@ -92,7 +93,8 @@ func (l *listener) subscribe(id string) (changes <-chan int64, cancel func()) {
 	}
 }
 
-// run listens until ctx ends, connecting again whenever the connection is lost.
+// run listens until ctx ends, connecting again whenever the connection is lost. The log has a line for
+// that, and one when the connection is there again.
 func (l *listener) run(ctx context.Context) {
 	backoff := firstBackoff
 	for before := false; ctx.Err() == nil; {
@@ -100,11 +102,14 @@ func (l *listener) run(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
+		if !l.away {
+			slog.Warn("lost the connection that listens for changes; the database may be away", "error", err)
+		}
+		l.away = true
 		before = before || connected
 		if connected || errors.Is(err, errSilent) { // who waited in vain need not wait longer
 			backoff = firstBackoff
 		}
-		slog.Warn("lost the connection that listens for changes", "error", err, "retry_in", backoff)
 		sleep(ctx, backoff/2+rand.N(backoff/2+1)) // not all servers come back at once
 		backoff = min(2*backoff, lastBackoff)
 	}
@@ -118,6 +123,10 @@ func (l *listener) listen(ctx context.Context, before bool) (connected bool, err
 		return false, err
 	}
 	defer closeConn(conn)
+	if l.away {
+		slog.Info("the database is there again: listening for changes")
+		l.away = false
+	}
 	// For what was missed while nobody listened: of accounts first, so that nobody is told of a study
 	// who lost it meanwhile. At first all versions are told below.
 	l.tell(accounts, 0)

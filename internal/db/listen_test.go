@@ -1,10 +1,13 @@
 package db_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"headroom/internal/db"
 	"headroom/internal/db/dbtest"
@@ -151,6 +154,30 @@ func TestLostConnectionIsUnavailable(t *testing.T) {
 	}
 	if _, err := db.Open(t.Context(), "postgres://nobody@127.0.0.1:1/nothing"); !errors.Is(err, study.ErrUnavailable) {
 		t.Fatalf("no server got %v", err)
+	}
+}
+
+// TestWhoIsNotLetInComesBack: while a password is changed or a database restored, a server that runs is
+// turned away, and its callers are told to come again. One that starts says at once what is wrong.
+func TestWhoIsNotLetInComesBack(t *testing.T) {
+	t.Parallel()
+	url := dbtest.URL(t)
+	d := open(t, url)
+	var backup bytes.Buffer
+	must.Get(d.Backup(t.Context(), &backup))(t)
+	other := must.Get(pgx.Connect(t.Context(), dbtest.EmptyURL(t)))(t)
+	defer other.Close(t.Context())
+	must.Get(other.Exec(t.Context(), `ALTER DATABASE `+d.Pool().Config().ConnConfig.Database+` ALLOW_CONNECTIONS false`))(t)
+	d.Pool().Reset()
+	for what, err := range map[string]error{"a look": d.Ready(t.Context()), "a write": d.Accounts.RevokeToken(t.Context(), "nobody")} {
+		if !errors.Is(err, study.ErrUnavailable) {
+			t.Errorf("%s got %v", what, err)
+		}
+	}
+	for what, err := range map[string]error{"who starts": db.Migrate(t.Context(), url), "who restores": db.Restore(t.Context(), url, &backup)} {
+		if err == nil || errors.Is(err, study.ErrUnavailable) {
+			t.Errorf("%s got %v", what, err)
+		}
 	}
 }
 

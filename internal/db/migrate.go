@@ -55,7 +55,11 @@ func (f *fence) migrate(ctx context.Context, url string, target uint, inUse bool
 		return conn, err
 	}
 	err = migrateOn(ctx, stdlib.OpenDB(*config), target, inUse)
-	if away := unavailable(ctx, cause(err)); errors.Is(away, study.ErrUnavailable) {
+	why := cause(err)
+	if said := pgError(why).Code; said != "" && !goingDown(said) {
+		return err // also of who is not let in: what is wrong with a password or a name is said at once
+	}
+	if away := unavailable(ctx, why); errors.Is(away, study.ErrUnavailable) {
 		return away
 	}
 	return err

@@ -17,6 +17,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"headroom/internal/lists"
 	"headroom/internal/memory"
 	"headroom/internal/scheduler"
 	"headroom/internal/supervisor"
@@ -155,11 +156,8 @@ func (t *thing[S]) find(number int64) (at int, there bool) {
 
 // beside are the versions between which one stands at index at, or would: what neither of them
 // shares with it, none does.
-func (t *thing[S]) beside(at int) (neighbours []S) {
-	for _, v := range t.versions[max(at-1, 0):min(at+1, len(t.versions))] {
-		neighbours = append(neighbours, v.source)
-	}
-	return neighbours
+func (t *thing[S]) beside(at int) []S {
+	return lists.Map(t.versions[max(at-1, 0):min(at+1, len(t.versions))], func(v *version[S]) S { return v.source })
 }
 
 // Newest returns what was derived under the name large from the highest version that has it, and

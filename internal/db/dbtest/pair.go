@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -30,9 +31,10 @@ type Pair struct {
 
 // Replica is one of them. Nobody starts it again when it dies.
 type Replica struct {
-	t   testing.TB
-	dir string // PostgreSQL's own folder lies in it, and the socket
-	cmd *exec.Cmd
+	t     testing.TB
+	dir   string // PostgreSQL's own folder lies in it, and the socket
+	cmd   *exec.Cmd
+	ended chan struct{} // closed when it has ended
 }
 
 // NewPair starts two servers. With synchronous the primary's commits wait for the standby.
@@ -85,6 +87,8 @@ func (r *Replica) program(name string, args ...string) *exec.Cmd {
 
 func (r *Replica) run(name string, args ...string) {
 	r.t.Helper()
+	runtime.LockOSThread() // see pglocal.Program
+	defer runtime.UnlockOSThread()
 	if said, err := r.program(name, args...).CombinedOutput(); err != nil {
 		r.t.Fatalf("%s: %v: %s", name, err, said)
 	}
@@ -106,8 +110,22 @@ func (r *Replica) Start() {
 	defer log.Close()
 	r.cmd = r.program("postgres", "-D", r.data(), "-c", "listen_addresses=", "-c", "unix_socket_directories="+r.dir, "-c", "fsync=off", "-c", "max_connections=200")
 	r.cmd.Stdout, r.cmd.Stderr = log, log
-	must.Do(r.t, r.cmd.Start())
+	must.Do(r.t, r.launch())
 	r.Await(`SELECT true`)
+}
+
+// launch starts the server in a thread of its own, which ends with it and no sooner: the kernel
+// would stop the server.
+func (r *Replica) launch() error {
+	cmd, started, ended := r.cmd, make(chan error), make(chan struct{})
+	r.ended = ended
+	go func() {
+		runtime.LockOSThread()
+		defer close(ended)
+		started <- cmd.Start()
+		_ = cmd.Wait() // it was killed, or never started
+	}()
+	return <-started
 }
 
 // Kill ends every process of the server at once, as a machine's failure does.
@@ -120,7 +138,7 @@ func (r *Replica) Kill() {
 	for _, process := range all {
 		_ = syscall.Kill(process, syscall.SIGKILL)
 	}
-	_ = r.cmd.Wait() // killed
+	<-r.ended
 	r.cmd = nil
 	for _, process := range all[1:] { // they hold the shared memory that the next start wants
 		for !errors.Is(syscall.Kill(process, 0), syscall.ESRCH) {

@@ -193,8 +193,8 @@ func (c *cluster) mayEnter() error {
 }
 
 // Program prepares one of PostgreSQL's programs as the user of the private server in dir, which is
-// made when it is missing, for who runs servers of their own there, as tests do. It dies with this
-// program.
+// made when it is missing, for who runs servers of their own there, as tests do. It dies with the
+// thread that starts it, and so with this program: who starts it keeps the thread meanwhile.
 func Program(ctx context.Context, dir, name string, args ...string) (*exec.Cmd, error) {
 	c, err := openCluster(dir)
 	if err != nil {
@@ -241,7 +241,7 @@ func (c *cluster) create(ctx context.Context) error {
 	said, err := c.command(ctx, "initdb", "-D", draft, "--username="+superuser, "--pwfile="+password,
 		"--auth-local=scram-sha-256", "--auth-host=reject", "--encoding=UTF8", "--locale=C").CombinedOutput()
 	if err != nil {
-		return fmt.Errorf("initdb: %w: %s", err, lastLine(said))
+		return fmt.Errorf("initdb: %w: %s", cmp.Or(ctx.Err(), err), complaint(said))
 	}
 	if err := os.Rename(password, filepath.Join(draft, "password")); err != nil {
 		return err
@@ -249,10 +249,17 @@ func (c *cluster) create(ctx context.Context) error {
 	return os.Rename(draft, c.data)
 }
 
-func lastLine(said []byte) string {
+// complaint is why one of PostgreSQL's programs ended, of what it said: what was last fatal or an error
+// there, else its last line.
+func complaint(said []byte) string {
+	if found := complaints.FindAllSubmatch(said, -1); found != nil {
+		return string(found[len(found)-1][1])
+	}
 	said = bytes.TrimSpace(said)
 	return string(said[bytes.LastIndexByte(said, '\n')+1:])
 }
+
+var complaints = regexp.MustCompile(`(?m)(?:FATAL|error): +(.*)$`)
 
 // socketPrefix begins the names of socket folders.
 const socketPrefix = "headroom-sockets-"

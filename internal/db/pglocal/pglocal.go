@@ -9,6 +9,7 @@
 package pglocal
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -42,7 +43,7 @@ const (
 )
 
 // ErrInUse says that another program has the data folder.
-var ErrInUse = errors.New("is in use by another copy of headroom")
+var ErrInUse = errors.New("is in use by another copy of headroom: wait until that has started or ended, or set HEADROOM_DATA_DIR to another folder")
 
 // Server is a running private PostgreSQL.
 type Server struct {
@@ -169,7 +170,7 @@ func (s *Server) keepRunning(p *process) {
 		if time.Since(born) > time.Minute {
 			backoff = firstRestart
 		}
-		slog.Error("the private PostgreSQL ended; starting it again", "log", s.log.Name(), "in", backoff)
+		slog.Error("the private PostgreSQL ended; starting it again", "log", s.log.Name(), "in", backoff.String())
 		if wait(s.running, backoff); s.running.Err() != nil {
 			return
 		}
@@ -237,9 +238,10 @@ func (s *Server) launchAndWait(ctx context.Context) (*process, error) {
 		}
 		_ = p.cmd.Process.Signal(syscall.SIGQUIT)
 		<-p.done
-		complaint := lastComplaint(s.log, from)
-		if !leftoverStillThere(complaint) || time.Now().After(giveUp) || ctx.Err() != nil {
-			return nil, fmt.Errorf("the private PostgreSQL in %s did not start: %w%s", s.cluster.data, err, complaint)
+		said, _ := io.ReadAll(io.NewSectionReader(s.log, from, 1<<20)) // what cannot be read says nothing
+		why := cmp.Or(complaint(said), "nothing is in its log, "+s.log.Name()+", as where the disk is full")
+		if !leftoverStillThere(why) || time.Now().After(giveUp) || ctx.Err() != nil {
+			return nil, fmt.Errorf("the private PostgreSQL in %s did not start: %w: %s", s.cluster.data, err, why)
 		}
 		wait(ctx, firstRestart)
 	}
@@ -266,8 +268,8 @@ var ErrNotRunning = errors.New("no private PostgreSQL is running")
 // pollEvery is how often a server that starts or stops is looked at.
 const pollEvery = 20 * time.Millisecond
 
-// Attach returns the URL of the private server that another copy of this program runs in dir, or
-// ErrNotRunning.
+// Attach returns the URL of the private server that another copy of this program runs in dir, which
+// need not answer yet, or ErrNotRunning.
 func Attach(ctx context.Context, dir string) (string, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -278,10 +280,17 @@ func Attach(ctx context.Context, dir string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if answers(ctx, url) != nil {
-		return "", ErrNotRunning
+	if answers(ctx, url) == nil {
+		return url, nil
 	}
-	return url, nil
+	lock, err := lockFolder(dir)
+	if errors.Is(err, ErrInUse) {
+		return url, nil
+	}
+	if err != nil {
+		return "", err
+	}
+	return "", cmp.Or(lock.Close(), ErrNotRunning)
 }
 
 // postmaster reads what a server wrote about itself: its process, and how to connect to it.
@@ -372,15 +381,4 @@ func awaitAnswer(ctx context.Context, url string, ended <-chan struct{}) error {
 // ended.
 func leftoverStillThere(complaint string) bool {
 	return strings.Contains(complaint, "postmaster.pid") || strings.Contains(complaint, "shared memory block")
-}
-
-// lastComplaint returns the last line of the log after from in which the server says why it ended.
-func lastComplaint(log io.ReaderAt, from int64) (complaint string) {
-	content, _ := io.ReadAll(io.NewSectionReader(log, from, 1<<20)) // what cannot be read says nothing
-	for line := range strings.Lines(string(content)) {
-		if _, said, found := strings.Cut(line, "FATAL:"); found {
-			complaint = ": " + strings.TrimSpace(said)
-		}
-	}
-	return complaint
 }

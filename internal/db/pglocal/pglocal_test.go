@@ -112,6 +112,20 @@ func TestStartsStopsAndStartsAgain(t *testing.T) {
 	start(t, folder).Stop()
 }
 
+// A server that takes long to answer, as where the machine has much else to do, runs all the same.
+func TestASlowServerIsAttachedTo(t *testing.T) {
+	t.Parallel()
+	folder := dbtest.Folder(t)
+	server := start(t, folder)
+	defer server.Stop()
+	pid := postmaster(t, folder)
+	must.Do(t, syscall.Kill(pid, syscall.SIGSTOP))
+	defer syscall.Kill(pid, syscall.SIGCONT)
+	if url, err := pglocal.Attach(t.Context(), folder); err != nil || url != server.URL {
+		t.Errorf("attaching got %q, %v", url, err)
+	}
+}
+
 func TestServerThatDiesIsStartedAgain(t *testing.T) {
 	t.Parallel()
 	folder := dbtest.Folder(t)
@@ -160,6 +174,20 @@ func TestInterruptedFirstStartLeavesNothing(t *testing.T) {
 	if _, err := pglocal.Start(ctx, folder); err == nil {
 		t.Fatal("it started after the interruption")
 	}
+	ctx, cancel = context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		_, err := pglocal.Start(ctx, folder)
+		ended <- err
+	}()
+	testwait.Eventually(t, "the cluster is being made", func() bool {
+		_, err := os.Stat(filepath.Join(folder, "postgres.new", "base"))
+		return err == nil
+	})
+	cancel()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Fatalf("interrupted while it made the cluster it says %v", err)
+	}
 	start(t, folder).Stop()
 }
 
@@ -195,5 +223,19 @@ func TestWhyAServerDoesNotStartIsSaid(t *testing.T) {
 	_, err := pglocal.Start(t.Context(), dbtest.Folder(t), "fsync=off", "no_such_setting=on")
 	if err == nil || !strings.Contains(err.Error(), `"no_such_setting"`) {
 		t.Errorf("a server with a setting that there is not: %v", err)
+	}
+	folder := dbtest.Folder(t)
+	start(t, folder).Stop()
+	must.Do(t, os.Remove(filepath.Join(folder, "postgres", "postgresql.conf"))) // which it says before it knows how to write a log
+	if _, err := pglocal.Start(t.Context(), folder); err == nil || !strings.Contains(err.Error(), "postgresql.conf") {
+		t.Errorf("a server without its configuration: %v", err)
+	}
+	for said, why := range map[string]string{
+		"running bootstrap script ... FATAL:  No space left on device\nHINT:  Check free disk space.\nchild process exited with exit code 1\ninitdb: removing contents of data directory \"d\"\n": "No space left on device",
+		"creating subdirectories ... initdb: error: could not create directory \"d/base\": Permission denied\ninitdb: removing data directory \"d\"\n":                                            "could not create directory \"d/base\": Permission denied",
+	} {
+		if got := pglocal.Complaint([]byte(said)); got != why {
+			t.Errorf("of %q it says %q", said, got)
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package http
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -22,6 +23,7 @@ import (
 	"headroom/internal/http/problem"
 	"headroom/internal/http/request"
 	"headroom/internal/scheduler"
+	"headroom/internal/study"
 )
 
 // Access is a route's audience. The Study… audiences are for routes with {id} in their pattern: a
@@ -47,11 +49,15 @@ var (
 // refused.
 const pageOf = "X-Page-Of"
 
+// mostDiscarded is how many bytes beyond a limit are taken in, so that who sends them hears of it.
+const mostDiscarded = 64 << 20
+
 // guard lets through only the audience of the route, and of them no more at once than there is room
 // for. Whoever is let in, or is known and turned away, is known to the error page too.
 func (s *Server) guard(rt route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		r.Body = http.MaxBytesReader(w, r.Body, rt.largestBody())
+		sent := r.Body
+		r.Body = http.MaxBytesReader(w, sent, cmp.Or(rt.Largest, request.MaxBody))
 		if rt.StaysOpen { // beyond the server's write timeout
 			http.NewResponseController(w).SetWriteDeadline(time.Time{})
 		}
@@ -68,7 +74,7 @@ func (s *Server) guard(rt route) http.Handler {
 		if err == nil && !rt.anybody {
 			r.Body = &awaited{r.Body, func() error { _, err := s.enter(rt, r); return err }, time.Now()}
 		}
-		if err == nil && !rt.anybody && !rt.streams() {
+		if err == nil && !rt.anybody && rt.Largest == 0 { // else the body is taken in part by part, and not held
 			body := &heldBody{ReadCloser: r.Body, r: r, bodies: s.quotas.bodies}
 			defer body.end()
 			r.Body = body
@@ -80,6 +86,9 @@ func (s *Server) guard(rt route) http.Handler {
 		}
 		if err == nil {
 			err = rt.Handle(w, r)
+		}
+		if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge { // many clients read no answer before they have sent all
+			io.CopyN(io.Discard, sent, mostDiscarded)
 		}
 		if errors.Is(err, problem.AnothersPage) {
 			w.Header().Set("HX-Refresh", "true")
@@ -98,7 +107,11 @@ func (s *Server) enter(rt route, r *http.Request) (*http.Request, error) {
 	if rt.anybody {
 		return r, nil
 	}
-	who, err := s.recognise(r, func(secret string) (account.Identity, error) { return s.authenticate(r, secret) })
+	authenticate := s.authenticate
+	if rt.evenAway {
+		authenticate = s.asLastKnown
+	}
+	who, err := s.recognise(r, func(secret string) (account.Identity, error) { return authenticate(r, secret) })
 	if said := loggedOf(r); err == nil {
 		said.caller, said.by = who.Caller(), who.By()
 	}
@@ -184,6 +197,28 @@ func (s *Server) authenticate(r *http.Request, secret string) (account.Identity,
 	return look(s.throttle, r, secret, s.Accounts.Authenticate)
 }
 
+// asLastKnown is authenticate where whoever was recognised before is so while the database is away,
+// too.
+func (s *Server) asLastKnown(r *http.Request, secret string) (account.Identity, error) {
+	who, err := s.authenticate(r, secret)
+	digest := sha256.Sum256([]byte(secret))
+	switch {
+	case err == nil:
+		s.lastKnown.Store(digest, who)
+	case refused(err):
+		s.lastKnown.Delete(digest)
+	case errors.Is(err, study.ErrUnavailable):
+		known, there := s.lastKnown.Load(digest)
+		if there {
+			who = known.(account.Identity)
+		}
+		if there && (who.ExpiresAt.IsZero() || time.Now().Before(who.ExpiresAt)) {
+			return who, nil
+		}
+	}
+	return who, err
+}
+
 // clientAddress is the address that limits count by.
 func clientAddress(r *http.Request) string {
 	return httprate.CanonicalizeIP(middleware.GetClientIP(r.Context()))
@@ -226,9 +261,9 @@ const (
 // once, others in turn: one of an address at a time, and few in all. (httprate's own middleware
 // counts requests before they are answered, the right ones too, and refuses without looking.)
 type throttle struct {
-	addresses scheduler.Queues
-	unknown   scheduler.Queues // of all addresses
-	wrong     *httprate.RateLimiter
+	each    scheduler.Queues // of an address, or of a person or device whose PIN is derived, which takes a tenth of a second
+	unknown scheduler.Queues // of all
+	wrong   *httprate.RateLimiter
 
 	mu         sync.Mutex
 	recognised map[[sha256.Size]byte]bool
@@ -246,16 +281,11 @@ func newThrottle() *throttle {
 // began alike, is problem.TooMany.
 func look[T any](t *throttle, r *http.Request, secret string, evaluate func(ctx context.Context, secret string) (T, error)) (found T, err error) {
 	if !t.recognises(secret) {
-		leave, err := t.addresses.Enter(r.Context(), clientAddress(r))
+		leave, err := t.turn(r, clientAddress(r))
 		if err != nil {
 			return found, err
 		}
 		defer leave()
-		goOn, err := t.unknown.Enter(r.Context(), "")
-		if err != nil {
-			return found, err
-		}
-		defer goOn()
 	}
 	found, err = evaluate(r.Context(), secret)
 	t.remember(secret, err)
@@ -264,6 +294,20 @@ func look[T any](t *throttle, r *http.Request, secret string, evaluate func(ctx 
 		return found, problem.TooMany
 	}
 	return found, err
+}
+
+// turn waits until nothing else of whoever is named is looked at, and little of others.
+func (t *throttle) turn(r *http.Request, whose string) (func(), error) {
+	leave, err := t.each.Enter(r.Context(), whose)
+	if err != nil {
+		return nil, err
+	}
+	goOn, err := t.unknown.Enter(r.Context(), "")
+	if err != nil {
+		leave()
+		return nil, err
+	}
+	return func() { goOn(); leave() }, nil
 }
 
 func (t *throttle) recognises(secret string) bool {
@@ -390,24 +434,25 @@ func (a *awaited) Read(into []byte) (int, error) {
 	return n, err
 }
 
-// heldBody is a body whose bytes count as long as the request is under way.
+// heldBody is a body whose bytes count as long as the request is under way, piece by piece: counting
+// each few that come would take more memory than they do.
 type heldBody struct {
 	io.ReadCloser
 	r      *http.Request
 	bodies *quota
+	room   int // left in the last piece
 	give   []func()
 }
 
 func (h *heldBody) Read(into []byte) (int, error) {
 	n, err := h.ReadCloser.Read(into)
-	if n == 0 {
-		return n, err
+	for h.room -= n; h.room < 0; h.room += piece {
+		give, refused := h.bodies.both(h.r, piece)
+		if refused != nil {
+			return 0, refused
+		}
+		h.give = append(h.give, give)
 	}
-	give, refused := h.bodies.both(h.r, n)
-	if refused != nil {
-		return 0, refused
-	}
-	h.give = append(h.give, give)
 	return n, err
 }
 

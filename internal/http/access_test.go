@@ -1,12 +1,14 @@
 package http_test
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -18,6 +20,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"github.com/go-chi/chi/v5"
@@ -272,12 +275,7 @@ func TestUnknownCredentialsAreLookedAtFewAtATime(t *testing.T) {
 			s.Call("GET", path, fmt.Sprintf("headroom_SLOW%d", i), nil, "X-Forwarded-For", "10.0.0.1").Want(401)
 		})
 	}
-	<-accounts.looking
-	testwait.Eventually(t, "the others wait for their turn, or do not", func() bool {
-		var stacks bytes.Buffer
-		must.Do(t, pprof.Lookup("goroutine").WriteTo(&stacks, 2))
-		return len(waitsToBeLookedAt.FindAll(stacks.Bytes(), -1)) >= 39 || accounts.most.Load() > 1
-	})
+	accounts.waitedFor(t, 39)
 	for _, path := range []string{"/api/v1/studies", section} {
 		s.Call("GET", path, known, nil, "X-Forwarded-For", "10.0.0.1").Want(200)
 	}
@@ -289,7 +287,7 @@ func TestUnknownCredentialsAreLookedAtFewAtATime(t *testing.T) {
 }
 
 // waitsToBeLookedAt is where in its stack a request waits before its credential is looked at.
-var waitsToBeLookedAt = regexp.MustCompile(`scheduler\.\(\*Queues\)\.Enter\(.*\n.*\nheadroom/internal/http\.(look\[|.*inTurn)`)
+var waitsToBeLookedAt = regexp.MustCompile(`scheduler\.\(\*Queues\)\.Enter\(.*\n.*\nheadroom/internal/http\.(\(\*throttle\)\.turn|.*inTurn)`)
 
 // slow takes its time to look at some credentials.
 type slow struct {
@@ -301,12 +299,32 @@ type slow struct {
 
 func (a *slow) Authenticate(ctx context.Context, secret string) (account.Identity, error) {
 	if strings.HasPrefix(secret, "headroom_SLOW") {
-		a.most.Store(max(a.most.Load(), a.now.Add(1)))
-		defer a.now.Add(-1)
-		a.first.Do(func() { close(a.looking) })
-		<-a.goOn
+		a.look()
 	}
 	return a.Store.Authenticate(ctx, secret)
+}
+
+func (a *slow) SetPIN(context.Context, string, string, string, string) error {
+	a.look()
+	return nil
+}
+
+func (a *slow) look() {
+	a.most.Store(max(a.most.Load(), a.now.Add(1)))
+	defer a.now.Add(-1)
+	a.first.Do(func() { close(a.looking) })
+	<-a.goOn
+}
+
+// waitedFor waits until one is being looked at and so many others wait for their turn, or do not.
+func (a *slow) waitedFor(t *testing.T, others int) {
+	t.Helper()
+	<-a.looking
+	testwait.Eventually(t, "the others wait for their turn, or do not", func() bool {
+		var stacks bytes.Buffer
+		must.Do(t, pprof.Lookup("goroutine").WriteTo(&stacks, 2))
+		return len(waitsToBeLookedAt.FindAll(stacks.Bytes(), -1)) >= others || a.most.Load() > 1
+	})
 }
 
 // TestASpentLinkSaysWhatToDo: also to whoever runs the server, who need not start it again.
@@ -315,6 +333,15 @@ func TestASpentLinkSaysWhatToDo(t *testing.T) {
 	link := "/sign-in/" + s.Invite("Ana", account.Viewer)
 	s.Call("POST", link, "", nil, "Accept", "text/html").Want(303)
 	s.Call("GET", link, "", nil, "Accept", "text/html").Want(401).Says("ask an admin", "<code>headroom link</code>").Lacks("restart")
+}
+
+// TestALinkIsNotUsedUpWithoutEncryption: a browser would keep nothing of the sign-in, and is led to where
+// it does.
+func TestALinkIsNotUsedUpWithoutEncryption(t *testing.T) {
+	s := sitetest.Beside(t, func(o *server.Options) { o.PublicURL = "https://headroom.test" })
+	link := "/sign-in/" + s.Invite("Ana", account.Viewer)
+	s.Call("POST", link, "", nil, "Accept", "text/html", "Origin", s.URL).Want(403).Says(`href="https://headroom.test`+link+`"`, "not used up")
+	s.Call("POST", link, "", nil, "Accept", "text/html", "Origin", "https://headroom.test").Want(303)
 }
 
 // TestALinkIsNotLostWithItsAnswer: whoever pressed its button and heard nothing comes in by trying
@@ -418,13 +445,32 @@ func TestPINOpensItsBrowserAndNoMore(t *testing.T) {
 	tablet.send("GET", "/people", nil).Want(403)
 	tablet.send("POST", "/account/link", nil).Want(403)
 	tablet.send("POST", "/account/pin", url.Values{"pin": {"2047"}}).Want(403)
-	for _, to := range []string{"https://evil.test", "//evil.test", `/\evil.test`, "/sign-out", ""} {
+	for _, to := range []string{"https://evil.test", "//evil.test", `/\evil.test`, `/studies/../\evil.test`, "/sign-out", ""} {
 		pin.Set("to", to)
 		sitetest.Same(t, "leads to", tablet.send("POST", "/switch", pin).Want(303).Header.Get("Location"), "/studies")
 	}
 	tablet.send("POST", "/account/pin/forget", nil).Want(303)
 	tablet.send("POST", "/switch", pin).Want(422)
 	s.Call("POST", "/account/pin", s.Admin, "pin=4711", "Content-Type", "application/x-www-form-urlencoded").Want(403)
+}
+
+// TestPINsOfOnePersonAreDerivedInTurn: each takes a processor for a tenth of a second. As many at once
+// as one may have requests kept everybody else's ask waiting for ten.
+func TestPINsOfOnePersonAreDerivedInTurn(t *testing.T) {
+	accounts := &slow{looking: make(chan struct{}), goOn: make(chan struct{})}
+	s := sitetest.Beside(t, func(o *server.Options) { accounts.Store, o.Accounts = o.Accounts, accounts })
+	goOn := sync.OnceFunc(func() { close(accounts.goOn) })
+	t.Cleanup(goOn)
+	ada := browserOf(t, s, "Ada", account.Viewer)
+	var wait sync.WaitGroup
+	for range 8 {
+		one := &browser{t, s, maps.Clone(ada.cookies)}
+		wait.Go(func() { one.send("POST", "/account/pin", url.Values{"pin": {"4711"}}).Want(303) })
+	}
+	accounts.waitedFor(t, 7)
+	goOn()
+	wait.Wait()
+	sitetest.Same(t, "PINs derived at once", accounts.most.Load(), 1)
 }
 
 // TestAPINSetTwiceIsOfOneBrowser: also where the answer to the first was lost, and the browser's secret with it.
@@ -664,6 +710,19 @@ func TestBodiesOfOneVisitorAreBounded(t *testing.T) {
 	sitetest.Same(t, "turned away of those that fit", fit.turnedAway(), 0)
 }
 
+// TestABodyThatComesInDribblesHoldsLittleMore: what counts the bytes of a body does not take many times
+// the memory that they do.
+func TestABodyThatComesInDribblesHoldsLittleMore(t *testing.T) {
+	s := sitetest.New(t)
+	blank := strings.Repeat(" ", 64<<10)
+	times := testing.AllocsPerRun(1, func() {
+		visit(t, s, 1, "POST", "/api/v1/studies/none/ask", s.Admin, func() io.Reader { return iotest.OneByteReader(strings.NewReader(blank)) }).letGo()
+	})
+	if times > 10_000 {
+		t.Errorf("a body of %d bytes that came one by one took memory %g times", len(blank), times)
+	}
+}
+
 // late is a body of which the second half comes a while after the first, and after something has
 // happened.
 func late(text string, happens func()) io.Reader {
@@ -768,5 +827,24 @@ func TestAnswersToOneVisitorAreMadeFewAtATime(t *testing.T) {
 		if u.status.Load() != http.StatusOK {
 			t.Fatalf("one was answered %d", u.status.Load())
 		}
+	}
+}
+
+// TestWhoSendsTooMuchHearsSo: who sends all before reading an answer, as many clients do, reads it, and does
+// not find the connection broken.
+func TestWhoSendsTooMuchHearsSo(t *testing.T) {
+	s := sitetest.Beside(t)
+	host := strings.TrimPrefix(s.URL, "http://")
+	connection := must.Get(net.Dial("tcp", host))(t)
+	defer connection.Close()
+	const size = 40 << 20
+	fmt.Fprintf(connection, "POST /api/v1/studies HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n", host, s.Admin, size)
+	if _, err := connection.Write(bytes.Repeat([]byte(" "), size)); err != nil {
+		t.Fatal(err)
+	}
+	answer := must.Get(http.ReadResponse(bufio.NewReader(connection), nil))(t)
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusRequestEntityTooLarge || !strings.Contains(string(must.Get(io.ReadAll(answer.Body))(t)), "limit of 8 MiB") {
+		t.Errorf("answered %s", answer.Status)
 	}
 }

@@ -4,9 +4,11 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"html"
 	"math"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -33,6 +35,12 @@ func TestDocumentIsSound(t *testing.T) {
 		case map[string]any:
 			if ref, ok := node["$ref"].(string); ok {
 				s.Document.At(strings.Split(strings.TrimPrefix(ref, "#/"), "/")...)
+			}
+			if required, ok := node["required"].([]any); ok && len(required) == 0 {
+				t.Errorf("OpenAPI 3.0 has no empty list of what is required: %v", node)
+			}
+			if text := string(must.Get(json.Marshal(node["anyOf"]))(t)); strings.Count(text, `"null"`) > 1 {
+				t.Errorf("it is said twice that this may be null: %s", text)
 			}
 			for _, child := range node {
 				walk(child)
@@ -64,6 +72,46 @@ func TestDocumentNamesTheKeyOfEveryWrite(t *testing.T) {
 	}
 	if writes < 10 {
 		t.Errorf("%d writes insist on a version", writes)
+	}
+}
+
+// TestDocumentListsTheWords: it refuses the same words as the server.
+func TestDocumentListsTheWords(t *testing.T) {
+	s := sitetest.Beside(t)
+	schema := must.Get(s.Document.Schema("components", "schemas", "DefinitionRequest"))(t)
+	study := func(direction, op, scale, preset, inputs, outputs, fit, warp string) map[string]any {
+		return map[string]any{
+			"name": "Words", "parameters": []any{map[string]any{"name": "x", "type": "real", "low": 1.0, "high": 2.0, "scale": scale}},
+			"objective":   map[string]any{"metric": "y", "direction": direction},
+			"constraints": []any{map[string]any{"metric": "c", "op": op, "threshold": 1.0}},
+			"algorithm":   map[string]any{"name": "cei", "preset": preset},
+			"model":       map[string]any{"inputs": inputs, "outputs": outputs, "fit": fit, "warp": warp},
+		}
+	}
+	right := []string{"maximize", "<=", "log", "paper", "unit", "standardize", "marginal_likelihood", "none"}
+	for i := -1; i < len(right); i++ {
+		words, status := slices.Clone(right), 201
+		if i >= 0 {
+			words[i], status = "other", 422
+		}
+		body := study(words[0], words[1], words[2], words[3], words[4], words[5], words[6], words[7])
+		s.API("POST", "/studies", body).Want(status)
+		if err := schema.Validate(body); (err == nil) != (status == 201) {
+			t.Errorf("%v: %d, and the document says %v", words, status, err)
+		}
+	}
+}
+
+// TestDocsTellWhatHoldsForAll: what an author of scripts has to know of every request stands on the page,
+// too.
+func TestDocsTellWhatHoldsForAll(t *testing.T) {
+	s := sitetest.Beside(t)
+	said := s.Document.At("info")["description"].(string)
+	page := html.UnescapeString(string(s.API("GET", "/docs", nil).Want(200).Body))
+	for _, word := range []string{"Retry-After", "If-None-Match", "Idempotency-Key", "8 MiB", "finite"} {
+		if !strings.Contains(said, word) || !strings.Contains(page, word) {
+			t.Errorf("nothing is said of %s", word)
+		}
 	}
 }
 

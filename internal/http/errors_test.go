@@ -2,6 +2,7 @@ package http
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -72,6 +73,21 @@ func TestAnAnswerThatFailsHalfWayIsCut(t *testing.T) {
 		if w.Body.String() != "half" || !strings.Contains(log.String(), "the database is gone") || !strings.Contains(log.String(), `"bytes":4`) {
 			t.Errorf("%s: told %q, logged %s", name, w.Body, &log)
 		}
+	}
+}
+
+// TestWhoGoesBeforeTheAnswerIsNotAnswered: neither the log nor the figures take it for a success.
+func TestWhoGoesBeforeTheAnswerIsNotAnswered(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	s := &Server{Options: Options{Log: slog.New(slog.NewJSONHandler(&log, nil))}, metrics: newMetrics()}
+	ctx, goes := context.WithCancel(t.Context())
+	withRequestID(s.observe(s.handle(func(_ http.ResponseWriter, r *http.Request) error {
+		goes()
+		return r.Context().Err()
+	}))).ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, "POST", "/api/v1/studies/one/ask", nil))
+	if !strings.Contains(log.String(), `"status":499`) {
+		t.Errorf("logged %s", &log)
 	}
 }
 

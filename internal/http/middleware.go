@@ -40,8 +40,9 @@ func withRequestID(next http.Handler) http.Handler {
 
 type contextKey struct{}
 
-// logged is what the log says of a request: its id, and who asks once that is known.
-type logged struct{ id, caller, by string }
+// logged is what the log says of a request: its id, who asks once that is known, and what was away
+// that it needed.
+type logged struct{ id, caller, by, away string }
 
 func loggedOf(r *http.Request) *logged { return r.Context().Value(contextKey{}).(*logged) }
 
@@ -73,6 +74,9 @@ func forwarded(header []string, from netip.Addr, trusted []netip.Prefix) netip.A
 	return from
 }
 
+// gone is the status of who went before there was an answer, as proxies log it.
+const gone = 499
+
 // observe writes the access log and counts requests by route. It never logs paths, which may hold a
 // link's secret.
 func (s *Server) observe(next http.Handler) http.Handler {
@@ -81,10 +85,17 @@ func (s *Server) observe(next http.Handler) http.Handler {
 		seen := middleware.NewWrapResponseWriter(w, r.ProtoMajor)
 		defer func() { // also of what is broken off
 			status, took := max(seen.Status(), http.StatusOK), time.Since(start)
+			if seen.Status() == 0 && r.Context().Err() != nil {
+				status = gone
+			}
 			pattern := cmp.Or(chi.RouteContext(r.Context()).RoutePattern(), "(none)") // one name for all that met none, so that strangers cannot make metrics
 			s.metrics.requests.WithLabelValues(knownMethod(r.Method), pattern, strconv.Itoa(status)).Observe(took.Seconds())
 			said := loggedOf(r)
-			s.Log.InfoContext(r.Context(), "request", "request", said.id, "method", r.Method, "route", pattern, "study", chi.URLParam(r, "id"),
+			log := s.Log
+			if said.away != "" {
+				log = log.With("error", said.away)
+			}
+			log.InfoContext(r.Context(), "request", "request", said.id, "method", knownMethod(r.Method), "route", pattern, "study", fmt.Sprintf("%.40s", chi.URLParam(r, "id")),
 				"status", status, "bytes", seen.BytesWritten(), "seconds", took.Seconds(), "client", middleware.GetClientIP(r.Context()), "caller", said.caller, "by", said.by)
 		}()
 		next.ServeHTTP(seen, r)
@@ -117,6 +128,7 @@ func (s *Server) securityHeaders(next http.Handler) http.Handler {
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Referrer-Policy", "same-origin")
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin") // other hosts of an institute are the same site to cookies
 		h.Set("Cache-Control", "no-store")
 		if s.secure {
 			h.Set("Strict-Transport-Security", "max-age=31536000")
@@ -175,11 +187,12 @@ func (s *Server) inTurn(next http.Handler) http.Handler {
 
 // metrics are the server's own figures, in seconds.
 type metrics struct {
-	registry *prometheus.Registry
-	requests *prometheus.HistogramVec
-	asks     prometheus.Histogram
-	replays  prometheus.Histogram
-	streams  prometheus.Gauge
+	registry   *prometheus.Registry
+	requests   *prometheus.HistogramVec
+	asks       prometheus.Histogram
+	replays    prometheus.Histogram
+	streams    prometheus.Gauge
+	databaseUp prometheus.Gauge
 }
 
 func newMetrics() *metrics {
@@ -197,14 +210,15 @@ func newMetrics() *metrics {
 			Name: "headroom_replay_duration_seconds", Help: "Time to answer a question about the replayed state, cached or not.",
 			Buckets: prometheus.ExponentialBuckets(.001, 2, 15),
 		}),
-		streams: prometheus.NewGauge(prometheus.GaugeOpts{Name: "headroom_open_streams", Help: "Event streams open now."}),
+		streams:    prometheus.NewGauge(prometheus.GaugeOpts{Name: "headroom_open_streams", Help: "Event streams open now."}),
+		databaseUp: prometheus.NewGauge(prometheus.GaugeOpts{Name: "headroom_database_up", Help: "Whether the database can be used: 1, or 0 while it is away."}),
 	}
-	m.registry.MustRegister(m.requests, m.asks, m.replays, m.streams,
+	m.registry.MustRegister(m.requests, m.asks, m.replays, m.streams, m.databaseUp,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
 
-// knownMethod keeps invented methods from making metrics.
+// knownMethod keeps invented methods from making metrics of their own, and long lines of the log.
 func knownMethod(method string) string {
 	if slices.Contains([]string{"GET", "HEAD", "POST", "PATCH", "PUT", "DELETE", "OPTIONS"}, method) {
 		return method

@@ -1,13 +1,10 @@
 package http
 
 import (
-	"cmp"
 	"net/http"
 
 	"headroom/internal/http/api"
 	"headroom/internal/http/pages"
-	"headroom/internal/http/request"
-	"headroom/internal/lists"
 )
 
 // routes is the whole table: every address, who may use it, and what answers.
@@ -23,7 +20,7 @@ func (s *Server) routes(a *api.API, p *pages.Site) []route {
 		// For whoever runs the server.
 		page("GET", "/healthz", Public, s.healthy).forAnybody(),
 		page("GET", "/readyz", Public, s.ready).forAnybody(),
-		page("GET", "/metrics", Viewer, s.figures),
+		page("GET", "/metrics", Viewer, s.figures).whileAway(),
 
 		// The API.
 		call("createStudy", "POST", "/api/v1/studies", Operator),
@@ -145,10 +142,11 @@ type handler func(http.ResponseWriter, *http.Request) error
 // route is one line of the table; it has a name in the API alone.
 type route struct {
 	api.Route
-	access  Access
-	dryRun  Access // who may make the request with ?dry_run=true, which only reads
-	anybody bool   // the answer is the same for all: credentials are not looked at, nor so the database
-	shared  bool   // asked for by all open pages at the same moment: answered a few at a time
+	access   Access
+	dryRun   Access // who may make the request with ?dry_run=true, which only reads
+	anybody  bool   // the answer is the same for all: credentials are not looked at, nor so the database
+	evenAway bool   // whoever was let in before is let in while the database is away, too
+	shared   bool   // asked for by all open pages at the same moment: answered a few at a time
 }
 
 // page is a line outside the API.
@@ -160,6 +158,7 @@ func (rt route) dryRunBy(access Access) route { rt.dryRun = access; return rt }
 func (rt route) forAnybody() route            { rt.anybody = true; return rt }
 func (rt route) open() route                  { rt.StaysOpen = true; return rt }
 func (rt route) byAllAtOnce() route           { rt.shared = true; return rt }
+func (rt route) whileAway() route             { rt.evenAway = true; return rt }
 
 // onlyReads tells whether the answer can be refused when it is there: nothing has changed by then.
 func (rt route) onlyReads() bool {
@@ -178,20 +177,9 @@ func (rt route) place(q *quotas) *quota {
 	return q.requests
 }
 
-// streams tells whether the body is taken in part by part, and not held.
-func (rt route) streams() bool { return rt.Largest > 0 }
-
-// largestBody bounds what may be sent, in bytes.
-func (rt route) largestBody() int64 { return cmp.Or(rt.Largest, request.MaxBody) }
-
 func (rt route) audience(r *http.Request) Access {
 	if r.URL.Query().Get("dry_run") == "true" {
 		return rt.dryRun
 	}
 	return rt.access
-}
-
-// published are the routes of the API as its document tells of them.
-func published(table []route) []api.Route {
-	return lists.Pick(table, func(rt route) (api.Route, bool) { return rt.Route, rt.Name != "" })
 }

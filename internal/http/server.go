@@ -17,6 +17,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/go-chi/chi/v5"
@@ -27,6 +28,7 @@ import (
 	"headroom/internal/http/api"
 	"headroom/internal/http/pages"
 	"headroom/internal/http/problem"
+	"headroom/internal/lists"
 	"headroom/internal/scheduler"
 	"headroom/internal/study"
 	"headroom/internal/study/design"
@@ -66,6 +68,7 @@ type Server struct {
 	throttle  *throttle
 	looking   scheduler.Queues // see inTurn
 	quotas    quotas
+	lastKnown sync.Map // who is let in while the database is away, by the digest of their secret; see asLastKnown
 }
 
 // New makes the handler of the whole site.
@@ -94,7 +97,7 @@ func New(options Options) (http.Handler, error) {
 	people := pages.New(pages.Options{Studies: s.Studies, Accounts: s.Accounts, Once: s.Database.Once, PublicURL: public, ModelPatience: options.ModelPatience})
 	s.metrics.registry.MustRegister(serviceFigures{s.Studies})
 	table := s.routes(programs, people)
-	if err := programs.Publish(published(table)); err != nil {
+	if err := programs.Publish(lists.Pick(table, func(rt route) (api.Route, bool) { return rt.Route, rt.Name != "" })); err != nil {
 		return nil, err
 	}
 	return s.router(table)
@@ -108,7 +111,13 @@ func (s *Server) router(table []route) (http.Handler, error) {
 	}
 	r := chi.NewRouter()
 	r.Use(withRequestID, clientAddresses(s.TrustedProxies), s.observe, s.recoverPanics, s.securityHeaders, s.sameOrigin(sameOrigin), withoutRefusedEncodings, middleware.GetHead)
-	r.NotFound(func(w http.ResponseWriter, r *http.Request) { s.fail(w, r, problem.NoSuchThing) })
+	r.NotFound(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, "/api/") {
+			s.fail(w, r, problem.NoSuchPath)
+			return
+		}
+		s.fail(w, r, problem.NoSuchThing)
+	})
 	r.MethodNotAllowed(s.methodNotAllowed(r))
 	// More effort makes the history of 1000 rounds a tenth smaller and takes three times as long.
 	compress := middleware.Compress(3, "application/json", "application/problem+json", "text/html", "text/css", "text/csv", "text/javascript", "text/plain", "image/svg+xml")
@@ -132,7 +141,10 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 		return // the caller has gone
 	}
 	p := problem.Of(err)
-	if p.Status >= http.StatusInternalServerError {
+	switch {
+	case p.Status == http.StatusServiceUnavailable: // thousands while the database is away, which package db logs when it begins and ends
+		loggedOf(r).away = err.Error()
+	case p.Status >= http.StatusInternalServerError:
 		s.Log.ErrorContext(r.Context(), "request failed", "error", err.Error(), "request", loggedOf(r).id)
 	}
 	if begun(w) {
@@ -179,22 +191,22 @@ func (s *Server) healthy(w http.ResponseWriter, r *http.Request) error {
 // ready says whether the database can be reached and has this program's schema.
 func (s *Server) ready(w http.ResponseWriter, r *http.Request) error {
 	err := s.Database.Ready(r.Context())
-	if behind, ok := errors.AsType[*study.Behind](err); ok {
-		return behind
-	}
-	if later, ok := errors.AsType[*study.Later](err); ok {
-		return problem.Unavailable(later.Sentence)
-	}
-	if errors.Is(err, study.ErrNewer) {
+	switch {
+	case err == nil:
+		return writeText(w, "ready\n")
+	case errors.Is(err, study.ErrNewer):
 		return problem.Unavailable(design.Capitalised(err.Error()) + ".")
+	case errors.Is(err, study.ErrUnavailable):
+		return err
 	}
-	if err != nil {
-		return problem.Unavailable("The database cannot be reached.")
-	}
-	return writeText(w, "ready\n")
+	return fmt.Errorf("%w (%w)", &study.Later{Sentence: "The database cannot be used."}, err)
 }
 
 func (s *Server) figures(w http.ResponseWriter, r *http.Request) error {
+	s.metrics.databaseUp.Set(0)
+	if s.Database.Ready(r.Context()) == nil {
+		s.metrics.databaseUp.Set(1)
+	}
 	promhttp.HandlerFor(s.metrics.registry, promhttp.HandlerOpts{DisableCompression: true}).ServeHTTP(w, r)
 	return nil
 }

@@ -29,7 +29,7 @@ func TestEveryAnswerIsGuarded(t *testing.T) {
 		if policy := h.Get("Content-Security-Policy"); !strings.HasPrefix(policy, "default-src 'none'; script-src 'self'; style-src 'self';") || strings.Contains(policy, "unsafe-eval") {
 			t.Errorf("%s: policy %q", path, policy)
 		}
-		for name, want := range map[string]string{"X-Content-Type-Options": "nosniff", "Referrer-Policy": "same-origin"} {
+		for name, want := range map[string]string{"X-Content-Type-Options": "nosniff", "Referrer-Policy": "same-origin", "Cross-Origin-Resource-Policy": "same-origin"} {
 			sitetest.Same(t, name, h.Get(name), want)
 		}
 		if cache := h.Get("Cache-Control"); cache != "no-store" && cache != "private, no-cache" {
@@ -39,6 +39,11 @@ func TestEveryAnswerIsGuarded(t *testing.T) {
 			t.Errorf("%s: no request id", path)
 		}
 	}
+}
+
+func TestWhoTakesAnotherPathIsLedToTheDocument(t *testing.T) {
+	s := sitetest.Beside(t)
+	s.API("POST", "/studies/"+s.NewStudy(sitetest.Screen)+"/suggestions", `{}`).Want(404).Has("detail", "The API has nothing at this path; /api/v1/docs lists what there is.")
 }
 
 func TestCompression(t *testing.T) {
@@ -89,11 +94,17 @@ func TestLogNamesRequestsButNoSecrets(t *testing.T) {
 	secret := s.Share(id)
 	opened := s.Call("GET", "/share/"+secret, "", nil).Want(303)
 	s.Call("GET", "/api/v1/studies/"+id, s.Token(account.Viewer, id), nil).Want(200)
+	long := strings.Repeat("LONG", 5000)
+	s.Call(long, "/studies", "", nil).Want(405)
+	s.Call("GET", "/studies/"+long, "", nil).Want(401)
 	log := s.Log.String()
 	for _, sign := range []string{`"caller":"token:`, `"by":"Test viewer`, `"seconds":0.`, opened.Header.Get("X-Request-Id"), `"route":"/share/{secret}"`, `"status":303`, `"client":"127.0.0.1"`} {
 		sitetest.Says(t, log, sign)
 	}
 	sitetest.Lacks(t, log, secret, s.Admin)
+	if n := strings.Count(log, "LONG"); n > 100 {
+		t.Errorf("a stranger wrote %d characters into one line", 4*n)
+	}
 }
 
 // TestWhoIsBehindAProxy: limits count by address, and the log names it. Somebody in the proxies' own
@@ -152,6 +163,8 @@ func TestFrozenDatabaseIsToldSoon(t *testing.T) {
 		return answer.Status, time.Since(begin)
 	}
 	s.Call("GET", "/static/app.css", "", nil).Want(200)
+	stranger := s.API("POST", "/tokens", `{"name": "Stranger", "role": "viewer"}`).Want(201).JSON()["token"].(string) // to the figures, as yet
+	sitetest.Says(t, string(s.Call("GET", "/metrics", s.Admin, nil).Want(200).Body), "headroom_database_up 1")
 	cluster.Freeze(t)
 	for wave := range 2 {
 		var wait sync.WaitGroup
@@ -171,8 +184,14 @@ func TestFrozenDatabaseIsToldSoon(t *testing.T) {
 		}
 		wait.Wait()
 	}
+	sitetest.Says(t, string(s.Call("GET", "/metrics", s.Admin, nil).Want(200).Body), "headroom_database_up 0", "process_open_fds")
+	s.Call("GET", "/metrics", stranger, nil).Want(503)
 	cluster.Thaw(t)
 	testwait.Eventually(t, "the database answers again", func() bool { return s.Call("GET", "/readyz", "", nil).Status == 200 })
+	sitetest.Says(t, s.Log.String(), `"error":"the database is away`)
+	if log := s.Log.String(); strings.Contains(log, `"level":"ERROR"`) {
+		t.Errorf("each request that the database was away for is an error of its own: %s", log)
+	}
 	// What got 503 was not stored, and is now, once.
 	for _, want := range []int{1, 1} {
 		var asked sitetest.Answer
@@ -281,6 +300,7 @@ func TestReadinessNamesItsCause(t *testing.T) {
 		`UPDATE schema_migrations SET version = 99`: "The database is newer than this program",
 		`UPDATE schema_migrations SET version = 0`:  "The database is at schema 0",
 		`DELETE FROM schema_migrations`:             "The database has not been migrated",
+		`UPDATE schema_migrations SET version = -1`: "The database cannot be used",
 	} {
 		must.Get(conn.Exec(t.Context(), change))(t)
 		if says := s.Call("GET", "/readyz", "", nil).Want(503).JSON()["detail"].(string); !strings.HasPrefix(says, words) {
@@ -290,4 +310,7 @@ func TestReadinessNamesItsCause(t *testing.T) {
 		must.Get(conn.Exec(t.Context(), `INSERT INTO schema_migrations VALUES ($1, false)`, migrations.Latest))(t)
 	}
 	s.Call("GET", "/readyz", "", nil).Want(200)
+	if log := s.Log.String(); !strings.Contains(log, "The database cannot be used. (can't scan") {
+		t.Errorf("the log does not know why the database cannot be used: %s", log)
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"path"
 	"strings"
 	"time"
 
@@ -34,6 +35,9 @@ func (s *Server) linkPage(w http.ResponseWriter, r *http.Request) error {
 
 // useLink uses a link up and signs the browser in.
 func (s *Server) useLink(w http.ResponseWriter, r *http.Request) error {
+	if s.secure && strings.HasPrefix(r.Header.Get("Origin"), "http:") { // a browser that would drop the cookie
+		return pages.InsecureLink(w, r, s.publicURL.JoinPath(r.URL.Path).String())
+	}
 	var secret string
 	session, err := look(s.throttle, r, chi.URLParam(r, "secret"), func(ctx context.Context, link string) (session account.Session, err error) {
 		session, secret, err = s.Accounts.Redeem(ctx, link, s.cookie(r, linkCookie), r.UserAgent())
@@ -103,12 +107,13 @@ func (s *Server) showSwitch(w http.ResponseWriter, r *http.Request, status int, 
 	return pages.Switch(w, r, status, here, comingBackTo(to), wrong)
 }
 
-// comingBackTo is the page that somebody was at, if it is one of ours.
-func comingBackTo(path string) string {
-	if !strings.HasPrefix(path, "/studies") {
+// comingBackTo is the page that somebody was at, if it is one of ours. What is not clean a redirect
+// would clean, and /studies/../\ then leads to another host.
+func comingBackTo(page string) string {
+	if !strings.HasPrefix(page, "/studies") || page != path.Clean(page) {
 		return "/studies"
 	}
-	return path
+	return page
 }
 
 // switchPerson signs somebody in by their PIN; whoever was signed in before is so no more.
@@ -118,6 +123,11 @@ func (s *Server) switchPerson(w http.ResponseWriter, r *http.Request) error {
 		leaving.ID = ""
 	}
 	device := s.cookie(r, deviceCookie)
+	leave, err := s.throttle.turn(r, device)
+	if err != nil {
+		return err
+	}
+	defer leave()
 	session, secret, err := s.Accounts.ComeBack(r.Context(), r.PostFormValue("person"), device, r.PostFormValue("pin"), r.UserAgent(), leaving.ID)
 	if wrong, ok := errors.AsType[*account.WrongPIN](err); ok {
 		return s.showSwitch(w, r, http.StatusUnprocessableEntity, r.PostFormValue("to"), wrong)
@@ -138,6 +148,11 @@ func (s *Server) setPIN(w http.ResponseWriter, r *http.Request) error {
 	}
 	session := cmp.Or(s.cookie(r, sessionCookie), account.NewSecret())
 	device := cmp.Or(s.cookie(r, deviceCookie), account.SecretOf(session, deviceCookie)) // the same where the first answer was lost
+	leave, err := s.throttle.turn(r, who.PersonID)
+	if err != nil {
+		return err
+	}
+	defer leave()
 	if err := s.Accounts.SetPIN(r.Context(), who.PersonID, device, r.PostFormValue("pin"), r.UserAgent()); err != nil {
 		return err
 	}

@@ -142,11 +142,7 @@ func estimateOf(values []float64) Estimate {
 // Paired estimates the difference a − b of games played from the same seeds, in the same order: the
 // start rows and the noise, which they share, drop out of it.
 func Paired(a, b []float64) Estimate {
-	differences := make([]float64, len(a))
-	for i := range a {
-		differences[i] = a[i] - b[i]
-	}
-	return estimateOf(differences)
+	return estimateOf(lists.Of(len(a), func(i int) float64 { return a[i] - b[i] }))
 }
 
 // Over is the mean of independent estimates, one a problem, each of the same weight; its error is
@@ -170,11 +166,9 @@ func Over(estimates []Estimate) Estimate {
 
 // along estimates step by step from lists of as many steps, one a game.
 func along(games [][]float64) []Estimate {
-	list := make([]Estimate, len(games[0]))
-	for t := range list {
-		list[t] = estimateOf(lists.Map(games, func(steps []float64) float64 { return steps[t] }))
-	}
-	return list
+	return lists.Of(len(games[0]), func(t int) Estimate {
+		return estimateOf(lists.Map(games, func(steps []float64) float64 { return steps[t] }))
+	})
 }
 
 // mean is NaN of nothing.

@@ -69,19 +69,11 @@ func logarithmic(name string, low, high float64) design.Parameter {
 }
 
 func category(name string, count int) design.Parameter {
-	p := design.Parameter{Name: name, Type: design.Categorical}
-	for i := range count {
-		p.Choices = append(p.Choices, fmt.Sprintf("%s %c", name, 'A'+i))
-	}
-	return p
+	return design.Parameter{Name: name, Type: design.Categorical, Choices: lists.Of(count, func(i int) string { return fmt.Sprintf("%s %c", name, 'A'+i) })}
 }
 
 func many(count int) []design.Parameter {
-	var list []design.Parameter
-	for i := range count {
-		list = append(list, ranging(fmt.Sprintf("x%d", i+1), 0, 1))
-	}
-	return list
+	return lists.Of(count, func(i int) design.Parameter { return ranging(fmt.Sprintf("x%d", i+1), 0, 1) })
 }
 
 // make draws the table.

@@ -77,9 +77,7 @@ type oco struct {
 func newOCO(e Experiment, in *problems.Instance, seed uint64, settings map[string]float64) (player[move], error) {
 	p := &oco{random: rand.New(rand.NewPCG(seed, 0x6f636f)), step: cmp.Or(settings["step"], 0.1/math.Sqrt(float64(e.T()))),
 		radius: min(cmp.Or(settings["exploration"], 0.1), 1), multipliers: make([]float64, len(in.Limits)), limits: in.Limits}
-	for range in.Axes {
-		p.point = append(p.point, (1-p.radius)*(2*p.random.Float64()-1))
-	}
+	p.point = lists.Of(len(in.Axes), func(int) float64 { return (1 - p.radius) * (2*p.random.Float64() - 1) })
 	return p, nil
 }
 
@@ -90,10 +88,7 @@ func (p *oco) choose(context.Context, int) ([]move, error) {
 	} else {
 		p.ray = onSphere(p.random, len(p.point))
 	}
-	u := make([]float64, len(p.point))
-	for k := range u {
-		u[k] = (p.point[k] + side*p.ray[k] + 1) / 2
-	}
+	u := lists.Of(len(p.point), func(k int) float64 { return (p.point[k] + side*p.ray[k] + 1) / 2 })
 	return []move{{place: optimizer.Place{U: u, Arm: -1}, multipliers: slices.Clone(p.multipliers)}}, nil
 }
 
@@ -183,9 +178,7 @@ func newADMMBO(e Experiment, in *problems.Instance, seed uint64, _ map[string]fl
 		return nil, err
 	}
 	p := &admmbo{in: in, rho: admmPenalty, left: admmFirstX}
-	for _, u := range search.Halton(admmCandidates, len(in.Axes), seed) {
-		p.candidates = append(p.candidates, in.Point(optimizer.Place{U: u, Arm: -1}))
-	}
+	p.candidates = lists.Map(search.Halton(admmCandidates, len(in.Axes), seed), func(u []float64) []float64 { return in.Point(optimizer.Place{U: u, Arm: -1}) })
 	p.objective = admmData{data: gp.NewData(k, len(in.Axes)), lambda: e.lambda(in, 0)}
 	p.x = p.candidates[0]
 	for j := range in.Limits {

@@ -97,13 +97,9 @@ func (r Rehearsal) sharesFigure(all []playedCase) []chart.Panel {
 		}
 		var curves []curve
 		for _, e := range r.Entrants {
-			one := curve{label: e.Label}
 			shares := lists.Map(c.games[e.Label], judged.shares)
-			for i := range shares[0] {
-				one.at = append(one.at, i+1)
-			}
-			one.means = along(shares)
-			curves = append(curves, one)
+			at := lists.Of(len(shares[0]), func(i int) int { return i + 1 })
+			curves = append(curves, curve{label: e.Label, at: at, means: along(shares)})
 		}
 		cells = append(cells, cellOf(c.Name, "asks", curves))
 	}
@@ -144,10 +140,7 @@ func (r Rehearsal) tableOf(figures []Figure, all ...playedCase) string {
 	labels := lists.Map(r.Entrants, func(e Entrant) string { return e.Label })
 	rows := [][]string{append([]string{""}, labels...)}
 	for _, f := range figures {
-		row := []string{f.Title}
-		for _, label := range labels {
-			row = append(row, r.cell(f, all, label))
-		}
+		row := append([]string{f.Title}, lists.Map(labels, func(label string) string { return r.cell(f, all, label) })...)
 		if slices.ContainsFunc(row[1:], func(cell string) bool { return cell != nothing }) {
 			rows = append(rows, row)
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"headroom/internal/lab/problems"
+	"headroom/internal/lists"
 	"headroom/internal/optimizer"
 	"headroom/internal/study/ledger"
 )
@@ -34,9 +35,7 @@ const noiseStream, delayStream, sampleStream = 100, 1, 2
 func newRounds(in *problems.Instance, seed uint64) *rounds {
 	w := &rounds{in: in, broken: make([]optimizer.Tally, len(in.Limits)), delays: rand.New(rand.NewPCG(seed, delayStream)),
 		samples: rand.New(rand.NewPCG(seed, sampleStream)), curves: &Curves{Seed: seed, Values: map[string][]float64{}}}
-	for i := range in.Noise {
-		w.noise = append(w.noise, rand.New(rand.NewPCG(seed, noiseStream+uint64(i))))
-	}
+	w.noise = lists.Of(len(in.Noise), func(i int) *rand.Rand { return rand.New(rand.NewPCG(seed, noiseStream+uint64(i))) })
 	return w
 }
 

@@ -29,7 +29,7 @@ func (s served) begin(ctx context.Context, rows []*ledger.Trial, results []outco
 		return nil
 	}
 	var table bytes.Buffer
-	if err := study.WriteCSV(&table, s.created.Definition, rows, nil); err != nil {
+	if err := study.WriteCSV(&table, s.created.Definition, rows, nil, design.DecimalPoint); err != nil {
 		return err
 	}
 	if _, err := s.service.ImportCSV(ctx, by, s.created.ID, &table, study.ImportOptions{}); err != nil {

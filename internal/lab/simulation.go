@@ -199,10 +199,8 @@ func (s Simulation) figure(all []simulated) []byte {
 
 // titled is the title of a quantity, "" where there is none of that name.
 func titled(name string) string {
-	if i := slices.IndexFunc(Quantities, func(q Quantity) bool { return q.Name == name }); i >= 0 {
-		return Quantities[i].Title
-	}
-	return ""
+	found, _ := lists.Find(Quantities, func(q Quantity) bool { return q.Name == name })
+	return found.Title
 }
 
 // final is a table of the last round's figures, mean ± standard error.

@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 )
@@ -30,9 +31,7 @@ func Standard(asks int) ([]Case, error) {
 			found[problem] = p
 		}
 		g.Problem, g.Batch = found[problem], 1
-		if g.Asks == 0 {
-			g.Asks = asks
-		}
+		g.Asks = cmp.Or(g.Asks, asks)
 		list = append(list, Case{Name: strings.TrimSpace(problem + " " + how), Game: g})
 	}
 	pair := func(problem, how string, noise Noise) {

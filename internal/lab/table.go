@@ -2,6 +2,7 @@ package lab
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/csv"
 	"encoding/json"
 	"errors"
@@ -181,12 +182,8 @@ func (t *recorded) describe(p *design.Parameter) error {
 	case !numeric:
 		return fmt.Errorf("parameter %q: not every row has a number; give it the type categorical", p.Name)
 	default:
-		if p.Low == nil {
-			p.Low = &low
-		}
-		if p.High == nil {
-			p.High = &high
-		}
+		p.Low = cmp.Or(p.Low, &low)
+		p.High = cmp.Or(p.High, &high)
 		if *p.Low == *p.High {
 			return fmt.Errorf("parameter %q has the value %g in every row: leave it out", p.Name, low)
 		}

@@ -34,18 +34,10 @@ func (s *account) Multipliers() []float64 { return s.multipliers }
 // by readings.
 func (s *account) MovesByEstimate() bool { return s.traits.MovesByEstimate }
 
-// AtCeiling tells, per constraint, whether its multiplier for the next decision has reached the
-// largest value the algorithm lets it have (ρ of the primal-dual algorithms, kappa_max of
-// penalty-noiseless); nil for algorithms without one.
-func (s *account) AtCeiling() []bool {
-	if s.traits.Ceiling == nil {
-		return nil
-	}
-	at := make([]bool, len(s.multipliers))
-	for j, m := range s.multipliers {
-		at[j] = m >= s.traits.Ceiling(j)
-	}
-	return at
+// AtCeiling are the constraints whose multiplier for the next decision has reached the largest value
+// that the algorithm lets it have (ρ of the primal-dual algorithms, kappa_max of penalty-noiseless).
+func (s *account) AtCeiling() []int {
+	return lists.Where(len(s.multipliers), func(j int) bool { return s.traits.Ceiling != nil && s.multipliers[j] >= s.traits.Ceiling(j) })
 }
 
 // moment is what a step of the multipliers is made with.
@@ -97,7 +89,9 @@ func (s *account) walk(ctx context.Context, prior *account) error {
 func (s *account) step(ctx context.Context, t int, q []float64, m moment) ([]float64, error) {
 	r := policy.Revealed{Round: t, Excluded: s.history.Rounds[t-1].Excluded,
 		Costs: s.costs(t, m), Given: s.givenAt(t),
-		Since: func(first, j int) []float64 { return s.knownCosts(consecutive(first, t+1), t, j, m) }}
+		Since: func(first, j int) []float64 {
+			return s.knownCosts(lists.Of(t+1-first, func(i int) int { return first + i }), t, j, m)
+		}}
 	if s.traits.MovesByEstimate {
 		estimates, err := s.ownEstimates(ctx, t, q, m)
 		if err != nil {
@@ -214,10 +208,7 @@ func (s *account) ViolationTrace(ctx context.Context) ([][]Violation, error) {
 
 func (s *account) violationTrace(steps []policy.Footstep, expected [][]float64) [][]Violation {
 	n := len(s.history.Rounds)
-	trace := make([][]Violation, n)
-	for i := range trace {
-		trace[i] = make([]Violation, len(s.cfg.Costs))
-	}
+	trace := lists.Of(n, func(int) []Violation { return make([]Violation, len(s.cfg.Costs)) })
 	for j := range s.cfg.Costs {
 		var v Violation
 		var bound []float64
@@ -495,9 +486,7 @@ func (s *account) traceRound(ctx context.Context, t int, slid windows) (RoundTra
 		trace.residuals, trace.innovations = append(trace.residuals, residual), append(trace.innovations, innovation)
 		trace.bare = append(trace.bare, residual*residual*shown.inflatedBy(t, k, predicted[k]))
 	}
-	for j := range s.cfg.Costs {
-		trace.breaks = append(trace.breaks, shown.breaks(predicted, j, 0))
-	}
+	trace.breaks = lists.Of(len(s.cfg.Costs), func(j int) float64 { return shown.breaks(predicted, j, 0) })
 	return trace, nil
 }
 

@@ -249,10 +249,7 @@ func byScore(a, b climber) int { return search.Higher(a.score, b.score) }
 // that are left; and so on with the next rank. Where what is not allowed is known to break a limit, or
 // too likely to, what would teach nothing comes before the fallback.
 func (s *decision) effective(scores policy.Scores, at []Place) (values []float64, allowed []bool, fellBack bool) {
-	ranked := make([]int, len(at))
-	for i, p := range at {
-		ranked[i] = s.rank(scores, p, i)
-	}
+	ranked := lists.Of(len(at), func(i int) int { return s.rank(scores, at[i], i) })
 	teaching, left := s.teaches(), s.cfg.Space.offers
 	order := []struct {
 		usable   func(Place) bool
@@ -308,11 +305,6 @@ func (s *decision) littleLeft(most float64) bool {
 	return s.incumbent != nil && most < math.Log(littleShare*(s.incumbent.mean[0]-s.incumbent.least))
 }
 
-// usables tell which places may be chosen, one after another where none may be.
-func (s *decision) usables() []func(Place) bool {
-	return []func(Place) bool{s.teaches(), s.cfg.Space.offers}
-}
-
 // rank is that of place p, number i among those scored.
 func (s *decision) rank(scores policy.Scores, p Place, i int) int {
 	switch {
@@ -354,7 +346,7 @@ func Argmax(values, untruncated []float64, allowed []bool, relative bool) int {
 // the largest.
 func ties(values []float64, among []int, allowed []bool, relative bool) []int {
 	if among == nil {
-		among = slices.DeleteFunc(indices(len(values)), func(i int) bool { return !allowed[i] })
+		among = lists.Where(len(values), func(i int) bool { return allowed[i] })
 	}
 	if len(among) == 0 {
 		return nil
@@ -372,7 +364,7 @@ func ties(values []float64, among []int, allowed []bool, relative bool) []int {
 
 // descending is the order of scores, the largest first, and of equal ones the first.
 func descending(scores []search.Score) []int {
-	order := indices(len(scores))
+	order := lists.Below(len(scores))
 	slices.SortFunc(order, func(a, b int) int { return cmp.Or(search.Higher(scores[a], scores[b]), a-b) })
 	return order
 }

@@ -209,7 +209,7 @@ func (up *slopes) footing(at []Place) footing {
 
 // of is that of some of the places.
 func (up *slopes) of(f footing, places []int) footing {
-	of := up.footing(pick(f.places, places))
+	of := up.footing(lists.At(f.places, places))
 	for i, p := range f.posterior {
 		of.posterior[i] = p.Of(places)
 	}
@@ -544,18 +544,14 @@ func hops(problem search.Problem, tops []climber, count int) ([]climber, error) 
 }
 
 // across are values all along an axis.
-func across(axis search.Axis) (values []float64) {
+func across(axis search.Axis) []float64 {
 	switch {
 	case axis.Choice:
-		for c := range axis.Levels {
-			values = append(values, (float64(c)+0.5)/float64(axis.Levels))
-		}
+		return lists.Of(axis.Levels, func(c int) float64 { return (float64(c) + 0.5) / float64(axis.Levels) })
 	case !axis.Fixed:
-		for level := range hopLevels {
-			values = append(values, float64(level)/(hopLevels-1))
-		}
+		return lists.Of(hopLevels, func(level int) float64 { return float64(level) / (hopLevels - 1) })
 	}
-	return values
+	return nil
 }
 
 // addKink adds a kink of the score of place n to its slope: where that bends upwards, the slope on

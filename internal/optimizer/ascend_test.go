@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"headroom/internal/lists"
 	"headroom/internal/optimizer/factor"
 	"headroom/internal/optimizer/policy"
 	"headroom/internal/optimizer/search"
@@ -55,7 +56,7 @@ func TestRiseIsTheScoreWithItsSlopes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		slopes := sure(slopesAt(indices(len(points))))
+		slopes := sure(slopesAt(lists.Below(len(points))))
 		want, _, err := deciding(s).climbing(Known{}).scoreAll(background, asPlaces(points))
 		if err != nil {
 			t.Fatal(err)
@@ -254,7 +255,7 @@ func TestKinksRiseWithTheScore(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		slopes := sure(slopesAt(indices(len(points))))
+		slopes := sure(slopesAt(lists.Below(len(points))))
 		want := sure(scored(s, points, known))
 		for i, u := range points {
 			if scores[i] != want[i] {

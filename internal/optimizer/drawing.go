@@ -122,7 +122,7 @@ func (s *decision) drawOver(
 	if err := checkpoint.Reach(ctx); err != nil {
 		return nil, nil, err
 	}
-	left, size := indices(len(at)), firstDrawn
+	left, size := lists.Below(len(at)), firstDrawn
 	if len(at) <= fewPlaces {
 		size = 2 * mostDrawn
 	}
@@ -139,14 +139,14 @@ func (s *decision) drawOver(
 		chosen = append(chosen, picks...)
 		left = without(left, picks)
 	}
-	if rest := without(indices(len(at)), chosen); all {
+	if rest := without(lists.Below(len(at)), chosen); all {
 		if err = d.draw(ctx, rest); err != nil {
 			return nil, nil, err
 		}
 		chosen = append(chosen, rest...)
 	}
 	slices.Sort(chosen)
-	input, err = s.inputAt(ctx, pick(at, chosen), func(j, i int) float64 { return known(j, chosen[i]) }, blind.Draw)
+	input, err = s.inputAt(ctx, lists.At(at, chosen), func(j, i int) float64 { return known(j, chosen[i]) }, blind.Draw)
 	if err == nil {
 		d.show(input, chosen)
 	}
@@ -158,7 +158,7 @@ func (d *drawing) show(input *policy.Input, places []int) {
 	input.Functions = make([][]float64, len(d.functions))
 	for k, f := range d.functions {
 		if f != nil {
-			input.Functions[k] = pick(f, places)
+			input.Functions[k] = lists.At(f, places)
 		}
 	}
 }
@@ -232,8 +232,8 @@ func (b bounded) higher(i, j int) int { return search.Higher(b.scores[i], b.scor
 
 // pick are the places at these positions.
 func (b bounded) pick(positions []int) bounded {
-	means := lists.Map(b.means, func(means []float64) []float64 { return pick(means, positions) })
-	return bounded{pick(b.of, positions), means, pick(b.scores, positions)}
+	means := lists.Map(b.means, func(means []float64) []float64 { return lists.At(means, positions) })
+	return bounded{lists.At(b.of, positions), means, lists.At(b.scores, positions)}
 }
 
 // next says which places are drawn next, and which are left with them.
@@ -248,8 +248,8 @@ func (d *drawing) next(ctx context.Context, left, chosen []int, size int) (picks
 			return nil, nil, err
 		}
 	}
-	positions := slices.DeleteFunc(indices(len(left)), func(i int) bool { return outdone(of.scores[i], least) })
-	rest = pick(left, positions)
+	positions := lists.Where(len(left), func(i int) bool { return !outdone(of.scores[i], least) })
+	rest = lists.At(left, positions)
 	if len(rest) <= size || len(chosen) > 0 && float64(len(rest)) > worthwhile*float64(len(left)) {
 		return rest, nil, nil
 	}
@@ -263,7 +263,7 @@ func (d *drawing) bound(ctx context.Context, places []int) (bounded, error) {
 	b, variances := bounded{of: places, means: make([][]float64, len(d.targets))}, make([][]float64, len(d.of))
 	for k, e := range d.given {
 		if d.sourceOf[k] < 0 {
-			b.means[k] = pick(e.Mean, places)
+			b.means[k] = lists.At(e.Mean, places)
 		}
 	}
 	for i, one := range d.of {
@@ -302,7 +302,7 @@ func (d *drawing) best(places []int, means, variances [][]float64) ([]search.Sco
 	for k, mean := range means {
 		estimates[k] = policy.Estimate{Mean: mean, SD: make([]float64, n)}
 		if i := d.sourceOf[k]; i >= 0 && d.widths[k] == 0 {
-			estimates[k].SD = roots(pick(d.of[i].before, places), 1)
+			estimates[k].SD = roots(lists.At(d.of[i].before, places), 1)
 		} else if i >= 0 {
 			estimates[k].SD = roots(variances[i], 1)
 		}
@@ -348,17 +348,13 @@ func (d *drawing) standings(input *policy.Input, upper func(*policy.Input) polic
 	} else if raw, err = d.policy.Score(input); err != nil {
 		return nil, err
 	}
-	scores := make([]search.Score, len(raw.Value))
-	for i := range scores {
-		scores[i] = ordered(raw, i)
-	}
-	return scores, nil
+	return lists.Of(len(raw.Value), func(i int) search.Score { return ordered(raw, i) }), nil
 }
 
 // least is the score of the best place drawn that is another choice than the best: what is below it
 // is neither chosen nor comes next.
 func (d *drawing) least(ctx context.Context, chosen []int) (search.Score, error) {
-	input, at := *d.blind, pick(d.at, chosen)
+	input, at := *d.blind, lists.At(d.at, chosen)
 	if slices.Contains(d.widths, 0) { // bounds of the other targets need their estimates
 		estimates, err := d.estimate(ctx, at, func(j, i int) float64 { return d.known(j, chosen[i]) })
 		if err != nil {
@@ -405,7 +401,7 @@ func (d *drawing) pickFrom(ctx context.Context, of bounded, size int) ([]int, er
 		}
 		left[i] = newRemainder(covariance)
 	}
-	order, lookedAt := indices(len(of.of)), make([]int, len(of.of)) // lookedAt: how many were taken when a place was last looked at
+	order, lookedAt := lists.Below(len(of.of)), make([]int, len(of.of)) // lookedAt: how many were taken when a place was last looked at
 	var taken []int
 	for looked := len(order); len(taken) < size; looked = min(lookedAtAgain, len(order)) {
 		if err := checkpoint.Reach(ctx); err != nil {
@@ -428,7 +424,7 @@ func (d *drawing) pickFrom(ctx context.Context, of bounded, size int) ([]int, er
 			}
 		}
 	}
-	picks := pick(of.of, taken)
+	picks := lists.At(of.of, taken)
 	for _, one := range d.of {
 		if one.few.Data == one.all.Data { // to which they are added as they are drawn
 			continue
@@ -442,7 +438,7 @@ func (d *drawing) pickFrom(ctx context.Context, of bounded, size int) ([]int, er
 
 // boundAgain bounds the scores of the places at some positions by the variances that are left there.
 func (d *drawing) boundAgain(of bounded, positions []int, left []*remainder) error {
-	variances := lists.Map(left, func(one *remainder) []float64 { return pick(one.variances, positions) })
+	variances := lists.Map(left, func(one *remainder) []float64 { return lists.At(one.variances, positions) })
 	some := of.pick(positions)
 	scores, err := d.best(some.of, some.means, variances)
 	for n, score := range scores {
@@ -459,11 +455,7 @@ type remainder struct {
 }
 
 func newRemainder(covariance [][]float64) *remainder {
-	r := &remainder{covariance: covariance}
-	for i, row := range covariance {
-		r.variances = append(r.variances, row[i])
-	}
-	return r
+	return &remainder{covariance: covariance, variances: lists.Of(len(covariance), func(i int) float64 { return covariance[i][i] })}
 }
 
 // take takes off what the value at place x says of the others.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"headroom/internal/lists"
 	"headroom/internal/optimizer/factor"
 	"headroom/internal/optimizer/policy"
 )
@@ -77,7 +78,7 @@ func TestDrawIsTheRoot(t *testing.T) {
 	root := sure(factor.New(sure(sure(src.Rows(background)).Data.Covariance(background, state.next.points(src.kernel, at).Inputs))))
 	const width = 1.5
 	d := sure(state.decision.drawing(background, at, toyKnown().at(at), &policy.Input{Draw: policy.Draw{Seed: 5}}, []float64{width, 0, 0}))
-	if err := d.draw(background, indices(len(at))); err != nil {
+	if err := d.draw(background, lists.Below(len(at))); err != nil {
 		t.Fatal(err)
 	}
 	again := sure(state.decision.drawing(background, at, toyKnown().at(at), &policy.Input{Draw: policy.Draw{Seed: 5}}, []float64{width, 0, 0}))
@@ -197,7 +198,7 @@ func TestWhatThePriorIsSureOfIsDrawn(t *testing.T) {
 	}, `{}`)
 	at := asPlaces([][]float64{{0.5}, {0}, {1}})
 	for _, rounds := range []int{0, 3} {
-		f := drawnAll(t, mustReplay(t, cfg, played(cfg, rounds, 1)), at, []float64{1, 1}, 7, indices(len(at)))
+		f := drawnAll(t, mustReplay(t, cfg, played(cfg, rounds, 1)), at, []float64{1, 1}, 7, lists.Below(len(at)))
 		if f[0][1] != 0 || f[0][0] == 0 || math.Abs(f[0][2]-2*f[0][0]) > 1e-3 {
 			t.Errorf("after %d rounds a line through 0 is %v", rounds, f[0])
 		}

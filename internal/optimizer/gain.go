@@ -87,12 +87,12 @@ func (s *decision) Gain(ctx context.Context, known Known, plausible []float64, s
 	}
 	read := map[string]bool{}
 	for _, round := range s.told(s.cfg.Objective.Metric) {
-		read[string(bitsOf(s.placeOf(round).U))] = true
+		read[string(lists.Bits(s.placeOf(round).U))] = true
 	}
 	return s.shown.gainWhere(ctx, known, func(ctx context.Context, at []Place) ([]float64, error) {
 		chances, err := s.WorksChance(ctx, at)
 		for i, place := range at {
-			if read[string(bitsOf(place.U))] {
+			if read[string(lists.Bits(place.U))] {
 				chances[i] = 1
 			}
 		}
@@ -157,12 +157,7 @@ func (s *shown) gainWhere(ctx context.Context, known Known, works chanceAt, plau
 			return Gain{}, false, err
 		}
 		for _, share := range shares {
-			more := 0
-			for _, l := range left {
-				if l > share*unit {
-					more++
-				}
-			}
+			more := lists.Count(left, func(l float64) bool { return l > share*unit })
 			gain.ChanceLeft = append(gain.ChanceLeft, chanceLeft(share, unit, more))
 		}
 	}
@@ -291,7 +286,7 @@ func (c *contest) mostPromising(ctx context.Context, at []Place, rounds []int, m
 		return nil, err
 	}
 	byPromise := func(a, b int) int { return cmp.Or(search.Higher(all[a].promise, all[b].promise), a-b) }
-	left, step, best := indices(len(at)), len(at), []int(nil)
+	left, step, best := lists.Below(len(at)), len(at), []int(nil)
 	if rounds == nil && c.arms == nil && many {
 		estimates, err := c.boundEstimates(ctx, at, c.known)
 		if err != nil {
@@ -305,15 +300,15 @@ func (c *contest) mostPromising(ctx context.Context, at []Place, rounds []int, m
 		left = slices.DeleteFunc(left, func(i int) bool { return c.certain.Above(all[i].hope) })
 		if len(left) == 0 || len(best) == most && all[best[most-1]].promise.Above(all[left[0]].promise) {
 			slices.Sort(best)
-			return pick(all, best), nil
+			return lists.At(all, best), nil
 		}
 		some := left[:min(step, len(left))]
 		left = left[len(some):]
-		estimates, err := c.estimatesOf(ctx, pick(at, some), pick(rounds, some), c.known)
+		estimates, err := c.estimatesOf(ctx, lists.At(at, some), lists.At(rounds, some), c.known)
 		if err != nil {
 			return nil, err
 		}
-		c.judge(all, some, estimates, pick(chances, some))
+		c.judge(all, some, estimates, lists.At(chances, some))
 		best = append(best, some...)
 		slices.SortFunc(best, byPromise)
 		best = best[:min(most, len(best))]
@@ -424,10 +419,7 @@ var backwards = []float64{1, 0.98, 0.9, 0.7}
 
 // bests are the largest rewards within the limits, draw by draw, −∞ where there is none.
 func (p *paths) bests(ctx context.Context) ([]float64, error) {
-	tops := make([]climber, draws)
-	for i := range tops {
-		tops[i] = p.top(i)
-	}
+	tops := lists.Of(draws, p.top)
 	if p.state.arms == nil {
 		if err := p.climb(ctx, tops); err != nil {
 			return nil, err
@@ -444,19 +436,40 @@ func (p *paths) bests(ctx context.Context) ([]float64, error) {
 
 // climb leads every draw from the highest place that it was drawn at up hill.
 func (p *paths) climb(ctx context.Context, tops []climber) error {
-	regions, of, within := p.regions(tops)
-	if err := cores.Each(len(regions), func(n int) error { return regions[n].explore(ctx) }); err != nil {
-		return err
+	regions := p.regions(tops)
+	for some := range slices.Chunk(regions, p.atOnce(regions)) {
+		if err := cores.Each(len(some), func(n int) error { return some[n].explore(ctx) }); err != nil {
+			return err
+		}
+		var climbs []func() error
+		for _, r := range some {
+			for d, i := range r.draws {
+				climbs = append(climbs, func() (err error) { tops[i], err = r.climb(ctx, d, tops[i]); return err })
+			}
+		}
+		if err := cores.Each(len(climbs), func(n int) error { return climbs[n]() }); err != nil {
+			return err
+		}
+		for _, r := range some {
+			r.values, r.near = nil, nil
+		}
 	}
-	return cores.Each(draws, func(i int) (err error) {
-		tops[i], err = regions[of[i]].climb(ctx, within[i], tops[i])
-		return err
-	})
+	return nil
 }
 
-// regions are those of the places that draws are highest at, which of them is each draw's, and which
-// draw of that it is.
-func (p *paths) regions(tops []climber) (list []*region, of, within []int) {
+// atOnce is how many regions are explored before any is left. Each holds covariances of all its points,
+// of which there are at least as many as choices: of a parameter with a thousand choices all took 8 GB.
+func (p *paths) atOnce(regions []*region) int {
+	const few, mostNumbers = 8, 8_000_000
+	numbers := 1
+	for _, r := range regions {
+		numbers = max(numbers, 2*len(p.of)*len(r.at)*len(r.at))
+	}
+	return max(few, mostNumbers/numbers)
+}
+
+// regions are those of the places that draws are highest at.
+func (p *paths) regions(tops []climber) (list []*region) {
 	sets, spread := 1, [][]float64(nil)
 	for _, path := range p.of {
 		sets = max(sets, len(path.sets))
@@ -466,7 +479,6 @@ func (p *paths) regions(tops []climber) (list []*region, of, within []int) {
 		set   int
 	}
 	known := map[name]int{}
-	of, within = make([]int, draws), make([]int, draws)
 	for i, top := range tops {
 		n, ok := known[name{&top.u[0], i % sets}]
 		if !ok {
@@ -478,10 +490,9 @@ func (p *paths) regions(tops []climber) (list []*region, of, within []int) {
 			}
 			list = append(list, p.around(top.u, axes, spread))
 		}
-		of[i], within[i] = n, len(list[n].draws)
 		list[n].draws = append(list[n].draws, i)
 	}
-	return list, of, within
+	return list
 }
 
 // around is the region of a place: it, points spread around it, and those that differ from it in one
@@ -520,13 +531,8 @@ func (p *paths) around(place []float64, axes []search.Axis, spread [][]float64) 
 }
 
 // moving is how many axes are not fixed.
-func moving(axes []search.Axis) (n int) {
-	for _, axis := range axes {
-		if !axis.Fixed {
-			n++
-		}
-	}
-	return n
+func moving(axes []search.Axis) int {
+	return lists.Count(axes, func(axis search.Axis) bool { return !axis.Fixed })
 }
 
 // span are the axes, of which those are fixed that the nth region, around the place of a draw, does
@@ -537,7 +543,7 @@ func moving(axes []search.Axis) (n int) {
 // as a share of k(x, x) + k(x′, x′), and of those that are level other ones than the next region.
 func (p *paths) span(place []float64, draw, n int) []search.Axis {
 	s, axes := p.state, p.state.cfg.Space.axes()
-	numbers := slices.DeleteFunc(indices(len(axes)), func(k int) bool { return axes[k].Fixed || axes[k].Choice })
+	numbers := lists.Where(len(axes), func(k int) bool { return !axes[k].Fixed && !axes[k].Choice })
 	if len(numbers) <= mostSpanned {
 		return axes
 	}

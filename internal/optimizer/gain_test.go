@@ -4,13 +4,18 @@ import (
 	"context"
 	"errors"
 	"math"
+	"math/rand/v2"
+	"runtime"
+	"runtime/debug"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
 
+	"headroom/internal/lists"
 	"headroom/internal/optimizer/factor"
 	"headroom/internal/optimizer/gp"
 	"headroom/internal/optimizer/kernel"
@@ -119,6 +124,56 @@ func TestGainIsTheLargestOfManyNormals(t *testing.T) {
 	}
 }
 
+// estimatedArms is a study of candidates so far apart that nothing is learned of one from another, the
+// first of which were read, and standardised by these readings.
+func estimatedArms(t *testing.T, arms int, seed uint64, readings ...float64) *State {
+	t.Helper()
+	cfg := plain(t, 1, 0, func(c *Config) {
+		for i := range arms {
+			c.Space.Arms = append(c.Space.Arms, []float64{float64(i) / float64(arms)})
+		}
+		c.Metrics[0].Kernel.Lengthscales, c.Metrics[0].Lambda, c.Standardize, c.Seed = []float64{1e-3}, 1e-6, true, seed
+	}, `{}`)
+	h := &History{}
+	for i, value := range readings {
+		h.Rounds = append(h.Rounds, Round{Point: cfg.Space.Arms[i], Arm: i, Suggested: true, Readings: []Reading{{Told: true, Value: value, Revealed: i + 1}}})
+	}
+	state, _ := fitted(t, cfg, h)
+	return state
+}
+
+// TestGainOfAnEstimatedScale: of n normal readings, of mean m and variance s² (÷n), the next lies below
+// m + s √((n + 1)/(n − 1)) t with the probability that Student's t with n − 1 degrees of freedom has.
+func TestGainOfAnEstimatedScale(t *testing.T) {
+	t.Parallel()
+	const n, m, seeds = 5., 20., 20
+	s, high := math.Sqrt2, 0.
+	for seed := range uint64(seeds) {
+		high += gained(t, estimatedArms(t, n+1, seed, m-2, m-1, m, m+1, m+2)).Best.High / seeds
+	}
+	if want := m + s*math.Sqrt((n+1)/(n-1))*(distuv.StudentsT{Sigma: 1, Nu: n - 1}).Quantile(0.95); math.Abs(high-want) > 0.3 {
+		t.Errorf("the best may be %g, want %g; of a scale that is known %g", high, want, m+s*distuv.UnitNormal.Quantile(0.95))
+	}
+}
+
+// TestGainHoldsFromFewReadings: of fifteen normal candidates five are read, and the interval of 90 % holds
+// the best of all as often, or oftener: the error of the mean, which all share, counts at each by itself.
+func TestGainHoldsFromFewReadings(t *testing.T) {
+	t.Parallel()
+	const games, arms, read = 200, 15, 5
+	random, held := rand.New(rand.NewPCG(1, 2)), 0
+	for seed := range uint64(games) {
+		values := lists.Of(arms, func(int) float64 { return 70 + 4*random.NormFloat64() })
+		best := slices.Max(values)
+		if is := gained(t, estimatedArms(t, arms, seed, values[:read]...)).Best; is.Low <= best+1e-3 && best <= is.High {
+			held++
+		}
+	}
+	if held < 0.88*games {
+		t.Errorf("%d of %d intervals of 90 %% hold the best", held, games)
+	}
+}
+
 // TestGainOfAKnownTable: where every candidate has been read without noise, the best is known, and
 // nothing is left.
 func TestGainOfAKnownTable(t *testing.T) {
@@ -166,7 +221,7 @@ func pathsAreThePosterior(t *testing.T, change func(*Config)) {
 	for _, place := range some {
 		points = append(points, place.U)
 	}
-	follows := sure(p.follow(background, indices(draws), points))
+	follows := sure(p.follow(background, lists.Below(draws), points))
 	for n, place := range some {
 		var drawn [2][]float64
 		for i := range draws {
@@ -253,8 +308,8 @@ func TestBoundsLeaveOutNothingThatPromises(t *testing.T) {
 	for _, p := range sure(c.mostPromising(background, at, nil, promisingPlaces)) {
 		got = append(got, p.Place)
 	}
-	if !cmp.Equal(got, pick(at, want)) {
-		t.Errorf("%v, want %v", got, pick(at, want))
+	if !cmp.Equal(got, lists.At(at, want)) {
+		t.Errorf("%v, want %v", got, lists.At(at, want))
 	}
 }
 
@@ -488,6 +543,50 @@ func TestWhatHasNoRootEnds(t *testing.T) {
 	}
 }
 
+// TestRegionsOfManyChoicesAreNotHeldAllAtOnce: each has a covariance of as many points as there are
+// choices.
+func TestRegionsOfManyChoicesAreNotHeldAllAtOnce(t *testing.T) {
+	const choices = 300
+	cfg := plain(t, 1, 1, func(c *Config) {
+		c.Space.Dims = []Dim{{Kind: Categorical, High: 1, Choices: choices}}
+		for i := range c.Metrics {
+			c.Metrics[i].Kernel.Lengthscales = slices.Repeat([]float64{1.4}, choices)
+		}
+	}, `{}`)
+	s := mustReplay(t, cfg, played(cfg, 12, 1))
+	places := s.amidSpread(nil)
+	places = places[:min(len(places), 40)]
+	p := sure(s.shown.drawPaths(background, places, Known{}, nil))
+	tops := make([]climber, draws)
+	for i := range tops {
+		n := i % len(places)
+		tops[i] = climber{places[n].U, p.scoreAt(i, n)}
+	}
+	defer debug.SetGCPercent(debug.SetGCPercent(10))
+	held := func() int64 {
+		var now runtime.MemStats
+		runtime.ReadMemStats(&now)
+		return int64(now.HeapAlloc)
+	}
+	runtime.GC()
+	before, most, done := held(), int64(0), make(chan error)
+	go func() { done <- p.climb(background, tops) }()
+	for {
+		select {
+		case err := <-done:
+			if err != nil {
+				t.Fatal(err)
+			}
+			if more := (most - before) >> 20; more > 100 {
+				t.Errorf("%d regions of %d choices took %d MiB", len(p.regions(tops)), choices, more)
+			}
+			return
+		case <-time.After(10 * time.Millisecond):
+			most = max(most, held())
+		}
+	}
+}
+
 // TestRegionsSpanWhatChangesMost: of many numbers those along which the functions change most, of
 // those that are level now these and now those, and every choice.
 func TestRegionsSpanWhatChangesMost(t *testing.T) {
@@ -506,7 +605,7 @@ func TestRegionsSpanWhatChangesMost(t *testing.T) {
 	for i := range tops {
 		tops[i] = p.top(i)
 	}
-	regions, _, _ := p.regions(tops)
+	regions := p.regions(tops)
 	moves := map[int]int{}
 	for _, r := range regions {
 		moved := map[int]bool{}

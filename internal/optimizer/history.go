@@ -60,11 +60,7 @@ func (s *task) History() *History { return s.history }
 // Context is what the algorithm's settings are read against.
 func (cfg *Config) Context() policy.Context {
 	c := policy.Context{Horizon: cfg.Horizon, Paper: cfg.Paper, Standardized: cfg.Standardize, Fitted: cfg.Fit, Listed: cfg.Space.Arms != nil}
-	for _, d := range cfg.Space.Dims {
-		if !d.Derived {
-			c.Dimensions++
-		}
-	}
+	c.Dimensions = lists.Count(cfg.Space.Dims, func(d Dim) bool { return !d.Derived })
 	c.Metrics = lists.Map(cfg.Metrics, func(m Metric) string { return m.Name })
 	for _, cost := range cfg.Costs {
 		c.Constraints = append(c.Constraints, cost.Name)
@@ -214,7 +210,7 @@ func (s *task) allowedPlaces(points [][]float64) []Place {
 func once(at []Place) []Place {
 	listed := map[string]bool{}
 	return slices.DeleteFunc(at, func(p Place) bool {
-		name := string(bitsOf(p.U))
+		name := string(lists.Bits(p.U))
 		again := listed[name]
 		listed[name] = true
 		return again
@@ -247,12 +243,7 @@ func (s *task) features(at []Place) [][]float64 {
 
 // ending is the spell during which decision t finds the round failed or abandoned, if it does.
 func (r *Round) ending(t int) (spell Spell, ended bool) {
-	for _, c := range r.Closed {
-		if c.From <= t && (c.To == 0 || t < c.To) {
-			return c, true
-		}
-	}
-	return Spell{}, false
+	return lists.Find(r.Closed, func(c Spell) bool { return c.From <= t && (c.To == 0 || t < c.To) })
 }
 
 func (r *Round) closedAt(t int) bool {
@@ -282,10 +273,6 @@ func (h *History) values(metric int, rounds []int) []float64 {
 func (h *History) undoubted(metric int, rounds []int) []int {
 	return slices.DeleteFunc(slices.Clone(rounds), func(round int) bool { return h.Rounds[round-1].Readings[metric].InDoubt })
 }
-
-// Unread tells whether the next decision sees no reading of the metric, so that all that is
-// believed of it is its prior.
-func (s *task) Unread(metric int) bool { return len(s.told(metric)) == 0 }
 
 // readBetween tells whether a reading that counts was told after one decision was made, which another
 // sees.
@@ -352,7 +339,7 @@ func (h *History) differ(cfg *Config) bool {
 			if r.Excluded || !reading.Told || reading.InDoubt {
 				continue
 			}
-			at := string(bitsOf(r.Point))
+			at := string(lists.Bits(r.Point))
 			before, again := first[at]
 			if reading.SD > 0 || again && reading.Value != before {
 				return true
@@ -368,7 +355,7 @@ func (s *task) firstAt(t int) int {
 	s.compared.Do(func() {
 		played := make(map[string]int, len(s.history.Rounds))
 		for i, r := range s.history.Rounds {
-			at := string(bitsOf(r.Point))
+			at := string(lists.Bits(r.Point))
 			if _, again := played[at]; !again {
 				played[at] = i + 1
 			}
@@ -380,10 +367,10 @@ func (s *task) firstAt(t int) int {
 
 // tried tells which places a round that counts has tried or asked for.
 func (s *task) tried() func(Place) bool {
-	key := func(u []float64) string { return string(bitsOf(u)) }
+	key := func(u []float64) string { return string(lists.Bits(u)) }
 	if s.cfg.Space.Arms == nil { // a ledger keeps settings in clean decimals, a little beside the place that was found
 		key = func(u []float64) string {
-			return string(bitsOf(lists.Map(u, func(x float64) float64 { return math.Round(x * 1e6) })))
+			return string(lists.Bits(lists.Map(u, func(x float64) float64 { return math.Round(x * 1e6) })))
 		}
 	}
 	played := map[string]bool{}
@@ -583,11 +570,6 @@ func (c *Config) jointly(costs []int, keeps, breaks func(j int) float64) float64
 }
 
 // learned are the costs that are read.
-func (c *Config) learned() (costs []int) {
-	for j, cost := range c.Costs {
-		if cost.Knowledge == Learned {
-			costs = append(costs, j)
-		}
-	}
-	return costs
+func (c *Config) learned() []int {
+	return lists.Where(len(c.Costs), func(j int) bool { return c.Costs[j].Knowledge == Learned })
 }

@@ -221,6 +221,35 @@ func TestADoubtfulIncumbentIsReadAgain(t *testing.T) {
 	}
 }
 
+// TestWhatWaitsAgainCountsAsRead: settings that were read and are being read again are one place, whose
+// means differ by rounding alone. That decided whether another reading is worth anything.
+func TestWhatWaitsAgainCountsAsRead(t *testing.T) {
+	t.Parallel()
+	cfg := plain(t, 2, 1, func(c *Config) { c.Algorithm, c.Space.Arms = "log-cei", candidates(30, 2) }, `{}`)
+	compared := 0
+	for seed := range uint64(20) {
+		var again [2]float64
+		for i, factor := range []float64{1, 1 + 0x1p-50} {
+			h := amongArms(cfg, played(cfg, 10, seed))
+			for n := range h.Rounds {
+				h.Rounds[n].Readings[0].Value *= factor
+			}
+			best := deciding(mustReplay(t, cfg, h)).incumbent.place
+			h.Rounds = append(h.Rounds, Round{Point: best.U, Arm: best.Arm, Suggested: true, Readings: make([]Reading, 2)})
+			if c := deciding(mustReplay(t, cfg, h)).incumbent; samePlace(c.place, best) {
+				again[i] = c.again
+				compared++
+			}
+		}
+		if math.Abs(again[0]-again[1]) > 1e-12 {
+			t.Errorf("seed %d: by the last bit of the readings another is worth %g or %g", seed, again[0], again[1])
+		}
+	}
+	if compared < 30 {
+		t.Errorf("the settings that wait were compared with in %d of 40 games", compared)
+	}
+}
+
 // TestToldNoiseIsTheNoiseOfTheNextReading: where every reading comes with its standard deviation,
 // the next one is expected to have it too, times the fitted factor, whatever residuals say of the
 // rest of the model.

@@ -69,6 +69,11 @@ func (v *view) findIncumbent(ctx context.Context) error {
 			return err
 		}
 		places, rounds, estimates = append(places, waiting...), append(rounds, under...), joined(estimates, expected)
+		for i, p := range waiting { // what was read and waits again is one place, and counts as read
+			if first := slices.IndexFunc(places[:read], func(r Place) bool { return samePlace(p, r) }); first >= 0 {
+				v.repeat(estimates, read+i, first)
+			}
+		}
 		if best, there, err = v.pick(ctx, places, rounds, estimates); err != nil {
 			return err
 		}
@@ -102,17 +107,14 @@ const mostOthers = 16
 
 // worthAgain works out what reading x* again is worth.
 func (v *view) worthAgain(ctx context.Context, places []Place, rounds []int, estimates []policy.Estimate) error {
-	order := slices.DeleteFunc(indices(len(places)), func(i int) bool { return samePlace(places[i], v.incumbent.place) })
+	order := lists.Where(len(places), func(i int) bool { return !samePlace(places[i], v.incumbent.place) })
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(estimates[0].Mean[b], estimates[0].Mean[a]) })
 	order = order[:min(mostOthers, len(order))]
-	estimates, rival, err := v.compare(ctx, pick(places, order), v.costsOf(pick(rounds, order)))
+	estimates, rival, err := v.compare(ctx, lists.At(places, order), v.costsOf(lists.At(rounds, order)))
 	if err != nil {
 		return err
 	}
-	noise := make([]float64, len(v.targets))
-	for k := range noise {
-		noise[k] = v.noiseAt(k, v.incumbent.place)
-	}
+	noise := lists.Of(len(v.targets), func(k int) float64 { return v.noiseAt(k, v.incumbent.place) })
 	v.incumbent.again = v.traits.Again(v.bareInput(Draw{}, estimates, rival), noise)
 	return nil
 }
@@ -125,7 +127,7 @@ func (v *view) pick(ctx context.Context, places []Place, rounds []int, means []p
 		if err := checkpoint.Reach(ctx); err != nil {
 			return nil, err
 		}
-		estimates, err := v.estimate(ctx, pick(places, some), v.costsOf(pick(rounds, some)))
+		estimates, err := v.estimate(ctx, lists.At(places, some), v.costsOf(lists.At(rounds, some)))
 		if err != nil {
 			return nil, err
 		}
@@ -219,12 +221,9 @@ func (v *view) rival(at []Place) *policy.Rival {
 	if c == nil {
 		return nil
 	}
-	r := &policy.Rival{Mean: c.mean, SD: c.sd, Least: c.least, Again: c.again, Together: make([][]float64, len(v.targets)),
-		Itself: lists.Map(at, func(p Place) bool { return samePlace(p, c.place) })}
-	for k := range v.targets {
-		r.Noise = append(r.Noise, lists.Map(at, func(p Place) float64 { return v.noiseAt(k, p) }))
-	}
-	return r
+	return &policy.Rival{Mean: c.mean, SD: c.sd, Least: c.least, Again: c.again, Together: make([][]float64, len(v.targets)),
+		Itself: lists.Map(at, func(p Place) bool { return samePlace(p, c.place) }),
+		Noise:  lists.Of(len(v.targets), func(k int) []float64 { return lists.Map(at, func(p Place) float64 { return v.noiseAt(k, p) }) })}
 }
 
 // compare is estimate, with the places beside the incumbent; the rival is nil where there is none.

@@ -3,29 +3,7 @@ package optimizer
 import (
 	"slices"
 	"sync/atomic"
-
-	"headroom/internal/lists"
 )
-
-// indices are 0 to n−1.
-func indices(n int) []int { return consecutive(0, n) }
-
-// consecutive are first to end−1.
-func consecutive(first, end int) []int {
-	list := make([]int, end-first)
-	for i := range list {
-		list[i] = first + i
-	}
-	return list
-}
-
-// pick are the values with these indices, nil of nil.
-func pick[T any](from []T, indices []int) []T {
-	if from == nil {
-		return nil
-	}
-	return lists.Map(indices, func(n int) T { return from[n] })
-}
 
 // without are the numbers of a list that are not in another.
 func without(list, others []int) []int {

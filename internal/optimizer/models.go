@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"headroom/internal/lists"
 	"headroom/internal/optimizer/fit"
 	"headroom/internal/optimizer/policy"
 	"headroom/internal/optimizer/warp"
@@ -30,11 +31,9 @@ type metricModel struct {
 func (s *task) scaled(m metricModel) bool { return !s.cfg.Standardize || m.count > 0 }
 
 func (s *task) firstModels() []metricModel {
-	models := make([]metricModel, len(s.cfg.Metrics))
-	for i, m := range s.cfg.Metrics {
-		models[i] = metricModel{kernel: m.Kernel, lambda: m.lambdaAt(1), scale: 1, warp: warp.Identity, told: 1, inflation: 1}
-	}
-	return models
+	return lists.Map(s.cfg.Metrics, func(m Metric) metricModel {
+		return metricModel{kernel: m.Kernel, lambda: m.lambdaAt(1), scale: 1, warp: warp.Identity, told: 1, inflation: 1}
+	})
 }
 
 // lambdaAt is λ in modelled units when the scale is known.

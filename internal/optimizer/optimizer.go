@@ -20,6 +20,7 @@ package optimizer
 
 import (
 	"errors"
+	"math"
 
 	"headroom/internal/optimizer/policy"
 	"headroom/internal/optimizer/warp"
@@ -264,7 +265,7 @@ type NoiseAt struct {
 
 // Engine is the version of the optimizer that a decision records. It changes whenever the same
 // history could lead to a different suggestion; what another engine decided is not replayed.
-const Engine = "24"
+const Engine = "26"
 
 // Place is one point to ask about: unit coordinates, and the candidate's index (−1 without
 // candidates).
@@ -283,7 +284,7 @@ type Model struct {
 	Centre          float64   `json:"centre"`
 	Scale           float64   `json:"scale"`
 	Fitted          bool      `json:"fitted"` // hyperparameters come from a fit
-	Scaled          bool      `json:"-"`      // it is known how large readings are: see Unscaled
+	Scaled          bool      `json:"-"`      // it is known how large readings are: see scaled
 	Count           int       `json:"count"`  // readings in the posterior
 	Warp            warp.Warp `json:"-"`
 	Freedom         float64   `json:"freedom"`    // degrees of freedom of the bands, 0 for normal ones
@@ -378,6 +379,9 @@ type Coverage struct {
 	Coverage80 float64 `json:"coverage80"`
 	Coverage95 float64 `json:"coverage95"`
 }
+
+// Inside is how many readings fell inside the 95 % bands: Coverage95·Count, a whole number.
+func (c Coverage) Inside() int { return int(math.Round(c.Coverage95 * float64(c.Count))) }
 
 // Tally adds up how far one limit was broken by the trials whose value is known, in metric units.
 // Excluded trials count: they happened.

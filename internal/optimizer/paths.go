@@ -1,6 +1,7 @@
 package optimizer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"hash/fnv"
@@ -31,8 +32,8 @@ const draws = 256
 //	f(Z) = μ(Z) + τ L ξ,   f(x) = μ(x) + c(x, Z) w,   w = τ L⁻ᵀ ξ,   c(x, Z) w = k(x, Z) w − k(x, X) A⁻¹ k(X, Z) w,
 //
 // ξ being normal, and τ² = c ν/χ²_ν, one for each metric and draw, c being what is said beyond what
-// is regressed (view.width²), where predictions are Student-t with ν degrees of freedom, else τ² =
-// c. So a path is the sum of n + |Z| kernels, as a posterior mean is of n. (Wilson, Borovitskiy,
+// is regressed (view.width², and see scales), where predictions are Student-t with ν degrees of freedom,
+// else τ² = c. So a path is the sum of n + |Z| kernels, as a posterior mean is of n. (Wilson, Borovitskiy,
 // Terenin, Mostowsky, Deisenroth: Pathwise Conditioning of Gaussian Processes, 2021, with the
 // process at Z in place of random features, which not every kernel has.) ξ belongs to the place and
 // τ to the draw, not to the study's version: what is made of the draws changes as the posterior
@@ -363,7 +364,7 @@ func (p *paths) normals(metric int) [][]float64 {
 	xi := factor.Matrix(draws, len(p.at))
 	for n, place := range p.at {
 		name := fnv.New64a()
-		name.Write(bitsOf(place.U))
+		name.Write(lists.Bits(place.U))
 		random := rand.New(rand.NewPCG(p.state.cfg.Seed^name.Sum64(), gainStream+uint64(metric)))
 		for i := range xi {
 			xi[i][n] = random.NormFloat64()
@@ -372,11 +373,21 @@ func (p *paths) normals(metric int) [][]float64 {
 	return xi
 }
 
-// scales are τ of one metric, per draw.
+// scales are τ of one metric, per draw. Where n readings gave it its centre and scale, these are estimates:
+// of independent normal readings the next is
+//
+//	centre + scale √((n + 1)/(n − 1)) t,   t being Student-t with n − 1 degrees of freedom.
+//
+// So draws are wider by that root, and have as long tails at least.
 func (s *shown) scales(metric int) []float64 {
 	random := rand.New(rand.NewPCG(s.cfg.Seed, gainStream+uint64(metric)))
 	scales := make([]float64, draws)
-	freedom, width := s.regime.models[metric].freedom, s.width(metric)
+	m, width := s.regime.models[metric], s.width(metric)
+	freedom := m.freedom
+	if n := float64(m.count); s.cfg.Standardize && n > 1 {
+		width *= math.Sqrt((n + 1) / (n - 1))
+		freedom = min(cmp.Or(freedom, n-1), n-1)
+	}
 	for i := range scales {
 		scales[i] = width
 		if u := random.Float64(); freedom > 0 {
@@ -421,11 +432,7 @@ func (p *paths) judge(ctx context.Context, i int, points, values [][]float64) ([
 			return nil, err
 		}
 	}
-	scores := make([]search.Score, len(points))
-	for n := range scores {
-		scores[n] = score(values[n], p.works == nil || chances[n] >= p.needed[i])
-	}
-	return scores, nil
+	return lists.Of(len(points), func(n int) search.Score { return score(values[n], p.works == nil || chances[n] >= p.needed[i]) }), nil
 }
 
 // follow gives the values at points of some draws with the same hyperparameters, per draw, point and

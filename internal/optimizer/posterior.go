@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 
+	"headroom/internal/lists"
 	"headroom/internal/optimizer/checkpoint"
 	"headroom/internal/optimizer/policy"
 	"headroom/internal/optimizer/posterior"
@@ -21,17 +22,13 @@ func (s *shown) Models() []Model {
 		k := s.targetOf(i)
 		beta := betaOf(s.next, k)
 		out[i] = Model{Kernel: m.kernel, Lambda: m.lambda, Centre: m.centre, Scale: m.scale, Warp: m.warp, Inflation: m.inflation,
-			Freedom: m.freedom, Told: math.Sqrt(cmp.Or(m.told, 1)), Settings: m.noise.list, Wrong: m.noise.contradicting, Fitted: m.fitted, Scaled: !s.Unscaled(i), Count: s.sources[s.sourceOf[k]].arrived, InformationGain: gainOf(s.next, s.view, k)}
+			Freedom: m.freedom, Told: math.Sqrt(cmp.Or(m.told, 1)), Settings: m.noise.list, Wrong: m.noise.contradicting, Fitted: m.fitted, Scaled: s.scaled(s.regime.models[i]), Count: s.sources[s.sourceOf[k]].arrived, InformationGain: gainOf(s.next, s.view, k)}
 		if !math.IsNaN(beta) {
 			out[i].Beta = &beta
 		}
 	}
 	return out
 }
-
-// Unscaled tells whether readings of the metric are standardised, and nothing was fitted yet that
-// says how large they are: its prior is then as wide as one unit of whatever they are in.
-func (s *shown) Unscaled(metric int) bool { return !s.scaled(s.regime.models[metric]) }
 
 // Posterior returns one Belief per metric, from the data that arrived (in the algorithm's window,
 // if it has one). A metric that serves several raw constraints is regressed towards the threshold
@@ -175,10 +172,11 @@ func (s *shown) onOffer() []int {
 	return slices.DeleteFunc(slices.Clone(s.told(s.cfg.Objective.Metric)), func(n int) bool { return s.history.Rounds[n-1].Gone })
 }
 
-// Foresees tells whether the next decision can say anything of the metric: there is a reading, and
-// readings gave it the scale that it is regressed in.
+// Foresees tells whether the next decision can say anything of the metric: it sees a reading, and
+// readings gave the metric the scale that it is regressed in. Before that all that is believed is
+// the prior, as wide as one unit of whatever the metric is measured in.
 func (s *shown) Foresees(metric int) bool {
-	return s.scaled(s.regime.models[metric]) && !s.Unread(metric)
+	return s.scaled(s.regime.models[metric]) && len(s.told(metric)) > 0
 }
 
 // modelStands tells whether something can be said of every metric that decides: each has a scale,
@@ -223,10 +221,7 @@ func (s *shown) inSample(ctx context.Context) ([]policy.Estimate, error) {
 }
 
 func (s *shown) lookBack(ctx context.Context) ([]policy.Estimate, error) {
-	var at []Place
-	for t := range s.history.Rounds {
-		at = append(at, s.placeOf(t+1))
-	}
+	at := lists.Of(len(s.history.Rounds), func(t int) Place { return s.placeOf(t + 1) })
 	out, err := s.gather(at, nil, nil, func(i int, points posterior.Points) (posterior.Prediction, error) {
 		points.Rows = s.sources[i].rowsAt(len(at), func(round int) int { return round - 1 })
 		return s.sources[i].Predict(ctx, points, nil)

@@ -167,7 +167,7 @@ func clean(sum, step float64) float64 {
 
 // order are the steps from the tightest threshold to the loosest.
 func (p Price) order(c Cost) []int {
-	order := indices(len(p.Steps))
+	order := lists.Below(len(p.Steps))
 	if c.Sign < 0 { // a floor
 		slices.Reverse(order)
 	}

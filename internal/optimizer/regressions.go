@@ -301,13 +301,10 @@ func (s *evidence) updateSequentially(ctx context.Context, regime *regime, g *gr
 
 // targetsOf are the targets that a regime's regression serves, in order.
 func (s *evidence) targetsOf(regime *regime, g *group) []int {
-	var list []int
-	for k, t := range s.targets {
-		if t.metric >= 0 && regime.groups[regime.groupOf[t.metric]] == g {
-			list = append(list, k)
-		}
-	}
-	return list
+	return lists.Where(len(s.targets), func(k int) bool {
+		metric := s.targets[k].metric
+		return metric >= 0 && regime.groups[regime.groupOf[metric]] == g
+	})
 }
 
 // note writes down what decision t expected at its own place.
@@ -356,7 +353,7 @@ func (s *evidence) sequentialBefore(ctx context.Context, regime *regime, g *grou
 		}
 	}
 	fresh, err := gp.NewArms(ctx, g.function, s.arms.inputs(g.model.kernel), len(targets))
-	return &sequential{arms: fresh, from: regime.from}, indices(len(g.order)), err
+	return &sequential{arms: fresh, from: regime.from}, lists.Below(len(g.order)), err
 }
 
 // continued is what a regression had come to of the prior state for one with the same kernel and

@@ -158,12 +158,12 @@ func (s climbing) screen(ctx context.Context, at []Place) ([]climber, string, er
 		return nil, "", err
 	}
 	scores, err := all.scored(ctx, left)
-	return leaders(pick(at, left), scores, mostAscents), all.reason, err
+	return leaders(lists.At(at, left), scores, mostAscents), all.reason, err
 }
 
 // left are the places whose scores matter.
 func (s *screening) left(ctx context.Context) ([]int, error) {
-	left := indices(len(s.at))
+	left := lists.Below(len(s.at))
 	switch bounded := s.traits.RisesWithUncertainty || s.traits.Upper != nil; {
 	case bounded && len(s.history.Rounds) >= pruneFrom:
 		err := s.screenMeans(ctx)
@@ -181,7 +181,7 @@ func (s *screening) left(ctx context.Context) ([]int, error) {
 func (s *screening) scored(ctx context.Context, some []int) ([]search.Score, error) {
 	missing := slices.DeleteFunc(slices.Clone(some), func(i int) bool { _, known := s.scores[i]; return known })
 	if len(missing) > 0 {
-		scores, reason, err := s.scoreAll(ctx, pick(s.at, missing))
+		scores, reason, err := s.scoreAll(ctx, lists.At(s.at, missing))
 		if err != nil {
 			return nil, err
 		}
@@ -207,7 +207,7 @@ func (s *screening) leading(ctx context.Context, all []int) ([]int, error) {
 		if err != nil {
 			return nil, err
 		}
-		if list := leaders(pick(s.at, some), scores, mostAscents); len(list) == mostAscents && list[mostAscents-1].score.Above(bounds[order[count]]) {
+		if list := leaders(lists.At(s.at, some), scores, mostAscents); len(list) == mostAscents && list[mostAscents-1].score.Above(bounds[order[count]]) {
 			return some, nil
 		}
 	}
@@ -245,12 +245,12 @@ func (s *screening) prune(ctx context.Context, left []int, rows int) ([]int, err
 	if err != nil {
 		return nil, err
 	}
-	probe := pick(left, descending(bounds)[:min(probed, len(bounds))])
+	probe := lists.At(left, descending(bounds)[:min(probed, len(bounds))])
 	exact, err := s.scored(ctx, probe)
 	if err != nil {
 		return nil, err
 	}
-	list := leaders(pick(s.at, probe), exact, starts)
+	list := leaders(lists.At(s.at, probe), exact, starts)
 	least := list[min(2*s.effort().fine, len(list))-1].score // twice as many as are polished to the end
 	least.Value -= 1e-9 * math.Max(1, math.Abs(least.Value))
 	least.Tie = math.Inf(-1)
@@ -276,7 +276,7 @@ func (s *screening) bounds(ctx context.Context, of []int, known func(context.Con
 		if err != nil {
 			return err
 		}
-		at := pick(s.at, of[from:to])
+		at := lists.At(s.at, of[from:to])
 		if input.Works, err = s.worksAt(ctx, at); err != nil {
 			return err
 		}
@@ -298,7 +298,7 @@ func (s *screening) closely(input *policy.Input) (policy.Scores, error) {
 
 // whole is the input of some places.
 func (s *screening) whole(ctx context.Context, of []int) (*policy.Input, error) {
-	at := pick(s.at, of)
+	at := lists.At(s.at, of)
 	estimates, rival, err := s.compare(ctx, at, s.known.at(at))
 	if err != nil {
 		return nil, err
@@ -309,16 +309,16 @@ func (s *screening) whole(ctx context.Context, of []int) (*policy.Input, error) 
 // after is the input of some places with the standard deviations that the first rows of each factor
 // leave.
 func (s *screening) after(ctx context.Context, of []int, rows int) (*policy.Input, error) {
-	at := pick(s.at, of)
+	at := lists.At(s.at, of)
 	rival := s.rival(at)
 	estimates, err := s.gather(at, s.known.at(at), rival, func(i int, points posterior.Points) (p posterior.Prediction, err error) {
 		left, err := s.sources[i].Rows(ctx)
 		if err != nil {
 			return p, err
 		}
-		p.Means = lists.Map(s.sources[i].targets, func(k int) []float64 { return pick(s.means[k], of) })
+		p.Means = lists.Map(s.sources[i].targets, func(k int) []float64 { return lists.At(s.means[k], of) })
 		if rival != nil {
-			p.Together = left.Together(s.beside(i), points.Inputs, pick(s.explained[i], of))
+			p.Together = left.Together(s.beside(i), points.Inputs, lists.At(s.explained[i], of))
 		}
 		p.Variances, err = left.VariancesAfter(ctx, rows, points.Inputs)
 		return p, err

@@ -121,7 +121,7 @@ func TestScreeningKeepsTheBest(t *testing.T) {
 		if err := all.screenMeans(background); err != nil {
 			t.Fatal(err)
 		}
-		if left := sure(all.prune(background, indices(len(at)), 64)); len(left) > 2*len(at)/3 {
+		if left := sure(all.prune(background, lists.Below(len(at)), 64)); len(left) > 2*len(at)/3 {
 			t.Errorf("%s: %d of %d places are left after the first bound", algorithm, len(left), len(at))
 		}
 	}
@@ -193,7 +193,7 @@ func TestTheEdgeOfRiskIsFollowed(t *testing.T) {
 		chosen := top.Value
 		for step := 0.1; step > 1e-6; step *= 0.8 {
 			for range 4 {
-				near := lists.Map(indices(64), func(int) Place {
+				near := lists.Map(lists.Below(64), func(int) Place {
 					return Place{U: lists.Map(at.U, func(u float64) float64 { return min(1, max(0, u+step*random.NormFloat64())) }), Arm: -1}
 				})
 				for i, other := range score(near) {

@@ -172,12 +172,12 @@ func TestCeiling(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if at := state.AtCeiling(); len(at) != 1 || !at[0] {
+		if at := state.AtCeiling(); !slices.Equal(at, []int{0}) {
 			t.Errorf("%s with the multiplier %v is not at its ceiling", algorithm, state.Multipliers())
 		}
 	}
 	free, _, _ := stateOf(t, "ckb-lyapunov", 3)
-	if slices.Contains(free.AtCeiling(), true) {
+	if len(free.AtCeiling()) > 0 {
 		t.Error("a queue has a ceiling")
 	}
 }

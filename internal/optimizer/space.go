@@ -1,7 +1,6 @@
 package optimizer
 
 import (
-	"encoding/binary"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -91,15 +90,13 @@ func (s Space) relabelled(u []float64) []float64 {
 }
 
 // spread gives each kernel input the lengthscale of its parameter.
-func (s Space) spread(lengthscales []float64) []float64 { return pick(lengthscales, s.owners()) }
+func (s Space) spread(lengthscales []float64) []float64 { return lists.At(lengthscales, s.owners()) }
 
 // owners says, for each kernel input, which parameter it belongs to.
 func (s Space) owners() []int {
 	var out []int
 	for k, d := range s.Dims {
-		for range d.inputs() {
-			out = append(out, k)
-		}
+		out = append(out, slices.Repeat([]int{k}, d.inputs())...)
 	}
 	return out
 }
@@ -321,15 +318,6 @@ func (s Space) priorLengthscales() []float64 {
 		}
 		return rangeShare * math.Sqrt(float64(len(s.Dims))) * d.inputRange()
 	})
-}
-
-// bitsOf are the bytes of numbers, which tell points apart.
-func bitsOf(u []float64) []byte {
-	bits := make([]byte, 0, 8*len(u))
-	for _, x := range u {
-		bits = binary.LittleEndian.AppendUint64(bits, math.Float64bits(x))
-	}
-	return bits
 }
 
 // placeKey tells places apart: by their candidate, else by their coordinates.

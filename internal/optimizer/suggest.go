@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"headroom/internal/lists"
 	"headroom/internal/optimizer/policy"
 	"headroom/internal/optimizer/search"
 )
@@ -84,7 +85,7 @@ func (s *decision) scoreList(ctx context.Context, at []Place, known Known) (*sco
 	if len(of) == 0 {
 		return nil, ErrNoneAllowed
 	}
-	l.at, l.input = pick(at, of), input
+	l.at, l.input = lists.At(at, of), input
 	if l.scores, err = s.score(input); err != nil {
 		return nil, err
 	}
@@ -137,7 +138,7 @@ func (s *decision) askFurther(scores policy.Scores, at []Place, all bool) error 
 	if scores.AllowedAfterAll == nil {
 		return nil
 	}
-	order, found := indices(len(at)), []int{}
+	order, found := lists.Below(len(at)), []int{}
 	slices.SortStableFunc(order, func(a, b int) int {
 		return cmp.Or(cmp.Compare(s.rank(scores, at[a], a), s.rank(scores, at[b], b)), cmp.Compare(scores.Value[b], scores.Value[a]))
 	})
@@ -177,7 +178,7 @@ func (s *decision) decided(scores policy.Scores, at []Place, found []int, i int)
 // and what it sees there. Of places over which it draws functions those are left out that would not
 // be chosen, unless all are asked for.
 func (s *decision) choices(ctx context.Context, at []Place, known func(j, i int) float64, draw Draw, all bool) (of []int, input *policy.Input, err error) {
-	of = indices(len(at))
+	of = lists.Below(len(at))
 	if !s.traits.Blind && s.traits.Considers == nil && s.traits.Functions == nil {
 		input, err = s.inputAt(ctx, at, known, draw)
 		return of, input, err
@@ -190,21 +191,21 @@ func (s *decision) choices(ctx context.Context, at []Place, known func(j, i int)
 		of = s.traits.Considers(unseen)
 	}
 	of = s.foremost(of, at, unseen.Works)
-	some, knownOf := pick(at, of), func(j, i int) float64 { return known(j, of[i]) }
+	some, knownOf := lists.At(at, of), func(j, i int) float64 { return known(j, of[i]) }
 	widths := s.traits.Functions(unseen)
 	if widths == nil || len(of) == 0 {
 		input, err = s.unseen(ctx, some, knownOf, draw)
 		return of, input, err
 	}
 	drawn, input, err := s.drawOver(ctx, some, knownOf, unseen, widths, all)
-	return pick(of, drawn), input, err
+	return lists.At(of, drawn), input, err
 }
 
 // foremost are the places of the lowest rank that may be chosen.
 func (s *decision) foremost(of []int, at []Place, works *policy.Estimate) []int {
 	scores := s.weigh(policy.Scores{}, works)
 	for rank := range ranks {
-		for _, usable := range s.usables() {
+		for _, usable := range []func(Place) bool{s.teaches(), s.cfg.Space.offers} { // the second where none may be chosen by the first
 			fits := func(i int) bool { return s.rank(scores, at[i], i) == rank && usable(at[i]) }
 			if some := slices.DeleteFunc(slices.Clone(of), func(i int) bool { return !fits(i) }); len(some) > 0 {
 				return some
@@ -240,12 +241,12 @@ func (s *decision) Acquisition(ctx context.Context, at []Place, known Known) (Sc
 	if err != nil {
 		return Scores{}, err
 	}
-	if err := s.askFurther(scores, pick(at, of), true); err != nil {
+	if err := s.askFurther(scores, lists.At(at, of), true); err != nil {
 		return out, err
 	}
-	values, allowed, fellBack := s.effective(scores, pick(at, of))
+	values, allowed, fellBack := s.effective(scores, lists.At(at, of))
 	if !fellBack {
-		s.settle(scores, pick(at, of), allowed)
+		s.settle(scores, lists.At(at, of), allowed)
 	}
 	for n, i := range of {
 		out.Values[i], out.Allowed[i] = values[n], allowed[n]
@@ -343,10 +344,10 @@ func (s *decision) nearestFreshArm(u []float64, keeps func(Place) bool) (Place, 
 	space := s.cfg.Space
 	tried := map[string]bool{}
 	for _, r := range s.history.Rounds {
-		tried[string(bitsOf(r.Point))] = true
+		tried[string(lists.Bits(r.Point))] = true
 	}
 	for _, allowed := range []func(Place) bool{keeps, func(Place) bool { return true }} {
-		for _, left := range []func(Place) bool{func(p Place) bool { return !tried[string(bitsOf(p.U))] }, func(p Place) bool { return !s.isSpent(p) }, s.cfg.Space.offers} {
+		for _, left := range []func(Place) bool{func(p Place) bool { return !tried[string(lists.Bits(p.U))] }, func(p Place) bool { return !s.isSpent(p) }, s.cfg.Space.offers} {
 			best, nearest := math.Inf(1), Place{Arm: -1}
 			for i, a := range space.Arms {
 				at := Place{U: a, Arm: i}

@@ -11,6 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"headroom/internal/lists"
 	"headroom/internal/optimizer/policy"
 	"headroom/internal/optimizer/search"
 )
@@ -251,7 +252,7 @@ func TestFirstDesignKeepsKnownLimits(t *testing.T) {
 					if d.Reason != policy.FirstDesign || d.Place.U[0] > most {
 						t.Errorf("%s on %s: round %d of the design is at %v, beyond the limit", algorithm, g.name, d.Round, d.Place.U)
 					}
-					seen[string(bitsOf(d.Place.U))] = true
+					seen[string(lists.Bits(d.Place.U))] = true
 					state = sure(state.Extend(background, told(cfg, state.history, d)))
 				}
 				if len(seen) < 6 {

@@ -68,7 +68,7 @@ func (s *evidence) acting(ctx context.Context, t int, q []float64, slid windows)
 }
 
 // actingIn is acting with the hyperparameters of a regime. A metric without a scale yet is seen by
-// its prior alone, centred on the limit: its readings have units of which nothing is known.
+// its prior mean alone, centred on the limit: its readings have units of which nothing is known.
 func (s *evidence) actingIn(ctx context.Context, regime *regime, t int, q []float64, slid windows) (*view, error) {
 	v := &view{evidence: s, round: t, regime: regime, transforms: slices.Clone(regime.transforms), multipliers: q, slid: slid, whole: new(checkpoint.Once[*view])}
 	for k, target := range s.targets {
@@ -155,12 +155,7 @@ func (v *view) sourcesArrived(ctx context.Context, withPending bool) error {
 func (v *view) sourcesCensored(ctx context.Context) error {
 	v.sourceOf = v.regime.ownOf
 	for i, g := range v.regime.own {
-		src := source{group: g}
-		for k, of := range v.sourceOf {
-			if of == i {
-				src.targets = append(src.targets, k)
-			}
-		}
+		src := source{group: g, targets: lists.Where(len(v.sourceOf), func(k int) bool { return v.sourceOf[k] == i })}
 		if err := v.condition(ctx, &src, func(rows *posterior.Rows, n int) []float64 {
 			return rows.Data.Whiten(nil, v.censoredResponses(src.targets[n], src.rounds, v.traits.Censoring.Window))
 		}); err != nil {

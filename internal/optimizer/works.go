@@ -147,13 +147,8 @@ func (s *task) outcomes(k Kernel) (all outcomes) {
 	return all
 }
 
-func (o outcomes) failed() (count int) {
-	for _, worked := range o.worked {
-		if !worked {
-			count++
-		}
-	}
-	return count
+func (o outcomes) failed() int {
+	return lists.Count(o.worked, func(worked bool) bool { return !worked })
 }
 
 func (o outcomes) same(other outcomes) bool {
@@ -176,7 +171,7 @@ func (o outcomes) telling(ctx context.Context, lengthscales []float64) (outcomes
 		}
 		return sum
 	}
-	edge, order := make([]float64, n), indices(n)
+	edge, order := make([]float64, n), lists.Below(n)
 	for i := range edge {
 		if err := checkpoint.Reach(ctx); err != nil {
 			return o, err
@@ -190,7 +185,7 @@ func (o outcomes) telling(ctx context.Context, lengthscales []float64) (outcomes
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(edge[a], edge[b]) })
 	taken := fit.Farthest(o.inputs, lengthscales, order[:mostOutcomes/2], n, mostOutcomes-mostOutcomes/2)
-	return outcomes{pick(o.inputs, taken), pick(o.worked, taken)}, nil
+	return outcomes{lists.At(o.inputs, taken), lists.At(o.worked, taken)}, nil
 }
 
 // worksAt is the latent function of whether trials work at some places; nil while none has failed.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"headroom/internal/lists"
 	"headroom/internal/optimizer/policy"
 	"headroom/internal/optimizer/search"
 )
@@ -153,7 +154,7 @@ func checkSlopes(t *testing.T, s *State) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	slopes := sure(slopesAt(indices(len(points))))
+	slopes := sure(slopesAt(lists.Below(len(points))))
 	for i, u := range points {
 		for k := range u {
 			const step = 1e-6

@@ -378,7 +378,7 @@ func decisionRecord(c *design.Compiled, state *optimizer.State, d optimizer.Deci
 		kept.FeasibilityProbability = &d.FeasibilityProbability
 	}
 	for k, name := range c.MetricNames {
-		if state.Unread(k) {
+		if !state.Foresees(k) {
 			delete(kept.Mean, name)
 			delete(kept.SD, name)
 		}
@@ -386,7 +386,7 @@ func decisionRecord(c *design.Compiled, state *optimizer.State, d optimizer.Deci
 	if d.HasScore && design.Finite(d.Acquisition) {
 		kept.Acquisition = &d.Acquisition
 	}
-	if d.Incumbent > 0 && design.Finite(d.ExpectedImprovement) && !state.Unscaled(c.Config.Objective.Metric) {
+	if d.Incumbent > 0 && design.Finite(d.ExpectedImprovement) && state.Foresees(c.Config.Objective.Metric) {
 		kept.ExpectedImprovement, kept.Incumbent = &d.ExpectedImprovement, d.Incumbent
 	}
 	if d.Works > 0 {
@@ -413,7 +413,7 @@ func decisionRecord(c *design.Compiled, state *optimizer.State, d optimizer.Deci
 // in its units: before, nothing is known of the chance to keep them all.
 func limitsLearned(c *design.Compiled, state *optimizer.State) bool {
 	return !slices.ContainsFunc(c.Config.Costs, func(cost optimizer.Cost) bool {
-		return cost.Knowledge == optimizer.Learned && (state.Unread(cost.Metric) || state.Unscaled(cost.Metric))
+		return cost.Knowledge == optimizer.Learned && !state.Foresees(cost.Metric)
 	})
 }
 

@@ -6,6 +6,9 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/mathext"
+	"gonum.org/v1/gonum/stat/distuv"
+
 	"headroom/internal/lists"
 	"headroom/internal/optimizer"
 	"headroom/internal/optimizer/policy"
@@ -16,7 +19,7 @@ import (
 // Finding is something about a study that keeps it from doing as well as it could, and what would
 // help.
 type Finding struct {
-	Kind      string `json:"kind"` // "scale": a number is on a linear scale that belongs on a log one; "doubt": what was told of a trial looks like a slip; "drift": a metric comes out otherwise than it did
+	Kind      string `json:"kind"` // "scale": a number is on a linear scale that belongs on a log one; "doubt": what was told of a trial looks like a slip; "drift": a metric comes out otherwise than it did; "calibration": its readings leave the bands predicted for them too often
 	Parameter string `json:"parameter,omitempty"`
 	Metric    string `json:"metric,omitempty"`
 	Trial     int    `json:"trial,omitempty"`
@@ -67,6 +70,69 @@ func (d Drift) Came(metric string) string {
 // FewPredictions is how many predicted readings there have to be before anything is said of how
 // well they were predicted.
 const FewPredictions = 5
+
+// BandVerdict is what the readings that fell inside bands, of all for which one that should hold 95 % of them
+// was drawn before, say of the bands.
+type BandVerdict int
+
+// NothingAgainst is no proof that the bands are right.
+const (
+	TooFew BandVerdict = iota
+	NothingAgainst
+	TooNarrow
+	TooWide
+)
+
+// surprise is how many times likelier than by bands that are right readings have to be before they
+// speak against them.
+const surprise = 20
+
+// JudgeBands judges bands by k of n readings inside them. They speak against bands that hold a share
+// p = 0.95 when bands of which any smaller share is as likely, or any larger one, explain them
+// that much better:
+//
+//	∫ qᵏ (1 − q)ⁿ⁻ᵏ dq / (length · pᵏ (1 − p)ⁿ⁻ᵏ) ≥ 20, over q in [0, p] or in [p, 1].
+//
+// By Ville (1939) that ever happens, however often one looks, to at most one in 20 of those that are right.
+func JudgeBands(c optimizer.Coverage) BandVerdict {
+	if c.Count < FewPredictions {
+		return TooFew
+	}
+	const p = 0.95
+	inside, outside := float64(c.Inside()), float64(c.Count-c.Inside())
+	share := distuv.Beta{Alpha: inside + 1, Beta: outside + 1}
+	likelier := mathext.Lbeta(share.Alpha, share.Beta) - inside*math.Log(p) - outside*math.Log(1-p)
+	switch {
+	case likelier+math.Log(share.CDF(p)/p) >= math.Log(surprise):
+		return TooNarrow
+	case likelier+math.Log(share.Survival(p)/(1-p)) >= math.Log(surprise):
+		return TooWide
+	}
+	return NothingAgainst
+}
+
+// String says it as a sentence of its own does.
+func (v BandVerdict) String() string {
+	return [...]string{"too few to judge", "nothing speaks against the bands", "the bands are too narrow", "the bands are wider than they need to be"}[v]
+}
+
+// CoverageWords says how many readings fell inside the bands, and what that says of them.
+func CoverageWords(c optimizer.Coverage) string {
+	them := "them"
+	if c.Count == 1 {
+		them = "it"
+	}
+	return fmt.Sprintf("%d of %s fell in the 95\u202f%% band predicted for %s (noise included): %s.", c.Inside(), design.Count(c.Count, "reading", "readings"), them, JudgeBands(c))
+}
+
+// Miscalibrated lists the metrics whose readings leave the bands too often.
+func Miscalibrated(snap *ledger.Snapshot, calibrations map[string]optimizer.Calibration) []Finding {
+	return lists.Pick(snap.Compiled().MetricNames, func(metric string) (Finding, bool) {
+		c := calibrations[metric]
+		return Finding{Kind: "calibration", Metric: metric, Says: design.OpeningName(metric) + ": " + CoverageWords(c.Coverage),
+			Remedy: "look for slips among its readings, and tell their standard deviations if they are known; until then take what is expected of it, and the chances, for less sure than they are said to be"}, JudgeBands(c.Coverage) == TooNarrow
+	})
+}
 
 // drifted is what the residuals of a metric say, and whether that is a drift: too few predictions are
 // none.

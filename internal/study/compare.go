@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"headroom/internal/lists"
 	"headroom/internal/optimizer"
 	"headroom/internal/optimizer/policy"
 	"headroom/internal/scheduler"
@@ -215,9 +216,7 @@ func (c *comparison) acquisitionRange(ctx context.Context, state *optimizer.Stat
 	places := c.seen.snap.Compiled().Arms()
 	if places == nil {
 		places = c.seen.snap.Compiled().Probes()
-		for _, r := range c.seen.history.Rounds {
-			places = append(places, optimizer.Place{U: r.Point, Arm: r.Arm})
-		}
+		places = append(places, lists.Map(c.seen.history.Rounds, func(r optimizer.Round) optimizer.Place { return optimizer.Place{U: r.Point, Arm: r.Arm} })...)
 	}
 	if len(places) == 0 {
 		return 0, nil

@@ -40,6 +40,7 @@ func TestImportReadsWhatPeopleWrite(t *testing.T) {
 		"other order":       "note,pH,yield,catalyst,time,salt,cycles,temperature\n" + `"first, ""ok""",7,-71.25,B,0.8,0.1,3,47.5`,
 		"spaces":            strings.ReplaceAll(screenHeader, ",", " , ") + ` 47.5 , 3 , 0.1 , 0.8 , B , -71.25 ,  , 7 ,"first, ""ok"""`,
 		"units":             strings.NewReplacer("temperature", "Temperature (°C)", "yield", "Yield [%]", "impurity", "Impurity / %").Replace(screenHeader) + `47.5,3,0.1,0.8,B,-71.25,,7,"first, ""ok"""`,
+		"units in cells":    strings.ReplaceAll(screenHeader, ",", ";") + `47,5 °C;3;0,1;0,8;B;-71,250%;;7;"first, ""ok"""`,
 		"an empty column":   strings.ReplaceAll(screenHeader, "\n", ",\n") + `47.5,3,0.1,0.8,B,-71.25,,7,"first, ""ok""",`,
 		"empty rows":        screenHeader + `47.5,3,0.1,0.8,B,-71.25,,7,"first, ""ok"""` + "\n\n,,,,,,,,\n",
 	} {
@@ -76,6 +77,9 @@ func TestImportFaults(t *testing.T) {
 		{"a missing parameter", "temperature,cycles,salt,time,yield\n", "columns", `no column for the parameter "catalyst"`},
 		{"a column twice", "Temperature," + screenHeader, "columns[1]", `columns 1 and 2 are both "temperature"`},
 		{"an unknown column", "yeild," + screenHeader, "columns[0]", `did you mean "yield"?`},
+		{"another unit", "Yield (g)," + screenHeader, "columns[0]", "; yield is in %; ignore"},
+		{"no unit", "cycles [h]," + screenHeader, "columns[0]", "; cycles has no unit; ignore"},
+		{"standard deviations by another name", "impurity_sem," + screenHeader, "columns[0]", `; standard deviations of impurity stand in a column "impurity stddev"; ignore`},
 		{"one cell", screenHeader + "47.5\n", "lines[2]", "line 2 has 1 cell; the first line names 9 columns"},
 		{"too few cells", screenHeader + "47.5,3\n", "lines[2]", "line 2 has 2 cells; the first line names 9 columns"},
 		{"a value out of range", screenHeader + "47.5,3,0.1,0.8,B,1,1,1,\n99,3,0.1,0.8,B,,,,\n", "lines[3].temperature", "line 3, temperature: 99 is above the highest, 60"},
@@ -84,7 +88,7 @@ func TestImportFaults(t *testing.T) {
 		{"an unmeasured parameter", screenHeader + "PENDING,3,0.1,0.8,B,,,,", "lines[2].temperature", "is not a number"},
 		{"an empty parameter", screenHeader + ",3,0.1,0.8,B,,,,", "lines[2].temperature", "every parameter needs a value"},
 		{"an unknown choice", screenHeader + "47.5,3,0.1,0.8,b,,,,", "lines[2].catalyst", `"b" is unknown; it must be one of "A", "B", "=C"`},
-		{"a reading that is no number", screenHeader + "47.5,3,0.1,0.8,B,12%,,,", "lines[2].yield", `"12%" is not a number; leave it blank or write PENDING`},
+		{"a reading that is no number", screenHeader + "47.5,3,0.1,0.8,B,12 mM,,,", "lines[2].yield", `"12 mM" is not a number; leave it blank or write PENDING`},
 		{"a reading that is infinite", screenHeader + "47.5,3,0.1,0.8,B,Inf,,,", "lines[2].yield", "is not a number"},
 		{"a reading that overflows", screenHeader + "47.5,3,0.1,0.8,B,1e999,,,", "lines[2].yield", "is not a number"},
 		{"a huge reading", screenHeader + "47.5,3,0.1,0.8,B,1e101,,,", "lines[2].yield", "1e100"},
@@ -231,8 +235,9 @@ func TestExportCanBeImportedAgain(t *testing.T) {
 	c := fresh.snap.Compiled()
 	rapid.Check(t, func(t *rapid.T) {
 		trials := drawTrials(t, c)
+		decimals := rapid.SampledFrom([]design.Decimals{design.DecimalPoint, design.DecimalComma}).Draw(t, "decimals")
 		var file bytes.Buffer
-		must.Do(t, WriteCSV(&file, c.Def, trials, nil))
+		must.Do(t, WriteCSV(&file, c.Def, trials, nil, decimals))
 		text := file.String()
 		rows, unknown, err := parseCSV(c, &file, ImportOptions{})
 		if err != nil || len(unknown) > 0 || len(rows) != len(trials) {
@@ -257,7 +262,7 @@ func TestExportCanBeImportedAgain(t *testing.T) {
 			got.Number, got.Status = want.Number, want.Status // which an import does not take over
 		}
 		var again bytes.Buffer
-		if err := WriteCSV(&again, c.Def, imported.Trials, imported.Chosen); err != nil || again.String() != text {
+		if err := WriteCSV(&again, c.Def, imported.Trials, imported.Chosen, decimals); err != nil || again.String() != text {
 			t.Fatalf("%v: the table is\n%s\nand was\n%s", err, again.String(), text)
 		}
 	})
@@ -313,7 +318,7 @@ func TestDeviationsWithoutAColumnOfTheirOwn(t *testing.T) {
 	b.ask(1)
 	b.must(ruleTell(b.snap, 1, ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: 60, StdDev: new(0.5)}, "impurity": {Value: 0.2, StdDev: new(0.01)}, "Yield stddev": {Value: 3}}}))
 	var file bytes.Buffer
-	if err := WriteCSV(&file, b.snap.Definition, b.snap.Trials, b.snap.Chosen); err != nil || !strings.Contains(file.String(), ",yield,impurity,impurity stddev,Yield stddev,note\n") || !strings.Contains(file.String(), ",60±0.5,0.2,0.01,3,") {
+	if err := WriteCSV(&file, b.snap.Definition, b.snap.Trials, b.snap.Chosen, design.DecimalPoint); err != nil || !strings.Contains(file.String(), ",yield,impurity,impurity stddev,Yield stddev,note\n") || !strings.Contains(file.String(), ",60±0.5,0.2,0.01,3,") {
 		t.Errorf("%v\n%s", err, file.String())
 	}
 	rows, _, err := parseCSV(b.snap.Compiled(), &file, ImportOptions{})
@@ -330,7 +335,7 @@ func TestExportIsHarmlessInSpreadsheets(t *testing.T) {
 	trial := ledger.Trial{Number: 1, Status: ledger.StatusCompleted, Note: "@SUM(A1)", Metrics: map[string]ledger.Measurement{"yield": {Value: -71.5}},
 		Parameters: design.Settings{"temperature": design.NumberValue(20), "cycles": design.NumberValue(3), "=salt": design.NumberValue(1e-7), "time": design.NumberValue(0.5), "catalyst": design.TextValue("=C")}}
 	var file bytes.Buffer
-	must.Do(t, WriteCSV(&file, checked, []*ledger.Trial{&trial}, nil))
+	must.Do(t, WriteCSV(&file, checked, []*ledger.Trial{&trial}, nil, design.DecimalPoint))
 	want := "number,status,temperature,cycles,'=salt,time,catalyst,yield,impurity,pH,colour,note\n" +
 		"1,completed,20,3,1e-07,0.5,'=C,-71.5,,,,'@SUM(A1)\n"
 	if file.String() != want {
@@ -392,7 +397,7 @@ func TestAnOvershootIsImportedAgain(t *testing.T) {
 	b.must(ruleTell(b.snap, 2, ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: 61}, "impurity": {Value: 0.2}},
 		Parameters: design.Settings{"temperature": design.NumberValue(69), "cycles": b.snap.Trial(2).Parameters["cycles"]}}))
 	var table bytes.Buffer
-	if err := WriteCSV(&table, b.snap.Definition, b.snap.Trials, b.snap.Chosen); err != nil || !strings.Contains(table.String(), "note,chosen temperature\n") {
+	if err := WriteCSV(&table, b.snap.Definition, b.snap.Trials, b.snap.Chosen, design.DecimalPoint); err != nil || !strings.Contains(table.String(), "note,chosen temperature\n") {
 		t.Fatalf("%v\n%s", err, table.String())
 	}
 	other := newBench(t, oven())
@@ -486,7 +491,7 @@ func TestAKnownValueAtOtherSettingsThanThoseChosen(t *testing.T) {
 	b.ask(1)
 	b.must(ruleTell(b.snap, 1, ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: 61}}, Parameters: design.Settings{"temperature": design.NumberValue(31.5), "cycles": design.NumberValue(2)}}))
 	var table strings.Builder
-	must.Do(t, WriteCSV(&table, b.snap.Definition, b.snap.Trials, b.snap.Chosen))
+	must.Do(t, WriteCSV(&table, b.snap.Definition, b.snap.Trials, b.snap.Chosen, design.DecimalPoint))
 	other := newBench(t, d)
 	rows, _ := must.Get2(parseCSV(other.snap.Compiled(), strings.NewReader(table.String()), ImportOptions{}))(t)
 	if doubts := doubtRows(other.snap, rows); len(doubts) > 0 {

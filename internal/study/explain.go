@@ -16,11 +16,9 @@ import (
 // chosenBy is what the sentence about a decision needs to know beside its numbers.
 type chosenBy struct {
 	by           string
-	withinLimits bool              // some trial so far is known to be within every limit
-	best         bool              // some counts as the best so far: it is not taken out, nor in doubt
-	compares     bool              // the algorithm does, as its description says
-	safely       bool              // it goes on from safe settings
-	heedless     bool              // it takes no account of limits
+	withinLimits bool // some trial so far is known to be within every limit
+	best         bool // some counts as the best so far: it is not taken out, nor in doubt
+	algorithm    policy.Description
 	blind        map[string]string // what is missing of a metric before anything can be expected of it
 	seen         *ledger.Snapshot  // what was decided from
 }
@@ -28,8 +26,7 @@ type chosenBy struct {
 // decidedBy is that of a decision by a state of the snapshot, compiled so.
 func decidedBy(by string, snap *ledger.Snapshot, compiled *design.Compiled, state *optimizer.State) chosenBy {
 	feasible, _ := snap.Feasibility()
-	return chosenBy{by: by, withinLimits: feasible > 0, best: snap.Best() != nil, compares: compiled.Algorithm.Compares, safely: compiled.Algorithm.NeedsSafeSeeds, heedless: compiled.Algorithm.Heedless,
-		blind: blind(snap, state), seen: snap}
+	return chosenBy{by: by, withinLimits: feasible > 0, best: snap.Best() != nil, algorithm: compiled.Algorithm, blind: blind(snap, state), seen: snap}
 }
 
 // aside says of a trial that it is no result to go by, where it waits, broke a limit or is in doubt.
@@ -108,12 +105,10 @@ func phase(horizon int) string {
 const mostSettings = 6
 
 func describeSettings(d design.Definition, s design.Settings) string {
-	var parts []string
-	for _, p := range d.Parameters {
-		if v, ok := s[p.Name]; ok {
-			parts = append(parts, describeSetting(d, p, v))
-		}
-	}
+	parts := lists.Pick(d.Parameters, func(p design.Parameter) (string, bool) {
+		v, ok := s[p.Name]
+		return describeSetting(d, p, v), ok
+	})
 	if len(parts) > mostSettings {
 		more := len(parts) - mostSettings + 1
 		parts = append(parts[:mostSettings-1], fmt.Sprintf("%d more settings", more))
@@ -214,13 +209,20 @@ func (e expectation) within(metric string, write func(threshold float64) string,
 	return " (limits " + design.Listed(limits, "and") + ")"
 }
 
+// safeByDistance tells whether settings are safe by their distance to others that are, and a Lipschitz
+// constant, whatever the model believes of them.
+func safeByDistance(d design.Definition) bool {
+	return !policy.Absent(d.Algorithm.Settings["lipschitz"])
+}
+
 func because(d design.Definition, p ledger.ChosenData, who chosenBy) string {
 	highest, objective := "highest", design.Name(d.Objective.Metric)
 	if d.Objective.Direction == "minimize" {
 		highest = "lowest"
 	}
-	limits, learned, both, none := limitNames(d), learnedLimits(d, p, nil), learnedLimits(d, p, nil, objective), ""
-	if learned != "" {
+	limits, learned, none := limitNames(d), learnedLimits(d, p, nil), ""
+	both := design.Listed(append([]string{objective}, learned...), "and")
+	if learned != nil {
 		none = noneYet(who)
 	}
 	switch p.Decision.Reason {
@@ -233,29 +235,32 @@ func because(d design.Definition, p ledger.ChosenData, who chosenBy) string {
 	case policy.Own:
 		return ownChoice(p, who)
 	case policy.Optimistic:
-		if limits == "" || who.heedless {
+		if limits == nil || who.algorithm.Heedless {
 			return fmt.Sprintf("Chosen because its optimistic %s is the %s of all.", objective, highest)
 		}
-		among := "points whose " + limits + " could still be within the limit"
-		if who.safely {
-			among = "the safe settings and the points that the model believes to keep " + limits + " within the limit"
+		among := "points whose " + design.Listed(limits, "and") + " could still be within " + theirLimits(limits)
+		switch {
+		case who.algorithm.NeedsSafeSeeds && safeByDistance(d):
+			among = "the safe settings and the points that the Lipschitz constant says keep " + keptWithin(limits)
+		case who.algorithm.NeedsSafeSeeds:
+			among = "the safe settings and the points that the model believes to keep " + keptWithin(limits)
 		}
 		return fmt.Sprintf("Chosen because its optimistic %s is the %s among %s.", objective, highest, among) + noneYet(who)
 	case policy.TradeOff:
-		if limits == "" {
+		if limits == nil {
 			return fmt.Sprintf("Chosen because its optimistic %s is the %s of all.", objective, highest)
 		}
-		return fmt.Sprintf("Chosen because its optimistic %s is the best after a price for possibly breaking the limit on %s%s.", objective, limits, prices(d, p)) + noneYet(who)
+		return fmt.Sprintf("Chosen because its optimistic %s is the best after a price for possibly breaking the %s%s.", objective, limitsOn(limits), prices(d, p)) + noneYet(who)
 	case policy.LeastBad: // of those left alone, since they failed or were tried, some may be within
-		looks := fmt.Sprintf("looks able to stay within the limit on %s", limits)
+		looks := fmt.Sprintf("looks able to stay within the %s", limitsOn(limits))
 		if chance := p.Decision.FeasibilityProbability; chance != nil && *chance >= 0.5 { // most_risk allows less
-			looks = fmt.Sprintf("is as sure to stay within the limit on %s as it has to be now", limits)
+			looks = fmt.Sprintf("is as sure to stay within the %s as it has to be now", limitsOn(limits))
 		}
 		return fmt.Sprintf("Chosen because no point that may be tried now %s, and this one comes closest.", looks) + noneYet(who)
 	case policy.Explore:
 		learns := fmt.Sprintf("%s is the %s", objective, highest)
-		if learned != "" {
-			learns = fmt.Sprintf("the limit on %s lies", learned)
+		if learned != nil {
+			learns = fmt.Sprintf("the %s %s", limitsOn(learned), plural(learned, "lies", "lie"))
 		}
 		return fmt.Sprintf("Chosen to learn where %s: it is where the model is least sure among the points it may try.", learns) + none
 	case policy.Seed:
@@ -266,8 +271,8 @@ func because(d design.Definition, p ledger.ChosenData, who chosenBy) string {
 		return improves(d, p, who)
 	case policy.Apart:
 		such := "such points"
-		if learned != "" {
-			such = "the points there that are likely to keep " + learned + " within the limit"
+		if learned != nil {
+			such = "the points there that are likely to keep " + keptWithin(learned)
 		}
 		return fmt.Sprintf("Chosen apart from the trials that wait, beside which hardly anything is left to gain: of %s it promises the largest improvement of %s%s.", such, objective, over(d, p, who))
 	case policy.Settled:
@@ -289,15 +294,15 @@ func improves(d design.Definition, p ledger.ChosenData, who chosenBy) string {
 	learned, objective := learnedLimits(d, p, nil), design.Name(d.Objective.Metric)
 	compared := p.Decision.ExpectedImprovement != nil
 	switch broken := brokenLimits(d, p); {
-	case broken != "":
-		return fmt.Sprintf("Chosen although it is known to break the limit on %s: no point within promises any improvement.", broken)
+	case broken != nil:
+		return fmt.Sprintf("Chosen although it is known to break the %s: no point within promises any improvement.", limitsOn(broken))
 	case compared && who.reads(p.Decision.Incumbent, p.Parameters):
 		return readsAgain(d, p, who)
-	case learned != "" && !compared && (who.compares || !who.best):
-		return fmt.Sprintf("Chosen because it has the best chance to keep %s within the limit.", learned) + noneYet(who)
-	case learned != "" && compared && hardlyImproves(d, p) && who.broke(p.Decision.Incumbent):
-		return fmt.Sprintf("Chosen for its chance to keep %s within the limit, weighed with %s: it was compared with trial %d, which broke a limit, and hardly any improvement of %s over that one is expected.",
-			learned, objective, p.Decision.Incumbent, objective)
+	case learned != nil && !compared && (who.algorithm.Compares || !who.best):
+		return fmt.Sprintf("Chosen because it has the best chance to keep %s.", keptWithin(learned)) + noneYet(who)
+	case learned != nil && compared && hardlyImproves(d, p) && who.broke(p.Decision.Incumbent):
+		return fmt.Sprintf("Chosen for its chance to keep %s, weighed with %s: it was compared with trial %d, which broke a limit, and hardly any improvement of %s over that one is expected.",
+			keptWithin(learned), objective, p.Decision.Incumbent, objective)
 	}
 	sentence := fmt.Sprintf("Chosen because it promises the largest improvement of %s%s", objective, over(d, p, who))
 	if chances := weighedWith(d, p, who); chances != "" {
@@ -310,8 +315,8 @@ func improves(d design.Definition, p ledger.ChosenData, who chosenBy) string {
 // limits where nothing that was tried is.
 func readsAgain(d design.Definition, p ledger.ChosenData, who chosenBy) string {
 	number, within, beyond := p.Decision.Incumbent, "", ""
-	if limits := learnedLimits(d, p, who.blind); limits != "" {
-		within, beyond = " and as far within the limit on "+limits, " and how far from the limit on "+limits
+	if limits := learnedLimits(d, p, who.blind); limits != nil {
+		within, beyond = " and as far within the "+limitsOn(limits), " and how far from the "+limitsOn(limits)
 	}
 	know := "whether they are as good" + within + " as they seem"
 	if who.broke(number) {
@@ -324,10 +329,10 @@ func readsAgain(d design.Definition, p ledger.ChosenData, who chosenBy) string {
 // to work where failures taught it.
 func weighedWith(d design.Definition, p ledger.ChosenData, who chosenBy) string {
 	var chances []string
-	if limits := learnedLimits(d, p, who.blind); limits != "" {
-		chances = append(chances, "to stay within the limit on "+limits)
+	if limits := learnedLimits(d, p, who.blind); limits != nil {
+		chances = append(chances, "to stay within the "+limitsOn(limits))
 	}
-	if p.Decision.Works != nil && who.compares { // others only leave out where hardly anything works
+	if p.Decision.Works != nil && who.algorithm.Compares { // others only leave out where hardly anything works
 		chances = append(chances, "to work")
 	}
 	return design.Listed(chances, "and")
@@ -357,10 +362,7 @@ func over(d design.Definition, p ledger.ChosenData, who chosenBy) string {
 }
 
 func ownChoice(p ledger.ChosenData, who chosenBy) string {
-	person := "a person"
-	if who.by != "" {
-		person = who.by
-	}
+	person := cmp.Or(who.by, "a person")
 	if p.ReplicateOf > 0 {
 		return fmt.Sprintf("Repeats trial %d on purpose; asked for by %s, not chosen by the algorithm.", p.ReplicateOf, person)
 	}
@@ -389,27 +391,44 @@ func prices(d design.Definition, p ledger.ChosenData) string {
 	if len(parts) == 0 {
 		return ""
 	}
-	return " (multiplier " + strings.Join(parts, ", ") + ")"
+	return " (" + plural(parts, "multiplier ", "multipliers ") + strings.Join(parts, ", ") + ")"
 }
 
-// limitNames lists the constraints' names, as "impurity" or "pH low and pH high".
-func limitNames(d design.Definition) string {
-	return design.Listed(lists.Map(d.Constraints, func(c design.Constraint) string { return design.Name(c.Name) }), "and")
+// plural is one of two words, by how many are named.
+func plural(names []string, one, many string) string {
+	if len(names) == 1 {
+		return one
+	}
+	return many
 }
 
-// learnedLimits are those of which readings tell, but for what is missing of a metric, behind what is
-// listed with them.
-func learnedLimits(d design.Definition, p ledger.ChosenData, missing map[string]string, with ...string) string {
-	return design.Listed(append(with, lists.Pick(d.Constraints, func(c design.Constraint) (string, bool) {
+// limitsOn names limits, as "limit on impurity" or "limits on pH low and pH high".
+func limitsOn(names []string) string {
+	return plural(names, "limit on ", "limits on ") + design.Listed(names, "and")
+}
+
+func keptWithin(names []string) string {
+	return design.Listed(names, "and") + " within " + theirLimits(names)
+}
+
+func theirLimits(names []string) string { return plural(names, "the limit", "their limits") }
+
+func limitNames(d design.Definition) []string {
+	return lists.Pick(d.Constraints, func(c design.Constraint) (string, bool) { return design.Name(c.Name), true })
+}
+
+// learnedLimits are those of which readings tell, but for what is missing of a metric.
+func learnedLimits(d design.Definition, p ledger.ChosenData, missing map[string]string) []string {
+	return lists.Pick(d.Constraints, func(c design.Constraint) (string, bool) {
 		_, known := p.KnownValues[c.Name]
 		return design.Name(c.Name), !known && missing[c.Metric] == ""
-	})...), "and")
+	})
 }
 
 // brokenLimits are those that are known beforehand to be broken.
-func brokenLimits(d design.Definition, p ledger.ChosenData) string {
-	return design.Listed(lists.Pick(d.Constraints, func(c design.Constraint) (string, bool) {
+func brokenLimits(d design.Definition, p ledger.ChosenData) []string {
+	return lists.Pick(d.Constraints, func(c design.Constraint) (string, bool) {
 		value, known := p.KnownValues[c.Name]
 		return design.Name(c.Name), known && !c.Holds(value)
-	}), "and")
+	})
 }

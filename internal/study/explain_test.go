@@ -137,12 +137,24 @@ func TestEveryReasonHasItsSentence(t *testing.T) {
 	}
 	two := d
 	two.Constraints = append(slices.Clone(d.Constraints), design.Constraint{Name: "load", Metric: "load", Op: "<=", Threshold: 5})
-	if got, want := explain(two, predicted(policy.Sample), chosenBy{}), "one random draw of what yield, impurity and load could be"; !strings.Contains(got, want) {
-		t.Errorf("got %s\nwant %s", got, want)
+	for reason, want := range map[string]string{
+		policy.Sample:     "one random draw of what yield, impurity and load could be",
+		policy.Optimistic: "points whose impurity and load could still be within their limits.",
+		policy.TradeOff:   "breaking the limits on impurity and load (multipliers impurity 1.7, load 2).",
+		policy.LeastBad:   "as sure to stay within the limits on impurity and load as it has to be now",
+		policy.Explore:    "to learn where the limits on impurity and load lie:",
+		policy.Improve:    "best chance to keep impurity and load within their limits.",
+		policy.Settled:    "whose chance to stay within the limits on impurity and load is no less",
+	} {
+		p := predicted(reason)
+		p.Decision.Multipliers = map[string]float64{"impurity": 1.7, "load": 2}
+		if got := explain(two, p, chosenBy{}); !strings.Contains(got, want) {
+			t.Errorf("got %s\nwant %s", got, want)
+		}
 	}
 	unlimited, settled := d, predicted(policy.Settled)
 	unlimited.Constraints, settled.Decision.Works = nil, &ledger.Works{Chance: 0.9}
-	if got, want := explain(unlimited, settled, chosenBy{compares: true}), "and of those whose chance to work is no less than that of the best so far, it promises most."; !strings.Contains(got, want) {
+	if got, want := explain(unlimited, settled, chosenBy{algorithm: policy.Description{Compares: true}}), "and of those whose chance to work is no less than that of the best so far, it promises most."; !strings.Contains(got, want) {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
 	improving := predicted(policy.Improve)
@@ -173,7 +185,7 @@ func TestEveryReasonHasItsSentence(t *testing.T) {
 	teaching.Decision = new(*improving.Decision)
 	teaching.Decision.Works = &ledger.Works{Chance: 0.8, Failed: 2, Of: 9}
 	for compares, want := range map[bool]string{true: "weighed with the chance to stay within the limit on impurity and to work.", false: "weighed with the chance to stay within the limit on impurity."} {
-		if got := explain(d, teaching, chosenBy{seen: seen, compares: compares}); !strings.Contains(got, want) {
+		if got := explain(d, teaching, chosenBy{seen: seen, algorithm: policy.Description{Compares: compares}}); !strings.Contains(got, want) {
 			t.Errorf("got %s\nwant %s", got, want)
 		}
 	}
@@ -203,7 +215,7 @@ func TestEveryReasonHasItsSentence(t *testing.T) {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
 	improving.Decision.ExpectedImprovement = nil
-	if got, want := explain(d, improving, chosenBy{withinLimits: true, best: true, compares: true}), "best chance to keep impurity within the limit."; !strings.Contains(got, want) {
+	if got, want := explain(d, improving, chosenBy{withinLimits: true, best: true, algorithm: policy.Description{Compares: true}}), "best chance to keep impurity within the limit."; !strings.Contains(got, want) {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
 	replicate := predicted(policy.Own)
@@ -224,7 +236,7 @@ func TestEveryReasonHasItsSentence(t *testing.T) {
 	} {
 		p := predicted(reason)
 		p.Decision.Works = &ledger.Works{Chance: 0.8, Failed: 2, Of: 9}
-		if got := explain(free, p, chosenBy{compares: true}); !strings.HasSuffix(got, want) {
+		if got := explain(free, p, chosenBy{algorithm: policy.Description{Compares: true}}); !strings.HasSuffix(got, want) {
 			t.Errorf("%s without limits: got %s\nwant %s", reason, got, want)
 		}
 	}
@@ -318,9 +330,20 @@ func TestSafeSettingsAreNotSaidToBePossiblySafe(t *testing.T) {
 	t.Parallel()
 	d := oven()
 	d.Algorithm.Name, d.Algorithm.Settings = "stageopt", map[string]json.RawMessage{"safe_seeds": rawJSON(`[{"temperature": 30, "cycles": 2}]`)}
-	because := newBench(t, d).ask(1).Trials[0].Decision.Because
-	if want := "among the safe settings and the points that the model believes to keep impurity within the limit."; !strings.Contains(because, want) {
-		t.Errorf("got %s\nwant %s", because, want)
+	b := newBench(t, d)
+	chosen := b.ask(1).Trials[0]
+	if want := "among the safe settings and the points that the model believes to keep impurity within the limit."; !strings.Contains(chosen.Decision.Because, want) {
+		t.Errorf("got %s\nwant %s", chosen.Decision.Because, want)
+	}
+	d.Algorithm.Settings["lipschitz"] = rawJSON(`3`) // by which points are safe whatever is believed of them
+	b = newBench(t, d)
+	d = b.snap.Definition
+	if notes := Notes(b.snap); !strings.HasSuffix(notes[0], "mostly by little. Which settings are safe follows from the Lipschitz constant that was given: one that is too small lets trials break a limit by much.") {
+		t.Errorf("notes %q", notes)
+	}
+	got := because(d, ledger.ChosenData{Parameters: chosen.Parameters, Decision: chosen.Decision}, chosenBy{algorithm: policy.Description{NeedsSafeSeeds: true}, withinLimits: true})
+	if want := "among the safe settings and the points that the Lipschitz constant says keep impurity within the limit."; !strings.Contains(got, want) {
+		t.Errorf("got %s\nwant %s", got, want)
 	}
 }
 

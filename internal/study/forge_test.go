@@ -241,6 +241,7 @@ func TestGamesForgedAreRefused(t *testing.T) {
 					"far future":  func(e *ledger.Event) { e.At = time.Date(9998, 1, 1, 0, 0, 0, 0, time.UTC) },
 					"long ago":    func(e *ledger.Event) { e.At = time.Date(-5, 1, 1, 0, 0, 0, 0, time.UTC) },
 					"by a crowd":  func(e *ledger.Event) { e.By = strings.Repeat("Ana ", 1000) },
+					"by a title":  func(e *ledger.Event) { e.By = "Ana\x1b]0;of a terminal\a" },
 					"another seq": func(e *ledger.Event) { e.Seq += 5 },
 				} {
 					forged, refused := b.forged(t, before, i, change)
@@ -340,7 +341,9 @@ func readable(ctx context.Context, s *Service, snap *ledger.Snapshot) error {
 		"summary":   func() (any, error) { return snap.Summary(), nil },
 		"violation": func() (any, error) { return snap.ViolationSoFar(), nil },
 		"best":      func() (any, error) { return snap.BestSoFar(), nil },
-		"table":     func() (any, error) { return nil, WriteCSV(io.Discard, snap.Definition, snap.Trials, snap.Chosen) },
+		"table": func() (any, error) {
+			return nil, WriteCSV(io.Discard, snap.Definition, snap.Trials, snap.Chosen, design.DecimalPoint)
+		},
 	} {
 		value, err := read()
 		if errors.Is(err, ErrConflict) && !strings.Contains(err.Error(), "cannot be computed") || err != nil && !callers(err) {

@@ -32,7 +32,8 @@ func StopNow(gain *optimizer.Gain, target design.Stop) *StopStatement {
 
 // GainOf works out what could be gained from snap on, as far as the model and the people who called
 // values plausible know, the chance of the study's target first; nil before the model stands, where no draw
-// has settings within every limit, and where limits need values that come with a decision.
+// has settings within every limit, where limits need values that come with a decision, and where the model is
+// so wide for safety that better settings seem to be anywhere.
 func (s *Models) GainOf(ctx context.Context, snap *ledger.Snapshot) (*optimizer.Gain, error) {
 	return derived.Get(ctx, s.Derived, snap, gainOf, func(ctx context.Context) (*optimizer.Gain, error) { return s.gain(ctx, snap) })
 }
@@ -40,7 +41,7 @@ func (s *Models) GainOf(ctx context.Context, snap *ledger.Snapshot) (*optimizer.
 func (s *Models) gain(ctx context.Context, snap *ledger.Snapshot) (*optimizer.Gain, error) {
 	c := snap.Compiled()
 	known, faults := c.Known(design.Brought{})
-	if len(faults) > 0 {
+	if len(faults) > 0 || c.WideForSafety() {
 		return nil, nil
 	}
 	state, err := s.state(ctx, snap)

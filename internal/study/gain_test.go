@@ -1,6 +1,7 @@
 package study
 
 import (
+	"encoding/json"
 	"reflect"
 	"testing"
 
@@ -38,5 +39,25 @@ func TestWhatCouldBeGainedIsPlausible(t *testing.T) {
 	}
 	if refuted := gainOf(0, 75); !reflect.DeepEqual(refuted, free) {
 		t.Errorf("%+v, where a reading of 80 is beyond what was called plausible; want %+v", refuted, free)
+	}
+}
+
+// TestNothingIsGainedByAModelThatIsWideForSafety: such a model promised more than there was in 42 of 60 looks at
+// a reaction; one of raw outputs is as it was given.
+func TestNothingIsGainedByAModelThatIsWideForSafety(t *testing.T) {
+	t.Parallel()
+	for _, outputs := range []string{"standardize", "raw"} {
+		d := oven()
+		d.Algorithm.Name, d.Model.Outputs = "stageopt", outputs
+		d.Algorithm.Settings = map[string]json.RawMessage{"safe_seeds": rawJSON(`[{"temperature": 30, "cycles": 2}]`)}
+		b := newBench(t, d)
+		for n, yield := range []float64{0.1, 0.3, 0.2} {
+			b.ask(1)
+			b.tell(n+1, map[string]float64{"yield": yield, "impurity": 0.1})
+		}
+		b.ask(1)
+		if gain, err := b.service.GainOf(t.Context(), b.snap); err != nil || (gain == nil) != (outputs == "standardize") {
+			t.Errorf("of %s outputs %+v, %v", outputs, gain, err)
+		}
 	}
 }

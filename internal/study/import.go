@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"headroom/internal/lists"
@@ -180,6 +181,9 @@ func doubtRows(snap *ledger.Snapshot, rows []importRow) []Doubt {
 		if number := with[settings]; number > 0 {
 			doubts = append(doubts, Doubt{row.at(), settings, replicateText(number)})
 		}
+		if row.ended != "" && len(row.Metrics) == 0 {
+			doubts = append(doubts, Doubt{row.at(), settings, fmt.Sprintf("Its status is %s; imported, it waits for results until that is said here, too.", design.Shorten(row.ended))})
+		}
 	}
 	return doubts
 }
@@ -315,7 +319,7 @@ func (s *Service) admit() func(now *ledger.Snapshot, e ledger.Event) error {
 			return errors.New("its time is not one in microseconds")
 		case e.At.After(latest):
 			return errors.New("its time has not come yet")
-		case utf8.RuneCountInString(e.By) > longestBy || design.CheckText(e.By) != "":
+		case utf8.RuneCountInString(e.By) > longestBy || !printable(e.By):
 			return errors.New("nobody is called so")
 		case escapedNUL.Match(e.Data):
 			return errors.New("a text holds the character U+0000")
@@ -624,7 +628,7 @@ func admitDecision(now *ledger.Snapshot, d *ledger.Decision) error {
 		return errors.New("its horizon is that of no phase")
 	case d.Incumbent < 0 || d.Incumbent > len(now.Trials):
 		return errors.New("it is compared with a trial that there is not")
-	case !isWord(d.Reason) || utf8.RuneCountInString(d.Because) > longestSentence:
+	case !isWord(d.Reason) || utf8.RuneCountInString(d.Because) > longestSentence || strings.ContainsFunc(d.Because, unicode.IsControl):
 		return errors.New("its reason is none")
 	case d.RunnerUp != nil:
 		_, _, faults := c.Place(d.RunnerUp.Parameters, "decision.runner_up.parameters")
@@ -642,3 +646,9 @@ func admissible(lengthscales []float64, numbers ...float64) bool {
 
 // isWord tells whether text could be a name that the program gives.
 func isWord(text string) bool { return len(text) <= longestWord && design.CheckText(text) == "" }
+
+// printable is what package account demands of names: “headroom watch” writes them to terminals, which
+// obey what is not.
+func printable(text string) bool {
+	return utf8.ValidString(text) && !strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) })
+}

@@ -245,11 +245,11 @@ func tooLarge(err error) error {
 	if minutes := math.Ceil(float64(refused.Regressions) * n * n * n / 3 / workAMinute); minutes > 1 {
 		long = fmt.Sprintf("about %g minutes", minutes)
 	}
-	return conflict("The model of so many readings is too large to be worked out: %d regressions of up to %d readings would take %s of memory "+
+	return conflict("The model of so many readings is too large to be worked out: %s of up to %d readings would take %s of memory "+
 		"and %s, and a model may take %s here. Results can still be told and imported, and the ledger read and exported. "+
 		"To choose trials, exclude readings that tell little more, go on in a copy of the study with fewer of its trials, or list candidates: "+
 		"the model of %d or fewer does not grow with the readings.",
-		refused.Regressions, refused.Readings, amount(refused.Bytes), long, amount(refused.Room), optimizer.MostListed)
+		design.Count(refused.Regressions, "regression", "regressions"), refused.Readings, amount(refused.Bytes), long, amount(refused.Room), optimizer.MostListed)
 }
 
 // workAMinute is about how many operations of a factorisation, n³/3 of n rows, take a minute on two

@@ -191,7 +191,7 @@ func TestATooLargeModelIsRefused(t *testing.T) {
 		b.tell(n+1, map[string]float64{"yield": 50 + float64(n), "impurity": 0.1})
 	}
 	ruled, err := b.service.ruleAsk(t.Context(), Command{By: "Ana"}, b.snap, Ask{})
-	b.refused(ruled, err, ErrConflict, "of up to 3 readings would take 0.0 MiB of memory and less than a minute, and a model may take 0.0 MiB here")
+	b.refused(ruled, err, ErrConflict, ": 1 regression of up to 3 readings would take 0.0 MiB of memory and less than a minute, and a model may take 0.0 MiB here")
 	if _, err := b.service.StateOf(t.Context(), b.snap); !errors.Is(err, ErrConflict) {
 		t.Errorf("the state of too large a model is answered with %v", err)
 	}

@@ -116,13 +116,13 @@ type RegretOut struct {
 }
 
 // Posterior is what is believed at points. Where Unread names a metric, all that is said of it is
-// its prior, and JSON has null in its place; so with the chance, where the metric has a limit, or
+// its prior, or in a unit that nothing is known of, and JSON has null in its place; so with the chance, where the metric has a limit, or
 // where some limit depends on what a trial brings.
 type Posterior struct {
 	Metrics                map[string]Band `json:"metrics"`
 	FeasibilityProbability Series          `json:"feasibility_probability"`
 	Works                  Series          `json:"-"` // the chance that a trial works; nil while that was never taught
-	Unread                 map[string]bool `json:"-"` // metrics that were never read
+	Unread                 map[string]bool `json:"-"` // metrics that were never read, or have no scale yet
 	Uncertain              bool            `json:"-"` // there is a limit of which nothing is known
 }
 
@@ -194,6 +194,9 @@ func Notes(snap *ledger.Snapshot) []string {
 		notes = append(notes, fmt.Sprintf("Simulated: the readings come from the problem %s of the simulator, not from a laboratory.", lab))
 	}
 	if beware := snap.Compiled().Algorithm.Beware; beware != "" && len(snap.Definition.Constraints) > 0 {
+		if safeByDistance(snap.Definition) {
+			beware += " Which settings are safe follows from the Lipschitz constant that was given: one that is too small lets trials break a limit by much."
+		}
 		notes = append(notes, beware)
 	}
 	failed, of := outcomes(snap)
@@ -294,15 +297,10 @@ func readout(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State)
 		Version: snap.Version, Round: state.Round(), Algorithm: c.Def.Algorithm.Name,
 		Metrics: map[string]MetricState{}, Multipliers: keyed(c.ConstraintNames, state.Multipliers()),
 		Calibration:    map[string]optimizer.Calibration{},
-		Recommendation: recommended, Undecided: open, ByEstimate: state.MovesByEstimate(), AtCeiling: []string{}, Notes: Notes(snap), Health: append(InDoubt(snap), Health(snap)...),
+		Recommendation: recommended, Undecided: open, ByEstimate: state.MovesByEstimate(), AtCeiling: append([]string{}, lists.At(c.ConstraintNames, state.AtCeiling())...), Notes: Notes(snap), Health: append(InDoubt(snap), Health(snap)...),
 	}
 	if out.Works, err = worksState(ctx, snap, state, recommended); err != nil {
 		return Readout{}, err
-	}
-	for j, at := range state.AtCeiling() {
-		if at {
-			out.AtCeiling = append(out.AtCeiling, c.ConstraintNames[j])
-		}
 	}
 	for k, m := range state.Models() {
 		out.Metrics[c.MetricNames[k]] = metricState(c.Def, m)
@@ -310,7 +308,7 @@ func readout(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State)
 	for k, calibration := range calibrations {
 		out.Calibration[c.MetricNames[k]] = calibration
 	}
-	out.Health = append(out.Health, Drifting(snap, out.Calibration)...)
+	out.Health = append(append(out.Health, Drifting(snap, out.Calibration)...), Miscalibrated(snap, out.Calibration)...)
 	bounds := boundsOf(snap, out)
 	out.Violation = bounds.violations(snap, violated)
 	if n := len(regret); n > 0 {
@@ -482,13 +480,10 @@ func (s *Models) posterior(ctx context.Context, snap *ledger.Snapshot, places []
 		Uncertain: !snap.Definition.Foreseeable() || !limitsLearned(snap.Compiled(), state)}
 	for k, belief := range beliefs {
 		name := snap.Compiled().MetricNames[k]
-		out.Metrics[name], out.Unread[name] = band(belief), state.Unread(k)
+		out.Metrics[name] = Band{Mean: belief.Mean, SD: belief.SD, Lower: belief.Lower, Upper: belief.Upper, Lower95: belief.Lower95, Upper95: belief.Upper95}
+		out.Unread[name] = !state.Foresees(k)
 	}
 	return out, nil
-}
-
-func band(b optimizer.Belief) Band {
-	return Band{Mean: b.Mean, SD: b.SD, Lower: b.Lower, Upper: b.Upper, Lower95: b.Lower95, Upper95: b.Upper95}
 }
 
 // AcquisitionAt is what the next decision would maximise: at the given points, or at the

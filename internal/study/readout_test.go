@@ -2,6 +2,8 @@ package study
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -153,7 +155,7 @@ func TestNoPointsAreNotAllCandidates(t *testing.T) {
 	wantFault(t, faultsOf(t, err), "points", "leave it out")
 }
 
-// TestNoChanceIsSaidInUnknownUnits, and no improvement: until a first fit says how large readings are, the prior is as
+// TestNoChanceIsSaidInUnknownUnits, and no improvement or belief: until a first fit says how large readings are, the prior is as
 // wide as one of whatever unit they are in, and of two units would give two chances.
 func TestNoChanceIsSaidInUnknownUnits(t *testing.T) {
 	t.Parallel()
@@ -166,8 +168,11 @@ func TestNoChanceIsSaidInUnknownUnits(t *testing.T) {
 		if by := decided.Decision; by.ExpectedImprovement != nil != decidedFitted || by.FeasibilityProbability != nil != decidedFitted {
 			t.Errorf("trial %d, fitted %t: to improve by %v with a chance of %v", n, decidedFitted, by.ExpectedImprovement, by.FeasibilityProbability)
 		}
-		if fitted := state.Metrics["yield"].Fitted; state.Metrics["yield"].Scaled != fitted || posterior.Uncertain == fitted || state.Recommendation != nil != fitted || fitted != (n >= 5) {
-			t.Errorf("after trial %d, fitted %t: a chance at any point %t, recommended %+v", n, fitted, !posterior.Uncertain, state.Recommendation)
+		if by := decided.Decision; len(by.Mean)+len(by.SD) > 0 != decidedFitted {
+			t.Errorf("trial %d, fitted %t: expected were %v ± %v", n, decidedFitted, by.Mean, by.SD)
+		}
+		if fitted := state.Metrics["yield"].Fitted; state.Metrics["yield"].Scaled != fitted || posterior.Uncertain == fitted || posterior.Unread["yield"] == fitted || state.Recommendation != nil != fitted || fitted != (n >= 5) {
+			t.Errorf("after trial %d, fitted %t: a chance at any point %t, nothing of %v, recommended %+v", n, fitted, !posterior.Uncertain, posterior.Unread, state.Recommendation)
 		}
 		b.tell(n, map[string]float64{"yield": float64(60 + n%5), "impurity": 0.1 * float64(n)})
 	}
@@ -295,6 +300,24 @@ func TestChartsKnowWhereATrialMayBeChosen(t *testing.T) {
 	}
 	if !seen[true] || !seen[false] {
 		t.Errorf("the map shows only such as may be chosen, or only others: %v", seen)
+	}
+}
+
+// TestNoMapOfTooManyChoices: two parameters with a thousand choices each took 40 GB, and the
+// program with them.
+func TestNoMapOfTooManyChoices(t *testing.T) {
+	t.Parallel()
+	d := oven()
+	tray := design.Parameter{Name: "tray", Type: design.Categorical}
+	for i := range 101 {
+		tray.Choices = append(tray.Choices, fmt.Sprint("tray ", i))
+	}
+	d.Parameters = append(d.Parameters, tray)
+	b := newBench(t, d)
+	b.ask(1)
+	_, err := b.service.Map(t.Context(), b.snap, "temperature", "tray", b.snap.Trial(1).Parameters, 7)
+	if _, refused := errors.AsType[*design.Invalid](err); !refused {
+		t.Errorf("a map over %d choices: %v", len(tray.Choices), err)
 	}
 }
 

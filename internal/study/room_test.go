@@ -80,7 +80,7 @@ func TestAFullLedgerGetsNoNewTrials(t *testing.T) {
 	if err := readable(t.Context(), b.service, b.snap); err != nil {
 		t.Error(err)
 	}
-	if err := WriteCSV(io.Discard, b.snap.Definition, b.snap.Trials, b.snap.Chosen); err != nil {
+	if err := WriteCSV(io.Discard, b.snap.Definition, b.snap.Trials, b.snap.Chosen, design.DecimalPoint); err != nil {
 		t.Error(err)
 	}
 }

@@ -97,7 +97,7 @@ func (s *Service) Snapshot(ctx context.Context, id string, at int64) (*ledger.Sn
 	if err != nil {
 		return nil, err
 	}
-	past, err := foldLike(id, base, events, now)
+	past, err := fold(id, base, events, now)
 	if err != nil {
 		return nil, err
 	}
@@ -161,22 +161,17 @@ func (s *Service) load(ctx context.Context, id string) (*ledger.Snapshot, error)
 
 // foldNews adds events to base, nil before the first of them, and keeps the result.
 func (s *Service) foldNews(id string, base *ledger.Snapshot, news []ledger.Event) (*ledger.Snapshot, error) {
-	snap, err := fold(id, base, news)
+	snap, err := fold(id, base, news, nil)
 	if err != nil {
 		return nil, err
 	}
 	return s.Derived.Put(snap), nil
 }
 
-// fold adds events that are stored.
-func fold(id string, base *ledger.Snapshot, stored []ledger.Event) (*ledger.Snapshot, error) {
-	return foldLike(id, base, stored, nil)
-}
-
-// foldLike is ledger.Fold of events that are stored. Whoever wrote them could: what cannot be read was
+// fold is ledger.Fold of events that are stored. Whoever wrote them could: what cannot be read was
 // written by a newer program, as while servers are upgraded one after another, or, where the hashes do
 // not hold, damaged since.
-func foldLike(id string, base *ledger.Snapshot, stored []ledger.Event, like *ledger.Snapshot) (*ledger.Snapshot, error) {
+func fold(id string, base *ledger.Snapshot, stored []ledger.Event, like *ledger.Snapshot) (*ledger.Snapshot, error) {
 	snap, err := ledger.Fold(id, base, stored, like)
 	if err == nil {
 		return snap, nil
@@ -277,7 +272,7 @@ func (s *Service) write(ctx context.Context, cmd Command, base *ledger.Snapshot,
 	var after *ledger.Snapshot
 	var numbers []int
 	err = s.store.Write(ctx, base.ID, cmd, Known{base.Version, base.Hash}, func(news []ledger.Event) (Append, error) {
-		now, err := fold(base.ID, base, news)
+		now, err := fold(base.ID, base, news, nil)
 		if err != nil {
 			return Append{}, err
 		}

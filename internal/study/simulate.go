@@ -7,11 +7,11 @@ import (
 	"maps"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"strconv"
 	"time"
 
 	"headroom/internal/derived"
+	"headroom/internal/lists"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
 )
@@ -95,10 +95,7 @@ func (s *Service) SimulateOne(ctx context.Context, by Command, lab design.Simula
 		if !later {
 			s.Derived.Advance(simulating, id, func(now Progress) int64 { return now.Done + 1 }) // before they are told: whoever hears of the last finds the run complete
 		}
-		var mishap Mishap
-		if at := slices.IndexFunc(mishaps, func(mishap Mishap) bool { return mishap.Number == trial.Number }); at >= 0 {
-			mishap = mishaps[at]
-		}
+		mishap, _ := lists.Find(mishaps, func(mishap Mishap) bool { return mishap.Number == trial.Number })
 		if snap, err = s.answer(ctx, by, id, trial.Number, due, mishap); err == nil && !later {
 			return trial.Number, nil
 		}

@@ -16,11 +16,8 @@ import (
 	"headroom/internal/study/ledger"
 )
 
-// Bounds on how finely a chart can ask the model.
-const (
-	mostSamples    = 400 // along one parameter
-	mostMapSamples = 100 // along each of two
-)
+// mostSamples bounds how finely a chart can ask the model along one parameter.
+const mostSamples = 400
 
 // Slice is the posterior along one parameter, the others held, as far as there are such mixtures.
 type Slice struct {
@@ -80,8 +77,8 @@ func (s *Models) Slices(ctx context.Context, snap *ledger.Snapshot, through desi
 
 // Map is the posterior over parameters x and y, the others held at pins.
 func (s *Models) Map(ctx context.Context, snap *ledger.Snapshot, x, y string, pins design.Settings, samples int) (Map, error) {
-	if samples < 2 || samples > mostMapSamples {
-		return Map{}, design.NewInvalid("samples", fmt.Sprintf("2 to %d samples are possible", mostMapSamples), samples)
+	if samples < 2 || samples > design.MostMapped {
+		return Map{}, design.NewInvalid("samples", fmt.Sprintf("2 to %d samples are possible", design.MostMapped), samples)
 	}
 	across, err := mapAxis(snap.Compiled(), "x", x)
 	if err != nil {
@@ -137,12 +134,11 @@ func mapAxis(c *design.Compiled, location, name string) (design.Parameter, error
 	if c.OnlyArms() {
 		return design.Parameter{}, design.NewInvalid(location, "the prior knows only the candidates, so there is no map", name)
 	}
-	for _, p := range c.Def.Parameters {
-		if p.Name == name && p.Type != design.Remainder {
-			return p, nil
-		}
+	p, there := lists.Find(c.Def.Parameters, func(p design.Parameter) bool { return p.Name == name && p.Mapped() })
+	if there {
+		return p, nil
 	}
-	return design.Parameter{}, design.NewInvalid(location, "a parameter that can be set is needed", name)
+	return p, design.NewInvalid(location, fmt.Sprintf("a parameter that can be set, with at most %d choices, is needed", design.MostMapped), name)
 }
 
 // viewed is the posterior at settings that a chart made up: a mixture's remainder may leave its range
@@ -156,9 +152,7 @@ func chartAt(places []optimizer.Place) chartOf {
 	var key []byte
 	for _, place := range places {
 		key = binary.LittleEndian.AppendUint64(key, uint64(place.Arm))
-		for _, u := range place.U {
-			key = binary.LittleEndian.AppendUint64(key, math.Float64bits(u))
-		}
+		key = append(key, lists.Bits(place.U)...)
 	}
 	return sha256.Sum256(key)
 }

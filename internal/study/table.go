@@ -2,6 +2,7 @@ package study
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -48,6 +49,7 @@ type column struct {
 	kind      columnKind
 	parameter int    // index into the study's
 	metric    string // whose standard deviations the column has
+	unit      string // that may stand behind its numbers
 }
 
 func (col column) ofNumbers(d design.Definition) bool {
@@ -86,6 +88,31 @@ func isWithUnit(title, name, unit string) bool {
 	return is && unit != "" && rest != behind && strings.TrimRight(rest, " )]") == design.FoldCase(unit)
 }
 
+// meant is what may be meant by a title that belongs to nothing and begins with a known name: that in
+// another unit, or its standard deviations.
+func meant(d design.Definition, title string) (says string) {
+	try := func(name, unit string, read bool) {
+		behind, is := strings.CutPrefix(design.FoldCase(title), design.FoldCase(name))
+		rest := strings.TrimLeft(behind, " _")
+		switch {
+		case !is || says != "":
+		case rest != "" && strings.ContainsRune("([/", rune(rest[0])) && unit == "":
+			says = "; " + name + " has no unit"
+		case rest != "" && strings.ContainsRune("([/", rune(rest[0])):
+			says = "; " + name + " is in " + unit
+		case read && rest != behind:
+			says = fmt.Sprintf("; standard deviations of %s stand in a column %q", name, name+deviationAfter)
+		}
+	}
+	for _, p := range d.Parameters {
+		try(p.Name, p.Unit, false)
+	}
+	for _, m := range d.Metrics() {
+		try(m.Name, m.Unit, !m.Known)
+	}
+	return says
+}
+
 // columnNamed finds what a name means, ignoring case.
 func columnNamed(d design.Definition, title string) column {
 	name := plain(strings.TrimSpace(title))
@@ -101,7 +128,7 @@ func columnNamed(d design.Definition, title string) column {
 	}
 	for i, p := range d.Parameters {
 		if is(p.Name) {
-			return column{title: title, name: p.Name, kind: columnParameter, parameter: i}
+			return column{title: title, name: p.Name, kind: columnParameter, parameter: i, unit: p.Unit}
 		}
 	}
 	metrics := d.Metrics()
@@ -109,19 +136,19 @@ func columnNamed(d design.Definition, title string) column {
 		switch {
 		case !is(m.Name):
 		case m.Known:
-			return column{title: title, name: m.Name, kind: columnGiven}
+			return column{title: title, name: m.Name, kind: columnGiven, unit: m.Unit}
 		default:
-			return column{title: title, name: m.Name, kind: columnMetric}
+			return column{title: title, name: m.Name, kind: columnMetric, unit: m.Unit}
 		}
 	}
 	for i, p := range d.Parameters {
 		if is(chosenBefore + p.Name) {
-			return column{title: title, name: chosenBefore + p.Name, kind: columnChosen, parameter: i}
+			return column{title: title, name: chosenBefore + p.Name, kind: columnChosen, parameter: i, unit: p.Unit}
 		}
 	}
 	for _, m := range metrics {
 		if !m.Known && is(m.Name+deviationAfter) {
-			return column{title: title, name: m.Name + deviationAfter, kind: columnDeviation, metric: m.Name}
+			return column{title: title, name: m.Name + deviationAfter, kind: columnDeviation, metric: m.Name, unit: m.Unit}
 		}
 	}
 	return column{title: title, name: name}
@@ -177,23 +204,31 @@ const pending = "PENDING"
 // WriteCSV writes the trials as a table that can be imported again, to the same settings, readings
 // with their standard deviations and notes: blank cells are not measured. Where settings other than
 // those chosen were used, further columns have those that chosen tells of a trial; nil tells
-// nothing.
-func WriteCSV(w io.Writer, d design.Definition, trials []*ledger.Trial, chosen func(number int) design.Settings) error {
-	out := csv.NewWriter(w)
+// nothing. Spreadsheets of languages with decimal commas open one with them: with semicolons between
+// columns, and a mark at the beginning that it is UTF-8.
+func WriteCSV(w io.Writer, d design.Definition, trials []*ledger.Trial, chosen func(number int) design.Settings, decimals design.Decimals) error {
+	out, commas := csv.NewWriter(w), decimals == design.DecimalComma
+	if commas {
+		out.Comma = ';'
+		if _, err := io.WriteString(w, "\ufeff"); err != nil {
+			return err
+		}
+	}
 	titles := append([]string{columnNumber, columnStatus}, lists.Map(d.ParameterNames(), Harmless)...)
 	metrics, deviations := metricColumns(d, trials)
 	titles = append(append(titles, metrics...), columnNote)
 	otherwise := usedOtherwise(d, trials, chosen)
-	for _, p := range otherwise {
-		titles = append(titles, Harmless(chosenBefore+p.Name))
-	}
+	titles = append(titles, lists.Map(otherwise, func(p design.Parameter) string { return Harmless(chosenBefore + p.Name) })...)
 	if err := out.Write(titles); err != nil {
 		return err
 	}
+	withComma := lists.Map(titles, func(title string) bool { return commas && columnOf(d, title).ofNumbers(d) })
 	for _, t := range trials {
-		cells := cellsOf(t, d, deviations)
-		for _, p := range otherwise {
-			cells = append(cells, chosenCell(t, p, chosen))
+		cells := append(cellsOf(t, d, deviations), lists.Map(otherwise, func(p design.Parameter) string { return chosenCell(t, p, chosen) })...)
+		for i := range cells {
+			if withComma[i] {
+				cells[i] = strings.ReplaceAll(cells[i], ".", ",")
+			}
 		}
 		if err := out.Write(cells); err != nil {
 			return err
@@ -205,9 +240,7 @@ func WriteCSV(w io.Writer, d design.Definition, trials []*ledger.Trial, chosen f
 
 func cellsOf(t *ledger.Trial, d design.Definition, deviations map[string]bool) []string {
 	cells := []string{strconv.Itoa(t.Number), string(t.Status)}
-	for _, p := range d.Parameters {
-		cells = append(cells, SettingCell(t.Parameters[p.Name]))
-	}
+	cells = append(cells, lists.Map(d.Parameters, func(p design.Parameter) string { return SettingCell(t.Parameters[p.Name]) })...)
 	for _, m := range d.MetricNames() {
 		cells = append(cells, readingCells(t, m, deviations[m])...)
 	}
@@ -296,6 +329,7 @@ type importRow struct {
 	Used   design.Settings    // nil where they are those chosen
 	place  optimizer.Place    // of those chosen
 	record bool               // of a trial of a study, as its status says
+	ended  string             // its status, where that is a word for failed or abandoned
 	beyond design.Faults      // what would speak against choosing its settings, which were used all the same
 }
 
@@ -405,8 +439,8 @@ func (t *table) howWritten(d design.Definition, text []byte, said design.Decimal
 			break
 		}
 		for i, cell := range cells[:min(len(cells), len(t.columns))] {
-			if t.columns[i].ofNumbers(d) {
-				value, deviation, _ := design.CutDeviation(cell)
+			if col := t.columns[i]; col.ofNumbers(d) {
+				value, deviation, _ := design.CutDeviation(design.CutUnit(cell, col.unit))
 				habit.Note(value)
 				habit.Note(deviation)
 			}
@@ -471,7 +505,7 @@ func (t *table) checkHeader(c *design.Compiled, ignoreUnknown bool) (unknown []s
 		case col.kind == columnUnknown:
 			unknown = append(unknown, design.Shorten(col.title))
 			if !ignoreUnknown && !t.faults.Full() {
-				t.faults.Add(at, design.Shorten(col.title), "%s; "+LeavesOut, design.UnknownName("parameter or metric", col.name, columnNames(c.Def)))
+				t.faults.Add(at, design.Shorten(col.title), "%s%s; "+LeavesOut, design.UnknownName("parameter or metric", col.name, columnNames(c.Def)), meant(c.Def, col.name))
 			}
 		case twice && col.kind != columnIgnored && col.kind != columnOfStatus:
 			t.faults.Add(at, col.title, "columns %d and %d are both %q", j+1, i+1, col.name)
@@ -536,6 +570,11 @@ func (t *table) readRow(c *design.Compiled, cells []string, line int) (row impor
 		t.faults.Add(at, len(cells), "line %d has %s; the first line names %s%s", line,
 			design.Count(len(cells), "cell", "cells"), design.Count(len(t.columns), "column", "columns"), t.commaHint())
 		return row, false
+	}
+	for i, col := range t.columns {
+		if col.ofNumbers(c.Def) {
+			cells[i] = design.CutUnit(cells[i], col.unit)
+		}
 	}
 	row = importRow{Line: line, OwnTrial: OwnTrial{Parameters: design.Settings{}, Metrics: map[string]ledger.Reading{}}, Known: map[string]float64{}, Chosen: design.Settings{}}
 	read := func(first bool) {
@@ -643,7 +682,11 @@ func (t *table) readCell(c *design.Compiled, row *importRow, i int, cell string)
 			t.cellFault(row.Line, i, cell, "the column has no name")
 		}
 	case columnOfStatus:
-		row.record = ledger.Status(strings.ToLower(trimmed)).Known()
+		status := strings.ToLower(trimmed)
+		row.record = ledger.Status(status).Known()
+		if strings.HasPrefix(status, "fail") || strings.HasPrefix(status, "abandon") {
+			row.ended = status
+		}
 	case columnIgnored, columnDeviation: // deviations are read when the readings are
 	}
 }
@@ -671,10 +714,7 @@ func (t *table) readSetting(c *design.Compiled, row *importRow, into design.Sett
 
 func (t *table) cellFault(line, i int, cell, format string, args ...any) {
 	col := t.columns[i]
-	name := col.name
-	if name == "" {
-		name = strconv.Itoa(i + 1)
-	}
+	name := cmp.Or(col.name, strconv.Itoa(i+1))
 	var value any
 	if cell != "" {
 		value = design.Shorten(cell)

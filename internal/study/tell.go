@@ -173,8 +173,12 @@ func checkMetric(snap *ledger.Snapshot, trial *ledger.Trial, name string, readin
 	if err := mustBeTold(snap, name); err != nil {
 		return nil, err
 	}
-	if _, told := trial.Metrics[name]; told || again {
-		return nil, conflict("%s of trial %d has been told already. To change it, use the corrections of the trial.", name, trial.Number)
+	if again {
+		faults.Add("metrics."+name, reading.Value, "%s stands twice for trial %d", name, trial.Number)
+		return faults, nil
+	}
+	if _, told := trial.Metrics[name]; told {
+		return nil, conflict("%s of trial %d has been told already. To change it, use the trial's corrections (…/trials/%[2]d/corrections).", name, trial.Number)
 	}
 	return nil, nil
 }

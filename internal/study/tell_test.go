@@ -64,14 +64,16 @@ func TestTellingManyIsAllOrNothing(t *testing.T) {
 		}
 		wantFault(t, faultsOf(t, err), location, "")
 	}
-	ruled, err := ruleTellMany(b.snap, []NumberedTelling{yield(1, 1), yield(2, 2), yield(1, 3)})
-	b.refused(ruled, err, ErrConflict, "yield of trial 1 has been told already")
+	_, err := ruleTellMany(b.snap, []NumberedTelling{yield(1, 1), yield(2, 2), yield(1, 3)})
+	wantFault(t, faultsOf(t, err), "trials[2].metrics.yield", "stands twice for trial 1")
 	b.must(ruleTellMany(b.snap, []NumberedTelling{yield(2, 2), yield(1, 1), impurity}))
 	if one, two := b.snap.Trial(1), b.snap.Trial(2); one.Metrics["yield"].Value != 1 || two.Metrics["yield"].Value != 2 || two.Status != ledger.StatusCompleted {
 		t.Errorf("%+v\n%+v", one, two)
 	}
-	ruled, err = ruleTellMany(b.snap, []NumberedTelling{yield(3, 1), yield(3, 1), yield(2, 1)})
-	b.refused(ruled, err, ErrConflict, "yield of trial 3")
+	_, err = ruleTellMany(b.snap, []NumberedTelling{yield(3, 1), yield(3, 1), yield(2, 1)})
+	wantFault(t, faultsOf(t, err), "trials[1].metrics.yield", "stands twice for trial 3")
+	ruled, err := ruleTellMany(b.snap, []NumberedTelling{yield(3, 1), yield(2, 1)})
+	b.refused(ruled, err, ErrConflict, "yield of trial 2 has been told already. To change it, use the trial's corrections (…/trials/2/corrections).")
 	if ruled, _ := ruleTellMany(b.snap, []NumberedTelling{yield(3, 1), {3, ledger.Telling{Note: "x"}}}); !slices.Equal(ruled.numbers, []int{3, 3}) || len(ruled.drafts) != 2 {
 		t.Errorf("%+v", ruled)
 	}
@@ -452,6 +454,24 @@ func TestCorrectionsAndOwnPointsAreDoubtedByTheSameRule(t *testing.T) {
 	}
 }
 
+// TestRowsOfTrialsThatEndedAreAskedAbout: a table brings no ends of trials, and those without results
+// would wait for some.
+func TestRowsOfTrialsThatEndedAreAskedAbout(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, oven())
+	const table = "status,temperature,cycles,yield\nFailed,30,2,\nabandoned,35,3,\nfailed,40,4,61\nsuggested,45,5,\nFAIL,50,6,\n"
+	rows, _ := must.Get2(parseCSV(b.snap.Compiled(), strings.NewReader(table), ImportOptions{}))(t)
+	var got []string
+	for _, d := range doubtRows(b.snap, rows) {
+		got = append(got, d.Field+": "+d.Text)
+	}
+	if want := []string{"lines[2]: Its status is failed; imported, it waits for results until that is said here, too.",
+		"lines[3]: Its status is abandoned; imported, it waits for results until that is said here, too.",
+		"lines[6]: Its status is fail; imported, it waits for results until that is said here, too."}; !slices.Equal(got, want) {
+		t.Errorf("got %q", got)
+	}
+}
+
 func TestRowsAreDoubtedByEachOther(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, oven())
@@ -515,7 +535,7 @@ func TestAnOvershootIsRecordedAndLivedWith(t *testing.T) {
 			}
 			look()
 			var table strings.Builder
-			if err := WriteCSV(&table, b.snap.Definition, b.snap.Trials, b.snap.Chosen); err != nil || !strings.Contains(table.String(), ",69,2,") {
+			if err := WriteCSV(&table, b.snap.Definition, b.snap.Trials, b.snap.Chosen, design.DecimalPoint); err != nil || !strings.Contains(table.String(), ",69,2,") {
 				t.Errorf("%v\n%s", err, table.String())
 			}
 			temperature := b.snap.Definition.Parameters[0]
@@ -576,7 +596,7 @@ func TestWhatStaysFarBeyondBoundsNarrowedSince(t *testing.T) {
 			wantFault(t, faultsOf(t, err), c.unreachable, "10 times the range beyond")
 
 			var table strings.Builder
-			must.Do(t, WriteCSV(&table, b.snap.Definition, b.snap.Trials, b.snap.Chosen))
+			must.Do(t, WriteCSV(&table, b.snap.Definition, b.snap.Trials, b.snap.Chosen, design.DecimalPoint))
 			other := newBench(t, b.snap.Definition)
 			for _, into := range []*bench{other, b} {
 				into.table(t, table.String())

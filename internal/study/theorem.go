@@ -29,11 +29,7 @@ func InDoubt(snap *ledger.Snapshot) []Finding {
 
 // Health lists what is found in a study. rows are settings of a table that is about to be imported.
 func Health(snap *ledger.Snapshot, rows ...design.Settings) []Finding {
-	for i := range snap.Trials {
-		if snap.Trials[i].Origin == ledger.Imported {
-			rows = append(rows, snap.Trials[i].Parameters)
-		}
-	}
+	rows = append(rows, lists.Pick(snap.Trials, func(t *ledger.Trial) (design.Settings, bool) { return t.Parameters, t.Origin == ledger.Imported })...)
 	d, found := snap.Definition, []Finding{}
 	for _, p := range d.Parameters {
 		if p.Scale != design.ScaleLinear || notAboveZero(snap, p.Name) != nil {

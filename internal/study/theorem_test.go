@@ -215,7 +215,7 @@ func TestAFittedStudyRestsOnLess(t *testing.T) {
 	b.wantFinding("modelled as they are told", policy.NotMet, "standardised")
 	b.wantFinding("The widths are", policy.NotMet, "a constant")
 	b.wantFinding("chosen by the rule", policy.NotMet, "4 trials of the first design")
-	b.wantWorth("growth", "growth rate only, because no B is given for yield, impurity; 8 of the 16 assumptions of its theorem are not met")
+	b.wantWorth("growth", "growth rate only, because no B is given for any metric; 8 of the 16 assumptions of its theorem are not met")
 	d := provenOven()
 	d.Algorithm.Name = "ckb-ts"
 	drawn := newBench(t, d)
@@ -297,6 +297,62 @@ func TestTheCUSUMKeepsItsFalseAlarmRate(t *testing.T) {
 	}
 }
 
+// TestBandsAreJudged by the likelihood of what fell inside, whose integral is known where that is all
+// or nothing: ∫ qⁿ dq = (1 − pⁿ⁺¹)/(n + 1) from p to 1, and pⁿ⁺¹/(n + 1) from 0 to p for (1 − q)ⁿ turned around.
+func TestBandsAreJudged(t *testing.T) {
+	t.Parallel()
+	held := func(inside, n int) BandVerdict {
+		return JudgeBands(optimizer.Coverage{Count: n, Coverage95: float64(inside) / float64(n)})
+	}
+	for n := FewPredictions; n < 200; n++ {
+		all := (1 - math.Pow(0.95, float64(n+1))) / float64(n+1) / 0.05 / math.Pow(0.95, float64(n))
+		if got := held(n, n); (got == TooWide) != (all >= 20) || got != TooWide && got != NothingAgainst {
+			t.Errorf("all of %d inside, %.3g times likelier: %s", n, all, got)
+		}
+	}
+	for inside, want := range map[int]BandVerdict{40: NothingAgainst, 34: NothingAgainst, 31: TooNarrow, 20: TooNarrow, 0: TooNarrow} {
+		if got := held(inside, 40); got != want {
+			t.Errorf("%d of 40: %s", inside, got)
+		}
+	}
+	if got := held(0, FewPredictions-1); got != TooFew {
+		t.Errorf("few: %s", got)
+	}
+	for c, want := range map[optimizer.Coverage]string{
+		{Count: 1, Coverage95: 1}:          "1 of 1 reading fell in the 95\u202f% band predicted for it (noise included): too few to judge.",
+		{Count: 40, Coverage95: 37.0 / 40}: "37 of 40 readings fell in the 95\u202f% band predicted for them (noise included): nothing speaks against the bands.",
+	} {
+		if got := CoverageWords(c); got != want {
+			t.Error(got)
+		}
+	}
+}
+
+// TestRightBandsAreSeldomCalledWrong: however often they are looked at. Tails of the binomial distribution
+// called one in ten too narrow at some time.
+func TestRightBandsAreSeldomCalledWrong(t *testing.T) {
+	t.Parallel()
+	random, called := rand.New(rand.NewPCG(1, 1)), map[BandVerdict]int{}
+	const studies = 500
+	for range studies {
+		inside, said := 0, map[BandVerdict]bool{}
+		for n := 1; n <= 200; n++ {
+			if random.Float64() < 0.95 {
+				inside++
+			}
+			said[JudgeBands(optimizer.Coverage{Count: n, Coverage95: float64(inside) / float64(n)})] = true
+		}
+		for held := range said {
+			called[held]++
+		}
+	}
+	for _, wrong := range []BandVerdict{TooNarrow, TooWide} {
+		if share := float64(called[wrong]) / studies; share > 0.05 {
+			t.Errorf("%g of them were told that %s", share, wrong)
+		}
+	}
+}
+
 // TestTwoReadingsFarOutAreNoDrift: a young model is often far out once or twice; a run of readings
 // on one side is a drift, from the reading where it began.
 func TestTwoReadingsFarOutAreNoDrift(t *testing.T) {
@@ -322,6 +378,11 @@ func TestADriftIsFound(t *testing.T) {
 		list = append(list, optimizer.Innovation{Round: 1 + i, Z: -1.9})
 	}
 	calibrations := map[string]optimizer.Calibration{"yield": {Coverage: optimizer.Coverage{Count: 9}, Innovations: list}, "impurity": {Coverage: optimizer.Coverage{Count: 4}, Innovations: list}}
+	if found := Miscalibrated(newBench(t, oven()).snap, map[string]optimizer.Calibration{
+		"yield": {Coverage: optimizer.Coverage{Count: 40, Coverage95: 0.5}}, "impurity": {Coverage: optimizer.Coverage{Count: 4}}}); len(found) != 1 || found[0].Kind != "calibration" || found[0].Metric != "yield" ||
+		found[0].Says != "Yield: 20 of 40 readings fell in the 95\u202f% band predicted for them (noise included): the bands are too narrow." || found[0].Remedy == "" {
+		t.Errorf("found %+v", found)
+	}
 	found := Drifting(newBench(t, oven()).snap, calibrations)
 	if len(found) != 1 || found[0].Kind != "drift" || found[0].Metric != "yield" || found[0].Since != 1 || !strings.Contains(found[0].Says, "Yield has come out lower than predicted") || !strings.Contains(found[0].Remedy, "rpol-sw-ucb") {
 		t.Errorf("found %+v", found)

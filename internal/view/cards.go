@@ -37,8 +37,10 @@ func (v Facts) Next() templates.Next {
 	for i := range waiting[:min(mostCards, len(waiting))] {
 		next.Cards = append(next.Cards, v.Of(&waiting[i]).card())
 	}
-	next.More = max(0, len(waiting)-mostCards)
 	next.Cards = v.withTyped(next.Cards)
+	if more := len(waiting) - len(slices.DeleteFunc(slices.Clone(next.Cards), func(c templates.Card) bool { return c.Ended != nil })); more > 0 {
+		next.More = design.Count(more, "more is waiting; it is", "more are waiting; they are") + " in the study’s table of trials."
+	}
 	if v.Head.Operates {
 		next.Saved = v.savedJustNow()
 	}
@@ -54,12 +56,8 @@ func (v Facts) Next() templates.Next {
 // made: then it begins anew.
 func (v Facts) askID(context []templates.Input) string {
 	asked := lists.Map(context, func(in templates.Input) string { return in.Name })
-	for _, t := range v.Snap.Trials {
-		if t.By == v.Who.By() {
-			asked = append(asked, strconv.Itoa(t.Number))
-		}
-	}
-	return "ask-" + shortHash(asked)
+	made := lists.Pick(v.Snap.Trials, func(t *ledger.Trial) (string, bool) { return strconv.Itoa(t.Number), t.By == v.Who.By() })
+	return "ask-" + shortHash(append(asked, made...))
 }
 
 // withTyped adds the cards of trials that wait no more but have something typed in them: a card
@@ -207,12 +205,16 @@ func (v Tried) card() templates.Card {
 }
 
 // since says what was changed since a trial was chosen: of one that waits, so that nobody runs it for
-// nothing, or for a promise that holds no more, and of others why they count as breaking a limit
-// that they kept.
+// nothing, or for a promise that holds no more, or tells it in a unit that is another one by now, and of
+// others why they count as breaking a limit that they kept.
 func (v Tried) since() string {
 	said := words.Either(v.Trial.Waiting() && v.Snap.Gone(v.Trial.Number), "Its settings may be chosen no more.", "")
-	if changed := limitChanges(v.Snap.LimitsThrough()[v.Trial.Number-1], v.Snap.Definition.Constraints); changed != "" {
-		said = "Since it was chosen: " + changed + ". " + said
+	changed := unitChanges(*v.Snap.InUnitsOf(v.Trial.Seen), v.Snap.Definition)
+	if limits := limitChanges(v.Snap.LimitsThrough()[v.Trial.Number-1], v.Snap.Definition.Constraints); limits != "" {
+		changed = append(changed, limits)
+	}
+	if len(changed) > 0 {
+		said = "Since it was chosen: " + strings.Join(changed, ", ") + ". " + said
 	}
 	if v.Trial.Waiting() && v.Trial.Excluded {
 		said += " It is excluded, and need not be run: " + v.Trial.Reason

@@ -135,10 +135,7 @@ func (v Facts) foreseen(t *ledger.Trial, metric string) bool {
 
 // noModelYet says why a study whose metrics were read has no model.
 func (v Facts) noModelYet() string {
-	if v.Snap.State.Over() {
-		return "the study ended before the model had begun"
-	}
-	return "the model begins when the first few trials have shown how large the values are"
+	return words.Either(v.Snap.State.Over(), "the study ended before the model had begun", "the model begins when the first few trials have shown how large the values are")
 }
 
 // LongStudy is from how many trials on a page does not wait long for the model, which takes seconds
@@ -201,10 +198,7 @@ func (v Asked) partURL(part string, query url.Values) string {
 }
 
 func withQuery(path string, query url.Values) string {
-	if len(query) == 0 {
-		return path
-	}
-	return path + "?" + query.Encode()
+	return words.Either(len(query) == 0, path, path+"?"+query.Encode())
 }
 
 // laterPart is where the page fetches a section at the moment that it shows.
@@ -277,7 +271,7 @@ func BeliefsQuery(asked url.Values, snap *ledger.Snapshot) url.Values {
 	if metric := asked.Get("metric"); metric != d.Objective.Metric && slices.Contains(Modelled(d), metric) {
 		kept.Set("metric", metric)
 	}
-	names := axisNames(d)
+	names := mapNames(d)
 	x, y := asked.Get("x"), asked.Get("y")
 	usual := x == asked.Get("usual.x") && y == asked.Get("usual.y")
 	if !usual && x != y && slices.Contains(names, x) && slices.Contains(names, y) {

@@ -28,10 +28,7 @@ func (v Facts) LedgerShown(before int64) int {
 	if v.Paper {
 		return mostReportLedger
 	}
-	if v.Parts && before > v.Snap.Version {
-		return newestLines
-	}
-	return LedgerLines
+	return words.Either(v.Parts && before > v.Snap.Version, newestLines, LedgerLines)
 }
 
 // Ledger is what happened last, in plain words, newest first.
@@ -56,14 +53,14 @@ func (v Facts) entries() (list []templates.LedgerEntry) {
 
 func (v Facts) entryOf(event ledger.Event) templates.LedgerEntry {
 	entry := templates.LedgerEntry{Seq: event.Seq, At: v.clocked(event.At), By: event.By, Hash: event.Hash}
-	entry.Text, entry.Reason = eventWords(*v.Snap.InUnitsOf(event.Seq), event)
+	entry.Text, entry.Reason = eventWords(v.Snap, event)
 	if event.Kind == ledger.Fitted {
 		entry.By = "The model" // nobody asked for it: it was due
 	}
 	return entry
 }
 
-func eventWords(d design.Definition, event ledger.Event) (text, reason string) {
+func eventWords(snap *ledger.Snapshot, event ledger.Event) (text, reason string) {
 	switch event.Kind {
 	case ledger.Created:
 		return "made the study", ""
@@ -77,10 +74,10 @@ func eventWords(d design.Definition, event ledger.Event) (text, reason string) {
 		return chosenWords(data), data.Note
 	case ledger.Told:
 		data := read[ledger.ToldData](event.Data)
-		return toldWords(d, data) + sureWords(data.Confirmed), data.Note
+		return toldWords(*snap.InUnitsOf(event.Seq), data) + sureWords(data.Confirmed), data.Note
 	case ledger.Corrected:
 		data := read[ledger.CorrectedData](event.Data)
-		return correctedWords(d, data) + sureWords(data.Confirmed), data.Reason
+		return correctedWords(*snap.InUnitsReplaced(event.Seq), *snap.InUnitsOf(event.Seq), data) + sureWords(data.Confirmed), data.Reason
 	case ledger.Confirmed:
 		return fmt.Sprintf("said that what was doubted of trial %d is right", read[ledger.ConfirmedData](event.Data).Number), ""
 	case ledger.Fitted:
@@ -135,7 +132,13 @@ func changesWords(d design.Definition, changes []design.Change, changed, said st
 			continue
 		}
 		name, unit := changeName(d, change.Path)
-		parts = append(parts, fmt.Sprintf("%s from %s to %s", name, plainJSON(change.Before), words.With(plainJSON(change.After), unit))+toldIn(change))
+		before, after := changedFromTo(change)
+		unitOf := change.Path[:strings.LastIndex(change.Path, ".")+1] + "unit"
+		if i := slices.IndexFunc(changes, func(c design.Change) bool { return c.Path == unitOf }); unit != "" && i >= 0 && string(change.Before) != "null" {
+			before = words.With(before, read[string](changes[i].Before))
+		}
+		after = words.With(after, words.Either(string(change.After) == "null", "", unit))
+		parts = append(parts, fmt.Sprintf("%s from %s to %s", name, before, after)+toldIn(change))
 	}
 	var text []string
 	if len(parts) > 0 {
@@ -145,6 +148,18 @@ func changesWords(d design.Definition, changes []design.Change, changed, said st
 		text = append(text, said+design.Listed(clauses, "and"))
 	}
 	return strings.Join(text, ", and ")
+}
+
+// changedFromTo are a value before and after as people write it.
+func changedFromTo(change design.Change) (before, after string) {
+	before, after = plainJSON(change.Before), plainJSON(change.After)
+	switch {
+	case strings.HasSuffix(change.Path, ".plausible"):
+		return strings.ReplaceAll(before, ", ", " – "), strings.ReplaceAll(after, ", ", " – ")
+	case strings.HasSuffix(change.Path, ".op"):
+		return words.Sign(before), words.Sign(after)
+	}
+	return before, after
 }
 
 // toldIn says of another unit in which the numbers were told that stand with it from then on, nothing of
@@ -217,7 +232,7 @@ func changeName(d design.Definition, path string) (name, unit string) {
 	return part + " " + found[2], unit
 }
 
-var pathWords = strings.NewReplacer("algorithm.name", "algorithm", "algorithm.settings.", "", ".", " ", "_", " ")
+var pathWords = strings.NewReplacer("objective.plausible", "what is plausible of the objective", "input_constraints", "rules for the settings", "algorithm.name", "algorithm", "algorithm.settings.", "", ".", " ", "_", " ")
 
 // plainJSON is a changed value as people write it; what is no JSON was nothing.
 func plainJSON(raw json.RawMessage) string {
@@ -262,10 +277,7 @@ func toldWords(d design.Definition, data ledger.ToldData) string {
 	for _, metric := range inOrder(d, data.Metrics) {
 		parts = append(parts, design.Name(metric)+" "+words.With(toldReading(data.Metrics[metric], design.WriteNumber), UnitOf(d, metric)))
 	}
-	text := fmt.Sprintf("saved %s of trial %d", strings.Join(parts, ", "), data.Number)
-	if len(parts) == 0 {
-		text = fmt.Sprintf("added to trial %d", data.Number)
-	}
+	text := words.Either(len(parts) == 0, fmt.Sprintf("added to trial %d", data.Number), fmt.Sprintf("saved %s of trial %d", strings.Join(parts, ", "), data.Number))
 	if data.Parameters != nil {
 		text += " with the settings really used: " + settingsLine(d, data.Parameters)
 	}
@@ -280,26 +292,27 @@ func toldReading(r ledger.Reading, write func(float64) string) string {
 	return write(r.Value) + " ± " + write(*r.StdDev)
 }
 
-// correctedReading is a reading before and after, to the digits that tell them apart.
-func correctedReading(value ledger.CorrectedValue, unit string) (before, after string) {
-	in := func(reading *ledger.Reading, write func(float64) string) string {
+// correctedReading is a reading before and after, each in its unit, to the digits that tell them
+// apart.
+func correctedReading(value ledger.CorrectedValue, was, is string) (before, after string) {
+	in := func(reading *ledger.Reading, unit string, write func(float64) string) string {
 		if reading == nil {
 			return "no value"
 		}
 		return words.With(toldReading(*reading, write), unit)
 	}
-	before, after = in(value.Before, design.WriteNumber), in(value.After, design.WriteNumber)
+	before, after = in(value.Before, was, design.WriteNumber), in(value.After, is, design.WriteNumber)
 	if before == after {
-		return in(value.Before, design.WriteExactly), in(value.After, design.WriteExactly)
+		return in(value.Before, was, design.WriteExactly), in(value.After, is, design.WriteExactly)
 	}
 	return before, after
 }
 
-func correctedWords(d design.Definition, data ledger.CorrectedData) string {
+func correctedWords(was, d design.Definition, data ledger.CorrectedData) string {
 	var parts []string
 	for _, metric := range inOrder(d, data.Metrics) {
 		value := data.Metrics[metric]
-		before, after := correctedReading(value, "")
+		before, after := correctedReading(value, UnitOf(was, metric), UnitOf(d, metric))
 		switch {
 		case value.After == nil && value.Before != nil:
 			parts = append(parts, fmt.Sprintf("took back %s of trial %d (it was %s)", design.Name(metric), data.Number, before))

@@ -67,7 +67,7 @@ func (o Outlook) inputs(section *templates.Beliefs) {
 	d := o.Snap.Definition
 	section.Metric = templates.Input{Name: "metric", Label: "Map of", Kind: "select", Options: optionsOf(o.metricsShown())}
 	if o.X != "" {
-		axes := optionsOf(axisNames(d))
+		axes := optionsOf(mapNames(d))
 		section.Axes = [2]templates.Input{{Name: "x", Label: "across", Kind: "select", Options: axes}, {Name: "y", Label: "up", Kind: "select", Options: axes}}
 	} else {
 		section.Metric.Label = "Metric"
@@ -120,7 +120,7 @@ func (o Outlook) mapChart() templates.Chart {
 		drawing.X.Categories, drawing.Y.Categories = choices(surface.X), choices(surface.Y)
 	}
 	return o.framed(templates.Chart{ID: "chart-map-" + shortHash([]string{o.Metric, o.X, o.Y}), Title: design.OpeningName(o.Metric) + " over " + design.Name(o.X) + " and " + design.Name(o.Y),
-		Caption: o.mapCaption(chance, aim), Table: o.mapTable(chance, aim), Printed: o.Paper, Drawing: drawing})
+		Caption: o.mapEnds() + o.mapCaption(chance, aim), Table: o.mapTable(chance, aim), Printed: o.Paper, Drawing: drawing})
 }
 
 // surface is what is drawn of the map below the marks.
@@ -160,10 +160,7 @@ func (o Outlook) surface(chance [][]float64, aim string) chart.Surface {
 // nearest of these.
 func evenly(p design.Parameter, values []design.Value, smooth bool) (places []int) {
 	if !smooth || !p.Logarithmic() {
-		for i := range values {
-			places = append(places, i)
-		}
-		return places
+		return lists.Below(len(values))
 	}
 	at := func(i int) float64 { return math.Log(values[i].Number) }
 	nearest, last := 0, len(values)-1
@@ -177,6 +174,28 @@ func evenly(p design.Parameter, values []design.Value, smooth bool) (places []in
 	return places
 }
 
+// mapEnds says, for whoever does not see the colours, from where to where they go; "" where there is
+// nothing on the map.
+func (o Outlook) mapEnds() string {
+	means, sds := slices.Concat(o.Map.Mean[o.Metric]...), slices.Concat(o.Map.SD[o.Metric]...)
+	low, _ := bestOf(means, make([]bool, len(means)), true)
+	high, _ := bestOf(means, make([]bool, len(means)), false)
+	if low < 0 || high < 0 {
+		return ""
+	}
+	end := func(at int) string {
+		return words.With(design.WriteTogether(sds[at], means[low], means[high])(means[at]), UnitOf(o.Snap.Definition, o.Metric)) + " " + o.mapPlace(at)
+	}
+	return fmt.Sprintf("Expected %s here: from %s to %s. ", design.Name(o.Metric), end(low), end(high))
+}
+
+// mapPlace names one of the places that the map is drawn from, counted row by row.
+func (o Outlook) mapPlace(at int) string {
+	px, py := parameter(o.Snap.Definition, o.X), parameter(o.Snap.Definition, o.Y)
+	x, y := o.Map.X[at%len(o.Map.X)], o.Map.Y[at/len(o.Map.X)]
+	return fmt.Sprintf("at %s %s and %s %s", design.Name(o.X), words.With(design.WriteSetting(px, x), px.Unit), design.Name(o.Y), words.With(design.WriteSetting(py, y), py.Unit))
+}
+
 // mapCaption says what the colours and lines of the map are, and where the chance is best.
 func (o Outlook) mapCaption(chance [][]float64, aim string) string {
 	d := o.Snap.Definition
@@ -187,10 +206,7 @@ func (o Outlook) mapCaption(chance [][]float64, aim string) string {
 	switch {
 	case chance != nil && o.smooth():
 		best, narrowed := bestOf(slices.Concat(chance...), slices.Concat(o.Map.Open...), false)
-		i, j := best/len(o.Map.X), best%len(o.Map.X)
-		px, py := parameter(d, o.X), parameter(d, o.Y)
-		caption += " " + chanceWords(chance, aim) + fmt.Sprintf("; of the places that the map is drawn from it is best%s, %s, at %s %s and %s %s.", words.Either(narrowed, " among what may be chosen", ""), words.Percent(chance[i][j]),
-			design.Name(o.X), words.With(design.WriteSetting(px, o.Map.X[j]), px.Unit), design.Name(o.Y), words.With(design.WriteSetting(py, o.Map.Y[i]), py.Unit))
+		caption += " " + chanceWords(chance, aim) + fmt.Sprintf("; of the places that the map is drawn from it is best%s, %s, %s.", words.Either(narrowed, " among what may be chosen", ""), words.Percent(slices.Concat(chance...)[best]), o.mapPlace(best))
 	case chance != nil:
 		caption += " Where a cell has room, that stands in it, and below it the chance " + aim + ". Choices have no order, so nothing is drawn between them."
 	}

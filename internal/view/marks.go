@@ -97,10 +97,7 @@ func robustRange(readings, must []float64) (within []float64) {
 	}
 	width := q3 - q1
 	for i, y := range readings {
-		fence := float64(lateFence)
-		if i < len(readings)/3 {
-			fence = earlyFence
-		}
+		fence := words.Either(i < len(readings)/3, earlyFence, float64(lateFence))
 		if width > 0 && (y < q1-fence*width || y > q3+fence*width) {
 			continue
 		}
@@ -109,10 +106,7 @@ func robustRange(readings, must []float64) (within []float64) {
 	for _, y := range must {
 		low, high = math.Min(low, y), math.Max(high, y)
 	}
-	room := 0.06 * (high - low)
-	if room == 0 {
-		room = cmp.Or(math.Abs(high)*0.1, 1)
-	}
+	room := cmp.Or(0.06*(high-low), math.Abs(high)*0.1, 1)
 	return []float64{low - room, high + room}
 }
 
@@ -184,11 +178,16 @@ func drawable(traces ...chart.Trace) []chart.Trace {
 	return slices.DeleteFunc(traces, func(trace chart.Trace) bool { return len(trace.X) == 0 })
 }
 
+// ledgerLine is where the ledger stands, for what is kept outside it.
+func (v Facts) ledgerLine() string {
+	return fmt.Sprintf("ledger entry %d, %s · head %s", v.Snap.Version, words.Exact(v.Snap.UpdatedAt), v.Snap.Hash)
+}
+
 // framed completes a chart with what a picture of it says that somebody saves, study, moment and
 // head of the ledger, and where its marks lead.
 func (v Facts) framed(c templates.Chart) templates.Chart {
 	d := &c.Drawing
-	d.Foot = fmt.Sprintf("%s · ledger entry %d, %s · head %s", v.Snap.Definition.Name, v.Snap.Version, words.Exact(v.Snap.UpdatedAt), v.Snap.Hash)
+	d.Foot = v.Snap.Definition.Name + " · " + v.ledgerLine()
 	if c.Paper = v.Paper; !v.Paper {
 		d.Trials = v.Head.URL("/trials/")
 	}
@@ -247,8 +246,12 @@ func (m *marks) add(style chart.Style, x, y any, text string, trial int) {
 }
 
 // all returns the traces in a fixed order, so that colours and legends stay where they are.
-func (m *marks) all() (traces []chart.Trace) {
-	for _, style := range []chart.Style{chart.Original, chart.Unknown, chart.Feasible, chart.Violated, chart.Excluded, chart.Doubted, chart.Waiting, chart.Recommended} {
+func (m *marks) all() []chart.Trace {
+	return m.of(chart.Original, chart.Unknown, chart.Feasible, chart.Violated, chart.Excluded, chart.Doubted, chart.Waiting, chart.Recommended)
+}
+
+func (m *marks) of(styles ...chart.Style) (traces []chart.Trace) {
+	for _, style := range styles {
 		if trace := m.traces[style]; trace != nil {
 			traces = append(traces, *trace)
 		}
@@ -286,7 +289,14 @@ func readingUnder(limit design.Constraint, t *ledger.Trial, value float64) chart
 func failedBySettings(t *ledger.Trial) bool { return t.Cause == ledger.BySettings && !t.Excluded }
 func limitLabel(c design.Constraint) string { return "limit " + words.Quantity(c.Threshold, c.Unit) }
 
-// lineStyle tells line number i of a panel from the others.
+// lineStyles tell the lines of a panel from each other.
+var lineStyles = []chart.Style{chart.Step, chart.Second, chart.Estimate, chart.Bound, chart.Fifth, chart.Sixth, chart.Seventh, chart.Eighth}
+
+// lineStyle is how line number i of a panel looks; where there are more than can be told apart, the
+// others are quiet.
 func lineStyle(i int) chart.Style {
-	return []chart.Style{chart.Step, chart.Second, chart.Estimate, chart.Bound}[i%4]
+	if i < len(lineStyles) {
+		return lineStyles[i]
+	}
+	return chart.Quiet
 }

@@ -126,11 +126,7 @@ func (p *panelling) moreWords(limits []int) string {
 }
 
 func (p *panelling) all() []int {
-	var limits []int
-	for j := range p.Snap.Definition.Constraints {
-		limits = append(limits, j)
-	}
-	return limits
+	return lists.Below(len(p.Snap.Definition.Constraints))
 }
 
 // panelChart puts panels under one title, with their numbers behind them or the address where those
@@ -294,15 +290,11 @@ func (p *panelling) plotWaiting(points *marks, t *ledger.Trial, metric string) {
 }
 
 // axis is the one on which to draw the series, with what must be seen and, unless that would flatten
-// the rest, what may be; words say which readings lie beyond its range.
-func (p *panelling) axis(metric string, s series, must, may []float64) (axis chart.Axis, said string) {
-	var edge []chart.Trace // marks that must not flatten the rest
-	for _, style := range []chart.Style{chart.Doubted, chart.Waiting, chart.Recommended} {
-		if trace := s.points.traces[style]; trace != nil {
-			edge = append(edge, *trace)
-		}
-	}
-	if len(s.values)+len(must) == 0 { // there is no rest
+// the rest, what may be; words say which readings lie beyond its range, by the name of what is drawn,
+// since limits of one metric have ranges of their own.
+func (p *panelling) axis(metric, name string, s series, must, may []float64) (axis chart.Axis, said string) {
+	edge := s.points.of(chart.Doubted, chart.Waiting, chart.Recommended) // which must not flatten the rest
+	if len(s.values)+len(must) == 0 {                                    // there is no rest
 		for _, trace := range edge {
 			must = append(must, lists.Map(trace.Y, func(y any) float64 { return y.(float64) })...)
 		}
@@ -312,10 +304,10 @@ func (p *panelling) axis(metric string, s series, must, may []float64) (axis cha
 	within, beyond := takeIn(within, m.all(s.first), 1)
 	edged(m, within, edge)
 	if said = beyondWords(m.all(s.values), within); said != "" {
-		said = design.OpeningName(metric) + ": " + said
+		said = design.OpeningName(name) + ": " + said
 	}
 	if beyond > 0 {
-		said = strings.TrimSpace(said + fmt.Sprintf(" %s: %s corrected since, as first told, beyond the range drawn.", design.OpeningName(metric), design.Count(beyond, "reading", "readings")))
+		said = strings.TrimSpace(said + fmt.Sprintf(" %s: %s corrected since, as first told, beyond the range drawn.", design.OpeningName(name), design.Count(beyond, "reading", "readings")))
 	}
 	return m.axis(within), said
 }
@@ -353,7 +345,7 @@ func (p *panelling) bestPanel() (panel chart.Panel, best, beyond string) {
 		expected := expectedWords(p.Snap.Definition, o.Metric, r.Mean, r.SD)
 		s.points.add(chart.Recommended, r.Number, mean, design.Name(o.Metric)+" of the recommended settings, "+expected+" "+withoutNoise, r.Number)
 	}
-	axis, beyond := p.axis(o.Metric, s, must, nil)
+	axis, beyond := p.axis(o.Metric, o.Metric, s, must, nil)
 	return chart.Panel{Title: words.AxisName(design.Capitalised(o.Metric), o.Unit), Height: bestHeight, Y: axis, Traces: s.traces(append(truth, line)...)}, strings.TrimSpace(p.bestWords() + " " + said), beyond
 }
 
@@ -363,17 +355,14 @@ func (p *panelling) bestWords() string {
 	if best == nil {
 		return noBest(p.Snap)
 	}
-	text := fmt.Sprintf("Best reading so far: %s at trial %d", words.Quantity(best.Metrics[o.Metric].Value, o.Unit), best.Number)
+	text := fmt.Sprintf("Best reading so far: %s at trial %d", words.Quantity(best.Metrics[o.Metric].Value, p.Snap.UnitTold(best.Number, o.Metric)), best.Number)
 	since := 0 // it was read, whichever trial was asked for first
 	for _, m := range readings(p.Snap.Trials, o.Metric) {
 		if m.ToldSeq > best.Metrics[o.Metric].ToldSeq {
 			since++
 		}
 	}
-	if since > 0 {
-		return text + fmt.Sprintf("; %s since then.", design.Count(since, "reading", "readings"))
-	}
-	return text + ", the last one."
+	return words.Either(since > 0, text+fmt.Sprintf("; %s since then.", design.Count(since, "reading", "readings")), text+", the last one.")
 }
 
 // noBest says why no reading is the best so far: none is within every limit, or none of those counts.
@@ -398,7 +387,7 @@ func noBest(snap *ledger.Snapshot) string {
 // reading of five or more nearer to it than half of how far all of them lie apart, if they do.
 func (p *panelling) quiet(j int) string {
 	now := p.Snap.Definition.Constraints[j]
-	title := design.Capitalised(constraintTitle(now))
+	title := design.Capitalised(design.Name(now.Name) + words.Either(now.Name != now.Metric, ": ", " ") + asks(now))
 	var values []float64
 	nearest, closest, at := math.Inf(1), math.Inf(1), 0 // under the limits of then and now, and under that of now
 	for t, m := range readings(p.Snap.Trials, now.Metric) {
@@ -436,16 +425,13 @@ func (p *panelling) limitPanel(j int) (panel chart.Panel, said, beyond string) {
 		lines, said = append(lines, average), said+" "+p.averageWords(j)
 	}
 	nearest, others := nearestTo(s.values, path.Y)
-	axis, beyond := p.axis(now.Metric, s, nearest, others)
+	axis, beyond := p.axis(now.Metric, now.Name, s, nearest, others)
 	for i, y := range path.Y {
 		if len(axis.Range) > 0 && (y < axis.Range[0] || y > axis.Range[1]) {
 			said += fmt.Sprintf(" Its limit of %s, from trial %d on, lies beyond the range drawn.", words.Quantity(y, now.Unit), int(path.X[i]+0.5))
 		}
 	}
-	title := words.AxisName(design.Capitalised(now.Metric), now.Unit) + " and its limit"
-	if now.Name != now.Metric {
-		title += ", " + now.Name
-	}
+	title := words.AxisName(design.Capitalised(now.Metric), now.Unit) + " and its limit" + words.Either(now.Name != now.Metric, ", "+now.Name, "")
 	return chart.Panel{Title: title, Height: limitHeight, Y: axis, Traces: s.traces(lines...), Limits: []chart.Limit{path}}, said, beyond
 }
 
@@ -479,12 +465,13 @@ func (p *panelling) limitPath(j int) chart.Limit {
 
 func (p *panelling) limitWords(j int) string {
 	now := p.Snap.Definition.Constraints[j]
-	known, then, worst := 0, 0, 0
+	known, then, worst, turned := 0, 0, 0, false
 	for t, m := range readings(p.Snap.Trials, now.Metric) {
 		known++
 		if !p.limits[t.Number-1][j].Holds(m.Value) {
 			then++
 		}
+		turned = turned || p.limits[t.Number-1][j].Holds(m.Value) != now.Holds(m.Value)
 		if worst == 0 || now.Excess(m.Value) > now.Excess(p.Snap.Trial(worst).Metrics[now.Metric].Value) {
 			worst = t.Number
 		}
@@ -492,8 +479,8 @@ func (p *panelling) limitWords(j int) string {
 	extreme := words.Either(now.Op == ">=", "lowest", "highest")
 	text := fmt.Sprintf("%s: limit broken in %d of %s; %s %s at trial %d.", design.OpeningName(now.Name), then, design.Count(known, "trial", "trials"), extreme,
 		Measured(p.Snap, p.Snap.Trial(worst), now.Metric, p.Snap.Trial(worst).Metrics[now.Metric]), worst)
-	if today, _ := brokenIn(p.Snap.Trials, now); today != then {
-		text += fmt.Sprintf(" Each is judged by the limit of its time; by today’s, %s, it is %d.", words.Quantity(now.Threshold, now.Unit), today)
+	if today, _ := brokenIn(p.Snap.Trials, now); turned {
+		text += fmt.Sprintf(" Each is judged by the limit of its time; by today’s, %s, it is %d.", words.Limit(now), today)
 	}
 	for i, then := range slices.Backward(p.limits) {
 		if then[j].Expression != now.Expression {
@@ -541,13 +528,7 @@ func (p *panelling) events() []chart.Event {
 }
 
 func revisionWords(revision ledger.Revision) string {
-	text := revisionNames[revision.Kind]
-	if revision.Number > 0 {
-		text += fmt.Sprintf(" of trial %d", revision.Number)
-	}
-	text += fmt.Sprintf(" after trial %d", revision.After)
-	if revision.Reason != "" {
-		text += ": " + revision.Reason
-	}
-	return text
+	of := words.Either(revision.Number > 0, fmt.Sprintf(" of trial %d", revision.Number), "")
+	reason := words.Either(revision.Reason != "", ": "+revision.Reason, "")
+	return revisionNames[revision.Kind] + of + fmt.Sprintf(" after trial %d", revision.After) + reason
 }

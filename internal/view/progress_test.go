@@ -55,7 +55,7 @@ func TestAChangedLimitDoesNotRepaintHistory(t *testing.T) {
 	if n := pointsOf(drawn.Panels[1], chart.Violated); n != 3 {
 		t.Errorf("%d readings are marked as beyond the limit of their time, want 3", n)
 	}
-	says(t, "the caption", captionOf(progress.Chart), []string{"limit broken in 3 of 10 trials", "Each is judged by the limit of its time; by today’s, 0.3 %, it is 6."}, nil)
+	says(t, "the caption", captionOf(progress.Chart), []string{"limit broken in 3 of 10 trials", "Each is judged by the limit of its time; by today’s, ≤ 0.3 %, it is 6."}, nil)
 	if head := progress.Chart.Table.Head[1].Name; head != "Result by today’s limits" {
 		t.Errorf("beside the limits of then stands %q", head)
 	}
@@ -77,6 +77,10 @@ func TestALimitTurnedAroundIsSaid(t *testing.T) {
 	d.Constraints = slices.Clone(d.Constraints)
 	d.Constraints[0].Op = ">="
 	b.add(ledger.Reconfigured, ledger.ReconfiguredData{Definition: d, Changes: []design.Change{}, Reason: "it is a purity"})
+	others := newBench(t, twoLimits)
+	others.curve(2, 0.3, "impurity")
+	others.add(ledger.Reconfigured, ledger.ReconfiguredData{Definition: d, Changes: []design.Change{}, Reason: "it is a purity"})
+	says(t, "of as many trials that are others", others.facts(0).panelling().limitWords(0), []string{"limit broken in 1 of 2 trials; lowest 0.4 % at trial 1. Each is judged by the limit of its time; by today’s, ≥ 0.5 %, it is 1."}, nil)
 	if path := b.facts(0).panelling().limitPath(0); !slices.Equal(path.X, []float64{0.5, 3.5}) || !slices.Equal(path.Above, []bool{true, false}) {
 		t.Errorf("the limit is drawn as %+v", path)
 	}
@@ -391,7 +395,7 @@ func TestRangesLeaveOutEarlyOutliers(t *testing.T) {
 // range are drawn, and not said to lie beyond it.
 func TestWhatIsDrawnIsNotSaidToBeBeyond(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, twoLimits)
+	b := newBench(t, strings.Replace(twoLimits, `{"metric": "impurity"`, `{"name": "not too impure", "metric": "impurity"`, 1))
 	for i, impurity := range []float64{0.75, 1.4, 0.8, 0.43, 0.42, 0.4, 0.41, 0.42, 0.12, 0.44, 0.43, 0.42, 0.41, 0.4, 0.43, 0.42} {
 		b.tell(b.ask(float64(i)/16), map[string]float64{"impurity": impurity})
 	}
@@ -401,7 +405,7 @@ func TestWhatIsDrawnIsNotSaidToBeBeyond(t *testing.T) {
 	if high := panel.Y.Range[1]; high < 0.8 || high > 1.4 {
 		t.Fatalf("drawn up to %v, with the first value and without what is further away", high)
 	}
-	if beyond != "Impurity: 2 readings above the range drawn." {
+	if beyond != "Not too impure: 2 readings above the range drawn." {
 		t.Error(beyond)
 	}
 }
@@ -726,6 +730,22 @@ func TestPricesThatDifferByNothingAreDrawnFlat(t *testing.T) {
 	}
 }
 
+// TestPricesHaveAsManyDecimals: in a column of the table, whatever each needs by itself.
+func TestPricesHaveAsManyDecimals(t *testing.T) {
+	t.Parallel()
+	v := newBench(t, twoLimits).facts(0)
+	price := study.Price{Constraint: "impurity", Metric: "impurity", Op: "<=", Unit: "%"}
+	for i, best := range []float64{61, 65, 81} {
+		price.Curve = append(price.Curve, study.PriceStep{Threshold: 0.35 + 0.05*float64(i), Best: &best, SD: new([]float64{4.5, 11, 0.7}[i]), Parameters: &design.Settings{"x": design.NumberValue(0)}})
+	}
+	v.Prices = []study.Price{price}
+	for i, want := range []string{"0.35 % 61.0 4.5", "0.40 % 65.0 11.0", "0.45 % 81.0 0.7"} {
+		if row := v.priceChart().Table.Rows[i]; strings.ReplaceAll(strings.Join(row[1:4], " "), words.Thin, " ") != want {
+			t.Errorf("row %d has %q, not %q", i, row, want)
+		}
+	}
+}
+
 // TestNoLimitIsPassedOverAmongPrices: of one that no move would leave settings for there is no line, and a word.
 func TestNoLimitIsPassedOverAmongPrices(t *testing.T) {
 	t.Parallel()
@@ -875,7 +895,9 @@ func TestWhereThereIsNoSuchMixtureNothingIsSaid(t *testing.T) {
 	if surface := drawn.Drawing.Surface; surface.Text[1][1] != "" || surface.Chances[1][1] != "" || surface.Text[1][0] == "" || !math.IsNaN(surface.Mean[1][1]) {
 		t.Errorf("the map is %+v", surface)
 	}
-	says(t, "the caption", drawn.Caption, []string{"90 % or more everywhere here", "94 %, at a 0 and b 1", "Nothing is drawn where what the others leave lies beyond the range of c."}, []string{"–"})
+	says(t, "the caption", drawn.Caption, []string{"Expected yield here: from 1.00 at a 0 and b 0 to 3.00 at a 0 and b 1. Colour is", "90 % or more everywhere here", "94 %, at a 0 and b 1", "Nothing is drawn where what the others leave lies beyond the range of c."}, []string{"–"})
+	o.Map.Mean, o.Map.SD = of(9.81e-7, 1e-6, 1.0175e-6, nothing), of(2e-9, 2e-9, 2e-10, nothing)
+	says(t, "ends on both sides of a power of ten", o.mapChart().Caption, []string{"from 0.9810 × 10⁻⁶ at a 0 and b 0 to 1.01750 × 10⁻⁶ at a 0 and b 1"}, nil)
 	if first := drawn.Table.Rows[0]; first[2] != "–" || !strings.HasPrefix(first[1], "3.0") {
 		t.Errorf("a row of the table is %q", first)
 	}
@@ -1072,4 +1094,29 @@ func TestMultipliersGoByTodaysLimits(t *testing.T) {
 		"These are what the multipliers would have been with today’s limits from the first trial on: what each decision used stands on its trial’s page."}, nil)
 	b.limit(0, 0.5)
 	says(t, "with it moved back", notes(), nil, []string{"would have been"})
+}
+
+// TestEveryMultiplierIsALineOfItsOwn: eight are told apart, the largest where there are more, and the
+// others are quiet.
+func TestEveryMultiplierIsALineOfItsOwn(t *testing.T) {
+	t.Parallel()
+	var limits []string
+	prices := map[string]float64{}
+	for i := range 10 {
+		limits = append(limits, fmt.Sprintf(`{"metric": "m%d", "op": "<=", "threshold": 1}`, i))
+		prices[fmt.Sprintf("m%d", i)] = float64(i)
+	}
+	b := newBench(t, `{"name": "many", "parameters": [{"name": "x", "type": "real", "low": 0, "high": 1}], "objective": {"metric": "yield", "direction": "maximize"}, "constraints": [`+strings.Join(limits, ", ")+`]}`)
+	b.tell(b.ask(0.5), map[string]float64{"yield": 60, "m0": 0.5})
+	v := b.facts(0)
+	v.Readout.Multipliers, v.History = prices, []study.HistoryRow{{Multipliers: map[string]float64{"m9": 1}}}
+	p := v.panelling()
+	styles := map[chart.Style]string{}
+	panel, _ := p.multiplierPanel(p.all())
+	for _, trace := range panel.Traces {
+		styles[trace.Style] += " " + strings.TrimPrefix(trace.Name, "multiplier of ")
+	}
+	if len(styles) != 9 || styles[chart.Step] != " m9" || styles[chart.Quiet] != " m1 m0" {
+		t.Errorf("multipliers are drawn as %v", styles)
+	}
 }

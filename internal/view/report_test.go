@@ -160,16 +160,16 @@ func TestACorrectionSaysAllThatItChanges(t *testing.T) {
 	old, better := 0.5, 0.25
 	b.add(ledger.Told, ledger.ToldData{Number: b.ask(0.5), Telling: ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: 70, StdDev: &old}}}})
 	b.add(ledger.Corrected, ledger.CorrectedData{Number: 1, Metrics: map[string]ledger.CorrectedValue{"yield": {Before: &ledger.Reading{Value: 70, StdDev: &old}, After: &ledger.Reading{Value: 70, StdDev: &better}}}, Reason: "all three weighed"})
-	text, _ := eventWords(b.snap.Definition, b.events[len(b.events)-1])
-	says(t, "the ledger", text, []string{"corrected yield of trial 1 from 70 ± 0.5 to 70 ± 0.25"}, nil)
+	text, _ := eventWords(b.snap, b.events[len(b.events)-1])
+	says(t, "the ledger", text, []string{"corrected yield of trial 1 from 70 ± 0.5 % to 70 ± 0.25 %"}, nil)
 	if fact := b.facts(0).Of(b.snap.Trial(1)).metricFacts()[0]; fact.By != "Ana" || fact.CorrectedBy != "Ana" || fact.Original != "" {
 		t.Errorf("the reading is %+v", fact)
 	}
 	data := ledger.CorrectedData{Number: 1, Metrics: map[string]ledger.CorrectedValue{"yield": {Before: &ledger.Reading{Value: 1234.5678}, After: &ledger.Reading{Value: 1234.5687}}}}
-	if amend := correctionLines(b.snap.Definition, data, templates.Amend{})[0]; amend.Before != "1234.5678\u202f%" || amend.After != "1234.5687\u202f%" {
+	if amend := correctionLines(b.snap.Definition, b.snap.Definition, data, templates.Amend{})[0]; amend.Before != "1234.5678\u202f%" || amend.After != "1234.5687\u202f%" {
 		t.Errorf("of a small correction the table says %+v", amend)
 	}
-	says(t, "a small correction", correctedWords(b.snap.Definition, data), []string{"from 1234.5678 to 1234.5687"}, nil)
+	says(t, "a small correction", correctedWords(b.snap.Definition, b.snap.Definition, data), []string{"from 1234.5678 % to 1234.5687 %"}, nil)
 	impact := study.Impact{After: b.snap.Definition, Trial: b.snap.Trial(1)}
 	says(t, "the preview", CorrectionConsequences(b.snap, impact).Summary, []string{"How the limits stand, what is recommended and what is suggested next would not change."}, nil)
 	impact.DecisionsAfter = 1
@@ -214,7 +214,7 @@ func TestWhatHasRunOutIsSaid(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, _ := eventWords(design.Definition{}, ledger.Event{Kind: ledger.Reconfigured, Data: data}); got != c.want {
+		if got, _ := eventWords(&ledger.Snapshot{}, ledger.Event{Kind: ledger.Reconfigured, Data: data}); got != c.want {
 			t.Errorf("from %s to %s is told as %q", c.before, c.after, got)
 		}
 		both := changesWords(newBench(t, twoLimits).snap.Definition, []design.Change{limit, stock}, "changed ", "said that ")
@@ -231,14 +231,25 @@ func TestAnotherUnitSaysInWhichNumbersWereTold(t *testing.T) {
 	change := func(path, before, after string) string {
 		return changesWords(d, []design.Change{{Path: path, Before: json.RawMessage(before), After: json.RawMessage(after)}}, "changed ", "")
 	}
-	for got, want := range map[string]string{
+	weighed := func(before, after string) string {
+		inGrams := design.Definition{Parameters: []design.Parameter{{Name: "x", Unit: "g"}}}
+		said, _, _ := strings.Cut(changesWords(inGrams, []design.Change{{Path: "parameters[x].step", Before: json.RawMessage(before), After: json.RawMessage(after)}, {Path: "parameters[x].unit", Before: json.RawMessage(`"mg"`), After: json.RawMessage(`"g"`)}}, "", ""), " (")
+		return said
+	}
+	for said, want := range map[string]string{
 		change("constraints[impurity].unit", `"g/l"`, `"mg/l"`): "changed unit of impurity from g/l to mg/l (numbers told before are in g/l, and are not converted)",
 		change("objective.unit", "null", `"g"`):                 "changed objective unit from nothing to g (numbers told before have no unit, and are not converted)",
 		change("parameters[x].low", "0", "1"):                   "changed lowest x from 0 to 1",
-		change("algorithm.name", `"log-cei"`, `"random"`):       "changed algorithm from log-cei to random",
-		change("algorithm.settings.noise.unit", "2", "3"):       "changed noise unit from 2 to 3",
+		weighed("0.5", "null"):                                  "step of x from 0.5_mg to nothing, unit of x from mg to g",
+		weighed("null", "0.5"):                                  "step of x from nothing to 0.5_g, unit of x from mg to g",
+		change("objective.plausible", "null", "[0,100]"):        "changed what is plausible of the objective from nothing to 0 – 100",
+		change("constraints[impurity].op", `"<="`, `">="`):      "changed sign of impurity from ≤ to ≥",
+		change("input_constraints", "null", `["x <= 1"]`):       "changed rules for the settings from nothing to x <= 1",
+		changesWords(d, []design.Change{{Path: "constraints[impurity].threshold", Before: json.RawMessage("0.5"), After: json.RawMessage("5000")}, {Path: "constraints[impurity].unit", Before: json.RawMessage(`"g"`), After: json.RawMessage(`"%"`)}}, "", ""): "limit of impurity from 0.5_g to 5000_%, unit of impurity from g to % (numbers told before are in g, and are not converted)",
+		change("algorithm.name", `"log-cei"`, `"random"`): "changed algorithm from log-cei to random",
+		change("algorithm.settings.noise.unit", "2", "3"): "changed noise unit from 2 to 3",
 	} {
-		if got != want {
+		if got := strings.ReplaceAll(said, words.Thin, "_"); got != want {
 			t.Errorf("%q, not %q", got, want)
 		}
 	}

@@ -378,7 +378,8 @@ func (v Facts) Outlook() Outlook {
 // chooseAxes takes the axes of the map that were asked for, or the two parameters along which the
 // objective changes most.
 func (o *Outlook) chooseAxes() {
-	influences := influences(o.Slices, o.Snap.Definition.Objective.Metric)
+	d := o.Snap.Definition
+	influences := slices.DeleteFunc(influences(o.Slices, d.Objective.Metric), func(s study.Slice) bool { return !slices.Contains(mapNames(d), s.Parameter) })
 	if len(influences) < 2 {
 		return
 	}

@@ -2,6 +2,7 @@ package view
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"iter"
 	"slices"
@@ -56,17 +57,18 @@ func inOrder[T any](d design.Definition, m map[string]T) []string {
 }
 
 func parameter(d design.Definition, name string) design.Parameter {
-	for _, p := range d.Parameters {
-		if p.Name == name {
-			return p
-		}
-	}
-	return design.Parameter{}
+	found, _ := lists.Find(d.Parameters, func(p design.Parameter) bool { return p.Name == name })
+	return found
 }
 
 // axisNames are the parameters that can be set, which charts can have along an axis.
 func axisNames(d design.Definition) []string {
 	return lists.Pick(d.Parameters, func(p design.Parameter) (string, bool) { return p.Name, p.Type != design.Remainder })
+}
+
+// mapNames are the parameters that a map can have for axes.
+func mapNames(d design.Definition) []string {
+	return lists.Pick(d.Parameters, func(p design.Parameter) (string, bool) { return p.Name, p.Mapped() })
 }
 
 // limited tells whether there are limits at all: without them, every trial is within all of them,
@@ -131,21 +133,11 @@ func brokenIn(trials []*ledger.Trial, c design.Constraint) (n, known int) {
 }
 
 func ended(trials []*ledger.Trial, status ledger.Status) int {
-	n := 0
-	for _, t := range trials {
-		if t.Status == status {
-			n++
-		}
-	}
-	return n
+	return lists.Count(trials, func(t *ledger.Trial) bool { return t.Status == status })
 }
 
 func asks(c design.Constraint) string {
 	return words.Either(c.Name != c.Metric, design.Name(c.Metric)+" ", "") + words.Limit(c)
-}
-
-func constraintTitle(c design.Constraint) string {
-	return design.Name(c.Name) + words.Either(c.Name != c.Metric, ": ", " ") + asks(c)
 }
 
 func limitsText(d design.Definition, metric string) string {
@@ -365,6 +357,22 @@ func limitChanges(before, after []design.Constraint) string {
 		}
 	}
 	return strings.Join(parts, ", ")
+}
+
+// unitChanges say which units differ. No number is converted.
+func unitChanges(before, after design.Definition) (parts []string) {
+	add := func(name, was, is string) {
+		if was != is {
+			parts = append(parts, fmt.Sprintf("unit of %s from %s to %s", design.Name(name), cmp.Or(was, "nothing"), cmp.Or(is, "nothing")))
+		}
+	}
+	for _, p := range after.Parameters {
+		add(p.Name, parameter(before, p.Name).Unit, p.Unit)
+	}
+	for _, m := range after.Metrics() {
+		add(m.Name, before.Metric(m.Name).Unit, m.Unit)
+	}
+	return parts
 }
 
 // limitDiffers tells whether a limit asked something else before.

@@ -88,11 +88,7 @@ func (p *panelling) denseWords() string {
 func (p *panelling) spanned() int { return max(1, (len(p.Snap.Trials)+spans-1)/spans) }
 
 func (p *panelling) note(sentences ...string) {
-	for _, sentence := range sentences {
-		if sentence != "" {
-			p.notes = append(p.notes, sentence)
-		}
-	}
+	p.notes = append(p.notes, lists.Pick(sentences, func(sentence string) (string, bool) { return sentence, sentence != "" })...)
 }
 
 // dense tells whether there are too many trials for a mark each.
@@ -261,6 +257,9 @@ func (p *panelling) regretCaption(now study.RegretOut, far bool) string {
 func (p *panelling) multiplierPanel(limits []int) (panel chart.Panel, notes []string) {
 	panel = chart.Panel{Title: "Price of breaking a limit (multiplier)", Height: lesserHeight, Traces: []chart.Trace{}}
 	var all []float64
+	if len(limits) > len(lineStyles) { // the largest first, which are told apart
+		limits = slices.SortedStableFunc(slices.Values(limits), func(a, b int) int { return cmp.Compare(p.priceNow(b), p.priceNow(a)) })
+	}
 	for _, j := range limits {
 		c := p.Snap.Definition.Constraints[j]
 		now, priced := p.Readout.Multipliers[c.Name]
@@ -268,7 +267,7 @@ func (p *panelling) multiplierPanel(limits []int) (panel chart.Panel, notes []st
 			continue
 		}
 		trace := chart.Trace{Name: "multiplier of " + c.Name, Style: lineStyle(len(panel.Traces))}
-		path := p.prices(c.Name)
+		path := append(lists.Map(p.History, func(row study.HistoryRow) float64 { return row.Multipliers[c.Name] }), now) // at each decision, the next one's last
 		for i, price := range path {
 			if i == 0 || i == len(path)-1 || price != path[i-1] || price != path[i+1] {
 				trace.X, trace.Y = append(trace.X, i+1), append(trace.Y, price)
@@ -294,6 +293,11 @@ func (p *panelling) multiplierPanel(limits []int) (panel chart.Panel, notes []st
 	return panel, notes
 }
 
+// priceNow is the multiplier of limit number j, 0 where it has none.
+func (p *panelling) priceNow(j int) float64 {
+	return p.Readout.Multipliers[p.Snap.Definition.Constraints[j].Name]
+}
+
 // chosenOtherwise are the trials that another algorithm than today's chose.
 func (v Facts) chosenOtherwise() []int {
 	return lists.Pick(v.Snap.Trials, func(t *ledger.Trial) (int, bool) {
@@ -313,11 +317,6 @@ func counting(others []int, end string) string {
 		return ""
 	}
 	return ", counting " + trialsInWords(others) + " of another algorithm" + end
-}
-
-// prices are a limit's multiplier at each decision, the next one's last.
-func (p *panelling) prices(name string) []float64 {
-	return append(lists.Map(p.History, func(row study.HistoryRow) float64 { return row.Multipliers[name] }), p.Readout.Multipliers[name])
 }
 
 // breaking are the trials that break a limit as it is now, by which multipliers go, by the round at whose
@@ -477,16 +476,18 @@ func (v Facts) priceChart() *templates.Chart {
 		}
 	}
 	low, high := spanned(all, slices.Min(sds))
+	show := words.Alike(slices.Min(sds))
 	for _, p := range v.Prices {
+		at := words.Column(lists.Map(p.Curve, func(step study.PriceStep) float64 { return step.Threshold }))
 		if notes = append(notes, priceWords(d.Objective, p)); !priced(p) {
 			continue
 		}
 		best := chart.Trace{Name: "best expected", Style: chart.Line}
 		for _, step := range p.Curve {
-			row := []string{p.Constraint, words.Quantity(step.Threshold, p.Unit), "–", "", "no settings probably keep every limit"}
+			row := []string{p.Constraint, words.With(at(step.Threshold), p.Unit), "–", "", "no settings probably keep every limit"}
 			if step.Best != nil {
 				best.X, best.Y = append(best.X, step.Threshold), append(best.Y, *step.Best)
-				row = []string{row[0], row[1], words.Alike(*step.SD)(*step.Best), words.Brief(*step.SD), settingsLine(d, *step.Parameters)}
+				row = []string{row[0], row[1], show(*step.Best), show(*step.SD), settingsLine(d, *step.Parameters)}
 			}
 			table.Rows = append(table.Rows, row)
 		}
@@ -501,9 +502,6 @@ func (v Facts) priceChart() *templates.Chart {
 // deviation, beside which smaller differences are next to nothing and have digits that mean nothing.
 func spanned(values []float64, sd float64) (low, high float64) {
 	low, high = slices.Min(values), slices.Max(values)
-	room := math.Max(0.08*(high-low), sd)
-	if room == 0 {
-		room = math.Max(math.Abs(low), 1) * 0.01
-	}
+	room := cmp.Or(math.Max(0.08*(high-low), sd), math.Max(math.Abs(low), 1)*0.01)
 	return low - room, high + room
 }

@@ -176,10 +176,10 @@ func (l listing) row(t *ledger.Trial) templates.TrialRow {
 		value, there := t.Parameters[p.Name]
 		cell := templates.Cell{Missing: !there}
 		if there {
-			cell.Text = l.settings[i](value)
+			cell.Text = l.inUnitThen(l.settings[i](value), p, l.Snap.Since(t.Number, p.Name))
 		}
 		if other, instead := chosen[p.Name]; instead {
-			cell.Chosen = l.settings[i](other)
+			cell.Chosen = l.inUnitThen(l.settings[i](other), p, t.ChosenSeq)
 		}
 		row.Settings = append(row.Settings, cell)
 	}
@@ -202,6 +202,14 @@ func (l listing) row(t *ledger.Trial) templates.TrialRow {
 		row.Metrics = append(row.Metrics, cell)
 	}
 	return row
+}
+
+// inUnitThen is a setting of event seq, with its unit where the heading has another one by now.
+func (l listing) inUnitThen(text string, p design.Parameter, seq int64) string {
+	if unit := parameter(*l.Snap.InUnitsOf(seq), p.Name).Unit; unit != p.Unit {
+		return words.With(text, unit)
+	}
+	return text
 }
 
 // mostReportTrials bounds the table of a report, so that it stays a file that people can open and
@@ -290,7 +298,7 @@ func (v Tried) metricFacts() []templates.MetricFact {
 		}
 		unit := UnitOf(d, metric)
 		fact := templates.MetricFact{Name: metric, Value: Measured(v.Snap, v.Trial, metric, m), By: words.Either(m.Known, "", m.By), At: v.stamp(m.ToldAt),
-			Predicted: v.foretold(metric, unit), Limit: cmp.Or(limitsText(d, metric), "–"), Headroom: "–"}
+			Predicted: v.foretold(metric), Limit: cmp.Or(limitsText(d, metric), "–"), Headroom: "–"}
 		if m.Corrected {
 			fact.CorrectedBy = v.corrector(metric)
 		}
@@ -321,7 +329,7 @@ func (v Tried) corrector(metric string) string {
 }
 
 // foretold is the reading that a trial's decision expected of a metric, where it knew anything of it.
-func (v Tried) foretold(metric, unit string) string {
+func (v Tried) foretold(metric string) string {
 	if !v.foreseen(v.Trial, metric) {
 		return "–"
 	}
@@ -329,7 +337,12 @@ func (v Tried) foretold(metric, unit string) string {
 	if expected == nil {
 		return "–"
 	}
-	return words.Uncertain(expected.Mean, expected.SD, unit) + words.Either(v.Trial.SettingsChanged, " at the settings chosen", "")
+	return words.Uncertain(expected.Mean, expected.SD, v.unitThen(metric)) + words.Either(v.Trial.SettingsChanged, " at the settings chosen", "")
+}
+
+// unitThen is the unit that a metric had for a trial's decision, which its sentence has too.
+func (v Tried) unitThen(metric string) string {
+	return v.Snap.InUnitsOf(v.Trial.Decision.Seen).Metric(metric).Unit
 }
 
 // decisionFacts are the numbers behind a decision, but of metrics that it was blind to.
@@ -349,7 +362,7 @@ func (v Tried) decisionFacts() (facts []templates.Fact) {
 		if slices.Contains(blind, metric) {
 			add("Predicted "+metric, "nothing", "no reading that the model could learn from yet")
 		} else if mean, there := decision.Mean[metric]; there {
-			add("Predicted "+metric, words.Uncertain(mean, decision.SD[metric], UnitOf(d, metric)), "posterior mean at this point; ± holds about two times in three, without the noise of a reading")
+			add("Predicted "+metric, words.Uncertain(mean, decision.SD[metric], v.unitThen(metric)), "posterior mean at this point; ± holds about two times in three, without the noise of a reading")
 		}
 		if beta, there := decision.Beta[metric]; there {
 			add("Width for "+metric+" (β)", words.Rough(beta), "how many standard deviations of doubt it allowed for")
@@ -376,7 +389,7 @@ func (v Tried) decisionFacts() (facts []templates.Fact) {
 		add("Chance that it works", words.Percent(w.Chance), fmt.Sprintf("%d of %s before it had failed because of the settings", w.Failed, design.Count(w.Of, "trial", "trials")))
 	}
 	if decision.ExpectedImprovement != nil && !slices.Contains(blind, objective) {
-		add("Expected improvement", words.RoughlyApart(*decision.ExpectedImprovement, UnitOf(d, objective)),
+		add("Expected improvement", words.RoughlyApart(*decision.ExpectedImprovement, v.unitThen(objective)),
 			fmt.Sprintf("of %s alone, on average over trial %d, which all points are compared with; a worse result counts as no improvement", objective, decision.Incumbent))
 	}
 	if decision.Acquisition != nil {
@@ -384,7 +397,7 @@ func (v Tried) decisionFacts() (facts []templates.Fact) {
 		add("Score (acquisition)", words.Rough(*decision.Acquisition), words.Either(algorithm.Compares, "the logarithm of what was maximised", "what was maximised"))
 	}
 	if decision.RunnerUp != nil {
-		add("Runner-up", settingsLine(d, decision.RunnerUp.Parameters), "score "+words.Rough(decision.RunnerUp.Acquisition))
+		add("Runner-up", settingsLine(*v.Snap.InUnitsOf(decision.Seen), decision.RunnerUp.Parameters), "score "+words.Rough(decision.RunnerUp.Acquisition))
 	}
 	add("Random seed", strconv.FormatUint(decision.RandomSeed, 10), "")
 	add("Engine", decision.Engine, "version of the optimizer")
@@ -403,10 +416,7 @@ func modelTable(d design.Definition, decision *ledger.Decision) templates.Table 
 			continue
 		}
 		lengthscales := lists.Map(m.Lengthscales, words.Rough)
-		kernel := m.Kernel
-		if m.Interaction > 0 {
-			kernel += ", interaction " + words.Rough(m.Interaction)
-		}
+		kernel := m.Kernel + words.Either(m.Interaction > 0, ", interaction "+words.Rough(m.Interaction), "")
 		table.Rows = append(table.Rows, []string{metric, kernel, strings.Join(lengthscales, ", "), words.Rough(m.Variance), words.Rough(m.Lambda), words.Rough(m.Centre), words.Rough(m.Scale),
 			warpWords(m.Warp), words.Rough(cmp.Or(m.Inflation, 1)), words.Either(m.Freedom > 0, "Student-t with "+words.Rough(m.Freedom), "normal")})
 	}

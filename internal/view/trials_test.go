@@ -2,6 +2,7 @@ package view
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
 	"headroom/internal/view/chart"
+	"headroom/internal/view/words"
 	"headroom/web/templates"
 )
 
@@ -152,9 +154,52 @@ func TestAReadingIsInTheUnitItWasToldIn(t *testing.T) {
 	b.add(ledger.Reconfigured, ledger.ReconfiguredData{Definition: d, Changes: []design.Change{{Path: "constraints[impurity].unit", Before: json.RawMessage(`"%"`), After: json.RawMessage(`"ppm"`)}}, Reason: "finer"})
 	b.add(ledger.Corrected, ledger.CorrectedData{Number: 3, Metrics: map[string]ledger.CorrectedValue{"impurity": {Before: &ledger.Reading{Value: 0.5}, After: &ledger.Reading{Value: 5000}}}, Reason: "in ppm"})
 	v := b.facts(0)
-	says(t, "the ledger", whole(v.entries()), []string{"impurity 0.31 %, pressure"}, []string{"0.31 ppm"})
+	says(t, "the ledger", whole(v.entries()), []string{"impurity 0.31 %, pressure", "corrected impurity of trial 3 from 0.5 % to 5000 ppm"}, []string{"0.31 ppm"})
+	says(t, "the table of corrections", whole(v.amendsOf(b.events[len(b.events)-1])), []string{"Before:0.5 % After:5000 ppm"}, nil)
 	says(t, "a trial", whole(v.Of(b.snap.Trial(2)).metricFacts()), []string{"Value:0.31 % "}, []string{"0.31 ppm"})
 	says(t, "one corrected", whole(v.Of(b.snap.Trial(3)).metricFacts()), []string{"Value:5000 ppm "}, nil)
 	says(t, "the table", whole(v.Trials().Rows), []string{"Text:0.31 % ", "Text:5000.00 "}, []string{"0.31 ppm"})
 	says(t, "the notes", strings.Join(study.Notes(b.snap), " "), []string{"Readings of impurity told in another unit than today’s: 2 of 3; they count"}, nil)
+}
+
+// TestASettingIsInTheUnitItWasChosenIn, in the table, too, where the heading has today's; one that was
+// corrected afterwards is in that.
+func TestASettingIsInTheUnitItWasChosenIn(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, strings.Replace(twoLimits, `{"name": "x",`, `{"name": "x", "unit": "bar",`, 1))
+	b.curve(2, 0, "yield", "impurity", "pressure")
+	first, second := b.snap.Trial(1).Parameters, b.snap.Trial(2).Parameters
+	d := b.snap.Definition
+	d.Parameters = slices.Clone(d.Parameters)
+	d.Parameters[0].Unit = "psi"
+	b.add(ledger.Reconfigured, ledger.ReconfiguredData{Definition: d, Changes: []design.Change{{Path: "parameters[x].unit", Before: json.RawMessage(`"bar"`), After: json.RawMessage(`"psi"`)}}, Reason: "the gauge"})
+	b.add(ledger.Corrected, ledger.CorrectedData{Number: 2, Parameters: &ledger.CorrectedSettings{Before: second, After: design.Settings{"x": design.NumberValue(0.75)}}, Reason: "read"})
+	rows := b.facts(0).Trials().Rows
+	want := fmt.Sprintf("0.75, chosen %.2f bar; %.2f bar", second["x"].Number, first["x"].Number)
+	if got := fmt.Sprintf("%s, chosen %s; %s", rows[0].Settings[0].Text, rows[0].Settings[0].Chosen, rows[1].Settings[0].Text); strings.ReplaceAll(got, words.Thin, " ") != want {
+		t.Errorf("the table says %q, not %q", got, want)
+	}
+}
+
+// TestAnotherUnitRenamesNoOlderNumber: the best reading is in one unit wherever it stands, and what was
+// predicted in that of the sentence that says so.
+func TestAnotherUnitRenamesNoOlderNumber(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, twoLimits)
+	b.curve(3, 0, "yield", "impurity", "pressure")
+	b.fit()
+	b.add(ledger.Chosen, ledger.ChosenData{Number: 4, Origin: ledger.Suggested, Seen: b.snap.Version, Engine: "1", Parameters: design.Settings{"x": design.NumberValue(0.5)},
+		Decision: &ledger.Decision{Seen: b.snap.Version, Mean: ledger.Numbers{"yield": 75}, SD: ledger.Numbers{"yield": 2}, Model: map[string]ledger.MetricModel{"yield": {Scale: 1}}, ExpectedImprovement: new(3.0), RunnerUp: &ledger.RunnerUp{Parameters: design.Settings{"x": design.NumberValue(0.25)}}}})
+	d := b.snap.Definition
+	d.Objective.Unit, d.Parameters = "mg", slices.Clone(d.Parameters)
+	d.Parameters[0].Unit = "K"
+	b.add(ledger.Reconfigured, ledger.ReconfiguredData{Definition: d, Changes: []design.Change{{Path: "objective.unit", Before: json.RawMessage(`"%"`), After: json.RawMessage(`"mg"`)}, {Path: "parameters[x].unit", Before: json.RawMessage(`""`), After: json.RawMessage(`"K"`)}}, Reason: "weighed"})
+	v := b.facts(0)
+	says(t, "the card of what waits", v.Next().Cards[0].Since, []string{"Since it was chosen: unit of x from nothing to K, unit of yield from % to mg."}, nil)
+	says(t, "the best reading", v.panelling().bestWords(), []string{"80.6 % at trial 3"}, []string{"mg"})
+	says(t, "the list of studies", Line(b.snap.Summary(), b.clock).Best, []string{"80.6 % at trial 3"}, []string{"mg"})
+	b.tell(4, map[string]float64{"yield": 70})
+	trial := b.facts(0).Of(b.snap.Trial(4))
+	says(t, "what was predicted", whole(trial.decisionFacts()), []string{"75.0 ± 2.0 %", "3 points", "x 0.25 "}, []string{"mg", "K"})
+	says(t, "what was expected before", whole(trial.metricFacts()), []string{"Value:70 mg ", "Predicted:75.0 ± 2.0 % "}, nil)
 }

@@ -1,19 +1,19 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
 
-	"gonum.org/v1/gonum/stat/distuv"
-
 	"headroom/internal/lists"
 	"headroom/internal/optimizer"
 	"headroom/internal/optimizer/policy"
 	"headroom/internal/study"
 	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
 	"headroom/internal/view/chart"
 	"headroom/internal/view/words"
 	"headroom/web/templates"
@@ -34,59 +34,74 @@ func (v Facts) trust() templates.Trust {
 	if len(drifted) > 0 {
 		t.Chart = new(v.driftChart(drifted))
 	} else {
-		t.Calibrations = append(t.Calibrations, fmt.Sprintf("Nothing can be said before %d readings were predicted.", study.FewPredictions))
+		unsaid := fmt.Sprintf("Nothing can be said before %d readings were predicted.", study.FewPredictions)
+		if slices.ContainsFunc(v.Snap.Trials, func(t *ledger.Trial) bool { return t.Origin == ledger.Imported }) {
+			unsaid += " Rows imported before there was a model were not."
+		}
+		t.Calibrations = append(t.Calibrations, unsaid)
 	}
 	t.Theorem = v.theorem()
-	t.Summary, t.Open = trustInShort(t, drifted)
+	t.Summary, t.Open = trustInShort(drifted, slices.ContainsFunc(drifted, func(d drifting) bool { return misjudged(v.Readout.Calibration[d.metric]) }))
 	t.Open = t.Open || v.Paper
 	return t
 }
 
 // drifts are what the residuals say of each metric of which enough readings were predicted.
-func (v Facts) drifts() (list []drifting) {
-	for _, metric := range v.metricsShown() {
-		if c := v.Readout.Calibration[metric]; c.Count >= study.FewPredictions {
-			list = append(list, drifting{study.DriftOf(c), metric})
-		}
-	}
-	return list
+func (v Facts) drifts() []drifting {
+	return lists.Pick(v.metricsShown(), func(metric string) (drifting, bool) {
+		c := v.Readout.Calibration[metric]
+		return drifting{study.DriftOf(c), metric}, c.Count >= study.FewPredictions
+	})
 }
 
-// driftDoubt says that what the model expects may not hold any more, "" where no metric drifts or
-// the algorithm looks only at the last trials.
-func (v Facts) driftDoubt() string {
-	came := lists.Map(study.Drifting(v.Snap, v.Readout.Calibration), func(found study.Finding) string { return found.Says })
-	if len(came) == 0 {
-		return ""
+// modelDoubt says that what the model expects may not hold any more, where a metric drifts and the
+// algorithm does not look only at the last trials, or less surely than it says; "" where nothing speaks
+// for either.
+func (v Facts) modelDoubt() string {
+	calibrations := v.Readout.Calibration
+	said := lists.Map(study.Drifting(v.Snap, calibrations), func(found study.Finding) string { return found.Says })
+	if len(said) > 0 {
+		said = append(said, "The process may have drifted, and what is expected here rests on older readings too.")
 	}
-	return strings.Join(came, " ") + " The process may have drifted, and what is expected here rests on older readings too."
+	narrow := lists.Map(study.Miscalibrated(v.Snap, calibrations), func(found study.Finding) string {
+		c := calibrations[found.Metric]
+		return fmt.Sprintf("%d of %d of %s", c.Inside(), c.Count, design.Name(found.Metric))
+	})
+	if len(narrow) > 0 {
+		said = append(said, "Of the readings, "+design.Listed(narrow, "and")+" fell in bands that should hold 95"+words.Thin+"%: what is expected here, and each chance, is less sure than it is said to be.")
+	}
+	return strings.Join(said, " ")
+}
+
+// misjudged tells whether readings speak against the bands drawn before them.
+func misjudged(c optimizer.Calibration) bool {
+	return slices.ContainsFunc([]optimizer.Coverage{c.Coverage, c.New, c.Repeated}, func(c optimizer.Coverage) bool { return study.JudgeBands(c) > study.NothingAgainst })
 }
 
 // trustInShort is one line on calibration and drift, and whether either asks for a look.
-func trustInShort(t templates.Trust, drifted []drifting) (line string, look bool) {
+func trustInShort(drifted []drifting, misjudged bool) (line string, look bool) {
 	if len(drifted) == 0 {
 		return "Can the model be trusted? Too early to say.", false
 	}
 	line = "Can the model be trusted? Nothing speaks against its bands"
-	look = slices.ContainsFunc(t.Calibrations, func(said string) bool { return strings.HasSuffix(said, tooNarrow) || strings.HasSuffix(said, tooWide) })
-	if look {
+	if misjudged {
 		line = "Can the model be trusted? Some bands are not as they should be"
 	}
 	switch {
 	case slices.ContainsFunc(drifted, drifting.drifts):
 		return line + "; the process may have drifted.", true
 	case slices.ContainsFunc(drifted, func(d drifting) bool { return len(d.Past) > 0 }):
-		return line + "; no sign of drift any more.", look
+		return line + "; no sign of drift any more.", misjudged
 	}
-	return line + "; no sign of drift.", look
+	return line + "; no sign of drift.", misjudged
 }
 
 // calibrationWords count the readings that fell inside the band drawn before them, new settings
 // apart from repeated ones.
 func calibrationWords(metric string, c optimizer.Calibration) []string {
-	lines := []string{design.OpeningName(metric) + ": " + coverageWords(c.Coverage)}
+	lines := []string{design.OpeningName(metric) + ": " + study.CoverageWords(c.Coverage)}
 	if c.New.Count > 0 && c.Repeated.Count > 0 {
-		lines = append(lines, design.OpeningName(metric)+" at new settings: "+coverageWords(c.New), design.OpeningName(metric)+" at repeated settings: "+coverageWords(c.Repeated))
+		lines = append(lines, design.OpeningName(metric)+" at new settings: "+study.CoverageWords(c.New), design.OpeningName(metric)+" at repeated settings: "+study.CoverageWords(c.Repeated))
 	}
 	return lines
 }
@@ -98,38 +113,6 @@ func toldScaleWords(metric string, scale float64) []string {
 		return nil
 	}
 	return []string{fmt.Sprintf("%s: standard deviations told with readings count %s times as told, since readings scatter %s than they say.", design.OpeningName(metric), times, words.Either(scale > 1, "more", "less"))}
-}
-
-func coverageWords(c optimizer.Coverage) string {
-	inside := int(math.Round(c.Coverage95 * float64(c.Count)))
-	return fmt.Sprintf("%d of %s fell in the 95%s%% band predicted for %s (noise included): %s", inside, design.Count(c.Count, "reading", "readings"), words.Thin,
-		words.Either(c.Count == 1, "it", "them"), calibrationVerdict(inside, c.Count))
-}
-
-const (
-	tooNarrow = "the bands are too narrow."
-	tooWide   = "the bands are wider than they need to be."
-
-	nothingAgainst = "nothing speaks against the bands." // which is no proof that they are right
-)
-
-// surprising is the chance below which a count speaks against bands that are right.
-const surprising = 0.025
-
-// calibrationVerdict judges how many of n readings fell inside bands that should hold 95 % of them,
-// by the tails of the binomial distribution: P(X ≤ inside) or P(X ≥ inside) below 0.025 speaks
-// against them.
-func calibrationVerdict(inside, n int) string {
-	right := distuv.Binomial{N: float64(n), P: 0.95}
-	switch {
-	case n < study.FewPredictions:
-		return "too few to judge."
-	case right.CDF(float64(inside)) < surprising:
-		return tooNarrow
-	case 1-right.CDF(float64(inside-1)) < surprising:
-		return tooWide
-	}
-	return nothingAgainst
 }
 
 // drifting is what one metric's residuals say.
@@ -166,6 +149,10 @@ func (d drifting) inWords() string {
 	return said + "."
 }
 
+// mostDrifts is of how many metrics residuals are drawn: there are as many marks and lines to tell them
+// apart.
+const mostDrifts = 4
+
 // driftChart draws the residuals over trials, and their CUSUM against its limit.
 func (v Facts) driftChart(list []drifting) templates.Chart {
 	residuals := chart.Panel{Title: "Residual (standard deviations)", Height: limitHeight}
@@ -173,12 +160,24 @@ func (v Facts) driftChart(list []drifting) templates.Chart {
 	table := templates.Table{Head: []templates.Column{column("Metric"), number("Trial", ""), number("Residual", ""), number("CUSUM up", ""), number("CUSUM down", "")}}
 	var zs []float64
 	ss := []float64{study.CUSUMLimit + 1, -study.CUSUMLimit - 1}
-	for i, d := range list {
+	drawn, others := list, ""
+	if len(list) > mostDrifts {
+		far := func(d drifting) float64 {
+			return words.Either(d.drifts(), math.Inf(1), max(slices.Max(d.Up), slices.Max(d.Down)))
+		}
+		drawn = slices.SortedStableFunc(slices.Values(list), func(a, b drifting) int { return cmp.Compare(far(b), far(a)) })[:mostDrifts]
+		others = fmt.Sprintf(" Of %d metrics, the %d are drawn whose sums went farthest; the study’s page has the numbers of all.", len(list), mostDrifts)
+	}
+	for i, d := range drawn {
 		points, up, down := d.traces(i)
 		residuals.Traces, sums.Traces = append(residuals.Traces, points), append(sums.Traces, up, down)
 		zs, ss = append(zs, d.Residuals...), append(ss, d.Up...)
+		for _, down := range d.Down {
+			ss = append(ss, -down)
+		}
+	}
+	for _, d := range list {
 		for j, number := range d.Numbers {
-			ss = append(ss, -d.Down[j])
 			if j >= len(d.Numbers)-tableAtOnce {
 				table.Rows = append(table.Rows, []string{d.metric, strconv.Itoa(number), words.Fixed(d.Residuals[j], 2), words.Fixed(d.Up[j], 2), words.Fixed(d.Down[j], 2)})
 			}
@@ -192,13 +191,13 @@ func (v Facts) driftChart(list []drifting) templates.Chart {
 	sums.Traces = append(sums.Traces, chart.Trace{Name: "limit", Style: chart.Threshold, X: []any{ends[0], ends[1]}, Y: []any{-study.CUSUMLimit, -study.CUSUMLimit}})
 	drawing.Panels = []chart.Panel{residuals, sums}
 	caption := "Residual: each point is a reading minus what all readings before it led to expect, in standard deviations of a reading (noise included); where a prediction has long tails, what leaves 5 % beyond counts as 2. The sum below, in which none counts as more than " + strconv.Itoa(study.CUSUMMost) + ", grows when readings come out on one side again and again; beyond 5 or −5 the process may have drifted: one that stands and is predicted well gets there by chance about once in " + strconv.Itoa(study.CUSUMFalseAlarm) + " readings."
-	return v.framed(templates.Chart{ID: "chart-drift", Title: "Readings against their predictions", Caption: caption, Table: table, Drawing: drawing})
+	return v.framed(templates.Chart{ID: "chart-drift", Title: "Readings against their predictions", Caption: caption + others, Table: table, Drawing: drawing})
 }
 
 // traces are the residuals of metric number i, the newest where they are many, and their sums on
 // either side, the last of which hold to the end of its trial.
 func (d drifting) traces(i int) (points, up, down chart.Trace) {
-	points = chart.Trace{Name: d.metric, Style: chart.Style(fmt.Sprintf("metric%d", i%4))}
+	points = chart.Trace{Name: d.metric, Style: chart.Style(fmt.Sprintf("metric%d", i))}
 	up = chart.Trace{Name: "CUSUM of " + d.metric, Style: lineStyle(i)}
 	down = up
 	add := func(line *chart.Trace, x int, y float64) {

@@ -1,41 +1,20 @@
 package view
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 
+	"headroom/internal/lists"
 	"headroom/internal/optimizer"
 	"headroom/internal/study"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
 	"headroom/internal/view/chart"
-	"headroom/web/templates"
 )
-
-// TestCalibrationVerdict: the tails of the binomial distribution decide, whose values are known:
-// P(X ≤ 34 of 40) = 0.0139, P(X ≤ 35) = 0.0480 and P(X = 100 of 100) = 0.0059 at 95 %.
-func TestCalibrationVerdict(t *testing.T) {
-	t.Parallel()
-	for _, test := range []struct {
-		inside, n int
-		want      string
-	}{
-		{37, 40, nothingAgainst}, {35, 40, nothingAgainst}, {34, 40, tooNarrow}, {40, 40, nothingAgainst}, {100, 100, tooWide}, {3, 4, "too few to judge."}, {5, 5, nothingAgainst}, {2, 5, tooNarrow},
-	} {
-		if got := calibrationVerdict(test.inside, test.n); got != test.want {
-			t.Errorf("%d of %d: %q, want %q", test.inside, test.n, got, test.want)
-		}
-	}
-	if words := coverageWords(optimizer.Coverage{Count: 1, Coverage95: 1}); !strings.HasPrefix(words, "1 of 1 reading fell in the 95\u202f% band predicted for it (noise included)") {
-		t.Error(words)
-	}
-	if words := coverageWords(optimizer.Coverage{Count: 40, Coverage95: 37.0 / 40}); words != "37 of 40 readings fell in the 95\u202f% band predicted for them (noise included): nothing speaks against the bands." {
-		t.Error(words)
-	}
-}
 
 // TestThatToldDeviationsCountOtherwiseIsSaid: beside how well bands were predicted, where it shows.
 func TestThatToldDeviationsCountOtherwiseIsSaid(t *testing.T) {
@@ -45,6 +24,34 @@ func TestThatToldDeviationsCountOtherwiseIsSaid(t *testing.T) {
 			t.Errorf("%g is said as %q", scale, got)
 		}
 	}
+}
+
+// TestImportedRowsWereNotPredicted: who brings hundreds is told why nothing is said of them.
+func TestImportedRowsWereNotPredicted(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, twoLimits)
+	said := func() string { return strings.Join(b.facts(0).trust().Calibrations, " ") }
+	says(t, "without any", said(), []string{"before 5 readings were predicted."}, []string{"mported"})
+	b.add(ledger.Chosen, ledger.ChosenData{Number: 1, Origin: ledger.Imported, Seen: b.snap.Version, Engine: "1", Parameters: design.Settings{"x": design.NumberValue(0.5)}})
+	says(t, "with one", said(), []string{"before 5 readings were predicted. Rows imported before there was a model were not."}, nil)
+}
+
+// TestEachMetricHasAMarkOfItsOwn: of more than there are marks those are drawn that drift, or come nearest
+// to it.
+func TestEachMetricHasAMarkOfItsOwn(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, twoLimits)
+	b.ask(0.5)
+	var list []drifting
+	for i, sum := range []float64{1, 4, 0, 3, 0, 2} {
+		list = append(list, drifting{study.Drift{Numbers: []int{1}, Residuals: []float64{1}, Up: []float64{sum}, Down: []float64{0}, Since: i / 4}, fmt.Sprintf("metric %d", i)})
+	}
+	drift := b.facts(0).driftChart(list)
+	names := lists.Map(drift.Drawing.Panels[0].Traces, func(trace chart.Trace) string { return trace.Name + string(trace.Style) })
+	if strings.Join(names, ", ") != "metric 4metric0, metric 5metric1, metric 1metric2, metric 3metric3" || len(drift.Table.Rows) != len(list) {
+		t.Errorf("drawn are %q, of %d numbers", names, len(drift.Table.Rows))
+	}
+	says(t, "the caption", drift.Caption, []string{"Of 6 metrics, the 4 are drawn whose sums went farthest"}, nil)
 }
 
 func TestDriftIsSeenWhereReadingsStayOnOneSide(t *testing.T) {
@@ -80,7 +87,7 @@ func TestAShiftIsSaid(t *testing.T) {
 	} {
 		shift.Factor = factor
 		d := drifting{study.DriftOf(optimizer.Calibration{Shift: &shift}), "yield"}
-		if line, look := trustInShort(templates.Trust{}, []drifting{d}); !strings.Contains(d.inWords(), want) || look != (factor > 100) {
+		if line, look := trustInShort([]drifting{d}, false); !strings.Contains(d.inWords(), want) || look != (factor > 100) {
 			t.Errorf("got  %s (%s, %v)\nwant %s", d.inWords(), line, look, want)
 		}
 	}
@@ -107,7 +114,7 @@ func TestWordsOfDriftFollowItsChart(t *testing.T) {
 	}
 	says(t, "the caption", newBench(t, twoLimits).facts(0).driftChart([]drifting{d}).Caption,
 		[]string{"may have drifted: one that stands and is predicted well gets there by chance about once in 850 readings."}, []string{"probably"})
-	if line, look := trustInShort(templates.Trust{}, []drifting{d}); !strings.HasSuffix(line, "; no sign of drift any more.") || look {
+	if line, look := trustInShort([]drifting{d}, false); !strings.HasSuffix(line, "; no sign of drift any more.") || look {
 		t.Errorf("%s, %v", line, look)
 	}
 	for i := range 20 {
@@ -321,7 +328,7 @@ func TestWhatIsLeftIsSaid(t *testing.T) {
 }
 
 // TestEveryDriftIsNamedBesideTheAnswer: a limit's metric that drifts is not hidden by the
-// objective's.
+// objective's. So is one whose bands are too narrow.
 func TestEveryDriftIsNamedBesideTheAnswer(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, twoLimits)
@@ -330,13 +337,18 @@ func TestEveryDriftIsNamedBesideTheAnswer(t *testing.T) {
 	v := b.facts(1)
 	v.Readout.Calibration = map[string]optimizer.Calibration{}
 	for i, metric := range []string{"yield", "impurity", "pressure"} {
-		c := optimizer.Calibration{Coverage: optimizer.Coverage{Count: 30}}
+		c := optimizer.Calibration{Coverage: optimizer.Coverage{Count: 30, Coverage95: 29. / 30}}
 		if metric != "pressure" {
 			c.Shift = &optimizer.LevelShift{Since: 2 + i, Rising: i == 0, Factor: 5000, Limit: 100}
 		}
 		v.Readout.Calibration[metric] = c
 	}
 	says(t, "the doubt", v.Verdict().Doubt, []string{"Yield has come to lie higher than the settings explain since about trial 2. Impurity has come to lie lower than the settings explain since about trial 3. The process may have drifted, and what is expected here rests on older readings too."}, []string{"Pressure"})
+	v.Readout.Calibration = map[string]optimizer.Calibration{"pressure": {Coverage: optimizer.Coverage{Count: 30, Coverage95: 0.5}, Innovations: []optimizer.Innovation{{Round: 1, Z: 3}}}, "yield": {Coverage: optimizer.Coverage{Count: 4}}}
+	says(t, "of bands that are too narrow", v.Verdict().Doubt, []string{"Of the readings, 15 of 30 of pressure fell in bands that should hold 95 %: what is expected here, and each chance, is less sure than it is said to be."}, []string{"ield"})
+	if summary := v.trust().Summary; !strings.Contains(summary, "Some bands are not as they should be") {
+		t.Error(summary)
+	}
 }
 
 // TestTheBestThatIsGoneIsNamed: where it may be chosen no more, the answer says why it is another;

@@ -63,7 +63,7 @@ func (v answering) told() bool { return len(v.Snap.Trials) > 0 && !v.Working && 
 func (v answering) recommend(verdict *templates.Verdict) {
 	u, r := v.Readout.Undecided, v.Readout.Recommendation
 	if r != nil {
-		verdict.Answer, verdict.Doubt = v.answer(*r), v.driftDoubt()
+		verdict.Answer, verdict.Doubt = v.answer(*r), v.modelDoubt()
 		if at := slices.IndexFunc(v.Snap.Trials, func(t *ledger.Trial) bool {
 			return len(t.Doubts) > 0 && !t.Excluded && maps.Equal(t.Parameters, r.Parameters)
 		}); at >= 0 {
@@ -150,7 +150,7 @@ func (v answering) answer(r study.Recommendation) *templates.Answer {
 func (v answering) expected(metric string, b study.Believed) templates.Expected {
 	d := v.Snap.Definition
 	unit := UnitOf(d, metric)
-	show := words.Alike(b.SD[metric])
+	show := design.WriteTogether(b.SD[metric], b.Mean[metric], b.Lower95[metric], b.Upper95[metric])
 	value := func(x float64) templates.Value { return *valued(show(x), x) }
 	return templates.Expected{Metric: metric, Unit: unit, Mean: value(b.Mean[metric]), Low: value(b.Lower95[metric]), High: value(b.Upper95[metric]),
 		ReadingSD: *valued(words.Alike(b.ReadingSD[metric])(b.ReadingSD[metric]), b.ReadingSD[metric])}
@@ -344,7 +344,7 @@ func (v answering) toDo() string {
 		better := words.Either(r != nil && r.Number == u.Number, "", "it looks better, and ")
 		return fmt.Sprintf("Repeat trial %d: %s%s would tell whether it can be used.", u.Number, better, design.Count(*u.Readings, "more reading", "more readings"))
 	case summary.Trials >= v.Snap.Definition.Algorithm.Horizon:
-		return design.Count(v.Snap.Definition.Algorithm.Horizon, "trial was planned, and is made", "trials were planned, and are made") + ". Finish the study, or go on if there is enough to gain."
+		return v.allMade() + " Finish the study, or go on if there is enough to gain."
 	}
 	return v.askFor("next")
 }
@@ -365,8 +365,15 @@ func (v answering) watching() string {
 		return "The study is paused."
 	case len(v.Snap.Trials) == 0:
 		return "The first trial has not been asked for."
+	case len(v.Snap.Trials) >= v.Snap.Definition.Algorithm.Horizon:
+		return v.allMade()
 	}
 	return "No trial is waiting; the next has not been asked for."
+}
+
+// allMade says that no more trials are meant to be asked for.
+func (v answering) allMade() string {
+	return design.Count(v.Snap.Definition.Algorithm.Horizon, "trial was planned, and is made", "trials were planned, and are made") + "."
 }
 
 // fewReadings is how many more readings are worth advising.
@@ -389,23 +396,25 @@ func (v Facts) GainWords() templates.Gain {
 		return templates.Gain{}
 	case !v.Snap.Definition.Foreseeable():
 		return templates.Gain{Words: "That depends on what each trial brings with it, so it cannot be said beforehand."}
+	case v.Snap.Compiled().WideForSafety():
+		return templates.Gain{Words: "How much better it could get cannot be said: for safety, the model of this algorithm is so wide that better settings seem to be anywhere."}
 	case !v.Gained:
 		return templates.Gain{Later: v.laterPart("gain")}
 	}
-	return gainOf(v.Snap.Definition, v.Gain)
+	return gainOf(v.Snap.Definition, v.Gain, v.Snap.State.Over())
 }
 
 // fewestFeasible is the share of draws with settings within every limit below which they are too
 // few to tell where the best of them lies.
 const fewestFeasible = 0.1
 
-// gainOf says what the best may be, and what it would risk to stop.
-func gainOf(d design.Definition, gain *optimizer.Gain) templates.Gain {
+// gainOf says what the best may be, and what it would risk to stop, or risks to have stopped.
+func gainOf(d design.Definition, gain *optimizer.Gain, over bool) templates.Gain {
 	within := words.Either(len(d.Constraints) == 0, "possible", "within every limit")
 	if gain == nil {
 		return templates.Gain{Words: "As far as the model knows, no settings that may be chosen are " + within + "."}
 	}
-	show := words.Alike((gain.Best.High - gain.Best.Low) / 4)
+	show := design.WriteTogether((gain.Best.High-gain.Best.Low)/4, gain.Best.Low, gain.Best.High)
 	value := func(x float64) templates.Value { return *valued(show(x), x) }
 	out := templates.Gain{Best: &templates.Range{Low: value(gain.Best.Low), High: value(gain.Best.High), Level: words.Percent(gain.Best.Level), Of: words.Either(limited(d), "the best within the limits", "the best"), Unit: d.Objective.Unit}}
 	if len(gain.ChanceLeft) == 0 {
@@ -413,7 +422,7 @@ func gainOf(d design.Definition, gain *optimizer.Gain) templates.Gain {
 		if gain.Feasible < fewestFeasible {
 			return templates.Gain{Words: some + ", too little to say how good they would be."}
 		}
-		if out.Words = "Nothing is recommended yet, so all of that is left to gain."; gain.Feasible <= 0.99 {
+		if out.Words = "Nothing is recommended" + words.Either(over, "", " yet") + ", so all of that is left to gain."; gain.Feasible <= 0.99 {
 			out.Words = some + "; what is said is of the best where there are. " + out.Words
 		}
 		return out
@@ -427,9 +436,9 @@ func gainOf(d design.Definition, gain *optimizer.Gain) templates.Gain {
 		}
 		atMost = "up to " + words.InPercent(up) + words.Thin + "%"
 	}
-	chance := fmt.Sprintf("the chance that more than %s of %s, %s, is left%s is %s. Stopping now risks %s", words.InPercent(stop.Within)+words.Thin+"%",
+	chance := fmt.Sprintf("the chance that more than %s of %s, %s, is left%s is %s. %s risks %s", words.InPercent(stop.Within)+words.Thin+"%",
 		words.Either(gain.OfRange, "how far the readings lie apart", "what is recommended"), words.Apart(words.Brief(stop.Within*left.Of), d.Objective.Unit),
-		words.Either(limited(d), ", or that a limit would be broken,", ""), words.Percent(stop.Chance), atMost)
+		words.Either(limited(d), ", or that a limit would be broken,", ""), words.Percent(stop.Chance), words.Either(over, "To have stopped", "Stopping now"), atMost)
 	target := words.InPercent(stop.Risk) + words.Thin + "%."
 	out.Words = design.Capitalised(chance) + "; the target is " + target
 	if out.Enough = stop.Reached; out.Enough {
@@ -442,7 +451,7 @@ func gainOf(d design.Definition, gain *optimizer.Gain) templates.Gain {
 func (v Facts) Status() templates.Status {
 	d := v.Snap.Definition
 	summary := v.Snap.Summary()
-	strip := templates.Status{Study: v.Head, Version: v.Snap.Version, Still: v.At > 0 || v.Paper, Trial: fmt.Sprintf("trial %d of %d", summary.Trials, d.Algorithm.Horizon)}
+	strip := templates.Status{Study: v.Head, Version: v.Snap.Version, Still: v.At > 0 || v.Paper, Ledger: design.Capitalised(v.ledgerLine()), Trial: fmt.Sprintf("trial %d of %d", summary.Trials, d.Algorithm.Horizon)}
 	switch {
 	case summary.Trials == 0:
 		strip.Trial = fmt.Sprintf("no trials yet, %d planned", d.Algorithm.Horizon)

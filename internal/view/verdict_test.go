@@ -1,6 +1,7 @@
 package view
 
 import (
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -48,6 +49,9 @@ func TestVerdictBeforeAndAfter(t *testing.T) {
 	says(t, "before the first trial", whole(b.facts(0).Verdict()), []string{"Nothing has been tried yet", "Ask for the first trial"}, []string{"The answer so far was"})
 	safe := newBench(t, strings.Replace(twoLimits, `"log-cei"`, `"stageopt", "settings": {"safe_seeds": [{"x": 0.1}]}`, 1))
 	says(t, "before the first of those that begin with safe settings", safe.facts(0).Verdict().Next, []string{"Ask for the first trial."}, []string{"spread"})
+	safe.curve(8, 0, "yield", "impurity", "pressure")
+	safe.fit()
+	says(t, "how much better it could get by a model that is wide for safety", safe.facts(8).Verdict().Gain.Words, []string{"cannot be said: for safety,"}, nil)
 	b.ask(0.5)
 	says(t, "while the first waits", b.facts(0).Verdict().Next, []string{"Run trial 1 and enter its results."}, nil)
 	b.end(ledger.Failed, 1)
@@ -95,6 +99,25 @@ func TestClosestWhileNothingIsWithinTheLimits(t *testing.T) {
 	b.end(ledger.Excluded, 10)
 	if closest := b.facts(0).Verdict().Closest; closest == nil || closest.Number != 9 {
 		t.Errorf("when that was taken out: %+v", closest)
+	}
+}
+
+// TestWhatHasNoCardIsSaid, one or many, but not of what was typed in, which has.
+func TestWhatHasNoCardIsSaid(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, twoLimits)
+	for _, c := range []struct {
+		trials      int
+		typed, said string
+	}{{50, "", ""}, {51, "", "1 more is waiting; it is in the study’s table of trials."}, {51, "51", ""}, {53, "", "3 more are waiting; they are in the study’s table of trials."}} {
+		for len(b.snap.Trials) < c.trials {
+			b.ask(0.5)
+		}
+		v := b.facts(0)
+		v.Query = url.Values{"typed": {c.typed}}
+		if got := v.Next().More; got != c.said {
+			t.Errorf("of %d trials that wait, with %q typed in, it says %q", c.trials, c.typed, got)
+		}
 	}
 }
 
@@ -190,6 +213,9 @@ func TestTrialsBeyondThosePlanned(t *testing.T) {
 	says(t, "one more", b.facts(0).Status().Trial, []string{"trial 21, 20 planned"}, nil)
 	b.end(ledger.Abandoned, 21)
 	says(t, "all of several", b.facts(0).Verdict().Next, []string{"20 trials were planned, and are made."}, nil)
+	b.reads = true
+	says(t, "all of several, to who looks on", b.facts(0).Verdict().Next, []string{"20 trials were planned, and are made."}, []string{"not been asked for", "Finish"})
+	b.reads = false
 	b.snap.Definition.Algorithm.Horizon = 1
 	says(t, "all of one", b.facts(0).Verdict().Next, []string{"1 trial was planned, and is made."}, nil)
 }
@@ -349,15 +375,16 @@ func TestWordsOfGain(t *testing.T) {
 			"Little is left to gain: the chance that more than 0.5 % of what is recommended, 0.4 points, is left, or that a limit would be broken, is 65 %. Stopping now risks up to 70 %, no more than the target of 70 %.", true},
 	} {
 		d := design.Definition{Objective: design.Objective{Metric: "yield", Direction: "maximize", Unit: "%"}, Constraints: []design.Constraint{{Metric: "impurity"}}, Stop: &c.stop}
-		shown := gainOf(d, c.gain)
+		shown := gainOf(d, c.gain, false)
 		if said := strings.ReplaceAll(shown.Words, words.Thin, " "); said != c.words || shown.Enough != c.enough || (shown.Best != nil) != (c.gain != nil && c.gain.Best.High > c.gain.Best.Low) {
 			t.Errorf("%s: %q, enough %v", c.name, said, shown.Enough)
 		}
+		says(t, c.name+" of a study that is over", gainOf(d, c.gain, true).Words, nil, []string{"Stopping now", "yet"})
 		if c.gain != nil && len(c.gain.ChanceLeft) > 0 {
 			c.gain.OfRange = true
-			says(t, c.name+" of readings on both sides of 0", gainOf(d, c.gain).Words, []string{" of how far the readings lie apart, "}, []string{"of what is recommended"})
+			says(t, c.name+" of readings on both sides of 0", gainOf(d, c.gain, false).Words, []string{" of how far the readings lie apart, "}, []string{"of what is recommended"})
 		}
-		if d.Constraints = nil; shown.Best != nil && (shown.Best.Of != "the best within the limits" || gainOf(d, c.gain).Best.Of != "the best") {
+		if d.Constraints = nil; shown.Best != nil && (shown.Best.Of != "the best within the limits" || gainOf(d, c.gain, false).Best.Of != "the best") {
 			t.Errorf("%s: what is found there is %s", c.name, shown.Best.Of)
 		}
 		if shown.Best != nil && (shown.Best.Low.Text != "74" && shown.Best.Low.Text != "74.2" || shown.Best.Low.Raw != "74.2") {

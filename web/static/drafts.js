@@ -158,7 +158,11 @@ const drafts = {
       }
     }
     const card = form.closest(".card");
-    if (!card?.querySelector("[data-drop]") || form.dataset.answer !== undefined || form.querySelector("[data-typed]") || drafts.typedIn(form, drafts.values(form)).length > 0) return;
+    if (!form.matches(".entry") || !card) return;
+    const ended = card.querySelector("[data-drop]");
+    const why = drafts.read(drafts.key(form.dataset.draft + "/close"));
+    card.querySelector("[id^='close-']").hidden = ended && !why; // asked no more of whoever has not begun to say it, until the trial waits again
+    if (!ended || why || form.dataset.answer !== undefined || form.querySelector("[data-typed]") || drafts.typedIn(form, drafts.values(form)).length > 0) return;
     drafts.done(form.dataset.draft); // all of it is saved
     headroom.withdraw(card);
   },
@@ -175,7 +179,8 @@ const drafts = {
     note.className = "notice warn typed";
     note.dataset.typed = kept.key;
     const at = new Date(kept.at - headroom.ahead);
-    const when = Object.assign(document.createElement("time"), { dateTime: at.toISOString(), title: at.toLocaleString(), textContent: headroom.ago(at, headroom.now()) });
+    const when = Object.assign(document.createElement("time"), { dateTime: at.toISOString(), textContent: headroom.ago(at, headroom.now()) });
+    headroom.zoned(when);
     const text = document.createElement("p");
     text.append(before, when, after);
     note.append(text);
@@ -241,9 +246,9 @@ const drafts = {
     drafts.arrive(); // the form may have come before the answer
   },
 
-  // trials are those of the page's study that the viewer has typed in.
+  // trials are those of the page's study on whose cards the viewer has typed: a result, or why there is none.
   trials() {
-    const numbers = drafts.list().map((kept) => kept.own && kept.draft.startsWith(drafts.study + "/") && Number(kept.draft.slice(drafts.study.length + 1)));
+    const numbers = drafts.list().map((kept) => kept.own && kept.draft.startsWith(drafts.study + "/") && Number(kept.draft.slice(drafts.study.length + 1).replace(/\/close$/, "")));
     return [...new Set(numbers.filter((number) => number > 0))];
   },
 };
@@ -312,6 +317,6 @@ addEventListener("DOMContentLoaded", () => {
 document.addEventListener("click", (event) => {
   if (!event.target.closest("[data-drop]")) return;
   const card = event.target.closest(".card");
-  drafts.remove(drafts.key(card.querySelector("form.entry").dataset.draft));
+  for (const form of card.querySelectorAll("form[data-draft]")) drafts.remove(drafts.key(form.dataset.draft));
   headroom.withdraw(card);
 });

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"iter"
 	"maps"
+	"net/url"
 	"strings"
 )
 
@@ -26,6 +27,9 @@ func Text(path string) string {
 	}
 	return string(content)
 }
+
+// Icon is the icon as an address of its own, for a page that must stand alone.
+func Icon() string { return "data:image/svg+xml," + url.PathEscape(Text("icon.svg")) }
 
 // LightColours are the colours of pages that are not dark, as a rule of styles.
 func LightColours() string {

@@ -155,7 +155,11 @@ document.addEventListener("htmx:beforeOnLoad", (event) => {
 });
 // Of a form that the page has drawn away before its answer came, htmx tells nothing.
 document.addEventListener("htmx:beforeSend", ({ detail: { elt, xhr } }) => {
-  if (elt.dataset?.undoes) xhr.addEventListener("load", () => { if (xhr.getResponseHeader("X-Undone")) drafts.again(elt.dataset.undoes); });
+  if (elt.dataset?.undoes) xhr.addEventListener("load", () => {
+    if (!xhr.getResponseHeader("X-Undone")) return;
+    drafts.again(elt.dataset.undoes);
+    headroom.say("Undone.");
+  });
 });
 
 // After a form that led to another page, the address says which draft is done with, and what to tell once.

@@ -14,7 +14,7 @@
 
   const states = {
     on: "live",
-    off: "connection lost, trying again",
+    off: "not live, trying again",
     wait: "connecting",
     rest: "resting while hidden",
   };
@@ -106,6 +106,21 @@
   });
 
   document.addEventListener("htmx:afterSettle", () => show(state));
+
+  // Who cannot see the top of the page change, or the cards of the bench, hears what is new there, in bursts once.
+  const tops = () => [...document.querySelectorAll("#status li, #status .doubt > p, #status > p.notice, main.bench :is(.card h3, .empty p)")].map(headroom.lasting);
+  let known = tops();
+  let news = 0;
+  document.addEventListener("htmx:afterSettle", () => {
+    news ||= setTimeout(() => {
+      const before = known;
+      known = tops();
+      news = 0;
+      const fresh = known.filter((said) => !before.includes(said));
+      if (fresh.length > 0) headroom.say(fresh.join("; "));
+    }, 2000);
+  });
+  document.body.addEventListener("model-ready", () => headroom.say("The model is ready."));
 
   document.addEventListener("visibilitychange", () => {
     if (document.visibilityState === "hidden") {

@@ -4,12 +4,22 @@
 document.documentElement.classList.add("scripts");
 
 const headroom = {
-  // tell shows a sentence, perhaps with a link, in the banner on top, or hides the banner when there is nothing to say.
+  // tell shows a sentence, perhaps with a link, in the banner on top, which takes no room when there is nothing to say: screen readers speak what comes
+  // into an element that was there before.
   tell(text, link) {
     const banner = document.getElementById("connection");
-    banner.hidden = !text;
     banner.replaceChildren(text || "");
     if (link) banner.append(Object.assign(document.createElement("a"), { href: link.href, textContent: link.text, target: "_blank" }));
+  },
+
+  // say lets screen readers speak a sentence.
+  say(text) { document.getElementById("said").textContent = text; },
+
+  // lasting is what an element says, without the time of it.
+  lasting(element) {
+    const copy = element.cloneNode(true);
+    for (const part of copy.querySelectorAll("time, .quiet")) part.remove();
+    return copy.textContent.replace(/\s+/g, " ").trim();
   },
 
   // ago says how long ago a moment was, in the words the server uses.
@@ -26,12 +36,24 @@ const headroom = {
   ahead: Date.now() - Date.parse(document.body.dataset.now),
   now: () => Date.now() - headroom.ahead,
 
+  // zoned writes a moment in the reader's zone, which is named where one points at it: the server does not know it and writes UTC.
+  parts: new Intl.DateTimeFormat("en", { day: "numeric", month: "long", year: "numeric", hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23", timeZoneName: "short" }),
+  zoned(time) {
+    const read = (at) => Object.fromEntries(headroom.parts.formatToParts(at).map(({ type, value }) => [type, value]));
+    const at = read(new Date(time.dateTime)), now = read(headroom.now());
+    const year = at.year === now.year ? "" : at.year + " ", day = at.day + " " + at.month.slice(0, 3) + " " + year;
+    time.title = at.day + " " + at.month + " " + at.year + ", " + at.hour + ":" + at.minute + ":" + at.second + " " + at.timeZoneName;
+    if (time.textContent.endsWith(" UTC")) time.dataset.clock = "";
+    if (time.dataset.clock === "") time.textContent = (year || at.month !== now.month || at.day !== now.day ? day : "") + at.hour + ":" + at.minute;
+  },
+
   // away are the answers of a server, or of a proxy before it, that say nothing of what was sent: it can be sent again.
   away: (status) => [502, 503, 504].includes(status),
 
   // prepare brings what scripts offer to life in a part of the page that has just arrived.
   prepare(root) {
     for (const saved of root.querySelectorAll("[data-left]")) setTimeout(() => headroom.withdraw(saved), 1000 * saved.dataset.left);
+    for (const time of root.querySelectorAll("time[title]")) headroom.zoned(time);
     const slider = root.querySelector("[data-slider]");
     if (slider) headroom.slide(slider);
   },
@@ -63,13 +85,15 @@ const headroom = {
     element.remove();
   },
 
-  // land puts the cursor, whose place has gone, at the heading, where no key typed blindly does harm; or in the next trial of which nothing is saved
-  // yet, for whoever asked for one or has saved all of another by a form.
-  land(form) {
+  // land puts the cursor, whose place has gone, at the heading of its part, where no key typed blindly does harm; or in the next trial of which nothing
+  // is saved yet, for whoever asked for one or has saved all of another by a form.
+  land(form, part) {
     const results = [...(form?.querySelectorAll("input.result:not([data-optional])") ?? [])];
     const partly = results.some((field) => !field.value.trim());
     const place = form && !partly && [...document.querySelectorAll(".card:not(:has(.told)) input.result:not([data-optional])")].find((field) => !field.value);
-    (place || document.getElementById("next-title") || document.getElementById("main"))?.focus({ preventScroll: true });
+    const heading = document.getElementById(part + "-title") || document.getElementById("next-title") || document.getElementById("main");
+    heading.tabIndex = -1;
+    (place || heading).focus({ preventScroll: true });
   },
 
   // anew loads the page again, also one that is the answer to a form, without sending that again.
@@ -86,15 +110,18 @@ const headroom = {
       button.after(area);
       area.select();
       const copied = document.execCommand("copy");
-      button.textContent = copied ? "Copied" : "Press Ctrl+C";
+      button.textContent = copied ? "Copied" : "Copy what is marked";
       if (copied) {
         area.remove();
         button.focus();
       }
     }
+    headroom.say(button.textContent);
     setTimeout(() => { button.textContent = label; }, 3000);
   },
 };
+
+for (const link of document.querySelectorAll(".bar nav a")) if (link.pathname === location.pathname) link.setAttribute("aria-current", "page");
 
 document.addEventListener("click", (event) => {
   const button = event.target.closest("button");
@@ -112,12 +139,13 @@ document.addEventListener("click", (event) => {
 document.addEventListener("htmx:configRequest", (event) => { event.detail.headers["X-Page-Of"] = document.body.dataset.person; });
 
 // A form that leads to a page of its own is sent once, however often it is pressed until that is there, and not into the void, where the browser
-// would put a page of its own in the place of this one. Browsers say that there is no connection also where the server runs on the same machine.
+// would put a page of its own in the place of this one. Browsers say that there is no connection also where the server runs on the same machine, and
+// that there is one where only the server is away, which a page that listens to its study knows.
 document.addEventListener("submit", async (event) => {
   const form = event.target;
   if (event.defaultPrevented || form.getAttribute("method") !== "post") return;
   if (form.dataset.sending === "yes") event.preventDefault();
-  const reached = navigator.onLine || form.dataset.sending === "reached";
+  const reached = navigator.onLine && !document.querySelector("[data-state=off]") || form.dataset.sending === "reached";
   form.dataset.sending = "yes";
   if (reached && !event.defaultPrevented) setTimeout(waited, 10000, form);
   if (reached || event.defaultPrevented) return;
@@ -160,6 +188,20 @@ document.addEventListener("htmx:afterRequest", (event) => {
 
 document.addEventListener("htmx:load", (event) => headroom.prepare(event.detail.elt));
 
+// Screen readers speak what comes into a page, not what it came with; and what stood there before its part was fetched again is no news.
+const done = document.querySelector("main > .notice[role=status]:not([tabindex])"); // to others the cursor goes
+if (done) setTimeout(() => headroom.say(done.textContent), 1000);
+let statuses = [];
+document.addEventListener("htmx:beforeSwap", () => { statuses = [...document.querySelectorAll("[role=status]")]; });
+document.addEventListener("htmx:afterSwap", () => {
+  const before = statuses.map(headroom.lasting);
+  for (const status of document.querySelectorAll("[role=status]")) {
+    if (statuses.includes(status) || !before.includes(headroom.lasting(status))) continue;
+    status.setAttribute("aria-live", "off");
+    setTimeout(() => status.removeAttribute("aria-live"), 1000);
+  }
+});
+
 // A part that is fetched again keeps the cursor where it is, also in browsers that lose it when they move an element. Where its place has gone,
 // it goes to the heading, or on to the next trial when all of one was saved and nothing pressed since; never is it lost to the page as a whole. From
 // the heading it goes back when its place does.
@@ -170,12 +212,14 @@ let sent = null; // the form sent last, and what was pressed until then
 const busy = () => sent && sent.pressed !== pressed;
 const aground = (element) => !element || element === document.body || (landed && element.id === landed);
 for (const kind of ["keydown", "pointerdown"]) document.addEventListener(kind, (event) => { pressed += !event.repeat; }, true);
+// Safari gives a button that is pressed no cursor, which others do.
+document.addEventListener("click", ({ detail, target }) => { if (detail > 0) target.closest("button")?.focus({ preventScroll: true }); }, true);
 function remember(submitted) {
   const field = document.activeElement;
   const lost = aground(field);
   if (cursor?.field.disabled && (lost || field === cursor.field)) return; // its answer is to come
   if (lost && cursor && (cursor.submitted === submitted || !cursor.field.isConnected)) return; // its form has gone
-  cursor = lost ? null : { field, id: field.id, from: field.selectionStart, to: field.selectionEnd, submitted };
+  cursor = lost ? null : { field, id: field.id, from: field.selectionStart, to: field.selectionEnd, submitted, part: field.closest("section")?.id };
 }
 document.addEventListener("submit", (event) => {
   sent = { form: event.target, pressed };
@@ -190,7 +234,7 @@ function regain() {
   if (field) field.focus({ preventScroll: true });
   if (!field || document.activeElement === document.body) {
     const saved = sent?.form.matches("form.entry, form.ask") && sent.form === cursor.submitted && sent.pressed === pressed;
-    headroom.land(saved ? sent.form : null);
+    headroom.land(saved ? sent.form : null, cursor.part);
     landed = document.activeElement.matches("input") ? "" : document.activeElement.id;
   } else if (typeof cursor.from === "number" && field.setSelectionRange) field.setSelectionRange(cursor.from, cursor.to);
 }
@@ -237,6 +281,14 @@ document.addEventListener("htmx:load", (event) => {
   for (const fold of event.detail.elt.querySelectorAll("details[open][hx-get]")) htmx.trigger(fold, "toggle");
 });
 
+// An open menu covers what stands below it: it closes by Escape, or when the cursor or a press goes elsewhere.
+for (const kind of ["keydown", "focusin", "pointerdown"]) document.addEventListener(kind, ({ key, target }) => {
+  const menu = document.querySelector(".tools > details[open]");
+  if (!menu || (key ? key !== "Escape" : menu.contains(target))) return;
+  if (key && menu.contains(target)) menu.querySelector("summary").focus();
+  menu.open = false;
+});
+
 // After a form was redrawn, the cursor goes to its first fault, once; not from under the hands of somebody who went on meanwhile, as htmx would put it.
 let fault = null;
 function findFault() {
@@ -272,11 +324,14 @@ document.addEventListener("htmx:responseError", (event) => {
   refused = true;
 });
 
-// What is said to be so long ago stays true; where the time of day stands, it stays.
+// What is said to be so long ago stays true; where the time of day stands, it stays, and the day comes before it when that is over.
 setInterval(() => {
   const now = headroom.now();
+  for (const time of document.querySelectorAll("time[data-clock]")) headroom.zoned(time);
   for (const time of document.querySelectorAll("time[datetime]")) {
     const then = Date.parse(time.dateTime);
-    if (now - then > 0 && now - then < 30 * 86400e3 && /( ago|just now)$/.test(time.textContent)) time.textContent = headroom.ago(then, now);
+    if (now - then < 0 || now - then > 30 * 86400e3 || !/( ago|just now)$/.test(time.textContent)) continue;
+    time.setAttribute("aria-live", "off"); // in a status it is no news
+    time.textContent = headroom.ago(then, now);
   }
 }, 30000);

@@ -1,4 +1,4 @@
-// What charts do under the pointer: they say what is there, open a trial, zoom into a part, and hide what is pressed in the legend.
+// What charts do under the pointer, or under keys: they say what is there, open a trial, zoom into a part, and hide what is pressed in the legend.
 "use strict";
 
 (() => {
@@ -244,23 +244,84 @@
     }
     const place = meant(node, event), trial = place && marksNear(place.frame, place).find((mark) => mark.trial)?.trial;
     if (trial) location.assign(node.dataset.trials + trial);
+    else point(node, event); // a finger does not move before it presses
   }
 
-  const actions = {
-    pointermove: point, pointerdown: begin, click: press,
-    pointerleave: (node) => { part(node, "guide").hidden = true; say(node, null); },
-    dblclick: (node, event) => {
-      if (event.target.closest(".legend")) return;
-      stateOf(node).zoomed = {};
+  function leave(node) {
+    part(node, "guide").hidden = true;
+    say(node, null);
+  }
+
+  // closer shows so many times as much of a frame's axis, about the place at the part of what is in sight.
+  function closer(node, frame, name, at, times) {
+    const { zoomed } = stateOf(node), axis = ends(frame, name), [low, high] = zoomOf(node, frame, name), size = Math.min(1, times * (high - low));
+    if (!axis || size * (axis.high - axis.low) <= 1e-9 * Math.abs(axis.high)) return;
+    const from = Math.max(0, Math.min(1 - size, low + at * (high - low) - size / 2));
+    zoomed[keyOf(node, frame, name)] = [from, from + size].map((part) => valueAt(axis, part));
+  }
+
+  // twice is a double press: it shows a part of the chart, for who does not drag, or all of it again.
+  function twice(node, event) {
+    if (event.target.closest(".legend")) return;
+    const state = stateOf(node), place = Object.keys(state.zoomed).length === 0 && meant(node, event);
+    state.zoomed = {};
+    if (place) {
+      closer(node, place.frame, "x", place.px / place.box.width, 0.25);
+      if (!shared(node)) closer(node, place.frame, "y", 1 - place.py / place.box.height, 0.25);
+    }
+    show(node);
+  }
+
+  // key points without a pointer: arrows go from trial to trial, across a map, or over small charts from one into the next.
+  const arrows = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] }, zooms = { "+": 0.5, "=": 0.5, "-": 2 };
+  function key(node, event) {
+    const arrow = arrows[event.key], times = zooms[event.key], frames = framesOf(node), at = (stateOf(node).at ??= { i: 0, x: 0.5, y: 0.5 });
+    if (event.target !== node || event.ctrlKey || event.altKey || event.metaKey || !arrow && !times) return;
+    event.preventDefault();
+    if (arrow) move(node, at, frames, arrow);
+    else {
+      for (const name of node.querySelector(".map") ? ["x", "y"] : ["x"]) closer(node, frames[at.i], name, at[name], times);
       show(node);
-    },
-  };
+    }
+    const box = frames[at.i].getBoundingClientRect();
+    point(node, { clientX: box.left + at.x * box.width, clientY: box.top + (1 - at.y) * box.height });
+    headroom.say([...part(node, "tip").children].map((line) => line.textContent).join(", "));
+  }
+
+  function move(node, at, frames, [right, up]) {
+    const step = 0.05, within = (part) => Math.max(0, Math.min(1, part));
+    if (shared(node)) {
+      const axis = ends(frames[0], "x"), [low, high] = zoomOf(node, frames[0], "x"), trial = Math.round(valueAt(axis, low + at.x * (high - low))) + right, x = (partAt(axis, trial) - low) / (high - low);
+      if (x === within(x)) at.x = x;
+      return;
+    }
+    const map = node.querySelector(".map"), end = right && at.x === within(right), next = at.i + (end ? right : map ? 0 : -up);
+    if (next !== at.i && frames[next]) Object.assign(at, { i: next, x: end ? within(-right) + right * step : at.x });
+    else Object.assign(at, { x: within(at.x + right * step), y: map ? within(at.y + up * step) : at.y });
+  }
+
+  const keys = "Arrow keys say what is where, + and − zoom, Escape shows all.";
+  function hint(node) {
+    const { left, top } = node.getBoundingClientRect();
+    if (node.matches(":focus-visible")) say(node, { words: [keys] }, { clientX: left, clientY: top });
+  }
+
+  const actions = { pointermove: point, pointerdown: begin, click: press, pointerleave: leave, dblclick: twice, keydown: key, focusin: hint, focusout: leave };
+  document.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape") return;
+    for (const node of document.querySelectorAll("[data-chart]")) leave(node);
+    const node = event.target.closest("[data-chart]");
+    if (!node) return;
+    stateOf(node).zoomed = {};
+    show(node);
+  });
 
   // listen lets the charts of a part of the page that has just arrived answer.
   function listen(root) {
     for (const node of root.querySelectorAll("[data-chart]")) {
       if (node.listens) continue;
       node.listens = true;
+      Object.assign(node, { tabIndex: 0, ariaDescription: keys });
       for (const key of node.querySelectorAll(".legend > span")) {
         const name = key.textContent, button = Object.assign(document.createElement("button"), { type: "button", title: name + ": press to hide it or to show it again" });
         button.dataset.name = name;

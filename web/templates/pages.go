@@ -239,6 +239,7 @@ type LinkPage struct {
 	Page
 	Heading, Text, Button, Action string
 	Usable                        bool
+	Secure                        string // where the link has to be opened instead
 }
 
 // ProblemPage is an error.

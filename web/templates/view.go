@@ -258,6 +258,7 @@ type Status struct {
 	MoreDoubtful string
 	Still        bool // the page does not follow changes
 	Version      int64
+	Ledger       string // where it stands, for paper
 }
 
 // Doubtful is a trial of which something looks odd, and nobody has confirmed it.
@@ -275,7 +276,7 @@ type Doubtful struct {
 type Next struct {
 	Study     StudyHead
 	Cards     []Card
-	More      int    // waiting trials not shown
+	More      string // that waiting trials have no card
 	Any       bool   // there are trials at all
 	Idle      string // how the trials ended, where none waits
 	First     int    // trials of the first design, while there are none

@@ -600,6 +600,18 @@ func TestLedgerInPages(t *testing.T) {
 	}
 }
 
+// TestAStudySaysWhatItHasNoneOf: scripts that go through limits or candidates need not know whether there
+// are any.
+func TestAStudySaysWhatItHasNoneOf(t *testing.T) {
+	s := sitetest.Beside(t)
+	made := s.API("POST", "/studies", `{"name": "Bare", "parameters": [{"name": "x", "type": "real", "low": 0, "high": 1}], "objective": {"metric": "y", "direction": "maximize"}}`).Want(201).JSON()
+	for name, want := range map[string]any{"description": "", "input_constraints": []any{}, "candidates": nil, "constraints": []any{}, "recorded_metrics": []any{}} {
+		if got, there := made[name]; !there || cmp.Diff(want, got) != "" {
+			t.Errorf("%s is %v, %t", name, got, there)
+		}
+	}
+}
+
 // TestReadingsSayWhatIsAbsent: and tell times in UTC, whatever zone they were told in.
 func TestReadingsSayWhatIsAbsent(t *testing.T) {
 	s := sitetest.Beside(t)

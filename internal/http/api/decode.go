@@ -12,6 +12,7 @@ import (
 	"mime"
 	"net/http"
 	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -103,10 +104,15 @@ func decodeJSON(ctx context.Context, text []byte, into any) error {
 
 // placed adds line and column to what a JSON syntax error says.
 func placed(err error, text []byte) string {
-	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
-		return placeIn(text, int(syntax.Offset)) + ": " + syntax.Error()
+	syntax, ok := errors.AsType[*json.SyntaxError](err)
+	if !ok {
+		return err.Error()
 	}
-	return err.Error()
+	at, wrong := int(syntax.Offset), syntax.Error()
+	if rest := text[max(at-1, 0):]; bytes.HasPrefix(rest, []byte("NaN")) || bytes.HasPrefix(rest, []byte("Infinity")) {
+		wrong = "JSON has no NaN and no Infinity; leave out what was not measured, and say of a trial without results that it failed"
+	}
+	return placeIn(text, at) + ": " + wrong
 }
 
 // placeIn is the line and column of the byte before which so many end.
@@ -135,8 +141,9 @@ type jsonCheck struct {
 	faults     design.Faults
 	duplicates design.Faults
 
-	// plain is what was sent up to copied, with whole numbers in digits alone. JSON knows one kind of
-	// number, and languages that know no other write 1.0, which encoding/json refuses.
+	// plain is what was sent up to copied, with whole numbers in digits alone, and 0 without a sign. JSON
+	// knows one kind of number, and languages that know no other write 1.0, which encoding/json refuses;
+	// minus zero would be kept, where the ledger's hash is of 0.
 	sent, plain []byte
 	copied      int
 }
@@ -179,6 +186,18 @@ func (c *jsonCheck) fault(value any, format string, args ...any) {
 	}
 }
 
+// mistaken says what t takes instead of what is there, and what to send.
+func (c *jsonCheck) mistaken(value any, t reflect.Type, there string) {
+	advice := ""
+	switch {
+	case t == readingType && there == "null":
+		advice = "; leave out what was not measured"
+	case t.Kind() == reflect.Struct && !readsItself(t):
+		advice = "; its fields are " + fieldNames(fieldsOf(t))
+	}
+	c.fault(value, "must be %s, not %s%s", wanted(t), there, advice)
+}
+
 // refuse is a fault after which nothing more is read.
 func (c *jsonCheck) refuse(format string, most int) {
 	c.fault(nil, format, most)
@@ -204,7 +223,7 @@ func (c *jsonCheck) value(t reflect.Type, nullAllowed bool) {
 	switch token := c.token().(type) {
 	case nil:
 		if !nullAllowed {
-			c.fault(nil, "must be %s, not null", wanted(t))
+			c.mistaken(nil, t, "null")
 		}
 	case json.Delim:
 		switch {
@@ -221,7 +240,7 @@ func (c *jsonCheck) value(t reflect.Type, nullAllowed bool) {
 		c.text(token, t)
 	case bool:
 		if !isFree(t) && t.Kind() != reflect.Bool {
-			c.fault(token, "must be %s, not %t", wanted(t), token)
+			c.mistaken(token, t, strconv.FormatBool(token))
 		}
 	}
 }
@@ -309,7 +328,7 @@ func (c *jsonCheck) array(t reflect.Type) {
 	case t.Kind() == reflect.Slice:
 		element = t.Elem()
 	default:
-		c.fault(nil, "must be %s, not a list", wanted(t))
+		c.mistaken(nil, t, "a list")
 	}
 	for i := 0; !c.over() && c.read.More(); i++ {
 		if i == mostItems {
@@ -340,12 +359,12 @@ func (c *jsonCheck) number(n json.Number, t reflect.Type) {
 	case t.Kind() == reflect.Uint64:
 		_, err = strconv.ParseUint(n.String(), 10, 64)
 	default:
-		c.fault(value, "must be %s, not a number", wanted(t))
+		c.mistaken(value, t, "a number")
 	}
 	switch {
 	case value == 0 && t.Kind() == reflect.Int && c.in("horizon"): // it would pass for one that was left out
 		c.fault(value, "must be at least 1; leave it out for the usual number of rounds")
-	case err == nil:
+	case err == nil && (value != 0 || !math.Signbit(value) || isFree(t)):
 	case value != math.Trunc(value) || value < 0 && t.Kind() == reflect.Uint64:
 		c.fault(value, "must be %s", wanted(t))
 	case math.Abs(value) > request.MaxSeq:
@@ -369,16 +388,19 @@ func (c *jsonCheck) text(s string, t reflect.Type) {
 	case t == readingType:
 		c.fault(s, "must be %s", wanted(t))
 	case t != valueType && !isFree(t) && t.Kind() != reflect.String:
-		c.fault(s, "must be %s, not text", wanted(t))
+		c.mistaken(s, t, "text")
 	}
 }
+
+// inRFC3339 is what of the format package time does not insist on.
+var inRFC3339 = regexp.MustCompile(`^[^,]*(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$`)
 
 // time checks a time, which must be one that can be written in UTC again.
 func (c *jsonCheck) time(s string) {
 	var at time.Time
 	err := at.UnmarshalText([]byte(s))
 	switch year := at.UTC().Year(); {
-	case err != nil:
+	case err != nil || !inRFC3339.MatchString(s):
 		c.fault(s, "must be %s", wanted(timeType))
 	case year < 0 || year > 9999:
 		c.fault(s, "must be within the years 0 to 9999 in UTC")
@@ -461,8 +483,7 @@ func fieldsOf(t reflect.Type) []jsonField {
 }
 
 func listFields(t reflect.Type) (fields []jsonField) {
-	for i := range t.NumField() {
-		f := t.Field(i)
+	for f := range t.Fields() {
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 		switch {
 		case f.Anonymous && name == "":

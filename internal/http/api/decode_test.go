@@ -51,8 +51,8 @@ func TestStrictJSONNamesEveryFault(t *testing.T) {
 	}{
 		"cut short":          {&ledger.Telling{}, `{"metrics": {`, 400, map[string]string{"": "line 1, column 13"}},
 		"trailing data":      {&ledger.Telling{}, `{"metrics": {}} 1`, 400, map[string]string{"": "after top-level value"}},
-		"not a number":       {&ledger.Telling{}, "{\"metrics\":\n {\"y\": NaN}}", 400, map[string]string{"": "line 2, column 8"}},
-		"minus infinity":     {&ledger.Telling{}, `{"metrics": {"y": -Infinity}}`, 400, map[string]string{"": "line 1"}},
+		"not a number":       {&ledger.Telling{}, "{\"metrics\":\n {\"y\": NaN}}", 400, map[string]string{"": "line 2, column 8: JSON has no NaN and no Infinity; leave out what was not measured"}},
+		"minus infinity":     {&ledger.Telling{}, `{"metrics": {"y": -Infinity}}`, 400, map[string]string{"": "line 1, column 20: JSON has no NaN"}},
 		"not UTF-8":          {&ledger.Telling{}, "{\"metrics\": {\"\xff\": 1}}", 400, map[string]string{"": "UTF-8"}},
 		"half a pair":        {&ledger.Telling{}, "{\"metrics\": {},\n \"note\": \"\\\\ud800 \\ud83d\\ude00 \\ud800\"}", 400, map[string]string{"": "line 2, column 32: half of a surrogate pair"}},
 		"half a pair, a key": {&ledger.Telling{}, `{"metrics": {"\udc00": 1}}`, 400, map[string]string{"": "line 1, column 15"}},
@@ -64,20 +64,24 @@ func TestStrictJSONNamesEveryFault(t *testing.T) {
 		"other case":         {&ledger.Telling{}, `{"Metrics": {}}`, 422, map[string]string{"Metrics": "no such field", "metrics": "required"}},
 		"overflow":           {&ledger.Telling{}, `{"metrics": {"y": 1e999, "z": {"value": -1e999}}}`, 422, map[string]string{"metrics.y": "too large", "metrics.z.value": "too large"}},
 		"overflow in free":   {&design.Model{}, `{"lambda": {"default": [1e400]}}`, 422, map[string]string{"lambda.default[0]": "too large"}},
-		"null reading":       {&ledger.Telling{}, `{"metrics": {"y": null}}`, 422, map[string]string{"metrics.y": "not null"}},
+		"null reading":       {&ledger.Telling{}, `{"metrics": {"y": null}}`, 422, map[string]string{"metrics.y": "not null; leave out what was not measured"}},
 		"null inside":        {&ledger.Telling{}, `{"metrics": {"y": {"value": null}}}`, 422, map[string]string{"metrics.y.value": "not null"}},
 		"reading unfinished": {&ledger.Telling{}, `{"metrics": {"y": {"stddev": 2}}}`, 422, map[string]string{"metrics.y.value": "required"}},
 		"reading as text":    {&ledger.Telling{}, `{"metrics": {"y": "71"}}`, 422, map[string]string{"metrics.y": "a number or"}},
 		"reading's unknown":  {&ledger.Telling{}, `{"metrics": {"y": {"value": 2, "sd": 1}}}`, 422, map[string]string{"metrics.y.sd": "stddev, value"}},
 		"time":               {&ledger.Telling{}, `{"metrics": {}, "observed_at": "yesterday"}`, 422, map[string]string{"observed_at": "RFC 3339"}},
+		"time with a comma":  {&ledger.Telling{}, `{"metrics": {}, "observed_at": "2026-05-01T14:02:00,5Z"}`, 422, map[string]string{"observed_at": "RFC 3339"}},
+		"zone beyond a day":  {&ledger.Telling{}, `{"metrics": {}, "observed_at": "2026-05-01T14:02:00+24:00"}`, 422, map[string]string{"observed_at": "RFC 3339"}},
 		"fraction":           {&study.Ask{}, `{"count": 1.5}`, 422, map[string]string{"count": "whole number"}},
 		"an exponent":        {&study.Ask{}, `{"count": 1e-1}`, 422, map[string]string{"count": "whole number"}},
 		"a large exponent":   {&study.Ask{}, `{"count": 1e16}`, 422, map[string]string{"count": "is too large; whole numbers up to 9007199254740992"}},
 		"no round":           {&compareRequest{}, `{"algorithms": [{"name": "ckb-ucb", "horizon": 0}, {"name": "ckb-ucb", "horizon": -0.0}]}`, 422, map[string]string{"algorithms[0].horizon": "at least 1", "algorithms[1].horizon": "at least 1"}},
 		"beyond 64 bits":     {&design.Definition{}, `{"name": "n", "parameters": [], "objective": {"metric": "y", "direction": "maximize"}, "seed": 18446744073709551616}`, 422, map[string]string{"seed": "is too large; whole numbers up to 9007199254740992"}},
 		"text for number":    {&study.Ask{}, `{"count": "2"}`, 422, map[string]string{"count": "whole number, not text"}},
-		"list for object":    {&study.Ask{}, `[]`, 422, map[string]string{"": "an object, not a list"}},
-		"null body":          {&study.Ask{}, `null`, 422, map[string]string{"": "an object, not null"}},
+		"list for object":    {&study.Ask{}, `[]`, 422, map[string]string{"": "an object, not a list; its fields are constraint_values, context, count"}},
+		"text for a limit": {&design.Definition{}, `{"name": "a", "parameters": [], "objective": {"metric": "y", "direction": "maximize"}, "constraints": ["y >= 70"]}`, 422,
+			map[string]string{"constraints[0]": "must be an object, not text; its fields are context, expression, metric, name, op, plausible, sampled, threshold, unit"}},
+		"null body": {&study.Ask{}, `null`, 422, map[string]string{"": "an object, not null"}},
 		"negative seed": {&design.Definition{}, `{"name":"a","parameters":[{"name":"x","type":"real","low":[0]}],"objective":{"metric":"y","direction":"maximize"},"seed":-1}`, 422,
 			map[string]string{"seed": "not negative", "parameters[0].low": "a number, not a list"}},
 		"limit without number": {&design.Definition{}, `{"name":"a","parameters":[],"objective":{"metric":"y","direction":"maximize"},"constraints":[{"metric":"p","op":"<="},{"metric":"q","op":"<=","threshold":null}]}`, 422,
@@ -120,6 +124,11 @@ func TestStrictJSONReadsWhatTheContractAllows(t *testing.T) {
 	must.Do(t, decodeJSON(t.Context(), []byte(`{"trials": [{"number": 1.0, "metrics": {"yield": 1.0}}, {"number": 2, "metrics": {}}, {"metrics": {}, "number": 1.2E+1 }]}`), &several))
 	if diff := cmp.Diff([]int{1, 2, 12}, lists.Map(several.Trials, func(n study.NumberedTelling) int { return n.Number })); diff != "" {
 		t.Error(diff)
+	}
+	var zero ledger.Telling // has no sign, which would be told of it now and not of what is in the ledger's hash
+	must.Do(t, decodeJSON(t.Context(), []byte(`{"metrics": {"y": -0, "z": {"value": -1e-400}}, "observed_at": "2026-05-01T14:02:00.5+05:45"}`), &zero))
+	if text := string(must.Get(json.Marshal(zero))(t)); strings.Contains(text, "-0,") || strings.Contains(text, "-0}") {
+		t.Errorf("minus zero was read: %s", text)
 	}
 	var def design.Definition
 	text := `{"name": "a", "parameters": [{"name": "x", "type": "real", "low": 0, "high": 1, "step": null}], "candidates": null,

@@ -53,6 +53,19 @@ func (a *API) Publish(routes []Route) (err error) {
 	return err
 }
 
+// ofAll is what holds for all operations, in paragraphs.
+var ofAll = []string{
+	"Numbers are finite, and 1.0 is whole; times are RFC 3339 in UTC, observed_at at most a day ahead of the server's; unknown fields, duplicate keys, halves of surrogate pairs and trailing data are refused.",
+	fmt.Sprintf("A body has at most %d MiB, but for an exported study; other limits are told with the 413 or 422 of what is beyond them.", request.MaxBody>>20),
+	"Errors are application/problem+json with title, status, detail and, for what is wrong with a request, errors, each with its location, such as body.parameters[1].high: " +
+		"400 malformed, 401 without valid credentials, 403 not allowed, 404 no such thing, or none that you may know of, 409 in conflict with the present state, 412 stale, 413 too large, " +
+		"415 of another content type, 422 well-formed but wrong, 429 too many, 503 while the database is away; the last two say in Retry-After how many seconds to wait.",
+	"The version of a study is the ETag of what is read of it: If-None-Match answers 304 while nothing has changed, and If-Match on a change 412 when something has. " +
+		"A change that is sent again under the same Idempotency-Key with the same body counts once, and is answered as at first.",
+	fmt.Sprintf("A study gets new trials until its ledger has %d MiB; 409 then, and it can still be read, told and exported.", study.LargestLedger>>20),
+	"Sampled values stand in the ledger where they were brought first; later events name them under constraint_values_sha256, by the SHA-256 of the numbers as little-endian doubles.",
+}
+
 func (a *API) openAPI(routes []Route) ([]byte, error) {
 	schemas := newSchemas()
 	paths := map[string]object{}
@@ -70,9 +83,7 @@ func (a *API) openAPI(routes []Route) ([]byte, error) {
 		"openapi": "3.1.0",
 		"info": object{
 			"title": "Headroom", "version": a.Version,
-			"description": "Constrained bandit optimisation of experiments. Numbers are finite, and 1.0 is whole; times are RFC 3339 in UTC, observed_at at most a day ahead of the server's; unknown fields, duplicate keys, halves of surrogate pairs and trailing data are refused. " +
-				fmt.Sprintf("A study gets new trials until its ledger has %d MiB; 409 then, and it can still be read, told and exported. ", study.LargestLedger>>20) +
-				"Sampled values stand in the ledger where they were brought first; later events name them under constraint_values_sha256, by the SHA-256 of the numbers as little-endian doubles.",
+			"description": "Constrained bandit optimisation of experiments. " + strings.Join(ofAll, " "),
 		},
 		"servers":  []object{{"url": strings.TrimSuffix(a.PublicURL.String(), "/")}},
 		"security": []object{{"token": []string{}}, {"session": []string{}}},
@@ -135,24 +146,25 @@ var pathParameter = regexp.MustCompile(`\{(\w+)\}`)
 
 func parameters(rt Route, schemas *schemas) []object {
 	list := []object{}
-	add := func(in, name, meaning string, schema object) {
-		list = append(list, object{"in": in, "name": name, "description": meaning, "required": in == "path", "schema": schema})
+	add := func(in, name, meaning string, required bool, schema object) {
+		list = append(list, object{"in": in, "name": name, "description": meaning, "required": required, "schema": schema})
 	}
 	for _, match := range pathParameter.FindAllStringSubmatch(rt.Pattern, -1) {
 		schema := object{"type": "string"}
 		if match[1] == "number" {
 			schema = object{"type": "integer", "format": "int64", "minimum": 1}
 		}
-		add("path", match[1], "", schema)
+		add("path", match[1], "", true, schema)
 	}
 	for _, q := range rt.Query {
-		add("query", q.Name, q.Meaning, schemas.of(reflect.TypeOf(q.Type), false))
+		kind := reflect.TypeOf(q.Type)
+		add("query", q.Name, q.Meaning, kind == reflect.TypeFor[needed](), schemas.of(kind, false))
 	}
 	if rt.Writes {
-		add("header", "Idempotency-Key", "Makes the request safe to repeat for 48 hours", object{"type": "string", "minLength": 1, "maxLength": 255})
+		add("header", "Idempotency-Key", "Makes the request safe to repeat for 48 hours", false, object{"type": "string", "minLength": 1, "maxLength": 255})
 	}
 	if rt.Writes && rt.OneStudy {
-		add("header", "If-Match", "The study's ETag; 412 when it has changed since", object{"type": "string"})
+		add("header", "If-Match", "The study's ETag; 412 when it has changed since", false, object{"type": "string"})
 	}
 	return list
 }
@@ -254,6 +266,17 @@ var wordsOf = map[reflect.Type][]string{
 	reflect.TypeFor[account.Role]():         {"viewer", "operator", "admin"},
 }
 
+// wordsOfTexts lists those of fields that are texts in Go.
+var wordsOfTexts = map[reflect.Type]map[string][]string{
+	reflect.TypeFor[design.Parameter]():  {"scale": {"linear", "log"}},
+	reflect.TypeFor[design.Objective]():  {"direction": {"maximize", "minimize"}},
+	reflect.TypeFor[design.Constraint](): {"op": {"<=", ">="}},
+	reflect.TypeFor[design.Algorithm]():  {"preset": {"paper"}},
+	reflect.TypeFor[design.Model](): {
+		"inputs": {"unit", "raw"}, "outputs": {"standardize", "raw"}, "fit": {"marginal_likelihood", "fixed"}, "warp": {"yeo_johnson", "none"},
+	},
+}
+
 // answer is the schema of an answer, which may be one of several types.
 func (s *schemas) answer(value any) object {
 	several, ok := value.(oneOf)
@@ -320,10 +343,13 @@ func (s *schemas) structure(t reflect.Type, request bool) object {
 	s.types[name] = t
 	schema := object{"type": "object"}
 	s.named[name] = schema
-	properties, needed := object{}, []string{}
+	properties, needed := object{}, []string(nil)
 	for _, f := range fieldsOf(t) {
 		property := s.of(f.kind, request)
-		if request && !f.required {
+		if words := wordsOfTexts[t][f.name]; words != nil {
+			property["enum"] = words
+		}
+		if request && !f.required && f.kind.Kind() != reflect.Pointer { // a pointer may be null anyway
 			property = orNull(property)
 		}
 		properties[f.name] = property
@@ -332,7 +358,9 @@ func (s *schemas) structure(t reflect.Type, request bool) object {
 		}
 	}
 	schema["properties"] = properties
-	schema["required"] = needed
+	if len(needed) > 0 { // OpenAPI 3.0 has no empty list here
+		schema["required"] = needed
+	}
 	if request {
 		schema["additionalProperties"] = false
 	}
@@ -465,7 +493,7 @@ func docsPage(routes []Route) ([]byte, error) {
 		return nil, err
 	}
 	var page bytes.Buffer
-	err = docs.Execute(&page, map[string]any{"Tags": tags, "Tagged": tagged})
+	err = docs.Execute(&page, map[string]any{"OfAll": ofAll, "Tags": tags, "Tagged": tagged})
 	return page.Bytes(), err
 }
 

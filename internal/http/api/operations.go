@@ -84,6 +84,9 @@ type queryParameter struct {
 	Type    any
 }
 
+// needed is the type of a text that a request has to have.
+type needed string
+
 type oneOf []any
 
 // Database is what the API needs of package db beyond the stores: answers kept under idempotency keys,

@@ -22,6 +22,13 @@ import (
 type studyDocument struct {
 	ID string `json:"id"`
 	design.Definition
+	// What follows of the definition is told even of a study that has none of it.
+	Description      string                  `json:"description"`
+	InputConstraints []string                `json:"input_constraints"`
+	Candidates       *[]design.Settings      `json:"candidates"` // null for a continuous space
+	Constraints      []design.Constraint     `json:"constraints"`
+	RecordedMetrics  []design.RecordedMetric `json:"recorded_metrics"`
+
 	State     ledger.State `json:"state"`
 	Version   int64        `json:"version"`
 	Hash      string       `json:"hash"`
@@ -83,8 +90,14 @@ func (a *API) ofStudies() operations {
 }
 
 func documentOf(snap *ledger.Snapshot) studyDocument {
+	d := snap.Definition
+	var candidates *[]design.Settings
+	if len(d.Candidates) > 0 {
+		candidates = &d.Candidates
+	}
 	return studyDocument{
-		ID: snap.ID, Definition: snap.Definition, State: snap.State, Version: snap.Version, Hash: snap.Hash,
+		ID: snap.ID, Definition: d, Description: d.Description, InputConstraints: some(d.InputConstraints), Candidates: candidates, Constraints: some(d.Constraints),
+		RecordedMetrics: some(d.RecordedMetrics), State: snap.State, Version: snap.Version, Hash: snap.Hash,
 		Trials: len(snap.Trials), CreatedAt: snap.CreatedAt, UpdatedAt: snap.UpdatedAt,
 	}
 }
@@ -110,15 +123,22 @@ type importDocument struct {
 func (a *API) ofTransfers() operations {
 	return operations{
 		"exportCSV": Operation{
-			Summary: "The trials as a table that can be imported again", Query: atOnly, Answer: "", AnswerType: "text/csv",
-			Handle: a.exporting("text/csv; charset=utf-8", "csv", func(_ context.Context, snap *ledger.Snapshot, w io.Writer) error {
-				var table bytes.Buffer
-				if err := study.WriteCSV(&table, snap.Definition, snap.Trials, snap.Chosen); err != nil {
+			Summary: "The trials as a table that can be imported again", Answer: "", AnswerType: "text/csv",
+			Query: []queryParameter{atParameter, {"decimal", "How the table writes decimals, point or comma; with commas a semicolon stands between columns", ""}},
+			Handle: func(w http.ResponseWriter, r *http.Request) error {
+				decimals, err := request.Asked(r, decimalsAsked)
+				if err != nil {
 					return err
 				}
-				_, err := table.WriteTo(w)
-				return err
-			}),
+				return a.exporting("text/csv; charset=utf-8", "csv", func(_ context.Context, snap *ledger.Snapshot, w io.Writer) error {
+					var table bytes.Buffer
+					if err := study.WriteCSV(&table, snap.Definition, snap.Trials, snap.Chosen, decimals); err != nil {
+						return err
+					}
+					_, err := table.WriteTo(w)
+					return err
+				})(w, r)
+			},
 		},
 		"exportBundle": Operation{Handle: a.exporting("application/json", "json", a.Studies.Export), Summary: "The study with its ledger", Query: atOnly, Answer: ledger.Bundle{}},
 		"importCSV": Operation{
@@ -129,7 +149,7 @@ func (a *API) ofTransfers() operations {
 			Handle: func(w http.ResponseWriter, r *http.Request) error {
 				options, err := request.Asked(r, func(q *request.Query) study.ImportOptions {
 					options := study.ImportOptions{DryRun: q.Yes("dry_run"), IgnoreUnknown: q.Yes("ignore_unknown"), BeyondBounds: q.Yes("beyond_bounds")}
-					options.Decimals = request.OneOf(q, "decimal", design.DecimalPoint, design.DecimalComma)
+					options.Decimals = decimalsAsked(q)
 					return options
 				})
 				if err != nil {
@@ -162,6 +182,10 @@ func (a *API) ofTransfers() operations {
 		"importBundle": Operation{Handle: a.importBundle, Largest: study.LargestBundle, Body: ledger.Bundle{}, Status: 201, Answer: studyDocument{}, Writes: true,
 			Summary: fmt.Sprintf("Make a study of an exported one, of up to %d MiB, with the same ledger and hashes", study.LargestBundle>>20)},
 	}
+}
+
+func decimalsAsked(q *request.Query) design.Decimals {
+	return request.OneOf(q, "decimal", design.DecimalPoint, design.DecimalComma)
 }
 
 // exporting answers with the study as a file, which write writes.
@@ -256,7 +280,7 @@ func (a *API) ofReadouts() operations {
 			})),
 		"price": reading(a, Operation{
 			Summary: "What moving a limit would be worth: the best expected value by its threshold",
-			Query:   []queryParameter{{"constraint", "Which limit, by its name", ""}},
+			Query:   []queryParameter{{"constraint", "Which limit, by its name", needed("")}},
 		}, func(q *request.Query) string {
 			name, _ := q.One("constraint")
 			return name

@@ -52,6 +52,11 @@ func TestTableGoesOutAndIn(t *testing.T) {
 	if back := s.API("GET", "/studies/"+copied+"/export.csv", nil).Want(200); string(back.Body) != string(out.Body) {
 		t.Errorf("out\n%s\nback\n%s", out.Body, back.Body)
 	}
+	withCommas := s.API("GET", path+"/export.csv?decimal=comma", nil).Want(200)
+	if !strings.HasPrefix(string(withCommas.Body), "\ufeffnumber;status;temperature;") || strings.Contains(string(withCommas.Body), ".") {
+		t.Errorf("with decimal commas\n%s", withCommas.Body)
+	}
+	s.API("GET", path+"/export.csv?decimal=both", nil).Faults(422, "query.decimal")
 }
 
 // TestOvershootsGoOutAndIn: a trial that ran beyond the bounds comes back with the exported table

@@ -135,10 +135,7 @@ func (b table) objective() Fields {
 }
 
 func (b table) stop() Fields {
-	stop := b.d.Stop
-	if stop == nil {
-		stop = &design.Stop{}
-	}
+	stop := cmp.Or(b.d.Stop, &design.Stop{})
 	return Fields{
 		percent("stop.within", templates.Input{Label: "Left, % of the recommended value", Class: "w3", Placeholder: "1"}, &stop.Within, design.UsualStop().Within),
 		percent("stop.risk", templates.Input{Label: "Risk that more is left, %", Class: "w3", Placeholder: "5"}, &stop.Risk, design.UsualStop().Risk),
@@ -181,10 +178,7 @@ func (b table) parameter(i int, p *design.Parameter) Fields {
 		number(path+".high", templates.Input{Label: "Highest", Class: "w1", Signed: true}, &p.High),
 		unit)
 	if p.Type == design.Real || p.Type == design.Integer {
-		suits := append([]templates.Option{{Label: "as suits it"}}, scales...)
-		if b.changes {
-			suits = scales
-		}
+		suits := words.Either(b.changes, scales, append([]templates.Option{{Label: "as suits it"}}, scales...))
 		fields = append(fields, choice(path+".scale", templates.Input{Label: "Scale", Options: suits}, &p.Scale))
 	}
 	if p.Type == design.Real {
@@ -482,14 +476,9 @@ func (t *Typed) complete(line row, s *sheet, column int) {
 	if line["type"] == "" || kind == design.Categorical {
 		line["type"] = string(kind)
 	}
-	said := row{"low": t.asTyped(low), "high": t.asTyped(high)}
-	if kind == design.Categorical {
-		said = row{"choices": joined(choices)}
-	}
+	said := words.Either(kind == design.Categorical, row{"choices": joined(choices)}, row{"low": t.asTyped(low), "high": t.asTyped(high)})
 	for name, text := range said {
-		if line[name] == "" {
-			line[name] = text
-		}
+		line[name] = cmp.Or(line[name], text)
 	}
 }
 

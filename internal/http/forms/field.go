@@ -290,10 +290,7 @@ func (b table) draw(page *templates.DefinePage) {
 	}
 	for i, fields := range form.constraints {
 		c := said.Constraints[i]
-		kind := labelOf(operators, c.Op)
-		if c.Name != "" && c.Name != c.Metric {
-			kind = c.Metric + " " + kind
-		}
+		kind := words.Either(c.Name != "" && c.Name != c.Metric, c.Metric+" ", "") + labelOf(operators, c.Op)
 		page.Constraints = append(page.Constraints, fields.line(constraints, b.number(constraints, i), "w4", kind, cmp.Or(c.Name, c.Metric)))
 	}
 	for i, fields := range form.recorded {
@@ -316,10 +313,8 @@ func (fields Fields) line(list string, number int, class, kind, name string) tem
 }
 
 func labelOf(options []templates.Option, value string) string {
-	if i := slices.IndexFunc(options, func(o templates.Option) bool { return o.Value == value }); i >= 0 {
-		return options[i].Label
-	}
-	return value
+	found, there := lists.Find(options, func(o templates.Option) bool { return o.Value == value })
+	return words.Either(there, found.Label, value)
 }
 
 // scaleOf says on which scale a parameter will be or should be, as far as its line is filled in.
@@ -374,7 +369,7 @@ func NewToken(studies []templates.Option, into *account.NewToken) Fields {
 				into.StudyID = &id
 			}
 		}).under("token"),
-		day("expires_at", templates.Input{Label: "Valid to the end of", Help: "Leave empty for no end"}, &into.ExpiresAt).under("token"),
+		day("expires_at", templates.Input{Label: "Valid to the end of", Help: "Days end at midnight UTC; leave empty for no end"}, &into.ExpiresAt).under("token"),
 	}
 }
 
@@ -390,7 +385,7 @@ func NewShare(into *account.NewShare) Fields {
 	ends := &into.ExpiresAt
 	return Fields{
 		text("name", templates.Input{Label: "Whom is it for?"}, &into.Name),
-		at("expires_at", templates.Input{Label: "Valid to the end of", Kind: "date"}, func() string { return ends.UTC().Format(time.DateOnly) }, func(t *Typed, name string) {
+		at("expires_at", templates.Input{Label: "Valid to the end of", Kind: "date", Help: "Days end at midnight UTC"}, func() string { return ends.UTC().Format(time.DateOnly) }, func(t *Typed, name string) {
 			if day := t.day(name); day != nil {
 				*ends = *day
 			} else {

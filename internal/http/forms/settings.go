@@ -44,11 +44,9 @@ func settingFields(setting policy.Setting, values url.Values) Fields {
 	}
 	if word, kinds, numbers := partsOf(setting); word != "" {
 		kind := settingField(setting.Name+"."+word, templates.Input{Label: word, Kind: "select", Options: withDefault(kinds)})
-		fields := Fields{kind.of("algorithm." + allSettings + setting.Name)}
-		for _, part := range numbers {
-			fields = append(fields, settingField(setting.Name+"."+part, templates.Input{Label: part, Kind: "number"}))
-		}
-		return fields
+		return append(Fields{kind.of("algorithm." + allSettings + setting.Name)}, lists.Map(numbers, func(part string) Field {
+			return settingField(setting.Name+"."+part, templates.Input{Label: part, Kind: "number"})
+		})...)
 	}
 	in := templates.Input{Label: "value", Kind: "number", Placeholder: "default"}
 	switch setting.Type {

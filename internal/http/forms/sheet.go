@@ -69,10 +69,7 @@ func (t *Typed) offerDecimals(name string, two *design.AmbiguousNumber) {
 
 // sheet reads what was pasted into a field, nil when that is faulty.
 func (t *Typed) sheet(name string) *sheet {
-	there := t.Values
-	if t.kept != nil { // a form of changes has their names as text only
-		there = t.kept
-	}
+	there := words.Either(t.kept != nil, t.kept, t.Values) // a form of changes has their names as text only
 	s, err := readSheet(t.Values.Get(name), rowsOf(there, parameters), t.marks, t.Decimals())
 	if two, ok := errors.AsType[*design.AmbiguousNumber](err); ok {
 		t.offerDecimals(name, two)

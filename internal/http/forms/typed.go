@@ -23,6 +23,7 @@ import (
 	"headroom/internal/http/request"
 	"headroom/internal/lists"
 	"headroom/internal/study/design"
+	"headroom/internal/view/words"
 	"headroom/web/templates"
 )
 
@@ -110,15 +111,10 @@ func (t *Typed) stands(name string) bool {
 	return t.Text(name) != "" && plain(t.Values.Get(name)) == plain(t.kept.Get(name))
 }
 
-// leaveOut takes the unit that stands beside a field from the end of what was typed into it, where a
-// number stands before it: of mg/L, g/L is another unit.
+// leaveOut takes the unit that stands beside a field from the end of what was typed into it.
 func (t *Typed) leaveOut(unit, name string) {
-	const digits = "0123456789.,"
-	unit = width.Narrow.String(unit)
-	before, typed := strings.CutSuffix(width.Narrow.String(t.Text(name)), unit)
-	number := strings.TrimSpace(before)
-	begins := strings.IndexAny(unit, digits) == 0 // it would pass for digits
-	if typed && unit != "" && strings.LastIndexAny(number, digits) == len(number)-1 && number != "" && (!begins || number != before) {
+	typed := t.Text(name)
+	if number := design.CutUnit(typed, unit); number != typed {
 		t.Values.Set(name, number)
 	}
 }
@@ -133,10 +129,7 @@ func (t *Typed) numberLike(name string, fits func(float64) bool) *float64 {
 	if text == "" {
 		return nil
 	}
-	marks := t.marks
-	if text == t.kept.Get(name) {
-		marks = design.PointDecimal
-	}
+	marks := words.Either(text == t.kept.Get(name), design.PointDecimal, t.marks)
 	x, err := design.ReadNumber(text, marks)
 	if two, ok := errors.AsType[*design.AmbiguousNumber](err); ok {
 		switch {

@@ -106,11 +106,20 @@ func busySite(t *testing.T) (s *sitetest.Site, take func() (giveBack func())) {
 	}
 }
 
-// longStudy is a study so long that its pages do not wait for its model.
-func longStudy(s *sitetest.Site) string {
+// TestALongStudy is of one so long that its pages do not wait for its model. It has one more trial each
+// time, whose model is to be made.
+func TestALongStudy(t *testing.T) {
+	t.Parallel()
+	s, take := busySite(t)
 	id := s.NewStudy(strings.Replace(screened, "log-cei", "random", 1))
-	curve(s, id, 2000, 0, "yield", "impurity", "pressure")
-	return "/studies/" + id
+	curve(s, id, 1999, 0, "yield", "impurity", "pressure")
+	for _, test := range []func(*testing.T, *sitetest.Site, string, func() func()){
+		aLongStudyShowsBeforeItsModel, aLongBoardShowsBeforeItsModel, aBoardKeepsItsChartsWhileTheModelFollows,
+		withoutScriptsALongStudyIsWaitedFor, theReportOfALongStudySaysThatItIsBeingMade,
+	} {
+		curveOn(s, "/studies/"+id, 1)
+		test(t, s, "/studies/"+id, take)
+	}
 }
 
 const worked = "is being worked out"
@@ -143,12 +152,9 @@ func fetched(t *testing.T, s *sitetest.Site, part string) (answer sitetest.Answe
 	return answer
 }
 
-// TestALongStudyShowsBeforeItsModel: a page does not wait for thousands of trials to be worked out;
+// aLongStudyShowsBeforeItsModel: a page does not wait for thousands of trials to be worked out;
 // what needs them comes once they are.
-func TestALongStudyShowsBeforeItsModel(t *testing.T) {
-	t.Parallel()
-	s, take := busySite(t)
-	study := longStudy(s)
+func aLongStudyShowsBeforeItsModel(t *testing.T, s *sitetest.Site, study string, take func() func()) {
 	giveBack := take()
 	shown := s.Page(study)
 	sitetest.Says(t, shown, worked, "broken in", `hx-get="`+study+`/parts/model" hx-trigger="changed from:body, every 1s"`, "model-ready from:body")
@@ -166,14 +172,11 @@ func TestALongStudyShowsBeforeItsModel(t *testing.T) {
 	sitetest.Lacks(t, s.Page(study), worked)
 }
 
-// TestALongBoardShowsBeforeItsModel, at present and at a moment of the past: the frame and all that
+// aLongBoardShowsBeforeItsModel, at present and at a moment of the past: the frame and all that
 // the ledger alone says.
-func TestALongBoardShowsBeforeItsModel(t *testing.T) {
-	t.Parallel()
-	s, take := busySite(t)
-	study := longStudy(s)
-	hash := s.API("GET", study, nil).Want(200).JSON()["hash"].(string)
+func aLongBoardShowsBeforeItsModel(t *testing.T, s *sitetest.Site, study string, take func() func()) {
 	for _, at := range []string{"", "?at=4002"} {
+		hash := s.API("GET", study+at, nil).Want(200).JSON()["hash"].(string)
 		giveBack := take()
 		for _, headers := range [][]string{{"Accept", "text/html"}, {"HX-Request", "true"}} {
 			board := string(s.Call("GET", study+"/board"+at, s.Admin, nil, headers...).Want(200).Body)
@@ -206,12 +209,9 @@ func curveOn(s *sitetest.Site, study string, n int) {
 	curve(s, strings.TrimPrefix(study, "/studies/"), n, 0, "yield", "impurity", "pressure")
 }
 
-// TestABoardKeepsItsChartsWhileTheModelFollows: a new result leaves what a long study's board shows
+// aBoardKeepsItsChartsWhileTheModelFollows: a new result leaves what a long study's board shows
 // of the model until the next is there.
-func TestABoardKeepsItsChartsWhileTheModelFollows(t *testing.T) {
-	t.Parallel()
-	s, take := busySite(t)
-	study := longStudy(s)
+func aBoardKeepsItsChartsWhileTheModelFollows(t *testing.T, s *sitetest.Site, study string, take func() func()) {
 	arrived(t, s, study+"/board/model")
 	curveOn(s, study, 1)
 	defer take()()
@@ -224,12 +224,9 @@ func TestABoardKeepsItsChartsWhileTheModelFollows(t *testing.T) {
 	s.Call("GET", study+"/board", s.Admin, nil, "HX-Request", "true").Want(200).Lacks("hx-preserve")
 }
 
-// TestWithoutScriptsALongStudyIsWaitedFor: the page that fetches nothing has all, as soon as the
+// withoutScriptsALongStudyIsWaitedFor: the page that fetches nothing has all, as soon as the
 // model is there; a short study never does without.
-func TestWithoutScriptsALongStudyIsWaitedFor(t *testing.T) {
-	t.Parallel()
-	s, take := busySite(t)
-	study := longStudy(s)
+func withoutScriptsALongStudyIsWaitedFor(t *testing.T, s *sitetest.Site, study string, take func() func()) {
 	giveBack := take()
 	time.AfterFunc(50*time.Millisecond, giveBack)
 	for _, path := range []string{"?whole=yes", "/board?whole=yes"} {
@@ -242,11 +239,8 @@ func TestWithoutScriptsALongStudyIsWaitedFor(t *testing.T) {
 	sitetest.Lacks(t, s.Page("/studies/"+short+"/board"), worked, "board/model")
 }
 
-// TestTheReportOfALongStudySaysThatItIsBeingMade to whoever looks on; a program waits for it.
-func TestTheReportOfALongStudySaysThatItIsBeingMade(t *testing.T) {
-	t.Parallel()
-	s, take := busySite(t)
-	study := longStudy(s)
+// theReportOfALongStudySaysThatItIsBeingMade to whoever looks on; a program waits for it.
+func theReportOfALongStudySaysThatItIsBeingMade(t *testing.T, s *sitetest.Site, study string, take func() func()) {
 	giveBack := take()
 	for _, path := range []string{"/report", "/report?at=4000"} {
 		waiting := s.Call("GET", study+path, s.Admin, nil, "Accept", "text/html").Want(202)
@@ -262,6 +256,6 @@ func TestTheReportOfALongStudySaysThatItIsBeingMade(t *testing.T) {
 		return answer.Status == 200
 	})
 	for _, direct := range []string{made, string(s.Call("GET", study+"/report", s.Admin, nil).Want(200).Body)} {
-		sitetest.Says(t, direct, "<figure ", "of 2000 trials")
+		sitetest.Says(t, direct, "<figure ", "of 2007 trials")
 	}
 }

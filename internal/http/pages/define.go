@@ -365,8 +365,5 @@ func withoutPlace(what, line, column string) string {
 		return what
 	}
 	said = strings.TrimLeft(said, ",: ")
-	if column == "" {
-		return said
-	}
-	return strings.TrimPrefix(strings.TrimPrefix(said, "column "), column+": ")
+	return words.Either(column == "", said, strings.TrimPrefix(strings.TrimPrefix(said, "column "), column+": "))
 }

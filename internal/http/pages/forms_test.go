@@ -16,6 +16,7 @@ import (
 
 	"headroom/internal/http/sitetest"
 	"headroom/internal/study"
+	"headroom/internal/testwait"
 )
 
 // post sends a form as the site's admin.
@@ -665,4 +666,16 @@ func TestPhonesOfferAMinus(t *testing.T) {
 			t.Errorf("that %s may be below 0 is %t: %s", name, minus, field)
 		}
 	}
+}
+
+// TestALinkThatHasEnded says so, and is not offered to be revoked, as if it worked still.
+func TestALinkThatHasEnded(t *testing.T) {
+	s := sitetest.Beside(t)
+	study := "/studies/" + s.NewStudy(sitetest.Screen)
+	end := time.Now().Add(time.Second)
+	s.API("POST", study+"/shares", `{"name": "Reviewer", "expires_at": "`+end.UTC().Format(time.RFC3339Nano)+`"}`).Want(201)
+	testwait.Eventually(t, "the link has ended", func() bool { return time.Now().After(end) })
+	page := s.Page(study + "/shares")
+	sitetest.Says(t, page, "ended ")
+	sitetest.Lacks(t, page, "/revoke")
 }

@@ -50,9 +50,7 @@ type Site struct {
 
 // New makes the site.
 func New(options Options) *Site {
-	if options.ModelPatience == 0 {
-		options.ModelPatience = 300 * time.Millisecond
-	}
+	options.ModelPatience = cmp.Or(options.ModelPatience, 300*time.Millisecond)
 	return &Site{Options: options}
 }
 
@@ -174,10 +172,7 @@ func switchURL(r *http.Request) string {
 	if !slices.ContainsFunc(r.Cookies(), func(c *http.Cookie) bool { return strings.HasSuffix(c.Name, "headroom-device") }) {
 		return ""
 	}
-	if r.Method != http.MethodGet {
-		return "/switch" // a form's address is no page to come back to
-	}
-	return "/switch?" + url.Values{"to": {r.URL.Path}}.Encode()
+	return words.Either(r.Method != http.MethodGet, "/switch", "/switch?"+url.Values{"to": {r.URL.Path}}.Encode()) // a form's address is no page to come back to
 }
 
 // studyHead names a study to the pages about it, with what the viewer may do there.
@@ -205,7 +200,7 @@ var doneSentence = map[string]string{
 	"replicated": "The same settings are waiting to be run again.",
 	"imported":   "The rows are imported.",
 	"revoked":    "Revoked. It stopped working just now.",
-	"role":       "The role is changed. Of what they gave out, what they may not give any more has ended.",
+	"role":       "The role is changed. Tokens, invites and sign-in links that they may not give any more have ended; share links of theirs go on.",
 	"disabled":   "Disabled: every session of theirs has ended, and so have the tokens, unused links and share links that they gave out.",
 	"enabled":    "Enabled.",
 	"ended":      "That browser is signed out.",

@@ -310,9 +310,13 @@ func deviceName(agent string) string {
 		at := slices.IndexFunc(signs, func(sign [2]string) bool { return strings.Contains(agent, sign[0]) })
 		return signs[at][1]
 	}
-	browser := known([][2]string{{"Edg/", "Edge"}, {"Firefox/", "Firefox"}, {"Chrome/", "Chrome"}, {"Safari/", "Safari"}, {"", "A browser"}})
+	browser := known([][2]string{{"Edg", "Edge"}, {"Firefox/", "Firefox"}, {"FxiOS/", "Firefox"}, {"Chrome/", "Chrome"}, {"CriOS/", "Chrome"}, {"Safari/", "Safari"}, {"", "A browser"}})
+	mac := " on a Mac"
+	if browser == "Safari" {
+		mac = " on a Mac or an iPad" // where it says the same
+	}
 	return browser + known([][2]string{{"Android", " on Android"}, {"iPhone", " on an iPhone"}, {"iPad", " on an iPad"},
-		{"Windows", " on Windows"}, {"Mac OS", " on a Mac"}, {"Linux", " on Linux"}, {"", ""}})
+		{"Windows", " on Windows"}, {"Mac OS", mac}, {"Linux", " on Linux"}, {"", ""}})
 }
 
 // LinkMyDevice makes a link by which the same person signs in elsewhere.
@@ -402,6 +406,14 @@ func Link(w http.ResponseWriter, r *http.Request, link account.Link) error {
 		page.Button = "Join"
 	}
 	return show(w, r, http.StatusOK, templates.LinkView(page))
+}
+
+// InsecureLink leads to the secure address of a link whose button was pressed at an insecure one, where
+// a browser keeps no sign-in.
+func InsecureLink(w http.ResponseWriter, r *http.Request, secure string) error {
+	page := templates.LinkPage{Page: newPage(r, "Sign in", "narrow"), Heading: "Sign in over https", Secure: secure, Button: "Open the link there"}
+	page.Text = "This browser reached the server unencrypted, and would not stay signed in. The link was not used up: it is good at the server’s own address."
+	return show(w, r, http.StatusForbidden, templates.LinkView(page))
 }
 
 // DeadLink says what to do about a link that does not work any more; err is why.

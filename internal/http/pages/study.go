@@ -445,10 +445,7 @@ func (s *Site) reportBehind(r *http.Request, v *view.Facts) (ready bool, err err
 // fileName is a name without what file systems do not take.
 func fileName(name string) string {
 	return strings.Map(func(r rune) rune {
-		if strings.ContainsRune(`/\:*?"<>|`, r) {
-			return '-'
-		}
-		return r
+		return words.Either(strings.ContainsRune(`/\:*?"<>|`, r), '-', r)
 	}, name)
 }
 

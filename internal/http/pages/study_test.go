@@ -430,6 +430,8 @@ func TestHowAStudyBegins(t *testing.T) {
 	page := s.Page(study)
 	sitetest.Says(t, page, "Up to trial 1 the settings are spread over the space to learn its shape; after that the algorithm chooses.")
 	sitetest.Lacks(t, page, "1 trials", "the model chooses")
+	sitetest.Says(t, page, "the settings to use and a field for each result.")
+	s.Call("GET", study, s.Token(account.Viewer, ""), nil, "Accept", "text/html").Says("the settings to use.").Lacks("a field for each result")
 	s.API("GET", study+"/state?at=2", nil).Want(422).Says("the study has 1 event so far")
 	s.API("POST", study+"/ask", nil).Want(201)
 	sitetest.Says(t, s.Page(study), "Settings that failed are not suggested again while others are left, and the model learns from them where trials work, unless the algorithm is used as published.")
@@ -479,5 +481,16 @@ func TestTheBenchSaysThatAStudyRests(t *testing.T) {
 		}
 		s.Call("GET", study+"/parts/next?typed=2", viewer, nil, "Accept", "text/html").Says(kept)
 		sitetest.Lacks(t, s.Page(study), study+"/import") // whose rows would be new trials
+	}
+}
+
+// TestAPrintedStudyNamesItsLedgersHead, as its report does.
+func TestAPrintedStudyNamesItsLedgersHead(t *testing.T) {
+	s := sitetest.Beside(t)
+	id := s.NewStudy(sitetest.Screen)
+	events := s.API("GET", "/studies/"+id+"/ledger", nil).Want(200).JSON()["events"].([]any)
+	line := regexp.MustCompile(`<p class="only-print small">Ledger entry 1, [^<]* · head ([0-9a-f]{64})</p>`).FindStringSubmatch(s.Page("/studies/" + id))
+	if line == nil || line[1] != events[0].(map[string]any)["hash"] {
+		t.Errorf("on paper stands %q", line)
 	}
 }

@@ -188,9 +188,7 @@ func (s *Site) Tell(w http.ResponseWriter, r *http.Request, v view.Tried, form *
 
 // tellAgain shows the entry form again, as typed, with what is wrong or odd.
 func (s *Site) tellAgain(w http.ResponseWriter, r *http.Request, v view.Tried, form templates.Form, doubts templates.Doubts) error {
-	if first := doubts.First(); form.First == "" {
-		form.First = first
-	}
+	form.First = cmp.Or(form.First, doubts.First())
 	entry := v.Entry(form)
 	entry.Doubts = doubts
 	if slices.ContainsFunc(entry.Meanwhile, func(m templates.Meanwhile) bool { return m.Mine != "" }) {

@@ -84,6 +84,7 @@ func later(seconds, status int, detail string) *Problem {
 // What any route may answer.
 var (
 	NoSuchThing = New(http.StatusNotFound, "There is nothing here, or nothing that you may know of.")
+	NoSuchPath  = New(http.StatusNotFound, "The API has nothing at this path; /api/v1/docs lists what there is.")
 	OneStudy    = New(http.StatusForbidden, "What you came in with is for one study and nothing else.")
 	NoPerson    = New(http.StatusForbidden, "Only people have devices; tokens and share links have none.")
 	FullSignIn  = New(http.StatusForbidden, "This needs a sign-in by a link; a PIN, a token or a share link does not do.")

@@ -26,11 +26,14 @@ func TestFaultsAreToldWithTheirPlace(t *testing.T) {
 		told := httptest.NewRecorder()
 		p := Of(err)
 		Write(told, p)
-		var said struct{ Errors []struct{ Location string } }
+		var said struct{ Errors []map[string]any }
 		must.Do(t, json.Unmarshal(told.Body.Bytes(), &said))
 		for i, want := range []string{".points[0].x", "", "[1]"}[:len(said.Errors)] {
-			if got := said.Errors[i].Location; got != place+want {
+			if got := said.Errors[i]["location"]; got != place+want {
 				t.Errorf("%q, want %q", got, place+want)
+			}
+			if value, there := said.Errors[i]["value"]; !there || value != nil { // nothing was sent
+				t.Errorf("the value is %v, there: %v", value, there)
 			}
 		}
 		if p.Errors[0].Field != "points[0].x" || len(said.Errors) != len(p.Errors) {

@@ -317,9 +317,7 @@ func rkhsInstance(f, g []float64) *Instance {
 		Noise:  []Noise{Gaussian(rkhsNoise), Gaussian(rkhsNoise)},
 		Kernel: "se", Lengthscale: rkhsLengthscale, Variance: 1,
 	}
-	for i := range f {
-		in.Arms = append(in.Arms, []float64{rkhsPoint(i)})
-	}
+	in.Arms = lists.Of(len(f), func(i int) []float64 { return []float64{rkhsPoint(i)} })
 	return in
 }
 

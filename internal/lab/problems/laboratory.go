@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+
+	"headroom/internal/lists"
 )
 
 // Laboratory is how an instance's numbers are called where somebody measures them. A reading of the
@@ -76,11 +78,8 @@ var laboratoryProblems = []Problem{
 }
 
 // readWith is normal noise of these standard deviations, the objective's first.
-func readWith(deviations ...float64) (noise []Noise) {
-	for _, sd := range deviations {
-		noise = append(noise, Gaussian(sd*sd))
-	}
-	return noise
+func readWith(deviations ...float64) []Noise {
+	return lists.Map(deviations, func(sd float64) Noise { return Gaussian(sd * sd) })
 }
 
 // reacted is what there is of B and C, in per cent. With the rates k₁ and k₂, both after Arrhenius

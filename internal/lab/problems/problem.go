@@ -209,11 +209,7 @@ func (a Axis) values(side int) []float64 {
 	if a.Step > 0 {
 		side = a.Levels()
 	}
-	values := make([]float64, side)
-	for i := range values {
-		values[i] = a.Low + (a.High-a.Low)*float64(i)/float64(side-1)
-	}
-	return values
+	return lists.Of(side, func(i int) float64 { return a.Low + (a.High-a.Low)*float64(i)/float64(side-1) })
 }
 
 // bestArm finds the best arm within the limits in round t.
@@ -287,11 +283,7 @@ func (in *Instance) Stepped() bool {
 
 // Unit maps a point to unit coordinates.
 func (in *Instance) Unit(x []float64) []float64 {
-	u := make([]float64, len(x))
-	for k, a := range in.Axes {
-		u[k] = (x[k] - a.Low) / (a.High - a.Low)
-	}
-	return u
+	return lists.Of(len(x), func(k int) float64 { return (x[k] - in.Axes[k].Low) / (in.Axes[k].High - in.Axes[k].Low) })
 }
 
 // Point is the point that a place stands for.
@@ -299,11 +291,7 @@ func (in *Instance) Point(at optimizer.Place) []float64 {
 	if at.Arm >= 0 {
 		return in.Arms[at.Arm]
 	}
-	x := make([]float64, len(at.U))
-	for k, a := range in.Axes {
-		x[k] = a.Low + at.U[k]*(a.High-a.Low)
-	}
-	return x
+	return lists.Of(len(at.U), func(k int) float64 { return in.Axes[k].Low + at.U[k]*(in.Axes[k].High-in.Axes[k].Low) })
 }
 
 // SafePlaces are the places of the safe points; among arms, the nearest ones that are within the

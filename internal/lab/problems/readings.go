@@ -130,9 +130,7 @@ func fromReadings(table, prior *Readings, limit func(best float64) float64) (*In
 		Noise:  []Noise{noise, noise},
 		Kernel: "covariance", Matrix: matrix, Variance: variance, Lengthscale: 1, Lambda: lambda,
 	}
-	for i := range means {
-		in.Arms = append(in.Arms, []float64{float64(i)})
-	}
+	in.Arms = lists.Of(len(means), func(i int) []float64 { return []float64{float64(i)} })
 	best, err := in.bestArm(1)
 	if err != nil {
 		return nil, fmt.Errorf("no column's mean reaches the limit %g", h)
@@ -173,11 +171,7 @@ func (r *Readings) centred() (means []float64, residuals [][]float64) {
 		}
 	}
 	for _, row := range r.Rows {
-		rest := make([]float64, len(row))
-		for i, v := range row {
-			rest[i] = v - means[i]
-		}
-		residuals = append(residuals, rest)
+		residuals = append(residuals, lists.Of(len(row), func(i int) float64 { return row[i] - means[i] }))
 	}
 	return means, residuals
 }

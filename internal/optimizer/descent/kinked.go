@@ -326,12 +326,7 @@ func (d *dual) sweep() (most float64) {
 // face moves the multipliers between their bounds towards where the dual is largest while the
 // others stay, as far as the first bound, and tells whether it came to one.
 func (d *dual) face() bool {
-	var free []int
-	for k, kink := range d.kinks {
-		if 0 < d.lambda[k] && d.lambda[k] < kink.Price {
-			free = append(free, k)
-		}
-	}
+	free := lists.Where(len(d.kinks), func(k int) bool { return 0 < d.lambda[k] && d.lambda[k] < d.kinks[k].Price })
 	matrix, by := make([][]float64, len(free)), make([]float64, len(free))
 	for r, k := range free {
 		by[r] = d.height(k)

@@ -13,6 +13,7 @@ import (
 	"math"
 	"slices"
 
+	"headroom/internal/lists"
 	"headroom/internal/optimizer/checkpoint"
 	"headroom/internal/optimizer/cores"
 )
@@ -69,10 +70,7 @@ func (c *Cholesky) Adopt(ctx context.Context, rows [][]float64) error {
 }
 
 func (c *Cholesky) appendRows(ctx context.Context, rows [][]float64, shares int) error {
-	work := make([]*checkpoint.Meter, shares)
-	for share := range work {
-		work[share] = checkpoint.NewMeter(ctx)
-	}
+	work := lists.Of(shares, func(int) *checkpoint.Meter { return checkpoint.NewMeter(ctx) })
 	grown := c.Prefix(c.Len())
 	grown.rows = slices.Grow(grown.rows, len(rows))
 	for len(rows) > 0 {

@@ -223,12 +223,7 @@ func Around(problem Problem, count int, normal func() float64) ([]Hyperparameter
 	}
 	p := newPosterior(&problem)
 	mode := p.starts()[0]
-	var free []int
-	for i := range mode {
-		if p.low[i] < p.high[i] {
-			free = append(free, i)
-		}
-	}
+	free := lists.Where(len(mode), func(i int) bool { return p.low[i] < p.high[i] })
 	if len(free) == 0 {
 		return nil, nil
 	}
@@ -297,10 +292,7 @@ func (p *posterior) hessian(at []float64, free []int) (*mat.SymDense, bool) {
 // together, so they tell the noise; and, from the earlier ones, those farthest from all chosen so
 // far in prior lengthscales, one after another, which tell the lengthscales.
 func subset(inputs [][]float64, medians []float64, dims []int) []int {
-	all := make([]int, len(inputs))
-	for i := range all {
-		all[i] = i
-	}
+	all := lists.Below(len(inputs))
 	if len(all) <= MostPoints {
 		return all
 	}

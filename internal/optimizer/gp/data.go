@@ -550,11 +550,7 @@ func (d *Data) inverse(ctx context.Context, rows [][]float64, first int) error {
 		row[first+r] = 1
 	}
 	return cores.Stretches(len(rows), func(from, to int) error {
-		cut := make([][]float64, to-from)
-		for r := range cut {
-			cut[r] = rows[from+r][:first+to]
-		}
-		return d.factor.SolveUpperMany(ctx, cut)
+		return d.factor.SolveUpperMany(ctx, lists.Of(to-from, func(r int) []float64 { return rows[from+r][:first+to] }))
 	})
 }
 

@@ -2,13 +2,13 @@ package gp
 
 import (
 	"crypto/sha256"
-	"encoding/binary"
 	"io"
 	"iter"
 	"math"
 	"slices"
 	"sync"
 
+	"headroom/internal/lists"
 	"headroom/internal/optimizer/factor"
 )
 
@@ -96,13 +96,8 @@ func (d *Data) keys(rules string) map[int]Key {
 	keys, sum := map[int]Key{}, sha256.New()
 	_, _ = io.WriteString(sum, rules+"\n")
 	d.kernel.Identify(sum)
-	var row []byte
 	for i := range d.noise {
-		row = row[:0]
-		for _, v := range append(d.inputs.Row(i), d.noise[i]) {
-			row = binary.LittleEndian.AppendUint64(row, math.Float64bits(v))
-		}
-		_, _ = sum.Write(row)
+		_, _ = sum.Write(lists.Bits(append(d.inputs.Row(i), d.noise[i])))
 		if (i+1)%smallestPiece == 0 {
 			keys[i+1] = Key(sum.Sum(nil))
 		}

@@ -22,10 +22,5 @@ func Names() []string { return lists.Map(registry, func(d Description) string { 
 
 // Find returns the description of the algorithm of that name.
 func Find(name string) (Description, bool) {
-	for _, d := range registry {
-		if d.Name == name {
-			return d, true
-		}
-	}
-	return Description{}, false
+	return lists.Find(registry, func(d Description) bool { return d.Name == name })
 }

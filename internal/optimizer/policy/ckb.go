@@ -3,6 +3,8 @@ package policy
 import (
 	"math"
 	"slices"
+
+	"headroom/internal/lists"
 )
 
 var ckbSettings = []Setting{
@@ -165,9 +167,7 @@ func newCKB(c Context, s Settings) ckb {
 		a.step = append(a.step, step)
 	}
 	if s.Flag("truncate") {
-		for _, bound := range append([]float64{a.bound}, a.bounds...) {
-			a.cuts = append(a.cuts, plusMinus(bound))
-		}
+		a.cuts = lists.Map(append([]float64{a.bound}, a.bounds...), plusMinus)
 	}
 	return a
 }

@@ -3,6 +3,8 @@ package policy
 import (
 	"maps"
 	"math/bits"
+
+	"headroom/internal/lists"
 )
 
 // The words of horizonSetting.
@@ -147,9 +149,7 @@ func (a doubling) overPhases(rounds []Footstep, bound func(Traits, []Footstep) [
 	out := make([]float64, 0, len(rounds))
 	for i, before := 0, 0.0; len(out) < len(rounds); i++ {
 		phase := rounds[len(out):min(phaseStart(i+1)-1, len(rounds))]
-		for _, sum := range bound(a.phases[i].Traits(), phase) {
-			out = append(out, before+sum)
-		}
+		out = append(out, lists.Map(bound(a.phases[i].Traits(), phase), func(sum float64) float64 { return before + sum })...)
 		before = out[len(out)-1]
 	}
 	return out

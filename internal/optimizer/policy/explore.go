@@ -25,12 +25,8 @@ type explorer struct {
 
 // newExplorer makes ckb with two rules of exploration.
 func newExplorer(c Context, s Settings, objective, limits string) explorer {
-	a := explorer{ckb: newCKB(c, s), rules: []string{objective}, distribution: s.Text("distribution"),
-		points: int(s.Value("points", "")), spread: s.Value("spread", "")}
-	for range c.Constraints {
-		a.rules = append(a.rules, limits)
-	}
-	return a
+	rules := append([]string{objective}, slices.Repeat([]string{limits}, len(c.Constraints))...)
+	return explorer{ckb: newCKB(c, s), rules: rules, distribution: s.Text("distribution"), points: int(s.Value("points", "")), spread: s.Value("spread", "")}
 }
 
 func (a explorer) has(rule string) bool { return slices.Contains(a.rules, rule) }

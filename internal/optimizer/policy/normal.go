@@ -6,6 +6,8 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/integrate/quad"
+
+	"headroom/internal/lists"
 )
 
 // The logarithms of a normal distribution's tails. What follows keeps its digits where e^{−z²/2}
@@ -219,12 +221,4 @@ func excess(costs []float64) float64 {
 	return sum
 }
 
-func count(marked []bool) int {
-	n := 0
-	for _, m := range marked {
-		if m {
-			n++
-		}
-	}
-	return n
-}
+func count(marked []bool) int { return lists.Count(marked, func(is bool) bool { return is }) }

@@ -172,11 +172,7 @@ func summed(target int, rounds []Footstep, term func(i int, r Footstep) float64)
 
 // figured is what a bound comes to after each round.
 func figured(rounds []Footstep, after func(i int, r Footstep) float64) []float64 {
-	out := make([]float64, len(rounds))
-	for i, r := range rounds {
-		out[i] = after(i, r)
-	}
-	return out
+	return lists.Of(len(rounds), func(i int) float64 { return after(i, rounds[i]) })
 }
 
 // epochStart is the first round of the epoch of the given length that round t belongs to.

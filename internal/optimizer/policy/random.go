@@ -1,6 +1,10 @@
 package policy
 
-import "math/rand/v2"
+import (
+	"math/rand/v2"
+
+	"headroom/internal/lists"
+)
 
 var randomSearch = Description{
 	Name: "random", Title: "Random search",
@@ -23,10 +27,7 @@ func (uniform) propose(s *Input) [][]float64 {
 	source := rand.New(rand.NewPCG(s.Draw.Seed, 1))
 	points := make([][]float64, uniformTries)
 	for i := range points {
-		points[i] = make([]float64, len(s.Set.Free))
-		for k := range points[i] {
-			points[i][k] = source.Float64()
-		}
+		points[i] = lists.Of(len(s.Set.Free), func(int) float64 { return source.Float64() })
 	}
 	return points
 }

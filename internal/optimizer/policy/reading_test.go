@@ -85,9 +85,9 @@ func simulated(random *rand.Rand, p *pair, least float64) (mean, deviation float
 	return mean, math.Sqrt((square/draws - mean*mean) / draws)
 }
 
-// TestTheValueOfAReading draws readings and compares. The ratio of chances being taken at its mean,
-// the closed form lacks what its variation is worth, which is most where limits read with more
-// noise than they are uncertain: it stays below what it stands for, and makes up most of it.
+// TestTheValueOfAReading draws readings and compares. Each chance being taken at its mean, the closed
+// form lacks what their variation is worth, which is most where limits read with more noise than they
+// are uncertain: it makes up most of what it stands for, and is hardly ever more than a tenth above it.
 func TestTheValueOfAReading(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(5, 5))

@@ -1,6 +1,10 @@
 package policy
 
-import "math"
+import (
+	"math"
+
+	"headroom/internal/lists"
+)
 
 var rpolCensored = Description{
 	Name: "rpol-censored-ucb", Title: "Rectified learning with censored late readings",
@@ -91,9 +95,5 @@ func (a censored) Beta(w Width) []float64 {
 }
 
 func (a censored) widen(beta, sums []float64) []float64 {
-	v := make([]float64, len(beta))
-	for k := range v {
-		v[k] = a.response[k]*sums[k] + beta[k]
-	}
-	return v
+	return lists.Of(len(beta), func(k int) float64 { return a.response[k]*sums[k] + beta[k] })
 }

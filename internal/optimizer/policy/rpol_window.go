@@ -1,6 +1,10 @@
 package policy
 
-import "math"
+import (
+	"math"
+
+	"headroom/internal/lists"
+)
 
 var rpolSW = Description{
 	Name: "rpol-sw-ucb", Title: "Rectified learning with a sliding window",
@@ -119,10 +123,7 @@ func (a sliding) widening(k int, lambda float64) float64 {
 func (a sliding) drifted(s *Input) *Input {
 	moved := *s
 	moved.Reward = s.Reward.shifted(a.widening(0, s.Lambda[0]))
-	moved.Costs = make([]Estimate, len(s.Costs))
-	for j, g := range s.Costs {
-		moved.Costs[j] = g.shifted(-a.widening(1+j, s.Lambda[1+j]))
-	}
+	moved.Costs = lists.Of(len(s.Costs), func(j int) Estimate { return s.Costs[j].shifted(-a.widening(1+j, s.Lambda[1+j])) })
 	return &moved
 }
 

@@ -3,12 +3,14 @@ package policy
 import (
 	"math"
 	"slices"
+
+	"headroom/internal/lists"
 )
 
 var safeSettings = []Setting{betaSetting,
 	{Name: "safe_seeds", Type: Points, DefaultMeans: "none: must be given", Meaning: "points known to be within every limit, from which safe ones are reached"},
 	{Name: "lipschitz", Type: Number, Low: limit(0), LowExclusive: true, DefaultMeans: "not used: a point is safe when its own band says so",
-		Meaning: "L: the constraints change by at most this much per unit of distance in kernel inputs; points are then safe by their distance to safe ones"}}
+		Meaning: "L: the constraints change by at most this much per unit of distance in kernel inputs, counted in the metric's scale and with raw outputs in its unit; points are then safe by their distance to safe ones"}}
 
 // fromSeeds completes the settings of an algorithm that begins with its safe seeds: a first design
 // would be spread over the whole space, whatever lies beyond the limits there.
@@ -121,12 +123,7 @@ func widest(s *Input, first int) []float64 {
 // l_{g_j} > 0 is left out: a reading moves its u_{g_j} no lower than l_{g_j}.
 func (a safe) expanders(s *Input, in, soon []bool) (func(x int) (bool, error), error) {
 	lowest := worstOf(s, negated(s.Beta))
-	var outside []int
-	for y, l := range lowest {
-		if !soon[y] && (l <= 0 || a.lipschitz > 0) {
-			outside = append(outside, y)
-		}
-	}
+	outside := lists.Where(len(lowest), func(y int) bool { return !soon[y] && (lowest[y] <= 0 || a.lipschitz > 0) })
 	would := a.rereading
 	if a.lipschitz > 0 {
 		would = a.reaching

@@ -139,12 +139,7 @@ func (a trustRegion) propose(s *Input) [][]float64 {
 	d := len(s.Set.Free)
 	points := search.Halton(proposals, d, s.Draw.Seed)
 	source := rand.New(rand.NewPCG(s.Draw.Seed, 1))
-	categories := 0
-	for k, n := range s.Set.Choices {
-		if n > 0 && s.Set.Free[k] {
-			categories++
-		}
-	}
+	categories := len(lists.Where(len(s.Set.Choices), func(k int) bool { return s.Set.Choices[k] > 0 && s.Set.Free[k] }))
 	for _, u := range points {
 		if r.centre == nil {
 			break

@@ -379,6 +379,9 @@ func (r *resolver) parseBeta(s Setting, path string, raw json.RawMessage) Beta {
 		return b
 	}
 	b = Beta{P: 0.1}
+	if !r.want(AsObject(raw) != nil, path, fmt.Sprintf(`must be a number, or {"schedule": …} with one of %s`, strings.Join(s.Choices, ", "))) {
+		return b
+	}
 	word, given, ok := r.object(path, raw, "schedule", map[string]*float64{"value": &b.Value, "B": &b.B, "R": &b.R, "p": &b.P})
 	if !ok || !r.want(slices.Contains(s.Choices, word), path+".schedule", "must be one of "+strings.Join(s.Choices, ", ")) {
 		return b

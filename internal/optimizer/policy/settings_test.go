@@ -136,6 +136,9 @@ func TestFaults(t *testing.T) {
 			t.Errorf("%s %s: faults at %q, want %q: %v", c.algorithm, c.settings, got, c.paths, faults)
 		}
 	}
+	if _, faults := settle(t, "rpol-ucb", `{"beta": "theory"}`, studyOf(1)); !strings.Contains(faults[0].Message, `must be a number, or {"schedule": …} with one of constant, sqrt_log, theory`) {
+		t.Errorf("a width by its name: %v", faults)
+	}
 	if _, faults := settle(t, "scgp-ucb", `{}`, studyOf(1)); len(faults) != 1 || !strings.Contains(faults[0].Message, "limit1") {
 		t.Errorf("scgp-ucb with a learned constraint: %v", faults)
 	}

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"headroom/internal/lists"
 )
 
 var stageOpt = Description{
@@ -53,10 +55,7 @@ func (a stages) Score(s *Input) (Scores, error) {
 
 // anyOf tells whether some place is allowed after all; it asks of those with large scores first.
 func anyOf(scores Scores) (bool, error) {
-	order := make([]int, len(scores.Value))
-	for i := range order {
-		order[i] = i
-	}
+	order := lists.Below(len(scores.Value))
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(scores.Value[b], scores.Value[a]) })
 	for _, i := range order {
 		if is, err := scores.AllowedAfterAll(i); is || err != nil {

@@ -122,6 +122,14 @@ func (c Circumstances) stated(of func(Beta) float64) (text string, untold []stri
 	return strings.Join(parts, ", "), untold
 }
 
+// named are some of the metrics, in words.
+func (c Circumstances) named(metrics []string) string {
+	if len(metrics) > 1 && len(metrics) == len(c.Metrics) {
+		return "any metric"
+	}
+	return strings.Join(metrics, ", ")
+}
+
 // widthsOf are the metrics whose width has that schedule.
 func (c Circumstances) widthsOf(schedule string) []string {
 	return slices.DeleteFunc(slices.Clone(c.Metrics), func(metric string) bool { return c.Settings.BetaFor(metric).Schedule != schedule })
@@ -134,7 +142,7 @@ var (
 		func(c Circumstances) Finding {
 			b, untold := c.stated(func(b Beta) float64 { return b.B })
 			return unknown("B is set to %s; no number of readings can show that it is large enough", b).
-				unless(len(untold) > 0, "no B is given for %s", strings.Join(untold, ", "))
+				unless(len(untold) > 0, "no B is given for %s", c.named(untold))
 		}}
 
 	unitKernel = Assumption{
@@ -157,7 +165,7 @@ var (
 			case len(c.Uneven) > 0:
 				return notMet("repeated settings show that the noise of %s differs from one to another", strings.Join(c.Uneven, ", "))
 			case len(untold) > 0:
-				return notMet("no R is given for %s", strings.Join(untold, ", "))
+				return notMet("no R is given for %s", c.named(untold))
 			case len(bounded) > 0:
 				return unknown("the width of %s asks for more, noise of at most √λ in size; readings can contradict that, not prove it", strings.Join(bounded, ", "))
 			}
@@ -204,7 +212,7 @@ var (
 		"Nothing changes with time: the same settings give the same response on every day.",
 		func(c Circumstances) Finding {
 			return unknown("no sign of drift so far (readings watched: %d), which proves nothing of later ones", c.Watched).
-				unless(len(c.Drifted) > 0, "readings of %s have come out on one side of their predictions, again and again", strings.Join(c.Drifted, ", "))
+				unless(len(c.Drifted) > 0, "readings of %s have come out on one side of their predictions, again and again, as where they change with time, or where B or the kernel is wrong for them", strings.Join(c.Drifted, ", "))
 		}}
 
 	unchanged = Assumption{

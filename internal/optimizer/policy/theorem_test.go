@@ -119,6 +119,15 @@ func TestAssumptionsAreHeldAgainstTheStudy(t *testing.T) {
 	}
 }
 
+// TestReadingsOnOneSideNeedNoDrift: a function that is larger than B allows comes out so, too, and nothing
+// changes with time.
+func TestReadingsOnOneSideNeedNoDrift(t *testing.T) {
+	t.Parallel()
+	if got := stationary.Judge(Circumstances{Drifted: []string{"f"}}); !strings.HasSuffix(got.Because, "again and again, as where they change with time, or where B or the kernel is wrong for them") {
+		t.Errorf("%+v", got)
+	}
+}
+
 // TestAssumptionsOnSettings: what the settings themselves contradict.
 func TestAssumptionsOnSettings(t *testing.T) {
 	t.Parallel()

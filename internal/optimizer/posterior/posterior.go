@@ -218,13 +218,7 @@ func (r *Rows) predictOwn(ctx context.Context, at Points) (p Prediction, err err
 
 // elsewhere are the points at which no row stands.
 func (p Points) elsewhere() Points {
-	var others []int
-	for i, row := range p.Rows {
-		if row < 0 {
-			others = append(others, i)
-		}
-	}
-	return Points{Inputs: p.Inputs.Pick(others)}
+	return Points{Inputs: p.Inputs.Pick(lists.Where(len(p.Rows), func(i int) bool { return p.Rows[i] < 0 }))}
 }
 
 // joined are the values of all points: those of the rows that stand there, and those elsewhere.
@@ -432,9 +426,9 @@ func (c *Candidates) Predict(ctx context.Context, at Points, beside *Reference) 
 	if p.Means, err = c.Means(ctx, at); err != nil {
 		return p, err
 	}
-	p.Variances = pick(c.Narrowed.Variances(), at.Arms)
+	p.Variances = lists.At(c.Narrowed.Variances(), at.Arms)
 	if beside != nil {
-		p.Together = pick(c.Narrowed.Covariances(beside.arm), at.Arms)
+		p.Together = lists.At(c.Narrowed.Covariances(beside.arm), at.Arms)
 	}
 	return p, nil
 }
@@ -448,7 +442,7 @@ func (c *Candidates) Means(ctx context.Context, at Points) ([][]float64, error) 
 		}
 		return rows.Means(ctx, at)
 	}
-	return lists.Map(c.Arms.Means(), func(means []float64) []float64 { return pick(means, at.Arms) }), nil
+	return lists.Map(c.Arms.Means(), func(means []float64) []float64 { return lists.At(means, at.Arms) }), nil
 }
 
 // Played is what was noted of the round.
@@ -474,14 +468,9 @@ func (c *Candidates) Covariances(ctx context.Context, at Points, among []int) (f
 		}
 		return rows.Covariances(ctx, at, among)
 	}
-	arms := pick(at.Arms, among)
-	return func(x int) []float64 { return pick(c.Narrowed.Covariances(at.Arms[x]), arms) }, nil
+	arms := lists.At(at.Arms, among)
+	return func(x int) []float64 { return lists.At(c.Narrowed.Covariances(at.Arms[x]), arms) }, nil
 }
 
 // Refer makes the first point one to compare others with.
 func (c *Candidates) Refer(x Points) *Reference { return &Reference{Inputs: x.Inputs, arm: x.Arms[0]} }
-
-// pick are the values with these indices.
-func pick[T any](from []T, indices []int) []T {
-	return lists.Map(indices, func(n int) T { return from[n] })
-}

@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/stat/distmv"
 	"gonum.org/v1/gonum/stat/samplemv"
 
+	"headroom/internal/lists"
 	"headroom/internal/optimizer/descent"
 )
 
@@ -314,12 +315,8 @@ const walkStream = 0x77616c6b
 // See Smith (1984), Efficient Monte Carlo procedures for generating points uniformly distributed
 // over bounded regions (hit and run), and Neal (2003), Slice sampling (the cutting back).
 func Walk(axes []Axis, settle func(u []float64) bool, from [][]float64, n int, seed uint64) [][]float64 {
-	w := walker{axes: axes, settle: settle, random: rand.New(rand.NewPCG(seed, walkStream))}
-	for k, axis := range axes {
-		if !axis.Fixed {
-			w.free = append(w.free, k)
-		}
-	}
+	free := lists.Where(len(axes), func(k int) bool { return !axes[k].Fixed })
+	w := walker{axes: axes, settle: settle, random: rand.New(rand.NewPCG(seed, walkStream)), free: free}
 	if len(from) == 0 || len(w.free) == 0 {
 		return from
 	}
@@ -463,12 +460,8 @@ func (c *Climbs) Add(u []float64, score Score, least float64) {
 func (c *Climbs) Resume(i int, least float64) { c.climbs[i].(*descent.Kinked).Resume(least) }
 
 // Highest are the numbers of the ascents that joined no other, the highest first.
-func (c *Climbs) Highest() (order []int) {
-	for i, a := range c.Ascents {
-		if !a.Joined {
-			order = append(order, i)
-		}
-	}
+func (c *Climbs) Highest() []int {
+	order := lists.Where(len(c.Ascents), func(i int) bool { return !c.Ascents[i].Joined })
 	slices.SortStableFunc(order, func(i, j int) int { return Higher(c.Ascents[i].Score, c.Ascents[j].Score) })
 	return order
 }

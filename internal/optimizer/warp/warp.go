@@ -7,7 +7,7 @@
 // with z a standardised reading, so that no unit matters. ψ_p rises, with slope 1 at 0, and ψ_1 is
 // the identity. For p between 0 and 2 it takes every value, so its inverse is defined everywhere.
 //
-// Readings of one sign that reach over decades are compared by their ratios instead: by ψ_0 of (z −
+// Readings above 0 that reach over decades are compared by their ratios instead: by ψ_0 of (z −
 // Origin)/Unit, which is their logarithm as far below the least of them as they reach above it, and
 // minus that of the distance below: −ln(1−x) at x < 0, where ψ_0 would fall as a square does, so that
 // what an instrument reads a little below zero would lie thousands of deviations beside the others.

@@ -1,6 +1,7 @@
 package design
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -68,16 +69,12 @@ func CheckDescription(text string) string {
 
 func (c *checker) algorithm() {
 	a := &c.d.Algorithm
-	if a.Name == "" {
-		a.Name = defaultAlgorithm
-	}
+	a.Name = cmp.Or(a.Name, defaultAlgorithm)
 	if _, there := policy.Find(a.Name); !there {
 		c.faults.Add("algorithm.name", a.Name, "%s", UnknownName("algorithm", a.Name, policy.Names()))
 	}
 	c.word(&a.Preset, "algorithm.preset", "", presetPaper)
-	if a.Horizon == 0 {
-		a.Horizon = defaultHorizon
-	}
+	a.Horizon = cmp.Or(a.Horizon, defaultHorizon)
 	if a.Horizon < 1 || a.Horizon > maxHorizon {
 		c.faults.Add("algorithm.horizon", a.Horizon, "must be a whole number of rounds from 1 to %d", maxHorizon)
 		a.Horizon = defaultHorizon // so that what follows from it is no fault
@@ -85,9 +82,7 @@ func (c *checker) algorithm() {
 }
 
 func (c *checker) stop() {
-	if c.d.Stop == nil {
-		c.d.Stop = new(UsualStop())
-	}
+	c.d.Stop = cmp.Or(c.d.Stop, new(UsualStop()))
 	target := *c.d.Stop
 	if !(target.Within > 0 && target.Within <= 1) {
 		c.faults.Add("stop.within", target.Within, "must be a share above 0 and at most 1, such as 0.01 for one per cent of the recommended value")
@@ -178,6 +173,27 @@ func (c *checker) parameters() {
 		c.parameter(p, at)
 	}
 	c.remainders()
+	c.room()
+}
+
+const (
+	// mostNumbers is how many numbers a decision may hold of the places that it looks at, one for each
+	// choice of each place: those of ten thousand candidates of twenty thousand choices took 10 GB.
+	mostNumbers = 12_000_000
+	// unlisted stands for their number where no candidates are listed: a search looks at several for each
+	// choice.
+	unlisted = 6000
+)
+
+// room bounds the choices of all parameters together.
+func (c *checker) room() {
+	choices := 0
+	for _, p := range c.d.Parameters {
+		choices += max(1, len(p.Choices))
+	}
+	if most := mostNumbers / max(unlisted, len(c.d.Candidates)); choices > most {
+		c.faults.Add("parameters", choices, "have %d choices in all, numbers counting as one; at most %d are possible, of ten thousand candidates %d", choices, most, mostNumbers/maxCandidates)
+	}
 }
 
 func (c *checker) parameter(p *Parameter, at string) {
@@ -271,7 +287,7 @@ func (c *checker) step(p *Parameter, at string) {
 	step := *p.Step
 	switch {
 	case p.Type == Integer && step != 1:
-		c.faults.Add(at+".step", step, "an integer parameter has steps of 1; leave step out")
+		c.faults.Add(at+".step", step, "an integer parameter has steps of 1; leave step out, or make the parameter real, with that step")
 	case !(step > 0) || !Finite(step):
 		c.faults.Add(at+".step", nil, "must be above 0")
 	case p.Low == nil || p.High == nil:
@@ -318,12 +334,8 @@ func (c *checker) remainders() {
 
 func (c *checker) remainder(p *Parameter, at string, types map[string]ParameterType) {
 	if c.bound(p.Total, at+".total") {
-		if p.Low == nil {
-			p.Low = new(float64)
-		}
-		if p.High == nil {
-			p.High = new(*p.Total)
-		}
+		p.Low = cmp.Or(p.Low, new(float64))
+		p.High = cmp.Or(p.High, new(*p.Total))
 		c.bounds(p, at)
 	}
 	switch n := len(p.Of); {
@@ -333,7 +345,6 @@ func (c *checker) remainder(p *Parameter, at string, types map[string]ParameterT
 		c.faults.Add(at+".of", n, "names %d parameters; there are %d", n, len(c.d.Parameters))
 		return
 	}
-	seen := map[string]bool{}
 	for i, name := range p.Of {
 		location := fmt.Sprintf("%s.of[%d]", at, i)
 		switch kind, known := types[name]; {
@@ -343,10 +354,9 @@ func (c *checker) remainder(p *Parameter, at string, types map[string]ParameterT
 			c.faults.Add(location, name, "a remainder cannot be part of itself")
 		case kind != Real && kind != Integer:
 			c.faults.Add(location, name, "%q is of type %s; only real and integer parameters can share a total", name, kind)
-		case seen[name]:
+		case slices.Contains(p.Of[:i], name):
 			c.faults.Add(location, name, "%q stands in the list twice", name)
 		}
-		seen[name] = true
 	}
 }
 
@@ -374,7 +384,11 @@ func (c *checker) metrics() {
 	c.recorded()
 	c.contextNames()
 	if n := len(c.d.MetricNames()); n > maxMetrics {
-		c.faults.Add("recorded_metrics", n, "there are %d metrics in all; at most %d are allowed", n, maxMetrics)
+		at := "recorded_metrics"
+		if len(c.d.RecordedMetrics) == 0 {
+			at = "constraints"
+		}
+		c.faults.Add(at, n, "there are %d metrics in all; at most %d are allowed", n, maxMetrics)
 	}
 }
 
@@ -404,9 +418,7 @@ func (c *checker) constraintNames() {
 	seen := map[string]bool{}
 	for i := range c.d.Constraints {
 		k := &c.d.Constraints[i]
-		if k.Name == "" {
-			k.Name = k.Metric
-		}
+		k.Name = cmp.Or(k.Name, k.Metric)
 		switch {
 		case k.Name != k.Metric:
 			c.claim(k.Name, "the name of "+constraintAt(i), constraintAt(i)+".name")
@@ -447,22 +459,21 @@ func (c *checker) contextNames() {
 			c.faults.Add(constraintAt(i)+".context", n, "has %d names; at most %d are allowed", n, maxContext)
 			continue
 		}
-		seen := map[string]bool{}
 		for j, name := range k.Context {
 			location := fmt.Sprintf("%s.context[%d]", constraintAt(i), j)
 			switch {
 			case CheckName(name) != "":
 				c.faults.Add(location, name, "the name %s", CheckName(name))
 			case !isIdentifier(name):
-				c.faults.Add(location, name, "%q cannot be used in an expression; it needs to be letters, digits and _ beginning with a letter, and no word like and, or, not, in", name)
+				c.faults.Add(location, name, noIdentifier, name)
 			case slices.Contains(c.d.ParameterNames(), name):
 				c.faults.Add(location, name, "%q is a parameter; expressions can use it without naming it here", name)
 			case c.taken[FoldCase(name)] != "":
 				c.faults.Add(location, name, nameTaken, name, c.taken[FoldCase(name)])
-			case seen[name]:
+			case slices.Contains(k.Context[:j], name):
 				c.faults.Add(location, name, "%q stands in the list twice", name)
 			}
-			seen[name], all[name] = true, true
+			all[name] = true
 		}
 	}
 	if len(all) > maxContext {

@@ -150,8 +150,18 @@ var checkFaults = []checkFault{
 			d.Parameters = append(d.Parameters, Parameter{Name: fmt.Sprint("p", i), Type: Categorical, Choices: []string{"A"}})
 		}
 	}, "parameters", "51 parameters; at most 50"},
+	{"more choices than decisions have room for", func(d *Definition) {
+		var choices []string
+		for i := range 1000 {
+			choices = append(choices, fmt.Sprint("choice ", i))
+		}
+		for i := range 2 {
+			d.Parameters = append(d.Parameters, Parameter{Name: fmt.Sprint("p", i), Type: Categorical, Choices: choices})
+		}
+	}, "parameters", "at most 2000"},
 	{"same name in other case", func(d *Definition) { d.Parameters[2].Name = "TEMPERATURE" }, "parameters[2].name", "is taken by a parameter"},
 	{"same name in other case, beyond ASCII", func(d *Definition) { d.Parameters[2].Name, d.Parameters[3].Name = "ſtraße ω", "STRAßE Ω" }, "parameters[3].name", "is taken"},
+	{"same name, its accent encoded otherwise", func(d *Definition) { d.Parameters[2].Name, d.Parameters[3].Name = "débit", "De\u0301bit" }, "parameters[3].name", "is taken"},
 	{"reserved word", func(d *Definition) { d.Parameters[2].Name = "Note" }, "parameters[2].name", "cannot be a name"},
 	{"space at the end", func(d *Definition) { d.Parameters[2].Name = "salt " }, "parameters[2].name", "begin or end with a space"},
 	{"control character", func(d *Definition) { d.Parameters[2].Name = "sa\nlt" }, "parameters[2].name", "control characters"},
@@ -173,7 +183,7 @@ var checkFaults = []checkFault{
 	{"unknown scale", func(d *Definition) { d.Parameters[2].Scale = "log10" }, "parameters[2].scale", `must be "linear" or "log"`},
 	{"fractional bound of an integer", func(d *Definition) { d.Parameters[1].Low = new(1.5) }, "parameters[1].low", "1.5 must be a whole number"},
 	{"whole numbers that are rounded when they are read", func(d *Definition) { d.Parameters[1].High = new(9007199254740993.0) }, "parameters[1].high", "must be at most 9007199254740991 in size"},
-	{"step of an integer", func(d *Definition) { d.Parameters[1].Step = new(2.0) }, "parameters[1].step", "steps of 1"},
+	{"step of an integer", func(d *Definition) { d.Parameters[1].Step = new(2.0) }, "parameters[1].step", "steps of 1; leave step out, or make the parameter real, with that step"},
 	{"negative step", func(d *Definition) { d.Parameters[3].Step = new(-0.1) }, "parameters[3].step", "must be above 0"},
 	{"wide step", func(d *Definition) { d.Parameters[3].Step = new(2.0) }, "parameters[3].step", "step 2 is wider than the range from 0.5 to 2"},
 	{"fine step", func(d *Definition) { d.Parameters[3].Step = new(1e-12) }, "parameters[3].step", "too fine"},
@@ -186,6 +196,23 @@ var checkFaults = []checkFault{
 
 	{"unreadable input constraint", func(d *Definition) { d.InputConstraints[0] = "temperature +* 2 <= 1" }, "input_constraints[0]", `cannot be read at character 14, from "* 2 <= 1" on`},
 	{"a decimal comma in an input constraint", func(d *Definition) { d.InputConstraints[0] = "0,5*temperature <= 10" }, "input_constraints[0]", `from ",5*temperature <= 10" on; decimals have a point`},
+	{"a sum in an input constraint", func(d *Definition) { d.InputConstraints[0] = "temperature + cycles = 30" }, "input_constraints[0]", `from "= 30" on; for settings that must add up to a total, make one of them a remainder`},
+	{"an equation as an input constraint", func(d *Definition) { d.InputConstraints[0] = "temperature + cycles == 30" }, "input_constraints[0]", `== is not possible here; for settings that must add up to a total, make one of them a remainder`},
+	{"an equation by two input constraints", func(d *Definition) {
+		d.InputConstraints = []string{"cycles >= 2", "temperature + 2*cycles <= 60", "60 - 2*cycles <= temperature"}
+	}, "input_constraints[2]",
+		`with "temperature + 2*cycles <= 60" it holds only where both sides are equal; for settings that must add up to a total, make one of them a remainder`},
+	{"an equation that corners keep", func(d *Definition) {
+		d.Parameters = []Parameter{{Name: "a", Type: Real, Low: new(0.0), High: new(1.0)}, {Name: "b", Type: Real, Low: new(0.0), High: new(1.0)}, {Name: "c", Type: Real, Low: new(0.0), High: new(1.0)}}
+		d.Unavailable, d.InputConstraints = nil, []string{"a + b + c <= 1", "a + b + c >= 1"}
+	}, "input_constraints[1]", `with "a + b + c <= 1" it holds only where both sides are equal`},
+	{"a name of two words in an input constraint", func(d *Definition) {
+		d.Parameters[1].Name, d.InputConstraints[0] = "long cycles", "temperature + long cycles <= 50"
+	}, "input_constraints[0]", `from "cycles <= 50" on; "long cycles" cannot be used in an expression; it needs to be letters, digits and _`},
+	{"names that an input constraint may use", func(d *Definition) {
+		d.Parameters[1].Name, d.InputConstraints[0] = "long cycles", "temperature + long_cyc <= 50"
+	}, "input_constraints[0]", `the name "long_cyc" is unknown; it may use temperature, salt, time`},
+	{"a sign in an input constraint", func(d *Definition) { d.InputConstraints[0] = "temperature ≤ 30" }, "input_constraints[0]", `from "≤ 30" on; at most is written <=, and at least >=`},
 	{"half an input constraint", func(d *Definition) { d.InputConstraints[0] = "temperature <=" }, "input_constraints[0]", "something is missing at its end"},
 	{"a category in an expression", func(d *Definition) { d.InputConstraints[0] = "catalyst <= 1" }, "input_constraints[0]", "is a choice, not a number"},
 	{"division by zero at a corner", func(d *Definition) { d.InputConstraints[0] = "1/(temperature - 20) <= 1" }, "input_constraints[0]", "no finite value at temperature = 20"},
@@ -227,11 +254,18 @@ var checkFaults = []checkFault{
 			d.RecordedMetrics = append(d.RecordedMetrics, RecordedMetric{Metric: fmt.Sprint("m", i)})
 		}
 	}, "recorded_metrics", "21 metrics in all; at most 20"},
+	{"too many metrics with limits", func(d *Definition) {
+		d.RecordedMetrics = nil
+		for i := range 18 {
+			d.Constraints = append(d.Constraints, Constraint{Metric: fmt.Sprint("m", i), Op: "<="})
+		}
+	}, "constraints", "21 metrics in all; at most 20"},
 
 	{"known objective", func(d *Definition) { d.Constraints[0].Metric, d.Constraints[0].Expression = "yield", "cycles" }, "constraints[0].metric", "the objective's metric must be measured"},
 	{"context without expression", func(d *Definition) { d.Constraints[0].Context = []string{"omega"} }, "constraints[0].context", "goes with an expression"},
 	{"sampled without candidates", func(d *Definition) { d.Constraints[0].Sampled = true }, "constraints[0].sampled", "give candidates"},
 	{"half known", func(d *Definition) { d.Constraints[1].Expression = "cycles" }, "constraints[2].metric", "must come from the same place"},
+	{"a number too large to compute with", func(d *Definition) { d.InputConstraints[0] = "temperature <= 1e101" }, "input_constraints[0]", "1e+101 is too large; numbers up to 1e100 in size are possible"},
 	{"unknown name in an expression", func(d *Definition) { d.Constraints[0].Expression = "omega + cycle" }, "constraints[0].expression", `the name "omega" is unknown`},
 	{"misspelt name in an expression", func(d *Definition) { d.Constraints[0].Expression = "cycle" }, "constraints[0].expression", `did you mean "cycles"?`},
 	{"a comparison as expression", func(d *Definition) { d.Constraints[0].Expression = "cycles <= 3" }, "constraints[0].expression", "goes in op and threshold"},

@@ -1,6 +1,7 @@
 package design
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -240,7 +241,9 @@ func (b *compiler) safeSeeds(at string, needed bool) {
 	raw := b.out.Def.Algorithm.Settings["safe_seeds"]
 	var seeds []Settings
 	if !policy.Absent(raw) && json.Unmarshal(raw, &seeds) != nil {
-		b.faults.Add(at, nil, "must be a list of points, each an object of parameter values")
+		if raw[0] == '[' { // what is no list is refused already
+			b.faults.Add(at, nil, "must be a list of points, each an object of parameter values")
+		}
 		return
 	}
 	switch n := len(seeds); {
@@ -290,6 +293,10 @@ func (c *Compiled) Metric(name string) (m MetricInfo, there bool) {
 	}
 	return c.metrics[i], true
 }
+
+// WideForSafety tells whether metrics are modelled so wide that nothing seems safe which is far from what was
+// read, as for algorithms that go on from safe settings: by their readings, which hardly differ, all would be.
+func (c *Compiled) WideForSafety() bool { return c.Algorithm.NeedsSafeSeeds && c.Config.Standardize }
 
 // compiler compiles a definition whose parameters and names are in order, noting faults in what is
 // left to check.
@@ -412,9 +419,7 @@ func (b *compiler) completeModel(given givenModel) {
 	m.Kernel = c.completeSetting(m.Kernel, lacking(func(name string) bool { return given.kernels.at(name) != nil }), defaultKernel)
 	usualLambda := 1 + 2/float64(c.Def.Algorithm.Horizon)
 	if c.Config.Fit {
-		if m.Start == nil {
-			m.Start = &Start{Lengthscale: usualLengthscale, Variance: usualVariance, Lambda: usualLambda}
-		}
+		m.Start = cmp.Or(m.Start, &Start{Lengthscale: usualLengthscale, Variance: usualVariance, Lambda: usualLambda})
 		return
 	}
 	m.Variance = c.completeSetting(m.Variance, lacking(func(name string) bool { return given.variances.at(name) != nil }), usualVariance)
@@ -469,6 +474,9 @@ func (b *compiler) verify(costsGood bool) {
 		return
 	}
 	b.verifyLimits()
+	if b.out.arms == nil {
+		b.verifyInequalities()
+	}
 	switch {
 	case len(*b.faults) > 0:
 		return
@@ -484,6 +492,14 @@ func (b *compiler) verify(costsGood bool) {
 	if costsGood {
 		b.verifyForms()
 		b.verifyMatrices()
+	}
+}
+
+// verifyInequalities finds two limits that say the opposite of each other, as where a sum is to be its
+// total: hardly any point is allowed then, and none beside it.
+func (b *compiler) verifyInequalities() {
+	if one, other := b.out.space.equation(); other != nil {
+		b.faults.Add(fmt.Sprintf("input_constraints[%d]", other.number), other.text, "with %q it holds only where both sides are equal; %s", one.text, ofTotals)
 	}
 }
 

@@ -185,6 +185,11 @@ func TestSafeSeedsArePlaced(t *testing.T) {
 	d.Algorithm.Name = firstThat(t, func(a policy.Description) bool { return a.NeedsSafeSeeds })
 	_, err := d.Check()
 	wantFault(t, faultsOf(t, err), "algorithm.settings.safe_seeds", "give at least one")
+	for _, wrong := range []string{`{"temperature": 30}`, `[[30, 3]]`} {
+		d.Algorithm.Settings = map[string]json.RawMessage{"safe_seeds": rawJSON(wrong)}
+		_, err = d.Check()
+		wantFault(t, faultsOf(t, err), "algorithm.settings.safe_seeds", "must be a list of points")
+	}
 	d.Algorithm.Settings = map[string]json.RawMessage{"safe_seeds": rawJSON(`[{"temperature": 30, "cycles": 3, "salt": 0.1, "time": 0.8, "catalyst": "B"}, {"temperature": 300, "cycles": 3, "salt": 0.1, "time": 0.8, "catalyst": "B"}]`)}
 	_, err = d.Check()
 	wantFault(t, faultsOf(t, err), "algorithm.settings.safe_seeds[1].temperature", "300 is above the highest, 60")

@@ -4,6 +4,7 @@
 package design
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -190,28 +191,21 @@ func (d Definition) Metrics() []MetricInfo {
 			index[k.Metric] = i
 			all = append(all, MetricInfo{Name: k.Metric, Modelled: !k.Given(), Known: k.Given()})
 		}
-		if all[i].Unit == "" {
-			all[i].Unit = k.Unit
-		}
+		all[i].Unit = cmp.Or(all[i].Unit, k.Unit)
 		if all[i].Plausible == nil {
 			all[i].Plausible = k.Plausible
 		}
 		all[i].Constraints = append(all[i].Constraints, k)
 	}
-	for _, r := range d.RecordedMetrics {
-		all = append(all, MetricInfo{Name: r.Metric, Unit: r.Unit, Plausible: r.Plausible})
-	}
-	return all
+	return append(all, lists.Map(d.RecordedMetrics, func(r RecordedMetric) MetricInfo {
+		return MetricInfo{Name: r.Metric, Unit: r.Unit, Plausible: r.Plausible}
+	})...)
 }
 
 // Metric describes the metric of that name, with nothing where there is none.
 func (d Definition) Metric(name string) MetricInfo {
-	for _, m := range d.Metrics() {
-		if m.Name == name {
-			return m
-		}
-	}
-	return MetricInfo{}
+	found, _ := lists.Find(d.Metrics(), func(m MetricInfo) bool { return m.Name == name })
+	return found
 }
 
 // MetricNames lists every metric once: the objective's, the constraints', the recorded ones.
@@ -392,7 +386,7 @@ func (o Objective) Better(a, b float64) bool {
 type Fault struct {
 	Field   string `json:"location"`
 	Message string `json:"message"`
-	Value   any    `json:"value,omitempty"`
+	Value   any    `json:"value"` // what was sent; nil where nothing was, or where it is not repeated
 }
 
 // Invalid is well-formed input that breaks rules; it names what is wrong, up to MostFaults things.
@@ -544,3 +538,10 @@ func constraintAt(i int) string { return fmt.Sprintf("constraints[%d]", i) }
 
 // Logarithmic tells whether a number's scale is.
 func (p Parameter) Logarithmic() bool { return p.Scale == ScaleLog }
+
+// MostMapped is how many values a map has at most along each of its two parameters.
+const MostMapped = 100
+
+// Mapped tells whether a map can have the parameter for an axis. Of two with a thousand choices each a
+// million points would be worked out, for which no machine has the memory.
+func (p Parameter) Mapped() bool { return p.Type != Remainder && len(p.Choices) <= MostMapped }

@@ -29,8 +29,23 @@ type variables struct {
 	choices map[string]bool // parameters that have no number
 }
 
+// names are those that a formula can name.
 func (v variables) names() []string {
-	return slices.SortedFunc(maps.Keys(v.index), func(a, b string) int { return cmp.Compare(v.index[a], v.index[b]) })
+	all := slices.SortedFunc(maps.Keys(v.index), func(a, b string) int { return cmp.Compare(v.index[a], v.index[b]) })
+	return slices.DeleteFunc(all, func(name string) bool { return !isIdentifier(name) })
+}
+
+// wrong is what is wrong with a formula, nil for nothing, and the name in it that no formula can name.
+func (v variables) wrong(text string, err error) error {
+	if err == nil {
+		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(v.index)) {
+		if !isIdentifier(name) && strings.Contains(text, name) {
+			return fmt.Errorf("%w; "+noIdentifier, err, name)
+		}
+	}
+	return err
 }
 
 // comparison is one limit on settings, left ≤ right (or left < right).
@@ -75,7 +90,8 @@ func (c comparison) explain(x []float64) string {
 }
 
 // parseFormula reads bounded arithmetic over the variables.
-func parseFormula(text string, v variables) (formula, error) {
+func parseFormula(text string, v variables) (value formula, err error) {
+	defer func() { err = v.wrong(text, err) }()
 	node, err := parseExpression(text)
 	if err != nil {
 		return nil, err
@@ -89,12 +105,16 @@ func parseFormula(text string, v variables) (formula, error) {
 var comparisonSigns = []string{"<=", ">=", "<", ">"}
 
 // parseComparison reads a comparison of two formulas.
-func parseComparison(text string, v variables) (comparison, error) {
+func parseComparison(text string, v variables) (limit comparison, err error) {
+	defer func() { err = v.wrong(text, err) }()
 	node, err := parseExpression(text)
 	if err != nil {
 		return comparison{}, err
 	}
 	b, ok := node.(*ast.BinaryNode)
+	if ok && b.Operator == "==" {
+		return comparison{}, operatorError(b.Operator)
+	}
 	if !ok || !slices.Contains(comparisonSigns, b.Operator) {
 		return comparison{}, errors.New(`it must compare two sides with one of <= >= < >, like "a + 2*b <= 70"; give each comparison an entry of its own`)
 	}
@@ -142,6 +162,10 @@ func unreadable(text string, at *file.Error) error {
 		return errors.New("something is missing at its end")
 	case strings.HasPrefix(rest, ","):
 		advice = "; decimals have a point, as in 0.5"
+	case strings.HasPrefix(rest, "="):
+		advice = "; " + ofTotals
+	case strings.HasPrefix(rest, "≤"), strings.HasPrefix(rest, "≥"):
+		advice = "; at most is written <=, and at least >="
 	}
 	return fmt.Errorf("it cannot be read at character %d, from %q on%s", at.From+1, Shorten(rest), advice)
 }
@@ -153,6 +177,9 @@ func compileNode(node ast.Node, v variables) (formula, error) {
 	case *ast.IntegerNode:
 		return constant(float64(n.Value)), nil
 	case *ast.FloatNode:
+		if !Computable(n.Value) {
+			return nil, fmt.Errorf("%g is too large; numbers up to 1e100 in size are possible", n.Value)
+		}
 		return constant(n.Value), nil
 	case *ast.IdentifierNode:
 		return compileName(n.Value, v)
@@ -219,12 +246,15 @@ func compileOperator(n *ast.BinaryNode, v variables) (formula, error) {
 	return func(x []float64) float64 { return combine(a(x), b(x)) }, nil
 }
 
+// ofTotals is what to do instead of equating a sum with its total.
+const ofTotals = "for settings that must add up to a total, make one of them a remainder"
+
 func operatorError(operator string) error {
 	switch operator {
 	case "**":
 		return errors.New(`powers are written with ^, like "x^2"`)
 	case "==", "!=":
-		return fmt.Errorf("%s is not possible here; for settings that must add up to a total, make one of them a remainder", operator)
+		return fmt.Errorf("%s is not possible here; %s", operator, ofTotals)
 	case "and", "or", "&&", "||":
 		return fmt.Errorf("%q is not possible here; give each comparison an entry of its own", operator)
 	case "<=", ">=", "<", ">":

@@ -1,18 +1,22 @@
 package design
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // reserved words have a meaning of their own where names are keys or columns.
 var reserved = []string{"default", "schedule", "name", "form", "number", "status", "note"}
 
-// FoldCase maps texts that differ only in case to one text.
+// FoldCase maps texts that differ only in case, or in how their accents are encoded, which nobody sees,
+// to one text.
 func FoldCase(text string) string {
 	return strings.Map(func(r rune) rune {
 		least := r
@@ -20,7 +24,7 @@ func FoldCase(text string) string {
 			least = min(least, other)
 		}
 		return least
-	}, text)
+	}, norm.NFC.String(text))
 }
 
 // CheckText reports what makes text unfit to be kept at all, or "".
@@ -68,9 +72,7 @@ func (c *checker) passes(check func()) bool {
 
 // word checks a choice among words; the first is the default.
 func (c *checker) word(word *string, location string, words ...string) {
-	if *word == "" {
-		*word = words[0]
-	}
+	*word = cmp.Or(*word, words[0])
 	if !slices.Contains(words, *word) {
 		optional := ""
 		if words[0] == "" {
@@ -121,6 +123,8 @@ func isIdentifier(name string) bool {
 	}
 	return name != "" && !slices.Contains(expressionWords, name)
 }
+
+const noIdentifier = "%q cannot be used in an expression; it needs to be letters, digits and _ beginning with a letter, and no word like and, or, not, in"
 
 // expressionWords mean something else in expressions.
 var expressionWords = []string{"and", "or", "not", "in", "matches", "contains", "startsWith", "endsWith", "let", "if", "else", "true", "false", "nil"}

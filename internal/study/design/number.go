@@ -164,6 +164,23 @@ func CutDeviation(text string) (value, deviation string, told bool) {
 	return strings.Cut(strings.Replace(text, "+-", "±", 1), "±")
 }
 
+// CutUnit cuts the unit from the end of a text, where a number stands before it: of mg/L, g/L is
+// another unit. A unit that would pass for digits has to stand apart.
+func CutUnit(text, unit string) string {
+	const digits = "0123456789.,"
+	if unit == "" || strings.Trim(text, digits) == "" {
+		return text
+	}
+	unit = width.Narrow.String(unit)
+	before, cut := strings.CutSuffix(strings.TrimSpace(width.Narrow.String(text)), unit)
+	number := strings.TrimSpace(before)
+	begins := strings.IndexAny(unit, digits) == 0
+	if cut && number != "" && strings.LastIndexAny(number, digits) == len(number)-1 && (!begins || number != before) {
+		return number
+	}
+	return text
+}
+
 // HalfReading says what is missing where people write a value ± its standard deviation, nil where both
 // are there.
 func HalfReading(value, deviation string) error {
@@ -342,6 +359,20 @@ func WriteExactly(x float64) string {
 func WriteBeside(x, sd float64) string {
 	number, _, power := uncertain(x, sd)
 	return powered(number, power)
+}
+
+// WriteTogether writes numbers likewise that are read beside each other, as the ends of a range are: with
+// one power of ten, that of the largest of them.
+func WriteTogether(sd float64, all ...float64) func(x float64) string {
+	largest := 0.0
+	for _, x := range all {
+		largest = max(largest, math.Abs(x))
+	}
+	_, _, power := uncertain(largest, sd)
+	return func(x float64) string {
+		number, _ := FormatValue(Scaled(x, -power), Scaled(sd, -power))
+		return powered(Typeset(number), power)
+	}
 }
 
 // WriteUncertain writes a value and its standard deviation likewise.

@@ -1,9 +1,7 @@
 package design
 
 import (
-	"encoding/binary"
 	"fmt"
-	"math"
 	"slices"
 
 	"headroom/internal/lists"
@@ -205,11 +203,7 @@ func (c *Compiled) Names(s Settings) bool {
 
 // keyOf makes physical values comparable.
 func keyOf(x []float64) string {
-	key := make([]byte, 0, 8*len(x))
-	for _, v := range x {
-		key = binary.LittleEndian.AppendUint64(key, math.Float64bits(v))
-	}
-	return string(key)
+	return string(lists.Bits(x))
 }
 
 // viewpoint is where the model is looked at: any settings within the parameters' ranges, whether

@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+
+	"headroom/internal/lists"
 )
 
 // SimulatedLab is a laboratory that answers by itself.
@@ -64,11 +66,9 @@ func (d Definition) lacks(lab SimulatedLab) string {
 			list = append(list, "the parameter "+p.Name)
 		}
 	}
-	for _, metric := range own.MetricNames() {
-		if !slices.Contains(d.MetricNames(), metric) {
-			list = append(list, "the metric "+metric)
-		}
-	}
+	list = append(list, lists.Pick(own.MetricNames(), func(metric string) (string, bool) {
+		return "the metric " + metric, !slices.Contains(d.MetricNames(), metric)
+	})...)
 	for _, c := range own.Constraints {
 		for _, number := range c.Context {
 			if !slices.ContainsFunc(d.Constraints, func(k Constraint) bool { return slices.Contains(k.Context, number) }) {

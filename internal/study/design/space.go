@@ -172,16 +172,10 @@ func (p Parameter) Spread(most int) []Value {
 		return lists.Map(p.Choices, TextValue)
 	}
 	a := newAxis(p, nil, nil)
-	var values []Value
 	if a.levels > 0 && a.levels <= most {
-		for k := range a.levels {
-			values = append(values, a.value(a.low+float64(k)*a.step))
-		}
-		return values
+		return lists.Of(a.levels, func(k int) Value { return a.value(a.low + float64(k)*a.step) })
 	}
-	for i := range most - 1 {
-		values = append(values, a.value(a.snap(a.physical(float64(i)/float64(most-1)))))
-	}
+	values := lists.Of(most-1, func(i int) Value { return a.value(a.snap(a.physical(float64(i) / float64(most-1)))) })
 	return slices.Compact(append(values, a.value(a.snap(a.high)))) // on a logarithmic scale levels come close to each other
 }
 
@@ -211,11 +205,7 @@ func recurrenceSteps(d int) []float64 {
 	for range 40 {
 		phi = math.Pow(1+phi, 1/float64(d+1))
 	}
-	steps := make([]float64, d)
-	for i := range steps {
-		steps[i] = math.Pow(phi, -float64(i+1))
-	}
-	return steps
+	return lists.Of(d, func(i int) float64 { return math.Pow(phi, -float64(i+1)) })
 }
 
 func namesOf(axes []axis) []string {
@@ -338,11 +328,7 @@ func (s *space) physicals(u []float64) []float64 {
 }
 
 func (s *space) units(x []float64) []float64 {
-	u := make([]float64, len(x))
-	for i := range s.axes {
-		u[i] = s.axes[i].unit(x[i])
-	}
-	return u
+	return lists.Of(len(x), func(i int) float64 { return s.axes[i].unit(x[i]) })
 }
 
 // exactly holds physical values as settings without tidying the numbers that people gave.
@@ -370,10 +356,7 @@ func (s *space) lookup(settings Settings) []float64 {
 
 func (s *space) describe(x []float64) string {
 	const shown = 4
-	var parts []string
-	for i := range s.axes[:min(len(s.axes), shown)] {
-		parts = append(parts, s.axes[i].Name+" = "+s.axes[i].value(x[i]).String())
-	}
+	parts := lists.Of(min(len(s.axes), shown), func(i int) string { return s.axes[i].Name + " = " + s.axes[i].value(x[i]).String() })
 	if len(s.axes) > shown {
 		parts = append(parts, "…")
 	}
@@ -426,7 +409,8 @@ func (s *space) readRemainders(x []float64, settings Settings, location string, 
 			continue
 		}
 		at := location + "." + a.Name
-		left := formatNumber(a.clean(x[i]))
+		value := a.clean(x[i])
+		left := formatNumber(value)
 		forgiven := s.roundings(a, x, how)
 		switch _, told := settings[a.Name]; {
 		case told && math.Abs(given[i]-x[i]) > forgiven:
@@ -441,9 +425,9 @@ func (s *space) readRemainders(x []float64, settings Settings, location string, 
 			}
 			a.reach(x[i], at, how, f)
 		case x[i] < a.low-forgiven:
-			f.Add(at, left, "the others leave %s of %s, below the lowest, %s", left, formatNumber(*a.Total), formatNumber(a.low))
+			f.Add(at, value, "the others leave %s of %s, below the lowest, %s", left, formatNumber(*a.Total), formatNumber(a.low))
 		case x[i] > a.high+forgiven:
-			f.Add(at, left, "the others leave %s of %s, above the highest, %s", left, formatNumber(*a.Total), formatNumber(a.high))
+			f.Add(at, value, "the others leave %s of %s, above the highest, %s", left, formatNumber(*a.Total), formatNumber(a.high))
 		default:
 			x[i] = a.tidy(x[i])
 		}
@@ -565,6 +549,24 @@ func (s *space) sample(arms [][]float64) {
 		}
 		s.keepFilled(k)
 	}
+}
+
+// equation is two limits that hold together only where both sides are equal: by as much as a point is
+// within one of them it is beyond the other.
+func (s *space) equation() (one, other *comparison) {
+	points := s.points(nil)
+	for i := range s.limits {
+		for j := range s.limits[:i] {
+			if !slices.ContainsFunc(points, func(x []float64) bool {
+				left, right, _ := s.limits[i].sides(x)
+				left2, right2, _ := s.limits[j].sides(x)
+				return !(math.Abs(left-right+left2-right2) <= personSlack*(s.scales[i]+s.scales[j]))
+			}) {
+				return &s.limits[j], &s.limits[i]
+			}
+		}
+	}
+	return nil, nil
 }
 
 // points are all candidates, or corners and points between where there are none.

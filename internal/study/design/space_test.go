@@ -352,6 +352,9 @@ func TestPlaceFaults(t *testing.T) {
 		if s != nil || place.U != nil {
 			t.Errorf("%v is refused and yet placed at %v", test.s, place)
 		}
+		if _, text := wrong[0].Value.(string); text {
+			t.Errorf("%s: the value %q is text", wrong[0].Message, wrong[0].Value)
+		}
 	}
 }
 

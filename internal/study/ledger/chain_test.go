@@ -124,6 +124,18 @@ func TestCanonicalNumbersAreThoseOfECMAScript(t *testing.T) {
 	}
 }
 
+// TestMinusZeroIsReadAsZero: two ledgers with the same hashes, as of a bundle in which a 0 was given a sign,
+// say the same.
+func TestMinusZeroIsReadAsZero(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"-0", "-0.0", `{"value":-0.0}`, `{"value": -0.0, "stddev": 1}`} {
+		var r Reading
+		if err := json.Unmarshal([]byte(text), &r); err != nil || math.Signbit(r.Value) {
+			t.Errorf("%s is read as %v, %v", text, r.Value, err)
+		}
+	}
+}
+
 func TestCanonicalJSONRefusesWhatHasTwoReadings(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -634,20 +635,14 @@ func (r Range) around(x float64) bool {
 	if r.Count == 0 || x < 0 && r.Low >= 0 || x > 0 && r.High <= 0 {
 		return false
 	}
-	room := (r.High - r.Low) / 2
-	if room == 0 {
-		room = math.Abs(r.High) / 4
-	}
+	room := cmp.Or((r.High-r.Low)/2, math.Abs(r.High)/4)
 	return r.Low-room <= x && x <= r.High+room
 }
 
 // farFrom tells whether x lies further outside the readings than twice their spread; where all are
 // equal, than their size.
 func (r Range) farFrom(x float64) bool {
-	room := 2 * (r.High - r.Low)
-	if room == 0 {
-		room = math.Abs(r.High)
-	}
+	room := cmp.Or(2*(r.High-r.Low), math.Abs(r.High))
 	return x > r.High+room || x < r.Low-room
 }
 

@@ -5,17 +5,16 @@ package ledger
 import (
 	"bytes"
 	"crypto/sha256"
-	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
-	"math"
 	"strings"
 	"time"
 
+	"headroom/internal/lists"
 	"headroom/internal/optimizer"
 	"headroom/internal/optimizer/warp"
 	"headroom/internal/study/design"
@@ -175,7 +174,7 @@ type Decision struct {
 	Beta                   map[string]float64     `json:"beta"`
 	Multipliers            map[string]float64     `json:"multipliers"`
 	Horizon                int                    `json:"horizon,omitempty"` // T of the algorithm's constants, absent where it is the number of trials planned
-	Mean                   Numbers                `json:"mean"`              // of metrics that were read
+	Mean                   Numbers                `json:"mean"`              // of metrics that were read, and have a scale
 	SD                     Numbers                `json:"sd"`
 	Estimates              map[string]float64     `json:"estimates"` // see Estimates and LimitEstimate
 	Acquisition            *float64               `json:"acquisition"`
@@ -269,7 +268,7 @@ func (r *Reading) UnmarshalJSON(text []byte) error {
 	if err != nil || read.Value == nil {
 		return errNotAReading
 	}
-	*r = Reading{*read.Value, read.StdDev}
+	*r = Reading{*read.Value + 0, read.StdDev} // −0 is 0, as in the hash
 	return nil
 }
 
@@ -342,11 +341,7 @@ type FittedMetric struct {
 // hashValues returns hex SHA-256 of the numbers as IEEE 754 doubles, 8 bytes each, the lowest byte
 // first; −0 counts as 0.
 func hashValues(values []float64) string {
-	text := make([]byte, 0, 8*len(values))
-	for _, x := range values {
-		text = binary.LittleEndian.AppendUint64(text, math.Float64bits(x+0))
-	}
-	sum := sha256.Sum256(text)
+	sum := sha256.Sum256(lists.Bits(lists.Map(values, func(x float64) float64 { return x + 0 })))
 	return hex.EncodeToString(sum[:])
 }
 

@@ -290,11 +290,8 @@ func (b *builder) setAnew(r *record, name string) {
 
 // touch returns trial number and its record, which may be written to from now on: they are prior's
 // no more.
-func (b *builder) touch(number int) (*Trial, *record, error) {
+func (b *builder) touch(number int) (*Trial, *record) {
 	i := number - 1
-	if i < 0 || i >= len(b.snap.Trials) {
-		return nil, nil, fmt.Errorf("no trial %d", number)
-	}
 	b.stale[i] = true
 	if !b.touched[i] {
 		b.touched[i] = true
@@ -302,16 +299,17 @@ func (b *builder) touch(number int) (*Trial, *record, error) {
 		t.Metrics, r.since, r.spells, r.events = maps.Clone(t.Metrics), maps.Clone(r.since), slices.Clone(r.spells), slices.Clip(r.events)
 		b.snap.Trials[i], b.snap.records[i] = &t, &r
 	}
-	return b.snap.Trials[i], b.snap.records[i], nil
+	return b.snap.Trials[i], b.snap.records[i]
 }
 
 // concern is touch for the trial that the event being added is about.
 func (b *builder) concern(number int) (*Trial, *record, error) {
-	t, r, err := b.touch(number)
-	if err == nil {
-		r.events = append(r.events, b.last.Seq)
+	if b.snap.Trial(number) == nil {
+		return nil, nil, fmt.Errorf("no trial %d", number)
 	}
-	return t, r, err
+	t, r := b.touch(number)
+	r.events = append(r.events, b.last.Seq)
+	return t, r, nil
 }
 
 // amend is concern for what is told of the trial, which an archived study does not take.
@@ -364,8 +362,8 @@ func (b *builder) told(data ToldData) error {
 		}
 		t.Note += data.Note
 	}
-	if r.isClosed() && len(data.Metrics) > 0 { // a note, or at which settings it failed, is no result of it
-		r.spells[len(r.spells)-1].to, t.Cause = b.last.Seq, ""
+	if ended := r.ended(); ended != nil && len(data.Metrics) > 0 { // a note, or at which settings it failed, is no result of it
+		ended.to, t.Cause = b.last.Seq, ""
 	}
 	return nil
 }
@@ -427,9 +425,8 @@ func (b *builder) judgeRows() {
 	})}
 	rows := lists.Map(b.snap.unasked, b.snap.row)
 	for i, doubts := range rest.DoubtRows(rows) {
-		if t, _, err := b.touch(b.snap.unasked[i]); err == nil {
-			t.Doubts = doubts
-		}
+		t, _ := b.touch(b.snap.unasked[i])
+		t.Doubts = doubts
 	}
 }
 
@@ -581,12 +578,11 @@ func (b *builder) closed(data ClosedData) error {
 			return fmt.Errorf("trial %d failed by %q", t.Number, data.Cause)
 		}
 	}
-	if r.isClosed() {
-		last := &r.spells[len(r.spells)-1]
-		if last.cause == cause {
+	if before := r.ended(); before != nil {
+		if before.cause == cause {
 			return fmt.Errorf("trial %d is already %s", t.Number, t.Status)
 		}
-		last.to = b.last.Seq
+		before.to = b.last.Seq
 	}
 	r.spells = append(r.spells, spell{from: b.last.Seq, cause: cause, data: data, by: b.last.By})
 	t.Status, t.Cause = status, data.Cause
@@ -650,10 +646,7 @@ func (b *builder) compile(like *Snapshot) (err error) {
 		return !slices.EqualFunc(r.Limits, snap.Definition.Constraints, func(then, now design.Constraint) bool { return then.Expression == now.Expression })
 	})
 	for i := range snap.Trials {
-		_, r, err := b.touch(i + 1)
-		if err != nil {
-			return err
-		}
+		_, r := b.touch(i + 1)
 		r.place.U = nil
 	}
 	return nil
@@ -669,10 +662,10 @@ func (snap *Snapshot) derive(i int) {
 			r.now = snap.compiled.KnownNow(t.Parameters, t.Context, r.known)
 		}
 	}
-	if t.Reason = ""; r.isClosed() {
-		t.Reason = r.spells[len(r.spells)-1].data.Reason
+	if ended := r.ended(); ended != nil {
+		t.Reason = ended.data.Reason
 	} else {
-		t.Status = t.progress(snap.compiled.MetricNames)
+		t.Reason, t.Status = "", t.progress(snap.compiled.MetricNames)
 	}
 	if t.Excluded {
 		t.Reason = r.excluded
@@ -684,19 +677,21 @@ func (snap *Snapshot) derive(i int) {
 	t.Feasible = snap.feasible(i)
 }
 
-func (r record) isClosed() bool {
-	n := len(r.spells)
-	return n > 0 && r.spells[n-1].to == 0
+// ended is how the trial ended without results, nil where it has not.
+func (r *record) ended() *spell {
+	if n := len(r.spells); n > 0 && r.spells[n-1].to == 0 {
+		return &r.spells[n-1]
+	}
+	return nil
 }
 
 // Ending is how trial number ended without results, and who said so; "" where it has not.
 func (snap *Snapshot) Ending(number int) (kind Kind, data ClosedData, by string) {
-	r := snap.records[number-1]
-	if !r.isClosed() {
+	ended := snap.records[number-1].ended()
+	if ended == nil {
 		return "", data, ""
 	}
-	last := r.spells[len(r.spells)-1]
-	return Kind(snap.Trial(number).Status), last.data, last.by
+	return Kind(snap.Trial(number).Status), ended.data, ended.by
 }
 
 // progress is the status of a trial that is neither failed nor abandoned.

@@ -429,7 +429,7 @@ func (snap *Snapshot) Summary() Summary {
 	}
 	if t := snap.Best(); t != nil {
 		objective := snap.Definition.Objective
-		s.Best = &BestTrial{Number: t.Number, Metric: objective.Metric, Value: t.Metrics[objective.Metric].Value, Unit: objective.Unit}
+		s.Best = &BestTrial{Number: t.Number, Metric: objective.Metric, Value: t.Metrics[objective.Metric].Value, Unit: snap.UnitTold(t.Number, objective.Metric)}
 	}
 	return s
 }
@@ -463,6 +463,12 @@ func (snap *Snapshot) InUnitsOf(seq int64) *design.Definition {
 	return &snap.Definition
 }
 
+// InUnitsReplaced is the definition in whose units values were told that correction seq replaced.
+func (snap *Snapshot) InUnitsReplaced(seq int64) *design.Definition {
+	corrected := slices.IndexFunc(snap.Revisions, func(r Revision) bool { return r.Seq == seq })
+	return snap.InUnitsOf(snap.Revisions[corrected].Since)
+}
+
 // UnitsChanged are the metrics of which readings may have been told in another unit than today's.
 func (snap *Snapshot) UnitsChanged() []design.MetricInfo {
 	if snap.former == nil {
@@ -477,13 +483,8 @@ func (snap *Snapshot) UnitTold(number int, metric string) string {
 }
 
 // Knew counts the decisions that were made from what a correction replaced.
-func (snap *Snapshot) Knew(r Revision) (count int) {
-	for _, t := range snap.Trials {
-		if t.Decision != nil && r.Since <= t.Seen && t.Seen < r.Seq {
-			count++
-		}
-	}
-	return count
+func (snap *Snapshot) Knew(r Revision) int {
+	return lists.Count(snap.Trials, func(t *Trial) bool { return t.Decision != nil && r.Since <= t.Seen && t.Seen < r.Seq })
 }
 
 // LimitsThrough gives, for each trial, the constraints as they stood when it was chosen, in the

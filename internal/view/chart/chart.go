@@ -3,6 +3,7 @@
 package chart
 
 import (
+	"cmp"
 	"fmt"
 	"html"
 	"math"
@@ -76,10 +77,15 @@ const (
 	Estimate    Style = "estimate" // a line that holds its value, of what a model makes of it
 	Second      Style = "second"   // a second line that holds its value, dashed
 	Bound       Style = "bound"    // a bound, dotted
-	Truth       Style = "truth"    // a line of what is true, where that is known
-	Threshold   Style = "limit"    // a limit beside another, without its hatched side
-	BandStyle   Style = "band"     // between Low and High
-	Bars        Style = "bars"     // means with error bars, for categories
+	Fifth       Style = "fifth"    // and further lines that hold their values
+	Sixth       Style = "sixth"
+	Seventh     Style = "seventh"
+	Eighth      Style = "eighth"
+	Quiet       Style = "quiet" // one among many, of which only the name tells which it is
+	Truth       Style = "truth" // a line of what is true, where that is known
+	Threshold   Style = "limit" // a limit beside another, without its hatched side
+	BandStyle   Style = "band"  // between Low and High
+	Bars        Style = "bars"  // means with error bars, for categories
 )
 
 // Trace is one series.
@@ -177,10 +183,7 @@ func polygon(corners int, turn, inner float64) func(r float64) string {
 				radius *= inner
 			}
 			sin, cos := math.Sincos(turn + 2*math.Pi*float64(i)/float64(corners))
-			letter := 'L'
-			if i == 0 {
-				letter = 'M'
-			}
+			letter := words.Either(i == 0, 'M', 'L')
 			fmt.Fprintf(&d, "%c%s,%s", letter, short(radius*sin, 2), short(-radius*cos, 2))
 		}
 		return d.String() + "Z"
@@ -188,10 +191,7 @@ func polygon(corners int, turn, inner float64) func(r float64) string {
 }
 
 func (l look) attributes() string {
-	if l.fill == "" {
-		return fmt.Sprintf(`fill="none" stroke="var(--%s)" stroke-width="2"`, l.edge)
-	}
-	return fmt.Sprintf(`fill="var(--%s)" stroke="var(--%s)"`, l.fill, l.edge)
+	return words.Either(l.fill == "", fmt.Sprintf(`fill="none" stroke="var(--%s)" stroke-width="2"`, l.edge), fmt.Sprintf(`fill="var(--%s)" stroke="var(--%s)"`, l.fill, l.edge))
 }
 
 // crowded is the look where hundreds stand: smaller, and without the edge that would cover
@@ -218,15 +218,17 @@ var lines = map[Style]pen{
 	Estimate:  {"feasible", 4, "", true}, // wider, so that it is seen below what it agrees with
 	Second:    {"second", 2, "8 5", true},
 	Bound:     {"muted", 2, "2 4", true},
+	Fifth:     {"violated", 2, "", true},
+	Sixth:     {"ink", 2, "12 4 2 4", true},
+	Seventh:   {"second", 4, "", true},
+	Eighth:    {"feasible", 2, "8 5", true},
+	Quiet:     {"unknown", 1, "", true},
 	Truth:     {"ink", 1.5, "2 3", false},
 	Threshold: {"limit", 2, "8 5", true},
 }
 
 func (p pen) attributes() string {
-	dash := ""
-	if p.dash != "" {
-		dash = ` stroke-dasharray="` + p.dash + `"`
-	}
+	dash := words.Either(p.dash != "", ` stroke-dasharray="`+p.dash+`"`, "")
 	return fmt.Sprintf(`fill="none" stroke="var(--%s)" stroke-width="%g"%s vector-effect="non-scaling-stroke"`, p.colour, p.width, dash)
 }
 
@@ -281,9 +283,7 @@ func scaleOf(a Axis, values ...[]any) scale {
 	s.log = s.log && s.low > 0
 	// The ends are so far apart that ticks differ in digits that mean something.
 	if size := math.Max(math.Abs(s.low), math.Abs(s.high)); s.high-s.low <= 1e-9*size || s.high == s.low {
-		if size == 0 {
-			size = 1
-		}
+		size = cmp.Or(size, 1)
 		s.low, s.high, s.log = s.low-0.05*size, s.high+0.05*size, false
 	}
 	return s
@@ -340,9 +340,7 @@ type tick struct {
 // ticks are at most about so many places of an axis.
 func (s scale) ticks(a Axis, most int) (list []tick) {
 	add := func(values []float64, word func(float64) string) {
-		for _, x := range values {
-			list = append(list, tick{s.at(x), word(x)})
-		}
+		list = append(list, lists.Map(values, func(x float64) tick { return tick{s.at(x), word(x)} })...)
 	}
 	switch {
 	case s.categories != nil:
@@ -445,9 +443,7 @@ func alike(ticks []float64) func(float64) string {
 			step = x - ticks[0]
 		}
 	}
-	if step == 0 {
-		step = most
-	}
+	step = cmp.Or(step, most)
 	if most == 0 {
 		return func(float64) string { return "0" }
 	}
@@ -567,10 +563,7 @@ func (s *sheet) panels(d Drawing) {
 // axisTitle writes the name of the x axis below the frame that has been drawn, and below so many
 // rows of words.
 func (s *sheet) axisTitle(title string, rows int) {
-	lower := ""
-	if rows > 1 {
-		lower = fmt.Sprintf(` style="margin-top:%dpx"`, 22+(rows-1)*rowHeight)
-	}
+	lower := words.Either(rows > 1, fmt.Sprintf(` style="margin-top:%dpx"`, 22+(rows-1)*rowHeight), "")
 	fmt.Fprintf(s, `<div class="axis"%s>%s</div>`, lower, html.EscapeString(title))
 }
 

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"headroom/internal/lists"
+	"headroom/internal/view/words"
 )
 
 // A chart is HTML around pictures in SVG that are as wide as they are given room: places are parts
@@ -223,20 +224,14 @@ func (s *sheet) xTicks(f frame, width float64, window int) (rows int) {
 
 // windows is the class of what is written in some windows only.
 func windows(which string) string {
-	if which == "all" {
-		return ""
-	}
-	return ` class="` + which + `"`
+	return words.Either(which == "all", "", ` class="`+which+`"`)
 }
 
 // fitted is a text as an element holds it, shortened where it does not go into so many pixels, and
 // whole on hover then.
 func fitted(text string, width float64, shorten func(string, float64) string) string {
 	short := shorten(text, width)
-	if short == text {
-		return html.EscapeString(text)
-	}
-	return html.EscapeString(short) + "<title>" + html.EscapeString(text) + "</title>"
+	return words.Either(short == text, html.EscapeString(text), html.EscapeString(short)+"<title>"+html.EscapeString(text)+"</title>")
 }
 
 // shortener is what shortens the words of an axis: from their beginnings where they begin alike, as
@@ -303,10 +298,7 @@ func (s *sheet) trace(f frame, t Trace) {
 	switch {
 	case len(t.X) == 0:
 	case t.Style == BandStyle || isLine && t.Y == nil:
-		fill := `fill="var(--band)"`
-		if isLine {
-			fill = fmt.Sprintf(`fill="var(--%s)" fill-opacity="0.19"`, line.colour)
-		}
+		fill := words.Either(isLine, fmt.Sprintf(`fill="var(--%s)" fill-opacity="0.19"`, line.colour), `fill="var(--band)"`)
 		for i, x := range t.X {
 			d.WriteString(letter + f.px(x) + "," + f.py(t.High[i]))
 			texts[i], letter = f.y.figure(t.Low[i])+" to "+f.y.figure(t.High[i]), "L"
@@ -373,12 +365,7 @@ const crowd = 250
 // marks draws points: whole, or not at all where they lie beyond the axes.
 func (s *sheet) marks(f frame, t Trace) {
 	mark := marks[t.Style]
-	var standing []int
-	for i, x := range t.X {
-		if f.x.shows(x) && f.y.shows(t.Y[i]) {
-			standing = append(standing, i)
-		}
-	}
+	standing := lists.Where(len(t.X), func(i int) bool { return f.x.shows(t.X[i]) && f.y.shows(t.Y[i]) })
 	opacity := ""
 	switch {
 	case len(standing) > crowd:
@@ -465,10 +452,7 @@ const limitName = "limit"
 // other side where marks are in the way and it would stand further right there; and left of those
 // that are.
 func (s *sheet) limitLabel(f frame, limit Limit) string {
-	size := 13.0
-	if f.small {
-		size = 11
-	}
+	size := words.Either(f.small, 11, 13.0)
 	last, above := limit.Y[len(limit.Y)-1], limit.Above[len(limit.Y)-1]
 	if f.unnamed || limit.Label == "" || !f.y.shows(last) {
 		return ""
@@ -507,13 +491,8 @@ func (s *sheet) limitLabel(f frame, limit Limit) string {
 	if other > right && (over && roomUnder || !over && roomOver) {
 		over, right = !over, other
 	}
-	if right == 0 {
-		right = 1
-	}
-	below := size + 2
-	if over {
-		below = -5
-	}
+	right = cmp.Or(right, 1)
+	below := words.Either(over, -5, size+2)
 	return fmt.Sprintf(`<g data-name="%s">%s</g>`, limitName, written(percent(right), percent(1-f.y.at(last)), limit.Label, fmt.Sprintf(`dx="-3" dy="%g" fill="var(--limit)" stroke="var(--surface)" font-size="%g" text-anchor="end"`, below, size)))
 }
 

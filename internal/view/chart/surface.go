@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"headroom/internal/lists"
 	"headroom/internal/view/words"
 )
 
@@ -112,10 +113,7 @@ func (s *sheet) choices(f frame, scale scale) {
 			}
 			x, y, part := f.x.at(of.X[j]), 1-f.y.at(of.Y[i]), scale.at(value)
 			fmt.Fprintf(s, `<rect x="%s" y="%s" width="%s" height="%s" fill="%s" stroke="var(--surface)" stroke-width="2"/>`, percent(x-wide/2), percent(y-tall/2), percent(wide), percent(tall), hex(colourAt(part)))
-			ink := "#ffffff"
-			if part > 0.5 {
-				ink = "#111111"
-			}
+			ink := words.Either(part > 0.5, "#111111", "#ffffff")
 			var lines []string
 			if of.Cells != nil {
 				lines = strings.Split(words.Terse(of.Cells[i][j]), "\n")
@@ -156,9 +154,7 @@ func (s *sheet) chances(f frame) (labels string) {
 	y, dy := spread(f.y, f.surface.Y)
 	var taken [][2]float64
 	for _, t := range f.traces {
-		for i := range t.X {
-			taken = append(taken, [2]float64{f.x.at(t.X[i]), 1 - f.y.at(t.Y[i])})
-		}
+		taken = append(taken, lists.Of(len(t.X), func(i int) [2]float64 { return [2]float64{f.x.at(t.X[i]), 1 - f.y.at(t.Y[i])} })...)
 	}
 	for _, line := range chanceLines {
 		var d strings.Builder

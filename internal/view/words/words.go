@@ -163,10 +163,7 @@ func Either[T any](fact bool, one, other T) T {
 
 // AxisName is a name with its unit, as axes carry it.
 func AxisName(name, unit string) string {
-	if unit == "" {
-		return name
-	}
-	return name + " (" + unit + ")"
+	return Either(unit == "", name, name+" ("+unit+")")
 }
 
 // Sentence begins with a capital where it begins with a word, not with a symbol, and ends with a
@@ -217,26 +214,24 @@ func Settings(p design.Parameter, values []design.Value) func(design.Value) stri
 // Exact is a moment as documents write it.
 func Exact(at time.Time) string { return at.UTC().Format("2 January 2006, 15:04:05 UTC") }
 
-// Clock is the time of day, with the date when it was another day, and the year when it was another.
+// Clock is the time of day, with the date when it was another day, and the year when it was another;
+// page.js writes it in the reader's zone.
 func Clock(at, now time.Time) string {
 	at, now = at.UTC(), now.UTC()
 	switch {
 	case at.Year() != now.Year():
-		return at.Format("2 Jan 2006 15:04")
+		return at.Format("2 Jan 2006 15:04 UTC")
 	case at.YearDay() != now.YearDay():
-		return at.Format("2 Jan 15:04")
+		return at.Format("2 Jan 15:04 UTC")
 	}
-	return at.Format("15:04") + " UTC"
+	return at.Format("15:04 UTC")
 }
 
 // Ago says how long ago something happened; page.js keeps it true while the page stands. What another
 // server wrote, or came while the page was made, may lie ahead of now.
 func Ago(at, now time.Time) string {
 	away := now.Sub(at)
-	if away < 45*time.Second {
-		return "just now"
-	}
-	return span(away) + " ago"
+	return Either(away < 45*time.Second, "just now", span(away)+" ago")
 }
 
 // Until says in how long something ends, or how long ago it did.

@@ -107,7 +107,7 @@ func TestAgo(t *testing.T) {
 func TestClock(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
-	for want, at := range map[string]time.Time{"08:15 UTC": now.Add(-45 * time.Minute), "28 Feb 23:59": now.Add(-9*time.Hour - time.Minute), "1 Mar 2025 09:00": now.AddDate(-1, 0, 0)} {
+	for want, at := range map[string]time.Time{"08:15 UTC": now.Add(-45 * time.Minute), "28 Feb 23:59 UTC": now.Add(-9*time.Hour - time.Minute), "1 Mar 2025 09:00 UTC": now.AddDate(-1, 0, 0)} {
 		if got := Clock(at.In(time.FixedZone("", 7200)), now); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}

@@ -49,7 +49,7 @@ test check: export GOFLAGS := $(GOFLAGS) -gcflags=all=-dwarf=false
 test check: export GOGC := 400
 
 # Whole games, judged by what comes of them (TestGames…), are played as the program plays them: under the race detector, for which there is nothing new in
-# them, they would take four times as long. Each parser's fuzz target is tried with random mutations of its seeds for two seconds, other ones at every commit.
+# them, they would take four times as long. Each parser's fuzz target is tried with random mutations of its seeds for a second, other ones at every commit.
 # What go vet finds, check has found. Where packages wait for a browser or for servers, two more than there are processors take turns. The race detector would
 # let each program sleep a second at its end, and would give what it knows of every large allocation back to the system, which costs a tenth of the time. What is
 # missing is installed while what is there is checked.
@@ -57,7 +57,7 @@ test:
 	scripts/install gcc
 	$(MAKE) --no-print-directory --jobs 2 tools check
 	go test -vet=off -run '^TestGames' $$(grep -rl --include='*_test.go' '^func TestGames' . | xargs dirname | sort -u)
-	GORACE='atexit_sleep_ms=20 clear_shadow_mmap_threshold=1073741824' HEADROOM_FUZZ_TIME=2s HEADROOM_FUZZ_SEED=$(VERSION) go test $(RACE) -vet=off \
+	GORACE='atexit_sleep_ms=20 clear_shadow_mmap_threshold=1073741824' HEADROOM_FUZZ_TIME=1s HEADROOM_FUZZ_SEED=$(VERSION) go test $(RACE) -vet=off \
 		-skip '^TestGames' -timeout 20m -p $$(($$(getconf _NPROCESSORS_ONLN) + 2)) ./...
 
 tools:

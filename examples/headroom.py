@@ -76,11 +76,13 @@ class Study:
         return call("POST", f"/studies/{self.id}/ask", {"count": count})["trials"]
 
     def tell(self, trial, metrics, **more):
-        """Says what came out. trial is a trial or its number; more: parameters (those really used), note, observed_at."""
+        """Says what came out. trial is a trial or its number; more: parameters (those really used), note, observed_at.
+        What was not measured is left out, and no NaN: a trial of which nothing came has failed."""
         return call("POST", f"/studies/{self.id}/trials/{_number(trial)}/tell", {"metrics": metrics, **more})
 
-    def fail(self, trial, reason):
-        return call("POST", f"/studies/{self.id}/trials/{_number(trial)}/fail", {"reason": reason})
+    def fail(self, trial, reason, cause="settings"):
+        """Says that nothing came out: because of the settings, from which is learned where trials work, or by "chance"."""
+        return call("POST", f"/studies/{self.id}/trials/{_number(trial)}/fail", {"reason": reason, "cause": cause})
 
     def correct(self, trial, metrics, reason):
         """Changes what was told; the ledger keeps both. A value of None takes one back."""

@@ -119,7 +119,7 @@ AcquisitionQueryRequest = TypedDict("AcquisitionQueryRequest", {
 Algorithm = TypedDict("Algorithm", {
     "horizon": "int",
     "name": "str",
-    "preset": "NotRequired[str]",
+    "preset": "NotRequired[Literal['paper']]",
     "settings": "NotRequired[Dict[str, Any]]",
 })
 
@@ -145,7 +145,7 @@ AlgorithmList = TypedDict("AlgorithmList", {
 AlgorithmRequest = TypedDict("AlgorithmRequest", {
     "horizon": "NotRequired[Optional[int]]",
     "name": "NotRequired[Optional[str]]",
-    "preset": "NotRequired[Optional[str]]",
+    "preset": "NotRequired[Optional[Literal['paper']]]",
     "settings": "NotRequired[Optional[Dict[str, Any]]]",
 })
 
@@ -257,7 +257,7 @@ Constraint = TypedDict("Constraint", {
     "expression": "NotRequired[str]",
     "metric": "str",
     "name": "NotRequired[str]",
-    "op": "str",
+    "op": "Literal['<=', '>=']",
     "plausible": "NotRequired[List[float]]",
     "sampled": "NotRequired[bool]",
     "threshold": "float",
@@ -270,7 +270,7 @@ ConstraintRequest = TypedDict("ConstraintRequest", {
     "expression": "NotRequired[Optional[str]]",
     "metric": "str",
     "name": "NotRequired[Optional[str]]",
-    "op": "str",
+    "op": "Literal['<=', '>=']",
     "plausible": "NotRequired[Optional[List[float]]]",
     "sampled": "NotRequired[Optional[bool]]",
     "threshold": "float",
@@ -413,7 +413,7 @@ FailRequest = TypedDict("FailRequest", {
 Fault = TypedDict("Fault", {
     "location": "str",
     "message": "str",
-    "value": "NotRequired[Any]",
+    "value": "Any",
 })
 
 
@@ -586,30 +586,30 @@ MetricState = TypedDict("MetricState", {
 
 
 Model = TypedDict("Model", {
-    "fit": "NotRequired[str]",
-    "inputs": "NotRequired[str]",
+    "fit": "NotRequired[Literal['marginal_likelihood', 'fixed']]",
+    "inputs": "NotRequired[Literal['unit', 'raw']]",
     "kernel": "NotRequired[Any]",
     "lambda": "NotRequired[Any]",
     "lengthscales": "NotRequired[Any]",
     "noise_variance": "NotRequired[Any]",
-    "outputs": "NotRequired[str]",
+    "outputs": "NotRequired[Literal['standardize', 'raw']]",
     "start": "NotRequired[Optional[Start]]",
     "variance": "NotRequired[Any]",
-    "warp": "NotRequired[str]",
+    "warp": "NotRequired[Literal['yeo_johnson', 'none']]",
 })
 
 
 ModelRequest = TypedDict("ModelRequest", {
-    "fit": "NotRequired[Optional[str]]",
-    "inputs": "NotRequired[Optional[str]]",
+    "fit": "NotRequired[Optional[Literal['marginal_likelihood', 'fixed']]]",
+    "inputs": "NotRequired[Optional[Literal['unit', 'raw']]]",
     "kernel": "NotRequired[Any]",
     "lambda": "NotRequired[Any]",
     "lengthscales": "NotRequired[Any]",
     "noise_variance": "NotRequired[Any]",
-    "outputs": "NotRequired[Optional[str]]",
+    "outputs": "NotRequired[Optional[Literal['standardize', 'raw']]]",
     "start": "NotRequired[Optional[StartRequest]]",
     "variance": "NotRequired[Any]",
-    "warp": "NotRequired[Optional[str]]",
+    "warp": "NotRequired[Optional[Literal['yeo_johnson', 'none']]]",
 })
 
 
@@ -641,7 +641,7 @@ NumberedTellingRequest = TypedDict("NumberedTellingRequest", {
 
 
 Objective = TypedDict("Objective", {
-    "direction": "str",
+    "direction": "Literal['maximize', 'minimize']",
     "metric": "str",
     "plausible": "NotRequired[List[float]]",
     "unit": "NotRequired[str]",
@@ -649,7 +649,7 @@ Objective = TypedDict("Objective", {
 
 
 ObjectiveRequest = TypedDict("ObjectiveRequest", {
-    "direction": "str",
+    "direction": "Literal['maximize', 'minimize']",
     "metric": "str",
     "plausible": "NotRequired[Optional[List[float]]]",
     "unit": "NotRequired[Optional[str]]",
@@ -671,7 +671,7 @@ Parameter = TypedDict("Parameter", {
     "low": "NotRequired[Optional[float]]",
     "name": "str",
     "of": "NotRequired[List[str]]",
-    "scale": "NotRequired[str]",
+    "scale": "NotRequired[Literal['linear', 'log']]",
     "step": "NotRequired[Optional[float]]",
     "total": "NotRequired[Optional[float]]",
     "type": "Literal['real', 'integer', 'categorical', 'remainder']",
@@ -685,7 +685,7 @@ ParameterRequest = TypedDict("ParameterRequest", {
     "low": "NotRequired[Optional[float]]",
     "name": "str",
     "of": "NotRequired[Optional[List[str]]]",
-    "scale": "NotRequired[Optional[str]]",
+    "scale": "NotRequired[Optional[Literal['linear', 'log']]]",
     "step": "NotRequired[Optional[float]]",
     "total": "NotRequired[Optional[float]]",
     "type": "Literal['real', 'integer', 'categorical', 'remainder']",
@@ -924,18 +924,18 @@ StopStatement = TypedDict("StopStatement", {
 
 Study = TypedDict("Study", {
     "algorithm": "Algorithm",
-    "candidates": "NotRequired[List[Dict[str, Any]]]",
-    "constraints": "NotRequired[List[Constraint]]",
+    "candidates": "Optional[List[Dict[str, Any]]]",
+    "constraints": "List[Constraint]",
     "created_at": "str",
-    "description": "NotRequired[str]",
+    "description": "str",
     "hash": "str",
     "id": "str",
-    "input_constraints": "NotRequired[List[str]]",
+    "input_constraints": "List[str]",
     "model": "Model",
     "name": "str",
     "objective": "Objective",
     "parameters": "List[Parameter]",
-    "recorded_metrics": "NotRequired[List[RecordedMetric]]",
+    "recorded_metrics": "List[RecordedMetric]",
     "seed": "int",
     "simulated_lab": "NotRequired[str]",
     "state": "Literal['open', 'paused', 'finished', 'archived']",
@@ -1346,16 +1346,19 @@ class Client(_Connection):
         id: str,
         *,
         at: Optional[int] = None,
+        decimal: Optional[str] = None,
     ) -> str:
         """The trials as a table that can be imported again. Needs: viewer of the study.
 
         at: The study as it was after this ledger event.
+
+        decimal: How the table writes decimals, point or comma; with commas a semicolon stands between columns.
         """
         return self._text(
             "GET",
             "/api/v1/studies/{id}/export.csv",
             {"id": id},
-            {"at": at},
+            {"at": at, "decimal": decimal},
             {},
         )
 
@@ -1479,7 +1482,7 @@ class Client(_Connection):
         self,
         id: str,
         *,
-        constraint: Optional[str] = None,
+        constraint: str,
         at: Optional[int] = None,
     ) -> Price:
         """What moving a limit would be worth: the best expected value by its threshold. Needs: viewer of the study.

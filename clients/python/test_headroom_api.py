@@ -91,6 +91,9 @@ class TestClient(unittest.TestCase):
         before = self.client.read_state(self.study, at=1)
         self.assertEqual((before["round"], before["recommendation"]), (1, None))
         self.assertTrue(self.client.verify(self.study, {})["ok"])
+        self.assertEqual(self.client.price(self.study, constraint="impurity")["threshold"], 0.5)
+        with self.assertRaises(TypeError):
+            self.client.price(self.study)  # of which limit has to be said
 
     def test_exports_come_back(self):
         self.tell(self.ask(), **{"yield": 71.2, "impurity": 0.31})

@@ -22,6 +22,7 @@ import (
 
 	"headroom/internal/account"
 	"headroom/internal/db"
+	"headroom/internal/lists"
 	"headroom/internal/optimizer"
 	"headroom/internal/optimizer/factor"
 )
@@ -220,11 +221,9 @@ type askedTrial struct {
 
 // makeStudy makes a study with so many trials, which are imported.
 func makeStudy(ctx context.Context, s *site, kind benchKind, trials int) (*benchStudy, error) {
-	var parameters []string
-	for _, name := range []string{"a", "b", "c", "d"} {
-		parameters = append(parameters, fmt.Sprintf(
-			`{"name": %q, "type": "real", "low": 0, "high": 1}`, name))
-	}
+	parameters := lists.Map([]string{"a", "b", "c", "d"}, func(name string) string {
+		return fmt.Sprintf(`{"name": %q, "type": "real", "low": 0, "high": 1}`, name)
+	})
 	definition := `{"name": "Bench", "parameters": [` + strings.Join(parameters, ",") + `],
 		"objective": {"metric": "yield", "direction": "maximize"}, "constraints": [
 		{"metric": "impurity", "op": "<=", "threshold": 0.5},

@@ -71,6 +71,7 @@ func commands() []command {
 		{"bench", "", "measure this machine: what asks, tells and readouts take, in ms and in Cholesky factors", benchHelp, benchmark},
 		{"ask", "STUDY", "ask a running server for the next trial", remoteHelp, askRemote},
 		{"tell", "STUDY NUMBER METRIC=VALUE …", "say what came out, as in yield=71.2 impurity=0.31±0.02", remoteHelp, tellRemote},
+		{"fail", "STUDY NUMBER REASON", "say that a trial failed: because of its settings, or with -chance by chance", remoteHelp, failRemote},
 		{"export", "STUDY", "write the study's trials as CSV, with -json the study with its ledger", remoteHelp, exportRemote},
 		{"watch", "STUDY", "write a line for each event, those to come too", remoteHelp, watchRemote},
 		{"health", "", "ask the running server whether it is ready", "It asks the server at HEADROOM_URL, or at HEADROOM_LISTEN on this machine.", plain(configured(health))},
@@ -87,10 +88,10 @@ Settings come from the environment:
   HEADROOM_LISTEN           address to listen on (127.0.0.1:8080)
   HEADROOM_PUBLIC_URL       where people reach the server (http://HEADROOM_LISTEN)
   HEADROOM_DATABASE_URL     a PostgreSQL to use; without it a private one runs in the data folder
-  HEADROOM_DATABASE_WAIT    how long a starting server waits for that PostgreSQL to answer (30s)
+  HEADROOM_DATABASE_WAIT    how long a starting program waits for that PostgreSQL to answer (30s)
   HEADROOM_DATA_DIR         the data folder (./data; for root /var/lib/headroom where PostgreSQL's user cannot enter ./data)
   HEADROOM_ADMIN_TOKEN      the first admin's API token (else made once, in the file admin-token of the data folder)
-  HEADROOM_URL              the server that ask, tell, export, watch and health talk to (else the one of this machine)
+  HEADROOM_URL              the server that ask, tell, fail, export, watch and health talk to (else the one of this machine)
   HEADROOM_TOKEN            the API token that they show it (else, on the server's own machine, the file admin-token)
   HEADROOM_TLS_CERT, _KEY   files of a certificate and its key, to serve https
   HEADROOM_TRUSTED_PROXIES  networks whose X-Forwarded-For is believed, as in 10.0.0.0/8,192.168.1.7/32
@@ -118,12 +119,11 @@ func help(_ context.Context, args []string) error {
 }
 
 func named(name string) (command, error) {
-	for _, one := range commands() {
-		if one.name == name {
-			return one, nil
-		}
+	one, there := lists.Find(commands(), func(one command) bool { return one.name == name })
+	if !there {
+		return one, fmt.Errorf("there is no command %q: see “headroom help”", name)
 	}
-	return command{}, fmt.Errorf("there is no command %q: see “headroom help”", name)
+	return one, nil
 }
 
 // called is the command with its arguments.
@@ -193,11 +193,13 @@ func (one command) count() (least, most int) {
 // sees.
 func link(ctx context.Context, c config, _ []string) error {
 	return withStore(ctx, c, func(store *db.DB) error {
-		first, err := store.Accounts.EnsureAdmin(ctx)
-		if err != nil {
-			return err
-		}
-		return printLink(ctx, store, first, c.public(c.listen))
+		return awaitDatabase(ctx, c, func() error {
+			first, err := store.Accounts.EnsureAdmin(ctx)
+			if err != nil {
+				return err
+			}
+			return printLink(ctx, store, first, c.public(c.listen))
+		})
 	})
 }
 
@@ -320,17 +322,14 @@ func restore(ctx context.Context, c config, args []string) error {
 	})
 }
 
-// largestBundle bounds an exported study.
-const largestBundle = 1 << 30
-
 // verify checks an exported study without a server or a database.
 func verify(ctx context.Context, args []string) error {
-	text, err := fromFile(args[0], func(file io.Reader) ([]byte, error) { return io.ReadAll(io.LimitReader(file, largestBundle+1)) })
+	text, err := fromFile(args[0], func(file io.Reader) ([]byte, error) { return io.ReadAll(io.LimitReader(file, study.LargestBundle+1)) })
 	if err != nil {
 		return err
 	}
-	if len(text) > largestBundle {
-		return fmt.Errorf("%s is larger than %d MiB", args[0], largestBundle>>20)
+	if len(text) > study.LargestBundle {
+		return fmt.Errorf("%s is larger than %d MiB", args[0], study.LargestBundle>>20)
 	}
 	found, err := study.VerifyBundle(ctx, text)
 	if err != nil {
@@ -358,11 +357,15 @@ The line goes into ~/.bashrc, ~/.zshrc or ~/.config/fish/config.fish.`
 // completion prints a shell's script: the commands, each with its flags, and files for everything
 // else.
 func completion(_ context.Context, args []string) error {
-	script := map[string]func() string{"bash": bashScript, "zsh": zshScript, "fish": fishScript}[args[0]]
-	if script == nil {
-		return fmt.Errorf("there is completion for bash, zsh and fish, not for %q", args[0])
+	switch args[0] {
+	case "bash":
+		return say(bashScript())
+	case "zsh":
+		return say("autoload -U +X bashcompinit && bashcompinit\n" + bashScript())
+	case "fish":
+		return say(fishScript())
 	}
-	return say(script())
+	return fmt.Errorf("there is completion for bash, zsh and fish, not for %q", args[0])
 }
 
 // eachFlag visits the command's flags, and the one for help, which all have.
@@ -403,10 +406,6 @@ func bashScript() string {
 }
 complete -o default -F _headroom headroom
 `
-}
-
-func zshScript() string {
-	return "autoload -U +X bashcompinit && bashcompinit\n" + bashScript()
 }
 
 func fishScript() string {

@@ -76,7 +76,7 @@ func (p *playing) play(ctx context.Context, games []lab.Planned) error {
 	for _, g := range todo {
 		steps += g.Steps
 	}
-	bar := newProgress(len(todo), steps, len(games)-len(todo))
+	bar := &progress{terminal: onTerminal(os.Stderr), games: len(todo), rounds: steps, kept: len(games) - len(todo), started: time.Now()}
 	defer bar.finish()
 	atOnce, ctx := errgroup.WithContext(ctx)
 	atOnce.SetLimit(p.workers)
@@ -179,10 +179,6 @@ type progress struct {
 	played   atomic.Int64 // rounds
 	mutex    sync.Mutex
 	drawn    time.Time // last
-}
-
-func newProgress(games, rounds, kept int) *progress {
-	return &progress{terminal: onTerminal(os.Stderr), games: games, rounds: rounds, kept: kept, started: time.Now()}
 }
 
 // often is how long the bar stays as it is at least.

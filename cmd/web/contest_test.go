@@ -356,6 +356,7 @@ func TestContestsRefuse(t *testing.T) {
 	t.Parallel()
 	for command, refused := range map[string]map[string][]string{
 		"simulate": {
+			"-list names":       {},
 			"rate-allocation":   {"-problem", "nothing", "-algorithm", "rpol-ucb"},
 			"ckb-rand":          {"-problem", "queue"},
 			"scgp-ucb":          {"-problem", "queue", "-algorithm", "scgp"},

@@ -58,8 +58,8 @@ func withDatabase(ctx context.Context, c config, whose owner, do func(url string
 // withStore is withDatabase, open, for what is done beside a server.
 func withStore(ctx context.Context, c config, do func(store *db.DB) error) error {
 	return withDatabase(ctx, c, anybodys, func(url string) error {
-		store, err := openStore(ctx, c, url, db.Beside)
-		if err != nil {
+		var store *db.DB
+		if err := awaitDatabase(ctx, c, func() (err error) { store, err = openStore(ctx, c, url, db.Beside); return err }); err != nil {
 			return err
 		}
 		defer store.Close()
@@ -70,8 +70,8 @@ func withStore(ctx context.Context, c config, do func(store *db.DB) error) error
 // databasePace is how often a starting server asks for its database again.
 const databasePace = 500 * time.Millisecond
 
-// awaitDatabase does what a server begins with that is started together with its database: while that
-// cannot be reached, or does not answer, it is done again.
+// awaitDatabase does what a program begins with: while the database cannot be reached, as where it is
+// started at the same time, or does not answer, as where the machine is busy, it is done again.
 func awaitDatabase(ctx context.Context, c config, begin func() error) error {
 	patience, cancel := context.WithTimeout(ctx, c.databaseWait)
 	defer cancel()
@@ -81,7 +81,7 @@ func awaitDatabase(ctx context.Context, c config, begin func() error) error {
 			return err
 		}
 		if first {
-			slog.Warn("the database cannot be reached yet; asking again", "for", c.databaseWait, "error", err)
+			slog.Warn("the database cannot be reached yet; asking again", "for", c.databaseWait.String(), "error", err)
 		}
 		select {
 		case <-time.After(databasePace):

@@ -32,8 +32,13 @@ func main() {
 }
 
 func run(args []string) error {
-	// The first signal asks for an orderly end; after it a second one ends the program at once.
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	// The first signal asks for an orderly end; after it a second one ends the program at once. A
+	// terminal that is closed is one, but under nohup.
+	ends := []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}
+	if signal.Ignored(syscall.SIGHUP) {
+		ends = ends[:2]
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), ends...)
 	defer stop()
 	context.AfterFunc(ctx, stop)
 	err := perform(ctx, args)

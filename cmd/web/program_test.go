@@ -4,14 +4,16 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/ed25519"
+	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
 	"encoding/pem"
 	"errors"
 	"io"
+	"math/big"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"os"
 	"os/exec"
@@ -145,9 +147,11 @@ func (r *running) try(client *http.Client, method, path, token, body string, hea
 }
 
 // interrupt is Ctrl-C; the program must end well.
-func (r *running) interrupt() {
+func (r *running) interrupt() { r.t.Helper(); r.end(os.Interrupt) }
+
+func (r *running) end(by os.Signal) {
 	r.t.Helper()
-	if err := r.cmd.Process.Signal(os.Interrupt); err != nil {
+	if err := r.cmd.Process.Signal(by); err != nil {
 		r.t.Fatal(err)
 	}
 	if err := r.cmd.Wait(); err != nil {
@@ -177,7 +181,7 @@ func TestServerKeepsWhatItWasTold(t *testing.T) {
 	if status, text := first.send(http.MethodPost, "/api/v1/studies", token, newStudy); status != http.StatusCreated {
 		t.Fatalf("creating got %d: %s", status, text)
 	}
-	if _, complaint, err := output(t, program(t, folder, nil)); err == nil || !isOneLine(complaint, "in use by another copy") {
+	if _, complaint, err := output(t, program(t, folder, nil)); err == nil || !isOneLine(complaint, "in use by another copy of headroom: wait until") {
 		t.Fatalf("a second copy said %q, %v", complaint, err)
 	}
 	must.Do(t, first.cmd.Process.Kill())
@@ -219,7 +223,7 @@ func TestServerKeepsWhatItWasTold(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(other, "admin-token")); !errors.Is(err, os.ErrNotExist) {
 		t.Fatalf("a token that was given must not be kept: %v", err)
 	}
-	third.interrupt()
+	third.end(syscall.SIGHUP) // as of a terminal that is closed
 	if err := syscall.Kill(third.cmd.Process.Pid, 0); err == nil {
 		t.Fatal("it is still there")
 	}
@@ -262,70 +266,91 @@ func TestABackupOfADamagedLedgerEndsBadly(t *testing.T) {
 	}
 }
 
-// A server that is started before its database waits for it.
-func TestServerWaitsForItsDatabase(t *testing.T) {
+// A server that is started before its database waits for it, and so does a command beside it.
+func TestProgramsWaitForTheirDatabase(t *testing.T) {
 	t.Parallel()
-	database := must.Get(url.Parse(ownDatabase(t)))(t)
-	query, later := database.Query(), dbtest.Folder(t) // where it will be
-	socket := ".s.PGSQL." + query.Get("port")
-	there := filepath.Join(query.Get("host"), socket)
-	query.Set("host", later)
-	database.RawQuery = query.Encode()
-	early := program(t, dbtest.Folder(t), []string{"HEADROOM_DATABASE_URL=" + database.String()})
-	logged, err := early.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	must.Do(t, early.Start())
-	t.Cleanup(func() { _ = early.Process.Kill() })
-	lines := bufio.NewScanner(logged)
-	await := func(said string) {
-		t.Helper()
-		for lines.Scan() {
-			if strings.Contains(lines.Text(), said) {
-				return
+	for name, c := range map[string]struct{ args, says []string }{
+		"server": {nil, []string{os.Args[0] + " link", "serving"}}, // nobody sees its output, so it says how to get a link
+		"link":   {[]string{"link"}, []string{"/sign-in/"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			database := must.Get(url.Parse(ownDatabase(t)))(t)
+			query, later := database.Query(), dbtest.Folder(t) // where it will be
+			socket := ".s.PGSQL." + query.Get("port")
+			there := filepath.Join(query.Get("host"), socket)
+			query.Set("host", later)
+			database.RawQuery = query.Encode()
+			early := program(t, dbtest.Folder(t), []string{"HEADROOM_DATABASE_URL=" + database.String()}, c.args...)
+			said, err := early.StderrPipe()
+			if err != nil {
+				t.Fatal(err)
 			}
-			if strings.HasPrefix(lines.Text(), "headroom: ") {
-				t.Fatal(lines.Text())
+			early.Stdout = early.Stderr
+			must.Do(t, early.Start())
+			t.Cleanup(func() { _ = early.Process.Kill() })
+			lines := bufio.NewScanner(said)
+			await := func(text string) {
+				t.Helper()
+				for lines.Scan() {
+					if strings.Contains(lines.Text(), text) {
+						return
+					}
+					if strings.HasPrefix(lines.Text(), "headroom: ") {
+						t.Fatal(lines.Text())
+					}
+				}
+				t.Fatalf("it never said %q", text)
 			}
-		}
-		t.Fatalf("it never said %q", said)
+			await("cannot be reached yet; asking again")
+			must.Do(t, os.Symlink(there, filepath.Join(later, socket)))
+			for _, text := range c.says {
+				await(text)
+			}
+		})
 	}
-	await("cannot be reached yet")
-	must.Do(t, os.Symlink(there, filepath.Join(later, socket)))
-	await(early.Path + " link") // nobody sees its output, so it says how to get a link
-	await("serving")
 }
 
-// TestServerWaitsForADatabaseThatHangs: also what a starting server writes first is begun again until
-// the database takes it.
-func TestServerWaitsForADatabaseThatHangs(t *testing.T) {
+// TestProgramsWaitForADatabaseThatHangs: also what a starting server, or a command, writes first is begun
+// again until the database takes it.
+func TestProgramsWaitForADatabaseThatHangs(t *testing.T) {
 	t.Parallel()
 	url, ctx := ownDatabase(t)+"&lock_timeout=100", t.Context()
 	must.Do(t, db.Migrate(ctx, url))
-	somebody := must.Get(pgx.Connect(ctx, url))(t)
-	defer somebody.Close(ctx)
-	must.Get(somebody.Exec(ctx, `BEGIN; LOCK TABLE credentials`))(t)
-	time.AfterFunc(2*time.Second, func() { _ = somebody.Close(ctx) })
+	hang := func() {
+		somebody := must.Get(pgx.Connect(ctx, url))(t)
+		must.Get(somebody.Exec(ctx, `BEGIN; LOCK TABLE credentials`))(t)
+		time.AfterFunc(2*time.Second, func() { _ = somebody.Close(ctx) })
+	}
+	hang()
 	serving(t, dbtest.Folder(t), "HEADROOM_DATABASE_URL="+url).interrupt()
+	hang()
+	if text, complaint, err := output(t, program(t, dbtest.Folder(t), []string{"HEADROOM_DATABASE_URL=" + url}, "link")); err != nil || !strings.Contains(text, "/sign-in/") {
+		t.Errorf("%v: it said %q and %q", err, text, complaint)
+	}
 }
 
 // A server with a certificate serves https. On its own machine the name in that does not matter to
-// its health; to whoever names the server it does.
+// its health; to whoever names the server it does. One that is renewed is shown from then on, when it
+// does.
 func TestServesWithACertificate(t *testing.T) {
 	t.Parallel()
-	folder, files, lender := dbtest.Folder(t), t.TempDir(), httptest.NewTLSServer(nil)
-	lender.Close()
-	pair := lender.TLS.Certificates[0]
-	var settings []string
-	for name, block := range map[string]*pem.Block{
-		"CERT": {Type: "CERTIFICATE", Bytes: pair.Certificate[0]},
-		"KEY":  {Type: "PRIVATE KEY", Bytes: must.Get(x509.MarshalPKCS8PrivateKey(pair.PrivateKey))(t)},
-	} {
-		file := filepath.Join(files, name)
-		must.Do(t, os.WriteFile(file, pem.EncodeToMemory(block), 0o600))
-		settings = append(settings, "HEADROOM_TLS_"+name+"="+file)
+	folder, files := dbtest.Folder(t), t.TempDir()
+	cert, key := filepath.Join(files, "CERT"), filepath.Join(files, "KEY")
+	settings := []string{"HEADROOM_TLS_CERT=" + cert, "HEADROOM_TLS_KEY=" + key}
+	issue := func(serial int64) {
+		t.Helper()
+		public, private, err := ed25519.GenerateKey(nil)
+		must.Do(t, err)
+		made := x509.Certificate{SerialNumber: big.NewInt(serial), DNSNames: []string{"example.org"}, NotAfter: time.Now().Add(time.Hour)}
+		for file, block := range map[string]*pem.Block{
+			cert: {Type: "CERTIFICATE", Bytes: must.Get(x509.CreateCertificate(nil, &made, &made, public, private))(t)},
+			key:  {Type: "PRIVATE KEY", Bytes: must.Get(x509.MarshalPKCS8PrivateKey(private))(t)},
+		} {
+			must.Do(t, os.WriteFile(file, pem.EncodeToMemory(block), 0o600))
+		}
 	}
+	issue(1)
 	server := serving(t, folder, settings...)
 	address, secure := strings.CutPrefix(server.url, "https://")
 	if !secure || !strings.HasPrefix(server.link, server.url) {
@@ -336,6 +361,28 @@ func TestServesWithACertificate(t *testing.T) {
 	}
 	if _, complaint, err := output(t, program(t, folder, []string{"HEADROOM_URL=" + server.url}, "health")); err == nil || !isOneLine(complaint, "certificate") {
 		t.Errorf("health of a server whose certificate nobody knows said %q", complaint)
+	}
+	shows := func() int64 {
+		t.Helper()
+		conn := must.Get(tls.Dial("tcp", address, &tls.Config{InsecureSkipVerify: true}))(t)
+		defer conn.Close()
+		return conn.ConnectionState().PeerCertificates[0].SerialNumber.Int64()
+	}
+	issue(2)
+	if got := shows(); got != 2 {
+		t.Errorf("after it was renewed it shows certificate %d", got)
+	}
+	must.Do(t, os.WriteFile(cert, nil, 0o600))
+	if got := shows(); got != 2 {
+		t.Errorf("while the new one does not do it shows certificate %d", got)
+	}
+	must.Do(t, os.Remove(key))
+	if got := shows(); got != 2 {
+		t.Errorf("while the new one's key is not there it shows certificate %d", got)
+	}
+	issue(3)
+	if got := shows(); got != 3 {
+		t.Errorf("when the new one does it shows certificate %d", got)
 	}
 	server.interrupt()
 }

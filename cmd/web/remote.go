@@ -38,8 +38,14 @@ const (
 	// remoteTries is how often a request is made while the server cannot be reached or is starting;
 	// each goes under the same key.
 	remoteTries = 4
-	// remotePause is waited after the first of them, and twice as long after each other.
-	remotePause = 500 * time.Millisecond
+	// remotePause is waited after the first of them, and twice as long after each other, up to
+	// longestPause.
+	remotePause  = 500 * time.Millisecond
+	longestPause = 2 * time.Second
+	// answerTime is the server's own limit for an answer, and a little for the way.
+	answerTime = writeTimeout + 10*time.Second
+	// streamSilence is more than two of the heartbeats that a stream has.
+	streamSilence = 40 * time.Second
 )
 
 // remote is a server, who asks it, and how its answers are written.
@@ -48,6 +54,10 @@ type remote struct {
 	token   string
 	asJSON  bool
 	out     io.Writer
+	silence time.Duration // how long the server may say nothing; 0 = for ever
+	patient bool          // asks on until it is answered
+	waiting bool          // says so, once
+	asides  io.Writer     // what is no answer of the server
 }
 
 // remoteTrial is what these commands write of a trial.
@@ -74,7 +84,16 @@ func remotely(set *flag.FlagSet, do func(ctx context.Context, r *remote, args []
 		if err != nil {
 			return err
 		}
-		return do(ctx, &remote{strings.TrimRight(c.server(), "/"), token, *asJSON, os.Stdout}, args)
+		return do(ctx, &remote{address: strings.TrimRight(c.server(), "/"), token: token, asJSON: *asJSON, out: os.Stdout, asides: os.Stderr}, args)
+	})
+}
+
+// inTime is remotely for commands that end.
+func inTime(set *flag.FlagSet, do func(ctx context.Context, r *remote, args []string) error) action {
+	silence := set.Duration("timeout", answerTime, "give up when the server has said nothing for so long; 0 = never")
+	return remotely(set, func(ctx context.Context, r *remote, args []string) error {
+		r.silence = *silence
+		return do(ctx, r, args)
 	})
 }
 
@@ -105,6 +124,9 @@ func (r *remote) post(ctx context.Context, id, name string, body, answer any) er
 		return err
 	}
 	response, err := r.send(ctx, http.MethodPost, id, name, text)
+	if errors.Is(err, errSilent) {
+		return fmt.Errorf("%w. What it was asked for may come about all the same", err)
+	}
 	if err != nil {
 		return err
 	}
@@ -125,7 +147,7 @@ func (r *remote) post(ctx context.Context, id, name string, body, answer any) er
 func (r *remote) send(ctx context.Context, method, id, name string, body []byte) (*http.Response, error) {
 	key, pause := account.NewSecret(), remotePause
 	for try := 1; ; try++ {
-		request, err := http.NewRequestWithContext(ctx, method, r.address+"/api/v1/studies/"+url.PathEscape(id)+"/"+name, bytes.NewReader(body))
+		request, err := http.NewRequest(method, r.address+"/api/v1/studies/"+url.PathEscape(id)+"/"+name, bytes.NewReader(body))
 		if err != nil {
 			return nil, err
 		}
@@ -134,7 +156,7 @@ func (r *remote) send(ctx context.Context, method, id, name string, body []byte)
 			request.Header.Set("Content-Type", "application/json")
 			request.Header.Set("Idempotency-Key", key)
 		}
-		response, err := http.DefaultClient.Do(request)
+		response, err := r.do(ctx, request)
 		if err == nil && body != nil { // what a command is told is read whole, since a server may end in the middle of it
 			var said []byte
 			said, err = io.ReadAll(response.Body)
@@ -143,6 +165,10 @@ func (r *remote) send(ctx context.Context, method, id, name string, body []byte)
 		}
 		away := err != nil || slices.Contains([]int{http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout}, response.StatusCode)
 		switch {
+		case errors.Is(err, errSilent):
+			return nil, err
+		case away && r.patient:
+			r.waits()
 		case away && try < remoteTries:
 		case err != nil:
 			return nil, hinted(r.address, err)
@@ -157,8 +183,66 @@ func (r *remote) send(ctx context.Context, method, id, name string, body []byte)
 			return nil, ctx.Err()
 		case <-time.After(pause):
 		}
-		pause *= 2
+		pause = min(2*pause, longestPause)
 	}
+}
+
+// errSilent says that a server takes connections, and no more.
+var errSilent = errors.New("did not answer in time: it is starting, stands still or has too much to do; its log says which")
+
+func silent(address string) error { return fmt.Errorf("the server at %s %w", address, errSilent) }
+
+// do makes a request once. It, and the reading of its answer, ends with errSilent when the server has
+// said nothing for as long as it may.
+func (r *remote) do(ctx context.Context, request *http.Request) (*http.Response, error) {
+	ctx, end := context.WithCancelCause(ctx)
+	answer := &listened{ctx: ctx, end: end, heard: func() {}}
+	if r.silence > 0 {
+		timer := time.AfterFunc(r.silence, func() { end(silent(r.address)) })
+		answer.heard = func() { timer.Reset(r.silence) }
+	}
+	response, err := http.DefaultClient.Do(request.WithContext(ctx))
+	if err != nil {
+		defer end(nil)
+		return nil, answer.why(err)
+	}
+	answer.ReadCloser, response.Body = response.Body, answer
+	return response, nil
+}
+
+// listened is an answer that is read as long as the server is not silent.
+type listened struct {
+	io.ReadCloser
+	ctx   context.Context
+	end   context.CancelCauseFunc
+	heard func()
+}
+
+func (l *listened) Read(text []byte) (int, error) {
+	n, err := l.ReadCloser.Read(text)
+	l.heard()
+	return n, l.why(err)
+}
+
+func (l *listened) Close() error {
+	l.end(nil)
+	return l.ReadCloser.Close()
+}
+
+// why is err, or the silence that led to it.
+func (l *listened) why(err error) error {
+	if cause := context.Cause(l.ctx); err != nil && errors.Is(cause, errSilent) {
+		return cause
+	}
+	return err
+}
+
+// waits says once that the server is waited for.
+func (r *remote) waits() {
+	if !r.waiting {
+		fmt.Fprintf(r.asides, "headroom: the server at %s does not answer; waiting for it\n", r.address)
+	}
+	r.waiting = true
 }
 
 // hinted says what is so, and what to do, where no server answers at address.
@@ -167,7 +251,10 @@ func hinted(address string, err error) error {
 		return fmt.Errorf("no server answers at %s (%w): start it with “headroom serve”, or say in HEADROOM_URL where it runs", address, dial.Err)
 	}
 	if errors.Is(err, context.DeadlineExceeded) { // it listens before it has its database
-		return fmt.Errorf("the server at %s did not answer in time: it is starting or has too much to do; its log says which", address)
+		return silent(address)
+	}
+	if untrusted, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
+		return fmt.Errorf("the certificate of %s does not do (%w): ask for the server by a name that stands in it, and say in SSL_CERT_FILE where one is that this machine does not know", address, untrusted.Err)
 	}
 	if asked, ok := errors.AsType[*url.Error](err); ok {
 		return fmt.Errorf("the server at %s cannot be asked (%w)", address, asked.Err)
@@ -181,9 +268,10 @@ func refused(response *http.Response) error {
 		return nil
 	}
 	defer response.Body.Close()
+	text, _ := io.ReadAll(io.LimitReader(response.Body, 1<<20)) // what cannot be read says nothing
 	var said problem.Problem
-	if json.NewDecoder(io.LimitReader(response.Body, 1<<20)).Decode(&said) != nil || said.Detail == "" {
-		return fmt.Errorf("the server says %s", response.Status)
+	if json.Unmarshal(text, &said) != nil || said.Detail == "" { // another program's answer, as where http is spoken to a server with a certificate
+		return errors.New(strings.TrimSuffix(fmt.Sprintf("the server says %s: %.100q", response.Status, bytes.TrimSpace(text)), `: ""`))
 	}
 	if response.StatusCode == http.StatusUnauthorized {
 		return fmt.Errorf("%s: put an API token into HEADROOM_TOKEN (“headroom token” makes one on the server's machine)", said.Detail)
@@ -197,7 +285,7 @@ func refused(response *http.Response) error {
 
 func askRemote(set *flag.FlagSet) action {
 	count := set.Int64("count", 1, "how many trials")
-	return remotely(set, func(ctx context.Context, r *remote, args []string) error {
+	return inTime(set, func(ctx context.Context, r *remote, args []string) error {
 		var answer struct{ Trials []remoteTrial }
 		if err := r.post(ctx, args[0], "ask", map[string]int64{"count": *count}, &answer); err != nil {
 			return err
@@ -213,11 +301,7 @@ func askRemote(set *flag.FlagSet) action {
 
 func tellRemote(set *flag.FlagSet) action {
 	note := set.String("note", "", "kept with the trial")
-	return remotely(set, func(ctx context.Context, r *remote, args []string) error {
-		number, err := strconv.ParseInt(args[1], 10, 64)
-		if err != nil || number < 1 {
-			return fmt.Errorf("%q is not the number of a trial", args[1])
-		}
+	return inTime(set, func(ctx context.Context, r *remote, args []string) error {
 		metrics, err := readings(args[2:])
 		if err != nil {
 			return err
@@ -226,12 +310,32 @@ func tellRemote(set *flag.FlagSet) action {
 		if *note != "" {
 			telling["note"] = *note
 		}
-		var trial remoteTrial
-		if err := r.post(ctx, args[0], fmt.Sprintf("trials/%d/tell", number), telling, &trial); err != nil || r.asJSON {
-			return err
-		}
-		return r.writeTrial(trial)
+		return r.postOf(ctx, args, "tell", telling)
 	})
+}
+
+func failRemote(set *flag.FlagSet) action {
+	chance := set.Bool("chance", false, "it failed by chance, as by a power cut, and not because of its settings")
+	return inTime(set, func(ctx context.Context, r *remote, args []string) error {
+		cause := ledger.BySettings
+		if *chance {
+			cause = ledger.ByChance
+		}
+		return r.postOf(ctx, args, "fail", map[string]string{"reason": args[2], "cause": string(cause)})
+	})
+}
+
+// postOf says what happened to the trial that args name, and writes how it stands then.
+func (r *remote) postOf(ctx context.Context, args []string, what string, body any) error {
+	number, err := strconv.ParseInt(args[1], 10, 64)
+	if err != nil || number < 1 {
+		return fmt.Errorf("%q is not the number of a trial", args[1])
+	}
+	var trial remoteTrial
+	if err := r.post(ctx, args[0], fmt.Sprintf("trials/%d/%s", number, what), body, &trial); err != nil || r.asJSON {
+		return err
+	}
+	return r.writeTrial(trial)
 }
 
 // readings reads METRIC=VALUE, and METRIC=VALUE±DEVIATION where the standard deviation is known (+-
@@ -271,7 +375,7 @@ func finite(metric, text string) (float64, error) {
 }
 
 func exportRemote(set *flag.FlagSet) action {
-	return remotely(set, func(ctx context.Context, r *remote, args []string) error {
+	return inTime(set, func(ctx context.Context, r *remote, args []string) error {
 		name := "export.csv"
 		if r.asJSON {
 			name = "export.json"
@@ -288,7 +392,10 @@ func exportRemote(set *flag.FlagSet) action {
 
 func watchRemote(set *flag.FlagSet) action {
 	after := set.Int64("after", 0, "start behind this event")
-	return remotely(set, func(ctx context.Context, r *remote, args []string) error { return r.watch(ctx, args[0], *after) })
+	return remotely(set, func(ctx context.Context, r *remote, args []string) error {
+		r.silence = streamSilence
+		return r.watch(ctx, args[0], *after)
+	})
 }
 
 // watch writes a line for each event of the study, those to come too, until it is interrupted or
@@ -302,7 +409,10 @@ func (r *remote) watch(ctx context.Context, id string, after int64) error {
 		if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
 			return cause
 		}
-		if err != nil {
+		switch {
+		case errors.Is(err, errSilent):
+			r.waits()
+		case err != nil:
 			return err
 		}
 		select {
@@ -319,6 +429,10 @@ func (r *remote) watchOnce(ctx context.Context, id string, after *int64) error {
 		return err
 	}
 	defer response.Body.Close()
+	if r.waiting {
+		fmt.Fprintf(r.asides, "headroom: the server at %s answers again\n", r.address)
+	}
+	r.patient, r.waiting = true, false // with a server that was there
 	return r.follow(response.Body, after)
 }
 
@@ -327,6 +441,9 @@ func (r *remote) follow(stream io.Reader, after *int64) error {
 	lines := bufio.NewReader(stream)
 	for {
 		line, err := lines.ReadString('\n')
+		if errors.Is(err, errSilent) {
+			return err
+		}
 		if err != nil {
 			return nil // it broke off, or somebody interrupted
 		}

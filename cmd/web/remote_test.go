@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -18,6 +19,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -30,7 +32,7 @@ import (
 const limitedStudy = `{"name": "remote", "parameters": [{"name": "temperature", "type": "real", "low": 20, "high": 60}],
 	"objective": {"metric": "yield", "direction": "maximize"}, "constraints": [{"metric": "impurity", "op": "<=", "threshold": 0.5, "unit": "%"}]}`
 
-// A script of the shell: ask, tell, export and watch against a running server, the complaints
+// A script of the shell: ask, tell, fail, export and watch against a running server, the complaints
 // included.
 func TestCommandsAskAServer(t *testing.T) {
 	t.Parallel()
@@ -93,6 +95,14 @@ func TestCommandsAskAServer(t *testing.T) {
 	if text := said("tell", study.ID, "3", "impurity=270"); !strings.Contains(text, "  impurity\t270\n  in doubt: Impurity 270") {
 		t.Errorf("tell said of a slip %q", text)
 	}
+	said("ask", study.ID)
+	if text := said("fail", study.ID, "4", "it boiled over"); !strings.Contains(text, "trial 4, failed\n") {
+		t.Errorf("fail said %q", text)
+	}
+	said("ask", study.ID)
+	if text := said("fail", "-json", "-chance", study.ID, "5", "no power"); !strings.Contains(text, `"cause":"chance"`) {
+		t.Errorf("fail -chance said %q", text)
+	}
 	if text := said("export", study.ID); !strings.HasPrefix(text, "number,status,temperature,yield,impurity,impurity stddev,note\n1,completed,") || !strings.Contains(text, ",71.2,0.31,0.02,by hand\n") {
 		t.Errorf("export said %q", text)
 	}
@@ -119,7 +129,7 @@ func TestCommandsAskAServer(t *testing.T) {
 	}
 
 	var kinds []string
-	for lines := bufio.NewScanner(stream); len(kinds) < 6 && lines.Scan(); {
+	for lines := bufio.NewScanner(stream); len(kinds) < 10 && lines.Scan(); {
 		var event struct{ Kind string }
 		must.Do(t, json.Unmarshal(lines.Bytes(), &event))
 		kinds = append(kinds, event.Kind)
@@ -130,7 +140,7 @@ func TestCommandsAskAServer(t *testing.T) {
 	if err := watching.Wait(); watching.ProcessState.ExitCode() != brokenPipe || lastWords.Len() > 0 {
 		t.Errorf("watch without a reader: %v %s", err, lastWords.String())
 	}
-	if got := strings.Join(kinds, " "); got != "chosen chosen chosen told told told" {
+	if got := strings.Join(kinds, " "); got != "chosen chosen chosen told told told chosen failed chosen failed" {
 		t.Errorf("watch said %s", got)
 	}
 
@@ -143,6 +153,7 @@ func TestCommandsAskAServer(t *testing.T) {
 	complained("must look like", "tell", study.ID, "2", "yield")
 	complained("not the number of a trial", "tell", study.ID, "first", "yield=3")
 	complained("nosuchstudy: not found", "ask", "nosuchstudy")
+	complained("headroom fail STUDY NUMBER REASON", "fail", study.ID, "2")
 	complained("headroom ask STUDY", "ask")
 	settings = append(settings, "HEADROOM_TOKEN=headroom_wrong")
 	complained("no such credential: put an API token into HEADROOM_TOKEN", "ask", study.ID)
@@ -176,6 +187,95 @@ func TestCommandsAskAgainUnderOneKey(t *testing.T) {
 	}
 }
 
+// TestWatchOutlivesAnUpgrade: a server that was there is waited for, however long it is away.
+func TestWatchOutlivesAnUpgrade(t *testing.T) {
+	t.Parallel()
+	ctx, stop := context.WithCancel(t.Context())
+	asked := 0
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch asked++; {
+		case asked == 1:
+			io.WriteString(w, "data: {\"seq\": 7}\n\n") // and breaks off
+		case asked < 3+remoteTries:
+			w.WriteHeader(http.StatusBadGateway)
+		default:
+			if r.URL.Query().Get("after") != "7" {
+				t.Errorf("it asks for %s", r.URL)
+			}
+			stop()
+		}
+	}))
+	defer server.Close()
+	if err := (&remote{address: server.URL, token: "secret", out: io.Discard, asides: io.Discard}).watch(ctx, "study", 0); err != nil && !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	if asked < 3+remoteTries {
+		t.Errorf("it asked %d times", asked)
+	}
+}
+
+// TestCommandsEndAtASilentServer: one that takes the connection, and then says nothing, or stops in
+// the middle.
+func TestCommandsEndAtASilentServer(t *testing.T) {
+	t.Parallel()
+	over := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet {
+			io.WriteString(w, "number,status\n")
+			_ = http.NewResponseController(w).Flush() // the program may have given it up
+		}
+		<-over
+	}))
+	defer server.Close()
+	defer close(over)
+	settings := []string{"HEADROOM_URL=" + server.URL, "HEADROOM_TOKEN=secret"}
+	for words, says := range map[string]string{
+		"ask -timeout 50ms study":    "did not answer in time: it is starting, stands still or has too much to do; its log says which. What it was asked for may come about all the same",
+		"export study -timeout=50ms": "the server at " + server.URL + " did not answer in time",
+	} {
+		if _, complaint, err := output(t, program(t, t.TempDir(), settings, strings.Fields(words)...)); err == nil || !isOneLine(complaint, says) {
+			t.Errorf("headroom %s: %q, %v, not that it %q", words, complaint, err, says)
+		}
+	}
+}
+
+// TestWatchSaysThatItWaits: for a server that never answers, and for one that fell silent, once each
+// time.
+func TestWatchSaysThatItWaits(t *testing.T) {
+	t.Parallel()
+	ctx, stop := context.WithCancel(t.Context())
+	var asked atomic.Int32
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if asked.Add(1) > 2 {
+			io.WriteString(w, "data: {\"seq\": 7}\n\n")
+			_ = http.NewResponseController(w).Flush() // the program may have given it up
+		}
+		<-r.Context().Done()
+	}))
+	defer server.Close()
+	said, asides := io.Pipe()
+	var told bytes.Buffer
+	ended := make(chan error)
+	go func() {
+		r := &remote{address: server.URL, token: "secret", out: &told, asides: asides, silence: 50 * time.Millisecond}
+		ended <- r.watch(ctx, "study", 0)
+	}()
+	lines := bufio.NewScanner(said)
+	for _, want := range []string{"does not answer; waiting for it", "answers again", "does not answer; waiting for it"} {
+		if want = "headroom: the server at " + server.URL + " " + want; !lines.Scan() || lines.Text() != want {
+			t.Errorf("it said %q, not %q", lines.Text(), want)
+		}
+	}
+	stop()
+	must.Do(t, said.Close())
+	if err := <-ended; err != nil && !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	if !strings.Contains(told.String(), "7\t") {
+		t.Errorf("of the study it said %q", told.String())
+	}
+}
+
 // TestHealthSaysWhatIsSo: of a server that starts, is away or says that it is not ready, and of what
 // is no such server, in words of its own.
 func TestHealthSaysWhatIsSo(t *testing.T) {
@@ -188,12 +288,17 @@ func TestHealthSaysWhatIsSo(t *testing.T) {
 		return server.URL
 	}
 	another := answers(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "<h1>Welcome to nginx!</h1>") })
+	secured := httptest.NewTLSServer(http.NotFoundHandler())
+	defer secured.Close()
 	for address, says := range map[string]string{
 		"http://127.0.0.1:1":                 "no server answers at",
-		"http://" + starting.Addr().String(): "did not answer in time: it is starting or has too much to do",
+		"http://" + starting.Addr().String(): "did not answer in time: it is starting, stands still or has too much to do",
 		another:                              "is not Headroom",
 		strings.Replace(another, "http", "https", 1): "cannot be asked",
-		answers(http.NotFound):                       "says 404 Not Found",
+		secured.URL: "SSL_CERT_FILE",
+		strings.Replace(secured.URL, "https", "http", 1):                                                          `says 400 Bad Request: "Client sent an HTTP request to an HTTPS server."`,
+		answers(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "\x1b[2J", http.StatusBadGateway) }): `says 502 Bad Gateway: "\x1b[2J"`,
+		answers(http.NotFound): "says 404 Not Found",
 		answers(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }): "cannot be asked",
 		answers(func(w http.ResponseWriter, _ *http.Request) {
 			problem.Write(w, problem.Unavailable("The database cannot be reached."))

@@ -62,6 +62,7 @@ func serveUntil(ctx context.Context, c config, wantsLink bool) error {
 		if err := store.Keep(); err != nil {
 			return err
 		}
+		warnOfFewConnections(ctx, store)
 		var first account.Person
 		if err := awaitDatabase(ctx, c, func() (err error) { first, err = ensureAdmin(ctx, c, store); return err }); err != nil {
 			return err
@@ -76,6 +77,14 @@ func serveUntil(ctx context.Context, c config, wantsLink bool) error {
 		}
 		return answer(ctx, c, listener, store, public)
 	})
+}
+
+// warnOfFewConnections says that requests will wait for connections that the database does not take.
+func warnOfFewConnections(ctx context.Context, store *db.DB) {
+	taken, opened, err := store.Room(ctx)
+	if err == nil && taken < opened { // else whatever is asked next says what is wrong
+		slog.Warn("the database takes fewer connections than this server may open: let it take more (max_connections), or say fewer in HEADROOM_DATABASE_URL (pool_max_conns)", "takes", taken, "opens", opened)
+	}
 }
 
 // ballast is memory that is reserved and never touched, so that no page of it is ever real. The
@@ -101,6 +110,7 @@ func answer(ctx context.Context, c config, listener net.Listener, store *db.DB, 
 	site := &http.Server{
 		Handler: handler, ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout,
 		IdleTimeout: idleTimeout, MaxHeaderBytes: largestHeader, ErrorLog: slog.NewLogLogger(slog.Default().Handler(), slog.LevelWarn),
+		TLSConfig: &tls.Config{GetCertificate: c.certificate().current},
 	}
 	failed := make(chan error, 1)
 	go func() { failed <- serveOn(site, listener, c) }()
@@ -126,13 +136,13 @@ func serveOn(site *http.Server, listener net.Listener, c config) error {
 	if c.tlsCert == "" {
 		return site.Serve(listener)
 	}
-	return site.ServeTLS(listener, c.tlsCert, c.tlsKey)
+	return site.ServeTLS(listener, "", "") // what TLSConfig says
 }
 
 // listen opens the address, and makes sure that there is a certificate when one was named.
 func listen(c config) (net.Listener, error) {
 	if c.tlsCert != "" {
-		if _, err := tls.LoadX509KeyPair(c.tlsCert, c.tlsKey); err != nil {
+		if _, err := c.certificate().current(nil); err != nil {
 			return nil, fmt.Errorf("HEADROOM_TLS_CERT, HEADROOM_TLS_KEY: %w", err)
 		}
 	}

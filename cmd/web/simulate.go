@@ -65,6 +65,9 @@ func simulate(set *flag.FlagSet) action {
 				return err
 			}
 		}
+		if e.Problem == "" {
+			return errors.New("say what to play with -problem; -list names the problems")
+		}
 		if _, err := problems.Find(e.Problem); err != nil {
 			return err
 		}

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"crypto/tls"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync"
+)
+
+// certificate is the one that the server shows, from two files that are renewed while it runs.
+type certificate struct {
+	cert, key string // files
+
+	mutex sync.Mutex
+	seen  [sha256.Size]byte // what they held, or why they could not be read
+	good  *tls.Certificate  // the newest that did
+}
+
+func (c config) certificate() *certificate { return &certificate{cert: c.tlsCert, key: c.tlsKey} }
+
+// current is the certificate of today. One that was renewed and does not do, as while only one of its
+// files is there, leaves the one before.
+func (c *certificate) current(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	cert, certErr := os.ReadFile(c.cert)
+	key, keyErr := os.ReadFile(c.key)
+	err := cmp.Or(certErr, keyErr)
+	seen := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%v", cert, key, err))
+	if c.good != nil && seen == c.seen {
+		return c.good, nil
+	}
+	c.seen = seen
+	var found tls.Certificate
+	if err == nil {
+		found, err = tls.X509KeyPair(cert, key)
+	}
+	switch {
+	case err == nil && c.good != nil:
+		slog.Info("the certificate was renewed", "file", c.cert, "until", found.Leaf.NotAfter)
+	case err != nil && c.good != nil:
+		slog.Warn("the certificate was changed and does not do; the one before is shown", "file", c.cert, "error", err)
+		return c.good, nil
+	case err != nil:
+		return nil, err
+	}
+	c.good = &found
+	return c.good, nil
+}

@@ -297,7 +297,7 @@ func (p *tab) until(what, expression string) {
 	err := eventually(func() error {
 		ctx, cancel := context.WithTimeout(p.ctx, testwait.Timeout/10)
 		defer cancel()
-		ok, err := chromedp.Run(ctx, chromedp.Evaluate[bool]("Boolean("+expression+")"))
+		ok, err := chromedp.Run(ctx, chromedp.Evaluate[bool]("Boolean(("+expression+"))"))
 		if err != nil {
 			return err
 		}
@@ -307,7 +307,7 @@ func (p *tab) until(what, expression string) {
 		return nil
 	})
 	if err != nil {
-		p.t.Fatalf("waited for %s: %v\n%s", what, err, p.text("main"))
+		p.t.Fatalf("waited for %s: %v\n%s", what, err, ask[string](p, textOf("main")))
 	}
 }
 
@@ -320,7 +320,7 @@ func (p *tab) sees(text string) {
 // seesNot asserts that a text is nowhere on the page.
 func (p *tab) seesNot(text string) {
 	p.t.Helper()
-	p.until("a page", `document.body`) // there is none while one is left for the next
+	p.come()
 	if ask[bool](p, fmt.Sprintf(`document.body.innerText.replace(/\s+/g, " ").includes(%s)`, quoted(text))) {
 		p.t.Errorf("the page says %q", text)
 	}
@@ -333,11 +333,24 @@ func quoted(text string) string {
 
 func (p *tab) text(selector string) string {
 	p.t.Helper()
-	return ask[string](p, fmt.Sprintf(`document.querySelector(%q)?.innerText ?? ""`, selector))
+	p.come()
+	return ask[string](p, textOf(selector))
+}
+
+func textOf(selector string) string {
+	return fmt.Sprintf(`document.querySelector(%q)?.innerText ?? ""`, selector)
+}
+
+// come waits until all of a page has come, of which the first part may say already what it was
+// waited for.
+func (p *tab) come() {
+	p.t.Helper()
+	p.until("a whole page", `document.readyState !== "loading"`)
 }
 
 func (p *tab) value(selector string) string {
 	p.t.Helper()
+	p.come()
 	return ask[string](p, fmt.Sprintf(`document.querySelector(%q)?.value ?? "(no such field)"`, selector))
 }
 
@@ -357,6 +370,7 @@ func (p *tab) comesToHold(field, want string) {
 
 func (p *tab) count(selector string) int {
 	p.t.Helper()
+	p.come()
 	return ask[int](p, fmt.Sprintf(`document.querySelectorAll(%q).length`, selector))
 }
 
@@ -370,9 +384,34 @@ func (p *tab) dark() {
 	p.media(emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "dark"}}})
 }
 
+// zone is where the reader is.
+func (p *tab) zone(name string) {
+	p.t.Helper()
+	if _, err := chromedp.Call(p.ctx, emulation.SetTimezoneOverride, emulation.SetTimezoneOverrideParams{TimezoneID: name}); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
 func (p *tab) media(want emulation.SetEmulatedMediaParams) {
 	p.t.Helper()
 	if _, err := chromedp.Call(p.ctx, emulation.SetEmulatedMedia, want); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// focus puts the cursor where a person has come by keys.
+func (p *tab) focus(selector string) {
+	p.t.Helper()
+	p.ready()
+	p.until(selector, fmt.Sprintf(`document.querySelector(%q)?.checkVisibility()`, selector))
+	ask[any](p, fmt.Sprintf(`document.querySelector(%q).focus(), 0`, selector))
+}
+
+// letters are as large as somebody has set them in their browser, where 16 is usual.
+func (p *tab) letters(size int64) {
+	p.t.Helper()
+	want := page.SetFontSizesParams{FontSizes: &page.FontSizes{Standard: size, Fixed: size * 13 / 16}}
+	if _, err := chromedp.Call(p.ctx, page.SetFontSizes, want); err != nil {
 		p.t.Fatal(err)
 	}
 }
@@ -479,7 +518,7 @@ func (p *tab) axe(what, rules string) {
 }
 
 // sound checks that every id stands once and what is named is there, that fields are described by the
-// units beside them, and that the page is no wider than its window.
+// units beside them and the words below, and that the page is no wider than its window.
 func (p *tab) sound(what string) {
 	p.t.Helper()
 	if doubled := ask[[]string](p, doubledIDs); len(doubled) > 0 {
@@ -487,6 +526,9 @@ func (p *tab) sound(what string) {
 	}
 	if units := ask[[]string](p, `[...document.querySelectorAll(".with-unit > .unit")].filter((unit) => !unit.previousElementSibling.getAttribute("aria-describedby")?.split(" ").includes(unit.id)).map((unit) => unit.textContent)`); len(units) > 0 {
 		p.t.Errorf("%s: no field is described by its unit: %q", what, units)
+	}
+	if said := ask[[]string](p, `[...document.querySelectorAll(".field > :is(.help, .error)[id]")].filter(({ id }) => !document.querySelector("[aria-describedby~='" + id + "']")).map(({ textContent }) => textContent)`); len(said) > 0 {
+		p.t.Errorf("%s: no field is described by what is said of it: %q", what, said)
 	}
 	if extra := ask[int](p, "document.documentElement.scrollWidth - innerWidth"); extra > 0 {
 		p.t.Errorf("%s: the page is %d pixels wider than its window", what, extra)

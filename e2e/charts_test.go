@@ -133,6 +133,22 @@ func TestChartsAnswer(t *testing.T) {
 	p.until("the trial's page", fmt.Sprintf(`location.pathname.endsWith("/trials/%d")`, first))
 }
 
+// TestAChartAnswersAFinger, which is nowhere before it presses, and gone when the click comes.
+func TestAChartAnswersAFinger(t *testing.T) {
+	t.Parallel()
+	id := site.makeStudy(t, buffer("Touched"))
+	site.play(t, id, 8)
+	p := newAdmin(t)
+	p.open("/studies/" + id)
+	p.drawn()
+	ask[any](p, `(() => { const frame = `+framed("#chart-progress", 1)+`, at = {bubbles: true, pointerType: "touch", clientX: frame.box.left + frame.x(5) + 1, clientY: frame.box.top + 3};
+		for (const kind of ["pointerdown", "pointerup", "pointerleave", "click"]) (kind === "pointerleave" ? document.querySelector("#chart-progress") : frame.svg).dispatchEvent(new PointerEvent(kind, at));
+		return 0 })()`)
+	if said := p.text("#chart-progress .tip"); !strings.Contains(said, "Trial 5") {
+		t.Errorf("where a finger pressed, over trial 5, it says %q", said)
+	}
+}
+
 // TestChartsNameValuesAsPagesDo: what stands over a slice is a value that its parameter has, with
 // powers of ten as elsewhere; and zooming in ends where ticks would say the same.
 func TestChartsNameValuesAsPagesDo(t *testing.T) {

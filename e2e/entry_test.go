@@ -251,6 +251,29 @@ func TestUndoKeepsWhatWasTypedSince(t *testing.T) {
 	p.holds(result(1, 1), "0.31")
 }
 
+// TestAPartPressedAsItArrives: what the page has just drawn anew answers a press at once, with the script's
+// answer and not by leading to another page.
+func TestAPartPressedAsItArrives(t *testing.T) {
+	t.Parallel()
+	id := site.makeStudy(t, buffer("Pressed early"))
+	site.ask(t, id, 1)
+	p := newAdmin(t)
+	p.open("/studies/" + id + "/bench")
+	p.listening()
+	ask[any](p, `document.addEventListener("htmx:afterSwap", () => setTimeout(() => {
+		const undo = !sessionStorage.pressed && document.querySelector("#saved-1 button");
+		if (undo) undo.click(sessionStorage.pressed = "yes");
+	})); 0`)
+	p.fill(result(1, 0), "61.5")
+	p.press("Save result")
+	p.until("the press", `sessionStorage.pressed`)
+	p.until("the end of what was saved", `document.readyState === "complete" && !document.querySelector("#saved-1")`)
+	if path := ask[string](p, `location.pathname`); path != "/studies/"+id+"/bench" {
+		t.Fatalf("the press led to %s", path)
+	}
+	p.comesToHold(result(1, 0), "61.5")
+}
+
 // On a trial's own page an answer leads to the page again: what was saved is no draft any more, and
 // undone it is one again, also after a reload.
 func TestUndoOnTheTrialsPage(t *testing.T) {
@@ -268,7 +291,48 @@ func TestUndoOnTheTrialsPage(t *testing.T) {
 	p.click("#saved-1 button")
 	p.sees("Undone:")
 	p.until("what was typed", fmt.Sprintf(`document.querySelector(%q)?.value === "61.5" && document.querySelector(%q).value === "0.31"`, result(1, 0), result(1, 1)))
-	p.sees("took back yield of trial 1 (it was 61.5)")
+	p.sees("took back yield of trial 1 (it was 61.5 %)")
+}
+
+// TestWhyATrialFailedStays: what somebody types under “failed…” stays with its card, like a result, when
+// others save the trial's results or archive the study meanwhile, until they drop it.
+func TestWhyATrialFailedStays(t *testing.T) {
+	t.Parallel()
+	id := site.makeStudy(t, buffer("Failed and told"))
+	site.ask(t, id, 2)
+	p := newAdmin(t)
+	p.open("/studies/" + id)
+	p.listening()
+	p.click("#close-1 summary")
+	p.fill("#reason-1", "it boiled over")
+	site.tell(t, id, 1, map[string]any{"yield": 63.5, "impurity": 0.3})
+	p.sees("Completed by")
+	p.holds("#reason-1", "it boiled over")
+	if at := ask[string](p, `document.activeElement.id`); at != "reason-1" {
+		t.Errorf("the cursor is at %q", at)
+	}
+	site.api(t, "PATCH", "/studies/"+id, map[string]any{"state": "archived"}, nil)
+	p.sees("What you typed here is not saved.")
+	site.api(t, "PATCH", "/studies/"+id, map[string]any{"state": "open"}, nil)
+	p.comesToHold("#reason-1", "it boiled over")
+	p.reload()
+	p.comesToHold("#reason-1", "it boiled over")
+	p.sees("These settings failed")
+	p.fill(result(2, 0), "60.5")
+	site.tell(t, id, 2, map[string]any{"yield": 64.5, "impurity": 0.3})
+	p.until("the other card's trial to be done", `document.querySelector("#card-2 [data-drop]")`)
+	if ask[bool](p, `document.querySelector("#close-2").checkVisibility()`) {
+		t.Error("what nobody typed in asks why a completed trial failed")
+	}
+	site.api(t, "POST", "/studies/"+id+"/trials/2/corrections", map[string]any{"metrics": map[string]any{"yield": nil, "impurity": nil}, "reason": "of another trial"}, nil)
+	p.until("the trial that waits again asked why it failed", `!document.querySelector("#card-2 [data-drop]") && document.querySelector("#close-2").checkVisibility()`)
+	p.click("#card-1 [data-drop]")
+	p.until("the card gone", `!document.querySelector("#card-1")`)
+	p.reload()
+	p.until("the cards", `document.querySelector("#card-2")`)
+	if p.count("#card-1") > 0 {
+		t.Error("what was dropped is there again")
+	}
 }
 
 func TestSomebodyElseWasQuicker(t *testing.T) {
@@ -594,7 +658,7 @@ func TestSignInEnds(t *testing.T) {
 	other := p.another()
 	other.signIn(site.link(t))
 	p.sees("Saved · trial 3: yield 61.5 %, impurity 0.31 %")
-	p.until("no banner", `document.querySelector("#connection").hidden`)
+	p.until("no banner", `!document.querySelector("#connection").textContent`)
 	site.counts(t, id, "told", 3)
 
 	// The same, when they sign in on the very page.

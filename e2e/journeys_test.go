@@ -347,6 +347,7 @@ func TestRoles(t *testing.T) {
 	admin.press("Revoke")
 	auditor.sees("This link has ended. Ask whoever sent it for a new one.")
 	auditor.seesNot("Your sign-in")
+	auditor.seesNot("connection lost")                                               // the server is there, and has turned the link away
 	ask[any](auditor, `document.dispatchEvent(new CustomEvent("htmx:sseError")); 0`) // as when the stream is tried again
 	auditor.sees("This link has ended. Ask whoever sent it for a new one.")
 	auditor.reload()
@@ -366,7 +367,7 @@ func TestConnectionLostAndServerRestart(t *testing.T) {
 	t.Cleanup(func() { own.stop() })
 	id := own.makeStudy(t, buffer("Restart"))
 	own.play(t, id, 3)
-	own.ask(t, id, 1)
+	own.ask(t, id, 2)
 	p := newTab(t, own.base)
 	p.signIn(own.link(t))
 	p.open("/studies/" + id)
@@ -378,15 +379,20 @@ func TestConnectionLostAndServerRestart(t *testing.T) {
 	p.press("Save result")
 	p.sees("Connection lost.")
 	p.holds(result(4, 0), "63.5")
+	p.click("#close-5 summary") // which leads to a page of its own
+	p.fill("#reason-5", "it boiled over")
+	p.click("#close-5 button[value=chance]")
+	p.sees("What you entered is here still, and was not sent")
+	p.holds("#reason-5", "it boiled over")
 	must.Do(t, own.run())
 	p.drawn()
 	p.until("the result saved by itself", `document.querySelector("#trial-4").innerText.includes("63.5")`)
 	p.listening()
-	p.until("no banner", `document.querySelector("#connection").hidden`)
+	p.until("no banner", `!document.querySelector("#connection").textContent`)
 	p.forgive(false)
 	own.counts(t, id, "told", 4)
 	own.ask(t, id, 1)
-	p.until("life after the restart", `document.querySelector("#card-5")`)
+	p.until("life after the restart", `document.querySelector("#card-6")`)
 	// What was asked for meanwhile is asked for also where its form was drawn anew before that.
 	ask[any](p, `(() => { const go = fetch; window.fetch = (...what) => what[0] === "/readyz" && !window.now ? Promise.reject() : go(...what); window.asked = document.querySelector("form.ask") })()`)
 	p.forgive(true)
@@ -397,7 +403,7 @@ func TestConnectionLostAndServerRestart(t *testing.T) {
 	must.Do(t, own.run())
 	p.until("the form drawn anew", "!asked.isConnected")
 	ask[any](p, "window.now = true")
-	p.until("what was asked for", `document.querySelector("#card-7")`)
+	p.until("what was asked for", `document.querySelector("#card-8")`)
 	p.forgive(false)
 }
 
@@ -436,7 +442,7 @@ func TestNobodyWaitsForEver(t *testing.T) {
 	p.holds(result(2, 0), "63.5")
 	signal(syscall.SIGCONT)
 	p.sees("Saved · trial 2: yield 63.5 %, impurity 0.41 %")
-	p.until("no banner", `document.querySelector("#connection").hidden`)
+	p.until("no banner", `!document.querySelector("#connection").textContent`)
 	page.sees("What this would change")
 	own.counts(t, id, "told", 2)
 }
@@ -469,6 +475,6 @@ func TestAProxyThatWaitedTooLong(t *testing.T) {
 	p.press("Save result")
 	p.sees("No answer yet. What you entered is kept and will be sent as soon as the server answers.")
 	p.sees("Saved · trial 1: yield 63.5 %, impurity 0.41 %")
-	p.until("no banner", `document.querySelector("#connection").hidden`)
+	p.until("no banner", `!document.querySelector("#connection").textContent`)
 	site.counts(t, id, "told", 1)
 }

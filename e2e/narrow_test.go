@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/chromedp/cdproto/emulation"
 )
 
 // TestLongNamesFitAPhone walks the pages with names of a hundred characters and no place to break:
@@ -119,5 +121,60 @@ func (p *tab) within(what string) {
 	p.t.Helper()
 	if beyond := ask[int](p, `[...document.querySelectorAll(".table-wrap")].filter((e) => e.scrollWidth > e.clientWidth + 1 && e.querySelector("td button")).length`); beyond > 0 {
 		p.t.Errorf("%s: %d tables have buttons, and scroll sideways", what, beyond)
+	}
+}
+
+// TestLettersAreAsLargeAsTheReaderWants: who has set larger letters in their browser gets them, on
+// every page as wide as its window.
+func TestLettersAreAsLargeAsTheReaderWants(t *testing.T) {
+	t.Parallel()
+	id := site.makeStudy(t, buffer("Large letters"))
+	site.play(t, id, 6)
+	site.ask(t, id, 2)
+	p := newAdmin(t)
+	p.letters(32)
+	for _, width := range []int64{1440, 390} {
+		p.size(width, 900)
+		for _, path := range []string{"/studies", "/studies/new", "/people", "/studies/" + id, "/studies/" + id + "/bench", "/studies/" + id + "/trials/6", "/studies/" + id + "/board"} {
+			p.open(path)
+			p.drawn()
+			p.sound(fmt.Sprintf("%s in large letters, %d wide", path, width))
+			if size := ask[float64](p, `parseFloat(getComputedStyle(document.querySelector("main p, main label, main li")).fontSize)`); size < 28 {
+				t.Errorf("%s: letters of %v pixels, not of 32", path, size)
+			}
+		}
+	}
+}
+
+// TestEnlargedAndInMoreContrast: in the low window of an enlarged page nothing stays in sight at its
+// cost, and who asks for more contrast reads no grey words.
+func TestEnlargedAndInMoreContrast(t *testing.T) {
+	t.Parallel()
+	id := site.makeStudy(t, buffer("Enlarged"))
+	site.play(t, id, 3)
+	p := newAdmin(t)
+	p.size(320, 256) // 1280 × 1024 at 400 %
+	p.open("/studies/" + id + "/board")
+	p.drawn()
+	p.sound("the board at 400 %")
+	ask[any](p, `headroom.tell("Connection lost. What you enter is kept; this page catches up by itself."), 0`)
+	if stays := ask[[]string](p, `[...document.querySelectorAll("body *")].filter((e) => ["sticky", "fixed"].includes(getComputedStyle(e).position)).map((e) => e.className)`); len(stays) > 0 {
+		t.Errorf("these stay in sight: %q", stays)
+	}
+	if who := ask[bool](p, `(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth)(document.querySelector(".viewer > .quiet"))`); who {
+		t.Error("who is signed in is cut off")
+	}
+	p.open("/studies/new")
+	p.whole("a new study at 400 %")
+	p.size(1440, 1000)
+	p.open("/studies/" + id + "/board")
+	p.drawn()
+	const grey = `getComputedStyle(document.querySelector(".quiet")).color !== getComputedStyle(document.body).color`
+	if !ask[bool](p, grey) {
+		t.Error("nothing is quiet")
+	}
+	p.media(emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-contrast", Value: "more"}}})
+	if ask[bool](p, grey) {
+		t.Error("quiet words are grey where more contrast is asked for")
 	}
 }

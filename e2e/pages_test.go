@@ -40,14 +40,14 @@ func (p *tab) look(name, path string) {
 	p.size(1440, 1000)
 }
 
-// fingers finds what is pressed and lower than a finger needs; what stands below a chart is pressed
+// fingers finds what is pressed and smaller than a finger needs; what stands below a chart is pressed
 // less, and may be lower.
 func (p *tab) fingers(what string) {
 	p.t.Helper()
-	if low := ask[[]string](p, `[...document.querySelectorAll("main button, main .button, main summary, .tools > a")]
-		.filter((e) => e.checkVisibility() && !e.closest("figure.chart") && e.getBoundingClientRect().height < 44)
-		.map((e) => e.textContent.trim() + " " + Math.round(e.getBoundingClientRect().height))`); len(low) > 0 {
-		p.t.Errorf("%s: too low for a finger: %q", what, low)
+	if small := ask[[]string](p, `[...document.querySelectorAll("main button, main .button, main summary, .tools > a, .more a, .wordmark")].map((e) => [e, e.getBoundingClientRect()])
+		.filter(([e, { width, height }]) => e.checkVisibility() && !e.closest("figure.chart, .visually-hidden") && Math.min(width, height) < 44)
+		.map(([e, { width, height }]) => e.textContent.trim() + " " + Math.round(width) + " × " + Math.round(height))`); len(small) > 0 {
+		p.t.Errorf("%s: too small for a finger: %q", what, small)
 	}
 }
 

@@ -4,6 +4,11 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+
+	"headroom/internal/must"
 )
 
 // TestALimitOfTwelveHundred: 1,200 is asked about, what it would do is seen before it is stored,
@@ -82,8 +87,8 @@ func TestAColumnTooManyIsNamedOnAPhone(t *testing.T) {
 	p.sees("1 row is ready to be imported.")
 }
 
-// TestTheTimeOfDayStays where a page says it, while what was a moment ago becomes longer ago, by the
-// server's clock.
+// TestTheTimeOfDayStays where a page says it, in the reader's zone, while what was a moment ago becomes
+// longer ago, by the server's clock.
 func TestTheTimeOfDayStays(t *testing.T) {
 	t.Parallel()
 	id := site.makeStudy(t, buffer("Moments"))
@@ -96,6 +101,7 @@ func TestTheTimeOfDayStays(t *testing.T) {
 		Date.now = () => now() + later;
 		Object.defineProperty(performance, "timeOrigin", { value: performance.timeOrigin + later });
 	}`)
+	p.zone("Asia/Kolkata")
 	p.signIn(site.link(t))
 	p.open("/studies/" + id)
 	p.fill(result(1, 0), "61.5")
@@ -110,8 +116,19 @@ func TestTheTimeOfDayStays(t *testing.T) {
 	ask[any](p, `window.later += 120000, 0`)
 	p.until("the trial to be older", `document.querySelector("#trials td time").textContent.startsWith("2")`)
 	p.until("what was typed to be older", `document.querySelector("[data-typed] time").textContent.startsWith("2")`)
-	if clock := ask[string](p, `document.querySelector("#ledger time").textContent`); !strings.HasSuffix(clock, "UTC") {
-		t.Errorf("the ledger says %q", clock)
+	at := must.Get(time.Parse(time.RFC3339, ask[string](p, `document.querySelector("#ledger time").dateTime`)))(t).In(time.FixedZone("GMT+5:30", 19800))
+	clock, exact := ask[string](p, `document.querySelector("#ledger time").textContent`), ask[string](p, `document.querySelector("#ledger time").title`)
+	if !strings.HasSuffix(clock, at.Format("15:04")) || exact != at.Format("2 January 2006, 15:04:05 MST") {
+		t.Errorf("of %v the ledger says %q, and to a pointer %q", at, clock, exact)
+	}
+	if typed := ask[string](p, `document.querySelector("[data-typed] time").title`); !strings.HasSuffix(typed, "GMT+5:30") {
+		t.Errorf("what was typed is, to a pointer, from %q", typed)
+	}
+	ask[any](p, `window.later += 86400000, 0`)
+	p.until("the day, when another has begun", fmt.Sprintf(`document.querySelector("#ledger time").textContent === %q`, at.Format("2 Jan 15:04")))
+	p.media(emulation.SetEmulatedMediaParams{Media: "print"})
+	if shown := ask[[]string](p, `[...document.querySelectorAll("time")].map((time) => time.checkVisibility() && getComputedStyle(time).fontSize + " " + getComputedStyle(time, "::after").content).filter((shown) => shown && !/^0px "\d+ .* GMT\+5:30"$/.test(shown))`); len(shown) > 0 {
+		t.Errorf("on paper moments are %q", shown)
 	}
 }
 

@@ -15,10 +15,13 @@ import (
 // reserved words have a meaning of their own where names are keys or columns.
 var reserved = []string{"default", "schedule", "name", "form", "number", "status", "note"}
 
-// FoldCase maps texts that differ only in case, or in how their accents are encoded, which nobody sees,
-// to one text.
+// FoldCase maps texts that differ only in case, or in what nobody sees, as how their accents are encoded or
+// spaces of no width, to one text.
 func FoldCase(text string) string {
 	return strings.Map(func(r rune) rune {
+		if unseen(r) {
+			return -1
+		}
 		least := r
 		for other := unicode.SimpleFold(r); other != r; other = unicode.SimpleFold(other) {
 			least = min(least, other)
@@ -48,13 +51,24 @@ func CheckName(text string) string {
 		return "must be UTF-8"
 	case strings.TrimSpace(text) != text:
 		return "must not begin or end with a space"
+	case strings.TrimFunc(text, unseen) != text:
+		return "must not begin or end with a character that cannot be seen: type it anew"
 	case utf8.RuneCountInString(text) > maxName:
 		return fmt.Sprintf("has %d characters; at most %d are allowed", utf8.RuneCountInString(text), maxName)
 	case strings.ContainsFunc(text, unicode.IsControl):
 		return "must not contain tabs, line breaks or other control characters"
+	case strings.ContainsFunc(text, turns):
+		return "must not contain characters that turn around what is written after them"
 	}
 	return ""
 }
+
+// unseen tells whether a character only says how those beside it are written, as spaces of no width do.
+func unseen(r rune) bool { return unicode.Is(unicode.Cf, r) }
+
+// turns tells whether a character has all that follows it drawn in another direction: a name would change
+// the sentence in which it stands.
+func turns(r rune) bool { return '\u202a' <= r && r <= '\u202e' || '\u2066' <= r && r <= '\u2069' }
 
 // checker goes through a definition part by part, writing out defaults. It changes only copies.
 type checker struct {

@@ -619,6 +619,17 @@ func TestDoubtIsOfOneValueAndNeverConfirmedByEnter(t *testing.T) {
 	p.press("Begin it anyway")
 	p.sees("Your point is a trial now.")
 
+	// Where some settings are given, the algorithm chooses the others.
+	p.open("/studies/" + id + "/own")
+	p.press("Let the algorithm choose what is empty")
+	p.sees("fill in what is given")
+	p.fill("#f-used_0", "41.5")
+	p.press("Let the algorithm choose what is empty")
+	p.sees("Here is what to try next.")
+	p.sees(", with temperature held")
+	p.until("the given setting", `/41\.5/.test(document.querySelector("#card-11 dl.settings").innerText)`)
+	p.audit("held settings")
+
 	// An overshoot is doubted, then recorded, with what was chosen beside it.
 	p.open("/studies/" + id + "/trials/9")
 	p.press("settings were slightly different")

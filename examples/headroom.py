@@ -67,13 +67,14 @@ class Study:
     def __init__(self, id):
         self.id = id
 
-    def ask(self):
-        """The next trial: a dict with "number", "parameters" and the "decision" behind it."""
-        return self.ask_batch(1)[0]
+    def ask(self, **more):
+        """The next trial: a dict with "number", "parameters" and the "decision" behind it. more: held, settings that are given,
+        as in held={"temperature": 40}, of which the others are chosen."""
+        return self.ask_batch(1, **more)[0]
 
-    def ask_batch(self, count):
+    def ask_batch(self, count, **more):
         """Several trials to run at the same time."""
-        return call("POST", f"/studies/{self.id}/ask", {"count": count})["trials"]
+        return call("POST", f"/studies/{self.id}/ask", {"count": count, **more})["trials"]
 
     def tell(self, trial, metrics, **more):
         """Says what came out. trial is a trial or its number; more: parameters (those really used), note, observed_at.

@@ -154,6 +154,7 @@ AskRequest = TypedDict("AskRequest", {
     "constraint_values": "NotRequired[Optional[Dict[str, List[float]]]]",
     "context": "NotRequired[Optional[Dict[str, float]]]",
     "count": "NotRequired[Optional[int]]",
+    "held": "NotRequired[Optional[Dict[str, Any]]]",
 })
 
 
@@ -1021,6 +1022,7 @@ Trial = TypedDict("Trial", {
     "doubts": "NotRequired[List[Doubted]]",
     "excluded": "bool",
     "feasible": "Optional[bool]",
+    "held": "NotRequired[List[str]]",
     "metrics": "Dict[str, Measurement]",
     "note": "str",
     "number": "int",
@@ -1288,7 +1290,7 @@ class Client(_Connection):
         idempotency_key: Optional[str] = None,
         if_match: Optional[str] = None,
     ) -> TrialList:
-        """Ask for suggestions, each a round of its own. Needs: operator of the study.
+        """Ask for suggestions, each a round of its own; settings that are held are given, and the others chosen. Needs: operator of the study.
 
         idempotency_key: Makes the request safe to repeat for 48 hours.
 

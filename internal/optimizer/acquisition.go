@@ -109,7 +109,7 @@ func (s *decision) beyondRisk(ctx context.Context, at []Place, estimates []polic
 // set lets an algorithm look at all places together. What it asks for is worked out when it asks.
 func (s *decision) set(ctx context.Context, at []Place, known func(j, i int) float64) *policy.Set {
 	set := &policy.Set{
-		Free:    lists.Map(s.cfg.Space.Dims, func(d Dim) bool { return !d.Derived }),
+		Free:    lists.Map(s.cfg.Space.Dims, func(d Dim) bool { return !d.Derived && !d.Held }),
 		Choices: lists.Map(s.cfg.Space.Dims, func(d Dim) int { return d.Choices }),
 		Unlike:  s.cfg.Space.unlike,
 	}

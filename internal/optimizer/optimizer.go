@@ -85,6 +85,8 @@ type Dim struct {
 	Choices   int  // for Categorical
 	Levels    int  // number of values Settle leaves for a stepped or integer parameter; 0 = continuous
 	Derived   bool // filled in by Settle from the others (a mixture's remainder); not searched
+	Held      bool // settled at At, since whoever asks leaves it no choice; not searched
+	At        float64
 }
 
 // Kernel is a prior covariance k(x, x′). Names: se, matern12, matern32, matern52, mixed, anova,

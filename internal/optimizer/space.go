@@ -122,8 +122,47 @@ func (d Dim) inputRange() float64 {
 	return d.High - d.Low
 }
 
-// offers tells whether a place has not run out.
-func (s Space) offers(p Place) bool { return p.Arm < 0 || s.Available == nil || s.Available[p.Arm] }
+// Holding is the space of which some parameters, by their index, are held at unit coordinates that Settle
+// leaves as they are. Nothing else of it may be suggested; what is modelled is all of it, as before.
+func (s Space) Holding(held map[int]float64) Space {
+	s.Dims = slices.Clone(s.Dims)
+	for k, u := range held {
+		s.Dims[k].Held, s.Dims[k].At = true, u
+	}
+	settle := s.Settle
+	s.Settle = func(u []float64) bool {
+		for k, at := range held {
+			u[k] = at
+		}
+		return settle == nil || settle(u)
+	}
+	if s.Arms != nil {
+		s.Available = lists.Of(len(s.Arms), func(i int) bool { return (s.Available == nil || s.Available[i]) && s.holds(s.Arms[i]) })
+	}
+	return s
+}
+
+// sameCoordinate is how far unit coordinates lie apart at most that are the same setting, as worked out
+// from clean decimals and by settling.
+const sameCoordinate = 1e-9
+
+// holds tells whether a point has what is held.
+func (s Space) holds(u []float64) bool {
+	for k, d := range s.Dims {
+		if d.Held && math.Abs(u[k]-d.At) > sameCoordinate {
+			return false
+		}
+	}
+	return true
+}
+
+// offers tells whether a place has not run out, and has what is held.
+func (s Space) offers(p Place) bool {
+	if p.Arm < 0 {
+		return s.holds(p.U)
+	}
+	return s.Available == nil || s.Available[p.Arm]
+}
 
 // settle snaps a copy of u and reports whether it is allowed.
 func (s Space) settle(u []float64) ([]float64, bool) {
@@ -214,8 +253,8 @@ func between(from, to []float64, part float64) []float64 {
 func (s Space) axes() []search.Axis {
 	axes := make([]search.Axis, len(s.Dims))
 	for k, d := range s.Dims {
-		axes[k] = search.Axis{Fixed: d.Derived, Levels: d.Levels}
-		if d.Choices > 0 {
+		axes[k] = search.Axis{Fixed: d.Derived || d.Held, Levels: d.Levels}
+		if d.Choices > 0 && !d.Held {
 			axes[k].Levels, axes[k].Choice = d.Choices, true
 		}
 	}

@@ -191,6 +191,9 @@ func (s *decision) choices(ctx context.Context, at []Place, known func(j, i int)
 		of = s.traits.Considers(unseen)
 	}
 	of = s.foremost(of, at, unseen.Works)
+	if len(of) == 0 { // all that it considers has run out, or has not what is held
+		of = s.foremost(lists.Below(len(at)), at, unseen.Works)
+	}
 	some, knownOf := lists.At(at, of), func(j, i int) float64 { return known(j, of[i]) }
 	widths := s.traits.Functions(unseen)
 	if widths == nil || len(of) == 0 {

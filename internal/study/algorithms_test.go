@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -98,10 +99,21 @@ func playExplainAndVerify(t *testing.T, a policy.Description, setting string, wo
 			if a.NeedsGivenConstraint {
 				question.Context = map[string]float64{"slack": float64(i)}
 			}
+			given := 28.
+			if a.NeedsSafeSeeds {
+				given = 20
+			}
+			if i%4 == 3 {
+				question.Held = design.Settings{"temperature": design.NumberValue(given)}
+			}
 			b.must(b.service.ruleAsk(t.Context(), Command{By: "Ana"}, b.snap, question))
 			asked := b.snap.Trial(len(b.snap.Trials))
 			if asked.Decision.Because == "" || asked.Decision.Algorithm != a.Name {
 				t.Errorf("%+v", asked.Decision)
+			}
+			if held := i%4 == 3; held != slices.Equal(asked.Held, []string{"temperature"}) || held && asked.Parameters["temperature"].Number != given ||
+				held != strings.Contains(asked.Decision.Because, fmt.Sprintf(" (held, as asked: %g °C)", given)) {
+				t.Errorf("of %+v the temperature is to be held: %t", asked, held)
 			}
 			x := asked.Parameters["temperature"].Number / 60
 			b.tell(asked.Number, map[string]float64{"yield": 70 + 20*x - 30*x*x, "impurity": x * x})

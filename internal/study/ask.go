@@ -320,21 +320,42 @@ func (c *chooser) extend(ctx context.Context, by *optimizer.History) error {
 	return notComputable(ctx, err)
 }
 
-func (c *chooser) suggest(ctx context.Context, known optimizer.Known, brought design.Brought) (*ledger.ChosenData, error) {
+func (c *chooser) suggest(ctx context.Context, want wanted) (*ledger.ChosenData, error) {
 	if c.last != nil {
 		if err := c.took(ctx, c.last); err != nil {
 			return nil, err
 		}
 	}
-	d, err := compute(ctx, c.models.Derived, c.snap.ID, func(ctx context.Context) (optimizer.Decision, error) { return c.state.Suggest(ctx, known) })
+	d, err := compute(ctx, c.models.Derived, c.snap.ID, func(ctx context.Context) (optimizer.Decision, error) {
+		state, err := want.from(ctx, c.state)
+		if err != nil {
+			return optimizer.Decision{}, err
+		}
+		return state.Suggest(ctx, want.known)
+	})
 	if errors.Is(err, optimizer.ErrNoneAllowed) {
-		return nil, conflict("No setting may be chosen now: %s allows none of them. Loosen a limit, make settings available again, or change the algorithm.", c.snap.Compiled().Def.Algorithm.Name)
+		of, or := "them", ""
+		if len(want.held) > 0 {
+			of, or = "those with what is held", ", hold less"
+		}
+		return nil, conflict("No setting may be chosen now: %s allows none of %s. Loosen a limit, make settings available again%s, or change the algorithm.", c.snap.Compiled().Def.Algorithm.Name, of, or)
 	}
 	if err != nil {
 		return nil, notComputable(ctx, err)
 	}
-	c.last, err = c.keep(ledger.Suggested, c.snap.Compiled().Settings(d.Place), d, brought)
+	c.last, err = c.keep(ledger.Suggested, c.snap.Compiled().Settings(d.Place), d, want.brought)
+	if err == nil {
+		c.last.Held = want.held
+	}
 	return c.last, err
+}
+
+// from is a state that holds what is wanted, of one that holds nothing.
+func (want wanted) from(ctx context.Context, state *optimizer.State) (*optimizer.State, error) {
+	if len(want.held) == 0 {
+		return state, nil
+	}
+	return optimizer.Replay(ctx, want.config, state.History())
 }
 
 // keep is the ledger's account of a choice.
@@ -361,7 +382,7 @@ func (c *chooser) took(ctx context.Context, chosen *ledger.ChosenData) error {
 // clean decimals say, so that later decisions see the same point to the last bit.
 func pendingRound(c *design.Compiled, chosen ledger.ChosenData) optimizer.Round {
 	place := c.Locate(chosen.Parameters, chosen.Candidate)
-	return optimizer.Round{Point: place.U, Arm: place.Arm, Suggested: chosen.Origin == ledger.Suggested,
+	return optimizer.Round{Point: place.U, Arm: place.Arm, Suggested: chosen.Freely(),
 		Readings: make([]optimizer.Reading, len(c.MetricNames)), Costs: c.Def.KnownInOrder(chosen.KnownValues), Draw: chosen.Decision.Draw(c.Def.Algorithm.Name)}
 }
 
@@ -441,7 +462,7 @@ func (c *chooser) rule(ctx context.Context, cmd Command, ask Ask) (ruling, error
 	if err := mayChoose(snap); err != nil {
 		return ruling{}, err
 	}
-	known, faults := snap.Compiled().Known(ask.Brought)
+	want, faults := ask.reads(snap.Compiled())
 	if err := faults.Err(); err != nil {
 		return ruling{}, err
 	}
@@ -452,7 +473,7 @@ func (c *chooser) rule(ctx context.Context, cmd Command, ask Ask) (ruling, error
 	}
 	var ruled ruling
 	for range count {
-		chosen, err := c.suggest(ctx, known, ask.Brought)
+		chosen, err := c.suggest(ctx, want)
 		if err != nil {
 			return ruling{}, err
 		}
@@ -522,7 +543,24 @@ func (s *Models) rulePersonal(ctx context.Context, cmd Command, snap *ledger.Sna
 // Ask asks for Count suggestions, each a round of its own.
 type Ask struct {
 	Count *int `json:"count,omitempty"` // 1 to 50; nil means 1
+	// Held are settings that are given, as where an oven is warm already; the others are chosen.
+	Held design.Settings `json:"held,omitempty"`
 	design.Brought
+}
+
+// wanted is what one decision has to keep to.
+type wanted struct {
+	known   optimizer.Known
+	brought design.Brought
+	held    []string          // parameters, in the order of the study
+	config  *optimizer.Config // under which those are held
+}
+
+// reads is what an ask wants of a study.
+func (ask Ask) reads(c *design.Compiled) (wanted, design.Faults) {
+	known, faults := c.Known(ask.Brought)
+	config, held, wrong := c.Holding(ask.Held, "held")
+	return wanted{known, ask.Brought, held, config}, append(faults, wrong...)
 }
 
 // OwnTrial is a person's own choice, with results if they are there already.

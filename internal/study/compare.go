@@ -133,10 +133,14 @@ func (c *comparison) run(ctx context.Context) error {
 	}
 	compiled := c.seen.snap.Compiled()
 	place := compiled.Locate(c.chosen.Parameters, c.chosen.Candidate)
-	known, wrong := compiled.Known(c.chosen.Brought)
+	want, wrong := Ask{Held: c.chosen.HeldSettings(), Brought: c.chosen.Brought}.reads(compiled)
 	if err := wrong.Err(); err != nil {
 		return err
 	}
+	if state, err = want.from(ctx, state); err != nil {
+		return err
+	}
+	known := want.known
 	if c.chosen.Decision.Reason != policy.Own {
 		again, err := state.Suggest(ctx, known)
 		switch {

@@ -73,6 +73,9 @@ func blind(snap *ledger.Snapshot, state *optimizer.State) map[string]string {
 // chosen.
 func explain(d design.Definition, p ledger.ChosenData, who chosenBy) string {
 	tries := fmt.Sprintf("Trial %d tries %s", p.Number, describeSettings(d, p.Parameters))
+	if len(p.Held) > 0 {
+		tries += fmt.Sprintf(" (held, as asked: %s)", describeSettings(d, p.HeldSettings()))
+	}
 	reason := p.Decision.Reason
 	if reason == policy.FirstDesign || reason == policy.Space {
 		return tries + ". " + because(d, p, who)

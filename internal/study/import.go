@@ -494,6 +494,9 @@ func admitChosen(now *ledger.Snapshot, data ledger.ChosenData) error {
 	if err := admitKnown(c, data, place); err != nil {
 		return err
 	}
+	if err := admitHeld(c, data); err != nil {
+		return err
+	}
 	switch d := data.Decision; {
 	case wordOfEngine(data.Engine) != nil:
 		return wordOfEngine(data.Engine)
@@ -508,6 +511,21 @@ func admitChosen(now *ledger.Snapshot, data ledger.ChosenData) error {
 	default:
 		return admitDecision(now, d)
 	}
+}
+
+// admitHeld checks that what was held could be, and is what the trial has.
+func admitHeld(c *design.Compiled, data ledger.ChosenData) error {
+	if len(data.Held) > 0 && data.Origin != ledger.Suggested {
+		return errors.New("settings are held for the algorithm only")
+	}
+	_, names, faults := c.Holding(data.HeldSettings(), "held")
+	if err := faults.Err(); err != nil {
+		return err
+	}
+	if !slices.Equal(names, data.Held) {
+		return errors.New("what is held is listed otherwise than the study lists it")
+	}
+	return nil
 }
 
 // chosenPlace is where the trial lies; its settings must be such as the study would keep.

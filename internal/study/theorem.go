@@ -196,10 +196,12 @@ func countTrial(c *policy.Circumstances, t *ledger.Trial) {
 		c.Imported++
 	case t.Origin == ledger.Manual:
 		c.Own++
+	case len(t.Held) > 0:
+		c.Held++
 	case t.Decision != nil && t.Decision.Reason == policy.FirstDesign:
 		c.Spread++
 	}
-	if t.SettingsChanged && t.Origin == ledger.Suggested {
+	if t.SettingsChanged && t.Freely() {
 		c.Moved++
 	}
 	if t.Feasible != nil && *t.Feasible && !t.Excluded {

@@ -181,7 +181,7 @@ func optionsOf(names []string) []templates.Option {
 func (v Tried) card() templates.Card {
 	d := v.Snap.Definition
 	card := templates.Card{
-		Study: v.Head, Number: v.Trial.Number, Origin: words.Either(v.Trial.Origin == ledger.Manual, "a person’s choice", string(v.Trial.Origin)), Created: v.stamp(v.Trial.CreatedAt), By: v.Trial.By, Note: v.Trial.Note,
+		Study: v.Head, Number: v.Trial.Number, Origin: words.Either(v.Trial.Origin == ledger.Manual, "a person’s choice", string(v.Trial.Origin)), Held: Holding(v.Trial.Held), Created: v.stamp(v.Trial.CreatedAt), By: v.Trial.By, Note: v.Trial.Note,
 		ReplicateOf: v.Trial.ReplicateOf, Settings: settingsOf(d, v.Trial.Parameters), Why: fmt.Sprintf("Trial %d was %s by %s.", v.Trial.Number, words.Either(v.Trial.Origin == ledger.Imported, "imported", "chosen"), v.Trial.By),
 	}
 	if decision := v.Trial.Decision; decision != nil {

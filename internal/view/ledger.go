@@ -269,7 +269,15 @@ func chosenWords(data ledger.ChosenData) string {
 	case data.Origin == ledger.Imported:
 		return fmt.Sprintf("imported trial %d", data.Number)
 	}
-	return fmt.Sprintf("asked for trial %d", data.Number)
+	return fmt.Sprintf("asked for trial %d", data.Number) + Holding(data.Held)
+}
+
+// Holding says which settings were given when a trial was asked for, "" where none were.
+func Holding(names []string) string {
+	if len(names) == 0 {
+		return ""
+	}
+	return ", with " + design.Listed(lists.Map(names, design.Name), "and") + " held"
 }
 
 func toldWords(d design.Definition, data ledger.ToldData) string {

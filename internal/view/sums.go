@@ -70,7 +70,7 @@ func (p *panelling) truth() {
 		most, had := lab.Truth(t.Number, lab.Best(t.Number))[objective], lab.Truth(t.Number, t.Parameters)[objective]
 		if behind := most - had; design.Finite(behind) { // there is no truth beyond absolute zero
 			sum, reached, count = sum+behind, reached+had, count+1
-			if t.Origin == ledger.Suggested && !t.Excluded {
+			if t.Freely() && !t.Excluded {
 				chosen += behind
 			}
 		}
@@ -301,7 +301,7 @@ func (p *panelling) priceNow(j int) float64 {
 // chosenOtherwise are the trials that another algorithm than today's chose.
 func (v Facts) chosenOtherwise() []int {
 	return lists.Pick(v.Snap.Trials, func(t *ledger.Trial) (int, bool) {
-		return t.Number, t.Origin == ledger.Suggested && t.Decision != nil && t.Decision.Algorithm != v.Snap.Definition.Algorithm.Name
+		return t.Number, t.Freely() && t.Decision != nil && t.Decision.Algorithm != v.Snap.Definition.Algorithm.Name
 	})
 }
 

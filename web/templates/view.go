@@ -322,6 +322,7 @@ type Card struct {
 	Study               StudyHead
 	Number, ReplicateOf int
 	Origin, By, Note    string
+	Held                string // such as “, with temperature held”
 	Created             Stamp
 	Settings            []Setting
 	Copy                string // the settings as tab-separated text

@@ -33,7 +33,7 @@ func (a *API) ofTrials() operations {
 		"listTrials": a.listTrials(),
 		"correct":    a.correct(),
 		"ask": changing(a, severalTrials, Operation{
-			Summary: "Ask for suggestions, each a round of its own", BodyOptional: true, Status: 201, Answer: trialList{},
+			Summary: "Ask for suggestions, each a round of its own; settings that are held are given, and the others chosen", BodyOptional: true, Status: 201, Answer: trialList{},
 		}, func(r *http.Request, cmd study.Command, ask study.Ask) (*ledger.Snapshot, []int, error) {
 			start := time.Now()
 			defer func() { a.Asks.Observe(time.Since(start).Seconds()) }()

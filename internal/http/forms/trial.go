@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"net/url"
 	"slices"
+	"strings"
 
 	"headroom/internal/lists"
 	"headroom/internal/study"
@@ -48,6 +49,12 @@ func OfNewTrial(snap *ledger.Snapshot) Trial {
 	return form
 }
 
+// Holding is the form of settings that are given where the algorithm chooses the others.
+func (form Trial) Holding() Trial {
+	form.Settings = lists.Map(form.Settings, func(f Field) Field { f.path = "held" + strings.TrimPrefix(f.path, "parameters"); return f })
+	return form
+}
+
 // All are the fields in the order of the page.
 func (form Trial) All() Fields {
 	return slices.Concat(form.Settings, form.Context, form.Metrics, Fields{form.Note, form.Reason})
@@ -65,6 +72,29 @@ func (t *Typed) Telling(form Trial) ledger.Telling {
 // Own reads a person's own point.
 func (t *Typed) Own(form Trial) study.OwnTrial {
 	return study.OwnTrial{Parameters: t.settings(form), Note: t.Text(form.Note.Name), Brought: design.Brought{Context: t.Context(form)}, Metrics: t.readings(form)}
+}
+
+// Held reads which settings are given where the algorithm chooses the others.
+func (t *Typed) Held(form Trial) study.Ask {
+	held := design.Settings{}
+	for i, p := range form.snap.Definition.Parameters {
+		name := form.Settings[i].Name
+		if t.Text(name) == "" {
+			continue
+		}
+		if value := t.value(name, p); value != nil {
+			held[p.Name] = *value
+		}
+	}
+	if t.OK() && len(held) == 0 {
+		t.Fault(form.Settings[0].Name, "fill in what is given, and leave empty what the algorithm is to choose")
+	}
+	for _, f := range append(form.Metrics, form.Note) {
+		if t.Text(f.Name) != "" {
+			t.Fault(f.Name, "belongs to a trial whose settings are all known: empty it, and add it once the trial is there")
+		}
+	}
+	return study.Ask{Held: held, Brought: design.Brought{Context: t.Context(form)}}
 }
 
 // Context reads the values that limits of known form need.

@@ -55,6 +55,9 @@ func TestFaultyFormsComeBackAsTyped(t *testing.T) {
 	}{
 		study + "/edit":             {url.Values{"name": {strings.Repeat("long ", 100)}, "state": {"open"}}, "long long", "f-name"},
 		study + "/own":              {url.Values{"used.0": {"thirty"}, "used.1": {"A"}, "note": {"by hand"}}, "by hand", "f-used_0"},
+		study + "/own?":             {url.Values{"used.0": {"99"}, "do": {"rest"}}, "99", "f-used_0"},
+		study + "/own??":            {url.Values{"used.0": {"30"}, "note": {"by hand"}, "do": {"rest"}}, "by hand", "f-note"},
+		study + "/own???":           {url.Values{"used.0": {""}, "do": {"rest"}}, "fill in what is given", "f-used_0"},
 		study + "/trials/1/tell":    {url.Values{"metric.1": {"O,3x"}, "note": {"cloudy"}}, "O,3x", "r-1-f-metric_1"},
 		study + "/trials/1/correct": {url.Values{"metric.0": {"17"}, "reason": {" "}}, "17", "f-reason"},
 		study + "/trials/1/close":   {url.Values{"kind": {"settings"}, "reason": {strings.Repeat("it leaked, ", 200)}}, "it leaked, it leaked", "reason-1"},
@@ -144,6 +147,15 @@ func TestFormSentTwiceWorksOnce(t *testing.T) {
 			t.Errorf("%s stored %d events, then %d", path, stored[0], stored[1]-stored[0])
 		}
 	}
+	rest := url.Values{"used.0": {"30,5"}, "used.1": {""}, "do": {"rest"}, "key": {"another"}}
+	for range 2 {
+		to := post(s, study+"/own", rest).Want(303).Header.Get("Location")
+		if !strings.HasPrefix(to, study+"?done=asked&saved=") {
+			t.Errorf("asking for the rest leads to %q", to)
+		}
+	}
+	sitetest.Says(t, s.Page(study), ", with temperature held")
+	sitetest.Says(t, s.Page(study+"/trials/"+strconv.Itoa(len(s.API("GET", study+"/trials", nil).Want(200).JSON()["trials"].([]any)))), "held, as asked: 30.5")
 	for path, c := range map[string]struct {
 		form   url.Values
 		secret string
@@ -333,6 +345,7 @@ func TestNumbersThatCanBeReadInTwoWaysAreAskedAbout(t *testing.T) {
 	}{
 		{study + "/trials/1/tell", "metric.1", url.Values{"note": {"cloudy"}}},
 		{study + "/own", "metric.1", url.Values{"used.0": {"30"}, "used.1": {"A"}, "note": {"cloudy"}, "do": {"forecast"}}},
+		{study + "/own", "used.0", url.Values{"used.1": {""}, "do": {"rest"}}},
 		{study + "/reconfigure", "constraints.0.threshold", changed},
 		{study + "/reconfigure", "parameters.0.high", changed},
 		{study + "/reconfigure", "stop.risk", changed},

@@ -268,17 +268,28 @@ func showOwn(w http.ResponseWriter, r *http.Request, status int, v view.Facts, p
 // AddOwn makes a person's own point a trial, once what is expected of it was seen.
 func (s *Site) AddOwn(w http.ResponseWriter, r *http.Request, v view.Facts, form *forms.Typed) submission {
 	table := forms.OfNewTrial(v.Snap)
+	again := func(form templates.Form) error {
+		return showOwn(w, r, http.StatusUnprocessableEntity, v, templates.OwnPage{Form: form})
+	}
+	saved := "&saved=" + url.QueryEscape(v.Snap.ID+"/own") + "#next"
+	if form.Pressed() == "rest" {
+		table = table.Holding()
+		ask := form.Held(table)
+		return submission{
+			do: func(cmd study.Command) error {
+				_, _, err := s.Studies.Ask(r.Context(), cmd, v.Snap.ID, ask)
+				return err
+			},
+			to: v.Head.URL("?done=asked" + saved), fields: table.All(), again: again,
+		}
+	}
 	own, fields := form.Own(table), table.All()
 	asked := submission{
 		do: func(cmd study.Command) error {
 			_, _, err := s.Studies.AddTrial(r.Context(), cmd, v.Snap.ID, own)
 			return err
 		},
-		to:     v.Head.URL("?done=own&saved=" + url.QueryEscape(v.Snap.ID+"/own") + "#next"),
-		fields: fields,
-		again: func(form templates.Form) error {
-			return showOwn(w, r, http.StatusUnprocessableEntity, v, templates.OwnPage{Form: form})
-		},
+		to: v.Head.URL("?done=own" + saved), fields: fields, again: again,
 	}
 	expect := func(status int) error { return s.showForecast(w, r, status, form, fields, own) }
 	asked.doubted = func(templates.Form, []study.Doubt) error { return expect(http.StatusUnprocessableEntity) }

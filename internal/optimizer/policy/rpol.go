@@ -100,7 +100,7 @@ func (a rpol) bounds(e func(r Footstep, k int) float64) (violation func(j int, r
 // rectifiedRule: each summand of the rectified bound needs the rule's choice of its own round, and
 // no other round's.
 var rectifiedRule = Assumption{
-	"Every trial that the sum counts was chosen by the rule. Own and imported trials are not counted.",
+	"Every trial that the sum counts was chosen by the rule. Own and imported trials, and those with settings held, are not counted.",
 	func(c Circumstances) Finding {
 		switch {
 		case c.Spread > 0:
@@ -108,7 +108,7 @@ var rectifiedRule = Assumption{
 		case c.Moved > 0:
 			return notMet("%s tried at other settings than those chosen", trials(c.Moved))
 		}
-		return met("%s chosen otherwise, and not counted", trials(c.Own+c.Imported))
+		return met("%s chosen otherwise, and not counted", trials(c.Own+c.Held+c.Imported))
 	}}
 
 var untouchedRows = Assumption{

@@ -87,6 +87,7 @@ type Circumstances struct {
 	Rounds       int // trials begun
 	Spread       int // suggested to fill the space, before the algorithm chose
 	Own          int // chosen by people
+	Held         int // chosen by the rule, but for settings that people gave
 	Imported     int
 	Moved        int // tried at other settings than those chosen
 	Excluded     int // if only for a time in which others were chosen
@@ -266,8 +267,8 @@ var (
 	everyRoundByRule = Assumption{
 		"Every trial was chosen by the rule: the proof sums over all rounds in which the multipliers moved.",
 		func(c Circumstances) Finding {
-			return met("every one of %s", trials(c.Rounds)).unless(c.Spread+c.Own+c.Imported+c.Moved > 0,
-				"%d spread at first, %d chosen by people, %d imported, %d tried at other settings", c.Spread, c.Own, c.Imported, c.Moved)
+			return met("every one of %s", trials(c.Rounds)).unless(c.Spread+c.Own+c.Held+c.Imported+c.Moved > 0,
+				"%d spread at first, %d chosen by people, %d with settings held, %d imported, %d tried at other settings", c.Spread, c.Own, c.Held, c.Imported, c.Moved)
 		}}
 )
 

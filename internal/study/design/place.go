@@ -74,6 +74,48 @@ func (c *Compiled) breaks(x []float64, s Settings, location string) (f Faults) {
 	return f
 }
 
+// Holding is what a decision is made under that has some settings given, and chooses the others, and the
+// names of those that are held, in the order of the study.
+func (c *Compiled) Holding(held Settings, location string) (config *optimizer.Config, names []string, f Faults) {
+	at := map[int]float64{}
+	for i := range c.space.axes {
+		a := &c.space.axes[i]
+		v, given := held[a.Name]
+		if !given {
+			continue
+		}
+		there, before := location+"."+a.Name, len(f)
+		x := a.read(v, there, reading{round: c.arms == nil}, &f)
+		switch arm := func(arm []float64) bool { return arm[i] == x }; {
+		case len(f) > before:
+		case a.Type == Remainder:
+			f.Add(there, v, "is what the others leave of %s; hold those", formatNumber(*a.Total))
+		case a.gone[a.exactly(x)]:
+			f.Add(there, v, "has run out")
+		case c.arms != nil && !slices.ContainsFunc(c.arms, arm):
+			f.Add(there, v, "no candidate has this %s", a.Name)
+		default:
+			names = append(names, a.Name)
+			at[i], _ = a.settle(a.unit(x))
+		}
+	}
+	if len(names)+len(f) < len(held) {
+		addUnknown(&f, location, "parameter", held, namesOf(c.space.axes))
+	}
+	if len(f) > 0 || len(at) == 0 {
+		return c.Config, nil, f
+	}
+	config = new(*c.Config)
+	config.Space = config.Space.Holding(at)
+	switch free := func(d optimizer.Dim) bool { return !d.Derived && !d.Held }; {
+	case !slices.ContainsFunc(config.Space.Dims, free):
+		f.Add(location, held, "leaves nothing to be chosen; begin a trial of your own with these settings")
+	case c.arms != nil && !slices.Contains(config.Space.Available, true):
+		f.Add(location, held, "no candidate that may be tried has these settings")
+	}
+	return config, names, f
+}
+
 // Forbids are the faults of a candidate's settings that a rule forbids to try, which has a place; of
 // other settings Place says so.
 func (c *Compiled) Forbids(s Settings, place optimizer.Place, location string) Faults {

@@ -278,6 +278,22 @@ func (s *space) available(x []float64) bool {
 	return true
 }
 
+// settle snaps a unit coordinate to a value that can be set.
+func (a *axis) settle(u float64) (settled, x float64) {
+	u = math.Max(0, math.Min(u, 1))
+	x = a.physical(u)
+	if a.step > 0 {
+		x = a.snap(x)
+		u = a.unit(x)
+		if a.gone != nil {
+			x = a.tidy(x) // as the values that have run out are written
+		}
+	} else if a.Type == Categorical {
+		u = a.unit(x)
+	}
+	return u, x
+}
+
 // settle is optimizer.Space.Settle.
 func (s *space) settle(u []float64) bool {
 	r := s.rows.Get().(*row)
@@ -285,17 +301,7 @@ func (s *space) settle(u []float64) bool {
 	x := r[:len(s.axes)]
 	for i := range s.axes {
 		a := &s.axes[i]
-		u[i] = math.Max(0, math.Min(u[i], 1))
-		x[i] = a.physical(u[i])
-		if a.step > 0 {
-			x[i] = a.snap(x[i])
-			u[i] = a.unit(x[i])
-			if a.gone != nil {
-				x[i] = a.tidy(x[i]) // as the values that have run out are written
-			}
-		} else if a.Type == Categorical {
-			u[i] = a.unit(x[i])
-		}
+		u[i], x[i] = a.settle(u[i])
 	}
 	s.remainders(x)
 	inBounds := s.inBounds(x)

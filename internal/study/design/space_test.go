@@ -465,3 +465,47 @@ func TestDescribeIsShort(t *testing.T) {
 		t.Errorf("described as %q", got)
 	}
 }
+
+// TestHolding: what may be held is what could be set; the rest is to be chosen.
+func TestHolding(t *testing.T) {
+	t.Parallel()
+	short := bufferScreen()
+	short.Unavailable = map[string][]Value{"catalyst": {TextValue("A")}}
+	screen, mix, listed := mustCompile(t, short), mustCompile(t, mixture()), mustCompile(t, queue())
+	arm := listed.Def.Candidates[1]
+	all := arm.Clone()
+	for _, test := range []struct {
+		c                 *Compiled
+		held              Settings
+		location, message string
+	}{
+		{screen, Settings{"temperature": NumberValue(61)}, "held.temperature", "61 is above the highest, 60"},
+		{screen, Settings{"catalyst": TextValue("D")}, "held.catalyst", `must be one of "A", "B", "=C"`},
+		{screen, Settings{"catalyst": TextValue("A")}, "held.catalyst", "has run out"},
+		{screen, Settings{"Temperature": NumberValue(30)}, "held.Temperature", `did you mean "temperature"?`},
+		{screen, Settings{"cycles": NumberValue(2.5)}, "held.cycles", "must be a whole number"},
+		{mix, Settings{"water": NumberValue(40)}, "held.water", "is what the others leave of 100; hold those"},
+		{mix, Settings{"a": NumberValue(30), "b": NumberValue(30)}, "held", "leaves nothing to be chosen"},
+		{listed, all, "held", "leaves nothing to be chosen"},
+		{listed, Settings{listed.Def.Parameters[0].Name: NumberValue(arm[listed.Def.Parameters[0].Name].Number + 0.001)}, "held." + listed.Def.Parameters[0].Name, "no candidate has this"},
+	} {
+		_, _, wrong := test.c.Holding(test.held, "held")
+		wantFault(t, wrong, test.location, test.message)
+	}
+	if config, names, wrong := screen.Holding(nil, "held"); config != screen.Config || names != nil || wrong != nil {
+		t.Error("where nothing is held something is otherwise")
+	}
+	held := Settings{"time": NumberValue(0.8499), "catalyst": TextValue("B"), "temperature": NumberValue(41.3)}
+	config, names, wrong := screen.Holding(held, "held")
+	if len(wrong) > 0 || !slices.Equal(names, []string{"temperature", "time", "catalyst"}) {
+		t.Fatal(names, wrong)
+	}
+	u := []float64{0.1, 0.2, 0.3, 0.4, 0.1}
+	if !config.Space.Settle(u) {
+		t.Fatalf("%v cannot be set", u)
+	}
+	got := screen.Settings(optimizer.Place{U: u, Arm: -1})
+	if got["temperature"].Number != 41.3 || got["time"].Number != 0.8 || got["catalyst"].Text != "B" || got["cycles"].Number != 3 {
+		t.Errorf("%v holds %v", got, held)
+	}
+}

@@ -141,6 +141,7 @@ type ChosenData struct {
 	Parameters  design.Settings `json:"parameters"`
 	Candidate   *int            `json:"candidate,omitempty"` // index into the candidates
 	ReplicateOf int             `json:"replicate_of,omitempty"`
+	Held        []string        `json:"held,omitempty"` // parameters that were given to the algorithm, which chose the others
 	Note        string          `json:"note,omitempty"`
 	Decision    *Decision       `json:"decision,omitempty"`
 	// Seen is the last event the decision was made from, Engine the version of the optimizer that
@@ -153,6 +154,18 @@ type ChosenData struct {
 	ValueHashes map[string]string `json:"constraint_values_sha256,omitempty"`
 	// KnownValues are the known constraints' values at the point, by constraint name.
 	KnownValues map[string]float64 `json:"known_values,omitempty"`
+}
+
+// Freely tells whether the algorithm chose all settings of a trial.
+func (c ChosenData) Freely() bool { return c.Origin == Suggested && len(c.Held) == 0 }
+
+// HeldSettings are those that were given to the algorithm.
+func (c ChosenData) HeldSettings() design.Settings {
+	held := design.Settings{}
+	for _, name := range c.Held {
+		held[name] = c.Parameters[name]
+	}
+	return held
 }
 
 // Origin is who chose a trial.

@@ -248,7 +248,7 @@ func (b *builder) chosen(data ChosenData) error {
 	r := &record{chosen: data.Parameters, foreseen: data.KnownValues, events: []int64{b.last.Seq}}
 	t := &Trial{
 		Number: data.Number, Round: data.Number, Origin: data.Origin, Status: StatusSuggested,
-		Metrics: map[string]Measurement{}, Decision: data.Decision, Note: data.Note, ReplicateOf: data.ReplicateOf,
+		Metrics: map[string]Measurement{}, Decision: data.Decision, Note: data.Note, ReplicateOf: data.ReplicateOf, Held: data.Held,
 		Context: data.Context, ConstraintValues: data.ConstraintValues,
 		CreatedAt: b.last.At, By: b.last.By, ChosenSeq: b.last.Seq, Seen: data.Seen,
 	}

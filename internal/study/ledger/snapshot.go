@@ -91,6 +91,7 @@ type Trial struct {
 	Reason           string                 `json:"reason,omitempty"` // of being excluded or, where it is not, of failing or abandoning
 	Cause            Cause                  `json:"cause,omitempty"`  // of failing
 	ReplicateOf      int                    `json:"replicate_of,omitempty"`
+	Held             []string               `json:"held,omitempty"` // parameters that were given to the algorithm, which chose the others
 	Candidate        *int                   `json:"candidate,omitempty"`
 	Context          map[string]float64     `json:"context,omitempty"`
 	ConstraintValues map[string][]float64   `json:"-"`
@@ -164,6 +165,9 @@ func (snap *Snapshot) SameDefinition(other *Snapshot) bool { return snap.defined
 func (t *Trial) Brought() design.Brought {
 	return design.Brought{Context: t.Context, ConstraintValues: t.ConstraintValues}
 }
+
+// Freely tells whether the algorithm chose all its settings.
+func (t *Trial) Freely() bool { return t.Origin == Suggested && len(t.Held) == 0 }
 
 // Waiting tells whether results of the trial are still expected.
 func (t *Trial) Waiting() bool { return t.Status == StatusSuggested || t.Status == StatusPartial }
@@ -269,7 +273,7 @@ func (snap *Snapshot) History(c *design.Compiled) *optimizer.History {
 			}
 		}
 		rounds[i] = optimizer.Round{
-			Point: r.place.U, Arm: r.place.Arm, Suggested: t.Origin == Suggested, Excluded: t.Excluded, Gone: r.gone,
+			Point: r.place.U, Arm: r.place.Arm, Suggested: t.Freely(), Excluded: t.Excluded, Gone: r.gone,
 			Closed: closedDuring(seen, r.spells), Readings: own, Costs: c.Def.KnownInOrder(r.known), Now: c.Def.KnownInOrder(r.now), Draw: t.Decision.Draw(c.Def.Algorithm.Name),
 		}
 	}

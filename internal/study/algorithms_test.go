@@ -122,6 +122,11 @@ func playExplainAndVerify(t *testing.T, a policy.Description, setting string, wo
 		if text, _ := json.Marshal(v); err != nil || !v.OK || v.Checked != len(b.snap.Trials) {
 			t.Errorf("%v %s", err, text)
 		}
+		for i, round := range b.snap.History(b.snap.Compiled()).Rounds {
+			if round.Suggested != (len(b.snap.Trials[i].Held) == 0) {
+				t.Errorf("trial %d, with %v held, counts as suggested: %t", i+1, b.snap.Trials[i].Held, round.Suggested)
+			}
+		}
 		state, err := b.service.StateOf(t.Context(), b.snap)
 		writable(t, state, err)
 		rows, err := b.service.HistoryOf(t.Context(), b.snap)

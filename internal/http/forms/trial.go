@@ -94,7 +94,7 @@ func (t *Typed) Held(form Trial) study.Ask {
 			t.Fault(f.Name, "belongs to a trial whose settings are all known: empty it, and add it once the trial is there")
 		}
 	}
-	return study.Ask{Held: held, Brought: design.Brought{Context: t.Context(form)}}
+	return study.Ask{Count: new(t.Whole("count", 1)), Held: held, Brought: design.Brought{Context: t.Context(form)}}
 }
 
 // Context reads the values that limits of known form need.

@@ -42,6 +42,10 @@ func events(t *testing.T, s *sitetest.Site, study string) int {
 	return len(s.API("GET", study+"/ledger", nil).Want(200).JSON()["events"].([]any))
 }
 
+func trials(s *sitetest.Site, study string) int {
+	return len(s.API("GET", study+"/trials", nil).Want(200).JSON()["trials"].([]any))
+}
+
 // TestFaultyFormsComeBackAsTyped: every form that is refused stands there again, with what was
 // typed, the fault beside its field, and nothing stored.
 func TestFaultyFormsComeBackAsTyped(t *testing.T) {
@@ -147,15 +151,16 @@ func TestFormSentTwiceWorksOnce(t *testing.T) {
 			t.Errorf("%s stored %d events, then %d", path, stored[0], stored[1]-stored[0])
 		}
 	}
-	rest := url.Values{"used.0": {"30,5"}, "used.1": {""}, "do": {"rest"}, "key": {"another"}}
+	rest, asked := url.Values{"used.0": {"30,5"}, "used.1": {""}, "count": {"3"}, "do": {"rest"}, "key": {"another"}}, trials(s, study)
 	for range 2 {
 		to := post(s, study+"/own", rest).Want(303).Header.Get("Location")
 		if !strings.HasPrefix(to, study+"?done=asked&saved=") {
 			t.Errorf("asking for the rest leads to %q", to)
 		}
 	}
+	sitetest.Same(t, "trials asked for", trials(s, study)-asked, 3)
 	sitetest.Says(t, s.Page(study), ", with temperature held")
-	sitetest.Says(t, s.Page(study+"/trials/"+strconv.Itoa(len(s.API("GET", study+"/trials", nil).Want(200).JSON()["trials"].([]any)))), "held, as asked: 30.5")
+	sitetest.Says(t, s.Page(study+"/trials/"+strconv.Itoa(asked+1)), "held, as asked: 30.5")
 	for path, c := range map[string]struct {
 		form   url.Values
 		secret string

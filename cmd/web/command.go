@@ -30,7 +30,7 @@ import (
 // command is something that the program can be asked for.
 type command struct {
 	name  string
-	takes string // its arguments; one in brackets may be left out, and … after the last lets it be repeated
+	takes string // its arguments; what is in brackets may be left out, and … after the last lets it be repeated
 	does  string // one line
 	more  string // what else its own help says
 	ready func(set *flag.FlagSet) action
@@ -69,7 +69,7 @@ func commands() []command {
 		{"rehearse", "", "play whole studies of a table or problem whose truth is known, and judge them", rehearseHelp, rehearse},
 		{"judge", "", "play the standard set of rehearsals and print one table", judgeHelp, judge},
 		{"bench", "", "measure this machine: what asks, tells and readouts take, in ms and in Cholesky factors", benchHelp, benchmark},
-		{"ask", "STUDY", "ask a running server for the next trial", remoteHelp, askRemote},
+		{"ask", "STUDY [SETTING=VALUE …]", "ask a running server for the next trial, or for what it leaves open: temperature=40 is held", remoteHelp, askRemote},
 		{"tell", "STUDY NUMBER METRIC=VALUE …", "say what came out, as in yield=71.2 impurity=0.31±0.02", remoteHelp, tellRemote},
 		{"fail", "STUDY NUMBER REASON", "say that a trial failed: because of its settings, or with -chance by chance", remoteHelp, failRemote},
 		{"export", "STUDY", "write the study's trials as CSV, with -json the study with its ledger", remoteHelp, exportRemote},
@@ -179,14 +179,13 @@ func (one command) perform(ctx context.Context, args []string) error {
 
 // count is how many arguments the command takes.
 func (one command) count() (least, most int) {
-	words := strings.Fields(one.takes)
-	switch {
-	case strings.HasSuffix(one.takes, "…"):
-		return len(words) - 1, math.MaxInt
-	case strings.HasPrefix(one.takes, "["):
-		return 0, len(words)
+	repeated := strings.Contains(one.takes, "…")
+	needed, optional, _ := strings.Cut(strings.ReplaceAll(one.takes, "…", ""), "[")
+	least = len(strings.Fields(needed))
+	if repeated {
+		return least, math.MaxInt
 	}
-	return len(words), len(words)
+	return least, least + len(strings.Fields(optional))
 }
 
 // link prints a sign-in link, for an admin who lost their session or a server that no terminal

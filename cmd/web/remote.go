@@ -286,8 +286,12 @@ func refused(response *http.Response) error {
 func askRemote(set *flag.FlagSet) action {
 	count := set.Int64("count", 1, "how many trials")
 	return inTime(set, func(ctx context.Context, r *remote, args []string) error {
+		held, err := settings(args[1:])
+		if err != nil {
+			return err
+		}
 		var answer struct{ Trials []remoteTrial }
-		if err := r.post(ctx, args[0], "ask", map[string]int64{"count": *count}, &answer); err != nil {
+		if err := r.post(ctx, args[0], "ask", map[string]any{"count": *count, "held": held}, &answer); err != nil {
 			return err
 		}
 		for _, trial := range answer.Trials {
@@ -297,6 +301,27 @@ func askRemote(set *flag.FlagSet) action {
 		}
 		return nil
 	})
+}
+
+// settings reads such as temperature=40 ligand=A; a choice that looks like a number stands in quotes
+// of its own, as in plate='"2"'.
+func settings(words []string) (map[string]any, error) {
+	held := map[string]any{}
+	for _, word := range words {
+		at := max(strings.LastIndexByte(word, '='), 0) // a parameter's name may have one, too
+		name, text := word[:at], strings.TrimPrefix(word[at:], "=")
+		if _, twice := held[name]; twice || name == "" {
+			return nil, fmt.Errorf("%q must look like temperature=40 or ligand=A, each setting once", word)
+		}
+		var value any = text
+		if number, err := finite(name, text); err == nil {
+			value = number
+		} else if quoted, err := strconv.Unquote(text); err == nil {
+			value = quoted
+		}
+		held[name] = value
+	}
+	return held, nil
 }
 
 func tellRemote(set *flag.FlagSet) action {

@@ -96,6 +96,13 @@ func TestCommandsAskAServer(t *testing.T) {
 		t.Errorf("tell said of a slip %q", text)
 	}
 	said("ask", study.ID)
+	_, made = server.send("POST", "/api/v1/studies", token, `{"name": "Plates", "parameters": [{"name": "oven", "type": "real", "low": 20, "high": 80}, {"name": "plate", "type": "categorical", "choices": ["1", "2"]},
+		{"name": "time", "type": "real", "low": 1, "high": 2}], "objective": {"metric": "y", "direction": "maximize"}}`)
+	var plates struct{ ID string }
+	must.Do(t, json.Unmarshal([]byte(made), &plates))
+	if text := said("ask", plates.ID, "oven=41.5", `plate="2"`); !strings.Contains(text, "oven\t41.5\n  plate\t2\n") || !strings.Contains(text, "held, as asked: oven 41.5 and plate 2") {
+		t.Errorf("ask said %q", text)
+	}
 	if text := said("fail", study.ID, "4", "it boiled over"); !strings.Contains(text, "trial 4, failed\n") {
 		t.Errorf("fail said %q", text)
 	}
@@ -147,6 +154,8 @@ func TestCommandsAskAServer(t *testing.T) {
 	complained("told already", "tell", study.ID, "1", "yield=3")
 	complained(`did you mean "yield"`, "tell", study.ID, "2", "yeld=3")
 	complained("headroom: count: between 1 and 50", "ask", study.ID, "-count", "0")
+	complained("held.temperature: must be a number", "ask", study.ID, "temperature=warm")
+	complained("each setting once", "ask", study.ID, "temperature=41", "temperature=42")
 	complained(`"x" for flag -count: see “headroom ask -h”`, "ask", study.ID, "-count", "x")
 	complained("headroom: -days: lies in the past", "token", "-days", "-1")
 	complained("yield=NaN: write a number such as", "tell", study.ID, "2", "yield=NaN")

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 	"testing"
 )
@@ -29,9 +30,11 @@ func TestHeldSettingsStay(t *testing.T) {
 					r.Readings = make([]Reading, len(cfg.Metrics))
 					waiting.Rounds = append(slices.Clip(waiting.Rounds), r)
 				}
-				for _, then := range []*History{{}, h, &waiting} {
-					for k := range cfg.Space.Dims {
-						suggestedHolding(t, cfg, then, k, g.safe.U[k])
+				for i, then := range []*History{{}, h, &waiting} {
+					for k := range g.space.Dims {
+						if g.space.Arms != nil || k == i%len(g.space.Dims) { // elsewhere in turn
+							suggestedHolding(t, cfg, then, k, g.safe.U[k])
+						}
 					}
 				}
 			})
@@ -44,6 +47,12 @@ func suggestedHolding(t *testing.T, cfg *Config, h *History, k int, u float64) {
 	held := *cfg
 	held.Space = cfg.Space.Holding(map[int]float64{k: u})
 	d, err := mustReplay(t, &held, h).Suggest(background, toyKnown())
+	free := mustReplay(t, cfg, h)
+	_, _ = free.Suggest(background, toyKnown()) // what it looked at is not looked at where something is held
+	again, failed := sure(free.Holding(background, &held)).Suggest(background, toyKnown())
+	if !reflect.DeepEqual(d, again) || (err == nil) != (failed == nil) {
+		t.Errorf("replayed %+v, %v is suggested, going on from a state %+v, %v", d, err, again, failed)
+	}
 	if errors.Is(err, ErrNoneAllowed) {
 		t.Errorf("after %d rounds nothing is allowed with %d held at %g", len(h.Rounds), k, u)
 	} else if err != nil {
@@ -70,6 +79,9 @@ func TestAHeldSuggestionIsTheMaximum(t *testing.T) {
 		var line []Place
 		for i := range 2001 {
 			line = append(line, Place{U: []float64{float64(i) / 2000, u}, Arm: -1})
+		}
+		if varied := deciding(mustReplay(t, &held, h)).set(background, line, nil).Free; !slices.Equal(varied, []bool{true, false}) {
+			t.Errorf("an algorithm that varies parameters is told to vary %v", varied)
 		}
 		most := math.Inf(-1)
 		for _, value := range sure(mustReplay(t, cfg, h).Acquisition(background, line, Known{})).Values {

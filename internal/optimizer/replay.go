@@ -85,6 +85,11 @@ func (prior *State) Extend(ctx context.Context, h *History) (*State, error) {
 	return replay(ctx, prior.cfg, h, prior, Resources{Room: prior.room})
 }
 
+// Holding is Replay(cfg, h) of prior's history, to the last bit, cfg being prior's but for what Space holds.
+func (prior *State) Holding(ctx context.Context, cfg *Config) (*State, error) {
+	return replay(ctx, cfg, prior.history, prior, Resources{Room: prior.room})
+}
+
 func replay(ctx context.Context, cfg *Config, h *History, prior *State, with Resources) (*State, error) {
 	described, ok := policy.Find(cfg.Algorithm)
 	if !ok {
@@ -93,6 +98,7 @@ func replay(ctx context.Context, cfg *Config, h *History, prior *State, with Res
 	p := described.Build(cfg.Context(), cfg.Settings)
 	given := &task{cfg: cfg, history: h, policy: p, traits: p.Traits(), settings: cfg.Settings, targets: targets(cfg), room: with.room()}
 	e := &evidence{task: given, kept: with.Kept}
+	var before *decision // in the same space
 	if prior == nil {
 		prior = &State{}
 		given.spread = new(spread)
@@ -100,7 +106,10 @@ func replay(ctx context.Context, cfg *Config, h *History, prior *State, with Res
 			given.arms = cfg.Space.list(cfg.Space.places())
 		}
 	} else {
-		given.arms, given.spread, e.prior = prior.arms, prior.spread, prior.evidence
+		given.arms, e.prior = prior.arms, prior.evidence
+		if given.spread, before = prior.spread, prior.decision; cfg != prior.cfg {
+			given.spread, before = new(spread), nil
+		}
 	}
 	if err := e.regressAll(ctx); err != nil {
 		return nil, err
@@ -117,7 +126,7 @@ func replay(ctx context.Context, cfg *Config, h *History, prior *State, with Res
 	if a.shown.view, err = e.observed(ctx, a.Round(), nil); err != nil {
 		return nil, err
 	}
-	d, err := e.decide(ctx, a.shown, prior.decision)
+	d, err := e.decide(ctx, a.shown, before)
 	if err != nil {
 		return nil, err
 	}

@@ -355,7 +355,7 @@ func (want wanted) from(ctx context.Context, state *optimizer.State) (*optimizer
 	if len(want.held) == 0 {
 		return state, nil
 	}
-	return optimizer.Replay(ctx, want.config, state.History())
+	return state.Holding(ctx, want.config)
 }
 
 // keep is the ledger's account of a choice.

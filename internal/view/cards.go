@@ -182,18 +182,18 @@ func (v Tried) card() templates.Card {
 	d := v.Snap.Definition
 	card := templates.Card{
 		Study: v.Head, Number: v.Trial.Number, Origin: words.Either(v.Trial.Origin == ledger.Manual, "a person’s choice", string(v.Trial.Origin)), Held: Holding(v.Trial.Held), Created: v.stamp(v.Trial.CreatedAt), By: v.Trial.By, Note: v.Trial.Note,
-		ReplicateOf: v.Trial.ReplicateOf, Settings: settingsOf(d, v.Trial.Parameters), Why: fmt.Sprintf("Trial %d was %s by %s.", v.Trial.Number, words.Either(v.Trial.Origin == ledger.Imported, "imported", "chosen"), v.Trial.By),
+		ReplicateOf: v.Trial.ReplicateOf, Settings: v.settings(), Why: fmt.Sprintf("Trial %d was %s by %s.", v.Trial.Number, words.Either(v.Trial.Origin == ledger.Imported, "imported", "chosen"), v.Trial.By),
 	}
 	if decision := v.Trial.Decision; decision != nil {
 		card.Why = cmp.Or(decision.Because, card.Why)
 	}
-	for _, was := range settingsOf(d, v.chosenInstead()) {
+	for _, was := range settingsOf(*v.Snap.InUnitsOf(v.Trial.ChosenSeq), v.chosenInstead()) {
 		at := slices.IndexFunc(card.Settings, func(s templates.Setting) bool { return s.Name == was.Name })
 		if at >= 0 && was.Value != card.Settings[at].Value {
 			card.Settings[at].Was = words.With(was.Value, was.Unit)
 		}
 	}
-	card.Copy, card.Since = v.copyText(v.Trial.Parameters), v.since()
+	card.Copy, card.Since = v.copyText(), v.since()
 	for _, metric := range tableMetrics(d) {
 		if m, there := v.Trial.Metrics[metric]; there {
 			card.Told = append(card.Told, v.toldValue(metric, m))
@@ -231,22 +231,29 @@ func (v Tried) toldValue(metric string, m ledger.Measurement) templates.ToldValu
 		}
 	}
 	if was := firstTold(m); was != nil {
-		shown.Original = design.WriteNumber(*was)
+		shown.Original = v.besideToday(design.WriteNumber(*was), metric, m.ToldSeq)
 	}
 	return shown
 }
 
+// settings are a trial's, each in the unit it was set in.
+func (v Tried) settings() []templates.Setting {
+	list := settingsOf(v.Snap.Definition, v.Trial.Parameters)
+	for i, s := range list {
+		list[i].Unit = parameter(*v.Snap.InUnitsOf(v.Snap.Since(v.Trial.Number, s.Name)), s.Name).Unit
+	}
+	return list
+}
+
 // copyText is the settings as two rows of a spreadsheet, "" on paper.
-func (v Facts) copyText(values design.Settings) string {
+func (v Tried) copyText() string {
 	if v.Paper {
 		return ""
 	}
 	var names, cells []string
-	for _, p := range v.Snap.Definition.Parameters {
-		if value, there := values[p.Name]; there {
-			names = append(names, study.Harmless(words.AxisName(p.Name, p.Unit)))
-			cells = append(cells, study.SettingCell(value))
-		}
+	for _, s := range v.settings() {
+		names = append(names, study.Harmless(words.AxisName(s.Name, s.Unit)))
+		cells = append(cells, study.SettingCell(v.Trial.Parameters[s.Name]))
 	}
 	return strings.Join(names, "\t") + "\n" + strings.Join(cells, "\t")
 }

@@ -147,7 +147,7 @@ func (p *panelling) table(limits []int) templates.Table {
 	reading := func(t *ledger.Trial, metric string) string {
 		if t != nil {
 			if m, there := t.Metrics[metric]; there {
-				return show[metric](m.Value)
+				return p.besideToday(show[metric](m.Value), metric, p.Snap.Since(t.Number, metric))
 			}
 		}
 		return "–"
@@ -167,7 +167,9 @@ func (p *panelling) table(limits []int) templates.Table {
 	for _, j := range limits {
 		c := p.Snap.Definition.Constraints[j]
 		table.add(number(design.Capitalised(c.Metric), c.Unit), func(i int) string { return reading(p.Snap.Trials[i], c.Metric) })
-		table.add(number(words.Either(c.Name == c.Metric, "Limit", design.Capitalised(c.Name))+" then", c.Unit), func(i int) string { return design.WriteNumber(p.limits[i][j].Threshold) })
+		table.add(number(words.Either(c.Name == c.Metric, "Limit", design.Capitalised(c.Name))+" then", c.Unit), func(i int) string {
+			return p.besideToday(design.WriteNumber(p.limits[i][j].Threshold), c.Metric, p.Snap.Trials[i].ChosenSeq)
+		})
 		p.violationColumns(&table, c)
 		if _, priced := p.Readout.Multipliers[c.Name]; priced {
 			table.add(number("Average so far", c.Unit), func(i int) string { return words.RoughOr(p.averageOf(j, i)) })
@@ -235,7 +237,7 @@ func (p *panelling) plot(metric string, style func(*ledger.Trial, float64) chart
 		s.values = append(s.values, m.Value)
 		if was := firstTold(m); was != nil {
 			s.first = append(s.first, *was)
-			s.points.add(chart.Original, t.Number, *was, fmt.Sprintf("%s first told as %s, corrected since", metric, words.Quantity(*was, UnitOf(p.Snap.Definition, metric))), t.Number)
+			s.points.add(chart.Original, t.Number, *was, fmt.Sprintf("%s first told as %s, corrected since", metric, words.Quantity(*was, UnitOf(*p.Snap.InUnitsOf(m.ToldSeq), metric))), t.Number)
 		}
 	}
 	return s
@@ -428,7 +430,14 @@ func (p *panelling) limitPanel(j int) (panel chart.Panel, said, beyond string) {
 	axis, beyond := p.axis(now.Metric, now.Name, s, nearest, others)
 	for i, y := range path.Y {
 		if len(axis.Range) > 0 && (y < axis.Range[0] || y > axis.Range[1]) {
-			said += fmt.Sprintf(" Its limit of %s, from trial %d on, lies beyond the range drawn.", words.Quantity(y, now.Unit), int(path.X[i]+0.5))
+			from, unit := int(path.X[i]+0.5), now.Unit
+			when := fmt.Sprintf("from trial %d on", from)
+			if i+1 < len(path.X) {
+				until := int(path.X[i+1] - 0.5)
+				when = words.Either(until == from, fmt.Sprintf("for trial %d", from), fmt.Sprintf("for trials %d to %d", from, until))
+				unit = p.limits[from-1][j].Unit
+			}
+			said += fmt.Sprintf(" Its limit of %s, %s, lies beyond the range drawn.", words.Quantity(y, unit), when)
 		}
 	}
 	title := words.AxisName(design.Capitalised(now.Metric), now.Unit) + " and its limit" + words.Either(now.Name != now.Metric, ", "+now.Name, "")

@@ -239,6 +239,15 @@ func Measured(snap *ledger.Snapshot, t *ledger.Trial, metric string, m ledger.Me
 	return words.Quantity(m.Value, unit)
 }
 
+// besideToday is a reading told in an event, with its unit where today's, which stands beside it, is
+// another.
+func (v Facts) besideToday(text, metric string, seq int64) string {
+	if unit := UnitOf(*v.Snap.InUnitsOf(seq), metric); unit != UnitOf(v.Snap.Definition, metric) {
+		return words.With(text, unit)
+	}
+	return text
+}
+
 // firstTold is the value of a reading as it was first told, where it is another by now.
 func firstTold(m ledger.Measurement) *float64 {
 	if m.Original != nil && *m.Original == m.Value {

@@ -194,11 +194,9 @@ func (l listing) row(t *ledger.Trial) templates.TrialRow {
 			cell.Text = words.Uncertain(m.Value, *m.StdDev, "")
 		}
 		if was := firstTold(m); was != nil {
-			cell.Was = l.metrics[i](*was)
+			cell.Was = l.besideToday(l.metrics[i](*was), metric, m.ToldSeq)
 		}
-		if unit := l.Snap.UnitTold(t.Number, metric); unit != UnitOf(l.Snap.Definition, metric) {
-			cell.Text = words.With(cell.Text, unit)
-		}
+		cell.Text = l.besideToday(cell.Text, metric, l.Snap.Since(t.Number, metric))
 		row.Metrics = append(row.Metrics, cell)
 	}
 	return row
@@ -303,7 +301,7 @@ func (v Tried) metricFacts() []templates.MetricFact {
 			fact.CorrectedBy = v.corrector(metric)
 		}
 		if was := firstTold(m); was != nil {
-			fact.Original = design.WriteNumber(*was)
+			fact.Original = v.besideToday(design.WriteNumber(*was), metric, m.ToldSeq)
 		}
 		if m.Headroom != nil {
 			fact.Headroom, fact.Broken = words.Apart(design.WriteNumber(*m.Headroom), unit), *m.Headroom < 0

@@ -97,7 +97,8 @@ func TestALongSettingHasManyLetters(t *testing.T) {
 func TestWhatIsCopiedIsNoFormula(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, strings.Replace(twoLimits, `{"name": "x",`, `{"name": "=base", "type": "categorical", "choices": ["=1+1", "B"]}, {"name": "x", "unit": "bar",`, 1))
-	copied := b.facts(0).copyText(design.Settings{"=base": design.TextValue("=1+1"), "x": design.NumberValue(-0.5)})
+	b.add(ledger.Chosen, ledger.ChosenData{Number: 1, Origin: ledger.Manual, Seen: 1, Engine: "1", Parameters: design.Settings{"=base": design.TextValue("=1+1"), "x": design.NumberValue(-0.5)}})
+	copied := b.facts(0).Of(b.snap.Trial(1)).copyText()
 	if want := "'=base\tx (bar)\n'=1+1\t-0.5"; copied != want {
 		t.Errorf("%q is copied, want %q", copied, want)
 	}
@@ -158,8 +159,18 @@ func TestAReadingIsInTheUnitItWasToldIn(t *testing.T) {
 	says(t, "the table of corrections", whole(v.amendsOf(b.events[len(b.events)-1])), []string{"Before:0.5 % After:5000 ppm"}, nil)
 	says(t, "a trial", whole(v.Of(b.snap.Trial(2)).metricFacts()), []string{"Value:0.31 % "}, []string{"0.31 ppm"})
 	says(t, "one corrected", whole(v.Of(b.snap.Trial(3)).metricFacts()), []string{"Value:5000 ppm "}, nil)
-	says(t, "the table", whole(v.Trials().Rows), []string{"Text:0.31 % ", "Text:5000.00 "}, []string{"0.31 ppm"})
+	says(t, "the table", whole(v.Trials().Rows), []string{"Text:0.31 % ", "Text:5000.00 Was:0.50 % "}, []string{"0.31 ppm"})
+	corrected := v.Of(b.snap.Trial(3))
+	says(t, "what was told first", whole(corrected.metricFacts())+whole(corrected.card().Told), []string{"Value:5000 ppm Original:0.5 %", "Mark:feasible Original:0.5 %"}, nil)
+	says(t, "the numbers behind the charts", whole(v.ProgressTable().Rows), []string{" 0.31 % 0.5 % ", " 5000.00 0.5 % "}, nil)
+	says(t, "the mark of what was told first", whole(v.Progress().Chart), []string{"impurity first told as 0.5 %, corrected since"}, []string{"0.5 ppm"})
 	says(t, "the notes", strings.Join(study.Notes(b.snap), " "), []string{"Readings of impurity told in another unit than today’s: 2 of 3; they count"}, nil)
+	b.curve(2, 0, "yield", "impurity")
+	d.Constraints = slices.Clone(d.Constraints)
+	d.Constraints[0].Threshold, d.Constraints[0].Unit = 0.3, "%"
+	b.add(ledger.Reconfigured, ledger.ReconfiguredData{Definition: d, Changes: []design.Change{{Path: "constraints[impurity].unit", Before: json.RawMessage(`"ppm"`), After: json.RawMessage(`"%"`)}}, Reason: "back"})
+	b.add(ledger.Corrected, ledger.CorrectedData{Number: 3, Metrics: map[string]ledger.CorrectedValue{"impurity": {Before: &ledger.Reading{Value: 5000}, After: &ledger.Reading{Value: 0.51}}}, Reason: "in per cent"})
+	says(t, "a limit of its time", strings.Join(b.facts(0).Progress().Chart.Notes, " "), []string{"Its limit of 5000 ppm, for trials 4 to 5, lies beyond the range drawn."}, nil)
 }
 
 // TestASettingIsInTheUnitItWasChosenIn, in the table, too, where the heading has today's; one that was
@@ -179,6 +190,11 @@ func TestASettingIsInTheUnitItWasChosenIn(t *testing.T) {
 	if got := fmt.Sprintf("%s, chosen %s; %s", rows[0].Settings[0].Text, rows[0].Settings[0].Chosen, rows[1].Settings[0].Text); strings.ReplaceAll(got, words.Thin, " ") != want {
 		t.Errorf("the table says %q, not %q", got, want)
 	}
+	set := fmt.Sprintf("Value:%s Unit:bar Was:", design.FormatNumber(first["x"].Number))
+	v := b.facts(1)
+	says(t, "its card", whole(v.Of(b.snap.Trial(1)).card()), []string{set, "Copy:x (bar)"}, []string{"x (psi)"})
+	says(t, "one corrected", whole(v.Of(b.snap.Trial(2)).card()), []string{fmt.Sprintf("Value:0.75 Unit:psi Was:%s bar", design.FormatNumber(second["x"].Number)), "Copy:x (psi)"}, nil)
+	says(t, "the answer", whole(*answering{v}.answer(*v.Readout.Recommendation)), []string{set, "Copy:x (bar)"}, []string{"psi"})
 }
 
 // TestAnotherUnitRenamesNoOlderNumber: the best reading is in one unit wherever it stands, and what was

@@ -137,10 +137,10 @@ func valued(text string, x float64) *templates.Value {
 
 // answer is what the model says of settings that were tried.
 func (v answering) answer(r study.Recommendation) *templates.Answer {
-	d := v.Snap.Definition
-	answer := &templates.Answer{Number: r.Number, URL: v.trialURL(r.Number), Settings: settingsOf(d, r.Parameters), Copy: v.copyText(r.Parameters)}
+	tried := v.Of(v.Snap.Trial(r.Number))
+	answer := &templates.Answer{Number: r.Number, URL: v.trialURL(r.Number), Settings: tried.settings(), Copy: tried.copyText()}
 	answer.Expected = lists.Map(v.metricsShown(), func(metric string) templates.Expected { return v.expected(metric, r.Believed) })
-	if len(d.Constraints) > 0 {
+	if limited(v.Snap.Definition) {
 		answer.Chance, answer.Brought = valued(words.Percent(r.FeasibilityProbability), r.FeasibilityProbability), v.brought()
 	}
 	return answer
@@ -269,8 +269,8 @@ func (v answering) closest() *templates.Answer {
 	if objective, told := nearest.Metrics[d.Objective.Metric]; told && binding.Metric != d.Objective.Metric {
 		said += fmt.Sprintf(" %s was %s.", design.OpeningName(d.Objective.Metric), Measured(v.Snap, nearest, d.Objective.Metric, objective))
 	}
-	return &templates.Answer{Number: nearest.Number, URL: v.trialURL(nearest.Number), Settings: settingsOf(d, nearest.Parameters),
-		Copy: v.copyText(nearest.Parameters), Words: said}
+	return &templates.Answer{Number: nearest.Number, URL: v.trialURL(nearest.Number), Settings: v.Of(nearest).settings(),
+		Copy: v.Of(nearest).copyText(), Words: said}
 }
 
 // worst is the limit that a trial breaks most, excesses being measured in the spread of each, which

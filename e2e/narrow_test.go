@@ -59,6 +59,10 @@ func TestLongNamesFitAPhone(t *testing.T) {
 		p.drawn()
 		p.fits(path)
 	}
+	p.open(study + "/trials/10")
+	if high := ask[float64](p, `Math.max(...[...document.querySelectorAll(".results td")].map((e) => e.offsetHeight))`); high > 100 {
+		t.Errorf("what was expected at the settings chosen leaves its name no room: its line is %v pixels high", high)
+	}
 	p.open(study)
 	p.drawn()
 	ask[any](p, `document.querySelectorAll(".under details").forEach((details) => { details.open = true })`)

@@ -218,16 +218,20 @@ func Notes(snap *ledger.Snapshot) []string {
 	}
 	for _, m := range snap.UnitsChanged() {
 		if otherwise, of := toldOtherwise(snap, m); otherwise > 0 {
-			notes = append(notes, fmt.Sprintf("Readings of %s told in another unit than today’s: %d of %d; they count as the numbers that they are, and are not converted.", design.Name(m.Name), otherwise, of))
+			what := "Readings of " + design.Name(m.Name) + " told"
+			if m.Known {
+				what = "Values of " + design.Name(m.Name)
+			}
+			notes = append(notes, fmt.Sprintf("%s in another unit than today’s: %d of %d; they count as the numbers that they are, and are not converted.", what, otherwise, of))
 		}
 	}
 	return notes
 }
 
-// toldOtherwise counts the readings of a metric that were told in another unit than today's, and all.
+// toldOtherwise counts the values of a metric that came in another unit than today's, and all.
 func toldOtherwise(snap *ledger.Snapshot, m design.MetricInfo) (otherwise, of int) {
 	for _, t := range snap.Trials {
-		if reading, there := t.Metrics[m.Name]; !there || reading.Known {
+		if _, there := t.Metrics[m.Name]; !there {
 			continue
 		}
 		if of++; snap.UnitTold(t.Number, m.Name) != m.Unit {

@@ -264,7 +264,11 @@ func (v answering) closest() *templates.Answer {
 		return nil
 	}
 	m, _ := v.outcome(nearest, binding)
-	said := fmt.Sprintf("%s binds: %s, %s beyond its limit of %s.", design.OpeningName(binding.Name), Measured(v.Snap, nearest, binding.Metric, m),
+	came := Measured(v.Snap, nearest, binding.Metric, m)
+	if binding.Expression != "" { // by the formula in force, and so in its unit
+		came = words.Quantity(m.Value, binding.Unit)
+	}
+	said := fmt.Sprintf("%s binds: %s, %s beyond its limit of %s.", design.OpeningName(binding.Name), came,
 		words.RoughlyApart(binding.Excess(m.Value), binding.Unit), words.Quantity(binding.Threshold, binding.Unit))
 	if objective, told := nearest.Metrics[d.Objective.Metric]; told && binding.Metric != d.Objective.Metric {
 		said += fmt.Sprintf(" %s was %s.", design.OpeningName(d.Objective.Metric), Measured(v.Snap, nearest, d.Objective.Metric, objective))

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"encoding/json"
 	"net/url"
 	"slices"
 	"strings"
@@ -172,6 +173,11 @@ func TestClosestByTheFormulaInForce(t *testing.T) {
 		t.Fatalf("%+v", closest)
 	}
 	says(t, "the closest", closest.Words, []string{"Load binds: 1, 0.1 beyond its limit of 0.9."}, nil)
+	d.Constraints = slices.Clone(d.Constraints)
+	d.Constraints[0].Expression, d.Constraints[0].Threshold, d.Constraints[0].Unit = "2000*x", 900, "kg"
+	b.add(ledger.Reconfigured, ledger.ReconfiguredData{Definition: d, Changes: []design.Change{{Path: "constraints[load].unit", Before: json.RawMessage(`""`), After: json.RawMessage(`"kg"`)}}, Reason: "weighed"})
+	says(t, "the closest in another unit", b.facts(0).Verdict().Closest.Words, []string{"Load binds: 1000 kg, 100 kg beyond its limit of 900 kg."}, nil)
+	says(t, "the notes", strings.Join(study.Notes(b.snap), " "), []string{"Values of load in another unit than today’s: 3 of 3; they count as the numbers that they are"}, nil)
 }
 
 // TestWordsFollowHowTrialsEnded: nobody is told that failed trials have results, or that an ended

@@ -318,12 +318,12 @@ func (p *panelling) averageWords(j int) string {
 	}
 	left := p.Snap.Definition.Algorithm.Horizon
 	for _, t := range p.Snap.Trials {
-		if _, read := t.Metrics[c.Metric]; read || !t.Waiting() {
+		if _, read := t.Metrics[c.Metric]; read || t.Excluded || !t.Waiting() {
 			left--
 		}
 	}
 	if left > 0 && !p.Snap.State.Over() {
-		said += fmt.Sprintf(", so that the %s still to come may average %s or %s", design.Count(left, "reading", "readings"),
+		said += fmt.Sprintf(", so that the %s %s or %s", words.Either(left == 1, "reading still to come may be", fmt.Sprintf("%d readings still to come may average", left)),
 			words.Roughly(c.Exceeded(-sum.Balance/float64(left)), c.Unit), words.Either(c.Op == ">=", "more", "less"))
 	}
 	return said + "."

@@ -237,6 +237,14 @@ func TestAverageAgainstItsLimit(t *testing.T) {
 	v.Readout.Multipliers = map[string]float64{"energy": 1}
 	_, said, _ = v.panelling().limitPanel(0)
 	says(t, "an overspent limit", said, []string{"(V(t)/t is 1 kWh): 4 kWh in sum is overspent, so that the 8 readings still to come may average 3.5 kWh or less."}, []string{"left to spend"})
+	b.end(ledger.Excluded, len(b.snap.Trials)) // which need not be run
+	for range 6 {
+		b.end(ledger.Failed, b.ask(0.5))
+	}
+	v = b.facts(0)
+	v.Readout.Multipliers = map[string]float64{"energy": 1}
+	_, said, _ = v.panelling().limitPanel(0)
+	says(t, "the last one", said, []string{"so that the reading still to come may be 0 kWh or less."}, nil)
 }
 
 // TestLongStudiesRunFaster: a press lets the lab run a twentieth of what is planned, no fewer than

@@ -216,29 +216,32 @@ func Notes(snap *ledger.Snapshot) []string {
 	if !snap.Compiled().Config.Fit && slices.ContainsFunc(snap.Trials, deviates) {
 		notes = append(notes, "Standard deviations told with readings are kept, and change nothing: the model is fixed, with one noise for all readings of a metric.")
 	}
-	for _, m := range snap.UnitsChanged() {
-		if otherwise, of := toldOtherwise(snap, m); otherwise > 0 {
-			what := "Readings of " + design.Name(m.Name) + " told"
-			if m.Known {
-				what = "Values of " + design.Name(m.Name)
-			}
-			notes = append(notes, fmt.Sprintf("%s in another unit than today’s: %d of %d; they count as the numbers that they are, and are not converted.", what, otherwise, of))
-		}
-	}
-	return notes
+	return append(notes, unitNotes(snap)...)
 }
 
-// toldOtherwise counts the values of a metric that came in another unit than today's, and all.
-func toldOtherwise(snap *ledger.Snapshot, m design.MetricInfo) (otherwise, of int) {
-	for _, t := range snap.Trials {
-		if _, there := t.Metrics[m.Name]; !there {
-			continue
-		}
-		if of++; snap.UnitTold(t.Number, m.Name) != m.Unit {
-			otherwise++
+// unitNotes count what stands among others in another unit than today's.
+func unitNotes(snap *ledger.Snapshot) (notes []string) {
+	if !snap.UnitsChanged() {
+		return nil
+	}
+	note := func(what, name string, there func(*ledger.Trial) bool) {
+		of := lists.Pick(snap.Trials, func(t *ledger.Trial) (int, bool) { return t.Number, there(t) })
+		today := snap.Definition.Unit(name)
+		if otherwise := lists.Count(of, func(number int) bool { return snap.UnitTold(number, name) != today }); otherwise > 0 {
+			notes = append(notes, fmt.Sprintf(what+" in another unit than today’s: %d of %d; they count as the numbers that they are, and are not converted.", design.Name(name), otherwise, len(of)))
 		}
 	}
-	return otherwise, of
+	for _, m := range snap.Definition.Metrics() {
+		what := "Readings of %s told"
+		if m.Known {
+			what = "Values of %s"
+		}
+		note(what, m.Name, func(t *ledger.Trial) bool { _, there := t.Metrics[m.Name]; return there })
+	}
+	for _, name := range snap.Definition.ParameterNames() {
+		note("Settings of %s", name, func(*ledger.Trial) bool { return true })
+	}
+	return notes
 }
 
 // outcomes counts the trials that failed because of their settings, and those with the trials that

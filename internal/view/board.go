@@ -117,7 +117,7 @@ func (v Facts) amendsOf(event ledger.Event) []templates.Amend {
 	case ledger.Corrected:
 		data := read[ledger.CorrectedData](event.Data)
 		line.Number, line.URL, line.Reason = data.Number, v.trialURL(data.Number), data.Reason
-		return correctionLines(*v.Snap.InUnitsReplaced(event.Seq), *v.Snap.InUnitsOf(event.Seq), data, line)
+		return correctionLines(replacedBy(v.Snap, event.Seq), *v.Snap.InUnitsOf(event.Seq), data, line)
 	case ledger.Excluded, ledger.Included:
 		data := read[ledger.ClosedData](event.Data)
 		line.Number, line.URL, line.Reason = data.Number, v.trialURL(data.Number), data.Reason
@@ -129,17 +129,17 @@ func (v Facts) amendsOf(event ledger.Event) []templates.Amend {
 	return []templates.Amend{line}
 }
 
-func correctionLines(was, d design.Definition, data ledger.CorrectedData, line templates.Amend) []templates.Amend {
+func correctionLines(was func(name string) string, d design.Definition, data ledger.CorrectedData, line templates.Amend) []templates.Amend {
 	var lines []templates.Amend
 	for _, metric := range inOrder(d, data.Metrics) {
 		value, one := data.Metrics[metric], line
 		one.What = metric
-		one.Before, one.After = correctedReading(value, UnitOf(was, metric), UnitOf(d, metric))
+		one.Before, one.After = correctedReading(value, was(metric), UnitOf(d, metric))
 		lines = append(lines, one)
 	}
 	if data.Parameters != nil {
 		line.What = "settings"
-		line.Before, line.After = settingsLine(was, data.Parameters.Before), settingsLine(d, data.Parameters.After)
+		line.Before, line.After = correctedSettings(was, d, *data.Parameters)
 		lines = append(lines, line)
 	}
 	return lines

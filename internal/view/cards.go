@@ -238,11 +238,7 @@ func (v Tried) toldValue(metric string, m ledger.Measurement) templates.ToldValu
 
 // settings are a trial's, each in the unit it was set in.
 func (v Tried) settings() []templates.Setting {
-	list := settingsOf(v.Snap.Definition, v.Trial.Parameters)
-	for i, s := range list {
-		list[i].Unit = parameter(*v.Snap.InUnitsOf(v.Snap.Since(v.Trial.Number, s.Name)), s.Name).Unit
-	}
-	return list
+	return inUnits(settingsOf(v.Snap.Definition, v.Trial.Parameters), func(name string) string { return v.Snap.UnitTold(v.Trial.Number, name) })
 }
 
 // copyText is the settings as two rows of a spreadsheet, "" on paper.

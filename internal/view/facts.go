@@ -111,6 +111,15 @@ func (v Facts) metricsShown() []string {
 	return slices.DeleteFunc(Modelled(v.Snap.Definition), func(metric string) bool { return !v.Snap.HasReading(metric) || !v.scaled(metric) })
 }
 
+// besideToday is a reading told in an event, or a setting, with its unit where today's, which stands beside
+// it, is another.
+func (v Facts) besideToday(text, name string, seq int64) string {
+	if unit := v.Snap.InUnitsOf(seq).Unit(name); unit != v.Snap.Definition.Unit(name) {
+		return words.With(text, unit)
+	}
+	return text
+}
+
 // foretoldLimits are those of which settings have a chance to stay within them, in words, "" where
 // nothing is said of any: while a metric was never read, or where each needs what a trial brings.
 func (v Facts) foretoldLimits() string {

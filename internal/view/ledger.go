@@ -77,7 +77,7 @@ func eventWords(snap *ledger.Snapshot, event ledger.Event) (text, reason string)
 		return toldWords(*snap.InUnitsOf(event.Seq), data) + sureWords(data.Confirmed), data.Note
 	case ledger.Corrected:
 		data := read[ledger.CorrectedData](event.Data)
-		return correctedWords(*snap.InUnitsReplaced(event.Seq), *snap.InUnitsOf(event.Seq), data) + sureWords(data.Confirmed), data.Reason
+		return correctedWords(replacedBy(snap, event.Seq), *snap.InUnitsOf(event.Seq), data) + sureWords(data.Confirmed), data.Reason
 	case ledger.Confirmed:
 		return fmt.Sprintf("said that what was doubted of trial %d is right", read[ledger.ConfirmedData](event.Data).Number), ""
 	case ledger.Fitted:
@@ -316,11 +316,24 @@ func correctedReading(value ledger.CorrectedValue, was, is string) (before, afte
 	return before, after
 }
 
-func correctedWords(was, d design.Definition, data ledger.CorrectedData) string {
+// replacedBy gives, by name, the unit of what stood before a correction.
+func replacedBy(snap *ledger.Snapshot, seq int64) func(name string) string {
+	return func(name string) string { return snap.UnitReplaced(seq, name) }
+}
+
+// correctedSettings are a trial's settings before and after; those that stay keep the unit they had.
+func correctedSettings(was func(name string) string, d design.Definition, data ledger.CorrectedSettings) (before, after string) {
+	is := func(name string) string {
+		return words.Either(data.Before[name] == data.After[name], was(name), d.Unit(name))
+	}
+	return settingsWords(inUnits(settingsOf(d, data.Before), was)), settingsWords(inUnits(settingsOf(d, data.After), is))
+}
+
+func correctedWords(was func(name string) string, d design.Definition, data ledger.CorrectedData) string {
 	var parts []string
 	for _, metric := range inOrder(d, data.Metrics) {
 		value := data.Metrics[metric]
-		before, after := correctedReading(value, UnitOf(was, metric), UnitOf(d, metric))
+		before, after := correctedReading(value, was(metric), UnitOf(d, metric))
 		switch {
 		case value.After == nil && value.Before != nil:
 			parts = append(parts, fmt.Sprintf("took back %s of trial %d (it was %s)", design.Name(metric), data.Number, before))
@@ -329,7 +342,8 @@ func correctedWords(was, d design.Definition, data ledger.CorrectedData) string 
 		}
 	}
 	if data.Parameters != nil {
-		parts = append(parts, fmt.Sprintf("corrected the settings of trial %d to %s", data.Number, settingsLine(d, data.Parameters.After)))
+		_, after := correctedSettings(was, d, *data.Parameters)
+		parts = append(parts, fmt.Sprintf("corrected the settings of trial %d to %s", data.Number, after))
 	}
 	return strings.Join(parts, " and ")
 }

@@ -166,10 +166,10 @@ func TestACorrectionSaysAllThatItChanges(t *testing.T) {
 		t.Errorf("the reading is %+v", fact)
 	}
 	data := ledger.CorrectedData{Number: 1, Metrics: map[string]ledger.CorrectedValue{"yield": {Before: &ledger.Reading{Value: 1234.5678}, After: &ledger.Reading{Value: 1234.5687}}}}
-	if amend := correctionLines(b.snap.Definition, b.snap.Definition, data, templates.Amend{})[0]; amend.Before != "1234.5678\u202f%" || amend.After != "1234.5687\u202f%" {
+	if amend := correctionLines(b.snap.Definition.Unit, b.snap.Definition, data, templates.Amend{})[0]; amend.Before != "1234.5678\u202f%" || amend.After != "1234.5687\u202f%" {
 		t.Errorf("of a small correction the table says %+v", amend)
 	}
-	says(t, "a small correction", correctedWords(b.snap.Definition, b.snap.Definition, data), []string{"from 1234.5678 % to 1234.5687 %"}, nil)
+	says(t, "a small correction", correctedWords(b.snap.Definition.Unit, b.snap.Definition, data), []string{"from 1234.5678 % to 1234.5687 %"}, nil)
 	impact := study.Impact{After: b.snap.Definition, Trial: b.snap.Trial(1)}
 	says(t, "the preview", CorrectionConsequences(b.snap, impact).Summary, []string{"How the limits stand, what is recommended and what is suggested next would not change."}, nil)
 	impact.DecisionsAfter = 1

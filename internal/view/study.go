@@ -152,8 +152,20 @@ func settingsOf(d design.Definition, values design.Settings) []templates.Setting
 	})
 }
 
+// inUnits are settings, each in a unit of its own.
+func inUnits(list []templates.Setting, unit func(name string) string) []templates.Setting {
+	for i := range list {
+		list[i].Unit = unit(list[i].Name)
+	}
+	return list
+}
+
 func settingsLine(d design.Definition, values design.Settings) string {
-	return strings.Join(lists.Map(settingsOf(d, values), func(s templates.Setting) string {
+	return settingsWords(settingsOf(d, values))
+}
+
+func settingsWords(list []templates.Setting) string {
+	return strings.Join(lists.Map(list, func(s templates.Setting) string {
 		return design.Name(s.Name) + " " + words.With(design.Name(s.Value), s.Unit)
 	}), ", ")
 }
@@ -237,15 +249,6 @@ func Measured(snap *ledger.Snapshot, t *ledger.Trial, metric string, m ledger.Me
 		return words.Uncertain(m.Value, *m.StdDev, unit)
 	}
 	return words.Quantity(m.Value, unit)
-}
-
-// besideToday is a reading told in an event, with its unit where today's, which stands beside it, is
-// another.
-func (v Facts) besideToday(text, metric string, seq int64) string {
-	if unit := UnitOf(*v.Snap.InUnitsOf(seq), metric); unit != UnitOf(v.Snap.Definition, metric) {
-		return words.With(text, unit)
-	}
-	return text
 }
 
 // firstTold is the value of a reading as it was first told, where it is another by now.

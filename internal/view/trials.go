@@ -176,10 +176,10 @@ func (l listing) row(t *ledger.Trial) templates.TrialRow {
 		value, there := t.Parameters[p.Name]
 		cell := templates.Cell{Missing: !there}
 		if there {
-			cell.Text = l.inUnitThen(l.settings[i](value), p, l.Snap.Since(t.Number, p.Name))
+			cell.Text = l.besideToday(l.settings[i](value), p.Name, l.Snap.Since(t.Number, p.Name))
 		}
 		if other, instead := chosen[p.Name]; instead {
-			cell.Chosen = l.inUnitThen(l.settings[i](other), p, t.ChosenSeq)
+			cell.Chosen = l.besideToday(l.settings[i](other), p.Name, t.ChosenSeq)
 		}
 		row.Settings = append(row.Settings, cell)
 	}
@@ -200,14 +200,6 @@ func (l listing) row(t *ledger.Trial) templates.TrialRow {
 		row.Metrics = append(row.Metrics, cell)
 	}
 	return row
-}
-
-// inUnitThen is a setting of event seq, with its unit where the heading has another one by now.
-func (l listing) inUnitThen(text string, p design.Parameter, seq int64) string {
-	if unit := parameter(*l.Snap.InUnitsOf(seq), p.Name).Unit; unit != p.Unit {
-		return words.With(text, unit)
-	}
-	return text
 }
 
 // mostReportTrials bounds the table of a report, so that it stays a file that people can open and

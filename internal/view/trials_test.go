@@ -173,6 +173,30 @@ func TestAReadingIsInTheUnitItWasToldIn(t *testing.T) {
 	says(t, "a limit of its time", strings.Join(b.facts(0).Progress().Chart.Notes, " "), []string{"Its limit of 5000 ppm, for trials 4 to 5, lies beyond the range drawn."}, nil)
 }
 
+// TestWhatACorrectionReplacedIsInItsOwnUnit: of readings and settings that were told before and after a unit
+// was changed, each has its own, and a setting that stays keeps it.
+func TestWhatACorrectionReplacedIsInItsOwnUnit(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, strings.Replace(twoLimits, `{"name": "x",`, `{"name": "flow", "type": "real", "low": 0, "high": 9, "unit": "mL"}, {"name": "x", "unit": "bar",`, 1))
+	settings := func(flow, x float64) design.Settings {
+		return design.Settings{"flow": design.NumberValue(flow), "x": design.NumberValue(x)}
+	}
+	b.add(ledger.Chosen, ledger.ChosenData{Number: 1, Origin: ledger.Manual, Seen: 1, Engine: "1", Parameters: settings(2, 0.5)})
+	b.tell(1, map[string]float64{"yield": 60})
+	d := b.snap.Definition
+	d.Parameters, d.Constraints = slices.Clone(d.Parameters), slices.Clone(d.Constraints)
+	d.Parameters[0].Unit, d.Parameters[1].Unit, d.Constraints[0].Unit, d.Objective.Unit = "L", "psi", "ppm", "mg"
+	b.add(ledger.Reconfigured, ledger.ReconfiguredData{Definition: d, Changes: []design.Change{{Path: "constraints[impurity].unit", Before: json.RawMessage(`"%"`), After: json.RawMessage(`"ppm"`)}}, Reason: "finer"})
+	b.tell(1, map[string]float64{"impurity": 3000})
+	b.add(ledger.Corrected, ledger.CorrectedData{Number: 1, Reason: "typo",
+		Metrics:    map[string]ledger.CorrectedValue{"yield": {Before: &ledger.Reading{Value: 60}, After: &ledger.Reading{Value: 61}}, "impurity": {Before: &ledger.Reading{Value: 3000}, After: &ledger.Reading{Value: 4000}}},
+		Parameters: &ledger.CorrectedSettings{Before: settings(2, 0.5), After: settings(2, 0.75)}})
+	v := b.facts(0)
+	says(t, "the ledger", v.entries()[0].Text, []string{"corrected yield of trial 1 from 60 % to 61 mg and corrected impurity of trial 1 from 3000 ppm to 4000 ppm and corrected the settings of trial 1 to flow 2 mL, x 0.75 psi"}, nil)
+	says(t, "the table of corrections", whole(v.amendsOf(b.events[len(b.events)-1])), []string{"Before:60 % After:61 mg", "Before:3000 ppm After:4000 ppm", "Before:flow 2 mL, x 0.5 bar After:flow 2 mL, x 0.75 psi"}, nil)
+	says(t, "the notes", strings.Join(study.Notes(b.snap), " "), []string{"Settings of flow in another unit than today’s: 1 of 1; they count as the numbers that they are"}, []string{"Settings of x"})
+}
+
 // TestASettingIsInTheUnitItWasChosenIn, in the table, too, where the heading has today's; one that was
 // corrected afterwards is in that.
 func TestASettingIsInTheUnitItWasChosenIn(t *testing.T) {

@@ -208,6 +208,14 @@ func (d Definition) Metric(name string) MetricInfo {
 	return found
 }
 
+// Unit is that of a metric or a parameter, of which none has the name of another.
+func (d Definition) Unit(name string) string {
+	if p, is := lists.Find(d.Parameters, func(p Parameter) bool { return p.Name == name }); is {
+		return p.Unit
+	}
+	return d.Metric(name).Unit
+}
+
 // MetricNames lists every metric once: the objective's, the constraints', the recorded ones.
 func (d Definition) MetricNames() []string {
 	names := []string{}

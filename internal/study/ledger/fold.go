@@ -480,7 +480,7 @@ func (b *builder) corrected(data CorrectedData) error {
 	if err != nil {
 		return err
 	}
-	since := b.snap.replaced(data)
+	stood, since := b.snap.replaced(data)
 	for name, value := range data.Metrics {
 		if err := correctMetric(t, name, value); err != nil {
 			return err
@@ -505,24 +505,28 @@ func (b *builder) corrected(data CorrectedData) error {
 		b.doubt(t, r, data.after(), kept)
 	}
 	b.snap.rewritten = b.last.Seq
-	b.revise(data.Number, data.Reason).Since = since
+	revision := b.revise(data.Number, data.Reason)
+	revision.Stood, revision.Since = stood, since
 	return nil
 }
 
-// replaced is the earliest event that had set one of what a correction replaces.
-func (snap *Snapshot) replaced(data CorrectedData) int64 {
-	first := int64(math.MaxInt64)
+// replaced are the events that had set what stands before a correction, by name, and the earliest of
+// those that had set what it replaces.
+func (snap *Snapshot) replaced(data CorrectedData) (stood map[string]int64, first int64) {
+	stood, first = map[string]int64{}, math.MaxInt64
 	for name := range data.Metrics {
-		first = min(first, snap.Since(data.Number, name))
+		stood[name] = snap.Since(data.Number, name)
+		first = min(first, stood[name])
 	}
 	if data.Parameters != nil {
 		for name, before := range data.Parameters.Before {
+			stood[name] = snap.Since(data.Number, name)
 			if data.Parameters.After[name] != before {
-				first = min(first, snap.Since(data.Number, name))
+				first = min(first, stood[name])
 			}
 		}
 	}
-	return first
+	return stood, first
 }
 
 // after are the readings that are told anew.

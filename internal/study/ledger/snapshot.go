@@ -443,10 +443,11 @@ func (snap *Snapshot) Summary() Summary {
 type Revision struct {
 	Seq     int64
 	Kind    Kind
-	After   int    // how many trials there were
-	Number  int    // of the trial concerned, 0 for none
-	Since   int64  // of a correction, the earliest event that had set what it replaced
-	Reason  string // as people gave it
+	After   int              // how many trials there were
+	Number  int              // of the trial concerned, 0 for none
+	Since   int64            // of a correction, the earliest event that had set what it replaced
+	Stood   map[string]int64 // of a correction, by name of a metric or a parameter, the event that had set what stood there
+	Reason  string           // as people gave it
 	Limits  []design.Constraint
 	Changes []design.Change // of a changed definition, those that the algorithm is told of
 }
@@ -467,23 +468,18 @@ func (snap *Snapshot) InUnitsOf(seq int64) *design.Definition {
 	return &snap.Definition
 }
 
-// InUnitsReplaced is the definition in whose units values were told that correction seq replaced.
-func (snap *Snapshot) InUnitsReplaced(seq int64) *design.Definition {
+// UnitReplaced is the unit of what stood before correction seq: a metric's reading, or a setting.
+func (snap *Snapshot) UnitReplaced(seq int64, name string) string {
 	corrected := slices.IndexFunc(snap.Revisions, func(r Revision) bool { return r.Seq == seq })
-	return snap.InUnitsOf(snap.Revisions[corrected].Since)
+	return snap.InUnitsOf(snap.Revisions[corrected].Stood[name]).Unit(name)
 }
 
-// UnitsChanged are the metrics of which readings may have been told in another unit than today's.
-func (snap *Snapshot) UnitsChanged() []design.MetricInfo {
-	if snap.former == nil {
-		return nil // as nearly always, and without asking of every reading
-	}
-	return snap.Definition.Metrics()
-}
+// UnitsChanged tells whether anything may stand in another unit than today's, as hardly ever.
+func (snap *Snapshot) UnitsChanged() bool { return snap.former != nil }
 
-// UnitTold is the unit in which a reading of trial number was told, today's or another.
-func (snap *Snapshot) UnitTold(number int, metric string) string {
-	return snap.InUnitsOf(snap.Since(number, metric)).Metric(metric).Unit
+// UnitTold is the unit in which a reading of trial number was told, or a setting set, today's or another.
+func (snap *Snapshot) UnitTold(number int, name string) string {
+	return snap.InUnitsOf(snap.Since(number, name)).Unit(name)
 }
 
 // Knew counts the decisions that were made from what a correction replaced.

@@ -286,7 +286,7 @@ func (p *panelling) plotWaiting(points *marks, t *ledger.Trial, metric string) {
 		return
 	}
 	if mean, there := t.Decision.Mean[metric]; there {
-		expected := expectedWords(p.Snap.Definition, metric, t.Decision.Mean, t.Decision.SD)
+		expected := expectedWords(*p.Snap.InUnitsOf(t.Decision.Seen), metric, t.Decision.Mean, t.Decision.SD)
 		points.add(chart.Waiting, t.Number, mean, metric+" waits, "+expected+" "+withoutNoise, t.Number)
 	}
 }

@@ -236,6 +236,7 @@ func TestAnotherUnitRenamesNoOlderNumber(t *testing.T) {
 	b.add(ledger.Reconfigured, ledger.ReconfiguredData{Definition: d, Changes: []design.Change{{Path: "objective.unit", Before: json.RawMessage(`"%"`), After: json.RawMessage(`"mg"`)}, {Path: "parameters[x].unit", Before: json.RawMessage(`""`), After: json.RawMessage(`"K"`)}}, Reason: "weighed"})
 	v := b.facts(0)
 	says(t, "the card of what waits", v.Next().Cards[0].Since, []string{"Since it was chosen: unit of x from nothing to K, unit of yield from % to mg."}, nil)
+	says(t, "the mark of what waits", whole(v.Progress().Chart), []string{"yield waits, expected 75.0 ± 2.0 % "}, nil)
 	says(t, "the best reading", v.panelling().bestWords(), []string{"80.6 % at trial 3"}, []string{"mg"})
 	says(t, "the list of studies", Line(b.snap.Summary(), b.clock).Best, []string{"80.6 % at trial 3"}, []string{"mg"})
 	b.tell(4, map[string]float64{"yield": 70})

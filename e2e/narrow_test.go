@@ -37,7 +37,7 @@ func TestLongNamesFitAPhone(t *testing.T) {
 	site.api(t, "POST", study+"/trials/3/corrections", map[string]any{"metrics": map[string]any{long("yield"): 50.5}, "reason": long("typo")}, nil)
 	site.api(t, "POST", study+"/trials/4/exclude", map[string]any{"reason": long("spilled")}, nil)
 	site.ask(t, id, 2)
-	site.api(t, "POST", study+"/trials/10/tell", map[string]any{"metrics": map[string]any{long("yield"): 70.5}, "parameters": map[string]any{long("temperature"): 61, long("solvent"): choice[0]}}, nil)
+	site.api(t, "POST", study+"/trials/10/tell", map[string]any{"metrics": map[string]any{long("impurity"): 0.705}, "parameters": map[string]any{long("temperature"): 61, long("solvent"): choice[0]}}, nil)
 	p := newTab(t, site.base)
 	p.size(390, 844)
 	p.signIn(site.link(t))
@@ -92,6 +92,14 @@ func TestLongNamesFitAPhone(t *testing.T) {
 	p.size(320, 700)
 	p.open(study + "/trials/1/correct")
 	p.fits("a correction on the smallest phone")
+	p.open(study + "/trials/10")
+	if beyond := ask[float64](p, `Math.max(...[...document.querySelectorAll(".results td")].map((e) => {
+		const text = document.createRange()
+		text.selectNodeContents(e)
+		return e.getBoundingClientRect().left - text.getBoundingClientRect().left
+	}))`); beyond > 1 {
+		t.Errorf("what was expected at the settings chosen is cut off by %v pixels on the smallest phone", beyond)
+	}
 	p.size(1440, 1000)
 	p.open(study + "/report")
 	p.fits("the report on a desk")

@@ -154,6 +154,8 @@ func changesWords(d design.Definition, changes []design.Change, changed, said st
 func changedFromTo(change design.Change) (before, after string) {
 	before, after = plainJSON(change.Before), plainJSON(change.After)
 	switch {
+	case strings.HasPrefix(change.Path, "stop."): // in per cent, as forms and pages have it
+		return words.InPercent(read[float64](change.Before)), words.With(words.InPercent(read[float64](change.After)), "%")
 	case strings.HasSuffix(change.Path, ".plausible"):
 		return strings.ReplaceAll(before, ", ", " – "), strings.ReplaceAll(after, ", ", " – ")
 	case strings.HasSuffix(change.Path, ".op"):

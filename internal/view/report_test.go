@@ -242,6 +242,7 @@ func TestAnotherUnitSaysInWhichNumbersWereTold(t *testing.T) {
 		change("parameters[x].low", "0", "1"):                   "changed lowest x from 0 to 1",
 		weighed("0.5", "null"):                                  "step of x from 0.5_mg to nothing, unit of x from mg to g",
 		weighed("null", "0.5"):                                  "step of x from nothing to 0.5_g, unit of x from mg to g",
+		change("stop.risk", "0.05", "0.2"):                      "changed stop risk from 5 to 20_%",
 		change("objective.plausible", "null", "[0,100]"):        "changed what is plausible of the objective from nothing to 0 – 100",
 		change("constraints[impurity].op", `"<="`, `">="`):      "changed sign of impurity from ≤ to ≥",
 		change("input_constraints", "null", `["x <= 1"]`):       "changed rules for the settings from nothing to x <= 1",

@@ -454,7 +454,9 @@ func (l *life) operate() {
 	why := map[string]any{"reason": "as it happened"}
 	switch one(l, "ask", "ask", "ask", "tell", "tell", "tell", "tell", "own", "own", "correct", "preview", "exclude", "include", "fail", "abandon", "replicate", "undo", "state", "limit", "bounds", "stock", "import", "compare", "at") {
 	case "ask":
-		l.do("POST", study+"/ask", l.brought(map[string]any{"count": 1 + l.PCG.IntN(2)}))
+		held := maps.Clone(l.settings())
+		maps.DeleteFunc(held, func(string, any) bool { return l.chance(0.8) })
+		l.do("POST", study+"/ask", l.brought(map[string]any{"count": 1 + l.PCG.IntN(2), "held": held}))
 	case "tell":
 		body := map[string]any{"metrics": l.metrics()}
 		if l.chance(0.2) {

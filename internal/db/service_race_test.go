@@ -212,21 +212,35 @@ func (u *unlocked) Write(ctx context.Context, id string, cmd study.Command, know
 	return u.Store.Write(ctx, id, cmd, known, decide)
 }
 
+// TestDecisionIsGivenUpWhenAnotherCameFirst: who chose meanwhile chose on its own, and who narrowed the
+// bounds waited for the lock so that nothing beyond them is tried any more.
 func TestDecisionIsGivenUpWhenAnotherCameFirst(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
-	meanwhile := func() {
-		if _, _, err := b.services[1].Ask(t.Context(), ana, b.id, study.Ask{}); err != nil {
-			t.Error(err)
-		}
-	}
-	late := study.NewService(&unlocked{b.stores[0].Studies, meanwhile}, study.Options{})
-	t.Cleanup(late.Stop)
-	if _, _, err := late.Ask(t.Context(), ana, b.id, study.Ask{}); !errors.Is(err, study.ErrUnavailable) {
-		t.Fatalf("a decision beside another got %v", err)
-	}
-	if snap := b.intact(t); len(snap.Trials) != 1 {
-		t.Fatalf("there are %d trials", len(snap.Trials))
+	for what, meanwhile := range map[string]func(t *testing.T, b *bench) error{
+		"an ask": func(t *testing.T, b *bench) error {
+			_, _, err := b.services[1].Ask(t.Context(), ana, b.id, study.Ask{})
+			return err
+		},
+		"other bounds": func(t *testing.T, b *bench) error {
+			low := 0.99
+			_, err := b.services[1].Reconfigure(t.Context(), ana, b.id, design.Reconfiguration{
+				Parameters: []design.Parameter{{Name: "x", Type: design.Real, Low: &low, High: new(1.0)}}, Reason: "it burns below"})
+			return err
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			late := study.NewService(&unlocked{b.stores[0].Studies, func() { must.Do(t, meanwhile(t, b)) }}, study.Options{})
+			t.Cleanup(late.Stop)
+			before := must.Get(late.Snapshot(t.Context(), b.id, 0))(t)
+			if _, _, err := late.Ask(t.Context(), ana, b.id, study.Ask{}); !errors.Is(err, study.ErrUnavailable) {
+				t.Fatalf("a decision beside another got %v", err)
+			}
+			if snap := b.intact(t); snap.Version != before.Version+1 {
+				t.Fatalf("after event %d there are %d", before.Version, snap.Version)
+			}
+		})
 	}
 }
 

@@ -376,6 +376,9 @@ func (s *Service) writeChoice(ctx context.Context, cmd Command, snap *ledger.Sna
 		if len(now.Trials) != len(snap.Trials)+further {
 			return ruling{}, &Later{"Another server chose a trial of this study meanwhile."}
 		}
+		if !now.SameDefinition(snap) { // as only who has the lock changes it
+			return ruling{}, &Later{"The study was reconfigured on another server meanwhile."}
+		}
 		return prepared, mayChoose(now)
 	})
 }

@@ -630,6 +630,16 @@ func TestAnswersThatNobodyReadsAreBounded(t *testing.T) {
 	}
 }
 
+// TestReportsThatNobodyReadsHoldNoProcessor: they are drawn in turn, and sent outside it.
+func TestReportsThatNobodyReadsHoldNoProcessor(t *testing.T) {
+	s := sitetest.Beside(t)
+	id := s.NewStudy(sitetest.Screen)
+	readers := runtime.GOMAXPROCS(0) + 1
+	visitor := visit(t, s, readers, "GET", "/studies/"+id+"/report", s.Token(account.Viewer, id), nil)
+	testwait.Eventually(t, "all reports are made", func() bool { return visitor.waiting.Load() == int64(readers) })
+	s.API("POST", "/studies/"+id+"/ask", nil).Want(201)
+}
+
 // TestOneVisitorHasSoManyRequestsUnderWay: beyond them one is told to wait, and nobody else is.
 func TestOneVisitorHasSoManyRequestsUnderWay(t *testing.T) {
 	s := sitetest.Beside(t)

@@ -124,13 +124,23 @@ func (s *Site) FormOfTrial(read func(http.ResponseWriter, *http.Request, view.Tr
 
 // show renders a page, or a part of one, whole before a byte is sent.
 func show(w http.ResponseWriter, r *http.Request, status int, c templ.Component) error {
-	var page bytes.Buffer
-	if err := c.Render(r.Context(), &page); err != nil {
+	page, err := rendered(r.Context(), c)
+	if err != nil {
 		return err
 	}
+	return send(w, status, page)
+}
+
+func rendered(ctx context.Context, c templ.Component) ([]byte, error) {
+	var page bytes.Buffer
+	err := c.Render(ctx, &page)
+	return page.Bytes(), err
+}
+
+func send(w http.ResponseWriter, status int, page []byte) error {
 	beHTML(w)
 	w.WriteHeader(status)
-	_, err := w.Write(page.Bytes())
+	_, err := w.Write(page)
 	return err
 }
 

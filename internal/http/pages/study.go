@@ -210,11 +210,11 @@ func (s *Site) showShared(w http.ResponseWriter, r *http.Request, v view.Facts, 
 		if err != nil {
 			return asset{}, err
 		}
-		var out bytes.Buffer
-		if err := fresh.Render(ctx, &out); err != nil {
+		page, err := rendered(ctx, fresh)
+		if err != nil {
 			return asset{}, err
 		}
-		return asset{bytes.Clone(out.Bytes()), packed(out.Bytes())}, nil
+		return asset{bytes.Clone(page), packed(page)}, nil
 	})
 	if err != nil {
 		return err
@@ -426,7 +426,14 @@ func (s *Site) Report(w http.ResponseWriter, r *http.Request, now view.Facts) er
 	name := mime.FormatMediaType("inline", map[string]string{"filename": fmt.Sprintf("%s, entry %d.html", fileName(v.Head.Name), v.Snap.Version)})
 	w.Header().Set("Content-Disposition", name)
 	w.Header().Set("Content-Security-Policy", templates.ReportPolicy+"; frame-ancestors 'none'")
-	return s.Studies.Derived.Compute(r.Context(), v.Snap.ID, func(context.Context) error { return show(w, r, http.StatusOK, templates.ReportView(report)) })
+	var page []byte // is sent outside its turn: whoever reads slowly, or not at all, holds no processor
+	if err := s.Studies.Derived.Compute(r.Context(), v.Snap.ID, func(ctx context.Context) (err error) {
+		page, err = rendered(ctx, templates.ReportView(report))
+		return err
+	}); err != nil {
+		return err
+	}
+	return send(w, http.StatusOK, page)
 }
 
 // reportBehind tells whether what a report needs is at hand, having given that a moment. A long

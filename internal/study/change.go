@@ -485,9 +485,15 @@ type TurnedTrial struct {
 	After  *bool `json:"after"`
 }
 
-// PreviewCorrection works out what Correct would change and stores nothing.
+// PreviewCorrection works out what Correct would change and stores nothing. It asks nothing back.
 func (s *Service) PreviewCorrection(ctx context.Context, cmd Command, id string, c Correction) (Impact, error) {
-	_, after, impact, err := s.preview(ctx, cmd, id, correcting(cmd, c))
+	_, after, impact, err := s.preview(ctx, cmd, id, func(now *ledger.Snapshot) (ruling, error) {
+		ruled, err := correcting(cmd, c)(now)
+		if _, odd := errors.AsType[*Doubtful](err); odd { // since others changed the study, of which nobody was sure
+			err = nil
+		}
+		return ruled, err
+	})
 	if err != nil {
 		return Impact{}, err
 	}

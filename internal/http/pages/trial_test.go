@@ -54,6 +54,16 @@ func TestAResultThatCannotBeSavedComesBack(t *testing.T) {
 	post(s, study+"/trials/1/tell", typed).Want(422).Says("is archived", `value="66.6"`, `value="0.11"`, `value="foamed"`)
 }
 
+// TestACorrectionIsPreviewedBesideWhatOthersChange: what is doubted of it since its form came is no
+// fault here.
+func TestACorrectionIsPreviewedBesideWhatOthersChange(t *testing.T) {
+	s := sitetest.Beside(t)
+	study := newTrial(s)
+	s.API("POST", study+"/trials/1/tell", `{"metrics": {"yield": 71.2}}`).Want(200)
+	s.Another().API("POST", study+"/reconfigure", `{"objective": {"metric": "yield", "direction": "maximize", "unit": "%", "plausible": [0, 73]}, "reason": "no more is there"}`).Want(200)
+	post(s, study+"/trials/1/correct?seen=1", url.Values{"metric.0": {"75"}, "used.0": {"30"}, "used.1": {"A"}, "reason": {"typo"}, "do": {"preview"}}).Want(200).Says("Trial 1 would be")
+}
+
 // TestAReasonComesBackWhereItWasGiven, in no other form: an exclusion's is none to include the trial
 // again that somebody else excluded meanwhile, nor why it failed.
 func TestAReasonComesBackWhereItWasGiven(t *testing.T) {

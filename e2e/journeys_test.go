@@ -143,24 +143,28 @@ func TestHiddenTabRestsAndCatchesUp(t *testing.T) {
 	p.until("what comes after", `document.querySelector("#card-2")`)
 }
 
-// A connection that was cut without a word, as where a network forgets it, is one that the browser takes to be open for as long as it likes.
+// A connection that was cut without a word, as where a network forgets it, is one that the browser takes to be open for as long as it likes; and so is
+// one by which it tries again, where it heard of the end of the first.
 func TestASilentStreamIsReplaced(t *testing.T) {
 	t.Parallel()
-	id := site.makeStudy(t, buffer("Silent"))
-	p := newAdmin(t)
-	p.before(`{
-		const [Source, later] = [EventSource, setTimeout];
-		window.EventSource = class extends Source {
-			constructor(...given) { super(...given); window.source = this; }
-			addEventListener(kind, hear) { super.addEventListener(kind, (event) => window.silenced === this || hear(event)); }
-		};
-		window.setTimeout = (what, after) => later(what, after === 40000 ? 1000 : after);
-	}`)
-	p.open("/studies/" + id)
-	p.listening()
-	ask[any](p, "window.silenced = source; 0")
-	site.ask(t, id, 1)
-	p.until("what was missed", `document.querySelector("#card-1")`)
+	for name, end := range map[string]string{"Silent": "", "Silent when tried again": `source.onerror(new Event("error"));`} {
+		id := site.makeStudy(t, buffer(name))
+		p := newAdmin(t)
+		p.before(`{
+			const [Source, later] = [EventSource, setTimeout];
+			window.EventSource = class extends Source {
+				constructor(...given) { super(...given); window.source = this; }
+				addEventListener(kind, hear) { super.addEventListener(kind, (event) => window.silenced === this || hear(event)); }
+			};
+			window.setTimeout = (what, after) => later(what, after === 40000 ? 1000 : after);
+		}`)
+		p.open("/studies/" + id)
+		p.listening()
+		p.forgive(end != "")
+		ask[any](p, "window.silenced = source;"+end+" 0")
+		site.ask(t, id, 1)
+		p.until("what was missed", `document.querySelector("#card-1")`)
+	}
 }
 
 // TestAPartThatGetsNoAnswerIsFetchedAgain: its connection died, while that of the stream did not, or is another one by now.

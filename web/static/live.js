@@ -90,8 +90,9 @@
   });
 
   function lost() {
-    clearTimeout(silence); // it is tried again
+    clearTimeout(silence);
     if (document.visibilityState === "hidden") return;
+    alive(); // it is tried again, perhaps by a connection that has died as well
     show("off");
     if (signedOut) return; // which entry.js tells
     headroom.tell("Connection lost. What you enter is kept; this page catches up by itself.");

@@ -312,9 +312,9 @@ func TestRoles(t *testing.T) {
 		t.Errorf("a form that is pressed twice is sent %d times", n)
 	}
 	admin.open("/people")
-	ask[any](admin, `Object.defineProperty(navigator, "onLine", { get: () => false, configurable: true }), window.fetched = fetch, window.fetch = async () => { throw new TypeError("no way there") }, 0`)
+	ask[any](admin, `Object.defineProperty(navigator, "onLine", { get: () => false, configurable: true }), window.fetched = fetch, window.fetch = (_, { signal }) => new Promise((_, refuse) => signal?.addEventListener("abort", refuse)), 0`)
 	admin.fill("#f-token_name", "Scales")
-	admin.press("Make token") // into the void, where the browser would put a page of its own
+	admin.press("Make token") // into the void, from which no word comes, and where the browser would put a page of its own
 	admin.sees("What you entered is here still, and was not sent")
 	if got := admin.value("#f-token_name"); got != "Scales" {
 		t.Errorf("what was entered is %q", got)

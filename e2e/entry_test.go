@@ -666,6 +666,23 @@ func TestSignInEnds(t *testing.T) {
 	p.sees("Your sign-in has ended. What you entered is kept, and sent once after you have signed in again")
 	p.holds(result(3, 0), "61.5")
 	p.audit("signed out")
+	ask[any](p, `{
+		const [go, later, never] = [fetch, setTimeout, clearTimeout];
+		window.answers = 0;
+		window.tries = new Set();
+		window.fetch = (...what) => go(...what).finally(() => { answers++; });
+		window.clearTimeout = (id) => { tries.delete(id); never(id); };
+		window.setTimeout = (what, ...given) => {
+			const id = later((...given) => { tries.delete(id); what(...given); }, ...given);
+			if (what === again) tries.add(id);
+			return id;
+		};
+		for (let i = 0; i < 10; i++) dispatchEvent(new Event("focus"));
+	} 0`)
+	p.until("as many answers as looks at the page", "answers >= 10")
+	if got := ask[int](p, "tries.size"); got > 1 {
+		t.Errorf("the server is asked again %d times at once", got)
+	}
 	other := p.another()
 	other.signIn(site.link(t))
 	p.sees("Saved · trial 3: yield 61.5 %, impurity 0.31 %")

@@ -48,7 +48,7 @@ let signedOut = false;
 function keep(form, why) {
   unsent.add(form);
   headroom.tell(why + " What you entered is kept and will be sent as soon as the server answers.");
-  if (unsent.size === 1) setTimeout(again, 1000);
+  if (unsent.size === 1) soon(1000);
 }
 
 // keepUntilSignedIn does the same for whoever's sign-in has ended. Should they sign in on this very page, it is sent as they had pressed when the
@@ -57,7 +57,7 @@ function keepUntilSignedIn(form) {
   unsent.add(form);
   if (form.dataset.draft) drafts.save(form, { unsent: form.sentWith?.name === "do" ? form.sentWith.value : "send" });
   mustSignIn();
-  if (unsent.size === 1) setTimeout(again, 2000);
+  if (unsent.size === 1) soon(2000);
 }
 
 function mustSignIn() {
@@ -83,12 +83,19 @@ async function within() {
   if (!answer.ok) throw new Error("not ready");
 }
 
+// soon has it tried again, once however often that was said.
+let trying = 0;
+function soon(pause) {
+  clearTimeout(trying);
+  trying = setTimeout(again, pause);
+}
+
 async function again() {
   if (unsent.size === 0 && !signedOut) return;
   try {
     await within();
   } catch {
-    setTimeout(again, 2000);
+    soon(2000);
     return;
   }
   const forms = [...unsent];
@@ -128,7 +135,7 @@ document.addEventListener("htmx:responseError", (event) => {
   const form = event.detail.elt.matches("form[data-keep]") && event.detail.elt;
   if (status === 401 && form) keepUntilSignedIn(form);
   else if (status === 401) {
-    if (!signedOut) setTimeout(again, 2000);
+    if (!signedOut) soon(2000);
     mustSignIn();
   } else if (headroom.away(status) && form) keep(form, status === 504 ? "No answer yet." : "Connection lost.");
 });
@@ -141,7 +148,7 @@ document.addEventListener("htmx:sseError", async () => {
     return;
   }
   mustSignIn();
-  setTimeout(again, 2000);
+  soon(2000);
 });
 addEventListener("online", again);
 addEventListener("focus", () => { if (signedOut) again(); });

@@ -71,10 +71,15 @@ func compileWith(d design.Definition, algorithm design.Algorithm) (*design.Compi
 }
 
 func (s *Models) choiceOf(ctx context.Context, snap *ledger.Snapshot, c *design.Compiled, history *optimizer.History, known optimizer.Known, brought design.Brought) (Choice, error) {
+	leave, err := s.room.enter(ctx, snap)
+	if err != nil {
+		return Choice{}, err
+	}
+	defer leave()
 	var state *optimizer.State
 	var d optimizer.Decision
-	err := s.Derived.Compute(scheduler.With(ctx, scheduler.Checking), snap.ID, func(ctx context.Context) (err error) {
-		if state, err = optimizer.Replay(ctx, c.Config, history); err == nil {
+	err = s.Derived.Compute(scheduler.With(ctx, scheduler.Checking), snap.ID, func(ctx context.Context) (err error) {
+		if state, err = optimizer.ReplayWithin(ctx, c.Config, history, optimizer.Resources{Room: s.room.bytes}); err == nil {
 			d, err = state.Suggest(ctx, known)
 		}
 		return err
@@ -85,6 +90,8 @@ func (s *Models) choiceOf(ctx context.Context, snap *ledger.Snapshot, c *design.
 		return Choice{}, ctx.Err()
 	case errors.Is(err, optimizer.ErrNoneAllowed):
 		return Choice{Name: c.Def.Algorithm.Name, Because: "It allows none of the settings."}, nil
+	case tooLarge(err) != nil:
+		return Choice{Name: c.Def.Algorithm.Name, Because: tooLarge(err).Error()}, nil
 	default:
 		return Choice{Name: c.Def.Algorithm.Name, Because: fmt.Sprintf("Its model cannot be computed: %v.", err)}, nil
 	}

@@ -8,6 +8,7 @@ import (
 	"math"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -194,6 +195,10 @@ func TestATooLargeModelIsRefused(t *testing.T) {
 	b.refused(ruled, err, ErrConflict, ": 1 regression of up to 3 readings would take 0.0 MiB of memory and less than a minute, and a model may take 0.0 MiB here")
 	if _, err := b.service.StateOf(t.Context(), b.snap); !errors.Is(err, ErrConflict) {
 		t.Errorf("the state of too large a model is answered with %v", err)
+	}
+	choices, err := b.service.Compare(t.Context(), b.snap, []design.Algorithm{{Name: "rpol-ucb"}})
+	if err != nil || len(choices) != 1 || !strings.Contains(choices[0].Because, "would take 0.0 MiB of memory") {
+		t.Errorf("of too large a model another algorithm would choose %+v, %v", choices, err)
 	}
 	b.must(ruleCorrect(b.snap, Correction{Number: 1, Metrics: map[string]*ledger.Reading{"yield": {Value: 1}}, Reason: "typo"}))
 }

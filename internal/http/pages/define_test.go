@@ -1,15 +1,21 @@
 package pages_test
 
 import (
+	"context"
 	"math"
 	"net/http"
 	"net/url"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"headroom/internal/account"
+	"headroom/internal/derived"
+	server "headroom/internal/http"
 	"headroom/internal/http/sitetest"
+	"headroom/internal/must"
 	"headroom/internal/testwait"
 )
 
@@ -57,6 +63,20 @@ func TestDemoIsMadeAsStudiesAre(t *testing.T) {
 	list = s.Page("/studies")
 	sitetest.Says(t, list, "simulated", "impurity ≤ 2", "best reading of yield ", "feasible ")
 	s.Call("GET", study, s.Admin, nil).Want(200).Says("Nobody measures here", "Simulated: the readings come from")
+}
+
+// TestTheDemoIsMadeWhileAllLabsAreAtWork: whoever made it is led to it, and told no more than is so.
+func TestTheDemoIsMadeWhileAllLabsAreAtWork(t *testing.T) {
+	s := sitetest.Beside(t, func(o *server.Options) {
+		for i := range 4 {
+			must.Do(t, o.Studies.Derived.Begin(derived.Task{Kind: "simulated lab", Limit: time.Hour}, strconv.Itoa(i), 1, func(ctx context.Context) error {
+				<-ctx.Done()
+				return nil
+			}))
+		}
+	})
+	made := postAs(s, "/studies/demo", s.Admin, url.Values{"key": {"once"}}).Want(303).Header.Get("Location")
+	sitetest.Says(t, s.Page(made), "The study is made.", "Nobody measures here")
 }
 
 // The simulated lab first answers what waits, then asks; it runs 5 trials, only in a study that has

@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"errors"
 	"net/http"
 	"net/url"
 
@@ -93,7 +94,11 @@ func (s *Site) MakeDemo(w http.ResponseWriter, r *http.Request, _ *forms.Typed) 
 			if made = madeAt(after, err, "?done=demo"); err != nil {
 				return err
 			}
-			return s.Studies.Simulate(r.Context(), cmd, after.ID, study.DemoTrials, study.DemoMishaps...)
+			err = s.Studies.Simulate(r.Context(), cmd, after.ID, study.DemoTrials, study.DemoMishaps...)
+			if errors.Is(err, study.ErrConflict) { // all labs are at work: its page has the button for later
+				made, err = madeAt(after, nil, "?done=made"), nil
+			}
+			return err
 		},
 		done: func() error { return GoTo(w, r, made) },
 	}

@@ -23,7 +23,7 @@ const (
 	writeTime = 10 * time.Second
 	// lookAgain is how long a stream waits before it asks anew whether its caller may stay.
 	lookAgain = time.Second
-	// streamPage is how many events are read at a time.
+	// streamPage is how many events are read at a time at most.
 	streamPage = 200
 )
 
@@ -84,13 +84,15 @@ func (e *stream) awaitWelcome() error {
 // events is GET …/events: the ledger from after Last-Event-ID on, then every event as it is
 // written.
 func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
+	page := 1 // so many events are read at a time: of large ones few, since many streams may be read slowly
 	return s.follow(w, r, ":\n\n", false, func(out *stream, heard int64) error {
 		for heard == 0 || heard > out.sent {
-			events, err := s.Studies.Events(r.Context(), request.StudyID(r), out.sent, streamPage)
+			events, err := s.Studies.Events(r.Context(), request.StudyID(r), out.sent, page)
 			if err != nil {
 				return err
 			}
 			out.welcome = false // what was read may have been written after a change of accounts that no poke has told of yet
+			bytes := 0
 			for _, event := range events {
 				text, err := json.Marshal(event)
 				if err != nil {
@@ -99,10 +101,15 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 				if err := out.send(fmt.Sprintf("id: %d\ndata: %s\n\n", event.Seq, text)); err != nil {
 					return err
 				}
-				out.sent = event.Seq
+				out.sent, bytes = event.Seq, bytes+len(text)
 			}
-			if len(events) < streamPage {
+			switch {
+			case len(events) < page:
 				return nil
+			case bytes > piece:
+				page = max(1, page/2)
+			case bytes <= piece/2:
+				page = min(2*page, streamPage)
 			}
 		}
 		return nil

@@ -53,6 +53,48 @@ func TestLedgerAsStream(t *testing.T) {
 	s.API("GET", "/studies/nosuch/events", nil).Faults(404)
 }
 
+// weighing is a store that knows how many bytes of events, of several, were read at once at most.
+type weighing struct {
+	study.Store
+	most atomic.Int64
+}
+
+func (w *weighing) Events(ctx context.Context, id string, after int64, limit int) ([]ledger.Event, error) {
+	events, err := w.Store.Events(ctx, id, after, limit)
+	bytes := int64(0)
+	for _, e := range events {
+		bytes += int64(len(e.Data))
+	}
+	if limit > 1 && bytes > w.most.Load() {
+		w.most.Store(bytes)
+	}
+	return events, err
+}
+
+// TestAStreamHoldsLittleOfWhatIsLarge: of a long ledger of large events many streams hold a few each,
+// however slowly they are read, and every one comes.
+func TestAStreamHoldsLittleOfWhatIsLarge(t *testing.T) {
+	store := &weighing{}
+	s := sitetest.Beside(t, sitetest.Asking(t, func(of study.Store) study.Store {
+		store.Store = of
+		return store
+	}))
+	id := s.NewStudy(sitetest.Screen)
+	const large = 60
+	note := strings.Repeat("é", 10_000)
+	for range large {
+		s.API("POST", "/studies/"+id+"/trials", map[string]any{"parameters": map[string]any{"temperature": 30, "catalyst": "A"}, "note": note}).Want(201)
+	}
+	stream := listen(t, s, "/api/v1/studies/"+id+"/events", s.Admin)
+	for seq := range large + 1 {
+		sitetest.Same(t, "line", stream.next(), fmt.Sprint("id: ", seq+1))
+		stream.next()
+	}
+	if got := store.most.Load(); got > 200<<10 {
+		t.Errorf("%d bytes of events were read at once", got)
+	}
+}
+
 // TestStreamsOutliveTheServersTimeouts: the deadlines that bound other answers do not cut a stream
 // or a wait.
 func TestStreamsOutliveTheServersTimeouts(t *testing.T) {

@@ -95,6 +95,32 @@ func TestAStreamHoldsLittleOfWhatIsLarge(t *testing.T) {
 	}
 }
 
+// TestPagesOfTheLedgerAreBoundedInBytes: whoever asks for a thousand large events is given fewer,
+// and has all of them by going on.
+func TestPagesOfTheLedgerAreBoundedInBytes(t *testing.T) {
+	s := sitetest.Beside(t)
+	id := s.NewStudy(sitetest.Screen)
+	rows := strings.Repeat("30,A,71.2,"+strings.Repeat("é", 10_000)+"\n", 300)
+	s.API("POST", "/studies/"+id+"/import", "temperature,catalyst,yield,note\n"+rows, "Content-Type", "text/csv").Want(200)
+	var page struct {
+		Events []ledger.Event
+		Next   *int64
+	}
+	seq := int64(0)
+	for page.Next = new(seq); page.Next != nil; {
+		answer := s.API("GET", fmt.Sprint("/studies/", id, "/ledger?after=", *page.Next), nil).Want(200)
+		if page.Next = nil; len(answer.Body) > 5<<20 {
+			t.Errorf("a page has %d bytes", len(answer.Body))
+		}
+		answer.Into(&page)
+		for _, e := range page.Events {
+			seq++
+			sitetest.Same(t, "event", e.Seq, seq)
+		}
+	}
+	sitetest.Same(t, "events", seq, 601)
+}
+
 // TestStreamsOutliveTheServersTimeouts: the deadlines that bound other answers do not cut a stream
 // or a wait.
 func TestStreamsOutliveTheServersTimeouts(t *testing.T) {

@@ -239,10 +239,27 @@ func (s *Service) EventsOf(ctx context.Context, snap *ledger.Snapshot, number, l
 	return events, before, nil
 }
 
+// EventsWithin is Events of at most limit entries, or of fewer, but one, where they are large: they are
+// read in growing parts until there are enough, since many may ask at once.
+func (s *Service) EventsWithin(ctx context.Context, id string, after int64, limit int) (events []ledger.Event, err error) {
+	const enough = 2 << 20
+	for part, bytes := 8, 0; len(events) < limit && bytes < enough; part *= 2 {
+		read, err := s.store.Events(ctx, id, after+int64(len(events)), min(part, limit-len(events)))
+		if err != nil || len(read) == 0 {
+			return events, err
+		}
+		for _, e := range read {
+			bytes += len(e.Data)
+		}
+		events = append(events, read...)
+	}
+	return events, nil
+}
+
 // eventsUpTo returns the next events of the ledger up to the snapshot, some hundreds at most.
 func (s *Service) eventsUpTo(ctx context.Context, snap *ledger.Snapshot, after int64) ([]ledger.Event, error) {
 	const most = 500
-	events, err := s.store.Events(ctx, snap.ID, after, int(min(most, snap.Version-after)))
+	events, err := s.EventsWithin(ctx, snap.ID, after, int(min(most, snap.Version-after)))
 	if err == nil && len(events) == 0 {
 		err = endsEarly(snap.ID, after, snap.Version)
 	}

@@ -312,7 +312,7 @@ func (a *API) ofLedger(events func(http.ResponseWriter, *http.Request) error) op
 			if limit <= 0 {
 				return ledgerPage{Events: []ledger.Event{}}, nil
 			}
-			events, err := a.Studies.Events(ctx, snap.ID, asked.after, int(limit))
+			events, err := a.Studies.EventsWithin(ctx, snap.ID, asked.after, int(limit))
 			page := ledgerPage{Events: some(events)}
 			if last := asked.after + int64(len(events)); len(events) > 0 && last < snap.Version {
 				page.Next = &last

@@ -21,8 +21,8 @@ type task struct {
 	settings policy.Settings
 	targets  []target
 	arms     *arms
-	spread   *spread
-	room     int64 // bytes that the model may take
+	spread   func() [][]float64 // worked out once
+	room     int64              // bytes that the model may take
 
 	varies sync.Once
 	vary   bool // see readingsVary
@@ -223,17 +223,13 @@ func (s *task) screeningPlaces() []Place {
 }
 
 // spread are overhanging points that are allowed, the same in every round.
-type spread struct {
-	once   sync.Once
-	points [][]float64
+func (cfg *Config) spread() [][]float64 {
+	return cfg.Space.allowed(cfg.overhanging(screenPoints, cfg.Seed), cfg.Seed)
 }
 
 // amidSpread are the points of the spread, and of some others those that are allowed.
 func (s *task) amidSpread(others [][]float64) []Place {
-	s.spread.once.Do(func() {
-		s.spread.points = s.cfg.Space.allowed(s.cfg.overhanging(screenPoints, s.cfg.Seed), s.cfg.Seed)
-	})
-	return asPlaces(slices.Concat(s.spread.points, s.cfg.Space.settled(others)))
+	return asPlaces(slices.Concat(s.spread(), s.cfg.Space.settled(others)))
 }
 
 // features are the places' kernel inputs.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"sync"
 
 	"headroom/internal/optimizer/gp"
 	"headroom/internal/optimizer/policy"
@@ -101,14 +102,14 @@ func replay(ctx context.Context, cfg *Config, h *History, prior *State, with Res
 	var before *decision // in the same space
 	if prior == nil {
 		prior = &State{}
-		given.spread = new(spread)
+		given.spread = sync.OnceValue(cfg.spread)
 		if cfg.Space.Arms != nil {
 			given.arms = cfg.Space.list(cfg.Space.places())
 		}
 	} else {
 		given.arms, e.prior = prior.arms, prior.evidence
 		if given.spread, before = prior.spread, prior.decision; cfg != prior.cfg {
-			given.spread, before = new(spread), nil
+			given.spread, before = sync.OnceValue(cfg.spread), nil
 		}
 	}
 	if err := e.regressAll(ctx); err != nil {

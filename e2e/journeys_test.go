@@ -125,22 +125,31 @@ func TestTwoTabsKeepWhatIsTyped(t *testing.T) {
 	}
 }
 
+// A browser has six connections to a server, which pages that are not seen leave to those that are: also those that nobody has seen yet.
 func TestHiddenTabRestsAndCatchesUp(t *testing.T) {
 	t.Parallel()
-	id := site.makeStudy(t, buffer("Hidden"))
-	p := newAdmin(t)
-	p.open("/studies/" + id)
-	p.listening()
-	ask[any](p, `Object.defineProperty(document, "visibilityState", {get: () => window.pretend, configurable: true}); window.pretend = "hidden"; document.dispatchEvent(new Event("visibilitychange")); 0`)
-	p.until("no stream", `!document.querySelector("#live") && document.querySelector("[data-live]").dataset.state === "rest"`)
-	site.ask(t, id, 1)
-	if p.count("#card-1") != 0 {
-		t.Error("a hidden page fetched")
+	for _, first := range []string{"visible", "hidden"} {
+		t.Run(first+" at first", func(t *testing.T) {
+			t.Parallel()
+			id := site.makeStudy(t, buffer("Hidden"))
+			p := newAdmin(t)
+			p.before(fmt.Sprintf(`window.pretend = %q; Object.defineProperty(Document.prototype, "visibilityState", {get: () => window.pretend})`, first))
+			p.open("/studies/" + id)
+			if first == "visible" {
+				p.listening()
+				ask[any](p, `window.pretend = "hidden"; document.dispatchEvent(new Event("visibilitychange")); 0`)
+			}
+			p.until("no stream", `!document.querySelector("#live") && document.querySelector("[data-live]").dataset.state === "rest"`)
+			site.ask(t, id, 1)
+			if p.count("#card-1") != 0 {
+				t.Error("a hidden page fetched")
+			}
+			ask[any](p, `window.pretend = "visible"; document.dispatchEvent(new Event("visibilitychange")); 0`)
+			p.until("what was missed", `document.querySelector("#card-1")`)
+			site.ask(t, id, 1)
+			p.until("what comes after", `document.querySelector("#card-2")`)
+		})
 	}
-	ask[any](p, `window.pretend = "visible"; document.dispatchEvent(new Event("visibilitychange")); 0`)
-	p.until("what was missed", `document.querySelector("#card-1")`)
-	site.ask(t, id, 1)
-	p.until("what comes after", `document.querySelector("#card-2")`)
 }
 
 // A connection that was cut without a word, as where a network forgets it, is one that the browser takes to be open for as long as it likes; and so is

@@ -123,13 +123,15 @@
   });
   document.body.addEventListener("model-ready", () => headroom.say("The model is ready."));
 
-  document.addEventListener("visibilitychange", () => {
+  function follow() {
     if (document.visibilityState === "hidden") {
       rest();
       show("rest");
     } else if (!document.getElementById("live")) listen();
-  });
+  }
+  document.addEventListener("visibilitychange", follow);
 
   show("wait");
   alive();
+  follow(); // it may have been opened behind another
 })();

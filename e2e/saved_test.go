@@ -3,7 +3,11 @@ package e2e
 import (
 	"fmt"
 	"os"
+	"regexp"
+	"strconv"
 	"testing"
+
+	"headroom/internal/must"
 )
 
 // TestASavedPictureStandsAlone: it carries the study's name, the moment, the head of the ledger and
@@ -39,8 +43,24 @@ func TestASavedPictureStandsAlone(t *testing.T) {
 		if ask[bool](p, `/var\(|http/.test(window.pic.replaceAll("http://www.w3.org/2000/svg", ""))`) {
 			t.Errorf("%s saved needs something outside of it", chart)
 		}
+		lines := `[...new DOMParser().parseFromString(window.pic, "image/svg+xml").querySelectorAll("[vector-effect]")].map((line) => [line.getAttribute("stroke-width"), line.getAttribute("stroke-dasharray")])`
+		thin := ask[[][2]string](p, lines)
 		p.click(`[data-save="` + chart + `"][data-format="png"]`)
 		p.until("the picture in pixels", `window.wide >= 2000`)
+		// Firefox draws lines as wide as they say, however large the picture is drawn.
+		twice := func(one string) string { return fmt.Sprint(2 * must.Get(strconv.ParseFloat(one, 64))(t)) }
+		thick := ask[[][2]string](p, lines)
+		for i, line := range thin {
+			for j := range line {
+				line[j] = regexp.MustCompile(`[\d.]+`).ReplaceAllStringFunc(line[j], twice)
+			}
+			if i < len(thick) && thick[i] != line {
+				t.Errorf("%s: line %d is %q in the picture in pixels, want %q", chart, i, thick[i], line)
+			}
+		}
+		if len(thin) == 0 || len(thick) != len(thin) {
+			t.Errorf("%s: %d lines, %d in the picture in pixels", chart, len(thin), len(thick))
+		}
 		if os.Getenv("HEADROOM_SCREENSHOTS") != "" {
 			picture := p.another()
 			picture.open("/studies")

@@ -13,8 +13,9 @@
   }
 
   // pictureOf is an SVG file of a chart with its title, its whole caption and where it comes from, so that it can stand alone: each part of it at the place
-  // that it would have in a page of that width, its colours written out.
-  function pictureOf(node, title) {
+  // that it would have in a page of that width, its colours written out; as a whole so many times as large. Lines that what they stand in does not
+  // widen are widened here: whether they are by a picture that is drawn larger than it says, browsers do not agree.
+  function pictureOf(node, title, times) {
     const shown = node.cloneNode(true), top = 56;
     for (const part of shown.querySelectorAll(".tip, .guide")) part.remove();
     shown.removeAttribute("id");
@@ -22,7 +23,7 @@
     node.after(shown);
     const box = shown.getBoundingClientRect(), caption = document.getElementById(node.id + "-caption").innerText.replace(/\s+/g, " ");
     const words = [...wrap(caption, 135), "", ...wrap(node.dataset.foot, 135)], height = Math.ceil(top + box.height + (words.length + 1.5) * lineHeight);
-    const style = getComputedStyle(document.body), sheet = add(document.createElement("div"), "svg", { width: pictureWidth, height, viewBox: `0 0 ${pictureWidth} ${height}`, "font-family": style.fontFamily, "font-size": 13, fill: style.color });
+    const style = getComputedStyle(document.body), sheet = add(document.createElement("div"), "svg", { width: times * pictureWidth, height: times * height, viewBox: `0 0 ${pictureWidth} ${height}`, "font-family": style.fontFamily, "font-size": 13, fill: style.color });
     add(sheet, "rect", { width: pictureWidth, height, fill: "var(--surface)" });
     add(sheet, "text", { x: border, y: 36, "font-size": 18, "font-weight": 650 }, title);
     const hidden = [...shown.querySelectorAll("svg *")].filter((part) => getComputedStyle(part).display === "none" && !part.closest("defs"));
@@ -34,6 +35,9 @@
       else add(sheet, "text", wordsOf(getComputedStyle(part), x, y + place.height / 2, place.width), part.textContent);
     }
     shown.remove();
+    for (const line of sheet.querySelectorAll("[vector-effect]")) {
+      for (const name of ["stroke-width", "stroke-dasharray"]) if (line.hasAttribute(name)) line.setAttribute(name, line.getAttribute(name).replace(/[\d.]+/g, (length) => times * length));
+    }
     words.forEach((line, i) => add(sheet, "text", { x: border, y: top + box.height + (i + 1.5) * lineHeight, "font-size": 12 }, line));
     return inked(sheet, style, {}).outerHTML.replace("<svg", `<svg xmlns="${named}"`);
   }
@@ -53,17 +57,17 @@
   }
 
   async function save(id, format) {
-    const title = document.getElementById(id + "-title").textContent, blob = new Blob([pictureOf(document.getElementById(id), title)], { type: "image/svg+xml" });
+    const title = document.getElementById(id + "-title").textContent, blob = new Blob([pictureOf(document.getElementById(id), title, format === "png" ? 2 : 1)], { type: "image/svg+xml" });
     download(`${title}.${format}`, format === "png" ? await pixels(blob) : blob);
   }
 
-  // pixels is an SVG file as a PNG of twice its size.
+  // pixels is an SVG file as a PNG.
   async function pixels(blob) {
     const image = new Image(), address = URL.createObjectURL(blob);
     image.src = address;
     await image.decode();
-    const canvas = Object.assign(document.createElement("canvas"), { width: 2 * image.width, height: 2 * image.height });
-    canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
+    const canvas = Object.assign(document.createElement("canvas"), { width: image.width, height: image.height });
+    canvas.getContext("2d").drawImage(image, 0, 0);
     URL.revokeObjectURL(address);
     return new Promise((done) => canvas.toBlob(done, "image/png"));
   }

@@ -718,6 +718,48 @@ func TestSignInEnds(t *testing.T) {
 	p.sees("; it is not saved yet.")
 }
 
+// TestComingBackToAPage: Safari shows one as it was left, whatever happened meanwhile. Here that is played, but for what other browsers do with the
+// answer to a form: they send the form again or show nothing.
+func TestComingBackToAPage(t *testing.T) {
+	t.Parallel()
+	id := site.makeStudy(t, buffer("Come back to"))
+	site.ask(t, id, 1)
+	p := newAdmin(t)
+	restored := func() {
+		ask[any](p, `dispatchEvent(new PageTransitionEvent("pageshow", {persisted: true})); 0`)
+	}
+	p.open("/studies/" + id + "/trials/1")
+	site.api(t, "POST", "/studies/"+id+"/trials/1/tell", map[string]any{"metrics": map[string]any{"yield": 61.75}}, nil)
+	restored()
+	p.sees("61.75 %")
+	p.open("/studies/" + id + "/own")
+	p.fill("#f-used_0", "seven")
+	p.press("What to expect of it")
+	p.until("its faults", `document.querySelector("[aria-invalid]")`)
+	p.open("/studies")
+	p.do("going back", chromedp.NavigateBack())
+	p.comesToHold("#f-used_0", "seven")
+	p.sees("; it is not saved yet.")
+
+	p.forgive(true)
+	p.open("/people")
+	p.fill("#f-invite_name", "Come back")
+	p.press("Make invite link")
+	p.sees("Invite link for Come back")
+	restored()
+	p.until("both looked at", `performance.getEntriesByType("resource").some(({ name }) => name.endsWith("/people/invites"))`)
+	p.sees("Invite link for Come back")
+	for _, path := range []string{"", "/people", "/studies/" + id} {
+		if path != "" {
+			p.signIn(site.link(t))
+			p.open(path)
+		}
+		p.signOutUnnoticed()
+		restored()
+		p.until("what was somebody's gone", `!document.body.dataset.person`)
+	}
+}
+
 // TestWhoHasSignedInAgainIsLiveAtOnce: a stream that was refused waits ever longer before its next try, up to a minute.
 func TestWhoHasSignedInAgainIsLiveAtOnce(t *testing.T) {
 	t.Parallel()

@@ -90,6 +90,16 @@ function soon(pause) {
   trying = setTimeout(again, pause);
 }
 
+// Safari keeps a page that one leaves, by http though it is told not to, and shows it as it was to whoever comes back: to them alone whose it is, and
+// as it has become, where it does not see to that itself. What only a form is answered with stays.
+addEventListener("pageshow", async ({ persisted }) => {
+  if (!persisted) return;
+  try {
+    const ended = (await knock("/studies")).status === 401;
+    if (ended || !document.querySelector("[data-live]") && (await knock(location.href)).ok) headroom.anew();
+  } catch { /* the server is away: so it stays */ }
+});
+
 async function again() {
   if (unsent.size === 0 && !signedOut) return;
   try {

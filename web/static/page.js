@@ -160,6 +160,9 @@ document.addEventListener("submit", async (event) => {
     addEventListener("online", () => headroom.tell(""), { once: true });
   }
 });
+// The answer to a form that asks for more can be come back to, and loaded again, as the page whose form it was: browsers would show neither without
+// sending the form again, and what was typed is kept (drafts.js).
+if (document.querySelector("form[data-answer]:not([action])")) history.replaceState(null, "", location.href);
 function waited(form) {
   if (!form.dataset.sending) return;
   delete form.dataset.sending;

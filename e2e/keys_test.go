@@ -8,7 +8,7 @@ import (
 )
 
 // TestTheCursorStaysNear: where the pressed link has gone it is at the heading of its part; an open
-// menu closes when it is left; and rows that are wrong have it.
+// menu closes when it is left; what is drawn anew as it was keeps it; and rows that are wrong have it.
 func TestTheCursorStaysNear(t *testing.T) {
 	t.Parallel()
 	id := site.makeStudy(t, buffer("Near"))
@@ -29,6 +29,12 @@ func TestTheCursorStaysNear(t *testing.T) {
 	p.until("the menu again", open)
 	p.focus(".tools a")
 	p.until("its closing", "!"+open)
+	for _, place := range []string{"#chart-progress .legend button + button", "#chart-progress ~ .under summary"} {
+		p.focus(place)
+		ask[any](p, `window.old = document.activeElement; 0`)
+		site.ask(t, id, 1)
+		p.until(place+" again", `!old.isConnected && document.activeElement === document.querySelector("`+place+`")`)
+	}
 	p.open("/studies/" + id + "/import")
 	p.fill("textarea", "temperature,yield\n900,x")
 	p.focus("button[value=check]")

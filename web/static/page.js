@@ -222,16 +222,21 @@ function remember(submitted) {
   const lost = aground(field);
   if (cursor?.field.disabled && (lost || field === cursor.field)) return; // its answer is to come
   if (lost && cursor && (cursor.submitted === submitted || !cursor.field.isConnected)) return; // its form has gone
-  cursor = lost ? null : { field, id: field.id, from: field.selectionStart, to: field.selectionEnd, submitted, part: field.closest("section")?.id };
+  cursor = lost ? null : { field, id: field.id, from: field.selectionStart, to: field.selectionEnd, submitted, part: field.closest("section")?.id, within: field.closest("[id]")?.id };
 }
 document.addEventListener("submit", (event) => {
   sent = { form: event.target, pressed };
   remember(event.target);
 }, true);
 document.addEventListener("htmx:beforeSwap", (event) => remember(event.detail.requestConfig?.elt)); // detail.elt is what is swapped
+// twin is what stands in the place of a link, button or fold that has no name, and is just as that was. A form's button has done its work.
+function twin({ field, within }) {
+  const place = !field.form && document.getElementById(within);
+  return place ? [...place.querySelectorAll(pressable)].find((each) => each.isEqualNode(field)) : null;
+}
 function regain() {
   if (!cursor || !aground(document.activeElement)) return;
-  const field = cursor.field.isConnected ? cursor.field : cursor.id && document.getElementById(cursor.id);
+  const field = cursor.field.isConnected ? cursor.field : cursor.id ? document.getElementById(cursor.id) : twin(cursor);
   if (!field && document.activeElement?.id) return; // it is at the heading
   if (field?.disabled) return; // its answer is to come
   if (field) field.focus({ preventScroll: true });

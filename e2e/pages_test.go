@@ -121,6 +121,13 @@ func TestOnPaper(t *testing.T) {
 	}
 	p.click(`.only-print a[href$="/report"]`)
 	p.sees("On paper")
+	// The number of a trial stands in the first of its lines.
+	if low := ask[[]string](p, `[...document.querySelectorAll("tbody tr")].filter((row) => {
+		const [number, beside] = [...row.cells].map((cell) => { const words = document.createRange(); words.selectNodeContents(cell); return words.getClientRects()[0]?.bottom });
+		return Math.abs(number - beside) > 4;
+	}).map((row) => row.innerText)`); len(low) > 0 {
+		t.Errorf("heads lie lower than their lines: %q", low)
+	}
 	p.size(740, 1000) // a letter's width, at which blanks are no shorter than on a desk
 	p.open("/studies/" + id + "/trials/1/sheet")
 	if high := ask[[]float64](p, `[...document.querySelectorAll(".used td")].map((e) => e.scrollHeight - e.clientHeight).filter((more) => more > 4)`); len(high) > 0 {
@@ -153,6 +160,13 @@ func TestAPrintedStudyFitsOnPaper(t *testing.T) {
 	p.media(emulation.SetEmulatedMediaParams{Media: "print"})
 	if wide := ask[[]string](p, `[...document.querySelectorAll("main, main *")].filter((e) => e.checkVisibility() && !e.closest("svg svg, .visually-hidden") && e.getBoundingClientRect().right > innerWidth + 1).map((e) => e.tagName + "." + e.className + " " + Math.round(e.getBoundingClientRect().right))`); len(wide) > 0 {
 		t.Errorf("wider than the paper: %q", wide)
+	}
+	if whole := p.count("#ledger .panel"); whole != 1 || ask[string](p, `getComputedStyle(document.querySelector("#ledger .panel")).breakInside`) != "auto" {
+		t.Errorf("the ledger begins on another page if it is too long for this one: %d", whole)
+	}
+	// Safari cuts through what stands in a grid.
+	if cut := ask[[]string](p, `[...document.querySelectorAll("main figure.chart, main .card, main .verdict > div")].filter((e) => e.checkVisibility() && getComputedStyle(e.parentElement).display === "grid").map((e) => e.className)`); len(cut) > 0 {
+		t.Errorf("may be cut between two sheets: %q", cut)
 	}
 	p.words("printed with eight parameters")
 }

@@ -195,30 +195,38 @@ func silent(address string) error { return fmt.Errorf("the server at %s %w", add
 // do makes a request once. It, and the reading of its answer, ends with errSilent when the server has
 // said nothing for as long as it may.
 func (r *remote) do(ctx context.Context, request *http.Request) (*http.Response, error) {
-	ctx, end := context.WithCancelCause(ctx)
-	answer := &listened{ctx: ctx, end: end, heard: func() {}}
-	if r.silence > 0 {
-		timer := time.AfterFunc(r.silence, func() { end(silent(r.address)) })
-		answer.heard = func() { timer.Reset(r.silence) }
-	}
-	response, err := http.DefaultClient.Do(request.WithContext(ctx))
+	answer := r.listen(ctx)
+	response, err := http.DefaultClient.Do(request.WithContext(answer.ctx))
+	answer.heard()
 	if err != nil {
-		defer end(nil)
+		defer answer.end(nil)
 		return nil, answer.why(err)
 	}
 	answer.ReadCloser, response.Body = response.Body, answer
 	return response, nil
 }
 
-// listened is an answer that is read as long as the server is not silent.
+// listened is an answer that is read as long as the server is not silent. Whoever takes their time
+// between two readings, as a pager does, is not waiting for it.
 type listened struct {
 	io.ReadCloser
-	ctx   context.Context
-	end   context.CancelCauseFunc
-	heard func()
+	ctx           context.Context
+	end           context.CancelCauseFunc
+	waited, heard func()
+}
+
+// listen waits for an answer from now on.
+func (r *remote) listen(ctx context.Context) *listened {
+	ctx, end := context.WithCancelCause(ctx)
+	if r.silence == 0 {
+		return &listened{ctx: ctx, end: end, waited: func() {}, heard: func() {}}
+	}
+	timer := time.AfterFunc(r.silence, func() { end(silent(r.address)) })
+	return &listened{ctx: ctx, end: end, waited: func() { timer.Reset(r.silence) }, heard: func() { timer.Stop() }}
 }
 
 func (l *listened) Read(text []byte) (int, error) {
+	l.waited()
 	n, err := l.ReadCloser.Read(text)
 	l.heard()
 	return n, l.why(err)

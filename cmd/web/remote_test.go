@@ -21,6 +21,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"headroom/internal/db/dbtest"
@@ -283,6 +284,30 @@ func TestWatchSaysThatItWaits(t *testing.T) {
 	if !strings.Contains(told.String(), "7\t") {
 		t.Errorf("of the study it said %q", told.String())
 	}
+}
+
+// TestAPagerIsNoSilence: while nobody reads on, nobody waits for the server.
+func TestAPagerIsNoSilence(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		from, to := io.Pipe()
+		answer := (&remote{silence: time.Minute}).listen(t.Context())
+		answer.heard() // that it is one
+		answer.ReadCloser = from
+		go func() { _, _ = to.Write([]byte("two")) }()
+		for range 2 {
+			time.Sleep(time.Hour) // of the test's own clock
+			if n, err := answer.Read(make([]byte, 2)); n == 0 || err != nil || answer.ctx.Err() != nil {
+				t.Errorf("after an hour at a page it reads %d bytes, %v, and the request is ended by %v", n, err, context.Cause(answer.ctx))
+			}
+		}
+		go func() { _, _ = answer.Read(make([]byte, 2)) }()
+		time.Sleep(2 * time.Minute)
+		if err := context.Cause(answer.ctx); !errors.Is(err, errSilent) {
+			t.Errorf("of a silent server it says %v", err)
+		}
+		must.Do(t, to.Close())
+	})
 }
 
 // TestHealthSaysWhatIsSo: of a server that starts, is away or says that it is not ready, and of what

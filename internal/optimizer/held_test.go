@@ -19,8 +19,8 @@ func TestHeldSettingsStay(t *testing.T) {
 				continue
 			}
 			cfg := toyConfig(t, name, g, 1)
-			if samples(cfg) && g.name == "mixed" {
-				continue // takes long, and the other continuous ground shows it
+			if samples(cfg) && (g.name == "mixed" || name != "ckb-ts") {
+				continue // takes long, and one such algorithm on one continuous ground shows it
 			}
 			t.Run(fmt.Sprintf("%s/%s", name, g.name), func(t *testing.T) {
 				t.Parallel()

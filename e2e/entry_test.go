@@ -611,6 +611,7 @@ func TestDoubtIsOfOneValueAndNeverConfirmedByEnter(t *testing.T) {
 	p.audit("forecast")
 	p.press("Begin this trial")
 	p.sees("Your point is a trial now.")
+	p.ready() // what was typed is done with
 	p.open("/studies/" + id + "/own")
 	p.fill("#f-used_0", "44")
 	p.fill("#f-used_1", "5")
@@ -618,6 +619,7 @@ func TestDoubtIsOfOneValueAndNeverConfirmedByEnter(t *testing.T) {
 	p.sees("The same settings as trial 9: a replicate on purpose?")
 	p.press("Begin it anyway")
 	p.sees("Your point is a trial now.")
+	p.ready() // what was typed is done with
 
 	// Where some settings are given, the algorithm chooses the others.
 	p.open("/studies/" + id + "/own")

@@ -159,6 +159,10 @@ func TestFormSentTwiceWorksOnce(t *testing.T) {
 		}
 	}
 	sitetest.Same(t, "trials asked for", trials(s, study)-asked, 3)
+	whole := url.Values{"used.0": {"44"}, "used.1": {"A"}, "key": {"third"}}
+	post(s, study+"/own", whole).Want(303)
+	whole.Set("do", "rest")
+	post(s, study+"/own", whole).Want(422).Says("This form was sent before")
 	sitetest.Says(t, s.Page(study), ", with temperature held")
 	sitetest.Says(t, s.Page(study+"/trials/"+strconv.Itoa(asked+1)), "held, as asked: 30.5")
 	for path, c := range map[string]struct {

@@ -275,6 +275,7 @@ func (s *Site) AddOwn(w http.ResponseWriter, r *http.Request, v view.Facts, form
 	if form.Pressed() == "rest" {
 		table = table.Holding()
 		ask := form.Held(table)
+		form.Values.Set("rest", "yes") // it says another thing than one’s own point with the same settings
 		return submission{
 			do: func(cmd study.Command) error {
 				_, _, err := s.Studies.Ask(r.Context(), cmd, v.Snap.ID, ask)

@@ -316,8 +316,7 @@ func askRemote(set *flag.FlagSet) action {
 func settings(words []string) (map[string]any, error) {
 	held := map[string]any{}
 	for _, word := range words {
-		at := max(strings.LastIndexByte(word, '='), 0) // a parameter's name may have one, too
-		name, text := word[:at], strings.TrimPrefix(word[at:], "=")
+		name, text := given(word)
 		if _, twice := held[name]; twice || name == "" {
 			return nil, fmt.Errorf("%q must look like temperature=40 or ligand=A, each setting once", word)
 		}
@@ -376,8 +375,7 @@ func (r *remote) postOf(ctx context.Context, args []string, what string, body an
 func readings(words []string) (map[string]any, error) {
 	told := map[string]any{}
 	for _, word := range words {
-		at := max(strings.LastIndexByte(word, '='), 0) // a metric's name may have one, too
-		metric, text := word[:at], strings.TrimPrefix(word[at:], "=")
+		metric, text := given(word)
 		if _, twice := told[metric]; twice || metric == "" {
 			return nil, fmt.Errorf("%q must look like yield=71.2 or yield=71.2±0.4, each metric once", word)
 		}
@@ -396,6 +394,12 @@ func readings(words []string) (map[string]any, error) {
 		}
 	}
 	return told, nil
+}
+
+// given takes such as temperature=40 apart; a name may have a = in it, too.
+func given(word string) (name, text string) {
+	at := max(strings.LastIndexByte(word, '='), 0)
+	return word[:at], strings.TrimPrefix(word[at:], "=")
 }
 
 // finite reads a number as forms do, but for a point, which is always decimal, as scripts write it.

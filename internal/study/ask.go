@@ -462,7 +462,7 @@ func (c *chooser) rule(ctx context.Context, cmd Command, ask Ask) (ruling, error
 	if err := mayChoose(snap); err != nil {
 		return ruling{}, err
 	}
-	want, faults := ask.reads(snap.Compiled())
+	want, faults := ask.wants(snap.Compiled())
 	if err := faults.Err(); err != nil {
 		return ruling{}, err
 	}
@@ -556,8 +556,8 @@ type wanted struct {
 	config  *optimizer.Config // under which those are held
 }
 
-// reads is what an ask wants of a study.
-func (ask Ask) reads(c *design.Compiled) (wanted, design.Faults) {
+// wants is what an ask wants of each decision.
+func (ask Ask) wants(c *design.Compiled) (wanted, design.Faults) {
 	known, faults := c.Known(ask.Brought)
 	config, held, wrong := c.Holding(ask.Held, "held")
 	return wanted{known, ask.Brought, held, config}, append(faults, wrong...)

@@ -140,7 +140,7 @@ func (c *comparison) run(ctx context.Context) error {
 	}
 	compiled := c.seen.snap.Compiled()
 	place := compiled.Locate(c.chosen.Parameters, c.chosen.Candidate)
-	want, wrong := Ask{Held: c.chosen.HeldSettings(), Brought: c.chosen.Brought}.reads(compiled)
+	want, wrong := Ask{Held: c.chosen.HeldSettings(), Brought: c.chosen.Brought}.wants(compiled)
 	if err := wrong.Err(); err != nil {
 		return err
 	}

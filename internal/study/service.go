@@ -244,14 +244,14 @@ func (s *Service) EventsOf(ctx context.Context, snap *ledger.Snapshot, number, l
 func (s *Service) EventsWithin(ctx context.Context, id string, after int64, limit int) (events []ledger.Event, err error) {
 	const enough = 2 << 20
 	for part, bytes := 8, 0; len(events) < limit && bytes < enough; part *= 2 {
-		read, err := s.store.Events(ctx, id, after+int64(len(events)), min(part, limit-len(events)))
-		if err != nil || len(read) == 0 {
+		most := min(part, limit-len(events))
+		read, err := s.store.Events(ctx, id, after+int64(len(events)), most)
+		if events = append(events, read...); err != nil || len(read) < most {
 			return events, err
 		}
 		for _, e := range read {
 			bytes += len(e.Data)
 		}
-		events = append(events, read...)
 	}
 	return events, nil
 }

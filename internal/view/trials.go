@@ -32,7 +32,7 @@ type trialFilter struct {
 // trialFilters are all of them; those about limits are offered where there are any.
 var trialFilters = []trialFilter{
 	{"", "All", false, func(*ledger.Trial) bool { return true }},
-	{"waiting", "Waiting", false, (*ledger.Trial).Waiting},
+	{"waiting", "Waiting", false, func(t *ledger.Trial) bool { return t.Waiting() && !t.Excluded }},
 	{"feasible", "Within limits", true, func(t *ledger.Trial) bool { return t.Feasible != nil && *t.Feasible }},
 	{"violated", "Limit broken", true, func(t *ledger.Trial) bool { return t.Feasible != nil && !*t.Feasible }},
 	{"unknown", "Not known", true, func(t *ledger.Trial) bool { return t.Feasible == nil }},

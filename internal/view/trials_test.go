@@ -81,6 +81,12 @@ func TestAPageOfTheTableIsNotEmpty(t *testing.T) {
 	if table := v.Trials(); len(table.Rows) != 6 || table.Rows[0].Number != 9 || table.Newer.URL != "" {
 		t.Errorf("%d trials, %s, newer ones at %q", len(table.Rows), table.Shown, table.Newer.URL)
 	}
+	b.add(ledger.Excluded, ledger.ClosedData{Number: 9, Reason: "the wrong vial"})
+	v = b.facts(0)
+	v.Show = "waiting"
+	if table := v.Trials(); len(table.Rows) != 5 || table.Rows[0].Number != 8 {
+		t.Errorf("with one that nobody waits for any more, %s", table.Shown)
+	}
 }
 
 // TestALongSettingHasManyLetters, in whichever script.

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -69,4 +70,32 @@ func TestStart(t *testing.T) {
 	p.before(`document.addEventListener("readystatechange", () => { const slider = document.getElementById("at"); if (document.readyState === "interactive") slider.value = 7 })`)
 	p.open(board)
 	p.until("the entry that the slider was moved to before the scripts came", `document.querySelector("#board-moment")?.dataset.at === "7"`)
+}
+
+// Who shares a server with many finds a study by words of it, and goes on from there.
+func TestFindAStudy(t *testing.T) {
+	t.Parallel()
+	p := newAdmin(t)
+	for i := range 10 {
+		site.makeStudy(t, buffer(fmt.Sprintf("Zeolith %d", i)))
+	}
+	old := site.makeStudy(t, buffer("Zeolith of last year"))
+	site.api(t, "PATCH", "/studies/"+old, map[string]any{"state": "archived"}, nil)
+	p.open("/studies")
+	p.fill("#find", "YIELD zeolith 7")
+	p.keys("\r")
+	p.until("what was found", `location.search.includes("find=")`)
+	p.sees("Zeolith 7")
+	p.seesNot("Zeolith 6")
+	p.holds("#find", "YIELD zeolith 7")
+	p.audit("found")
+	p.fill("#find", "zeolith year")
+	p.press("Find")
+	p.sees("No study has each word of “zeolith year”")
+	p.audit("nothing found")
+	p.press("Show archived")
+	p.sees("Zeolith of last year")
+	p.press("All studies")
+	p.until("all of them", `location.search === ""`)
+	p.holds("#find", "")
 }

@@ -16,6 +16,7 @@ CREATE TABLE studies (
     best           json,                 -- {"number", "metric", "value", "unit"}; null: none within every limit
     limits         json        NOT NULL, -- [{"name", "metric", "op", "threshold", "unit"}]
     simulated_lab  text        NOT NULL, -- the test problem that answers, '' where a laboratory does
+    words          text        NOT NULL, -- name, description, parameters, choices and metrics, case folded: what the list finds it by
     verified       json                  -- how verifying it ended last, on whichever server: the outcome, the version, its hash, and when; null: not yet
 );
 -- Pages of the list go on from the last change and id of the page before: both in one direction.

@@ -1166,10 +1166,13 @@ class Client(_Connection):
     def list_studies(
         self,
         *,
+        find: Optional[str] = None,
         after: Optional[str] = None,
         limit: Optional[int] = None,
     ) -> StudyList:
         """List the studies, newest change first. Needs: any credentials.
+
+        find: Only those that have each of these words, in any case, in their name, the first 4000 bytes of their description, or the names of their parameters and metrics.
 
         after: Go on where a page ended: its next; a study that changes meanwhile goes to the front, where it is on no later page.
 
@@ -1179,7 +1182,7 @@ class Client(_Connection):
             "GET",
             "/api/v1/studies",
             {},
-            {"after": after, "limit": limit},
+            {"find": find, "after": after, "limit": limit},
             {},
         )
 

@@ -237,22 +237,22 @@ func (s *Studies) Verified(ctx context.Context, id string) (*study.Verified, err
 const (
 	insertRow = `
 		WITH row AS (
-			INSERT INTO studies (id, name, state, algorithm, version, hash, updated_at, trials, waiting, oldest_waiting, feasible, known, best, limits, simulated_lab, created_at)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $22)
+			INSERT INTO studies (id, name, state, algorithm, version, hash, updated_at, trials, waiting, oldest_waiting, feasible, known, best, limits, simulated_lab, words, created_at)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $23)
 			RETURNING id)`
 	// The hash of the last event says that no other was written since: it follows from all events.
 	updateRow = `
 		WITH row AS (
 			UPDATE studies SET name = $2, state = $3, algorithm = $4, version = $5, hash = $6, updated_at = $7,
-				trials = $8, waiting = $9, oldest_waiting = $10, feasible = $11, known = $12, best = $13, limits = $14, simulated_lab = $15
-			WHERE id = $1 AND hash = $22
+				trials = $8, waiting = $9, oldest_waiting = $10, feasible = $11, known = $12, best = $13, limits = $14, simulated_lab = $15, words = $16
+			WHERE id = $1 AND hash = $23
 			RETURNING id)`
 	insertEvents = `, entries AS (
 			INSERT INTO events (study_id, seq, at, by, kind, data, hash, author)
-			SELECT row.id, e.seq, e.at, e.by, e.kind, e.data::json, e.hash, $23
-			FROM row, unnest($16::bigint[], $17::timestamptz[], $18::text[], $19::text[], $20::text[], $21::text[]) AS e (seq, at, by, kind, data, hash))`
+			SELECT row.id, e.seq, e.at, e.by, e.kind, e.data::json, e.hash, $24
+			FROM row, unnest($17::bigint[], $18::timestamptz[], $19::text[], $20::text[], $21::text[], $22::text[]) AS e (seq, at, by, kind, data, hash))`
 	insertDone = `, done AS (
-			` + doneInto + ` SELECT $24, $25, $26, $27, $28, $29, $30, $31, $32 FROM row)`
+			` + doneInto + ` SELECT $25, $26, $27, $28, $29, $30, $31, $32, $33 FROM row)`
 	countRows = `
 		SELECT count(*) FROM row`
 )
@@ -269,7 +269,7 @@ func (s *Studies) store(ctx context.Context, q querier, id string, last study.Kn
 	now := add.After.Summary()
 	sql, arguments := row+insertEvents, []any{
 		id, now.Name, string(now.State), now.Algorithm, now.Version, add.After.Hash, now.UpdatedAt,
-		now.Trials, now.Waiting, now.OldestWaiting, now.Feasible, now.Known, now.Best, now.Limits, now.SimulatedLab}
+		now.Trials, now.Waiting, now.OldestWaiting, now.Feasible, now.Known, now.Best, now.Limits, now.SimulatedLab, add.After.Definition.Words()}
 	author := "" // the same of all
 	if len(add.Events) > 0 {
 		author = add.Events[0].Author
@@ -440,7 +440,7 @@ func (s *Studies) Summaries(ctx context.Context, wanted study.Listing) ([]ledger
 			&one.Trials, &one.Waiting, &one.OldestWaiting, &one.Feasible, &one.Known, &one.Best, &one.Limits, &one.SimulatedLab, &hash)
 		ends[one.ID] = study.Known{Version: one.Version, Hash: hash}
 		return one, err
-	}, listStudies, before, id, wanted.Only, wanted.States, wanted.Limit)
+	}, listStudies, before, id, wanted.Only, wanted.States, strings.Fields(design.FoldCase(wanted.Find)), wanted.Limit)
 	if err == nil {
 		err = vouch(ends)
 	}
@@ -451,7 +451,8 @@ const listStudies = `
 	SELECT id, name, state, algorithm, version, created_at, updated_at, trials, waiting, oldest_waiting, feasible, known, best, limits, simulated_lab, hash
 	FROM studies
 	WHERE (updated_at, id) < ($1, $2) AND ($3::text[] IS NULL OR id = ANY ($3)) AND ($4::text[] IS NULL OR state = ANY ($4))
-	ORDER BY updated_at DESC, id DESC LIMIT nullif($5::bigint, 0)`
+		AND NOT EXISTS (SELECT FROM unnest($5::text[]) AS word WHERE strpos(words, word) = 0)
+	ORDER BY updated_at DESC, id DESC LIMIT nullif($6::bigint, 0)`
 
 const cleanUpEvery = time.Hour
 

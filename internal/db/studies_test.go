@@ -17,6 +17,7 @@ import (
 
 	"headroom/internal/db"
 	"headroom/internal/db/dbtest"
+	"headroom/internal/lists"
 	"headroom/internal/must"
 	"headroom/internal/study"
 	"headroom/internal/study/design"
@@ -276,6 +277,45 @@ func TestListGoesOnWhereAPageEnded(t *testing.T) {
 	}
 }
 
+// A study is found by words of its name, its description, its parameters and its metrics, however they
+// are written, as it is called now.
+func TestStudiesAreFoundByTheirWords(t *testing.T) {
+	t.Parallel()
+	d, ctx := dbtest.New(t), t.Context()
+	s := serve(t, d)
+	named := func(name, description string) *ledger.Snapshot {
+		t.Helper()
+		definition := reactor()
+		definition.Name, definition.Description = name, description
+		return create(t, s, definition)
+	}
+	oil, odd := named("Ölbad 100 %_2", "Project X\nfor Straße"), named(`back\slash`, strings.Repeat("long ", 2000)+"unheard")
+	found := func(want string, ids ...string) {
+		t.Helper()
+		list, _ := must.Get2(s.Summaries(ctx, study.Listing{Find: want}))(t)
+		got := lists.Map(list, func(one ledger.Summary) string { return one.ID })
+		slices.Sort(got)
+		if slices.Sort(ids); !slices.Equal(got, ids) {
+			t.Errorf("%q finds %v, not %v", want, got, ids)
+		}
+	}
+	found("", oil.ID, odd.ID)
+	found("  \t ", oil.ID, odd.ID)
+	found("ölBAD", oil.ID)
+	found("O\u0308lbad", oil.ID)
+	found("x project", oil.ID)
+	found("YIELD impur", oil.ID, odd.ID)
+	found("yield ölbad long")
+	found("%_2", oil.ID)
+	found("0%")
+	found(`\`, odd.ID)
+	found("unheard")
+	found("'; DROP TABLE studies")
+	must.Get(s.Edit(ctx, ana, odd.ID, ledger.EditedData{Name: new("Forward")}))(t)
+	found("slash")
+	found("forward", odd.ID)
+}
+
 func TestNoNumberThatIsNoneGetsIn(t *testing.T) {
 	t.Parallel()
 	d := dbtest.New(t)
@@ -517,10 +557,10 @@ func TestChoosingLockIsOfTheName(t *testing.T) {
 // a trial.
 const (
 	manyStudies = `
-		INSERT INTO studies (id, name, state, algorithm, version, hash, created_at, updated_at, trials, waiting, oldest_waiting, feasible, known, best, limits, simulated_lab)
+		INSERT INTO studies (id, name, state, algorithm, version, hash, created_at, updated_at, trials, waiting, oldest_waiting, feasible, known, best, limits, simulated_lab, words)
 		SELECT 'study' || i, 'Study ' || i, 'open', 'rpol-ucb', 200, repeat('0', 64), timestamptz '2026-01-01' + i * interval '1 minute',
 			timestamptz '2026-02-01' + (i * 7919 % 2000) * interval '1 minute', 200, 2, timestamptz '2026-02-01', 100, 198,
-			'{"number":17,"metric":"yield","value":71.2,"unit":"%"}', '[]', '' FROM generate_series(1, 2000) AS i`
+			'{"number":17,"metric":"yield","value":71.2,"unit":"%"}', '[]', '', 'study ' || i FROM generate_series(1, 2000) AS i`
 	manyEvents = `
 		INSERT INTO events (study_id, seq, at, by, kind, data, hash)
 		SELECT 'study' || i, n, timestamptz '2026-02-01', 'Ana', 'told', '{"metrics":{"impurity":{"value":0.31},"yield":{"value":71.25}},"number":1}', repeat('0', 64)
@@ -567,11 +607,11 @@ func TestListReadsNoMoreThanItsPage(t *testing.T) {
 	defer conn.Release()
 	for _, setup := range []string{
 		`SET plan_cache_mode = force_generic_plan`, // the plan that serves whatever page is asked for
-		`PREPARE page (timestamptz, text, text[], text[], bigint) AS ` + db.ListStudies,
+		`PREPARE page (timestamptz, text, text[], text[], text[], bigint) AS ` + db.ListStudies,
 	} {
 		must.Get(conn.Exec(ctx, setup))(t)
 	}
-	rows := must.Get(conn.Query(ctx, `EXPLAIN (ANALYZE, COSTS off, TIMING off) EXECUTE page ('2026-02-01 05:00:00+00', 'study7', NULL, NULL, 100)`))(t)
+	rows := must.Get(conn.Query(ctx, `EXPLAIN (ANALYZE, COSTS off, TIMING off) EXECUTE page ('2026-02-01 05:00:00+00', 'study7', NULL, NULL, '{}', 100)`))(t)
 	lines := must.Get(pgx.CollectRows(rows, pgx.RowTo[string]))(t)
 	plan := strings.Join(lines, "\n")
 	if !strings.Contains(plan, "Index Scan Backward using studies_last_change on studies (actual rows=100 ") || strings.Contains(plan, "Rows Removed") || strings.Contains(plan, "Sort") {

@@ -3,6 +3,7 @@ package http_test
 import (
 	"compress/gzip"
 	"fmt"
+	"html"
 	"io"
 	"regexp"
 	"strings"
@@ -227,7 +228,8 @@ func TestStudiesAreListedInPages(t *testing.T) {
 	if got := strings.Join(names, ", "); got != "Study 4, Study 3, Study 2, Study 1, Study 0" || after != "" {
 		t.Fatalf("listed %s, next %q", got, after)
 	}
-	for query, location := range map[string]string{"limit=0": "query.limit", "limit=1001": "query.limit", "after=x": "query.after", "after=": "query.after"} {
+	for query, location := range map[string]string{"limit=0": "query.limit", "limit=1001": "query.limit", "after=x": "query.after", "after=": "query.after",
+		"find=%00": "query.find", "find=%ff": "query.find", "find=" + strings.Repeat("ä", 201): "query.find"} {
 		s.API("GET", "/studies?"+query, nil).Faults(422, location)
 	}
 }
@@ -266,6 +268,21 @@ func TestStudiesPageGoesOn(t *testing.T) {
 	}
 	if all := page(strings.Replace(on[1], "?", "?archived=yes&", 1)); !strings.Contains(all, "Study 000") || strings.Contains(all, "Show archived") {
 		t.Fatalf("with archived ones: %s", all)
+	}
+	found := page("/studies?find=STUDY+yield")
+	on = regexp.MustCompile(`href="(/studies\?after=[^"]+find=[^"]+)"`).FindStringSubmatch(found)
+	if on != nil || strings.Contains(found, "The last one") || !strings.Contains(found, "Study 001") || !strings.Contains(found, `value="STUDY yield"`) {
+		t.Fatalf("what was found: %s", found)
+	}
+	if none := page("/studies?find=study+000"); strings.Contains(none, "Study 000") || !strings.Contains(none, "/studies?archived=yes&amp;find=study+000") {
+		t.Fatalf("what was found of an archived one: %s", none)
+	}
+	if all := page("/studies?archived=yes&find=buffer+screen"); !strings.Contains(all, "No study has each word") {
+		t.Fatalf("what was not found: %s", all)
+	}
+	on = regexp.MustCompile(`href="/studies\?(after=[^"]+find=[^"]+)"`).FindStringSubmatch(page("/studies?find=yield"))
+	if on == nil || !strings.Contains(page("/studies?"+html.UnescapeString(on[1])), "Study 001") {
+		t.Fatal("a page of what was found does not go on")
 	}
 	s.Call("GET", "/studies?after=x", s.Admin, nil, "Accept", "text/html").Want(422)
 }

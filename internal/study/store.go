@@ -111,6 +111,7 @@ func (*AlreadyDone) Error() string { return "this request was carried out before
 type Listing struct {
 	Only   []string       // these studies alone, when not nil
 	States []ledger.State // in one of these states, when not nil
+	Find   string         // only those that have each word of it, see [design.Definition.Words], in any case
 	After  *Mark          // only those behind this place
 	Limit  int            // at most so many; 0 = all
 }

@@ -1,6 +1,7 @@
 package templates
 
 import (
+	"maps"
 	"net/url"
 	"slices"
 	"strconv"
@@ -16,21 +17,34 @@ type StudiesPage struct {
 	Page
 	Lines    []StudyLine
 	Archived bool   // archived ones are shown too
+	Find     string // what somebody looks for; "" for all
 	Hides    bool   // there are archived ones, which are not shown
 	Later    bool   // this is not the first page
 	Next     string // where the next page goes on; "" at the end
 	Start    Start  // for those who may make studies
 }
 
+// findFrom is from how many studies on the list can be searched.
+const findFrom = 10
+
+// Searched tells whether the page offers to look for a study.
+func (p StudiesPage) Searched() bool {
+	return p.Find != "" || p.Later || p.Next != "" || len(p.Lines) >= findFrom
+}
+
 // From is the address of the page of the list that goes on at mark, "" for the first.
-func (p StudiesPage) From(mark string) templ.SafeURL {
-	values := url.Values{}
+func (p StudiesPage) From(mark string) templ.SafeURL { return p.address("after", mark) }
+
+// WithArchived is the address of the list with those that are archived.
+func (p StudiesPage) WithArchived() templ.SafeURL { return p.address("archived", "yes") }
+
+// address is that of the list, with what is chosen of it and one thing more.
+func (p StudiesPage) address(name, value string) templ.SafeURL {
+	values := url.Values{name: {value}, "find": {p.Find}}
 	if p.Archived {
 		values.Set("archived", "yes")
 	}
-	if mark != "" {
-		values.Set("after", mark)
-	}
+	maps.DeleteFunc(values, func(_ string, v []string) bool { return v[0] == "" })
 	return templ.SafeURL("/studies?" + values.Encode())
 }
 

@@ -52,10 +52,14 @@ func (a *API) ofStudies() operations {
 		}),
 		"listStudies": listing(Operation{
 			Summary: "List the studies, newest change first",
-			Query:   []queryParameter{{"after", "Go on where a page ended: its next; a study that changes meanwhile goes to the front, where it is on no later page", ""}, limitParameter},
+			Query: []queryParameter{
+				{"find", "Only those that have each of these words, in any case, in their name, the first 4000 bytes of their description, or the names of their parameters and metrics", ""},
+				{"after", "Go on where a page ended: its next; a study that changes meanwhile goes to the front, where it is on no later page", ""},
+				limitParameter,
+			},
 		}, func(r *http.Request) (studyList, error) {
 			wanted, err := request.Asked(r, func(q *request.Query) study.Listing {
-				return study.Listing{Only: request.Studies(r), After: q.Mark("after"), Limit: int(limitIn(q))}
+				return study.Listing{Only: request.Studies(r), Find: q.Text("find"), After: q.Mark("after"), Limit: int(limitIn(q))}
 			})
 			if err != nil {
 				return studyList{}, err

@@ -22,15 +22,15 @@ const studiesOnPage = 100
 // StudiesPage lists the studies that the caller may see.
 func (s *Site) StudiesPage(w http.ResponseWriter, r *http.Request) error {
 	wanted, err := request.Asked(r, func(q *request.Query) study.Listing {
-		return study.Listing{Only: request.Studies(r), After: q.Mark("after"), Limit: studiesOnPage}
+		return study.Listing{Only: request.Studies(r), Find: q.Text("find"), After: q.Mark("after"), Limit: studiesOnPage}
 	})
 	if err != nil {
 		return err
 	}
-	page := templates.StudiesPage{Page: newPage(r, "Studies", "medium"), Archived: r.URL.Query().Get("archived") == "yes", Later: wanted.After != nil}
+	page := templates.StudiesPage{Page: newPage(r, "Studies", "medium"), Archived: r.URL.Query().Get("archived") == "yes", Find: wanted.Find, Later: wanted.After != nil}
 	if !page.Archived {
 		wanted.States = []ledger.State{ledger.Open, ledger.Paused, ledger.Finished}
-		hidden, _, err := s.Studies.Summaries(r.Context(), study.Listing{Only: wanted.Only, States: []ledger.State{ledger.Archived}, Limit: 1})
+		hidden, _, err := s.Studies.Summaries(r.Context(), study.Listing{Only: wanted.Only, Find: wanted.Find, States: []ledger.State{ledger.Archived}, Limit: 1})
 		if err != nil {
 			return err
 		}

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/go-chi/chi/v5"
 
@@ -171,6 +172,20 @@ func (q *Query) Only(names []string) {
 			q.fault(name, "there is no such parameter; possible here: "+strings.Join(names, ", "), nil)
 		}
 	}
+}
+
+// mostTyped is how many characters a text in a query may have.
+const mostTyped = 200
+
+// Text returns a text that somebody typed, "" when none is given.
+func (q *Query) Text(name string) string {
+	text, _ := q.One(name)
+	if wrong := design.CheckText(text); wrong != "" {
+		q.fault(name, wrong, nil)
+	} else if n := utf8.RuneCountInString(text); n > mostTyped {
+		q.fault(name, fmt.Sprintf("has %d characters; at most %d are allowed", n, mostTyped), nil)
+	}
+	return text
 }
 
 // Yes returns a parameter that is true or false, false when it is not given.

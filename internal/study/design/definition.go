@@ -227,6 +227,16 @@ func (d Definition) MetricNames() []string {
 	return names
 }
 
+// mostFound is how many bytes of a description a study is found by.
+const mostFound = 4000
+
+// Words are what a study is found by, case folded: its name, the beginning of its description, and
+// the names of its parameters and metrics.
+func (d Definition) Words() string {
+	described := strings.ToValidUTF8(d.Description[:min(len(d.Description), mostFound)], "")
+	return FoldCase(strings.Join(slices.Concat([]string{d.Name, described}, d.ParameterNames(), d.MetricNames()), "\n"))
+}
+
 // The words of a definition.
 const (
 	presetPaper    = "paper"

@@ -69,6 +69,7 @@ func commands() []command {
 		{"rehearse", "", "play whole studies of a table or problem whose truth is known, and judge them", rehearseHelp, rehearse},
 		{"judge", "", "play the standard set of rehearsals and print one table", judgeHelp, judge},
 		{"bench", "", "measure this machine: what asks, tells and readouts take, in ms and in Cholesky factors", benchHelp, benchmark},
+		{"studies", "[WORD …]", "list the studies that have each word: id, state, trials, how many wait, name; with -json all of each", remoteHelp, studiesRemote},
 		{"ask", "STUDY [SETTING=VALUE …]", "ask a running server for the next trial, or for what it leaves open: temperature=40 is held", remoteHelp, askRemote},
 		{"tell", "STUDY NUMBER METRIC=VALUE …", "say what came out, as in yield=71.2 impurity=0.31±0.02", remoteHelp, tellRemote},
 		{"fail", "STUDY NUMBER REASON", "say that a trial failed: because of its settings, or with -chance by chance", remoteHelp, failRemote},
@@ -91,7 +92,7 @@ Settings come from the environment:
   HEADROOM_DATABASE_WAIT    how long a starting program waits for that PostgreSQL to answer (30s)
   HEADROOM_DATA_DIR         the data folder (./data; for root /var/lib/headroom where PostgreSQL's user cannot enter ./data)
   HEADROOM_ADMIN_TOKEN      the first admin's API token (else made once, in the file admin-token of the data folder)
-  HEADROOM_URL              the server that ask, tell, fail, export, watch and health talk to (else the one of this machine)
+  HEADROOM_URL              the server that studies, ask, tell, fail, export, watch and health talk to (else the one of this machine)
   HEADROOM_TOKEN            the API token that they show it (else, on the server's own machine, the file admin-token)
   HEADROOM_TLS_CERT, _KEY   files of a certificate and its key, to serve https
   HEADROOM_TRUSTED_PROXIES  networks whose X-Forwarded-For is believed, as in 10.0.0.0/8,192.168.1.7/32

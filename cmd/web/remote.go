@@ -123,7 +123,7 @@ func (r *remote) post(ctx context.Context, id, name string, body, answer any) er
 	if err != nil {
 		return err
 	}
-	response, err := r.send(ctx, http.MethodPost, id, name, text)
+	response, err := r.send(ctx, http.MethodPost, studyPath(id, name), text)
 	if errors.Is(err, errSilent) {
 		return fmt.Errorf("%w. What it was asked for may come about all the same", err)
 	}
@@ -142,12 +142,14 @@ func (r *remote) post(ctx context.Context, id, name string, body, answer any) er
 	return json.Unmarshal(said, answer)
 }
 
+func studyPath(id, name string) string { return "/studies/" + url.PathEscape(id) + "/" + name }
+
 // send repeats a request that a starting or overtaxed server did not answer, under the same key, so
 // that none counts twice. What the server refuses is an error.
-func (r *remote) send(ctx context.Context, method, id, name string, body []byte) (*http.Response, error) {
+func (r *remote) send(ctx context.Context, method, path string, body []byte) (*http.Response, error) {
 	key, pause := account.NewSecret(), remotePause
 	for try := 1; ; try++ {
-		request, err := http.NewRequest(method, r.address+"/api/v1/studies/"+url.PathEscape(id)+"/"+name, bytes.NewReader(body))
+		request, err := http.NewRequest(method, r.address+"/api/v1"+path, bytes.NewReader(body))
 		if err != nil {
 			return nil, err
 		}
@@ -291,6 +293,51 @@ func refused(response *http.Response) error {
 	return errors.New(cmp.Or(strings.Join(faults, "; "), said.Detail))
 }
 
+// studiesRemote lists the studies, newest change first: id, state, how many trials and how many of
+// them wait for results, name.
+func studiesRemote(set *flag.FlagSet) action {
+	return inTime(set, func(ctx context.Context, r *remote, args []string) error {
+		query := url.Values{"find": {strings.Join(args, " ")}}
+		for {
+			response, err := r.send(ctx, http.MethodGet, "/studies?"+query.Encode(), nil)
+			if err != nil {
+				return err
+			}
+			next, err := r.writeStudies(response.Body)
+			if err != nil || next == "" {
+				return err
+			}
+			query.Set("after", next)
+		}
+	})
+}
+
+// writeStudies writes a page of the list, and returns where the next one goes on, "" at the end.
+func (r *remote) writeStudies(page io.ReadCloser) (next string, err error) {
+	defer page.Close()
+	var answer struct {
+		Studies []json.RawMessage
+		Next    string
+	}
+	if err := json.NewDecoder(page).Decode(&answer); err != nil {
+		return "", err
+	}
+	for _, text := range answer.Studies {
+		line := string(text)
+		if !r.asJSON {
+			var one ledger.Summary
+			if err := json.Unmarshal(text, &one); err != nil {
+				return "", err
+			}
+			line = fmt.Sprintf("%s\t%s\t%d\t%d\t%s", one.ID, one.State, one.Trials, one.Waiting, one.Name)
+		}
+		if _, err := fmt.Fprintln(r.out, line); err != nil {
+			return "", err
+		}
+	}
+	return answer.Next, nil
+}
+
 func askRemote(set *flag.FlagSet) action {
 	count := set.Int64("count", 1, "how many trials")
 	return inTime(set, func(ctx context.Context, r *remote, args []string) error {
@@ -417,7 +464,7 @@ func exportRemote(set *flag.FlagSet) action {
 		if r.asJSON {
 			name = "export.json"
 		}
-		response, err := r.send(ctx, http.MethodGet, args[0], name, nil)
+		response, err := r.send(ctx, http.MethodGet, studyPath(args[0], name), nil)
 		if err != nil {
 			return err
 		}
@@ -461,7 +508,7 @@ func (r *remote) watch(ctx context.Context, id string, after int64) error {
 }
 
 func (r *remote) watchOnce(ctx context.Context, id string, after *int64) error {
-	response, err := r.send(ctx, http.MethodGet, id, fmt.Sprintf("events?after=%d", *after), nil)
+	response, err := r.send(ctx, http.MethodGet, studyPath(id, fmt.Sprintf("events?after=%d", *after)), nil)
 	if err != nil {
 		return err
 	}

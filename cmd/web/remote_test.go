@@ -104,6 +104,15 @@ func TestCommandsAskAServer(t *testing.T) {
 	if text := said("ask", plates.ID, "oven=41.5", `plate="2"`); !strings.Contains(text, "oven\t41.5\n  plate\t2\n") || !strings.Contains(text, "held, as asked: oven 41.5 and plate 2") {
 		t.Errorf("ask said %q", text)
 	}
+	if text := said("studies"); !strings.HasPrefix(text, plates.ID+"\topen\t1\t1\tPlates\n"+study.ID+"\topen\t4\t") || strings.Count(text, "\n") != 2 {
+		t.Errorf("studies said %q", text)
+	}
+	if text := said("studies", "-json", "OVEN", "plates"); !strings.HasPrefix(text, `{"id":"`+plates.ID+`"`) || strings.Count(text, "\n") != 1 {
+		t.Errorf("studies -json said %q", text)
+	}
+	if text := said("studies", "oven temperature"); text != "" {
+		t.Errorf("studies that are none said %q", text)
+	}
 	if text := said("fail", study.ID, "4", "it boiled over"); !strings.Contains(text, "trial 4, failed\n") {
 		t.Errorf("fail said %q", text)
 	}

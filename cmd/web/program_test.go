@@ -252,7 +252,7 @@ func TestABackupOfADamagedLedgerEndsBadly(t *testing.T) {
 	url := ownDatabase(t)
 	must.Do(t, db.Migrate(t.Context(), url))
 	somebody := must.Get(pgx.Connect(t.Context(), url))(t)
-	must.Get(somebody.Exec(t.Context(), `INSERT INTO studies VALUES ('one', 'kept', 'open', 'log-cei', 1, '', now(), now(), 0, 0, NULL, 0, 0, NULL, '[]', '')`))(t)
+	must.Get(somebody.Exec(t.Context(), `INSERT INTO studies VALUES ('one', 'kept', 'open', 'log-cei', 1, '', now(), now(), 0, 0, NULL, 0, 0, NULL, '[]', '', '')`))(t)
 	must.Do(t, somebody.Close(t.Context()))
 	settings, file := []string{"HEADROOM_DATABASE_URL=" + url}, filepath.Join(t.TempDir(), "backup.gz")
 	for _, where := range []string{file, "-"} {

@@ -364,7 +364,7 @@ func TestRoles(t *testing.T) {
 	ask[any](auditor, `document.dispatchEvent(new CustomEvent("htmx:sseError")); 0`) // as when the stream is tried again
 	auditor.sees("This link has ended. Ask whoever sent it for a new one.")
 	auditor.reload()
-	auditor.sees("Here by a read-only link? It has ended")
+	auditor.sees("Did you use a read-only link? It has ended")
 	auditor.open(share)
 	auditor.sees("This link has expired, was revoked, or never was. Ask whoever sent it for a new one.")
 	auditor.forgive(false)

@@ -115,7 +115,7 @@ func TestOnPaper(t *testing.T) {
 	p.open("/studies/" + id)
 	p.ready()
 	p.seesNot("being worked out")
-	p.sees("Not on this paper, since it was not scrolled to before printing. All of the study is in its report")
+	p.sees("Not printed, because this part was not scrolled to before printing. The whole study is in its report")
 	if high := ask[[]float64](p, `[...document.querySelectorAll("[data-later]")].map((e) => e.offsetHeight).filter((high) => high > 120)`); len(high) > 0 {
 		t.Errorf("what is missing takes %v pixels of the paper", high)
 	}

@@ -208,7 +208,7 @@ func (v Tried) card() templates.Card {
 // nothing, or for a promise that holds no more, or tells it in a unit that is another one by now, and of
 // others why they count as breaking a limit that they kept.
 func (v Tried) since() string {
-	said := words.Either(v.Trial.Waiting() && v.Snap.Gone(v.Trial.Number), "Its settings may be chosen no more.", "")
+	said := words.Either(v.Trial.Waiting() && v.Snap.Gone(v.Trial.Number), "Its settings may no longer be chosen.", "")
 	changed := unitChanges(*v.Snap.InUnitsOf(v.Trial.Seen), v.Snap.Definition)
 	if limits := limitChanges(v.Snap.LimitsThrough()[v.Trial.Number-1], v.Snap.Definition.Constraints); limits != "" {
 		changed = append(changed, limits)

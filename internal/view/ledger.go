@@ -384,7 +384,7 @@ func consequences(snap *ledger.Snapshot, impact study.Impact) (out *templates.Co
 	add("Next suggestion", nextText(d, impact.NextBefore), nextText(after, impact.NextAfter))
 	switch {
 	case impact.Withheld != "":
-		rest = " Of the rest nothing can be said: " + impact.Withheld
+		rest = " Nothing can be said of the rest: " + impact.Withheld
 	case len(out.Changes) == 0:
 		rest = " How the limits stand, what is recommended and what is suggested next would not change."
 	}
@@ -430,10 +430,10 @@ func ChangeConsequences(snap *ledger.Snapshot, impact study.Impact) *templates.C
 		said = append(said, design.Capitalised(trialsInWords(within))+" would be within every limit.")
 	}
 	if len(unknown) > 0 {
-		said = append(said, "Of "+trialsInWords(unknown)+" it would not be known.")
+		said = append(said, "For "+trialsInWords(unknown)+" it would not be known whether a limit is broken.")
 	}
 	if len(impact.Turned) == 0 && len(snap.Trials) > 0 && len(impact.After.Constraints) > 0 {
-		said = append(said, "Every trial would stand to the limits as it does.")
+		said = append(said, "No trial would change sides of a limit.")
 	}
 	out.Summary = strings.Join(said, " ") + rest
 	return out

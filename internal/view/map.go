@@ -201,14 +201,14 @@ func (o Outlook) mapCaption(chance [][]float64, aim string) string {
 	d := o.Snap.Definition
 	caption := "Colour is the expected " + design.Name(o.Metric) + words.Either(len(axisNames(d)) > 2, ", the other settings held "+o.Held, "") + "."
 	if slices.ContainsFunc(slices.Concat(o.Map.Mean[o.Metric]...), math.IsNaN) {
-		caption += " Nothing is drawn where what the others leave lies beyond the range of " + design.Listed(remainderNames(d), "or") + "."
+		caption += " Nothing is drawn where the remainder would lie outside the range of " + design.Listed(remainderNames(d), "or") + "."
 	}
 	switch {
 	case chance != nil && o.smooth():
 		best, narrowed := bestOf(slices.Concat(chance...), slices.Concat(o.Map.Open...), false)
-		caption += " " + chanceWords(chance, aim) + fmt.Sprintf("; of the places that the map is drawn from it is best%s, %s, %s.", words.Either(narrowed, " among what may be chosen", ""), words.Percent(slices.Concat(chance...)[best]), o.mapPlace(best))
+		caption += " " + chanceWords(chance, aim) + fmt.Sprintf("; among the places that the map is drawn from it is highest%s, %s, %s.", words.Either(narrowed, " among what may be chosen", ""), words.Percent(slices.Concat(chance...)[best]), o.mapPlace(best))
 	case chance != nil:
-		caption += " Where a cell has room, that stands in it, and below it the chance " + aim + ". Choices have no order, so nothing is drawn between them."
+		caption += " Cells with room for it show that value, and below it the chance " + aim + ". Choices have no order, so nothing is drawn between them."
 	}
 	if len(d.Constraints) > 0 && !o.ModelStands() {
 		why := "of some metric there are too few readings"

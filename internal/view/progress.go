@@ -493,7 +493,7 @@ func (p *panelling) limitWords(j int) string {
 	}
 	for i, then := range slices.Backward(p.limits) {
 		if then[j].Expression != now.Expression {
-			return text + fmt.Sprintf(" Up to trial %d the formula was another, %s since.", i+1, now.Expression)
+			return text + fmt.Sprintf(" Up to trial %d another formula held; since then it is %s.", i+1, now.Expression)
 		}
 	}
 	return text

@@ -110,7 +110,7 @@ func TestAFormulaThatIsAnotherIsSaid(t *testing.T) {
 	if events := v.panelling().events(); len(events) != 1 || events[0].Text != "formula of load from x to 2*x" {
 		t.Errorf("over the trials stands %+v", events)
 	}
-	says(t, "a limit on it", v.panelling().limitWords(0), []string{"limit broken in 0 of 1 trial; highest 0.3 at trial 1. Up to trial 1 the formula was another, 2*x since."}, nil)
+	says(t, "a limit on it", v.panelling().limitWords(0), []string{"limit broken in 0 of 1 trial; highest 0.3 at trial 1. Up to trial 1 another formula held; since then it is 2*x."}, nil)
 	v.Paper = true
 	if note := v.Trials().Note; strings.Contains(note, "limits") {
 		t.Errorf("below the trials stands %q", note)
@@ -586,9 +586,9 @@ func TestTheBestIsOfWhatMayBeChosen(t *testing.T) {
 		open        []bool
 		along, over string
 	}{
-		{[]bool{true, true, true}, "highest: 3.0 at x 0.5.", "; of the places that the map is drawn from it is best, 90 %, at x 0.5 and x 0."},
-		{[]bool{true, false, true}, "highest: 2.0 at x 1 (of what may be chosen).", "; of the places that the map is drawn from it is best among what may be chosen, 20 %, at x 1 and x 0."},
-		{[]bool{false, false, false}, "highest: 3.0 at x 0.5.", "; of the places that the map is drawn from it is best, 90 %, at x 0.5 and x 0."},
+		{[]bool{true, true, true}, "highest: 3.0 at x 0.5.", "; among the places that the map is drawn from it is highest, 90 %, at x 0.5 and x 0."},
+		{[]bool{true, false, true}, "highest: 2.0 at x 1 (of what may be chosen).", "; among the places that the map is drawn from it is highest among what may be chosen, 20 %, at x 1 and x 0."},
+		{[]bool{false, false, false}, "highest: 3.0 at x 0.5.", "; among the places that the map is drawn from it is highest, 90 %, at x 0.5 and x 0."},
 	} {
 		if got := o.sliceWords("yield", []study.Slice{{Parameter: "x", At: at, Metrics: map[string]study.Band{"yield": band}, Open: c.open}}); !strings.HasSuffix(got, c.along) {
 			t.Errorf("%v: %s", c.open, got)
@@ -895,7 +895,7 @@ func TestWhereThereIsNoSuchMixtureNothingIsSaid(t *testing.T) {
 	if surface := drawn.Drawing.Surface; surface.Text[1][1] != "" || surface.Chances[1][1] != "" || surface.Text[1][0] == "" || !math.IsNaN(surface.Mean[1][1]) {
 		t.Errorf("the map is %+v", surface)
 	}
-	says(t, "the caption", drawn.Caption, []string{"Expected yield here: from 1.00 at a 0 and b 0 to 3.00 at a 0 and b 1. Colour is", "90 % or more everywhere here", "94 %, at a 0 and b 1", "Nothing is drawn where what the others leave lies beyond the range of c."}, []string{"–"})
+	says(t, "the caption", drawn.Caption, []string{"Expected yield here: from 1.00 at a 0 and b 0 to 3.00 at a 0 and b 1. Colour is", "90 % or more everywhere here", "94 %, at a 0 and b 1", "Nothing is drawn where the remainder would lie outside the range of c."}, []string{"–"})
 	o.Map.Mean, o.Map.SD = of(9.81e-7, 1e-6, 1.0175e-6, nothing), of(2e-9, 2e-9, 2e-10, nothing)
 	says(t, "ends on both sides of a power of ten", o.mapChart().Caption, []string{"from 0.9810 × 10⁻⁶ at a 0 and b 0 to 1.01750 × 10⁻⁶ at a 0 and b 1"}, nil)
 	if first := drawn.Table.Rows[0]; first[2] != "–" || !strings.HasPrefix(first[1], "3.0") {

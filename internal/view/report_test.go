@@ -181,9 +181,9 @@ func TestACorrectionSaysAllThatItChanges(t *testing.T) {
 	kelvin := ChangeConsequences(b.snap, study.Impact{After: after, Turned: []study.TurnedTrial{{Number: 1, Before: new(false)}}, NextBefore: &design.Settings{"x": design.NumberValue(0.5)}, NextAfter: &design.Settings{"x": design.NumberValue(300)},
 		Violation: map[string][2]study.ViolationOut{"impurity": {{Tally: optimizer.Tally{Hard: 2}}, {Tally: optimizer.Tally{Hard: 3}}}}, Changes: []design.Change{{Path: "parameters[x].high", Before: []byte("1"), After: []byte("333")}}})
 	says(t, "the preview of other units", strings.ReplaceAll(fmt.Sprint(kelvin.Summary, kelvin.Changes), words.Thin, " "),
-		[]string{"Highest x from 1 to 333 K. Of trial 1 it would not be known.", "{Violation of impurity 2 points 3 g}", "{Next suggestion x 0.5 x 300 K}"}, []string{"Every trial would stand"})
+		[]string{"Highest x from 1 to 333 K. For trial 1 it would not be known whether a limit is broken.", "{Violation of impurity 2 points 3 g}", "{Next suggestion x 0.5 x 300 K}"}, []string{"Every trial would stand"})
 	impact.Withheld = "the model would take too much memory"
-	says(t, "the preview", CorrectionConsequences(b.snap, impact).Summary, []string{"Of the rest nothing can be said: the model would take too much memory"}, []string{"would not change"})
+	says(t, "the preview", CorrectionConsequences(b.snap, impact).Summary, []string{"Nothing can be said of the rest: the model would take too much memory"}, []string{"would not change"})
 }
 
 // TestChangesAreWrittenForPeople: lists and what has run out, without the marks of JSON, and numbers

@@ -197,7 +197,7 @@ func leftWords(now study.ViolationOut, unit string) string {
 	case now.Left == nil:
 		return ""
 	case *now.Left < 0:
-		return fmt.Sprintf("Left under it: nothing; readings, noise and all, are beyond it by %s.", words.RoughlyApart(-*now.Left, unit))
+		return fmt.Sprintf("Left under it: nothing; the readings, noise included, are beyond it by %s.", words.RoughlyApart(-*now.Left, unit))
 	}
 	return fmt.Sprintf("Left under it: %s.", words.RoughlyApart(*now.Left, unit))
 }

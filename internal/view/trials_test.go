@@ -129,7 +129,7 @@ func TestATrialSaysWhatWasChangedSince(t *testing.T) {
 	d.Parameters = slices.Clone(d.Parameters)
 	d.Parameters[0].High = new(0.8)
 	b.add(ledger.Reconfigured, ledger.ReconfiguredData{Definition: d, Changes: []design.Change{}, Reason: "the valve"})
-	says(t, "with narrower bounds", since(number), []string{"from 0.5 to 0.3 %. Its settings may be chosen no more."}, nil)
+	says(t, "with narrower bounds", since(number), []string{"from 0.5 to 0.3 %. Its settings may no longer be chosen."}, nil)
 	if said := since(b.ask(0.5)); said != "" {
 		t.Errorf("chosen since: %s", said)
 	}

@@ -34,7 +34,7 @@ func (v Facts) trust() templates.Trust {
 	if len(drifted) > 0 {
 		t.Chart = new(v.driftChart(drifted))
 	} else {
-		unsaid := fmt.Sprintf("Nothing can be said before %d readings were predicted.", study.FewPredictions)
+		unsaid := fmt.Sprintf("Nothing can be said before %d readings have been predicted.", study.FewPredictions)
 		if slices.ContainsFunc(v.Snap.Trials, func(t *ledger.Trial) bool { return t.Origin == ledger.Imported }) {
 			unsaid += " Rows imported before there was a model were not."
 		}
@@ -46,7 +46,7 @@ func (v Facts) trust() templates.Trust {
 	return t
 }
 
-// drifts are what the residuals say of each metric of which enough readings were predicted.
+// drifts are what the residuals say of each metric of which enough readings have been predicted.
 func (v Facts) drifts() []drifting {
 	return lists.Pick(v.metricsShown(), func(metric string) (drifting, bool) {
 		c := v.Readout.Calibration[metric]
@@ -68,7 +68,7 @@ func (v Facts) modelDoubt() string {
 		return fmt.Sprintf("%d of %d of %s", c.Inside(), c.Count, design.Name(found.Metric))
 	})
 	if len(narrow) > 0 {
-		said = append(said, "Of the readings, "+design.Listed(narrow, "and")+" fell in bands that should hold 95"+words.Thin+"%: what is expected here, and each chance, is less sure than it is said to be.")
+		said = append(said, "Of the readings, "+design.Listed(narrow, "and")+" fell in bands that should hold 95"+words.Thin+"%: what is expected here, and each chance, is less certain than stated.")
 	}
 	return strings.Join(said, " ")
 }
@@ -134,7 +134,7 @@ func (d drifting) inWords() string {
 	switch {
 	case d.Shifted != nil:
 		times := words.Brief(min(d.Shifted.Factor, mostTimes))
-		return fmt.Sprintf("%s: its readings are %s%s times likelier with a shift there than without; %s times make a shift more likely than none, where one process in a hundred has one.",
+		return fmt.Sprintf("%s: its readings are %s%s times likelier with a shift there than without; if one process in a hundred has a shift, it takes %s times for one to be more likely than none.",
 			d.Came(d.metric), words.Either(d.Shifted.Factor > mostTimes, "over ", ""), times, words.Brief(d.Shifted.Limit))
 	case d.Since > 0:
 		return d.Came(d.metric) + "."

@@ -31,9 +31,9 @@ func TestImportedRowsWereNotPredicted(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, twoLimits)
 	said := func() string { return strings.Join(b.facts(0).trust().Calibrations, " ") }
-	says(t, "without any", said(), []string{"before 5 readings were predicted."}, []string{"mported"})
+	says(t, "without any", said(), []string{"before 5 readings have been predicted."}, []string{"mported"})
 	b.add(ledger.Chosen, ledger.ChosenData{Number: 1, Origin: ledger.Imported, Seen: b.snap.Version, Engine: "1", Parameters: design.Settings{"x": design.NumberValue(0.5)}})
-	says(t, "with one", said(), []string{"before 5 readings were predicted. Rows imported before there was a model were not."}, nil)
+	says(t, "with one", said(), []string{"before 5 readings have been predicted. Rows imported before there was a model were not."}, nil)
 }
 
 // TestEachMetricHasAMarkOfItsOwn: of more than there are marks those are drawn that drift, or come nearest
@@ -81,7 +81,7 @@ func TestAShiftIsSaid(t *testing.T) {
 	t.Parallel()
 	shift := optimizer.LevelShift{Since: 21, Rising: true, Factor: 5059.4, Limit: 100}
 	for factor, want := range map[float64]string{
-		5059.4: "Yield has come to lie higher than the settings explain since about trial 21: its readings are 5100 times likelier with a shift there than without; 100 times make a shift more likely than none, where one process in a hundred has one.",
+		5059.4: "Yield has come to lie higher than the settings explain since about trial 21: its readings are 5100 times likelier with a shift there than without; if one process in a hundred has a shift, it takes 100 times for one to be more likely than none.",
 		3e276:  "readings are over 1\u202f000\u202f000 times likelier",
 		99:     "Yield: no sign of it in 0 readings.",
 	} {
@@ -332,7 +332,7 @@ func TestWhatIsLeftIsSaid(t *testing.T) {
 	bounded(&v, "energy", 7)
 	says(t, "with room", caption(), []string{"is 9 kWh (growth rate only, because it is a test). Left under it: 7 kWh."}, nil)
 	bounded(&v, "energy", -0.5)
-	says(t, "beyond", caption(), []string{"Left under it: nothing; readings, noise and all, are beyond it by 0.5 kWh."}, nil)
+	says(t, "beyond", caption(), []string{"Left under it: nothing; the readings, noise included, are beyond it by 0.5 kWh."}, nil)
 }
 
 // TestEveryDriftIsNamedBesideTheAnswer: a limit's metric that drifts is not hidden by the
@@ -353,7 +353,7 @@ func TestEveryDriftIsNamedBesideTheAnswer(t *testing.T) {
 	}
 	says(t, "the doubt", v.Verdict().Doubt, []string{"Yield has come to lie higher than the settings explain since about trial 2. Impurity has come to lie lower than the settings explain since about trial 3. The process may have drifted, and what is expected here rests on older readings too."}, []string{"Pressure"})
 	v.Readout.Calibration = map[string]optimizer.Calibration{"pressure": {Coverage: optimizer.Coverage{Count: 30, Coverage95: 0.5}, Innovations: []optimizer.Innovation{{Round: 1, Z: 3}}}, "yield": {Coverage: optimizer.Coverage{Count: 4}}}
-	says(t, "of bands that are too narrow", v.Verdict().Doubt, []string{"Of the readings, 15 of 30 of pressure fell in bands that should hold 95 %: what is expected here, and each chance, is less sure than it is said to be."}, []string{"ield"})
+	says(t, "of bands that are too narrow", v.Verdict().Doubt, []string{"Of the readings, 15 of 30 of pressure fell in bands that should hold 95 %: what is expected here, and each chance, is less certain than stated."}, []string{"ield"})
 	if summary := v.trust().Summary; !strings.Contains(summary, "Some bands are not as they should be") {
 		t.Error(summary)
 	}
@@ -376,7 +376,7 @@ func TestTheBestThatIsGoneIsNamed(t *testing.T) {
 	says(t, "with all on offer", b.facts(3).Verdict().Doubt, nil, []string{"may be chosen"})
 	says(t, "with all of them broken", b.facts(0).Verdict().None, []string{"no settings tried are more likely to stay within every limit"}, nil)
 	narrow(0, 0.5)
-	says(t, "with the best gone", b.facts(3).Verdict().Doubt, []string{"The settings of trial 6, the best reading, may be chosen no more."}, nil)
+	says(t, "with the best gone", b.facts(3).Verdict().Doubt, []string{"The settings of trial 6, the best reading, may no longer be chosen."}, nil)
 	says(t, "with the others broken", b.facts(0).Verdict().None, []string{"no settings tried that may still be chosen are more likely to stay within every limit"}, nil)
 	narrow(0.45, 0.48)
 	says(t, "with all gone", b.facts(0).Verdict().None, []string{"none of the settings tried may still be chosen"}, nil)

@@ -70,7 +70,7 @@ func (v answering) recommend(verdict *templates.Verdict) {
 			verdict.Doubt = strings.TrimSpace(fmt.Sprintf("That rests on trial %d, which is in doubt. %s", at+1, verdict.Doubt))
 		}
 		if best := v.Snap.Best(); best != nil && v.Snap.Gone(best.Number) {
-			verdict.Doubt = strings.TrimSpace(fmt.Sprintf("The settings of trial %d, the best reading, may be chosen no more. %s", best.Number, verdict.Doubt))
+			verdict.Doubt = strings.TrimSpace(fmt.Sprintf("The settings of trial %d, the best reading, may no longer be chosen. %s", best.Number, verdict.Doubt))
 		}
 		if works := v.Readout.Works; works.Failed > 0 && works.Chance != nil {
 			verdict.Answer.Works = valued(words.Percent(*works.Chance), *works.Chance)
@@ -208,7 +208,7 @@ func (v Facts) riskOf(limit string, r *optimizer.Risk) *templates.Risk {
 	risk := &templates.Risk{Words: fmt.Sprintf("%s of the %s that the model chooses%s may break %s", words.Percent(r.Most), design.Count(r.Trials, "trial", "trials"), counting(others, ","), limit),
 		Allowed: *valued(words.Brief(r.Allowed), r.Allowed), Expected: *valued(words.Brief(r.Expected), r.Expected), SoFar: *valued(strconv.Itoa(r.SoFar), float64(r.SoFar))}
 	if r.Now < r.Most {
-		risk.Next = "The next may take a chance of " + words.Percent(r.Now) + ", since more than that share were beyond it so far."
+		risk.Next = "The next may take a chance of " + words.Percent(r.Now) + ", because more than the share allowed have broken it so far."
 	}
 	return risk
 }

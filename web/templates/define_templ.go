@@ -48,7 +48,7 @@ func DefineView(p DefinePage) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, " <h1>Change limits or algorithm</h1><p>In effect from the next decision on. What was decided before keeps its recorded numbers, and readings keep theirs where a unit is another; the change and its reason stand in the ledger.</p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, " <h1>Change limits or algorithm</h1><p>Takes effect from the next decision on. Earlier decisions keep their recorded numbers, and so do readings if their unit changes. The change and its reason are kept in the ledger.</p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -878,7 +878,7 @@ func plausibleFields(f Form, line FormLine) templ.Component {
 			templ_7745c5c3_Var33 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = folded(f, line.Plausible, "row", "Only some values are plausible", "What lies outside is asked back before it is saved, such as 712 for a percentage.").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = folded(f, line.Plausible, "row", "Only some values are plausible", "You are asked about values outside them before they are saved, such as 712 for a percentage.").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

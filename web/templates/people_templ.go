@@ -727,7 +727,7 @@ func SharesView(p SharesPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 52, "</h1><p>A link opens the reviewer’s board. Everybody who has it can read all of this study, and of no other, until it ends, and change nothing.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 52, "</h1><p>A link opens the reviewer’s board. Until it ends, everybody who has it can read this whole study, but no other, and change nothing.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -688,7 +688,7 @@ func StartSection(s Start) templ.Component {
 			templ_7745c5c3_Var28 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 66, "<div class=\"start\"><section class=\"panel\" aria-labelledby=\"start-demo\"><h2 id=\"start-demo\">Look around in a demo</h2><p>A study with 24 trials, a correction and an exclusion, made while you watch by a simulated lab. Nothing in it was measured.</p><form method=\"post\" action=\"/studies/demo\"><input type=\"hidden\" name=\"key\" value=\"")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 66, "<div class=\"start\"><section class=\"panel\" aria-labelledby=\"start-demo\"><h2 id=\"start-demo\">Look around in a demo</h2><p>A study with 24 trials, a correction and an exclusion, made by a simulated lab while you watch. Nothing in it was measured.</p><form method=\"post\" action=\"/studies/demo\"><input type=\"hidden\" name=\"key\" value=\"")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -954,7 +954,7 @@ func OwnView(p OwnPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 86, " <h1>My own point</h1><p>Settings of your own choice become the next trial. The model learns from them like from any other. Where only some are given, as by an oven that is warm, leave the others empty and let the algorithm choose them.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 86, " <h1>My own point</h1><p>Settings of your own choice become the next trial. The model learns from it as from any other. If only some settings are given, such as the temperature of a warm oven, leave the others empty and let the algorithm choose them.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

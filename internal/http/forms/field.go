@@ -413,7 +413,7 @@ func NewImport(rows *string, ignore *bool) Fields {
 		at("text", templates.Input{Label: "Rows", Kind: "area"}, func() string { return *rows }, func(t *Typed, name string) {
 			*rows = strings.ReplaceAll(t.Values.Get(name), "\r\n", "\n") // as browsers send every line end
 		}),
-		check("ignore", templates.Input{Label: "Leave out columns that belong to nothing here"}, ignore),
+		check("ignore", templates.Input{Label: "Ignore columns that match nothing in this study"}, ignore),
 	}
 }
 

@@ -305,7 +305,7 @@ func TestTheReportHasTheMap(t *testing.T) {
 	}
 	grid := "/studies/" + strings.TrimPrefix(reviewed(s), "/studies/")
 	choices := html.UnescapeString(s.Page(grid + "/report"))
-	if figure := figureOf(t, choices, "Yield over "); strings.Contains(figure, "stroke-dasharray") || !strings.Contains(figure, "Where a cell has room, that stands in it, and below it the chance to stay within") {
+	if figure := figureOf(t, choices, "Yield over "); strings.Contains(figure, "stroke-dasharray") || !strings.Contains(figure, "Cells with room for it show that value, and below it the chance to stay within") {
 		t.Error("contours are drawn between choices")
 	}
 }

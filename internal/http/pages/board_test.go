@@ -111,7 +111,7 @@ func busySite(t *testing.T) (s *sitetest.Site, take func() (giveBack func())) {
 func TestALongStudy(t *testing.T) {
 	t.Parallel()
 	s, take := busySite(t)
-	id := s.NewStudy(strings.Replace(screened, "log-cei", "random", 1))
+	id := s.NewStudy(strings.NewReplacer("log-cei", "random", `"seed"`, `"model": {"fit": "fixed"}, "seed"`).Replace(screened))
 	curve(s, id, 1999, 0, "yield", "impurity", "pressure")
 	for _, test := range []func(*testing.T, *sitetest.Site, string, func() func()){
 		aLongStudyShowsBeforeItsModel, aLongBoardShowsBeforeItsModel, aBoardKeepsItsChartsWhileTheModelFollows,

@@ -49,8 +49,8 @@ var (
 // refused.
 const pageOf = "X-Page-Of"
 
-// mostDiscarded is how many bytes beyond a limit are taken in, so that who sends them hears of it.
-const mostDiscarded = 64 << 20
+// maxDiscarded is how many bytes beyond a limit are taken in, so that who sends them hears of it.
+const maxDiscarded = 64 << 20
 
 // guard lets through only the audience of the route, and of them no more at once than there is room
 // for. Whoever is let in, or is known and turned away, is known to the error page too.
@@ -61,26 +61,26 @@ func (s *Server) guard(rt route) http.Handler {
 		if rt.StaysOpen { // beyond the server's write timeout
 			http.NewResponseController(w).SetWriteDeadline(time.Time{})
 		}
-		place := rt.place(&s.quotas)
-		leave, err := place.ofAddress(r, 1)
+		place := rt.quotaFrom(&s.quotas)
+		leave, err := place.takeForAddress(r, 1)
 		defer leave()
 		if err == nil {
 			r, err = s.enter(rt, r)
 		}
 		if err == nil {
-			leave, err = place.ofCredential(r, 1)
+			leave, err = place.takeForCredential(r, 1)
 			defer leave()
 		}
 		if err == nil && !rt.anybody {
-			r.Body = &awaited{r.Body, func() error { _, err := s.enter(rt, r); return err }, time.Now()}
+			r.Body = &recheckedBody{r.Body, func() error { _, err := s.enter(rt, r); return err }, time.Now()}
 		}
 		if err == nil && !rt.anybody && rt.Largest == 0 { // else the body is taken in part by part, and not held
-			body := &heldBody{ReadCloser: r.Body, r: r, bodies: s.quotas.bodies}
+			body := &countedBody{ReadCloser: r.Body, r: r, bodies: s.quotas.bodies}
 			defer body.end()
 			r.Body = body
 		}
 		if err == nil && rt.onlyReads() {
-			out, end := s.quotas.answering(rt, w, r)
+			out, end := s.quotas.newChunkedWriter(rt, w, r)
 			defer end()
 			w = out
 		}
@@ -88,7 +88,7 @@ func (s *Server) guard(rt route) http.Handler {
 			err = rt.Handle(w, r)
 		}
 		if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge { // many clients read no answer before they have sent all
-			io.CopyN(io.Discard, sent, mostDiscarded)
+			io.CopyN(io.Discard, sent, maxDiscarded)
 		}
 		if errors.Is(err, problem.AnothersPage) {
 			w.Header().Set("HX-Refresh", "true")
@@ -101,7 +101,7 @@ func (s *Server) guard(rt route) http.Handler {
 
 // enter returns the request with who is asking; the error says why the route is not for them.
 func (s *Server) enter(rt route, r *http.Request) (*http.Request, error) {
-	if !plain(r.URL.Path) {
+	if !validPath(r.URL.Path) {
 		return r, problem.NoSuchThing
 	}
 	if rt.anybody {
@@ -109,7 +109,7 @@ func (s *Server) enter(rt route, r *http.Request) (*http.Request, error) {
 	}
 	authenticate := s.authenticate
 	if rt.evenAway {
-		authenticate = s.asLastKnown
+		authenticate = s.authenticateEvenAway
 	}
 	who, err := s.recognise(r, func(secret string) (account.Identity, error) { return authenticate(r, secret) })
 	if said := loggedOf(r); err == nil {
@@ -117,9 +117,9 @@ func (s *Server) enter(rt route, r *http.Request) (*http.Request, error) {
 	}
 	switch {
 	case err == nil && r.Header.Get(pageOf) != "" && r.Header.Get(pageOf) != who.Caller():
-		return request.From(r, who), problem.AnothersPage
+		return request.WithCaller(r, who), problem.AnothersPage
 	case err == nil:
-		r = request.From(r, who)
+		r = request.WithCaller(r, who)
 	case rt.access != Public:
 		return r, err
 	}
@@ -194,12 +194,12 @@ func refused(err error) bool {
 // authenticate recognises a token, session or share by its secret, and keeps an account of wrong
 // ones.
 func (s *Server) authenticate(r *http.Request, secret string) (account.Identity, error) {
-	return look(s.throttle, r, secret, s.Accounts.Authenticate)
+	return checkSecret(s.throttle, r, secret, s.Accounts.Authenticate)
 }
 
-// asLastKnown is authenticate where whoever was recognised before is so while the database is away,
+// authenticateEvenAway is authenticate where whoever was recognised before is so while the database is away,
 // too.
-func (s *Server) asLastKnown(r *http.Request, secret string) (account.Identity, error) {
+func (s *Server) authenticateEvenAway(r *http.Request, secret string) (account.Identity, error) {
 	who, err := s.authenticate(r, secret)
 	digest := sha256.Sum256([]byte(secret))
 	switch {
@@ -240,9 +240,9 @@ func admit(a Access, who account.Identity, studyID string) error {
 	return nil
 }
 
-// plain tells whether a path could name something: no stored identifier has control characters or
+// validPath tells whether a path could name something: no stored identifier has control characters or
 // broken UTF-8.
-func plain(path string) bool {
+func validPath(path string) bool {
 	return utf8.ValidString(path) && !strings.ContainsFunc(path, unicode.IsControl)
 }
 
@@ -250,10 +250,10 @@ func plain(path string) bool {
 // script sends them or whoever guesses at one; those after are told to wait. What is guessed are
 // 130 random bits: the numbers bound the work that strangers make, not their chances.
 const (
-	wrongAlike     = 60
-	beginning      = 8 // characters of a secret
-	mostRecognised = 10_000
-	mostUnknown    = 4 // credentials that were never seen good, looked at at once
+	maxWrongAlike = 60
+	prefixLength  = 8 // characters of a secret
+	maxRecognised = 10_000
+	maxUnknown    = 4 // credentials that were never seen good, looked at at once
 )
 
 // throttle keeps strangers that try credentials from being in the way of others. Every credential
@@ -261,9 +261,9 @@ const (
 // once, others in turn: one of an address at a time, and few in all. (httprate's own middleware
 // counts requests before they are answered, the right ones too, and refuses without looking.)
 type throttle struct {
-	each    scheduler.Queues // of an address, or of a person or device whose PIN is derived, which takes a tenth of a second
-	unknown scheduler.Queues // of all
-	wrong   *httprate.RateLimiter
+	perClient scheduler.Queues // of an address, or of a person or device whose PIN is derived, which takes a tenth of a second
+	unknown   scheduler.Queues // of all
+	wrong     *httprate.RateLimiter
 
 	mu         sync.Mutex
 	recognised map[[sha256.Size]byte]bool
@@ -271,17 +271,17 @@ type throttle struct {
 
 func newThrottle() *throttle {
 	return &throttle{
-		unknown:    scheduler.Queues{Places: mostUnknown},
-		wrong:      httprate.NewRateLimiter(wrongAlike, time.Minute, httprate.WithResponseHeaders(httprate.ResponseHeaders{})), // problem.TooMany has them
+		unknown:    scheduler.Queues{Places: maxUnknown},
+		wrong:      httprate.NewRateLimiter(maxWrongAlike, time.Minute, httprate.WithResponseHeaders(httprate.ResponseHeaders{})), // problem.TooMany has them
 		recognised: map[[sha256.Size]byte]bool{},
 	}
 }
 
-// look lets evaluate say whether a secret is good, and of what. One that is not, after many that
+// checkSecret lets evaluate say whether a secret is good, and of what. One that is not, after many that
 // began alike, is problem.TooMany.
-func look[T any](t *throttle, r *http.Request, secret string, evaluate func(ctx context.Context, secret string) (T, error)) (found T, err error) {
+func checkSecret[T any](t *throttle, r *http.Request, secret string, evaluate func(ctx context.Context, secret string) (T, error)) (found T, err error) {
 	if !t.recognises(secret) {
-		leave, err := t.turn(r, clientAddress(r))
+		leave, err := t.waitTurn(r, clientAddress(r))
 		if err != nil {
 			return found, err
 		}
@@ -290,15 +290,15 @@ func look[T any](t *throttle, r *http.Request, secret string, evaluate func(ctx 
 	found, err = evaluate(r.Context(), secret)
 	t.remember(secret, err)
 	begins := strings.TrimPrefix(secret, account.SecretPrefix)
-	if refused(err) && t.wrong.OnLimit(nil, r, begins[:min(len(begins), beginning)]) {
+	if refused(err) && t.wrong.OnLimit(nil, r, begins[:min(len(begins), prefixLength)]) {
 		return found, problem.TooMany
 	}
 	return found, err
 }
 
-// turn waits until nothing else of whoever is named is looked at, and little of others.
-func (t *throttle) turn(r *http.Request, whose string) (func(), error) {
-	leave, err := t.each.Enter(r.Context(), whose)
+// waitTurn waits until nothing else of whoever is named is looked at, and little of others.
+func (t *throttle) waitTurn(r *http.Request, whose string) (func(), error) {
+	leave, err := t.perClient.Enter(r.Context(), whose)
 	if err != nil {
 		return nil, err
 	}
@@ -323,7 +323,7 @@ func (t *throttle) remember(secret string, found error) {
 	case refused(found):
 		delete(t.recognised, digest)
 	case found == nil:
-		if len(t.recognised) >= mostRecognised {
+		if len(t.recognised) >= maxRecognised {
 			clear(t.recognised)
 		}
 		t.recognised[digest] = true
@@ -365,16 +365,16 @@ func newQuotas() quotas {
 	}
 }
 
-// ofAddress takes n for the address of a request, to be given back; nil takes nothing.
-func (q *quota) ofAddress(r *http.Request, n int) (give func(), err error) {
+// takeForAddress takes n for the address of a request, to be given back; nil takes nothing.
+func (q *quota) takeForAddress(r *http.Request, n int) (give func(), err error) {
 	if q == nil {
 		return nothing, nil
 	}
 	return q.take("address", clientAddress(r), q.address, n)
 }
 
-// ofCredential takes n for the credential of a request, if that is known.
-func (q *quota) ofCredential(r *http.Request, n int) (give func(), err error) {
+// takeForCredential takes n for the credential of a request, if that is known.
+func (q *quota) takeForCredential(r *http.Request, n int) (give func(), err error) {
 	who, known := request.Caller(r)
 	if !known {
 		return nothing, nil
@@ -402,13 +402,13 @@ func (q *quota) take(kind, name string, most, n int) (give func(), err error) {
 	}, nil
 }
 
-// both takes n for the address and the credential of a request.
-func (q *quota) both(r *http.Request, n int) (give func(), err error) {
-	address, err := q.ofAddress(r, n)
+// takeForBoth takes n for the address and the credential of a request.
+func (q *quota) takeForBoth(r *http.Request, n int) (give func(), err error) {
+	address, err := q.takeForAddress(r, n)
 	if err != nil {
 		return nothing, err
 	}
-	credential, err := q.ofCredential(r, n)
+	credential, err := q.takeForCredential(r, n)
 	if err != nil {
 		address()
 		return nothing, err
@@ -416,38 +416,38 @@ func (q *quota) both(r *http.Request, n int) (give func(), err error) {
 	return func() { credential(); address() }, nil
 }
 
-// awaited is a body that may be long in coming, of a request that must still be its caller's then.
-type awaited struct {
+// recheckedBody is a body that may be long in coming, of a request that must still be its caller's then.
+type recheckedBody struct {
 	io.ReadCloser
-	enter   func() error // says why it is not
-	entered time.Time
+	recheck func() error // says why it is not
+	checked time.Time
 }
 
-func (a *awaited) Read(into []byte) (int, error) {
+func (a *recheckedBody) Read(into []byte) (int, error) {
 	n, err := a.ReadCloser.Read(into)
-	if time.Since(a.entered) > lookAgain {
-		if refused := a.enter(); refused != nil {
+	if time.Since(a.checked) > recheckInterval {
+		if refused := a.recheck(); refused != nil {
 			return 0, problem.Of(refused)
 		}
-		a.entered = time.Now()
+		a.checked = time.Now()
 	}
 	return n, err
 }
 
-// heldBody is a body whose bytes count as long as the request is under way, piece by piece: counting
+// countedBody is a body whose bytes count as long as the request is under way, piece by piece: counting
 // each few that come would take more memory than they do.
-type heldBody struct {
+type countedBody struct {
 	io.ReadCloser
-	r      *http.Request
-	bodies *quota
-	room   int // left in the last piece
-	give   []func()
+	r         *http.Request
+	bodies    *quota
+	uncounted int // left in the last piece
+	give      []func()
 }
 
-func (h *heldBody) Read(into []byte) (int, error) {
+func (h *countedBody) Read(into []byte) (int, error) {
 	n, err := h.ReadCloser.Read(into)
-	for h.room -= n; h.room < 0; h.room += piece {
-		give, refused := h.bodies.both(h.r, piece)
+	for h.uncounted -= n; h.uncounted < 0; h.uncounted += chunkSize {
+		give, refused := h.bodies.takeForBoth(h.r, chunkSize)
 		if refused != nil {
 			return 0, refused
 		}
@@ -456,7 +456,7 @@ func (h *heldBody) Read(into []byte) (int, error) {
 	return n, err
 }
 
-func (h *heldBody) end() {
+func (h *countedBody) end() {
 	for _, give := range h.give {
 		give()
 	}
@@ -464,36 +464,36 @@ func (h *heldBody) end() {
 
 // An answer is sent in pieces, each of which must be taken within the time that one to a stream may
 // take: whoever reads has it all, however long that takes, and whoever does not is cut.
-const piece = 64 << 10
+const chunkSize = 64 << 10
 
-// answer is one to a request that only reads. Nothing of it is sent before its first bytes are
+// chunkedWriter is one to a request that only reads. Nothing of it is sent before its first bytes are
 // there, so that it can still be refused then.
-type answer struct {
+type chunkedWriter struct {
 	http.ResponseWriter
-	control *http.ResponseController
-	r       *http.Request
-	unread  *quota
-	made    func() // is called when the first bytes are there
-	status  int    // said, and not sent
+	control      *http.ResponseController
+	r            *http.Request
+	unread       *quota
+	onFirstBytes func() // is called when the first bytes are there
+	status       int    // said, and not sent
 }
 
-// answering waits for the place in which an answer is made, and returns what it is written to. end
+// newChunkedWriter waits for the place in which an answer is made, and returns what it is written to. end
 // must be called.
-func (q *quotas) answering(rt route, w http.ResponseWriter, r *http.Request) (out *answer, end func()) {
-	out = &answer{ResponseWriter: w, control: http.NewResponseController(w), r: r, unread: q.unread, made: nothing}
+func (q *quotas) newChunkedWriter(rt route, w http.ResponseWriter, r *http.Request) (out *chunkedWriter, end func()) {
+	out = &chunkedWriter{ResponseWriter: w, control: http.NewResponseController(w), r: r, unread: q.unread, onFirstBytes: nothing}
 	if who, known := request.Caller(r); known && rt.access.oneStudy && !rt.shared {
 		if leave, err := q.making.Enter(r.Context(), who.Caller()); err == nil { // else the caller has gone, as the handler sees
-			out.made = sync.OnceFunc(leave)
+			out.onFirstBytes = sync.OnceFunc(leave)
 		}
 	}
 	return out, out.send
 }
 
-func (a *answer) WriteHeader(status int) { a.status = status }
+func (a *chunkedWriter) WriteHeader(status int) { a.status = status }
 
-func (a *answer) Write(text []byte) (int, error) {
-	if len(text) > piece {
-		give, err := a.unread.both(a.r, len(text))
+func (a *chunkedWriter) Write(text []byte) (int, error) {
+	if len(text) > chunkSize {
+		give, err := a.unread.takeForBoth(a.r, len(text))
 		if err != nil {
 			return 0, err
 		}
@@ -501,7 +501,7 @@ func (a *answer) Write(text []byte) (int, error) {
 	}
 	a.send()
 	sent := 0
-	for part := range slices.Chunk(text, piece) {
+	for part := range slices.Chunk(text, chunkSize) {
 		_ = a.control.SetWriteDeadline(time.Now().Add(writeTime)) // who cannot set it keeps the server's own
 		n, err := a.ResponseWriter.Write(part)
 		if sent += n; err != nil {
@@ -511,12 +511,12 @@ func (a *answer) Write(text []byte) (int, error) {
 	return sent, nil
 }
 
-func (a *answer) send() {
-	a.made()
+func (a *chunkedWriter) send() {
+	a.onFirstBytes()
 	if a.status != 0 {
 		a.ResponseWriter.WriteHeader(a.status)
 		a.status = 0
 	}
 }
 
-func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
+func (a *chunkedWriter) Unwrap() http.ResponseWriter { return a.ResponseWriter }

@@ -287,7 +287,7 @@ func TestUnknownCredentialsAreLookedAtFewAtATime(t *testing.T) {
 }
 
 // waitsToBeLookedAt is where in its stack a request waits before its credential is looked at.
-var waitsToBeLookedAt = regexp.MustCompile(`scheduler\.\(\*Queues\)\.Enter\(.*\n.*\nheadroom/internal/http\.(\(\*throttle\)\.turn|.*inTurn)`)
+var waitsToBeLookedAt = regexp.MustCompile(`scheduler\.\(\*Queues\)\.Enter\(.*\n.*\nheadroom/internal/http\.(\(\*throttle\)\.waitTurn|.*inTurn)`)
 
 // slow takes its time to look at some credentials.
 type slow struct {

@@ -176,7 +176,7 @@ func (s *Server) inTurn(next http.Handler) http.Handler {
 		if secrets, _ := s.credentials(r); slices.ContainsFunc(secrets, s.throttle.recognises) {
 			line = chi.URLParam(r, "id")
 		}
-		leave, err := s.looking.Enter(r.Context(), line)
+		leave, err := s.partQueues.Enter(r.Context(), line)
 		if err != nil {
 			return // nobody is there any more
 		}
@@ -226,8 +226,8 @@ func knownMethod(method string) string {
 	return "other"
 }
 
-// serviceFigures shows what the service computes and holds.
-type serviceFigures struct{ studies *study.Service }
+// serviceCollector shows what the service computes and holds.
+type serviceCollector struct{ studies *study.Service }
 
 var (
 	cacheBytes  = prometheus.NewDesc("headroom_cache_bytes", "Bytes held of studies, by kind.", []string{"cache"}, nil)
@@ -240,13 +240,13 @@ var (
 	jobsTook    = prometheus.NewDesc("headroom_jobs_seconds_total", "Time that work behind requests took, by kind.", []string{"job"}, nil)
 )
 
-func (serviceFigures) Describe(descriptions chan<- *prometheus.Desc) {
+func (serviceCollector) Describe(descriptions chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{cacheBytes, cacheHolds, turnsNow, turnsTaken, computed, jobsRunning, jobsEnded, jobsTook} {
 		descriptions <- d
 	}
 }
 
-func (s serviceFigures) Collect(metrics chan<- prometheus.Metric) {
+func (s serviceCollector) Collect(metrics chan<- prometheus.Metric) {
 	gauge := func(d *prometheus.Desc, value float64, labels ...string) {
 		metrics <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
 	}

@@ -20,7 +20,7 @@ func (s *Server) routes(a *api.API, p *pages.Site) []route {
 		// For whoever runs the server.
 		page("GET", "/healthz", Public, s.healthy).forAnybody(),
 		page("GET", "/readyz", Public, s.ready).forAnybody(),
-		page("GET", "/metrics", Viewer, s.figures).whileAway(),
+		page("GET", "/metrics", Viewer, s.metricsPage).whileAway(),
 
 		// The API.
 		call("createStudy", "POST", "/api/v1/studies", Operator),
@@ -165,9 +165,9 @@ func (rt route) onlyReads() bool {
 	return !rt.StaysOpen && !rt.anybody && (rt.Method == http.MethodGet || rt.Method == http.MethodPost && rt.Name != "" && !rt.Writes)
 }
 
-// place is what a request takes one of while it is under way, nil when it takes nothing from
+// quotaFrom is what a request takes one of while it is under way, nil when it takes nothing from
 // others.
-func (rt route) place(q *quotas) *quota {
+func (rt route) quotaFrom(q *quotas) *quota {
 	switch {
 	case rt.anybody:
 		return nil

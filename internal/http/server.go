@@ -62,13 +62,13 @@ type Options struct {
 // Server holds what the middlewares, streams and sign-in share.
 type Server struct {
 	Options
-	publicURL *url.URL
-	secure    bool
-	metrics   *metrics
-	throttle  *throttle
-	looking   scheduler.Queues // see inTurn
-	quotas    quotas
-	lastKnown sync.Map // who is let in while the database is away, by the digest of their secret; see asLastKnown
+	publicURL  *url.URL
+	secure     bool
+	metrics    *metrics
+	throttle   *throttle
+	partQueues scheduler.Queues // see inTurn
+	quotas     quotas
+	lastKnown  sync.Map // who is let in while the database is away, by the digest of their secret; see asLastKnown
 }
 
 // New makes the handler of the whole site.
@@ -82,20 +82,20 @@ func New(options Options) (http.Handler, error) {
 	}
 	options.Log = cmp.Or(options.Log, slog.Default())
 	s := &Server{
-		Options:   options,
-		publicURL: public,
-		secure:    public.Scheme == "https",
-		metrics:   newMetrics(),
-		throttle:  newThrottle(),
-		quotas:    newQuotas(),
-		looking:   scheduler.Queues{Places: 2 * runtime.GOMAXPROCS(0)},
+		Options:    options,
+		publicURL:  public,
+		secure:     public.Scheme == "https",
+		metrics:    newMetrics(),
+		throttle:   newThrottle(),
+		quotas:     newQuotas(),
+		partQueues: scheduler.Queues{Places: 2 * runtime.GOMAXPROCS(0)},
 	}
 	programs := api.New(api.Options{
 		Studies: s.Studies, Accounts: s.Accounts, Database: s.Database, PublicURL: public, SessionCookie: s.cookieName(sessionCookie),
-		Version: options.Version, Stopping: s.Stopping, StillWelcome: s.stillWelcome, Asks: s.metrics.asks, Replays: s.metrics.replays,
+		Version: options.Version, Stopping: s.Stopping, StillAllowed: s.stillAllowed, Asks: s.metrics.asks, Replays: s.metrics.replays,
 	})
 	people := pages.New(pages.Options{Studies: s.Studies, Accounts: s.Accounts, Once: s.Database.Once, PublicURL: public, ModelPatience: options.ModelPatience})
-	s.metrics.registry.MustRegister(serviceFigures{s.Studies})
+	s.metrics.registry.MustRegister(serviceCollector{s.Studies})
 	table := s.routes(programs, people)
 	if err := programs.Publish(lists.Pick(table, func(rt route) (api.Route, bool) { return rt.Route, rt.Name != "" })); err != nil {
 		return nil, err
@@ -147,7 +147,7 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	case p.Status >= http.StatusInternalServerError:
 		s.Log.ErrorContext(r.Context(), "request failed", "error", err.Error(), "request", loggedOf(r).id)
 	}
-	if begun(w) {
+	if responseStarted(w) {
 		panic(http.ErrAbortHandler) // too late to say so: break the connection
 	}
 	for _, name := range []string{"Etag", "Location", "Content-Disposition", "Content-Encoding"} { // which described the answer that did not come about
@@ -166,7 +166,7 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	}
 }
 
-func begun(w http.ResponseWriter) bool {
+func responseStarted(w http.ResponseWriter) bool {
 	for {
 		switch wrapped := w.(type) {
 		case middleware.WrapResponseWriter: // outermost, see observe
@@ -202,7 +202,7 @@ func (s *Server) ready(w http.ResponseWriter, r *http.Request) error {
 	return fmt.Errorf("%w (%w)", &study.Later{Sentence: "The database cannot be used."}, err)
 }
 
-func (s *Server) figures(w http.ResponseWriter, r *http.Request) error {
+func (s *Server) metricsPage(w http.ResponseWriter, r *http.Request) error {
 	s.metrics.databaseUp.Set(0)
 	if s.Database.Ready(r.Context()) == nil {
 		s.metrics.databaseUp.Set(1)

@@ -22,7 +22,7 @@ func (s *Server) signInPage(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *Server) linkPage(w http.ResponseWriter, r *http.Request) error {
-	link, err := look(s.throttle, r, chi.URLParam(r, "secret"), s.Accounts.Look)
+	link, err := checkSecret(s.throttle, r, chi.URLParam(r, "secret"), s.Accounts.Look)
 	if errors.Is(err, account.ErrUsed) {
 		return s.useLink(w, r) // in this browser, perhaps, which did not hear of it
 	}
@@ -39,7 +39,7 @@ func (s *Server) useLink(w http.ResponseWriter, r *http.Request) error {
 		return pages.InsecureLink(w, r, s.publicURL.JoinPath(r.URL.Path).String())
 	}
 	var secret string
-	session, err := look(s.throttle, r, chi.URLParam(r, "secret"), func(ctx context.Context, link string) (session account.Session, err error) {
+	session, err := checkSecret(s.throttle, r, chi.URLParam(r, "secret"), func(ctx context.Context, link string) (session account.Session, err error) {
 		session, secret, err = s.Accounts.Redeem(ctx, link, s.cookie(r, linkCookie), r.UserAgent())
 		return session, err
 	})
@@ -123,7 +123,7 @@ func (s *Server) switchPerson(w http.ResponseWriter, r *http.Request) error {
 		leaving.ID = ""
 	}
 	device := s.cookie(r, deviceCookie)
-	leave, err := s.throttle.turn(r, device)
+	leave, err := s.throttle.waitTurn(r, device)
 	if err != nil {
 		return err
 	}
@@ -148,7 +148,7 @@ func (s *Server) setPIN(w http.ResponseWriter, r *http.Request) error {
 	}
 	session := cmp.Or(s.cookie(r, sessionCookie), account.NewSecret())
 	device := cmp.Or(s.cookie(r, deviceCookie), account.SecretOf(session, deviceCookie)) // the same where the first answer was lost
-	leave, err := s.throttle.turn(r, who.PersonID)
+	leave, err := s.throttle.waitTurn(r, who.PersonID)
 	if err != nil {
 		return err
 	}

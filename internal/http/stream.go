@@ -21,8 +21,8 @@ const (
 	heartbeat = 15 * time.Second
 	// writeTime is how long one write to a stream may take.
 	writeTime = 10 * time.Second
-	// lookAgain is how long a stream waits before it asks anew whether its caller may stay.
-	lookAgain = time.Second
+	// recheckInterval is how long a stream waits before it asks anew whether its caller may stay.
+	recheckInterval = time.Second
 	// streamPage is how many events are read at a time at most.
 	streamPage = 200
 )
@@ -33,8 +33,8 @@ type stream struct {
 	control  *http.ResponseController
 	sent     int64           // the last event that the caller has
 	accounts <-chan int64    // poked before any event is heard of that was written after a change of accounts
-	welcome  bool            // the caller may see the study, as accounts were when they were last looked at
-	look     func() error    // nil says that the caller may; see stillWelcome
+	allowed  bool            // the caller may see the study, as accounts were when they were last looked at
+	recheck  func() error    // nil says that the caller may; see stillAllowed
 	gone     <-chan struct{} // the caller, or the credential
 	stopping <-chan struct{}
 }
@@ -42,7 +42,7 @@ type stream struct {
 // send writes text and makes sure that it leaves, once it is known that the caller may see it:
 // nothing but that lets anything through.
 func (e *stream) send(text string) error {
-	if err := e.awaitWelcome(); err != nil {
+	if err := e.awaitAllowed(); err != nil {
 		return err
 	}
 	e.control.SetWriteDeadline(time.Now().Add(writeTime))
@@ -52,27 +52,27 @@ func (e *stream) send(text string) error {
 	return e.control.Flush()
 }
 
-// awaitWelcome returns when the caller is known to be welcome, or with an error when not any more.
+// awaitAllowed returns when the caller is known to be welcome, or with an error when not any more.
 // A database that is away keeps the stream waiting.
-func (e *stream) awaitWelcome() error {
+func (e *stream) awaitAllowed() error {
 	for {
 		select {
 		case <-e.accounts:
-			e.welcome = false
+			e.allowed = false
 		default:
 		}
-		if e.welcome {
+		if e.allowed {
 			return nil
 		}
-		switch err := e.look(); {
+		switch err := e.recheck(); {
 		case err == nil:
-			e.welcome = true
+			e.allowed = true
 			continue // unless accounts changed meanwhile
 		case refused(err), errors.Is(err, study.ErrNotFound):
 			return err
 		}
 		select {
-		case <-time.After(lookAgain):
+		case <-time.After(recheckInterval):
 		case <-e.gone:
 			return context.Canceled
 		case <-e.stopping:
@@ -91,7 +91,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 			if err != nil {
 				return err
 			}
-			out.welcome = false // what was read may have been written after a change of accounts that no poke has told of yet
+			out.allowed = false // what was read may have been written after a change of accounts that no poke has told of yet
 			bytes := 0
 			for _, event := range events {
 				text, err := json.Marshal(event)
@@ -106,9 +106,9 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 			switch {
 			case len(events) < page:
 				return nil
-			case bytes > piece:
+			case bytes > chunkSize:
 				page = max(1, page/2)
-			case bytes <= piece/2:
+			case bytes <= chunkSize/2:
 				page = min(2*page, streamPage)
 			}
 		}
@@ -129,7 +129,7 @@ func (s *Server) changes(w http.ResponseWriter, r *http.Request) error {
 			if err != nil {
 				return err
 			}
-			heard, out.welcome = snap.Version, false // as above
+			heard, out.allowed = snap.Version, false // as above
 			if heard < out.sent {                    // an older backup was restored: what comes next has a number that the page knows
 				out.sent, away = heard, true
 			}
@@ -149,7 +149,7 @@ func (s *Server) changes(w http.ResponseWriter, r *http.Request) error {
 // resumeAfter is the last event that the caller has, which is most or less: Last-Event-ID, else ?after,
 // else 0.
 func resumeAfter(r *http.Request, most int64) (int64, error) {
-	after, err := request.Asked(r, func(q *request.Query) int64 { return q.Whole("after", 0, most, 0) })
+	after, err := request.Parse(r, func(q *request.Query) int64 { return q.Int("after", 0, most, 0) })
 	if last := r.Header.Get("Last-Event-ID"); err == nil && last != "" {
 		after, err = strconv.ParseInt(last, 10, 64)
 		if err != nil || after < 0 || after > most {
@@ -183,11 +183,11 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, beat string, bac
 	}
 	ctx, cancel := s.untilExpiry(r)
 	defer cancel()
-	out := &stream{w: w, control: http.NewResponseController(w), sent: sent, accounts: accounts, look: func() error { return s.stillWelcome(r) }, gone: ctx.Done(), stopping: s.Stopping}
-	if err := out.look(); err != nil { // between the guard and the first poke that would be heard
+	out := &stream{w: w, control: http.NewResponseController(w), sent: sent, accounts: accounts, recheck: func() error { return s.stillAllowed(r) }, gone: ctx.Done(), stopping: s.Stopping}
+	if err := out.recheck(); err != nil { // between the guard and the first poke that would be heard
 		return err
 	}
-	out.welcome = true
+	out.allowed = true
 	s.metrics.streams.Inc()
 	defer s.metrics.streams.Dec()
 
@@ -208,10 +208,10 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, beat string, bac
 		case heard := <-changes:
 			err = news(out, heard)
 		case <-accounts:
-			out.welcome = false
-			err = out.awaitWelcome()
+			out.allowed = false
+			err = out.awaitAllowed()
 		case <-beats.C:
-			out.welcome = false // in case that nobody told of it
+			out.allowed = false // in case that nobody told of it
 			err = out.send(beat)
 		case <-ctx.Done():
 			return nil
@@ -231,10 +231,10 @@ func (s *Server) untilExpiry(r *http.Request) (context.Context, context.CancelFu
 	return context.WithDeadline(r.Context(), who.ExpiresAt)
 }
 
-// stillWelcome is nil when the caller is known to have the right to see the study now; the error is
+// stillAllowed is nil when the caller is known to have the right to see the study now; the error is
 // one of a credential that is refused, or study.ErrNotFound, when it is known not to. Any other says
 // that it cannot be known. It is no guess at a credential: this one was let in before.
-func (s *Server) stillWelcome(r *http.Request) error {
+func (s *Server) stillAllowed(r *http.Request) error {
 	who, err := s.recognise(r, func(secret string) (account.Identity, error) { return s.Accounts.Authenticate(r.Context(), secret) })
 	if err == nil && !who.MayRead(request.StudyID(r)) {
 		err = study.ErrNotFound

@@ -39,13 +39,13 @@ type shareRequest struct {
 	ExpiresAt *time.Time `json:"expires_at,omitempty"` // default: in 30 days
 }
 
-// creating makes a credential. It returns what is stored and repeated, and what the caller is told
+// createFunc makes a credential. It returns what is stored and repeated, and what the caller is told
 // this once.
-type creating func(ctx context.Context, by account.Identity) (kept, told any, err error)
+type createFunc func(ctx context.Context, by account.Identity) (kept, told any, err error)
 
-func (a *API) ofAccess() operations {
+func (a *API) accessOperations() operations {
 	return operations{
-		"createToken": making(a, Operation{Summary: "Make an API token; its secret is told this once", Answer: madeToken{}}, func(_ *http.Request, want account.NewToken) (creating, error) {
+		"createToken": creatingOnce(a, Operation{Summary: "Make an API token; its secret is told this once", Answer: madeToken{}}, func(_ *http.Request, want account.NewToken) (createFunc, error) {
 			return func(ctx context.Context, by account.Identity) (any, any, error) {
 				token, secret, err := a.Accounts.CreateToken(ctx, by, want)
 				return madeToken{Token: token}, madeToken{token, secret}, err
@@ -53,12 +53,12 @@ func (a *API) ofAccess() operations {
 		}),
 		"listTokens": listing(Operation{Summary: "List the tokens, newest first"}, func(r *http.Request) (tokenList, error) {
 			tokens, err := a.Accounts.Tokens(r.Context())
-			return tokenList{some(tokens)}, err
+			return tokenList{notNil(tokens)}, err
 		}),
 		"revokeToken": revoking("Revoke a token", func(r *http.Request) error { return a.Accounts.RevokeToken(r.Context(), chi.URLParam(r, "token")) }),
-		"createShare": making(a, Operation{
+		"createShare": creatingOnce(a, Operation{
 			Summary: "Make a read-only link with an expiry; its address is told this once", BodyOptional: true, Answer: madeShare{},
-		}, func(r *http.Request, given shareRequest) (creating, error) {
+		}, func(r *http.Request, given shareRequest) (createFunc, error) {
 			want := account.NewShare{StudyID: request.StudyID(r), Name: cmp.Or(given.Name, "Reader"), ExpiresAt: time.Now().Add(account.UsualShareLife)}
 			if given.ExpiresAt != nil {
 				want.ExpiresAt = *given.ExpiresAt
@@ -82,7 +82,7 @@ func (a *API) ofAccess() operations {
 				return shareList{}, err
 			}
 			shares, err := a.Accounts.Shares(r.Context(), id)
-			return shareList{some(shares)}, err
+			return shareList{notNil(shares)}, err
 		}),
 		"revokeShare": revoking("Revoke a link", func(r *http.Request) error {
 			return a.Accounts.RevokeShare(r.Context(), request.StudyID(r), chi.URLParam(r, "share"))
@@ -90,8 +90,8 @@ func (a *API) ofAccess() operations {
 	}
 }
 
-// making is the operation that makes a credential at most once for an idempotency key.
-func making[Q any](a *API, operation Operation, prepare func(r *http.Request, given Q) (creating, error)) Operation {
+// creatingOnce is the operation that makes a credential at most once for an idempotency key.
+func creatingOnce[Q any](a *API, operation Operation, prepare func(r *http.Request, given Q) (createFunc, error)) Operation {
 	var none Q
 	operation.Body, operation.Status, operation.Writes = none, http.StatusCreated, true
 	operation.Handle = func(w http.ResponseWriter, r *http.Request) error {

@@ -38,7 +38,7 @@ const endedEarly = "The body ended early or could not be read."
 func readBody(r *http.Request, mediaTypes ...string) ([]byte, error) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
-		return nil, problem.Unread(err, endedEarly)
+		return nil, problem.Unreadable(err, endedEarly)
 	}
 	if len(body) == 0 {
 		return body, nil
@@ -79,10 +79,10 @@ func decodeJSON(ctx context.Context, text []byte, into any) error {
 	}
 	var raw json.RawMessage
 	if err := json.Unmarshal(text, &raw); err != nil {
-		return problem.Malformed("body", "", "The body is not JSON: "+placed(err, text)+".")
+		return problem.Malformed("body", "", "The body is not JSON: "+withPosition(err, text)+".")
 	}
 	if at := ledger.LoneSurrogate(text); at >= 0 {
-		return problem.Malformed("body", "", "The body is not Unicode: "+placeIn(text, at+1)+": half of a surrogate pair.")
+		return problem.Malformed("body", "", "The body is not Unicode: "+position(text, at+1)+": half of a surrogate pair.")
 	}
 	check := jsonCheck{ctx: ctx, read: json.NewDecoder(bytes.NewReader(text)), sent: text}
 	check.read.UseNumber()
@@ -102,8 +102,8 @@ func decodeJSON(ctx context.Context, text []byte, into any) error {
 	return nil
 }
 
-// placed adds line and column to what a JSON syntax error says.
-func placed(err error, text []byte) string {
+// withPosition adds line and column to what a JSON syntax error says.
+func withPosition(err error, text []byte) string {
 	syntax, ok := errors.AsType[*json.SyntaxError](err)
 	if !ok {
 		return err.Error()
@@ -112,11 +112,11 @@ func placed(err error, text []byte) string {
 	if rest := text[max(at-1, 0):]; bytes.HasPrefix(rest, []byte("NaN")) || bytes.HasPrefix(rest, []byte("Infinity")) {
 		wrong = "JSON has no NaN and no Infinity; leave out what was not measured, and say of a trial without results that it failed"
 	}
-	return placeIn(text, at) + ": " + wrong
+	return position(text, at) + ": " + wrong
 }
 
-// placeIn is the line and column of the byte before which so many end.
-func placeIn(text []byte, end int) string {
+// position is the line and column of the byte before which so many end.
+func position(text []byte, end int) string {
 	before := text[:min(end, len(text))]
 	line := bytes.Count(before, []byte("\n")) + 1
 	column := len(before) - bytes.LastIndexByte(before, '\n') - 1
@@ -186,26 +186,26 @@ func (c *jsonCheck) fault(value any, format string, args ...any) {
 	}
 }
 
-// mistaken says what t takes instead of what is there, and what to send.
-func (c *jsonCheck) mistaken(value any, t reflect.Type, there string) {
+// wrongType says what t takes instead of what is there, and what to send.
+func (c *jsonCheck) wrongType(value any, t reflect.Type, there string) {
 	advice := ""
 	switch {
 	case t == readingType && there == "null":
 		advice = "; leave out what was not measured"
-	case t.Kind() == reflect.Struct && !readsItself(t):
+	case t.Kind() == reflect.Struct && !hasOwnForm(t):
 		advice = "; its fields are " + fieldNames(fieldsOf(t))
 	}
 	c.fault(value, "must be %s, not %s%s", wanted(t), there, advice)
 }
 
-// refuse is a fault after which nothing more is read.
-func (c *jsonCheck) refuse(format string, most int) {
+// stop is a fault after which nothing more is read.
+func (c *jsonCheck) stop(format string, most int) {
 	c.fault(nil, format, most)
 	c.tooMuch = true
 }
 
-// over tells whether to stop.
-func (c *jsonCheck) over() bool {
+// stopped tells whether to stop.
+func (c *jsonCheck) stopped() bool {
 	return c.tooMuch || c.faults.Full() || c.duplicates.Full() || c.tokens%1024 == 0 && c.ctx.Err() != nil
 }
 
@@ -223,12 +223,12 @@ func (c *jsonCheck) value(t reflect.Type, nullAllowed bool) {
 	switch token := c.token().(type) {
 	case nil:
 		if !nullAllowed {
-			c.mistaken(nil, t, "null")
+			c.wrongType(nil, t, "null")
 		}
 	case json.Delim:
 		switch {
 		case len(c.path) >= deepest:
-			c.refuse("is nested too deep; objects and lists may stand in one another %d levels deep", deepest)
+			c.stop("is nested too deep; objects and lists may stand in one another %d levels deep", deepest)
 		case token == '{':
 			c.object(t)
 		default:
@@ -239,20 +239,20 @@ func (c *jsonCheck) value(t reflect.Type, nullAllowed bool) {
 	case string:
 		c.text(token, t)
 	case bool:
-		if !isFree(t) && t.Kind() != reflect.Bool {
-			c.mistaken(token, t, strconv.FormatBool(token))
+		if !takesAny(t) && t.Kind() != reflect.Bool {
+			c.wrongType(token, t, strconv.FormatBool(token))
 		}
 	}
 }
 
-// isFree tells whether t takes any JSON.
-func isFree(t reflect.Type) bool { return t == rawMessageType || t.Kind() == reflect.Interface }
+// takesAny tells whether t takes any JSON.
+func takesAny(t reflect.Type) bool { return t == rawMessageType || t.Kind() == reflect.Interface }
 
 // object checks {…}, whose opening brace is read.
 func (c *jsonCheck) object(t reflect.Type) {
 	fields, element := c.members(t)
 	seen := map[string]bool{}
-	for !c.over() && c.read.More() {
+	for !c.stopped() && c.read.More() {
 		key, _ := c.token().(string)
 		c.path = append(c.path, step{key: key})
 		if strings.ContainsRune(key, 0) {
@@ -263,13 +263,13 @@ func (c *jsonCheck) object(t reflect.Type) {
 		}
 		if seen[key] = true; len(seen) > mostMembers {
 			c.path = c.path[:len(c.path)-1]
-			c.refuse("has too many members; at most %d are possible", mostMembers)
+			c.stop("has too many members; at most %d are possible", mostMembers)
 			return
 		}
 		c.member(fields, element, key)
 		c.path = c.path[:len(c.path)-1]
 	}
-	if c.over() {
+	if c.stopped() {
 		return
 	}
 	c.token()
@@ -285,11 +285,11 @@ func (c *jsonCheck) object(t reflect.Type) {
 // members says what an object of type t may hold: named fields, or any key with values of one type.
 func (c *jsonCheck) members(t reflect.Type) ([]jsonField, reflect.Type) {
 	switch {
-	case isFree(t):
+	case takesAny(t):
 		return nil, anyType
 	case t == readingType:
 		return fieldsOf(readingObject), nil
-	case readsItself(t):
+	case hasOwnForm(t):
 		c.fault(nil, "must be %s", wanted(t))
 		return nil, anyType
 	case t.Kind() == reflect.Struct:
@@ -322,24 +322,24 @@ func (c *jsonCheck) member(fields []jsonField, element reflect.Type, key string)
 func (c *jsonCheck) array(t reflect.Type) {
 	element := anyType
 	switch {
-	case isFree(t):
-	case readsItself(t):
+	case takesAny(t):
+	case hasOwnForm(t):
 		c.fault(nil, "must be %s", wanted(t))
 	case t.Kind() == reflect.Slice:
 		element = t.Elem()
 	default:
-		c.mistaken(nil, t, "a list")
+		c.wrongType(nil, t, "a list")
 	}
-	for i := 0; !c.over() && c.read.More(); i++ {
+	for i := 0; !c.stopped() && c.read.More(); i++ {
 		if i == mostItems {
-			c.refuse("is too long; a list has at most %d items", mostItems)
+			c.stop("is too long; a list has at most %d items", mostItems)
 			return
 		}
 		c.path = append(c.path, step{noKey, i})
 		c.value(element, nullable(element))
 		c.path = c.path[:len(c.path)-1]
 	}
-	if !c.over() {
+	if !c.stopped() {
 		c.token()
 	}
 }
@@ -348,23 +348,23 @@ func (c *jsonCheck) array(t reflect.Type) {
 // is known better by those who read it.
 func (c *jsonCheck) number(n json.Number, t reflect.Type) {
 	value, err := strconv.ParseFloat(n.String(), 64)
-	if err != nil || math.Abs(value) > design.Largest && !isFree(t) {
+	if err != nil || math.Abs(value) > design.Largest && !takesAny(t) {
 		c.fault(n.String(), "is too large; numbers up to 1e100 in size are possible")
 		return
 	}
 	switch {
-	case t == readingType || t == valueType || isFree(t) || t.Kind() == reflect.Float64:
+	case t == readingType || t == valueType || takesAny(t) || t.Kind() == reflect.Float64:
 	case t.Kind() == reflect.Int || t.Kind() == reflect.Int64:
 		_, err = strconv.ParseInt(n.String(), 10, 64)
 	case t.Kind() == reflect.Uint64:
 		_, err = strconv.ParseUint(n.String(), 10, 64)
 	default:
-		c.mistaken(value, t, "a number")
+		c.wrongType(value, t, "a number")
 	}
 	switch {
 	case value == 0 && t.Kind() == reflect.Int && c.in("horizon"): // it would pass for one that was left out
 		c.fault(value, "must be at least 1; leave it out for the usual number of rounds")
-	case err == nil && (value != 0 || !math.Signbit(value) || isFree(t)):
+	case err == nil && (value != 0 || !math.Signbit(value) || takesAny(t)):
 	case value != math.Trunc(value) || value < 0 && t.Kind() == reflect.Uint64:
 		c.fault(value, "must be %s", wanted(t))
 	case math.Abs(value) > request.MaxSeq:
@@ -387,8 +387,8 @@ func (c *jsonCheck) text(s string, t reflect.Type) {
 		c.time(s)
 	case t == readingType:
 		c.fault(s, "must be %s", wanted(t))
-	case t != valueType && !isFree(t) && t.Kind() != reflect.String:
-		c.mistaken(s, t, "text")
+	case t != valueType && !takesAny(t) && t.Kind() != reflect.String:
+		c.wrongType(s, t, "text")
 	}
 }
 
@@ -502,8 +502,8 @@ func fieldNames(fields []jsonField) string {
 	return strings.Join(names, ", ")
 }
 
-// readsItself tells whether t has a form of its own in JSON.
-func readsItself(t reflect.Type) bool { return t == timeType || t == readingType || t == valueType }
+// hasOwnForm tells whether t has a form of its own in JSON.
+func hasOwnForm(t reflect.Type) bool { return t == timeType || t == readingType || t == valueType }
 
 // nullable tells whether null is a value of t inside a list or map.
 func nullable(t reflect.Type) bool {

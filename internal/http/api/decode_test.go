@@ -323,7 +323,7 @@ func TestEveryTypeThatReadsItselfIsKnown(t *testing.T) {
 			return
 		}
 		seen[t2] = true
-		if reflect.PointerTo(t2).Implements(unmarshaler) && t2 != rawMessageType && !readsItself(t2) {
+		if reflect.PointerTo(t2).Implements(unmarshaler) && t2 != rawMessageType && !hasOwnForm(t2) {
 			t.Errorf("the walk does not know %v", t2)
 		}
 		switch t2.Kind() {
@@ -379,13 +379,13 @@ func largest() map[string]sent {
 			bodies[path+" by name of "+value] = sent{into, []byte(before + "{" + strings.TrimSuffix(members.String(), ",") + "}" + after)}
 		}
 		switch {
-		case isFree(t):
+		case takesAny(t):
 			for _, least := range []string{"1", `""`, "[]", "{}", `{"a":1}`} {
 				list(least)
 			}
 			object("1")
 			object("[]")
-		case readsItself(t) || t.Kind() == reflect.String:
+		case hasOwnForm(t) || t.Kind() == reflect.String:
 			bodies[path+", a text"] = sent{into, []byte(before + `"` + strings.Repeat("a", room-2) + `"` + after)}
 		case t.Kind() == reflect.Struct:
 			for _, f := range fieldsOf(t) {
@@ -430,7 +430,7 @@ func leasts(t reflect.Type) []string {
 		return append(leasts(t.Elem()), "null")
 	case t == timeType:
 		return []string{`"2026-05-01T14:02:00Z"`}
-	case isFree(t), t == readingType, t == valueType, t.Kind() == reflect.Float64, t.Kind() == reflect.Int, t.Kind() == reflect.Int64, t.Kind() == reflect.Uint64:
+	case takesAny(t), t == readingType, t == valueType, t.Kind() == reflect.Float64, t.Kind() == reflect.Int, t.Kind() == reflect.Int64, t.Kind() == reflect.Uint64:
 		return []string{"1"}
 	case t.Kind() == reflect.Slice:
 		return []string{"[]", "[" + leasts(t.Elem())[0] + "]"}

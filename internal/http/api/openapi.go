@@ -33,11 +33,11 @@ import (
 func (a *API) Operations(events func(http.ResponseWriter, *http.Request) error) map[string]Operation {
 	all := operations{}
 	for tag, some := range map[string]operations{
-		"Studies": a.ofStudies(), "The loop": a.ofTrials(), "Replayed state": a.ofReadouts(), "Ledger": a.ofLedger(events), "In and out": a.ofTransfers(), "Access": a.ofAccess(),
-		"Reference": a.ofReference(),
+		"Studies": a.studyOperations(), "The loop": a.trialOperations(), "Replayed state": a.readoutOperations(), "Ledger": a.ledgerOperations(events), "In and out": a.transferOperations(), "Access": a.accessOperations(),
+		"Reference": a.referenceOperations(),
 	} {
 		for name, one := range some {
-			one.Tag, one.Status, one.Handle = tag, cmp.Or(one.Status, http.StatusOK), one.asked
+			one.Tag, one.Status, one.Handle = tag, cmp.Or(one.Status, http.StatusOK), one.withCheckedQuery
 			all[name] = one
 		}
 	}
@@ -53,8 +53,8 @@ func (a *API) Publish(routes []Route) (err error) {
 	return err
 }
 
-// ofAll is what holds for all operations, in paragraphs.
-var ofAll = []string{
+// generalRules is what holds for all operations, in paragraphs.
+var generalRules = []string{
 	"Numbers are finite, and 1.0 is whole; times are RFC 3339 in UTC, observed_at at most a day ahead of the server's; unknown fields, duplicate keys, halves of surrogate pairs and trailing data are refused.",
 	fmt.Sprintf("A body has at most %d MiB, but for an exported study; other limits are told with the 413 or 422 of what is beyond them.", request.MaxBody>>20),
 	"Errors are application/problem+json with title, status, detail and, for what is wrong with a request, errors, each with its location, such as body.parameters[1].high: " +
@@ -83,7 +83,7 @@ func (a *API) openAPI(routes []Route) ([]byte, error) {
 		"openapi": "3.1.0",
 		"info": object{
 			"title": "Headroom", "version": a.Version,
-			"description": "Constrained bandit optimisation of experiments. " + strings.Join(ofAll, " "),
+			"description": "Constrained bandit optimisation of experiments. " + strings.Join(generalRules, " "),
 		},
 		"servers":  []object{{"url": strings.TrimSuffix(a.PublicURL.String(), "/")}},
 		"security": []object{{"token": []string{}}, {"session": []string{}}},
@@ -158,7 +158,7 @@ func parameters(rt Route, schemas *schemas) []object {
 	}
 	for _, q := range rt.Query {
 		kind := reflect.TypeOf(q.Type)
-		add("query", q.Name, q.Meaning, kind == reflect.TypeFor[needed](), schemas.of(kind, false))
+		add("query", q.Name, q.Meaning, kind == reflect.TypeFor[requiredText](), schemas.of(kind, false))
 	}
 	if rt.Writes {
 		add("header", "Idempotency-Key", "Makes the request safe to repeat for 48 hours", false, object{"type": "string", "minLength": 1, "maxLength": 255})
@@ -256,8 +256,8 @@ type schemas struct {
 
 func newSchemas() *schemas { return &schemas{named: object{}, types: map[string]reflect.Type{}} }
 
-// wordsOf lists the values of the types that take one of a few words.
-var wordsOf = map[reflect.Type][]string{
+// enums lists the values of the types that take one of a few words.
+var enums = map[reflect.Type][]string{
 	reflect.TypeFor[ledger.State]():         {"open", "paused", "finished", "archived"},
 	reflect.TypeFor[design.ParameterType](): {"real", "integer", "categorical", "remainder"},
 	reflect.TypeFor[ledger.Origin]():        {"suggested", "manual", "imported"},
@@ -266,8 +266,8 @@ var wordsOf = map[reflect.Type][]string{
 	reflect.TypeFor[account.Role]():         {"viewer", "operator", "admin"},
 }
 
-// wordsOfTexts lists those of fields that are texts in Go.
-var wordsOfTexts = map[reflect.Type]map[string][]string{
+// fieldEnums lists those of fields that are texts in Go.
+var fieldEnums = map[reflect.Type]map[string][]string{
 	reflect.TypeFor[design.Parameter]():  {"scale": {"linear", "log"}},
 	reflect.TypeFor[design.Objective]():  {"direction": {"maximize", "minimize"}},
 	reflect.TypeFor[design.Constraint](): {"op": {"<=", ">="}},
@@ -305,7 +305,7 @@ func (s *schemas) of(t reflect.Type, request bool) object {
 	case readingType:
 		return object{"anyOf": []object{{"type": "number"}, s.of(readingObject, request)}}
 	}
-	if list, ok := wordsOf[t]; ok {
+	if list, ok := enums[t]; ok {
 		return object{"type": "string", "enum": list}
 	}
 	switch t.Kind() {
@@ -346,7 +346,7 @@ func (s *schemas) structure(t reflect.Type, request bool) object {
 	properties, needed := object{}, []string(nil)
 	for _, f := range fieldsOf(t) {
 		property := s.of(f.kind, request)
-		if words := wordsOfTexts[t][f.name]; words != nil {
+		if words := fieldEnums[t][f.name]; words != nil {
 			property["enum"] = words
 		}
 		if request && !f.required && f.kind.Kind() != reflect.Pointer { // a pointer may be null anyway
@@ -412,7 +412,7 @@ type settingDescription struct {
 	Range settingRange `json:"range"`
 }
 
-func (a *API) ofReference() operations {
+func (a *API) referenceOperations() operations {
 	return operations{
 		"listAlgorithms": listing(Operation{Summary: "Every algorithm with its settings, source and the feedback it assumes"}, func(*http.Request) (algorithmList, error) {
 			return algorithmList{lists.Map(policy.Descriptions(), func(a policy.Description) algorithmDescription {
@@ -423,7 +423,7 @@ func (a *API) ofReference() operations {
 			Summary: "This document", Answer: map[string]any{},
 			Query: []queryParameter{{"version", "3.1 (default), or 3.0 for generators that do not know 3.1", ""}},
 			Handle: func(w http.ResponseWriter, r *http.Request) error {
-				old, err := request.Asked(r, func(q *request.Query) bool { return request.OneOf(q, "version", "3.0", "3.1") == "3.0" })
+				old, err := request.Parse(r, func(q *request.Query) bool { return request.OneOf(q, "version", "3.0", "3.1") == "3.0" })
 				document := a.document
 				if err == nil && old {
 					document, err = a.document30()
@@ -493,7 +493,7 @@ func docsPage(routes []Route) ([]byte, error) {
 		return nil, err
 	}
 	var page bytes.Buffer
-	err = docs.Execute(&page, map[string]any{"OfAll": ofAll, "Tags": tags, "Tagged": tagged})
+	err = docs.Execute(&page, map[string]any{"OfAll": generalRules, "Tags": tags, "Tagged": tagged})
 	return page.Bytes(), err
 }
 

@@ -53,9 +53,9 @@ type Operation struct {
 	StaysOpen bool
 }
 
-// asked is Handle for those who ask in the query for what the operation knows of. With dry_run
+// withCheckedQuery is Handle for those who ask in the query for what the operation knows of. With dry_run
 // misspelled it would store what was to be tried, with at misspelled show the study as it is now.
-func (o Operation) asked(w http.ResponseWriter, r *http.Request) error {
+func (o Operation) withCheckedQuery(w http.ResponseWriter, r *http.Request) error {
 	names := lists.Map(o.Query, func(p queryParameter) string { return p.Name })
 	q, err := request.ReadQuery(r.URL)
 	if err != nil {
@@ -84,8 +84,8 @@ type queryParameter struct {
 	Type    any
 }
 
-// needed is the type of a text that a request has to have.
-type needed string
+// requiredText is the type of a text that a request has to have.
+type requiredText string
 
 type oneOf []any
 
@@ -108,9 +108,9 @@ type Options struct {
 	Version       string // of the program
 	// Stopping is closed when the program shuts down: whoever waits for a trial is answered then.
 	Stopping <-chan struct{}
-	// StillWelcome is nil when whoever made a request that has taken long still has the right to
+	// StillAllowed is nil when whoever made a request that has taken long still has the right to
 	// its study.
-	StillWelcome func(*http.Request) error
+	StillAllowed func(*http.Request) error
 	// Asks and Replays observe how many seconds choosing, and answering from the replayed state,
 	// take.
 	Asks, Replays prometheus.Observer
@@ -136,12 +136,12 @@ type reply struct {
 	body     any
 }
 
-// renders makes an answer of the study afterwards and the trials concerned.
-type renders = func(after *ledger.Snapshot, numbers []int) reply
+// renderer makes an answer of the study afterwards and the trials concerned.
+type renderer = func(after *ledger.Snapshot, numbers []int) reply
 
 // changing is the operation that reads a Q, changes a study by it and answers with what render
 // makes of the study afterwards.
-func changing[Q any](a *API, render renders, operation Operation,
+func changing[Q any](a *API, render renderer, operation Operation,
 	do func(r *http.Request, cmd study.Command, given Q) (*ledger.Snapshot, []int, error),
 ) Operation {
 	var none Q
@@ -160,7 +160,7 @@ func changing[Q any](a *API, render renders, operation Operation,
 // write is the way every change of a study takes: it makes the command, lets do carry it out, and
 // answers with what render makes of the study afterwards and the trials concerned. A request that
 // was carried out before ends here, whatever the study has become since.
-func (a *API) write(w http.ResponseWriter, r *http.Request, body []byte, operation Operation, render renders,
+func (a *API) write(w http.ResponseWriter, r *http.Request, body []byte, operation Operation, render renderer,
 	do func(study.Command) (after *ledger.Snapshot, numbers []int, err error),
 ) error {
 	cmd, err := a.command(r, body)
@@ -177,7 +177,7 @@ func (a *API) write(w http.ResponseWriter, r *http.Request, body []byte, operati
 
 // answer answers a change: what was carried out before under the same key, with the same answer,
 // since the study as it was then says it.
-func (a *API) answer(w http.ResponseWriter, r *http.Request, status int, render renders, after *ledger.Snapshot, numbers []int, err error) error {
+func (a *API) answer(w http.ResponseWriter, r *http.Request, status int, render renderer, after *ledger.Snapshot, numbers []int, err error) error {
 	if first, ok := errors.AsType[*study.AlreadyDone](err); ok {
 		numbers = first.Done.Trials
 		after, err = a.Studies.Snapshot(r.Context(), first.Done.Study, first.Done.Version)
@@ -263,9 +263,9 @@ func writeJSON(w http.ResponseWriter, status int, value any) error {
 // etag is the strong entity tag of a study's version.
 func etag(version int64) string { return `"` + strconv.FormatInt(version, 10) + `"` }
 
-// unchanged sets the ETag of what is about to be read and, when the caller has it already, answers
+// notModified sets the ETag of what is about to be read and, when the caller has it already, answers
 // 304.
-func unchanged(w http.ResponseWriter, r *http.Request, version int64) bool {
+func notModified(w http.ResponseWriter, r *http.Request, version int64) bool {
 	tag := etag(version)
 	w.Header().Set("ETag", tag)
 	w.Header().Set("Cache-Control", "private, no-cache")
@@ -298,12 +298,12 @@ func reading[Q, T any](a *API, operation Operation, ask func(*request.Query) Q, 
 	var none T
 	operation.Query, operation.Answer = append(operation.Query, atParameter), none
 	operation.Handle = func(w http.ResponseWriter, r *http.Request) error {
-		asked, err := request.Asked(r, ask)
+		asked, err := request.Parse(r, ask)
 		if err != nil {
 			return err
 		}
 		snap, err := a.snapshot(r)
-		if err != nil || unchanged(w, r, snap.Version) {
+		if err != nil || notModified(w, r, snap.Version) {
 			return err
 		}
 		out, err := answer(r.Context(), snap, asked)
@@ -315,8 +315,8 @@ func reading[Q, T any](a *API, operation Operation, ask func(*request.Query) Q, 
 	return operation
 }
 
-// nothing is asked in a query beside ?at.
-func nothing(*request.Query) (none struct{}) { return none }
+// noQuery is asked in a query beside ?at.
+func noQuery(*request.Query) (none struct{}) { return none }
 
 // snapshot is the study in the path, as it was after event ?at when that is given.
 func (a *API) snapshot(r *http.Request) (*ledger.Snapshot, error) {
@@ -333,8 +333,8 @@ var (
 	atOnly      = []queryParameter{atParameter}
 )
 
-// replayed times what needs the replayed state.
-func replayed[Q, T any](a *API, answer func(context.Context, *ledger.Snapshot, Q) (T, error)) func(context.Context, *ledger.Snapshot, Q) (T, error) {
+// timed times what needs the replayed state.
+func timed[Q, T any](a *API, answer func(context.Context, *ledger.Snapshot, Q) (T, error)) func(context.Context, *ledger.Snapshot, Q) (T, error) {
 	return func(ctx context.Context, snap *ledger.Snapshot, asked Q) (T, error) {
 		start := time.Now()
 		defer func() { a.Replays.Observe(time.Since(start).Seconds()) }()
@@ -342,8 +342,8 @@ func replayed[Q, T any](a *API, answer func(context.Context, *ledger.Snapshot, Q
 	}
 }
 
-// some makes an empty list of nothing, so that JSON says [].
-func some[T any](list []T) []T {
+// notNil makes an empty list of nothing, so that JSON says [].
+func notNil[T any](list []T) []T {
 	if list == nil {
 		return []T{}
 	}
@@ -355,12 +355,12 @@ const maxPage = 1000
 
 var limitParameter = queryParameter{"limit", fmt.Sprintf("At most so many; default and limit %d", maxPage), 0}
 
-func limitIn(q *request.Query) int64 { return q.Whole("limit", 1, maxPage, maxPage) }
+func readLimit(q *request.Query) int64 { return q.Int("limit", 1, maxPage, maxPage) }
 
-type pageAsked struct{ after, limit int64 }
+type pageQuery struct{ after, limit int64 }
 
-func pageIn(q *request.Query) pageAsked {
-	return pageAsked{q.Whole("after", 0, request.MaxSeq, 0), limitIn(q)}
+func readPageQuery(q *request.Query) pageQuery {
+	return pageQuery{q.Int("after", 0, request.MaxSeq, 0), readLimit(q)}
 }
 
 // asking is the operation that only reads: its body is a Q, and answer works on the study at ?at.
@@ -377,7 +377,7 @@ func asking[Q, T any](a *API, operation Operation, answer func(ctx context.Conte
 		if err != nil {
 			return err
 		}
-		out, err := replayed(a, answer)(r.Context(), snap, asked)
+		out, err := timed(a, answer)(r.Context(), snap, asked)
 		if err != nil {
 			return err
 		}

@@ -42,7 +42,7 @@ type studyList struct {
 	Next    *string          `json:"next"` // ask for ?after=next to go on; null at the end
 }
 
-func (a *API) ofStudies() operations {
+func (a *API) studyOperations() operations {
 	return operations{
 		"createStudy": changing(a, madeStudy, Operation{
 			Summary: "Make a study", Status: 201, Answer: studyDocument{},
@@ -58,20 +58,20 @@ func (a *API) ofStudies() operations {
 				limitParameter,
 			},
 		}, func(r *http.Request) (studyList, error) {
-			wanted, err := request.Asked(r, func(q *request.Query) study.Listing {
-				return study.Listing{Only: request.Studies(r), Find: q.Text("find"), After: q.Mark("after"), Limit: int(limitIn(q))}
+			wanted, err := request.Parse(r, func(q *request.Query) study.Listing {
+				return study.Listing{Only: request.Studies(r), Find: q.Text("find"), After: q.Mark("after"), Limit: int(readLimit(q))}
 			})
 			if err != nil {
 				return studyList{}, err
 			}
 			list, next, err := a.Studies.Summaries(r.Context(), wanted)
-			page := studyList{Studies: some(list)}
+			page := studyList{Studies: notNil(list)}
 			if next != nil {
 				page.Next = new(next.String())
 			}
 			return page, err
 		}),
-		"readStudy": reading(a, Operation{Summary: "Read a study"}, nothing,
+		"readStudy": reading(a, Operation{Summary: "Read a study"}, noQuery,
 			func(_ context.Context, snap *ledger.Snapshot, _ struct{}) (studyDocument, error) {
 				return documentOf(snap), nil
 			}),
@@ -81,7 +81,7 @@ func (a *API) ofStudies() operations {
 			after, err := a.Studies.Edit(r.Context(), cmd, request.StudyID(r), edit)
 			return after, nil, err
 		}),
-		"reconfigureStudy": previewing(changing(a, changedStudy, Operation{
+		"reconfigureStudy": withDryRun(changing(a, changedStudy, Operation{
 			Summary: "Change limits, algorithm, model, bounds or available choices from the next decision on; units, steps, scales and plausible values that are not mentioned stay; with dry_run, say what that would change",
 			Answer:  oneOf{studyDocument{}, preview{}}, Query: []queryParameter{dryRun},
 		}, func(r *http.Request, cmd study.Command, change design.Reconfiguration) (*ledger.Snapshot, []int, error) {
@@ -100,8 +100,8 @@ func documentOf(snap *ledger.Snapshot) studyDocument {
 		candidates = &d.Candidates
 	}
 	return studyDocument{
-		ID: snap.ID, Definition: d, Description: d.Description, InputConstraints: some(d.InputConstraints), Candidates: candidates, Constraints: some(d.Constraints),
-		RecordedMetrics: some(d.RecordedMetrics), State: snap.State, Version: snap.Version, Hash: snap.Hash,
+		ID: snap.ID, Definition: d, Description: d.Description, InputConstraints: notNil(d.InputConstraints), Candidates: candidates, Constraints: notNil(d.Constraints),
+		RecordedMetrics: notNil(d.RecordedMetrics), State: snap.State, Version: snap.Version, Hash: snap.Hash,
 		Trials: len(snap.Trials), CreatedAt: snap.CreatedAt, UpdatedAt: snap.UpdatedAt,
 	}
 }
@@ -123,18 +123,18 @@ type importDocument struct {
 	Doubts []study.Doubt `json:"doubts,omitempty"`
 }
 
-// ofTransfers are those that take studies in and give them out.
-func (a *API) ofTransfers() operations {
+// transferOperations are those that take studies in and give them out.
+func (a *API) transferOperations() operations {
 	return operations{
 		"exportCSV": Operation{
 			Summary: "The trials as a table that can be imported again", Answer: "", AnswerType: "text/csv",
 			Query: []queryParameter{atParameter, {"decimal", "How the table writes decimals, point or comma; with commas a semicolon stands between columns", ""}},
 			Handle: func(w http.ResponseWriter, r *http.Request) error {
-				decimals, err := request.Asked(r, decimalsAsked)
+				decimals, err := request.Parse(r, readDecimals)
 				if err != nil {
 					return err
 				}
-				return a.exporting("text/csv; charset=utf-8", "csv", func(_ context.Context, snap *ledger.Snapshot, w io.Writer) error {
+				return a.exportHandler("text/csv; charset=utf-8", "csv", func(_ context.Context, snap *ledger.Snapshot, w io.Writer) error {
 					var table bytes.Buffer
 					if err := study.WriteCSV(&table, snap.Definition, snap.Trials, snap.Chosen, decimals); err != nil {
 						return err
@@ -144,16 +144,16 @@ func (a *API) ofTransfers() operations {
 				})(w, r)
 			},
 		},
-		"exportBundle": Operation{Handle: a.exporting("application/json", "json", a.Studies.Export), Summary: "The study with its ledger", Query: atOnly, Answer: ledger.Bundle{}},
+		"exportBundle": Operation{Handle: a.exportHandler("application/json", "json", a.Studies.Export), Summary: "The study with its ledger", Query: atOnly, Answer: ledger.Bundle{}},
 		"importCSV": Operation{
 			Summary: "Import a table: each row a round, chosen then told; all rows or none", Body: "", BodyType: "text/csv", Answer: importDocument{}, Writes: true,
 			Query: []queryParameter{{"dry_run", "Store nothing, say what would be imported", false}, {"ignore_unknown", "Leave out columns that are no parameter and no metric", false},
 				{"beyond_bounds", "Take in rows that were run with settings beyond the bounds; rows whose status says that they were run, as in an export, are taken in anyway", false},
 				{"decimal", "How the table writes decimals, point or comma, where its own numbers do not show it", ""}},
 			Handle: func(w http.ResponseWriter, r *http.Request) error {
-				options, err := request.Asked(r, func(q *request.Query) study.ImportOptions {
-					options := study.ImportOptions{DryRun: q.Yes("dry_run"), IgnoreUnknown: q.Yes("ignore_unknown"), BeyondBounds: q.Yes("beyond_bounds")}
-					options.Decimals = decimalsAsked(q)
+				options, err := request.Parse(r, func(q *request.Query) study.ImportOptions {
+					options := study.ImportOptions{DryRun: q.Bool("dry_run"), IgnoreUnknown: q.Bool("ignore_unknown"), BeyondBounds: q.Bool("beyond_bounds")}
+					options.Decimals = readDecimals(q)
 					return options
 				})
 				if err != nil {
@@ -172,10 +172,10 @@ func (a *API) ofTransfers() operations {
 					for i := range result.Doubts {
 						result.Doubts[i].Field = "body." + result.Doubts[i].Field
 					}
-					return writeJSON(w, http.StatusOK, importDocument{result.Rows, some(result.Numbers), result.UnknownColumns, true, result.Doubts})
+					return writeJSON(w, http.StatusOK, importDocument{result.Rows, notNil(result.Numbers), result.UnknownColumns, true, result.Doubts})
 				}
 				render := func(after *ledger.Snapshot, numbers []int) reply {
-					return reply{body: importDocument{Rows: len(numbers), Numbers: some(numbers), UnknownColumns: study.UnknownColumns(after, body)}}
+					return reply{body: importDocument{Rows: len(numbers), Numbers: notNil(numbers), UnknownColumns: study.UnknownColumns(after, body)}}
 				}
 				return a.write(w, r, body, Operation{}, render, func(cmd study.Command) (*ledger.Snapshot, []int, error) {
 					result, err := a.Studies.ImportCSV(r.Context(), cmd, id, bytes.NewReader(body), options)
@@ -188,15 +188,15 @@ func (a *API) ofTransfers() operations {
 	}
 }
 
-func decimalsAsked(q *request.Query) design.Decimals {
+func readDecimals(q *request.Query) design.Decimals {
 	return request.OneOf(q, "decimal", design.DecimalPoint, design.DecimalComma)
 }
 
-// exporting answers with the study as a file, which write writes.
-func (a *API) exporting(mediaType, extension string, write func(context.Context, *ledger.Snapshot, io.Writer) error) func(http.ResponseWriter, *http.Request) error {
+// exportHandler answers with the study as a file, which write writes.
+func (a *API) exportHandler(mediaType, extension string, write func(context.Context, *ledger.Snapshot, io.Writer) error) func(http.ResponseWriter, *http.Request) error {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		snap, err := a.snapshot(r)
-		if err != nil || unchanged(w, r, snap.Version) {
+		if err != nil || notModified(w, r, snap.Version) {
 			return err
 		}
 		w.Header().Set("Content-Type", mediaType)
@@ -264,31 +264,31 @@ type choiceList struct {
 	Choices []study.Choice `json:"choices"`
 }
 
-func (a *API) ofReadouts() operations {
+func (a *API) readoutOperations() operations {
 	return operations{
 		"readState": reading(a, Operation{
 			Summary: "What the next decision would use, recommendation and violation so far",
 			Query:   []queryParameter{{"without_gain", "Leave out gain and stop, which are null then: drawing functions takes longer than all the rest", false}},
-		}, func(q *request.Query) (without bool) { return q.Yes("without_gain") },
-			replayed(a, func(ctx context.Context, snap *ledger.Snapshot, without bool) (state stateDocument, err error) {
+		}, func(q *request.Query) (without bool) { return q.Bool("without_gain") },
+			timed(a, func(ctx context.Context, snap *ledger.Snapshot, without bool) (state stateDocument, err error) {
 				if state.Readout, err = a.Studies.StateOf(ctx, snap); err == nil && !without {
 					state.Gain, err = a.Studies.GainOf(ctx, snap)
 					state.Stop = study.StopNow(state.Gain, *snap.Definition.Stop)
 				}
 				return state, err
 			})),
-		"history": reading(a, Operation{Summary: "One row a round"}, nothing,
-			replayed(a, func(ctx context.Context, snap *ledger.Snapshot, _ struct{}) (historyDocument, error) {
+		"history": reading(a, Operation{Summary: "One row a round"}, noQuery,
+			timed(a, func(ctx context.Context, snap *ledger.Snapshot, _ struct{}) (historyDocument, error) {
 				rows, err := a.Studies.HistoryOf(ctx, snap)
-				return historyDocument{some(rows)}, err
+				return historyDocument{notNil(rows)}, err
 			})),
 		"price": reading(a, Operation{
 			Summary: "What moving a limit would be worth: the best expected value by its threshold",
-			Query:   []queryParameter{{"constraint", "Which limit, by its name", needed("")}},
+			Query:   []queryParameter{{"constraint", "Which limit, by its name", requiredText("")}},
 		}, func(q *request.Query) string {
 			name, _ := q.One("constraint")
 			return name
-		}, replayed(a, a.Studies.PriceOf)),
+		}, timed(a, a.Studies.PriceOf)),
 		"posterior": asking(a, Operation{Summary: "What the model believes at some points"},
 			func(ctx context.Context, snap *ledger.Snapshot, asked pointsRequest) (study.Posterior, error) {
 				return a.Studies.PosteriorAt(ctx, snap, asked.Points)
@@ -297,7 +297,7 @@ func (a *API) ofReadouts() operations {
 		"compare": asking(a, Operation{Summary: "What other algorithms would choose on this same history"},
 			func(ctx context.Context, snap *ledger.Snapshot, asked compareRequest) (choiceList, error) {
 				choices, err := a.Studies.Compare(ctx, snap, asked.Algorithms)
-				return choiceList{some(choices)}, err
+				return choiceList{notNil(choices)}, err
 			}),
 		"verify": asking(a, Operation{Summary: "Replay every decision and check the ledger's hashes", BodyOptional: true},
 			func(ctx context.Context, snap *ledger.Snapshot, _ struct{}) (study.Verification, error) {
@@ -306,18 +306,18 @@ func (a *API) ofReadouts() operations {
 	}
 }
 
-func (a *API) ofLedger(events func(http.ResponseWriter, *http.Request) error) operations {
+func (a *API) ledgerOperations(events func(http.ResponseWriter, *http.Request) error) operations {
 	return operations{
 		"ledger": reading(a, Operation{
 			Summary: "The study's append-only events",
 			Query:   []queryParameter{{"after", "Only events with a higher seq", int64(0)}, limitParameter},
-		}, pageIn, func(ctx context.Context, snap *ledger.Snapshot, asked pageAsked) (ledgerPage, error) {
+		}, readPageQuery, func(ctx context.Context, snap *ledger.Snapshot, asked pageQuery) (ledgerPage, error) {
 			limit := min(asked.limit, snap.Version-asked.after) // never past the version that the ETag names
 			if limit <= 0 {
 				return ledgerPage{Events: []ledger.Event{}}, nil
 			}
 			events, err := a.Studies.EventsWithin(ctx, snap.ID, asked.after, int(limit))
-			page := ledgerPage{Events: some(events)}
+			page := ledgerPage{Events: notNil(events)}
 			if last := asked.after + int64(len(events)); len(events) > 0 && last < snap.Version {
 				page.Next = &last
 			}

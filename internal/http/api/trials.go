@@ -28,7 +28,7 @@ type preview struct {
 
 var dryRun = queryParameter{"dry_run", "Store nothing, answer the impact", false}
 
-func (a *API) ofTrials() operations {
+func (a *API) trialOperations() operations {
 	return operations{
 		"listTrials": a.listTrials(),
 		"correct":    a.correct(),
@@ -42,7 +42,7 @@ func (a *API) ofTrials() operations {
 		"addTrial": changing(a, madeTrial, Operation{
 			Summary: "Add a trial of your own choice", Status: 201, Answer: ledger.Trial{},
 		}, func(r *http.Request, cmd study.Command, own study.OwnTrial) (*ledger.Snapshot, []int, error) {
-			return one(a.Studies.AddTrial(r.Context(), cmd, request.StudyID(r), own))
+			return single(a.Studies.AddTrial(r.Context(), cmd, request.StudyID(r), own))
 		}),
 		"replicate": changing(a, madeTrial, Operation{
 			Summary: "Ask for the same settings again on purpose", BodyOptional: true, Status: 201, Answer: ledger.Trial{},
@@ -51,7 +51,7 @@ func (a *API) ofTrials() operations {
 			if err != nil {
 				return nil, nil, err
 			}
-			return one(a.Studies.Replicate(r.Context(), cmd, request.StudyID(r), number))
+			return single(a.Studies.Replicate(r.Context(), cmd, request.StudyID(r), number))
 		}),
 		"tell": changingTrial(a, Operation{Summary: "Report results of a trial", Light: true}, a.Studies.Tell),
 		"undo": changingTrial(a, Operation{Summary: "Take back your own last telling of a trial, within a minute", BodyOptional: true},
@@ -88,8 +88,8 @@ func (a *API) ofTrials() operations {
 				if err != nil {
 					return err
 				}
-				wait, err := request.Asked(r, func(q *request.Query) time.Duration {
-					wait := time.Duration(q.Whole("wait", 0, 60, 0)) * time.Second
+				wait, err := request.Parse(r, func(q *request.Query) time.Duration {
+					wait := time.Duration(q.Int("wait", 0, 60, 0)) * time.Second
 					if _, past := q.One("at"); past {
 						return 0 // nothing more comes of what was
 					}
@@ -102,7 +102,7 @@ func (a *API) ofTrials() operations {
 					if err := a.awaitTrial(r, number, wait); err != nil {
 						return err
 					}
-					if err := a.StillWelcome(r); err != nil {
+					if err := a.StillAllowed(r); err != nil {
 						return err
 					}
 				}
@@ -114,7 +114,7 @@ func (a *API) ofTrials() operations {
 				if err != nil {
 					return err
 				}
-				if unchanged(w, r, snap.Version) {
+				if notModified(w, r, snap.Version) {
 					return nil
 				}
 				return writeJSON(w, http.StatusOK, trial)
@@ -136,8 +136,8 @@ func madeTrial(after *ledger.Snapshot, numbers []int) reply {
 	return reply{fmt.Sprintf("/api/v1/studies/%s/trials/%d", after.ID, made.Number), made}
 }
 
-// one is a change that concerns one trial.
-func one(after *ledger.Snapshot, number int, err error) (*ledger.Snapshot, []int, error) {
+// single is a change that concerns one trial.
+func single(after *ledger.Snapshot, number int, err error) (*ledger.Snapshot, []int, error) {
 	return after, []int{number}, err
 }
 
@@ -152,7 +152,7 @@ func changingTrial[Q any](a *API, operation Operation, do func(ctx context.Conte
 			return nil, nil, err
 		}
 		after, err := do(r.Context(), cmd, request.StudyID(r), number, given)
-		return one(after, number, err)
+		return single(after, number, err)
 	})
 }
 
@@ -164,7 +164,7 @@ func (a *API) correct() Operation {
 		given.Number = number
 		return a.Studies.Correct(ctx, cmd, id, given)
 	})
-	return previewing(correcting, func(r *http.Request, given study.Correction) (impact study.Impact, err error) {
+	return withDryRun(correcting, func(r *http.Request, given study.Correction) (impact study.Impact, err error) {
 		if given.Number, err = request.TrialNumber(r); err != nil {
 			return impact, err
 		}
@@ -173,12 +173,12 @@ func (a *API) correct() Operation {
 	})
 }
 
-// previewing is a change that is not made with dry_run: what foresee says that it would change is
+// withDryRun is a change that is not made with dry_run: what foresee says that it would change is
 // answered instead.
-func previewing[Q any](changing Operation, foresee func(r *http.Request, given Q) (study.Impact, error)) Operation {
+func withDryRun[Q any](changing Operation, foresee func(r *http.Request, given Q) (study.Impact, error)) Operation {
 	change := changing.Handle
 	changing.Handle = func(w http.ResponseWriter, r *http.Request) error {
-		only, err := request.Asked(r, func(q *request.Query) bool { return q.Yes("dry_run") })
+		only, err := request.Parse(r, func(q *request.Query) bool { return q.Bool("dry_run") })
 		if err != nil {
 			return err
 		}
@@ -207,14 +207,14 @@ func (a *API) closing(kind ledger.Kind, summary string) Operation {
 
 func (a *API) listTrials() Operation {
 	type trialsAsked struct {
-		pageAsked
+		pageQuery
 		statuses []ledger.Status
 	}
 	return reading(a, Operation{
 		Summary: "List trials by number",
 		Query:   []queryParameter{{"after", "Only trials with a higher number", 0}, limitParameter, {"status", "Only trials of these states, comma-separated", ""}},
 	}, func(q *request.Query) trialsAsked {
-		return trialsAsked{pageIn(q), request.Among(q, "status", ledger.StatusSuggested, ledger.StatusPartial, ledger.StatusCompleted, ledger.StatusFailed, ledger.StatusAbandoned)}
+		return trialsAsked{readPageQuery(q), request.ListOf(q, "status", ledger.StatusSuggested, ledger.StatusPartial, ledger.StatusCompleted, ledger.StatusFailed, ledger.StatusAbandoned)}
 	}, func(_ context.Context, snap *ledger.Snapshot, asked trialsAsked) (trialPage, error) {
 		return pageOf(snap.Trials, int(asked.after), int(asked.limit), asked.statuses), nil
 	})

@@ -35,9 +35,9 @@ var (
 	inputs     = []templates.Option{{Label: "default"}, {Value: "unit", Label: "scaled to 0…1"}, {Value: "raw", Label: "as they are"}}
 )
 
-// table makes the form of a definition, whose fields show and fill it: of one to be made, or of
+// definitionForm makes the form of a definition, whose fields show and fill it: of one to be made, or of
 // changes to one that is there.
-type table struct {
+type definitionForm struct {
 	d       *design.Definition
 	values  url.Values       // what was typed, on which some choices depend
 	lines   map[string][]int // the numbers of its lines, list by list; nil where none is missing
@@ -63,35 +63,37 @@ func (f studyForm) all() Fields {
 	return whole
 }
 
-// once are fields that are filled when the study is made, and fixed afterwards.
-func (b table) once(fields ...Field) Fields {
+// fixedLater are fields that are filled when the study is made, and fixed afterwards.
+func (b definitionForm) fixedLater(fields ...Field) Fields {
 	for i := range fields {
 		fields[i].fixed = b.changes
 	}
 	return fields
 }
 
-// hint is an example in an empty field, on forms of what is not there yet only.
-func (b table) hint(example string) string { return words.Either(b.changes, "", example) }
+// placeholder is an example in an empty field, on forms of what is not there yet only.
+func (b definitionForm) placeholder(example string) string {
+	return words.Either(b.changes, "", example)
+}
 
 // form is the whole form but for the algorithm's settings. What each field holds, how it is drawn,
 // and what of it can be changed later is said here and nowhere else.
-func (b table) form() studyForm {
+func (b definitionForm) form() studyForm {
 	d := b.d
 	rules := templates.Input{Label: "Rules for the settings", Kind: "area", Help: "One per line, such as temperature + 2*cycles <= 70"}
 	lab := templates.Input{Label: "Who measures", Options: labs(b.values.Get("lab")), Help: "A simulated lab answers by itself with made-up readings; the study says so everywhere."}
 	form := studyForm{
-		about: b.once(
+		about: b.fixedLater(
 			text("name", templates.Input{Label: "Name", Required: true, Placeholder: "Buffer screen"}, &d.Name),
 			text("description", templates.Input{Label: "Description", Kind: "area", Help: "What it is about, in Markdown if you like. Can be changed at any time."}, &d.Description)),
-		candidates: b.once(at("candidates", templates.Input{Label: "Combinations", Kind: "area"}, func() string { return candidatesText(d) },
+		candidates: b.fixedLater(newField("candidates", templates.Input{Label: "Combinations", Kind: "area"}, func() string { return candidatesText(d) },
 			func(*Typed, string) {}))[0], // they are read before, since lines of parameters follow from them
 		objective: b.objective(), stop: b.stop(), algorithm: b.algorithm(), model: b.model(),
-		parameters:  lineByLine(b, parameters, d.Parameters, b.parameter),
-		constraints: lineByLine(b, constraints, d.Constraints, b.constraint),
-		recorded:    lineByLine(b, recorded, d.RecordedMetrics, b.recorded),
-		lab:         b.once(choice("simulated_lab", lab, &d.SimulatedLab))[0],
-		rules: at("input_constraints", rules, func() string {
+		parameters:  rowFields(b, parameters, d.Parameters, b.parameter),
+		constraints: rowFields(b, constraints, d.Constraints, b.constraint),
+		recorded:    rowFields(b, recorded, d.RecordedMetrics, b.recorded),
+		lab:         b.fixedLater(choice("simulated_lab", lab, &d.SimulatedLab))[0],
+		rules: newField("input_constraints", rules, func() string {
 			inOneLine := func(rule string) string { return strings.Join(strings.Fields(rule), " ") }
 			return strings.Join(lists.Map(d.InputConstraints, inOneLine), "\n")
 		}, func(t *Typed, name string) { d.InputConstraints = t.lines(name) }),
@@ -103,16 +105,16 @@ func (b table) form() studyForm {
 }
 
 // number is that of the line which says what the definition has at place i of a list.
-func (b table) number(list string, i int) int {
+func (b definitionForm) number(list string, i int) int {
 	if b.lines == nil {
 		return i
 	}
 	return b.lines[list][i]
 }
 
-// lineByLine are the fields of the lines of a list: named by the numbers of the lines, and about the
+// rowFields are the fields of the lines of a list: named by the numbers of the lines, and about the
 // places of what they say.
-func lineByLine[T any](b table, list string, said []T, fieldsOf func(number int, one *T) Fields) []Fields {
+func rowFields[T any](b definitionForm, list string, said []T, fieldsOf func(number int, one *T) Fields) []Fields {
 	lines := make([]Fields, len(said))
 	for i := range said {
 		number := b.number(list, i)
@@ -125,16 +127,16 @@ func lineByLine[T any](b table, list string, said []T, fieldsOf func(number int,
 	return lines
 }
 
-func (b table) objective() Fields {
+func (b definitionForm) objective() Fields {
 	o := &b.d.Objective
-	fields := b.once(
-		text("objective.metric", templates.Input{Label: "Metric", Class: "w4", Required: true, Placeholder: "yield"}, &o.Metric).of("objective"),
+	fields := b.fixedLater(
+		text("objective.metric", templates.Input{Label: "Metric", Class: "w4", Required: true, Placeholder: "yield"}, &o.Metric).alsoShowing("objective"),
 		choice("objective.direction", templates.Input{Label: "Wanted", Class: "w4", Options: directions}, &o.Direction))
-	fields = append(fields, text("objective.unit", templates.Input{Label: "Unit", Class: "w4", Placeholder: b.hint("%")}, &o.Unit))
-	return append(fields, ends("objective", b.hint, &o.Plausible)...)
+	fields = append(fields, text("objective.unit", templates.Input{Label: "Unit", Class: "w4", Placeholder: b.placeholder("%")}, &o.Unit))
+	return append(fields, plausibleRange("objective", b.placeholder, &o.Plausible)...)
 }
 
-func (b table) stop() Fields {
+func (b definitionForm) stop() Fields {
 	stop := cmp.Or(b.d.Stop, &design.Stop{})
 	return Fields{
 		percent("stop.within", templates.Input{Label: "Left, % of the recommended value", Class: "w3", Placeholder: "1"}, &stop.Within, design.UsualStop().Within),
@@ -142,28 +144,28 @@ func (b table) stop() Fields {
 	}
 }
 
-func (b table) recorded(i int, m *design.RecordedMetric) Fields {
+func (b definitionForm) recorded(i int, m *design.RecordedMetric) Fields {
 	path := indexed(recorded, i)
-	fields := b.once(
-		text(path+".metric", templates.Input{Label: "Metric", Class: "w6"}, &m.Metric).of(path),
+	fields := b.fixedLater(
+		text(path+".metric", templates.Input{Label: "Metric", Class: "w6"}, &m.Metric).alsoShowing(path),
 		text(path+".unit", templates.Input{Label: "Unit", Class: "w4"}, &m.Unit))
-	return append(fields, ends(path, b.hint, &m.Plausible)...)
+	return append(fields, plausibleRange(path, b.placeholder, &m.Plausible)...)
 }
 
 func indexed(list string, i int) string { return fmt.Sprintf("%s[%d]", list, i) }
 
-func (b table) parameter(i int, p *design.Parameter) Fields {
+func (b definitionForm) parameter(i int, p *design.Parameter) Fields {
 	path := indexed(parameters, i)
-	fields := b.once(
-		text(path+".name", templates.Input{Label: "Parameter", Class: "w3", Placeholder: "temperature"}, &p.Name).of(path),
+	fields := b.fixedLater(
+		text(path+".name", templates.Input{Label: "Parameter", Class: "w3", Placeholder: "temperature"}, &p.Name).alsoShowing(path),
 		choice(path+".type", templates.Input{Label: "Kind", Options: types, Refreshes: true}, &p.Type))
-	unit := text(path+".unit", templates.Input{Label: "Unit", Class: "w1", Placeholder: b.hint("°C")}, &p.Unit)
+	unit := text(path+".unit", templates.Input{Label: "Unit", Class: "w1", Placeholder: b.placeholder("°C")}, &p.Unit)
 	runOut := b.unavailable(path, p)
 	shown := len(b.d.Unavailable[p.Name]) > 0 || b.values.Has(runOut.Name) || b.changes && len(b.d.Candidates) > 0
 	switch p.Type {
 	case design.Categorical:
 		unit.Placeholder = ""
-		fields = append(fields, b.once(list(path+".choices", templates.Input{Label: "Choices", Class: "w4", Help: "separated by commas", Placeholder: "A, B, C"}, &p.Choices))...)
+		fields = append(fields, b.fixedLater(list(path+".choices", templates.Input{Label: "Choices", Class: "w4", Help: "separated by commas", Placeholder: "A, B, C"}, &p.Choices))...)
 		if fields = append(fields, unit); b.changes || shown {
 			fields = append(fields, runOut)
 		}
@@ -182,7 +184,7 @@ func (b table) parameter(i int, p *design.Parameter) Fields {
 		fields = append(fields, choice(path+".scale", templates.Input{Label: "Scale", Options: suits}, &p.Scale))
 	}
 	if p.Type == design.Real {
-		fields = append(fields, b.once(number(path+".step", templates.Input{Label: "Step", Class: "w1", Placeholder: "any"}, &p.Step))...)
+		fields = append(fields, b.fixedLater(number(path+".step", templates.Input{Label: "Step", Class: "w1", Placeholder: "any"}, &p.Step))...)
 	}
 	if shown {
 		fields = append(fields, runOut)
@@ -192,7 +194,7 @@ func (b table) parameter(i int, p *design.Parameter) Fields {
 
 // unavailable are the values that cannot be used for now. Of numbers there is a field only where some
 // are, or where candidates are listed, which run out by any of their values.
-func (b table) unavailable(path string, p *design.Parameter) Field {
+func (b definitionForm) unavailable(path string, p *design.Parameter) Field {
 	in := templates.Input{Label: "Run out", Class: "w6", Help: "Cannot be used for now; separated by commas."}
 	if len(p.Choices) > 0 {
 		in.Help += " All: " + joined(p.Choices)
@@ -200,7 +202,7 @@ func (b table) unavailable(path string, p *design.Parameter) Field {
 	show := func() string {
 		return joined(lists.Map(b.d.Unavailable[p.Name], design.Value.String))
 	}
-	return at(path+".unavailable", in, show, func(t *Typed, name string) {
+	return newField(path+".unavailable", in, show, func(t *Typed, name string) {
 		var gone []design.Value
 		for _, one := range t.list(name) {
 			x, err := design.ReadNumber(one, t.marks)
@@ -226,17 +228,17 @@ func (b table) unavailable(path string, p *design.Parameter) Field {
 	})
 }
 
-func (b table) constraint(i int, c *design.Constraint) Fields {
+func (b definitionForm) constraint(i int, c *design.Constraint) Fields {
 	path := indexed(constraints, i)
-	threshold := templates.Input{Label: "Limit", Kind: "number", Signed: true, Placeholder: b.hint("0.5")}
-	fields := append(b.once(
-		text(path+".metric", templates.Input{Label: "Metric", Class: "w3", Placeholder: "impurity"}, &c.Metric).of(path),
+	threshold := templates.Input{Label: "Limit", Kind: "number", Signed: true, Placeholder: b.placeholder("0.5")}
+	fields := append(b.fixedLater(
+		text(path+".metric", templates.Input{Label: "Metric", Class: "w3", Placeholder: "impurity"}, &c.Metric).alsoShowing(path),
 		choice(path+".op", templates.Input{Label: "Must be", Options: operators}, &c.Op)),
-		at(path+".threshold", threshold, func() string { return exactly(c.Threshold) }, func(t *Typed, name string) { c.Threshold = t.required(name, "write the limit") }),
-		text(path+".unit", templates.Input{Label: "Unit", Class: "w1", Placeholder: b.hint("%")}, &c.Unit))
-	fields = append(fields, b.once(text(path+".name", templates.Input{Label: "Name", Class: "w3", Placeholder: "as the metric"}, &c.Name))...)
-	fields = append(fields, ends(path, b.hint, &c.Plausible)...)
-	known := b.once(
+		newField(path+".threshold", threshold, func() string { return formatExact(c.Threshold) }, func(t *Typed, name string) { c.Threshold = t.required(name, "write the limit") }),
+		text(path+".unit", templates.Input{Label: "Unit", Class: "w1", Placeholder: b.placeholder("%")}, &c.Unit))
+	fields = append(fields, b.fixedLater(text(path+".name", templates.Input{Label: "Name", Class: "w3", Placeholder: "as the metric"}, &c.Name))...)
+	fields = append(fields, plausibleRange(path, b.placeholder, &c.Plausible)...)
+	known := b.fixedLater(
 		text(path+".expression", templates.Input{Label: "Formula", Help: "from the parameters, such as 3*flow + 2*cycles", Class: "wide"}, &c.Expression),
 		list(path+".context", templates.Input{Label: "Values brought with each trial", Help: "names in the formula that are no parameters, by commas"}, &c.Context),
 		check(path+".sampled", templates.Input{Label: "Its value at each combination comes with every request (API)"}, &c.Sampled))
@@ -246,24 +248,24 @@ func (b table) constraint(i int, c *design.Constraint) Fields {
 	return append(fields, known...)
 }
 
-func (b table) algorithm() Fields {
+func (b definitionForm) algorithm() Fields {
 	a := &b.d.Algorithm
 	algorithms := lists.Map(policy.Descriptions(), func(one policy.Description) templates.Option {
 		return templates.Option{Value: one.Name, Label: one.Title}
 	})
 	horizon := templates.Input{Label: "Trials planned", Help: "horizon T; going past it is allowed", Kind: "number", Placeholder: "100"}
 	return Fields{
-		choice(algorithmField, templates.Input{Label: "Algorithm", Class: "double", Options: algorithms, Refreshes: true}, &a.Name).of("algorithm"),
-		at("algorithm.horizon", horizon, func() string { return words.Either(a.Horizon > 0, strconv.Itoa(a.Horizon), "") }, func(t *Typed, name string) { a.Horizon = t.Whole(name, 0) }),
+		choice(algorithmField, templates.Input{Label: "Algorithm", Class: "double", Options: algorithms, Refreshes: true}, &a.Name).alsoShowing("algorithm"),
+		newField("algorithm.horizon", horizon, func() string { return words.Either(a.Horizon > 0, strconv.Itoa(a.Horizon), "") }, func(t *Typed, name string) { a.Horizon = t.Whole(name, 0) }),
 		choice(presetField, templates.Input{Label: "Defaults", Options: presets}, &a.Preset),
 	}
 }
 
-func (b table) model() Fields {
+func (b definitionForm) model() Fields {
 	d, m := b.d, &b.d.Model
 	kernel := templates.Input{Label: "Kernel", Kind: "select", Options: b.kernels()}
 	fields := Fields{
-		at(kernelField, kernel, func() string { return jsonText(m.Kernel) }, func(t *Typed, name string) {
+		newField(kernelField, kernel, func() string { return jsonText(m.Kernel) }, func(t *Typed, name string) {
 			switch said := t.Text(name); {
 			case said == "":
 			case strings.HasPrefix(said, "{"): // of each metric, or a covariance, in a copy of a study that has it
@@ -275,7 +277,7 @@ func (b table) model() Fields {
 		choice("model.fit", templates.Input{Label: "Hyperparameters", Options: fits}, &m.Fit),
 		choice("model.outputs", templates.Input{Label: "Values are modelled", Options: outputs}, &m.Outputs),
 		choice("model.inputs", templates.Input{Label: "Parameters enter", Options: inputs}, &m.Inputs),
-		at("model.warp", templates.Input{Label: "Output warping", Kind: "select", Options: warps}, func() string { return words.Either(m.Warp == design.WarpNone, m.Warp, "") },
+		newField("model.warp", templates.Input{Label: "Output warping", Kind: "select", Options: warps}, func() string { return words.Either(m.Warp == design.WarpNone, m.Warp, "") },
 			func(t *Typed, name string) { m.Warp = t.Text(name) }), // what is not declined follows from fit and outputs
 		numbers("model.lengthscales", templates.Input{Label: "Lengthscales", Placeholder: "worked out", Help: "one number, or one per parameter, by commas"}, &m.Lengthscales),
 		numbers("model.variance", templates.Input{Label: "Kernel variance", Kind: "number", Placeholder: "worked out"}, &m.Variance),
@@ -285,7 +287,7 @@ func (b table) model() Fields {
 	}
 	seed := templates.Input{Label: "Seed", Kind: "number", Help: "makes the random parts repeatable", Placeholder: "chosen"}
 	if !b.changes {
-		fields = append(fields, at("seed", seed, func() string { return "" }, func(t *Typed, name string) { d.Seed = t.seed(name) }))
+		fields = append(fields, newField("seed", seed, func() string { return "" }, func(t *Typed, name string) { d.Seed = t.seed(name) }))
 	}
 	return fields
 }
@@ -293,12 +295,12 @@ func (b table) model() Fields {
 // start is where fits begin, three numbers in one field.
 func start(into **design.Start) Field {
 	in := templates.Input{Label: "Fits begin at", Placeholder: "worked out", Help: "lengthscale as a share of each range, kernel variance and λ, by commas"}
-	return at("model.start", in, func() string {
+	return newField("model.start", in, func() string {
 		s := *into
 		if s == nil {
 			return ""
 		}
-		return strings.Join(lists.Map([]float64{s.Lengthscale, s.Variance, s.Lambda}, exactly), ", ")
+		return strings.Join(lists.Map([]float64{s.Lengthscale, s.Variance, s.Lambda}, formatExact), ", ")
 	}, func(t *Typed, name string) {
 		var three []float64
 		*into = nil
@@ -313,7 +315,7 @@ func start(into **design.Start) Field {
 }
 
 // kernels are those to choose from, one of another kind as it is among them.
-func (b table) kernels() []templates.Option {
+func (b definitionForm) kernels() []templates.Option {
 	var options []templates.Option
 	if !b.changes {
 		options = []templates.Option{{Label: "as suits the parameters"}}
@@ -350,7 +352,7 @@ func (t *Typed) seed(name string) uint64 {
 
 // Reason is why something is changed.
 func Reason(help string, into *string) Field {
-	return at("reason", templates.Input{Label: "Reason", Required: true, Help: help}, func() string { return *into }, func(t *Typed, name string) {
+	return newField("reason", templates.Input{Label: "Reason", Required: true, Help: help}, func() string { return *into }, func(t *Typed, name string) {
 		if *into = t.Text(name); *into == "" {
 			t.Fault(name, "say why, so that others can follow")
 		}
@@ -384,13 +386,13 @@ func (t *Typed) blankLine(list string) string {
 }
 
 func (t *Typed) definition(candidates []design.Settings, lines map[string][]int) (design.Definition, Fields) {
-	d := shaped(t.Values, lines)
+	d := emptyDefinition(t.Values, lines)
 	d.Candidates = candidates
-	return d, t.fill(table{d: &d, values: t.Values, lines: lines})
+	return d, t.fill(definitionForm{d: &d, values: t.Values, lines: lines})
 }
 
-// shaped is a definition with these lines of the form, of the types that they say.
-func shaped(values url.Values, lines map[string][]int) (d design.Definition) {
+// emptyDefinition is a definition with these lines of the form, of the types that they say.
+func emptyDefinition(values url.Values, lines map[string][]int) (d design.Definition) {
 	d.Parameters = lists.Map(lines[parameters], func(n int) design.Parameter {
 		return design.Parameter{Type: design.ParameterType(strings.TrimSpace(values.Get(fmt.Sprintf("%s.%d.type", parameters, n))))}
 	})
@@ -406,12 +408,12 @@ func (t *Typed) Changes(there design.Definition) (design.Reconfiguration, Fields
 	d.Unavailable = map[string][]design.Value{}
 	maps.Copy(d.Unavailable, there.Unavailable)
 	var reason string
-	fields := t.fill(table{d: &d, values: t.Values, changes: true, reason: &reason})
+	fields := t.fill(definitionForm{d: &d, values: t.Values, changes: true, reason: &reason})
 	return d.Whole(reason), fields
 }
 
 // fill reads the form into a definition, and returns all its fields.
-func (t *Typed) fill(b table) Fields {
+func (t *Typed) fill(b definitionForm) Fields {
 	d, before := b.d, *b.d
 	d.Stop = new(*cmp.Or(d.Stop, new(design.UsualStop())))
 	fields := b.form().all()
@@ -424,14 +426,14 @@ func (t *Typed) fill(b table) Fields {
 }
 
 // Showing is what the form of a new study that is like d is filled in with.
-func Showing(d design.Definition) url.Values { return table{d: &d}.showing() }
+func Showing(d design.Definition) url.Values { return definitionForm{d: &d}.showing() }
 
 // ShowingChanges is what the form of changes to a study is filled in with, where they lead to d.
 func ShowingChanges(d design.Definition, reason string) url.Values {
-	return table{d: &d, changes: true, reason: &reason}.showing()
+	return definitionForm{d: &d, changes: true, reason: &reason}.showing()
 }
 
-func (b table) showing() url.Values {
+func (b definitionForm) showing() url.Values {
 	values := b.form().all().Show()
 	values.Set("lab", b.d.SimulatedLab)
 	showSettings(values, b.d.Algorithm)
@@ -476,7 +478,7 @@ func (t *Typed) complete(line row, s *sheet, column int) {
 	if line["type"] == "" || kind == design.Categorical {
 		line["type"] = string(kind)
 	}
-	said := words.Either(kind == design.Categorical, row{"choices": joined(choices)}, row{"low": t.asTyped(low), "high": t.asTyped(high)})
+	said := words.Either(kind == design.Categorical, row{"choices": joined(choices)}, row{"low": t.formatAsUser(low), "high": t.formatAsUser(high)})
 	for name, text := range said {
 		line[name] = cmp.Or(line[name], text)
 	}

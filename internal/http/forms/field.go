@@ -43,20 +43,20 @@ const (
 
 var indexInPath = regexp.MustCompile(`\[(\d+)\]`)
 
-// at is a field about what stands at path, which names it too.
-func at(path string, in templates.Input, show func() string, read func(t *Typed, name string)) Field {
+// newField is a field about what stands at path, which names it too.
+func newField(path string, in templates.Input, show func() string, read func(t *Typed, name string)) Field {
 	in.Name = indexInPath.ReplaceAllString(path, ".$1")
 	return Field{Input: in, path: path, show: show, read: read}
 }
 
-// of is the field as the one that also shows what is wrong with the whole that it is a part of.
-func (f Field) of(whole string) Field {
+// alsoShowing is the field as the one that also shows what is wrong with the whole that it is a part of.
+func (f Field) alsoShowing(whole string) Field {
 	f.whole = whole
 	return f
 }
 
-// under is the field with its name behind a word, where a page has several forms.
-func (f Field) under(word string) Field {
+// prefixed is the field with its name behind a word, where a page has several forms.
+func (f Field) prefixed(word string) Field {
 	f.Name = word + "." + f.Name
 	return f
 }
@@ -67,7 +67,7 @@ type Fields []Field
 // Read fills the places of all fields, but for those of which nothing else was typed.
 func (fields Fields) Read(t *Typed) {
 	for _, f := range fields {
-		if !f.fixed && !t.stands(f.Name) {
+		if !f.fixed && !t.unchangedText(f.Name) {
 			f.read(t, f.Name)
 		}
 	}
@@ -109,7 +109,7 @@ func (fields Fields) NameOf(path string) string {
 }
 
 func text[T ~string](path string, in templates.Input, into *T) Field {
-	return at(path, in, func() string { return string(*into) }, func(t *Typed, name string) { *into = T(strings.ReplaceAll(t.Text(name), "\r\n", "\n")) })
+	return newField(path, in, func() string { return string(*into) }, func(t *Typed, name string) { *into = T(strings.ReplaceAll(t.Text(name), "\r\n", "\n")) })
 }
 
 func choice[T ~string](path string, in templates.Input, into *T) Field {
@@ -119,7 +119,7 @@ func choice[T ~string](path string, in templates.Input, into *T) Field {
 
 func check(path string, in templates.Input, into *bool) Field {
 	in.Kind = "check"
-	return at(path, in, func() string { return words.Either(*into, "yes", "") }, func(t *Typed, name string) { *into = t.Text(name) != "" })
+	return newField(path, in, func() string { return words.Either(*into, "yes", "") }, func(t *Typed, name string) { *into = t.Text(name) != "" })
 }
 
 func number(path string, in templates.Input, into **float64) Field {
@@ -128,25 +128,25 @@ func number(path string, in templates.Input, into **float64) Field {
 		if *into == nil {
 			return ""
 		}
-		return exactly(**into)
+		return formatExact(**into)
 	}
-	return at(path, in, show, func(t *Typed, name string) { *into = t.number(name) })
+	return newField(path, in, show, func(t *Typed, name string) { *into = t.number(name) })
 }
 
 func list(path string, in templates.Input, into *[]string) Field {
-	return at(path, in, func() string { return joined(*into) }, func(t *Typed, name string) { *into = t.list(name) })
+	return newField(path, in, func() string { return joined(*into) }, func(t *Typed, name string) { *into = t.list(name) })
 }
 
 func day(path string, in templates.Input, into **time.Time) Field {
 	in.Kind = "date"
-	return at(path, in, func() string { return "" }, func(t *Typed, name string) { *into = t.day(name) })
+	return newField(path, in, func() string { return "" }, func(t *Typed, name string) { *into = t.day(name) })
 }
 
 // percent shows a share in per cent; left blank, it is the usual one.
 func percent(path string, in templates.Input, into *float64, usual float64) Field {
 	in.Kind = "number"
 	show := func() string { return words.Either(*into > 0, words.InPercent(*into), "") }
-	return at(path, in, show, func(t *Typed, name string) {
+	return newField(path, in, show, func(t *Typed, name string) {
 		x := t.number(name)
 		if x == nil {
 			*into = usual
@@ -161,24 +161,24 @@ func percent(path string, in templates.Input, into *float64, usual float64) Fiel
 
 // numbers shows JSON that is a number or several.
 func numbers(path string, in templates.Input, into *json.RawMessage) Field {
-	return at(path, in, func() string { return jsonText(*into) }, func(t *Typed, name string) { *into = t.numbersJSON(name) })
+	return newField(path, in, func() string { return jsonText(*into) }, func(t *Typed, name string) { *into = t.numbersJSON(name) })
 }
 
-// ends are the lowest and the highest plausible value of a metric; hint shows an example.
-func ends(path string, hint func(string) string, into *[]float64) Fields {
+// plausibleRange are the lowest and the highest plausible value of a metric; hint shows an example.
+func plausibleRange(path string, hint func(string) string, into *[]float64) Fields {
 	fields := make(Fields, 2)
 	for i, said := range [...][2]string{{"Lowest plausible", "0"}, {"Highest plausible", "100"}} {
 		in := templates.Input{Label: said[0], Kind: "number", Signed: true, Class: "w3", Placeholder: hint(said[1])}
-		fields[i] = at(fmt.Sprintf("%s.plausible[%d]", path, i), in, func() string {
+		fields[i] = newField(fmt.Sprintf("%s.plausible[%d]", path, i), in, func() string {
 			if i < len(*into) {
-				return exactly((*into)[i])
+				return formatExact((*into)[i])
 			}
 			return ""
 		}, nil)
 		fields[i].fold = plausible
 	}
 	low, high := fields[0].Name, fields[1].Name
-	fields[0] = fields[0].of(path + ".plausible")
+	fields[0] = fields[0].alsoShowing(path + ".plausible")
 	fields[0].read = func(t *Typed, _ string) { // both at once
 		*into = nil
 		if t.Text(low) != "" || t.Text(high) != "" {
@@ -240,7 +240,7 @@ func (t *Typed) numbersJSON(name string) json.RawMessage {
 			t.Fault(name, err.Error())
 			return nil
 		}
-		written = append(written, exactly(x))
+		written = append(written, formatExact(x))
 	}
 	if len(written) == 1 {
 		return json.RawMessage(written[0])
@@ -252,8 +252,8 @@ func (t *Typed) numbersJSON(name string) json.RawMessage {
 func DrawNew(page *templates.DefinePage) {
 	values := page.Form.Values
 	lines := numbered(values, rows.numbers)
-	d := shaped(values, lines)
-	table{d: &d, values: values, lines: lines}.draw(page)
+	d := emptyDefinition(values, lines)
+	definitionForm{d: &d, values: values, lines: lines}.draw(page)
 	page.Draft = Draft(values)
 	fillWay(page, values)
 }
@@ -262,7 +262,7 @@ func DrawNew(page *templates.DefinePage) {
 // study, whatever was sent.
 func DrawChanges(page *templates.DefinePage, there design.Definition) {
 	values := maps.Clone(page.Form.Values)
-	b := table{d: &there, values: values, changes: true}
+	b := definitionForm{d: &there, values: values, changes: true}
 	for _, f := range b.form().all() {
 		if f.fixed {
 			values.Set(f.Name, f.show())
@@ -272,7 +272,7 @@ func DrawChanges(page *templates.DefinePage, there design.Definition) {
 	b.draw(page)
 }
 
-func (b table) draw(page *templates.DefinePage) {
+func (b definitionForm) draw(page *templates.DefinePage) {
 	form, values := b.form(), b.values
 	read := Of(maps.Clone(values), design.Marks{Decimal: '.'})
 	said, _ := read.definition(read.combinations(), numbered(values, rows.numbers))
@@ -354,22 +354,22 @@ func (t *Typed) Saved(address string) string {
 // NewInvite is the form of an invite.
 func NewInvite(into *account.NewInvite) Fields {
 	return Fields{
-		text("name", templates.Input{Label: "Name", Help: "As the ledger will call them"}, &into.Name).under("invite"),
-		choice("role", templates.Input{Label: "Role", Options: Roles()}, &into.Role).under("invite"),
+		text("name", templates.Input{Label: "Name", Help: "As the ledger will call them"}, &into.Name).prefixed("invite"),
+		choice("role", templates.Input{Label: "Role", Options: Roles()}, &into.Role).prefixed("invite"),
 	}
 }
 
 // NewToken is the form of a token for one of the studies, or for all.
 func NewToken(studies []templates.Option, into *account.NewToken) Fields {
 	return Fields{
-		text("name", templates.Input{Label: "Name", Help: "What it is for, such as “HPLC upload”"}, &into.Name).under("token"),
-		choice("role", templates.Input{Label: "Role", Options: Roles()}, &into.Role).under("token"),
-		at("study_id", templates.Input{Label: "Study", Kind: "select", Options: studies}, func() string { return "" }, func(t *Typed, name string) {
+		text("name", templates.Input{Label: "Name", Help: "What it is for, such as “HPLC upload”"}, &into.Name).prefixed("token"),
+		choice("role", templates.Input{Label: "Role", Options: Roles()}, &into.Role).prefixed("token"),
+		newField("study_id", templates.Input{Label: "Study", Kind: "select", Options: studies}, func() string { return "" }, func(t *Typed, name string) {
 			if id := t.Text(name); id != "" { // else every study was chosen, by name
 				into.StudyID = &id
 			}
-		}).under("token"),
-		day("expires_at", templates.Input{Label: "Valid to the end of", Help: "Days end at midnight UTC; leave empty for no end"}, &into.ExpiresAt).under("token"),
+		}).prefixed("token"),
+		day("expires_at", templates.Input{Label: "Valid to the end of", Help: "Days end at midnight UTC; leave empty for no end"}, &into.ExpiresAt).prefixed("token"),
 	}
 }
 
@@ -385,7 +385,7 @@ func NewShare(into *account.NewShare) Fields {
 	ends := &into.ExpiresAt
 	return Fields{
 		text("name", templates.Input{Label: "Whom is it for?"}, &into.Name),
-		at("expires_at", templates.Input{Label: "Valid to the end of", Kind: "date", Help: "Days end at midnight UTC"}, func() string { return ends.UTC().Format(time.DateOnly) }, func(t *Typed, name string) {
+		newField("expires_at", templates.Input{Label: "Valid to the end of", Kind: "date", Help: "Days end at midnight UTC"}, func() string { return ends.UTC().Format(time.DateOnly) }, func(t *Typed, name string) {
 			if day := t.day(name); day != nil {
 				*ends = *day
 			} else {
@@ -410,7 +410,7 @@ func NewEdit(into ledger.EditedData) Fields {
 // NewImport is the form in which rows of results are pasted.
 func NewImport(rows *string, ignore *bool) Fields {
 	return Fields{
-		at("text", templates.Input{Label: "Rows", Kind: "area"}, func() string { return *rows }, func(t *Typed, name string) {
+		newField("text", templates.Input{Label: "Rows", Kind: "area"}, func() string { return *rows }, func(t *Typed, name string) {
 			*rows = strings.ReplaceAll(t.Values.Get(name), "\r\n", "\n") // as browsers send every line end
 		}),
 		check("ignore", templates.Input{Label: "Ignore columns that match nothing in this study"}, ignore),

@@ -492,7 +492,7 @@ func TestTheUnitBesideTheFieldMayBeTyped(t *testing.T) {
 		{"%", "７１．２％", "71.2"},
 	} {
 		typed := Of(url.Values{"x": {c.text}}, design.PointDecimal)
-		if typed.leaveOut(c.unit, "x"); typed.Text("x") != c.left {
+		if typed.cutUnit(c.unit, "x"); typed.Text("x") != c.left {
 			t.Errorf("of %q with the unit %q %q is left, want %q", c.text, c.unit, typed.Text("x"), c.left)
 		}
 	}

@@ -44,7 +44,7 @@ func settingFields(setting policy.Setting, values url.Values) Fields {
 	}
 	if word, kinds, numbers := partsOf(setting); word != "" {
 		kind := settingField(setting.Name+"."+word, templates.Input{Label: word, Kind: "select", Options: withDefault(kinds)})
-		return append(Fields{kind.of("algorithm." + allSettings + setting.Name)}, lists.Map(numbers, func(part string) Field {
+		return append(Fields{kind.alsoShowing("algorithm." + allSettings + setting.Name)}, lists.Map(numbers, func(part string) Field {
 			return settingField(setting.Name+"."+part, templates.Input{Label: part, Kind: "number"})
 		})...)
 	}

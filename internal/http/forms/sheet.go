@@ -34,19 +34,19 @@ const (
 
 var errLongRow = fmt.Errorf("a row is longer than %d kB", longestRow>>10)
 
-// rationed reads no more than its ration until it is given another: a reader of tables makes all
+// boundedReader reads no more than its ration until it is given another: a reader of tables makes all
 // cells of a row before it hands on the first.
-type rationed struct {
-	text   *strings.Reader
-	ration int
+type boundedReader struct {
+	text *strings.Reader
+	left int
 }
 
-func (r *rationed) Read(into []byte) (int, error) {
-	if r.ration <= 0 && r.text.Len() > 0 {
+func (r *boundedReader) Read(into []byte) (int, error) {
+	if r.left <= 0 && r.text.Len() > 0 {
 		return 0, errLongRow
 	}
-	n, err := r.text.Read(into[:min(len(into), max(r.ration, 1))])
-	r.ration -= n
+	n, err := r.text.Read(into[:min(len(into), max(r.left, 1))])
+	r.left -= n
 	return n, err
 }
 
@@ -59,12 +59,12 @@ func (t *Typed) Decimals() design.Decimals { return design.Decimals(t.Text(decim
 // offerDecimals asks which mark is decimal in the table of a field, by one of its numbers.
 func (t *Typed) offerDecimals(name string, two *design.AmbiguousNumber) {
 	comma, point := templates.Option{Value: string(design.DecimalComma)}, templates.Option{Value: string(design.DecimalPoint)}
-	comma.Label, point.Label = exactly(two.Decimal), exactly(two.Thousands)
+	comma.Label, point.Label = formatExact(two.Decimal), formatExact(two.Thousands)
 	if !strings.Contains(two.Text, ",") {
 		comma.Label, point.Label = point.Label, comma.Label
 	}
 	comma.Label, point.Label = two.Text+" is "+comma.Label, two.Text+" is "+point.Label
-	t.offer(name, decimalField, point, comma)
+	t.offerReadings(name, decimalField, point, comma)
 }
 
 // sheet reads what was pasted into a field, nil when that is faulty.
@@ -98,7 +98,7 @@ func (t *Typed) AsksDecimals(name, value string) bool {
 // language.
 func readSheet(text string, lines rows, language design.Marks, said design.Decimals) (sheet, error) {
 	text = strings.ReplaceAll(text, "\r\n", "\n")
-	in := &rationed{text: strings.NewReader(text), ration: longestRow}
+	in := &boundedReader{text: strings.NewReader(text), left: longestRow}
 	reader := csv.NewReader(in)
 	reader.Comma, reader.LazyQuotes = delimiter(text), true
 	reader.TrimLeadingSpace = reader.Comma != '\t' // which is a space, too
@@ -110,7 +110,7 @@ func readSheet(text string, lines rows, language design.Marks, said design.Decim
 		return sheet{}, errors.New("the first row must name the parameters")
 	}
 	s := sheet{marks: language}
-	if err := s.head(header, lines); err != nil {
+	if err := s.readHeader(header, lines); err != nil {
 		return sheet{}, err
 	}
 	if reader.Comma != '\t' {
@@ -118,7 +118,7 @@ func readSheet(text string, lines rows, language design.Marks, said design.Decim
 	}
 	var habit design.Habit
 	for {
-		in.ration = longestRow
+		in.left = longestRow
 		row, err := reader.Read()
 		if errors.Is(err, io.EOF) {
 			break
@@ -137,7 +137,7 @@ func readSheet(text string, lines rows, language design.Marks, said design.Decim
 		}
 	}
 	s.marks = habit.Marks(said, s.marks)
-	if err := s.tell(); err != nil {
+	if err := s.findTextColumns(); err != nil {
 		return sheet{}, err
 	}
 	if len(s.rows) == 0 {
@@ -146,9 +146,9 @@ func readSheet(text string, lines rows, language design.Marks, said design.Decim
 	return s, nil
 }
 
-// head takes the names of the columns from the first row. What is in brackets behind one is its unit,
+// readHeader takes the names of the columns from the first row. What is in brackets behind one is its unit,
 // unless there is a parameter of that whole name.
-func (s *sheet) head(row []string, lines rows) error {
+func (s *sheet) readHeader(row []string, lines rows) error {
 	if len(row) > mostRows {
 		return fmt.Errorf("the first row names %d parameters, which is more than a study has", len(row))
 	}
@@ -212,9 +212,9 @@ func (s *sheet) add(row []string, line int) error {
 	return nil
 }
 
-// tell finds out which columns hold texts. A number that can be read in two ways, or not as was said, in
+// findTextColumns finds out which columns hold texts. A number that can be read in two ways, or not as was said, in
 // a column of numbers, is an error.
-func (s *sheet) tell() error {
+func (s *sheet) findTextColumns() error {
 	for i, name := range s.names {
 		var wrong error
 		for k, row := range s.rows {

@@ -113,7 +113,7 @@ func (t *Typed) Context(form Trial) map[string]float64 {
 func (form Trial) FillIn(values url.Values) url.Values {
 	for _, f := range form.Metrics {
 		if m, there := form.trial.Metrics[f.Label]; there {
-			view.FillIn(values, f.Name, exactly(m.Value))
+			view.FillIn(values, f.Name, formatExact(m.Value))
 		}
 	}
 	view.UsedInputs(form.snap.Definition, form.trial.Parameters, values)
@@ -154,7 +154,7 @@ func (t *Typed) Correction(form Trial) study.Correction {
 // reading reads a value of a metric; that it is like the metric's other readings tells between two
 // ways to read it. Its standard deviation may stand beside it, as in 0.31 ± 0.02 or 0.31 +- 0.02.
 func (t *Typed) reading(form Trial, metric Field) *ledger.Reading {
-	t.leaveOut(metric.Unit, metric.Name)
+	t.cutUnit(metric.Unit, metric.Name)
 	text, deviation, told := design.CutDeviation(t.Text(metric.Name))
 	if !told {
 		if x := t.numberLike(metric.Name, func(x float64) bool { return form.snap.Likely(form.trial, metric.Label, x) }); x != nil {
@@ -222,7 +222,7 @@ func (t *Typed) value(name string, p design.Parameter) *design.Value {
 	case categorical:
 		return new(design.TextValue(text))
 	case t.Text(name) != "":
-		t.leaveOut(p.Unit, name)
+		t.cutUnit(p.Unit, name)
 		var allowed func(float64) bool
 		if p.Low != nil && p.High != nil {
 			allowed = func(x float64) bool { return *p.Low <= x && x <= *p.High }

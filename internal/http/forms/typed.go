@@ -55,9 +55,9 @@ func Of(values url.Values, marks design.Marks) *Typed {
 	return t
 }
 
-// offer asks which of two readings of a number is meant, by buttons that put it into field into and
+// offerReadings asks which of two readings of a number is meant, by buttons that put it into field into and
 // press again what was pressed.
-func (t *Typed) offer(name, into string, readings ...templates.Option) {
+func (t *Typed) offerReadings(name, into string, readings ...templates.Option) {
 	for _, o := range readings {
 		t.meant[name] = append(t.meant[name], templates.Option{Value: t.Pressed() + " " + o.Value + " " + into, Label: o.Label})
 	}
@@ -86,9 +86,9 @@ func (t *Typed) Fault(name, message string) {
 	}
 }
 
-// Follow takes over what others changed since the form was opened, when it was filled in with was, and
+// TakeOver takes over what others changed since the form was opened, when it was filled in with was, and
 // would be with now, where nobody typed anything else. Contested are the fields where somebody did.
-func (t *Typed) Follow(was, now url.Values) (contested []string) {
+func (t *Typed) TakeOver(was, now url.Values) (contested []string) {
 	for name := range now {
 		switch typed, before, there := plain(t.Values.Get(name)), plain(was.Get(name)), plain(now.Get(name)); {
 		case typed == before:
@@ -105,14 +105,14 @@ func (t *Typed) Follow(was, now url.Values) (contested []string) {
 // leaves out the first of them.
 func plain(text string) string { return strings.TrimSpace(strings.ReplaceAll(text, "\r\n", "\n")) }
 
-// stands tells whether a field holds what it was filled in with: it says what stands there already,
+// unchangedText tells whether a field holds what it was filled in with: it says what stands there already,
 // which may be more than the field can show.
-func (t *Typed) stands(name string) bool {
+func (t *Typed) unchangedText(name string) bool {
 	return t.Text(name) != "" && plain(t.Values.Get(name)) == plain(t.kept.Get(name))
 }
 
-// leaveOut takes the unit that stands beside a field from the end of what was typed into it.
-func (t *Typed) leaveOut(unit, name string) {
+// cutUnit takes the unit that stands beside a field from the end of what was typed into it.
+func (t *Typed) cutUnit(unit, name string) {
 	typed := t.Text(name)
 	if number := design.CutUnit(typed, unit); number != typed {
 		t.Values.Set(name, number)
@@ -134,8 +134,8 @@ func (t *Typed) numberLike(name string, fits func(float64) bool) *float64 {
 	if two, ok := errors.AsType[*design.AmbiguousNumber](err); ok {
 		switch {
 		case fits == nil || fits(two.Decimal) == fits(two.Thousands):
-			t.offer(name, name, templates.Option{Value: t.asTyped(two.Decimal), Label: exactly(two.Decimal)},
-				templates.Option{Value: t.asTyped(two.Thousands), Label: exactly(two.Thousands)})
+			t.offerReadings(name, name, templates.Option{Value: t.formatAsUser(two.Decimal), Label: formatExact(two.Decimal)},
+				templates.Option{Value: t.formatAsUser(two.Thousands), Label: formatExact(two.Thousands)})
 		case fits(two.Decimal):
 			return &two.Decimal
 		default:
@@ -149,11 +149,11 @@ func (t *Typed) numberLike(name string, fits func(float64) bool) *float64 {
 	return &x
 }
 
-func exactly(x float64) string { return design.NumberValue(x).String() }
+func formatExact(x float64) string { return design.NumberValue(x).String() }
 
-// asTyped is x in the sender's own way of writing, so that it is not asked about again.
-func (t *Typed) asTyped(x float64) string {
-	return strings.ReplaceAll(exactly(x), ".", string(t.marks.Decimal))
+// formatAsUser is x in the sender's own way of writing, so that it is not asked about again.
+func (t *Typed) formatAsUser(x float64) string {
+	return strings.ReplaceAll(formatExact(x), ".", string(t.marks.Decimal))
 }
 
 // required reads a number that must be there.
@@ -281,9 +281,9 @@ func (t *Typed) Place(faults []design.Fault, fields Fields) {
 // General notes what is wrong with the form as a whole.
 func (t *Typed) General(message string) { t.general = append(t.general, message) }
 
-// AllGeneral says above the form what is wrong with which of its fields, for one that has no room
+// FaultsAboveForm says above the form what is wrong with which of its fields, for one that has no room
 // beside them.
-func (t *Typed) AllGeneral() {
+func (t *Typed) FaultsAboveForm() {
 	for _, name := range t.order {
 		t.General(strings.TrimPrefix(name, "context.") + ": " + t.faults[name])
 	}
@@ -298,9 +298,9 @@ func (t *Typed) Shown() templates.Form {
 	return form
 }
 
-// Said is what the form says, whichever button sent it: a saving that was asked back is the same
+// Content is what the form says, whichever button sent it: a saving that was asked back is the same
 // request as one that was not.
-func (t *Typed) Said() string {
+func (t *Typed) Content() string {
 	said := url.Values{}
 	for name, list := range t.Values {
 		if name != "key" && name != "do" && name != "sure" && name != "shown" {
@@ -310,10 +310,10 @@ func (t *Typed) Said() string {
 	return said.Encode()
 }
 
-// AsShown names what the form said when its preview was made, and what else the preview was made
+// Fingerprint names what the form said when its preview was made, and what else the preview was made
 // from: what is carried out later must be the same.
-func (t *Typed) AsShown(from string) string {
-	said := strings.ReplaceAll(t.Said(), "%0D%0A", "%0A") // browsers end lines in their own way
+func (t *Typed) Fingerprint(from string) string {
+	said := strings.ReplaceAll(t.Content(), "%0D%0A", "%0A") // browsers end lines in their own way
 	sum := sha256.Sum256([]byte(from + "\x00" + said))
 	return hex.EncodeToString(sum[:12])
 }
@@ -327,7 +327,7 @@ func Read(r *http.Request) (*Typed, error) {
 		parse = func() error { return r.ParseMultipartForm(request.MaxBody) }
 	}
 	if err := parse(); err != nil {
-		return nil, problem.Unread(err, unreadable)
+		return nil, problem.Unreadable(err, unreadable)
 	}
 	return Of(r.PostForm, marksOf(r)), nil
 }
@@ -349,12 +349,12 @@ func Upload(r *http.Request) (string, error) {
 		return "", nil
 	}
 	if err != nil {
-		return "", problem.Unread(err, unreadable)
+		return "", problem.Unreadable(err, unreadable)
 	}
 	defer file.Close()
 	content, err := io.ReadAll(file)
 	if err != nil {
-		return "", problem.Unread(err, unreadable)
+		return "", problem.Unreadable(err, unreadable)
 	}
 	return strings.TrimPrefix(strings.ToValidUTF8(string(content), "\ufffd"), "\ufeff"), nil
 }

@@ -30,7 +30,7 @@ func (s *Site) NewStudyPage(w http.ResponseWriter, r *http.Request) error {
 		if err != nil {
 			return err
 		}
-		d := chosen(original)
+		d := definitionAsChosen(original)
 		d.Name = "Copy of " + d.Name
 		values = forms.Showing(d)
 		forms.KeepApart(values, "from-"+from)
@@ -56,7 +56,7 @@ func showNew(w http.ResponseWriter, r *http.Request, status int, page templates.
 // showDefine shows the form, alone when htmx asks for it.
 func showDefine(w http.ResponseWriter, r *http.Request, status int, title string, page templates.DefinePage) error {
 	page.Page = newPage(r, title, "medium")
-	if isPart(r) {
+	if isHTMX(r) {
 		return show(w, r, status, templates.DefineForm(page))
 	}
 	return show(w, r, status, templates.DefineView(page))
@@ -72,13 +72,13 @@ func (s *Site) MakeStudy(w http.ResponseWriter, r *http.Request, form *forms.Typ
 	}
 	d, fields := form.NewStudy()
 	if _, err := d.Check(); !form.OK() {
-		placed(err, form, fields) // so that everything that is wrong is said at once
+		placeFaults(err, form, fields) // so that everything that is wrong is said at once
 	}
 	var made string
 	return submission{
 		do: func(cmd study.Command) error {
 			after, err := s.Studies.Create(r.Context(), cmd, d)
-			made = madeAt(after, err, form.Saved("?done=made"))
+			made = madeStudyURL(after, err, form.Saved("?done=made"))
 			return err
 		},
 		done:   func() error { return GoTo(w, r, made) },
@@ -92,7 +92,7 @@ func (s *Site) MakeStudy(w http.ResponseWriter, r *http.Request, form *forms.Typ
 // ReconfigurePage is the form that changes limits, bounds, units, what has run out, the algorithm
 // and the model.
 func (s *Site) ReconfigurePage(w http.ResponseWriter, r *http.Request, v view.Facts) error {
-	d, query := chosen(v.Snap), r.URL.Query()
+	d, query := definitionAsChosen(v.Snap), r.URL.Query()
 	var offered, reason string
 	if query.Get("way") == forms.DriftWay {
 		offered, reason = offerWindow(&d, v.Snap, query.Get("since"))
@@ -107,9 +107,11 @@ func (s *Site) ReconfigurePage(w http.ResponseWriter, r *http.Request, v view.Fa
 	return showReconfigure(w, r, http.StatusOK, v, templates.DefinePage{Form: templates.Form{Values: values}, Offered: offered})
 }
 
-// chosen is the study's definition as forms show it: a field is blank where the study has what a
+// definitionAsChosen is the study's definition as forms show it: a field is blank where the study has what a
 // new one would have.
-func chosen(snap *ledger.Snapshot) design.Definition { return snap.Compiled().Chosen(snap.Definition) }
+func definitionAsChosen(snap *ledger.Snapshot) design.Definition {
+	return snap.Compiled().Chosen(snap.Definition)
+}
 
 // leastWindow is the fewest trials that a window is offered for.
 const leastWindow = 10
@@ -143,7 +145,7 @@ func offerLog(d *design.Definition, snap *ledger.Snapshot, name string) (says, r
 
 func showReconfigure(w http.ResponseWriter, r *http.Request, status int, v view.Facts, page templates.DefinePage) error {
 	page.Study = v.Head
-	forms.DrawChanges(&page, chosen(v.Snap))
+	forms.DrawChanges(&page, definitionAsChosen(v.Snap))
 	return showDefine(w, r, status, "Change limits or algorithm", page)
 }
 
@@ -152,14 +154,14 @@ func (s *Site) Reconfigure(w http.ResponseWriter, r *http.Request, v view.Facts,
 	again := func(status int, form templates.Form) error {
 		return showReconfigure(w, r, status, v, templates.DefinePage{Form: form})
 	}
-	showing := func(snap *ledger.Snapshot) url.Values { return forms.ShowingChanges(chosen(snap), "") }
+	showing := func(snap *ledger.Snapshot) url.Values { return forms.ShowingChanges(definitionAsChosen(snap), "") }
 	if _, err := s.follow(r, v, form, showing); err != nil { // the preview says what would be put in whose place
 		return submission{done: func() error { return err }}
 	}
 	if form.Redraws() {
 		return submission{done: func() error { return again(http.StatusOK, form.Shown()) }}
 	}
-	change, fields := form.Changes(chosen(v.Snap))
+	change, fields := form.Changes(definitionAsChosen(v.Snap))
 	asked := submission{
 		do: func(cmd study.Command) error {
 			cmd.IfMatch = v.Snap.Version
@@ -170,7 +172,7 @@ func (s *Site) Reconfigure(w http.ResponseWriter, r *http.Request, v view.Facts,
 		fields: fields,
 		again:  func(form templates.Form) error { return again(http.StatusUnprocessableEntity, form) },
 	}
-	return asked.previewed(form, v.Snap, "changed", func() (*templates.Consequences, error) {
+	return asked.withPreview(form, v.Snap, "changed", func() (*templates.Consequences, error) {
 		impact, err := s.Studies.PreviewReconfiguration(r.Context(), v.Snap.ID, change)
 		if err != nil {
 			return nil, err
@@ -214,7 +216,7 @@ func (s *Site) follow(r *http.Request, v view.Facts, form *forms.Typed, showing 
 		return nil, err
 	}
 	form.Values.Set("at", strconv.FormatInt(v.Snap.Version, 10))
-	return form.Follow(showing(opened), showing(v.Snap)), nil
+	return form.TakeOver(showing(opened), showing(v.Snap)), nil
 }
 
 func showingEdit(snap *ledger.Snapshot) url.Values { return forms.NewEdit(editing(snap)).Show() }
@@ -304,7 +306,7 @@ func (s *Site) Import(w http.ResponseWriter, r *http.Request, v view.Facts, form
 			}
 			page.Found = result.Health
 			if len(result.Doubts) > 0 {
-				page.Ready, page.Doubts = oddRows, doubtful(result.Doubts, fields)
+				page.Ready, page.Doubts = oddRows, shownDoubts(result.Doubts, fields)
 			}
 			return err
 		},
@@ -317,7 +319,7 @@ func (s *Site) Import(w http.ResponseWriter, r *http.Request, v view.Facts, form
 		},
 	}
 	asked.doubted = func(form templates.Form, doubts []study.Doubt) error {
-		return showImport(w, r, http.StatusUnprocessableEntity, v, templates.ImportPage{Form: form, Ready: oddRows, Doubts: doubtful(doubts, fields)})
+		return showImport(w, r, http.StatusUnprocessableEntity, v, templates.ImportPage{Form: form, Ready: oddRows, Doubts: shownDoubts(doubts, fields)})
 	}
 	if options.DryRun {
 		asked.done = func() error {

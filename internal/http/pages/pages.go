@@ -75,7 +75,7 @@ func (s *Site) Of(page func(http.ResponseWriter, *http.Request, view.Facts) erro
 		if err != nil {
 			return err
 		}
-		return page(w, r, visiting(r, snap))
+		return page(w, r, newFacts(r, snap))
 	}
 }
 
@@ -138,19 +138,19 @@ func rendered(ctx context.Context, c templ.Component) ([]byte, error) {
 }
 
 func send(w http.ResponseWriter, status int, page []byte) error {
-	beHTML(w)
+	setHTMLHeaders(w)
 	w.WriteHeader(status)
 	_, err := w.Write(page)
 	return err
 }
 
-func beHTML(w http.ResponseWriter) {
+func setHTMLHeaders(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Add("Vary", "HX-Request")
 }
 
-// isPart tells whether htmx asks for a part of a page.
-func isPart(r *http.Request) bool { return r.Header.Get("HX-Request") == "true" }
+// isHTMX tells whether htmx asks for a part of a page.
+func isHTMX(r *http.Request) bool { return r.Header.Get("HX-Request") == "true" }
 
 // sentFrom is the address of the page that a browser sends from.
 func sentFrom(r *http.Request) *url.URL {
@@ -161,9 +161,9 @@ func sentFrom(r *http.Request) *url.URL {
 	return page
 }
 
-// letPartsFollow makes the other parts of the page fetch themselves, as they are after the study
+// refreshOtherParts makes the other parts of the page fetch themselves, as they are after the study
 // has become as given; nil is for the store to say.
-func letPartsFollow(w http.ResponseWriter, after *ledger.Snapshot) {
+func refreshOtherParts(w http.ResponseWriter, after *ledger.Snapshot) {
 	trigger := "changed"
 	if after != nil {
 		trigger = fmt.Sprintf(`{"changed": {"seen": %d}}`, after.Version)
@@ -220,7 +220,7 @@ var doneSentence = map[string]string{
 
 // GoTo sends the browser to another page after a form did its work, also when htmx sent the form.
 func GoTo(w http.ResponseWriter, r *http.Request, address string) error {
-	if isPart(r) {
+	if isHTMX(r) {
 		w.Header().Set("HX-Redirect", address)
 		w.WriteHeader(http.StatusNoContent)
 		return nil
@@ -323,7 +323,7 @@ func (s *Site) load(ctx context.Context, v *view.Facts, needed needs) error {
 func loadListed(v *view.Facts) error {
 	q := request.QueryOf(view.TrialsQuery(v.Query, v.Snap))
 	v.Show, _ = q.One("show")
-	v.Below = int(q.Whole("below", 0, int64(len(v.Snap.Trials)), 0))
+	v.Below = int(q.Int("below", 0, int64(len(v.Snap.Trials)), 0))
 	if err := q.Err(); err != nil {
 		return err
 	}
@@ -339,7 +339,7 @@ const eventsAtOnce = 500
 // loadEntries gets a page of the ledger, the one that ends before the entry that the query names.
 func loadEntries(ctx context.Context, studies *study.Service, v *view.Facts) (err error) {
 	q := request.QueryOf(view.LedgerQuery(v.Query, v.Snap))
-	before := q.Whole("before", 1, v.Snap.Version, v.Snap.Version+1)
+	before := q.Int("before", 1, v.Snap.Version, v.Snap.Version+1)
 	if err := q.Err(); err != nil {
 		return err
 	}
@@ -435,10 +435,10 @@ func (s *Site) loadVerification(ctx context.Context, v *view.Facts) error {
 	return err
 }
 
-// placed puts an error of the domain beside the fields that it is about, those that have no field, or
+// placeFaults puts an error of the domain beside the fields that it is about, those that have no field, or
 // all where the page has none for them, above the form. It returns false when the error needs a page
 // of its own.
-func placed(err error, form *forms.Typed, fields forms.Fields) bool {
+func placeFaults(err error, form *forms.Typed, fields forms.Fields) bool {
 	if err == nil {
 		return true
 	}
@@ -483,7 +483,7 @@ func submit(w http.ResponseWriter, r *http.Request, read func(*forms.Typed) subm
 		return err
 	}
 	asked := read(form)
-	if err = ofAnother(r, form.Values); err == nil && asked.do != nil && form.OK() {
+	if err = checkOwner(r, form.Values); err == nil && asked.do != nil && form.OK() {
 		cmd := command(r, form)
 		if asked.doubted != nil {
 			cmd.Sure = new(form.Text("sure"))
@@ -506,16 +506,16 @@ func submit(w http.ResponseWriter, r *http.Request, read func(*forms.Typed) subm
 	if asked.again == nil {
 		return errors.Join(err, form.Err())
 	}
-	if !placed(err, form, asked.fields) {
+	if !placeFaults(err, form, asked.fields) {
 		return err
 	}
 	return asked.again(form.Shown())
 }
 
-// previewed is what asked carries out where the form was sent from the preview of these values, at
+// withPreview is what asked carries out where the form was sent from the preview of these values, at
 // this moment of the study; else it is that preview, which look makes and draw shows.
-func (asked submission) previewed(form *forms.Typed, snap *ledger.Snapshot, done string, look func() (*templates.Consequences, error), draw func(*templates.Consequences) error) submission {
-	shown, seen := form.AsShown(snap.Hash), form.Text("shown")
+func (asked submission) withPreview(form *forms.Typed, snap *ledger.Snapshot, done string, look func() (*templates.Consequences, error), draw func(*templates.Consequences) error) submission {
+	shown, seen := form.Fingerprint(snap.Hash), form.Text("shown")
 	last := seen != "" && slices.Contains([]string{"save", "correct"}, form.Pressed())
 	if last && seen == shown {
 		return asked
@@ -543,9 +543,9 @@ func newKey(r *http.Request) string {
 
 func keyOf(who account.Identity) string { return who.Caller() + " " + rand.Text() }
 
-// ofAnother refuses a form that somebody else had opened, since nobody's typing is saved in
+// checkOwner refuses a form that somebody else had opened, since nobody's typing is saved in
 // another's name unless they send it themselves: the form becomes the caller's, to be sent again.
-func ofAnother(r *http.Request, values url.Values) error {
+func checkOwner(r *http.Request, values url.Values) error {
 	who, _ := request.Caller(r)
 	owner, _, named := strings.Cut(values.Get("key"), " ")
 	if !named || owner == who.Caller() {
@@ -559,13 +559,13 @@ func command(r *http.Request, form *forms.Typed) study.Command {
 	who, _ := request.Caller(r)
 	cmd := study.Command{By: who.By(), Author: who.Caller()}
 	if key := form.Values.Get("key"); key != "" && len(key) <= 255 {
-		cmd.Key = request.Key(r, key, []byte(form.Said()))
+		cmd.Key = request.Key(r, key, []byte(form.Content()))
 	}
 	return cmd
 }
 
-// madeAt is the page of a study that was made, with what is said there the first time.
-func madeAt(after *ledger.Snapshot, err error, said string) string {
+// madeStudyURL is the page of a study that was made, with what is said there the first time.
+func madeStudyURL(after *ledger.Snapshot, err error, said string) string {
 	if first := doneBefore(err); first != nil {
 		return "/studies/" + first.Study
 	}

@@ -116,9 +116,9 @@ func (s People) listTokensOn(r *http.Request, page *templates.PeoplePage) error 
 var sentTwice = &templates.Secret{Title: "This form was sent twice",
 	Help: "What it makes was made the first time, and its secret was in that answer alone. Where nobody has it, revoke what was made below and make another."}
 
-// making makes something whose secret tell shows this once; again, where there is one, shows the
+// makingSecret makes something whose secret tell shows this once; again, where there is one, shows the
 // form with these fields where something is wrong.
-func (s People) making(r *http.Request, fields forms.Fields, make func(ctx context.Context, by account.Identity) (*templates.Secret, error), tell func(*templates.Secret) error, again func(templates.Form) error) submission {
+func (s People) makingSecret(r *http.Request, fields forms.Fields, make func(ctx context.Context, by account.Identity) (*templates.Secret, error), tell func(*templates.Secret) error, again func(templates.Form) error) submission {
 	secret := sentTwice
 	return submission{
 		do: func(cmd study.Command) error {
@@ -139,16 +139,16 @@ func (s People) InvitePerson(w http.ResponseWriter, r *http.Request, form *forms
 	var want account.NewInvite
 	fields := forms.NewInvite(&want)
 	fields.Read(form)
-	return s.making(r, fields, func(ctx context.Context, by account.Identity) (*templates.Secret, error) {
+	return s.makingSecret(r, fields, func(ctx context.Context, by account.Identity) (*templates.Secret, error) {
 		_, secret, err := s.Accounts.CreateInvite(ctx, by, want)
 		return s.linkSecret("Invite link for "+want.Name, secret, "Send it to them. It works once, within seven days, and cannot be shown again."), err
-	}, s.telling(w, r), func(form templates.Form) error {
+	}, s.showingSecret(w, r), func(form templates.Form) error {
 		return s.showPeople(w, r, http.StatusUnprocessableEntity, func(page *templates.PeoplePage) { page.Invite = form.Like(page.Invite) })
 	})
 }
 
-// telling shows the people with something that is told this once.
-func (s People) telling(w http.ResponseWriter, r *http.Request) func(*templates.Secret) error {
+// showingSecret shows the people with something that is told this once.
+func (s People) showingSecret(w http.ResponseWriter, r *http.Request) func(*templates.Secret) error {
 	return func(secret *templates.Secret) error {
 		return s.showPeople(w, r, http.StatusOK, func(page *templates.PeoplePage) { page.Secret = secret })
 	}
@@ -164,10 +164,10 @@ func (s People) MakeToken(w http.ResponseWriter, r *http.Request, form *forms.Ty
 	var want account.NewToken
 	fields := forms.NewToken(nil, &want)
 	fields.Read(form)
-	return s.making(r, fields, func(ctx context.Context, by account.Identity) (*templates.Secret, error) {
+	return s.makingSecret(r, fields, func(ctx context.Context, by account.Identity) (*templates.Secret, error) {
 		_, secret, err := s.Accounts.CreateToken(ctx, by, want)
 		return &templates.Secret{Title: "Token “" + want.Name + "”", Text: secret, Help: "Copy it now: it cannot be shown again. Scripts send it as “Authorization: Bearer …”."}, err
-	}, s.telling(w, r), func(form templates.Form) error {
+	}, s.showingSecret(w, r), func(form templates.Form) error {
 		return s.showPeople(w, r, http.StatusUnprocessableEntity, func(page *templates.PeoplePage) { page.Token = form.Like(page.Token) })
 	})
 }
@@ -212,10 +212,10 @@ func (s People) changePerson(w http.ResponseWriter, r *http.Request, done string
 
 // LinkPerson makes a sign-in link for somebody who is locked out.
 func (s People) LinkPerson(w http.ResponseWriter, r *http.Request, _ *forms.Typed) submission {
-	return s.making(r, nil, func(ctx context.Context, by account.Identity) (*templates.Secret, error) {
+	return s.makingSecret(r, nil, func(ctx context.Context, by account.Identity) (*templates.Secret, error) {
 		link, secret, err := s.Accounts.CreateSignInLink(ctx, by, chi.URLParam(r, "person"))
 		return s.linkSecret("Sign-in link for "+link.Name, secret, "Send it to them. It works once, within "+minutes(account.SignInLinkLife)+"."), err
-	}, s.telling(w, r), nil)
+	}, s.showingSecret(w, r), nil)
 }
 
 func (s People) SharesPage(w http.ResponseWriter, r *http.Request) error {
@@ -250,7 +250,7 @@ func (s People) MakeShare(w http.ResponseWriter, r *http.Request, form *forms.Ty
 	want := account.NewShare{StudyID: request.StudyID(r)}
 	fields := forms.NewShare(&want)
 	fields.Read(form)
-	return s.making(r, fields, func(ctx context.Context, by account.Identity) (*templates.Secret, error) {
+	return s.makingSecret(r, fields, func(ctx context.Context, by account.Identity) (*templates.Secret, error) {
 		_, secret, err := s.Accounts.CreateShare(ctx, by, want)
 		return &templates.Secret{Title: "Link for " + want.Name, Text: s.PublicURL.JoinPath("share", secret).String(), Help: "Send it to them. It cannot be shown again."}, err
 	}, func(made *templates.Secret) error {
@@ -267,8 +267,8 @@ func (s People) RevokeShare(w http.ResponseWriter, r *http.Request, _ *forms.Typ
 	}
 }
 
-// person is who is signed in; tokens and links have no devices.
-func person(r *http.Request) (account.Identity, error) {
+// signedInPerson is who is signed in; tokens and links have no devices.
+func signedInPerson(r *http.Request) (account.Identity, error) {
 	who, _ := request.Caller(r)
 	if who.Kind != account.BySession {
 		return who, problem.NoPerson
@@ -281,7 +281,7 @@ func (s People) AccountPage(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s People) showAccount(w http.ResponseWriter, r *http.Request, secret *templates.Secret) error {
-	who, err := person(r)
+	who, err := signedInPerson(r)
 	if err != nil {
 		return err
 	}
@@ -321,8 +321,8 @@ func deviceName(agent string) string {
 
 // LinkMyDevice makes a link by which the same person signs in elsewhere.
 func (s People) LinkMyDevice(w http.ResponseWriter, r *http.Request, _ *forms.Typed) submission {
-	return s.making(r, nil, func(ctx context.Context, _ account.Identity) (*templates.Secret, error) {
-		who, err := person(r)
+	return s.makingSecret(r, nil, func(ctx context.Context, _ account.Identity) (*templates.Secret, error) {
+		who, err := signedInPerson(r)
 		if err == nil && who.ByPIN {
 			err = problem.FullSignIn
 		}
@@ -342,7 +342,7 @@ func (s People) linkSecret(title, secret, help string) *templates.Secret {
 
 // EndSession signs one of the person's browsers out.
 func (s People) EndSession(r *http.Request) error {
-	who, err := person(r)
+	who, err := signedInPerson(r)
 	if err == nil {
 		err = s.Accounts.EndSession(r.Context(), who.PersonID, chi.URLParam(r, "session"))
 	}

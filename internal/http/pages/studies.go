@@ -21,7 +21,7 @@ const studiesOnPage = 100
 
 // StudiesPage lists the studies that the caller may see.
 func (s *Site) StudiesPage(w http.ResponseWriter, r *http.Request) error {
-	wanted, err := request.Asked(r, func(q *request.Query) study.Listing {
+	wanted, err := request.Parse(r, func(q *request.Query) study.Listing {
 		return study.Listing{Only: request.Studies(r), Find: q.Text("find"), After: q.Mark("after"), Limit: studiesOnPage}
 	})
 	if err != nil {
@@ -45,7 +45,7 @@ func (s *Site) StudiesPage(w http.ResponseWriter, r *http.Request) error {
 	}
 	page.Lines = lists.Map(list, func(one ledger.Summary) templates.StudyLine { return view.Line(one, page.Now) })
 	if page.Viewer.MayCreateStudies() {
-		page.Start = start(r)
+		page.Start = startOffers(r)
 	}
 	return show(w, r, http.StatusOK, templates.StudiesView(page))
 }
@@ -57,8 +57,8 @@ var examples = []templates.Example{
 	{Problem: "machine", Title: "Machine settings", Text: "Parts per hour by speed, feed and coolant, with a limit on the temperature of the tool."},
 }
 
-// start is what the list of studies offers to begin with.
-func start(r *http.Request) templates.Start {
+// startOffers is what the list of studies offers to begin with.
+func startOffers(r *http.Request) templates.Start {
 	problems := lists.Map(design.SimulatedLabs(), func(lab design.SimulatedLab) templates.Option {
 		return templates.Option{Value: lab.Name(), Label: lab.Name() + ": " + lab.Summary()}
 	})
@@ -91,12 +91,12 @@ func (s *Site) MakeDemo(w http.ResponseWriter, r *http.Request, _ *forms.Typed) 
 				return err
 			}
 			after, err := s.Studies.Create(r.Context(), cmd, d)
-			if made = madeAt(after, err, "?done=demo"); err != nil {
+			if made = madeStudyURL(after, err, "?done=demo"); err != nil {
 				return err
 			}
 			err = s.Studies.Simulate(r.Context(), cmd, after.ID, study.DemoTrials, study.DemoMishaps...)
 			if errors.Is(err, study.ErrConflict) { // all labs are at work: its page has the button for later
-				made, err = madeAt(after, nil, "?done=made"), nil
+				made, err = madeStudyURL(after, nil, "?done=made"), nil
 			}
 			return err
 		},
@@ -107,7 +107,7 @@ func (s *Site) MakeDemo(w http.ResponseWriter, r *http.Request, _ *forms.Typed) 
 // Simulate lets the study's simulated lab run some trials, or stops it.
 func (s *Site) Simulate(w http.ResponseWriter, r *http.Request, v view.Facts, form *forms.Typed) submission {
 	show := func(again templates.Form) error {
-		if !isPart(r) {
+		if !isHTMX(r) {
 			if again.Faulty() {
 				return s.showStudy(w, r, http.StatusUnprocessableEntity, v, func(page *templates.StudyPage) { page.Error = again.General })
 			}

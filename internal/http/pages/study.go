@@ -34,8 +34,8 @@ import (
 	"headroom/web/templates"
 )
 
-// visiting is a study as a request sees it: what all parts of its pages are made from.
-func visiting(r *http.Request, snap *ledger.Snapshot) view.Facts {
+// newFacts is a study as a request sees it: what all parts of its pages are made from.
+func newFacts(r *http.Request, snap *ledger.Snapshot) view.Facts {
 	head := studyHead(r, snap)
 	who, _ := request.Caller(r)
 	query := r.URL.Query()
@@ -170,8 +170,8 @@ func (s *Site) showPart(w http.ResponseWriter, r *http.Request, v view.Facts, na
 		return err
 	}
 	if part.modelled {
-		if ready, err := s.drawnBehind(r.Context(), name, v); err != nil || !ready {
-			return leaveAsIs(w, v, err)
+		if ready, err := s.partReady(r.Context(), name, v); err != nil || !ready {
+			return keepShown(w, v, err)
 		}
 	}
 	if address != "" {
@@ -219,7 +219,7 @@ func (s *Site) showShared(w http.ResponseWriter, r *http.Request, v view.Facts, 
 	if err != nil {
 		return err
 	}
-	beHTML(w)
+	setHTMLHeaders(w)
 	return drawn.write(w, r)
 }
 
@@ -250,30 +250,30 @@ func (s *Site) showWork(w http.ResponseWriter, r *http.Request, v view.Facts) er
 	return show(w, r, http.StatusOK, templates.ModelWork(v.Work()))
 }
 
-// drawnBehind tells whether a section that needs the model can be drawn from what is at hand,
+// partReady tells whether a section that needs the model can be drawn from what is at hand,
 // having given it a moment. Of a long study what a slow one needs beyond the model is worked out
 // behind the request too.
-func (s *Site) drawnBehind(ctx context.Context, name string, v view.Facts) (ready bool, err error) {
+func (s *Site) partReady(ctx context.Context, name string, v view.Facts) (ready bool, err error) {
 	if !v.Long() || v.Working || !parts[name].slow {
 		return !v.Working, nil
 	}
-	ready, _, err = s.behind(ctx, v, name+"?"+v.Query.Encode(), func(ctx context.Context, of view.Facts) error {
+	ready, _, err = s.runBehind(ctx, v, name+"?"+v.Query.Encode(), func(ctx context.Context, of view.Facts) error {
 		return s.load(ctx, &of, parts[name].needs)
 	})
 	return ready, err
 }
 
-// behind lets work go on behind a request, having given it a moment, and tells whether it is done, or
+// runBehind lets work go on behind a request, having given it a moment, and tells whether it is done, or
 // since when it is under way.
-func (s *Site) behind(ctx context.Context, v view.Facts, what string, work func(context.Context, view.Facts) error) (ready bool, since time.Time, err error) {
+func (s *Site) runBehind(ctx context.Context, v view.Facts, what string, work func(context.Context, view.Facts) error) (ready bool, since time.Time, err error) {
 	patient, cancel := context.WithTimeout(ctx, s.ModelPatience)
 	defer cancel()
 	return s.Studies.Derived.Behind(patient, v.Snap, what, func(ctx context.Context) error { return work(ctx, v) })
 }
 
-// leaveAsIs lets what a page shows stay until there is something better. What waits for the model
+// keepShown lets what a page shows stay until there is something better. What waits for the model
 // is told when that is there; what waits for more asks again.
-func leaveAsIs(w http.ResponseWriter, v view.Facts, err error) error {
+func keepShown(w http.ResponseWriter, v view.Facts, err error) error {
 	if err != nil {
 		return err
 	}
@@ -294,7 +294,7 @@ func (s *Site) BoardPage(w http.ResponseWriter, r *http.Request, now view.Facts)
 	if err := s.awaitModel(r.Context(), &v); err != nil {
 		return err
 	}
-	if isPart(r) {
+	if isHTMX(r) {
 		part := boardPart(v, "") + v.Without()
 		follows := r.Header.Get("HX-Trigger") == boardMoment
 		if follows {
@@ -333,7 +333,7 @@ func (s *Site) atMoment(r *http.Request, now view.Facts) (view.Facts, error) {
 	if err != nil {
 		return now, problem.InQuery(err)
 	}
-	v := visiting(r, then)
+	v := newFacts(r, then)
 	v.Latest, v.At = now.Snap, at
 	return v, nil
 }
@@ -382,14 +382,14 @@ func (s *Site) board(ctx context.Context, v view.Facts) (templates.Board, error)
 func (s *Site) Verify(w http.ResponseWriter, r *http.Request, v view.Facts, _ *forms.Typed) submission {
 	return submission{
 		do: func(study.Command) error {
-			if isPart(r) {
+			if isHTMX(r) {
 				return s.Studies.VerifyBehind(v.Snap)
 			}
 			_, err := s.Studies.Verify(r.Context(), v.Snap)
 			return err
 		},
 		done: func() error {
-			if !isPart(r) {
+			if !isHTMX(r) {
 				return GoTo(w, r, v.Head.URL("/board#verified"))
 			}
 			return s.Verifying(w, r, v)
@@ -443,7 +443,7 @@ func (s *Site) reportBehind(r *http.Request, v *view.Facts) (ready bool, err err
 	if !v.Long() || !strings.Contains(r.Header.Get("Accept"), "text/html") {
 		return true, nil
 	}
-	ready, v.Since, err = s.behind(r.Context(), *v, fmt.Sprintf("report?entries=%d", v.Latest.Version), func(ctx context.Context, of view.Facts) error {
+	ready, v.Since, err = s.runBehind(r.Context(), *v, fmt.Sprintf("report?entries=%d", v.Latest.Version), func(ctx context.Context, of view.Facts) error {
 		return s.loadReport(ctx, &of)
 	})
 	return ready, err

@@ -44,7 +44,7 @@ func (s *Site) Close(w http.ResponseWriter, r *http.Request, v view.Tried, form 
 	fields := forms.NewClosing(&kind, &reason)
 	fields.Read(form)
 	to := form.Saved(v.Head.TrialURL(v.Trial.Number, "?done=closed"))
-	if page, among := amongWaiting(r); among && v.Trial.Waiting() {
+	if page, among := sentFromWaiting(r); among && v.Trial.Waiting() {
 		to = form.Saved(v.Head.URL(page+"?done=closed")) + "#next"
 	}
 	if ledger.Kind(kind) == ledger.Confirmed {
@@ -92,7 +92,7 @@ func (s *Site) Undo(w http.ResponseWriter, r *http.Request, v view.Tried, _ *for
 			after, err = s.Studies.Undo(r.Context(), cmd, v.Snap.ID, v.Trial.Number)
 			return err
 		},
-		done: func() error { return goOn(w, r, v, after, "X-Undone", "?done=undone", "") },
+		done: func() error { return showAfterChange(w, r, v, after, "X-Undone", "?done=undone", "") },
 	}
 }
 
@@ -148,13 +148,13 @@ func (s *Site) Correct(w http.ResponseWriter, r *http.Request, v view.Tried, for
 			return showCorrect(w, r, http.StatusUnprocessableEntity, v, form, nil)
 		},
 	}
-	return asked.previewed(form, v.Snap, "corrected", func() (*templates.Consequences, error) {
+	return asked.withPreview(form, v.Snap, "corrected", func() (*templates.Consequences, error) {
 		impact, err := s.Studies.PreviewCorrection(r.Context(), study.Command{Sure: &sure}, v.Snap.ID, correction)
 		if err != nil {
 			return nil, err
 		}
 		preview := view.CorrectionConsequences(v.Snap, impact)
-		preview.Doubts = doubtful(doubts, fields)
+		preview.Doubts = shownDoubts(doubts, fields)
 		return preview, nil
 	}, func(preview *templates.Consequences) error {
 		return showCorrect(w, r, http.StatusOK, v, form.Shown(), preview)
@@ -172,7 +172,7 @@ func (s *Site) Tell(w http.ResponseWriter, r *http.Request, v view.Tried, form *
 			return err
 		},
 		done: func() error {
-			return goOn(w, r, v, after, "X-Saved", "?done=saved", "&saved="+url.QueryEscape(fmt.Sprintf("%s/%d", v.Head.ID, v.Trial.Number)))
+			return showAfterChange(w, r, v, after, "X-Saved", "?done=saved", "&saved="+url.QueryEscape(fmt.Sprintf("%s/%d", v.Head.ID, v.Trial.Number)))
 		},
 		fields: fields,
 		again: func(form templates.Form) error { // beside what others saved of the trial meanwhile
@@ -181,7 +181,7 @@ func (s *Site) Tell(w http.ResponseWriter, r *http.Request, v view.Tried, form *
 			})(w, r)
 		},
 		doubted: func(form templates.Form, doubts []study.Doubt) error {
-			return s.tellAgain(w, r, v, form, doubtful(doubts, fields))
+			return s.tellAgain(w, r, v, form, shownDoubts(doubts, fields))
 		},
 	}
 }
@@ -194,31 +194,31 @@ func (s *Site) tellAgain(w http.ResponseWriter, r *http.Request, v view.Tried, f
 	if slices.ContainsFunc(entry.Meanwhile, func(m templates.Meanwhile) bool { return m.Mine != "" }) {
 		entry.Form.General = "Nothing of yours is saved yet: a result of this trial was saved meanwhile."
 	}
-	if isPart(r) {
+	if isHTMX(r) {
 		return show(w, r, http.StatusUnprocessableEntity, templates.EntryForm(v.Head, v.Trial.Number, entry))
 	}
 	return s.showTrial(w, r, http.StatusUnprocessableEntity, v, func(page *templates.TrialPage) { page.Card.Entry = entry })
 }
 
-// goOn shows the study again after something was done to a trial, which the header names, or lets its
+// showAfterChange shows the study again after something was done to a trial, which the header names, or lets its
 // parts fetch themselves. after is nil when the form had been sent before; kept ends what typed text
 // is done with.
-func goOn(w http.ResponseWriter, r *http.Request, v view.Tried, after *ledger.Snapshot, header, done, kept string) error {
+func showAfterChange(w http.ResponseWriter, r *http.Request, v view.Tried, after *ledger.Snapshot, header, done, kept string) error {
 	w.Header().Set(header, strconv.Itoa(v.Trial.Number))
-	if !isPart(r) {
+	if !isHTMX(r) {
 		return GoTo(w, r, v.Head.URL(done+kept+"#next"))
 	}
-	letPartsFollow(w, after)
-	if _, among := amongWaiting(r); !among {
+	refreshOtherParts(w, after)
+	if _, among := sentFromWaiting(r); !among {
 		return GoTo(w, r, v.Head.TrialURL(v.Trial.Number, done))
 	}
 	w.WriteHeader(http.StatusOK) // an empty answer takes the form away; the card follows with the refresh
 	return nil
 }
 
-// amongWaiting tells whether a form was sent from beside the trials that wait, and on which page of
+// sentFromWaiting tells whether a form was sent from beside the trials that wait, and on which page of
 // the study.
-func amongWaiting(r *http.Request) (page string, among bool) {
+func sentFromWaiting(r *http.Request) (page string, among bool) {
 	page, among = strings.CutPrefix(sentFrom(r).Path, "/studies/"+request.StudyID(r))
 	return page, among && (page == "" || page == "/bench")
 }
@@ -233,19 +233,19 @@ func (s *Site) Ask(w http.ResponseWriter, r *http.Request, v view.Facts, form *f
 			return err
 		},
 		done: func() error {
-			if !isPart(r) {
+			if !isHTMX(r) {
 				return GoTo(w, r, v.Head.URL("?done=asked#next"))
 			}
 			return s.Of(func(w http.ResponseWriter, r *http.Request, v view.Facts) error {
-				letPartsFollow(w, v.Snap)
+				refreshOtherParts(w, v.Snap)
 				return show(w, r, http.StatusOK, templates.NextSection(v.Next()))
 			})(w, r)
 		},
 		again: func(templates.Form) error {
-			form.AllGeneral() // it has no room beside its fields
+			form.FaultsAboveForm() // it has no room beside its fields
 			next := v.Next()
 			next.Ask = form.Shown()
-			if isPart(r) {
+			if isHTMX(r) {
 				return show(w, r, http.StatusUnprocessableEntity, templates.NextSection(next))
 			}
 			return s.showStudy(w, r, http.StatusUnprocessableEntity, v, func(page *templates.StudyPage) { page.Next = next })
@@ -297,7 +297,7 @@ func (s *Site) AddOwn(w http.ResponseWriter, r *http.Request, v view.Facts, form
 	switch seen := form.Text("shown"); {
 	case form.Pressed() == "forecast":
 		asked.do, asked.done = nil, func() error { return expect(http.StatusOK) }
-	case seen != "" && seen != form.AsShown(""):
+	case seen != "" && seen != form.Fingerprint(""):
 		asked.do, asked.done = nil, func() error { return expect(http.StatusUnprocessableEntity) }
 	}
 	return asked
@@ -307,25 +307,25 @@ func (s *Site) AddOwn(w http.ResponseWriter, r *http.Request, v view.Facts, form
 func (s *Site) showForecast(w http.ResponseWriter, r *http.Request, status int, form *forms.Typed, fields forms.Fields, own study.OwnTrial) error {
 	who, _ := request.Caller(r)
 	snap, forecast, err := s.Studies.Forecast(r.Context(), study.Command{By: who.By()}, request.StudyID(r), own)
-	if snap == nil || !placed(err, form, fields) {
+	if snap == nil || !placeFaults(err, form, fields) {
 		return err
 	}
 	page := templates.OwnPage{Form: form.Shown()}
 	if err != nil {
-		return showOwn(w, r, http.StatusUnprocessableEntity, visiting(r, snap), page)
+		return showOwn(w, r, http.StatusUnprocessableEntity, newFacts(r, snap), page)
 	}
-	page.Doubts = doubtful(study.DoubtOwn(snap, own, forecast), fields)
+	page.Doubts = shownDoubts(study.DoubtOwn(snap, own, forecast), fields)
 	var known map[string]float64 // by the limit's name, of those that need no model
 	if settings, place, faults := own.Place(snap.Compiled(), "parameters"); len(faults) == 0 {
 		known, _ = snap.Compiled().KnownAt(settings, place, own.Brought)
 	}
 	page.Forecast = view.ForecastOf(snap, forecast, known)
-	page.Forecast.Shown = form.AsShown("")
-	return showOwn(w, r, status, visiting(r, snap), page)
+	page.Forecast.Shown = form.Fingerprint("")
+	return showOwn(w, r, status, newFacts(r, snap), page)
 }
 
-// doubtful is what a form with these fields shows of doubts, those of a table by line.
-func doubtful(doubts []study.Doubt, fields forms.Fields) templates.Doubts {
+// shownDoubts is what a form with these fields shows of doubts, those of a table by line.
+func shownDoubts(doubts []study.Doubt, fields forms.Fields) templates.Doubts {
 	shown := templates.Doubts{Sure: study.Doubted(doubts)}
 	for _, d := range doubts {
 		text := d.Text

@@ -43,9 +43,9 @@ func ofField(status int, place, field, detail string) *Problem {
 	return p
 }
 
-// Unread is why a body could not be read: an error that says so itself, as of one that is too large,
+// Unreadable is why a body could not be read: an error that says so itself, as of one that is too large,
 // or else that it is malformed, in these words.
-func Unread(err error, words string) error {
+func Unreadable(err error, words string) error {
 	var tooLarge *http.MaxBytesError
 	var said *Problem
 	if errors.As(err, &tooLarge) || errors.As(err, &said) {

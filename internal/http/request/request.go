@@ -30,8 +30,8 @@ const MaxSeq = 1 << 53
 
 type contextKey struct{}
 
-// From is the request with who is asking.
-func From(r *http.Request, who account.Identity) *http.Request {
+// WithCaller is the request with who is asking.
+func WithCaller(r *http.Request, who account.Identity) *http.Request {
 	return r.WithContext(context.WithValue(r.Context(), contextKey{}, who))
 }
 
@@ -64,13 +64,13 @@ func StudyID(r *http.Request) string { return chi.URLParam(r, "id") }
 
 // At is the ledger event after which the caller wants to see the study, 0 for as it is now.
 func At(r *http.Request) (int64, error) {
-	return Asked(r, func(q *Query) int64 { return q.Whole("at", 1, MaxSeq, 0) })
+	return Parse(r, func(q *Query) int64 { return q.Int("at", 1, MaxSeq, 0) })
 }
 
 // Seen is the ledger event that the caller has heard of, 0 when it is for the store to say how far
 // the study is.
 func Seen(r *http.Request) (int64, error) {
-	return Asked(r, func(q *Query) int64 { return q.Whole("seen", 0, MaxSeq, 0) })
+	return Parse(r, func(q *Query) int64 { return q.Int("seen", 0, MaxSeq, 0) })
 }
 
 // TrialNumber is the trial in the path; what is no number is no trial.
@@ -97,8 +97,8 @@ func ReadQuery(u *url.URL) (*Query, error) {
 	return QueryOf(values), nil
 }
 
-// Asked is what read makes of the query of a request.
-func Asked[T any](r *http.Request, read func(*Query) T) (asked T, err error) {
+// Parse is what read makes of the query of a request.
+func Parse[T any](r *http.Request, read func(*Query) T) (asked T, err error) {
 	q, err := ReadQuery(r.URL)
 	if err != nil {
 		return asked, err
@@ -134,8 +134,8 @@ func (q *Query) One(name string) (string, bool) {
 	return values[0], true
 }
 
-// Whole returns a whole number between low and high, absent when it is not given.
-func (q *Query) Whole(name string, low, high, absent int64) int64 {
+// Int returns a whole number between low and high, absent when it is not given.
+func (q *Query) Int(name string, low, high, absent int64) int64 {
 	text, given := q.One(name)
 	if !given {
 		return absent
@@ -174,22 +174,22 @@ func (q *Query) Only(names []string) {
 	}
 }
 
-// mostTyped is how many characters a text in a query may have.
-const mostTyped = 200
+// maxTextLength is how many characters a text in a query may have.
+const maxTextLength = 200
 
 // Text returns a text that somebody typed, "" when none is given.
 func (q *Query) Text(name string) string {
 	text, _ := q.One(name)
 	if wrong := design.CheckText(text); wrong != "" {
 		q.fault(name, wrong, nil)
-	} else if n := utf8.RuneCountInString(text); n > mostTyped {
-		q.fault(name, fmt.Sprintf("has %d characters; at most %d are allowed", n, mostTyped), nil)
+	} else if n := utf8.RuneCountInString(text); n > maxTextLength {
+		q.fault(name, fmt.Sprintf("has %d characters; at most %d are allowed", n, maxTextLength), nil)
 	}
 	return text
 }
 
-// Yes returns a parameter that is true or false, false when it is not given.
-func (q *Query) Yes(name string) bool {
+// Bool returns a parameter that is true or false, false when it is not given.
+func (q *Query) Bool(name string) bool {
 	text, given := q.One(name)
 	if given && text != "true" && text != "false" {
 		q.fault(name, "must be true or false", text)
@@ -210,9 +210,9 @@ func mustBeOneOf[T ~string](allowed []T) string {
 	return "must be one of " + strings.Trim(fmt.Sprintf("%q", allowed), "[]")
 }
 
-// Among returns the words given, in one parameter with commas or in several, each of which must be
+// ListOf returns the words given, in one parameter with commas or in several, each of which must be
 // one of allowed; nil where the parameter is not given, and nowhere else, since that stands for any.
-func Among[T ~string](q *Query, name string, allowed ...T) []T {
+func ListOf[T ~string](q *Query, name string, allowed ...T) []T {
 	if q.values[name] == nil {
 		return nil
 	}

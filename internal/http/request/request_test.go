@@ -67,8 +67,8 @@ func TestAParameterThatIsNotThere(t *testing.T) {
 
 // readAll reads every kind of parameter.
 func readAll(q *Query) (at, limit, wait int64, dry bool, statuses []ledger.Status) {
-	return q.Whole("at", 1, MaxSeq, 0), q.Whole("limit", 1, 1000, 1000), q.Whole("wait", 0, 60, 0), q.Yes("dry_run"),
-		Among(q, "status", ledger.StatusSuggested, ledger.StatusPartial, ledger.StatusCompleted)
+	return q.Int("at", 1, MaxSeq, 0), q.Int("limit", 1, 1000, 1000), q.Int("wait", 0, 60, 0), q.Bool("dry_run"),
+		ListOf(q, "status", ledger.StatusSuggested, ledger.StatusPartial, ledger.StatusCompleted)
 }
 
 // TestOneOf: a word of a few, said once, is one of them.
@@ -91,7 +91,7 @@ func TestOneOf(t *testing.T) {
 func TestAmong(t *testing.T) {
 	for text, good := range map[string]bool{"": true, "status=failed": true, "status=failed,partial&status=failed": true, "status=": false, "status=,": false, "status=failed,": false, "status=lost": false} {
 		q := must.Get(ReadQuery(&url.URL{RawQuery: text}))(t)
-		if Among(q, "status", ledger.StatusPartial, ledger.StatusFailed); (q.Err() == nil) != good {
+		if ListOf(q, "status", ledger.StatusPartial, ledger.StatusFailed); (q.Err() == nil) != good {
 			t.Errorf("%q: %v", text, q.Err())
 		}
 	}

@@ -57,12 +57,12 @@ func (p Planned) Play(ctx context.Context, folder string, step func()) error {
 	return Write(p.file(folder), content)
 }
 
-// who played what.
-type who struct{ of, label string }
+// caseAndLabel played what.
+type caseAndLabel struct{ problem, label string }
 
 // recordsOf reads the records of games, in their order.
-func recordsOf[Record any](folder string, games []Planned) (map[who][]*Record, error) {
-	all := map[who][]*Record{}
+func recordsOf[Record any](folder string, games []Planned) (map[caseAndLabel][]*Record, error) {
+	all := map[caseAndLabel][]*Record{}
 	for _, p := range games {
 		content, err := os.ReadFile(p.file(folder))
 		if err != nil {
@@ -72,7 +72,7 @@ func recordsOf[Record any](folder string, games []Planned) (map[who][]*Record, e
 		if err := json.Unmarshal(content, record); err != nil {
 			return nil, fmt.Errorf("%s: %w; remove it to play the game again", p.file(folder), err)
 		}
-		of := who{p.Case, p.Label}
+		of := caseAndLabel{p.Case, p.Label}
 		all[of] = append(all[of], record)
 	}
 	return all, nil
@@ -85,9 +85,9 @@ type curve struct {
 	means []Estimate
 }
 
-// cellOf draws curves, with bands of their standard errors behind them where there are several
+// panelOf draws curves, with bands of their standard errors behind them where there are several
 // games.
-func cellOf(title, x string, curves []curve) chart.Panel {
+func panelOf(title, x string, curves []curve) chart.Panel {
 	cell := chart.Panel{Title: title, X: chart.Axis{Title: x, Whole: true}}
 	var lines []chart.Trace
 	for i, c := range curves {
@@ -145,9 +145,9 @@ func Paired(a, b []float64) Estimate {
 	return estimateOf(lists.Of(len(a), func(i int) float64 { return a[i] - b[i] }))
 }
 
-// Over is the mean of independent estimates, one a problem, each of the same weight; its error is
+// MeanOver is the mean of independent estimates, one a problem, each of the same weight; its error is
 // √(Σ s²) over their number. Problems where a figure has no meaning are left out.
-func Over(estimates []Estimate) Estimate {
+func MeanOver(estimates []Estimate) Estimate {
 	kept := slices.DeleteFunc(slices.Clone(estimates), func(e Estimate) bool { return math.IsNaN(e.Mean) })
 	var all Estimate
 	square, n := 0.0, float64(len(kept))
@@ -164,8 +164,8 @@ func Over(estimates []Estimate) Estimate {
 	return all
 }
 
-// along estimates step by step from lists of as many steps, one a game.
-func along(games [][]float64) []Estimate {
+// estimatesByStep estimates step by step from lists of as many steps, one a game.
+func estimatesByStep(games [][]float64) []Estimate {
 	return lists.Of(len(games[0]), func(t int) Estimate {
 		return estimateOf(lists.Map(games, func(steps []float64) float64 { return steps[t] }))
 	})

@@ -69,11 +69,11 @@ func (e Experiment) instance(seed uint64) (*problems.Instance, error) {
 			return nil, err
 		}
 	}
-	return in, e.vary(in)
+	return in, e.override(in)
 }
 
-// vary replaces what the experiment sets otherwise.
-func (e Experiment) vary(in *problems.Instance) error {
+// override replaces what the experiment sets otherwise.
+func (e Experiment) override(in *problems.Instance) error {
 	in.Noise = slices.Clone(in.Noise)
 	for i, own := range in.Noise {
 		variance := e.CostNoise
@@ -146,18 +146,18 @@ func (e Experiment) config(in *problems.Instance, seed uint64) (*optimizer.Confi
 	for j := range cfg.Costs {
 		cfg.Costs[j].Margin = settings.Margin(cfg.Costs[j].Name)
 	}
-	return cfg, e.suits(algorithm, in, cfg)
+	return cfg, e.checkFit(algorithm, in, cfg)
 }
 
-// mostDrawn is the largest number of arms for algorithms that draw whole functions, at O(M³) a
+// maxDrawnArms is the largest number of arms for algorithms that draw whole functions, at O(M³) a
 // round.
-const mostDrawn = 2000
+const maxDrawnArms = 2000
 
-// suits tells whether the algorithm can be played on the problem.
-func (e Experiment) suits(d policy.Description, in *problems.Instance, cfg *optimizer.Config) error {
+// checkFit tells whether the algorithm can be played on the problem.
+func (e Experiment) checkFit(d policy.Description, in *problems.Instance, cfg *optimizer.Config) error {
 	switch traits := d.Build(cfg.Context(), cfg.Settings).Traits(); {
-	case traits.Drawn != nil && len(in.Arms) > mostDrawn:
-		return fmt.Errorf("%s draws whole functions, which takes too long over %d arms; it needs a grid of at most %d", d.Name, len(in.Arms), mostDrawn)
+	case traits.Drawn != nil && len(in.Arms) > maxDrawnArms:
+		return fmt.Errorf("%s draws whole functions, which takes too long over %d arms; it needs a grid of at most %d", d.Name, len(in.Arms), maxDrawnArms)
 	case d.NeedsGivenConstraint && in.Given == nil:
 		return fmt.Errorf("%s needs a constraint known before each round, as the problem queue has", d.Name)
 	case d.NeedsSafeSeeds && len(cfg.SafeSeeds) == 0:
@@ -183,19 +183,19 @@ func (e Experiment) lambda(in *problems.Instance, metric int) float64 {
 
 // engine decides as a study does: by the state of the history so far, fitting when a fit is due.
 type engine struct {
-	world   *rounds
+	world   *roundsWorld
 	metrics []string
 	state   *optimizer.State
 	history optimizer.History
 	fits    []optimizer.Fit
 }
 
-func newEngine(cfg *optimizer.Config, w *rounds) (*engine, error) {
+func newEngine(cfg *optimizer.Config, w *roundsWorld) (*engine, error) {
 	state, err := optimizer.Replay(context.Background(), cfg, &optimizer.History{})
 	return &engine{world: w, state: state, metrics: lists.Map(cfg.Metrics, func(m optimizer.Metric) string { return m.Name })}, err
 }
 
-func (e *engine) choose(ctx context.Context, _ int) ([]move, error) {
+func (e *engine) choose(ctx context.Context, _ int) ([]decision, error) {
 	if e.state.FitDue() {
 		fit, err := e.state.FitNow(ctx)
 		if err != nil {
@@ -221,7 +221,7 @@ func (e *engine) choose(ctx context.Context, _ int) ([]move, error) {
 		}
 	}
 	e.history.Rounds = append(e.history.Rounds, round)
-	return []move{{d.Place, d.Multipliers}}, nil
+	return []decision{{d.Place, d.Multipliers}}, nil
 }
 
 // learn notes readings as told, leaving histories that states have been made of as they are.

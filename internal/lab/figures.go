@@ -11,8 +11,8 @@ import (
 	"headroom/internal/study/design"
 )
 
-// judged is a game with the truth by which it is judged.
-type judged struct {
+// judgedGame is a game with the truth by which it is judged.
+type judgedGame struct {
 	*Problem
 	*Record
 }
@@ -20,7 +20,7 @@ type judged struct {
 // Figure is one number by which a game is judged.
 type Figure struct {
 	Name, Title string
-	Of          func(g judged) float64 // NaN: it has no meaning in this game
+	Of          func(g judgedGame) float64 // NaN: it has no meaning in this game
 	// OwnUnit: it is in the unit of a metric, of which there is no mean over problems, and infinite
 	// where a game has found nothing.
 	OwnUnit bool
@@ -29,42 +29,42 @@ type Figure struct {
 // Figures lists them. Settings are judged by their truth, whatever was read there; the rows at the
 // start count as found.
 var Figures = slices.Concat([]Figure{
-	{Name: "share", Title: "mean share of the best feasible value over the asks", Of: func(g judged) float64 { return mean(g.shares()) }},
-	{Name: "final", Title: "share at the end", Of: func(g judged) float64 { return last(g.shares()) }},
+	{Name: "share", Title: "mean share of the best feasible value over the asks", Of: func(g judgedGame) float64 { return mean(g.shares()) }},
+	{Name: "final", Title: "share at the end", Of: func(g judgedGame) float64 { return last(g.shares()) }},
 }, within(0.05), within(0.02), within(0.01), []Figure{
-	{Name: "infeasible", Title: "asks outside a limit", Of: counting(Trial.outside)},
-	{Name: "before", Title: "of them before a feasible row was known", Of: func(g judged) float64 { return countIf(g.Asks[:g.feasibleFrom()], Trial.outside) }},
-	{Name: "after", Title: "of them after", Of: func(g judged) float64 { return countIf(g.Asks[g.feasibleFrom():], Trial.outside) }},
-	{Name: "seeking", Title: "of them until within 2 % of the best", Of: seeking(Trial.outside)},
-	{Name: "excess", Title: "largest excess beyond a limit, in standard deviations of its metric over the settings", Of: func(g judged) float64 { return slices.Max(append(g.excesses(), 0)) }},
-	{Name: "excesses", Title: "sum of all such excesses", Of: func(g judged) float64 { return sum(g.excesses()) }},
-	{Name: "repeats", Title: "asks within .002 of the ranges of an earlier one (in a table: to known rows)", Of: counting(Trial.repeats)},
-	{Name: "rereading", Title: "of them until within 2 % of the best", Of: seeking(Trial.repeats)},
-	{Name: "failed", Title: "asks that failed", Of: counting(Trial.fails)},
-	{Name: "again", Title: "of them at settings that had failed before", Of: judged.failedAgain},
-	{Name: "regret", Title: "regret of the best feasible setting", OwnUnit: true, Of: judged.regret},
+	{Name: "infeasible", Title: "asks outside a limit", Of: countOf(Trial.outside)},
+	{Name: "before", Title: "of them before a feasible row was known", Of: func(g judgedGame) float64 { return countIf(g.Asks[:g.feasibleFrom()], Trial.outside) }},
+	{Name: "after", Title: "of them after", Of: func(g judgedGame) float64 { return countIf(g.Asks[g.feasibleFrom():], Trial.outside) }},
+	{Name: "seeking", Title: "of them until within 2 % of the best", Of: countUntilNear(Trial.outside)},
+	{Name: "excess", Title: "largest excess beyond a limit, in standard deviations of its metric over the settings", Of: func(g judgedGame) float64 { return slices.Max(append(g.excesses(), 0)) }},
+	{Name: "excesses", Title: "sum of all such excesses", Of: func(g judgedGame) float64 { return sum(g.excesses()) }},
+	{Name: "repeats", Title: "asks within .002 of the ranges of an earlier one (in a table: to known rows)", Of: countOf(Trial.repeats)},
+	{Name: "rereading", Title: "of them until within 2 % of the best", Of: countUntilNear(Trial.repeats)},
+	{Name: "failed", Title: "asks that failed", Of: countOf(Trial.fails)},
+	{Name: "again", Title: "of them at settings that had failed before", Of: judgedGame.failedAgain},
+	{Name: "regret", Title: "regret of the best feasible setting", OwnUnit: true, Of: judgedGame.regret},
 }, lookFigures(), []Figure{
-	{Name: "best", Title: "the best feasible setting is recommended", Of: func(g judged) float64 { return indicator(g.verdict(g.end()) == RecommendedBest) }},
-	{Name: "none", Title: "nothing is recommended", Of: func(g judged) float64 { return indicator(g.verdict(g.end()) == RecommendedNone) }},
+	{Name: "best", Title: "the best feasible setting is recommended", Of: func(g judgedGame) float64 { return indicator(g.verdict(g.end()) == RecommendedBest) }},
+	{Name: "none", Title: "nothing is recommended", Of: func(g judgedGame) float64 { return indicator(g.verdict(g.end()) == RecommendedNone) }},
 	{Name: "new50", Title: "coverage of the 50 % band, new settings", Of: covered(func(c optimizer.Calibration) (optimizer.Coverage, float64) { return c.New, c.New.Coverage50 })},
 	{Name: "new80", Title: "coverage of the 80 % band, new settings", Of: covered(func(c optimizer.Calibration) (optimizer.Coverage, float64) { return c.New, c.New.Coverage80 })},
 	{Name: "new95", Title: "coverage of the 95 % band, new settings", Of: covered(func(c optimizer.Calibration) (optimizer.Coverage, float64) { return c.New, c.New.Coverage95 })},
 	{Name: "known95", Title: "coverage of the 95 % band, repeated settings", Of: covered(func(c optimizer.Calibration) (optimizer.Coverage, float64) { return c.Repeated, c.Repeated.Coverage95 })},
 	{Name: "shown95", Title: "coverage of the 95 % band as the product shows it", Of: covered(func(c optimizer.Calibration) (optimizer.Coverage, float64) { return c.Coverage, c.Coverage95 })},
-	{Name: "p50", Title: "milliseconds an ask, median", Of: func(g judged) float64 { return g.milliseconds(0.5) }},
-	{Name: "p95", Title: "milliseconds an ask, 95th percentile", Of: func(g judged) float64 { return g.milliseconds(0.95) }},
+	{Name: "p50", Title: "milliseconds an ask, median", Of: func(g judgedGame) float64 { return g.milliseconds(0.5) }},
+	{Name: "p95", Title: "milliseconds an ask, 95th percentile", Of: func(g judgedGame) float64 { return g.milliseconds(0.95) }},
 })
 
 // within are the figures of coming so near to the best.
 func within(share float64) []Figure {
 	percent := fmt.Sprintf("%.0f", 100*share)
 	return []Figure{
-		{Name: "to" + percent, Title: "asks until within " + percent + " % of the best (never = asks + 1)", Of: func(g judged) float64 { return g.asksTo(share) }},
-		{Name: "in" + percent, Title: "within " + percent + " % at the end", Of: func(g judged) float64 {
+		{Name: "to" + percent, Title: "asks until within " + percent + " % of the best (never = asks + 1)", Of: func(g judgedGame) float64 { return g.asksTo(share) }},
+		{Name: "in" + percent, Title: "within " + percent + " % at the end", Of: func(g judgedGame) float64 {
 			if !g.Scale.Any {
 				return math.NaN()
 			}
-			return indicator(comesNear(last(g.shares()), share))
+			return indicator(reaches(last(g.shares()), share))
 		}},
 	}
 }
@@ -77,8 +77,8 @@ func lookFigures() []Figure {
 		if trials > 0 {
 			name, when = fmt.Sprint(trials), fmt.Sprintf("at %d trials", trials)
 		}
-		at := func(of func(judged, Look) float64) func(judged) float64 { // NaN where the game has no look at so many trials
-			return func(g judged) float64 {
+		at := func(of func(judgedGame, Look) float64) func(judgedGame) float64 { // NaN where the game has no look at so many trials
+			return func(g judgedGame) float64 {
 				if trials == 0 {
 					return of(g, g.end())
 				}
@@ -89,16 +89,16 @@ func lookFigures() []Figure {
 			}
 		}
 		list = append(list,
-			Figure{Name: "kept" + name, Title: "recommended / found share of the best, " + when, Of: at(judged.kept)},
-			Figure{Name: "lost" + name, Title: "regret of what is recommended " + when, OwnUnit: true, Of: at(judged.lost)},
+			Figure{Name: "kept" + name, Title: "recommended / found share of the best, " + when, Of: at(judgedGame.kept)},
+			Figure{Name: "lost" + name, Title: "regret of what is recommended " + when, OwnUnit: true, Of: at(judgedGame.lost)},
 			Figure{Name: "wrong" + name, Title: "an infeasible setting is recommended " + when,
-				Of: at(func(g judged, look Look) float64 { return indicator(g.verdict(look) == RecommendedInfeasible) })})
+				Of: at(func(g judgedGame, look Look) float64 { return indicator(g.verdict(look) == RecommendedInfeasible) })})
 	}
 	return append(list,
-		Figure{Name: "held", Title: "looks whose interval holds the best value within the limits", Of: judged.held},
-		Figure{Name: "enough", Title: "looks at which little is said to be left", Of: func(g judged) float64 { return float64(len(g.enough())) }},
-		Figure{Name: "mistaken", Title: "of them with more left than was said", Of: judged.mistaken},
-		Figure{Name: "stopped", Title: "share of the best for a lab that stops then", Of: judged.stopped})
+		Figure{Name: "held", Title: "looks whose interval holds the best value within the limits", Of: judgedGame.held},
+		Figure{Name: "enough", Title: "looks at which little is said to be left", Of: func(g judgedGame) float64 { return float64(len(g.enough())) }},
+		Figure{Name: "mistaken", Title: "of them with more left than was said", Of: judgedGame.mistaken},
+		Figure{Name: "stopped", Title: "share of the best for a lab that stops then", Of: judgedGame.stopped})
 }
 
 // LimitFigures are those of the problem's own limits, in their units.
@@ -107,15 +107,15 @@ func (p *Problem) LimitFigures() []Figure {
 	for _, c := range p.Study.Constraints {
 		limit := strings.TrimSpace(fmt.Sprintf("%s %s %s %s", c.Metric, c.Op, design.FormatNumber(c.Threshold), c.Unit))
 		list = append(list,
-			Figure{Name: "excess of " + c.Name, Title: "largest excess beyond " + limit, Of: func(g judged) float64 { return slices.Max(append(g.beyond(c), 0)) }},
-			Figure{Name: "excesses of " + c.Name, Title: "sum of the excesses beyond " + limit, Of: func(g judged) float64 { return sum(g.beyond(c)) }})
+			Figure{Name: "excess of " + c.Name, Title: "largest excess beyond " + limit, Of: func(g judgedGame) float64 { return slices.Max(append(g.beyond(c), 0)) }},
+			Figure{Name: "excesses of " + c.Name, Title: "sum of the excesses beyond " + limit, Of: func(g judgedGame) float64 { return sum(g.beyond(c)) }})
 	}
 	return list
 }
 
 // shares are, after each ask, the share of the best feasible value found so far, 0 while there is
 // none; nil where nothing is feasible at all.
-func (g judged) shares() []float64 {
+func (g judgedGame) shares() []float64 {
 	if !g.Scale.Any {
 		return nil
 	}
@@ -128,7 +128,7 @@ func (g judged) shares() []float64 {
 	return out
 }
 
-func (g judged) share(t Trial) float64 {
+func (g judgedGame) share(t Trial) float64 {
 	if !t.found() {
 		return 0
 	}
@@ -137,20 +137,20 @@ func (g judged) share(t Trial) float64 {
 
 // asksTo counts the asks until the best feasible setting found is within a share of the best; one
 // more than there were where it never is.
-func (g judged) asksTo(within float64) float64 {
+func (g judgedGame) asksTo(within float64) float64 {
 	if !g.Scale.Any {
 		return math.NaN()
 	}
 	for i, t := range g.trials() {
-		if comesNear(g.share(t), within) {
+		if reaches(g.share(t), within) {
 			return float64(max(0, i+1-len(g.Start)))
 		}
 	}
 	return float64(len(g.Asks) + 1)
 }
 
-// comesNear leaves room for rounding.
-func comesNear(share, within float64) bool { return share >= 1-within-1e-12 }
+// reaches leaves room for rounding.
+func reaches(share, within float64) bool { return share >= 1-within-1e-12 }
 
 func indicator(is bool) float64 {
 	if is {
@@ -167,15 +167,15 @@ func countIf(trials []Trial, is func(Trial) bool) float64 {
 	return n
 }
 
-// counting counts the asks of a kind.
-func counting(is func(Trial) bool) func(judged) float64 {
-	return func(g judged) float64 { return countIf(g.Asks, is) }
+// countOf counts the asks of a kind.
+func countOf(is func(Trial) bool) func(judgedGame) float64 {
+	return func(g judgedGame) float64 { return countIf(g.Asks, is) }
 }
 
-// seeking counts the asks of a kind until one of them, itself not counted, is within 2 % of the
+// countUntilNear counts the asks of a kind until one of them, itself not counted, is within 2 % of the
 // best; all of them where none ever is.
-func seeking(is func(Trial) bool) func(judged) float64 {
-	return func(g judged) float64 {
+func countUntilNear(is func(Trial) bool) func(judgedGame) float64 {
+	return func(g judgedGame) float64 {
 		until := g.asksTo(0.02)
 		if math.IsNaN(until) {
 			return until
@@ -185,7 +185,7 @@ func seeking(is func(Trial) bool) func(judged) float64 {
 }
 
 // failedAgain counts the asks that failed nearly where an earlier one had.
-func (g judged) failedAgain() float64 {
+func (g judgedGame) failedAgain() float64 {
 	var before []Trial
 	again := 0.0
 	for _, t := range g.Asks {
@@ -199,7 +199,7 @@ func (g judged) failedAgain() float64 {
 
 // excesses are how far the asks lay beyond each limit, in standard deviations of its metric over
 // the settings.
-func (g judged) excesses() []float64 {
+func (g judgedGame) excesses() []float64 {
 	var list []float64
 	for _, c := range g.Study.Constraints {
 		list = append(list, lists.Map(g.beyond(c), func(excess float64) float64 { return excess / g.Spread[c.Metric] })...)
@@ -208,7 +208,7 @@ func (g judged) excesses() []float64 {
 }
 
 // beyond are how far the asks outside a limit lay beyond it, in its metric's unit.
-func (g judged) beyond(c design.Constraint) []float64 {
+func (g judgedGame) beyond(c design.Constraint) []float64 {
 	return lists.Pick(g.Asks, func(t Trial) (float64, bool) {
 		excess := c.Excess(t.Truth[c.Metric])
 		return excess, excess > 0 && !t.fails()
@@ -217,7 +217,7 @@ func (g judged) beyond(c design.Constraint) []float64 {
 
 // feasibleFrom is the number of asks chosen before a feasible row was there: all of them if there
 // never was one.
-func (g judged) feasibleFrom() int {
+func (g judgedGame) feasibleFrom() int {
 	if i := slices.IndexFunc(g.trials(), Trial.found); i >= 0 {
 		return max(0, i-len(g.Start))
 	}
@@ -226,7 +226,7 @@ func (g judged) feasibleFrom() int {
 
 // regret is the distance of the best feasible reward found from the best there is, +∞ when none was
 // found.
-func (g judged) regret() float64 {
+func (g judgedGame) regret() float64 {
 	if !g.Scale.Any {
 		return math.NaN()
 	}
@@ -236,8 +236,8 @@ func (g judged) regret() float64 {
 
 // covered is the share of readings inside the band that the product itself predicted for them, over
 // all metrics.
-func covered(of func(optimizer.Calibration) (whose optimizer.Coverage, share float64)) func(judged) float64 {
-	return func(g judged) float64 {
+func covered(of func(optimizer.Calibration) (whose optimizer.Coverage, share float64)) func(judgedGame) float64 {
+	return func(g judgedGame) float64 {
 		inside, all := 0.0, 0.0
 		for _, c := range g.Shown {
 			whose, share := of(c)
@@ -249,7 +249,7 @@ func covered(of func(optimizer.Calibration) (whose optimizer.Coverage, share flo
 }
 
 // milliseconds is a quantile of what asks took.
-func (g judged) milliseconds(quantile float64) float64 {
+func (g judgedGame) milliseconds(quantile float64) float64 {
 	times := lists.Map(g.Asks, func(t Trial) float64 { return 1000 * t.Seconds })
 	slices.Sort(times)
 	return times[int(quantile*float64(len(times)-1)+0.5)]
@@ -268,7 +268,7 @@ const (
 )
 
 // recommended is the trial that is recommended at a look, if any.
-func (g judged) recommended(at Look) (t Trial, any bool) {
+func (g judgedGame) recommended(at Look) (t Trial, any bool) {
 	if at.Recommended == 0 {
 		return t, false
 	}
@@ -276,7 +276,7 @@ func (g judged) recommended(at Look) (t Trial, any bool) {
 }
 
 // verdict judges what is recommended by the truth.
-func (g judged) verdict(at Look) Verdict {
+func (g judgedGame) verdict(at Look) Verdict {
 	t, any := g.recommended(at)
 	within := 1e-9
 	if g.Study.Candidates == nil {
@@ -295,7 +295,7 @@ func (g judged) verdict(at Look) Verdict {
 
 // kept is the share of the best that is recommended, over that of the best feasible trial so far: 0
 // where nothing is recommended, or what breaks a limit; NaN where nothing feasible was found.
-func (g judged) kept(at Look) float64 {
+func (g judgedGame) kept(at Look) float64 {
 	best := slices.Max(append(lists.Map(g.trials()[:at.Trials], g.share), 0))
 	if !g.Scale.Any || best == 0 {
 		return math.NaN()
@@ -306,7 +306,7 @@ func (g judged) kept(at Look) float64 {
 
 // lost is the distance of what is recommended from the best there is, +∞ where it breaks a limit or
 // there is none.
-func (g judged) lost(at Look) float64 {
+func (g judgedGame) lost(at Look) float64 {
 	if !g.Scale.Any {
 		return math.NaN()
 	}
@@ -318,7 +318,7 @@ func (g judged) lost(at Look) float64 {
 
 // held is the share of the looks whose interval of the best value holds it; NaN where the best is
 // not known, or no interval was told.
-func (g judged) held() float64 {
+func (g judgedGame) held() float64 {
 	inside, all := 0.0, 0.0
 	for _, at := range g.Looks {
 		if g.Scale.Any && at.Best != nil {
@@ -330,13 +330,13 @@ func (g judged) held() float64 {
 }
 
 // enough are the looks at which little was said to be left.
-func (g judged) enough() []Look {
+func (g judgedGame) enough() []Look {
 	return slices.DeleteFunc(slices.Clone(g.Looks), func(at Look) bool { return !at.Enough })
 }
 
 // mistaken is the share of them at which more was left, by the truth of what was recommended; NaN
 // where it was never said.
-func (g judged) mistaken() float64 {
+func (g judgedGame) mistaken() float64 {
 	wrong := 0.0
 	for _, at := range g.enough() {
 		wrong += indicator(!(g.lost(at) <= at.Little))
@@ -346,7 +346,7 @@ func (g judged) mistaken() float64 {
 
 // stopped is the share of the best that a lab has which stops when it is told that little is left,
 // and at the end where it never is.
-func (g judged) stopped() float64 {
+func (g judgedGame) stopped() float64 {
 	t, any := g.recommended(append(g.enough(), g.end())[0])
 	if !any || !g.Scale.Any {
 		return math.NaN()
@@ -355,6 +355,6 @@ func (g judged) stopped() float64 {
 }
 
 // values are one figure of many games.
-func (f Figure) values(games []judged) []float64 {
+func (f Figure) values(games []judgedGame) []float64 {
 	return lists.Map(games, f.Of)
 }

@@ -25,7 +25,7 @@ func ladder(t testing.TB, direction string) *Problem {
 		rows = append(rows, Row{design.Settings{"x": design.NumberValue(x)}, Values{"yield": value, "cost": x}})
 	}
 	p := must.Get(newTable(design.Definition{
-		Name: "ladder", Parameters: []design.Parameter{ranging("x", 1, 10)},
+		Name: "ladder", Parameters: []design.Parameter{realParameter("x", 1, 10)},
 		Objective:   design.Objective{Metric: "yield", Direction: direction},
 		Constraints: []design.Constraint{{Metric: "cost", Op: "<=", Threshold: 8, Unit: "g"}},
 	}, rows))(t)
@@ -34,8 +34,8 @@ func ladder(t testing.TB, direction string) *Problem {
 
 // walk is a record of steps on the ladder.
 func walk(p *Problem, start []int, asks ...int) *Record {
-	b := bench{Game: Game{Problem: p, Noise: Noise{Kind: NoNoise}}, visits: map[string]int{}}
-	visit := func(x int) Trial { return b.reading(p.Study.Candidates[x-1]) }
+	b := studyWorld{Game: Game{Problem: p, Noise: Noise{Kind: NoNoise}}, visits: map[string]int{}}
+	visit := func(x int) Trial { return b.measure(p.Study.Candidates[x-1]) }
 	r := &Record{Looks: []Look{{Trials: len(start) + len(asks)}}}
 	for _, x := range start {
 		r.Start = append(r.Start, visit(x))
@@ -49,7 +49,7 @@ func walk(p *Problem, start []int, asks ...int) *Record {
 func figures(p *Problem, r *Record) map[string]float64 {
 	values := map[string]float64{}
 	for _, f := range Figures {
-		values[f.Name] = f.Of(judged{p, r})
+		values[f.Name] = f.Of(judgedGame{p, r})
 	}
 	return values
 }
@@ -81,7 +81,7 @@ func TestFigures(t *testing.T) {
 	wantFigures(t, "no limit broken", p, walk(p, []int{9}, 1), map[string]float64{"excess": 0, "excesses": 0})
 	for i, want := range []float64{2, 3} {
 		f := p.LimitFigures()[i]
-		if got := f.Of(judged{p, walk(p, []int{9, 2}, 9, 4, 10, 8, 8)}); got != want || !strings.HasSuffix(f.Title, "beyond cost <= 8 g") {
+		if got := f.Of(judgedGame{p, walk(p, []int{9, 2}, 9, 4, 10, 8, 8)}); got != want || !strings.HasSuffix(f.Title, "beyond cost <= 8 g") {
 			t.Errorf("%s is %v, want %v", f.Title, got, want)
 		}
 	}
@@ -94,7 +94,7 @@ func TestFigures(t *testing.T) {
 	})
 	wantFigures(t, "there from the start", p, walk(p, []int{8}, 1), map[string]float64{"share": 1, "to5": 0, "to1": 0})
 	// At 95 % and 99 % of the best, rounding aside.
-	if !comesNear(0.95, 0.05) || comesNear(0.949, 0.05) || !comesNear(0.99, 0.01) {
+	if !reaches(0.95, 0.05) || reaches(0.949, 0.05) || !reaches(0.99, 0.01) {
 		t.Error("within 5 % is not 95 % of the best")
 	}
 }
@@ -111,7 +111,7 @@ func TestVerdicts(t *testing.T) {
 	r := walk(p, []int{8, 9}, 3)
 	for number, want := range map[int]Verdict{0: RecommendedNone, 1: RecommendedBest, 2: RecommendedInfeasible, 3: RecommendedOther} {
 		r.Looks = []Look{{Trials: 3, Recommended: number}}
-		if got := (judged{p, r}).verdict(r.end()); got != want {
+		if got := (judgedGame{p, r}).verdict(r.end()); got != want {
 			t.Errorf("trial %d recommended is %s, want %s", number, got, want)
 		}
 	}
@@ -149,9 +149,9 @@ func TestWhatIsSaidToBeLeftIsJudged(t *testing.T) {
 			return &optimizer.BestRange{Low: best + low, High: best + high, Level: 0.9}
 		}
 		r.Looks = []Look{{Trials: 2, Best: between(1, 9)}, {Trials: 3, Recommended: 2, Best: between(-5, 0), Enough: true, Little: 1}, {Trials: 4, Recommended: 3, Enough: true, Little: 1}}
-		wantFigures(t, direction, p, r, map[string]float64{"held": 0.5, "enough": 2, "mistaken": 0.5, "stopped": judged{p, r}.share(r.trials()[1])})
+		wantFigures(t, direction, p, r, map[string]float64{"held": 0.5, "enough": 2, "mistaken": 0.5, "stopped": judgedGame{p, r}.share(r.trials()[1])})
 		r.Looks = []Look{{Trials: 4, Recommended: 3}}
-		wantFigures(t, "nothing said, "+direction, p, r, map[string]float64{"held": math.NaN(), "enough": 0, "mistaken": math.NaN(), "stopped": judged{p, r}.share(r.trials()[2])})
+		wantFigures(t, "nothing said, "+direction, p, r, map[string]float64{"held": math.NaN(), "enough": 0, "mistaken": math.NaN(), "stopped": judgedGame{p, r}.share(r.trials()[2])})
 	}
 }
 
@@ -218,11 +218,11 @@ func TestEstimates(t *testing.T) {
 	if d := Paired([]float64{5, 7, 9}, []float64{1, 3, 5}); d.Mean != 4 || d.Error != 0 {
 		t.Errorf("a constant difference is %+v", d)
 	}
-	over := Over([]Estimate{{Mean: 1, Error: 3, N: 5}, {Mean: 2, Error: 4, N: 4}, {Mean: math.NaN()}})
+	over := MeanOver([]Estimate{{Mean: 1, Error: 3, N: 5}, {Mean: 2, Error: 4, N: 4}, {Mean: math.NaN()}})
 	if over.N != 9 || over.Mean != 1.5 || over.Error != 2.5 {
 		t.Errorf("over problems: %+v", over)
 	}
-	if none := Over([]Estimate{{Mean: math.NaN()}}); none.N != 0 || !math.IsNaN(none.Mean) {
+	if none := MeanOver([]Estimate{{Mean: math.NaN()}}); none.N != 0 || !math.IsNaN(none.Mean) {
 		t.Errorf("over nothing: %+v", none)
 	}
 }

@@ -174,7 +174,7 @@ func (f function) StdDev() map[string]float64 {
 // draw takes settings uniformly, on their steps; of arms, different ones.
 func (f function) draw(count int, random *rand.Rand) []design.Settings {
 	if f.in.Arms != nil {
-		return drawn(f.definition().Candidates, count, random)
+		return drawDifferent(f.definition().Candidates, count, random)
 	}
 	list := make([]design.Settings, count)
 	for i := range list {
@@ -191,8 +191,8 @@ func (f function) draw(count int, random *rand.Rand) []design.Settings {
 	return list
 }
 
-// rehearsed is the experiment with the problem's truth. Readings carry its own noise.
-func (f function) rehearsed() (*Problem, error) {
+// asProblem is the experiment with the problem's truth. Readings carry its own noise.
+func (f function) asProblem() (*Problem, error) {
 	best := f.in.Optimum(1)
 	p := &Problem{
 		Name: f.Name(), Study: f.definition(), fingerprint: "simulator " + f.Name(), draw: f.draw,

@@ -129,17 +129,17 @@ func TestFunctionsAnswerBeyondTheirBounds(t *testing.T) {
 func answeredBy(t *testing.T, name string, count int, imported string) (*study.Service, *ledger.Snapshot) {
 	t.Helper()
 	l := must.Get(design.FindSimulatedLab(name))(t)
-	service := study.NewService(new(book), study.Options{})
+	service := study.NewService(new(memoryStore), study.Options{})
 	t.Cleanup(service.Stop)
 	d := l.Study()
 	d.Seed = 5
-	snap, err := service.Create(t.Context(), by, d)
+	snap, err := service.Create(t.Context(), rehearsalCommand, d)
 	if err == nil && imported != "" {
-		_, err = service.ImportCSV(t.Context(), by, snap.ID, strings.NewReader(imported), study.ImportOptions{})
+		_, err = service.ImportCSV(t.Context(), rehearsalCommand, snap.ID, strings.NewReader(imported), study.ImportOptions{})
 	}
 	for range count {
 		if err == nil {
-			_, err = service.SimulateOne(t.Context(), by, l, snap.ID)
+			_, err = service.SimulateOne(t.Context(), rehearsalCommand, l, snap.ID)
 		}
 	}
 	if err == nil {

@@ -39,7 +39,7 @@ type Game struct {
 func (g Game) Key(program string) (string, error) {
 	engine := optimizer.Engine
 	if g.Outside != nil {
-		_, start := g.begun().rows()
+		_, start := g.newWorld().rows()
 		engine, program = "", g.Outside.key(start)
 	}
 	return digest(struct {
@@ -112,26 +112,26 @@ func (g Game) Play(ctx context.Context, asked func()) (*Record, error) {
 	if g.Outside != nil {
 		return g.playOutside(ctx, asked)
 	}
-	service := study.NewService(new(book), study.Options{CacheBytes: cacheBytes})
+	service := study.NewService(new(memoryStore), study.Options{CacheBytes: cacheBytes})
 	defer service.Stop()
 	return g.PlayOn(ctx, service, asked)
 }
 
 // PlayOn plays the game on a service.
 func (g Game) PlayOn(ctx context.Context, service *study.Service, asked func()) (*Record, error) {
-	snap, err := service.Create(ctx, by, g.definition())
+	snap, err := service.Create(ctx, rehearsalCommand, g.definition())
 	if err != nil {
 		return nil, err
 	}
-	s := served{service, snap}
+	s := servicePlayer{service, snap}
 	if g.Problem.Study.SimulatedLab != "" {
-		return g.playWith(ctx, answered{s}, asked)
+		return g.playWith(ctx, simulatedLabPlayer{s}, asked)
 	}
 	return g.playWith(ctx, s, asked)
 }
 
-// studious is a player of whole studies.
-type studious interface {
+// studyPlayer is a player of whole studies.
+type studyPlayer interface {
 	player[*ledger.Trial]
 	// begin takes the rows that were measured before the first ask, and what was read in them.
 	begin(ctx context.Context, rows []*ledger.Trial, results []outcome) error
@@ -139,8 +139,8 @@ type studious interface {
 	judge(ctx context.Context, record *Record) error
 }
 
-func (g Game) playWith(ctx context.Context, p studious, asked func()) (*Record, error) {
-	b := g.begun()
+func (g Game) playWith(ctx context.Context, p studyPlayer, asked func()) (*Record, error) {
+	b := g.newWorld()
 	rows, results := b.rows()
 	if err := p.begin(ctx, rows, results); err != nil {
 		return nil, err
@@ -157,20 +157,20 @@ func (g Game) playWith(ctx context.Context, p studious, asked func()) (*Record, 
 	return b.record, p.judge(ctx, b.record)
 }
 
-// bench is a game under way, the world of those who play it.
-type bench struct {
+// studyWorld is a game under way, the world of those who play it.
+type studyWorld struct {
 	Game
 	visits map[string]int // how often a setting was tried or asked for
 	tried  []design.Settings
 	record *Record
 }
 
-func (g Game) begun() *bench {
-	return &bench{Game: g, visits: map[string]int{}, record: &Record{Seed: g.Seed}}
+func (g Game) newWorld() *studyWorld {
+	return &studyWorld{Game: g, visits: map[string]int{}, record: &Record{Seed: g.Seed}}
 }
 
-// reading reads a setting once more.
-func (b *bench) reading(at design.Settings) Trial {
+// measure reads a setting once more.
+func (b *studyWorld) measure(at design.Settings) Trial {
 	key := keyOf(at)
 	truth := b.Problem.truth(at)
 	t := Trial{
@@ -185,21 +185,21 @@ func (b *bench) reading(at design.Settings) Trial {
 }
 
 // rows measures rows drawn by seed, as a lab brings what it has measured before.
-func (b *bench) rows() (rows []*ledger.Trial, results []outcome) {
+func (b *studyWorld) rows() (rows []*ledger.Trial, results []outcome) {
 	for _, at := range b.Problem.draw(b.Start, rand.New(rand.NewPCG(b.Seed, 0))) {
-		t := b.reading(at)
+		t := b.measure(at)
 		b.record.Start = append(b.record.Start, t)
 		rows = append(rows, &ledger.Trial{Parameters: at})
-		results = append(results, telling(len(rows), t, b.Problem.metrics))
+		results = append(results, resultsOf(len(rows), t, b.Problem.metrics))
 	}
 	return rows, results
 }
 
 // visit measures where a trial says, unless the study's own lab has answered it.
-func (b *bench) visit(chosen *ledger.Trial, seconds float64, tell func(late int, o outcome)) {
+func (b *studyWorld) visit(chosen *ledger.Trial, seconds float64, tell func(late int, o outcome)) {
 	nth := b.visits[keyOf(chosen.Parameters)]
-	t := b.reading(chosen.Parameters)
-	b.Mishaps.befall(&t, b.Problem, nth, b.Seed)
+	t := b.measure(chosen.Parameters)
+	b.Mishaps.apply(&t, b.Problem, nth, b.Seed)
 	t.Seconds = seconds
 	if chosen.Decision != nil {
 		t.Reason, t.Chance, t.Improvement = chosen.Decision.Reason, chosen.Decision.FeasibilityProbability, b.improvement(chosen.Decision, t.Truth)
@@ -214,17 +214,17 @@ func (b *bench) visit(chosen *ledger.Trial, seconds float64, tell func(late int,
 		tell(b.Delay, outcome{study.NumberedTelling{Number: chosen.Number}, t.Failed})
 	default:
 		if now := t.toldAtOnce(b.Problem.metrics); len(now) > 0 {
-			tell(b.Delay, telling(chosen.Number, t, now))
+			tell(b.Delay, resultsOf(chosen.Number, t, now))
 		}
 		if len(t.Late) > 0 {
-			tell(b.Delay+1, telling(chosen.Number, t, t.Late))
+			tell(b.Delay+1, resultsOf(chosen.Number, t, t.Late))
 		}
 	}
 	b.record.Asks = append(b.record.Asks, t)
 }
 
 // improvement is that of a decision, nil where it has none, or the objective is the same everywhere.
-func (b *bench) improvement(d *ledger.Decision, here Values) *Improvement {
+func (b *studyWorld) improvement(d *ledger.Decision, here Values) *Improvement {
 	spread := b.Problem.Spread[b.Problem.Study.Objective.Metric]
 	if d.ExpectedImprovement == nil || spread == 0 {
 		return nil
@@ -233,8 +233,8 @@ func (b *bench) improvement(d *ledger.Decision, here Values) *Improvement {
 	return &Improvement{Said: *d.ExpectedImprovement / spread, True: max(0, b.Problem.reward(here)-b.Problem.reward(best)) / spread}
 }
 
-// telling is what a lab says of some metrics of a trial.
-func telling(number int, t Trial, of []string) outcome {
+// resultsOf is what a lab says of some metrics of a trial.
+func resultsOf(number int, t Trial, of []string) outcome {
 	metrics := map[string]ledger.Reading{}
 	for _, name := range of {
 		reading := ledger.Reading{Value: t.Read[name]}
@@ -243,7 +243,7 @@ func telling(number int, t Trial, of []string) outcome {
 		}
 		metrics[name] = reading
 	}
-	return reads(number, metrics)
+	return outcomeWith(number, metrics)
 }
 
 func (g Game) playOutside(ctx context.Context, asked func()) (*Record, error) {
@@ -263,7 +263,7 @@ func (g Game) playOutside(ctx context.Context, asked func()) (*Record, error) {
 	if c.name != g.Outside.Name {
 		return nil, fmt.Errorf("it calls itself %q now, and %q before", c.name, g.Outside.Name)
 	}
-	record, err := g.playWith(ctx, &outsider{conversation: c, compiled: compiled, next: message{Study: &compiled.Def, Trials: []outcome{}}}, asked)
+	record, err := g.playWith(ctx, &outsidePlayer{conversation: c, compiled: compiled, next: message{Study: &compiled.Def, Trials: []outcome{}}}, asked)
 	if err != nil {
 		return nil, err
 	}
@@ -410,8 +410,8 @@ type outcome struct {
 	Failed ledger.Cause `json:"failed,omitempty"`
 }
 
-// reads is the outcome of a trial that was read.
-func reads(number int, metrics map[string]ledger.Reading) outcome {
+// outcomeWith is the outcome of a trial that was read.
+func outcomeWith(number int, metrics map[string]ledger.Reading) outcome {
 	return outcome{NumberedTelling: study.NumberedTelling{Number: number, Telling: ledger.Telling{Metrics: metrics}}}
 }
 

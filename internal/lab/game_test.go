@@ -121,7 +121,7 @@ func TestKeyNamesEverything(t *testing.T) {
 	// The truth alone: the same study, another reading.
 	row := Row{design.Settings{"x": design.NumberValue(1)}, Values{"y": 1}}
 	far := Row{design.Settings{"x": design.NumberValue(2)}, Values{"y": 2}}
-	d := design.Definition{Name: "two", Parameters: []design.Parameter{ranging("x", 1, 2)}, Objective: design.Objective{Metric: "y", Direction: "maximize"}}
+	d := design.Definition{Name: "two", Parameters: []design.Parameter{realParameter("x", 1, 2)}, Objective: design.Objective{Metric: "y", Direction: "maximize"}}
 	for _, y := range []float64{1, 1.5} {
 		row.Values = Values{"y": y}
 		p := must.Get(newTable(d, []Row{row, far}))(t)
@@ -134,7 +134,7 @@ func TestKeyNamesEverything(t *testing.T) {
 func TestLateResults(t *testing.T) {
 	t.Parallel()
 	g := Game{Problem: problem(t, "gramacy"), Start: 2, Asks: 11, Batch: 2, Delay: 2, Noise: Noise{Kind: NoNoise}, Seed: 1}
-	service := study.NewService(new(book), study.Options{})
+	service := study.NewService(new(memoryStore), study.Options{})
 	t.Cleanup(service.Stop)
 	asked := 0
 	record := must.Get(g.PlayOn(t.Context(), service, func() { asked++ }))(t)
@@ -308,7 +308,7 @@ func TestNear(t *testing.T) {
 	at := func(x, cure float64, solvent string) design.Settings {
 		return design.Settings{"x": design.NumberValue(x), "cure": design.NumberValue(cure), "solvent": design.TextValue(solvent)}
 	}
-	d := design.Definition{Name: "near", Parameters: []design.Parameter{ranging("x", 0, 10), logarithmic("cure", 1, 1000), category("solvent", 2)}}
+	d := design.Definition{Name: "near", Parameters: []design.Parameter{realParameter("x", 0, 10), logarithmic("cure", 1, 1000), category("solvent", 2)}}
 	p := &Problem{Study: d}
 	from := at(5, 10, "solvent A")
 	for what, c := range map[string]struct {
@@ -335,7 +335,7 @@ func TestNear(t *testing.T) {
 // TestBook lets two services write to one study in turn, each unaware of what the other wrote.
 func TestBook(t *testing.T) {
 	t.Parallel()
-	store, by := new(book), study.Command{By: "Ana"}
+	store, by := new(memoryStore), study.Command{By: "Ana"}
 	one, other := study.NewService(store, study.Options{}), study.NewService(store, study.Options{})
 	t.Cleanup(one.Stop)
 	t.Cleanup(other.Stop)

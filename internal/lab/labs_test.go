@@ -110,9 +110,9 @@ func TestGamesOfManyKindsOfLab(t *testing.T) {
 			byChance := 0.0
 			for n := range uint64(many) {
 				other := must.Get(l.game(t, r.Seed).playWith(t.Context(), blind{p, rand.New(rand.NewPCG(r.Seed, n))}, nil))(t)
-				byChance += mean(judged{p, other}.shares()) / many
+				byChance += mean(judgedGame{p, other}.shares()) / many
 			}
-			mine, others = append(mine, mean(judged{p, r}.shares())), append(others, byChance)
+			mine, others = append(mine, mean(judgedGame{p, r}.shares())), append(others, byChance)
 		}
 		if mine == nil {
 			continue
@@ -137,7 +137,7 @@ func (l lab) judge(t *testing.T, p *Problem, r *Record) {
 			}
 		}
 	}
-	switch verdict := (judged{p, r}).verdict(r.end()); {
+	switch verdict := (judgedGame{p, r}).verdict(r.end()); {
 	case !p.Scale.Any && verdict != RecommendedNone:
 		t.Errorf("%s, seed %d: %s is recommended where nothing is feasible", l.name, r.Seed, verdict)
 	case !l.noisy && verdict == RecommendedInfeasible:

@@ -15,55 +15,55 @@ import (
 // Made-up tables. Each is a kind of laboratory; its draws differ in everything that chance decides,
 // so that many of a kind can be played: "made-mixed" is draw 1, "made-mixed-7" draw 7.
 
-// kind is a kind of made-up table.
-type kind struct {
+// tableKind is a kind of made-up table.
+type tableKind struct {
 	name       string
 	summary    string
 	parameters []design.Parameter
 	levels     int // of a numeric parameter where every combination is a setting
 	rows       int // settings drawn at random instead; 0: every combination
-	limits     []limited
+	limits     []limitSpec
 	readings   int  // of a setting; 1: the truth
 	plateau    bool // most of the objective's values are 0 or 100
 	mixture    int  // the first parameters share a total of 1
 }
 
-// limited is a limit's metric: the share of settings within it, and how far it pulls against the
+// limitSpec is a limit's metric: the share of settings within it, and how far it pulls against the
 // objective (their correlation).
-type limited struct {
-	share, pull float64
+type limitSpec struct {
+	share, correlation float64
 }
 
-var kinds = []kind{
+var tableKinds = []tableKind{
 	{name: "made-mixed", summary: "categories and numbers, a cost that rises with the yield, 15 % of 720 settings within it",
-		parameters: []design.Parameter{category("ligand", 10), category("base", 3), category("solvent", 3), ranging("temperature", 60, 120), ranging("concentration", 0.05, 0.2)},
-		levels:     3, limits: []limited{{0.15, 0.3}}, readings: 1},
+		parameters: []design.Parameter{category("ligand", 10), category("base", 3), category("solvent", 3), realParameter("temperature", 60, 120), realParameter("concentration", 0.05, 0.2)},
+		levels:     3, limits: []limitSpec{{0.15, 0.3}}, readings: 1},
 	{name: "made-uneven", summary: "20 settings with eight readings each, whose spread differs thirtyfold; a quarter within the limit",
-		parameters: []design.Parameter{ranging("speed", 100, 400), ranging("feed", 0.05, 0.15), ranging("depth", 0.5, 1.5)},
-		rows:       20, limits: []limited{{0.25, 0.6}}, readings: 8},
+		parameters: []design.Parameter{realParameter("speed", 100, 400), realParameter("feed", 0.05, 0.15), realParameter("depth", 0.5, 1.5)},
+		rows:       20, limits: []limitSpec{{0.25, 0.6}}, readings: 8},
 	{name: "made-hopeless", summary: "a limit that nothing keeps",
-		parameters: []design.Parameter{ranging("temperature", 20, 80), ranging("time", 1, 60), category("solvent", 4)},
-		levels:     6, limits: []limited{{0, 0.5}}, readings: 1},
+		parameters: []design.Parameter{realParameter("temperature", 20, 80), realParameter("time", 1, 60), category("solvent", 4)},
+		levels:     6, limits: []limitSpec{{0, 0.5}}, readings: 1},
 	{name: "made-categories", summary: "categories only, four fifths of the yields 0 or 100, one limit",
 		parameters: []design.Parameter{category("catalyst", 12), category("ligand", 8), category("additive", 5)},
-		limits:     []limited{{0.4, 0.2}}, readings: 1, plateau: true},
+		limits:     []limitSpec{{0.4, 0.2}}, readings: 1, plateau: true},
 	{name: "made-mixture", summary: "parts of a recipe that sum to 1 and a cure time on a log scale, two limits",
-		parameters: []design.Parameter{ranging("resin", 0, 1), ranging("filler", 0, 1), ranging("hardener", 0, 1), logarithmic("cure", 1, 1000)},
-		rows:       300, mixture: 3, limits: []limited{{0.4, 0.3}, {0.5, -0.2}}, readings: 1},
+		parameters: []design.Parameter{realParameter("resin", 0, 1), realParameter("filler", 0, 1), realParameter("hardener", 0, 1), logarithmic("cure", 1, 1000)},
+		rows:       300, mixture: 3, limits: []limitSpec{{0.4, 0.3}, {0.5, -0.2}}, readings: 1},
 	{name: "made-wide", summary: "20 parameters of which six matter, 400 settings, one limit",
-		parameters: many(20), rows: 400, limits: []limited{{0.3, 0.3}}, readings: 1},
+		parameters: unitParameters(20), rows: 400, limits: []limitSpec{{0.3, 0.3}}, readings: 1},
 	{name: "made-eight", summary: "eight limits, 10 % within all of them",
-		parameters: many(5), rows: 500, limits: slices.Repeat([]limited{{0.77, 0.1}}, 8), readings: 1},
+		parameters: unitParameters(5), rows: 500, limits: slices.Repeat([]limitSpec{{0.77, 0.1}}, 8), readings: 1},
 	{name: "made-free", summary: "no limit at all, one parameter",
-		parameters: many(1), rows: 200, readings: 1},
+		parameters: unitParameters(1), rows: 200, readings: 1},
 }
 
-func ranging(name string, low, high float64) design.Parameter {
+func realParameter(name string, low, high float64) design.Parameter {
 	return design.Parameter{Name: name, Type: design.Real, Low: &low, High: &high}
 }
 
 func logarithmic(name string, low, high float64) design.Parameter {
-	p := ranging(name, low, high)
+	p := realParameter(name, low, high)
 	p.Scale = design.ScaleLog
 	return p
 }
@@ -72,12 +72,12 @@ func category(name string, count int) design.Parameter {
 	return design.Parameter{Name: name, Type: design.Categorical, Choices: lists.Of(count, func(i int) string { return fmt.Sprintf("%s %c", name, 'A'+i) })}
 }
 
-func many(count int) []design.Parameter {
-	return lists.Of(count, func(i int) design.Parameter { return ranging(fmt.Sprintf("x%d", i+1), 0, 1) })
+func unitParameters(count int) []design.Parameter {
+	return lists.Of(count, func(i int) design.Parameter { return realParameter(fmt.Sprintf("x%d", i+1), 0, 1) })
 }
 
 // make draws the table.
-func (k kind) make(name string, draw uint64) (*Problem, error) {
+func (k tableKind) make(name string, draw uint64) (*Problem, error) {
 	random := rand.New(rand.NewPCG(draw, 7))
 	points := k.points(random)
 	objective := standardised(points, newSurface(k.parameters, random))
@@ -87,7 +87,7 @@ func (k kind) make(name string, draw uint64) (*Problem, error) {
 		own := standardised(points, newSurface(k.parameters, random))
 		costs[j] = make([]float64, len(points))
 		for i := range own {
-			costs[j][i] = math.Exp(0.7 * (limit.pull*objective[i] + math.Sqrt(1-limit.pull*limit.pull)*own[i]))
+			costs[j][i] = math.Exp(0.7 * (limit.correlation*objective[i] + math.Sqrt(1-limit.correlation*limit.correlation)*own[i]))
 		}
 		d.Constraints = append(d.Constraints, design.Constraint{Metric: fmt.Sprintf("cost %d", j+1), Op: "<=", Threshold: threshold(costs[j], limit.share)})
 	}
@@ -110,7 +110,7 @@ func (k kind) make(name string, draw uint64) (*Problem, error) {
 }
 
 // yield turns a standardised score into a yield between 0 and 100.
-func (k kind) yield(z float64) float64 {
+func (k tableKind) yield(z float64) float64 {
 	if k.plateau {
 		return math.Round(math.Max(0, math.Min(100, 25+100*(z-0.5))))
 	}
@@ -119,7 +119,7 @@ func (k kind) yield(z float64) float64 {
 
 // readingsOf are the rows of a setting, and their standard deviation. Where there are several they
 // spread by 2 to 60 % of the truth, another share at each setting.
-func (k kind) readingsOf(at design.Settings, truth Values, random *rand.Rand) (rows []Row, sd Values) {
+func (k tableKind) readingsOf(at design.Settings, truth Values, random *rand.Rand) (rows []Row, sd Values) {
 	if k.readings == 1 {
 		return []Row{{at, truth}}, nil
 	}
@@ -148,7 +148,7 @@ func threshold(costs []float64, share float64) float64 {
 }
 
 // points are the settings in unit coordinates, a category's being its index.
-func (k kind) points(random *rand.Rand) [][]float64 {
+func (k tableKind) points(random *rand.Rand) [][]float64 {
 	if k.rows == 0 {
 		return k.factorial()
 	}
@@ -178,7 +178,7 @@ func onSimplex(u []float64) {
 }
 
 // factorial is every combination of levels and choices.
-func (k kind) factorial() [][]float64 {
+func (k tableKind) factorial() [][]float64 {
 	values := make([][]float64, len(k.parameters))
 	for i, p := range k.parameters {
 		for c := range p.Choices {
@@ -193,7 +193,7 @@ func (k kind) factorial() [][]float64 {
 	return problems.Combinations(values)
 }
 
-func (k kind) settings(u []float64) design.Settings {
+func (k tableKind) settings(u []float64) design.Settings {
 	s := design.Settings{}
 	for i, p := range k.parameters {
 		switch {
@@ -234,7 +234,7 @@ type wave struct {
 }
 
 const (
-	matters      = 6
+	influential  = 6
 	mainWaves    = 8
 	jointWaves   = 8
 	mainHeight   = 1.5
@@ -246,7 +246,7 @@ const (
 
 func newSurface(parameters []design.Parameter, random *rand.Rand) surface {
 	order := random.Perm(len(parameters)) // by importance
-	order = order[:min(matters, len(order))]
+	order = order[:min(influential, len(order))]
 	var s surface
 	for i := range mainWaves {
 		s.waves = append(s.waves, newWave(parameters, order[i%len(order):i%len(order)+1], mainHeight, mainSlope, mainOffset, random))

@@ -19,14 +19,14 @@ type Listed struct {
 // Menu lists the made-up tables, and the problems that a laboratory could have.
 func Menu() []Listed {
 	var list []Listed
-	for _, k := range kinds {
+	for _, k := range tableKinds {
 		list = append(list, Listed{k.name, k.summary, func() (*Problem, error) { return k.make(k.name, 1) }})
 	}
-	list = append(list, Listed{crash.Name(), crash.Summary(), crashing},
+	list = append(list, Listed{crash.Name(), crash.Summary(), newCrash},
 		Listed{demoName, "the demo study as a newcomer makes it, with what slips in its simulated lab; seed 7 is the very one", newDemo})
 	for _, f := range functions() {
 		if f.in.StandsStill() {
-			list = append(list, Listed{f.Name(), f.Summary(), f.rehearsed})
+			list = append(list, Listed{f.Name(), f.Summary(), f.asProblem})
 		}
 	}
 	return list
@@ -42,7 +42,7 @@ func Find(name string) (*Problem, error) {
 		}
 		names = append(names, l.Name)
 	}
-	for _, k := range kinds {
+	for _, k := range tableKinds {
 		if number, drawn := strings.CutPrefix(name, k.name+"-"); drawn {
 			if draw, err := strconv.ParseUint(number, 10, 32); err == nil {
 				return k.make(name, draw)
@@ -73,8 +73,8 @@ var crash = func() function {
 		})
 }()
 
-func crashing() (*Problem, error) {
-	p, err := crash.rehearsed()
+func newCrash() (*Problem, error) {
+	p, err := crash.asProblem()
 	if err != nil {
 		return nil, err
 	}

@@ -25,7 +25,7 @@ import (
 // learned from readings.
 type opponent struct {
 	settings []string // names of the settings it takes
-	make     func(e Experiment, in *problems.Instance, seed uint64, settings map[string]float64) (player[move], error)
+	make     func(e Experiment, in *problems.Instance, seed uint64, settings map[string]float64) (player[decision], error)
 }
 
 var opponents = map[string]opponent{
@@ -74,14 +74,14 @@ type oco struct {
 	firstReadings Values
 }
 
-func newOCO(e Experiment, in *problems.Instance, seed uint64, settings map[string]float64) (player[move], error) {
+func newOCO(e Experiment, in *problems.Instance, seed uint64, settings map[string]float64) (player[decision], error) {
 	p := &oco{random: rand.New(rand.NewPCG(seed, 0x6f636f)), step: cmp.Or(settings["step"], 0.1/math.Sqrt(float64(e.T()))),
 		radius: min(cmp.Or(settings["exploration"], 0.1), 1), multipliers: make([]float64, len(in.Limits)), limits: in.Limits}
 	p.point = lists.Of(len(in.Axes), func(int) float64 { return (1 - p.radius) * (2*p.random.Float64() - 1) })
 	return p, nil
 }
 
-func (p *oco) choose(context.Context, int) ([]move, error) {
+func (p *oco) choose(context.Context, int) ([]decision, error) {
 	side := p.radius
 	if p.second {
 		side = -p.radius
@@ -89,7 +89,7 @@ func (p *oco) choose(context.Context, int) ([]move, error) {
 		p.ray = onSphere(p.random, len(p.point))
 	}
 	u := lists.Of(len(p.point), func(k int) float64 { return (p.point[k] + side*p.ray[k] + 1) / 2 })
-	return []move{{place: optimizer.Place{U: u, Arm: -1}, multipliers: slices.Clone(p.multipliers)}}, nil
+	return []decision{{place: optimizer.Place{U: u, Arm: -1}, multipliers: slices.Clone(p.multipliers)}}, nil
 }
 
 func onSphere(random *rand.Rand, d int) []float64 {
@@ -172,7 +172,7 @@ type admmData struct {
 	values []float64
 }
 
-func newADMMBO(e Experiment, in *problems.Instance, seed uint64, _ map[string]float64) (player[move], error) {
+func newADMMBO(e Experiment, in *problems.Instance, seed uint64, _ map[string]float64) (player[decision], error) {
 	k, err := kernel.New(in.Kernel, slices.Repeat([]float64{in.Lengthscale}, len(in.Axes)), in.Variance)
 	if err != nil {
 		return nil, err
@@ -190,7 +190,7 @@ func newADMMBO(e Experiment, in *problems.Instance, seed uint64, _ map[string]fl
 	return p, nil
 }
 
-func (p *admmbo) choose(ctx context.Context, _ int) ([]move, error) {
+func (p *admmbo) choose(ctx context.Context, _ int) ([]decision, error) {
 	p.place = p.x
 	if !p.done {
 		var err error
@@ -198,7 +198,7 @@ func (p *admmbo) choose(ctx context.Context, _ int) ([]move, error) {
 			return nil, err
 		}
 	}
-	return []move{{place: optimizer.Place{U: p.in.Unit(p.place), Arm: -1}}}, nil
+	return []decision{{place: optimizer.Place{U: p.in.Unit(p.place), Arm: -1}}}, nil
 }
 
 // quadratic is the step's known term at a point.

@@ -63,8 +63,8 @@ func (o *Outside) key(start []outcome) string {
 	return string(text)
 }
 
-// outsider is a study in the hands of the program outside.
-type outsider struct {
+// outsidePlayer is a study in the hands of the program outside.
+type outsidePlayer struct {
 	*conversation
 	compiled *design.Compiled
 	trials   int     // placed so far
@@ -79,7 +79,7 @@ type message struct {
 	Ask    int                `json:"ask"`
 }
 
-func (o *outsider) begin(ctx context.Context, rows []*ledger.Trial, results []outcome) error {
+func (o *outsidePlayer) begin(ctx context.Context, rows []*ledger.Trial, results []outcome) error {
 	o.trials = len(rows)
 	for i := range results {
 		results[i].Parameters = rows[i].Parameters
@@ -87,12 +87,12 @@ func (o *outsider) begin(ctx context.Context, rows []*ledger.Trial, results []ou
 	return o.learn(ctx, results)
 }
 
-func (o *outsider) learn(_ context.Context, told []outcome) error {
+func (o *outsidePlayer) learn(_ context.Context, told []outcome) error {
 	o.next.Trials = append(o.next.Trials, told...)
 	return nil
 }
 
-func (o *outsider) choose(_ context.Context, count int) ([]*ledger.Trial, error) {
+func (o *outsidePlayer) choose(_ context.Context, count int) ([]*ledger.Trial, error) {
 	var answer struct {
 		Settings []design.Settings `json:"settings"`
 	}
@@ -118,7 +118,7 @@ func (o *outsider) choose(_ context.Context, count int) ([]*ledger.Trial, error)
 	return trials, nil
 }
 
-func (o *outsider) judge(_ context.Context, record *Record) error {
+func (o *outsidePlayer) judge(_ context.Context, record *Record) error {
 	var answer struct {
 		Recommended *int `json:"recommended"`
 	}
@@ -133,26 +133,26 @@ func (o *outsider) judge(_ context.Context, record *Record) error {
 }
 
 // ask sends what is new and waits for the answer.
-func (o *outsider) ask(count int, answer any) error {
-	defer o.hurry().Stop()
+func (o *outsidePlayer) ask(count int, answer any) error {
+	defer o.startTimeout().Stop()
 	o.next.Ask = count
 	if err := json.NewEncoder(o.in).Encode(o.next); err != nil {
-		return errors.Join(fmt.Errorf("it cannot be told anything: %w", err), o.gone())
+		return errors.Join(fmt.Errorf("it cannot be told anything: %w", err), o.exitError())
 	}
 	o.next = message{Trials: []outcome{}}
-	return o.hear(answer)
+	return o.readAnswer(answer)
 }
 
 // conversation is with a program under way.
 type conversation struct {
-	name      string
-	program   *exec.Cmd
-	in        io.WriteCloser
-	out       *bufio.Scanner
-	complaint ending
-	patience  time.Duration
-	stop      context.CancelCauseFunc
-	cause     func() error // of having been stopped
+	name     string
+	program  *exec.Cmd
+	in       io.WriteCloser
+	out      *bufio.Scanner
+	stderr   tailBuffer
+	patience time.Duration
+	stop     context.CancelCauseFunc
+	cause    func() error // of having been stopped
 }
 
 // start starts the program, which says who it is.
@@ -162,7 +162,7 @@ func (o *Outside) start(ctx context.Context) (*conversation, error) {
 		program: exec.CommandContext(ctx, o.command[0], o.command[1:]...), patience: o.patience,
 		stop: stop, cause: func() error { return context.Cause(ctx) },
 	}
-	c.program.Stderr = &c.complaint
+	c.program.Stderr = &c.stderr
 	c.program.WaitDelay = time.Second // for what it left behind with its pipes open
 	in, err := c.program.StdinPipe()
 	if err != nil {
@@ -181,11 +181,11 @@ func (o *Outside) start(ctx context.Context) (*conversation, error) {
 		stop(nil)
 		return nil, err
 	}
-	defer c.hurry().Stop()
+	defer c.startTimeout().Stop()
 	var hello struct {
 		Player string `json:"player"`
 	}
-	if err := c.hear(&hello); err != nil {
+	if err := c.readAnswer(&hello); err != nil {
 		c.kill()
 		return nil, err
 	}
@@ -196,10 +196,10 @@ func (o *Outside) start(ctx context.Context) (*conversation, error) {
 	return c, nil
 }
 
-// hear reads one line into an object.
-func (c *conversation) hear(object any) error {
+// readAnswer reads one line into an object.
+func (c *conversation) readAnswer(object any) error {
 	if !c.out.Scan() {
-		return c.gone()
+		return c.exitError()
 	}
 	decoder := json.NewDecoder(bytes.NewReader(c.out.Bytes()))
 	decoder.DisallowUnknownFields()
@@ -209,13 +209,13 @@ func (c *conversation) hear(object any) error {
 	return nil
 }
 
-// hurry stops the program when it is waited for in vain, to say something or to listen.
-func (c *conversation) hurry() *time.Timer {
+// startTimeout stops the program when it is waited for in vain, to say something or to listen.
+func (c *conversation) startTimeout() *time.Timer {
 	return time.AfterFunc(c.patience, func() { c.stop(fmt.Errorf("nothing was heard from it for %s", c.patience)) })
 }
 
-// gone says why nothing more comes.
-func (c *conversation) gone() error {
+// exitError says why nothing more comes.
+func (c *conversation) exitError() error {
 	if c.out.Err() != nil && c.cause() == nil {
 		return fmt.Errorf("its answer cannot be read: %w", c.out.Err())
 	}
@@ -227,12 +227,12 @@ func (c *conversation) gone() error {
 
 // end lets the program end, which it must do well.
 func (c *conversation) end() error {
-	defer c.hurry().Stop()
+	defer c.startTimeout().Stop()
 	if err := errors.Join(c.in.Close(), c.program.Wait()); err != nil {
 		if c.cause() != nil {
 			err = c.cause()
 		}
-		return fmt.Errorf("%w\n%s", err, c.complaint.text)
+		return fmt.Errorf("%w\n%s", err, c.stderr.text)
 	}
 	return nil
 }
@@ -242,10 +242,10 @@ func (c *conversation) kill() {
 	_ = c.program.Wait() // has been, where it ended well
 }
 
-// ending keeps the last of what is written to it: of a long complaint the end says what is wrong.
-type ending struct{ text []byte }
+// tailBuffer keeps the last of what is written to it: of a long complaint the end says what is wrong.
+type tailBuffer struct{ text []byte }
 
-func (e *ending) Write(text []byte) (int, error) {
+func (e *tailBuffer) Write(text []byte) (int, error) {
 	const kept = 2000
 	e.text = append(e.text, text...)
 	e.text = e.text[max(0, len(e.text)-kept):]

@@ -68,7 +68,7 @@ func TestOutsideIsTold(t *testing.T) {
 	record := played(t, g)
 	told := toldIn(t, file)
 	of := func(numbers ...int) []outcome {
-		return lists.Map(numbers, func(n int) outcome { return telling(n, record.trials()[n-1], g.Problem.metrics) })
+		return lists.Map(numbers, func(n int) outcome { return resultsOf(n, record.trials()[n-1], g.Problem.metrics) })
 	}
 	start := of(1, 2, 3)
 	for i := range start {
@@ -91,7 +91,7 @@ func TestOutsideIsTold(t *testing.T) {
 		t.Errorf("an algorithm starts from other rows:\n%s", difference)
 	}
 	for _, f := range Figures {
-		f.Of(judged{g.Problem, record}) // what was not predicted has no figure, and none stumbles over it
+		f.Of(judgedGame{g.Problem, record}) // what was not predicted has no figure, and none stumbles over it
 	}
 }
 
@@ -111,10 +111,10 @@ func TestOutsideMishaps(t *testing.T) {
 			continue
 		}
 		if now := trial.toldAtOnce(g.Problem.metrics); len(now) > 0 {
-			want = append(want, telling(i+1, trial, now))
+			want = append(want, resultsOf(i+1, trial, now))
 		}
 		if len(trial.Late) > 0 {
-			late = append(late, telling(i+1, trial, trial.Late))
+			late = append(late, resultsOf(i+1, trial, trial.Late))
 		}
 	}
 	var told []outcome
@@ -232,7 +232,7 @@ func TestOutsideRefusals(t *testing.T) {
 	row := func(x float64) Row {
 		return Row{design.Settings{"x": design.NumberValue(x)}, Values{"y": x}}
 	}
-	p := must.Get(newTable(design.Definition{Name: "three", Parameters: []design.Parameter{ranging("x", 1, 3)}, Objective: design.Objective{Metric: "y", Direction: "maximize"}},
+	p := must.Get(newTable(design.Definition{Name: "three", Parameters: []design.Parameter{realParameter("x", 1, 3)}, Objective: design.Objective{Metric: "y", Direction: "maximize"}},
 		[]Row{row(1), row(2), row(3)}))(t)
 	shell := func(script string) []string { return []string{"sh", "-c", script} }
 	for reason, command := range map[string][]string{

@@ -72,11 +72,11 @@ func (p *Problem) complete(settings []design.Settings, best float64) (*Problem, 
 
 // sample is drawn in place of all settings of a continuous space.
 func (p *Problem) sample() []design.Settings {
-	return p.draw(sampled, rand.New(rand.NewPCG(1, 0)))
+	return p.draw(sampleSize, rand.New(rand.NewPCG(1, 0)))
 }
 
-// sampled is how many random settings stand for a continuous space when its scale is worked out.
-const sampled = 4096
+// sampleSize is how many random settings stand for a continuous space when its scale is worked out.
+const sampleSize = 4096
 
 // feasible tells whether values keep every limit.
 func (p *Problem) feasible(v Values) bool {
@@ -91,8 +91,8 @@ func (p *Problem) reward(v Values) float64 {
 	return v[p.Study.Objective.Metric]
 }
 
-// nearly is the share of a parameter's range within which two settings count as the same.
-const nearly = 0.002
+// sameWithin is the share of a parameter's range within which two settings count as the same.
+const sameWithin = 0.002
 
 // near tells whether two settings are nearly the same: on every axis within a share of its range.
 // Two rows of a table are never.
@@ -109,7 +109,7 @@ func (p *Problem) near(a, b design.Settings) bool {
 		if q.Logarithmic() {
 			x.Number, y.Number, low, high = math.Log(x.Number), math.Log(y.Number), math.Log(low), math.Log(high)
 		}
-		if x.Text != y.Text || math.Abs(x.Number-y.Number) > nearly*(high-low) {
+		if x.Text != y.Text || math.Abs(x.Number-y.Number) > sameWithin*(high-low) {
 			return false
 		}
 	}
@@ -235,8 +235,8 @@ func (m Mishaps) check() error {
 // same mishap, and the same reading without it.
 const mishapStream = 0x6d6973686170
 
-// befall decides what befalls the nth visit of a setting.
-func (m Mishaps) befall(t *Trial, p *Problem, nth int, seed uint64) {
+// apply decides what befalls the nth visit of a setting.
+func (m Mishaps) apply(t *Trial, p *Problem, nth int, seed uint64) {
 	random := rand.New(rand.NewPCG(seed, hashOf(t.Settings, nth)^mishapStream))
 	chance := random.Float64()
 	for _, metric := range p.metrics {
@@ -290,7 +290,7 @@ func (p *Problem) Failing(where string) (*Problem, error) {
 		if some := slices.DeleteFunc(p.draw(enough*count, random), fails); len(some) >= count {
 			return some[:count]
 		}
-		return drawn(works, count, random)
+		return drawDifferent(works, count, random)
 	}
 	q.Scale = q.scaleOf(lists.Map(works, p.truth), best)
 	return &q, nil
@@ -315,10 +315,10 @@ const (
 var NoiseKinds = []string{OwnNoise, NoNoise, Gaussian, Outliers, Slips}
 
 // outlying is the share of readings that Outliers spoils, and by how much.
-const outlyingShare, outlyingSize = 0.1, 10
+const outlierShare, outlierSize = 0.1, 10
 
-// slippedShare is the share of readings that Slips spoils.
-const slippedShare = 0.05
+// slipShare is the share of readings that Slips spoils.
+const slipShare = 0.05
 
 // reading is the nth reading of a setting under a seed: the same for every algorithm that asks for
 // it.
@@ -333,11 +333,11 @@ func (p *Problem) reading(at design.Settings, nth int, noise Noise, seed uint64)
 	}
 	for _, m := range p.metrics {
 		size := noise.Size * p.Spread[m]
-		if noise.Kind == Outliers && random.Float64() < outlyingShare {
-			size *= outlyingSize
+		if noise.Kind == Outliers && random.Float64() < outlierShare {
+			size *= outlierSize
 		}
 		v[m] += size * random.NormFloat64()
-		if noise.Kind == Slips && random.Float64() < slippedShare {
+		if noise.Kind == Slips && random.Float64() < slipShare {
 			v[m] *= []float64{0.1, 10}[random.IntN(2)]
 		}
 	}

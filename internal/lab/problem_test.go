@@ -17,7 +17,7 @@ import (
 func withLedger(t *testing.T, g Game) (*Record, *ledger.Snapshot) {
 	t.Helper()
 	must.Do(t, g.Check())
-	service := study.NewService(new(book), study.Options{})
+	service := study.NewService(new(memoryStore), study.Options{})
 	t.Cleanup(service.Stop)
 	record := must.Get(g.PlayOn(t.Context(), service, nil))(t)
 	return record, only(t, service)
@@ -137,7 +137,7 @@ func TestGamesWithMishaps(t *testing.T) {
 		}
 	}
 	one := Trial{Settings: r.Asks[0].Settings}
-	m.befall(&one, p, 0, g.Seed)
+	m.apply(&one, p, 0, g.Seed)
 	if one.Failed != r.Asks[0].Failed || !slices.Equal(one.Late, r.Asks[0].Late) || !slices.Equal(one.Unread, r.Asks[0].Unread) {
 		t.Errorf("the same visit meets %+v and %+v", r.Asks[0], one)
 	}
@@ -195,7 +195,7 @@ func TestGamesAreTold(t *testing.T) {
 		if g.Noise.Kind == "" {
 			g.Noise.Kind = OwnNoise
 		}
-		service := study.NewService(new(book), study.Options{})
+		service := study.NewService(new(memoryStore), study.Options{})
 		t.Cleanup(service.Stop)
 		record := must.Get(g.PlayOn(t.Context(), service, nil))(t)
 		all := append(record.Start, record.Asks...)

@@ -56,16 +56,16 @@ func (r Rehearsal) Games() ([]Planned, error) {
 // playedCase is one case as every entrant played it.
 type playedCase struct {
 	Case
-	games map[string][]judged // by label, in the order of the seeds
+	games map[string][]judgedGame // by label, in the order of the seeds
 }
 
 func (r Rehearsal) read(folder string, games []Planned) ([]playedCase, error) {
 	records, err := recordsOf[Record](folder, games)
 	var all []playedCase
 	for _, c := range r.Cases {
-		one := playedCase{c, map[string][]judged{}}
+		one := playedCase{c, map[string][]judgedGame{}}
 		for _, e := range r.Entrants {
-			one.games[e.Label] = lists.Map(records[who{c.Name, e.Label}], func(record *Record) judged { return judged{c.Problem, record} })
+			one.games[e.Label] = lists.Map(records[caseAndLabel{c.Name, e.Label}], func(record *Record) judgedGame { return judgedGame{c.Problem, record} })
 		}
 		all = append(all, one)
 	}
@@ -97,11 +97,11 @@ func (r Rehearsal) sharesFigure(all []playedCase) []chart.Panel {
 		}
 		var curves []curve
 		for _, e := range r.Entrants {
-			shares := lists.Map(c.games[e.Label], judged.shares)
+			shares := lists.Map(c.games[e.Label], judgedGame.shares)
 			at := lists.Of(len(shares[0]), func(i int) int { return i + 1 })
-			curves = append(curves, curve{label: e.Label, at: at, means: along(shares)})
+			curves = append(curves, curve{label: e.Label, at: at, means: estimatesByStep(shares)})
 		}
-		cells = append(cells, cellOf(c.Name, "asks", curves))
+		cells = append(cells, panelOf(c.Name, "asks", curves))
 	}
 	return cells
 }
@@ -123,7 +123,7 @@ func (r Rehearsal) page(all []playedCase) []byte {
 	}
 	for _, c := range all {
 		fmt.Fprintf(&out, "\n## %s\n\n%s\n\n", c.Name, c.Problem.Scale)
-		out.WriteString(r.tableOf(c.figures(), c))
+		out.WriteString(r.tableOf(c.allFigures(), c))
 	}
 	if len(all) > 1 {
 		fmt.Fprintf(&out, "\n## All %d problems\n\nMeans over the problems, each of the same weight.\n\n", len(all))
@@ -132,8 +132,8 @@ func (r Rehearsal) page(all []playedCase) []byte {
 	return out.Bytes()
 }
 
-// figures are those of all problems and the problem's own.
-func (c playedCase) figures() []Figure { return slices.Concat(Figures, c.Problem.LimitFigures()) }
+// allFigures are those of all problems and the problem's own.
+func (c playedCase) allFigures() []Figure { return slices.Concat(Figures, c.Problem.LimitFigures()) }
 
 // tableOf has figures down and labels across, and leaves out figures that no label has.
 func (r Rehearsal) tableOf(figures []Figure, all ...playedCase) string {
@@ -141,7 +141,7 @@ func (r Rehearsal) tableOf(figures []Figure, all ...playedCase) string {
 	rows := [][]string{append([]string{""}, labels...)}
 	for _, f := range figures {
 		row := append([]string{f.Title}, lists.Map(labels, func(label string) string { return r.cell(f, all, label) })...)
-		if slices.ContainsFunc(row[1:], func(cell string) bool { return cell != nothing }) {
+		if slices.ContainsFunc(row[1:], func(cell string) bool { return cell != noValue }) {
 			rows = append(rows, row)
 		}
 	}
@@ -152,12 +152,12 @@ func (r Rehearsal) tableOf(figures []Figure, all ...playedCase) string {
 // is compared with.
 func (r Rehearsal) estimates(f Figure, all []playedCase, label string) (own, difference Estimate) {
 	against := func(c playedCase) Estimate { return Paired(f.values(c.games[label]), f.values(c.games[r.Against])) }
-	return f.over(all, label), Over(lists.Map(all, against))
+	return f.over(all, label), MeanOver(lists.Map(all, against))
 }
 
 // over is the figure of a label over problems.
 func (f Figure) over(all []playedCase, label string) Estimate {
-	return Over(lists.Map(all, func(c playedCase) Estimate { return estimateOf(f.values(c.games[label])) }))
+	return MeanOver(lists.Map(all, func(c playedCase) Estimate { return estimateOf(f.values(c.games[label])) }))
 }
 
 // cell is a mean with its error, and the paired difference. In a metric's own unit it is a median,
@@ -167,7 +167,7 @@ func (r Rehearsal) cell(f Figure, all []playedCase, label string) string {
 	own, difference := r.estimates(f, all, label)
 	switch {
 	case own.N == 0 || f.OwnUnit && len(all) > 1:
-		return nothing
+		return noValue
 	case !f.OwnUnit:
 		text := fmt.Sprintf("%.3g%s", own.Mean, plusMinus(own.Error))
 		if label != r.Against && design.FiniteOrNil(difference.Mean) != nil {
@@ -211,14 +211,14 @@ func (r Rehearsal) summary(all []playedCase) ([]byte, error) {
 		Against                   string
 		Problems                  map[string]part
 		Overall                   part
-	}{r.Seeds, b.Start, b.Asks, b.Batch, b.Delay, b.Noise, b.Told, b.Mishaps, r.Against, map[string]part{}, part{Algorithms: r.judge(Figures, all...)}}
+	}{r.Seeds, b.Start, b.Asks, b.Batch, b.Delay, b.Noise, b.Told, b.Mishaps, r.Against, map[string]part{}, part{Algorithms: r.estimatesByLabel(Figures, all...)}}
 	for _, c := range all {
-		out.Problems[c.Name] = part{c.Problem.Scale.String(), r.judge(c.figures(), c)}
+		out.Problems[c.Name] = part{c.Problem.Scale.String(), r.estimatesByLabel(c.allFigures(), c)}
 	}
 	return indented(out)
 }
 
-func (r Rehearsal) judge(figures []Figure, all ...playedCase) map[string]map[string]*estimate {
+func (r Rehearsal) estimatesByLabel(figures []Figure, all ...playedCase) map[string]map[string]*estimate {
 	out := map[string]map[string]*estimate{}
 	for _, e := range r.Entrants {
 		out[e.Label] = map[string]*estimate{}
@@ -235,7 +235,7 @@ func (r Rehearsal) judge(figures []Figure, all ...playedCase) map[string]map[str
 }
 
 // each goes through all games of a rehearsal, with the first cells of their rows in a table.
-func (r Rehearsal) each(all []playedCase, do func(g judged, cells []string)) {
+func (r Rehearsal) each(all []playedCase, do func(g judgedGame, cells []string)) {
 	for _, c := range all {
 		for _, e := range r.Entrants {
 			for _, g := range c.games[e.Label] {
@@ -249,8 +249,8 @@ func (r Rehearsal) each(all []playedCase, do func(g judged, cells []string)) {
 func (r Rehearsal) gameRows(all []playedCase) [][]string {
 	names := lists.Map(Figures, func(f Figure) string { return f.Name })
 	rows := [][]string{slices.Concat([]string{"problem", "algorithm", "seed"}, names, []string{"recommendation"})}
-	r.each(all, func(g judged, row []string) {
-		figures := lists.Map(Figures, func(f Figure) string { return written(f.Of(g), 8) })
+	r.each(all, func(g judgedGame, row []string) {
+		figures := lists.Map(Figures, func(f Figure) string { return formatNumber(f.Of(g), 8) })
 		rows = append(rows, slices.Concat(row, figures, []string{string(g.verdict(g.end()))}))
 	})
 	return rows
@@ -259,15 +259,15 @@ func (r Rehearsal) gameRows(all []playedCase) [][]string {
 // askRows are all asks.
 func (r Rehearsal) askRows(all []playedCase) [][]string {
 	rows := [][]string{{"problem", "algorithm", "seed", "ask", "settings", "feasible", "known", "failed", "objective", "share", "reason"}}
-	r.each(all, func(g judged, cells []string) {
+	r.each(all, func(g judgedGame, cells []string) {
 		shares := g.shares()
 		for i, t := range g.Asks {
 			share := ""
 			if shares != nil {
-				share = written(shares[i], 8)
+				share = formatNumber(shares[i], 8)
 			}
 			rows = append(rows, slices.Concat(cells, []string{strconv.Itoa(i + 1), keyOf(t.Settings), strconv.FormatBool(t.Feasible), strconv.FormatBool(t.Known),
-				string(t.Failed), written(t.Truth[g.Study.Objective.Metric], 8), share, t.Reason}))
+				string(t.Failed), formatNumber(t.Truth[g.Study.Objective.Metric], 8), share, t.Reason}))
 		}
 	})
 	return rows
@@ -343,7 +343,7 @@ func (j Judgement) standardTable(all []playedCase) []byte {
 func standardCells(cases, all []playedCase, label string) []string {
 	var row []string
 	for _, column := range standardColumns {
-		cell := nothing
+		cell := noValue
 		switch value := figureNamed(column.figure).over(cases, label).Mean; {
 		case value == 0:
 			cell = "0"
@@ -358,7 +358,7 @@ func standardCells(cases, all []playedCase, label string) []string {
 // gained is by how much the share of a label is larger where something is told.
 func gained(cases, all []playedCase, label string) Estimate {
 	share := figureNamed("share")
-	return Over(lists.Map(cases, func(c playedCase) Estimate {
+	return MeanOver(lists.Map(cases, func(c playedCase) Estimate {
 		untold := untoldOf(c, all)
 		if untold == nil {
 			return estimateOf(nil)

@@ -11,53 +11,53 @@ import (
 	"headroom/internal/study/ledger"
 )
 
-// move is one decision of a simulation.
-type move struct {
+// decision is one decision of a simulation.
+type decision struct {
 	place       optimizer.Place
 	multipliers []float64
 }
 
-// rounds is the world of a simulation.
-type rounds struct {
-	in      *problems.Instance
-	noise   []*rand.Rand // per reading, so that metrics do not disturb each other
-	delays  *rand.Rand
-	samples *rand.Rand
-	costs   func(x, g []float64) // realised in the round under way, where they are known before it
-	broken  []optimizer.Tally    // per limit
-	mixed   map[int]float64      // what the best mixture is worth, by the round from which it is; nil on a continuous space
-	curves  *Curves
+// roundsWorld is the world of a simulation.
+type roundsWorld struct {
+	in           *problems.Instance
+	noise        []*rand.Rand // per reading, so that metrics do not disturb each other
+	delays       *rand.Rand
+	samples      *rand.Rand
+	costs        func(x, g []float64) // realised in the round under way, where they are known before it
+	violations   []optimizer.Tally    // per limit
+	bestMixtures map[int]float64      // what the best mixture is worth, by the round from which it is; nil on a continuous space
+	curves       *Curves
 }
 
 // Streams of the seed.
 const noiseStream, delayStream, sampleStream = 100, 1, 2
 
-func newRounds(in *problems.Instance, seed uint64) *rounds {
-	w := &rounds{in: in, broken: make([]optimizer.Tally, len(in.Limits)), delays: rand.New(rand.NewPCG(seed, delayStream)),
+func newRounds(in *problems.Instance, seed uint64) *roundsWorld {
+	w := &roundsWorld{in: in, violations: make([]optimizer.Tally, len(in.Limits)), delays: rand.New(rand.NewPCG(seed, delayStream)),
 		samples: rand.New(rand.NewPCG(seed, sampleStream)), curves: &Curves{Seed: seed, Values: map[string][]float64{}}}
 	w.noise = lists.Of(len(in.Noise), func(i int) *rand.Rand { return rand.New(rand.NewPCG(seed, noiseStream+uint64(i))) })
 	return w
 }
 
-// compareMixtures finds the best mixture of arms for each of the problem's optima.
-func (w *rounds) compareMixtures() error {
+// findBestMixtures finds the best mixture of arms for each of the problem's optima.
+func (w *roundsWorld) findBestMixtures() error {
 	if w.in.Arms == nil {
 		return nil
 	}
-	w.mixed = map[int]float64{}
+	w.bestMixtures = map[int]float64{}
 	for _, o := range w.in.Optima {
 		value, err := w.in.Mixture(o.From)
 		if err != nil {
 			return err
 		}
-		w.mixed[o.From] = value
+		w.bestMixtures[o.From] = value
 	}
 	return nil
 }
 
 // known draws the constraint functions of the next round, where they are known everywhere before
 // it.
-func (w *rounds) known() optimizer.Known {
+func (w *roundsWorld) known() optimizer.Known {
 	var k optimizer.Known
 	if w.in.Given == nil {
 		return k
@@ -84,7 +84,7 @@ func (w *rounds) known() optimizer.Known {
 
 // visit adds the round to the curves and makes its readings, each metric's after a delay of its
 // own.
-func (w *rounds) visit(at move, _ float64, tell func(late int, o outcome)) {
+func (w *roundsWorld) visit(at decision, _ float64, tell func(late int, o outcome)) {
 	t, x := len(w.curves.Rounds)+1, w.in.Point(at.place)
 	costs := w.in.CostsAt(t, x)
 	truth := append([]float64{w.in.Reward(t, x)}, costs...)
@@ -98,20 +98,20 @@ func (w *rounds) visit(at move, _ float64, tell func(late int, o outcome)) {
 		if w.in.Delay > 0 {
 			late = problems.Poisson(w.delays, w.in.Delay)
 		}
-		tell(late, reads(t, map[string]ledger.Reading{metricsOf(w.in)[i]: {Value: value + w.in.Noise[i].Draw(w.noise[i], x)}}))
+		tell(late, outcomeWith(t, map[string]ledger.Reading{metricsOf(w.in)[i]: {Value: value + w.in.Noise[i].Draw(w.noise[i], x)}}))
 	}
 }
 
 // record adds a round to the curves.
-func (w *rounds) record(t int, at move, x, costs []float64) {
+func (w *roundsWorld) record(t int, at decision, x, costs []float64) {
 	f := w.in.Reward(t, x)
 	loss := w.in.Optimum(t).Value - f
 	var all optimizer.Tally
 	for j, v := range costs {
-		w.broken[j].Add(v)
-		all.Balance += w.broken[j].Balance
-		all.Soft += w.broken[j].Soft
-		all.Hard += w.broken[j].Hard
+		w.violations[j].Add(v)
+		all.Balance += w.violations[j].Balance
+		all.Soft += w.violations[j].Soft
+		all.Hard += w.violations[j].Hard
 	}
 	c := w.curves
 	add := func(name string, more float64) {
@@ -122,8 +122,8 @@ func (w *rounds) record(t int, at move, x, costs []float64) {
 		c.Values[name] = append(c.Values[name], sum+more)
 	}
 	add("regret", loss)
-	if w.mixed != nil {
-		add("regret_plus", w.mixed[w.in.Optimum(t).From]-f)
+	if w.bestMixtures != nil {
+		add("regret_plus", w.bestMixtures[w.in.Optimum(t).From]-f)
 	}
 	add("positive", math.Max(loss, 0))
 	add("violated", indicator(!problems.Within(costs)))
@@ -186,8 +186,8 @@ func (c *Curves) at(name string, k int) float64 {
 	return math.NaN()
 }
 
-// Few are the curves at some of all their rounds: small enough to keep.
-func (c *Curves) Few() *Curves {
+// Thinned are the curves at some of all their rounds: small enough to keep.
+func (c *Curves) Thinned() *Curves {
 	few := &Curves{Seed: c.Seed, Rounds: Kept(len(c.Rounds)), Optimum: c.Optimum, Values: map[string][]float64{}}
 	for _, t := range few.Rounds {
 		for name, all := range c.Values {

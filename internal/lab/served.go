@@ -14,17 +14,17 @@ import (
 	"headroom/internal/study/ledger"
 )
 
-// served is a study on the service.
-type served struct {
+// servicePlayer is a study on the service.
+type servicePlayer struct {
 	service *study.Service
 	created *ledger.Snapshot
 }
 
-var by = study.Command{By: "rehearsal"}
+var rehearsalCommand = study.Command{By: "rehearsal"}
 
 // begin imports the rows and tells what was read in them: a table has no place for standard
 // deviations.
-func (s served) begin(ctx context.Context, rows []*ledger.Trial, results []outcome) error {
+func (s servicePlayer) begin(ctx context.Context, rows []*ledger.Trial, results []outcome) error {
 	if len(rows) == 0 {
 		return nil
 	}
@@ -32,18 +32,18 @@ func (s served) begin(ctx context.Context, rows []*ledger.Trial, results []outco
 	if err := study.WriteCSV(&table, s.created.Definition, rows, nil, design.DecimalPoint); err != nil {
 		return err
 	}
-	if _, err := s.service.ImportCSV(ctx, by, s.created.ID, &table, study.ImportOptions{}); err != nil {
+	if _, err := s.service.ImportCSV(ctx, rehearsalCommand, s.created.ID, &table, study.ImportOptions{}); err != nil {
 		return err
 	}
 	return s.learn(ctx, results)
 }
 
-func (s served) choose(ctx context.Context, count int) ([]*ledger.Trial, error) {
-	snap, numbers, err := s.service.Ask(ctx, by, s.created.ID, study.Ask{Count: &count})
+func (s servicePlayer) choose(ctx context.Context, count int) ([]*ledger.Trial, error) {
+	snap, numbers, err := s.service.Ask(ctx, rehearsalCommand, s.created.ID, study.Ask{Count: &count})
 	return lists.Map(numbers, snap.Trial), err
 }
 
-func (s served) learn(ctx context.Context, told []outcome) error {
+func (s servicePlayer) learn(ctx context.Context, told []outcome) error {
 	var results []study.NumberedTelling
 	for _, o := range told {
 		if o.Failed == "" {
@@ -51,26 +51,26 @@ func (s served) learn(ctx context.Context, told []outcome) error {
 			continue
 		}
 		failed := ledger.ClosedData{Number: o.Number, Cause: o.Failed, Reason: "failed by " + string(o.Failed)}
-		if _, err := s.service.Close(ctx, by, s.created.ID, ledger.Failed, failed); err != nil {
+		if _, err := s.service.Close(ctx, rehearsalCommand, s.created.ID, ledger.Failed, failed); err != nil {
 			return err
 		}
 	}
 	if len(results) == 0 {
 		return nil
 	}
-	_, err := s.service.TellMany(ctx, by, s.created.ID, results)
+	_, err := s.service.TellMany(ctx, rehearsalCommand, s.created.ID, results)
 	return err
 }
 
-// answered is a study whose own simulated lab answers each trial.
-type answered struct{ served }
+// simulatedLabPlayer is a study whose own simulated lab answers each trial.
+type simulatedLabPlayer struct{ servicePlayer }
 
-func (a answered) choose(ctx context.Context, _ int) ([]*ledger.Trial, error) {
+func (a simulatedLabPlayer) choose(ctx context.Context, _ int) ([]*ledger.Trial, error) {
 	lab, err := design.FindSimulatedLab(a.created.Definition.SimulatedLab)
 	if err != nil {
 		return nil, err
 	}
-	number, err := a.service.SimulateOne(ctx, by, lab, a.created.ID, study.DemoMishaps...)
+	number, err := a.service.SimulateOne(ctx, rehearsalCommand, lab, a.created.ID, study.DemoMishaps...)
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +84,7 @@ func (a answered) choose(ctx context.Context, _ int) ([]*ledger.Trial, error) {
 // judge adds what the product says: what it recommends, and of what is left, at every look, and how
 // its predictions held in the end. At a look it says what it said when the next trial was asked
 // for.
-func (s served) judge(ctx context.Context, record *Record) error {
+func (s servicePlayer) judge(ctx context.Context, record *Record) error {
 	end, err := s.service.Snapshot(ctx, s.created.ID, 0)
 	if err != nil {
 		return err
@@ -120,7 +120,7 @@ func (s served) judge(ctx context.Context, record *Record) error {
 }
 
 // look is what the product says at a snapshot.
-func (s served) look(ctx context.Context, snap *ledger.Snapshot, trials int) (Look, error) {
+func (s servicePlayer) look(ctx context.Context, snap *ledger.Snapshot, trials int) (Look, error) {
 	look := Look{Trials: trials}
 	state, err := s.service.StateOf(ctx, snap)
 	if err != nil {
@@ -140,16 +140,16 @@ func (s served) look(ctx context.Context, snap *ledger.Snapshot, trials int) (Lo
 	return look, nil
 }
 
-// book is a study.Store of one study in memory, for a game that is played and forgotten: whatever
+// memoryStore is a study.Store of one study in memory, for a game that is played and forgotten: whatever
 // study is asked for, it is that one. Nobody calls it over a network, so idempotency keys are not
 // kept and no version is expected, and nobody verifies it.
-type book struct {
+type memoryStore struct {
 	choosing, mutex sync.Mutex // the latter is for what follows
 	events          []ledger.Event
 	after           *ledger.Snapshot
 }
 
-func (b *book) Create(_ context.Context, _ string, _ study.Command, parts iter.Seq2[study.Append, error]) error {
+func (b *memoryStore) Create(_ context.Context, _ string, _ study.Command, parts iter.Seq2[study.Append, error]) error {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
 	for part, err := range parts {
@@ -161,7 +161,7 @@ func (b *book) Create(_ context.Context, _ string, _ study.Command, parts iter.S
 	return nil
 }
 
-func (b *book) Write(_ context.Context, _ string, _ study.Command, known study.Known, decide func(news []ledger.Event) (study.Append, error)) error {
+func (b *memoryStore) Write(_ context.Context, _ string, _ study.Command, known study.Known, decide func(news []ledger.Event) (study.Append, error)) error {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
 	added, err := decide(b.events[known.Version:])
@@ -171,13 +171,13 @@ func (b *book) Write(_ context.Context, _ string, _ study.Command, known study.K
 	return err
 }
 
-func (b *book) Choosing(ctx context.Context, _ string, choose func(ctx context.Context) error) error {
+func (b *memoryStore) Choosing(ctx context.Context, _ string, choose func(ctx context.Context) error) error {
 	b.choosing.Lock()
 	defer b.choosing.Unlock()
 	return choose(ctx)
 }
 
-func (b *book) Events(_ context.Context, _ string, after int64, limit int) ([]ledger.Event, error) {
+func (b *memoryStore) Events(_ context.Context, _ string, after int64, limit int) ([]ledger.Event, error) {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
 	events := slices.Clone(b.events[min(after, int64(len(b.events))):])
@@ -187,18 +187,18 @@ func (b *book) Events(_ context.Context, _ string, after int64, limit int) ([]le
 	return events, nil
 }
 
-func (b *book) Summaries(context.Context, study.Listing) ([]ledger.Summary, error) {
+func (b *memoryStore) Summaries(context.Context, study.Listing) ([]ledger.Summary, error) {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
 	return []ledger.Summary{b.after.Summary()}, nil
 }
 
-func (b *book) Ends(context.Context, string) (row, last study.Known, err error) {
+func (b *memoryStore) Ends(context.Context, string) (row, last study.Known, err error) {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
 	end := study.Known{Version: b.after.Version, Hash: b.after.Hash}
 	return end, end, nil
 }
 
-func (b *book) KeepVerified(context.Context, string, study.Verified) error { return nil }
-func (b *book) Verified(context.Context, string) (*study.Verified, error)  { return nil, nil }
+func (b *memoryStore) KeepVerified(context.Context, string, study.Verified) error { return nil }
+func (b *memoryStore) Verified(context.Context, string) (*study.Verified, error)  { return nil, nil }

@@ -41,7 +41,7 @@ func TestServerDecidesTheSame(t *testing.T) {
 	for name, g := range games(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			inMemory := study.NewService(new(book), study.Options{})
+			inMemory := study.NewService(new(memoryStore), study.Options{})
 			t.Cleanup(inMemory.Stop)
 			record := must.Get(g.PlayOn(t.Context(), inMemory, nil))(t)
 			want := only(t, inMemory)
@@ -63,7 +63,7 @@ func TestASlowServerDecidesTheSame(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		play := func(crowded bool) *ledger.Snapshot {
-			service := study.NewService(new(book), study.Options{Replays: 1})
+			service := study.NewService(new(memoryStore), study.Options{Replays: 1})
 			defer service.Stop()
 			ctx, leave := context.WithCancel(t.Context())
 			var others sync.WaitGroup

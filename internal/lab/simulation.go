@@ -60,23 +60,23 @@ func (s Simulation) Games() ([]Planned, error) {
 				if err != nil {
 					return nil, err
 				}
-				return curves.Few(), nil
+				return curves.Thinned(), nil
 			}})
 		}
 	}
 	return all, nil
 }
 
-// simulated are an entrant's finished seeds, and the estimates of each quantity at the rounds kept;
+// simulatedEntrant are an entrant's finished seeds, and the estimates of each quantity at the rounds kept;
 // those divided by t have names that end in /t.
-type simulated struct {
+type simulatedEntrant struct {
 	Entrant
 	all   []*Curves
 	means map[string][]Estimate
 }
 
-// estimated are means over seeds; a single one has no standard error.
-func estimated(all []*Curves) map[string][]Estimate {
+// estimateQuantities are means over seeds; a single one has no standard error.
+func estimateQuantities(all []*Curves) map[string][]Estimate {
 	means := map[string][]Estimate{}
 	for _, q := range Quantities {
 		sums, averages := make([][]float64, len(all)), make([][]float64, len(all))
@@ -86,7 +86,7 @@ func estimated(all []*Curves) map[string][]Estimate {
 				averages[i] = append(averages[i], sums[i][k]/float64(t))
 			}
 		}
-		means[q.Name], means[q.Name+"/t"] = along(sums), along(averages)
+		means[q.Name], means[q.Name+"/t"] = estimatesByStep(sums), estimatesByStep(averages)
 	}
 	return means
 }
@@ -98,21 +98,21 @@ func (s Simulation) Report(folder string, games []Planned) (files map[string][]b
 	if err != nil {
 		return nil, "", err
 	}
-	var all []simulated
+	var all []simulatedEntrant
 	for _, e := range s.Entrants {
-		curves := records[who{s.Problem, e.Label}]
-		all = append(all, simulated{e, curves, estimated(curves)})
+		curves := records[caseAndLabel{s.Problem, e.Label}]
+		all = append(all, simulatedEntrant{e, curves, estimateQuantities(curves)})
 	}
-	files = map[string][]byte{"runs.csv": csvOf(runRows(all)), "summary.csv": csvOf(summaryRows(all)), "summary.txt": s.final(all), "figure.svg": s.figure(all)}
+	files = map[string][]byte{"runs.csv": csvOf(runRows(all)), "summary.csv": csvOf(summaryRows(all)), "summary.txt": s.finalTable(all), "figure.svg": s.figure(all)}
 	files["summary.json"], err = indented(s.summaries(all))
 	return files, "summary.txt", err
 }
 
 // runRows are the rounds kept of every seed.
-func runRows(all []simulated) [][]string {
+func runRows(all []simulatedEntrant) [][]string {
 	names := lists.Map(Quantities, func(q Quantity) string { return q.Name })
 	rows := [][]string{slices.Concat([]string{"algorithm", "seed", "round"}, names, []string{"point"})}
-	exact := func(v float64) string { return written(v, 8) }
+	exact := func(v float64) string { return formatNumber(v, 8) }
 	for _, e := range all {
 		for _, c := range e.all {
 			for i, t := range c.Rounds {
@@ -130,8 +130,8 @@ func runRows(all []simulated) [][]string {
 const summaryEvery = 4
 
 // summaryRows are means and standard errors over seeds.
-func summaryRows(all []simulated) [][]string {
-	brief := func(v float64) string { return written(v, 5) }
+func summaryRows(all []simulatedEntrant) [][]string {
+	brief := func(v float64) string { return formatNumber(v, 5) }
 	header := []string{"algorithm", "round", "seeds"}
 	for _, q := range Quantities {
 		header = append(header, q.Name, q.Name+"_se")
@@ -161,7 +161,7 @@ type simulationSummary struct {
 	Final       map[string]map[string]*float64 `json:"final"`
 }
 
-func (s Simulation) summaries(all []simulated) map[string]simulationSummary {
+func (s Simulation) summaries(all []simulatedEntrant) map[string]simulationSummary {
 	out := map[string]simulationSummary{}
 	for _, e := range all {
 		one := simulationSummary{s.of(e.Entrant), len(e.all), 0, map[string]map[string]*float64{}}
@@ -180,10 +180,10 @@ func (s Simulation) summaries(all []simulated) map[string]simulationSummary {
 	return out
 }
 
-func (e simulated) atEnd(name string) Estimate { return e.means[name][len(e.means[name])-1] }
+func (e simulatedEntrant) atEnd(name string) Estimate { return e.means[name][len(e.means[name])-1] }
 
 // figure has a cell for each quantity that is to be plotted.
-func (s Simulation) figure(all []simulated) []byte {
+func (s Simulation) figure(all []simulatedEntrant) []byte {
 	var cells []chart.Panel
 	for _, name := range s.Plot {
 		quantity, averaged := strings.CutSuffix(name, "/t")
@@ -191,8 +191,8 @@ func (s Simulation) figure(all []simulated) []byte {
 		if averaged {
 			title += " / t"
 		}
-		curves := lists.Map(all, func(e simulated) curve { return curve{e.Label, e.all[0].Rounds, e.means[name]} })
-		cells = append(cells, cellOf(title, "round t", curves))
+		curves := lists.Map(all, func(e simulatedEntrant) curve { return curve{e.Label, e.all[0].Rounds, e.means[name]} })
+		cells = append(cells, panelOf(title, "round t", curves))
 	}
 	return chart.Figure(fmt.Sprintf("%s, %d rounds, %s", s.Problem, s.T(), design.Count(s.Seeds, "seed", "seeds")), cells)
 }
@@ -203,13 +203,13 @@ func titled(name string) string {
 	return found.Title
 }
 
-// final is a table of the last round's figures, mean ± standard error.
-func (s Simulation) final(all []simulated) []byte {
+// finalTable is a table of the last round's figures, mean ± standard error.
+func (s Simulation) finalTable(all []simulatedEntrant) []byte {
 	rows := [][]string{{fmt.Sprintf("%s, T = %d, %s", s.Problem, s.T(), design.Count(s.Seeds, "seed", "seeds")), "regret/t", "R₊/t", "hard", "soft", "sum of g", "rounds in violation"}}
 	for _, e := range all {
 		row := []string{e.Label}
 		for _, name := range []string{"regret/t", "regret_plus/t", "hard", "soft", "balance", "violated"} {
-			cell := nothing // a space that is continuous has no mixture of arms
+			cell := noValue // a space that is continuous has no mixture of arms
 			if last := e.atEnd(name); last.N > 0 {
 				cell = fmt.Sprintf("%.4g%s", last.Mean, plusMinus(last.Error))
 			}
@@ -248,7 +248,7 @@ func (e Experiment) Play(ctx context.Context, seed uint64, progress func()) (*Cu
 		return nil, err
 	}
 	w := newRounds(in, seed)
-	if err := w.compareMixtures(); err != nil {
+	if err := w.findBestMixtures(); err != nil {
 		return nil, err
 	}
 	p, err := e.player(w, seed)
@@ -263,7 +263,7 @@ func (e Experiment) Play(ctx context.Context, seed uint64, progress func()) (*Cu
 }
 
 // player makes the algorithm ready.
-func (e Experiment) player(w *rounds, seed uint64) (player[move], error) {
+func (e Experiment) player(w *roundsWorld, seed uint64) (player[decision], error) {
 	if opponent, ok := opponents[e.Algorithm]; ok {
 		settings, err := opponent.check(e, w.in)
 		if err != nil {

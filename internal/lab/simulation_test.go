@@ -169,9 +169,9 @@ func TestDeterminism(t *testing.T) {
 }
 
 // visited plays one round of a world, and returns what is read with how many rounds late.
-func visited(w *rounds, x ...float64) (read Values, late map[string]int) {
+func visited(w *roundsWorld, x ...float64) (read Values, late map[string]int) {
 	read, late = Values{}, map[string]int{}
-	at := move{place: optimizer.Place{U: w.in.Unit(x), Arm: -1}}
+	at := decision{place: optimizer.Place{U: w.in.Unit(x), Arm: -1}}
 	w.visit(at, 0, func(rounds int, o outcome) {
 		for name, reading := range o.Metrics {
 			read[name], late[name] = reading.Value, rounds
@@ -218,8 +218,8 @@ func (l *listener) learn(_ context.Context, told []outcome) error {
 type echo struct{}
 
 func (echo) visit(n int, _ float64, tell func(late int, o outcome)) {
-	tell(0, reads(n, nil))
-	tell(n, reads(-n, nil))
+	tell(0, outcomeWith(n, nil))
+	tell(n, outcomeWith(-n, nil))
 }
 
 // TestLateReadings checks that a reading is told after as many further requests as it is late, in
@@ -278,13 +278,13 @@ func TestAveraged(t *testing.T) {
 			c.Values[q.Name] = c.Values["hard"]
 		}
 	}
-	means := estimated(all)
+	means := estimateQuantities(all)
 	sum, average := means["hard"][1], means["hard/t"][1]
 	// sd 16, over √3
 	if want := 16 / math.Sqrt(3); math.Abs(sum.Mean-24) > 1e-12 || math.Abs(average.Mean-6) > 1e-12 || math.Abs(sum.Error-want) > 1e-12 || math.Abs(average.Error-want/4) > 1e-12 {
 		t.Errorf("got %v and %v, want 24 ± %v and a quarter of it", sum, average, want)
 	}
-	if one := estimated(all[:1])["hard"][1]; one.Mean != 8 || !math.IsNaN(one.Error) {
+	if one := estimateQuantities(all[:1])["hard"][1]; one.Mean != 8 || !math.IsNaN(one.Error) {
 		t.Errorf("one seed gives %v", one)
 	}
 	if kept := Kept(10_000); kept[0] != 1 || kept[len(kept)-1] != 10_000 || len(kept) != 201 {
@@ -302,9 +302,9 @@ func TestMixturesAreReportedWhereThereAreArms(t *testing.T) {
 	}{{13, `ckb-ucb +-?[0-9.]+ +[0-9.]+ +`}, {0, `ckb-ucb +-?[0-9.]+ +– `}} {
 		e := Entrant{Label: "ckb-ucb", Algorithm: design.Algorithm{Name: "ckb-ucb"}}
 		s := Simulation{Experiment: Experiment{Problem: "sine-pocket", Horizon: 6, Grid: c.grid}, Entrants: []Entrant{e}, Seeds: 1, Plot: []string{"regret_plus/t"}}
-		curves := []*Curves{curvesOf(t, s.of(e), 1).Few()}
-		all := []simulated{{e, curves, estimated(curves)}}
-		if text := string(s.final(all)); !regexp.MustCompile(c.want).MatchString(text) || !strings.Contains(text, "R₊/t") {
+		curves := []*Curves{curvesOf(t, s.of(e), 1).Thinned()}
+		all := []simulatedEntrant{{e, curves, estimateQuantities(curves)}}
+		if text := string(s.finalTable(all)); !regexp.MustCompile(c.want).MatchString(text) || !strings.Contains(text, "R₊/t") {
 			t.Errorf("of a grid of %d is said\n%s", c.grid, text)
 		}
 		_, told := s.summaries(all)["ckb-ucb"].Final["regret_plus/t"]
@@ -337,9 +337,9 @@ func TestMixtureOfTheRound(t *testing.T) {
 			}
 		}
 		w := newRounds(in, 1)
-		must.Do(t, w.compareMixtures())
+		must.Do(t, w.findBestMixtures())
 		x := in.Arms[3]
-		w.record(c.round, move{}, x, in.CostsAt(c.round, x))
+		w.record(c.round, decision{}, x, in.CostsAt(c.round, x))
 		if got, want := last(w.curves.Values["regret_plus"]), mixture-in.Reward(c.round, x); got != want {
 			t.Errorf("%s, round %d: against the best mixture regret is %v, want %v", c.e.Problem, c.round, got, want)
 		}

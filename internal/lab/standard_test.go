@@ -143,7 +143,7 @@ func TestDemo(t *testing.T) {
 	g := demo(t, 40, 7)
 	r, played := withLedger(t, g)
 	d := must.Get(study.Demo())(t)
-	s := study.NewService(new(book), study.Options{})
+	s := study.NewService(new(memoryStore), study.Options{})
 	t.Cleanup(s.Stop)
 	made := must.Get(s.Create(t.Context(), study.Command{By: "rehearsal"}, d))(t)
 	must.Do(t, s.Simulate(t.Context(), study.Command{By: "Ana"}, made.ID, study.DemoTrials, study.DemoMishaps...))

@@ -60,7 +60,7 @@ func ReadTable(file io.Reader, spec Spec) (*Problem, error) {
 	if err := t.hasAll(spec.Where, d); err != nil {
 		return nil, err
 	}
-	t.rows = slices.DeleteFunc(t.rows, func(l line) bool { return !l.matches(spec.Where) })
+	t.rows = slices.DeleteFunc(t.rows, func(l recordedRow) bool { return !l.matches(spec.Where) })
 	if len(t.rows) == 0 {
 		return nil, errors.New("no row has the values that “where” asks for")
 	}
@@ -76,18 +76,18 @@ func ReadTable(file io.Reader, spec Spec) (*Problem, error) {
 	return newTable(d, rows)
 }
 
-// recorded is a table as text.
-type recorded struct {
+// recordedTable is a table as text.
+type recordedTable struct {
 	header []string
-	rows   []line
+	rows   []recordedRow
 }
 
-type line struct {
+type recordedRow struct {
 	number int // in the file
 	cells  map[string]string
 }
 
-func readRecorded(file io.Reader) (*recorded, error) {
+func readRecorded(file io.Reader) (*recordedTable, error) {
 	text, err := io.ReadAll(file)
 	if err != nil {
 		return nil, err
@@ -99,12 +99,12 @@ func readRecorded(file io.Reader) (*recorded, error) {
 	if len(records) < 2 {
 		return nil, errors.New("a header and at least one row are needed")
 	}
-	t := &recorded{header: records[0]}
+	t := &recordedTable{header: records[0]}
 	for i, name := range t.header {
 		t.header[i] = strings.TrimSpace(name)
 	}
 	for i, cells := range records[1:] {
-		l := line{number: i + 2, cells: map[string]string{}}
+		l := recordedRow{number: i + 2, cells: map[string]string{}}
 		for k, cell := range cells {
 			l.cells[t.header[k]] = strings.TrimSpace(cell)
 		}
@@ -114,7 +114,7 @@ func readRecorded(file io.Reader) (*recorded, error) {
 }
 
 // hasAll tells which columns of those named are missing.
-func (t *recorded) hasAll(where map[string]design.Value, d design.Definition) (err error) {
+func (t *recordedTable) hasAll(where map[string]design.Value, d design.Definition) (err error) {
 	for name := range where {
 		err = errors.Join(err, t.has("where", name))
 	}
@@ -127,7 +127,7 @@ func (t *recorded) hasAll(where map[string]design.Value, d design.Definition) (e
 	return err
 }
 
-func (t *recorded) has(what, column string) error {
+func (t *recordedTable) has(what, column string) error {
 	at := slices.Index(t.header, column)
 	switch {
 	case at >= 0 && slices.Contains(t.header[at+1:], column):
@@ -139,7 +139,7 @@ func (t *recorded) has(what, column string) error {
 }
 
 // read is the number in a column.
-func (l line) read(column string) (float64, error) {
+func (l recordedRow) read(column string) (float64, error) {
 	x, err := design.ParseNumber(l.cells[column])
 	if err != nil {
 		err = fmt.Errorf("row %d, column %s: %q is not a finite number", l.number, column, l.cells[column])
@@ -148,7 +148,7 @@ func (l line) read(column string) (float64, error) {
 }
 
 // matches tells whether the row has the values wanted; numbers are compared as numbers.
-func (l line) matches(where map[string]design.Value) bool {
+func (l recordedRow) matches(where map[string]design.Value) bool {
 	for name, want := range where {
 		x, err := l.read(name)
 		if want.IsText && l.cells[name] != want.Text || !want.IsText && (err != nil || x != want.Number) {
@@ -159,7 +159,7 @@ func (l line) matches(where map[string]design.Value) bool {
 }
 
 // describe fills in what the spec leaves out of a parameter.
-func (t *recorded) describe(p *design.Parameter) error {
+func (t *recordedTable) describe(p *design.Parameter) error {
 	var choices []string
 	low, high, numeric := math.Inf(1), math.Inf(-1), true
 	for _, l := range t.rows {
@@ -192,7 +192,7 @@ func (t *recorded) describe(p *design.Parameter) error {
 }
 
 // readings are the rows in the words of a study.
-func (t *recorded) readings(d design.Definition) (rows []Row, err error) {
+func (t *recordedTable) readings(d design.Definition) (rows []Row, err error) {
 	for _, l := range t.rows {
 		row := Row{design.Settings{}, Values{}}
 		for _, p := range d.Parameters {
@@ -248,7 +248,7 @@ func newTable(d design.Definition, rows []Row) (*Problem, error) {
 			own := readings[row(at)]
 			return own[random.IntN(len(own))]
 		},
-		draw: func(count int, random *rand.Rand) []design.Settings { return drawn(candidates, count, random) },
+		draw: func(count int, random *rand.Rand) []design.Settings { return drawDifferent(candidates, count, random) },
 	}
 	if len(rows) == len(readings) {
 		p.own = func(design.Settings) Values { return Values{} } // what stands in the table is the truth
@@ -256,8 +256,8 @@ func newTable(d design.Definition, rows []Row) (*Problem, error) {
 	return p.complete(candidates, math.NaN())
 }
 
-// drawn takes count different settings at random, all of them where there are fewer.
-func drawn(from []design.Settings, count int, random *rand.Rand) []design.Settings {
+// drawDifferent takes count different settings at random, all of them where there are fewer.
+func drawDifferent(from []design.Settings, count int, random *rand.Rand) []design.Settings {
 	return lists.Map(random.Perm(len(from))[:min(count, len(from))], func(i int) design.Settings { return from[i] })
 }
 
@@ -321,16 +321,16 @@ func markdown(rows [][]string) string {
 	return out.String()
 }
 
-// nothing stands in tables where a figure has no meaning.
-const nothing = "–"
+// noValue stands in tables where a figure has no meaning.
+const noValue = "–"
 
 func indented(object any) ([]byte, error) {
 	content, err := json.MarshalIndent(object, "", "  ")
 	return append(content, '\n'), err
 }
 
-// written is a number of a quantity, nothing of one that has no meaning.
-func written(v float64, digits int) string {
+// formatNumber is a number of a quantity, nothing of one that has no meaning.
+func formatNumber(v float64, digits int) string {
 	if math.IsNaN(v) {
 		return ""
 	}

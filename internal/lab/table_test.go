@@ -110,7 +110,7 @@ func TestNoise(t *testing.T) {
 			slipped++
 		}
 	}
-	if share := slipped / 4000; math.Abs(share-slippedShare) > 0.01 {
+	if share := slipped / 4000; math.Abs(share-slipShare) > 0.01 {
 		t.Errorf("the decimal point slips in %g of the readings", share)
 	}
 	if spread := p.Spread["yield"]; math.Abs(spread-10*math.Sqrt(99./12)) > 1e-9 {
@@ -124,10 +124,10 @@ func TestReadingsDiffer(t *testing.T) {
 	t.Parallel()
 	p := ladder(t, "maximize")
 	noise := func(x, visit int, seed uint64) float64 {
-		b := bench{Game: Game{Problem: p, Noise: Noise{Gaussian, 1}, Seed: seed}, visits: map[string]int{}}
+		b := studyWorld{Game: Game{Problem: p, Noise: Noise{Gaussian, 1}, Seed: seed}, visits: map[string]int{}}
 		var read Trial
 		for range visit {
-			read = b.reading(p.Study.Candidates[x-1])
+			read = b.measure(p.Study.Candidates[x-1])
 		}
 		return read.Read["yield"] - read.Truth["yield"]
 	}
@@ -144,7 +144,7 @@ func TestReadingsDiffer(t *testing.T) {
 
 func TestMadeTables(t *testing.T) {
 	t.Parallel()
-	for _, k := range kinds {
+	for _, k := range tableKinds {
 		for _, suffix := range []string{"", "-2", "-3"} {
 			p := problem(t, k.name+suffix)
 			if again, err := Find(k.name + suffix); err != nil || p.fingerprint != again.fingerprint {
@@ -160,7 +160,7 @@ func TestMadeTables(t *testing.T) {
 
 // checkFeasible counts the settings within each limit, whose truth is the mean of readings where
 // there are several.
-func checkFeasible(t *testing.T, k kind, p *Problem) {
+func checkFeasible(t *testing.T, k tableKind, p *Problem) {
 	t.Helper()
 	n := len(p.Study.Candidates)
 	for j, c := range p.Study.Constraints {

@@ -31,7 +31,7 @@ var classicProblems = []Problem{
 	{Name: "gardner-1", Horizon: 100, Source: "Gardner et al. (2014), first problem",
 		Summary: "several pockets, the best on the edge of the space",
 		in: Instance{
-			Axes: alike(6, "x", "y"), Limits: []string{"c"},
+			Axes: axesUpTo(6, "x", "y"), Limits: []string{"c"},
 			Reward: func(_ int, x []float64) float64 { return -math.Cos(2*x[0])*math.Cos(x[1]) - math.Sin(x[0]) },
 			Costs:  func(_ int, x, g []float64) { g[0] = math.Cos(x[0]+x[1]) - 0.5 },
 			Kernel: "se", Lengthscale: 1,
@@ -46,7 +46,7 @@ var classicProblems = []Problem{
 	{Name: "gramacy", Horizon: 100, Source: "Gramacy et al. (2016), section 2.2",
 		Summary: "a straight objective, and a wavy limit that holds two of three pockets back",
 		in: Instance{
-			Axes: alike(1, "x1", "x2"), Limits: []string{"wave", "disk"},
+			Axes: axesUpTo(1, "x1", "x2"), Limits: []string{"wave", "disk"},
 			Reward: func(_ int, x []float64) float64 { return -x[0] - x[1] },
 			Costs: func(_ int, x, g []float64) {
 				g[0] = 1.5 - x[0] - 2*x[1] - 0.5*math.Sin(2*math.Pi*(x[0]*x[0]-2*x[1]))
@@ -60,7 +60,7 @@ var classicProblems = []Problem{
 	{Name: "hartmann6", Horizon: 200, Source: "Letham et al. (2019): six-dimensional Hartmann function, ‖x‖ ≤ 1",
 		Summary: "six parameters, six local minima, one smooth limit",
 		in: Instance{
-			Axes: alike(1, "x1", "x2", "x3", "x4", "x5", "x6"), Limits: []string{"norm"},
+			Axes: axesUpTo(1, "x1", "x2", "x3", "x4", "x5", "x6"), Limits: []string{"norm"},
 			Reward: func(_ int, x []float64) float64 {
 				sum := 0.0
 				for i, weight := range hartmannWeights {
@@ -245,7 +245,7 @@ func sine(noise []Noise, delay float64, phases ...phase) Instance {
 		return now
 	}
 	in := Instance{
-		Axes: alike(6, "x1", "x2"), Limits: []string{"g"},
+		Axes: axesUpTo(6, "x1", "x2"), Limits: []string{"g"},
 		Reward: func(t int, x []float64) float64 { return at(t).f(x[0], x[1]) },
 		Costs:  func(t int, x, g []float64) { g[0] = at(t).g(x[0], x[1]) },
 		Noise:  noise, Delay: delay,
@@ -347,7 +347,7 @@ var systemProblems = []Problem{
 	{Name: "rate-allocation", Horizon: 350, Source: "Shi, Eryilmaz (2022), section E.2: data rates of four servers; constants reconstructed",
 		Summary: "four data rates, utility against an electricity budget",
 		in: Instance{
-			Axes: alike(2, "server1", "server2", "server3", "server4"), Limits: []string{"electricity"},
+			Axes: axesUpTo(2, "server1", "server2", "server3", "server4"), Limits: []string{"electricity"},
 			Reward: func(_ int, x []float64) float64 {
 				return sigmoidUtility(x[0]) + logarithmicUtility(x[1]) + sigmoidUtility(x[2]) + logarithmicUtility(x[3])
 			},
@@ -364,10 +364,10 @@ var systemProblems = []Problem{
 	{Name: "queue", Horizon: 500, Source: "Zhou, Ji: Provably Efficient Bayesian Optimization with Unknown Constraints (2022), appendix A: two computing nodes; rates and energies reconstructed",
 		Summary: "energy of two computing nodes that must serve random arrivals known before each round",
 		in: Instance{
-			Axes: alike(1, "node1", "node2"), Limits: []string{"queue"},
+			Axes: axesUpTo(1, "node1", "node2"), Limits: []string{"queue"},
 			Reward: func(_ int, x []float64) float64 { return -x[0]*x[0] - x[1]*x[1]/2 },
 			Costs:  func(_ int, x, g []float64) { g[0] = arrivals - served(x) },
-			Given: &Given{
+			Given: &KnownCosts{
 				Number: "arrivals", Forms: []string{"arrivals - 3*node1 - 2*node2"},
 				Draw:  func(random *rand.Rand) float64 { return float64(Poisson(random, arrivals)) },
 				Costs: func(jobs float64, x, g []float64) { g[0] = jobs - served(x) },

@@ -27,13 +27,13 @@ var laboratoryProblems = []Problem{
 		in: Instance{
 			Axes:   []Axis{{"temperature", 30, 90, 0}, {"time", 10, 120, 0}, {"catalyst", 0.5, 5, 0}},
 			Limits: []string{"impurity"},
-			Reward: func(_ int, x []float64) float64 { b, _ := reacted(x); return b },
-			Costs:  func(_ int, x, g []float64) { _, c := reacted(x); g[0] = c - 2 },
+			Reward: func(_ int, x []float64) float64 { b, _ := reactionYields(x); return b },
+			Costs:  func(_ int, x, g []float64) { _, c := reactionYields(x); g[0] = c - 2 },
 			Optima: []Optimum{{1, 79.2732462766, []float64{47.9635264564, 120, 1.9590613782}}},
 			Safe:   [][]float64{{40, 60, 1}},
 			Lab: &Laboratory{Title: "Reaction yield", Objective: "yield", Unit: "%", AxisUnits: []string{"°C", "min", "mol %"},
 				LimitUnits: []string{"%"}, Levels: []float64{2}},
-			Noise: readWith(0.6, 0.05),
+			Noise: gaussianWith(0.6, 0.05),
 		}},
 	// An emulsion of oil in water. It keeps longest with enough surfactant for its oil and with a
 	// thick water phase, which polymer and oil make too thick to pour.
@@ -51,7 +51,7 @@ var laboratoryProblems = []Problem{
 			Safe:   [][]float64{{1, 3, 15}},
 			Lab: &Laboratory{Title: "Emulsion that pours", Objective: "stability", Unit: "days", AxisUnits: []string{"%", "%", "%"},
 				LimitUnits: []string{"mPa·s"}, Levels: []float64{250}, Remainder: "water"},
-			Noise: readWith(1.2, 6),
+			Noise: gaussianWith(1.2, 6),
 		}},
 	// A lathe. A part takes its cutting time ∝ 1/(v·f) and its share of a tool change, tools
 	// lasting T ∝ v^{−4} f^{−2.5} minutes; the tool is heated by v^{0.7} f^{0.4} and cooled by the
@@ -73,22 +73,22 @@ var laboratoryProblems = []Problem{
 			Safe:   [][]float64{{100, 0.1, 10}},
 			Lab: &Laboratory{Title: "Lathe at its limit", Objective: "output", Unit: "parts/h", AxisUnits: []string{"m/min", "mm", "l/min"},
 				LimitUnits: []string{"°C"}, Levels: []float64{220}},
-			Noise: readWith(0.3, 3),
+			Noise: gaussianWith(0.3, 3),
 		}},
 }
 
-// readWith is normal noise of these standard deviations, the objective's first.
-func readWith(deviations ...float64) []Noise {
+// gaussianWith is normal noise of these standard deviations, the objective's first.
+func gaussianWith(deviations ...float64) []Noise {
 	return lists.Map(deviations, func(sd float64) Noise { return Gaussian(sd * sd) })
 }
 
-// reacted is what there is of B and C, in per cent. With the rates k₁ and k₂, both after Arrhenius
+// reactionYields is what there is of B and C, in per cent. With the rates k₁ and k₂, both after Arrhenius
 // and quickened by the catalyst, after time t there is
 //
 //	B = k₁/(k₂ − k₁)·(e^{−k₁t} − e^{−k₂t}),   C = 1 − e^{−k₁t} − B.
 //
 // The second step needs the more energy, and the catalyst helps it more where there is much of it.
-func reacted(x []float64) (b, c float64) {
+func reactionYields(x []float64) (b, c float64) {
 	const kelvin, gas, reference = 273.15, 8.314e-3, 333.15 // K, kJ/(mol K), K
 	arrhenius := func(energy float64) float64 {
 		return math.Exp(energy / gas * (1/reference - 1/(x[0]+kelvin)))

@@ -58,7 +58,7 @@ type Instance struct {
 	Costs  func(t int, x, g []float64)
 	// Given, when not nil, is how the constraint functions g_t are known everywhere before round t
 	// is chosen; their expectation is Costs.
-	Given *Given
+	Given *KnownCosts
 	Noise []Noise // of a reading: the reward's, then each cost's
 	Delay float64 // mean of the Poisson distributed number of rounds until a reading arrives, each metric's by itself
 	// Kernel, its lengthscale in units of 𝒳 and its variance are a model that suits the functions;
@@ -76,8 +76,8 @@ type Instance struct {
 	Lab    *Laboratory // how its numbers are called and read, nil for a problem without names and units
 }
 
-// Given are constraint functions that follow from one number, which is known before each round.
-type Given struct {
+// KnownCosts are constraint functions that follow from one number, which is known before each round.
+type KnownCosts struct {
 	Number string   // how it is called
 	Forms  []string // g_j as a formula of the number and the axes
 	// Draw is the number in a round, Costs writes g_j to g as they are with it.
@@ -126,8 +126,8 @@ func (p Problem) New(seed uint64, readings, prior *Readings) (*Instance, error) 
 	return &in, nil
 }
 
-// alike are parameters from 0 to the same.
-func alike(high float64, names ...string) []Axis {
+// axesUpTo are parameters from 0 to the same.
+func axesUpTo(high float64, names ...string) []Axis {
 	return lists.Map(names, func(name string) Axis { return Axis{Name: name, High: high} })
 }
 

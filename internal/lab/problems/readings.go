@@ -102,7 +102,7 @@ func fromReadings(table, prior *Readings, limit func(best float64) float64) (*In
 	h, variance, lambda := limit(slices.Max(means)), meanSquare([][]float64{means}), 0.0
 	before, varying := table, residuals
 	if prior != nil {
-		if err := prior.suits(table); err != nil {
+		if err := prior.checkColumns(table); err != nil {
 			return nil, err
 		}
 		largest := slices.Max(means)
@@ -139,9 +139,9 @@ func fromReadings(table, prior *Readings, limit func(best float64) float64) (*In
 	return in, nil
 }
 
-// suits tells what keeps r from being the prior of the readings played: its columns must be theirs,
+// checkColumns tells what keeps r from being the prior of the readings played: its columns must be theirs,
 // in their order.
-func (r *Readings) suits(played *Readings) error {
+func (r *Readings) checkColumns(played *Readings) error {
 	for i, name := range played.Names {
 		if i >= len(r.Names) || r.Names[i] != name {
 			return fmt.Errorf("the readings for the prior need the columns of the readings played, in their order: column %d must be %q", i+1, name)

@@ -27,7 +27,7 @@ func ensureAdmin(ctx context.Context, c config, store *db.DB) (account.Person, e
 	secret, given, file := c.adminToken, c.adminToken != "", ""
 	if !given {
 		var err error
-		if secret, file, err = keptAdminToken(c); err != nil {
+		if secret, file, err = readAdminToken(c); err != nil {
 			return account.Person{}, fmt.Errorf("the admin token: %w", err)
 		}
 	} else if len(secret) < shortSecret {
@@ -44,8 +44,8 @@ func ensureAdmin(ctx context.Context, c config, store *db.DB) (account.Person, e
 	return store.Accounts.EnsureAdmin(ctx)
 }
 
-// keptAdminToken reads the token kept in a file of the data folder, and makes it the first time.
-func keptAdminToken(c config) (secret, path string, err error) {
+// readAdminToken reads the token kept in a file of the data folder, and makes it the first time.
+func readAdminToken(c config) (secret, path string, err error) {
 	folder, err := c.folder()
 	if err != nil {
 		return "", "", err

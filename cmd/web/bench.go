@@ -39,22 +39,22 @@ type bench struct {
 	trials, times, clients int
 	only                   string
 
-	reference took
+	reference durations
 	lines     []line
 }
 
-// took are the times that something took, one for each time it was done.
-type took []time.Duration
+// durations are the times that something took, one for each time it was done.
+type durations []time.Duration
 
 type line struct {
 	what string
-	took took
+	took durations
 }
 
 // benchmark declares the flags and measures what they ask for.
 func benchmark(set *flag.FlagSet) action {
 	var b bench
-	narrowed(set, "only", "measure only what contains this, as in ask, restart, import, state, history, clients",
+	nonEmptyFlag(set, "only", "measure only what contains this, as in ask, restart, import, state, history, clients",
 		func(text string) { b.only = text })
 	set.IntVar(&b.trials, "trials", 1000, "how many trials the long studies have")
 	set.IntVar(&b.times, "times", 25, "how often each is measured; an import is at most five times")
@@ -81,7 +81,7 @@ func benchmark(set *flag.FlagSet) action {
 func (b *bench) run(ctx context.Context, measures []measure) error {
 	quiet := &slog.HandlerOptions{Level: slog.LevelWarn}
 	slog.SetDefault(slog.New(slog.NewTextHandler(os.Stderr, quiet)))
-	return withSite(ctx, func(s *site) error {
+	return withSite(ctx, func(s *benchServer) error {
 		for _, m := range measures {
 			if err := b.measureReference(); err != nil {
 				return err
@@ -121,16 +121,16 @@ func (b *bench) measureReference() error {
 }
 
 // time does something and takes down how long it took.
-func (t *took) time(do func() error) error {
+func (t *durations) time(do func() error) error {
 	began := time.Now()
 	err := do()
 	*t = append(*t, time.Since(began))
 	return err
 }
 
-// part is the time that this share of the times did not exceed; the median of an even number is the
+// quantile is the time that this share of the times did not exceed; the median of an even number is the
 // later of the two.
-func (t took) part(share float64) time.Duration {
+func (t durations) quantile(share float64) time.Duration {
 	sorted := slices.Sorted(slices.Values(t))
 	return sorted[min(int(share*float64(len(sorted))), len(sorted)-1)]
 }
@@ -141,11 +141,11 @@ func (b *bench) write(out io.Writer) error {
 	fmt.Fprintf(&table, row, "milliseconds, and in R", "times",
 		"least", "median", "99 %", "slowest", "least", "median", "slowest")
 	table.WriteString("|---|" + strings.Repeat("---:|", 8) + "\n")
-	r := b.reference.part(0.5)
+	r := b.reference.quantile(0.5)
 	reference := line{"R: Cholesky factor of 1000 rows, one thread", b.reference}
 	for _, l := range slices.Concat([]line{reference}, b.lines) {
 		in := func(unit time.Duration, share float64) string {
-			return short(float64(l.took.part(share)) / float64(unit))
+			return threeDigits(float64(l.took.quantile(share)) / float64(unit))
 		}
 		ms := func(share float64) string { return in(time.Millisecond, share) }
 		inR := func(share float64) string { return in(r, share) }
@@ -156,8 +156,8 @@ func (b *bench) write(out io.Writer) error {
 	return err
 }
 
-// short writes a number with three digits, or all of those before its point.
-func short(x float64) string {
+// threeDigits writes a number with three digits, or all of those before its point.
+func threeDigits(x float64) string {
 	switch {
 	case x < 9.995:
 		return fmt.Sprintf("%.2f", x)
@@ -170,7 +170,7 @@ func short(x float64) string {
 // measure is something that headroom bench measures; it may make more than one line.
 type measure struct {
 	name string
-	run  func(ctx context.Context, s *site) ([]line, error)
+	run  func(ctx context.Context, s *benchServer) ([]line, error)
 }
 
 func (b *bench) measures() []measure {
@@ -209,7 +209,7 @@ func (k benchKind) titled(trials int, what string) string {
 
 // benchStudy is a study that a server has, of four parameters and two limits.
 type benchStudy struct {
-	*site
+	*benchServer
 	id      string
 	waiting askedTrial // the last that was asked for; its number is 0 where there is none
 }
@@ -220,7 +220,7 @@ type askedTrial struct {
 }
 
 // makeStudy makes a study with so many trials, which are imported.
-func makeStudy(ctx context.Context, s *site, kind benchKind, trials int) (*benchStudy, error) {
+func makeStudy(ctx context.Context, s *benchServer, kind benchKind, trials int) (*benchStudy, error) {
 	parameters := lists.Map([]string{"a", "b", "c", "d"}, func(name string) string {
 		return fmt.Sprintf(`{"name": %q, "type": "real", "low": 0, "high": 1}`, name)
 	})
@@ -228,7 +228,7 @@ func makeStudy(ctx context.Context, s *site, kind benchKind, trials int) (*bench
 		"objective": {"metric": "yield", "direction": "maximize"}, "constraints": [
 		{"metric": "impurity", "op": "<=", "threshold": 0.5},
 		{"metric": "pressure", "op": "<=", "threshold": 0.7}], "seed": 1` + kind.differing + `}`
-	made := &benchStudy{site: s}
+	made := &benchStudy{benchServer: s}
 	var answer struct{ ID string }
 	if err := s.call(ctx, http.MethodPost, "", jsonKind, definition, &answer); err != nil {
 		return made, err
@@ -287,7 +287,7 @@ func (s *benchStudy) tell(ctx context.Context) error {
 }
 
 // round asks for a trial and tells what came of it, and takes down how long each took.
-func (s *benchStudy) round(ctx context.Context, asks, tells *took) error {
+func (s *benchStudy) round(ctx context.Context, asks, tells *durations) error {
 	if err := asks.time(func() error { return s.ask(ctx) }); err != nil {
 		return err
 	}
@@ -303,15 +303,15 @@ func (s *benchStudy) read(ctx context.Context, path string) error {
 // Its first decision and readout are not measured.
 func (b *bench) repeated(
 	kind benchKind, trials int, what string,
-	do func(ctx context.Context, study *benchStudy, t *took) error,
+	do func(ctx context.Context, study *benchStudy, t *durations) error,
 ) measure {
 	name := kind.titled(trials, what)
-	return measure{name, func(ctx context.Context, s *site) ([]line, error) {
+	return measure{name, func(ctx context.Context, s *benchServer) ([]line, error) {
 		study, err := makeStudy(ctx, s, kind, trials)
 		if err != nil {
 			return nil, err
 		}
-		if err := study.round(ctx, new(took), new(took)); err != nil {
+		if err := study.round(ctx, new(durations), new(durations)); err != nil {
 			return nil, err
 		}
 		for _, path := range []string{"/state", "/history"} {
@@ -319,7 +319,7 @@ func (b *bench) repeated(
 				return nil, err
 			}
 		}
-		var times took
+		var times durations
 		for range b.times {
 			if err := do(ctx, study, &times); err != nil {
 				return nil, err
@@ -330,8 +330,8 @@ func (b *bench) repeated(
 }
 
 // ask asks for a trial, and tells it before the next; the first of the fits were made before.
-func ask(ctx context.Context, study *benchStudy, t *took) error {
-	return study.round(ctx, t, new(took))
+func ask(ctx context.Context, study *benchStudy, t *durations) error {
+	return study.round(ctx, t, new(durations))
 }
 
 // quiet is how long a server is left alone before it is replaced, so that it has kept what it keeps
@@ -339,7 +339,7 @@ func ask(ctx context.Context, study *benchStudy, t *took) error {
 const quiet = 8 * time.Second
 
 // askAfterRestart asks a server that has nothing at hand.
-func (b *bench) askAfterRestart(ctx context.Context, study *benchStudy, t *took) error {
+func (b *bench) askAfterRestart(ctx context.Context, study *benchStudy, t *durations) error {
 	if b.trials >= optimizer.KeptFrom {
 		time.Sleep(quiet)
 	}
@@ -350,7 +350,7 @@ func (b *bench) askAfterRestart(ctx context.Context, study *benchStudy, t *took)
 }
 
 // tellAndAsk tells the results of a trial and asks for the next, one after the other.
-func tellAndAsk(ctx context.Context, study *benchStudy, t *took) error {
+func tellAndAsk(ctx context.Context, study *benchStudy, t *durations) error {
 	if study.waiting.Number == 0 {
 		if err := study.ask(ctx); err != nil {
 			return err
@@ -366,9 +366,9 @@ func tellAndAsk(ctx context.Context, study *benchStudy, t *took) error {
 
 // readAfterTell reads what the API says at path of a study in which a trial was just asked for and
 // told.
-func readAfterTell(path string) func(ctx context.Context, study *benchStudy, t *took) error {
-	return func(ctx context.Context, study *benchStudy, t *took) error {
-		if err := study.round(ctx, new(took), new(took)); err != nil {
+func readAfterTell(path string) func(ctx context.Context, study *benchStudy, t *durations) error {
+	return func(ctx context.Context, study *benchStudy, t *durations) error {
+		if err := study.round(ctx, new(durations), new(durations)); err != nil {
 			return err
 		}
 		return t.time(func() error { return study.read(ctx, path) })
@@ -380,8 +380,8 @@ const mostImports = 5
 
 // askAfterImport asks default studies that were just imported, so that the first fits of all
 // metrics are waited for.
-func (b *bench) askAfterImport(ctx context.Context, s *site) ([]line, error) {
-	var times took
+func (b *bench) askAfterImport(ctx context.Context, s *benchServer) ([]line, error) {
+	var times durations
 	for range min(b.times, mostImports) {
 		study, err := makeStudy(ctx, s, defaults, b.trials)
 		if err != nil {
@@ -399,12 +399,12 @@ const trialsOfClient = 5
 
 // crowd has many clients work on one default study, each asking for a trial, telling its results
 // and asking again at once.
-func (b *bench) crowd(ctx context.Context, s *site) ([]line, error) {
+func (b *bench) crowd(ctx context.Context, s *benchServer) ([]line, error) {
 	study, err := makeStudy(ctx, s, defaults, 0)
 	if err != nil {
 		return nil, err
 	}
-	asks, tells := make([]took, b.clients), make([]took, b.clients)
+	asks, tells := make([]durations, b.clients), make([]durations, b.clients)
 	var clients errgroup.Group
 	for client := range b.clients {
 		own := *study
@@ -426,8 +426,8 @@ func (b *bench) crowd(ctx context.Context, s *site) ([]line, error) {
 	}, nil
 }
 
-// site is a server on a database of its own, as headroom bench asks it.
-type site struct {
+// benchServer is a server on a database of its own, as headroom bench asks it.
+type benchServer struct {
 	store  *db.DB
 	token  string
 	client *http.Client
@@ -437,7 +437,7 @@ type site struct {
 }
 
 // withSite runs do with a server, whose database is gone afterwards.
-func withSite(ctx context.Context, do func(s *site) error) error {
+func withSite(ctx context.Context, do func(s *benchServer) error) error {
 	folder, err := os.MkdirTemp("", "headroom-bench-")
 	if err != nil {
 		return err
@@ -449,7 +449,7 @@ func withSite(ctx context.Context, do func(s *site) error) error {
 		}
 		// Answers come as they are, which is how the Python client asks.
 		transport := &http.Transport{MaxIdleConnsPerHost: 1000, DisableCompression: true}
-		s := &site{store: store, client: &http.Client{Transport: transport}}
+		s := &benchServer{store: store, client: &http.Client{Transport: transport}}
 		bench := account.Identity{Kind: account.BySession, Name: "headroom bench", Role: account.Admin}
 		want := account.NewToken{Name: bench.Name, Role: account.Admin}
 		if _, s.token, err = store.Accounts.CreateToken(ctx, bench, want); err != nil {
@@ -463,7 +463,7 @@ func withSite(ctx context.Context, do func(s *site) error) error {
 }
 
 // start starts a server with nothing at hand, and returns once it answers.
-func (s *site) start(ctx context.Context) error {
+func (s *benchServer) start(ctx context.Context) error {
 	c := config{listen: "127.0.0.1:0"}
 	listener, err := net.Listen("tcp", c.listen)
 	if err != nil {
@@ -483,7 +483,7 @@ func (s *site) start(ctx context.Context) error {
 
 // restart replaces the server by one with nothing at hand, nor its garbage, which a program that
 // was started anew would not have.
-func (s *site) restart(ctx context.Context) error {
+func (s *benchServer) restart(ctx context.Context) error {
 	if err := s.stop(); err != nil {
 		return err
 	}
@@ -496,7 +496,7 @@ func (s *site) restart(ctx context.Context) error {
 
 // call makes a request, with a body of that type unless it is empty, and reads the answer into
 // answer, unless that is nil.
-func (s *site) call(ctx context.Context, method, path, kind, body string, answer any) error {
+func (s *benchServer) call(ctx context.Context, method, path, kind, body string, answer any) error {
 	address := s.address + "/api/v1/studies" + path
 	request, err := http.NewRequestWithContext(ctx, method, address, strings.NewReader(body))
 	if err != nil {
@@ -508,7 +508,7 @@ func (s *site) call(ctx context.Context, method, path, kind, body string, answer
 	if err != nil {
 		return err
 	}
-	if err := refused(response); err != nil {
+	if err := refusal(response); err != nil {
 		return err
 	}
 	defer response.Body.Close()

@@ -91,11 +91,11 @@ func rowsOf(t *testing.T, table string) map[string][]string {
 // of R.
 func TestBenchTable(t *testing.T) {
 	t.Parallel()
-	var hundred took
+	var hundred durations
 	for i := range 100 {
 		hundred = append(hundred, time.Duration(100-i)*time.Millisecond)
 	}
-	b := bench{reference: took{30 * time.Millisecond, 10 * time.Millisecond, 20 * time.Millisecond}, lines: []line{{"counting", hundred}}}
+	b := bench{reference: durations{30 * time.Millisecond, 10 * time.Millisecond, 20 * time.Millisecond}, lines: []line{{"counting", hundred}}}
 	var out bytes.Buffer
 	must.Do(t, b.write(&out))
 	if got := strings.Join(rowsOf(t, out.String())["counting"], " "); got != "100 1.00 51.0 100 100 0.05 2.55 5.00" {

@@ -101,7 +101,7 @@ Settings come from the environment:
 // help prints every command, or one command's own help.
 func help(_ context.Context, args []string) error {
 	if len(args) > 0 {
-		one, err := named(args[0])
+		one, err := findCommand(args[0])
 		if err != nil {
 			return err
 		}
@@ -110,16 +110,16 @@ func help(_ context.Context, args []string) error {
 	var out bytes.Buffer
 	width := 0
 	for _, one := range commands() {
-		width = max(width, utf8.RuneCountInString(one.called()))
+		width = max(width, utf8.RuneCountInString(one.usage()))
 	}
 	fmt.Fprint(&out, "headroom: experiments under limits, one decision after another\n\n")
 	for _, one := range commands() {
-		fmt.Fprintf(&out, "  headroom %-*s   %s\n", width, one.called(), one.does)
+		fmt.Fprintf(&out, "  headroom %-*s   %s\n", width, one.usage(), one.does)
 	}
 	return say(out.String() + overview)
 }
 
-func named(name string) (command, error) {
+func findCommand(name string) (command, error) {
 	one, there := lists.Find(commands(), func(one command) bool { return one.name == name })
 	if !there {
 		return one, fmt.Errorf("there is no command %q: see “headroom help”", name)
@@ -127,8 +127,8 @@ func named(name string) (command, error) {
 	return one, nil
 }
 
-// called is the command with its arguments.
-func (one command) called() string {
+// usage is the command with its arguments.
+func (one command) usage() string {
 	return strings.TrimSpace(one.name + " " + one.takes)
 }
 
@@ -146,7 +146,7 @@ func (one command) help() string {
 	var out, flags bytes.Buffer
 	set.SetOutput(&flags)
 	set.PrintDefaults()
-	fmt.Fprintf(&out, "headroom %s\n\n%s%s.\n", one.called(), strings.ToUpper(one.does[:1]), one.does[1:])
+	fmt.Fprintf(&out, "headroom %s\n\n%s%s.\n", one.usage(), strings.ToUpper(one.does[:1]), one.does[1:])
 	if one.more != "" {
 		fmt.Fprintf(&out, "\n%s\n", one.more)
 	}
@@ -172,14 +172,14 @@ func (one command) perform(ctx context.Context, args []string) error {
 		}
 		plain, args = append(plain, set.Arg(0)), set.Args()[1:]
 	}
-	if least, most := one.count(); len(plain) < least || len(plain) > most {
-		return fmt.Errorf("it is “headroom %s”, and flags begin with -: see “headroom %s -h”", one.called(), one.name)
+	if least, most := one.argumentRange(); len(plain) < least || len(plain) > most {
+		return fmt.Errorf("it is “headroom %s”, and flags begin with -: see “headroom %s -h”", one.usage(), one.name)
 	}
 	return do(ctx, plain)
 }
 
-// count is how many arguments the command takes.
-func (one command) count() (least, most int) {
+// argumentRange is how many arguments the command takes.
+func (one command) argumentRange() (least, most int) {
 	repeated := strings.Contains(one.takes, "…")
 	needed, optional, _ := strings.Cut(strings.ReplaceAll(one.takes, "…", ""), "[")
 	least = len(strings.Fields(needed))
@@ -208,7 +208,7 @@ func token(set *flag.FlagSet) action {
 	name := set.String("name", "script", "what the ledger calls it")
 	role := set.String("role", string(account.Operator), "admin, operator or viewer")
 	var studyID *string
-	narrowed(set, "study", "the only study it may see; absent: every study", func(id string) { studyID = &id })
+	nonEmptyFlag(set, "study", "the only study it may see; absent: every study", func(id string) { studyID = &id })
 	days := set.Int("days", 0, "how long it lasts; 0 = until revoked")
 	return configured(func(ctx context.Context, c config, _ []string) error {
 		want := account.NewToken{Name: *name, Role: account.Role(*role), StudyID: studyID}
@@ -231,9 +231,9 @@ func token(set *flag.FlagSet) action {
 // tokenFlags are the flags that are named otherwise than the fields they fill.
 var tokenFlags = map[string]string{"study_id": "study", "expires_at": "days"}
 
-// narrowed declares a flag without which a command reaches more. Empty, as of a variable that was never
+// nonEmptyFlag declares a flag without which a command reaches more. Empty, as of a variable that was never
 // set, it is refused: it would pass for one that was left out.
-func narrowed(set *flag.FlagSet, name, usage string, to func(text string)) {
+func nonEmptyFlag(set *flag.FlagSet, name, usage string, to func(text string)) {
 	set.Func(name, usage, func(text string) error {
 		if text == "" {
 			return errors.New("it is empty; leave it out, or say which")
@@ -246,7 +246,7 @@ func narrowed(set *flag.FlagSet, name, usage string, to func(text string)) {
 func migrate(set *flag.FlagSet) action {
 	target := set.Uint("to", 0, "the schema to go to, up or down; 0 = this program's. A step down says in its file what it drops")
 	return configured(func(ctx context.Context, c config, _ []string) error {
-		return withDatabase(ctx, c, anybodys, func(url string) error {
+		return withDatabase(ctx, c, anyCopys, func(url string) error {
 			if *target == 0 {
 				return db.Migrate(ctx, url)
 			}
@@ -314,7 +314,7 @@ func restore(ctx context.Context, c config, args []string) error {
 		return err
 	}
 	defer file.Close()
-	return withDatabase(ctx, c, anybodys, func(url string) error {
+	return withDatabase(ctx, c, anyCopys, func(url string) error {
 		if err := db.Restore(ctx, url, file); err != nil {
 			return err
 		}

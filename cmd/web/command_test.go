@@ -41,7 +41,7 @@ func TestEveryCommandHelps(t *testing.T) {
 	}
 	for _, one := range commands() {
 		text := one.help()
-		if !strings.HasPrefix(text, "headroom "+one.called()+"\n\n") || !strings.Contains(all, "\n  headroom "+one.called()+"  ") {
+		if !strings.HasPrefix(text, "headroom "+one.usage()+"\n\n") || !strings.Contains(all, "\n  headroom "+one.usage()+"  ") {
 			t.Errorf("%s is not shown as it is called: %q", one.name, text)
 		}
 		if one.does == "" || strings.HasSuffix(one.does, ".") {
@@ -54,7 +54,7 @@ func TestEveryCommandHelps(t *testing.T) {
 			}
 		})
 	}
-	one := must.Get(named("rehearse"))(t)
+	one := must.Get(findCommand("rehearse"))(t)
 	for _, form := range [][]string{{one.name, "-h"}, {"help", one.name}, {one.name, "some", "argument", "--help"}} {
 		if said(form...) != one.help() {
 			t.Errorf("headroom %s is not the help of %s", strings.Join(form, " "), one.name)
@@ -67,13 +67,13 @@ func TestEveryCommandHelps(t *testing.T) {
 func TestEveryCommandCountsItsArguments(t *testing.T) {
 	t.Parallel()
 	for _, one := range commands() {
-		least, most := one.count()
+		least, most := one.argumentRange()
 		for _, n := range []int{least - 1, most + 1} {
 			if n < 0 {
 				continue // nothing is less than none, and nothing more than any number
 			}
 			err := ran(t.Context(), one.name, make([]string, n))
-			if err == nil || !strings.Contains(err.Error(), "it is “headroom "+one.called()+"”") {
+			if err == nil || !strings.Contains(err.Error(), "it is “headroom "+one.usage()+"”") {
 				t.Errorf("%s with %d arguments gives %v", one.name, n, err)
 			}
 		}

@@ -22,20 +22,20 @@ import (
 	"headroom/internal/study/design"
 )
 
-// playing is what the commands that play games are asked for alike.
-type playing struct {
+// contestFlags is what the commands that play games are asked for alike.
+type contestFlags struct {
 	command, folder string
 	seeds, workers  int
 }
 
-func (p *playing) flags(set *flag.FlagSet, seeds int, out string) {
+func (p *contestFlags) flags(set *flag.FlagSet, seeds int, out string) {
 	p.command = set.Name()
 	set.IntVar(&p.seeds, "seeds", seeds, "number of seeds, each a game of every player")
 	set.IntVar(&p.workers, "workers", runtime.GOMAXPROCS(0), "how many games to play at once")
 	set.StringVar(&p.folder, "out", out, "folder to write to")
 }
 
-func (p *playing) check() error {
+func (p *contestFlags) check() error {
 	if p.seeds < 1 || p.workers < 1 {
 		return fmt.Errorf("%s: -seeds and -workers must be at least 1", p.command)
 	}
@@ -43,7 +43,7 @@ func (p *playing) check() error {
 }
 
 // run plays what the folder does not hold yet, writes what came of all games, and prints the page.
-func (p *playing) run(ctx context.Context, c lab.Contest) error {
+func (p *contestFlags) run(ctx context.Context, c lab.Contest) error {
 	games, err := c.Games()
 	if err != nil {
 		return err
@@ -67,7 +67,7 @@ func (p *playing) run(ctx context.Context, c lab.Contest) error {
 	return err
 }
 
-func (p *playing) play(ctx context.Context, games []lab.Planned) error {
+func (p *contestFlags) play(ctx context.Context, games []lab.Planned) error {
 	if err := os.MkdirAll(lab.Games(p.folder), 0o755); err != nil {
 		return err
 	}
@@ -181,8 +181,8 @@ type progress struct {
 	drawn    time.Time // last
 }
 
-// often is how long the bar stays as it is at least.
-const often = 200 * time.Millisecond
+// redrawInterval is how long the bar stays as it is at least.
+const redrawInterval = 200 * time.Millisecond
 
 func (p *progress) round() {
 	played := p.played.Add(1)
@@ -190,7 +190,7 @@ func (p *progress) round() {
 		return
 	}
 	defer p.mutex.Unlock()
-	if time.Since(p.drawn) < often {
+	if time.Since(p.drawn) < redrawInterval {
 		return
 	}
 	p.drawn = time.Now()

@@ -19,7 +19,7 @@ import (
 type owner int
 
 const (
-	anybodys owner = iota
+	anyCopys owner = iota
 	itsOwn
 )
 
@@ -34,7 +34,7 @@ func withDatabase(ctx context.Context, c config, whose owner, do func(url string
 	if err != nil {
 		return err
 	}
-	if whose == anybodys {
+	if whose == anyCopys {
 		if url, err := pglocal.Attach(ctx, folder); err == nil {
 			return do(url)
 		} else if !errors.Is(err, pglocal.ErrNotRunning) {
@@ -57,7 +57,7 @@ func withDatabase(ctx context.Context, c config, whose owner, do func(url string
 
 // withStore is withDatabase, open, for what is done beside a server.
 func withStore(ctx context.Context, c config, do func(store *db.DB) error) error {
-	return withDatabase(ctx, c, anybodys, func(url string) error {
+	return withDatabase(ctx, c, anyCopys, func(url string) error {
 		var store *db.DB
 		if err := awaitDatabase(ctx, c, func() (err error) { store, err = openStore(ctx, c, url, db.Beside); return err }); err != nil {
 			return err
@@ -67,8 +67,8 @@ func withStore(ctx context.Context, c config, do func(store *db.DB) error) error
 	})
 }
 
-// databasePace is how often a starting server asks for its database again.
-const databasePace = 500 * time.Millisecond
+// databaseRetryInterval is how often a starting server asks for its database again.
+const databaseRetryInterval = 500 * time.Millisecond
 
 // awaitDatabase does what a program begins with: while the database cannot be reached, as where it is
 // started at the same time, or does not answer, as where the machine is busy, it is done again.
@@ -84,7 +84,7 @@ func awaitDatabase(ctx context.Context, c config, begin func() error) error {
 			slog.Warn("the database cannot be reached yet; asking again", "for", c.databaseWait.String(), "error", err)
 		}
 		select {
-		case <-time.After(databasePace):
+		case <-time.After(databaseRetryInterval):
 		case <-patience.Done():
 			return cmp.Or(ctx.Err(), err)
 		}

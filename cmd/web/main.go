@@ -60,7 +60,7 @@ func perform(ctx context.Context, args []string) error {
 	case slices.Contains([]string{"-version", "--version"}, args[0]):
 		name, args = "version", nil
 	}
-	one, err := named(name)
+	one, err := findCommand(name)
 	if err != nil {
 		return err
 	}

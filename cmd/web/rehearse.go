@@ -34,25 +34,25 @@ asks.csv to -out. Finished games are kept there: the same command goes on where 
 // defaultAlgorithm stands for the algorithm of a study that names none.
 const defaultAlgorithm = "default"
 
-// rehearsing is what rehearse and judge are asked for alike.
-type rehearsing struct {
-	playing
+// rehearsalFlags is what rehearse and judge are asked for alike.
+type rehearsalFlags struct {
+	contestFlags
 	lab.Rehearsal
 	algorithms string
 	outside    []string
 	anyBuild   bool
 }
 
-func (r *rehearsing) flags(set *flag.FlagSet, seeds int, out string) {
-	r.playing.flags(set, seeds, out)
+func (r *rehearsalFlags) flags(set *flag.FlagSet, seeds int, out string) {
+	r.contestFlags.flags(set, seeds, out)
 	set.StringVar(&r.algorithms, "algorithm", defaultAlgorithm, "who plays: names, separated by commas, each perhaps as label=name; “default” is what a study gets that names none")
-	set.Func("outside", "another tool that plays, as label=command, its words separated by spaces; may be given several times. The demo is left to its own lab", into(&r.outside))
+	set.Func("outside", "another tool that plays, as label=command, its words separated by spaces; may be given several times. The demo is left to its own lab", appendTo(&r.outside))
 	set.Uint64Var(&r.First, "first-seed", 1, "the first seed")
 	set.BoolVar(&r.anyBuild, "any-build", false, "name games by the engine alone, so that another build of it does not play them again")
 }
 
 // enter reads who plays, with which settings and which model.
-func (r *rehearsing) enter(ctx context.Context, settings, model string, horizon int) (err error) {
+func (r *rehearsalFlags) enter(ctx context.Context, settings, model string, horizon int) (err error) {
 	r.Seeds = r.seeds
 	if err := r.check(); err != nil {
 		return err
@@ -87,11 +87,11 @@ func (r *rehearsing) enter(ctx context.Context, settings, model string, horizon 
 
 // judge declares the flags and plays the standard set.
 func judge(set *flag.FlagSet) action {
-	var r rehearsing
+	var r rehearsalFlags
 	r.flags(set, 10, "judge")
 	asks := set.Int("asks", 40, "number of asks; where a region crashes at most 16")
 	var only string
-	narrowed(set, "only", "play only cases whose name contains this", func(text string) { only = text })
+	nonEmptyFlag(set, "only", "play only cases whose name contains this", func(text string) { only = text })
 	return func(ctx context.Context, _ []string) (err error) {
 		if r.Cases, err = lab.Standard(*asks); err != nil {
 			return err
@@ -111,10 +111,10 @@ func judge(set *flag.FlagSet) action {
 
 // rehearse declares the flags and plays what they ask for.
 func rehearse(set *flag.FlagSet) action {
-	var r rehearsing
+	var r rehearsalFlags
 	names := set.String("problem", "", "problems by name, separated by commas")
 	var specs []string
-	set.Func("spec", "JSON file that says how a table becomes a study; may be given several times; - is standard input", into(&specs))
+	set.Func("spec", "JSON file that says how a table becomes a study; may be given several times; - is standard input", appendTo(&specs))
 	table := set.String("table", "", "CSV file for the only -spec, - is standard input; absent: the one it names")
 	settings := set.String("settings", "{}", "the algorithms' settings as JSON, for all, or by label with \"all\" for the rest; @file reads a file, @- standard input")
 	model := set.String("model", "{}", "the model as JSON, in the same way")
@@ -161,8 +161,8 @@ func rehearse(set *flag.FlagSet) action {
 	}
 }
 
-// into collects a flag that may be given more than once.
-func into(list *[]string) func(text string) error {
+// appendTo collects a flag that may be given more than once.
+func appendTo(list *[]string) func(text string) error {
 	return func(text string) error { *list = append(*list, text); return nil }
 }
 

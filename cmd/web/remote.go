@@ -170,12 +170,12 @@ func (r *remote) send(ctx context.Context, method, path string, body []byte) (*h
 		case errors.Is(err, errSilent):
 			return nil, err
 		case away && r.patient:
-			r.waits()
+			r.noteWaiting()
 		case away && try < remoteTries:
 		case err != nil:
-			return nil, hinted(r.address, err)
+			return nil, explained(r.address, err)
 		default:
-			return response, refused(response)
+			return response, refusal(response)
 		}
 		if err == nil {
 			response.Body.Close()
@@ -199,64 +199,64 @@ func silent(address string) error { return fmt.Errorf("the server at %s %w", add
 func (r *remote) do(ctx context.Context, request *http.Request) (*http.Response, error) {
 	answer := r.listen(ctx)
 	response, err := http.DefaultClient.Do(request.WithContext(answer.ctx))
-	answer.heard()
+	answer.stopTimer()
 	if err != nil {
 		defer answer.end(nil)
-		return nil, answer.why(err)
+		return nil, answer.orSilence(err)
 	}
 	answer.ReadCloser, response.Body = response.Body, answer
 	return response, nil
 }
 
-// listened is an answer that is read as long as the server is not silent. Whoever takes their time
+// timedBody is an answer that is read as long as the server is not silent. Whoever takes their time
 // between two readings, as a pager does, is not waiting for it.
-type listened struct {
+type timedBody struct {
 	io.ReadCloser
-	ctx           context.Context
-	end           context.CancelCauseFunc
-	waited, heard func()
+	ctx                   context.Context
+	end                   context.CancelCauseFunc
+	startTimer, stopTimer func()
 }
 
 // listen waits for an answer from now on.
-func (r *remote) listen(ctx context.Context) *listened {
+func (r *remote) listen(ctx context.Context) *timedBody {
 	ctx, end := context.WithCancelCause(ctx)
 	if r.silence == 0 {
-		return &listened{ctx: ctx, end: end, waited: func() {}, heard: func() {}}
+		return &timedBody{ctx: ctx, end: end, startTimer: func() {}, stopTimer: func() {}}
 	}
 	timer := time.AfterFunc(r.silence, func() { end(silent(r.address)) })
-	return &listened{ctx: ctx, end: end, waited: func() { timer.Reset(r.silence) }, heard: func() { timer.Stop() }}
+	return &timedBody{ctx: ctx, end: end, startTimer: func() { timer.Reset(r.silence) }, stopTimer: func() { timer.Stop() }}
 }
 
-func (l *listened) Read(text []byte) (int, error) {
-	l.waited()
+func (l *timedBody) Read(text []byte) (int, error) {
+	l.startTimer()
 	n, err := l.ReadCloser.Read(text)
-	l.heard()
-	return n, l.why(err)
+	l.stopTimer()
+	return n, l.orSilence(err)
 }
 
-func (l *listened) Close() error {
+func (l *timedBody) Close() error {
 	l.end(nil)
 	return l.ReadCloser.Close()
 }
 
-// why is err, or the silence that led to it.
-func (l *listened) why(err error) error {
+// orSilence is err, or the silence that led to it.
+func (l *timedBody) orSilence(err error) error {
 	if cause := context.Cause(l.ctx); err != nil && errors.Is(cause, errSilent) {
 		return cause
 	}
 	return err
 }
 
-// waits says once that the server is waited for.
-func (r *remote) waits() {
+// noteWaiting says once that the server is waited for.
+func (r *remote) noteWaiting() {
 	if !r.waiting {
 		fmt.Fprintf(r.asides, "headroom: the server at %s does not answer; waiting for it\n", r.address)
 	}
 	r.waiting = true
 }
 
-// hinted says what is so, and what to do, where no server answers at address.
-func hinted(address string, err error) error {
+// explained says what is so, and what to do, where no server answers at address.
+func explained(address string, err error) error {
 	if dial, ok := errors.AsType[*net.OpError](err); ok && dial.Op == "dial" {
 		return fmt.Errorf("no server answers at %s (%w): start it with “headroom serve”, or say in HEADROOM_URL where it runs", address, dial.Err)
 	}
@@ -272,8 +272,8 @@ func hinted(address string, err error) error {
 	return err
 }
 
-// refused says what the server refused, if it did.
-func refused(response *http.Response) error {
+// refusal says what the server refused, if it did.
+func refusal(response *http.Response) error {
 	if response.StatusCode < http.StatusBadRequest {
 		return nil
 	}
@@ -363,12 +363,12 @@ func askRemote(set *flag.FlagSet) action {
 func settings(words []string) (map[string]any, error) {
 	held := map[string]any{}
 	for _, word := range words {
-		name, text := given(word)
+		name, text := cutAssignment(word)
 		if _, twice := held[name]; twice || name == "" {
 			return nil, fmt.Errorf("%q must look like temperature=40 or ligand=A, each setting once", word)
 		}
 		var value any = text
-		if number, err := finite(name, text); err == nil {
+		if number, err := readNumber(name, text); err == nil {
 			value = number
 		} else if quoted, err := strconv.Unquote(text); err == nil {
 			value = quoted
@@ -422,18 +422,18 @@ func (r *remote) postOf(ctx context.Context, args []string, what string, body an
 func readings(words []string) (map[string]any, error) {
 	told := map[string]any{}
 	for _, word := range words {
-		metric, text := given(word)
+		metric, text := cutAssignment(word)
 		if _, twice := told[metric]; twice || metric == "" {
 			return nil, fmt.Errorf("%q must look like yield=71.2 or yield=71.2±0.4, each metric once", word)
 		}
 		value, deviation, known := design.CutDeviation(text)
-		mean, err := finite(metric, value)
+		mean, err := readNumber(metric, value)
 		if err != nil {
 			return nil, err
 		}
 		told[metric] = mean
 		if known {
-			sd, err := finite(metric, deviation)
+			sd, err := readNumber(metric, deviation)
 			if err != nil {
 				return nil, err
 			}
@@ -443,14 +443,14 @@ func readings(words []string) (map[string]any, error) {
 	return told, nil
 }
 
-// given takes such as temperature=40 apart; a name may have a = in it, too.
-func given(word string) (name, text string) {
+// cutAssignment takes such as temperature=40 apart; a name may have a = in it, too.
+func cutAssignment(word string) (name, text string) {
 	at := max(strings.LastIndexByte(word, '='), 0)
 	return word[:at], strings.TrimPrefix(word[at:], "=")
 }
 
-// finite reads a number as forms do, but for a point, which is always decimal, as scripts write it.
-func finite(metric, text string) (float64, error) {
+// readNumber reads a number as forms do, but for a point, which is always decimal, as scripts write it.
+func readNumber(metric, text string) (float64, error) {
 	value, err := design.ReadNumber(text, design.Marks{Decimal: '.'})
 	if err != nil {
 		return 0, fmt.Errorf("%s=%s: %w", metric, text, err)
@@ -495,7 +495,7 @@ func (r *remote) watch(ctx context.Context, id string, after int64) error {
 		}
 		switch {
 		case errors.Is(err, errSilent):
-			r.waits()
+			r.noteWaiting()
 		case err != nil:
 			return err
 		}
@@ -596,9 +596,9 @@ func ready(ctx context.Context, client *http.Client, address string) error {
 	}
 	response, err := client.Do(request)
 	if err != nil {
-		return hinted(address, err)
+		return explained(address, err)
 	}
-	if err := refused(response); err != nil {
+	if err := refusal(response); err != nil {
 		return err
 	}
 	defer response.Body.Close()

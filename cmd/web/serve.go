@@ -180,8 +180,8 @@ type config struct {
 	databaseWait   time.Duration // how long a starting server waits for its database
 }
 
-// usualDatabaseWait is long enough for a database that is started together with the server.
-const usualDatabaseWait = "30s"
+// defaultDatabaseWait is long enough for a database that is started together with the server.
+const defaultDatabaseWait = "30s"
 
 // fallbackDataDir is used by root when the default folder lies where PostgreSQL's user may not go,
 // as under /root.
@@ -200,7 +200,7 @@ func readConfig(env func(string) string) (config, error) {
 		tlsKey:      env("HEADROOM_TLS_KEY"),
 	}
 	var err error
-	if c.databaseWait, err = time.ParseDuration(cmp.Or(env("HEADROOM_DATABASE_WAIT"), usualDatabaseWait)); err != nil {
+	if c.databaseWait, err = time.ParseDuration(cmp.Or(env("HEADROOM_DATABASE_WAIT"), defaultDatabaseWait)); err != nil {
 		return c, fmt.Errorf("HEADROOM_DATABASE_WAIT must look like 30s or 2m: %w", err)
 	}
 	for network := range strings.SplitSeq(env("HEADROOM_TRUSTED_PROXIES"), ",") {

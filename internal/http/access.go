@@ -26,8 +26,8 @@ import (
 	"headroom/internal/study"
 )
 
-// Access is a route's audience. The Study… audiences are for routes with {id} in their pattern: a
-// caller limited to one study passes for that study and is told 404 for any other.
+// Access is the audience of a route. The Study… audiences are for routes with {id} in their
+// pattern: a caller limited to one study passes for that study and gets 404 for any other.
 type Access struct {
 	words    string       // for people
 	role     account.Role // the least
@@ -45,15 +45,17 @@ var (
 	StudyAdmin    = Access{"admin of the study", account.Admin, true}       // shares one study
 )
 
-// pageOf is the header by which a page says for whom it was made: what it asks in another's name is
-// refused.
+// pageOf is the header by which a page names the caller that it was made for. A request that the
+// page makes while somebody else is signed in is refused.
 const pageOf = "X-Page-Of"
 
-// maxDiscarded is how many bytes beyond a limit are taken in, so that who sends them hears of it.
+// maxDiscarded is how many bytes beyond a limit are still read, so that a client that sends its
+// whole body before it reads gets the answer.
 const maxDiscarded = 64 << 20
 
-// guard lets through only the audience of the route, and of them no more at once than there is room
-// for. Whoever is let in, or is known and turned away, is known to the error page too.
+// guard calls the route's handler for its audience only, and for no more callers at once than the
+// quotas allow. The request that reaches an error page carries the caller's identity, if it is
+// known.
 func (s *Server) guard(rt route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		sent := r.Body
@@ -74,20 +76,20 @@ func (s *Server) guard(rt route) http.Handler {
 		if err == nil && !rt.anybody {
 			r.Body = &recheckedBody{r.Body, func() error { _, err := s.enter(rt, r); return err }, time.Now()}
 		}
-		if err == nil && !rt.anybody && rt.Largest == 0 { // else the body is taken in part by part, and not held
+		if err == nil && !rt.anybody && rt.Largest == 0 { // larger bodies are streamed, and not held
 			body := &countedBody{ReadCloser: r.Body, r: r, bodies: s.quotas.bodies}
 			defer body.end()
 			r.Body = body
 		}
 		if err == nil && rt.onlyReads() {
-			out, end := s.quotas.newChunkedWriter(rt, w, r)
-			defer end()
+			out := s.quotas.newChunkedWriter(rt, w, r)
+			defer out.send()
 			w = out
 		}
 		if err == nil {
 			err = rt.Handle(w, r)
 		}
-		if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge { // many clients read no answer before they have sent all
+		if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
 			io.CopyN(io.Discard, sent, maxDiscarded)
 		}
 		if errors.Is(err, problem.AnothersPage) {
@@ -99,7 +101,8 @@ func (s *Server) guard(rt route) http.Handler {
 	})
 }
 
-// enter returns the request with who is asking; the error says why the route is not for them.
+// enter returns the request with its caller's identity. The error says why the caller may not use
+// the route.
 func (s *Server) enter(rt route, r *http.Request) (*http.Request, error) {
 	if !validPath(r.URL.Path) {
 		return r, problem.NoSuchThing
@@ -126,7 +129,7 @@ func (s *Server) enter(rt route, r *http.Request) (*http.Request, error) {
 	return r, admit(rt.audience(r), who, request.StudyID(r))
 }
 
-// recognise finds out who is asking: by the Authorization header when there is one, else by the
+// recognise returns who makes the request, by the Authorization header if there is one, else by the
 // cookies.
 func (s *Server) recognise(r *http.Request, authenticate func(secret string) (account.Identity, error)) (account.Identity, error) {
 	secrets, err := s.credentials(r)
@@ -149,9 +152,9 @@ func (s *Server) recognise(r *http.Request, authenticate func(secret string) (ac
 	return account.Identity{}, err
 }
 
-// The cookies: a person's session, a share link's study, a device on which people come back by PIN,
-// and a browser in which somebody has opened a link that works once. A person who opens a share link
-// keeps their session.
+// The cookies hold a person's session, the secret of a share link, that of a device on which people
+// sign in again by PIN, and that of a browser which has opened a single-use link. A person who opens
+// a share link keeps their session.
 const (
 	sessionCookie = "headroom"
 	shareCookie   = "headroom-share"
@@ -159,8 +162,8 @@ const (
 	linkCookie    = "headroom-link"
 )
 
-// cookieName adds the prefix by which browsers keep a cookie from being set by plain HTTP or
-// another host.
+// cookieName adds the prefix with which browsers accept a cookie only over https and from this
+// host.
 func (s *Server) cookieName(name string) string {
 	if s.secure {
 		return "__Host-" + name
@@ -168,7 +171,7 @@ func (s *Server) cookieName(name string) string {
 	return name
 }
 
-// credentials lists the secrets that came with a request, the strongest first.
+// credentials returns the secrets that came with a request, the strongest first.
 func (s *Server) credentials(r *http.Request) ([]string, error) {
 	if header := r.Header.Get("Authorization"); header != "" {
 		scheme, secret, _ := strings.Cut(header, " ")
@@ -186,19 +189,19 @@ func (s *Server) credentials(r *http.Request) ([]string, error) {
 	return secrets, nil
 }
 
-// refused tells whether err says that a credential is bad, or that there is none.
+// refused reports whether err says that a credential is bad or missing.
 func refused(err error) bool {
 	return errors.Is(err, account.ErrNoCredentials) || errors.Is(err, account.ErrExpired) || errors.Is(err, problem.SignIn) || errors.Is(err, problem.TooMany)
 }
 
-// authenticate recognises a token, session or share by its secret, and keeps an account of wrong
-// ones.
+// authenticate returns the identity of a token's, session's or share link's secret. Wrong secrets
+// are counted.
 func (s *Server) authenticate(r *http.Request, secret string) (account.Identity, error) {
 	return checkSecret(s.throttle, r, secret, s.Accounts.Authenticate)
 }
 
-// authenticateEvenAway is authenticate where whoever was recognised before is so while the database is away,
-// too.
+// authenticateEvenAway is authenticate, except that a secret which was good before is still good
+// while the database is away.
 func (s *Server) authenticateEvenAway(r *http.Request, secret string) (account.Identity, error) {
 	who, err := s.authenticate(r, secret)
 	digest := sha256.Sum256([]byte(secret))
@@ -219,13 +222,13 @@ func (s *Server) authenticateEvenAway(r *http.Request, secret string) (account.I
 	return who, err
 }
 
-// clientAddress is the address that limits count by.
+// clientAddress returns the address by which requests are limited.
 func clientAddress(r *http.Request) string {
 	return httprate.CanonicalizeIP(middleware.GetClientIP(r.Context()))
 }
 
-// admit is the rule of every audience. studyID is the study in the path, if the audience is that of
-// one study. Strangers on other than public routes never get here.
+// admit returns nil if who belongs to the audience a. studyID is the study in the path. Callers
+// without credentials get here on public routes only.
 func admit(a Access, who account.Identity, studyID string) error {
 	switch {
 	case a == Public:
@@ -240,29 +243,29 @@ func admit(a Access, who account.Identity, studyID string) error {
 	return nil
 }
 
-// validPath tells whether a path could name something: no stored identifier has control characters or
-// broken UTF-8.
+// validPath reports whether a path could name something: no stored identifier has control
+// characters or broken UTF-8.
 func validPath(path string) bool {
 	return utf8.ValidString(path) && !strings.ContainsFunc(path, unicode.IsControl)
 }
 
-// How many wrong credentials that begin alike are just refused in a minute, as somebody's forgotten
-// script sends them or whoever guesses at one; those after are told to wait. What is guessed are
-// 130 random bits: the numbers bound the work that strangers make, not their chances.
+// Limits on wrong credentials, which forgotten scripts and guessers send. Secrets have 130 random
+// bits: the limits bound the work that strangers cause, not their chances.
 const (
-	maxWrongAlike = 60
-	prefixLength  = 8 // characters of a secret
+	maxWrongAlike = 60 // wrong secrets a minute with the same beginning; after them the answer is 429
+	prefixLength  = 8  // characters of that beginning
 	maxRecognised = 10_000
-	maxUnknown    = 4 // credentials that were never seen good, looked at at once
+	maxUnknown    = 4 // secrets that were never seen to be good, checked at once
 )
 
-// throttle keeps strangers that try credentials from being in the way of others. Every credential
-// is looked at, so that a right one is good whatever came before it; those that were good before at
-// once, others in turn: one of an address at a time, and few in all. (httprate's own middleware
-// counts requests before they are answered, the right ones too, and refuses without looking.)
+// throttle keeps strangers who try credentials from slowing down others. Every credential is
+// checked, so that a right one is accepted whatever came before it: one that was good before at
+// once, others in turn, one of an address at a time and maxUnknown in all. (httprate's own
+// middleware counts requests before they are answered, the right ones too, and refuses without
+// checking.)
 type throttle struct {
-	perClient scheduler.Queues // of an address, or of a person or device whose PIN is derived, which takes a tenth of a second
-	unknown   scheduler.Queues // of all
+	perClient scheduler.Queues // by address, or by person or device where a PIN is derived, which takes a tenth of a second
+	unknown   scheduler.Queues // of everyone
 	wrong     *httprate.RateLimiter
 
 	mu         sync.Mutex
@@ -277,8 +280,8 @@ func newThrottle() *throttle {
 	}
 }
 
-// checkSecret lets evaluate say whether a secret is good, and of what. One that is not, after many that
-// began alike, is problem.TooMany.
+// checkSecret returns what evaluate finds for a secret. The error of a wrong secret is
+// problem.TooMany after many wrong ones with the same beginning.
 func checkSecret[T any](t *throttle, r *http.Request, secret string, evaluate func(ctx context.Context, secret string) (T, error)) (found T, err error) {
 	if !t.recognises(secret) {
 		leave, err := t.waitTurn(r, clientAddress(r))
@@ -296,7 +299,8 @@ func checkSecret[T any](t *throttle, r *http.Request, secret string, evaluate fu
 	return found, err
 }
 
-// waitTurn waits until nothing else of whoever is named is looked at, and little of others.
+// waitTurn waits until no other secret of the named client, and fewer than maxUnknown of all
+// clients, are being checked. The function it returns ends the turn.
 func (t *throttle) waitTurn(r *http.Request, whose string) (func(), error) {
 	leave, err := t.perClient.Enter(r.Context(), whose)
 	if err != nil {
@@ -330,8 +334,8 @@ func (t *throttle) remember(secret string, found error) {
 	}
 }
 
-// quota is how much of something one credential, and one address, may hold at once. An address has
-// more, since an institute can be behind it.
+// quota limits how much of something one credential, and one address, may hold at once. An address
+// may hold more, since a whole institute can share it.
 type quota struct {
 	what                string
 	credential, address int // the most
@@ -340,16 +344,15 @@ type quota struct {
 	held map[string]int
 }
 
-// quotas keep one visitor from taking the server from all others. The numbers are several times
-// what a lecture hall or a busy script needs. Without them 6000 streams of one visitor made
-// everybody's ask take 470 ms in place of 12, and 400 histories of 3000 rounds that nobody read
-// held 1.9 GB.
+// quotas keep one visitor from taking the server from all others. The limits are several times what
+// a lecture hall or a busy script needs. Without them 6000 streams of one visitor made everybody's
+// ask take 470 ms instead of 12, and 400 histories of 3000 rounds that nobody read held 1.9 GB.
 type quotas struct {
 	requests *quota           // under way
 	open     *quota           // answers that stay open
 	bodies   *quota           // bytes of requests
 	unread   *quota           // bytes of large answers that are being sent
-	making   scheduler.Queues // of one credential, so many large answers are worked out at once, and the others in turn
+	making   scheduler.Queues // by credential: answers being computed at once; the others wait their turn
 }
 
 func newQuotas() quotas {
@@ -365,7 +368,8 @@ func newQuotas() quotas {
 	}
 }
 
-// takeForAddress takes n for the address of a request, to be given back; nil takes nothing.
+// takeForAddress takes n for the address of a request, until give is called. A nil quota takes
+// nothing.
 func (q *quota) takeForAddress(r *http.Request, n int) (give func(), err error) {
 	if q == nil {
 		return nothing, nil
@@ -373,7 +377,7 @@ func (q *quota) takeForAddress(r *http.Request, n int) (give func(), err error) 
 	return q.take("address", clientAddress(r), q.address, n)
 }
 
-// takeForCredential takes n for the credential of a request, if that is known.
+// takeForCredential takes n for the credential of a request, if it has one, until give is called.
 func (q *quota) takeForCredential(r *http.Request, n int) (give func(), err error) {
 	who, known := request.Caller(r)
 	if !known {
@@ -384,7 +388,8 @@ func (q *quota) takeForCredential(r *http.Request, n int) (give func(), err erro
 
 func nothing() {}
 
-// take takes n for somebody who may have most; one thing alone may be larger.
+// take takes n for a holder who may have at most most. A holder of nothing may take more than that
+// at once.
 func (q *quota) take(kind, name string, most, n int) (give func(), err error) {
 	holder := kind + " " + name
 	q.mu.Lock()
@@ -416,10 +421,11 @@ func (q *quota) takeForBoth(r *http.Request, n int) (give func(), err error) {
 	return func() { credential(); address() }, nil
 }
 
-// recheckedBody is a body that may be long in coming, of a request that must still be its caller's then.
+// recheckedBody is the body of a request that may arrive slowly: after each recheckInterval it
+// checks anew that the caller may still use the route.
 type recheckedBody struct {
 	io.ReadCloser
-	recheck func() error // says why it is not
+	recheck func() error
 	checked time.Time
 }
 
@@ -434,13 +440,13 @@ func (a *recheckedBody) Read(into []byte) (int, error) {
 	return n, err
 }
 
-// countedBody is a body whose bytes count as long as the request is under way, piece by piece: counting
-// each few that come would take more memory than they do.
+// countedBody is a body whose bytes count against a quota as long as the request is under way. They
+// are counted in chunks: counting every read would take more memory than it saves.
 type countedBody struct {
 	io.ReadCloser
 	r         *http.Request
 	bodies    *quota
-	uncounted int // left in the last piece
+	uncounted int // bytes left of the last chunk taken
 	give      []func()
 }
 
@@ -462,31 +468,32 @@ func (h *countedBody) end() {
 	}
 }
 
-// An answer is sent in pieces, each of which must be taken within the time that one to a stream may
-// take: whoever reads has it all, however long that takes, and whoever does not is cut.
+// chunkSize is the length in bytes of the pieces in which answers are sent. Each must be taken
+// within writeTime: a slow reader gets the whole answer, however long it takes, and one that does
+// not read is cut off.
 const chunkSize = 64 << 10
 
-// chunkedWriter is one to a request that only reads. Nothing of it is sent before its first bytes are
-// there, so that it can still be refused then.
+// chunkedWriter writes the answer to a request that only reads. Nothing is sent before the first
+// bytes are there, so that the answer can still be refused until then.
 type chunkedWriter struct {
 	http.ResponseWriter
 	control      *http.ResponseController
 	r            *http.Request
 	unread       *quota
-	onFirstBytes func() // is called when the first bytes are there
-	status       int    // said, and not sent
+	onFirstBytes func()
+	status       int // set but not sent yet
 }
 
-// newChunkedWriter waits for the place in which an answer is made, and returns what it is written to. end
-// must be called.
-func (q *quotas) newChunkedWriter(rt route, w http.ResponseWriter, r *http.Request) (out *chunkedWriter, end func()) {
-	out = &chunkedWriter{ResponseWriter: w, control: http.NewResponseController(w), r: r, unread: q.unread, onFirstBytes: nothing}
+// newChunkedWriter waits until the caller may have another large answer computed, and returns a writer
+// for it, whose send must be called in the end.
+func (q *quotas) newChunkedWriter(rt route, w http.ResponseWriter, r *http.Request) *chunkedWriter {
+	out := &chunkedWriter{ResponseWriter: w, control: http.NewResponseController(w), r: r, unread: q.unread, onFirstBytes: nothing}
 	if who, known := request.Caller(r); known && rt.access.oneStudy && !rt.shared {
 		if leave, err := q.making.Enter(r.Context(), who.Caller()); err == nil { // else the caller has gone, as the handler sees
 			out.onFirstBytes = sync.OnceFunc(leave)
 		}
 	}
-	return out, out.send
+	return out
 }
 
 func (a *chunkedWriter) WriteHeader(status int) { a.status = status }
@@ -502,7 +509,7 @@ func (a *chunkedWriter) Write(text []byte) (int, error) {
 	a.send()
 	sent := 0
 	for part := range slices.Chunk(text, chunkSize) {
-		_ = a.control.SetWriteDeadline(time.Now().Add(writeTime)) // who cannot set it keeps the server's own
+		_ = a.control.SetWriteDeadline(time.Now().Add(writeTime)) // where it cannot be set, the server's own holds
 		n, err := a.ResponseWriter.Write(part)
 		if sent += n; err != nil {
 			return sent, err
@@ -511,6 +518,7 @@ func (a *chunkedWriter) Write(text []byte) (int, error) {
 	return sent, nil
 }
 
+// send sends the status, if there is one that was not sent yet.
 func (a *chunkedWriter) send() {
 	a.onFirstBytes()
 	if a.status != 0 {

@@ -29,7 +29,7 @@ import (
 const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; style-src-attr 'unsafe-inline'; " +
 	"img-src 'self' data: blob:; connect-src 'self'; font-src 'self'; manifest-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 
-// withRequestID names each request, in the answer and in the log.
+// withRequestID gives each request an id, which stands in the answer and in the log.
 func withRequestID(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		id := rand.Text()[:16]
@@ -40,13 +40,14 @@ func withRequestID(next http.Handler) http.Handler {
 
 type contextKey struct{}
 
-// logged is what the log says of a request: its id, who asks once that is known, and what was away
-// that it needed.
+// logged is what the access log has of a request: its id, the caller once it is known, and the
+// error if something that the request needed was unavailable.
 type logged struct{ id, caller, by, away string }
 
 func loggedOf(r *http.Request) *logged { return r.Context().Value(contextKey{}).(*logged) }
 
-// clientAddresses decides whose word counts for a client's address.
+// clientAddresses sets the client's address, believing X-Forwarded-For from the given networks
+// only.
 func clientAddresses(proxies []string) func(http.Handler) http.Handler {
 	trusted := lists.Map(proxies, netip.MustParsePrefix)
 	return func(next http.Handler) http.Handler {
@@ -60,9 +61,10 @@ func clientAddresses(proxies []string) func(http.Handler) http.Handler {
 	}
 }
 
-// forwarded follows who says whom a request comes from, as long as that word counts. (chi's
-// ClientIPFromXFF has no address for who is in the network of a proxy, as people of one institute
-// may be, or comes past it: they would all count as one.)
+// forwarded returns the client's address: it follows X-Forwarded-For from its end, from the peer's
+// address on, as long as each address that reports the next is trusted. (chi's ClientIPFromXFF
+// returns no address for a client in the network of a proxy, as people of one institute may be, or
+// for one that comes past the proxy: they would all count as one.)
 func forwarded(header []string, from netip.Addr, trusted []netip.Prefix) netip.Addr {
 	for _, said := range slices.Backward(strings.Split(strings.Join(header, ","), ",")) {
 		address, err := netip.ParseAddr(strings.TrimSpace(said))
@@ -74,21 +76,22 @@ func forwarded(header []string, from netip.Addr, trusted []netip.Prefix) netip.A
 	return from
 }
 
-// gone is the status of who went before there was an answer, as proxies log it.
+// gone is the status that the log has for a client that left before there was an answer, as in
+// nginx.
 const gone = 499
 
-// observe writes the access log and counts requests by route. It never logs paths, which may hold a
-// link's secret.
+// observe writes the access log and counts requests by route. It never logs paths, which may
+// contain a link's secret.
 func (s *Server) observe(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := time.Now()
 		seen := middleware.NewWrapResponseWriter(w, r.ProtoMajor)
-		defer func() { // also of what is broken off
+		defer func() { // also when the handler panics
 			status, took := max(seen.Status(), http.StatusOK), time.Since(start)
 			if seen.Status() == 0 && r.Context().Err() != nil {
 				status = gone
 			}
-			pattern := cmp.Or(chi.RouteContext(r.Context()).RoutePattern(), "(none)") // one name for all that met none, so that strangers cannot make metrics
+			pattern := cmp.Or(chi.RouteContext(r.Context()).RoutePattern(), "(none)") // one name for all unmatched paths, so that strangers cannot make metrics
 			s.metrics.requests.WithLabelValues(knownMethod(r.Method), pattern, strconv.Itoa(status)).Observe(took.Seconds())
 			said := loggedOf(r)
 			log := s.Log
@@ -102,7 +105,7 @@ func (s *Server) observe(next http.Handler) http.Handler {
 	})
 }
 
-// recoverPanics turns a panic into a 500 that tells nothing; the log has the rest.
+// recoverPanics turns a panic into a 500 without details; the log has them.
 func (s *Server) recoverPanics(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer func() {
@@ -120,7 +123,8 @@ func (s *Server) recoverPanics(next http.Handler) http.Handler {
 	})
 }
 
-// securityHeaders holds for every answer. Handlers of what may be kept replace Cache-Control.
+// securityHeaders sets the headers of every answer. Handlers whose answers may be cached replace
+// Cache-Control.
 func (s *Server) securityHeaders(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
@@ -137,8 +141,8 @@ func (s *Server) securityHeaders(next http.Handler) http.Handler {
 	})
 }
 
-// sameOrigin refuses unsafe requests that another site made a browser send. Scripts bring their
-// token themselves.
+// sameOrigin refuses unsafe requests that a page of another site made a browser send. Requests with
+// an Authorization header are exempt: no other site can add one.
 func (s *Server) sameOrigin(protection *http.CrossOriginProtection) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -153,8 +157,8 @@ func (s *Server) sameOrigin(protection *http.CrossOriginProtection) func(http.Ha
 	}
 }
 
-// refusedEncoding is what Accept-Encoding names to say that it must not be. What compresses looks for
-// names alone.
+// refusedEncoding matches an encoding of Accept-Encoding that has quality 0, which refuses it. The
+// compressing middleware looks for names alone.
 var refusedEncoding = regexp.MustCompile(`(?i)[^,;]*;\s*q=0(\.0*)?\s*(,|$)`)
 
 func withoutRefusedEncodings(next http.Handler) http.Handler {
@@ -166,10 +170,10 @@ func withoutRefusedEncodings(next http.Handler) http.Handler {
 	})
 }
 
-// inTurn answers a few requests of a study at a time. When something changes, hundreds of open
-// pages ask for the same parts at the same moment; all at once they would keep the processors and
-// the database from whoever enters the next result. Those who were not let in before, of whatever
-// study, wait for one another alone.
+// inTurn answers a few requests of a study at a time. When a study changes, hundreds of open pages
+// request the same parts at the same moment; all at once they would keep the processors and the
+// database from whoever enters the next result. Callers that were not recognised before share one
+// queue, whatever their study.
 func (s *Server) inTurn(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		line := ""
@@ -185,7 +189,7 @@ func (s *Server) inTurn(next http.Handler) http.Handler {
 	})
 }
 
-// metrics are the server's own figures, in seconds.
+// metrics are the server's own metrics; times are in seconds.
 type metrics struct {
 	registry   *prometheus.Registry
 	requests   *prometheus.HistogramVec
@@ -218,7 +222,8 @@ func newMetrics() *metrics {
 	return m
 }
 
-// knownMethod keeps invented methods from making metrics of their own, and long lines of the log.
+// knownMethod replaces unknown methods, which would each become a metric and a long line of the
+// log.
 func knownMethod(method string) string {
 	if slices.Contains([]string{"GET", "HEAD", "POST", "PATCH", "PUT", "DELETE", "OPTIONS"}, method) {
 		return method
@@ -226,7 +231,7 @@ func knownMethod(method string) string {
 	return "other"
 }
 
-// serviceCollector shows what the service computes and holds.
+// serviceCollector is the Prometheus collector of what the service computes and holds.
 type serviceCollector struct{ studies *study.Service }
 
 var (

@@ -7,7 +7,7 @@ import (
 	"headroom/internal/http/pages"
 )
 
-// routes is the whole table: every address, who may use it, and what answers.
+// routes returns the whole table: every address, who may use it, and what answers it.
 func (s *Server) routes(a *api.API, p *pages.Site) []route {
 	people, operations := p.People(), a.Operations(s.events)
 	call := func(name, method, pattern string, access Access) route {
@@ -139,17 +139,17 @@ func (s *Server) routes(a *api.API, p *pages.Site) []route {
 
 type handler func(http.ResponseWriter, *http.Request) error
 
-// route is one line of the table; it has a name in the API alone.
+// route is one line of the table. Only operations of the API have a name.
 type route struct {
 	api.Route
 	access   Access
 	dryRun   Access // who may make the request with ?dry_run=true, which only reads
-	anybody  bool   // the answer is the same for all: credentials are not looked at, nor so the database
-	evenAway bool   // whoever was let in before is let in while the database is away, too
-	shared   bool   // asked for by all open pages at the same moment: answered a few at a time
+	anybody  bool   // the answer is the same for everyone: neither credentials nor the database are looked at
+	evenAway bool   // callers who were admitted before are admitted while the database is away, too
+	shared   bool   // all open pages request it at the same moment: answered a few at a time
 }
 
-// page is a line outside the API.
+// page returns a route outside the API.
 func page(method, pattern string, access Access, handle handler) route {
 	return route{Route: api.Route{Method: method, Pattern: pattern, Operation: api.Operation{Handle: handle}}, access: access, dryRun: access}
 }
@@ -160,13 +160,14 @@ func (rt route) open() route                  { rt.StaysOpen = true; return rt }
 func (rt route) byAllAtOnce() route           { rt.shared = true; return rt }
 func (rt route) whileAway() route             { rt.evenAway = true; return rt }
 
-// onlyReads tells whether the answer can be refused when it is there: nothing has changed by then.
+// onlyReads reports whether the request changes nothing, so that its finished answer can still be
+// refused.
 func (rt route) onlyReads() bool {
 	return !rt.StaysOpen && !rt.anybody && (rt.Method == http.MethodGet || rt.Method == http.MethodPost && rt.Name != "" && !rt.Writes)
 }
 
-// quotaFrom is what a request takes one of while it is under way, nil when it takes nothing from
-// others.
+// quotaFrom returns the quota of which a request takes one while it is under way, nil for a request
+// that takes nothing from others.
 func (rt route) quotaFrom(q *quotas) *quota {
 	switch {
 	case rt.anybody:

@@ -1,7 +1,7 @@
-// Package http is the web server: one table of routes with who may call them, middlewares, sign-in,
-// live streams, metrics, and errors as pages or problems. Inside it, http.X is net/http's X, as in
-// every other package of ours: a package never names itself. Package api answers programs, package
-// pages people, and package study knows the rules.
+// Package http is the web server: the table of routes with who may call each, the middlewares,
+// sign-in, live streams, metrics, and errors as pages or as problem documents. Inside it http.X is
+// net/http's X, since a package never qualifies its own names. Package api answers programs,
+// package pages answers people, and package study has the rules.
 package http
 
 import (
@@ -34,28 +34,28 @@ import (
 	"headroom/internal/study/design"
 )
 
-// Database is what the server needs of package db beyond the stores.
+// Database is what the server needs of package db besides the stores.
 type Database interface {
 	api.Database
 	Ready(ctx context.Context) error
 	SubscribeAccounts() (changes <-chan int64, cancel func())
 }
 
-// Options are what the server is made of.
+// Options configures a Server.
 type Options struct {
 	Studies   *study.Service
 	Accounts  account.Store
 	Database  Database
 	PublicURL string       // where people reach the server: links, trusted origin, Secure cookies when https
 	Log       *slog.Logger // nil: slog.Default()
-	// TrustedProxies are the networks (CIDR) whose X-Forwarded-For is believed. Empty: the
-	// connection's address counts.
+	// TrustedProxies are the networks (CIDR) whose X-Forwarded-For is believed. If it is empty, the
+	// connection's address is the client's.
 	TrustedProxies []string
 	Version        string // of the program, for the OpenAPI document
-	// ModelPatience is how long the page of a long study waits for its model. 0: what is usual.
+	// ModelPatience is how long the page of a long study waits for its model; 0 is the default.
 	ModelPatience time.Duration
-	// Stopping is closed when the program shuts down: streams end then, so that the rest can drain.
-	// Nil: never.
+	// Stopping is closed when the program shuts down, which ends the streams so that other requests
+	// can finish. Nil: never.
 	Stopping <-chan struct{}
 }
 
@@ -68,10 +68,10 @@ type Server struct {
 	throttle   *throttle
 	partQueues scheduler.Queues // see inTurn
 	quotas     quotas
-	lastKnown  sync.Map // who is let in while the database is away, by the digest of their secret; see asLastKnown
+	lastKnown  sync.Map // identities to admit while the database is away, by SHA-256 of the secret; see authenticateEvenAway
 }
 
-// New makes the handler of the whole site.
+// New returns the handler of the whole site.
 func New(options Options) (http.Handler, error) {
 	public, err := url.Parse(options.PublicURL)
 	if err != nil || public.Host == "" || (public.Scheme != "http" && public.Scheme != "https") {
@@ -103,7 +103,7 @@ func New(options Options) (http.Handler, error) {
 	return s.router(table)
 }
 
-// router puts the middlewares, outermost first, around the route table.
+// router returns the routes of the table, wrapped in the middlewares, outermost first.
 func (s *Server) router(table []route) (http.Handler, error) {
 	sameOrigin := http.NewCrossOriginProtection()
 	if err := sameOrigin.AddTrustedOrigin(s.publicURL.Scheme + "://" + s.publicURL.Host); err != nil {
@@ -134,15 +134,15 @@ func (s *Server) router(table []route) (http.Handler, error) {
 	return r, nil
 }
 
-// fail is the one place where an error becomes what the caller sees: problem+json to programs, a
-// page to browsers.
+// fail is the one place where an error becomes an answer: problem+json for programs, a page for
+// browsers.
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if errors.Is(err, context.Canceled) && r.Context().Err() != nil {
 		return // the caller has gone
 	}
 	p := problem.Of(err)
 	switch {
-	case p.Status == http.StatusServiceUnavailable: // thousands while the database is away, which package db logs when it begins and ends
+	case p.Status == http.StatusServiceUnavailable: // thousands while the database is away; package db logs the outage itself
 		loggedOf(r).away = err.Error()
 	case p.Status >= http.StatusInternalServerError:
 		s.Log.ErrorContext(r.Context(), "request failed", "error", err.Error(), "request", loggedOf(r).id)
@@ -150,7 +150,7 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if responseStarted(w) {
 		panic(http.ErrAbortHandler) // too late to say so: break the connection
 	}
-	for _, name := range []string{"Etag", "Location", "Content-Disposition", "Content-Encoding"} { // which described the answer that did not come about
+	for _, name := range []string{"Etag", "Location", "Content-Disposition", "Content-Encoding"} { // of the answer that failed
 		w.Header().Del(name)
 	}
 	if p.RetryAfter > 0 {
@@ -166,6 +166,7 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	}
 }
 
+// responseStarted reports whether a status has been sent through w, however often w is wrapped.
 func responseStarted(w http.ResponseWriter) bool {
 	for {
 		switch wrapped := w.(type) {
@@ -179,7 +180,8 @@ func responseStarted(w http.ResponseWriter) bool {
 	}
 }
 
-// wantsProblem tells programs from browsers: by the address, then by what they accept.
+// wantsProblem reports whether the caller is a program rather than a browser, by the path and then
+// by the Accept header.
 func wantsProblem(r *http.Request) bool {
 	return strings.HasPrefix(r.URL.Path, "/api/") || !strings.Contains(r.Header.Get("Accept"), "text/html")
 }
@@ -188,7 +190,7 @@ func (s *Server) healthy(w http.ResponseWriter, r *http.Request) error {
 	return writeText(w, "ok\n")
 }
 
-// ready says whether the database can be reached and has this program's schema.
+// ready reports whether the database can be reached and has this program's schema.
 func (s *Server) ready(w http.ResponseWriter, r *http.Request) error {
 	err := s.Database.Ready(r.Context())
 	switch {
@@ -217,8 +219,8 @@ func writeText(w http.ResponseWriter, text string) error {
 	return err
 }
 
-// methodNotAllowed names the methods that the path does have. A browser in which the answer to a form
-// is loaded anew is led to the page that the form is about.
+// methodNotAllowed answers 405 with the methods that the path has. A browser that reloads the
+// answer to a form is redirected to the page above the form's address.
 func (s *Server) methodNotAllowed(routes chi.Routes) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodGet && !wantsProblem(r) {

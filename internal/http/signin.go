@@ -33,7 +33,7 @@ func (s *Server) linkPage(w http.ResponseWriter, r *http.Request) error {
 	return pages.Link(w, r, link)
 }
 
-// useLink uses a link up and signs the browser in.
+// useLink uses a single-use link up and signs the browser in.
 func (s *Server) useLink(w http.ResponseWriter, r *http.Request) error {
 	if s.secure && strings.HasPrefix(r.Header.Get("Origin"), "http:") { // a browser that would drop the cookie
 		return pages.InsecureLink(w, r, s.publicURL.JoinPath(r.URL.Path).String())
@@ -63,7 +63,7 @@ func (s *Server) signOut(w http.ResponseWriter, r *http.Request) error {
 	return pages.GoTo(w, r, "/sign-in")
 }
 
-// openShare exchanges a share link for a cookie that reads its study, and opens its board.
+// openShare exchanges a share link for a cookie that reads its study, and redirects to its board.
 func (s *Server) openShare(w http.ResponseWriter, r *http.Request) error {
 	secret := chi.URLParam(r, "secret")
 	who, err := s.authenticate(r, secret)
@@ -81,7 +81,7 @@ func (s *Server) openShare(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// cookie is what the browser holds under a name, "" for nothing.
+// cookie returns the value of a cookie of ours, "" if there is none.
 func (s *Server) cookie(r *http.Request, name string) string {
 	cookie, err := r.Cookie(s.cookieName(name))
 	if err != nil {
@@ -90,7 +90,7 @@ func (s *Server) cookie(r *http.Request, name string) string {
 	return cookie.Value
 }
 
-// nameDevice gives the browser its secret, or lengthens the life of the one it has.
+// nameDevice sets the device cookie, or extends its life.
 func (s *Server) nameDevice(w http.ResponseWriter, secret string) {
 	s.setCookie(w, deviceCookie, secret, time.Now().Add(account.SessionLife))
 }
@@ -107,8 +107,8 @@ func (s *Server) showSwitch(w http.ResponseWriter, r *http.Request, status int, 
 	return pages.Switch(w, r, status, here, comingBackTo(to), wrong)
 }
 
-// comingBackTo is the page that somebody was at, if it is one of ours. What is not clean a redirect
-// would clean, and /studies/../\ then leads to another host.
+// comingBackTo returns page if it is a clean path under /studies, else /studies. A redirect would
+// clean other paths, and /studies/../\ then leads to another host.
 func comingBackTo(page string) string {
 	if !strings.HasPrefix(page, "/studies") || page != path.Clean(page) {
 		return "/studies"
@@ -116,7 +116,7 @@ func comingBackTo(page string) string {
 	return page
 }
 
-// switchPerson signs somebody in by their PIN; whoever was signed in before is so no more.
+// switchPerson signs a person in by PIN, and whoever was signed in before out.
 func (s *Server) switchPerson(w http.ResponseWriter, r *http.Request) error {
 	leaving, _ := request.Caller(r)
 	if leaving.Kind != account.BySession {
@@ -140,7 +140,7 @@ func (s *Server) switchPerson(w http.ResponseWriter, r *http.Request) error {
 	return pages.GoTo(w, r, comingBackTo(r.PostFormValue("to")))
 }
 
-// setPIN lets a person who has signed in fully come back in this browser by a PIN.
+// setPIN lets a person who signed in by a link sign in again in this browser by a PIN.
 func (s *Server) setPIN(w http.ResponseWriter, r *http.Request) error {
 	who, _ := request.Caller(r)
 	if who.Kind != account.BySession || who.ByPIN {
@@ -160,7 +160,7 @@ func (s *Server) setPIN(w http.ResponseWriter, r *http.Request) error {
 	return pages.GoTo(w, r, "/account?done=pin")
 }
 
-// forgetPINs ends a person's coming back by PIN, in every browser.
+// forgetPINs ends a person's sign-in by PIN in every browser.
 func (s *Server) forgetPINs(w http.ResponseWriter, r *http.Request) error {
 	who, _ := request.Caller(r)
 	if who.Kind != account.BySession {

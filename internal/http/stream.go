@@ -16,12 +16,12 @@ import (
 )
 
 const (
-	// heartbeat keeps proxies from closing a quiet stream, finds callers that have gone, and tells
-	// pages that the connection stands: live.js waits for more than two.
+	// heartbeat is the time between beats, which keep proxies from closing a quiet stream, detect
+	// clients that have gone, and tell pages that the connection works: live.js waits for more than two.
 	heartbeat = 15 * time.Second
 	// writeTime is how long one write to a stream may take.
 	writeTime = 10 * time.Second
-	// recheckInterval is how long a stream waits before it asks anew whether its caller may stay.
+	// recheckInterval is the time after which it is checked again whether a caller is still allowed.
 	recheckInterval = time.Second
 	// streamPage is how many events are read at a time at most.
 	streamPage = 200
@@ -32,15 +32,15 @@ type stream struct {
 	w        http.ResponseWriter
 	control  *http.ResponseController
 	sent     int64           // the last event that the caller has
-	accounts <-chan int64    // poked before any event is heard of that was written after a change of accounts
+	accounts <-chan int64    // receives before an event is reported that was written after a change of accounts
 	allowed  bool            // the caller may see the study, as accounts were when they were last looked at
 	recheck  func() error    // nil says that the caller may; see stillAllowed
 	gone     <-chan struct{} // the caller, or the credential
 	stopping <-chan struct{}
 }
 
-// send writes text and makes sure that it leaves, once it is known that the caller may see it:
-// nothing but that lets anything through.
+// send writes and flushes text, after it has made sure that the caller may still see the study.
+// Nothing else writes to an open stream.
 func (e *stream) send(text string) error {
 	if err := e.awaitAllowed(); err != nil {
 		return err
@@ -52,8 +52,8 @@ func (e *stream) send(text string) error {
 	return e.control.Flush()
 }
 
-// awaitAllowed returns when the caller is known to be welcome, or with an error when not any more.
-// A database that is away keeps the stream waiting.
+// awaitAllowed returns nil once the caller is known to be allowed, or an error once it is known not
+// to be. While the database is away it waits.
 func (e *stream) awaitAllowed() error {
 	for {
 		select {
@@ -81,17 +81,16 @@ func (e *stream) awaitAllowed() error {
 	}
 }
 
-// events is GET …/events: the ledger from after Last-Event-ID on, then every event as it is
-// written.
+// events is GET …/events: the ledger after Last-Event-ID, then every event as it is written.
 func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
-	page := 1 // so many events are read at a time: of large ones few, since many streams may be read slowly
+	page := 1 // events read at a time: few where they are large, since many streams may be read slowly
 	return s.follow(w, r, ":\n\n", false, func(out *stream, heard int64) error {
 		for heard == 0 || heard > out.sent {
 			events, err := s.Studies.Events(r.Context(), request.StudyID(r), out.sent, page)
 			if err != nil {
 				return err
 			}
-			out.allowed = false // what was read may have been written after a change of accounts that no poke has told of yet
+			out.allowed = false // the events may be newer than a change of accounts that the channel has not reported yet
 			bytes := 0
 			for _, event := range events {
 				text, err := json.Marshal(event)
@@ -116,9 +115,9 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 	})
 }
 
-// changes is the stream of pages: "changed" with the seq, as often as the study changes, so that
-// they fetch what they show; and with 0 after the database was away, when what they asked for may have
-// been refused, or went back.
+// changes is the stream of pages: "changed" with the study's seq whenever it changes, upon which
+// they fetch what they show; and "changed" with 0 after the database was away, when requests may
+// have failed or the study may have gone back to an older backup.
 func (s *Server) changes(w http.ResponseWriter, r *http.Request) error {
 	begun := false
 	return s.follow(w, r, "event: beat\ndata:\n\n", true, func(out *stream, heard int64) error {
@@ -146,7 +145,7 @@ func (s *Server) changes(w http.ResponseWriter, r *http.Request) error {
 	})
 }
 
-// resumeAfter is the last event that the caller has, which is most or less: Last-Event-ID, else ?after,
+// resumeAfter returns the last event that the caller has, at most most: Last-Event-ID, else ?after,
 // else 0.
 func resumeAfter(r *http.Request, most int64) (int64, error) {
 	after, err := request.Parse(r, func(q *request.Query) int64 { return q.Int("after", 0, most, 0) })
@@ -159,11 +158,11 @@ func resumeAfter(r *http.Request, most int64) (int64, error) {
 	return after, err
 }
 
-// follow opens a stream, in which beat stands at every heartbeat, and calls news first and whenever
-// the study changed, with the seq that it is said to have reached or 0 when nobody said, until the
-// caller goes, the credential ends or the server stops. Errors before the first byte are answered;
-// later ones end the stream, and the caller resumes. back says that the caller follows a study that
-// went back behind what it has, with an older backup; others are told that it is not there.
+// follow opens a stream with beat at every heartbeat. It calls news at once and whenever the study
+// may have changed, with the seq that was reported or 0 if none was, until the caller goes, the
+// credential expires or the server stops. Errors before the first byte are answered; later ones end
+// the stream, which the caller can resume. With back the caller may name an event that the study
+// does not have, as after an older backup was restored; otherwise that is refused.
 func (s *Server) follow(w http.ResponseWriter, r *http.Request, beat string, back bool, news func(out *stream, heard int64) error) error {
 	changes, unsubscribe := s.Database.Subscribe(request.StudyID(r))
 	defer unsubscribe()
@@ -222,7 +221,7 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, beat string, bac
 	return nil
 }
 
-// untilExpiry ends with the request or the caller's credential.
+// untilExpiry returns a context that ends with the request or when the caller's credential expires.
 func (s *Server) untilExpiry(r *http.Request) (context.Context, context.CancelFunc) {
 	who, _ := request.Caller(r)
 	if who.ExpiresAt.IsZero() {
@@ -231,9 +230,9 @@ func (s *Server) untilExpiry(r *http.Request) (context.Context, context.CancelFu
 	return context.WithDeadline(r.Context(), who.ExpiresAt)
 }
 
-// stillAllowed is nil when the caller is known to have the right to see the study now; the error is
-// one of a credential that is refused, or study.ErrNotFound, when it is known not to. Any other says
-// that it cannot be known. It is no guess at a credential: this one was let in before.
+// stillAllowed returns nil if the caller is known to have the right to see the study now. The error
+// is study.ErrNotFound, or one of a refused credential, if it is known not to; any other says that
+// it cannot be known. It bypasses the throttle: the credential was accepted before.
 func (s *Server) stillAllowed(r *http.Request) error {
 	who, err := s.recognise(r, func(secret string) (account.Identity, error) { return s.Accounts.Authenticate(r.Context(), secret) })
 	if err == nil && !who.MayRead(request.StudyID(r)) {

@@ -1,4 +1,4 @@
-// Package problem says what a caller is told about an error: a problem of RFC 9457, which programs
+// Package problem turns errors into what a caller is told: a problem of RFC 9457, which programs
 // read and pages show.
 package problem
 
@@ -19,20 +19,20 @@ type Problem struct {
 	Title      string         `json:"title"`
 	Status     int            `json:"status"`
 	Detail     string         `json:"detail"`
-	Errors     []design.Fault `json:"errors,omitempty"` // by field; programs are told where that stood, too
-	place      string         // where the faults stood; "" is the body
-	RetryAfter int            `json:"-"` // seconds; 0 says nothing
+	Errors     []design.Fault `json:"errors,omitempty"` // by field; Write puts place in front of it
+	place      string         // where the fields are: body, query or header; "" is the body
+	RetryAfter int            `json:"-"` // seconds; 0: no such header
 }
 
 func (p *Problem) Error() string { return p.Detail }
 
-// New is a problem of that status.
+// New returns a problem of a status.
 func New(status int, detail string, faults ...design.Fault) *Problem {
 	return &Problem{Title: http.StatusText(status), Status: status, Detail: detail, Errors: design.Faults(faults).Bounded()}
 }
 
-// Malformed is a request that cannot be read at all, because of a field of its body, query or
-// header.
+// Malformed returns the problem of a request that cannot be read at all because of a field of its
+// body, query or header, which is place.
 func Malformed(place, field, detail string) *Problem {
 	return ofField(http.StatusBadRequest, place, field, detail)
 }
@@ -43,8 +43,8 @@ func ofField(status int, place, field, detail string) *Problem {
 	return p
 }
 
-// Unreadable is why a body could not be read: an error that says so itself, as of one that is too large,
-// or else that it is malformed, in these words.
+// Unreadable returns the error of a body that could not be read: err, if that says why, as of a
+// body that is too large, else a malformed body in these words.
 func Unreadable(err error, words string) error {
 	var tooLarge *http.MaxBytesError
 	var said *Problem
@@ -54,8 +54,7 @@ func Unreadable(err error, words string) error {
 	return Malformed("body", "", words)
 }
 
-// InQuery says of what is invalid that it stood in the query; what else is invalid stood in the
-// body.
+// InQuery turns a *design.Invalid into a problem whose faults are of the query, not of the body.
 func InQuery(err error) error {
 	if faulty, ok := errors.AsType[*design.Invalid](err); ok {
 		p := Of(faulty)
@@ -65,23 +64,23 @@ func InQuery(err error) error {
 	return err
 }
 
-// InAddress tells whether what is wrong stood in the query.
+// InAddress reports whether the faults are of the query.
 func (p *Problem) InAddress() bool { return p.place == "query" }
 
-// Unavailable is what works again in a moment.
+// Unavailable returns the problem of something that is likely to work again in a moment.
 func Unavailable(detail string) *Problem { return later(5, http.StatusServiceUnavailable, detail) }
 
-// TooMuch is what somebody is told who has more of something under way than one may have.
+// TooMuch returns the problem of a caller who has more of something under way than is allowed.
 func TooMuch(detail string) *Problem { return later(5, http.StatusTooManyRequests, detail) }
 
-// later is what may be asked for again after so many seconds.
+// later returns the problem of a request that may be repeated after so many seconds.
 func later(seconds, status int, detail string) *Problem {
 	p := New(status, detail)
 	p.RetryAfter = seconds
 	return p
 }
 
-// What any route may answer.
+// Problems that any route may answer with.
 var (
 	NoSuchThing = New(http.StatusNotFound, "There is nothing here, or nothing that you may know of.")
 	NoSuchPath  = New(http.StatusNotFound, "The API has nothing at this path; /api/v1/docs lists what there is.")
@@ -89,16 +88,15 @@ var (
 	NoPerson    = New(http.StatusForbidden, "Only people have devices; tokens and share links have none.")
 	FullSignIn  = New(http.StatusForbidden, "This needs a sign-in by a link; a PIN, a token or a share link does not do.")
 	DeadLink    = New(http.StatusNotFound, "This link has expired, was revoked, or never was. Ask whoever sent it for a new one.")
-	// AnothersPage is what a page that was made for somebody else is told. It loads anew as the
-	// caller's.
+	// AnothersPage answers a page that was made for somebody else. It is reloaded as the caller's.
 	AnothersPage = New(http.StatusConflict, "Somebody else is signed in in this browser by now. The page has to be loaded again.")
 	SignIn       = New(http.StatusUnauthorized, "This needs valid credentials: a signed-in browser, or the header “Authorization: Bearer TOKEN”.")
 	TooMany      = later(60, http.StatusTooManyRequests, "Too many wrong credentials like this one. Wait a minute; the right one is let in at any time.")
-	// keyReused is what a request is told that comes under another one's key.
+	// keyReused answers a request with the key of another one.
 	keyReused = ofField(http.StatusUnprocessableEntity, "header", "Idempotency-Key", "This Idempotency-Key was used for another request; a new request needs a key of its own.")
 )
 
-// Needs is what a caller is told whose role does not suffice.
+// Needs returns the problem of a caller whose role does not suffice.
 func Needs(least, has account.Role) *Problem {
 	return New(http.StatusForbidden, "This needs the role "+string(least)+", and yours is "+string(has)+". Ask an admin for it.")
 }
@@ -119,7 +117,8 @@ var statusOf = []struct {
 	{account.ErrNameTaken, http.StatusConflict},
 }
 
-// Of says what a caller is told about err. Anything unknown is a 500 whose cause only the log has.
+// Of returns what a caller is told about err. Any error that is not known here is a 500, whose
+// cause only the log has.
 func Of(err error) *Problem {
 	if p, ok := errors.AsType[*Problem](err); ok {
 		return p
@@ -162,7 +161,7 @@ func Write(w http.ResponseWriter, p *Problem) {
 	told := *p
 	told.Errors = design.Faults(p.Errors).Within(cmp.Or(p.place, "body"))
 	body, err := json.Marshal(told)
-	if err != nil { // a fault's value that JSON cannot say; the rest still can be told
+	if err != nil { // JSON has no such value of a fault
 		body, _ = json.Marshal(New(p.Status, p.Detail))
 	}
 	w.Header().Set("Content-Type", "application/problem+json")

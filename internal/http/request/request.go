@@ -1,5 +1,5 @@
-// Package request reads what all requests have alike: who is asking, which study and trial the path
-// names, the query.
+// Package request reads what all requests have in common: who is asking, which study and trial the
+// path names, and the query.
 package request
 
 import (
@@ -22,15 +22,15 @@ import (
 	"headroom/internal/study/design"
 )
 
-// MaxBody is the largest body, in bytes.
+// MaxBody is the size in bytes of the largest body.
 const MaxBody = 8 << 20
 
-// MaxSeq is above every ledger sequence number, and the same number to every reader of JSON.
+// MaxSeq is an upper bound of ledger sequence numbers that every reader of JSON represents exactly.
 const MaxSeq = 1 << 53
 
 type contextKey struct{}
 
-// WithCaller is the request with who is asking.
+// WithCaller returns the request with its caller's identity.
 func WithCaller(r *http.Request, who account.Identity) *http.Request {
 	return r.WithContext(context.WithValue(r.Context(), contextKey{}, who))
 }
@@ -41,8 +41,8 @@ func Caller(r *http.Request) (who account.Identity, ok bool) {
 	return who, ok
 }
 
-// Studies are the studies that the caller may know of: nil for all, else the one the caller is
-// limited to.
+// Studies returns the studies that the caller may know of: nil for all, else the one that the
+// caller is limited to.
 func Studies(r *http.Request) []string {
 	if who, _ := Caller(r); who.StudyID != "" {
 		return []string{who.StudyID}
@@ -50,8 +50,8 @@ func Studies(r *http.Request) []string {
 	return nil
 }
 
-// Key is the key under which a request counts once with what was sent with it, as far as that is
-// read.
+// Key returns the idempotency key of a request, whose text is given. Its hash covers sent, the part
+// of the body that has been read.
 func Key(r *http.Request, text string, sent []byte) *study.IdempotencyKey {
 	who, _ := Caller(r)
 	key := &study.IdempotencyKey{Caller: who.Caller(), Request: r.Method + " " + r.URL.Path, Key: text, Body: sha256.New()}
@@ -59,21 +59,21 @@ func Key(r *http.Request, text string, sent []byte) *study.IdempotencyKey {
 	return key
 }
 
-// StudyID is the study in the path.
+// StudyID returns the id of the study in the path.
 func StudyID(r *http.Request) string { return chi.URLParam(r, "id") }
 
-// At is the ledger event after which the caller wants to see the study, 0 for as it is now.
+// At returns the ledger event after which the caller wants to see the study, 0 for the present.
 func At(r *http.Request) (int64, error) {
 	return Parse(r, func(q *Query) int64 { return q.Int("at", 1, MaxSeq, 0) })
 }
 
-// Seen is the ledger event that the caller has heard of, 0 when it is for the store to say how far
-// the study is.
+// Seen returns the latest ledger event that the caller knows of, 0 if the store must be asked how
+// far the study is.
 func Seen(r *http.Request) (int64, error) {
 	return Parse(r, func(q *Query) int64 { return q.Int("seen", 0, MaxSeq, 0) })
 }
 
-// TrialNumber is the trial in the path; what is no number is no trial.
+// TrialNumber returns the number of the trial in the path, or problem.NoSuchThing.
 func TrialNumber(r *http.Request) (int, error) {
 	number, err := strconv.Atoi(chi.URLParam(r, "number"))
 	if err != nil || number < 1 || strconv.Itoa(number) != chi.URLParam(r, "number") {
@@ -82,13 +82,13 @@ func TrialNumber(r *http.Request) (int, error) {
 	return number, nil
 }
 
-// Query reads query parameters and collects what is wrong with them.
+// Query reads query parameters and collects their faults.
 type Query struct {
 	values url.Values
 	faults design.Faults
 }
 
-// ReadQuery parses the query string; one that cannot be parsed is malformed.
+// ReadQuery parses the query string of u.
 func ReadQuery(u *url.URL) (*Query, error) {
 	values, err := url.ParseQuery(u.RawQuery)
 	if err != nil {
@@ -97,7 +97,7 @@ func ReadQuery(u *url.URL) (*Query, error) {
 	return QueryOf(values), nil
 }
 
-// Parse is what read makes of the query of a request.
+// Parse returns what read makes of the query of a request.
 func Parse[T any](r *http.Request, read func(*Query) T) (asked T, err error) {
 	q, err := ReadQuery(r.URL)
 	if err != nil {
@@ -107,7 +107,7 @@ func Parse[T any](r *http.Request, read func(*Query) T) (asked T, err error) {
 	return asked, q.Err()
 }
 
-// QueryOf reads values that were parsed before.
+// QueryOf returns a Query of parsed values.
 func QueryOf(values url.Values) *Query { return &Query{values: values} }
 
 func (q *Query) fault(name, message string, value any) {
@@ -122,7 +122,7 @@ func (q *Query) Err() error {
 	return nil
 }
 
-// One returns a parameter that may stand at most once.
+// One returns a parameter that may be given at most once.
 func (q *Query) One(name string) (string, bool) {
 	values := q.values[name]
 	if len(values) > 1 {
@@ -134,7 +134,7 @@ func (q *Query) One(name string) (string, bool) {
 	return values[0], true
 }
 
-// Int returns a whole number between low and high, absent when it is not given.
+// Int returns a whole number from low to high, or absent if it is not given.
 func (q *Query) Int(name string, low, high, absent int64) int64 {
 	text, given := q.One(name)
 	if !given {
@@ -148,7 +148,7 @@ func (q *Query) Int(name string, low, high, absent int64) int64 {
 	return n
 }
 
-// Mark returns a place in the list of studies, nil when it is not given.
+// Mark returns a position in the list of studies, nil if it is not given.
 func (q *Query) Mark(name string) *study.Mark {
 	text, given := q.One(name)
 	if !given {
@@ -161,7 +161,7 @@ func (q *Query) Mark(name string) *study.Mark {
 	return &mark
 }
 
-// Only finds fault with parameters of other names.
+// Only adds a fault for each parameter that is not among names.
 func (q *Query) Only(names []string) {
 	for _, name := range slices.Sorted(maps.Keys(q.values)) {
 		switch {
@@ -174,10 +174,10 @@ func (q *Query) Only(names []string) {
 	}
 }
 
-// maxTextLength is how many characters a text in a query may have.
+// maxTextLength is the largest number of characters of a text in a query.
 const maxTextLength = 200
 
-// Text returns a text that somebody typed, "" when none is given.
+// Text returns a text that somebody typed, "" if it is not given.
 func (q *Query) Text(name string) string {
 	text, _ := q.One(name)
 	if wrong := design.CheckText(text); wrong != "" {
@@ -188,7 +188,7 @@ func (q *Query) Text(name string) string {
 	return text
 }
 
-// Bool returns a parameter that is true or false, false when it is not given.
+// Bool returns a parameter that is true or false, false if it is not given.
 func (q *Query) Bool(name string) bool {
 	text, given := q.One(name)
 	if given && text != "true" && text != "false" {
@@ -197,7 +197,7 @@ func (q *Query) Bool(name string) bool {
 	return text == "true"
 }
 
-// OneOf returns the word given, which must be one of allowed, "" when none is.
+// OneOf returns a word, which must be one of allowed, "" if it is not given.
 func OneOf[T ~string](q *Query, name string, allowed ...T) T {
 	text, given := q.One(name)
 	if given && !slices.Contains(allowed, T(text)) {
@@ -210,8 +210,8 @@ func mustBeOneOf[T ~string](allowed []T) string {
 	return "must be one of " + strings.Trim(fmt.Sprintf("%q", allowed), "[]")
 }
 
-// ListOf returns the words given, in one parameter with commas or in several, each of which must be
-// one of allowed; nil where the parameter is not given, and nowhere else, since that stands for any.
+// ListOf returns words, each of which must be one of allowed, from one parameter with commas or
+// from several. It is nil only if the parameter is not given, which stands for any.
 func ListOf[T ~string](q *Query, name string, allowed ...T) []T {
 	if q.values[name] == nil {
 		return nil

@@ -19,7 +19,7 @@ type tokenList struct {
 	Tokens []account.Token `json:"tokens"`
 }
 
-// madeToken is a new token. Its secret is told this once; a repeated request gets the rest.
+// madeToken is a new token. Its secret is given once; a repeated request gets the rest.
 type madeToken struct {
 	account.Token
 	Secret string `json:"token,omitempty"`
@@ -39,8 +39,8 @@ type shareRequest struct {
 	ExpiresAt *time.Time `json:"expires_at,omitempty"` // default: in 30 days
 }
 
-// createFunc makes a credential. It returns what is stored and repeated, and what the caller is told
-// this once.
+// createFunc makes a credential. It returns what is stored for repeated requests, and what the
+// caller is told this once.
 type createFunc func(ctx context.Context, by account.Identity) (kept, told any, err error)
 
 func (a *API) accessOperations() operations {
@@ -90,7 +90,7 @@ func (a *API) accessOperations() operations {
 	}
 }
 
-// creatingOnce is the operation that makes a credential at most once for an idempotency key.
+// creatingOnce returns the operation that makes a credential, at most once for an idempotency key.
 func creatingOnce[Q any](a *API, operation Operation, prepare func(r *http.Request, given Q) (createFunc, error)) Operation {
 	var none Q
 	operation.Body, operation.Status, operation.Writes = none, http.StatusCreated, true
@@ -128,7 +128,7 @@ func creatingOnce[Q any](a *API, operation Operation, prepare func(r *http.Reque
 	return operation
 }
 
-// revoking is the operation that takes a credential back, which leaves nothing to say.
+// revoking returns the operation that revokes a credential and answers 204.
 func revoking(summary string, revoke func(r *http.Request) error) Operation {
 	return Operation{Summary: summary, Status: http.StatusNoContent, Handle: func(w http.ResponseWriter, r *http.Request) error {
 		err := revoke(r)

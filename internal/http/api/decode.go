@@ -30,11 +30,11 @@ import (
 	"headroom/internal/study/ledger"
 )
 
-// endedEarly is said of a body that did not come whole.
+// endedEarly is the error of a body that did not arrive whole.
 const endedEarly = "The body ended early or could not be read."
 
-// readBody returns the whole body, which must be of one of the given media types; the router limits
-// its size. An empty body has no type.
+// readBody returns the whole body, which must be empty or of one of the given media types. The
+// router limits its size.
 func readBody(r *http.Request, mediaTypes ...string) ([]byte, error) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -57,8 +57,8 @@ func checkMediaType(h http.Header, allowed []string) error {
 	return problem.New(http.StatusUnsupportedMediaType, fmt.Sprintf("Content-Type is %q; it must be %s in UTF-8.", h.Get("Content-Type"), strings.Join(allowed, " or ")))
 }
 
-// readJSON reads a request's body into the value that into points to and returns the body's bytes.
-// An empty body stands for {}.
+// readJSON decodes a request's body into the value that into points to, and returns the body's
+// bytes. An empty body stands for {}.
 func readJSON(r *http.Request, into any) ([]byte, error) {
 	body, err := readBody(r, "application/json")
 	if err != nil {
@@ -70,9 +70,9 @@ func readJSON(r *http.Request, into any) ([]byte, error) {
 	return body, decodeJSON(r.Context(), body, into)
 }
 
-// decodeJSON is encoding/json made strict: one value in UTF-8, no unknown or differently cased
-// fields, no key twice, no null where there must be a value, no number too large to compute with.
-// It names faults by their path.
+// decodeJSON is a strict json.Unmarshal. It accepts one value in UTF-8, without unknown or
+// differently cased fields, duplicate keys, null where a value is needed, or numbers too large to
+// compute with, and names faults by their path.
 func decodeJSON(ctx context.Context, text []byte, into any) error {
 	if !utf8.Valid(text) {
 		return problem.Malformed("body", "", "The body is not UTF-8.")
@@ -102,7 +102,7 @@ func decodeJSON(ctx context.Context, text []byte, into any) error {
 	return nil
 }
 
-// withPosition adds line and column to what a JSON syntax error says.
+// withPosition adds line and column to the message of a JSON syntax error.
 func withPosition(err error, text []byte) string {
 	syntax, ok := errors.AsType[*json.SyntaxError](err)
 	if !ok {
@@ -115,7 +115,7 @@ func withPosition(err error, text []byte) string {
 	return position(text, at) + ": " + wrong
 }
 
-// position is the line and column of the byte before which so many end.
+// position returns the line and column of the last of the first end bytes of text.
 func position(text []byte, end int) string {
 	before := text[:min(end, len(text))]
 	line := bytes.Count(before, []byte("\n")) + 1
@@ -123,48 +123,47 @@ func position(text []byte, end int) string {
 	return fmt.Sprintf("line %d, column %d", line, max(column, 1))
 }
 
-// jsonCheck walks valid JSON along the Go type it is meant for and collects what is wrong with it.
-// It looks at every token once and says where it is only when there is something to say, so that a
-// walk takes linear time. It ends early when more would not be told, when a value is nested too
-// deep or has too many items, or when the caller has gone: nothing is made of a text before its
-// walk has ended well.
+// jsonCheck walks valid JSON along the Go type it is meant for and collects its faults. It reads
+// every token once and works out paths only for faults, so that a walk takes linear time. It stops
+// when more faults would not be reported, when a value is nested too deep or has too many items, or
+// when the caller has gone; a text is decoded only after a complete walk.
 //
-// Neither encoding/json, of either version, nor a validator of JSON Schema does this: the first
-// stop at the first fault, where a person wants to hear of every field; the second name all faults,
-// and all of a million of them.
+// Neither encoding/json, of either version, nor a validator of JSON Schema does this: the former
+// stop at the first fault, where a person wants to hear of every field; the latter report all
+// faults, and all of a million of them.
 type jsonCheck struct {
 	ctx        context.Context
 	read       *json.Decoder
 	path       []step // from the body to the value being read
 	tokens     int    // read so far
-	tooMuch    bool   // of something: the rest is not read
+	tooMuch    bool   // a limit was exceeded: the rest is not read
 	faults     design.Faults
 	duplicates design.Faults
 
-	// plain is what was sent up to copied, with whole numbers in digits alone, and 0 without a sign. JSON
-	// knows one kind of number, and languages that know no other write 1.0, which encoding/json refuses;
-	// minus zero would be kept, where the ledger's hash is of 0.
+	// plain is the first copied bytes of sent, with whole numbers written as digits and −0 as 0. JSON
+	// has one kind of number, and languages that have no other write 1.0, which encoding/json refuses
+	// for an int; it would keep −0, where the ledger's hash is of 0.
 	sent, plain []byte
 	copied      int
 }
 
-// step is one on the way to a value: into a member of an object, or, without a key, to an item of a
-// list.
+// step is one step of a path: to a member of an object or, if key is noKey, to an item of a list.
 type step struct {
 	key   string
 	index int
 }
 
-const noKey = "\x00" // no key: NUL is refused
+const noKey = "\x00" // no member has this name, since NUL is refused
 
-// How deep objects and lists may stand in one another, and how much each may hold: no list of a
-// request is longer than that of the candidates, and no object has nearly as many members.
+// Limits on nesting and size: no list of a request is longer than that of the candidates, and no
+// object has nearly as many members.
 const (
 	deepest     = 64
 	mostItems   = 10_000
 	mostMembers = 1_000
 )
 
+// at returns the path of the value being read.
 func (c *jsonCheck) at() string {
 	var at strings.Builder
 	for _, s := range c.path {
@@ -177,7 +176,7 @@ func (c *jsonCheck) at() string {
 	return strings.TrimPrefix(at.String(), ".")
 }
 
-// in tells whether what is read is the value of a member of that name.
+// in reports whether the value being read is a member of that name.
 func (c *jsonCheck) in(name string) bool { return len(c.path) > 0 && c.path[len(c.path)-1].key == name }
 
 func (c *jsonCheck) fault(value any, format string, args ...any) {
@@ -186,7 +185,7 @@ func (c *jsonCheck) fault(value any, format string, args ...any) {
 	}
 }
 
-// wrongType says what t takes instead of what is there, and what to send.
+// wrongType adds the fault of a value that t does not take; there says what it is.
 func (c *jsonCheck) wrongType(value any, t reflect.Type, there string) {
 	advice := ""
 	switch {
@@ -198,13 +197,13 @@ func (c *jsonCheck) wrongType(value any, t reflect.Type, there string) {
 	c.fault(value, "must be %s, not %s%s", wanted(t), there, advice)
 }
 
-// stop is a fault after which nothing more is read.
+// stop adds a fault after which nothing more is read.
 func (c *jsonCheck) stop(format string, most int) {
 	c.fault(nil, format, most)
 	c.tooMuch = true
 }
 
-// stopped tells whether to stop.
+// stopped reports whether the walk ends here.
 func (c *jsonCheck) stopped() bool {
 	return c.tooMuch || c.faults.Full() || c.duplicates.Full() || c.tokens%1024 == 0 && c.ctx.Err() != nil
 }
@@ -245,10 +244,10 @@ func (c *jsonCheck) value(t reflect.Type, nullAllowed bool) {
 	}
 }
 
-// takesAny tells whether t takes any JSON.
+// takesAny reports whether t takes any JSON.
 func takesAny(t reflect.Type) bool { return t == rawMessageType || t.Kind() == reflect.Interface }
 
-// object checks {…}, whose opening brace is read.
+// object checks an object whose opening brace has been read.
 func (c *jsonCheck) object(t reflect.Type) {
 	fields, element := c.members(t)
 	seen := map[string]bool{}
@@ -282,7 +281,8 @@ func (c *jsonCheck) object(t reflect.Type) {
 	}
 }
 
-// members says what an object of type t may hold: named fields, or any key with values of one type.
+// members returns what an object of type t may hold: named fields, or any key with values of one
+// type.
 func (c *jsonCheck) members(t reflect.Type) ([]jsonField, reflect.Type) {
 	switch {
 	case takesAny(t):
@@ -318,7 +318,7 @@ func (c *jsonCheck) member(fields []jsonField, element reflect.Type, key string)
 	c.value(anyType, true)
 }
 
-// array checks […], whose opening bracket is read.
+// array checks a list whose opening bracket has been read.
 func (c *jsonCheck) array(t reflect.Type) {
 	element := anyType
 	switch {
@@ -344,8 +344,8 @@ func (c *jsonCheck) array(t reflect.Type) {
 	}
 }
 
-// number checks a number against t and that it is of a size to compute with. What is in free form
-// is known better by those who read it.
+// number checks a number against t, and that it is not too large to compute with. Numbers in
+// free-form JSON are checked by whoever reads them.
 func (c *jsonCheck) number(n json.Number, t reflect.Type) {
 	value, err := strconv.ParseFloat(n.String(), 64)
 	if err != nil || math.Abs(value) > design.Largest && !takesAny(t) {
@@ -362,7 +362,7 @@ func (c *jsonCheck) number(n json.Number, t reflect.Type) {
 		c.wrongType(value, t, "a number")
 	}
 	switch {
-	case value == 0 && t.Kind() == reflect.Int && c.in("horizon"): // it would pass for one that was left out
+	case value == 0 && t.Kind() == reflect.Int && c.in("horizon"): // 0 stands for a horizon that was left out
 		c.fault(value, "must be at least 1; leave it out for the usual number of rounds")
 	case err == nil && (value != 0 || !math.Signbit(value) || takesAny(t)):
 	case value != math.Trunc(value) || value < 0 && t.Kind() == reflect.Uint64:
@@ -376,7 +376,7 @@ func (c *jsonCheck) number(n json.Number, t reflect.Type) {
 	}
 }
 
-// text checks a text against t and that PostgreSQL can keep it.
+// text checks a string against t, and that PostgreSQL can store it.
 func (c *jsonCheck) text(s string, t reflect.Type) {
 	if strings.ContainsRune(s, 0) {
 		c.fault(nil, "must not contain the character U+0000")
@@ -392,10 +392,10 @@ func (c *jsonCheck) text(s string, t reflect.Type) {
 	}
 }
 
-// inRFC3339 is what of the format package time does not insist on.
+// inRFC3339 matches what RFC 3339 demands and package time does not check.
 var inRFC3339 = regexp.MustCompile(`^[^,]*(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$`)
 
-// time checks a time, which must be one that can be written in UTC again.
+// time checks a time, which must have a form in UTC.
 func (c *jsonCheck) time(s string) {
 	var at time.Time
 	err := at.UnmarshalText([]byte(s))
@@ -409,7 +409,8 @@ func (c *jsonCheck) time(s string) {
 
 type object = map[string]any
 
-// scalars are the kinds of values without parts: the schema of each, and what it takes in words.
+// scalars are the types without parts, by kind: the JSON Schema of each, and its description in
+// error messages.
 var scalars = map[reflect.Kind]struct {
 	schema object
 	wanted string
@@ -437,7 +438,7 @@ var (
 // readingMembers is a reading written as an object.
 type readingMembers ledger.Reading
 
-// required lists the fields that a request must bring because their absence could pass for a value.
+// required lists the fields that a request must have because their absence could pass for a value.
 var required = map[reflect.Type][]string{
 	reflect.TypeFor[design.Definition]():      {"name", "parameters", "objective"},
 	reflect.TypeFor[design.Parameter]():       {"name", "type"},
@@ -460,7 +461,7 @@ var required = map[reflect.Type][]string{
 	reflect.TypeFor[compareRequest]():         {"algorithms"},
 }
 
-// jsonField is one field of a struct as JSON names it.
+// jsonField is a field of a struct as JSON names it.
 type jsonField struct {
 	name     string
 	kind     reflect.Type
@@ -468,11 +469,11 @@ type jsonField struct {
 	required bool // must be in requests
 }
 
-// knownFields are those that fieldsOf has listed, by type: a list may have thousands of objects.
+// knownFields caches fieldsOf by type, since a list may have thousands of objects.
 var knownFields sync.Map
 
-// fieldsOf lists the fields of struct type t, those of embedded structs in their place; to be read
-// only.
+// fieldsOf returns the fields of struct type t, with those of embedded structs in their place. The
+// result is shared and must not be changed.
 func fieldsOf(t reflect.Type) []jsonField {
 	if known, there := knownFields.Load(t); there {
 		return known.([]jsonField)
@@ -502,15 +503,15 @@ func fieldNames(fields []jsonField) string {
 	return strings.Join(names, ", ")
 }
 
-// hasOwnForm tells whether t has a form of its own in JSON.
+// hasOwnForm reports whether t is written in JSON in a form of its own.
 func hasOwnForm(t reflect.Type) bool { return t == timeType || t == readingType || t == valueType }
 
-// nullable tells whether null is a value of t inside a list or map.
+// nullable reports whether t has a null inside a list or map.
 func nullable(t reflect.Type) bool {
 	return t.Kind() == reflect.Pointer || t.Kind() == reflect.Interface || t == rawMessageType
 }
 
-// wanted says in words what t takes.
+// wanted describes what t takes.
 func wanted(t reflect.Type) string {
 	switch t {
 	case timeType:

@@ -29,7 +29,7 @@ import (
 	"headroom/web/static"
 )
 
-// Operations are all there are; events answers with a study's ledger as it is written.
+// Operations returns all operations. events answers with a study's ledger as it is written.
 func (a *API) Operations(events func(http.ResponseWriter, *http.Request) error) map[string]Operation {
 	all := operations{}
 	for tag, some := range map[string]operations{
@@ -44,8 +44,7 @@ func (a *API) Operations(events func(http.ResponseWriter, *http.Request) error) 
 	return all
 }
 
-// Publish makes the OpenAPI document of the routes, and once somebody asks for them its other
-// forms.
+// Publish makes the OpenAPI document of the routes. Its other forms are made when first asked for.
 func (a *API) Publish(routes []Route) (err error) {
 	a.document30 = sync.OnceValues(func() ([]byte, error) { return inVersion30(a.document) })
 	a.page = sync.OnceValues(func() ([]byte, error) { return docsPage(routes) })
@@ -53,7 +52,7 @@ func (a *API) Publish(routes []Route) (err error) {
 	return err
 }
 
-// generalRules is what holds for all operations, in paragraphs.
+// generalRules holds for all operations, one paragraph each.
 var generalRules = []string{
 	"Numbers are finite, and 1.0 is whole; times are RFC 3339 in UTC, observed_at at most a day ahead of the server's; unknown fields, duplicate keys, halves of surrogate pairs and trailing data are refused.",
 	fmt.Sprintf("A body has at most %d MiB, but for an exported study; other limits are told with the 413 or 422 of what is beyond them.", request.MaxBody>>20),
@@ -99,7 +98,7 @@ func (a *API) openAPI(routes []Route) ([]byte, error) {
 	})
 }
 
-// operationObject is what OpenAPI calls the Operation Object of a route.
+// operationObject returns what OpenAPI calls the Operation Object of a route.
 func operationObject(rt Route, schemas *schemas) object {
 	responses := object{
 		strconv.Itoa(rt.Status): success(rt, schemas),
@@ -169,7 +168,7 @@ func parameters(rt Route, schemas *schemas) []object {
 	return list
 }
 
-// inVersion30 rewrites the text of an OpenAPI 3.1 document.
+// inVersion30 converts the text of an OpenAPI 3.1 document to version 3.0.
 func inVersion30(document []byte) ([]byte, error) {
 	var tree any
 	if err := json.Unmarshal(document, &tree); err != nil {
@@ -178,9 +177,9 @@ func inVersion30(document []byte) ([]byte, error) {
 	return json.Marshal(asVersion30(tree))
 }
 
-// asVersion30 is an OpenAPI 3.1 document as generators that know only 3.0 read it: what may be null
-// says so with `nullable` instead of with the type "null", and a value of several types says
-// nothing of its type.
+// asVersion30 converts an OpenAPI 3.1 document for generators that read only 3.0: types that allow
+// null become `nullable` instead of having the type "null", and values of several types have no
+// type.
 func asVersion30(document any) any {
 	switch node := document.(type) {
 	case []any:
@@ -212,8 +211,8 @@ func asVersion30(document any) any {
 	return document
 }
 
-// withoutNull takes a list of alternatives out of a schema, which says by itself then whether null
-// was one of them, and returns the others: one of them can stand in the list's place.
+// withoutNull removes a list of alternatives from a schema, sets nullable if null was one of them,
+// and returns the others: a single one can take the list's place.
 func withoutNull(schema object, name string, list []any) []any {
 	rest := slices.DeleteFunc(slices.Clone(list), func(one any) bool {
 		named, _ := one.(object)
@@ -248,7 +247,7 @@ var examples = func() map[string]example {
 }()
 
 // schemas makes JSON Schemas (2020-12) of Go types, the same types that decodeJSON and
-// encoding/json work on.
+// encoding/json use.
 type schemas struct {
 	named object                  // finished, by name
 	types map[string]reflect.Type // whose they are
@@ -256,7 +255,7 @@ type schemas struct {
 
 func newSchemas() *schemas { return &schemas{named: object{}, types: map[string]reflect.Type{}} }
 
-// enums lists the values of the types that take one of a few words.
+// enums lists the values of the types that have a few named ones.
 var enums = map[reflect.Type][]string{
 	reflect.TypeFor[ledger.State]():         {"open", "paused", "finished", "archived"},
 	reflect.TypeFor[design.ParameterType](): {"real", "integer", "categorical", "remainder"},
@@ -266,7 +265,7 @@ var enums = map[reflect.Type][]string{
 	reflect.TypeFor[account.Role]():         {"viewer", "operator", "admin"},
 }
 
-// fieldEnums lists those of fields that are texts in Go.
+// fieldEnums lists those of fields whose Go type is string.
 var fieldEnums = map[reflect.Type]map[string][]string{
 	reflect.TypeFor[design.Parameter]():  {"scale": {"linear", "log"}},
 	reflect.TypeFor[design.Objective]():  {"direction": {"maximize", "minimize"}},
@@ -277,7 +276,7 @@ var fieldEnums = map[reflect.Type]map[string][]string{
 	},
 }
 
-// answer is the schema of an answer, which may be one of several types.
+// answer returns the schema of an answer, which may be one of several types.
 func (s *schemas) answer(value any) object {
 	several, ok := value.(oneOf)
 	if !ok {
@@ -286,8 +285,7 @@ func (s *schemas) answer(value any) object {
 	return object{"anyOf": lists.Map(several, func(one any) object { return s.of(reflect.TypeOf(one), false) })}
 }
 
-// of is the schema of t; request says in which direction: requests refuse unknown fields, answers
-// may gain some.
+// of returns the schema of t. Schemas of requests refuse unknown fields; answers may gain fields.
 func (s *schemas) of(t reflect.Type, request bool) object {
 	switch t {
 	case timeType:
@@ -331,7 +329,7 @@ func scalar(kind reflect.Kind) object {
 	return maps.Clone(known.schema)
 }
 
-// structure is a reference to the schema of struct type t, which is made the first time it is met.
+// structure returns a reference to the schema of struct type t, which is made the first time.
 func (s *schemas) structure(t reflect.Type, request bool) object {
 	name := schemaName(t, request)
 	ref := object{"$ref": "#/components/schemas/" + name}
@@ -367,7 +365,7 @@ func (s *schemas) structure(t reflect.Type, request bool) object {
 	return ref
 }
 
-// schemaName is the type's name as readers know it: TrialRequest, Trial.
+// schemaName returns the name of a type in the document, such as TrialRequest or Trial.
 func schemaName(t reflect.Type, request bool) string {
 	first, size := utf8.DecodeRuneInString(t.Name())
 	name := strings.TrimSuffix(string(unicode.ToUpper(first))+t.Name()[size:], "Request")
@@ -471,7 +469,7 @@ func settingOf(setting policy.Setting) settingDescription {
 //go:embed docs.html
 var docsText string
 
-// docsPage writes the OpenAPI document as a page: no script, nothing from elsewhere.
+// docsPage returns the OpenAPI document as a page, without scripts or anything from elsewhere.
 func docsPage(routes []Route) ([]byte, error) {
 	all := newSchemas()
 	var tags []string
@@ -497,7 +495,7 @@ func docsPage(routes []Route) ([]byte, error) {
 	return page.Bytes(), err
 }
 
-// indented writes what was made to be JSON for people to read.
+// indented returns a value as JSON for people to read.
 func indented(value any) string {
 	var text strings.Builder
 	writer := json.NewEncoder(&text)

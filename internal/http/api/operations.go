@@ -1,6 +1,6 @@
 // Package api is /api/v1: strict JSON in, the service's answer out, and the OpenAPI document made
-// from the same Go types. Which route leads to which operation, and who may call it, package http
-// says in its table.
+// from the same Go types. Package http's table says which route leads to which operation, and who
+// may call it.
 package api
 
 import (
@@ -53,8 +53,9 @@ type Operation struct {
 	StaysOpen bool
 }
 
-// withCheckedQuery is Handle for those who ask in the query for what the operation knows of. With dry_run
-// misspelled it would store what was to be tried, with at misspelled show the study as it is now.
+// withCheckedQuery is Handle for requests without unknown query parameters, and refuses others:
+// with dry_run misspelled, an operation would store what was to be tried; with at misspelled, it
+// would show the study as it is now.
 func (o Operation) withCheckedQuery(w http.ResponseWriter, r *http.Request) error {
 	names := lists.Map(o.Query, func(p queryParameter) string { return p.Name })
 	q, err := request.ReadQuery(r.URL)
@@ -77,27 +78,27 @@ type Route struct {
 	Operation
 }
 
-// queryParameter describes one query parameter; Type is a value of its type.
+// queryParameter describes a query parameter. Type is a value of its type.
 type queryParameter struct {
 	Name    string
 	Meaning string
 	Type    any
 }
 
-// requiredText is the type of a text that a request has to have.
+// requiredText is the type of a query parameter that must be given.
 type requiredText string
 
 type oneOf []any
 
-// Database is what the API needs of package db beyond the stores: answers kept under idempotency keys,
-// and news of changes.
+// Database is what the API needs of package db besides the stores: answers kept under idempotency
+// keys, and notices of changes.
 type Database interface {
 	Subscribe(studyID string) (changes <-chan int64, cancel func())
 	Once(ctx context.Context, key *study.IdempotencyKey, do func(ctx context.Context) (made []byte, err error)) error
 	Before(ctx context.Context, key *study.IdempotencyKey) error
 }
 
-// Options are what the API is made of.
+// Options configures an API.
 type Options struct {
 	Studies   *study.Service
 	Accounts  account.Store
@@ -124,23 +125,23 @@ type API struct {
 	page       func() ([]byte, error) // the same for people
 }
 
-// New makes the API. Publish it before serving.
+// New returns an API. Call Publish before serving it.
 func New(options Options) *API { return &API{Options: options} }
 
-// operations are what programs can ask for, by the names that clients call them.
+// operations are operations by the names that clients call them.
 type operations = map[string]Operation
 
-// reply is what a write answers, worked out from the study after it.
+// reply is the answer to a write, made from the study after it.
 type reply struct {
 	location string
 	body     any
 }
 
-// renderer makes an answer of the study afterwards and the trials concerned.
+// renderer makes the answer to a write from the study after it and the trials that it concerns.
 type renderer = func(after *ledger.Snapshot, numbers []int) reply
 
-// changing is the operation that reads a Q, changes a study by it and answers with what render
-// makes of the study afterwards.
+// changing returns the operation that reads a Q, changes a study by it with do, and answers with
+// what render makes of the study afterwards.
 func changing[Q any](a *API, render renderer, operation Operation,
 	do func(r *http.Request, cmd study.Command, given Q) (*ledger.Snapshot, []int, error),
 ) Operation {
@@ -157,9 +158,9 @@ func changing[Q any](a *API, render renderer, operation Operation,
 	return operation
 }
 
-// write is the way every change of a study takes: it makes the command, lets do carry it out, and
-// answers with what render makes of the study afterwards and the trials concerned. A request that
-// was carried out before ends here, whatever the study has become since.
+// write carries out a change of a study: it makes the command, calls do with it, and answers with
+// what render makes of the study afterwards and of the trials that do returns. A request that was
+// carried out before ends here, whatever the study has become since.
 func (a *API) write(w http.ResponseWriter, r *http.Request, body []byte, operation Operation, render renderer,
 	do func(study.Command) (after *ledger.Snapshot, numbers []int, err error),
 ) error {
@@ -175,8 +176,8 @@ func (a *API) write(w http.ResponseWriter, r *http.Request, body []byte, operati
 	return a.answer(w, r, cmp.Or(operation.Status, http.StatusOK), render, after, numbers, err)
 }
 
-// answer answers a change: what was carried out before under the same key, with the same answer,
-// since the study as it was then says it.
+// answer answers a change, given what came of it. A request that was carried out before under the
+// same key gets the same answer as then, since that is made from the study as it was then.
 func (a *API) answer(w http.ResponseWriter, r *http.Request, status int, render renderer, after *ledger.Snapshot, numbers []int, err error) error {
 	if first, ok := errors.AsType[*study.AlreadyDone](err); ok {
 		numbers = first.Done.Trials
@@ -193,7 +194,8 @@ func (a *API) answer(w http.ResponseWriter, r *http.Request, status int, render 
 	return writeJSON(w, status, out.body)
 }
 
-// command builds how a write enters: who, against which version, and under which idempotency key.
+// command returns what a write has besides its data: who writes, the version that the study must
+// have, and the idempotency key.
 func (a *API) command(r *http.Request, body []byte) (study.Command, error) {
 	who, _ := request.Caller(r)
 	version, err := ifMatch(r)
@@ -207,7 +209,8 @@ func (a *API) command(r *http.Request, body []byte) (study.Command, error) {
 	return study.Command{By: who.By(), Author: who.Caller(), IfMatch: version, Key: key}, nil
 }
 
-// readKey reads Idempotency-Key, under which what is sent counts once; nil when there is none.
+// readKey returns the request's idempotency key, whose hash covers sent; nil if the header is
+// absent.
 func readKey(r *http.Request, sent []byte) (*study.IdempotencyKey, error) {
 	text, err := idempotencyKey(r.Header)
 	if err != nil || text == "" {
@@ -216,7 +219,7 @@ func readKey(r *http.Request, sent []byte) (*study.IdempotencyKey, error) {
 	return request.Key(r, text, sent), nil
 }
 
-// idempotencyKey returns the key, "" when the header is absent.
+// idempotencyKey returns the text of the header, "" if it is absent.
 func idempotencyKey(h http.Header) (string, error) {
 	values, given := h["Idempotency-Key"]
 	if !given {
@@ -229,7 +232,7 @@ func idempotencyKey(h http.Header) (string, error) {
 	return values[0], nil
 }
 
-// ifMatch returns the version that a write insists on, 0 for any.
+// ifMatch returns the version that the study must have, 0 for any.
 func ifMatch(r *http.Request) (int64, error) {
 	header := strings.TrimSpace(strings.Join(r.Header["If-Match"], ","))
 	if header == "" || header == "*" {
@@ -247,8 +250,8 @@ func ifMatch(r *http.Request) (int64, error) {
 	return version, nil
 }
 
-// writeJSON answers with value. It is rendered whole before a byte is sent, so that a failure can
-// still be told.
+// writeJSON answers with value, which is encoded before a byte is sent, so that a failure can still
+// be reported.
 func writeJSON(w http.ResponseWriter, status int, value any) error {
 	body, err := json.Marshal(value)
 	if err != nil {
@@ -260,11 +263,10 @@ func writeJSON(w http.ResponseWriter, status int, value any) error {
 	return err
 }
 
-// etag is the strong entity tag of a study's version.
+// etag returns the strong entity tag of a study's version.
 func etag(version int64) string { return `"` + strconv.FormatInt(version, 10) + `"` }
 
-// notModified sets the ETag of what is about to be read and, when the caller has it already, answers
-// 304.
+// notModified sets the ETag of an answer and, if the caller has that version, answers 304.
 func notModified(w http.ResponseWriter, r *http.Request, version int64) bool {
 	tag := etag(version)
 	w.Header().Set("ETag", tag)
@@ -278,7 +280,7 @@ func notModified(w http.ResponseWriter, r *http.Request, version int64) bool {
 	return false
 }
 
-// listing is the operation that answers with a T which no version of a study says.
+// listing returns the operation that answers with a T that belongs to no version of a study.
 func listing[T any](operation Operation, list func(r *http.Request) (T, error)) Operation {
 	var none T
 	operation.Answer = none
@@ -292,8 +294,8 @@ func listing[T any](operation Operation, list func(r *http.Request) (T, error)) 
 	return operation
 }
 
-// reading is the operation that reads one study, at ?at: 304 when the caller has that version, else
-// what answer makes of it and of what was asked in the query.
+// reading returns the operation that reads one study, as it was at ?at. It answers 304 if the
+// caller has that version, else with what answer makes of it and of the query.
 func reading[Q, T any](a *API, operation Operation, ask func(*request.Query) Q, answer func(ctx context.Context, snap *ledger.Snapshot, asked Q) (T, error)) Operation {
 	var none T
 	operation.Query, operation.Answer = append(operation.Query, atParameter), none
@@ -315,10 +317,10 @@ func reading[Q, T any](a *API, operation Operation, ask func(*request.Query) Q, 
 	return operation
 }
 
-// noQuery is asked in a query beside ?at.
+// noQuery is the query parser of operations that read only ?at.
 func noQuery(*request.Query) (none struct{}) { return none }
 
-// snapshot is the study in the path, as it was after event ?at when that is given.
+// snapshot returns the study in the path, as it was after event ?at if that is given.
 func (a *API) snapshot(r *http.Request) (*ledger.Snapshot, error) {
 	at, err := request.At(r)
 	if err != nil {
@@ -333,7 +335,7 @@ var (
 	atOnly      = []queryParameter{atParameter}
 )
 
-// timed times what needs the replayed state.
+// timed returns answer with its time observed as one of Replays.
 func timed[Q, T any](a *API, answer func(context.Context, *ledger.Snapshot, Q) (T, error)) func(context.Context, *ledger.Snapshot, Q) (T, error) {
 	return func(ctx context.Context, snap *ledger.Snapshot, asked Q) (T, error) {
 		start := time.Now()
@@ -342,7 +344,7 @@ func timed[Q, T any](a *API, answer func(context.Context, *ledger.Snapshot, Q) (
 	}
 }
 
-// notNil makes an empty list of nothing, so that JSON says [].
+// notNil returns list, which JSON writes as [] where it is nil.
 func notNil[T any](list []T) []T {
 	if list == nil {
 		return []T{}
@@ -350,7 +352,7 @@ func notNil[T any](list []T) []T {
 	return list
 }
 
-// maxPage is the longest page of a list, and the usual one.
+// maxPage is the largest and the default length of a page of a list.
 const maxPage = 1000
 
 var limitParameter = queryParameter{"limit", fmt.Sprintf("At most so many; default and limit %d", maxPage), 0}
@@ -363,7 +365,8 @@ func readPageQuery(q *request.Query) pageQuery {
 	return pageQuery{q.Int("after", 0, request.MaxSeq, 0), readLimit(q)}
 }
 
-// asking is the operation that only reads: its body is a Q, and answer works on the study at ?at.
+// asking returns the operation that reads a Q from its body and changes nothing: answer works on
+// the study at ?at.
 func asking[Q, T any](a *API, operation Operation, answer func(ctx context.Context, snap *ledger.Snapshot, asked Q) (T, error)) Operation {
 	var none Q
 	var answered T

@@ -22,7 +22,7 @@ import (
 type studyDocument struct {
 	ID string `json:"id"`
 	design.Definition
-	// What follows of the definition is told even of a study that has none of it.
+	// These fields replace those of the definition, which are omitted where they are empty.
 	Description      string                  `json:"description"`
 	InputConstraints []string                `json:"input_constraints"`
 	Candidates       *[]design.Settings      `json:"candidates"` // null for a continuous space
@@ -119,11 +119,11 @@ type importDocument struct {
 	Numbers        []int    `json:"numbers"`
 	UnknownColumns []string `json:"unknown_columns,omitempty"` // left out
 	DryRun         bool     `json:"dry_run"`
-	// Doubts are values of a dry run that people should look at again; nothing is refused for them.
+	// Doubts are unlikely values found by a dry run, which people should look at again.
 	Doubts []study.Doubt `json:"doubts,omitempty"`
 }
 
-// transferOperations are those that take studies in and give them out.
+// transferOperations import and export studies.
 func (a *API) transferOperations() operations {
 	return operations{
 		"exportCSV": Operation{
@@ -192,7 +192,7 @@ func readDecimals(q *request.Query) design.Decimals {
 	return request.OneOf(q, "decimal", design.DecimalPoint, design.DecimalComma)
 }
 
-// exportHandler answers with the study as a file, which write writes.
+// exportHandler returns a handler that answers with the study as a file, which write writes.
 func (a *API) exportHandler(mediaType, extension string, write func(context.Context, *ledger.Snapshot, io.Writer) error) func(http.ResponseWriter, *http.Request) error {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		snap, err := a.snapshot(r)
@@ -205,11 +205,11 @@ func (a *API) exportHandler(mediaType, extension string, write func(context.Cont
 	}
 }
 
-// transferPatience is how long the next bytes of a bundle may be in coming.
+// transferPatience is how long the next bytes of a bundle may take to arrive.
 const transferPatience = 30 * time.Second
 
-// importBundle reads the body while it is stored. What it is a repetition of is only known at its
-// end, by its sum.
+// importBundle stores the study while it reads the body. Whether the request repeats another one is
+// known at the end of the body only, by its hash.
 func (a *API) importBundle(w http.ResponseWriter, r *http.Request) error {
 	if err := checkMediaType(r.Header, []string{"application/json"}); err != nil {
 		return err
@@ -227,7 +227,7 @@ func (a *API) importBundle(w http.ResponseWriter, r *http.Request) error {
 	return a.answer(w, r, http.StatusCreated, madeStudy, after, nil, unreadable(err))
 }
 
-// patientReader reads a body for as long as it keeps coming, beyond the server's own time limits.
+// patientReader reads a body for as long as it keeps arriving, beyond the server's own time limits.
 type patientReader struct {
 	body    io.Reader
 	control *http.ResponseController
@@ -235,17 +235,17 @@ type patientReader struct {
 
 func (p *patientReader) Read(into []byte) (int, error) {
 	now := time.Now()
-	_ = p.control.SetReadDeadline(now.Add(transferPatience)) // who cannot set it keeps the server's own
+	_ = p.control.SetReadDeadline(now.Add(transferPatience)) // where it cannot be set, the server's own holds
 	_ = p.control.SetWriteDeadline(now.Add(2 * transferPatience))
 	return p.body.Read(into)
 }
 
-// unreadable says of a body that is no JSON, or not all of it, that it is malformed.
+// unreadable turns the error of a body that is incomplete or not JSON into one that says so.
 func unreadable(err error) error {
 	var syntax *json.SyntaxError
 	var malformed *ledger.Malformed
 	switch {
-	case errors.Is(err, study.ErrUnavailable): // which wraps how the database's answer ended early
+	case errors.Is(err, study.ErrUnavailable): // which may wrap io.ErrUnexpectedEOF of the database
 	case errors.As(err, &malformed):
 		return problem.Malformed("body", malformed.Field, malformed.Error())
 	case errors.As(err, &syntax):
@@ -330,7 +330,7 @@ func (a *API) ledgerOperations(events func(http.ResponseWriter, *http.Request) e
 	}
 }
 
-// stateDocument is what is replayed, and what could be gained.
+// stateDocument is the replayed state, with what could still be gained.
 type stateDocument struct {
 	study.Readout
 	Gain *optimizer.Gain      `json:"gain"`

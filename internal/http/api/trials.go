@@ -91,7 +91,7 @@ func (a *API) trialOperations() operations {
 				wait, err := request.Parse(r, func(q *request.Query) time.Duration {
 					wait := time.Duration(q.Int("wait", 0, 60, 0)) * time.Second
 					if _, past := q.One("at"); past {
-						return 0 // nothing more comes of what was
+						return 0 // the past does not change
 					}
 					return wait
 				})
@@ -136,12 +136,12 @@ func madeTrial(after *ledger.Snapshot, numbers []int) reply {
 	return reply{fmt.Sprintf("/api/v1/studies/%s/trials/%d", after.ID, made.Number), made}
 }
 
-// single is a change that concerns one trial.
+// single returns the result of a change that concerns one trial.
 func single(after *ledger.Snapshot, number int, err error) (*ledger.Snapshot, []int, error) {
 	return after, []int{number}, err
 }
 
-// changingTrial is an operation that changes the trial in the path.
+// changingTrial returns an operation that changes the trial in the path.
 func changingTrial[Q any](a *API, operation Operation, do func(ctx context.Context, cmd study.Command, id string, number int, given Q) (*ledger.Snapshot, error)) Operation {
 	if operation.Answer == nil {
 		operation.Answer = ledger.Trial{}
@@ -156,7 +156,8 @@ func changingTrial[Q any](a *API, operation Operation, do func(ctx context.Conte
 	})
 }
 
-// correct corrects a trial, or says what that would change.
+// correct returns the operation that corrects a trial or, with dry_run, says what that would
+// change.
 func (a *API) correct() Operation {
 	correcting := changingTrial(a, Operation{
 		Summary: "Correct what was told; with dry_run, say what that would change", Answer: oneOf{ledger.Trial{}, preview{}}, Query: []queryParameter{dryRun},
@@ -173,8 +174,8 @@ func (a *API) correct() Operation {
 	})
 }
 
-// withDryRun is a change that is not made with dry_run: what foresee says that it would change is
-// answered instead.
+// withDryRun returns a change that, with dry_run, is not made: the answer is then what foresee says
+// that it would change.
 func withDryRun[Q any](changing Operation, foresee func(r *http.Request, given Q) (study.Impact, error)) Operation {
 	change := changing.Handle
 	changing.Handle = func(w http.ResponseWriter, r *http.Request) error {
@@ -198,7 +199,7 @@ func withDryRun[Q any](changing Operation, foresee func(r *http.Request, given Q
 	return changing
 }
 
-// closing ends a trial, or sets it aside, for a reason.
+// closing returns the operation that ends a trial, or sets it aside, for a reason.
 func (a *API) closing(kind ledger.Kind, summary string) Operation {
 	return changingTrial(a, Operation{Summary: summary}, func(ctx context.Context, cmd study.Command, id string, number int, why reasonRequest) (*ledger.Snapshot, error) {
 		return a.Studies.Close(ctx, cmd, id, kind, ledger.ClosedData{Number: number, Reason: why.Reason})
@@ -220,8 +221,8 @@ func (a *API) listTrials() Operation {
 	})
 }
 
-// pageOf takes the first limit trials with a number above after and one of the statuses (none:
-// any).
+// pageOf returns the first limit trials with a number above after and one of the statuses; none
+// stands for any.
 func pageOf(trials []*ledger.Trial, after, limit int, statuses []ledger.Status) trialPage {
 	page := trialPage{Trials: []ledger.Trial{}}
 	for _, t := range trials[min(after, len(trials)):] {
@@ -237,7 +238,7 @@ func pageOf(trials []*ledger.Trial, after, limit int, statuses []ledger.Status) 
 	return page
 }
 
-// awaitTrial returns when nothing more is expected of the trial, when the time is up, or when the
+// awaitTrial returns when the trial waits for no more results, when the time is up, or when the
 // server stops.
 func (a *API) awaitTrial(r *http.Request, number int, wait time.Duration) error {
 	ctx, cancel := context.WithTimeout(r.Context(), wait)

@@ -20,7 +20,7 @@ import (
 	"headroom/web/templates"
 )
 
-// Fields by which others are drawn.
+// Names of fields on which other fields depend.
 const algorithmField, presetField, kernelField = "algorithm.name", "algorithm.preset", "model.kernel"
 
 var (
@@ -35,24 +35,24 @@ var (
 	inputs     = []templates.Option{{Label: "default"}, {Value: "unit", Label: "scaled to 0…1"}, {Value: "raw", Label: "as they are"}}
 )
 
-// definitionForm makes the form of a definition, whose fields show and fill it: of one to be made, or of
-// changes to one that is there.
+// definitionForm makes the form of a definition: of a new study or of changes to one. Its fields
+// show and fill d.
 type definitionForm struct {
 	d       *design.Definition
-	values  url.Values       // what was typed, on which some choices depend
-	lines   map[string][]int // the numbers of its lines, list by list; nil where none is missing
+	values  url.Values       // as typed; some fields depend on them
+	lines   map[string][]int // by list, the line numbers of its items; nil: 0, 1, …
 	changes bool
 	reason  *string // for changes
 }
 
-// studyForm are the fields of that form, part by part.
+// studyForm has the fields of that form, part by part.
 type studyForm struct {
 	about, objective, stop, algorithm, model Fields
 	parameters, constraints, recorded        []Fields // line by line
 	candidates, lab, rules, reason           Field
 }
 
-// all are in the order of the page, but for those of the algorithm's settings.
+// all returns the fields in the order of the page, without those of the algorithm's settings.
 func (f studyForm) all() Fields {
 	lines := func(list []Fields) Fields { return slices.Concat(list...) }
 	whole := slices.Concat(f.about, lines(f.parameters), Fields{f.candidates}, f.objective, f.stop, lines(f.constraints), lines(f.recorded),
@@ -63,7 +63,7 @@ func (f studyForm) all() Fields {
 	return whole
 }
 
-// fixedLater are fields that are filled when the study is made, and fixed afterwards.
+// fixedLater marks fields that cannot be changed once the study is made.
 func (b definitionForm) fixedLater(fields ...Field) Fields {
 	for i := range fields {
 		fields[i].fixed = b.changes
@@ -71,13 +71,13 @@ func (b definitionForm) fixedLater(fields ...Field) Fields {
 	return fields
 }
 
-// placeholder is an example in an empty field, on forms of what is not there yet only.
+// placeholder returns an example for an empty field of a new study, and nothing for changes.
 func (b definitionForm) placeholder(example string) string {
 	return words.Either(b.changes, "", example)
 }
 
-// form is the whole form but for the algorithm's settings. What each field holds, how it is drawn,
-// and what of it can be changed later is said here and nowhere else.
+// form returns the whole form without the algorithm's settings. What each field holds, how it is
+// drawn, and whether it can be changed later is said here and nowhere else.
 func (b definitionForm) form() studyForm {
 	d := b.d
 	rules := templates.Input{Label: "Rules for the settings", Kind: "area", Help: "One per line, such as temperature + 2*cycles <= 70"}
@@ -87,7 +87,7 @@ func (b definitionForm) form() studyForm {
 			text("name", templates.Input{Label: "Name", Required: true, Placeholder: "Buffer screen"}, &d.Name),
 			text("description", templates.Input{Label: "Description", Kind: "area", Help: "What it is about, in Markdown if you like. Can be changed at any time."}, &d.Description)),
 		candidates: b.fixedLater(newField("candidates", templates.Input{Label: "Combinations", Kind: "area"}, func() string { return candidatesText(d) },
-			func(*Typed, string) {}))[0], // they are read before, since lines of parameters follow from them
+			func(*Typed, string) {}))[0], // combinations has read them, since lines of parameters follow from them
 		objective: b.objective(), stop: b.stop(), algorithm: b.algorithm(), model: b.model(),
 		parameters:  rowFields(b, parameters, d.Parameters, b.parameter),
 		constraints: rowFields(b, constraints, d.Constraints, b.constraint),
@@ -104,7 +104,7 @@ func (b definitionForm) form() studyForm {
 	return form
 }
 
-// number is that of the line which says what the definition has at place i of a list.
+// number returns the line number of item i of a list.
 func (b definitionForm) number(list string, i int) int {
 	if b.lines == nil {
 		return i
@@ -112,8 +112,8 @@ func (b definitionForm) number(list string, i int) int {
 	return b.lines[list][i]
 }
 
-// rowFields are the fields of the lines of a list: named by the numbers of the lines, and about the
-// places of what they say.
+// rowFields returns the fields of each line of a list. Their names have the numbers of the lines,
+// and their paths the indices of the items.
 func rowFields[T any](b definitionForm, list string, said []T, fieldsOf func(number int, one *T) Fields) []Fields {
 	lines := make([]Fields, len(said))
 	for i := range said {
@@ -192,8 +192,9 @@ func (b definitionForm) parameter(i int, p *design.Parameter) Fields {
 	return fields
 }
 
-// unavailable are the values that cannot be used for now. Of numbers there is a field only where some
-// are, or where candidates are listed, which run out by any of their values.
+// unavailable returns the field of the values that cannot be used for now. For numbers it is shown
+// only where some are unavailable, or where candidates are listed, which can run out by any of
+// their values.
 func (b definitionForm) unavailable(path string, p *design.Parameter) Field {
 	in := templates.Input{Label: "Run out", Class: "w6", Help: "Cannot be used for now; separated by commas."}
 	if len(p.Choices) > 0 {
@@ -268,7 +269,7 @@ func (b definitionForm) model() Fields {
 		newField(kernelField, kernel, func() string { return jsonText(m.Kernel) }, func(t *Typed, name string) {
 			switch said := t.Text(name); {
 			case said == "":
-			case strings.HasPrefix(said, "{"): // of each metric, or a covariance, in a copy of a study that has it
+			case strings.HasPrefix(said, "{"): // by metric, or a covariance, in a copy of such a study
 				m.Kernel = t.typedJSON(name)
 			default:
 				m.Kernel = policy.AsJSON(said)
@@ -278,7 +279,7 @@ func (b definitionForm) model() Fields {
 		choice("model.outputs", templates.Input{Label: "Values are modelled", Options: outputs}, &m.Outputs),
 		choice("model.inputs", templates.Input{Label: "Parameters enter", Options: inputs}, &m.Inputs),
 		newField("model.warp", templates.Input{Label: "Output warping", Kind: "select", Options: warps}, func() string { return words.Either(m.Warp == design.WarpNone, m.Warp, "") },
-			func(t *Typed, name string) { m.Warp = t.Text(name) }), // what is not declined follows from fit and outputs
+			func(t *Typed, name string) { m.Warp = t.Text(name) }), // otherwise it follows from fit and outputs
 		numbers("model.lengthscales", templates.Input{Label: "Lengthscales", Placeholder: "worked out", Help: "one number, or one per parameter, by commas"}, &m.Lengthscales),
 		numbers("model.variance", templates.Input{Label: "Kernel variance", Kind: "number", Placeholder: "worked out"}, &m.Variance),
 		numbers("model.noise_variance", templates.Input{Label: "Noise variance", Kind: "number", Placeholder: "worked out", Help: "in the metric’s units, squared"}, &m.NoiseVariance),
@@ -292,7 +293,7 @@ func (b definitionForm) model() Fields {
 	return fields
 }
 
-// start is where fits begin, three numbers in one field.
+// start returns the field of the hyperparameters at which fits begin: three numbers.
 func start(into **design.Start) Field {
 	in := templates.Input{Label: "Fits begin at", Placeholder: "worked out", Help: "lengthscale as a share of each range, kernel variance and λ, by commas"}
 	return newField("model.start", in, func() string {
@@ -314,7 +315,7 @@ func start(into **design.Start) Field {
 	})
 }
 
-// kernels are those to choose from, one of another kind as it is among them.
+// kernels returns the kernels to choose from, with the present one if it is another.
 func (b definitionForm) kernels() []templates.Option {
 	var options []templates.Option
 	if !b.changes {
@@ -329,7 +330,7 @@ func (b definitionForm) kernels() []templates.Option {
 	return options
 }
 
-// labs are who may measure, where the form was filled in from a simulated lab.
+// labs returns who may measure, if the form was filled in from a simulated lab.
 func labs(problem string) []templates.Option {
 	if problem == "" {
 		return nil
@@ -337,7 +338,7 @@ func labs(problem string) []templates.Option {
 	return []templates.Option{{Label: "a laboratory"}, {Value: problem, Label: "a simulated lab: " + problem}}
 }
 
-// seed is the number typed, a random one where there is none.
+// seed returns the number typed, or a random one.
 func (t *Typed) seed(name string) uint64 {
 	text := t.Text(name)
 	if text == "" {
@@ -350,7 +351,7 @@ func (t *Typed) seed(name string) uint64 {
 	return seed
 }
 
-// Reason is why something is changed.
+// Reason returns the field of why something is changed.
 func Reason(help string, into *string) Field {
 	return newField("reason", templates.Input{Label: "Reason", Required: true, Help: help}, func() string { return *into }, func(t *Typed, name string) {
 		if *into = t.Text(name); *into == "" {
@@ -359,7 +360,7 @@ func Reason(help string, into *string) Field {
 	})
 }
 
-// NewStudy reads the form of a new study. Blank lines are not read, and stay.
+// NewStudy reads the form of a new study. Blank lines are not read, but kept.
 func (t *Typed) NewStudy() (design.Definition, Fields) {
 	candidates := t.combinations()
 	lines := numbered(t.Values, rows.filled)
@@ -375,7 +376,7 @@ func (t *Typed) NewStudy() (design.Definition, Fields) {
 	return d, append(fields, Field{Input: templates.Input{Name: missing}, path: parameters})
 }
 
-// blankLine is the first line of a list that has blank ones alone, or a new one.
+// blankLine returns the first line of a list whose lines are all blank, or a new one.
 func (t *Typed) blankLine(list string) string {
 	lines := rowsOf(t.Values, list)
 	if len(lines) == 0 {
@@ -391,7 +392,8 @@ func (t *Typed) definition(candidates []design.Settings, lines map[string][]int)
 	return d, t.fill(definitionForm{d: &d, values: t.Values, lines: lines})
 }
 
-// emptyDefinition is a definition with these lines of the form, of the types that they say.
+// emptyDefinition returns a definition with as many items as the form has such lines, and with the
+// parameters' types.
 func emptyDefinition(values url.Values, lines map[string][]int) (d design.Definition) {
 	d.Parameters = lists.Map(lines[parameters], func(n int) design.Parameter {
 		return design.Parameter{Type: design.ParameterType(strings.TrimSpace(values.Get(fmt.Sprintf("%s.%d.type", parameters, n))))}
@@ -400,7 +402,8 @@ func emptyDefinition(values url.Values, lines map[string][]int) (d design.Defini
 	return d
 }
 
-// Changes reads the form of changes to a study; what it has no field for stays.
+// Changes reads the form of changes to a study. What the form has no field for stays as it is
+// there.
 func (t *Typed) Changes(there design.Definition) (design.Reconfiguration, Fields) {
 	t.kept = ShowingChanges(there, "")
 	d := there
@@ -412,7 +415,7 @@ func (t *Typed) Changes(there design.Definition) (design.Reconfiguration, Fields
 	return d.Whole(reason), fields
 }
 
-// fill reads the form into a definition, and returns all its fields.
+// fill reads the form into a definition and returns all its fields.
 func (t *Typed) fill(b definitionForm) Fields {
 	d, before := b.d, *b.d
 	d.Stop = new(*cmp.Or(d.Stop, new(design.UsualStop())))
@@ -425,10 +428,10 @@ func (t *Typed) fill(b definitionForm) Fields {
 	return fields
 }
 
-// Showing is what the form of a new study that is like d is filled in with.
+// Showing returns what the form of a new study like d is filled in with.
 func Showing(d design.Definition) url.Values { return definitionForm{d: &d}.showing() }
 
-// ShowingChanges is what the form of changes to a study is filled in with, where they lead to d.
+// ShowingChanges returns what the form of changes that lead to d is filled in with.
 func ShowingChanges(d design.Definition, reason string) url.Values {
 	return definitionForm{d: &d, changes: true, reason: &reason}.showing()
 }
@@ -440,7 +443,7 @@ func (b definitionForm) showing() url.Values {
 	return values
 }
 
-// Blank is what the form of a new study begins with.
+// Blank returns what the form of a new study begins with.
 func Blank() url.Values {
 	values := Showing(design.Definition{Objective: design.Objective{Direction: "maximize"}})
 	setRows(values, parameters, rows{0: newRow[parameters], 1: newRow[parameters]})
@@ -448,7 +451,7 @@ func Blank() url.Values {
 	return values
 }
 
-// combinations reads the pasted candidates and fills in the parameters they tell of.
+// combinations reads the pasted candidates and fills in the lines of their parameters.
 func (t *Typed) combinations() []design.Settings {
 	const field = "candidates"
 	if t.Text(field) == "" {
@@ -472,7 +475,7 @@ func (t *Typed) combinations() []design.Settings {
 	return pasted.candidates()
 }
 
-// complete completes a parameter's line from a column: what the person wrote stays.
+// complete fills in a parameter's line from a column, except for what the person wrote.
 func (t *Typed) complete(line row, s *sheet, column int) {
 	kind, choices, low, high := s.column(column)
 	if line["type"] == "" || kind == design.Categorical {
@@ -484,7 +487,7 @@ func (t *Typed) complete(line row, s *sheet, column int) {
 	}
 }
 
-// candidatesText is the candidates as they could have been pasted.
+// candidatesText returns the candidates as a table that could have been pasted.
 func candidatesText(d *design.Definition) string {
 	if len(d.Candidates) == 0 {
 		return ""

@@ -20,19 +20,19 @@ import (
 	"headroom/web/templates"
 )
 
-// Field is one field of a form: how it is drawn, the path of what it is about, and the place that it
-// shows and fills.
+// Field is one field of a form: how it is drawn, the path of what it is about, and how it is filled
+// in and read.
 type Field struct {
 	templates.Input
 	path  string
-	whole string // a fault of which it shows, too, "" for none
+	whole string // path of a whole whose faults it shows, too; "" for none
 	fold  fold
 	fixed bool // shown as text, and never read
 	show  func() string
 	read  func(t *Typed, name string)
 }
 
-// fold is what a field is folded away under.
+// fold is the section under which a field is folded away.
 type fold int
 
 const (
@@ -43,19 +43,19 @@ const (
 
 var indexInPath = regexp.MustCompile(`\[(\d+)\]`)
 
-// newField is a field about what stands at path, which names it too.
+// newField returns a field about what is at path, which also gives its name.
 func newField(path string, in templates.Input, show func() string, read func(t *Typed, name string)) Field {
 	in.Name = indexInPath.ReplaceAllString(path, ".$1")
 	return Field{Input: in, path: path, show: show, read: read}
 }
 
-// alsoShowing is the field as the one that also shows what is wrong with the whole that it is a part of.
+// alsoShowing returns the field as one that also shows the faults of whole, which it is a part of.
 func (f Field) alsoShowing(whole string) Field {
 	f.whole = whole
 	return f
 }
 
-// prefixed is the field with its name behind a word, where a page has several forms.
+// prefixed returns the field with a prefix to its name, for a page with several forms.
 func (f Field) prefixed(word string) Field {
 	f.Name = word + "." + f.Name
 	return f
@@ -64,7 +64,7 @@ func (f Field) prefixed(word string) Field {
 // Fields are the fields of a form, in the order of the page.
 type Fields []Field
 
-// Read fills the places of all fields, but for those of which nothing else was typed.
+// Read reads all fields, except those that still hold what they were filled in with.
 func (fields Fields) Read(t *Typed) {
 	for _, f := range fields {
 		if !f.fixed && !t.unchangedText(f.Name) {
@@ -73,7 +73,7 @@ func (fields Fields) Read(t *Typed) {
 	}
 }
 
-// Show is what a form is filled in with to say what stands in their places.
+// Show returns what the form is filled in with.
 func (fields Fields) Show() url.Values {
 	values := url.Values{}
 	for _, f := range fields {
@@ -82,23 +82,23 @@ func (fields Fields) Show() url.Values {
 	return values
 }
 
-// Inputs are the fields as they are drawn.
+// Inputs returns the fields to draw.
 func (fields Fields) Inputs() []templates.Input {
 	return lists.Pick(fields, func(f Field) (templates.Input, bool) { return f.Input, !f.fixed })
 }
 
-// within are those of a fold.
+// within returns the fields to draw of one fold.
 func (fields Fields) within(of fold) []templates.Input {
 	return slices.DeleteFunc(slices.Clone(fields), func(f Field) bool { return f.fold != of }).Inputs()
 }
 
-// first is the first field of which there is a value, or else the first of all.
+// first returns the first field that was sent, or else the first of all.
 func (fields Fields) first(values url.Values) Field {
 	return fields[max(0, slices.IndexFunc(fields, func(f Field) bool { return values.Has(f.Name) }))]
 }
 
-// NameOf is the field that a fault at that path is about: that of the longest part of the path that
-// one has which is not shown as text only, "" where none has any.
+// NameOf returns the name of the field that a fault at path is about: the field, not shown as text,
+// of the longest prefix of path that has one; "" if none has.
 func (fields Fields) NameOf(path string) string {
 	for ; path != ""; path = path[:max(0, strings.LastIndexAny(path, ".["))] {
 		if i := slices.IndexFunc(fields, func(f Field) bool { return !f.fixed && (f.path == path || f.whole == path) }); i >= 0 {
@@ -142,7 +142,7 @@ func day(path string, in templates.Input, into **time.Time) Field {
 	return newField(path, in, func() string { return "" }, func(t *Typed, name string) { *into = t.day(name) })
 }
 
-// percent shows a share in per cent; left blank, it is the usual one.
+// percent returns a field of a share in per cent, usual if it is left blank.
 func percent(path string, in templates.Input, into *float64, usual float64) Field {
 	in.Kind = "number"
 	show := func() string { return words.Either(*into > 0, words.InPercent(*into), "") }
@@ -159,16 +159,17 @@ func percent(path string, in templates.Input, into *float64, usual float64) Fiel
 	})
 }
 
-// numbers shows JSON that is a number or several.
+// numbers returns a field of JSON that is a number or a list of numbers.
 func numbers(path string, in templates.Input, into *json.RawMessage) Field {
 	return newField(path, in, func() string { return jsonText(*into) }, func(t *Typed, name string) { *into = t.numbersJSON(name) })
 }
 
-// plausibleRange are the lowest and the highest plausible value of a metric; hint shows an example.
-func plausibleRange(path string, hint func(string) string, into *[]float64) Fields {
+// plausibleRange returns the fields of the lowest and the highest plausible value of a metric.
+// placeholder makes their examples.
+func plausibleRange(path string, placeholder func(string) string, into *[]float64) Fields {
 	fields := make(Fields, 2)
 	for i, said := range [...][2]string{{"Lowest plausible", "0"}, {"Highest plausible", "100"}} {
-		in := templates.Input{Label: said[0], Kind: "number", Signed: true, Class: "w3", Placeholder: hint(said[1])}
+		in := templates.Input{Label: said[0], Kind: "number", Signed: true, Class: "w3", Placeholder: placeholder(said[1])}
 		fields[i] = newField(fmt.Sprintf("%s.plausible[%d]", path, i), in, func() string {
 			if i < len(*into) {
 				return formatExact((*into)[i])
@@ -190,8 +191,8 @@ func plausibleRange(path string, hint func(string) string, into *[]float64) Fiel
 	return fields
 }
 
-// jsonText is what a field shows of a JSON value: text and numbers plainly, lists by commas, the
-// rest as JSON.
+// jsonText returns a JSON value as a field shows it: text and numbers plainly, lists with commas,
+// and anything else as JSON.
 func jsonText(raw json.RawMessage) string {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {
@@ -213,8 +214,8 @@ func (t *Typed) typedJSON(name string) json.RawMessage {
 	return json.RawMessage(text)
 }
 
-// numbersJSON reads one number, several separated by commas, or JSON. A comma within what can be one
-// number is a decimal one for whoever writes numbers so.
+// numbersJSON reads one number, several separated by commas, or JSON. If the sender writes decimal
+// commas, a single word that can be one number is one.
 func (t *Typed) numbersJSON(name string) json.RawMessage {
 	text := t.Text(name)
 	switch {
@@ -248,7 +249,7 @@ func (t *Typed) numbersJSON(name string) json.RawMessage {
 	return json.RawMessage("[" + strings.Join(written, ",") + "]")
 }
 
-// DrawNew works out what the form of a new study looks like from what it holds.
+// DrawNew fills in the page of a new study's form from the form's values.
 func DrawNew(page *templates.DefinePage) {
 	values := page.Form.Values
 	lines := numbered(values, rows.numbers)
@@ -258,7 +259,7 @@ func DrawNew(page *templates.DefinePage) {
 	fillWay(page, values)
 }
 
-// DrawChanges does so for the form of changes to a study. What cannot be changed is shown from the
+// DrawChanges fills in the page of changes to a study. What cannot be changed is shown from the
 // study, whatever was sent.
 func DrawChanges(page *templates.DefinePage, there design.Definition) {
 	values := maps.Clone(page.Form.Values)
@@ -305,7 +306,8 @@ func (b definitionForm) draw(page *templates.DefinePage) {
 	page.Advanced = page.Advanced || page.Form.AnyFault(slices.Concat(page.Algorithm, page.Model, []templates.Input{page.Rules}))
 }
 
-// line is the line of a list that has these fields; where they are fixed, it says its kind and name.
+// line returns these fields as a line of a list, with the kind and name that it shows where they
+// are fixed.
 func (fields Fields) line(list string, number int, class, kind, name string) templates.FormLine {
 	fixed := lists.Pick(fields, func(f Field) (string, bool) { return f.Name, f.fixed })
 	return templates.FormLine{List: list, Number: number, Class: class, Kind: kind, Name: name, Fixed: fixed,
@@ -317,7 +319,7 @@ func labelOf(options []templates.Option, value string) string {
 	return words.Either(there, found.Label, value)
 }
 
-// scaleOf says on which scale a parameter will be or should be, as far as its line is filled in.
+// scaleOf returns what the form says about a parameter's scale, as far as its line is filled in.
 func scaleOf(d design.Definition, p design.Parameter) templates.Scale {
 	why := d.WhyLog(p, design.Levels(d.Candidates, p.Name))
 	switch {
@@ -329,13 +331,13 @@ func scaleOf(d design.Definition, p design.Parameter) templates.Scale {
 	return templates.Scale{Says: "This belongs on a logarithmic scale: " + why + ".", Offer: design.ScaleLog, Label: "Make it logarithmic"}
 }
 
-// draftField carries the name of what a browser keeps of an unfinished form.
+// draftField has the name under which a browser keeps an unfinished form.
 const draftField = "draft"
 
-// newStudyDraft is that name; forms filled in from something else keep theirs apart.
+// newStudyDraft is that name for a new study; forms filled in from something else add to it.
 const newStudyDraft = "new-study"
 
-// Draft is the name of the draft of the form of a new study.
+// Draft returns the name of the draft of a new study's form.
 func Draft(values url.Values) string {
 	if name := values.Get(draftField); strings.HasPrefix(name, newStudyDraft) {
 		return name
@@ -343,15 +345,15 @@ func Draft(values url.Values) string {
 	return newStudyDraft
 }
 
-// KeepApart gives the draft of a form that was filled in from something a name of its own.
+// KeepApart names the draft of a form that was filled in from something, so that it is kept apart.
 func KeepApart(values url.Values, from string) { values.Set(draftField, newStudyDraft+"-"+from) }
 
-// Saved is an address that says that the form's draft is done with.
+// Saved returns an address that tells the page to forget the form's draft.
 func (t *Typed) Saved(address string) string {
 	return address + "&saved=" + url.QueryEscape(t.Text(draftField))
 }
 
-// NewInvite is the form of an invite.
+// NewInvite returns the form of an invite.
 func NewInvite(into *account.NewInvite) Fields {
 	return Fields{
 		text("name", templates.Input{Label: "Name", Help: "As the ledger will call them"}, &into.Name).prefixed("invite"),
@@ -359,7 +361,7 @@ func NewInvite(into *account.NewInvite) Fields {
 	}
 }
 
-// NewToken is the form of a token for one of the studies, or for all.
+// NewToken returns the form of a token for one of the studies or for all.
 func NewToken(studies []templates.Option, into *account.NewToken) Fields {
 	return Fields{
 		text("name", templates.Input{Label: "Name", Help: "What it is for, such as “HPLC upload”"}, &into.Name).prefixed("token"),
@@ -373,14 +375,14 @@ func NewToken(studies []templates.Option, into *account.NewToken) Fields {
 	}
 }
 
-// Roles are those to choose from.
+// Roles returns the roles to choose from.
 func Roles() []templates.Option {
 	return lists.Map(account.Roles, func(role account.Role) templates.Option {
 		return templates.Option{Value: string(role), Label: role.Title()}
 	})
 }
 
-// NewShare is the form of a read-only link.
+// NewShare returns the form of a read-only link.
 func NewShare(into *account.NewShare) Fields {
 	ends := &into.ExpiresAt
 	return Fields{
@@ -395,8 +397,8 @@ func NewShare(into *account.NewShare) Fields {
 	}
 }
 
-// NewEdit is the form of what can be changed of a study without touching its decisions; into has a
-// place for all of it.
+// NewEdit returns the form of what can be changed in a study without touching its decisions. All
+// pointers of into must be set.
 func NewEdit(into ledger.EditedData) Fields {
 	states := []templates.Option{{Value: "open", Label: "open: trials can be asked for"}, {Value: "paused", Label: "paused: results only"},
 		{Value: "finished", Label: "finished: late results only"}, {Value: "archived", Label: "archived: nothing can be saved"}}
@@ -407,7 +409,7 @@ func NewEdit(into ledger.EditedData) Fields {
 	}
 }
 
-// NewImport is the form in which rows of results are pasted.
+// NewImport returns the form into which rows of results are pasted.
 func NewImport(rows *string, ignore *bool) Fields {
 	return Fields{
 		newField("text", templates.Input{Label: "Rows", Kind: "area"}, func() string { return *rows }, func(t *Typed, name string) {
@@ -417,7 +419,7 @@ func NewImport(rows *string, ignore *bool) Fields {
 	}
 }
 
-// NewClosing is the form in which a trial ends or is set aside.
+// NewClosing returns the form that ends a trial or sets it aside.
 func NewClosing(kind, reason *string) Fields {
 	return Fields{text("kind", templates.Input{}, kind), text("reason", templates.Input{}, reason)}
 }

@@ -11,18 +11,17 @@ import (
 	"headroom/web/templates"
 )
 
-// row is one line of a list, by field.
+// row is one line of a list: texts by field.
 type row map[string]string
 
-// rows are the lines of a list by their numbers. A line keeps its number as long as the form is
-// open, so that what is typed while an answer is on its way finds its line again.
+// rows are the lines of a list by number. A line keeps its number as long as the form is open, so
+// that what is typed while an answer is on its way finds its line again.
 type rows map[int]row
 
 const parameters, constraints, recorded = templates.Parameters, templates.Constraints, templates.Recorded
 
-// A line in which all fields but the chosen ones are empty is blank.
 var (
-	chosenFields = []string{"type", "scale", "op"}
+	chosenFields = []string{"type", "scale", "op"} // a line with nothing else is blank
 	newRow       = map[string]row{parameters: {"type": "real"}, constraints: {"op": "<="}, recorded: {"metric": ""}}
 	firstOfRow   = map[string]string{parameters: "name", constraints: "metric", recorded: "metric"}
 )
@@ -36,11 +35,10 @@ func (r row) blank() bool {
 	return true
 }
 
-// mostRows is more lines than any list of a study has. What was sent beyond them would only be
-// counted, and drawn again.
+// mostRows is more than any list of a study can have; lines beyond it are ignored.
 const mostRows = 100
 
-// largestNumber of a line is more than a page left open all day comes to; a next one can be counted.
+// largestNumber is the largest line number, far beyond what a page left open all day reaches.
 const largestNumber = 1_000_000
 
 func rowsOf(values url.Values, list string) rows {
@@ -63,12 +61,12 @@ func (lines rows) numbers() []int {
 	return sorted[:min(len(sorted), mostRows)]
 }
 
-// filled are those of the lines that are not blank.
+// filled returns the numbers of the lines that are not blank.
 func (lines rows) filled() []int {
 	return slices.DeleteFunc(lines.numbers(), func(n int) bool { return lines[n].blank() })
 }
 
-// numbered are such numbers of the lines of every list.
+// numbered returns the line numbers that which selects, by list.
 func numbered(values url.Values, which func(rows) []int) map[string][]int {
 	numbers := map[string][]int{}
 	for list := range newRow {
@@ -77,7 +75,7 @@ func numbered(values url.Values, which func(rows) []int) map[string][]int {
 	return numbers
 }
 
-// named is the first line of that name, nil where there is none.
+// named returns the first line of that name, nil if there is none.
 func (lines rows) named(name string) row {
 	for _, n := range lines.numbers() {
 		if strings.EqualFold(strings.TrimSpace(lines[n]["name"]), name) {
@@ -87,7 +85,7 @@ func (lines rows) named(name string) row {
 	return nil
 }
 
-// add puts a line behind the others, and returns its number.
+// add appends a line and returns its number.
 func (lines rows) add(r row) (next int) {
 	for n := range lines {
 		next = max(next, n+1)
@@ -109,9 +107,9 @@ func setRows(values url.Values, list string, lines rows) {
 	}
 }
 
-// Rearrange does what the pressed one of the buttons beside the lines asks, and tells whether it was
-// one of them, or one that only draws the form again. The focus goes to a new line, and from one that
-// is taken out to the next, or to the button that adds one.
+// Rearrange carries out the button beside a line that was pressed, and reports whether it was one
+// of these or one that only draws the form again. The focus moves to a new line, and from a removed
+// line to the next one or to the button that adds one.
 func (t *Typed) Rearrange() bool {
 	what, at, _ := strings.Cut(t.Pressed(), ".")
 	doing, list, _ := strings.Cut(what, "-")
@@ -122,7 +120,7 @@ func (t *Typed) Rearrange() bool {
 		return t.Redraws()
 	case doing == "add":
 		begin(lines.add(newRow[list]))
-	case doing == "remove" && err == nil: // perhaps by a second press
+	case doing == "remove" && err == nil: // the line may be gone already, by an earlier press
 		delete(lines, n)
 		t.first = "add-" + list
 		if i := slices.IndexFunc(lines.numbers(), func(other int) bool { return other > n }); i >= 0 {
@@ -135,8 +133,8 @@ func (t *Typed) Rearrange() bool {
 	return true
 }
 
-// Redraws tells whether the form is only to be drawn again, with another scale where a button beside
-// one was pressed.
+// Redraws reports whether the form is only to be drawn again, if need be with the scale whose
+// button was pressed.
 func (t *Typed) Redraws() bool {
 	scale, line, ok := strings.Cut(t.Pressed(), "-")
 	if field := line + ".scale"; ok && (scale == design.ScaleLinear || scale == design.ScaleLog) && t.Values.Has(field) {

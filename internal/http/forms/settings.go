@@ -15,12 +15,12 @@ import (
 	"headroom/web/templates"
 )
 
-// The fields of an algorithm's settings are drawn and read by the algorithm's own description.
-
-// allSettings begins the names of their fields.
+// allSettings is the prefix of the names of the fields of an algorithm's settings, which are drawn and
+// read by the algorithm's own description.
 const allSettings = "settings."
 
-// partsOf are the fields of a setting that is an object, the word that names its kind first.
+// partsOf returns the fields of a setting that is an object: the one that names its kind, the
+// kinds, and the numbers. word is "" for other settings.
 func partsOf(setting policy.Setting) (word string, kinds, numbers []string) {
 	switch setting.Type {
 	case policy.Schedule:
@@ -31,13 +31,13 @@ func partsOf(setting policy.Setting) (word string, kinds, numbers []string) {
 	return "", nil, nil
 }
 
-// settingField is a field of a setting, or of a part of it.
+// settingField returns a field of a setting, or of a part of it.
 func settingField(path string, in templates.Input) Field {
 	in.Name = allSettings + path
 	return Field{Input: in, path: "algorithm." + allSettings + path}
 }
 
-// settingFields are the fields of a setting, as it is typed now.
+// settingFields returns the fields of a setting as it is typed now.
 func settingFields(setting policy.Setting, values url.Values) Fields {
 	if text := values.Get(allSettings + setting.Name); strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[") {
 		return Fields{settingField(setting.Name, templates.Input{Label: "value", Kind: "area", Help: "as JSON, by name"})}
@@ -96,7 +96,7 @@ func settingMeaning(setting policy.Setting) string {
 	return meaning + "."
 }
 
-// plainSetting is a setting's value in words: "constant, value 2".
+// plainSetting returns a setting's value in words, such as "constant, value 2".
 func plainSetting(raw json.RawMessage) string {
 	var object map[string]any
 	if json.Unmarshal(raw, &object) != nil {
@@ -113,7 +113,7 @@ func plainSetting(raw json.RawMessage) string {
 	return strings.Join(said, ", ")
 }
 
-// showSettings fills the fields of the settings from a definition.
+// showSettings fills in the fields of an algorithm's settings.
 func showSettings(values url.Values, algorithm design.Algorithm) {
 	for _, setting := range view.Algorithm(algorithm.Name).Settings {
 		raw := algorithm.Settings[setting.Name]
@@ -122,7 +122,7 @@ func showSettings(values url.Values, algorithm design.Algorithm) {
 		}
 		word, _, numbers := partsOf(setting)
 		parts := policy.AsObject(raw)
-		if parts == nil && setting.Type == policy.Schedule { // a number is one that stays
+		if parts == nil && setting.Type == policy.Schedule { // a number is a constant schedule
 			parts = map[string]json.RawMessage{word: policy.AsJSON("constant"), "value": raw}
 		}
 		if parts[word] == nil {
@@ -137,8 +137,8 @@ func showSettings(values url.Values, algorithm design.Algorithm) {
 	}
 }
 
-// settingsOf reads the settings of an algorithm. One of the algorithm that was there before stays as
-// it was while its fields stand as they were filled in.
+// settingsOf reads the settings of an algorithm. A setting that the study had before keeps its
+// value as long as its fields are as they were filled in.
 func (t *Typed) settingsOf(algorithm string, before design.Algorithm) map[string]json.RawMessage {
 	var settings map[string]json.RawMessage
 	for _, setting := range view.Algorithm(algorithm).Settings {
@@ -157,7 +157,7 @@ func (t *Typed) settingsOf(algorithm string, before design.Algorithm) map[string
 	return settings
 }
 
-// asFilledIn tells whether the fields of a setting hold what they were filled in with.
+// asFilledIn reports whether the fields of a setting hold what they were filled in with.
 func (t *Typed) asFilledIn(name string) bool {
 	for field := range t.Values {
 		if (field == name || strings.HasPrefix(field, name+".")) && t.Text(field) != t.kept.Get(field) {
@@ -167,7 +167,7 @@ func (t *Typed) asFilledIn(name string) bool {
 	return true
 }
 
-// setting reads one setting; nil leaves it at its default.
+// setting reads one setting; nil stands for its default.
 func (t *Typed) setting(setting policy.Setting) json.RawMessage {
 	name := allSettings + setting.Name
 	text := t.Text(name)

@@ -15,27 +15,25 @@ import (
 	"headroom/web/templates"
 )
 
-// sheet is a table pasted from a spreadsheet: names in the first row, one combination in each
-// further row.
+// sheet is a table pasted from a spreadsheet: names in the first row, one combination in each row
+// below.
 type sheet struct {
 	names, units []string
 	rows         [][]string
-	lines        []int  // where they stand in what was pasted
-	texts        []bool // by column: whether any cell is not a number, or numbers are names of choices
+	lines        []int  // line numbers of the rows
+	texts        []bool // by column: whether its cells are texts, not numbers
 	marks        design.Marks
 }
 
-// The longest row of a sheet, in bytes, and the most rows below the first: as many as a study has
-// candidates.
 const (
-	longestRow       = 64 << 10
-	mostCombinations = 10_000
+	longestRow       = 64 << 10 // bytes of a row of a sheet
+	mostCombinations = 10_000   // as many as a study can have candidates
 )
 
 var errLongRow = fmt.Errorf("a row is longer than %d kB", longestRow>>10)
 
-// boundedReader reads no more than its ration until it is given another: a reader of tables makes all
-// cells of a row before it hands on the first.
+// boundedReader returns errLongRow after left bytes: csv.Reader would make all cells of a row,
+// however long, before it returns it.
 type boundedReader struct {
 	text *strings.Reader
 	left int
@@ -50,13 +48,14 @@ func (r *boundedReader) Read(into []byte) (int, error) {
 	return n, err
 }
 
-// decimalField says, where a table does not, which mark its numbers write decimals with.
+// decimalField is the field that says which decimal mark a table has, where the table does not show
+// it.
 const decimalField = "decimal"
 
-// Decimals are what was said of how a table in the form writes decimals.
+// Decimals returns that field.
 func (t *Typed) Decimals() design.Decimals { return design.Decimals(t.Text(decimalField)) }
 
-// offerDecimals asks which mark is decimal in the table of a field, by one of its numbers.
+// offerDecimals asks which decimal mark the table in a field has, by one of its ambiguous numbers.
 func (t *Typed) offerDecimals(name string, two *design.AmbiguousNumber) {
 	comma, point := templates.Option{Value: string(design.DecimalComma)}, templates.Option{Value: string(design.DecimalPoint)}
 	comma.Label, point.Label = formatExact(two.Decimal), formatExact(two.Thousands)
@@ -67,9 +66,9 @@ func (t *Typed) offerDecimals(name string, two *design.AmbiguousNumber) {
 	t.offerReadings(name, decimalField, point, comma)
 }
 
-// sheet reads what was pasted into a field, nil when that is faulty.
+// sheet reads the table pasted into a field, nil if it is faulty.
 func (t *Typed) sheet(name string) *sheet {
-	there := words.Either(t.kept != nil, t.kept, t.Values) // a form of changes has their names as text only
+	there := words.Either(t.kept != nil, t.kept, t.Values) // a form of changes does not send the parameters' names
 	s, err := readSheet(t.Values.Get(name), rowsOf(there, parameters), t.marks, t.Decimals())
 	if two, ok := errors.AsType[*design.AmbiguousNumber](err); ok {
 		t.offerDecimals(name, two)
@@ -81,8 +80,8 @@ func (t *Typed) sheet(name string) *sheet {
 	return &s
 }
 
-// AsksDecimals asks which mark is decimal in the table of a field, if one of its values is a number
-// that can be read in two ways, and tells whether it is.
+// AsksDecimals asks which decimal mark the table in a field has if value is an ambiguous number,
+// and reports whether it is.
 func (t *Typed) AsksDecimals(name, value string) bool {
 	_, err := design.ReadNumber(value, design.Marks{})
 	two, either := errors.AsType[*design.AmbiguousNumber](err)
@@ -92,16 +91,16 @@ func (t *Typed) AsksDecimals(name, value string) bool {
 	return either
 }
 
-// readSheet reads what was pasted about parameters, of which the form has these lines. Tabs, semicolons
-// or commas stand between columns, whichever the first row has. How numbers are written is said, or
-// the table shows it; else that follows from what separates columns, and with tabs from the reader's
-// language.
+// readSheet reads a table of settings; lines are the form's parameters. The first of tab, semicolon
+// and comma that is in the first row separates columns. The decimal mark is the one said, else the
+// one that the table shows, else what follows from the separator, or from the reader's language
+// with tabs.
 func readSheet(text string, lines rows, language design.Marks, said design.Decimals) (sheet, error) {
 	text = strings.ReplaceAll(text, "\r\n", "\n")
 	in := &boundedReader{text: strings.NewReader(text), left: longestRow}
 	reader := csv.NewReader(in)
 	reader.Comma, reader.LazyQuotes = delimiter(text), true
-	reader.TrimLeadingSpace = reader.Comma != '\t' // which is a space, too
+	reader.TrimLeadingSpace = reader.Comma != '\t' // which counts as a space
 	header, err := reader.Read()
 	if errors.Is(err, errLongRow) {
 		return sheet{}, err
@@ -146,8 +145,8 @@ func readSheet(text string, lines rows, language design.Marks, said design.Decim
 	return s, nil
 }
 
-// readHeader takes the names of the columns from the first row. What is in brackets behind one is its unit,
-// unless there is a parameter of that whole name.
+// readHeader takes the names of the columns from the first row. A text in brackets behind a name is
+// its unit, unless there is a parameter of that whole name.
 func (s *sheet) readHeader(row []string, lines rows) error {
 	if len(row) > mostRows {
 		return fmt.Errorf("the first row names %d parameters, which is more than a study has", len(row))
@@ -183,13 +182,13 @@ func delimiter(text string) rune {
 			return mark
 		}
 	}
-	return '\t' // a column alone may have decimal commas
+	return '\t' // a single column may have decimal commas
 }
 
 // unitInBrackets splits "temperature (°C)".
 var unitInBrackets = regexp.MustCompile(`^(.*?)\s*[\(\[]([^()\[\]]+)[\)\]]$`)
 
-// add takes one more row, which begins at that line; empty ones are passed over.
+// add appends a row, which begins at that line, unless it is empty.
 func (s *sheet) add(row []string, line int) error {
 	for i := range row {
 		row[i] = strings.TrimSpace(row[i])
@@ -212,8 +211,8 @@ func (s *sheet) add(row []string, line int) error {
 	return nil
 }
 
-// findTextColumns finds out which columns hold texts. A number that can be read in two ways, or not as was said, in
-// a column of numbers, is an error.
+// findTextColumns finds the columns that hold texts. In a column of numbers, one that is ambiguous
+// or contradicts the decimal mark is an error.
 func (s *sheet) findTextColumns() error {
 	for i, name := range s.names {
 		var wrong error
@@ -236,7 +235,7 @@ func (s *sheet) findTextColumns() error {
 
 func (s *sheet) number(cell string) (float64, error) { return design.ReadCell(cell, s.marks) }
 
-// candidates are the combinations, numbers where a column has nothing else.
+// candidates returns the combinations, with numbers in the columns that have nothing else.
 func (s sheet) candidates() []design.Settings {
 	all := make([]design.Settings, len(s.rows))
 	for k, row := range s.rows {
@@ -246,14 +245,14 @@ func (s sheet) candidates() []design.Settings {
 				all[k][s.names[i]] = design.TextValue(cell)
 				continue
 			}
-			x, _ := s.number(cell) // tell has seen that it is one
+			x, _ := s.number(cell) // is one, as findTextColumns saw
 			all[k][s.names[i]] = design.NumberValue(x)
 		}
 	}
 	return all
 }
 
-// column says what a parameter of that column is: its choices, or its range.
+// column returns what a parameter with that column is: its choices, or its range.
 func (s sheet) column(i int) (kind design.ParameterType, choices []string, low, high float64) {
 	if s.texts[i] {
 		seen := map[string]bool{}

@@ -14,16 +14,16 @@ import (
 	"headroom/web/templates"
 )
 
-// Trial is the form of a trial: its settings, what has to be brought with them, its results, and
-// what else is said of it.
+// Trial is the form of a trial: its settings, the values to bring with them, its results, note and
+// reason.
 type Trial struct {
 	snap                       *ledger.Snapshot
-	trial                      *ledger.Trial // whose results are told or corrected; one without anything for a new one
+	trial                      *ledger.Trial // whose results are told or corrected; empty for a new one
 	Settings, Context, Metrics Fields
 	Note, Reason               Field
 }
 
-// OfTrial is the form of a trial that is there.
+// OfTrial returns the form of an existing trial.
 func OfTrial(snap *ledger.Snapshot, trial *ledger.Trial) Trial {
 	d := snap.Definition
 	form := Trial{snap: snap, trial: trial, Note: Field{Input: templates.Input{Name: "note", Label: "Note"}, path: "note"}}
@@ -38,29 +38,29 @@ func OfTrial(snap *ledger.Snapshot, trial *ledger.Trial) Trial {
 	return form
 }
 
-// OfNewTrial is the form of a person's own point.
+// OfNewTrial returns the form of a person's own point.
 func OfNewTrial(snap *ledger.Snapshot) Trial {
 	form := OfTrial(snap, &ledger.Trial{})
 	for i, f := range form.Settings {
 		if f.Kind == "select" {
-			form.Settings[i].Options = slices.Insert(f.Options, 0, templates.Option{Label: "choose…"}) // nobody's choice is made for them
+			form.Settings[i].Options = slices.Insert(f.Options, 0, templates.Option{Label: "choose…"}) // so that nothing is chosen by default
 		}
 	}
 	return form
 }
 
-// Holding is the form of settings that are given where the algorithm chooses the others.
+// Holding returns the form in which some settings are given and the algorithm chooses the others.
 func (form Trial) Holding() Trial {
 	form.Settings = lists.Map(form.Settings, func(f Field) Field { f.path = "held" + strings.TrimPrefix(f.path, "parameters"); return f })
 	return form
 }
 
-// All are the fields in the order of the page.
+// All returns the fields in the order of the page.
 func (form Trial) All() Fields {
 	return slices.Concat(form.Settings, form.Context, form.Metrics, Fields{form.Note, form.Reason})
 }
 
-// Telling reads the entry form of a trial.
+// Telling reads the results of a trial.
 func (t *Typed) Telling(form Trial) ledger.Telling {
 	telling := ledger.Telling{Metrics: t.readings(form), Parameters: t.used(form), Note: t.Text(form.Note.Name)}
 	if t.OK() && len(telling.Metrics) == 0 && telling.Parameters == nil && telling.Note == "" {
@@ -74,7 +74,7 @@ func (t *Typed) Own(form Trial) study.OwnTrial {
 	return study.OwnTrial{Parameters: t.settings(form), Note: t.Text(form.Note.Name), Brought: design.Brought{Context: t.Context(form)}, Metrics: t.readings(form)}
 }
 
-// Held reads which settings are given where the algorithm chooses the others.
+// Held reads the settings that are given where the algorithm chooses the others.
 func (t *Typed) Held(form Trial) study.Ask {
 	held := design.Settings{}
 	for i, p := range form.snap.Definition.Parameters {
@@ -97,7 +97,7 @@ func (t *Typed) Held(form Trial) study.Ask {
 	return study.Ask{Count: new(t.Whole("count", 1)), Held: held, Brought: design.Brought{Context: t.Context(form)}}
 }
 
-// Context reads the values that limits of known form need.
+// Context reads the values that constraints of known form need.
 func (t *Typed) Context(form Trial) map[string]float64 {
 	if len(form.Context) == 0 {
 		return nil
@@ -109,7 +109,7 @@ func (t *Typed) Context(form Trial) map[string]float64 {
 	return context
 }
 
-// FillIn fills the form in with what is kept of a trial, but for what somebody typed.
+// FillIn fills in what is stored of a trial, except where somebody typed something.
 func (form Trial) FillIn(values url.Values) url.Values {
 	for _, f := range form.Metrics {
 		if m, there := form.trial.Metrics[f.Label]; there {
@@ -120,12 +120,12 @@ func (form Trial) FillIn(values url.Values) url.Values {
 	return values
 }
 
-// Correction reads the form in which a trial is corrected: only what differs from what is kept is
-// corrected, an emptied result is taken back.
+// Correction reads the form that corrects a trial: what differs from what is stored is corrected,
+// and an emptied result is taken back.
 func (t *Typed) Correction(form Trial) study.Correction {
 	trial := form.trial
 	t.kept = form.FillIn(url.Values{})
-	form.FillIn(t.Values) // what others corrected since is theirs
+	form.FillIn(t.Values) // keeps what others have corrected since
 	c := study.Correction{Number: trial.Number, Metrics: map[string]*ledger.Reading{}}
 	for _, f := range form.Metrics {
 		m, there := trial.Metrics[f.Label]
@@ -151,8 +151,8 @@ func (t *Typed) Correction(form Trial) study.Correction {
 	return c
 }
 
-// reading reads a value of a metric; that it is like the metric's other readings tells between two
-// ways to read it. Its standard deviation may stand beside it, as in 0.31 ± 0.02 or 0.31 +- 0.02.
+// reading reads a value of a metric, perhaps with its standard deviation, as in 0.31 ± 0.02 or 0.31
+// +- 0.02. An ambiguous number is read as the one that is like the metric's other readings.
 func (t *Typed) reading(form Trial, metric Field) *ledger.Reading {
 	t.cutUnit(metric.Unit, metric.Name)
 	text, deviation, told := design.CutDeviation(t.Text(metric.Name))
@@ -181,7 +181,7 @@ func (t *Typed) readings(form Trial) map[string]ledger.Reading {
 	return read
 }
 
-// used are the settings that were used instead of those of the trial; nil where they are the same.
+// used returns the settings that were used instead of the trial's; nil if they are the same.
 func (t *Typed) used(form Trial) design.Settings {
 	if used := t.settings(form); !used.Equal(form.trial.Parameters) {
 		return used
@@ -189,8 +189,8 @@ func (t *Typed) used(form Trial) design.Settings {
 	return nil
 }
 
-// settings reads a field for each parameter; nil when the form has none of them. What it has not is
-// as the trial has it.
+// settings reads a field for each parameter; a missing one is as the trial has it. It returns nil
+// if the form has none of them.
 func (t *Typed) settings(form Trial) design.Settings {
 	settings, some := design.Settings{}, false
 	for i, p := range form.snap.Definition.Parameters {
@@ -200,7 +200,7 @@ func (t *Typed) settings(form Trial) design.Settings {
 		some = some || typed
 		switch {
 		case there && (!typed || t.Text(name) == design.FormatSetting(p, kept) || t.Values.Has(was) && t.Text(name) == t.Text(was)):
-			settings[p.Name] = kept // as it was shown, which may be rounded, or put right by others since
+			settings[p.Name] = kept // unchanged, though it was shown rounded or others have corrected it since
 		case typed:
 			if value := t.value(name, p); value != nil {
 				settings[p.Name] = *value
@@ -213,7 +213,7 @@ func (t *Typed) settings(form Trial) design.Settings {
 	return settings
 }
 
-// value reads a value of a parameter; nil where there is none, which only a remainder may have.
+// value reads a value of a parameter; nil if there is none, which only a remainder may have.
 func (t *Typed) value(name string, p design.Parameter) *design.Value {
 	text := t.Values.Get(name)
 	switch categorical := p.Type == design.Categorical; {

@@ -1,5 +1,5 @@
 // Package forms is what people type: a table of fields for each form, by which it is drawn, filled
-// in and read, and by which what is wrong finds its field.
+// in and read, and by which faults find their fields.
 package forms
 
 import (
@@ -27,20 +27,20 @@ import (
 	"headroom/web/templates"
 )
 
-// Typed is a form being read: values taken from it, faults found on the way. What it holds is kept
-// as typed, so that nothing is lost when something is wrong.
+// Typed is a posted form: values are read from it, and faults collected. What was typed is kept, so
+// that nothing is lost when something is faulty.
 type Typed struct {
 	Values  url.Values
 	faults  map[string]string
-	order   []string // of the faults
-	general []string // what is wrong with the whole
-	first   string   // what gets the focus where nothing is wrong
+	order   []string // names of the faulty fields
+	general []string // faults of the whole form
+	first   string   // the field that gets the focus where nothing is faulty
 	marks   design.Marks
-	kept    url.Values                    // what fields were filled in with: as it stands there, it needs no reading
-	meant   map[string][]templates.Option // for fields whose number can be read in two ways, the buttons that say which is meant
+	kept    url.Values                    // what the fields were filled in with
+	meant   map[string][]templates.Option // by field with an ambiguous number, the buttons that say which is meant
 }
 
-// Of is the form that holds these values, whose sender writes numbers with these marks.
+// Of returns the form with these values, whose sender writes numbers with these marks.
 func Of(values url.Values, marks design.Marks) *Typed {
 	t := &Typed{Values: values, faults: map[string]string{}, marks: marks, meant: map[string][]templates.Option{}}
 	t.takeMeant()
@@ -55,15 +55,15 @@ func Of(values url.Values, marks design.Marks) *Typed {
 	return t
 }
 
-// offerReadings asks which of two readings of a number is meant, by buttons that put it into field into and
-// press again what was pressed.
+// offerReadings offers two readings of an ambiguous number as buttons, which put the chosen one
+// into field into and repeat the press that sent the form.
 func (t *Typed) offerReadings(name, into string, readings ...templates.Option) {
 	for _, o := range readings {
 		t.meant[name] = append(t.meant[name], templates.Option{Value: t.Pressed() + " " + o.Value + " " + into, Label: o.Label})
 	}
 }
 
-// takeMeant does what such a button says.
+// takeMeant carries out such a button, if one was pressed.
 func (t *Typed) takeMeant() {
 	if said := strings.SplitN(t.Values.Get("meant"), " ", 3); len(said) == 3 {
 		t.Values.Set("do", said[0])
@@ -72,13 +72,13 @@ func (t *Typed) takeMeant() {
 	t.Values.Del("meant")
 }
 
-// Pressed is which of the form's buttons sent it.
+// Pressed returns the value of the button that sent the form.
 func (t *Typed) Pressed() string { return t.Values.Get("do") }
 
-// Text is what was typed into a field.
+// Text returns what was typed into a field, without surrounding spaces.
 func (t *Typed) Text(name string) string { return strings.TrimSpace(t.Values.Get(name)) }
 
-// Fault notes what is wrong with a field, the first thing only.
+// Fault sets the fault of a field, if it has none yet.
 func (t *Typed) Fault(name, message string) {
 	if _, known := t.faults[name]; !known {
 		t.faults[name] = message
@@ -86,8 +86,9 @@ func (t *Typed) Fault(name, message string) {
 	}
 }
 
-// TakeOver takes over what others changed since the form was opened, when it was filled in with was, and
-// would be with now, where nobody typed anything else. Contested are the fields where somebody did.
+// TakeOver takes over what others have changed since the form was opened. It was filled in with
+// was, and would be with now. A field in which nothing was typed gets the new value; contested are
+// the fields in which both others and the sender changed something.
 func (t *Typed) TakeOver(was, now url.Values) (contested []string) {
 	for name := range now {
 		switch typed, before, there := plain(t.Values.Get(name)), plain(was.Get(name)), plain(now.Get(name)); {
@@ -101,17 +102,17 @@ func (t *Typed) TakeOver(was, now url.Values) (contested []string) {
 	return contested
 }
 
-// plain is a text as it is before and after a browser has sent it, which ends lines in its own way and
-// leaves out the first of them.
+// plain returns a text as it is both before and after a browser has sent it: browsers change line
+// ends and omit a leading one.
 func plain(text string) string { return strings.TrimSpace(strings.ReplaceAll(text, "\r\n", "\n")) }
 
-// unchangedText tells whether a field holds what it was filled in with: it says what stands there already,
-// which may be more than the field can show.
+// unchangedText reports whether a field holds the text that it was filled in with, which may be
+// less than what is stored.
 func (t *Typed) unchangedText(name string) bool {
 	return t.Text(name) != "" && plain(t.Values.Get(name)) == plain(t.kept.Get(name))
 }
 
-// cutUnit takes the unit that stands beside a field from the end of what was typed into it.
+// cutUnit removes the unit from the end of what was typed into a field.
 func (t *Typed) cutUnit(unit, name string) {
 	typed := t.Text(name)
 	if number := design.CutUnit(typed, unit); number != typed {
@@ -119,12 +120,12 @@ func (t *Typed) cutUnit(unit, name string) {
 	}
 }
 
-// number reads an optional number; nil when the field is empty or faulty.
+// number reads an optional number; nil if the field is empty or faulty.
 func (t *Typed) number(name string) *float64 { return t.numberLike(name, nil) }
 
-// numberLike is number where fits, unless it is nil, tells whether a value is as those before: it
-// decides between two readings if it can.
-func (t *Typed) numberLike(name string, fits func(float64) bool) *float64 {
+// numberLike is number, but lets likely choose between two readings of an ambiguous number: the one
+// that is likely, if the other is not. likely may be nil.
+func (t *Typed) numberLike(name string, likely func(float64) bool) *float64 {
 	text := t.Text(name)
 	if text == "" {
 		return nil
@@ -133,10 +134,10 @@ func (t *Typed) numberLike(name string, fits func(float64) bool) *float64 {
 	x, err := design.ReadNumber(text, marks)
 	if two, ok := errors.AsType[*design.AmbiguousNumber](err); ok {
 		switch {
-		case fits == nil || fits(two.Decimal) == fits(two.Thousands):
+		case likely == nil || likely(two.Decimal) == likely(two.Thousands):
 			t.offerReadings(name, name, templates.Option{Value: t.formatAsUser(two.Decimal), Label: formatExact(two.Decimal)},
 				templates.Option{Value: t.formatAsUser(two.Thousands), Label: formatExact(two.Thousands)})
-		case fits(two.Decimal):
+		case likely(two.Decimal):
 			return &two.Decimal
 		default:
 			return &two.Thousands
@@ -151,12 +152,12 @@ func (t *Typed) numberLike(name string, fits func(float64) bool) *float64 {
 
 func formatExact(x float64) string { return design.NumberValue(x).String() }
 
-// formatAsUser is x in the sender's own way of writing, so that it is not asked about again.
+// formatAsUser returns x with the sender's decimal mark, so that it is not ambiguous to them.
 func (t *Typed) formatAsUser(x float64) string {
 	return strings.ReplaceAll(formatExact(x), ".", string(t.marks.Decimal))
 }
 
-// required reads a number that must be there.
+// required reads a number that must be given.
 func (t *Typed) required(name, missing string) float64 {
 	x := t.number(name)
 	if t.Text(name) == "" {
@@ -168,7 +169,7 @@ func (t *Typed) required(name, missing string) float64 {
 	return *x
 }
 
-// day reads a date as its end; nil when the field is empty.
+// day reads a date and returns its last second; nil if the field is empty.
 func (t *Typed) day(name string) *time.Time {
 	text := t.Text(name)
 	if text == "" {
@@ -182,7 +183,7 @@ func (t *Typed) day(name string) *time.Time {
 	return new(at.Add(24*time.Hour - time.Second))
 }
 
-// Whole reads an optional whole number, absent when the field is empty.
+// Whole reads an optional whole number, absent if the field is empty.
 func (t *Typed) Whole(name string, absent int) int {
 	text := t.Text(name)
 	if text == "" {
@@ -200,8 +201,8 @@ func (t *Typed) list(name string) []string { return separated(t.Values.Get(name)
 
 const separators = ",;\n\r"
 
-// separated are the texts between commas, semicolons or line ends, or in quotes. A comma between two
-// digits is part of a name, as in 1,4-dioxane, where there is anything but numbers.
+// separated returns the texts between commas, semicolons or line ends, or in quotes. A comma
+// between two digits belongs to a name, as in 1,4-dioxane, unless all are numbers.
 func separated(text string) (items []string) {
 	numbers := strings.Trim(text, separators+" 0123456789") == ""
 	digit := func(i int) bool { return i < len(text) && text[i] >= '0' && text[i] <= '9' }
@@ -223,8 +224,8 @@ func separated(text string) (items []string) {
 	return filled(append(items, text[min(begun, len(text)):]))
 }
 
-// quoted is what stands in the quotes that text begins with, where two are one that belongs to it, and
-// what follows them.
+// quoted returns the text in the quotes that text begins with, in which a doubled quote stands for
+// one, and what follows them.
 func quoted(text string) (inner, after string, closed bool) {
 	for i := 1; i < len(text); i++ {
 		switch {
@@ -238,7 +239,7 @@ func quoted(text string) (inner, after string, closed bool) {
 	return "", "", false
 }
 
-// joined is a list that separated reads as these texts.
+// joined returns the list that separated reads as these items.
 func joined(items []string) string {
 	return strings.Join(lists.Map(items, func(item string) string {
 		if whole := separated(item); len(whole) == 1 && whole[0] == item {
@@ -248,24 +249,24 @@ func joined(items []string) string {
 	}), ", ")
 }
 
-// lines are the texts of an area, one a line.
+// lines returns the lines of a text area.
 func (t *Typed) lines(name string) []string { return filled(strings.Split(t.Values.Get(name), "\n")) }
 
-// filled are the texts without the spaces around them, and without empty ones.
+// filled returns the texts without surrounding spaces and without empty ones.
 func filled(texts []string) []string {
 	return lists.Pick(texts, func(text string) (string, bool) { return strings.TrimSpace(text), strings.TrimSpace(text) != "" })
 }
 
-// OK tells whether nothing is wrong so far.
+// OK reports whether nothing is faulty so far.
 func (t *Typed) OK() bool { return len(t.faults) == 0 }
 
-// Err is what is wrong, for a form that is not shown again.
+// Err returns the faults as an error, for a form that is not shown again.
 func (t *Typed) Err() error {
 	return design.Faults(lists.Map(t.order, func(name string) design.Fault { return design.Fault{Field: name, Message: t.faults[name]} })).Err()
 }
 
-// Place puts faults beside the fields that they are about, in the order of the page, and those that
-// are about none above the form.
+// Place puts faults beside the fields that they are about, in the order of the page, and the others
+// above the form.
 func (t *Typed) Place(faults []design.Fault, fields Fields) {
 	for _, fault := range faults {
 		if name := fields.NameOf(fault.Field); name != "" {
@@ -278,18 +279,18 @@ func (t *Typed) Place(faults []design.Fault, fields Fields) {
 	slices.SortStableFunc(t.order, func(a, b string) int { return at(a) - at(b) })
 }
 
-// General notes what is wrong with the form as a whole.
+// General adds a fault of the form as a whole.
 func (t *Typed) General(message string) { t.general = append(t.general, message) }
 
-// FaultsAboveForm says above the form what is wrong with which of its fields, for one that has no room
-// beside them.
+// FaultsAboveForm puts the faults of fields above the form, for a form that has no room beside
+// them.
 func (t *Typed) FaultsAboveForm() {
 	for _, name := range t.order {
 		t.General(strings.TrimPrefix(name, "context.") + ": " + t.faults[name])
 	}
 }
 
-// Shown is what the page shows again.
+// Shown returns the form as the page shows it again.
 func (t *Typed) Shown() templates.Form {
 	form := templates.Form{Values: t.Values, Errors: t.faults, Meant: t.meant, General: strings.Join(t.general, "; "), Sent: true, First: t.first}
 	if len(t.order) > 0 {
@@ -298,8 +299,8 @@ func (t *Typed) Shown() templates.Form {
 	return form
 }
 
-// Content is what the form says, whichever button sent it: a saving that was asked back is the same
-// request as one that was not.
+// Content returns what was typed, whichever button sent it: a request that was confirmed in a
+// second step is the same as one that needed no confirmation.
 func (t *Typed) Content() string {
 	said := url.Values{}
 	for name, list := range t.Values {
@@ -310,8 +311,8 @@ func (t *Typed) Content() string {
 	return said.Encode()
 }
 
-// Fingerprint names what the form said when its preview was made, and what else the preview was made
-// from: what is carried out later must be the same.
+// Fingerprint returns a hash of what was typed and of from, what else a preview was made from. A
+// request is carried out only if it has the fingerprint of the preview that was shown.
 func (t *Typed) Fingerprint(from string) string {
 	said := strings.ReplaceAll(t.Content(), "%0D%0A", "%0A") // browsers end lines in their own way
 	sum := sha256.Sum256([]byte(from + "\x00" + said))
@@ -332,8 +333,8 @@ func Read(r *http.Request) (*Typed, error) {
 	return Of(r.PostForm, marksOf(r)), nil
 }
 
-// marksOf are the marks that whoever sent the request is known to write numbers with: pages show
-// decimal points, and where the reader's language has decimal commas, these.
+// marksOf returns the marks with which the sender writes numbers: decimal commas if their language
+// has them, else decimal points, which pages show.
 func marksOf(r *http.Request) design.Marks {
 	tags, _, err := language.ParseAcceptLanguage(r.Header.Get("Accept-Language"))
 	if err == nil && len(tags) > 0 && strings.Contains(message.NewPrinter(tags[0]).Sprint(localised.Decimal(0.5)), ",") {
@@ -342,7 +343,7 @@ func marksOf(r *http.Request) design.Marks {
 	return design.Marks{Decimal: '.'}
 }
 
-// Upload is the file that was sent, "" where none was, or an empty one.
+// Upload returns the text of the uploaded file, "" if there is none.
 func Upload(r *http.Request) (string, error) {
 	file, _, err := r.FormFile("file")
 	if errors.Is(err, http.ErrMissingFile) || errors.Is(err, http.ErrNotMultipart) {

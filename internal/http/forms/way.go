@@ -12,23 +12,24 @@ import (
 	"headroom/web/templates"
 )
 
-// way is one answer to how an experiment goes: the algorithm that suits it, with settings, and why.
+// way is an answer to the question how an experiment goes: the algorithm that suits it, with
+// settings, and why.
 type way struct {
 	name, label string
 	algorithm   string
-	settings    map[string]string // that tell it from other answers with the same algorithm
-	begin       map[string]string // settings to begin with
-	asks        []templates.Input // settings that somebody has to give, shown beside the choice in these words
+	settings    map[string]string // that distinguish it from other answers with the same algorithm
+	begin       map[string]string // initial settings
+	asks        []templates.Input // settings that must be given, shown beside the choice in these words
 	why         string
 }
 
-// DriftWay is the answer for processes that move.
+// DriftWay is the answer for processes that drift.
 const DriftWay = "drift"
 
 // ownWay stands for an algorithm that no answer leads to.
 const ownWay = "own"
 
-// ways are in the order to offer them, the default first.
+// ways lists the answers in the order to offer them, the default first.
 var ways = []way{
 	{name: "usual", label: "Results come before the next trial; a limit may be crossed while we learn where it lies", algorithm: "log-cei",
 		why: "Weighs what a trial may gain with its chance to stay within every limit. In our rehearsals it needs the fewest trials to good settings; it may cross a limit on the way."},
@@ -54,8 +55,8 @@ var ways = []way{
 		why: "Looks in a region around the best settings so far, which moves and shrinks, since nobody can look everywhere in so many directions."},
 }
 
-// wayTo is the answer that leads to the form's algorithm and settings, the default where none is
-// chosen yet.
+// wayTo returns the answer that leads to the form's algorithm and settings: the default if no
+// algorithm is chosen yet, ownWay if there is none.
 func wayTo(values url.Values) string {
 	name := values.Get(algorithmField)
 	if name == "" {
@@ -69,7 +70,7 @@ func wayTo(values url.Values) string {
 	return ownWay
 }
 
-// shows tells whether the form has the way's settings.
+// shows reports whether the form has the way's settings.
 func (w way) shows(values url.Values) bool {
 	for field, text := range w.settings {
 		if values.Get(allSettings+field) != text {
@@ -79,8 +80,8 @@ func (w way) shows(values url.Values) bool {
 	return true
 }
 
-// TakeWay puts the algorithm of the answer into the form, if the answer is another than the one that
-// the form was drawn with.
+// TakeWay puts the algorithm of the chosen answer into the form, unless the form was drawn with
+// that answer.
 func TakeWay(values url.Values) {
 	chosen := values.Get("way")
 	at := slices.IndexFunc(ways, func(w way) bool { return w.name == chosen })
@@ -101,14 +102,13 @@ func TakeWay(values url.Values) {
 	}
 }
 
-// OtherAlgorithm tells whether the form is drawn again since another algorithm was chosen than it was
-// drawn with.
+// OtherAlgorithm reports whether the form is drawn again because another algorithm was chosen.
 func (t *Typed) OtherAlgorithm() bool {
 	return t.Pressed() == "refresh" && t.Values.Get("algorithm.drawn") != t.Values.Get(algorithmField)
 }
 
-// Drifting is the algorithm of the answer for processes that move, which looks at that many trials;
-// 0 for as many as the answer begins with.
+// Drifting returns the algorithm for processes that drift, with a window of so many trials; 0 is
+// the answer's own.
 func Drifting(horizon, window int) design.Algorithm {
 	drift := ways[slices.IndexFunc(ways, func(w way) bool { return w.name == DriftWay })]
 	settings := map[string]json.RawMessage{}
@@ -121,8 +121,8 @@ func Drifting(horizon, window int) design.Algorithm {
 	return design.Algorithm{Name: drift.algorithm, Horizon: horizon, Settings: settings}
 }
 
-// fillWay draws the question with the answer that the form stands at. What a way asks for stands
-// beside it, and no second time below.
+// fillWay draws the question with the answer that the form is at. A setting that the answer asks
+// for is shown beside it, and not again below.
 func fillWay(page *templates.DefinePage, values url.Values) {
 	now := wayTo(values)
 	values.Set("way", now)

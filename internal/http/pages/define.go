@@ -21,7 +21,7 @@ import (
 	"headroom/web/templates"
 )
 
-// NewStudyPage is the form of a new study, blank or filled in from another study.
+// NewStudyPage shows the form of a new study, blank or filled in from another study.
 func (s *Site) NewStudyPage(w http.ResponseWriter, r *http.Request) error {
 	values := forms.Blank()
 	query := r.URL.Query()
@@ -53,7 +53,7 @@ func showNew(w http.ResponseWriter, r *http.Request, status int, page templates.
 	return showDefine(w, r, status, "New study", page)
 }
 
-// showDefine shows the form, alone when htmx asks for it.
+// showDefine shows the form, alone if htmx asks for it.
 func showDefine(w http.ResponseWriter, r *http.Request, status int, title string, page templates.DefinePage) error {
 	page.Page = newPage(r, title, "medium")
 	if isHTMX(r) {
@@ -62,7 +62,7 @@ func showDefine(w http.ResponseWriter, r *http.Request, status int, title string
 	return show(w, r, status, templates.DefineView(page))
 }
 
-// MakeStudy makes a study of the form, or does to the form what a button beside its lines asks.
+// MakeStudy makes a study of the form, or changes the form as a button beside its lines asks.
 func (s *Site) MakeStudy(w http.ResponseWriter, r *http.Request, form *forms.Typed) submission {
 	otherAlgorithm := form.OtherAlgorithm()
 	forms.TakeWay(form.Values)
@@ -89,8 +89,8 @@ func (s *Site) MakeStudy(w http.ResponseWriter, r *http.Request, form *forms.Typ
 	}
 }
 
-// ReconfigurePage is the form that changes limits, bounds, units, what has run out, the algorithm
-// and the model.
+// ReconfigurePage shows the form that changes limits, bounds, units, unavailable values, the
+// algorithm and the model.
 func (s *Site) ReconfigurePage(w http.ResponseWriter, r *http.Request, v view.Facts) error {
 	d, query := definitionAsChosen(v.Snap), r.URL.Query()
 	var offered, reason string
@@ -107,17 +107,18 @@ func (s *Site) ReconfigurePage(w http.ResponseWriter, r *http.Request, v view.Fa
 	return showReconfigure(w, r, http.StatusOK, v, templates.DefinePage{Form: templates.Form{Values: values}, Offered: offered})
 }
 
-// definitionAsChosen is the study's definition as forms show it: a field is blank where the study has what a
-// new one would have.
+// definitionAsChosen returns the study's definition as forms show it: a field is blank where the
+// study has what a new one would have.
 func definitionAsChosen(snap *ledger.Snapshot) design.Definition {
 	return snap.Compiled().Chosen(snap.Definition)
 }
 
-// leastWindow is the fewest trials that a window is offered for.
+// leastWindow is the smallest window that is offered, in trials.
 const leastWindow = 10
 
-// offerWindow leads to the algorithm that looks only at the last trials, those since the process
-// seems to have moved where that is known. It says what is filled in, and the reason.
+// offerWindow changes d to the algorithm that looks only at the last trials: those since the
+// process seems to have drifted, if since says so. It returns what the form says about it, and the
+// reason.
 func offerWindow(d *design.Definition, snap *ledger.Snapshot, since string) (says, reason string) {
 	window := 0
 	from, err := strconv.Atoi(since)
@@ -129,8 +130,8 @@ func offerWindow(d *design.Definition, snap *ledger.Snapshot, since string) (say
 	return fmt.Sprintf("Filled in below, and not changed yet: the algorithm that looks only at the last trials, here the last %s. Under “Advanced” you can change how many.", d.Algorithm.Settings["window"]), reason
 }
 
-// offerLog leads to a log scale for the parameter. It says what is filled in, and the reason; "" where
-// nothing speaks for it.
+// offerLog puts a parameter on a log scale. It returns what the form says about it, and the reason,
+// "" if nothing speaks for it.
 func offerLog(d *design.Definition, snap *ledger.Snapshot, name string) (says, reason string) {
 	for _, finding := range study.Health(snap) {
 		if finding.Kind == "scale" && finding.Parameter == name {
@@ -155,7 +156,7 @@ func (s *Site) Reconfigure(w http.ResponseWriter, r *http.Request, v view.Facts,
 		return showReconfigure(w, r, status, v, templates.DefinePage{Form: form})
 	}
 	showing := func(snap *ledger.Snapshot) url.Values { return forms.ShowingChanges(definitionAsChosen(snap), "") }
-	if _, err := s.follow(r, v, form, showing); err != nil { // the preview says what would be put in whose place
+	if _, err := s.takeOver(r, v, form, showing); err != nil { // the preview shows what is contested
 		return submission{done: func() error { return err }}
 	}
 	if form.Redraws() {
@@ -183,10 +184,10 @@ func (s *Site) Reconfigure(w http.ResponseWriter, r *http.Request, v view.Facts,
 	})
 }
 
-// EditPage changes what does not touch the algorithm.
+// EditPage shows the form of what does not touch the algorithm.
 func (s *Site) EditPage(w http.ResponseWriter, r *http.Request, v view.Facts) error {
 	values := showingEdit(v.Snap)
-	values.Set("draft", v.Snap.ID+"/edit") // also where others have changed something since: the draft has the version that it is of
+	values.Set("draft", v.Snap.ID+"/edit") // at any version: the draft has the one that it was begun at
 	values.Set("key", newKey(r))
 	values.Set("at", strconv.FormatInt(v.Snap.Version, 10))
 	return showEdit(w, r, http.StatusOK, v, templates.Form{Values: values})
@@ -200,17 +201,17 @@ func showEdit(w http.ResponseWriter, r *http.Request, status int, v view.Facts, 
 	return show(w, r, status, templates.EditView(newPage(r, "Name and state", "narrow"), v.Head, form))
 }
 
-// editing is what a study has of what its editing changes.
+// editing returns what a study has of what its editing changes.
 func editing(snap *ledger.Snapshot) ledger.EditedData {
 	return ledger.EditedData{Name: new(snap.Definition.Name), Description: new(snap.Definition.Description), State: new(snap.State)}
 }
 
-// differing is what was typed where it differs from what is there, else nil.
+// differing returns what was typed if it differs from what is there, else nil.
 func differing[T comparable](there, typed *T) *T { return words.Either(*there == *typed, nil, typed) }
 
-// follow takes over what others changed of the study since the form was opened, which says at which
-// version that was. Contested are the fields in which they and the sender wrote different things.
-func (s *Site) follow(r *http.Request, v view.Facts, form *forms.Typed, showing func(*ledger.Snapshot) url.Values) (contested []string, err error) {
+// takeOver takes over what others have changed in the study since the form was opened, at the version
+// that it names. Contested are the fields in which they and the sender wrote different things.
+func (s *Site) takeOver(r *http.Request, v view.Facts, form *forms.Typed, showing func(*ledger.Snapshot) url.Values) (contested []string, err error) {
 	opened, err := s.Studies.Snapshot(r.Context(), v.Snap.ID, int64(form.Whole("at", 0)))
 	if err != nil {
 		return nil, err
@@ -223,7 +224,7 @@ func showingEdit(snap *ledger.Snapshot) url.Values { return forms.NewEdit(editin
 
 // Edit saves what was changed.
 func (s *Site) Edit(w http.ResponseWriter, r *http.Request, v view.Facts, form *forms.Typed) submission {
-	contested, failed := s.follow(r, v, form, showingEdit)
+	contested, failed := s.takeOver(r, v, form, showingEdit)
 	for _, name := range contested {
 		form.Fault(name, "somebody has changed this meanwhile, to “"+showingEdit(v.Snap).Get(name)+"”; save again to put yours in its place")
 	}
@@ -265,7 +266,7 @@ func showImport(w http.ResponseWriter, r *http.Request, status int, v view.Facts
 	}
 	page.Columns = strings.Join(names, ", ")
 	var example strings.Builder
-	_ = csv.NewWriter(&example).WriteAll([][]string{append(names, "note"), append(cells, "first run")}) // a text takes all
+	_ = csv.NewWriter(&example).WriteAll([][]string{append(names, "note"), append(cells, "first run")})
 	page.Example = strings.TrimSuffix(example.String(), "\n")
 	return show(w, r, status, templates.ImportView(page))
 }
@@ -280,13 +281,13 @@ func exampleSettings(c *design.Compiled) design.Settings {
 // Import checks rows, or imports them.
 func (s *Site) Import(w http.ResponseWriter, r *http.Request, v view.Facts, form *forms.Typed) submission {
 	var rows string
-	options := study.ImportOptions{DryRun: form.Pressed() != "import", BeyondBounds: true, Decimals: form.Decimals()} // beyond bounds is doubted
+	options := study.ImportOptions{DryRun: form.Pressed() != "import", BeyondBounds: true, Decimals: form.Decimals()} // rows beyond bounds are doubted
 	fields := forms.NewImport(&rows, &options.IgnoreUnknown)
 	fields.Read(form)
 	field := fields[0].Name
 	uploaded, unread := forms.Upload(r)
 	rows = cmp.Or(uploaded, rows)
-	form.Values.Set(field, rows) // the next press of a button has them too
+	form.Values.Set(field, rows) // so that the next press of a button sends them too
 	if unread == nil && strings.TrimSpace(rows) == "" {
 		form.Fault(field, "choose a file above, or paste rows here")
 	}
@@ -332,10 +333,10 @@ func (s *Site) Import(w http.ResponseWriter, r *http.Request, v view.Facts, form
 
 const oddRows = "The table can be imported, but some of it looks odd."
 
-// lineField is a place in a table that was sent: its line, and the column where it is about one.
+// lineField matches a place in a table that was sent: its line and, perhaps, column.
 var lineField = regexp.MustCompile(`^lines\[(\d+)\](?:\.(.*))?$`)
 
-// fileFaults are what is wrong with the rows, by line and column.
+// fileFaults returns the faults of the rows by line and column.
 func fileFaults(err error) []templates.FileFault {
 	var faulty *design.Invalid
 	if !errors.As(err, &faulty) {
@@ -360,7 +361,7 @@ func fileFaults(err error) []templates.FileFault {
 	return faults
 }
 
-// withoutPlace is what is wrong with a table without the line and the column that it begins with.
+// withoutPlace removes the line and the column from the beginning of a fault of a table.
 func withoutPlace(what, line, column string) string {
 	said, placed := strings.CutPrefix(what, "line "+line)
 	if !placed {

@@ -1,6 +1,6 @@
-// Package pages is what people see: pages and forms, the words and numbers in them. Handlers turn
-// what the service says into view models of package templates, and forms into commands. Which route
-// leads to which handler, and for whom, package http says in its table.
+// Package pages is what people see: handlers turn what the service says into view models of package
+// templates, and forms into commands. Package http's table says which route leads to which handler,
+// and for whom.
 package pages
 
 import (
@@ -31,15 +31,15 @@ import (
 	"headroom/web/templates"
 )
 
-// Options are what the pages are made of.
+// Options configures a Site.
 type Options struct {
 	Studies   *study.Service
 	Accounts  account.Store
 	PublicURL *url.URL // where people reach the server
-	// Once carries out at most once for a form's key what is no study's, with the ctx it gives.
+	// Once calls do at most once for a form's key, for what belongs to no study.
 	Once func(ctx context.Context, key *study.IdempotencyKey, do func(ctx context.Context) (made []byte, err error)) error
-	// ModelPatience is how long the page of a long study waits for its model, before it is shown
-	// without. 0: 300 ms.
+	// ModelPatience is how long the page of a long study waits for its model before it is shown without
+	// it. 0: 300 ms.
 	ModelPatience time.Duration
 }
 
@@ -48,23 +48,23 @@ type Site struct {
 	Options
 }
 
-// New makes the site.
+// New returns a site.
 func New(options Options) *Site {
 	options.ModelPatience = cmp.Or(options.ModelPatience, 300*time.Millisecond)
 	return &Site{Options: options}
 }
 
-// People are the pages of people: who may come in, in which browsers they are, and the links and
+// People serves the pages about people: who may come in, the browsers they use, and the links and
 // tokens that they gave out.
 type People struct{ Options }
 
-// People are the site's.
+// People returns the site's pages about people.
 func (s *Site) People() People { return People{s.Options} }
 
 type handler = func(http.ResponseWriter, *http.Request) error
 
-// Of answers with the study in the path, as it is after the event that the page has heard of, or
-// later.
+// Of returns the handler that calls page with the study in the path, as it is after the event ?seen
+// or later.
 func (s *Site) Of(page func(http.ResponseWriter, *http.Request, view.Facts) error) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		seen, err := request.Seen(r)
@@ -79,7 +79,7 @@ func (s *Site) Of(page func(http.ResponseWriter, *http.Request, view.Facts) erro
 	}
 }
 
-// OfTrial answers with the study and the trial in the path.
+// OfTrial returns the handler that calls page with the study and the trial in the path.
 func (s *Site) OfTrial(page func(http.ResponseWriter, *http.Request, view.Tried) error) handler {
 	return s.Of(func(w http.ResponseWriter, r *http.Request, v view.Facts) error {
 		number, err := request.TrialNumber(r)
@@ -94,35 +94,36 @@ func (s *Site) OfTrial(page func(http.ResponseWriter, *http.Request, view.Tried)
 	})
 }
 
-// Form answers a form, which read says what to do with.
+// Form returns the handler of a form; read says what to do with it.
 func Form(read func(http.ResponseWriter, *http.Request, *forms.Typed) submission) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		return submit(w, r, func(form *forms.Typed) submission { return read(w, r, form) })
 	}
 }
 
-// Press answers a form that is no more than a button, for what do does; the page to see then is at to.
+// Press returns the handler of a form that is only a button: it calls do and then leads to the page
+// to.
 func Press(to string, do func(*http.Request) error) handler {
 	return Form(func(_ http.ResponseWriter, r *http.Request, _ *forms.Typed) submission {
 		return submission{do: func(study.Command) error { return do(r) }, to: to}
 	})
 }
 
-// FormOf answers a form about the study in the path.
+// FormOf returns the handler of a form about the study in the path.
 func (s *Site) FormOf(read func(http.ResponseWriter, *http.Request, view.Facts, *forms.Typed) submission) handler {
 	return s.Of(func(w http.ResponseWriter, r *http.Request, v view.Facts) error {
 		return submit(w, r, func(form *forms.Typed) submission { return read(w, r, v, form) })
 	})
 }
 
-// FormOfTrial answers a form about the trial in the path.
+// FormOfTrial returns the handler of a form about the trial in the path.
 func (s *Site) FormOfTrial(read func(http.ResponseWriter, *http.Request, view.Tried, *forms.Typed) submission) handler {
 	return s.OfTrial(func(w http.ResponseWriter, r *http.Request, v view.Tried) error {
 		return submit(w, r, func(form *forms.Typed) submission { return read(w, r, v, form) })
 	})
 }
 
-// show renders a page, or a part of one, whole before a byte is sent.
+// show answers with a page, or a part of one, which is rendered before a byte is sent.
 func show(w http.ResponseWriter, r *http.Request, status int, c templ.Component) error {
 	page, err := rendered(r.Context(), c)
 	if err != nil {
@@ -149,10 +150,10 @@ func setHTMLHeaders(w http.ResponseWriter) {
 	w.Header().Add("Vary", "HX-Request")
 }
 
-// isHTMX tells whether htmx asks for a part of a page.
+// isHTMX reports whether htmx asks for a part of a page.
 func isHTMX(r *http.Request) bool { return r.Header.Get("HX-Request") == "true" }
 
-// sentFrom is the address of the page that a browser sends from.
+// sentFrom returns the address of the page from which a browser sends a request.
 func sentFrom(r *http.Request) *url.URL {
 	page, err := url.Parse(cmp.Or(r.Header.Get("HX-Current-URL"), r.Referer()))
 	if err != nil {
@@ -161,8 +162,8 @@ func sentFrom(r *http.Request) *url.URL {
 	return page
 }
 
-// refreshOtherParts makes the other parts of the page fetch themselves, as they are after the study
-// has become as given; nil is for the store to say.
+// refreshOtherParts makes the other parts of the page fetch themselves, as of the version after;
+// nil leaves it to the server.
 func refreshOtherParts(w http.ResponseWriter, after *ledger.Snapshot) {
 	trigger := "changed"
 	if after != nil {
@@ -176,16 +177,16 @@ func newPage(r *http.Request, title, width string) templates.Page {
 	return templates.Page{Title: title, Width: width, Viewer: who, Switch: switchURL(r), Now: time.Now(), Done: doneSentence[r.URL.Query().Get("done")]}
 }
 
-// switchURL is where somebody else comes back by their PIN and then to this page, "" where nobody
-// can.
+// switchURL returns the address where somebody else signs in by PIN and then returns to this page,
+// "" where nobody can.
 func switchURL(r *http.Request) string {
 	if !slices.ContainsFunc(r.Cookies(), func(c *http.Cookie) bool { return strings.HasSuffix(c.Name, "headroom-device") }) {
 		return ""
 	}
-	return words.Either(r.Method != http.MethodGet, "/switch", "/switch?"+url.Values{"to": {r.URL.Path}}.Encode()) // a form's address is no page to come back to
+	return words.Either(r.Method != http.MethodGet, "/switch", "/switch?"+url.Values{"to": {r.URL.Path}}.Encode()) // a form's address is no page to return to
 }
 
-// studyHead names a study to the pages about it, with what the viewer may do there.
+// studyHead returns what every page about a study says of it, and what the viewer may do there.
 func studyHead(r *http.Request, snap *ledger.Snapshot) templates.StudyHead {
 	who, _ := request.Caller(r)
 	return templates.StudyHead{
@@ -194,7 +195,7 @@ func studyHead(r *http.Request, snap *ledger.Snapshot) templates.StudyHead {
 	}
 }
 
-// doneSentence says what has just been done, by the word in ?done.
+// doneSentence has the sentences about what has just been done, by the word in ?done.
 var doneSentence = map[string]string{
 	"made":       "The study is made.",
 	"demo":       "The demo study is made. Its simulated lab is filling it now; this page follows.",
@@ -218,7 +219,7 @@ var doneSentence = map[string]string{
 	"forgotten":  "Forgotten: no PIN of yours works any more, on any device.",
 }
 
-// GoTo sends the browser to another page after a form did its work, also when htmx sent the form.
+// GoTo sends the browser to another page after a form was carried out, also if htmx sent the form.
 func GoTo(w http.ResponseWriter, r *http.Request, address string) error {
 	if isHTMX(r) {
 		w.Header().Set("HX-Redirect", address)
@@ -267,22 +268,22 @@ var problemHeadings = map[int]string{
 	http.StatusInternalServerError: "Something failed here",
 }
 
-// needs say what a page or a section needs beside the study itself.
+// needs is a set of what a page or a section needs besides the study itself.
 type needs uint
 
 const (
 	entries   needs = 1 << iota // of the ledger
-	labRun                      // how far the simulated lab is
-	listed                      // which trials are asked for
+	labRun                      // the progress of the simulated lab
+	listed                      // which trials to list
 	readout                     // what the model says now
-	history                     // what it said at each trial
-	quickGain                   // how much is left to gain, unless the page fetches that later
-	gain                        // the same, however long it takes
-	picture                     // what it believes of each metric
+	history                     // what the model said at each trial
+	quickGain                   // what is left to gain, unless the page fetches it later
+	gain                        // what is left to gain, however long that takes
+	picture                     // what the model believes of each metric
 )
 
-// load gets the facts that are needed. Of a study without trials, and while the model is not waited
-// for, it has none to get of the model.
+// load gets the facts that are needed. It gets none of the model if the study has no trials or the
+// model is not ready.
 func (s *Site) load(ctx context.Context, v *view.Facts, needed needs) error {
 	if needed&labRun != 0 && v.Snap.Definition.SimulatedLab != "" {
 		v.Run = s.Studies.Simulated(v.Snap.ID)
@@ -319,7 +320,7 @@ func (s *Site) load(ctx context.Context, v *view.Facts, needed needs) error {
 	return err
 }
 
-// loadListed reads from the query which trials are asked for.
+// loadListed reads from the query which trials to list.
 func loadListed(v *view.Facts) error {
 	q := request.QueryOf(view.TrialsQuery(v.Query, v.Snap))
 	v.Show, _ = q.One("show")
@@ -333,10 +334,10 @@ func loadListed(v *view.Facts) error {
 	return nil
 }
 
-// eventsAtOnce is how many entries are read at a time.
+// eventsAtOnce is the number of events that are read at a time.
 const eventsAtOnce = 500
 
-// loadEntries gets a page of the ledger, the one that ends before the entry that the query names.
+// loadEntries gets a page of the ledger, which ends before the entry that the query names.
 func loadEntries(ctx context.Context, studies *study.Service, v *view.Facts) (err error) {
 	q := request.QueryOf(view.LedgerQuery(v.Query, v.Snap))
 	before := q.Int("before", 1, v.Snap.Version, v.Snap.Version+1)
@@ -355,8 +356,9 @@ func loadEntries(ctx context.Context, studies *study.Service, v *view.Facts) (er
 	return err
 }
 
-// loadPicture gets slices through the point that is looked at, the map of the two parameters that
-// matter most or are asked for, and what goes with them.
+// loadPicture gets slices through the point of the query, the map of the two parameters that matter
+// most or are asked for, the prices of the limits, and other algorithms' choices if they are asked
+// for.
 func loadPicture(ctx context.Context, studies *study.Service, v *view.Facts) (err error) {
 	if v.NothingBelieved() != "" {
 		return nil
@@ -387,7 +389,7 @@ func loadPicture(ctx context.Context, studies *study.Service, v *view.Facts) (er
 	return nil
 }
 
-// loadChoices asks other algorithms, but those that the study does not suit.
+// loadChoices gets the choices of other algorithms, except those that the study does not suit.
 func loadChoices(ctx context.Context, studies *study.Service, v *view.Facts) error {
 	for _, name := range view.OtherAlgorithms(v.Snap.Definition) {
 		found, err := studies.Compare(ctx, v.Snap, []design.Algorithm{{Name: name}})
@@ -402,7 +404,7 @@ func loadChoices(ctx context.Context, studies *study.Service, v *view.Facts) err
 	return nil
 }
 
-// loadBoard gets what a board has beside the sections of a study's page.
+// loadBoard gets what a board has besides the sections of a study's page.
 func (s *Site) loadBoard(ctx context.Context, v *view.Facts) error {
 	if err := s.loadVerification(ctx, v); err != nil {
 		return err
@@ -435,9 +437,8 @@ func (s *Site) loadVerification(ctx context.Context, v *view.Facts) error {
 	return err
 }
 
-// placeFaults puts an error of the domain beside the fields that it is about, those that have no field, or
-// all where the page has none for them, above the form. It returns false when the error needs a page
-// of its own.
+// placeFaults puts the faults of err beside the fields that they are about, or above the form. It
+// returns false if the error needs a page of its own.
 func placeFaults(err error, form *forms.Typed, fields forms.Fields) bool {
 	if err == nil {
 		return true
@@ -458,25 +459,21 @@ func placeFaults(err error, form *forms.Typed, fields forms.Fields) bool {
 	return true
 }
 
-// submission is what a posted form asks for, once it is read.
+// submission is what a posted form asks for.
 type submission struct {
-	// do carries it out; nil when there is nothing to carry out.
-	do func(study.Command) error
-	// to is the page to see then. done shows something else.
-	to   string
-	done func() error
-	// fields are those beside which faults are shown.
-	fields forms.Fields
-	// again shows the form again with what was typed and what is wrong; nil lets that have a page
-	// of its own.
+	do     func(study.Command) error // carries it out; nil if there is nothing to carry out
+	to     string                    // the page to see then,
+	done   func() error              // unless this shows something else
+	fields forms.Fields              // beside which faults are shown
+	// again shows the form again with what was typed and its faults; nil: they get a page of their own.
 	again func(templates.Form) error
-	// doubted shows the form again with what is odd about it; nil for forms without such values.
+	// doubted shows the form again with its unlikely values; nil for forms without such values.
 	doubted func(templates.Form, []study.Doubt) error
 }
 
-// submit is the way of every form: what was typed is read, becomes a command with the form's own
-// idempotency key, and is answered: by the page to see next, or by the form again with its faults.
-// Sending the same form twice counts as having worked.
+// submit handles every form: it reads what was typed, carries it out as a command with the form's
+// own idempotency key, and answers with the page to see next or with the form and its faults. A
+// form that is sent twice counts as having worked.
 func submit(w http.ResponseWriter, r *http.Request, read func(*forms.Typed) submission) error {
 	form, err := forms.Read(r)
 	if err != nil {
@@ -490,7 +487,7 @@ func submit(w http.ResponseWriter, r *http.Request, read func(*forms.Typed) subm
 		}
 		err = asked.do(cmd)
 	}
-	if errors.Is(err, study.ErrReused) { // its answer was lost, and something was changed since
+	if errors.Is(err, study.ErrReused) { // the form was changed after the answer to it was lost
 		form.Values.Set("key", newKey(r))
 		err = problem.New(http.StatusUnprocessableEntity, "This form was sent before, and what it said then is saved. Nothing of what it says now is saved yet: send it again if that is to be saved, too.")
 	}
@@ -512,8 +509,9 @@ func submit(w http.ResponseWriter, r *http.Request, read func(*forms.Typed) subm
 	return asked.again(form.Shown())
 }
 
-// withPreview is what asked carries out where the form was sent from the preview of these values, at
-// this moment of the study; else it is that preview, which look makes and draw shows.
+// withPreview returns asked if the form was sent from the preview of these values at this version
+// of the study; else it returns the submission that shows the preview, which look makes and draw
+// shows.
 func (asked submission) withPreview(form *forms.Typed, snap *ledger.Snapshot, done string, look func() (*templates.Consequences, error), draw func(*templates.Consequences) error) submission {
 	shown, seen := form.Fingerprint(snap.Hash), form.Text("shown")
 	last := seen != "" && slices.Contains([]string{"save", "correct"}, form.Pressed())
@@ -535,7 +533,7 @@ func (asked submission) withPreview(form *forms.Typed, snap *ledger.Snapshot, do
 	return asked
 }
 
-// newKey makes the Idempotency-Key that a form carries, which also says whose form it is.
+// newKey returns a new idempotency key for a form, which also says whose form it is.
 func newKey(r *http.Request) string {
 	who, _ := request.Caller(r)
 	return keyOf(who)
@@ -543,8 +541,8 @@ func newKey(r *http.Request) string {
 
 func keyOf(who account.Identity) string { return who.Caller() + " " + rand.Text() }
 
-// checkOwner refuses a form that somebody else had opened, since nobody's typing is saved in
-// another's name unless they send it themselves: the form becomes the caller's, to be sent again.
+// checkOwner refuses a form that somebody else had opened, so that nobody's typing is saved in
+// another person's name unknowingly. The form becomes the caller's, to be sent again.
 func checkOwner(r *http.Request, values url.Values) error {
 	who, _ := request.Caller(r)
 	owner, _, named := strings.Cut(values.Get("key"), " ")
@@ -564,7 +562,7 @@ func command(r *http.Request, form *forms.Typed) study.Command {
 	return cmd
 }
 
-// madeStudyURL is the page of a study that was made, with what is said there the first time.
+// madeStudyURL returns the page of a study that was made, with the query said the first time.
 func madeStudyURL(after *ledger.Snapshot, err error, said string) string {
 	if first := doneBefore(err); first != nil {
 		return "/studies/" + first.Study
@@ -575,7 +573,7 @@ func madeStudyURL(after *ledger.Snapshot, err error, said string) string {
 	return "/studies/" + after.ID + said
 }
 
-// doneBefore is what a form did that was sent twice, else nil.
+// doneBefore returns what a form did that was carried out before, else nil.
 func doneBefore(err error) *study.Done {
 	if before, ok := errors.AsType[*study.AlreadyDone](err); ok {
 		return &before.Done

@@ -29,7 +29,7 @@ func (s People) PeoplePage(w http.ResponseWriter, r *http.Request) error {
 	return s.showPeople(w, r, http.StatusOK, func(*templates.PeoplePage) {})
 }
 
-// showPeople draws the page of people and tokens; change puts a form with its faults or a new
+// showPeople shows the page of people and tokens; change may put a form with its faults or a new
 // secret into it.
 func (s People) showPeople(w http.ResponseWriter, r *http.Request, status int, change func(*templates.PeoplePage)) error {
 	page := templates.PeoplePage{Page: newPage(r, "People and tokens", "medium")}
@@ -112,12 +112,12 @@ func (s People) listTokensOn(r *http.Request, page *templates.PeoplePage) error 
 	return err
 }
 
-// sentTwice is told in place of a secret that was told before.
+// sentTwice is shown in place of a secret that was shown before.
 var sentTwice = &templates.Secret{Title: "This form was sent twice",
 	Help: "What it makes was made the first time, and its secret was in that answer alone. Where nobody has it, revoke what was made below and make another."}
 
-// makingSecret makes something whose secret tell shows this once; again, where there is one, shows the
-// form with these fields where something is wrong.
+// makingSecret makes something with a secret, which tell shows this once. Faults are shown by again
+// in a form with these fields, if there is one.
 func (s People) makingSecret(r *http.Request, fields forms.Fields, make func(ctx context.Context, by account.Identity) (*templates.Secret, error), tell func(*templates.Secret) error, again func(templates.Form) error) submission {
 	secret := sentTwice
 	return submission{
@@ -134,7 +134,7 @@ func (s People) makingSecret(r *http.Request, fields forms.Fields, make func(ctx
 	}
 }
 
-// InvitePerson makes an invite link, shown once.
+// InvitePerson makes an invite link, which is shown once.
 func (s People) InvitePerson(w http.ResponseWriter, r *http.Request, form *forms.Typed) submission {
 	var want account.NewInvite
 	fields := forms.NewInvite(&want)
@@ -147,7 +147,7 @@ func (s People) InvitePerson(w http.ResponseWriter, r *http.Request, form *forms
 	})
 }
 
-// showingSecret shows the people with something that is told this once.
+// showingSecret returns the function that shows the page of people with a secret.
 func (s People) showingSecret(w http.ResponseWriter, r *http.Request) func(*templates.Secret) error {
 	return func(secret *templates.Secret) error {
 		return s.showPeople(w, r, http.StatusOK, func(page *templates.PeoplePage) { page.Secret = secret })
@@ -159,7 +159,7 @@ func (s People) RevokeInvite(r *http.Request) error {
 	return s.Accounts.RevokeInvite(r.Context(), chi.URLParam(r, "link"))
 }
 
-// MakeToken makes a token, shown once.
+// MakeToken makes a token, which is shown once.
 func (s People) MakeToken(w http.ResponseWriter, r *http.Request, form *forms.Typed) submission {
 	var want account.NewToken
 	fields := forms.NewToken(nil, &want)
@@ -198,8 +198,7 @@ func (s People) Enable(w http.ResponseWriter, r *http.Request, _ *forms.Typed) s
 	return s.changePerson(w, r, "enabled", func(id string) error { return s.Accounts.SetDisabled(r.Context(), id, false) })
 }
 
-// changePerson changes the person in the path; that somebody must stay admin is said above the
-// list.
+// changePerson changes the person in the path. Its errors are shown above the list.
 func (s People) changePerson(w http.ResponseWriter, r *http.Request, done string, change func(id string) error) submission {
 	return submission{
 		do: func(study.Command) error { return change(chi.URLParam(r, "person")) },
@@ -222,7 +221,7 @@ func (s People) SharesPage(w http.ResponseWriter, r *http.Request) error {
 	return s.showShares(w, r, http.StatusOK, shareUntil(time.Now().Add(account.UsualShareLife)), nil)
 }
 
-// shareUntil is the form of a link that ends then.
+// shareUntil returns the form of a share link with an expiry.
 func shareUntil(end time.Time) templates.Form {
 	return templates.Form{Values: forms.NewShare(&account.NewShare{ExpiresAt: end}).Show()}
 }
@@ -245,7 +244,7 @@ func (s People) showShares(w http.ResponseWriter, r *http.Request, status int, f
 	return show(w, r, status, templates.SharesView(page))
 }
 
-// MakeShare makes a read-only link, shown once.
+// MakeShare makes a read-only link, which is shown once.
 func (s People) MakeShare(w http.ResponseWriter, r *http.Request, form *forms.Typed) submission {
 	want := account.NewShare{StudyID: request.StudyID(r)}
 	fields := forms.NewShare(&want)
@@ -267,7 +266,8 @@ func (s People) RevokeShare(w http.ResponseWriter, r *http.Request, _ *forms.Typ
 	}
 }
 
-// signedInPerson is who is signed in; tokens and links have no devices.
+// signedInPerson returns who is signed in, or problem.NoPerson for tokens and links, which have no
+// devices.
 func signedInPerson(r *http.Request) (account.Identity, error) {
 	who, _ := request.Caller(r)
 	if who.Kind != account.BySession {
@@ -304,16 +304,16 @@ func (s People) showAccount(w http.ResponseWriter, r *http.Request, secret *temp
 	return show(w, r, http.StatusOK, templates.AccountView(page))
 }
 
-// deviceName makes a browser's description of itself short enough to recognise it by.
+// deviceName shortens a browser's User-Agent to something that people recognise.
 func deviceName(agent string) string {
-	known := func(signs [][2]string) string { // of the first sign that is there, the name
+	known := func(signs [][2]string) string { // the name beside the first sign in agent
 		at := slices.IndexFunc(signs, func(sign [2]string) bool { return strings.Contains(agent, sign[0]) })
 		return signs[at][1]
 	}
 	browser := known([][2]string{{"Edg", "Edge"}, {"Firefox/", "Firefox"}, {"FxiOS/", "Firefox"}, {"Chrome/", "Chrome"}, {"CriOS/", "Chrome"}, {"Safari/", "Safari"}, {"", "A browser"}})
 	mac := " on a Mac"
 	if browser == "Safari" {
-		mac = " on a Mac or an iPad" // where it says the same
+		mac = " on a Mac or an iPad" // Safari says the same on both
 	}
 	return browser + known([][2]string{{"Android", " on Android"}, {"iPhone", " on an iPhone"}, {"iPad", " on an iPad"},
 		{"Windows", " on Windows"}, {"Mac OS", mac}, {"Linux", " on Linux"}, {"", ""}})
@@ -349,7 +349,7 @@ func (s People) EndSession(r *http.Request) error {
 	return err
 }
 
-// Home leads to what the caller may see.
+// Home redirects to what the caller may see.
 func (s *Site) Home(w http.ResponseWriter, r *http.Request) error {
 	if who, _ := request.Caller(r); who.StudyID != "" {
 		return GoTo(w, r, "/studies/"+who.StudyID)
@@ -357,7 +357,7 @@ func (s *Site) Home(w http.ResponseWriter, r *http.Request) error {
 	return GoTo(w, r, "/studies")
 }
 
-// SignIn says how people sign in, and what becomes of a form that they sent.
+// SignIn says how people sign in, and what became of a form that they sent.
 func SignIn(w http.ResponseWriter, r *http.Request, status int) error {
 	page := newPage(r, "Sign in", "narrow")
 	if r.Method == http.MethodPost && strings.HasPrefix(r.URL.Path, "/studies/") {
@@ -366,8 +366,7 @@ func SignIn(w http.ResponseWriter, r *http.Request, status int) error {
 	return show(w, r, status, templates.SignInView(page))
 }
 
-// Switch shows who can come back in this browser by their PIN; wrong is what became of the last
-// one.
+// Switch shows who can sign in again in this browser by PIN; wrong is the last failure.
 func Switch(w http.ResponseWriter, r *http.Request, status int, here []account.OnDevice, to string, wrong *account.WrongPIN) error {
 	page := templates.SwitchPage{Page: newPage(r, "Who is here?", "narrow"), To: to, Chosen: r.PostFormValue("person")}
 	page.Switch = ""
@@ -384,7 +383,7 @@ func Switch(w http.ResponseWriter, r *http.Request, status int, here []account.O
 	return show(w, r, status, templates.SwitchView(page))
 }
 
-// initials are the first letters of the first and the last word of a name.
+// initials returns the first letters of the first and the last word of a name.
 func initials(name string) string {
 	letters, list := "", strings.Fields(name)
 	for i, word := range list {
@@ -408,15 +407,15 @@ func Link(w http.ResponseWriter, r *http.Request, link account.Link) error {
 	return show(w, r, http.StatusOK, templates.LinkView(page))
 }
 
-// InsecureLink leads to the secure address of a link whose button was pressed at an insecure one, where
-// a browser keeps no sign-in.
+// InsecureLink leads to the https address of a link that was opened over http, where browsers would
+// not keep the sign-in.
 func InsecureLink(w http.ResponseWriter, r *http.Request, secure string) error {
 	page := templates.LinkPage{Page: newPage(r, "Sign in", "narrow"), Heading: "Sign in over https", Secure: secure, Button: "Open the link there"}
 	page.Text = "This browser reached the server unencrypted, and would not stay signed in. The link was not used up: it is good at the server’s own address."
 	return show(w, r, http.StatusForbidden, templates.LinkView(page))
 }
 
-// DeadLink says what to do about a link that does not work any more; err is why.
+// DeadLink says what to do about a link that does not work; err is why.
 func DeadLink(w http.ResponseWriter, r *http.Request, err error) error {
 	page := templates.LinkPage{Page: newPage(r, "Sign in", "narrow")}
 	switch {

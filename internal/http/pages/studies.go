@@ -16,7 +16,7 @@ import (
 	"headroom/web/templates"
 )
 
-// studiesOnPage is how many studies a page of the list shows.
+// studiesOnPage is the number of studies on a page of the list.
 const studiesOnPage = 100
 
 // StudiesPage lists the studies that the caller may see.
@@ -50,14 +50,14 @@ func (s *Site) StudiesPage(w http.ResponseWriter, r *http.Request) error {
 	return show(w, r, http.StatusOK, templates.StudiesView(page))
 }
 
-// examples are studies to start from, by the problem that each template is of.
+// examples are studies to start from.
 var examples = []templates.Example{
 	{Problem: "reaction", Title: "Reaction", Text: "Yield as high as possible by temperature, time and catalyst, with a limit on an impurity."},
 	{Problem: "formulation", Title: "Formulation", Text: "A mixture of four parts that adds up to 100 %, as stable as possible, with a limit on its viscosity."},
 	{Problem: "machine", Title: "Machine settings", Text: "Parts per hour by speed, feed and coolant, with a limit on the temperature of the tool."},
 }
 
-// startOffers is what the list of studies offers to begin with.
+// startOffers returns what the list of studies offers to begin with.
 func startOffers(r *http.Request) templates.Start {
 	problems := lists.Map(design.SimulatedLabs(), func(lab design.SimulatedLab) templates.Option {
 		return templates.Option{Value: lab.Name(), Label: lab.Name() + ": " + lab.Summary()}
@@ -65,8 +65,8 @@ func startOffers(r *http.Request) templates.Start {
 	return templates.Start{Key: newKey(r), Examples: examples, Problems: problems}
 }
 
-// simulationValues fills the form of a new study from a problem of the simulator; answers says
-// whether its simulated lab answers too.
+// simulationValues fills in the form of a new study from a problem of the simulator; answers says
+// whether the simulated lab measures, too.
 func simulationValues(name string, answers bool) (url.Values, error) {
 	lab, err := design.FindSimulatedLab(name)
 	if err != nil {
@@ -95,7 +95,7 @@ func (s *Site) MakeDemo(w http.ResponseWriter, r *http.Request, _ *forms.Typed) 
 				return err
 			}
 			err = s.Studies.Simulate(r.Context(), cmd, after.ID, study.DemoTrials, study.DemoMishaps...)
-			if errors.Is(err, study.ErrConflict) { // all labs are at work: its page has the button for later
+			if errors.Is(err, study.ErrConflict) { // all simulated labs are busy: the study's page has a button for later
 				made, err = madeStudyURL(after, nil, "?done=made"), nil
 			}
 			return err

@@ -34,7 +34,7 @@ import (
 	"headroom/web/templates"
 )
 
-// newFacts is a study as a request sees it: what all parts of its pages are made from.
+// newFacts returns what all parts of a study's pages are made from, as the request sees it.
 func newFacts(r *http.Request, snap *ledger.Snapshot) view.Facts {
 	head := studyHead(r, snap)
 	who, _ := request.Caller(r)
@@ -47,25 +47,24 @@ func newFacts(r *http.Request, snap *ledger.Snapshot) view.Facts {
 	return v
 }
 
-// StudyPage is the study, top to bottom.
+// StudyPage shows the whole study.
 func (s *Site) StudyPage(w http.ResponseWriter, r *http.Request, v view.Facts) error {
 	return s.showStudy(w, r, http.StatusOK, v, nil)
 }
 
-// BenchPage is what is waiting, and nothing else: for whoever stands at the bench with a phone or a
-// tablet.
+// BenchPage shows only what is waiting, for whoever stands at the bench with a phone or a tablet.
 func (s *Site) BenchPage(w http.ResponseWriter, r *http.Request, v view.Facts) error {
 	page := newPage(r, "Bench of "+v.Head.Name, "bench")
 	page.Live = liveOf(v.Snap)
 	return show(w, r, http.StatusOK, templates.BenchView(page, v.Next()))
 }
 
-// liveOf is the stream of what happens in a study from now on.
+// liveOf returns the stream of a study's changes from now on.
 func liveOf(now *ledger.Snapshot) templates.Live {
 	return templates.Live{URL: "/studies/" + now.ID + "/stream?after=" + strconv.FormatInt(now.Version, 10), Version: now.Version}
 }
 
-// showStudy draws the study page; change may put a form with its faults into it.
+// showStudy shows the study page; change may put a form with its faults into it.
 func (s *Site) showStudy(w http.ResponseWriter, r *http.Request, status int, v view.Facts, change func(*templates.StudyPage)) error {
 	err := s.awaitModel(r.Context(), &v)
 	if err != nil {
@@ -92,19 +91,16 @@ func (s *Site) showStudy(w http.ResponseWriter, r *http.Request, status int, v v
 	return show(w, r, status, templates.StudyView(page))
 }
 
-// part is a section of the study page, fetched again when the study has changed.
+// part is a section of the study page, which is fetched again when the study has changed.
 type part struct {
 	needs needs
 	draw  func(v view.Facts) templ.Component
-	// query is what of a query the section depends on, in one form for all that mean the same;
-	// nothing else of it reaches draw. nil: nothing.
-	query func(asked url.Values, snap *ledger.Snapshot) url.Values
-	// personal sections have forms with keys of their own, and are not shared.
-	personal bool
-	// modelled sections are nothing without the model: of a long study they come when it is there.
-	modelled bool
-	// slow sections take long even then, and are worked out behind the request too.
-	slow bool
+	// query returns what the section depends on of a query, in canonical form; draw sees nothing else of
+	// it. nil: nothing.
+	query    func(asked url.Values, snap *ledger.Snapshot) url.Values
+	personal bool // it has forms with keys, and is not shared
+	modelled bool // it needs the model: in a long study it appears when that is ready
+	slow     bool // it takes long even then, and is computed in the background
 }
 
 var parts = map[string]part{
@@ -130,7 +126,7 @@ var parts = map[string]part{
 	"ledger": {needs: entries, query: view.LedgerQuery, draw: func(v view.Facts) templ.Component { return templates.LedgerSection(v.Ledger()) }},
 }
 
-// asked is what of the page's query a section depends on.
+// asked returns what the section depends on of the page's query.
 func (p part) asked(v view.Facts) url.Values {
 	if p.query == nil {
 		return nil
@@ -138,7 +134,7 @@ func (p part) asked(v view.Facts) url.Values {
 	return p.query(v.Query, v.Snap)
 }
 
-// section is what loads what a section needs and draws it.
+// section returns the function that loads what a section needs and draws it.
 func (s *Site) section(p part, v view.Facts) func(ctx context.Context) (templ.Component, error) {
 	return func(ctx context.Context) (templ.Component, error) {
 		if err := s.load(ctx, &v, p.needs); err != nil {
@@ -148,7 +144,7 @@ func (s *Site) section(p part, v view.Facts) func(ctx context.Context) (templ.Co
 	}
 }
 
-// StudyPart is one section of the study page.
+// StudyPart shows one section of the study page.
 func (s *Site) StudyPart(w http.ResponseWriter, r *http.Request, v view.Facts) error {
 	name := chi.URLParam(r, "part")
 	if _, there := parts[name]; !there && name != view.ModelPart {
@@ -157,9 +153,8 @@ func (s *Site) StudyPart(w http.ResponseWriter, r *http.Request, v view.Facts) e
 	return s.showPart(w, r, v, name, name, "")
 }
 
-// showPart answers with the section of that name, which is kept under key while the study is as
-// now, once what it needs is there. The browser's address is told to be that one, unless it is
-// empty.
+// showPart shows the section of that name once what it needs is ready. It is cached under key for
+// this version of the study. The browser's address becomes address, unless that is empty.
 func (s *Site) showPart(w http.ResponseWriter, r *http.Request, v view.Facts, name, key, address string) error {
 	part := parts[name]
 	if name == view.ModelPart {
@@ -187,10 +182,10 @@ func (s *Site) showPart(w http.ResponseWriter, r *http.Request, v view.Facts, na
 	return s.showShared(w, r, v, key+v.Without(), s.section(part, v))
 }
 
-// shareFor is how long a rendered part serves others: its times are written as "2 min ago".
+// shareFor is how long a rendered part is reused: its times are written as "2 min ago".
 const shareFor = 5 * time.Second
 
-// partKey is all that a rendered part depends on, besides the study's version and the moment.
+// partKey is all that a rendered part depends on besides the study's version and the time.
 type partKey struct {
 	study templates.StudyHead // with what the viewer may do
 	part  string
@@ -200,9 +195,9 @@ type partKey struct {
 // Kind groups rendered parts in the server's figures.
 func (partKey) Kind() string { return "rendered" }
 
-// showShared answers with a section of a study as it is now that is the same for everybody with the
-// same rights. When a result comes in, everybody who looks at the study asks for the same sections
-// at the same moment; each is worked out, rendered and compressed once.
+// showShared shows a section that is the same for everyone with the same rights. When a result
+// comes in, everyone who looks at the study asks for the same sections at once: each is computed,
+// rendered and compressed once.
 func (s *Site) showShared(w http.ResponseWriter, r *http.Request, v view.Facts, part string, section func(ctx context.Context) (templ.Component, error)) error {
 	key := partKey{v.Head, part, v.Query.Encode()}
 	drawn, err := derived.Fresh(r.Context(), s.Studies.Derived, v.Latest, key, shareFor, func(ctx context.Context) (asset, error) {
@@ -223,10 +218,11 @@ func (s *Site) showShared(w http.ResponseWriter, r *http.Request, v view.Facts, 
 	return drawn.write(w, r)
 }
 
-// modelReady is the event that lets the sections that wait for the model fetch themselves.
+// modelReady is the event upon which the sections that wait for the model fetch themselves.
 const modelReady = "model-ready"
 
-// awaitModel gives the model of a long study a moment to be there, and notes where it is not.
+// awaitModel waits ModelPatience for the model of a long study, and sets v.Working if it is not
+// ready.
 func (s *Site) awaitModel(ctx context.Context, v *view.Facts) error {
 	if !v.Long() || v.Whole {
 		return nil
@@ -238,8 +234,7 @@ func (s *Site) awaitModel(ctx context.Context, v *view.Facts) error {
 	return err
 }
 
-// showWork answers whoever waits for the model. Once it is there, the sections that need it are
-// told.
+// showWork shows the progress of the model, and tells the sections that need it when it is ready.
 func (s *Site) showWork(w http.ResponseWriter, r *http.Request, v view.Facts) error {
 	if err := s.awaitModel(r.Context(), &v); err != nil {
 		return err
@@ -250,9 +245,9 @@ func (s *Site) showWork(w http.ResponseWriter, r *http.Request, v view.Facts) er
 	return show(w, r, http.StatusOK, templates.ModelWork(v.Work()))
 }
 
-// partReady tells whether a section that needs the model can be drawn from what is at hand,
-// having given it a moment. Of a long study what a slow one needs beyond the model is worked out
-// behind the request too.
+// partReady reports whether a section that needs the model can be drawn from what is cached, after
+// at most ModelPatience. What a slow section of a long study needs besides the model is computed in
+// the background.
 func (s *Site) partReady(ctx context.Context, name string, v view.Facts) (ready bool, err error) {
 	if !v.Long() || v.Working || !parts[name].slow {
 		return !v.Working, nil
@@ -263,16 +258,16 @@ func (s *Site) partReady(ctx context.Context, name string, v view.Facts) (ready 
 	return ready, err
 }
 
-// runBehind lets work go on behind a request, having given it a moment, and tells whether it is done, or
-// since when it is under way.
+// runBehind runs work in the background, waits ModelPatience for it, and reports whether it is
+// done, or since when it runs.
 func (s *Site) runBehind(ctx context.Context, v view.Facts, what string, work func(context.Context, view.Facts) error) (ready bool, since time.Time, err error) {
 	patient, cancel := context.WithTimeout(ctx, s.ModelPatience)
 	defer cancel()
 	return s.Studies.Derived.Behind(patient, v.Snap, what, func(ctx context.Context) error { return work(ctx, v) })
 }
 
-// keepShown lets what a page shows stay until there is something better. What waits for the model
-// is told when that is there; what waits for more asks again.
+// keepShown answers 204, so that a page keeps what it shows. A section that waits for the model is
+// told when it is ready; one that waits for more asks again.
 func keepShown(w http.ResponseWriter, v view.Facts, err error) error {
 	if err != nil {
 		return err
@@ -284,8 +279,8 @@ func keepShown(w http.ResponseWriter, v view.Facts, err error) error {
 	return nil
 }
 
-// BoardPage is the reviewer's board: the study without entry. It follows the study as it goes on,
-// and the slider on top moves it in place to how it was after any event of its ledger.
+// BoardPage is the reviewer's board: the study without entry. It follows the study's changes, and
+// the slider on top moves it to any event of the ledger.
 func (s *Site) BoardPage(w http.ResponseWriter, r *http.Request, now view.Facts) error {
 	v, err := s.boardVisit(r, now)
 	if err != nil {
@@ -298,7 +293,7 @@ func (s *Site) BoardPage(w http.ResponseWriter, r *http.Request, now view.Facts)
 		part := boardPart(v, "") + v.Without()
 		follows := r.Header.Get("HX-Trigger") == boardMoment
 		if follows {
-			place := sentFrom(r).Query() // the study has changed: the reader's place stays, and what they typed there
+			place := sentFrom(r).Query() // the study has changed: the reader's choices stay
 			maps.Copy(place, v.Query)
 			v.Query = place
 			part += " following"
@@ -323,7 +318,7 @@ func (s *Site) BoardPage(w http.ResponseWriter, r *http.Request, now view.Facts)
 // boardMoment is the id of the element that fetches the board again when the study has changed.
 const boardMoment = "board-moment"
 
-// atMoment is the study at the moment that the request asks for, 0 being now.
+// atMoment returns the study as it was after event ?at, or now.
 func (s *Site) atMoment(r *http.Request, now view.Facts) (view.Facts, error) {
 	at, err := request.At(r)
 	if err != nil || at == 0 {
@@ -338,21 +333,21 @@ func (s *Site) atMoment(r *http.Request, now view.Facts) (view.Facts, error) {
 	return v, nil
 }
 
-// boardVisit is the same as a board shows it.
+// boardVisit returns the same as a board shows it.
 func (s *Site) boardVisit(r *http.Request, now view.Facts) (view.Facts, error) {
 	v, err := s.atMoment(r, now)
 	v.Head.Operates, v.Parts, v.URL = false, false, v.Head.URL("/board")
 	return v, err
 }
 
-// boardPart names a part of the board, "" being all of it, at its moment.
+// boardPart returns the cache key of a part of the board, "" being all of it, at v's moment.
 func boardPart(v view.Facts, name string) string { return "board" + strconv.FormatInt(v.At, 10) + name }
 
-// boardLater are the other sections of a board that it fetches once it stands.
+// boardLater are the sections, besides view.BoardSections, that a board fetches once it is shown.
 var boardLater = []string{view.ModelPart, "status", "verdict", "gain", "progress", "progress-table"}
 
-// BoardPart is one section of the board at a moment. Where the reader has chosen what it shows, the
-// browser's address is told to say so.
+// BoardPart shows one section of the board at a moment. If the reader has chosen what it shows, the
+// browser's address says so.
 func (s *Site) BoardPart(w http.ResponseWriter, r *http.Request, now view.Facts) error {
 	name := chi.URLParam(r, "part")
 	_, chosen := view.BoardSections[name]
@@ -377,8 +372,8 @@ func (s *Site) board(ctx context.Context, v view.Facts) (templates.Board, error)
 	return v.Content(), nil
 }
 
-// Verify verifies the study. With scripts the page shows how far it is; without them it is answered
-// when it is done.
+// Verify verifies the study. With scripts the page shows the progress; without them the answer
+// comes when it is done.
 func (s *Site) Verify(w http.ResponseWriter, r *http.Request, v view.Facts, _ *forms.Typed) submission {
 	return submission{
 		do: func(study.Command) error {
@@ -397,7 +392,7 @@ func (s *Site) Verify(w http.ResponseWriter, r *http.Request, v view.Facts, _ *f
 	}
 }
 
-// Verifying says how far a verification is, or how it ended.
+// Verifying shows how far a verification is, or how it ended.
 func (s *Site) Verifying(w http.ResponseWriter, r *http.Request, v view.Facts) error {
 	if err := s.loadVerification(r.Context(), &v); err != nil {
 		return err
@@ -426,7 +421,7 @@ func (s *Site) Report(w http.ResponseWriter, r *http.Request, now view.Facts) er
 	name := mime.FormatMediaType("inline", map[string]string{"filename": fmt.Sprintf("%s, entry %d.html", fileName(v.Head.Name), v.Snap.Version)})
 	w.Header().Set("Content-Disposition", name)
 	w.Header().Set("Content-Security-Policy", templates.ReportPolicy+"; frame-ancestors 'none'")
-	var page []byte // is sent outside its turn: whoever reads slowly, or not at all, holds no processor
+	var page []byte // is sent outside Compute, so that slow readers hold no processor
 	if err := s.Studies.Derived.Compute(r.Context(), v.Snap.ID, func(ctx context.Context) (err error) {
 		page, err = rendered(ctx, templates.ReportView(report))
 		return err
@@ -436,9 +431,9 @@ func (s *Site) Report(w http.ResponseWriter, r *http.Request, now view.Facts) er
 	return send(w, http.StatusOK, page)
 }
 
-// reportBehind tells whether what a report needs is at hand, having given that a moment. A long
-// study's is worked out behind a browser's request, which shows how it goes meanwhile; programs
-// wait, and end the work when they leave.
+// reportBehind reports whether what a report needs is ready, after at most ModelPatience. For
+// browsers a long study's report is made in the background; programs wait, and end the work when
+// they leave.
 func (s *Site) reportBehind(r *http.Request, v *view.Facts) (ready bool, err error) {
 	if !v.Long() || !strings.Contains(r.Header.Get("Accept"), "text/html") {
 		return true, nil
@@ -449,7 +444,7 @@ func (s *Site) reportBehind(r *http.Request, v *view.Facts) (ready bool, err err
 	return ready, err
 }
 
-// fileName is a name without what file systems do not take.
+// fileName replaces the characters that file systems do not take.
 func fileName(name string) string {
 	return strings.Map(func(r rune) rune {
 		return words.Either(strings.ContainsRune(`/\:*?"<>|`, r), '-', r)
@@ -460,10 +455,10 @@ func (s *Site) loadReport(ctx context.Context, v *view.Facts) error {
 	return errors.Join(s.load(ctx, v, readout|gain|history|picture|entries), s.loadBoard(ctx, v))
 }
 
-// asset is something served to many, plain and compressed.
+// asset is content served to many, plain and compressed.
 type asset struct{ plain, packed []byte }
 
-// assets are compressed once, when the first is asked for.
+// assets are the static files, compressed when the first is asked for.
 var assets = sync.OnceValue(func() map[string]asset {
 	all := map[string]asset{}
 	for name := range static.Paths() {
@@ -481,7 +476,7 @@ func packed(plain []byte) []byte {
 	return out.Bytes()
 }
 
-// StaticFile serves an asset. Its address names its content, so browsers may keep it for good.
+// StaticFile serves a static file. Browsers may keep it for good if its address names its content.
 func (s *Site) StaticFile(w http.ResponseWriter, r *http.Request) error {
 	name := chi.URLParam(r, "*")
 	file, there := assets()[name]
@@ -497,7 +492,7 @@ func (s *Site) StaticFile(w http.ResponseWriter, r *http.Request) error {
 	return file.write(w, r)
 }
 
-// write answers with the form that the browser takes.
+// write answers with the form that the browser accepts.
 func (a asset) write(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Add("Vary", "Accept-Encoding")
 	body := a.plain
@@ -509,7 +504,7 @@ func (a asset) write(w http.ResponseWriter, r *http.Request) error {
 	return err
 }
 
-// mediaTypes are not asked of the operating system, whose table may say anything.
+// mediaTypes takes precedence over the operating system's table, which may say anything.
 var mediaTypes = map[string]string{
 	".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".txt": "text/plain; charset=utf-8",
 	".svg": "image/svg+xml", ".json": "application/json",

@@ -19,12 +19,12 @@ import (
 	"headroom/web/templates"
 )
 
-// TrialPage is one trial with everything behind it.
+// TrialPage shows one trial with everything behind it.
 func (s *Site) TrialPage(w http.ResponseWriter, r *http.Request, v view.Tried) error {
 	return s.showTrial(w, r, http.StatusOK, v, nil)
 }
 
-// showTrial draws the page of a trial; change may put a form with its faults into it.
+// showTrial shows the page of a trial; change may put a form with its faults into it.
 func (s *Site) showTrial(w http.ResponseWriter, r *http.Request, status int, v view.Tried, change func(*templates.TrialPage)) error {
 	var err error
 	if v.Entries, v.Earlier, err = s.Studies.EventsOf(r.Context(), v.Snap, v.Trial.Number, view.LedgerLines); err != nil {
@@ -107,7 +107,7 @@ func (s *Site) PrintSheet(w http.ResponseWriter, r *http.Request, v view.Tried) 
 	return show(w, r, http.StatusOK, templates.SheetView(page))
 }
 
-// CorrectPage is the form in which a trial is corrected, filled in with what is kept.
+// CorrectPage shows the form that corrects a trial, filled in with what is stored.
 func (s *Site) CorrectPage(w http.ResponseWriter, r *http.Request, v view.Tried) error {
 	values := forms.OfTrial(v.Snap, v.Trial).FillIn(url.Values{})
 	values.Set("draft", fmt.Sprintf("%s/%d/correction", v.Snap.ID, v.Trial.Number))
@@ -161,7 +161,7 @@ func (s *Site) Correct(w http.ResponseWriter, r *http.Request, v view.Tried, for
 	})
 }
 
-// Tell saves what was measured. Values that look wrong are asked back once.
+// Tell saves what was measured. Unlikely values are asked about once.
 func (s *Site) Tell(w http.ResponseWriter, r *http.Request, v view.Tried, form *forms.Typed) submission {
 	table := forms.OfTrial(v.Snap, v.Trial)
 	telling, fields := form.Telling(table), table.All()
@@ -175,7 +175,7 @@ func (s *Site) Tell(w http.ResponseWriter, r *http.Request, v view.Tried, form *
 			return showAfterChange(w, r, v, after, "X-Saved", "?done=saved", "&saved="+url.QueryEscape(fmt.Sprintf("%s/%d", v.Head.ID, v.Trial.Number)))
 		},
 		fields: fields,
-		again: func(form templates.Form) error { // beside what others saved of the trial meanwhile
+		again: func(form templates.Form) error { // with what others have saved of the trial meanwhile
 			return s.OfTrial(func(w http.ResponseWriter, r *http.Request, v view.Tried) error {
 				return s.tellAgain(w, r, v, form, templates.Doubts{})
 			})(w, r)
@@ -186,7 +186,7 @@ func (s *Site) Tell(w http.ResponseWriter, r *http.Request, v view.Tried, form *
 	}
 }
 
-// tellAgain shows the entry form again, as typed, with what is wrong or odd.
+// tellAgain shows the entry form again, as typed, with its faults or doubts.
 func (s *Site) tellAgain(w http.ResponseWriter, r *http.Request, v view.Tried, form templates.Form, doubts templates.Doubts) error {
 	form.First = cmp.Or(form.First, doubts.First())
 	entry := v.Entry(form)
@@ -200,9 +200,9 @@ func (s *Site) tellAgain(w http.ResponseWriter, r *http.Request, v view.Tried, f
 	return s.showTrial(w, r, http.StatusUnprocessableEntity, v, func(page *templates.TrialPage) { page.Card.Entry = entry })
 }
 
-// showAfterChange shows the study again after something was done to a trial, which the header names, or lets its
-// parts fetch themselves. after is nil when the form had been sent before; kept ends what typed text
-// is done with.
+// showAfterChange shows the study again after a change of a trial, which the header names, or makes
+// its parts fetch themselves. after is nil if the form had been sent before; kept names the draft
+// that is done with.
 func showAfterChange(w http.ResponseWriter, r *http.Request, v view.Tried, after *ledger.Snapshot, header, done, kept string) error {
 	w.Header().Set(header, strconv.Itoa(v.Trial.Number))
 	if !isHTMX(r) {
@@ -216,8 +216,8 @@ func showAfterChange(w http.ResponseWriter, r *http.Request, v view.Tried, after
 	return nil
 }
 
-// sentFromWaiting tells whether a form was sent from beside the trials that wait, and on which page of
-// the study.
+// sentFromWaiting reports whether a form was sent from among the waiting trials, and from which
+// page of the study.
 func sentFromWaiting(r *http.Request) (page string, among bool) {
 	page, among = strings.CutPrefix(sentFrom(r).Path, "/studies/"+request.StudyID(r))
 	return page, among && (page == "" || page == "/bench")
@@ -253,7 +253,7 @@ func (s *Site) Ask(w http.ResponseWriter, r *http.Request, v view.Facts, form *f
 	}
 }
 
-// OwnPage is a form for a person's own point.
+// OwnPage shows the form of a person's own point.
 func (s *Site) OwnPage(w http.ResponseWriter, r *http.Request, v view.Facts) error {
 	return showOwn(w, r, http.StatusOK, v, templates.OwnPage{})
 }
@@ -265,7 +265,7 @@ func showOwn(w http.ResponseWriter, r *http.Request, status int, v view.Facts, p
 	return show(w, r, status, templates.OwnView(page))
 }
 
-// AddOwn makes a person's own point a trial, once what is expected of it was seen.
+// AddOwn makes a person's own point a trial, once they have seen what is expected of it.
 func (s *Site) AddOwn(w http.ResponseWriter, r *http.Request, v view.Facts, form *forms.Typed) submission {
 	table := forms.OfNewTrial(v.Snap)
 	again := func(form templates.Form) error {
@@ -275,7 +275,7 @@ func (s *Site) AddOwn(w http.ResponseWriter, r *http.Request, v view.Facts, form
 	if form.Pressed() == "rest" {
 		table = table.Holding()
 		ask := form.Held(table)
-		form.Values.Set("rest", "yes") // it says another thing than one’s own point with the same settings
+		form.Values.Set("rest", "yes") // makes its content differ from that of one’s own point with the same settings
 		return submission{
 			do: func(cmd study.Command) error {
 				_, _, err := s.Studies.Ask(r.Context(), cmd, v.Snap.ID, ask)
@@ -303,7 +303,8 @@ func (s *Site) AddOwn(w http.ResponseWriter, r *http.Request, v view.Facts, form
 	return asked
 }
 
-// showForecast shows the form again with what is expected of the point, and what is odd about it.
+// showForecast shows the form again with what is expected of the point, and what is unlikely about
+// it.
 func (s *Site) showForecast(w http.ResponseWriter, r *http.Request, status int, form *forms.Typed, fields forms.Fields, own study.OwnTrial) error {
 	who, _ := request.Caller(r)
 	snap, forecast, err := s.Studies.Forecast(r.Context(), study.Command{By: who.By()}, request.StudyID(r), own)
@@ -324,7 +325,7 @@ func (s *Site) showForecast(w http.ResponseWriter, r *http.Request, status int, 
 	return showOwn(w, r, status, newFacts(r, snap), page)
 }
 
-// shownDoubts is what a form with these fields shows of doubts, those of a table by line.
+// shownDoubts returns doubts as a form with these fields shows them, those of a table by line.
 func shownDoubts(doubts []study.Doubt, fields forms.Fields) templates.Doubts {
 	shown := templates.Doubts{Sure: study.Doubted(doubts)}
 	for _, d := range doubts {

@@ -153,8 +153,8 @@ func (s *Server) recognise(r *http.Request, authenticate func(secret string) (ac
 }
 
 // The cookies hold a person's session, the secret of a share link, that of a device on which people
-// sign in again by PIN, and that of a browser which has opened a single-use link. A person who opens
-// a share link keeps their session.
+// sign in again by PIN, and that of a browser which has opened a single-use link. A person who
+// opens a share link keeps their session.
 const (
 	sessionCookie = "headroom"
 	shareCookie   = "headroom-share"
@@ -484,8 +484,8 @@ type chunkedWriter struct {
 	status       int // set but not sent yet
 }
 
-// newChunkedWriter waits until the caller may have another large answer computed, and returns a writer
-// for it, whose send must be called in the end.
+// newChunkedWriter waits until the caller may have another large answer computed, and returns a
+// writer for it, whose send must be called in the end.
 func (q *quotas) newChunkedWriter(rt route, w http.ResponseWriter, r *http.Request) *chunkedWriter {
 	out := &chunkedWriter{ResponseWriter: w, control: http.NewResponseController(w), r: r, unread: q.unread, onFirstBytes: nothing}
 	if who, known := request.Caller(r); known && rt.access.oneStudy && !rt.shared {

@@ -17,11 +17,13 @@ import (
 
 const (
 	// heartbeat is the time between beats, which keep proxies from closing a quiet stream, detect
-	// clients that have gone, and tell pages that the connection works: live.js waits for more than two.
+	// clients that have gone, and tell pages that the connection works: live.js waits for more than
+	// two.
 	heartbeat = 15 * time.Second
 	// writeTime is how long one write to a stream may take.
 	writeTime = 10 * time.Second
-	// recheckInterval is the time after which it is checked again whether a caller is still allowed.
+	// recheckInterval is the time after which it is checked again whether a caller is still
+	// allowed.
 	recheckInterval = time.Second
 	// streamPage is how many events are read at a time at most.
 	streamPage = 200

@@ -140,9 +140,9 @@ type jsonCheck struct {
 	faults     design.Faults
 	duplicates design.Faults
 
-	// plain is the first copied bytes of sent, with whole numbers written as digits and −0 as 0. JSON
-	// has one kind of number, and languages that have no other write 1.0, which encoding/json refuses
-	// for an int; it would keep −0, where the ledger's hash is of 0.
+	// plain is the first copied bytes of sent, with whole numbers written as digits and −0 as 0.
+	// JSON has one kind of number, and languages that have no other write 1.0, which encoding/json
+	// refuses for an int; it would keep −0, where the ledger's hash is of 0.
 	sent, plain []byte
 	copied      int
 }

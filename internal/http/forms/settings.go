@@ -15,8 +15,8 @@ import (
 	"headroom/web/templates"
 )
 
-// allSettings is the prefix of the names of the fields of an algorithm's settings, which are drawn and
-// read by the algorithm's own description.
+// allSettings is the prefix of the names of the fields of an algorithm's settings, which are drawn
+// and read by the algorithm's own description.
 const allSettings = "settings."
 
 // partsOf returns the fields of a setting that is an object: the one that names its kind, the

@@ -209,8 +209,9 @@ func editing(snap *ledger.Snapshot) ledger.EditedData {
 // differing returns what was typed if it differs from what is there, else nil.
 func differing[T comparable](there, typed *T) *T { return words.Either(*there == *typed, nil, typed) }
 
-// takeOver takes over what others have changed in the study since the form was opened, at the version
-// that it names. Contested are the fields in which they and the sender wrote different things.
+// takeOver takes over what others have changed in the study since the form was opened, at the
+// version that it names. Contested are the fields in which they and the sender wrote different
+// things.
 func (s *Site) takeOver(r *http.Request, v view.Facts, form *forms.Typed, showing func(*ledger.Snapshot) url.Values) (contested []string, err error) {
 	opened, err := s.Studies.Snapshot(r.Context(), v.Snap.ID, int64(form.Whole("at", 0)))
 	if err != nil {

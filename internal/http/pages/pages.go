@@ -38,8 +38,8 @@ type Options struct {
 	PublicURL *url.URL // where people reach the server
 	// Once calls do at most once for a form's key, for what belongs to no study.
 	Once func(ctx context.Context, key *study.IdempotencyKey, do func(ctx context.Context) (made []byte, err error)) error
-	// ModelPatience is how long the page of a long study waits for its model before it is shown without
-	// it. 0: 300 ms.
+	// ModelPatience is how long the page of a long study waits for its model before it is shown
+	// without it. 0: 300 ms.
 	ModelPatience time.Duration
 }
 
@@ -465,7 +465,8 @@ type submission struct {
 	to     string                    // the page to see then,
 	done   func() error              // unless this shows something else
 	fields forms.Fields              // beside which faults are shown
-	// again shows the form again with what was typed and its faults; nil: they get a page of their own.
+	// again shows the form again with what was typed and its faults; nil: they get a page of their
+	// own.
 	again func(templates.Form) error
 	// doubted shows the form again with its unlikely values; nil for forms without such values.
 	doubted func(templates.Form, []study.Doubt) error

@@ -95,8 +95,8 @@ func (s *Site) showStudy(w http.ResponseWriter, r *http.Request, status int, v v
 type part struct {
 	needs needs
 	draw  func(v view.Facts) templ.Component
-	// query returns what the section depends on of a query, in canonical form; draw sees nothing else of
-	// it. nil: nothing.
+	// query returns what the section depends on of a query, in canonical form; draw sees nothing
+	// else of it. nil: nothing.
 	query    func(asked url.Values, snap *ledger.Snapshot) url.Values
 	personal bool // it has forms with keys, and is not shared
 	modelled bool // it needs the model: in a long study it appears when that is ready

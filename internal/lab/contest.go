@@ -18,8 +18,7 @@ import (
 type Contest interface {
 	// Games are all games, checked.
 	Games() ([]Planned, error)
-	// Report says what came of the games kept in a folder, in files by name; the one named page is
-	// to be shown.
+	// Report returns files by name about the games kept in a folder; page names the one to show.
 	Report(folder string, games []Planned) (files map[string][]byte, page string, err error)
 }
 
@@ -29,22 +28,22 @@ type Planned struct {
 	Seed        uint64
 	Steps       int // rounds or asks
 
-	key  string // names it by everything that decides how it goes
+	key  string // identifies it by everything that decides how it goes
 	play func(ctx context.Context, step func()) (any, error)
 }
 
-// Games is the folder of the games in a contest's folder.
+// Games returns the folder of the games in a contest's folder.
 func Games(folder string) string { return filepath.Join(folder, "games") }
 
 func (p Planned) file(folder string) string { return filepath.Join(Games(folder), p.key+".json") }
 
-// Kept tells whether the game is finished.
+// Kept reports whether the game is finished.
 func (p Planned) Kept(folder string) bool {
 	_, err := os.Stat(p.file(folder))
 	return err == nil
 }
 
-// Play plays the game and keeps its record. step is called after every round or ask.
+// Play plays the game and writes its record. step is called after every round or ask.
 func (p Planned) Play(ctx context.Context, folder string, step func()) error {
 	record, err := p.play(ctx, step)
 	if err != nil {
@@ -57,7 +56,7 @@ func (p Planned) Play(ctx context.Context, folder string, step func()) error {
 	return Write(p.file(folder), content)
 }
 
-// caseAndLabel played what.
+// caseAndLabel says on what a game is played, and by whom.
 type caseAndLabel struct{ problem, label string }
 
 // recordsOf reads the records of games, in their order.
@@ -78,15 +77,14 @@ func recordsOf[Record any](folder string, games []Planned) (map[caseAndLabel][]*
 	return all, nil
 }
 
-// curve is what a label came to, step by step.
+// curve is a label's estimates, step by step.
 type curve struct {
 	label string
 	at    []int
 	means []Estimate
 }
 
-// panelOf draws curves, with bands of their standard errors behind them where there are several
-// games.
+// panelOf draws curves, over bands of their standard errors where there are several games.
 func panelOf(title, x string, curves []curve) chart.Panel {
 	cell := chart.Panel{Title: title, X: chart.Axis{Title: x, Whole: true}}
 	var lines []chart.Trace
@@ -106,13 +104,13 @@ func panelOf(title, x string, curves []curve) chart.Panel {
 }
 
 // Estimate is a mean over games with its standard error, s/√n, and the median. Games in which a
-// figure has no meaning are left out; N counts the others.
+// figure has no meaning (NaN) are left out; N counts the others.
 type Estimate struct {
 	Mean, Error, Median float64
 	N                   int
 }
 
-// estimateOf estimates from one value a game.
+// estimateOf returns the estimate of one value a game.
 func estimateOf(values []float64) Estimate {
 	kept := slices.DeleteFunc(slices.Clone(values), math.IsNaN)
 	e := Estimate{Mean: math.NaN(), Error: math.NaN(), Median: math.NaN(), N: len(kept)}
@@ -140,13 +138,13 @@ func estimateOf(values []float64) Estimate {
 }
 
 // Paired estimates the difference a − b of games played from the same seeds, in the same order: the
-// start rows and the noise, which they share, drop out of it.
+// start rows and the noise, which they share, cancel.
 func Paired(a, b []float64) Estimate {
 	return estimateOf(lists.Of(len(a), func(i int) float64 { return a[i] - b[i] }))
 }
 
-// MeanOver is the mean of independent estimates, one a problem, each of the same weight; its error is
-// √(Σ s²) over their number. Problems where a figure has no meaning are left out.
+// MeanOver returns the mean of independent estimates of equal weight, one a problem; its error is
+// √(Σ s²) over their number. Problems in which a figure has no meaning are left out.
 func MeanOver(estimates []Estimate) Estimate {
 	kept := slices.DeleteFunc(slices.Clone(estimates), func(e Estimate) bool { return math.IsNaN(e.Mean) })
 	var all Estimate
@@ -164,14 +162,14 @@ func MeanOver(estimates []Estimate) Estimate {
 	return all
 }
 
-// estimatesByStep estimates step by step from lists of as many steps, one a game.
+// estimatesByStep returns an estimate for each step of lists of as many steps, one a game.
 func estimatesByStep(games [][]float64) []Estimate {
 	return lists.Of(len(games[0]), func(t int) Estimate {
 		return estimateOf(lists.Map(games, func(steps []float64) float64 { return steps[t] }))
 	})
 }
 
-// mean is NaN of nothing.
+// mean returns NaN for no values.
 func mean(values []float64) float64 { return sum(values) / float64(len(values)) }
 
 func sum(values []float64) float64 {
@@ -189,7 +187,7 @@ func last(values []float64) float64 {
 	return values[len(values)-1]
 }
 
-// deviation is the standard deviation of all there is.
+// deviation returns the standard deviation of the whole population.
 func deviation(of []float64) float64 {
 	mean, square := 0.0, 0.0
 	for i, v := range of {

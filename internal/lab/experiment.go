@@ -16,7 +16,8 @@ import (
 	"headroom/internal/optimizer/policy"
 )
 
-// Experiment says what is played. The zero values of the optional fields mean the problem's own.
+// Experiment says what is played. The zero values of the optional fields stand for the problem's
+// own.
 type Experiment struct {
 	Problem   string
 	Algorithm string
@@ -42,7 +43,7 @@ type Experiment struct {
 	Prior    *problems.Readings `json:"PriorTable,omitempty"` // readings whose correlation is the prior covariance; nil for those played
 }
 
-// T is the number of rounds played.
+// T returns the number of rounds played.
 func (e Experiment) T() int {
 	if e.Horizon != 0 {
 		return e.Horizon
@@ -51,7 +52,7 @@ func (e Experiment) T() int {
 	return p.Horizon
 }
 
-// instance settles the problem's functions as they are played.
+// instance returns the problem's functions as they are played.
 func (e Experiment) instance(seed uint64) (*problems.Instance, error) {
 	problem, err := problems.Find(e.Problem)
 	if err != nil {
@@ -72,7 +73,7 @@ func (e Experiment) instance(seed uint64) (*problems.Instance, error) {
 	return in, e.override(in)
 }
 
-// override replaces what the experiment sets otherwise.
+// override replaces what the experiment sets.
 func (e Experiment) override(in *problems.Instance) error {
 	in.Noise = slices.Clone(in.Noise)
 	for i, own := range in.Noise {
@@ -112,7 +113,7 @@ func (e Experiment) override(in *problems.Instance) error {
 	return nil
 }
 
-// config is the study that the algorithm is told about.
+// config returns the study that the algorithm sees.
 func (e Experiment) config(in *problems.Instance, seed uint64) (*optimizer.Config, error) {
 	fitted := e.Fit || in.Fitted
 	cfg := &optimizer.Config{Objective: optimizer.Objective{Sign: 1}, Algorithm: e.Algorithm, Horizon: e.T(),
@@ -153,7 +154,7 @@ func (e Experiment) config(in *problems.Instance, seed uint64) (*optimizer.Confi
 // round.
 const maxDrawnArms = 2000
 
-// checkFit tells whether the algorithm can be played on the problem.
+// checkFit reports why the algorithm cannot be played on the problem.
 func (e Experiment) checkFit(d policy.Description, in *problems.Instance, cfg *optimizer.Config) error {
 	switch traits := d.Build(cfg.Context(), cfg.Settings).Traits(); {
 	case traits.Drawn != nil && len(in.Arms) > maxDrawnArms:
@@ -166,7 +167,7 @@ func (e Experiment) checkFit(d policy.Description, in *problems.Instance, cfg *o
 	return nil
 }
 
-// leastLambda stands in for the noise variance of noiseless readings.
+// leastLambda replaces the noise variance of noiseless readings.
 const leastLambda = 1e-4
 
 func (e Experiment) lambda(in *problems.Instance, metric int) float64 {
@@ -181,7 +182,8 @@ func (e Experiment) lambda(in *problems.Instance, metric int) float64 {
 	return math.Max(in.Noise[metric].Variance, leastLambda)
 }
 
-// engine decides as a study does: by the state of the history so far, fitting when a fit is due.
+// engine decides as a study does: by the state of the history so far, with a fit whenever one is
+// due.
 type engine struct {
 	world   *roundsWorld
 	metrics []string
@@ -224,7 +226,7 @@ func (e *engine) choose(ctx context.Context, _ int) ([]decision, error) {
 	return []decision{{d.Place, d.Multipliers}}, nil
 }
 
-// learn notes readings as told, leaving histories that states have been made of as they are.
+// learn adds readings, without changing histories that states have been made of.
 func (e *engine) learn(ctx context.Context, told []outcome) error {
 	now, copied := len(e.history.Rounds), false
 	for _, o := range told {

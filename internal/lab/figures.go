@@ -21,13 +21,13 @@ type judgedGame struct {
 type Figure struct {
 	Name, Title string
 	Of          func(g judgedGame) float64 // NaN: it has no meaning in this game
-	// OwnUnit: it is in the unit of a metric, of which there is no mean over problems, and infinite
-	// where a game has found nothing.
+	// OwnUnit: it is in the unit of a metric, so that there is no mean over problems, and infinite
+	// if a game has found nothing.
 	OwnUnit bool
 }
 
-// Figures lists them. Settings are judged by their truth, whatever was read there; the rows at the
-// start count as found.
+// Figures lists the figures. Settings are judged by their truth, whatever was read there; the rows
+// at the start count as found.
 var Figures = slices.Concat([]Figure{
 	{Name: "share", Title: "mean share of the best feasible value over the asks", Of: func(g judgedGame) float64 { return mean(g.shares()) }},
 	{Name: "final", Title: "share at the end", Of: func(g judgedGame) float64 { return last(g.shares()) }},
@@ -55,7 +55,7 @@ var Figures = slices.Concat([]Figure{
 	{Name: "p95", Title: "milliseconds an ask, 95th percentile", Of: func(g judgedGame) float64 { return g.milliseconds(0.95) }},
 })
 
-// within are the figures of coming so near to the best.
+// within returns the figures about coming so near to the best.
 func within(share float64) []Figure {
 	percent := fmt.Sprintf("%.0f", 100*share)
 	return []Figure{
@@ -69,10 +69,10 @@ func within(share float64) []Figure {
 	}
 }
 
-// lookFigures judge what is recommended at every look, by its truth. 0 stands for the end.
+// lookFigures returns the figures about what is recommended at every look, judged by its truth.
 func lookFigures() []Figure {
 	var list []Figure
-	for _, trials := range append([]int{0}, lookAt...) {
+	for _, trials := range append([]int{0}, lookAt...) { // 0 is the end
 		name, when := "", "at the end"
 		if trials > 0 {
 			name, when = fmt.Sprint(trials), fmt.Sprintf("at %d trials", trials)
@@ -101,7 +101,7 @@ func lookFigures() []Figure {
 		Figure{Name: "stopped", Title: "share of the best for a lab that stops then", Of: judgedGame.stopped})
 }
 
-// LimitFigures are those of the problem's own limits, in their units.
+// LimitFigures returns the figures about the problem's own limits, in their units.
 func (p *Problem) LimitFigures() []Figure {
 	var list []Figure
 	for _, c := range p.Study.Constraints {
@@ -113,8 +113,8 @@ func (p *Problem) LimitFigures() []Figure {
 	return list
 }
 
-// shares are, after each ask, the share of the best feasible value found so far, 0 while there is
-// none; nil where nothing is feasible at all.
+// shares returns, after each ask, the share of the best feasible value found so far, 0 while there
+// is none. It is nil if nothing is feasible at all.
 func (g judgedGame) shares() []float64 {
 	if !g.Scale.Any {
 		return nil
@@ -135,8 +135,8 @@ func (g judgedGame) share(t Trial) float64 {
 	return g.Scale.Share(g.reward(t.Truth))
 }
 
-// asksTo counts the asks until the best feasible setting found is within a share of the best; one
-// more than there were where it never is.
+// asksTo returns the number of asks until the best feasible settings found are within a share of
+// the best; one more than there were if they never are.
 func (g judgedGame) asksTo(within float64) float64 {
 	if !g.Scale.Any {
 		return math.NaN()
@@ -149,7 +149,7 @@ func (g judgedGame) asksTo(within float64) float64 {
 	return float64(len(g.Asks) + 1)
 }
 
-// reaches leaves room for rounding.
+// reaches allows for rounding.
 func reaches(share, within float64) bool { return share >= 1-within-1e-12 }
 
 func indicator(is bool) float64 {
@@ -167,13 +167,13 @@ func countIf(trials []Trial, is func(Trial) bool) float64 {
 	return n
 }
 
-// countOf counts the asks of a kind.
+// countOf returns the figure that counts the asks of a kind.
 func countOf(is func(Trial) bool) func(judgedGame) float64 {
 	return func(g judgedGame) float64 { return countIf(g.Asks, is) }
 }
 
-// countUntilNear counts the asks of a kind until one of them, itself not counted, is within 2 % of the
-// best; all of them where none ever is.
+// countUntilNear returns the figure that counts the asks of a kind before the first ask within 2 %
+// of the best; all of them if none is.
 func countUntilNear(is func(Trial) bool) func(judgedGame) float64 {
 	return func(g judgedGame) float64 {
 		until := g.asksTo(0.02)
@@ -184,7 +184,7 @@ func countUntilNear(is func(Trial) bool) func(judgedGame) float64 {
 	}
 }
 
-// failedAgain counts the asks that failed nearly where an earlier one had.
+// failedAgain returns the number of asks that failed nearly where an earlier one had.
 func (g judgedGame) failedAgain() float64 {
 	var before []Trial
 	again := 0.0
@@ -197,8 +197,8 @@ func (g judgedGame) failedAgain() float64 {
 	return again
 }
 
-// excesses are how far the asks lay beyond each limit, in standard deviations of its metric over
-// the settings.
+// excesses returns how far the asks lay beyond each limit, in standard deviations of its metric
+// over the settings.
 func (g judgedGame) excesses() []float64 {
 	var list []float64
 	for _, c := range g.Study.Constraints {
@@ -207,7 +207,7 @@ func (g judgedGame) excesses() []float64 {
 	return list
 }
 
-// beyond are how far the asks outside a limit lay beyond it, in its metric's unit.
+// beyond returns how far the asks outside a limit lay beyond it, in its metric's unit.
 func (g judgedGame) beyond(c design.Constraint) []float64 {
 	return lists.Pick(g.Asks, func(t Trial) (float64, bool) {
 		excess := c.Excess(t.Truth[c.Metric])
@@ -215,7 +215,7 @@ func (g judgedGame) beyond(c design.Constraint) []float64 {
 	})
 }
 
-// feasibleFrom is the number of asks chosen before a feasible row was there: all of them if there
+// feasibleFrom returns the number of asks before a feasible row was known: all of them if there
 // never was one.
 func (g judgedGame) feasibleFrom() int {
 	if i := slices.IndexFunc(g.trials(), Trial.found); i >= 0 {
@@ -224,8 +224,8 @@ func (g judgedGame) feasibleFrom() int {
 	return len(g.Asks)
 }
 
-// regret is the distance of the best feasible reward found from the best there is, +∞ when none was
-// found.
+// regret returns the distance of the best feasible reward found from the best there is, +∞ if none
+// was found.
 func (g judgedGame) regret() float64 {
 	if !g.Scale.Any {
 		return math.NaN()
@@ -234,8 +234,8 @@ func (g judgedGame) regret() float64 {
 	return g.Scale.Best - slices.Max(append(found, math.Inf(-1)))
 }
 
-// covered is the share of readings inside the band that the product itself predicted for them, over
-// all metrics.
+// covered returns the figure of the share of readings inside the band that the product predicted
+// for them, over all metrics.
 func covered(of func(optimizer.Calibration) (whose optimizer.Coverage, share float64)) func(judgedGame) float64 {
 	return func(g judgedGame) float64 {
 		inside, all := 0.0, 0.0
@@ -248,26 +248,24 @@ func covered(of func(optimizer.Calibration) (whose optimizer.Coverage, share flo
 	}
 }
 
-// milliseconds is a quantile of what asks took.
+// milliseconds returns a quantile of what asks took.
 func (g judgedGame) milliseconds(quantile float64) float64 {
 	times := lists.Map(g.Asks, func(t Trial) float64 { return 1000 * t.Seconds })
 	slices.Sort(times)
 	return times[int(quantile*float64(len(times)-1)+0.5)]
 }
 
-// Verdict says what became of the recommendation.
+// Verdict judges a recommendation.
 type Verdict string
 
-// Best is what cannot be told from the best feasible value: within 1e-9 of it among rows of a
-// table, within 1 % of it on a continuous space.
 const (
-	RecommendedBest       Verdict = "best"
+	RecommendedBest       Verdict = "best" // within 1e-9 of the best feasible value of a table, 1 % on a continuous space
 	RecommendedOther      Verdict = "feasible"
 	RecommendedInfeasible Verdict = "infeasible"
 	RecommendedNone       Verdict = "none"
 )
 
-// recommended is the trial that is recommended at a look, if any.
+// recommended returns the trial that is recommended at a look, if any.
 func (g judgedGame) recommended(at Look) (t Trial, any bool) {
 	if at.Recommended == 0 {
 		return t, false
@@ -275,7 +273,7 @@ func (g judgedGame) recommended(at Look) (t Trial, any bool) {
 	return g.trials()[at.Recommended-1], true
 }
 
-// verdict judges what is recommended by the truth.
+// verdict judges what is recommended by its truth.
 func (g judgedGame) verdict(at Look) Verdict {
 	t, any := g.recommended(at)
 	within := 1e-9
@@ -293,8 +291,8 @@ func (g judgedGame) verdict(at Look) Verdict {
 	return RecommendedOther
 }
 
-// kept is the share of the best that is recommended, over that of the best feasible trial so far: 0
-// where nothing is recommended, or what breaks a limit; NaN where nothing feasible was found.
+// kept returns the share of the best that is recommended, over that of the best feasible trial so
+// far: 0 if nothing is recommended, or what breaks a limit; NaN if nothing feasible was found.
 func (g judgedGame) kept(at Look) float64 {
 	best := slices.Max(append(lists.Map(g.trials()[:at.Trials], g.share), 0))
 	if !g.Scale.Any || best == 0 {
@@ -304,8 +302,8 @@ func (g judgedGame) kept(at Look) float64 {
 	return g.share(t) / best
 }
 
-// lost is the distance of what is recommended from the best there is, +∞ where it breaks a limit or
-// there is none.
+// lost returns the distance of what is recommended from the best there is, +∞ if it breaks a limit
+// or there is none.
 func (g judgedGame) lost(at Look) float64 {
 	if !g.Scale.Any {
 		return math.NaN()
@@ -316,8 +314,8 @@ func (g judgedGame) lost(at Look) float64 {
 	return math.Inf(1)
 }
 
-// held is the share of the looks whose interval of the best value holds it; NaN where the best is
-// not known, or no interval was told.
+// held returns the share of the looks whose interval of the best value contains it; NaN if the best
+// is not known, or no interval was given.
 func (g judgedGame) held() float64 {
 	inside, all := 0.0, 0.0
 	for _, at := range g.Looks {
@@ -329,13 +327,13 @@ func (g judgedGame) held() float64 {
 	return inside / all
 }
 
-// enough are the looks at which little was said to be left.
+// enough returns the looks at which little was said to be left.
 func (g judgedGame) enough() []Look {
 	return slices.DeleteFunc(slices.Clone(g.Looks), func(at Look) bool { return !at.Enough })
 }
 
-// mistaken is the share of them at which more was left, by the truth of what was recommended; NaN
-// where it was never said.
+// mistaken returns the share of them at which more was left, by the truth of what was recommended;
+// NaN if it was never said.
 func (g judgedGame) mistaken() float64 {
 	wrong := 0.0
 	for _, at := range g.enough() {
@@ -344,8 +342,8 @@ func (g judgedGame) mistaken() float64 {
 	return wrong / float64(len(g.enough()))
 }
 
-// stopped is the share of the best that a lab has which stops when it is told that little is left,
-// and at the end where it never is.
+// stopped returns the share of the best for a lab that stops when it is told that little is left,
+// and at the end if it never is.
 func (g judgedGame) stopped() float64 {
 	t, any := g.recommended(append(g.enough(), g.end())[0])
 	if !any || !g.Scale.Any {
@@ -354,7 +352,7 @@ func (g judgedGame) stopped() float64 {
 	return g.share(t)
 }
 
-// values are one figure of many games.
+// values returns one figure of many games.
 func (f Figure) values(games []judgedGame) []float64 {
 	return lists.Map(games, f.Of)
 }

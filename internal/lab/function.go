@@ -12,15 +12,14 @@ import (
 	"headroom/internal/study/design"
 )
 
-// function is a problem with a known optimum in the words of a study: a laboratory that answers by
-// itself.
+// function is a problem with a known optimum in the terms of a study: a simulated lab.
 type function struct {
 	problem problems.Problem
 	in      *problems.Instance
 	words   problems.Laboratory
 }
 
-// newFunction settles the words of an instance; one without names and units has the plainest.
+// newFunction returns an instance with its names and units, or with plain ones if it has none.
 func newFunction(p problems.Problem, in *problems.Instance) function {
 	if in.Lab != nil {
 		return function{p, in, *in.Lab}
@@ -29,8 +28,8 @@ func newFunction(p problems.Problem, in *problems.Instance) function {
 		LimitUnits: make([]string, len(in.Limits)), Levels: make([]float64, len(in.Limits))}}
 }
 
-// functions are the problems that bring no prior of their own, settled once: some are drawn, or
-// look for their best arm.
+// functions are the problems without a prior of their own. They are made once, since some are drawn
+// or search for their best arm.
 var functions = sync.OnceValue(func() []function {
 	var list []function
 	for _, p := range problems.Menu() {
@@ -48,14 +47,14 @@ func init() {
 	design.ProvideSimulatedLabs(sync.OnceValue(func() []design.SimulatedLab { return append(labs(true), labs(false)...) }))
 }
 
-// Name is that of the problem, as it is asked for.
+// Name returns the problem's name.
 func (f function) Name() string { return f.problem.Name }
 
-// Summary says what it tests.
+// Summary says what the problem tests.
 func (f function) Summary() string { return f.problem.Summary }
 
-// Study is the definition with who answers, the rounds that are usually played, and the algorithm
-// that is made for what the problem does.
+// Study returns the definition with the simulated lab, the usual number of rounds, and the
+// algorithm that suits the problem.
 func (f function) Study() design.Definition {
 	d := f.definition()
 	d.SimulatedLab, d.Algorithm.Horizon = f.problem.Name, f.problem.Horizon
@@ -70,11 +69,11 @@ func (f function) Study() design.Definition {
 	return d
 }
 
-// definition is what a lab would write down of the problem, without algorithm, model and seed.
+// definition returns what a lab would write down of the problem, without algorithm, model and seed.
 func (f function) definition() design.Definition {
 	d := design.Definition{Name: f.words.Title, Objective: design.Objective{Metric: f.words.Objective, Unit: f.words.Unit, Direction: "maximize"}}
 	var names []string
-	least, most := 100.0, 100.0 // that the axes leave of a mixture
+	least, most := 100.0, 100.0 // range of the remainder of a mixture
 	for i, a := range f.in.Axes {
 		p := design.Parameter{Name: a.Name, Type: design.Real, Low: &a.Low, High: &a.High, Unit: f.words.AxisUnits[i]}
 		switch {
@@ -102,7 +101,7 @@ func (f function) definition() design.Definition {
 	return d
 }
 
-// settings are the parameters at a point of the problem.
+// settings returns the parameters at a point of the problem.
 func (f function) settings(x []float64) design.Settings {
 	at, left := design.Settings{}, 100.0
 	for i, a := range f.in.Axes {
@@ -119,8 +118,8 @@ func (f function) point(at design.Settings) []float64 {
 	return lists.Map(f.in.Axes, func(a problems.Axis) float64 { return at[a.Name].Number })
 }
 
-// metrics are those that are read, the objective's and the limits', in the order of the problem's
-// noise.
+// metrics returns the metrics that are read, the objective's and the limits', in the order of the
+// problem's noise.
 func (f function) metrics() []string {
 	if f.in.Given != nil {
 		return []string{f.words.Objective}
@@ -128,7 +127,7 @@ func (f function) metrics() []string {
 	return append([]string{f.words.Objective}, f.in.Limits...)
 }
 
-// Truth is every metric's value at the settings in a trial, without noise.
+// Truth returns every metric's value at settings in a trial, without noise.
 func (f function) Truth(number int, at design.Settings) map[string]float64 {
 	x := f.point(at)
 	truth := Values{f.words.Objective: f.in.Reward(number, x)}
@@ -138,10 +137,10 @@ func (f function) Truth(number int, at design.Settings) map[string]float64 {
 	return truth
 }
 
-// Best are the best settings within the limits.
+// Best returns the best settings within the limits.
 func (f function) Best(number int) design.Settings { return f.settings(f.in.Optimum(number).Point) }
 
-// Read is a reading of every metric that is read, and how late each comes.
+// Read returns a reading of every metric that is read, and how late each comes.
 func (f function) Read(number int, at design.Settings, random *rand.Rand) map[string]design.SimulatedReading {
 	truth, x, read := f.Truth(number, at), f.point(at), map[string]design.SimulatedReading{}
 	for k, name := range f.metrics() {
@@ -154,7 +153,7 @@ func (f function) Read(number int, at design.Settings, random *rand.Rand) map[st
 	return read
 }
 
-// Brings is the number from which the limits of a trial follow, where they are known before it.
+// Brings returns the number from which the limits of a trial follow, if they are known before it.
 func (f function) Brings(random *rand.Rand) design.Brought {
 	if f.in.Given == nil {
 		return design.Brought{}
@@ -162,7 +161,7 @@ func (f function) Brings(random *rand.Rand) design.Brought {
 	return design.Brought{Context: map[string]float64{f.in.Given.Number: f.in.Given.Draw(random)}}
 }
 
-// StdDev is the standard deviation of a reading of each metric, as the problem declares it.
+// StdDev returns the standard deviation of a reading of each metric, as the problem declares it.
 func (f function) StdDev() map[string]float64 {
 	sd := map[string]float64{}
 	for k, name := range f.metrics() {
@@ -171,7 +170,7 @@ func (f function) StdDev() map[string]float64 {
 	return sd
 }
 
-// draw takes settings uniformly, on their steps; of arms, different ones.
+// draw returns uniform random settings on their steps; of arms, different ones.
 func (f function) draw(count int, random *rand.Rand) []design.Settings {
 	if f.in.Arms != nil {
 		return drawDifferent(f.definition().Candidates, count, random)
@@ -191,7 +190,7 @@ func (f function) draw(count int, random *rand.Rand) []design.Settings {
 	return list
 }
 
-// asProblem is the experiment with the problem's truth. Readings carry its own noise.
+// asProblem returns the problem to rehearse, whose readings carry its own noise.
 func (f function) asProblem() (*Problem, error) {
 	best := f.in.Optimum(1)
 	p := &Problem{

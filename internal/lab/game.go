@@ -28,14 +28,14 @@ type Game struct {
 	Batch     int // trials asked for at once; their results are told before the next request
 	Delay     int // further requests before the results of one are told
 	Noise     Noise
-	Told      Told // of the standard deviation of a reading
+	Told      Told
 	Mishaps   Mishaps
 	Seed      uint64
 	Outside   *Outside // plays in place of the service, whose algorithm and model it ignores
 }
 
-// Key names a game by everything that decides how it goes: its configuration, the truth it plays
-// against, the engine, and the program, which tells builds of one engine apart.
+// Key identifies a game by everything that decides how it goes: its configuration, the truth, the
+// engine, and the program, which distinguishes builds with the same engine.
 func (g Game) Key(program string) (string, error) {
 	engine := optimizer.Engine
 	if g.Outside != nil {
@@ -50,7 +50,7 @@ func (g Game) Key(program string) (string, error) {
 	}{engine, program, g.Problem.fingerprint, g.definition(), g.Start, g.Asks, g.Batch, g.Delay, g.Noise, g.Told, g.Mishaps})
 }
 
-// definition is the study that is played.
+// definition returns the study that is played.
 func (g Game) definition() design.Definition {
 	d := g.Problem.Study
 	horizon := d.Algorithm.Horizon
@@ -61,7 +61,7 @@ func (g Game) definition() design.Definition {
 	return d
 }
 
-// Check tells what is wrong with a game without playing it.
+// Check reports what is wrong with a game.
 func (g Game) Check() error {
 	switch {
 	case g.Start < 0 || g.Start > 1000:
@@ -92,7 +92,7 @@ func (g Game) Check() error {
 	return err
 }
 
-// checkDemo refuses what the demo's lab does not do.
+// checkDemo refuses what the demo's simulated lab does not do.
 func (g Game) checkDemo() error {
 	if g.Problem.Study.SimulatedLab == "" {
 		return nil
@@ -103,11 +103,11 @@ func (g Game) checkDemo() error {
 	return nil
 }
 
-// cacheBytes bounds what one game keeps of its past.
+// cacheBytes is the size of the service's cache in a game.
 const cacheBytes = 64 << 20
 
-// Play plays the game on a ledger in memory, or with the program outside. asked, when not nil, is
-// called after every ask.
+// Play plays the game with the service on a ledger in memory, or with the program outside. asked,
+// if not nil, is called after every ask.
 func (g Game) Play(ctx context.Context, asked func()) (*Record, error) {
 	if g.Outside != nil {
 		return g.playOutside(ctx, asked)
@@ -133,9 +133,9 @@ func (g Game) PlayOn(ctx context.Context, service *study.Service, asked func()) 
 // studyPlayer is a player of whole studies.
 type studyPlayer interface {
 	player[*ledger.Trial]
-	// begin takes the rows that were measured before the first ask, and what was read in them.
+	// begin takes the rows that were measured before the first ask, and their results.
 	begin(ctx context.Context, rows []*ledger.Trial, results []outcome) error
-	// judge adds what is said of the game at its end.
+	// judge adds what the player says in the end to the record.
 	judge(ctx context.Context, record *Record) error
 }
 
@@ -157,10 +157,10 @@ func (g Game) playWith(ctx context.Context, p studyPlayer, asked func()) (*Recor
 	return b.record, p.judge(ctx, b.record)
 }
 
-// studyWorld is a game under way, the world of those who play it.
+// studyWorld is the laboratory of a game under way.
 type studyWorld struct {
 	Game
-	visits map[string]int // how often a setting was tried or asked for
+	visits map[string]int // by keyOf, how often settings were measured
 	tried  []design.Settings
 	record *Record
 }
@@ -169,7 +169,7 @@ func (g Game) newWorld() *studyWorld {
 	return &studyWorld{Game: g, visits: map[string]int{}, record: &Record{Seed: g.Seed}}
 }
 
-// measure reads a setting once more.
+// measure reads settings once more.
 func (b *studyWorld) measure(at design.Settings) Trial {
 	key := keyOf(at)
 	truth := b.Problem.truth(at)
@@ -184,7 +184,7 @@ func (b *studyWorld) measure(at design.Settings) Trial {
 	return t
 }
 
-// rows measures rows drawn by seed, as a lab brings what it has measured before.
+// rows measures rows drawn by the seed, as a lab brings what it has measured before.
 func (b *studyWorld) rows() (rows []*ledger.Trial, results []outcome) {
 	for _, at := range b.Problem.draw(b.Start, rand.New(rand.NewPCG(b.Seed, 0))) {
 		t := b.measure(at)
@@ -195,7 +195,7 @@ func (b *studyWorld) rows() (rows []*ledger.Trial, results []outcome) {
 	return rows, results
 }
 
-// visit measures where a trial says, unless the study's own lab has answered it.
+// visit measures a trial, unless the study's own simulated lab has answered it.
 func (b *studyWorld) visit(chosen *ledger.Trial, seconds float64, tell func(late int, o outcome)) {
 	nth := b.visits[keyOf(chosen.Parameters)]
 	t := b.measure(chosen.Parameters)
@@ -223,7 +223,8 @@ func (b *studyWorld) visit(chosen *ledger.Trial, seconds float64, tell func(late
 	b.record.Asks = append(b.record.Asks, t)
 }
 
-// improvement is that of a decision, nil where it has none, or the objective is the same everywhere.
+// improvement returns that of a decision, nil if it has none or the objective is the same
+// everywhere.
 func (b *studyWorld) improvement(d *ledger.Decision, here Values) *Improvement {
 	spread := b.Problem.Spread[b.Problem.Study.Objective.Metric]
 	if d.ExpectedImprovement == nil || spread == 0 {
@@ -233,7 +234,7 @@ func (b *studyWorld) improvement(d *ledger.Decision, here Values) *Improvement {
 	return &Improvement{Said: *d.ExpectedImprovement / spread, True: max(0, b.Problem.reward(here)-b.Problem.reward(best)) / spread}
 }
 
-// resultsOf is what a lab says of some metrics of a trial.
+// resultsOf returns the readings of some metrics of a trial.
 func resultsOf(number int, t Trial, of []string) outcome {
 	metrics := map[string]ledger.Reading{}
 	for _, name := range of {
@@ -270,31 +271,30 @@ func (g Game) playOutside(ctx context.Context, asked func()) (*Record, error) {
 	return record, c.end()
 }
 
-// Case is a game that an algorithm and a seed complete.
+// Case is a game without algorithm and seed.
 type Case struct {
 	Name string
 	Game
-	// Untold names the case that differs in that nothing is told of the standard deviation of a
-	// reading; "" where there is none.
+	// Untold names the same case without told standard deviations, "" if there is none.
 	Untold string
 }
 
-// player decides where to measure: the optimizer, a study on the service, a program outside, or an
-// opponent that only simulations have. A choice is said in the words of its world.
+// player chooses what to measure: the optimizer, a study on the service, a program outside, or an
+// opponent that only simulations have.
 type player[Choice any] interface {
 	choose(ctx context.Context, count int) ([]Choice, error)
-	// learn takes in what came of trials since the request before; perhaps nothing.
+	// learn takes the outcomes since the request before, perhaps none.
 	learn(ctx context.Context, told []outcome) error
 }
 
-// world is what is measured. visit carries out a choice, which took so many seconds, and says what
-// came of it, and so many requests late.
+// world is what is measured. visit carries out a choice, which took so many seconds, and reports
+// outcomes, each so many requests late.
 type world[Choice any] interface {
 	visit(at Choice, seconds float64, tell func(late int, o outcome))
 }
 
-// play asks for trials, so many at once, until there are as many as wanted, and tells the player
-// what came of them when it is due. It returns what is still to be told, in its order. step, when
+// play requests trials, batch at once, until there are as many as wanted, and tells the player the
+// outcomes when they are due. It returns those that are still to be told, in their order. step, if
 // not nil, is called after every trial.
 func play[Choice any](ctx context.Context, w world[Choice], p player[Choice], trials, batch int, step func()) ([][]outcome, error) {
 	due := map[int][]outcome{}
@@ -328,94 +328,89 @@ func play[Choice any](ctx context.Context, w world[Choice], p player[Choice], tr
 type Trial struct {
 	Settings design.Settings `json:"settings"`
 	Read     Values          `json:"read"`
-	Told     Values          `json:"told,omitempty"` // standard deviations told with it
+	Told     Values          `json:"told,omitempty"` // standard deviations
 	Truth    Values          `json:"truth"`
 	Feasible bool            `json:"feasible"`         // in truth
 	Failed   ledger.Cause    `json:"failed,omitempty"` // "" where it did not
 	Late     []string        `json:"late,omitempty"`   // metrics told with the next results
 	Unread   []string        `json:"unread,omitempty"` // metrics never told
-	Known    bool            `json:"known"`            // the setting, or one that is nearly the same, had been tried or asked for before
+	Known    bool            `json:"known"`            // the same settings, or nearly the same, were measured before
 	Reason   string          `json:"reason,omitempty"`
-	Chance   *float64        `json:"chance,omitempty"` // said to keep every limit, where one was
+	Chance   *float64        `json:"chance,omitempty"` // predicted probability that every limit is kept
 	Seconds  float64         `json:"seconds"`          // its share of the request
-	// Improvement over the trial that it was compared with, where one was said.
+	// Improvement is over the trial that it was compared with, if one was predicted.
 	Improvement *Improvement `json:"improvement,omitempty"`
 }
 
-// Improvement is by how much a trial was said to better the objective of another, on average, and
-// by how much it does, 0 where it does not, in standard deviations of the objective over the
-// settings.
+// Improvement is the expected improvement of the objective that was predicted for a trial, and the
+// true one, 0 if there is none, in standard deviations of the objective over the settings.
 type Improvement struct {
 	Said float64 `json:"said"`
 	True float64 `json:"true"`
 }
 
-// found tells of a trial whose settings could be used.
+// found reports whether the trial's settings can be used.
 func (t Trial) found() bool { return t.Feasible && t.Failed == "" }
 
-// outside tells of a trial that ran outside a limit: nothing is measured in one that fails.
+// outside reports whether the trial ran outside a limit; nothing is measured in one that fails.
 func (t Trial) outside() bool { return !t.Feasible && t.Failed == "" }
 
-// repeats tells of a trial at settings that had been tried or asked for.
+// repeats reports whether the settings were measured before.
 func (t Trial) repeats() bool { return t.Known }
 
 func (t Trial) fails() bool { return t.Failed != "" }
 
-// toldAtOnce are the metrics that are neither late nor lost.
+// toldAtOnce returns the metrics that are neither late nor lost.
 func (t Trial) toldAtOnce(metrics []string) []string {
 	return slices.DeleteFunc(slices.Clone(metrics), func(m string) bool { return slices.Contains(t.Late, m) || slices.Contains(t.Unread, m) })
 }
 
-// Record is a game played.
+// Record is a finished game.
 type Record struct {
 	Seed  uint64  `json:"seed"`
 	Start []Trial `json:"start"`
 	Asks  []Trial `json:"asks"`
-	Looks []Look  `json:"looks"` // at what the product says, the last at the end
+	Looks []Look  `json:"looks"` // the last at the end
 	// Shown is the calibration that the product shows at the end, by metric.
-	Shown map[string]optimizer.Calibration `json:"shown"`
-	// Drifted are the metrics of which a drift was signalled at some time.
-	Drifted []string `json:"drifted,omitempty"`
+	Shown   map[string]optimizer.Calibration `json:"shown"`
+	Drifted []string                         `json:"drifted,omitempty"` // metrics of which a drift was signalled at some time
 }
 
-// trials are all trials by number, from 1.
+// trials returns all trials by number, from 1.
 func (r *Record) trials() []Trial { return slices.Concat(r.Start, r.Asks) }
 
-// end is the last look.
+// end returns the last look.
 func (r *Record) end() Look { return r.Looks[len(r.Looks)-1] }
 
-// lookAt are the numbers of trials after which somebody looks at the study, before the end.
+// lookAt lists the numbers of trials after which somebody looks at the study, besides the end.
 var lookAt = []int{12, 24, 40}
 
-// Look is what the product says when a study has so many trials, those that are waiting among them.
+// Look is what the product says when a study has so many trials, including those that are waiting.
 type Look struct {
 	Trials int `json:"trials"`
-	// Recommended is the trial recommended: the start's come first, counted from 1; 0 for none.
-	Recommended int `json:"recommended"`
-	// Risk is the chance said that it breaks a limit; nil where none was said.
-	Risk *float64 `json:"risk,omitempty"`
-	// Best is the interval said to hold the best value within the limits; nil where nothing was
-	// said.
-	Best *optimizer.BestRange `json:"best,omitempty"`
-	// Enough tells that it was said that little is left to gain, no more than Little, in the
-	// objective's unit.
+	// Recommended is the number of the recommended trial, counted from 1 with the start's first; 0
+	// for none.
+	Recommended int                  `json:"recommended"`
+	Risk        *float64             `json:"risk,omitempty"` // predicted probability that it breaks a limit
+	Best        *optimizer.BestRange `json:"best,omitempty"` // interval of the best value within the limits
+	// Enough tells that no more than Little, in the objective's unit, was said to be left to gain.
 	Enough bool    `json:"enough,omitempty"`
 	Little float64 `json:"little,omitempty"`
 }
 
-// outcome is what came of a trial: readings, some of them perhaps later than others, or that it
-// failed.
+// outcome is what came of a trial: readings, of which some may come later than others, or a
+// failure.
 type outcome struct {
 	study.NumberedTelling
 	Failed ledger.Cause `json:"failed,omitempty"`
 }
 
-// outcomeWith is the outcome of a trial that was read.
+// outcomeWith returns the outcome of a trial that was read.
 func outcomeWith(number int, metrics map[string]ledger.Reading) outcome {
 	return outcome{NumberedTelling: study.NumberedTelling{Number: number, Telling: ledger.Telling{Metrics: metrics}}}
 }
 
-// readingsIn are all readings of outcomes, by metric.
+// readingsIn returns all readings of outcomes by metric.
 func readingsIn(told []outcome) Values {
 	all := Values{}
 	for _, o := range told {

@@ -12,10 +12,8 @@ import (
 	"headroom/internal/study/design"
 )
 
-// Made-up tables. Each is a kind of laboratory; its draws differ in everything that chance decides,
-// so that many of a kind can be played: "made-mixed" is draw 1, "made-mixed-7" draw 7.
-
-// tableKind is a kind of made-up table.
+// tableKind is a kind of made-up table. Its draws differ in everything that chance decides, so that
+// many can be played: "made-mixed" is draw 1, "made-mixed-7" draw 7.
 type tableKind struct {
 	name       string
 	summary    string
@@ -28,8 +26,8 @@ type tableKind struct {
 	mixture    int  // the first parameters share a total of 1
 }
 
-// limitSpec is a limit's metric: the share of settings within it, and how far it pulls against the
-// objective (their correlation).
+// limitSpec is a limit's metric: the share of settings within it, and its correlation with the
+// objective.
 type limitSpec struct {
 	share, correlation float64
 }
@@ -76,7 +74,7 @@ func unitParameters(count int) []design.Parameter {
 	return lists.Of(count, func(i int) design.Parameter { return realParameter(fmt.Sprintf("x%d", i+1), 0, 1) })
 }
 
-// make draws the table.
+// make draws a table.
 func (k tableKind) make(name string, draw uint64) (*Problem, error) {
 	random := rand.New(rand.NewPCG(draw, 7))
 	points := k.points(random)
@@ -109,7 +107,7 @@ func (k tableKind) make(name string, draw uint64) (*Problem, error) {
 	return p, err
 }
 
-// yield turns a standardised score into a yield between 0 and 100.
+// yield turns a standardised score into a yield from 0 to 100.
 func (k tableKind) yield(z float64) float64 {
 	if k.plateau {
 		return math.Round(math.Max(0, math.Min(100, 25+100*(z-0.5))))
@@ -117,8 +115,8 @@ func (k tableKind) yield(z float64) float64 {
 	return 100 / (1 + math.Exp(1-1.2*z))
 }
 
-// readingsOf are the rows of a setting, and their standard deviation. Where there are several they
-// spread by 2 to 60 % of the truth, another share at each setting.
+// readingsOf returns the rows of settings, and their standard deviation. Several rows spread by 2
+// to 60 % of the truth, another share at each settings.
 func (k tableKind) readingsOf(at design.Settings, truth Values, random *rand.Rand) (rows []Row, sd Values) {
 	if k.readings == 1 {
 		return []Row{{at, truth}}, nil
@@ -136,8 +134,8 @@ func (k tableKind) readingsOf(at design.Settings, truth Values, random *rand.Ran
 	return rows, sd
 }
 
-// threshold lies halfway between two costs, with a share of them below it; below all of them for a
-// share of 0.
+// threshold returns a threshold halfway between two costs, with a share of them below it; for a
+// share of 0 it is below all of them.
 func threshold(costs []float64, share float64) float64 {
 	sorted := slices.Sorted(slices.Values(costs))
 	n := int(share * float64(len(sorted)))
@@ -147,7 +145,7 @@ func threshold(costs []float64, share float64) float64 {
 	return (sorted[n-1] + sorted[n]) / 2
 }
 
-// points are the settings in unit coordinates, a category's being its index.
+// points returns the settings in unit coordinates, a category's being its index.
 func (k tableKind) points(random *rand.Rand) [][]float64 {
 	if k.rows == 0 {
 		return k.factorial()
@@ -165,8 +163,8 @@ func (k tableKind) points(random *rand.Rand) [][]float64 {
 	return points
 }
 
-// onSimplex makes shares of a total of 1, in thousandths, uniformly: the gaps between sorted
-// uniform numbers.
+// onSimplex turns uniform numbers into shares of a total of 1, in thousandths, uniformly
+// distributed: the gaps between the sorted numbers.
 func onSimplex(u []float64) {
 	ends := append(slices.Clone(u[1:]), 1)
 	slices.Sort(ends)
@@ -177,7 +175,7 @@ func onSimplex(u []float64) {
 	}
 }
 
-// factorial is every combination of levels and choices.
+// factorial returns every combination of levels and choices.
 func (k tableKind) factorial() [][]float64 {
 	values := make([][]float64, len(k.parameters))
 	for i, p := range k.parameters {
@@ -208,7 +206,7 @@ func (k tableKind) settings(u []float64) design.Settings {
 	return s
 }
 
-// rounded keeps four significant digits, as people write settings.
+// rounded returns x with four significant digits, as people write settings.
 func rounded(x float64) float64 {
 	if x == 0 {
 		return 0
@@ -223,8 +221,8 @@ func rounded(x float64) float64 {
 //	f(u) = Σ_w h_w cos(φ_w + Σ_k a_wk(u_k)),
 //
 // where a_wk is linear in a number and any value of a category. The first waves depend on one
-// parameter each and are the highest, as main effects are in most laboratories; at most matters
-// parameters have an influence.
+// parameter each and are the highest, as main effects are in most laboratories; at most influential
+// parameters have an effect.
 type surface struct{ waves []wave }
 
 type wave struct {
@@ -257,7 +255,7 @@ func newSurface(parameters []design.Parameter, random *rand.Rand) surface {
 	return s
 }
 
-// newWave depends on the parameters in on.
+// newWave returns a random wave that depends on the parameters in on.
 func newWave(parameters []design.Parameter, on []int, height, slope, offset float64, random *rand.Rand) wave {
 	w := wave{
 		height: height * random.NormFloat64(), phase: 2 * math.Pi * random.Float64(),
@@ -288,7 +286,7 @@ func (s surface) at(u []float64) float64 {
 	return sum
 }
 
-// standardised are the values at points, with mean 0 and standard deviation 1.
+// standardised returns the values at points, with mean 0 and standard deviation 1.
 func standardised(points [][]float64, s surface) []float64 {
 	values := lists.Map(points, s.at)
 	centre, size := mean(values), deviation(values)

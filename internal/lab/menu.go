@@ -32,8 +32,8 @@ func Menu() []Listed {
 	return list
 }
 
-// Find makes the problem of that name. A made-up table may be followed by the number of its draw,
-// as in made-mixed-7.
+// Find returns the problem of that name. The name of a made-up table may be followed by the number
+// of its draw, as in made-mixed-7.
 func Find(name string) (*Problem, error) {
 	var names []string
 	for _, l := range Menu() {
@@ -83,8 +83,8 @@ func newCrash() (*Problem, error) {
 
 const demoName = "demo"
 
-// newDemo is the reaction that the demo study's own simulated lab answers, rather than this
-// package: a rehearsal of it goes as the page's does.
+// newDemo returns the reaction of the demo study, which that study's own simulated lab answers
+// instead of this package: a rehearsal of it goes as the page's does.
 func newDemo() (*Problem, error) {
 	p, err := Find("reaction")
 	if err != nil {

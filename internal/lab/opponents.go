@@ -33,8 +33,8 @@ var opponents = map[string]opponent{
 	"oco-bandit": {[]string{"step", "exploration"}, newOCO},
 }
 
-// check tells what is wrong with an experiment for the opponent, or its settings, all of them
-// positive numbers.
+// check returns the settings of an opponent, all of them positive numbers, or what is wrong with
+// them or the experiment.
 func (o opponent) check(e Experiment, in *problems.Instance) (settings map[string]float64, err error) {
 	if in.Arms != nil || in.Given != nil || in.Matrix != nil || in.Stepped() {
 		return nil, fmt.Errorf("%s plays continuous problems without steps or a grid, with limits that are learned from readings", e.Algorithm)
@@ -104,7 +104,7 @@ func onSphere(random *rand.Rand, d int) []float64 {
 	return u
 }
 
-// learn moves once both ends of the ray are read.
+// learn moves the point once both ends of the ray are read.
 func (p *oco) learn(_ context.Context, told []outcome) error {
 	readings := readingsIn(told)
 	if p.second = !p.second; p.second {
@@ -201,7 +201,7 @@ func (p *admmbo) choose(ctx context.Context, _ int) ([]decision, error) {
 	return []decision{{place: optimizer.Place{U: p.in.Unit(p.place), Arm: -1}}}, nil
 }
 
-// quadratic is the step's known term at a point.
+// quadratic returns the step's known term at a point.
 func (p *admmbo) quadratic(at []float64) float64 {
 	sum, m := 0.0, float64(len(p.z))
 	if p.step > 0 {
@@ -221,7 +221,7 @@ func (p *admmbo) quadratic(at []float64) float64 {
 	return m * p.rho / 2 * sum
 }
 
-// function is the data of the step's function.
+// function returns the data of the step's function.
 func (p *admmbo) function() *admmData {
 	if p.step == 0 {
 		return &p.objective
@@ -229,7 +229,7 @@ func (p *admmbo) function() *admmData {
 	return &p.limits[p.step-1]
 }
 
-// contribution is what a reading adds to the step's goal beside the quadratic.
+// contribution returns what a reading adds to the step's goal besides the quadratic.
 func (p *admmbo) contribution(value float64) float64 {
 	if p.step == 0 {
 		return value
@@ -237,7 +237,7 @@ func (p *admmbo) contribution(value float64) float64 {
 	return indicator(value > 0)
 }
 
-// incumbent is the evaluated point with the least value of the step's goal, from readings.
+// incumbent returns the evaluated point with the least value of the step's goal, from readings.
 func (p *admmbo) incumbent() (at []float64, value float64) {
 	value = math.Inf(1)
 	f := p.function()
@@ -249,7 +249,7 @@ func (p *admmbo) incumbent() (at []float64, value float64) {
 	return at, value
 }
 
-// mostPromising maximises the step's expected improvement.
+// mostPromising returns the candidate with the largest expected improvement of the step.
 func (p *admmbo) mostPromising(ctx context.Context) ([]float64, error) {
 	f := p.function()
 	if len(f.points) == 0 {
@@ -270,7 +270,7 @@ func (p *admmbo) mostPromising(ctx context.Context) ([]float64, error) {
 	return at, nil
 }
 
-// improvement is the expected excess of room over the step's contribution: E[room − f]⁺ of a
+// improvement returns the expected excess of room over the step's contribution: E[room − f]⁺ of a
 // normal, or of an indicator.
 func (p *admmbo) improvement(room, mean, sd float64) float64 {
 	switch {
@@ -302,7 +302,7 @@ func (p *admmbo) learn(_ context.Context, told []outcome) error {
 	return nil
 }
 
-// finishStep takes the incumbent over and goes on to the next step or sweep.
+// finishStep adopts the incumbent and goes on to the next step or sweep.
 func (p *admmbo) finishStep() {
 	at, _ := p.incumbent()
 	if p.step == 0 {

@@ -17,8 +17,8 @@ import (
 )
 
 // Outside is a program that plays in place of the service, so that other tools meet the same rows,
-// the same noise and the same judge. It says and is told lines of JSON; docs/comparison.md
-// describes them.
+// the same noise and the same judge. It exchanges lines of JSON, which docs/comparison.md
+// describes.
 type Outside struct {
 	// Name is what the program calls itself, with the versions that decide how it plays.
 	Name     string
@@ -26,11 +26,11 @@ type Outside struct {
 	patience time.Duration // for one answer
 }
 
-// outsidePatience is far beyond what an answer takes: a program that gives none at all must not
-// hold up a rehearsal for ever.
+// outsidePatience is far beyond what an answer takes: a program that gives none must not block a
+// rehearsal forever.
 const outsidePatience = 10 * time.Minute
 
-// longestAnswer in bytes; 50 settings of 100 parameters need a tenth of it.
+// longestAnswer is a length in bytes; 50 settings of 100 parameters need a tenth of it.
 const longestAnswer = 1 << 20
 
 // NewOutside starts a command, its words separated by spaces, to learn what it calls itself.
@@ -52,9 +52,9 @@ func newOutside(ctx context.Context, command []string, patience time.Duration) (
 	return o, c.end()
 }
 
-// key names what decides how a game with the program goes, beside the study: what it calls itself,
-// and the rows to start from with their readings, by which a change of the problem's truth or noise
-// shows, since neither engine nor build of this program is in the key.
+// key identifies what decides how a game with the program goes besides the study: its command and
+// name, and the rows to start from with their readings. These show a change of the problem's truth
+// or noise, since neither engine nor build of this program is in the key.
 func (o *Outside) key(start []outcome) string {
 	text, err := json.Marshal([]any{o.command, o.Name, start})
 	if err != nil {
@@ -63,16 +63,16 @@ func (o *Outside) key(start []outcome) string {
 	return string(text)
 }
 
-// outsidePlayer is a study in the hands of the program outside.
+// outsidePlayer plays a study with the program outside.
 type outsidePlayer struct {
 	*conversation
 	compiled *design.Compiled
-	trials   int     // placed so far
+	trials   int     // chosen so far
 	next     message // what it has not been told yet
 }
 
-// message is what it is told, and asked: for Ask places, or for what it recommends where that is 0.
-// Only the first has a study.
+// message is what the program is told and asked: for Ask settings, or for its recommendation if
+// that is 0. Only the first message has a study.
 type message struct {
 	Study  *design.Definition `json:"study,omitempty"`
 	Trials []outcome          `json:"trials"`
@@ -132,7 +132,7 @@ func (o *outsidePlayer) judge(_ context.Context, record *Record) error {
 	return nil
 }
 
-// ask sends what is new and waits for the answer.
+// ask sends what is new and reads the answer.
 func (o *outsidePlayer) ask(count int, answer any) error {
 	defer o.startTimeout().Stop()
 	o.next.Ask = count
@@ -143,7 +143,7 @@ func (o *outsidePlayer) ask(count int, answer any) error {
 	return o.readAnswer(answer)
 }
 
-// conversation is with a program under way.
+// conversation is an exchange with a running program.
 type conversation struct {
 	name     string
 	program  *exec.Cmd
@@ -152,10 +152,10 @@ type conversation struct {
 	stderr   tailBuffer
 	patience time.Duration
 	stop     context.CancelCauseFunc
-	cause    func() error // of having been stopped
+	cause    func() error // why it was stopped
 }
 
-// start starts the program, which says who it is.
+// start starts the program and reads its name.
 func (o *Outside) start(ctx context.Context) (*conversation, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	c := &conversation{
@@ -209,7 +209,8 @@ func (c *conversation) readAnswer(object any) error {
 	return nil
 }
 
-// startTimeout stops the program when it is waited for in vain, to say something or to listen.
+// startTimeout returns a timer that stops the program if it neither says something nor listens in
+// time.
 func (c *conversation) startTimeout() *time.Timer {
 	return time.AfterFunc(c.patience, func() { c.stop(fmt.Errorf("nothing was heard from it for %s", c.patience)) })
 }
@@ -225,7 +226,7 @@ func (c *conversation) exitError() error {
 	return errors.New("it ended before the game did")
 }
 
-// end lets the program end, which it must do well.
+// end closes the program's input and waits for it to exit with success.
 func (c *conversation) end() error {
 	defer c.startTimeout().Stop()
 	if err := errors.Join(c.in.Close(), c.program.Wait()); err != nil {
@@ -239,10 +240,11 @@ func (c *conversation) end() error {
 
 func (c *conversation) kill() {
 	c.stop(nil)
-	_ = c.program.Wait() // has been, where it ended well
+	_ = c.program.Wait()
 }
 
-// tailBuffer keeps the last of what is written to it: of a long complaint the end says what is wrong.
+// tailBuffer keeps the end of what is written to it: of a long error message that says what is
+// wrong.
 type tailBuffer struct{ text []byte }
 
 func (e *tailBuffer) Write(text []byte) (int, error) {

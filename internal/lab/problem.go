@@ -1,8 +1,8 @@
-// Package lab is the one laboratory whose truth is known: simulated labs that answer in studies,
-// rehearsals, which play whole studies as a lab would and judge how well they went, and
-// simulations, which play one algorithm round by round. A study is rehearsed by the same service
-// that the server runs, on a ledger in memory, so that every decision is the one the server would
-// have made; the same game and seed go the same way everywhere.
+// Package lab has laboratories whose truth is known: simulated labs that answer in studies;
+// rehearsals, which play whole studies as a lab would and judge how well they went; and
+// simulations, which play one algorithm round by round. A rehearsal runs the service of the server
+// on a ledger in memory, so that every decision is the one that the server would have made. The
+// same game and seed go the same way everywhere.
 package lab
 
 import (
@@ -31,30 +31,26 @@ type Problem struct {
 	Study design.Definition
 	// Scale says how far a value is from the best one that may be used.
 	Scale Scale
-	// Spread is each metric's standard deviation over the settings, the unit of noise that is
-	// added.
+	// Spread is each metric's standard deviation over the settings, the unit of added noise.
 	Spread Values
 
-	fingerprint string // names the truth: two problems with the same fingerprint read the same
+	fingerprint string // identifies the truth: problems with the same fingerprint have the same readings
 	metrics     []string
 	truth       func(at design.Settings) Values
 	read        func(at design.Settings, random *rand.Rand) Values
-	// own is the standard deviation of what read adds to the truth, by metric; nil where nobody
-	// knows it.
-	own  func(at design.Settings) Values
-	draw func(count int, random *rand.Rand) []design.Settings // rows to begin with
-	// fails tells whether a trial fails because of its settings; nil where none does.
-	fails func(at design.Settings) bool
-	// optimum is the best setting of a continuous space; nil where the candidates decide.
-	optimum design.Settings
+	// own returns the standard deviation of what read adds to the truth, by metric; nil if it is
+	// unknown.
+	own     func(at design.Settings) Values
+	draw    func(count int, random *rand.Rand) []design.Settings // rows to begin with
+	fails   func(at design.Settings) bool                        // whether a trial fails because of its settings; nil if none does
+	optimum design.Settings                                      // the best settings of a continuous space; nil with candidates
 }
 
 // Values are numbers by metric.
 type Values = map[string]float64
 
-// complete works out what follows from a problem's study and its truth at settings: every one of a
-// table, a sample of a continuous space. best is the best feasible value where it is known
-// beforehand, NaN where the settings decide.
+// complete sets what follows from a problem's study and its truth at settings: all those of a
+// table, a sample of a continuous space. best is the best feasible value if it is known, else NaN.
 func (p *Problem) complete(settings []design.Settings, best float64) (*Problem, error) {
 	checked, err := p.Study.Check()
 	if err != nil {
@@ -70,20 +66,20 @@ func (p *Problem) complete(settings []design.Settings, best float64) (*Problem, 
 	return p, nil
 }
 
-// sample is drawn in place of all settings of a continuous space.
+// sample returns random settings that stand for all of a continuous space.
 func (p *Problem) sample() []design.Settings {
 	return p.draw(sampleSize, rand.New(rand.NewPCG(1, 0)))
 }
 
-// sampleSize is how many random settings stand for a continuous space when its scale is worked out.
+// sampleSize is the number of random settings that stand for a continuous space.
 const sampleSize = 4096
 
-// feasible tells whether values keep every limit.
+// feasible reports whether values keep every limit.
 func (p *Problem) feasible(v Values) bool {
 	return !slices.ContainsFunc(p.Study.Constraints, func(c design.Constraint) bool { return !c.Holds(v[c.Metric]) })
 }
 
-// reward is the objective, larger is better.
+// reward returns the objective, negated if it is minimised.
 func (p *Problem) reward(v Values) float64 {
 	if p.Study.Objective.Direction == "minimize" {
 		return -v[p.Study.Objective.Metric]
@@ -94,8 +90,8 @@ func (p *Problem) reward(v Values) float64 {
 // sameWithin is the share of a parameter's range within which two settings count as the same.
 const sameWithin = 0.002
 
-// near tells whether two settings are nearly the same: on every axis within a share of its range.
-// Two rows of a table are never.
+// near reports whether two settings are nearly the same: on every axis within sameWithin of its
+// range. Two rows of a table never are.
 func (p *Problem) near(a, b design.Settings) bool {
 	if p.Study.Candidates != nil {
 		return a.Equal(b)
@@ -116,7 +112,7 @@ func (p *Problem) near(a, b design.Settings) bool {
 	return true
 }
 
-// keyOf names a setting.
+// keyOf returns settings as text, to index by.
 func keyOf(at design.Settings) string {
 	text, err := json.Marshal(at) // sorted by name
 	if err != nil {
@@ -145,8 +141,8 @@ const (
 	Range   ScaleKind = "range"
 )
 
-// scaleOf takes the rewards at all settings known, and the best feasible one if it is known
-// beforehand (else NaN).
+// scaleOf returns the scale of the truths at all known settings, and of the best feasible reward if
+// it is known beforehand (else NaN).
 func (p *Problem) scaleOf(truths []Values, best float64) Scale {
 	s := Scale{Best: math.Inf(-1), Worst: math.Inf(1)}
 	low, high := math.Inf(1), math.Inf(-1)
@@ -176,7 +172,7 @@ func (p *Problem) scaleOf(truths []Values, best float64) Scale {
 	return s
 }
 
-// Share is how much of the best feasible value a feasible reward is, from 0 to 1.
+// Share returns how much of the best feasible value a feasible reward is, from 0 to 1.
 func (s Scale) Share(reward float64) float64 {
 	var share float64
 	switch s.Kind {
@@ -204,7 +200,7 @@ func (s Scale) String() string {
 	return fmt.Sprintf("Share is the %s to the best feasible reward %.6g.", s.Kind, s.Best)
 }
 
-// digest is a short name of what can be written as JSON.
+// digest returns a short hash of what can be written as JSON.
 func digest(of any) (string, error) {
 	text, err := json.Marshal(of)
 	sum := sha256.Sum256(text)
@@ -214,8 +210,8 @@ func digest(of any) (string, error) {
 // rewardName is the name of the reward's metric; each cost's metric has its limit's name.
 const rewardName = "reward"
 
-// Mishaps are what befalls trials by chance, each a share from 0 to 1. What fails because of its
-// settings belongs to the problem: see Failing.
+// Mishaps happen to trials by chance, each with a probability from 0 to 1. Failures because of the
+// settings belong to the problem: see Failing.
 type Mishaps struct {
 	Fail   float64 `json:"fail"`   // of the trials
 	Late   float64 `json:"late"`   // of the readings of a metric: told with the next results
@@ -231,11 +227,11 @@ func (m Mishaps) check() error {
 	return nil
 }
 
-// mishapStream keeps mishaps apart from noise: whoever reads a setting for the nth time meets the
-// same mishap, and the same reading without it.
+// mishapStream separates the random numbers of mishaps from those of noise: the nth visit of a
+// setting has the same mishap in every game, and the same reading as without it.
 const mishapStream = 0x6d6973686170
 
-// apply decides what befalls the nth visit of a setting.
+// apply draws the mishaps of the nth visit of a setting.
 func (m Mishaps) apply(t *Trial, p *Problem, nth int, seed uint64) {
 	random := rand.New(rand.NewPCG(seed, hashOf(t.Settings, nth)^mishapStream))
 	chance := random.Float64()
@@ -255,8 +251,9 @@ func (m Mishaps) apply(t *Trial, p *Problem, nth int, seed uint64) {
 	}
 }
 
-// Failing is the problem where every trial fails whose settings keep a rule such as "x + z > 1.2".
-// The best is the best of those that work; rows to begin with are drawn among them.
+// Failing returns the problem in which every trial fails whose settings fulfil a condition such as
+// "x + z > 1.2". Its best settings are the best of those that work, and rows to begin with are
+// drawn among these.
 func (p *Problem) Failing(where string) (*Problem, error) {
 	compiled, err := design.Compile(p.Study)
 	if err != nil {
@@ -296,7 +293,7 @@ func (p *Problem) Failing(where string) (*Problem, error) {
 	return &q, nil
 }
 
-// Noise says what a reading adds to the truth.
+// Noise is what a reading adds to the truth.
 type Noise struct {
 	Kind string  `json:"kind"` // one of NoiseKinds
 	Size float64 `json:"size"` // in standard deviations of the metric over the settings
@@ -314,14 +311,10 @@ const (
 // NoiseKinds lists them.
 var NoiseKinds = []string{OwnNoise, NoNoise, Gaussian, Outliers, Slips}
 
-// outlying is the share of readings that Outliers spoils, and by how much.
-const outlierShare, outlierSize = 0.1, 10
+// The shares of readings that Outliers and Slips spoil, and how many times as large an outlier is.
+const outlierShare, slipShare, outlierSize = 0.1, 0.05, 10
 
-// slipShare is the share of readings that Slips spoils.
-const slipShare = 0.05
-
-// reading is the nth reading of a setting under a seed: the same for every algorithm that asks for
-// it.
+// reading returns the nth reading of a setting under a seed, which is the same for every algorithm.
 func (p *Problem) reading(at design.Settings, nth int, noise Noise, seed uint64) Values {
 	random := rand.New(rand.NewPCG(seed, hashOf(at, nth)))
 	if noise.Kind == OwnNoise {
@@ -344,9 +337,8 @@ func (p *Problem) reading(at design.Settings, nth int, noise Noise, seed uint64)
 	return v
 }
 
-// deviation is the standard deviation of what a reading adds to the truth, by metric: of outliers
-// that of the readings that are not wrong, as an instrument's maker states it. nil where nobody
-// knows it.
+// deviation returns the standard deviation of a reading's noise by metric, nil if it is unknown.
+// With outliers it is that of the other readings, as an instrument's maker states it.
 func (p *Problem) deviation(at design.Settings, noise Noise) Values {
 	switch {
 	case noise.Kind == OwnNoise && p.own == nil:
@@ -363,15 +355,15 @@ func (p *Problem) deviation(at design.Settings, noise Noise) Values {
 	return sd
 }
 
-// hashOf tells readings apart.
+// hashOf returns a hash by which readings differ.
 func hashOf(at design.Settings, nth int) uint64 {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%s %d", keyOf(at), nth)
 	return h.Sum64()
 }
 
-// Told is what is told of the standard deviation of a reading: one of these, or a number that the one
-// which its noise has is multiplied by.
+// Told says which standard deviation is told with a reading: one of these, or the number by which
+// the true one is multiplied.
 type Told string
 
 const (
@@ -383,7 +375,7 @@ const (
 
 var factors = map[Told]float64{ToldNone: 0, ToldTrue: 1, ToldLow: 1. / 3, ToldHigh: 3}
 
-// factor is what the right standard deviation is multiplied by, not a number where t is nothing.
+// factor returns what the true standard deviation is multiplied by, NaN if t is invalid.
 func (t Told) factor() float64 {
 	if named, is := factors[t]; is {
 		return named
@@ -394,7 +386,7 @@ func (t Told) factor() float64 {
 	return math.NaN()
 }
 
-// of is what is told of standard deviations, nothing of metrics that are read exactly.
+// of returns the standard deviations to tell, none for metrics that are read exactly.
 func (t Told) of(sd Values) Values {
 	var told Values
 	for metric, x := range sd {
@@ -408,7 +400,7 @@ func (t Told) of(sd Values) Values {
 	return told
 }
 
-// check tells what speaks against telling standard deviations of a problem's readings.
+// check reports why t cannot be told of a problem's readings.
 func (t Told) check(p *Problem, noise Noise) error {
 	if math.IsNaN(t.factor()) {
 		return fmt.Errorf("nothing is told as %q; there are none, true, low, high, and numbers up to 1e6 that the right one is multiplied by", t)

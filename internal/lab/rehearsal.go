@@ -20,7 +20,7 @@ type Rehearsal struct {
 	Seeds    int
 	First    uint64 // seed
 	Against  string // the label that the others are compared with
-	Program  string // names the build, so that what another one played is not taken for its own; "" for any
+	Program  string // identifies the build, whose games alone are used; "" for any build's
 }
 
 // Entrant plays under the label that reports use.
@@ -31,7 +31,7 @@ type Entrant struct {
 	Outside   *Outside // plays instead, where there is one
 }
 
-// Games are checked, seed by seed, case by case, label by label.
+// Games returns the games, checked, seed by seed, case by case, label by label.
 func (r Rehearsal) Games() ([]Planned, error) {
 	var all []Planned
 	for seed := range uint64(r.Seeds) {
@@ -72,8 +72,8 @@ func (r Rehearsal) read(folder string, games []Planned) ([]playedCase, error) {
 	return all, err
 }
 
-// Report has the figures of all problems and of each, those of every game, and every ask. Its page
-// is in Markdown.
+// Report returns the figures of all problems and of each, those of every game, and every ask. Its
+// page is in Markdown.
 func (r Rehearsal) Report(folder string, games []Planned) (files map[string][]byte, page string, err error) {
 	all, err := r.read(folder, games)
 	if err != nil {
@@ -108,7 +108,7 @@ func (r Rehearsal) sharesFigure(all []playedCase) []chart.Panel {
 
 func (r Rehearsal) page(all []playedCase) []byte {
 	var out bytes.Buffer
-	b := r.Cases[0].Game // its report is of cases that differ in their problems alone
+	b := r.Cases[0].Game // the cases differ in their problems only
 	fmt.Fprintf(&out, "# Rehearsal\n\n%s from %d, %s at the start, %s, %d at once, told after %s, noise %s %g, standard deviations told: %s.\n",
 		design.Count(r.Seeds, "seed", "seeds"), r.First, design.Count(b.Start, "row", "rows"), design.Count(b.Asks, "ask", "asks"), b.Batch,
 		design.Count(b.Delay, "further request", "further requests"), b.Noise.Kind, b.Noise.Size, b.Told)
@@ -132,10 +132,10 @@ func (r Rehearsal) page(all []playedCase) []byte {
 	return out.Bytes()
 }
 
-// allFigures are those of all problems and the problem's own.
+// allFigures returns those of all problems and the problem's own.
 func (c playedCase) allFigures() []Figure { return slices.Concat(Figures, c.Problem.LimitFigures()) }
 
-// tableOf has figures down and labels across, and leaves out figures that no label has.
+// tableOf returns a table with figures down and labels across, without figures that no label has.
 func (r Rehearsal) tableOf(figures []Figure, all ...playedCase) string {
 	labels := lists.Map(r.Entrants, func(e Entrant) string { return e.Label })
 	rows := [][]string{append([]string{""}, labels...)}
@@ -148,21 +148,21 @@ func (r Rehearsal) tableOf(figures []Figure, all ...playedCase) string {
 	return markdown(rows)
 }
 
-// estimates are a figure of a label over problems, and its paired difference from the label that it
-// is compared with.
+// estimates returns a figure of a label over problems, and its paired difference from the label
+// that it is compared with.
 func (r Rehearsal) estimates(f Figure, all []playedCase, label string) (own, difference Estimate) {
 	against := func(c playedCase) Estimate { return Paired(f.values(c.games[label]), f.values(c.games[r.Against])) }
 	return f.over(all, label), MeanOver(lists.Map(all, against))
 }
 
-// over is the figure of a label over problems.
+// over returns the figure of a label over problems.
 func (f Figure) over(all []playedCase, label string) Estimate {
 	return MeanOver(lists.Map(all, func(c playedCase) Estimate { return estimateOf(f.values(c.games[label])) }))
 }
 
-// cell is a mean with its error, and the paired difference. In a metric's own unit it is a median,
-// since a game that found or recommends nothing feasible has no finite regret, and nothing over
-// problems, whose units differ.
+// cell returns a mean with its error, and the paired difference. In a metric's own unit it is a
+// median, since a game that found or recommends nothing feasible has no finite regret, and empty
+// over several problems, whose units differ.
 func (r Rehearsal) cell(f Figure, all []playedCase, label string) string {
 	own, difference := r.estimates(f, all, label)
 	switch {
@@ -234,7 +234,7 @@ func (r Rehearsal) estimatesByLabel(figures []Figure, all ...playedCase) map[str
 	return out
 }
 
-// each goes through all games of a rehearsal, with the first cells of their rows in a table.
+// each calls do with every game of a rehearsal and the first cells of its rows in a table.
 func (r Rehearsal) each(all []playedCase, do func(g judgedGame, cells []string)) {
 	for _, c := range all {
 		for _, e := range r.Entrants {
@@ -245,7 +245,7 @@ func (r Rehearsal) each(all []playedCase, do func(g judgedGame, cells []string))
 	}
 }
 
-// gameRows are the figures of every game.
+// gameRows returns the figures of every game.
 func (r Rehearsal) gameRows(all []playedCase) [][]string {
 	names := lists.Map(Figures, func(f Figure) string { return f.Name })
 	rows := [][]string{slices.Concat([]string{"problem", "algorithm", "seed"}, names, []string{"recommendation"})}
@@ -256,7 +256,7 @@ func (r Rehearsal) gameRows(all []playedCase) [][]string {
 	return rows
 }
 
-// askRows are all asks.
+// askRows returns all asks.
 func (r Rehearsal) askRows(all []playedCase) [][]string {
 	rows := [][]string{{"problem", "algorithm", "seed", "ask", "settings", "feasible", "known", "failed", "objective", "share", "reason"}}
 	r.each(all, func(g judgedGame, cells []string) {
@@ -273,10 +273,10 @@ func (r Rehearsal) askRows(all []playedCase) [][]string {
 	return rows
 }
 
-// Judgement is a rehearsal of the standard set, in one table.
+// Judgement is a rehearsal of the standard set, reported in one table.
 type Judgement struct{ Rehearsal }
 
-// Report has the table, the figures of every game, and every ask.
+// Report returns the table, the figures of every game, and every ask.
 func (j Judgement) Report(folder string, games []Planned) (files map[string][]byte, page string, err error) {
 	all, err := j.read(folder, games)
 	if err != nil {
@@ -285,8 +285,8 @@ func (j Judgement) Report(folder string, games []Planned) (files map[string][]by
 	return map[string][]byte{"table.txt": j.standardTable(all), "games.csv": csvOf(j.gameRows(all)), "asks.csv": csvOf(j.askRows(all))}, "table.txt", nil
 }
 
-// standardColumns are the figures of the table under their headings, some beside each other under
-// one.
+// standardColumns are the figures of the table under their headings, some of them side by side
+// under one.
 var standardColumns = []struct{ heading, below, figure, format string }{
 	{"share", "", "share", "%.3f"},
 	{"in 2%", "", "in2", "%.2f"},
@@ -307,7 +307,7 @@ var standardColumns = []struct{ heading, below, figure, format string }{
 	{"", "wrong", "mistaken", "%.2f"},
 }
 
-// standardTable has a line a case and label, and the means over the cases below.
+// standardTable has a line for each case and label, and the means over the cases below.
 func (j Judgement) standardTable(all []playedCase) []byte {
 	headings, below := []string{design.Count(j.Seeds, "seed", "seeds")}, []string{""}
 	for _, c := range standardColumns {
@@ -339,7 +339,7 @@ func (j Judgement) standardTable(all []playedCase) []byte {
 	return aligned(1, rows)
 }
 
-// standardCells are the figures of a label over cases, and what telling gains in them.
+// standardCells returns the figures of a label over cases, and what telling gains in them.
 func standardCells(cases, all []playedCase, label string) []string {
 	var row []string
 	for _, column := range standardColumns {
@@ -355,7 +355,7 @@ func standardCells(cases, all []playedCase, label string) []string {
 	return append(row, gainWords(gained(cases, all, label)))
 }
 
-// gained is by how much the share of a label is larger where something is told.
+// gained returns by how much the share of a label is larger where standard deviations are told.
 func gained(cases, all []playedCase, label string) Estimate {
 	share := figureNamed("share")
 	return MeanOver(lists.Map(cases, func(c playedCase) Estimate {
@@ -377,7 +377,7 @@ func gainWords(gain Estimate) string {
 	return fmt.Sprintf("%+.3f ± %.3f", gain.Mean, gain.Error)
 }
 
-// untoldOf is the same case where nothing is told; nil where it is not played.
+// untoldOf returns the same case where nothing is told; nil if it is not played.
 func untoldOf(c playedCase, all []playedCase) *playedCase {
 	if at := slices.IndexFunc(all, func(other playedCase) bool { return other.Name == c.Untold }); at >= 0 {
 		return &all[at]

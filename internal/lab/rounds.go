@@ -11,7 +11,7 @@ import (
 	"headroom/internal/study/ledger"
 )
 
-// decision is one decision of a simulation.
+// decision is the choice of one round of a simulation.
 type decision struct {
 	place       optimizer.Place
 	multipliers []float64
@@ -23,13 +23,13 @@ type roundsWorld struct {
 	noise        []*rand.Rand // per reading, so that metrics do not disturb each other
 	delays       *rand.Rand
 	samples      *rand.Rand
-	costs        func(x, g []float64) // realised in the round under way, where they are known before it
+	costs        func(x, g []float64) // of the round under way, where they are known before it
 	violations   []optimizer.Tally    // per limit
-	bestMixtures map[int]float64      // what the best mixture is worth, by the round from which it is; nil on a continuous space
+	bestMixtures map[int]float64      // value of the best mixture, by the round from which it holds; nil on a continuous space
 	curves       *Curves
 }
 
-// Streams of the seed.
+// Streams of random numbers of a seed.
 const noiseStream, delayStream, sampleStream = 100, 1, 2
 
 func newRounds(in *problems.Instance, seed uint64) *roundsWorld {
@@ -55,8 +55,7 @@ func (w *roundsWorld) findBestMixtures() error {
 	return nil
 }
 
-// known draws the constraint functions of the next round, where they are known everywhere before
-// it.
+// known draws the constraint functions of the next round if they are known everywhere before it.
 func (w *roundsWorld) known() optimizer.Known {
 	var k optimizer.Known
 	if w.in.Given == nil {
@@ -82,8 +81,7 @@ func (w *roundsWorld) known() optimizer.Known {
 	return k
 }
 
-// visit adds the round to the curves and makes its readings, each metric's after a delay of its
-// own.
+// visit adds the round to the curves and reads every metric, each after a delay of its own.
 func (w *roundsWorld) visit(at decision, _ float64, tell func(late int, o outcome)) {
 	t, x := len(w.curves.Rounds)+1, w.in.Point(at.place)
 	costs := w.in.CostsAt(t, x)
@@ -134,7 +132,7 @@ func (w *roundsWorld) record(t int, at decision, x, costs []float64) {
 	c.Rounds, c.Points, c.multipliers = append(c.Rounds, t), append(c.Points, x), append(c.multipliers, at.multipliers)
 }
 
-// Curves are how a simulation went, over all of its rounds or some of them.
+// Curves are what a simulation came to, at all of its rounds or at some of them.
 type Curves struct {
 	Seed    uint64
 	Rounds  []int
@@ -163,10 +161,11 @@ var Quantities = []Quantity{
 	{"regret_plus", "regret against the best mixture"}, // R₊, Σ (E_π* f − f(x_s)); none on a continuous space
 }
 
-// keptRounds is about how many rounds are kept of a simulation.
+// keptRounds is about the number of rounds that are kept of a simulation.
 const keptRounds = 200
 
-// Kept lists the rounds that are kept of T: evenly spaced, the first and the last among them.
+// Kept returns the rounds that are kept of so many: evenly spaced, including the first and the
+// last.
 func Kept(horizon int) []int {
 	count := min(keptRounds, horizon)
 	list := []int{1}
@@ -178,7 +177,7 @@ func Kept(horizon int) []int {
 	return list
 }
 
-// at is a quantity at the k-th of the rounds, NaN for one without meaning.
+// at returns a quantity at the k-th of the rounds, NaN if it has no meaning.
 func (c *Curves) at(name string, k int) float64 {
 	if list := c.Values[name]; list != nil {
 		return list[k]
@@ -186,7 +185,7 @@ func (c *Curves) at(name string, k int) float64 {
 	return math.NaN()
 }
 
-// Thinned are the curves at some of all their rounds: small enough to keep.
+// Thinned returns the curves at the rounds that Kept lists.
 func (c *Curves) Thinned() *Curves {
 	few := &Curves{Seed: c.Seed, Rounds: Kept(len(c.Rounds)), Optimum: c.Optimum, Values: map[string][]float64{}}
 	for _, t := range few.Rounds {

@@ -14,7 +14,7 @@ import (
 	"headroom/internal/study/ledger"
 )
 
-// servicePlayer is a study on the service.
+// servicePlayer plays a study on the service.
 type servicePlayer struct {
 	service *study.Service
 	created *ledger.Snapshot
@@ -22,7 +22,7 @@ type servicePlayer struct {
 
 var rehearsalCommand = study.Command{By: "rehearsal"}
 
-// begin imports the rows and tells what was read in them: a table has no place for standard
+// begin imports the rows and then tells their results, since a table has no place for standard
 // deviations.
 func (s servicePlayer) begin(ctx context.Context, rows []*ledger.Trial, results []outcome) error {
 	if len(rows) == 0 {
@@ -62,7 +62,7 @@ func (s servicePlayer) learn(ctx context.Context, told []outcome) error {
 	return err
 }
 
-// simulatedLabPlayer is a study whose own simulated lab answers each trial.
+// simulatedLabPlayer plays a study whose own simulated lab answers each trial.
 type simulatedLabPlayer struct{ servicePlayer }
 
 func (a simulatedLabPlayer) choose(ctx context.Context, _ int) ([]*ledger.Trial, error) {
@@ -81,9 +81,9 @@ func (a simulatedLabPlayer) choose(ctx context.Context, _ int) ([]*ledger.Trial,
 	return []*ledger.Trial{snap.Trial(number)}, nil
 }
 
-// judge adds what the product says: what it recommends, and of what is left, at every look, and how
-// its predictions held in the end. At a look it says what it said when the next trial was asked
-// for.
+// judge adds what the product says: at every look what it recommends and what is left to gain, and
+// in the end how its predictions held. A look sees what the product said when the next trial was
+// asked for.
 func (s servicePlayer) judge(ctx context.Context, record *Record) error {
 	end, err := s.service.Snapshot(ctx, s.created.ID, 0)
 	if err != nil {
@@ -112,14 +112,14 @@ func (s servicePlayer) judge(ctx context.Context, record *Record) error {
 		if drift := study.DriftOf(shown); drift.Since > 0 || drift.Past != nil {
 			record.Drifted = append(record.Drifted, metric)
 		}
-		shown.Innovations = nil // one by one they belong to the page
+		shown.Innovations = nil // too many to keep
 		record.Shown[metric] = shown
 	}
 	slices.Sort(record.Drifted)
 	return nil
 }
 
-// look is what the product says at a snapshot.
+// look returns what the product says at a snapshot.
 func (s servicePlayer) look(ctx context.Context, snap *ledger.Snapshot, trials int) (Look, error) {
 	look := Look{Trials: trials}
 	state, err := s.service.StateOf(ctx, snap)
@@ -140,11 +140,11 @@ func (s servicePlayer) look(ctx context.Context, snap *ledger.Snapshot, trials i
 	return look, nil
 }
 
-// memoryStore is a study.Store of one study in memory, for a game that is played and forgotten: whatever
-// study is asked for, it is that one. Nobody calls it over a network, so idempotency keys are not
-// kept and no version is expected, and nobody verifies it.
+// memoryStore is a study.Store of one study in memory, for a game that is played and forgotten. It
+// ignores which study is asked for, keeps no idempotency keys, expects no version, and stores no
+// verification.
 type memoryStore struct {
-	choosing, mutex sync.Mutex // the latter is for what follows
+	choosing, mutex sync.Mutex // the latter guards what follows
 	events          []ledger.Event
 	after           *ledger.Snapshot
 }

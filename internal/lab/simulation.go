@@ -15,7 +15,7 @@ import (
 	"headroom/internal/view/chart"
 )
 
-// Simulation is an experiment as every entrant plays it, who bring an algorithm with its settings.
+// Simulation is an experiment as every entrant plays it, each with an algorithm and its settings.
 type Simulation struct {
 	Experiment
 	Entrants []Entrant
@@ -23,15 +23,15 @@ type Simulation struct {
 	Plot     []string // names of quantities, divided by t where they end in /t
 }
 
-// of is the entrant's experiment, with its number of rounds.
+// of returns the entrant's experiment, with its number of rounds.
 func (s Simulation) of(entrant Entrant) Experiment {
 	e := s.Experiment
 	e.Algorithm, e.Settings, e.Horizon = entrant.Algorithm.Name, entrant.Algorithm.Settings, e.T()
 	return e
 }
 
-// Games are checked, seed by seed, label by label. The engine is in their names, and the build of
-// the program is not.
+// Games returns the games, checked, seed by seed and label by label. Their keys have the engine,
+// but not the build of the program.
 func (s Simulation) Games() ([]Planned, error) {
 	for _, name := range s.Plot {
 		if titled(strings.TrimSuffix(name, "/t")) == "" {
@@ -67,15 +67,15 @@ func (s Simulation) Games() ([]Planned, error) {
 	return all, nil
 }
 
-// simulatedEntrant are an entrant's finished seeds, and the estimates of each quantity at the rounds kept;
-// those divided by t have names that end in /t.
+// simulatedEntrant has an entrant's finished seeds, and the estimates of each quantity at the
+// rounds kept, under its name and, divided by t, under its name with /t.
 type simulatedEntrant struct {
 	Entrant
 	all   []*Curves
 	means map[string][]Estimate
 }
 
-// estimateQuantities are means over seeds; a single one has no standard error.
+// estimateQuantities returns means over seeds; a single one has no standard error.
 func estimateQuantities(all []*Curves) map[string][]Estimate {
 	means := map[string][]Estimate{}
 	for _, q := range Quantities {
@@ -91,7 +91,7 @@ func estimateQuantities(all []*Curves) map[string][]Estimate {
 	return means
 }
 
-// Report has every seed at the rounds kept, means over the seeds at some of these and after the
+// Report returns every seed at the rounds kept, means over the seeds at some of them and after the
 // last, and a figure. Its page is a table of the last round's figures.
 func (s Simulation) Report(folder string, games []Planned) (files map[string][]byte, page string, err error) {
 	records, err := recordsOf[Curves](folder, games)
@@ -108,7 +108,7 @@ func (s Simulation) Report(folder string, games []Planned) (files map[string][]b
 	return files, "summary.txt", err
 }
 
-// runRows are the rounds kept of every seed.
+// runRows returns the rounds kept of every seed.
 func runRows(all []simulatedEntrant) [][]string {
 	names := lists.Map(Quantities, func(q Quantity) string { return q.Name })
 	rows := [][]string{slices.Concat([]string{"algorithm", "seed", "round"}, names, []string{"point"})}
@@ -126,10 +126,10 @@ func runRows(all []simulatedEntrant) [][]string {
 	return rows
 }
 
-// summaryEvery leaves out of the summary most of the rounds that are kept.
+// summaryEvery is the spacing, among the rounds kept, of those in the summary.
 const summaryEvery = 4
 
-// summaryRows are means and standard errors over seeds.
+// summaryRows returns means and standard errors over seeds.
 func summaryRows(all []simulatedEntrant) [][]string {
 	brief := func(v float64) string { return formatNumber(v, 5) }
 	header := []string{"algorithm", "round", "seeds"}
@@ -182,7 +182,7 @@ func (s Simulation) summaries(all []simulatedEntrant) map[string]simulationSumma
 
 func (e simulatedEntrant) atEnd(name string) Estimate { return e.means[name][len(e.means[name])-1] }
 
-// figure has a cell for each quantity that is to be plotted.
+// figure has a panel for each quantity that is to be plotted.
 func (s Simulation) figure(all []simulatedEntrant) []byte {
 	var cells []chart.Panel
 	for _, name := range s.Plot {
@@ -197,13 +197,13 @@ func (s Simulation) figure(all []simulatedEntrant) []byte {
 	return chart.Figure(fmt.Sprintf("%s, %d rounds, %s", s.Problem, s.T(), design.Count(s.Seeds, "seed", "seeds")), cells)
 }
 
-// titled is the title of a quantity, "" where there is none of that name.
+// titled returns the title of a quantity, "" if there is none of that name.
 func titled(name string) string {
 	found, _ := lists.Find(Quantities, func(q Quantity) bool { return q.Name == name })
 	return found.Title
 }
 
-// finalTable is a table of the last round's figures, mean ± standard error.
+// finalTable returns a table of the last round's figures, mean ± standard error.
 func (s Simulation) finalTable(all []simulatedEntrant) []byte {
 	rows := [][]string{{fmt.Sprintf("%s, T = %d, %s", s.Problem, s.T(), design.Count(s.Seeds, "seed", "seeds")), "regret/t", "R₊/t", "hard", "soft", "sum of g", "rounds in violation"}}
 	for _, e := range all {
@@ -220,13 +220,13 @@ func (s Simulation) finalTable(all []simulatedEntrant) []byte {
 	return aligned(2, rows)
 }
 
-// Algorithms lists what can be played: every algorithm of a study, and opponents that only the
+// Algorithms lists what can be played: every algorithm of a study, and the opponents that only the
 // simulator plays.
 func Algorithms() []string {
 	return append(policy.Names(), slices.Sorted(maps.Keys(opponents))...)
 }
 
-// Check tells what is wrong with an experiment without playing it.
+// Check reports what is wrong with an experiment.
 func (e Experiment) Check() error {
 	in, err := e.instance(1)
 	if err != nil {
@@ -239,9 +239,9 @@ func (e Experiment) Check() error {
 	return err
 }
 
-// Play plays the experiment once. The seed settles the problem, the noise, the delays and the
+// Play plays the experiment once. The seed decides the problem, the noise, the delays and the
 // algorithm's draws, so that algorithms played with the same seed meet the same problem, noise and
-// delays. progress, when not nil, is called after every round.
+// delays. progress, if not nil, is called after every round.
 func (e Experiment) Play(ctx context.Context, seed uint64, progress func()) (*Curves, error) {
 	in, err := e.instance(seed)
 	if err != nil {
@@ -262,7 +262,7 @@ func (e Experiment) Play(ctx context.Context, seed uint64, progress func()) (*Cu
 	return w.curves, nil
 }
 
-// player makes the algorithm ready.
+// player returns the algorithm, ready to play.
 func (e Experiment) player(w *roundsWorld, seed uint64) (player[decision], error) {
 	if opponent, ok := opponents[e.Algorithm]; ok {
 		settings, err := opponent.check(e, w.in)

@@ -6,17 +6,16 @@ import (
 	"strings"
 )
 
-// standardFunctions have an optimum that is known, and a metric whose spread over the settings is
-// of the size of its best value, so that noise can be a share of it: that of the pressure vessel,
-// the springs and Branin's function is many times as large.
+// standardFunctions have a known optimum, and a metric whose spread over the settings is of the
+// size of its best value, so that noise can be a share of it: that of the pressure vessel, the
+// springs and Branin's function is many times as large.
 var standardFunctions = []string{"gramacy", "gardner-1", "gardner-2", "rate-allocation", "hartmann6", "speed-reducer"}
 
-// crashAsks is how long the games against a region that crashes are: failing costs most in the
-// beginning.
+// crashAsks is the number of asks where a region crashes: failures cost most in the beginning.
 const crashAsks = 16
 
-// Standard is the set that changes of the default are judged by: studies that start from nothing,
-// as labs play them.
+// Standard returns the set by which changes of the default are judged: studies that start from
+// nothing, as labs play them.
 func Standard(asks int) ([]Case, error) {
 	own := Noise{Kind: OwnNoise}
 	var list []Case

@@ -50,7 +50,7 @@ type Row struct {
 	Values   Values
 }
 
-// ReadTable reads the rows of a CSV file with a header as the spec says.
+// ReadTable reads the rows of a CSV file with a header as spec says.
 func ReadTable(file io.Reader, spec Spec) (*Problem, error) {
 	t, err := readRecorded(file)
 	if err != nil {
@@ -113,7 +113,7 @@ func readRecorded(file io.Reader) (*recordedTable, error) {
 	return t, nil
 }
 
-// hasAll tells which columns of those named are missing.
+// hasAll reports which of the columns named are missing.
 func (t *recordedTable) hasAll(where map[string]design.Value, d design.Definition) (err error) {
 	for name := range where {
 		err = errors.Join(err, t.has("where", name))
@@ -138,7 +138,7 @@ func (t *recordedTable) has(what, column string) error {
 	return fmt.Errorf("%s: there is no column %q; there are %s", what, column, strings.Join(slices.Sorted(slices.Values(t.header)), ", "))
 }
 
-// read is the number in a column.
+// read returns the number in a column.
 func (l recordedRow) read(column string) (float64, error) {
 	x, err := design.ParseNumber(l.cells[column])
 	if err != nil {
@@ -147,7 +147,7 @@ func (l recordedRow) read(column string) (float64, error) {
 	return x, err
 }
 
-// matches tells whether the row has the values wanted; numbers are compared as numbers.
+// matches reports whether the row has the values wanted; numbers are compared as numbers.
 func (l recordedRow) matches(where map[string]design.Value) bool {
 	for name, want := range where {
 		x, err := l.read(name)
@@ -191,7 +191,7 @@ func (t *recordedTable) describe(p *design.Parameter) error {
 	return nil
 }
 
-// readings are the rows in the words of a study.
+// readings returns the rows in the terms of a study.
 func (t *recordedTable) readings(d design.Definition) (rows []Row, err error) {
 	for _, l := range t.rows {
 		row := Row{design.Settings{}, Values{}}
@@ -211,8 +211,7 @@ func (t *recordedTable) readings(d design.Definition) (rows []Row, err error) {
 }
 
 // newTable makes a problem of rows: the different settings are the candidates, in the order of
-// their first row. Rows with the same settings are readings of one setting, whose truth is their
-// mean.
+// their first row. Rows with the same settings are readings of these, whose truth is their mean.
 func newTable(d design.Definition, rows []Row) (*Problem, error) {
 	index := map[string]int{}
 	var readings [][]Values
@@ -256,12 +255,12 @@ func newTable(d design.Definition, rows []Row) (*Problem, error) {
 	return p.complete(candidates, math.NaN())
 }
 
-// drawDifferent takes count different settings at random, all of them where there are fewer.
+// drawDifferent returns count different settings at random, or all if there are fewer.
 func drawDifferent(from []design.Settings, count int, random *rand.Rand) []design.Settings {
 	return lists.Map(random.Perm(len(from))[:min(count, len(from))], func(i int) design.Settings { return from[i] })
 }
 
-// meanOf is the running mean, which leaves values that are all the same as they are.
+// meanOf returns the running mean, which leaves values that are all the same as they are.
 func meanOf(list []Values) Values {
 	mean := Values{}
 	for i, v := range list {
@@ -272,15 +271,15 @@ func meanOf(list []Values) Values {
 	return mean
 }
 
-// csvOf is rows as CSV.
+// csvOf returns rows as CSV.
 func csvOf(rows [][]string) []byte {
 	var out bytes.Buffer
 	_ = csv.NewWriter(&out).WriteAll(rows) // a buffer never fails
 	return out.Bytes()
 }
 
-// aligned is rows as text, so many spaces between them: the first column flush left and the others
-// right. In the first row a heading takes the room of those without one behind it.
+// aligned returns rows as text with gap spaces between columns: the first column flush left and the
+// others right. A heading in the first row extends over those behind it that are empty.
 func aligned(gap int, rows [][]string) []byte {
 	widths := make([]int, len(rows[0]))
 	for n, row := range rows {
@@ -305,7 +304,7 @@ func aligned(gap int, rows [][]string) []byte {
 	return out.Bytes()
 }
 
-// markdown is rows as a table in Markdown, the first of them its heading.
+// markdown returns rows as a table in Markdown, the first of them its heading.
 func markdown(rows [][]string) string {
 	var out strings.Builder
 	for i, row := range rows {
@@ -329,7 +328,7 @@ func indented(object any) ([]byte, error) {
 	return append(content, '\n'), err
 }
 
-// formatNumber is a number of a quantity, nothing of one that has no meaning.
+// formatNumber returns "" for NaN.
 func formatNumber(v float64, digits int) string {
 	if math.IsNaN(v) {
 		return ""
@@ -337,7 +336,7 @@ func formatNumber(v float64, digits int) string {
 	return strconv.FormatFloat(v, 'g', digits, 64)
 }
 
-// plusMinus is nothing for a single game, which has no error.
+// plusMinus returns a standard error, "" for a single game, which has none.
 func plusMinus(deviation float64) string {
 	if math.IsNaN(deviation) {
 		return ""
@@ -345,7 +344,7 @@ func plusMinus(deviation float64) string {
 	return fmt.Sprintf(" ± %.2g", deviation)
 }
 
-// Write writes a file whole or not at all, for everybody to read.
+// Write writes a file whole or not at all, readable by everyone.
 func Write(path string, content []byte) error {
 	err := files.CreateWhole(path, func(draft io.Writer) error { _, err := draft.Write(content); return err })
 	return errors.Join(err, os.Chmod(path, 0o644))

@@ -202,7 +202,7 @@ var sineProblems = []Problem{
 		in:      sine(sineNoise, 0, firstPhase, secondPhase, thirdPhase)},
 }
 
-// phase is f and g from a round on.
+// phase has f and g from a round on.
 type phase struct {
 	optimum Optimum
 	f, g    func(x, y float64) float64
@@ -230,10 +230,10 @@ var thirdPhase = phase{
 	func(x, y float64) float64 { return math.Sin(x+5)*math.Sin(y) + 0.95 },
 }
 
-// sineNoise has the variance 0.05, in both readings.
+// sineNoise has the variance 0.05 in both readings.
 var sineNoise = []Noise{Gaussian(0.05), Gaussian(0.05)}
 
-// sine changes its functions from phase to phase; readings come with a mean delay.
+// sine returns a problem whose functions change from phase to phase, with readings of a mean delay.
 func sine(noise []Noise, delay float64, phases ...phase) Instance {
 	at := func(t int) phase {
 		now := phases[0]
@@ -273,14 +273,10 @@ const (
 	rkhsArms        = 100
 	rkhsLengthscale = 0.2
 	rkhsNoise       = 0.01
-	// independent asks for a constraint drawn by itself instead of g = −f + share·B.
-	independent = -1.0
-	// rkhsSlack is the least distance, as a share of B, by which some arm keeps the limit.
-	rkhsSlack = 0.1
-	// rkhsSafe is the number of safe seeds: the arms furthest within the limit.
-	rkhsSafe = 5
-	// rkhsTries bounds the draws made in search of functions with an arm within the limit.
-	rkhsTries = 1000
+	independent     = -1.0 // in place of share: g is drawn by itself
+	rkhsSlack       = 0.1  // least distance, as a share of B, by which some arm keeps the limit
+	rkhsSafe        = 5    // number of safe seeds: the arms furthest within the limit
+	rkhsTries       = 1000 // most draws in search of such functions
 )
 
 // rkhs draws f = Σ_i a_i k(·, x_i), a_i uniform on [−1,1] and the x_i the arms themselves, k
@@ -323,7 +319,8 @@ func rkhsInstance(f, g []float64) *Instance {
 
 func rkhsPoint(i int) float64 { return float64(i) / (rkhsArms - 1) }
 
-// rkhsArm is the nearest arm: a study that the problem answers may have other settings.
+// rkhsArm returns the index of the nearest arm: a study that the problem answers may have other
+// settings.
 func rkhsArm(x []float64) int {
 	return int(math.Round(min(max(x[0], 0), 1) * (rkhsArms - 1)))
 }
@@ -395,19 +392,19 @@ func logarithmicUtility(x float64) float64 {
 	return (at(x) - at(0)) / (at(2) - at(0))
 }
 
-// arrivals is the mean number of jobs a round.
+// arrivals is the mean number of jobs in a round.
 const arrivals = 2.0
 
-// served is how many jobs of the queue are, a round.
+// served is the number of jobs of the queue that are served in a round.
 func served(x []float64) float64 { return 3*x[0] + 2*x[1] }
 
-// Mixture is what the best mixture of arms is worth in round t, E_π* f of Zhou and Ji (2022,
+// Mixture returns the value of the best mixture of arms in round t, E_π* f of Zhou and Ji (2022,
 // Section 2), with which their regret R₊ compares: the linear program
 //
 //	max Σ_i π_i f(x_i)   over   π ≥ 0, Σ_i π_i = 1, Σ_i π_i g_j(x_i) ≤ 0 for all j,
 //
 // solved by the simplex method. It is at least the value of the best arm within the limits, and
-// needs one arm more than there are limits at most. There has to be an arm within all limits.
+// needs at most one arm more than there are limits. Some arm has to be within all limits.
 func (in *Instance) Mixture(t int) (float64, error) {
 	best, err := in.bestArm(t)
 	if err != nil {
@@ -429,12 +426,12 @@ func (in *Instance) Mixture(t int) (float64, error) {
 	}
 	for j := range m {
 		row := share.RawRowView(1 + j)
-		// In units of a middling g: by the largest one, arms near the limit would look all alike.
+		// In units of the median |g|: by the largest one, arms near the limit would all look alike.
 		sizes := lists.Pick(row[:n], func(g float64) (float64, bool) { return math.Abs(g), g != 0 })
 		if slices.Sort(sizes); len(sizes) > 0 {
 			floats.Scale(1/sizes[len(sizes)/2], row[:n])
 		}
-		row[n+j] = 1 // what is left of the limit
+		row[n+j] = 1 // slack
 		basis = append(basis, n+j)
 	}
 	gain, _, err := lp.Simplex(loss, share, total, 0, basis)

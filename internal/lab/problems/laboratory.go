@@ -8,20 +8,20 @@ import (
 	"headroom/internal/lists"
 )
 
-// Laboratory is how an instance's numbers are called where somebody measures them. A reading of the
-// objective is f(x), one of limit j is g_j(x) + Levels[j], both with noise: the limit holds while
-// the reading is at most the level.
+// Laboratory has the names and units of an instance's numbers. A reading of the objective is f(x),
+// one of limit j is g_j(x) + Levels[j], both with noise: the limit holds while the reading is at
+// most the level.
 type Laboratory struct {
 	Title, Objective, Unit string
 	AxisUnits, LimitUnits  []string
 	Levels                 []float64
-	// Remainder, when not empty, names what the axes leave of 100: they are shares of a mixture, in
+	// Remainder, if not empty, names what the axes leave of 100: they are shares of a mixture, in
 	// per cent.
 	Remainder string
 }
 
 var laboratoryProblems = []Problem{
-	// A → B → C in a stirred vessel: see reacted.
+	// A → B → C in a stirred vessel: see reactionYields.
 	{Name: "reaction", Horizon: 40, Source: "consecutive first-order reactions A → B → C, rates after Arrhenius: Levenspiel, Chemical Reaction Engineering (1999), chapter 8; constants made up",
 		Summary: "yield of an intermediate, a limit on what it decomposes to, readings with noise",
 		in: Instance{
@@ -77,17 +77,18 @@ var laboratoryProblems = []Problem{
 		}},
 }
 
-// gaussianWith is normal noise of these standard deviations, the objective's first.
+// gaussianWith returns normal noise with these standard deviations, the objective's first.
 func gaussianWith(deviations ...float64) []Noise {
 	return lists.Map(deviations, func(sd float64) Noise { return Gaussian(sd * sd) })
 }
 
-// reactionYields is what there is of B and C, in per cent. With the rates k₁ and k₂, both after Arrhenius
-// and quickened by the catalyst, after time t there is
+// reactionYields returns how much there is of B and C, in per cent. With the rates k₁ and k₂, which
+// follow Arrhenius and rise with the catalyst, after time t there is
 //
 //	B = k₁/(k₂ − k₁)·(e^{−k₁t} − e^{−k₂t}),   C = 1 − e^{−k₁t} − B.
 //
-// The second step needs the more energy, and the catalyst helps it more where there is much of it.
+// The second step has the larger activation energy, and the catalyst promotes it more where there
+// is much of it.
 func reactionYields(x []float64) (b, c float64) {
 	const kelvin, gas, reference = 273.15, 8.314e-3, 333.15 // K, kJ/(mol K), K
 	arrhenius := func(energy float64) float64 {
@@ -99,10 +100,10 @@ func reactionYields(x []float64) (b, c float64) {
 	return 100 * b, 100 * (1 - math.Exp(-first*x[1]) - b)
 }
 
-// substituteSeed settles both tables for good.
+// substituteSeed is the seed of both tables.
 const substituteSeed = 20221122
 
-// SubstituteSensors is a made-up table in the shape of the light sensors' (41 sensors, 601
+// SubstituteSensors returns a made-up table in the shape of the light sensors' (41 sensors, 601
 // moments), which may not be passed on: sensors scattered over a floor of 40 m × 30 m, brighter
 // near a row of windows, following the day together, each with autocorrelated noise of its own.
 func SubstituteSensors() *Readings {
@@ -130,9 +131,9 @@ func SubstituteSensors() *Readings {
 	return table
 }
 
-// SubstitutePrices is a made-up table in the shape of the stock prices' (29 stocks, 822 days):
+// SubstitutePrices returns a made-up table in the shape of the stock prices' (29 stocks, 822 days):
 // prices that revert slowly to a level of their own, driven by a common market and own shocks, both
-// with Student's t of 3 degrees of freedom.
+// with Student's t distribution with 3 degrees of freedom.
 func SubstitutePrices() *Readings {
 	const stocks, days = 29, 822
 	random := rand.New(rand.NewPCG(substituteSeed, 2))
@@ -156,5 +157,5 @@ func SubstitutePrices() *Readings {
 	return table
 }
 
-// rounded keeps two decimals.
+// rounded returns v with two decimals.
 func rounded(v float64) float64 { return math.Round(100*v) / 100 }

@@ -1,4 +1,4 @@
-// Package problems holds test problems with known optima. It is pure: no input or output, no clock;
+// Package problems has test problems with known optima. It is pure: no input or output, no clock;
 // the same seed draws the same problem everywhere.
 //
 // Every problem maximises a reward f(x) over x ∈ 𝒳 within the limits g_j(x) ≤ 0; a published
@@ -26,12 +26,12 @@ type Problem struct {
 	Source  string // where it is published
 	Summary string // what it tests, one sentence
 	Horizon int    // T usually played
-	// Substitute stands in for the published table of readings that the arms come from; nil where
-	// they come from none.
+	// Substitute returns a replacement for the published table of readings that the arms come from;
+	// nil if they come from none.
 	Substitute func() *Readings
 
-	in    Instance                                                        // where chance draws nothing
-	build func(seed uint64, readings, prior *Readings) (*Instance, error) // else
+	in    Instance                                                        // if nothing is random
+	build func(seed uint64, readings, prior *Readings) (*Instance, error) // otherwise
 }
 
 // Axis is one parameter of 𝒳.
@@ -48,7 +48,7 @@ type Optimum struct {
 	Point []float64
 }
 
-// Instance is a problem whose functions are settled.
+// Instance is a problem with definite functions.
 type Instance struct {
 	Axes   []Axis
 	Arms   [][]float64 // the only points that can be played, nil when 𝒳 is continuous
@@ -56,33 +56,32 @@ type Instance struct {
 	// Reward is f and Costs writes g_j to g, as they are in round t, without noise.
 	Reward func(t int, x []float64) float64
 	Costs  func(t int, x, g []float64)
-	// Given, when not nil, is how the constraint functions g_t are known everywhere before round t
-	// is chosen; their expectation is Costs.
+	// Given, if not nil, has the constraint functions g_t, which are then known everywhere before
+	// round t is chosen; their expectation is Costs.
 	Given *KnownCosts
 	Noise []Noise // of a reading: the reward's, then each cost's
 	Delay float64 // mean of the Poisson distributed number of rounds until a reading arrives, each metric's by itself
 	// Kernel, its lengthscale in units of 𝒳 and its variance are a model that suits the functions;
-	// Matrix, when not nil, is the arms' prior covariance instead.
+	// Matrix, if not nil, is the arms' prior covariance instead.
 	Kernel      string
 	Lengthscale float64
 	Variance    float64
 	Matrix      [][]float64
 	Lambda      float64 // λ of every metric; 0 for its noise variance
-	// Fitted tells that no model suits beforehand: outputs are standardised and hyperparameters
-	// fitted.
+	// Fitted: no model is known to suit, so outputs are standardised and hyperparameters fitted.
 	Fitted bool
 	Optima []Optimum   // in order of From
 	Safe   [][]float64 // points known to be within the limits, for the algorithms that start from some
-	Lab    *Laboratory // how its numbers are called and read, nil for a problem without names and units
+	Lab    *Laboratory // its names and units, nil if it has none
 }
 
-// KnownCosts are constraint functions that follow from one number, which is known before each round.
+// KnownCosts are constraint functions that follow from one number, which is known before each
+// round.
 type KnownCosts struct {
-	Number string   // how it is called
+	Number string   // its name
 	Forms  []string // g_j as a formula of the number and the axes
-	// Draw is the number in a round, Costs writes g_j to g as they are with it.
-	Draw  func(random *rand.Rand) float64
-	Costs func(number float64, x, g []float64)
+	Draw   func(random *rand.Rand) float64
+	Costs  func(number float64, x, g []float64) // writes g_j to g
 }
 
 // Menu lists every problem, in the order to offer them.
@@ -102,9 +101,9 @@ func Find(name string) (Problem, error) {
 	return Problem{}, fmt.Errorf("there is no problem %q; there are %s", name, strings.Join(names, ", "))
 }
 
-// New settles the problem's functions. The seed matters where they are drawn at random; readings,
-// nil for the substitute, where they come from a table, and then prior, nil for the same table, is
-// where the prior covariance comes from.
+// New returns the problem's functions. The seed matters if they are random. readings are the table
+// that they come from, nil for the substitute, and prior is the table of the prior covariance, nil
+// for the same.
 func (p Problem) New(seed uint64, readings, prior *Readings) (*Instance, error) {
 	switch {
 	case p.Substitute == nil && (readings != nil || prior != nil):
@@ -126,12 +125,12 @@ func (p Problem) New(seed uint64, readings, prior *Readings) (*Instance, error) 
 	return &in, nil
 }
 
-// axesUpTo are parameters from 0 to the same.
+// axesUpTo returns parameters from 0 to high.
 func axesUpTo(high float64, names ...string) []Axis {
 	return lists.Map(names, func(name string) Axis { return Axis{Name: name, High: high} })
 }
 
-// Optimum is the best point within the limits in round t.
+// Optimum returns the best point within the limits in round t.
 func (in *Instance) Optimum(t int) Optimum {
 	best := in.Optima[0]
 	for _, o := range in.Optima {
@@ -142,24 +141,24 @@ func (in *Instance) Optimum(t int) Optimum {
 	return best
 }
 
-// StandsStill tells whether the problem is one that a laboratory could have: its functions do not
-// change over the rounds, readings come at once, and it brings no prior of its own.
+// StandsStill reports whether a laboratory could have the problem: its functions do not change over
+// the rounds, readings come at once, and it has no prior of its own.
 func (in *Instance) StandsStill() bool {
 	return in.Given == nil && in.Delay == 0 && in.Matrix == nil && len(in.Optima) == 1
 }
 
-// CostsAt are g_j(x) in round t.
+// CostsAt returns g_j(x) in round t.
 func (in *Instance) CostsAt(t int, x []float64) []float64 {
 	g := make([]float64, len(in.Limits))
 	in.Costs(t, x, g)
 	return g
 }
 
-// largestGrid bounds the number of points of a grid.
+// largestGrid is the largest number of points of a grid.
 const largestGrid = 200_000
 
-// Grid returns the instance played on a grid of side points along each continuous parameter,
-// stepped ones keeping their steps. The optima are the best grid points.
+// Grid returns the instance on a grid of side points along each continuous parameter; stepped ones
+// keep their steps. The optima are the best grid points.
 func (in *Instance) Grid(side int) (*Instance, error) {
 	if in.Arms != nil {
 		return nil, fmt.Errorf("this problem has arms already; it takes no grid")
@@ -187,7 +186,7 @@ func (in *Instance) Grid(side int) (*Instance, error) {
 	return &grid, nil
 }
 
-// Combinations are all that take one value of each, the last varying first.
+// Combinations returns all points with one of the values of each axis, the last axis varying first.
 func Combinations(values [][]float64) [][]float64 {
 	points := [][]float64{nil}
 	for _, list := range values {
@@ -202,7 +201,7 @@ func Combinations(values [][]float64) [][]float64 {
 	return points
 }
 
-// Levels is how many values a stepped parameter has.
+// Levels returns the number of values of a stepped parameter.
 func (a Axis) Levels() int { return int(math.Round((a.High-a.Low)/a.Step)) + 1 }
 
 func (a Axis) values(side int) []float64 {
@@ -212,7 +211,7 @@ func (a Axis) values(side int) []float64 {
 	return lists.Of(side, func(i int) float64 { return a.Low + (a.High-a.Low)*float64(i)/float64(side-1) })
 }
 
-// bestArm finds the best arm within the limits in round t.
+// bestArm returns the best arm within the limits in round t.
 func (in *Instance) bestArm(t int) (Optimum, error) {
 	best := Optimum{From: t, Value: math.Inf(-1)}
 	for _, x := range in.Arms {
@@ -226,12 +225,12 @@ func (in *Instance) bestArm(t int) (Optimum, error) {
 	return best, nil
 }
 
-// Within tells whether every limit is kept.
+// Within reports whether every limit is kept.
 func Within(g []float64) bool {
 	return !slices.ContainsFunc(g, func(v float64) bool { return v > 0 })
 }
 
-// safest lists the arms furthest within the limits at first, at most count of them.
+// safest returns at most count arms furthest within the limits in round 1.
 func (in *Instance) safest(count int) [][]float64 {
 	worst := func(x []float64) float64 { return slices.Max(in.CostsAt(1, x)) }
 	within := slices.DeleteFunc(slices.Clone(in.Arms), func(x []float64) bool { return worst(x) > 0 })
@@ -239,7 +238,7 @@ func (in *Instance) safest(count int) [][]float64 {
 	return within[:min(count, len(within))]
 }
 
-// Prior is the model that suits the functions.
+// Prior returns the model that suits the functions.
 func (in *Instance) Prior() (optimizer.Kernel, error) {
 	k := optimizer.Kernel{Name: in.Kernel, Variance: in.Variance, Matrix: in.Matrix, Lengthscales: slices.Repeat([]float64{in.Lengthscale}, len(in.Axes))}
 	if in.Matrix != nil {
@@ -250,7 +249,7 @@ func (in *Instance) Prior() (optimizer.Kernel, error) {
 	return k, err
 }
 
-// Space is 𝒳 in unit coordinates; the kernel sees the problem's own.
+// Space returns 𝒳 in unit coordinates; the kernel sees the problem's own.
 func (in *Instance) Space() optimizer.Space {
 	var s optimizer.Space
 	for _, a := range in.Axes {
@@ -276,7 +275,7 @@ func (in *Instance) Space() optimizer.Space {
 	return s
 }
 
-// Stepped tells whether a parameter has steps.
+// Stepped reports whether a parameter has steps.
 func (in *Instance) Stepped() bool {
 	return slices.ContainsFunc(in.Axes, func(a Axis) bool { return a.Step > 0 })
 }
@@ -286,7 +285,7 @@ func (in *Instance) Unit(x []float64) []float64 {
 	return lists.Of(len(x), func(k int) float64 { return (x[k] - in.Axes[k].Low) / (in.Axes[k].High - in.Axes[k].Low) })
 }
 
-// Point is the point that a place stands for.
+// Point returns the point of a place.
 func (in *Instance) Point(at optimizer.Place) []float64 {
 	if at.Arm >= 0 {
 		return in.Arms[at.Arm]
@@ -294,8 +293,8 @@ func (in *Instance) Point(at optimizer.Place) []float64 {
 	return lists.Of(len(at.U), func(k int) float64 { return in.Axes[k].Low + at.U[k]*(in.Axes[k].High-in.Axes[k].Low) })
 }
 
-// SafePlaces are the places of the safe points; among arms, the nearest ones that are within the
-// limits.
+// SafePlaces returns the places of the safe points; among arms, those of the nearest ones that are
+// within the limits.
 func (in *Instance) SafePlaces(s optimizer.Space) []optimizer.Place {
 	var places []optimizer.Place
 	for _, x := range in.Safe {
@@ -324,26 +323,28 @@ func (in *Instance) nearestArm(x []float64) int {
 // Noise is what a reading adds to the true value; its mean is 0.
 type Noise struct {
 	Variance float64
-	// Draw returns the noise of a reading at x. How much of random it uses does not depend on x.
+	// Draw returns the noise of a reading at x. The number of draws from random does not depend on
+	// x.
 	Draw func(random *rand.Rand, x []float64) float64
 }
 
-// Noiseless reads the true value.
+// Noiseless returns noise that is 0.
 func Noiseless() Noise {
 	return Noise{0, func(*rand.Rand, []float64) float64 { return 0 }}
 }
 
-// Gaussian is normal noise.
+// Gaussian returns normal noise.
 func Gaussian(variance float64) Noise {
 	sd := math.Sqrt(variance)
 	return Noise{variance, func(random *rand.Rand, _ []float64) float64 { return sd * random.NormFloat64() }}
 }
 
-// freedom is the number of degrees of freedom of heavy-tailed noise: the fewest whole ones with a
+// freedom is the number of degrees of freedom of heavy-tailed noise: the smallest integer with a
 // finite variance.
 const freedom = 3
 
-// student is Student's t with 3 degrees of freedom, scaled to the variance.
+// student returns noise with Student's t distribution with 3 degrees of freedom, scaled to the
+// variance.
 func student(variance float64) Noise {
 	scale := math.Sqrt(variance * (freedom - 2) / freedom)
 	return Noise{variance, func(random *rand.Rand, _ []float64) float64 {
@@ -356,16 +357,16 @@ func student(variance float64) Noise {
 	}}
 }
 
-// uniform is uniform on ±√(3·variance).
+// uniform returns uniform noise on ±√(3·variance).
 func uniform(variance float64) Noise {
 	half := math.Sqrt(3 * variance)
 	return Noise{variance, func(random *rand.Rand, _ []float64) float64 { return half * (2*random.Float64() - 1) }}
 }
 
-// NoiseKinds are the names that NoiseOf knows: student has heavy tails, uniform bounds.
+// NoiseKinds lists the names that NoiseOf knows: student has heavy tails, uniform is bounded.
 var NoiseKinds = []string{"gaussian", "student", "uniform"}
 
-// NoiseOf is the noise of a named kind.
+// NoiseOf returns the noise of a named kind.
 func NoiseOf(kind string, variance float64) (Noise, error) {
 	at := slices.Index(NoiseKinds, kind)
 	switch {

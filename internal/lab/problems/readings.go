@@ -33,7 +33,7 @@ type Readings struct {
 	Rows  [][]float64
 }
 
-// Sizes of a table that can be played.
+// Limits on the size of a table that can be played.
 const (
 	leastRows, leastArms  = 10, 2
 	largestRows, mostArms = 100_000, 1000
@@ -90,11 +90,11 @@ func (r *Readings) Write(w io.Writer) error {
 	return csv.NewWriter(w).WriteAll(lines)
 }
 
-// fromReadings plays a table: f = column means, a reading's noise = a random row − mean, g = −f + h
-// with noise of another row, the arms' prior covariance the correlation of the columns. The prior's
-// variance is the mean of f², so that it spans the values there are.
+// fromReadings returns the problem of a table: f = column means, a reading's noise = a random row −
+// mean, g = −f + h with noise of another row, and the arms' prior covariance is the correlation of
+// the columns. The prior's variance is the mean of f², so that it spans the values there are.
 //
-// With a table for the prior it plays as the originals do (Chowdhury, Gopalan: On Kernelized
+// With a table for the prior it is the originals' problem (Chowdhury, Gopalan: On Kernelized
 // Multi-armed Bandits, 2017): the covariance is the correlation of that table's columns, the
 // readings played are divided by their largest mean, and λ = 1.
 func fromReadings(table, prior *Readings, limit func(best float64) float64) (*Instance, error) {
@@ -139,8 +139,8 @@ func fromReadings(table, prior *Readings, limit func(best float64) float64) (*In
 	return in, nil
 }
 
-// checkColumns tells what keeps r from being the prior of the readings played: its columns must be theirs,
-// in their order.
+// checkColumns reports why r cannot be the prior of the readings played: its columns must be
+// theirs, in their order.
 func (r *Readings) checkColumns(played *Readings) error {
 	for i, name := range played.Names {
 		if i >= len(r.Names) || r.Names[i] != name {
@@ -187,7 +187,7 @@ func meanSquare(rows [][]float64) float64 {
 	return sum / float64(count)
 }
 
-// correlation is the columns' correlation matrix.
+// correlation returns the columns' correlation matrix.
 func correlation(names []string, residuals [][]float64) ([][]float64, error) {
 	m := make([][]float64, len(names))
 	for i := range m {

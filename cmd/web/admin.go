@@ -19,10 +19,10 @@ import (
 // adminTokenFile keeps the first admin's API token in the data folder.
 const adminTokenFile = "admin-token"
 
-// shortSecret is below what nobody can guess.
+// shortSecret is the number of characters below which a secret can be guessed.
 const shortSecret = 20
 
-// ensureAdmin makes the admin token known, and the first admin when there is none.
+// ensureAdmin registers the admin token, and makes the first admin if there is none.
 func ensureAdmin(ctx context.Context, c config, store *db.DB) (account.Person, error) {
 	secret, given, file := c.adminToken, c.adminToken != "", ""
 	if !given {
@@ -44,7 +44,7 @@ func ensureAdmin(ctx context.Context, c config, store *db.DB) (account.Person, e
 	return store.Accounts.EnsureAdmin(ctx)
 }
 
-// readAdminToken reads the token kept in a file of the data folder, and makes it the first time.
+// readAdminToken returns the token in the file of the data folder, which it makes the first time.
 func readAdminToken(c config) (secret, path string, err error) {
 	folder, err := c.folder()
 	if err != nil {
@@ -72,7 +72,7 @@ func readAdminToken(c config) (secret, path string, err error) {
 	return secret, path, nil
 }
 
-// theServer is who acts when somebody at its machine runs a command.
+// theServer is the identity of somebody who runs a command at the server's machine.
 var theServer = account.Identity{Kind: account.BySession, Name: "the server", Role: account.Admin}
 
 // printLink prints a sign-in link for the first admin.
@@ -85,7 +85,8 @@ func printLink(ctx context.Context, store *db.DB, first account.Person, publicUR
 	return err
 }
 
-// onTerminal says whether somebody sees what is written to a file, which nobody does in /dev/null.
+// onTerminal reports whether somebody sees what is written to a file, which nobody does in
+// /dev/null.
 func onTerminal(file *os.File) bool {
 	info, err := file.Stat()
 	if err != nil || info.Mode()&os.ModeCharDevice == 0 {

@@ -34,7 +34,7 @@ median, the 99th percentile and the slowest, in milliseconds, and least, median 
 R is the median time of one Cholesky factor of 1000 rows on one thread, this program's own
 (internal/optimizer/factor), measured before each line. Let nothing else run beside it.`
 
-// bench is what is measured, how often, and what came of it.
+// bench is what is measured, how often, and the results.
 type bench struct {
 	trials, times, clients int
 	only                   string
@@ -43,7 +43,7 @@ type bench struct {
 	lines     []line
 }
 
-// durations are the times that something took, one for each time it was done.
+// durations are the times that something took, one each time.
 type durations []time.Duration
 
 type line struct {
@@ -77,7 +77,7 @@ func benchmark(set *flag.FlagSet) action {
 	}
 }
 
-// run measures on a server that is there for it alone.
+// run measures on a server of its own.
 func (b *bench) run(ctx context.Context, measures []measure) error {
 	quiet := &slog.HandlerOptions{Level: slog.LevelWarn}
 	slog.SetDefault(slog.New(slog.NewTextHandler(os.Stderr, quiet)))
@@ -99,7 +99,7 @@ func (b *bench) run(ctx context.Context, measures []measure) error {
 // referenceRows is the size of the factor that times are compared with.
 const referenceRows = 1000
 
-// measureReference measures five such factors, one thread each.
+// measureReference measures five such factors on one thread each.
 func (b *bench) measureReference() error {
 	random := rand.New(rand.NewPCG(1, 0))
 	rows := make([][]float64, referenceRows)
@@ -110,7 +110,7 @@ func (b *bench) measureReference() error {
 		}
 		rows[i][i] = 2
 	}
-	runtime.GC() // what was measured before leaves its garbage to nobody
+	runtime.GC() // of what was measured before
 	for range 5 {
 		err := b.reference.time(func() error { _, err := factor.New(rows); return err })
 		if err != nil {
@@ -120,7 +120,7 @@ func (b *bench) measureReference() error {
 	return nil
 }
 
-// time does something and takes down how long it took.
+// time adds how long do takes.
 func (t *durations) time(do func() error) error {
 	began := time.Now()
 	err := do()
@@ -128,8 +128,8 @@ func (t *durations) time(do func() error) error {
 	return err
 }
 
-// quantile is the time that this share of the times did not exceed; the median of an even number is the
-// later of the two.
+// quantile returns the time that this share of the times did not exceed; the median of an even
+// number is the later of the two.
 func (t durations) quantile(share float64) time.Duration {
 	sorted := slices.Sorted(slices.Values(t))
 	return sorted[min(int(share*float64(len(sorted))), len(sorted)-1)]
@@ -167,7 +167,7 @@ func threeDigits(x float64) string {
 	return fmt.Sprintf("%.0f", x)
 }
 
-// measure is something that headroom bench measures; it may make more than one line.
+// measure is something that headroom bench measures, in one line or several.
 type measure struct {
 	name string
 	run  func(ctx context.Context, s *benchServer) ([]line, error)
@@ -192,26 +192,25 @@ func (b *bench) measures() []measure {
 	)
 }
 
-// benchKind is what studies differ in: how they are called, and the end of their definition.
+// benchKind is a kind of study: its name, and the end of its definition.
 type benchKind struct{ name, differing string }
 
-// rpol-ucb on a fixed model, and what a study gets that says nothing.
 var (
 	fixedModel = benchKind{"rpol-ucb", `, "algorithm": {"name": "rpol-ucb", "horizon": 2000},
 		"model": {"fit": "fixed", "outputs": "standardize", "lambda": 0.01}`}
 	defaults = benchKind{name: "default"}
 )
 
-// titled is the line of what is done in a study of the kind that begins with so many trials.
+// titled returns the name of what is done in a study of this kind that begins with so many trials.
 func (k benchKind) titled(trials int, what string) string {
 	return fmt.Sprintf("%s, %d trials: %s", k.name, trials, what)
 }
 
-// benchStudy is a study that a server has, of four parameters and two limits.
+// benchStudy is a study on a server, of four parameters and two limits.
 type benchStudy struct {
 	*benchServer
 	id      string
-	waiting askedTrial // the last that was asked for; its number is 0 where there is none
+	waiting askedTrial // the last one asked for; its number is 0 if there is none
 }
 
 type askedTrial struct {
@@ -219,7 +218,7 @@ type askedTrial struct {
 	Parameters map[string]float64
 }
 
-// makeStudy makes a study with so many trials, which are imported.
+// makeStudy makes a study and imports so many trials.
 func makeStudy(ctx context.Context, s *benchServer, kind benchKind, trials int) (*benchStudy, error) {
 	parameters := lists.Map([]string{"a", "b", "c", "d"}, func(name string) string {
 		return fmt.Sprintf(`{"name": %q, "type": "real", "low": 0, "high": 1}`, name)
@@ -243,8 +242,8 @@ func makeStudy(ctx context.Context, s *benchServer, kind benchKind, trials int) 
 
 const jsonKind = "application/json"
 
-// table is a CSV file of trials spread evenly over the parameters, by the multiples of the powers
-// of 1/1.1673, the root of x⁵ = x + 1.
+// table returns a CSV file of trials spread evenly over the parameters, by the multiples of the
+// powers of 1/1.1673, the root of x⁵ = x + 1.
 func table(trials int) string {
 	var rows strings.Builder
 	rows.WriteString("a,b,c,d,yield,impurity,pressure\n")
@@ -286,7 +285,7 @@ func (s *benchStudy) tell(ctx context.Context) error {
 	return s.call(ctx, http.MethodPost, path, jsonKind, body, nil)
 }
 
-// round asks for a trial and tells what came of it, and takes down how long each took.
+// round asks for a trial and tells its results, and adds how long each took.
 func (s *benchStudy) round(ctx context.Context, asks, tells *durations) error {
 	if err := asks.time(func() error { return s.ask(ctx) }); err != nil {
 		return err
@@ -294,13 +293,13 @@ func (s *benchStudy) round(ctx context.Context, asks, tells *durations) error {
 	return tells.time(func() error { return s.tell(ctx) })
 }
 
-// read reads what the API says of the study.
+// read reads a path of the study's API.
 func (s *benchStudy) read(ctx context.Context, path string) error {
 	return s.call(ctx, http.MethodGet, "/"+s.id+path, jsonKind, "", nil)
 }
 
-// repeated is a measure of one line: of what is done in a study as often as the bench is told to.
-// Its first decision and readout are not measured.
+// repeated returns a measure of one line: do is called b.times times on a study whose first
+// decision and readout are not measured.
 func (b *bench) repeated(
 	kind benchKind, trials int, what string,
 	do func(ctx context.Context, study *benchStudy, t *durations) error,
@@ -329,16 +328,16 @@ func (b *bench) repeated(
 	}}
 }
 
-// ask asks for a trial, and tells it before the next; the first of the fits were made before.
+// ask asks for a trial, and tells its results before the next.
 func ask(ctx context.Context, study *benchStudy, t *durations) error {
 	return study.round(ctx, t, new(durations))
 }
 
-// quiet is how long a server is left alone before it is replaced, so that it has kept what it keeps
-// of a long study behind the requests.
+// quiet is how long a server is left alone before it is replaced, so that it has stored what it
+// keeps of a long study.
 const quiet = 8 * time.Second
 
-// askAfterRestart asks a server that has nothing at hand.
+// askAfterRestart asks a server that has nothing cached.
 func (b *bench) askAfterRestart(ctx context.Context, study *benchStudy, t *durations) error {
 	if b.trials >= optimizer.KeptFrom {
 		time.Sleep(quiet)
@@ -349,7 +348,7 @@ func (b *bench) askAfterRestart(ctx context.Context, study *benchStudy, t *durat
 	return ask(ctx, study, t)
 }
 
-// tellAndAsk tells the results of a trial and asks for the next, one after the other.
+// tellAndAsk tells the results of a trial and then asks for the next.
 func tellAndAsk(ctx context.Context, study *benchStudy, t *durations) error {
 	if study.waiting.Number == 0 {
 		if err := study.ask(ctx); err != nil {
@@ -364,8 +363,7 @@ func tellAndAsk(ctx context.Context, study *benchStudy, t *durations) error {
 	})
 }
 
-// readAfterTell reads what the API says at path of a study in which a trial was just asked for and
-// told.
+// readAfterTell reads a path of a study in which a trial was just asked for and told.
 func readAfterTell(path string) func(ctx context.Context, study *benchStudy, t *durations) error {
 	return func(ctx context.Context, study *benchStudy, t *durations) error {
 		if err := study.round(ctx, new(durations), new(durations)); err != nil {
@@ -426,7 +424,7 @@ func (b *bench) crowd(ctx context.Context, s *benchServer) ([]line, error) {
 	}, nil
 }
 
-// benchServer is a server on a database of its own, as headroom bench asks it.
+// benchServer is a server on a database of its own.
 type benchServer struct {
 	store  *db.DB
 	token  string
@@ -436,7 +434,7 @@ type benchServer struct {
 	stop    func() error
 }
 
-// withSite runs do with a server, whose database is gone afterwards.
+// withSite calls do with such a server, whose database is removed afterwards.
 func withSite(ctx context.Context, do func(s *benchServer) error) error {
 	folder, err := os.MkdirTemp("", "headroom-bench-")
 	if err != nil {
@@ -462,7 +460,7 @@ func withSite(ctx context.Context, do func(s *benchServer) error) error {
 	})
 }
 
-// start starts a server with nothing at hand, and returns once it answers.
+// start starts a server with nothing cached, and returns once it answers.
 func (s *benchServer) start(ctx context.Context) error {
 	c := config{listen: "127.0.0.1:0"}
 	listener, err := net.Listen("tcp", c.listen)
@@ -481,8 +479,8 @@ func (s *benchServer) start(ctx context.Context) error {
 	return ready(ctx, s.client, s.address)
 }
 
-// restart replaces the server by one with nothing at hand, nor its garbage, which a program that
-// was started anew would not have.
+// restart replaces the server by one with nothing cached, and collects the garbage, which a new
+// process would not have.
 func (s *benchServer) restart(ctx context.Context) error {
 	if err := s.stop(); err != nil {
 		return err
@@ -494,8 +492,8 @@ func (s *benchServer) restart(ctx context.Context) error {
 	return nil
 }
 
-// call makes a request, with a body of that type unless it is empty, and reads the answer into
-// answer, unless that is nil.
+// call makes a request, with a body of that type, and decodes the answer into answer unless that is
+// nil.
 func (s *benchServer) call(ctx context.Context, method, path, kind, body string, answer any) error {
 	address := s.address + "/api/v1/studies" + path
 	request, err := http.NewRequestWithContext(ctx, method, address, strings.NewReader(body))

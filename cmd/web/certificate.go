@@ -10,19 +10,19 @@ import (
 	"sync"
 )
 
-// certificate is the one that the server shows, from two files that are renewed while it runs.
+// certificate is the server's certificate, from two files that may be renewed while it runs.
 type certificate struct {
 	cert, key string // files
 
 	mutex sync.Mutex
-	seen  [sha256.Size]byte // what they held, or why they could not be read
-	good  *tls.Certificate  // the newest that did
+	seen  [sha256.Size]byte // hash of what they held, or of why they could not be read
+	good  *tls.Certificate  // the last valid one
 }
 
 func (c config) certificate() *certificate { return &certificate{cert: c.tlsCert, key: c.tlsKey} }
 
-// current is the certificate of today. One that was renewed and does not do, as while only one of its
-// files is there, leaves the one before.
+// current returns the present certificate. If a renewed one is not valid, as while only one of its
+// files has been replaced, it is the one before.
 func (c *certificate) current(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()

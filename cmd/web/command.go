@@ -27,19 +27,19 @@ import (
 // knows no -seeds with one dash, which every documented command has, and its 13 000 lines would
 // take the place of 270 here.
 
-// command is something that the program can be asked for.
+// command is a command of the program.
 type command struct {
 	name  string
-	takes string // its arguments; what is in brackets may be left out, and … after the last lets it be repeated
+	takes string // its arguments: optional ones in brackets, … after a last one that may be repeated
 	does  string // one line
-	more  string // what else its own help says
+	more  string // the rest of its own help
 	ready func(set *flag.FlagSet) action
 }
 
-// action does a command's work when its flags, which ready declared, have been read.
+// action does a command's work, once the flags that ready declared have been read.
 type action func(ctx context.Context, args []string) error
 
-// configured is an action that needs the settings of the environment.
+// configured returns an action that needs the settings of the environment.
 func configured(do func(ctx context.Context, c config, args []string) error) action {
 	return func(ctx context.Context, args []string) error {
 		c, err := readConfig(os.Getenv)
@@ -50,12 +50,12 @@ func configured(do func(ctx context.Context, c config, args []string) error) act
 	}
 }
 
-// plain is a command without flags.
+// plain returns the ready function of a command without flags.
 func plain(do action) func(*flag.FlagSet) action {
 	return func(*flag.FlagSet) action { return do }
 }
 
-// commands is a function because help reads what it stands in.
+// commands is a function because help reads the list that it stands in.
 func commands() []command {
 	return []command{
 		{"serve", "", "run the server (what is said without a command)", serveHelp, serve},
@@ -127,12 +127,12 @@ func findCommand(name string) (command, error) {
 	return one, nil
 }
 
-// usage is the command with its arguments.
+// usage returns the command with its arguments.
 func (one command) usage() string {
 	return strings.TrimSpace(one.name + " " + one.takes)
 }
 
-// flags are the command's flags, with what does its work.
+// flags returns the command's flags and its action.
 func (one command) flags() (*flag.FlagSet, action) {
 	set := flag.NewFlagSet(one.name, flag.ContinueOnError)
 	set.SetOutput(io.Discard)
@@ -140,7 +140,7 @@ func (one command) flags() (*flag.FlagSet, action) {
 	return set, one.ready(set)
 }
 
-// help is the command's own help.
+// help returns the command's own help.
 func (one command) help() string {
 	set, _ := one.flags()
 	var out, flags bytes.Buffer
@@ -178,7 +178,7 @@ func (one command) perform(ctx context.Context, args []string) error {
 	return do(ctx, plain)
 }
 
-// argumentRange is how many arguments the command takes.
+// argumentRange returns how many arguments the command takes.
 func (one command) argumentRange() (least, most int) {
 	repeated := strings.Contains(one.takes, "…")
 	needed, optional, _ := strings.Cut(strings.ReplaceAll(one.takes, "…", ""), "[")
@@ -189,8 +189,7 @@ func (one command) argumentRange() (least, most int) {
 	return least, least + len(strings.Fields(optional))
 }
 
-// link prints a sign-in link, for an admin who lost their session or a server that no terminal
-// sees.
+// link prints a sign-in link, for an admin without a session or a server without a terminal.
 func link(ctx context.Context, c config, _ []string) error {
 	return withStore(ctx, c, func(store *db.DB) error {
 		return awaitDatabase(ctx, c, func() error {
@@ -228,11 +227,11 @@ func token(set *flag.FlagSet) action {
 	})
 }
 
-// tokenFlags are the flags that are named otherwise than the fields they fill.
+// tokenFlags are the flags with other names than the fields they fill.
 var tokenFlags = map[string]string{"study_id": "study", "expires_at": "days"}
 
-// nonEmptyFlag declares a flag without which a command reaches more. Empty, as of a variable that was never
-// set, it is refused: it would pass for one that was left out.
+// nonEmptyFlag declares a flag that restricts what a command reaches. An empty value, as of a
+// variable that was never set, is refused: it would pass for a flag that was left out.
 func nonEmptyFlag(set *flag.FlagSet, name, usage string, to func(text string)) {
 	set.Func(name, usage, func(text string) error {
 		if text == "" {
@@ -255,8 +254,8 @@ func migrate(set *flag.FlagSet) action {
 	})
 }
 
-// standardStream stands for standard output, or input, in place of a file's name: a container's
-// file system is read-only.
+// standardStream stands for standard output or input in place of a file's name: a container's file
+// system is read-only.
 const standardStream = "-"
 
 // openFile opens a file to read, or standard input.
@@ -267,7 +266,7 @@ func openFile(name string) (io.ReadCloser, error) {
 	return os.Open(name)
 }
 
-// fromFile is what a file, or standard input, holds.
+// fromFile returns what read makes of a file or of standard input.
 func fromFile[T any](name string, read func(io.Reader) (T, error)) (content T, err error) {
 	file, err := openFile(name)
 	if err != nil {
@@ -354,8 +353,7 @@ fish:  headroom completion fish | source
 
 The line goes into ~/.bashrc, ~/.zshrc or ~/.config/fish/config.fish.`
 
-// completion prints a shell's script: the commands, each with its flags, and files for everything
-// else.
+// completion prints a shell's script, which completes commands, flags and, elsewhere, files.
 func completion(_ context.Context, args []string) error {
 	switch args[0] {
 	case "bash":
@@ -368,14 +366,14 @@ func completion(_ context.Context, args []string) error {
 	return fmt.Errorf("there is completion for bash, zsh and fish, not for %q", args[0])
 }
 
-// eachFlag visits the command's flags, and the one for help, which all have.
+// eachFlag visits the command's flags, including the one for help.
 func (one command) eachFlag(visit func(name, usage string)) {
 	set, _ := one.flags()
 	set.VisitAll(func(f *flag.Flag) { visit(f.Name, f.Usage) })
 	visit("help", "its own help")
 }
 
-// choices are the words that the command's first argument is one of; none where it may be anything.
+// choices returns the words that the command's first argument is one of, nil if it may be anything.
 func (one command) choices() []string {
 	switch {
 	case one.name == "help":

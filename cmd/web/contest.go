@@ -22,7 +22,7 @@ import (
 	"headroom/internal/study/design"
 )
 
-// contestFlags is what the commands that play games are asked for alike.
+// contestFlags are the flags of all commands that play games.
 type contestFlags struct {
 	command, folder string
 	seeds, workers  int
@@ -42,7 +42,7 @@ func (p *contestFlags) check() error {
 	return nil
 }
 
-// run plays what the folder does not hold yet, writes what came of all games, and prints the page.
+// run plays what the folder does not have yet, writes the report of all games, and prints its page.
 func (p *contestFlags) run(ctx context.Context, c lab.Contest) error {
 	games, err := c.Games()
 	if err != nil {
@@ -111,7 +111,7 @@ func readPlayers(names, settings string) ([]lab.Entrant, error) {
 	return list, err
 }
 
-// enters tells whether somebody of that label plays.
+// enters reports whether a player has that label.
 func enters(label string, players []lab.Entrant) bool {
 	return slices.ContainsFunc(players, func(e lab.Entrant) bool { return e.Label == label })
 }
@@ -123,9 +123,9 @@ func checkLabel(label string, others []lab.Entrant) error {
 	return nil
 }
 
-// byLabel reads what each player gets of a flag: all the same object, or one by label with "all"
-// for the rest; @file reads a file, which may be of more players. An object where a key is "all" or
-// somebody's label is one by label.
+// byLabel returns the object that each player gets from a flag: one for all, or one by label with
+// "all" for the rest. It is by label if a key is "all" or a player's label. @file reads a file,
+// which may also have players that do not play.
 func byLabel(players []lab.Entrant, flag, text string) ([]map[string]json.RawMessage, error) {
 	if path, ok := strings.CutPrefix(text, "@"); ok {
 		content, err := fromFile(path, io.ReadAll)
@@ -169,19 +169,19 @@ func byLabel(players []lab.Entrant, flag, text string) ([]map[string]json.RawMes
 	return list, nil
 }
 
-// progress draws a bar on standard error when that is a terminal.
+// progress draws a bar on standard error if that is a terminal.
 type progress struct {
 	terminal bool
 	games    int // to play
-	rounds   int // of all of them
-	kept     int // games found finished
+	rounds   int // in all of them
+	kept     int // games that were finished before
 	started  time.Time
 	played   atomic.Int64 // rounds
 	mutex    sync.Mutex
-	drawn    time.Time // last
+	drawn    time.Time // the last time
 }
 
-// redrawInterval is how long the bar stays as it is at least.
+// redrawInterval is the least time between two drawings of the bar.
 const redrawInterval = 200 * time.Millisecond
 
 func (p *progress) round() {

@@ -15,7 +15,7 @@ import (
 	"headroom/internal/study"
 )
 
-// owner is whose private PostgreSQL a command may use: another copy's would stop with that copy.
+// owner says whose private PostgreSQL a command may use: another copy's stops with that copy.
 type owner int
 
 const (
@@ -23,9 +23,9 @@ const (
 	itsOwn
 )
 
-// withDatabase runs do with the URL of the database: the one that was set, the private one that
-// another copy of this program runs, where that will do, or a private one of its own, which is
-// stopped after do.
+// withDatabase calls do with the URL of the database: the one that was set, the private one of
+// another copy of this program if whose allows it, or a private one of its own, which is stopped
+// afterwards.
 func withDatabase(ctx context.Context, c config, whose owner, do func(url string) error) error {
 	if c.databaseURL != "" {
 		return do(c.databaseURL)
@@ -55,7 +55,7 @@ func withDatabase(ctx context.Context, c config, whose owner, do func(url string
 	return do(server.URL)
 }
 
-// withStore is withDatabase, open, for what is done beside a server.
+// withStore calls do with an open database, for what is done beside a server.
 func withStore(ctx context.Context, c config, do func(store *db.DB) error) error {
 	return withDatabase(ctx, c, anyCopys, func(url string) error {
 		var store *db.DB
@@ -67,11 +67,11 @@ func withStore(ctx context.Context, c config, do func(store *db.DB) error) error
 	})
 }
 
-// databaseRetryInterval is how often a starting server asks for its database again.
+// databaseRetryInterval is the time between tries of a starting server to reach its database.
 const databaseRetryInterval = 500 * time.Millisecond
 
-// awaitDatabase does what a program begins with: while the database cannot be reached, as where it is
-// started at the same time, or does not answer, as where the machine is busy, it is done again.
+// awaitDatabase calls begin, which a program starts with, again while the database cannot be
+// reached or does not answer, as when both are started at the same time.
 func awaitDatabase(ctx context.Context, c config, begin func() error) error {
 	patience, cancel := context.WithTimeout(ctx, c.databaseWait)
 	defer cancel()
@@ -91,7 +91,7 @@ func awaitDatabase(ctx context.Context, c config, begin func() error) error {
 	}
 }
 
-// seenFile keeps in the data folder what was seen of the database.
+// seenFile is the file of the data folder that has what was seen of the database.
 const seenFile = "database-seen.json"
 
 func openStore(ctx context.Context, c config, url string, open func(ctx context.Context, url, file string) (*db.DB, error)) (*db.DB, error) {

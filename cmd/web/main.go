@@ -16,7 +16,7 @@ import (
 // version is set by the build.
 var version = "development"
 
-// brokenPipe is what a shell says of a program whose reader went away.
+// brokenPipe is the exit status by which a shell says that a program's reader has gone.
 const brokenPipe = 128 + int(syscall.SIGPIPE)
 
 func main() {
@@ -25,7 +25,6 @@ func main() {
 	case errors.Is(err, errReaderGone):
 		os.Exit(brokenPipe) // quietly: “watch | head -1” has what it wanted
 	case err != nil:
-		// One line, whatever is in it.
 		fmt.Fprintln(os.Stderr, "headroom: "+strings.Join(strings.Fields(err.Error()), " "))
 		os.Exit(1)
 	}
@@ -48,7 +47,7 @@ func run(args []string) error {
 	return err
 }
 
-// perform does what the words of the command line ask for.
+// perform runs the command that the words of the command line name.
 func perform(ctx context.Context, args []string) error {
 	name := "serve"
 	switch {
@@ -67,7 +66,7 @@ func perform(ctx context.Context, args []string) error {
 	return one.perform(ctx, args)
 }
 
-// say prints what a command has to say. What standard output does not take is the command's error.
+// say prints what a command has to say. Its error is that of writing to standard output.
 func say(text string) error {
 	_, err := fmt.Println(strings.TrimSpace(text))
 	return err

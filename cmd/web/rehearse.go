@@ -34,7 +34,7 @@ asks.csv to -out. Finished games are kept there: the same command goes on where 
 // defaultAlgorithm stands for the algorithm of a study that names none.
 const defaultAlgorithm = "default"
 
-// rehearsalFlags is what rehearse and judge are asked for alike.
+// rehearsalFlags are the flags of both rehearse and judge.
 type rehearsalFlags struct {
 	contestFlags
 	lab.Rehearsal
@@ -161,12 +161,12 @@ func rehearse(set *flag.FlagSet) action {
 	}
 }
 
-// appendTo collects a flag that may be given more than once.
+// appendTo collects the values of a flag that may be given more than once.
 func appendTo(list *[]string) func(text string) error {
 	return func(text string) error { *list = append(*list, text); return nil }
 }
 
-// readEntrants reads who plays with which settings and which model.
+// readEntrants reads who plays, with which settings and which model.
 func readEntrants(names, settings, model string, horizon int) ([]lab.Entrant, error) {
 	list, err := readPlayers(names, settings)
 	if err != nil {
@@ -251,7 +251,7 @@ func readSpec(path, table string) (*lab.Problem, error) {
 	return fromFile(table, func(rows io.Reader) (*lab.Problem, error) { return lab.ReadTable(rows, spec) })
 }
 
-// thisBuild names this build, so that what another one played is not taken for its own.
+// thisBuild identifies this build, so that another one's games are not taken for its own.
 func thisBuild() (string, error) {
 	path, err := os.Executable()
 	if err != nil {

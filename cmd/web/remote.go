@@ -31,33 +31,32 @@ import (
 	"headroom/internal/study/ledger"
 )
 
-// The commands that talk to a running server, here or elsewhere, as scripts do: they use its API
-// and nothing else.
+// These commands talk to a running server, here or elsewhere, as scripts do: by its API only.
 
 const (
-	// remoteTries is how often a request is made while the server cannot be reached or is starting;
-	// each goes under the same key.
+	// remoteTries is how often a request is made, under one key, while the server cannot be reached
+	// or is starting.
 	remoteTries = 4
-	// remotePause is waited after the first of them, and twice as long after each other, up to
+	// remotePause is the pause after the first try. It doubles after each other, up to
 	// longestPause.
 	remotePause  = 500 * time.Millisecond
 	longestPause = 2 * time.Second
 	// answerTime is the server's own limit for an answer, and a little for the way.
 	answerTime = writeTimeout + 10*time.Second
-	// streamSilence is more than two of the heartbeats that a stream has.
+	// streamSilence is more than two heartbeats of a stream.
 	streamSilence = 40 * time.Second
 )
 
-// remote is a server, who asks it, and how its answers are written.
+// remote is a server, with who asks it and how its answers are written.
 type remote struct {
 	address string
 	token   string
 	asJSON  bool
 	out     io.Writer
-	silence time.Duration // how long the server may say nothing; 0 = for ever
-	patient bool          // asks on until it is answered
-	waiting bool          // says so, once
-	asides  io.Writer     // what is no answer of the server
+	silence time.Duration // how long the server may send nothing; 0 = forever
+	patient bool          // tries again without end
+	waiting bool          // has said that it waits
+	asides  io.Writer     // for what is no answer of the server
 }
 
 // remoteTrial is what these commands write of a trial.
@@ -76,7 +75,7 @@ type remoteTrial struct {
 const remoteHelp = `It asks the server at HEADROOM_URL (else the one of this machine) with the API token in HEADROOM_TOKEN, which “headroom token” makes on the
 server's machine. Flags may stand anywhere.`
 
-// remotely is the action of a command that asks a server.
+// remotely returns the action of a command that asks a server.
 func remotely(set *flag.FlagSet, do func(ctx context.Context, r *remote, args []string) error) action {
 	asJSON := set.Bool("json", false, "write the server's answer as it is")
 	return configured(func(ctx context.Context, c config, args []string) error {
@@ -97,7 +96,7 @@ func inTime(set *flag.FlagSet, do func(ctx context.Context, r *remote, args []st
 	})
 }
 
-// credentials is HEADROOM_TOKEN, or this machine's admin token where that is kept here.
+// credentials returns HEADROOM_TOKEN, or this machine's admin token if that is stored here.
 func (c config) credentials() (string, error) {
 	if c.token != "" {
 		return c.token, nil
@@ -116,8 +115,8 @@ func (c config) credentials() (string, error) {
 	return strings.TrimSpace(string(kept)), nil
 }
 
-// post has the server do something to a study, once however often it is asked, and reads what it
-// answers into answer, or writes it as it is.
+// post changes a study, once however often the request is repeated. It decodes the answer into
+// answer, or writes it as it is.
 func (r *remote) post(ctx context.Context, id, name string, body, answer any) error {
 	text, err := json.Marshal(body)
 	if err != nil {
@@ -144,8 +143,8 @@ func (r *remote) post(ctx context.Context, id, name string, body, answer any) er
 
 func studyPath(id, name string) string { return "/studies/" + url.PathEscape(id) + "/" + name }
 
-// send repeats a request that a starting or overtaxed server did not answer, under the same key, so
-// that none counts twice. What the server refuses is an error.
+// send makes a request, and repeats it under the same key if the server is starting or overloaded,
+// so that none counts twice. What the server refuses is an error.
 func (r *remote) send(ctx context.Context, method, path string, body []byte) (*http.Response, error) {
 	key, pause := account.NewSecret(), remotePause
 	for try := 1; ; try++ {
@@ -159,7 +158,7 @@ func (r *remote) send(ctx context.Context, method, path string, body []byte) (*h
 			request.Header.Set("Idempotency-Key", key)
 		}
 		response, err := r.do(ctx, request)
-		if err == nil && body != nil { // what a command is told is read whole, since a server may end in the middle of it
+		if err == nil && body != nil { // the answer is read whole here, since a server may end in the middle of it
 			var said []byte
 			said, err = io.ReadAll(response.Body)
 			response.Body.Close()
@@ -189,13 +188,13 @@ func (r *remote) send(ctx context.Context, method, path string, body []byte) (*h
 	}
 }
 
-// errSilent says that a server takes connections, and no more.
+// errSilent is the error of a server that accepts connections and does not answer.
 var errSilent = errors.New("did not answer in time: it is starting, stands still or has too much to do; its log says which")
 
 func silent(address string) error { return fmt.Errorf("the server at %s %w", address, errSilent) }
 
-// do makes a request once. It, and the reading of its answer, ends with errSilent when the server has
-// said nothing for as long as it may.
+// do makes a request once. It, and reading its answer, fails with errSilent if the server has sent
+// nothing for r.silence.
 func (r *remote) do(ctx context.Context, request *http.Request) (*http.Response, error) {
 	answer := r.listen(ctx)
 	response, err := http.DefaultClient.Do(request.WithContext(answer.ctx))
@@ -208,8 +207,8 @@ func (r *remote) do(ctx context.Context, request *http.Request) (*http.Response,
 	return response, nil
 }
 
-// timedBody is an answer that is read as long as the server is not silent. Whoever takes their time
-// between two readings, as a pager does, is not waiting for it.
+// timedBody is an answer whose reads are timed. The time between two reads, as with a pager, does
+// not count.
 type timedBody struct {
 	io.ReadCloser
 	ctx                   context.Context
@@ -217,7 +216,7 @@ type timedBody struct {
 	startTimer, stopTimer func()
 }
 
-// listen waits for an answer from now on.
+// listen starts waiting for an answer.
 func (r *remote) listen(ctx context.Context) *timedBody {
 	ctx, end := context.WithCancelCause(ctx)
 	if r.silence == 0 {
@@ -239,7 +238,7 @@ func (l *timedBody) Close() error {
 	return l.ReadCloser.Close()
 }
 
-// orSilence is err, or the silence that led to it.
+// orSilence returns err, or errSilent if that caused it.
 func (l *timedBody) orSilence(err error) error {
 	if cause := context.Cause(l.ctx); err != nil && errors.Is(cause, errSilent) {
 		return cause
@@ -255,12 +254,12 @@ func (r *remote) noteWaiting() {
 	r.waiting = true
 }
 
-// explained says what is so, and what to do, where no server answers at address.
+// explained adds to err what is wrong, and what to do, if no server answers at address.
 func explained(address string, err error) error {
 	if dial, ok := errors.AsType[*net.OpError](err); ok && dial.Op == "dial" {
 		return fmt.Errorf("no server answers at %s (%w): start it with “headroom serve”, or say in HEADROOM_URL where it runs", address, dial.Err)
 	}
-	if errors.Is(err, context.DeadlineExceeded) { // it listens before it has its database
+	if errors.Is(err, context.DeadlineExceeded) { // a starting server listens before it has its database
 		return silent(address)
 	}
 	if untrusted, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
@@ -272,15 +271,15 @@ func explained(address string, err error) error {
 	return err
 }
 
-// refusal says what the server refused, if it did.
+// refusal returns the error of an answer that refuses a request, else nil.
 func refusal(response *http.Response) error {
 	if response.StatusCode < http.StatusBadRequest {
 		return nil
 	}
 	defer response.Body.Close()
-	text, _ := io.ReadAll(io.LimitReader(response.Body, 1<<20)) // what cannot be read says nothing
+	text, _ := io.ReadAll(io.LimitReader(response.Body, 1<<20))
 	var said problem.Problem
-	if json.Unmarshal(text, &said) != nil || said.Detail == "" { // another program's answer, as where http is spoken to a server with a certificate
+	if json.Unmarshal(text, &said) != nil || said.Detail == "" { // another program's answer, or http to an https port
 		return errors.New(strings.TrimSuffix(fmt.Sprintf("the server says %s: %.100q", response.Status, bytes.TrimSpace(text)), `: ""`))
 	}
 	if response.StatusCode == http.StatusUnauthorized {
@@ -358,8 +357,8 @@ func askRemote(set *flag.FlagSet) action {
 	})
 }
 
-// settings reads such as temperature=40 ligand=A; a choice that looks like a number stands in quotes
-// of its own, as in plate='"2"'.
+// settings reads words such as temperature=40 and ligand=A. A choice that looks like a number
+// stands in quotes of its own, as in plate='"2"'.
 func settings(words []string) (map[string]any, error) {
 	held := map[string]any{}
 	for _, word := range words {
@@ -404,7 +403,7 @@ func failRemote(set *flag.FlagSet) action {
 	})
 }
 
-// postOf says what happened to the trial that args name, and writes how it stands then.
+// postOf changes the trial that args name, and writes the trial as it is then.
 func (r *remote) postOf(ctx context.Context, args []string, what string, body any) error {
 	number, err := strconv.ParseInt(args[1], 10, 64)
 	if err != nil || number < 1 {
@@ -417,8 +416,7 @@ func (r *remote) postOf(ctx context.Context, args []string, what string, body an
 	return r.writeTrial(trial)
 }
 
-// readings reads METRIC=VALUE, and METRIC=VALUE±DEVIATION where the standard deviation is known (+-
-// will do).
+// readings reads words such as METRIC=VALUE and METRIC=VALUE±DEVIATION; +- stands for ±.
 func readings(words []string) (map[string]any, error) {
 	told := map[string]any{}
 	for _, word := range words {
@@ -443,13 +441,14 @@ func readings(words []string) (map[string]any, error) {
 	return told, nil
 }
 
-// cutAssignment takes such as temperature=40 apart; a name may have a = in it, too.
+// cutAssignment cuts a word such as temperature=40 at its last =, since a name may contain one.
 func cutAssignment(word string) (name, text string) {
 	at := max(strings.LastIndexByte(word, '='), 0)
 	return word[:at], strings.TrimPrefix(word[at:], "=")
 }
 
-// readNumber reads a number as forms do, but for a point, which is always decimal, as scripts write it.
+// readNumber reads a number as forms do, except that a point is always decimal, as scripts write
+// it.
 func readNumber(metric, text string) (float64, error) {
 	value, err := design.ReadNumber(text, design.Marks{Decimal: '.'})
 	if err != nil {
@@ -482,8 +481,8 @@ func watchRemote(set *flag.FlagSet) action {
 	})
 }
 
-// watch writes a line for each event of the study, those to come too, until it is interrupted or
-// nobody reads on. A stream that breaks is taken up again.
+// watch writes a line for each event of the study, past and future, until it is interrupted or
+// nobody reads on. It resumes a stream that breaks off.
 func (r *remote) watch(ctx context.Context, id string, after int64) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -520,7 +519,7 @@ func (r *remote) watchOnce(ctx context.Context, id string, after *int64) error {
 	return r.follow(response.Body, after)
 }
 
-// follow writes events until the stream ends, and moves after on to the last of them.
+// follow writes events until the stream ends, and sets after to the last of them.
 func (r *remote) follow(stream io.Reader, after *int64) error {
 	lines := bufio.NewReader(stream)
 	for {
@@ -529,7 +528,7 @@ func (r *remote) follow(stream io.Reader, after *int64) error {
 			return err
 		}
 		if err != nil {
-			return nil // it broke off, or somebody interrupted
+			return nil // the stream broke off, or the command was interrupted
 		}
 		text, isData := strings.CutPrefix(strings.TrimRight(line, "\r\n"), "data: ")
 		if !isData {
@@ -549,7 +548,7 @@ func (r *remote) follow(stream io.Reader, after *int64) error {
 	}
 }
 
-// writeTrial writes a trial as a person at a terminal reads it.
+// writeTrial writes a trial for a person at a terminal.
 func (r *remote) writeTrial(trial remoteTrial) error {
 	var words strings.Builder
 	fmt.Fprintf(&words, "trial %d, %s\n", trial.Number, trial.Status)
@@ -580,7 +579,7 @@ func health(ctx context.Context, c config, _ []string) error {
 	ctx, cancel := context.WithTimeout(ctx, 4*time.Second)
 	defer cancel()
 	c.publicURL = ""
-	// Asked on this machine, the certificate names another host than the one we ask.
+	// On this machine the server is asked by another name than its certificate's.
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: c.serverURL == ""}}}
 	if err := ready(ctx, client, c.server()); err != nil {
 		return err
@@ -588,7 +587,7 @@ func health(ctx context.Context, c config, _ []string) error {
 	return say("ready")
 }
 
-// ready asks the server at address whether it is.
+// ready asks the server at address whether it is ready.
 func ready(ctx context.Context, client *http.Client, address string) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address+"/readyz", nil)
 	if err != nil {

@@ -79,22 +79,23 @@ func serveUntil(ctx context.Context, c config, wantsLink bool) error {
 	})
 }
 
-// warnOfFewConnections says that requests will wait for connections that the database does not take.
+// warnOfFewConnections warns that requests will wait for connections if the database takes fewer
+// than the server may open.
 func warnOfFewConnections(ctx context.Context, store *db.DB) {
 	taken, opened, err := store.Room(ctx)
-	if err == nil && taken < opened { // else whatever is asked next says what is wrong
+	if err == nil && taken < opened { // an error shows in the next request to the database
 		slog.Warn("the database takes fewer connections than this server may open: let it take more (max_connections), or say fewer in HEADROOM_DATABASE_URL (pool_max_conns)", "takes", taken, "opens", opened)
 	}
 }
 
-// ballast is memory that is reserved and never touched, so that no page of it is ever real. The
-// garbage collector waits until as much has been made anew as is in use; where that is some
-// megabytes, as on a server of small studies, it would run several times during an ask.
+// ballast reserves memory that is never touched, so that no page of it becomes real. The garbage
+// collector runs when as much has been allocated as is in use: a server of small studies, which
+// uses some megabytes, would run it several times during an ask.
 func ballast() []byte { return make([]byte, min(mostBallast, debug.SetMemoryLimit(-1)/16)) }
 
 const mostBallast = 64 << 20
 
-// answer answers requests until ctx ends, and then lets those under way finish.
+// answer serves requests until ctx ends, and then lets those under way finish.
 func answer(ctx context.Context, c config, listener net.Listener, store *db.DB, public string) error {
 	defer runtime.KeepAlive(ballast())
 	studies := study.NewService(store.Studies, study.Options{Shelf: store.KeptRows()})
@@ -131,7 +132,7 @@ func answer(ctx context.Context, c config, listener net.Listener, store *db.DB, 
 	return nil
 }
 
-// serveOn serves until the site is shut down, with TLS when there is a certificate.
+// serveOn serves until the site is shut down, with TLS if there is a certificate.
 func serveOn(site *http.Server, listener net.Listener, c config) error {
 	if c.tlsCert == "" {
 		return site.Serve(listener)
@@ -139,7 +140,7 @@ func serveOn(site *http.Server, listener net.Listener, c config) error {
 	return site.ServeTLS(listener, "", "") // what TLSConfig says
 }
 
-// listen opens the address, and makes sure that there is a certificate when one was named.
+// listen opens the address, and checks the certificate if one was named.
 func listen(c config) (net.Listener, error) {
 	if c.tlsCert != "" {
 		if _, err := c.certificate().current(nil); err != nil {
@@ -156,7 +157,7 @@ func listen(c config) (net.Listener, error) {
 	return listener, nil
 }
 
-// setLog logs for people on a terminal, for programs elsewhere.
+// setLog logs as text for people on a terminal, and as JSON for programs.
 func setLog() {
 	var handler slog.Handler = slog.NewJSONHandler(os.Stderr, nil)
 	if onTerminal(os.Stdout) {
@@ -172,15 +173,15 @@ type config struct {
 	databaseURL    string // "" = a private PostgreSQL in dataDir
 	dataDir        string // "" = see folder
 	adminToken     string
-	serverURL      string // what the commands that ask a server ask; "" = the one of this machine
-	token          string // what they show it
+	serverURL      string // of the server that commands talk to; "" = the one of this machine
+	token          string // for that server
 	tlsCert        string
 	tlsKey         string
 	trustedProxies []string
 	databaseWait   time.Duration // how long a starting server waits for its database
 }
 
-// defaultDatabaseWait is long enough for a database that is started together with the server.
+// defaultDatabaseWait is enough for a database that is started together with the server.
 const defaultDatabaseWait = "30s"
 
 // fallbackDataDir is used by root when the default folder lies where PostgreSQL's user may not go,
@@ -227,7 +228,7 @@ func readConfig(env func(string) string) (config, error) {
 	return c, nil
 }
 
-// folder is the data folder: the one that was set, ./data, or what root can use instead.
+// folder returns the data folder: the one that was set, ./data, or what root can use instead.
 func (c config) folder() (string, error) {
 	if c.dataDir != "" {
 		return c.dataDir, nil
@@ -244,12 +245,12 @@ func (c config) folder() (string, error) {
 	return usual, err
 }
 
-// server is what the commands that ask a server ask.
+// server returns the address of the server that commands talk to.
 func (c config) server() string {
 	return cmp.Or(c.serverURL, c.public(c.listen))
 }
 
-// public is where people reach a server that listens on address.
+// public returns where people reach a server that listens on address.
 func (c config) public(address string) string {
 	if c.publicURL != "" {
 		return c.publicURL

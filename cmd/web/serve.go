@@ -114,7 +114,13 @@ func answer(ctx context.Context, c config, listener net.Listener, store *db.DB, 
 		TLSConfig: &tls.Config{GetCertificate: c.certificate().current},
 	}
 	failed := make(chan error, 1)
-	go func() { failed <- serveOn(site, listener, c) }()
+	go func() {
+		if c.tlsCert == "" {
+			failed <- site.Serve(listener)
+		} else {
+			failed <- site.ServeTLS(listener, "", "") // by TLSConfig
+		}
+	}()
 	slog.Info("serving", "url", public, "address", listener.Addr().String(), "version", version)
 	select {
 	case err := <-failed:
@@ -130,14 +136,6 @@ func answer(ctx context.Context, c config, listener net.Listener, store *db.DB, 
 		return site.Close()
 	}
 	return nil
-}
-
-// serveOn serves until the site is shut down, with TLS if there is a certificate.
-func serveOn(site *http.Server, listener net.Listener, c config) error {
-	if c.tlsCert == "" {
-		return site.Serve(listener)
-	}
-	return site.ServeTLS(listener, "", "") // what TLSConfig says
 }
 
 // listen opens the address, and checks the certificate if one was named.

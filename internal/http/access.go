@@ -104,7 +104,7 @@ func (s *Server) guard(rt route) http.Handler {
 // enter returns the request with its caller's identity. The error says why the caller may not use
 // the route.
 func (s *Server) enter(rt route, r *http.Request) (*http.Request, error) {
-	if !validPath(r.URL.Path) {
+	if !utf8.ValidString(r.URL.Path) || strings.ContainsFunc(r.URL.Path, unicode.IsControl) { // as no stored identifier has
 		return r, problem.NoSuchThing
 	}
 	if rt.anybody {
@@ -241,12 +241,6 @@ func admit(a Access, who account.Identity, studyID string) error {
 		return problem.Needs(a.role, who.Role)
 	}
 	return nil
-}
-
-// validPath reports whether a path could name something: no stored identifier has control
-// characters or broken UTF-8.
-func validPath(path string) bool {
-	return utf8.ValidString(path) && !strings.ContainsFunc(path, unicode.IsControl)
 }
 
 // Limits on wrong credentials, which forgotten scripts and guessers send. Secrets have 130 random

@@ -192,11 +192,6 @@ type engine struct {
 	fits    []optimizer.Fit
 }
 
-func newEngine(cfg *optimizer.Config, w *roundsWorld) (*engine, error) {
-	state, err := optimizer.Replay(context.Background(), cfg, &optimizer.History{})
-	return &engine{world: w, state: state, metrics: lists.Map(cfg.Metrics, func(m optimizer.Metric) string { return m.Name })}, err
-}
-
 func (e *engine) choose(ctx context.Context, _ int) ([]decision, error) {
 	if e.state.FitDue() {
 		fit, err := e.state.FitNow(ctx)

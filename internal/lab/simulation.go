@@ -275,5 +275,6 @@ func (e Experiment) player(w *roundsWorld, seed uint64) (player[decision], error
 	if err != nil {
 		return nil, err
 	}
-	return newEngine(cfg, w)
+	state, err := optimizer.Replay(context.Background(), cfg, &optimizer.History{})
+	return &engine{world: w, state: state, metrics: lists.Map(cfg.Metrics, func(m optimizer.Metric) string { return m.Name })}, err
 }

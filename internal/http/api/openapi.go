@@ -46,7 +46,13 @@ func (a *API) Operations(events func(http.ResponseWriter, *http.Request) error) 
 
 // Publish makes the OpenAPI document of the routes. Its other forms are made when first asked for.
 func (a *API) Publish(routes []Route) (err error) {
-	a.document30 = sync.OnceValues(func() ([]byte, error) { return inVersion30(a.document) })
+	a.document30 = sync.OnceValues(func() ([]byte, error) {
+		var tree any
+		if err := json.Unmarshal(a.document, &tree); err != nil {
+			return nil, err
+		}
+		return json.Marshal(asVersion30(tree))
+	})
 	a.page = sync.OnceValues(func() ([]byte, error) { return docsPage(routes) })
 	a.document, err = a.openAPI(routes)
 	return err
@@ -166,15 +172,6 @@ func parameters(rt Route, schemas *schemas) []object {
 		add("header", "If-Match", "The study's ETag; 412 when it has changed since", false, object{"type": "string"})
 	}
 	return list
-}
-
-// inVersion30 converts the text of an OpenAPI 3.1 document to version 3.0.
-func inVersion30(document []byte) ([]byte, error) {
-	var tree any
-	if err := json.Unmarshal(document, &tree); err != nil {
-		return nil, err
-	}
-	return json.Marshal(asVersion30(tree))
 }
 
 // asVersion30 converts an OpenAPI 3.1 document for generators that read only 3.0: types that allow

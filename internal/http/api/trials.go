@@ -22,6 +22,11 @@ type trialPage struct {
 	Next   *int           `json:"next"` // ask for ?after=next to go on; null at the end
 }
 
+type trialsQuery struct {
+	pageQuery
+	statuses []ledger.Status
+}
+
 type preview struct {
 	Impact study.Impact `json:"impact"`
 }
@@ -30,8 +35,26 @@ var dryRun = queryParameter{"dry_run", "Store nothing, answer the impact", false
 
 func (a *API) trialOperations() operations {
 	return operations{
-		"listTrials": a.listTrials(),
-		"correct":    a.correct(),
+		"listTrials": reading(a, Operation{
+			Summary: "List trials by number",
+			Query:   []queryParameter{{"after", "Only trials with a higher number", 0}, limitParameter, {"status", "Only trials of these states, comma-separated", ""}},
+		}, func(q *request.Query) trialsQuery {
+			return trialsQuery{readPageQuery(q), request.ListOf(q, "status", ledger.StatusSuggested, ledger.StatusPartial, ledger.StatusCompleted, ledger.StatusFailed, ledger.StatusAbandoned)}
+		}, func(_ context.Context, snap *ledger.Snapshot, asked trialsQuery) (trialPage, error) {
+			return pageOf(snap.Trials, int(asked.after), int(asked.limit), asked.statuses), nil
+		}),
+		"correct": withDryRun(changingTrial(a, Operation{
+			Summary: "Correct what was told; with dry_run, say what that would change", Answer: oneOf{ledger.Trial{}, preview{}}, Query: []queryParameter{dryRun},
+		}, func(ctx context.Context, cmd study.Command, id string, number int, given study.Correction) (*ledger.Snapshot, error) {
+			given.Number = number
+			return a.Studies.Correct(ctx, cmd, id, given)
+		}), func(r *http.Request, given study.Correction) (impact study.Impact, err error) {
+			if given.Number, err = request.TrialNumber(r); err != nil {
+				return impact, err
+			}
+			who, _ := request.Caller(r)
+			return a.Studies.PreviewCorrection(r.Context(), study.Command{By: who.By()}, request.StudyID(r), given)
+		}),
 		"ask": changing(a, severalTrials, Operation{
 			Summary: "Ask for suggestions, each a round of its own; settings that are held are given, and the others chosen", BodyOptional: true, Status: 201, Answer: trialList{},
 		}, func(r *http.Request, cmd study.Command, ask study.Ask) (*ledger.Snapshot, []int, error) {
@@ -156,24 +179,6 @@ func changingTrial[Q any](a *API, operation Operation, do func(ctx context.Conte
 	})
 }
 
-// correct returns the operation that corrects a trial or, with dry_run, says what that would
-// change.
-func (a *API) correct() Operation {
-	correcting := changingTrial(a, Operation{
-		Summary: "Correct what was told; with dry_run, say what that would change", Answer: oneOf{ledger.Trial{}, preview{}}, Query: []queryParameter{dryRun},
-	}, func(ctx context.Context, cmd study.Command, id string, number int, given study.Correction) (*ledger.Snapshot, error) {
-		given.Number = number
-		return a.Studies.Correct(ctx, cmd, id, given)
-	})
-	return withDryRun(correcting, func(r *http.Request, given study.Correction) (impact study.Impact, err error) {
-		if given.Number, err = request.TrialNumber(r); err != nil {
-			return impact, err
-		}
-		who, _ := request.Caller(r)
-		return a.Studies.PreviewCorrection(r.Context(), study.Command{By: who.By()}, request.StudyID(r), given)
-	})
-}
-
 // withDryRun returns a change that, with dry_run, is not made: the answer is then what foresee says
 // that it would change.
 func withDryRun[Q any](changing Operation, foresee func(r *http.Request, given Q) (study.Impact, error)) Operation {
@@ -203,21 +208,6 @@ func withDryRun[Q any](changing Operation, foresee func(r *http.Request, given Q
 func (a *API) closing(kind ledger.Kind, summary string) Operation {
 	return changingTrial(a, Operation{Summary: summary}, func(ctx context.Context, cmd study.Command, id string, number int, why reasonRequest) (*ledger.Snapshot, error) {
 		return a.Studies.Close(ctx, cmd, id, kind, ledger.ClosedData{Number: number, Reason: why.Reason})
-	})
-}
-
-func (a *API) listTrials() Operation {
-	type trialsAsked struct {
-		pageQuery
-		statuses []ledger.Status
-	}
-	return reading(a, Operation{
-		Summary: "List trials by number",
-		Query:   []queryParameter{{"after", "Only trials with a higher number", 0}, limitParameter, {"status", "Only trials of these states, comma-separated", ""}},
-	}, func(q *request.Query) trialsAsked {
-		return trialsAsked{readPageQuery(q), request.ListOf(q, "status", ledger.StatusSuggested, ledger.StatusPartial, ledger.StatusCompleted, ledger.StatusFailed, ledger.StatusAbandoned)}
-	}, func(_ context.Context, snap *ledger.Snapshot, asked trialsAsked) (trialPage, error) {
-		return pageOf(snap.Trials, int(asked.after), int(asked.limit), asked.statuses), nil
 	})
 }
 

@@ -96,7 +96,7 @@ func (b definitionForm) form() studyForm {
 		rules: newField("input_constraints", rules, func() string {
 			inOneLine := func(rule string) string { return strings.Join(strings.Fields(rule), " ") }
 			return strings.Join(lists.Map(d.InputConstraints, inOneLine), "\n")
-		}, func(t *Typed, name string) { d.InputConstraints = t.lines(name) }),
+		}, func(t *Typed, name string) { d.InputConstraints = filled(strings.Split(t.Values.Get(name), "\n")) }),
 	}
 	if b.changes {
 		form.reason = Reason("Everybody can read it in the ledger.", b.reason)

@@ -249,9 +249,6 @@ func joined(items []string) string {
 	}), ", ")
 }
 
-// lines returns the lines of a text area.
-func (t *Typed) lines(name string) []string { return filled(strings.Split(t.Values.Get(name), "\n")) }
-
 // filled returns the texts without surrounding spaces and without empty ones.
 func filled(texts []string) []string {
 	return lists.Pick(texts, func(text string) (string, bool) { return strings.TrimSpace(text), strings.TrimSpace(text) != "" })

@@ -339,8 +339,8 @@ var lineField = regexp.MustCompile(`^lines\[(\d+)\](?:\.(.*))?$`)
 
 // fileFaults returns the faults of the rows by line and column.
 func fileFaults(err error) []templates.FileFault {
-	var faulty *design.Invalid
-	if !errors.As(err, &faulty) {
+	faulty, ok := errors.AsType[*design.Invalid](err)
+	if !ok {
 		return nil
 	}
 	faults := make([]templates.FileFault, len(faulty.Faults))

@@ -537,10 +537,8 @@ func (asked submission) withPreview(form *forms.Typed, snap *ledger.Snapshot, do
 // newKey returns a new idempotency key for a form, which also says whose form it is.
 func newKey(r *http.Request) string {
 	who, _ := request.Caller(r)
-	return keyOf(who)
+	return who.Caller() + " " + rand.Text()
 }
-
-func keyOf(who account.Identity) string { return who.Caller() + " " + rand.Text() }
 
 // checkOwner refuses a form that somebody else had opened, so that nobody's typing is saved in
 // another person's name unknowingly. The form becomes the caller's, to be sent again.
@@ -550,7 +548,7 @@ func checkOwner(r *http.Request, values url.Values) error {
 	if !named || owner == who.Caller() {
 		return nil
 	}
-	values.Set("key", keyOf(who))
+	values.Set("key", newKey(r))
 	return problem.New(http.StatusUnprocessableEntity, "Nothing is saved: this form was opened under another sign-in, and you are signed in as "+who.Name+". Send it again to save it in your own name.")
 }
 

@@ -286,7 +286,7 @@ func refusal(response *http.Response) error {
 		return fmt.Errorf("%s: put an API token into HEADROOM_TOKEN (“headroom token” makes one on the server's machine)", said.Detail)
 	}
 	faults := lists.Map(said.Errors, func(fault design.Fault) string {
-		_, fault.Field, _ = strings.Cut(fault.Field, ".") // whoever types has neither body nor query
+		_, fault.Field, _ = strings.Cut(fault.Field, ".") // a command line has neither body nor query
 		return fault.String()
 	})
 	return errors.New(cmp.Or(strings.Join(faults, "; "), said.Detail))

@@ -143,11 +143,11 @@ func (s *Server) recognise(r *http.Request, authenticate func(secret string) (ac
 			return who, nil
 		}
 		if !refused(err) {
-			break // the database is away; that says nothing about the credential
+			break // the database is away, which says nothing about the credential
 		}
 	}
 	if errors.Is(err, problem.TooMany) && r.Header.Get("Authorization") == "" {
-		err = problem.SignIn // to a browser whose sign-in has ended, however often its pages ask
+		err = problem.SignIn // a browser whose sign-in has ended may ask often
 	}
 	return account.Identity{}, err
 }
@@ -483,7 +483,7 @@ type chunkedWriter struct {
 func (q *quotas) newChunkedWriter(rt route, w http.ResponseWriter, r *http.Request) *chunkedWriter {
 	out := &chunkedWriter{ResponseWriter: w, control: http.NewResponseController(w), r: r, unread: q.unread, onFirstBytes: nothing}
 	if who, known := request.Caller(r); known && rt.access.oneStudy && !rt.shared {
-		if leave, err := q.making.Enter(r.Context(), who.Caller()); err == nil { // else the caller has gone, as the handler sees
+		if leave, err := q.making.Enter(r.Context(), who.Caller()); err == nil { // an error means that the caller has gone, which the handler sees too
 			out.onFirstBytes = sync.OnceFunc(leave)
 		}
 	}

@@ -212,7 +212,7 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, beat string, bac
 			out.allowed = false
 			err = out.awaitAllowed()
 		case <-beats.C:
-			out.allowed = false // in case that nobody told of it
+			out.allowed = false // in case a notice was lost
 			err = out.send(beat)
 		case <-ctx.Done():
 			return nil

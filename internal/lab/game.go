@@ -31,7 +31,7 @@ type Game struct {
 	Told      Told
 	Mishaps   Mishaps
 	Seed      uint64
-	Outside   *Outside // plays in place of the service, whose algorithm and model it ignores
+	Outside   *Outside // plays in place of the service, and ignores Algorithm and Model
 }
 
 // Key identifies a game by everything that decides how it goes: its configuration, the truth, the

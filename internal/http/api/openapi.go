@@ -247,7 +247,7 @@ var examples = func() map[string]example {
 // encoding/json use.
 type schemas struct {
 	named object                  // finished, by name
-	types map[string]reflect.Type // whose they are
+	types map[string]reflect.Type // of the schemas, by name
 }
 
 func newSchemas() *schemas { return &schemas{named: object{}, types: map[string]reflect.Type{}} }

@@ -31,25 +31,24 @@ type Operation struct {
 	Summary string
 	Tag     string
 	Query   []queryParameter
-	// Body is a value of the type that the body is read into, nil when there is none. BodyType is
-	// its media type when that is not JSON.
+	// Body is a value of the type that the body is read into, nil if there is none. BodyType is its
+	// media type if that is not JSON.
 	Body         any
 	BodyType     string
 	BodyOptional bool
-	// Status and Answer are those of success, 200 unless it is said; AnswerType is the media type
-	// when that is not JSON.
+	// Status and Answer are those of success; Status is 200 by default. AnswerType is the media
+	// type if that is not JSON.
 	Status     int
 	Answer     any
 	AnswerType string
 	// Largest is the largest body, in bytes; 0 stands for request.MaxBody.
 	Largest int64
-	// Writes marks what changes something: it takes Idempotency-Key.
+	// Writes: it changes something, and takes Idempotency-Key.
 	Writes bool
-	// Light marks a change for which nothing is worked out: its write finds out whether it was
-	// carried out before (study.Store's Write), so the database is not asked ahead of it.
+	// Light: it computes nothing, so that it is enough that its write finds out whether it was
+	// carried out before (study.Store's Write); others ask the database first.
 	Light bool
-	// StaysOpen marks answers that may take long to come to an end: no write deadline, no
-	// compression.
+	// StaysOpen: its answer may take long to end. It has no write deadline and is not compressed.
 	StaysOpen bool
 }
 
@@ -100,20 +99,19 @@ type Database interface {
 
 // Options configures an API.
 type Options struct {
-	Studies   *study.Service
-	Accounts  account.Store
-	Database  Database
-	PublicURL *url.URL // where people reach the server: links, and the OpenAPI document
-	// SessionCookie is the name of the cookie that may stand for a token, for the OpenAPI document.
-	SessionCookie string
-	Version       string // of the program
-	// Stopping is closed when the program shuts down: whoever waits for a trial is answered then.
+	Studies       *study.Service
+	Accounts      account.Store
+	Database      Database
+	PublicURL     *url.URL // where people reach the server: links, and the OpenAPI document
+	SessionCookie string   // name of the cookie that may replace a token, for the OpenAPI document
+	Version       string   // of the program
+	// Stopping is closed when the program shuts down, upon which requests that wait for a trial are
+	// answered.
 	Stopping <-chan struct{}
-	// StillAllowed is nil when whoever made a request that has taken long still has the right to
-	// its study.
+	// StillAllowed returns nil if the caller of a request that has taken long still has the right
+	// to its study.
 	StillAllowed func(*http.Request) error
-	// Asks and Replays observe how many seconds choosing, and answering from the replayed state,
-	// take.
+	// Asks and Replays observe the seconds that asks, and answers from the replayed state, take.
 	Asks, Replays prometheus.Observer
 }
 

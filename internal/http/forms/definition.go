@@ -223,7 +223,7 @@ func (b definitionForm) unavailable(path string, p *design.Parameter) Field {
 			b.d.Unavailable = map[string][]design.Value{p.Name: gone}
 		case gone != nil:
 			b.d.Unavailable[p.Name] = gone
-		case len(b.d.Unavailable[p.Name]) > 0: // else it may say so by an empty list
+		case len(b.d.Unavailable[p.Name]) > 0: // an empty list stays
 			delete(b.d.Unavailable, p.Name)
 		}
 	})

@@ -367,7 +367,7 @@ func NewToken(studies []templates.Option, into *account.NewToken) Fields {
 		text("name", templates.Input{Label: "Name", Help: "What it is for, such as “HPLC upload”"}, &into.Name).prefixed("token"),
 		choice("role", templates.Input{Label: "Role", Options: Roles()}, &into.Role).prefixed("token"),
 		newField("study_id", templates.Input{Label: "Study", Kind: "select", Options: studies}, func() string { return "" }, func(t *Typed, name string) {
-			if id := t.Text(name); id != "" { // else every study was chosen, by name
+			if id := t.Text(name); id != "" { // "" is every study
 				into.StudyID = &id
 			}
 		}).prefixed("token"),

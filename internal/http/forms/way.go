@@ -62,7 +62,7 @@ func wayTo(values url.Values) string {
 	if name == "" {
 		return ways[0].name
 	}
-	for _, w := range slices.Backward(ways) { // those with settings stand behind those without
+	for _, w := range slices.Backward(ways) { // those with settings come after those without
 		if w.algorithm == name && w.shows(values) {
 			return w.name
 		}
@@ -137,7 +137,7 @@ func fillWay(page *templates.DefinePage, values url.Values) {
 			asked := page.Settings[at].Inputs[0]
 			asked.Label, asked.Help = words.Label, words.Help
 			if asked.Kind == "area" {
-				asked.Placeholder = "" // nothing stands for them
+				asked.Placeholder = "" // they have no default
 			}
 			page.Asked = append(page.Asked, asked)
 			page.Settings = slices.Delete(page.Settings, at, at+1)

@@ -315,7 +315,7 @@ func (s *Site) Import(w http.ResponseWriter, r *http.Request, v view.Facts, form
 		to: v.Head.URL("?done=imported&saved=" + url.QueryEscape(templates.ImportPage{Study: v.Head}.Draft()) + "#trials"),
 		again: func(form templates.Form) error {
 			if page.Faults != nil {
-				form.General = "" // they stand in a table
+				form.General = "" // the faults are in a table
 			}
 			return showImport(w, r, http.StatusUnprocessableEntity, v, templates.ImportPage{Form: form, Faults: page.Faults})
 		},

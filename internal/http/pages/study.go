@@ -41,7 +41,7 @@ func newFacts(r *http.Request, snap *ledger.Snapshot) view.Facts {
 	query := r.URL.Query()
 	asked := view.Asked{Head: head, Now: time.Now(), URL: head.URL(""), Query: query, Parts: true, Whole: query.Has("whole")}
 	v := view.Facts{Snap: snap, Latest: snap, Who: who, Asked: asked}
-	if head.Operates { // whoever only looks has no forms
+	if head.Operates { // others have no forms
 		v.Key = newKey(r)
 	}
 	return v

@@ -135,7 +135,7 @@ func (s *Site) Correct(w http.ResponseWriter, r *http.Request, v view.Tried, for
 	table := forms.OfTrial(v.Snap, v.Trial)
 	correction, fields := form.Correction(table), table.All()
 	doubts := study.DoubtCorrection(v.Snap, v.Trial, correction)
-	sure := study.Doubted(doubts) // they stand in the preview
+	sure := study.Doubted(doubts) // the preview shows them
 	asked := submission{
 		do: func(cmd study.Command) error {
 			cmd.IfMatch, cmd.Sure = v.Snap.Version, &sure

@@ -1,4 +1,4 @@
-// Package sitetest gives tests the whole site on a database of its own, and holds every answer of
+// Package sitetest gives tests the whole site on a database of its own, and checks every answer of
 // the API against the OpenAPI document.
 package sitetest
 
@@ -40,7 +40,7 @@ type Site struct {
 	URL      string
 	Admin    string // a token
 	Log      *Log
-	Document *Document // nil: answers are not held against it
+	Document *Document // nil: answers are not checked
 	t        testing.TB
 }
 
@@ -94,7 +94,7 @@ func On(t testing.TB, url string, change ...func(*server.Options)) *Site {
 	return s
 }
 
-// Server is the whole program's handler on the site's database, with nothing cached.
+// Server returns the whole program's handler on the site's database, with nothing cached.
 func (s *Site) Server(change ...func(*server.Options)) http.Handler {
 	s.t.Helper()
 	service := study.NewService(s.DB.Studies, study.Options{Shelf: s.DB.KeptRows()})
@@ -109,7 +109,7 @@ func (s *Site) Server(change ...func(*server.Options)) http.Handler {
 	return must.Get(server.New(options))(s.t)
 }
 
-// Asking is an option: the service asks the store that wrap makes of the site's.
+// Asking is an option: the service uses the store that wrap makes of the site's.
 func Asking(t testing.TB, wrap func(study.Store) study.Store) func(*server.Options) {
 	return func(o *server.Options) {
 		o.Studies = study.NewService(wrap(o.Database.(*db.DB).Studies), study.Options{})
@@ -117,10 +117,10 @@ func Asking(t testing.TB, wrap func(study.Store) study.Store) func(*server.Optio
 	}
 }
 
-// Another is another server of the same site, with nothing at hand.
+// Another returns another server of the same site, with nothing cached.
 func (s *Site) Another() *Site { return s.At(httptest.NewServer(s.Server())) }
 
-// At is the site as that server answers for it.
+// At returns the site as that server answers for it.
 func (s *Site) At(web *httptest.Server) *Site {
 	s.t.Cleanup(web.Close)
 	there := *s
@@ -128,7 +128,7 @@ func (s *Site) At(web *httptest.Server) *Site {
 	return &there
 }
 
-// Invite makes a link for somebody new straight in the store.
+// Invite makes a link for somebody new directly in the store.
 func (s *Site) Invite(name string, role account.Role) (secret string) {
 	s.t.Helper()
 	_, secret, err := s.DB.Accounts.CreateInvite(s.t.Context(), account.Identity{Name: "Setup", Role: account.Admin}, account.NewInvite{Name: name, Role: role})
@@ -136,7 +136,7 @@ func (s *Site) Invite(name string, role account.Role) (secret string) {
 	return secret
 }
 
-// Token makes an API token straight in the store, "" being every study.
+// Token makes an API token directly in the store. studyID "" stands for every study.
 func (s *Site) Token(role account.Role, studyID string) string {
 	s.t.Helper()
 	var limited *string
@@ -154,7 +154,7 @@ func (s *Site) Token(role account.Role, studyID string) string {
 	}
 }
 
-// Answer is what came back.
+// Answer is the answer to a request.
 type Answer struct {
 	Status int
 	Header http.Header
@@ -178,8 +178,7 @@ func (s *Site) Call(method, path, token string, body any, headers ...string) Ans
 	return out
 }
 
-// NoRedirects is a client that stays where it is sent from, and asks for answers that are not
-// compressed.
+// NoRedirects is a client that does not follow redirects and asks for uncompressed answers.
 var NoRedirects = &http.Client{
 	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	Transport:     &http.Transport{DisableCompression: true},
@@ -220,14 +219,14 @@ func (a Answer) Want(status int) Answer {
 	return a
 }
 
-// JSON reads the body.
+// JSON decodes the body.
 func (a Answer) JSON() (out map[string]any) {
 	a.t.Helper()
 	a.Into(&out)
 	return out
 }
 
-// Into reads the body into what value points to.
+// Into decodes the body into what value points to.
 func (a Answer) Into(value any) Answer {
 	a.t.Helper()
 	if err := json.Unmarshal(a.Body, value); err != nil {
@@ -236,8 +235,8 @@ func (a Answer) Into(value any) Answer {
 	return a
 }
 
-// Faults returns the problem's errors, location → message, after checking its form, and that
-// something is wrong at each of the places named.
+// Faults returns the problem's faults, location → message. It fails the test unless the answer is a
+// problem of this status with a fault at each of the places named.
 func (a Answer) Faults(status int, at ...string) map[string]string {
 	a.t.Helper()
 	a.Want(status)
@@ -324,8 +323,8 @@ func At(t testing.TB, value any, path string) any {
 	return value
 }
 
-// Has fails the test unless the body has the values, each behind its path; a path that is not there
-// is null.
+// Has fails the test unless the body has the values, each after its path. A last name that is
+// missing counts as null.
 func (a Answer) Has(wants ...any) Answer {
 	a.t.Helper()
 	body := a.JSON()
@@ -402,15 +401,15 @@ func (s *Site) Share(id string) string {
 	return secret
 }
 
-// Document is the OpenAPI document that sites serve, against which all their answers are held.
+// Document is the OpenAPI document that sites serve, by which all their answers are checked.
 type Document struct {
 	t      testing.TB
 	router chi.Router
 	*described
 }
 
-// described is what all sites of a test binary, which have the same routes, share of it, as the
-// first of them served it.
+// described is what the sites of a test binary, which have the same routes, share: the document as
+// the first of them served it.
 type described struct {
 	tree     map[string]any
 	mu       sync.Mutex // of the compiler, which keeps what it has compiled
@@ -436,7 +435,7 @@ func newDocument(t testing.TB, s *Site) *Document {
 	return &Document{t, s.Router, first.described}
 }
 
-// At is the object that the keys lead to, the whole document without any.
+// At returns the object that the keys lead to, the whole document without keys.
 func (d *Document) At(keys ...string) map[string]any {
 	node := d.tree
 	for _, key := range keys {
@@ -463,7 +462,7 @@ func (d *Document) Schema(keys ...string) (*jsonschema.Schema, error) {
 
 var escaped = strings.NewReplacer("~", "~0", "/", "~1", "{", "%7B", "}", "%7D")
 
-// check holds an answer against the document, whatever it is.
+// check checks an answer against the document.
 func (d *Document) check(method, target string, a Answer) {
 	d.t.Helper()
 	path, _, _ := strings.Cut(target, "?")

@@ -292,8 +292,8 @@ func refusal(response *http.Response) error {
 	return errors.New(cmp.Or(strings.Join(faults, "; "), said.Detail))
 }
 
-// studiesRemote lists the studies, newest change first: id, state, how many trials and how many of
-// them wait for results, name.
+// studiesRemote lists the studies, newest change first: id, state, number of trials, number of
+// those that wait for results, name.
 func studiesRemote(set *flag.FlagSet) action {
 	return inTime(set, func(ctx context.Context, r *remote, args []string) error {
 		query := url.Values{"find": {strings.Join(args, " ")}}
@@ -311,7 +311,7 @@ func studiesRemote(set *flag.FlagSet) action {
 	})
 }
 
-// writeStudies writes a page of the list, and returns where the next one goes on, "" at the end.
+// writeStudies writes a page of the list and returns the mark of the next one, "" at the end.
 func (r *remote) writeStudies(page io.ReadCloser) (next string, err error) {
 	defer page.Close()
 	var answer struct {

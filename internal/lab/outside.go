@@ -185,13 +185,13 @@ func (o *Outside) start(ctx context.Context) (*conversation, error) {
 	var hello struct {
 		Player string `json:"player"`
 	}
-	if err := c.readAnswer(&hello); err != nil {
+	err = c.readAnswer(&hello)
+	if c.name = hello.Player; err == nil && c.name == "" {
+		err = errors.New(`it must begin with {"player": "its name and version"}`)
+	}
+	if err != nil {
 		c.kill()
 		return nil, err
-	}
-	if c.name = hello.Player; c.name == "" {
-		c.kill()
-		return nil, errors.New(`it must begin with {"player": "its name and version"}`)
 	}
 	return c, nil
 }

@@ -470,7 +470,7 @@ func (s *benchServer) start(ctx context.Context) error {
 	s.address = c.public(listener.Addr().String())
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan error, 1)
-	go func() { ended <- answer(ctx, c, listener, s.store, s.address) }()
+	go func() { ended <- serveRequests(ctx, c, listener, s.store, s.address) }()
 	s.stop = func() error {
 		cancel()
 		s.client.CloseIdleConnections()

@@ -111,13 +111,13 @@ func readPlayers(names, settings string) ([]lab.Entrant, error) {
 	return list, err
 }
 
-// enters reports whether a player has that label.
-func enters(label string, players []lab.Entrant) bool {
+// hasLabel reports whether a player has that label.
+func hasLabel(label string, players []lab.Entrant) bool {
 	return slices.ContainsFunc(players, func(e lab.Entrant) bool { return e.Label == label })
 }
 
 func checkLabel(label string, others []lab.Entrant) error {
-	if label == "" || strings.ContainsAny(label, `/\. |`) || enters(label, others) {
+	if label == "" || strings.ContainsAny(label, `/\. |`) || hasLabel(label, others) {
 		return fmt.Errorf("%q is no label to tell algorithms apart: it needs letters, digits or -, and to be used once", label)
 	}
 	return nil
@@ -141,7 +141,7 @@ func byLabel(players []lab.Entrant, flag, text string) ([]map[string]json.RawMes
 	labelled := false
 	var absent []string
 	for key := range object {
-		if key == "all" || enters(key, players) {
+		if key == "all" || hasLabel(key, players) {
 			labelled = true
 		} else {
 			absent = append(absent, key)

@@ -79,7 +79,7 @@ func (r *rehearsalFlags) enter(ctx context.Context, settings, model string, hori
 	if r.Against == "" {
 		r.Against = r.Entrants[0].Label
 	}
-	if !enters(r.Against, r.Entrants) {
+	if !hasLabel(r.Against, r.Entrants) {
 		return fmt.Errorf("-against %s: no algorithm has that label", r.Against)
 	}
 	return nil

@@ -75,8 +75,8 @@ type remoteTrial struct {
 const remoteHelp = `It asks the server at HEADROOM_URL (else the one of this machine) with the API token in HEADROOM_TOKEN, which “headroom token” makes on the
 server's machine. Flags may stand anywhere.`
 
-// remotely returns the action of a command that asks a server.
-func remotely(set *flag.FlagSet, do func(ctx context.Context, r *remote, args []string) error) action {
+// remoteAction returns the action of a command that asks a server.
+func remoteAction(set *flag.FlagSet, do func(ctx context.Context, r *remote, args []string) error) action {
 	asJSON := set.Bool("json", false, "write the server's answer as it is")
 	return configured(func(ctx context.Context, c config, args []string) error {
 		token, err := c.credentials()
@@ -87,10 +87,10 @@ func remotely(set *flag.FlagSet, do func(ctx context.Context, r *remote, args []
 	})
 }
 
-// inTime is remotely for commands that end.
-func inTime(set *flag.FlagSet, do func(ctx context.Context, r *remote, args []string) error) action {
+// timedRemoteAction is remotely for commands that end.
+func timedRemoteAction(set *flag.FlagSet, do func(ctx context.Context, r *remote, args []string) error) action {
 	silence := set.Duration("timeout", answerTime, "give up when the server has said nothing for so long; 0 = never")
-	return remotely(set, func(ctx context.Context, r *remote, args []string) error {
+	return remoteAction(set, func(ctx context.Context, r *remote, args []string) error {
 		r.silence = *silence
 		return do(ctx, r, args)
 	})
@@ -172,7 +172,7 @@ func (r *remote) send(ctx context.Context, method, path string, body []byte) (*h
 			r.noteWaiting()
 		case away && try < remoteTries:
 		case err != nil:
-			return nil, explained(r.address, err)
+			return nil, explainError(r.address, err)
 		default:
 			return response, refusal(response)
 		}
@@ -191,7 +191,7 @@ func (r *remote) send(ctx context.Context, method, path string, body []byte) (*h
 // errSilent is the error of a server that accepts connections and does not answer.
 var errSilent = errors.New("did not answer in time: it is starting, stands still or has too much to do; its log says which")
 
-func silent(address string) error { return fmt.Errorf("the server at %s %w", address, errSilent) }
+func silentError(address string) error { return fmt.Errorf("the server at %s %w", address, errSilent) }
 
 // do makes a request once. It, and reading its answer, fails with errSilent if the server has sent
 // nothing for r.silence.
@@ -222,7 +222,7 @@ func (r *remote) listen(ctx context.Context) *timedBody {
 	if r.silence == 0 {
 		return &timedBody{ctx: ctx, end: end, startTimer: func() {}, stopTimer: func() {}}
 	}
-	timer := time.AfterFunc(r.silence, func() { end(silent(r.address)) })
+	timer := time.AfterFunc(r.silence, func() { end(silentError(r.address)) })
 	return &timedBody{ctx: ctx, end: end, startTimer: func() { timer.Reset(r.silence) }, stopTimer: func() { timer.Stop() }}
 }
 
@@ -254,13 +254,13 @@ func (r *remote) noteWaiting() {
 	r.waiting = true
 }
 
-// explained adds to err what is wrong, and what to do, if no server answers at address.
-func explained(address string, err error) error {
+// explainError adds to err what is wrong, and what to do, if no server answers at address.
+func explainError(address string, err error) error {
 	if dial, ok := errors.AsType[*net.OpError](err); ok && dial.Op == "dial" {
 		return fmt.Errorf("no server answers at %s (%w): start it with “headroom serve”, or say in HEADROOM_URL where it runs", address, dial.Err)
 	}
 	if errors.Is(err, context.DeadlineExceeded) { // a starting server listens before it has its database
-		return silent(address)
+		return silentError(address)
 	}
 	if untrusted, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
 		return fmt.Errorf("the certificate of %s does not do (%w): ask for the server by a name that stands in it, and say in SSL_CERT_FILE where one is that this machine does not know", address, untrusted.Err)
@@ -295,7 +295,7 @@ func refusal(response *http.Response) error {
 // studiesRemote lists the studies, newest change first: id, state, number of trials, number of
 // those that wait for results, name.
 func studiesRemote(set *flag.FlagSet) action {
-	return inTime(set, func(ctx context.Context, r *remote, args []string) error {
+	return timedRemoteAction(set, func(ctx context.Context, r *remote, args []string) error {
 		query := url.Values{"find": {strings.Join(args, " ")}}
 		for {
 			response, err := r.send(ctx, http.MethodGet, "/studies?"+query.Encode(), nil)
@@ -339,7 +339,7 @@ func (r *remote) writeStudies(page io.ReadCloser) (next string, err error) {
 
 func askRemote(set *flag.FlagSet) action {
 	count := set.Int64("count", 1, "how many trials")
-	return inTime(set, func(ctx context.Context, r *remote, args []string) error {
+	return timedRemoteAction(set, func(ctx context.Context, r *remote, args []string) error {
 		held, err := settings(args[1:])
 		if err != nil {
 			return err
@@ -379,7 +379,7 @@ func settings(words []string) (map[string]any, error) {
 
 func tellRemote(set *flag.FlagSet) action {
 	note := set.String("note", "", "kept with the trial")
-	return inTime(set, func(ctx context.Context, r *remote, args []string) error {
+	return timedRemoteAction(set, func(ctx context.Context, r *remote, args []string) error {
 		metrics, err := readings(args[2:])
 		if err != nil {
 			return err
@@ -394,7 +394,7 @@ func tellRemote(set *flag.FlagSet) action {
 
 func failRemote(set *flag.FlagSet) action {
 	chance := set.Bool("chance", false, "it failed by chance, as by a power cut, and not because of its settings")
-	return inTime(set, func(ctx context.Context, r *remote, args []string) error {
+	return timedRemoteAction(set, func(ctx context.Context, r *remote, args []string) error {
 		cause := ledger.BySettings
 		if *chance {
 			cause = ledger.ByChance
@@ -458,7 +458,7 @@ func readNumber(metric, text string) (float64, error) {
 }
 
 func exportRemote(set *flag.FlagSet) action {
-	return inTime(set, func(ctx context.Context, r *remote, args []string) error {
+	return timedRemoteAction(set, func(ctx context.Context, r *remote, args []string) error {
 		name := "export.csv"
 		if r.asJSON {
 			name = "export.json"
@@ -475,7 +475,7 @@ func exportRemote(set *flag.FlagSet) action {
 
 func watchRemote(set *flag.FlagSet) action {
 	after := set.Int64("after", 0, "start behind this event")
-	return remotely(set, func(ctx context.Context, r *remote, args []string) error {
+	return remoteAction(set, func(ctx context.Context, r *remote, args []string) error {
 		r.silence = streamSilence
 		return r.watch(ctx, args[0], *after)
 	})
@@ -595,7 +595,7 @@ func ready(ctx context.Context, client *http.Client, address string) error {
 	}
 	response, err := client.Do(request)
 	if err != nil {
-		return explained(address, err)
+		return explainError(address, err)
 	}
 	if err := refusal(response); err != nil {
 		return err

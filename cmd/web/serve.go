@@ -75,7 +75,7 @@ func serveUntil(ctx context.Context, c config, wantsLink bool) error {
 		} else {
 			slog.Info("a sign-in link is printed by the command", "run", os.Args[0]+" link")
 		}
-		return answer(ctx, c, listener, store, public)
+		return serveRequests(ctx, c, listener, store, public)
 	})
 }
 
@@ -95,8 +95,8 @@ func ballast() []byte { return make([]byte, min(mostBallast, debug.SetMemoryLimi
 
 const mostBallast = 64 << 20
 
-// answer serves requests until ctx ends, and then lets those under way finish.
-func answer(ctx context.Context, c config, listener net.Listener, store *db.DB, public string) error {
+// serveRequests serves requests until ctx ends, and then lets those under way finish.
+func serveRequests(ctx context.Context, c config, listener net.Listener, store *db.DB, public string) error {
 	defer runtime.KeepAlive(ballast())
 	studies := study.NewService(store.Studies, study.Options{Shelf: store.KeptRows()})
 	defer studies.Stop()

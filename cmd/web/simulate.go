@@ -34,9 +34,9 @@ func simulate(set *flag.FlagSet) action {
 	set.Float64Var(&e.KernelVariance, "kernel-variance", 0, "its variance; 0 = the problem's")
 	set.Float64Var(&e.Lambda, "lambda", 0, "λ of every metric; 0 = its noise variance")
 	set.StringVar(&e.Noise, "noise", "", strings.Join(problems.NoiseKinds, ", ")+"; absent: the problem's")
-	set.Func("noise-variance", "of a reading of the reward", intoNumber(&e.NoiseVariance))
-	set.Func("cost-noise-variance", "of a reading of a cost; 0 = noiseless", intoNumber(&e.CostNoise))
-	set.Func("delay", "mean of the Poisson distributed delay in rounds", intoNumber(&e.Delay))
+	set.Func("noise-variance", "of a reading of the reward", optionalNumber(&e.NoiseVariance))
+	set.Func("cost-noise-variance", "of a reading of a cost; 0 = noiseless", optionalNumber(&e.CostNoise))
+	set.Func("delay", "mean of the Poisson distributed delay in rounds", optionalNumber(&e.Delay))
 	readings := set.String("readings", "", "CSV file of readings for sensors and finance, - is standard input; absent: the substitute")
 	prior := set.String("prior-readings", "", "CSV file of readings with the same columns whose correlation is the prior; the readings played are then divided by their largest mean, and λ is 1 unless given")
 	written := set.String("write-readings", "", "write the substitute readings of the problem to this file, and stop")
@@ -82,8 +82,8 @@ func simulate(set *flag.FlagSet) action {
 	}
 }
 
-// intoNumber reads a number that may be absent.
-func intoNumber(to **float64) func(text string) error {
+// optionalNumber reads a number that may be absent.
+func optionalNumber(to **float64) func(text string) error {
 	return func(text string) error {
 		if json.Unmarshal([]byte(text), to) != nil || *to == nil {
 			return errors.New("it must be a number")

@@ -67,14 +67,14 @@ func (s *Server) guard(rt route) http.Handler {
 		leave, err := place.takeForAddress(r, 1)
 		defer leave()
 		if err == nil {
-			r, err = s.enter(rt, r)
+			r, err = s.authorise(rt, r)
 		}
 		if err == nil {
 			leave, err = place.takeForCredential(r, 1)
 			defer leave()
 		}
 		if err == nil && !rt.anybody {
-			r.Body = &recheckedBody{r.Body, func() error { _, err := s.enter(rt, r); return err }, time.Now()}
+			r.Body = &recheckedBody{r.Body, func() error { _, err := s.authorise(rt, r); return err }, time.Now()}
 		}
 		if err == nil && !rt.anybody && rt.Largest == 0 { // larger bodies are streamed, and not held
 			body := &countedBody{ReadCloser: r.Body, r: r, bodies: s.quotas.bodies}
@@ -101,9 +101,9 @@ func (s *Server) guard(rt route) http.Handler {
 	})
 }
 
-// enter returns the request with its caller's identity. The error says why the caller may not use
-// the route.
-func (s *Server) enter(rt route, r *http.Request) (*http.Request, error) {
+// authorise returns the request with its caller's identity, or why the caller may not use the
+// route.
+func (s *Server) authorise(rt route, r *http.Request) (*http.Request, error) {
 	if !utf8.ValidString(r.URL.Path) || strings.ContainsFunc(r.URL.Path, unicode.IsControl) { // as no stored identifier has
 		return r, problem.NoSuchThing
 	}
@@ -114,8 +114,8 @@ func (s *Server) enter(rt route, r *http.Request) (*http.Request, error) {
 	if rt.evenAway {
 		authenticate = s.authenticateEvenAway
 	}
-	who, err := s.recognise(r, func(secret string) (account.Identity, error) { return authenticate(r, secret) })
-	if said := loggedOf(r); err == nil {
+	who, err := s.identify(r, func(secret string) (account.Identity, error) { return authenticate(r, secret) })
+	if said := logEntryOf(r); err == nil {
 		said.caller, said.by = who.Caller(), who.By()
 	}
 	switch {
@@ -126,12 +126,12 @@ func (s *Server) enter(rt route, r *http.Request) (*http.Request, error) {
 	case rt.access != Public:
 		return r, err
 	}
-	return r, admit(rt.audience(r), who, request.StudyID(r))
+	return r, checkAudience(rt.audience(r), who, request.StudyID(r))
 }
 
-// recognise returns who makes the request, by the Authorization header if there is one, else by the
+// identify returns who makes the request, by the Authorization header if there is one, else by the
 // cookies.
-func (s *Server) recognise(r *http.Request, authenticate func(secret string) (account.Identity, error)) (account.Identity, error) {
+func (s *Server) identify(r *http.Request, authenticate func(secret string) (account.Identity, error)) (account.Identity, error) {
 	secrets, err := s.credentials(r)
 	if err != nil {
 		return account.Identity{}, err
@@ -227,9 +227,9 @@ func clientAddress(r *http.Request) string {
 	return httprate.CanonicalizeIP(middleware.GetClientIP(r.Context()))
 }
 
-// admit returns nil if who belongs to the audience a. studyID is the study in the path. Callers
-// without credentials get here on public routes only.
-func admit(a Access, who account.Identity, studyID string) error {
+// checkAudience returns nil if who belongs to the audience a. studyID is the study in the path.
+// Callers without credentials get here on public routes only.
+func checkAudience(a Access, who account.Identity, studyID string) error {
 	switch {
 	case a == Public:
 		return nil
@@ -366,7 +366,7 @@ func newQuotas() quotas {
 // nothing.
 func (q *quota) takeForAddress(r *http.Request, n int) (give func(), err error) {
 	if q == nil {
-		return nothing, nil
+		return noop, nil
 	}
 	return q.take("address", clientAddress(r), q.address, n)
 }
@@ -375,12 +375,12 @@ func (q *quota) takeForAddress(r *http.Request, n int) (give func(), err error) 
 func (q *quota) takeForCredential(r *http.Request, n int) (give func(), err error) {
 	who, known := request.Caller(r)
 	if !known {
-		return nothing, nil
+		return noop, nil
 	}
 	return q.take("credential", who.Caller(), q.credential, n)
 }
 
-func nothing() {}
+func noop() {}
 
 // take takes n for a holder who may have at most most. A holder of nothing may take more than that
 // at once.
@@ -389,7 +389,7 @@ func (q *quota) take(kind, name string, most, n int) (give func(), err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if held := q.held[holder]; held > 0 && held+n > most {
-		return nothing, problem.TooMuch(fmt.Sprintf("There are too many %s: %d for this %s, and at most %d are possible at once. Wait until some have ended.", q.what, held, kind, most))
+		return noop, problem.TooMuch(fmt.Sprintf("There are too many %s: %d for this %s, and at most %d are possible at once. Wait until some have ended.", q.what, held, kind, most))
 	}
 	q.held[holder] += n
 	return func() {
@@ -405,12 +405,12 @@ func (q *quota) take(kind, name string, most, n int) (give func(), err error) {
 func (q *quota) takeForBoth(r *http.Request, n int) (give func(), err error) {
 	address, err := q.takeForAddress(r, n)
 	if err != nil {
-		return nothing, err
+		return noop, err
 	}
 	credential, err := q.takeForCredential(r, n)
 	if err != nil {
 		address()
-		return nothing, err
+		return noop, err
 	}
 	return func() { credential(); address() }, nil
 }
@@ -481,7 +481,7 @@ type chunkedWriter struct {
 // newChunkedWriter waits until the caller may have another large answer computed, and returns a
 // writer for it, whose send must be called in the end.
 func (q *quotas) newChunkedWriter(rt route, w http.ResponseWriter, r *http.Request) *chunkedWriter {
-	out := &chunkedWriter{ResponseWriter: w, control: http.NewResponseController(w), r: r, unread: q.unread, onFirstBytes: nothing}
+	out := &chunkedWriter{ResponseWriter: w, control: http.NewResponseController(w), r: r, unread: q.unread, onFirstBytes: noop}
 	if who, known := request.Caller(r); known && rt.access.oneStudy && !rt.shared {
 		if leave, err := q.making.Enter(r.Context(), who.Caller()); err == nil { // an error means that the caller has gone, which the handler sees too
 			out.onFirstBytes = sync.OnceFunc(leave)

@@ -34,17 +34,17 @@ func withRequestID(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		id := rand.Text()[:16]
 		w.Header().Set("X-Request-Id", id)
-		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), contextKey{}, &logged{id: id})))
+		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), contextKey{}, &logEntry{id: id})))
 	})
 }
 
 type contextKey struct{}
 
-// logged is what the access log has of a request: its id, the caller once it is known, and the
+// logEntry is what the access log has of a request: its id, the caller once it is known, and the
 // error if something that the request needed was unavailable.
-type logged struct{ id, caller, by, away string }
+type logEntry struct{ id, caller, by, away string }
 
-func loggedOf(r *http.Request) *logged { return r.Context().Value(contextKey{}).(*logged) }
+func logEntryOf(r *http.Request) *logEntry { return r.Context().Value(contextKey{}).(*logEntry) }
 
 // clientAddresses sets the client's address, believing X-Forwarded-For from the given networks
 // only.
@@ -54,18 +54,18 @@ func clientAddresses(proxies []string) func(http.Handler) http.Handler {
 		next = middleware.ClientIPFromRemoteAddr(next)
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if peer, err := netip.ParseAddrPort(r.RemoteAddr); err == nil {
-				r.RemoteAddr = netip.AddrPortFrom(forwarded(r.Header["X-Forwarded-For"], peer.Addr().Unmap(), trusted), peer.Port()).String()
+				r.RemoteAddr = netip.AddrPortFrom(forwardedClient(r.Header["X-Forwarded-For"], peer.Addr().Unmap(), trusted), peer.Port()).String()
 			}
 			next.ServeHTTP(w, r)
 		})
 	}
 }
 
-// forwarded returns the client's address: it follows X-Forwarded-For from its end, from the peer's
-// address on, as long as each address that reports the next is trusted. (chi's ClientIPFromXFF
-// returns no address for a client in the network of a proxy, as people of one institute may be, or
-// for one that comes past the proxy: they would all count as one.)
-func forwarded(header []string, from netip.Addr, trusted []netip.Prefix) netip.Addr {
+// forwardedClient returns the client's address: it follows X-Forwarded-For from its end, from the
+// peer's address on, as long as each address that reports the next is trusted. (chi's
+// ClientIPFromXFF returns no address for a client in the network of a proxy, as people of one
+// institute may be, or for one that comes past the proxy: they would all count as one.)
+func forwardedClient(header []string, from netip.Addr, trusted []netip.Prefix) netip.Addr {
 	for _, said := range slices.Backward(strings.Split(strings.Join(header, ","), ",")) {
 		address, err := netip.ParseAddr(strings.TrimSpace(said))
 		if err != nil || !slices.ContainsFunc(trusted, func(network netip.Prefix) bool { return network.Contains(from) }) {
@@ -76,9 +76,9 @@ func forwarded(header []string, from netip.Addr, trusted []netip.Prefix) netip.A
 	return from
 }
 
-// gone is the status that the log has for a client that left before there was an answer, as in
-// nginx.
-const gone = 499
+// statusClientGone is the status that the log has for a client that left before there was an
+// answer, as in nginx.
+const statusClientGone = 499
 
 // observe writes the access log and counts requests by route. It never logs paths, which may
 // contain a link's secret.
@@ -89,11 +89,11 @@ func (s *Server) observe(next http.Handler) http.Handler {
 		defer func() { // also when the handler panics
 			status, took := max(seen.Status(), http.StatusOK), time.Since(start)
 			if seen.Status() == 0 && r.Context().Err() != nil {
-				status = gone
+				status = statusClientGone
 			}
 			pattern := cmp.Or(chi.RouteContext(r.Context()).RoutePattern(), "(none)") // one name for all unmatched paths, so that strangers cannot make metrics
 			s.metrics.requests.WithLabelValues(knownMethod(r.Method), pattern, strconv.Itoa(status)).Observe(took.Seconds())
-			said := loggedOf(r)
+			said := logEntryOf(r)
 			log := s.Log
 			if said.away != "" {
 				log = log.With("error", said.away)
@@ -116,7 +116,7 @@ func (s *Server) recoverPanics(next http.Handler) http.Handler {
 			if cause == http.ErrAbortHandler {
 				panic(cause)
 			}
-			s.Log.ErrorContext(r.Context(), "panic", "request", loggedOf(r).id, "cause", fmt.Sprint(cause), "stack", string(debug.Stack()))
+			s.Log.ErrorContext(r.Context(), "panic", "request", logEntryOf(r).id, "cause", fmt.Sprint(cause), "stack", string(debug.Stack()))
 			s.fail(w, r, fmt.Errorf("panic: %v", cause))
 		}()
 		next.ServeHTTP(w, r)

@@ -143,9 +143,9 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	p := problem.Of(err)
 	switch {
 	case p.Status == http.StatusServiceUnavailable: // thousands while the database is away; package db logs the outage itself
-		loggedOf(r).away = err.Error()
+		logEntryOf(r).away = err.Error()
 	case p.Status >= http.StatusInternalServerError:
-		s.Log.ErrorContext(r.Context(), "request failed", "error", err.Error(), "request", loggedOf(r).id)
+		s.Log.ErrorContext(r.Context(), "request failed", "error", err.Error(), "request", logEntryOf(r).id)
 	}
 	if responseStarted(w) {
 		panic(http.ErrAbortHandler) // too late to say so: break the connection

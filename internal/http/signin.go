@@ -90,8 +90,8 @@ func (s *Server) cookie(r *http.Request, name string) string {
 	return cookie.Value
 }
 
-// nameDevice sets the device cookie, or extends its life.
-func (s *Server) nameDevice(w http.ResponseWriter, secret string) {
+// setDeviceCookie sets the device cookie, or extends its life.
+func (s *Server) setDeviceCookie(w http.ResponseWriter, secret string) {
 	s.setCookie(w, deviceCookie, secret, time.Now().Add(account.SessionLife))
 }
 
@@ -104,12 +104,12 @@ func (s *Server) showSwitch(w http.ResponseWriter, r *http.Request, status int, 
 	if err != nil {
 		return err
 	}
-	return pages.Switch(w, r, status, here, comingBackTo(to), wrong)
+	return pages.Switch(w, r, status, here, returnPath(to), wrong)
 }
 
-// comingBackTo returns page if it is a clean path under /studies, else /studies. A redirect would
+// returnPath returns page if it is a clean path under /studies, else /studies. A redirect would
 // clean other paths, and /studies/../\ then leads to another host.
-func comingBackTo(page string) string {
+func returnPath(page string) string {
 	if !strings.HasPrefix(page, "/studies") || page != path.Clean(page) {
 		return "/studies"
 	}
@@ -136,8 +136,8 @@ func (s *Server) switchPerson(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	s.setCookie(w, sessionCookie, secret, session.CreatedAt.Add(account.SessionLife))
-	s.nameDevice(w, device)
-	return pages.GoTo(w, r, comingBackTo(r.PostFormValue("to")))
+	s.setDeviceCookie(w, device)
+	return pages.GoTo(w, r, returnPath(r.PostFormValue("to")))
 }
 
 // setPIN lets a person who signed in by a link sign in again in this browser by a PIN.
@@ -156,7 +156,7 @@ func (s *Server) setPIN(w http.ResponseWriter, r *http.Request) error {
 	if err := s.Accounts.SetPIN(r.Context(), who.PersonID, device, r.PostFormValue("pin"), r.UserAgent()); err != nil {
 		return err
 	}
-	s.nameDevice(w, device)
+	s.setDeviceCookie(w, device)
 	return pages.GoTo(w, r, "/account?done=pin")
 }
 

@@ -236,7 +236,7 @@ func (s *Server) untilExpiry(r *http.Request) (context.Context, context.CancelFu
 // is study.ErrNotFound, or one of a refused credential, if it is known not to; any other says that
 // it cannot be known. It bypasses the throttle: the credential was accepted before.
 func (s *Server) stillAllowed(r *http.Request) error {
-	who, err := s.recognise(r, func(secret string) (account.Identity, error) { return s.Accounts.Authenticate(r.Context(), secret) })
+	who, err := s.identify(r, func(secret string) (account.Identity, error) { return s.Accounts.Authenticate(r.Context(), secret) })
 	if err == nil && !who.MayRead(request.StudyID(r)) {
 		err = study.ErrNotFound
 	}

@@ -64,7 +64,7 @@ func within(share float64) []Figure {
 			if !g.Scale.Any {
 				return math.NaN()
 			}
-			return indicator(reaches(last(g.shares()), share))
+			return indicator(isWithin(last(g.shares()), share))
 		}},
 	}
 }
@@ -89,16 +89,16 @@ func lookFigures() []Figure {
 			}
 		}
 		list = append(list,
-			Figure{Name: "kept" + name, Title: "recommended / found share of the best, " + when, Of: at(judgedGame.kept)},
-			Figure{Name: "lost" + name, Title: "regret of what is recommended " + when, OwnUnit: true, Of: at(judgedGame.lost)},
+			Figure{Name: "kept" + name, Title: "recommended / found share of the best, " + when, Of: at(judgedGame.recommendedShare)},
+			Figure{Name: "lost" + name, Title: "regret of what is recommended " + when, OwnUnit: true, Of: at(judgedGame.recommendedRegret)},
 			Figure{Name: "wrong" + name, Title: "an infeasible setting is recommended " + when,
 				Of: at(func(g judgedGame, look Look) float64 { return indicator(g.verdict(look) == RecommendedInfeasible) })})
 	}
 	return append(list,
-		Figure{Name: "held", Title: "looks whose interval holds the best value within the limits", Of: judgedGame.held},
+		Figure{Name: "held", Title: "looks whose interval holds the best value within the limits", Of: judgedGame.bestIntervalCoverage},
 		Figure{Name: "enough", Title: "looks at which little is said to be left", Of: func(g judgedGame) float64 { return float64(len(g.enough())) }},
-		Figure{Name: "mistaken", Title: "of them with more left than was said", Of: judgedGame.mistaken},
-		Figure{Name: "stopped", Title: "share of the best for a lab that stops then", Of: judgedGame.stopped})
+		Figure{Name: "mistaken", Title: "of them with more left than was said", Of: judgedGame.wronglyEnough},
+		Figure{Name: "stopped", Title: "share of the best for a lab that stops then", Of: judgedGame.shareWhenStopped})
 }
 
 // LimitFigures returns the figures about the problem's own limits, in their units.
@@ -142,15 +142,15 @@ func (g judgedGame) asksTo(within float64) float64 {
 		return math.NaN()
 	}
 	for i, t := range g.trials() {
-		if reaches(g.share(t), within) {
+		if isWithin(g.share(t), within) {
 			return float64(max(0, i+1-len(g.Start)))
 		}
 	}
 	return float64(len(g.Asks) + 1)
 }
 
-// reaches allows for rounding.
-func reaches(share, within float64) bool { return share >= 1-within-1e-12 }
+// isWithin allows for rounding.
+func isWithin(share, within float64) bool { return share >= 1-within-1e-12 }
 
 func indicator(is bool) float64 {
 	if is {
@@ -291,9 +291,10 @@ func (g judgedGame) verdict(at Look) Verdict {
 	return RecommendedOther
 }
 
-// kept returns the share of the best that is recommended, over that of the best feasible trial so
-// far: 0 if nothing is recommended, or what breaks a limit; NaN if nothing feasible was found.
-func (g judgedGame) kept(at Look) float64 {
+// recommendedShare returns the share of the best that is recommended, over that of the best
+// feasible trial so far: 0 if nothing is recommended, or what breaks a limit; NaN if nothing
+// feasible was found.
+func (g judgedGame) recommendedShare(at Look) float64 {
 	best := slices.Max(append(lists.Map(g.trials()[:at.Trials], g.share), 0))
 	if !g.Scale.Any || best == 0 {
 		return math.NaN()
@@ -302,9 +303,9 @@ func (g judgedGame) kept(at Look) float64 {
 	return g.share(t) / best
 }
 
-// lost returns the distance of what is recommended from the best there is, +∞ if it breaks a limit
-// or there is none.
-func (g judgedGame) lost(at Look) float64 {
+// recommendedRegret returns the distance of what is recommended from the best there is, +∞ if it
+// breaks a limit or there is none.
+func (g judgedGame) recommendedRegret(at Look) float64 {
 	if !g.Scale.Any {
 		return math.NaN()
 	}
@@ -314,9 +315,9 @@ func (g judgedGame) lost(at Look) float64 {
 	return math.Inf(1)
 }
 
-// held returns the share of the looks whose interval of the best value contains it; NaN if the best
-// is not known, or no interval was given.
-func (g judgedGame) held() float64 {
+// bestIntervalCoverage returns the share of the looks whose interval of the best value contains it;
+// NaN if the best is not known, or no interval was given.
+func (g judgedGame) bestIntervalCoverage() float64 {
 	inside, all := 0.0, 0.0
 	for _, at := range g.Looks {
 		if g.Scale.Any && at.Best != nil {
@@ -332,19 +333,19 @@ func (g judgedGame) enough() []Look {
 	return slices.DeleteFunc(slices.Clone(g.Looks), func(at Look) bool { return !at.Enough })
 }
 
-// mistaken returns the share of them at which more was left, by the truth of what was recommended;
-// NaN if it was never said.
-func (g judgedGame) mistaken() float64 {
+// wronglyEnough returns the share of them at which more was left, by the truth of what was
+// recommended; NaN if it was never said.
+func (g judgedGame) wronglyEnough() float64 {
 	wrong := 0.0
 	for _, at := range g.enough() {
-		wrong += indicator(!(g.lost(at) <= at.Little))
+		wrong += indicator(!(g.recommendedRegret(at) <= at.Little))
 	}
 	return wrong / float64(len(g.enough()))
 }
 
-// stopped returns the share of the best for a lab that stops when it is told that little is left,
-// and at the end if it never is.
-func (g judgedGame) stopped() float64 {
+// shareWhenStopped returns the share of the best for a lab that stops when it is told that little
+// is left, and at the end if it never is.
+func (g judgedGame) shareWhenStopped() float64 {
 	t, any := g.recommended(append(g.enough(), g.end())[0])
 	if !any || !g.Scale.Any {
 		return math.NaN()

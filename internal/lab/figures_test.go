@@ -94,7 +94,7 @@ func TestFigures(t *testing.T) {
 	})
 	wantFigures(t, "there from the start", p, walk(p, []int{8}, 1), map[string]float64{"share": 1, "to5": 0, "to1": 0})
 	// At 95 % and 99 % of the best, rounding aside.
-	if !reaches(0.95, 0.05) || reaches(0.949, 0.05) || !reaches(0.99, 0.01) {
+	if !isWithin(0.95, 0.05) || isWithin(0.949, 0.05) || !isWithin(0.99, 0.01) {
 		t.Error("within 5 % is not 95 % of the best")
 	}
 }

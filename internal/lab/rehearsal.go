@@ -152,11 +152,11 @@ func (r Rehearsal) tableOf(figures []Figure, all ...playedCase) string {
 // that it is compared with.
 func (r Rehearsal) estimates(f Figure, all []playedCase, label string) (own, difference Estimate) {
 	against := func(c playedCase) Estimate { return Paired(f.values(c.games[label]), f.values(c.games[r.Against])) }
-	return f.over(all, label), MeanOver(lists.Map(all, against))
+	return f.meanOver(all, label), MeanOver(lists.Map(all, against))
 }
 
-// over returns the figure of a label over problems.
-func (f Figure) over(all []playedCase, label string) Estimate {
+// meanOver returns the figure of a label over problems.
+func (f Figure) meanOver(all []playedCase, label string) Estimate {
 	return MeanOver(lists.Map(all, func(c playedCase) Estimate { return estimateOf(f.values(c.games[label])) }))
 }
 
@@ -325,7 +325,7 @@ func (j Judgement) standardTable(all []playedCase) []byte {
 		for _, e := range j.Entrants {
 			add(c.Name, e.Label, []playedCase{c})
 		}
-		if without := untoldOf(c, all); without != nil {
+		if without := untoldCase(c, all); without != nil {
 			told, untold = append(told, c), append(untold, *without)
 		}
 	}
@@ -344,7 +344,7 @@ func standardCells(cases, all []playedCase, label string) []string {
 	var row []string
 	for _, column := range standardColumns {
 		cell := noValue
-		switch value := figureNamed(column.figure).over(cases, label).Mean; {
+		switch value := figureNamed(column.figure).meanOver(cases, label).Mean; {
 		case value == 0:
 			cell = "0"
 		case !math.IsNaN(value):
@@ -352,14 +352,15 @@ func standardCells(cases, all []playedCase, label string) []string {
 		}
 		row = append(row, cell)
 	}
-	return append(row, gainWords(gained(cases, all, label)))
+	return append(row, gainWords(gainOfTelling(cases, all, label)))
 }
 
-// gained returns by how much the share of a label is larger where standard deviations are told.
-func gained(cases, all []playedCase, label string) Estimate {
+// gainOfTelling returns by how much the share of a label is larger where standard deviations are
+// told.
+func gainOfTelling(cases, all []playedCase, label string) Estimate {
 	share := figureNamed("share")
 	return MeanOver(lists.Map(cases, func(c playedCase) Estimate {
-		untold := untoldOf(c, all)
+		untold := untoldCase(c, all)
 		if untold == nil {
 			return estimateOf(nil)
 		}
@@ -377,8 +378,8 @@ func gainWords(gain Estimate) string {
 	return fmt.Sprintf("%+.3f ± %.3f", gain.Mean, gain.Error)
 }
 
-// untoldOf returns the same case where nothing is told; nil if it is not played.
-func untoldOf(c playedCase, all []playedCase) *playedCase {
+// untoldCase returns the same case where nothing is told; nil if it is not played.
+func untoldCase(c playedCase, all []playedCase) *playedCase {
 	if at := slices.IndexFunc(all, func(other playedCase) bool { return other.Name == c.Untold }); at >= 0 {
 		return &all[at]
 	}

@@ -34,7 +34,7 @@ func (s Simulation) of(entrant Entrant) Experiment {
 // but not the build of the program.
 func (s Simulation) Games() ([]Planned, error) {
 	for _, name := range s.Plot {
-		if titled(strings.TrimSuffix(name, "/t")) == "" {
+		if titleOf(strings.TrimSuffix(name, "/t")) == "" {
 			known := lists.Map(Quantities, func(q Quantity) string { return q.Name })
 			return nil, fmt.Errorf("%q cannot be plotted; there are %s, each also with /t", name, strings.Join(known, ", "))
 		}
@@ -187,7 +187,7 @@ func (s Simulation) figure(all []simulatedEntrant) []byte {
 	var cells []chart.Panel
 	for _, name := range s.Plot {
 		quantity, averaged := strings.CutSuffix(name, "/t")
-		title := titled(quantity)
+		title := titleOf(quantity)
 		if averaged {
 			title += " / t"
 		}
@@ -197,8 +197,8 @@ func (s Simulation) figure(all []simulatedEntrant) []byte {
 	return chart.Figure(fmt.Sprintf("%s, %d rounds, %s", s.Problem, s.T(), design.Count(s.Seeds, "seed", "seeds")), cells)
 }
 
-// titled returns the title of a quantity, "" if there is none of that name.
-func titled(name string) string {
+// titleOf returns the title of a quantity, "" if there is none of that name.
+func titleOf(name string) string {
 	found, _ := lists.Find(Quantities, func(q Quantity) bool { return q.Name == name })
 	return found.Title
 }

@@ -81,7 +81,7 @@ func (b definitionForm) placeholder(example string) string {
 func (b definitionForm) form() studyForm {
 	d := b.d
 	rules := templates.Input{Label: "Rules for the settings", Kind: "area", Help: "One per line, such as temperature + 2*cycles <= 70"}
-	lab := templates.Input{Label: "Who measures", Options: labs(b.values.Get("lab")), Help: "A simulated lab answers by itself with made-up readings; the study says so everywhere."}
+	lab := templates.Input{Label: "Who measures", Options: whoMeasures(b.values.Get("lab")), Help: "A simulated lab answers by itself with made-up readings; the study says so everywhere."}
 	form := studyForm{
 		about: b.fixedLater(
 			text("name", templates.Input{Label: "Name", Required: true, Placeholder: "Buffer screen"}, &d.Name),
@@ -96,7 +96,7 @@ func (b definitionForm) form() studyForm {
 		rules: newField("input_constraints", rules, func() string {
 			inOneLine := func(rule string) string { return strings.Join(strings.Fields(rule), " ") }
 			return strings.Join(lists.Map(d.InputConstraints, inOneLine), "\n")
-		}, func(t *Typed, name string) { d.InputConstraints = filled(strings.Split(t.Values.Get(name), "\n")) }),
+		}, func(t *Typed, name string) { d.InputConstraints = nonEmpty(strings.Split(t.Values.Get(name), "\n")) }),
 	}
 	if b.changes {
 		form.reason = Reason("Everybody can read it in the ledger.", b.reason)
@@ -284,7 +284,7 @@ func (b definitionForm) model() Fields {
 		numbers("model.variance", templates.Input{Label: "Kernel variance", Kind: "number", Placeholder: "worked out"}, &m.Variance),
 		numbers("model.noise_variance", templates.Input{Label: "Noise variance", Kind: "number", Placeholder: "worked out", Help: "in the metric’s units, squared"}, &m.NoiseVariance),
 		numbers("model.lambda", templates.Input{Label: "Regulariser λ", Kind: "number", Placeholder: "worked out"}, &m.Lambda),
-		start(&m.Start),
+		startField(&m.Start),
 	}
 	seed := templates.Input{Label: "Seed", Kind: "number", Help: "makes the random parts repeatable", Placeholder: "chosen"}
 	if !b.changes {
@@ -293,8 +293,8 @@ func (b definitionForm) model() Fields {
 	return fields
 }
 
-// start returns the field of the hyperparameters at which fits begin: three numbers.
-func start(into **design.Start) Field {
+// startField returns the field of the hyperparameters at which fits begin: three numbers.
+func startField(into **design.Start) Field {
 	in := templates.Input{Label: "Fits begin at", Placeholder: "worked out", Help: "lengthscale as a share of each range, kernel variance and λ, by commas"}
 	return newField("model.start", in, func() string {
 		s := *into
@@ -330,8 +330,8 @@ func (b definitionForm) kernels() []templates.Option {
 	return options
 }
 
-// labs returns who may measure, if the form was filled in from a simulated lab.
-func labs(problem string) []templates.Option {
+// whoMeasures returns who may measure, if the form was filled in from a simulated lab.
+func whoMeasures(problem string) []templates.Option {
 	if problem == "" {
 		return nil
 	}
@@ -363,7 +363,7 @@ func Reason(help string, into *string) Field {
 // NewStudy reads the form of a new study. Blank lines are not read, but kept.
 func (t *Typed) NewStudy() (design.Definition, Fields) {
 	candidates := t.combinations()
-	lines := numbered(t.Values, rows.filled)
+	lines := numbered(t.Values, rows.notBlank)
 	if len(lines[parameters]) > 0 {
 		return t.definition(candidates, lines)
 	}
@@ -405,7 +405,7 @@ func emptyDefinition(values url.Values, lines map[string][]int) (d design.Defini
 // Changes reads the form of changes to a study. What the form has no field for stays as it is
 // there.
 func (t *Typed) Changes(there design.Definition) (design.Reconfiguration, Fields) {
-	t.kept = ShowingChanges(there, "")
+	t.filledIn = ShowingChanges(there, "")
 	d := there
 	d.Parameters, d.Constraints, d.RecordedMetrics = slices.Clone(d.Parameters), slices.Clone(d.Constraints), slices.Clone(d.RecordedMetrics)
 	d.Unavailable = map[string][]design.Value{}
@@ -468,15 +468,15 @@ func (t *Typed) combinations() []design.Settings {
 			line = row{"name": name, "unit": pasted.units[i]}
 			lines.add(line)
 		}
-		t.complete(line, pasted, i)
+		t.completeRow(line, pasted, i)
 	}
 	maps.DeleteFunc(lines, func(_ int, line row) bool { return line.blank() })
 	setRows(t.Values, parameters, lines)
 	return pasted.candidates()
 }
 
-// complete fills in a parameter's line from a column, except for what the person wrote.
-func (t *Typed) complete(line row, s *sheet, column int) {
+// completeRow fills in a parameter's line from a column, except for what the person wrote.
+func (t *Typed) completeRow(line row, s *sheet, column int) {
 	kind, choices, low, high := s.column(column)
 	if line["type"] == "" || kind == design.Categorical {
 		line["type"] = string(kind)

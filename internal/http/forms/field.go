@@ -256,7 +256,7 @@ func DrawNew(page *templates.DefinePage) {
 	d := emptyDefinition(values, lines)
 	definitionForm{d: &d, values: values, lines: lines}.draw(page)
 	page.Draft = Draft(values)
-	fillWay(page, values)
+	drawWay(page, values)
 }
 
 // DrawChanges fills in the page of changes to a study. What cannot be changed is shown from the

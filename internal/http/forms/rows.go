@@ -61,8 +61,8 @@ func (lines rows) numbers() []int {
 	return sorted[:min(len(sorted), mostRows)]
 }
 
-// filled returns the numbers of the lines that are not blank.
-func (lines rows) filled() []int {
+// notBlank returns the numbers of the lines that are not blank.
+func (lines rows) notBlank() []int {
 	return slices.DeleteFunc(lines.numbers(), func(n int) bool { return lines[n].blank() })
 }
 
@@ -114,7 +114,7 @@ func (t *Typed) Rearrange() bool {
 	what, at, _ := strings.Cut(t.Pressed(), ".")
 	doing, list, _ := strings.Cut(what, "-")
 	lines := rowsOf(t.Values, list)
-	begin := func(n int) { t.first = list + "." + strconv.Itoa(n) + "." + firstOfRow[list] }
+	begin := func(n int) { t.focus = list + "." + strconv.Itoa(n) + "." + firstOfRow[list] }
 	switch n, err := strconv.Atoi(at); {
 	case newRow[list] == nil:
 		return t.Redraws()
@@ -122,7 +122,7 @@ func (t *Typed) Rearrange() bool {
 		begin(lines.add(newRow[list]))
 	case doing == "remove" && err == nil: // the line may be gone already, by an earlier press
 		delete(lines, n)
-		t.first = "add-" + list
+		t.focus = "add-" + list
 		if i := slices.IndexFunc(lines.numbers(), func(other int) bool { return other > n }); i >= 0 {
 			begin(lines.numbers()[i])
 		}

@@ -160,7 +160,7 @@ func (t *Typed) settingsOf(algorithm string, before design.Algorithm) map[string
 // asFilledIn reports whether the fields of a setting hold what they were filled in with.
 func (t *Typed) asFilledIn(name string) bool {
 	for field := range t.Values {
-		if (field == name || strings.HasPrefix(field, name+".")) && t.Text(field) != t.kept.Get(field) {
+		if (field == name || strings.HasPrefix(field, name+".")) && t.Text(field) != t.filledIn.Get(field) {
 			return false
 		}
 	}

@@ -68,7 +68,7 @@ func (t *Typed) offerDecimals(name string, two *design.AmbiguousNumber) {
 
 // sheet reads the table pasted into a field, nil if it is faulty.
 func (t *Typed) sheet(name string) *sheet {
-	there := words.Either(t.kept != nil, t.kept, t.Values) // a form of changes does not send the parameters' names
+	there := words.Either(t.filledIn != nil, t.filledIn, t.Values) // a form of changes does not send the parameters' names
 	s, err := readSheet(t.Values.Get(name), rowsOf(there, parameters), t.marks, t.Decimals())
 	if two, ok := errors.AsType[*design.AmbiguousNumber](err); ok {
 		t.offerDecimals(name, two)

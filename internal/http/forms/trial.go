@@ -62,7 +62,7 @@ func (form Trial) All() Fields {
 
 // Telling reads the results of a trial.
 func (t *Typed) Telling(form Trial) ledger.Telling {
-	telling := ledger.Telling{Metrics: t.readings(form), Parameters: t.used(form), Note: t.Text(form.Note.Name)}
+	telling := ledger.Telling{Metrics: t.readings(form), Parameters: t.settingsUsed(form), Note: t.Text(form.Note.Name)}
 	if t.OK() && len(telling.Metrics) == 0 && telling.Parameters == nil && telling.Note == "" {
 		t.Fault(form.Metrics.first(t.Values).Name, "type the value that was measured")
 	}
@@ -124,7 +124,7 @@ func (form Trial) FillIn(values url.Values) url.Values {
 // and an emptied result is taken back.
 func (t *Typed) Correction(form Trial) study.Correction {
 	trial := form.trial
-	t.kept = form.FillIn(url.Values{})
+	t.filledIn = form.FillIn(url.Values{})
 	form.FillIn(t.Values) // keeps what others have corrected since
 	c := study.Correction{Number: trial.Number, Metrics: map[string]*ledger.Reading{}}
 	for _, f := range form.Metrics {
@@ -143,9 +143,9 @@ func (t *Typed) Correction(form Trial) study.Correction {
 			c.Metrics[f.Label] = reading
 		}
 	}
-	c.Parameters = t.used(form)
+	c.Parameters = t.settingsUsed(form)
 	if t.OK() && len(c.Metrics) == 0 && c.Parameters == nil {
-		t.Fault(form.Metrics.first(t.kept).Name, "nothing differs from what is kept; change what is wrong")
+		t.Fault(form.Metrics.first(t.filledIn).Name, "nothing differs from what is kept; change what is wrong")
 	}
 	Fields{Reason("", &c.Reason)}.Read(t)
 	return c
@@ -181,8 +181,9 @@ func (t *Typed) readings(form Trial) map[string]ledger.Reading {
 	return read
 }
 
-// used returns the settings that were used instead of the trial's; nil if they are the same.
-func (t *Typed) used(form Trial) design.Settings {
+// settingsUsed returns the settings that were used instead of the trial's; nil if they are the
+// same.
+func (t *Typed) settingsUsed(form Trial) design.Settings {
 	if used := t.settings(form); !used.Equal(form.trial.Parameters) {
 		return used
 	}

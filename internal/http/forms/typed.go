@@ -30,20 +30,20 @@ import (
 // Typed is a posted form: values are read from it, and faults collected. What was typed is kept, so
 // that nothing is lost when something is faulty.
 type Typed struct {
-	Values  url.Values
-	faults  map[string]string
-	order   []string // names of the faulty fields
-	general []string // faults of the whole form
-	first   string   // the field that gets the focus where nothing is faulty
-	marks   design.Marks
-	kept    url.Values                    // what the fields were filled in with
-	meant   map[string][]templates.Option // by field with an ambiguous number, the buttons that say which is meant
+	Values          url.Values
+	faults          map[string]string
+	order           []string // names of the faulty fields
+	general         []string // faults of the whole form
+	focus           string   // the field that gets the focus where nothing is faulty
+	marks           design.Marks
+	filledIn        url.Values                    // what the fields were filled in with
+	readingsOffered map[string][]templates.Option // by field with an ambiguous number, the buttons that say which is meant
 }
 
 // Of returns the form with these values, whose sender writes numbers with these marks.
 func Of(values url.Values, marks design.Marks) *Typed {
-	t := &Typed{Values: values, faults: map[string]string{}, marks: marks, meant: map[string][]templates.Option{}}
-	t.takeMeant()
+	t := &Typed{Values: values, faults: map[string]string{}, marks: marks, readingsOffered: map[string][]templates.Option{}}
+	t.takeChosenReading()
 	for name, texts := range values {
 		for i, text := range texts {
 			if design.CheckText(text) != "" {
@@ -59,12 +59,12 @@ func Of(values url.Values, marks design.Marks) *Typed {
 // into field into and repeat the press that sent the form.
 func (t *Typed) offerReadings(name, into string, readings ...templates.Option) {
 	for _, o := range readings {
-		t.meant[name] = append(t.meant[name], templates.Option{Value: t.Pressed() + " " + o.Value + " " + into, Label: o.Label})
+		t.readingsOffered[name] = append(t.readingsOffered[name], templates.Option{Value: t.Pressed() + " " + o.Value + " " + into, Label: o.Label})
 	}
 }
 
-// takeMeant carries out such a button, if one was pressed.
-func (t *Typed) takeMeant() {
+// takeChosenReading carries out such a button, if one was pressed.
+func (t *Typed) takeChosenReading() {
 	if said := strings.SplitN(t.Values.Get("meant"), " ", 3); len(said) == 3 {
 		t.Values.Set("do", said[0])
 		t.Values.Set(said[2], said[1])
@@ -98,7 +98,7 @@ func (t *Typed) TakeOver(was, now url.Values) (contested []string) {
 			contested = append(contested, name)
 		}
 	}
-	t.kept = now
+	t.filledIn = now
 	return contested
 }
 
@@ -109,7 +109,7 @@ func plain(text string) string { return strings.TrimSpace(strings.ReplaceAll(tex
 // unchangedText reports whether a field holds the text that it was filled in with, which may be
 // less than what is stored.
 func (t *Typed) unchangedText(name string) bool {
-	return t.Text(name) != "" && plain(t.Values.Get(name)) == plain(t.kept.Get(name))
+	return t.Text(name) != "" && plain(t.Values.Get(name)) == plain(t.filledIn.Get(name))
 }
 
 // cutUnit removes the unit from the end of what was typed into a field.
@@ -130,7 +130,7 @@ func (t *Typed) numberLike(name string, likely func(float64) bool) *float64 {
 	if text == "" {
 		return nil
 	}
-	marks := words.Either(text == t.kept.Get(name), design.PointDecimal, t.marks)
+	marks := words.Either(text == t.filledIn.Get(name), design.PointDecimal, t.marks)
 	x, err := design.ReadNumber(text, marks)
 	if two, ok := errors.AsType[*design.AmbiguousNumber](err); ok {
 		switch {
@@ -221,7 +221,7 @@ func separated(text string) (items []string) {
 		}
 		items, begun = append(items, text[begun:i]), i+1
 	}
-	return filled(append(items, text[min(begun, len(text)):]))
+	return nonEmpty(append(items, text[min(begun, len(text)):]))
 }
 
 // quoted returns the text in the quotes that text begins with, in which a doubled quote stands for
@@ -249,8 +249,8 @@ func joined(items []string) string {
 	}), ", ")
 }
 
-// filled returns the texts without surrounding spaces and without empty ones.
-func filled(texts []string) []string {
+// nonEmpty returns the texts without surrounding spaces and without empty ones.
+func nonEmpty(texts []string) []string {
 	return lists.Pick(texts, func(text string) (string, bool) { return strings.TrimSpace(text), strings.TrimSpace(text) != "" })
 }
 
@@ -289,7 +289,7 @@ func (t *Typed) FaultsAboveForm() {
 
 // Shown returns the form as the page shows it again.
 func (t *Typed) Shown() templates.Form {
-	form := templates.Form{Values: t.Values, Errors: t.faults, Meant: t.meant, General: strings.Join(t.general, "; "), Sent: true, First: t.first}
+	form := templates.Form{Values: t.Values, Errors: t.faults, Meant: t.readingsOffered, General: strings.Join(t.general, "; "), Sent: true, First: t.focus}
 	if len(t.order) > 0 {
 		form.First = t.order[0]
 	}

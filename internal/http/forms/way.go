@@ -63,15 +63,15 @@ func wayTo(values url.Values) string {
 		return ways[0].name
 	}
 	for _, w := range slices.Backward(ways) { // those with settings come after those without
-		if w.algorithm == name && w.shows(values) {
+		if w.algorithm == name && w.matches(values) {
 			return w.name
 		}
 	}
 	return ownWay
 }
 
-// shows reports whether the form has the way's settings.
-func (w way) shows(values url.Values) bool {
+// matches reports whether the form has the way's settings.
+func (w way) matches(values url.Values) bool {
 	for field, text := range w.settings {
 		if values.Get(allSettings+field) != text {
 			return false
@@ -121,9 +121,9 @@ func Drifting(horizon, window int) design.Algorithm {
 	return design.Algorithm{Name: drift.algorithm, Horizon: horizon, Settings: settings}
 }
 
-// fillWay draws the question with the answer that the form is at. A setting that the answer asks
+// drawWay draws the question with the answer that the form is at. A setting that the answer asks
 // for is shown beside it, and not again below.
-func fillWay(page *templates.DefinePage, values url.Values) {
+func drawWay(page *templates.DefinePage, values url.Values) {
 	now := wayTo(values)
 	values.Set("way", now)
 	for _, w := range ways {

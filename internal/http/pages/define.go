@@ -194,20 +194,20 @@ func (s *Site) EditPage(w http.ResponseWriter, r *http.Request, v view.Facts) er
 }
 
 func showEdit(w http.ResponseWriter, r *http.Request, status int, v view.Facts, form templates.Form) error {
-	form.Inputs = forms.NewEdit(editing(v.Snap)).Inputs()
+	form.Inputs = forms.NewEdit(editableData(v.Snap)).Inputs()
 	for name, kept := range showingEdit(v.Snap) {
 		form.Values[templates.WasOf(name)] = kept
 	}
 	return show(w, r, status, templates.EditView(newPage(r, "Name and state", "narrow"), v.Head, form))
 }
 
-// editing returns what a study has of what its editing changes.
-func editing(snap *ledger.Snapshot) ledger.EditedData {
+// editableData returns what a study has of what its editing changes.
+func editableData(snap *ledger.Snapshot) ledger.EditedData {
 	return ledger.EditedData{Name: new(snap.Definition.Name), Description: new(snap.Definition.Description), State: new(snap.State)}
 }
 
-// differing returns what was typed if it differs from what is there, else nil.
-func differing[T comparable](there, typed *T) *T { return words.Either(*there == *typed, nil, typed) }
+// ifChanged returns what was typed if it differs from what is there, else nil.
+func ifChanged[T comparable](there, typed *T) *T { return words.Either(*there == *typed, nil, typed) }
 
 // takeOver takes over what others have changed in the study since the form was opened, at the
 // version that it names. Contested are the fields in which they and the sender wrote different
@@ -221,7 +221,7 @@ func (s *Site) takeOver(r *http.Request, v view.Facts, form *forms.Typed, showin
 	return form.TakeOver(showing(opened), showing(v.Snap)), nil
 }
 
-func showingEdit(snap *ledger.Snapshot) url.Values { return forms.NewEdit(editing(snap)).Show() }
+func showingEdit(snap *ledger.Snapshot) url.Values { return forms.NewEdit(editableData(snap)).Show() }
 
 // Edit saves what was changed.
 func (s *Site) Edit(w http.ResponseWriter, r *http.Request, v view.Facts, form *forms.Typed) submission {
@@ -229,10 +229,10 @@ func (s *Site) Edit(w http.ResponseWriter, r *http.Request, v view.Facts, form *
 	for _, name := range contested {
 		form.Fault(name, "somebody has changed this meanwhile, to “"+showingEdit(v.Snap).Get(name)+"”; save again to put yours in its place")
 	}
-	there, typed := editing(v.Snap), editing(v.Snap)
+	there, typed := editableData(v.Snap), editableData(v.Snap)
 	fields := forms.NewEdit(typed)
 	fields.Read(form)
-	edit := ledger.EditedData{Name: differing(there.Name, typed.Name), Description: differing(there.Description, typed.Description), State: differing(there.State, typed.State)}
+	edit := ledger.EditedData{Name: ifChanged(there.Name, typed.Name), Description: ifChanged(there.Description, typed.Description), State: ifChanged(there.State, typed.State)}
 	return submission{
 		do: func(cmd study.Command) error {
 			err := failed

@@ -50,12 +50,12 @@ func (s People) listPeople(r *http.Request, page *templates.PeoplePage) error {
 	who, _ := request.Caller(r)
 	people, err := s.Accounts.People(r.Context())
 	for _, p := range people {
-		page.People = append(page.People, templates.PersonLine{Person: p, Seen: view.OptionalStamp(p.LastSeen, page.Now), Self: p.ID == who.PersonID, Gave: gaveOut(p)})
+		page.People = append(page.People, templates.PersonLine{Person: p, Seen: view.OptionalStamp(p.LastSeen, page.Now), Self: p.ID == who.PersonID, Gave: givenOut(p)})
 	}
 	return err
 }
 
-func gaveOut(p account.Person) string {
+func givenOut(p account.Person) string {
 	var parts []string
 	for _, given := range []struct {
 		names     []string
@@ -218,11 +218,11 @@ func (s People) LinkPerson(w http.ResponseWriter, r *http.Request, _ *forms.Type
 }
 
 func (s People) SharesPage(w http.ResponseWriter, r *http.Request) error {
-	return s.showShares(w, r, http.StatusOK, shareUntil(time.Now().Add(account.UsualShareLife)), nil)
+	return s.showShares(w, r, http.StatusOK, shareForm(time.Now().Add(account.UsualShareLife)), nil)
 }
 
-// shareUntil returns the form of a share link with an expiry.
-func shareUntil(end time.Time) templates.Form {
+// shareForm returns the form of a share link with an expiry.
+func shareForm(end time.Time) templates.Form {
 	return templates.Form{Values: forms.NewShare(&account.NewShare{ExpiresAt: end}).Show()}
 }
 
@@ -253,7 +253,7 @@ func (s People) MakeShare(w http.ResponseWriter, r *http.Request, form *forms.Ty
 		_, secret, err := s.Accounts.CreateShare(ctx, by, want)
 		return &templates.Secret{Title: "Link for " + want.Name, Text: s.PublicURL.JoinPath("share", secret).String(), Help: "Send it to them. It cannot be shown again."}, err
 	}, func(made *templates.Secret) error {
-		return s.showShares(w, r, http.StatusOK, shareUntil(want.ExpiresAt), made)
+		return s.showShares(w, r, http.StatusOK, shareForm(want.ExpiresAt), made)
 	}, func(form templates.Form) error { return s.showShares(w, r, http.StatusUnprocessableEntity, form, nil) })
 }
 

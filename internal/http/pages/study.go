@@ -126,8 +126,8 @@ var parts = map[string]part{
 	"ledger": {needs: entries, query: view.LedgerQuery, draw: func(v view.Facts) templ.Component { return templates.LedgerSection(v.Ledger()) }},
 }
 
-// asked returns what the section depends on of the page's query.
-func (p part) asked(v view.Facts) url.Values {
+// queryFor returns what the section depends on of the page's query.
+func (p part) queryFor(v view.Facts) url.Values {
 	if p.query == nil {
 		return nil
 	}
@@ -160,7 +160,7 @@ func (s *Site) showPart(w http.ResponseWriter, r *http.Request, v view.Facts, na
 	if name == view.ModelPart {
 		return s.showWork(w, r, v)
 	}
-	v.Query = part.asked(v)
+	v.Query = part.queryFor(v)
 	if err := s.awaitModel(r.Context(), &v); err != nil {
 		return err
 	}
@@ -209,7 +209,7 @@ func (s *Site) showShared(w http.ResponseWriter, r *http.Request, v view.Facts, 
 		if err != nil {
 			return asset{}, err
 		}
-		return asset{bytes.Clone(page), packed(page)}, nil
+		return asset{bytes.Clone(page), gzipped(page)}, nil
 	})
 	if err != nil {
 		return err
@@ -282,7 +282,7 @@ func keepShown(w http.ResponseWriter, v view.Facts, err error) error {
 // BoardPage is the reviewer's board: the study without entry. It follows the study's changes, and
 // the slider on top moves it to any event of the ledger.
 func (s *Site) BoardPage(w http.ResponseWriter, r *http.Request, now view.Facts) error {
-	v, err := s.boardVisit(r, now)
+	v, err := s.boardFacts(r, now)
 	if err != nil {
 		return err
 	}
@@ -333,8 +333,8 @@ func (s *Site) atMoment(r *http.Request, now view.Facts) (view.Facts, error) {
 	return v, nil
 }
 
-// boardVisit returns the same as a board shows it.
-func (s *Site) boardVisit(r *http.Request, now view.Facts) (view.Facts, error) {
+// boardFacts returns the same as a board shows it.
+func (s *Site) boardFacts(r *http.Request, now view.Facts) (view.Facts, error) {
 	v, err := s.atMoment(r, now)
 	v.Head.Operates, v.Parts, v.URL = false, false, v.Head.URL("/board")
 	return v, err
@@ -354,7 +354,7 @@ func (s *Site) BoardPart(w http.ResponseWriter, r *http.Request, now view.Facts)
 	if !chosen && !slices.Contains(boardLater, name) {
 		return problem.NoSuchThing
 	}
-	v, err := s.boardVisit(r, now)
+	v, err := s.boardFacts(r, now)
 	if err != nil {
 		return err
 	}
@@ -456,19 +456,19 @@ func (s *Site) loadReport(ctx context.Context, v *view.Facts) error {
 }
 
 // asset is content served to many, plain and compressed.
-type asset struct{ plain, packed []byte }
+type asset struct{ plain, gzip []byte }
 
 // assets are the static files, compressed when the first is asked for.
 var assets = sync.OnceValue(func() map[string]asset {
 	all := map[string]asset{}
 	for name := range static.Paths() {
 		plain := []byte(static.Text(name))
-		all[name] = asset{plain, packed(plain)}
+		all[name] = asset{plain, gzipped(plain)}
 	}
 	return all
 })
 
-func packed(plain []byte) []byte {
+func gzipped(plain []byte) []byte {
 	var out bytes.Buffer
 	w := gzip.NewWriter(&out)
 	w.Write(plain) // a bytes.Buffer takes everything
@@ -498,7 +498,7 @@ func (a asset) write(w http.ResponseWriter, r *http.Request) error {
 	body := a.plain
 	if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
 		w.Header().Set("Content-Encoding", "gzip")
-		body = a.packed
+		body = a.gzip
 	}
 	_, err := w.Write(body)
 	return err

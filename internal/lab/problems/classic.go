@@ -363,11 +363,11 @@ var systemProblems = []Problem{
 		in: Instance{
 			Axes: axesUpTo(1, "node1", "node2"), Limits: []string{"queue"},
 			Reward: func(_ int, x []float64) float64 { return -x[0]*x[0] - x[1]*x[1]/2 },
-			Costs:  func(_ int, x, g []float64) { g[0] = arrivals - served(x) },
+			Costs:  func(_ int, x, g []float64) { g[0] = arrivals - jobsServed(x) },
 			Given: &KnownCosts{
 				Number: "arrivals", Forms: []string{"arrivals - 3*node1 - 2*node2"},
 				Draw:  func(random *rand.Rand) float64 { return float64(Poisson(random, arrivals)) },
-				Costs: func(jobs float64, x, g []float64) { g[0] = jobs - served(x) },
+				Costs: func(jobs float64, x, g []float64) { g[0] = jobs - jobsServed(x) },
 			},
 			Noise:  []Noise{Gaussian(0.01), Noiseless()},
 			Kernel: "se", Lengthscale: 0.5,
@@ -395,8 +395,8 @@ func logarithmicUtility(x float64) float64 {
 // arrivals is the mean number of jobs in a round.
 const arrivals = 2.0
 
-// served is the number of jobs of the queue that are served in a round.
-func served(x []float64) float64 { return 3*x[0] + 2*x[1] }
+// jobsServed is the number of jobs of the queue that are served in a round.
+func jobsServed(x []float64) float64 { return 3*x[0] + 2*x[1] }
 
 // Mixture returns the value of the best mixture of arms in round t, E_π* f of Zhou and Ji (2022,
 // Section 2), with which their regret R₊ compares: the linear program

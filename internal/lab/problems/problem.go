@@ -339,21 +339,21 @@ func Gaussian(variance float64) Noise {
 	return Noise{variance, func(random *rand.Rand, _ []float64) float64 { return sd * random.NormFloat64() }}
 }
 
-// freedom is the number of degrees of freedom of heavy-tailed noise: the smallest integer with a
-// finite variance.
-const freedom = 3
+// degreesOfFreedom is the number of degrees of freedom of heavy-tailed noise: the smallest integer
+// with a finite variance.
+const degreesOfFreedom = 3
 
 // student returns noise with Student's t distribution with 3 degrees of freedom, scaled to the
 // variance.
 func student(variance float64) Noise {
-	scale := math.Sqrt(variance * (freedom - 2) / freedom)
+	scale := math.Sqrt(variance * (degreesOfFreedom - 2) / degreesOfFreedom)
 	return Noise{variance, func(random *rand.Rand, _ []float64) float64 {
 		normal, square := random.NormFloat64(), 0.0
-		for range freedom {
+		for range degreesOfFreedom {
 			n := random.NormFloat64()
 			square += n * n
 		}
-		return scale * normal / math.Sqrt(square/freedom)
+		return scale * normal / math.Sqrt(square/degreesOfFreedom)
 	}}
 }
 

@@ -75,7 +75,6 @@ func readAdminToken(c config) (secret, path string, err error) {
 // theServer is the identity of somebody who runs a command at the server's machine.
 var theServer = account.Identity{Kind: account.BySession, Name: "the server", Role: account.Admin}
 
-// printLink prints a sign-in link for the first admin.
 func printLink(ctx context.Context, store *db.DB, first account.Person, publicURL string) error {
 	link, secret, err := store.Accounts.CreateSignInLink(ctx, theServer, first.ID)
 	if err != nil {

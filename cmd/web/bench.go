@@ -293,7 +293,6 @@ func (s *benchStudy) round(ctx context.Context, asks, tells *durations) error {
 	return tells.time(func() error { return s.tell(ctx) })
 }
 
-// read reads a path of the study's API.
 func (s *benchStudy) read(ctx context.Context, path string) error {
 	return s.call(ctx, http.MethodGet, "/"+s.id+path, jsonKind, "", nil)
 }

@@ -27,7 +27,6 @@ import (
 // knows no -seeds with one dash, which every documented command has, and its 13 000 lines would
 // take the place of 270 here.
 
-// command is a command of the program.
 type command struct {
 	name  string
 	takes string // its arguments: optional ones in brackets, … after a last one that may be repeated
@@ -140,7 +139,6 @@ func (one command) flags() (*flag.FlagSet, action) {
 	return set, one.ready(set)
 }
 
-// help returns the command's own help.
 func (one command) help() string {
 	set, _ := one.flags()
 	var out, flags bytes.Buffer
@@ -258,7 +256,6 @@ func migrate(set *flag.FlagSet) action {
 // system is read-only.
 const standardStream = "-"
 
-// openFile opens a file to read, or standard input.
 func openFile(name string) (io.ReadCloser, error) {
 	if name == standardStream {
 		return os.Stdin, nil

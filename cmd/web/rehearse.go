@@ -166,7 +166,6 @@ func appendTo(list *[]string) func(text string) error {
 	return func(text string) error { *list = append(*list, text); return nil }
 }
 
-// readEntrants reads who plays, with which settings and which model.
 func readEntrants(names, settings, model string, horizon int) ([]lab.Entrant, error) {
 	list, err := readPlayers(names, settings)
 	if err != nil {

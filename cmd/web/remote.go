@@ -87,7 +87,7 @@ func remoteAction(set *flag.FlagSet, do func(ctx context.Context, r *remote, arg
 	})
 }
 
-// timedRemoteAction is remotely for commands that end.
+// timedRemoteAction is remoteAction for commands that end.
 func timedRemoteAction(set *flag.FlagSet, do func(ctx context.Context, r *remote, args []string) error) action {
 	silence := set.Duration("timeout", answerTime, "give up when the server has said nothing for so long; 0 = never")
 	return remoteAction(set, func(ctx context.Context, r *remote, args []string) error {
@@ -548,7 +548,6 @@ func (r *remote) follow(stream io.Reader, after *int64) error {
 	}
 }
 
-// writeTrial writes a trial for a person at a terminal.
 func (r *remote) writeTrial(trial remoteTrial) error {
 	var words strings.Builder
 	fmt.Fprintf(&words, "trial %d, %s\n", trial.Number, trial.Status)

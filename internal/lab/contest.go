@@ -59,7 +59,6 @@ func (p Planned) Play(ctx context.Context, folder string, step func()) error {
 // caseAndLabel says on what a game is played, and by whom.
 type caseAndLabel struct{ problem, label string }
 
-// recordsOf reads the records of games, in their order.
 func recordsOf[Record any](folder string, games []Planned) (map[caseAndLabel][]*Record, error) {
 	all := map[caseAndLabel][]*Record{}
 	for _, p := range games {

@@ -273,7 +273,6 @@ func (g judgedGame) recommended(at Look) (t Trial, any bool) {
 	return g.trials()[at.Recommended-1], true
 }
 
-// verdict judges what is recommended by its truth.
 func (g judgedGame) verdict(at Look) Verdict {
 	t, any := g.recommended(at)
 	within := 1e-9
@@ -353,7 +352,6 @@ func (g judgedGame) shareWhenStopped() float64 {
 	return g.share(t)
 }
 
-// values returns one figure of many games.
 func (f Figure) values(games []judgedGame) []float64 {
 	return lists.Map(games, f.Of)
 }

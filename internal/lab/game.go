@@ -379,7 +379,6 @@ type Record struct {
 // trials returns all trials by number, from 1.
 func (r *Record) trials() []Trial { return slices.Concat(r.Start, r.Asks) }
 
-// end returns the last look.
 func (r *Record) end() Look { return r.Looks[len(r.Looks)-1] }
 
 // lookAt lists the numbers of trials after which somebody looks at the study, besides the end.
@@ -410,7 +409,6 @@ func outcomeWith(number int, metrics map[string]ledger.Reading) outcome {
 	return outcome{NumberedTelling: study.NumberedTelling{Number: number, Telling: ledger.Telling{Metrics: metrics}}}
 }
 
-// readingsIn returns all readings of outcomes by metric.
 func readingsIn(told []outcome) Values {
 	all := Values{}
 	for _, o := range told {

@@ -221,7 +221,6 @@ func (p *admmbo) quadratic(at []float64) float64 {
 	return m * p.rho / 2 * sum
 }
 
-// function returns the data of the step's function.
 func (p *admmbo) function() *admmData {
 	if p.step == 0 {
 		return &p.objective

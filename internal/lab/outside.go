@@ -196,7 +196,6 @@ func (o *Outside) start(ctx context.Context) (*conversation, error) {
 	return c, nil
 }
 
-// readAnswer reads one line into an object.
 func (c *conversation) readAnswer(object any) error {
 	if !c.out.Scan() {
 		return c.exitError()

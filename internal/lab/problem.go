@@ -74,7 +74,6 @@ func (p *Problem) sample() []design.Settings {
 // sampleSize is the number of random settings that stand for a continuous space.
 const sampleSize = 4096
 
-// feasible reports whether values keep every limit.
 func (p *Problem) feasible(v Values) bool {
 	return !slices.ContainsFunc(p.Study.Constraints, func(c design.Constraint) bool { return !c.Holds(v[c.Metric]) })
 }
@@ -355,7 +354,6 @@ func (p *Problem) deviation(at design.Settings, noise Noise) Values {
 	return sd
 }
 
-// hashOf returns a hash by which readings differ.
 func hashOf(at design.Settings, nth int) uint64 {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%s %d", keyOf(at), nth)

@@ -245,7 +245,6 @@ func (r Rehearsal) each(all []playedCase, do func(g judgedGame, cells []string))
 	}
 }
 
-// gameRows returns the figures of every game.
 func (r Rehearsal) gameRows(all []playedCase) [][]string {
 	names := lists.Map(Figures, func(f Figure) string { return f.Name })
 	rows := [][]string{slices.Concat([]string{"problem", "algorithm", "seed"}, names, []string{"recommendation"})}
@@ -256,7 +255,6 @@ func (r Rehearsal) gameRows(all []playedCase) [][]string {
 	return rows
 }
 
-// askRows returns all asks.
 func (r Rehearsal) askRows(all []playedCase) [][]string {
 	rows := [][]string{{"problem", "algorithm", "seed", "ask", "settings", "feasible", "known", "failed", "objective", "share", "reason"}}
 	r.each(all, func(g judgedGame, cells []string) {

@@ -100,7 +100,6 @@ func (w *roundsWorld) visit(at decision, _ float64, tell func(late int, o outcom
 	}
 }
 
-// record adds a round to the curves.
 func (w *roundsWorld) record(t int, at decision, x, costs []float64) {
 	f := w.in.Reward(t, x)
 	loss := w.in.Optimum(t).Value - f

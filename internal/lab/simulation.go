@@ -108,7 +108,6 @@ func (s Simulation) Report(folder string, games []Planned) (files map[string][]b
 	return files, "summary.txt", err
 }
 
-// runRows returns the rounds kept of every seed.
 func runRows(all []simulatedEntrant) [][]string {
 	names := lists.Map(Quantities, func(q Quantity) string { return q.Name })
 	rows := [][]string{slices.Concat([]string{"algorithm", "seed", "round"}, names, []string{"point"})}

@@ -138,7 +138,6 @@ func (t *recordedTable) has(what, column string) error {
 	return fmt.Errorf("%s: there is no column %q; there are %s", what, column, strings.Join(slices.Sorted(slices.Values(t.header)), ", "))
 }
 
-// read returns the number in a column.
 func (l recordedRow) read(column string) (float64, error) {
 	x, err := design.ParseNumber(l.cells[column])
 	if err != nil {
@@ -271,7 +270,6 @@ func meanOf(list []Values) Values {
 	return mean
 }
 
-// csvOf returns rows as CSV.
 func csvOf(rows [][]string) []byte {
 	var out bytes.Buffer
 	_ = csv.NewWriter(&out).WriteAll(rows) // a buffer never fails

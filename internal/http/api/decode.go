@@ -214,7 +214,6 @@ func (c *jsonCheck) token() json.Token {
 	return token
 }
 
-// value checks the next value against t.
 func (c *jsonCheck) value(t reflect.Type, nullAllowed bool) {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()

@@ -492,7 +492,6 @@ func docsPage(routes []Route) ([]byte, error) {
 	return page.Bytes(), err
 }
 
-// indented returns a value as JSON for people to read.
 func indented(value any) string {
 	var text strings.Builder
 	writer := json.NewEncoder(&text)

@@ -261,7 +261,6 @@ func writeJSON(w http.ResponseWriter, status int, value any) error {
 	return err
 }
 
-// etag returns the strong entity tag of a study's version.
 func etag(version int64) string { return `"` + strconv.FormatInt(version, 10) + `"` }
 
 // notModified sets the ETag of an answer and, if the caller has that version, answers 304.

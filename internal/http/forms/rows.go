@@ -61,7 +61,6 @@ func (lines rows) numbers() []int {
 	return sorted[:min(len(sorted), mostRows)]
 }
 
-// notBlank returns the numbers of the lines that are not blank.
 func (lines rows) notBlank() []int {
 	return slices.DeleteFunc(lines.numbers(), func(n int) bool { return lines[n].blank() })
 }
@@ -85,7 +84,6 @@ func (lines rows) named(name string) row {
 	return nil
 }
 
-// add appends a line and returns its number.
 func (lines rows) add(r row) (next int) {
 	for n := range lines {
 		next = max(next, n+1)

@@ -31,7 +31,6 @@ func partsOf(setting policy.Setting) (word string, kinds, numbers []string) {
 	return "", nil, nil
 }
 
-// settingField returns a field of a setting, or of a part of it.
 func settingField(path string, in templates.Input) Field {
 	in.Name = allSettings + path
 	return Field{Input: in, path: "algorithm." + allSettings + path}
@@ -113,7 +112,6 @@ func plainSetting(raw json.RawMessage) string {
 	return strings.Join(said, ", ")
 }
 
-// showSettings fills in the fields of an algorithm's settings.
 func showSettings(values url.Values, algorithm design.Algorithm) {
 	for _, setting := range view.Algorithm(algorithm.Name).Settings {
 		raw := algorithm.Settings[setting.Name]

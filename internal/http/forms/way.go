@@ -70,7 +70,6 @@ func wayTo(values url.Values) string {
 	return ownWay
 }
 
-// matches reports whether the form has the way's settings.
 func (w way) matches(values url.Values) bool {
 	for field, text := range w.settings {
 		if values.Get(allSettings+field) != text {

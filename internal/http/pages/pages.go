@@ -320,7 +320,6 @@ func (s *Site) load(ctx context.Context, v *view.Facts, needed needs) error {
 	return err
 }
 
-// loadListed reads from the query which trials to list.
 func loadListed(v *view.Facts) error {
 	q := request.QueryOf(view.TrialsQuery(v.Query, v.Snap))
 	v.Show, _ = q.One("show")

@@ -50,14 +50,12 @@ func (s *Site) StudiesPage(w http.ResponseWriter, r *http.Request) error {
 	return show(w, r, http.StatusOK, templates.StudiesView(page))
 }
 
-// examples are studies to start from.
 var examples = []templates.Example{
 	{Problem: "reaction", Title: "Reaction", Text: "Yield as high as possible by temperature, time and catalyst, with a limit on an impurity."},
 	{Problem: "formulation", Title: "Formulation", Text: "A mixture of four parts that adds up to 100 %, as stable as possible, with a limit on its viscosity."},
 	{Problem: "machine", Title: "Machine settings", Text: "Parts per hour by speed, feed and coolant, with a limit on the temperature of the tool."},
 }
 
-// startOffers returns what the list of studies offers to begin with.
 func startOffers(r *http.Request) templates.Start {
 	problems := lists.Map(design.SimulatedLabs(), func(lab design.SimulatedLab) templates.Option {
 		return templates.Option{Value: lab.Name(), Label: lab.Name() + ": " + lab.Summary()}

@@ -236,13 +236,12 @@ var sineNoise = []Noise{Gaussian(0.05), Gaussian(0.05)}
 // sine returns a problem whose functions change from phase to phase, with readings of a mean delay.
 func sine(noise []Noise, delay float64, phases ...phase) Instance {
 	at := func(t int) phase {
-		now := phases[0]
-		for _, p := range phases {
+		for _, p := range slices.Backward(phases) {
 			if p.optimum.From <= t {
-				now = p
+				return p
 			}
 		}
-		return now
+		return phases[0]
 	}
 	in := Instance{
 		Axes: axesUpTo(6, "x1", "x2"), Limits: []string{"g"},

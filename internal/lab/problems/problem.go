@@ -132,13 +132,12 @@ func axesUpTo(high float64, names ...string) []Axis {
 
 // Optimum returns the best point within the limits in round t.
 func (in *Instance) Optimum(t int) Optimum {
-	best := in.Optima[0]
-	for _, o := range in.Optima {
+	for _, o := range slices.Backward(in.Optima) {
 		if o.From <= t {
-			best = o
+			return o
 		}
 	}
-	return best
+	return in.Optima[0]
 }
 
 // StandsStill reports whether a laboratory could have the problem: its functions do not change over
@@ -211,7 +210,6 @@ func (a Axis) values(side int) []float64 {
 	return lists.Of(side, func(i int) float64 { return a.Low + (a.High-a.Low)*float64(i)/float64(side-1) })
 }
 
-// bestArm returns the best arm within the limits in round t.
 func (in *Instance) bestArm(t int) (Optimum, error) {
 	best := Optimum{From: t, Value: math.Inf(-1)}
 	for _, x := range in.Arms {
@@ -383,12 +381,10 @@ func NoiseOf(kind string, variance float64) (Noise, error) {
 // Poisson draws a Poisson number of the given mean by multiplying uniforms (Knuth), for means up to
 // some hundreds.
 func Poisson(random *rand.Rand, mean float64) int {
-	limit, product, count := math.Exp(-mean), 1.0, 0
-	for {
-		product *= random.Float64()
-		if product <= limit {
+	limit, product := math.Exp(-mean), 1.0
+	for count := 0; ; count++ {
+		if product *= random.Float64(); product <= limit {
 			return count
 		}
-		count++
 	}
 }

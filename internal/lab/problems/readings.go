@@ -153,7 +153,6 @@ func (r *Readings) checkColumns(played *Readings) error {
 	return nil
 }
 
-// divide divides rows by a number, in place.
 func divide(by float64, rows ...[]float64) {
 	for _, row := range rows {
 		for i := range row {
@@ -187,7 +186,6 @@ func meanSquare(rows [][]float64) float64 {
 	return sum / float64(count)
 }
 
-// correlation returns the columns' correlation matrix.
 func correlation(names []string, residuals [][]float64) ([][]float64, error) {
 	m := make([][]float64, len(names))
 	for i := range m {

@@ -68,7 +68,7 @@ func (p *contestFlags) run(ctx context.Context, c lab.Contest) error {
 }
 
 func (p *contestFlags) play(ctx context.Context, games []lab.Planned) error {
-	if err := os.MkdirAll(lab.Games(p.folder), 0o755); err != nil {
+	if err := os.MkdirAll(lab.GamesFolder(p.folder), 0o755); err != nil {
 		return err
 	}
 	todo := slices.DeleteFunc(slices.Clone(games), func(g lab.Planned) bool { return g.Kept(p.folder) })

@@ -20,7 +20,7 @@ func (s *Server) routes(a *api.API, p *pages.Site) []route {
 		// For whoever runs the server.
 		page("GET", "/healthz", Public, s.healthy).forAnybody(),
 		page("GET", "/readyz", Public, s.ready).forAnybody(),
-		page("GET", "/metrics", Viewer, s.metricsPage).whileAway(),
+		page("GET", "/metrics", Viewer, s.metricsPage).admitsWhileAway(),
 
 		// The API.
 		call("createStudy", "POST", "/api/v1/studies", Operator),
@@ -86,13 +86,13 @@ func (s *Server) routes(a *api.API, p *pages.Site) []route {
 		page("POST", "/account/pin", SignedIn, s.setPIN),
 		page("POST", "/account/pin/forget", SignedIn, s.forgetPINs),
 		page("POST", "/account/link", SignedIn, pages.Form(people.LinkMyDevice)),
-		page("POST", "/account/sessions/{session}/end", SignedIn, pages.Press("/account?done=ended", people.EndSession)),
+		page("POST", "/account/sessions/{session}/end", SignedIn, pages.Button("/account?done=ended", people.EndSession)),
 
 		page("GET", "/people", Admin, people.PeoplePage),
 		page("POST", "/people/invites", Admin, pages.Form(people.InvitePerson)),
-		page("POST", "/people/invites/{link}/revoke", Admin, pages.Press("/people?done=revoked", people.RevokeInvite)),
+		page("POST", "/people/invites/{link}/revoke", Admin, pages.Button("/people?done=revoked", people.RevokeInvite)),
 		page("POST", "/people/tokens", Admin, pages.Form(people.MakeToken)),
-		page("POST", "/people/tokens/{token}/revoke", Admin, pages.Press("/people?done=revoked", people.RevokeToken)),
+		page("POST", "/people/tokens/{token}/revoke", Admin, pages.Button("/people?done=revoked", people.RevokeToken)),
 		page("POST", "/people/{person}/role", Admin, pages.Form(people.ChangeRole)),
 		page("POST", "/people/{person}/disable", Admin, pages.Form(people.Disable)),
 		page("POST", "/people/{person}/enable", Admin, pages.Form(people.Enable)),
@@ -103,37 +103,37 @@ func (s *Server) routes(a *api.API, p *pages.Site) []route {
 		page("POST", "/studies/new", Operator, pages.Form(p.MakeStudy)),
 		page("POST", "/studies/demo", Operator, pages.Form(p.MakeDemo)),
 
-		page("GET", study, StudyViewer, p.Of(p.StudyPage)),
-		page("GET", study+"/bench", StudyViewer, p.Of(p.BenchPage)),
-		page("GET", study+"/parts/{part}", StudyViewer, p.Of(p.StudyPart)).byAllAtOnce(),
+		page("GET", study, StudyViewer, p.WithStudy(p.StudyPage)),
+		page("GET", study+"/bench", StudyViewer, p.WithStudy(p.BenchPage)),
+		page("GET", study+"/parts/{part}", StudyViewer, p.WithStudy(p.StudyPart)).answeredInTurn(),
 		page("GET", study+"/stream", StudyViewer, s.changes).open(),
-		page("GET", study+"/edit", StudyOperator, p.Of(p.EditPage)),
-		page("POST", study+"/edit", StudyOperator, p.FormOf(p.Edit)),
-		page("GET", study+"/reconfigure", StudyOperator, p.Of(p.ReconfigurePage)),
-		page("POST", study+"/reconfigure", StudyOperator, p.FormOf(p.Reconfigure)),
-		page("GET", study+"/board", StudyViewer, p.Of(p.BoardPage)),
-		page("GET", study+"/board/{part}", StudyViewer, p.Of(p.BoardPart)),
-		page("GET", study+"/board/verify", StudyViewer, p.Of(p.Verifying)),
-		page("POST", study+"/board/verify", StudyViewer, p.FormOf(p.Verify)),
-		page("GET", study+"/report", StudyViewer, p.Of(p.Report)),
+		page("GET", study+"/edit", StudyOperator, p.WithStudy(p.EditPage)),
+		page("POST", study+"/edit", StudyOperator, p.StudyForm(p.Edit)),
+		page("GET", study+"/reconfigure", StudyOperator, p.WithStudy(p.ReconfigurePage)),
+		page("POST", study+"/reconfigure", StudyOperator, p.StudyForm(p.Reconfigure)),
+		page("GET", study+"/board", StudyViewer, p.WithStudy(p.BoardPage)),
+		page("GET", study+"/board/{part}", StudyViewer, p.WithStudy(p.BoardPart)),
+		page("GET", study+"/board/verify", StudyViewer, p.WithStudy(p.Verifying)),
+		page("POST", study+"/board/verify", StudyViewer, p.StudyForm(p.Verify)),
+		page("GET", study+"/report", StudyViewer, p.WithStudy(p.Report)),
 		page("GET", study+"/shares", StudyAdmin, people.SharesPage),
 		page("POST", study+"/shares", StudyAdmin, pages.Form(people.MakeShare)),
 		page("POST", study+"/shares/{share}/revoke", StudyAdmin, pages.Form(people.RevokeShare)),
-		page("GET", study+"/import", StudyOperator, p.Of(p.ImportPage)),
-		page("POST", study+"/import", StudyOperator, p.FormOf(p.Import)),
+		page("GET", study+"/import", StudyOperator, p.WithStudy(p.ImportPage)),
+		page("POST", study+"/import", StudyOperator, p.StudyForm(p.Import)),
 
-		page("POST", study+"/simulate", StudyOperator, p.FormOf(p.Simulate)),
-		page("POST", study+"/ask", StudyOperator, p.FormOf(p.Ask)),
-		page("GET", study+"/own", StudyOperator, p.Of(p.OwnPage)),
-		page("POST", study+"/own", StudyOperator, p.FormOf(p.AddOwn)),
-		page("GET", trial, StudyViewer, p.OfTrial(p.TrialPage)),
-		page("POST", trial+"/tell", StudyOperator, p.FormOfTrial(p.Tell)),
-		page("GET", trial+"/sheet", StudyViewer, p.OfTrial(p.PrintSheet)),
-		page("POST", trial+"/undo", StudyOperator, p.FormOfTrial(p.Undo)),
-		page("POST", trial+"/close", StudyOperator, p.FormOfTrial(p.Close)),
-		page("POST", trial+"/replicate", StudyOperator, p.FormOfTrial(p.Replicate)),
-		page("GET", trial+"/correct", StudyOperator, p.OfTrial(p.CorrectPage)),
-		page("POST", trial+"/correct", StudyOperator, p.FormOfTrial(p.Correct)),
+		page("POST", study+"/simulate", StudyOperator, p.StudyForm(p.Simulate)),
+		page("POST", study+"/ask", StudyOperator, p.StudyForm(p.Ask)),
+		page("GET", study+"/own", StudyOperator, p.WithStudy(p.OwnPage)),
+		page("POST", study+"/own", StudyOperator, p.StudyForm(p.AddOwn)),
+		page("GET", trial, StudyViewer, p.WithTrial(p.TrialPage)),
+		page("POST", trial+"/tell", StudyOperator, p.TrialForm(p.Tell)),
+		page("GET", trial+"/sheet", StudyViewer, p.WithTrial(p.PrintSheet)),
+		page("POST", trial+"/undo", StudyOperator, p.TrialForm(p.Undo)),
+		page("POST", trial+"/close", StudyOperator, p.TrialForm(p.Close)),
+		page("POST", trial+"/replicate", StudyOperator, p.TrialForm(p.Replicate)),
+		page("GET", trial+"/correct", StudyOperator, p.WithTrial(p.CorrectPage)),
+		page("POST", trial+"/correct", StudyOperator, p.TrialForm(p.Correct)),
 	}
 }
 
@@ -157,8 +157,8 @@ func page(method, pattern string, access Access, handle handler) route {
 func (rt route) dryRunBy(access Access) route { rt.dryRun = access; return rt }
 func (rt route) forAnybody() route            { rt.anybody = true; return rt }
 func (rt route) open() route                  { rt.StaysOpen = true; return rt }
-func (rt route) byAllAtOnce() route           { rt.shared = true; return rt }
-func (rt route) whileAway() route             { rt.evenAway = true; return rt }
+func (rt route) answeredInTurn() route        { rt.shared = true; return rt }
+func (rt route) admitsWhileAway() route       { rt.evenAway = true; return rt }
 
 // onlyReads reports whether the request changes nothing, so that its finished answer can still be
 // refused.

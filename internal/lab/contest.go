@@ -32,10 +32,10 @@ type Planned struct {
 	play func(ctx context.Context, step func()) (any, error)
 }
 
-// Games returns the folder of the games in a contest's folder.
-func Games(folder string) string { return filepath.Join(folder, "games") }
+// GamesFolder returns the folder of the games in a contest's folder.
+func GamesFolder(folder string) string { return filepath.Join(folder, "games") }
 
-func (p Planned) file(folder string) string { return filepath.Join(Games(folder), p.key+".json") }
+func (p Planned) file(folder string) string { return filepath.Join(GamesFolder(folder), p.key+".json") }
 
 // Kept reports whether the game is finished.
 func (p Planned) Kept(folder string) bool {
@@ -136,9 +136,9 @@ func estimateOf(values []float64) Estimate {
 	return e
 }
 
-// Paired estimates the difference a − b of games played from the same seeds, in the same order: the
-// start rows and the noise, which they share, cancel.
-func Paired(a, b []float64) Estimate {
+// PairedDifference estimates the difference a − b of games played from the same seeds, in the same
+// order: the start rows and the noise, which they share, cancel.
+func PairedDifference(a, b []float64) Estimate {
 	return estimateOf(lists.Of(len(a), func(i int) float64 { return a[i] - b[i] }))
 }
 

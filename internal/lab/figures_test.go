@@ -215,7 +215,7 @@ func TestEstimates(t *testing.T) {
 	if e := estimateOf([]float64{1, math.Inf(1), math.Inf(1)}); !math.IsInf(e.Median, 1) || !math.IsNaN(e.Error) {
 		t.Errorf("never found in two of three games gives %+v", e)
 	}
-	if d := Paired([]float64{5, 7, 9}, []float64{1, 3, 5}); d.Mean != 4 || d.Error != 0 {
+	if d := PairedDifference([]float64{5, 7, 9}, []float64{1, 3, 5}); d.Mean != 4 || d.Error != 0 {
 		t.Errorf("a constant difference is %+v", d)
 	}
 	over := MeanOver([]Estimate{{Mean: 1, Error: 3, N: 5}, {Mean: 2, Error: 4, N: 4}, {Mean: math.NaN()}})

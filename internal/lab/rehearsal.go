@@ -151,7 +151,9 @@ func (r Rehearsal) tableOf(figures []Figure, all ...playedCase) string {
 // estimates returns a figure of a label over problems, and its paired difference from the label
 // that it is compared with.
 func (r Rehearsal) estimates(f Figure, all []playedCase, label string) (own, difference Estimate) {
-	against := func(c playedCase) Estimate { return Paired(f.values(c.games[label]), f.values(c.games[r.Against])) }
+	against := func(c playedCase) Estimate {
+		return PairedDifference(f.values(c.games[label]), f.values(c.games[r.Against]))
+	}
 	return f.meanOver(all, label), MeanOver(lists.Map(all, against))
 }
 
@@ -362,7 +364,7 @@ func gainOfTelling(cases, all []playedCase, label string) Estimate {
 		if untold == nil {
 			return estimateOf(nil)
 		}
-		return Paired(share.values(c.games[label]), share.values(untold.games[label]))
+		return PairedDifference(share.values(c.games[label]), share.values(untold.games[label]))
 	}))
 }
 

@@ -23,8 +23,8 @@ type Trial struct {
 	Note, Reason               Field
 }
 
-// OfTrial returns the form of an existing trial.
-func OfTrial(snap *ledger.Snapshot, trial *ledger.Trial) Trial {
+// TrialForm returns the form of an existing trial.
+func TrialForm(snap *ledger.Snapshot, trial *ledger.Trial) Trial {
 	d := snap.Definition
 	form := Trial{snap: snap, trial: trial, Note: Field{Input: templates.Input{Name: "note", Label: "Note"}, path: "note"}}
 	form.Reason = Reason("Such as “typo” or “instrument was not calibrated”. Everybody can read it.", new(string))
@@ -38,9 +38,9 @@ func OfTrial(snap *ledger.Snapshot, trial *ledger.Trial) Trial {
 	return form
 }
 
-// OfNewTrial returns the form of a person's own point.
-func OfNewTrial(snap *ledger.Snapshot) Trial {
-	form := OfTrial(snap, &ledger.Trial{})
+// NewTrialForm returns the form of a person's own point.
+func NewTrialForm(snap *ledger.Snapshot) Trial {
+	form := TrialForm(snap, &ledger.Trial{})
 	for i, f := range form.Settings {
 		if f.Kind == "select" {
 			form.Settings[i].Options = slices.Insert(f.Options, 0, templates.Option{Label: "choose…"}) // so that nothing is chosen by default

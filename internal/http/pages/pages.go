@@ -63,9 +63,9 @@ func (s *Site) People() People { return People{s.Options} }
 
 type handler = func(http.ResponseWriter, *http.Request) error
 
-// Of returns the handler that calls page with the study in the path, as it is after the event ?seen
-// or later.
-func (s *Site) Of(page func(http.ResponseWriter, *http.Request, view.Facts) error) handler {
+// WithStudy returns the handler that calls page with the study in the path, as it is after the
+// event ?seen or later.
+func (s *Site) WithStudy(page func(http.ResponseWriter, *http.Request, view.Facts) error) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		seen, err := request.Seen(r)
 		if err != nil {
@@ -79,9 +79,9 @@ func (s *Site) Of(page func(http.ResponseWriter, *http.Request, view.Facts) erro
 	}
 }
 
-// OfTrial returns the handler that calls page with the study and the trial in the path.
-func (s *Site) OfTrial(page func(http.ResponseWriter, *http.Request, view.Tried) error) handler {
-	return s.Of(func(w http.ResponseWriter, r *http.Request, v view.Facts) error {
+// WithTrial returns the handler that calls page with the study and the trial in the path.
+func (s *Site) WithTrial(page func(http.ResponseWriter, *http.Request, view.Tried) error) handler {
+	return s.WithStudy(func(w http.ResponseWriter, r *http.Request, v view.Facts) error {
 		number, err := request.TrialNumber(r)
 		if err != nil {
 			return err
@@ -101,24 +101,24 @@ func Form(read func(http.ResponseWriter, *http.Request, *forms.Typed) submission
 	}
 }
 
-// Press returns the handler of a form that is only a button: it calls do and then leads to the page
-// to.
-func Press(to string, do func(*http.Request) error) handler {
+// Button returns the handler of a form that is only a button: it calls do and then leads to the
+// page to.
+func Button(to string, do func(*http.Request) error) handler {
 	return Form(func(_ http.ResponseWriter, r *http.Request, _ *forms.Typed) submission {
 		return submission{do: func(study.Command) error { return do(r) }, to: to}
 	})
 }
 
-// FormOf returns the handler of a form about the study in the path.
-func (s *Site) FormOf(read func(http.ResponseWriter, *http.Request, view.Facts, *forms.Typed) submission) handler {
-	return s.Of(func(w http.ResponseWriter, r *http.Request, v view.Facts) error {
+// StudyForm returns the handler of a form about the study in the path.
+func (s *Site) StudyForm(read func(http.ResponseWriter, *http.Request, view.Facts, *forms.Typed) submission) handler {
+	return s.WithStudy(func(w http.ResponseWriter, r *http.Request, v view.Facts) error {
 		return submit(w, r, func(form *forms.Typed) submission { return read(w, r, v, form) })
 	})
 }
 
-// FormOfTrial returns the handler of a form about the trial in the path.
-func (s *Site) FormOfTrial(read func(http.ResponseWriter, *http.Request, view.Tried, *forms.Typed) submission) handler {
-	return s.OfTrial(func(w http.ResponseWriter, r *http.Request, v view.Tried) error {
+// TrialForm returns the handler of a form about the trial in the path.
+func (s *Site) TrialForm(read func(http.ResponseWriter, *http.Request, view.Tried, *forms.Typed) submission) handler {
+	return s.WithTrial(func(w http.ResponseWriter, r *http.Request, v view.Tried) error {
 		return submit(w, r, func(form *forms.Typed) submission { return read(w, r, v, form) })
 	})
 }

@@ -109,14 +109,14 @@ func (s *Site) PrintSheet(w http.ResponseWriter, r *http.Request, v view.Tried) 
 
 // CorrectPage shows the form that corrects a trial, filled in with what is stored.
 func (s *Site) CorrectPage(w http.ResponseWriter, r *http.Request, v view.Tried) error {
-	values := forms.OfTrial(v.Snap, v.Trial).FillIn(url.Values{})
+	values := forms.TrialForm(v.Snap, v.Trial).FillIn(url.Values{})
 	values.Set("draft", fmt.Sprintf("%s/%d/correction", v.Snap.ID, v.Trial.Number))
 	values.Set("key", newKey(r))
 	return showCorrect(w, r, http.StatusOK, v, templates.Form{Values: values}, nil)
 }
 
 func showCorrect(w http.ResponseWriter, r *http.Request, status int, v view.Tried, form templates.Form, preview *templates.Consequences) error {
-	table := forms.OfTrial(v.Snap, v.Trial)
+	table := forms.TrialForm(v.Snap, v.Trial)
 	page := templates.CorrectPage{Page: newPage(r, fmt.Sprintf("Correct trial %d", v.Trial.Number), "medium"), Study: v.Head, Number: v.Trial.Number, Form: form, Preview: preview,
 		Settings: view.UsedInputs(v.Snap.Definition, v.Trial.Parameters, form.Values), Reason: table.Reason.Input}
 	for _, in := range table.Metrics.Inputs() {
@@ -132,7 +132,7 @@ func showCorrect(w http.ResponseWriter, r *http.Request, status int, v view.Trie
 
 // Correct previews a correction, or makes it.
 func (s *Site) Correct(w http.ResponseWriter, r *http.Request, v view.Tried, form *forms.Typed) submission {
-	table := forms.OfTrial(v.Snap, v.Trial)
+	table := forms.TrialForm(v.Snap, v.Trial)
 	correction, fields := form.Correction(table), table.All()
 	doubts := study.DoubtCorrection(v.Snap, v.Trial, correction)
 	sure := study.Doubted(doubts) // the preview shows them
@@ -163,7 +163,7 @@ func (s *Site) Correct(w http.ResponseWriter, r *http.Request, v view.Tried, for
 
 // Tell saves what was measured. Unlikely values are asked about once.
 func (s *Site) Tell(w http.ResponseWriter, r *http.Request, v view.Tried, form *forms.Typed) submission {
-	table := forms.OfTrial(v.Snap, v.Trial)
+	table := forms.TrialForm(v.Snap, v.Trial)
 	telling, fields := form.Telling(table), table.All()
 	var after *ledger.Snapshot
 	return submission{
@@ -176,7 +176,7 @@ func (s *Site) Tell(w http.ResponseWriter, r *http.Request, v view.Tried, form *
 		},
 		fields: fields,
 		again: func(form templates.Form) error { // with what others have saved of the trial meanwhile
-			return s.OfTrial(func(w http.ResponseWriter, r *http.Request, v view.Tried) error {
+			return s.WithTrial(func(w http.ResponseWriter, r *http.Request, v view.Tried) error {
 				return s.tellAgain(w, r, v, form, templates.Doubts{})
 			})(w, r)
 		},
@@ -226,7 +226,7 @@ func sentFromWaiting(r *http.Request) (page string, among bool) {
 // Ask asks for the next trials.
 func (s *Site) Ask(w http.ResponseWriter, r *http.Request, v view.Facts, form *forms.Typed) submission {
 	count := form.Whole("count", 1)
-	ask := study.Ask{Count: &count, Brought: design.Brought{Context: form.Context(forms.OfNewTrial(v.Snap))}}
+	ask := study.Ask{Count: &count, Brought: design.Brought{Context: form.Context(forms.NewTrialForm(v.Snap))}}
 	return submission{
 		do: func(cmd study.Command) error {
 			_, _, err := s.Studies.Ask(r.Context(), cmd, v.Snap.ID, ask)
@@ -236,7 +236,7 @@ func (s *Site) Ask(w http.ResponseWriter, r *http.Request, v view.Facts, form *f
 			if !isHTMX(r) {
 				return GoTo(w, r, v.Head.URL("?done=asked#next"))
 			}
-			return s.Of(func(w http.ResponseWriter, r *http.Request, v view.Facts) error {
+			return s.WithStudy(func(w http.ResponseWriter, r *http.Request, v view.Facts) error {
 				refreshOtherParts(w, v.Snap)
 				return show(w, r, http.StatusOK, templates.NextSection(v.Next()))
 			})(w, r)
@@ -259,7 +259,7 @@ func (s *Site) OwnPage(w http.ResponseWriter, r *http.Request, v view.Facts) err
 }
 
 func showOwn(w http.ResponseWriter, r *http.Request, status int, v view.Facts, page templates.OwnPage) error {
-	form := forms.OfNewTrial(v.Snap)
+	form := forms.NewTrialForm(v.Snap)
 	page.Page, page.Study, page.Key = newPage(r, "My own point", "medium"), v.Head, cmp.Or(page.Form.Value("key"), v.Key)
 	page.Settings, page.Context, page.Metrics, page.Note = form.Settings.Inputs(), form.Context.Inputs(), form.Metrics.Inputs(), form.Note.Input
 	return show(w, r, status, templates.OwnView(page))
@@ -267,7 +267,7 @@ func showOwn(w http.ResponseWriter, r *http.Request, status int, v view.Facts, p
 
 // AddOwn makes a person's own point a trial, once they have seen what is expected of it.
 func (s *Site) AddOwn(w http.ResponseWriter, r *http.Request, v view.Facts, form *forms.Typed) submission {
-	table := forms.OfNewTrial(v.Snap)
+	table := forms.NewTrialForm(v.Snap)
 	again := func(form templates.Form) error {
 		return showOwn(w, r, http.StatusUnprocessableEntity, v, templates.OwnPage{Form: form})
 	}

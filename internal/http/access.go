@@ -76,7 +76,7 @@ func (s *Server) guard(rt route) http.Handler {
 		if err == nil && !rt.anybody {
 			r.Body = &recheckedBody{r.Body, func() error { _, err := s.authorise(rt, r); return err }, time.Now()}
 		}
-		if err == nil && !rt.anybody && rt.Largest == 0 { // larger bodies are streamed, and not held
+		if err == nil && !rt.anybody && rt.Largest == 0 { // routes with a limit of their own stream the body
 			body := &countedBody{ReadCloser: r.Body, r: r, bodies: s.quotas.bodies}
 			defer body.end()
 			r.Body = body
@@ -104,7 +104,7 @@ func (s *Server) guard(rt route) http.Handler {
 // authorise returns the request with its caller's identity, or why the caller may not use the
 // route.
 func (s *Server) authorise(rt route, r *http.Request) (*http.Request, error) {
-	if !utf8.ValidString(r.URL.Path) || strings.ContainsFunc(r.URL.Path, unicode.IsControl) { // as no stored identifier has
+	if !utf8.ValidString(r.URL.Path) || strings.ContainsFunc(r.URL.Path, unicode.IsControl) { // no stored identifier is like this
 		return r, problem.NoSuchThing
 	}
 	if rt.anybody {

@@ -54,9 +54,8 @@ type studyForm struct {
 
 // all returns the fields in the order of the page, without those of the algorithm's settings.
 func (f studyForm) all() Fields {
-	lines := func(list []Fields) Fields { return slices.Concat(list...) }
-	whole := slices.Concat(f.about, lines(f.parameters), Fields{f.candidates}, f.objective, f.stop, lines(f.constraints), lines(f.recorded),
-		Fields{f.lab}, f.algorithm, f.model, Fields{f.rules})
+	whole := slices.Concat(f.about, slices.Concat(f.parameters...), Fields{f.candidates}, f.objective, f.stop, slices.Concat(f.constraints...),
+		slices.Concat(f.recorded...), Fields{f.lab}, f.algorithm, f.model, Fields{f.rules})
 	if f.reason.read != nil {
 		whole = append(whole, f.reason)
 	}

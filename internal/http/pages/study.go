@@ -66,8 +66,7 @@ func liveOf(now *ledger.Snapshot) templates.Live {
 
 // showStudy shows the study page; change may put a form with its faults into it.
 func (s *Site) showStudy(w http.ResponseWriter, r *http.Request, status int, v view.Facts, change func(*templates.StudyPage)) error {
-	err := s.awaitModel(r.Context(), &v)
-	if err != nil {
+	if err := s.awaitModel(r.Context(), &v); err != nil {
 		return err
 	}
 	needed := labRun | readout | quickGain

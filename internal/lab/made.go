@@ -115,8 +115,8 @@ func (k tableKind) yield(z float64) float64 {
 	return 100 / (1 + math.Exp(1-1.2*z))
 }
 
-// readingsOf returns the rows of settings, and their standard deviation. Several rows spread by 2
-// to 60 % of the truth, another share at each settings.
+// readingsOf returns the rows of settings, and their standard deviation. Several rows spread by a
+// share of the truth from 2 to 60 %, drawn anew for every call.
 func (k tableKind) readingsOf(at design.Settings, truth Values, random *rand.Rand) (rows []Row, sd Values) {
 	if k.readings == 1 {
 		return []Row{{at, truth}}, nil

@@ -74,10 +74,10 @@ func (s *Server) guard(rt route) http.Handler {
 			defer leave()
 		}
 		if err == nil && !rt.anybody {
-			r.Body = &recheckedBody{r.Body, func() error { _, err := s.authorise(rt, r); return err }, time.Now()}
-		}
-		if err == nil && !rt.anybody && rt.Largest == 0 { // routes with a limit of their own stream the body
-			body := &countedBody{ReadCloser: r.Body, r: r, bodies: s.quotas.bodies}
+			body := &guardedBody{ReadCloser: r.Body, r: r, recheck: func() error { _, err := s.authorise(rt, r); return err }, checked: time.Now()}
+			if rt.Largest == 0 { // routes with a limit of their own stream the body
+				body.bodies = s.quotas.bodies
+			}
 			defer body.end()
 			r.Body = body
 		}
@@ -415,49 +415,42 @@ func (q *quota) takeForBoth(r *http.Request, n int) (give func(), err error) {
 	return func() { credential(); address() }, nil
 }
 
-// recheckedBody is the body of a request that may arrive slowly: after each recheckInterval it
-// checks anew that the caller may still use the route.
-type recheckedBody struct {
-	io.ReadCloser
-	recheck func() error
-	checked time.Time
-}
-
-func (a *recheckedBody) Read(into []byte) (int, error) {
-	n, err := a.ReadCloser.Read(into)
-	if time.Since(a.checked) > recheckInterval {
-		if refused := a.recheck(); refused != nil {
-			return 0, problem.Of(refused)
-		}
-		a.checked = time.Now()
-	}
-	return n, err
-}
-
-// countedBody is a body whose bytes count against a quota as long as the request is under way. They
-// are counted in chunks: counting every read would take more memory than it saves.
-type countedBody struct {
+// guardedBody is the body of a request under way. Since it may arrive slowly, it checks after each
+// recheckInterval that the caller may still use the route. Its bytes count against a quota, if there
+// is one, in chunks: counting every read would take more memory than it saves.
+type guardedBody struct {
 	io.ReadCloser
 	r         *http.Request
-	bodies    *quota
-	uncounted int // bytes left of the last chunk taken
+	recheck   func() error
+	checked   time.Time
+	bodies    *quota // nil: the bytes do not count
+	uncounted int    // bytes left of the last chunk taken
 	give      []func()
 }
 
-func (h *countedBody) Read(into []byte) (int, error) {
-	n, err := h.ReadCloser.Read(into)
-	for h.uncounted -= n; h.uncounted < 0; h.uncounted += chunkSize {
-		give, refused := h.bodies.takeForBoth(h.r, chunkSize)
+func (g *guardedBody) Read(into []byte) (int, error) {
+	n, err := g.ReadCloser.Read(into)
+	if time.Since(g.checked) > recheckInterval {
+		if refused := g.recheck(); refused != nil {
+			return 0, problem.Of(refused)
+		}
+		g.checked = time.Now()
+	}
+	if g.bodies == nil {
+		return n, err
+	}
+	for g.uncounted -= n; g.uncounted < 0; g.uncounted += chunkSize {
+		give, refused := g.bodies.takeForBoth(g.r, chunkSize)
 		if refused != nil {
 			return 0, refused
 		}
-		h.give = append(h.give, give)
+		g.give = append(g.give, give)
 	}
 	return n, err
 }
 
-func (h *countedBody) end() {
-	for _, give := range h.give {
+func (g *guardedBody) end() {
+	for _, give := range g.give {
 		give()
 	}
 }

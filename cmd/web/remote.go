@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"net"
 	"net/http"
 	"net/url"
@@ -198,7 +199,7 @@ func silentError(address string) error { return fmt.Errorf("the server at %s %w"
 func (r *remote) do(ctx context.Context, request *http.Request) (*http.Response, error) {
 	answer := r.listen(ctx)
 	response, err := http.DefaultClient.Do(request.WithContext(answer.ctx))
-	answer.stopTimer()
+	answer.timer.Stop()
 	if err != nil {
 		defer answer.end(nil)
 		return nil, answer.orSilence(err)
@@ -211,25 +212,23 @@ func (r *remote) do(ctx context.Context, request *http.Request) (*http.Response,
 // not count.
 type timedBody struct {
 	io.ReadCloser
-	ctx                   context.Context
-	end                   context.CancelCauseFunc
-	startTimer, stopTimer func()
+	ctx     context.Context
+	end     context.CancelCauseFunc
+	silence time.Duration
+	timer   *time.Timer // runs while the server is waited for
 }
 
 // listen starts waiting for an answer.
 func (r *remote) listen(ctx context.Context) *timedBody {
 	ctx, end := context.WithCancelCause(ctx)
-	if r.silence == 0 {
-		return &timedBody{ctx: ctx, end: end, startTimer: func() {}, stopTimer: func() {}}
-	}
-	timer := time.AfterFunc(r.silence, func() { end(silentError(r.address)) })
-	return &timedBody{ctx: ctx, end: end, startTimer: func() { timer.Reset(r.silence) }, stopTimer: func() { timer.Stop() }}
+	silence := cmp.Or(r.silence, math.MaxInt64) // 0 = forever
+	return &timedBody{ctx: ctx, end: end, silence: silence, timer: time.AfterFunc(silence, func() { end(silentError(r.address)) })}
 }
 
 func (l *timedBody) Read(text []byte) (int, error) {
-	l.startTimer()
+	l.timer.Reset(l.silence)
 	n, err := l.ReadCloser.Read(text)
-	l.stopTimer()
+	l.timer.Stop()
 	return n, l.orSilence(err)
 }
 

@@ -301,7 +301,7 @@ func TestAPagerIsNoSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		from, to := io.Pipe()
 		answer := (&remote{silence: time.Minute}).listen(t.Context())
-		answer.stopTimer() // that it is one
+		answer.timer.Stop() // that it is one
 		answer.ReadCloser = from
 		go func() { _, _ = to.Write([]byte("two")) }()
 		for range 2 {
